@@ -16,9 +16,13 @@ import (
 
 var changePage = flag.Bool("page", false, "change each condition of the page's scripts in turn; `make mutate` does")
 
-const pageTests = "./infra/proof/browser/buyer"
-
-var pageScripts = []string{"functions/page/assets/*.js", "shared/webpage/*.js"}
+// A testedPage is a page whose conditions are changed.
+type testedPage struct {
+	tests   string // of the page in a browser
+	scripts []string
+	// survivors are the changes of its conditions that no test can detect, with the reasons.
+	survivors map[string]string
+}
 
 // pageChange is a change of one condition.
 type pageChange struct {
@@ -26,17 +30,23 @@ type pageChange struct {
 	browser.Line
 }
 
-// TestEveryConditionOfThePageIsNeeded changes one condition of the page's scripts after the
+// TestEveryConditionOfThePagesIsNeeded changes one condition of a page's scripts after the
 // other, and runs the tests of the page in a browser: one of them must fail, or the change
-// be listed in pageSurvivors. Each run takes as long as those tests, so without -page it only
+// be listed as a survivor. Each run takes as long as those tests, so without -page it only
 // finds the conditions.
-func TestEveryConditionOfThePageIsNeeded(t *testing.T) {
+func TestEveryConditionOfThePagesIsNeeded(t *testing.T) {
+	for name, p := range pages {
+		t.Run(name, p.everyConditionIsNeeded)
+	}
+}
+
+func (p testedPage) everyConditionIsNeeded(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var scripts []string
-	for _, pattern := range pageScripts {
+	for _, pattern := range p.scripts {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: no scripts (%v)", pattern, err)
@@ -54,7 +64,7 @@ func TestEveryConditionOfThePageIsNeeded(t *testing.T) {
 	if err := json.Unmarshal(out, &all); err != nil || len(all) < 100 {
 		t.Fatalf("%d conditions (%v)", len(all), err)
 	}
-	for name := range pageSurvivors {
+	for name := range p.survivors {
 		if !slices.ContainsFunc(all, func(c pageChange) bool { return c.Name == name }) {
 			t.Errorf("a listed survivor that is no change any more: %s", name)
 		}
@@ -63,7 +73,7 @@ func TestEveryConditionOfThePageIsNeeded(t *testing.T) {
 		return
 	}
 	binary := filepath.Join(t.TempDir(), "page.test")
-	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-o", binary, pageTests)
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-o", binary, p.tests)
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -73,7 +83,7 @@ func TestEveryConditionOfThePageIsNeeded(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		command := exec.CommandContext(ctx, binary, "-test.failfast")
-		command.Dir = filepath.Join(root, pageTests)
+		command.Dir = filepath.Join(root, p.tests)
 		command.Env = append(os.Environ(), browser.MutantVariable+"="+mutant)
 		out, err := command.CombinedOutput()
 		if err != nil && ctx.Err() == nil && !testFailure.Match(out) {
@@ -95,12 +105,12 @@ func TestEveryConditionOfThePageIsNeeded(t *testing.T) {
 				t.Fatal(err)
 			}
 			out, err := run(t, string(mutant), patience)
-			reason, listed := pageSurvivors[c.Name]
+			reason, listed := p.survivors[c.Name]
 			switch {
 			case err != nil && listed:
 				t.Errorf("listed as a survivor (%s), but a test fails:\n%s", reason, out)
 			case err == nil && !listed:
-				t.Errorf("no test of %s notices: %s", pageTests, c.Name)
+				t.Errorf("no test of %s notices: %s", p.tests, c.Name)
 			}
 			if err == nil {
 				lived++
@@ -112,8 +122,9 @@ func TestEveryConditionOfThePageIsNeeded(t *testing.T) {
 	t.Logf("%d changes are noticed, %d are not", noticed, lived)
 }
 
-// pageSurvivors are the changes of the page's conditions that no test can detect, with the
-// reasons.
-var pageSurvivors = map[string]string{
-	`shop.js: const codeOf = (status) => (status === 401 ? "unauthorized" : status === 403 ? "forbidden" : status === 429 || status > 499 ? "busy" : "HTTP " + status);: && for ||`: "a 429 is asked again whatever its code is, and no word is shown of a code that is asked again",
+var pages = map[string]testedPage{
+	"buyers": {"./infra/proof/browser/buyer", []string{"functions/page/assets/*.js", "shared/webpage/*.js"}, map[string]string{
+		`shop.js: const codeOf = (status) => (status === 401 ? "unauthorized" : status === 403 ? "forbidden" : status === 429 || status > 499 ? "busy" : "HTTP " + status);: && for ||`: "a 429 is asked again whatever its code is, and no word is shown of a code that is asked again",
+	}},
+	"operators": {"./infra/proof/browser/operator", []string{"functions/operate/assets/*.js"}, nil},
 }
