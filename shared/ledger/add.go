@@ -18,13 +18,10 @@ import (
 // must have passed Check.
 //
 // It fails with sale.SaleNotFound (a draft included), with sale.Conflicting when the
-// seed id was used for something else or the sale's maxStock leaves no room, with
-// sale.Recalled, sale.Busy or sale.Internal.
+// seed id was used for something else, an edit included, or the sale's maxStock leaves no
+// room, with sale.Recalled, sale.Busy or sale.Internal.
 func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 	s, err := l.readOpenSale(ctx, a.SaleID)
-	if err == nil && s.IsRecalled() {
-		err = sale.RefuseRecalled()
-	}
 	if err != nil {
 		return Seeding{}, err
 	}
@@ -63,41 +60,91 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 // with a maxStock an addition is announced only if there is room for all of it, which
 // it reserves: concurrent additions cannot exceed the maxStock together, and none is
 // applied in part.
+//
+// A seed id is no edit's id. The trail is read after the sale, and the transaction requires
+// that the sale has had no edit since; an edit's transaction requires that there is no such
+// seed id. So if both are asked for at once under one id, the later one is refused. A function
+// of a release before this one looks for neither, so that is not promised while releases are
+// mixed.
 func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, c sale.Change) error {
 	c.At = l.now()
-	actions := []types.TransactWriteItem{l.put(seedingItem(s, c))}
+	for left := l.upTo(patientTries); ; {
+		if c.Action == sale.ActionAdd && s.IsRecalled() {
+			return sale.RefuseRecalled()
+		}
+		switch edit, err := l.changeOf(ctx, s.ID, c.ID); {
+		case err != nil:
+			return err
+		case edit != nil:
+			return errOtherChange
+		}
+		reasons, err := l.retryTransaction(ctx, l.put(seedingItem(s, c)), l.unedited(s, c))
+		switch {
+		case reasons == nil:
+			return asInternal(err)
+		case failed(reasons[0]):
+			return sameSeeding(reasons[0].Item, c)
+		}
+		now, readErr := readSale(reasons[1].Item)
+		switch {
+		case readErr != nil:
+			return asInternal(readErr)
+		case now.Edits == s.Edits && c.Action == sale.ActionWithdraw:
+			return errCalled
+		case now.Edits == s.Edits:
+			return refuseRoom(reasons[1].Item)
+		case !left.again(ctx):
+			return sale.Fail(sale.Busy, err)
+		}
+		s = now
+	}
+}
+
+// errOtherChange: an id of a change of the sale was used for another one.
+var errOtherChange = sale.Refuse(sale.Conflicting, "the change id was used for another change")
+
+// unedited requires that the sale has had no edit since s was read. For an addition in a sale
+// with a maxStock it also takes the room, and for a withdrawal from one with a draw it requires
+// that nobody has been called.
+func (l *Ledger) unedited(s sale.Sale, c sale.Change) types.TransactWriteItem {
+	condition, names, values := "attribute_not_exists(#edits)", map[string]string{"#edits": "edits"}, item{}
+	if s.Edits > 0 {
+		condition, values[":edits"] = "#edits = :edits", num(s.Edits)
+	}
 	if s.Limited && c.Action == sale.ActionAdd {
-		actions = append(actions, types.TransactWriteItem{Update: &types.Update{
-			TableName:                           l.table,
-			Key:                                 saleKey(s.ID),
-			UpdateExpression:                    aws.String("SET #room = #room - :u"),
-			ConditionExpression:                 aws.String("#room >= :u"),
-			ExpressionAttributeNames:            map[string]string{"#room": "room"},
-			ExpressionAttributeValues:           item{":u": num(c.Units)},
+		condition, names["#room"], values[":u"] = condition+" AND #room >= :u", "room", num(c.Units)
+		return types.TransactWriteItem{Update: &types.Update{
+			TableName: l.table, Key: saleKey(s.ID), UpdateExpression: aws.String("SET #room = #room - :u"), ConditionExpression: &condition,
+			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		}})
+		}}
 	}
 	if s.HasDraw() && c.Action == sale.ActionWithdraw {
-		actions = append(actions, types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-			TableName: l.table, Key: saleKey(s.ID), ConditionExpression: &ifUncalled, ExpressionAttributeNames: map[string]string{"#call": "call"},
-		}})
+		condition, names["#call"] = condition+" AND "+ifUncalled, "call"
 	}
-	reasons, err := l.retryTransaction(ctx, actions...)
-	if reasons == nil {
-		return asInternal(err)
+	if len(values) == 0 {
+		values = nil // DynamoDB refuses an empty map
 	}
-	if !failed(reasons[0]) && c.Action == sale.ActionWithdraw {
-		return errCalled
+	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+		TableName: l.table, Key: saleKey(s.ID), ConditionExpression: &condition,
+		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}}
+}
+
+// refuseRoom says for how many units there is room in the stored sale.
+func refuseRoom(stored item) error {
+	r := reader{item: stored}
+	room := r.number("room")
+	if r.err != nil {
+		return asInternal(r.err)
 	}
-	if !failed(reasons[0]) {
-		r := reader{item: reasons[1].Item}
-		room := r.number("room")
-		if r.err != nil {
-			return asInternal(r.err)
-		}
-		return sale.Refuse(sale.Conflicting, fmt.Sprintf("the sale's maxStock leaves room for %d more units", room))
-	}
-	before, err := readSeeding(reasons[0].Item)
+	return sale.Refuse(sale.Conflicting, fmt.Sprintf("the sale's maxStock leaves room for %d more units", room))
+}
+
+// sameSeeding refuses a seed id whose stored request is another one than c.
+func sameSeeding(stored item, c sale.Change) error {
+	before, err := readSeeding(stored)
 	switch {
 	case err != nil:
 		return asInternal(err)

@@ -325,12 +325,16 @@ var transactions = []struct {
 		_, err := w.Environment().Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1})
 		return err
 	}},
-	{"pause", 2, func(w *ledgertest.World) error {
+	{"announcement", 2, func(w *ledgertest.World) error {
+		_, err := w.Environment().Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "s", Stock: 1})
+		return err
+	}},
+	{"pause", 3, func(w *ledgertest.World) error {
 		yes := true
 		_, err := w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: ledgertest.Start, Paused: &yes})
 		return err
 	}},
-	{"reschedule", 3, func(w *ledgertest.World) error {
+	{"reschedule", 4, func(w *ledgertest.World) error {
 		_, err := w.Environment().Edit(w.Ctx, sale.Edit{
 			SaleID: "moutai", At: ledgertest.Start, OpensAt: ledgertest.Start, ClosesAt: ledgertest.Start.Add(2 * time.Hour),
 		})

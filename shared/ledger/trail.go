@@ -94,7 +94,8 @@ type edit struct {
 //
 // An edit whose id is in the trail has been made. The sale is read first, then its trail, and
 // the transaction requires that the sale has no newer edit: the same id is never written twice.
-// It also requires that changedAt is as it was: an older release raises nothing else.
+// It also requires that changedAt is as it was: an older release raises nothing else. And it
+// requires that the id is no seed id: see announceSeeding.
 func (l *Ledger) edit(ctx context.Context, e edit) (sale.Sale, bool, error) {
 	call := l.newID() // tells the entry of this call from another call's with the same id
 	e.asks.ID = cmp.Or(e.asks.ID, call)
@@ -113,7 +114,7 @@ func (l *Ledger) edit(ctx context.Context, e edit) (sale.Sale, bool, error) {
 			case err != nil:
 				return before, false, asInternal(err)
 			case !e.asks.Asks(made):
-				return before, false, sale.Refuse(sale.Conflicting, "the change id was used for another change")
+				return before, false, errOtherChange
 			case made.Number <= before.Edits:
 				r := reader{item: entry}
 				return before, r.text("call") == call, asInternal(r.err)
@@ -129,9 +130,11 @@ func (l *Ledger) edit(ctx context.Context, e edit) (sale.Sale, bool, error) {
 		switch {
 		case err == nil:
 			return after, true, nil
+		case reasons != nil && !failed(reasons[0]) && failed(reasons[len(reasons)-1]):
+			return after, false, errOtherChange
 		case reasons == nil || !failed(reasons[0]):
 			if reasons != nil && e.refused != nil {
-				err = cmp.Or(e.refused(reasons[2:]), err)
+				err = cmp.Or(e.refused(reasons[2:len(reasons)-1]), err)
 			}
 			return after, false, asInternal(err)
 		case !left.again(ctx):
@@ -173,7 +176,9 @@ func (l *Ledger) writeEdit(e edit, before, after sale.Sale, call string) []types
 	if e.others != nil {
 		actions = append(actions, e.others(after)...)
 	}
-	return actions
+	return append(actions, types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+		TableName: l.table, Key: seedKey(e.saleID, c.ID), ConditionExpression: &ifAbsent,
+	}})
 }
 
 // changeOf returns the entry of that id, or nil.

@@ -74,9 +74,9 @@ func TestAWithdrawalCostsATransactionPerShardAndItsRepeatNone(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.Open(8, 4)
 	for _, want := range []map[string]int{
-		// The sale, before and after; the receipts; the shards; the announcement, and a step for each shard.
-		{"GetItem": 2, "Query": 1, "BatchGetItem": 1, "TransactWriteItems": 1 + 4},
-		{"GetItem": 2, "Query": 1, "TransactWriteItems": 1},
+		// The sale, before and after; the trail and the receipts; the shards; the announcement, and a step for each shard.
+		{"GetItem": 2, "Query": 2, "BatchGetItem": 1, "TransactWriteItems": 1 + 4},
+		{"GetItem": 2, "Query": 2, "TransactWriteItems": 1},
 	} {
 		db.ResetUsage()
 		got, err := w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 4})

@@ -189,6 +189,10 @@ func TestAChangeIdIsOfOneChange(t *testing.T) {
 			`{"id":"c","action":"describe","name":"x"}`,
 			`{"id":"s","action":"add","stock":2}`,
 			`{"id":"s","action":"withdraw","stock":1}`,
+			`{"id":"c","action":"add","stock":1}`,
+			`{"id":"c","action":"withdraw","stock":1}`,
+			`{"id":"s","action":"pause"}`,
+			`{"id":"s","action":"recall"}`,
 		} {
 			refused(t, f.Ask(t, t.Context(), event(t, "operate-pause.json", body(other))), 409, sale.Conflicting)
 		}

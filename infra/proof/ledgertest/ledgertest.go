@@ -69,7 +69,7 @@ type World struct {
 	mu  sync.Mutex
 	now time.Time
 	ids int
-	// overtakes counts the sales of overtake.
+	// overtakes counts the sales of overtake and pairs.
 	overtakes int
 }
 

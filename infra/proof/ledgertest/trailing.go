@@ -2,6 +2,8 @@ package ledgertest
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -108,6 +110,54 @@ func (w *World) overtake(meanwhile func(saleID string, newer time.Time), check f
 	}
 }
 
+// pairs calls try with an edit and an addition or a withdrawal, in either order, in sales with and
+// without a maxStock, edited before and not. want is what refuses the second one under the id of
+// the first.
+func (w *World) pairs(try func(saleID, what string, first, second sale.Action, want sale.Code)) {
+	w.T.Helper()
+	for _, edit := range []sale.Action{sale.ActionPause, sale.ActionReschedule, sale.ActionDescribe, sale.ActionRecall} {
+		for _, seeding := range []sale.Action{sale.ActionAdd, sale.ActionWithdraw} {
+			for i := range 8 {
+				isLimited, wasEdited := i&1 > 0, i&2 > 0
+				c := w.Sale(10, 2)
+				w.overtakes++
+				c.SaleID = fmt.Sprint("pair-", w.overtakes)
+				if isLimited {
+					c.MaxStock = 20
+				}
+				w.Create(c)
+				if wasEdited {
+					if _, err := w.changeIn(c.SaleID, w.Environment(), sale.ActionResume, "before", sale.Author{}); err != nil {
+						w.T.Fatal(err)
+					}
+				}
+				first, second, want := edit, seeding, sale.Conflicting
+				if i&4 > 0 {
+					first, second = seeding, edit
+				}
+				if first == sale.ActionRecall && second == sale.ActionAdd {
+					want = sale.Recalled
+				}
+				try(c.SaleID, fmt.Sprintf("%s, then %s, limited %t, edited %t", first, second, isLimited, wasEdited), first, second, want)
+			}
+		}
+	}
+}
+
+// itemsOf is what the table says of a sale of two shards, and of the list of sales, but for its claims.
+func (w *World) itemsOf(saleID string) string {
+	w.T.Helper()
+	text := ""
+	for _, pk := range []string{"SALES", "SALE#" + saleID, "CHANGES#" + saleID, "STOCK#" + saleID + "#0", "STOCK#" + saleID + "#1"} {
+		for _, it := range w.Partition(pk) {
+			for _, name := range slices.Sorted(maps.Keys(it)) {
+				text += fmt.Sprintf(" %s=%v", name, value(it[name]))
+			}
+		}
+	}
+	return text
+}
+
 func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
@@ -194,6 +244,52 @@ var trailing = map[string]func(*testing.T, *World){
 			if e := w.Refused(sale.Conflicting, change()); !strings.Contains(e.Detail, "used for another change") || w.everything() != before {
 				t.Errorf("%s: %v", name, e)
 			}
+		}
+	},
+	"the id of an edit is no seed id, and a seed id is no edit's": func(t *testing.T, w *World) {
+		w.pairs(func(saleID, what string, first, second sale.Action, want sale.Code) {
+			if applied, err := w.changeIn(saleID, w.Environment(), first, "mine", sale.Author{}); err != nil || !applied {
+				t.Fatalf("%s: %t (%v)", what, applied, err)
+			}
+			before := w.itemsOf(saleID)
+			_, err := w.changeIn(saleID, w.Environment(), second, "mine", sale.Author{})
+			if e := w.Refused(want, err); want == sale.Conflicting && !strings.Contains(e.Detail, "used for another change") || w.itemsOf(saleID) != before {
+				t.Errorf("%s: %v", what, e)
+			}
+			if applied, err := w.changeIn(saleID, w.Environment(), first, "mine", sale.Author{}); err != nil || applied || w.itemsOf(saleID) != before {
+				t.Errorf("%s, then the first again: applied %t (%v)", what, applied, err)
+			}
+			if want == sale.Recalled {
+				return
+			}
+			if applied, err := w.changeIn(saleID, w.Environment(), second, "other", sale.Author{}); err != nil || !applied {
+				t.Errorf("%s, under another id: applied %t (%v)", what, applied, err)
+			}
+		})
+	},
+	"of an edit and an addition or a withdrawal at once, the later one is refused under the same id and made under another": func(t *testing.T, w *World) {
+		for _, id := range []string{"same", "another"} {
+			w.pairs(func(saleID, what string, first, second sale.Action, want sale.Code) {
+				if id != "same" && want == sale.Conflicting {
+					want = ""
+				}
+				slow := w.overtaken("TransactWriteItems", func() {
+					if applied, err := w.changeIn(saleID, w.Environment(), first, "same", sale.Author{}); err != nil || !applied {
+						t.Errorf("%s: applied %t (%v)", what, applied, err)
+					}
+				})
+				if applied, err := w.changeIn(saleID, slow, second, id, sale.Author{}); sale.CodeOf(err) != want || applied != (want == "") {
+					t.Errorf("%s, overtaken under the %s id: applied %t (%v), want %q", what, id, applied, err, want)
+				}
+				made := map[sale.Action]bool{}
+				changes, _, err := w.Environment().Trail(w.Ctx, saleID, 9)
+				for _, c := range changes {
+					made[c.Action] = true
+				}
+				if err != nil || !made[first] || made[second] != (want == "") {
+					t.Errorf("%s, overtaken under the %s id: the trail has %v (%v)", what, id, made, err)
+				}
+			})
 		}
 	},
 	"what changes nothing is not in the trail": func(t *testing.T, w *World) {

@@ -23,7 +23,6 @@ var equivalent = map[string]string{
 	"Add > addToShard: TransactWriteItems[1] condition without attribute_exists(pk)":            "without the shard its sums have nothing to add to, which is an error as well",
 	"Add > addToShard: TransactWriteItems[2] condition without #state = :open":                  "Add has read that the sale is open, and an open sale never becomes a draft again",
 	"editShards > editShard: UpdateItem condition with #changedAt <= :at":                       "edits of one instant bring the same window and the same pause flag",
-	"Add > queryAll: Query eventually consistent":                                               "a receipt that is not seen costs a cancelled transaction, whose condition finds it",
 	"Add > queryAll: Query key condition without begins_with(#sk, :head)":                       "receipts are looked up by their whole key: more than them costs only read units",
 	"ReleaseDue > putBackShard: TransactWriteItems[1] condition without #state = :open":         "ReleaseDue has read that the sale is open, and an open sale never becomes a draft again",
 	"Pay > putRefund: TransactWriteItems[3] condition without attribute_exists(pk)":             "a listing is never deleted, and Pay has read its sale",
@@ -38,7 +37,6 @@ var equivalent = map[string]string{
 	"refundPaid > refundRecalled: TransactWriteItems[2] condition without attribute_exists(pk)": "a listing is never deleted, and ReleaseDue has read that its sale is open",
 	"Cancel > release: TransactWriteItems[1] condition without #orderId = :orderId":             "Cancel has read the order id, and neither that nor a claim ever goes away",
 	"part > release: TransactWriteItems[1] condition without #orderId = :orderId":               "the pass has read the order id, and neither that nor a claim ever goes away",
-	"Withdraw > queryAll: Query eventually consistent":                                          "a step that is not seen costs a cancelled transaction, whose condition finds it",
 	"Withdraw > queryAll: Query key condition without begins_with(#sk, :head)":                  "steps are looked up by their whole key: more than them costs only read units",
 }
 

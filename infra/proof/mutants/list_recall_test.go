@@ -16,7 +16,7 @@ var ofRecalls = []mutant{
 	{"a recalled sale cannot be paused", "P35", ledgerTests, overFake + "^after_a_recall", []edit{{editing,
 		`before.IsRecalled() && !e.MayFollowRecall()`, `before.IsRecalled()`}}},
 	{"a recalled sale gets more units", "P35", ledgerTests, overFake + "^after_a_recall", []edit{{adding,
-		`err == nil && s.IsRecalled()`, `false && s.IsRecalled()`}}},
+		`c.Action == sale.ActionAdd && s.IsRecalled()`, `false && s.IsRecalled()`}}},
 	{"a second recall is applied", "P35", ledgerTests, overFake + "^a_recalled_sale_sells", []edit{{recalls,
 		`			if s.IsRecalled() {
 				return s, nil

@@ -176,7 +176,7 @@ var ofBuyingAndSeeding = []mutant{
 		units -= takes[k]
 `}}},
 	{"an addition goes beyond the maxStock", "P15", ledgerTests, overFake + "^an_addition_beyond_the_maxStock", []edit{{adding,
-		`aws.String("#room >= :u")`, `aws.String("attribute_exists(#room)")`}}},
+		`" AND #room >= :u"`, `" AND attribute_exists(#room)"`}}},
 	{"additions at once go beyond the maxStock together", "P15", ledgerTests, overFake + "^additions_at_once_do_not", []edit{{adding,
 		`"SET #room = #room - :u"`, `"SET #room = #room"`}}},
 	{"a withdrawal keeps the room", "P15", ledgerTests, overFake + "^a_withdrawal_gives_room_back", []edit{{withdrawing,
