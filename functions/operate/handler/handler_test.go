@@ -299,3 +299,24 @@ func TestTheTrailEndsAfterItsNewestChanges(t *testing.T) {
 		}
 	})
 }
+
+func TestTheTrailCountsTheEditsThatItDoesNotShow(t *testing.T) {
+	in(t, func(t *testing.T, f *function) {
+		f.Open()
+		f.Pause()
+		time.Sleep(time.Second)
+		for i := range mostChanges {
+			if _, err := f.Ledger().Add(t.Context(), sale.Addition{SaleID: testledger.SaleID, SeedID: fmt.Sprint(i), Stock: 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 { // the second time from memory, and with an edit that it does not know
+			page := f.answered(t, event(t, "operate-trail.json"))
+			shown := page["changes"].([]any)
+			if edits := len(f.trail(t)) - mostChanges; len(shown) != mostChanges || page["more"] != true || page["edits"] != float64(edits) {
+				t.Errorf("%d changes of %v edits, more %v, want %d edits", len(shown), page["edits"], page["more"], edits)
+			}
+			f.Pause()
+		}
+	})
+}

@@ -54,13 +54,17 @@ func (h *Handler) trail(ctx context.Context, c *call, event *telemetry.Event) (a
 	if err != nil {
 		return nil, err
 	}
+	s, err := h.book.Sale(ctx, saleID)
+	if err != nil {
+		return nil, err
+	}
 	changes, more, err := h.book.Trail(ctx, saleID, mostChanges)
 	if err != nil {
 		return nil, err
 	}
-	page := trailPage{SaleID: saleID, Changes: []entry{}, More: more}
+	page := trailPage{SaleID: saleID, Edits: s.Edits, Changes: []entry{}, More: more}
 	for _, one := range changes {
-		page.Edits = max(page.Edits, one.Number) // the newest is among them
+		page.Edits = max(page.Edits, one.Number) // the sale may be of two seconds ago
 		page.Changes = append(page.Changes, entryOf(one))
 	}
 	return page, nil

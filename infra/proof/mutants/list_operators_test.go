@@ -44,6 +44,8 @@ var ofOperators = []mutant{
 		`Stock: *r.Stock, Author: r.author()}`, `Stock: *r.Stock}`}}},
 	{"a change without an id is made", "P32", operating, "^TestABodyThatIsNoChange", []edit{{"shared/change/request.go",
 		`	if !sale.ValidID(r.ID) {`, `	if r.ID != "" && !sale.ValidID(r.ID) {`}}},
+	{"an edit that is not shown is not counted", "P32", operating, "^TestTheTrailCounts", []edit{{"functions/operate/handler/trail.go",
+		`Edits: s.Edits,`, `Edits: 0 * s.Edits,`}}},
 	{"a sale that cannot be read hides the others", "P19", operating, "^TestASaleThatCannotBeRead", []edit{{"shared/ledger/standing.go",
 		`		one.Err = asInternal(err)
 `, `		one.Err = asInternal(err)
