@@ -48,6 +48,8 @@ type run struct {
 	restocked time.Time
 	// withdrawn are the units in each withdrawal's answer, by its event.
 	withdrawn map[string]int
+	// told is how many callers were told that a change was made for them, by its event.
+	told map[string]int
 	// paid are the payments that were recorded, and what their providers were told.
 	paid map[harness.Payment]harness.PaymentAnswer
 }
@@ -131,7 +133,7 @@ func enumerate(s scenario, faults, overlap, budget int) enumeration {
 func (r *run) reset() {
 	r.dropQueue()
 	r.answers, r.violations, r.refused, r.chooser.log = nil, nil, nil, nil
-	r.claimOf, r.withdrawn, r.restocked = map[string]string{}, map[string]int{}, time.Time{}
+	r.claimOf, r.withdrawn, r.told, r.restocked = map[string]string{}, map[string]int{}, map[string]int{}, time.Time{}
 	r.paid = map[harness.Payment]harness.PaymentAnswer{}
 }
 
