@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -139,7 +138,7 @@ func refuseRoom(stored item) error {
 	if r.err != nil {
 		return asInternal(r.err)
 	}
-	return sale.Refuse(sale.Conflicting, fmt.Sprintf("the sale's maxStock leaves room for %d more units", room))
+	return sale.Refusef(sale.Conflicting, "the sale's maxStock leaves room for %d more units", room)
 }
 
 // sameSeeding refuses a seed id whose stored request is another one than c.

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -64,14 +63,14 @@ func overruled(s sale.Sale, e sale.Edit) error {
 		return sale.RefuseRecalled()
 	}
 	stamp := func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
-	says := "not paused"
-	switch {
+	switch at := stamp(s.ChangedAt); {
 	case e.Reschedules():
-		says = "open from " + stamp(s.Begins()) + " to " + stamp(s.Ends())
+		return sale.Refusef(sale.Conflicting, "an edit of %s stands: the sale is open from %s to %s", at, stamp(s.Begins()), stamp(s.Ends()))
 	case s.Paused:
-		says = "paused"
+		return sale.Refusef(sale.Conflicting, "an edit of %s stands: the sale is paused", at)
+	default:
+		return sale.Refusef(sale.Conflicting, "an edit of %s stands: the sale is not paused", at)
 	}
-	return sale.Refuse(sale.Conflicting, fmt.Sprintf("an edit of %s stands: the sale is %s", stamp(s.ChangedAt), says))
 }
 
 // editSale writes the edit into the sale item unless that has a newer one. It returns

@@ -27,7 +27,7 @@ func (a *Author) Check() error {
 	case !validText(a.Actor, MaxActor):
 		return Refuse(InvalidRequest, fmt.Sprintf("actor must be at most %d printable characters", MaxActor))
 	case !validText(a.Note, MaxNote):
-		return Refuse(InvalidRequest, fmt.Sprintf("note must be at most %d printable characters", MaxNote))
+		return Refusef(InvalidRequest, "note must be at most %d printable characters", MaxNote)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package sale
 
 import (
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -102,6 +103,10 @@ type Error struct {
 	RetryAfter time.Duration
 	// Err is the cause, for the log only.
 	Err error
+
+	// format and values are what Detail was made of, if it has values.
+	format string
+	values []any
 }
 
 func (e *Error) Error() string {
@@ -131,6 +136,20 @@ func CodeOf(err error) Code {
 // Refuse returns an Error of that code with a detail for the caller.
 func Refuse(code Code, detail string) *Error {
 	return &Error{Code: code, Detail: detail}
+}
+
+// Refusef is Refuse with values in the detail.
+func Refusef(code Code, format string, values ...any) *Error {
+	return &Error{Code: code, Detail: fmt.Sprintf(format, values...), format: format, values: values}
+}
+
+// DetailBy returns the detail in another language. word returns the text for an English one, or
+// the format for one with values.
+func (e *Error) DetailBy(word func(english string) string) string {
+	if e.format != "" {
+		return fmt.Sprintf(word(e.format), e.values...)
+	}
+	return word(e.Detail)
 }
 
 // Fail returns an Error of that code with a cause for the log.

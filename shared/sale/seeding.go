@@ -67,7 +67,7 @@ func (c *Creation) Check() error {
 	case !validText(c.Name, MaxName):
 		return errName
 	case c.Stock < 1 || c.Stock > MaxStock:
-		return Refuse(InvalidRequest, fmt.Sprintf("stock must be 1 to %d", MaxStock))
+		return Refusef(InvalidRequest, "stock must be 1 to %d", MaxStock)
 	case c.MaxStock != 0 && (c.MaxStock < c.Stock || c.MaxStock > MaxStock):
 		return Refuse(InvalidRequest, fmt.Sprintf("maxStock must be at least the stock, and at most %d", MaxStock))
 	case c.Shards != 0 && c.OrdersPerSecond != 0:
@@ -131,7 +131,7 @@ func (a *Addition) Check() error {
 	case !ValidID(a.SeedID):
 		return RefuseID("seedId")
 	case a.Stock < 1 || a.Stock > MaxStock:
-		return Refuse(InvalidRequest, fmt.Sprintf("stock must be 1 to %d", MaxStock))
+		return Refusef(InvalidRequest, "stock must be 1 to %d", MaxStock)
 	}
 	return a.Author.Check()
 }

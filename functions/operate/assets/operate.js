@@ -571,8 +571,8 @@ function search(s) {
     h("form", { class: "tools", onsubmit: find, role: "search" }, field("user", words.user, { maxlength: 256, spellcheck: "false", autocapitalize: "off", oninput: undefined }), h("button", {}, words.search)),
     h("div", { role: "status" }, b && (!found ? h("p", {}, words.searching) : found.code ? h("p", { class: "bad" }, fill(words.searchFailed, String(found.body.detail ?? found.code))) : h("div", { class: "story" },
       h("p", {}, h("b", { dir: "auto" }, b.user), " · ", word(words.buyerState, found.body.state), found.body.claimId && " · " + fill(words.claim, found.body.claimId)),
-      h("ol", { class: "trail" }, (found.body.lines ?? []).map((/** @type {Sale} */ l) => h("li", {}, l.at && time(l.at), l.at && " ", h("span", { lang: "en" }, l.text)))),
-      found.body.forBuyer && h("p", { class: "say" }, h("b", {}, words.say + ": "), h("span", { lang: "en" }, found.body.forBuyer))))));
+      h("ol", { class: "trail" }, (found.body.lines ?? []).map((/** @type {Sale} */ l) => h("li", {}, l.at && time(l.at), l.at && " ", h("span", {}, l.text)))),
+      found.body.forBuyer && h("p", { class: "say" }, h("b", {}, words.say + ": "), h("span", {}, found.body.forBuyer))))));
 }
 
 /** The page for who is not signed in, or may not look. @param {string} why @param {boolean} button */

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/text/currency"
@@ -24,6 +23,8 @@ type story struct {
 	ClaimID  string `json:"claimId,omitempty"`
 	Lines    []line `json:"lines"`
 	ForBuyer string `json:"forBuyer"`
+
+	to *call // who is told, and so in which language
 }
 
 // line is an event, or without an instant what is so now.
@@ -32,11 +33,13 @@ type line struct {
 	Text string `json:"text"`
 }
 
-func (s *story) add(at time.Time, text string) {
-	s.Lines = append(s.Lines, line{httpapi.Time(at), text})
+func (s *story) add(at time.Time, format string, values ...any) {
+	s.Lines = append(s.Lines, line{httpapi.Time(at), s.to.says(format, values...)})
 }
 
-func (s *story) now(text string) { s.Lines = append(s.Lines, line{Text: text}) }
+func (s *story) now(format string, values ...any) {
+	s.Lines = append(s.Lines, line{Text: s.to.says(format, values...)})
+}
 
 // buyer tells what happened to one buyer's order.
 func (h *Handler) buyer(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
@@ -52,7 +55,7 @@ func (h *Handler) buyer(ctx context.Context, c *call, event *telemetry.Event) (a
 	if err != nil {
 		return nil, err
 	}
-	told := &story{SaleID: saleID, User: c.user, State: "NONE", Lines: []line{}}
+	told := &story{SaleID: saleID, User: c.user, State: "NONE", Lines: []line{}, to: c}
 	claim, err := h.book.Claim(ctx, saleID, c.user)
 	switch {
 	case sale.CodeOf(err) == sale.OrderNotFound:
@@ -65,16 +68,16 @@ func (h *Handler) buyer(ctx context.Context, c *call, event *telemetry.Event) (a
 
 // tellNone tells of a buyer without a claim why there may be none.
 func (h *Handler) tellNone(ctx context.Context, told *story, s sale.Sale) error {
-	told.now(fmt.Sprintf("%s has no claim in sale %s (ids are case-sensitive; the id is the token's sub)", told.User, s.ID))
-	told.now(fmt.Sprintf("%s sells from %s to %s and is %s now%s", s.ID, instant(s.OpensAt), instant(s.ClosesAt), s.Phase(h.now()), because(s)))
+	told.now("%s has no claim in sale %s (ids are case-sensitive; the id is the token's sub)", told.User, s.ID)
+	told.now("%s sells from %s to %s and is %s now%s", s.ID, instant(s.OpensAt), instant(s.ClosesAt), told.to.word(string(s.Phase(h.now()))), because(s))
 	if s.LimitGroup != "" {
 		other, err := h.book.OrderedIn(ctx, s.LimitGroup, told.User)
 		if err != nil {
 			return err
 		}
 		if other != "" {
-			told.now(fmt.Sprintf("%s has ordered in sale %s of the group %s", told.User, other, s.LimitGroup))
-			told.ForBuyer = "there is one order for each customer in all of these sales, and yours is in " + other
+			told.now("%s has ordered in sale %s of the group %s", told.User, other, s.LimitGroup)
+			told.ForBuyer = told.to.says("there is one order for each customer in all of these sales, and yours is in %s", other)
 			return nil
 		}
 	}
@@ -84,29 +87,29 @@ func (h *Handler) tellNone(ctx context.Context, told *story, s sale.Sale) error 
 	}
 	for _, c := range slices.Backward(changes) {
 		if c.Action == sale.ActionAdd && c.At.After(s.OpensAt) {
-			told.add(c.At, fmt.Sprintf("%d units were added (%s): a \"sold out\" before that was correct", c.Units, c.ID))
+			told.add(c.At, `%d units were added (%s): a "sold out" before that was correct`, c.Units, c.ID)
 		}
 	}
 	if s.PayWithin > 0 {
-		told.now("units of orders that are not paid in time, or are cancelled, are sold again: a \"sold out\" before that was correct")
+		told.now(`units of orders that are not paid in time, or are cancelled, are sold again: a "sold out" before that was correct`)
 	}
-	told.ForBuyer = "no order was accepted under this account"
+	told.ForBuyer = told.to.word("no order was accepted under this account")
 	return nil
 }
 
 // tellClaim tells the story of a claim.
 func (h *Handler) tellClaim(ctx context.Context, told *story, s sale.Sale, c sale.Claim) error {
 	told.State, told.ClaimID = string(c.State()), c.ID
-	told.add(c.AcceptedAt, fmt.Sprintf("accepted: claim %s, one unit of shard %d", c.ID, c.Shard))
+	told.add(c.AcceptedAt, "accepted: claim %s, one unit of shard %d", c.ID, c.Shard)
 	if !c.ResentAt.IsZero() {
 		told.add(c.ResentAt, "its order message was sent again (latest resend)")
 	}
 	if c.State() == sale.Pending {
-		told.now(fmt.Sprintf("pending for %v", h.now().Sub(c.AcceptedAt).Round(time.Second)))
-		told.ForBuyer = "your order was accepted; its number will follow, and you need not order again"
+		told.now("pending for %v", h.now().Sub(c.AcceptedAt).Round(time.Second))
+		told.ForBuyer = told.to.word("your order was accepted; its number will follow, and you need not order again")
 		return nil
 	}
-	told.add(orderid.Time(c.OrderID), "confirmed: order "+orderid.String(c.OrderID))
+	told.add(orderid.Time(c.OrderID), "confirmed: order %s", orderid.String(c.OrderID))
 	switch _, err := h.book.Order(ctx, c.OrderID); {
 	case sale.CodeOf(err) == sale.OrderNotFound:
 		told.now("its order item is missing: ReconcileFunction sends its message again")
@@ -123,27 +126,31 @@ func (h *Handler) tellSettled(ctx context.Context, told *story, s sale.Sale, c s
 		what string
 	}
 	var lines []dated
+	word, says := told.to.word, told.to.says
 	add := func(at time.Time, what string) { lines = append(lines, dated{at, what}) }
 	number, payBy := orderid.String(c.OrderID), ledger.PayBy(s, c)
 	if s.IsRecalled() {
-		add(s.RecalledAt, "the sale was recalled"+because(s))
+		add(s.RecalledAt, says("the sale was recalled%s", because(s)))
 	}
-	say := "your order is " + number
+	say := says("your order is %s", number)
 	switch c.State() {
 	case sale.Paid:
-		add(c.PaidAt, "paid: "+c.Payment)
-		say += ", and it is paid"
+		add(c.PaidAt, says("paid: %s", c.Payment))
+		say += word(", and it is paid")
 	case sale.Expired, sale.Cancelled:
-		add(c.ReleasedAt, fmt.Sprintf("released by %s", c.ReleasedBy))
-		say = fmt.Sprintf("your order %s is %s, and its unit is not yours any more", number, strings.ToLower(string(c.State())))
+		add(c.ReleasedAt, says("released by %s", word(string(c.ReleasedBy))))
+		say = says("your order %s is expired, and its unit is not yours any more", number)
+		if c.State() == sale.Cancelled {
+			say = says("your order %s is cancelled, and its unit is not yours any more", number)
+		}
 	default:
 		if !payBy.IsZero() {
-			add(payBy, "to be paid by then; a payment counts as long as the order is not released")
-			say += ", and it is not paid"
+			add(payBy, word("to be paid by then; a payment counts as long as the order is not released"))
+			say += word(", and it is not paid")
 		}
 	}
 	if s.IsRecalled() {
-		say = "the sale was recalled, and the goods will not come; " + say
+		say = says("the sale was recalled, and the goods will not come; %s", say)
 	}
 	refunds, err := h.book.RefundsOf(ctx, c)
 	if err != nil {
@@ -151,16 +158,16 @@ func (h *Handler) tellSettled(ctx context.Context, told *story, s sale.Sale, c s
 	}
 	for _, r := range refunds {
 		if r.RefundedAt.IsZero() {
-			add(r.At, fmt.Sprintf("a refund is due: %s, %d %s in minor units, because: %s", r.Payment, r.Amount, r.Currency, r.Reason))
-			say += fmt.Sprintf("; your payment of %s (%s) will be paid back", money(r), r.Payment)
+			add(r.At, says("a refund is due: %s, %d %s in minor units, because: %s", r.Payment, r.Amount, r.Currency, word(string(r.Reason))))
+			say += says("; your payment of %s (%s) will be paid back", told.to.money(r), r.Payment)
 			continue
 		}
-		add(r.RefundedAt, fmt.Sprintf("refunded: %s, %d %s in minor units", r.Payment, r.Amount, r.Currency))
-		say += fmt.Sprintf("; your payment of %s (%s) was paid back on %s", money(r), r.Payment, r.RefundedAt.UTC().Format(time.DateOnly))
+		add(r.RefundedAt, says("refunded: %s, %d %s in minor units", r.Payment, r.Amount, r.Currency))
+		say += says("; your payment of %s (%s) was paid back on %s", told.to.money(r), r.Payment, r.RefundedAt.UTC().Format(time.DateOnly))
 	}
 	slices.SortStableFunc(lines, func(a, b dated) int { return a.at.Compare(b.at) })
 	for _, l := range lines {
-		told.add(l.at, l.what)
+		told.Lines = append(told.Lines, line{httpapi.Time(l.at), l.what})
 	}
 	told.ForBuyer = say
 	return nil
@@ -178,10 +185,10 @@ func because(s sale.Sale) string {
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // money is a refund's amount as people write it.
-func money(r sale.Refund) string {
+func (c *call) money(r sale.Refund) string {
 	unit, err := currency.ParseISO(r.Currency)
 	if err != nil {
-		return fmt.Sprintf("%d %s in minor units", r.Amount, r.Currency)
+		return c.says("%d %s in minor units", r.Amount, r.Currency)
 	}
 	digits, _ := currency.Standard.Rounding(unit)
 	text := fmt.Sprintf("%0*d", digits+1, r.Amount)

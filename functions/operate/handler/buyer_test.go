@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -29,6 +30,24 @@ func (f *function) told(t *testing.T, user, state, claimID, forBuyer string, lin
 	}
 	if diff := cmp.Diff(want, f.answered(t, event(t, "operate-buyer.json", path("user", user)))); diff != "" {
 		t.Errorf("story (-want +got):\n%s", diff)
+	}
+	// In Chinese it has the same lines, and none of its texts is English.
+	got := f.answered(t, event(t, "operate-buyer.json", path("user", user), speaking("zh-CN,zh;q=0.9,en;q=0.8")))
+	texts := []any{got["forBuyer"]}
+	for i, l := range got["lines"].([]any) {
+		one := l.(map[string]any)
+		if i >= len(lines) || one["at"] != nil && one["at"] != lines[i].At {
+			t.Errorf("the line %v in Chinese is not the one in English", l)
+		}
+		texts = append(texts, one["text"])
+	}
+	for _, text := range texts {
+		if !strings.ContainsFunc(text.(string), isHan) || english.MatchString(text.(string)) || strings.Contains(text.(string), "%!") {
+			t.Errorf("%q is not Chinese", text)
+		}
+	}
+	if len(texts) != 1+len(lines) {
+		t.Errorf("%d texts in Chinese, want %d", len(texts), 1+len(lines))
 	}
 }
 

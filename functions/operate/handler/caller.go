@@ -57,6 +57,7 @@ type call struct {
 	verified, told bool
 	user           string // of the path, unvalidated
 	drained        bool   // of the query
+	chinese        bool   // the caller is told so, and else in English
 }
 
 var (
@@ -74,7 +75,7 @@ func readCall(payload []byte, rolesClaim string) (*call, error) {
 	if c.Request, err = httpapi.Decode(payload); err != nil {
 		return nil, err
 	}
-	var roles, told, drained string
+	var roles, told, drained, languages string
 	err = jsonread.Read(payload, func(e *jsonread.Reader) error {
 		claims := func() error { return object(e, members{rolesClaim: text(e, &roles)}) }
 		authorizer := func() error {
@@ -86,6 +87,7 @@ func readCall(payload []byte, rolesClaim string) (*call, error) {
 		return object(e, members{
 			"requestContext":        func() error { return object(e, members{"authorizer": authorizer}) },
 			"pathParameters":        func() error { return object(e, members{"user": text(e, &c.user)}) },
+			"headers":               func() error { return object(e, members{"accept-language": text(e, &languages)}) },
 			"queryStringParameters": func() error { return object(e, members{"drained": text(e, &drained)}) },
 		})
 	})
@@ -99,7 +101,7 @@ func readCall(payload []byte, rolesClaim string) (*call, error) {
 	case c.verified:
 		c.role = rolesOf(roles)
 	}
-	c.drained = drained == "1"
+	c.drained, c.chinese = drained == "1", prefersChinese(languages)
 	return c, nil
 }
 

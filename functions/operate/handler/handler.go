@@ -106,7 +106,7 @@ func (h *Handler) Invoke(ctx context.Context, payload []byte) (response []byte, 
 			failure = fmt.Errorf("panic: %v", p)
 		}
 		if failure != nil {
-			response, err = json.Marshal(httpapi.Problem(failure, ""))
+			response, err = json.Marshal(httpapi.Problem(c.refusal(failure), ""))
 		}
 		h.end(event, failure)
 	}()

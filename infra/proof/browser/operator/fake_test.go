@@ -130,14 +130,29 @@ func (s *shop) add(id, name string, more object) {
 	s.sales[id] = one
 }
 
-// operate answers for a token "ROLE NAME". It keeps the rules of changes: each id counts once.
+// inChinese has what the fake says of a buyer's order and of refusals.
+var inChinese = map[string]string{
+	"your order is 523415642750058497, and it is paid": "您的订单号是 523415642750058497，已付款",
+	"accepted: claim 01J, one unit of shard 7":         "已接受：凭证 01J，分片 7 的一件",
+	"paid: stripe#pi_1 <b>":                            "已付款：stripe#pi_1 <b>",
+	"the sale was recalled":                            "活动已被召回",
+}
+
+// operate answers for a token "ROLE NAME", in the language that the browser asks for. It keeps the
+// rules of changes: each id counts once.
 func (s *shop) operate(w http.ResponseWriter, r *http.Request) {
 	role, actor, ok := strings.Cut(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), " ")
 	parts := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), "/operate/sales"), "/")
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	says := func(english string) string {
+		if strings.HasPrefix(r.Header.Get("Accept-Language"), "zh") && inChinese[english] != "" {
+			return inChinese[english]
+		}
+		return english
+	}
 	refuse := func(status int, code, detail string) {
-		answer(w, status, object{"code": code, "status": status, "detail": detail})
+		answer(w, status, object{"code": code, "status": status, "detail": says(detail)})
 	}
 	switch {
 	case !ok:
@@ -166,8 +181,8 @@ func (s *shop) operate(w http.ResponseWriter, r *http.Request) {
 		answer(w, 200, shown)
 	case parts[2] == "buyers":
 		user, _ := url.PathUnescape(parts[3])
-		answer(w, 200, object{"saleId": parts[1], "user": user, "state": "PAID", "claimId": "01J", "forBuyer": "your order is 523415642750058497, and it is paid",
-			"lines": []object{{"at": instant(time.Now()), "text": "accepted: claim 01J, one unit of shard 7"}, {"text": "paid: stripe#pi_1 <b>"}}})
+		answer(w, 200, object{"saleId": parts[1], "user": user, "state": "PAID", "claimId": "01J", "forBuyer": says("your order is 523415642750058497, and it is paid"),
+			"lines": []object{{"at": instant(time.Now()), "text": says("accepted: claim 01J, one unit of shard 7")}, {"text": says("paid: stripe#pi_1 <b>")}}})
 	case r.Method == http.MethodGet:
 		answer(w, 200, object{"saleId": parts[1], "edits": one["edits"], "changes": append([]object{}, s.trails[parts[1]]...), "more": false})
 	default:

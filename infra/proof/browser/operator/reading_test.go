@@ -165,3 +165,25 @@ func TestASignInComesBackToTheSamePlace(t *testing.T) {
 	tab.Click("main a")
 	tab.WaitText("Sign in to operate sales.")
 }
+
+// A buyer's story and a refusal are the server's texts, in the language of the page.
+func TestAChinesePageTellsAStoryAndARefusalInChinese(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.add("moutai", "Moutai", nil)
+	tab := s.tab(t, "operator alice")
+	tab.Language("zh-CN,zh,en")
+	tab.Open(s.URL + "/#sale/moutai")
+	tab.WaitText("查找买家")
+	tab.Type("#user", "bob")
+	tab.Press(browser.Enter)
+	tab.WaitText("客服可以说: 您的订单号是 523415642750058497，已付款")
+	tab.WaitText("已接受：凭证 01J，分片 7 的一件")
+	if n := browser.Eval[int](tab, "document.querySelectorAll('.story [lang]').length"); n != 0 {
+		t.Errorf("%d texts of the story are said to be in another language", n)
+	}
+	s.by(t, "carol", "moutai", true, object{"id": "c1", "action": "recall", "note": "x"})
+	tab.Click("button.pause")
+	tab.WaitText("未执行。Moutai：暂停被拒绝：活动已被召回")
+	tab.Axe()
+}

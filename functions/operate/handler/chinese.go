@@ -1,0 +1,104 @@
+package handler
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/text/language"
+
+	"flashsale/shared/sale"
+)
+
+// prefersChinese reports whether the first language of an Accept-Language header that is Chinese or
+// English is Chinese. The page chooses its own language by the same rule.
+func prefersChinese(header string) bool {
+	tags, _, err := language.ParseAcceptLanguage(header)
+	if err != nil {
+		return false
+	}
+	for _, tag := range tags {
+		switch base, _ := tag.Base(); base.String() {
+		case "zh":
+			return true
+		case "en":
+			return false
+		}
+	}
+	return false
+}
+
+// word returns an English text or format in the caller's language. A text that is not in the list
+// stays English.
+func (c *call) word(english string) string {
+	if other, ok := chinese[english]; ok && c.chinese {
+		return other
+	}
+	return english
+}
+
+// says formats a text in the caller's language.
+func (c *call) says(format string, values ...any) string {
+	return fmt.Sprintf(c.word(format), values...)
+}
+
+// refusal is err with its detail in the caller's language.
+func (c *call) refusal(err error) error {
+	e, ours := errors.AsType[*sale.Error](err)
+	if !ours || !c.chinese {
+		return err
+	}
+	said := *e
+	said.Detail = e.DetailBy(c.word)
+	return &said
+}
+
+// chinese has what a story or a refusal on the operators' page says, by the English text or format.
+var chinese = map[string]string{
+	"%s has no claim in sale %s (ids are case-sensitive; the id is the token's sub)":                                    "%s 在活动 %s 中没有凭证（编号区分大小写，即令牌的 sub）",
+	"%s sells from %s to %s and is %s now%s":                                                                            "%s 的销售时段为 %s 至 %s，现在的状态：%s%s",
+	"%s has ordered in sale %s of the group %s":                                                                         "%s 已在活动 %s 中下单，该活动属于组 %s",
+	"there is one order for each customer in all of these sales, and yours is in %s":                                    "这些活动中每位顾客限一单，您的订单在 %s 中",
+	`%d units were added (%s): a "sold out" before that was correct`:                                                    "增加了 %d 件（%s）：此前的“已售罄”是正确的",
+	`units of orders that are not paid in time, or are cancelled, are sold again: a "sold out" before that was correct`: "未按时付款或已取消的订单的商品会重新销售：此前的“已售罄”是正确的",
+	"no order was accepted under this account":                                                                          "此账号下没有被接受的订单",
+	"accepted: claim %s, one unit of shard %d":                                                                          "已接受：凭证 %s，分片 %d 的一件",
+	"its order message was sent again (latest resend)":                                                                  "订单消息已重新发送（最近一次）",
+	"pending for %v": "已等待 %v",
+	"your order was accepted; its number will follow, and you need not order again": "您的订单已被接受，订单号稍后生成，无需再次下单",
+	"confirmed: order %s": "已确认：订单 %s",
+	"its order item is missing: ReconcileFunction sends its message again": "订单记录缺失：ReconcileFunction 会重新发送其消息",
+	"the sale was recalled%s": "活动已被召回%s",
+	"your order is %s":        "您的订单号是 %s",
+	"paid: %s":                "已付款：%s",
+	", and it is paid":        "，已付款",
+	"released by %s":          "已释放：%s",
+	"your order %s is expired, and its unit is not yours any more":              "您的订单 %s 已过期，商品不再为您保留",
+	"your order %s is cancelled, and its unit is not yours any more":            "您的订单 %s 已取消，商品不再为您保留",
+	"to be paid by then; a payment counts as long as the order is not released": "应在此时之前付款；订单释放前的付款均有效",
+	", and it is not paid": "，尚未付款",
+	"the sale was recalled, and the goods will not come; %s": "活动已被召回，商品不会发出；%s",
+	"a refund is due: %s, %d %s in minor units, because: %s": "待退款：%s，%d %s（最小货币单位），原因：%s",
+	"; your payment of %s (%s) will be paid back":            "；您支付的 %s（%s）将退还给您",
+	"refunded: %s, %d %s in minor units":                     "已退款：%s，%d %s（最小货币单位）",
+	"; your payment of %s (%s) was paid back on %s":          "；您支付的 %s（%s）已于 %s 退还",
+	"%d %s in minor units":                                   "%d %s（最小货币单位）",
+
+	"NOT_OPEN": "尚未开始", "OPEN": "销售中", "PAUSED": "已暂停", "SOLD_OUT": "已售罄", "CLOSED": "已结束", "RECALLED": "已召回",
+	"expiry": "逾期未付款", "buyer": "买家取消", "operator": "活动召回",
+	"released": "订单已释放", "other-payment": "订单已由另一笔付款支付", "amount": "金额不符", "recalled": "活动已召回",
+
+	"the change id was used for another change":               "此编号已用于另一项更改",
+	"the seedId was used before with another action or stock": "此编号已用于另一操作或另一件数",
+	"the sale's maxStock leaves room for %d more units":       "受活动的 maxStock 限制，最多还可增加 %d 件",
+	"the sale was recalled":                                   "活动已被召回",
+	"an edit of %s stands: the sale is not paused":            "以 %s 的更改为准：活动未暂停",
+	"an edit of %s stands: the sale is paused":                "以 %s 的更改为准：活动已暂停",
+	"an edit of %s stands: the sale is open from %s to %s":    "以 %s 的更改为准：活动时段为 %s 至 %s",
+	"no such sale":                                           "没有这个活动",
+	"the sale is still being created":                        "活动仍在创建中",
+	"stock must be 1 to %d":                                  "件数须为 1 至 %d",
+	"note must be at most %d printable characters":           "备注最多 %d 个可打印字符",
+	"opensAt and closesAt are needed, between 2000 and 2100": "需要 2000 年至 2100 年之间的开始和结束时间",
+	"closesAt must be after opensAt":                         "结束须晚于开始",
+	"a user id is 1 to 128 printable characters":             "用户编号为 1 至 128 个可打印字符",
+}

@@ -1,0 +1,147 @@
+package handler
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"flashsale/shared/httpapi/httpapitest"
+	"flashsale/shared/sale"
+)
+
+func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
+
+// english are words that are in English texts and neither in ids nor in names.
+var english = regexp.MustCompile(`(?i)\b(the|are|order|sale|claim|units?|paid|due|by|pending|your|open|buyer|expiry|other-payment|recalled|because)\b`)
+
+// speaking sets the languages of the caller.
+func speaking(languages string) httpapitest.Change {
+	return func(r *events.APIGatewayV2HTTPRequest) { r.Headers["accept-language"] = languages }
+}
+
+func TestTheFirstOfChineseAndEnglishIsTheLanguage(t *testing.T) {
+	for header, want := range map[string]bool{
+		"zh": true, "zh-CN,zh;q=0.9,en;q=0.8": true, "zh-TW": true, "fr,zh;q=0.5,en;q=0.4": true, "en;q=0.5, zh-Hans": true,
+		"": false, "en": false, "en-GB,zh;q=0.9": false, "fr": false, "*": false, "zh;q=0.1,en": false, "zh;;": false, "zhx": false,
+	} {
+		if got := prefersChinese(header); got != want {
+			t.Errorf("%q: Chinese %t, want %t", header, got, want)
+		}
+	}
+}
+
+func TestAStoryIsInTheLanguageOfWhoAsks(t *testing.T) {
+	selling(t, func(t *testing.T, f *function) {
+		f.Pay("pi_1", 149900)
+		f.Pay("pi_2", 149900)
+		got := f.answered(t, event(t, "operate-buyer.json", path("user", "alice"), speaking("zh-CN")))
+		if want := "您的订单号是 406709376884146177，已付款；您支付的 CNY 1499.00（stripe#pi_2）将退还给您"; got["forBuyer"] != want || got["state"] != "PAID" {
+			t.Errorf("the buyer is told %s, want %s", got["forBuyer"], want)
+		}
+		texts := ""
+		for _, l := range got["lines"].([]any) {
+			texts += l.(map[string]any)["text"].(string) + "\n"
+		}
+		if want := `已接受：凭证 5LJQBKBVNQ2XRCM7KD3V4HTYWA，分片 2 的一件
+已确认：订单 406709376884146177
+已付款：stripe#pi_1
+待退款：stripe#pi_2，149900 CNY（最小货币单位），原因：订单已由另一笔付款支付
+`; texts != want {
+			t.Errorf("the story is\n%swant\n%s", texts, want)
+		}
+	}, asksForPayment)
+}
+
+func TestARefusalIsInTheLanguageOfWhoAsks(t *testing.T) {
+	selling(t, func(t *testing.T, f *function) {
+		told := func(in, request, body string, changes ...httpapitest.Change) string {
+			t.Helper()
+			changes = append(changes, speaking(in))
+			if body != "" {
+				changes = append(changes, func(r *events.APIGatewayV2HTTPRequest) { r.Body = body })
+			}
+			r := f.Ask(t, t.Context(), event(t, request, changes...))
+			var problem struct{ Detail string }
+			if err := json.Unmarshal([]byte(r.Body), &problem); err != nil || r.StatusCode < 400 {
+				t.Fatalf("%s: %d %s", body, r.StatusCode, r.Body)
+			}
+			return problem.Detail
+		}
+		wants := func(want, request, body string, changes ...httpapitest.Change) {
+			t.Helper()
+			inEnglish := told("en-US,zh;q=0.5", request, body, changes...)
+			if got := told("zh-CN", request, body, changes...); got != want || strings.ContainsFunc(inEnglish, isHan) || inEnglish == "" {
+				t.Errorf("%s: %q and %q, want %q", body, inEnglish, got, want)
+			}
+		}
+		f.changed(t, `{"id":"a","action":"add","stock":1}`)
+		f.changed(t, `{"id":"p","action":"pause"}`)
+		wants("此编号已用于另一项更改", "operate-pause.json", `{"id":"p","action":"resume"}`)
+		wants("此编号已用于另一项更改", "operate-pause.json", `{"id":"a","action":"resume"}`)
+		wants("此编号已用于另一操作或另一件数", "operate-pause.json", `{"id":"a","action":"add","stock":2}`)
+		wants("受活动的 maxStock 限制，最多还可增加 9 件", "operate-pause.json", `{"id":"b","action":"add","stock":10}`)
+		wants("件数须为 1 至 1000000000", "operate-pause.json", `{"id":"b","action":"add","stock":0}`)
+		wants("备注最多 500 个可打印字符", "operate-pause.json", `{"id":"b","action":"pause","note":"`+strings.Repeat("x", 501)+`"}`)
+		window := func(opens, closes string) string {
+			return fmt.Sprintf(`{"id":"b","action":"reschedule","opensAt":%q,"closesAt":%q}`, opens, closes)
+		}
+		wants("结束须晚于开始", "operate-pause.json", window("2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"))
+		wants("需要 2000 年至 2100 年之间的开始和结束时间", "operate-pause.json", window("1999-01-02T00:00:00Z", "2026-01-01T00:00:00Z"))
+		wants("用户编号为 1 至 128 个可打印字符", "operate-buyer.json", "", path("user", "a\u202e"))
+		wants("没有这个活动", "operate-sale.json", "", path("saleId", "nothing"))
+		f.Draft("wine")
+		wants("活动仍在创建中", "operate-pause.json", `{"id":"b","action":"pause"}`, path("saleId", "wine"))
+		f.changed(t, window("2026-01-01T00:00:00Z", "2030-01-01T00:00:00Z"))
+		time.Sleep(time.Second)
+		at := f.changed(t, `{"id":"r","action":"resume"}`)["changedAt"].(string)
+		wants("以 "+at+" 的更改为准：活动未暂停", "operate-pause.json", `{"id":"p","action":"pause"}`)
+		time.Sleep(time.Second)
+		at = f.changed(t, strings.Replace(window("2026-01-01T00:00:00Z", "2031-01-01T00:00:00Z"), `"b"`, `"w"`, 1))["changedAt"].(string)
+		wants("以 "+at+" 的更改为准：活动时段为 2026-01-01T00:00:00.000Z 至 2031-01-01T00:00:00.000Z", "operate-pause.json", window("2026-01-01T00:00:00Z", "2030-01-01T00:00:00Z"))
+		time.Sleep(time.Second)
+		at = f.changed(t, `{"id":"q","action":"pause"}`)["changedAt"].(string)
+		wants("以 "+at+" 的更改为准：活动已暂停", "operate-pause.json", `{"id":"r","action":"resume"}`)
+		f.changed(t, `{"id":"recall","action":"recall"}`)
+		wants("活动已被召回", "operate-pause.json", `{"id":"c","action":"resume"}`)
+	}, func(c *sale.Creation) { c.MaxStock = 110 })
+}
+
+// A text that was changed in English only would be shown in English.
+func TestEveryChineseTextIsOfAnEnglishOneWithTheSameValues(t *testing.T) {
+	source := ""
+	for _, folder := range []string{".", "../../../shared/ledger", "../../../shared/sale"} {
+		paths, err := filepath.Glob(folder + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") || filepath.Base(path) == "chinese.go" {
+				continue
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			source += string(text)
+		}
+	}
+	verbs := regexp.MustCompile(`%[a-z]`)
+	for text, other := range chinese {
+		if !strings.Contains(source, strconv.Quote(text)) && !strings.Contains(source, "`"+text+"`") {
+			t.Errorf("no text of the source is %q", text)
+		}
+		if !slices.Equal(verbs.FindAllString(text, -1), verbs.FindAllString(other, -1)) || !strings.ContainsFunc(other, isHan) {
+			t.Errorf("%q is %q", text, other)
+		}
+	}
+}
