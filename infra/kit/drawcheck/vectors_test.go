@@ -1,0 +1,160 @@
+package drawcheck
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+)
+
+// vectors is a draw that a third implementation has computed.
+type vectors struct {
+	Sale     string `json:"sale"`
+	LeafKey  string `json:"leafKey"`
+	Entrants []struct {
+		User  string `json:"user"`
+		Nonce Nonce  `json:"nonce"`
+		Leaf  Leaf   `json:"leaf"`
+		Rank  Rank   `json:"rank"`
+	} `json:"entrants"`
+	Roll      Digest `json:"roll"`
+	Round     uint64 `json:"round"`
+	Signature string `json:"signature"`
+	Seed      Digest `json:"seed"`
+	Calls     []struct {
+		Lo     Rank  `json:"lo"`
+		Hi     Rank  `json:"hi"`
+		Units  int64 `json:"units"`
+		Called int64 `json:"called"`
+	} `json:"calls"`
+}
+
+func readVectors(t testing.TB) (v vectors) {
+	t.Helper()
+	text, err := os.ReadFile("../../../shared/draw/testdata/vectors.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// drawn is the draw of the vectors as it is published: the round is one of quicknet.
+func (v vectors) drawn(t testing.TB) (Sale, *[Pages][]Leaf) {
+	t.Helper()
+	signature, err := hex.DecodeString(v.Signature)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed := Quicknet.TimeOf(v.Round)
+	s := Sale{
+		ID: v.Sale, OpensAt: signed.Add(time.Hour), EnterUntil: signed.Add(-2 * time.Hour), ClosedAt: signed.Add(-time.Hour), KeepFor: time.Hour,
+		Roll: v.Roll, Entrants: int64(len(v.Entrants)), Round: v.Round, Seed: v.Seed, Signature: signature,
+	}
+	from := s.OpensAt
+	for i, c := range v.Calls {
+		from = from.Add(time.Second)
+		published := Call{Number: int64(i + 1), From: from, Until: from.Add(time.Hour), Lo: c.Lo, Hi: &c.Hi, Stock: &c.Units, Open: i == len(v.Calls)-1}
+		if c.Called > 0 {
+			from = published.Until
+		}
+		s.Calls = append(s.Calls, published)
+	}
+	s.ClosesAt = s.Calls[len(s.Calls)-1].Until
+	var pages [Pages][]Leaf
+	for _, e := range v.Entrants {
+		pages[e.Leaf[0]] = append(pages[e.Leaf[0]], e.Leaf)
+	}
+	for _, page := range pages {
+		slices.SortFunc(page, compareLeaves)
+	}
+	return s, &pages
+}
+
+func TestTheOrderIsThatOfTwoOtherImplementations(t *testing.T) {
+	v := readVectors(t)
+	s, pages := v.drawn(t)
+	r := Check(Quicknet, s, pages)
+	if len(r.Wrong) > 0 || len(r.Pending) > 0 {
+		t.Errorf("wrong: %q, pending: %q", r.Wrong, r.Pending)
+	}
+	key, err := hex.DecodeString(v.LeafKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range v.Entrants {
+		if nonce := NonceOf(key, e.User); nonce != e.Nonce || LeafOf(e.User, nonce) != e.Leaf {
+			t.Errorf("%s: nonce %s and leaf %s, want %s and %s", e.User, nonce, LeafOf(e.User, nonce), e.Nonce, e.Leaf)
+		}
+		if turn := r.Turn(e.Leaf); !turn.OnRoll || turn.Rank != e.Rank {
+			t.Errorf("%s: %+v, want rank %s", e.User, turn, e.Rank)
+		}
+	}
+	for i, c := range v.Calls {
+		if r.Called[i] != c.Called {
+			t.Errorf("call %d called %d people, want %d", i+1, r.Called[i], c.Called)
+		}
+	}
+}
+
+func TestAnEntrantFindsTheirPlaceAndTurn(t *testing.T) {
+	v := readVectors(t)
+	s, pages := v.drawn(t)
+	s.Calls = s.Calls[:2] // 3 people, then 1
+	r := Check(Quicknet, s, pages)
+	places := map[int64]int{}
+	for _, e := range v.Entrants {
+		turn := r.Turn(e.Leaf)
+		places[turn.Place]++
+		want := fmt.Sprint(map[bool]any{true: 1, false: nil}[turn.Place <= 3])
+		if turn.Place == 4 {
+			want = "2"
+		}
+		got := "<nil>"
+		if turn.Call != nil {
+			got = fmt.Sprint(turn.Call.Number)
+		}
+		if got != want {
+			t.Errorf("%s at place %d is called in call %s, want %s", e.User, turn.Place, got, want)
+		}
+	}
+	if len(places) != len(v.Entrants) || places[1] != 1 || places[int64(len(v.Entrants))] != 1 {
+		t.Errorf("the places are %v", places)
+	}
+	if turn := r.Turn(LeafOf("alice", Nonce{})); turn.OnRoll || turn.Call != nil {
+		t.Errorf("a leaf by another nonce is on the roll: %+v", turn)
+	}
+}
+
+func TestABuyerIsAdmittedInTheirOwnCallAndAnybodyInAnOpenOne(t *testing.T) {
+	v := readVectors(t)
+	s, pages := v.drawn(t)
+	r := Check(Quicknet, s, pages)
+	first, open := &s.Calls[0], &s.Calls[len(s.Calls)-1]
+	own, other := Turn{OnRoll: true, Call: first}, Turn{OnRoll: true, Call: &s.Calls[1]}
+	for _, tt := range []struct {
+		name   string
+		turn   Turn
+		bought time.Time
+		want   bool
+	}{
+		{"in the call's first moment", own, first.From, true},
+		{"before it", own, first.From.Add(-time.Millisecond), false},
+		{"in its last moment", own, first.Until.Add(-time.Millisecond), true},
+		{"at its end", own, first.Until, false},
+		{"in the call of others", other, first.From, false},
+		{"nobody's turn", Turn{OnRoll: true}, first.From, false},
+		{"in the open call", own, open.From, true},
+		{"in the open call, without an entry", Turn{}, open.From, true},
+		{"after the open call", Turn{}, open.Until, false},
+	} {
+		if got := r.Admits(tt.turn, tt.bought); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
