@@ -18,8 +18,8 @@ const (
 	requestTime = 35 * time.Second
 	// invokeTime bounds one invocation; the longest function may run for five minutes.
 	invokeTime = 305 * time.Second
-	// maxBody is the longest response body that is read, in bytes.
-	maxBody = 1 << 20
+	// maxBody is the longest response body that is read, in bytes: that of a function.
+	maxBody = 6 << 20
 	// tokenTTL, in seconds, is longer than any run.
 	tokenTTL = "86400"
 	// fetchers is how many tokens are fetched at a time; signing a token takes CPU time.

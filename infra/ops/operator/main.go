@@ -46,6 +46,9 @@ const usage = `usage:
                                                           recounts a sale; -full scans any table; -events also compares its events
   operator [where] orders -sale ID [-state paid] [-csv]   every order of a sale, of any number
   operator [where] buyer -sale ID -user ID                what happened to one buyer's order
+  operator [where] draw -sale ID [-csv]                   how a draw stands, and what to publish elsewhere; -csv lists whom the running call calls
+  operator [where] verify-draw -sale ID [-url URL] [-user ID -nonce N] [-roll DIGEST -round N] [-owner]
+                                                          checks a draw from what everybody can read; -owner also from the table
   operator [where] refunds [-sale ID] [-go -payment P]    the payments that must go back; -go marks one as refunded, once
   operator [where] record -provider P -sale ID -order ID -payment REFERENCE -amount N -currency C [-go]
                                                           a payment whose webhook never came; -go records it, once
@@ -89,6 +92,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	commands := map[string]func(context.Context, place, []string, io.Writer) error{
 		"sales": sales, "receipt": receipt, "buyer": buyer, "redrive": redrive, "refunds": refunds, "republish": republish, "orders": listOrders, "record": record,
+		"draw": showDraw, "verify-draw": verifyDraw,
 	}
 	for _, c := range changes {
 		commands[c.action] = c.run

@@ -1,0 +1,80 @@
+package books
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// ErrNoDrawing means that a sale has no draw.
+var ErrNoDrawing = errors.New("the sale has no draw")
+
+// Drawing reads what only the operator has of a draw: who entered, and who bought. It judges
+// nothing, and holds one page of users or claims at a time.
+type Drawing struct {
+	// LeafKey is what the receipts of the entrants are made with.
+	LeafKey []byte
+
+	table   *table
+	saleID  string
+	buckets int
+}
+
+// OpenDrawing finds the draw of a sale. It fails with ErrNoSale and ErrNoDrawing.
+func OpenDrawing(ctx context.Context, db DynamoDB, name, saleID string) (*Drawing, error) {
+	if !isID(saleID) {
+		return nil, ErrNoSale
+	}
+	o := Options{}
+	o.setDefaults()
+	d := &Drawing{table: &table{db: db, name: name, sleep: o.Sleep}, saleID: saleID}
+	header, secret := key{"SALE#" + saleID, "SALE"}, key{"DRAWKEY#" + saleID, "KEY"}
+	found, err := d.table.get(ctx, []key{header, secret})
+	if err != nil {
+		return nil, err
+	}
+	if found[header] == nil {
+		return nil, ErrNoSale
+	}
+	s, _ := readSale(found[header])
+	d.buckets = s.buckets
+	leafKey, ok := found[secret]["leafKey"].(*types.AttributeValueMemberB)
+	if !ok {
+		return nil, ErrNoDrawing
+	}
+	d.LeafKey = leafKey.Value
+	return d, nil
+}
+
+// Entrants reports the users whose leaves begin with a byte, in parts, in no order that matters.
+func (d *Drawing) Entrants(ctx context.Context, page byte, report func(users []string) error) error {
+	return d.table.partition(ctx, fmt.Sprintf("ENTRY#%s#%02x", d.saleID, page), 0, func(items []item) error {
+		users := make([]string, len(items))
+		for i, it := range items {
+			users[i] = keyOf(it).sk
+		}
+		return report(users)
+	})
+}
+
+// Claims reports the claims of the sale, in parts.
+func (d *Drawing) Claims(ctx context.Context, report func([]Claim) error) error {
+	for bucket := range d.buckets {
+		err := d.table.partition(ctx, fmt.Sprintf("CLAIM#%s#%d", d.saleID, bucket), 0, func(items []item) error {
+			claims := make([]Claim, len(items))
+			for i, it := range items {
+				claims[i], _ = readClaim(it, bucket)
+			}
+			return report(claims)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReadUnits is what the reading has cost so far, in DynamoDB's read request units.
+func (d *Drawing) ReadUnits() float64 { return d.table.cost() }

@@ -1,0 +1,121 @@
+package drawcheck
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"flashsale/infra/kit/client"
+)
+
+// Published is a draw as everybody can read it.
+type Published struct {
+	Sale  Sale
+	AsOf  time.Time // by the API's clock
+	Chain Chain     // the dice that it must follow
+	Pages [Pages][]Leaf
+}
+
+// Check checks all of it.
+func (p *Published) Check() *Report { return Check(p.Chain, p.Sale, &p.Pages) }
+
+const (
+	// readers is how many pages of a roll are read at once, and tries how often each is asked
+	// for, with pauses from firstPause, twice as long each time, or as long as the API asks for.
+	readers    = 8
+	tries      = 7
+	firstPause = 100 * time.Millisecond
+	maxPause   = 10 * time.Second
+)
+
+// Read reads a draw from an API, without credentials, and tells progress how many pages it has.
+// It fails with ErrNoDraw.
+func Read(ctx context.Context, api *client.Client, saleID string, progress func(pages, of int64)) (*Published, error) {
+	p := &Published{Chain: Quicknet}
+	if u, err := url.Parse(api.API); err == nil && client.Loopback(u.Hostname()) {
+		if err := readLocalDice(ctx, api, &p.Chain); err != nil {
+			return nil, fmt.Errorf("read the local stack's dice: %w", err)
+		}
+	}
+	body, err := get(ctx, api, "/sales/"+url.PathEscape(saleID))
+	if err != nil {
+		return nil, fmt.Errorf("read sale %s: %w", saleID, err)
+	}
+	var page struct {
+		Now time.Time `json:"now"`
+	}
+	if p.Sale, err = ReadSale(body); err == nil {
+		err = json.Unmarshal(body, &page)
+	}
+	if err == nil && p.Sale.ID != saleID {
+		err = fmt.Errorf("the answer is about sale %q", p.Sale.ID)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sale %s: %w", saleID, err)
+	}
+	if p.AsOf = page.Now; p.Sale.Round == 0 {
+		return p, nil
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readers)
+	var done atomic.Int64
+	for i := range p.Pages {
+		group.Go(func() error {
+			body, err := get(ctx, api, fmt.Sprintf("/sales/%s/roll/%02x", url.PathEscape(saleID), i))
+			if err == nil {
+				p.Pages[i], err = ReadPage(body)
+			}
+			if err != nil {
+				return fmt.Errorf("page %02x of the roll: %w", i, err)
+			}
+			progress(done.Add(1), Pages)
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// readLocalDice gets the chain of a stack on this machine, which has dice of its own. An API
+// elsewhere is not asked for its dice: whoever could choose them could choose the order.
+func readLocalDice(ctx context.Context, api *client.Client, chain *Chain) error {
+	a, err := api.Send(ctx, http.MethodGet, "/_local/health", "")
+	if err != nil {
+		return err
+	}
+	var health struct {
+		Beacon *Chain `json:"beacon"`
+	}
+	if a.Status == http.StatusOK && json.Unmarshal(a.Body, &health) == nil && health.Beacon != nil {
+		*chain = *health.Beacon
+	}
+	return nil
+}
+
+// get reads an address, again if it is busy or throttled.
+func get(ctx context.Context, api *client.Client, path string) ([]byte, error) {
+	for try := 1; ; try++ {
+		a, err := api.Send(ctx, http.MethodGet, path, "")
+		passes := err != nil || a.Status == http.StatusTooManyRequests || a.Status >= http.StatusInternalServerError
+		if err == nil && a.Status != http.StatusOK {
+			err = errors.New("the API answered " + a.String())
+		}
+		if err == nil || !passes || try == tries {
+			return a.Body, err
+		}
+		select {
+		case <-time.After(min(max(a.RetryAfter, firstPause<<(try-1)), maxPause)):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,385 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"flashsale/infra/kit/arguments"
+	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/drawcheck"
+	"flashsale/shared/sale"
+)
+
+// verifyDraw checks a draw from what its API shows to everybody, and fails with errBroken if
+// anything is not as it must be. With a user and their nonce it finds their turn, with -roll and
+// -round it compares what was noted before the dice, and with -owner also what only the
+// operator can read: that everybody on the roll has entered and bought in their turn.
+func verifyDraw(ctx context.Context, p place, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("verify-draw", flag.ContinueOnError)
+	saleID := flags.String("sale", "", "")
+	address := flags.String("url", "", "")
+	user, nonce := flags.String("user", "", ""), flags.String("nonce", "", "")
+	roll, round := flags.String("roll", "", ""), flags.Uint64("round", 0, "")
+	owner := flags.Bool("owner", false, "")
+	if err := arguments.Parse(flags, args); err != nil {
+		return err
+	}
+	if !sale.ValidID(*saleID) {
+		return fmt.Errorf("%q is not a sale id; name the sale: make verify-draw URL=https://… SALE=moutai", *saleID)
+	}
+	var own *drawcheck.Leaf
+	if *user != "" || *nonce != "" {
+		var n drawcheck.Nonce
+		if err := n.UnmarshalText([]byte(*nonce)); err != nil || !sale.ValidUser(*user) {
+			return errors.New("give BUYER=… and NONCE=… together: the nonce is 64 lower-case hexadecimal digits of the receipt")
+		}
+		l := drawcheck.LeafOf(*user, n)
+		own = &l
+	}
+	api, err := p.publicAPI(ctx, *address)
+	if err != nil {
+		return err
+	}
+	published, err := readDraw(ctx, api, *saleID)
+	if err != nil {
+		return err
+	}
+	v := verifying{Report: published.Check(), published: published, out: out}
+	v.compareNotes(*roll, *round)
+	v.print(api.API)
+	if own != nil {
+		v.printTurn(*user, *own)
+	}
+	if *owner {
+		db, table, err := p.dynamodb(ctx)
+		if err != nil {
+			return err
+		}
+		d, err := books.OpenDrawing(ctx, db, table, *saleID)
+		if err == nil {
+			err = v.compareTable(ctx, d)
+		}
+		if err != nil {
+			return fmt.Errorf("read the table %s: %s", table, oneLine(err))
+		}
+	}
+	return v.end()
+}
+
+// publicAPI is an API at an address, or that of the place.
+func (p place) publicAPI(ctx context.Context, address string) (*client.Client, error) {
+	if address != "" {
+		if _, err := client.CheckAddress(address); err != nil {
+			return nil, err
+		}
+		return client.New(address, client.Options{}), nil
+	}
+	if p.stack == nil && p.table != "" {
+		return nil, errors.New("a table alone is not enough, because the draw is read as everybody reads it: give URL=… or the environment (ENV=dev)")
+	}
+	where, err := p.system(ctx)
+	return where.Client, err
+}
+
+func readDraw(ctx context.Context, api *client.Client, saleID string) (*drawcheck.Published, error) {
+	show, clear := progress("pages of the roll")
+	published, err := drawcheck.Read(ctx, api, saleID, show)
+	clear()
+	if err != nil {
+		return nil, errors.New(oneLine(err))
+	}
+	return published, nil
+}
+
+// verifying is a check of a draw and where it is told.
+type verifying struct {
+	*drawcheck.Report
+	published *drawcheck.Published
+	out       io.Writer
+}
+
+func (v *verifying) line(name, format string, args ...any) {
+	fmt.Fprintf(v.out, "  %-12s %s\n", name, fmt.Sprintf(format, args...))
+}
+
+func (v *verifying) wrong(format string, args ...any) {
+	v.Wrong = append(v.Wrong, fmt.Sprintf(format, args...))
+}
+
+// compareNotes compares what somebody noted between the roll's closing and the dice.
+func (v *verifying) compareNotes(roll string, round uint64) {
+	if roll != "" && roll != v.Sale.Roll.String() {
+		v.wrong("you noted the roll %s before the dice, but it is %s now: the roll was changed", roll, v.Sale.Roll)
+	}
+	if round != 0 && round != v.Sale.Round {
+		v.wrong("you noted round %d before the dice, but it is %d now: the dice were chosen again", round, v.Sale.Round)
+	}
+}
+
+func (v *verifying) print(api string) {
+	s := &v.Sale
+	fmt.Fprintf(v.out, "draw of sale %s at %s\n", s.ID, api)
+	v.line("entering", "until %s", instant(s.EnterUntil))
+	if s.Round != 0 {
+		of := "drand's quicknet"
+		if v.published.Chain != drawcheck.Quicknet {
+			of = "this machine's own dice, which prove nothing to others"
+		}
+		v.line("roll", "%d entrants, digest %s", s.Entrants, s.Roll)
+		v.line("dice", "round %d of %s, signed at %s, %s after the roll was closed", s.Round, of, instant(v.published.Chain.TimeOf(s.Round)),
+			v.published.Chain.TimeOf(s.Round).Sub(laterOf(s.EnterUntil, s.ClosedAt)).Round(time.Second))
+	}
+	if len(s.Signature) > 0 {
+		v.line("seed", "%s", s.Seed)
+	}
+	place := int64(0)
+	for i, c := range s.Calls {
+		if i >= len(v.Called) {
+			break
+		}
+		whom := "anybody"
+		switch n := v.Called[i]; {
+		case c.Open:
+		case c.Hi == nil:
+			whom = "not complete yet"
+		case n == 0:
+			whom = "nobody: it came to nothing"
+		default:
+			whom = fmt.Sprintf("%d people, places %d to %d", n, place+1, place+n)
+		}
+		place += v.Called[i]
+		v.line(fmt.Sprintf("call %d", c.Number), "%s, from %s until %s", whom, instant(c.From), instant(c.Until))
+	}
+	if v.HasOrder() {
+		v.line("uncalled", "%d", max(0, s.Entrants-place))
+	}
+}
+
+func (v *verifying) printTurn(user string, l drawcheck.Leaf) {
+	t := v.Turn(l)
+	switch {
+	case v.Sale.Round == 0:
+		v.line("your leaf", "%s: look for it when the roll is closed", l)
+	case !t.OnRoll:
+		v.wrong("the leaf %s of %s is not on the roll: the nonce is another one's, or the entry was left out", l, user)
+	case !v.HasOrder():
+		v.line("your leaf", "%s, on the roll", l)
+	case t.Call == nil:
+		v.line("your place", "%d of %d, rank %s: not called yet", t.Place, v.Sale.Entrants, t.Rank)
+	default:
+		v.line("your place", "%d of %d, rank %s: call %d, from %s until %s", t.Place, v.Sale.Entrants, t.Rank, t.Call.Number, instant(t.Call.From), instant(t.Call.Until))
+	}
+}
+
+// recent is how old the answer about a sale may be: whoever bought later may have been called
+// after it.
+const recent = 5 * time.Second
+
+// compareTable compares the roll and the calls with what only the operator can read.
+func (v *verifying) compareTable(ctx context.Context, d *books.Drawing) error {
+	entered, late := int64(0), int64(0)
+	for page := range drawcheck.Pages {
+		err := d.Entrants(ctx, byte(page), func(users []string) error {
+			for _, user := range users {
+				if v.turnOf(d, user).OnRoll {
+					entered++
+				} else {
+					late++
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if v.Sale.Round == 0 {
+		v.line("entries", "%d", late)
+		return nil
+	}
+	v.line("entries", "%d on the roll, %d that came too late and were told to ask again", entered, late)
+	if entered != v.Sale.Entrants {
+		v.wrong("the roll has %d leaves, but %d of the entries in the table are on it: somebody is on the roll who has not entered", v.Sale.Entrants, entered)
+	}
+	bought, unchecked, outOfTurn := 0, 0, 0
+	err := d.Claims(ctx, func(claims []books.Claim) error {
+		for _, c := range claims {
+			if c.AcceptedAt.After(v.published.AsOf.Add(-recent)) {
+				unchecked++
+				continue
+			}
+			bought++
+			turn := v.turnOf(d, c.User)
+			if v.Admits(turn, c.AcceptedAt) {
+				continue
+			}
+			if outOfTurn++; outOfTurn <= maxNamed {
+				v.wrong("%s bought at %s, %s", c.User, instant(c.AcceptedAt), outOf(turn))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if more := outOfTurn - maxNamed; more > 0 {
+		v.wrong("and %d more bought out of turn", more)
+	}
+	v.line("claims", "%d, each bought in a call for its user", bought-outOfTurn)
+	if unchecked > 0 {
+		v.Pending = append(v.Pending, fmt.Sprintf("%d claims that were accepted while the draw was read: ask again", unchecked))
+	}
+	return nil
+}
+
+// maxNamed bounds how many users out of turn are named.
+const maxNamed = 10
+
+func outOf(t drawcheck.Turn) string {
+	switch {
+	case !t.OnRoll:
+		return "outside a call for everybody, and is not on the roll"
+	case t.Call == nil:
+		return fmt.Sprintf("outside a call for everybody, and was not called (place %d)", t.Place)
+	}
+	return fmt.Sprintf("but was called from %s until %s (call %d)", instant(t.Call.From), instant(t.Call.Until), t.Call.Number)
+}
+
+func (v *verifying) turnOf(d *books.Drawing, user string) drawcheck.Turn {
+	return v.Turn(drawcheck.LeafOf(user, drawcheck.NonceOf(d.LeafKey, user)))
+}
+
+// end prints the verdict and returns it.
+func (v *verifying) end() error {
+	list(v.out, "not checked:", v.Pending)
+	if len(v.Wrong) > 0 {
+		list(v.out, "WRONG:", v.Wrong)
+		return errBroken
+	}
+	switch {
+	case v.HasOrder():
+		fmt.Fprintln(v.out, "correct: every leaf is on its page once, the pages are the published roll, the dice were signed after it,\nand every call follows the order that they gave")
+	case v.Sale.Round != 0:
+		fmt.Fprintln(v.out, "correct so far: every leaf is on its page once, and the pages are the published roll.\nNote the digest and the round, and compare them after the dice (ROLL=… ROUND=…)")
+	}
+	return nil
+}
+
+func laterOf(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// showDraw prints how a draw stands and what to publish elsewhere, or as CSV whom the running
+// call calls. It holds the roll, and a page of users at a time.
+func showDraw(ctx context.Context, p place, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("draw", flag.ContinueOnError)
+	saleID := flags.String("sale", "", "")
+	asCSV := flags.Bool("csv", false, "")
+	if err := arguments.Parse(flags, args); err != nil {
+		return err
+	}
+	if !sale.ValidID(*saleID) {
+		return fmt.Errorf("%q is not a sale id; name the sale: make draw SALE=moutai", *saleID)
+	}
+	api, err := p.publicAPI(ctx, "")
+	if err != nil {
+		return err
+	}
+	published, err := readDraw(ctx, api, *saleID)
+	if err != nil {
+		return err
+	}
+	v := verifying{Report: published.Check(), published: published, out: out}
+	if !*asCSV {
+		v.print(api.API)
+		if s := &v.Sale; s.Round != 0 {
+			fmt.Fprintf(out, "to publish elsewhere, before round %d is signed at %s:\n  %s: %d entrants, roll %s, round %d of drand's quicknet\n",
+				s.Round, instant(published.Chain.TimeOf(s.Round)), s.ID, s.Entrants, s.Roll, s.Round)
+		}
+		if call := v.running(); call != nil {
+			fmt.Fprintf(out, "call %d runs until %s: CSV=1 lists the people\n", call.Number, instant(call.Until))
+		}
+		return v.end()
+	}
+	if len(v.Wrong) > 0 {
+		return fmt.Errorf("the draw is not correct: make verify-draw SALE=%s says why", *saleID)
+	}
+	call := v.running()
+	if call == nil {
+		return fmt.Errorf("no call for people on the roll is running in sale %s", *saleID)
+	}
+	db, table, err := p.dynamodb(ctx)
+	if err != nil {
+		return err
+	}
+	d, err := books.OpenDrawing(ctx, db, table, *saleID)
+	if err != nil {
+		return fmt.Errorf("read the table %s: %s", table, oneLine(err))
+	}
+	signal.Ignore(syscall.SIGPIPE) // `make draw CSV=1 | head` is no failure
+	return v.writeCalled(ctx, d, call, out)
+}
+
+// running is the newest call if it has called people and lasts.
+func (v *verifying) running() *drawcheck.Call {
+	if n := len(v.Sale.Calls); n > 0 {
+		if c := &v.Sale.Calls[n-1]; len(v.Called) == n && v.Called[n-1] > 0 && v.published.AsOf.Before(c.Until) {
+			return c
+		}
+	}
+	return nil
+}
+
+// writeCalled writes the people of a call as CSV, in the order of their leaves.
+func (v *verifying) writeCalled(ctx context.Context, d *books.Drawing, call *drawcheck.Call, out io.Writer) error {
+	buffered := bufio.NewWriter(out)
+	write, flush := forPrograms(buffered)
+	show, clear := progress("pages of entries")
+	err := write([]string{"user", "call", "from", "until", "place", "leaf"})
+	listed := int64(0)
+	for page := 0; page < drawcheck.Pages && err == nil; page++ {
+		err = d.Entrants(ctx, byte(page), func(users []string) error {
+			for _, user := range users {
+				t := v.turnOf(d, user)
+				if t.Call == nil || t.Call.Number != call.Number {
+					continue
+				}
+				listed++
+				if err := write([]string{user, strconv.FormatInt(call.Number, 10), instant(call.From), instant(call.Until), strconv.FormatInt(t.Place, 10), t.Leaf.String()}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		show(int64(page), drawcheck.Pages)
+	}
+	clear()
+	flushed := cmp.Or(flush(), buffered.Flush())
+	called := v.Called[call.Number-1]
+	switch {
+	case errors.Is(cmp.Or(err, flushed), syscall.EPIPE):
+		return nil
+	case err != nil:
+		return fmt.Errorf("the list is not complete: %s", oneLine(err))
+	case flushed != nil:
+		return fmt.Errorf("write list: %w", flushed)
+	case listed != called:
+		return fmt.Errorf("the list has %d of the %d people who were called: the table is not the one of this draw", listed, called)
+	}
+	fmt.Fprintf(os.Stderr, "call %d: %d people\n", call.Number, listed)
+	return nil
+}
