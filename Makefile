@@ -164,6 +164,15 @@ orders: operator ## list the orders of SALE=… (STATE=paid: only those; CSV=1: 
 buyer: operator ## show what happened to the order of BUYER=… in SALE=…
 	@$(OPERATOR) buyer -sale "$${SALE-}" -user "$${BUYER-}"
 
+.PHONY: draw
+draw: operator ## show how the draw of SALE=… stands and what to publish before its dice (CSV=1: list whom the running call calls)
+	@$(OPERATOR) draw -sale "$${SALE-}" $${CSV:+-csv}
+
+.PHONY: verify-draw
+verify-draw: operator ## check a draw from what everybody can read: URL=… SALE=…, for an entrant BUYER=… NONCE=…, against ROLL=… ROUND=… noted before the dice (OWNER=1: also from the table)
+	@$(OPERATOR) verify-draw -url "$${URL-}" -sale "$${SALE-}" -user "$${BUYER-}" -nonce "$${NONCE-}" \
+		-roll "$${ROLL-}" $${ROUND:+-round "$$ROUND"} $${OWNER:+-owner}
+
 .PHONY: refunds
 refunds: operator ## list payments that must go back (of SALE=…); GO=1 PAYMENT='provider\#reference' marks one as refunded, once
 	@$(OPERATOR) refunds -sale "$${SALE-}" $${GO:+-go} -payment "$${PAYMENT-}"

@@ -217,6 +217,19 @@ func TestImportsPointOneWay(t *testing.T) {
 			},
 		},
 		{
+			name: "who checks a draw shares no code with who draws, nor the library of the pairing",
+			check: edges(codeIn("infra/kit/drawcheck"), "the check of a draw knows the documented API and rules only",
+				func(_ *source, imported string) bool {
+					return isStandard(imported) || imported == "golang.org/x/sync/errgroup" || imported == module+"/infra/kit/client" ||
+						under(imported, "github.com/consensys/gnark-crypto")
+				}),
+			breaks: []broken{
+				imports("infra/kit/drawcheck/x.go", module+"/shared/draw"),
+				imports("infra/kit/drawcheck/x.go", module+"/shared/beacon"),
+				imports("infra/kit/drawcheck/x.go", "github.com/cloudflare/circl/ecc/bls12381"),
+			},
+		},
+		{
 			name: "what is deployed imports nothing that exists for tests",
 			check: edges(func(s *source) bool { return codeIn("shared", "functions")(s) && !isTestSupport(s.dir()) },
 				"it exists for tests", func(_ *source, imported string) bool {
