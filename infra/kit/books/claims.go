@@ -78,6 +78,8 @@ func (p *pass) take(c Claim, sound bool) {
 	at := c.AcceptedAt.UnixMilli()
 	if c.AcceptedAt.After(now.Add(skew)) {
 		p.find("P14", about("acceptedAt"), "the claim of %q was accepted at %s, which is in the future", c.User, clock(at))
+	} else if p.hasDraw() {
+		p.takeTurn(c)
 	} else if !p.before.admits(at) {
 		if p.unjudged++; len(p.outside) < remembered {
 			p.outside = append(p.outside, c)

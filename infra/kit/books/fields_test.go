@@ -61,6 +61,11 @@ var kinds = map[string]func(item) string{
 	"guard of a user in a group":    func(it item) string { _, problem := readBarred(it); return problem },
 	"refund of an unknown order":    func(it item) string { _, problem := readRefund(it); return problem },
 	"sequence":                      func(it item) string { _, problem := readSequence(it); return problem },
+	"entry in a draw":               func(it item) string { _, problem := readEntry(it); return problem },
+	"key of a draw's receipts":      func(it item) string { _, problem := readLeafKey(it); return problem },
+	"part of a roll":                func(it item) string { _, _, _, problem := readPart(it); return problem },
+	"draw whose roll is closed":     func(it item) string { _, problem := readHead(it); return problem },
+	"call":                          func(it item) string { _, problem := readCall(it); return problem },
 }
 
 // actions are what the described items of changes do.
@@ -74,6 +79,7 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 	values := map[string]types.AttributeValue{
 		"string": text("OPEN"), "number": number("1"), "boolean": &types.AttributeValueMemberBOOL{Value: true},
 		"number-set": &types.AttributeValueMemberNS{Value: []string{"0"}},
+		"binary":     &types.AttributeValueMemberB{Value: make([]byte, 32)},
 		"string-set": &types.AttributeValueMemberSS{Value: []string{"stripe#pi_2"}}, "fate": text("refund-due"),
 		"sales":   &types.AttributeValueMemberSS{Value: []string{"s"}},
 		"opensAt": number("1762866000000"), "closesAt": number("1762869600000"), "acceptedAt": number("1762866000000"),
@@ -82,13 +88,22 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 		"recalledAt": number("1762866000000"), "recalling": number("1762866000000"),
 		"payWithin": number("1800"), "currency": text("CNY"), "payment": text("stripe#pi_1"), "releasedBy": text("expiry"), "reason": text("released"),
 		"paidAt": number("1762866000000"), "releasedAt": number("1762866000000"), "refundedAt": number("1762866000000"),
+		"enterFrom": number("1762776000000"), "enterUntil": number("1762862400000"), "beginsAt": number("1762866000000"), "endsAt": number("1762869600000"),
+		"operatedAt": number("1762866000000"), "closedAt": number("1762862400000"), "from": number("1762866000000"), "until": number("1762869600000"),
+		"roll": text(strings.Repeat("0a", 32)), "seed": text(strings.Repeat("0a", 32)), "signature": text(strings.Repeat("0a", 48)),
+		"lo": text(strings.Repeat("0a", 16)), "hi": text(strings.Repeat("0a", 16)),
 		"image": text("https://images.example/a.jpg"), "link": text("https://shop.example/"),
 	}
 	// Whatever is there only together.
 	together := map[string][]string{
 		"price": {"currency"}, "currency": {"price", "amount"}, "paidAt": {"payment", "amount", "currency"}, "payment": {"paidAt", "amount", "currency"}, "amount": {"currency"},
 		"releasedAt": {"releasedBy"}, "action": {"actor", "verified", "note"}, "releasedBy": {"releasedAt"}, "released": {"putBack"}, "putBack": {"released"},
+		"seed": {"signature"}, "signature": {"seed"}, "hi": {"stock"}, "stock": {"open"},
 		"payWithin": {"nextDue"}, "recalledAt": {"recallNote"}, "orderId": {"saleId"},
+	}
+	drawn := []string{"enterFrom", "enterUntil", "keepHours", "beginsAt", "endsAt", "call", "openCall", "operatedAt"}
+	for _, name := range drawn {
+		together[name] = drawn
 	}
 	described := documentedItem.FindAllStringSubmatch(string(document), -1)
 	if len(described) != len(kinds) {
@@ -100,7 +115,7 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 			t.Errorf("no reader for %q", d[1])
 			continue
 		}
-		fill := strings.NewReplacer("<sale>", "s", "<shard>", "0", "<bucket>", strconv.Itoa(bucketOf("u", guardBuckets)), "<group>", "g", "<user>", "u", "<order>", "406709376884146177", "<day>", "2026-11-11", "<seed>", "x", "<step>", "0", "<number>", "0000000001",
+		fill := strings.NewReplacer("<sale>", "s", "<shard>", "0", "<bucket>", strconv.Itoa(bucketOf("u", guardBuckets)), "<group>", "g", "<user>", "u", "<order>", "406709376884146177", "<day>", "2026-11-11", "<seed>", "x", "<step>", "0", "<page>", "00", "<part>", "0", "<call>", "0000000001", "<number>", "0000000001",
 			"<provider>", "stripe", "<reference>", "pi_1")
 		whole := func() item { return item{"pk": text(fill.Replace(d[2])), "sk": text(fill.Replace(d[3]))} }
 		it := whole()
@@ -138,9 +153,9 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 				t.Errorf("%s without %s: %q", d[1], name, problem)
 			}
 			maps.Copy(it, others)
-			it[name] = &types.AttributeValueMemberB{}
+			it[name] = &types.AttributeValueMemberBS{}
 			if read(it) == "" {
-				t.Errorf("%s: %s may be binary", d[1], name)
+				t.Errorf("%s: %s may be a set of binaries", d[1], name)
 			}
 			it[name] = value
 		}

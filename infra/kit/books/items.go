@@ -35,6 +35,8 @@ type saleItem struct {
 	group             string // "" for none
 	minReader         int64
 	recalledAt        int64 // 0 if it was not
+	draw              drawTerms
+	drawn             drawn
 }
 
 // presentation is what buyers see of a sale.
@@ -67,8 +69,9 @@ func readSale(it item) (s saleItem, problem string) {
 		changedAt: f.within("changedAt", 0, year2100), seeded: f.within("seeded", 0, math.MaxInt64), room: -1,
 		shards: int(f.within("shards", 1, maxShards)), buckets: int(f.within("buckets", 1, maxBuckets)),
 		empty: f.numbers("empty"), version: f.within("version", 1, math.MaxInt64), state: f.text("state"),
-		terms: f.terms(), labels: f.labels(), group: f.group(), minReader: f.minReader(), shown: f.presentation(),
+		terms: f.terms(), labels: f.labels(), group: f.group(), minReader: f.minReader(), shown: f.presentation(), draw: f.drawTerms(),
 	}
+	s.drawn = f.drawn(s.hasDraw())
 	if f.has("described") {
 		s.described = f.within("described", 1, math.MaxInt64)
 	}
@@ -107,6 +110,7 @@ type createItem struct {
 	terms             terms
 	labels            string
 	group             string
+	draw              drawTerms
 }
 
 func readCreate(it item) (c createItem, problem string) {
@@ -114,7 +118,7 @@ func readCreate(it item) (c createItem, problem string) {
 	c = createItem{
 		shown: f.presentation(), opensAt: f.instant("opensAt"), closesAt: f.instant("closesAt"),
 		stock: f.within("stock", 1, maxUnits), shards: int(f.within("shards", 1, maxShards)),
-		terms: f.terms(), labels: f.labels(), group: f.group(),
+		terms: f.terms(), labels: f.labels(), group: f.group(), draw: f.drawTerms(),
 	}
 	if f.has("maxStock") {
 		c.maxStock = f.within("maxStock", c.stock, maxUnits)
@@ -166,9 +170,7 @@ func readStep(it item) (s stepItem, problem string) {
 	f := newFields(it)
 	s.at = f.instant("at")
 	if f.has("ended") {
-		if s.ended = f.flag("ended"); !s.ended {
-			f.fail("ended is there and not true")
-		}
+		s.ended = f.mark("ended")
 		return s, f.end()
 	}
 	s.shard, s.units = f.shard(), f.within("units", 1, maxUnits)
@@ -185,16 +187,13 @@ type listingItem struct {
 	refundAt  int64 // 0 if there is no refund
 	recalling int64 // the recall whose orders are not all finished; 0 if there is none
 	releasing bool
+	draw      bool
 }
 
 func readListing(it item) (l listingItem, problem string) {
 	f := newFields(it)
 	l.closesAt, l.payWithin, l.labels, l.minReader = f.instant("closesAt"), f.terms().payWithin, f.labels(), f.minReader()
-	if f.has("drained") {
-		if l.drained = f.flag("drained"); !l.drained {
-			f.fail("drained is there and not true")
-		}
-	}
+	l.drained, l.draw = f.mark("drained"), f.mark("draw")
 	for _, name := range []string{"cursor", "books", "releasing"} {
 		if f.has(name) && !json.Valid([]byte(f.text(name))) {
 			f.fail(name + " is not JSON")

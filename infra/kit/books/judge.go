@@ -33,6 +33,7 @@ func (p *pass) judge() {
 	p.judgePayments(h)
 	p.judgeRecall(h)
 	p.judgeTrail(h)
+	p.judgeDraw(h)
 	p.judgeClaims(h)
 }
 
@@ -216,14 +217,14 @@ func (p *pass) judgeListing(h *header) {
 	}
 	l := &h.listing
 	// An edit may have come between the two reads of a header, but not of both.
-	if p.still() && l.closesAt == p.before.listing.closesAt && l.closesAt != h.sale.closesAt {
-		p.find("P8", "listing closesAt", "the list of sales says that it closes at %s, the sale %s", clock(l.closesAt), clock(h.sale.closesAt))
+	if p.still() && l.closesAt == p.before.listing.closesAt && l.closesAt != h.sale.ends() {
+		p.find("P8", "listing closesAt", "the list of sales says that it closes at %s, the sale %s", clock(l.closesAt), clock(h.sale.ends()))
 	}
 	if !l.drained || !p.before.listing.drained {
 		return
 	}
-	if p.Now().Add(skew).UnixMilli() < h.sale.closesAt+drainAfter.Milliseconds() {
-		p.find("P8", "listing drained", "the sale is drained, but closes at %s: reconcile does not look at it any more", clock(h.sale.closesAt))
+	if p.Now().Add(skew).UnixMilli() < h.sale.ends()+drainAfter.Milliseconds() {
+		p.find("P8", "listing drained", "the sale is drained, but closes at %s: reconcile does not look at it any more", clock(h.sale.ends()))
 	}
 	if n := p.pending + p.missing; n > 0 {
 		p.find("P8", "listing orders", "the sale is drained with %d orders unfinished: nobody sends their messages again", n)

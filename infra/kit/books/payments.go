@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// The minReader of the items of a sale that asks for payment, of one with a group, and of
-	// one that was recalled.
-	paymentReader, groupReader, recallReader = 2, 3, 3
+	// The minReader of the items of a sale that asks for payment, of one with a group, of one
+	// that was recalled, and of one with a draw.
+	paymentReader, groupReader, recallReader, drawReader = 2, 3, 3, 4
 	// The bounds of payWithin, in seconds.
 	minPayWithin, maxPayWithin = 60, 7 * 24 * 60 * 60
 	maxPrice                   = 1_000_000_000_000
@@ -54,7 +54,7 @@ func (f *fields) minReader() int64 {
 	if !f.has("minReader") {
 		return 0
 	}
-	return f.within("minReader", paymentReader, groupReader)
+	return f.within("minReader", paymentReader, drawReader)
 }
 
 // isPayment reports whether s is a payment's id: a provider and its reference.
@@ -170,6 +170,7 @@ func (p *pass) settle(c Claim) {
 	}
 	if c.Shard >= 0 && c.Shard < p.n {
 		p.released[c.Shard]++
+		p.draw.lastReleased = max(p.draw.lastReleased, c.releasedAt)
 	}
 	switch {
 	case c.releasedBy == "expiry" && c.releasedAt < due:
@@ -190,6 +191,8 @@ func (p *pass) terms() terms {
 // needs is the minReader of the sale, its listing and its claims; 0 for none.
 func (p *pass) needs() int64 {
 	switch {
+	case p.hasDraw():
+		return drawReader
 	case p.group() != "":
 		return groupReader
 	case p.terms().payWithin != 0:
@@ -218,7 +221,7 @@ func (p *pass) judgePayments(h *header) {
 	}
 	needs := p.needs()
 	if h.sale.recalledAt != 0 {
-		needs = recallReader
+		needs = max(needs, recallReader)
 	}
 	if h.hasSale && h.sale.minReader != needs {
 		p.find("P19", "sale minReader", "the sale is for readers of version %d, and needs version %d", h.sale.minReader, needs)

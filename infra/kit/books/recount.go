@@ -43,6 +43,7 @@ type pass struct {
 	found            []Finding
 	about            map[string]bool // subjects of the findings
 	unfinished       []string
+	draw             drawCount
 }
 
 const (
@@ -111,7 +112,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 	steps := []func(context.Context) error{
 		p.pause,
 		func(ctx context.Context) (err error) { p.shards0, err = p.readShards(ctx); return err },
-		p.pause, p.readClaims, p.readTrail, p.pause, p.readAgain, p.readSequences, p.readRefunds, p.readGroup, p.readStrays,
+		p.pause, p.readDraw, p.readClaims, p.readTrail, p.pause, p.readAgain, p.readSequences, p.readRefunds, p.readGroup, p.readStrays,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -128,7 +129,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 // readAgain reads the items again that purchases, additions and edits change.
 func (p *pass) readAgain(ctx context.Context) (err error) {
 	if _, atOnce := p.source.(*Books); atOnce {
-		p.shards1, p.after = p.shards0, p.before
+		p.shards1, p.after, p.draw.after = p.shards0, p.before, p.draw.before
 		return nil
 	}
 	if p.shards1, err = p.readShards(ctx); err != nil {
@@ -137,7 +138,10 @@ func (p *pass) readAgain(ctx context.Context) (err error) {
 	if err = p.pause(ctx); err != nil {
 		return err
 	}
-	p.after, err = p.readHeader(ctx)
+	if p.after, err = p.readHeader(ctx); err != nil || !p.hasDraw() {
+		return err
+	}
+	p.draw.after, err = p.readCalls(ctx)
 	return err
 }
 

@@ -37,9 +37,9 @@ func (b *Books) Sales() []string {
 	for pk, items := range b.partitions {
 		kind, rest, _ := cutKind(pk)
 		switch kind {
-		case "SALE", "CHANGES":
+		case "SALE", "CHANGES", "DRAW", "DRAWKEY", "ROLL":
 			ids[rest] = true
-		case "STOCK", "CLAIM":
+		case "STOCK", "CLAIM", "ENTRY":
 			saleID, _, _ := cutNumber(rest)
 			ids[saleID] = true
 		case "ORDER":
@@ -108,7 +108,7 @@ func (b *Books) Sale(saleID string) *Sale {
 func (s *Sale) describe(it item) saleItem {
 	i, _ := readSale(it)
 	s.Name, s.Paused, s.Seeded, s.Open = i.shown.name, i.paused, i.seeded, i.state == "OPEN"
-	s.OpensAt, s.ClosesAt = time.UnixMilli(i.opensAt).UTC(), time.UnixMilli(i.closesAt).UTC()
+	s.OpensAt, s.ClosesAt = time.UnixMilli(i.begins()).UTC(), time.UnixMilli(i.ends()).UTC()
 	return i
 }
 

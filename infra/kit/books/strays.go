@@ -108,8 +108,13 @@ func (s *strays) take(it item) (o Order, mine bool) {
 			s.exist[rest] = true
 		}
 		s.name(rest, k)
-	case kind == "CHANGES" && isID(rest):
+	case (kind == "CHANGES" || kind == "DRAW" || kind == "DRAWKEY" || kind == "ROLL") && isID(rest):
 		s.name(rest, k)
+		s.checkDrawn(kind, rest, k)
+	case kind == "ENTRY" && isEntryOf(rest):
+		saleID, _, _ := strings.Cut(rest, "#")
+		s.name(saleID, k)
+		s.checkDrawn(kind, saleID, k)
 	case kind == "STOCK" && numbered:
 		s.name(saleID, k)
 		if mine && k.sk != "STOCK" {

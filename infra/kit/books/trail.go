@@ -17,6 +17,7 @@ type changeItem struct {
 	opensAt, closesAt int64 // 0 in a description
 	labels            string
 	given             map[string]string // by a description
+	drawn             drawn             // of a sale with a draw, after an operator's edit
 }
 
 // author is who asked for a change, as far as it is stored, and why.
@@ -66,11 +67,14 @@ func readChange(it item) (c changeItem, problem string) {
 		if len(c.given) == 0 {
 			f.fail("it describes nothing")
 		}
-	case "pause", "resume", "reschedule", "recall":
+	case "pause", "resume", "reschedule", "recall", "call":
 		c.paused, c.opensAt, c.closesAt = f.flag("paused"), f.instant("opensAt"), f.instant("closesAt")
 		f.window(c.opensAt, c.closesAt)
-		if c.paused == (c.action == "resume") && c.action != "reschedule" {
+		switch action := c.action; {
+		case action != "reschedule" && c.paused == (action == "resume" || action == "call"):
 			f.fail("paused is not what its action leaves")
+		case action != "recall" && action != "call" && f.has("operatedAt"):
+			c.drawn = drawn{operatedAt: f.instant("operatedAt"), beginsAt: f.instant("beginsAt"), endsAt: f.instant("endsAt")}
 		}
 	default:
 		f.fail("action is none of an edit")

@@ -1,0 +1,279 @@
+package books
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+const (
+	maxKeepHours = 7 * 24
+	// A roll has a page for each first byte of a leaf, and a page a part for each value of the
+	// first two bits of the leaf's second byte.
+	rollPages, pageParts = 256, 4
+	leafBytes, rankBytes = sha256.Size, 16
+	signatureBytes       = 48
+)
+
+// leaf is a user on a roll.
+type leaf [leafBytes]byte
+
+func (l leaf) part() int { return int(l[1] >> 6) }
+
+// leafOf returns the leaf of a user: it hashes the user's name and a nonce, which only the holder
+// of the key can compute.
+func leafOf(leafKey []byte, user string) leaf {
+	nonce := hmac.New(sha256.New, leafKey)
+	nonce.Write([]byte(user))
+	return sha256.Sum256(nonce.Sum(append([]byte(user), 0)))
+}
+
+// rankOf returns the rank of a leaf as lower-case hexadecimal digits, which sort as its bytes do.
+func rankOf(seed []byte, l leaf) string {
+	sum := sha256.Sum256(append(bytes.Clone(seed), l[:]...))
+	return hex.EncodeToString(sum[:rankBytes])
+}
+
+// seedOf returns the seed that a roll and the signature of a round make.
+func seedOf(saleID string, roll, signature []byte) []byte {
+	h, randomness := sha256.New(), sha256.Sum256(signature)
+	for _, part := range [][]byte{[]byte("flashsale draw 1"), {0}, []byte(saleID), {0}, roll, randomness[:]} {
+		h.Write(part)
+	}
+	return h.Sum(nil)
+}
+
+// drawTerms are what a sale's creation asks of a draw; zero if there is none.
+type drawTerms struct{ enterFrom, enterUntil, keepHours int64 }
+
+func (f *fields) drawTerms() (t drawTerms) {
+	if !f.has("enterFrom") && !f.has("enterUntil") && !f.has("keepHours") {
+		return t
+	}
+	t = drawTerms{f.instant("enterFrom"), f.instant("enterUntil"), f.within("keepHours", 1, maxKeepHours)}
+	if t.enterFrom >= t.enterUntil {
+		f.fail("enterUntil is not after enterFrom")
+	}
+	return t
+}
+
+// drawn is what a sale item says of its draw besides the terms.
+type drawn struct {
+	beginsAt, endsAt int64
+	call             int64 // 0 before the first
+	openCall         bool
+	operatedAt       int64 // 0 before the first edit by an operator or a schedule
+}
+
+func (f *fields) drawn(has bool) (d drawn) {
+	if !has {
+		return d
+	}
+	d.beginsAt, d.endsAt = f.instant("beginsAt"), f.instant("endsAt")
+	f.window(d.beginsAt, d.endsAt)
+	if f.has("call") {
+		d.call = f.within("call", 1, math.MaxInt64)
+	}
+	d.openCall = f.mark("openCall")
+	if f.has("operatedAt") {
+		d.operatedAt = f.instant("operatedAt")
+	}
+	return d
+}
+
+// mark is a boolean that is true if it is there.
+func (f *fields) mark(name string) bool {
+	if !f.has(name) {
+		return false
+	}
+	if !f.flag(name) {
+		f.fail(name + " is there and not true")
+		return false
+	}
+	return true
+}
+
+// binary is the value of a binary attribute.
+func (f *fields) binary(name string) []byte {
+	v, ok := f.value(name).(*types.AttributeValueMemberB)
+	if !ok {
+		f.fail(name + " is not binary")
+		return nil
+	}
+	return v.Value
+}
+
+// hex is a string of that many bytes in lower-case hexadecimal digits.
+func (f *fields) hex(name string, size int) string {
+	text := f.text(name)
+	b, err := hex.DecodeString(text)
+	if err != nil || len(b) != size || hex.EncodeToString(b) != text {
+		f.fail(fmt.Sprintf("%s is not %d lower-case hexadecimal digits", name, 2*size))
+	}
+	return text
+}
+
+func unhex(text string) []byte {
+	b, err := hex.DecodeString(text)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// ends returns when a sale ends for everybody. begins is likewise.
+func (s *saleItem) ends() int64 {
+	if s.hasDraw() {
+		return s.drawn.endsAt
+	}
+	return s.closesAt
+}
+
+func (s *saleItem) begins() int64 {
+	if s.hasDraw() {
+		return s.drawn.beginsAt
+	}
+	return s.opensAt
+}
+
+func (s *saleItem) hasDraw() bool { return s.draw != drawTerms{} }
+
+// drawHead is DRAW#<sale>, HEAD: a draw whose roll is closed.
+type drawHead struct {
+	roll            string
+	entrants, round int64
+	closedAt        int64
+	seed, signature string // "" until the dice are known
+}
+
+func readHead(it item) (d drawHead, problem string) {
+	f := newFields(it)
+	d = drawHead{
+		roll: f.hex("roll", sha256.Size), entrants: f.within("entrants", 0, math.MaxInt64), round: f.within("round", 1, math.MaxInt64),
+		closedAt: f.instant("closedAt"),
+	}
+	if f.has("seed") || f.has("signature") {
+		d.seed, d.signature = f.hex("seed", sha256.Size), f.hex("signature", signatureBytes)
+	}
+	return d, f.end()
+}
+
+// callItem is DRAW#<sale>, CALL#<number>.
+type callItem struct {
+	number          int64
+	from, until, at int64
+	lo, hi          string // hi is "" until the call is complete
+	open            bool
+	stock           int64 // -1 if the call was given up
+}
+
+func readCall(it item) (c callItem, problem string) {
+	f := newFields(it)
+	c = callItem{from: f.instant("from"), until: f.instant("until"), at: f.instant("at"), lo: f.hex("lo", rankBytes), open: f.mark("open"), stock: -1}
+	sk := keyOf(it).sk
+	if n, err := strconv.ParseInt(strings.TrimPrefix(sk, "CALL#"), 10, 64); err == nil && n > 0 && fmt.Sprintf("CALL#%010d", n) == sk {
+		c.number = n
+	} else {
+		f.fail("sk is no call")
+	}
+	if c.from >= c.until {
+		f.fail("until is not after from")
+	}
+	if f.has("hi") {
+		c.hi = f.hex("hi", rankBytes)
+	}
+	if f.has("stock") {
+		c.stock = f.within("stock", 0, math.MaxInt64)
+	}
+	switch {
+	case c.hi == "" && c.stock >= 0:
+		f.fail("stock is there, but no hi")
+	case c.hi != "" && c.stock < 0 && (c.hi != c.lo || c.open):
+		f.fail("hi is there, but no stock")
+	case c.open && c.hi != "" && c.hi != c.lo:
+		f.fail("it is for anybody, and hi is not lo")
+	case c.hi != "" && c.hi < c.lo:
+		f.fail("hi is below lo")
+	}
+	return c, f.end()
+}
+
+// callsNobody reports whether the call has come to nothing.
+func (c *callItem) callsNobody() bool { return !c.open && (c.hi == "" || c.hi == c.lo) }
+
+// end is the highest rank that has been called when the call was complete, or given up.
+func (c *callItem) end() string {
+	if c.hi == "" {
+		return c.lo
+	}
+	return c.hi
+}
+
+// calls reports whether the call is for a rank.
+func (c *callItem) calls(rank string) bool { return c.hi != "" && c.lo < rank && rank <= c.hi }
+
+func (c *callItem) admits(at int64) bool { return c.from <= at && at < c.until }
+
+// readLeafKey reads DRAWKEY#<sale>, KEY.
+func readLeafKey(it item) (leafKey []byte, problem string) {
+	f := newFields(it)
+	if leafKey = f.binary("leafKey"); len(leafKey) != sha256.Size {
+		f.fail("leafKey is not 32 bytes")
+	}
+	if keyOf(it).sk != "KEY" {
+		f.fail("sk is not KEY")
+	}
+	return leafKey, f.end()
+}
+
+// readEntry reads ENTRY#<sale>#<page>, <user>: when the user entered.
+func readEntry(it item) (at int64, problem string) {
+	f := newFields(it)
+	at = f.instant("at")
+	if !isUser(keyOf(it).sk) {
+		f.fail("sk is no user id")
+	}
+	return at, f.end()
+}
+
+// readPart reads ROLL#<sale>, <page>#<part>: leaves of a page, in order.
+func readPart(it item) (page, part int, leaves []leaf, problem string) {
+	f := newFields(it)
+	text := f.binary("leaves")
+	if len(text)%leafBytes != 0 {
+		f.fail("leaves are not 32 bytes each")
+	}
+	name, number, _ := strings.Cut(keyOf(it).sk, "#")
+	page, onPage := pageOf(name)
+	part, isPart := index(number)
+	if !onPage || !isPart || part >= pageParts {
+		f.fail("sk is no part of a page")
+		return 0, 0, nil, f.end()
+	}
+	for ; len(text) >= leafBytes; text = text[leafBytes:] {
+		l := leaf(text[:leafBytes])
+		if int(l[0]) != page || l.part() != part {
+			f.fail("it has a leaf of another part")
+		}
+		if n := len(leaves); n > 0 && bytes.Compare(leaves[n-1][:], l[:]) >= 0 {
+			f.fail("its leaves are not in order, each once")
+		}
+		leaves = append(leaves, l)
+	}
+	return page, part, leaves, f.end()
+}
+
+// pageOf reads two lower-case hexadecimal digits.
+func pageOf(name string) (page int, ok bool) {
+	n, err := strconv.ParseUint(name, 16, 8)
+	return int(n), err == nil && pageName(int(n)) == name
+}
+
+func pageName(page int) string { return fmt.Sprintf("%02x", page) }

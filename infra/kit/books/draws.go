@@ -1,0 +1,524 @@
+package books
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+)
+
+// callTime is how long after a call is due it may begin: the draw function looks once a minute.
+const callTime = 3 * time.Minute
+
+// drawCount is what a pass has read of a draw.
+type drawCount struct {
+	leafKey       []byte
+	head          drawHead
+	closed        bool       // the head is there
+	before, after []callItem // before and after the claims, in the order of their numbers
+	pages         [rollPages][]leaf
+	parts         int
+	// called counts the leaves of each call by the pass's first look at the calls, bought the
+	// claims of their users, and left the leaves that no call has called.
+	called, bought []int64
+	left           int64
+	unturned       []Claim // accepted in no call of the first look
+	lastReleased   int64   // of the claims
+}
+
+// hasDraw reports whether a draw decides who may buy, which never changes.
+func (p *pass) hasDraw() bool {
+	if p.before.hasSale {
+		return p.before.sale.hasDraw()
+	}
+	return p.before.create.draw != drawTerms{}
+}
+
+// drawTerms are the sale's.
+func (p *pass) drawTerms() drawTerms {
+	if p.before.hasSale {
+		return p.before.sale.draw
+	}
+	return p.before.create.draw
+}
+
+// readDraw reads the draw before the claims: its calls only grow, and the roll never changes.
+func (p *pass) readDraw(ctx context.Context) (err error) {
+	if !p.hasDraw() {
+		return nil
+	}
+	d := &p.draw
+	if d.before, err = p.readCalls(ctx); err != nil {
+		return err
+	}
+	err = p.partition(ctx, "DRAWKEY#"+p.saleID, 0, func(items []item) error {
+		for _, it := range items {
+			var problem string
+			d.leafKey, problem = readLeafKey(it)
+			p.malformed(it, problem)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = p.partition(ctx, "ROLL#"+p.saleID, 0, func(items []item) error {
+		for _, it := range items {
+			page, _, leaves, problem := readPart(it)
+			p.malformed(it, problem)
+			d.pages[page] = append(d.pages[page], leaves...)
+			d.parts++
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if d.leafKey == nil {
+		p.find("P27", "draw key", "the key of the draw's receipts is missing: nobody can be told that they are on the roll")
+		return nil
+	}
+	for page := range rollPages {
+		if err := p.readEntries(ctx, page); err != nil {
+			return err
+		}
+	}
+	p.judgeOrder()
+	return nil
+}
+
+// readCalls reads the calls of the draw, and its head as it is now.
+func (p *pass) readCalls(ctx context.Context) (calls []callItem, err error) {
+	err = p.partition(ctx, "DRAW#"+p.saleID, 0, func(items []item) error {
+		for _, it := range items {
+			switch sk := keyOf(it).sk; {
+			case sk == "HEAD":
+				var problem string
+				p.draw.head, problem = readHead(it)
+				p.draw.closed = true
+				p.malformed(it, problem)
+			case strings.HasPrefix(sk, "CALL#"):
+				c, problem := readCall(it)
+				p.malformed(it, problem)
+				calls = append(calls, c)
+			default:
+				p.malformed(it, "no such item is documented under a draw's key")
+			}
+		}
+		return nil
+	})
+	return calls, err
+}
+
+// readEntries compares the entries of a page with the roll: an entry may be missing on it, if it
+// was applied late, but nobody is on it who did not enter.
+func (p *pass) readEntries(ctx context.Context, page int) error {
+	terms, entered := p.drawTerms(), map[leaf]bool{}
+	err := p.partition(ctx, entryPK(p.saleID, page), 0, func(items []item) error {
+		for _, it := range items {
+			at, problem := readEntry(it)
+			p.malformed(it, problem)
+			user := keyOf(it).sk
+			l, about := leafOf(p.draw.leafKey, user), "entry "+user
+			if int(l[0]) != page {
+				p.find("P27", about+" "+pageName(page), "an entry of %q lies in page %s, where nobody looks for it; the user's page is %s", user, pageName(page), pageName(int(l[0])))
+			}
+			if at < terms.enterFrom || at >= terms.enterUntil {
+				p.find("P27", about, "%q entered at %s, when nobody could", user, clock(at))
+			}
+			entered[l] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, l := range p.draw.pages[page] {
+		if !entered[l] {
+			p.find("P27", "leaf "+hex.EncodeToString(l[:]), "the leaf %x is on the roll, but is of nobody who entered", l)
+		}
+	}
+	return nil
+}
+
+func entryPK(saleID string, page int) string { return "ENTRY#" + saleID + "#" + pageName(page) }
+
+// judgeOrder checks the roll, the seed and the calls before any claim is compared with them, and
+// counts whom each call has called.
+func (p *pass) judgeOrder() {
+	d := &p.draw
+	d.called, d.bought = make([]int64, len(d.before)), make([]int64, len(d.before))
+	if !d.closed {
+		if d.parts > 0 {
+			p.unfinish("the roll is being closed: %d of %d parts are stored", d.parts, rollPages*pageParts)
+		}
+		if len(d.before) > 0 {
+			p.find("P28", "draw head", "there are %d calls, but the head of the draw is missing", len(d.before))
+		}
+		return
+	}
+	roll, entrants := p.digest()
+	if d.parts != rollPages*pageParts || d.head.roll != hex.EncodeToString(roll) || d.head.entrants != entrants {
+		p.find("P27", "roll", "the roll that was closed has %d entrants and the digest %s, but its %d parts have %d and %x: it was changed, or is missing in part",
+			d.head.entrants, d.head.roll, d.parts, entrants, roll)
+	}
+	if until := p.drawTerms().enterUntil; d.head.closedAt < until {
+		p.find("P27", "roll closedAt", "the roll was closed at %s, when people could still enter", clock(d.head.closedAt))
+	}
+	if d.head.seed == "" {
+		if len(d.before) > 0 {
+			p.find("P28", "draw seed", "there are %d calls, but no seed", len(d.before))
+		}
+		return
+	}
+	if want := seedOf(p.saleID, unhex(d.head.roll), unhex(d.head.signature)); d.head.seed != hex.EncodeToString(want) {
+		p.find("P28", "draw seed", "the seed is %s, but that of the roll and the signature is %x", d.head.seed, want)
+	}
+	p.judgeChain()
+	seed, isRank := unhex(d.head.seed), make([]bool, len(d.before))
+	for _, leaves := range d.pages {
+		for _, l := range leaves {
+			rank := rankOf(seed, l)
+			i := callFor(d.before, rank)
+			if i == len(d.before) {
+				d.left++
+				continue
+			}
+			d.called[i]++
+			isRank[i] = isRank[i] || rank == d.before[i].hi
+		}
+	}
+	for i, c := range d.before {
+		if !isRank[i] && d.called[i] > 0 {
+			p.find("P30", fmt.Sprint("call ", c.number, " hi"), "call %d ends at the rank %s, which is nobody's", c.number, c.hi)
+		}
+	}
+	p.judgeCalled()
+}
+
+// digest returns the digest of the roll's pages and the number of its leaves.
+func (p *pass) digest() (roll []byte, entrants int64) {
+	whole := sha256.New()
+	for _, leaves := range p.draw.pages {
+		page := sha256.New()
+		for _, l := range leaves {
+			page.Write(l[:])
+		}
+		whole.Write(page.Sum(nil))
+		entrants += int64(len(leaves))
+	}
+	return whole.Sum(nil), entrants
+}
+
+// callFor returns the index of the call for a rank, or how many calls there are if nobody has
+// called it. A rank of exactly lo was called before.
+func callFor(calls []callItem, rank string) int {
+	return sort.Search(len(calls), func(i int) bool { return calls[i].end() >= rank })
+}
+
+// judgeChain checks that each call goes on where the one before it ended, so that nobody is in
+// two.
+func (p *pass) judgeChain() {
+	calls := p.draw.before
+	for i, c := range calls {
+		about := fmt.Sprint("call ", c.number)
+		if c.number != int64(i+1) {
+			p.find("P30", about, "there is a call %d, but no call %d", c.number, i+1)
+		}
+		lo := strings.Repeat("0", 2*rankBytes)
+		if i > 0 {
+			before := calls[i-1]
+			if lo = before.end(); before.open {
+				p.find("P30", about, "call %d was for anybody, but there is one after it", before.number)
+			}
+			if early := before.until; c.from < early && !before.callsNobody() {
+				p.find("P29", about+" early", "call %d begins at %s, before call %d ends at %s", c.number, clock(c.from), before.number, clock(early))
+			}
+			if c.from <= before.from {
+				p.find("P29", about+" from", "call %d begins at %s, and call %d before it at %s", c.number, clock(c.from), before.number, clock(before.from))
+			}
+		}
+		if c.lo != lo {
+			p.find("P30", about+" lo", "call %d begins above the rank %s, but the one before it ended at %q: somebody is called twice, or never", c.number, c.lo, lo)
+		}
+		if c.hi == "" && i < len(calls)-1 {
+			p.find("P30", about+" hi", "call %d does not say whom it has called, and there is one after it", c.number)
+		}
+	}
+	if n := len(calls); n > 0 && calls[n-1].at < p.draw.head.closedAt {
+		p.find("P28", "roll closedAt", "the roll was closed at %s, but call %d was begun at %s", clock(p.draw.head.closedAt), calls[n-1].number, clock(calls[n-1].at))
+	}
+}
+
+// judgeCalled checks that each call has called as many people as it found units, in the order of
+// their ranks, or all of those who were left.
+func (p *pass) judgeCalled() {
+	d := &p.draw
+	left := d.left
+	for i, c := range slices.Backward(d.before) {
+		about := fmt.Sprint("call ", c.number, " hi")
+		// Those who were not called before it are its own and those of later calls.
+		left += d.called[i]
+		switch want := min(max(c.stock, 0), left); {
+		case c.open && left > 0:
+			p.find("P30", about, "call %d is for anybody, but %d people were not called before it", c.number, left)
+		case !c.open && c.hi != "" && d.called[i] != want:
+			p.find("P30", about, "call %d found %d units and has called %d people, should be %d", c.number, c.stock, d.called[i], want)
+		}
+	}
+}
+
+// isOnRoll reports whether a leaf is on the roll.
+func (p *pass) isOnRoll(l leaf) bool {
+	_, ok := slices.BinarySearchFunc(p.draw.pages[l[0]], l, func(a, b leaf) int { return bytes.Compare(a[:], b[:]) })
+	return ok
+}
+
+// takeTurn compares a claim with the calls (P29). One that belongs to none of them may belong to
+// a call that has begun since, see judgeTurns.
+func (p *pass) takeTurn(c Claim) {
+	d := &p.draw
+	if d.leafKey == nil {
+		return
+	}
+	l := leafOf(d.leafKey, c.User)
+	if d.head.seed != "" && p.isOnRoll(l) {
+		if i := callFor(d.before, rankOf(unhex(d.head.seed), l)); i < len(d.before) {
+			d.bought[i]++
+		}
+	}
+	if p.outOfTurn(d.before, c) != "" && len(d.unturned) < remembered {
+		d.unturned = append(d.unturned, c)
+	}
+}
+
+// outOfTurn returns why a claim was not accepted in its user's turn by these calls, or "".
+func (p *pass) outOfTurn(calls []callItem, c Claim) (why string) {
+	d := &p.draw
+	at, l := c.AcceptedAt.UnixMilli(), leafOf(d.leafKey, c.User)
+	isOpen := func(call callItem) bool { return call.open && call.admits(at) }
+	if slices.ContainsFunc(calls, isOpen) {
+		return ""
+	}
+	if d.head.seed == "" {
+		return "when nobody had been called"
+	}
+	rank := rankOf(unhex(d.head.seed), l)
+	switch i := slices.IndexFunc(calls, func(call callItem) bool { return call.calls(rank) }); {
+	case !p.isOnRoll(l):
+		return "but is not on the roll"
+	case i < 0:
+		return "but has not been called"
+	case !calls[i].admits(at):
+		return fmt.Sprintf("but was called from %s to %s", clock(calls[i].from), clock(calls[i].until))
+	}
+	return ""
+}
+
+// judgeDraw compares the draw with the sale, its trail and its claims.
+func (p *pass) judgeDraw(h *header) {
+	if h.hasSale && h.hasCreate && h.sale.draw != h.create.draw {
+		p.find("P15", "sale draw", "the sale has the draw %+v, but was created with %+v", h.sale.draw, h.create.draw)
+	}
+	if h.listed && h.listing.draw != p.hasDraw() {
+		p.find("P31", "listing draw", "the list of sales says that the sale has a draw: %t, the sale says %t: the draw function goes by the list", h.listing.draw, p.hasDraw())
+	}
+	if !p.hasDraw() || !h.hasSale || p.draw.leafKey == nil {
+		return
+	}
+	for _, c := range p.draw.unturned {
+		if why := p.outOfTurn(p.draw.after, c); why != "" {
+			p.find("P29", fmt.Sprintf("claim %d %s turn", c.Bucket, c.User), "the claim of %q was accepted at %s, %s", c.User, clock(c.AcceptedAt.UnixMilli()), why)
+		}
+	}
+	if !p.still() || !slices.Equal(p.draw.before, p.draw.after) {
+		return
+	}
+	p.judgeCourse(h)
+	p.judgeKept()
+	p.judgeWithdrawn(h)
+	p.judgeNext(h)
+}
+
+// judgeCourse follows the sale's windows through its trail, which is complete: no release that
+// knows no trail can read such a sale.
+func (p *pass) judgeCourse(h *header) {
+	s, calls := &h.sale, p.draw.after
+	now := drawn{beginsAt: h.create.opensAt, endsAt: h.create.closesAt}
+	opensAt, closesAt, paused, changedAt := now.beginsAt, now.endsAt, false, int64(0)
+	untils := make([]int64, len(calls))
+	for _, c := range p.trail {
+		if c.action == "describe" || c.number > s.edits {
+			continue
+		}
+		about := fmt.Sprint("edit ", c.number, " draw")
+		wrong := func(format string, args ...any) {
+			p.find("P32", about, "edit %d in the trail, %s, "+format, append([]any{c.number, c.action}, args...)...)
+		}
+		switch {
+		case c.action == "call":
+			now.call++
+			switch i := now.call - 1; {
+			case paused || c.paused:
+				wrong("was made while the sale was paused")
+			case c.author != author{actor: "draw", note: fmt.Sprint("call ", now.call)}:
+				wrong("is by %q with the note %q", c.author.actor, c.author.note)
+			case i >= int64(len(calls)):
+				wrong("has begun call %d, which is missing", now.call)
+			case calls[i].at != c.at || calls[i].from != c.opensAt || c.opensAt < now.beginsAt || c.closesAt > now.endsAt:
+				wrong("is of %s and opens at %s, but call %d is of %s and opens at %s, in a sale from %s to %s", clock(c.at), clock(c.opensAt),
+					now.call, clock(calls[i].at), clock(calls[i].from), clock(now.beginsAt), clock(now.endsAt))
+			}
+			opensAt, closesAt = c.opensAt, c.closesAt
+		case c.action == "reschedule" && now.call == 0:
+			if c.opensAt != c.drawn.beginsAt || c.closesAt != c.drawn.endsAt || c.opensAt < now.beginsAt || c.closesAt < now.endsAt {
+				wrong("moves the sale from %s to %s, with the window %s to %s", clock(now.beginsAt), clock(now.endsAt), clock(c.opensAt), clock(c.closesAt))
+			}
+			opensAt, closesAt, now.beginsAt, now.endsAt = c.opensAt, c.closesAt, c.drawn.beginsAt, c.drawn.endsAt
+		case c.action == "reschedule":
+			if c.opensAt != opensAt || c.closesAt < closesAt || c.drawn.endsAt < now.endsAt || c.closesAt > c.drawn.endsAt {
+				wrong("moves call %d from %s–%s to %s–%s, in a sale that ends at %s, before at %s", now.call, clock(opensAt), clock(closesAt), clock(c.opensAt), clock(c.closesAt),
+					clock(c.drawn.endsAt), clock(now.endsAt))
+			}
+			closesAt, now.endsAt = c.closesAt, c.drawn.endsAt
+		case c.opensAt != opensAt || c.closesAt != closesAt:
+			wrong("leaves the window %s to %s, which was %s to %s", clock(c.opensAt), clock(c.closesAt), clock(opensAt), clock(closesAt))
+		}
+		if paused = c.paused; now.call > 0 && now.call <= int64(len(calls)) {
+			untils[now.call-1] = closesAt
+		}
+		before := changedAt
+		if changedAt = c.at; c.action == "call" || c.action == "recall" {
+			continue
+		}
+		if c.at != max(c.drawn.operatedAt, before+1) {
+			wrong("is of %s, but was asked for %s after one of %s", clock(c.at), clock(c.drawn.operatedAt), clock(before))
+		}
+		if c.drawn.operatedAt <= now.operatedAt || c.drawn.beginsAt != now.beginsAt || c.drawn.endsAt != now.endsAt {
+			wrong("is of %s after one of %s, in a sale from %s to %s, which is from %s to %s", clock(c.drawn.operatedAt), clock(now.operatedAt),
+				clock(c.drawn.beginsAt), clock(c.drawn.endsAt), clock(now.beginsAt), clock(now.endsAt))
+		}
+		now.operatedAt = c.drawn.operatedAt
+	}
+	low, high := p.putBacks()
+	if others := h.edits() - s.edits + s.described; others < low || others > high {
+		p.find("P6", "sale version", "the sale's version counts %d changes that are not in its trail, should be %d to %d for units put back", others, low, high)
+	}
+	now.openCall = len(calls) > 0 && calls[len(calls)-1].open
+	if s.drawn != now || now.call != int64(len(calls)) {
+		p.find("P32", "sale draw", "the sale has the draw %+v with %d calls, but by its trail it is %+v", s.drawn, len(calls), now)
+	}
+	for i, c := range calls {
+		if c.until != untils[i] {
+			p.find("P29", fmt.Sprint("call ", c.number, " until"), "call %d ends at %s, by the trail at %s", c.number, clock(c.until), clock(untils[i]))
+		}
+	}
+}
+
+// judgeKept checks that whoever is called and has not bought has a unit, from the call until the
+// next one.
+func (p *pass) judgeKept() {
+	d := &p.draw
+	n := len(d.after)
+	if n == 0 || d.after[n-1].callsNobody() || d.after[n-1].open {
+		return
+	}
+	units := int64(0)
+	for _, s := range p.shards0 {
+		if s != nil {
+			units += s.stock
+		}
+	}
+	if waiting := d.called[n-1] - d.bought[n-1]; units < waiting {
+		p.find("P30", "kept", "%d people of call %d have not bought, but only %d units are left for them", waiting, n, units)
+	}
+}
+
+// judgeWithdrawn checks that nothing was withdrawn since the first call: those units are kept for
+// the people whom it called.
+func (p *pass) judgeWithdrawn(h *header) {
+	if len(p.draw.after) == 0 {
+		return
+	}
+	first := p.draw.after[0].at
+	for id, s := range h.seeds {
+		for n, one := range s.steps {
+			if !one.ended && one.at > first+skew.Milliseconds() {
+				p.find("P30", fmt.Sprintf("seed %s %d call", id, n), "withdrawal %q took %d units at %s, after the first call was begun at %s", id, one.units, clock(one.at), clock(first))
+			}
+		}
+	}
+}
+
+// judgeNext checks that a call has begun if one was due (P31). The table does not say how long
+// the draw waits between its steps; the gap follows from a call, which is begun a quarter of it
+// before it opens.
+func (p *pass) judgeNext(h *header) {
+	d, s, now := &p.draw, &h.sale, p.Now().UnixMilli()
+	late := (callTime + p.Overdue).Milliseconds()
+	if s.state != "OPEN" || s.paused || now >= s.drawn.endsAt {
+		return
+	}
+	due, units, n := s.drawn.beginsAt, int64(0), len(d.after)
+	for _, one := range p.shards1 {
+		if one != nil {
+			units += one.stock
+		}
+	}
+	switch {
+	case !d.closed:
+		if now > due+late {
+			p.find("P31", "draw roll", "the roll is not closed at %s, %s after the sale began: nobody can be called", clock(now), time.Duration(now-due)*time.Millisecond)
+		}
+		return
+	case d.head.seed == "":
+		if now > due {
+			p.unfinish("the draw waits for round %d of the dice: nobody can be called", d.head.round)
+		}
+		return
+	case n > 0 && d.after[n-1].open:
+		if last := d.after[n-1]; last.hi == "" && now > max(last.at, s.changedAt)+late {
+			p.find("P31", "draw open", "call %d is for anybody, but was cut off: it may not have reached every shard", n)
+		}
+		return
+	case n > 0:
+		last, gap := d.after[n-1], int64(0)
+		for _, c := range d.after {
+			gap = max(gap, 4*(c.from-c.at))
+		}
+		if due = s.closesAt + gap; last.callsNobody() {
+			due = last.from + gap
+		}
+		if max(due, now)+gap/4 >= s.drawn.endsAt {
+			return
+		}
+	}
+	since := max(due, s.changedAt, d.lastReleased)
+	for _, one := range h.seeds {
+		for _, r := range one.shards {
+			since = max(since, r.at)
+		}
+	}
+	if units > 0 && now > since+late {
+		p.find("P31", "draw call", "%d units are left and call %d was due at %s, but has not begun at %s", units, n+1, clock(due), clock(now))
+	}
+}
+
+// isEntryOf reports whether rest, after the kind, is a sale and a page.
+func isEntryOf(rest string) bool {
+	saleID, page, _ := strings.Cut(rest, "#")
+	_, ok := pageOf(page)
+	return isID(saleID) && ok
+}
+
+// checkDrawn finds items of a draw in a sale that has none.
+func (s *strays) checkDrawn(kind, saleID string, k key) {
+	if kind != "CHANGES" && saleID == s.saleID && s.before.hasSale && !s.hasDraw() {
+		s.find("P13", "drawn "+k.pk+" "+k.sk, "the item %s, %s is of a draw, and the sale has none", k.pk, k.sk)
+	}
+}

@@ -1,0 +1,452 @@
+package books
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/draw"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+const (
+	settle, dice, gap = 15 * time.Minute, time.Hour, time.Minute
+	// headPK holds the head and the calls of a draw.
+	headPK = "DRAW#moutai"
+)
+
+// drawing is an environment whose secret is always the same.
+func (w *world) drawing() *ledger.Ledger {
+	return ledger.New(w.db, tableName, ledger.Options{
+		Now: w.Now, NewID: func() string { w.changes++; return fmt.Sprint("draw-", w.changes) },
+		Secret: func(b []byte) (int, error) { return copy(b, bytes.Repeat([]byte{7}, len(b))), nil },
+	})
+}
+
+// enters creates a sale with a draw, which that many people enter; entering is over.
+func (w *world) enters(units int64, shards, people int) sale.Creation {
+	w.T.Helper()
+	c := w.Sale(units, shards)
+	c.EnterFrom, c.EnterUntil, c.KeepFor = w.Now(), w.Now().Add(time.Hour), time.Hour
+	c.OpensAt, c.ClosesAt = c.EnterUntil.Add(settle+dice+10*time.Minute), c.EnterUntil.Add(48*time.Hour)
+	if _, err := w.drawing().Create(w.Ctx, c); err != nil {
+		w.T.Fatal(err)
+	}
+	l := w.drawing()
+	for i := range people {
+		w.Pass(time.Second)
+		if _, err := l.Enter(w.Ctx, "moutai", fmt.Sprint("user-", i), settle, nil); err != nil {
+			w.T.Fatal(err)
+		}
+	}
+	w.Pass(c.EnterUntil.Sub(w.Now()))
+	return c
+}
+
+// rolls closes the roll and throws the dice; the sale begins.
+func (w *world) rolls(c sale.Creation) {
+	w.T.Helper()
+	w.Pass(settle)
+	s, err := w.drawing().Sale(w.Ctx, "moutai")
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	head, err := w.drawing().CloseRoll(w.Ctx, s, func(at time.Time) uint64 { return uint64(at.Unix() / 3) }, dice)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	w.Pass(dice)
+	signature := bytes.Repeat([]byte{5}, 48)
+	if err := w.drawing().SetSeed(w.Ctx, s, draw.SeedOf("moutai", head.Roll, sha256.Sum256(signature)), signature); err != nil {
+		w.T.Fatal(err)
+	}
+	w.Pass(c.OpensAt.Sub(w.Now()))
+}
+
+// begins begins a call that is due, and returns the ranks of the roll.
+func (w *world) begins() []draw.Rank {
+	w.T.Helper()
+	l := w.drawing()
+	d, err := l.DrawState(w.Ctx, "moutai", gap)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	w.Pass(max(0, d.NextCallAt(gap).Sub(w.Now())))
+	leaves, err := l.Leaves(w.Ctx, d.Sale, d.Head.Roll)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	ranks := draw.Ranks(d.Head.Seed, leaves)
+	if begun, err := l.BeginCall(w.Ctx, d, ranks, gap); !begun || err != nil {
+		w.T.Fatalf("begun %t (%v)", begun, err)
+	}
+	return ranks
+}
+
+// calls makes the next call, which is then open.
+func (w *world) calls() ledger.Call {
+	w.T.Helper()
+	call, err := w.drawing().FinishCall(w.Ctx, "moutai", w.begins(), gap)
+	if err != nil || !call.Complete {
+		w.T.Fatalf("not complete: %+v (%v)", call, err)
+	}
+	w.Pass(gap / 4)
+	return call
+}
+
+// turns has users try to buy until that many have, and returns their claims.
+func (w *world) turns(people, buyers int) (refs []ledger.ClaimRef) {
+	w.T.Helper()
+	l := w.drawing()
+	for i := range people {
+		if len(refs) == buyers {
+			return refs
+		}
+		p, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: fmt.Sprint("user-", i), Key: "key"})
+		switch {
+		case err == nil && p.New:
+			refs = append(refs, ledger.ClaimRef{SaleID: "moutai", User: p.Claim.User, ClaimID: p.Claim.ID})
+		case err != nil && !slices.Contains([]sale.Code{sale.NotYourTurn, sale.TurnOver}, sale.CodeOf(err)):
+			w.T.Fatal(err)
+		}
+	}
+	if len(refs) < buyers {
+		w.T.Fatalf("%d have bought, want %d", len(refs), buyers)
+	}
+	return refs
+}
+
+// drawnSale is a sale of 4 units on 2 shards, 2 more later, with a draw of 9 people: the first call of 4
+// was interrupted and made longer, the second called 3, the third calls 1, and nobody has called the ninth.
+func drawnSale(t *testing.T) *world {
+	w := newWorld(t)
+	w.rolls(w.enters(4, 2, 9))
+	w.calls()
+	refs := w.turns(9, 2)
+	w.pause(true)
+	w.pause(false)
+	d, err := w.drawing().DrawState(w.Ctx, "moutai", gap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.edit(sale.Edit{OpensAt: d.Sale.BeginsAt, ClosesAt: d.Sale.EndsAt, Until: d.Sale.ClosesAt.Add(time.Hour)})
+	refs = append(refs, w.turns(9, 1)...)
+	w.add("more", 2)
+	w.calls()
+	w.confirm(append(refs, w.turns(9, 2)...))
+	w.calls()
+	w.Pass(6 * time.Minute)
+	return w
+}
+
+// openedSale is a sale of 3 units on 2 shards with a draw of 2 people, for which everybody has been called:
+// the first call was cut off, in the second one person bought, and the third is for anybody.
+func openedSale(t *testing.T) *world {
+	w := newWorld(t)
+	w.rolls(w.enters(3, 2, 2))
+	w.begins()
+	w.calls()
+	refs := w.turns(2, 1)
+	w.calls()
+	w.confirm(append(refs, w.turns(3, 1)...))
+	w.Pass(6 * time.Minute)
+	return w
+}
+
+// notable leaves out most parts of the roll that are empty.
+func notable(all items) items {
+	all = maps.Clone(all)
+	maps.DeleteFunc(all, func(k key, it item) bool {
+		leaves, ok := it["leaves"].(*types.AttributeValueMemberB)
+		return ok && len(leaves.Value) == 0 && !strings.HasPrefix(k.sk, "00#")
+	})
+	return all
+}
+
+// leavesOf are the leaves of the first part of the roll that has some.
+func leavesOf(all items) key {
+	for _, k := range slices.SortedFunc(maps.Keys(all), func(a, b key) int { return strings.Compare(a.pk+a.sk, b.pk+b.sk) }) {
+		if b, ok := all[k]["leaves"].(*types.AttributeValueMemberB); ok && len(b.Value) > 0 {
+			return k
+		}
+	}
+	return key{}
+}
+
+func callKey(n int) key { return key{headPK, fmt.Sprintf("CALL#%010d", n)} }
+
+// put replaces attributes of an item; nil removes one.
+func (all items) put(k key, attributes map[string]types.AttributeValue) {
+	all[k] = maps.Clone(all[k])
+	for name, value := range attributes {
+		if all[k][name] = value; value == nil {
+			delete(all[k], name)
+		}
+	}
+}
+
+func (all items) textOf(k key, name string) string {
+	return all[k][name].(*types.AttributeValueMemberS).Value
+}
+
+func TestADrawThatWasTamperedWithIsFound(t *testing.T) {
+	w := drawnSale(t)
+	r := w.balanced()
+	if r.Claims != 5 || r.Stock != 1 || len(r.Unfinished) > 0 {
+		t.Fatalf("got %+v", r)
+	}
+	from := func(all items, call int, name string) types.AttributeValue { return all[callKey(call)][name] }
+	ranks := func(all items) (sorted []string) {
+		seed := unhex(all.textOf(key{headPK, "HEAD"}, "seed"))
+		for i := range 9 {
+			sorted = append(sorted, rankOf(seed, leafOf(bytes.Repeat([]byte{7}, 32), fmt.Sprint("user-", i))))
+		}
+		slices.Sort(sorted)
+		return sorted
+	}
+	for name, c := range map[string]struct {
+		tamper         func(items)
+		promise, finds string
+	}{
+		"a claim of somebody who did not enter": {func(all items) {
+			for k := range all {
+				if kindOf(k) == "claim" {
+					all.copy(k, key{"CLAIM#moutai#0", "nobody"}, nil)
+					return
+				}
+			}
+		}, "P29", `of "nobody" was accepted at`},
+		"a claim before its user's call": {func(all items) {
+			for k, it := range all {
+				if kindOf(k) == "claim" && it["acceptedAt"].(*types.AttributeValueMemberN).Value > "0" {
+					all.put(k, map[string]types.AttributeValue{"acceptedAt": number(fmt.Sprint(w.Now().Add(-100 * time.Hour).UnixMilli()))})
+					return
+				}
+			}
+		}, "P29", "but was called from"},
+		"a call of one person more": {func(all items) {
+			all.put(callKey(3), map[string]types.AttributeValue{"hi": text(ranks(all)[8])})
+		}, "P30", "call 3 found 1 units and has called 2 people, should be 1"},
+		"a call of one person fewer": {func(all items) {
+			all.put(callKey(2), map[string]types.AttributeValue{"hi": text(ranks(all)[5])})
+			all.put(callKey(3), map[string]types.AttributeValue{"lo": text(ranks(all)[5])})
+		}, "P30", "call 2 found 3 units and has called 2 people, should be 3"},
+		"a person in two calls": {func(all items) {
+			all.put(callKey(2), map[string]types.AttributeValue{"lo": text(ranks(all)[2])})
+		}, "P30", "somebody is called twice, or never"},
+		"a call that ends between two people": {func(all items) {
+			hi := []byte(all.textOf(callKey(3), "hi"))
+			hi[31] ^= 1 // the last digit stays one
+			all.put(callKey(3), map[string]types.AttributeValue{"hi": text(strings.ToLower(string(hi)))})
+		}, "P30", "call 3"},
+		"a call for anybody before everybody was called": {func(all items) {
+			lo := from(all, 3, "lo")
+			all.put(callKey(3), map[string]types.AttributeValue{"open": &types.AttributeValueMemberBOOL{Value: true}, "hi": lo})
+			all.put(key{salePK, "SALE"}, map[string]types.AttributeValue{"openCall": &types.AttributeValueMemberBOOL{Value: true}})
+		}, "P30", "call 3 is for anybody, but 2 people were not called before it"},
+		"a call that lasts longer than anybody was told": {func(all items) { all.add(headPK, "CALL#0000000003", "until", 1) }, "P29", "call 3 ends at"},
+		"a call that opens earlier":                      {func(all items) { all.add(headPK, "CALL#0000000002", "from", -1) }, "P32", "but call 2 is of"},
+		"a call that is gone from the trail": {func(all items) {
+			for k, it := range all {
+				if note, ok := it["note"].(*types.AttributeValueMemberS); ok && note.Value == "call 2" {
+					delete(all, k)
+				}
+			}
+		}, "P32", "is not in the trail"},
+		"another seed": {func(all items) {
+			all.put(key{headPK, "HEAD"}, map[string]types.AttributeValue{"seed": text(strings.Repeat("ab", 32))})
+		}, "P28", "the seed is abab"},
+		"another signature": {func(all items) {
+			all.put(key{headPK, "HEAD"}, map[string]types.AttributeValue{"signature": text(strings.Repeat("ab", 48))})
+		}, "P28", "that of the roll and the signature is"},
+		"a leaf that is gone from the roll": {func(all items) {
+			all.put(leavesOf(all), map[string]types.AttributeValue{"leaves": &types.AttributeValueMemberB{}})
+		}, "P27", "it was changed, or is missing in part"},
+		"a leaf of nobody, with a digest that fits": {func(all items) {
+			var l leaf
+			all.put(key{"ROLL#moutai", "00#0"}, map[string]types.AttributeValue{"leaves": &types.AttributeValueMemberB{Value: l[:]}})
+		}, "P27", "is on the roll, but is of nobody who entered"},
+		"a roll that was closed while people entered": {func(all items) { all.add(headPK, "HEAD", "closedAt", -20*60*1000) }, "P27", "when people could still enter"},
+		"a roll that was closed after the call":       {func(all items) { all.add(headPK, "HEAD", "closedAt", 10*60*60*1000) }, "P28", "the roll was closed at"},
+		"an entry after the end": {func(all items) {
+			for k := range all {
+				if kindOf(k) == "entry" {
+					all.add(k.pk, k.sk, "at", 60*60*1000)
+					return
+				}
+			}
+		}, "P27", "when nobody could"},
+		"an entry on another page": {func(all items) {
+			for k := range all {
+				if kindOf(k) == "entry" {
+					all.copy(k, key{"ENTRY#moutai#00", k.sk}, nil)
+					return
+				}
+			}
+		}, "P27", "lies in page 00, where nobody looks for it"},
+		"a unit that is gone": {func(all items) {
+			for k := range 2 {
+				pk := fmt.Sprint("STOCK#moutai#", k)
+				all.put(key{pk, "STOCK"}, map[string]types.AttributeValue{"stock": number("0")})
+			}
+		}, "P30", "1 people of call 3 have not bought, but only 0 units are left for them"},
+		"an edit of the calls that no operator made": {func(all items) { all.add(salePK, "SALE", "operatedAt", 1) }, "P32", "but by its trail it is"},
+		"a listing that the draw function passes over": {func(all items) {
+			all.put(key{"SALES", "moutai"}, map[string]types.AttributeValue{"draw": nil})
+		}, "P31", "the draw function goes by the list"},
+		"a draw in a sale that has none": {func(all items) {
+			names := map[string]types.AttributeValue{}
+			for _, name := range []string{"enterFrom", "enterUntil", "keepHours", "beginsAt", "endsAt", "call", "openCall", "operatedAt"} {
+				names[name] = nil
+			}
+			all.put(key{salePK, "SALE"}, names)
+		}, "P13", "is of a draw, and the sale has none"},
+		"the receipts' key is gone": {func(all items) { delete(all, key{"DRAWKEY#moutai", "KEY"}) }, "P27", "the key of the draw's receipts is missing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := w.items()
+			c.tamper(all)
+			has(t, all.recount(t, w.Now()), c.promise, c.finds)
+		})
+	}
+}
+
+func TestACallThatIsNotMadeInTimeIsFound(t *testing.T) {
+	for name, c := range map[string]struct {
+		play    func(*world)
+		finds   string
+		isFound bool // eight minutes and a bit after it was due
+	}{
+		"units are left when a call is over": {func(w *world) {
+			w.rolls(w.enters(4, 2, 9))
+			w.calls()
+			w.turns(9, 1)
+			w.Pass(time.Hour + gap)
+		}, "3 units are left and call 2 was due at", true},
+		"nobody was called when the sale began": {func(w *world) { w.rolls(w.enters(4, 2, 9)) }, "4 units are left and call 1 was due at", true},
+		"nothing is left": {func(w *world) {
+			w.rolls(w.enters(4, 2, 9))
+			w.calls()
+			w.turns(9, 4)
+			w.Pass(time.Hour + gap)
+		}, "", false},
+		"the roll is not closed": {func(w *world) {
+			c := w.enters(4, 2, 9)
+			w.Pass(c.OpensAt.Sub(w.Now()))
+		}, "the roll is not closed at", true},
+		"the sale is paused": {func(w *world) { w.rolls(w.enters(4, 2, 9)); w.pause(true) }, "", false},
+		"a call was cut off": {func(w *world) {
+			w.rolls(w.enters(4, 2, 9))
+			w.begins()
+			w.Pass(gap)
+		}, "4 units are left and call 2 was due at", true},
+		"the call for anybody was cut off": {func(w *world) {
+			w.rolls(w.enters(4, 2, 1))
+			w.calls()
+			w.begins()
+		}, "is for anybody, but was cut off", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			c.play(w)
+			found := func() bool {
+				return strings.Contains(fmt.Sprint(w.items().recount(t, w.Now()).Findings), "(P31)")
+			}
+			w.Pass(callTime + 4*time.Minute)
+			if found() {
+				t.Error("it is found too early")
+			}
+			w.Pass(2 * time.Minute)
+			if found() != c.isFound {
+				t.Errorf("found: %t, want %t", !c.isFound, c.isFound)
+			}
+			if c.isFound {
+				has(t, w.items().recount(t, w.Now()), "P31", c.finds)
+			}
+		})
+	}
+}
+
+func TestADrawInEachOfItsStatesBalances(t *testing.T) {
+	for name, c := range map[string]struct {
+		play       func(*world)
+		unfinished string
+	}{
+		"people may enter": {func(w *world) {
+			w.enters(4, 2, 9)
+			w.Pass(-time.Minute)
+		}, ""},
+		"entering is over": {func(w *world) { w.enters(4, 2, 9) }, ""},
+		"the roll is being closed": {func(w *world) {
+			w.enters(4, 2, 9)
+			w.Pass(settle)
+			s, err := w.drawing().Sale(w.Ctx, "moutai")
+			if err != nil {
+				w.T.Fatal(err)
+			}
+			w.cutOff(20, func(ctx context.Context, l *ledger.Ledger) error {
+				_, err := l.CloseRoll(ctx, s, func(time.Time) uint64 { return 7 }, dice)
+				return err
+			})
+		}, "the roll is being closed: 20 of 1024 parts are stored"},
+		"nobody entered": {func(w *world) { w.rolls(w.enters(4, 2, 0)); w.calls(); w.confirm(w.turns(3, 3)) }, ""},
+		"an entry was applied too late": {func(w *world) {
+			c := w.enters(4, 2, 9)
+			w.rolls(c)
+			l, name := leafOf(bytes.Repeat([]byte{7}, 32), "late"), tableName
+			if _, err := w.db.PutItem(w.Ctx, &dynamodb.PutItemInput{TableName: &name, Item: item{
+				"pk": text(entryPK("moutai", int(l[0]))), "sk": text("late"), "at": number(fmt.Sprint(c.EnterUntil.UnixMilli() - 1)),
+			}}); err != nil {
+				w.T.Fatal(err)
+			}
+			w.calls()
+		}, ""},
+		"it is rescheduled before the first call": {func(w *world) {
+			c := w.enters(4, 2, 9)
+			w.edit(sale.Edit{OpensAt: c.OpensAt.Add(time.Hour), ClosesAt: c.ClosesAt.Add(time.Hour)})
+			c.OpensAt = c.OpensAt.Add(time.Hour)
+			w.rolls(c)
+			w.calls()
+			w.confirm(w.turns(9, 2))
+		}, ""},
+		"the whole draw": {func(w *world) { *w = *drawnSale(w.T) }, ""},
+		"a call that was cut off, and one for anybody": {func(w *world) { *w = *openedSale(w.T) }, ""},
+		"units were withdrawn before the first call": {func(w *world) {
+			c := w.enters(9, 2, 9)
+			w.withdraw("typo", 5)
+			w.rolls(c)
+			w.calls()
+			w.confirm(w.turns(9, 4))
+		}, ""},
+		"it was recalled in a call": {func(w *world) {
+			w.rolls(w.enters(4, 2, 9))
+			w.calls()
+			w.confirm(w.turns(9, 2))
+			if _, err := w.drawing().Recall(w.Ctx, sale.Recall{SaleID: "moutai"}); err != nil {
+				w.T.Fatal(err)
+			}
+			w.ReleasesBy(w.Ledger)
+			w.Pass(6 * time.Minute)
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			c.play(w)
+			r := w.balanced()
+			if (c.unfinished == "") != (len(r.Unfinished) == 0) || !strings.Contains(strings.Join(r.Unfinished, "\n"), c.unfinished) {
+				t.Errorf("unfinished: %q, want %q", r.Unfinished, c.unfinished)
+			}
+			w.agrees(r)
+		})
+	}
+}
