@@ -1,0 +1,359 @@
+package handler
+
+import (
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/shared/beacon"
+	"flashsale/shared/clock"
+	"flashsale/shared/draw"
+	"flashsale/shared/sale"
+)
+
+func TestADrawGoesFromTheRollToACallForAnybody(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.create("shoes", 2)
+		w.enter("shoes", 5)
+		w.until(enterEnd.Add(times.Settle + time.Minute))
+		head := w.public("shoes").DrawHead
+		if head.Entrants != 5 || !head.ClosedAt.Equal(enterEnd.Add(times.Settle)) || head.HasSeed() {
+			t.Fatalf("a minute after the time to settle: %+v, want the roll of 5 closed at its end", head)
+		}
+		if at := beacon.Quicknet.TimeOf(head.Round).Sub(head.ClosedAt); at < times.Dice || at >= times.Dice+3*time.Second {
+			t.Errorf("the round is signed %s after the roll, want an hour (P27)", at)
+		}
+		w.until(opens.Add(-time.Minute))
+		head = w.public("shoes").DrawHead
+		if want := draw.SeedOf("shoes", head.Roll, beacon.Randomness(head.Signature)); head.Seed != want || !slices.Contains(w.dice.asked, head.Round) || w.dice.asked[0] != head.Round {
+			t.Errorf("the seed is %s, want %s; rounds %v were asked for", head.Seed, want, w.dice.asked)
+		}
+		if _, refused := w.buy("shoes", 5); refused[sale.NotOpen] != 5 {
+			t.Errorf("before the first call: %v", refused)
+		}
+
+		w.until(opens.Add(30 * time.Second))
+		calls := w.public("shoes").Calls
+		if len(calls) != 1 || !calls[0].From.Equal(opens.Add(15*time.Second)) || !calls[0].Until.Equal(calls[0].From.Add(keepFor)) || !calls[0].Complete || calls[0].Stock != 2 {
+			t.Fatalf("half a minute after the opening: %+v", calls)
+		}
+		first, refused := w.buy("shoes", 5)
+		if len(first) != 2 || refused[sale.NotYourTurn] != 3 {
+			t.Errorf("the first call: %v buy, the others get %v", first, refused)
+		}
+	})
+}
+
+func TestUnitsThatAreLeftServeTheNextCall(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.create("shoes", 2)
+		w.enter("shoes", 3)
+		w.until(opens.Add(time.Minute)) // two are called, and nobody comes
+		end := w.public("shoes").Calls[0].Until
+		w.until(end.Add(2 * time.Minute))
+		calls := w.public("shoes").Calls
+		if len(calls) != 2 || !calls[1].From.Equal(end.Add(times.Gap+15*time.Second)) || calls[1].Lo != calls[0].Hi || calls[1].Open {
+			t.Fatalf("after the first call: %+v", calls)
+		}
+		if bought, refused := w.buy("shoes", 3); len(bought) != 1 || refused[sale.TurnOver] != 2 {
+			t.Errorf("the second call: %v buy, the others get %v", bought, refused)
+		}
+		end = calls[1].Until
+		w.until(end.Add(2 * time.Minute))
+		if calls = w.public("shoes").Calls; len(calls) != 3 || !calls[2].Open || !calls[2].Until.Equal(ends) {
+			t.Fatalf("when everybody has been called: %+v", calls)
+		}
+		if bought, refused := w.buy("shoes", 7); len(bought) != 1 || refused[sale.AlreadyOrdered] != 1 || refused[sale.SoldOut] != 5 {
+			t.Errorf("the call for anybody: %v buy, the others get %v", bought, refused)
+		}
+	})
+}
+
+func TestARunWaitsForAStepThatIsDueWhileItWatches(t *testing.T) {
+	for before, taken := range map[time.Duration]bool{0: true, time.Second: true, 55 * time.Second: true, 55*time.Second + time.Millisecond: false} {
+		in(t, func(t *testing.T, w *world) {
+			w.create("shoes", 2)
+			due := enterEnd.Add(times.Settle)
+			time.Sleep(time.Until(due) - before)
+			draws := w.run()
+			if got := slices.Equal(draws[0].Steps, []string{"roll"}); got != taken {
+				t.Errorf("%s before the roll is due: %+v", before, draws)
+			}
+			if now := time.Now(); taken && !now.Equal(due) || !taken && !now.Equal(due.Add(-before)) {
+				t.Errorf("%s before the roll is due, the run ends at %s", before, now)
+			}
+			if !taken && draws[0].NextStep != "2026-11-11T09:15:00.000Z" {
+				t.Errorf("the next step is at %q", draws[0].NextStep)
+			}
+		})
+	}
+}
+
+func TestARunWithoutTheTimeForAStepDoesNotWaitForIt(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.create("shoes", 2)
+		time.Sleep(time.Until(enterEnd.Add(times.Settle - 10*time.Second)))
+		began := time.Now()
+		if draws, err := w.draw(`{}`, 12*time.Second); err != nil || len(draws[0].Steps) != 0 || !time.Now().Equal(began) {
+			t.Errorf("got %+v after %s (%v)", draws, time.Since(began), err)
+		}
+	})
+}
+
+func TestWithoutTheRoundTheRunAsksAgainAndSaysHowLateItIs(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.create("shoes", 2)
+		w.until(enterEnd.Add(times.Settle + time.Minute))
+		round := w.public("shoes").Round
+		w.dice.halted = true
+		time.Sleep(time.Until(beacon.Quicknet.TimeOf(round)))
+		draws := w.run()
+		asked := len(w.dice.asked)
+		if d := draws[0]; d.DiceLateSeconds < 30 || d.DiceLateSeconds > 55 || d.CallLateSeconds != 0 || asked < 5 || asked > 20 || len(d.Steps) != 0 {
+			t.Errorf("after %d requests: %+v", asked, d)
+		}
+		time.Sleep(time.Minute) // the beacon is back
+		w.dice.halted = false
+		if d := w.run()[0]; d.DiceLateSeconds != 0 || !slices.Equal(d.Steps, []string{"seed"}) {
+			t.Errorf("got %+v", d)
+		}
+		for _, r := range w.dice.asked {
+			if r != round {
+				t.Errorf("round %d was asked for, want %d (P28)", r, round)
+			}
+		}
+	})
+}
+
+func TestNobodyIsCalledInASaleThatIsPausedRecalledOrSoldOut(t *testing.T) {
+	for name, stop := range map[string]func(w *world){
+		"paused": func(w *world) { w.pause("shoes", true) },
+		"recalled": func(w *world) {
+			if _, err := w.environment().Recall(w.t.Context(), sale.Recall{SaleID: "shoes"}); err != nil {
+				w.t.Fatal(err)
+			}
+		},
+		"sold out": func(w *world) {
+			if _, err := w.environment().Withdraw(w.t.Context(), sale.Withdrawal{SaleID: "shoes", SeedID: "w", Stock: 2}); err != nil {
+				w.t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				w.create("shoes", 2)
+				w.enter("shoes", 3)
+				w.until(opens.Add(-time.Minute))
+				stop(w)
+				w.until(opens.Add(3 * time.Minute))
+				d := w.run()[0]
+				if calls := w.public("shoes").Calls; len(calls) != 0 || d.CallLateSeconds != 0 {
+					t.Errorf("calls %+v, %+v", calls, d)
+				}
+			})
+		})
+	}
+}
+
+func TestAPausedSaleIsCalledOnceItGoesOn(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.create("shoes", 2)
+		w.enter("shoes", 3)
+		w.until(opens.Add(-time.Minute))
+		w.pause("shoes", true)
+		w.until(opens.Add(time.Hour))
+		w.pause("shoes", false)
+		d := w.run()[0]
+		if !slices.Equal(d.Steps, []string{"begin"}) || d.Call != 1 || d.CallLateSeconds != 0 {
+			t.Errorf("got %+v", d)
+		}
+	})
+}
+
+func TestNoCallBeginsWhenTheSaleIsNearlyOver(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.create("shoes", 2)
+		w.enter("shoes", 3)
+		w.until(opens.Add(-time.Minute))
+		w.pause("shoes", true)
+		time.Sleep(time.Until(ends.Add(-times.Gap / 4)))
+		w.pause("shoes", false)
+		if d := w.run()[0]; len(d.Steps) != 0 || d.CallLateSeconds != 0 {
+			t.Errorf("got %+v", d)
+		}
+	})
+}
+
+func TestACallThatWasCutOffIsFinishedByTheNextRun(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.create("shoes", 2)
+		w.enter("shoes", 3)
+		w.until(opens.Add(-time.Minute))
+		time.Sleep(time.Until(opens))
+		w.failing("UpdateItem", "STOCK#")
+		if draws, err := w.draw(`{}`, 2*time.Minute); err == nil {
+			t.Errorf("no error, but %+v", draws)
+		}
+		if calls := w.public("shoes").Calls; len(calls) != 1 || calls[0].Complete {
+			t.Fatalf("got %+v, want one that is not complete", calls)
+		}
+		w.db.Fault = nil
+		if d := w.run()[0]; !slices.Equal(d.Steps, []string{"finish"}) || d.CallLateSeconds != 0 {
+			t.Errorf("got %+v", d)
+		}
+		if calls := w.public("shoes").Calls; len(calls) != 1 || !calls[0].Complete || calls[0].Stock != 2 {
+			t.Errorf("got %+v", calls)
+		}
+	})
+}
+
+func TestACallThatIsFinishedTooLateIsFollowedByAnotherOne(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.create("shoes", 2)
+		w.enter("shoes", 3)
+		w.until(opens.Add(-time.Minute))
+		time.Sleep(time.Until(opens))
+		w.failing("UpdateItem", "STOCK#")
+		_, _ = w.draw(`{}`, 2*time.Minute)
+		w.db.Fault = nil
+		time.Sleep(time.Until(opens.Add(2 * time.Minute)))
+		if d := w.run()[0]; !slices.Equal(d.Steps, []string{"begin"}) || d.Call != 2 {
+			t.Errorf("got %+v", d)
+		}
+		if bought, _ := w.buy("shoes", 3); len(bought) != 0 {
+			t.Errorf("%v buy before the call", bought)
+		}
+		time.Sleep(15 * time.Second)
+		if bought, _ := w.buy("shoes", 3); len(bought) != 2 {
+			t.Errorf("%v buy", bought)
+		}
+	})
+}
+
+func TestHowLateACallIsIsReportedUntilItIsComplete(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.create("shoes", 2)
+		w.enter("shoes", 3)
+		w.until(opens.Add(-time.Minute))
+		w.failing("TransactWriteItems", "CALL#") // it cannot begin
+		time.Sleep(time.Until(opens.Add(3 * time.Minute)))
+		if _, err := w.draw(`{}`, 2*time.Minute); err == nil {
+			t.Error("no error")
+		}
+		late := w.lines()["course shoes"].Fields["callLateSeconds"]
+		if late != 180.0 {
+			t.Errorf("the call is %v seconds late, want 180", late)
+		}
+		w.failing("UpdateItem", "STOCK#") // it begins, and cannot be finished
+		_, _ = w.draw(`{}`, 2*time.Minute)
+		w.lines()
+		from := w.public("shoes").Calls[0].From
+		time.Sleep(time.Until(from.Add(40 * time.Second)))
+		_, _ = w.draw(`{}`, 2*time.Minute)
+		if late := w.lines()["course shoes"].Fields["callLateSeconds"]; late != 40.0 {
+			t.Errorf("the call is %v seconds late, want 40", late)
+		}
+	})
+}
+
+func TestASaleThatFailsLeavesTheOthersTheirSteps(t *testing.T) {
+	for name, fault := range map[string]func() dynamotest.Fault{
+		"throttled": func() dynamotest.Fault { return dynamotest.Fault{Kind: dynamotest.Throttle} },
+		"a panic":   func() dynamotest.Fault { panic("a bug") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				for _, saleID := range []string{"a", "bad", "c"} {
+					w.create(saleID, 2)
+				}
+				time.Sleep(time.Until(enterEnd.Add(times.Settle)))
+				w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+					if c.Op == "GetItem" && strings.HasPrefix(c.Keys[0], "DRAWKEY#bad") {
+						return fault()
+					}
+					return dynamotest.Fault{}
+				}
+				if _, err := w.draw(`{}`, 2*time.Minute); err == nil {
+					t.Error("the run does not fail")
+				}
+				w.db.Fault = nil
+				for saleID, closed := range map[string]bool{"a": true, "bad": false, "c": true} {
+					if w.isClosed(saleID) != closed {
+						t.Errorf("%s: its roll is closed: %v", saleID, !closed)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestARollThatTakesLongerThanARunIsContinuedByTheNext(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.create("shoes", 2)
+		w.enter("shoes", 3)
+		time.Sleep(time.Until(enterEnd.Add(times.Settle)))
+		var parts atomic.Int64
+		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "PutItem" && strings.HasPrefix(c.Keys[0], "ROLL#") {
+				parts.Add(1)
+				return dynamotest.Fault{Delay: 100 * time.Millisecond}
+			}
+			return dynamotest.Fault{}
+		}
+		runs := 0
+		for ; !w.isClosed("shoes"); runs++ {
+			if _, err := w.draw(`{}`, 5*time.Second); err != nil || runs > 10 {
+				t.Fatalf("run %d: %v", runs, err)
+			}
+		}
+		if runs < 2 || parts.Load() < 1024 {
+			t.Errorf("%d runs put %d parts", runs, parts.Load())
+		}
+	})
+}
+
+func TestOnlyTheNamedSaleIsLedAndOnlySalesWithADrawAre(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.create("a", 2)
+		w.create("b", 2)
+		w.create("plain", 2, func(c *sale.Creation) { c.DrawTerms = sale.DrawTerms{} })
+		time.Sleep(time.Until(enterEnd.Add(times.Settle)))
+		draws, err := w.draw(`{"saleId":"b"}`, 2*time.Minute)
+		if err != nil || len(draws) != 1 || draws[0].SaleID != "b" || w.isClosed("a") || !w.isClosed("b") {
+			t.Errorf("got %+v (%v)", draws, err)
+		}
+		if draws = w.run(); len(draws) != 2 || draws[0].SaleID != "a" {
+			t.Errorf("got %+v", draws)
+		}
+		if _, err := w.draw(`{"saleId":"plain"}`, 2*time.Minute); err == nil || !strings.Contains(err.Error(), "draw-not-found") {
+			t.Errorf("a sale without a draw: %v", err)
+		}
+	})
+}
+
+func TestRunsThatOverlapBeginOneCall(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.create("shoes", 2)
+		w.enter("shoes", 5)
+		w.until(opens.Add(-time.Minute))
+		time.Sleep(time.Until(opens.Add(-10 * time.Second)))
+		done := make(chan error, 3)
+		for range cap(done) {
+			go func() {
+				_, err := New(w.environment(), beacon.Quicknet, &dice{}, times, quiet(), clock.Wall).Handle(t.Context(), []byte(`{}`))
+				done <- err
+			}()
+		}
+		for range cap(done) {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if calls := w.public("shoes").Calls; len(calls) != 1 || !calls[0].Complete {
+			t.Errorf("got %+v", calls)
+		}
+	})
+}
