@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -13,6 +14,7 @@ import (
 	"flashsale/functions/operate/assets"
 	"flashsale/functions/operate/handler"
 	"flashsale/shared/clock"
+	"flashsale/shared/draw"
 	"flashsale/shared/ledger"
 	"flashsale/shared/telemetry"
 )
@@ -24,14 +26,15 @@ func main() {
 		log.Fatal(err)
 	}
 	cfg = log.Watch(cfg)
-	book, err := ledger.FromEnv(cfg, clock.Wall)
-	if err != nil {
+	book, noBook := ledger.FromEnv(cfg, clock.Wall)
+	times, noTimes := draw.TimesFromEnv()
+	if err := errors.Join(noBook, noTimes); err != nil {
 		log.Fatal(err)
 	}
 	page, err := handler.PageFromEnv(assets.Files)
 	if err != nil {
 		log.Fatal(err)
 	}
-	h := handler.New(book, log, clock.Wall).ImagesFrom(os.Getenv("IMAGE_ORIGIN")).RolesFrom(os.Getenv("ROLES_CLAIM")).Showing(page)
+	h := handler.New(book, log, clock.Wall).ImagesFrom(os.Getenv("IMAGE_ORIGIN")).Drawing(times.Lead()).RolesFrom(os.Getenv("ROLES_CLAIM")).Showing(page)
 	lambda.Start(h)
 }

@@ -1,5 +1,5 @@
 // Command purchase answers POST /sales/{saleId}/orders: one unit for the
-// caller, or the reason why not.
+// caller, or the reason why not; and it enters the caller into a sale's draw.
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 
 	"flashsale/functions/purchase/handler"
 	"flashsale/shared/clock"
+	"flashsale/shared/draw"
 	"flashsale/shared/eligibility"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
@@ -30,10 +31,11 @@ func main() {
 	queue, noQueue := orderq.FromEnv(cfg)
 	users, noUsers := eligibility.FromEnv(clock.Wall)
 	origin, noOrigin := httpapi.OriginFromEnv()
-	if err := errors.Join(noBook, noQueue, noUsers, noOrigin); err != nil {
+	times, noTimes := draw.TimesFromEnv()
+	if err := errors.Join(noBook, noQueue, noUsers, noOrigin, noTimes); err != nil {
 		log.Fatal(err)
 	}
-	h := handler.New(book, queue, log, clock.Wall).Behind(origin)
+	h := handler.New(book, queue, log, clock.Wall).Behind(origin).Drawing(times)
 	if users != nil {
 		h.Checking(users)
 	}

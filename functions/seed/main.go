@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -11,6 +12,7 @@ import (
 
 	"flashsale/functions/seed/handler"
 	"flashsale/shared/clock"
+	"flashsale/shared/draw"
 	"flashsale/shared/ledger"
 	"flashsale/shared/telemetry"
 )
@@ -22,9 +24,10 @@ func main() {
 		log.Fatal(err)
 	}
 	cfg = log.Watch(cfg)
-	book, err := ledger.FromEnv(cfg, clock.Wall)
-	if err != nil {
+	book, noBook := ledger.FromEnv(cfg, clock.Wall)
+	times, noTimes := draw.TimesFromEnv()
+	if err := errors.Join(noBook, noTimes); err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(handler.New(book, log, clock.Wall).ImagesFrom(os.Getenv("IMAGE_ORIGIN")).Handle)
+	lambda.Start(handler.New(book, log, clock.Wall).ImagesFrom(os.Getenv("IMAGE_ORIGIN")).Drawing(times.Lead()).Handle)
 }

@@ -46,10 +46,16 @@ func Detail(e sale.Event) []byte {
 		if c.Units != 0 {
 			o.Int("units", c.Units)
 		}
-		if c.Action == sale.ActionReschedule {
-			o.Text("opensAt", c.OpensAt.UTC().Format(timeLayout))
-			o.Text("closesAt", c.ClosesAt.UTC().Format(timeLayout))
+		if c.Action == sale.ActionReschedule || c.Action == sale.ActionCall {
+			opensAt, closesAt := c.Window()
+			o.Text("opensAt", opensAt.UTC().Format(timeLayout))
+			o.Text("closesAt", closesAt.UTC().Format(timeLayout))
 		}
+	}
+	if r := e.Roll; r.Digest != "" {
+		o.Int("entrants", r.Entrants)
+		o.Text("roll", r.Digest)
+		o.Int("round", r.Round)
 	}
 	if e.Labels != "" {
 		o.Texts("labels", e.Labels.List()) // an array, so that a rule's pattern matches one label

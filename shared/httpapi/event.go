@@ -73,6 +73,8 @@ func readPath(e *jsonread.Reader, r *Request) error {
 			r.Path.OrderID, _, err = e.Text()
 		case "provider":
 			r.Path.Provider, _, err = e.Text()
+		case "page":
+			r.Path.Page, _, err = e.Text()
 		default:
 			err = e.Skip()
 		}

@@ -9,6 +9,7 @@ package httpapi
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"math"
 	"mime"
@@ -32,7 +33,7 @@ type Request struct {
 	// Sub is the sub claim of the token that the gateway verified; empty if there is
 	// none.
 	Sub  string
-	Path struct{ SaleID, GroupID, OrderID, Provider string } // unvalidated
+	Path struct{ SaleID, GroupID, OrderID, Provider, Page string } // unvalidated
 
 	ContentType, IdempotencyKey, OriginVerify                      Header
 	StripeSignature, WebhookID, WebhookTimestamp, WebhookSignature Header // of payment providers
@@ -115,6 +116,15 @@ func OrderID(r *Request) (uint64, error) {
 		return 0, sale.Refuse(sale.InvalidRequest, "an order id is a decimal number of up to 19 digits")
 	}
 	return id, nil
+}
+
+// RollPage returns the number of the path's page of a roll, or sale.InvalidRequest.
+func RollPage(r *Request) (byte, error) {
+	b, err := hex.DecodeString(r.Path.Page)
+	if err != nil || len(b) != 1 || hex.EncodeToString(b) != r.Path.Page {
+		return 0, sale.Refuse(sale.InvalidRequest, "a page of a roll is two digits of 0-9 and a-f")
+	}
+	return b[0], nil
 }
 
 // IdempotencyKey returns the Idempotency-Key header, "" if there is none. It may be

@@ -82,9 +82,9 @@ func Changes(before, after Image, at time.Time) ([]sale.Event, error) {
 	return events, nil
 }
 
-// Events passes to report the events of a sale's orders, of its refunds due, of its trail and
-// of its end, as they are in the table, a page at a time. With the sale id "" these are the
-// refunds due of unknown orders. What a sale had sold out is not in the table. An event
+// Events passes to report the events of a sale's orders, of its refunds due, of its trail, of
+// its roll and of its end, as they are in the table, a page at a time. With the sale id "" these
+// are the refunds due of unknown orders. What a sale had sold out is not in the table. An event
 // may be passed twice if a call is repeated. Events fails with sale.SaleNotFound,
 // sale.Busy or report's error; and in the end with sale.NewerVersion or sale.Internal if
 // there are items that cannot be read.
@@ -125,7 +125,11 @@ func (l *Ledger) Events(ctx context.Context, saleID string, report func([]sale.E
 		if err != nil {
 			return err
 		}
-		if err := reportItems(slices.Concat([]item{listing}, edits, seedings)); err != nil {
+		head, err := l.get(ctx, drawHeadKey(saleID)) // none in a sale without a draw
+		if err != nil {
+			return err
+		}
+		if err := reportItems(slices.Concat([]item{listing, head}, edits, seedings)); err != nil {
 			return err
 		}
 	}
@@ -156,6 +160,12 @@ func eventsOf(it item) ([]sale.Event, error) {
 		return []sale.Event{{
 			Type: sale.EventSoldOut, ID: string(sale.EventSoldOut) + ":" + s.ID + ":" + strconv.FormatInt(s.Version, 10), SaleID: s.ID, Labels: s.Labels,
 		}}, nil
+	case kind == "DRAW" && !strings.HasPrefix(id.sk, callHead):
+		h, err := readDrawHead(it)
+		return []sale.Event{{
+			Type: sale.EventRollClosed, ID: string(sale.EventRollClosed) + ":" + rest, OccurredAt: h.ClosedAt, SaleID: rest,
+			Roll: sale.Roll{Entrants: h.Entrants, Digest: h.Roll.String(), Round: int64(h.Round)},
+		}}, err
 	case kind == "CHANGES":
 		c, err := readChange(it)
 		return []sale.Event{eventOfChange(rest, strconv.FormatInt(c.Number, 10), c, it)}, err

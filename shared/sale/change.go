@@ -78,6 +78,15 @@ type Change struct {
 	Name, Image, About, Link *string
 }
 
+// Window returns the window that the change has left: of a call its own, of another change the
+// one that people are shown.
+func (c *Change) Window() (opensAt, closesAt time.Time) {
+	if !c.BeginsAt.IsZero() {
+		return c.BeginsAt, c.EndsAt
+	}
+	return c.OpensAt, c.ClosesAt
+}
+
 // Asks reports whether c asks for the change that was made under the same id: for the same
 // action with the same arguments, whoever asks and with whatever note.
 func (c *Change) Asks(made Change) bool {

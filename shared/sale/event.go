@@ -20,6 +20,8 @@ const (
 	EventDrained EventType = "SaleDrained"
 	// EventChanged: an operator or a schedule changed the sale. It is an entry of its trail.
 	EventChanged EventType = "SaleChanged"
+	// EventRollClosed: the roll of a draw is stored, and the round that decides is chosen.
+	EventRollClosed EventType = "RollClosed"
 )
 
 // Event is one change. It is published at least once, always with the same content under
@@ -51,6 +53,16 @@ type Event struct {
 	Currency string
 	// Change is of SaleChanged, without what a description gives.
 	Change Change
+	// Roll is of RollClosed.
+	Roll Roll
 	// Labels are the sale's, if the item has them.
 	Labels Labels
+}
+
+// Roll is what is published of a draw's roll: how many are on it, its digest in hexadecimal, and
+// the round of the beacon that will decide.
+type Roll struct {
+	Entrants int64
+	Digest   string
+	Round    int64
 }

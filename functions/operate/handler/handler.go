@@ -78,6 +78,12 @@ func (h *Handler) ImagesFrom(origin string) *Handler {
 	return h
 }
 
+// Drawing gives the handler the least time from the end of entering to the first call of a draw.
+func (h *Handler) Drawing(lead time.Duration) *Handler {
+	h.desk.DrawLead = lead
+	return h
+}
+
 // RolesFrom makes that claim of a token name the caller's roles; "" leaves every token without
 // any.
 func (h *Handler) RolesFrom(claim string) *Handler {

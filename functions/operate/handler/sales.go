@@ -41,9 +41,34 @@ type terms struct {
 	Seeded     int64  `json:"seeded"`
 	Shards     int    `json:"shards"`
 	PayWithin  int64  `json:"payWithin,omitempty"` // seconds
-	Books      *books `json:"books"`               // null until the first pass
+	Draw       *drawn `json:"draw,omitempty"`
+	Books      *books `json:"books"` // null until the first pass
 	// Remaining is counted for one sale only.
 	Remaining *remaining `json:"remaining,omitempty"`
+}
+
+// drawn is how far the draw of a sale has come.
+type drawn struct {
+	EnterFrom  string `json:"enterFrom"`
+	EnterUntil string `json:"enterUntil"`
+	KeepHours  int64  `json:"keepHours"`
+	// Call is the number of the newest call, 0 before the first, From and Until its window.
+	// Open: it is for anybody.
+	Call  int64  `json:"call"`
+	From  string `json:"from,omitempty"`
+	Until string `json:"until,omitempty"`
+	Open  bool   `json:"open,omitempty"`
+}
+
+func drawnOf(s sale.Sale) *drawn {
+	if !s.HasDraw() {
+		return nil
+	}
+	d := &drawn{EnterFrom: httpapi.Time(s.EnterFrom), EnterUntil: httpapi.Time(s.EnterUntil), KeepHours: int64(s.KeepFor / time.Hour), Call: s.Call, Open: s.OpenCall}
+	if s.Call > 0 {
+		d.From, d.Until = httpapi.Time(s.OpensAt), httpapi.Time(s.ClosesAt)
+	}
+	return d
 }
 
 // books are what the last complete pass of ReconcileFunction has found.
@@ -91,10 +116,10 @@ func standingOf(one ledger.Standing, now time.Time) standing {
 		state = string(sale.Draft)
 	}
 	return standing{SaleID: one.SaleID, terms: &terms{
-		Name: s.Name, State: state, Paused: s.Paused, OpensAt: httpapi.Time(s.OpensAt), ClosesAt: httpapi.Time(s.ClosesAt),
+		Name: s.Name, State: state, Paused: s.Paused, OpensAt: httpapi.Time(s.Begins()), ClosesAt: httpapi.Time(s.Ends()),
 		ChangedAt: since(s.ChangedAt), RecalledAt: since(s.RecalledAt), RecallNote: s.RecallNote, LimitGroup: s.LimitGroup,
 		Drained: one.Drained, Recalling: one.Recalling, Edits: s.Edits, Seeded: s.Seeded, Shards: s.Shards,
-		PayWithin: int64(s.PayWithin / time.Second), Books: booksOf(one.Books),
+		PayWithin: int64(s.PayWithin / time.Second), Draw: drawnOf(s), Books: booksOf(one.Books),
 	}}
 }
 

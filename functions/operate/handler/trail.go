@@ -42,8 +42,8 @@ func entryOf(c sale.Change) entry {
 		Number: c.Number, ID: c.ID, Action: c.Action, At: httpapi.Time(c.At), Actor: c.Actor, Verified: c.Verified, Note: c.Note,
 		Units: c.Units, Name: c.Name, Image: c.Image, About: c.About, Link: c.Link,
 	}
-	if !c.OpensAt.IsZero() {
-		shown.Paused, shown.OpensAt, shown.ClosesAt = &c.Paused, httpapi.Time(c.OpensAt), httpapi.Time(c.ClosesAt)
+	if opensAt, closesAt := c.Window(); !opensAt.IsZero() {
+		shown.Paused, shown.OpensAt, shown.ClosesAt = &c.Paused, httpapi.Time(opensAt), httpapi.Time(closesAt)
 	}
 	return shown
 }

@@ -21,11 +21,14 @@ func (h *Handler) Checking(u Users) *Handler {
 	return h
 }
 
-// checkUser returns the ledger.Request.CheckUser of a user. It is not called when the sale
-// refuses anyway or the user holds a claim. It may be slow: in the incident it took
+// checkUser returns the ledger.Request.CheckUser of a user, nil if no users are checked. It is
+// not called when the sale refuses anyway or the user holds a claim. It may be slow: in the incident it took
 // longer than the lock that was held meanwhile. So nothing is held while it runs,
 // neither a unit nor a claim.
 func (h *Handler) checkUser(event *telemetry.Event, saleID, user string) func(context.Context, time.Time) error {
+	if h.users == nil {
+		return nil
+	}
 	return func(ctx context.Context, closesAt time.Time) error {
 		call := invocation.Start()
 		eligible, err := h.users.IsEligible(ctx, saleID, user, closesAt)

@@ -16,6 +16,8 @@ func TestEveryEventOfThisFunctionIsAnswered(t *testing.T) {
 		"purchase-idempotent.json": {202, ""},
 		"purchase-no-token.json":   {401, sale.Unauthorized},
 		"purchase-bad-body.json":   {400, sale.InvalidRequest},
+		"purchase-enter.json":      {404, sale.DrawNotFound}, // see entering_test.go
+		"purchase-entry.json":      {404, sale.DrawNotFound},
 	}
 	files, err := filepath.Glob("../../../events/purchase*.json")
 	if err != nil || len(files) != len(tests) {

@@ -1,5 +1,5 @@
 // Package handler answers POST /sales/{saleId}/orders: one unit for the caller, or the
-// reason why not.
+// reason why not; and, of a sale with a draw, whether the caller has entered it.
 //
 // It maps the event to calls of the ledger and their outcome to the answer. Keys,
 // expressions and retries are the ledger's.
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"flashsale/shared/callers"
+	"flashsale/shared/draw"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/invocation"
 	"flashsale/shared/ledger"
@@ -38,7 +39,16 @@ const (
 type Book interface {
 	Purchase(context.Context, ledger.Request) (ledger.PurchaseResult, error)
 	MarkResent(ctx context.Context, c sale.Claim, hurry bool) (mark time.Time, err error)
+	Enter(ctx context.Context, saleID, user string, settle time.Duration, check func(ctx context.Context, until time.Time) error) (ledger.Entry, error)
+	Entry(ctx context.Context, saleID, user string, settle time.Duration) (ledger.Entry, error)
 }
+
+// The routes.
+const (
+	purchaseRoute = "POST /sales/{saleId}/orders"
+	enterRoute    = "PUT /sales/{saleId}/entries/me"
+	entryRoute    = "GET /sales/{saleId}/entries/me"
+)
 
 // Sender is the part of the order queue that the handler uses.
 type Sender interface {
@@ -54,6 +64,7 @@ type Handler struct {
 	origin  httpapi.Origin
 	users   Users // nil for none
 	callers *callers.Limit
+	times   draw.Times
 }
 
 // New returns a handler over a ledger and an order queue. now returns the current
@@ -69,8 +80,21 @@ func (h *Handler) Behind(o httpapi.Origin) *Handler {
 	return h
 }
 
+// Drawing gives the handler the times of draws.
+func (h *Handler) Drawing(t draw.Times) *Handler {
+	h.times = t
+	return h
+}
+
 // Handle answers one request; it never returns an error.
-func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpapi.Response, _ error) {
+func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (httpapi.Response, error) {
+	if r.RouteKey == enterRoute || r.RouteKey == entryRoute {
+		return h.entry(ctx, &r), nil
+	}
+	return h.purchase(ctx, &r), nil
+}
+
+func (h *Handler) purchase(ctx context.Context, r *httpapi.Request) (response httpapi.Response) {
 	ctx, cancel, event := h.log.Begin(ctx)
 	defer cancel()
 	var saleID string
@@ -87,28 +111,30 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 
 	var p ledger.PurchaseResult
 	var request ledger.Request
-	if err = h.origin.Check(&r); err != nil {
-		return httpapi.Problem(err, ""), nil
+	if r.RouteKey != purchaseRoute {
+		err = fmt.Errorf("no such route: %q", r.RouteKey)
+		return httpapi.Problem(err, "")
 	}
-	if request, err = parse(&r); err != nil {
-		return httpapi.Problem(err, ""), nil
+	if err = h.origin.Check(r); err != nil {
+		return httpapi.Problem(err, "")
+	}
+	if request, err = parse(r); err != nil {
+		return httpapi.Problem(err, "")
 	}
 	saleID = request.SaleID
 	event.Text("saleId", saleID)
 	event.Text("user", request.User)
 	if err = h.callers.Allow(request.User, h.now()); err != nil {
-		return httpapi.Problem(err, saleID), nil
+		return httpapi.Problem(err, saleID)
 	}
-	if h.users != nil {
-		request.CheckUser = h.checkUser(event, request.SaleID, request.User)
-	}
+	request.CheckUser, request.CallGap = h.checkUser(event, request.SaleID, request.User), h.times.Gap
 	p, err = h.book.Purchase(ctx, request)
 	event.Int("tries", p.Tries)
 	h.send(ctx, event, p)
 	if err != nil {
-		return httpapi.Problem(err, saleID), nil
+		return httpapi.Problem(err, saleID)
 	}
-	return accepted(p.Claim), nil
+	return accepted(p.Claim)
 }
 
 func parse(r *httpapi.Request) (ledger.Request, error) {

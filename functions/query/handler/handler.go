@@ -1,5 +1,5 @@
-// Package handler answers the GET routes: the public page of a sale, the caller's own
-// claim in it, and the caller's own orders.
+// Package handler answers the GET routes: the public page of a sale, the roll of its draw, the
+// caller's own claim in it, and the caller's own orders.
 //
 // It maps the event to calls of the ledger and their outcome to the answer. Keys,
 // expressions and retries are the ledger's.
@@ -9,9 +9,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"flashsale/shared/callers"
+	"flashsale/shared/draw"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
@@ -28,15 +30,21 @@ type Book interface {
 	Claim(ctx context.Context, saleID, user string) (sale.Claim, error)
 	Order(ctx context.Context, id uint64) (sale.Order, error)
 	RefundsOf(context.Context, sale.Claim) ([]sale.Refund, error)
+	Draw(context.Context, sale.Sale) (ledger.Draw, error)
+	RollPage(ctx context.Context, s sale.Sale, page byte) ([]draw.Leaf, error)
 }
 
 const (
 	saleRoute  = "GET /sales/{saleId}"
 	groupRoute = "GET /groups/{groupId}"
+	rollRoute  = "GET /sales/{saleId}/roll/{page}"
 	// publicAge is how long a refusal that is the same for everybody may be cached. A new sale
 	// stays unknown for as long.
 	publicAge = "max-age=2"
 )
+
+// lasting are those refusals.
+var lasting = []sale.Code{sale.SaleNotFound, sale.GroupNotFound, sale.InvalidRequest, sale.DrawNotFound, sale.RollNotFound}
 
 // route answers one route; saleID is "" where the path has none.
 type route func(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (httpapi.Response, error)
@@ -59,6 +67,7 @@ func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
 	h.routes = map[string]route{
 		saleRoute:                       h.sale,
 		groupRoute:                      h.group,
+		rollRoute:                       h.roll,
 		"GET /sales/{saleId}/orders/me": h.claim,
 		"GET /orders/{orderId}":         h.order,
 	}
@@ -89,8 +98,8 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 		code := sale.CodeOf(err)
 		if err != nil {
 			response = httpapi.Problem(err, "")
-			isPublic := r.RouteKey == saleRoute || r.RouteKey == groupRoute
-			if isPublic && (code == sale.SaleNotFound || code == sale.GroupNotFound || code == sale.InvalidRequest) {
+			isPublic := r.RouteKey == saleRoute || r.RouteKey == groupRoute || r.RouteKey == rollRoute
+			if isPublic && slices.Contains(lasting, code) {
 				response.Headers.CacheControl = publicAge
 			}
 		}
@@ -130,13 +139,14 @@ type salePage struct {
 	Link        string     `json:"link,omitempty"`
 	Labels      []string   `json:"labels,omitempty"`
 	LimitGroup  string     `json:"limitGroup,omitempty"`
+	Draw        *drawPage  `json:"draw,omitempty"`
 }
 
-// pageOf returns the public page of a sale.
+// pageOf returns the public page of a sale, without its draw.
 func pageOf(s sale.Sale, left ledger.Remaining, now time.Time) salePage {
 	state := phase(s, left, now)
 	return salePage{
-		SaleID: s.ID, Name: s.Name, OpensAt: httpapi.Time(s.OpensAt), ClosesAt: httpapi.Time(s.ClosesAt),
+		SaleID: s.ID, Name: s.Name, OpensAt: httpapi.Time(s.Begins()), ClosesAt: httpapi.Time(s.Ends()),
 		Now: httpapi.Time(now), State: state, Remaining: left.Units, Seeded: s.Seeded, Approximate: left.Approximate,
 		MayReturn: state == sale.PhaseSoldOut && s.MayReturn(),
 		PayWithin: int64(s.PayWithin / time.Second), Price: s.Price, Currency: s.Currency, Labels: s.Labels.List(),
@@ -160,6 +170,9 @@ func (h *Handler) sale(ctx context.Context, r *httpapi.Request, event *telemetry
 		return httpapi.Response{}, err
 	}
 	page := pageOf(s, left, h.now())
+	if page.Draw, err = h.draw(ctx, s); err != nil {
+		return httpapi.Response{}, err
+	}
 	response := httpapi.JSON(http.StatusOK, page)
 	response.Headers.CacheControl = "max-age=1"
 	if page.MayReturn {
@@ -188,7 +201,11 @@ func (h *Handler) group(ctx context.Context, r *httpapi.Request, event *telemetr
 	now := h.now()
 	page := groupPage{GroupID: groupID, Now: httpapi.Time(now)}
 	for _, m := range members {
-		page.Sales = append(page.Sales, pageOf(m.Sale, m.Remaining, now))
+		one := pageOf(m.Sale, m.Remaining, now)
+		if one.Draw, err = h.draw(ctx, m.Sale); err != nil {
+			return httpapi.Response{}, err
+		}
+		page.Sales = append(page.Sales, one)
 	}
 	response := httpapi.JSON(http.StatusOK, page)
 	response.Headers.CacheControl = "max-age=1"

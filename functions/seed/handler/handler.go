@@ -34,6 +34,12 @@ func (h *Handler) ImagesFrom(origin string) *Handler {
 	return h
 }
 
+// Drawing gives the handler the least time from the end of entering to the first call of a draw.
+func (h *Handler) Drawing(lead time.Duration) *Handler {
+	h.desk.DrawLead = lead
+	return h
+}
+
 // Handle applies one request. A failure is a function error named after its code.
 func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (change.Answer, error) {
 	var out change.Answer

@@ -177,7 +177,7 @@ func (f *fleet) serve(user string, weight float64) answer {
 }
 
 func request(user string) httpapi.Request {
-	r := httpapi.Request{Sub: user}
+	r := httpapi.Request{RouteKey: "POST /sales/{saleId}/orders", Sub: user}
 	r.Path.SaleID = saleID
 	return r
 }
