@@ -37,6 +37,9 @@ type detail struct {
 	Units         int64  `json:"units"`
 	OpensAt       string `json:"opensAt"`
 	ClosesAt      string `json:"closesAt"`
+	Entrants      int64  `json:"entrants"`
+	Roll          string `json:"roll"`
+	Round         int64  `json:"round"`
 	Labels        labels `json:"labels"`
 }
 
@@ -106,6 +109,11 @@ func expected(it map[string]types.AttributeValue, changed time.Time) []detail {
 			d.Units = -d.Units
 		}
 		return []detail{d}
+	case kind == "DRAW" && sk == "HEAD":
+		d := detail{SchemaVersion: 1, ID: "RollClosed:" + rest, OccurredAt: instant(it["closedAt"]), SaleID: rest, Roll: Text(it["roll"])}
+		d.Entrants, _ = Number(it["entrants"])
+		d.Round, _ = Number(it["round"])
+		return []detail{d}
 	case kind == "SALES" && it["drained"] != nil:
 		return []detail{{
 			SchemaVersion: 1, ID: "SaleDrained:" + sk + ":" + Text(it["closesAt"]), OccurredAt: instant(it["closesAt"]), SaleID: sk, Labels: of,
@@ -119,7 +127,10 @@ func expectedOfChange(it map[string]types.AttributeValue, saleID, number, id str
 		SchemaVersion: 1, ID: "SaleChanged:" + saleID + ":" + number, OccurredAt: instant(it["at"]), SaleID: saleID, ChangeID: id,
 		Action: Text(it["action"]), Actor: Text(it["actor"]), Verified: it["verified"] != nil, Note: Text(it["note"]), Labels: labels(Text(it["labels"])),
 	}
-	if d.Action == "reschedule" {
+	switch {
+	case d.Action == "reschedule" && it["beginsAt"] != nil: // in a sale with a draw
+		d.OpensAt, d.ClosesAt = instant(it["beginsAt"]), instant(it["endsAt"])
+	case d.Action == "reschedule" || d.Action == "call":
 		d.OpensAt, d.ClosesAt = instant(it["opensAt"]), instant(it["closesAt"])
 	}
 	return d
