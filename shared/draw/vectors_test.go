@@ -161,7 +161,7 @@ func TestTheOrderInABrowserIsTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	script, err := os.ReadFile("testdata/draw.js")
+	script, err := os.ReadFile("../../functions/page/assets/draw.js")
 	if err != nil {
 		t.Fatal(err)
 	}

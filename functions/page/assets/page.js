@@ -25,6 +25,7 @@ import { countdown, dates, fill, language, words } from "./words.js";
  * @property {string} text
  * @property {string} link
  * @property {boolean} grouped whether an order bars the other sales of a group
+ * @property {Record<string, any>} [draw] what the shop says of its draw; a sale without one has none
  */
 
 /** How often a request is repeated that gets no final answer. */
@@ -53,7 +54,7 @@ let claim;
 let already = false; // the claim was there before the order
 let elsewhere = ""; // the sale of the group in which the buyer has an order
 let broken = ""; // the picture that cannot be loaded
-let doing = "reading"; // or "sending", or "" for nothing
+let doing = "reading"; // or "sending", "entering", or "" for nothing
 let ordering = false; // the latest request that was repeated was an order
 let code = ""; // of the latest answer, "" if it was a success
 let gaveUp = false; // the latest answer was not final
@@ -63,6 +64,8 @@ let moved = false; // the opening is another one than the page has shown
 let trouble = ""; // why the button did nothing
 let returning = false; // the page looks for units that came back
 let cancelling = ""; // what is said about cancelling, as it is called in words.js
+/** @type {ReturnType<import("./draw.js").begin> | undefined} What a sale with a draw has besides. */
+let lot;
 
 /** Fills a text, which words.js of another release may lack. @type {typeof fill} */
 const say = (text, ...values) => fill(text ?? "", ...values);
@@ -90,7 +93,7 @@ async function repeat(request) {
   for (let n = 0; ; n++) {
     const a = await request();
     code = a.code;
-    const early = ordering && code === "sale-not-open" && a.wait > 0 && a.wait <= soon;
+    const early = ordering && ["sale-not-open", "not-your-turn"].includes(code) && a.wait > 0 && a.wait <= soon;
     gaveUp = n === most && (early || passing(a));
     if (gaveUp || !(early || passing(a))) return a;
     render();
@@ -129,6 +132,7 @@ const saleOf = (s, read) => ({
   units: Number(s.remaining), seeded: Number(s.seeded), about: s.approximate === true, read: Date.parse(read), mayReturn: s.mayReturn === true,
   mustPay: s.payWithin > 0, price: s.price > 0 && /^[A-Z]{3}$/.test(s.currency) ? money(s.price, s.currency) : "",
   image: safe(s.image), text: typeof s.about === "string" ? s.about : "", link: safe(s.link), grouped: !!s.limitGroup,
+  draw: s.draw ?? undefined,
 });
 
 /** @param {Answer} a */
@@ -171,16 +175,49 @@ function choose(id) {
   about(sales.find((s) => s.id === id) ?? sale);
   if (!doing && !claim) code = "";
   render();
+  learn();
 }
 
 /** Reads the page's sale, or its group. */
 const look = () => call("GET", group ? "/groups/" + group : "/sales/" + saleId);
+
+/** Finds out what the buyer has to do with the draw of the sale, if it has one. */
+async function learn() {
+  if (!sale?.draw) return;
+  try {
+    const draw = await import("./draw.js");
+    lot ??= draw.begin({ now, call, token, expire, render, fill, dates, language });
+    Object.assign(words, lot.words);
+    Object.assign(names, draw.names);
+    await lot.learn(sale);
+    reread = claim ? Infinity : lot.reread(sale);
+  } catch {
+    [code, gaveUp] = ["busy", true];
+  }
+  render();
+}
+
+/** The part of the draw in a state of the page; undefined if it has none. @param {string} is */
+const inDraw = (is) => (sale?.draw && lot && is in lot.words ? lot : undefined);
+
+/** Enters the buyer in the draw. To do it again changes nothing. */
+async function enter() {
+  [doing, ordering] = ["entering", false];
+  code = "";
+  render();
+  const a = await repeat(() => call("PUT", `/sales/${sale?.id}/entries/me`, token()));
+  if (a.code === "unauthorized") expire();
+  if (!a.code && sale) await lot?.enter(sale, a.body);
+  doing = "";
+  await learn();
+}
 
 /** Reads the sale, and the buyer's claim if there may be one. */
 async function load() {
   [doing, ordering, code] = ["reading", false, ""];
   render();
   take(await repeat(look));
+  if (!code) await learn();
   if (sale && phase() !== "NOT_OPEN" && token()) {
     // The last order may have been sent before a reload.
     if (performance.getEntriesByType("navigation").some((e) => "type" in e && e.type !== "navigate")) orders++;
@@ -209,7 +246,8 @@ async function refresh() {
   const a = await look();
   take(a);
   if (!a.code && !doing) code = "";
-  if (passing(a) && phase() === "NOT_OPEN") reread = now() + a.wait + 5000 + 5000 * Math.random();
+  if (!a.code) await learn();
+  if (passing(a) && (phase() === "NOT_OPEN" || sale?.draw)) reread = now() + a.wait + 5000 + 5000 * Math.random();
   render();
 }
 
@@ -322,7 +360,7 @@ async function returns() {
 function phase() {
   if (!sale) return "";
   if (sale.state === "NOT_OPEN" && now() >= sale.opens) return "OPEN";
-  return now() >= sale.closes && ["OPEN", "PAUSED"].includes(sale.state) ? "CLOSED" : sale.state;
+  return now() >= sale.closes && ["OPEN", "WAITING", "PAUSED"].includes(sale.state) ? "CLOSED" : sale.state;
 }
 
 /** @type {Record<string, string>} What a final answer or a sale's state is called in words.js. */
@@ -336,7 +374,7 @@ const names = {
 const claims = { PENDING: "accepted", CONFIRMED: "confirmed", PAID: "paid", EXPIRED: "expired", CANCELLED: "cancelled" };
 
 /** @type {Record<string, string>} What an order that is being repeated is called. */
-const meanwhile = { "": "sending", "sale-paused": "pausedBusy", "sale-not-open": "early" };
+const meanwhile = { "": "sending", "sale-paused": "pausedBusy", "sale-not-open": "early", "not-your-turn": "early" };
 
 /** The state of the page: the name of its line in words.js. */
 function state() {
@@ -347,16 +385,17 @@ function state() {
   if (claim) return claims[claim.state] ?? "held";
   if (doing && code && !navigator.onLine) return "offline";
   if (doing === "sending") return meanwhile[code] ?? "busy";
-  if (doing) return code ? "busy" : "loading";
+  if (doing) return code ? "busy" : doing === "entering" ? doing : "loading";
   if (gaveUp && code && code !== "sale-paused") return ordering ? "stuckOrder" : "stuck";
   const is = !pageId || (group && !sale && !code) ? "unknown" : code ? (names[code] ?? "other") : (names[phase()] ?? "otherState");
+  if (sale?.draw && lot && code !== "unauthorized") return lot.state(sale, is);
   return ended() && (code === "unauthorized" || orderable.includes(is)) ? "signedOut" : is;
 }
 
 /** The states in which an order may be possible, now or later. */
-const orderable = ["notOpen", "open", "paused", "otherState"];
+const orderable = ["notOpen", "open", "paused", "otherState", "enterSoon", "enter", "called", "openCall"];
 /** The states in which nobody can order now. */
-const refusals = ["soldOut", "paused", "closed", "recalled", "otherState"];
+const refusals = ["soldOut", "paused", "closed", "recalled", "otherState", "turnOver", "notEntered"];
 
 /**
  * What the button does in a state: its label, and its action if it can be pressed.
@@ -372,6 +411,8 @@ function button(is) {
   if (is === "stuck" || (is === "other" && !ordering)) return [words.again, load];
   if (is === "stuckOrder" || is === "other") return [words.again, order];
   if (wanted && group && !chosen) return [words.choose];
+  if (is === "enter" || is === "enterSoon") return [inDraw(is)?.words.enterNow ?? "", is === "enter" ? enter : undefined];
+  if (is === "paused" && sale?.draw && !orderable.includes(lot?.state(sale, "open") ?? "")) return [""];
   if (wanted && is !== "notOpen") return [label, order];
   return [is === "notOpen" || doing === "sending" ? label : ""];
 }
@@ -386,6 +427,7 @@ function detail(is) {
   if (is !== "offline" && !navigator.onLine) return words.offline + " " + words.offlineDetail;
   if (orderable.includes(is) && !token() && !available) return words.noSignIn;
   if (["notOpen", "open"].includes(is) && !token()) return words.signInDetail;
+  if (sale && inDraw(is)) return lot?.detail(sale, is) ?? "";
   if (is === "open" && group) return say(words.elsewhereDetail);
   if (is === "soldOut" && sales.some((s) => s.state === "OPEN" && s !== sale)) return words.otherChoice;
   if (is === "soldOut" && sale?.mayReturn) return words.mayReturn;
@@ -501,11 +543,12 @@ function render() {
   const all = words;
   const line = is === "notOpen" && moved && sale ? say(words.moved, dates.format(sale.opens)) :
     say(all[is], is === "other" ? code : String((claim ?? sale)?.state));
-  put("line", (refusals.includes(is) && !token() && available ? words.signInToSee + "\n" : "") + line);
-  const to = sale && ["notOpen", "signedOut"].includes(is) && phase() === "NOT_OPEN" ? sale.opens : payBy();
+  put("line", (refusals.includes(is) && !token() && available ? (all[is + "SignIn"] ?? words.signInToSee) + "\n" : "") + line);
+  const to = sale && inDraw(is) ? lot?.end(sale, is) ?? NaN : sale && ["notOpen", "signedOut"].includes(is) && phase() === "NOT_OPEN" ? sale.opens : payBy();
   put("countdown", countdown(to - now()));
   put("order", typeof claim?.orderId === "string" ? fill(words.orderId, claim.orderId) : "");
   put("detail", [detail(is), ...refunds()].filter(Boolean).join("\n"));
+  put("receipt", sale?.draw && lot && !claim ? lot.receipt(sale) : "");
   put("facts", facts());
   renderPayment(is === "unpaid");
   renderSale(is === "open");
@@ -560,7 +603,7 @@ function tick() {
 function wake() {
   if (document.hidden || !slept()) return;
   awake();
-  if (phase() === "NOT_OPEN" || payBy()) refresh();
+  if (phase() === "NOT_OPEN" || payBy() || sale?.draw) refresh();
 }
 
 /** The page at /signin, to which the identity provider sends the buyer back. */

@@ -95,7 +95,7 @@ func TestTheRealPageIsSmallAndWhole(t *testing.T) {
 		webpage.SignIn
 		SaleID, GroupID string
 	}
-	webpagetest.Examine(t, assets.Files, data{SaleID: "moutai"}, 18<<10)
+	webpagetest.Examine(t, assets.Files, data{SaleID: "moutai"}, 18<<10, "draw.js")
 	f := newFunction(t)
 	h, err := New(assets.Files, signIn, Look{}, f.handler.log)
 	if err != nil {

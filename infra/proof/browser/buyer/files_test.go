@@ -54,7 +54,7 @@ func TestAPageOfAnotherVersionWorks(t *testing.T) {
 	saleID := shop.create(t, sale{})
 	tab := shop.tab(t, newID("user"))
 	hash := regexp.MustCompile(`\.[0-9a-f]{16}\.`)
-	newer := regexp.MustCompile(`(?m)^.*id="(picture|price|sizes|bar|left|about|link)".*$`) // elements that the release before lacks
+	newer := regexp.MustCompile(`(?m)^.*id="(receipt|picture|price|sizes|bar|left|about|link)".*$`) // elements that the release before lacks
 	tab.Intercept(func(r browser.Request) browser.Answer {
 		if r.Path != "/s/"+saleID {
 			return browser.Answer{}

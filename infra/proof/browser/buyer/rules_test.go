@@ -38,6 +38,7 @@ var rules = map[string]struct {
 		{"page.js", `gaveUp = n === most &&`, `gaveUp = n > 99 &&`},
 	}},
 	"a page reads the sale twice": {readsBeforeTheOpening, []mutant{
+		{"page.js", `if (!sale?.draw) return;`, ``},
 		{"page.js", `if (now() >= reread) {`, `{`},
 		{"page.js", `reread = Infinity;` + "\n    refresh();", `refresh();`},
 		{"page.js", `sale.opens - (0.2 + 0.6 * Math.random())`, `sale.opens - 0.2`},
@@ -116,6 +117,41 @@ var rules = map[string]struct {
 	}},
 	"a holder finds the order in whichever sale of the group it is": {orderOfAGroup, []mutant{
 		{"page.js", `for (const s of [first, ...sales.filter((s) => s !== first)])`, `for (const s of [first])`},
+	}},
+	"a draw is entered once, and its receipt is kept": {entryAndReceipt, []mutant{
+		{"page.js", `call("PUT", `, `call("GET", `},
+		{"page.js", `doing === "entering" ? doing : "loading"`, `"loading"`},
+		{"page.js", `  code = "";
+  render();
+  const a = await repeat(() => call("PUT"`, `  code = "";
+  const a = await repeat(() => call("PUT"`},
+		{"draw.js", `localStorage.setItem("draw " + sale.id,`, `localStorage.setItem("drawn " + sale.id,`},
+		{"draw.js", `if (token() && !place.leaf &&`, `if (token() &&`},
+	}},
+	"a receipt is its owner's": {receiptOfAnother, []mutant{
+		{"draw.js", `place.user !== user)`, `false)`},
+	}},
+	"a rank decides about the turn as the shop does": {turnByRank, []mutant{
+		{"draw.js", `rank <= (c.hi`, `rank < (c.hi`},
+		{"draw.js", `now() < turn.until`, `true`},
+		{"draw.js", `last?.hi ?`, `last ?`},
+		{"draw.js", `rankOf(draw.seed, leaf)`, `rankOf(leaf, draw.seed)`},
+		{"draw.js", `seedOf(id, roll, await`, `seedOf("", roll, await`},
+	}},
+	"the page notices another roll, and one without the buyer": {forgedDraw, []mutant{
+		{"draw.js", `(!!draw.roll && draw.roll !== roll)`, `false`},
+		{"draw.js", `draw.seed !== await seedOf`, `draw.seed === await seedOf`},
+		{"draw.js", `leaf !== await leafOf`, `leaf === await leafOf`},
+		{"draw.js", `a.body.leaves.includes(leaf)`, `true`},
+		{"draw.js", `if (placeOf(sale).doubt)`, `if (false)`},
+	}},
+	"a page reads a draw when something is known to happen": {readsOfADraw, []mutant{
+		{"draw.js", `place.leaf ? !sale.draw?.roll :`, `place.leaf ? false :`},
+		{"draw.js", `place.leaf ? !sale.draw?.roll :`, `place.leaf ? true :`},
+		{"draw.js", `place.on !== null ||`, ``},
+		{"draw.js", `2 ** Math.min(place.late++, 5)`, `1`},
+		{"draw.js", `if (last.open) return Infinity;`, `return last.from + gap;`},
+		{"draw.js", `Math.max(time, until);`, `time;`},
 	}},
 	"only the sign-in that was asked for is accepted": {signInOfOthers, []mutant{
 		{"signin.js", `answer.get("state") === state &&`, ``},

@@ -1,0 +1,328 @@
+// What only a sale with a draw needs: the receipt, the roll, the dice and the calls. The page
+// loads it for such a sale. It imports nothing, so that node can test its arithmetic.
+
+/** @param {string} digits */
+const bytes = (digits) => Uint8Array.from(digits.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+
+/** @param {...BlobPart} parts texts count as UTF-8 */
+async function sha256(...parts) {
+  const digest = await crypto.subtle.digest("SHA-256", await new Blob(parts).arrayBuffer());
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** The digest of a page is that of its leaves, that of a roll is of its pages', and the dice are that of a signature. @param {...string} values */
+export const digestOf = (...values) => sha256(bytes(values.join("")));
+
+/** @param {string} user @param {string} nonce */
+export const leafOf = (user, nonce) => sha256(user + "\0", bytes(nonce));
+
+/** @param {string} sale @param {string} roll @param {string} dice */
+export const seedOf = (sale, roll, dice) => sha256("flashsale draw 1\0" + sale + "\0", bytes(roll + dice));
+
+/** @param {string} seed @param {string} leaf */
+export const rankOf = async (seed, leaf) => (await digestOf(seed, leaf)).slice(0, 32);
+
+const en = {
+  enterSoon: "Entering opens in:",
+  enterSoonDetail: "Public dice decide who may buy. Everybody who enters has the same chance, whenever they enter.",
+  enter: "You can enter the draw.",
+  enterDetail: "Public dice decide who may buy. Everybody who enters until {0} has the same chance.",
+  enterNow: "Enter the draw",
+  entering: "Entering you in the draw …",
+  entered: "You are in the draw. The first call is in:",
+  enteredDetail: "Others may enter until {0}. Then the dice fall, and the first who are drawn may buy from {1} on.",
+  onRoll: "You are on the roll. The first call is in:",
+  onRollDetail: "{0} are on it, and nobody can be added. The first who are drawn may buy from {1} on.",
+  diceAt: "The dice fall at {0}.",
+  diced: "The dice have fallen. The first call is in:",
+  dicedDetail: "The first who are drawn may buy from {1} on. This page then says whether you are one of them.",
+  calling: "The call is about to begin. This page looks again by itself …",
+  called: "It is your turn. A unit is kept for you for:",
+  calledDetail: "A unit is kept for you until {0}. Nobody else can take it before then.",
+  notDrawn: "You are not drawn yet.",
+  notYourTurn: "It is not your turn.",
+  turnOver: "Your turn is over.",
+  turnWas: "Your turn was until {0}.",
+  openCall: "Anybody may order now.",
+  openCallDetail: "Everybody in the draw has been called, and units are left. You get at most one.",
+  notEntered: "Entering is over.",
+  notEnteredDetail: "If units are left when everybody in the draw has been called, anybody may order.",
+  notIn: "You are not in this draw.",
+  notEnteredSignIn: "If you have entered, sign in to see your place.",
+  checking: "Entering is over. This page looks for your entry again by itself …",
+  notOnRoll: "Your entry is not on the roll.",
+  notOnRollDetail: "Keep your receipt, and ask the shop.",
+  nextCall: "If units are left, the next call is at {0}.",
+  nextLater: "There is another call as soon as units are left.",
+  lastCall: "There is no further call.",
+  doubt: "What the shop shows does not fit your receipt or the roll that this page has kept. Keep the receipt, and ask the shop.",
+  receipt: "Your receipt, kept on this device:\n{0}\nEntered {1}",
+};
+
+/** @type {typeof en} */
+const zh = {
+  enterSoon: "距报名开始还有：",
+  enterSoonDetail: "谁可以购买由公开的随机数抽签决定。报名不分先后，机会均等。",
+  enter: "现在可以报名参加抽签。",
+  enterDetail: "谁可以购买由公开的随机数抽签决定。在 {0} 之前报名，机会均等。",
+  enterNow: "报名抽签",
+  entering: "正在为您报名……",
+  entered: "您已报名参加抽签，距第一轮购买还有：",
+  enteredDetail: "其他人可在 {0} 之前报名，之后抽签。首批中签者从 {1} 起可以购买。",
+  onRoll: "您已在抽签名单上，距第一轮购买还有：",
+  onRollDetail: "名单共 {0} 人，不再增加。首批中签者从 {1} 起可以购买。",
+  diceAt: "抽签时间：{0}。",
+  diced: "抽签已完成，距第一轮购买还有：",
+  dicedDetail: "首批中签者从 {1} 起可以购买，届时本页面会告诉您是否中签。",
+  calling: "新一轮购买即将开始，本页面会自动再次查看……",
+  called: "轮到您了。为您保留一件，剩余时间：",
+  calledDetail: "为您保留一件至 {0}，在此之前不会被他人买走。",
+  notDrawn: "您尚未中签。",
+  notYourTurn: "还没有轮到您。",
+  turnOver: "您的购买时间已过。",
+  turnWas: "您的购买时间截至 {0}。",
+  openCall: "现在任何人都可以购买。",
+  openCallDetail: "所有报名者均已轮到，仍有余量。每人最多购得一件。",
+  notEntered: "报名已结束。",
+  notEnteredDetail: "如果所有报名者都轮到之后仍有余量，任何人都可以购买。",
+  notIn: "您没有参加本次抽签。",
+  notEnteredSignIn: "如已报名，请登录查看您的结果。",
+  checking: "报名已结束，本页面会自动再次查找您的报名……",
+  notOnRoll: "您的报名不在名单上。",
+  notOnRollDetail: "请保留您的凭证，并联系商家。",
+  nextCall: "如有余量，下一轮购买于 {0} 开始。",
+  nextLater: "一有余量，即开始下一轮购买。",
+  lastCall: "此后不再有新一轮购买。",
+  doubt: "商家显示的内容与您的凭证或本页面保存的名单不符。请保留凭证，并联系商家。",
+  receipt: "您的报名凭证，已保存在此设备上：\n{0}\n报名时间：{1}",
+};
+
+/** What refusals are called. */
+export const names = { "not-your-turn": "notYourTurn", "turn-over": "turnOver", "entering-not-open": "enterSoon", "entering-closed": "notEntered" };
+
+/** @typedef {import("./shop.js").Answer} Answer */
+
+/**
+ * @typedef {object} Sale of the page's
+ * @property {string} id
+ * @property {number} opens the first call
+ * @property {number} closes
+ * @property {Record<string, any>} [draw] as the shop shows it
+ */
+
+/**
+ * @typedef {object} Page what this module uses of it
+ * @property {() => number} now
+ * @property {(method: string, path: string, token?: string) => Promise<Answer>} call
+ * @property {() => string} token
+ * @property {() => void} expire
+ * @property {() => void} render
+ * @property {(text: string, ...values: (string | number)[]) => string} fill
+ * @property {Intl.DateTimeFormat} dates
+ * @property {string} language
+ */
+
+/**
+ * @typedef {object} Place the buyer's, of which the first six members are kept on the device
+ * @property {string} leaf "" without an entry
+ * @property {string} nonce
+ * @property {string} enteredAt
+ * @property {string} roll the first digest that was shown of the roll
+ * @property {boolean | null} on whether the leaf is on the roll; null before that was seen
+ * @property {string} user who entered
+ * @property {boolean} none whether the shop knows no entry
+ * @property {boolean} looking whether the roll is being read
+ * @property {string} rank "" before the dice
+ * @property {boolean} doubt whether something does not fit
+ * @property {number} late how often nothing new was seen where it was due
+ */
+
+/** How long the roll, the dice and the first call take on AWS, at least, from the end of entering. */
+const least = 4560000;
+/** From the end of a call to the next one. */
+const gap = 60000;
+/** drand's quicknet: when its first round was, and the time between two of them. */
+const [genesis, period] = [1692803367000, 3000];
+
+/** The user of an access token; "" if it does not say. @param {string} token */
+function userOf(token) {
+  try {
+    const text = atob(token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/"));
+    return String(JSON.parse(new TextDecoder().decode(Uint8Array.from(text, (c) => c.charCodeAt(0)))).sub ?? "");
+  } catch {
+    return "";
+  }
+}
+
+/** @param {Page} page */
+export function begin({ now, call, token, expire, render, fill, dates, language }) {
+  const words = language === "zh" ? zh : en;
+  /** @type {Map<string, Place>} By sale. */
+  const places = new Map();
+  const nowhere = { leaf: "", nonce: "", enteredAt: "", roll: "", on: null, user: "", none: false, looking: false, rank: "", doubt: false, late: 0 };
+
+  /** @param {Sale} sale */
+  function placeOf({ id }) {
+    const known = places.get(id);
+    if (known) return known;
+    /** @type {Place} */
+    const place = { ...nowhere };
+    try {
+      const kept = JSON.parse(localStorage.getItem("draw " + id) ?? "");
+      if (/^[0-9a-f]{64}$/.test(kept.leaf)) Object.assign(place, kept);
+    } catch {} // there is none that can be read: the shop is asked
+    places.set(id, place);
+    return place;
+  }
+
+  /** @param {Sale} sale @param {Partial<Place>} news */
+  function keep(sale, news) {
+    const { leaf, nonce, enteredAt, roll, on, user } = Object.assign(placeOf(sale), news);
+    try {
+      localStorage.setItem("draw " + sale.id, JSON.stringify({ leaf, nonce, enteredAt, roll, on, user }));
+    } catch {} // the shop has it, too
+  }
+
+  /** The times and calls of a draw. @param {Sale} sale */
+  function termsOf({ draw = {}, opens }) {
+    const [from, until] = [draw.enterFrom, draw.enterUntil].map(Date.parse);
+    const calls = /** @type {Record<string, any>[]} */ (draw.calls ?? []).map((c) => ({ ...c, lo: c.lo, hi: c.hi, open: c.open === true, from: Date.parse(c.from), until: Date.parse(c.until) }));
+    // The local stack is faster than AWS, and so are the times between two reads.
+    return { from, until, calls, last: calls.at(-1), pace: Math.min(1, (opens - until) / least) };
+  }
+
+  /** The call in which the buyer is: the first one that goes so far. @param {Sale} sale */
+  function turnOf(sale) {
+    const { rank } = placeOf(sale);
+    return rank ? termsOf(sale).calls.find((c) => !c.open && rank <= (c.hi ?? "")) : undefined;
+  }
+
+  /** When the next call may begin. A call of nobody does not last. @param {Sale} sale */
+  function nextCall(sale) {
+    const { last, pace } = termsOf(sale);
+    if (!last) return sale.opens;
+    if (last.open) return Infinity;
+    return ((last.hi ?? last.lo) === last.lo ? last.from : last.until) + gap * pace;
+  }
+
+  /** Takes an entry from the shop's answer. @param {Sale} sale @param {Record<string, any>} body */
+  async function enter(sale, { leaf, nonce, enteredAt }) {
+    const user = userOf(token());
+    keep(sale, { ...nowhere, leaf: String(leaf), nonce: String(nonce), enteredAt: String(enteredAt), user });
+    await learn(sale);
+  }
+
+  /** Finds out what is known of the buyer, by what was read of the sale. @param {Sale} sale */
+  async function learn(sale) {
+    const place = placeOf(sale);
+    const { id, draw = {} } = sale;
+    const user = userOf(token());
+    if (user && place.leaf && place.user !== user) Object.assign(place, nowhere); // somebody else's, on the same device
+    if (token() && !place.leaf && !place.none && now() >= termsOf(sale).from) {
+      const a = await call("GET", `/sales/${id}/entries/me`, token());
+      if (a.code === "unauthorized") expire();
+      place.none = a.code === "entry-not-found";
+      if (!a.code) return enter(sale, a.body);
+    }
+    if (!place.leaf) return;
+    if (draw.roll && !place.roll) keep(sale, { roll: draw.roll });
+    const { leaf, nonce, roll } = place;
+    place.rank = draw.seed ? await rankOf(draw.seed, leaf) : "";
+    place.doubt = (place.user !== "" && leaf !== await leafOf(place.user, nonce)) || (!!draw.roll && draw.roll !== roll) ||
+      (!!draw.seed && draw.seed !== await seedOf(id, roll, await digestOf(draw.signature ?? "")));
+    if (roll) seek(sale);
+  }
+
+  /** Looks once whether the buyer is on the roll. @param {Sale} sale */
+  async function seek(sale) {
+    const place = placeOf(sale);
+    const { leaf } = place;
+    if (place.on !== null || place.looking) return;
+    place.looking = true;
+    const a = await call("GET", `/sales/${sale.id}/roll/${leaf.slice(0, 2)}`);
+    place.looking = false;
+    if (!a.code && Array.isArray(a.body.leaves) && place.leaf === leaf) keep(sale, { on: a.body.leaves.includes(leaf) });
+    render();
+  }
+
+  /** @param {Sale} sale @param {string} is the state without a draw */
+  function state(sale, is) {
+    if (!["notOpen", "open", "otherState"].includes(is)) return is;
+    const { from, until, last } = termsOf(sale);
+    const { leaf, none, on } = placeOf(sale);
+    const turn = turnOf(sale);
+    if (last?.open) return "openCall";
+    if (on === false) return "notOnRoll";
+    if (turn) return now() < turn.until ? "called" : "turnOver";
+    if (leaf && !last && now() < sale.opens) return sale.draw?.seed ? "diced" : sale.draw?.roll ? "onRoll" : "entered";
+    if (leaf) return last?.hi ? "notDrawn" : "calling";
+    if (now() < until) return now() < from ? "enterSoon" : "enter";
+    return token() && !none ? "checking" : "notEntered";
+  }
+
+  /** Until when the countdown of a state is; NaN if it has none. @param {Sale} sale @param {string} is */
+  function end(sale, is) {
+    if (is === "enterSoon") return termsOf(sale).from;
+    return is === "called" ? turnOf(sale)?.until ?? NaN : ["entered", "onRoll", "diced"].includes(is) ? sale.opens : NaN;
+  }
+
+  /** What is said of the next call. @param {Sale} sale */
+  function prospect(sale) {
+    const next = nextCall(sale);
+    if (next >= sale.closes) return words.lastCall;
+    return next > now() ? fill(words.nextCall, dates.format(next)) : words.nextLater;
+  }
+
+  /** When the dice fall, if that can be told: the local stack has rounds of its own. @param {Sale} sale */
+  function dice(sale) {
+    const at = genesis + (Number(sale.draw?.round) - 1) * period;
+    return at > termsOf(sale).until && at < sale.opens ? fill(words.diceAt, dates.format(at)) : "";
+  }
+
+  /** The lines below. @param {Sale} sale @param {string} is */
+  function detail(sale, is) {
+    /** @type {Record<string, string>} */
+    const all = words;
+    const text = all[is + "Detail"] ?? "";
+    const turn = turnOf(sale);
+    const opens = dates.format(sale.opens);
+    const lines = [];
+    if (is === "enter" || is === "entered") lines.push(fill(text, dates.format(termsOf(sale).until), opens));
+    else if (is === "called") lines.push(fill(text, dates.format(turn?.until)));
+    else lines.push(fill(text, Number(sale.draw?.entrants).toLocaleString(language), opens));
+    if (is === "onRoll") lines.push(dice(sale));
+    if (is === "turnOver" && turn) lines.push(fill(words.turnWas, dates.format(turn.until)));
+    if (is === "notEntered" && token()) lines.unshift(words.notIn);
+    if (["notDrawn", "notYourTurn", "turnOver", "notEntered"].includes(is)) lines.push(prospect(sale));
+    if (placeOf(sale).doubt) lines.push(words.doubt);
+    return lines.filter(Boolean).join("\n");
+  }
+
+  /** @param {Sale} sale */
+  function receipt(sale) {
+    const { leaf, enteredAt } = placeOf(sale);
+    return leaf && fill(words.receipt, leaf, dates.format(Date.parse(enteredAt)));
+  }
+
+  /**
+   * When the sale is to be read again, which pages do at different times: once between the
+   * roll and the dice, so that many people keep the roll's digest before anybody knows the
+   * dice, and once after each call. What is late is looked for ever more rarely.
+   * @param {Sale} sale
+   */
+  function reread(sale) {
+    const { until, pace } = termsOf(sale);
+    const place = placeOf(sale);
+    const [time, random] = [now(), Math.random()];
+    const dice = until + pace * least;
+    const witness = place.leaf ? !sale.draw?.roll : token() && !place.none && time >= until;
+    const begun = Math.max(time, until);
+    if (witness && begun < dice - pace * gap) return begun + (0.25 + 0.7 * random) * (dice - begun);
+    const next = nextCall(sale);
+    if (next >= sale.closes) return Infinity;
+    if (time < next) place.late = 0;
+    return time < next ? next + pace * (20000 + 100000 * random) : time + pace * gap * (1 + random) * 2 ** Math.min(place.late++, 5);
+  }
+
+  return { words, learn, enter, state, end, detail, receipt, reread };
+}

@@ -1,0 +1,468 @@
+package buyer
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"flashsale/infra/proof/browser"
+	"flashsale/shared/draw"
+)
+
+// lot is a sale with a draw as the shop answers it, with the entry of one user.
+type lot struct {
+	id, user  string
+	leaf      draw.Leaf
+	nonce     draw.Nonce
+	roll      draw.Digest
+	seed      draw.Digest
+	rank      draw.Rank
+	signature string
+
+	sale   atomic.Pointer[func() browser.Answer]
+	entry  atomic.Pointer[browser.Answer] // to a look at it
+	put    atomic.Pointer[browser.Answer] // to an entering
+	order  atomic.Pointer[browser.Answer]
+	leaves atomic.Pointer[string] // of the roll's page, as JSON
+}
+
+var noEntry = browser.Problem(404, "entry-not-found", "")
+
+// newLot returns the lot of a new sale, whose answers the tab gets: the user is on the roll,
+// and has entered if entered is true.
+func newLot(tab *browser.Tab, user string, entered bool) *lot {
+	l := &lot{id: newID("sale"), user: user, nonce: draw.Nonce{7}, roll: draw.Digest{8}, signature: strings.Repeat("5a", 48)}
+	l.leaf = draw.LeafOf(user, l.nonce)
+	signature, _ := hex.DecodeString(l.signature)
+	l.seed = draw.SeedOf(l.id, l.roll, sha256.Sum256(signature))
+	l.rank = draw.RankOf(l.seed, l.leaf)
+	receipt := browser.Answer{Status: 200, Body: fmt.Sprintf(`{"nonce":"%s","leaf":"%s","enteredAt":"2026-11-11T12:00:00.000Z"}`, l.nonce, l.leaf)}
+	l.put.Store(&receipt)
+	if l.entry.Store(&noEntry); entered {
+		l.entry.Store(&receipt)
+	}
+	leaves := fmt.Sprintf(`["%s"]`, l.leaf)
+	l.leaves.Store(&leaves)
+	tab.Intercept(l.answer)
+	return l
+}
+
+func (l *lot) answer(r browser.Request) browser.Answer {
+	path, ours := strings.CutPrefix(r.Path, "/sales/"+l.id)
+	switch {
+	case !ours:
+		return browser.Answer{}
+	case r.Method == http.MethodPut && path == "/entries/me":
+		return *l.put.Load()
+	case r.Method == http.MethodPost:
+		return *l.order.Load()
+	case path == "/entries/me":
+		return *l.entry.Load()
+	case path == "/orders/me":
+		return noOrder()
+	case path == "/roll/"+l.leaf.String()[:2]:
+		return browser.Answer{Status: 200, Body: `{"leaves":` + *l.leaves.Load() + `}`}
+	case path == "":
+		return (*l.sale.Load())()
+	}
+	return browser.Answer{Status: 400, Body: "{}"}
+}
+
+// shows makes the shop show the sale with its first call so long after now. Entering begins
+// three hours before that and ends two hours before it; a call lasts four hours. More are
+// members of the draw, which begin with a comma.
+func (l *lot) shows(state string, opens time.Duration, more string) {
+	at := time.Now().Add(opens)
+	f := func() browser.Answer {
+		return browser.Answer{Status: 200, Body: fmt.Sprintf(`{"saleId":%q,"name":"S","state":%q,"opensAt":%q,"closesAt":%q,"now":%q,"remaining":9,"draw":{"enterFrom":%q,"enterUntil":%q,"keepHours":4%s}}`,
+			l.id, state, instant(at), instant(at.Add(10*time.Hour)), instant(at.Add(-opens)), instant(at.Add(-3*time.Hour)), instant(at.Add(-2*time.Hour)), more)}
+	}
+	l.sale.Store(&f)
+}
+
+func instant(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
+// rolled are the members of a draw whose roll is closed; the dice fall in half an hour.
+func (l *lot) rolled() string {
+	return fmt.Sprintf(`,"roll":"%s","entrants":1200,"round":%d`, l.roll, (time.Now().Unix()+1800-1692803367)/3+1)
+}
+
+// thrown are those of one whose dice have fallen.
+func (l *lot) thrown() string {
+	return l.rolled() + fmt.Sprintf(`,"seed":"%s","signature":"%s"`, l.seed, l.signature)
+}
+
+// called are those of one with calls, of which each begins so long after now. The first member
+// of each pair is the highest rank that is called.
+func (l *lot) called(calls ...call) string {
+	lo, text := draw.Rank{}.String(), make([]string, len(calls))
+	for i, c := range calls {
+		from := time.Now().Add(c.from)
+		text[i] = fmt.Sprintf(`{"call":%d,"from":%q,"until":%q,"lo":%q`, i+1, instant(from), instant(from.Add(4*time.Hour)), lo)
+		if c.hi != "" {
+			text[i], lo = text[i]+fmt.Sprintf(`,"hi":%q`, c.hi), c.hi
+		}
+		if c.open {
+			text[i] += `,"open":true`
+		}
+		text[i] += "}"
+	}
+	return l.thrown() + `,"calls":[` + strings.Join(text, ",") + `]`
+}
+
+type call struct {
+	hi   string // "" if it is not known yet
+	from time.Duration
+	open bool
+}
+
+// below returns the next lower rank.
+func below(r draw.Rank) string {
+	for i := len(r) - 1; i >= 0; i-- {
+		if r[i]--; r[i] != 0xff {
+			break
+		}
+	}
+	return r.String()
+}
+
+func (l *lot) open(tab *browser.Tab) {
+	tab.Open(shop.page(l.id))
+	tab.Wait("!['loading', 'busy'].includes(document.querySelector('main')?.dataset.state ?? 'loading')")
+}
+
+func TestEveryStateOfADrawHasItsLine(t *testing.T) {
+	t.Parallel()
+	const hour = time.Hour
+	type scene struct {
+		state, says, zh string
+		detail          string // part of it
+		button          string
+		phase           string // as the shop says
+		opens           time.Duration
+		draw            func(l *lot) string
+		entered         bool
+		nobody          bool           // is signed in
+		press           browser.Answer // to a press on the button
+		entry           browser.Answer // to a look at the entry, if it is another one
+	}
+	none := func(*lot) string { return "" }
+	nothing := browser.Answer{}
+	calls := func(calls func(l *lot) []call) func(l *lot) string {
+		return func(l *lot) string { return l.called(calls(l)...) }
+	}
+	// The user is called in the first call, and not in the first.
+	drawn := calls(func(l *lot) []call { return []call{{hi: l.rank.String(), from: -hour}} })
+	before := calls(func(l *lot) []call { return []call{{hi: below(l.rank), from: -hour}} })
+	over := calls(func(l *lot) []call {
+		return []call{{hi: l.rank.String(), from: -5 * hour}, {hi: strings.Repeat("f", 32), from: -hour / 2}}
+	})
+	anybody := calls(func(l *lot) []call {
+		return []call{{hi: below(l.rank), from: -5 * hour}, {open: true, hi: below(l.rank), from: -hour}}
+	})
+	user := newID("user")
+	in, out := shop.tab(t, user), shop.tab(t, "")
+	for name, s := range map[string]scene{
+		"too early":            {"enterSoon", "Entering opens in:", "距报名开始还有：", "Public dice decide", "Enter the draw", "NOT_OPEN", 4 * hour, none, false, false, nothing, nothing},
+		"to enter":             {"enter", "You can enter the draw.", "现在可以报名参加抽签。", "Everybody who enters until ", "Enter the draw", "NOT_OPEN", 5 * hour / 2, none, false, false, nothing, nothing},
+		"to enter, nobody":     {"enter", "You can enter the draw.", "现在可以报名参加抽签。", "Everybody who enters until ", "Sign in", "NOT_OPEN", 5 * hour / 2, none, false, true, nothing, nothing},
+		"not eligible":         {"notEligible", "The shop does not let this account buy in this sale.", "", "", "", "NOT_OPEN", 5 * hour / 2, none, false, false, browser.Problem(403, "not-eligible", ""), nothing},
+		"a moment too late":    {"notEntered", "Entering is over.", "", "You are not in this draw.", "", "NOT_OPEN", 5 * hour / 2, none, false, false, browser.Problem(410, "entering-closed", ""), nothing},
+		"not found yet":        {"checking", "Entering is over. This page looks for your entry again by itself …", "报名已结束，本页面会自动再次查找您的报名……", "", "", "NOT_OPEN", hour, none, false, false, nothing, browser.Problem(503, "busy", "60")},
+		"a moment too early":   {"enterSoon", "Entering opens in:", "", "Public dice decide", "Enter the draw", "NOT_OPEN", 5 * hour / 2, none, false, false, browser.Problem(403, "entering-not-open", "600"), nothing},
+		"entered":              {"entered", "You are in the draw. The first call is in:", "您已报名参加抽签，距第一轮购买还有：", "Others may enter until ", "", "NOT_OPEN", 5 * hour / 2, none, true, false, nothing, nothing},
+		"on the roll":          {"onRoll", "You are on the roll. The first call is in:", "您已在抽签名单上，距第一轮购买还有：", "1,200 are on it, ", "", "NOT_OPEN", hour, (*lot).rolled, true, false, nothing, nothing},
+		"diced":                {"diced", "The dice have fallen. The first call is in:", "抽签已完成，距第一轮购买还有：", "This page then says", "", "NOT_OPEN", hour, (*lot).thrown, true, false, nothing, nothing},
+		"not entered":          {"notEntered", "Entering is over.", "报名已结束。", "If units are left, the next call is at ", "", "NOT_OPEN", hour, none, false, false, nothing, nothing},
+		"not entered, nobody":  {"notEntered", "If you have entered, sign in to see your place.\nEntering is over.", "如已报名，请登录查看您的结果。\n报名已结束。", "", "Sign in", "NOT_OPEN", hour, none, false, true, nothing, nothing},
+		"called at last":       {"calling", "The call is about to begin. This page looks again by itself …", "新一轮购买即将开始，本页面会自动再次查看……", "", "", "NOT_OPEN", -time.Second, (*lot).thrown, true, false, nothing, nothing},
+		"called":               {"called", "It is your turn. A unit is kept for you for:", "轮到您了。为您保留一件，剩余时间：", "A unit is kept for you until ", "Order one", "OPEN", -hour, drawn, true, false, nothing, nothing},
+		"refused a turn":       {"notYourTurn", "It is not your turn.", "", "If units are left, the next call is at ", "", "OPEN", -hour, drawn, true, false, browser.Problem(403, "not-your-turn", "10000"), nothing},
+		"refused a late order": {"turnOver", "Your turn is over.", "", "Your turn was until ", "", "OPEN", -hour, drawn, true, false, browser.Problem(403, "turn-over", "10000"), nothing},
+		"not drawn":            {"notDrawn", "You are not drawn yet.", "您尚未中签。", "If units are left, the next call is at ", "", "OPEN", -hour, before, true, false, nothing, nothing},
+		"turn over":            {"turnOver", "Your turn is over.", "您的购买时间已过。", "Your turn was until ", "", "OPEN", -5 * hour, over, true, false, nothing, nothing},
+		"waiting":              {"notDrawn", "You are not drawn yet.", "您尚未中签。", "There is another call as soon as units are left.", "", "WAITING", -5 * hour, calls(func(l *lot) []call { return []call{{hi: below(l.rank), from: -5 * hour}} }), true, false, nothing, nothing},
+		"the last call":        {"notDrawn", "You are not drawn yet.", "您尚未中签。", "There is no further call.", "", "OPEN", -8 * hour, before, true, false, nothing, nothing},
+		"anybody":              {"openCall", "Anybody may order now.", "现在任何人都可以购买。", "Everybody in the draw has been called", "Order one", "OPEN", -5 * hour, anybody, false, false, nothing, nothing},
+		"paused, not drawn":    {"paused", "The sale is paused.", "活动已暂停。", "It will continue later.", "", "PAUSED", -hour, before, true, false, nothing, nothing},
+		"paused, called":       {"paused", "The sale is paused.", "活动已暂停。", "It will continue later.", "Order one", "PAUSED", -hour, drawn, true, false, nothing, nothing},
+		"sold out":             {"soldOut", "Sold out.", "已售罄。", "Every unit has found a buyer.", "", "SOLD_OUT", -hour, drawn, true, false, nothing, nothing},
+		"recalled":             {"recalled", "The shop has recalled this sale.", "商家已召回本活动。", "", "", "RECALLED", -hour, drawn, true, false, nothing, nothing},
+		"closed":               {"closed", "The sale is over.", "活动已结束。", "", "", "WAITING", -10 * hour, drawn, true, false, nothing, nothing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tab := map[bool]*browser.Tab{true: out, false: in}[s.nobody]
+			l := newLot(tab, user, s.entered)
+			if s.entry.Status != 0 {
+				l.entry.Store(&s.entry)
+			}
+			l.shows(s.phase, s.opens, s.draw(l))
+			tab.Language("en-US,en")
+			l.open(tab)
+			if s.press.Status != 0 {
+				l.put.Store(&s.press)
+				l.order.Store(&s.press)
+				tab.Click(button)
+			}
+			examine(t, tab, s.state, s.says)
+			if detail, label := tab.Text("#detail"), tab.Text(button); !strings.Contains(detail, s.detail) || label != s.button {
+				t.Errorf("the page says %q, and %q on its button, want %q and %q", detail, label, s.detail, s.button)
+			}
+			if counts := tab.Text("#countdown") != ""; counts != (strings.HasSuffix(s.says, ":") && s.press.Status == 0) {
+				t.Errorf("the page counts down: %t", counts)
+			}
+			if s.press.Status != 0 {
+				return
+			}
+			tab.Language("zh-CN,zh")
+			l.open(tab)
+			waitState(tab, s.state)
+			if got := tab.Text(line); got != s.zh {
+				t.Errorf("in Chinese the page says %q, want %q", got, s.zh)
+			}
+			if text := tab.Text("main"); strings.ContainsAny(strings.ReplaceAll(text, l.leaf.String(), ""), "abcdefghijklmnopqrsuvwxyz") {
+				t.Errorf("English words: %s", text)
+			}
+		})
+	}
+}
+
+// The second press of a double click and the repeat of a lost answer enter nobody else, and the
+// receipt is there after a reload, whatever the shop says.
+func entryAndReceipt(t testing.TB, tab *browser.Tab) {
+	user := newID("user")
+	shop.signIn(t, tab, user)
+	tab.Clock(0)
+	l := newLot(tab, user, false)
+	l.shows("NOT_OPEN", 5*time.Hour/2, "")
+	l.open(tab)
+	waitState(tab, "enter")
+	receipt := *l.put.Load()
+	hold := make(chan struct{})
+	l.put.Store(&browser.Answer{Refused: true, Until: hold})
+	browser.Eval[bool](tab, "(act.click(), act.click(), true)")
+	waitState(tab, "entering")
+	close(hold)
+	waitState(tab, "busy")
+	l.put.Store(&receipt)
+	passTime(t, tab, "entered")
+	if n := tab.Count("PUT", "/sales/"+l.id+"/entries/me"); n != 2 {
+		t.Errorf("the page sent %d entries, want one and its repeat", n)
+		return
+	}
+	busy := browser.Problem(503, "busy", "1")
+	l.entry.Store(&busy)
+	tab.Reload()
+	waitState(tab, "entered")
+	if got := tab.Text("#receipt"); !strings.Contains(got, l.leaf.String()) || !strings.Contains(got, "November 11, 2026") {
+		t.Errorf("the receipt is %q", got)
+	}
+	if tab.Count("GET", "/sales/"+l.id+"/entries/me") != 1 {
+		t.Error("the page asks for an entry that it has kept")
+	}
+}
+
+// Somebody else signs in on the same device.
+func receiptOfAnother(t testing.TB, tab *browser.Tab) {
+	user := newID("user")
+	shop.signIn(t, tab, user)
+	l := newLot(tab, user, true)
+	l.shows("NOT_OPEN", 5*time.Hour/2, "")
+	l.open(tab)
+	waitState(tab, "entered")
+	l.entry.Store(&noEntry)
+	browser.Eval[bool](tab, fmt.Sprintf(`(sessionStorage.token = JSON.stringify({access: %q, expires: Date.now() + 1e9}), true)`, shop.token(t, newID("user"))))
+	tab.Reload()
+	tab.Wait("['enter', 'entered'].includes(document.querySelector('main')?.dataset.state)")
+	if is := browser.Eval[string](tab, "main.dataset.state"); is != "enter" || tab.Text("#receipt") != "" {
+		t.Errorf("somebody else is %s with %q", is, tab.Text("#receipt"))
+	}
+}
+
+// By the last rank that is called, and by the one after it.
+func turnByRank(t testing.TB, tab *browser.Tab) {
+	user := newID("user")
+	shop.signIn(t, tab, user)
+	for _, tt := range []struct {
+		state string
+		calls func(l *lot) []call
+	}{
+		{"called", func(l *lot) []call { return []call{{hi: l.rank.String(), from: -time.Hour}} }},
+		{"notDrawn", func(l *lot) []call { return []call{{hi: below(l.rank), from: -time.Hour}} }},
+		{"called", func(l *lot) []call {
+			return []call{{hi: below(l.rank), from: -5 * time.Hour}, {hi: l.rank.String(), from: -time.Hour}}
+		}},
+		{"turnOver", func(l *lot) []call {
+			return []call{{hi: l.rank.String(), from: -5 * time.Hour}, {hi: strings.Repeat("f", 32), from: -time.Hour}}
+		}},
+		{"calling", func(l *lot) []call { return []call{{hi: below(l.rank), from: -5 * time.Hour}, {from: 0}} }},
+	} {
+		l := newLot(tab, user, true)
+		calls := tt.calls(l)
+		l.shows("OPEN", calls[0].from, l.called(calls...))
+		l.open(tab)
+		if is := browser.Eval[string](tab, "main.dataset.state"); is != tt.state {
+			t.Errorf("%v: the page is %s, want %s", calls, is, tt.state)
+			return
+		}
+		if warned := strings.Contains(tab.Text("#detail"), "does not fit"); warned {
+			t.Error("the page warns of a draw that is as it should be")
+			return
+		}
+	}
+}
+
+// What the shop shows must fit what it has shown.
+func forgedDraw(t testing.TB, tab *browser.Tab) {
+	user := newID("user")
+	shop.signIn(t, tab, user)
+	other := draw.Digest{9}.String()
+	for name, forge := range map[string]func(l *lot) (kept, shown string){
+		"another roll before the dice": func(l *lot) (string, string) {
+			return l.rolled(), strings.ReplaceAll(l.rolled(), l.roll.String(), other)
+		},
+		"the seed of another roll": func(l *lot) (string, string) {
+			return l.rolled(), l.rolled() + `,"seed":"` + other + `","signature":"` + l.signature + `"`
+		},
+		"a leaf of somebody else": func(l *lot) (string, string) {
+			l.nonce = draw.Nonce{1}
+			forged := browser.Answer{Status: 200, Body: fmt.Sprintf(`{"nonce":"%s","leaf":"%s","enteredAt":"2026-11-11T12:00:00.000Z"}`, l.nonce, l.leaf)}
+			l.entry.Store(&forged)
+			return "", l.rolled()
+		},
+	} {
+		l := newLot(tab, user, true)
+		kept, shown := forge(l)
+		l.shows("NOT_OPEN", time.Hour, kept)
+		l.open(tab)
+		l.shows("NOT_OPEN", time.Hour, shown)
+		l.open(tab)
+		if detail := tab.Text("#detail"); !strings.Contains(detail, "does not fit your receipt") {
+			t.Errorf("%s: the page says %q", name, detail)
+			return
+		}
+	}
+	l := newLot(tab, user, true)
+	l.shows("NOT_OPEN", time.Hour, l.rolled())
+	missing := "[]"
+	l.leaves.Store(&missing)
+	tab.Open(shop.page(l.id))
+	tab.Wait("!['loading', 'onRoll'].includes(document.querySelector('main')?.dataset.state)")
+	examine(t, tab, "notOnRoll", "Your entry is not on the roll.")
+}
+
+// A page that stays open from the entry to the second call reads the sale once between roll and
+// dice, and after each call. What is late is looked for ever more rarely.
+func readsOfADraw(t testing.TB, tab *browser.Tab) {
+	user := newID("user")
+	shop.signIn(t, tab, user)
+	tab.Clock(0)
+	tab.Before("Math.random = () => 0.5")
+	l := newLot(tab, user, true)
+	const opens = 5 * time.Hour / 2 // entering ends in half an hour
+	l.shows("NOT_OPEN", opens, "")
+	l.open(tab)
+	reads := 1
+	stay := func(by time.Duration, more int, why string) bool {
+		reads += more
+		for seen := tab.Count("GET", "/sales/"+l.id); by > 0 && !t.Failed(); by -= time.Minute {
+			tab.Advance(min(by, time.Minute))
+			if n := tab.Count("GET", "/sales/"+l.id); n != seen { // the page takes the answer before time goes on
+				seen = n
+				tab.Wait(fmt.Sprintf("performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/sales/%s')).length === %d", l.id, n))
+				browser.Eval[bool](tab, "new Promise((done) => setTimeout(() => done(true), 50))")
+			}
+		}
+		if n := tab.Count("GET", "/sales/"+l.id); n != reads {
+			t.Errorf("%d reads %s, want %d", n, why, reads)
+		}
+		return !t.Failed()
+	}
+	l.shows("NOT_OPEN", opens, l.rolled())
+	if !stay(45*time.Minute, 0, "until the roll") || !stay(time.Hour, 1, "until the dice") {
+		return
+	}
+	waitState(tab, "onRoll")
+	if n := tab.Count("GET", "/sales/"+l.id+"/roll/"+l.leaf.String()[:2]); n != 1 {
+		t.Errorf("the page read %d pages of the roll, want its own", n)
+		return
+	}
+	if !stay(45*time.Minute, 0, "until the first call") {
+		return
+	}
+	waitState(tab, "calling")
+	if !stay(2*time.Minute, 1, "after the first call was due") || !stay(30*time.Second, 0, "right after that") || !stay(13*time.Minute, 3, "while the call is late") {
+		return
+	}
+	l.shows("OPEN", opens, l.called(call{hi: below(l.rank), from: opens + 10*time.Minute}))
+	if !stay(30*time.Minute, 1, "when the call has begun") {
+		return
+	}
+	waitState(tab, "notDrawn")
+	if !stay(3*time.Hour, 0, "during the call") {
+		return
+	}
+	l.shows("OPEN", opens, l.called(call{hi: below(l.rank), from: opens + 10*time.Minute}, call{hi: l.rank.String(), from: opens + 4*time.Hour + 11*time.Minute}))
+	stay(time.Hour, 1, "after the call")
+	waitState(tab, "called")
+}
+
+// The draw's script is loaded later than the page, and may fail. The sign-in may have ended.
+func TestADrawThatCannotBeLoadedIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	user := newID("user")
+	tab := shop.tab(t, user)
+	l := newLot(tab, user, false)
+	l.shows("NOT_OPEN", 5*time.Hour/2, "")
+	var asked atomic.Bool
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		if strings.HasPrefix(r.Path, "/assets/draw.") && !asked.Swap(true) {
+			return browser.Answer{Refused: true}
+		}
+		return l.answer(r)
+	})
+	tab.Open(shop.page(l.id))
+	waitState(tab, "stuck")
+	expired := browser.Problem(401, "unauthorized", "")
+	l.entry.Store(&expired)
+	tab.Click(button)
+	waitState(tab, "enter")
+	if label := tab.Text(button); label != "Sign in" {
+		t.Errorf("whoever is not signed in any more is offered %q", label)
+	}
+}
+
+// Each size of a shoe may have a draw of its own.
+func TestTheDrawOfTheChosenSaleIsEntered(t *testing.T) {
+	t.Parallel()
+	user, groupID := newID("user"), newID("group")
+	tab := shop.tab(t, user)
+	l, other := newLot(tab, user, false), newLot(tab, user, true)
+	for _, l := range []*lot{l, other} {
+		l.shows("NOT_OPEN", 5*time.Hour/2, "")
+	}
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		switch {
+		case r.Path == "/groups/"+groupID:
+			return browser.Answer{Status: 200, Body: `{"now":"` + instant(time.Now()) + `","sales":[` + (*other.sale.Load())().Body + "," + (*l.sale.Load())().Body + "]}"}
+		case strings.HasPrefix(r.Path, "/sales/"+other.id):
+			return other.answer(r)
+		}
+		return l.answer(r)
+	})
+	tab.Open(shop.Stack.API + "/g/" + groupID)
+	waitState(tab, "entered")
+	browser.Eval[bool](tab, "(sizes.querySelectorAll('input')[1].click(), true)")
+	waitState(tab, "enter")
+	tab.Wait("act.ariaDisabled === 'false'")
+	tab.Click(button)
+	waitState(tab, "entered")
+	if tab.Count("PUT", "/sales/"+l.id+"/entries/me") != 1 || tab.Count("PUT", "/sales/"+other.id+"/entries/me") != 0 {
+		t.Errorf("the page made the requests %q", tab.Calls())
+	}
+}
