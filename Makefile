@@ -189,11 +189,11 @@ redrive: operator ## show the dead letters and their reasons; GO=1 moves pending
 # item busy), LATENCY (median duration of a transaction), MEMORY (MB) and WRITES (the
 # account's quota for a table, in write units a second); GROUP=1 if the sale has a limitGroup.
 .PHONY: plan
-plan: ## size a sale and price it: USERS=500000 STOCK=10000 PEAK=50000 (JSON=1; APPLY=dev OPENS=… configures it, APPLY=dev REST=1 undoes that)
+plan: ## size a sale and price it: USERS=500000 STOCK=10000 PEAK=50000 (DRAW=1: a draw beside it, ENTER=72h KEEP=24h; JSON=1; APPLY=dev OPENS=… configures it, APPLY=dev REST=1 undoes that)
 	@$(GO_BUILD) -o $(HOST)/plan ./infra/ops/plan
 	@$(HOST)/plan -users "$${USERS:-500000}" -stock "$${STOCK:-10000}" -peak "$${PEAK:-50000}" \
 		-w "$${W:-10ms}" -latency "$${LATENCY:-20ms}" -memory "$${MEMORY:-512}" -writes "$${WRITES:-40000}" -chart $(BUILD)/plan.html $${JSON:+-json} \
-		-seed "$${SEED:-1}" $${FRONT:+-front} $${GROUP:+-group} $${APPLY:+-apply "$$APPLY" -opens "$${OPENS-}" $${REST:+-rest}}
+		-seed "$${SEED:-1}" $${FRONT:+-front} $${GROUP:+-group} $${DRAW:+-draw -enter "$${ENTER:-72h}" -keep "$${KEEP:-24h}"} $${APPLY:+-apply "$$APPLY" -opens "$${OPENS-}" $${REST:+-rest}}
 
 .PHONY: operator
 test: operator

@@ -65,6 +65,10 @@ type wish struct {
 	region string // for the prices
 	// grouped: the sale has a limitGroup.
 	grouped bool
+	// drawn: the plan shows a draw beside the rush, with this much time to enter and, in each
+	// call, to buy.
+	drawn       bool
+	enter, keep time.Duration
 }
 
 // unitsPerTry is the cost of a purchase's transaction.
@@ -91,6 +95,8 @@ func (w wish) check() error {
 		return errors.New("MEMORY must be 128 to 10240 MB")
 	case w.writes < coldWrites || w.writes > 1_000_000:
 		return errors.New("WRITES must be 4,000 to 1,000,000 write units a second")
+	case w.drawn:
+		return w.checkDraw()
 	}
 	return nil
 }

@@ -55,6 +55,8 @@ type plan struct {
 	DollarsPer1000Orders    float64 `json:"dollarsPer1000Orders"`
 	// PagesWithoutFront is the number of open pages above which a front is required.
 	PagesWithoutFront float64 `json:"pagesWithoutFront"`
+	// Draw is a draw beside the rush, if it was asked for.
+	Draw *drawPlan `json:"draw,omitempty"`
 }
 
 func summary(w wish, a advice, r, unshared *model.Result) plan {
@@ -69,6 +71,9 @@ func summary(w wish, a advice, r, unshared *model.Result) plan {
 		WinnersP99Ms:         float64(r.WinnersP99.Milliseconds()), LosersP99Ms: float64(r.LosersP99.Milliseconds()),
 		ConflictRate: rounded(r.ConflictRate(), 10_000), GiveUps: rounded(r.GiveUps, 1), WriteUnits: rounded(r.WriteUnits, 1),
 		Dollars: rounded(dollars, 100), DollarsPer1000Orders: rounded(1000*dollars/max(1, float64(r.Accepted)), 10_000), PagesWithoutFront: pagesWithoutFront(a),
+	}
+	if w.drawn {
+		p.Draw = drawSummary(w, a, r)
 	}
 	if r.Left == 0 {
 		p.SecondsToSellOut = rounded(r.LastSold.Seconds(), 1000)
@@ -150,6 +155,9 @@ func printText(out io.Writer, w wish, a advice, r, unshared *model.Result, chart
 		line("prices", "unknown for %s", w.region)
 	}
 	price.Print(out, bill(r, a, w.region), r.Accepted)
+	if w.drawn {
+		printDrawing(out, w, a, r, list)
+	}
 	printPages(out, w, a, list)
 	printReleases(out, w.memory, list)
 	printEvents(out, w.memory, list)
