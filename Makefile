@@ -272,10 +272,10 @@ test: host browser ## test everything but the lab, also on the engine and in a b
 	$(GO_TEST) -timeout 10m ./infra/proof/enumerate -faults 1
 
 .PHONY: prove
-prove: host ## run the mutants, the race detector and the long proofs in full (two releases need the git history): SEEDS=2000 random sales from FIRST=1 on, every plan of FAULTS=3 faults, a million claims, large sales modelled, races in the simulation
+prove: host ## run the mutants, the race detector and the long proofs in full (two releases need the git history): SEEDS=2000 random sales from FIRST=1 on, every plan of FAULTS=3 faults, a million claims, a draw of a million, large sales modelled, races in the simulation
 	$(GO_TEST) -timeout 30m ./infra/proof/simulate -seeds "$${SEEDS:-2000}" -first "$${FIRST:-1}"
 	$(GO_TEST) -timeout 30m ./infra/proof/enumerate -faults "$${FAULTS:-3}"
-	$(GO_TEST) -timeout 10m ./shared/ledger -run '^TestASaleOfAMillionClaims'
+	$(GO_TEST) -timeout 10m ./shared/ledger -run '^TestASaleOfAMillionClaims|^TestADrawOfManyEntrants' -entrants 1000000
 	$(GO_TEST) -timeout 10m ./infra/ops/model -large -runs 1000
 	$(GO_TEST) -timeout 10m ./infra/proof/e2e -run '^TestTwoReleases' -last-release
 	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/proof/simulate -seeds "$$(($${SEEDS:-2000} / 10))" -first "$${FIRST:-1}")

@@ -29,7 +29,7 @@ var swaps = map[string][]string{
 
 // slowTests are not run for each operator: they take long, and their findings are
 // random.
-const slowTests = "^(TestASaleOfAMillionClaims|TestReleasingManyClaims|TestTheLedgerOverAFakeFullOfContention|TestMany(Buyers|Finalizers)UnderEveryFault)"
+const slowTests = "^(TestASaleOfAMillionClaims|TestADrawOfManyEntrants|TestReleasingManyClaims|TestTheLedgerOverAFakeFullOfContention|TestMany(Buyers|Finalizers)UnderEveryFault)"
 
 // TestEveryOperatorIsNeeded changes one operator after the other, and runs the tests of
 // its package: one of them must fail. Changes that survive must be listed in survivors
