@@ -36,7 +36,7 @@ func (l *Ledger) BeginCall(ctx context.Context, d DrawState, ranks []draw.Rank, 
 	}
 	next.Open = !slices.ContainsFunc(ranks, func(r draw.Rank) bool { return r.Compare(next.Lo) > 0 })
 	_, begun, err := l.edit(ctx, edit{
-		saleID: d.Sale.ID, set: setSaleOf,
+		saleID: d.Sale.ID, set: setCall,
 		asks: sale.Change{Action: sale.ActionCall, Author: sale.Author{Actor: drawActor, Note: fmt.Sprintf("call %d", next.Number)}},
 		next: func(before sale.Sale) (sale.Sale, error) {
 			now := l.now()
@@ -66,7 +66,7 @@ func (l *Ledger) BeginCall(ctx context.Context, d DrawState, ranks []draw.Rank, 
 			if d.Last.Number > 0 && !d.Last.Complete {
 				actions = append(actions, types.TransactWriteItem{Update: &types.Update{
 					TableName: l.table, Key: callKey(after.ID, d.Last.Number), UpdateExpression: aws.String("SET #hi = :lo"), ConditionExpression: &ifIncomplete,
-					ExpressionAttributeNames: map[string]string{"#lo": "lo", "#hi": "hi"}, ExpressionAttributeValues: item{":lo": str(d.Last.Lo.String())},
+					ExpressionAttributeNames: map[string]string{"#hi": "hi"}, ExpressionAttributeValues: item{":lo": str(d.Last.Lo.String())},
 				}})
 			}
 			return actions
@@ -81,7 +81,19 @@ func (l *Ledger) BeginCall(ctx context.Context, d DrawState, ranks []draw.Rank, 
 	return begun, err
 }
 
-var ifIncomplete = "attribute_exists(#lo) AND attribute_not_exists(#hi)"
+var ifIncomplete = "attribute_not_exists(#hi)"
+
+// setCall makes the window of a sale that of its new call.
+func setCall(s sale.Sale) (string, map[string]string, item) {
+	update := "SET #opensAt = :opensAt, #closesAt = :closesAt, #changedAt = :at, #call = :call"
+	names := map[string]string{"#opensAt": "opensAt", "#closesAt": "closesAt", "#changedAt": "changedAt", "#call": "call"}
+	values := item{":opensAt": millis(s.OpensAt), ":closesAt": millis(s.ClosesAt), ":at": millis(s.ChangedAt), ":call": num(s.Call)}
+	if s.OpenCall {
+		update += ", #openCall = :yes"
+		names["#openCall"], values[":yes"] = "openCall", boolean(true)
+	}
+	return update, names, values
+}
 
 // FinishCall completes the newest call of a sale and returns it; zero if there is none, or if the
 // sale was recalled. Every shard gets the call's window first. From then on no unit leaves a
@@ -121,7 +133,7 @@ func (l *Ledger) FinishCall(ctx context.Context, saleID string, ranks []draw.Ran
 	err = l.retry(ctx, patientTries, func(ctx context.Context) error {
 		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 			TableName: l.table, Key: callKey(saleID, call.Number), UpdateExpression: &completeCall, ConditionExpression: &ifIncomplete,
-			ExpressionAttributeNames:  map[string]string{"#lo": "lo", "#hi": "hi", "#stock": "stock"},
+			ExpressionAttributeNames:  map[string]string{"#hi": "hi", "#stock": "stock"},
 			ExpressionAttributeValues: item{":hi": str(call.Hi.String()), ":stock": num(call.Stock)},
 		})
 		return err

@@ -134,31 +134,19 @@ func (l *Ledger) editDraw(e sale.Edit, before sale.Sale) (sale.Sale, error) {
 func (l *Ledger) moveCall(s sale.Sale) types.TransactWriteItem {
 	return types.TransactWriteItem{Update: &types.Update{
 		TableName: l.table, Key: callKey(s.ID, s.Call),
-		UpdateExpression: aws.String("SET #until = :until"), ConditionExpression: aws.String("attribute_exists(#until)"),
+		UpdateExpression:         aws.String("SET #until = :until"),
 		ExpressionAttributeNames: map[string]string{"#until": "until"}, ExpressionAttributeValues: item{":until": millis(s.ClosesAt)},
 	}}
 }
 
-// setSaleOf sets what an edit or a call changes of a sale: the window and the pause flag, and how
-// far its draw has come.
+// setSaleOf sets what an edit changes of a sale: the window and the pause flag, with a draw also
+// its beginning, its end and the instant of the edit.
 func setSaleOf(s sale.Sale) (string, map[string]string, item) {
 	update, names, values := setWindowOf(s)
-	set := func(name string, value types.AttributeValue) {
-		update += ", #" + name + " = :" + name
-		names["#"+name], values[":"+name] = name, value
-	}
 	if s.HasDraw() {
-		set("beginsAt", millis(s.BeginsAt))
-		set("endsAt", millis(s.EndsAt))
-	}
-	if s.Call > 0 {
-		set("call", num(s.Call))
-	}
-	if s.OpenCall {
-		set("openCall", boolean(true))
-	}
-	if !s.OperatedAt.IsZero() {
-		set("operatedAt", millis(s.OperatedAt))
+		update += ", #beginsAt = :beginsAt, #endsAt = :endsAt, #operatedAt = :operatedAt"
+		names["#beginsAt"], names["#endsAt"], names["#operatedAt"] = "beginsAt", "endsAt", "operatedAt"
+		values[":beginsAt"], values[":endsAt"], values[":operatedAt"] = millis(s.BeginsAt), millis(s.EndsAt), millis(s.OperatedAt)
 	}
 	return update, names, values
 }

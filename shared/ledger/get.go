@@ -31,8 +31,7 @@ func (l *Ledger) readItem(ctx context.Context, tries int, key item, consistent b
 // queryAll reads all items of a query consistently, page by page. in needs no table name.
 func (l *Ledger) queryAll(ctx context.Context, tries int, in dynamodb.QueryInput) ([]item, error) {
 	var all []item
-	in.ConsistentRead = &yes
-	err := l.queryPages(ctx, tries, in, func(page []item) error {
+	err := l.queryPages(ctx, tries, in, true, func(page []item) error {
 		all = append(all, page...)
 		return nil
 	})
@@ -41,8 +40,8 @@ func (l *Ledger) queryAll(ctx context.Context, tries int, in dynamodb.QueryInput
 
 // queryPages passes the items of a query to report, page by page. It fails with report's error,
 // too.
-func (l *Ledger) queryPages(ctx context.Context, tries int, in dynamodb.QueryInput, report func([]item) error) error {
-	in.TableName = l.table
+func (l *Ledger) queryPages(ctx context.Context, tries int, in dynamodb.QueryInput, consistent bool, report func([]item) error) error {
+	in.TableName, in.ConsistentRead = l.table, &consistent
 	for {
 		page := in // a try that was given up may still read its input
 		var out *dynamodb.QueryOutput

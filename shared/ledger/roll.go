@@ -110,11 +110,11 @@ func (l *Ledger) closePage(ctx context.Context, saleID string, page byte, secret
 // order.
 func (l *Ledger) enteredLeaves(ctx context.Context, saleID string, page byte, secret []byte) (parts [pageParts][]draw.Leaf, err error) {
 	err = l.queryPages(ctx, patientTries, dynamodb.QueryInput{
-		ConsistentRead: &yes, Limit: aws.Int32(entriesAtOnce),
+		Limit:                     aws.Int32(entriesAtOnce),
 		KeyConditionExpression:    aws.String("#pk = :pk"),
 		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
 		ExpressionAttributeValues: item{":pk": str(entryPK(saleID, page))},
-	}, func(items []item) error {
+	}, true, func(items []item) error {
 		for _, it := range items {
 			user := identityOf(it).sk
 			leaf := draw.LeafOf(user, draw.NonceOf(secret, user))
@@ -150,11 +150,10 @@ func (l *Ledger) putPart(ctx context.Context, saleID string, page byte, part int
 func (l *Ledger) pageParts(ctx context.Context, tries int, saleID string, page byte, consistent bool) (map[int][]draw.Leaf, error) {
 	parts := map[int][]draw.Leaf{}
 	err := l.queryPages(ctx, tries, dynamodb.QueryInput{
-		ConsistentRead:            &consistent,
 		KeyConditionExpression:    aws.String("#pk = :pk AND begins_with(#sk, :page)"),
 		ExpressionAttributeNames:  map[string]string{"#pk": attrPK, "#sk": attrSK},
 		ExpressionAttributeValues: item{":pk": str(rollPK(saleID)), ":page": str(pageName(page) + "#")},
-	}, func(items []item) error {
+	}, consistent, func(items []item) error {
 		for _, it := range items {
 			r := reading(it)
 			part, leaves := -1, r.bytes("leaves")

@@ -35,6 +35,9 @@ var calling = map[string]func(*testing.T, *World){
 		if w.Number("SALES", "moutai", "closesAt") != c.ClosesAt.UnixMilli() {
 			t.Error("the listing has the end of the call")
 		}
+		if version := w.Number("SALE#moutai", "SALE", "version"); version != 2 {
+			t.Errorf("the sale is of version %d, want 2", version)
+		}
 		for _, user := range users[:2] {
 			if err := w.buys(user); err != nil {
 				t.Errorf("%s: %v", user, err)
@@ -358,6 +361,25 @@ func beginnings() map[string]func(*testing.T, *World) {
 				t.Errorf("begun is %t (%v)", begun, err)
 			}
 			if d := w.state(); d.Sale.Call != 1 {
+				t.Errorf("got %+v", d)
+			}
+		}
+	}
+	all["a call that is overtaken by a description begins"] = func(t *testing.T, w *World) {
+		_, _, ranks := w.rolled(2, 1, 8)
+		for number := range int64(2) {
+			d := w.state()
+			w.moment(d.NextCallAt(gap))
+			slow := w.overtaken("TransactWriteItems", func() {
+				if _, err := w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", About: ptr(fmt.Sprint("before call ", number+1))}); err != nil {
+					t.Error(err)
+				}
+			})
+			if begun, err := slow.BeginCall(w.Ctx, d, ranks, gap); err != nil || !begun {
+				t.Errorf("begun is %t (%v)", begun, err)
+			}
+			w.completes(ranks)
+			if d := w.state(); d.Sale.Call != number+1 || d.Sale.Edits != 2*(number+1) {
 				t.Errorf("got %+v", d)
 			}
 		}

@@ -360,11 +360,9 @@ var ofEverythingElse = []mutant{
 	{"nothing is left because every shard was empty at some time", "P6", ledgerTests, "^TestNothingIsLeftOnlyIf", []edit{{"shared/ledger/remaining.go",
 		`if r.Units == 0 && !s.SoldOut() {`, `if false {`}}},
 	{"the list of sales read eventually", "P8", ledgerTests, overLaggingFake, []edit{{"shared/ledger/get.go",
-		`	in.ConsistentRead = &yes
-`, ``}}},
+		`in.TableName, in.ConsistentRead = l.table, &consistent`, `in.TableName = l.table`}}},
 	{"an addition's receipts read eventually", "P15", ledgerTests, "^TestARepeatedAddition", []edit{{"shared/ledger/get.go",
-		`	in.ConsistentRead = &yes
-`, ``}}},
+		`in.TableName, in.ConsistentRead = l.table, &consistent`, `in.TableName = l.table`}}},
 	{"a hot partition in a cancellation is an unknown reason", "P5", ledgerTests, "^TestContentionInAnyPlaceOfACancellation", []edit{{"shared/ledger/reasons.go",
 		`case reasonConflict, reasonThroughput, reasonThrottling, reasonInProgress:`, `case reasonConflict, reasonThrottling, reasonInProgress:`}}},
 	{"whether an item exists is read eventually, simulated", "P15", simulation, under + "^lagging_reads$", []edit{{"shared/ledger/get.go",
