@@ -230,27 +230,36 @@ var calling = map[string]func(*testing.T, *World){
 		}
 	},
 	"no try of an earlier call takes a unit after the stock was read": func(t *testing.T, w *World) {
-		_, users, ranks := w.rolled(4, 2, 8)
+		_, users, ranks := w.rolled(8, 2, 16)
 		w.calls(ranks)
-		early, late, latest := w.heldBack(users[0]), w.heldBack(users[1]), w.heldBack(users[2])
+		var late []func() error
+		for _, user := range users[:8] { // of both shards
+			late = append(late, w.heldBack(user))
+		}
 		w.moment(w.state().NextCallAt(gap))
 		if !w.begins(ranks) {
 			t.Fatal("not begun")
 		}
-		if err := early(); err != nil { // the shards are still in the first call
+		if err := late[0](); err != nil { // the shards are still in the first call
 			t.Errorf("an applied try: %v", err)
 		}
-		ctx, dying := w.cutAfter(1) // one shard
+		ctx, dying := w.cutAfter(0)
 		_, err := dying.FinishCall(ctx, "moutai", ranks, gap)
 		w.Refused(sale.Busy, err)
-		slow := w.overtaken("BatchGetItem", func() { w.isCancelled(late()) })
+		slow := w.overtaken("BatchGetItem", func() {
+			for _, try := range late[1:4] {
+				w.isCancelled(try())
+			}
+		})
 		call, err := slow.FinishCall(w.Ctx, "moutai", ranks, gap)
-		if err != nil || call.Stock != 3 || call.Hi != ranks[6] {
-			t.Errorf("got %+v (%v), want 3 units for 3 people", call, err)
+		if err != nil || call.Stock != 7 || call.Hi != ranks[14] {
+			t.Errorf("got %+v (%v), want 7 units for 7 people", call, err)
 		}
 		w.moment(call.From)
-		w.isCancelled(latest())
-		for _, user := range users[4:7] {
+		for _, try := range late[4:] {
+			w.isCancelled(try())
+		}
+		for _, user := range users[8:15] {
 			if err := w.buys(user); err != nil {
 				t.Errorf("%s, who is called: %v", user, err)
 			}

@@ -482,6 +482,12 @@ var rolling = map[string]func(*testing.T, *World){
 			}
 			pages = append(pages, got...)
 		}
+		for _, leaf := range leaves {
+			part := w.Item("ROLL#moutai", fmt.Sprintf("%02x#%d", leaf[0], leaf[1]/64))["leaves"].(*types.AttributeValueMemberB).Value
+			if !bytes.Contains(part, leaf[:]) {
+				t.Errorf("leaf %s is not in the part that its second byte says", leaf)
+			}
+		}
 		if !slices.Equal(pages, leaves) {
 			t.Errorf("the pages have %d leaves, want the %d in order", len(pages), len(leaves))
 		}

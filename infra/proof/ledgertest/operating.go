@@ -73,10 +73,15 @@ var operating = map[string]func(*testing.T, *World){
 		if w.Number("SALES", "moutai", "closesAt") != d.EndsAt.UnixMilli() {
 			t.Error("the listing kept its end")
 		}
+		lead -= time.Hour
+		if err := s(sale.Edit{OpensAt: d.BeginsAt.Add(-time.Millisecond), ClosesAt: d.EndsAt}); sale.CodeOf(err) != sale.Conflicting {
+			t.Errorf("earlier than before, if late enough for the dice: %v", err)
+		}
 	},
 	"a call may end later, and never earlier": func(t *testing.T, w *World) {
 		c, users, ranks := w.rolled(2, 1, 8)
 		call := w.calls(ranks)
+		before := w.everything()
 		edit := func(e sale.Edit) error {
 			e.SaleID = "moutai"
 			_, err := w.Environment().Edit(w.Ctx, e)
@@ -93,6 +98,9 @@ var operating = map[string]func(*testing.T, *World){
 				t.Errorf("%s: %v", name, err)
 			}
 		}
+		if w.everything() != before {
+			t.Error("something was written")
+		}
 		longer := sale.Edit{ChangeID: "longer", OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour), Until: call.Until.Add(time.Hour)}
 		for range 2 {
 			if err := edit(longer); err != nil {
@@ -101,7 +109,9 @@ var operating = map[string]func(*testing.T, *World){
 		}
 		other := longer
 		other.Until = other.Until.Add(time.Hour)
-		w.Refused(sale.Conflicting, edit(other)) // the id is another change's
+		if got, want := w.Refused(sale.Conflicting, edit(other)).Detail, "the change id was used for another change"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 		call.Until = call.Until.Add(time.Hour)
 		w.callItem(1, map[string]any{"from": call.From, "until": call.Until, "lo": call.Lo.String(), "hi": call.Hi.String(), "stock": 2})
 		if w.Number("STOCK#moutai#0", "STOCK", "closesAt") != call.Until.UnixMilli() || w.Number("STOCK#moutai#0", "STOCK", "opensAt") != call.From.UnixMilli() ||
