@@ -86,9 +86,10 @@ func (s DrawState) NextCallAt(gap time.Duration) time.Time {
 const (
 	// drawAge is how long an environment remembers what may still change of a draw.
 	drawAge = 2 * time.Second
-	// maxPages bounds the pages of rolls that an environment remembers: a whole roll, which is
-	// 32 MB with a million entrants.
+	// maxPages bounds the pages of rolls that an environment remembers, and maxParts the parts of
+	// pages: those of a whole roll, which is 32 MB with a million entrants.
 	maxPages = draw.Pages
+	maxParts = maxPages * pageParts
 )
 
 // draws is what an environment remembers of draws. Only public expires: the rest is final.
@@ -98,6 +99,7 @@ type draws struct {
 	heads   *recent.Memory[string, DrawHead] // with a seed
 	calls   *recent.Memory[callID, Call]     // complete ones; others for a moment
 	pages   *recent.Memory[pageID, []draw.Leaf]
+	parts   *recent.Memory[partID, []draw.Leaf]
 }
 
 type callID struct {
@@ -110,6 +112,12 @@ type pageID struct {
 	page   byte
 }
 
+type partID struct {
+	saleID string
+	page   byte
+	part   int
+}
+
 func newDraws() *draws {
 	return &draws{
 		public:  recent.NewMemory[string, Draw](maxViews),
@@ -117,6 +125,7 @@ func newDraws() *draws {
 		heads:   recent.NewMemory[string, DrawHead](maxViews),
 		calls:   recent.NewMemory[callID, Call](maxViews),
 		pages:   recent.NewMemory[pageID, []draw.Leaf](maxPages),
+		parts:   recent.NewMemory[partID, []draw.Leaf](maxParts),
 	}
 }
 

@@ -111,13 +111,13 @@ func TestWhatADrawCosts(t *testing.T) {
 		_, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user, CallGap: drawGap})
 		w.Refused(want, err)
 	}
-	// The sale, the call, the head, the key and a page.
+	// The sale, the call, the head, the key and a part of the roll.
 	l := w.Environment()
-	counted(t, db, "the first purchase of an environment", 4, 4, map[string]int{"GetItem": 4, "Query": 1, "TransactWriteItems": 1}, func() { buy(l, users[0], "") })
+	counted(t, db, "the first purchase of an environment", 4, 4, map[string]int{"GetItem": 5, "TransactWriteItems": 1}, func() { buy(l, users[0], "") })
 	page := pageOf(w, users[0])
 	for _, user := range users[1:200] {
 		if pageOf(w, user) != page {
-			counted(t, db, "another purchase", 4, 0.5, map[string]int{"Query": 1, "TransactWriteItems": 1}, func() { buy(l, user, "") })
+			counted(t, db, "another purchase", 4, 0.5, map[string]int{"GetItem": 1, "TransactWriteItems": 1}, func() { buy(l, user, "") })
 			break
 		}
 	}
@@ -136,7 +136,7 @@ func TestWhatADrawCosts(t *testing.T) {
 	w.Pass(call.From.Sub(w.Now()))
 	l = w.Environment()
 	buy(l, users[199], sale.TurnOver)
-	// A winner whose answer was lost does not hear that the turn is over. Its page is remembered,
+	// A winner whose answer was lost does not hear that the turn is over. Its part is remembered,
 	// the look for the claim costs half a unit.
 	buy(l, users[0], sale.AlreadyOrdered)
 	counted(t, db, "whose turn is over, again", 0, 0.5, map[string]int{"GetItem": 1}, func() { buy(l, users[199], sale.TurnOver) })

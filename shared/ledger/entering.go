@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -154,11 +153,4 @@ func readEntered(it item) (time.Time, error) {
 	r := reading(it)
 	at := r.time("at")
 	return at, asInternal(r.err)
-}
-
-// isOnRoll reports whether a leaf is on the roll, which is closed.
-func (l *Ledger) isOnRoll(ctx context.Context, saleID string, leaf draw.Leaf) (bool, error) {
-	leaves, err := l.rollPage(ctx, saleID, leaf.Page())
-	_, found := slices.BinarySearchFunc(leaves, leaf, draw.Leaf.Compare)
-	return found, err
 }

@@ -29,6 +29,8 @@ const (
 	entriesAtOnce = 2000
 )
 
+var partNumbers = []int{0, 1, 2, 3}
+
 func partOf(l draw.Leaf) int { return int(l[1] >> 6) }
 
 // CloseRoll stores the roll of a draw from the entries, and then its digest with the number of
@@ -155,23 +157,15 @@ func (l *Ledger) pageParts(ctx context.Context, tries int, saleID string, page b
 		ExpressionAttributeValues: item{":pk": str(rollPK(saleID)), ":page": str(pageName(page) + "#")},
 	}, consistent, func(items []item) error {
 		for _, it := range items {
-			r := reading(it)
-			part, leaves := -1, r.bytes("leaves")
-			for p := range pageParts {
-				if identityOf(it) == identityOf(rollKey(saleID, page, p)) {
-					part = p
-				}
+			leaves, err := readPart(it)
+			part := slices.IndexFunc(partNumbers, func(p int) bool { return identityOf(it) == identityOf(rollKey(saleID, page, p)) })
+			if err == nil && part < 0 {
+				err = errors.New("it is no part of a page")
 			}
-			if part < 0 {
-				r.fail(attrSK, "a part of a page")
+			if err != nil {
+				return asInternal(fmt.Errorf("%v: %w", identityOf(it), err))
 			}
-			if r.err != nil {
-				return asInternal(r.err)
-			}
-			var err error
-			if parts[part], err = draw.Split(leaves); err != nil {
-				return asInternal(fmt.Errorf("page %02x, part %d: %w", page, part, err))
-			}
+			parts[part] = leaves
 		}
 		return nil
 	})
@@ -195,13 +189,45 @@ func joinParts(page byte, parts map[int][]draw.Leaf) ([]draw.Leaf, error) {
 	return leaves, draw.Check(page, leaves)
 }
 
+// isOnRoll reports whether a leaf is on a roll that is closed. It needs the leaf's part of its
+// page only, which an environment remembers.
+func (l *Ledger) isOnRoll(ctx context.Context, saleID string, leaf draw.Leaf) (bool, error) {
+	id := partID{saleID, leaf.Page(), partOf(leaf)}
+	leaves, ok := l.draws.parts.Get(id, l.now())
+	if !ok {
+		// At half the cost, an eventually consistent read shows the same: parts never change.
+		it, err := l.readItem(ctx, maxTries, rollKey(saleID, id.page, id.part), false)
+		if err == nil && it == nil {
+			it, err = l.get(ctx, rollKey(saleID, id.page, id.part))
+		}
+		if err != nil {
+			return false, err
+		}
+		if leaves, err = readPart(it); err != nil {
+			return false, asInternal(fmt.Errorf("page %02x, part %d: %w", id.page, id.part, err))
+		}
+		id.saleID = strings.Clone(saleID)
+		l.draws.parts.Put(id, leaves, time.Time{}, forever)
+	}
+	_, found := slices.BinarySearchFunc(leaves, leaf, draw.Leaf.Compare)
+	return found, nil
+}
+
+func readPart(it item) ([]draw.Leaf, error) {
+	r := reading(it)
+	leaves := r.bytes("leaves")
+	if r.err != nil {
+		return nil, r.err
+	}
+	return draw.Split(leaves)
+}
+
 // rollPage returns a page of a roll that is closed; an environment remembers it.
 func (l *Ledger) rollPage(ctx context.Context, saleID string, page byte) ([]draw.Leaf, error) {
 	id := pageID{saleID, page}
 	if leaves, ok := l.draws.pages.Get(id, l.now()); ok {
 		return leaves, nil
 	}
-	// At half the cost, an eventually consistent read shows the same: parts never change.
 	parts, err := l.pageParts(ctx, maxTries, saleID, page, false)
 	if err == nil && len(parts) < pageParts {
 		parts, err = l.pageParts(ctx, maxTries, saleID, page, true)

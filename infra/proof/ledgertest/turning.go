@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"flashsale/shared/draw"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
@@ -131,9 +133,10 @@ var turningMore = map[string]func(*testing.T, *World){
 		w.calls(ranks)
 		var slow *ledger.Ledger
 		done := false
-		slow = w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
+		slow = w.Hooked(func(op string, in any, call func() (any, error)) (any, error) {
 			out, err := call()
-			if op == "Query" && !done { // the user is on the roll
+			get, isGet := in.(*dynamodb.GetItemInput)
+			if isGet && value(get.Key["pk"]) == "ROLL#moutai" && !done { // the user is on the roll
 				done = true
 				w.next(ranks)
 				w.Pass(10 * time.Second)
