@@ -266,7 +266,7 @@ export function begin({ now, call, token, expire, render, fill, dates, language 
     return is === "called" ? turnOf(sale)?.until ?? NaN : ["entered", "onRoll", "diced"].includes(is) ? sale.opens : NaN;
   }
 
-  /** What is said of the next call. @param {Sale} sale */
+  /** What is said of the call after the one that the shop shows. @param {Sale} sale */
   function prospect(sale) {
     const next = nextCall(sale);
     if (next >= sale.closes) return words.lastCall;
@@ -293,7 +293,7 @@ export function begin({ now, call, token, expire, render, fill, dates, language 
     if (is === "onRoll") lines.push(dice(sale));
     if (is === "turnOver" && turn) lines.push(fill(words.turnWas, dates.format(turn.until)));
     if (is === "notEntered" && token()) lines.unshift(words.notIn);
-    if (["notDrawn", "notYourTurn", "turnOver", "notEntered"].includes(is)) lines.push(prospect(sale));
+    if (termsOf(sale).last && ["notDrawn", "notYourTurn", "turnOver", "notEntered"].includes(is)) lines.push(prospect(sale));
     if (placeOf(sale).doubt) lines.push(words.doubt);
     return lines.filter(Boolean).join("\n");
   }
