@@ -36,6 +36,11 @@ func TestARequestIsReadStrictly(t *testing.T) {
 		{"a creation that asks for payment", `{` + create + `,"payWithin":1800,"price":199900,"currency":"CNY"}`, true},
 		{"a time to pay when adding", `{"action":"add","saleId":"m","seedId":"s","stock":1,"payWithin":1800}`, false},
 		{"a price when rescheduling", `{"action":"reschedule","saleId":"moutai","opensAt":"a","closesAt":"b","price":1}`, false},
+		{"a creation with a draw", `{` + create + `,"enterFrom":"a","enterUntil":"b","keepHours":4}`, true},
+		{"a draw that is an object", `{` + create + `,"draw":{"keepHours":4}}`, false},
+		{"a draw when pausing", `{"action":"pause","saleId":"moutai","keepHours":4}`, false},
+		{"a later end of a call", `{"action":"reschedule","saleId":"moutai","opensAt":"a","closesAt":"b","until":"c"}`, true},
+		{"the end of a call when creating", `{` + create + `,"until":"c"}`, false},
 		{"a withdrawal", `{"action":"withdraw","saleId":"moutai","seedId":"s","stock":50}`, true},
 		{"a pause", `{"action":"pause","saleId":"moutai"}`, true},
 		{"a pause at an instant", `{"action":"pause","saleId":"moutai","at":"2026-01-01T00:00:00Z"}`, true},
@@ -167,4 +172,42 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%q fails with %v", raw, err)
 		}
 	})
+}
+
+func TestTheTermsOfADrawAreGivenTogether(t *testing.T) {
+	const create = `{"action":"create","saleId":"moutai","opensAt":"2026-11-10T22:00:00Z","closesAt":"2026-11-14T20:00:00Z","stock":100`
+	const from, until, hours = `,"enterFrom":"2026-11-08T20:00:00Z"`, `,"enterUntil":"2026-11-10T20:00:00Z"`, `,"keepHours":4`
+	for given, want := range map[string]string{
+		"": "", from + until + hours: "",
+		from: "together", until + hours: "together", from + hours: "together", from + until: "together",
+		from + until + `,"keepHours":0`: "keepHours must be 1 to 168", from + until + `,"keepHours":169`: "keepHours", from + until + `,"keepHours":9223372036854775807`: "keepHours",
+		`,"enterFrom":"soon"` + until + hours: "enterFrom must be an RFC 3339 time", from + `,"enterUntil":"later"` + hours: "enterUntil must be an RFC 3339 time",
+		`,"enterFrom":"0001-01-01T00:00:00Z","enterUntil":"0001-01-01T00:00:00Z"` + hours: "enterFrom and enterUntil are needed",
+	} {
+		r, err := Decode([]byte(create + given + "}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := r.creation()
+		switch {
+		case want != "" && (sale.CodeOf(err) != sale.InvalidRequest || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: got %v, want %s", given, err, want)
+		case want == "" && (err != nil || c.HasDraw() != (given != "") || c.HasDraw() && (c.KeepFor != 4*time.Hour || c.EnterUntil.Sub(c.EnterFrom) != 48*time.Hour)):
+			t.Errorf("%s: got %+v (%v)", given, c.DrawTerms, err)
+		}
+	}
+}
+
+func TestTheLaterEndOfACallIsAnInstant(t *testing.T) {
+	now := time.Date(2026, 11, 11, 0, 0, 0, 0, time.UTC)
+	for until, ok := range map[string]bool{"2026-11-11T04:00:00Z": true, "": false, "later": false, "0001-01-01T00:00:00Z": false, "1999-01-01T00:00:00Z": false} {
+		r, err := Decode([]byte(`{"action":"reschedule","saleId":"moutai","opensAt":"2026-11-10T22:00:00Z","closesAt":"2026-11-14T20:00:00Z","until":"` + until + `"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := r.edit(now)
+		if (err == nil) != ok || ok && !e.Until.Equal(now.Add(4*time.Hour)) || !ok && sale.CodeOf(err) != sale.InvalidRequest {
+			t.Errorf("%q: got %v (%v)", until, e.Until, err)
+		}
+	}
 }

@@ -202,4 +202,23 @@ var ofDraws = []mutant{
 		`	case s.IsRecalled():
 		return RefuseRecalled()
 	case now.Before(s.EnterFrom):`, `	case now.Before(s.EnterFrom):`}}},
+	{"a sale is created that opens before its dice", "P28", "./shared/change", "^TestASaleMustNotOpen", []edit{{"shared/change/change.go",
+		`, c.CheckDraw(d.DrawLead)); err != nil {`, `); err != nil {`}}},
+	{"a sale is moved to before its dice", "P28", "./shared/change", "^TestAReschedulingOfADraw", []edit{{"shared/change/change.go",
+		`	e.DrawLead = d.DrawLead
+`, ``}}},
+	{"a draw without one of its terms", "P27", "./shared/change", "^TestTheTermsOfADraw", []edit{{"shared/change/request.go",
+		`	default:
+		return terms, invalid("give enterFrom`, `	case [...]bool{}:
+		return terms, invalid("give enterFrom`}}},
+	{"a draw with more shards than a call can edit", "P31", "./shared/sale", "^TestACreationWithADraw", []edit{{drawRules,
+		`case c.Shards > MaxDrawShards || c.OrdersPerSecond`, `case c.OrdersPerSecond`}}},
+	{"a sale opens while people enter", "P27", "./shared/sale", "^TestACreationWithADraw", []edit{{drawRules,
+		`return c.CheckDraw(0)
+}`, `return nil
+}`}}},
+	{"units are kept for half an hour", "P30", "./shared/sale", "^TestACreationWithADraw", []edit{{drawRules,
+		`c.KeepFor%time.Hour != 0`, `false`}}},
+	{"people wait for a call of a sale without units", "P6", "./shared/sale", "^TestASaleWithADrawShows", []edit{{"shared/sale/sale.go",
+		`(refusal == nil || refusal.Code == NotYourTurn) && s.SoldOut()`, `refusal == nil && s.SoldOut()`}}},
 }

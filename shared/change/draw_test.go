@@ -1,0 +1,72 @@
+package change
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// stored is a book that may have a sale already, and keeps the last edit.
+type stored struct {
+	Book // nothing else may be called
+	is   bool
+	edit sale.Edit
+}
+
+func (s *stored) Created(context.Context, string) (bool, error) { return s.is, nil }
+
+func (s *stored) Create(_ context.Context, c sale.Creation) (ledger.Seeding, error) {
+	return ledger.Seeding{SaleID: c.SaleID, Applied: !s.is}, nil
+}
+
+func (s *stored) Edit(_ context.Context, e sale.Edit) (ledger.Edited, error) {
+	s.edit = e
+	after := sale.Sale{ID: e.SaleID, OpensAt: e.OpensAt.Add(time.Hour), ClosesAt: e.Until}
+	after.Draw = sale.Draw{DrawTerms: sale.DrawTerms{KeepFor: time.Hour}, BeginsAt: e.OpensAt, EndsAt: e.ClosesAt, Call: 1}
+	return ledger.Edited{Sale: after, Applied: true}, nil
+}
+
+func TestASaleMustNotOpenBeforeItsDice(t *testing.T) {
+	const terms = `,"enterFrom":"2026-11-08T20:00:00Z","enterUntil":"2026-11-10T20:00:00Z","keepHours":4}`
+	for _, tt := range []struct {
+		stored  bool
+		opensAt string
+		want    sale.Code
+	}{
+		{false, "2026-11-10T22:00:00Z", ""}, {false, "2026-11-10T21:59:59Z", sale.InvalidRequest},
+		{true, "2026-11-10T21:59:59Z", ""}, // a stack with shorter times has stored it
+	} {
+		r, err := Decode([]byte(`{"action":"create","saleId":"moutai","closesAt":"2026-11-14T20:00:00Z","stock":100,"opensAt":"` + tt.opensAt + `"` + terms))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := Desk{Book: &stored{is: tt.stored}, Now: time.Now, DrawLead: 2 * time.Hour}
+		answer, err := d.Apply(t.Context(), r)
+		if sale.CodeOf(err) != tt.want || err == nil && answer.Applied == tt.stored {
+			t.Errorf("%+v: got %+v (%v)", tt, answer, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), "at least 7200 seconds after enterUntil") {
+			t.Errorf("%+v: the operator is told %v", tt, err)
+		}
+	}
+}
+
+func TestAReschedulingOfADrawTellsTheWholeSaleAndTheCall(t *testing.T) {
+	r, err := Decode([]byte(`{"action":"reschedule","saleId":"moutai","opensAt":"2026-11-10T22:00:00Z","closesAt":"2026-11-14T20:00:00Z","until":"2026-11-11T04:00:00Z"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	book := &stored{}
+	d := Desk{Book: book, Now: time.Now, DrawLead: 2 * time.Hour}
+	answer, err := d.Apply(t.Context(), r)
+	if err != nil || answer.OpensAt != "2026-11-10T22:00:00.000Z" || answer.ClosesAt != "2026-11-14T20:00:00.000Z" || answer.Until != "2026-11-11T04:00:00.000Z" {
+		t.Errorf("got %+v (%v)", answer.edited, err)
+	}
+	if book.edit.DrawLead != 2*time.Hour {
+		t.Errorf("the ledger is asked for %+v", book.edit)
+	}
+}

@@ -1,0 +1,87 @@
+package sale
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// drawn is a creation of a sale with a draw, whose roll, dice and first call have an hour.
+func drawn() Creation {
+	from := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	return Creation{
+		SaleID: "moutai", Stock: 1000, OpensAt: from.Add(25 * time.Hour), ClosesAt: from.Add(96 * time.Hour),
+		DrawTerms: DrawTerms{EnterFrom: from, EnterUntil: from.Add(24 * time.Hour), KeepFor: 4 * time.Hour},
+	}
+}
+
+func TestACreationWithADraw(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*Creation)
+		says   string // "" is accepted
+	}{
+		"as it should be":                {func(*Creation) {}, ""},
+		"without a draw":                 {func(c *Creation) { c.DrawTerms = DrawTerms{} }, ""},
+		"no time to enter":               {func(c *Creation) { c.EnterUntil = c.EnterFrom }, "enterUntil must be after"},
+		"a millisecond to enter":         {func(c *Creation) { c.EnterUntil = c.EnterFrom.Add(time.Millisecond) }, ""},
+		"no beginning of entering":       {func(c *Creation) { c.EnterFrom = time.Time{} }, "enterFrom and enterUntil are needed"},
+		"no end of entering":             {func(c *Creation) { c.EnterUntil = time.Time{} }, "enterFrom and enterUntil are needed"},
+		"entering alone":                 {func(c *Creation) { c.KeepFor = 0 }, "keepHours must be 1 to 168"},
+		"kept for an hour":               {func(c *Creation) { c.KeepFor = time.Hour }, ""},
+		"kept for less":                  {func(c *Creation) { c.KeepFor = time.Hour - time.Second }, "keepHours"},
+		"kept for an hour and a half":    {func(c *Creation) { c.KeepFor = 90 * time.Minute }, "keepHours"},
+		"kept for a week":                {func(c *Creation) { c.KeepFor = MaxKeepFor }, ""},
+		"kept for longer":                {func(c *Creation) { c.KeepFor = MaxKeepFor + time.Hour }, "keepHours"},
+		"kept for less than no time":     {func(c *Creation) { c.KeepFor = -time.Hour }, "keepHours"},
+		"100 shards":                     {func(c *Creation) { c.Shards = 100 }, ""},
+		"101 shards":                     {func(c *Creation) { c.Shards = 101 }, "at most 100 shards"},
+		"101 shards without a draw":      {func(c *Creation) { c.Shards, c.DrawTerms = 101, DrawTerms{} }, ""},
+		"a rate that 100 shards bear":    {func(c *Creation) { c.Stock, c.OrdersPerSecond = 100_000, 2000 }, ""},
+		"a rate that they do not":        {func(c *Creation) { c.Stock, c.OrdersPerSecond = 100_000, 2001 }, "at most 100 shards"},
+		"opening at the end of entering": {func(c *Creation) { c.OpensAt = c.EnterUntil }, ""},
+		"opening while people enter":     {func(c *Creation) { c.OpensAt = c.EnterUntil.Add(-time.Millisecond) }, "opensAt must be at least 0 seconds after enterUntil"},
+	} {
+		c := drawn()
+		tt.change(&c)
+		err := c.Check()
+		if tt.says == "" && (err != nil || c.HasDraw() && c.Shards > MaxDrawShards) {
+			t.Errorf("%s: %v, %d shards", name, err, c.Shards)
+		}
+		if tt.says != "" && (CodeOf(err) != InvalidRequest || !strings.Contains(err.Error(), tt.says)) {
+			t.Errorf("%s: got %v, want that %s", name, err, tt.says)
+		}
+	}
+}
+
+func TestASaleWithADrawOpensWhenItsDiceAreKnown(t *testing.T) {
+	c := drawn()
+	for lead, want := range map[time.Duration]Code{0: "", time.Hour: "", time.Hour + time.Second: InvalidRequest} {
+		if err := c.CheckDraw(lead); CodeOf(err) != want {
+			t.Errorf("%v: got %v, want %q", lead, err, want)
+		}
+	}
+	c.DrawTerms = DrawTerms{}
+	if err := c.CheckDraw(1000 * time.Hour); err != nil {
+		t.Errorf("without a draw: %v", err)
+	}
+}
+
+func TestASaleWithADrawShowsWhenItBeginsAndEnds(t *testing.T) {
+	c := drawn()
+	s := Sale{State: Open, OpensAt: c.OpensAt.Add(time.Hour), ClosesAt: c.OpensAt.Add(2 * time.Hour)}
+	if s.Begins() != s.OpensAt || s.Ends() != s.ClosesAt {
+		t.Errorf("without a draw: from %v to %v", s.Begins(), s.Ends())
+	}
+	s.Draw = Draw{DrawTerms: c.DrawTerms, BeginsAt: c.OpensAt, EndsAt: c.ClosesAt, Call: 1}
+	if s.Begins() != c.OpensAt || s.Ends() != c.ClosesAt {
+		t.Errorf("with a draw: from %v to %v", s.Begins(), s.Ends())
+	}
+	s.Shards = 1
+	for _, now := range []time.Time{s.OpensAt, s.ClosesAt} {
+		s.Empty = Set{}
+		open := s.Phase(now)
+		if s.Empty.Add(0); s.Phase(now) != PhaseSoldOut || open == PhaseSoldOut {
+			t.Errorf("%v: %s with units and %s without", now, open, s.Phase(now))
+		}
+	}
+}
