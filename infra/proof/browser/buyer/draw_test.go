@@ -183,6 +183,7 @@ func TestEveryStateOfADrawHasItsLine(t *testing.T) {
 		"not entered, nobody":  {"notEntered", "If you have entered, sign in to see your place.\nEntering is over.", "如已报名，请登录查看您的结果。\n报名已结束。", "", "Sign in", "NOT_OPEN", hour, none, false, true, nothing, nothing},
 		"called at last":       {"calling", "The call is about to begin. This page looks again by itself …", "新一轮购买即将开始，本页面会自动再次查看……", "", "", "NOT_OPEN", -time.Second, (*lot).thrown, true, false, nothing, nothing},
 		"called":               {"called", "It is your turn. A unit is kept for you for:", "轮到您了。为您保留一件，剩余时间：", "A unit is kept for you until ", "Order one", "OPEN", -hour, drawn, true, false, nothing, nothing},
+		"a moment before":      {"early", "Your order was a moment early. It is sent again at the opening …", "", "You need not do anything.", "Order one", "OPEN", -hour, drawn, true, false, browser.Problem(403, "not-your-turn", "10"), nothing},
 		"refused a turn":       {"notYourTurn", "It is not your turn.", "", "If units are left, the next call is at ", "", "OPEN", -hour, drawn, true, false, browser.Problem(403, "not-your-turn", "10000"), nothing},
 		"refused a late order": {"turnOver", "Your turn is over.", "", "Your turn was until ", "", "OPEN", -hour, drawn, true, false, browser.Problem(403, "turn-over", "10000"), nothing},
 		"not drawn":            {"notDrawn", "You are not drawn yet.", "您尚未中签。", "If units are left, the next call is at ", "", "OPEN", -hour, before, true, false, nothing, nothing},
