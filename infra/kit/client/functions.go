@@ -15,6 +15,7 @@ const (
 	SeedFunction      = "SeedFunction"
 	ReconcileFunction = "ReconcileFunction"
 	ReleaseFunction   = "ReleaseFunction"
+	DrawFunction      = "DrawFunction"
 	OperateFunction   = "OperateFunction"
 )
 
@@ -88,6 +89,10 @@ type Sale struct {
 	// PayWithin is how long a buyer has to pay Price in Currency; 0 if the sale asks for no
 	// payment.
 	PayWithin time.Duration
+	// EnterFrom, EnterUntil and KeepFor, in whole hours, are those of a draw; zero if the sale has
+	// none.
+	EnterFrom, EnterUntil time.Time
+	KeepFor               time.Duration
 }
 
 // Price, in minor units, and Currency are those of every sale that Seed creates and that
@@ -109,6 +114,10 @@ func (c *Client) Seed(ctx context.Context, s Sale) error {
 	}
 	if s.PayWithin != 0 {
 		request["payWithin"], request["price"], request["currency"] = int64(s.PayWithin/time.Second), Price, Currency
+	}
+	if s.KeepFor != 0 {
+		request["enterFrom"], request["enterUntil"] = s.EnterFrom.UTC().Format(time.RFC3339Nano), s.EnterUntil.UTC().Format(time.RFC3339Nano)
+		request["keepHours"] = int64(s.KeepFor / time.Hour)
 	}
 	err := c.Ask(ctx, SeedFunction, request, &made)
 	if err == nil && (made.SaleID != s.ID || made.Seeded != s.Stock || made.Shards != s.Shards) {

@@ -13,7 +13,11 @@ const (
 	Pending        Outcome = "pending"
 	Confirmed      Outcome = "confirmed"
 	NoOrder        Outcome = "order-not-found"
-	Busy           Outcome = "busy"
+	// NotYourTurn and TurnOver are of a sale with a draw: the same request may be made again in a
+	// later call.
+	NotYourTurn Outcome = "not-your-turn"
+	TurnOver    Outcome = "turn-over"
+	Busy        Outcome = "busy"
 	// Throttled is API Gateway's own 429, which has no code.
 	Throttled    Outcome = "throttled"
 	Unauthorized Outcome = "unauthorized"
@@ -28,6 +32,7 @@ const (
 var refusals = map[string]int{
 	"already-ordered": http.StatusConflict, "sold-out": http.StatusConflict, "sale-not-open": http.StatusForbidden,
 	"sale-closed": http.StatusGone, "recalled": http.StatusGone, "sale-not-found": http.StatusNotFound,
+	"not-your-turn": http.StatusForbidden, "turn-over": http.StatusForbidden,
 }
 
 // passing are the answers after which the same request may be repeated (P5), with

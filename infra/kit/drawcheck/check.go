@@ -90,7 +90,7 @@ func (r *Report) checkRoll() {
 func (r *Report) checkRound(chain Chain) {
 	s := &r.Sale
 	signed := chain.TimeOf(s.Round)
-	r.expect(s.ClosedAt.IsZero() || !s.ClosedAt.Before(s.EnterUntil), "the roll was closed at %s, while people could enter until %s", at(s.ClosedAt), at(s.EnterUntil))
+	r.expect(!s.ClosedAt.Before(s.EnterUntil), "the roll was closed at %s, while people could enter until %s", at(s.ClosedAt), at(s.EnterUntil))
 	closed := s.ClosedAt
 	if closed.Before(s.EnterUntil) {
 		closed = s.EnterUntil
@@ -144,29 +144,23 @@ func forWhom(open bool) string {
 	return "for people on the roll"
 }
 
-// checkHi checks where a call ends, and returns how many people it calls. before are the people
-// with lower ranks.
-func (r *Report) checkHi(c *Call, before, uncalled int64) (called int64) {
+// checkHi checks where a call ends, and returns how many people it calls: as many as there were
+// units, from the first one who had not been called. before are those with lower ranks.
+func (r *Report) checkHi(c *Call, before, uncalled int64) int64 {
 	hi := *c.Hi
-	called = upTo(r.ranks, hi) - before
-	switch {
-	case hi == c.Lo:
-		called = 0
-		r.expect(c.Open || c.Stock == nil || *c.Stock <= 0, "call %d had units and called nobody, with %d people who had not been called", c.Number, uncalled)
-	case c.Open:
-		r.expect(false, "call %d is for everybody, but ends at rank %s", c.Number, hi)
-	case hi.Compare(c.Lo) < 0:
-		called = 0
-		r.expect(false, "call %d ends at rank %s, below its beginning %s", c.Number, hi, c.Lo)
-	default:
-		_, isRank := slices.BinarySearchFunc(r.ranks, hi, Rank.Compare)
-		r.expect(isRank, "call %d ends at %s, which is nobody's rank", c.Number, hi)
-		if c.Stock != nil {
-			want := min(*c.Stock, uncalled)
-			r.expect(called == want, "call %d called %d people, but there were units for %d and %d people who had not been called", c.Number, called, *c.Stock, uncalled)
-		}
+	if c.Open {
+		r.expect(hi == c.Lo, "call %d is for everybody, but ends at rank %s", c.Number, hi)
+		return 0
 	}
-	return called
+	if !r.expect(hi.Compare(c.Lo) >= 0, "call %d ends at rank %s, below its beginning %s", c.Number, hi, c.Lo) {
+		return 0
+	}
+	_, isRank := slices.BinarySearchFunc(r.ranks, hi, Rank.Compare)
+	r.expect(isRank || hi == c.Lo, "call %d ends at %s, which is nobody's rank", c.Number, hi)
+	called := upTo(r.ranks, hi) - before
+	r.expect(called == max(0, min(c.Stock, uncalled)), "call %d called %d people, but there were units for %d and %d people who had not been called",
+		c.Number, called, c.Stock, uncalled)
+	return max(0, called)
 }
 
 func (r *Report) checkTimes(i int) {

@@ -82,11 +82,13 @@ func TestEveryForgeryIsRefused(t *testing.T) {
 		{"a call ends at nobody's rank", func(f *forgery) { hi := f.rank(3); hi[15]++; f.move(0, hi) }, "which is nobody's rank"},
 		{"a call ends one person later", func(f *forgery) { f.move(0, f.rank(4)) }, "call 1 called 4 people, but there were units for 3"},
 		{"a call ends one person earlier", func(f *forgery) { f.move(0, f.rank(2)) }, "call 1 called 2 people, but there were units for 3"},
+		{"nothing is said of the units", func(f *forgery) { f.Calls[0].Stock = 0 }, "call 1 called 3 people, but there were units for 0"},
+		{"a call for everybody has an end", func(f *forgery) { hi := f.rank(40); hi[0]++; f.Calls[5].Hi = &hi }, "call 6 is for everybody, but ends at rank"},
 		{"a call goes back", func(f *forgery) { f.move(1, f.rank(1)) }, "below its beginning"},
 		{"a call skips a person", func(f *forgery) { f.Calls[1].Lo = f.rank(4) }, "people were left out or called again"},
 		{"a call begins with one who was called", func(f *forgery) { f.Calls[1].Lo = f.rank(2) }, "people were left out or called again"},
 		{"the first call leaves people out", func(f *forgery) { f.Calls[0].Lo = f.rank(1) }, "call 1 begins above rank"},
-		{"a call with units calls nobody", func(f *forgery) { f.move(0, Rank{}) }, "call 1 had units and called nobody"},
+		{"a call with units calls nobody", func(f *forgery) { f.move(0, Rank{}) }, "call 1 called 0 people, but there were units for 3"},
 		{"a call is for everybody too early", func(f *forgery) { f.Calls[3].Open = true }, "call 4 is for everybody, with 36 people who have not been called"},
 		{"the last call is for people, but there are none", func(f *forgery) { f.Calls[5].Open = false }, "call 6 is for people on the roll, with 0 people"},
 		{"a call is missing", func(f *forgery) { f.Calls = slices.Delete(f.Calls, 1, 2) }, "call 3 comes in place of call 2"},
@@ -122,15 +124,10 @@ func TestWhatIsNotPublishedYetIsPendingAndNotWrong(t *testing.T) {
 		{"people enter", func(f *forgery) { f.Sale = Sale{ID: f.ID, EnterUntil: f.EnterUntil}; f.pages = &[Pages][]Leaf{} }, "the roll: it is closed after entering"},
 		{"the dice are thrown", func(f *forgery) { f.Seed, f.Signature, f.Calls = Digest{}, nil, nil }, "the dice: round 21000000 is signed at"},
 		{"nobody is called yet", func(f *forgery) { f.Calls = nil }, ""},
-		{"a call is being made", func(f *forgery) { f.Calls = f.Calls[:2]; f.Calls[1].Hi, f.Calls[1].Stock = nil, nil }, ""},
-		{"nothing is said of stock", func(f *forgery) {
-			for i := range f.Calls {
-				f.Calls[i].Stock = nil
-			}
-		}, ""},
+		{"a call is being made", func(f *forgery) { f.Calls = f.Calls[:2]; f.Calls[1].Hi, f.Calls[1].Stock = nil, 0 }, ""},
 		{"a call was given up", func(f *forgery) {
 			given := f.Calls[0]
-			given.Hi, given.Stock = &given.Lo, nil
+			given.Hi, given.Stock = &given.Lo, 0
 			given.From = given.From.Add(-500 * time.Millisecond)
 			f.Calls = append([]Call{given}, f.Calls...)
 			for i := range f.Calls {
@@ -177,7 +174,7 @@ func TestTheAnswersOfTheAPIAreRead(t *testing.T) {
 		t.Errorf("the sale is %+v", s)
 	}
 	first, open := s.Calls[0], s.Calls[1]
-	if first.Hi == nil || first.Hi.String() != rank || *first.Stock != 3 || at(first.From) != "2026-11-26 12:00:15.000 UTC" || first.Open || !open.Open || open.Hi != nil || open.Stock != nil {
+	if first.Hi == nil || first.Hi.String() != rank || first.Stock != 3 || at(first.From) != "2026-11-26 12:00:15.000 UTC" || first.Open || !open.Open || open.Hi != nil || open.Stock != 0 {
 		t.Errorf("the calls are %+v", s.Calls)
 	}
 	if s, err := ReadSale(fmt.Appendf(nil, sale, "")); err != nil || s.Round != 0 || len(s.Calls) != 0 {
@@ -187,7 +184,7 @@ func TestTheAnswersOfTheAPIAreRead(t *testing.T) {
 		t.Errorf("a sale without a draw: %v", err)
 	}
 	for _, wrong := range []string{
-		`,"roll":"` + strings.ToUpper(digest) + `","round":9`, `,"roll":"` + digest[2:] + `","round":9`, `,"roll":"` + digest + `"`, `,"round":9`,
+		`,"roll":"` + strings.ToUpper(digest) + `","round":9,"closedAt":"2026-11-25T12:15:00.000Z"`, `,"roll":"` + digest[2:] + `","round":9,"closedAt":"2026-11-25T12:15:00.000Z"`, `,"roll":"` + digest + `"`, `,"round":9`, `,"roll":"` + digest + `","round":9`, `,"closedAt":"2026-11-25T12:15:00.000Z"`,
 		`,"seed":"` + digest + `"`, `,"signature":"aa"`, `,"seed":"` + digest + `","signature":"xx"`, `,"entrants":"7"`,
 	} {
 		if s, err := ReadSale(fmt.Appendf(nil, sale, wrong)); err == nil {

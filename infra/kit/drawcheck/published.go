@@ -14,8 +14,7 @@ type Sale struct {
 	OpensAt, ClosesAt time.Time
 	EnterUntil        time.Time
 	KeepFor           time.Duration
-	// Roll, Entrants and Round are zero until the roll is closed. ClosedAt is zero, too, if it is
-	// not shown.
+	// Roll, Entrants, Round and ClosedAt are zero until the roll is closed.
 	Roll     Digest
 	Entrants int64
 	Round    uint64
@@ -33,9 +32,9 @@ type Call struct {
 	Lo          Rank      `json:"lo"`
 	// Hi is nil while the call is not complete.
 	Hi *Rank `json:"hi"`
-	// Stock is nil if the call was given up before it was complete, or if it is not shown.
-	Stock *int64 `json:"stock"`
-	Open  bool   `json:"open"`
+	// Stock is how many units were left when the call was completed; 0 also if it was given up.
+	Stock int64 `json:"stock"`
+	Open  bool  `json:"open"`
 }
 
 // callsNobody reports whether a call has come to nothing, so that the next one need not wait for
@@ -78,8 +77,8 @@ func ReadSale(body []byte) (Sale, error) {
 		ID: page.SaleID, OpensAt: page.OpensAt, ClosesAt: page.ClosesAt, EnterUntil: d.EnterUntil, KeepFor: time.Duration(d.KeepHours) * time.Hour,
 		Entrants: d.Entrants, Round: d.Round, ClosedAt: d.ClosedAt,
 	}
-	if (d.Roll == nil) != (d.Round == 0) {
-		return Sale{}, errors.New("read sale: of roll and round it shows one alone")
+	if (d.Roll == nil) != (d.Round == 0) || (d.Roll == nil) != d.ClosedAt.IsZero() {
+		return Sale{}, errors.New("read sale: of roll, round and closedAt it shows only a part")
 	}
 	if (d.Seed == nil) != (d.Signature == "") {
 		return Sale{}, errors.New("read sale: of seed and signature it shows one alone")

@@ -59,7 +59,7 @@ func (v vectors) drawn(t testing.TB) (Sale, *[Pages][]Leaf) {
 	from := s.OpensAt
 	for i, c := range v.Calls {
 		from = from.Add(time.Second)
-		published := Call{Number: int64(i + 1), From: from, Until: from.Add(time.Hour), Lo: c.Lo, Hi: &c.Hi, Stock: &c.Units, Open: i == len(v.Calls)-1}
+		published := Call{Number: int64(i + 1), From: from, Until: from.Add(time.Hour), Lo: c.Lo, Hi: &c.Hi, Stock: c.Units, Open: i == len(v.Calls)-1}
 		if c.Called > 0 {
 			from = published.Until
 		}
