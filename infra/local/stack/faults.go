@@ -111,6 +111,7 @@ func (s *Stack) environment(f template.Function, faulty bool) map[string]string 
 	if faulty {
 		env["AWS_ENDPOINT_URL_DYNAMODB"], env["AWS_ENDPOINT_URL_SQS"] = s.proxied[0], s.proxied[1]
 	}
+	s.throw(env)
 	for name, value := range localRuntime {
 		if _, set := env[name]; !set {
 			env[name] = value

@@ -229,6 +229,7 @@ func (s *Stack) startAPI(l net.Listener) error {
 		buyers.ServeHTTP(w, r)
 	})
 	local.HandleFunc("GET /_local/health", s.health)
+	local.Handle("GET "+dicePath+"/", s.dice.handler())
 	local.HandleFunc("GET "+payPath, s.pay)
 	local.HandleFunc("POST "+payPath, s.pay)
 	local.HandleFunc("GET /_local/shop/{port}", s.shop)
@@ -268,6 +269,7 @@ func (s *Stack) openView() (*live.View, error) {
 func (s *Stack) health(w http.ResponseWriter, _ *http.Request) {
 	parts := map[string]any{
 		"status": "ok", "api": s.API, "lambda": s.Lambda, "dynamodb": s.DynamoDB, "sqs": s.SQS, "table": s.Table,
+		"beacon": s.dice.Chain(),
 	}
 	if s.Operate != "" {
 		parts["operate"] = s.Operate

@@ -57,6 +57,7 @@ type Stack struct {
 	described *template.Stack
 	issuer    *issuer.Issuer
 	operators *issuer.Issuer // of the operators' tokens
+	dice      dice
 	functions *lambda.Service
 	bus       *eventbus.Server // nil if no function publishes events
 	// given are the faults that the stack was started with, injected those in force.
@@ -135,6 +136,9 @@ func (s *Stack) start(ctx context.Context) error {
 		return err
 	}
 	if s.issuer, err = issuer.Open(s.o.Data, issuer.Options{URL: s.API + "/_local", Audience: audience}); err != nil {
+		return err
+	}
+	if s.dice, err = openDice(); err != nil {
 		return err
 	}
 	if s.operators, err = issuer.Open(filepath.Join(s.o.Data, "operators"), issuer.Options{

@@ -246,7 +246,6 @@ func (h *theatre) scan(w http.ResponseWriter) {
 // drawAt runs a small demonstration of a draw.
 func drawAt(t *testing.T, f drawFlaws) (code int, stdout, stderr string) {
 	t.Helper()
-	offline(t)
 	server := httptest.NewServer(newTheatre(t, f))
 	defer server.Close()
 	var out, errs bytes.Buffer
@@ -255,8 +254,9 @@ func drawAt(t *testing.T, f drawFlaws) (code int, stdout, stderr string) {
 }
 
 func TestTheReceiptNamesThePromiseThatADrawBreaks(t *testing.T) {
+	offline(t)
 	enterTime, leadTime = 1500*time.Millisecond, 2500*time.Millisecond
-	defer func() { enterTime, leadTime = 20*time.Second, 16*time.Second }()
+	t.Cleanup(func() { enterTime, leadTime = 20*time.Second, 16*time.Second })
 	for _, c := range []struct {
 		name  string
 		flaws drawFlaws
@@ -270,6 +270,7 @@ func TestTheReceiptNamesThePromiseThatADrawBreaks(t *testing.T) {
 		{"one that begins late", drawFlaws{late: true}, "P31"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			code, stdout, stderr := drawAt(t, c.flaws)
 			if c.want == "" {
 				for _, want := range []string{"the roll is closed: 40 entrants", "the dice have fallen", "call 1: those up to rank", "3 of the called have not come yet", "6 of 6 bottles", "40 of 40 entrants", "6 in turn, 54 refused", "6 called, 6 bought"} {
