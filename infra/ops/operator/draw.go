@@ -212,19 +212,15 @@ func (v *verifying) compareTable(ctx context.Context, d *books.Drawing) error {
 	if entered != v.Sale.Entrants {
 		v.wrong("the roll has %d leaves, but %d of the entries in the table are on it: somebody is on the roll who has not entered", v.Sale.Entrants, entered)
 	}
-	bought, unchecked, outOfTurn := 0, 0, 0
+	inTurn, unchecked, outOfTurn := 0, 0, 0
 	err := d.Claims(ctx, func(claims []books.Claim) error {
 		for _, c := range claims {
-			if c.AcceptedAt.After(v.published.AsOf.Add(-recent)) {
-				unchecked++
-				continue
-			}
-			bought++
 			turn := v.turnOf(d, c.User)
 			if v.Admits(turn, c.AcceptedAt) {
-				continue
-			}
-			if outOfTurn++; outOfTurn <= maxNamed {
+				inTurn++
+			} else if c.AcceptedAt.After(v.published.AsOf.Add(-recent)) {
+				unchecked++
+			} else if outOfTurn++; outOfTurn <= maxNamed {
 				v.wrong("%s bought at %s, %s", c.User, instant(c.AcceptedAt), outOf(turn))
 			}
 		}
@@ -236,7 +232,7 @@ func (v *verifying) compareTable(ctx context.Context, d *books.Drawing) error {
 	if more := outOfTurn - maxNamed; more > 0 {
 		v.wrong("and %d more bought out of turn", more)
 	}
-	v.line("claims", "%d, each bought in a call for its user", bought-outOfTurn)
+	v.line("claims", "%d, each bought in a call for its user", inTurn)
 	if unchecked > 0 {
 		v.Pending = append(v.Pending, fmt.Sprintf("%d claims that were accepted while the draw was read: ask again", unchecked))
 	}
@@ -306,7 +302,7 @@ func showDraw(ctx context.Context, p place, args []string, out io.Writer) error 
 	v := verifying{Report: published.Check(), published: published, out: out}
 	if !*asCSV {
 		v.print(api.API)
-		if s := &v.Sale; s.Round != 0 {
+		if s := &v.Sale; s.Round != 0 && !v.HasOrder() {
 			fmt.Fprintf(out, "to publish elsewhere, before round %d is signed at %s:\n  %s: %d entrants, roll %s, round %d of drand's quicknet\n",
 				s.Round, instant(published.Chain.TimeOf(s.Round)), s.ID, s.Entrants, s.Roll, s.Round)
 		}

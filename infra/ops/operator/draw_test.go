@@ -455,6 +455,38 @@ func TestTheCalledAreListedForASpreadsheet(t *testing.T) {
 	}
 }
 
+func TestWhatToPublishIsShownUntilTheDiceHaveFallen(t *testing.T) {
+	d := newDrawing(t, entrants...)
+	d.close()
+	address, err := url.Parse(d.api.URL)
+	d.check(err)
+	port, err := strconv.Atoi(address.Port())
+	d.check(err)
+	show := func(args ...string) (string, error) {
+		var out bytes.Buffer
+		err := showDraw(t.Context(), place{apiPort: port}, append([]string{"-sale", "moutai"}, args...), &out)
+		return out.String(), err
+	}
+	out, err := show()
+	d.check(err)
+	contains(t, out, "to publish elsewhere, before round ", "moutai: 7 entrants, roll ")
+	if _, err := show("-csv"); err == nil || !strings.Contains(err.Error(), "no call for people on the roll is running") {
+		t.Errorf("before a call the list is %v", err)
+	}
+	d.throw()
+	d.call()
+	out, err = show()
+	d.check(err)
+	contains(t, out, "call 1 runs until 2026-11-11T17:00:15Z: CSV=1 lists the people")
+	if strings.Contains(out, "to publish") {
+		t.Errorf("after the dice it says\n%s", out)
+	}
+	d.shown = func(s map[string]any) { s["entrants"] = 8 }
+	if _, err := show("-csv"); err == nil || !strings.Contains(err.Error(), "the draw is not correct") {
+		t.Errorf("of a draw that is wrong the list is %v", err)
+	}
+}
+
 func TestADrawThatCannotBeAskedForIsRefused(t *testing.T) {
 	d := newDrawing(t)
 	for want, args := range map[string][]string{
