@@ -18,6 +18,7 @@ type drawPage struct {
 	EnterUntil string `json:"enterUntil"`
 	KeepHours  int64  `json:"keepHours"`
 	// From the closing of the roll on; the seed and the round's signature once that is known.
+	ClosedAt  string     `json:"closedAt,omitempty"`
 	Entrants  *int64     `json:"entrants,omitempty"`
 	Roll      string     `json:"roll,omitempty"`
 	Round     uint64     `json:"round,omitempty"`
@@ -31,7 +32,10 @@ type callPage struct {
 	From  string `json:"from"`
 	Until string `json:"until"`
 	Lo    string `json:"lo"`
-	Hi    string `json:"hi,omitempty"` // absent until the call is complete
+	// Hi is absent until the call is complete, and Stock, the units that were left then, also
+	// if it called nobody.
+	Hi    string `json:"hi,omitempty"`
+	Stock int64  `json:"stock,omitempty"`
 	Open  bool   `json:"open,omitempty"`
 }
 
@@ -48,7 +52,7 @@ func (h *Handler) draw(ctx context.Context, s sale.Sale) (*drawPage, error) {
 		EnterFrom: httpapi.Time(s.EnterFrom), EnterUntil: httpapi.Time(s.EnterUntil), KeepHours: int64(s.KeepFor / time.Hour), Calls: []callPage{},
 	}
 	if d.IsClosed() {
-		page.Entrants, page.Roll, page.Round = &d.Entrants, d.Roll.String(), d.Round
+		page.ClosedAt, page.Entrants, page.Roll, page.Round = httpapi.Time(d.ClosedAt), &d.Entrants, d.Roll.String(), d.Round
 	}
 	if d.HasSeed() {
 		page.Seed, page.Signature = d.Seed.String(), hex.EncodeToString(d.Signature)
@@ -56,7 +60,7 @@ func (h *Handler) draw(ctx context.Context, s sale.Sale) (*drawPage, error) {
 	for _, c := range d.Calls {
 		one := callPage{Call: c.Number, From: httpapi.Time(c.From), Until: httpapi.Time(c.Until), Lo: c.Lo.String(), Open: c.Open}
 		if c.Complete {
-			one.Hi = c.Hi.String()
+			one.Hi, one.Stock = c.Hi.String(), c.Stock
 		}
 		page.Calls = append(page.Calls, one)
 	}

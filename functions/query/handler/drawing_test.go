@@ -47,6 +47,7 @@ func TestTheSalePageShowsHowFarTheDrawHasCome(t *testing.T) {
 		f.Enter("alice", "bob", "carol")
 		f.CloseRoll()
 		head := f.Draw().Head
+		want["closedAt"] = "2026-01-01T01:15:00.000Z"
 		want["entrants"], want["roll"], want["round"] = 3.0, head.Roll.String(), float64(head.Round)
 		is("with the roll")
 		f.Throw()
@@ -55,7 +56,7 @@ func TestTheSalePageShowsHowFarTheDrawHasCome(t *testing.T) {
 		is("with the dice")
 		call := f.Call()
 		first := map[string]any{
-			"call": 1.0, "from": "2026-01-01T03:00:15.000Z", "until": "2026-01-01T05:00:15.000Z", "lo": strings.Repeat("0", 32), "hi": call.Hi.String(),
+			"call": 1.0, "from": "2026-01-01T03:00:15.000Z", "until": "2026-01-01T05:00:15.000Z", "lo": strings.Repeat("0", 32), "hi": call.Hi.String(), "stock": 2.0,
 		}
 		want["calls"], want["state"] = []any{first}, "OPEN"
 		is("in the first call")
