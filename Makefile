@@ -17,7 +17,7 @@ endif
 override BUILD := .build
 override HOST := $(BUILD)/host
 override SAM_BUILT := $(BUILD)/sam
-override FUNCTIONS := PurchaseFunction FinalizeFunction QueryFunction SeedFunction OperateFunction ReconcileFunction ReleaseFunction PageFunction PayFunction PublishFunction
+override FUNCTIONS := PurchaseFunction FinalizeFunction QueryFunction SeedFunction OperateFunction ReconcileFunction ReleaseFunction DrawFunction PageFunction PayFunction PublishFunction
 override TELL := bash infra/make/tell.sh
 # All programs have the same build flags, so that they share compiled packages in Go's
 # cache.

@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -26,20 +27,23 @@ func (t Times) Lead() time.Duration { return t.Settle + t.Dice + t.Gap }
 // TimesFromEnv reads DRAW_SETTLE_SECONDS, DRAW_DICE_SECONDS and DRAW_GAP_SECONDS, whose defaults
 // are 15 minutes, an hour and a minute. It fails for invalid values (P19).
 func TimesFromEnv() (Times, error) {
-	t := Times{Settle: 15 * time.Minute, Dice: time.Hour, Gap: time.Minute}
-	for name, to := range map[string]*time.Duration{"DRAW_SETTLE_SECONDS": &t.Settle, "DRAW_DICE_SECONDS": &t.Dice, "DRAW_GAP_SECONDS": &t.Gap} {
-		text := os.Getenv(name)
-		if text == "" {
-			continue
-		}
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > maxSeconds {
-			return Times{}, fmt.Errorf("%s is %q, want 1 to %d", name, text, maxSeconds)
-		}
-		*to = time.Duration(n) * time.Second
-	}
-	return t, nil
+	settle, noSettle := seconds("DRAW_SETTLE_SECONDS", os.Getenv("DRAW_SETTLE_SECONDS"), 15*time.Minute)
+	dice, noDice := seconds("DRAW_DICE_SECONDS", os.Getenv("DRAW_DICE_SECONDS"), time.Hour)
+	gap, noGap := seconds("DRAW_GAP_SECONDS", os.Getenv("DRAW_GAP_SECONDS"), time.Minute)
+	return Times{Settle: settle, Dice: dice, Gap: gap}, errors.Join(noSettle, noDice, noGap)
 }
 
 // maxSeconds bounds each of the times: a day.
 const maxSeconds = 24 * 60 * 60
+
+// seconds reads a variable, whose text is empty for its default.
+func seconds(name, text string, otherwise time.Duration) (time.Duration, error) {
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxSeconds {
+		return 0, fmt.Errorf("%s is %q, want 1 to %d", name, text, maxSeconds)
+	}
+	return time.Duration(n) * time.Second, nil
+}

@@ -8,6 +8,7 @@ import (
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
 )
 
 // entryPage is the receipt of an entry: with the nonce its owner can show that the leaf on the
@@ -27,14 +28,11 @@ func (h *Handler) entry(ctx context.Context, r *httpapi.Request) (response httpa
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
-		code, done := sale.CodeOf(err), "shown"
-		switch {
-		case err != nil:
-			response, done = httpapi.Problem(err, ""), string(code)
-		case r.RouteKey == enterRoute:
-			done = "entered"
+		if err != nil {
+			response = httpapi.Problem(err, "")
 		}
-		event.CountBy("entries", "result", done)
+		code := sale.CodeOf(err)
+		event.CountBy("entries", "result", entryResult(r.RouteKey, code))
 		event.End("entry", code, err)
 	}()
 
@@ -48,8 +46,10 @@ func (h *Handler) entry(ctx context.Context, r *httpapi.Request) (response httpa
 	}
 	event.Text("saleId", saleID)
 	event.Text("user", user)
-	if err = httpapi.EmptyBody(r); err != nil {
-		return response
+	if r.RouteKey == enterRoute {
+		if err = httpapi.EmptyBody(r); err != nil {
+			return response
+		}
 	}
 	if err = h.callers.Allow(user, h.now()); err != nil {
 		return response
@@ -64,4 +64,14 @@ func (h *Handler) entry(ctx context.Context, r *httpapi.Request) (response httpa
 		return response
 	}
 	return httpapi.JSON(http.StatusOK, entryPage{Nonce: entry.Nonce.String(), Leaf: entry.Leaf.String(), EnteredAt: httpapi.Time(entry.At)})
+}
+
+func entryResult(route string, code sale.Code) string {
+	switch {
+	case code != "":
+		return telemetry.Result(code)
+	case route == enterRoute:
+		return "entered"
+	}
+	return "shown"
 }

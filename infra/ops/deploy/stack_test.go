@@ -98,7 +98,7 @@ func TestTheSmokeTestAndTheRehearsalRunOnTheLocalStack(t *testing.T) {
 	t.Parallel()
 	var g guard
 	url := localStack(t, "CONCURRENCY=30", "PARAMETERS=EligibilityUrl="+g.start(t)+"/check EligibilityTimeoutMs=1000 EligibilityConcurrency=1 "+
-		"PurchaseReservedConcurrency=0 FinalizeReservedConcurrency=0 ReconcileReservedConcurrency=0 ReleaseReservedConcurrency=0 OperateReservedConcurrency=0")
+		"PurchaseReservedConcurrency=0 FinalizeReservedConcurrency=0 ReconcileReservedConcurrency=0 ReleaseReservedConcurrency=0 DrawReservedConcurrency=0 OperateReservedConcurrency=0")
 	b := newBench(t, "1000")
 	b.program("aws", "echo asked >&2; exit 1\n")
 

@@ -37,7 +37,7 @@ var reaches = map[string][]string{
 	"StandardWebhooksKeysArn":    {"PayFunction"},
 	"PaymentUrl":                 {"QueryFunction"},
 	"PaymentLinkKeyArn":          {"QueryFunction"},
-	"LogLevel":                   {"FinalizeFunction", "OperateFunction", "PageFunction", "PayFunction", "PublishFunction", "PurchaseFunction", "QueryFunction", "ReconcileFunction", "ReleaseFunction", "SeedFunction"},
+	"LogLevel":                   {"DrawFunction", "FinalizeFunction", "OperateFunction", "PageFunction", "PayFunction", "PublishFunction", "PurchaseFunction", "QueryFunction", "ReconcileFunction", "ReleaseFunction", "SeedFunction"},
 	"CreateUserPool":             {"PageFunction"},
 	"EventBusArn":                {"PublishFunction"},
 	"CreateOperatorApi":          {"OperateFunction"},
@@ -47,8 +47,12 @@ var reaches = map[string][]string{
 	"OperatorSignInTokenUrl":     {"OperateFunction"},
 	"OperatorSignInClientId":     {"OperateFunction"},
 	"OperatorSignInScope":        {"OperateFunction"},
-	"ExistingTable":              {"FinalizeFunction", "OperateFunction", "PayFunction", "PurchaseFunction", "QueryFunction", "ReconcileFunction", "ReleaseFunction", "SeedFunction"},
+	"ExistingTable":              {"DrawFunction", "FinalizeFunction", "OperateFunction", "PayFunction", "PurchaseFunction", "QueryFunction", "ReconcileFunction", "ReleaseFunction", "SeedFunction"},
 	"ReleaseGraceSeconds":        {"ReleaseFunction"},
+	"DrawSettleSeconds":          {"DrawFunction", "OperateFunction", "PurchaseFunction", "SeedFunction"},
+	"DrawDiceSeconds":            {"DrawFunction", "OperateFunction", "PurchaseFunction", "SeedFunction"},
+	"DrawGapSeconds":             {"DrawFunction", "OperateFunction", "PurchaseFunction", "SeedFunction"},
+	"DrawRelays":                 {"DrawFunction"},
 }
 
 const withEvents = "PublishEvents=true"

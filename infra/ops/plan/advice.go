@@ -135,7 +135,7 @@ func (r rates) bound() float64 { return min(r.advised, r.table) }
 
 // reserved is the reserved concurrency of all functions.
 func (a advice) reserved() int {
-	return a.concurrency + a.finalizers + a.queries + operators + reconcilers + releasers
+	return a.concurrency + a.finalizers + a.queries + operators + reconcilers + releasers + drawers
 }
 
 // accountConcurrency is the quota that the advice needs.
@@ -172,9 +172,9 @@ func (a advice) pageReadsAdvice(front bool) string {
 // units a second every on-demand table serves at once.
 const warmReads = 12_000
 
-// operators, reconcilers and releasers are the reserved concurrency of OperateFunction,
-// ReconcileFunction and ReleaseFunction in template.yaml.
-const operators, reconcilers, releasers = 10, 1, 1
+// operators, reconcilers, releasers and drawers are the reserved concurrency of
+// OperateFunction, ReconcileFunction, ReleaseFunction and DrawFunction in template.yaml.
+const operators, reconcilers, releasers, drawers = 10, 1, 1, 1
 
 // advise sizes the parts for the peak: shards so that a fifth of the transactions
 // conflict, the table for what they cost, and an environment for every concurrent

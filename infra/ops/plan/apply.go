@@ -26,6 +26,7 @@ func (a advice) parameters(o output) map[string]string {
 		"OperateReservedConcurrency":     strconv.Itoa(operators),
 		"ReconcileReservedConcurrency":   strconv.Itoa(reconcilers),
 		"ReleaseReservedConcurrency":     strconv.Itoa(releasers),
+		"DrawReservedConcurrency":        strconv.Itoa(drawers),
 		"MaxWriteRequestUnits":           strconv.Itoa(a.warmWrites),
 		"WarmFrom":                       "at(" + o.opens.UTC().Add(-warmBefore).Format(localTime) + ")",
 		"WarmUntil":                      "at(" + o.opens.UTC().Add(warmAfter).Format(localTime) + ")",

@@ -40,7 +40,7 @@ func filesOfPage() int {
 	if err := errors.Join(err, failed); err != nil {
 		panic(err) // the files are part of this program
 	}
-	return len(own) - 1 + len(common) // without the HTML
+	return len(own) - 2 + len(common) // without the HTML, and the script that only sales with a draw load
 }
 
 // perOpening is how many requests a page makes when it is opened.

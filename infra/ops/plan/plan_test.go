@@ -160,7 +160,7 @@ func TestThePlanKnowsTheTemplatesDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]int{
-		"WarmReadUnitsPerSecond": warmReads, "PaymentRateLimit": webhookRate, "PageRateLimit": pageRouteRate, "OperateReservedConcurrency": operators, "ReconcileReservedConcurrency": reconcilers, "ReleaseReservedConcurrency": releasers,
+		"WarmReadUnitsPerSecond": warmReads, "PaymentRateLimit": webhookRate, "PageRateLimit": pageRouteRate, "OperateReservedConcurrency": operators, "ReconcileReservedConcurrency": reconcilers, "ReleaseReservedConcurrency": releasers, "DrawReservedConcurrency": drawers,
 		// The environments of these are those that no function has reserved.
 		"PageReservedConcurrency": 0, "PayReservedConcurrency": 0, "PublishReservedConcurrency": 0,
 	} {

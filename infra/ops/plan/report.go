@@ -119,8 +119,8 @@ func printText(out io.Writer, w wish, a advice, r, unshared *model.Result, chart
 	line("QueryFunction", "%s environments reserved (QueryReservedConcurrency), %s requests a second on each route (QueryRateLimit), %s in a burst (QueryBurstLimit); %s",
 		grouped(float64(a.queries)), grouped(a.queryRate), grouped(burst(a.queryRate)), pageBy(w))
 	line("sale's page", "up to %s read units a second while the sale is open: each of QueryFunction's environments that serve it reads the sale and counts the units left, once a second%s", grouped(a.pageReads(w.front)), a.pageReadsAdvice(w.front))
-	line("account", "%s environments reserved, %d of them for OperateFunction, %d for ReconcileFunction and %d for ReleaseFunction, and %d that cannot be reserved; an account quota (concurrent executions) of %s environments is enough",
-		grouped(float64(a.reserved())), operators, reconcilers, releasers, keptFree, grouped(float64(a.accountConcurrency())))
+	line("account", "%s environments reserved, %d of them for OperateFunction, %d for each of ReconcileFunction, ReleaseFunction and DrawFunction, and %d that cannot be reserved; an account quota (concurrent executions) of %s environments is enough",
+		grouped(float64(a.reserved())), operators, reconcilers, keptFree, grouped(float64(a.accountConcurrency())))
 	for _, q := range a.quotas {
 		line("quota to raise", "%s", q)
 	}

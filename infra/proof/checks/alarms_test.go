@@ -82,12 +82,13 @@ var watchedOnes = map[string][]string{
 	templateFile: {
 		"PurchaseFunction Errors", "FinalizeFunction Errors", "QueryFunction Errors", "ReconcileFunction Errors", "ReleaseFunction Errors", "PageFunction Errors", "page pages internal",
 		"PayFunction Errors", "pay payments internal", "pay cancellations internal", "PublishFunction Errors", "publish batches internal",
+		"DrawFunction Errors", "purchase entries internal",
 		"purchase purchases internal", "query queries internal", "finalize batches internal", "seed seedings internal",
 	},
 	alarmsFile: {
 		"PurchaseFunction Errors", "PurchaseFunction Throttles", "FinalizeFunction Throttles", "QueryFunction Throttles", "SeedFunction Throttles", "PageFunction Throttles", "PageFunction Duration",
 		"PayFunction Throttles", "PayFunction Duration",
-		"ReconcileFunction Throttles", "ReconcileFunction Invocations", "ReleaseFunction Throttles", "ReleaseFunction Invocations", "PurchaseFunction Duration", "FinalizeFunction Duration", "QueryFunction Duration",
+		"ReconcileFunction Throttles", "ReconcileFunction Invocations", "ReleaseFunction Throttles", "ReleaseFunction Invocations", "DrawFunction Throttles", "DrawFunction Invocations", "draw diceLateSeconds", "draw callLateSeconds", "PurchaseFunction Duration", "FinalizeFunction Duration", "QueryFunction Duration",
 		"Api 5xx", "Api Latency", "OrderQueue ApproximateAgeOfOldestMessage", "OrderQueue ApproximateNumberOfMessagesVisible",
 		"OrderDeadLetterQueue ApproximateNumberOfMessagesVisible", "ScheduleDeadLetterQueue ApproximateNumberOfMessagesVisible",
 		"LedgerTable WriteKeyRangeThroughputThrottleEvents", "LedgerTable WriteMaxOnDemandThroughputThrottleEvents",

@@ -32,6 +32,7 @@ func TestTheFrontSignsItsRequestsAndTurnsFloodsAway(t *testing.T) {
 		{"Resources/Distribution/Properties/DistributionConfig/WebACLId", ""},
 		{"Resources/Distribution/Properties/DistributionConfig/DefaultCacheBehavior/ViewerProtocolPolicy", "allow-all"},
 		{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/0", ""},
+		{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/1", ""},
 		{"Resources/WebAcl/Properties/Rules", "[]"},
 		{"Resources/WebAcl/Properties/Rules/0", ""},
 		{"Resources/WebAcl/Properties/Rules/0/Action", "{Allow: {}}"},
@@ -64,9 +65,9 @@ func TestTheFrontSignsItsRequestsAndTurnsFloodsAway(t *testing.T) {
 		{"Resources/SalePageCache/Properties/CachePolicyConfig/ParametersInCacheKeyAndForwardedToOrigin/HeadersConfig", "{HeaderBehavior: whitelist, Headers: [Origin]}"},
 		{"Resources/PageCache/Properties/CachePolicyConfig/ParametersInCacheKeyAndForwardedToOrigin/QueryStringsConfig/QueryStringBehavior", "all"},
 		{"Resources/PageCache/Properties/CachePolicyConfig/DefaultTTL", "60"},
-		{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/2", ""},
-		{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/3/CachePolicyId", "!Ref SalePageCache"},
-		{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/5", ""},
+		{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/4", ""},
+		{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/5/CachePolicyId", "!Ref SalePageCache"},
+		{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/7", ""},
 		{"Resources/Distribution/Properties/DistributionConfig/CustomErrorResponses", ""},
 		{"Resources/Distribution/Properties/DistributionConfig/CustomErrorResponses/4/ErrorCachingMinTTL", "10"},
 		{"Resources/WebAcl/Properties/Scope", "REGIONAL"},
@@ -104,10 +105,12 @@ func frontRules(tmpl template, webhooks int) (found []finding) {
 	for _, b := range behaviours {
 		wants(b.at("ViewerProtocolPolicy"), "https-only", "the front answers in the clear")
 	}
-	// The first matching behaviour applies: a buyer's own claim must not be cached like
+	// The first matching behaviour applies: a buyer's own claim or entry must not be cached like
 	// the sale page.
-	if first := d.at("CacheBehaviors", "0"); first.at("PathPattern").text() != "/sales/*/orders*" || first.at("CachePolicyId").target() != "" {
-		found = append(found, finding{frontFile, 1, "a buyer's claim is kept for the next buyer"})
+	for i, own := range []string{"/sales/*/orders*", "/sales/*/entries*"} {
+		if b := d.at("CacheBehaviors", strconv.Itoa(i)); b.at("PathPattern").text() != own || b.at("CachePolicyId").target() != "" {
+			found = append(found, finding{frontFile, 1, "a buyer's claim or entry is kept for the next buyer"})
+		}
 	}
 	for _, e := range d.at("CustomErrorResponses").list() {
 		if n, ok := tmpl.number(e.at("ErrorCachingMinTTL")); !ok || n > 1 {
@@ -135,7 +138,7 @@ func frontRules(tmpl template, webhooks int) (found []finding) {
 	if !slices.Equal(pages["SalePageCache"], []string{"/sales/*", "/groups/*"}) {
 		found = append(found, finding{frontFile, 1, "every look at a sale costs the API a request"})
 	}
-	if !slices.Equal(pages["PageCache"], []string{"/s/*", "/g/*", "/assets/*", "/signin"}) {
+	if !slices.Equal(pages["PageCache"], []string{"/sales/*/roll/*", "/s/*", "/g/*", "/assets/*", "/signin"}) {
 		found = append(found, finding{frontFile, 1, "every buyer's page costs the API requests"})
 	}
 	page := tmpl.at("Resources", "PageCache", "Properties", "CachePolicyConfig")

@@ -39,6 +39,7 @@ func quiet() scene {
 	return scene{}.with(0, length, map[string]float64{
 		"ReconcileFunction Invocations": 1, "ReconcileFunction Throttles": 0, "ReconcileFunction Errors": 0,
 		"ReleaseFunction Invocations": 1, "ReleaseFunction Throttles": 0, "ReleaseFunction Errors": 0,
+		"DrawFunction Invocations": 1, "DrawFunction Throttles": 0, "DrawFunction Errors": 0,
 		"reconcile available": 0, "reconcile oversold": 0, "reconcile unbalanced": 0, "reconcile oldestPendingSeconds": 0, "reconcile resent": 0,
 		"OrderQueue ApproximateNumberOfMessagesVisible": 0, "OrderDeadLetterQueue ApproximateNumberOfMessagesVisible": 0,
 		"ScheduleDeadLetterQueue ApproximateNumberOfMessagesVisible": 0, "EventFailureQueue ApproximateNumberOfMessagesVisible": 0,
@@ -66,6 +67,14 @@ func unpaid() scene {
 	return open().with(10, length, map[string]float64{
 		"release released": 60, "release putBack": 60, "release overdueSeconds": 58, "reconcile unpaid": 9000, "reconcile refundsDue": 0,
 		webhookTaken: 120, "pay payments paid": 118, "pay payments repeated": 2,
+	})
+}
+
+// drawn is a sale with a draw in its first call: who is called buys within hours, others try in
+// vain.
+func drawn() scene {
+	return open().with(0, length, map[string]float64{
+		"draw diceLateSeconds": 0, "draw callLateSeconds": 0, "purchase entries entered": 900, "purchase entries busy": 1, "purchase purchases not-your-turn": 90, "purchase purchases turn-over": 1,
 	})
 }
 
@@ -116,7 +125,10 @@ var silences = map[string]scene{
 	"the provider reports other money while nobody has to pay":      quiet().set("pay payments ignored-refunded", begins, length, 3).set("pay payments ignored-unknown", begins, length, 30),
 	"payments that come too late become refunds due":                quiet().with(begins, length, map[string]float64{"pay payments refund-due": 3000, "LedgerTable ConsumedWriteCapacityUnits": 6400}),
 	"payments come for two minutes faster than the throttle allows": unpaid().set(webhookThrottled, begins, begins+1, 500),
-	"an opening as it is planned":                                   planned(),
+	"a draw": drawn(),
+	"the round that decides a draw comes two minutes late":  drawn().set("draw diceLateSeconds", begins, begins, 58).set("draw diceLateSeconds", begins+1, begins+1, 118),
+	"a call begins a minute late, because a run has failed": drawn().set("draw callLateSeconds", begins, begins, 55),
+	"an opening as it is planned":                           planned(),
 	"a sale that is paused for ten minutes": open().with(begins, begins+10, map[string]float64{
 		"purchase purchases accepted": 0, "purchase purchases already-ordered": 0, "purchase purchases sale-paused": 300, "Api 5xx": 301, "Distribution Requests": 2000, "Distribution 5xxErrorRate": 15, "reconcile available": 0, "finalize confirmed": -1,
 	}),
@@ -239,6 +251,13 @@ var faults = []fault{
 	{"ReleaseBehindAlarm", "there is more to release than a run can", 8, unpaid().with(begins, length, map[string]float64{"release overdueSeconds": 240}).every(2, "release overdueSeconds")},
 	{"RefundsDueAlarm", "a buyer pays after the release", 3, unpaid().set("reconcile refundsDue", begins, length, 1)},
 	{"RefundsDueAlarm", "a drained sale's order is paid twice, and a pass takes three minutes", 5, quiet().set("reconcile refundsDue", begins, length, 1).every(3, "reconcile refundsDue")},
+	{"DrawSilentAlarm", "the schedule is off", 6, breaking(map[string]float64{"DrawFunction Invocations": -1})},
+	{"DiceLateAlarm", "the beacon is down", 4, drawn().set("draw diceLateSeconds", begins, length, 310)},
+	{"DiceLateAlarm", "no relay can be reached, and a run takes two minutes", 6, drawn().set("draw diceLateSeconds", begins, length, 400).every(2, "draw diceLateSeconds")},
+	{"CallLateAlarm", "no call can begin", 4, drawn().set("draw callLateSeconds", begins, length, 190)},
+	{"DrawErrorsAlarm", "a roll cannot be closed", 4, breaking(map[string]float64{"DrawFunction Errors": 1})},
+	{"DrawErrorsAlarm", "an entry is answered 500", 4, drawn().set("purchase entries internal", begins, begins, 1)},
+	{"FunctionsThrottledAlarm", "runs of draw overlap", 6, breaking(map[string]float64{"DrawFunction Throttles": 1})},
 	{"FunctionsThrottledAlarm", "passes of release overlap", 6, breaking(map[string]float64{"ReleaseFunction Throttles": 1})},
 	{"PaymentErrorsAlarm", "release cannot read the table", 4, breaking(map[string]float64{"ReleaseFunction Errors": 1})},
 	{"OrdersWaitAlarm", "the queue is not read", 6, breaking(map[string]float64{"OrderQueue ApproximateAgeOfOldestMessage": 150})},

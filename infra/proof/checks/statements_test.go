@@ -18,6 +18,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/infra/kit/dynamotest"
+	"flashsale/shared/beacon"
+	"flashsale/shared/draw"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
@@ -266,7 +268,7 @@ func callsOfASale(t *testing.T) (calls map[string]map[string]bool, records [][]b
 	calls = map[string]map[string]bool{}
 	ledgers := map[string]*ledger.Ledger{}
 	claims := 0
-	for _, f := range []string{"Seed", "Purchase", "Finalize", "Query", "Reconcile", "Release", "Pay", "Operate"} {
+	for _, f := range []string{"Seed", "Purchase", "Finalize", "Query", "Reconcile", "Release", "Pay", "Operate", "Draw"} {
 		calls[f] = map[string]bool{}
 		ledgers[f] = ledger.New(dynamotest.WithHook(db, noting(db, calls[f])), "table", ledger.Options{
 			Now: time.Now, Random: func() float64 { return 0.5 }, NewID: func() string { claims++; return fmt.Sprint("claim-", claims) },
@@ -372,6 +374,7 @@ func callsOfASale(t *testing.T) (calls map[string]map[string]bool, records [][]b
 		t.Fatal("the sale was not drained")
 	}
 	callsOfAPayment(ctx, must, ledgers)
+	callsOfADraw(ctx, must, ledgers)
 	callsOfAnOperator(ctx, must, ledgers, of)
 	callsOfARecall(ctx, must, ledgers)
 	return calls, records
@@ -407,6 +410,72 @@ func callsOfAnOperator(ctx context.Context, must func(error), ledgers map[string
 	_, err = operate.Withdraw(ctx, sale.Withdrawal{SaleID: c.SaleID, SeedID: "less", Stock: 1})
 	must(err)
 	_, err = operate.Recall(ctx, sale.Recall{SaleID: c.SaleID})
+	must(err)
+}
+
+// callsOfADraw runs a sale with a draw into its second call, and somebody enters it while
+// an operator moves its end.
+func callsOfADraw(ctx context.Context, must func(error), ledgers map[string]*ledger.Ledger) {
+	const settle, dice, gap, lead = time.Minute, time.Minute, time.Minute, 3 * time.Minute
+	c := sale.Creation{SaleID: "shoes", Stock: 1, Shards: 1, OpensAt: time.Now().Add(time.Minute + lead), ClosesAt: time.Now().Add(24 * time.Hour)}
+	c.DrawTerms = sale.DrawTerms{EnterFrom: time.Now(), EnterUntil: time.Now().Add(time.Minute), KeepFor: time.Hour}
+	_, err := ledgers["Seed"].Create(ctx, c)
+	must(err)
+	purchase, query, leads := ledgers["Purchase"], ledgers["Query"], ledgers["Draw"]
+	for _, user := range []string{"user-0", "user-1"} {
+		_, err = purchase.Enter(ctx, "shoes", user, settle, nil)
+		must(err)
+	}
+	_, err = ledgers["Operate"].Edit(ctx, sale.Edit{SaleID: "shoes", OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour), DrawLead: lead})
+	must(err)
+	time.Sleep(time.Minute + settle)
+	_, err = leads.Listings(ctx)
+	must(err)
+	_, err = leads.Listing(ctx, "shoes")
+	must(err)
+	d, err := leads.DrawState(ctx, "shoes", gap)
+	must(err)
+	head, err := leads.CloseRoll(ctx, d.Sale, beacon.Quicknet.RoundAt, dice)
+	must(err)
+	signature := make([]byte, beacon.SignatureSize)
+	seed := draw.SeedOf("shoes", head.Roll, beacon.Randomness(signature))
+	must(leads.SetSeed(ctx, d.Sale, seed, signature))
+	must(leads.SetSeed(ctx, d.Sale, seed, signature)) // two runs
+	for range 2 {
+		d, err = leads.DrawState(ctx, "shoes", gap)
+		must(err)
+		time.Sleep(time.Until(d.NextCallAt(gap)))
+		leaves, err := leads.Leaves(ctx, d.Sale, head.Roll)
+		must(err)
+		ranks := draw.Ranks(seed, leaves)
+		_, err = leads.BeginCall(ctx, d, ranks, gap)
+		must(err)
+		call, err := leads.FinishCall(ctx, "shoes", ranks, gap)
+		must(err)
+		if !call.Complete {
+			must(fmt.Errorf("call %+v", call))
+		}
+		for i, by := range []string{"Seed", "Operate"} {
+			_, err = ledgers[by].Edit(ctx, sale.Edit{SaleID: "shoes", OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour), Until: call.Until.Add(time.Duration(i+1) * time.Minute)})
+			must(err)
+		}
+		time.Sleep(gap)
+	}
+	for _, user := range []string{"user-0", "user-1"} {
+		_, _ = purchase.Purchase(ctx, ledger.Request{SaleID: "shoes", User: user, CallGap: gap})
+		_, err = purchase.Entry(ctx, "shoes", user, settle)
+		must(err)
+	}
+	d, err = leads.DrawState(ctx, "shoes", gap)
+	must(err)
+	time.Sleep(time.Until(d.NextCallAt(gap)))
+	_, err = leads.DrawState(ctx, "shoes", gap) // now it looks for units, too
+	must(err)
+	s, err := query.Sale(ctx, "shoes")
+	must(err)
+	_, err = query.Draw(ctx, s)
+	must(err)
+	_, err = query.RollPage(ctx, s, 0)
 	must(err)
 }
 

@@ -192,7 +192,7 @@ func TestFiltersLetThroughWhatIsPublished(t *testing.T) {
 			kinds[e.Type]++
 		}
 	}
-	for _, kind := range []sale.EventType{sale.EventConfirmed, sale.EventPaid, sale.EventReleased, sale.EventRefundDue, sale.EventSoldOut, sale.EventDrained, sale.EventChanged} {
+	for _, kind := range []sale.EventType{sale.EventConfirmed, sale.EventPaid, sale.EventReleased, sale.EventRefundDue, sale.EventSoldOut, sale.EventDrained, sale.EventChanged, sale.EventRollClosed} {
 		if kinds[kind] == 0 {
 			t.Errorf("the sale publishes no %s: %v", kind, kinds)
 		}

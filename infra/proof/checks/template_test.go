@@ -115,7 +115,7 @@ func TestParametersAndOutputsOfTheTemplate(t *testing.T) {
 }
 
 // publicRoutes are the only routes without a token.
-var publicRoutes = []string{"GET /sales/{saleId}", "GET /groups/{groupId}", "GET /s/{saleId}", "GET /g/{groupId}", "GET /assets/{name}", "GET /signin", "POST /payments/{provider}"}
+var publicRoutes = []string{"GET /sales/{saleId}", "GET /sales/{saleId}/roll/{page}", "GET /groups/{groupId}", "GET /s/{saleId}", "GET /g/{groupId}", "GET /assets/{name}", "GET /signin", "POST /payments/{provider}"}
 
 func TestRoutesOfTheTemplate(t *testing.T) {
 	checkTemplate(t, []templateRule{
@@ -131,7 +131,7 @@ func TestRoutesOfTheTemplate(t *testing.T) {
 		},
 		{
 			row:  11,
-			name: "only the sale, the buyer's page and the webhooks are public, and every other route has the default authorizer",
+			name: "only the sale, the roll of its draw, the buyer's page and the webhooks are public, and every other route has the default authorizer",
 			check: func(tmpl template) (found []finding) {
 				for _, f := range tmpl.functions() {
 					for _, e := range f.events("HttpApi") {

@@ -89,6 +89,18 @@ func (s *scene) on(saleID string) *scene {
 	return s
 }
 
+// draw makes the request one to a sale whose draw people may enter from then until then, from
+// now.
+func (s *scene) draw(from, until time.Duration) *scene {
+	now := time.Now()
+	c := sale.Creation{SaleID: drawn, Stock: 1, Shards: 1, OpensAt: now.Add(4 * time.Hour), ClosesAt: now.Add(6 * time.Hour)}
+	c.DrawTerms = sale.DrawTerms{EnterFrom: now.Add(from), EnterUntil: now.Add(until), KeepFor: time.Hour}
+	if _, err := s.book.Create(s.t.Context(), c); err != nil {
+		s.t.Fatal(err)
+	}
+	return s.on(drawn)
+}
+
 const stripeSecret = "whsec_local_stripe"
 
 // signed makes the request the webhook of a payment.
@@ -149,7 +161,10 @@ var scenes = map[string]func(s *scene) Answer{
 		s.path = fmt.Sprintf("/orders/%d", s.refunded())
 		return s.withRefunds(s.ask(door{}))
 	},
-	"sale 200 Sale":   func(s *scene) Answer { return s.ask(door{}) },
+	"sale 200 Sale": func(s *scene) Answer {
+		s.draws()
+		return s.on(drawn).ask(door{})
+	},
 	"group 200 Group": func(s *scene) Answer { return s.ask(door{}) },
 
 	"cancel 200 ConfirmedClaim": func(s *scene) Answer {
@@ -191,6 +206,39 @@ var scenes = map[string]func(s *scene) Answer{
 		s.signed().fault.Store(&dynamotest.Fault{Kind: dynamotest.Throttle})
 		return s.ask(door{})
 	},
+
+	"enter 200 Entry":           func(s *scene) Answer { return s.on(entering).ask(door{}) },
+	"enter 403 EnteringNotOpen": func(s *scene) Answer { return s.draw(time.Hour, 2*time.Hour).ask(door{}) },
+	"enter 403 NotEligibleToEnter": func(s *scene) Answer {
+		return s.on(entering).ask(door{picky: true})
+	},
+	"enter 404 DrawNotFound":   func(s *scene) Answer { return s.ask(door{}) },
+	"enter 410 EnteringClosed": func(s *scene) Answer { return s.draw(-2*time.Hour, -time.Hour).ask(door{}) },
+	"enter 410 DrawRecalled": func(s *scene) Answer {
+		if _, err := s.book.Recall(s.t.Context(), sale.Recall{SaleID: entering}); err != nil {
+			s.t.Fatal(err)
+		}
+		return s.on(entering).ask(door{})
+	},
+	"enter 413 BodyTooLarge": func(s *scene) Answer { s.body = strings.Repeat(" ", 1025); return s.on(entering).ask(door{}) },
+	"enter 415 UnsupportedMediaType": func(s *scene) Answer {
+		s.header = []string{"Content-Type", "text/plain"}
+		return s.on(entering).ask(door{})
+	},
+	"entry 200 Entry": func(s *scene) Answer {
+		s.user = s.draws()[2]
+		return s.on(drawn).ask(door{})
+	},
+	"entry 404 EntryNotFound": func(s *scene) Answer { return s.on(entering).ask(door{}) },
+	"entry 404 DrawNotFound":  func(s *scene) Answer { return s.ask(door{}) },
+	"roll 200 PageOfRoll": func(s *scene) Answer {
+		s.draws()
+		return s.on(drawn).ask(door{})
+	},
+	"roll 404 RollNotFound":    func(s *scene) Answer { return s.on(entering).ask(door{}) },
+	"roll 404 DrawNotFound":    func(s *scene) Answer { return s.ask(door{}) },
+	"purchase 403 NotYourTurn": func(s *scene) Answer { s.user = s.draws()[2]; return s.on(drawn).ask(door{}) },
+	"purchase 403 TurnOver":    func(s *scene) Answer { s.user = s.draws()[0]; return s.on(drawn).ask(door{}) },
 
 	"page 200 HTML":      func(s *scene) Answer { return s.ask(door{}) },
 	"groupPage 200 HTML": func(s *scene) Answer { return s.ask(door{}) },

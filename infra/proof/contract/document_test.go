@@ -52,7 +52,7 @@ func everyKindHasAnExample(t *testing.T, _ string, c *Contract) {
 		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 		"X-Content-Type-Options":  "nosniff", "Referrer-Policy": "no-referrer",
 	}
-	caches := map[string]string{"sale": "max-age=1", "group": "max-age=1", "page": "public, max-age=60", "groupPage": "public, max-age=60", "signin": "public, max-age=60", "asset": "public, max-age=10"}
+	caches := map[string]string{"sale": "max-age=1", "group": "max-age=1", "page": "public, max-age=60", "groupPage": "public, max-age=60", "signin": "public, max-age=60", "asset": "public, max-age=10", "roll": "public, max-age=31536000, immutable"}
 	for _, o := range append(c.Operations(), Operation{Method: http.MethodGet, Path: "/elsewhere", route: c.elsewhere}) {
 		for status, response := range o.route.Operation.Responses.Map() {
 			for media, content := range response.Value.Content {
@@ -64,7 +64,7 @@ func everyKindHasAnExample(t *testing.T, _ string, c *Contract) {
 							a.Header.Set(header, value)
 						}
 					}
-					if (o.ID == "sale" || o.ID == "group") && (number == http.StatusBadRequest || number == http.StatusNotFound) {
+					if (o.ID == "sale" || o.ID == "group" || o.ID == "roll") && (number == http.StatusBadRequest || number == http.StatusNotFound) {
 						a.Header.Set("Cache-Control", "max-age=2")
 					}
 					if cache := caches[o.ID]; cache != "" && (number == http.StatusOK || strings.HasPrefix(media, "text/")) {
@@ -87,7 +87,7 @@ func everyKindHasAnExample(t *testing.T, _ string, c *Contract) {
 }
 
 func path(o Operation) string {
-	return strings.NewReplacer("{saleId}", open, "{groupId}", group, "{orderId}", "4294967297", "{name}", "page.js", "{provider}", "stripe", "{user}", "alice").Replace(o.Path)
+	return strings.NewReplacer("{saleId}", open, "{groupId}", group, "{orderId}", "4294967297", "{name}", "page.js", "{provider}", "stripe", "{user}", "alice", "{page}", "0f").Replace(o.Path)
 }
 
 func encoded(t *testing.T, value any) []byte {

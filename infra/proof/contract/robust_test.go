@@ -84,7 +84,7 @@ func (w *world) cast() []Token {
 func (w *world) generator(seed uint64) *Generator {
 	g := opened(w.t, Buyers).Generator(seed)
 	g.Tokens = w.cast()
-	g.Known = map[string][]string{"saleId": {open, later, over, paused, empty, "nowhere"}, "groupId": {group, "nothing"}, "Idempotency-Key": {"k1", `"k1"`}, "name": {"page.0123456789abcdef.js", "page.js"}}
+	g.Known = map[string][]string{"saleId": {open, later, over, paused, empty, entering, "nowhere"}, "groupId": {group, "nothing"}, "Idempotency-Key": {"k1", `"k1"`}, "name": {"page.0123456789abcdef.js", "page.js"}}
 	return g
 }
 

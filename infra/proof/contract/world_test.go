@@ -5,8 +5,10 @@ import (
 	"crypto/rsa"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -25,7 +27,9 @@ import (
 	"flashsale/infra/local/gateway"
 	"flashsale/infra/local/issuer"
 	"flashsale/infra/local/template"
+	"flashsale/shared/beacon"
 	"flashsale/shared/clock"
+	drawing "flashsale/shared/draw"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
@@ -64,6 +68,27 @@ func (f *failing) Sale(ctx context.Context, saleID string) (sale.Sale, error) {
 		return sale.Sale{}, *err
 	}
 	return f.Ledger.Sale(ctx, saleID)
+}
+
+func (f *failing) Existing(ctx context.Context, saleID string) (sale.Sale, error) {
+	if err := f.with.Load(); err != nil {
+		return sale.Sale{}, *err
+	}
+	return f.Ledger.Existing(ctx, saleID)
+}
+
+func (f *failing) Enter(ctx context.Context, saleID, user string, settle time.Duration, check func(context.Context, time.Time) error) (ledger.Entry, error) {
+	if err := f.with.Load(); err != nil {
+		return ledger.Entry{}, *err
+	}
+	return f.Ledger.Enter(ctx, saleID, user, settle, check)
+}
+
+func (f *failing) Entry(ctx context.Context, saleID, user string, settle time.Duration) (ledger.Entry, error) {
+	if err := f.with.Load(); err != nil {
+		return ledger.Entry{}, *err
+	}
+	return f.Ledger.Entry(ctx, saleID, user, settle)
 }
 
 func (f *failing) Group(ctx context.Context, group string) ([]ledger.Member, error) {
@@ -148,7 +173,13 @@ const (
 	grouped = "size-38"
 	other   = "size-39"
 	group   = "shoe" // of both
+
+	entering = "entering" // people may enter its draw
+	drawn    = "drawn"    // its draw is in the second call, see draws
 )
+
+// drawTimes are those of the draws.
+var drawTimes = drawing.Times{Settle: 15 * time.Minute, Dice: time.Hour, Gap: time.Minute}
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
@@ -168,7 +199,7 @@ func newWorld(t testing.TB) *world {
 	for id, opens := range map[string]time.Time{
 		open: now.Add(-time.Hour), later: now.Add(time.Hour), over: now.Add(-3 * time.Hour),
 		paused: now.Add(-time.Hour), recalled: now.Add(-time.Hour), empty: now.Add(-time.Hour), unpaid: now.Add(-time.Hour),
-		grouped: now.Add(-time.Hour), other: now.Add(-time.Hour),
+		grouped: now.Add(-time.Hour), other: now.Add(-time.Hour), entering: now.Add(4 * time.Hour),
 	} {
 		c := sale.Creation{SaleID: id, Name: "Feitian Moutai", Stock: 100_000, Shards: 2, OpensAt: opens, ClosesAt: opens.Add(2 * time.Hour)}
 		if id == empty {
@@ -176,6 +207,9 @@ func newWorld(t testing.TB) *world {
 		}
 		if id == grouped || id == other {
 			c.LimitGroup = group
+		}
+		if id == entering {
+			c.DrawTerms = sale.DrawTerms{EnterFrom: now.Add(-time.Hour), EnterUntil: now.Add(time.Hour), KeepFor: time.Hour}
 		}
 		if id == unpaid {
 			c.PayWithin, c.Price, c.Currency = time.Hour, price, "CNY"
@@ -194,6 +228,63 @@ func newWorld(t testing.TB) *world {
 	}
 	w.buy(empty)
 	return w
+}
+
+// draws makes a sale with a draw, and returns its entrants in the order of their turns: the
+// first one's is over, the second one's is now, and the third one is not called yet.
+func (w *world) draws() (entrants []string) {
+	w.t.Helper()
+	must := func(err error) {
+		w.t.Helper()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	now := time.Now()
+	ago := func(hours time.Duration) *ledger.Ledger {
+		return ledger.New(w.db, "Ledger", ledger.Options{Now: func() time.Time { return time.Now().Add(-hours * time.Hour) }})
+	}
+	c := sale.Creation{SaleID: drawn, Stock: 1, Shards: 1, OpensAt: now.Add(-6 * time.Hour), ClosesAt: now.Add(6 * time.Hour)}
+	c.DrawTerms = sale.DrawTerms{EnterFrom: now.Add(-9 * time.Hour), EnterUntil: now.Add(-8*time.Hour + time.Minute), KeepFor: time.Hour}
+	must(c.Check())
+	_, err := w.book.Create(w.t.Context(), c)
+	must(err)
+	leaves := map[drawing.Leaf]string{}
+	for range 3 {
+		user := w.buyer()
+		e, err := ago(8).Enter(w.t.Context(), drawn, user, drawTimes.Settle, nil)
+		must(err)
+		leaves[e.Leaf] = user
+	}
+	var head ledger.DrawHead
+	for _, hours := range []time.Duration{6, 0} {
+		l := ago(hours)
+		d, err := l.DrawState(w.t.Context(), drawn, drawTimes.Gap)
+		must(err)
+		if d.Last.Number == 0 {
+			head, err = l.CloseRoll(w.t.Context(), d.Sale, beacon.Quicknet.RoundAt, drawTimes.Dice)
+			must(err)
+			signature := make([]byte, beacon.SignatureSize)
+			must(l.SetSeed(w.t.Context(), d.Sale, drawing.SeedOf(drawn, head.Roll, beacon.Randomness(signature)), signature))
+			d, err = l.DrawState(w.t.Context(), drawn, drawTimes.Gap)
+			must(err)
+		}
+		roll, err := l.Leaves(w.t.Context(), d.Sale, d.Head.Roll)
+		must(err)
+		ranks := drawing.Ranks(d.Head.Seed, roll)
+		// Without a gap the call runs at once.
+		_, err = l.BeginCall(w.t.Context(), d, ranks, time.Millisecond)
+		must(err)
+		_, err = l.FinishCall(w.t.Context(), drawn, ranks, time.Minute)
+		must(err)
+		head = d.Head
+	}
+	order := slices.SortedFunc(maps.Keys(leaves), func(a, b drawing.Leaf) int { return drawing.RankOf(head.Seed, a).Compare(drawing.RankOf(head.Seed, b)) })
+	for _, l := range order {
+		entrants = append(entrants, leaves[l])
+	}
+	time.Sleep(2 * time.Millisecond)
+	return entrants
 }
 
 // tokens makes the one issuer of all worlds: its key takes a while.
@@ -319,7 +410,7 @@ func (w *world) functions(d door) gateway.Invoker {
 		now = func() time.Time { return clock.Wall().Add(time.Duration(readings.Add(1)) * time.Minute) }
 	}
 	query := queryhandler.New(w.book, telemetry.New(io.Discard, "query", clock.Wall), now)
-	purchase := purchasehandler.New(w.book, unsent{}, telemetry.New(io.Discard, "purchase", clock.Wall), now)
+	purchase := purchasehandler.New(w.book, unsent{}, telemetry.New(io.Discard, "purchase", clock.Wall), now).Drawing(drawTimes)
 	page, err := pagehandler.New(assets.Files, webpage.SignIn{}, pagehandler.Look{}, telemetry.New(io.Discard, "page", clock.Wall))
 	if err != nil {
 		w.t.Fatal(err)

@@ -108,10 +108,6 @@ var operating = map[string]func(*testing.T, *World){
 			}
 		}
 		other := longer
-		other.ChangeID = "seeded"
-		w.add(other.ChangeID, 1)
-		w.Refused(sale.Conflicting, edit(other)) // the id is an addition's
-		other = longer
 		other.Until = other.Until.Add(time.Hour)
 		if got, want := w.Refused(sale.Conflicting, edit(other)).Detail, "the change id was used for another change"; got != want {
 			t.Errorf("got %q, want %q", got, want)

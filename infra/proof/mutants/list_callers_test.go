@@ -20,9 +20,9 @@ var ofCallers = []mutant{
 	}
 `, ``}}},
 	{"a busy answer is kept by caches", "P5", "./functions/query/handler", "^TestAFaultIsBusyOrInternal", []edit{{"functions/query/handler/handler.go",
-		`if isPublic && (code`, `if isPublic && (true || code`}}},
+		`isPublic && slices.Contains(lasting, code)`, `isPublic`}}},
 	{"one buyer's refusal is kept by caches", "P12", "./functions/query/handler", "^TestRefusalsOfTheQueries", []edit{{"functions/query/handler/handler.go",
-		`if isPublic && (code`, `if (isPublic || true) && (code`}}},
+		`isPublic && slices.Contains(lasting, code)`, `(isPublic || true) && slices.Contains(lasting, code)`}}},
 	{"a refused request costs a token", "P16", "./shared/callers", "^TestAUserSendsABurst", []edit{{"shared/callers/callers.go",
 		`		return errTooMany
 `, `		l.m.Put(user, bucket{now, debt})

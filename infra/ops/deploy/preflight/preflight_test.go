@@ -146,6 +146,15 @@ func TestADeploymentThatCannotSucceedIsStopped(t *testing.T) {
 			d.Region = "us-east-1"
 			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "PageTopicArn", Value: "arn:aws:sns:eu-west-1:123456789012:ops"})
 		}},
+		{"too little time before a roll is read", "DrawSettleSeconds=899: it must be at least 900", func(d *Deployment) {
+			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "DrawSettleSeconds", Value: "899"}, demand.Parameter{Name: "DrawDiceSeconds", Value: "3600"})
+		}},
+		{"too little time before the dice", "DrawDiceSeconds=3599: it must be at least 3600", func(d *Deployment) {
+			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "DrawDiceSeconds", Value: "3599"}, demand.Parameter{Name: "DrawGapSeconds", Value: "60"})
+		}},
+		{"too little time between calls", "DrawGapSeconds=59: it must be at least 60", func(d *Deployment) {
+			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "DrawGapSeconds", Value: "59"}, demand.Parameter{Name: "DrawSettleSeconds", Value: "900"})
+		}},
 		{"no recipient of alarms in production", "no recipient", func(d *Deployment) { d.Demand.Parameters[0].Value = "" }},
 		{"test users outside dev", "test users: AllowTestUsers=true", func(d *Deployment) {
 			d.Production = false

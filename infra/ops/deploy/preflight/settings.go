@@ -27,6 +27,17 @@ var alarmTopics = []string{"PageTopicArn", "TicketTopicArn"}
 // us-east-1, as their patterns say, and the bus has a check of its own.
 var regional = []string{"ApiCertificateArn", "StripeKeysArn", "StandardWebhooksKeysArn", "PaymentLinkKeyArn", "ExistingTableStreamArn", "PageTopicArn", "TicketTopicArn"}
 
+// drawTimes are the least times of draws. Shorter ones are for a stack on one machine.
+var drawTimes = []struct {
+	name    string
+	seconds int
+	why     string
+}{
+	{"DrawSettleSeconds", 900, "so that no entry that was confirmed is missing on the roll (P27)"},
+	{"DrawDiceSeconds", 3600, "so that entrants have read the roll before its dice are known (P27)"},
+	{"DrawGapSeconds", 60, "so that clocks that differ cannot make two calls overlap (P29)"},
+}
+
 // longestStack is how long a stack's name may be: SQS allows 80 characters for the name of
 // the order queue, which is the stack's with "-OrderQueue".
 const longestStack = 80 - len("-OrderQueue")
@@ -56,6 +67,12 @@ func parameters(r *report, d Deployment) {
 	if strings.Contains(value(d.Demand, "PaymentUrl"), "{signature}") && value(d.Demand, "PaymentLinkKeyArn") == "" {
 		fine = false
 		r.add(Failed, "parameters", "PaymentUrl has a {signature}: QueryFunction would not start without PaymentLinkKeyArn")
+	}
+	for _, least := range drawTimes {
+		if seconds, err := strconv.Atoi(value(d.Demand, least.name)); err == nil && seconds < least.seconds {
+			fine = false
+			r.add(Failed, "parameters", "%s=%d: it must be at least %d, %s", least.name, seconds, least.seconds, least.why)
+		}
 	}
 	for _, name := range regional {
 		// arn:aws:SERVICE:REGION:ACCOUNT:…
