@@ -208,9 +208,7 @@ var ofDraws = []mutant{
 		`	e.DrawLead = d.DrawLead
 `, ``}}},
 	{"a draw without one of its terms", "P27", "./shared/change", "^TestTheTermsOfADraw", []edit{{"shared/change/request.go",
-		`	default:
-		return terms, invalid("give enterFrom`, `	case [...]bool{}:
-		return terms, invalid("give enterFrom`}}},
+		`case [...]bool{false, false, false}:`, `case [...]bool{false, false, false}, [...]bool{true, false, false}:`}}},
 	{"a draw with more shards than a call can edit", "P31", "./shared/sale", "^TestACreationWithADraw", []edit{{drawRules,
 		`case c.Shards > MaxDrawShards || c.OrdersPerSecond`, `case c.OrdersPerSecond`}}},
 	{"a sale opens while people enter", "P27", "./shared/sale", "^TestACreationWithADraw", []edit{{drawRules,
