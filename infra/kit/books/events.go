@@ -133,7 +133,7 @@ func (c *eventCheck) readSale(ctx context.Context, saleID string) error {
 		if err := c.readClaims(ctx, saleID); err != nil {
 			return err
 		}
-		if err := cmp.Or(c.readListing(ctx, saleID), c.readTrail(ctx, saleID)); err != nil {
+		if err := cmp.Or(c.readListing(ctx, saleID), c.readTrail(ctx, saleID), c.readRoll(ctx, saleID)); err != nil {
 			return err
 		}
 	}
@@ -247,10 +247,31 @@ func (c *eventCheck) readTrail(ctx context.Context, saleID string) error {
 
 func (c changeItem) event(saleID string) event {
 	e := changeEvent(saleID, strconv.FormatInt(c.number, 10), c.id, c.action, c.at, c.author, c.labels)
-	if c.action == "reschedule" {
+	switch {
+	case c.action == "reschedule" && c.drawn.beginsAt != 0: // in a sale with a draw
+		e.members["opensAt"], e.members["closesAt"] = clock(c.drawn.beginsAt), clock(c.drawn.endsAt)
+	case c.action == "reschedule" || c.action == "call":
 		e.members["opensAt"], e.members["closesAt"] = clock(c.opensAt), clock(c.closesAt)
 	}
 	return e
+}
+
+// readRoll expects the event of a draw's roll, if it is closed.
+func (c *eventCheck) readRoll(ctx context.Context, saleID string) error {
+	at := key{"DRAW#" + saleID, "HEAD"}
+	if s := c.known[saleID]; !s.hasDraw() {
+		return nil
+	}
+	found, err := c.get(ctx, []key{at})
+	if err != nil || found[at] == nil {
+		return err
+	}
+	if d, problem := readHead(found[at]); !c.malformed(found[at], problem) {
+		e := newEvent("RollClosed", saleID, saleID, d.closedAt)
+		e.members["entrants"], e.members["roll"], e.members["round"] = d.entrants, d.roll, d.round
+		c.expect(e)
+	}
+	return nil
 }
 
 func changeEvent(saleID, number, id, action string, at int64, by author, labels string) event {

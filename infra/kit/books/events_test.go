@@ -71,6 +71,7 @@ func TestWhatTheFunctionsPublishIsWhatTheTableStandsFor(t *testing.T) {
 		"confirmed":         {sold, 8 + 1, 0},
 		"paid and released": {settled, 10 + 2 + 7 + 3, 2},
 		"drained":           {drained, 6 + 1 + 3, 0},
+		"drawn":             {drawnSale, 5 + 1 + 7, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := tt.world(t)
