@@ -27,6 +27,10 @@ type scenario struct {
 	payWithin time.Duration
 	// grouped: the sale shares a limit with otherSale, which has 9 units on 9 shards.
 	grouped bool
+	// drawn, if not nil, creates the sale with a draw and leads it to where all runs begin.
+	drawn func(*run)
+	// mostFaults is how many faults a plan has at most, whatever is asked for; 0 is no limit.
+	mostFaults int
 	// prepare runs before the faults begin.
 	prepare func(*run)
 	// act runs while faults may happen.
@@ -52,6 +56,10 @@ type run struct {
 	told map[string]int
 	// paid are the payments that were recorded, and what their providers were told.
 	paid map[harness.Payment]harness.PaymentAnswer
+	// entered are the users who were told that they have entered the draw.
+	entered map[string]bool
+	// created is when the sale with a draw was.
+	created time.Time
 }
 
 // answer is a buyer's answer; code "" with status 0 is no answer.
@@ -87,8 +95,14 @@ func enumerate(s scenario, faults, overlap, budget int) enumeration {
 	if s.grouped {
 		limit += `,"limitGroup":"shoe"`
 	}
-	r.mustSeed(fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":"2089-01-01T00:00:00Z","stock":%d,"shards":%d%s}`,
-		harness.SaleID, opens.UTC().Format(time.RFC3339), s.stock, s.shards, limit))
+	if s.drawn != nil {
+		r.reset()
+		r.putEmptyParts()
+		s.drawn(r)
+	} else {
+		r.mustSeed(fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":"2089-01-01T00:00:00Z","stock":%d,"shards":%d%s}`,
+			harness.SaleID, opens.UTC().Format(time.RFC3339), s.stock, s.shards, limit))
+	}
 	if s.grouped {
 		r.sales = append(r.sales, otherSale)
 		r.mustSeed(fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":"2089-01-01T00:00:00Z","stock":9,"shards":9,"limitGroup":"shoe"}`,
@@ -106,7 +120,9 @@ func enumerate(s scenario, faults, overlap, budget int) enumeration {
 		if s.prepare != nil {
 			s.prepare(r)
 		}
-		c.faultsLeft, c.active = faults, true
+		if c.faultsLeft, c.active = faults, true; s.mostFaults > 0 {
+			c.faultsLeft = min(faults, s.mostFaults)
+		}
 		s.act(r)
 		c.active = !s.grouped // reconcile looks at several sales at once, in any order
 		r.repair()
@@ -134,7 +150,7 @@ func (r *run) reset() {
 	r.dropQueue()
 	r.answers, r.violations, r.refused, r.chooser.log = nil, nil, nil, nil
 	r.claimOf, r.withdrawn, r.told, r.restocked = map[string]string{}, map[string]int{}, map[string]int{}, time.Time{}
-	r.paid = map[harness.Payment]harness.PaymentAnswer{}
+	r.paid, r.entered = map[harness.Payment]harness.PaymentAnswer{}, map[string]bool{}
 }
 
 // dropQueue loses every message.

@@ -34,7 +34,7 @@ func TestEveryPlanOfFewFaultsKeepsThePromises(t *testing.T) {
 	}
 	var mu sync.Mutex
 	runs, violations := 0, 0
-	all := slices.Concat(sellingScenarios, withdrawalScenarios, paymentScenarios, groupScenarios, recallScenarios, changeScenarios, eventScenarios())
+	all := slices.Concat(sellingScenarios, withdrawalScenarios, paymentScenarios, groupScenarios, recallScenarios, changeScenarios, drawScenarios, eventScenarios())
 	t.Run("scenarios", func(t *testing.T) {
 		for _, s := range all {
 			t.Run(s.name, func(t *testing.T) {

@@ -33,6 +33,9 @@ func (r *run) finishAndCheck(s scenario) {
 		r.deliverAll(r.Start(harness.Finalizing, 0))
 	}
 	r.finishRecall()
+	if s.drawn != nil {
+		r.resumeDraw()
+	}
 	for _, id := range r.sales {
 		b := harness.ReadBooks(r.DB, id)
 		r.violations = append(r.violations, b.Audit()...)

@@ -65,6 +65,7 @@ func (r *run) checkAnswer(e *harness.Environment, a answer) {
 		if holds && e.MustFindClaim(a.key) {
 			r.violate("P5: %s, who holds %s, was told sold-out", a.user, held.ID)
 		}
+	case harness.ReadDraw(r.DB, a.saleID).Refuses(a.user, a.reply.Code, time.Now()):
 	case b.Sale.Recalled && (a.reply.Code == "recalled" || a.reply.Code == "sale-paused"):
 	case a.reply.Code != "busy":
 		r.violate("%s was told %q", a.user, a.reply.Code)

@@ -71,7 +71,7 @@ func (e *Environment) Ask(sale string, request httpapi.Request) (r Reply, took t
 // Refuses reports whether the answer means that this request got no unit.
 func (r Reply) Refuses() bool {
 	switch r.Code {
-	case "sold-out", "already-ordered", "sale-closed", "recalled", "sale-paused", "sale-not-open", "sale-not-found":
+	case "sold-out", "already-ordered", "sale-closed", "recalled", "sale-paused", "sale-not-open", "sale-not-found", "not-your-turn", "turn-over":
 		return true
 	}
 	return false

@@ -36,6 +36,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	drawhandler "flashsale/functions/draw/handler"
 	finalizehandler "flashsale/functions/finalize/handler"
 	payhandler "flashsale/functions/pay/handler"
 	purchasehandler "flashsale/functions/purchase/handler"
@@ -44,6 +45,7 @@ import (
 	releasehandler "flashsale/functions/release/handler"
 	seedhandler "flashsale/functions/seed/handler"
 	"flashsale/infra/kit/dynamotest"
+	"flashsale/shared/beacon"
 	"flashsale/shared/clock"
 	"flashsale/shared/clock/clocktest"
 	"flashsale/shared/httpapi"
@@ -72,13 +74,14 @@ const (
 	Paying      Function = "pay"
 	Releasing   Function = "release"
 	Publishing  Function = "publish"
+	Drawing     Function = "draw"
 )
 
 // Timeouts are the functions' timeouts in template.yaml.
 var Timeouts = map[Function]time.Duration{
 	Purchasing: 6 * time.Second, Finalizing: 9 * time.Second, Querying: 6 * time.Second,
 	Seeding: 120 * time.Second, Reconciling: 300 * time.Second, Paying: 6 * time.Second, Releasing: 60 * time.Second,
-	Publishing: 30 * time.Second,
+	Publishing: 30 * time.Second, Drawing: 120 * time.Second,
 }
 
 // InvocationMargin is the time left of an invocation when its handler gives up, or
@@ -136,6 +139,8 @@ type Environment struct {
 	// Calls counts its calls of table and queue.
 	Calls atomic.Int64
 	Dead  atomic.Bool
+	// end ends the context of the current invocation.
+	end context.CancelFunc
 
 	http  func(context.Context, httpapi.Request) (httpapi.Response, error)
 	batch func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
@@ -151,7 +156,7 @@ func (w *World) Start(f Function, skew time.Duration) *Environment {
 		e.ClaimIDs = append(e.ClaimIDs, id)
 		return id
 	}
-	book := ledger.New(tableAPI{e}, TableName, ledger.Options{Now: now, Random: w.random, NewID: newID})
+	book := ledger.New(tableAPI{e}, TableName, ledger.Options{Now: now, Random: w.random, NewID: newID, Secret: leafKey})
 	sender := orderq.NewSender(queueAPI{e}, "https://sqs.eu-central-1.amazonaws.com/123456789012/OrderQueue")
 	log := telemetry.New(io.Discard, string(f), now)
 	switch f {
@@ -161,13 +166,16 @@ func (w *World) Start(f Function, skew time.Duration) *Environment {
 		h := releasehandler.New(book, Grace, log)
 		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
 	case Purchasing:
-		e.http = purchasehandler.New(book, sender, log, now).Handle
+		e.http = purchasehandler.New(book, sender, log, now).Drawing(DrawTimes).Handle
 	case Querying:
 		e.http = queryhandler.New(book, log, now).Handle
 	case Finalizing:
 		e.batch = finalizehandler.New(book, log, now).Handle
 	case Seeding:
-		h := seedhandler.New(book, log, now)
+		h := seedhandler.New(book, log, now).Drawing(DrawTimes.Lead())
+		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
+	case Drawing:
+		h := drawhandler.New(book, beacon.Quicknet, oneThrow{}, DrawTimes, log, now)
 		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
 	case Reconciling:
 		h := reconcilehandler.New(book, sender, log, now)
@@ -181,6 +189,9 @@ func (w *World) Start(f Function, skew time.Duration) *Environment {
 // run; no handler makes outside calls in one.
 func (e *Environment) Die() {
 	e.Dead.Store(true)
+	if e.Function == Drawing {
+		e.end() // its main goroutine waits for steps, and makes no call itself
+	}
 	runtime.Goexit()
 }
 
@@ -194,6 +205,7 @@ type Outcome struct {
 func (e *Environment) Invoke(run func(context.Context)) Outcome {
 	ctx, cancel := context.WithTimeout(context.Background(), Timeouts[e.Function])
 	defer cancel()
+	e.end = cancel
 	began := time.Now()
 	e.Deadline = began.Add(Timeouts[e.Function])
 	if !e.stopped.IsZero() {

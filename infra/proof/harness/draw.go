@@ -1,0 +1,155 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/shared/beacon"
+	"flashsale/shared/draw"
+	"flashsale/shared/httpapi"
+)
+
+// DrawTimes are those of the draws: as short as clocks that differ by 30 seconds allow.
+var DrawTimes = draw.Times{Settle: 4 * time.Minute, Dice: time.Minute, Gap: time.Minute}
+
+// leafKey is the key of every draw's receipts, so that a run can be repeated.
+func leafKey(b []byte) (int, error) { return copy(b, bytes.Repeat([]byte{7}, len(b))), nil }
+
+// LeafOf returns the leaf of a user in every draw.
+func LeafOf(user string) draw.Leaf {
+	key := make([]byte, 32)
+	_, _ = leafKey(key) // never fails
+	return draw.LeafOf(user, draw.NonceOf(key, user))
+}
+
+// oneThrow are dice of which every round is the same, so that the order of the entrants does not
+// depend on when a run is run.
+type oneThrow struct{}
+
+// Signature returns the signature of a round, which is not verified here.
+func (oneThrow) Signature(_ context.Context, round uint64) ([]byte, error) {
+	if time.Now().Before(beacon.Quicknet.TimeOf(round)) {
+		return nil, errors.New("the round has not been signed")
+	}
+	return bytes.Repeat([]byte{5}, beacon.SignatureSize), nil
+}
+
+// Enter is PUT /sales/{saleId}/entries/me.
+func (e *Environment) Enter(sale, user string) (Reply, time.Duration, bool) {
+	return e.Ask(sale, httpapi.Request{RouteKey: "PUT /sales/{saleId}/entries/me", Sub: user})
+}
+
+// IsPart reports whether the call is about a part of a roll, or the entries of a page, of
+// which there are hundreds: but for those of one page, that of PageUser.
+func (p Point) IsPart() bool {
+	if len(p.keys) != 1 {
+		return false
+	}
+	kind, _, _ := strings.Cut(p.keys[0], "#")
+	page := fmt.Sprintf("%02x", LeafOf(PageUser).Page())
+	switch {
+	case kind == "ROLL":
+		return p.Op == "Query" || !strings.HasSuffix(p.keys[0], "|"+page+"#0")
+	case kind == "ENTRY":
+		return p.Op == "Query" && !strings.HasSuffix(p.keys[0], "#"+page)
+	}
+	return false
+}
+
+// PageUser is the user whose entry a draw's scenarios look at most closely.
+const PageUser = "alice"
+
+// Draw is a sale's draw in the table, read according to its documentation.
+type Draw struct {
+	Closed bool
+	seed   draw.Digest
+	has    bool // the seed
+	calls  []call
+}
+
+type call struct {
+	from, until time.Time
+	lo, hi      draw.Rank
+	complete    bool
+	open        bool
+}
+
+// ReadDraw reads a sale's draw, without faults.
+func ReadDraw(db *dynamotest.DB, saleID string) *Draw {
+	d := &Draw{}
+	if head := db.Item(TableName, "DRAW#"+saleID, "HEAD"); head != nil {
+		var err error
+		d.Closed = true
+		d.seed, err = draw.ParseDigest(Text(head["seed"]))
+		d.has = err == nil
+	}
+	for n := 1; ; n++ {
+		it := db.Item(TableName, "DRAW#"+saleID, fmt.Sprintf("CALL#%010d", n))
+		if it == nil {
+			return d
+		}
+		from, _ := Number(it["from"])
+		until, _ := Number(it["until"])
+		c := call{from: time.UnixMilli(from), until: time.UnixMilli(until), complete: it["hi"] != nil, open: it["open"] != nil}
+		c.lo, _ = draw.ParseRank(Text(it["lo"])) // the books find what is not a rank
+		c.hi, _ = draw.ParseRank(Text(it["hi"]))
+		d.calls = append(d.calls, c)
+	}
+}
+
+// IsOnRoll reports whether a user is on the roll.
+func IsOnRoll(db *dynamotest.DB, saleID, user string) bool {
+	leaf := LeafOf(user)
+	it := db.Item(TableName, "ROLL#"+saleID, fmt.Sprintf("%02x#%d", leaf.Page(), leaf[1]>>6))
+	part, _ := it["leaves"].(*types.AttributeValueMemberB)
+	return part != nil && bytes.Contains(part.Value, leaf[:])
+}
+
+// Calls is how many calls there were.
+func (d *Draw) Calls() int { return len(d.calls) }
+
+// CallOf returns the number of the call for a user who is on the roll, 0 if nobody has called
+// them.
+func (d *Draw) CallOf(user string) int {
+	rank := draw.RankOf(d.seed, LeafOf(user))
+	for i, c := range d.calls {
+		if d.has && c.complete && rank.Compare(c.lo) > 0 && rank.Compare(c.hi) <= 0 {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// Refuses reports whether a refusal of a purchase at that instant is right by the draw: nobody is
+// told during their own call that it is not their turn, or that it is over (P29).
+func (d *Draw) Refuses(user, code string, now time.Time) bool {
+	own, newest := d.CallOf(user), len(d.calls)
+	isIn := func(c call) bool { return !now.Before(c.from) && now.Before(c.until) }
+	switch {
+	case code == "sale-not-open":
+		return newest == 0 || newest == 1 && now.Before(d.calls[0].from)
+	case newest == 0:
+		return false
+	case code == "turn-over":
+		return own > 0 && (own < newest || !isIn(d.calls[own-1]))
+	case code == "not-your-turn":
+		return !d.calls[newest-1].open && (own == 0 || !isIn(d.calls[own-1]))
+	}
+	return false
+}
+
+// Courses is the part of the draw function's answer that the checks use.
+type Courses struct {
+	Draws []struct {
+		SaleID string
+		Steps  []string
+		Call   int64
+	}
+}
