@@ -95,7 +95,7 @@ var elsewhere = map[string]string{
 
 // incomplete are the targets that ask for a variable: in running text their name alone
 // names them, and is no command.
-var incomplete = []string{"pause", "resume", "reschedule", "describe", "add", "withdraw", "resend", "buyer", "orders", "record", "republish", "deploy", "preflight"}
+var incomplete = []string{"pause", "resume", "reschedule", "describe", "add", "withdraw", "resend", "buyer", "orders", "record", "republish", "deploy", "preflight", "draw", "verify-draw"}
 
 // kind says how a command is checked.
 type kind int
