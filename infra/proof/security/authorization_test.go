@@ -24,7 +24,7 @@ func refused(a answer) bool {
 
 // pathOf fills in a route's variables.
 func pathOf(r template.Route, sale, order string) string {
-	return strings.NewReplacer("{saleId}", sale, "{orderId}", order).Replace(r.Path)
+	return strings.NewReplacer("{saleId}", sale, "{orderId}", order, "{page}", "0f").Replace(r.Path)
 }
 
 // forgeries are headers without a valid token, by what is wrong with them. The authorizer's own
@@ -105,13 +105,19 @@ func TestOnlyTheSaleTheBuyersPageAndTheWebhooksArePublicAndIgnoreTokens(t *testi
 				continue
 			}
 			a := s.must(t, route.Method, pathOf(route, "window", "1"), "", header...)
+			if route.Path == "/sales/{saleId}/roll/{page}" { // a sale without a draw
+				if a.status != http.StatusNotFound || a.text("code") != "draw-not-found" {
+					t.Errorf("with a token %s the roll is %v", name, a)
+				}
+				continue
+			}
 			if a.status != http.StatusOK || a.text("saleId") != "window" {
 				t.Errorf("with a token %s the public page is %v", name, a)
 			}
 		}
 	}
 	slices.Sort(public)
-	if want := []string{"GET /assets/{name}", "GET /g/{groupId}", "GET /groups/{groupId}", "GET /s/{saleId}", "GET /sales/{saleId}", "GET /signin", "POST /payments/{provider}"}; !slices.Equal(public, want) {
+	if want := []string{"GET /assets/{name}", "GET /g/{groupId}", "GET /groups/{groupId}", "GET /s/{saleId}", "GET /sales/{saleId}", "GET /sales/{saleId}/roll/{page}", "GET /signin", "POST /payments/{provider}"}; !slices.Equal(public, want) {
 		t.Errorf("public are %q, want %q", public, want)
 	}
 }
