@@ -7,6 +7,8 @@ const (
 	entering  = "shared/ledger/entering.go"
 	theRoll   = "shared/ledger/roll.go"
 	drawRules = "shared/sale/draw.go"
+
+	recountingDraws = "infra/kit/books/draws.go"
 )
 
 // ofDraws break the draw of a sale in the ledger: the entries, the roll, the calls and the turn.
@@ -219,4 +221,32 @@ var ofDraws = []mutant{
 		`c.KeepFor%time.Hour != 0`, `false`}}},
 	{"people wait for a call of a sale without units", "P6", "./shared/sale", "^TestASaleWithADrawShows", []edit{{"shared/sale/sale.go",
 		`(refusal == nil || refusal.Code == NotYourTurn) && s.SoldOut()`, `refusal == nil && s.SoldOut()`}}},
+	{"the recount does not ask whose turn it was", "P29", bookTests, "^TestADrawThatWasTamperedWith", []edit{{recountingDraws,
+		`why := p.outOfTurn(p.draw.after, c); why != ""`, `why := p.outOfTurn(p.draw.after, c); why == "-"`}}},
+	{"the recount does not count the units that are kept", "P30", bookTests, "^TestADrawThatWasTamperedWith", []edit{{recountingDraws,
+		`units < waiting`, `units < 0`}}},
+	{"the recount takes anybody's leaf on a roll", "P27", bookTests, "^TestADrawThatWasTamperedWith", []edit{{recountingDraws,
+		`!entered[l] {`, `!entered[l] && page < 0 {`}}},
+	{"the recount takes any seed", "P28", bookTests, "^TestADrawThatWasTamperedWith", []edit{{recountingDraws,
+		`d.head.seed != hex.EncodeToString(want)`, `len(d.head.seed) != len(hex.EncodeToString(want))`}}},
+	{"a call may be as late as it likes", "P31", bookTests, "^TestACallThatIsNotMadeInTime", []edit{{recountingDraws,
+		`units > 0 && now > since+late`, `units > 0 && now > since+100*late`}}},
+	{"the enumeration's late purchase takes a kept unit", "P30", enumeration, "^TestEveryPlanOfFewFaultsKeepsThePromises$/scenarios/the_second_call", []edit{{calling,
+		`	if err := l.editShards(ctx, s, nil); err != nil {
+		return call, err
+	}
+	shards, err := l.shardsOf(ctx, s)
+	if err != nil {
+		return call, err
+	}
+`, `	shards, err := l.shardsOf(ctx, s)
+	if err != nil {
+		return call, err
+	}
+	if err := l.editShards(ctx, s, nil); err != nil {
+		return call, err
+	}
+`}}},
+	{"an earlier call's purchase is applied in the next one", "P29", enumeration, "^TestEveryPlanOfFewFaultsKeepsThePromises$/scenarios/the_second_call", []edit{{purchasing,
+		`&takeTurnCondition, millis(p.opens)`, `&takeUnitCondition, millis(p.opens)`}}},
 }
