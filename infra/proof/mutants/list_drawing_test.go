@@ -1,0 +1,27 @@
+package mutants
+
+const (
+	leading   = "functions/draw/handler/handler.go"
+	course    = "functions/draw/handler/course.go"
+	leadTests = "./functions/draw/handler"
+)
+
+// ofDrawFunction break the function that leads draws.
+var ofDrawFunction = []mutant{
+	{"a run does not wait for a step that comes due", "P31", leadTests, "^TestARunWaitsForAStep", []edit{{leading,
+		`begun.Elapsed()+wait > watch`, `wait > 0`}}},
+	{"a run waits for a step of the next one", "P31", leadTests, "^TestARunWaitsForAStep", []edit{{leading,
+		`begun.Elapsed()+wait > watch`, `begun.Elapsed()+wait > 2*watch`}}},
+	{"while the round is missing another one is asked for", "P28", leadTests, "^TestWithoutTheRound", []edit{{course,
+		`c.dice.Signature(ctx, d.Head.Round)`, `c.dice.Signature(ctx, c.chain.RoundAt(c.now()))`}}},
+	{"nobody is told how late the dice are", "P28", leadTests, "^TestWithoutTheRound", []edit{{course,
+		`		c.shown.DiceLateSeconds = int64(late / time.Second)
+`, `		c.shown.DiceLateSeconds = 0
+`}}},
+	{"people are called in a sale that is paused", "P29", leadTests, "^TestNobodyIsCalledInASale", []edit{{course,
+		`case d.Sale.Paused || !later`, `case !later`}}},
+	{"a call that was cut off is left to the next one", "P31", leadTests, "^TestACallThatWasCutOff", []edit{{course,
+		`case c.isCutOff(d, now):`, `case false:`}}},
+	{"nobody is told how late a call is", "P31", leadTests, "^TestHowLateACall", []edit{{course,
+		`return 0, since(d.NextCallAt(c.times.Gap))`, `return 0, 0`}}},
+}
