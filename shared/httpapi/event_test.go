@@ -20,6 +20,7 @@ import (
 func lookedAt(e events.APIGatewayV2HTTPRequest) Request {
 	r := Request{RouteKey: e.RouteKey, Body: e.Body, IsBase64Encoded: e.IsBase64Encoded}
 	r.Path.SaleID, r.Path.GroupID, r.Path.OrderID = e.PathParameters["saleId"], e.PathParameters["groupId"], e.PathParameters["orderId"]
+	r.Path.Page = e.PathParameters["page"]
 	if a := e.RequestContext.Authorizer; a != nil && a.JWT != nil {
 		r.Sub = a.JWT.Claims["sub"]
 	}
@@ -217,6 +218,7 @@ func FuzzDecodeAgainstTheJSONPackage(f *testing.F) {
 		take(&e.Path.SaleID, want.PathParameters["saleId"])
 		take(&e.Path.GroupID, want.PathParameters["groupId"])
 		take(&e.Path.OrderID, want.PathParameters["orderId"])
+		take(&e.Path.Page, want.PathParameters["page"])
 		for name, h := range map[string]*Header{"content-type": &e.ContentType, "idempotency-key": &e.IdempotencyKey, "x-origin-verify": &e.OriginVerify} {
 			n := 0
 			for other, value := range want.Headers {

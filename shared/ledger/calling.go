@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -65,7 +64,7 @@ func (l *Ledger) BeginCall(ctx context.Context, d DrawState, ranks []draw.Rank, 
 			actions := []types.TransactWriteItem{l.put(it)}
 			if d.Last.Number > 0 && !d.Last.Complete {
 				actions = append(actions, types.TransactWriteItem{Update: &types.Update{
-					TableName: l.table, Key: callKey(after.ID, d.Last.Number), UpdateExpression: aws.String("SET #hi = :lo"), ConditionExpression: &ifIncomplete,
+					TableName: l.table, Key: callKey(after.ID, d.Last.Number), UpdateExpression: &closeCall, ConditionExpression: &ifIncomplete,
 					ExpressionAttributeNames: map[string]string{"#hi": "hi"}, ExpressionAttributeValues: item{":lo": str(d.Last.Lo.String())},
 				}})
 			}
@@ -102,16 +101,16 @@ func setCall(s sale.Sale) (string, map[string]string, item) {
 // begins with the shards again.
 //
 // Once the call has lasted for as long as the gap it is too late to call people into it, who
-// would have less time than others. Then it stays incomplete, and BeginCall begins another one. A
-// call for anybody is completed at any time. FinishCall fails with sale.Busy or sale.Internal.
+// would have less time than others. Then it calls nobody, and BeginCall begins another one if units
+// are left; the shards get its window all the same, because there may be no other call. A call for
+// anybody is completed at any time. FinishCall fails with sale.Busy or sale.Internal.
 func (l *Ledger) FinishCall(ctx context.Context, saleID string, ranks []draw.Rank, gap time.Duration) (Call, error) {
 	s, err := l.readOpenSale(ctx, saleID)
 	if err != nil || s.IsRecalled() {
 		return Call{}, err
 	}
 	call, err := l.readCallOf(ctx, patientTries, s)
-	isLate := func() bool { return !call.Open && l.now().After(call.From.Add(gap)) }
-	if err != nil || call.Number == 0 || call.Complete || isLate() {
+	if err != nil || call.Number == 0 || call.Complete {
 		return call, err
 	}
 	if err := l.editShards(ctx, s, nil); err != nil {
@@ -127,14 +126,17 @@ func (l *Ledger) FinishCall(ctx context.Context, saleID string, ranks []draw.Ran
 	if call.Hi = call.Lo; !call.Open {
 		call.Hi, _ = draw.NthAbove(ranks, call.Lo, call.Stock)
 	}
-	if isLate() {
-		return Call{Number: call.Number, From: call.From, Until: call.Until, Open: call.Open, Lo: call.Lo, At: call.At}, nil
+	update, values := completeCall, item{":hi": str(call.Hi.String()), ":stock": num(call.Stock)}
+	names := map[string]string{"#hi": "hi", "#stock": "stock"}
+	if !call.Open && l.now().After(call.From.Add(gap)) {
+		call.Hi, call.Stock = call.Lo, 0
+		update, values = closeCall, item{":lo": str(call.Lo.String())}
+		delete(names, "#stock")
 	}
 	err = l.retry(ctx, patientTries, func(ctx context.Context) error {
 		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: l.table, Key: callKey(saleID, call.Number), UpdateExpression: &completeCall, ConditionExpression: &ifIncomplete,
-			ExpressionAttributeNames:  map[string]string{"#hi": "hi", "#stock": "stock"},
-			ExpressionAttributeValues: item{":hi": str(call.Hi.String()), ":stock": num(call.Stock)},
+			TableName: l.table, Key: callKey(saleID, call.Number), UpdateExpression: &update, ConditionExpression: &ifIncomplete,
+			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 		})
 		return err
 	})
@@ -145,4 +147,7 @@ func (l *Ledger) FinishCall(ctx context.Context, saleID string, ranks []draw.Ran
 	return call, asInternal(err)
 }
 
-var completeCall = "SET #hi = :hi, #stock = :stock"
+var (
+	completeCall = "SET #hi = :hi, #stock = :stock"
+	closeCall    = "SET #hi = :lo" // it calls nobody
+)

@@ -73,7 +73,7 @@ func (c *course) plan(d ledger.DrawState, now time.Time) (step, time.Time) {
 		return seed, c.chain.TimeOf(d.Head.Round).Add(relayTime)
 	case d.Sale.IsRecalled() || !now.Before(d.Sale.EndsAt):
 		return none, time.Time{}
-	case c.isCutOff(d, now):
+	case d.Last.Number > 0 && !d.Last.Complete: // it was cut off
 		return finish, now
 	case d.Sale.Paused || !later(now, nextCall).Add(c.times.Gap/4).Before(d.Sale.EndsAt):
 		return none, time.Time{}
@@ -92,12 +92,6 @@ func later(a, b time.Time) time.Time {
 
 // relayTime is how long after it is signed relays have a round.
 const relayTime = time.Second
-
-// isCutOff reports whether a call has begun and can still be finished. One that is too late for
-// the people whom it would call is not: the next one calls them.
-func (c *course) isCutOff(d ledger.DrawState, now time.Time) bool {
-	return d.Last.Number > 0 && !d.Last.Complete && (d.Last.Open || !now.After(d.Last.From.Add(c.times.Gap)))
-}
 
 // take takes a step. It reports false if that has changed nothing, so that what comes next is
 // left to a later look.

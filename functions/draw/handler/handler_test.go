@@ -220,7 +220,7 @@ func TestACallThatIsFinishedTooLateIsFollowedByAnotherOne(t *testing.T) {
 		_, _ = w.draw(`{}`, 2*time.Minute)
 		w.db.Fault = nil
 		time.Sleep(time.Until(opens.Add(2 * time.Minute)))
-		if d := w.run()[0]; !slices.Equal(d.Steps, []string{"begin"}) || d.Call != 2 {
+		if d := w.run()[0]; !slices.Equal(d.Steps, []string{"finish", "begin"}) || d.Call != 2 {
 			t.Errorf("got %+v", d)
 		}
 		if bought, _ := w.buy("shoes", 3); len(bought) != 0 {

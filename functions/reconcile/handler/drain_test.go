@@ -109,7 +109,7 @@ func TestASaleThatChangesWhileItsLastPassRunsIsLookedAtAgain(t *testing.T) {
 				time.Sleep(time.Hour + ledger.DrainAfter)
 				w.slowly(900 * time.Millisecond)
 				go func() {
-					time.Sleep(2400 * time.Millisecond) // after the list of sales and the refunds, before the end of the page
+					time.Sleep(1500 * time.Millisecond) // after the list of sales and the refunds, before the end of the page
 					change(w)
 				}()
 				if r := w.receipts(`{}`); len(r) != 1 || !r[0].Balanced {

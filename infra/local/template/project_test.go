@@ -2,6 +2,7 @@ package template
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,12 +52,17 @@ func TestProjectTemplateBootsWithAnIssuerAndAnAudience(t *testing.T) {
 	if got, want := purchase.Environment["ORDER_QUEUE_URL"], "http://127.0.0.1:9324/000000000000/OrderQueue"; got != want {
 		t.Errorf("ORDER_QUEUE_URL = %q, want %q", got, want)
 	}
-	if len(purchase.Routes) != 1 || purchase.Routes[0].Method != "POST" || purchase.Routes[0].Authorizer == "" {
-		t.Errorf("purchase routes = %+v, want one POST behind the authorizer", purchase.Routes)
+	methods := map[string]bool{}
+	for _, route := range purchase.Routes {
+		methods[route.Method+" "+route.Path] = route.Authorizer != ""
+	}
+	want := map[string]bool{"POST /sales/{saleId}/orders": true, "PUT /sales/{saleId}/entries/me": true, "GET /sales/{saleId}/entries/me": true}
+	if !maps.Equal(methods, want) {
+		t.Errorf("purchase routes = %+v, want orders and entries behind the authorizer", purchase.Routes)
 	}
 	for _, route := range byID["QueryFunction"].Routes {
-		if public := route.Path == "/sales/{saleId}" || route.Path == "/groups/{groupId}"; public != (route.Authorizer == "") {
-			t.Errorf("GET %s has authorizer %q; only the pages of sales and groups are public", route.Path, route.Authorizer)
+		if public := slices.Contains([]string{"/sales/{saleId}", "/groups/{groupId}", "/sales/{saleId}/roll/{page}"}, route.Path); public != (route.Authorizer == "") {
+			t.Errorf("GET %s has authorizer %q; only the pages of sales, groups and rolls are public", route.Path, route.Authorizer)
 		}
 	}
 	if sources := byID["FinalizeFunction"].Queues; len(sources) != 1 || sources[0].Queue != "OrderQueue" || !sources[0].ReportBatchItemFailures {

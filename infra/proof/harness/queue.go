@@ -239,6 +239,7 @@ var filters = []filter{
 	{[]string{"REFUND#", "CHANGES#"}, "", ""},
 	{[]string{"SALE"}, "closesAt", "N"},
 	{[]string{"SALE#"}, "action", "S"},
+	{[]string{"DRAW#"}, "closedAt", "N"},
 }
 
 // String returns the filter's pattern.

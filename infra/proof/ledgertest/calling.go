@@ -180,7 +180,7 @@ var calling = map[string]func(*testing.T, *World){
 		_, err := slow.FinishCall(w.Ctx, "moutai", ranks, gap)
 		w.Refused(sale.Busy, err)
 		w.moment(third.From.Add(gap + time.Millisecond))
-		if call := w.completes(ranks); call.Complete {
+		if call := w.completes(ranks); !call.Complete || !call.CallsNobody() {
 			t.Errorf("got %+v, although its people would have less time", call)
 		}
 		fourth := w.calls(ranks)
@@ -192,6 +192,22 @@ var calling = map[string]func(*testing.T, *World){
 			t.Error("a call that is over gets its people late")
 		}
 		w.callItem(3, map[string]any{"from": third.From, "until": third.Until, "lo": ranks[0].String(), "hi": ranks[0].String()})
+	},
+	"a call that is finished too late calls nobody, but the shards get its window": func(t *testing.T, w *World) {
+		_, _, ranks := w.rolled(2, 2, 8)
+		if !w.begins(ranks) {
+			t.Fatal("not begun")
+		}
+		begun := w.state().Last
+		w.moment(begun.From.Add(gap + time.Millisecond))
+		if call := w.completes(ranks); !call.Complete || call.Hi != call.Lo {
+			t.Errorf("got %+v", call)
+		}
+		for k := range 2 {
+			if got := w.Number(fmt.Sprintf("STOCK#moutai#%d", k), "STOCK", "opensAt"); got != begun.From.UnixMilli() {
+				t.Errorf("shard %d is in another window", k)
+			}
+		}
 	},
 	"a call that is completed while the next one begins is not taken for one that nobody completed": func(t *testing.T, w *World) {
 		_, _, ranks := w.rolled(2, 1, 8)

@@ -21,7 +21,7 @@ var ofDrawFunction = []mutant{
 	{"people are called in a sale that is paused", "P29", leadTests, "^TestNobodyIsCalledInASale", []edit{{course,
 		`case d.Sale.Paused || !later`, `case !later`}}},
 	{"a call that was cut off is left to the next one", "P31", leadTests, "^TestACallThatWasCutOff", []edit{{course,
-		`case c.isCutOff(d, now):`, `case false:`}}},
+		`case d.Last.Number > 0 && !d.Last.Complete: //`, `case false: //`}}},
 	{"nobody is told how late a call is", "P31", leadTests, "^TestHowLateACall", []edit{{course,
 		`return 0, since(d.NextCallAt(c.times.Gap))`, `return 0, 0`}}},
 }

@@ -135,6 +135,8 @@ var ofDraws = []mutant{
 		`if p.sale.HasDraw() && failed(refused[2]) {`, `if false {`}}},
 	{"people are called into a call that has begun long ago", "P30", ledgerTests, overFake + "^a_call_for_no_unit", []edit{{calling,
 		`!call.Open && l.now().After(call.From.Add(gap))`, `false`}}},
+	{"a call that is finished too late leaves the shards in the window before", "P14", ledgerTests, overFake + "^a_call_that_is_finished_too_late", []edit{{calling,
+		`call.Number == 0 || call.Complete {`, `call.Number == 0 || call.Complete || l.now().After(call.From.Add(gap)) {`}}},
 	{"a call for nobody lasts as long as others", "P31", ledgerTests, overFake + "^a_call_for_no_unit", []edit{{theDraw,
 		`case s.Last.CallsNobody():`, `case false:`}}},
 	{"the gap is left out", "P31", ledgerTests, overFake + "^a_call_in_the_gap", []edit{{theDraw,
