@@ -293,10 +293,10 @@ function close() {
   render();
 }
 
-/** The instant in a field, in the zone in which times are shown, or as it was. @param {string} name @param {string} was */
+/** The instant in a field, which leaves out seconds of 0, in the zone in which times are shown, or as it was. @param {string} name @param {string} was */
 function instant(name, was) {
   const text = typed(name);
-  return !element(name) || text === fieldTime(was) ? new Date(was) : new Date(text && text + (utc ? "Z" : ""));
+  return !element(name) || text.padEnd(19, ":00") === fieldTime(was) ? new Date(was) : new Date(text && text + (utc ? "Z" : ""));
 }
 
 /** What the dialog asks for, or the name of the word that says what is missing. @param {Sale} s @returns {Change | string} */
