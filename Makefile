@@ -259,11 +259,11 @@ bench: ## benchmark the handlers' overhead over their AWS calls; benchstat's for
 # as running, so: no vet, because `make check` vets with more analyzers; GOGC=400, which saves
 # a seventh of the CPU time and uses more memory; no cgo and -trimpath as in GO_BUILD, so that
 # packages are compiled only once, for every clone. Some packages mostly wait for real
-# timeouts, so four run at a time on two CPUs, four tests of each, and the ones that wait longest start first.
+# timeouts, so four run at a time on two CPUs, and the ones that wait longest start first.
 # SQLite takes minutes to compile for the race detector, so streamfile runs without it.
 override RACED := $$(go list ./functions/... ./shared/... ./infra/local/faults ./infra/ops/load ./infra/kit/rush ./infra/local/... | grep -v /streamfile$$)
 override WAITING := ./infra/proof/e2e ./infra/ops/deploy ./infra/proof/torture ./infra/proof/drill ./infra/proof/security ./infra/proof/browser/buyer ./infra/proof/browser/operator
-override GO_TEST := CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4 -parallel 4
+override GO_TEST := CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4
 override GO_RACE := $(if $(RACE),GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4 $(RACE),$(GO_TEST))
 .PHONY: test
 test: host browser ## test everything but the lab, also on the engine and in a browser; `make prove` runs the mutants and the long proofs in full

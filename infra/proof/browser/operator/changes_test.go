@@ -121,7 +121,7 @@ func TestWhatCannotBeUndoneAsksOnceAndShowsItsEffect(t *testing.T) {
 		}, []string{"→ Jan 2, 2036, 3:04:05 AM", "After it sells now, closes in"}, "Moutai: the window is ", "reschedule"},
 		{"add", nil, "Give a whole number of units.", func(tab *browser.Tab) { tab.Type("#units", "250") }, []string{"Units left 812 → 1,062", "Units in all 1,000 → 1,250"}, "Moutai: 1,250 units in all.", "add"},
 		{"recall", nil, "Say why, in the note.", func(tab *browser.Tab) { tab.Type("#why", "the soles come off"); tab.Type("#typed", "moutai") },
-			[]string{"Unpaid 45", "Paid 140", "Pending 3", "This cannot be taken back.", "counted 4"}, "Moutai: recalled.", "recall:the soles come off"},
+			[]string{"Unpaid 45", "Paid 140", "Pending 3", "This cannot be taken back.", "These orders were counted "}, "Moutai: recalled.", "recall:the soles come off"},
 	} {
 		t.Run(tt.action, func(t *testing.T) {
 			t.Parallel()
