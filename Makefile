@@ -283,7 +283,7 @@ prove: host ## run the mutants, the race detector and the long proofs in full (t
 	$(if $(RACE),$(GO_RACE) -timeout 10m ./infra/ops/load ./shared/ledger $(RACED))
 	@$(MAKE) --no-print-directory browser
 	$(GO_TEST) -timeout 10m ./infra/proof/browser/buyer ./infra/proof/browser/operator -run '^TestThePagesRules$$' -broken
-	$(GO_TEST) -timeout 20m ./infra/proof/mutants
+	$(GO_TEST) -timeout 40m ./infra/proof/mutants
 
 .PHONY: drill
 drill: host operator ## run the runbook's commands on a new stack during each accident; a table of results and times
