@@ -7,7 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"runtime"
+	"runtime/debug"
 	"runtime/metrics"
 	"slices"
 	"strconv"
@@ -280,19 +280,27 @@ func meanOf(ranks []draw.Rank) (mean float64) {
 	return mean
 }
 
-// functionMemory is what the draw function has, less what the runtime and the program take.
-const functionMemory = 512<<20 - 64<<20
+// The memory of the draw function: its GOGC and GOMEMLIMIT in template.yaml, and its MemorySize,
+// both in bytes and less what the runtime and the program take.
+const (
+	functionGCPercent   = 400
+	functionMemoryLimit = 400<<20 - 64<<20
+	functionMemory      = 512<<20 - 64<<20
+)
 
 // measured begins to measure a step, and returns what ends it: it logs the step and returns how
 // long it took. The memory is that of the step alone, garbage included.
 func measured(t *testing.T, db *entered) func(step string) time.Duration {
 	t.Helper()
-	runtime.GC()
-	heap := func() uint64 {
-		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	read := func(name string) uint64 {
+		sample := []metrics.Sample{{Name: name}}
 		metrics.Read(sample)
 		return sample[0].Value.Uint64()
 	}
+	heap := func() uint64 { return read("/memory/classes/heap/objects:bytes") }
+	debug.FreeOSMemory()
+	held := read("/memory/classes/total:bytes") - read("/memory/classes/heap/released:bytes")
+	percent, limit := debug.SetGCPercent(functionGCPercent), debug.SetMemoryLimit(int64(held)+functionMemoryLimit)
 	before, stop, peak := heap(), make(chan struct{}), make(chan uint64)
 	go func() {
 		highest := uint64(0)
@@ -315,6 +323,8 @@ func measured(t *testing.T, db *entered) func(step string) time.Duration {
 		took := time.Since(began)
 		close(stop)
 		grown := int64(max(<-peak, heap())) - int64(before)
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
 		calls, queries := db.Calls(), int(db.calls.Load())
 		calls["Query"] += queries
 		writes, reads := db.Consumed()

@@ -7,7 +7,7 @@ import (
 )
 
 // goReads are variables that the Go runtime itself reads.
-var goReads = []string{"GOGC"}
+var goReads = []string{"GOGC", "GOMEMLIMIT"}
 
 func TestEnvironmentIsWhatTheCodeReads(t *testing.T) {
 	code := map[string]map[string]token.Pos{}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -132,6 +133,11 @@ func TestFunctionsOfTheTemplate(t *testing.T) {
 							found = append(found, f.find("%s: %s is not given", f.id, name))
 						}
 					}
+					limit, given := strings.CutSuffix(f.variables()["GOMEMLIMIT"].text(), "MiB")
+					memory, _ := tmpl.number(f.property("MemorySize"))
+					if n, err := strconv.Atoi(limit); !given || err != nil || 10*n > 9*memory {
+						found = append(found, f.find("%s: GOMEMLIMIT is %q, want a tenth of the memory less than all", f.id, limit))
+					}
 				}
 				return found
 			},
@@ -140,6 +146,8 @@ func TestFunctionsOfTheTemplate(t *testing.T) {
 				{"Globals/Function/Runtime", "go1.x"},
 				{"Globals/Function/Architectures", "[x86_64]"},
 				{"Globals/Function/MemorySize", ""},
+				{"Globals/Function/MemorySize", "256"},
+				{"Globals/Function/Environment/Variables/GOMEMLIMIT", ""},
 				{"Resources/SeedFunction/Properties/Timeout", ""},
 				{"Resources/SeedFunction/Metadata", ""},
 			},
