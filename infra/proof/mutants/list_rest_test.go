@@ -113,7 +113,7 @@ var ofEverythingElse = []mutant{
 	{"fail on send failure", "P4", "./functions/purchase/handler", "^TestAClaimStands", []edit{{"functions/purchase/handler/handler.go",
 		`	h.send(ctx, event, p)
 `, `	if p.New && h.queue.Send(ctx, orderq.Of(p.Claim)) != nil {
-		return httpapi.Problem(sale.Refuse(sale.Busy, ""), saleID), nil
+		return httpapi.Problem(sale.Refuse(sale.Busy, ""), saleID)
 	}
 `}}},
 	{"poison alone fails an invocation", "P10", "./functions/finalize/handler", "^TestABatchOfPoisonOnly", []edit{{"functions/finalize/handler/handler.go",

@@ -4,7 +4,7 @@ package simulate
 
 const (
 	defaultSeeds = 300
-	seedsUnder   = 20 // each condition
+	seedsUnder   = 30 // each condition
 
 	ordersInOutage = 300
 )
