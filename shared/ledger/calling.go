@@ -103,7 +103,9 @@ func setCall(s sale.Sale) (string, map[string]string, item) {
 // Once the call has lasted for as long as the gap it is too late to call people into it, who
 // would have less time than others. Then it calls nobody, and BeginCall begins another one if units
 // are left; the shards get its window all the same, because there may be no other call. A call for
-// anybody is completed at any time. FinishCall fails with sale.Busy or sale.Internal.
+// anybody is completed at any time. ranks may be nil if the call is not to be by rank: if it is
+// all the same, because another run has begun it, FinishCall fails with sale.Busy. It also fails with sale.Busy
+// or sale.Internal.
 func (l *Ledger) FinishCall(ctx context.Context, saleID string, ranks []draw.Rank, gap time.Duration) (Call, error) {
 	s, err := l.readOpenSale(ctx, saleID)
 	if err != nil || s.IsRecalled() {
@@ -112,6 +114,9 @@ func (l *Ledger) FinishCall(ctx context.Context, saleID string, ranks []draw.Ran
 	call, err := l.readCallOf(ctx, patientTries, s)
 	if err != nil || call.Number == 0 || call.Complete {
 		return call, err
+	}
+	if call.IsByRank(l.now(), gap) && len(ranks) == 0 { // it is not for anybody, so somebody has a rank
+		return call, sale.Fail(sale.Busy, fmt.Errorf("call %d is another run's", call.Number))
 	}
 	if err := l.editShards(ctx, s, nil); err != nil {
 		return call, err
@@ -128,7 +133,7 @@ func (l *Ledger) FinishCall(ctx context.Context, saleID string, ranks []draw.Ran
 	}
 	update, values := completeCall, item{":hi": str(call.Hi.String()), ":stock": num(call.Stock)}
 	names := map[string]string{"#hi": "hi", "#stock": "stock"}
-	if !call.Open && l.now().After(call.From.Add(gap)) {
+	if !call.Open && !call.IsByRank(l.now(), gap) {
 		call.Hi, call.Stock = call.Lo, 0
 		update, values = closeCall, item{":lo": str(call.Lo.String())}
 		delete(names, "#stock")

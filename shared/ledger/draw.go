@@ -62,6 +62,12 @@ type Call struct {
 // known.
 func (c *Call) CallsNobody() bool { return !c.Open && (!c.Complete || c.Hi == c.Lo) }
 
+// IsByRank reports whether people are called by their ranks if the call is completed now: not
+// into one that is for anybody, and not into one that has lasted for longer than the gap.
+func (c *Call) IsByRank(now time.Time, gap time.Duration) bool {
+	return !c.Open && !now.After(c.From.Add(gap))
+}
+
 // DrawState is a draw as the draw function sees it.
 type DrawState struct {
 	Sale sale.Sale

@@ -22,6 +22,8 @@ type course struct {
 	// next is when to look at the sale again; zero if this invocation has no more to do for it.
 	next  time.Time
 	shown Course
+	// ranks are those of the whole roll, nil until a step needs them.
+	ranks []draw.Rank
 	// missed says why the dice are late.
 	missed error
 }
@@ -103,23 +105,35 @@ func (c *course) take(ctx context.Context, due step, d ledger.DrawState) (done b
 	case seed:
 		return c.throw(ctx, d)
 	}
-	// The ranks are there before a call begins: from then on people are waiting for its end.
-	leaves, err := c.book.Leaves(ctx, d.Sale, d.Head.Roll)
-	if err != nil {
-		return false, err
+	if due == begin || d.Last.IsByRank(c.now(), c.times.Gap) {
+		if err := c.rank(ctx, d); err != nil {
+			return false, err
+		}
 	}
-	ranks := draw.Ranks(d.Head.Seed, leaves)
 	if due == begin {
-		if begun, err := c.book.BeginCall(ctx, d, ranks, c.times.Gap); err != nil || !begun {
+		if begun, err := c.book.BeginCall(ctx, d, c.ranks, c.times.Gap); err != nil || !begun {
 			c.next = time.Time{} // an operator has changed the sale meanwhile
 			return false, err
 		}
 	}
-	call, err := c.book.FinishCall(ctx, d.Sale.ID, ranks, c.times.Gap)
+	call, err := c.book.FinishCall(ctx, d.Sale.ID, c.ranks, c.times.Gap)
 	if !call.Complete {
 		c.next = time.Time{}
 	}
 	return call.Complete, err
+}
+
+// rank computes the ranks of the roll, once in an invocation: the roll is read whole. A call does
+// not begin before they are known, because from then on people are waiting for its end.
+func (c *course) rank(ctx context.Context, d ledger.DrawState) error {
+	if c.ranks != nil {
+		return nil
+	}
+	leaves, err := c.book.Leaves(ctx, d.Sale, d.Head.Roll)
+	if err == nil {
+		c.ranks = draw.Ranks(d.Head.Seed, leaves)
+	}
+	return err
 }
 
 // throw stores the seed that follows from the round. Without the round nothing is wrong here:

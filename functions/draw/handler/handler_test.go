@@ -357,3 +357,46 @@ func TestRunsThatOverlapBeginOneCall(t *testing.T) {
 		}
 	})
 }
+
+// The roll is much to read, and a run has other sales to lead.
+func TestARunReadsTheRollAtMostOnceAndOnlyForACallByRank(t *testing.T) {
+	for name, tt := range map[string]struct {
+		entrants int
+		after    time.Duration // after the call was cut off
+		sold     bool          // all units, until one comes back during the run
+		steps    []string
+		pages    int64
+	}{
+		"a call that was cut off":                       {3, 0, false, []string{"finish"}, draw.Pages},
+		"one without units, and the one after it":       {3, 65 * time.Second, true, []string{"finish", "begin"}, draw.Pages},
+		"one that is too late, and the one after it":    {3, 2 * time.Minute, false, []string{"finish", "begin"}, draw.Pages},
+		"one for anybody that was cut off":              {0, 0, false, []string{"finish"}, 0},
+		"one for anybody, later than the others may be": {0, 2 * time.Minute, false, []string{"finish"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				w.create("shoes", 2)
+				w.enter("shoes", tt.entrants)
+				w.until(opens.Add(-time.Minute))
+				time.Sleep(time.Until(opens))
+				w.failing("UpdateItem", "STOCK#")
+				_, _ = w.draw(`{}`, 2*time.Minute)
+				time.Sleep(time.Until(opens.Add(tt.after)))
+				var pages atomic.Int64
+				w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+					if c.Op == "Query" && strings.HasPrefix(c.Keys[0], "ROLL#") {
+						pages.Add(1)
+					}
+					return dynamotest.Fault{}
+				}
+				if tt.sold {
+					w.setStock("shoes", 0)
+					time.AfterFunc(5*time.Second, func() { w.setStock("shoes", 1) })
+				}
+				if d := w.run()[0]; !slices.Equal(d.Steps, tt.steps) || pages.Load() != tt.pages {
+					t.Errorf("%+v with %d pages read, want %v with %d", d, pages.Load(), tt.steps, tt.pages)
+				}
+			})
+		})
+	}
+}

@@ -221,6 +221,17 @@ var calling = map[string]func(*testing.T, *World){
 			t.Errorf("begun is %t: %+v", begun, d)
 		}
 	},
+	"a call by rank is not completed by a run that has not read the roll": func(t *testing.T, w *World) {
+		_, _, ranks := w.rolled(2, 1, 8)
+		if !w.begins(ranks) {
+			t.Fatal("not begun")
+		}
+		_, err := w.Environment().FinishCall(w.Ctx, "moutai", nil, gap)
+		w.Refused(sale.Busy, err)
+		if call := w.completes(ranks); call.Stock != 2 || call.Hi != ranks[1] {
+			t.Errorf("got %+v", call)
+		}
+	},
 	"whom a call is for is written once": func(t *testing.T, w *World) {
 		_, _, ranks := w.rolled(2, 1, 8)
 		if !w.begins(ranks) {

@@ -22,6 +22,10 @@ var ofDrawFunction = []mutant{
 		`case d.Sale.Paused || !later`, `case !later`}}},
 	{"a call that was cut off is left to the next one", "P31", leadTests, "^TestACallThatWasCutOff", []edit{{course,
 		`case d.Last.Number > 0 && !d.Last.Complete: //`, `case false: //`}}},
+	{"the roll is read for a call that is not by rank", "P31", leadTests, "^TestARunReadsTheRoll", []edit{{course,
+		`if due == begin || d.Last.IsByRank(c.now(), c.times.Gap) {`, `{`}}},
+	{"the roll is read again for the next call of a run", "P31", leadTests, "^TestARunReadsTheRoll", []edit{{course,
+		`if c.ranks != nil {`, `if c.ranks != nil && c.shown.Call < 0 {`}}},
 	{"nobody is told how late a call is", "P31", leadTests, "^TestHowLateACall", []edit{{course,
 		`return 0, since(d.NextCallAt(c.times.Gap))`, `return 0, 0`}}},
 }
