@@ -1,6 +1,7 @@
 package books
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -26,6 +27,7 @@ var keep = flag.String("keep", "", "write what this release stores into testdata
 // kept are the sales that a release keeps for its successors.
 var kept = map[string]func(*testing.T) *world{
 	"sold": sold, "withdrawn": withdrawn, "settled": settled, "drained": drained, "grouped": grouped, "operated": operated, "recalled": recalledSale,
+	"drawn": drawnSale,
 }
 
 // A stored sale is what a release has left behind: its items, with an attribute's type before its value; the
@@ -78,6 +80,8 @@ func (w *world) store() stored {
 				out[name] = map[string]any{"N": v.Value}
 			case *types.AttributeValueMemberBOOL:
 				out[name] = map[string]any{"BOOL": v.Value}
+			case *types.AttributeValueMemberB:
+				out[name] = map[string]any{"B": base64.StdEncoding.EncodeToString(v.Value)}
 			case *types.AttributeValueMemberSS:
 				out[name] = map[string]any{"SS": v.Value}
 			case *types.AttributeValueMemberNS:
@@ -119,6 +123,12 @@ func (s stored) open(t *testing.T) *world {
 					loaded[name] = &types.AttributeValueMemberN{Value: v.(string)}
 				case "BOOL":
 					loaded[name] = &types.AttributeValueMemberBOOL{Value: v.(bool)}
+				case "B":
+					value, err := base64.StdEncoding.DecodeString(v.(string))
+					if err != nil {
+						t.Fatalf("%s: %v", name, err)
+					}
+					loaded[name] = &types.AttributeValueMemberB{Value: value}
 				case "SS":
 					loaded[name] = &types.AttributeValueMemberSS{Value: texts(v)}
 				case "NS":
@@ -129,7 +139,7 @@ func (s stored) open(t *testing.T) *world {
 		all[keyOf(loaded)] = loaded
 	}
 	db := load(t, all)
-	w := &world{World: ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: tableName}), db: db}
+	w := &world{World: ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: tableName}), db: db, changes: 1000} // no id is given twice
 	w.Pass(s.Now.Sub(w.Now()))
 	ids := 0
 	w.Ledger = ledger.New(db, tableName, ledger.Options{Now: w.Now, NewID: func() string { ids++; return fmt.Sprintf("later-%d", ids) }})
@@ -190,9 +200,16 @@ func TestWhatEarlierReleasesStoredBalancesAndGoesOn(t *testing.T) {
 				w.confirm(refs)
 				if history != "drained" && history != "recalled" {
 					w.add("later", 3)
+				}
+				if history != "drained" && history != "recalled" && history != "drawn" {
 					w.confirm(w.buy(90, 2))
 				}
 				switch history {
+				case "drawn":
+					if call := w.calls(); call.Number != 4 || call.Open {
+						t.Errorf("the next call is %+v, want that of the ninth person", call)
+					}
+					w.confirm(w.turns(9, 1))
 				case "operated":
 					w.goesOnInTheTrail()
 				case "recalled":

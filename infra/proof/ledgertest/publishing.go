@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/shared/draw"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
@@ -35,7 +36,7 @@ func (w *World) records(change func()) []sale.Event {
 // imagesInOrder is every item of the sale with one bucket, and the refunds due of unknown
 // orders.
 func (w *World) imagesInOrder() (all []ledger.Image) {
-	for _, pk := range []string{"SALE#moutai", "STOCK#moutai#0", "CLAIM#moutai#0", "REFUND#moutai", "REFUND#", "SALES"} {
+	for _, pk := range []string{"SALE#moutai", "STOCK#moutai#0", "CLAIM#moutai#0", "REFUND#moutai", "REFUND#", "SALES", "DRAW#moutai"} {
 		for _, it := range w.Partition(pk) {
 			all = append(all, it)
 		}
@@ -183,6 +184,30 @@ var publishing = map[string]func(*testing.T, *World){
 		w.published(drain)
 		if got := w.eventsIn("moutai"); len(got) != 2 || got[1] != end {
 			t.Errorf("the table has %+v", got)
+		}
+	},
+	"the closing of a roll is an event, and neither its dice nor its calls are": func(t *testing.T, w *World) {
+		c := w.Drawn(2, 1)
+		w.Create(c)
+		w.moment(c.EnterUntil.Add(settle))
+		closed := sale.Event{
+			Type: sale.EventRollClosed, ID: "RollClosed:moutai", OccurredAt: w.Now(), SaleID: "moutai",
+			Roll: sale.Roll{Entrants: 3, Digest: draw.Digest{9}.String(), Round: 12},
+		}
+		w.published(func() { // as CloseRoll does it
+			w.place(attributes(map[string]any{
+				"pk": "DRAW#moutai", "sk": "HEAD", "roll": draw.Digest{9}.String(), "entrants": 3, "round": 12, "closedAt": w.Now(),
+			}))
+		}, closed)
+		w.moment(c.OpensAt)
+		w.published(func() {
+			if err := w.Environment().SetSeed(w.Ctx, w.state().Sale, seed, []byte("signature")); err != nil {
+				t.Fatal(err)
+			}
+		})
+		w.published(func() { w.calls(nil) })
+		if !slices.Contains(w.eventsIn("moutai"), closed) {
+			t.Errorf("the table has %+v", w.eventsIn("moutai"))
 		}
 	},
 	"what a release wrote that stored neither amount nor labels has the event that it had": func(t *testing.T, w *World) {
