@@ -137,6 +137,16 @@ var ofDraws = []mutant{
 		`if !call.Open && !call.IsByRank(l.now(), gap) {`, `if false {`}}},
 	{"a call that is finished too late leaves the shards in the window before", "P14", ledgerTests, overFake + "^a_call_that_is_finished_too_late", []edit{{calling,
 		`call.Number == 0 || call.Complete {`, `call.Number == 0 || call.Complete || l.now().After(call.From.Add(gap)) {`}}},
+	{"a recalled sale calls people", "P35", ledgerTests, overFake + "^a_call_that_a_recall_overtakes", []edit{{calling,
+		`if err != nil || s.IsRecalled() {
+		return Call{}, err`, `if err != nil {
+		return Call{}, err`}}},
+	{"in a draw a user may order although they have in the group", "P34", ledgerTests, overFake + "^whoever_is_called_and_has_ordered", []edit{{"shared/ledger/purchase.go",
+		`actions = append(actions, p.ledger.put(groupGuardItem(s.sale.LimitGroup, claim)))`, `guard := p.ledger.put(groupGuardItem(s.sale.LimitGroup, claim))
+		if s.sale.HasDraw() {
+			guard.Put.ConditionExpression = nil
+		}
+		actions = append(actions, guard)`}}},
 	{"a call by rank is completed without the roll", "P31", ledgerTests, overFake + "^a_call_by_rank", []edit{{calling,
 		`if call.IsByRank(l.now(), gap) && len(ranks) == 0 {`, `if false {`}}},
 	{"a call for nobody lasts as long as others", "P31", ledgerTests, overFake + "^a_call_for_no_unit", []edit{{theDraw,

@@ -1,0 +1,285 @@
+package ledgertest
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	"flashsale/shared/draw"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// meeting is what holds where a draw meets payments, groups, recalls, pauses and additions, and
+// what it does in a table that was restored.
+var meeting = func() map[string]func(*testing.T, *World) {
+	all := map[string]func(*testing.T, *World){}
+	// Of three units two are ordered in the first call; one of those is never paid for.
+	for name, tt := range map[string]struct {
+		early    bool // ordered when the call begins, not just before it ends
+		inSecond bool // released in the second call, not before it
+		// calledSecond are called in the second call, for as many units; the third is for two.
+		calledSecond int64
+	}{
+		"in its own call":      {early: true, calledSecond: 2},
+		"after the end of it":  {calledSecond: 2},
+		"during the next call": {inSecond: true, calledSecond: 1},
+	} {
+		all["a unit that is not paid for and comes back "+name+" is for the call after that"] = func(t *testing.T, w *World) {
+			_, users, ranks := w.rolledIn(func(c *sale.Creation) { c.PayWithin = payWithin }, 3, 1, 9)
+			first := w.calls(ranks)
+			if !tt.early {
+				w.moment(first.Until.Add(-time.Minute))
+			}
+			ids := w.Ordered(users[0], users[1])
+			w.Settles(PaymentOf(ids[1], "pi_1"))
+			expire := func() {
+				w.Pass(payWithin + grace)
+				w.releases(1, 1)
+				w.Refused(sale.NotYourTurn, w.buys(users[len(users)-1]))
+			}
+			if !tt.inSecond {
+				expire()
+			}
+			// The release may have come after the moment of the next call.
+			if at := w.state().NextCallAt(gap); at.After(w.Now()) {
+				w.moment(at)
+			}
+			second := w.calls(ranks)
+			if tt.inSecond {
+				expire()
+			}
+			third := w.next(ranks)
+			if second.Stock != tt.calledSecond || second.Lo != ranks[2] || third.Stock != 2 || third.Lo != ranks[2+tt.calledSecond] {
+				t.Errorf("the second call is %+v, the third %+v", second, third)
+			}
+			w.Refused(sale.AlreadyOrdered, w.buysWith(users[0], "another"))
+			w.refunded(PaymentOf(ids[0], "pi_2"), "moutai", users[0], sale.RefundReleased)
+			w.Settled(1)
+		}
+	}
+	for name, other := range map[string]func(w *World, c sale.Creation, ranks []draw.Rank){
+		"a sale without a draw": func(w *World, _ sale.Creation, _ []draw.Rank) { w.openIn("shoe", "size-39", 1) },
+		"another draw": func(w *World, c sale.Creation, ranks []draw.Rank) {
+			c.SaleID = "size-39"
+			w.announcesRolled(c)
+			w.callsIn("size-39", ranks)
+		},
+	} {
+		all["whoever is called and has ordered in "+name+" of the group does not order again, and the unit is for the next call"] = func(t *testing.T, w *World) {
+			c, users, ranks := w.rolledIn(func(c *sale.Creation) { c.LimitGroup = "shoe" }, 2, 1, 8)
+			other(w, c, ranks)
+			first := w.callsIn("moutai", ranks)
+			w.moment(first.From)
+			w.Accepted(w.buyIn("size-39", users[0]))
+			_, err := w.buyIn("moutai", users[0])
+			if refused := w.Refused(sale.AlreadyOrdered, err); refused.OtherSale != "size-39" {
+				t.Errorf("got %+v, want the other sale", refused)
+			}
+			w.Accepted(w.buyIn("moutai", users[1]))
+			_, err = w.buyIn("size-39", users[1])
+			if refused := w.Refused(sale.AlreadyOrdered, err); refused.OtherSale != "moutai" {
+				t.Errorf("got %+v, want the other sale", refused)
+			}
+			if second := w.next(ranks); second.Stock != 1 || second.Lo != ranks[1] || second.Hi != ranks[2] {
+				t.Errorf("the second call is %+v", second)
+			}
+		}
+	}
+	for name, test := range meetingMore {
+		all[name] = test
+	}
+	return all
+}()
+
+var meetingMore = map[string]func(*testing.T, *World){
+	"a recall in a call ends it: what is paid goes back, the rest is released, and nobody is called again": func(t *testing.T, w *World) {
+		_, users, ranks := w.rolledIn(func(c *sale.Creation) { c.PayWithin = payWithin }, 3, 1, 8)
+		first := w.calls(ranks)
+		ids := w.Ordered(users[0], users[1])
+		paid := PaymentOf(ids[1], "pi_1")
+		w.Settles(paid)
+		w.recalls("soles come off", true)
+		if v := w.Number("SALE#moutai", "SALE", "minReader"); v != sale.ReadsDraws {
+			t.Errorf("its reader needs version %d", v)
+		}
+		w.Refused(sale.Recalled, w.buys(users[2]))
+		w.Pass(time.Minute)
+		w.finishes(w.Environment(), 1, 1, 1, true)
+		w.goesBack(users[1], paid, w.Now())
+		w.refunded(PaymentOf(ids[0], "pi_2"), "moutai", users[0], sale.RefundReleased)
+		w.moment(first.Until.Add(gap))
+		if !w.state().HasStock || w.begins(ranks) {
+			t.Error("a call begins in a recalled sale, or nothing is left for one")
+		}
+		w.Settled(1)
+	},
+	"a call that a recall overtakes before it is complete is never completed": func(t *testing.T, w *World) {
+		_, users, ranks := w.rolled(3, 1, 8)
+		if !w.begins(ranks) {
+			t.Fatal("not begun")
+		}
+		w.recalls("", true)
+		if call := w.completes(ranks); call != (ledger.Call{}) || w.state().Last.Complete {
+			t.Errorf("got %+v", call)
+		}
+		w.Refused(sale.Recalled, w.buys(users[0]))
+	},
+	"a pause over the end of a call takes the turn away": func(t *testing.T, w *World) {
+		_, users, ranks := w.rolled(2, 1, 8)
+		first := w.calls(ranks)
+		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)})
+		w.moment(first.Until.Add(time.Hour))
+		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)})
+		w.Refused(sale.NotYourTurn, w.buys(users[0]))
+		if second := w.calls(ranks); second.Lo != ranks[1] || second.Hi != ranks[3] {
+			t.Errorf("the second call is %+v", second)
+		}
+		w.Refused(sale.TurnOver, w.buys(users[0]))
+	},
+	"a call that ended in a pause goes on, if it gets a later end before the sale is resumed": func(t *testing.T, w *World) {
+		c, users, ranks := w.rolled(2, 1, 8)
+		first := w.calls(ranks)
+		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)})
+		w.moment(first.Until.Add(time.Hour))
+		end := w.Now().Add(time.Hour)
+		w.edit(sale.Edit{SaleID: "moutai", OpensAt: c.OpensAt, ClosesAt: c.ClosesAt, Until: end})
+		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)})
+		if w.begins(ranks) {
+			t.Error("another call begins")
+		}
+		w.moment(end.Add(-time.Millisecond))
+		w.Refused(sale.NotYourTurn, w.buys(users[2]))
+		if err := w.buys(users[0]); err != nil {
+			t.Error(err)
+		}
+		if second := w.next(ranks); second.Stock != 1 || second.Lo != ranks[1] {
+			t.Errorf("the second call is %+v", second)
+		}
+	},
+	"units that are added are for the next call, and for anybody in the last one": func(t *testing.T, w *World) {
+		_, users, ranks := w.rolled(1, 1, 4)
+		w.calls(ranks)
+		w.add("during a call", 1)
+		w.Refused(sale.NotYourTurn, w.buys(users[1]))
+		if err := w.buys(users[0]); err != nil {
+			t.Error(err)
+		}
+		w.moment(w.state().NextCallAt(gap).Add(-time.Second))
+		w.add("between calls", 1)
+		if second := w.next(ranks); second.Stock != 2 || second.Hi != ranks[2] {
+			t.Errorf("the second call is %+v", second)
+		}
+		for _, user := range users[1:3] {
+			if err := w.buys(user); err != nil {
+				t.Error(err)
+			}
+		}
+		w.moment(w.state().NextCallAt(gap).Add(time.Hour))
+		if w.state().HasStock {
+			t.Error("a unit is left")
+		}
+		w.add("when none is left", 2)
+		if third := w.calls(ranks); third.Stock != 2 || third.Hi != ranks[3] {
+			t.Errorf("the third call is %+v", third)
+		}
+		if open := w.next(ranks); !open.Open || open.Stock != 2 {
+			t.Errorf("the last call is %+v", open)
+		}
+		w.add("in the last call", 1)
+		for _, user := range []string{"dora", users[3], "emil"} {
+			if err := w.buys(user); err != nil {
+				t.Error(err)
+			}
+		}
+		w.Refused(sale.SoldOut, w.buys("fred"))
+	},
+	// A restore may bring back some and not all of what one transaction wrote.
+	"after a restore a call without its record sells nothing and calls nobody, and the sale can be recalled": func(t *testing.T, w *World) {
+		c, users, _ := w.rolled(2, 1, 8)
+		from := c.OpensAt.Add(gap / 4)
+		in := moved(w.Item("SALE#moutai", "SALE"), "SALE#moutai", "SALE")
+		maps.Copy(in, attributes(map[string]any{"call": 1, "opensAt": from, "closesAt": from.Add(keepFor)}))
+		w.place(in)
+		w.moment(from)
+		w.Refused(sale.Busy, w.buys(users[0]))
+		_, err := w.Environment().DrawState(w.Ctx, "moutai", gap)
+		w.Refused(sale.Busy, err)
+		w.recalls("", true)
+	},
+	"after a restore the record of a call that the sale is not in keeps it from beginning, and the sale can be recalled": func(t *testing.T, w *World) {
+		c, users, ranks := w.rolled(2, 1, 8)
+		from := c.OpensAt.Add(gap / 4)
+		w.place(attributes(map[string]any{
+			"pk": "DRAW#moutai", "sk": "CALL#0000000001", "from": from, "until": from.Add(keepFor), "at": c.OpensAt, "lo": draw.Rank{}.String(),
+		}))
+		_, err := w.Environment().BeginCall(w.Ctx, w.state(), ranks, gap)
+		w.Refused(sale.Internal, err)
+		w.Refused(sale.NotOpen, w.buys(users[0]))
+		w.recalls("", true)
+	},
+	"after a restore a shard in the window before sells nothing until the next edit": func(t *testing.T, w *World) {
+		c, users, ranks := w.rolled(2, 1, 8)
+		call := w.calls(ranks)
+		w.tamper("STOCK#moutai#0", "STOCK", "SET opensAt = :from, closesAt = :until, changedAt = :at",
+			attributes(map[string]any{":from": c.OpensAt, ":until": c.ClosesAt, ":at": call.At.Add(-time.Hour)}))
+		w.Refused(sale.Busy, w.buys(users[0]))
+		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)})
+		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)})
+		if err := w.buys(users[0]); err != nil {
+			t.Error(err)
+		}
+	},
+	"after a restore a call whose end is lost is called afresh, in the same order": func(t *testing.T, w *World) {
+		_, users, ranks := w.rolled(2, 1, 8)
+		w.begins(ranks)
+		w.moment(w.state().Last.From.Add(time.Hour))
+		if late := w.completes(ranks); !late.CallsNobody() {
+			t.Errorf("got %+v", late)
+		}
+		if again := w.calls(ranks); again.Hi != ranks[1] || again.Number != 2 {
+			t.Errorf("got %+v, want the same people", again)
+		}
+		if err := w.buys(users[0]); err != nil {
+			t.Error(err)
+		}
+	},
+	"after a restore a roll of which a part is lost calls nobody": func(t *testing.T, w *World) {
+		w.rolled(2, 1, 8) // most of its pages are not placed
+		d := w.state()
+		_, err := w.Environment().Leaves(w.Ctx, d.Sale, d.Head.Roll)
+		w.Refused(sale.Internal, err)
+	},
+}
+
+// announcesRolled creates another sale with a draw, with the roll and the order of the first.
+func (w *World) announcesRolled(c sale.Creation) {
+	w.T.Helper()
+	now := w.Now()
+	w.moment(c.EnterFrom)
+	w.Create(c)
+	w.moment(now)
+	for _, kind := range []string{"ROLL#", "DRAW#"} {
+		for _, it := range w.Partition(kind + "moutai") {
+			w.place(moved(it, kind+c.SaleID, value(it["sk"])))
+		}
+	}
+}
+
+// callsIn makes the first call of a sale. It has not begun when callsIn returns.
+func (w *World) callsIn(saleID string, ranks []draw.Rank) ledger.Call {
+	w.T.Helper()
+	l := w.Environment()
+	d, err := l.DrawState(w.Ctx, saleID, gap)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	if begun, err := l.BeginCall(w.Ctx, d, ranks, gap); err != nil || !begun {
+		w.T.Fatalf("%s: begun is %t (%v)", saleID, begun, err)
+	}
+	call, err := l.FinishCall(w.Ctx, saleID, ranks, gap)
+	if err != nil || !call.Complete {
+		w.T.Fatalf("%s: %+v (%v)", saleID, call, err)
+	}
+	return call
+}
