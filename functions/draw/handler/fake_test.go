@@ -13,9 +13,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/beacon"
@@ -115,21 +112,11 @@ func (w *world) buy(saleID string, users int) (bought []string, refused map[sale
 	return bought, refused
 }
 
-// setStock has the first shard hold that many units, and the other one none.
-func (w *world) setStock(saleID string, units int) {
+// addStock changes the stock of a shard by that many units behind the ledger's back.
+func (w *world) addStock(saleID string, shard int, units int64) {
 	w.t.Helper()
-	for shard, stock := range []int{units, 0} {
-		_, err := w.db.UpdateItem(w.t.Context(), &dynamodb.UpdateItemInput{
-			TableName: aws.String("Ledger"), UpdateExpression: aws.String("SET stock = :stock"),
-			Key: map[string]types.AttributeValue{
-				"pk": &types.AttributeValueMemberS{Value: fmt.Sprintf("STOCK#%s#%d", saleID, shard)},
-				"sk": &types.AttributeValueMemberS{Value: "STOCK"},
-			},
-			ExpressionAttributeValues: map[string]types.AttributeValue{":stock": &types.AttributeValueMemberN{Value: fmt.Sprint(stock)}},
-		})
-		if err != nil {
-			w.t.Error(err)
-		}
+	if err := w.db.Tamper(w.t.Context(), "Ledger", fmt.Sprintf("STOCK#%s#%d", saleID, shard), "STOCK", "stock", units); err != nil {
+		w.t.Error(err)
 	}
 }
 

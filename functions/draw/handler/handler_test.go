@@ -390,8 +390,9 @@ func TestARunReadsTheRollAtMostOnceAndOnlyForACallByRank(t *testing.T) {
 					return dynamotest.Fault{}
 				}
 				if tt.sold {
-					w.setStock("shoes", 0)
-					time.AfterFunc(5*time.Second, func() { w.setStock("shoes", 1) })
+					w.addStock("shoes", 0, -1)
+					w.addStock("shoes", 1, -1)
+					time.AfterFunc(5*time.Second, func() { w.addStock("shoes", 0, 1) })
 				}
 				if d := w.run()[0]; !slices.Equal(d.Steps, tt.steps) || pages.Load() != tt.pages {
 					t.Errorf("%+v with %d pages read, want %v with %d", d, pages.Load(), tt.steps, tt.pages)
