@@ -266,8 +266,8 @@ override WAITING := ./infra/proof/e2e ./infra/ops/deploy ./infra/proof/torture .
 override GO_TEST := CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4
 override GO_RACE := $(if $(RACE),GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4 $(RACE),$(GO_TEST))
 .PHONY: test
-test: host browser ## test everything but the lab, also on the engine and in a browser; `make prove` runs the mutants and the long proofs in full
-	$(GO_TEST) -timeout 10m $(WAITING) $$(go list ./... | grep -vxFf <(go list $(WAITING) ./infra/proof/simulate ./infra/proof/enumerate ./infra/proof/mutants))
+test: host browser ## test everything but the lab, also on the engine and in a browser; `make check` has the rules of the sources, `make prove` the mutants and the long proofs
+	$(GO_TEST) -timeout 10m $(WAITING) $$(go list ./... | grep -vxFf <(go list $(WAITING) ./infra/proof/simulate ./infra/proof/enumerate ./infra/proof/mutants ./infra/proof/checks))
 	$(GO_TEST) -timeout 10m ./infra/proof/simulate -seeds 100
 	$(GO_TEST) -timeout 10m ./infra/proof/enumerate -faults 1
 
@@ -302,12 +302,13 @@ mutate: ## mutate every operator of functions and shared in turn, and the pages'
 		| grep --line-buffered -v '^=== \|--- PASS'; fi
 
 .PHONY: check
-check: ## check formatting, vet, staticcheck, known vulnerabilities; lint the templates and SAM's output
+check: ## check formatting, vet, staticcheck, the rules of the sources, known vulnerabilities; lint the templates and SAM's output
 	@unformatted=$$(gofmt -l functions shared infra); if [ -n "$$unformatted" ]; then echo "not formatted:" $$unformatted; exit 1; fi
 	CGO_ENABLED=0 GOFLAGS=-trimpath go vet ./...
 	CGO_ENABLED=0 GOFLAGS=-trimpath go vet -C infra/lab ./...
 	CGO_ENABLED=0 GOFLAGS=-trimpath go tool staticcheck ./...
 	staticcheck=$$(go tool -n staticcheck) && cd infra/lab && CGO_ENABLED=0 GOFLAGS=-trimpath "$$staticcheck" ./...
+	$(GO_TEST) -timeout 10m ./infra/proof/checks
 	@bash infra/proof/checks/vulnerabilities.sh
 	@bash infra/proof/checks/lint.sh
 
