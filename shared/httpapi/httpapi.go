@@ -59,6 +59,7 @@ func (r Response) json() []byte {
 	h.TextIf("Cache-Control", r.Headers.CacheControl)
 	h.TextIf("Location", r.Headers.Location)
 	h.TextIf("Retry-After", r.Headers.RetryAfter)
+	h.TextIf(VersionHeader, r.Headers.Version)
 	o = append(o, h.Close()...)
 	o.Text("body", r.Body)
 	return o.Close()
@@ -70,7 +71,11 @@ type Headers struct {
 	CacheControl string `json:"Cache-Control,omitempty"`
 	Location     string `json:"Location,omitempty"`
 	RetryAfter   string `json:"Retry-After,omitempty"` // see Seconds
+	Version      string `json:"Flashsale-Version,omitempty"`
 }
+
+// VersionHeader is the header by which every function's answer tells its release.
+const VersionHeader = "Flashsale-Version"
 
 // User returns the caller: the sub of the token that the gateway verified, and nothing
 // else (P12). It fails with sale.Unauthorized when there is none, and with
@@ -289,7 +294,7 @@ func JSON(status int, body any) Response {
 
 func response(status int, media string, body any) Response {
 	text, ok := body.(interface{ json() []byte })
-	r := Response{StatusCode: status, Headers: Headers{ContentType: media, CacheControl: "no-store"}}
+	r := Response{StatusCode: status, Headers: Headers{ContentType: media, CacheControl: "no-store", Version: sale.Release}}
 	if ok {
 		r.Body = string(text.json())
 		return r

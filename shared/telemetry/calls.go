@@ -72,7 +72,7 @@ func (s sdkLogger) Logf(class logging.Classification, format string, values ...a
 		return
 	}
 	var m jsonwrite.Object
-	m.Text("service", s.log.service)
+	s.log.name(&m)
 	m.Text("detail", capped(fmt.Sprintf(format, values...), maxError))
 	s.log.write(s.log.now(), level, "AWS SDK", m)
 }

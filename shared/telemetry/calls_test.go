@@ -21,6 +21,7 @@ import (
 
 	"flashsale/shared/clock"
 	"flashsale/shared/orderq"
+	"flashsale/shared/sale"
 )
 
 // server answers after a delay, or never.
@@ -107,7 +108,7 @@ func TestWhatTheSDKLogsIsALineLikeAllOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{
-		"timestamp": "2027-01-15T08:00:00.000Z", "level": "WARN", "message": "AWS SDK", "service": "purchase",
+		"timestamp": "2027-01-15T08:00:00.000Z", "level": "WARN", "message": "AWS SDK", "service": "purchase", "version": sale.Release,
 		"detail": "failed to close HTTP response body, this may affect connection reuse: the connection\n{\"level\":\"ERROR\"} is \x1b[31mgone",
 	}
 	if diff := cmp.Diff(want, fieldsOf(t, out)); diff != "" {
@@ -206,7 +207,7 @@ func TestAPartIsALineOfItsOwnOfTheSameInvocation(t *testing.T) {
 		fields := fieldsOf(t, out)
 		delete(fields, "timestamp")
 		want := map[string]any{
-			"level": "INFO", "message": "receipt", "service": "reconcile", "requestId": "r-1", "coldStart": true,
+			"level": "INFO", "message": "receipt", "service": "reconcile", "version": sale.Release, "requestId": "r-1", "coldStart": true,
 			"saleId": "moutai", "outcome": "ok", "ms": 20.0, "dynamodbMs": 20.0, "sqsMs": 0.0,
 		}
 		if diff := cmp.Diff(want, fields); diff != "" {

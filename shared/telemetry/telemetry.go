@@ -81,10 +81,16 @@ var lines = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b }
 // Fatal logs why a function cannot start and ends the process (P19).
 func (l *Log) Fatal(err error) {
 	var m jsonwrite.Object
-	m.Text("service", l.service)
+	l.name(&m)
 	m.Text("error", err.Error())
 	l.write(l.now(), slog.LevelError, "cannot start", m)
 	os.Exit(1)
+}
+
+// name adds which service of which release writes the line.
+func (l *Log) name(to *jsonwrite.Object) {
+	to.Text("service", l.service)
+	to.Text("version", sale.Release)
 }
 
 // Event is a line being built. It belongs to one goroutine and must not be used after
@@ -109,7 +115,7 @@ func (l *Log) event() *Event {
 // client's configuration is watched.
 func (l *Log) Begin(ctx context.Context) (context.Context, context.CancelFunc, *Event) {
 	e := l.event()
-	e.members.Text("service", l.service)
+	l.name(&e.members)
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
 		e.members.Text("requestId", lc.AwsRequestID)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"flashsale/shared/httpapi"
+	"flashsale/shared/sale"
 )
 
 // Response is an answer in API Gateway's payload format 2.0.
@@ -114,6 +115,7 @@ func (p *Page) encode(a answer, zip bool) Response {
 	r := Response{StatusCode: a.status, Headers: map[string]string{
 		"Content-Type": a.media, "Cache-Control": a.cache, "Vary": "Accept-Encoding",
 		"Content-Security-Policy": p.policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+		httpapi.VersionHeader: sale.Release,
 	}}
 	if a.location != "" {
 		r.Headers["Location"] = a.location

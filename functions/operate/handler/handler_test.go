@@ -26,7 +26,7 @@ func open() map[string]any {
 
 func TestTheListSaysHowEachSaleStands(t *testing.T) {
 	selling(t, func(t *testing.T, f *function) {
-		want := map[string]any{"asOf": "2026-01-01T00:00:08.000Z", "actor": "vera", "role": "viewer", "sales": []any{open()}}
+		want := map[string]any{"asOf": "2026-01-01T00:00:08.000Z", "version": sale.Release, "actor": "vera", "role": "viewer", "sales": []any{open()}}
 		if diff := cmp.Diff(want, f.answered(t, event(t, "operate-sales.json"))); diff != "" {
 			t.Errorf("list (-want +got):\n%s", diff)
 		}

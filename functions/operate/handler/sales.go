@@ -11,10 +11,11 @@ import (
 )
 
 type salesPage struct {
-	AsOf  string     `json:"asOf"`
-	Actor string     `json:"actor"`
-	Role  string     `json:"role"`
-	Sales []standing `json:"sales"`
+	AsOf    string     `json:"asOf"`
+	Version string     `json:"version"` // of this release
+	Actor   string     `json:"actor"`
+	Role    string     `json:"role"`
+	Sales   []standing `json:"sales"`
 }
 
 // standing is how a sale stands. Of one that cannot be read only the id and the error are
@@ -139,7 +140,7 @@ func (h *Handler) sales(ctx context.Context, c *call, _ *telemetry.Event) (any, 
 		return nil, err
 	}
 	now := h.now()
-	page := salesPage{AsOf: httpapi.Time(now), Actor: c.actor, Role: c.role.String(), Sales: []standing{}}
+	page := salesPage{AsOf: httpapi.Time(now), Version: sale.Release, Actor: c.actor, Role: c.role.String(), Sales: []standing{}}
 	for _, one := range all {
 		page.Sales = append(page.Sales, standingOf(one, now))
 	}

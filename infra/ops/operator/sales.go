@@ -39,11 +39,12 @@ type audited struct {
 
 // saleList is every sale, as of an instant of the function's clock.
 type saleList struct {
-	AsOf  time.Time    `json:"asOf"`
-	Sales []listedSale `json:"sales"`
+	AsOf    time.Time    `json:"asOf"`
+	Version string       `json:"version"` // of the function's release; "" before 0.6.0
+	Sales   []listedSale `json:"sales"`
 }
 
-// sales lists every sale with its state and what its last audit counted. It fails if one cannot
+// sales tells the release, and lists every sale with its state and what its last audit counted. It fails if one cannot
 // be read, and with errBroken if the books of one do not balance.
 func sales(ctx context.Context, p place, args []string, out io.Writer) error {
 	if len(args) > 0 {
@@ -58,6 +59,9 @@ func sales(ctx context.Context, p place, args []string, out io.Writer) error {
 	}
 	if err != nil {
 		return errors.New(oneLine(err))
+	}
+	if list.Version != "" {
+		fmt.Fprintf(out, "release %s\n", list.Version)
 	}
 	if len(list.Sales) == 0 {
 		fmt.Fprintf(out, "the table %s has no sale\n", where.Table)

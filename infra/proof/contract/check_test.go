@@ -18,7 +18,7 @@ func accepted() Answer {
 		Status: http.StatusAccepted,
 		Header: http.Header{
 			"Content-Type": {"application/json"}, "Cache-Control": {"no-store"}, "Location": {"/sales/moutai/orders/me"},
-			"Retry-After": {"1"}, "Apigw-Requestid": {"WkX2mhT8FiAEMOw="}, "Date": {"Wed, 11 Nov 2026 12:00:00 GMT"},
+			"Retry-After": {"1"}, "Flashsale-Version": {"0.6.0"}, "Apigw-Requestid": {"WkX2mhT8FiAEMOw="}, "Date": {"Wed, 11 Nov 2026 12:00:00 GMT"},
 		},
 		Body: []byte(`{"claimId":"C1","saleId":"moutai","state":"PENDING","acceptedAt":"2026-11-11T12:00:00.123Z"}`),
 	}
@@ -27,7 +27,7 @@ func accepted() Answer {
 func soldOut() Answer {
 	return Answer{
 		Status: http.StatusConflict,
-		Header: http.Header{"Content-Type": {"application/problem+json"}, "Cache-Control": {"no-store"}},
+		Header: http.Header{"Content-Type": {"application/problem+json"}, "Cache-Control": {"no-store"}, "Flashsale-Version": {"0.6.0"}},
 		Body: []byte(`{"type":"urn:flashsale:problem:sold-out","title":"Sold out","status":409,"code":"sold-out",` +
 			`"detail":"every unit has been sold","order":"/sales/moutai/orders/me"}`),
 	}
@@ -92,6 +92,9 @@ func TestAnAnswerOutsideTheContractIsNoticed(t *testing.T) {
 		"a Retry-After in words":             accepted().with("Retry-After", "soon"),
 		"a storable answer":                  accepted().with("Cache-Control", "max-age=60"),
 		"a storable refusal":                 soldOut().without("Cache-Control"),
+		"an answer of no release":            accepted().without("Flashsale-Version"),
+		"a refusal of no release":            soldOut().without("Flashsale-Version"),
+		"a version that is none":             accepted().with("Flashsale-Version", "v1"),
 		"a header that nobody described":     accepted().with("X-Powered-By", "flashsale"),
 		"an unknown code":                    soldOut().saying(`"code":"sold-out"`, `"code":"gone"`),
 		"a type of another code":             soldOut().saying("problem:sold-out", "problem:busy"),

@@ -48,7 +48,7 @@ func TestEveryKindOfAnswerHasAnExample(t *testing.T) { inEach(t, everyKindHasAnE
 func everyKindHasAnExample(t *testing.T, _ string, c *Contract) {
 	shown := map[Outcome]bool{}
 	values := map[string]string{
-		"Retry-After": "2", "Cache-Control": "no-store", "Www-Authenticate": "Bearer", "Location": "/sales/moutai/orders/me",
+		"Retry-After": "2", "Cache-Control": "no-store", "Www-Authenticate": "Bearer", "Location": "/sales/moutai/orders/me", "Flashsale-Version": "0.6.0",
 		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 		"X-Content-Type-Options":  "nosniff", "Referrer-Policy": "no-referrer",
 	}

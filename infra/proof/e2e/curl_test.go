@@ -51,7 +51,7 @@ func examplesOf(markdown string) []example {
 var volatile = regexp.MustCompile(`"claimId":"([A-Z2-7]{26})"` +
 	`|"orderId":"([1-9][0-9]{17,18})"` +
 	`|"(?:acceptedAt|changedAt|confirmedAt|now)":"([0-9-]{10}T[0-9:]{8}\.[0-9]{3}Z)"` +
-	`|(?m:^Date: (.+ GMT)\r?$)|(?m:^Apigw-Requestid: ([A-Za-z0-9_=-]{16})\r?$)|(?m:^Retry-After: ([1-9][0-9]*)\r?$)`)
+	`|(?m:^Date: (.+ GMT)\r?$)|(?m:^Apigw-Requestid: ([A-Za-z0-9_=-]{16})\r?$)|(?m:^Retry-After: ([1-9][0-9]*)\r?$)|(?m:^Flashsale-Version: ([0-9.]+)\r?$)`)
 
 type mask struct{ ids map[string]string }
 
@@ -59,7 +59,7 @@ func (m *mask) of(text string) string {
 	text = strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	return volatile.ReplaceAllStringFunc(text, func(found string) string {
 		groups := volatile.FindStringSubmatch(found)
-		for i, kind := range []string{"claim", "order", "time", "date", "request", "seconds"} {
+		for i, kind := range []string{"claim", "order", "time", "date", "request", "seconds", "version"} {
 			value := groups[i+1]
 			if value == "" {
 				continue

@@ -258,6 +258,11 @@ var ofEverythingElse = []mutant{
 	{"what the SDK logs is not a line of ours", "P18", "./shared/telemetry", "^TestWhatTheSDKLogs", []edit{{"shared/telemetry/calls.go",
 		`	cfg.Logger = sdkLogger{l}
 `, ``}}},
+	{"nobody knows which release wrote a line", "P18", "./shared/telemetry", "^TestWhatTheSDKLogs", []edit{{"shared/telemetry/telemetry.go",
+		`	to.Text("version", sale.Release)
+`, ``}}},
+	{"nobody knows which release has answered", "P18", "./functions/purchase/handler", "^TestAnAcceptedOrderIsAnswered", []edit{{"shared/httpapi/httpapi.go",
+		`, Version: sale.Release}`, `}`}}},
 	{"any 4xx counts against the service", "P16", "./shared/eligibility", "^TestOneStrangeUserCutsOff", []edit{{"shared/eligibility/service.go",
 		`status >= 500, `, `status >= 400, `}}},
 	{"a gateway's 4xx refuses its users until the end of the sale", "P5", "./shared/eligibility", "^TestAGatewaysAnswer", []edit{{"shared/eligibility/service.go",

@@ -66,7 +66,7 @@ func readWire(t *testing.T, c net.Conn) wire {
 // answerHeaders are all header names that an answer may have.
 var answerHeaders = map[string]bool{
 	"Apigw-Requestid": true, "Cache-Control": true, "Connection": true, "Content-Length": true, "Content-Type": true,
-	"Date": true, "Location": true, "Retry-After": true, "Www-Authenticate": true,
+	"Date": true, "Flashsale-Version": true, "Location": true, "Retry-After": true, "Www-Authenticate": true,
 	// Set in the server's own answers to invalid HTTP.
 	"X-Content-Type-Options": true,
 }

@@ -15,13 +15,14 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	jsonv2 "github.com/go-json-experiment/json"
 
+	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
 )
 
 // Line is one log line.
 type Line struct {
-	// Fields are its members, except those that vary between runs (timestamp, ms,
-	// dynamodbMs, sqsMs) and the metrics' directives.
+	// Fields are its members, except the release's version, those that vary between runs
+	// (timestamp, ms, dynamodbMs, sqsMs) and the metrics' directives.
 	Fields map[string]any
 	// Metrics are the metrics' units and dimensions, such as "Count by service,
 	// result".
@@ -87,6 +88,10 @@ func (l *Line) common() error {
 			errs = append(errs, fmt.Errorf("%s is %v", name, l.Fields[name]))
 		}
 	}
+	if l.Fields["version"] != sale.Release {
+		errs = append(errs, fmt.Errorf("version is %v", l.Fields["version"]))
+	}
+	delete(l.Fields, "version")
 	at, _ := l.Fields["timestamp"].(string)
 	if _, err := time.Parse(time.RFC3339Nano, at); err != nil {
 		errs = append(errs, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/shared/clock"
+	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
 	"flashsale/shared/telemetry/telemetrytest"
 )
@@ -39,7 +40,7 @@ func TestARealLineIsTakenApart(t *testing.T) {
 }
 
 func TestALineThatLacksSomethingIsRefused(t *testing.T) {
-	const rest = `"level":"INFO","timestamp":"2026-11-11T12:00:00Z","message":"m","service":"s","coldStart":true,"outcome":"ok","ms":1,"dynamodbMs":0,"sqsMs":0`
+	const rest = `"level":"INFO","timestamp":"2026-11-11T12:00:00Z","message":"m","service":"s","coldStart":true,"version":"` + sale.Release + `","outcome":"ok","ms":1,"dynamodbMs":0,"sqsMs":0`
 	aws := func(dimensions, metrics string) string {
 		return `,"result":"ok","user":"alice","n":1,"_aws":{"Timestamp":1,"CloudWatchMetrics":[{"Namespace":"flashsale","Dimensions":[[` +
 			dimensions + `]],"Metrics":[` + metrics + `]}]}`
@@ -52,6 +53,7 @@ func TestALineThatLacksSomethingIsRefused(t *testing.T) {
 		"a member twice":            `{"n":1,"n":2,` + rest + `}` + "\n",
 		"no level":                  `{` + strings.Replace(rest, `"level":"INFO",`, ``, 1) + `}` + "\n",
 		"an unknown level":          `{` + strings.Replace(rest, `INFO`, `LOUD`, 1) + `}` + "\n",
+		"no version":                `{` + strings.Replace(rest, `"version":"`+sale.Release+`",`, ``, 1) + `}` + "\n",
 		"no service":                `{` + strings.Replace(rest, `"service":"s",`, ``, 1) + `}` + "\n",
 		"no outcome":                `{` + strings.Replace(rest, `"outcome":"ok"`, `"outcome":""`, 1) + `}` + "\n",
 		"a time that is none":       `{` + strings.Replace(rest, `2026-11-11T12:00:00Z`, `noon`, 1) + `}` + "\n",
