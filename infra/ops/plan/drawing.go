@@ -16,12 +16,12 @@ const (
 	// An entry is one item, and its write one unit. bytesOfEntry is about its size, with a user's
 	// id of 36 characters.
 	unitsPerEntry, bytesOfEntry = 1.0, 70.0
-	// rollPages and rollParts are the items of a roll, of 32 bytes a leaf.
+	// A roll is read page by page, or a part of one, which is an item of 32 bytes a leaf.
 	rollPages, rollParts, bytesOfLeaf = 256.0, 1024.0, 32.0
 	// A call edits the sale with its trail, completes its record, and edits and reads every shard.
 	unitsPerCall = 9.0
-	// readsPerTurn is what an environment that remembers nothing reads for a purchase, besides a
-	// page of the roll.
+	// readsPerTurn is what an environment that remembers nothing reads for a purchase, besides
+	// the buyer's part of the roll.
 	readsPerTurn = 4.0
 	// checks is how often an entrant reads something of the draw: a page of the roll before the
 	// dice, and the sale with its seed after them.
@@ -116,8 +116,8 @@ func drawnAmong(w wish, a advice) drawing {
 	d.buying.GBSeconds += polls.GBSeconds + gb*units*batchTime.Seconds()
 	d.buying.LogBytes += polls.LogBytes + units*bytesPerLine
 	d.buying.WriteUnits = units * (w.unitsPerTry() + unitsToConfirm)
-	d.buying.ReadUnits = polls.Requests*unitsPerPoll + units*(readsPerTurn+readsOf(perPage*bytesOfLeaf)/2)
-	d.buying.QueueCalls = 3 * units // sent, received and deleted one by one
+	d.buying.ReadUnits = polls.Requests*unitsPerPoll + units*(readsPerTurn+readsOf(n/rollParts*bytesOfLeaf)/2) // not consistent, at half the cost
+	d.buying.QueueCalls = 3 * units                                                                            // sent, received and deleted one by one
 
 	entries, buyers := rush*n/w.enter.Seconds(), rush*units*show/w.keep.Seconds()
 	pages, results := n/diceTime.Seconds(), rush*n/w.keep.Seconds()
