@@ -1,8 +1,6 @@
 package books
 
 import (
-	"bytes"
-	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -15,40 +13,16 @@ import (
 
 const (
 	maxKeepHours = 7 * 24
-	// A roll has a page for each first byte of a leaf, and a page a part for each value of the
-	// first two bits of the leaf's second byte.
-	rollPages, pageParts = 256, 4
-	leafBytes, rankBytes = sha256.Size, 16
+	// A page of a roll has a part for each value of the first two bits of the leaves' second byte.
+	pageParts            = 4
+	leafBytes, rankBytes = len(Leaf{}), len(Rank{})
 	signatureBytes       = 48
 )
 
-// leaf is a user on a roll.
-type leaf [leafBytes]byte
+func partOf(l Leaf) int { return int(l[1] >> 6) }
 
-func (l leaf) part() int { return int(l[1] >> 6) }
-
-// leafOf returns the leaf of a user: it hashes the user's name and a nonce, which only the holder
-// of the key can compute.
-func leafOf(leafKey []byte, user string) leaf {
-	nonce := hmac.New(sha256.New, leafKey)
-	nonce.Write([]byte(user))
-	return sha256.Sum256(nonce.Sum(append([]byte(user), 0)))
-}
-
-// rankOf returns the rank of a leaf as lower-case hexadecimal digits, which sort as its bytes do.
-func rankOf(seed []byte, l leaf) string {
-	sum := sha256.Sum256(append(bytes.Clone(seed), l[:]...))
-	return hex.EncodeToString(sum[:rankBytes])
-}
-
-// seedOf returns the seed that a roll and the signature of a round make.
-func seedOf(saleID string, roll, signature []byte) []byte {
-	h, randomness := sha256.New(), sha256.Sum256(signature)
-	for _, part := range [][]byte{[]byte("flashsale draw 1"), {0}, []byte(saleID), {0}, roll, randomness[:]} {
-		h.Write(part)
-	}
-	return h.Sum(nil)
-}
+// leafOf returns the leaf of a user, which only the holder of the key can compute.
+func leafOf(leafKey []byte, user string) Leaf { return LeafOf(user, NonceOf(leafKey, user)) }
 
 // drawTerms are what a sale's creation asks of a draw; zero if there is none.
 type drawTerms struct{ enterFrom, enterUntil, keepHours int64 }
@@ -120,12 +94,10 @@ func (f *fields) hex(name string, size int) string {
 	return text
 }
 
-func unhex(text string) []byte {
-	b, err := hex.DecodeString(text)
-	if err != nil {
-		return nil
-	}
-	return b
+// digestFrom is a digest that hex has read; zero if that failed.
+func digestFrom(text string) (d Digest) {
+	_ = d.UnmarshalText([]byte(text))
+	return d
 }
 
 // ends returns when a sale ends for everybody. begins is likewise.
@@ -244,7 +216,7 @@ func readEntry(it item) (at int64, problem string) {
 }
 
 // readPart reads ROLL#<sale>, <page>#<part>: leaves of a page, in order.
-func readPart(it item) (page, part int, leaves []leaf, problem string) {
+func readPart(it item) (page, part int, leaves []Leaf, problem string) {
 	f := newFields(it)
 	text := f.binary("leaves")
 	if len(text)%leafBytes != 0 {
@@ -258,11 +230,11 @@ func readPart(it item) (page, part int, leaves []leaf, problem string) {
 		return 0, 0, nil, f.end()
 	}
 	for ; len(text) >= leafBytes; text = text[leafBytes:] {
-		l := leaf(text[:leafBytes])
-		if int(l[0]) != page || l.part() != part {
+		l := Leaf(text[:leafBytes])
+		if int(l[0]) != page || partOf(l) != part {
 			f.fail("it has a leaf of another part")
 		}
-		if n := len(leaves); n > 0 && bytes.Compare(leaves[n-1][:], l[:]) >= 0 {
+		if n := len(leaves); n > 0 && leaves[n-1].Compare(l) >= 0 {
 			f.fail("its leaves are not in order, each once")
 		}
 		leaves = append(leaves, l)

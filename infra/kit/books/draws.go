@@ -1,9 +1,7 @@
 package books
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -21,7 +19,7 @@ type drawCount struct {
 	head          drawHead
 	closed        bool       // the head is there
 	before, after []callItem // before and after the claims, in the order of their numbers
-	pages         [rollPages][]leaf
+	pages         [Pages][]Leaf
 	parts         int
 	// called counts the leaves of each call by the pass's first look at the calls, bought the
 	// claims of their users, and left the leaves that no call has called.
@@ -83,7 +81,7 @@ func (p *pass) readDraw(ctx context.Context) (err error) {
 		p.find("P27", "draw key", "the key of the draw's receipts is missing: nobody can be told that they are on the roll")
 		return nil
 	}
-	for page := range rollPages {
+	for page := range Pages {
 		if err := p.readEntries(ctx, page); err != nil {
 			return err
 		}
@@ -118,7 +116,7 @@ func (p *pass) readCalls(ctx context.Context) (calls []callItem, err error) {
 // readEntries compares the entries of a page with the roll: an entry may be missing on it, if it
 // was applied late, but nobody is on it who did not enter.
 func (p *pass) readEntries(ctx context.Context, page int) error {
-	terms, entered := p.drawTerms(), map[leaf]bool{}
+	terms, entered := p.drawTerms(), map[Leaf]bool{}
 	err := p.partition(ctx, entryPK(p.saleID, page), 0, func(items []item) error {
 		for _, it := range items {
 			at, problem := readEntry(it)
@@ -155,16 +153,19 @@ func (p *pass) judgeOrder() {
 	d.called, d.bought = make([]int64, len(d.before)), make([]int64, len(d.before))
 	if !d.closed {
 		if d.parts > 0 {
-			p.unfinish("the roll is being closed: %d of %d parts are stored", d.parts, rollPages*pageParts)
+			p.unfinish("the roll is being closed: %d of %d parts are stored", d.parts, Pages*pageParts)
 		}
 		if len(d.before) > 0 {
 			p.find("P28", "draw head", "there are %d calls, but the head of the draw is missing", len(d.before))
 		}
 		return
 	}
-	roll, entrants := p.digest()
-	if d.parts != rollPages*pageParts || d.head.roll != hex.EncodeToString(roll) || d.head.entrants != entrants {
-		p.find("P27", "roll", "the roll that was closed has %d entrants and the digest %s, but its %d parts have %d and %x: it was changed, or is missing in part",
+	roll, entrants := DigestOf(&d.pages).String(), int64(0)
+	for _, leaves := range d.pages {
+		entrants += int64(len(leaves))
+	}
+	if d.parts != Pages*pageParts || d.head.roll != roll || d.head.entrants != entrants {
+		p.find("P27", "roll", "the roll that was closed has %d entrants and the digest %s, but its %d parts have %d and %s: it was changed, or is missing in part",
 			d.head.entrants, d.head.roll, d.parts, entrants, roll)
 	}
 	if until := p.drawTerms().enterUntil; d.head.closedAt < until {
@@ -176,14 +177,15 @@ func (p *pass) judgeOrder() {
 		}
 		return
 	}
-	if want := seedOf(p.saleID, unhex(d.head.roll), unhex(d.head.signature)); d.head.seed != hex.EncodeToString(want) {
-		p.find("P28", "draw seed", "the seed is %s, but that of the roll and the signature is %x", d.head.seed, want)
+	signature, _ := hex.DecodeString(d.head.signature)
+	if want := SeedOf(p.saleID, digestFrom(d.head.roll), signature).String(); d.head.seed != want {
+		p.find("P28", "draw seed", "the seed is %s, but that of the roll and the signature is %s", d.head.seed, want)
 	}
 	p.judgeChain()
-	seed, isRank := unhex(d.head.seed), make([]bool, len(d.before))
+	seed, isRank := digestFrom(d.head.seed), make([]bool, len(d.before))
 	for _, leaves := range d.pages {
 		for _, l := range leaves {
-			rank := rankOf(seed, l)
+			rank := RankOf(seed, l).String()
 			i := callFor(d.before, rank)
 			if i == len(d.before) {
 				d.left++
@@ -199,20 +201,6 @@ func (p *pass) judgeOrder() {
 		}
 	}
 	p.judgeCalled()
-}
-
-// digest returns the digest of the roll's pages and the number of its leaves.
-func (p *pass) digest() (roll []byte, entrants int64) {
-	whole := sha256.New()
-	for _, leaves := range p.draw.pages {
-		page := sha256.New()
-		for _, l := range leaves {
-			page.Write(l[:])
-		}
-		whole.Write(page.Sum(nil))
-		entrants += int64(len(leaves))
-	}
-	return whole.Sum(nil), entrants
 }
 
 // callFor returns the index of the call for a rank, or how many calls there are if nobody has
@@ -274,8 +262,8 @@ func (p *pass) judgeCalled() {
 }
 
 // isOnRoll reports whether a leaf is on the roll.
-func (p *pass) isOnRoll(l leaf) bool {
-	_, ok := slices.BinarySearchFunc(p.draw.pages[l[0]], l, func(a, b leaf) int { return bytes.Compare(a[:], b[:]) })
+func (p *pass) isOnRoll(l Leaf) bool {
+	_, ok := slices.BinarySearchFunc(p.draw.pages[l[0]], l, Leaf.Compare)
 	return ok
 }
 
@@ -288,7 +276,7 @@ func (p *pass) takeTurn(c Claim) {
 	}
 	l := leafOf(d.leafKey, c.User)
 	if d.head.seed != "" && p.isOnRoll(l) {
-		if i := callFor(d.before, rankOf(unhex(d.head.seed), l)); i < len(d.before) {
+		if i := callFor(d.before, RankOf(digestFrom(d.head.seed), l).String()); i < len(d.before) {
 			d.bought[i]++
 		}
 	}
@@ -308,7 +296,7 @@ func (p *pass) outOfTurn(calls []callItem, c Claim) (why string) {
 	if d.head.seed == "" {
 		return "when nobody had been called"
 	}
-	rank := rankOf(unhex(d.head.seed), l)
+	rank := RankOf(digestFrom(d.head.seed), l).String()
 	switch i := slices.IndexFunc(calls, func(call callItem) bool { return call.calls(rank) }); {
 	case !p.isOnRoll(l):
 		return "but is not on the roll"

@@ -207,9 +207,9 @@ func TestADrawThatWasTamperedWithIsFound(t *testing.T) {
 	}
 	from := func(all items, call int, name string) types.AttributeValue { return all[callKey(call)][name] }
 	ranks := func(all items) (sorted []string) {
-		seed := unhex(all.textOf(key{headPK, "HEAD"}, "seed"))
+		seed := digestFrom(all.textOf(key{headPK, "HEAD"}, "seed"))
 		for i := range 9 {
-			sorted = append(sorted, rankOf(seed, leafOf(bytes.Repeat([]byte{7}, 32), fmt.Sprint("user-", i))))
+			sorted = append(sorted, RankOf(seed, leafOf(bytes.Repeat([]byte{7}, 32), fmt.Sprint("user-", i))).String())
 		}
 		slices.Sort(sorted)
 		return sorted
@@ -273,7 +273,7 @@ func TestADrawThatWasTamperedWithIsFound(t *testing.T) {
 			all.put(leavesOf(all), map[string]types.AttributeValue{"leaves": &types.AttributeValueMemberB{}})
 		}, "P27", "it was changed, or is missing in part"},
 		"a leaf of nobody, with a digest that fits": {func(all items) {
-			var l leaf
+			var l Leaf
 			all.put(key{"ROLL#moutai", "00#0"}, map[string]types.AttributeValue{"leaves": &types.AttributeValueMemberB{Value: l[:]}})
 		}, "P27", "is on the roll, but is of nobody who entered"},
 		"a roll that was closed while people entered": {func(all items) { all.add(headPK, "HEAD", "closedAt", -20*60*1000) }, "P27", "when people could still enter"},

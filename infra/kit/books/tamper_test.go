@@ -115,7 +115,7 @@ func changes(name string, v types.AttributeValue) map[string]types.AttributeValu
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
 		ways["changed"] = text(v.Value + "x")
-		if digits := unhex(v.Value); len(digits) >= rankBytes {
+		if digits, err := hex.DecodeString(v.Value); err == nil && len(digits) >= rankBytes {
 			digits[0] ^= 1
 			ways["flipped"] = text(hex.EncodeToString(digits))
 		}

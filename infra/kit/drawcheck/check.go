@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"flashsale/infra/kit/books"
 )
 
 // Report is what a check of a draw has found.
@@ -62,7 +64,7 @@ func (r *Report) checkRoll() {
 	for i, page := range r.pages {
 		leaves += int64(len(page))
 		for k, l := range page {
-			isAbove := k == 0 || compareLeaves(page[k-1], l) < 0
+			isAbove := k == 0 || page[k-1].Compare(l) < 0
 			if isAbove && int(l[0]) == i {
 				continue
 			}
@@ -81,7 +83,7 @@ func (r *Report) checkRoll() {
 	}
 	r.expect(faults <= maxOfAKind, "and %d more leaves are out of place", faults-maxOfAKind)
 	r.expect(leaves == r.Sale.Entrants, "the roll has %d leaves, but %d entrants were published", leaves, r.Sale.Entrants)
-	if digest := digestOf(r.pages); digest != r.Sale.Roll {
+	if digest := books.DigestOf(r.pages); digest != r.Sale.Roll {
 		r.expect(false, "the pages have the digest %s, but the roll was published as %s: a leaf was added, removed or changed", digest, r.Sale.Roll)
 	}
 }
@@ -107,7 +109,7 @@ func (r *Report) checkSeed(chain Chain) bool {
 	if err := chain.Verify(s.Round, s.Signature); err != nil {
 		return r.expect(false, "the signature is not that of round %d: %v", s.Round, err)
 	}
-	want := seedOf(s.ID, s.Roll, s.Signature)
+	want := books.SeedOf(s.ID, s.Roll, s.Signature)
 	return r.expect(s.Seed == want, "the seed is %s, but roll and signature give %s", s.Seed, want)
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"flashsale/infra/kit/books"
 )
 
 // forgery is a draw that a test changes as somebody would who may write everything that is
@@ -32,10 +34,10 @@ func (f *forgery) republish() {
 	for _, page := range f.pages {
 		f.Entrants += int64(len(page))
 	}
-	f.Roll = digestOf(f.pages)
+	f.Roll = books.DigestOf(f.pages)
 }
 
-func (f *forgery) reseed() { f.Seed = seedOf(f.ID, f.Roll, f.Signature) }
+func (f *forgery) reseed() { f.Seed = books.SeedOf(f.ID, f.Roll, f.Signature) }
 
 // rank returns the rank at a place of the order.
 func (f *forgery) rank(place int64) Rank { return ordered(f.Seed, f.pages)[place-1] }

@@ -3,6 +3,8 @@ package drawcheck
 import (
 	"slices"
 	"time"
+
+	"flashsale/infra/kit/books"
 )
 
 // Turn is where a leaf of the roll is in the order.
@@ -19,11 +21,11 @@ type Turn struct {
 // Turn finds a leaf.
 func (r *Report) Turn(l Leaf) Turn {
 	t := Turn{Leaf: l}
-	_, t.OnRoll = slices.BinarySearchFunc(r.pages[l[0]], l, compareLeaves)
+	_, t.OnRoll = slices.BinarySearchFunc(r.pages[l[0]], l, Leaf.Compare)
 	if !t.OnRoll || r.ranks == nil {
 		return t
 	}
-	t.Rank = RankOf(r.Sale.Seed, l)
+	t.Rank = books.RankOf(r.Sale.Seed, l)
 	t.Place = upTo(r.ranks, t.Rank)
 	for i, c := range r.Sale.Calls {
 		if c.Hi != nil && t.Rank.Compare(c.Lo) > 0 && t.Rank.Compare(*c.Hi) <= 0 {

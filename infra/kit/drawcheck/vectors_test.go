@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"flashsale/infra/kit/books"
 )
 
 // vectors is a draw that a third implementation has computed.
@@ -71,7 +73,7 @@ func (v vectors) drawn(t testing.TB) (Sale, *[Pages][]Leaf) {
 		pages[e.Leaf[0]] = append(pages[e.Leaf[0]], e.Leaf)
 	}
 	for _, page := range pages {
-		slices.SortFunc(page, compareLeaves)
+		slices.SortFunc(page, Leaf.Compare)
 	}
 	return s, &pages
 }
@@ -88,8 +90,8 @@ func TestTheOrderIsThatOfTwoOtherImplementations(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range v.Entrants {
-		if nonce := NonceOf(key, e.User); nonce != e.Nonce || LeafOf(e.User, nonce) != e.Leaf {
-			t.Errorf("%s: nonce %s and leaf %s, want %s and %s", e.User, nonce, LeafOf(e.User, nonce), e.Nonce, e.Leaf)
+		if nonce := books.NonceOf(key, e.User); nonce != e.Nonce || books.LeafOf(e.User, nonce) != e.Leaf {
+			t.Errorf("%s: nonce %s and leaf %s, want %s and %s", e.User, nonce, books.LeafOf(e.User, nonce), e.Nonce, e.Leaf)
 		}
 		if turn := r.Turn(e.Leaf); !turn.OnRoll || turn.Rank != e.Rank {
 			t.Errorf("%s: %+v, want rank %s", e.User, turn, e.Rank)
@@ -126,7 +128,7 @@ func TestAnEntrantFindsTheirPlaceAndTurn(t *testing.T) {
 	if len(places) != len(v.Entrants) || places[1] != 1 || places[int64(len(v.Entrants))] != 1 {
 		t.Errorf("the places are %v", places)
 	}
-	if turn := r.Turn(LeafOf("alice", Nonce{})); turn.OnRoll || turn.Call != nil {
+	if turn := r.Turn(books.LeafOf("alice", Nonce{})); turn.OnRoll || turn.Call != nil {
 		t.Errorf("a leaf by another nonce is on the roll: %+v", turn)
 	}
 }

@@ -176,7 +176,7 @@ func (l *lottery) enterAll(ctx context.Context) error {
 			case a.Status != http.StatusOK || json.Unmarshal(a.Body, &receipt) != nil:
 				l.find("P27", "%s could not enter: %v", userName(i), a)
 				return
-			case drawcheck.LeafOf(userName(i), receipt.Nonce) != receipt.Leaf:
+			case books.LeafOf(userName(i), receipt.Nonce) != receipt.Leaf:
 				l.find("P27", "the leaf of %s does not follow from its nonce", userName(i))
 			}
 			leaves = append(leaves, receipt.Leaf.String())

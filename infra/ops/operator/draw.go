@@ -44,7 +44,7 @@ func verifyDraw(ctx context.Context, p place, args []string, out io.Writer) erro
 		if err := n.UnmarshalText([]byte(*nonce)); err != nil || !sale.ValidUser(*user) {
 			return errors.New("give BUYER=… and NONCE=… together: the nonce is 64 lower-case hexadecimal digits of the receipt")
 		}
-		l := drawcheck.LeafOf(*user, n)
+		l := books.LeafOf(*user, n)
 		own = &l
 	}
 	api, err := p.publicAPI(ctx, *address)
@@ -253,7 +253,7 @@ func outOf(t drawcheck.Turn) string {
 }
 
 func (v *verifying) turnOf(d *books.Drawing, user string) drawcheck.Turn {
-	return v.Turn(drawcheck.LeafOf(user, drawcheck.NonceOf(d.LeafKey, user)))
+	return v.Turn(books.LeafOf(user, books.NonceOf(d.LeafKey, user)))
 }
 
 // end prints the verdict and returns it.

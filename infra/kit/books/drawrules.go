@@ -1,10 +1,4 @@
-// Package drawcheck checks a draw from what is public: that nobody was added to the roll, left
-// out or moved, that the dice decided the order, and that the calls followed it. It is for
-// whoever does not trust the operator.
-//
-// It is a second implementation of the rules, after their description in infra/docs/HTTP.md. It
-// shares no code with the system that it judges, not even the arithmetic of the dice's signature.
-package drawcheck
+package books
 
 import (
 	"bytes"
@@ -12,8 +6,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 )
+
+// The rules of a draw, for all who judge one: the recount of the table here, and package
+// drawcheck. They are a second implementation, after the description in infra/docs/HTTP.md.
 
 // Pages is the number of a roll's pages: one for each first byte of a leaf.
 const Pages = 256
@@ -60,14 +56,15 @@ func LeafOf(user string, n Nonce) Leaf {
 	return sha256.Sum256(append(append([]byte(user), 0), n[:]...))
 }
 
-func compareLeaves(a, b Leaf) int { return bytes.Compare(a[:], b[:]) }
+// Compare orders leaves as they are on their page.
+func (l Leaf) Compare(other Leaf) int { return bytes.Compare(l[:], other[:]) }
 
 // Compare orders ranks: the lower one is called first.
 func (r Rank) Compare(other Rank) int { return bytes.Compare(r[:], other[:]) }
 
-// digestOf returns the digest of a roll: that of its pages' digests, each of which is that of the
+// DigestOf returns the digest of a roll: that of its pages' digests, each of which is that of the
 // page's leaves one after the other.
-func digestOf(pages *[Pages][]Leaf) Digest {
+func DigestOf(pages *[Pages][]Leaf) Digest {
 	roll := sha256.New()
 	for _, leaves := range pages {
 		page := sha256.New()
@@ -79,9 +76,9 @@ func digestOf(pages *[Pages][]Leaf) Digest {
 	return Digest(roll.Sum(nil))
 }
 
-// seedOf returns what the dice make of a roll. The randomness of a round is its signature's
+// SeedOf returns what the dice make of a roll. The randomness of a round is its signature's
 // SHA-256.
-func seedOf(saleID string, roll Digest, signature []byte) Digest {
+func SeedOf(saleID string, roll Digest, signature []byte) Digest {
 	randomness := sha256.Sum256(signature)
 	seed := sha256.New()
 	fmt.Fprintf(seed, "flashsale draw 1\x00%s\x00%s%s", saleID, roll[:], randomness[:])
@@ -95,25 +92,4 @@ func RankOf(seed Digest, l Leaf) Rank {
 	copy(text[32:], l[:])
 	sum := sha256.Sum256(text[:])
 	return Rank(sum[:16])
-}
-
-// ordered returns the ranks of a roll in the order in which they are called.
-func ordered(seed Digest, pages *[Pages][]Leaf) []Rank {
-	var all []Rank
-	for _, leaves := range pages {
-		for _, l := range leaves {
-			all = append(all, RankOf(seed, l))
-		}
-	}
-	slices.SortFunc(all, Rank.Compare)
-	return all
-}
-
-// upTo returns how many of the ranks, which are in order, are not above r.
-func upTo(ranks []Rank, r Rank) int64 {
-	i, found := slices.BinarySearchFunc(ranks, r, Rank.Compare)
-	if found {
-		i++
-	}
-	return int64(i)
 }
