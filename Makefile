@@ -265,19 +265,21 @@ override RACED := $$(go list ./functions/... ./shared/... ./infra/local/faults .
 override WAITING := ./infra/proof/e2e ./infra/ops/deploy ./infra/proof/torture ./infra/proof/drill ./infra/proof/security ./infra/proof/browser/buyer ./infra/proof/browser/operator
 override GO_TEST := CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4
 override GO_RACE := $(if $(RACE),GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4 $(RACE),$(GO_TEST))
+# What stands beside a sale: two releases at once, and every document's commands.
+override PROVED := ^TestTwoReleases|^TestTheDocumentsCommands
 .PHONY: test
 test: host browser ## test everything but the lab, also on the engine and in a browser; `make check` has the rules of the sources, `make prove` the mutants and the long proofs
-	$(GO_TEST) -timeout 10m $(WAITING) $$(go list ./... | grep -vxFf <(go list $(WAITING) ./infra/proof/simulate ./infra/proof/enumerate ./infra/proof/mutants ./infra/proof/checks))
+	$(GO_TEST) -timeout 10m -skip '$(PROVED)' $(WAITING) $$(go list ./... | grep -vxFf <(go list $(WAITING) ./infra/proof/simulate ./infra/proof/enumerate ./infra/proof/mutants ./infra/proof/checks))
 	$(GO_TEST) -timeout 10m ./infra/proof/simulate -seeds 100
 	$(GO_TEST) -timeout 10m ./infra/proof/enumerate -faults 1
 
 .PHONY: prove
-prove: host ## run the mutants, the race detector and the long proofs in full (two releases need the git history): SEEDS=2000 random sales from FIRST=1 on, every plan of FAULTS=3 faults, a million claims, a draw of a million, large sales modelled, races in the simulation
+prove: host ## run the mutants, the race detector and the long proofs in full (two releases need the git history): SEEDS=2000 random sales from FIRST=1 on, every plan of FAULTS=3 faults, a million claims, a draw of a million, large sales modelled, two releases, the commands of the documents, races in the simulation
 	$(GO_TEST) -timeout 30m ./infra/proof/simulate -seeds "$${SEEDS:-2000}" -first "$${FIRST:-1}"
 	$(GO_TEST) -timeout 30m ./infra/proof/enumerate -faults "$${FAULTS:-3}"
 	$(GO_TEST) -timeout 10m ./shared/ledger -run '^TestASaleOfAMillionClaims|^TestADrawOfManyEntrants' -entrants 1000000
 	$(GO_TEST) -timeout 10m ./infra/ops/model -large -runs 1000
-	$(GO_TEST) -timeout 10m ./infra/proof/e2e -run '^TestTwoReleases' -last-release
+	$(GO_TEST) -timeout 10m ./infra/proof/e2e -run '$(PROVED)' -last-release
 	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/proof/simulate -seeds "$$(($${SEEDS:-2000} / 10))" -first "$${FIRST:-1}")
 	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/proof/enumerate)
 	$(if $(RACE),$(GO_RACE) -timeout 10m ./infra/ops/load ./shared/ledger $(RACED))
