@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/config"
+
 	"flashsale/infra/kit/arguments"
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/samconfig"
@@ -133,7 +135,8 @@ func runRehearse(ctx context.Context, args []string, out, complaints io.Writer) 
 	f.BoolVar(&r.Payments, "payments", false, "buyers must pay within a minute, and a third does not; the local stack only")
 	f.StringVar(&r.Tokens, "tokens", "", "`file` with one access token per line, each of a different user")
 	f.BoolVar(&r.AllowRemote, "allow-remote", false, "allow a target on another machine: real calls that cost money")
-	f.StringVar(&r.Report, "report", ".build/rehearsal.html", "`file` of the HTML report")
+	f.StringVar(&r.Report, "report", ".build/rehearsal", "`folder` of the report")
+	f.StringVar(&r.Document, "document", "infra/proof/contract/openapi.yaml", "the API's OpenAPI `file`")
 	settle := f.Duration("settle", 3*time.Minute, "how long to wait for CloudWatch's metrics")
 	if err := parse(f, args); err != nil {
 		return err
@@ -152,16 +155,30 @@ func runRehearse(ctx context.Context, args []string, out, complaints io.Writer) 
 		return fmt.Errorf("find the other programs: %w", err)
 	}
 	r.Region = e.Region
-	r.Load, r.Operator = filepath.Join(filepath.Dir(self), "load"), filepath.Join(filepath.Dir(self), "operator")
+	programs := filepath.Dir(self)
+	r.Load, r.Operator, r.Plan = filepath.Join(programs, "load"), filepath.Join(programs, "operator"), filepath.Join(programs, "plan")
+	if r.Versions, err = file.versions(ctx); err != nil {
+		return err
+	}
 	if !r.Place.Local {
 		d, err := demand.Read(*file.template, e.Region, e.Parameters)
 		if err != nil {
 			return err
 		}
 		memory := map[string]int{}
+		r.Fingerprints = map[string]string{}
 		for _, function := range d.Functions {
-			memory[function.ID] = function.MemoryMB
+			memory[function.ID], r.Fingerprints[function.ID] = function.MemoryMB, function.FingerprintParameter
+			if function.ID == "PurchaseFunction" {
+				r.MemoryMB, r.Reserved = function.MemoryMB, function.Reserved
+			}
 		}
+		r.Stack = e.StackName
+		cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(e.Region))
+		if err != nil {
+			return fmt.Errorf("load AWS configuration: %w", err)
+		}
+		r.Account = account(cfg, e.Region)
 		r.Meter = &rehearse.CloudWatch{CLI: preflight.AWS(e.Region), Parts: r.Place.Parts, Stack: e.StackName, MemoryMB: memory, Settle: *settle}
 	}
 	return r.Run(ctx, out, complaints)

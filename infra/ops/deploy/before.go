@@ -10,8 +10,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
@@ -20,6 +22,7 @@ import (
 	"flashsale/infra/kit/samconfig"
 	"flashsale/infra/ops/deploy/demand"
 	"flashsale/infra/ops/deploy/preflight"
+	"flashsale/infra/ops/deploy/rehearse"
 )
 
 // production is the environment with real buyers, development the only one that may have
@@ -99,6 +102,21 @@ func fingerprint(built string, f demand.Function) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
+func account(cfg aws.Config, region string) preflight.Account {
+	return preflight.Cloud{Lambda: lambda.NewFromConfig(cfg), DynamoDB: dynamodb.NewFromConfig(cfg), CLI: preflight.AWS(region)}
+}
+
+// versions are those of the work tree: of the folder that has the template.
+func (f files) versions(ctx context.Context) (rehearse.Versions, error) {
+	text, err := os.ReadFile(*f.template)
+	if err != nil {
+		return rehearse.Versions{}, fmt.Errorf("read template: %w", err)
+	}
+	return rehearse.Versions{
+		Commit: preflight.Git{Dir: filepath.Dir(*f.template)}.Describe(ctx), Template: fmt.Sprintf("%x", sha256.Sum256(text)), Go: runtime.Version(),
+	}, nil
+}
+
 func runPreflight(ctx context.Context, args []string, out, complaints io.Writer) error {
 	f, file := flags("preflight", complaints)
 	offline := f.Bool("offline", false, "do not call AWS or the issuer")
@@ -121,9 +139,7 @@ func runPreflight(ctx context.Context, args []string, out, complaints io.Writer)
 		d.Issuers = preflight.Discovery{Client: http.DefaultClient}
 		d.Buses = preflight.EventBridge{CLI: preflight.AWS(e.Region)}
 		d.Tables = preflight.DynamoDB{Client: dynamodb.NewFromConfig(cfg)}
-		d.Account = preflight.Cloud{
-			Lambda: lambda.NewFromConfig(cfg), DynamoDB: dynamodb.NewFromConfig(cfg), CLI: preflight.AWS(e.Region),
-		}
+		d.Account = account(cfg, e.Region)
 	}
 	fmt.Fprintf(out, "preflight of stack %s (%s)\n", e.StackName, e.Name)
 	return preflight.Print(out, preflight.Run(ctx, d))

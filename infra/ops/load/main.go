@@ -109,7 +109,8 @@ func measure(ctx context.Context, o options, stdout io.Writer, bar progress) (br
 	broken = len(res.findings) > 0 || books.broken
 	res.broken = broken
 	res.print(stdout)
-	if err := writeReport(o.report, res); err != nil {
+	res.figures.Broken = broken
+	if err := errors.Join(writeReport(o.report, res), res.figures.write(o.figures)); err != nil {
 		return broken, err
 	}
 	fmt.Fprintf(stdout, "\nreport: %s\n", o.report)

@@ -41,9 +41,13 @@ func loaded(t *testing.T, more ...string) (code int, out, report string) {
 
 func TestARunMakesASaleLoadsItAndShowsTheReceipt(t *testing.T) {
 	m, url := opened(t, flaws{})
-	code, out, report := loaded(t, "-url", url, "-operator", operator(t, "balanced", 0))
+	figures := filepath.Join(t.TempDir(), "figures.json")
+	code, out, report := loaded(t, "-url", url, "-figures", figures, "-operator", operator(t, "balanced", 0))
 	if code != exitFine {
 		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	if text, err := os.ReadFile(figures); err != nil || !strings.Contains(string(text), fmt.Sprintf("\"orders\": %d,", len(m.claims))) {
+		t.Errorf("the figures are %s, %v; want %d orders", text, err, len(m.claims))
 	}
 	for _, want := range []string{"no broken promise was seen", "balanced: -api-port", "receipt -sale " + m.saleID, "sold-out"} {
 		if !strings.Contains(out, want) {
@@ -55,6 +59,9 @@ func TestARunMakesASaleLoadsItAndShowsTheReceipt(t *testing.T) {
 	}
 	if m.open() >= 0 || len(m.claims) == 0 {
 		t.Errorf("%d units left after %d claims", m.stock, len(m.claims))
+	}
+	if code, out, _ := loaded(t, "-url", url, "-figures", t.TempDir(), "-operator", operator(t, "balanced", 0)); code != exitNotRun {
+		t.Errorf("figures that cannot be written: exit code %d\n%s", code, out)
 	}
 }
 

@@ -52,6 +52,29 @@ func TestTheReportShowsWhatWasMeasured(t *testing.T) {
 	}
 }
 
+func TestTheFiguresAreThoseOfTheAcceptedOrders(t *testing.T) {
+	tally := newTally()
+	for i := range 100 {
+		at := time.Duration(i) * 40 * time.Millisecond
+		tally.answered(client.Accepted, at)
+		tally.final(client.Accepted, time.Duration(i+1)*time.Millisecond)
+		tally.queued(at, 2*time.Millisecond)
+	}
+	tally.final(client.SoldOut, time.Minute) // a loser's
+	tally.answered(client.SoldOut, time.Minute)
+	tally.confirmed(2*time.Second, time.Second)
+	f := tally.result(time.Minute).figures
+	if f.Accepted != 100 || f.Confirmed != 1 || f.Broken || math.Abs(f.OrdersPerSecond-100/3.96) > 1e-9 {
+		t.Errorf("%+v; want 100 orders within 3.96 s", f)
+	}
+	if math.Abs(f.WinnersP99Ms-99) > 1 || math.Abs(f.QueueP99Ms-2) > 0.1 {
+		t.Errorf("%+v; want a p99 of 99 ms, 2 of them in the generator", f)
+	}
+	if f := newTally().result(time.Second).figures; f.OrdersPerSecond != 0 {
+		t.Errorf("of nothing: %+v", f)
+	}
+}
+
 func TestTheReportEscapesForeignText(t *testing.T) {
 	const evil = `<script>alert("x")</script>`
 	tally := newTally()

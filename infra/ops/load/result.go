@@ -2,9 +2,11 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"time"
 
@@ -27,6 +29,7 @@ type result struct {
 	// orders is what became of the orders of a sale that asks for payment; empty if it does not.
 	orders  []counted
 	byKind  []kindRow
+	figures figures
 	seconds []second
 	// peakAccepted is the maximum number of purchases accepted in one second.
 	peakAccepted, acceptedTotal, confirmedTotal int64
@@ -39,6 +42,31 @@ type result struct {
 type kindRow struct {
 	Kind   kind
 	Firsts []counted
+}
+
+// figures are what a run is compared by, as `make plan JSON=1` names them where it predicts them.
+type figures struct {
+	Accepted        int64   `json:"orders"`
+	Confirmed       int64   `json:"confirmed"`
+	OrdersPerSecond float64 `json:"ordersPerSecond"` // from the opening to the last accepted order
+	WinnersP99Ms    float64 `json:"winnersP99Ms"`    // from the click's intended time to the 202
+	QueueP99Ms      float64 `json:"queueP99Ms"`      // within the generator; part of the one before
+	Broken          bool    `json:"broken"`
+}
+
+// write writes the figures to the file, unless it is empty.
+func (f figures) write(file string) error {
+	if file == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(f, "", "  ")
+	if err == nil {
+		err = os.WriteFile(file, append(text, '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("write figures: %w", err)
+	}
+	return nil
 }
 
 // result closes the tally; nothing may be added afterwards.
@@ -56,6 +84,12 @@ func (t *tally) result(took time.Duration) result {
 	}
 	if t.webhook.count() > 0 {
 		r.latencies = append(r.latencies, t.webhook.row("payment to webhook answered"))
+	}
+	r.figures = figures{
+		Accepted: r.acceptedTotal, Confirmed: r.confirmedTotal, WinnersP99Ms: inMs(t.won.at(99)), QueueP99Ms: inMs(t.queue.at(99)),
+	}
+	if t.lastSold > 0 {
+		r.figures.OrdersPerSecond = float64(r.acceptedTotal) / t.lastSold.Seconds()
 	}
 	for _, s := range t.seconds {
 		r.peakAccepted = max(r.peakAccepted, s.counts[client.Accepted])
@@ -97,6 +131,8 @@ func (r *result) print(w io.Writer) {
 		fmt.Fprintf(w, "  - and %d more\n", more)
 	}
 }
+
+func inMs(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // ms formats a duration for a column.
 func ms(d time.Duration) string {

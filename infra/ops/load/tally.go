@@ -42,7 +42,7 @@ type second struct {
 type tally struct {
 	mu sync.Mutex
 
-	firstAnswer, finalAnswer, toOrderID, poll, queue, webhook latencies
+	firstAnswer, finalAnswer, won, toOrderID, poll, queue, webhook latencies
 
 	// firsts counts the first outcomes of clicks by kind of buyer, all those of all purchase
 	// requests, polls those of the status resource.
@@ -60,7 +60,7 @@ type tally struct {
 
 func newTally() *tally {
 	return &tally{
-		firstAnswer: newLatencies(), finalAnswer: newLatencies(), toOrderID: newLatencies(), poll: newLatencies(), queue: newLatencies(), webhook: newLatencies(),
+		firstAnswer: newLatencies(), finalAnswer: newLatencies(), won: newLatencies(), toOrderID: newLatencies(), poll: newLatencies(), queue: newLatencies(), webhook: newLatencies(),
 		firsts: map[kind]map[client.Outcome]int64{}, all: map[client.Outcome]int64{}, polls: map[client.Outcome]int64{}, finals: map[client.Outcome]int64{}, orders: map[client.Outcome]int64{},
 	}
 }
@@ -102,6 +102,9 @@ func (t *tally) final(o client.Outcome, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.finals[o]++
+	if o == client.Accepted {
+		t.won.record(took)
+	}
 	t.finalAnswer.record(took)
 }
 

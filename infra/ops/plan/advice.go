@@ -65,6 +65,10 @@ type wish struct {
 	region string // for the prices
 	// grouped: the sale has a limitGroup.
 	grouped bool
+	// A rehearsal has shards and concurrency of its own (0: as the peak needs), comes at a
+	// constant rate, and finds no environment ready.
+	shards, concurrency int
+	steady, cold        bool
 	// drawn: the plan shows a draw beside the rush, with this much time to enter and, in each
 	// call, to buy.
 	drawn       bool
@@ -95,6 +99,10 @@ func (w wish) check() error {
 		return errors.New("MEMORY must be 128 to 10240 MB")
 	case w.writes < coldWrites || w.writes > 1_000_000:
 		return errors.New("WRITES must be 4,000 to 1,000,000 write units a second")
+	case w.shards < 0 || w.shards > sale.MaxShards || int64(w.shards) > w.stock:
+		return fmt.Errorf("SHARDS must be 1 to %d, and no more than STOCK", sale.MaxShards)
+	case w.concurrency < 0 || w.concurrency > 0 && !w.cold:
+		return errors.New("-concurrency must be at least 1, and needs -cold")
 	case w.drawn:
 		return w.checkDraw()
 	}
@@ -185,6 +193,9 @@ func advise(w wish) advice {
 	perShard := targetConflicts / w.window.Seconds()
 	a := advice{shards: int(math.Ceil(want / perShard))}
 	a.shards = int(max(1, min(int64(a.shards), w.stock/10, sale.MaxShards)))
+	if w.shards > 0 {
+		a.shards = w.shards
+	}
 	a.buckets = sale.BucketsFor(a.shards)
 	a.rates = rates{
 		advised: float64(a.shards) * perShard, busy: float64(a.shards) * busyLoad / w.window.Seconds(),
@@ -197,7 +208,13 @@ func advise(w wish) advice {
 	a.rates.table = float64(a.warmWrites) / perOrder
 	inside := w.peak * purchaseTime(w).Seconds()
 	a.provisioned = max(1, int(math.Ceil(inside)))
+	if w.cold {
+		a.provisioned = 0
+	}
 	a.concurrency = max(int(math.Ceil(1.2*inside)), int(math.Ceil(w.peak/perConcurrency)), 10)
+	if w.concurrency > 0 {
+		a.concurrency = w.concurrency
+	}
 	a.throttle = math.Floor(min(float64(a.concurrency)/purchaseTime(w).Seconds(), perConcurrency*float64(a.concurrency)))
 	orders := min(w.peak, a.rates.ceiling, a.rates.table)
 	a.finalizers = min(1000, max(20, int(math.Ceil(1.5*orders/batch*batchTime.Seconds()))))
@@ -237,7 +254,7 @@ func quotas(w wish, a advice) []string {
 // scene is the sale that the advice is tried on.
 func scene(w wish, a advice, progress func(model.Progress)) model.Config {
 	return model.Config{
-		Seed: w.seed, Grouped: w.grouped, Stock: w.stock, Shards: a.shards, Users: w.users, Peak: w.peak, Repeats: 60, Sample: sampled,
+		Seed: w.seed, Grouped: w.grouped, Stock: w.stock, Shards: a.shards, Users: w.users, Peak: w.peak, Steady: w.steady, Repeats: 60, Sample: sampled,
 		Window: w.window, Transaction: w.latency, MemoryMB: w.memory, TableWrites: float64(a.warmWrites),
 		Environments: a.provisioned, Concurrency: a.concurrency, Finalizers: a.finalizers,
 		GatewayRate: a.throttle, RequestRate: perConcurrency * float64(a.concurrency), Progress: progress,

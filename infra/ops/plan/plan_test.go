@@ -265,7 +265,7 @@ func TestForMachinesItIsOneObjectWithTheAgreedKeys(t *testing.T) {
 		"shards", "buckets", "warmWrites", "concurrency", "finalizeConcurrency", "queryConcurrency", "accountConcurrency",
 		"ordersPerSecond", "ordersPerSecondUnshared", "advisedOrdersPerSecond", "busyOrdersPerSecond", "ceilingOrdersPerSecond",
 		"bucketOrdersPerSecond", "tableOrdersPerSecond", "secondsToSellOut", "lastConfirmedSeconds",
-		"winnersP99Ms", "losersP99Ms", "conflictRate", "giveUps", "writeUnits", "dollars", "dollarsPer1000Orders", "pagesWithoutFront",
+		"winnersP99Ms", "losersP99Ms", "orders", "conflictRate", "conflicts", "giveUps", "writeUnits", "dollars", "dollarsPer1000Orders", "pagesWithoutFront",
 	}
 	for _, key := range want {
 		if _, ok := got[key]; !ok {
@@ -274,6 +274,38 @@ func TestForMachinesItIsOneObjectWithTheAgreedKeys(t *testing.T) {
 	}
 	if len(got) != len(want) || got["secondsToSellOut"] <= 0 || got["lastConfirmedSeconds"] < got["secondsToSellOut"] || got["dollars"] <= 0 || got["writeUnits"] < 600 {
 		t.Errorf("got %v", got)
+	}
+}
+
+func TestARehearsalIsPlannedWithItsShardsItsRateAndNothingReady(t *testing.T) {
+	w := wished(400, 200, 40)
+	w.shards, w.steady, w.cold, w.concurrency = 3, true, true, 1000
+	a := advise(w)
+	r, err := model.In(t, scene(w, a, nil))
+	if err != nil || a.shards != 3 || r.Config.Shards != 3 || r.LambdaThrottled > 0 || r.WinnersP99 > time.Second {
+		t.Fatalf("%d shards, %v; %v refused, p99 %v", a.shards, err, r.LambdaThrottled, r.WinnersP99)
+	}
+	w.concurrency = 2
+	if few, err := model.In(t, scene(w, advise(w), nil)); err != nil || few.GatewayThrottled+few.RateThrottled+few.LambdaThrottled == 0 {
+		t.Errorf("two environments refuse nobody (%v)", err)
+	}
+	if rate := r.OrdersPerSecond(); rate < 36 || rate > 45 || r.Conflicts == 0 {
+		t.Errorf("%.1f orders a second and %d conflicts, want the constant rate of 40 and some", rate, r.Conflicts)
+	}
+	for _, line := range bill(&r, a, w.region) {
+		if strings.Contains(line.What, "provisioned") {
+			t.Errorf("the bill has %s", line.What)
+		}
+	}
+	w.cold = false
+	if w.check() == nil {
+		t.Error("more environments may be ready than there may be")
+	}
+	w.concurrency = 0
+	for shards, fine := range map[int]bool{-1: false, 0: true, 200: true, 201: false} {
+		if w.shards = shards; (w.check() == nil) != fine {
+			t.Errorf("%d shards for 200 units: %v", shards, w.check())
+		}
 	}
 }
 

@@ -48,7 +48,9 @@ type plan struct {
 	LastConfirmedSeconds    float64 `json:"lastConfirmedSeconds"` // 0: not all are confirmed
 	WinnersP99Ms            float64 `json:"winnersP99Ms"`
 	LosersP99Ms             float64 `json:"losersP99Ms"`
+	Orders                  int64   `json:"orders"`
 	ConflictRate            float64 `json:"conflictRate"`
+	Conflicts               int     `json:"conflicts"`
 	GiveUps                 float64 `json:"giveUps"`
 	WriteUnits              float64 `json:"writeUnits"`
 	Dollars                 float64 `json:"dollars"`
@@ -69,7 +71,7 @@ func summary(w wish, a advice, r, unshared *model.Result) plan {
 		CeilingOrdersPerSecond: rounded(a.rates.ceiling, 10), BucketOrdersPerSecond: rounded(a.rates.buckets, 10),
 		TableOrdersPerSecond: rounded(a.rates.table, 10),
 		WinnersP99Ms:         float64(r.WinnersP99.Milliseconds()), LosersP99Ms: float64(r.LosersP99.Milliseconds()),
-		ConflictRate: rounded(r.ConflictRate(), 10_000), GiveUps: rounded(r.GiveUps, 1), WriteUnits: rounded(r.WriteUnits, 1),
+		Orders: r.Accepted, Conflicts: r.Conflicts, ConflictRate: rounded(r.ConflictRate(), 10_000), GiveUps: rounded(r.GiveUps, 1), WriteUnits: rounded(r.WriteUnits, 1),
 		Dollars: rounded(dollars, 100), DollarsPer1000Orders: rounded(1000*dollars/max(1, float64(r.Accepted)), 10_000), PagesWithoutFront: pagesWithoutFront(a),
 	}
 	if w.drawn {

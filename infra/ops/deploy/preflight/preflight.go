@@ -37,26 +37,33 @@ type Finding struct {
 	Says    string
 }
 
-// Limits are what an account allows in the deployment's region.
+// Limits are what an account allows in the deployment's region. As JSON they name neither the
+// account nor the stack's parameters.
 type Limits struct {
-	Account string
+	Account string `json:"-"`
 	// Concurrency is Lambda's quota, Unreserved the part of it that no function has
 	// reserved, and Own the part that this stack has reserved so far.
-	Concurrency, Unreserved, Own int
+	Concurrency int `json:"lambdaConcurrency"`
+	Unreserved  int `json:"lambdaUnreserved"`
+	Own         int `json:"lambdaReservedByStack"`
 	// TableReads and TableWrites are the maximum number of units per second of one table.
-	TableReads, TableWrites int
+	TableReads  int `json:"tableReads"`
+	TableWrites int `json:"tableWrites"`
 	// Rate and Burst are API Gateway's limits for all APIs of the account together.
-	Rate  float64
-	Burst int
+	Rate  float64 `json:"apiRate"`
+	Burst int     `json:"apiBurst"`
 	// Status is the stack's status, Tables are its tables by logical id, and Parameters its
 	// parameters. They are empty before the first deployment.
-	Status     string
-	Tables     map[string]Warmth
-	Parameters map[string]string
+	Status     string            `json:"stackStatus"`
+	Tables     map[string]Warmth `json:"warmTables"`
+	Parameters map[string]string `json:"-"`
 }
 
 // Warmth is what a table can take at once, in units per second.
-type Warmth struct{ Reads, Writes int }
+type Warmth struct {
+	Reads  int `json:"reads"`
+	Writes int `json:"writes"`
+}
 
 // Account returns an account's limits.
 type Account interface {

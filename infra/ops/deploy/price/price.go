@@ -11,26 +11,27 @@ import (
 
 // Usage is a measured usage.
 type Usage struct {
-	Requests    float64 // to the API, without those refused by its throttle
-	Invocations float64
-	GBSeconds   float64 // in environments that were started on demand
+	Requests    float64 `json:"requests"` // to the API, without those refused by its throttle
+	Invocations float64 `json:"invocations"`
+	GBSeconds   float64 `json:"gbSeconds"` // in environments that were started on demand
 	// WarmGBSeconds is the duration in provisioned environments, HeldGBSeconds the time for
 	// which the environments were provisioned, used or not.
-	WarmGBSeconds, HeldGBSeconds float64
-	WriteUnits                   float64
-	ReadUnits                    float64
-	QueueCalls                   float64
-	Events                       float64 // published to the event bus
-	LogBytes                     float64
-	EdgeRequests                 float64 // to the front, each inspected by its web ACL
+	WarmGBSeconds float64 `json:"warmGBSeconds"`
+	HeldGBSeconds float64 `json:"heldGBSeconds"`
+	WriteUnits    float64 `json:"writeUnits"`
+	ReadUnits     float64 `json:"readUnits"`
+	QueueCalls    float64 `json:"queueCalls"`
+	Events        float64 `json:"events"` // published to the event bus
+	LogBytes      float64 `json:"logBytes"`
+	EdgeRequests  float64 `json:"edgeRequests"` // to the front, each inspected by its web ACL
 }
 
 // Line is one line of the bill.
 type Line struct {
-	What    string
-	Counted float64
-	Unit    string
-	Dollars float64
+	What    string  `json:"what"`
+	Counted float64 `json:"counted"`
+	Unit    string  `json:"unit"`
+	Dollars float64 `json:"dollars"`
 }
 
 // Bill prices the usage. It does not include storage, metrics, traces, data transfer, warm
