@@ -120,19 +120,19 @@ func (p *pager) queried(keys keyRange) []key {
 	if part == nil {
 		return nil
 	}
-	order := part.order
+	at, _ := slices.BinarySearch(part.order, keys.head)
 	if p.start != nil {
-		at, exact := slices.BinarySearch(order, p.start.sk)
-		if exact {
+		var exact bool
+		if at, exact = slices.BinarySearch(part.order, p.start.sk); exact {
 			at++
 		}
-		order = order[at:]
 	}
-	out := make([]key, 0, len(order))
-	for _, sk := range order {
-		if strings.HasPrefix(sk, keys.head) {
-			out = append(out, key{keys.pk, sk})
+	var out []key
+	for _, sk := range part.order[at:] {
+		if !strings.HasPrefix(sk, keys.head) {
+			break
 		}
+		out = append(out, key{keys.pk, sk})
 	}
 	return out
 }

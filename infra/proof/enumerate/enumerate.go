@@ -97,7 +97,7 @@ func enumerate(s scenario, faults, overlap, budget int) enumeration {
 	}
 	if s.drawn != nil {
 		r.reset()
-		r.putEmptyParts()
+		harness.StoreEmptyPages(r.DB, harness.SaleID, entrants)
 		s.drawn(r)
 	} else {
 		r.mustSeed(fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":"2089-01-01T00:00:00Z","stock":%d,"shards":%d%s}`,

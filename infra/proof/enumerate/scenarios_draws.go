@@ -1,13 +1,8 @@
 package enumerate
 
 import (
-	"context"
 	"fmt"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/infra/proof/harness"
 )
@@ -114,25 +109,6 @@ const (
 	beginsAfter   = 10 * time.Minute
 	keepHours     = 168
 )
-
-// putEmptyParts stores those parts of the roll that are empty, because none of the entrants
-// belongs to them: a thousand writes, of which the scenarios need not be made.
-func (r *run) putEmptyParts() {
-	for page := range 256 {
-		isOnPage := false
-		for _, user := range entrants {
-			isOnPage = isOnPage || int(harness.LeafOf(user).Page()) == page
-		}
-		for part := 0; part < 4 && !isOnPage; part++ {
-			if _, err := r.DB.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: aws.String(harness.TableName), Item: map[string]types.AttributeValue{
-				"pk": &types.AttributeValueMemberS{Value: "ROLL#" + harness.SaleID}, "sk": &types.AttributeValueMemberS{Value: fmt.Sprintf("%02x#%d", page, part)},
-				"leaves": &types.AttributeValueMemberB{},
-			}}); err != nil {
-				panic(err)
-			}
-		}
-	}
-}
 
 // createDraw creates the sale, which people may enter at once, for so long.
 func (r *run) createDraw(stock, shards int, entering time.Duration) {

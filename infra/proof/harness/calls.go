@@ -18,6 +18,8 @@ type Point struct {
 	// keys are the call's subjects: items, each "pk|sk", a query's partition, the
 	// parameters of statements.
 	keys []string
+	// begins is what the sort keys of a query begin with, "" for any.
+	begins string
 	// Checked are the items that a transaction only checks.
 	Checked []string
 	// Writes: the call may change something.
@@ -26,7 +28,13 @@ type Point struct {
 	Many bool
 }
 
-func (p Point) String() string { return p.Op + " " + strings.Join(p.keys, " ") }
+func (p Point) String() string {
+	text := p.Op + " " + strings.Join(p.keys, " ")
+	if p.begins != "" {
+		text += "|" + p.begins
+	}
+	return text
+}
 
 // Interceptor decides what happens to an outside call: it runs do at most once, or ends the
 // calling environment.
@@ -77,7 +85,7 @@ func (t tableAPI) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInp
 }
 
 func (t tableAPI) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
-	p := Point{Op: "Query", keys: []string{Text(in.ExpressionAttributeValues[":pk"])}}
+	p := Point{Op: "Query", keys: []string{Text(in.ExpressionAttributeValues[":pk"])}, begins: Text(in.ExpressionAttributeValues[":page"])}
 	return Intercept(ctx, t.e, p, func() (*dynamodb.QueryOutput, error) { return t.e.world.DB.Query(ctx, in, o...) })
 }
 

@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/infra/kit/dynamotest"
@@ -29,6 +32,15 @@ func LeafOf(user string) draw.Leaf {
 	return draw.LeafOf(user, draw.NonceOf(key, user))
 }
 
+// RankOf returns the rank of a user by a seed, both as draws spell them; "" if the seed is none.
+func RankOf(seed, user string) string {
+	s, err := draw.ParseDigest(seed)
+	if err != nil {
+		return ""
+	}
+	return draw.RankOf(s, LeafOf(user)).String()
+}
+
 // oneThrow are dice of which every round is the same, so that the order of the entrants does not
 // depend on when a run is run.
 type oneThrow struct{}
@@ -44,6 +56,45 @@ func (oneThrow) Signature(_ context.Context, round uint64) ([]byte, error) {
 // Enter is PUT /sales/{saleId}/entries/me.
 func (e *Environment) Enter(sale, user string) (Reply, time.Duration, bool) {
 	return e.Ask(sale, httpapi.Request{RouteKey: "PUT /sales/{saleId}/entries/me", Sub: user})
+}
+
+// Entry is GET /sales/{saleId}/entries/me.
+func (e *Environment) Entry(sale, user string) (Reply, time.Duration, bool) {
+	return e.Ask(sale, httpapi.Request{RouteKey: "GET /sales/{saleId}/entries/me", Sub: user})
+}
+
+// PagesOf are the pages of a roll that the users are on if they enter.
+func PagesOf(users []string) map[byte]bool {
+	pages := map[byte]bool{}
+	for _, user := range users {
+		pages[LeafOf(user).Page()] = true
+	}
+	return pages
+}
+
+// StoreEmptyPages stores the pages of a roll on which none of the users can be, as a run would
+// that closes it: a thousand writes, which need not be made under faults.
+func StoreEmptyPages(db *dynamotest.DB, saleID string, users []string) {
+	pages := PagesOf(users)
+	for page := range draw.Pages {
+		for part := 0; part < 4 && !pages[byte(page)]; part++ {
+			if _, err := db.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: aws.String(TableName), Item: map[string]types.AttributeValue{
+				"pk": &types.AttributeValueMemberS{Value: "ROLL#" + saleID}, "sk": &types.AttributeValueMemberS{Value: fmt.Sprintf("%02x#%d", page, part)},
+				"leaves": &types.AttributeValueMemberB{},
+			}}); err != nil {
+				panic(err)
+			}
+		}
+	}
+}
+
+// Page returns the page of a roll that the call reads, and its sale; ok is false if it reads none.
+func (p Point) Page() (saleID string, page byte, ok bool) {
+	if p.Op != "Query" || p.begins == "" {
+		return "", 0, false
+	}
+	n, err := strconv.ParseUint(strings.TrimSuffix(p.begins, "#"), 16, 8)
+	return strings.TrimPrefix(p.keys[0], "ROLL#"), byte(n), err == nil
 }
 
 // IsPart reports whether the call is about a part of a roll, or the entries of a page, of
@@ -112,6 +163,18 @@ func IsOnRoll(db *dynamotest.DB, saleID, user string) bool {
 	return part != nil && bytes.Contains(part.Value, leaf[:])
 }
 
+// WithdrawnBy returns how many units the steps of a withdrawal have taken.
+func WithdrawnBy(db *dynamotest.DB, saleID, seedID string) (units int) {
+	for step := 0; ; step++ {
+		it := db.Item(TableName, "SALE#"+saleID, fmt.Sprintf("WITHDRAWN#%s#%d", seedID, step))
+		if it == nil {
+			return units
+		}
+		n, _ := Number(it["units"])
+		units += int(n)
+	}
+}
+
 // Calls is how many calls there were.
 func (d *Draw) Calls() int { return len(d.calls) }
 
@@ -148,8 +211,9 @@ func (d *Draw) Refuses(user, code string, now time.Time) bool {
 // Courses is the part of the draw function's answer that the checks use.
 type Courses struct {
 	Draws []struct {
-		SaleID string
-		Steps  []string
-		Call   int64
+		SaleID          string
+		Steps           []string
+		Call            int64
+		DiceLateSeconds int64
 	}
 }

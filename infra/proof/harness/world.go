@@ -102,6 +102,9 @@ type World struct {
 	Queue       *Queue
 	interceptor Interceptor
 	random      func() float64 // jitter; must be safe for concurrent use
+	// Chain and Dice are the public dice; by default every throw is the same.
+	Chain beacon.Chain
+	Dice  drawhandler.Dice
 	claims      atomic.Int64   // claim ids made so far
 	made        atomic.Int64   // environments made so far
 	// Invocations counts invocations, for interceptors that need it.
@@ -112,7 +115,7 @@ type World struct {
 func NewWorld(i Interceptor, random func() float64) *World {
 	return &World{
 		DB:    dynamotest.New(dynamotest.Table{Name: TableName, PK: "pk", SK: "sk"}),
-		Queue: NewQueue(), interceptor: i, random: random,
+		Queue: NewQueue(), interceptor: i, random: random, Chain: beacon.Quicknet, Dice: oneThrow{},
 	}
 }
 
@@ -175,7 +178,7 @@ func (w *World) Start(f Function, skew time.Duration) *Environment {
 		h := seedhandler.New(book, log, now).Drawing(DrawTimes.Lead())
 		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
 	case Drawing:
-		h := drawhandler.New(book, beacon.Quicknet, oneThrow{}, DrawTimes, log, now)
+		h := drawhandler.New(book, w.Chain, w.Dice, DrawTimes, log, now)
 		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
 	case Reconciling:
 		h := reconcilehandler.New(book, sender, log, now)
@@ -203,7 +206,7 @@ type Outcome struct {
 
 // Invoke runs one invocation to its end.
 func (e *Environment) Invoke(run func(context.Context)) Outcome {
-	ctx, cancel := context.WithTimeout(context.Background(), Timeouts[e.Function])
+	ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), caller{}, e), Timeouts[e.Function])
 	defer cancel()
 	e.end = cancel
 	began := time.Now()
@@ -220,6 +223,12 @@ func (e *Environment) Invoke(run func(context.Context)) Outcome {
 	<-done
 	return Outcome{Died: e.Dead.Load(), Took: time.Since(began)}
 }
+
+// caller is the key of a context's environment.
+type caller struct{}
+
+// CallerOf returns the environment whose invocation has that context.
+func CallerOf(ctx context.Context) *Environment { return ctx.Value(caller{}).(*Environment) }
 
 // AdvanceClock moves the bubble's clock from the year 2000, where it starts, to a year in
 // which there are sales.

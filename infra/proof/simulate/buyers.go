@@ -103,6 +103,14 @@ func (m *runningSale) checkAnswer(e *harness.Environment, user, key string, r ha
 		if holds && mustKnow {
 			w.violate("P5: %s held %s since %v and was told sold-out at a repeat, key %q", user, claim.id, claim.at.Sub(m.began), key)
 		}
+		if w.draw != nil && claim == nil && len(w.draw.calls) > 0 && w.draw.callOf[user] == len(w.draw.calls) {
+			w.violate("P30: %s is called, and was told sold-out", user)
+		}
+	case w.draw != nil && (r.Code == "not-your-turn" || r.Code == "turn-over"):
+		w.checkTurnRefusal(user, r.Code, began, now)
+		if holds && mustKnow {
+			w.violate("P5: %s held %s and was told %s at a repeat, key %q", user, claim.id, r.Code, key)
+		}
 	case r.Code == "busy":
 	case r.Code == "recalled" || r.Code == "sale-paused" || r.Code == "sale-not-open" || r.Code == "sale-closed" || r.Code == "sale-not-found":
 		if !w.wasShut(r.Code, from, call, now) {

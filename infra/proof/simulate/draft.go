@@ -43,6 +43,8 @@ type conditions struct {
 	groups bool
 	// recalls: some of the sales are recalled in the end.
 	recalls bool
+	// draws: of one of the sales the buyers are drawn.
+	draws bool
 	// publishes: the publishing of events has every fault that it may have, often.
 	publishes bool
 }
@@ -103,6 +105,7 @@ type saleDraft struct {
 	buyers        []buyer
 	commands      []command
 	grouped       bool
+	draw          *drawDraft // nil if it has none
 	// twice: each command is sent by two operators at once.
 	twice bool
 	// payWithin is 0 if the sale asks for no payment.
@@ -131,6 +134,11 @@ type command struct {
 	at     time.Duration
 	// event returns the request when it is first sent.
 	event func(now time.Time) string
+	// inDraw is event of one that depends on how far a draw has come; mayConflict: it may be
+	// refused for that.
+	inDraw      func(m *runningSale, now time.Time) string
+	mayConflict bool
+
 	edit  bool
 	units int
 	// withdraws: its answer contains how many units it took.
@@ -166,7 +174,14 @@ func drawSales(r *rand.Rand, c conditions) draft {
 	if c.recalls {
 		d.environments[harness.Releasing] = 2
 	}
+	if c.draws {
+		d.environments[harness.Drawing] = 3
+	}
 	for i := range c.sales {
+		if i == 0 && c.draws {
+			d.sales = append(d.sales, drawDrawnSale(r, c, users))
+			continue
+		}
 		d.sales = append(d.sales, drawSale(r, c, i, users, opens))
 		opens += between(r, 0, 3*time.Second)
 	}
@@ -183,7 +198,9 @@ func (d *draft) applyConditions(r *rand.Rand, c conditions) {
 	}
 	if c.halfVisible {
 		w.table.Hidden, w.table.HiddenFor = 0.5, hiddenAtMost
-		d.firstPass = max(0, d.sales[0].opensAt) + between(r, 0, 3*time.Second) // while most buyers arrive
+		if !c.draws {
+			d.firstPass = max(0, d.sales[0].opensAt) + between(r, 0, 3*time.Second) // while most buyers arrive
+		}
 	}
 	if c.vagueReasons {
 		w.table.Cancel = 0.2
@@ -305,11 +322,17 @@ func drawCommands(r *rand.Rand, d saleDraft, c conditions) []command {
 		if d.grouped {
 			asks += `,"limitGroup":"shoe"`
 		}
+		if d.draw != nil {
+			asks += fmt.Sprintf(`,"enterFrom":%q,"enterUntil":%q,"keepHours":%d`, harness.Stamp(began.Add(d.draw.enterFrom)), harness.Stamp(began.Add(d.draw.enterUntil)), keepFor/time.Hour)
+		}
 		return fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":%q,"stock":%d,"shards":%d%s}`,
 			d.id, harness.Stamp(began.Add(d.opensAt)), harness.Stamp(began.Add(d.closesAt)), d.stock, d.shards, asks)
 	}
 	all := []command{{event: created, units: d.stock, again: -1}}
-	during := func() time.Duration { return d.opensAt + time.Duration(r.ExpFloat64()*float64(8*time.Second)) }
+	during, longest := func() time.Duration { return d.opensAt + time.Duration(r.ExpFloat64()*float64(8*time.Second)) }, 15*time.Second
+	if d.draw != nil {
+		during, longest = func() time.Duration { return between(r, d.draw.enterFrom, d.draw.until) }, 20*time.Minute
+	}
 	if sometimes(r, 0.5) {
 		times := 1 + r.IntN(3)
 		if sometimes(r, 0.3) {
@@ -332,12 +355,14 @@ func drawCommands(r *rand.Rand, d saleDraft, c conditions) []command {
 		at := during()
 		for range 1 + r.IntN(2) {
 			all = append(all, paused(d.id, at, "pause"))
-			at += between(r, 100*time.Millisecond, 15*time.Second)
+			at += between(r, 100*time.Millisecond, longest)
 			all = append(all, paused(d.id, at, "resume"))
-			at += between(r, 100*time.Millisecond, 15*time.Second)
+			at += between(r, 100*time.Millisecond, longest)
 		}
 	}
-	if sometimes(r, 0.2) && !c.outage {
+	if d.draw != nil {
+		all = append(all, drawDrawCommands(r, d)...)
+	} else if sometimes(r, 0.2) && !c.outage {
 		opens, closes := between(r, -10*time.Second, 10*time.Second), between(r, 11*time.Second, 2*time.Minute)
 		all = append(all, command{at: during(), edit: true, again: -1, event: func(now time.Time) string {
 			return fmt.Sprintf(`{"action":"reschedule","saleId":%q,"opensAt":%q,"closesAt":%q,"at":%q}`,
@@ -350,8 +375,12 @@ func drawCommands(r *rand.Rand, d saleDraft, c conditions) []command {
 			if sometimes(r, 0.5) {
 				units = 1 + r.IntN(1+d.stock/4)
 			}
+			at := d.opensAt + time.Duration(r.ExpFloat64()*float64(time.Second)) // while most of them buy
+			if d.draw != nil {
+				at = min(d.draw.until, d.opensAt+between(r, -10*time.Minute, 2*time.Minute))
+			}
 			all = append(all, command{
-				at: d.opensAt + time.Duration(r.ExpFloat64()*float64(time.Second)), withdraws: true, again: -1, // while most of them buy
+				at: at, withdraws: true, mayConflict: d.draw != nil, again: -1,
 				event: func(time.Time) string {
 					return fmt.Sprintf(`{"action":"withdraw","saleId":%q,"seedId":"typo-%d","stock":%d}`, d.id, i, units)
 				},
@@ -376,6 +405,9 @@ func drawRecall(r *rand.Rand, d saleDraft, others []command) command {
 	at := d.opensAt + time.Duration(r.ExpFloat64()*float64(20*time.Second))
 	if closed := d.closesAt + between(r, 0, 25*time.Minute); closed < time.Hour && sometimes(r, 0.6) {
 		at = closed
+	}
+	if d.draw != nil {
+		at = between(r, 0, d.draw.until)
 	}
 	for _, c := range others {
 		at = max(at, c.at+time.Millisecond)

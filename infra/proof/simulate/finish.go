@@ -18,8 +18,10 @@ import (
 func (m *simulation) finishAndCheck() {
 	m.n.stopFaults()
 	m.n.wait("director", 10*time.Second) // late requests apply
+	m.applyLateWrites()
 	m.checkUnfrozen()
 	for _, s := range m.sales {
+		s.finishDraw()
 		for _, b := range s.draft.buyers {
 			s.buyUntilAnswered(b.user, b.clicks[0].key)
 		}
@@ -41,6 +43,7 @@ func (m *simulation) finishAndCheck() {
 		s.checkHistory(b)
 		s.checkReceipt(b)
 	}
+	m.endDraws()
 	m.checkDeadLetters()
 	m.checkOrderIDs()
 	m.replay()
@@ -116,7 +119,8 @@ func (m *runningSale) probe() {
 			m.n.wait(user, 2*time.Second)
 			r = m.buyUntilAnswered(user, "")
 		}
-		shut := r.Code == "sale-closed" || r.Code == "sale-paused" || r.Code == "sale-not-open" || r.Code == "recalled"
+		shut := r.Code == "sale-closed" || r.Code == "sale-paused" || r.Code == "sale-not-open" || r.Code == "recalled" ||
+			m.draft.draw != nil && r.Code == "not-your-turn"
 		if left > 0 && r.Status != 202 && !shut {
 			m.violate("P6: %d units are left, and %s is told %d %s", left, user, r.Status, r.Code)
 		}
@@ -144,6 +148,10 @@ func (m *runningSale) finishRecall() {
 
 // awaitOrders waits until every claim has its order and the queue is empty (P8).
 func (m *simulation) awaitOrders() {
+	since := m.watch.calmSince
+	if m.sales[0].draft.draw != nil {
+		since = time.Now() // people went on to buy
+	}
 	for {
 		var unfinished []string
 		for _, s := range m.sales {
@@ -157,7 +165,7 @@ func (m *simulation) awaitOrders() {
 		if len(unfinished) == 0 && m.world.Queue.Depth() == 0 {
 			return
 		}
-		calm, bound := time.Since(m.watch.calmSince), harness.TimeToFinish(m.watch.skew)
+		calm, bound := time.Since(since), harness.TimeToFinish(m.watch.skew)
 		if calm > bound {
 			m.violate("P8: after %v %v are without an order, %d messages wait", calm, unfinished, m.world.Queue.Depth())
 			return
@@ -295,7 +303,7 @@ func (m *runningSale) repeatRequests() {
 func (m *runningSale) checkDrained() {
 	m.n.mu.Lock()
 	all := m.watch.windows["SALE#"+m.id+"|SALE"]
-	closesAt, mayDrain := all[len(all)-1].closesAt, m.watch.calmSince
+	closesAt, mayDrain := all[len(all)-1].endsAt, m.watch.calmSince
 	m.n.mu.Unlock()
 	if time.Until(closesAt) > 0 {
 		return

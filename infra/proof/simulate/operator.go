@@ -26,7 +26,11 @@ func (m *runningSale) runCommands(commands []command) {
 		}
 		m.n.wait(m.id+" operator", max(time.Millisecond, pause))
 		if c.again < 0 {
-			m.sentEvents[c.number] = c.event(time.Now())
+			if c.inDraw != nil {
+				m.sentEvents[c.number] = c.inDraw(m, time.Now())
+			} else {
+				m.sentEvents[c.number] = c.event(time.Now())
+			}
 			m.command(c, m.sentEvents[c.number], false)
 		} else if event := m.sentEvents[c.again]; event != "" {
 			m.command(c, event, true)
@@ -90,6 +94,10 @@ func (m *runningSale) sendUntilAnswered(c command, event string, repeated bool, 
 			}
 			return
 		}
+		if c.mayConflict && harness.CodeOf(err) == "conflicting-request" {
+			m.recordRefused(event)
+			return
+		}
 		if repeated && harness.CodeOf(err) == "recalled" {
 			return
 		}
@@ -112,6 +120,18 @@ func (m *runningSale) recordApplied(event string) {
 		m.watch.violate("P32: two callers were told that %s was applied for them", event)
 	}
 	m.applied[event] = true
+}
+
+// recordRefused records that a draw does not allow a change. A withdrawal may have taken units
+// before.
+func (m *runningSale) recordRefused(event string) {
+	m.n.mu.Lock()
+	m.watch.draw.figures.Refused++
+	m.n.mu.Unlock()
+	if _, rest, withdraws := strings.Cut(event, `"seedId":"`); withdraws {
+		seedID, _, _ := strings.Cut(rest, `"`)
+		m.recordWithdrawn(event, harness.WithdrawnBy(m.world.DB, m.id, seedID))
+	}
 }
 
 // recordWithdrawn records how many units a command withdrew, 0 if it is not a withdrawal: all

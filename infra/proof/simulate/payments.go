@@ -232,6 +232,9 @@ func (m *simulation) releaseEveryMinute() {
 			return
 		default:
 		}
+		if m.isDull() && minute%10 > 0 {
+			continue
+		}
 		go func() {
 			who := fmt.Sprint("release ", minute)
 			m.n.wait(who, time.Microsecond)

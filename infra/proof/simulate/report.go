@@ -13,6 +13,7 @@ type Total struct {
 	Seeds, Sales, Calls, Faults, Freezes, Resent, Violations int
 	Paid, Refunds, Released                                  int
 	Published                                                harness.EventFigures
+	Draws                                                    DrawFigures
 	Longest, Virtual                                         time.Duration
 	// Hash is the sum of the seeds' hashes, independent of the order in which they ran.
 	Hash uint64
@@ -29,6 +30,7 @@ func (t *Total) Add(r Result) {
 	t.Paid, t.Refunds, t.Released = t.Paid+r.Paid, t.Refunds+r.Refunds, t.Released+r.Released
 	t.Longest = max(t.Longest, r.Longest)
 	t.Published.Add(r.Published)
+	t.Draws.add(r.Draws)
 	t.Virtual += r.Virtual
 	t.Violations += r.Violations
 	t.Hash += r.Hash
@@ -42,8 +44,8 @@ func (t *Total) Add(r Result) {
 // published again, poison the records that can never be published, and longest-delay the
 // longest time from a change to its event.
 func (t Total) String() string {
-	return fmt.Sprintf("seeds=%d sales=%d operations=%d faults=%d freezes=%d paid=%d refunds=%d released=%d resent=%d longest-loss=%v (bound %v) %v virtual=%.1fh hash=%016x violations=%d",
-		t.Seeds, t.Sales, t.Calls, t.Faults, t.Freezes, t.Paid, t.Refunds, t.Released, t.Resent, t.Longest.Round(time.Second), resendBound, t.Published, t.Virtual.Hours(), t.Hash, t.Violations)
+	return fmt.Sprintf("seeds=%d sales=%d operations=%d faults=%d freezes=%d paid=%d refunds=%d released=%d resent=%d longest-loss=%v (bound %v) %v %v virtual=%.1fh hash=%016x violations=%d",
+		t.Seeds, t.Sales, t.Calls, t.Faults, t.Freezes, t.Paid, t.Refunds, t.Released, t.Resent, t.Longest.Round(time.Second), resendBound, t.Published, t.Draws, t.Virtual.Hours(), t.Hash, t.Violations)
 }
 
 // maxShown bounds the violations shown per seed: the first is the most useful.

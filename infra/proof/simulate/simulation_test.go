@@ -75,6 +75,14 @@ func TestSimulation(t *testing.T) {
 		}
 	})
 	fmt.Println(total)
+	if total.Seeds < 100 {
+		return // too few for everything to happen
+	}
+	for _, c := range total.Draws.counters() {
+		if *c.count == 0 {
+			t.Errorf("no draw has any %s", c.name)
+		}
+	}
 }
 
 // TestSimulationUnder runs a few sales under one condition each, so that what only
@@ -105,7 +113,12 @@ func TestSimulationUnder(t *testing.T) {
 			c.pays, c.seeding, c.halfVisible, c.vagueReasons, c.sales = true, true, true, true, 2
 		},
 		"rough publishing": func(c *conditions) { c.pays, c.publishes = true, true },
-		"an outage":        func(c *conditions) { c.outage, c.sales = true, 2 },
+		"draws":            func(c *conditions) { c.draws = true },
+		"rough draws": func(c *conditions) {
+			c.draws, c.pays, c.seeding, c.halfVisible, c.vagueReasons, c.lag, c.freezes, c.skew = true, true, true, true, true, true, true, farthestSkew
+		},
+		"draws that end": func(c *conditions) { c.draws, c.recalls, c.withdraws, c.groups, c.sales = true, true, true, true, 2 },
+		"an outage":      func(c *conditions) { c.outage, c.sales = true, 2 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

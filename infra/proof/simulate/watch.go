@@ -35,6 +35,7 @@ type watch struct {
 	undisturbedSince time.Time
 	calmSince        time.Time
 	resent           int
+	lateWrites       int // that were applied more than a minute late
 	longest          time.Duration
 	found            []string // the first violations, of
 	count            int      // so many
@@ -52,6 +53,7 @@ type watchedSale struct {
 	soldOut    chan struct{}         // holds a token after the last unit was sold
 	claims     map[string]*seenClaim // by user
 	grouped    bool
+	draw       *watchedDraw // nil if the sale has none
 	// putBack is how many units of released claims each shard has got back, and putBacks
 	// are the instants.
 	putBack  map[string]int64
@@ -101,6 +103,11 @@ type window struct {
 	open              bool // not a draft
 	opensAt, closesAt time.Time
 	paused, recalled  bool
+	// endsAt is the end of a sale with a draw, or closesAt; call is its newest call. ofShard: a
+	// shard of such a sale, which says nothing about either.
+	endsAt  time.Time
+	call    int64
+	ofShard bool
 }
 
 func newWatch(db *dynamotest.DB, skew time.Duration) *watch {
@@ -129,10 +136,11 @@ func (w *watch) violate(format string, args ...any) {
 
 // mayWrite lists the key prefixes that each function may write.
 var mayWrite = map[harness.Function][]string{
-	harness.Purchasing:  {"STOCK#", "CLAIM#", "SALE#", "GUARD#"},
+	harness.Purchasing:  {"STOCK#", "CLAIM#", "SALE#", "GUARD#", "ENTRY#"},
 	harness.Finalizing:  {"SEQ#", "CLAIM#", "ORDER#"},
 	harness.Querying:    {},
-	harness.Seeding:     {"SALE#", "SALES|", "STOCK#", "GROUP#", "CHANGES#"},
+	harness.Seeding:     {"SALE#", "SALES|", "STOCK#", "GROUP#", "CHANGES#", "DRAWKEY#", "DRAW#"},
+	harness.Drawing:     {"ROLL#", "DRAW#", "SALE#", "STOCK#", "CHANGES#"},
 	harness.Reconciling: {"CLAIM#", "SALES|"},
 	harness.Paying:      {"CLAIM#", "STOCK#", "REFUND#", "PAYMENT#", "SALES|"},
 	harness.Releasing:   {"CLAIM#", "STOCK#", "SALE#", "SALES|", "REFUND#"},
@@ -156,14 +164,16 @@ func (w *watch) afterCall(keys []string, late bool) {
 		}
 		w.observe(key)
 	}
-	if len(w.late) == 0 {
-		return
-	}
 	for _, key := range harness.Sorted(w.late) {
 		w.observe(key)
 	}
 	if w.db.Pending() == 0 {
 		clear(w.late)
+	}
+	for _, s := range w.sales {
+		if s.draw != nil {
+			s.checkKept()
+		}
 	}
 }
 
@@ -176,7 +186,7 @@ func (w *watch) observe(key string) {
 	}
 	s := w.sales[parts[1]]
 	kind := parts[0]
-	if s == nil || kind != "STOCK" && kind != "CLAIM" && sk != "SALE" {
+	if s == nil || kind != "STOCK" && kind != "CLAIM" && kind != "DRAW" && sk != "SALE" {
 		return
 	}
 	it := w.db.Item(harness.TableName, pk, sk)
@@ -186,6 +196,8 @@ func (w *watch) observe(key string) {
 		s.observeShard(key, it)
 	case kind == "CLAIM":
 		s.observeClaim(sk, it)
+	case kind == "DRAW":
+		s.observeDraw(sk, it)
 	default:
 		s.observeWindow(key, it)
 	}
@@ -292,11 +304,14 @@ func (w *watchedSale) recordRefusal(user string, asked []string) {
 // checkAdmitted checks that a unit was sold within the window that the last edit's answer
 // promised (P14).
 func (w *watchedSale) checkAdmitted(user string, c *seenClaim) {
+	if w.draw != nil {
+		w.checkTurn(user, c)
+	}
 	s := w.answeredWindow
 	if s == nil {
 		return
 	}
-	if s.paused || c.acceptedAt.Before(s.opensAt.Add(-time.Millisecond)) || !c.acceptedAt.Before(s.closesAt) {
+	if s.paused || w.draw == nil && (c.acceptedAt.Before(s.opensAt.Add(-time.Millisecond)) || !c.acceptedAt.Before(s.closesAt)) {
 		w.violate("P14: %s got a unit at %v while the sale was %+v", user, c.acceptedAt, *s)
 	}
 }
@@ -308,17 +323,31 @@ func (w *watchedSale) observeWindow(key string, it map[string]types.AttributeVal
 	now := window{
 		span: span{from: time.Now()}, open: it["state"] == nil || harness.Text(it["state"]) == "OPEN",
 		opensAt: time.UnixMilli(opens), closesAt: time.UnixMilli(closes), paused: paused != nil && paused.Value,
-		recalled: it["recalledAt"] != nil,
+		recalled: it["recalledAt"] != nil, ofShard: w.draw != nil && strings.HasPrefix(key, "STOCK#"),
+	}
+	now.call, _ = harness.Number(it["call"])
+	if now.endsAt = now.closesAt; it["endsAt"] != nil {
+		ends, _ := harness.Number(it["endsAt"])
+		now.endsAt = time.UnixMilli(ends)
+		enterFrom, _ := harness.Number(it["enterFrom"])
+		enterUntil, _ := harness.Number(it["enterUntil"])
+		w.draw.enterFrom, w.draw.enterUntil = time.UnixMilli(enterFrom), time.UnixMilli(enterUntil)
 	}
 	all := w.windows[key]
 	if len(all) > 0 {
 		last := &all[len(all)-1]
-		if last.open == now.open && last.opensAt.Equal(now.opensAt) && last.closesAt.Equal(now.closesAt) && last.paused == now.paused && last.recalled == now.recalled {
+		if last.open == now.open && last.opensAt.Equal(now.opensAt) && last.closesAt.Equal(now.closesAt) && last.endsAt.Equal(now.endsAt) && last.call == now.call && last.paused == now.paused && last.recalled == now.recalled {
 			return
 		}
 		last.to = now.from
 	}
 	w.windows[key] = append(all, now)
+}
+
+// isRecalled reports whether the sale was recalled.
+func (w *watchedSale) isRecalled() bool {
+	all := w.windows["SALE#"+w.id+"|SALE"]
+	return len(all) > 0 && all[len(all)-1].recalled
 }
 
 // wasEmpty reports whether there was an instant in [from, to] without stock.
@@ -342,8 +371,8 @@ func (w *watchedSale) wasShut(code string, from, call, to time.Time) bool {
 			switch {
 			case code == "sale-paused" && v.paused,
 				code == "recalled" && v.recalled,
-				code == "sale-not-open" && call.Add(-w.skew).Before(v.opensAt),
-				code == "sale-closed" && !to.Add(w.skew).Before(v.closesAt),
+				code == "sale-not-open" && !v.ofShard && (v.call <= 1 && call.Add(-w.skew).Before(v.opensAt) || w.draw != nil && v.call == 0),
+				code == "sale-closed" && !v.ofShard && !to.Add(w.skew).Before(v.endsAt),
 				code == "sale-not-found" && !v.open:
 				return true
 			}

@@ -1,0 +1,457 @@
+package simulate
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/proof/harness"
+)
+
+// drawDraft is what a seed draws of a sale whose buyers are drawn. Instants are counted from the
+// beginning.
+type drawDraft struct {
+	enterFrom, enterUntil time.Duration
+	entrants              []entrant
+	// until is when the faults stop, which may be at any point of the draw.
+	until time.Duration
+	dice  diceDraft
+	// lateBuying is the longest time after which a purchase, or a write of the draw function, is
+	// applied: longer than a call.
+	lateBuying time.Duration
+}
+
+// entrant is one user, who may or may not enter.
+type entrant struct {
+	user, key string
+	enters    []time.Duration
+	asks      bool // for the entry, after each of them
+	// eager is how often the user comes in each call, whoever is called.
+	eager int
+}
+
+const (
+	// keepFor is the shortest time for which a unit can be kept.
+	keepFor = time.Hour
+	// entrantsAtMost bounds the users of a draw: each has a page of the roll, which is read and
+	// written under faults.
+	entrantsAtMost = 14
+	// afterFaults is how many calls follow after the faults at most.
+	afterFaults = 2
+)
+
+// drawDrawnSale draws a sale with a draw. Its commands come at any time until the faults stop.
+func drawDrawnSale(r *rand.Rand, c conditions, users int) saleDraft {
+	s := drawSale(r, c, 0, max(3, min(users, 2+r.IntN(entrantsAtMost-1))), 0)
+	s.stock = 1 + r.IntN(len(s.buyers))
+	if sometimes(r, 0.5) {
+		s.stock = 1 + r.IntN(1+len(s.buyers)/4) // for several calls
+	}
+	s.shards = 1 + r.IntN(min(4, s.stock))
+	d := &drawDraft{enterFrom: between(r, 0, time.Minute), dice: drawDice(r)}
+	d.enterUntil = d.enterFrom + between(r, time.Minute, 6*time.Minute)
+	s.opensAt = d.enterUntil + harness.DrawTimes.Lead() + between(r, 0, 3*time.Minute)
+	s.closesAt = s.opensAt + between(r, time.Hour, 4*time.Hour)
+	if sometimes(r, 0.3) {
+		s.closesAt = s.opensAt + between(r, 5*time.Minute, 70*time.Minute)
+	}
+	d.until = between(r, d.enterUntil, s.closesAt+time.Minute)
+	if sometimes(r, 0.4) {
+		d.until = between(r, d.enterUntil, s.opensAt+10*time.Minute)
+	}
+	if sometimes(r, 0.4) {
+		d.lateBuying = between(r, time.Minute, 80*time.Minute)
+	}
+	for i := range s.buyers {
+		b := &s.buyers[i]
+		e := entrant{user: b.user, key: b.clicks[0].key, asks: sometimes(r, 0.5), eager: r.IntN(3)}
+		b.clicks = b.clicks[:1]
+		switch dice := r.Float64(); {
+		case dice < 0.1: // never
+		case dice < 0.3: // at the end
+			for range 1 + r.IntN(3) {
+				e.enters = append(e.enters, d.enterUntil+between(r, -5*time.Second, 5*time.Second))
+			}
+		default:
+			for range 1 + r.IntN(3) {
+				e.enters = append(e.enters, between(r, max(0, d.enterFrom-20*time.Second), d.enterUntil))
+			}
+			if sometimes(r, 0.3) {
+				e.enters = append(e.enters, d.enterUntil+between(r, 0, 2*harness.DrawTimes.Settle))
+			}
+		}
+		slices.Sort(e.enters)
+		d.entrants = append(d.entrants, e)
+	}
+	s.draw = d
+	s.commands = drawCommands(r, s, c)
+	return s
+}
+
+// drawDrawCommands draws what an operator does in a draw: pauses that may last until after a call
+// is due, and more time for a call, or for the whole sale.
+func drawDrawCommands(r *rand.Rand, s saleDraft) (all []command) {
+	d := s.draw
+	for n := range r.IntN(3) {
+		id, longer, end, later := fmt.Sprint("later-", n), between(r, -5*time.Minute, 20*time.Minute), between(r, -time.Minute, time.Hour), between(r, 0, 3*time.Minute)
+		all = append(all, command{at: between(r, 0, d.until), edit: true, again: -1, mayConflict: true, inDraw: func(m *runningSale, now time.Time) string {
+			begins, ends, until, call := m.windowOfDraw()
+			if call == 0 {
+				begins = begins.Add(later)
+			}
+			ask := fmt.Sprintf(`"opensAt":%q,"closesAt":%q`, harness.Stamp(begins), harness.Stamp(ends.Add(end)))
+			if call > 0 {
+				ask += fmt.Sprintf(`,"until":%q`, harness.Stamp(until.Add(longer)))
+			}
+			return fmt.Sprintf(`{"action":"reschedule","saleId":%q,"changeId":%q,%s,"at":%q}`, s.id, id, ask, harness.Stamp(now))
+		}})
+	}
+	return all
+}
+
+// windowOfDraw is from when until when the sale lasts, and until when its newest call does.
+func (m *runningSale) windowOfDraw() (begins, ends, until time.Time, call int64) {
+	it := m.world.DB.Item(harness.TableName, "SALE#"+m.id, "SALE")
+	at := func(name string) time.Time {
+		n, _ := harness.Number(it[name])
+		return time.UnixMilli(n)
+	}
+	call, _ = harness.Number(it["call"])
+	return at("beginsAt"), at("endsAt"), at("closesAt"), call
+}
+
+// runEntrants runs everybody who may enter or buy until the faults stop.
+func (m *runningSale) runEntrants() {
+	d := m.draft.draw
+	var all sync.WaitGroup
+	for _, e := range d.entrants {
+		all.Go(func() {
+			for i, at := range e.enters {
+				m.n.wait(m.id+" "+e.user, max(time.Microsecond, time.Until(m.began.Add(at))))
+				m.enter(e.user)
+				if e.asks || i > 0 {
+					m.queryEntry(e.user)
+				}
+			}
+		})
+	}
+	name := m.id + " crowd"
+	visit := func(e entrant, at time.Time, who string) {
+		all.Go(func() {
+			m.n.wait(who, max(time.Microsecond, time.Until(at)))
+			if r := m.click(e.user, e.key, who); r.Status == 202 && m.draft.payWithin > 0 && m.paysFirst(e.user) {
+				m.payOrCancel(buyer{user: e.user})
+			}
+		})
+	}
+	stop := m.began.Add(d.until)
+	m.n.wait(name, time.Microsecond)
+	for _, e := range d.entrants { // before anybody is called
+		if at := m.began.Add(draw(m.n.schedule, func(r *rand.Rand) time.Duration { return between(r, 0, m.draft.opensAt+time.Minute) })); at.Before(stop) && e.eager > 0 {
+			visit(e, at, m.id+" "+e.user+" too early")
+		}
+	}
+	for known := 0; time.Now().Before(stop); {
+		m.n.wait(name, max(time.Microsecond, min(20*time.Second, time.Until(stop))))
+		m.n.mu.Lock()
+		calls, until := len(m.watch.draw.calls), time.Time{}
+		if calls > 0 {
+			until = m.watch.draw.calls[calls-1].until
+		}
+		m.n.mu.Unlock()
+		if calls == known {
+			continue
+		}
+		known = calls
+		for _, e := range d.entrants {
+			for i, at := range draw(m.n.schedule, func(r *rand.Rand) []time.Time { return drawVisits(r, e, until) }) {
+				if at.Before(stop) {
+					visit(e, at, fmt.Sprint(m.id, " ", e.user, " in call ", calls, " ", i))
+				}
+			}
+		}
+	}
+	all.Wait()
+}
+
+// drawVisits draws when a user comes in a call that has just begun: at once, at its end, or in
+// between.
+func drawVisits(r *rand.Rand, e entrant, until time.Time) (all []time.Time) {
+	for range r.IntN(2) + r.IntN(1+e.eager) {
+		at := time.Now().Add(time.Duration(r.ExpFloat64() * float64(15*time.Second)))
+		switch dice := r.Float64(); {
+		case dice < 0.25:
+			at = until.Add(between(r, -40*time.Second, 40*time.Second))
+		case dice < 0.5:
+			at = time.Now().Add(between(r, 0, time.Until(until)))
+		}
+		all = append(all, at)
+	}
+	return all
+}
+
+// paysFirst reports whether the user has not begun to pay yet.
+func (m *runningSale) paysFirst(user string) bool {
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	if m.watch.draw.pays[user] {
+		return false
+	}
+	m.watch.draw.pays[user] = true
+	return true
+}
+
+// enter sends a user's entry and judges the answer (P27).
+func (m *runningSale) enter(user string) {
+	call := time.Now()
+	e := m.pools[harness.Purchasing].take(m.id + " " + user + " enters")
+	began := time.Now()
+	r, took, ok := e.Enter(m.id, user)
+	m.checkDuration(harness.Purchasing, took)
+	m.pools[harness.Purchasing].give(e)
+	m.write("%s enters %s: %t %d %s", user, m.id, ok, r.Status, r.Body)
+	m.checkEntry(user, r, ok, call, began)
+}
+
+// queryEntry asks for a user's own entry.
+func (m *runningSale) queryEntry(user string) {
+	call := time.Now()
+	e := m.pools[harness.Purchasing].take(m.id + " " + user + " looks")
+	began := time.Now()
+	r, took, ok := e.Entry(m.id, user)
+	m.checkDuration(harness.Purchasing, took)
+	m.pools[harness.Purchasing].give(e)
+	m.write("%s looks for the entry in %s: %t %d %s", user, m.id, ok, r.Status, r.Body)
+	m.checkEntry(user, r, ok, call, began)
+}
+
+func (m *runningSale) checkEntry(user string, r harness.Reply, ok bool, call, began time.Time) {
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	w, d, now := m.watch, m.watch.draw, time.Now()
+	enteredAt, entered := d.enteredAt[user]
+	entered = entered && enteredAt.Before(call)
+	switch {
+	case !ok || r.Code == "busy":
+	case r.Status == 200:
+		d.figures.Entries++
+		if first, again := d.receipts[user]; again && first != r.Body {
+			w.violate("P27: %s was told %s, then %s", user, first, r.Body)
+		}
+		if d.receipts[user] = r.Body; d.roll != "" && !d.isOn[user] {
+			w.violate("P27: %s was told of an entry, and is not on the roll", user)
+		}
+		if _, known := d.enteredAt[user]; !known {
+			d.enteredAt[user] = now
+		}
+	case r.Code == "entering-not-open" && call.Add(-w.skew).Before(d.enterFrom):
+	case (r.Code == "entering-closed" || r.Code == "entry-not-found") && !entered && !(d.isOn[user] && d.rolledAt.Before(began)):
+		if r.Code == "entering-closed" {
+			d.figures.TooLate++
+			if now.Add(w.skew).Before(d.enterUntil) {
+				w.violate("P27: %s was told at %v that entering is over", user, now.Sub(m.began))
+			}
+		}
+	case (r.Code == "sale-not-found" || r.Code == "recalled") && w.wasShut(r.Code, began.Add(-harness.RefusalAge), call, now):
+	default:
+		w.violate("P27: %s has entered: %t, is on the roll: %t, and is told %d %q", user, entered, d.isOn[user], r.Status, r.Code)
+	}
+}
+
+// leadEveryMinute is the schedule of DrawFunction. Runs may overlap.
+func (m *simulation) leadEveryMinute() {
+	for minute := 0; ; minute++ {
+		m.n.wait("draws", time.Minute)
+		select {
+		case <-m.stop:
+			return
+		default:
+		}
+		if m.drawsEnded.Load() {
+			return
+		}
+		runs := 1
+		if m.n.random() < 0.15 {
+			runs = 2
+		}
+		if m.isDull() && minute%10 > 0 {
+			continue
+		}
+		for i := range runs {
+			go func() {
+				who := fmt.Sprint("draw ", minute, " ", i)
+				m.n.pass(0, who, time.Time{}, func(r *rand.Rand) time.Duration { return between(r, 0, time.Duration(i)*20*time.Second) })
+				m.lead(who)
+			}()
+		}
+	}
+}
+
+// lead runs the draw function once.
+func (m *simulation) lead(who string) {
+	e := m.pools[harness.Drawing].take(who)
+	var out harness.Courses
+	took, err := e.Command("{}", &out)
+	m.checkDuration(harness.Drawing, took)
+	m.pools[harness.Drawing].give(e)
+	m.write("%s: %+v %v", who, out, err)
+	if code := harness.CodeOf(err); err != nil && code != "busy" && code != "" {
+		m.violate("P31: a run fails with %v", err)
+	}
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	for _, c := range out.Draws {
+		if c.DiceLateSeconds > 0 {
+			m.watch.sales[c.SaleID].draw.figures.LateDice++
+		}
+	}
+}
+
+// isDull reports whether nothing is due for minutes: a call runs that everybody knows of, and every
+// order is confirmed, and paid or released. A draw lasts for hours, most of which are so; then the
+// schedules leave out nine runs in ten.
+func (m *simulation) isDull() bool {
+	if m.sales[0].draft.draw == nil {
+		return false
+	}
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	d := m.watch.sales[m.sales[0].id].draw
+	if len(d.calls) == 0 || m.world.Queue.Depth() > 0 {
+		return false
+	}
+	for _, s := range m.sales {
+		if m.watch.sales[s.id].isRecalled() {
+			return false
+		}
+		for _, c := range m.watch.sales[s.id].claims {
+			if c.orderID == "" || s.draft.payWithin > 0 && c.end == "" {
+				return false
+			}
+		}
+	}
+	last := d.calls[len(d.calls)-1]
+	return last.hi != "" && time.Since(last.from) > 10*time.Minute && time.Until(last.until) > 2*time.Minute
+}
+
+// finishDraw waits, after the faults, for what the draw function does next: what is due is done
+// within three minutes, a call that finds units and people calls them (P31), and each who is called
+// gets a unit (P30).
+func (m *runningSale) finishDraw() {
+	if m.draft.draw == nil {
+		return
+	}
+	m.n.mu.Lock()
+	before := len(m.watch.draw.calls)
+	m.n.mu.Unlock()
+	for overdue, served := 0, 0; ; {
+		m.n.wait("director", time.Minute)
+		m.n.mu.Lock()
+		calls := len(m.watch.draw.calls)
+		due, ends, last := m.watch.nextOfDraw()
+		m.n.mu.Unlock()
+		switch {
+		case ends:
+			return
+		case due.IsZero(): // everybody has been called
+			m.serveCall(calls)
+			return
+		case last.isRunning() && calls > served:
+			served = calls
+			m.serveCall(calls)
+		}
+		if calls >= before+afterFaults {
+			return
+		}
+		if late := time.Since(due); late <= 0 {
+			overdue = 0
+			m.n.wait("director", min(-late, time.Hour))
+		} else if overdue++; time.Duration(overdue)*time.Minute > callTime+m.watch.skew {
+			m.violate("P31: nothing follows on call %d of %s for %v, with %d units left, roll %q, seed %q", calls, m.id, late, m.watch.total, m.watch.draw.roll, m.watch.draw.seed)
+			return
+		}
+	}
+}
+
+// serveCall has everybody who is called buy, if there is time.
+func (m *runningSale) serveCall(number int) {
+	m.n.mu.Lock()
+	last := *m.watch.draw.calls[number-1]
+	m.n.mu.Unlock()
+	m.n.wait("director", time.Until(last.from.Add(m.watch.skew+harness.RefusalAge)))
+	for _, e := range m.draft.draw.entrants {
+		m.n.mu.Lock()
+		isCalled, left := m.watch.draw.callOf[e.user] == number && m.watch.claims[e.user] == nil, time.Until(last.until)
+		m.n.mu.Unlock()
+		if !isCalled || left < m.watch.skew+time.Minute {
+			continue
+		}
+		if r := m.buyUntilAnswered(e.user, e.key); r.Status != 202 && r.Code != "already-ordered" && r.Code != "sale-paused" && r.Code != "recalled" {
+			m.violate("P30: %s is called, comes %v before the end, and is told %d %q", e.user, left, r.Status, r.Code)
+		}
+	}
+}
+
+// addDraw prepares the draw of a sale.
+func (m *simulation) addDraw(s saleDraft) {
+	w := m.watch.sales[s.id]
+	w.draw = newWatchedDraw(s.draw, newRelays(m.n, s.draw.dice))
+	m.n.pages = map[string]map[byte]bool{s.id: harness.PagesOf(w.draw.users)}
+	m.n.spared = true
+	harness.StoreEmptyPages(m.world.DB, s.id, w.draw.users)
+	m.n.spared = false
+}
+
+// applyLate makes writes of purchases and draws that are applied late come later than usual: after
+// the call that they belong to.
+func (n *network) applyLate(seed uint64, longest time.Duration) {
+	if longest == 0 {
+		return
+	}
+	later := n.rates.table
+	later.ApplyLate, later.Late = max(later.ApplyLate, 0.03), longest
+	for _, f := range []harness.Function{harness.Purchasing, harness.Drawing} {
+		fault := later.Seeded(seed)
+		n.faultOf[f] = func(c dynamotest.Call) dynamotest.Fault {
+			f := fault(c)
+			if f.Kind == dynamotest.ApplyLate && f.After > time.Minute && !n.faultsOff.Load() {
+				n.watch.lateWrites++
+			}
+			return f
+		}
+	}
+}
+
+// applyLateWrites applies the writes that would come long after the faults.
+func (m *simulation) applyLateWrites() {
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	m.world.DB.ApplyPending()
+	m.watch.afterCall(nil, false)
+}
+
+// endDraws ends the schedule of DrawFunction.
+func (m *simulation) endDraws() {
+	if m.pools[harness.Drawing] != nil {
+		m.drawsEnded.Store(true)
+		m.n.wait("director", 3*time.Minute)
+	}
+}
+
+// isCutOff reports whether a receipt only says that a call has not reached every shard for minutes,
+// as it should if every run since has died.
+func (m *simulation) isCutOff(r receipt) bool {
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	w := m.watch.sales[r.SaleID]
+	if w == nil || w.draw == nil || len(w.draw.calls) == 0 || m.n.faultsOff.Load() {
+		return false
+	}
+	last := w.draw.calls[len(w.draw.calls)-1]
+	isOther := func(finding string) bool { return !strings.HasSuffix(finding, "(P14)") }
+	return last.hi == "" && time.Since(last.begunAt) > callTime && !slices.ContainsFunc(r.Findings, isOther)
+}
