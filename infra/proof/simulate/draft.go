@@ -388,7 +388,8 @@ func drawCommands(r *rand.Rand, d saleDraft, c conditions) []command {
 		}
 	}
 	for range r.IntN(3) {
-		all = append(all, command{at: during(), again: r.IntN(len(all))})
+		again := r.IntN(len(all))
+		all = append(all, command{at: during(), again: again, mayConflict: all[again].mayConflict})
 	}
 	if c.recalls && sometimes(r, 0.8) {
 		all = append(all, drawRecall(r, d, all))

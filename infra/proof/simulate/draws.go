@@ -335,7 +335,7 @@ func (m *simulation) isDull() bool {
 		}
 	}
 	last := d.calls[len(d.calls)-1]
-	return last.hi != "" && time.Since(last.from) > 10*time.Minute && time.Until(last.until) > 2*time.Minute
+	return last.hi != "" && !last.callsNobody() && time.Since(last.from) > 10*time.Minute && time.Until(last.until) > 2*time.Minute
 }
 
 // finishDraw waits, after the faults, for what the draw function does next: what is due is done
