@@ -120,7 +120,7 @@ func Simulate(seed uint64, force func(*conditions)) Result {
 	r := Result{
 		Seed: seed, Sales: len(m.sales), Calls: m.n.calls, Faults: m.n.faults, Freezes: m.n.freezes,
 		Resent: m.watch.resent, Longest: m.watch.longest, Virtual: time.Since(m.began),
-		Published: published, Violations: m.watch.count, Shown: m.watch.found, Hash: hash.Sum64(), Tail: m.n.log.tail(tailLines),
+		Published: published, Violations: m.watch.count, Shown: m.watch.found, Hash: hash.Sum64(), Tail: m.n.log.tail(80),
 	}
 	for _, s := range m.sales {
 		if d := s.watch.draw; d != nil {
