@@ -96,9 +96,13 @@ func drawDrawnSale(r *rand.Rand, c conditions, users int) saleDraft {
 // is due, and more time for a call, or for the whole sale.
 func drawDrawCommands(r *rand.Rand, s saleDraft) (all []command) {
 	d := s.draw
-	for n := range r.IntN(3) {
+	for n := range 1 + r.IntN(3) {
 		id, longer, end, later := fmt.Sprint("later-", n), between(r, -5*time.Minute, 20*time.Minute), between(r, -time.Minute, time.Hour), between(r, 0, 3*time.Minute)
-		all = append(all, command{at: between(r, 0, d.until), edit: true, again: -1, mayConflict: true, inDraw: func(m *runningSale, now time.Time) string {
+		at := between(r, 0, d.until)
+		if n > 0 {
+			at = between(r, min(s.opensAt, d.until), d.until)
+		}
+		all = append(all, command{at: at, edit: true, again: -1, mayConflict: true, inDraw: func(m *runningSale, now time.Time) string {
 			begins, ends, until, call := m.windowOfDraw()
 			if call == 0 {
 				begins = begins.Add(later)
