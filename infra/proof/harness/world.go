@@ -103,10 +103,10 @@ type World struct {
 	interceptor Interceptor
 	random      func() float64 // jitter; must be safe for concurrent use
 	// Chain and Dice are the public dice; by default every throw is the same.
-	Chain beacon.Chain
-	Dice  drawhandler.Dice
-	claims      atomic.Int64   // claim ids made so far
-	made        atomic.Int64   // environments made so far
+	Chain  beacon.Chain
+	Dice   drawhandler.Dice
+	claims atomic.Int64 // claim ids made so far
+	made   atomic.Int64 // environments made so far
 	// Invocations counts invocations, for interceptors that need it.
 	Invocations int
 }

@@ -381,7 +381,7 @@ func (m *runningSale) finishDraw() {
 	}
 }
 
-// serveCall has everybody who is called buy, if there is time.
+// serveCall has everybody who is called buy, if there is time, and the others try.
 func (m *runningSale) serveCall(number int) {
 	m.n.mu.Lock()
 	last := *m.watch.draw.calls[number-1]
@@ -389,12 +389,12 @@ func (m *runningSale) serveCall(number int) {
 	m.n.wait("director", time.Until(last.from.Add(m.watch.skew+harness.RefusalAge)))
 	for _, e := range m.draft.draw.entrants {
 		m.n.mu.Lock()
-		isCalled, left := m.watch.draw.callOf[e.user] == number && m.watch.claims[e.user] == nil, time.Until(last.until)
+		isCalled, holds, left := m.watch.draw.callOf[e.user] == number, m.watch.claims[e.user] != nil, time.Until(last.until)
 		m.n.mu.Unlock()
-		if !isCalled || left < m.watch.skew+time.Minute {
+		if holds || left < m.watch.skew+time.Minute {
 			continue
 		}
-		if r := m.buyUntilAnswered(e.user, e.key); r.Status != 202 && r.Code != "already-ordered" && r.Code != "sale-paused" && r.Code != "recalled" {
+		if r := m.buyUntilAnswered(e.user, e.key); isCalled && r.Status != 202 && r.Code != "already-ordered" && r.Code != "sale-paused" && r.Code != "recalled" {
 			m.violate("P30: %s is called, comes %v before the end, and is told %d %q", e.user, left, r.Status, r.Code)
 		}
 	}
