@@ -138,9 +138,14 @@ func TestThePageReadsGentlyAndSaysHowOldItIs(t *testing.T) {
 	}
 	tab.Axe()
 	tab.Screenshot("operator-stale")
-	tab.Intercept(func(r browser.Request) browser.Answer { return browser.Answer{} })
+	tab.Intercept(func(r browser.Request) browser.Answer { return browser.Problem(503, "busy", "120") })
 	tab.Advance(40 * time.Second)
 	settled(8)
+	tab.Intercept(func(r browser.Request) browser.Answer { return browser.Answer{} })
+	tab.Advance(time.Minute) // the longest wait of its own
+	settled(8)
+	tab.Advance(time.Minute)
+	settled(9)
 	tab.WaitText("Read 0 s ago")
 }
 
