@@ -26,6 +26,24 @@ type Sale struct {
 	Orders            map[string]Order // by id
 	// Refunds are the reasons of payments that must go back, done or not, by payment.
 	Refunds map[string]string
+	// Draw is read by Glance alone; nil if the sale has none.
+	Draw *Draw
+}
+
+// Draw is how far the draw of a sale has got, for a display.
+type Draw struct {
+	EnterFrom, EnterUntil time.Time
+	Closed, Ordered       bool // the roll is closed; the dice are known, too
+	Entrants              int64
+	Calls                 []Call // in their order
+}
+
+// Call is one call of a draw.
+type Call struct {
+	From, Until time.Time
+	Open        bool // for anybody
+	Complete    bool // it is known whom it is for
+	Stock       int64
 }
 
 // Shard is the stock of one shard.
@@ -158,7 +176,24 @@ func Glance(ctx context.Context, db DynamoDB, name, saleID string, claims int) (
 			return nil, err
 		}
 	}
-	return s, nil
+	if described.hasDraw() {
+		s.Draw = &Draw{EnterFrom: time.UnixMilli(described.draw.enterFrom).UTC(), EnterUntil: time.UnixMilli(described.draw.enterUntil).UTC()}
+		err = t.partition(ctx, "DRAW#"+saleID, 0, s.Draw.read)
+	}
+	return s, err
+}
+
+func (d *Draw) read(items []item) error {
+	for _, it := range items {
+		if keyOf(it).sk == "HEAD" {
+			head, _ := readHead(it)
+			d.Closed, d.Ordered, d.Entrants = true, head.seed != "", head.entrants
+			continue
+		}
+		c, _ := readCall(it)
+		d.Calls = append(d.Calls, Call{time.UnixMilli(c.from).UTC(), time.UnixMilli(c.until).UTC(), c.open, c.hi != "", max(c.stock, 0)})
+	}
+	return nil
 }
 
 // Stock returns the units left in all shards.

@@ -13,6 +13,7 @@ import (
 
 	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
 )
 
 // next reads the next snapshot of a feed.
@@ -81,6 +82,75 @@ func TestTheFeedShowsASaleAsItIs(t *testing.T) {
 	if r := s.Receipt; r == nil || r.Problem != "" || !r.Balanced || r.Stock != 16 || r.Claims != 4 || r.Pending != 3 {
 		t.Errorf("the receipt is %+v", r)
 	}
+}
+
+// A draw is shown from entering to its open call, with what its newest call has sold.
+func TestTheFeedShowsADraw(t *testing.T) {
+	w := newWorld(t)
+	draw := func() drawView {
+		t.Helper()
+		s := w.read(w.Ctx, "moutai")
+		if s.Problem != "" || s.Sale == nil || s.Sale.Draw == nil {
+			t.Fatalf("%+v", s)
+		}
+		return *s.Sale.Draw
+	}
+	shown := func(want drawView, state string) {
+		t.Helper()
+		if got := draw(); got != want {
+			t.Errorf("the draw is shown as %+v, want %+v", got, want)
+		}
+		if got := w.read(w.Ctx, "moutai").Sale.State; got != state {
+			t.Errorf("the sale is %q, want %q", got, state)
+		}
+	}
+	c := w.Drawn(2, 2)
+	w.Create(c)
+	shown(drawView{Phase: "nobody may enter yet", Until: c.EnterFrom}, "not open yet")
+	w.Pass(time.Minute)
+	shown(drawView{Phase: "people enter", Until: c.EnterUntil}, "not open yet")
+	w.Pass(time.Hour)
+	shown(drawView{Phase: "entering is over, the roll is not closed"}, "not open yet")
+
+	w = newWorld(t)
+	users, ranks := w.Rolled(func(*sale.Creation) {}, 2, 2, 4)
+	shown(drawView{Phase: "the dice are known, waiting for the first call", Entrants: 4}, "between calls")
+	call := func(number int64) ledger.Call {
+		t.Helper()
+		d, err := w.Environment().DrawState(w.Ctx, "moutai", time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if begun, err := w.Environment().BeginCall(w.Ctx, d, ranks, time.Minute); err != nil || !begun {
+			t.Fatal(begun, err)
+		}
+		if got := draw(); number < 4 && got.Phase != "people are being called" {
+			t.Errorf("a call that is not complete is shown as %+v", got)
+		}
+		c, err := w.Environment().FinishCall(w.Ctx, "moutai", ranks, time.Minute)
+		if err != nil || c.Number != number {
+			t.Fatal(c, err)
+		}
+		w.Pass(c.From.Sub(w.Now()))
+		return c
+	}
+	first := call(1)
+	w.Ledger = w.Environment()
+	w.Accepted(w.Buy(users[0]))
+	shown(drawView{Phase: "the called may buy", Until: first.Until, Entrants: 4, Call: 1, From: first.From, Kept: 2, Bought: 1}, "open")
+	w.Pass(first.Until.Sub(w.Now()))
+	shown(drawView{Phase: "waiting for the next call", Entrants: 4, Call: 1, From: first.From, Kept: 2, Bought: 1}, "between calls")
+	for number := range int64(2) {
+		w.Pass(time.Minute)
+		second := call(2 + number)
+		shown(drawView{Phase: "the called may buy", Until: second.Until, Entrants: 4, Call: int(2 + number), From: second.From, Kept: 1}, "open")
+		w.Pass(second.Until.Sub(w.Now()))
+	}
+	w.Pass(time.Minute)
+	open := call(4)
+	shown(drawView{Phase: "open call, for anybody", Until: open.Until, Entrants: 4, Call: 4, From: open.From, Kept: 1}, "open")
+	w.Pass(open.Until.Sub(w.Now()))
+	shown(drawView{Phase: "over", Entrants: 4, Call: 4, From: open.From, Kept: 1}, "closed")
 }
 
 // Orders are paid, expire and are cancelled; released units are sold no longer.

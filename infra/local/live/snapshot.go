@@ -66,12 +66,25 @@ type saleView struct {
 	Shards  []shardView `json:"shards"`
 	// MoreShards are not in Shards.
 	MoreShards int         `json:"moreShards"`
+	Draw       *drawView   `json:"draw,omitempty"`
 	Orders     []orderView `json:"orders"`
 }
 
 type shardView struct {
 	Left   int64 `json:"left"`
 	Seeded int64 `json:"seeded"`
+}
+
+// drawView is where a draw is. Until is zero if that depends on more than the time.
+type drawView struct {
+	Phase    string    `json:"phase"`
+	Until    time.Time `json:"until,omitzero"`
+	Entrants int64     `json:"entrants"`
+	// Of the newest call; zero before the first.
+	Call   int       `json:"call"`
+	From   time.Time `json:"from,omitzero"`
+	Kept   int64     `json:"kept"` // units, when the people were called
+	Bought int       `json:"bought"`
 }
 
 // orderView is one of the latest orders.
@@ -170,6 +183,7 @@ func view(id string, found *books.Sale, now time.Time) *saleView {
 			s.Shards = append(s.Shards, shardView{shard.Stock, shard.Seeded})
 		}
 	}
+	s.Draw = drawOf(found, now)
 	s.MoreShards = len(found.Shards) - len(s.Shards)
 	s.Sold = s.Seeded - s.Left
 	slices.SortFunc(found.Claims, func(a, b books.Claim) int {
@@ -210,8 +224,58 @@ func state(s *books.Sale, now time.Time) string {
 		return "closed"
 	case s.Stock() == 0:
 		return "sold out"
+	case s.Draw != nil && !isCalling(s.Draw.Calls, now):
+		return "between calls"
 	}
 	return "open"
+}
+
+// isCalling reports whether somebody may buy in a call.
+func isCalling(calls []books.Call, now time.Time) bool {
+	return slices.ContainsFunc(calls, func(c books.Call) bool {
+		return (c.Open || c.Complete) && !now.Before(c.From) && now.Before(c.Until)
+	})
+}
+
+// drawOf is where the draw of a sale is; nil if it has none.
+func drawOf(s *books.Sale, now time.Time) *drawView {
+	if s.Draw == nil {
+		return nil
+	}
+	d := &drawView{Entrants: s.Draw.Entrants, Call: len(s.Draw.Calls)}
+	var c books.Call
+	if d.Call > 0 {
+		c = s.Draw.Calls[d.Call-1]
+		d.From, d.Kept = c.From, c.Stock
+		for _, claim := range s.Claims {
+			if !claim.AcceptedAt.Before(c.From) && claim.AcceptedAt.Before(c.Until) {
+				d.Bought++
+			}
+		}
+	}
+	switch {
+	case now.Before(s.Draw.EnterFrom):
+		d.Phase, d.Until = "nobody may enter yet", s.Draw.EnterFrom
+	case now.Before(s.Draw.EnterUntil):
+		d.Phase, d.Until = "people enter", s.Draw.EnterUntil
+	case !s.Draw.Closed:
+		d.Phase = "entering is over, the roll is not closed"
+	case !s.Draw.Ordered:
+		d.Phase = "the roll is closed, waiting for the dice"
+	case !now.Before(s.ClosesAt):
+		d.Phase = "over"
+	case d.Call == 0:
+		d.Phase = "the dice are known, waiting for the first call"
+	case !now.Before(c.Until):
+		d.Phase = "waiting for the next call"
+	case c.Open:
+		d.Phase, d.Until = "open call, for anybody", c.Until
+	case !c.Complete || now.Before(c.From):
+		d.Phase, d.Until = "people are being called", c.Until
+	default:
+		d.Phase, d.Until = "the called may buy", c.Until
+	}
+	return d
 }
 
 func (v *View) depth(ctx context.Context, queue string) (d depth, err error) {

@@ -74,6 +74,14 @@ func (w *World) closes(l *ledger.Ledger) (ledger.DrawHead, error) {
 	return l.CloseRoll(w.Ctx, s, round, dice)
 }
 
+// Rolled creates a sale with a draw that begins now, with so many users on the roll and a known
+// order, and returns the users in that order and their ranks. If units must be paid for, change
+// says so.
+func (w *World) Rolled(change func(*sale.Creation), stock int64, shards, users int) ([]string, []draw.Rank) {
+	_, called, ranks := w.rolledIn(change, stock, shards, users)
+	return called, ranks
+}
+
 // rolled creates a sale with a draw that begins now, with these users on the roll and a known
 // order, and returns the users in that order and their ranks. The roll is placed: to store
 // 1,024 parts takes an engine long.

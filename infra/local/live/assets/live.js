@@ -53,6 +53,14 @@ function showStock(sale) {
   if (sale.moreShards) say('left', number(sale.left) + ` (${sale.moreShards} more shards are not drawn)`)
 }
 
+function showDraw(draw) {
+  $('draw').hidden = !draw
+  if (!draw) return
+  const time = (at) => new Date(at).toLocaleTimeString('en-GB')
+  say('draw', `Draw: ${draw.phase}${draw.until ? ` until ${time(draw.until)}` : ''}. ${number(draw.entrants)} on the roll.` +
+    (draw.call ? ` Call ${draw.call}, from ${time(draw.from)}: ${number(draw.kept)} units kept, ${number(draw.bought)} bought.` : ''))
+}
+
 const meanings = {
   accepted: 'accepted', 'sold-out': 'sold out', 'already-ordered': 'already ordered', busy: 'busy, try again',
   'sale-paused': 'paused, try again', 'too-many-requests': 'too many of one buyer',
@@ -198,6 +206,7 @@ function show(snapshot) {
   $('pause').disabled = sale.state === 'paused'
   $('resume').disabled = sale.state !== 'paused'
   showStock(sale)
+  showDraw(sale.draw)
   showAnswers(snapshot.purchases, snapshot.crowd)
   showEnd(snapshot.crowd)
   showOrders(snapshot)
