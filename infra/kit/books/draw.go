@@ -9,20 +9,24 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/infra/kit/drawcheck/rules"
 )
 
 const (
 	maxKeepHours = 7 * 24
 	// A page of a roll has a part for each value of the first two bits of the leaves' second byte.
 	pageParts            = 4
-	leafBytes, rankBytes = len(Leaf{}), len(Rank{})
+	leafBytes, rankBytes = len(rules.Leaf{}), len(rules.Rank{})
 	signatureBytes       = 48
 )
 
-func partOf(l Leaf) int { return int(l[1] >> 6) }
+func partOf(l rules.Leaf) int { return int(l[1] >> 6) }
 
 // leafOf returns the leaf of a user, which only the holder of the key can compute.
-func leafOf(leafKey []byte, user string) Leaf { return LeafOf(user, NonceOf(leafKey, user)) }
+func leafOf(leafKey []byte, user string) rules.Leaf {
+	return rules.LeafOf(user, rules.NonceOf(leafKey, user))
+}
 
 // drawTerms are what a sale's creation asks of a draw; zero if there is none.
 type drawTerms struct{ enterFrom, enterUntil, keepHours int64 }
@@ -95,7 +99,7 @@ func (f *fields) hex(name string, size int) string {
 }
 
 // digestFrom is a digest that hex has read; zero if that failed.
-func digestFrom(text string) (d Digest) {
+func digestFrom(text string) (d rules.Digest) {
 	_ = d.UnmarshalText([]byte(text))
 	return d
 }
@@ -216,7 +220,7 @@ func readEntry(it item) (at int64, problem string) {
 }
 
 // readPart reads ROLL#<sale>, <page>#<part>: leaves of a page, in order.
-func readPart(it item) (page, part int, leaves []Leaf, problem string) {
+func readPart(it item) (page, part int, leaves []rules.Leaf, problem string) {
 	f := newFields(it)
 	text := f.binary("leaves")
 	if len(text)%leafBytes != 0 {
@@ -230,7 +234,7 @@ func readPart(it item) (page, part int, leaves []Leaf, problem string) {
 		return 0, 0, nil, f.end()
 	}
 	for ; len(text) >= leafBytes; text = text[leafBytes:] {
-		l := Leaf(text[:leafBytes])
+		l := rules.Leaf(text[:leafBytes])
 		if int(l[0]) != page || partOf(l) != part {
 			f.fail("it has a leaf of another part")
 		}

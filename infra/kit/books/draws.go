@@ -8,6 +8,8 @@ import (
 	"sort"
 	"strings"
 	"time"
+
+	"flashsale/infra/kit/drawcheck/rules"
 )
 
 // callTime is how long after a call is due it may begin: the draw function looks once a minute.
@@ -19,7 +21,7 @@ type drawCount struct {
 	head          drawHead
 	closed        bool       // the head is there
 	before, after []callItem // before and after the claims, in the order of their numbers
-	pages         [Pages][]Leaf
+	pages         [rules.Pages][]rules.Leaf
 	parts         int
 	// called counts the leaves of each call by the pass's first look at the calls, bought the
 	// claims of their users, and left the leaves that no call has called.
@@ -81,7 +83,7 @@ func (p *pass) readDraw(ctx context.Context) (err error) {
 		p.find("P27", "draw key", "the key of the draw's receipts is missing: nobody can be told that they are on the roll")
 		return nil
 	}
-	for page := range Pages {
+	for page := range rules.Pages {
 		if err := p.readEntries(ctx, page); err != nil {
 			return err
 		}
@@ -116,7 +118,7 @@ func (p *pass) readCalls(ctx context.Context) (calls []callItem, err error) {
 // readEntries compares the entries of a page with the roll: an entry may be missing on it, if it
 // was applied late, but nobody is on it who did not enter.
 func (p *pass) readEntries(ctx context.Context, page int) error {
-	terms, entered := p.drawTerms(), map[Leaf]bool{}
+	terms, entered := p.drawTerms(), map[rules.Leaf]bool{}
 	err := p.partition(ctx, entryPK(p.saleID, page), 0, func(items []item) error {
 		for _, it := range items {
 			at, problem := readEntry(it)
@@ -153,18 +155,18 @@ func (p *pass) judgeOrder() {
 	d.called, d.bought = make([]int64, len(d.before)), make([]int64, len(d.before))
 	if !d.closed {
 		if d.parts > 0 {
-			p.unfinish("the roll is being closed: %d of %d parts are stored", d.parts, Pages*pageParts)
+			p.unfinish("the roll is being closed: %d of %d parts are stored", d.parts, rules.Pages*pageParts)
 		}
 		if len(d.before) > 0 {
 			p.find("P28", "draw head", "there are %d calls, but the head of the draw is missing", len(d.before))
 		}
 		return
 	}
-	roll, entrants := DigestOf(&d.pages).String(), int64(0)
+	roll, entrants := rules.DigestOf(&d.pages).String(), int64(0)
 	for _, leaves := range d.pages {
 		entrants += int64(len(leaves))
 	}
-	if d.parts != Pages*pageParts || d.head.roll != roll || d.head.entrants != entrants {
+	if d.parts != rules.Pages*pageParts || d.head.roll != roll || d.head.entrants != entrants {
 		p.find("P27", "roll", "the roll that was closed has %d entrants and the digest %s, but its %d parts have %d and %s: it was changed, or is missing in part",
 			d.head.entrants, d.head.roll, d.parts, entrants, roll)
 	}
@@ -178,14 +180,14 @@ func (p *pass) judgeOrder() {
 		return
 	}
 	signature, _ := hex.DecodeString(d.head.signature)
-	if want := SeedOf(p.saleID, digestFrom(d.head.roll), signature).String(); d.head.seed != want {
+	if want := rules.SeedOf(p.saleID, digestFrom(d.head.roll), signature).String(); d.head.seed != want {
 		p.find("P28", "draw seed", "the seed is %s, but that of the roll and the signature is %s", d.head.seed, want)
 	}
 	p.judgeChain()
 	seed, isRank := digestFrom(d.head.seed), make([]bool, len(d.before))
 	for _, leaves := range d.pages {
 		for _, l := range leaves {
-			rank := RankOf(seed, l).String()
+			rank := rules.RankOf(seed, l).String()
 			i := callFor(d.before, rank)
 			if i == len(d.before) {
 				d.left++
@@ -262,8 +264,8 @@ func (p *pass) judgeCalled() {
 }
 
 // isOnRoll reports whether a leaf is on the roll.
-func (p *pass) isOnRoll(l Leaf) bool {
-	_, ok := slices.BinarySearchFunc(p.draw.pages[l[0]], l, Leaf.Compare)
+func (p *pass) isOnRoll(l rules.Leaf) bool {
+	_, ok := slices.BinarySearchFunc(p.draw.pages[l[0]], l, rules.Leaf.Compare)
 	return ok
 }
 
@@ -276,7 +278,7 @@ func (p *pass) takeTurn(c Claim) {
 	}
 	l := leafOf(d.leafKey, c.User)
 	if d.head.seed != "" && p.isOnRoll(l) {
-		if i := callFor(d.before, RankOf(digestFrom(d.head.seed), l).String()); i < len(d.before) {
+		if i := callFor(d.before, rules.RankOf(digestFrom(d.head.seed), l).String()); i < len(d.before) {
 			d.bought[i]++
 		}
 	}
@@ -296,7 +298,7 @@ func (p *pass) outOfTurn(calls []callItem, c Claim) (why string) {
 	if d.head.seed == "" {
 		return "when nobody had been called"
 	}
-	rank := RankOf(digestFrom(d.head.seed), l).String()
+	rank := rules.RankOf(digestFrom(d.head.seed), l).String()
 	switch i := slices.IndexFunc(calls, func(call callItem) bool { return call.calls(rank) }); {
 	case !p.isOnRoll(l):
 		return "but is not on the roll"

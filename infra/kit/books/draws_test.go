@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/infra/kit/drawcheck/rules"
 	"flashsale/shared/draw"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
@@ -209,7 +210,7 @@ func TestADrawThatWasTamperedWithIsFound(t *testing.T) {
 	ranks := func(all items) (sorted []string) {
 		seed := digestFrom(all.textOf(key{headPK, "HEAD"}, "seed"))
 		for i := range 9 {
-			sorted = append(sorted, RankOf(seed, leafOf(bytes.Repeat([]byte{7}, 32), fmt.Sprint("user-", i))).String())
+			sorted = append(sorted, rules.RankOf(seed, leafOf(bytes.Repeat([]byte{7}, 32), fmt.Sprint("user-", i))).String())
 		}
 		slices.Sort(sorted)
 		return sorted
@@ -273,7 +274,7 @@ func TestADrawThatWasTamperedWithIsFound(t *testing.T) {
 			all.put(leavesOf(all), map[string]types.AttributeValue{"leaves": &types.AttributeValueMemberB{}})
 		}, "P27", "it was changed, or is missing in part"},
 		"a leaf of nobody, with a digest that fits": {func(all items) {
-			var l Leaf
+			var l rules.Leaf
 			all.put(key{"ROLL#moutai", "00#0"}, map[string]types.AttributeValue{"leaves": &types.AttributeValueMemberB{Value: l[:]}})
 		}, "P27", "is on the roll, but is of nobody who entered"},
 		"a roll that was closed while people entered": {func(all items) { all.add(headPK, "HEAD", "closedAt", -20*60*1000) }, "P27", "when people could still enter"},

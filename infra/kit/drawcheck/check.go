@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/drawcheck/rules"
 )
 
 // Report is what a check of a draw has found.
@@ -83,7 +83,7 @@ func (r *Report) checkRoll() {
 	}
 	r.expect(faults <= maxOfAKind, "and %d more leaves are out of place", faults-maxOfAKind)
 	r.expect(leaves == r.Sale.Entrants, "the roll has %d leaves, but %d entrants were published", leaves, r.Sale.Entrants)
-	if digest := books.DigestOf(r.pages); digest != r.Sale.Roll {
+	if digest := rules.DigestOf(r.pages); digest != r.Sale.Roll {
 		r.expect(false, "the pages have the digest %s, but the roll was published as %s: a leaf was added, removed or changed", digest, r.Sale.Roll)
 	}
 }
@@ -109,7 +109,7 @@ func (r *Report) checkSeed(chain Chain) bool {
 	if err := chain.Verify(s.Round, s.Signature); err != nil {
 		return r.expect(false, "the signature is not that of round %d: %v", s.Round, err)
 	}
-	want := books.SeedOf(s.ID, s.Roll, s.Signature)
+	want := rules.SeedOf(s.ID, s.Roll, s.Signature)
 	return r.expect(s.Seed == want, "the seed is %s, but roll and signature give %s", s.Seed, want)
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/drawcheck/rules"
 )
 
 // forgery is a draw that a test changes as somebody would who may write everything that is
@@ -34,10 +34,10 @@ func (f *forgery) republish() {
 	for _, page := range f.pages {
 		f.Entrants += int64(len(page))
 	}
-	f.Roll = books.DigestOf(f.pages)
+	f.Roll = rules.DigestOf(f.pages)
 }
 
-func (f *forgery) reseed() { f.Seed = books.SeedOf(f.ID, f.Roll, f.Signature) }
+func (f *forgery) reseed() { f.Seed = rules.SeedOf(f.ID, f.Roll, f.Signature) }
 
 // rank returns the rank at a place of the order.
 func (f *forgery) rank(place int64) Rank { return ordered(f.Seed, f.pages)[place-1] }

@@ -9,17 +9,17 @@ package drawcheck
 import (
 	"slices"
 
-	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/drawcheck/rules"
 )
 
 // Pages is the number of a roll's pages.
-const Pages = books.Pages
+const Pages = rules.Pages
 
 type (
-	Nonce  = books.Nonce
-	Leaf   = books.Leaf
-	Digest = books.Digest
-	Rank   = books.Rank
+	Nonce  = rules.Nonce
+	Leaf   = rules.Leaf
+	Digest = rules.Digest
+	Rank   = rules.Rank
 )
 
 // ordered returns the ranks of a roll in the order in which they are called.
@@ -27,7 +27,7 @@ func ordered(seed Digest, pages *[Pages][]Leaf) []Rank {
 	var all []Rank
 	for _, leaves := range pages {
 		for _, l := range leaves {
-			all = append(all, books.RankOf(seed, l))
+			all = append(all, rules.RankOf(seed, l))
 		}
 	}
 	slices.SortFunc(all, Rank.Compare)

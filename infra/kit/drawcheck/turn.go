@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/drawcheck/rules"
 )
 
 // Turn is where a leaf of the roll is in the order.
@@ -25,7 +25,7 @@ func (r *Report) Turn(l Leaf) Turn {
 	if !t.OnRoll || r.ranks == nil {
 		return t
 	}
-	t.Rank = books.RankOf(r.Sale.Seed, l)
+	t.Rank = rules.RankOf(r.Sale.Seed, l)
 	t.Place = upTo(r.ranks, t.Rank)
 	for i, c := range r.Sale.Calls {
 		if c.Hi != nil && t.Rank.Compare(c.Lo) > 0 && t.Rank.Compare(*c.Hi) <= 0 {

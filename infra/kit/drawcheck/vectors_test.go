@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/drawcheck/rules"
 )
 
 // vectors is a draw that a third implementation has computed.
@@ -90,8 +90,8 @@ func TestTheOrderIsThatOfTwoOtherImplementations(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range v.Entrants {
-		if nonce := books.NonceOf(key, e.User); nonce != e.Nonce || books.LeafOf(e.User, nonce) != e.Leaf {
-			t.Errorf("%s: nonce %s and leaf %s, want %s and %s", e.User, nonce, books.LeafOf(e.User, nonce), e.Nonce, e.Leaf)
+		if nonce := rules.NonceOf(key, e.User); nonce != e.Nonce || rules.LeafOf(e.User, nonce) != e.Leaf {
+			t.Errorf("%s: nonce %s and leaf %s, want %s and %s", e.User, nonce, rules.LeafOf(e.User, nonce), e.Nonce, e.Leaf)
 		}
 		if turn := r.Turn(e.Leaf); !turn.OnRoll || turn.Rank != e.Rank {
 			t.Errorf("%s: %+v, want rank %s", e.User, turn, e.Rank)
@@ -128,7 +128,7 @@ func TestAnEntrantFindsTheirPlaceAndTurn(t *testing.T) {
 	if len(places) != len(v.Entrants) || places[1] != 1 || places[int64(len(v.Entrants))] != 1 {
 		t.Errorf("the places are %v", places)
 	}
-	if turn := r.Turn(books.LeafOf("alice", Nonce{})); turn.OnRoll || turn.Call != nil {
+	if turn := r.Turn(rules.LeafOf("alice", Nonce{})); turn.OnRoll || turn.Call != nil {
 		t.Errorf("a leaf by another nonce is on the roll: %+v", turn)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/drawcheck"
+	"flashsale/infra/kit/drawcheck/rules"
 	"flashsale/infra/local/launch"
 )
 
@@ -176,7 +177,7 @@ func (l *lottery) enterAll(ctx context.Context) error {
 			case a.Status != http.StatusOK || json.Unmarshal(a.Body, &receipt) != nil:
 				l.find("P27", "%s could not enter: %v", userName(i), a)
 				return
-			case books.LeafOf(userName(i), receipt.Nonce) != receipt.Leaf:
+			case rules.LeafOf(userName(i), receipt.Nonce) != receipt.Leaf:
 				l.find("P27", "the leaf of %s does not follow from its nonce", userName(i))
 			}
 			leaves = append(leaves, receipt.Leaf.String())

@@ -18,6 +18,7 @@ import (
 	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/drawcheck"
+	"flashsale/infra/kit/drawcheck/rules"
 	"flashsale/shared/sale"
 )
 
@@ -44,7 +45,7 @@ func verifyDraw(ctx context.Context, p place, args []string, out io.Writer) erro
 		if err := n.UnmarshalText([]byte(*nonce)); err != nil || !sale.ValidUser(*user) {
 			return errors.New("give BUYER=… and NONCE=… together: the nonce is 64 lower-case hexadecimal digits of the receipt")
 		}
-		l := books.LeafOf(*user, n)
+		l := rules.LeafOf(*user, n)
 		own = &l
 	}
 	api, err := p.publicAPI(ctx, *address)
@@ -253,7 +254,7 @@ func outOf(t drawcheck.Turn) string {
 }
 
 func (v *verifying) turnOf(d *books.Drawing, user string) drawcheck.Turn {
-	return v.Turn(books.LeafOf(user, books.NonceOf(d.LeafKey, user)))
+	return v.Turn(rules.LeafOf(user, rules.NonceOf(d.LeafKey, user)))
 }
 
 // end prints the verdict and returns it.

@@ -1,4 +1,7 @@
-package books
+// Package rules has the rules of a draw for all who judge one: who checks what is public, and the
+// recount of the table. They are a second implementation, after the description in
+// infra/docs/HTTP.md.
+package rules
 
 import (
 	"bytes"
@@ -7,9 +10,6 @@ import (
 	"encoding/hex"
 	"fmt"
 )
-
-// The rules of a draw, for all who judge one: the recount of the table here, and package
-// drawcheck. They are a second implementation, after the description in infra/docs/HTTP.md.
 
 // Pages is the number of a roll's pages: one for each first byte of a leaf.
 const Pages = 256
