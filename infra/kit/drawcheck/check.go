@@ -93,11 +93,7 @@ func (r *Report) checkRound(chain Chain) {
 	s := &r.Sale
 	signed := chain.TimeOf(s.Round)
 	r.expect(!s.ClosedAt.Before(s.EnterUntil), "the roll was closed at %s, while people could enter until %s", at(s.ClosedAt), at(s.EnterUntil))
-	closed := s.ClosedAt
-	if closed.Before(s.EnterUntil) {
-		closed = s.EnterUntil
-	}
-	r.expect(signed.After(closed), "round %d was signed at %s, but the roll was open until %s: the dice were known before", s.Round, at(signed), at(closed))
+	r.expect(signed.After(s.ClosedAt), "round %d was signed at %s, but the roll was open until %s: the dice were known before", s.Round, at(signed), at(s.ClosedAt))
 	if len(s.Calls) > 0 {
 		r.expect(s.Calls[0].From.After(signed), "the first call is from %s, before round %d was signed at %s", at(s.Calls[0].From), s.Round, at(signed))
 	}
@@ -131,7 +127,6 @@ func (r *Report) checkCalls() {
 		uncalled := int64(len(r.ranks)) - before
 		r.expect(c.Open == (uncalled == 0), "call %d is %s, with %d people who have not been called", c.Number, forWhom(c.Open), uncalled)
 		if c.Hi == nil {
-			last = c.Lo
 			continue
 		}
 		last = *c.Hi
@@ -160,9 +155,9 @@ func (r *Report) checkHi(c *Call, before, uncalled int64) int64 {
 	_, isRank := slices.BinarySearchFunc(r.ranks, hi, Rank.Compare)
 	r.expect(isRank || hi == c.Lo, "call %d ends at %s, which is nobody's rank", c.Number, hi)
 	called := upTo(r.ranks, hi) - before
-	r.expect(called == max(0, min(c.Stock, uncalled)), "call %d called %d people, but there were units for %d and %d people who had not been called",
+	r.expect(called == min(c.Stock, uncalled), "call %d called %d people, but there were units for %d and %d people who had not been called",
 		c.Number, called, c.Stock, uncalled)
-	return max(0, called)
+	return called
 }
 
 func (r *Report) checkTimes(i int) {

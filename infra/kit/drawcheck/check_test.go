@@ -91,6 +91,7 @@ func TestEveryForgeryIsRefused(t *testing.T) {
 		{"a call begins with one who was called", func(f *forgery) { f.Calls[1].Lo = f.rank(2) }, "people were left out or called again"},
 		{"the first call leaves people out", func(f *forgery) { f.Calls[0].Lo = f.rank(1) }, "call 1 begins above rank"},
 		{"a call with units calls nobody", func(f *forgery) { f.move(0, Rank{}) }, "call 1 called 0 people, but there were units for 3"},
+		{"a call had less than no units", func(f *forgery) { f.move(0, Rank{}); f.Calls[0].Stock = -1 }, "call 1 called 0 people, but there were units for -1"},
 		{"a call is for everybody too early", func(f *forgery) { f.Calls[3].Open = true }, "call 4 is for everybody, with 36 people who have not been called"},
 		{"the last call is for people, but there are none", func(f *forgery) { f.Calls[5].Open = false }, "call 6 is for people on the roll, with 0 people"},
 		{"a call is missing", func(f *forgery) { f.Calls = slices.Delete(f.Calls, 1, 2) }, "call 3 comes in place of call 2"},
