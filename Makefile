@@ -226,12 +226,24 @@ preflight: deployer ## check whether ENV=dev or ENV=prod can be deployed, with P
 	@$(HOST)/deploy preflight -env "$${ENV-}" $${OFFLINE:+-offline} -- "$${PARAMETERS-}"
 
 .PHONY: deploy
-deploy: preflight ## preflight, build and deploy ENV=dev or ENV=prod with the SAM CLI (YES=1: without confirmation)
-	sam build $(SAM_CONFIG) --build-dir $(SAM_BUILT)
-	@parameters=$$($(HOST)/deploy parameters -env "$$ENV" -built $(SAM_BUILT) -- "$${PARAMETERS-}"); \
+deploy: preflight ## preflight, build and deploy ENV=dev or ENV=prod with the SAM CLI (RELEASE=folder: deploy a release's files; YES=1: without confirmation)
+	$(if $(value RELEASE),@rm -rf $(SAM_BUILT),sam build $(SAM_CONFIG) --build-dir $(SAM_BUILT))
+	@parameters=$$($(HOST)/deploy parameters -env "$$ENV" -built $(SAM_BUILT) $${RELEASE:+-release "$$RELEASE"} -- "$${PARAMETERS-}"); \
 	set --; while IFS= read -r one; do if [ -n "$$one" ]; then set -- "$$@" "$$one"; fi; done <<<"$$parameters"; \
 	if [ $$# -gt 0 ]; then set -- --parameter-overrides "$$@"; fi; \
-	sam deploy $(SAM_CONFIG) --template-file $(SAM_BUILT)/template.yaml $${YES:+--no-confirm-changeset} "$$@"
+	sam deploy $(SAM_CONFIG) --template-file "$${RELEASE:-$(SAM_BUILT)}/template.yaml" $${YES:+--no-confirm-changeset} "$$@"
+
+# A bill of materials is made from what a function's program says of itself, so that it lists what is
+# deployed and nothing else. Without serial number and time, it is the same every time.
+.PHONY: release
+release: deployer ## make the files of a release in .build/release: zips, templates, bills of materials, licences, checksums (TAG=v…: refuse another version)
+	@$(HOST)/deploy release $${TAG:+-tag "$$TAG"}
+	@rm -rf $(BUILD)/lambda $(BUILD)/release && mkdir -p $(BUILD)/release
+	@$(MAKE) --no-print-directory build
+	@GOBIN="$$PWD/$(HOST)" CGO_ENABLED=0 $(TELL) go install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
+	@version=$$($(HOST)/deploy release -name); for f in $(FUNCTIONS); do GOOS=linux GOARCH=arm64 $(HOST)/cyclonedx-gomod bin -json -std -noserial -notimestamp \
+		-version "$$version" -output $(BUILD)/release/$$f.cdx.json $(BUILD)/lambda/$$f/bootstrap; done
+	@$(HOST)/deploy release $${TAG:+-tag "$$TAG"} -built $(BUILD)/lambda -out $(BUILD)/release
 
 .PHONY: smoke
 smoke: deployer ## test the running stack, or URL=… SALE=…, or ENV=…, as one buyer; with TOKEN=… it buys

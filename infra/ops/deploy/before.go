@@ -54,7 +54,11 @@ func (f files) demand(set *flag.FlagSet, args []string) (e samconfig.Environment
 func runParameters(_ context.Context, args []string, out, complaints io.Writer) error {
 	f, file := flags("parameters", complaints)
 	built := f.String("built", ".aws-sam/build", "the output `folder` of sam build")
+	release := f.String("release", "", "`folder` of a release to deploy; its programs are put into -built")
 	e, d, err := file.demand(f, args)
+	if err == nil && *release != "" {
+		err = unpacked(*release, *file.template, *built)
+	}
 	if err != nil {
 		return err
 	}

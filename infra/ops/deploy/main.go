@@ -28,8 +28,10 @@ const (
 )
 
 const usage = `usage:
+  deploy release    [-tag vX.Y.Z] [-built DIR -out DIR] [-name]  may this tree be released? -built: make the release's files
   deploy preflight  -env NAME [-offline] [Parameter=value ...]   can this deployment succeed?
-  deploy parameters -env NAME [-built DIR] [Parameter=value ...] all parameters, as sam deploy takes them
+  deploy parameters -env NAME [-built DIR] [-release DIR] [Parameter=value ...]
+                                                                 all parameters, as sam deploy takes them
   deploy smoke      [where] [-sale ID] [-token T] [-bound 30s]   test a running system as one buyer
   deploy tokens     [where] -n 1 [-out FILE]                     access tokens of test users, one a line (dev only)
   deploy rehearse   [where] [-rate 50] [-peak N] [-duration 30s] [-stock N] [-shards 16] [-tokens FILE] [-allow-remote]
@@ -64,7 +66,7 @@ func exitCode(err error, w io.Writer) int {
 // run does one command.
 func run(ctx context.Context, args []string, out, complaints io.Writer) error {
 	commands := map[string]func(context.Context, []string, io.Writer, io.Writer) error{
-		"preflight": runPreflight, "parameters": runParameters, "smoke": runSmoke, "tokens": runTokens, "rehearse": runRehearse,
+		"release": runRelease, "preflight": runPreflight, "parameters": runParameters, "smoke": runSmoke, "tokens": runTokens, "rehearse": runRehearse,
 	}
 	if len(args) > 0 && (args[0] == "-h" || args[0] == "--help") {
 		fmt.Fprint(complaints, usage)

@@ -14,6 +14,7 @@ import (
 // workflow is the part of a workflow that the rules check.
 type workflow struct {
 	text        string
+	Name        string            `yaml:"name"`
 	Permissions map[string]string `yaml:"permissions"`
 	Jobs        map[string]struct {
 		Uses        string            `yaml:"uses"`
@@ -73,8 +74,14 @@ func broken(w workflow) (found []string) {
 		if job.Permissions["id-token"] == "write" && !strings.HasPrefix(job.If, "github.ref_protected && ") {
 			found = append(found, name+" assumes a role from a branch that is not protected")
 		}
+		publishes := w.Name == "release" && name == "publish"
+		for _, step := range job.Steps {
+			if publishes && (strings.HasPrefix(step.Uses, "actions/checkout@") || strings.Contains(step.Run, "make ")) {
+				found = append(found, name+" runs what is in the repository with the permission to write")
+			}
+		}
 		for permission, level := range job.Permissions {
-			if level == "write" && permission != "id-token" {
+			if level == "write" && permission != "id-token" && !publishes {
 				found = append(found, name+" may write "+permission)
 			}
 		}
@@ -108,6 +115,12 @@ func TestABrokenRuleOfWorkflowsIsNoticed(t *testing.T) {
 		{"deploy.yml", "    needs: verify\n", ""},
 		{"deploy.yml", "github.ref_protected && ", ""},
 		{"deploy.yml", "id-token: write", "packages: write"},
+		{"release.yml", "    environment: release\n", ""},
+		{"release.yml", "github.ref_protected && ", ""},
+		{"release.yml", "    needs: build\n", ""},
+		{"release.yml", "actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c", "actions/checkout@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c"},
+		{"release.yml", "    timeout-minutes: 20\n", "    timeout-minutes: 20\n    permissions:\n      contents: write\n"},
+		{"release.yml", "run: gh release create", "run: make deployer && gh release create"},
 		{"deploy.yml", "vars.AWS_ROLE_ARN", "secrets.AWS_ROLE_ARN"},
 	} {
 		text := strings.Replace(texts[change.file], change.old, change.new, 1)
@@ -116,6 +129,13 @@ func TestABrokenRuleOfWorkflowsIsNoticed(t *testing.T) {
 		} else if len(broken(parseWorkflow(t, text))) == 0 {
 			t.Errorf("%s: %q instead of %q is not noticed", change.file, change.new, change.old)
 		}
+	}
+}
+
+func TestAReleaseIsTestedBeforeItIsMade(t *testing.T) {
+	w := parseWorkflow(t, workflows(t)["release.yml"])
+	if w.Jobs["verify"].Uses != "./.github/workflows/ci.yml" || w.Jobs["build"].Needs != "verify" || w.Jobs["publish"].Needs != "build" {
+		t.Errorf("publish needs %v, which needs %v, which is %q", w.Jobs["publish"].Needs, w.Jobs["build"].Needs, w.Jobs["verify"].Uses)
 	}
 }
 

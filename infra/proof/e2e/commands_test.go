@@ -84,6 +84,7 @@ var elsewhere = map[string]string{
 	"simulate":    ".github/workflows/nightly.yml",
 	"enumerate":   ".github/workflows/nightly.yml",
 	"build":       ".github/workflows/ci.yml",
+	"release":     ".github/workflows/release.yml",
 	"torture":     "infra/proof/torture",
 	"bench":       "infra/proof/bench",
 	"drill":       "infra/proof/drill",

@@ -1,0 +1,296 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"flashsale/infra/ops/deploy/demand"
+	"flashsale/infra/ops/deploy/preflight"
+	"flashsale/shared/sale"
+)
+
+// sums is a release's list of its other files with their SHA-256, as sha256sum writes it.
+const sums = "SHA256SUMS"
+
+// packed is the instant of a zip's entries, the first that the format has, so that the same program gives
+// the same bytes.
+var packed = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// runRelease checks whether a release may be made of this tree and, with -built, makes its files from
+// the functions' programs; bills of materials that are in the folder already are listed with them.
+func runRelease(ctx context.Context, args []string, out, complaints io.Writer) error {
+	f, file := flags("release", complaints)
+	tag := f.String("tag", "", "the tag that the release must have")
+	built := f.String("built", "", "`folder` of the functions' programs; without it the tree is only checked")
+	name := f.Bool("name", false, "only print the release's name")
+	to := f.String("out", ".build/release", "the release's `folder`")
+	if err := parse(f, args); err != nil {
+		return err
+	}
+	if *name {
+		fmt.Fprintln(out, "v"+sale.Release)
+		return nil
+	}
+	tree := filepath.Dir(*file.template)
+	if err := releasable(ctx, tree, *tag); err != nil {
+		return fmt.Errorf("no release: %w", err)
+	}
+	if *built == "" {
+		return nil
+	}
+	modules := map[string]string{}
+	d, err := demand.Read(*file.template, "us-east-1", map[string]string{"PublishEvents": "true"})
+	if err != nil {
+		return err
+	}
+	for _, function := range d.Functions {
+		program := filepath.Join(*built, function.ID, "bootstrap")
+		info, err := buildinfo.ReadFile(program)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", program, err)
+		}
+		for _, m := range info.Deps {
+			modules[m.Path] = m.Version
+		}
+		if err := zipped(program, filepath.Join(*to, function.ID+".zip")); err != nil {
+			return err
+		}
+	}
+	notices, err := licences(ctx, modules)
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{"THIRD-PARTY-LICENSES.txt": notices}
+	for name, from := range map[string]string{"template.yaml": *file.template, "front.yaml": "infra/front.yaml", "alarms.yaml": "infra/alarms.yaml", "LICENSE": "LICENSE"} {
+		if from != *file.template {
+			from = filepath.Join(tree, from)
+		}
+		if files[name], err = os.ReadFile(from); err != nil {
+			return err
+		}
+	}
+	files["template.yaml"] = packagedTemplate(files["template.yaml"])
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(*to, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	list, err := listed(*to)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(*to, sums), list, 0o644); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "release %s is in %s: %d files and %s\n", sale.Release, *to, bytes.Count(list, []byte("\n")), sums)
+	return nil
+}
+
+// releasable says why no release can be made of a tree.
+func releasable(ctx context.Context, tree, tag string) error {
+	changes, err := preflight.Git{Dir: tree}.Uncommitted(ctx)
+	if err != nil {
+		return err
+	}
+	if len(changes) > 0 {
+		return fmt.Errorf("%d files are not committed, such as %s", len(changes), strings.TrimSpace(changes[0]))
+	}
+	if tag != "" && tag != "v"+sale.Release {
+		return fmt.Errorf("the tag is %s, but shared/sale/version.go says %s", tag, sale.Release)
+	}
+	changelog, err := os.ReadFile(filepath.Join(tree, "infra", "docs", "CHANGELOG.md"))
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(string(changelog), "\n## "+sale.Release+" - ") {
+		return fmt.Errorf("infra/docs/CHANGELOG.md has no section of %s", sale.Release)
+	}
+	git := preflight.Program{Words: []string{"git", "-C", tree}}
+	commits, err := git.Run(ctx, "for-each-ref", "--format=%(objectname) %(*objectname)", "refs/tags/v"+sale.Release)
+	if err != nil || len(bytes.TrimSpace(commits)) == 0 {
+		return err
+	}
+	head, err := git.Run(ctx, "rev-parse", "HEAD")
+	if err == nil && !bytes.Contains(commits, bytes.TrimSpace(head)) {
+		return fmt.Errorf("%s is released: another commit has the tag v%s", sale.Release, sale.Release)
+	}
+	return err
+}
+
+// zipped writes a zip with that program.
+func zipped(program, to string) error {
+	text, err := os.ReadFile(program)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	head := &zip.FileHeader{Name: "bootstrap", Method: zip.Deflate, Modified: packed}
+	head.SetMode(0o755)
+	w, err := z.CreateHeader(head)
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	if err := errors.Join(err, z.Close()); err != nil {
+		return fmt.Errorf("zip %s: %w", program, err)
+	}
+	return os.WriteFile(to, b.Bytes(), 0o644)
+}
+
+var (
+	functionHead = regexp.MustCompile(`(?m)^  (\w+):\n    Type: AWS::Serverless::Function\n(    Condition: \w+\n)?    Metadata: \{ BuildMethod: makefile(?:, )?(.*)\}\n    Properties:\n`)
+	codeOfAll    = regexp.MustCompile(`(?m)^    CodeUri: \.\n`)
+	nested       = regexp.MustCompile(`(?m)^(      TemplateURL: )infra/`)
+)
+
+// packagedTemplate is the template whose functions are the zips, and whose nested templates the files, in
+// its own folder: `sam deploy` and `aws cloudformation package` upload them.
+func packagedTemplate(text []byte) []byte {
+	text = functionHead.ReplaceAllFunc(text, func(found []byte) []byte {
+		m := functionHead.FindSubmatch(found)
+		metadata := ""
+		if len(m[3]) > 0 {
+			metadata = "    Metadata: { " + string(m[3]) + "}\n"
+		}
+		return fmt.Appendf(nil, "  %s:\n    Type: AWS::Serverless::Function\n%s%s    Properties:\n      CodeUri: %s.zip\n", m[1], m[2], metadata, m[1])
+	})
+	return nested.ReplaceAll(codeOfAll.ReplaceAll(text, nil), []byte("$1"))
+}
+
+var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|notice|copying|patents)`)
+
+// licences are the licence texts and notices of modules, by path, and of Go's library.
+func licences(ctx context.Context, modules map[string]string) ([]byte, error) {
+	goroot, err := preflight.Program{Words: []string{"go"}}.Run(ctx, "env", "GOROOT")
+	if err != nil {
+		return nil, err
+	}
+	folders := map[string]string{"Go's standard library": strings.TrimSpace(string(goroot))}
+	words := []string{"mod", "download", "-json"}
+	for path, version := range modules {
+		words = append(words, path+"@"+version)
+	}
+	list, err := preflight.Program{Words: []string{"go"}}.Run(ctx, words...)
+	if err != nil {
+		return nil, err
+	}
+	for d := json.NewDecoder(bytes.NewReader(list)); d.More(); {
+		var m struct{ Path, Version, Dir string }
+		if err := d.Decode(&m); err != nil {
+			return nil, fmt.Errorf("read go mod download: %w", err)
+		}
+		folders[m.Path+" "+m.Version] = m.Dir
+	}
+	var names []string
+	for name := range folders {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var b bytes.Buffer
+	for _, name := range names {
+		entries, err := os.ReadDir(folders[name])
+		if err != nil {
+			return nil, err
+		}
+		found := false
+		for _, e := range entries {
+			if e.IsDir() || !licenceFile.MatchString(e.Name()) {
+				continue
+			}
+			text, err := os.ReadFile(filepath.Join(folders[name], e.Name()))
+			if err != nil {
+				return nil, err
+			}
+			found = true
+			fmt.Fprintf(&b, "==== %s: %s ====\n\n%s\n\n", name, e.Name(), bytes.TrimSpace(text))
+		}
+		if !found {
+			return nil, fmt.Errorf("%s has no licence file", name)
+		}
+	}
+	return b.Bytes(), nil
+}
+
+// listed is the text of SHA256SUMS for the files in a folder.
+func listed(folder string) ([]byte, error) {
+	entries, err := os.ReadDir(folder) // sorted
+	if err != nil {
+		return nil, err
+	}
+	var list bytes.Buffer
+	for _, e := range entries {
+		if e.Name() == sums {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(folder, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		hash := sha256.Sum256(text)
+		fmt.Fprintf(&list, "%s  %s\n", hex.EncodeToString(hash[:]), e.Name())
+	}
+	return list.Bytes(), nil
+}
+
+// unpacked checks a release that shall be deployed from this tree, and writes its programs where `sam build`
+// would.
+func unpacked(folder, template, to string) error {
+	want, err := os.ReadFile(filepath.Join(folder, sums))
+	if err != nil {
+		return fmt.Errorf("read release: %w", err)
+	}
+	list, err := listed(folder)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(list, want) {
+		return fmt.Errorf("the files in %s are not those of its %s: download them again, into an empty folder", folder, sums)
+	}
+	own, err := os.ReadFile(template)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "template.yaml"))
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(packagedTemplate(own), text) {
+		return fmt.Errorf("the template in %s is not this tree's (%s): check out the release's tag", folder, sale.Release)
+	}
+	zips, err := filepath.Glob(filepath.Join(folder, "*.zip"))
+	if err != nil {
+		return err
+	}
+	for _, name := range zips {
+		z, err := zip.OpenReader(name)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+		program, err := z.Open("bootstrap")
+		if err == nil {
+			text, err = io.ReadAll(program)
+		}
+		at := filepath.Join(to, strings.TrimSuffix(filepath.Base(name), ".zip"))
+		if err := errors.Join(err, z.Close()); err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+		if err := errors.Join(os.MkdirAll(at, 0o755), os.WriteFile(filepath.Join(at, "bootstrap"), text, 0o755)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

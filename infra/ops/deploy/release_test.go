@@ -1,0 +1,228 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/infra/ops/deploy/demand"
+	"flashsale/shared/sale"
+)
+
+// releaseOf writes a release of programs that are only texts.
+func releaseOf(t *testing.T, programs map[string]string) (folder string, functions []demand.Function) {
+	t.Helper()
+	template, err := os.ReadFile(filepath.Join(root, "template.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := demand.Parse(template, "us-east-1", map[string]string{"PublishEvents": "true"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder = t.TempDir()
+	built := build(t, d.Functions, programs)
+	for _, f := range d.Functions {
+		if err := zipped(filepath.Join(built, f.ID, "bootstrap"), filepath.Join(folder, f.ID+".zip")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writeFile(t, filepath.Join(folder, "template.yaml"), string(packagedTemplate(template)))
+	list, err := listed(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(folder, sums), string(list))
+	return folder, d.Functions
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAPackagedTemplateDiffersOnlyInWhereItsFilesAre(t *testing.T) {
+	t.Parallel()
+	own, err := os.ReadFile(filepath.Join(root, "template.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, functions := releaseOf(t, nil)
+	text := string(packagedTemplate(own))
+	for _, f := range functions {
+		if strings.Count(text, "\n      CodeUri: "+f.ID+".zip\n") != 1 {
+			t.Errorf("%s has not its own zip", f.ID)
+		}
+	}
+	for _, word := range []string{"CodeUri: .\n", "BuildMethod", ": infra/"} {
+		if strings.Contains(text, word) {
+			t.Errorf("it still has %q", word)
+		}
+	}
+	if n := strings.Count(text, "CodeUri"); n != len(functions) {
+		t.Errorf("%d functions have code, not %d", n, len(functions))
+	}
+	after, err := demand.Parse([]byte(text), "us-east-1", map[string]string{"PublishEvents": "true"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range after.Functions {
+		after.Functions[i].Settings, functions[i].Settings = "", "" // where the code is belongs to them
+	}
+	if diff := cmp.Diff(functions, after.Functions); diff != "" {
+		t.Errorf("functions (-as written +packaged):\n%s", diff)
+	}
+}
+
+func TestTheSameProgramGivesTheSameZip(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	program, made := filepath.Join(folder, "bootstrap"), [2][]byte{}
+	for i := range made {
+		writeFile(t, program, "a program")
+		if err := errors.Join(os.Chmod(program, os.FileMode(0o600+i*0o155)), os.Chtimes(program, time.Time{}, time.Unix(int64(i)*1e9, 0))); err != nil {
+			t.Fatal(err)
+		}
+		err := zipped(program, filepath.Join(folder, "zip"))
+		if err == nil {
+			made[i], err = os.ReadFile(filepath.Join(folder, "zip"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(made[0], made[1]) {
+		t.Error("the zips differ")
+	}
+}
+
+// The copy is what a clone elsewhere would be; Go's cache knows packages by their content.
+func TestAFunctionBuiltInAnotherFolderIsTheSame(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	for _, part := range []string{"functions/seed", "shared", "infra/make"} {
+		if err := os.CopyFS(filepath.Join(folder, part), os.DirFS(filepath.Join(root, part))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"go.mod", "go.sum", "Makefile"} {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, filepath.Join(folder, name), string(text))
+	}
+	made := [2][]byte{}
+	for i, from := range []string{root, folder} {
+		to := t.TempDir()
+		c := exec.CommandContext(t.Context(), "make", "--no-print-directory", "build-SeedFunction")
+		c.Dir, c.Env = from, append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=", "ARTIFACTS_DIR="+to, "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if made[i], err = os.ReadFile(filepath.Join(to, "bootstrap")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(made[0], made[1]) {
+		t.Errorf("the programs differ: %d and %d bytes", len(made[0]), len(made[1]))
+	}
+}
+
+func TestNoReleaseIsMadeOfATreeThatNobodyCouldFindAgain(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	git := func(words ...string) {
+		t.Helper()
+		c := exec.CommandContext(t.Context(), "git", append([]string{"-C", folder, "-c", "user.name=t", "-c", "user.email=t@t.example"}, words...)...)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", words, err, out)
+		}
+	}
+	refused := func(says, tag string) {
+		t.Helper()
+		err := releasable(context.Background(), folder, tag)
+		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+	changelog := filepath.Join(folder, "infra/docs/CHANGELOG.md")
+	writeFile(t, changelog, "# Changelog\n\n## 0.0.1 - 2026-11-11: x\n")
+	refused("no git clone", "")
+	git("init", "-q")
+	refused("1 files are not committed, such as ?? infra/", "")
+	git("add", "-A")
+	git("commit", "-qm", "x")
+	refused("CHANGELOG.md has no section of "+sale.Release, "")
+	writeFile(t, changelog, "# Changelog\n\n## "+sale.Release+" - 2026-11-11: x\n")
+	git("commit", "-qam", "x")
+	refused("", "")
+	refused("the tag is v0.0.1, but shared/sale/version.go says", "v0.0.1")
+	git("tag", "-am", "x", "v"+sale.Release)
+	refused("", "v"+sale.Release)
+	git("commit", "-q", "--allow-empty", "-m", "y")
+	refused("is released: another commit has the tag", "")
+}
+
+func TestOnlyAWholeReleaseOfThisTreeIsDeployed(t *testing.T) {
+	t.Parallel()
+	template := filepath.Join(root, "template.yaml")
+	for says, spoil := range map[string]func(folder string){
+		"":                                func(string) {},
+		"are not those of its SHA256SUMS": func(folder string) { writeFile(t, filepath.Join(folder, "PayFunction.zip"), "cut off") },
+		"read release":                    func(folder string) { _ = os.Remove(filepath.Join(folder, sums)) },
+		"is not this tree's": func(folder string) {
+			writeFile(t, filepath.Join(folder, "template.yaml"), "Resources: {}\n")
+			list, err := listed(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			writeFile(t, filepath.Join(folder, sums), string(list))
+		},
+	} {
+		folder, functions := releaseOf(t, map[string]string{"PayFunction": "takes payments"})
+		spoil(folder)
+		to := t.TempDir()
+		err := unpacked(folder, template, to)
+		if says != "" {
+			if err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%v, want %q", err, says)
+			}
+			continue
+		}
+		text, read := os.ReadFile(filepath.Join(to, "PayFunction", "bootstrap"))
+		made, _ := os.ReadDir(to)
+		if err != nil || read != nil || string(text) != "takes payments" || len(made) != len(functions) {
+			t.Errorf("%v, %v: %q and %d functions", err, read, text, len(made))
+		}
+	}
+}
+
+func TestMakeDeployDeploysAReleaseWithoutBuilding(t *testing.T) {
+	b := newBench(t, "1000")
+	folder, _ := releaseOf(t, nil)
+	out, err := b.make("deploy", "ENV=dev", "YES=1", "RELEASE="+folder)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	calls := b.sam()
+	if len(calls) != 1 || calls[0][0] != "deploy" || !strings.Contains(strings.Join(calls[0], " "), "--template-file "+folder+"/template.yaml") {
+		t.Errorf("sam was called %q", calls)
+	}
+	writeFile(t, filepath.Join(folder, "PayFunction.zip"), "cut off")
+	if out, err := b.make("deploy", "ENV=dev", "YES=1", "RELEASE="+folder); err == nil || !strings.Contains(out, "are not those of its SHA256SUMS") || len(b.sam()) != 1 {
+		t.Errorf("%v, sam was called %q:\n%s", err, b.sam(), out)
+	}
+}
