@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,9 +127,10 @@ type waiting struct {
 
 // answered is a call that was answered, at that time of the actor's clock.
 type answered struct {
-	out any
-	err error
-	at  time.Time
+	out  any
+	err  error
+	at   time.Time
+	text string
 }
 
 func newDrawWalk(t *testing.T, of drawWorld) *drawWalk {
@@ -313,7 +315,10 @@ func (w *drawWalk) act(s *drawNode, one waiting, others []waiting) (wrote bool) 
 		}
 		clock, wrote = s.now.Add(one.clock), wrote || dynamotest.IsWrite(op)
 		out, err := call()
-		log = append(log, answered{out, err, clock})
+		if !mayWait {
+			return out, err // nobody needs the log
+		}
+		log = append(log, answered{out, err, clock, fmt.Sprintln(clock.UnixMilli(), textOf(out), err)})
 		return out, err
 	})
 	if err := one.does(l); sale.CodeOf(err) == sale.Internal {
@@ -409,8 +414,8 @@ func (c *drawCall) calls(r draw.Rank) bool {
 
 func (w *drawWalk) look() drawTable {
 	v := drawTable{claims: map[string]int64{}, ids: map[string]string{}}
-	lines := strings.SplitAfter(w.db.Dump(), "\n") // in the order of the items
-	for i, it := range w.db.Items(table) {
+	var text strings.Builder
+	for _, it := range w.db.Items(table) {
 		pk, sk := textIn(it, "pk"), textIn(it, "sk")
 		switch kind, _, _ := strings.Cut(pk, "#"); {
 		case kind == "CLAIM": // check says whether its instant is right
@@ -418,9 +423,11 @@ func (w *drawWalk) look() drawTable {
 			if it["releasedAt"] == nil {
 				v.ids[sk] = textIn(it, "claimId")
 			}
-			lines[i] = fmt.Sprintln(pk, sk, numberIn(it, "shard"), v.ids[sk] != "")
+			fmt.Fprintln(&text, sk, numberIn(it, "shard"), v.ids[sk] != "")
+			continue
 		case kind == "CHANGES" || kind == "ORDER" || sk == "CREATE": // nothing depends on more of it
-			lines[i] = kind + "\n"
+			text.WriteString(kind)
+			continue
 		case kind == "STOCK":
 			v.stock += numberIn(it, "stock")
 		case kind == "DRAW":
@@ -431,8 +438,18 @@ func (w *drawWalk) look() drawTable {
 		case strings.Contains(sk, "more"):
 			v.changed = true
 		}
+		for _, name := range slices.Sorted(maps.Keys(it)) {
+			switch value := it[name].(type) {
+			case *types.AttributeValueMemberS:
+				text.WriteString(name + value.Value)
+			case *types.AttributeValueMemberN:
+				text.WriteString(name + value.Value)
+			default:
+				text.WriteString(name + textOf(value))
+			}
+		}
 	}
-	v.text = strings.Join(lines, "")
+	v.text = text.String()
 	return v
 }
 
@@ -467,7 +484,7 @@ func (w *drawWalk) arrive(s *drawNode) {
 	for _, one := range s.waiting {
 		text := one.name + one.text
 		for _, a := range one.log {
-			text += fmt.Sprintln(a.at.UnixMilli(), textOf(a.out), a.err)
+			text += a.text
 		}
 		texts = append(texts, text)
 	}
