@@ -20,6 +20,8 @@ var ofDrawFunction = []mutant{
 `}}},
 	{"people are called in a sale that is paused", "P29", leadTests, "^TestNobodyIsCalledInASale", []edit{{course,
 		`case d.Sale.Paused || !later`, `case !later`}}},
+	{"the roll is read at the end of entering, simulated", "P27", simulation, under + "^rough_draws$", []edit{{course,
+		`d.Sale.EnterUntil.Add(c.times.Settle)`, `d.Sale.EnterUntil`}}},
 	{"a call that was cut off is left to the next one", "P31", leadTests, "^TestACallThatWasCutOff", []edit{{course,
 		`case d.Last.Number > 0 && !d.Last.Complete: //`, `case false: //`}}},
 	{"the roll is read for a call that is not by rank", "P31", leadTests, "^TestARunReadsTheRoll", []edit{{course,
