@@ -157,6 +157,8 @@ func (e *Edit) CheckDraw(s Sale) error {
 		return refuse("until must not be earlier than the end of the call, " + s.ClosesAt.UTC().Format(time.RFC3339))
 	case after.ClosesAt.UnixMilli() > after.EndsAt.UnixMilli():
 		return refuse("until must not be later than closesAt")
+	case s.OpenCall && after.ClosesAt.UnixMilli() < after.EndsAt.UnixMilli():
+		return refuse("until must be closesAt: the call is for anybody, until the end of the sale")
 	}
 	return nil
 }

@@ -85,3 +85,20 @@ func TestASaleWithADrawShowsWhenItBeginsAndEnds(t *testing.T) {
 		}
 	}
 }
+
+// Nobody would be called after a call for anybody that ends before the sale (P31).
+func TestACallForAnybodyEndsWithTheSale(t *testing.T) {
+	c := drawn()
+	s := Sale{State: Open, OpensAt: c.OpensAt.Add(time.Hour), ClosesAt: c.ClosesAt}
+	s.Draw = Draw{DrawTerms: c.DrawTerms, BeginsAt: c.OpensAt, EndsAt: c.ClosesAt, Call: 3, OpenCall: true}
+	ends := c.ClosesAt.Add(time.Hour)
+	for until, want := range map[time.Time]Code{{}: "", ends: "", ends.Add(-time.Minute): Conflicting} {
+		e := Edit{SaleID: "moutai", OpensAt: c.OpensAt, ClosesAt: ends, Until: until}
+		if err := e.CheckDraw(s); CodeOf(err) != want {
+			t.Errorf("until %v: got %v, want %q", until, err, want)
+		}
+		if after := e.Apply(s, s.ChangedAt); want == "" && !after.ClosesAt.Equal(ends) {
+			t.Errorf("until %v: the call ends at %v, the sale at %v", until, after.ClosesAt, ends)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/proof/harness"
+	"flashsale/shared/ledger"
 )
 
 // drawDraft is what a seed draws of a sale whose buyers are drawn. Instants are counted from the
@@ -416,18 +417,38 @@ func (n *network) applyLate(seed uint64, longest time.Duration) {
 	if longest == 0 {
 		return
 	}
-	later := n.rates.table
+	later, usual := n.rates.table, n.rates.table.Late
 	later.ApplyLate, later.Late = max(later.ApplyLate, 0.03), longest
 	for _, f := range []harness.Function{harness.Purchasing, harness.Drawing} {
 		fault := later.Seeded(seed)
 		n.faultOf[f] = func(c dynamotest.Call) dynamotest.Fault {
 			f := fault(c)
+			if f.Kind == dynamotest.ApplyLate && f.After > usual && !n.mayBeSoLate(c, f.After) {
+				f.After = usual
+			}
 			if f.Kind == dynamotest.ApplyLate && f.After > time.Minute && !n.faultsOff.Load() {
 				n.watch.lateWrites++
 			}
 			return f
 		}
 	}
+}
+
+// mayBeSoLate reports whether a write of a draw may be applied so late: before its sale can be
+// drained, which no write comes after.
+func (n *network) mayBeSoLate(c dynamotest.Call, after time.Duration) bool {
+	for _, key := range c.Keys {
+		pk, _, _ := strings.Cut(key, "|")
+		parts := strings.Split(pk, "#")
+		if len(parts) < 2 || n.watch.sales[parts[1]] == nil || n.watch.sales[parts[1]].draw == nil {
+			return false
+		}
+		all := n.watch.sales[parts[1]].windows["SALE#"+parts[1]+"|SALE"]
+		if len(all) == 0 || time.Until(all[len(all)-1].endsAt)+ledger.DrainAfter/2 < after {
+			return false
+		}
+	}
+	return true
 }
 
 // applyLateWrites applies the writes that would come long after the faults.
