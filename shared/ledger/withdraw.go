@@ -104,8 +104,7 @@ func (p *withdrawal) round(ctx context.Context) error {
 	}
 	takes := sale.Level(stock, p.Stock-p.taken)
 	if slices.Max(takes) == 0 {
-		_, _, err := p.step(ctx, item{"ended": boolean(true), "at": millis(p.now())})
-		return err
+		return p.end(ctx)
 	}
 	for k, units := range takes {
 		if mine, err := p.take(ctx, k, units, stock[k]); err != nil || !mine {
@@ -113,6 +112,24 @@ func (p *withdrawal) round(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// end makes the step that says that nothing was left to take.
+func (p *withdrawal) end(ctx context.Context) error {
+	var actions []types.TransactWriteItem
+	if p.sale.HasDraw() {
+		actions = append(actions, types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+			TableName: p.table, Key: saleKey(p.SaleID), ConditionExpression: &ifUncalled, ExpressionAttributeNames: map[string]string{"#call": "call"},
+		}})
+	}
+	_, refused, err := p.step(ctx, item{"ended": boolean(true), "at": millis(p.now())}, actions...)
+	switch {
+	case refused == nil:
+		return err
+	case p.sale.HasDraw() && failed(refused[1]):
+		return errCalled
+	}
+	return asInternal(err)
 }
 
 // stock returns the units left in each shard.

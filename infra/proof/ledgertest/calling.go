@@ -322,6 +322,23 @@ var calling = map[string]func(*testing.T, *World){
 			}
 		}
 	},
+	"a withdrawal that the first call overtakes stays refused when nothing is left": func(t *testing.T, w *World) {
+		_, users, ranks := w.rolled(1, 1, 8)
+		var call ledger.Call
+		slow := w.overtaken("BatchGetItem", func() { call = w.calls(ranks) })
+		_, err := slow.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "slow", Stock: 2})
+		w.Refused(sale.Conflicting, err)
+		w.moment(call.From)
+		if err := w.buys(users[0]); err != nil {
+			t.Fatal(err)
+		}
+		before := w.everything()
+		_, err = w.Environment().Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "slow", Stock: 2})
+		w.Refused(sale.Conflicting, err)
+		if w.everything() != before {
+			t.Error("something was written")
+		}
+	},
 	"units are withdrawn before the first call and not afterwards, not even by a step that is under way": func(t *testing.T, w *World) {
 		c, _, ranks := w.rolled(6, 3, 8)
 		w.withdraws(w.Ledger, "typo", 1, done(1, 5, 3, true))

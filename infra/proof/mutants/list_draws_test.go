@@ -133,11 +133,15 @@ var ofDraws = []mutant{
 		`	if p.sale.HasDraw() {
 		update.ConditionExpression`, `	if p.sale.Call > 0 {
 		update.ConditionExpression`}}},
+	{"a withdrawal that the first call overtook ends", "P9", ledgerTests, overFake + "^a_withdrawal_that_the_first_call", []edit{{"shared/ledger/withdraw.go",
+		`	if p.sale.HasDraw() {
+		actions`, `	if p.sale.HasDraw() && false {
+		actions`}}},
 	{"a withdrawal after the first call is announced", "P30", ledgerTests, overFake + "^units_are_withdrawn_before", []edit{{adding,
 		`if s.HasDraw() && c.Action == sale.ActionWithdraw {`, `if false {`}}},
 	{"a step that a call refuses is an unknown error", "P30", ledgerTests, overFake + "^units_are_withdrawn_before", []edit{{"shared/ledger/withdraw.go",
 		`if p.sale.HasDraw() && failed(refused[2]) {`, `if false {`}}},
-	{"people are called into a call that has begun long ago", "P30", ledgerTests, overFake + "^a_call_for_no_unit", []edit{{calling,
+	{"people are called into a call that has begun long ago", "P30", ledgerTests, overFake + "^a_call_that_is_finished_too_late", []edit{{calling,
 		`if !call.Open && !call.IsByRank(l.now(), gap) {`, `if false {`}}},
 	{"a call that is finished too late leaves the shards in the window before", "P14", ledgerTests, overFake + "^a_call_that_is_finished_too_late", []edit{{calling,
 		`call.Number == 0 || call.Complete {`, `call.Number == 0 || call.Complete || l.now().After(call.From.Add(gap)) {`}}},
@@ -170,7 +174,7 @@ var ofDraws = []mutant{
 	{"units that nobody is left for are kept", "P31", ledgerTests, overFake + "^after_everybody_has_been_called", []edit{{calling,
 		`return r.Compare(next.Lo) > 0 })`, `return r.Compare(next.Lo) >= 0 })`}}},
 	{"an open call that was cut off is too late", "P31", ledgerTests, overFake + "^an_open_call_that_was_cut_off", []edit{{calling,
-		`!call.Open && l.now().After`, `l.now().After`}}},
+		`!call.Open && !call.IsByRank`, `!call.IsByRank`}}},
 	{"the draw function trusts the set of empty shards", "P31", ledgerTests, overFake + "^a_call_is_for_as_many", []edit{{theDraw,
 		`d.HasStock = slices.ContainsFunc(shards, func(s shard) bool { return s.stock > 0 })`, `d.HasStock = d.Sale.SoldOut() && len(shards) > 0`}}},
 	{"an edit loses to a call", "P14", ledgerTests, overFake + "^calls_change_nothing", []edit{{editing,

@@ -374,7 +374,7 @@ var ofEverythingElse = []mutant{
 		`Key: key, ConsistentRead: &consistent}`, `Key: key}`}}},
 	{"an environment believes what it knew before it was frozen", "P6", simulation, under + "^freezes$", []edit{{"shared/clock/clock.go",
 		`return t.Round(0).UTC()`, `return t`}}},
-	{"half of a transaction is taken for broken books", "P2", simulation, under + "^half-visibility$", []edit{{auditing,
+	{"half of a transaction is taken for broken books", "P2", ledgerTests, overFake + "^what_changes_while_a_pass_looks", []edit{{auditing,
 		`if slices.Contains(a.Suspects, m.Key) {`, `if true {`}, {auditing,
 		`if len(keys) > 0 && a.Suspects == nil {`, `if false {`}}},
 	{"contention on the claim beside a failed condition is an unknown reason", "P5", simulation, under + "^vague_reasons$", []edit{{"shared/ledger/reasons.go",

@@ -273,12 +273,12 @@ func (w *watchedSale) nextOfDraw() (due time.Time, ends bool, last *watchedCall)
 		last = d.calls[len(d.calls)-1]
 	}
 	switch {
+	case sale.recalled || !time.Now().Before(sale.endsAt): // also if there were no dice until then
+		return time.Time{}, true, last
 	case d.roll == "":
 		return d.enterUntil.Add(harness.DrawTimes.Settle), false, last
 	case d.seed == "":
 		return signer().Chain().TimeOf(d.round), false, last
-	case sale.recalled || !time.Now().Before(sale.endsAt):
-		return time.Time{}, true, last
 	case last != nil && last.hi == "":
 		return last.begunAt, false, last
 	case last != nil && last.open:
