@@ -386,7 +386,7 @@ func readsOfADraw(t testing.TB, tab *browser.Tab) {
 		return !t.Failed()
 	}
 	l.shows("NOT_OPEN", opens, l.rolled())
-	if !stay(45*time.Minute, 0, "until the roll") || !stay(time.Hour, 1, "until the dice") {
+	if !stay(70*time.Minute, 0, "until the roll") || !stay(35*time.Minute, 1, "until the dice") {
 		return
 	}
 	waitState(tab, "onRoll")
@@ -412,6 +412,9 @@ func readsOfADraw(t testing.TB, tab *browser.Tab) {
 	l.shows("OPEN", opens, l.called(call{hi: below(l.rank), from: opens + 10*time.Minute}, call{hi: l.rank.String(), from: opens + 4*time.Hour + 11*time.Minute}))
 	stay(time.Hour, 1, "after the call")
 	waitState(tab, "called")
+	if n := tab.Count("GET", "/sales/"+l.id+"/roll/"+l.leaf.String()[:2]); n != 1 {
+		t.Errorf("the page read the roll %d times", n)
+	}
 }
 
 // The draw's script is loaded later than the page, and may fail. The sign-in may have ended.

@@ -59,7 +59,7 @@ var rules = map[string]struct {
 	}},
 	"an opening is read again before it is announced": {movedOpening, []mutant{
 		{"page.js", `moved ||= Math.abs(sale.opens - before) > 0;`, ``},
-		{"page.js", `if (passing(a) && phase() === "NOT_OPEN")`, `if (false)`},
+		{"page.js", `if (passing(a) && (phase() === "NOT_OPEN" || sale?.draw))`, `if (false)`},
 		{"page.js", `if (sale.opens !== before) reread`, `if (Number.isNaN(before)) reread`},
 	}},
 	"a winner is not refused": {refusalOfAWinner, []mutant{
@@ -101,7 +101,7 @@ var rules = map[string]struct {
 		{"page.js", `claim.state !== "EXPIRED" && sale`, `sale`},
 		{"page.js", `RECALLED: "recalled",`, ``},
 		{"page.js", `recalled: "recalled", "already`, `"already`},
-		{"page.js", `"closed", "recalled", "otherState"];`, `"closed", "otherState"];`},
+		{"page.js", `"closed", "recalled", "otherState", "turnOver",`, `"closed", "otherState", "turnOver",`},
 	}},
 	"the sales of a group are one choice, and one order": {oneOfAGroup, []mutant{
 		{"page.js", `if (wanted && group && !chosen)`, `if (false)`},
