@@ -210,27 +210,23 @@ func (m *runningSale) paysFirst(user string) bool {
 	return true
 }
 
-// enter sends a user's entry and judges the answer (P27).
-func (m *runningSale) enter(user string) {
-	call := time.Now()
-	e := m.pools[harness.Purchasing].take(m.id + " " + user + " enters")
-	began := time.Now()
-	r, took, ok := e.Enter(m.id, user)
-	m.checkDuration(harness.Purchasing, took)
-	m.pools[harness.Purchasing].give(e)
-	m.write("%s enters %s: %t %d %s", user, m.id, ok, r.Status, r.Body)
-	m.checkEntry(user, r, ok, call, began)
-}
+// enter sends a user's entry.
+func (m *runningSale) enter(user string) { m.askEntry(user, "enters", (*harness.Environment).Enter) }
 
 // queryEntry asks for a user's own entry.
 func (m *runningSale) queryEntry(user string) {
+	m.askEntry(user, "looks", (*harness.Environment).Entry)
+}
+
+// askEntry sends a request about a user's entry and judges the answer (P27).
+func (m *runningSale) askEntry(user, does string, ask func(e *harness.Environment, sale, user string) (harness.Reply, time.Duration, bool)) {
 	call := time.Now()
-	e := m.pools[harness.Purchasing].take(m.id + " " + user + " looks")
+	e := m.pools[harness.Purchasing].take(m.id + " " + user + " " + does)
 	began := time.Now()
-	r, took, ok := e.Entry(m.id, user)
+	r, took, ok := ask(e, m.id, user)
 	m.checkDuration(harness.Purchasing, took)
 	m.pools[harness.Purchasing].give(e)
-	m.write("%s looks for the entry in %s: %t %d %s", user, m.id, ok, r.Status, r.Body)
+	m.write("%s %s, entries of %s: %t %d %s", user, does, m.id, ok, r.Status, r.Body)
 	m.checkEntry(user, r, ok, call, began)
 }
 
@@ -271,12 +267,7 @@ func (m *runningSale) checkEntry(user string, r harness.Reply, ok bool, call, be
 func (m *simulation) leadEveryMinute() {
 	for minute := 0; ; minute++ {
 		m.n.wait("draws", time.Minute)
-		select {
-		case <-m.stop:
-			return
-		default:
-		}
-		if m.drawsEnded.Load() {
+		if m.isStopped() || m.drawsEnded.Load() {
 			return
 		}
 		runs := 1
@@ -298,11 +289,8 @@ func (m *simulation) leadEveryMinute() {
 
 // lead runs the draw function once.
 func (m *simulation) lead(who string) {
-	e := m.pools[harness.Drawing].take(who)
 	var out harness.Courses
-	took, err := e.Command("{}", &out)
-	m.checkDuration(harness.Drawing, took)
-	m.pools[harness.Drawing].give(e)
+	err := m.invoke(harness.Drawing, who, "{}", &out)
 	m.write("%s: %+v %v", who, out, err)
 	if code := harness.CodeOf(err); err != nil && code != "busy" && code != "" {
 		m.violate("P31: a run fails with %v", err)
@@ -440,11 +428,14 @@ func (n *network) mayBeSoLate(c dynamotest.Call, after time.Duration) bool {
 	for _, key := range c.Keys {
 		pk, _, _ := strings.Cut(key, "|")
 		parts := strings.Split(pk, "#")
-		if len(parts) < 2 || n.watch.sales[parts[1]] == nil || n.watch.sales[parts[1]].draw == nil {
+		if len(parts) < 2 {
 			return false
 		}
-		all := n.watch.sales[parts[1]].windows["SALE#"+parts[1]+"|SALE"]
-		if len(all) == 0 || time.Until(all[len(all)-1].endsAt)+ledger.DrainAfter/2 < after {
+		w := n.watch.sales[parts[1]]
+		if w == nil || w.draw == nil {
+			return false
+		}
+		if now := w.newestWindow(); now == nil || time.Until(now.endsAt)+ledger.DrainAfter/2 < after {
 			return false
 		}
 	}

@@ -302,8 +302,7 @@ func (m *runningSale) repeatRequests() {
 // it may, and after the faults, which may have lasted until long after the end of the sale.
 func (m *runningSale) checkDrained() {
 	m.n.mu.Lock()
-	all := m.watch.windows["SALE#"+m.id+"|SALE"]
-	closesAt, mayDrain := all[len(all)-1].endsAt, m.watch.calmSince
+	closesAt, mayDrain := m.watch.newestWindow().endsAt, m.watch.calmSince
 	m.n.mu.Unlock()
 	if time.Until(closesAt) > 0 {
 		return

@@ -74,15 +74,12 @@ func (m *runningSale) command(c command, event string, repeated bool) {
 func (m *runningSale) sendUntilAnswered(c command, event string, repeated bool, who string) {
 	m.n.wait(who, time.Microsecond)
 	for {
-		e := m.pools[harness.Seeding].take(who)
 		var out struct {
 			Seeded    int64 `json:"seeded"`
 			Applied   bool  `json:"applied"`
 			Withdrawn int   `json:"withdrawn"`
 		}
-		took, err := e.Command(event, &out)
-		m.checkDuration(harness.Seeding, took)
-		m.pools[harness.Seeding].give(e)
+		err := m.invoke(harness.Seeding, who, event, &out)
 		m.write("operator: %s: %+v %v", event, out, err)
 		if err == nil {
 			if repeated && out.Applied {
@@ -165,8 +162,8 @@ func (m *runningSale) endCommand(c command, call int64) {
 	if units := m.withdrawn[m.sentEvents[c.number]]; c.withdraws && units > 0 {
 		m.history.Withdrawals = append(m.history.Withdrawals, Withdrawal{Call: call, Return: m.since(), Units: units})
 	}
-	if all := m.watch.windows["SALE#"+m.id+"|SALE"]; c.edit && len(all) > 0 {
-		settled := all[len(all)-1]
+	if now := m.watch.newestWindow(); c.edit && now != nil {
+		settled := *now
 		m.watch.answeredWindow = &settled
 	}
 }

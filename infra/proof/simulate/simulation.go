@@ -206,12 +206,11 @@ func (m *simulation) run() {
 	}
 	var all sync.WaitGroup
 	for _, s := range m.sales {
+		all.Go(func() { s.runCommands(s.draft.commands) })
 		if s.draft.draw != nil {
-			all.Go(func() { s.runCommands(s.draft.commands) })
 			all.Go(s.runEntrants)
 			continue
 		}
-		all.Go(func() { s.runCommands(s.draft.commands) })
 		for _, b := range s.draft.buyers {
 			all.Go(func() { s.runBuyer(b) })
 			if s.draft.payWithin > 0 {
@@ -303,15 +302,32 @@ func (m *simulation) reconcileEveryMinute() {
 			m.n.wait("reconcile", pause)
 		}
 		pause = time.Minute
-		select {
-		case <-m.stop:
+		if m.isStopped() {
 			return
-		default:
 		}
 		if minute++; m.isDull() && minute%10 > 0 {
 			continue
 		}
 		m.reconcile("{}")
+	}
+}
+
+// invoke invokes a function of the schedules or the operator once, in an environment of its pool.
+func (m *simulation) invoke(f harness.Function, who, event string, out any) error {
+	e := m.pools[f].take(who)
+	took, err := e.Command(event, out)
+	m.checkDuration(f, took)
+	m.pools[f].give(e)
+	return err
+}
+
+// isStopped reports whether the schedules have ended.
+func (m *simulation) isStopped() bool {
+	select {
+	case <-m.stop:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -324,11 +340,8 @@ type receipt struct {
 }
 
 func (m *simulation) reconcile(event string) []receipt {
-	e := m.pools[harness.Reconciling].take("reconcile")
 	var out struct{ Receipts []receipt }
-	took, err := e.Command(event, &out)
-	m.checkDuration(harness.Reconciling, took)
-	m.pools[harness.Reconciling].give(e)
+	err := m.invoke(harness.Reconciling, "reconcile", event, &out)
 	m.write("reconcile %s: %+v %v", event, out.Receipts, err)
 	for _, r := range out.Receipts {
 		if !r.Balanced && !m.isCutOff(r) {

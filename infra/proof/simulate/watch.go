@@ -344,10 +344,19 @@ func (w *watchedSale) observeWindow(key string, it map[string]types.AttributeVal
 	w.windows[key] = append(all, now)
 }
 
+// newestWindow returns the window that the sale item has now; nil if there is none.
+func (w *watchedSale) newestWindow() *window {
+	all := w.windows["SALE#"+w.id+"|SALE"]
+	if len(all) == 0 {
+		return nil
+	}
+	return &all[len(all)-1]
+}
+
 // isRecalled reports whether the sale was recalled.
 func (w *watchedSale) isRecalled() bool {
-	all := w.windows["SALE#"+w.id+"|SALE"]
-	return len(all) > 0 && all[len(all)-1].recalled
+	now := w.newestWindow()
+	return now != nil && now.recalled
 }
 
 // wasEmpty reports whether there was an instant in [from, to] without stock.
@@ -378,5 +387,5 @@ func (w *watchedSale) wasShut(code string, from, call, to time.Time) bool {
 			}
 		}
 	}
-	return code == "sale-not-found" && len(w.windows["SALE#"+w.id+"|SALE"]) == 0
+	return code == "sale-not-found" && w.newestWindow() == nil
 }

@@ -266,8 +266,7 @@ func (w *watchedSale) checkTurnRefusal(user, code string, began, now time.Time) 
 // if nothing follows. last is the newest call, or nil.
 func (w *watchedSale) nextOfDraw() (due time.Time, ends bool, last *watchedCall) {
 	d := w.draw
-	all := w.windows["SALE#"+w.id+"|SALE"]
-	sale := all[len(all)-1]
+	sale := w.newestWindow()
 	gap := harness.DrawTimes.Gap
 	if len(d.calls) > 0 {
 		last = d.calls[len(d.calls)-1]
