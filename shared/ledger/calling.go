@@ -103,9 +103,10 @@ func setCall(s sale.Sale) (string, map[string]string, item) {
 // Once the call has lasted for as long as the gap it is too late to call people into it, who
 // would have less time than others. Then it calls nobody, and BeginCall begins another one if units
 // are left; the shards get its window all the same, because there may be no other call. A call for
-// anybody is completed at any time. ranks may be nil if the call is not to be by rank: if it is
-// all the same, because another run has begun it, FinishCall fails with sale.Busy. It also fails with sale.Busy
-// or sale.Internal.
+// anybody is completed at any time. ranks may be nil if the call is not to be by rank.
+//
+// FinishCall fails with sale.Busy, also if the call is by rank after all because another run has
+// begun it, or with sale.Internal.
 func (l *Ledger) FinishCall(ctx context.Context, saleID string, ranks []draw.Rank, gap time.Duration) (Call, error) {
 	s, err := l.readOpenSale(ctx, saleID)
 	if err != nil || s.IsRecalled() {

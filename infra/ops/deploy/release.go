@@ -4,13 +4,12 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"debug/buildinfo"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,10 +19,11 @@ import (
 
 	"flashsale/infra/ops/deploy/demand"
 	"flashsale/infra/ops/deploy/preflight"
+	"flashsale/infra/ops/deploy/rehearse"
 	"flashsale/shared/sale"
 )
 
-// sums is a release's list of its other files with their SHA-256, as sha256sum writes it.
+// sums is a release's list of its other files with their SHA-256.
 const sums = "SHA256SUMS"
 
 // packed is the instant of a zip's entries, the first that the format has, so that the same program gives
@@ -195,13 +195,8 @@ func licences(ctx context.Context, modules map[string]string) ([]byte, error) {
 		}
 		folders[m.Path+" "+m.Version] = m.Dir
 	}
-	var names []string
-	for name := range folders {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	var b bytes.Buffer
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(folders)) {
 		entries, err := os.ReadDir(folders[name])
 		if err != nil {
 			return nil, err
@@ -231,19 +226,13 @@ func listed(folder string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list bytes.Buffer
+	var names []string
 	for _, e := range entries {
-		if e.Name() == sums {
-			continue
+		if e.Name() != sums {
+			names = append(names, e.Name())
 		}
-		text, err := os.ReadFile(filepath.Join(folder, e.Name()))
-		if err != nil {
-			return nil, err
-		}
-		hash := sha256.Sum256(text)
-		fmt.Fprintf(&list, "%s  %s\n", hex.EncodeToString(hash[:]), e.Name())
 	}
-	return list.Bytes(), nil
+	return rehearse.Sums(folder, names)
 }
 
 // unpacked checks a release that shall be deployed from this tree, and writes its programs where `sam build`

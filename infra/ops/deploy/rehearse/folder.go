@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -9,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"flashsale/infra/kit/arguments"
 )
@@ -95,18 +95,25 @@ func (f folder) read(file string, into any) error {
 	return nil
 }
 
-// seal writes the sums as sha256sum does, and returns the digest of that file.
-func (f folder) seal() (digest string, err error) {
-	var sums strings.Builder
-	for _, name := range slices.Sorted(slices.Values(files)) {
-		if name == sumsFile {
-			continue
-		}
-		text, err := os.ReadFile(f.path(name))
+// Sums is the list of a folder's files with their SHA-256, as sha256sum writes it.
+func Sums(folder string, files []string) ([]byte, error) {
+	var list bytes.Buffer
+	for _, name := range files {
+		text, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {
-			return "", fmt.Errorf("seal report: %w", err)
+			return nil, err
 		}
-		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(text), name)
+		fmt.Fprintf(&list, "%x  %s\n", sha256.Sum256(text), name)
 	}
-	return fmt.Sprintf("%x", sha256.Sum256([]byte(sums.String()))), f.write(sumsFile, []byte(sums.String()))
+	return list.Bytes(), nil
+}
+
+// seal writes the sums of the report's files, and returns the digest of that list.
+func (f folder) seal() (digest string, err error) {
+	summed := slices.DeleteFunc(slices.Sorted(slices.Values(files)), func(name string) bool { return name == sumsFile })
+	list, err := Sums(string(f), summed)
+	if err != nil {
+		return "", fmt.Errorf("seal report: %w", err)
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(list)), f.write(sumsFile, list)
 }
