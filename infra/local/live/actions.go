@@ -167,12 +167,33 @@ func (v *View) heal(ctx context.Context, _ request) (string, error) {
 	return "Healed. Orders that are still pending are confirmed within two minutes.", nil
 }
 
-func (v *View) recountNow(_ context.Context, r request) (string, error) {
+// recountNow starts a recount after the one that is being made, which may have read what has
+// changed since.
+func (v *View) recountNow(ctx context.Context, r request) (string, error) {
+	for {
+		started, before := v.tryRecount(r.Sale)
+		switch {
+		case started:
+			return "Every item of the sale is counted again.", nil
+		case before == nil:
+			return "", &refused{http.StatusConflict, "Nobody looks at this sale."}
+		}
+		select {
+		case <-before:
+		case <-ctx.Done():
+			return "", &refused{http.StatusConflict, "A recount is still being made."}
+		}
+	}
+}
+
+// tryRecount starts a recount of a sale that somebody looks at, unless before is being made.
+func (v *View) tryRecount(saleID string) (started bool, before <-chan struct{}) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	w := v.sales[r.Sale]
-	if w == nil || !v.recount(r.Sale, w, w.state) {
-		return "", &refused{http.StatusConflict, "A recount is already being made."}
+	w := v.sales[saleID]
+	if w == nil {
+		return false, nil
 	}
-	return "Every item of the sale is counted again.", nil
+	before = v.counting
+	return v.recount(saleID, w, w.state), before
 }

@@ -264,6 +264,16 @@ func TestARecountIsMadeOnDemand(t *testing.T) {
 			return w.sales["moutai"].receipt
 		}
 		first := receipt()
+		before := make(chan struct{})
+		w.mu.Lock()
+		w.counting = before // a recount is being made
+		w.mu.Unlock()
+		time.AfterFunc(2*time.Second, func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.counting = nil
+			close(before)
+		})
 		if status, says := w.post("recount", `{"sale":"moutai"}`, nil); status != 200 {
 			t.Errorf("%d %s", status, says)
 		}

@@ -76,7 +76,7 @@ type View struct {
 	crowd    *crowd // the last one; nil if there was none
 	accident *accident
 	brokenAt time.Time
-	counting bool // a recount is being made
+	counting chan struct{} // closed when the recount that is being made has ended; nil if none is
 }
 
 // New makes the view. Run must run while it is served.

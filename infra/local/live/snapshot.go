@@ -315,10 +315,10 @@ func (v *View) recountIfQuiet(s *saleView) *receipt {
 
 // recount starts a recount unless one is being made. The caller holds the lock.
 func (v *View) recount(saleID string, w *watched, of string) bool {
-	if v.counting || v.ctx.Err() != nil {
+	if v.counting != nil || v.ctx.Err() != nil {
 		return false
 	}
-	v.counting = true
+	v.counting = make(chan struct{})
 	v.work.Go(func() {
 		ctx, cancel := context.WithTimeout(v.ctx, countTime)
 		defer cancel()
@@ -332,7 +332,8 @@ func (v *View) recount(saleID string, w *watched, of string) bool {
 		}
 		v.mu.Lock()
 		defer v.mu.Unlock()
-		v.counting = false
+		close(v.counting)
+		v.counting = nil
 		w.receipt = r
 	})
 	return true
