@@ -164,6 +164,10 @@ orders: operator ## list the orders of SALE=… (STATE=paid: only those; CSV=1: 
 buyer: operator ## show what happened to the order of BUYER=… in SALE=…
 	@$(OPERATOR) buyer -sale "$${SALE-}" -user "$${BUYER-}"
 
+.PHONY: person
+person: operator ## print everything that the table holds of BUYER=…, in all sales (JSON=1): the answer to a request for access
+	@$(OPERATOR) person -user "$${BUYER-}" $${JSON:+-json}
+
 .PHONY: draw
 draw: operator ## show how the draw of SALE=… stands and what to publish before its dice (CSV=1: list whom the running call calls)
 	@$(OPERATOR) draw -sale "$${SALE-}" $${CSV:+-csv}

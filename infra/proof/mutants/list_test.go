@@ -45,4 +45,4 @@ const (
 	enumeration = "./infra/proof/enumerate"
 )
 
-var mutants = slices.Concat(ofBuyingAndSeeding, ofGroups, ofPayments, ofReleasing, ofRecalls, ofEverythingElse, ofThePages, ofWebhooks, ofEvents, ofTheLocalStack, ofCallers, ofTheShop, ofTheTrail, ofOperators, ofTheDice, ofDraws, ofDrawFunction)
+var mutants = slices.Concat(ofBuyingAndSeeding, ofGroups, ofPayments, ofReleasing, ofRecalls, ofEverythingElse, ofThePages, ofWebhooks, ofEvents, ofTheLocalStack, ofCallers, ofTheShop, ofTheTrail, ofOperators, ofTheDice, ofDraws, ofDrawFunction, ofPersons)

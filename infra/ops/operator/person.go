@@ -1,0 +1,163 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"time"
+
+	"flashsale/infra/kit/arguments"
+	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// personBook is the part of the ledger that person uses.
+type personBook interface {
+	Person(ctx context.Context, user string, report func(ledger.Held) error) (sales int, err error)
+}
+
+// person prints everything that the table holds of one user: the answer to a request for access
+// (GDPR, article 15; PIPL, article 45).
+func person(ctx context.Context, p place, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("person", flag.ContinueOnError)
+	user := flags.String("user", "", "")
+	asJSON := flags.Bool("json", false, "")
+	if err := arguments.Parse(flags, args); err != nil {
+		return err
+	}
+	if !sale.ValidUser(*user) {
+		return fmt.Errorf("%q is not a user id; name the user: make person BUYER=alice", *user)
+	}
+	book, err := p.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	return showPerson(ctx, book, *user, *asJSON, out)
+}
+
+// heldJSON is what one sale holds of a user.
+type heldJSON struct {
+	SaleID  string       `json:"saleId"`
+	Name    string       `json:"name"`
+	Order   *orderJSON   `json:"order,omitempty"`
+	Group   string       `json:"group,omitempty"` // in which the user has ordered
+	Entry   *entryJSON   `json:"entry,omitempty"`
+	Refunds []refundJSON `json:"refunds,omitempty"`
+}
+
+type orderJSON struct {
+	OrderID    string `json:"orderId,omitempty"`
+	ClaimID    string `json:"claimId"`
+	State      string `json:"state"`
+	AcceptedAt string `json:"acceptedAt"`
+	RequestKey string `json:"requestKey,omitempty"`
+	ResentAt   string `json:"resentAt,omitempty"`
+	PaidAt     string `json:"paidAt,omitempty"`
+	Payment    string `json:"payment,omitempty"`
+	Amount     int64  `json:"amount,omitempty"`
+	Currency   string `json:"currency,omitempty"`
+	ReleasedAt string `json:"releasedAt,omitempty"`
+	ReleasedBy string `json:"releasedBy,omitempty"`
+}
+
+type entryJSON struct {
+	At    string `json:"at"`
+	Nonce string `json:"nonce"`
+	Leaf  string `json:"leaf"`
+}
+
+type refundJSON struct {
+	Payment    string `json:"payment"`
+	Reason     string `json:"reason"`
+	Amount     int64  `json:"amount"`
+	Currency   string `json:"currency"`
+	At         string `json:"at"`
+	RefundedAt string `json:"refundedAt,omitempty"`
+}
+
+func heldOf(h ledger.Held) heldJSON {
+	one := heldJSON{SaleID: h.Sale.ID, Name: h.Sale.Name}
+	if h.Guarded {
+		one.Group = h.Sale.LimitGroup
+	}
+	if c := h.Claim; c != nil {
+		one.Order = &orderJSON{
+			ClaimID: c.ID, State: string(c.State()), AcceptedAt: httpapi.Time(c.AcceptedAt), RequestKey: c.RequestKey, ResentAt: timeIf(c.ResentAt),
+			PaidAt: timeIf(c.PaidAt), Payment: c.Payment, Amount: c.Amount, Currency: c.Currency, ReleasedAt: timeIf(c.ReleasedAt), ReleasedBy: string(c.ReleasedBy),
+		}
+		if c.OrderID != 0 {
+			one.Order.OrderID = orderid.String(c.OrderID)
+		}
+	}
+	if h.Entry != nil {
+		one.Entry = &entryJSON{At: httpapi.Time(h.Entry.At), Nonce: h.Entry.Nonce.String(), Leaf: h.Entry.Leaf.String()}
+	}
+	for _, r := range h.Refunds {
+		one.Refunds = append(one.Refunds, refundJSON{r.Payment, string(r.Reason), r.Amount, r.Currency, httpapi.Time(r.At), timeIf(r.RefundedAt)})
+	}
+	return one
+}
+
+// showPerson writes what was found also if something could not be read, and then fails.
+func showPerson(ctx context.Context, book personBook, user string, asJSON bool, out io.Writer) error {
+	show, clear := progress("sales with the user")
+	all := []heldJSON{}
+	read, err := book.Person(ctx, user, func(h ledger.Held) error {
+		all = append(all, heldOf(h))
+		show(int64(len(all)), -1)
+		return nil
+	})
+	clear()
+	if asJSON {
+		failure := writeJSON(out, map[string]any{"user": user, "asOf": httpapi.Time(time.Now()), "salesRead": read, "complete": err == nil, "sales": all})
+		if failure != nil {
+			return failure
+		}
+	} else {
+		for _, h := range all {
+			h.print(out)
+		}
+		fmt.Fprintf(out, "%d of %d sales hold something of %s; for logs, messages, events and backups see infra/docs/OPERATING.md\n", len(all), read, user)
+	}
+	if err != nil {
+		return errors.New("the answer is not complete: " + oneLine(err))
+	}
+	return nil
+}
+
+func (h heldJSON) print(out io.Writer) {
+	line := func(format string, values ...any) {
+		fmt.Fprintf(out, "%s  %s\n", h.SaleID, fmt.Sprintf(format, values...))
+	}
+	if o := h.Order; o != nil {
+		line("order %s, %s, claim %s, accepted at %s", cmp.Or(o.OrderID, "without an id"), o.State, o.ClaimID, o.AcceptedAt)
+		for _, part := range []struct{ of, text string }{
+			{"request key", o.RequestKey}, {"message sent again at", o.ResentAt}, {"released at", o.ReleasedAt}, {"released by", o.ReleasedBy},
+		} {
+			if part.text != "" {
+				line("  %s %s", part.of, part.text)
+			}
+		}
+		if o.PaidAt != "" {
+			line("  paid at %s by %s, %d %s", o.PaidAt, o.Payment, o.Amount, o.Currency)
+		}
+	}
+	if h.Group != "" {
+		line("the user has ordered in the group %s", h.Group)
+	}
+	if h.Entry != nil {
+		line("entered the draw at %s, nonce %s, leaf %s", h.Entry.At, h.Entry.Nonce, h.Entry.Leaf)
+	}
+	for _, r := range h.Refunds {
+		refunded := "due"
+		if r.RefundedAt != "" {
+			refunded = "refunded at " + r.RefundedAt
+		}
+		line("refund of %s, %d %s, because: %s, of %s, %s", r.Payment, r.Amount, r.Currency, r.Reason, r.At, refunded)
+	}
+}

@@ -1,0 +1,87 @@
+package ledgertest
+
+import (
+	"errors"
+	"testing"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// holds is what the table holds of a user, by sale; so many sales are looked at.
+func (w *World) holds(user string, sales int) map[string]ledger.Held {
+	w.T.Helper()
+	held := map[string]ledger.Held{}
+	read, err := w.Environment().Person(w.Ctx, user, func(h ledger.Held) error {
+		held[h.Sale.ID] = h
+		return nil
+	})
+	if err != nil || read != sales {
+		w.T.Fatalf("%d sales (%v), want %d", read, err, sales)
+	}
+	return held
+}
+
+var holding = map[string]func(*testing.T, *World){
+	"what is held of a user is found in every sale, and nothing of anybody else": func(t *testing.T, w *World) {
+		w.openIn("shoe", "size-42", 2)
+		c := w.Sale(9, 2)
+		c.PayWithin, c.LimitGroup = payWithin, "shoe"
+		w.Create(c)
+		ids := w.Ordered("alice", "bob")
+		for i, reference := range []string{"pi_alice", "pi_bob"} {
+			w.Settles(PaymentOf(ids[i], reference))
+			w.Settles(PaymentOf(ids[i], reference+"-again"))
+		}
+		held := w.holds("alice", 2)
+		h := held["moutai"]
+		if len(held) != 1 || h.Claim == nil || h.Claim.OrderID != ids[0] || h.Claim.Payment != "stripe#pi_alice" || h.Order == nil || h.Order.ID != ids[0] ||
+			h.Order.User != "alice" || !h.Guarded || h.Entry != nil || len(h.Refunds) != 1 || h.Refunds[0].Payment != "stripe#pi_alice-again" {
+			t.Errorf("got %+v", held)
+		}
+		if held := w.holds("carol", 2); len(held) != 0 {
+			t.Errorf("of somebody who never came it holds %+v", held)
+		}
+	},
+	"what is held of a user has an order that waits, and an entry in a draw": func(t *testing.T, w *World) {
+		c := w.OpenDraw(9, 2)
+		other := w.Sale(9, 2)
+		other.SaleID = "other"
+		w.Create(other)
+		w.Accepted(w.buyIn("other", "alice"))
+		w.moment(c.EnterFrom)
+		entry, err := w.enters("alice")
+		if err != nil {
+			t.Fatal(err)
+		}
+		held := w.holds("alice", 2)
+		if h := held["moutai"]; h.Entry == nil || *h.Entry != entry || h.Claim != nil {
+			t.Errorf("got %+v, want the entry", h)
+		}
+		if h := held["other"]; h.Entry != nil || h.Claim == nil || h.Claim.State() != sale.Pending || h.Order != nil || h.Guarded {
+			t.Errorf("got %+v, want a claim", h)
+		}
+		if held := w.holds("bob", 2); len(held) != 0 {
+			t.Errorf("of somebody who has not entered it holds %+v", held)
+		}
+	},
+	"a sale that cannot be read hides nothing of what others hold of a user, and is named": func(t *testing.T, w *World) {
+		w.Open(9, 2)
+		w.openIn("shoe", "newer", 1)
+		w.Ordered("alice")
+		w.tamper("SALE#newer", "SALE", "SET minReader = :x", attributes(map[string]any{":x": 1000}))
+		var held []string
+		read, err := w.Environment().Person(w.Ctx, "alice", func(h ledger.Held) error {
+			held = append(held, h.Sale.ID)
+			return nil
+		})
+		w.Refused(sale.NewerVersion, err)
+		if read != 2 || len(held) != 1 || held[0] != "moutai" {
+			t.Errorf("%d sales read, found in %v", read, held)
+		}
+		full := errors.New("the disk is full")
+		if _, err := w.Environment().Person(w.Ctx, "alice", func(ledger.Held) error { return full }); !errors.Is(err, full) {
+			t.Errorf("got %v, want report's error", err)
+		}
+	},
+}
