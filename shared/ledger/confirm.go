@@ -25,8 +25,11 @@ type ClaimRef struct {
 // Confirmation is the result for one claim.
 type Confirmation struct {
 	Order sale.Order
-	// AcceptedAt is when the claim was made.
+	// AcceptedAt is when the claim was made, Shard whose unit it has, and RequestKey its
+	// request's, or "".
 	AcceptedAt time.Time
+	Shard      int
+	RequestKey string
 	// New: this call gave the claim its order id.
 	New bool
 	// Err is nil when the order exists; otherwise sale.Poison (no such sale, no such
@@ -163,7 +166,7 @@ func (c *confirming) load(it item) {
 	case held.ID != c.ref.ClaimID:
 		c.Err = poisonous(errors.New("the user holds another claim"))
 	default:
-		c.AcceptedAt, c.storedID = held.AcceptedAt, held.OrderID
+		c.AcceptedAt, c.Shard, c.RequestKey, c.storedID = held.AcceptedAt, held.Shard, held.RequestKey, held.OrderID
 	}
 }
 

@@ -26,9 +26,10 @@ import (
 )
 
 const (
-	// maxText is the longest user text in a log line, in bytes; maxError the longest
-	// error text, enough for any that is not hostile.
-	maxText  = 128
+	// maxText is the longest user text in a log line, in bytes: any user id is whole, because a
+	// lost claim is written again from the line. maxError is the longest error text, enough for
+	// any that is not hostile.
+	maxText  = sale.MaxUser * utf8.UTFMax
 	maxError = 2048
 	// Namespace is the metrics' CloudWatch namespace.
 	Namespace = "flashsale"
@@ -136,7 +137,7 @@ func (e *Event) Part(ctx context.Context) (context.Context, *Event) {
 	return context.WithValue(ctx, callsKey{}, &part.calls), part
 }
 
-// Text adds user text, cut to 128 bytes.
+// Text adds user text, cut to 512 bytes.
 func (e *Event) Text(name, value string) {
 	e.members.Text(name, capped(value, maxText))
 }
@@ -177,6 +178,27 @@ func plain(text string) bool {
 // Int adds a number.
 func (e *Event) Int(name string, value int) {
 	e.members.Int(name, int64(value))
+}
+
+// List adds an array of objects: for each i below n the one that fill gives members, if any.
+// Their texts are the caller's to check.
+func (e *Event) List(name string, n int, fill func(i int, one *jsonwrite.Object)) {
+	e.members.Name(name)
+	e.members = append(e.members, '[')
+	var one jsonwrite.Object // its buffer serves all of them
+	first := true
+	for i := range n {
+		one = one[:0]
+		if fill(i, &one); len(one) == 0 {
+			continue
+		}
+		if !first {
+			e.members = append(e.members, ',')
+		}
+		first, one = false, one.Close()
+		e.members = append(e.members, one...)
+	}
+	e.members = append(e.members, ']')
 }
 
 // End writes the line: message, outcome code ("ok" for none), milliseconds, those spent

@@ -14,7 +14,9 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"flashsale/shared/jsonwrite"
 	"flashsale/shared/ledger"
+	"flashsale/shared/orderid"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -92,7 +94,8 @@ func end(ctx context.Context, event *telemetry.Event, messages, failed int, caus
 }
 
 // confirm returns an error or nil per record. Messages that name the same claim get the
-// same order.
+// same order. The log says which order each claim has and whatever else it takes to write the
+// claim again, should the table be lost from here on.
 func (h *Handler) confirm(ctx context.Context, records []events.SQSMessage, event *telemetry.Event) []error {
 	failures := make([]error, len(records))
 	refs := make([]ledger.ClaimRef, 0, len(records))
@@ -126,6 +129,17 @@ func (h *Handler) confirm(ctx context.Context, records []events.SQSMessage, even
 			slowest = max(slowest, now.Sub(r.AcceptedAt))
 		}
 	}
+	event.List("orders", len(results), func(i int, one *jsonwrite.Object) {
+		if r := results[i]; r.Err == nil {
+			one.Text("saleId", r.Order.SaleID)
+			one.Text("user", r.Order.User)
+			one.Text("claimId", r.Order.ClaimID)
+			one.Text("orderId", orderid.String(r.Order.ID))
+			one.Int("shard", int64(r.Shard))
+			one.Int("acceptedAt", r.AcceptedAt.UnixMilli())
+			one.TextIf("requestKey", r.RequestKey)
+		}
+	})
 	event.Metric("confirmed", telemetry.Count, confirmed)
 	if confirmed > 0 {
 		event.Metric("acceptToConfirmMs", telemetry.Milliseconds, int(slowest.Milliseconds()))

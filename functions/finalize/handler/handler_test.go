@@ -15,6 +15,8 @@ import (
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/kit/testledger"
 	"flashsale/shared/invocation"
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
@@ -117,6 +119,7 @@ func isLine(t *testing.T, f *function, outcome sale.Code, more map[string]any) {
 	metrics := map[string]string{"batches": "Count by service, result", "failed": "Count by service"}
 	if want["confirmed"] != nil {
 		metrics["confirmed"] = "Count by service"
+		want["orders"] = f.Logged(t, "orders") // see TestTheLogCanReplaceTheClaimsOfABatch
 	}
 	if n, _ := want["confirmed"].(float64); n > 0 {
 		metrics["acceptToConfirmMs"] = "Milliseconds by service"
@@ -126,6 +129,36 @@ func isLine(t *testing.T, f *function, outcome sale.Code, more map[string]any) {
 		}
 	}
 	f.IsLine(t, want, metrics)
+}
+
+func TestTheLogCanReplaceTheClaimsOfABatch(t *testing.T) {
+	in(t, func(t *testing.T, f *function) {
+		if _, err := f.Ledger().Add(t.Context(), sale.Addition{SaleID: "moutai", SeedID: "more", Stock: 1}); err != nil {
+			t.Fatal(err)
+		}
+		whole := f.Buy(strings.Repeat("\U0001F377", sale.MaxUser), "CLAIM7", "key-7")
+		for _, messages := range [][]string{{order(whole), order(nobody), order(alice)}, {order(whole)}} { // and again, at a redelivery
+			f.Log.Reset()
+			if _, err := f.invoke(t, t.Context(), batch(t, messages...)); err != nil {
+				t.Fatal(err)
+			}
+			var want []any
+			for _, of := range []ledger.ClaimRef{whole, alice}[:min(2, len(messages))] {
+				c := f.Claim(of.User)
+				one := map[string]any{
+					"saleId": c.SaleID, "user": c.User, "claimId": c.ID, "orderId": orderid.String(c.OrderID),
+					"shard": float64(c.Shard), "acceptedAt": float64(c.AcceptedAt.UnixMilli()),
+				}
+				if c.RequestKey != "" {
+					one["requestKey"] = c.RequestKey
+				}
+				want = append(want, one)
+			}
+			if diff := cmp.Diff(want, f.Logged(t, "orders")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		}
+	})
 }
 
 func TestWhatIsNoBatchIsLoggedAndFails(t *testing.T) {

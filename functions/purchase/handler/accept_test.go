@@ -51,6 +51,24 @@ func TestAnAcceptedOrderIsAnsweredWithItsClaimAndSentOnce(t *testing.T) {
 	})
 }
 
+func TestTheLogCanReplaceAnAcceptedClaim(t *testing.T) {
+	in(t, func(t *testing.T, f *function) {
+		whole := strings.Repeat("\U0001F377", sale.MaxUser)
+		for range 2 { // the repeat, too
+			f.Log.Reset()
+			isAccepted(t, f.invoke(t, t.Context(), event(t, "purchase-idempotent.json", user(whole))))
+			c := f.Claim(whole)
+			for name, want := range map[string]any{
+				"saleId": "moutai", "user": whole, "claimId": c.ID, "shard": float64(c.Shard), "acceptedAt": float64(c.AcceptedAt.UnixMilli()), "requestKey": c.RequestKey,
+			} {
+				if got := f.Logged(t, name); got != want {
+					t.Errorf("%s is %v, want %v", name, got, want)
+				}
+			}
+		}
+	})
+}
+
 func TestTheBuyerIsTheTokensSubWhateverElseTheRequestSays(t *testing.T) {
 	in(t, func(t *testing.T, f *function) {
 		f.invoke(t, t.Context(), event(t, "purchase.json", header("x-user", "mallory"), header("sub", "mallory"), func(r *events.APIGatewayV2HTTPRequest) {

@@ -134,6 +134,12 @@ func (h *Handler) purchase(ctx context.Context, r *httpapi.Request) (response ht
 	if err != nil {
 		return httpapi.Problem(err, saleID)
 	}
+	event.Text("claimId", p.Claim.ID)
+	event.Int("shard", p.Claim.Shard)
+	event.Int("acceptedAt", int(p.Claim.AcceptedAt.UnixMilli()))
+	if p.Claim.RequestKey != "" {
+		event.Text("requestKey", p.Claim.RequestKey)
+	}
 	return accepted(p.Claim)
 }
 

@@ -84,6 +84,11 @@ func TestEachAcceptanceLeavesItsLine(t *testing.T) {
 					changes = append(changes, tt.change)
 				}
 				r := f.invoke(t, t.Context(), event(t, "purchase.json", changes...))
+				c := f.Claim("alice")
+				tt.line["claimId"], tt.line["shard"], tt.line["acceptedAt"] = c.ID, float64(c.Shard), float64(c.AcceptedAt.UnixMilli())
+				if c.RequestKey != "" {
+					tt.line["requestKey"] = c.RequestKey
+				}
 				if r.StatusCode != 202 || f.claims() != 1 || len(f.queue.sent) != tt.sent {
 					t.Errorf("%d %s, %d claims, %d messages", r.StatusCode, r.Body, f.claims(), len(f.queue.sent))
 				}

@@ -2,6 +2,14 @@ package mutants
 
 // ofEverythingElse break reconciliation, the handling of callers, and clocks.
 var ofEverythingElse = []mutant{
+	{"a lost claim's user is cut in the log", "P4", "./functions/purchase/handler", "^TestTheLogCanReplace", []edit{{"shared/telemetry/telemetry.go",
+		`maxText  = sale.MaxUser * utf8.UTFMax`, `maxText  = 128`}}},
+	{"a lost claim's key is not in the log", "P9", "./functions/purchase/handler", "^TestTheLogCanReplace", []edit{{"functions/purchase/handler/handler.go",
+		`if p.Claim.RequestKey != "" {`, `if false {`}}},
+	{"a lost claim's key is not in finalize's log", "P9", "./functions/finalize/handler", "^TestTheLogCanReplace", []edit{{"shared/ledger/confirm.go",
+		`held.AcceptedAt, held.Shard, held.RequestKey, held.OrderID`, `held.AcceptedAt, held.Shard, "", held.OrderID`}}},
+	{"the log has only the orders that were new", "P7", "./functions/finalize/handler", "^TestTheLogCanReplace", []edit{{"functions/finalize/handler/handler.go",
+		`r := results[i]; r.Err == nil {`, `r := results[i]; r.New {`}}},
 	{"resending without grace or memory", "P17", ledgerTests, overFake + "^a_pending_claim_may_be_resent", []edit{{"shared/ledger/claims.go",
 		`return min(max(ResendGrace, now.Sub(c.AcceptedAt)/2), longestQuiet)`, `return ResendGrace / 2`}}},
 	{"after an outage of hours a claim waits for hours", "P8", ledgerTests, "^TestAnOldClaimIsDueAgain", []edit{{"shared/ledger/claims.go",
