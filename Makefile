@@ -122,8 +122,8 @@ resume: operator ## continue SALE=…
 	@$(OPERATOR) resume -sale "$${SALE-}" $(BECAUSE)
 
 .PHONY: reschedule
-reschedule: operator ## let SALE=… sell from OPENS=2026-11-11T12:00:00Z to CLOSES=…
-	@$(OPERATOR) reschedule -sale "$${SALE-}" -opens "$${OPENS-}" -closes "$${CLOSES-}" $(BECAUSE)
+reschedule: operator ## let SALE=… sell from OPENS=2026-11-11T12:00:00Z to CLOSES=… (UNTIL=…: a later end of a draw's newest call)
+	@$(OPERATOR) reschedule -sale "$${SALE-}" -opens "$${OPENS-}" -closes "$${CLOSES-}" $${UNTIL:+-until "$$UNTIL"} $(BECAUSE)
 
 # Only what is given on the command line counts: some systems have a NAME in the environment.
 .PHONY: describe

@@ -89,6 +89,9 @@ var changes = []change{
 			return "", errUnsaid
 		}
 		text := fmt.Sprintf("%s was rescheduled at %s: it sells from %s to %s", c.SaleID, at(c.ChangedAt), instant(c.OpensAt), instant(c.ClosesAt))
+		if until, given := values["until"]; given {
+			text += ", and its newest call lasts until " + until
+		}
 		if c.Paused {
 			text += fmt.Sprintf(", but it is paused: `make resume %sSALE=%s`", where, c.SaleID)
 		}
@@ -157,7 +160,10 @@ func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 // window reads the new schedule and rewrites its instants in the format of instant.
 func window(values map[string]string) (map[string]any, error) {
 	members := map[string]any{}
-	for flag, member := range map[string]string{"opens": "opensAt", "closes": "closesAt"} {
+	for flag, member := range map[string]string{"opens": "opensAt", "closes": "closesAt", "until": "until"} {
+		if _, given := values[flag]; flag == "until" && !given {
+			continue // only a call that a draw has made has an end of its own
+		}
 		t, err := time.Parse(time.RFC3339, values[flag])
 		if err != nil {
 			return nil, fmt.Errorf("%s=%q is not an instant; give both: OPENS=2026-11-11T12:00:00Z CLOSES=2026-11-11T14:00:00Z", strings.ToUpper(flag), values[flag])
@@ -242,7 +248,7 @@ func resend(ctx context.Context, where system.Place, saleID string) (after chang
 func (c change) run(ctx context.Context, p place, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet(c.action, flag.ContinueOnError)
 	values := map[string]string{}
-	for _, name := range []string{"sale", "stock", "seed-id", "opens", "closes", "name", "image", "about", "link", "note", "id"} {
+	for _, name := range []string{"sale", "stock", "seed-id", "opens", "closes", "until", "name", "image", "about", "link", "note", "id"} {
 		flags.Func(name, "", func(value string) error { values[name] = value; return nil })
 	}
 	yes := flags.Bool("yes", false, "")

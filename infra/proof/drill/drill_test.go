@@ -49,14 +49,15 @@ type result struct {
 func TestEveryAccidentIsSeenAndCuredAsTheRunbookSays(t *testing.T) {
 	service := startEligibility(t)
 	d := &drill{rows: runbook(t), promised: map[string]map[string]string{}}
-	d.stack = boot(t, "-parameter", "OrderVisibilityTimeout=9", "-parameter", "EligibilityUrl="+service.url)
+	d.stack = boot(t, "-parameter", "OrderVisibilityTimeout=9", "-parameter", "EligibilityUrl="+service.url,
+		"-parameter", seconds("DrawSettle", drawTimes.Settle), "-parameter", seconds("DrawDice", drawTimes.Dice), "-parameter", seconds("DrawGap", drawTimes.Gap))
 
 	// Each has a sale of its own. Those that look at all sales come after the wrong books,
 	// which are counted twice.
 	for _, group := range []map[string]func(*testing.T, *drill){
 		{
 			"stock": stockWrittenByHand, "empty": unitsBehindAMark,
-			"restock": complaintOfASoldOut, "unknown": complaintOfAnUnknown, "pending": complaintOfAPending,
+			"restock": complaintOfASoldOut, "size": complaintOfASecondSize, "unknown": complaintOfAnUnknown, "pending": complaintOfAPending,
 		},
 		{"too many units": tooManyUnits, "pause": pauseThatMustHold, "seeding": lateSeeding},
 	} {
@@ -71,6 +72,7 @@ func TestEveryAccidentIsSeenAndCuredAsTheRunbookSays(t *testing.T) {
 	}
 	t.Run("crowd", func(t *testing.T) { stopDuringACrowd(t, d) })
 	t.Run("recall", func(t *testing.T) { goodsAreDefective(t, d) })
+	t.Run("draw", func(t *testing.T) { drawIsInTrouble(t, d) })
 	t.Run("eligibility", func(t *testing.T) { eligibilityIsDead(t, d, service) })
 	t.Run("secret", func(t *testing.T) { secretIsAnothers(t, d) })
 	t.Run("silent", func(t *testing.T) { releaseIsSilent(t, d) })
@@ -128,6 +130,21 @@ func (d *drill) meet(t *testing.T, accident, saleID string) *incident {
 		t.Fatalf("the runbook has no accident %q", accident)
 	}
 	return &incident{T: t, d: d, on: d.stack, row: r, sale: saleID, caused: time.Now(), mark: len(d.log(t)), result: result{accident: accident}}
+}
+
+// own puts values in the place of the runbook's examples, in every step.
+func (i *incident) own(oldnew ...string) {
+	replace := strings.NewReplacer(oldnew...).Replace
+	for _, steps := range []*[]step{&i.row.see, &i.row.do, &i.row.then} {
+		*steps = slices.Clone(*steps)
+		for n := range *steps {
+			s := &(*steps)[n]
+			s.command, s.lines = replace(s.command), slices.Clone(s.lines)
+			for l := range s.lines {
+				s.lines[l] = replace(s.lines[l])
+			}
+		}
+	}
 }
 
 // see looks where the runbook says, until it shows what the runbook says.
