@@ -100,3 +100,42 @@ func TestABuyerGetsThePageSignsInAndBuys(t *testing.T) {
 		t.Errorf("claims: %v", b.Claims)
 	}
 }
+
+// A page of another site cannot reach the view's actions, whatever name resolves to this machine.
+func TestTheLiveViewServesThisMachineOnly(t *testing.T) {
+	t.Parallel()
+	s := boot(t, "-demo-sale")
+	for _, tt := range []struct {
+		method, path, host, origin string
+		want                       int
+	}{
+		{"GET", "/", "evil.example", "", 403},
+		{"GET", "/_local/live/feed", "evil.example", "", 403},
+		{"GET", "/_local/live/feed", "", "https://evil.example", 403},
+		{"POST", "/_local/live/pause", "evil.example", "http://evil.example", 403},
+		{"POST", "/_local/live/pause", "", "https://evil.example", 403},
+		{"POST", "/_local/live/pause", "", "", 403},
+		{"POST", "/_local/live/pause", "", "http://localhost:3000", 403},
+		{"POST", "/", "", "", 404},
+		{"GET", "/", "", "", 200},
+		{"GET", "/s/demo", "", "", 200}, // the page that buyers see, to which the view links
+	} {
+		r, err := http.NewRequest(tt.method, s.api(tt.path), strings.NewReader(`{"sale":"demo"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = tt.host
+		r.Header.Set("Content-Type", "application/json")
+		if tt.origin != "" {
+			r.Header.Set("Origin", tt.origin)
+		}
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != tt.want {
+			t.Errorf("%+v: %d", tt, response.StatusCode)
+		}
+	}
+}
