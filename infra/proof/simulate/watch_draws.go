@@ -129,6 +129,9 @@ func (w *watchedSale) observeHead(it map[string]types.AttributeValue) {
 				w.violate("P27: %s was told of an entry, and is not on the roll", user)
 			}
 		}
+		if stored := harness.StoredRoll(w.db, w.id); roll != stored {
+			w.violate("P28: the roll %s is published, and the pages are those of %s", roll, stored)
+		}
 		closed, _ := harness.Number(it["closedAt"])
 		if dice := signer().Chain().TimeOf(d.round).Sub(time.UnixMilli(closed)); dice < harness.DrawTimes.Dice {
 			w.violate("P28: the round is signed %v after the roll was closed", dice)
@@ -148,10 +151,8 @@ func (w *watchedSale) observeCall(n int, it map[string]types.AttributeValue) {
 	until, _ := harness.Number(it["until"])
 	now := watchedCall{from: time.UnixMilli(from), until: time.UnixMilli(until), lo: harness.Text(it["lo"]), hi: harness.Text(it["hi"]), open: it["open"] != nil}
 	if n == len(d.calls)+1 {
-		if n > 1 {
-			if last := d.calls[n-2]; !last.callsNobody() && time.Now().Before(last.until) {
-				w.violate("P29: call %d begins %v before the end of the one before", n, time.Until(last.until))
-			}
+		if due := w.nextCallDue(); now.from.Before(due.Add(harness.DrawTimes.Gap / 4)) {
+			w.violate("P29: call %d is from %v, and was due at %v", n, now.from, due)
 		}
 		begun := now
 		begun.hi, begun.before, begun.begunAt = "", now.until, time.Now()
@@ -177,6 +178,20 @@ func (w *watchedSale) observeCall(n int, it map[string]types.AttributeValue) {
 	}
 	c.hi, c.completeAt = now.hi, time.Now()
 	w.callPeople(n, c)
+}
+
+// nextCallDue returns the earliest instant of the next call, by what is stored.
+func (w *watchedSale) nextCallDue() time.Time {
+	d := w.draw
+	if len(d.calls) == 0 {
+		begins, _ := harness.Number(w.db.Item(harness.TableName, "SALE#"+w.id, "SALE")["beginsAt"])
+		return time.UnixMilli(begins)
+	}
+	last := d.calls[len(d.calls)-1]
+	if last.callsNobody() {
+		return last.from.Add(harness.DrawTimes.Gap)
+	}
+	return last.until.Add(harness.DrawTimes.Gap)
 }
 
 // callPeople records whom a call that is complete has called.
@@ -282,12 +297,8 @@ func (w *watchedSale) nextOfDraw() (due time.Time, ends bool, last *watchedCall)
 		return last.begunAt, false, last
 	case last != nil && last.open:
 		return time.Time{}, false, last
-	case last == nil:
-		due = sale.opensAt
-	case last.callsNobody():
-		due = last.from.Add(gap)
 	default:
-		due = last.until.Add(gap)
+		due = w.nextCallDue()
 	}
 	running := last.isRunning()
 	return due, !running && (sale.paused || w.total == 0) || !time.Now().Add(gap/2).Before(sale.endsAt) || !due.Add(gap/2).Before(sale.endsAt), last
