@@ -51,12 +51,14 @@ func TestAnAcceptedOrderIsAnsweredWithItsClaimAndSentOnce(t *testing.T) {
 	})
 }
 
-func TestTheLogCanReplaceAnAcceptedClaim(t *testing.T) {
+func TestTheLogCanReplaceAClaimThatABuyerIsToldOf(t *testing.T) {
 	in(t, func(t *testing.T, f *function) {
 		whole := strings.Repeat("\U0001F377", sale.MaxUser)
-		for range 2 { // the repeat, too
+		for _, request := range []string{"purchase-idempotent.json", "purchase-idempotent.json", "purchase.json"} { // the repeat, and a refusal, too
 			f.Log.Reset()
-			isAccepted(t, f.invoke(t, t.Context(), event(t, "purchase-idempotent.json", user(whole))))
+			if r := f.invoke(t, t.Context(), event(t, request, user(whole))); r.StatusCode != 202 && r.StatusCode != 409 {
+				t.Fatalf("%d %s", r.StatusCode, r.Body)
+			}
 			c := f.Claim(whole)
 			for name, want := range map[string]any{
 				"saleId": "moutai", "user": whole, "claimId": c.ID, "shard": float64(c.Shard), "acceptedAt": float64(c.AcceptedAt.UnixMilli()), "requestKey": c.RequestKey,

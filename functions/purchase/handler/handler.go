@@ -130,17 +130,27 @@ func (h *Handler) purchase(ctx context.Context, r *httpapi.Request) (response ht
 	request.CheckUser, request.CallGap = h.checkUser(event, request.SaleID, request.User), h.times.Gap
 	p, err = h.book.Purchase(ctx, request)
 	event.Int("tries", p.Tries)
+	logClaim(event, p.Claim)
 	h.send(ctx, event, p)
 	if err != nil {
 		return httpapi.Problem(err, saleID)
 	}
-	event.Text("claimId", p.Claim.ID)
-	event.Int("shard", p.Claim.Shard)
-	event.Int("acceptedAt", int(p.Claim.AcceptedAt.UnixMilli()))
-	if p.Claim.RequestKey != "" {
-		event.Text("requestKey", p.Claim.RequestKey)
-	}
 	return accepted(p.Claim)
+}
+
+// logClaim says whatever it takes to write the claim again, should the table be lost. The line of
+// the request that made the claim may be missing: its environment may have died. So a refusal that
+// tells the buyer of the claim says it, too.
+func logClaim(event *telemetry.Event, c sale.Claim) {
+	if c.ID == "" {
+		return
+	}
+	event.Text("claimId", c.ID)
+	event.Int("shard", c.Shard)
+	event.Int("acceptedAt", int(c.AcceptedAt.UnixMilli()))
+	if c.RequestKey != "" {
+		event.Text("requestKey", c.RequestKey)
+	}
 }
 
 func parse(r *httpapi.Request) (ledger.Request, error) {

@@ -171,6 +171,10 @@ func TestEachRefusalHasItsStatusItsWaitAndItsLine(t *testing.T) {
 				if wait != tt.wait {
 					t.Errorf("Retry-After %q, want %q", wait, tt.wait)
 				}
+				if tt.told == sale.AlreadyOrdered {
+					c := f.Claim("alice")
+					tt.line["claimId"], tt.line["shard"], tt.line["acceptedAt"], tt.line["requestKey"] = c.ID, float64(c.Shard), float64(c.AcceptedAt.UnixMilli()), c.RequestKey
+				}
 				isLine(t, f, tt.outcome, string(tt.outcome), tt.line, tt.counted)
 				if f.claims() != claims || len(f.queue.sent) != 0 {
 					t.Errorf("%d claims and %d messages, want %d and none", f.claims(), len(f.queue.sent), claims)

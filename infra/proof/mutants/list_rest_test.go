@@ -4,8 +4,10 @@ package mutants
 var ofEverythingElse = []mutant{
 	{"a lost claim's user is cut in the log", "P4", "./functions/purchase/handler", "^TestTheLogCanReplace", []edit{{"shared/telemetry/telemetry.go",
 		`maxText  = sale.MaxUser * utf8.UTFMax`, `maxText  = 128`}}},
+	{"a refusal's line does not say the claim that its buyer is told of", "P4", "./functions/purchase/handler", "^TestTheLogCanReplace", []edit{{"functions/purchase/handler/handler.go",
+		`logClaim(event, p.Claim)`, `if err == nil { logClaim(event, p.Claim) }`}}},
 	{"a lost claim's key is not in the log", "P9", "./functions/purchase/handler", "^TestTheLogCanReplace", []edit{{"functions/purchase/handler/handler.go",
-		`if p.Claim.RequestKey != "" {`, `if false {`}}},
+		`if c.RequestKey != "" {`, `if false {`}}},
 	{"a lost claim's key is not in finalize's log", "P9", "./functions/finalize/handler", "^TestTheLogCanReplace", []edit{{"shared/ledger/confirm.go",
 		`held.AcceptedAt, held.Shard, held.RequestKey, held.OrderID`, `held.AcceptedAt, held.Shard, "", held.OrderID`}}},
 	{"the log has only the orders that were new", "P7", "./functions/finalize/handler", "^TestTheLogCanReplace", []edit{{"functions/finalize/handler/handler.go",
