@@ -5,10 +5,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -361,6 +363,54 @@ func TestAForgedAnswerIsWrong(t *testing.T) {
 	contains(t, out, "of alice is not on the roll")
 }
 
+// A table that is restored to a time after its roll was closed goes on with the same draw. One of
+// before closes another roll, which whoever noted the first one finds.
+func TestADrawInARestoredTableIsTheOneThatWasNoted(t *testing.T) {
+	const lost = 6 // enters after the time to which the table is restored
+	d := newDrawing(t, entrants[:lost]...)
+	entering := d.db.Snapshot()
+	receipt := d.enter(entrants[lost])
+	d.close()
+	closed := d.db.Snapshot()
+	noted, err := d.environment().Draw(t.Context(), d.sale())
+	d.check(err)
+	notes := []string{"-roll", noted.Roll.String(), "-round", fmt.Sprint(noted.Round), "-user", entrants[lost], "-nonce", receipt.Nonce.String()}
+	d.throw()
+	thrown := d.db.Snapshot()
+	first := d.call()
+	restore := func(s *dynamotest.Snapshot) {
+		d.db.Restore(s)
+		d.book = d.environment()
+	}
+
+	restore(thrown) // the call is lost, and a unit has been added since
+	_, err = d.book.Add(t.Context(), sale.Addition{SaleID: "moutai", SeedID: "more", Stock: 1})
+	d.check(err)
+	if again := d.call(); again.Number != first.Number || again.Stock != 4 || again.Hi.Compare(first.Hi) <= 0 {
+		t.Errorf("after the dice the call is %+v, and was %+v", again, first)
+	}
+	_, err = d.verify(notes...)
+	d.check(err)
+
+	restore(closed)
+	d.throw()
+	if again := d.call(); again.Hi != first.Hi {
+		t.Errorf("before the dice the call is %+v, and was %+v", again, first)
+	}
+	_, err = d.verify(notes...)
+	d.check(err)
+
+	restore(entering)
+	d.now = noon.Add(2 * time.Hour)
+	_, err = d.book.CloseRoll(t.Context(), d.sale(), d.relay.Chain().RoundAt, dice)
+	d.check(err)
+	out, err := d.verify(notes...)
+	if !errors.Is(err, errBroken) {
+		t.Error(err)
+	}
+	contains(t, out, "you noted the roll "+noted.Roll.String()+" before the dice, but it is ", fmt.Sprintf("you noted round %d before the dice, but it is ", noted.Round), "of grace is not on the roll")
+}
+
 // An API elsewhere that names dice of its own does not choose the order.
 func TestOnlyAStackOnThisMachineHasDiceOfItsOwn(t *testing.T) {
 	d := newDrawing(t, entrants...)
@@ -411,20 +461,55 @@ func TestTheTableShowsWhoIsOnTheRollWithoutAnEntryAndWhoBoughtOutOfTurn(t *testi
 	}
 }
 
+// running is the draw as CSV=1 reads it, and its running call.
+func (d *drawing) running() (verifying, *books.Drawing, *drawcheck.Call) {
+	d.t.Helper()
+	published, err := drawcheck.Read(d.t.Context(), client.New(d.api.URL, client.Options{}), "moutai", func(int64, int64) {})
+	d.check(err)
+	v := verifying{Report: published.Check(), published: published}
+	b, err := books.OpenDrawing(d.t.Context(), d.db, "T", "moutai")
+	d.check(err)
+	call := v.running()
+	if call == nil {
+		d.t.Fatal("no call runs")
+	}
+	return v, b, call
+}
+
+var manyEntrants = flag.Int("entrants", 10_000, "how many people enter the largest draw")
+
+func TestAListOfTheCalledNeedsTheMemoryOfTheRollAndOfOnePage(t *testing.T) {
+	users := make([]string, *manyEntrants)
+	for i := range users {
+		users[i] = fmt.Sprintf("%08x-0000-4000-8000-%012x", i, i)
+	}
+	d := newDrawing(t, users...)
+	_, err := d.book.Add(t.Context(), sale.Addition{SaleID: "moutai", SeedID: "more", Stock: int64(len(users)/2 - 3)})
+	d.check(err)
+	d.close()
+	d.throw()
+	d.call()
+	var before runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	began := time.Now()
+	v, b, call := d.running()
+	read := time.Since(began)
+	p := peak{rarely: len(users) / 500} // the table is in memory, too
+	d.check(v.writeCalled(t.Context(), b, call, &p))
+	grown := int64(p.heap) - int64(before.HeapAlloc)
+	t.Logf("%d entrants: read and checked in %.1f s, %d called listed in %.1f s, %d MB held", len(users), read.Seconds(), p.lines-1, (time.Since(began) - read).Seconds(), grown>>20)
+	if most := int64(len(users))*128 + 16<<20; p.lines != len(users)/2+1 || p.heap == 0 || grown > most {
+		t.Errorf("%d lines, with %d bytes more, want at most %d", p.lines, grown, most)
+	}
+}
+
 func TestTheCalledAreListedForASpreadsheet(t *testing.T) {
 	d := newDrawing(t, entrants...)
 	d.close()
 	d.throw()
 	want := d.called(d.call(), entrants)
-	published, err := drawcheck.Read(t.Context(), client.New(d.api.URL, client.Options{}), "moutai", func(int64, int64) {})
-	d.check(err)
-	v := verifying{Report: published.Check(), published: published}
-	b, err := books.OpenDrawing(t.Context(), d.db, "T", "moutai")
-	d.check(err)
-	call := v.running()
-	if call == nil {
-		t.Fatal("no call runs")
-	}
+	v, b, call := d.running()
 	var out bytes.Buffer
 	d.check(v.writeCalled(t.Context(), b, call, &out))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -449,7 +534,7 @@ func TestTheCalledAreListedForASpreadsheet(t *testing.T) {
 	if err := v.writeCalled(t.Context(), b, call, &out); err == nil || !strings.Contains(err.Error(), "the list has 2 of the 3 people") {
 		t.Errorf("a list without one of them: %v", err)
 	}
-	published.AsOf = call.Until
+	v.published.AsOf = call.Until
 	if v.running() != nil {
 		t.Error("a call runs at its end")
 	}

@@ -143,15 +143,15 @@ func (n claimPages) Claims(_ context.Context, saleID string, report func(sale.Sa
 	return nil
 }
 
-// peak is a writer that notes the largest heap.
+// peak is a writer that notes the largest heap, at every hundredth write or more rarely.
 type peak struct {
-	lines, writes int
-	heap          uint64
+	lines, writes, rarely int
+	heap                  uint64
 }
 
 func (p *peak) Write(text []byte) (int, error) {
 	p.lines += bytes.Count(text, []byte("\n"))
-	if p.writes++; p.writes%100 == 0 {
+	if p.writes++; p.writes%(100+p.rarely) == 0 {
 		runtime.GC()
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
