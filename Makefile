@@ -168,6 +168,10 @@ buyer: operator ## show what happened to the order of BUYER=… in SALE=…
 person: operator ## print everything that the table holds of BUYER=…, in all sales (JSON=1): the answer to a request for access
 	@$(OPERATOR) person -user "$${BUYER-}" $${JSON:+-json}
 
+.PHONY: erase
+erase: operator ## put random ids in the place of BUYER=… in all sales, which must be drained, and seal them; GO=1 does it
+	@$(OPERATOR) erase -user "$${BUYER-}" $${GO:+-go}
+
 .PHONY: draw
 draw: operator ## show how the draw of SALE=… stands and what to publish before its dice (CSV=1: list whom the running call calls)
 	@$(OPERATOR) draw -sale "$${SALE-}" $${CSV:+-csv}

@@ -68,7 +68,10 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, c sale.Change) error {
 	c.At = l.now()
 	for left := l.upTo(patientTries); ; {
-		if c.Action == sale.ActionAdd && s.IsRecalled() {
+		switch {
+		case s.IsSealed():
+			return sale.RefuseSealed()
+		case c.Action == sale.ActionAdd && s.IsRecalled():
 			return sale.RefuseRecalled()
 		}
 		switch edit, err := l.changeOf(ctx, s.ID, c.ID); {
@@ -198,19 +201,23 @@ func (l *Ledger) addToShard(ctx context.Context, a sale.Addition, k int, units i
 		}},
 		l.undrain(a.SaleID),
 	)
-	if reasons != nil && failed(reasons[0]) {
+	switch {
+	case reasons != nil && failed(reasons[0]):
 		return false, nil // its receipt exists: applied before
+	case reasons != nil && isSealed(reasons[3]):
+		return false, sale.RefuseSealed()
 	}
 	return err == nil, asInternal(err)
 }
 
-// undrain puts a sale back on the list of sales to reconcile.
+// undrain puts a sale back on the list of sales to reconcile, unless it was sealed.
 func (l *Ledger) undrain(saleID string) types.TransactWriteItem {
 	return types.TransactWriteItem{Update: &types.Update{
-		TableName:                l.table,
-		Key:                      listingKey(saleID),
-		UpdateExpression:         aws.String("REMOVE #drained"),
-		ConditionExpression:      aws.String("attribute_exists(pk)"),
-		ExpressionAttributeNames: map[string]string{"#drained": "drained"},
+		TableName:                           l.table,
+		Key:                                 listingKey(saleID),
+		UpdateExpression:                    aws.String("REMOVE #drained"),
+		ConditionExpression:                 &ifNotSealed,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		ExpressionAttributeNames:            map[string]string{"#drained": "drained", "#sealedAt": "sealedAt"},
 	}}
 }

@@ -114,6 +114,9 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 		return asInternal(err)
 	}
 	if c.LimitGroup != "" && !failed(reasons[0]) && failed(reasons[3]) {
+		if isSealed(reasons[3]) {
+			return sale.RefuseSealed()
+		}
 		return sale.Refuse(sale.Conflicting, fmt.Sprintf("the group has %d sales, and cannot have more", sale.MaxGroup))
 	}
 	// One transaction writes all three, and nothing deletes them.

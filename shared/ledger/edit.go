@@ -93,13 +93,14 @@ func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (sale.Sale, bool, er
 		return e.Apply(before, time.UnixMilli(at)), e.CheckDraw(before)
 	}
 	if e.Reschedules() {
+		one.refused = refusedBySeal
 		one.others = func(after sale.Sale) []types.TransactWriteItem {
 			actions := []types.TransactWriteItem{{Update: &types.Update{
-				TableName:                 l.table,
-				Key:                       listingKey(after.ID),
-				UpdateExpression:          aws.String("SET #closesAt = :closesAt REMOVE #drained"),
-				ConditionExpression:       aws.String("attribute_exists(pk)"),
-				ExpressionAttributeNames:  map[string]string{"#closesAt": "closesAt", "#drained": "drained"},
+				TableName:           l.table,
+				Key:                 listingKey(after.ID),
+				UpdateExpression:    aws.String("SET #closesAt = :closesAt REMOVE #drained"),
+				ConditionExpression: &ifNotSealed, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+				ExpressionAttributeNames:  map[string]string{"#closesAt": "closesAt", "#drained": "drained", "#sealedAt": "sealedAt"},
 				ExpressionAttributeValues: item{":closesAt": millis(after.Ends())},
 			}}}
 			if after.Call > 0 {

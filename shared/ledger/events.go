@@ -60,12 +60,16 @@ func (i *Image) UnmarshalJSON(text []byte) error {
 }
 
 // Changes returns the events of one record: what holds after the change and did not hold
-// before it. An image is nil if there was no item. at is when the item changed. Changes
-// fails with sale.NewerVersion or sale.Internal if an image cannot be read (P19).
+// before it. An image is nil if there was no item. A claim that is put with its order id has been
+// moved, by an erasure, or put back, after a restore: nothing has happened to its order. at is when the
+// item changed. Changes fails with sale.NewerVersion or sale.Internal if an image cannot be read (P19).
 func Changes(before, after Image, at time.Time) ([]sale.Event, error) {
 	events, err := eventsOf(item(after))
 	if err != nil {
 		return nil, asInternal(err)
+	}
+	if kind, _, _ := strings.Cut(identityOf(item(after)).pk, "#"); kind == "CLAIM" && before == nil && after["orderId"] != nil {
+		return nil, nil
 	}
 	earlier, err := eventsOf(item(before))
 	if err != nil {

@@ -85,14 +85,15 @@ func (l *Ledger) joinGroup(group, saleID string) types.TransactWriteItem {
 		Key:                      groupKey(group),
 		UpdateExpression:         &joinGroupUpdate,
 		ConditionExpression:      &ifGroupHasRoom,
-		ExpressionAttributeNames: map[string]string{"#sales": "sales"},
+		ExpressionAttributeNames: map[string]string{"#sales": "sales", "#sealedAt": "sealedAt"},
 		ExpressionAttributeValues: item{
 			":sale": &types.AttributeValueMemberSS{Value: []string{saleID}}, ":most": num(sale.MaxGroup),
 		},
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}
 }
 
 var (
 	joinGroupUpdate = "ADD #sales :sale"
-	ifGroupHasRoom  = "attribute_not_exists(#sales) OR size(#sales) < :most"
+	ifGroupHasRoom  = "attribute_not_exists(#sealedAt) AND (attribute_not_exists(#sales) OR size(#sales) < :most)"
 )

@@ -170,6 +170,9 @@ func readSale(it item) (sale.Sale, error) {
 		RecallNote:   r.optionalText("recallNote"),
 		Edits:        r.optionalNumber("edits"),
 	}
+	if it["sealedAt"] != nil {
+		s.SealedAt = r.time("sealedAt")
+	}
 	if it["recalledAt"] != nil {
 		s.RecalledAt = r.time("recalledAt")
 	}

@@ -35,7 +35,7 @@ func (l *Ledger) Recall(ctx context.Context, r sale.Recall) (Edited, error) {
 // kind, also if the sale was drained.
 func (l *Ledger) recallSale(ctx context.Context, r sale.Recall) (sale.Sale, bool, error) {
 	return l.edit(ctx, edit{
-		saleID: r.SaleID, asks: r.Change(), set: setRecall,
+		saleID: r.SaleID, asks: r.Change(), set: setRecall, refused: refusedBySeal,
 		next: func(s sale.Sale) (sale.Sale, error) {
 			if s.IsRecalled() {
 				return s, nil
@@ -47,9 +47,9 @@ func (l *Ledger) recallSale(ctx context.Context, r sale.Recall) (sale.Sale, bool
 		others: func(after sale.Sale) []types.TransactWriteItem {
 			return []types.TransactWriteItem{{Update: &types.Update{
 				TableName: l.table, Key: listingKey(after.ID),
-				UpdateExpression:          aws.String("SET #recalling = :at REMOVE #drained"),
-				ConditionExpression:       aws.String("attribute_exists(pk)"),
-				ExpressionAttributeNames:  map[string]string{"#recalling": "recalling", "#drained": "drained"},
+				UpdateExpression:    aws.String("SET #recalling = :at REMOVE #drained"),
+				ConditionExpression: &ifNotSealed, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+				ExpressionAttributeNames:  map[string]string{"#recalling": "recalling", "#drained": "drained", "#sealedAt": "sealedAt"},
 				ExpressionAttributeValues: item{":at": millis(after.RecalledAt)},
 			}}}
 		},

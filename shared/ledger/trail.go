@@ -121,6 +121,9 @@ func (l *Ledger) edit(ctx context.Context, e edit) (sale.Sale, bool, error) {
 			}
 			// It was made after the sale was read, so the transaction is refused.
 		}
+		if before.IsSealed() {
+			return before, false, sale.RefuseSealed()
+		}
 		after, err := e.next(before)
 		if err != nil || after == before {
 			return before, false, err

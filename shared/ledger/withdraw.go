@@ -162,6 +162,8 @@ func (p *withdrawal) take(ctx context.Context, k int, units, stock int64) (mine 
 		}
 		one, readErr := readShard(refused[1].Item)
 		switch {
+		case isSealed(refused[3]):
+			return false, sale.RefuseSealed()
 		case !failed(refused[1]):
 			return false, asInternal(err)
 		case readErr != nil:

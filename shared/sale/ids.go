@@ -1,6 +1,7 @@
 package sale
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -51,6 +52,12 @@ func ValidUser(s string) bool {
 	}
 	return true
 }
+
+// ErasedPrefix begins the ids that stand in erased users' places; what follows is random.
+const ErasedPrefix = "erased-"
+
+// IsErased reports whether the id is an erased user's.
+func IsErased(user string) bool { return strings.HasPrefix(user, ErasedPrefix) }
 
 // printable admits letters, marks, numbers, punctuation, symbols and the ASCII
 // space; no control, format or unassigned characters.

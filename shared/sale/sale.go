@@ -44,8 +44,11 @@ type Sale struct {
 	// its orders is released or its payment goes back (P35).
 	RecalledAt time.Time
 	RecallNote string
-	// MinReader is the version that a reader needs; 0 means that any will do. Only a recall
-	// changes it. See Reads.
+	// SealedAt is when the sale was closed for ever, because what was ordered in it is erased or
+	// archived; zero if never. Nothing changes a sealed sale any more.
+	SealedAt time.Time
+	// MinReader is the version that a reader needs; 0 means that any will do. Only a recall and a
+	// seal change it. See Reads.
 	MinReader int
 	// Price, in minor units, and Currency are what a payment must be of; 0 and "" if any
 	// payment will do, as in sales of older releases. They never change.
@@ -84,6 +87,14 @@ func (s *Sale) IsRecalled() bool { return !s.RecalledAt.IsZero() }
 
 // RefuseRecalled returns the refusal of whatever a recalled sale does no more.
 func RefuseRecalled() *Error { return Refuse(Recalled, "the sale was recalled") }
+
+// IsSealed reports whether the sale was sealed.
+func (s *Sale) IsSealed() bool { return !s.SealedAt.IsZero() }
+
+// RefuseSealed returns the refusal of whatever would change a sealed sale, or a group of them.
+func RefuseSealed() *Error {
+	return Refuse(Conflicting, "it is sealed: what was ordered in it is erased or archived, so it never sells again")
+}
 
 // SoldOut reports whether every shard is known to be empty.
 func (s *Sale) SoldOut() bool { return s.Empty.Len() >= s.Shards }

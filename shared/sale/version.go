@@ -29,13 +29,16 @@ const Release = "0.6.0"
 // without looking for the user's order in another sale of the group. The release that reads
 // it puts the guards, too; it only cannot create such sales.
 //
-// So is a sale that was recalled, the one exception to "never later": the recall writes
+// So is a sale that was recalled, an exception to "never later": the recall writes
 // minReader 3 into the item of a sale that exists, because an older reader would sell it again
 // once it is resumed. Its listing and its claims keep what they have; they say nothing that an
 // older reader would misread.
+//
+// Version 5 is a sale that is sealed, see SealedAt, the other exception: an older reader would let
+// it sell again, to people whose order in it was erased. The release that reads it writes it, too.
 const (
 	// Reads is the highest minReader of an item that this release understands.
-	Reads = 4
+	Reads = 5
 	// ReadsPayment is the version that a reader of a sale with a PayWithin needs.
 	ReadsPayment = 2
 	// ReadsGroups is the version that a reader of a sale with a LimitGroup needs.
@@ -44,6 +47,8 @@ const (
 	ReadsRecalls = 3
 	// ReadsDraws is the version that a reader of a sale with a Draw needs.
 	ReadsDraws = 4
+	// ReadsSealed is the version that a reader of a sealed sale needs.
+	ReadsSealed = 5
 	// ReadsMessages is the highest version of an order message that it understands, and
 	// WritesMessages the one that it sends.
 	ReadsMessages  = 1

@@ -74,6 +74,7 @@ func (p *pass) take(c Claim, sound bool) {
 	p.compare(claimIDs, hashOf(c.ClaimID), c.owner)
 	p.settle(c)
 	p.checkLabels(about("claim"), fmt.Sprintf("the claim of %q", c.User), c.labels)
+	p.takeErased(c)
 	now := p.Now()
 	at := c.AcceptedAt.UnixMilli()
 	if c.AcceptedAt.After(now.Add(skew)) {

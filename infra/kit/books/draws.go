@@ -28,6 +28,7 @@ type drawCount struct {
 	called, bought []int64
 	left           int64
 	unturned       []Claim // accepted in no call of the first look
+	unowned        int64   // leaves of nobody who entered
 	lastReleased   int64   // of the claims
 }
 
@@ -139,7 +140,10 @@ func (p *pass) readEntries(ctx context.Context, page int) error {
 		return err
 	}
 	for _, l := range p.draw.pages[page] {
-		if !entered[l] {
+		if entered[l] {
+			continue
+		}
+		if p.draw.unowned++; p.draw.unowned > p.before.sale.erased {
 			p.find("P27", "leaf "+hex.EncodeToString(l[:]), "the leaf %x is on the roll, but is of nobody who entered", l)
 		}
 	}
@@ -292,7 +296,7 @@ func (p *pass) outOfTurn(calls []callItem, c Claim) (why string) {
 	d := &p.draw
 	at, l := c.AcceptedAt.UnixMilli(), leafOf(d.leafKey, c.User)
 	isOpen := func(call callItem) bool { return call.open && call.admits(at) }
-	if slices.ContainsFunc(calls, isOpen) {
+	if slices.ContainsFunc(calls, isOpen) || isErased(c.User) {
 		return ""
 	}
 	if d.head.seed == "" {
@@ -424,7 +428,7 @@ func (p *pass) judgeKept() {
 			units += s.stock
 		}
 	}
-	if waiting := d.called[n-1] - d.bought[n-1]; units < waiting {
+	if waiting := d.called[n-1] - d.bought[n-1] - p.erased; units < waiting {
 		p.find("P30", "kept", "%d people of call %d have not bought, but only %d units are left for them", waiting, n, units)
 	}
 }

@@ -85,7 +85,7 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 		"opensAt": number("1762866000000"), "closesAt": number("1762869600000"), "acceptedAt": number("1762866000000"),
 		"resentAt": number("1762866000000"), "at": number("1762866000000"), "orderId": number("406709376884146177"),
 		"cursor": text("{}"), "books": text("{}"), "releasing": text("{}"), "nextDue": number("1762866000000"), "refundAt": number("1762866000000"), "minReader": number("2"),
-		"recalledAt": number("1762866000000"), "recalling": number("1762866000000"),
+		"sealedAt": number("1762866000000"), "recalledAt": number("1762866000000"), "recalling": number("1762866000000"),
 		"payWithin": number("1800"), "currency": text("CNY"), "payment": text("stripe#pi_1"), "releasedBy": text("expiry"), "reason": text("released"),
 		"paidAt": number("1762866000000"), "releasedAt": number("1762866000000"), "refundedAt": number("1762866000000"),
 		"enterFrom": number("1762776000000"), "enterUntil": number("1762862400000"), "beginsAt": number("1762866000000"), "endsAt": number("1762869600000"),
@@ -99,7 +99,7 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 		"price": {"currency"}, "currency": {"price", "amount"}, "paidAt": {"payment", "amount", "currency"}, "payment": {"paidAt", "amount", "currency"}, "amount": {"currency"},
 		"releasedAt": {"releasedBy"}, "action": {"actor", "verified", "note"}, "releasedBy": {"releasedAt"}, "released": {"putBack"}, "putBack": {"released"},
 		"seed": {"signature"}, "signature": {"seed"}, "hi": {"stock"}, "stock": {"open"},
-		"payWithin": {"nextDue"}, "recalledAt": {"recallNote"}, "orderId": {"saleId"},
+		"payWithin": {"nextDue"}, "recalledAt": {"recallNote"}, "sealedAt": {"erased"}, "orderId": {"saleId"},
 	}
 	drawn := []string{"enterFrom", "enterUntil", "keepHours", "beginsAt", "endsAt", "call", "openCall", "operatedAt"}
 	for _, name := range drawn {

@@ -610,7 +610,7 @@ func TestASaleForANewerReleaseIsNotRecountedAndHidesNoOther(t *testing.T) {
 			}
 			isNewer := version > reads
 			_, err := Recount(w.Ctx, w.db, tableName, "moutai", at(w.Now()))
-			if errors.Is(err, ErrNewerVersion) != isNewer || isNewer && !strings.Contains(err.Error(), "needs version 5, and this recount reads version 4") {
+			if errors.Is(err, ErrNewerVersion) != isNewer || isNewer && !strings.Contains(err.Error(), "needs version 6, and this recount reads version 5") {
 				t.Errorf("%v at version %d: %v", k, version, err)
 			}
 			if _, err := Recount(w.Ctx, w.db, tableName, "other", at(w.Now())); err != nil {

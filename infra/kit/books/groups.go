@@ -106,6 +106,9 @@ func (p *pass) checkBars(ctx context.Context, all []barredUser) error {
 // readSales reads GROUP#<group>, GROUP: the ids of its sales.
 func readSales(it item) (sales []string, problem string) {
 	f := newFields(it)
+	if f.has("sealedAt") {
+		f.instant("sealedAt")
+	}
 	_, group, _ := cutKind(keyOf(it).pk)
 	sales = f.texts("sales")
 	if !isID(group) || keyOf(it).sk != "GROUP" {
@@ -134,6 +137,9 @@ func (p *pass) readGroup(ctx context.Context) error {
 	sales, problem := readSales(orderOrNone(found[at]))
 	if found[at] != nil {
 		p.malformed(found[at], problem)
+	}
+	if h.sale.sealedAt != 0 && orderOrNone(found[at])["sealedAt"] == nil {
+		p.find("P34", "group "+group+" sealed", "the sale is sealed, and its group %q is not: whoever was erased may order in a new sale of it", group)
 	}
 	if !slices.Contains(sales, p.saleID) {
 		p.find("P34", "group "+group, "the sale is of group %q, which does not name it: its page does not show the sale", group)

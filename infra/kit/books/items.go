@@ -37,6 +37,7 @@ type saleItem struct {
 	recalledAt        int64 // 0 if it was not
 	draw              drawTerms
 	drawn             drawn
+	sealed
 }
 
 // presentation is what buyers see of a sale.
@@ -71,7 +72,7 @@ func readSale(it item) (s saleItem, problem string) {
 		empty: f.numbers("empty"), version: f.within("version", 1, math.MaxInt64), state: f.text("state"),
 		terms: f.terms(), labels: f.labels(), group: f.group(), minReader: f.minReader(), shown: f.presentation(), draw: f.drawTerms(),
 	}
-	s.drawn = f.drawn(s.hasDraw())
+	s.drawn, s.sealed = f.drawn(s.hasDraw()), f.sealed()
 	if f.has("described") {
 		s.described = f.within("described", 1, math.MaxInt64)
 	}
@@ -188,12 +189,16 @@ type listingItem struct {
 	recalling int64 // the recall whose orders are not all finished; 0 if there is none
 	releasing bool
 	draw      bool
+	sealedAt  int64 // 0 if it is not
 }
 
 func readListing(it item) (l listingItem, problem string) {
 	f := newFields(it)
 	l.closesAt, l.payWithin, l.labels, l.minReader = f.instant("closesAt"), f.terms().payWithin, f.labels(), f.minReader()
 	l.drained, l.draw = f.mark("drained"), f.mark("draw")
+	if f.has("sealedAt") {
+		l.sealedAt = f.instant("sealedAt")
+	}
 	for _, name := range []string{"cursor", "books", "releasing"} {
 		if f.has(name) && !json.Valid([]byte(f.text(name))) {
 			f.fail(name + " is not JSON")

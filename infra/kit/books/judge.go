@@ -31,6 +31,7 @@ func (p *pass) judge() {
 	p.judgeShards()
 	p.judgeListing(h)
 	p.judgePayments(h)
+	p.judgeSealed(h)
 	p.judgeRecall(h)
 	p.judgeTrail(h)
 	p.judgeDraw(h)

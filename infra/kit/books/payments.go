@@ -11,8 +11,8 @@ import (
 
 const (
 	// The minReader of the items of a sale that asks for payment, of one with a group, of one
-	// that was recalled, and of one with a draw.
-	paymentReader, groupReader, recallReader, drawReader = 2, 3, 3, 4
+	// that was recalled, of one with a draw, and of one that is sealed.
+	paymentReader, groupReader, recallReader, drawReader, sealedReader = 2, 3, 3, 4, 5
 	// The bounds of payWithin, in seconds.
 	minPayWithin, maxPayWithin = 60, 7 * 24 * 60 * 60
 	maxPrice                   = 1_000_000_000_000
@@ -54,7 +54,7 @@ func (f *fields) minReader() int64 {
 	if !f.has("minReader") {
 		return 0
 	}
-	return f.within("minReader", paymentReader, drawReader)
+	return f.within("minReader", paymentReader, sealedReader)
 }
 
 // isPayment reports whether s is a payment's id: a provider and its reference.
@@ -222,6 +222,9 @@ func (p *pass) judgePayments(h *header) {
 	needs := p.needs()
 	if h.sale.recalledAt != 0 {
 		needs = max(needs, recallReader)
+	}
+	if h.sale.sealedAt != 0 {
+		needs = sealedReader
 	}
 	if h.hasSale && h.sale.minReader != needs {
 		p.find("P19", "sale minReader", "the sale is for readers of version %d, and needs version %d", h.sale.minReader, needs)

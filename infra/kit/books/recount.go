@@ -44,6 +44,7 @@ type pass struct {
 	about            map[string]bool // subjects of the findings
 	unfinished       []string
 	draw             drawCount
+	erased           int64 // claims of erased users
 }
 
 const (

@@ -9,7 +9,7 @@ import (
 )
 
 // reads is the highest minReader of an item that this recount understands.
-const reads = 4
+const reads = 5
 
 // ErrNewerVersion: the sale is stored for a newer release, whose recount must be used.
 var ErrNewerVersion = errors.New("stored for a newer release")

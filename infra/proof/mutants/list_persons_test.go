@@ -1,8 +1,12 @@
 package mutants
 
-const holding = "shared/ledger/person.go"
+const (
+	holding = "shared/ledger/person.go"
+	sealing = "shared/ledger/seal.go"
+	erasing = "shared/ledger/erase.go"
+)
 
-// ofPersons break what is shown of a person.
+// ofPersons break what is shown of a person, and their erasure.
 var ofPersons = []mutant{
 	{"a person is told of one sale alone", "P11", ledgerTests, overFake + "^what_is_held_of_a_user_has_an_order", []edit{{holding,
 		`case !held[i].isEmpty():`, `case !held[i].isEmpty() && i == 0:`}}},
@@ -10,4 +14,33 @@ var ofPersons = []mutant{
 		`FilterExpression:          aws.String("#user = :user"),`, `FilterExpression:          aws.String("#user = :user OR #user <> :user"),`}}},
 	{"a sale that cannot be read is left out without a word", "P19", ledgerTests, overFake + "^a_sale_that_cannot_be_read_hides", []edit{{holding,
 		`asInternal(errors.Join(unreadable...))`, `asInternal(errors.Join(unreadable[:0]...))`}}},
+	{"a sealed sale is edited", "P36", ledgerTests, overFake + "^a_sealed_sale", []edit{{"shared/ledger/trail.go",
+		`if before.IsSealed() {`, `if false {`}}},
+	{"a sealed sale gets more units", "P36", ledgerTests, overFake + "^a_sealed_sale", []edit{{adding,
+		`case s.IsSealed():`, `case false:`}}},
+	{"an older reader sells a sealed sale", "P36", ledgerTests, overFake + "^a_sealed_sale", []edit{{sealing,
+		`num(sale.ReadsSealed)`, `num(sale.ReadsDraws)`}}},
+	{"a user is erased from a sale that is on", "P36", ledgerTests, overFake + "^nobody_is_erased", []edit{{sealing,
+		`case !listing.Drained:`, `case !listing.Drained && listing.Recalling:`}}},
+	{"a user is erased who is to get money back", "P36", ledgerTests, overFake + "^nobody_is_erased", []edit{{sealing,
+		`if count.Due > 0 {`, `if count.Due > 1 {`}}},
+	{"the other sales of a group are not looked at", "P36", ledgerTests, overFake + "^nobody_is_erased", []edit{{sealing,
+		`	return ids, nil
+`, `	return ids[:1], nil
+`}, {sealing, `for _, id := range ids {
+		listing,`, `for _, id := range ids[:1] {
+		listing,`}}},
+	{"an erased buyer's key stays", "P36", ledgerTests, overFake + "^an_erased_user", []edit{{erasing,
+		`delete(moved, "requestKey")`, `delete(moved, "noKey")`}}},
+	{"an erasure counts twice", "P36", ledgerTests, overFake + "^an_erased_user", []edit{{erasing,
+		`item{":one": num(1)}`, `item{":one": num(2)}`}}},
+	{"an erased user's claim lies where nobody looks", "P36", bookTests, "^TestASaleFromWhich", []edit{{erasing,
+		`sale.BucketOf(erased, h.Sale.Buckets)`, `sale.BucketOf(user, h.Sale.Buckets)`}}},
+	{"an erasure is published", "P36", ledgerTests, overFake + "^an_erased_user", []edit{{"shared/ledger/events.go",
+		`before == nil && after["orderId"] != nil`, `before == nil && after["orderID"] != nil`}}},
+	{"the recount takes anybody for erased", "P36", bookTests, "^TestEachKindOfBrokenErasure", []edit{{"infra/kit/books/seal.go",
+		`p.erased > p.before.sale.erased`, `false`}}},
+	{"any event is taken for an erased user's", "P36", bookTests, "^TestASaleFromWhich", []edit{{"infra/kit/books/events.go",
+		`	e.members["user"] = l.members["user"]
+	return e.sum(c.file.seed) == l.sum`, `	return l.members["user"] != ""`}}},
 }

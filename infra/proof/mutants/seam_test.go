@@ -191,8 +191,14 @@ func (s *seam) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWrit
 			check.ExpressionAttributeNames = used(check.ExpressionAttributeNames, check.ConditionExpression)
 			check.ExpressionAttributeValues = used(check.ExpressionAttributeValues, check.ConditionExpression)
 			out.ConditionCheck = &check
+		case action.Delete != nil:
+			gone := *action.Delete
+			gone.ConditionExpression = here.condition(gone.ConditionExpression)
+			gone.ExpressionAttributeNames = used(gone.ExpressionAttributeNames, gone.ConditionExpression)
+			gone.ExpressionAttributeValues = used(gone.ExpressionAttributeValues, gone.ConditionExpression)
+			out.Delete = &gone
 		default:
-			panic("a transaction's action that is none of Put, Update and ConditionCheck")
+			panic("a transaction's action that is none of Put, Update, Delete and ConditionCheck")
 		}
 	}
 	return s.API.TransactWriteItems(ctx, &mutated, o...)

@@ -1,0 +1,112 @@
+package books
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/infra/proof/ledgertest"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// ends drains the sale.
+func (w *world) ends() {
+	w.T.Helper()
+	w.Pass(72 * time.Hour)
+	r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	if done, err := w.Ledger.Drain(w.Ctx, r); !done || err != nil {
+		w.T.Fatalf("not drained: %+v (%v)", r, err)
+	}
+}
+
+func (w *world) erase(users ...string) {
+	w.T.Helper()
+	for _, user := range users {
+		if err := w.Ledger.Erase(w.Ctx, user, func(ledger.Held) {}); err != nil {
+			w.T.Fatal(err)
+		}
+	}
+}
+
+// beforeErasure is a drained sale of a group; user-0 has paid, and a second payment has gone back.
+func beforeErasure(t *testing.T) *world {
+	w := newWorld(t)
+	c := w.Sale(9, 5)
+	c.LimitGroup = "shoe"
+	w.Create(c)
+	w.confirm(w.buy(0, 4))
+	claim, err := w.Ledger.Claim(w.Ctx, "moutai", "user-0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Settles(ledgertest.PaymentOf(claim.OrderID, "pi_1"))
+	w.Settles(ledgertest.PaymentOf(claim.OrderID, "pi_2"))
+	if _, _, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#pi_2"); err != nil {
+		t.Fatal(err)
+	}
+	w.ends()
+	return w
+}
+
+func afterErasure(t *testing.T) *world {
+	w := beforeErasure(t)
+	w.erase("user-0")
+	return w
+}
+
+func TestASaleFromWhichUsersWereErasedBalancesWithTheEventsOfBefore(t *testing.T) {
+	for name, begin := range map[string]func(*testing.T) *world{
+		"in a group": beforeErasure,
+		"drawn":      func(t *testing.T) *world { w := drawnSale(t); w.ends(); return w },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := begin(t)
+			lines := w.published("moutai")
+			w.erase("user-0", "user-1", "user-2")
+			if r := w.items().recount(t, w.Now()); !r.Balanced {
+				t.Errorf("not balanced: %v", r.Findings)
+			}
+			if r := w.checkEvents("moutai", Options{Overdue: AtOnce}, lines...); !r.Complete || r.NotKept == 0 {
+				t.Errorf("the events of before: %+v", r)
+			}
+			for i := range lines {
+				if strings.Contains(lines[i], `"user":"user-1"`) {
+					lines[i] = strings.Replace(lines[i], `"state":"CONFIRMED"`, `"state":"PAID"`, 1)
+				}
+			}
+			if r := w.checkEvents("moutai", Options{Overdue: AtOnce}, lines...); r.Complete {
+				t.Error("an event with another state is taken for one of an erased user")
+			}
+		})
+	}
+}
+
+func TestEachKindOfBrokenErasureIsNamed(t *testing.T) {
+	breakages{
+		{"the sale is not sealed", func(all items) {
+			for _, name := range []string{"sealedAt", "erased"} {
+				delete(all[key{salePK, "SALE"}], name)
+			}
+		}, "P36", "the sale was sealed at 1970-01-01"},
+		{"its listing is not sealed", func(all items) { delete(all[key{"SALES", "moutai"}], "sealedAt") }, "P36", "its listing at 1970-01-01"},
+		{"it may be audited again", func(all items) { delete(all[key{"SALES", "moutai"}], "drained") }, "P36", "and it is drained: false"},
+		{"its group is not sealed", func(all items) { delete(all[key{"GROUP#shoe", "GROUP"}], "sealedAt") }, "P34", `its group "shoe" is not`},
+		{"an older reader's sale", func(all items) { all.add(salePK, "SALE", "minReader", -2) }, "P19", "for readers of version 3"},
+		{"an erasure that was not counted", func(all items) { delete(all[key{salePK, "SALE"}], "erased") }, "P36", "but the sale counts 0 erasures"},
+		{"a count without a seal", func(all items) { delete(all[key{salePK, "SALE"}], "sealedAt") }, "P19", "erased is there, but no sealedAt"},
+	}.areFound(t, afterErasure)
+	begin := func(t *testing.T) *world { w := drawnSale(t); w.ends(); w.erase("user-0"); return w }
+	breakages{
+		{"an entry that nobody erased is gone", func(all items) {
+			for k := range all {
+				if strings.HasPrefix(k.pk, "ENTRY#") && k.sk == "user-1" {
+					delete(all, k)
+				}
+			}
+		}, "P27", "is on the roll, but is of nobody who entered"},
+	}.areFound(t, begin)
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+
+	"flashsale/infra/kit/arguments"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// eraseBook is the part of the ledger that erase uses.
+type eraseBook interface {
+	Erasable(ctx context.Context, user string) ([]ledger.Held, error)
+	Erase(ctx context.Context, user string, report func(ledger.Held)) error
+}
+
+// erase puts random ids in a user's place (GDPR, article 17; PIPL, article 47). Without -go it only says
+// whether that is possible.
+func erase(ctx context.Context, p place, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("erase", flag.ContinueOnError)
+	user := flags.String("user", "", "")
+	sure := flags.Bool("go", false, "")
+	if err := arguments.Parse(flags, args); err != nil {
+		return err
+	}
+	if !sale.ValidUser(*user) {
+		return fmt.Errorf("%q is not a user id; name the user: make erase BUYER=alice", *user)
+	}
+	book, err := p.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	return erasePerson(ctx, book, *user, *sure, out)
+}
+
+// erasePerson fails with errNotDone if a sale is in the way, which the line says that it prints.
+func erasePerson(ctx context.Context, book eraseBook, user string, sure bool, out io.Writer) error {
+	done := 0
+	var err error
+	if sure {
+		err = book.Erase(ctx, user, func(h ledger.Held) {
+			done++
+			fmt.Fprintf(out, "%s  erased\n", h.Sale.ID)
+		})
+	} else {
+		var held []ledger.Held
+		held, err = book.Erasable(ctx, user)
+		for _, h := range held {
+			if err == nil {
+				heldOf(h).print(out)
+			}
+		}
+		if err == nil {
+			fmt.Fprintf(out, "nothing was erased: GO=1 erases %s in these %d sales, for ever, and seals them with their groups\n", user, len(held))
+		}
+	}
+	failure := (*sale.Error)(nil)
+	switch {
+	case errors.As(err, &failure) && failure.Code == sale.Conflicting:
+		fmt.Fprintf(out, "NOT ERASED: %s\n", failure.Detail)
+		return errNotDone
+	case err != nil && done > 0:
+		return fmt.Errorf("%s; repeat the command: it erases what is left", oneLine(err))
+	case err != nil:
+		return errors.New(oneLine(err))
+	case sure:
+		fmt.Fprintf(out, "%s was erased in %d sales; logs, messages, events and backups hold the id for as long as infra/docs/OPERATING.md says\n", user, done)
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+func TestAPersonIsErasedOnceTheirSalesAreOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, book := opened(t, sale.Creation{Stock: 9, Price: 89900})
+		order := ordered(t, book, "alice")
+		erases := func(sure bool, fails error, want ...string) {
+			t.Helper()
+			var out bytes.Buffer
+			if err := erasePerson(t.Context(), book, "alice", sure, &out); !errors.Is(err, fails) {
+				t.Errorf("%t: got %v, want %v", sure, err, fails)
+			}
+			for _, text := range want {
+				if !strings.Contains(out.String(), text) {
+					t.Errorf("%t: no %q in\n%s", sure, text, &out)
+				}
+			}
+		}
+		for _, sure := range []bool{false, true} {
+			erases(sure, errNotDone, "NOT ERASED: the sale moutai is not drained")
+		}
+		if _, err := book.Pay(t.Context(), sale.Payment{Provider: "stripe", Reference: "pi_1", SaleID: "moutai", OrderID: order, Amount: 89900, Currency: "CNY"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Hour)
+		r, err := book.Step(t.Context(), &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done, err := book.Drain(t.Context(), r); !done || err != nil {
+			t.Fatalf("not drained: %v", err)
+		}
+		erases(false, nil, "moutai  order ", "nothing was erased: GO=1 erases alice in these 1 sales")
+		erases(true, nil, "moutai  erased\n", "alice was erased in 1 sales")
+		erases(true, nil, "alice was erased in 0 sales")
+	})
+	if err := erase(t.Context(), place{}, []string{"-user", ""}, io.Discard); err == nil || !strings.Contains(err.Error(), "is not a user id") {
+		t.Errorf("got %v", err)
+	}
+}

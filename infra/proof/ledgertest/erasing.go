@@ -1,0 +1,340 @@
+package ledgertest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// ends lets the sale end and drains it.
+func (w *World) ends(c sale.Creation) {
+	w.T.Helper()
+	w.moment(c.ClosesAt.Add(ledger.DrainAfter))
+	if r, _ := w.audit(); !w.drained(r) {
+		w.T.Fatalf("not drained: %+v", r)
+	}
+}
+
+// erases erases a user in that environment, and returns the sales that are done.
+func (w *World) erases(l *ledger.Ledger, user string) (sales []string) {
+	w.T.Helper()
+	if err := l.Erase(w.Ctx, user, func(h ledger.Held) { sales = append(sales, h.Sale.ID) }); err != nil {
+		w.T.Fatalf("erase %s: %v", user, err)
+	}
+	return sales
+}
+
+// mayNotErase expects that a user is not erased, for that reason, and that nothing changes.
+func (w *World) mayNotErase(l *ledger.Ledger, code sale.Code, why string) {
+	w.T.Helper()
+	before := w.everything()
+	err := l.Erase(w.Ctx, "alice", func(ledger.Held) { w.T.Error("a sale is done") })
+	if e := w.Refused(code, err); !strings.Contains(e.Detail, why) {
+		w.T.Errorf("refused with %v, want %q", e, why)
+	}
+	if w.everything() != before {
+		w.T.Error("something has changed")
+	}
+}
+
+// erasedClaim is the one claim of the sale that is of an erased user.
+func (w *World) erasedClaim() (found sale.Claim) {
+	w.T.Helper()
+	n := 0
+	err := w.Environment().Claims(w.Ctx, "moutai", func(_ sale.Sale, claims []sale.Claim) error {
+		for _, c := range claims {
+			if sale.IsErased(c.User) {
+				n, found = n+1, c
+			}
+		}
+		return nil
+	})
+	if err != nil || n != 1 {
+		w.T.Fatalf("%d claims of erased users (%v), want one", n, err)
+	}
+	return found
+}
+
+// drainedWith opens a sale that asks for no payment, sells to alice, bob and carol, and ends it.
+func (w *World) drainedWith() []uint64 {
+	w.T.Helper()
+	c := w.Open(9, 2)
+	ids := w.Ordered("alice", "bob", "carol")
+	w.ends(c)
+	return ids
+}
+
+// beforeTransaction is an environment in which something happens before its n-th transaction, counted from 1.
+func (w *World) beforeTransaction(n int, act func()) *ledger.Ledger {
+	at := 0
+	return w.before("TransactWriteItems", func() {
+		if at++; at == n {
+			act()
+		}
+	})
+}
+
+var erasing = map[string]func(*testing.T, *World){
+	"an erased user's order is kept under a random id, nothing names the user, and the books balance": func(t *testing.T, w *World) {
+		c := w.Sale(9, 2)
+		c.PayWithin, c.LimitGroup = payWithin, "shoe"
+		w.Create(c)
+		refs := []ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: w.Accepted(w.BuyWith("alice", "key-of-alice")).Claim.ID}}
+		ids := w.confirmed(append(refs, w.bought("bob")...))
+		for i, reference := range []string{"pi_1", "pi_2"} {
+			w.Settles(PaymentOf(ids[i], reference))
+			w.Settles(PaymentOf(ids[i], reference+"-again"))
+			if _, _, err := w.Environment().MarkRefunded(w.Ctx, "moutai", "stripe#"+reference+"-again"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.ends(c)
+		w.published(func() { w.erases(w.Environment(), "alice") })
+		if strings.Contains(w.everything(), "alice") {
+			t.Errorf("the table names the user:\n%s", w.everything())
+		}
+		claim := w.erasedClaim()
+		if claim.OrderID != ids[0] || claim.State() != sale.Paid || claim.RequestKey != "" {
+			t.Errorf("the order is %+v", claim)
+		}
+		held := w.holds(claim.User, 1)["moutai"]
+		if held.Order == nil || held.Order.User != claim.User || !held.Guarded || len(held.Refunds) != 1 {
+			t.Errorf("of the random id it holds %+v", held)
+		}
+		if bob := w.holds("bob", 1)["moutai"]; bob.Claim == nil || !bob.Guarded || len(bob.Refunds) != 1 {
+			t.Errorf("of another user it holds %+v", bob)
+		}
+		w.Settled(2)
+		if r, _ := w.audit(); !r.Balanced || !r.Finished || r.Paid != 2 {
+			t.Errorf("got %+v", r)
+		}
+		if again := w.Settles(PaymentOf(ids[0], "pi_3")); again.Refund == nil || again.Refund.User != claim.User {
+			t.Errorf("a late payment is %+v", again)
+		}
+		if held := w.holds("alice", 1); len(held) != 0 {
+			t.Errorf("of the user it holds %+v", held)
+		}
+		if n := w.Number("SALE#moutai", "SALE", "erased"); n != 1 {
+			t.Errorf("%d erasures are counted", n)
+		}
+		before := w.everything()
+		if again := w.erases(w.Environment(), "alice"); len(again) != 0 || w.everything() != before {
+			t.Errorf("the repeat erased in %v", again)
+		}
+		w.Refused(sale.Conflicting, w.Environment().Erase(w.Ctx, claim.User, func(ledger.Held) {}))
+	},
+	"nobody is erased from a sale that is not over, nor while a refund is due, nor while another sale of the group is on": func(t *testing.T, w *World) {
+		c := w.Sale(9, 2)
+		c.LimitGroup = "shoe"
+		w.Create(c)
+		ids := w.Ordered("alice")
+		w.mayNotErase(w.Environment(), sale.Conflicting, "moutai is not drained")
+		w.Settles(PaymentOf(ids[0], "pi_1"))
+		w.Settles(PaymentOf(ids[0], "pi_2"))
+		w.ends(c)
+		w.mayNotErase(w.Environment(), sale.Conflicting, "1 refunds of the sale moutai are due")
+		if _, _, err := w.Environment().MarkRefunded(w.Ctx, "moutai", "stripe#pi_2"); err != nil {
+			t.Fatal(err)
+		}
+		w.openIn("shoe", "size-42", 1)
+		w.mayNotErase(w.Environment(), sale.Conflicting, "size-42 is not drained")
+	},
+	"a sealed sale and its group take no change, and an older reader refuses it": func(t *testing.T, w *World) {
+		c := w.Sale(9, 2)
+		c.LimitGroup = "shoe"
+		w.Create(c)
+		w.Ordered("alice")
+		w.ends(c)
+		w.erases(w.Environment(), "alice")
+		if v := w.Number("SALE#moutai", "SALE", "minReader"); v != sale.ReadsSealed {
+			t.Errorf("its reader needs version %d", v)
+		}
+		before := w.everything()
+		l := w.Environment()
+		for _, action := range actions {
+			_, err := w.changeIn("moutai", l, action, "late", sale.Author{})
+			if e := w.Refused(sale.Conflicting, err); !strings.Contains(e.Detail, "it is sealed") {
+				t.Errorf("%s is refused with %v", action, e)
+			}
+		}
+		c.SaleID = "size-42"
+		_, err := l.Create(w.Ctx, c)
+		if e := w.Refused(sale.Conflicting, err); !strings.Contains(e.Detail, "it is sealed") {
+			t.Errorf("a new sale of the group is refused with %v", e)
+		}
+		if w.everything() != before {
+			t.Error("something has changed")
+		}
+		w.Pass(time.Minute)
+		w.erases(w.Environment(), "bob")
+	},
+	"a reschedule that a seal overtakes changes nothing": sealedMeanwhile(sale.ActionReschedule),
+	"a recall that a seal overtakes changes nothing":     sealedMeanwhile(sale.ActionRecall),
+	"an addition that a seal overtakes adds nothing":     sealedMeanwhile(sale.ActionAdd),
+	"a withdrawal that a seal overtakes takes nothing":   sealedMeanwhile(sale.ActionWithdraw),
+	"a payment that comes in between is the erased user's": func(t *testing.T, w *World) {
+		ids := w.drainedWith()
+		w.erases(w.beforeTransaction(2, func() { w.Settles(PaymentOf(ids[0], "pi_1")) }), "alice")
+		if c := w.erasedClaim(); c.Payment != "stripe#pi_1" || c.State() != sale.Paid {
+			t.Errorf("the order is %+v", c)
+		}
+		if held := w.holds("alice", 1); len(held) != 0 {
+			t.Errorf("of the user it holds %+v", held)
+		}
+		w.Balanced(2)
+	},
+	"a refund that comes in between is the erased user's, also beside others": func(t *testing.T, w *World) {
+		ids := w.drainedWith()
+		w.Settles(PaymentOf(ids[2], "pi_carol"))
+		w.refunded(PaymentOf(ids[2], "pi_carol-2"), "moutai", "carol", sale.RefundOtherPayment)
+		if _, _, err := w.Environment().MarkRefunded(w.Ctx, "moutai", "stripe#pi_carol-2"); err != nil {
+			t.Fatal(err)
+		}
+		for i, user := range []string{"alice", "bob"} {
+			w.Settles(PaymentOf(ids[i], "pi_"+user))
+			for n, reference := range []string{"-2", "-3"} {
+				p := PaymentOf(ids[i], "pi_"+user+reference)
+				if n == i { // bob's first one is there before
+					w.erases(w.beforeTransaction(2, func() { w.Settles(p) }), user)
+					break
+				}
+				w.Settles(p)
+				if _, _, err := w.Environment().MarkRefunded(w.Ctx, "moutai", p.ID()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			refunds, err := w.Environment().Refunds(w.Ctx, "moutai")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range refunds {
+				if isOf := r.OrderID == ids[2]; isOf != (r.User == "carol") || !isOf && !sale.IsErased(r.User) {
+					t.Errorf("a refund names the wrong user: %+v", r)
+				}
+				if _, _, err := w.Environment().MarkRefunded(w.Ctx, "moutai", r.Payment); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		w.Balanced(2)
+	},
+	"two who erase one user at once leave one claim": func(t *testing.T, w *World) {
+		w.drainedWith()
+		w.erases(w.beforeTransaction(2, func() { w.erases(w.Environment(), "alice") }), "alice")
+		w.erasedClaim()
+		w.Balanced(2)
+	},
+	"a sale that an older release takes back meanwhile is not touched": func(t *testing.T, w *World) {
+		w.drainedWith()
+		l := w.beforeTransaction(2, func() { w.tamper("SALES", "moutai", "SET #cursor = :x REMOVE drained", text("{}")) })
+		err := l.Erase(w.Ctx, "alice", func(ledger.Held) { t.Error("a sale is done") })
+		if e := w.Refused(sale.Conflicting, err); !strings.Contains(e.Detail, "moutai is not drained") || w.claimOf("alice").OrderID == 0 {
+			t.Errorf("refused with %v", e)
+		}
+		w.tamper("SALES", "moutai", "SET drained = :x", map[string]types.AttributeValue{":x": &types.AttributeValueMemberBOOL{Value: true}})
+		w.erases(w.Environment(), "alice")
+		w.erasedClaim()
+	},
+	"a sale that gets units meanwhile, or a group that gets a sale, is not sealed": func(t *testing.T, w *World) {
+		c := w.Sale(9, 2)
+		c.LimitGroup = "shoe"
+		w.Create(c)
+		w.Ordered("alice")
+		w.ends(c)
+		restocked := w.before("UpdateItem", func() { w.restock("more") })
+		w.Refused(sale.Conflicting, restocked.Erase(w.Ctx, "alice", func(ledger.Held) {}))
+		if at := w.Item("SALE#moutai", "SALE")["sealedAt"]; at != nil {
+			t.Error("the sale is sealed")
+		}
+		w.tamper("GROUP#shoe", "GROUP", "SET forgotten = :x REMOVE sealedAt", text("x"))
+		if r, _ := w.audit(); !w.drained(r) {
+			t.Fatalf("not drained: %+v", r)
+		}
+		joined := w.overtaken("UpdateItem", func() { w.openIn("shoe", "size-42", 1) })
+		w.Refused(sale.Busy, joined.Erase(w.Ctx, "alice", func(ledger.Held) {}))
+		if at := w.Item("GROUP#shoe", "GROUP")["sealedAt"]; at != nil || w.claimOf("alice").OrderID == 0 {
+			t.Error("the group is sealed, or the user erased")
+		}
+	},
+	"an erasure that is cut off anywhere is finished by the next one": func(t *testing.T, w *World) {
+		other := w.Sale(9, 2)
+		other.SaleID = "other"
+		for cut := range 4 {
+			w := w
+			if cut == 0 {
+				w.Create(other)
+				c := w.Open(9, 2)
+				w.Ordered("alice", "bob")
+				w.ends(c)
+				r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "other"}, func(sale.Claim) {})
+				if err != nil || r == nil {
+					t.Fatal(r, err)
+				}
+				if _, err := w.Ledger.Drain(w.Ctx, r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx, l := w.cutAfter(cut / 2)
+			if err := l.Erase(ctx, "alice", func(ledger.Held) {}); err == nil && cut < 2 {
+				t.Errorf("cut off after %d writes it does not fail", cut/2)
+			}
+			w.Balanced(2)
+		}
+		w.erases(w.Environment(), "alice")
+		w.erasedClaim()
+		if held := w.holds("alice", 2); len(held) != 0 {
+			t.Errorf("of the user it holds %+v", held)
+		}
+	},
+	"an erased entry leaves its hash on the roll": func(t *testing.T, w *World) {
+		c := w.OpenDraw(9, 2)
+		w.moment(c.EnterFrom)
+		for _, user := range []string{"alice", "bob"} {
+			if _, err := w.enters(user); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.moment(c.EnterUntil.Add(settle))
+		head, err := w.closes(w.Environment())
+		if err != nil || head.Entrants != 2 {
+			t.Fatal(head, err)
+		}
+		w.ends(c)
+		roll := w.Partition("ROLL#moutai")
+		w.erases(w.Environment(), "alice")
+		if after := w.Partition("ROLL#moutai"); !slices.EqualFunc(roll, after, func(a, b map[string]types.AttributeValue) bool { return keyOf(a) == keyOf(b) }) || w.entries() != 1 {
+			t.Errorf("%d entries are left, want one", w.entries())
+		}
+		_, err = w.Environment().Entry(w.Ctx, "moutai", "alice", settle)
+		w.Refused(sale.EntryNotFound, err)
+		if _, err := w.Environment().Entry(w.Ctx, "moutai", "bob", settle); err != nil {
+			t.Errorf("the other entry: %v", err)
+		}
+	},
+}
+
+// sealedMeanwhile is a change of a drained sale that has looked at it before it is sealed.
+func sealedMeanwhile(action sale.Action) func(*testing.T, *World) {
+	return func(t *testing.T, w *World) {
+		w.drainedWith()
+		writes := 1
+		if action == sale.ActionAdd || action == sale.ActionWithdraw {
+			writes = 2 // after its announcement
+		}
+		slow := w.beforeTransaction(writes, func() { w.erases(w.Environment(), "alice") })
+		_, err := w.changeIn("moutai", slow, action, "late", sale.Author{})
+		if e := w.Refused(sale.Conflicting, err); !strings.Contains(e.Detail, "it is sealed") {
+			t.Errorf("refused with %v", e)
+		}
+		if w.Item("SALES", "moutai")["drained"] == nil {
+			t.Error("the sale is not drained any more")
+		}
+		w.Balanced(2)
+	}
+}

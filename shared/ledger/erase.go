@@ -1,0 +1,141 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/sale"
+)
+
+// Erasable returns what the table holds of a user, if all of it may be erased: the sales and those
+// of their groups are drained, and no refund of them is due. Otherwise it fails with
+// sale.Conflicting, which names a sale and why; or as Person does.
+func (l *Ledger) Erasable(ctx context.Context, user string) (held []Held, err error) {
+	if sale.IsErased(user) {
+		return nil, sale.Refuse(sale.Conflicting, "this is the id of an erased user")
+	}
+	_, err = l.Person(ctx, user, func(h Held) error {
+		held = append(held, h)
+		return nil
+	})
+	for i := 0; i < len(held) && err == nil; i++ {
+		if c := held[i].Claim; c != nil && len(c.Refunds) >= maxClaimRefunds {
+			return nil, sale.Refusef(sale.Conflicting, "the order in the sale %s has %d payments to refund: its claim may not note all of them", held[i].Sale.ID, len(c.Refunds))
+		}
+		held[i].sealing, err = l.mayBeSealed(ctx, held[i].Sale)
+	}
+	return held, err
+}
+
+// Erase puts a random id in the user's place, in every sale, and deletes the user's entries in
+// draws, whose hashes stay on the rolls. It seals each sale first; report gets each sale that is done. The
+// same again, after it was cut off anywhere, erases what is left. It fails as Erasable does, before
+// it erases anything.
+func (l *Ledger) Erase(ctx context.Context, user string, report func(Held)) error {
+	held, err := l.Erasable(ctx, user)
+	if err != nil {
+		return err
+	}
+	for _, h := range held {
+		if err := l.seal(ctx, h.Sale.LimitGroup, h.sealing); err != nil {
+			return err
+		}
+	}
+	for _, h := range held {
+		if err := l.eraseIn(ctx, user, h); err != nil {
+			return err
+		}
+		report(h)
+	}
+	return nil
+}
+
+// eraseIn erases a user from a sale that is sealed, in one transaction. If a payment or another call
+// comes in between, it begins again from what the table has then.
+func (l *Ledger) eraseIn(ctx context.Context, user string, h Held) error {
+	for left := l.upTo(patientTries); ; {
+		reasons, err := l.retryTransaction(ctx, l.eraseActions(h, user, sale.ErasedPrefix+l.newID())...)
+		switch {
+		case reasons == nil:
+			return asInternal(err)
+		case failed(reasons[0]):
+			return refuseUndrained(h.Sale.ID)
+		}
+		if h, err = l.heldIn(ctx, h.Sale.ID, user); err != nil || h.isEmpty() {
+			return err
+		}
+		if !left.again(ctx) {
+			return sale.Fail(sale.Busy, errors.New("the claim changes all the time"))
+		}
+	}
+}
+
+// eraseActions move the user's claim to the bucket of the new id, and their guard and name with it. They
+// require that the claim is as it was read: in a drained sale only a payment can change it. The
+// sale counts the erasure, so that a recount knows how many hashes on a roll are of nobody.
+func (l *Ledger) eraseActions(h Held, user, erased string) []types.TransactWriteItem {
+	rename := func(key item) types.TransactWriteItem {
+		return types.TransactWriteItem{Update: &types.Update{
+			TableName: l.table, Key: key, UpdateExpression: aws.String("SET #user = :erased"),
+			ExpressionAttributeNames: map[string]string{"#user": "user"}, ExpressionAttributeValues: item{":erased": str(erased)},
+		}}
+	}
+	move := func(from, to item) types.TransactWriteItem {
+		moved := with(maps.Clone(from), to)
+		delete(moved, "requestKey") // the buyer chose it
+		return types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: moved}}
+	}
+	actions := []types.TransactWriteItem{
+		{ConditionCheck: &types.ConditionCheck{
+			TableName: l.table, Key: listingKey(h.Sale.ID), ConditionExpression: &ifDrained, ExpressionAttributeNames: map[string]string{"#drained": "drained"},
+		}},
+		{Update: &types.Update{
+			TableName: l.table, Key: saleKey(h.Sale.ID), UpdateExpression: aws.String("ADD #erased :one"),
+			ExpressionAttributeNames: map[string]string{"#erased": "erased"}, ExpressionAttributeValues: item{":one": num(1)},
+		}},
+	}
+	if h.claim != nil {
+		actions = append(actions, l.deleteClaim(h), move(h.claim, claimKey(h.Sale.ID, sale.BucketOf(erased, h.Sale.Buckets), erased)))
+	}
+	if h.order != nil {
+		actions = append(actions, rename(orderKey(h.Order.ID)))
+	}
+	if h.Guarded {
+		actions = append(actions, l.remove(groupGuardKey(h.Sale.LimitGroup, user)), move(h.guard, groupGuardKey(h.Sale.LimitGroup, erased)))
+	}
+	if h.entry != nil {
+		actions = append(actions, l.remove(keyOf(h.entry)))
+	}
+	for _, refund := range h.Refunds {
+		actions = append(actions, rename(refundKey(h.Sale.ID, refund.Payment)))
+	}
+	return actions
+}
+
+// deleteClaim deletes the claim if it is as it was read: what it does not have may come, and its
+// refunds may become more.
+func (l *Ledger) deleteClaim(h Held) types.TransactWriteItem {
+	condition, names, values := "#claimId = :claimId", map[string]string{"#claimId": "claimId"}, item{":claimId": str(h.Claim.ID)}
+	if h.Claim.PaidAt.IsZero() {
+		condition, names["#paidAt"] = condition+" AND attribute_not_exists(#paidAt)", "paidAt"
+	}
+	names["#refunds"] = "refunds"
+	if len(h.Claim.Refunds) == 0 {
+		condition += " AND attribute_not_exists(#refunds)"
+	} else {
+		condition, values[":refunds"] = condition+" AND size(#refunds) = :refunds", num(int64(len(h.Claim.Refunds)))
+	}
+	return types.TransactWriteItem{Delete: &types.Delete{
+		TableName: l.table, Key: keyOf(h.claim), ConditionExpression: aws.String(condition), ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+	}}
+}
+
+func (l *Ledger) remove(key item) types.TransactWriteItem {
+	return types.TransactWriteItem{Delete: &types.Delete{TableName: l.table, Key: key}}
+}
+
+func keyOf(it item) item { return item{attrPK: it[attrPK], attrSK: it[attrSK]} }
