@@ -30,6 +30,10 @@ var ofTheLocalStack = []mutant{
 		`			eventsource.Sleep(ctx, pause.Next())
 			if ctx.Err() != nil {`, `			eventsource.Sleep(ctx, pause.Next())
 			if true {`}}},
+	{"the stack's own dice take the place of relays that are named", "P28", "./infra/local/stack", "^TestNamedRelays", []edit{{localStack + "dice.go",
+		`asks && s.o.Parameters["DrawRelays"] == ""`, `asks`}}},
+	{"the stack's own dice are for functions that draw nothing", "P28", "./infra/local/stack", "^TestNamedRelays", []edit{{localStack + "dice.go",
+		`if _, asks := env["DRAW_RELAYS"]; asks &&`, `if _, asks := env["DRAW_RELAYS"]; (asks || !asks) &&`}}},
 	{"no filter is applied", "P26", streamTests, "^TestWhatNoFilterLetsThrough", []edit{{streamPoller + "shard.go",
 		`	return len(p.filters) == 0`, `	return true`}}},
 	{"records of one item are in several lanes", "P26", streamTests, "^TestItemsRunAtOnce", []edit{{streamPoller + "shard.go",
