@@ -89,6 +89,7 @@ var elsewhere = map[string]string{
 	"bench":       "infra/proof/bench",
 	"drill":       "infra/proof/drill",
 	"recall":      "infra/proof/drill",
+	"erase":       "infra/ops/operator",
 	"plan":        "infra/ops/plan",
 	"screenshots": "infra/proof/browser/screenshots",
 	"rehearse":    "infra/ops/deploy/rehearse",
@@ -96,7 +97,7 @@ var elsewhere = map[string]string{
 
 // incomplete are the targets that ask for a variable: in running text their name alone
 // names them, and is no command.
-var incomplete = []string{"pause", "resume", "reschedule", "describe", "add", "withdraw", "resend", "buyer", "orders", "record", "republish", "deploy", "preflight", "draw", "verify-draw"}
+var incomplete = []string{"pause", "resume", "reschedule", "describe", "add", "withdraw", "resend", "buyer", "person", "erase", "orders", "record", "republish", "deploy", "preflight", "draw", "verify-draw"}
 
 // kind says how a command is checked.
 type kind int
