@@ -61,7 +61,11 @@ func (l *Ledger) BeginCall(ctx context.Context, d DrawState, ranks []draw.Rank, 
 			if next.Open {
 				it["open"] = boolean(true)
 			}
-			actions := []types.TransactWriteItem{l.put(it)}
+			// The record may be there without the sale being in the call: half of what began it, in a
+			// table that was restored. Nobody was called in it, so it is begun anew.
+			record := l.put(it)
+			record.Put.ConditionExpression, record.Put.ExpressionAttributeNames = &ifIncomplete, map[string]string{"#hi": "hi"}
+			actions := []types.TransactWriteItem{record}
 			if d.Last.Number > 0 && !d.Last.Complete {
 				actions = append(actions, types.TransactWriteItem{Update: &types.Update{
 					TableName: l.table, Key: callKey(after.ID, d.Last.Number), UpdateExpression: &closeCall, ConditionExpression: &ifIncomplete,

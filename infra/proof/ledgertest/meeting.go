@@ -207,16 +207,25 @@ var meetingMore = map[string]func(*testing.T, *World){
 		w.Refused(sale.Busy, err)
 		w.recalls("", true)
 	},
-	"after a restore the record of a call that the sale is not in keeps it from beginning, and the sale can be recalled": func(t *testing.T, w *World) {
+	"after a restore a call of which only the record is there is begun anew, unless it has called people": func(t *testing.T, w *World) {
 		c, users, ranks := w.rolled(2, 1, 8)
-		from := c.OpensAt.Add(gap / 4)
-		w.place(attributes(map[string]any{
-			"pk": "DRAW#moutai", "sk": "CALL#0000000001", "from": from, "until": from.Add(keepFor), "at": c.OpensAt, "lo": draw.Rank{}.String(),
-		}))
+		from := c.OpensAt.Add(-time.Hour)
+		record := map[string]any{
+			"pk": "DRAW#moutai", "sk": "CALL#0000000001", "from": from, "until": from.Add(keepFor), "at": from, "lo": draw.Rank{}.String(), "hi": ranks[2].String(), "stock": 3,
+		}
+		w.place(attributes(record))
 		_, err := w.Environment().BeginCall(w.Ctx, w.state(), ranks, gap)
 		w.Refused(sale.Internal, err)
 		w.Refused(sale.NotOpen, w.buys(users[0]))
-		w.recalls("", true)
+		delete(record, "hi")
+		delete(record, "stock")
+		w.place(attributes(record))
+		if call := w.calls(ranks); call.Number != 1 || call.Hi != ranks[1] || call.From.Before(c.OpensAt) {
+			t.Errorf("got %+v", call)
+		}
+		if err := w.buys(users[1]); err != nil {
+			t.Error(err)
+		}
 	},
 	"after a restore a shard in the window before sells nothing until the next edit": func(t *testing.T, w *World) {
 		c, users, ranks := w.rolled(2, 1, 8)

@@ -159,6 +159,8 @@ var ofDraws = []mutant{
 		`if call.IsByRank(l.now(), gap) && len(ranks) == 0 {`, `if false {`}}},
 	{"a call for nobody lasts as long as others", "P31", ledgerTests, overFake + "^a_call_for_no_unit", []edit{{theDraw,
 		`case s.Last.CallsNobody():`, `case false:`}}},
+	{"half of a call that was restored keeps it from beginning", "P31", ledgerTests, overFake + "^after_a_restore_a_call_of_which_only", []edit{{calling,
+		`record.Put.ConditionExpression, record.Put.ExpressionAttributeNames = &ifIncomplete, map[string]string{"#hi": "hi"}`, `record.Put.ReturnValuesOnConditionCheckFailure = ""`}}},
 	{"the gap is left out", "P31", ledgerTests, overFake + "^a_call_in_the_gap", []edit{{theDraw,
 		`return s.Sale.ClosesAt.Add(gap)`, `return s.Sale.ClosesAt`}}},
 	{"a call without a window", "P31", ledgerTests, overFake + "^a_call_without_a_window", []edit{{calling,
