@@ -10,6 +10,12 @@ import (
 	"time"
 )
 
+// By these a replay into a restored table raises the numbers that may have been given out since.
+const (
+	restoreLeap  = 1_000_000   // of a sale's version and edits
+	sequenceLeap = 100_000_000 // of a day's sequence
+)
+
 const (
 	maxShards  = 1000
 	maxBuckets = (maxShards + 3) / 4
@@ -35,6 +41,7 @@ type saleItem struct {
 	group             string // "" for none
 	minReader         int64
 	recalledAt        int64 // 0 if it was not
+	restoredAt        int64 // 0 if it was not
 	draw              drawTerms
 	drawn             drawn
 	sealed
@@ -84,6 +91,11 @@ func readSale(it item) (s saleItem, problem string) {
 	}
 	if f.has("recalledAt") {
 		s.recalledAt = f.instant("recalledAt")
+	}
+	if f.has("restoredAt") {
+		if s.restoredAt = f.instant("restoredAt"); min(s.version, s.edits) < restoreLeap {
+			f.fail("restoredAt is there, and version or edits did not leap")
+		}
 	}
 	if f.has("recallNote") && (!isText(f.text("recallNote"), 500) || s.recalledAt == 0) {
 		f.fail("recallNote is not at most 500 printable characters of a recalled sale")
@@ -310,6 +322,9 @@ func readOrder(it item) (o Order, problem string) {
 func readSequence(it item) (next int64, problem string) {
 	f := newFields(it)
 	next = f.within("next", 1, math.MaxUint32)
+	if f.has("restoredAt") && f.instant("restoredAt") > 0 && next < sequenceLeap {
+		f.fail("restoredAt is there, and next did not leap")
+	}
 	_, day, _ := cutKind(keyOf(it).pk)
 	if _, err := time.Parse(time.DateOnly, day); err != nil || keyOf(it).sk != "SEQ" {
 		f.fail("its key names no day")

@@ -83,6 +83,7 @@ func (p *pass) judgeSale(h *header) {
 		}
 		p.find("P6", "sale version", "the sale's version is %d, should be at least %d (1 + %d receipts of additions and withdrawals%s)",
 			s.version, 1+others+low, h.receipts, back)
+	case s.restoredAt > 0: // the version has leapt
 	case s.changedAt == 0 && edits > high:
 		atMost := map[bool]string{true: "at most "}[high > low]
 		p.find("P6", "sale version", "the sale's version is %d, should be %s%d: it was never edited", s.version, atMost, 1+others+high)

@@ -109,7 +109,7 @@ func (p *pass) judgeTrail(h *header) {
 	described := int64(0)
 	for _, c := range p.trail {
 		about := fmt.Sprint("edit ", c.number)
-		for ; next < c.number && next <= p.before.sale.edits; next++ {
+		for ; next < c.number && next <= p.before.sale.edits && h.sale.restoredAt == 0; next++ {
 			p.find(promise, fmt.Sprint("edit ", next), "edit %d is not in the trail: nobody can say who made it", next)
 		}
 		next = c.number + 1
@@ -128,18 +128,18 @@ func (p *pass) judgeTrail(h *header) {
 		if previous, last = last, c; previous.number > 0 && c.at <= previous.at {
 			p.find(promise, about, "edit %d is of %s, and edit %d before it of %s", c.number, clock(c.at), previous.number, clock(previous.at))
 		}
-		if c.action == "recall" && p.still() && h.sale.recalledAt != c.at {
+		if c.action == "recall" && p.still() && h.sale.recalledAt != c.at && c.at > h.sale.restoredAt {
 			p.find(promise, about, "the trail has a recall of %s, but the sale was recalled at %s", clock(c.at), clock(h.sale.recalledAt))
 		}
 	}
-	for ; next <= p.before.sale.edits; next++ {
+	for ; next <= p.before.sale.edits && h.sale.restoredAt == 0; next++ {
 		p.find(promise, fmt.Sprint("edit ", next), "edit %d is not in the trail: nobody can say who made it", next)
 	}
-	if !p.still() || !h.hasSale {
+	if !p.still() || !h.hasSale || last.at <= h.sale.restoredAt && h.sale.restoredAt > 0 {
 		return
 	}
 	low, _ := p.putBacks()
-	if described > h.sale.described || int64(len(p.trail))-described > h.edits()-low {
+	if described > h.sale.described && h.sale.restoredAt == 0 || int64(len(p.trail))-described > h.edits()-low {
 		p.find(promise, "sale edits", "the trail has %d descriptions and %d other edits, but the sale's version counts %d and at most %d",
 			described, int64(len(p.trail))-described, h.sale.described, h.edits()-low)
 	}

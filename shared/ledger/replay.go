@@ -1,0 +1,567 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// Lost is what logs and published events say of a table that was restored to an earlier
+// instant. Facts that the table has are no harm.
+type Lost struct {
+	// RestoredTo is the instant to which the table was restored. It tells one restore's replay
+	// from another one's.
+	RestoredTo time.Time
+	// Claims have SaleID, User and ID, and what is known of the rest. AcceptedAt is zero if no
+	// line of a log told it: such a claim can only be completed, not written.
+	Claims []sale.Claim
+	// Refunds are those that an event announced.
+	Refunds   []sale.Refund
+	Additions []LostAddition
+}
+
+// LostAddition is an addition as the trail has it.
+type LostAddition struct {
+	SaleID string
+	sale.Change
+}
+
+// Replayed counts what the table lacked, and what a replay has therefore written.
+type Replayed struct {
+	Claims, Guards, OrderIDs, Orders, Payments, Releases, Refunds, Additions int
+	// Halves counts the items that were restored without another one of their transaction.
+	Halves int
+	// Shards counts the shards whose counts did not follow from their claims.
+	Shards int
+	// Oversold are the live claims of shards that have fewer units. Nothing is derived for their
+	// sales.
+	Oversold []sale.Claim
+	// Problems are facts that contradict the table, or that it cannot have.
+	Problems []string
+}
+
+// Missing counts what the table lacked.
+func (r *Replayed) Missing() int {
+	return r.Claims + r.Guards + r.OrderIDs + r.Orders + r.Payments + r.Releases + r.Refunds + r.Additions + r.Halves + r.Shards
+}
+
+// Scanner is the one call of a client that only a replay needs.
+type Scanner interface {
+	Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
+}
+
+const (
+	// sequenceLeap and saleLeap are above what a table can have lost: order ids of a day, and
+	// versions and edits of a sale.
+	sequenceLeap = 100_000_000
+	saleLeap     = 1_000_000
+	// maxRestoreDays is how long ago a table can have been: DynamoDB keeps 35 days.
+	maxRestoreDays = 36
+)
+
+// Replay writes into a restored table what it has lost; without write it only says what that
+// is. Nothing else may write to the table meanwhile, and no environment may have read it
+// before. A replay that was cut off is repeated with the same facts, and so is one that gets
+// more of them.
+//
+// First nothing that was given out before can be given out again: each day's sequence of order
+// ids leaps, and each sale's version and number of edits, from which ids of events come. Then claims, guards, order ids, payments, releases and
+// refunds are written if they are absent; DynamoDB may have restored some but not all writes
+// of a transaction, and what is there of it says the rest. Only then are the counts of each shard
+// derived from its claims and receipts: a unit that was sold again in the lost time cannot be
+// found by adding and subtracting. A sale whose claims exceed its units keeps its counts, and
+// people decide.
+//
+// Edits and withdrawals are not replayed. A sale that is not over is paused, so that nothing is sold before an
+// operator has repeated them.
+//
+// It fails with sale.SaleNotFound, before it writes anything, if the table does not have a sale
+// of the facts, with sale.Busy or sale.Internal.
+func (l *Ledger) Replay(ctx context.Context, table Scanner, lost Lost, write bool) (Replayed, error) {
+	p := &replay{Ledger: l, lost: lost, write: write, known: map[string]bool{}, sales: map[string]*replayed{}}
+	for _, c := range lost.Claims {
+		p.known[c.ID] = true
+	}
+	err := p.readSales(ctx)
+	if err == nil && write {
+		err = p.leap(ctx)
+	}
+	for _, a := range lost.Additions {
+		if err == nil {
+			err = p.add(ctx, a)
+		}
+	}
+	for claims := range slices.Chunk(lost.Claims, batchKeys/4) {
+		if err == nil {
+			err = p.restoreClaims(ctx, claims)
+		}
+	}
+	for _, refund := range lost.Refunds {
+		if err == nil {
+			err = p.refund(ctx, refund, &p.done.Refunds, &p.done.Guards)
+		}
+	}
+	for halves := -1; err == nil && halves < p.done.Halves && (write || halves < 0); { // what is completed may say more
+		halves = p.done.Halves
+		if write {
+			for _, one := range p.sales {
+				clear(one.claims)
+				clear(one.released)
+			}
+		}
+		err = p.scan(ctx, table)
+	}
+	for _, id := range p.ids {
+		if err == nil {
+			err = p.derive(ctx, p.sales[id])
+		}
+	}
+	return p.done, asInternal(err)
+}
+
+// replay is the state of one call.
+type replay struct {
+	*Ledger
+	lost  Lost
+	known map[string]bool // the ids of its claims
+	write bool
+	sales map[string]*replayed // those whose orders are not finished, or of which there are facts
+	ids   []string             // of these sales, in order
+	done  Replayed
+}
+
+// replayed is a sale of a replay, with what its claims add up to.
+type replayed struct {
+	sale             sale.Sale
+	item, listing    item
+	calls            []Call
+	claims, released []int64 // per shard
+	added            []int64 // by additions that the table lacks
+	// refundAt is the instant of one of its refunds; isNoted: the listing notes one.
+	refundAt time.Time
+	isNoted  bool
+}
+
+func (p *replay) problem(format string, about ...any) {
+	p.done.Problems = append(p.done.Problems, fmt.Sprintf(format, about...))
+}
+
+// readSales reads the sales whose orders are not finished, and those of the facts.
+func (p *replay) readSales(ctx context.Context) error {
+	listings, err := p.queryAll(ctx, patientTries, dynamodb.QueryInput{
+		KeyConditionExpression: aws.String("#pk = :pk"), ExpressionAttributeNames: map[string]string{"#pk": attrPK},
+		ExpressionAttributeValues: item{":pk": str("SALES")},
+	})
+	if err != nil {
+		return err
+	}
+	of := map[string]bool{}
+	for _, c := range p.lost.Claims {
+		of[c.SaleID] = true
+	}
+	for _, r := range p.lost.Refunds {
+		of[r.SaleID] = true
+	}
+	for _, a := range p.lost.Additions {
+		of[a.SaleID] = true
+	}
+	delete(of, "") // refunds of unknown orders
+	for _, listing := range listings {
+		id := identityOf(listing).sk
+		if listing["drained"] != nil && !of[id] {
+			continue
+		}
+		one, err := p.readSale(ctx, id, listing)
+		if err != nil {
+			return err
+		}
+		if one != nil {
+			p.sales[id], p.ids = one, append(p.ids, id)
+		}
+	}
+	for id := range of {
+		if p.sales[id] == nil {
+			return sale.Refusef(sale.SaleNotFound, "the table has no open sale %q: it is another stack's, or the sale was created later", id)
+		}
+	}
+	return nil
+}
+
+// readSale returns nil for a draft, which has no claims.
+func (p *replay) readSale(ctx context.Context, id string, listing item) (*replayed, error) {
+	it, err := p.getWithin(ctx, patientTries, saleKey(id))
+	if err != nil {
+		return nil, err
+	}
+	if it == nil {
+		p.problem("sale %q is listed, and its item is gone", id)
+		return nil, nil
+	}
+	s, err := readSale(it)
+	if err != nil || s.State != sale.Open {
+		return nil, asInternal(err)
+	}
+	one := &replayed{sale: s, item: it, listing: listing, claims: make([]int64, s.Shards), released: make([]int64, s.Shards), added: make([]int64, s.Shards)}
+	if s.HasDraw() {
+		calls, err := p.queryAll(ctx, patientTries, dynamodb.QueryInput{
+			KeyConditionExpression: aws.String("#pk = :pk"), ExpressionAttributeNames: map[string]string{"#pk": attrPK},
+			ExpressionAttributeValues: item{":pk": str(drawPK(id))},
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, it := range calls {
+			if strings.HasPrefix(identityOf(it).sk, callHead) {
+				c, err := readCall(it)
+				if err != nil {
+					return nil, asInternal(err)
+				}
+				one.calls = append(one.calls, c)
+			}
+		}
+		if int64(len(one.calls)) != s.Call {
+			p.problem("sale %q has had %d calls, and %d are stored: recall it", id, s.Call, len(one.calls))
+		}
+	}
+	return one, nil
+}
+
+// leap makes sure that nothing is given out again, and pauses the sales.
+func (p *replay) leap(ctx context.Context) error {
+	now := p.now().UTC()
+	from := p.lost.RestoredTo.UTC()
+	if now.Sub(from) > maxRestoreDays*24*time.Hour {
+		return fmt.Errorf("the table is of %s, and no restore goes further back than 35 days", from.Format(time.RFC3339))
+	}
+	for day := from.Truncate(24 * time.Hour); !day.After(now); day = day.AddDate(0, 0, 1) {
+		if err := p.mark(ctx, sequenceKey(orderid.Day(day)), "ADD #next :leap SET #restoredAt = :at", sequenceLeap, map[string]string{"#next": "next"}); err != nil {
+			return err
+		}
+	}
+	for _, id := range p.ids {
+		if err := p.mark(ctx, saleKey(id), "ADD #version :leap, #edits :leap SET #restoredAt = :at REMOVE #empty", saleLeap,
+			map[string]string{"#version": "version", "#edits": "edits", "#empty": "empty"}); err != nil {
+			return err
+		}
+		if err := p.resetListing(ctx, p.sales[id]); err != nil {
+			return err
+		}
+		s := p.sales[id].sale
+		if s.IsRecalled() || !s.Ends().After(now) {
+			continue
+		}
+		paused := true
+		if _, err := p.Edit(ctx, sale.Edit{
+			SaleID: id, Paused: &paused, ChangeID: "restore-" + strconv.FormatInt(from.UnixMilli(), 10), Author: sale.Author{Note: "restored to " + from.Format(time.RFC3339)},
+		}); err != nil {
+			return fmt.Errorf("pause sale %q: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// mark raises numbers of an item by a leap, once in a restore.
+func (p *replay) mark(ctx context.Context, key item, update string, leap int64, names map[string]string) error {
+	names["#restoredAt"] = "restoredAt"
+	return p.update(ctx, key, update, "attribute_not_exists(#restoredAt) OR #restoredAt < :at", names, item{":leap": num(leap), ":at": millis(p.lost.RestoredTo)})
+}
+
+// update updates an item unless its condition refuses that.
+func (l *Ledger) update(ctx context.Context, key item, update, condition string, names map[string]string, values item) error {
+	err := l.retry(ctx, patientTries, func(ctx context.Context) error {
+		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: l.table, Key: key, UpdateExpression: &update, ConditionExpression: &condition,
+			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+		})
+		return err
+	})
+	if judge(err) == conditioned {
+		return nil
+	}
+	return asInternal(err)
+}
+
+// putAbsent puts an item unless there is one.
+func (l *Ledger) putAbsent(ctx context.Context, it item) error {
+	err := l.retry(ctx, patientTries, func(ctx context.Context) error {
+		_, err := l.api.PutItem(ctx, &dynamodb.PutItemInput{TableName: l.table, Item: it, ConditionExpression: &ifAbsent})
+		return err
+	})
+	if judge(err) == conditioned {
+		return nil
+	}
+	return asInternal(err)
+}
+
+// resetListing makes the scheduled functions begin anew, and the listing agree with the sale.
+func (p *replay) resetListing(ctx context.Context, one *replayed) error {
+	update := "SET #closesAt = :closesAt REMOVE #drained, #cursor, #books, #releasing, #nextDue"
+	names := map[string]string{
+		"#closesAt": "closesAt", "#drained": "drained", "#cursor": "cursor", "#books": "books", "#releasing": "releasing", "#nextDue": "nextDue",
+	}
+	r := reader{item: one.listing}
+	values := item{":closesAt": millis(one.sale.Ends()), ":read": num(r.number("closesAt"))}
+	if one.sale.IsRecalled() {
+		update = strings.Replace(update, " REMOVE", ", #recalling = :recalling REMOVE", 1)
+		names["#recalling"], values[":recalling"] = "recalling", millis(one.sale.RecalledAt)
+	} else if one.listing["recalling"] != nil {
+		update += ", #recalling"
+		names["#recalling"] = "recalling"
+	}
+	if r.err != nil {
+		return asInternal(r.err)
+	}
+	return p.update(ctx, listingKey(one.sale.ID), update, "#closesAt = :read", names, values)
+}
+
+// add makes an addition under its own instant and author, so its event stays what was published.
+func (p *replay) add(ctx context.Context, a LostAddition) error {
+	s := p.sales[a.SaleID].sale
+	there, err := p.receipts(ctx, s.ID, seedHeads+a.ID)
+	if err != nil {
+		return err
+	}
+	whole := there[identityOf(seedKey(s.ID, a.ID))] != nil
+	for k := range s.Shards {
+		if units := sale.Share(a.Units, k, s.Shards); units > 0 && there[identityOf(seedShardKey(s.ID, a.ID, k))] == nil {
+			whole = false
+			p.sales[a.SaleID].added[k] += units
+		}
+	}
+	if whole {
+		return nil
+	}
+	if p.done.Additions++; !p.write {
+		return nil
+	}
+	if err := p.putAbsent(ctx, seedingItem(s, a.Change)); err != nil {
+		return err
+	}
+	_, err = p.Add(ctx, sale.Addition{SaleID: s.ID, SeedID: a.ID, Stock: a.Units, Author: a.Author})
+	switch sale.CodeOf(err) {
+	case sale.Conflicting, sale.Recalled:
+		p.problem("addition %q of sale %q: %v", a.ID, s.ID, err)
+		return nil
+	}
+	return err
+}
+
+// replayRounds is how often a batch is written and looked at again: an order id is written
+// before what needs it.
+const replayRounds = 4
+
+var errReplayOvertaken = errors.New("the table changed under the replay: something else writes to it")
+
+// restoreClaims completes up to a quarter of batchKeys claims and what belongs to each: its order, its
+// guard in a group, its payment's guard.
+func (p *replay) restoreClaims(ctx context.Context, claims []sale.Claim) error {
+	for round := range replayRounds {
+		writes, err := p.lacking(ctx, claims, round == 0)
+		if err != nil || len(writes) == 0 || !p.write {
+			return err
+		}
+		errs := make([]error, len(writes))
+		each(len(writes), func(i int) { errs[i] = writes[i](ctx) })
+		if err := worst("claim", errs); err != nil {
+			return err
+		}
+	}
+	return asInternal(errReplayOvertaken)
+}
+
+// lacking returns the writes of the claims of a batch that can be made now. In the first round
+// it counts whatever is lacking.
+func (p *replay) lacking(ctx context.Context, claims []sale.Claim, count bool) (writes []func(context.Context) error, err error) {
+	var keys []item
+	for _, c := range claims {
+		s := p.sales[c.SaleID].sale
+		keys = append(keys, claimKey(c.SaleID, sale.BucketOf(c.User, s.Buckets), c.User))
+		if c.OrderID != 0 {
+			keys = append(keys, orderKey(c.OrderID))
+		}
+		if s.LimitGroup != "" {
+			keys = append(keys, groupGuardKey(s.LimitGroup, c.User))
+		}
+		if c.Payment != "" {
+			keys = append(keys, paymentKey(c.Payment))
+		}
+	}
+	there, err := p.getAll(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range claims {
+		one := p.sales[c.SaleID]
+		c.Labels, c.MinReader, c.Buckets = one.sale.Labels, one.sale.MinReader, one.sale.Buckets
+		if c.ReleasedBy == sale.ByOperator && !one.sale.IsRecalled() {
+			c.ReleasedAt, c.ReleasedBy = time.Time{}, "" // the recall is lost; repeated, it releases the claim
+		}
+		writes = append(writes, p.lackingOf(c, one, there, count)...)
+	}
+	return writes, nil
+}
+
+// lackingOf returns the writes for one claim.
+func (p *replay) lackingOf(c sale.Claim, one *replayed, there map[identity]item, count bool) (writes []func(context.Context) error) {
+	problem := func(format string, about ...any) []func(context.Context) error {
+		if count {
+			p.problem("claim "+c.ID+" of sale "+c.SaleID+": "+format, about...)
+		}
+		return nil
+	}
+	lacks := func(n *int, write func(context.Context) error) {
+		if count {
+			*n++
+		}
+		if write != nil {
+			writes = append(writes, write)
+		}
+	}
+	key := claimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User)
+	stored := there[identityOf(key)]
+	if stored == nil {
+		switch {
+		case c.AcceptedAt.IsZero() || c.Shard < 0 || c.Shard >= one.sale.Shards:
+			return problem("no line of a log says when it was accepted, and in which shard")
+		case one.sale.HasDraw() && !slices.ContainsFunc(one.calls, func(call Call) bool { return !c.AcceptedAt.Before(call.From) && c.AcceptedAt.Before(call.Until) }):
+			return problem("it was accepted in a call that is lost")
+		}
+		lacks(&p.done.Claims, func(ctx context.Context) error { return p.putAbsent(ctx, wholeClaim(c)) })
+		if count && !p.write {
+			one.count(c)
+		}
+	}
+	held := sale.Claim{ID: c.ID}
+	if stored != nil {
+		var err error
+		if held, err = readClaim(c.SaleID, c.Buckets, stored); err != nil {
+			return problem("%v", err)
+		}
+	}
+	switch {
+	case held.ID != c.ID:
+		return problem("the user has another claim, %s", held.ID)
+	case held.OrderID != 0 && c.OrderID != 0 && held.OrderID != c.OrderID:
+		return problem("its order id is %s, and was published as %s", orderid.String(held.OrderID), orderid.String(c.OrderID))
+	case held.Released() && c.Payment != "" || held.Payment != "" && c.Released() || held.Payment != "" && c.Payment != "" && held.Payment != c.Payment:
+		return problem("it is paid, released or paid otherwise, and the events say another thing")
+	}
+	final := !c.PaidAt.IsZero() || c.Released()
+	if c.OrderID != 0 && held.OrderID == 0 {
+		lacks(&p.done.OrderIDs, unless(stored == nil, func(ctx context.Context) error { return p.giveOrderID(ctx, c) }))
+	}
+	if final && held.PaidAt.IsZero() && !held.Released() {
+		n := &p.done.Payments
+		if c.Released() {
+			n = &p.done.Releases
+		}
+		lacks(n, unless(stored == nil, func(ctx context.Context) error { return p.finish(ctx, c) }))
+		if count && !p.write && stored != nil && c.Released() && held.Shard < one.sale.Shards {
+			one.released[held.Shard]++
+		}
+	}
+	if g := one.sale.LimitGroup; g != "" {
+		switch it := there[identityOf(groupGuardKey(g, c.User))]; {
+		case it == nil:
+			lacks(&p.done.Guards, func(ctx context.Context) error { return p.putAbsent(ctx, groupGuardItem(g, c)) })
+		default:
+			if guard, err := readGroupGuard(it); err != nil || guard.claimID != c.ID {
+				return problem("the user's guard in group %s is of claim %s (%v)", g, guard.claimID, err)
+			}
+		}
+	}
+	if c.OrderID != 0 {
+		o := sale.Order{ID: c.OrderID, SaleID: c.SaleID, User: c.User, ClaimID: c.ID}
+		switch it := there[identityOf(orderKey(c.OrderID))]; {
+		case it == nil:
+			lacks(&p.done.Orders, func(ctx context.Context) error { return p.putAbsent(ctx, orderItem(o)) })
+		default:
+			if have, err := readOrder(it); err != nil || have != o {
+				return problem("order %s is of claim %s (%v)", orderid.String(c.OrderID), have.ClaimID, err)
+			}
+		}
+	}
+	if c.Payment != "" && there[identityOf(paymentKey(c.Payment))] == nil {
+		lacks(&p.done.Guards, func(ctx context.Context) error { return p.putAbsent(ctx, paidGuard(c)) })
+	}
+	return writes
+}
+
+// unless returns no write if the claim is written whole.
+func unless(whole bool, write func(context.Context) error) func(context.Context) error {
+	if whole {
+		return nil
+	}
+	return write
+}
+
+func orderItem(o sale.Order) item {
+	return with(orderKey(o.ID), item{"saleId": str(o.SaleID), "user": str(o.User), "claimId": str(o.ClaimID)})
+}
+
+// paidGuard is the guard of the payment that has paid the claim.
+func paidGuard(c sale.Claim) item {
+	provider, reference, _ := strings.Cut(c.Payment, "#")
+	return guardItem(sale.Payment{Provider: provider, Reference: reference, OrderID: c.OrderID, Amount: c.Amount, Currency: c.Currency}, c.SaleID, fatePaid, c.PaidAt)
+}
+
+// wholeClaim is a claim with all that is known of it.
+func wholeClaim(c sale.Claim) item {
+	it := claimItem(c, sale.BucketOf(c.User, c.Buckets))
+	if c.OrderID != 0 {
+		it["orderId"] = num(int64(c.OrderID))
+		_, _, values := finishing(c)
+		for name, value := range values {
+			it[strings.TrimPrefix(name, ":")] = value
+		}
+	}
+	return it
+}
+
+// finishing sets what makes a claim paid or released.
+func finishing(c sale.Claim) (update string, names map[string]string, values item) {
+	switch {
+	case c.Released():
+		return "SET #releasedAt = :releasedAt, #releasedBy = :releasedBy",
+			map[string]string{"#releasedAt": "releasedAt", "#releasedBy": "releasedBy"},
+			item{":releasedAt": millis(c.ReleasedAt), ":releasedBy": str(string(c.ReleasedBy))}
+	case c.PaidAt.IsZero():
+		return "", nil, nil
+	}
+	return "SET #paidAt = :paidAt, #payment = :payment, #amount = :amount, #currency = :currency",
+		map[string]string{"#paidAt": "paidAt", "#payment": "payment", "#amount": "amount", "#currency": "currency"},
+		item{":paidAt": millis(c.PaidAt), ":payment": str(c.Payment), ":amount": num(c.Amount), ":currency": str(c.Currency)}
+}
+
+func (p *replay) giveOrderID(ctx context.Context, c sale.Claim) error {
+	return p.update(ctx, claimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User), "SET #orderId = :orderId",
+		"#claimId = :claimId AND attribute_not_exists(#orderId)",
+		map[string]string{"#orderId": "orderId", "#claimId": "claimId"}, item{":orderId": num(int64(c.OrderID)), ":claimId": str(c.ID)})
+}
+
+// finish writes that a claim is paid or released, once it has its order id.
+func (p *replay) finish(ctx context.Context, c sale.Claim) error {
+	update, names, values := finishing(c)
+	names["#paidAt"], names["#releasedAt"], names["#orderId"], values[":orderId"] = "paidAt", "releasedAt", "orderId", num(int64(c.OrderID))
+	return p.update(ctx, claimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User), update, "#orderId = :orderId AND "+ifNotFinal, names, values)
+}
+
+func (one *replayed) count(c sale.Claim) {
+	if c.Shard < 0 || c.Shard >= one.sale.Shards {
+		return // the receipt finds it
+	}
+	one.claims[c.Shard]++
+	if c.Released() {
+		one.released[c.Shard]++
+	}
+}

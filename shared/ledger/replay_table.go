@@ -1,0 +1,459 @@
+package ledger
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// refund completes a refund due with its payment's guard and the note on its claim, and counts what
+// is lacking. Those of a recall are not replayed: the recall's pass, which begins anew, finds them.
+func (p *replay) refund(ctx context.Context, r sale.Refund, refunds, guards *int) error {
+	if r.Reason == sale.RefundRecalled {
+		return nil
+	}
+	keys := []item{refundKey(r.SaleID, r.Payment), paymentKey(r.Payment)}
+	one := p.sales[r.SaleID]
+	if one != nil && r.User != "" {
+		keys = append(keys, claimKey(r.SaleID, sale.BucketOf(r.User, one.sale.Buckets), r.User))
+	}
+	there, err := p.getAll(ctx, slices.Clone(keys))
+	if err != nil {
+		return err
+	}
+	provider, reference, _ := strings.Cut(r.Payment, "#")
+	payment := sale.Payment{Provider: provider, Reference: reference, OrderID: r.OrderID, Amount: r.Amount, Currency: r.Currency}
+	guard := there[identityOf(keys[1])]
+	if guard != nil {
+		if g := (&reader{item: guard}); g.text("fate") != fateRefund {
+			p.problem("payment %s has paid an order, and was published as a refund due", r.Payment)
+			return nil
+		}
+	}
+	lacks := func(n *int, write func() error) {
+		if *n++; p.write && err == nil {
+			err = write()
+		}
+	}
+	notes := &p.done.Halves
+	if there[identityOf(keys[0])] == nil {
+		notes = new(int) // counted with the refund
+		lacks(refunds, func() error { return p.putAbsent(ctx, refundItem(r)) })
+	}
+	if guard == nil {
+		lacks(guards, func() error { return p.putAbsent(ctx, guardItem(payment, r.SaleID, fateRefund, r.At)) })
+	}
+	if one == nil {
+		return err
+	}
+	one.noteRefund(r.At)
+	if len(keys) < 3 || there[identityOf(keys[2])] == nil {
+		return err
+	}
+	held, readErr := readClaim(r.SaleID, one.sale.Buckets, there[identityOf(keys[2])])
+	if readErr == nil && held.OrderID == r.OrderID && !slices.Contains(held.Refunds, r.Payment) && len(held.Refunds) < maxClaimRefunds {
+		lacks(notes, func() error {
+			_, err := p.retryTransaction(ctx, p.Ledger.noteRefund(payment, &ordered{sale.Order{ID: r.OrderID, SaleID: r.SaleID, User: r.User}, one.sale}))
+			if judge(err) == cancelled {
+				return nil
+			}
+			return err
+		})
+	}
+	return err
+}
+
+// noteRefund notes whether the listing notes one of the sale's refunds.
+func (one *replayed) noteRefund(at time.Time) {
+	one.refundAt = at
+	r := reader{item: one.listing}
+	one.isNoted = one.isNoted || r.optionalNumber("refundAt") == at.UnixMilli()
+}
+
+// kinds are those of the table's partition keys.
+var kinds = []string{
+	"SALE", "CHANGES", "SALES", "STOCK", "CLAIM", "ORDER", "SEQ", "REFUND", "GROUP", "GUARD", "ENTRY", "DRAWKEY", "ROLL", "DRAW", "PAYMENT",
+}
+
+// scan reads the whole table: it counts the claims of each shard, and completes what was
+// restored in part.
+func (p *replay) scan(ctx context.Context, table Scanner) error {
+	in := dynamodb.ScanInput{TableName: p.table}
+	in.ConsistentRead = &yes
+	for {
+		page := in // a try that was given up may still read its input
+		var out *dynamodb.ScanOutput
+		err := p.retry(ctx, patientTries, func(ctx context.Context) (err error) {
+			out, err = table.Scan(ctx, &page)
+			return err
+		})
+		if err != nil {
+			return asInternal(err)
+		}
+		for items := range slices.Chunk(out.Items, batchKeys/4) {
+			if err := p.complete(ctx, items); err != nil {
+				return err
+			}
+		}
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
+			return nil
+		}
+	}
+}
+
+// half is an item of the table with the claim that it should have, as far as it says.
+type half struct {
+	kind  string
+	item  item
+	claim sale.Claim
+}
+
+// complete looks for what belongs to some items of the table.
+func (p *replay) complete(ctx context.Context, items []item) error {
+	var halves []half
+	for _, it := range items {
+		kind, rest, _ := strings.Cut(identityOf(it).pk, "#")
+		saleID, _, _ := strings.Cut(rest, "#")
+		r := reading(it)
+		h := half{kind: kind, item: it}
+		var err error
+		switch kind {
+		case "CLAIM":
+			one := p.sales[saleID]
+			if one == nil {
+				continue
+			}
+			if h.claim, err = readClaim(saleID, one.sale.Buckets, it); err == nil {
+				one.count(h.claim)
+			}
+		case "ORDER":
+			var o sale.Order
+			o, err = readOrder(it)
+			h.claim = sale.Claim{SaleID: o.SaleID, User: o.User, ID: o.ClaimID, OrderID: o.ID}
+		case "GUARD":
+			h.claim = sale.Claim{SaleID: r.text("saleId"), User: r.text(attrSK), ID: r.text("claimId")}
+			err = r.err
+		case "REFUND":
+			refund, err := readRefund(it)
+			if err == nil && p.sales[refund.SaleID] != nil && refund.User != "" { // without a user it is older than guards
+				err = p.refund(ctx, refund, &p.done.Halves, &p.done.Halves)
+			}
+			if err != nil {
+				return asInternal(err)
+			}
+			continue
+		case "PAYMENT":
+			h.claim = sale.Claim{SaleID: r.optionalText("saleId"), OrderID: uint64(r.optionalNumber("orderId")), Payment: strings.TrimPrefix(r.text(attrPK), "PAYMENT#"), Amount: r.number("amount"), Currency: r.text("currency"), PaidAt: r.time("at")}
+			err = r.err
+		default:
+			if !slices.Contains(kinds, kind) {
+				p.problem("the item %s is no ledger's", identityOf(it).pk)
+			}
+			continue
+		}
+		if err != nil {
+			p.problem("%s, %s: %v", identityOf(it).pk, identityOf(it).sk, err)
+			continue
+		}
+		if kind == "PAYMENT" && h.claim.SaleID == "" && r.text("fate") == fateRefund {
+			if err := p.refund(ctx, refundOf(h.claim, sale.RefundUnknownOrder), &p.done.Halves, &p.done.Halves); err != nil {
+				return err
+			}
+		}
+		if p.sales[h.claim.SaleID] != nil {
+			halves = append(halves, h)
+		}
+	}
+	return p.completeHalves(ctx, halves)
+}
+
+func (p *replay) completeHalves(ctx context.Context, halves []half) error {
+	var orders, keys []item
+	for _, h := range halves {
+		if h.claim.OrderID != 0 {
+			orders = append(orders, orderKey(h.claim.OrderID))
+		}
+	}
+	there, err := p.getAll(ctx, orders)
+	if err != nil {
+		return err
+	}
+	for i := range halves {
+		c := &halves[i].claim
+		if it := there[identityOf(orderKey(c.OrderID))]; halves[i].kind == "PAYMENT" && it != nil {
+			o, err := readOrder(it)
+			if err != nil {
+				return asInternal(err)
+			}
+			c.User, c.ID = o.User, o.ClaimID
+		}
+		one := p.sales[c.SaleID]
+		c.Labels, c.MinReader, c.Buckets = one.sale.Labels, one.sale.MinReader, one.sale.Buckets
+		keys = append(keys, claimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User), refundKey(c.SaleID, c.Payment), paymentKey(c.Payment))
+		if g := one.sale.LimitGroup; g != "" {
+			keys = append(keys, groupGuardKey(g, c.User))
+		}
+	}
+	keys = slices.DeleteFunc(keys, func(k item) bool { id := identityOf(k); return id.sk == "" || id.pk == "PAYMENT#" })
+	others, err := p.getAll(ctx, keys)
+	if err != nil {
+		return err
+	}
+	for _, h := range halves {
+		if err := p.completeHalf(ctx, h, there, others); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// completeHalf writes what an item says of another one that is not there.
+func (p *replay) completeHalf(ctx context.Context, h half, orders, others map[identity]item) error {
+	c, one := h.claim, p.sales[h.claim.SaleID]
+	claim := others[identityOf(claimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User))]
+	var held sale.Claim
+	if claim != nil {
+		var err error
+		if held, err = readClaim(c.SaleID, c.Buckets, claim); err != nil {
+			return nil // the claim's own turn says so
+		}
+	}
+	heal := func(write func() error) error {
+		if p.done.Halves++; !p.write {
+			return nil
+		}
+		return write()
+	}
+	put := func(it item) error { return heal(func() error { return p.putAbsent(ctx, it) }) }
+	switch h.kind {
+	case "CLAIM":
+		if g := one.sale.LimitGroup; g != "" && others[identityOf(groupGuardKey(g, c.User))] == nil {
+			if err := put(groupGuardItem(g, c)); err != nil {
+				return err
+			}
+		}
+		if c.Currency != "" && others[identityOf(paymentKey(c.Payment))] == nil {
+			if err := put(paidGuard(c)); err != nil {
+				return err
+			}
+		}
+		if c.OrderID != 0 && orders[identityOf(orderKey(c.OrderID))] == nil {
+			return put(orderItem(sale.Order{ID: c.OrderID, SaleID: c.SaleID, User: c.User, ClaimID: c.ID}))
+		}
+	case "ORDER":
+		switch {
+		case held.ID != c.ID:
+			if !p.known[c.ID] {
+				p.problem("order %s has no claim, and no line of a log says when it was accepted", orderid.String(c.OrderID))
+			}
+		case held.OrderID == 0:
+			return heal(func() error { return p.giveOrderID(ctx, c) })
+		}
+	case "GUARD":
+		if held.ID != c.ID && !p.known[c.ID] {
+			// Nobody was told of the claim: no line of a log has it.
+			return heal(func() error { return p.dropGuard(ctx, one.sale.LimitGroup, c) })
+		}
+	case "PAYMENT":
+		r := reader{item: h.item}
+		switch fate := r.text("fate"); {
+		case fate == fatePaid && held.OrderID == c.OrderID && held.PaidAt.IsZero() && !held.Released():
+			return heal(func() error { return p.finish(ctx, c) })
+		case fate == fateRefund && others[identityOf(refundKey(c.SaleID, c.Payment))] == nil:
+			reason := sale.RefundOtherPayment
+			switch {
+			case one.sale.Price != 0 && (c.Amount != one.sale.Price || c.Currency != one.sale.Currency):
+				reason = sale.RefundAmount
+			case held.Released():
+				reason = sale.RefundReleased
+			}
+			return p.refund(ctx, refundOf(c, reason), &p.done.Halves, &p.done.Halves)
+		}
+	}
+	return nil
+}
+
+// refundOf is the refund due of a guard's payment.
+func refundOf(c sale.Claim, reason sale.RefundReason) sale.Refund {
+	return sale.Refund{SaleID: c.SaleID, Payment: c.Payment, User: c.User, OrderID: c.OrderID, Amount: c.Amount, Currency: c.Currency, At: c.PaidAt, Labels: c.Labels, Reason: reason}
+}
+
+// dropGuard removes the guard of a claim that nobody was told of.
+func (p *replay) dropGuard(ctx context.Context, group string, c sale.Claim) error {
+	_, err := p.retryTransaction(ctx, types.TransactWriteItem{Delete: &types.Delete{
+		TableName: p.table, Key: groupGuardKey(group, c.User), ConditionExpression: aws.String("#claimId = :claimId"),
+		ExpressionAttributeNames: map[string]string{"#claimId": "claimId"}, ExpressionAttributeValues: item{":claimId": str(c.ID)},
+	}})
+	if judge(err) == cancelled {
+		return nil
+	}
+	return err
+}
+
+// derive makes the counts of a sale and its shards those that follow from its creation, the
+// receipts of its additions and withdrawals, and its claims. Every unit of a released claim is
+// back in stock then.
+func (p *replay) derive(ctx context.Context, one *replayed) error {
+	seeded, room, err := p.seeded(ctx, one.sale)
+	if err != nil {
+		return err
+	}
+	keys := make([]item, one.sale.Shards)
+	for k := range keys {
+		keys[k] = stockKey(one.sale.ID, k)
+	}
+	there, err := p.getAll(ctx, slices.Clone(keys))
+	if err != nil {
+		return err
+	}
+	want, short := make([]shard, len(keys)), map[int]bool{}
+	var all int64
+	for k := range want {
+		it := there[identityOf(keys[k])]
+		if it == nil {
+			p.problem("shard %d of sale %q is gone", k, one.sale.ID)
+			return nil
+		}
+		want[k], err = readShard(it)
+		if err != nil {
+			return asInternal(err)
+		}
+		w := &want[k]
+		w.seeded, w.released, w.putBack = seeded[k], one.released[k], one.released[k]
+		w.stock = w.seeded - one.claims[k] + w.putBack
+		short[k] = w.stock < 0
+		all += w.seeded
+	}
+	if slices.ContainsFunc(want, func(w shard) bool { return w.stock < 0 }) {
+		return p.oversold(ctx, one, short)
+	}
+	for k, w := range want {
+		if have, _ := readShard(there[identityOf(keys[k])]); have == w {
+			continue
+		}
+		if p.done.Shards++; !p.write {
+			continue
+		}
+		r := reader{item: there[identityOf(keys[k])]}
+		update := "SET #stock = :stock, #seeded = :seeded"
+		names, values := map[string]string{"#stock": "stock", "#seeded": "seeded"}, item{":stock": num(w.stock), ":seeded": num(w.seeded), ":read": num(r.number("stock"))}
+		if one.sale.AsksForPayment() || w.released > 0 {
+			update += ", #released = :released, #putBack = :released"
+			names["#released"], names["#putBack"], values[":released"] = "released", "putBack", num(w.released)
+		}
+		if err := p.update(ctx, keys[k], update, "#stock = :read", names, values); err != nil {
+			return err
+		}
+	}
+	return p.deriveSale(ctx, one, all, room)
+}
+
+// deriveSale sets what is left of a sale's own counts.
+func (p *replay) deriveSale(ctx context.Context, one *replayed, seeded, room int64) error {
+	s, err := p.readOpenSale(ctx, one.sale.ID)
+	if err != nil || !p.write {
+		return err
+	}
+	update, names := "SET #seeded = :seeded", map[string]string{"#seeded": "seeded", "#version": "version"}
+	values := item{":seeded": num(seeded), ":v": num(s.Version)}
+	if s.Limited {
+		update += ", #room = :room"
+		names["#room"], values[":room"] = "room", num(room)
+	}
+	if err := p.update(ctx, saleKey(s.ID), update, ifVersion, names, values); err != nil || one.isNoted || one.refundAt.IsZero() {
+		return err
+	}
+	return p.update(ctx, listingKey(s.ID), "SET #refundAt = :at", "attribute_exists(pk)", map[string]string{"#refundAt": "refundAt"}, item{":at": millis(one.refundAt)})
+}
+
+// seeded returns what each shard was given, less what was withdrawn from it, and the room that
+// is left for additions.
+func (p *replay) seeded(ctx context.Context, s sale.Sale) (units []int64, room int64, err error) {
+	create, err := p.get(ctx, createKey(s.ID))
+	if err != nil {
+		return nil, 0, err
+	}
+	r := reading(create)
+	stock := r.number("stock")
+	room = r.optionalNumber("maxStock") - stock
+	added, err := p.receipts(ctx, s.ID, seedHeads)
+	if err != nil {
+		return nil, 0, err
+	}
+	taken, err := p.receipts(ctx, s.ID, "WITHDRAWN#")
+	if err != nil {
+		return nil, 0, err
+	}
+	units = make([]int64, s.Shards)
+	for k := range units {
+		if units[k] = sale.Share(stock, k, s.Shards); !p.write {
+			units[k] += p.sales[s.ID].added[k]
+		}
+	}
+	for id, it := range added {
+		r.item = it
+		n := r.number("units")
+		if isSeeding(id) {
+			room -= max(0, n)
+		} else if k := shardOf(id.sk); k < s.Shards {
+			units[k] += n
+		}
+	}
+	for _, it := range taken {
+		if r.item = it; it["ended"] == nil {
+			n, k := r.number("units"), int(r.number("shard"))
+			room += n
+			if k < s.Shards {
+				units[k] -= n
+			}
+		}
+	}
+	return units, room, asInternal(r.err)
+}
+
+// shardOf reads the shard at the end of an addition's receipt; a malformed one is beyond all.
+func shardOf(sk string) int {
+	k := 0
+	for _, c := range sk[strings.LastIndexByte(sk, '#')+1:] {
+		if c < '0' || c > '9' || k > sale.MaxShards {
+			return sale.MaxShards
+		}
+		k = 10*k + int(c-'0')
+	}
+	return k
+}
+
+// maxOversold is how many claims of a sale are listed for people to decide on.
+const maxOversold = 1000
+
+// oversold lists the claims of the shards that have fewer units.
+func (p *replay) oversold(ctx context.Context, one *replayed, short map[int]bool) error {
+	listed := 0
+	note := func(c sale.Claim) {
+		if short[c.Shard] && !c.Released() && listed < maxOversold {
+			p.done.Oversold = append(p.done.Oversold, c)
+			listed++
+		}
+	}
+	for _, c := range p.lost.Claims {
+		if !p.write && c.SaleID == one.sale.ID && !c.AcceptedAt.IsZero() {
+			note(c)
+		}
+	}
+	return p.Claims(ctx, one.sale.ID, func(_ sale.Sale, claims []sale.Claim) error {
+		for _, c := range claims {
+			if p.write || !p.known[c.ID] {
+				note(c)
+			}
+		}
+		return nil
+	})
+}
