@@ -96,17 +96,17 @@ func (l *Ledger) Replay(ctx context.Context, table Scanner, lost Lost, write boo
 	if err == nil && write {
 		err = p.leap(ctx)
 	}
-	for _, a := range lost.Additions {
+	for _, a := range p.lost.Additions {
 		if err == nil {
 			err = p.add(ctx, a)
 		}
 	}
-	for claims := range slices.Chunk(lost.Claims, batchKeys/4) {
+	for claims := range slices.Chunk(p.lost.Claims, batchKeys/4) {
 		if err == nil {
 			err = p.restoreClaims(ctx, claims)
 		}
 	}
-	for _, refund := range lost.Refunds {
+	for _, refund := range p.lost.Refunds {
 		if err == nil {
 			err = p.refund(ctx, refund, &p.done.Refunds, &p.done.Guards)
 		}
@@ -178,6 +178,11 @@ func (p *replay) readSales(ctx context.Context) error {
 	delete(of, "") // refunds of unknown orders
 	for _, listing := range listings {
 		id := identityOf(listing).sk
+		if listing["sealedAt"] != nil { // it had lost nothing, and users may have been erased from it since
+			delete(of, id)
+			p.lost = p.lost.without(id)
+			continue
+		}
 		if listing["drained"] != nil && !of[id] {
 			continue
 		}
@@ -195,6 +200,14 @@ func (p *replay) readSales(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// without returns the facts of all sales but one.
+func (l Lost) without(saleID string) Lost {
+	l.Claims = slices.DeleteFunc(slices.Clone(l.Claims), func(c sale.Claim) bool { return c.SaleID == saleID })
+	l.Refunds = slices.DeleteFunc(slices.Clone(l.Refunds), func(r sale.Refund) bool { return r.SaleID == saleID })
+	l.Additions = slices.DeleteFunc(slices.Clone(l.Additions), func(a LostAddition) bool { return a.SaleID == saleID })
+	return l
 }
 
 // readSale returns nil for a draft, which has no claims.
@@ -244,36 +257,67 @@ func (p *replay) leap(ctx context.Context) error {
 		return fmt.Errorf("the table is of %s, and no restore goes further back than 35 days", from.Format(time.RFC3339))
 	}
 	for day := from.Truncate(24 * time.Hour); !day.After(now); day = day.AddDate(0, 0, 1) {
-		if err := p.mark(ctx, sequenceKey(orderid.Day(day)), "ADD #next :leap SET #restoredAt = :at", sequenceLeap, map[string]string{"#next": "next"}); err != nil {
+		if err := p.mark(ctx, sequenceKey(orderid.Day(day)), "ADD #next :leap SET #restoredAt = :at", sequenceLeap, map[string]string{"#next": "next"}, item{}); err != nil {
 			return err
 		}
 	}
 	for _, id := range p.ids {
-		if err := p.mark(ctx, saleKey(id), "ADD #version :leap, #edits :leap SET #restoredAt = :at REMOVE #empty", saleLeap,
-			map[string]string{"#version": "version", "#edits": "edits", "#empty": "empty"}); err != nil {
+		if err := p.pause(ctx, p.sales[id], now); err != nil {
 			return err
 		}
 		if err := p.resetListing(ctx, p.sales[id]); err != nil {
 			return err
 		}
-		s := p.sales[id].sale
-		if s.IsRecalled() || !s.Ends().After(now) {
-			continue
-		}
-		paused := true
-		if _, err := p.Edit(ctx, sale.Edit{
-			SaleID: id, Paused: &paused, ChangeID: "restore-" + strconv.FormatInt(from.UnixMilli(), 10), Author: sale.Author{Note: "restored to " + from.Format(time.RFC3339)},
-		}); err != nil {
-			return fmt.Errorf("pause sale %q: %w", id, err)
-		}
 	}
 	return nil
 }
 
+// pause raises a sale's numbers, and pauses it unless it is over or recalled: the number of edits
+// that it leaps to is the pause's.
+func (p *replay) pause(ctx context.Context, one *replayed, now time.Time) error {
+	s := one.sale
+	update := "ADD #version :leap, #edits :leap SET #restoredAt = :at"
+	names := map[string]string{"#version": "version", "#edits": "edits", "#empty": "empty"}
+	values := item{}
+	pauses := !s.IsRecalled() && s.Ends().After(now)
+	if pauses {
+		update += ", #paused = :yes, #changedAt = :now"
+		names["#paused"], names["#changedAt"] = "paused", "changedAt"
+		values[":yes"], values[":now"] = boolean(true), num(max(now.UnixMilli(), s.ChangedAt.UnixMilli()+1))
+		if s.HasDraw() {
+			update += ", #operatedAt = :now"
+			names["#operatedAt"] = "operatedAt"
+		}
+	}
+	if err := p.mark(ctx, saleKey(s.ID), update+" REMOVE #empty", saleLeap, names, values); err != nil {
+		return err
+	}
+	s, err := p.readOpenSale(ctx, s.ID)
+	if err != nil {
+		return err
+	}
+	if pauses && s.Paused {
+		c := sale.Change{
+			Number: s.Edits, ID: "restore-" + strconv.FormatInt(p.lost.RestoredTo.UnixMilli(), 10), Action: sale.ActionPause, At: s.ChangedAt, Paused: true,
+			OpensAt: s.OpensAt, ClosesAt: s.ClosesAt, Author: sale.Author{Note: "restored to " + p.lost.RestoredTo.UTC().Format(time.RFC3339)},
+		}
+		if s.HasDraw() {
+			c.OperatedAt, c.BeginsAt, c.EndsAt = s.OperatedAt, s.BeginsAt, s.EndsAt
+		}
+		entry := withLabels(s.Labels, changeItem(s.ID, c))
+		entry["call"] = str(c.ID)
+		if err := p.putAbsent(ctx, entry); err != nil {
+			return err
+		}
+	}
+	one.sale = s
+	return p.editShards(ctx, s, nil)
+}
+
 // mark raises numbers of an item by a leap, once in a restore.
-func (p *replay) mark(ctx context.Context, key item, update string, leap int64, names map[string]string) error {
-	names["#restoredAt"] = "restoredAt"
-	return p.update(ctx, key, update, "attribute_not_exists(#restoredAt) OR #restoredAt < :at", names, item{":leap": num(leap), ":at": millis(p.lost.RestoredTo)})
+func (p *replay) mark(ctx context.Context, key item, update string, leap int64, names map[string]string, values item) error {
+	names["#restoredAt"], values[":leap"], values[":at"] = "restoredAt", num(leap), millis(p.lost.RestoredTo)
+	return p.update(ctx, key, update, "attribute_not_exists(#restoredAt) OR #restoredAt < :at", names, values)
 }
 
 // update updates an item unless its condition refuses that.
@@ -324,36 +368,40 @@ func (p *replay) resetListing(ctx context.Context, one *replayed) error {
 	return p.update(ctx, listingKey(one.sale.ID), update, "#closesAt = :read", names, values)
 }
 
-// add makes an addition under its own instant and author, so its event stays what was published.
+// add puts an addition and its receipts, under its own instant and author, so that its event stays
+// what was published. The shards' counts follow from the receipts.
 func (p *replay) add(ctx context.Context, a LostAddition) error {
-	s := p.sales[a.SaleID].sale
+	one := p.sales[a.SaleID]
+	s := one.sale
+	items := []item{seedingItem(s, a.Change)}
+	for k := range s.Shards {
+		if units := sale.Share(a.Units, k, s.Shards); units > 0 {
+			items = append(items, with(seedShardKey(s.ID, a.ID, k), item{"units": num(units), "at": millis(a.At)}))
+		}
+	}
 	there, err := p.receipts(ctx, s.ID, seedHeads+a.ID)
 	if err != nil {
 		return err
 	}
-	whole := there[identityOf(seedKey(s.ID, a.ID))] != nil
-	for k := range s.Shards {
-		if units := sale.Share(a.Units, k, s.Shards); units > 0 && there[identityOf(seedShardKey(s.ID, a.ID, k))] == nil {
-			whole = false
-			p.sales[a.SaleID].added[k] += units
+	lacking := false
+	for k, it := range items {
+		if there[identityOf(it)] != nil {
+			continue
+		}
+		lacking = true
+		switch {
+		case p.write:
+			if err := p.putAbsent(ctx, it); err != nil {
+				return err
+			}
+		case k > 0:
+			one.added[k-1] += sale.Share(a.Units, k-1, s.Shards)
 		}
 	}
-	if whole {
-		return nil
+	if lacking {
+		p.done.Additions++
 	}
-	if p.done.Additions++; !p.write {
-		return nil
-	}
-	if err := p.putAbsent(ctx, seedingItem(s, a.Change)); err != nil {
-		return err
-	}
-	_, err = p.Add(ctx, sale.Addition{SaleID: s.ID, SeedID: a.ID, Stock: a.Units, Author: a.Author})
-	switch sale.CodeOf(err) {
-	case sale.Conflicting, sale.Recalled:
-		p.problem("addition %q of sale %q: %v", a.ID, s.ID, err)
-		return nil
-	}
-	return err
+	return nil
 }
 
 // replayRounds is how often a batch is written and looked at again: an order id is written
@@ -465,7 +513,7 @@ func (p *replay) lackingOf(c sale.Claim, one *replayed, there map[identity]item,
 		if c.Released() {
 			n = &p.done.Releases
 		}
-		lacks(n, unless(stored == nil, func(ctx context.Context) error { return p.finish(ctx, c) }))
+		lacks(n, unless(held.OrderID == 0, func(ctx context.Context) error { return p.finish(ctx, c) }))
 		if count && !p.write && stored != nil && c.Released() && held.Shard < one.sale.Shards {
 			one.released[held.Shard]++
 		}
@@ -497,9 +545,9 @@ func (p *replay) lackingOf(c sale.Claim, one *replayed, there map[identity]item,
 	return writes
 }
 
-// unless returns no write if the claim is written whole.
-func unless(whole bool, write func(context.Context) error) func(context.Context) error {
-	if whole {
+// unless returns no write if another one comes first.
+func unless(later bool, write func(context.Context) error) func(context.Context) error {
+	if later {
 		return nil
 	}
 	return write
@@ -545,15 +593,14 @@ func finishing(c sale.Claim) (update string, names map[string]string, values ite
 
 func (p *replay) giveOrderID(ctx context.Context, c sale.Claim) error {
 	return p.update(ctx, claimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User), "SET #orderId = :orderId",
-		"#claimId = :claimId AND attribute_not_exists(#orderId)",
-		map[string]string{"#orderId": "orderId", "#claimId": "claimId"}, item{":orderId": num(int64(c.OrderID)), ":claimId": str(c.ID)})
+		"attribute_not_exists(#orderId)", map[string]string{"#orderId": "orderId"}, item{":orderId": num(int64(c.OrderID))})
 }
 
-// finish writes that a claim is paid or released, once it has its order id.
+// finish writes that a claim is paid or released.
 func (p *replay) finish(ctx context.Context, c sale.Claim) error {
 	update, names, values := finishing(c)
-	names["#paidAt"], names["#releasedAt"], names["#orderId"], values[":orderId"] = "paidAt", "releasedAt", "orderId", num(int64(c.OrderID))
-	return p.update(ctx, claimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User), update, "#orderId = :orderId AND "+ifNotFinal, names, values)
+	names["#paidAt"], names["#releasedAt"] = "paidAt", "releasedAt"
+	return p.update(ctx, claimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User), update, ifNotFinal, names, values)
 }
 
 func (one *replayed) count(c sale.Claim) {

@@ -61,11 +61,8 @@ func (p *replay) refund(ctx context.Context, r sale.Refund, refunds, guards *int
 	held, readErr := readClaim(r.SaleID, one.sale.Buckets, there[identityOf(keys[2])])
 	if readErr == nil && held.OrderID == r.OrderID && !slices.Contains(held.Refunds, r.Payment) && len(held.Refunds) < maxClaimRefunds {
 		lacks(notes, func() error {
-			_, err := p.retryTransaction(ctx, p.Ledger.noteRefund(payment, &ordered{sale.Order{ID: r.OrderID, SaleID: r.SaleID, User: r.User}, one.sale}))
-			if judge(err) == cancelled {
-				return nil
-			}
-			return err
+			return p.update(ctx, keys[2], "ADD #refunds :refund", "attribute_exists(pk)", map[string]string{"#refunds": "refunds"},
+				item{":refund": &types.AttributeValueMemberSS{Value: []string{r.Payment}}})
 		})
 	}
 	return err

@@ -85,7 +85,7 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 		"opensAt": number("1762866000000"), "closesAt": number("1762869600000"), "acceptedAt": number("1762866000000"),
 		"resentAt": number("1762866000000"), "at": number("1762866000000"), "orderId": number("406709376884146177"),
 		"cursor": text("{}"), "books": text("{}"), "releasing": text("{}"), "nextDue": number("1762866000000"), "refundAt": number("1762866000000"), "minReader": number("2"),
-		"sealedAt": number("1762866000000"), "recalledAt": number("1762866000000"), "recalling": number("1762866000000"),
+		"sealedAt": number("1762866000000"), "recalledAt": number("1762866000000"), "restoredAt": number("1762866000000"), "recalling": number("1762866000000"),
 		"payWithin": number("1800"), "currency": text("CNY"), "payment": text("stripe#pi_1"), "releasedBy": text("expiry"), "reason": text("released"),
 		"paidAt": number("1762866000000"), "releasedAt": number("1762866000000"), "refundedAt": number("1762866000000"),
 		"enterFrom": number("1762776000000"), "enterUntil": number("1762862400000"), "beginsAt": number("1762866000000"), "endsAt": number("1762869600000"),

@@ -47,6 +47,9 @@ func (p *pass) judgeSale(h *header) {
 	if want := (s.shards + 3) / 4; s.buckets != want {
 		p.find("P3", "sale buckets", "the sale has %d buckets, should be %d (a quarter of %d shards)", s.buckets, want, s.shards)
 	}
+	if s.restoredAt > 0 && min(s.version, s.edits) < restoreLeap {
+		p.find("P26", "sale restoredAt", "the sale was restored to %s, but has the version %d and %d edits, which did not leap: they have been given out before", clock(s.restoredAt), s.version, s.edits)
+	}
 	if s.described == 0 && s.shown != c.shown {
 		p.find("P15", "sale name", "the sale is shown as %+v, but was created as %+v and never described", s.shown, c.shown)
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
-	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/dynamotest"
 
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
@@ -25,12 +26,20 @@ type stored = map[string]types.AttributeValue
 // table is every item by its key.
 type table map[string]stored
 
-func (w *World) scanner() ledger.Scanner { return w.Engine.API.(ledger.Scanner) }
+// scanner is what a replay scans.
+func (w *World) scanner() ledger.Scanner {
+	if w.Engine.Between != nil {
+		if between, ok := w.Engine.Between(w.Engine.API).(ledger.Scanner); ok {
+			return between
+		}
+	}
+	return w.Engine.API.(ledger.Scanner)
+}
 
 func (w *World) table() table {
 	w.T.Helper()
 	all := table{}
-	pages := dynamodb.NewScanPaginator(w.scanner(), &dynamodb.ScanInput{TableName: &w.Engine.Table, ConsistentRead: aws.Bool(true)})
+	pages := dynamodb.NewScanPaginator(w.Engine.API.(ledger.Scanner), &dynamodb.ScanInput{TableName: &w.Engine.Table, ConsistentRead: aws.Bool(true)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(w.Ctx)
 		if err != nil {
@@ -70,13 +79,14 @@ type past struct {
 	*World
 	kept, full table // before the lost time and after it
 	lost       ledger.Lost
+	judge      func(about string) // an independent one, or nil
 }
 
 // lives makes a sale with payments, a group and a maxStock, in which after the instant of the
 // restore everything happens that a replay knows.
 func (w *World) lives() *past {
 	w.T.Helper()
-	c := w.Sale(4, 2)
+	c := w.Sale(5, 2)
 	c.PayWithin, c.Price, c.Currency, c.LimitGroup, c.MaxStock = payWithin, 199900, "CNY", "shoe", 9
 	c.Labels = "tokyo"
 	w.Create(c)
@@ -91,6 +101,9 @@ func (w *World) lives() *past {
 	wrong.Amount--
 	w.Settles(wrong)
 	w.Pass(time.Second)
+	if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "ann"); err != nil {
+		w.T.Fatal(err)
+	}
 	w.add("more", 3)
 	orders := w.Ordered("bob", "carol")
 	if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "carol"); err != nil {
@@ -169,27 +182,25 @@ func (p *past) isWhole(about string) {
 	if diff := cmp.Diff(promised(p.full), promised(now)); diff != "" {
 		p.T.Errorf("%s: (-before the restore, +after the replay)\n%s", about, diff)
 	}
-	var items []stored
-	for _, it := range now {
-		items = append(items, it)
+	if p.Settled(2); now["SALES moutai"]["refundAt"] == nil {
+		p.T.Errorf("%s: the listing notes no refund", about)
 	}
-	r, err := books.Of(items).Recount(p.Ctx, "moutai", books.Options{Now: p.Now})
-	if err != nil || !r.Balanced {
-		p.T.Errorf("%s: %v %+v", about, err, r)
+	if p.judge != nil {
+		p.judge(about)
 	}
 	var units int64
 	for _, left := range p.Stock(2) {
 		units += left
 	}
-	if units != 2 || p.Number("SALE#moutai", "SALE", "room") != 2 || p.Number("SALE#moutai", "SALE", "seeded") != 7 {
+	if units != 4 || p.Number("SALE#moutai", "SALE", "room") != 1 || p.Number("SALE#moutai", "SALE", "seeded") != 8 {
 		p.T.Errorf("%s: %d units are left, the sale is %v", about, units, p.Item("SALE#moutai", "SALE"))
 	}
 	if paused := value(p.Item("SALE#moutai", "SALE")["paused"]); paused != "true" {
 		p.T.Errorf("%s: paused is %s", about, paused)
 	}
-	for key, least := range map[string]int64{"SALE#moutai|SALE|version": 1_000_001, "SALE#moutai|SALE|edits": 1_000_001, "SEQ#2026-11-11|SEQ|next": 100_000_002} {
+	for key, least := range map[string]int64{"SALE#moutai|SALE|version": 1_000_001, "SALE#moutai|SALE|edits": 1_000_000, "SEQ#2026-11-11|SEQ|next": 100_000_002} {
 		at := strings.Split(key, "|")
-		if n := p.Number(at[0], at[1], at[2]); n < least || n > 2*least {
+		if n := p.Number(at[0], at[1], at[2]); n < least || n > least+1000 {
 			p.T.Errorf("%s: %s is %d, want it to have leapt once", about, key, n)
 		}
 	}
@@ -198,11 +209,41 @@ func (p *past) isWhole(about string) {
 	}
 }
 
+// tampers sets a number behind the ledger's back.
+func (p *past) tampers(pk, sk, attribute string, n int) {
+	p.T.Helper()
+	p.tamper(pk, sk, "SET "+attribute+" = :x", stored{":x": &types.AttributeValueMemberN{Value: fmt.Sprint(n)}})
+}
+
+// RestoredInPart restores a table with one item of the lost time, or without one, in turn for each
+// of them, and replays what was lost. Then judge is called, if it is not nil.
+func (w *World) RestoredInPart(judge func(about string)) {
+	w.T.Helper()
+	p := w.lives()
+	p.judge = judge
+	for _, key := range slices.Sorted(maps.Keys(p.full)) {
+		if slices.Equal(flat(p.kept[key]), flat(p.full[key])) {
+			continue
+		}
+		alone, without := maps.Clone(p.kept), maps.Clone(p.full)
+		if alone[key] = p.full[key]; p.kept[key] == nil {
+			delete(without, key)
+		} else {
+			without[key] = p.kept[key]
+		}
+		for about, restored := range map[string]table{"only": alone, "all but": without} {
+			p.becomes(restored)
+			p.replays(w.Environment(), true)
+			p.isWhole(about + " " + key)
+		}
+	}
+}
+
 var replaying = map[string]func(*testing.T, *World){
 	"a replay writes what a restored table lacks, and a check says beforehand what that is": func(t *testing.T, w *World) {
 		p := w.lives()
 		p.becomes(p.kept)
-		want := ledger.Replayed{Claims: 3, Guards: 3 + 1 + 1 + 3 + 1, OrderIDs: 3, Orders: 3, Payments: 2, Releases: 1, Refunds: 4, Additions: 1, Shards: 2}
+		want := ledger.Replayed{Claims: 3, Guards: 3 + 1 + 1 + 3 + 1, OrderIDs: 3, Orders: 3, Payments: 2, Releases: 2, Refunds: 4, Additions: 1, Shards: 2}
 		before := p.table()
 		if got := p.replays(w.Environment(), false); !cmp.Equal(got, want) {
 			t.Errorf("the check: %s", cmp.Diff(want, got))
@@ -217,23 +258,235 @@ var replaying = map[string]func(*testing.T, *World){
 		p.replays(w.Environment(), true)
 		p.isWhole("again")
 	},
-	"a replay completes transactions that were restored in part": func(t *testing.T, w *World) {
+	"a replay completes transactions that were restored in part": func(t *testing.T, w *World) { w.RestoredInPart(nil) },
+	"a replay that was cut off goes on": func(t *testing.T, w *World) {
 		p := w.lives()
-		for _, key := range slices.Sorted(maps.Keys(p.full)) {
-			if cmp.Equal(promised(table{key: p.kept[key]}), promised(table{key: p.full[key]})) && fmt.Sprint(flat(p.kept[key])) == fmt.Sprint(flat(p.full[key])) {
-				continue
+		for writes, whole := 0, false; !whole; writes++ {
+			p.becomes(p.kept)
+			ctx, l := w.cutAfter(writes)
+			_, err := l.Replay(ctx, p.scanner(), p.lost, true)
+			whole = err == nil
+			p.replays(w.Environment(), true)
+			p.isWhole(fmt.Sprint("after ", writes, " writes"))
+		}
+	},
+	"numbers leap again in another restore": func(t *testing.T, w *World) {
+		p := w.lives()
+		p.becomes(p.kept)
+		for range 2 {
+			p.lost.RestoredTo = p.lost.RestoredTo.Add(time.Millisecond)
+			p.replays(w.Environment(), true)
+		}
+		if n, next := w.Number("SALE#moutai", "SALE", "edits"), w.Number("SEQ#2026-11-11", "SEQ", "next"); n != 2_000_000 || next < 200_000_000 {
+			t.Errorf("after two restores edits are %d, and next is %d", n, next)
+		}
+	},
+	"what changes under a replay stands": func(t *testing.T, w *World) {
+		p := w.lives()
+		claim := func(user, attribute string) string { return value(p.Item("CLAIM#moutai#0", user)[attribute]) }
+		for _, of := range []struct {
+			op, pk, sk, writes string
+			meanwhile          func()
+			pk2, sk2, name     string // what stands
+			want               string
+		}{
+			{"UpdateItem", "CLAIM#moutai#0", "early", "#orderId", func() { p.tampers("CLAIM#moutai#0", "early", "orderId", 77) }, "CLAIM#moutai#0", "early", "orderId", "77"},
+			{"UpdateItem", "CLAIM#moutai#0", "alice", "#paidAt", func() { p.tampers("CLAIM#moutai#0", "alice", "releasedAt", 77) }, "CLAIM#moutai#0", "alice", "paidAt", "<nil>"},
+			{"UpdateItem", "CLAIM#moutai#0", "ann", "#releasedAt", func() { p.tampers("CLAIM#moutai#0", "ann", "paidAt", 77) }, "CLAIM#moutai#0", "ann", "releasedAt", "<nil>"},
+			{"PutItem", "CLAIM#moutai#0", "dave", "", func() {
+				p.place(p.full["CLAIM#moutai#0 dave"])
+				p.tampers("CLAIM#moutai#0", "dave", "orderId", 77)
+			}, "CLAIM#moutai#0", "dave", "orderId", "77"},
+			{"PutItem", "SALE#moutai", "SEED#more", "", func() {
+				p.place(p.full["SALE#moutai SEED#more"])
+				p.tampers("SALE#moutai", "SEED#more", "units", 77)
+			}, "SALE#moutai", "SEED#more", "units", "77"},
+			{"UpdateItem", "STOCK#moutai#0", "STOCK", "#stock", func() { p.tampers("STOCK#moutai#0", "STOCK", "stock", 77) }, "STOCK#moutai#0", "STOCK", "stock", "77"},
+			{"UpdateItem", "SALE#moutai", "SALE", "#seeded", func() {
+				p.tampers("SALE#moutai", "SALE", "version", 77)
+				p.tampers("SALE#moutai", "SALE", "seeded", 77)
+			}, "SALE#moutai", "SALE", "seeded", "77"},
+			{"UpdateItem", "SALES", "moutai", "#closesAt", func() { p.tampers("SALES", "moutai", "closesAt", 77) }, "SALES", "moutai", "closesAt", "77"},
+		} {
+			p.becomes(p.kept)
+			once := sync.OnceFunc(of.meanwhile)
+			l := w.Hooked(func(op string, in any, call func() (any, error)) (any, error) {
+				switch in := in.(type) {
+				case *dynamodb.UpdateItemInput:
+					if of.op == op && value(in.Key["pk"]) == of.pk && value(in.Key["sk"]) == of.sk && strings.Contains(*in.UpdateExpression, of.writes) {
+						once()
+					}
+				case *dynamodb.PutItemInput:
+					if of.op == op && value(in.Item["pk"]) == of.pk && value(in.Item["sk"]) == of.sk {
+						once()
+					}
+				}
+				return call()
+			})
+			_, _ = l.Replay(w.Ctx, p.scanner(), p.lost, true)
+			once() // if it was not written, it is as it was, which is not what is wanted
+			if got := value(w.Item(of.pk2, of.sk2)[of.name]); got != of.want {
+				t.Errorf("%s of %s %s is %s, want %s: %s", of.name, of.pk2, of.sk2, got, of.want, claim("dave", "orderId"))
 			}
-			alone, without := maps.Clone(p.kept), maps.Clone(p.full)
-			if alone[key] = p.full[key]; p.kept[key] == nil {
-				delete(without, key)
+		}
+	},
+	"a guard of a claim that nobody was told of goes, unless it is another's by then": func(t *testing.T, w *World) {
+		p := w.lives()
+		guard := "GUARD#shoe#12 dave"
+		p.lost.Claims = slices.DeleteFunc(p.lost.Claims, func(c sale.Claim) bool { return c.User == "dave" })
+		restored := maps.Clone(p.kept)
+		restored[guard] = p.full[guard]
+		p.becomes(restored)
+		pk, sk, _ := strings.Cut(guard, " ")
+		slow := w.Hooked(dynamotest.Before("TransactWriteItems", func() { // dave buys, with another claim
+			for _, key := range []string{guard, "CLAIM#moutai#0 dave"} {
+				other := maps.Clone(p.full[key])
+				other["claimId"], other["mark"] = &types.AttributeValueMemberS{Value: "another"}, &types.AttributeValueMemberS{Value: "x"}
+				p.place(other)
+			}
+		}))
+		p.replays(slow, true)
+		if w.Item(pk, sk)["mark"] == nil { // nor is it there again
+			t.Errorf("a guard that had become another claim's is gone")
+		}
+		p.becomes(restored)
+		if done := p.replays(w.Environment(), true); done.Halves != 1 || w.Item(pk, sk) != nil {
+			t.Errorf("%+v, and the guard is %v", done, w.Item(pk, sk))
+		}
+	},
+	"the listing of a restored sale begins anew, and says what the sale says": func(t *testing.T, w *World) {
+		p := w.lives()
+		for _, recalled := range []bool{false, true} {
+			p.becomes(p.kept)
+			for name, v := range map[string]types.AttributeValue{
+				"drained": &types.AttributeValueMemberBOOL{Value: true}, "cursor": &types.AttributeValueMemberS{Value: "{}"}, "books": &types.AttributeValueMemberS{Value: "{}"},
+				"releasing": &types.AttributeValueMemberS{Value: "{}"}, "nextDue": &types.AttributeValueMemberN{Value: "77"}, "closesAt": &types.AttributeValueMemberN{Value: "77"},
+			} {
+				it := w.Item("SALES", "moutai")
+				it[name] = v
+				w.place(it)
+			}
+			want := "<nil>"
+			if recalled {
+				w.recalls("note", true)
+				w.tamper("SALES", "moutai", "REMOVE recalling", nil)
+				want = value(w.Item("SALE#moutai", "SALE")["recalledAt"])
 			} else {
-				without[key] = p.kept[key]
+				p.tampers("SALES", "moutai", "recalling", 77)
 			}
-			for about, restored := range map[string]table{"only": alone, "all but": without} {
-				p.becomes(restored)
-				p.replays(w.Environment(), true)
-				p.isWhole(about + " " + key)
+			p.replays(w.Environment(), true)
+			it := w.Item("SALES", "moutai")
+			for _, name := range []string{"drained", "cursor", "books", "releasing", "nextDue"} {
+				if it[name] != nil {
+					t.Errorf("recalled %t: %s is %v", recalled, name, it[name])
+				}
 			}
+			if value(it["recalling"]) != want || value(it["closesAt"]) != value(w.Item("SALE#moutai", "SALE")["closesAt"]) {
+				t.Errorf("recalled %t: the listing is %v", recalled, it)
+			}
+		}
+	},
+	"a restored sale without payments gets its counts, and shards that were found empty sell again": func(t *testing.T, w *World) {
+		w.Open(4, 2)
+		refs := w.bought("alice", "bob")
+		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+		for _, c := range refs {
+			w.remove(w.Item("CLAIM#moutai#0", c.User))
+		}
+		s := w.Item("SALE#moutai", "SALE")
+		s["empty"], s["seeded"] = &types.AttributeValueMemberNS{Value: []string{"0", "1"}}, &types.AttributeValueMemberN{Value: "77"}
+		w.place(s)
+		p.tampers("STOCK#moutai#0", "STOCK", "seeded", 77)
+		if done := p.replays(w.Environment(), true); done.Shards != 1 {
+			t.Errorf("%+v", done)
+		}
+		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)})
+		for _, user := range []string{"carol", "dora", "eve", "fred"} {
+			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})
+			w.Accepted(ledger.PurchaseResult{}, err)
+		}
+		w.Balanced(2)
+		if n := w.Number("SALE#moutai", "SALE", "seeded"); n != 4 {
+			t.Errorf("the sale says that %d were seeded", n)
+		}
+	},
+	"a sale with more claims than units keeps its counts, and its claims are listed": func(t *testing.T, w *World) {
+		w.Open(2, 1)
+		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+		w.bought("alice", "bob")
+		p.lost.Claims = []sale.Claim{{SaleID: "moutai", User: "carol", ID: "third", AcceptedAt: w.Now()}}
+		for _, write := range []bool{false, true} {
+			done := p.replays(w.Environment(), write)
+			if len(done.Oversold) != 3 || w.Stock(1)[0] != 0 || value(w.Item("STOCK#moutai#0", "STOCK")["paused"]) != fmt.Sprint(write) {
+				t.Errorf("write %t: %+v, %v", write, done, w.Stock(1))
+			}
+		}
+	},
+	"nothing is replayed into a sealed sale": func(t *testing.T, w *World) {
+		p := w.lives()
+		p.becomes(p.kept)
+		p.tampers("SALES", "moutai", "sealedAt", 77)
+		before := w.everything()
+		if done := p.replays(w.Environment(), true); done.Claims != 0 || done.Missing() != 2 { // a refund of an unknown order, with its guard
+			t.Errorf("%+v", done)
+		}
+		w.remove(w.Item("SEQ#2026-11-11", "SEQ"))
+		w.place(p.kept["SEQ#2026-11-11 SEQ"])
+		if w.everything() != before {
+			t.Errorf("the sale has changed")
+		}
+	},
+	"what contradicts the table is named and left alone": func(t *testing.T, w *World) {
+		w.openIn("shoe", "moutai", 1)
+		id := w.Ordered("alice", "bob")[0]
+		w.place(moved(w.Item("SALE#moutai", "SALE"), "STRANGE#1", "x"))
+		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+		held := w.claimOf("alice")
+		for _, change := range []func(*sale.Claim){
+			func(c *sale.Claim) { c.ID = "another" }, func(c *sale.Claim) { c.OrderID = 1<<32 + 9 },
+			func(c *sale.Claim) { c.User, c.ID, c.OrderID, c.AcceptedAt = "erin", "lost", 0, time.Time{} },
+			func(c *sale.Claim) { c.User, c.ID, c.OrderID, c.Shard = "erin", "lost", 0, 1 },
+			func(c *sale.Claim) { c.User, c.ID, c.OrderID = "erin", "lost", id },
+		} {
+			c := held
+			change(&c)
+			p.lost.Claims = []sale.Claim{c}
+			if done := p.replays(w.Environment(), false); len(done.Problems) != 2 {
+				t.Errorf("%+v: %q", c, done.Problems)
+			}
+		}
+		for _, unknown := range []string{"other", "draft"} {
+			p.lost.Claims = []sale.Claim{{SaleID: unknown, User: "alice", ID: "c"}}
+			before := w.everything()
+			_, err := w.Environment().Replay(w.Ctx, p.scanner(), p.lost, true)
+			if w.Refused(sale.SaleNotFound, err); w.everything() != before {
+				t.Errorf("the table has changed")
+			}
+		}
+	},
+	"a claim of a draw comes back if its call is there": func(t *testing.T, w *World) {
+		_, called, ranks := w.rolled(3, 1, 3)
+		w.calls(ranks)
+		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now()}}
+		if err := w.buys(called[0]); err != nil {
+			t.Fatal(err)
+		}
+		p.full = w.table()
+		c := w.claimOf(called[0])
+		p.lost.Claims = []sale.Claim{c}
+		p.becomes(p.kept)
+		p.replays(w.Environment(), true)
+		if again := w.claimOf(called[0]); !cmp.Equal(again, c) {
+			t.Errorf("%+v, want %+v", again, c)
+		}
+		s := w.Item("SALE#moutai", "SALE")
+		changes, _, err := w.Environment().Trail(w.Ctx, "moutai", 1)
+		if err != nil || len(changes) != 1 || changes[0].Action != sale.ActionPause || value(s["operatedAt"]) != value(s["changedAt"]) || value(s["paused"]) != "true" {
+			t.Errorf("%+v (%v), %v", changes, err, s)
+		}
+		p.lost.Claims[0].User, p.lost.Claims[0].ID, p.lost.Claims[0].AcceptedAt = called[1], "late", c.AcceptedAt.Add(time.Hour*24*30)
+		if done := p.replays(w.Environment(), false); len(done.Problems) != 1 {
+			t.Errorf("%+v", done)
 		}
 	},
 	"what is there of a transaction says the rest, also if no log and no event does": func(t *testing.T, w *World) {

@@ -44,6 +44,7 @@ var equivalent = map[string]string{
 	"part > release: TransactWriteItems[1] condition without #orderId = :orderId":                                                      "the pass has read the order id, and neither that nor a claim ever goes away",
 	"Withdraw > queryPages: Query key condition without begins_with(#sk, :head)":                                                       "steps are looked up by their whole key: more than them costs only read units",
 	"BeginCall > edit: TransactWriteItems[0] condition without #changedAt = :before":                                                   "an older release, which edits without counting, does not read a sale with a draw",
+	"Replay > update: UpdateItem condition without attribute_exists(pk)":                                                               "neither a listing nor a claim goes away while something may write to it, and the replay has read it",
 	"BeginCall > edit: TransactWriteItems[1] condition without attribute_not_exists(pk)":                                               "the sale's count of edits is compared in the same transaction",
 }
 

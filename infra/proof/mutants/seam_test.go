@@ -148,6 +148,13 @@ func (s *seam) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dy
 	return s.API.Query(ctx, &mutated, o...)
 }
 
+// Scan is a replay's.
+func (s *seam) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	mutated := *in
+	mutated.ConsistentRead = s.at("Scan").consistent(in.ConsistentRead)
+	return s.API.(ledger.Scanner).Scan(ctx, &mutated, o...)
+}
+
 func (s *seam) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	mutated := *in
 	mutated.ConditionExpression = s.at("PutItem").condition(in.ConditionExpression)
