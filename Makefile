@@ -189,6 +189,14 @@ refunds: operator ## list payments that must go back (of SALE=…); GO=1 PAYMENT
 record: operator ## record a payment whose webhook never came: PROVIDER=stripe SALE=… ORDER=… PAYMENT=pi_… AMOUNT=89900 CURRENCY=…; GO=1 does it, once
 	@$(OPERATOR) record -provider "$${PROVIDER-}" -sale "$${SALE-}" -order "$${ORDER-}" -payment "$${PAYMENT-}" -amount "$${AMOUNT-}" -currency "$${CURRENCY-}" $${GO:+-go}
 
+.PHONY: restore-check
+restore-check: operator ## say what TABLE=…, restored to AT=2026-11-11T12:04:00Z, lacks of what LOG=file and EVENTS=file have; writes nothing
+	@$(OPERATOR) restore-check -at "$${AT-}" -log "$${LOG-}" -events "$${EVENTS-}"
+
+.PHONY: restore-replay
+restore-replay: operator ## the same; GO=1 writes it into the table, before a stack uses that
+	@$(OPERATOR) restore-replay -at "$${AT-}" -log "$${LOG-}" -events "$${EVENTS-}" $${GO:+-go}
+
 .PHONY: redrive
 redrive: operator ## show the dead letters and their reasons; GO=1 moves pending ones back, DROP=poison deletes poison ones
 	@$(OPERATOR) redrive $${GO:+-go} $${DROP:+-drop "$$DROP"}

@@ -242,7 +242,7 @@ func (p *replay) readSale(ctx context.Context, id string, listing item) (*replay
 				one.calls = append(one.calls, c)
 			}
 		}
-		if int64(len(one.calls)) != s.Call {
+		if int64(len(one.calls)) < s.Call { // one more is of a beginning that goes on by itself
 			p.problem("sale %q has had %d calls, and %d are stored: recall it", id, s.Call, len(one.calls))
 		}
 	}

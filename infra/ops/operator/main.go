@@ -54,6 +54,8 @@ const usage = `usage:
   operator [where] refunds [-sale ID] [-go -payment P]    the payments that must go back; -go marks one as refunded, once
   operator [where] record -provider P -sale ID -order ID -payment REFERENCE -amount N -currency C [-go]
                                                           a payment whose webhook never came; -go records it, once
+  operator [where] restore-check|restore-replay -at T [-log FILE] [-events FILE] [-go]
+                                                          what a table restored to T lacks of what was logged and published; -go writes it
   operator [where] republish -sale ID|-unknown [-bus NAME]  every event of a sale again, from the table, under the same ids
   operator [where] redrive [-go] [-drop poison]            what is in the dead-letter queue; -go moves what is pending back
 
@@ -94,6 +96,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	commands := map[string]func(context.Context, place, []string, io.Writer) error{
 		"sales": sales, "receipt": receipt, "buyer": buyer, "redrive": redrive, "refunds": refunds, "republish": republish, "orders": listOrders, "record": record,
+		"restore-check": restoreCheck, "restore-replay": restoreReplay,
 		"draw": showDraw, "person": person, "erase": erase, "verify-draw": verifyDraw,
 	}
 	for _, c := range changes {

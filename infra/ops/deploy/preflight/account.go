@@ -17,6 +17,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+
+	"flashsale/infra/kit/books"
 )
 
 // programTime bounds one run of another program.
@@ -200,6 +202,8 @@ func (g Git) Uncommitted(ctx context.Context) ([]string, error) {
 // if nobody reads it.
 type Tables interface {
 	Check(ctx context.Context, table, stream string) error
+	// Balanced recounts every sale of the table, and fails with the first finding.
+	Balanced(ctx context.Context, table string) error
 }
 
 // existingTable checks the table that a deployment uses instead of one of the stack's own.
@@ -235,10 +239,17 @@ func existingTable(ctx context.Context, r *report, d Deployment) {
 
 // otherTable finds a deployment after which the functions use another table than before.
 // While a canary runs, both would sell the same units.
-func otherTable(r *report, d Deployment, l Limits) {
+func otherTable(ctx context.Context, r *report, d Deployment, l Limits) {
 	const check = "existing table"
 	was, will := l.Parameters["ExistingTable"], value(d.Demand, "ExistingTable")
-	if l.Status == "" || was == will {
+	if was == will {
+		return
+	}
+	if will != "" && d.Tables != nil {
+		err := d.Tables.Balanced(ctx, will)
+		r.check(err == nil, check, "the receipts of %s balance%s", will, text(err))
+	}
+	if l.Status == "" {
 		return
 	}
 	if will == "" {
@@ -253,7 +264,32 @@ func otherTable(r *report, d Deployment, l Limits) {
 }
 
 // DynamoDB checks tables of an account and region.
-type DynamoDB struct{ Client *dynamodb.Client }
+type DynamoDB struct{ Client books.DynamoDB }
+
+// recountTime bounds the recount of a table: a million orders take about a minute.
+const recountTime = 20 * time.Minute
+
+// Balanced implements Tables. It reads the claims, orders and refunds of every sale, so nothing
+// that the table says of itself can stand in for that. Nobody has worked on the table for a
+// while, so nothing counts as overdue.
+func (c DynamoDB) Balanced(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, recountTime)
+	defer cancel()
+	sales, err := books.Sales(ctx, c.Client, name)
+	if err != nil {
+		return fmt.Errorf("list its sales: %w", err)
+	}
+	for _, s := range sales {
+		receipt, err := books.Recount(ctx, c.Client, name, s.SaleID, books.Options{Overdue: 365 * 24 * time.Hour})
+		switch {
+		case err != nil:
+			return fmt.Errorf("recount sale %s: %w", s.SaleID, err)
+		case !receipt.Balanced:
+			return fmt.Errorf("sale %s: %v: make restore-check TABLE=%s", s.SaleID, receipt.Findings[0], name)
+		}
+	}
+	return nil
+}
 
 // Check implements Tables. What a restored table lacks is named, because DynamoDB restores
 // the items and not the settings.

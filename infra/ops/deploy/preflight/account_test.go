@@ -13,14 +13,19 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/ops/deploy/demand"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
 )
 
 // cloud returns an account whose Lambda, DynamoDB and AWS CLI the test provides.
@@ -209,6 +214,69 @@ func (t tables) Check(_ context.Context, table, stream string) error {
 		return fmt.Errorf("table %s with stream %q", table, stream)
 	}
 	return nil
+}
+
+// Balanced fails for a table without a stream that must be there: "unbalanced" is its stream.
+func (t tables) Balanced(_ context.Context, table string) error {
+	if t[table] == "unbalanced" {
+		return errors.New("sale moutai: shard 0: stock is 9, should be 8 (P2)")
+	}
+	return nil
+}
+
+// sized is a table in memory whose size is known.
+type sized struct{ *dynamotest.DB }
+
+func (sized) DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
+	return &dynamodb.DescribeTableOutput{Table: &types.TableDescription{TableSizeBytes: aws.Int64(1)}}, nil
+}
+
+func TestEverySaleOfATableIsRecounted(t *testing.T) {
+	db := dynamotest.New(dynamotest.Table{Name: restored, PK: "pk", SK: "sk"})
+	book := ledger.New(db, restored, ledger.Options{})
+	for _, id := range []string{"first", "second"} {
+		if _, err := book.Create(t.Context(), sale.Creation{SaleID: id, Name: "n", Stock: 2, Shards: 1, OpensAt: time.Now().Add(-time.Hour), ClosesAt: time.Now().Add(time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := book.Purchase(t.Context(), ledger.Request{SaleID: id, User: "alice"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tables := DynamoDB{Client: sized{db}}
+	if err := tables.Balanced(t.Context(), restored); err != nil {
+		t.Error(err)
+	}
+	if _, err := db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName: aws.String(restored), Key: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "STOCK#second#0"}, "sk": &types.AttributeValueMemberS{Value: "STOCK"}},
+		UpdateExpression: aws.String("SET stock = :two"), ExpressionAttributeValues: map[string]types.AttributeValue{":two": &types.AttributeValueMemberN{Value: "2"}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := tables.Balanced(t.Context(), restored); err == nil || !strings.Contains(err.Error(), "sale second: shard 0: stock is 2, should be 1") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestATableWhoseReceiptsDoNotBalanceIsNotTakenOver(t *testing.T) {
+	for _, tt := range []struct {
+		status, was string
+		want        Verdict
+	}{{"", "", Failed}, {"UPDATE_COMPLETE", "", Failed}, {"UPDATE_COMPLETE", restored, OK}} {
+		d := sound()
+		d.Tables = tables{restored: "unbalanced"}
+		limits := &d.Account.(*account).limits
+		limits.Status, limits.Parameters = tt.status, map[string]string{"ExistingTable": tt.was}
+		d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "ExistingTable", Value: restored}, demand.Parameter{Name: "DeploymentType", Value: "AllAtOnce"})
+		got := OK
+		for _, f := range Run(t.Context(), d) {
+			if f.Check == "existing table" && strings.Contains(f.Says, "sale moutai") {
+				got = f.Verdict
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%+v: %s", tt, got)
+		}
+	}
 }
 
 func TestAnExistingTableIsCheckedBeforeItIsUsed(t *testing.T) {

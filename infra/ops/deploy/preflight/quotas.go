@@ -34,7 +34,7 @@ func quotas(ctx context.Context, r *report, d Deployment) {
 	stackStatus(r, d, l)
 	signingSecrets(r, d, l)
 	switchedOff(r, d, l)
-	otherTable(r, d, l)
+	otherTable(ctx, r, d, l)
 	concurrency(r, d, l)
 	for _, t := range d.Demand.Tables {
 		r.check(t.WarmWrites <= l.TableWrites && t.MaxWrite <= l.TableWrites, "DynamoDB writes",

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"flashsale/infra/kit/arguments"
+	"flashsale/infra/kit/restore"
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// replayBook is the part of the ledger that a replay uses.
+type replayBook interface {
+	Replay(ctx context.Context, table ledger.Scanner, lost ledger.Lost, write bool) (ledger.Replayed, error)
+}
+
+// restoreCheck compares a restored table with logs and events, and writes nothing.
+func restoreCheck(ctx context.Context, p place, args []string, out io.Writer) error {
+	return restoreTable(ctx, p, "restore-check", args, out)
+}
+
+// restoreReplay writes what a restored table lacks, if -go is given and nothing contradicts it.
+func restoreReplay(ctx context.Context, p place, args []string, out io.Writer) error {
+	return restoreTable(ctx, p, "restore-replay", args, out)
+}
+
+func restoreTable(ctx context.Context, p place, command string, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet(command, flag.ContinueOnError)
+	at := flags.String("at", "", "")
+	log := flags.String("log", "", "")
+	events := flags.String("events", "", "")
+	sure := flags.Bool("go", false, "")
+	if err := arguments.Parse(flags, args); err != nil {
+		return err
+	}
+	replays := command == "restore-replay"
+	if replays && p.env != "" {
+		return errors.New("the table of a running stack is not replayed into: give the restored one by its name (TABLE=…), before a stack uses it")
+	}
+	source, restoredTo, err := facts(*at, *log, *events)
+	if err != nil {
+		return err
+	}
+	db, table, err := p.dynamodb(ctx, ledger.OneAttempt)
+	if err != nil {
+		return err
+	}
+	return replayInto(ctx, ledger.New(db, table, ledger.Options{}), db, source, restoredTo, replays && *sure, out)
+}
+
+// facts reads the files.
+func facts(at, log, events string) (*restore.Source, time.Time, error) {
+	restoredTo, err := time.Parse(time.RFC3339, at)
+	switch {
+	case err != nil:
+		return nil, restoredTo, fmt.Errorf("%q is no instant to which a table was restored: AT=2026-11-11T12:04:00Z", at)
+	case log == "" && events == "":
+		return nil, restoredTo, errors.New("give the functions' lines (LOG=file), the published events (EVENTS=file), or both")
+	}
+	source := &restore.Source{}
+	for _, file := range []struct {
+		path string
+		read func(io.Reader) error
+	}{{log, source.Log}, {events, source.Events}} {
+		if file.path == "" {
+			continue
+		}
+		f, err := os.Open(file.path)
+		if err != nil {
+			return nil, restoredTo, err
+		}
+		err = file.read(f)
+		f.Close()
+		if err != nil {
+			return nil, restoredTo, fmt.Errorf("%s: %w", file.path, err)
+		}
+	}
+	if lost := source.Lost(restoredTo); len(lost.Claims) == 0 {
+		return nil, restoredTo, errors.New("the files name no order: are they those of PurchaseFunction and FinalizeFunction, from the instant of the restore on?")
+	}
+	return source, restoredTo, nil
+}
+
+// replayInto checks, and with sure replays if the check finds nothing that a person must decide. It
+// fails with errBroken if the table lacks something then.
+func replayInto(ctx context.Context, book replayBook, table ledger.Scanner, source *restore.Source, restoredTo time.Time, sure bool, out io.Writer) error {
+	lost := source.Lost(restoredTo)
+	done, err := book.Replay(ctx, table, lost, false)
+	if err != nil {
+		return errors.New(oneLine(err))
+	}
+	fmt.Fprintf(out, "%d orders are known from the files; the table lacks\n", len(lost.Claims))
+	printLacking(out, done)
+	for _, c := range done.Oversold {
+		order := "no order yet"
+		if c.OrderID != 0 {
+			order = "order " + orderid.String(c.OrderID)
+		}
+		fmt.Fprintf(out, "OVERSOLD: %s of sale %s, shard %d, accepted %s, %s\n", c.User, c.SaleID, c.Shard, c.AcceptedAt.Format(time.RFC3339), order)
+	}
+	list(out, "NOT REPLAYED:", done.Problems)
+	list(out, "changed since, and to be repeated by you:", source.Repeat(restoredTo))
+	refused := len(done.Oversold)+len(done.Problems) > 0
+	switch {
+	case refused:
+		fmt.Fprintln(out, "nothing was written: see what is listed")
+		return errBroken
+	case !sure && done.Missing() > 0:
+		fmt.Fprintln(out, "nothing was written: make restore-replay GO=1 writes it")
+		return errBroken
+	case !sure:
+		return nil
+	}
+	// A replay that has to be repeated goes on where it was; its own check is the last word.
+	for range replayTries {
+		if done, err = book.Replay(ctx, table, lost, true); sale.CodeOf(err) != sale.Busy {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s; repeat the command: it goes on", oneLine(err))
+	}
+	if done, err = book.Replay(ctx, table, lost, false); err != nil {
+		return errors.New(oneLine(err))
+	}
+	if list(out, "NOT REPLAYED:", done.Problems); done.Missing() > 0 || len(done.Problems) > 0 {
+		printLacking(out, done)
+		return errBroken
+	}
+	fmt.Fprintln(out, "replayed: nothing is lacking, and sales that are not over are paused; make preflight recounts every sale of the table")
+	return nil
+}
+
+// replayTries is how often a busy table is tried.
+const replayTries = 5
+
+func printLacking(out io.Writer, r ledger.Replayed) {
+	for _, line := range []struct {
+		name string
+		n    int
+	}{
+		{"claims", r.Claims}, {"guards", r.Guards}, {"order ids", r.OrderIDs}, {"orders", r.Orders}, {"payments", r.Payments}, {"releases", r.Releases},
+		{"refunds due", r.Refunds}, {"additions", r.Additions}, {"halves", r.Halves}, {"shard counts", r.Shards},
+	} {
+		fmt.Fprintf(out, "  %-14s %12d\n", line.name, line.n)
+	}
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/kit/restore"
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// restoring returns the files of a lost minute: bob and carol have bought, carol is confirmed, and the operator has
+// paused the sale.
+func restoring(t *testing.T, book *ledger.Ledger) (log, events string) {
+	t.Helper()
+	order := ordered(t, book, "carol")
+	c, err := book.Claim(t.Context(), "moutai", "carol")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "bob", Key: "k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log = fmt.Sprintf(`START RequestId: 1
+2026-11-11T12:00:01 {"level":"INFO","message":"purchase","service":"purchase","saleId":"moutai","user":"bob","claimId":%q,"shard":%d,"acceptedAt":%d,"requestKey":"k","outcome":"ok"}
+{"message":"purchase","service":"purchase","saleId":"moutai","user":"dora","outcome":"sold-out"}
+{"message":"finalize","service":"finalize","orders":[{"saleId":"moutai","user":"carol","claimId":%q,"orderId":%q,"shard":%d,"acceptedAt":%d}]}
+`, p.Claim.ID, p.Claim.Shard, p.Claim.AcceptedAt.UnixMilli(), c.ID, orderid.String(order), c.Shard, c.AcceptedAt.UnixMilli())
+	events = fmt.Sprintf(`{"detail-type":"OrderConfirmed","source":"flashsale","detail":{"saleId":"moutai","user":"carol","claimId":%q,"orderId":%q,"occurredAt":"2026-11-11T12:00:01.000Z"}}
+{"detail-type":"SaleChanged","detail":{"saleId":"moutai","changeId":"c1","action":"pause","occurredAt":"2026-11-11T12:00:30.000Z"}}
+`, c.ID, orderid.String(order))
+	return log, events
+}
+
+func sourceOf(t *testing.T, log, events string) *restore.Source {
+	t.Helper()
+	s := &restore.Source{}
+	if err := s.Log(strings.NewReader(log)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Events(strings.NewReader(events)); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestARestoredTableIsCheckedAndThenReplayedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, book := opened(t, sale.Creation{Stock: 3, Price: 89900})
+		ordered(t, book, "alice")
+		before, restoredTo := db.Snapshot(), time.Now()
+		time.Sleep(time.Second)
+		log, events := restoring(t, book)
+		source := sourceOf(t, log, events)
+		db.Restore(before)
+		for _, step := range []struct {
+			sure   bool
+			broken bool
+			says   []string
+		}{
+			{false, true, []string{"2 orders are known", "claims                    2", "order ids                 1", "shard counts              1", "pause of moutai (c1)", "nothing was written: make restore-replay GO=1"}},
+			{true, false, []string{"claims                    2", "replayed: nothing is lacking"}},
+			{false, false, []string{"claims                    0", "shard counts              0"}},
+			{true, false, []string{"replayed: nothing is lacking"}},
+		} {
+			var out bytes.Buffer
+			items := db.Items("T")
+			err := replayInto(t.Context(), ledger.New(db, "T", ledger.Options{}), db, source, restoredTo, step.sure, &out)
+			if (err != nil) != step.broken {
+				t.Errorf("%+v: %v\n%s", step, err, &out)
+			}
+			for _, want := range step.says {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("no %q in\n%s", want, &out)
+				}
+			}
+			if !step.sure && !reflect.DeepEqual(db.Items("T"), items) {
+				t.Errorf("a check has written")
+			}
+		}
+		again, err := ledger.New(db, "T", ledger.Options{}).Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "bob", Key: "k"})
+		if err != nil || again.New {
+			t.Errorf("bob's repeat gets %+v (%v), want the claim that he was told", again, err)
+		}
+	})
+}
+
+func TestATableThatTheFilesContradictIsNotReplayed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, book := opened(t, sale.Creation{Stock: 3, Price: 89900})
+		before, restoredTo := db.Snapshot(), time.Now()
+		time.Sleep(time.Second)
+		log, events := restoring(t, book)
+		after := db.Snapshot()
+		other := dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})
+		for name, tt := range map[string]struct {
+			log   string
+			at    *dynamotest.Snapshot // nil: another stack's table
+			wants string
+		}{
+			"another stack's table": {log, nil, "no open sale \"moutai\""},
+			"a line is missing":     {log[:strings.Index(log, `{"message":"finalize"`)], before, "no line of a log says when it was accepted"},
+			"another claim":         {strings.Replace(log, `"user":"bob"`, `"user":"carol"`, 1), after, "the user has another claim"},
+			"units are missing":     {log + strings.Replace(strings.Split(log, "\n")[1], `"user":"bob","claimId":"`, `"user":"eve","claimId":"x`, 1) + "\n" + strings.Replace(strings.Split(log, "\n")[1], `"user":"bob","claimId":"`, `"user":"fred","claimId":"y`, 1), before, "OVERSOLD: "},
+		} {
+			table := db
+			if tt.at == nil {
+				table = other
+			} else {
+				db.Restore(tt.at)
+			}
+			items := table.Items("T")
+			var out bytes.Buffer
+			err := replayInto(t.Context(), ledger.New(table, "T", ledger.Options{}), table, sourceOf(t, tt.log, events), restoredTo, true, &out)
+			if err == nil || !strings.Contains(out.String()+err.Error(), tt.wants) || !reflect.DeepEqual(table.Items("T"), items) {
+				t.Errorf("%s: %v\n%s", name, err, &out)
+			}
+		}
+	})
+}
+
+func TestFilesThatSayNothingAreRefused(t *testing.T) {
+	file := func(text string) string {
+		path := filepath.Join(t.TempDir(), "log")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const claim = `{"service":"purchase","saleId":"moutai","user":"bob","claimId":"c","shard":0,"acceptedAt":1}`
+	for want, args := range map[string][]string{
+		"no instant":                {"-at", "noon", "-log", file(claim)},
+		"LOG=file":                  {"-at", "2026-11-11T12:04:00Z"},
+		"name no order":             {"-at", "2026-11-11T12:04:00Z", "-log", file("START\n")},
+		"line 2: unexpected end":    {"-at", "2026-11-11T12:04:00Z", "-log", file(claim + "\n" + claim[:40])},
+		"missing or malformed":      {"-at", "2026-11-11T12:04:00Z", "-log", file(strings.Replace(claim, `"shard":0,`, "", 1))},
+		"of two users":              {"-at", "2026-11-11T12:04:00Z", "-log", file(claim + "\n" + strings.Replace(claim, "bob", "eve", 1))},
+		"of a running stack is not": {"-at", "2026-11-11T12:04:00Z", "-log", file(claim)},
+	} {
+		p := place{table: "T"}
+		if strings.Contains(want, "running") {
+			p.env = "prod"
+		}
+		if err := restoreReplay(t.Context(), p, args, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: got %v, want %q", args, err, want)
+		}
+	}
+}
