@@ -256,7 +256,8 @@ func (p *replay) leap(ctx context.Context) error {
 	if now.Sub(from) > maxRestoreDays*24*time.Hour {
 		return fmt.Errorf("the table is of %s, and no restore goes further back than 35 days", from.Format(time.RFC3339))
 	}
-	for day := from.Truncate(24 * time.Hour); !day.After(now); day = day.AddDate(0, 0, 1) {
+	// The clock of whoever gave out an order id may have been on the day before or after.
+	for day := from.Add(-clockSkew).Truncate(24 * time.Hour); !day.After(now.Add(clockSkew)); day = day.AddDate(0, 0, 1) {
 		if err := p.mark(ctx, sequenceKey(orderid.Day(day)), "ADD #next :leap SET #restoredAt = :at", sequenceLeap, map[string]string{"#next": "next"}, item{}); err != nil {
 			return err
 		}
@@ -272,18 +273,19 @@ func (p *replay) leap(ctx context.Context) error {
 	return nil
 }
 
-// pause raises a sale's numbers, and pauses it unless it is over or recalled: the number of edits
-// that it leaps to is the pause's.
+// pause raises a sale's numbers, and edits it unless it is recalled: the number of edits that it
+// leaps to is this edit's. It pauses a sale that is not over. Of an edit, only some shards may have
+// been restored; they follow this one.
 func (p *replay) pause(ctx context.Context, one *replayed, now time.Time) error {
 	s := one.sale
 	update := "ADD #version :leap, #edits :leap SET #restoredAt = :at"
 	names := map[string]string{"#version": "version", "#edits": "edits", "#empty": "empty"}
 	values := item{}
-	pauses := !s.IsRecalled() && s.Ends().After(now)
-	if pauses {
-		update += ", #paused = :yes, #changedAt = :now"
+	edits := !s.IsRecalled()
+	if edits {
+		update += ", #paused = :paused, #changedAt = :now"
 		names["#paused"], names["#changedAt"] = "paused", "changedAt"
-		values[":yes"], values[":now"] = boolean(true), num(max(now.UnixMilli(), s.ChangedAt.UnixMilli()+1))
+		values[":paused"], values[":now"] = boolean(s.Paused || s.Ends().After(now)), num(max(now.UnixMilli(), s.ChangedAt.UnixMilli()+1))
 		if s.HasDraw() {
 			update += ", #operatedAt = :now"
 			names["#operatedAt"] = "operatedAt"
@@ -296,10 +298,13 @@ func (p *replay) pause(ctx context.Context, one *replayed, now time.Time) error 
 	if err != nil {
 		return err
 	}
-	if pauses && s.Paused {
+	if edits {
 		c := sale.Change{
-			Number: s.Edits, ID: "restore-" + strconv.FormatInt(p.lost.RestoredTo.UnixMilli(), 10), Action: sale.ActionPause, At: s.ChangedAt, Paused: true,
+			Number: s.Edits, ID: "restore-" + strconv.FormatInt(p.lost.RestoredTo.UnixMilli(), 10), Action: sale.ActionResume, At: s.ChangedAt, Paused: s.Paused,
 			OpensAt: s.OpensAt, ClosesAt: s.ClosesAt, Author: sale.Author{Note: "restored to " + p.lost.RestoredTo.UTC().Format(time.RFC3339)},
+		}
+		if s.Paused {
+			c.Action = sale.ActionPause
 		}
 		if s.HasDraw() {
 			c.OperatedAt, c.BeginsAt, c.EndsAt = s.OperatedAt, s.BeginsAt, s.EndsAt

@@ -15,13 +15,14 @@ import (
 )
 
 // refund completes a refund due with its payment's guard and the note on its claim, and counts what
-// is lacking. Those of a recall are not replayed: the recall's pass, which begins anew, finds them.
+// is lacking. One of a recall belongs to a payment that has paid its order, whose guard says so; while
+// the recall itself is lost, there is none.
 func (p *replay) refund(ctx context.Context, r sale.Refund, refunds, guards *int) error {
-	if r.Reason == sale.RefundRecalled {
+	keys := []item{refundKey(r.SaleID, r.Payment), paymentKey(r.Payment)}
+	one, recalled := p.sales[r.SaleID], r.Reason == sale.RefundRecalled
+	if recalled && !one.sale.IsRecalled() {
 		return nil
 	}
-	keys := []item{refundKey(r.SaleID, r.Payment), paymentKey(r.Payment)}
-	one := p.sales[r.SaleID]
 	if one != nil && r.User != "" {
 		keys = append(keys, claimKey(r.SaleID, sale.BucketOf(r.User, one.sale.Buckets), r.User))
 	}
@@ -29,11 +30,18 @@ func (p *replay) refund(ctx context.Context, r sale.Refund, refunds, guards *int
 	if err != nil {
 		return err
 	}
+	var held sale.Claim // none, or unreadable
+	if len(keys) == 3 && there[identityOf(keys[2])] != nil {
+		held, _ = readClaim(r.SaleID, one.sale.Buckets, there[identityOf(keys[2])])
+	}
+	if recalled && held.Payment != r.Payment {
+		return nil
+	}
 	provider, reference, _ := strings.Cut(r.Payment, "#")
 	payment := sale.Payment{Provider: provider, Reference: reference, OrderID: r.OrderID, Amount: r.Amount, Currency: r.Currency}
 	guard := there[identityOf(keys[1])]
 	if guard != nil {
-		if g := (&reader{item: guard}); g.text("fate") != fateRefund {
+		if g := (&reader{item: guard}); g.text("fate") != fateRefund && !recalled {
 			p.problem("payment %s has paid an order, and was published as a refund due", r.Payment)
 			return nil
 		}
@@ -48,18 +56,14 @@ func (p *replay) refund(ctx context.Context, r sale.Refund, refunds, guards *int
 		notes = new(int) // counted with the refund
 		lacks(refunds, func() error { return p.putAbsent(ctx, refundItem(r)) })
 	}
-	if guard == nil {
+	if guard == nil && !recalled {
 		lacks(guards, func() error { return p.putAbsent(ctx, guardItem(payment, r.SaleID, fateRefund, r.At)) })
 	}
 	if one == nil {
 		return err
 	}
 	one.noteRefund(r.At)
-	if len(keys) < 3 || there[identityOf(keys[2])] == nil {
-		return err
-	}
-	held, readErr := readClaim(r.SaleID, one.sale.Buckets, there[identityOf(keys[2])])
-	if readErr == nil && held.OrderID == r.OrderID && !slices.Contains(held.Refunds, r.Payment) && len(held.Refunds) < maxClaimRefunds {
+	if held.ID != "" && held.OrderID == r.OrderID && !slices.Contains(held.Refunds, r.Payment) && (recalled || len(held.Refunds) < maxClaimRefunds) {
 		lacks(notes, func() error {
 			return p.update(ctx, keys[2], "ADD #refunds :refund", "attribute_exists(pk)", map[string]string{"#refunds": "refunds"},
 				item{":refund": &types.AttributeValueMemberSS{Value: []string{r.Payment}}})

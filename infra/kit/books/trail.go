@@ -128,7 +128,7 @@ func (p *pass) judgeTrail(h *header) {
 		if previous, last = last, c; previous.number > 0 && c.at <= previous.at {
 			p.find(promise, about, "edit %d is of %s, and edit %d before it of %s", c.number, clock(c.at), previous.number, clock(previous.at))
 		}
-		if c.action == "recall" && p.still() && h.sale.recalledAt != c.at && c.at > h.sale.restoredAt {
+		if c.action == "recall" && p.still() && h.sale.recalledAt != c.at && c.at > h.sale.restoredAt+skew.Milliseconds() {
 			p.find(promise, about, "the trail has a recall of %s, but the sale was recalled at %s", clock(c.at), clock(h.sale.recalledAt))
 		}
 	}
