@@ -3,6 +3,7 @@ package dynamotest
 import (
 	"maps"
 	"slices"
+	"time"
 )
 
 // Snapshot is what a DB holds at one instant: its items, transactions in
@@ -38,4 +39,26 @@ func (c *contents) copied() contents {
 		out.tables[name] = t.copied()
 	}
 	return out
+}
+
+// Rewind takes back what these records of the stream tell, which are in their order: the
+// tables become what restored ones would be. Reads see nothing of the time before, no late
+// request arrives any more, and the stream gets no record.
+func (db *DB) Rewind(records []Record) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for _, r := range slices.Backward(records) {
+		t := db.tables[r.Table]
+		if k, err := t.keyIn(r.Keys); err == nil {
+			t.put(k, r.Old, r.At, 0)
+		}
+	}
+	for _, t := range db.tables {
+		for _, p := range t.partitions {
+			for sk, r := range p.rows {
+				p.rows[sk] = row{item: r.item}
+			}
+		}
+	}
+	db.inFlight, db.pending = map[place]time.Time{}, nil
 }

@@ -195,3 +195,31 @@ func valueFromLambda(v events.DynamoDBAttributeValue) types.AttributeValue {
 	}
 	return nil
 }
+
+func TestARewoundTableIsAsBeforeTheRecordsAndNothingOlderReachesIt(t *testing.T) {
+	var got []Record
+	db := streamed(&got)
+	db.Lag = time.Minute
+	mustPut(t, db, "STOCK", "S", attributes{"stock": num("2")})
+	before := db.Dump()
+	if _, err := db.TransactWriteItems(t.Context(), buy("alice")); err != nil {
+		t.Fatal(err)
+	}
+	deleteStock(t, db)
+	half := got[2:] // the claim and the deletion, but not the unit
+	db.Fault = only(Fault{Kind: ApplyLate})
+	_ = setStock(t, db, "7")
+	db.Fault = nil
+	records := len(got)
+	db.Rewind(half)
+	if got := text(db.Item(tableName, "STOCK", "S")); got != `{pk: "STOCK", sk: "S", stock: 1}` || len(db.Items(tableName)) != 1 {
+		t.Errorf("without the claim and the deletion there is %s", db.Dump())
+	}
+	if out, err := db.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String(tableName), Key: keyAt("STOCK", "S")}); err != nil || text(out.Item) != text(db.Item(tableName, "STOCK", "S")) {
+		t.Errorf("a lagging read sees %v, %v", out, err)
+	}
+	db.Rewind(got[1:2])
+	if db.Dump() != before || db.ApplyPending() != 0 || len(got) != records {
+		t.Errorf("there is %s, and %d records more", db.Dump(), len(got)-records)
+	}
+}

@@ -99,6 +99,17 @@ func (b *Bus) Put(in *eventbridge.PutEventsInput, fails func(index int) string) 
 	return out, nil
 }
 
+// Archive returns each event that has been published, as an archive of the bus stores it: one a line.
+func (b *Bus) Archive() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var text []byte
+	for _, detail := range Sorted(b.events) {
+		text = fmt.Appendf(text, `{"source":%q,"detail-type":%q,"detail":%s}`+"\n", b.events[detail].source, b.events[detail].detailType, detail)
+	}
+	return text
+}
+
 // idOf returns an event's id: decoding each publication would take too long.
 func idOf(detail string) string {
 	_, rest, _ := strings.Cut(detail, `"id":"`)

@@ -89,6 +89,11 @@ func (t tableAPI) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(
 	return Intercept(ctx, t.e, p, func() (*dynamodb.QueryOutput, error) { return t.e.world.DB.Query(ctx, in, o...) })
 }
 
+// Scan is only for the replay of a restored table.
+func (t tableAPI) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	return Intercept(ctx, t.e, Point{Op: "Scan"}, func() (*dynamodb.ScanOutput, error) { return t.e.world.DB.Scan(ctx, in, o...) })
+}
+
 func (t tableAPI) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	p := Point{Op: "PutItem", keys: []string{keyOf(in.Item)}, Writes: true}
 	return Intercept(ctx, t.e, p, func() (*dynamodb.PutItemOutput, error) { return t.e.world.DB.PutItem(ctx, in, o...) })

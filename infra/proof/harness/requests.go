@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
 	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger"
 )
 
 // Reply is the part of an HTTP answer that the checks use.
@@ -146,6 +147,14 @@ func (e *Environment) Command(event string, out any) (took time.Duration, err er
 		return end.Took, fmt.Errorf("encode answer: %w", err)
 	}
 	return end.Took, json.Unmarshal(text, out)
+}
+
+// Replay replays what is known of the time that a restore has taken from the table.
+func (e *Environment) Replay(lost ledger.Lost) (done ledger.Replayed, err error) {
+	if e.Invoke(func(ctx context.Context) { done, err = e.replay(ctx, lost) }).Died {
+		return done, ErrDied
+	}
+	return done, err
 }
 
 // ErrDied: the environment died; its progress is unknown.

@@ -75,13 +75,15 @@ const (
 	Releasing   Function = "release"
 	Publishing  Function = "publish"
 	Drawing     Function = "draw"
+	// Replaying is no function: it is the command that replays a restored table.
+	Replaying Function = "replay"
 )
 
 // Timeouts are the functions' timeouts in template.yaml.
 var Timeouts = map[Function]time.Duration{
 	Purchasing: 6 * time.Second, Finalizing: 9 * time.Second, Querying: 6 * time.Second,
 	Seeding: 120 * time.Second, Reconciling: 300 * time.Second, Paying: 6 * time.Second, Releasing: 60 * time.Second,
-	Publishing: 30 * time.Second, Drawing: 120 * time.Second,
+	Publishing: 30 * time.Second, Drawing: 120 * time.Second, Replaying: time.Hour,
 }
 
 // InvocationMargin is the time left of an invocation when its handler gives up, or
@@ -103,8 +105,10 @@ type World struct {
 	interceptor Interceptor
 	random      func() float64 // jitter; must be safe for concurrent use
 	// Chain and Dice are the public dice; by default every throw is the same.
-	Chain  beacon.Chain
-	Dice   drawhandler.Dice
+	Chain beacon.Chain
+	Dice  drawhandler.Dice
+	// Log gets the functions' log lines, but none of an environment that has died.
+	Log    io.Writer
 	claims atomic.Int64 // claim ids made so far
 	made   atomic.Int64 // environments made so far
 	// Invocations counts invocations, for interceptors that need it.
@@ -115,7 +119,7 @@ type World struct {
 func NewWorld(i Interceptor, random func() float64) *World {
 	return &World{
 		DB:    dynamotest.New(dynamotest.Table{Name: TableName, PK: "pk", SK: "sk"}),
-		Queue: NewQueue(), interceptor: i, random: random, Chain: beacon.Quicknet, Dice: oneThrow{},
+		Queue: NewQueue(), interceptor: i, random: random, Chain: beacon.Quicknet, Dice: oneThrow{}, Log: io.Discard,
 	}
 }
 
@@ -148,6 +152,8 @@ type Environment struct {
 	http  func(context.Context, httpapi.Request) (httpapi.Response, error)
 	batch func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
 	raw   func(context.Context, json.RawMessage) (any, error)
+	// replay replays a restored table.
+	replay func(context.Context, ledger.Lost) (ledger.Replayed, error)
 }
 
 // Start makes a cold environment with a clock error of skew.
@@ -161,8 +167,12 @@ func (w *World) Start(f Function, skew time.Duration) *Environment {
 	}
 	book := ledger.New(tableAPI{e}, TableName, ledger.Options{Now: now, Random: w.random, NewID: newID, Secret: leafKey})
 	sender := orderq.NewSender(queueAPI{e}, "https://sqs.eu-central-1.amazonaws.com/123456789012/OrderQueue")
-	log := telemetry.New(io.Discard, string(f), now)
+	log := telemetry.New(logOf{e}, string(f), now)
 	switch f {
+	case Replaying:
+		e.replay = func(ctx context.Context, lost ledger.Lost) (ledger.Replayed, error) {
+			return book.Replay(ctx, tableAPI{e}, lost, true)
+		}
 	case Paying:
 		e.http = payhandler.New(book, webhooksOf(), log, now).Handle
 	case Releasing:
@@ -222,6 +232,16 @@ func (e *Environment) Invoke(run func(context.Context)) Outcome {
 	}()
 	<-done
 	return Outcome{Died: e.Dead.Load(), Took: time.Since(began)}
+}
+
+// logOf is where an environment's log lines go.
+type logOf struct{ e *Environment }
+
+func (l logOf) Write(line []byte) (int, error) {
+	if l.e.Dead.Load() {
+		return len(line), nil
+	}
+	return l.e.world.Log.Write(line)
 }
 
 // caller is the key of a context's environment.

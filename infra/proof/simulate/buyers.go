@@ -82,6 +82,7 @@ func (m *runningSale) checkAnswer(e *harness.Environment, user, key string, r ha
 			w.violate("P4: %s was told of claim %q, the table holds %+v", user, r.Claim.ClaimID, claim)
 			return
 		}
+		claim.tell(r.Claim)
 		// Whose sale asks for no payment is answered from memory for a minute.
 		remembered := time.Duration(0)
 		if m.draft.payWithin == 0 {
@@ -159,6 +160,8 @@ func (m *runningSale) queryOrder(user string) {
 		m.watch.violate("P4: %s was told %d %s, the table holds %+v", user, r.Status, r.Body, claim)
 	case r.Claim.OrderID != "" && claim.orderID != r.Claim.OrderID:
 		m.watch.violate("P7: %s was told of order %s, the table holds %s", user, r.Claim.OrderID, claim.orderID)
+	default:
+		claim.tell(r.Claim)
 	}
 }
 

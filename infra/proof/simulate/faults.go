@@ -73,6 +73,16 @@ type network struct {
 	calls     int
 	faults    int
 	freezes   int
+	// made are the environments, if keepsAll. No other one starts until frozen is closed, if it is
+	// not nil; thawedAt is when it was.
+	made     []*harness.Environment
+	keepsAll bool
+	// unwatched: the table has been restored, and its replay is not complete.
+	unwatched bool
+	frozen    chan struct{}
+	thawedAt  time.Time
+	// cutReplay counts down the instants at which the replay may be cut off, two for each call; 0 is never.
+	cutReplay int
 }
 
 func (n *network) Intercept(ctx context.Context, e *harness.Environment, p harness.Point, do func() error) error {
@@ -186,6 +196,10 @@ func (n *network) crashes(f harness.Function, dice float64) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	rate := n.rates.crash
+	if f == harness.Replaying {
+		n.cutReplay--
+		return n.cutReplay == 0
+	}
 	if f == harness.Seeding && n.rates.seeding != nil {
 		rate = n.rates.seeding.crash
 	}
@@ -204,12 +218,14 @@ func (n *network) execute(e *harness.Environment, p harness.Point, do func() err
 	n.faultName, n.late, n.hidden, n.touched = "", false, 0, nil
 	n.caller, n.watch.invocation = e.Function, e.Invocation
 	err = do()
-	if p.Writes {
+	switch {
+	case n.unwatched:
+	case p.Writes:
 		written := slices.Clone(n.touched)
 		written = slices.DeleteFunc(written, func(key string) bool { return slices.Contains(p.Checked, key) })
 		n.watch.checkPermitted(e.Function, written)
 		n.watch.afterCall(n.touched, n.late)
-	} else {
+	default:
 		n.watch.afterCall(nil, false)
 	}
 	n.log.write("%s %d #%d %v: %s%s", e.Function, e.Number, e.Invocation, p, n.faultName, result(err))

@@ -32,7 +32,7 @@ func (m *runningSale) runCommands(commands []command) {
 				m.sentEvents[c.number] = c.event(time.Now())
 			}
 			m.command(c, m.sentEvents[c.number], false)
-		} else if event := m.sentEvents[c.again]; event != "" {
+		} else if event := m.sentEvents[c.again]; event != "" && !m.superseded[c.again] {
 			m.command(c, event, true)
 		}
 	}
@@ -73,7 +73,7 @@ func (m *runningSale) command(c command, event string, repeated bool) {
 // sendUntilAnswered sends one event until it succeeds.
 func (m *runningSale) sendUntilAnswered(c command, event string, repeated bool, who string) {
 	m.n.wait(who, time.Microsecond)
-	for {
+	for began := time.Now(); ; {
 		var out struct {
 			Seeded    int64 `json:"seeded"`
 			Applied   bool  `json:"applied"`
@@ -94,6 +94,9 @@ func (m *runningSale) sendUntilAnswered(c command, event string, repeated bool, 
 		if c.mayConflict && harness.CodeOf(err) == "conflicting-request" {
 			m.recordRefused(event)
 			return
+		}
+		if c.edit && began.Before(m.n.thawedAt) && (harness.CodeOf(err) == "conflicting-request" || harness.CodeOf(err) == "recalled") {
+			return // the table was restored meanwhile, and edited since
 		}
 		if repeated && harness.CodeOf(err) == "recalled" {
 			return
@@ -125,10 +128,16 @@ func (m *runningSale) recordRefused(event string) {
 	m.n.mu.Lock()
 	m.watch.draw.figures.Refused++
 	m.n.mu.Unlock()
-	if _, rest, withdraws := strings.Cut(event, `"seedId":"`); withdraws {
-		seedID, _, _ := strings.Cut(rest, `"`)
+	if seedID := seedOf(event); seedID != "" {
 		m.recordWithdrawn(event, harness.WithdrawnBy(m.world.DB, m.id, seedID))
 	}
+}
+
+// seedOf returns the id of an addition or a withdrawal.
+func seedOf(event string) string {
+	_, rest, _ := strings.Cut(event, `"seedId":"`)
+	id, _, _ := strings.Cut(rest, `"`)
+	return id
 }
 
 // recordWithdrawn records how many units a command withdrew, 0 if it is not a withdrawal: all
@@ -148,6 +157,7 @@ func (m *runningSale) beginCommand(c command) {
 	defer m.n.mu.Unlock()
 	if c.edit {
 		m.watch.answeredWindow = nil
+		m.editing++
 	}
 }
 
@@ -161,6 +171,12 @@ func (m *runningSale) endCommand(c command, call int64) {
 	}
 	if units := m.withdrawn[m.sentEvents[c.number]]; c.withdraws && units > 0 {
 		m.history.Withdrawals = append(m.history.Withdrawals, Withdrawal{Call: call, Return: m.since(), Units: units})
+	}
+	if m.ended[c.number] = true; c.number == 0 && m.createdAt.IsZero() {
+		m.createdAt = time.Now()
+	}
+	if c.edit {
+		m.editing--
 	}
 	if now := m.watch.newestWindow(); c.edit && now != nil {
 		settled := *now

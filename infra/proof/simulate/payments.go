@@ -145,7 +145,12 @@ func (m *runningSale) payOrCancel(b buyer) {
 
 // sendWebhook sends a webhook. An answer may be lost on its way to the provider.
 func (m *simulation) sendWebhook(who string, request httpapi.Request) (r harness.Reply, reached int64, ok bool) {
+	began := time.Now()
 	e := m.pools[harness.Paying].take(who)
+	if m.n.thawedAt.After(began) { // the provider waits for no answer so long
+		m.pools[harness.Paying].give(e)
+		return r, 0, false
+	}
 	reached = e.Calls.Load()
 	r, took, ok := e.Ask("", request)
 	reached = e.Calls.Load() - reached
@@ -161,9 +166,12 @@ func (m *simulation) sendWebhook(who string, request httpapi.Request) (r harness
 }
 
 // reportPayment reports a payment until it is recorded (P24).
-func (m *runningSale) reportPayment(p harness.Payment, who string) {
+func (m *runningSale) reportPayment(p harness.Payment, who string) { m.reportTo(p, who, m.sendWebhook) }
+
+// reportTo reports it by send.
+func (m *runningSale) reportTo(p harness.Payment, who string, send func(who string, request httpapi.Request) (harness.Reply, int64, bool)) {
 	told, err := p.Deliver(func(request httpapi.Request) (harness.Reply, bool) {
-		r, _, ok := m.sendWebhook(who, request)
+		r, _, ok := send(who, request)
 		m.write("%s reports %s: %t %d %s", who, p.ID(), ok, r.Status, r.Body)
 		return r, ok
 	}, func(pause time.Duration) { m.n.wait(who, pause) })
@@ -177,10 +185,20 @@ func (m *runningSale) reportPayment(p harness.Payment, who string) {
 		m.watch.violate("%v", err)
 		return
 	}
+	if c := m.watch.claims[p.User]; m.watch.lost[p.User] && (c == nil || c.orderID != p.Order) { // the order that it names is lost
+		delete(m.paid, p)
+		return
+	}
 	if before, known := m.paid[p]; known && before != told {
 		m.watch.violate("P9: %s was said to be %+v and is said to be %+v", p.ID(), before, told)
 	}
+	if _, known := m.paid[p]; !known {
+		m.reported = append(m.reported, p)
+	}
 	m.paid[p] = told
+	if told.Outcome == "paid" {
+		m.watch.claims[p.User].tell(harness.ClaimBody{OrderID: p.Order, State: "PAID"})
+	}
 	if wrong := p.Check(m.world.DB, told, m.watch.claims[p.User].end); wrong != "" {
 		m.watch.violate("%s", wrong)
 	}
@@ -215,9 +233,13 @@ func (m *runningSale) cancel(user, who string) {
 		}
 		m.n.mu.Lock()
 		defer m.n.mu.Unlock()
+		if m.watch.claims[user] == nil { // it is lost
+			return
+		}
 		if wrong := harness.CheckCancelled(user, r, m.watch.claims[user].end); wrong != "" {
 			m.watch.violate("%s", wrong)
 		}
+		m.watch.claims[user].tell(r.Claim)
 		return
 	}
 	m.violate("P5: %s gets no answer to a cancellation", user)

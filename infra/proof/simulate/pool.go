@@ -29,6 +29,12 @@ type frozen struct {
 // take returns a free environment, warm or cold, or waits for one.
 func (p *pool) take(who string) *harness.Environment {
 	p.n.mu.Lock()
+	if frozen := p.n.frozen; frozen != nil {
+		p.n.mu.Unlock()
+		<-frozen
+		p.n.wait("thawed "+who, time.Microsecond)
+		p.n.mu.Lock()
+	}
 	if e := p.unfreezeLocked(time.Now()); e != nil {
 		p.n.mu.Unlock()
 		return e
@@ -64,6 +70,10 @@ func (p *pool) take(who string) *harness.Environment {
 func (p *pool) give(e *harness.Environment) {
 	p.n.mu.Lock()
 	defer p.n.mu.Unlock()
+	if p.n.frozen != nil {
+		p.running--
+		return
+	}
 	if e.Dead.Load() || !p.n.faultsOff.Load() && p.n.random() < p.n.rates.recycle {
 		if len(p.waiting) == 0 {
 			p.running--
@@ -134,6 +144,9 @@ func (n *network) startLocked(f harness.Function) *harness.Environment {
 	})
 	e := n.world.Start(f, skew)
 	n.numberLocked(e)
+	if n.keepsAll {
+		n.made = append(n.made, e)
+	}
 	return e
 }
 

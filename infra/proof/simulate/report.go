@@ -14,6 +14,7 @@ type Total struct {
 	Paid, Refunds, Released                                  int
 	Published                                                harness.EventFigures
 	Draws                                                    DrawFigures
+	Restores                                                 RestoreFigures
 	Longest, Virtual                                         time.Duration
 	// Hash is the sum of the seeds' hashes, independent of the order in which they ran.
 	Hash uint64
@@ -31,6 +32,7 @@ func (t *Total) Add(r Result) {
 	t.Longest = max(t.Longest, r.Longest)
 	t.Published.Add(r.Published)
 	t.Draws.add(r.Draws)
+	t.Restores.add(r.Restores)
 	t.Virtual += r.Virtual
 	t.Violations += r.Violations
 	t.Hash += r.Hash
@@ -44,8 +46,8 @@ func (t *Total) Add(r Result) {
 // published again, poison the records that can never be published, and longest-delay the
 // longest time from a change to its event.
 func (t Total) String() string {
-	return fmt.Sprintf("seeds=%d sales=%d operations=%d faults=%d freezes=%d paid=%d refunds=%d released=%d resent=%d longest-loss=%v (bound %v) %v %v virtual=%.1fh hash=%016x violations=%d",
-		t.Seeds, t.Sales, t.Calls, t.Faults, t.Freezes, t.Paid, t.Refunds, t.Released, t.Resent, t.Longest.Round(time.Second), resendBound, t.Published, t.Draws, t.Virtual.Hours(), t.Hash, t.Violations)
+	return fmt.Sprintf("seeds=%d sales=%d operations=%d faults=%d freezes=%d paid=%d refunds=%d released=%d resent=%d longest-loss=%v (bound %v) %v %v %v virtual=%.1fh hash=%016x violations=%d",
+		t.Seeds, t.Sales, t.Calls, t.Faults, t.Freezes, t.Paid, t.Refunds, t.Released, t.Resent, t.Longest.Round(time.Second), resendBound, t.Published, t.Draws, t.Restores, t.Virtual.Hours(), t.Hash, t.Violations)
 }
 
 // maxShown bounds the violations shown per seed: the first is the most useful.

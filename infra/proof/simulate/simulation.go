@@ -37,6 +37,9 @@ type simulation struct {
 
 	stream *stream
 	stop   chan struct{}
+	// restoring is nil unless the table is restored; the functions were frozen for that at frozenAt.
+	restoring *restoring
+	frozenAt  time.Time
 	// drawsEnded: the draw function runs no more.
 	drawsEnded atomic.Bool
 }
@@ -56,6 +59,12 @@ type runningSale struct {
 	bodies    map[string]string                         // the first acceptance, by user and key
 	paid      map[harness.Payment]harness.PaymentAnswer // recorded payments, and what their providers were told
 	givenUp   []harness.Payment                         // that their providers reported in vain
+	reported  []harness.Payment                         // those of paid, in the order in which they were recorded
+	createdAt time.Time                                 // zero until the creation is answered
+	editing   int                                       // edits in progress
+	ended     map[int]bool                              // the commands that were answered, by their number
+	// superseded are the edits from before a restore: the operator has edited the sale since as they had left it.
+	superseded map[int]bool
 }
 
 // Result is the result of one seed.
@@ -71,6 +80,7 @@ type Result struct {
 	// Published counts the order events.
 	Published harness.EventFigures
 	Draws     DrawFigures
+	Restores  RestoreFigures
 	// Resent counts the order messages that were lost and resent; Longest is the
 	// longest time that took while nothing disturbed reconciliation.
 	Resent  int
@@ -97,11 +107,12 @@ func Simulate(seed uint64, force func(*conditions)) Result {
 		c.sales = max(2, c.sales)
 	}
 	c.draws = seed%drawEvery == 0
+	c.restores = restoreOf(seed).IntN(restoreEvery) == 0
 	if force != nil {
 		force(&c)
 	}
 	if c.draws { // they last for hours, in which reconciliation may be dull
-		c.outage, c.sales = false, min(c.sales, 2)
+		c.outage, c.restores, c.sales = false, false, min(c.sales, 2)
 	}
 	d := draw(s, func(r *rand.Rand) draft { return drawSales(r, c) })
 	if c.midnight {
@@ -110,6 +121,9 @@ func Simulate(seed uint64, force func(*conditions)) Result {
 		time.Sleep(time.Until(day.Add(-d.sales[0].opensAt - draw(s, func(r *rand.Rand) time.Duration { return between(r, 0, 3*time.Second) }))))
 	}
 	m := newSimulation(seed, s, c, d)
+	if c.restores {
+		m.keep(drawRestore(restoreOf(seed+1), d.sales[0]))
+	}
 	m.run()
 	m.finishAndCheck()
 	m.close()
@@ -121,6 +135,9 @@ func Simulate(seed uint64, force func(*conditions)) Result {
 		Seed: seed, Sales: len(m.sales), Calls: m.n.calls, Faults: m.n.faults, Freezes: m.n.freezes,
 		Resent: m.watch.resent, Longest: m.watch.longest, Virtual: time.Since(m.began),
 		Published: published, Violations: m.watch.count, Shown: m.watch.found, Hash: hash.Sum64(), Tail: m.n.log.tail(80),
+	}
+	if m.restoring != nil {
+		r.Restores = m.restoring.figures
 	}
 	for _, s := range m.sales {
 		if d := s.watch.draw; d != nil {
@@ -183,7 +200,7 @@ func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation 
 	for _, one := range d.sales {
 		m.sales = append(m.sales, &runningSale{
 			simulation: m, id: one.id, draft: one, watch: n.watch.add(one.id, one.grouped), sentEvents: map[int]string{}, bodies: map[string]string{},
-			withdrawn: map[string]int{}, applied: map[string]bool{}, paid: map[harness.Payment]harness.PaymentAnswer{},
+			withdrawn: map[string]int{}, superseded: map[int]bool{}, ended: map[int]bool{}, applied: map[string]bool{}, paid: map[harness.Payment]harness.PaymentAnswer{},
 		})
 		if one.draw != nil {
 			m.addDraw(one)
@@ -205,6 +222,9 @@ func (m *simulation) run() {
 		go m.leadEveryMinute()
 	}
 	var all sync.WaitGroup
+	if m.restoring != nil {
+		all.Go(m.restoreTable)
+	}
 	for _, s := range m.sales {
 		all.Go(func() { s.runCommands(s.draft.commands) })
 		if s.draft.draw != nil {

@@ -83,6 +83,11 @@ func TestSimulation(t *testing.T) {
 			t.Errorf("no draw has any %s", c.name)
 		}
 	}
+	for _, c := range total.Restores.counters() {
+		if total.Seeds >= 200 && *c.count == 0 {
+			t.Errorf("no restore has any %s", c.name)
+		}
+	}
 }
 
 // TestSimulationUnder runs a few sales under one condition each, so that what only
@@ -117,8 +122,13 @@ func TestSimulationUnder(t *testing.T) {
 		"rough draws": func(c *conditions) {
 			c.draws, c.pays, c.seeding, c.halfVisible, c.vagueReasons, c.lag, c.freezes, c.skew = true, true, true, true, true, true, true, farthestSkew
 		},
-		"draws that end": func(c *conditions) { c.draws, c.recalls, c.withdraws, c.groups, c.sales = true, true, true, true, 2 },
-		"an outage":      func(c *conditions) { c.outage, c.sales = true, 2 },
+		"draws that end":  func(c *conditions) { c.draws, c.recalls, c.withdraws, c.groups, c.sales = true, true, true, true, 2 },
+		"restores":        func(c *conditions) { c.restores, c.withdraws, c.sales = true, true, 2 },
+		"restored orders": func(c *conditions) { c.restores, c.pays, c.recalls, c.groups, c.sales = true, true, true, true, 2 },
+		"rough restores": func(c *conditions) {
+			c.restores, c.pays, c.seeding, c.halfVisible, c.vagueReasons, c.lag, c.freezes, c.midnight = true, true, true, true, true, true, true, true
+		},
+		"an outage": func(c *conditions) { c.outage, c.sales = true, 2 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -28,6 +28,8 @@ type watch struct {
 	refused map[string]bool
 	// claims are the claims of all sales, by id.
 	claims map[string]*seenClaim
+	// issued are the order ids that claims had before a restore.
+	issued map[string]bool
 	// undisturbedSince is since when nothing disturbs reconciliation, calmSince since when there
 	// are no faults at all; zero if something may. resent counts the messages that were lost
 	// and resent, longest is the longest time that took a claim of which reconciliation was
@@ -58,6 +60,8 @@ type watchedSale struct {
 	// are the instants.
 	putBack  map[string]int64
 	putBacks []Restock
+	// lost are the users whose claims a restore has lost.
+	lost map[string]bool
 	// windows are those written to the sale and to each shard, in order.
 	windows map[string][]window
 	// answeredWindow is the window after the newest answered edit; nil while an edit is in
@@ -85,6 +89,7 @@ type seenClaim struct {
 	// sent.
 	lostAt time.Time
 	queued bool
+	told   told
 }
 
 // visibleToAll is when every reader sees the claim: it may be the half of its transaction that
@@ -113,7 +118,7 @@ type window struct {
 func newWatch(db *dynamotest.DB, skew time.Duration) *watch {
 	return &watch{
 		db: db, began: time.Now(), skew: skew, late: map[string]bool{}, sales: map[string]*watchedSale{},
-		refused: map[string]bool{}, claims: map[string]*seenClaim{},
+		refused: map[string]bool{}, claims: map[string]*seenClaim{}, issued: map[string]bool{},
 	}
 }
 
@@ -121,7 +126,7 @@ func newWatch(db *dynamotest.DB, skew time.Duration) *watch {
 func (w *watch) add(id string, grouped bool) *watchedSale {
 	s := &watchedSale{
 		watch: w, id: id, grouped: grouped, stock: map[string]int64{}, sold: map[string]int64{}, emptySpans: []span{{from: w.began}}, soldOut: make(chan struct{}, 1),
-		claims: map[string]*seenClaim{}, putBack: map[string]int64{}, windows: map[string][]window{},
+		claims: map[string]*seenClaim{}, putBack: map[string]int64{}, lost: map[string]bool{}, windows: map[string][]window{},
 	}
 	w.sales[id] = s
 	return s

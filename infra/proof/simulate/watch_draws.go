@@ -87,12 +87,14 @@ func (f *DrawFigures) counters() []counter {
 	}
 }
 
-func (f DrawFigures) String() string {
-	var all []string
-	for _, c := range f.counters() {
-		all = append(all, fmt.Sprint(c.name, "=", *c.count))
+func (f DrawFigures) String() string { return textOf(f.counters()) }
+
+func textOf(all []counter) string {
+	var text []string
+	for _, c := range all {
+		text = append(text, fmt.Sprint(c.name, "=", *c.count))
 	}
-	return strings.Join(all, " ")
+	return strings.Join(text, " ")
 }
 
 func newWatchedDraw(d *drawDraft, dice *relays) *watchedDraw {
