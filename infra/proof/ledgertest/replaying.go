@@ -39,15 +39,16 @@ func (w *World) scanner() ledger.Scanner {
 func (w *World) table() table {
 	w.T.Helper()
 	all := table{}
-	pages := dynamodb.NewScanPaginator(w.Engine.API.(ledger.Scanner), &dynamodb.ScanInput{TableName: &w.Engine.Table, ConsistentRead: aws.Bool(true)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(w.Ctx)
+	in := &dynamodb.ScanInput{TableName: &w.Engine.Table, ConsistentRead: aws.Bool(true)}
+	for more := true; more; more = len(in.ExclusiveStartKey) > 0 {
+		page, err := look(w.Ctx, w.Engine.API.(ledger.Scanner).Scan, in)
 		if err != nil {
 			w.T.Fatal(err)
 		}
 		for _, it := range page.Items {
 			all[keyOf(it)] = it
 		}
+		in.ExclusiveStartKey = page.LastEvaluatedKey
 	}
 	return all
 }
