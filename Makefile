@@ -172,6 +172,10 @@ person: operator ## print everything that the table holds of BUYER=…, in all s
 erase: operator ## put random ids in the place of BUYER=… in all sales, which must be drained, and seal them; GO=1 does it
 	@$(OPERATOR) erase -user "$${BUYER-}" $${GO:+-go}
 
+.PHONY: archive
+archive: operator ## write SALE=…, 90 days after its end, to FILE=…; GO=1 reads that file, or a copy, compares it and deletes claims and orders from the table
+	@$(OPERATOR) archive -sale "$${SALE-}" -file "$${FILE-}" $${GO:+-go}
+
 .PHONY: draw
 draw: operator ## show how the draw of SALE=… stands and what to publish before its dice (CSV=1: list whom the running call calls)
 	@$(OPERATOR) draw -sale "$${SALE-}" $${CSV:+-csv}

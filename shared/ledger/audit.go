@@ -142,6 +142,9 @@ func (l *Ledger) Step(ctx context.Context, a *Audit, stranded Stranded) (*Receip
 	if err != nil {
 		return nil, err
 	}
+	if s.Archive != "" {
+		return nil, s.RefuseArchived()
+	}
 	a.ReadUnits++
 	if s.HasDraw() {
 		d, err := l.readDraw(ctx, patientTries, s)

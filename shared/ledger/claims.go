@@ -49,6 +49,9 @@ func (l *Ledger) Claims(ctx context.Context, saleID string, report func(sale.Sal
 	if err != nil {
 		return err
 	}
+	if s.Archive != "" {
+		return s.RefuseArchived()
+	}
 	var unreadable error // the first one's
 	err = l.claimItems(ctx, s, func(items []item) error {
 		claims := make([]sale.Claim, 0, len(items))

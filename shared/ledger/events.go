@@ -114,6 +114,9 @@ func (l *Ledger) Events(ctx context.Context, saleID string, report func([]sale.E
 		if err != nil {
 			return err
 		}
+		if s.Archive != "" {
+			return s.RefuseArchived()
+		}
 		if err := l.claimItems(ctx, s, reportItems); err != nil {
 			return err
 		}

@@ -170,6 +170,9 @@ func readSale(it item) (sale.Sale, error) {
 		RecallNote:   r.optionalText("recallNote"),
 		Edits:        r.optionalNumber("edits"),
 	}
+	if s.Archive = r.optionalText("archive"); it["archivedAt"] != nil {
+		s.ArchivedAt = r.time("archivedAt")
+	}
 	if it["sealedAt"] != nil {
 		s.SealedAt = r.time("sealedAt")
 	}

@@ -47,6 +47,10 @@ type Sale struct {
 	// SealedAt is when the sale was closed for ever, because what was ordered in it is erased or
 	// archived; zero if never. Nothing changes a sealed sale any more.
 	SealedAt time.Time
+	// Archive is the digest of the archive that has the sale's claims and orders, "" if there is none.
+	// ArchivedAt is when the last of them was deleted; zero while some may be left.
+	Archive    string
+	ArchivedAt time.Time
 	// MinReader is the version that a reader needs; 0 means that any will do. Only a recall and a
 	// seal change it. See Reads.
 	MinReader int
@@ -94,6 +98,14 @@ func (s *Sale) IsSealed() bool { return !s.SealedAt.IsZero() }
 // RefuseSealed returns the refusal of whatever would change a sealed sale, or a group of them.
 func RefuseSealed() *Error {
 	return Refuse(Conflicting, "it is sealed: what was ordered in it is erased or archived, so it never sells again")
+}
+
+// RefuseArchived returns the refusal of whatever needs the claims of a sale that is archived.
+func (s *Sale) RefuseArchived() *Error {
+	if s.ArchivedAt.IsZero() {
+		return Refusef(Conflicting, "the sale %s is being archived: digest %s", s.ID, s.Archive)
+	}
+	return Refusef(Conflicting, "the sale %s was archived on %s: digest %s", s.ID, s.ArchivedAt.UTC().Format(time.DateOnly), s.Archive)
 }
 
 // SoldOut reports whether every shard is known to be empty.

@@ -70,6 +70,9 @@ func (h *Handler) buyer(ctx context.Context, c *call, event *telemetry.Event) (a
 func (h *Handler) tellNone(ctx context.Context, told *story, s sale.Sale) error {
 	told.now("%s has no claim in sale %s (ids are case-sensitive; the id is the token's sub)", told.User, s.ID)
 	told.now("%s sells from %s to %s and is %s now%s", s.ID, instant(s.OpensAt), instant(s.ClosesAt), told.to.word(string(s.Phase(h.now()))), because(s))
+	if s.Archive != "" {
+		told.now("%s", told.to.refusal(s.RefuseArchived()).(*sale.Error).Detail)
+	}
 	if s.LimitGroup != "" {
 		other, err := h.book.OrderedIn(ctx, s.LimitGroup, told.User)
 		if err != nil {

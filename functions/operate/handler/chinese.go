@@ -56,6 +56,9 @@ func (c *call) refusal(err error) error {
 var chinese = map[string]string{
 	"%s has no claim in sale %s (ids are case-sensitive; the id is the token's sub)":                                    "%s 在活动 %s 中没有凭证（编号区分大小写，即令牌的 sub）",
 	"%s sells from %s to %s and is %s now%s":                                                                            "%s 的销售时段为 %s 至 %s，现在的状态：%s%s",
+	"it is sealed: what was ordered in it is erased or archived, so it never sells again":                               "已封存：其中的订单已被清除或归档，不会再销售",
+	"the sale %s is being archived: digest %s":                                                                          "活动 %s 正在归档：摘要 %s",
+	"the sale %s was archived on %s: digest %s":                                                                         "活动 %s 已于 %s 归档：摘要 %s",
 	"%s has ordered in sale %s of the group %s":                                                                         "%s 已在活动 %s 中下单，该活动属于组 %s",
 	"there is one order for each customer in all of these sales, and yours is in %s":                                    "这些活动中每位顾客限一单，您的订单在 %s 中",
 	`%d units were added (%s): a "sold out" before that was correct`:                                                    "增加了 %d 件（%s）：此前的“已售罄”是正确的",

@@ -290,6 +290,14 @@ func (p *pass) receipt() *Receipt {
 	if more := len(p.found) - maxFindings; more > 0 {
 		r.Findings = append(r.Findings, Finding{p.found[maxFindings].Promise, fmt.Sprintf("and %d more", more)})
 	}
+	if s := p.after.sale; s.archive != "" {
+		r.Archive, r.ArchivedClaims = s.archive, s.archivedClaims
+		if s.archivedAt != 0 {
+			r.ArchivedAt = clock(s.archivedAt)
+		}
+		r.NotLookedFor = append(r.NotLookedFor, "claims, orders, refunds, the trail and the draw: they balanced before they were archived, and the archive has them")
+		return r
+	}
 	if p.whyNoScan != "" {
 		r.NotLookedFor = append(r.NotLookedFor, "orders that no claim knows, sales that are not listed and items that belong to no sale: "+p.whyNoScan)
 	}

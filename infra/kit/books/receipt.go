@@ -58,6 +58,11 @@ type Receipt struct {
 	Unpaid     int64 `json:"unpaid,omitempty"`
 	Released   int64 `json:"released,omitempty"`
 	RefundsDue int64 `json:"refundsDue,omitempty"`
+	// Archive is the digest of the archive that has the claims and orders of an archived sale, and
+	// ArchivedClaims how many. ArchivedAt is "" while some may be left.
+	Archive        string `json:"archive,omitempty"`
+	ArchivedClaims int64  `json:"archivedClaims,omitempty"`
+	ArchivedAt     string `json:"archivedAt,omitempty"`
 	// OldestPendingSeconds is the age of the oldest pending claim, 0 if there is none.
 	OldestPendingSeconds int64 `json:"oldestPendingSeconds"`
 	// Balanced: there is no finding.

@@ -110,6 +110,9 @@ func (p *pass) run(ctx context.Context) (err error) {
 		return err
 	}
 	p.size()
+	if p.before.sale.archive != "" {
+		return p.runArchived(ctx)
+	}
 	steps := []func(context.Context) error{
 		p.pause,
 		func(ctx context.Context) (err error) { p.shards0, err = p.readShards(ctx); return err },

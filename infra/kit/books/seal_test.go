@@ -1,6 +1,8 @@
 package books
 
 import (
+	"bytes"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -109,4 +111,50 @@ func TestEachKindOfBrokenErasureIsNamed(t *testing.T) {
 			}
 		}, "P27", "is on the roll, but is of nobody who entered"},
 	}.areFound(t, begin)
+}
+
+// archivedSale is a sale of a group whose four claims are archived.
+func archivedSale(t *testing.T) *world {
+	w := beforeErasure(t)
+	w.Pass(ledger.ArchiveAfter)
+	var file bytes.Buffer
+	if _, err := w.Ledger.WriteArchive(w.Ctx, "moutai", &file); err != nil {
+		t.Fatal(err)
+	}
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file.Bytes())), nil }
+	if _, err := w.Ledger.DeleteArchived(w.Ctx, "moutai", open); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func TestAnArchivedSaleSaysSoAndWhatIsLeftIsChecked(t *testing.T) {
+	w := beforeErasure(t)
+	lines := w.published("moutai")
+	k, _ := w.items().claim("user-1")
+	claim := w.items()[k]
+	w = archivedSale(t)
+	r := w.items().recount(t, w.Now())
+	if !r.Balanced || r.Claims != 0 || r.ArchivedClaims != 4 || len(r.Archive) != 64 || r.ArchivedAt != clock(w.Now().UnixMilli()) || len(r.NotLookedFor) != 1 {
+		t.Errorf("got %+v", r)
+	}
+	if r := w.checkEvents("moutai", Options{Overdue: AtOnce}, lines...); !r.Complete || r.NotKept == 0 {
+		t.Errorf("the events of before: %+v", r)
+	}
+	all := w.items()
+	all[k] = claim
+	delete(all[key{salePK, "SALE"}], "archivedAt")
+	if r := all.recount(t, w.Now()); !r.Balanced || len(r.Unfinished) != 1 || !strings.Contains(r.Unfinished[0], "1 claims are left: repeat make archive") {
+		t.Errorf("an archive that is under way: %+v", r)
+	}
+	breakages{
+		{"a claim is left", func(all items) { all[k] = claim }, "P36", "but 1 claims are left"},
+		{"units that nobody bought", func(all items) { all.add(salePK, "SALE", "archivedClaims", 1) }, "P2", "4 units were sold, but the archive has 5 claims: 1 too many"},
+		{"an archive without a seal", func(all items) { delete(all[key{salePK, "SALE"}], "sealedAt") }, "P19", "archive is there, but no sealedAt"},
+		{"a shard is gone", func(all items) { delete(all, key{"STOCK#moutai#1", "STOCK"}) }, "P2", "is missing"},
+		{"a shard was seeded with more", func(all items) {
+			all.add("STOCK#moutai#1", "STOCK", "seeded", 1)
+			all.add("STOCK#moutai#1", "STOCK", "stock", 1)
+		}, "P15", "units were seeded, should be"},
+	}.areFound(t, archivedSale)
 }

@@ -1,5 +1,5 @@
 // Command operator does an operator's manual tasks: list the sales, change one, recount it,
-// follow one buyer's order, show what is held of a user and erase it, list and mark refunds, publish a sale's events again, and empty
+// follow one buyer's order, show what is held of a user and erase it, archive a sale, list and mark refunds, publish a sale's events again, and empty
 // the dead-letter queue.
 //
 // It works on the local stack, which it finds by its API port, or, with AWS credentials, on
@@ -48,6 +48,7 @@ const usage = `usage:
   operator [where] buyer -sale ID -user ID                what happened to one buyer's order
   operator [where] person -user ID [-json]                everything that the table holds of one user, in all sales
   operator [where] erase -user ID [-go]                   random ids in the user's place, once their sales are over; -go does it
+  operator [where] archive -sale ID -file FILE [-go]      writes a sale that has been over for 90 days to a file; -go reads it and deletes claims and orders
   operator [where] draw -sale ID [-csv]                   how a draw stands, and what to publish elsewhere; -csv lists whom the running call calls
   operator [where] verify-draw -sale ID [-url URL] [-user ID -nonce N] [-roll DIGEST -round N] [-owner]
                                                           checks a draw from what everybody can read; -owner also from the table
@@ -97,7 +98,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	commands := map[string]func(context.Context, place, []string, io.Writer) error{
 		"sales": sales, "receipt": receipt, "buyer": buyer, "redrive": redrive, "refunds": refunds, "republish": republish, "orders": listOrders, "record": record,
 		"restore-check": restoreCheck, "restore-replay": restoreReplay,
-		"draw": showDraw, "person": person, "erase": erase, "verify-draw": verifyDraw,
+		"draw": showDraw, "person": person, "erase": erase, "archive": archive, "verify-draw": verifyDraw,
 	}
 	for _, c := range changes {
 		commands[c.action] = c.run

@@ -234,12 +234,21 @@ func print(out io.Writer, r *books.Receipt) {
 		}
 		fmt.Fprintf(out, "  %-14s %12d\n", line.name, line.value)
 	}
+	if r.Archive != "" {
+		when := "is being archived"
+		if r.ArchivedAt != "" {
+			when = "archived at " + r.ArchivedAt
+		}
+		fmt.Fprintf(out, "%s: %d claims with their orders, digest %s\n", when, r.ArchivedClaims, r.Archive)
+	}
 	if r.Pending > 0 {
 		fmt.Fprintf(out, "  %-14s %11ds\n", "  oldest", r.OldestPendingSeconds)
 	}
 	fmt.Fprintf(out, "  %-14s %12.0f read units\n", "cost", r.ReadUnits)
 	list(out, "not finished:", r.Unfinished)
 	switch {
+	case r.Balanced && r.Archive != "":
+		fmt.Fprintln(out, "balanced: stock left + archived claims = seeded + units put back")
 	case r.Balanced && r.Released > 0:
 		fmt.Fprintln(out, "balanced: stock left + claims = seeded + units put back, on every shard; one claim per buyer;\nevery confirmed claim has its own order, and is paid, unpaid or released")
 	case r.Balanced:

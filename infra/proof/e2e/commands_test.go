@@ -90,6 +90,7 @@ var elsewhere = map[string]string{
 	"drill":       "infra/proof/drill",
 	"recall":      "infra/proof/drill",
 	"erase":       "infra/ops/operator",
+	"archive":     "infra/ops/operator",
 	"plan":        "infra/ops/plan",
 	"screenshots": "infra/proof/browser/screenshots",
 	"rehearse":    "infra/ops/deploy/rehearse",
@@ -97,7 +98,7 @@ var elsewhere = map[string]string{
 
 // incomplete are the targets that ask for a variable: in running text their name alone
 // names them, and is no command.
-var incomplete = []string{"pause", "resume", "reschedule", "describe", "add", "withdraw", "resend", "buyer", "person", "erase", "orders", "record", "republish", "deploy", "preflight", "draw", "verify-draw"}
+var incomplete = []string{"pause", "resume", "reschedule", "describe", "add", "withdraw", "resend", "buyer", "person", "erase", "archive", "orders", "record", "republish", "deploy", "preflight", "draw", "verify-draw"}
 
 // kind says how a command is checked.
 type kind int

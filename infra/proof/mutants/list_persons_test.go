@@ -1,12 +1,13 @@
 package mutants
 
 const (
-	holding = "shared/ledger/person.go"
-	sealing = "shared/ledger/seal.go"
-	erasing = "shared/ledger/erase.go"
+	holding   = "shared/ledger/person.go"
+	sealing   = "shared/ledger/seal.go"
+	erasing   = "shared/ledger/erase.go"
+	archiving = "shared/ledger/archive.go"
 )
 
-// ofPersons break what is shown of a person, and their erasure.
+// ofPersons break what is shown of a person, their erasure, and the archive of a sale.
 var ofPersons = []mutant{
 	{"a person is told of one sale alone", "P11", ledgerTests, overFake + "^what_is_held_of_a_user_has_an_order", []edit{{holding,
 		`case !held[i].isEmpty():`, `case !held[i].isEmpty() && i == 0:`}}},
@@ -43,4 +44,32 @@ var ofPersons = []mutant{
 	{"any event is taken for an erased user's", "P36", bookTests, "^TestASaleFromWhich", []edit{{"infra/kit/books/events.go",
 		`	e.members["user"] = l.members["user"]
 	return e.sum(c.file.seed) == l.sum`, `	return l.members["user"] != ""`}}},
+	{"a sale is archived while it is young", "P36", ledgerTests, overFake + "^no_sale_is_archived", []edit{{archiving,
+		`l.now().Before(from)`, `l.now().After(from)`}}},
+	{"an archive that is cut off is taken", "P36", ledgerTests, overFake + "^nothing_is_deleted_by_an_archive_that_is_cut", []edit{{archiving,
+		`			return Archived{}, sale.Refuse(sale.Poison, "the archive is cut off")
+`, `			return a.sum(), nil
+`}}},
+	{"an archive that was changed is taken", "P36", ledgerTests, overFake + "^nothing_is_deleted_by_an_archive_that_is_cut", []edit{{archiving,
+		`err != nil || end.Archive != a.sum()`, `err != nil`}}},
+	{"the table is not compared with the archive", "P36", ledgerTests, overFake + "^nothing_is_deleted_by_an_archive_that_the_table", []edit{{archiving,
+		`if now != sum {`, `if now.SaleID != sum.SaleID {`}}},
+	{"any archive finishes another", "P36", ledgerTests, overFake + "^an_archive_that_was_cut_off", []edit{{archiving,
+		`case s.Archive != sum.Digest:`, `case false:`}}},
+	{"the digest has the users", "P36", ledgerTests, overFake + "^an_archive_from_which", []edit{{archiving,
+		`	delete(bare, "user")
+`, ``}}},
+	{"claims are left behind an archive", "P36", ledgerTests, overFake + "^an_archive_from_which", []edit{{archiving,
+		`if len(left.Items) > 0 {`, `if len(left.Items) > 1 {`}}},
+	{"the refunds of an archived sale name users", "P36", ledgerTests, overFake + "^an_archived_sale", []edit{{archiving,
+		`		if it["user"] == nil {`, `		if it["user"] != nil {`}}},
+	{"the audit looks for the claims of an archived sale", "P36", ledgerTests, overFake + "^an_archived_sale", []edit{{auditing,
+		`	if s.Archive != "" {
+		return nil, s.RefuseArchived()
+	}
+`, ``}}},
+	{"the recount believes an archive's count", "P36", bookTests, "^TestAnArchivedSale", []edit{{"infra/kit/books/seal.go",
+		`sold != h.sale.archivedClaims`, `false`}}},
+	{"the recount overlooks claims that an archive left", "P36", bookTests, "^TestAnArchivedSale", []edit{{"infra/kit/books/seal.go",
+		`	case left > 0:`, `	case left > 1:`}}},
 }

@@ -218,6 +218,9 @@ func firstAlike(actions []types.TransactWriteItem, i int) int {
 		if put, also := actions[i].Put, other.Put; put != nil && also != nil && reflect.DeepEqual(put.Item["pk"], also.Item["pk"]) {
 			return maps.EqualFunc(put.Item, also.Item, func(_, _ types.AttributeValue) bool { return true })
 		}
+		if gone, also := actions[i].Delete, other.Delete; gone != nil && also != nil {
+			return aws.ToString(gone.ConditionExpression) == aws.ToString(also.ConditionExpression)
+		}
 		one, update := actions[i].Update, other.Update
 		return other == actions[i] || one != nil && update != nil && aws.ToString(one.UpdateExpression) == aws.ToString(update.UpdateExpression) &&
 			aws.ToString(one.ConditionExpression) == aws.ToString(update.ConditionExpression)

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"flashsale/infra/kit/arguments"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// archiveBook is the part of the ledger that archive uses.
+type archiveBook interface {
+	WriteArchive(ctx context.Context, saleID string, to io.Writer) (ledger.Archived, error)
+	DeleteArchived(ctx context.Context, saleID string, open func() (io.ReadCloser, error)) (ledger.Archived, error)
+}
+
+// archive writes a sale to a file, or with -go deletes from the table what such a file has.
+func archive(ctx context.Context, p place, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("archive", flag.ContinueOnError)
+	saleID := flags.String("sale", "", "")
+	file := flags.String("file", "", "")
+	sure := flags.Bool("go", false, "")
+	if err := arguments.Parse(flags, args); err != nil {
+		return err
+	}
+	switch {
+	case !sale.ValidID(*saleID):
+		return fmt.Errorf("%q is not a sale id; name the sale: make archive SALE=moutai FILE=moutai.jsonl", *saleID)
+	case *file == "":
+		return fmt.Errorf("name the file: make archive SALE=%s FILE=%s.jsonl", *saleID, *saleID)
+	}
+	book, err := p.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	act := writeArchive
+	if *sure {
+		act = deleteArchived
+	}
+	return notArchived(act(ctx, book, *saleID, *file, out), out)
+}
+
+// notArchived prints why the ledger refuses, and then returns errNotDone.
+func notArchived(err error, out io.Writer) error {
+	var refused *sale.Error
+	if errors.As(err, &refused) && (refused.Code == sale.Conflicting || refused.Code == sale.Poison) {
+		fmt.Fprintf(out, "NOT ARCHIVED: %s\n", refused.Detail)
+		return errNotDone
+	}
+	if err != nil {
+		return errors.New(oneLine(err))
+	}
+	return nil
+}
+
+// writeArchive writes a new file and reads it back. A file that could not be written whole is removed.
+func writeArchive(ctx context.Context, book archiveBook, saleID, name string, out io.Writer) (err error) {
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // it has the users
+	if err != nil {
+		return fmt.Errorf("nothing was archived: %w", err)
+	}
+	defer func() {
+		if err = cmp.Or(err, file.Close()); err != nil {
+			err = errors.Join(err, os.Remove(name))
+		}
+	}()
+	buffered := bufio.NewWriterSize(file, 1<<20)
+	written, err := book.WriteArchive(ctx, saleID, buffered)
+	if err = cmp.Or(err, buffered.Flush(), file.Sync()); err != nil {
+		return err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	read, err := ledger.CheckArchive(file, saleID)
+	if err == nil && read != written {
+		err = fmt.Errorf("the file reads as %+v, and was written as %+v", read, written)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s has %d lines of sale %s, %d claims with their orders; digest %s\nnothing was deleted: copy it to where it stays, get the copy back, and GO=1 with that copy as FILE deletes what it has\n",
+		name, read.Lines, saleID, read.Claims, read.Digest)
+	return nil
+}
+
+func deleteArchived(ctx context.Context, book archiveBook, saleID, name string, out io.Writer) error {
+	a, err := book.DeleteArchived(ctx, saleID, func() (io.ReadCloser, error) { return os.Open(name) })
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s is archived: %d claims with their orders were deleted; digest %s\n", saleID, a.Claims, a.Digest)
+	return nil
+}

@@ -1,0 +1,266 @@
+package ledgertest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// archived writes the archive of the sale.
+func (w *World) archived() string {
+	w.T.Helper()
+	var file bytes.Buffer
+	a, err := w.Environment().WriteArchive(w.Ctx, "moutai", &file)
+	if err != nil {
+		w.T.Fatalf("archive: %v", err)
+	}
+	if again, err := ledger.CheckArchive(strings.NewReader(file.String()), "moutai"); err != nil || again != a {
+		w.T.Fatalf("read back it is %+v (%v), written %+v", again, err, a)
+	}
+	return file.String()
+}
+
+// deletes deletes what a file has.
+func (w *World) deletes(ctx context.Context, l *ledger.Ledger, file string) (ledger.Archived, error) {
+	return l.DeleteArchived(ctx, "moutai", func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(file)), nil })
+}
+
+// mayNotDelete expects that nothing of the sale is deleted by a file.
+func (w *World) mayNotDelete(l *ledger.Ledger, code sale.Code, file, why string) {
+	w.T.Helper()
+	claims := w.Claims(2)
+	_, err := w.deletes(w.Ctx, l, file)
+	if e := w.Refused(code, err); !strings.Contains(e.Detail, why) {
+		w.T.Errorf("refused with %v, want %q", e, why)
+	}
+	if after := w.Claims(2); after[0]+after[1] != claims[0]+claims[1] || w.Item("SALE#moutai", "SALE")["archive"] != nil {
+		w.T.Error("something was deleted")
+	}
+}
+
+// toArchive is a sale of a group that has been over for 90 days: alice has paid and a second payment of
+// hers has gone back, bob has not, and a refund of carol's has gone back.
+func (w *World) toArchive() []uint64 {
+	w.T.Helper()
+	c := w.Sale(9, 2)
+	c.LimitGroup = "shoe"
+	w.Create(c)
+	ids := w.Ordered("alice", "bob", "carol")
+	w.Settles(PaymentOf(ids[0], "pi_1"))
+	w.Settles(PaymentOf(ids[0], "pi_2"))
+	if _, _, err := w.Environment().MarkRefunded(w.Ctx, "moutai", "stripe#pi_2"); err != nil {
+		w.T.Fatal(err)
+	}
+	w.ends(c)
+	w.moment(c.ClosesAt.Add(ledger.ArchiveAfter))
+	return ids
+}
+
+var archiving = map[string]func(*testing.T, *World){
+	"an archived sale keeps no user, and what stays adds up": func(t *testing.T, w *World) {
+		ids := w.toArchive()
+		file := w.archived()
+		for _, want := range []string{`"alice"`, `"bob"`, `{"archive":{"saleId":"moutai","lines":`, "stripe#pi_2"} {
+			if !strings.Contains(file, want) {
+				t.Errorf("the archive has no %s", want)
+			}
+		}
+		a, err := w.deletes(w.Ctx, w.Environment(), file)
+		if err != nil || a.Claims != 3 {
+			t.Fatalf("got %+v (%v)", a, err)
+		}
+		if claims := w.Claims(2); len(claims) != 0 {
+			t.Errorf("claims are left: %v", claims)
+		}
+		for _, user := range []string{"alice", "bob", "carol"} {
+			if held := w.holds(user, 1); len(held) != 0 {
+				t.Errorf("of %s it holds %+v", user, held)
+			}
+		}
+		for _, id := range ids {
+			_, err := w.Environment().Order(w.Ctx, id)
+			w.Refused(sale.OrderNotFound, err)
+		}
+		if refunds, err := w.Environment().Refunds(w.Ctx, "moutai"); err != nil || len(refunds) != 1 || refunds[0].User != "" {
+			t.Errorf("the refunds are %+v (%v)", refunds, err)
+		}
+		if v := w.Number("SALE#moutai", "SALE", "minReader"); v != sale.ReadsSealed {
+			t.Errorf("its reader needs version %d", v)
+		}
+		for _, at := range [][2]string{{"SALE#moutai", "SALE"}, {"SALES", "moutai"}, {"GROUP#shoe", "GROUP"}} {
+			if sealed := w.Number(at[0], at[1], "sealedAt"); sealed != w.Now().UnixMilli() {
+				t.Errorf("%s was sealed at %d", at[0], sealed)
+			}
+		}
+		if n := w.Number("SALE#moutai", "SALE", "archivedClaims"); n != 3 {
+			t.Errorf("%d claims are noted", n)
+		}
+		if at := w.Number("SALE#moutai", "SALE", "archivedAt"); at != w.Now().UnixMilli() {
+			t.Errorf("archived at %d", at)
+		}
+		for _, p := range []string{"pi_1", "pi_2"} {
+			if again := w.Settles(PaymentOf(ids[0], p)); again.New || (again.Refund == nil) != (p == "pi_1") {
+				t.Errorf("%s is reported again: %+v", p, again)
+			}
+		}
+		late := PaymentOf(ids[1], "pi_3")
+		if done := w.Settles(late); done.Refund == nil || done.Refund.Reason != sale.RefundUnknownOrder {
+			t.Errorf("a late payment is %+v", done)
+		}
+		_, err = w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+		w.Refused(sale.Closed, err)
+		_, err = w.Environment().Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
+		said := w.Refused(sale.Conflicting, err).Detail
+		if !strings.Contains(said, "was archived on 2027-02-09: digest "+a.Digest) {
+			t.Errorf("the audit says %q", said)
+		}
+		w.Refused(sale.Conflicting, w.Environment().Claims(w.Ctx, "moutai", func(sale.Sale, []sale.Claim) error { return nil }))
+		w.Refused(sale.Conflicting, w.Environment().Events(w.Ctx, "moutai", func([]sale.Event) error { return nil }))
+		_, err = w.Environment().WriteArchive(w.Ctx, "moutai", io.Discard)
+		w.Refused(sale.Conflicting, err)
+	},
+	"no sale is archived before its time, nor while it is not drained or a refund is due": func(t *testing.T, w *World) {
+		c := w.Open(9, 2)
+		ids := w.Ordered("alice")
+		refuse := func(why string) {
+			t.Helper()
+			_, err := w.Environment().WriteArchive(w.Ctx, "moutai", io.Discard)
+			if e := w.Refused(sale.Conflicting, err); !strings.Contains(e.Detail, why) {
+				t.Errorf("refused with %q, want %q", e.Detail, why)
+			}
+		}
+		w.ends(c)
+		w.moment(c.ClosesAt.Add(ledger.ArchiveAfter - time.Millisecond))
+		refuse("may be archived from ")
+		w.Pass(time.Millisecond)
+		w.restock("more")
+		refuse("is not drained")
+		w.Settles(PaymentOf(ids[0], "pi_1"))
+		w.Settles(PaymentOf(ids[0], "pi_2"))
+		if r, _ := w.audit(); !w.drained(r) {
+			t.Fatalf("not drained: %+v", r)
+		}
+		refuse("1 refunds of the sale moutai are due")
+	},
+	"nothing is deleted by an archive that is cut off, changed, or of another sale": func(t *testing.T, w *World) {
+		w.toArchive()
+		file := w.archived()
+		lines := strings.SplitAfter(file, "\n")
+		l := w.Environment()
+		for cut := range len(lines) - 1 {
+			w.mayNotDelete(l, sale.Poison, strings.Join(lines[:cut], ""), "cut off")
+		}
+		w.mayNotDelete(l, sale.Poison, file[:len(file)-1], "cut off")
+		w.mayNotDelete(l, sale.Poison, file+lines[0], "behind its end")
+		w.mayNotDelete(l, sale.Poison, "x\n"+file, "line 1 of the archive is no item")
+		w.mayNotDelete(l, sale.Poison, strings.Replace(file, `"199900"`, `"1"`, 1), "does not fit its lines")
+		w.mayNotDelete(l, sale.Poison, strings.Join(lines[1:], ""), "does not fit its lines")
+		w.mayNotDelete(l, sale.Poison, strings.Replace(file, `{"archive":{"saleId":"moutai"`, `{"archive":{"saleId":"other"`, 1), "does not fit its lines")
+		full := errors.New("the disk is full")
+		if _, err := l.DeleteArchived(w.Ctx, "moutai", func() (io.ReadCloser, error) { return nil, full }); !errors.Is(err, full) {
+			t.Errorf("got %v", err)
+		}
+	},
+	"nothing is deleted by an archive that the table has left behind": func(t *testing.T, w *World) {
+		ids := w.toArchive()
+		file := w.archived()
+		w.Settles(PaymentOf(ids[1], "pi_bob"))
+		w.Settles(PaymentOf(ids[1], "pi_bob-2"))
+		w.mayNotDelete(w.Environment(), sale.Conflicting, file, "1 refunds of the sale moutai are due")
+		if _, _, err := w.Environment().MarkRefunded(w.Ctx, "moutai", "stripe#pi_bob-2"); err != nil {
+			t.Fatal(err)
+		}
+		w.mayNotDelete(w.Environment(), sale.Conflicting, file, "is not as the archive says any more")
+	},
+	"a claim that is paid while others are deleted stays": func(t *testing.T, w *World) {
+		ids := w.toArchive()
+		file := w.archived()
+		l := w.beforeTransaction(2, func() { w.Settles(PaymentOf(ids[2], "pi_carol")) })
+		_, err := w.deletes(w.Ctx, l, file)
+		if e := w.Refused(sale.Conflicting, err); !strings.Contains(e.Detail, "an order was paid after the archive was written") {
+			t.Errorf("refused with %v", e)
+		}
+		if c := w.claimOf("carol"); c.Payment != "stripe#pi_carol" {
+			t.Errorf("the claim is %+v", c)
+		}
+	},
+	"a sale that gets units meanwhile, or whose group gets a sale, is not archived": func(t *testing.T, w *World) {
+		w.toArchive()
+		file := w.archived()
+		w.mayNotDelete(w.overtaken("UpdateItem", func() { w.openIn("shoe", "size-42", 1) }), sale.Busy, file, "")
+		w.tamper("GROUP#shoe", "GROUP", "DELETE sales :x", map[string]types.AttributeValue{":x": &types.AttributeValueMemberSS{Value: []string{"size-42"}}})
+		w.mayNotDelete(w.before("UpdateItem", func() { w.restock("more") }), sale.Conflicting, file, "is not drained")
+	},
+	"an archive that was cut off anywhere is finished by the same file, and by no other": func(t *testing.T, w *World) {
+		ids := w.toArchive()
+		other := w.archived()
+		w.Settles(PaymentOf(ids[2], "pi_carol"))
+		file := w.archived()
+		for writes := range 4 {
+			ctx, l := w.cutAfter(writes)
+			if _, err := w.deletes(ctx, l, file); err == nil {
+				t.Fatalf("nothing is cut off after %d writes", writes)
+			}
+		}
+		if w.Item("SALE#moutai", "SALE")["archive"] == nil || w.Item("SALE#moutai", "SALE")["archivedAt"] != nil {
+			t.Error("it is not under way")
+		}
+		_, err := w.Environment().Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
+		if e := w.Refused(sale.Conflicting, err); !strings.Contains(e.Detail, "is being archived") {
+			t.Errorf("the audit says %v", e)
+		}
+		_, err = w.deletes(w.Ctx, w.Environment(), other)
+		if e := w.Refused(sale.Conflicting, err); !strings.Contains(e.Detail, "was archived in another file") {
+			t.Errorf("another file is refused with %v", e)
+		}
+		if _, err := w.deletes(w.Ctx, w.Environment(), file); err != nil {
+			t.Fatal(err)
+		}
+		if claims := w.Claims(2); len(claims) != 0 {
+			t.Errorf("claims are left: %v", claims)
+		}
+	},
+	"an archive from which a user was erased is as good, but does not delete their claim": func(t *testing.T, w *World) {
+		w.toArchive()
+		file := w.archived()
+		erased := strings.ReplaceAll(file, `"alice"`, `"erased-x"`)
+		if a, err := ledger.CheckArchive(strings.NewReader(erased), "moutai"); err != nil || a.Claims != 3 {
+			t.Errorf("it has %+v (%v)", a, err)
+		}
+		_, err := w.deletes(w.Ctx, w.Environment(), erased)
+		if e := w.Refused(sale.Conflicting, err); !strings.Contains(e.Detail, "claims are left") || w.Item("SALE#moutai", "SALE")["archivedAt"] != nil {
+			t.Errorf("refused with %v", e)
+		}
+		if _, err := w.deletes(w.Ctx, w.Environment(), file); err != nil {
+			t.Fatal(err)
+		}
+	},
+	"the entries of a draw are archived, and its roll stays": func(t *testing.T, w *World) {
+		c := w.OpenDraw(9, 2)
+		w.moment(c.EnterFrom)
+		if _, err := w.enters("alice"); err != nil {
+			t.Fatal(err)
+		}
+		w.moment(c.EnterUntil.Add(settle))
+		if _, err := w.closes(w.Environment()); err != nil {
+			t.Fatal(err)
+		}
+		w.ends(c)
+		w.moment(c.ClosesAt.Add(ledger.ArchiveAfter))
+		if _, err := w.deletes(w.Ctx, w.Environment(), w.archived()); err != nil {
+			t.Fatal(err)
+		}
+		if w.entries() != 0 || len(w.Partition("ROLL#moutai")) != 1024 {
+			t.Errorf("%d entries and %d parts of the roll are left", w.entries(), len(w.Partition("ROLL#moutai")))
+		}
+	},
+}

@@ -1,0 +1,431 @@
+package ledger
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/sale"
+)
+
+// ArchiveAfter is how long a sale must have been over before it is archived.
+const ArchiveAfter = 90 * 24 * time.Hour
+
+// Archived is what an archive has. Digest is the SHA-256 of its lines without the users: who is
+// erased from a file later leaves it as it was.
+type Archived struct {
+	SaleID string `json:"saleId"`
+	Lines  int64  `json:"lines"`
+	Claims int64  `json:"claims"`
+	Digest string `json:"digest"`
+}
+
+// image is an item as a line has it, an attribute's type before its value.
+type image map[string]map[string]any
+
+func imageOf(it item) (image, error) {
+	out := image{}
+	for name, value := range it {
+		switch v := value.(type) {
+		case *types.AttributeValueMemberS:
+			out[name] = map[string]any{"S": v.Value}
+		case *types.AttributeValueMemberN:
+			out[name] = map[string]any{"N": v.Value}
+		case *types.AttributeValueMemberBOOL:
+			out[name] = map[string]any{"BOOL": v.Value}
+		case *types.AttributeValueMemberSS:
+			out[name] = map[string]any{"SS": slices.Sorted(slices.Values(v.Value))}
+		case *types.AttributeValueMemberNS:
+			out[name] = map[string]any{"NS": slices.Sorted(slices.Values(v.Value))}
+		default:
+			return nil, fmt.Errorf("archive %v: attribute %s is of another type", identityOf(it), name)
+		}
+	}
+	return out, nil
+}
+
+// archiving writes, or reads, the lines of an archive and sums them up.
+type archiving struct {
+	Archived
+	digest hash.Hash
+	to     io.Writer
+}
+
+func newArchiving(saleID string, to io.Writer) *archiving {
+	return &archiving{Archived: Archived{SaleID: saleID}, digest: sha256.New(), to: to}
+}
+
+// add writes the line of an item. What a seal or an archive writes into the sale, and the users, are not
+// in the digest.
+func (a *archiving) add(one image) error {
+	line, err := json.Marshal(one)
+	if err != nil {
+		return err
+	}
+	if _, err := a.to.Write(append(line, '\n')); err != nil {
+		return err
+	}
+	bare := maps.Clone(one)
+	kind, _, _ := strings.Cut(one.text(attrPK), "#")
+	switch kind {
+	case "CLAIM":
+		a.Claims++
+		delete(bare, attrSK)
+	case "GUARD", "ENTRY":
+		delete(bare, attrPK)
+		delete(bare, attrSK)
+	case "SALE":
+		for _, name := range []string{"sealedAt", "archive", "archivedClaims", "archivedAt", attrMinReader} {
+			delete(bare, name)
+		}
+	}
+	delete(bare, "user")
+	if line, err = json.Marshal(bare); err != nil {
+		return err
+	}
+	a.Lines++
+	a.digest.Write(append(line, '\n'))
+	return nil
+}
+
+func (i image) text(name string) string {
+	s, _ := i[name]["S"].(string)
+	return s
+}
+
+func (a *archiving) sum() Archived {
+	a.Digest = hex.EncodeToString(a.digest.Sum(nil))
+	return a.Archived
+}
+
+// WriteArchive writes everything that is stored of a sale as JSON lines: the sale, its creation,
+// seedings, trail, shards, claims, orders, guards, refunds and entries, and in the end what an archive
+// has. It fails with sale.Conflicting unless the sale has been over for ArchiveAfter and it and its
+// group may be sealed; with sale.SaleNotFound, sale.Busy or sale.Internal; or with to's error.
+func (l *Ledger) WriteArchive(ctx context.Context, saleID string, to io.Writer) (Archived, error) {
+	s, _, err := l.mayBeArchived(ctx, saleID)
+	if err != nil {
+		return Archived{}, err
+	}
+	a, err := l.archive(ctx, s, to)
+	if err != nil {
+		return Archived{}, err
+	}
+	end, err := json.Marshal(map[string]Archived{"archive": a})
+	if err == nil {
+		_, err = to.Write(append(end, '\n'))
+	}
+	return a, err
+}
+
+// mayBeArchived returns a sale that may be archived, and the sales to seal with it.
+func (l *Ledger) mayBeArchived(ctx context.Context, saleID string) (sale.Sale, []string, error) {
+	s, err := l.readOpenSale(ctx, saleID)
+	switch {
+	case err != nil:
+		return s, nil, err
+	case s.Archive != "":
+		return s, nil, s.RefuseArchived()
+	}
+	if from := s.Ends().Add(ArchiveAfter); l.now().Before(from) {
+		return s, nil, sale.Refusef(sale.Conflicting, "the sale %s may be archived from %s on", saleID, from.UTC().Format(time.RFC3339))
+	}
+	ids, err := l.mayBeSealed(ctx, s)
+	return s, ids, err
+}
+
+// archive writes the lines of a sale.
+func (l *Ledger) archive(ctx context.Context, s sale.Sale, to io.Writer) (Archived, error) {
+	a := newArchiving(s.ID, to)
+	add := func(items []item) error {
+		for _, it := range items {
+			one, err := imageOf(it)
+			if err != nil {
+				return asInternal(err)
+			}
+			if err := a.add(one); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	partition := func(pk types.AttributeValue) error {
+		return l.queryPages(ctx, patientTries, dynamodb.QueryInput{
+			KeyConditionExpression: aws.String("#pk = :pk"), ExpressionAttributeNames: map[string]string{"#pk": attrPK}, ExpressionAttributeValues: item{":pk": pk},
+		}, true, add)
+	}
+	parts := []types.AttributeValue{saleKey(s.ID)[attrPK], str(changesPK(s.ID)), str(drawPK(s.ID))}
+	for k := range s.Shards {
+		parts = append(parts, stockKey(s.ID, k)[attrPK])
+	}
+	parts = append(parts, refundKey(s.ID, "")[attrPK])
+	if s.HasDraw() {
+		for page := range 256 {
+			parts = append(parts, str(entryPK(s.ID, byte(page))))
+		}
+	}
+	for _, pk := range parts {
+		if err := partition(pk); err != nil {
+			return Archived{}, err
+		}
+	}
+	err := l.claimItems(ctx, s, func(claims []item) error {
+		if err := add(claims); err != nil {
+			return err
+		}
+		var keys []item
+		for _, it := range claims {
+			c, err := readClaim(s.ID, s.Buckets, it)
+			if err != nil {
+				return asInternal(err)
+			}
+			if c.OrderID != 0 {
+				keys = append(keys, orderKey(c.OrderID))
+			}
+			if s.LimitGroup != "" {
+				keys = append(keys, groupGuardKey(s.LimitGroup, c.User))
+			}
+		}
+		asked := slices.Clone(keys)
+		found, err := l.getAll(ctx, keys)
+		if err != nil {
+			return err
+		}
+		for _, k := range asked {
+			if it := found[identityOf(k)]; it == nil {
+				return asInternal(fmt.Errorf("%v of a claim is not there", identityOf(k)))
+			} else if err := add([]item{it}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return a.sum(), err
+}
+
+// CheckArchive reads an archive as DeleteArchived does, and returns what it has.
+func CheckArchive(from io.Reader, saleID string) (Archived, error) {
+	return readArchive(from, saleID, nil)
+}
+
+// readArchive passes the lines of an archive to each, and returns what it has. It fails with sale.Poison
+// if it is cut off, or was changed in more than its users.
+func readArchive(from io.Reader, saleID string, each func(image) error) (Archived, error) {
+	a, whole := newArchiving(saleID, io.Discard), false
+	lines := bufio.NewReaderSize(from, 1<<16)
+	for {
+		line, err := lines.ReadBytes('\n')
+		switch {
+		case errors.Is(err, io.EOF) && len(line) == 0 && whole:
+			return a.sum(), nil
+		case errors.Is(err, io.EOF):
+			return Archived{}, sale.Refuse(sale.Poison, "the archive is cut off")
+		case err != nil:
+			return Archived{}, err
+		case whole:
+			return Archived{}, sale.Refuse(sale.Poison, "the archive has lines behind its end")
+		}
+		if bytes.HasPrefix(line, []byte(`{"archive":`)) {
+			var end struct{ Archive Archived }
+			if err := json.Unmarshal(line, &end); err != nil || end.Archive != a.sum() {
+				return Archived{}, sale.Refuse(sale.Poison, "the archive is of another sale, or was changed: its end does not fit its lines")
+			}
+			whole = true
+			continue
+		}
+		var one image
+		if err := json.Unmarshal(line, &one); err != nil {
+			return Archived{}, sale.Refusef(sale.Poison, "line %d of the archive is no item", a.Lines+1)
+		}
+		if err := a.add(one); err != nil {
+			return Archived{}, err
+		}
+		if each != nil {
+			if err := each(one); err != nil {
+				return Archived{}, err
+			}
+		}
+	}
+}
+
+// DeleteArchived deletes the claims, guards, entries and orders of a sale that an archive has, and takes
+// the users out of its refunds. open opens that archive: it is read whole first, and nothing is
+// deleted unless the table is as it says. The sale and its group are sealed; the sale, its creation, its
+// trail, its shards, its refunds, its roll and the guards of its payments stay, with the archive's
+// digest. The same again, after it was cut off anywhere, deletes what is left. It fails as
+// WriteArchive does, and with sale.Poison if the archive is not whole.
+func (l *Ledger) DeleteArchived(ctx context.Context, saleID string, open func() (io.ReadCloser, error)) (Archived, error) {
+	read := func(each func(image) error) (Archived, error) {
+		from, err := open()
+		if err != nil {
+			return Archived{}, err
+		}
+		defer from.Close()
+		return readArchive(from, saleID, each)
+	}
+	sum, err := read(nil)
+	if err != nil {
+		return sum, err
+	}
+	s, err := l.readOpenSale(ctx, saleID)
+	if err != nil {
+		return sum, err
+	}
+	switch {
+	case s.Archive == "":
+		if err := l.beginArchive(ctx, saleID, sum); err != nil {
+			return sum, err
+		}
+	case s.Archive != sum.Digest:
+		return sum, sale.Refusef(sale.Conflicting, "the sale %s was archived in another file, whose digest is %s", saleID, s.Archive)
+	}
+	// The claims first: an order without a claim is nobody's, but reconciliation would put an order that a
+	// claim has and the table has not.
+	for _, kinds := range [][]string{{"CLAIM", "GUARD", "ENTRY"}, {"ORDER"}} {
+		d := deleting{Ledger: l, ctx: ctx}
+		if _, err := read(func(one image) error {
+			if kind, _, _ := strings.Cut(one.text(attrPK), "#"); !slices.Contains(kinds, kind) {
+				return nil
+			}
+			return d.add(one)
+		}); err != nil {
+			return sum, err
+		}
+		if err := d.flush(); err != nil {
+			return sum, err
+		}
+	}
+	for bucket := range s.Buckets {
+		left, err := l.claimPage(ctx, saleID, bucket, "", 1)
+		if err != nil {
+			return sum, err
+		}
+		if len(left.Items) > 0 {
+			return sum, sale.Refuse(sale.Conflicting, "claims are left, because the archive has them under other users: take the file as it was written")
+		}
+	}
+	if err := l.forgetRefunded(ctx, saleID); err != nil {
+		return sum, err
+	}
+	return sum, l.noteArchive(ctx, dynamodb.UpdateItemInput{
+		TableName: l.table, Key: saleKey(saleID), UpdateExpression: aws.String("SET #archivedAt = :now"),
+		ExpressionAttributeNames: map[string]string{"#archivedAt": "archivedAt"}, ExpressionAttributeValues: item{":now": millis(l.now())},
+	})
+}
+
+// beginArchive seals the sale, compares it with the archive, and notes the archive in it: from then on
+// its claims may be deleted.
+func (l *Ledger) beginArchive(ctx context.Context, saleID string, sum Archived) error {
+	s, ids, err := l.mayBeArchived(ctx, saleID)
+	if err != nil {
+		return err
+	}
+	if err := l.seal(ctx, s.LimitGroup, ids); err != nil {
+		return err
+	}
+	now, err := l.archive(ctx, s, io.Discard)
+	if err != nil {
+		return err
+	}
+	if now != sum {
+		return sale.Refusef(sale.Conflicting, "the sale %s is not as the archive says any more: write it again", saleID)
+	}
+	return l.noteArchive(ctx, dynamodb.UpdateItemInput{
+		TableName: l.table, Key: saleKey(saleID), UpdateExpression: aws.String("SET #archive = :digest, #archivedClaims = :claims"),
+		ExpressionAttributeNames:  map[string]string{"#archive": "archive", "#archivedClaims": "archivedClaims"},
+		ExpressionAttributeValues: item{":digest": str(sum.Digest), ":claims": num(sum.Claims)},
+	})
+}
+
+// forgetRefunded takes the users out of a sale's refunds, also of those that came after the archive
+// was written. The refunds stay: a provider that reports one again gets the same answer.
+func (l *Ledger) forgetRefunded(ctx context.Context, saleID string) error {
+	refunds, err := l.refundItems(ctx, saleID)
+	if err != nil {
+		return err
+	}
+	for _, it := range refunds {
+		if it["user"] == nil {
+			continue
+		}
+		err := l.retry(ctx, patientTries, func(ctx context.Context) error {
+			_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+				TableName: l.table, Key: keyOf(it), UpdateExpression: aws.String("REMOVE #user"), ExpressionAttributeNames: map[string]string{"#user": "user"},
+			})
+			return err
+		})
+		if err != nil {
+			return asInternal(err)
+		}
+	}
+	return nil
+}
+
+// noteArchive updates the sale's item.
+func (l *Ledger) noteArchive(ctx context.Context, in dynamodb.UpdateItemInput) error {
+	return asInternal(l.retry(ctx, patientTries, func(ctx context.Context) error {
+		_, err := l.api.UpdateItem(ctx, &in)
+		return err
+	}))
+}
+
+// deleting deletes items in transactions of maxDeletes, atOnce of them at a time.
+type deleting struct {
+	*Ledger
+	ctx   context.Context
+	batch []types.TransactWriteItem
+}
+
+// maxDeletes is DynamoDB's limit of actions in a transaction.
+const maxDeletes = 100
+
+func (d *deleting) add(one image) error {
+	key := item{attrPK: str(one.text(attrPK)), attrSK: str(one.text(attrSK))}
+	if kind, _, _ := strings.Cut(one.text(attrPK), "#"); kind == "CLAIM" {
+		d.batch = append(d.batch, d.deleteArchivedClaim(key, one))
+	} else {
+		d.batch = append(d.batch, d.remove(key))
+	}
+	if len(d.batch) < maxDeletes*atOnce {
+		return nil
+	}
+	return d.flush()
+}
+
+// deleteArchivedClaim deletes a claim, unless a payment has come since the archive was written.
+func (d *deleting) deleteArchivedClaim(key item, one image) types.TransactWriteItem {
+	if one.text("payment") != "" {
+		return d.remove(key) // it is final
+	}
+	return types.TransactWriteItem{Delete: &types.Delete{
+		TableName: d.table, Key: key, ConditionExpression: aws.String("attribute_not_exists(#payment)"), ExpressionAttributeNames: map[string]string{"#payment": "payment"},
+	}}
+}
+
+func (d *deleting) flush() error {
+	batches := slices.Collect(slices.Chunk(d.batch, maxDeletes))
+	errs := make([]error, len(batches))
+	each(len(batches), func(i int) {
+		reasons, err := d.retryTransaction(d.ctx, batches[i]...)
+		if errs[i] = asInternal(err); reasons != nil {
+			errs[i] = sale.Refuse(sale.Conflicting, "an order was paid after the archive was written: see make refunds, and keep what is left")
+		}
+	})
+	d.batch = d.batch[:0]
+	return worst("batch", errs)
+}
