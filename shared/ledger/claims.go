@@ -230,7 +230,7 @@ type remembered struct {
 	asksForPayment bool
 }
 
-// remember caches a claim. A claim is never deleted and its shard never changes, so the
+// remember caches a claim. While its sale may sell it is never deleted, and its shard never changes, so the
 // entry stays correct; only its state may be older than the table's. A claim whose state
 // decides the answer to a repeat is read again: see answerFromMemory.
 func (l *Ledger) remember(c sale.Claim, asksForPayment bool, now time.Time) {
