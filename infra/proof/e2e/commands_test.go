@@ -98,7 +98,7 @@ var elsewhere = map[string]string{
 
 // incomplete are the targets that ask for a variable: in running text their name alone
 // names them, and is no command.
-var incomplete = []string{"pause", "resume", "reschedule", "describe", "add", "withdraw", "resend", "buyer", "person", "erase", "archive", "orders", "record", "republish", "deploy", "preflight", "draw", "verify-draw"}
+var incomplete = []string{"restore-check", "restore-replay", "pause", "resume", "reschedule", "describe", "add", "withdraw", "resend", "buyer", "person", "erase", "archive", "orders", "record", "republish", "deploy", "preflight", "draw", "verify-draw"}
 
 // kind says how a command is checked.
 type kind int
@@ -218,7 +218,7 @@ var vocabulary = map[string]string{
 	"aws lambda put-function-concurrency":              "--function-name --reserved-concurrent-executions --stack-name --logical-resource-id --query --output",
 	"aws lambda update-alias":                          "--function-name --name --function-version --routing-config",
 	"aws cloudformation describe-stacks":               "--stack-name --query --output",
-	"aws logs tail":                                    "--stack-name --logical-resource-id --query --output --since -v",
+	"aws logs tail":                                    "--stack-name --logical-resource-id --query --output --since --format -v",
 	"aws logs filter-log-events":                       "--log-group-name --output -r",
 	"aws secretsmanager create-secret":                 "--name --secret-string",
 	"aws sqs purge-queue":                              "--queue-url",
