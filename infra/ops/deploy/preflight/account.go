@@ -266,7 +266,7 @@ func otherTable(ctx context.Context, r *report, d Deployment, l Limits) {
 // DynamoDB checks tables of an account and region.
 type DynamoDB struct{ Client books.DynamoDB }
 
-// recountTime bounds the recount of a table: a million orders take about a minute.
+// recountTime bounds the recount of a table, which reads every item in it.
 const recountTime = 20 * time.Minute
 
 // Balanced implements Tables. It reads the claims, orders and refunds of every sale, so nothing
