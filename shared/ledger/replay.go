@@ -88,7 +88,7 @@ const (
 // It fails with sale.SaleNotFound, before it writes anything, if the table does not have a sale
 // of the facts, with sale.Busy or sale.Internal.
 func (l *Ledger) Replay(ctx context.Context, table Scanner, lost Lost, write bool) (Replayed, error) {
-	p := &replay{Ledger: l, lost: lost, write: write, known: map[string]bool{}, sales: map[string]*replayed{}}
+	p := &replay{Ledger: l, lost: lost, write: write, known: map[string]bool{}, unreleased: map[uint64]bool{}, sales: map[string]*replayed{}}
 	for _, c := range lost.Claims {
 		p.known[c.ID] = true
 	}
@@ -132,12 +132,13 @@ func (l *Ledger) Replay(ctx context.Context, table Scanner, lost Lost, write boo
 // replay is the state of one call.
 type replay struct {
 	*Ledger
-	lost  Lost
-	known map[string]bool // the ids of its claims
-	write bool
-	sales map[string]*replayed // those whose orders are not finished, or of which there are facts
-	ids   []string             // of these sales, in order
-	done  Replayed
+	lost       Lost
+	known      map[string]bool // the ids of its claims
+	unreleased map[uint64]bool // the ids of the orders that a lost recall has released
+	write      bool
+	sales      map[string]*replayed // those whose orders are not finished, or of which there are facts
+	ids        []string             // of these sales, in order
+	done       Replayed
 }
 
 // replayed is a sale of a replay, with what its claims add up to.
@@ -458,6 +459,7 @@ func (p *replay) lacking(ctx context.Context, claims []sale.Claim, count bool) (
 		c.Labels, c.MinReader, c.Buckets = one.sale.Labels, one.sale.MinReader, one.sale.Buckets
 		if c.ReleasedBy == sale.ByOperator && !one.sale.IsRecalled() {
 			c.ReleasedAt, c.ReleasedBy = time.Time{}, "" // the recall is lost; repeated, it releases the claim
+			p.unreleased[c.OrderID] = true
 		}
 		writes = append(writes, p.lackingOf(c, one, there, count)...)
 	}

@@ -15,12 +15,12 @@ import (
 )
 
 // refund completes a refund due with its payment's guard and the note on its claim, and counts what
-// is lacking. One of a recall belongs to a payment that has paid its order, whose guard says so; while
-// the recall itself is lost, there is none.
+// is lacking. One of a recall belongs to a payment that has paid its order, whose guard says so. While
+// the recall itself is lost, there is none, nor one for an order that it had released.
 func (p *replay) refund(ctx context.Context, r sale.Refund, refunds, guards *int) error {
 	keys := []item{refundKey(r.SaleID, r.Payment), paymentKey(r.Payment)}
 	one, recalled := p.sales[r.SaleID], r.Reason == sale.RefundRecalled
-	if recalled && !one.sale.IsRecalled() {
+	if recalled && !one.sale.IsRecalled() || r.Reason == sale.RefundReleased && p.unreleased[r.OrderID] {
 		return nil
 	}
 	if one != nil && r.User != "" {

@@ -437,6 +437,63 @@ var replaying = map[string]func(*testing.T, *World){
 			t.Errorf("the sale has changed")
 		}
 	},
+	"half an edit of a sale that is over is completed, and the days on both sides of midnight leap": func(t *testing.T, w *World) {
+		c := w.Sale(3, 2)
+		w.Create(c)
+		w.Ordered("alice")
+		midnight := w.Now().Truncate(24 * time.Hour).Add(24 * time.Hour)
+		if !c.ClosesAt.Before(midnight) {
+			t.Fatal("the sale closes after midnight")
+		}
+		w.tamper("STOCK#moutai#1", "STOCK", "SET changedAt = :x", stored{":x": &types.AttributeValueMemberN{Value: fmt.Sprint(w.Now().UnixMilli())}})
+		w.moment(midnight.Add(-30 * time.Second))
+		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+		p.replays(w.Environment(), true)
+		for shard := range 2 {
+			if got, want := w.Number(fmt.Sprint("STOCK#moutai#", shard), "STOCK", "changedAt"), w.Number("SALE#moutai", "SALE", "changedAt"); got != want {
+				t.Errorf("shard %d was changed at %d, the sale at %d", shard, got, want)
+			}
+		}
+		for _, at := range []time.Time{midnight.Add(-time.Second), midnight} {
+			if n := w.Number("SEQ#"+at.Format(time.DateOnly), "SEQ", "next"); n < 100_000_000 {
+				t.Errorf("on %s next is %d", at.Format(time.DateOnly), n)
+			}
+		}
+	},
+	"what a lost recall has released and refunded comes back when the recall is repeated": func(t *testing.T, w *World) {
+		c := w.Sale(3, 1)
+		c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY"
+		w.Create(c)
+		orders := w.Ordered("alice", "bob")
+		wrong := PaymentOf(orders[0], "wrong")
+		wrong.Amount--
+		w.Settles(wrong)
+		w.Settles(PaymentOf(orders[1], "b"))
+		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now()}}
+		w.Pass(time.Minute)
+		w.recalls("", true)
+		w.finishes(w.Environment(), 1, 1, 1, true)
+		w.Pass(time.Minute)
+		w.Settles(PaymentOf(orders[0], "late"))
+		var err error
+		if p.lost.Refunds, err = w.Environment().Refunds(w.Ctx, "moutai"); err != nil || len(p.lost.Refunds) != 3 {
+			t.Fatal(p.lost.Refunds, err)
+		}
+		p.lost.Claims = []sale.Claim{w.claimOf("alice"), w.claimOf("bob")}
+		for i := range p.lost.Claims {
+			p.lost.Claims[i].Refunds = nil
+		}
+		p.becomes(p.kept)
+		p.replays(w.Environment(), true)
+		if left, err := w.Environment().Refunds(w.Ctx, "moutai"); err != nil || len(left) != 1 || !w.claimOf("alice").ReleasedAt.IsZero() {
+			t.Errorf("before the recall is repeated: %+v (%v)", left, err)
+		}
+		w.recalls("", true)
+		p.replays(w.Environment(), true)
+		if all, err := w.Environment().Refunds(w.Ctx, "moutai"); err != nil || !cmp.Equal(all, p.lost.Refunds) || w.claimOf("alice").ReleasedAt.IsZero() {
+			t.Errorf("after it: %+v (%v), want %+v", all, err, p.lost.Refunds)
+		}
+	},
 	"what contradicts the table is named and left alone": func(t *testing.T, w *World) {
 		w.openIn("shoe", "moutai", 1)
 		id := w.Ordered("alice", "bob")[0]
