@@ -89,6 +89,8 @@ var elsewhere = map[string]string{
 	"bench":       "infra/proof/bench",
 	"drill":       "infra/proof/drill",
 	"recall":      "infra/proof/drill",
+	"draw":        "infra/proof/drill",
+	"verify-draw": "infra/proof/drill",
 	"erase":       "infra/ops/operator",
 	"archive":     "infra/ops/operator",
 	"plan":        "infra/ops/plan",
@@ -112,8 +114,8 @@ const (
 )
 
 func (c command) kind() kind {
-	// The payment that a document names is due nowhere, as the stacks of ENV are elsewhere.
-	remote := regexp.MustCompile(`\b(ENV|TABLE|ALLOW_REMOTE|PAYMENT)=|\$(API|SEED|TABLE)\b`).MatchString(c.text)
+	// The payment that a document names is due nowhere, and no call is on whose end is UNTIL, as the stacks of ENV are elsewhere.
+	remote := regexp.MustCompile(`\b(ENV|TABLE|ALLOW_REMOTE|PAYMENT|UNTIL)=|\$(API|SEED|TABLE)\b`).MatchString(c.text)
 	bare := len(c.words()) <= 1 && !assignment.MatchString(c.text)
 	switch c.program() {
 	case "make":

@@ -252,7 +252,7 @@ var ofDraws = []mutant{
 	{"the recount does not count the units that are kept", "P30", bookTests, "^TestADrawThatWasTamperedWith", []edit{{recountingDraws,
 		`units < waiting`, `units < 0`}}},
 	{"the recount takes anybody's leaf on a roll", "P27", bookTests, "^TestADrawThatWasTamperedWith", []edit{{recountingDraws,
-		`!entered[l] {`, `!entered[l] && page < 0 {`}}},
+		`if entered[l] {`, `if entered[l] || page >= 0 {`}}},
 	{"the recount takes any seed", "P28", bookTests, "^TestADrawThatWasTamperedWith", []edit{{recountingDraws,
 		`d.head.seed != want {`, `len(d.head.seed) != len(want) {`}}},
 	{"a call may be as late as it likes", "P31", bookTests, "^TestACallThatIsNotMadeInTime", []edit{{recountingDraws,

@@ -28,7 +28,7 @@ var ofRecalls = []mutant{
 		`max(l.now().UnixMilli(), s.ChangedAt.UnixMilli()+1)`, `l.now().UnixMilli()`}}},
 	{"a drained sale stays drained when it is recalled", "P35", ledgerTests, overFake + "^a_sale_that_asks_for_no_payment_is_recalled", []edit{{recalls,
 		`SET #recalling = :at REMOVE #drained`, `SET #recalling = :at`},
-		{recalls, `"#recalling": "recalling", "#drained": "drained"}`, `"#recalling": "recalling"}`}}},
+		{recalls, `"#recalling": "recalling", "#drained": "drained", `, `"#recalling": "recalling", `}}},
 	{"a sale that asks for no payment is not finished", "P35", ledgerTests, overFake + "^a_sale_that_asks_for_no_payment_is_recalled", []edit{{releasing,
 		`	if listing.Recalling {
 `, `	if listing.Recalling && listing.PayWithin > 0 {

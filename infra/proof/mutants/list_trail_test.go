@@ -62,7 +62,7 @@ var ofTheTrail = []mutant{
 	{"the recount does not see a gap", "P32", bookTests, "^TestEachKindOfBrokenTrail", []edit{{"infra/kit/books/trail.go",
 		`		for ; next < c.number`, `		for ; false && next < c.number`}}},
 	{"the recount does not see that the end is gone", "P32", bookTests, "^TestEachKindOfBrokenTrail", []edit{{"infra/kit/books/trail.go",
-		`	for ; next <= p.before.sale.edits; next++ {`, `	for ; next < p.before.sale.edits; next++ {`}}},
+		`	for ; next <= p.before.sale.edits &&`, `	for ; next < p.before.sale.edits &&`}}},
 	{"the recount does not see entries beyond the sale's", "P32", bookTests, "^TestEachKindOfBrokenTrail", []edit{{"infra/kit/books/trail.go",
 		`c.number > h.sale.edits`, `c.number > h.sale.edits+9`}}},
 	{"the recount does not compare the last edit with the sale", "P32", bookTests, "^TestEachKindOfBrokenTrail", []edit{{"infra/kit/books/trail.go",
