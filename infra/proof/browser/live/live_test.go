@@ -22,7 +22,7 @@ type view struct {
 // sees waits until a JavaScript expression is true, as long as a rush may take.
 func (v *view) sees(what, expression string) {
 	v.t.Helper()
-	wait.Until(v.t, time.Minute, what, func() bool { return browser.Eval[bool](v.Tab, "!!("+expression+")") })
+	wait.Until(v.t, 2*time.Minute, what, func() bool { return browser.Eval[bool](v.Tab, "!!("+expression+")") })
 }
 
 func (v *view) reads(id, text string) {
