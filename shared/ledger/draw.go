@@ -63,9 +63,10 @@ type Call struct {
 func (c *Call) CallsNobody() bool { return !c.Open && (!c.Complete || c.Hi == c.Lo) }
 
 // IsByRank reports whether people are called by their ranks if the call is completed now: not
-// into one that is for anybody, and not into one that has lasted for longer than the gap.
+// into one that is for anybody, not into one that has lasted for longer than the gap, and not into
+// one that is over.
 func (c *Call) IsByRank(now time.Time, gap time.Duration) bool {
-	return !c.Open && !now.After(c.From.Add(gap))
+	return !c.Open && !now.After(c.From.Add(gap)) && now.Before(c.Until)
 }
 
 // DrawState is a draw as the draw function sees it.

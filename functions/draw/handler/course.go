@@ -73,11 +73,11 @@ func (c *course) plan(d ledger.DrawState, now time.Time) (step, time.Time) {
 		return roll, d.Sale.EnterUntil.Add(c.times.Settle)
 	case !d.Head.HasSeed():
 		return seed, c.chain.TimeOf(d.Head.Round).Add(relayTime)
-	case d.Sale.IsRecalled() || !now.Before(d.Sale.EndsAt):
+	case d.Sale.IsRecalled():
 		return none, time.Time{}
-	case d.Last.Number > 0 && !d.Last.Complete: // it was cut off
+	case d.Last.Number > 0 && !d.Last.Complete: // it was cut off; also after the sale, as shards may lack its window (P14)
 		return finish, now
-	case d.Sale.Paused || !later(now, nextCall).Add(c.times.Gap/4).Before(d.Sale.EndsAt):
+	case !now.Before(d.Sale.EndsAt) || d.Sale.Paused || !later(now, nextCall).Add(c.times.Gap/4).Before(d.Sale.EndsAt):
 		return none, time.Time{}
 	case now.Before(nextCall) || d.HasStock:
 		return begin, nextCall

@@ -210,6 +210,31 @@ func TestACallThatWasCutOffIsFinishedByTheNextRun(t *testing.T) {
 	})
 }
 
+// Its shards would otherwise never get the window that the sale has (P14).
+func TestACallThatWasCutOffIsFinishedAfterTheSaleAndCallsNobody(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.create("shoes", 2)
+		w.enter("shoes", 3)
+		w.until(opens.Add(-time.Minute))
+		w.pause("shoes", true)
+		time.Sleep(time.Until(ends.Add(-30 * time.Second)))
+		w.pause("shoes", false)
+		w.failing("UpdateItem", "STOCK#")
+		_, _ = w.draw(`{}`, 20*time.Second)
+		w.db.Fault = nil
+		if calls := w.public("shoes").Calls; len(calls) != 1 || calls[0].Complete {
+			t.Fatalf("got %+v, want one that is not complete", calls)
+		}
+		time.Sleep(time.Until(ends))
+		if d := w.run()[0]; !slices.Equal(d.Steps, []string{"finish"}) {
+			t.Errorf("got %+v", d)
+		}
+		if calls := w.public("shoes").Calls; len(calls) != 1 || !calls[0].Complete || calls[0].Stock != 0 {
+			t.Errorf("got %+v", calls)
+		}
+	})
+}
+
 func TestACallThatIsFinishedTooLateIsFollowedByAnotherOne(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.create("shoes", 2)

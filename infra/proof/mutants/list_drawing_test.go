@@ -28,6 +28,10 @@ var ofDrawFunction = []mutant{
 		`if due == begin || d.Last.IsByRank(c.now(), c.times.Gap) {`, `{`}}},
 	{"the roll is read again for the next call of a run", "P31", leadTests, "^TestARunReadsTheRoll", []edit{{course,
 		`if c.ranks != nil {`, `if c.ranks != nil && c.shown.Call < 0 {`}}},
+	{"a call that was cut off at the end of the sale stays so", "P14", leadTests, "^TestACallThatWasCutOffIsFinishedAfter", []edit{{course,
+		`	case d.Sale.IsRecalled():`, `	case d.Sale.IsRecalled() || !now.Before(d.Sale.EndsAt):`}}},
+	{"people are called into a call that is over", "P30", leadTests, "^TestACallThatWasCutOffIsFinishedAfter", []edit{{"shared/ledger/draw.go",
+		` && now.Before(c.Until)`, ``}}},
 	{"nobody is told how late a call is", "P31", leadTests, "^TestHowLateACall", []edit{{course,
 		`return 0, since(d.NextCallAt(c.times.Gap))`, `return 0, 0`}}},
 }
