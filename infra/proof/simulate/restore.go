@@ -83,11 +83,11 @@ func (r *restoring) Write(line []byte) (int, error) {
 	return r.lines.Write(line)
 }
 
-// inLog reports whether a log line tells of the claim.
-func (r *restoring) inLog(claimID string) bool {
+// inLog reports whether a log line tells of a claim, or of an order id.
+func (r *restoring) inLog(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return bytes.Contains(r.lines.Bytes(), []byte(`"claimId":"`+claimID+`"`))
+	return bytes.Contains(r.lines.Bytes(), []byte(`Id":"`+id+`"`))
 }
 
 // keep keeps what a restore needs.

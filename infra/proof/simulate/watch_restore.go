@@ -40,7 +40,7 @@ func (w *watch) publishedEvents(archive []byte) {
 			w.violate("P26: %s: %v", lines.Text(), err)
 		}
 		if c := w.claims[e.Detail.ClaimID]; c != nil {
-			c.told.claim, c.told.order = true, e.Detail.OrderID
+			c.told.claim, c.told.order, c.isPublished = true, e.Detail.OrderID, true
 			if end := e.Detail.Payment + e.Detail.ReleasedBy; end != "" {
 				c.told.end = end
 			}
@@ -50,8 +50,8 @@ func (w *watch) publishedEvents(archive []byte) {
 
 // adopt takes the restored and replayed table for what was there all the time. A claim may be lost of
 // which nobody was told, or of which no log line tells: its purchase has died, and so has whatever
-// confirmed it. It returns how many are.
-func (w *watchedSale) adopt(inLog func(claimID string) bool) (lost int) {
+// confirmed it. So may an order id that neither a log line nor an event tells. It returns how many are.
+func (w *watchedSale) adopt(inLog func(id string) bool) (lost int) {
 	now, items := time.Now(), map[string]map[string]types.AttributeValue{}
 	for _, it := range w.db.Items(harness.TableName) {
 		pk, sk := harness.Text(it["pk"]), harness.Text(it["sk"])
@@ -88,6 +88,8 @@ func (w *watchedSale) adopt(inLog func(claimID string) bool) (lost int) {
 		case id != known.id:
 			w.violate("P4: before the restore %s had claim %s (%+v), and after the replay %q", user, known.id, known.told, id)
 			continue
+		case order == "" && !known.isPublished && known.orderID != "" && !inLog(known.orderID):
+			known.told.order = "" // nobody but its status told the order id: it gets a new one
 		case order != known.orderID && (known.told.order != "" || known.orderID == ""):
 			w.violate("P7: before the restore %s had order %q, told of %q, and after the replay %q", user, known.orderID, known.told.order, order)
 		case end != "" && end != known.end:
