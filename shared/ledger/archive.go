@@ -322,7 +322,7 @@ func (l *Ledger) DeleteArchived(ctx context.Context, saleID string, open func() 
 	if err := l.forgetRefunded(ctx, saleID); err != nil {
 		return sum, err
 	}
-	return sum, l.noteArchive(ctx, dynamodb.UpdateItemInput{
+	return sum, l.updateAnyway(ctx, dynamodb.UpdateItemInput{
 		TableName: l.table, Key: saleKey(saleID), UpdateExpression: aws.String("SET #archivedAt = :now"),
 		ExpressionAttributeNames: map[string]string{"#archivedAt": "archivedAt"}, ExpressionAttributeValues: item{":now": millis(l.now())},
 	})
@@ -345,7 +345,7 @@ func (l *Ledger) beginArchive(ctx context.Context, saleID string, sum Archived) 
 	if now != sum {
 		return sale.Refusef(sale.Conflicting, "the sale %s is not as the archive says any more: write it again", saleID)
 	}
-	return l.noteArchive(ctx, dynamodb.UpdateItemInput{
+	return l.updateAnyway(ctx, dynamodb.UpdateItemInput{
 		TableName: l.table, Key: saleKey(saleID), UpdateExpression: aws.String("SET #archive = :digest, #archivedClaims = :claims"),
 		ExpressionAttributeNames:  map[string]string{"#archive": "archive", "#archivedClaims": "archivedClaims"},
 		ExpressionAttributeValues: item{":digest": str(sum.Digest), ":claims": num(sum.Claims)},
@@ -363,21 +363,17 @@ func (l *Ledger) forgetRefunded(ctx context.Context, saleID string) error {
 		if it["user"] == nil {
 			continue
 		}
-		err := l.retry(ctx, patientTries, func(ctx context.Context) error {
-			_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-				TableName: l.table, Key: keyOf(it), UpdateExpression: aws.String("REMOVE #user"), ExpressionAttributeNames: map[string]string{"#user": "user"},
-			})
+		if err := l.updateAnyway(ctx, dynamodb.UpdateItemInput{
+			TableName: l.table, Key: keyOf(it), UpdateExpression: aws.String("REMOVE #user"), ExpressionAttributeNames: map[string]string{"#user": "user"},
+		}); err != nil {
 			return err
-		})
-		if err != nil {
-			return asInternal(err)
 		}
 	}
 	return nil
 }
 
-// noteArchive updates the sale's item.
-func (l *Ledger) noteArchive(ctx context.Context, in dynamodb.UpdateItemInput) error {
+// updateAnyway updates an item without a condition.
+func (l *Ledger) updateAnyway(ctx context.Context, in dynamodb.UpdateItemInput) error {
 	return asInternal(l.retry(ctx, patientTries, func(ctx context.Context) error {
 		_, err := l.api.UpdateItem(ctx, &in)
 		return err

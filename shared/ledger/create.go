@@ -142,16 +142,7 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 // putShard writes a shard unless it exists: an existing one may already have sold
 // units.
 func (l *Ledger) putShard(ctx context.Context, s sale.Sale, k int, units int64) error {
-	err := l.retry(ctx, patientTries, func(ctx context.Context) error {
-		_, err := l.api.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: l.table, Item: shardItem(s, k, units), ConditionExpression: &ifAbsent,
-		})
-		return err
-	})
-	if judge(err) == conditioned {
-		return nil
-	}
-	return asInternal(err)
+	return l.putAbsent(ctx, shardItem(s, k, units))
 }
 
 // open turns a draft into an open sale, and reports whether this call did.

@@ -66,7 +66,10 @@ func withdrawalKey(saleID, seed string, step int) item {
 	return key("SALE#"+saleID, withdrawalHead(seed)+strconv.Itoa(step))
 }
 
-func withdrawalHead(seed string) string { return "WITHDRAWN#" + seed + "#" }
+// withdrawalHeads begins the sort keys of all withdrawals' steps.
+const withdrawalHeads = "WITHDRAWN#"
+
+func withdrawalHead(seed string) string { return withdrawalHeads + seed + "#" }
 
 var stockSK = str("STOCK")
 

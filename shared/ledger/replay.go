@@ -341,18 +341,6 @@ func (l *Ledger) update(ctx context.Context, key item, update, condition string,
 	return asInternal(err)
 }
 
-// putAbsent puts an item unless there is one.
-func (l *Ledger) putAbsent(ctx context.Context, it item) error {
-	err := l.retry(ctx, patientTries, func(ctx context.Context) error {
-		_, err := l.api.PutItem(ctx, &dynamodb.PutItemInput{TableName: l.table, Item: it, ConditionExpression: &ifAbsent})
-		return err
-	})
-	if judge(err) == conditioned {
-		return nil
-	}
-	return asInternal(err)
-}
-
 // resetListing makes the scheduled functions begin anew, and the listing agree with the sale.
 func (p *replay) resetListing(ctx context.Context, one *replayed) error {
 	update := "SET #closesAt = :closesAt REMOVE #drained, #cursor, #books, #releasing, #nextDue"

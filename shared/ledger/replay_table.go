@@ -389,7 +389,7 @@ func (p *replay) seeded(ctx context.Context, s sale.Sale) (units []int64, room i
 	if err != nil {
 		return nil, 0, err
 	}
-	taken, err := p.receipts(ctx, s.ID, "WITHDRAWN#")
+	taken, err := p.receipts(ctx, s.ID, withdrawalHeads)
 	if err != nil {
 		return nil, 0, err
 	}

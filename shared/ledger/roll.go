@@ -135,17 +135,7 @@ func (l *Ledger) putPart(ctx context.Context, saleID string, page byte, part int
 	if len(leaves) > maxPartLeaves {
 		return asInternal(fmt.Errorf("page %02x: %d leaves do not fit part %d", page, len(leaves), part))
 	}
-	err := l.retry(ctx, patientTries, func(ctx context.Context) error {
-		_, err := l.api.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: l.table, ConditionExpression: &ifAbsent,
-			Item: with(rollKey(saleID, page, part), item{"leaves": binary(draw.Join(leaves))}),
-		})
-		return err
-	})
-	if judge(err) == conditioned {
-		return nil
-	}
-	return asInternal(err)
+	return l.putAbsent(ctx, with(rollKey(saleID, page, part), item{"leaves": binary(draw.Join(leaves))}))
 }
 
 // pageParts returns the parts of a page that are stored.

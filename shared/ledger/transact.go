@@ -71,4 +71,16 @@ func (l *Ledger) put(it item) types.TransactWriteItem {
 	}}
 }
 
+// putAbsent puts an item unless there is one.
+func (l *Ledger) putAbsent(ctx context.Context, it item) error {
+	err := l.retry(ctx, patientTries, func(ctx context.Context) error {
+		_, err := l.api.PutItem(ctx, &dynamodb.PutItemInput{TableName: l.table, Item: it, ConditionExpression: &ifAbsent})
+		return err
+	})
+	if judge(err) == conditioned {
+		return nil
+	}
+	return asInternal(err)
+}
+
 var ifAbsent = "attribute_not_exists(pk)"

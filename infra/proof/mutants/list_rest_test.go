@@ -422,7 +422,10 @@ var ofEverythingElse = []mutant{
 	{"an order id's second and its day of two instants, simulated", "P7", simulation, under + "^midnight$", []edit{{"shared/ledger/sequence.go",
 		`orderid.New(now, `, `orderid.New(l.now(), `}}},
 	{"a shard put without its condition", "P15", simulation, under + "^rough_seeding$", []edit{{creating,
-		`Item: shardItem(s, k, units), ConditionExpression: &ifAbsent,`, `Item: shardItem(s, k, units),`}}},
+		`return l.putAbsent(ctx, shardItem(s, k, units))`, `return asInternal(l.retry(ctx, patientTries, func(ctx context.Context) error {
+		_, err := l.api.PutItem(ctx, &dynamodb.PutItemInput{TableName: l.table, Item: shardItem(s, k, units)})
+		return err
+	}))`}}},
 	{"a lost message waits for as long as poison comes", "P8", simulation, under + "^poison$", []edit{{resending,
 		`if full && h.now().Sub(claims[0].AcceptedAt) < maxDelay {`, `if full {`}}},
 	{"a withdrawal is made again when its answer was lost, in some plan", "P15", enumeration, "^TestEveryPlan/^scenarios$/^one_withdrawal_by_two", []edit{{withdrawing,

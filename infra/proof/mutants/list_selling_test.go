@@ -233,7 +233,10 @@ var ofBuyingAndSeeding = []mutant{
 	{"a sale without its request is taken for another request's", "P19", ledgerTests, "^TestASaleThatIsStoredInPart", []edit{{creating,
 		`there := [...]bool{failed(reasons[0]),`, `there := [...]bool{true,`}}},
 	{"a shard is put without its condition", "P15", ledgerTests, overFake + "^a_creation_that_comes_too_late", []edit{{creating,
-		`TableName: l.table, Item: shardItem(s, k, units), ConditionExpression: &ifAbsent,`, `TableName: l.table, Item: shardItem(s, k, units),`}}},
+		`return l.putAbsent(ctx, shardItem(s, k, units))`, `return asInternal(l.retry(ctx, patientTries, func(ctx context.Context) error {
+		_, err := l.api.PutItem(ctx, &dynamodb.PutItemInput{TableName: l.table, Item: shardItem(s, k, units)})
+		return err
+	}))`}}},
 	{"a late creation opens the sale again", "P15", ledgerTests, overFake + "^a_creation_that_comes_too_late", []edit{{creating,
 		`	ifState  = "#state = :draft"`, `	ifState  = "#state = :draft OR #state <> :draft"`}}},
 	{"a creation that is repeated writes over the sale", "P15", ledgerTests, overFake + "^creating_again", []edit{{"shared/ledger/transact.go",
