@@ -140,6 +140,13 @@ func seedOf(event string) string {
 	return id
 }
 
+// readCreatedAt returns when the first creation was answered, zero if none was.
+func (m *runningSale) readCreatedAt() time.Time {
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	return m.createdAt
+}
+
 // recordWithdrawn records how many units a command withdrew, 0 if it is not a withdrawal: all
 // answers to it must agree.
 func (m *runningSale) recordWithdrawn(event string, units int) {

@@ -161,10 +161,11 @@ func (m *simulation) restoreTable() {
 	m.n.wait(who, max(1, time.Until(m.began.Add(r.at))))
 	since := time.Time{}
 	for _, s := range m.sales {
-		for s.createdAt.IsZero() {
+		at := s.readCreatedAt()
+		for ; at.IsZero(); at = s.readCreatedAt() {
 			m.n.wait(who, time.Second)
 		}
-		if at := s.createdAt; at.After(since) {
+		if at.After(since) {
 			since = at
 		}
 	}
