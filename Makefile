@@ -294,16 +294,17 @@ bench: ## benchmark the handlers' overhead over their AWS calls; benchstat's for
 # timeouts, so four run at a time on two CPUs, and the ones that wait longest start first.
 # SQLite takes minutes to compile for the race detector, so streamfile runs without it.
 override RACED := $$(go list ./functions/... ./shared/... ./infra/local/faults ./infra/ops/load ./infra/kit/rush ./infra/local/... | grep -v /streamfile$$)
-override WAITING := ./infra/proof/e2e ./infra/ops/deploy ./infra/proof/security
-# Those that `make check` and `make prove` run, or the next lines of test.
-override LATER := ./infra/proof/simulate ./infra/proof/enumerate ./infra/proof/checks ./infra/proof/mutants ./infra/proof/torture ./infra/proof/drill ./infra/proof/browser/...
+# What `make check` tests besides: what stands around the product. The packages that wait longest come first.
+override AROUND := ./infra/proof/security ./infra/ops/... ./infra/local/... ./infra/proof/bench/...
+# Those that the next lines of test run, or `make prove`.
+override LATER := $(AROUND) ./infra/proof/simulate ./infra/proof/enumerate ./infra/proof/checks ./infra/proof/mutants ./infra/proof/torture ./infra/proof/drill ./infra/proof/browser/...
 override GO_TEST := CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4
 override GO_RACE := $(if $(RACE),GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4 $(RACE),$(GO_TEST))
 # What stands beside a sale: two releases at once, and every document's commands.
 override PROVED := ^TestTwoReleases|^TestTheDocumentsCommands
 .PHONY: test
-test: host ## test the product, its tools and the local stack, also on the engine; `make check` has the rules of the sources, `make prove` the browsers, the accidents, the mutants and the long proofs
-	$(GO_TEST) -timeout 10m -skip '$(PROVED)' $(WAITING) $$(go list ./... | grep -vxFf <(go list $(WAITING) $(LATER)))
+test: host ## test the product, alone and on the local stack; `make check` has the tools, the stack itself and the rules of the sources, `make prove` the browsers, the accidents, the mutants and the long proofs
+	$(GO_TEST) -timeout 10m -skip '$(PROVED)' ./infra/proof/e2e $$(go list ./... | grep -vxFf <(go list ./infra/proof/e2e $(LATER)))
 	$(GO_TEST) -timeout 10m ./infra/proof/simulate -seeds 100
 	$(GO_TEST) -timeout 10m ./infra/proof/enumerate -faults 1
 
@@ -340,13 +341,13 @@ mutate: ## mutate every operator of functions and shared in turn, and the pages'
 		| grep --line-buffered -v '^=== \|--- PASS'; fi
 
 .PHONY: check
-check: ## check formatting, vet, staticcheck, the rules of the sources, known vulnerabilities; lint the templates and SAM's output
+check: host ## test the tools and the local stack, also the ledger on its engine; check formatting, vet, staticcheck, the rules of the sources, known vulnerabilities; lint the templates and SAM's output
 	@unformatted=$$(gofmt -l functions shared infra); if [ -n "$$unformatted" ]; then echo "not formatted:" $$unformatted; exit 1; fi
 	CGO_ENABLED=0 GOFLAGS=-trimpath go vet ./...
 	CGO_ENABLED=0 GOFLAGS=-trimpath go vet -C infra/lab ./...
 	CGO_ENABLED=0 GOFLAGS=-trimpath go tool staticcheck ./...
 	staticcheck=$$(go tool -n staticcheck) && cd infra/lab && CGO_ENABLED=0 GOFLAGS=-trimpath "$$staticcheck" ./...
-	$(GO_TEST) -timeout 10m ./infra/proof/checks
+	$(GO_TEST) -timeout 10m $(AROUND) ./infra/proof/checks
 	@bash infra/proof/checks/vulnerabilities.sh
 	@bash infra/proof/checks/lint.sh
 

@@ -81,13 +81,14 @@ func (a *archiving) add(one image) error {
 		return err
 	}
 	bare := maps.Clone(one)
-	kind, _, _ := strings.Cut(one.text(attrPK), "#")
+	pk := one.text(attrPK)
+	kind, _, _ := strings.Cut(pk, "#")
 	switch kind {
 	case "CLAIM":
 		a.Claims++
 		delete(bare, attrSK)
-	case "GUARD", "ENTRY":
-		delete(bare, attrPK)
+	case "GUARD", "ENTRY": // its key ends with a bucket or page that depends on the user
+		bare[attrPK] = map[string]any{"S": pk[:max(0, strings.LastIndexByte(pk, '#'))]}
 		delete(bare, attrSK)
 	case "SALE":
 		for _, name := range []string{"sealedAt", "archive", "archivedClaims", "archivedAt", attrMinReader} {
@@ -392,9 +393,12 @@ const maxDeletes = 100
 
 func (d *deleting) add(one image) error {
 	key := item{attrPK: str(one.text(attrPK)), attrSK: str(one.text(attrSK))}
-	if kind, _, _ := strings.Cut(one.text(attrPK), "#"); kind == "CLAIM" {
+	switch kind, _, _ := strings.Cut(one.text(attrPK), "#"); kind {
+	case "CLAIM":
 		d.batch = append(d.batch, d.deleteArchivedClaim(key, one))
-	} else {
+	case "GUARD":
+		d.batch = append(d.batch, d.deleteArchivedGuard(key, one))
+	default:
 		d.batch = append(d.batch, d.remove(key))
 	}
 	if len(d.batch) < maxDeletes*atOnce {
@@ -413,13 +417,23 @@ func (d *deleting) deleteArchivedClaim(key item, one image) types.TransactWriteI
 	}}
 }
 
+// deleteArchivedGuard deletes a guard, unless it is of another sale of the group: the digest does not have
+// the user, who is in its key.
+func (d *deleting) deleteArchivedGuard(key item, one image) types.TransactWriteItem {
+	return types.TransactWriteItem{Delete: &types.Delete{
+		TableName: d.table, Key: key, ConditionExpression: aws.String("attribute_not_exists(#pk) OR #saleId = :saleId"),
+		ExpressionAttributeNames:  map[string]string{"#pk": attrPK, "#saleId": "saleId"},
+		ExpressionAttributeValues: item{":saleId": str(one.text("saleId"))},
+	}}
+}
+
 func (d *deleting) flush() error {
 	batches := slices.Collect(slices.Chunk(d.batch, maxDeletes))
 	errs := make([]error, len(batches))
 	each(len(batches), func(i int) {
 		reasons, err := d.retryTransaction(d.ctx, batches[i]...)
 		if errs[i] = asInternal(err); reasons != nil {
-			errs[i] = sale.Refuse(sale.Conflicting, "an order was paid after the archive was written: see make refunds, and keep what is left")
+			errs[i] = sale.Refuse(sale.Conflicting, "an order was paid after the archive was written (see make refunds), or the file names the guard of another sale's user: what is left stays")
 		}
 	})
 	d.batch = d.batch[:0]

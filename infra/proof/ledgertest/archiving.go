@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -244,6 +245,26 @@ var archiving = map[string]func(*testing.T, *World){
 			t.Fatal(err)
 		}
 	},
+	"an archive that names a user of another sale deletes nothing of theirs": func(t *testing.T, w *World) {
+		w.toArchive()
+		guard := func(user string) string { return fmt.Sprintf("GUARD#shoe#%d", sale.BucketOf(user, 1024)) }
+		w.tamper(guard("dave"), "dave", "SET saleId = :s, claimId = :c", map[string]types.AttributeValue{
+			":s": &types.AttributeValueMemberS{Value: "size-42"}, ":c": &types.AttributeValueMemberS{Value: "c-dave"}})
+		lines := strings.SplitAfter(w.archived(), "\n")
+		for i, line := range lines {
+			if strings.Contains(line, `"`+guard("alice")+`"`) && strings.Contains(line, `"alice"`) {
+				lines[i] = strings.NewReplacer(guard("alice"), guard("dave"), "alice", "dave").Replace(line)
+				w.mayNotDelete(w.Environment(), sale.Poison, strings.Replace(strings.Join(lines, ""), guard("dave"), "GUARD#boot#1", 1), "does not fit its lines")
+			}
+		}
+		_, err := w.deletes(w.Ctx, w.Environment(), strings.Join(lines, ""))
+		if e := w.Refused(sale.Conflicting, err); !strings.Contains(e.Detail, "the guard of another sale's user") {
+			t.Errorf("refused with %v", e)
+		}
+		if w.Item(guard("dave"), "dave") == nil {
+			t.Error("the guard of dave is gone")
+		}
+	},
 	"the entries of a draw are archived, and its roll stays": func(t *testing.T, w *World) {
 		c := w.OpenDraw(9, 2)
 		w.moment(c.EnterFrom)
@@ -256,7 +277,9 @@ var archiving = map[string]func(*testing.T, *World){
 		}
 		w.ends(c)
 		w.moment(c.ClosesAt.Add(ledger.ArchiveAfter))
-		if _, err := w.deletes(w.Ctx, w.Environment(), w.archived()); err != nil {
+		file := w.archived()
+		w.mayNotDelete(w.Environment(), sale.Poison, strings.ReplaceAll(file, "ENTRY#moutai#", "ENTRY#other#"), "does not fit its lines")
+		if _, err := w.deletes(w.Ctx, w.Environment(), file); err != nil {
 			t.Fatal(err)
 		}
 		if w.entries() != 0 || len(w.Partition("ROLL#moutai")) != 1024 {

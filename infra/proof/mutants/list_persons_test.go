@@ -59,6 +59,14 @@ var ofPersons = []mutant{
 	{"the digest has the users", "P36", ledgerTests, overFake + "^an_archive_from_which", []edit{{archiving,
 		`	delete(bare, "user")
 `, ``}}},
+	{"the digest has neither sale nor group of what depends on the user", "P36", ledgerTests, overFake + "^the_entries_of_a_draw_are_archived|^an_archive_that_names", []edit{{archiving,
+		`		bare[attrPK] = map[string]any{"S": pk[:max(0, strings.LastIndexByte(pk, '#'))]}
+`, `		delete(bare, attrPK)
+`}}},
+	{"an archive deletes the guard of another sale's user", "P34", ledgerTests, overFake + "^an_archive_that_names", []edit{{archiving,
+		`	case "GUARD":
+		d.batch = append(d.batch, d.deleteArchivedGuard(key, one))
+`, ``}}},
 	{"claims are left behind an archive", "P36", ledgerTests, overFake + "^an_archive_from_which", []edit{{archiving,
 		`if len(left.Items) > 0 {`, `if len(left.Items) > 1 {`}}},
 	{"the refunds of an archived sale name users", "P36", ledgerTests, overFake + "^an_archived_sale", []edit{{archiving,
