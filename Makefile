@@ -294,8 +294,9 @@ bench: ## benchmark the handlers' overhead over their AWS calls; benchstat's for
 # timeouts, so four run at a time on two CPUs, and the ones that wait longest start first.
 # SQLite takes minutes to compile for the race detector, so streamfile runs without it.
 override RACED := $$(go list ./functions/... ./shared/... ./infra/local/faults ./infra/ops/load ./infra/kit/rush ./infra/local/... | grep -v /streamfile$$)
-# What `make check` tests besides: what stands around the product. The packages that wait longest come first.
-override AROUND := ./infra/proof/security ./infra/ops/... ./infra/local/... ./infra/proof/bench/...
+override WAITING := ./infra/proof/e2e ./shared/ledger ./infra/proof/contract
+# What `make check` tests besides: what stands around the product.
+override AROUND := ./infra/proof/security ./infra/ops/... ./infra/local/... ./infra/kit/... ./infra/proof/bench/...
 # Those that the next lines of test run, or `make prove`.
 override LATER := $(AROUND) ./infra/proof/simulate ./infra/proof/enumerate ./infra/proof/checks ./infra/proof/mutants ./infra/proof/torture ./infra/proof/drill ./infra/proof/browser/...
 override GO_TEST := CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4
@@ -304,7 +305,7 @@ override GO_RACE := $(if $(RACE),GOFLAGS=-trimpath GOGC=400 bash infra/make/watc
 override PROVED := ^TestTwoReleases|^TestTheDocumentsCommands
 .PHONY: test
 test: host ## test the product, alone and on the local stack; `make check` has the tools, the stack itself and the rules of the sources, `make prove` the browsers, the accidents, the mutants and the long proofs
-	$(GO_TEST) -timeout 10m -skip '$(PROVED)' ./infra/proof/e2e $$(go list ./... | grep -vxFf <(go list ./infra/proof/e2e $(LATER)))
+	$(GO_TEST) -timeout 10m -skip '$(PROVED)' $(WAITING) $$(go list ./... | grep -vxFf <(go list $(WAITING) $(LATER)))
 	$(GO_TEST) -timeout 10m ./infra/proof/simulate -seeds 100
 	$(GO_TEST) -timeout 10m ./infra/proof/enumerate -faults 1
 
