@@ -294,11 +294,11 @@ bench: ## benchmark the handlers' overhead over their AWS calls; benchstat's for
 # timeouts, so four run at a time on two CPUs, and the ones that wait longest start first.
 # SQLite takes minutes to compile for the race detector, so streamfile runs without it.
 override RACED := $$(go list ./functions/... ./shared/... ./infra/local/faults ./infra/ops/load ./infra/kit/rush ./infra/local/... | grep -v /streamfile$$)
-override WAITING := ./infra/proof/e2e ./shared/ledger ./infra/proof/contract
+override WAITING := ./infra/proof/simulate ./infra/proof/e2e ./shared/ledger ./infra/proof/contract
 # What `make check` tests besides: what stands around the product.
 override AROUND := ./infra/proof/security ./infra/ops/... ./infra/local/... ./infra/kit/... ./infra/proof/bench/...
-# Those that the next lines of test run, or `make prove`.
-override LATER := $(AROUND) ./infra/proof/simulate ./infra/proof/enumerate ./infra/proof/checks ./infra/proof/mutants ./infra/proof/torture ./infra/proof/drill ./infra/proof/browser/...
+# And what `make prove` runs.
+override LATER := $(AROUND) ./infra/proof/checks ./infra/proof/mutants ./infra/proof/torture ./infra/proof/drill ./infra/proof/browser/...
 override GO_TEST := CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4
 override GO_RACE := $(if $(RACE),GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4 $(RACE),$(GO_TEST))
 # What stands beside a sale: two releases at once, and every document's commands.
@@ -306,8 +306,6 @@ override PROVED := ^TestTwoReleases|^TestTheDocumentsCommands
 .PHONY: test
 test: host ## test the product, alone and on the local stack; `make check` has the tools, the stack itself and the rules of the sources, `make prove` the browsers, the accidents, the mutants and the long proofs
 	$(GO_TEST) -timeout 10m -skip '$(PROVED)' $(WAITING) $$(go list ./... | grep -vxFf <(go list $(WAITING) $(LATER)))
-	$(GO_TEST) -timeout 10m ./infra/proof/simulate -seeds 100
-	$(GO_TEST) -timeout 10m ./infra/proof/enumerate -faults 1
 
 .PHONY: prove
 prove: host ## run the tests in a browser, the accidents, the mutants, the race detector and the long proofs in full (two releases need the git history): SEEDS=2000 random sales from FIRST=1 on, every plan of FAULTS=3 faults, a million claims, a draw of a million, large sales modelled, two releases, the commands of the documents, races in the simulation
@@ -410,8 +408,8 @@ $(FUNCTIONS:%=build-%): build-%Function:
 # The functions, the local stack and its engine, for this machine.
 .PHONY: host
 host: needs-go engine
-	@$(GO_BUILD) -o $(HOST)/ ./functions/... ./infra/local ./infra/ops/load ./infra/ops/consumers/shop
-	@mkdir -p $(BUILD)/engine && $(GO_BUILD) -o $(BUILD)/engine/ ./infra/local/streamfile
+	@$(GO_BUILD) -o $(HOST)/ ./functions/... ./infra/local ./infra/local/streamfile ./infra/ops/load ./infra/ops/consumers/shop
+	@ln -f $(HOST)/streamfile $(BUILD)/engine/streamfile
 	@for f in $(FUNCTIONS); do mkdir -p $(HOST)/$$f && \
 		ln -f $(HOST)/$$(echo $${f%Function} | tr A-Z a-z) $(HOST)/$$f/bootstrap; done
 

@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	faults   = flag.Int("faults", defaultFaults, "how many faults a plan has at most")
+	faults   = flag.Int("faults", 1, "how many faults a plan has at most")
 	overlap  = flag.Bool("overlap", false, "let another's request overlap besides that many faults, instead of standing for one")
 	progress = flag.Bool("progress", false, "tell how many plans each scenario has")
 )

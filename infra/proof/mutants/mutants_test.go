@@ -45,7 +45,7 @@ func TestEveryMutantIsCaught(t *testing.T) {
 		}
 		t.Run(all[number].name, func(t *testing.T) {
 			t.Parallel()
-			out, err := builds.run(t, number, number, m.test)
+			out, err := builds.run(t, number, number, m.test, mutantFlags[m.pkg]...)
 			switch {
 			case err == nil && bytes.Contains(out, []byte("no tests to run")):
 				t.Errorf("no test matches %s", m.test)
@@ -64,6 +64,9 @@ func TestEveryMutantIsCaught(t *testing.T) {
 		})
 	}
 }
+
+// mutantFlags give the longest tests as many seeds and faults as some mutants need.
+var mutantFlags = map[string][]string{simulation: {"-seeds", "300"}, enumeration: {"-faults", "2"}}
 
 // unchangedFlags make tests short that only show that they pass without a mutant.
 var unchangedFlags = map[string][]string{simulation: {"-seeds", "30"}, enumeration: {"-faults", "1"}}

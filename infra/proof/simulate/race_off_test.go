@@ -3,8 +3,6 @@
 package simulate
 
 const (
-	defaultSeeds = 300
-	seedsUnder   = 30 // each condition
-
+	seedsUnder     = 30 // each condition
 	ordersInOutage = 300
 )

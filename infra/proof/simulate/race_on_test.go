@@ -5,8 +5,6 @@ package simulate
 // Under the race detector every step takes longer, and what is looked for is
 // races: few runs do. The full numbers run without it.
 const (
-	defaultSeeds = 100
-	seedsUnder   = 3
-
+	seedsUnder     = 3
 	ordersInOutage = 50
 )
