@@ -39,8 +39,11 @@ type LostAddition struct {
 // Replayed counts what the table lacked, and what a replay has therefore written.
 type Replayed struct {
 	Claims, Guards, OrderIDs, Orders, Payments, Releases, Refunds, Additions int
-	// Halves counts the items that were restored without another one of their transaction.
+	// Halves counts the items that were restored without another one of their transaction, and the
+	// steps of withdrawals that were restored without what comes before them.
 	Halves int
+	// TakenBack are withdrawals of which such steps are taken back: they must be repeated.
+	TakenBack []string
 	// Shards counts the shards whose counts did not follow from their claims.
 	Shards int
 	// Oversold are the live claims of shards that have fewer units. Nothing is derived for their

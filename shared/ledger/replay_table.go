@@ -2,7 +2,9 @@ package ledger
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -390,6 +392,9 @@ func (p *replay) seeded(ctx context.Context, s sale.Sale) (units []int64, room i
 		return nil, 0, err
 	}
 	taken, err := p.receipts(ctx, s.ID, withdrawalHeads)
+	if err == nil {
+		err = p.takeBack(ctx, s.ID, added, taken)
+	}
 	if err != nil {
 		return nil, 0, err
 	}
@@ -418,6 +423,39 @@ func (p *replay) seeded(ctx context.Context, s sale.Sale) (units []int64, room i
 		}
 	}
 	return units, room, asInternal(r.err)
+}
+
+// takeBack removes the steps of withdrawals whose head or an earlier step was lost: a repeat would make
+// that step again, before these.
+func (p *replay) takeBack(ctx context.Context, saleID string, added, taken map[identity]item) error {
+	var broken []item
+	for id, it := range taken {
+		seed, number, _ := strings.Cut(strings.TrimPrefix(id.sk, withdrawalHeads), "#")
+		step, err := strconv.Atoi(number)
+		whole := err == nil && added[identityOf(seedKey(saleID, seed))] != nil
+		for before := 0; whole && before < step; before++ {
+			whole = taken[identityOf(withdrawalKey(saleID, seed, before))] != nil
+		}
+		if whole {
+			continue
+		}
+		broken = append(broken, it)
+		if about := fmt.Sprintf("withdrawal %s of %s", seed, saleID); !slices.Contains(p.done.TakenBack, about) {
+			p.done.TakenBack = append(p.done.TakenBack, about)
+		}
+	}
+	slices.Sort(p.done.TakenBack)
+	for _, it := range broken {
+		p.done.Halves++
+		delete(taken, identityOf(it))
+		if !p.write {
+			continue
+		}
+		if _, err := p.retryTransaction(ctx, p.remove(keyOf(it))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // shardOf reads the shard at the end of an addition's receipt; a malformed one is beyond all.

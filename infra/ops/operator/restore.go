@@ -106,7 +106,7 @@ func replayInto(ctx context.Context, book replayBook, table ledger.Scanner, sour
 		fmt.Fprintf(out, "OVERSOLD: %s of sale %s, shard %d, accepted %s, %s\n", c.User, c.SaleID, c.Shard, c.AcceptedAt.Format(time.RFC3339), order)
 	}
 	list(out, "NOT REPLAYED:", done.Problems)
-	list(out, "changed since, and to be repeated by you:", source.Repeat(restoredTo))
+	list(out, "changed since, and to be repeated by you:", append(source.Repeat(restoredTo), done.TakenBack...))
 	refused := len(done.Oversold)+len(done.Problems) > 0
 	switch {
 	case refused:

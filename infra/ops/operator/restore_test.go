@@ -12,6 +12,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/kit/restore"
 	"flashsale/shared/ledger"
@@ -57,19 +61,28 @@ func sourceOf(t *testing.T, log, events string) *restore.Source {
 
 func TestARestoredTableIsCheckedAndThenReplayedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db, book := opened(t, sale.Creation{Stock: 3, Price: 89900})
+		db, book := opened(t, sale.Creation{Stock: 4, Price: 89900})
 		ordered(t, book, "alice")
+		if _, err := book.Withdraw(t.Context(), sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 1}); err != nil {
+			t.Fatal(err)
+		}
 		before, restoredTo := db.Snapshot(), time.Now()
 		time.Sleep(time.Second)
 		log, events := restoring(t, book)
 		source := sourceOf(t, log, events)
 		db.Restore(before)
+		head := map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "SALE#moutai"}, "sk": &types.AttributeValueMemberS{Value: "SEED#typo"}}
+		if _, err := db.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+			{Delete: &types.Delete{TableName: aws.String("T"), Key: head}},
+		}}); err != nil {
+			t.Fatal(err)
+		}
 		for _, step := range []struct {
 			sure   bool
 			broken bool
 			says   []string
 		}{
-			{false, true, []string{"2 orders are known", "claims                    2", "order ids                 1", "shard counts              1", "pause of moutai (c1)", "nothing was written: make restore-replay GO=1"}},
+			{false, true, []string{"2 orders are known", "claims                    2", "order ids                 1", "shard counts              1", "pause of moutai (c1)", "withdrawal typo of moutai", "halves                    1", "nothing was written: make restore-replay GO=1"}},
 			{true, false, []string{"claims                    2", "replayed: nothing is lacking"}},
 			{false, false, []string{"claims                    0", "shard counts              0"}},
 			{true, false, []string{"replayed: nothing is lacking"}},

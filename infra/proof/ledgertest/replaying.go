@@ -411,6 +411,32 @@ var replaying = map[string]func(*testing.T, *World){
 			t.Errorf("the sale says that %d were seeded", n)
 		}
 	},
+	"the steps of a withdrawal behind one that was lost are taken back, and a repeat takes their units": func(t *testing.T, w *World) {
+		w.Open(10, 4)
+		w.withdraws(w.Ledger, "typo", 5, done(5, 5, 4, true))
+		full := w.table()
+		for lost, kept := range map[string]int{"SEED#typo": 0, "WITHDRAWN#typo#0": 0, "WITHDRAWN#typo#2": 2} {
+			p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+			p.becomes(full)
+			w.remove(full["SALE#moutai "+lost])
+			for _, write := range []bool{false, true} {
+				if back := p.replays(w.Environment(), write).TakenBack; len(back) != 1 || back[0] != "withdrawal typo of moutai" {
+					t.Errorf("without %s, write %t: %v are taken back", lost, write, back)
+				}
+				for step := range 4 {
+					name := fmt.Sprint("WITHDRAWN#typo#", step)
+					if there := w.Item("SALE#moutai", name) != nil; there != (name != lost && (!write || step < kept)) {
+						t.Errorf("without %s, write %t: step %d is there: %t", lost, write, step, there)
+					}
+				}
+			}
+			if done := p.replays(w.Environment(), false); done.Missing() != 0 || len(done.TakenBack) != 0 {
+				t.Errorf("without %s, after the replay: %+v", lost, done)
+			}
+			w.withdraws(w.Environment(), "typo", 5, done(5, 5, 4, true))
+			w.left(2, 1, 1, 1)
+		}
+	},
 	"a sale with more claims than units keeps its counts, and its claims are listed": func(t *testing.T, w *World) {
 		w.Open(2, 1)
 		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}

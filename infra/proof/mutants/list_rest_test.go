@@ -22,6 +22,17 @@ var ofEverythingElse = []mutant{
 		`w.stock = w.seeded - one.claims[k] + w.putBack`, `w.stock = w.seeded - one.claims[k]`}}},
 	{"a claim of a lost call is replayed", "P29", ledgerTests, overFake + "^a_claim_of_a_draw", []edit{{"shared/ledger/replay.go",
 		`case one.sale.HasDraw() && !slices`, `case false && !slices`}}},
+	{"the steps of a withdrawal whose head was lost stay", "P15", ledgerTests, overFake + "^the_steps_of_a_withdrawal", []edit{{"shared/ledger/replay_table.go",
+		`err == nil && added[identityOf(seedKey(saleID, seed))] != nil`, `err == nil`}}},
+	{"the steps behind a lost one stay", "P15", ledgerTests, overFake + "^the_steps_of_a_withdrawal", []edit{{"shared/ledger/replay_table.go",
+		`whole && before < step; before++`, `whole && before < step-1; before++`}}},
+	{"a check takes steps back", "P15", ledgerTests, overFake + "^the_steps_of_a_withdrawal", []edit{{"shared/ledger/replay_table.go",
+		`		delete(taken, identityOf(it))
+		if !p.write {
+			continue
+		}
+`, `		delete(taken, identityOf(it))
+`}}},
 	{"a refund for an order that a lost recall released comes back without it", "P24", ledgerTests, overFake + "^what_a_lost_recall", []edit{{"shared/ledger/replay_table.go",
 		`r.Reason == sale.RefundReleased && p.unreleased[r.OrderID]`, `false`}}},
 	{"a recall's refunds are never replayed", "P35", ledgerTests, overFake + "^what_a_lost_recall", []edit{{"shared/ledger/replay_table.go",

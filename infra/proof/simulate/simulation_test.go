@@ -84,7 +84,7 @@ func TestSimulation(t *testing.T) {
 		}
 	}
 	for _, c := range total.Restores.counters() {
-		if total.Seeds >= 200 && *c.count == 0 {
+		if total.Seeds >= 1000 && *c.count == 0 {
 			t.Errorf("no restore has any %s", c.name)
 		}
 	}
