@@ -124,6 +124,13 @@ func (c *chooser) current() dynamotest.Fault {
 	return c.injected
 }
 
+// setActive locks, because other calls of the current invocation may be going on.
+func (c *chooser) setActive(active bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.active = active
+}
+
 func (c *chooser) logText() string {
 	var text strings.Builder
 	for _, l := range c.log {

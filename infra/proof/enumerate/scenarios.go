@@ -176,9 +176,9 @@ func (r *run) during(other, act func()) {
 
 // withoutFaults runs act without faults, because another scenario covers them.
 func (r *run) withoutFaults(act func()) {
-	r.chooser.active = false
+	r.chooser.setActive(false)
 	act()
-	r.chooser.active = true
+	r.chooser.setActive(true)
 }
 
 const restockEvent = `{"action":"add","saleId":"` + harness.SaleID + `","seedId":"second-batch","stock":1}`
