@@ -19,7 +19,7 @@ var ofDrawFunction = []mutant{
 `, `		c.shown.DiceLateSeconds = 0
 `}}},
 	{"people are called in a sale that is paused", "P29", leadTests, "^TestNobodyIsCalledInASale", []edit{{course,
-		`case d.Sale.Paused || !later`, `case !later`}}},
+		`d.Sale.Paused || !later`, `!later`}}},
 	{"the roll is read at the end of entering, simulated", "P27", simulation, under + "^rough_draws$", []edit{{course,
 		`d.Sale.EnterUntil.Add(c.times.Settle)`, `d.Sale.EnterUntil`}}},
 	{"a call that was cut off is left to the next one", "P31", leadTests, "^TestACallThatWasCutOff", []edit{{course,
