@@ -287,7 +287,7 @@ bench: ## benchmark the handlers' overhead over their AWS calls; benchstat's for
 	@GOGC=400 $(HOST)/bench # as in template.yaml
 
 # The race detector multiplies the running time, so it is used only for the packages whose
-# goroutines share memory. Every package is in one of these runs, or in those of prove and lab-check. Building takes as long
+# goroutines share memory. Every package is in a run of test, check, prove or lab-check. Building takes as long
 # as running, so: no vet, because `make check` vets with more analyzers; GOGC=400, which saves
 # a seventh of the CPU time and uses more memory; no cgo and -trimpath as in GO_BUILD, so that
 # packages are compiled only once, for every clone. Some packages mostly wait for real
@@ -297,7 +297,7 @@ override RACED := $$(go list ./functions/... ./shared/... ./infra/local/faults .
 override WAITING := ./infra/proof/simulate ./infra/proof/e2e ./shared/ledger ./infra/proof/contract
 # What `make check` tests besides: what stands around the product.
 override AROUND := ./infra/proof/security ./infra/ops/... ./infra/local/... ./infra/kit/... ./infra/proof/bench/...
-# And what `make prove` runs.
+# What `make test` leaves to check and prove.
 override LATER := $(AROUND) ./infra/proof/checks ./infra/proof/mutants ./infra/proof/torture ./infra/proof/drill ./infra/proof/browser/...
 override GO_TEST := CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4
 override GO_RACE := $(if $(RACE),GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4 $(RACE),$(GO_TEST))

@@ -191,6 +191,15 @@ func (w *world) pause(saleID string, paused bool) {
 	w.edit(sale.Edit{SaleID: saleID, Paused: &paused})
 }
 
+// pausedUntil pauses the shoes before they are on sale, and resumes them at that instant.
+func (w *world) pausedUntil(end time.Time) {
+	w.t.Helper()
+	w.until(opens.Add(-time.Minute))
+	w.pause("shoes", true)
+	time.Sleep(time.Until(end))
+	w.pause("shoes", false)
+}
+
 // failing makes the calls of that operation on keys with that text fail.
 func (w *world) failing(op, key string) {
 	w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {

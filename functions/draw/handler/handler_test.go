@@ -177,10 +177,7 @@ func TestNoCallBeginsWhenTheSaleIsNearlyOver(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.create("shoes", 2)
 		w.enter("shoes", 3)
-		w.until(opens.Add(-time.Minute))
-		w.pause("shoes", true)
-		time.Sleep(time.Until(ends.Add(-times.Gap / 4)))
-		w.pause("shoes", false)
+		w.pausedUntil(ends.Add(-times.Gap / 4))
 		if d := w.run()[0]; len(d.Steps) != 0 || d.CallLateSeconds != 0 {
 			t.Errorf("got %+v", d)
 		}
@@ -215,10 +212,7 @@ func TestACallThatWasCutOffIsFinishedAfterTheSaleAndCallsNobody(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.create("shoes", 2)
 		w.enter("shoes", 3)
-		w.until(opens.Add(-time.Minute))
-		w.pause("shoes", true)
-		time.Sleep(time.Until(ends.Add(-30 * time.Second)))
-		w.pause("shoes", false)
+		w.pausedUntil(ends.Add(-30 * time.Second))
 		w.failing("UpdateItem", "STOCK#")
 		_, _ = w.draw(`{}`, 20*time.Second)
 		w.db.Fault = nil
