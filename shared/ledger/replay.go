@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,9 +92,15 @@ const (
 // It fails with sale.SaleNotFound, before it writes anything, if the table does not have a sale
 // of the facts, with sale.Busy or sale.Internal.
 func (l *Ledger) Replay(ctx context.Context, table Scanner, lost Lost, write bool) (Replayed, error) {
-	p := &replay{Ledger: l, lost: lost, write: write, known: map[string]bool{}, unreleased: map[uint64]bool{}, sales: map[string]*replayed{}}
+	p := &replay{
+		Ledger: l, lost: lost, write: write, sales: map[string]*replayed{},
+		known: map[string]bool{}, due: map[string]bool{}, ends: map[uint64]bool{}, unreleased: map[uint64]bool{}, unexplained: map[uint64]string{},
+	}
+	for _, r := range lost.Refunds {
+		p.due[r.Payment] = true
+	}
 	for _, c := range lost.Claims {
-		p.known[c.ID] = true
+		p.known[c.ID], p.ends[c.OrderID] = true, c.Payment != "" || c.Released()
 	}
 	err := p.readSales(ctx)
 	if err == nil && write {
@@ -111,7 +118,7 @@ func (l *Ledger) Replay(ctx context.Context, table Scanner, lost Lost, write boo
 	}
 	for _, refund := range p.lost.Refunds {
 		if err == nil {
-			err = p.refund(ctx, refund, &p.done.Refunds, &p.done.Guards)
+			err = p.refund(ctx, refund, false)
 		}
 	}
 	for halves := -1; err == nil && halves < p.done.Halves && (write || halves < 0); { // what is completed may say more
@@ -124,6 +131,7 @@ func (l *Ledger) Replay(ctx context.Context, table Scanner, lost Lost, write boo
 		}
 		err = p.scan(ctx, table)
 	}
+	p.done.Problems = append(p.done.Problems, slices.Sorted(maps.Values(p.unexplained))...)
 	for _, id := range p.ids {
 		if err == nil {
 			err = p.derive(ctx, p.sales[id])
@@ -137,11 +145,15 @@ type replay struct {
 	*Ledger
 	lost       Lost
 	known      map[string]bool // the ids of its claims
+	due        map[string]bool // the payments of its refunds
+	ends       map[uint64]bool // the ids of the orders of which it is known, or said, how they ended
 	unreleased map[uint64]bool // the ids of the orders that a lost recall has released
-	write      bool
-	sales      map[string]*replayed // those whose orders are not finished, or of which there are facts
-	ids        []string             // of these sales, in order
-	done       Replayed
+	// unexplained are refunds due, by their orders, besides payments that nothing tells: a guard may.
+	unexplained map[uint64]string
+	write       bool
+	sales       map[string]*replayed // those whose orders are not finished, or of which there are facts
+	ids         []string             // of these sales, in order
+	done        Replayed
 }
 
 // replayed is a sale of a replay, with what its claims add up to.
@@ -279,7 +291,7 @@ func (p *replay) leap(ctx context.Context) error {
 
 // pause raises a sale's numbers, and edits it unless it is recalled: the number of edits that it
 // leaps to is this edit's. It pauses a sale that is not over. Of an edit, only some shards may have
-// been restored; they follow this one.
+// been restored, or only its entry in the trail; they follow this one, and it is later than that.
 func (p *replay) pause(ctx context.Context, one *replayed, now time.Time) error {
 	s := one.sale
 	update := "ADD #version :leap, #edits :leap SET #restoredAt = :at"
@@ -287,9 +299,18 @@ func (p *replay) pause(ctx context.Context, one *replayed, now time.Time) error 
 	values := item{}
 	edits := !s.IsRecalled()
 	if edits {
+		trail, err := p.edits(ctx, s.ID)
+		if err != nil {
+			return err
+		}
+		last := s.ChangedAt.UnixMilli()
+		for _, entry := range trail {
+			r := reader{item: entry}
+			last = max(last, r.number("at"))
+		}
 		update += ", #paused = :paused, #changedAt = :now"
 		names["#paused"], names["#changedAt"] = "paused", "changedAt"
-		values[":paused"], values[":now"] = boolean(s.Paused || s.Ends().After(now)), num(max(now.UnixMilli(), s.ChangedAt.UnixMilli()+1))
+		values[":paused"], values[":now"] = boolean(s.Paused || s.Ends().After(now)), num(max(now.UnixMilli(), last+1))
 		if s.HasDraw() {
 			update += ", #operatedAt = :now"
 			names["#operatedAt"] = "operatedAt"

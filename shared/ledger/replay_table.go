@@ -16,10 +16,11 @@ import (
 	"flashsale/shared/sale"
 )
 
-// refund completes a refund due with its payment's guard and the note on its claim, and counts what
-// is lacking. One of a recall belongs to a payment that has paid its order, whose guard says so. While
-// the recall itself is lost, there is none, nor one for an order that it had released.
-func (p *replay) refund(ctx context.Context, r sale.Refund, refunds, guards *int) error {
+// refund completes a refund due with its payment's guard, the note on its claim and, if it says so,
+// its order's release, and counts what is lacking: as halves if the table has a part of it. One of a
+// recall belongs to a payment that has paid its order, whose guard says so. While the recall itself is
+// lost, there is none, nor one for an order that it had released.
+func (p *replay) refund(ctx context.Context, r sale.Refund, isHalf bool) error {
 	keys := []item{refundKey(r.SaleID, r.Payment), paymentKey(r.Payment)}
 	one, recalled := p.sales[r.SaleID], r.Reason == sale.RefundRecalled
 	if recalled && !one.sale.IsRecalled() || r.Reason == sale.RefundReleased && p.unreleased[r.OrderID] {
@@ -48,6 +49,10 @@ func (p *replay) refund(ctx context.Context, r sale.Refund, refunds, guards *int
 			return nil
 		}
 	}
+	refunds, guards, releases := &p.done.Refunds, &p.done.Guards, &p.done.Releases
+	if isHalf {
+		refunds, guards, releases = &p.done.Halves, &p.done.Halves, &p.done.Halves
+	}
 	lacks := func(n *int, write func() error) {
 		if *n++; p.write && err == nil {
 			err = write()
@@ -65,13 +70,42 @@ func (p *replay) refund(ctx context.Context, r sale.Refund, refunds, guards *int
 		return err
 	}
 	one.noteRefund(r.At)
-	if held.ID != "" && held.OrderID == r.OrderID && !slices.Contains(held.Refunds, r.Payment) && (recalled || len(held.Refunds) < maxClaimRefunds) {
+	if held.ID == "" || held.OrderID != r.OrderID {
+		return err
+	}
+	if !slices.Contains(held.Refunds, r.Payment) && (recalled || len(held.Refunds) < maxClaimRefunds) {
 		lacks(notes, func() error {
 			return p.update(ctx, keys[2], "ADD #refunds :refund", "attribute_exists(pk)", map[string]string{"#refunds": "refunds"},
 				item{":refund": &types.AttributeValueMemberSS{Value: []string{r.Payment}}})
 		})
 	}
+	switch {
+	case !held.MayBeReleased() || p.ends[r.OrderID]:
+	case r.Reason == sale.RefundReleased:
+		held.ReleasedAt, held.ReleasedBy = r.At, releasedUntil(one.sale, r.OrderID, r.At)
+		p.ends[r.OrderID] = true
+		lacks(releases, func() error { return p.finish(ctx, held) })
+		if !p.write && held.Shard < one.sale.Shards {
+			one.released[held.Shard]++
+		}
+	case r.Reason == sale.RefundOtherPayment:
+		p.ends[r.OrderID] = true
+		p.unexplained[r.OrderID] = fmt.Sprintf("payment %s of order %s is to be refunded because another one has paid the order, and no event tells that one: find it in the provider's list, and add its event OrderPaid to EVENTS", r.Payment, orderid.String(r.OrderID))
+	}
 	return err
+}
+
+// releasedUntil guesses by whom an order was released that is known to have been by then: the stack may
+// have another grace, and buyers also cancel when it is over.
+func releasedUntil(s sale.Sale, orderID uint64, then time.Time) sale.ReleasedBy {
+	expires := payBy(s, orderID).Add(DefaultGrace)
+	switch {
+	case s.IsRecalled() && !s.RecalledAt.After(then) && (s.PayWithin == 0 || expires.After(s.RecalledAt)):
+		return sale.ByOperator
+	case s.PayWithin > 0 && !expires.After(then):
+		return sale.ByExpiry
+	}
+	return sale.ByBuyer
 }
 
 // noteRefund notes whether the listing notes one of the sale's refunds.
@@ -146,8 +180,8 @@ func (p *replay) complete(ctx context.Context, items []item) error {
 			err = r.err
 		case "REFUND":
 			refund, err := readRefund(it)
-			if err == nil && p.sales[refund.SaleID] != nil && refund.User != "" { // without a user it is older than guards
-				err = p.refund(ctx, refund, &p.done.Halves, &p.done.Halves)
+			if err == nil && (refund.SaleID == "" || p.sales[refund.SaleID] != nil && refund.User != "") { // an order's without a user is older than guards
+				err = p.refund(ctx, refund, true)
 			}
 			if err != nil {
 				return asInternal(err)
@@ -167,7 +201,7 @@ func (p *replay) complete(ctx context.Context, items []item) error {
 			continue
 		}
 		if kind == "PAYMENT" && h.claim.SaleID == "" && r.text("fate") == fateRefund {
-			if err := p.refund(ctx, refundOf(h.claim, sale.RefundUnknownOrder), &p.done.Halves, &p.done.Halves); err != nil {
+			if err := p.refund(ctx, refundOf(h.claim, sale.RefundUnknownOrder), true); err != nil {
 				return err
 			}
 		}
@@ -201,6 +235,9 @@ func (p *replay) completeHalves(ctx context.Context, halves []half) error {
 		one := p.sales[c.SaleID]
 		c.Labels, c.MinReader, c.Buckets = one.sale.Labels, one.sale.MinReader, one.sale.Buckets
 		keys = append(keys, claimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User), refundKey(c.SaleID, c.Payment), paymentKey(c.Payment))
+		for _, payment := range c.Refunds {
+			keys = append(keys, refundKey(c.SaleID, payment), paymentKey(payment))
+		}
 		if g := one.sale.LimitGroup; g != "" {
 			keys = append(keys, groupGuardKey(g, c.User))
 		}
@@ -243,6 +280,14 @@ func (p *replay) completeHalf(ctx context.Context, h half, orders, others map[id
 				return err
 			}
 		}
+		for _, payment := range c.Refunds {
+			guard := reader{item: others[identityOf(paymentKey(payment))]}
+			if others[identityOf(refundKey(c.SaleID, payment))] == nil && guard.optionalText("fate") != fateRefund && !p.due[payment] { // nothing says how much
+				if err := heal(func() error { return p.dropNote(ctx, c, payment) }); err != nil {
+					return err
+				}
+			}
+		}
 		if c.Currency != "" && others[identityOf(paymentKey(c.Payment))] == nil {
 			if err := put(paidGuard(c)); err != nil {
 				return err
@@ -269,16 +314,17 @@ func (p *replay) completeHalf(ctx context.Context, h half, orders, others map[id
 		r := reader{item: h.item}
 		switch fate := r.text("fate"); {
 		case fate == fatePaid && held.OrderID == c.OrderID && held.PaidAt.IsZero() && !held.Released():
+			delete(p.unexplained, c.OrderID)
 			return heal(func() error { return p.finish(ctx, c) })
 		case fate == fateRefund && others[identityOf(refundKey(c.SaleID, c.Payment))] == nil:
 			reason := sale.RefundOtherPayment
 			switch {
 			case one.sale.Price != 0 && (c.Amount != one.sale.Price || c.Currency != one.sale.Currency):
 				reason = sale.RefundAmount
-			case held.Released():
+			case held.Released() || held.MayBeReleased() && releasedUntil(one.sale, c.OrderID, c.PaidAt) != sale.ByBuyer:
 				reason = sale.RefundReleased
 			}
-			return p.refund(ctx, refundOf(c, reason), &p.done.Halves, &p.done.Halves)
+			return p.refund(ctx, refundOf(c, reason), true)
 		}
 	}
 	return nil
@@ -299,6 +345,12 @@ func (p *replay) dropGuard(ctx context.Context, group string, c sale.Claim) erro
 		return nil
 	}
 	return err
+}
+
+// dropNote removes a refund from a claim: whoever records that payment again writes it again.
+func (p *replay) dropNote(ctx context.Context, c sale.Claim, payment string) error {
+	return p.update(ctx, claimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User), "DELETE #refunds :refund", "attribute_exists(pk)",
+		map[string]string{"#refunds": "refunds"}, item{":refund": &types.AttributeValueMemberSS{Value: []string{payment}}})
 }
 
 // derive makes the counts of a sale and its shards those that follow from its creation, the

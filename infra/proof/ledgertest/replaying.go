@@ -520,6 +520,168 @@ var replaying = map[string]func(*testing.T, *World){
 			t.Errorf("after it: %+v (%v), want %+v", all, err, p.lost.Refunds)
 		}
 	},
+	"a refund due for a released order tells of a release that nothing else tells": func(t *testing.T, w *World) {
+		c := w.Sale(3, 1)
+		c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY"
+		w.Create(c)
+		orders := w.Ordered("alice", "bob")
+		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now()}}
+		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "alice"); err != nil {
+			t.Fatal(err)
+		}
+		w.Settles(PaymentOf(orders[0], "a"))
+		w.Pass(payWithin + ledger.DefaultGrace + time.Second)
+		w.releases(1, 2)
+		w.Settles(PaymentOf(orders[1], "b"))
+		orders = append(orders, w.Ordered("carol")...)
+		maps.Copy(p.kept, table{"CLAIM#moutai#0 carol": w.Item("CLAIM#moutai#0", "carol")})
+		w.recalls("", true)
+		w.ReleasesBy(w.Environment())
+		w.Settles(PaymentOf(orders[2], "c"))
+		refunds, err := w.Environment().Refunds(w.Ctx, "moutai")
+		if err != nil || len(refunds) != 3 {
+			t.Fatal(refunds, err)
+		}
+		p.full = w.table()
+		for kept, want := range map[string]ledger.Replayed{
+			"":                {Refunds: 3, Guards: 3, Releases: 3, Shards: 1},
+			"REFUND PAYMENT ": {Halves: 3 + 3, Shards: 1}, // each note and release
+			"PAYMENT ":        {Halves: 2 + 2, Shards: 1}, // each refund and release
+			"CLAIM PAYMENT ":  {Halves: 3},                // each refund, which its claim notes
+		} {
+			restored, users := maps.Clone(p.full), map[string]sale.ReleasedBy{"alice": sale.ByBuyer, "bob": sale.ByExpiry, "carol": sale.ByOperator}
+			for key := range p.full {
+				switch kind, _, _ := strings.Cut(key, "#"); {
+				case (kind == "CLAIM" || kind == "STOCK") && !strings.Contains(kept, "CLAIM "):
+					restored[key] = p.kept[key]
+				case (kind == "REFUND" || kind == "PAYMENT") && !strings.Contains(kept, kind+" "):
+					delete(restored, key)
+				}
+			}
+			switch p.lost.Refunds = nil; kept {
+			case "":
+				p.lost.Refunds = refunds
+			case "PAYMENT ": // which does not say why: the order had not expired
+				delete(restored, "PAYMENT#stripe#a PAYMENT")
+				delete(users, "alice")
+			}
+			p.becomes(restored)
+			for _, write := range []bool{false, true} {
+				if got := p.replays(w.Environment(), write); !cmp.Equal(got, want) {
+					t.Errorf("with %s, write %t: %s", kept, write, cmp.Diff(want, got))
+				}
+			}
+			for user, by := range users {
+				if c := w.claimOf(user); c.ReleasedBy != by || len(c.Refunds) != 1 {
+					t.Errorf("with %s: %s has %+v, want it released by %s", kept, user, c, by)
+				}
+			}
+			w.Settled(1)
+		}
+	},
+	"a refund due besides a payment that nothing tells is named, until an event tells the payment": func(t *testing.T, w *World) {
+		c := w.Sale(1, 1)
+		c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY"
+		w.Create(c)
+		order := w.Ordered("alice")[0]
+		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now(), Claims: []sale.Claim{w.claimOf("alice")}}}
+		w.Settles(PaymentOf(order, "first"))
+		w.Settles(PaymentOf(order, "second"))
+		paid := w.claimOf("alice")
+		paid.Refunds = nil
+		var err error
+		if p.lost.Refunds, err = w.Environment().Refunds(w.Ctx, "moutai"); err != nil || len(p.lost.Refunds) != 1 {
+			t.Fatal(p.lost.Refunds, err)
+		}
+		p.full = w.table()
+		guarded := maps.Clone(p.kept)
+		guarded["PAYMENT#stripe#first PAYMENT"] = p.full["PAYMENT#stripe#first PAYMENT"]
+		p.becomes(guarded)
+		for _, write := range []bool{false, true} {
+			if done := p.replays(w.Environment(), write); len(done.Problems) != 0 || write && !cmp.Equal(promised(p.full), promised(p.table())) {
+				t.Errorf("with its guard, write %t: %+v", write, done)
+			}
+		}
+		p.becomes(p.kept)
+		for _, write := range []bool{false, true, true} {
+			if done := p.replays(w.Environment(), write); len(done.Problems) != 1 || !strings.Contains(done.Problems[0], "stripe#second") {
+				t.Errorf("write %t: %q", write, done.Problems)
+			}
+		}
+		p.lost.Claims[0] = paid
+		for _, write := range []bool{false, true} {
+			if done := p.replays(w.Environment(), write); len(done.Problems) != 0 || done.Payments != 1 {
+				t.Errorf("with its event, write %t: %+v", write, done)
+			}
+		}
+		if diff := cmp.Diff(promised(p.full), promised(p.table())); diff != "" {
+			t.Errorf("(-before the restore, +after the replay)\n%s", diff)
+		}
+	},
+	"a note of a refund that nothing else tells goes, so that the payment can be recorded again": func(t *testing.T, w *World) {
+		c := w.Sale(1, 1)
+		c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY"
+		w.Create(c)
+		payment := PaymentOf(w.Ordered("alice")[0], "a")
+		payment.Amount--
+		w.Settles(payment)
+		due, err := w.Environment().Refunds(w.Ctx, "moutai")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &past{World: w, full: w.table(), lost: ledger.Lost{RestoredTo: w.Now(), Claims: []sale.Claim{w.claimOf("alice")}}}
+		w.remove(p.full["REFUND#moutai stripe#a"])
+		w.remove(p.full["PAYMENT#stripe#a PAYMENT"])
+		p.lost.Refunds = due
+		if done := p.replays(w.Environment(), false); done.Halves != 0 || done.Refunds != 1 {
+			t.Errorf("with its event: %+v", done)
+		}
+		p.lost.Refunds = nil
+		for _, write := range []bool{false, true} {
+			if done := p.replays(w.Environment(), write); done.Halves != 1 || len(w.claimOf("alice").Refunds) > 0 == write {
+				t.Errorf("write %t: %+v, %+v", write, done, w.claimOf("alice"))
+			}
+		}
+		w.Settles(payment)
+		if diff := cmp.Diff(promised(p.full), promised(w.table())); diff != "" {
+			t.Errorf("(-before the restore, +after the payment)\n%s", diff)
+		}
+	},
+	"half of what was written of a payment of no order is completed": func(t *testing.T, w *World) {
+		w.Open(1, 1)
+		w.Ordered("alice")
+		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now(), Claims: []sale.Claim{w.claimOf("alice")}}}
+		w.Settles(sale.Payment{Provider: "stripe", Reference: "stray", Amount: 1, Currency: "CNY"})
+		for _, lost := range []string{"REFUND# stripe#stray", "PAYMENT#stripe#stray PAYMENT"} {
+			full := w.table()
+			w.remove(full[lost])
+			if done := p.replays(w.Environment(), true); done.Halves != 1 || !cmp.Equal(flat(w.table()[lost]), flat(full[lost])) {
+				t.Errorf("without %s: %+v, %v", lost, done, w.table()[lost])
+			}
+		}
+	},
+	"an edit of which only the entry in the trail was restored is older than the restore's own": func(t *testing.T, w *World) {
+		w.Open(1, 1)
+		w.Ordered("alice")
+		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now(), Claims: []sale.Claim{w.claimOf("alice")}}}
+		w.Pass(time.Minute) // the clock of whoever edits is ahead
+		if applied, err := w.change(sale.ActionPause, "p", sale.Author{}); !applied || err != nil {
+			t.Fatal(applied, err)
+		}
+		restored := maps.Clone(p.kept)
+		for key, it := range w.table() {
+			if strings.HasPrefix(key, "CHANGES#moutai ") {
+				restored[key] = it
+			}
+		}
+		p.becomes(restored)
+		w.Pass(-time.Minute)
+		p.replays(w.Environment(), true)
+		changes, _, err := w.Environment().Trail(w.Ctx, "moutai", 9)
+		if err != nil || len(changes) != 2 || !changes[0].At.After(changes[1].At) {
+			t.Errorf("%+v (%v)", changes, err)
+		}
+	},
 	"what contradicts the table is named and left alone": func(t *testing.T, w *World) {
 		w.openIn("shoe", "moutai", 1)
 		id := w.Ordered("alice", "bob")[0]

@@ -166,7 +166,14 @@ func (m *simulation) sendWebhook(who string, request httpapi.Request) (r harness
 }
 
 // reportPayment reports a payment until it is recorded (P24).
-func (m *runningSale) reportPayment(p harness.Payment, who string) { m.reportTo(p, who, m.sendWebhook) }
+func (m *runningSale) reportPayment(p harness.Payment, who string) {
+	m.n.mu.Lock()
+	if !slices.Contains(m.listed, p) {
+		m.listed = append(m.listed, p)
+	}
+	m.n.mu.Unlock()
+	m.reportTo(p, who, m.sendWebhook)
+}
 
 // reportTo reports it by send.
 func (m *runningSale) reportTo(p harness.Payment, who string, send func(who string, request httpapi.Request) (harness.Reply, int64, bool)) {
@@ -191,9 +198,6 @@ func (m *runningSale) reportTo(p harness.Payment, who string, send func(who stri
 	}
 	if before, known := m.paid[p]; known && before != told {
 		m.watch.violate("P9: %s was said to be %+v and is said to be %+v", p.ID(), before, told)
-	}
-	if _, known := m.paid[p]; !known {
-		m.reported = append(m.reported, p)
 	}
 	m.paid[p] = told
 	if told.Outcome == "paid" {
@@ -227,7 +231,8 @@ func (m *runningSale) cancel(user, who string) {
 		m.checkDuration(harness.Paying, took)
 		m.pools[harness.Paying].give(e)
 		m.write("%s: %t %d %s", who, ok, r.Status, r.Body)
-		if !ok || r.Code == "busy" {
+		hasLostID := r.Code == "order-pending" && m.restoring != nil
+		if !ok || r.Code == "busy" || hasLostID {
 			m.n.wait(who, 2*time.Second)
 			continue
 		}

@@ -3,7 +3,9 @@ package simulate
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -207,7 +209,7 @@ func (m *simulation) restoreTable() {
 	for _, s := range m.sales {
 		s.repeatEdits(before[s])
 	}
-	m.checkTold(archive)
+	m.checkTold()
 	m.thaw()
 }
 
@@ -261,7 +263,7 @@ func (m *simulation) replayLost(to time.Time, archive []byte) {
 	err := source.Log(bytes.NewReader(r.lines.Bytes()))
 	r.mu.Unlock()
 	if err == nil {
-		err = source.Events(bytes.NewReader(archive))
+		err = source.Events(io.MultiReader(bytes.NewReader(archive), strings.NewReader(m.listedPayments(archive))))
 	}
 	if err != nil {
 		m.violate("P11: the log and the events cannot be read: %v", err)
@@ -292,6 +294,37 @@ func (m *simulation) replayLost(to time.Time, archive []byte) {
 		m.n.wait("restore", time.Second)
 	}
 	m.violate("P16: the replay does not end")
+}
+
+// listedPayments are lines of the event OrderPaid, as an operator adds them by the provider's list: for
+// orders of which only a refund due tells that another payment had paid them.
+func (m *simulation) listedPayments(archive []byte) string {
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	var refunds strings.Builder
+	refunds.Write(archive)
+	for _, it := range m.world.DB.Items(harness.TableName) {
+		fmt.Fprintf(&refunds, "{\"detail\":{\"orderId\":%q,\"reason\":%q}}\n", harness.Text(it["orderId"]), harness.Text(it["reason"]))
+	}
+	isNeeded := map[string]bool{}
+	for line := range strings.Lines(refunds.String()) {
+		var e struct {
+			Detail struct{ OrderID, Reason string }
+		}
+		if json.Unmarshal([]byte(line), &e) == nil && e.Detail.Reason == "other-payment" {
+			isNeeded[e.Detail.OrderID] = !bytes.Contains(archive, []byte(`"OrderPaid:`+e.Detail.OrderID+`"`))
+		}
+	}
+	var lines strings.Builder
+	for _, s := range m.sales {
+		for _, user := range harness.Sorted(s.watch.claims) {
+			if c := s.watch.claims[user]; isNeeded[c.orderID] && isPayment(c.end) && m.world.DB.Item(harness.TableName, "PAYMENT#"+c.end, "PAYMENT") == nil {
+				fmt.Fprintf(&lines, `{"detail-type":"OrderPaid","detail":{"occurredAt":%q,"saleId":%q,"orderId":%q,"claimId":%q,"user":%q,"payment":%q,"amount":%d,"currency":"CNY"}}`+"\n",
+					harness.Stamp(time.Now()), s.id, c.orderID, c.id, user, c.end, harness.Price)
+			}
+		}
+	}
+	return lines.String()
 }
 
 func (r *restoring) count(d ledger.Replayed) {
@@ -395,14 +428,18 @@ func (m *runningSale) repeatEdits(before window) {
 }
 
 // recordPayments records the payments of the providers' lists again. If no event of one has been
-// published, because the bus takes it never, nothing says when it was recorded.
+// published, because the bus takes it never, nothing says when it was recorded, nor what became of it.
 func (m *runningSale) recordPayments(archive []byte) {
-	for _, p := range slices.Clone(m.reported) {
-		if !bytes.Contains(archive, []byte(`"OrderPaid:`+p.Order+`"`)) {
-			m.n.mu.Lock()
-			m.stream.judge.Repeated["RefundDue:"+m.id+":"+p.ID()] = true
-			m.n.mu.Unlock()
+	for _, p := range slices.Clone(m.listed) {
+		refund, isPaid := "RefundDue:"+m.id+":"+p.ID(), bytes.Contains(archive, []byte(`"OrderPaid:`+p.Order+`"`))
+		m.n.mu.Lock()
+		if !isPaid {
+			m.stream.judge.Repeated[refund] = true
 		}
+		if told := m.paid[p]; told.Outcome == "paid" && !isPaid || told.IsRefund() && !bytes.Contains(archive, []byte(`:`+p.ID()+`"`)) {
+			delete(m.paid, p)
+		}
+		m.n.mu.Unlock()
 		m.reportTo(p, m.id+" "+p.ID()+" of the list", func(_ string, request httpapi.Request) (r harness.Reply, reached int64, ok bool) {
 			r, _, ok = m.start(harness.Paying).Ask("", request)
 			return r, 0, ok

@@ -59,7 +59,7 @@ type runningSale struct {
 	bodies    map[string]string                         // the first acceptance, by user and key
 	paid      map[harness.Payment]harness.PaymentAnswer // recorded payments, and what their providers were told
 	givenUp   []harness.Payment                         // that their providers reported in vain
-	reported  []harness.Payment                         // those of paid, in the order in which they were recorded
+	listed    []harness.Payment                         // in their providers' lists
 	createdAt time.Time                                 // zero until the creation is answered
 	editing   int                                       // edits in progress
 	ended     map[int]bool                              // the commands that were answered, by their number

@@ -90,8 +90,8 @@ type seenClaim struct {
 	lostAt time.Time
 	queued bool
 	told   told
-	// isPublished: an event tells of the claim, at the time of a restore.
-	isPublished bool
+	// isPublished: an event tells of the claim, at the time of a restore; isEndPublished: one tells how it ended.
+	isPublished, isEndPublished bool
 }
 
 // visibleToAll is when every reader sees the claim: it may be the half of its transaction that
