@@ -579,6 +579,31 @@ var replaying = map[string]func(*testing.T, *World){
 			w.Settled(1)
 		}
 	},
+	"a release by a replay changes no claim that has ended since it was read": func(t *testing.T, w *World) {
+		c := w.Sale(2, 1)
+		c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY"
+		w.Create(c)
+		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+		for i, order := range w.Ordered("alice", "bob") {
+			user := []string{"alice", "bob"}[i]
+			p.lost.Claims = append(p.lost.Claims, w.claimOf(user))
+			p.lost.Refunds = append(p.lost.Refunds, sale.Refund{
+				SaleID: "moutai", Payment: "stripe#" + user, User: user, OrderID: order, Amount: 1, Currency: "CNY", At: w.Now().Add(time.Second), Reason: sale.RefundReleased,
+			})
+		}
+		ends := []func(){func() { w.paid("alice", 1) }, func() { w.releasedClaim("bob", 1, "buyer") }}
+		p.replays(w.Hooked(func(_ string, in any, call func() (any, error)) (any, error) {
+			if update, is := in.(*dynamodb.UpdateItemInput); is && strings.Contains(*update.UpdateExpression, "releasedAt") && len(ends) > 0 {
+				ends[0]()
+				ends = ends[1:]
+			}
+			return call()
+		}), true)
+		alice, bob := w.Item("CLAIM#moutai#0", "alice"), w.Item("CLAIM#moutai#0", "bob")
+		if len(ends) > 0 || alice["releasedAt"] != nil || alice["paidAt"] == nil || value(bob["releasedAt"]) == fmt.Sprint(p.lost.Refunds[1].At.UnixMilli()) {
+			t.Errorf("%d claims were not to be released; %v, %v", len(ends), alice, bob)
+		}
+	},
 	"a refund due besides a payment that nothing tells is named, until an event tells the payment": func(t *testing.T, w *World) {
 		c := w.Sale(1, 1)
 		c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY"
