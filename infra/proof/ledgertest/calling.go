@@ -339,6 +339,11 @@ var calling = map[string]func(*testing.T, *World){
 			t.Error("something was written")
 		}
 	},
+	"a withdrawal before the first call takes what another one has left of a shard": func(_ *testing.T, w *World) {
+		w.rolled(3, 1, 8)
+		slow := w.overtaken("BatchGetItem", func() { w.withdraws(w.Ledger, "typo", 1, done(1, 2, 1, true)) })
+		w.withdraws(slow, "slow", 3, done(2, 0, 1, true))
+	},
 	"units are withdrawn before the first call and not afterwards, not even by a step that is under way": func(t *testing.T, w *World) {
 		c, _, ranks := w.rolled(6, 3, 8)
 		w.withdraws(w.Ledger, "typo", 1, done(1, 5, 3, true))

@@ -419,4 +419,12 @@ var recalling = map[string]func(*testing.T, *World){
 		w.tamper("SALES", "moutai", "REMOVE recalling", nil)
 		w.finds("1 orders are neither paid nor released, and 0 payments of 1 go back (P35)")
 	},
+	"the audit counts what a recall left behind with and without an order id": func(_ *testing.T, w *World) {
+		w.OpenUnpaid(9, 1)
+		w.Ordered("alice")
+		w.bought("bob")
+		w.recalls("", true)
+		w.tamper("SALES", "moutai", "REMOVE recalling", nil)
+		w.finds("2 orders are neither paid nor released, and 0 payments of 0 go back (P35)")
+	},
 }
