@@ -612,13 +612,19 @@ func TestASaleWithImpossibleNumbersIsInternal(t *testing.T) {
 }
 
 func TestAPassStatesTheReadUnitsThatItCost(t *testing.T) {
-	w, db, _ := claimed(t, 3)
-	db.ResetUsage()
-	r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
-	if err != nil || r == nil {
-		t.Fatalf("%+v (%v)", r, err)
-	}
-	if _, units := db.Consumed(); r.ReadUnits != units {
-		t.Errorf("%v read units, want %v", r.ReadUnits, units)
+	sold, soldDB, _ := claimed(t, 3)
+	drawn, drawnDB, _ := faulty(t)
+	drawn.OpenDraw(9, 3)
+	batch, batchDB, _ := faulty(t) // of shards that nearly fill one call
+	batch.Open(99, 99)
+	for w, db := range map[*ledgertest.World]*dynamotest.DB{sold: soldDB, drawn: drawnDB, batch: batchDB} {
+		db.ResetUsage()
+		r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
+		if err != nil || r == nil {
+			t.Fatalf("%+v (%v)", r, err)
+		}
+		if _, units := db.Consumed(); r.ReadUnits != units {
+			t.Errorf("%v read units, want %v", r.ReadUnits, units)
+		}
 	}
 }
