@@ -27,6 +27,9 @@ func (w *World) archived() string {
 	if again, err := ledger.CheckArchive(strings.NewReader(file.String()), "moutai"); err != nil || again != a {
 		w.T.Fatalf("read back it is %+v (%v), written %+v", again, err, a)
 	}
+	if lines := int64(strings.Count(file.String(), "\n")); a.Lines != lines-1 {
+		w.T.Errorf("%d items of %d lines, the last of which is the end", a.Lines, lines)
+	}
 	return file.String()
 }
 

@@ -34,11 +34,20 @@ const slowTests = "^(TestASaleOfAMillionClaims|TestADrawOfManyEntrants|TestRelea
 // longTests notice few changes that no other test of the ledger notices, so they run last.
 const longTests = "^(TestEveryState|TestADrainedSaleIsOnTheList|TestARefundWhoseAnswerWasLost|TestTheEventsOfASale|TestARecallOfMany|TestPassesOver)"
 
-// stages are the tests to run, each of them only if nothing failed before, and those of them to
-// skip. Nine changes of ten are noticed by the first stage, which takes a second.
-var stages = map[string][][2]string{"shared/ledger": {
-	{"^TestTheLedgerOverTheFake$", slowTests}, {".", slowTests + "|" + longTests}, {longTests, slowTests},
-}}
+// A stage is the tests to run, if no stage before it has noticed a change, and those of them to
+// skip. A change that makes them endless is noticed when they have taken longer than patience.
+type stage struct {
+	run, skip string
+	patience  time.Duration
+}
+
+// stagesOf returns a package's stages. The first one of the ledger takes a second, and notices most changes.
+func stagesOf(pkg string) []stage {
+	if pkg == "shared/ledger" {
+		return []stage{{run: "^TestTheLedgerOverTheFake$", skip: slowTests}, {run: ".", skip: slowTests + "|" + longTests}, {run: longTests, skip: slowTests}}
+	}
+	return []stage{{run: ".", skip: slowTests}}
+}
 
 // TestEveryOperatorIsNeeded changes one operator after the other, and runs the tests of
 // its package: one of them must fail. Changes that survive must be listed in survivors
@@ -62,20 +71,19 @@ func TestEveryOperatorIsNeeded(t *testing.T) {
 			built := newBuilds(root, t.TempDir(), all)
 			binary, left := built.pkgs["./"+pkg](t.Context())
 			var killed, lived, other atomic.Int64
-			patience := limit
-			inStages := stages[pkg]
-			if inStages == nil {
-				inStages = [][2]string{{".", slowTests}}
-			}
+			stages := stagesOf(pkg)
 			t.Run("operators", func(t *testing.T) {
-				if binary != "" {
+				for i := range stages {
+					stages[i].patience = limit
+					if binary == "" {
+						continue
+					}
 					start := time.Now()
-					if out, err := built.runBinary(t, binary, "./"+pkg, -1, ".", limit); err != nil {
+					if out, err := built.runBinary(t, binary, "./"+pkg, -1, stages[i].run, limit, "-test.skip", stages[i].skip); err != nil {
 						t.Fatalf("the tests fail without a change: %v\n%s", err, out)
 					}
-					// Tests that run in parallel take longer, but not ten times as
-					// long.
-					patience = min(limit, 20*time.Second+10*time.Since(start))
+					// Tests that run in parallel take longer, but not ten times as long.
+					stages[i].patience = min(limit, 20*time.Second+10*time.Since(start))
 				}
 				for number, c := range all {
 					t.Run(c.name, func(t *testing.T) {
@@ -91,8 +99,8 @@ func TestEveryOperatorIsNeeded(t *testing.T) {
 						}
 						var out []byte
 						var err error
-						for _, stage := range inStages {
-							if out, err = built.runBinary(t, own, "./"+pkg, number, stage[0], patience, "-test.skip", stage[1]); err != nil {
+						for _, s := range stages {
+							if out, err = built.runBinary(t, own, "./"+pkg, number, s.run, s.patience, "-test.skip", s.skip); err != nil {
 								break
 							}
 						}
