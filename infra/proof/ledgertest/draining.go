@@ -318,4 +318,33 @@ var draining = map[string]func(*testing.T, *World){
 		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour)})
 		lists(1) // so does another end
 	},
+	"operators see every sale with its units, also one that is drained or cannot be read": func(t *testing.T, w *World) {
+		c := w.Open(4, 2)
+		w.Ordered("alice")
+		w.ends(c)
+		w.openIn("shoe", "size-42", 5)
+		w.openIn("shoe", "size-43", 6)
+		w.tamper("SALE#size-43", "SALE", "SET minReader = :v", map[string]types.AttributeValue{":v": &types.AttributeValueMemberN{Value: "99"}})
+		for drained, want := range map[bool][]string{true: {"moutai", "size-42", "size-43"}, false: {"size-42", "size-43"}} {
+			all, err := w.Environment().Standings(w.Ctx, drained)
+			if err != nil || len(all) != len(want) {
+				t.Fatalf("got %+v (%v), want %v", all, err, want)
+			}
+			for i, one := range all {
+				isNewer := one.SaleID == "size-43"
+				if one.SaleID != want[i] || !isNewer && one.Sale.ID != want[i] || isNewer != (sale.CodeOf(one.Err) == sale.NewerVersion) {
+					t.Errorf("place %d is of %+v, want %s", i, one, want[i])
+				}
+			}
+		}
+		for id, want := range map[string]int64{"moutai": 3, "size-42": 9} {
+			if one, units, err := w.Environment().Standing(w.Ctx, id); err != nil || one.Sale.ID != id || units != want {
+				t.Errorf("got %+v with %d units (%v), want %d", one, units, err, want)
+			}
+		}
+		_, _, err := w.Environment().Standing(w.Ctx, "size-43")
+		w.Refused(sale.NewerVersion, err)
+		_, _, err = w.Environment().Standing(w.Ctx, "nowhere")
+		w.Refused(sale.SaleNotFound, err)
+	},
 }
