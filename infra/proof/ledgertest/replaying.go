@@ -437,15 +437,20 @@ var replaying = map[string]func(*testing.T, *World){
 			w.left(2, 1, 1, 1)
 		}
 	},
-	"a sale with more claims than units keeps its counts, and its claims are listed": func(t *testing.T, w *World) {
-		w.Open(2, 1)
+	"a shard with more claims than units keeps its counts, and its claims are listed": func(t *testing.T, w *World) {
+		w.Open(4, 2)
 		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
-		w.bought("alice", "bob")
+		w.bought("alice", "bob", "dora", "eve")
 		p.lost.Claims = []sale.Claim{{SaleID: "moutai", User: "carol", ID: "third", AcceptedAt: w.Now()}}
 		for _, write := range []bool{false, true} {
 			done := p.replays(w.Environment(), write)
-			if len(done.Oversold) != 3 || w.Stock(1)[0] != 0 || value(w.Item("STOCK#moutai#0", "STOCK")["paused"]) != fmt.Sprint(write) {
-				t.Errorf("write %t: %+v, %v", write, done, w.Stock(1))
+			if len(done.Oversold) != 3 || w.Stock(2)[0] != 0 || value(w.Item("STOCK#moutai#0", "STOCK")["paused"]) != fmt.Sprint(write) {
+				t.Errorf("write %t: %+v, %v", write, done, w.Stock(2))
+			}
+			for _, c := range done.Oversold {
+				if c.Shard != 0 {
+					t.Errorf("write %t: the claim of %s has a unit", write, c.User)
+				}
 			}
 		}
 	},
