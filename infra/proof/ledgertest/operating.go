@@ -41,6 +41,13 @@ var operating = map[string]func(*testing.T, *World){
 			}
 		}
 	},
+	"a call is newer than an edit of the same millisecond": func(t *testing.T, w *World) {
+		_, _, ranks := w.rolled(2, 1, 8)
+		e := w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)})
+		if call, want := w.calls(ranks), e.Sale.ChangedAt.Add(time.Millisecond); !call.At.Equal(want) {
+			t.Errorf("the call is of %v, want %v", call.At, want)
+		}
+	},
 	"the draw of a sale becomes later only": func(t *testing.T, w *World) {
 		c := w.OpenDraw(2, 1)
 		lead := c.OpensAt.Sub(c.EnterUntil)
