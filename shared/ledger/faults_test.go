@@ -615,8 +615,8 @@ func TestAPassStatesTheReadUnitsThatItCost(t *testing.T) {
 	sold, soldDB, _ := claimed(t, 3)
 	drawn, drawnDB, _ := faulty(t)
 	drawn.OpenDraw(9, 3)
-	batch, batchDB, _ := faulty(t) // of shards that nearly fill one call
-	batch.Open(99, 99)
+	batch, batchDB, _ := faulty(t) // of shards that nearly fill two calls
+	batch.Open(199, 199)
 	for w, db := range map[*ledgertest.World]*dynamotest.DB{sold: soldDB, drawn: drawnDB, batch: batchDB} {
 		db.ResetUsage()
 		r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
