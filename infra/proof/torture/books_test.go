@@ -19,25 +19,6 @@ import (
 	"flashsale/infra/kit/dynamotest"
 )
 
-var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-
-func TestASaleIsQuietOnceEveryClaimHasItsOrder(t *testing.T) {
-	s := &books.Sale{
-		Claims: []books.Claim{
-			{User: "ann", ClaimID: "c1", AcceptedAt: noon, OrderID: "101"}, {User: "bob", ClaimID: "c2", AcceptedAt: noon.Add(time.Second), OrderID: "102"},
-		},
-		Orders: map[string]books.Order{"101": {ID: "101", User: "ann", ClaimID: "c1"}, "102": {ID: "102", User: "bob", ClaimID: "c2"}},
-	}
-	if _, ok := allConfirmed(s); !ok {
-		t.Error("a sale whose claims are all confirmed is not taken for one")
-	}
-	s.Claims[1].OrderID = ""
-	delete(s.Orders, "101")
-	if oldest, ok := allConfirmed(s); ok || !oldest.Equal(noon) {
-		t.Errorf("oldest %v, all confirmed %v; want the claim whose order is missing, the older of the two", oldest, ok)
-	}
-}
-
 // fake is a DynamoDB in this process.
 type fake struct{ *dynamotest.DB }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +42,11 @@ func TestNoPromiseIsBrokenWhateverIsKilled(t *testing.T) {
 	if strings.Contains(out.String(), "answering 0") {
 		t.Error("no function was killed at its answer")
 	}
+	for _, victim := range []string{"Function", engine} {
+		if !regexp.MustCompile(victim + ` \d`).MatchString(out.String()) {
+			t.Errorf("no %s was killed", victim)
+		}
+	}
 	if t.Failed() {
 		t.Logf("output:\n%s", &out)
 	}
@@ -56,44 +62,5 @@ func TestTheSummaryIsOneLineForMachines(t *testing.T) {
 func TestAMissingBuildIsAnError(t *testing.T) {
 	if _, err := newMachine(t.TempDir(), "main.go", 0); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v, want an error that the stack is missing", err)
-	}
-}
-
-func TestAProgramIsStartedAgainUntilItServes(t *testing.T) {
-	m, err := newMachine(root, "main.go", 0) // no function runs here
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(m.dir) })
-	if err := m.start(t.Context(), m.queues); err != nil {
-		t.Fatal(err)
-	}
-	// serves waits until the queues have said so that often: they answer before their queues are there.
-	serves := func(times int) {
-		t.Helper()
-		var log []byte
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-			log, err = os.ReadFile(filepath.Join(m.dir, "stack.log"))
-			if err == nil && strings.Count(string(log), "SQS serves at "+m.queues.ReadyURL) == times {
-				return
-			}
-		}
-		t.Fatalf("the queues have not served %d times: %s %v", times, log, err)
-	}
-	serves(1)
-	first := m.queues.Pid()
-	m.queues.Kill()
-	if !m.queues.Ended() {
-		t.Error("the killed queues have not ended")
-	}
-	if err := m.start(t.Context(), m.queues); err != nil {
-		t.Fatal(err)
-	}
-	serves(2)
-	if again := m.queues.Pid(); again == first {
-		t.Errorf("process %d again", again)
-	}
-	if err := m.stop(); err != nil {
-		t.Error(err)
 	}
 }
