@@ -3,9 +3,7 @@ package contract
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -145,98 +143,5 @@ func TestTheDocumentsAcceptWhatALaterReleaseAddsAndTheChecksDoNot(t *testing.T) 
 				t.Errorf("the checks accept %s with %s", name, addition)
 			}
 		}
-	}
-}
-
-func TestARequestIsFoundAsAPIGatewayFindsIt(t *testing.T) {
-	c := opened(t, Buyers)
-	for _, tt := range []struct{ method, path, want string }{
-		{"POST", "/sales/moutai/orders", "purchase"},
-		{"POST", "/sales/a%2Fb/orders", "purchase"},
-		{"GET", "/sales/moutai/orders/me", "claim"},
-		{"GET", "/sales/moutai", "sale"},
-		{"GET", "/sales/%6Doutai", "sale"},
-		{"GET", "/orders/1", "order"},
-		{"GET", "/sales/moutai/", elsewhere},
-		{"GET", "/sales//orders/me", elsewhere},
-		{"GET", "/sales/moutai/orders", elsewhere},
-		{"HEAD", "/sales/moutai", elsewhere},
-		{"PUT", "/sales/moutai/orders", elsewhere},
-		{"GET", "/Sales/moutai", elsewhere},
-	} {
-		u, err := url.Parse("http://api" + tt.path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := c.find(tt.method, u).Operation.OperationID; got != tt.want {
-			t.Errorf("%s %s is %s, want %s", tt.method, tt.path, got, tt.want)
-		}
-	}
-}
-
-func TestTheTransportChecksWhatItCoversAndPassesItOn(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		if r.URL.Path == "/sales/moutai/orders" {
-			w.WriteHeader(http.StatusTooManyRequests)
-		}
-		_, _ = io.WriteString(w, `{"message":"Too Many Requests"}`)
-	}))
-	defer server.Close()
-	var met []string
-	var broken []error
-	client := &http.Client{Transport: &Transport{
-		Contract: opened(t, Buyers), Base: http.DefaultTransport,
-		Covers: func(r *http.Request) bool { return !strings.HasPrefix(r.URL.Path, "/_local/") },
-		Met:    func(o Outcome) { met = append(met, o.String()) },
-		Broken: func(err error) { broken = append(broken, err) },
-	}}
-	for _, call := range [][2]string{{"POST", "/sales/moutai/orders"}, {"GET", "/sales/moutai"}, {"GET", "/_local/health"}} {
-		r, err := http.NewRequestWithContext(t.Context(), call[0], server.URL+call[1], nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(response.Body)
-		_ = response.Body.Close()
-		if err != nil || string(text) != `{"message":"Too Many Requests"}` {
-			t.Errorf("%s arrives as %q (%v)", call[1], text, err)
-		}
-	}
-	if len(met) != 1 || met[0] != "purchase 429 GatewayAnswer" {
-		t.Errorf("met %q", met)
-	}
-	if len(broken) != 1 || !strings.Contains(broken[0].Error(), "/sales/moutai ") {
-		t.Errorf("broken %v", broken)
-	}
-	server.Close()
-	if response, err := client.Get(server.URL); err == nil {
-		_ = response.Body.Close()
-		t.Error("no answer passes for one")
-	} else if urlErr := (*url.Error)(nil); !errors.As(err, &urlErr) || len(broken) != 1 {
-		t.Errorf("no answer: %v, broken %v", err, broken)
-	}
-}
-
-func TestADocumentThatCannotJudgeIsRefused(t *testing.T) {
-	whole := string(read(t, Buyers))
-	for name, text := range map[string]string{
-		"no YAML":                    "{",
-		"an operation without id":    strings.Replace(whole, "operationId: purchase", "summary: x", 1),
-		"an operation for anybody?":  strings.Replace(whole, "security: []", "deprecated: false", 1),
-		"nothing about elsewhere":    strings.Replace(whole, "x-elsewhere:", "x-other:", 1),
-		"an unknown response":        strings.Replace(whole, `"404": NoSuchRoute`, `"404": Nowhere`, 1),
-		"another document's part":    strings.Replace(whole, `"#/components/responses/TooSlow"`, `"operate.yaml#/components/responses/TooSlow"`, 1),
-		"a document that is nowhere": strings.Replace(whole, `"#/components/responses/TooSlow"`, `"https://example.com/x.yaml#/components/responses/TooSlow"`, 1),
-	} {
-		if _, err := Read([]byte(text)); err == nil {
-			t.Errorf("%s is accepted", name)
-		}
-	}
-	if _, err := Open("nothing.yaml"); err == nil {
-		t.Error("a document that does not exist is accepted")
 	}
 }

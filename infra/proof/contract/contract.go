@@ -31,8 +31,6 @@ type Contract struct {
 	doc        *openapi3.T
 	operations []Operation
 	elsewhere  *routers.Route
-	heads      memo[struct{}]
-	bodies     memo[*openapi3.SchemaRef]
 }
 
 // Operation is one method and path of the document.
@@ -46,20 +44,14 @@ type Operation struct {
 	route    *routers.Route
 }
 
-// Open reads one of this package's documents, see Read. It fails if that is not a valid
-// OpenAPI document.
+// Open reads one of this package's documents. It fails if that is not a valid OpenAPI
+// document. The document is open, so that clients accept what a later release adds; an answer
+// of this release must have nothing that it does not describe.
 func Open(name string) (*Contract, error) {
 	text, err := documents.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("read contract: %w", err)
 	}
-	return Read(text)
-}
-
-// Read reads another document, which may refer to this package's. The document is open, so
-// that clients accept what a later release adds; an answer of this release must have nothing
-// that it does not describe.
-func Read(text []byte) (*Contract, error) {
 	doc, err := load(text)
 	if err != nil {
 		return nil, fmt.Errorf("read contract: %w", err)

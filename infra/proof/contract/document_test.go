@@ -3,9 +3,6 @@ package contract
 import (
 	"bytes"
 	"encoding/json"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"net/http"
 	"net/url"
 	"os"
@@ -246,28 +243,11 @@ func TestTheDocumentsHaveTheFunctionsCodes(t *testing.T) {
 }
 
 // vocabulary are the codes that package sale declares.
-func vocabulary(t *testing.T) []sale.Code {
+func vocabulary(t *testing.T) (codes []sale.Code) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../../../shared/sale/errors.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var codes []sale.Code
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, ok := n.(*ast.ValueSpec)
-		if !ok {
-			return true
-		}
-		if kind, ok := spec.Type.(*ast.Ident); !ok || kind.Name != "Code" {
-			return true
-		}
-		text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, text := range declared(t, "errors.go", "Code") {
 		codes = append(codes, sale.Code(text))
-		return true
-	})
+	}
 	if !slices.Contains(codes, sale.SoldOut) {
 		t.Fatalf("the vocabulary was read wrongly: %v", codes)
 	}

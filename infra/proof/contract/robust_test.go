@@ -14,41 +14,6 @@ import (
 	"flashsale/infra/kit/dynamotest"
 )
 
-func TestASampleMatchesItsPattern(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 0))
-	for _, pattern := range []string{"^[A-Za-z0-9_-]{1,64}$", `^([a-c]{1,3}|"x")$`, "^(ab?)+c*(?i:d)[^e]{2,}$", ""} {
-		for range 200 {
-			text, err := sample(pattern, r)
-			if err != nil || !regexp.MustCompile(pattern).MatchString(text) {
-				t.Fatalf("%s: %q (%v)", pattern, text, err)
-			}
-		}
-	}
-	for _, pattern := range []string{"[", `^a\b`} {
-		if text, err := sample(pattern, r); err == nil {
-			t.Errorf("%s: %q", pattern, text)
-		}
-	}
-}
-
-func TestASeedDrawsTheSameRequests(t *testing.T) {
-	c := opened(t, Buyers)
-	first, second, other := c.Generator(7), c.Generator(7), c.Generator(8)
-	same := 0
-	for range 100 {
-		a, b := next(t, first), next(t, second)
-		if a.String() != b.String() {
-			t.Fatalf("%s\n%s", &a, &b)
-		}
-		if o := next(t, other); o.String() == a.String() {
-			same++
-		}
-	}
-	if same > 20 {
-		t.Errorf("another seed draws %d of 100 requests again", same)
-	}
-}
-
 func next(t testing.TB, g *Generator) Request {
 	t.Helper()
 	r, err := g.Next()
@@ -158,22 +123,6 @@ func TestNoRequestGetsAnAnswerOutsideTheContractWhileDynamoDBFails(t *testing.T)
 	if met[Outcome{"purchase", 503, "Busy"}]+met[Outcome{"claim", 503, "Busy"}]+met[Outcome{"order", 503, "Busy"}]+met[Outcome{"cancel", 503, "Busy"}] == 0 {
 		t.Errorf("nothing was ever busy: %v", met)
 	}
-}
-
-func FuzzNoRequestGetsAnAnswerOutsideTheContracts(f *testing.F) {
-	w := newWorld(f)
-	generators := map[string]*Generator{Buyers: w.generator(0), Operators: w.operatorsGenerator(0)}
-	servers := map[string]*httptest.Server{Buyers: w.front(door{}), Operators: w.front(door{api: Operators})}
-	for seed := range uint64(3) {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, seed uint64) {
-		for api, server := range servers {
-			g := opened(t, api).Generator(seed)
-			g.Tokens, g.Known = generators[api].Tokens, generators[api].Known
-			press(t, server, g, 10)
-		}
-	})
 }
 
 // FuzzEveryPartOfARequest feeds the parts themselves.

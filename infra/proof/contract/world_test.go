@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	operateassets "flashsale/functions/operate/assets"
 	operatehandler "flashsale/functions/operate/handler"
@@ -42,116 +43,13 @@ import (
 type world struct {
 	t       testing.TB
 	db      *dynamotest.DB
-	book    *failing
+	book    *ledger.Ledger
 	tokens  *issuer.Issuer
 	fault   atomic.Pointer[dynamotest.Fault] // of every call
+	gone    atomic.Bool                      // there is no table
 	broken  atomic.Pointer[error]            // what invoking a function fails with
 	crashed atomic.Bool                      // a function's process ends without an answer
 	buyers  atomic.Int64
-}
-
-// failing is the ledger, or its failure.
-type failing struct {
-	*ledger.Ledger
-	with atomic.Pointer[error]
-}
-
-func (f *failing) Purchase(ctx context.Context, r ledger.Request) (ledger.PurchaseResult, error) {
-	if err := f.with.Load(); err != nil {
-		return ledger.PurchaseResult{}, *err
-	}
-	return f.Ledger.Purchase(ctx, r)
-}
-
-func (f *failing) Sale(ctx context.Context, saleID string) (sale.Sale, error) {
-	if err := f.with.Load(); err != nil {
-		return sale.Sale{}, *err
-	}
-	return f.Ledger.Sale(ctx, saleID)
-}
-
-func (f *failing) Existing(ctx context.Context, saleID string) (sale.Sale, error) {
-	if err := f.with.Load(); err != nil {
-		return sale.Sale{}, *err
-	}
-	return f.Ledger.Existing(ctx, saleID)
-}
-
-func (f *failing) Enter(ctx context.Context, saleID, user string, settle time.Duration, check func(context.Context, time.Time) error) (ledger.Entry, error) {
-	if err := f.with.Load(); err != nil {
-		return ledger.Entry{}, *err
-	}
-	return f.Ledger.Enter(ctx, saleID, user, settle, check)
-}
-
-func (f *failing) Entry(ctx context.Context, saleID, user string, settle time.Duration) (ledger.Entry, error) {
-	if err := f.with.Load(); err != nil {
-		return ledger.Entry{}, *err
-	}
-	return f.Ledger.Entry(ctx, saleID, user, settle)
-}
-
-func (f *failing) Group(ctx context.Context, group string) ([]ledger.Member, error) {
-	if err := f.with.Load(); err != nil {
-		return nil, *err
-	}
-	return f.Ledger.Group(ctx, group)
-}
-
-func (f *failing) Claim(ctx context.Context, saleID, user string) (sale.Claim, error) {
-	if err := f.with.Load(); err != nil {
-		return sale.Claim{}, *err
-	}
-	return f.Ledger.Claim(ctx, saleID, user)
-}
-
-func (f *failing) Pay(ctx context.Context, p sale.Payment) (ledger.Settlement, error) {
-	if err := f.with.Load(); err != nil {
-		return ledger.Settlement{}, *err
-	}
-	return f.Ledger.Pay(ctx, p)
-}
-
-func (f *failing) Cancel(ctx context.Context, saleID, user string) (sale.Claim, error) {
-	if err := f.with.Load(); err != nil {
-		return sale.Claim{}, *err
-	}
-	return f.Ledger.Cancel(ctx, saleID, user)
-}
-
-func (f *failing) Order(ctx context.Context, id uint64) (sale.Order, error) {
-	if err := f.with.Load(); err != nil {
-		return sale.Order{}, *err
-	}
-	return f.Ledger.Order(ctx, id)
-}
-
-func (f *failing) Standings(ctx context.Context, drained bool) ([]ledger.Standing, error) {
-	if err := f.with.Load(); err != nil {
-		return nil, *err
-	}
-	return f.Ledger.Standings(ctx, drained)
-}
-
-func (f *failing) Standing(ctx context.Context, saleID string) (ledger.Standing, int64, error) {
-	if err := f.with.Load(); err != nil {
-		return ledger.Standing{}, 0, *err
-	}
-	return f.Ledger.Standing(ctx, saleID)
-}
-
-func (f *failing) Trail(ctx context.Context, saleID string, most int) ([]sale.Change, bool, error) {
-	if err := f.with.Load(); err != nil {
-		return nil, false, *err
-	}
-	return f.Ledger.Trail(ctx, saleID, most)
-}
-
-func (f *failing) Edit(ctx context.Context, e sale.Edit) (ledger.Edited, error) {
-	if err := f.with.Load(); err != nil {
-		return ledger.Edited{}, *err
-	}
-	return f.Ledger.Edit(ctx, e)
 }
 
 // unsent drops messages, so that claims stay pending.
@@ -190,7 +88,12 @@ func newWorld(t testing.TB) *world {
 		}
 		return dynamotest.Fault{}
 	}
-	w.book = &failing{Ledger: ledger.New(w.db, "Ledger", ledger.Options{})}
+	w.book = ledger.New(dynamotest.WithHook(w.db, func(_ string, _ any, call func() (any, error)) (any, error) {
+		if w.gone.Load() {
+			return nil, &types.ResourceNotFoundException{}
+		}
+		return call()
+	}), "Ledger", ledger.Options{})
 	var err error
 	if w.tokens, err = tokens(); err != nil {
 		t.Fatal(err)
