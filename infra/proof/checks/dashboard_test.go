@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"testing"
 )
 
 // shown is one metric of a dashboard; references stay as ${...}.
@@ -109,22 +108,4 @@ func templateNames(tmpl template) map[string]bool {
 		all[p.Value] = true
 	}
 	return all
-}
-
-func TestTheShorthandOfADashboardIsReadAsCloudWatchDoes(t *testing.T) {
-	last := []string{"N", "M", "D", "v"}
-	for _, tt := range []struct {
-		row  []any
-		want []string
-	}{
-		{[]any{"A", "B"}, []string{"A", "B"}},
-		{[]any{".", "B", ".", "."}, []string{"N", "B", "D", "v"}},
-		{[]any{"...", map[string]any{"stat": "p99"}}, last},
-		{[]any{"...", "w"}, []string{"N", "M", "D", "w"}},
-		{[]any{"...", "E", "w"}, []string{"N", "M", "E", "w"}},
-	} {
-		if got := expand(tt.row, last); !slices.Equal(got, tt.want) {
-			t.Errorf("%v: got %v, want %v", tt.row, got, tt.want)
-		}
-	}
 }

@@ -78,6 +78,33 @@ func unknownTargets(name, markdown, makefile string) (found []finding) {
 }
 
 var (
+	testName   = regexp.MustCompile(`^Test\w+$`)
+	testInCode = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
+)
+
+// testsOf are the names of all tests.
+func testsOf(all []*source) map[string]bool {
+	names := map[string]bool{}
+	for _, s := range all {
+		for _, m := range testInCode.FindAllStringSubmatch(s.text, -1) {
+			names[m[1]] = true
+		}
+	}
+	return names
+}
+
+// unknownTests finds tests that a document names, such as the threat model for each attack,
+// but that do not exist.
+func unknownTests(name, markdown string, tests map[string]bool) (found []finding) {
+	for _, q := range quotesOf(markdown) {
+		if testName.MatchString(q.text) && !tests[q.text] {
+			found = append(found, finding{name, q.line, "there is no test " + q.text})
+		}
+	}
+	return found
+}
+
+var (
 	plainPath     = regexp.MustCompile(`^[A-Za-z0-9_.*-]+(/[A-Za-z0-9_.*-]+)*/?$`)
 	filePrefix    = regexp.MustCompile(`^(?:fileb?://|@)`)
 	fileExtension = regexp.MustCompile(`\.(go|md|yaml|json)$`)
@@ -167,7 +194,7 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 	for line := range strings.FieldsSeq(read(t, ".gitignore")) {
 		repo.ignored = append(repo.ignored, strings.Trim(line, "/"))
 	}
-	makefile := read(t, "Makefile")
+	makefile, tests := read(t, "Makefile"), testsOf(sources(t))
 	for _, name := range documentsOf(repo.all) {
 		t.Run(name, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join(root(t), filepath.FromSlash(name)))
@@ -175,6 +202,7 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 				t.Fatal(err)
 			}
 			report(t, unknownTargets(name, string(text), makefile))
+			report(t, unknownTests(name, string(text), tests))
 			report(t, repo.missingPaths(name, string(text)))
 			report(t, repo.exposedTokens(name, string(text)))
 		})
@@ -195,6 +223,8 @@ func TestDocumentsThatNameWhatDoesNotExistAreNoticed(t *testing.T) {
 		{"```\nmake run && make tset\n```", 1},
 		{"we make things; `make: nothing`", 0},
 		{"`make walk`", 1},
+		{"`TestThatIs`, `TestThatIs/in/parts` and TestThatIsNot", 0},
+		{"`TestThatIsNot`", 1},
 		{"`make run OUT=.build/tokens`, `make run TOKENS=tokens.txt`", 0},
 		{"`make run N=5 OUT=my.txt` and `TOKENS=infra/tokens make run`", 2},
 		{"`shared/sale`, `shared/sale/sale.go`, `./shared/...`, `events/*.json`, `sale.go`, `.build/x.go`", 0},
@@ -212,6 +242,7 @@ func TestDocumentsThatNameWhatDoesNotExistAreNoticed(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.text, func(t *testing.T) {
 			found := append(unknownTargets("infra/local/NOTES.md", tt.text, makefile), repo.missingPaths("infra/local/NOTES.md", tt.text)...)
+			found = append(found, unknownTests("infra/local/NOTES.md", tt.text, map[string]bool{"TestThatIs": true})...)
 			found = append(found, repo.exposedTokens("infra/local/NOTES.md", tt.text)...)
 			if len(found) != tt.want {
 				t.Errorf("found %v, want %d findings", found, tt.want)

@@ -185,26 +185,6 @@ func (w *walk) text(text string, at token.Pos) {
 	}
 }
 
-func TestStatementsNeedTheActionOfTheirFirstWord(t *testing.T) {
-	for text, want := range map[string]string{
-		`UPDATE "T" SET a = ?`:       "dynamodb:PartiQLUpdate",
-		`UPDATE "`:                   "dynamodb:PartiQLUpdate",
-		"update t\n remove a where":  "dynamodb:PartiQLUpdate",
-		` INSERT INTO "`:             "dynamodb:PartiQLInsert",
-		"Delete From T WHERE pk = ?": "dynamodb:PartiQLDelete",
-		`SELECT * FROM "T"`:          "dynamodb:PartiQLSelect",
-		"update shard: %w":           "",
-		"select a shard":             "",
-		"SET #orderId = :orderId":    "",
-		`"UPDATE"`:                   "",
-		"insert into":                "",
-	} {
-		if got := statementAction(text); got != want {
-			t.Errorf("%s: got %q, want %q", text, got, want)
-		}
-	}
-}
-
 // noting is a hook that records the calls that a role must allow: the action and the
 // partition key of each item, such as "dynamodb:GetItem SALE#moutai".
 func noting(db *dynamotest.DB, calls map[string]bool) dynamotest.Hook {

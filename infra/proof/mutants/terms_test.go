@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"testing"
 )
 
 // variant is an expression with one change.
@@ -176,44 +175,4 @@ func statementVariants(text string) []variant {
 		all[i].change = parameter.ReplaceAllString(all[i].change, "?")
 	}
 	return all
-}
-
-func TestVariantsOfExpressions(t *testing.T) {
-	for _, c := range []struct {
-		of   func(string) []variant
-		text string
-		want []string // change → text
-	}{
-		{conditionVariants, "#a = :a", []string{"without #a = :a → "}},
-		{conditionVariants, "#a < :a", []string{"with #a <= :a → #a <= :a", "without #a < :a → "}},
-		{conditionVariants, "#a = :a AND (attribute_not_exists(#b) OR #b = :c)", []string{
-			"without #a = :a → (attribute_not_exists(#b) OR #b = :c)",
-			"without (attribute_not_exists(#b) OR #b = :c) → #a = :a",
-			"without attribute_not_exists(#b) → #a = :a AND (#b = :c)",
-			"without #b = :c → #a = :a AND (attribute_not_exists(#b))",
-			"without #a = :a AND (attribute_not_exists(#b) OR #b = :c) → ",
-		}},
-		{updateVariants, "SET #a = #a + :u, #b = if_not_exists(#b, :z) DELETE #c :k", []string{
-			"without SET #a = #a + :u → SET #b = if_not_exists(#b, :z) DELETE #c :k",
-			"without SET #b = if_not_exists(#b, :z) → SET #a = #a + :u DELETE #c :k",
-			"without DELETE #c :k → SET #a = #a + :u, #b = if_not_exists(#b, :z)",
-		}},
-		{updateVariants, "ADD #a :a", []string{"without ADD #a :a → REMOVE noAttribute"}},
-		{statementVariants, `UPDATE "T" SET a = ? WHERE pk = ? AND sk = ? AND b = ? AND a IS MISSING`, []string{
-			`without b = ? → UPDATE "T" SET a = ?0 WHERE pk = ?1 AND sk = ?2 AND a IS MISSING`,
-			`without a IS MISSING → UPDATE "T" SET a = ?0 WHERE pk = ?1 AND sk = ?2 AND b = ?3`,
-			`without SET a = ? → UPDATE "T" SET noAttribute = ?0 WHERE pk = ?1 AND sk = ?2 AND b = ?3 AND a IS MISSING`,
-		}},
-		{statementVariants, `INSERT INTO "T" VALUE {'pk': ?, 'a': ?}`, []string{`without 'a': ? → INSERT INTO "T" VALUE {'pk': ?0}`}},
-	} {
-		var got []string
-		for _, v := range c.of(c.text) {
-			got = append(got, v.change+" → "+v.text)
-		}
-		slices.Sort(got)
-		slices.Sort(c.want)
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s:\ngot  %q\nwant %q", c.text, got, c.want)
-		}
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -18,12 +17,9 @@ var modules = map[string]string{".": "null", "infra/lab": `[{"Old":{"Path":"flas
 
 // module is a go.mod as the go command reads it.
 type module struct {
-	Go        string
-	Toolchain string
-	Tool      []struct{ Path string }
-	Require   []struct{ Path, Version string }
-	Replace   json.RawMessage
-	Retract   []json.RawMessage
+	Go      string
+	Require []struct{ Path, Version string }
+	Replace json.RawMessage
 }
 
 func goMod(t *testing.T, folder string) (m module) {
@@ -69,32 +65,5 @@ func TestEveryGoDependencyIsPinnedBySum(t *testing.T) {
 				t.Errorf("go.mod is for Go %q", m.Go)
 			}
 		})
-	}
-}
-
-func TestEveryToolIsOneOfGoMod(t *testing.T) {
-	m := goMod(t, ".")
-	var tools []string
-	for _, tool := range m.Tool {
-		tools = append(tools, tool.Path)
-		owned := slices.ContainsFunc(m.Require, func(r struct{ Path, Version string }) bool {
-			return tool.Path == r.Path || strings.HasPrefix(tool.Path, r.Path+"/")
-		})
-		if !owned {
-			t.Errorf("the tool %s has no version in go.mod", tool.Path)
-		}
-	}
-	called := regexp.MustCompile(`\bgo tool ([a-z][a-z0-9-]*)`).FindAllStringSubmatch(read(t, "Makefile"), -1)
-	if len(called) == 0 {
-		t.Error("the Makefile calls no tool")
-	}
-	for _, call := range called {
-		// These are part of Go itself.
-		if slices.Contains([]string{"pprof", "cover", "trace", "covdata"}, call[1]) {
-			continue
-		}
-		if !slices.ContainsFunc(tools, func(path string) bool { return strings.HasSuffix(path, "/"+call[1]) }) {
-			t.Errorf("the Makefile calls go tool %s, which go.mod does not pin", call[1])
-		}
 	}
 }
