@@ -50,9 +50,7 @@ func (f *fates) next(kind string) uint64 { return f.orders[kind][f.cases] }
 
 func newFates(w *World, cases int) *fates {
 	w.T.Helper()
-	c := w.Sale(int64(4*cases), 4)
-	c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY"
-	w.Create(c)
+	w.OpenPriced(int64(4*cases), 4)
 	f := &fates{World: w, orders: map[string][]uint64{}}
 	for _, kind := range []string{"unpaid", "other", "released", "paid"} {
 		var users []string

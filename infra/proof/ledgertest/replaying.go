@@ -492,9 +492,7 @@ var replaying = map[string]func(*testing.T, *World){
 		}
 	},
 	"what a lost recall has released and refunded comes back when the recall is repeated": func(t *testing.T, w *World) {
-		c := w.Sale(3, 1)
-		c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY"
-		w.Create(c)
+		w.OpenPriced(3, 1)
 		orders := w.Ordered("alice", "bob")
 		wrong := PaymentOf(orders[0], "wrong")
 		wrong.Amount--
@@ -526,9 +524,7 @@ var replaying = map[string]func(*testing.T, *World){
 		}
 	},
 	"a refund due for a released order tells of a release that nothing else tells": func(t *testing.T, w *World) {
-		c := w.Sale(3, 1)
-		c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY"
-		w.Create(c)
+		w.OpenPriced(3, 1)
 		orders := w.Ordered("alice", "bob")
 		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now()}}
 		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "alice"); err != nil {
@@ -585,9 +581,7 @@ var replaying = map[string]func(*testing.T, *World){
 		}
 	},
 	"a release by a replay changes no claim that has ended since it was read": func(t *testing.T, w *World) {
-		c := w.Sale(2, 1)
-		c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY"
-		w.Create(c)
+		w.OpenPriced(2, 1)
 		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
 		for i, order := range w.Ordered("alice", "bob") {
 			user := []string{"alice", "bob"}[i]
@@ -610,9 +604,7 @@ var replaying = map[string]func(*testing.T, *World){
 		}
 	},
 	"a refund due besides a payment that nothing tells is named, until an event tells the payment": func(t *testing.T, w *World) {
-		c := w.Sale(1, 1)
-		c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY"
-		w.Create(c)
+		w.OpenPriced(1, 1)
 		order := w.Ordered("alice")[0]
 		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now(), Claims: []sale.Claim{w.claimOf("alice")}}}
 		w.Settles(PaymentOf(order, "first"))
@@ -649,9 +641,7 @@ var replaying = map[string]func(*testing.T, *World){
 		}
 	},
 	"a note of a refund that nothing else tells goes, so that the payment can be recorded again": func(t *testing.T, w *World) {
-		c := w.Sale(1, 1)
-		c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY"
-		w.Create(c)
+		w.OpenPriced(1, 1)
 		payment := PaymentOf(w.Ordered("alice")[0], "a")
 		payment.Amount--
 		w.Settles(payment)

@@ -28,6 +28,15 @@ func (w *World) OpenUnpaid(stock int64, shards int) sale.Creation {
 	return c
 }
 
+// OpenPriced creates one that asks for 1,999.00.
+func (w *World) OpenPriced(stock int64, shards int) sale.Creation {
+	w.T.Helper()
+	c := w.Sale(stock, shards)
+	c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY"
+	w.Create(c)
+	return c
+}
+
 // Ordered buys for the users and confirms their claims.
 func (w *World) Ordered(users ...string) []uint64 {
 	w.T.Helper()
@@ -145,9 +154,7 @@ func numberOf(it map[string]types.AttributeValue, name string) (n int64) {
 
 var settling = map[string]func(*testing.T, *World){
 	"a sale that asks for payment is created once, and says so in its items": func(t *testing.T, w *World) {
-		c := w.Sale(5, 2)
-		c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY"
-		w.Create(c)
+		c := w.OpenPriced(5, 2)
 		for _, key := range [][2]string{{"SALE#moutai", "SALE"}, {"SALE#moutai", "CREATE"}} {
 			it := w.Item(key[0], key[1])
 			if currency, _ := it["currency"].(*types.AttributeValueMemberS); numberOf(it, "payWithin") != 1800 ||
@@ -233,9 +240,7 @@ var settling = map[string]func(*testing.T, *World){
 		w.Settled(2)
 	},
 	"what cannot be its order's payment is a refund due, once": func(t *testing.T, w *World) {
-		c := w.Sale(5, 1)
-		c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY"
-		w.Create(c)
+		w.OpenPriced(5, 1)
 		ids := w.Ordered("alice", "bob", "carol")
 		w.Settles(PaymentOf(ids[0], "pi_1"))
 		w.refunded(PaymentOf(ids[0], "pi_2"), "moutai", "alice", sale.RefundOtherPayment)

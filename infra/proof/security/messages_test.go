@@ -26,7 +26,8 @@ func (s *system) scene(t *testing.T, sale string) scene {
 	return scene{sale, s.buy(t, sale, "alice"), s.buy(t, sale, "bob")}
 }
 
-// hostile are messages that must be refused, by name.
+// hostile are messages that must be refused, by name. What is no message by its form alone is
+// in shared/orderq.
 func (c scene) hostile() map[string]string {
 	message := func(sale, user, claim string) string { return orderNote("", sale, user, claim).body }
 	good := message(c.sale, "alice", c.alice)
@@ -40,29 +41,20 @@ func (c scene) hostile() map[string]string {
 		"a sale that is a key":                 message("CLAIM#"+c.sale, "alice", c.alice),
 		"a sale that is a path":                message("../"+c.sale, "alice", c.alice),
 		"an empty sale":                        message("", "alice", c.alice),
-		"a sale of 65 characters":              message(strings.Repeat("s", 65), "alice", c.alice),
 		"a sale of look-alikes":                message(strings.Replace(c.sale, "o", "\u043e", 1), "alice", c.alice),
 		"a user with a separator":              message(c.sale, "0#alice", c.alice),
-		"a user with a NUL":                    message(c.sale, "alice\x00", c.alice),
 		"a user in capitals":                   message(c.sale, "ALICE", c.alice),
 		"a user with a zero-width space":       message(c.sale, "alice\u200b", c.alice),
-		"a user of 129 characters":             message(c.sale, strings.Repeat("u", 129), c.alice),
-		"an empty user":                        message(c.sale, "", c.alice),
 		"an empty claim":                       message(c.sale, "alice", ""),
 		"a claim with a separator":             message(c.sale, "alice", c.alice+"#"),
 		"a claim in lower case":                message(c.sale, "alice", strings.ToLower(c.alice)),
 		"an order's id for a claim":            message(c.sale, "alice", "9223372036854775807"),
-		"no version":                           changed(`"v":1,`, ``),
 		"version 2":                            changed(`"v":1`, `"v":2`),
 		"version -1":                           changed(`"v":1`, `"v":-1`),
-		"version 1.5":                          changed(`"v":1`, `"v":1.5`),
 		"version 10^18":                        changed(`"v":1`, `"v":1000000000000000000`),
 		"a version beyond 64 bits":             changed(`"v":1`, `"v":18446744073709551617`),
-		"a version of text":                    changed(`"v":1`, `"v":"1"`),
 		"a user that is a number":              changed(`"alice"`, `-1`),
-		"a user that is an object":             changed(`"alice"`, `{"user":"alice"}`),
 		"a user that is a list":                changed(`"alice"`, `["alice"]`),
-		"a user that is null":                  changed(`"alice"`, `null`),
 		"a second user":                        strings.TrimSuffix(good, "}") + `,"user":"mallory"}`,
 		"a second claim":                       strings.TrimSuffix(good, "}") + `,"claimId":` + quoted(c.bob) + "}",
 		"a second version":                     strings.TrimSuffix(good, "}") + `,"v":2}`,
@@ -73,13 +65,8 @@ func (c scene) hostile() map[string]string {
 		"an SNS envelope":                      `{"Type":"Notification","Message":` + quoted(good) + `}`,
 		"a prototype":                          `{"__proto__":` + good + `}`,
 		"a constructor":                        `{"constructor":{"prototype":` + good + `}}`,
-		"null":                                 "null",
-		"nothing":                              "",
 		"a byte-order mark":                    "\ufeff" + good,
-		"a cut object":                         good[:len(good)-1],
 		"5 KB of spaces around":                good + strings.Repeat(" ", 5000),
-		"a megabyte of JSON":                   strings.TrimSuffix(good, "}") + `,"x":"` + strings.Repeat("x", 1<<20) + `"}`,
-		"10,000 nested lists":                  strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000),
 		"1,000 fields":                         `{` + strings.Repeat(`"v":1,`, 1000) + good[1:],
 	}
 }

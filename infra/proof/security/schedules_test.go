@@ -11,7 +11,7 @@ import (
 )
 
 // lapses are hostile or careless inputs of SeedFunction, by name. The given sale
-// exists.
+// exists. Each field's own bounds are in shared/sale and functions/seed/handler.
 func lapses(sale string) map[string]string {
 	const window = `"opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z"`
 	add := func(stock string) string {
@@ -23,9 +23,7 @@ func lapses(sale string) map[string]string {
 		return `{"action":"add","saleId":` + quoted(id) + `,"seedId":"lapse","stock":1}`
 	}
 	return map[string]string{
-		"stock of -1":                           add("-1"),
 		"stock of -0":                           add("-0"),
-		"stock of 0":                            add("0"),
 		"stock of a billion and one":            add("1000000001"),
 		"stock of 10^18":                        add("1000000000000000000"),
 		"stock of the largest 64-bit number":    add("9223372036854775807"),
@@ -44,15 +42,11 @@ func lapses(sale string) map[string]string {
 		"stock twice, once in escapes":          add(`1,"\u0073tock":1000`),
 		"stock in another case besides":         add(`1,"Stock":1000`),
 		"stock with a long s besides":           add(`1,"ſtock":1000`),
-		"no stock":                              `{"action":"add","saleId":"` + sale + `","seedId":"lapse"}`,
-		"no seed id":                            `{"action":"add","saleId":"` + sale + `","stock":1}`,
-		"a seed id that is a shard's receipt":   `{"action":"add","saleId":"` + sale + `","seedId":"x#0","stock":1}`,
 		"a sale id with a separator":            named(sale + "#0"),
 		"a sale id that is a key":               named("SALE#" + sale),
 		"a sale id that is a path":              named("../" + sale),
 		"a sale id with a NUL":                  named(sale + "\x00"),
 		"a sale id of look-alikes":              named("sеed"),
-		"a sale id of 65 characters":            named(strings.Repeat("s", 65)),
 		"an unknown sale":                       named("nowhere"),
 		"an unknown action":                     `{"action":"delete","saleId":"` + sale + `"}`,
 		"an action in capitals":                 `{"action":"PAUSE","saleId":"` + sale + `"}`,
@@ -67,29 +61,18 @@ func lapses(sale string) map[string]string {
 		"a field without a name":                pause(`,"":1`),
 		"a name of the language":                pause(`,"toString":"x"`),
 		"an instant in the future":              pause(`,"at":"2099-01-01T00:00:00Z"`),
-		"an instant before all":                 pause(`,"at":"0001-01-01T00:00:00Z"`),
 		"an instant without a zone":             pause(`,"at":"2026-01-01T00:00:00"`),
 		"an instant that is a number":           pause(`,"at":0`),
-		"shards of 0":                           create(window + `,"stock":5,"shards":0`),
-		"shards of -1":                          create(window + `,"stock":5,"shards":-1`),
-		"more shards than units":                create(window + `,"stock":5,"shards":6`),
-		"1,001 shards":                          create(window + `,"stock":5000,"shards":1001`),
 		"2^32 shards and one":                   create(window + `,"stock":5,"shards":4294967297`),
 		"a rate of 10^18":                       create(window + `,"stock":5,"ordersPerSecond":1000000000000000000`),
-		"a rate of -1":                          create(window + `,"stock":5,"ordersPerSecond":-1`),
-		"a window backwards":                    create(`"opensAt":"2036-01-01T00:00:00Z","closesAt":"2026-01-01T00:00:00Z","stock":5`),
 		"a window of the year 9999":             create(`"opensAt":"2026-01-01T00:00:00Z","closesAt":"9999-12-31T23:59:59Z","stock":5`),
 		"a window of a day that is none":        create(`"opensAt":"2026-02-30T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":5`),
-		"no window":                             create(`"stock":5`),
-		"a name with a control character":       create(window + `,"stock":5,"name":"x\u001b[2J"`),
 		"a name that turns the direction":       create(window + `,"stock":5,"name":"\u202ex"`),
-		"a name of 201 characters":              create(window + `,"stock":5,"name":"` + strings.Repeat("n", 201) + `"`),
 		"a name of a megabyte":                  create(window + `,"stock":5,"name":"` + strings.Repeat("n", 1<<20) + `"`),
 		"the same sale with other units":        `{"action":"create","saleId":"` + sale + `",` + window + `,"stock":999999}`,
 		"a list of requests":                    `[` + pause("") + `]`,
 		"a request in a text":                   quoted(pause("")),
 		"a number":                              `1`,
-		"null":                                  `null`,
 		"5,000 nested lists":                    strings.Repeat("[", 5000) + strings.Repeat("]", 5000),
 		"a scheduler's variable left as it is":  pause(`,"at":"<aws.scheduler.scheduled-time>"`),
 		"an event of EventBridge":               `{"version":"0","source":"aws.events","detail-type":"Scheduled Event","detail":` + pause("") + `}`,
