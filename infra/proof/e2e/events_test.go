@@ -39,21 +39,6 @@ func (s *stack) published() (times map[string]int, details map[string]map[string
 	return times, details
 }
 
-// order buys a unit and waits for the order's id.
-func (s *stack) order(saleID, user string) string {
-	s.t.Helper()
-	if a, err := s.buy(saleID, s.bearer(user)...); err != nil || a.status != 202 {
-		s.t.Fatalf("%s: %v, %v", user, a, err)
-	}
-	var id string
-	s.eventually(user+"'s order is confirmed", func() bool {
-		a, err := s.call("GET", "/sales/"+saleID+"/orders/me", "", s.bearer(user)...)
-		id = a.text("orderId")
-		return err == nil && id != ""
-	})
-	return id
-}
-
 // told waits until the order's confirmation is published, and returns how often.
 func (s *stack) told(order, user string) int {
 	s.t.Helper()
@@ -74,16 +59,16 @@ func TestAConfirmedOrderIsPublishedAlsoAfterTheStackWasKilled(t *testing.T) {
 	t.Parallel()
 	s := boot(t)
 	s.open("told", 50, 2)
-	first := s.order("told", "ann")
+	first, _ := s.buysAndWaits("told", "ann")
 	if n := s.told(first, "ann"); n != 1 {
 		t.Errorf("ann's order was published %d times, though nothing failed", n)
 	}
 	// What was done before the kill stays done, and what was not is done after it.
-	second := s.order("told", "bob")
+	second, _ := s.buysAndWaits("told", "bob")
 	s.kill()
 	s.start()
 	s.told(second, "bob")
-	third := s.order("told", "cid")
+	third, _ := s.buysAndWaits("told", "cid")
 	s.told(third, "cid")
 	if times, _ := s.published(); times["OrderConfirmed:"+first] != 1 || len(times) != 3 {
 		t.Errorf("published %v, want ann's order once, and three orders", times)
@@ -94,14 +79,15 @@ func TestPublishingBeginsOnDataThatHadNone(t *testing.T) {
 	t.Parallel()
 	s := boot(t, "-parameter", "PublishEvents=false")
 	s.open("untold", 5, 1)
-	silent := s.order("untold", "ann")
+	silent, _ := s.buysAndWaits("untold", "ann")
 	if _, err := os.Stat(filepath.Join(s.data, "events.jsonl")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("there is a file of events: %v", err)
 	}
 	s.stop()
 	s.extra = nil
 	s.start()
-	s.told(s.order("untold", "bob"), "bob")
+	later, _ := s.buysAndWaits("untold", "bob")
+	s.told(later, "bob")
 	if times, _ := s.published(); times["OrderConfirmed:"+silent] != 0 || len(times) != 1 {
 		t.Errorf("published %v, want only what happened since", times)
 	}
@@ -111,11 +97,11 @@ func TestOrdersArePublishedThoughTheBusFailsAtFirst(t *testing.T) {
 	t.Parallel()
 	s := boot(t, "-faults", "publish=0.5,seed=3")
 	s.open("flaky", 50, 2)
-	var orders, users []string
+	orders := map[string]string{}
 	for _, user := range []string{"ann", "bob", "cid", "dee"} {
-		orders, users = append(orders, s.order("flaky", user)), append(users, user)
+		orders[user], _ = s.buysAndWaits("flaky", user)
 	}
-	for i := range orders {
-		s.told(orders[i], users[i])
+	for user, order := range orders {
+		s.told(order, user)
 	}
 }
