@@ -3,12 +3,10 @@ package e2e
 import (
 	"bufio"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -17,8 +15,6 @@ import (
 
 	"flashsale/infra/proof/contract"
 )
-
-var update = flag.Bool("update", false, "write the answers of this machine into infra/docs/HTTP.md")
 
 // example is a command of a document and the answer that is printed below it.
 type example struct {
@@ -91,13 +87,6 @@ func (s *stack) answersAsPrinted(t *testing.T, file, text string) {
 	for _, o := range s.shell(commands) {
 		answers = append(answers, o.text)
 	}
-	if *update {
-		updated := printed(text, answers)
-		if err := os.WriteFile(file, []byte(updated), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		examples = examplesOf(updated)
-	}
 	want, got := mask{map[string]string{}}, mask{map[string]string{}}
 	for i, e := range examples {
 		if diff := cmp.Diff(want.of(e.answer), got.of(answers[i])); diff != "" {
@@ -107,28 +96,6 @@ func (s *stack) answersAsPrinted(t *testing.T, file, text string) {
 			s.inContract(e.command, answers[i])
 		}
 	}
-}
-
-// printed returns the document with other answers.
-func printed(markdown string, answers []string) string {
-	var b strings.Builder
-	console := false
-	for line := range strings.Lines(markdown) {
-		isCommand := strings.HasPrefix(line, "$ ")
-		if strings.HasPrefix(line, "```") {
-			console = line == "```console\n"
-		} else if console && !isCommand {
-			continue
-		}
-		b.WriteString(line)
-		if console && isCommand {
-			if answer := strings.TrimRight(strings.ReplaceAll(answers[0], "\r\n", "\n"), "\n"); answer != "" {
-				b.WriteString(answer + "\n")
-			}
-			answers = answers[1:]
-		}
-	}
-	return b.String()
 }
 
 var (
