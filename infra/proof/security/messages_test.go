@@ -109,44 +109,6 @@ func TestAHostileMessageFailsAloneAndWritesNothing(t *testing.T) {
 	}
 }
 
-// A message that is not refused must do exactly what a genuine message of that claim
-// would: its owner gets the order, which was due anyway.
-func TestWhatAMessageSaysBesidesItsClaimIsIgnored(t *testing.T) {
-	s := shared(t)
-	c := s.scene(t, "extras")
-	for name, extra := range map[string]string{
-		"an order id":          `"orderId":"4294967297"`,
-		"another's token":      `"orderToken":"` + c.alice + `","token":"` + c.alice + `"`,
-		"a price and a number": `"price":-1,"quantity":1000`,
-		"a shard":              `"shard":-1`,
-		"a time":               `"acceptedAt":0,"at":"1970-01-01T00:00:00Z"`,
-		"a prototype":          `"__proto__":{"user":"alice"},"constructor":{"prototype":{"user":"alice"}}`,
-		"a state":              `"state":"CANCELLED","orderId":null`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			user := "owner of " + name
-			claim := s.buy(t, c.sale, user)
-			body := strings.TrimSuffix(orderNote("", c.sale, user, claim).body, "}") + "," + extra + "}"
-			failed, all := s.finalize(t, note{"m", body}, note{"again", body})
-			b := s.books(t)
-			held := b.claims(t, c.sale)[user]
-			if all || len(failed) > 0 {
-				if held["orderId"] != "" {
-					t.Errorf("refused and yet confirmed: %v", held)
-				}
-				return
-			}
-			order := b.orders(c.sale)[held["orderId"]]
-			if held["orderId"] == "4294967297" || order["user"] != user || order["claimId"] != claim {
-				t.Errorf("claim %v, order %v", held, order)
-			}
-		})
-	}
-	if b := s.books(t); b.claims(t, c.sale)["alice"]["orderId"] != "" {
-		t.Error("alice's claim was confirmed by a message about another")
-	}
-}
-
 func TestAHostileBatchConfirmsNothingTwice(t *testing.T) {
 	s := shared(t)
 	c := s.scene(t, "batches")

@@ -141,22 +141,3 @@ func TestTheLocationIsMadeOfNothingButTheSale(t *testing.T) {
 		}
 	}
 }
-
-func TestAMethodIsNotOverridden(t *testing.T) {
-	s := shared(t)
-	s.openSale(t, "method", 5)
-	before := s.books(t)
-	for _, name := range []string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"} {
-		a := s.must(t, http.MethodGet, "/sales/method?_method=POST", "_method=POST", bearer(s.token("alice")), pair{name, "POST"})
-		if a.status != http.StatusOK {
-			t.Errorf("%s: %v", name, a)
-		}
-	}
-	for _, method := range []string{"PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "OPTIONS", "PROPFIND", "post", "ORDER"} {
-		a := s.must(t, method, "/sales/method/orders", "", bearer(s.token("alice")))
-		if a.status < 400 || a.status >= 500 || strings.Contains(a.raw, "Bearer") {
-			t.Errorf("%s: %v", method, a)
-		}
-	}
-	s.unchanged(t, before)
-}
