@@ -2,6 +2,7 @@ package contract
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -67,6 +68,38 @@ func (g *Generator) Next() (Request, error) {
 		r.addQuery(pick([]string{"a=b", "access_token=x", "saleId=other", "%ff=%00", "=&&=", "a=" + strings.Repeat("x", 2000)}, g.random))
 	}
 	return r, nil
+}
+
+// Press draws requests and makes them at the API of that address, one after the other. before is
+// called with the number of each. It returns the outcomes that were met; wrong gets every answer
+// that is outside the contract, or not the one for its request.
+func (g *Generator) Press(ctx context.Context, base string, requests int, before func(n int), do func(*http.Request) (Answer, error), wrong func(error)) map[Outcome]int {
+	met := map[Outcome]int{}
+	for n := range requests {
+		before(n)
+		r, err := g.Next()
+		var request *http.Request
+		if err == nil {
+			request, err = r.HTTP(ctx, base)
+		}
+		var a Answer
+		if err == nil {
+			a, err = do(request)
+		}
+		if err != nil {
+			wrong(fmt.Errorf("%s: %w", &r, err))
+			return met
+		}
+		outcome, err := g.contract.Check(request.Method, request.URL, a)
+		if err == nil {
+			met[outcome]++
+			err = r.Judge(outcome)
+		}
+		if err != nil {
+			wrong(fmt.Errorf("%s: %w", &r, err))
+		}
+	}
+	return met
 }
 
 func (g *Generator) oneIn(n int) bool { return g.random.IntN(n) == 0 }

@@ -1,8 +1,6 @@
 package contract
 
 import (
-	"context"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -13,15 +11,6 @@ import (
 
 	"flashsale/infra/kit/dynamotest"
 )
-
-func next(t testing.TB, g *Generator) Request {
-	t.Helper()
-	r, err := g.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
 
 // cast are the tokens of a world's robustness tests.
 func (w *world) cast() []Token {
@@ -56,35 +45,9 @@ func (w *world) generator(seed uint64) *Generator {
 // press makes drawn requests at a front door and returns what they met.
 func press(t testing.TB, server *httptest.Server, g *Generator, n int) map[Outcome]int {
 	t.Helper()
-	met := map[Outcome]int{}
-	var r Request
-	client := &http.Client{
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &Transport{
-			Contract: g.contract, Base: http.DefaultTransport,
-			Met: func(o Outcome) {
-				met[o]++
-				if err := r.Judge(o); err != nil {
-					t.Errorf("%s: %v", &r, err)
-				}
-			},
-			Broken: func(err error) { t.Errorf("%s: %v", &r, err) },
-		},
-	}
-	for range n {
-		r = next(t, g)
-		request, err := r.HTTP(context.Background(), server.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := client.Do(request)
-		if err != nil {
-			t.Fatalf("%s: %v", &r, err)
-		}
-		_, _ = io.Copy(io.Discard, response.Body)
-		_ = response.Body.Close()
-	}
-	return met
+	return g.Press(t.Context(), server.URL, n, func(int) {}, func(r *http.Request) (Answer, error) {
+		return answered(t, func() (*http.Response, error) { return http.DefaultTransport.RoundTrip(r) }), nil
+	}, func(err error) { t.Error(err) })
 }
 
 func TestNoRequestGetsAnAnswerOutsideTheContract(t *testing.T) {

@@ -11,11 +11,10 @@ import (
 type Transport struct {
 	Contract *Contract
 	Base     http.RoundTripper
-	// Covers reports whether the contract applies to a request; nil means always.
+	// Covers reports whether the contract applies to a request.
 	Covers func(*http.Request) bool
-	// Met, if not nil, is called for every answer within the contract, and Broken for
-	// every other one; both must be safe for concurrent use.
-	Met    func(Outcome)
+	// Broken is called for every answer outside the contract; it must be safe for concurrent
+	// use.
 	Broken func(error)
 }
 
@@ -23,7 +22,7 @@ type Transport struct {
 // the contract. An incomplete body is an error, as it would be for a later reader.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.Base.RoundTrip(r)
-	if err != nil || t.Covers != nil && !t.Covers(r) {
+	if err != nil || !t.Covers(r) {
 		return response, err
 	}
 	body, err := io.ReadAll(response.Body)
@@ -32,12 +31,8 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("read answer: %w", err)
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
-	outcome, err := t.Contract.Check(r.Method, r.URL, Answer{Status: response.StatusCode, Header: response.Header, Body: body})
-	switch {
-	case err != nil:
+	if _, err := t.Contract.Check(r.Method, r.URL, Answer{Status: response.StatusCode, Header: response.Header, Body: body}); err != nil {
 		t.Broken(err)
-	case t.Met != nil:
-		t.Met(outcome)
 	}
 	return response, nil
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
@@ -20,11 +19,6 @@ func (s *stack) queueURL(name string) *string {
 		s.t.Fatal(err)
 	}
 	return out.QueueUrl
-}
-
-func (s *stack) send(body string) {
-	s.t.Helper()
-	s.sendTo(s.queueURL("OrderQueue"), body)
 }
 
 func (s *stack) sendTo(url *string, body string) {
@@ -46,64 +40,6 @@ func (s *stack) depth(name string) int {
 	visible, _ := strconv.Atoi(out.Attributes["ApproximateNumberOfMessages"])
 	hidden, _ := strconv.Atoi(out.Attributes["ApproximateNumberOfMessagesNotVisible"])
 	return visible + hidden
-}
-
-func TestPoisonReachesTheDeadLetterQueueAndHurtsNobody(t *testing.T) {
-	t.Parallel()
-	s := boot(t, "-parameter", "OrderVisibilityTimeout=9")
-	s.open("moutai", 20, 2)
-	claim := s.finalAnswer("moutai", "alice").text("claimId")
-	poison := []string{
-		`not json`,
-		`{"v":2,"saleId":"moutai","user":"alice","claimId":"` + claim + `"}`,
-		`{"v":1,"saleId":"nowhere","user":"alice","claimId":"` + claim + `"}`,
-		`{"v":1,"saleId":"moutai","user":"nobody","claimId":"` + claim + `"}`,
-		`{"v":1,"saleId":"moutai","user":"alice","claimId":"another"}`,
-		`{"v":1,"saleId":"mou#tai","user":"alice","claimId":"x"}`,
-	}
-	for i, body := range poison {
-		s.send(body)
-		s.finalAnswer("moutai", fmt.Sprint("user-", i))
-	}
-	if b := s.balanced("moutai"); len(b.Claims) != 7 {
-		t.Errorf("%d claims, want 7", len(b.Claims))
-	}
-	s.eventually("the poison is in the dead-letter queue", func() bool {
-		return s.depth("OrderDeadLetterQueue") == len(poison) && s.depth("OrderQueue") == 0
-	})
-	bodies := map[string]bool{}
-	for len(bodies) < len(poison) {
-		out, err := s.queues().ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{
-			QueueUrl: s.queueURL("OrderDeadLetterQueue"), MaxNumberOfMessages: 10, WaitTimeSeconds: 5, VisibilityTimeout: 60,
-		})
-		if err != nil || len(out.Messages) == 0 {
-			t.Fatalf("dead-letter queue: %v %v", out, err)
-		}
-		for _, m := range out.Messages {
-			bodies[aws.ToString(m.Body)] = true
-		}
-	}
-	for _, body := range poison {
-		if !bodies[body] {
-			t.Errorf("not in the dead-letter queue: %s", body)
-		}
-	}
-}
-
-func TestAMessageDeliveredAgainChangesNothing(t *testing.T) {
-	t.Parallel()
-	s := boot(t)
-	s.open("moutai", 5, 1)
-	claim := s.finalAnswer("moutai", "alice").text("claimId")
-	before := s.balanced("moutai")
-	for range 5 {
-		s.send(`{"v":1,"saleId":"moutai","user":"alice","claimId":"` + claim + `"}`)
-	}
-	s.eventually("the messages are gone", func() bool { return s.depth("OrderQueue") == 0 })
-	after := s.balanced("moutai")
-	if fmt.Sprint(after) != fmt.Sprint(before) {
-		t.Errorf("before %v\nafter %v", before, after)
-	}
 }
 
 func TestNothingAnsweredIsLostWhenTheStackIsKilled(t *testing.T) {

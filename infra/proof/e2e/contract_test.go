@@ -82,7 +82,7 @@ func TestNoRequestGetsAnAnswerOutsideTheContract(t *testing.T) {
 	for _, user := range []string{"bob", "carol", "dave", "erin"} {
 		buyers = append(buyers, contract.Token{Authorization: "Bearer " + s.token(user)})
 	}
-	met := s.press(c, g, s.at.Ports[0], 1700, func(n int) { g.Tokens[0] = buyers[n%len(buyers)] })
+	met := s.press(g, s.at.Ports[0], 1700, func(n int) { g.Tokens[0] = buyers[n%len(buyers)] })
 	s.hasMet(met,
 		"purchase 202 PendingClaim", "purchase 400 InvalidRequest", "purchase 401 TokenRefused", "purchase 409 AlreadyOrdered",
 		"purchase 413 BodyTooLarge", "purchase 415 UnsupportedMediaType", "sale 200 Sale", "order 404 OrderNotFound", "elsewhere 404 GatewayAnswer",
@@ -109,38 +109,21 @@ func TestNoRequestGetsAnAnswerOutsideTheOperatorsContract(t *testing.T) {
 		{Authorization: "Bearer " + s.token("kim", "role=operator")}, {Authorization: "Bearer " + s.token("vera", "role=viewer"), Barred: []string{"change"}},
 		{Authorization: "Bearer " + s.token("kim"), Refused: true}, {Refused: true},
 	}
-	met := s.press(c, g, s.at.Ports[4], 500, func(int) {})
+	met := s.press(g, s.at.Ports[4], 500, func(int) {})
 	s.hasMet(met, "sales 200 Sales", "trail 200 Trail", "buyer 200 Buyer", "change 200 EditedSale", "change 400 InvalidRequest", "change 401 TokenRefused", "change 403 Forbidden")
 	s.balanced("moutai")
 }
 
 // press makes drawn requests at the API of that port and returns what they met; before is
 // called with the number of each.
-func (s *stack) press(c *contract.Contract, g *contract.Generator, port, requests int, before func(n int)) map[string]int {
+func (s *stack) press(g *contract.Generator, port, requests int, before func(n int)) map[string]int {
 	s.t.Helper()
 	met := map[string]int{}
-	for n := range requests {
-		before(n)
-		r, err := g.Next()
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		request, err := r.HTTP(s.t.Context(), "http://127.0.0.1:"+strconv.Itoa(port))
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		a, err := s.do(request)
-		if err != nil {
-			s.t.Fatalf("%s: %v", &r, err)
-		}
-		outcome, err := c.Check(request.Method, request.URL, contract.Answer{Status: a.status, Header: a.header, Body: []byte(a.raw)})
-		if err != nil {
-			continue // reported by the client's transport
-		}
-		if err := r.Judge(outcome); err != nil {
-			s.t.Errorf("%s: %v", &r, err)
-		}
-		met[outcome.String()]++
+	for outcome, n := range g.Press(s.t.Context(), "http://127.0.0.1:"+strconv.Itoa(port), requests, before, func(r *http.Request) (contract.Answer, error) {
+		a, err := s.client.Do(r)
+		return contract.Answer{Status: a.Status, Header: a.Header, Body: a.Body}, err
+	}, func(err error) { s.t.Error(err) }) {
+		met[outcome.String()] = n
 	}
 	return met
 }

@@ -153,7 +153,7 @@ func TestHostileMessagesReachTheDeadLetterQueueOverTheRealQueue(t *testing.T) {
 		return out.QueueUrl
 	}
 	hostile := c.hostile()
-	sent := []string{"another's claim under their own name", "an unknown sale", "a sale with a separator", "version -1", "a text that goes on after the object"}
+	sent := []string{"another's claim under their own name", "an unknown sale", "a sale with a separator", "version -1", "version 2", "a text that goes on after the object"}
 	for _, name := range sent {
 		if _, err := queue.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: url("OrderQueue"), MessageBody: aws.String(hostile[name])}); err != nil {
 			t.Fatal(err)
