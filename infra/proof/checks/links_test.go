@@ -219,33 +219,6 @@ func TestTheWalkThroughAPurchaseNamesWhatTheCodeHas(t *testing.T) {
 	}
 }
 
-// explainedTwice are the words that a glossary explains in more than one row.
-func explainedTwice(markdown string) (twice []string) {
-	seen := map[string]bool{}
-	for line := range strings.Lines(markdown) {
-		cells := strings.Split(line, "|")
-		if len(cells) < 3 {
-			continue
-		}
-		for word := range strings.SplitSeq(cells[1], ",") {
-			if word = strings.TrimSpace(word); seen[word] {
-				twice = append(twice, word)
-			}
-			seen[word] = true
-		}
-	}
-	return twice
-}
-
-func TestTheGlossaryExplainsAWordOnce(t *testing.T) {
-	if twice := explainedTwice(read(t, "infra/docs/GLOSSARY.md")); len(twice) > 0 {
-		t.Errorf("the glossary explains %q more than once", twice)
-	}
-	if got := explainedTwice("| a, b | c |\n| b (of c) | d |\n| e, b | f |\n"); !slices.Equal(got, []string{"b"}) {
-		t.Errorf("of a glossary with two rows for b is said: %q", got)
-	}
-}
-
 var figure = regexp.MustCompile(`\d+(?:[.,]\d+)*`)
 
 // The README quotes figures; the document of figures has the commands that printed them.

@@ -1,51 +1,15 @@
 package buyer
 
 import (
-	"io"
 	"net/http"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"testing"
 	"time"
 
 	"flashsale/infra/proof/browser"
 )
-
-// All bytes that a browser gets before the page is complete, compressed as the shop does.
-func TestThePageIsSmall(t *testing.T) {
-	t.Parallel()
-	tab := shop.tab(t, "")
-	tab.Open(shop.page(shop.create(t, sale{})))
-	waitState(tab, "open")
-	total, seen := 0, []string{}
-	for _, r := range tab.Requests() {
-		if slices.Contains(seen, r.URL) || r.Header["authorization"] != "" {
-			continue
-		}
-		seen = append(seen, r.URL)
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.URL, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("Accept-Encoding", "gzip")
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(response.Body)
-		response.Body.Close()
-		if err != nil || response.StatusCode != http.StatusOK {
-			t.Errorf("%s: %d, %v", r.URL, response.StatusCode, err)
-		}
-		total += len(body)
-	}
-	t.Logf("%d files and answers, %d bytes", len(seen), total)
-	if len(seen) < 7 || total > 18<<10 {
-		t.Errorf("%d files and answers have %d bytes, want at most 18 KiB", len(seen), total)
-	}
-}
 
 // During a deployment a page may come from a version whose files the function that is asked
 // for them does not have.
