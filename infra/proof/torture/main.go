@@ -26,17 +26,11 @@ import (
 )
 
 func main() {
-	var c config
+	c := config{root: ".", release: ".build/host/ahead/ReleaseFunction/bootstrap", sales: 3, buyers: 200, chaos: 12 * time.Second, killAtResponse: 0.03}
 	f := flag.NewFlagSet("torture", flag.ContinueOnError)
 	minutes := f.Float64("minutes", 0, "start no round after this many minutes (0: no limit)")
 	f.IntVar(&c.rounds, "rounds", 0, "number of rounds (0: 3, or as many as -minutes allows)")
 	f.Uint64Var(&c.seed, "seed", rand.Uint64(), "seed of the random choices")
-	f.StringVar(&c.root, "root", ".", "the project's folder, with .build in it")
-	f.StringVar(&c.release, "release", ".build/host/ahead/ReleaseFunction/bootstrap", "the `program` of infra/proof/torture/ahead")
-	f.IntVar(&c.sales, "sales", 3, "number of concurrent sales")
-	f.IntVar(&c.buyers, "buyers", 200, "number of buyers of each sale, and half of them in the one that asks for payment")
-	f.DurationVar(&c.chaos, "chaos", 12*time.Second, "how long each round kills processes")
-	f.Float64Var(&c.killAtResponse, "kill-at-response", 0.03, "share of answers at which the function is killed")
 	if err := arguments.Parse(f, os.Args[1:]); errors.Is(err, flag.ErrHelp) {
 		return
 	} else if err != nil {

@@ -28,11 +28,11 @@ type config struct {
 	rounds         int           // 0: as many as limit allows
 	limit          time.Duration // start no round after this time; 0: no limit
 	seed           uint64
-	root           string
-	release        string // program in place of ReleaseFunction's
-	sales, buyers  int    // concurrent sales, buyers of each
-	chaos          time.Duration
-	killAtResponse float64 // probability, 0 to 1
+	root           string        // the project's folder, with .build in it
+	release        string        // program in place of ReleaseFunction's: that of package ahead
+	sales, buyers  int           // concurrent sales; buyers of each, half of them in the one that asks for payment
+	chaos          time.Duration // how long each round kills processes
+	killAtResponse float64       // the share of answers at which the function is killed
 }
 
 // summary is the result of a run.
