@@ -20,7 +20,7 @@ const (
 // metrics, data transfer and the pages.
 func bill(r *model.Result, a advice, region string) []price.Line {
 	gb := float64(r.Config.MemoryMB) / 1024
-	list, _ := price.Find(region, price.Architecture)
+	list, _ := price.Find(region)
 	return price.Bill(list, price.Usage{
 		// API Gateway bills requests that Lambda refuses, but not those that its own
 		// throttle refuses.

@@ -200,7 +200,7 @@ type drawPlan struct {
 func drawSummary(w wish, a advice, r *model.Result) *drawPlan {
 	d := drawnAmong(w, a)
 	u := d.all()
-	list, _ := price.Find(w.region, price.Architecture)
+	list, _ := price.Find(w.region)
 	return &drawPlan{
 		Calls: d.calls, RequestsPerSecond: rounded(d.requests, 10), Environments: d.environments, WriteUnits: rounded(u.WriteUnits, 1),
 		ReadUnits: rounded(u.ReadUnits, 1), Dollars: rounded(price.Sum(price.Bill(list, u)), 100),

@@ -183,7 +183,7 @@ func TestADrawIsPrintedBesideTheRush(t *testing.T) {
 	r := &model.Result{Config: model.Config{MemoryMB: 512}, WriteUnits: 132_683, Bins: []model.Bin{{Requests: 101_854}}}
 	r.Concurrency = 3410
 	a := advise(w)
-	list, _ := price.Find("us-east-1", price.Architecture)
+	list, _ := price.Find("us-east-1")
 	var out bytes.Buffer
 	printDrawing(&out, w, a, r, list)
 	text := strings.Join(strings.Fields(out.String()), " ")

@@ -108,7 +108,7 @@ func TestDeployingHasTheRequestsOfAPage(t *testing.T) {
 
 func TestTheTableOfPagesHasARowForEachNumber(t *testing.T) {
 	var out bytes.Buffer
-	list, _ := price.Find("us-east-1", price.Architecture)
+	list, _ := price.Find("us-east-1")
 	printPages(&out, wished(1000, 100, 500), advise(wished(1000, 100, 500)), list)
 	for _, want := range []string{"\n         1,000 ", "\n        10,000 ", "\n       100,000 ", "A front is required above "} {
 		if !strings.Contains(out.String(), want) {
@@ -120,7 +120,7 @@ func TestTheTableOfPagesHasARowForEachNumber(t *testing.T) {
 
 func TestEventsArePrintedWithTheirCost(t *testing.T) {
 	var out bytes.Buffer
-	list, _ := price.Find("us-east-1", price.Architecture)
+	list, _ := price.Find("us-east-1")
 	printEvents(&out, 512, list)
 	// $1.00 for the events, $0.02 for 100,000 invocations, $0.0333 for 2,500 GB-seconds,
 	// $0.0326 for 70 MB of log lines.
@@ -208,7 +208,7 @@ func TestPaymentsAndReleasesAreCountedCallByCall(t *testing.T) {
 
 func TestReleasesArePrintedWithTheirTimeAndCost(t *testing.T) {
 	var out bytes.Buffer
-	list, _ := price.Find("us-east-1", price.Architecture)
+	list, _ := price.Find("us-east-1")
 	printReleases(&out, 512, list)
 	for _, want := range []string{
 		"1,000 payments", "release of 1,000 claims, 50 shards", "release of 100,000 claims, 1,000 shards", "1m28s", "212,001",

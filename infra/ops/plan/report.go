@@ -151,8 +151,8 @@ func printText(out io.Writer, w wish, a advice, r, unshared *model.Result, chart
 	line("looked for an order", "before %.1f %% of the refusals; the others found the table throttled", 100*r.Looked/max(1, r.Refused))
 	line("winners' polls", "%s requests until every order was confirmed", grouped(r.Polls))
 	line("write units", "%s consumed by the table", grouped(r.WriteUnits))
-	list, known := price.Find(w.region, price.Architecture)
-	_, _ = fmt.Fprintf(out, "\nCost (%s, %s, no free tier, without WarmThroughput's one-time charge and the pages)\n", list.Region, list.Architecture)
+	list, known := price.Find(w.region)
+	_, _ = fmt.Fprintf(out, "\nCost (%s, %s, no free tier, without WarmThroughput's one-time charge and the pages)\n", list.Region, price.Architecture)
 	if !known {
 		line("prices", "unknown for %s", w.region)
 	}
@@ -266,11 +266,11 @@ func writeChart(path string, w wish, a advice, r *model.Result) (err error) {
 		return fmt.Errorf("write chart: %w", err)
 	}
 	configure, predicted := figures(a, r)
-	list, known := price.Find(w.region, price.Architecture)
+	_, known := price.Find(w.region)
 	err = page.Execute(f, map[string]any{
 		"Users": grouped(float64(w.users)), "Stock": grouped(float64(w.stock)), "Peak": grouped(w.peak), "Latency": w.latency, "Window": w.window,
 		"Style": chart.Style, "Plots": draw(a, r), "Configure": configure, "Predicted": predicted, "Quotas": a.quotas,
-		"Bill": price.Rows(bill(r, a, w.region), r.Accepted), "Prices": list, "Known": known, "Region": w.region,
+		"Bill": price.Rows(bill(r, a, w.region), r.Accepted), "Architecture": price.Architecture, "Known": known, "Region": w.region,
 	})
 	if closeErr := f.Close(); err == nil {
 		err = closeErr

