@@ -29,6 +29,8 @@ const (
 	// startsPerSecond and startBurst are Lambda's scale-out of one function:
 	// 1,000 new environments every ten seconds, refilled continuously.
 	startsPerSecond, startBurst = 100, 1000
+	// coldStart is the median time of starting an environment, as a client sees it.
+	coldStart = 250 * time.Millisecond
 	// fullCPU is the memory, in MB, that comes with one full processor.
 	fullCPU = 1769
 	// cpuPerEvent and cpuPerCall are the CPU time of an event and of a call to AWS on a
@@ -144,7 +146,7 @@ func (f *fleet) serve(user string, weight float64) answer {
 	}
 	billed := time.Duration(0)
 	if cold {
-		init := e.client.random.lognormal(f.config.ColdStart, f.config.Spread)
+		init := e.client.random.lognormal(coldStart, spread)
 		time.Sleep(init)
 		billed = init / 2 // the rest is Lambda's and not billed
 	}
@@ -165,9 +167,6 @@ func (f *fleet) serve(user string, weight float64) answer {
 		} else {
 			n.Busy += took
 		}
-		if cold {
-			n.ColdStarts++
-		}
 	})
 	f.mu.Lock()
 	f.free = append(f.free, e)
@@ -187,6 +186,8 @@ const (
 	visibility = 55 * time.Second
 	// finalizeTimeout is FinalizeFunction's timeout.
 	finalizeTimeout = 9 * time.Second
+	// sendTime is the median of SendMessage.
+	sendTime = 8 * time.Millisecond
 	// perCall is how many messages the event source receives and deletes in one
 	// billed request.
 	perCall = 10
@@ -229,13 +230,12 @@ type sender struct {
 
 // SendMessage implements orderq.API.
 func (s *sender) SendMessage(ctx context.Context, in *sqs.SendMessageInput, _ ...func(*sqs.Options)) (*sqs.SendMessageOutput, error) {
-	c := s.queue.config
 	// A queue's tail is longer than a table's: p99 is five medians.
-	if err := pause(ctx, s.cpu+s.random.lognormal(c.Send, 5)); err != nil {
+	if err := pause(ctx, s.cpu+s.random.lognormal(sendTime, 5)); err != nil {
 		return nil, err
 	}
 	s.queue.tally.count(func(n *Counts) { n.QueueCalls++ })
-	if !c.NoFinalize {
+	if !s.queue.config.NoFinalize {
 		s.queue.open.Add(1)
 		s.queue.messages <- message{aws.ToString(in.MessageBody), time.Now()}
 	}

@@ -60,7 +60,7 @@ func TestTheTailCostsAtMostTwoAndAHalfTransactionsPerOrder(t *testing.T) {
 		c.Users, c.Repeats, c.NoFinalize = int(1.3*float64(c.Stock)), 20, true
 		r := play(t, c)
 		t.Logf("%d shards of %d: the tail's %d orders took %.2f transactions each; with those of the losers %.2f",
-			k.shards, k.perShard, r.TailSold, float64(r.TailTries)/float64(r.TailSold), r.TailCost())
+			k.shards, k.perShard, r.TailSold, float64(r.TailTries)/float64(r.TailSold), float64(r.TailTransactions)/float64(r.TailSold))
 		tries, all, sold = tries+r.TailTries, all+r.TailTransactions, sold+r.TailSold
 	}
 	t.Logf("all: %.2f; with those of the losers %.2f", float64(tries)/float64(sold), float64(all)/float64(sold))

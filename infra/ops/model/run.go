@@ -118,10 +118,6 @@ type Config struct {
 
 	Window      time.Duration // how long a transaction locks its items
 	Transaction time.Duration // median of TransactWriteItems
-	Write       time.Duration // median of UpdateItem and PutItem
-	Read        time.Duration // median of GetItem and BatchGetItem
-	Send        time.Duration // median of SendMessage
-	Spread      float64       // p99 over median of all of them, above 1
 
 	TableWrites     float64 // write units a second of the table
 	TableReads      float64 // read units a second
@@ -142,7 +138,6 @@ type Config struct {
 	// RequestRate is how many requests a second Lambda admits (ten per unit of
 	// concurrency); 0 means unlimited.
 	RequestRate float64
-	ColdStart   time.Duration // median, as a client sees it
 	// Finalizers is the maximum of concurrent batches of order messages. Lambda starts
 	// with pollersAtFirst.
 	Finalizers int
@@ -168,10 +163,6 @@ type Progress struct {
 func (c Config) withDefaults() Config {
 	set(&c.Window, 10*time.Millisecond)
 	set(&c.Transaction, 20*time.Millisecond)
-	set(&c.Write, 6*time.Millisecond)
-	set(&c.Read, 4*time.Millisecond)
-	set(&c.Send, 8*time.Millisecond)
-	set(&c.Spread, 3)
 	set(&c.TableWrites, 4000)
 	set(&c.TableReads, 12_000)
 	set(&c.PartitionWrites, 1000)
@@ -179,7 +170,6 @@ func (c Config) withDefaults() Config {
 	set(&c.Burst, 100*time.Millisecond)
 	set(&c.MemoryMB, 512)
 	set(&c.Concurrency, 1000)
-	set(&c.ColdStart, 250*time.Millisecond)
 	set(&c.Finalizers, 20)
 	set(&c.Batch, 25)
 	set(&c.Gather, time.Second)
@@ -199,8 +189,8 @@ func (c Config) check() error {
 		return fmt.Errorf("check model: %d shards for %d units", c.Shards, c.Stock)
 	case c.Users < 1 || c.Peak <= 0:
 		return fmt.Errorf("check model: %d users at %g a second", c.Users, c.Peak)
-	case c.Spread <= 1 || c.Window < 0 || c.Environments > c.Concurrency:
-		return fmt.Errorf("check model: spread %g, window %v, %d of %d environments", c.Spread, c.Window, c.Environments, c.Concurrency)
+	case c.Window < 0 || c.Environments > c.Concurrency:
+		return fmt.Errorf("check model: window %v, %d of %d environments", c.Window, c.Environments, c.Concurrency)
 	}
 	return nil
 }
@@ -211,18 +201,13 @@ type Result struct {
 	Config Config // with its defaults
 	Bins   []Bin
 
-	// LastSold is when the last unit was sold, since the sale opened, and AtLastUnit
-	// the counts until then, without purchases in progress.
-	LastSold        time.Duration
-	AtLastUnit      Counts
-	UnitsAtLastUnit float64 // write units
+	// LastSold is when the last unit was sold, since the sale opened.
+	LastSold time.Duration
 	// Left is how many units were not sold.
 	Left int64
-	// FirstEmpty is when a purchase first found an empty shard; 0 if none did.
-	FirstEmpty time.Duration
 	// TailTransactions were tried between the first empty shard and the last unit;
-	// TailSold of them sold a unit, TailConflicts conflicted.
-	TailTransactions, TailSold, TailConflicts int
+	// TailSold of them sold a unit.
+	TailTransactions, TailSold int
 	// TailTries are the transactions that the buyers of those units needed.
 	TailTries int
 
@@ -242,8 +227,8 @@ func result(c Config, n *tally, t *table, f *fleet, people *crowd) Result {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	r := Result{
-		Counts: n.counts, Config: c, Bins: n.bins, LastSold: n.lastSold, AtLastUnit: n.atLastUnit, UnitsAtLastUnit: n.unitsAtLastUnit, Left: n.left, FirstEmpty: n.firstEmpty,
-		TailTransactions: n.tail, TailSold: n.tailSold, TailConflicts: n.tailConflicts, TailTries: n.tailTries,
+		Counts: n.counts, Config: c, Bins: n.bins, LastSold: n.lastSold, Left: n.left,
+		TailTransactions: n.tail, TailSold: n.tailSold, TailTries: n.tailTries,
 		WinnersP50: n.winners.quantile(0.5), WinnersP99: n.winners.quantile(0.99),
 		LosersP50: n.losers.quantile(0.5), LosersP99: n.losers.quantile(0.99),
 		Environments: f.made, Sampled: people.each,
@@ -268,15 +253,6 @@ func (r *Result) OrdersPerSecond() float64 {
 		return 0
 	}
 	return float64(r.Config.Stock-r.Left) / r.LastSold.Seconds()
-}
-
-// TailCost is how many transactions an accepted order took on average after the
-// first shard was empty; 0 if there was no tail.
-func (r *Result) TailCost() float64 {
-	if r.TailSold == 0 {
-		return 0
-	}
-	return float64(r.TailTransactions) / float64(r.TailSold)
 }
 
 // QuietAfter is how long after the last unit refusals still tried transactions: from

@@ -173,7 +173,7 @@ func TestASampledCrowdIsStillCountedWhole(t *testing.T) {
 func TestAConfigurationThatMakesNoSenseIsRefused(t *testing.T) {
 	for _, c := range []Config{
 		{}, {Shards: 2, Stock: 1, Users: 1, Peak: 1}, {Shards: 1, Stock: 1, Users: 1},
-		{Shards: 1, Stock: 1, Users: 1, Peak: 1, Spread: 0.5}, {Shards: 1, Stock: 1, Users: 1, Peak: 1, Environments: 2, Concurrency: 1},
+		{Shards: 1, Stock: 1, Users: 1, Peak: 1, Window: -1}, {Shards: 1, Stock: 1, Users: 1, Peak: 1, Environments: 2, Concurrency: 1},
 	} {
 		if _, err := Run(c); err == nil {
 			t.Errorf("%+v: no error", c)

@@ -27,7 +27,6 @@ type Counts struct {
 
 	Transactions int // tried and not throttled
 	Conflicts    int // of them conflicted
-	Empty        int // of them found an empty shard
 	Throttled    int // throttled calls of DynamoDB
 	// HotReads are those of them that read the most throttled item.
 	HotReads int
@@ -42,7 +41,6 @@ type Counts struct {
 	Warm                time.Duration // billed time in provisioned environments
 	// Polls are the winners' requests for their order until it is confirmed.
 	Polls       float64
-	ColdStarts  int
 	Concurrency int // most concurrent purchases
 	QueueCalls  float64
 
@@ -56,8 +54,8 @@ type Counts struct {
 // Bin is one slice of the timeline.
 type Bin struct {
 	// Requests are purchases as they are sent, those that are throttled included.
-	Requests                                            float64
-	Accepted, Confirmed, Transactions, Conflicts, Empty int
+	Requests                                     float64
+	Accepted, Confirmed, Transactions, Conflicts int
 	// Refused are the "sold out" answers; Probing those of them for which a
 	// transaction was tried.
 	Refused, Probing float64
@@ -74,15 +72,12 @@ type tally struct {
 	firstEmpty, lastSold time.Duration
 	// tail are the transactions from the first empty shard until the last unit was
 	// sold, and how many of them sold one.
-	tail, tailSold, tailConflicts int
+	tail, tailSold int
 	// tailTries are those of the winners among them.
 	tailTries int
 	winners   histogram
 	losers    histogram
 	left      int64
-	// atLastUnit are the counts when the last unit was sold.
-	atLastUnit      Counts
-	unitsAtLastUnit float64
 }
 
 func (t *tally) count(add func(*Counts)) {
@@ -127,18 +122,9 @@ func (t *tally) transaction(won, conflict, empty bool, tries int) {
 			t.tailSold++
 			t.tailTries += tries
 		}
-		if t.left == 0 {
-			t.atLastUnit = t.counts
-		}
 	case conflict:
 		t.counts.Conflicts++
 		b.Conflicts++
-		if t.firstEmpty > 0 && t.left > 0 {
-			t.tailConflicts++
-		}
-	case empty:
-		t.counts.Empty++
-		b.Empty++
 	}
 }
 
