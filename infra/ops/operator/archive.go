@@ -15,12 +15,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// archiveBook is the part of the ledger that archive uses.
-type archiveBook interface {
-	WriteArchive(ctx context.Context, saleID string, to io.Writer) (ledger.Archived, error)
-	DeleteArchived(ctx context.Context, saleID string, open func() (io.ReadCloser, error)) (ledger.Archived, error)
-}
-
 // archive writes a sale to a file, or with -go deletes from the table what such a file has.
 func archive(ctx context.Context, p place, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("archive", flag.ContinueOnError)
@@ -61,7 +55,7 @@ func notArchived(err error, out io.Writer) error {
 }
 
 // writeArchive writes a new file and reads it back. A file that could not be written whole is removed.
-func writeArchive(ctx context.Context, book archiveBook, saleID, name string, out io.Writer) (err error) {
+func writeArchive(ctx context.Context, book *ledger.Ledger, saleID, name string, out io.Writer) (err error) {
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // it has the users
 	if err != nil {
 		return fmt.Errorf("nothing was archived: %w", err)
@@ -91,7 +85,7 @@ func writeArchive(ctx context.Context, book archiveBook, saleID, name string, ou
 	return nil
 }
 
-func deleteArchived(ctx context.Context, book archiveBook, saleID, name string, out io.Writer) error {
+func deleteArchived(ctx context.Context, book *ledger.Ledger, saleID, name string, out io.Writer) error {
 	a, err := book.DeleteArchived(ctx, saleID, func() (io.ReadCloser, error) { return os.Open(name) })
 	if err != nil {
 		return err

@@ -45,10 +45,7 @@ type changed struct {
 	// Of ReconcileFunction: a sale without a receipt was not read to its end.
 	Resent   int64 `json:"resent"`
 	Receipts []struct {
-		Pending   int64 `json:"pending"`
-		Confirmed int64 `json:"confirmed"`
-		Paid      int64 `json:"paid"`
-		Released  int64 `json:"released"`
+		Pending int64 `json:"pending"`
 	} `json:"receipts"`
 }
 

@@ -12,12 +12,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// eraseBook is the part of the ledger that erase uses.
-type eraseBook interface {
-	Erasable(ctx context.Context, user string) ([]ledger.Held, error)
-	Erase(ctx context.Context, user string, report func(ledger.Held)) error
-}
-
 // erase puts random ids in a user's place (GDPR, article 17; PIPL, article 47). Without -go it only says
 // whether that is possible.
 func erase(ctx context.Context, p place, args []string, out io.Writer) error {
@@ -38,7 +32,7 @@ func erase(ctx context.Context, p place, args []string, out io.Writer) error {
 }
 
 // erasePerson fails with errNotDone if a sale is in the way, which the line says that it prints.
-func erasePerson(ctx context.Context, book eraseBook, user string, sure bool, out io.Writer) error {
+func erasePerson(ctx context.Context, book *ledger.Ledger, user string, sure bool, out io.Writer) error {
 	done := 0
 	var err error
 	if sure {

@@ -16,11 +16,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// personBook is the part of the ledger that person uses.
-type personBook interface {
-	Person(ctx context.Context, user string, report func(ledger.Held) error) (sales int, err error)
-}
-
 // person prints everything that the table holds of one user: the answer to a request for access
 // (GDPR, article 15; PIPL, article 45).
 func person(ctx context.Context, p place, args []string, out io.Writer) error {
@@ -104,7 +99,7 @@ func heldOf(h ledger.Held) heldJSON {
 }
 
 // showPerson writes what was found also if something could not be read, and then fails.
-func showPerson(ctx context.Context, book personBook, user string, asJSON bool, out io.Writer) error {
+func showPerson(ctx context.Context, book *ledger.Ledger, user string, asJSON bool, out io.Writer) error {
 	show, clear := progress("sales with the user")
 	all := []heldJSON{}
 	read, err := book.Person(ctx, user, func(h ledger.Held) error {

@@ -18,15 +18,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// payBook is the part of the ledger that record uses.
-type payBook interface {
-	Recorded(context.Context, sale.Payment) (bool, error)
-	Order(ctx context.Context, id uint64) (sale.Order, error)
-	Existing(ctx context.Context, saleID string) (sale.Sale, error)
-	Claim(ctx context.Context, saleID, user string) (sale.Claim, error)
-	Pay(context.Context, sale.Payment) (ledger.Settlement, error)
-}
-
 // record records a payment that an operator sees at its provider and whose webhook never
 // came, as that webhook would have been. Without -go it only shows what the payment is for,
 // because its first record decides for ever.
@@ -77,7 +68,7 @@ func paymentOf(values map[string]string) (sale.Payment, error) {
 }
 
 // showPayment says what the payment is for, as the table has it.
-func showPayment(ctx context.Context, book payBook, p sale.Payment, out io.Writer) error {
+func showPayment(ctx context.Context, book *ledger.Ledger, p sale.Payment, out io.Writer) error {
 	recorded, err := book.Recorded(ctx, p)
 	if err != nil {
 		return errors.New(oneLine(err))
@@ -109,7 +100,7 @@ func showPayment(ctx context.Context, book payBook, p sale.Payment, out io.Write
 }
 
 // recordPayment records the payment and says what a provider would be told.
-func recordPayment(ctx context.Context, book payBook, p sale.Payment, out io.Writer) error {
+func recordPayment(ctx context.Context, book *ledger.Ledger, p sale.Payment, out io.Writer) error {
 	s, err := book.Pay(ctx, p)
 	if err != nil {
 		return fmt.Errorf("%s; repeat the command: it records a payment once", oneLine(err))

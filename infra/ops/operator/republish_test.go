@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -20,7 +19,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/google/go-cmp/cmp"
 
@@ -141,13 +139,6 @@ func TestRepublishingEndsWithItsContextAndWithTheTable(t *testing.T) {
 	})
 }
 
-// described adds the one call that dynamotest has not.
-type described struct{ *dynamotest.DB }
-
-func (described) DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
-	return nil, errors.New("not needed")
-}
-
 func TestWhatIsRepublishedIsWhatTheTableStandsFor(t *testing.T) {
 	db := dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})
 	book := ledger.New(db, "T", ledger.Options{})
@@ -201,7 +192,7 @@ func TestWhatIsRepublishedIsWhatTheTableStandsFor(t *testing.T) {
 	check := func(saleID string, want ...string) error {
 		t.Helper()
 		var out bytes.Buffer
-		err := checkEvents(t.Context(), described{db}, "T", path, saleID, books.Options{Overdue: books.AtOnce,
+		err := checkEvents(t.Context(), table{db}, "T", path, saleID, books.Options{Overdue: books.AtOnce,
 			Sleep: func(context.Context, time.Duration) error { return nil }}, false, &out)
 		for _, text := range want {
 			if !strings.Contains(out.String(), text) {
@@ -229,42 +220,17 @@ func TestWhatIsRepublishedIsWhatTheTableStandsFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	err = checkEvents(t.Context(), described{db}, "T", path, "moutai", books.Options{}, true, &out)
+	err = checkEvents(t.Context(), table{db}, "T", path, "moutai", books.Options{}, true, &out)
 	var r books.EventReport
 	if json.Unmarshal(out.Bytes(), &r) != nil || r.Expected != 7 || r.Waiting != 7 || !r.Complete || err != nil {
 		t.Errorf("%v, %s", err, &out)
 	}
-	if err := checkEvents(t.Context(), described{db}, "T", path+"x", "moutai", books.Options{}, true, &out); err == nil || strings.Contains(err.Error(), "\n") {
+	if err := checkEvents(t.Context(), table{db}, "T", path+"x", "moutai", books.Options{}, true, &out); err == nil || strings.Contains(err.Error(), "\n") {
 		t.Errorf("no such file: %v", err)
 	}
 }
 
 const refund = `{"pk":{"S":"REFUND#"},"sk":{"S":"stripe#pi_1"},"reason":{"S":"unknown-order"},"amount":{"N":"5"},"currency":{"S":"CNY"},"at":{"N":"1799668800000"}}`
-
-func TestTheLocalStacksEventsArePublishedToItsBus(t *testing.T) {
-	var asked []string
-	parts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		switch asked = append(asked, r.Header.Get("X-Amz-Target")); asked[len(asked)-1] {
-		case "":
-			fmt.Fprintf(w, `{"dynamodb":"http://%s","eventBridge":"http://%[1]s","eventBus":"orders","table":"T"}`, r.Host)
-		case "AWSEvents.PutEvents":
-			if !bytes.Contains(body, []byte(`"EventBusName":"orders"`)) {
-				t.Errorf("published %s", body)
-			}
-			fmt.Fprint(w, `{"Entries":[{"EventId":"1"}]}`)
-		default:
-			fmt.Fprint(w, `{"Items":[`+refund+`],"Count":1}`)
-		}
-	}))
-	defer parts.Close()
-	_, port, _ := strings.Cut(strings.TrimPrefix(parts.URL, "http://"), ":")
-	var out bytes.Buffer
-	err := run(t.Context(), []string{"-api-port", port, "republish", "-unknown"}, &out)
-	if diff := cmp.Diff([]string{"", "", "DynamoDB_20120810.Query", "AWSEvents.PutEvents"}, asked); err != nil || diff != "" {
-		t.Errorf("%v, %s, asked (-want +got):\n%s", err, &out, diff)
-	}
-}
 
 func TestAReceiptComparesEventsOnRequest(t *testing.T) {
 	for _, flags := range [][]string{{"-sale", "moutai"}, {"-all"}} {

@@ -16,11 +16,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// replayBook is the part of the ledger that a replay uses.
-type replayBook interface {
-	Replay(ctx context.Context, table ledger.Scanner, lost ledger.Lost, write bool) (ledger.Replayed, error)
-}
-
 // restoreCheck compares a restored table with logs and events, and writes nothing.
 func restoreCheck(ctx context.Context, p place, args []string, out io.Writer) error {
 	return restoreTable(ctx, p, "restore-check", args, out)
@@ -90,7 +85,7 @@ func facts(at, log, events string) (*restore.Source, time.Time, error) {
 
 // replayInto checks, and with sure replays if the check finds nothing that a person must decide. It
 // fails with errBroken if the table lacks something then.
-func replayInto(ctx context.Context, book replayBook, table ledger.Scanner, source *restore.Source, restoredTo time.Time, sure bool, out io.Writer) error {
+func replayInto(ctx context.Context, book *ledger.Ledger, table ledger.Scanner, source *restore.Source, restoredTo time.Time, sure bool, out io.Writer) error {
 	lost := source.Lost(restoredTo)
 	done, err := book.Replay(ctx, table, lost, false)
 	if err != nil {
