@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"os"
@@ -12,7 +11,6 @@ import (
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/ops/deploy/demand"
-	"flashsale/infra/ops/deploy/price"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
@@ -106,31 +104,6 @@ func TestDeployingHasTheRequestsOfAPage(t *testing.T) {
 	}
 }
 
-func TestTheTableOfPagesHasARowForEachNumber(t *testing.T) {
-	var out bytes.Buffer
-	list, _ := price.Find("us-east-1")
-	printPages(&out, wished(1000, 100, 500), advise(wished(1000, 100, 500)), list)
-	for _, want := range []string{"\n         1,000 ", "\n        10,000 ", "\n       100,000 ", "A front is required above "} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in\n%s", want, &out)
-		}
-	}
-	t.Log(out.String())
-}
-
-func TestEventsArePrintedWithTheirCost(t *testing.T) {
-	var out bytes.Buffer
-	list, _ := price.Find("us-east-1")
-	printEvents(&out, 512, list)
-	// $1.00 for the events, $0.02 for 100,000 invocations, $0.0333 for 2,500 GB-seconds,
-	// $0.0326 for 70 MB of log lines.
-	for _, want := range []string{"1,000,000 events", "100,000 calls", "$1.0859"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in\n%s", want, &out)
-		}
-	}
-}
-
 // The plan's counts of a payment and of a pass are those of the ledger itself.
 func TestPaymentsAndReleasesAreCountedCallByCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -204,18 +177,4 @@ func TestPaymentsAndReleasesAreCountedCallByCall(t *testing.T) {
 				calls, writes, want.calls, want.usage.WriteUnits, extra, db.Calls())
 		}
 	})
-}
-
-func TestReleasesArePrintedWithTheirTimeAndCost(t *testing.T) {
-	var out bytes.Buffer
-	list, _ := price.Find("us-east-1")
-	printReleases(&out, 512, list)
-	for _, want := range []string{
-		"1,000 payments", "release of 1,000 claims, 50 shards", "release of 100,000 claims, 1,000 shards", "1m28s", "212,001",
-		"release of 1,000,000 claims, 1,000 shards",
-	} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in\n%s", want, &out)
-		}
-	}
 }

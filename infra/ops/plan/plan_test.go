@@ -223,8 +223,15 @@ func TestAPlanIsPrintedAndDrawn(t *testing.T) {
 	if err := run(t, w, output{out: &out, progress: &progress, chart: chart}); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"shards", "WarmWriteUnitsPerSecond", "PurchaseRateLimit", "FinalizeMaximumConcurrency", "QueryReservedConcurrency", "sale's page",
-		"advised rate", "busy rate", "ceiling", "refused by the throttle", "sold out after", "winners", "losers", "conflicts", "give-ups", "per 1,000", "open pages", "A front is required above", chart} {
+	for _, part := range []string{
+		"shards", "WarmWriteUnitsPerSecond", "PurchaseRateLimit", "FinalizeMaximumConcurrency", "QueryReservedConcurrency", "sale's page",
+		"advised rate", "busy rate", "ceiling", "refused by the throttle", "sold out after", "winners", "losers", "conflicts", "give-ups", "per 1,000", chart,
+		"open pages", "\n         1,000 ", "\n        10,000 ", "\n       100,000 ", "A front is required above ",
+		"1,000 payments", "release of 1,000 claims, 50 shards", "release of 100,000 claims, 1,000 shards", "1m28s", "212,001", "release of 1,000,000 claims, 1,000 shards",
+		// $1.00 for the events, $0.02 for 100,000 invocations, $0.0333 for 2,500 GB-seconds,
+		// $0.0326 for 70 MB of log lines.
+		"1,000,000 events", "100,000 calls", "$1.0859",
+	} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("the plan says nothing of %q:\n%s", part, out.String())
 		}
