@@ -27,41 +27,6 @@ func environment(t *testing.T, name string) samconfig.Environment {
 	return e
 }
 
-// problems returns the template's objections to an environment's parameters.
-func problems(t *testing.T, e samconfig.Environment) []string {
-	t.Helper()
-	d, err := demand.Read(filepath.Join(root, "template.yaml"), e.Region, e.Parameters)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := d.Broken
-	for _, p := range d.Parameters {
-		if p.Problem != "" || p.Missing {
-			all = append(all, p.Name+": "+p.Problem)
-		}
-	}
-	return all
-}
-
-func TestDevDeploysWithNothingAdded(t *testing.T) {
-	if found := problems(t, environment(t, "dev")); len(found) != 0 {
-		t.Errorf("the template's objections: %q", found)
-	}
-}
-
-func TestProdNeedsAnIssuerToDeploy(t *testing.T) {
-	e := environment(t, production)
-	if found := problems(t, e); len(found) != 1 || !strings.Contains(found[0], "JwtIssuer") {
-		t.Errorf("the template's objections: %q; want that the issuer is missing", found)
-	}
-	if err := e.Override("JwtIssuer=https://issuer.example.com JwtAudience=shop"); err != nil {
-		t.Fatal(err)
-	}
-	if found := problems(t, e); len(found) != 0 {
-		t.Errorf("with an issuer, the template's objections: %q", found)
-	}
-}
-
 func TestEnvironmentsShareNeitherStackNorSecrets(t *testing.T) {
 	dev, prod := environment(t, "dev"), environment(t, production)
 	if dev.StackName == "" || prod.StackName == "" || dev.StackName == prod.StackName {

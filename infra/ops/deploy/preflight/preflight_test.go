@@ -425,14 +425,6 @@ func TestSkippedChecksAreWarnings(t *testing.T) {
 	}
 }
 
-func TestATreeThatCannotBeReadIsAFailure(t *testing.T) {
-	d := sound()
-	d.Tree = Git{Dir: t.TempDir()}
-	if got := failed(Run(t.Context(), d)); !strings.HasPrefix(got, "work tree: ") {
-		t.Errorf("failed: %s", got)
-	}
-}
-
 func ExamplePrint() {
 	var w strings.Builder
 	err := Print(&w, []Finding{{OK, "parameters", "12"}, {Failed, "issuer", "silent"}})

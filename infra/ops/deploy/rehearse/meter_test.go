@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,13 +21,8 @@ var almost = cmpopts.EquateApprox(0, 1e-9)
 // records its arguments.
 func metrics(t *testing.T, answer string) (preflight.Program, string) {
 	t.Helper()
-	dir := t.TempDir()
-	path, asked := filepath.Join(dir, "aws"), filepath.Join(dir, "asked")
-	script := "#!/bin/sh\nprintf '%s\\n' \"$@\" >" + asked + "\ncat <<'END'\n" + answer + "\nEND\n"
-	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return preflight.Program{Words: []string{path}}, asked
+	path := executable(t, "printf '%s\\n' \"$@\" >$0.asked\ncat <<'END'\n"+answer+"\nEND\n")
+	return preflight.Program{Words: []string{path}}, path + ".asked"
 }
 
 var parts = map[string]map[string]string{
