@@ -98,19 +98,3 @@ func TestTokensAreReadFromAFile(t *testing.T) {
 		})
 	}
 }
-
-func FuzzReadTokens(f *testing.F) {
-	f.Add("a.b.c\nd.e.f\n", 2)
-	f.Add("\x00", 1)
-	f.Fuzz(func(t *testing.T, text string, buyers int) {
-		tokens, err := readTokens(strings.NewReader(text), min(buyers, 1000))
-		if err != nil {
-			return
-		}
-		for _, token := range tokens {
-			if token == "" || strings.ContainsAny(token, " \r\n\t") {
-				t.Errorf("%q is not a token", token)
-			}
-		}
-	})
-}

@@ -50,9 +50,9 @@ func (r *result) html(w io.Writer) error {
 	return pageTemplate.Execute(w, map[string]any{
 		"Title": r.title, "Settings": r.settings, "Took": r.took.Round(100 * time.Millisecond).String(),
 		"Latencies": r.latencies, "Outcomes": r.outcomes, "Polls": r.polls, "Orders": r.orders, "Kinds": r.byKind,
-		"Accepted": r.acceptedTotal, "PeakAccepted": r.peakAccepted, "Confirmed": r.confirmedTotal,
+		"Accepted": r.figures.Accepted, "PeakAccepted": r.peakAccepted, "Confirmed": r.figures.Confirmed,
 		"GivenUp": r.givenUp, "Unconfirmed": r.unconfirmed,
-		"Findings": r.findings[:min(len(r.findings), mostFindings)], "MoreFindings": max(0, len(r.findings)-mostFindings), "Receipt": r.receipt, "ReceiptMade": r.receiptMade, "Broken": r.broken,
+		"Findings": r.findings[:min(len(r.findings), mostFindings)], "MoreFindings": max(0, len(r.findings)-mostFindings), "Receipt": r.receipt, "ReceiptMade": r.receiptMade, "Broken": r.figures.Broken,
 		"Charts": r.charts(), "ChartStyle": chart.Style,
 	})
 }

@@ -82,7 +82,7 @@ func TestTheReportEscapesForeignText(t *testing.T) {
 	tally.answered(evil, 0)
 	tally.polled(evil, 0)
 	r := tally.result(time.Second)
-	r.title, r.receipt, r.findings, r.broken, r.settings = evil, evil, []books.Finding{{Promise: "P1", Text: evil}}, true, [][2]string{{evil, evil}}
+	r.title, r.receipt, r.findings, r.figures.Broken, r.settings = evil, evil, []books.Finding{{Promise: "P1", Text: evil}}, true, [][2]string{{evil, evil}}
 	text := page1(t, r)
 	if strings.Contains(text, "<script") {
 		t.Error("a script got into the report")

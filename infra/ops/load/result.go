@@ -32,11 +32,10 @@ type result struct {
 	figures figures
 	seconds []second
 	// peakAccepted is the maximum number of purchases accepted in one second.
-	peakAccepted, acceptedTotal, confirmedTotal int64
-	givenUp, unconfirmed                        int64
-	findings                                    []books.Finding
-	receipt                                     string
-	receiptMade, broken                         bool
+	peakAccepted, givenUp, unconfirmed int64
+	findings                           []books.Finding
+	receipt                            string
+	receiptMade                        bool
 }
 
 type kindRow struct {
@@ -76,7 +75,7 @@ func (t *tally) result(took time.Duration) result {
 	r := result{
 		took:     took,
 		outcomes: breakdown(t.all), polls: breakdown(t.polls), seconds: t.seconds, orders: breakdown(t.orders),
-		givenUp: t.givenUp, unconfirmed: t.lost, acceptedTotal: t.all[client.Accepted], confirmedTotal: t.toOrderID.count(),
+		givenUp: t.givenUp, unconfirmed: t.lost,
 		latencies: []latencyRow{
 			t.firstAnswer.row("click to first answer"), t.finalAnswer.row("click to final answer"),
 			t.toOrderID.row("click to order id seen"), t.poll.row("status poll"), t.queue.row("queueing in the generator"),
@@ -86,10 +85,10 @@ func (t *tally) result(took time.Duration) result {
 		r.latencies = append(r.latencies, t.webhook.row("payment to webhook answered"))
 	}
 	r.figures = figures{
-		Accepted: r.acceptedTotal, Confirmed: r.confirmedTotal, WinnersP99Ms: inMs(t.won.at(99)), QueueP99Ms: inMs(t.queue.at(99)),
+		Accepted: t.all[client.Accepted], Confirmed: t.toOrderID.count(), WinnersP99Ms: inMs(t.won.at(99)), QueueP99Ms: inMs(t.queue.at(99)),
 	}
 	if t.lastSold > 0 {
-		r.figures.OrdersPerSecond = float64(r.acceptedTotal) / t.lastSold.Seconds()
+		r.figures.OrdersPerSecond = float64(r.figures.Accepted) / t.lastSold.Seconds()
 	}
 	for _, s := range t.seconds {
 		r.peakAccepted = max(r.peakAccepted, s.counts[client.Accepted])
@@ -107,7 +106,7 @@ func (r *result) print(w io.Writer) {
 		fmt.Fprintf(w, "%-27s %9d %9s %9s %9s %9s %9s\n", l.Name, l.Count, ms(l.P50), ms(l.P90), ms(l.P99), ms(l.P999), ms(l.Max))
 	}
 	fmt.Fprintf(w, "\naccepted %d (most in a second: %d), order ids seen %d, gave up %d, no order id in time %d, took %v\n",
-		r.acceptedTotal, r.peakAccepted, r.confirmedTotal, r.givenUp, r.unconfirmed, r.took.Round(100*time.Millisecond))
+		r.figures.Accepted, r.peakAccepted, r.figures.Confirmed, r.givenUp, r.unconfirmed, r.took.Round(100*time.Millisecond))
 	rows := func(counts []counted) {
 		for _, c := range counts {
 			fmt.Fprintf(w, "  %-20s %9d  %5.1f %%\n", c.Outcome, c.Count, c.Percent)
