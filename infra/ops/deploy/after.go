@@ -28,6 +28,9 @@ import (
 // saleTime is how long a smoke test's sale is open.
 const saleTime = 10 * time.Minute
 
+// settle is how long CloudWatch's metrics take to be complete.
+const settle = 3 * time.Minute
+
 // localURL is the local stack's default address.
 const localURL = "http://127.0.0.1:3000"
 
@@ -125,7 +128,7 @@ func runTokens(ctx context.Context, args []string, out, complaints io.Writer) er
 
 func runRehearse(ctx context.Context, args []string, out, complaints io.Writer) error {
 	f, file := flags("rehearse", complaints)
-	r := rehearse.Rehearsal{Sale: fresh("rehearsal"), Now: time.Now}
+	r := rehearse.Rehearsal{Sale: fresh("rehearsal"), Document: "infra/proof/contract/openapi.yaml", Now: time.Now}
 	url := f.String("url", "", "the API's address")
 	f.Float64Var(&r.Rate, "rate", 50, "buyers a second")
 	f.Float64Var(&r.Peak, "peak", 0, "buyers a second at the opening (default -rate)")
@@ -136,8 +139,6 @@ func runRehearse(ctx context.Context, args []string, out, complaints io.Writer) 
 	f.StringVar(&r.Tokens, "tokens", "", "`file` with one access token per line, each of a different user")
 	f.BoolVar(&r.AllowRemote, "allow-remote", false, "allow a target on another machine: real calls that cost money")
 	f.StringVar(&r.Report, "report", ".build/rehearsal", "`folder` of the report")
-	f.StringVar(&r.Document, "document", "infra/proof/contract/openapi.yaml", "the API's OpenAPI `file`")
-	settle := f.Duration("settle", 3*time.Minute, "how long to wait for CloudWatch's metrics")
 	if err := parse(f, args); err != nil {
 		return err
 	}
@@ -179,7 +180,7 @@ func runRehearse(ctx context.Context, args []string, out, complaints io.Writer) 
 			return fmt.Errorf("load AWS configuration: %w", err)
 		}
 		r.Account = account(cfg, e.Region)
-		r.Meter = &rehearse.CloudWatch{CLI: preflight.AWS(e.Region), Parts: r.Place.Parts, Stack: e.StackName, MemoryMB: memory, Settle: *settle}
+		r.Meter = &rehearse.CloudWatch{CLI: preflight.AWS(e.Region), Parts: r.Place.Parts, Stack: e.StackName, MemoryMB: memory, Settle: settle}
 	}
 	return r.Run(ctx, out, complaints)
 }

@@ -224,7 +224,7 @@ func advise(w wish) advice {
 	}
 	a.queryRate = math.Ceil(1.2 * a.queryRate)
 	a.queries = max(10, int(math.Ceil(a.queryRate*queryTime.Seconds())), int(math.Ceil(a.queryRate/perConcurrency)))
-	a.quotas = quotas(w, a)
+	a.quotas = quotas(a)
 	return a
 }
 
@@ -235,7 +235,7 @@ func purchaseTime(w wish) time.Duration {
 	return w.latency*5/4 + 15*time.Millisecond + cpu
 }
 
-func quotas(w wish, a advice) []string {
+func quotas(a advice) []string {
 	var out []string
 	if rate := a.gatewayRate(); rate > gatewayQuota {
 		out = append(out, fmt.Sprintf("API Gateway: throttle rate of the account from %s to %s requests a second", grouped(gatewayQuota), grouped(rate)))

@@ -54,7 +54,7 @@ type output struct {
 func parse(args []string, stderr io.Writer) (wish, output, error) {
 	f := flag.NewFlagSet("plan", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	o := output{out: os.Stdout, progress: stderr}
+	o := output{config: "infra/samconfig.toml", out: os.Stdout, progress: stderr}
 	var w wish
 	f.IntVar(&w.users, "users", 0, "number of users who want a unit")
 	f.Int64Var(&w.stock, "stock", 0, "number of units")
@@ -75,7 +75,6 @@ func parse(args []string, stderr io.Writer) (wish, output, error) {
 	f.DurationVar(&w.keep, "keep", 24*time.Hour, "with -draw: how long a unit is kept for somebody who was called")
 	f.StringVar(&w.region, "region", "us-east-1", "region whose prices apply")
 	f.BoolVar(&o.json, "json", false, "print one JSON object instead of text")
-	f.StringVar(&o.config, "config", "infra/samconfig.toml", "the SAM CLI's configuration `file`")
 	f.StringVar(&o.environment, "apply", "", "`environment` whose parameters are written beside the configuration file")
 	f.BoolVar(&o.rest, "rest", false, "with -apply: take back the sale's parameters")
 	opens := f.String("opens", "", "with -apply: when the sale opens, RFC 3339")

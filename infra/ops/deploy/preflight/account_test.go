@@ -266,7 +266,7 @@ func TestATableWhoseReceiptsDoNotBalanceIsNotTakenOver(t *testing.T) {
 		d.Tables = tables{restored: "unbalanced"}
 		limits := &d.Account.(*account).limits
 		limits.Status, limits.Parameters = tt.status, map[string]string{"ExistingTable": tt.was}
-		d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "ExistingTable", Value: restored}, demand.Parameter{Name: "DeploymentType", Value: "AllAtOnce"})
+		give(&d, "ExistingTable", restored, "DeploymentType", "AllAtOnce")
 		got := OK
 		for _, f := range Run(t.Context(), d) {
 			if f.Check == "existing table" && strings.Contains(f.Says, "sale moutai") {
@@ -311,7 +311,7 @@ func TestAnExistingTableIsCheckedBeforeItIsUsed(t *testing.T) {
 		d.Tables = tables{restored: stream}
 		d.Account.(*account).limits.Parameters = tt.deployed
 		for name, value := range tt.parameters {
-			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: name, Value: value})
+			give(&d, name, value)
 		}
 		var worst Verdict
 		var says []string
@@ -333,7 +333,7 @@ func TestAFirstDeploymentMayUseAnExistingTable(t *testing.T) {
 	d := sound()
 	d.Tables = tables{restored: ""}
 	d.Account.(*account).limits.Status = ""
-	d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "ExistingTable", Value: restored}, demand.Parameter{Name: "DeploymentType", Value: "Canary10Percent5Minutes"})
+	give(&d, "ExistingTable", restored, "DeploymentType", "Canary10Percent5Minutes")
 	if got := failed(Run(t.Context(), d)); got != "" {
 		t.Errorf("failed:\n%s", got)
 	}
@@ -440,10 +440,10 @@ func TestHowBuyersSignInOnThePageIsChecked(t *testing.T) {
 			if name == tt.changed {
 				value = tt.with
 			}
-			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: name, Value: value})
+			give(&d, name, value)
 		}
 		if tt.base[tt.changed] == "" {
-			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: tt.changed, Value: tt.with})
+			give(&d, tt.changed, tt.with)
 		}
 		found := 0
 		for _, f := range Run(t.Context(), d) {
@@ -471,7 +471,7 @@ func TestThePagesOriginIsTheFrontsIfThereIsOne(t *testing.T) {
 			"CreateUserPool": "true", "PageOrigin": "https://shop.example", "SignInDomainPrefix": "shop",
 			"CreateFront": tt.front, "FrontDomainName": tt.domain, "ApiDomainName": "api.example",
 		} {
-			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: name, Value: value})
+			give(&d, name, value)
 		}
 		for _, f := range Run(t.Context(), d) {
 			if f.Check == "buyer's page" && f.Verdict != tt.want {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,13 @@ func sound() Deployment {
 			Tables: []demand.Table{{ID: "Ledger", WarmReads: 12_000, WarmWrites: 20_000, MaxWrite: 40_000, Settings: "20,000"}},
 			Rate:   8000, TotalRate: 9000, Burst: 4000, Issuers: []string{"https://i.test"},
 		},
+	}
+}
+
+// give adds parameters to a deployment, each by its name and its value.
+func give(d *Deployment, parameters ...string) {
+	for p := range slices.Chunk(parameters, 2) {
+		d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: p[0], Value: p[1]})
 	}
 }
 
@@ -130,35 +138,25 @@ func TestADeploymentThatCannotSucceedIsStopped(t *testing.T) {
 		name, says string
 		spoil      func(*Deployment)
 	}{
-		{"a signature without its key", "PaymentUrl has a {signature}: QueryFunction would not start without PaymentLinkKeyArn", func(d *Deployment) {
-			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "PaymentUrl", Value: "https://s/{signature}"})
-		}},
+		{"a signature without its key", "PaymentUrl has a {signature}: QueryFunction would not start without PaymentLinkKeyArn", func(d *Deployment) { give(d, "PaymentUrl", "https://s/{signature}") }},
 		{"a parameter without a value", "JwtIssuer has no value", func(d *Deployment) {
 			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "JwtIssuer", Missing: true})
 		}},
 		{"a parameter that CloudFormation refuses", `LogLevel="LOUD": it is not`, func(d *Deployment) {
 			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "LogLevel", Value: "LOUD", Problem: "it is not one of them"})
 		}},
-		{"an eligibility check over plain http", "must begin with https:// outside of loopback", func(d *Deployment) {
-			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "EligibilityUrl", Value: "http://check.example.com/?key=k"})
-		}},
+		{"an eligibility check over plain http", "must begin with https:// outside of loopback", func(d *Deployment) { give(d, "EligibilityUrl", "http://check.example.com/?key=k") }},
 		{"a topic of another region", "PageTopicArn=arn:aws:sns:eu-west-1:123456789012:ops: it must be in the stack's region, us-east-1", func(d *Deployment) {
 			d.Region = "us-east-1"
-			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "PageTopicArn", Value: "arn:aws:sns:eu-west-1:123456789012:ops"})
+			give(d, "PageTopicArn", "arn:aws:sns:eu-west-1:123456789012:ops")
 		}},
-		{"too little time before a roll is read", "DrawSettleSeconds=899: it must be at least 900", func(d *Deployment) {
-			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "DrawSettleSeconds", Value: "899"}, demand.Parameter{Name: "DrawDiceSeconds", Value: "3600"})
-		}},
-		{"too little time before the dice", "DrawDiceSeconds=3599: it must be at least 3600", func(d *Deployment) {
-			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "DrawDiceSeconds", Value: "3599"}, demand.Parameter{Name: "DrawGapSeconds", Value: "60"})
-		}},
-		{"too little time between calls", "DrawGapSeconds=59: it must be at least 60", func(d *Deployment) {
-			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "DrawGapSeconds", Value: "59"}, demand.Parameter{Name: "DrawSettleSeconds", Value: "900"})
-		}},
+		{"too little time before a roll is read", "DrawSettleSeconds=899: it must be at least 900", func(d *Deployment) { give(d, "DrawSettleSeconds", "899", "DrawDiceSeconds", "3600") }},
+		{"too little time before the dice", "DrawDiceSeconds=3599: it must be at least 3600", func(d *Deployment) { give(d, "DrawDiceSeconds", "3599", "DrawGapSeconds", "60") }},
+		{"too little time between calls", "DrawGapSeconds=59: it must be at least 60", func(d *Deployment) { give(d, "DrawGapSeconds", "59", "DrawSettleSeconds", "900") }},
 		{"no recipient of alarms in production", "no recipient", func(d *Deployment) { d.Demand.Parameters[0].Value = "" }},
 		{"test users outside dev", "test users: AllowTestUsers=true", func(d *Deployment) {
 			d.Production = false
-			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "AllowTestUsers", Value: "true"})
+			give(d, "AllowTestUsers", "true")
 		}},
 		{"a front that is switched off while the stack keeps its secret", "add OriginSecret= to the same deployment", func(d *Deployment) {
 			d.Account.(*account).limits.Parameters = map[string]string{"CreateFront": "true", "OriginSecret": "****"}
@@ -292,7 +290,7 @@ func TestAcceptableDeploymentsAreNotStopped(t *testing.T) {
 		{"uncommitted changes outside production", func(d *Deployment) { d.Production, d.Tree = false, committed{"?? x"} }},
 		{"test users in dev", func(d *Deployment) {
 			d.TestUsers = true
-			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "AllowTestUsers", Value: "true"})
+			give(d, "AllowTestUsers", "true")
 		}},
 		{"no recipient of alarms outside production", func(d *Deployment) { d.Production, d.Demand.Parameters = false, nil }},
 		{"an account that is not asked", func(d *Deployment) { d.Account, d.Issuers = nil, nil }},
@@ -323,8 +321,7 @@ func TestAcceptableDeploymentsAreNotStopped(t *testing.T) {
 		{"a limit that is removed from a table", func(d *Deployment) { d.Demand.Tables[0].MaxWrite = -1 }},
 		{"topics and secrets of the stack's region", func(d *Deployment) {
 			d.Region = "eu-west-1"
-			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "TicketTopicArn", Value: "arn:aws:sns:eu-west-1:123456789012:ops"},
-				demand.Parameter{Name: "StripeKeysArn", Value: "arn:aws:secretsmanager:eu-west-1:123456789012:secret:s:SecretString:::v"})
+			give(d, "TicketTopicArn", "arn:aws:sns:eu-west-1:123456789012:ops", "StripeKeysArn", "arn:aws:secretsmanager:eu-west-1:123456789012:secret:s:SecretString:::v")
 		}},
 		{"exactly what fits", func(d *Deployment) { d.Demand.Functions[0].Reserved = 880 }},
 		{"a table as warm as it is to be", func(d *Deployment) {
@@ -370,10 +367,7 @@ func TestWhatLimitsASaleAndCanBeDeployedIsAWarning(t *testing.T) {
 			d.Demand.Rate, d.Demand.TotalRate = 6000, 12_000
 		}},
 		{"routes that share the account's rate", "", func(d *Deployment) { d.Demand.TotalRate = 10_000 }},
-		{"a signature with its key", "", func(d *Deployment) {
-			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "PaymentUrl", Value: "https://s/{signature}"},
-				demand.Parameter{Name: "PaymentLinkKeyArn", Value: "arn:k"})
-		}},
+		{"a signature with its key", "", func(d *Deployment) { give(d, "PaymentUrl", "https://s/{signature}", "PaymentLinkKeyArn", "arn:k") }},
 		{"a provider's signing secrets that the stack has and the deployment does not", "has StripeKeysArn=arn:s and this deployment has none", func(d *Deployment) {
 			d.Account.(*account).limits.Parameters = map[string]string{"StripeKeysArn": "arn:s", "StandardWebhooksKeysArn": ""}
 		}},
@@ -382,7 +376,7 @@ func TestWhatLimitsASaleAndCanBeDeployedIsAWarning(t *testing.T) {
 		}},
 		{"a provider's other signing secrets", "", func(d *Deployment) {
 			d.Account.(*account).limits.Parameters = map[string]string{"StandardWebhooksKeysArn": "arn:s"}
-			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "StandardWebhooksKeysArn", Value: "arn:t"})
+			give(d, "StandardWebhooksKeysArn", "arn:t")
 		}},
 		{"a roll-back that leaves a table alone that is warmer by now", "set WarmReadUnitsPerSecond=20000 WarmWriteUnitsPerSecond=20000", func(d *Deployment) {
 			l := &d.Account.(*account).limits
