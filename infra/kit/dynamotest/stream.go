@@ -2,6 +2,7 @@ package dynamotest
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -87,6 +88,9 @@ func (r Record) JSON() []byte {
 	o.Text("eventSourceARN", "arn:aws:dynamodb:eu-central-1:123456789012:table/"+r.Table+"/stream/2026-01-01T00:00:00.000")
 	return o.Close()
 }
+
+// JSON is an item in DynamoDB's JSON.
+func JSON(it map[string]types.AttributeValue) json.RawMessage { return appendItem(nil, it) }
 
 // appendItem appends an item in DynamoDB's JSON.
 func appendItem(b []byte, it map[string]types.AttributeValue) []byte {

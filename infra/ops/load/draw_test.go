@@ -218,26 +218,9 @@ func (h *theatre) show(ctx context.Context, w http.ResponseWriter, page string) 
 
 // scan answers with every item as DynamoDB does.
 func (h *theatre) scan(w http.ResponseWriter) {
-	items := []map[string]any{}
+	items := []json.RawMessage{}
 	for _, it := range h.db.Items("ShopTable") {
-		encoded := map[string]any{}
-		for name, v := range it {
-			switch v := v.(type) {
-			case *types.AttributeValueMemberS:
-				encoded[name] = map[string]any{"S": v.Value}
-			case *types.AttributeValueMemberN:
-				encoded[name] = map[string]any{"N": v.Value}
-			case *types.AttributeValueMemberB:
-				encoded[name] = map[string]any{"B": v.Value}
-			case *types.AttributeValueMemberBOOL:
-				encoded[name] = map[string]any{"BOOL": v.Value}
-			case *types.AttributeValueMemberNS:
-				encoded[name] = map[string]any{"NS": v.Value}
-			case *types.AttributeValueMemberSS:
-				encoded[name] = map[string]any{"SS": v.Value}
-			}
-		}
-		items = append(items, encoded)
+		items = append(items, dynamotest.JSON(it))
 	}
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 	_ = json.NewEncoder(w).Encode(map[string]any{"Items": items, "Count": len(items), "ScannedCount": len(items)})
