@@ -66,30 +66,24 @@ func TestARunMakesASaleLoadsItAndShowsTheReceipt(t *testing.T) {
 }
 
 func TestABrokenPromiseGivesExitCodeOne(t *testing.T) {
-	t.Run("an internal error", func(t *testing.T) {
-		_, url := opened(t, flaws{breaks: true})
-		if code, out, _ := loaded(t, "-url", url, "-operator", operator(t, "balanced", 0)); code != exitBroken || !strings.Contains(out, "BROKEN") {
-			t.Errorf("exit code %d\n%s", code, out)
-		}
-	})
-	t.Run("API Gateway answers for the function", func(t *testing.T) {
-		_, url := opened(t, flaws{dies: true})
-		if code, out, _ := loaded(t, "-url", url, "-operator", operator(t, "balanced", 0)); code != exitBroken || !strings.Contains(out, "BROKEN") {
-			t.Errorf("exit code %d\n%s", code, out)
-		}
-	})
-	t.Run("books that do not balance", func(t *testing.T) {
-		_, url := opened(t, flaws{})
-		if code, out, report := loaded(t, "-url", url, "-operator", operator(t, "NOT BALANCED", 1)); code != exitBroken || !strings.Contains(report, "NOT BALANCED") {
-			t.Errorf("exit code %d\n%s", code, out)
-		}
-	})
-	t.Run("a receipt that cannot be made", func(t *testing.T) {
-		_, url := opened(t, flaws{})
-		if code, out, _ := loaded(t, "-url", url, "-operator", filepath.Join(t.TempDir(), "none")); code != exitBroken {
-			t.Errorf("exit code %d\n%s", code, out)
-		}
-	})
+	balanced := operator(t, "balanced", 0)
+	for name, c := range map[string]struct {
+		flaws          flaws
+		operator, says string
+	}{
+		"an internal error":                    {flaws{breaks: true}, balanced, "BROKEN"},
+		"API Gateway answers for the function": {flaws{dies: true}, balanced, "BROKEN"},
+		"books that do not balance":            {flaws{}, operator(t, "NOT BALANCED", 1), "NOT BALANCED"},
+		"a receipt that cannot be made":        {flaws{}, filepath.Join(t.TempDir(), "none"), "no receipt: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, url := opened(t, c.flaws)
+			code, out, report := loaded(t, "-url", url, "-operator", c.operator)
+			if code != exitBroken || !strings.Contains(out, c.says) || !strings.Contains(report, "<b>Broken.</b>") {
+				t.Errorf("exit code %d\n%s", code, out)
+			}
+		})
+	}
 }
 
 func TestAMissingStackIsReported(t *testing.T) {
