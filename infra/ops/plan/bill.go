@@ -18,10 +18,9 @@ const (
 
 // bill prices a run as AWS would, without WarmThroughput's one-time charge, storage,
 // metrics, data transfer and the pages.
-func bill(r *model.Result, a advice, region string) []price.Line {
+func bill(r *model.Result, a advice) []price.Line {
 	gb := float64(r.Config.MemoryMB) / 1024
-	list, _ := price.Find(region)
-	return price.Bill(list, price.Usage{
+	return price.Bill(price.Usage{
 		// API Gateway bills requests that Lambda refuses, but not those that its own
 		// throttle refuses.
 		Requests:      r.PurchaseInvocations + r.RateThrottled + r.LambdaThrottled + r.Polls,

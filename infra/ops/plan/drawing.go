@@ -152,15 +152,15 @@ func busiest(r *model.Result) (most float64) {
 }
 
 // printDrawing prints a draw beside the rush.
-func printDrawing(out io.Writer, w wish, a advice, r *model.Result, list price.List) {
+func printDrawing(out io.Writer, w wish, a advice, r *model.Result) {
 	d := drawnAmong(w, a)
 	u := d.all()
 	_, _ = fmt.Fprintf(out, "\nA draw of these units among these users, beside the rush (entering for %v, %v to buy in each call; assumed: the busiest second has %.0f times the average, %.0f %% of the called come)\n",
 		w.enter, w.keep, rush, 100*show)
 	row := func(what, draw, rush string) { _, _ = fmt.Fprintf(out, "  %-38s %16s %16s\n", what, draw, rush) }
-	dollars := func(u price.Usage) string { return fmt.Sprintf("$%.2f", price.Sum(price.Bill(list, u))) }
+	dollars := func(u price.Usage) string { return fmt.Sprintf("$%.2f", price.Sum(price.Bill(u))) }
 	counted := map[string]float64{}
-	for _, line := range bill(r, a, w.region) {
+	for _, line := range bill(r, a) {
 		counted[line.Unit] += line.Counted
 	}
 	row("", "draw", "rush")
@@ -170,7 +170,7 @@ func printDrawing(out io.Writer, w wish, a advice, r *model.Result, list price.L
 	row("requests", grouped(u.Requests), grouped(counted["requests"]))
 	row("write units", grouped(u.WriteUnits), grouped(r.WriteUnits))
 	row("read units", grouped(u.ReadUnits), grouped(counted["read units"]))
-	row("cost, without the pages", dollars(u), fmt.Sprintf("$%.2f", price.Sum(bill(r, a, w.region))))
+	row("cost, without the pages", dollars(u), fmt.Sprintf("$%.2f", price.Sum(bill(r, a))))
 	for _, part := range []struct {
 		what  string
 		usage price.Usage
@@ -200,10 +200,9 @@ type drawPlan struct {
 func drawSummary(w wish, a advice, r *model.Result) *drawPlan {
 	d := drawnAmong(w, a)
 	u := d.all()
-	list, _ := price.Find(w.region)
 	return &drawPlan{
 		Calls: d.calls, RequestsPerSecond: rounded(d.requests, 10), Environments: d.environments, WriteUnits: rounded(u.WriteUnits, 1),
-		ReadUnits: rounded(u.ReadUnits, 1), Dollars: rounded(price.Sum(price.Bill(list, u)), 100),
+		ReadUnits: rounded(u.ReadUnits, 1), Dollars: rounded(price.Sum(price.Bill(u)), 100),
 		RushRequestsPerSecond: rounded(busiest(r), 1), RushEnvironments: r.Concurrency,
 	}
 }

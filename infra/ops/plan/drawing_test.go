@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"flashsale/infra/kit/dynamotest"
-	"flashsale/infra/ops/deploy/price"
 	"flashsale/infra/ops/model"
 	rules "flashsale/shared/draw"
 	"flashsale/shared/ledger"
@@ -183,9 +182,8 @@ func TestADrawIsPrintedBesideTheRush(t *testing.T) {
 	r := &model.Result{Config: model.Config{MemoryMB: 512}, WriteUnits: 132_683, Bins: []model.Bin{{Requests: 101_854}}}
 	r.Concurrency = 3410
 	a := advise(w)
-	list, _ := price.Find("us-east-1")
 	var out bytes.Buffer
-	printDrawing(&out, w, a, r, list)
+	printDrawing(&out, w, a, r)
 	text := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{
 		"entering for 72h0m0s, 24h0m0s to buy", "requests in the busiest second 278 101,854", "environments at once 5 3,410", "write units 1,092,384", "132,683",

@@ -86,7 +86,7 @@ func pagesWithoutFront(a advice) float64 {
 }
 
 // printPages prints the demand of open pages, with and without a front.
-func printPages(out io.Writer, w wish, a advice, list price.List) {
+func printPages(out io.Writer, w wish, a advice) {
 	_, _ = fmt.Fprintf(out, "\nThe buyer's page (each makes %d requests when it is opened, all are opened within %v, and %d in all with signing in)\n",
 		perOpening(), arrival, perOpening()+htmlPerBuyer+salesPerBuyer+claimsPerBuyer-2)
 	row := func(pages, rate, cost, frontRate, frontCost string) {
@@ -95,7 +95,7 @@ func printPages(out io.Writer, w wish, a advice, list price.List) {
 	row("open pages", "API requests a second", "cost", "API, with a front", "cost")
 	for _, n := range shown {
 		bare, behind := visitors(n, w.memory, false), visitors(n, w.memory, true)
-		dollars := func(c crowd) string { return fmt.Sprintf("$%.2f", price.Sum(price.Bill(list, c.usage))) }
+		dollars := func(c crowd) string { return fmt.Sprintf("$%.2f", price.Sum(price.Bill(c.usage))) }
 		row(grouped(float64(n)), grouped(bare.rate), dollars(bare), grouped(behind.rate), dollars(behind))
 	}
 	_, _ = fmt.Fprintf(out, "  A front is required above %s open pages: PageRateLimit admits %s requests for files a second, and Lambda %s to PageFunction, HTML and files, in the environments that are not reserved.\n",
@@ -118,12 +118,12 @@ func published(events, memoryMB int) (u price.Usage) {
 }
 
 // printEvents prints what order events cost more.
-func printEvents(out io.Writer, memoryMB int, list price.List) {
+func printEvents(out io.Writer, memoryMB int) {
 	_, _ = fmt.Fprintf(out, "\nOrder events (PublishEvents): one for each order, payment, release and refund due; %d in a batch of %.0f ms\n",
 		perBatch, 1000*batchSeconds)
 	const events = 1_000_000
 	_, _ = fmt.Fprintf(out, "  %-44s %8s %12s %8s %8s\n", grouped(events)+" events", grouped(published(events, memoryMB).Invocations)+" calls", "", "",
-		fmt.Sprintf("$%.4f", price.Sum(price.Bill(list, published(events, memoryMB)))))
+		fmt.Sprintf("$%.4f", price.Sum(price.Bill(published(events, memoryMB)))))
 }
 
 // What the functions do for a sale that asks for payment. A test counts it over the
@@ -179,12 +179,12 @@ func paid(orders, memoryMB int) (u price.Usage) {
 var due = []struct{ claims, shards int }{{1_000, 50}, {100_000, sale.MaxShards}, {1_000_000, sale.MaxShards}}
 
 // printReleases prints what a sale that asks for payment needs more.
-func printReleases(out io.Writer, memoryMB int, list price.List) {
+func printReleases(out io.Writer, memoryMB int) {
 	_, _ = fmt.Fprintf(out, "\nA sale that asks for payment (payWithin); a page of claims takes %v, a transaction %v\n", pageRead, releaseTime)
 	row := func(what, calls, units, took, cost string) {
 		_, _ = fmt.Fprintf(out, "  %-44s %8s %12s %8s %8s\n", what, calls, units, took, cost)
 	}
-	dollars := func(u price.Usage) string { return fmt.Sprintf("$%.4f", price.Sum(price.Bill(list, u))) }
+	dollars := func(u price.Usage) string { return fmt.Sprintf("$%.4f", price.Sum(price.Bill(u))) }
 	row("", "calls", "write units", "time", "cost")
 	row("1,000 payments", grouped(3*1000), grouped(paid(1000, memoryMB).WriteUnits), "-", dollars(paid(1000, memoryMB)))
 	for _, d := range due {

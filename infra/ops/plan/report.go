@@ -62,7 +62,7 @@ type plan struct {
 }
 
 func summary(w wish, a advice, r, unshared *model.Result) plan {
-	dollars := price.Sum(bill(r, a, w.region))
+	dollars := price.Sum(bill(r, a))
 	p := plan{
 		Shards: a.shards, Buckets: a.buckets, WarmWrites: a.warmWrites, Concurrency: a.concurrency,
 		FinalizeConcurrency: a.finalizers, QueryConcurrency: a.queries, AccountConcurrency: a.accountConcurrency(),
@@ -151,18 +151,17 @@ func printText(out io.Writer, w wish, a advice, r, unshared *model.Result, chart
 	line("looked for an order", "before %.1f %% of the refusals; the others found the table throttled", 100*r.Looked/max(1, r.Refused))
 	line("winners' polls", "%s requests until every order was confirmed", grouped(r.Polls))
 	line("write units", "%s consumed by the table", grouped(r.WriteUnits))
-	list, known := price.Find(w.region)
-	_, _ = fmt.Fprintf(out, "\nCost (%s, %s, no free tier, without WarmThroughput's one-time charge and the pages)\n", list.Region, price.Architecture)
-	if !known {
+	_, _ = fmt.Fprintf(out, "\nCost (%s, %s, no free tier, without WarmThroughput's one-time charge and the pages)\n", price.Region, price.Architecture)
+	if w.region != price.Region {
 		line("prices", "unknown for %s", w.region)
 	}
-	price.Print(out, bill(r, a, w.region), r.Accepted)
+	price.Print(out, bill(r, a), r.Accepted)
 	if w.drawn {
-		printDrawing(out, w, a, r, list)
+		printDrawing(out, w, a, r)
 	}
-	printPages(out, w, a, list)
-	printReleases(out, w.memory, list)
-	printEvents(out, w.memory, list)
+	printPages(out, w, a)
+	printReleases(out, w.memory)
+	printEvents(out, w.memory)
 	if a.warmWrites > coldWrites {
 		_, _ = fmt.Fprintf(out, "\nWarm throughput is charged once, when it is raised, and can never be lowered: the table keeps it for good.\n")
 	}
@@ -266,11 +265,10 @@ func writeChart(path string, w wish, a advice, r *model.Result) (err error) {
 		return fmt.Errorf("write chart: %w", err)
 	}
 	configure, predicted := figures(a, r)
-	_, known := price.Find(w.region)
 	err = page.Execute(f, map[string]any{
 		"Users": grouped(float64(w.users)), "Stock": grouped(float64(w.stock)), "Peak": grouped(w.peak), "Latency": w.latency, "Window": w.window,
 		"Style": chart.Style, "Plots": draw(a, r), "Configure": configure, "Predicted": predicted, "Quotas": a.quotas,
-		"Bill": price.Rows(bill(r, a, w.region), r.Accepted), "Architecture": price.Architecture, "Known": known, "Region": w.region,
+		"Bill": price.Rows(bill(r, a), r.Accepted), "Architecture": price.Architecture, "Known": w.region == price.Region, "Region": w.region,
 	})
 	if closeErr := f.Close(); err == nil {
 		err = closeErr

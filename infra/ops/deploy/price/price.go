@@ -36,7 +36,7 @@ type Line struct {
 
 // Bill prices the usage. It does not include storage, metrics, traces, data transfer, warm
 // throughput or fixed costs, except provisioned concurrency.
-func Bill(l List, u Usage) []Line {
+func Bill(u Usage) []Line {
 	logs := u.LogBytes / (1 << 30)
 	var bill []Line
 	add := func(what string, counted float64, unit string, each Price) {
@@ -44,18 +44,18 @@ func Bill(l List, u Usage) []Line {
 			bill = append(bill, Line{what, counted, unit, counted * each.Dollars})
 		}
 	}
-	add("HTTP API", u.Requests, "requests", l.Request)
-	add("Lambda", u.Invocations, "invocations", l.Invocation)
-	add("Lambda", u.GBSeconds, "GB-seconds", l.GBSecond)
-	add("Lambda, in provisioned environments", u.WarmGBSeconds, "GB-seconds", l.WarmGBSecond)
-	add("provisioned concurrency", u.HeldGBSeconds, "GB-seconds", l.HeldGBSecond)
-	add("DynamoDB", u.WriteUnits, "write units", l.WriteUnit)
-	add("DynamoDB", u.ReadUnits, "read units", l.ReadUnit)
-	add("SQS", u.QueueCalls, "calls", l.QueueCall)
-	add("EventBridge", u.Events, "events", l.Event)
-	add("CloudFront", u.EdgeRequests, "requests", l.EdgeRequest)
-	add("web ACL", u.EdgeRequests, "requests", l.Inspection)
-	add("logs", 1024*logs, "MB", Price{Dollars: l.LogGB.Dollars / 1024})
+	add("HTTP API", u.Requests, "requests", prices.Request)
+	add("Lambda", u.Invocations, "invocations", prices.Invocation)
+	add("Lambda", u.GBSeconds, "GB-seconds", prices.GBSecond)
+	add("Lambda, in provisioned environments", u.WarmGBSeconds, "GB-seconds", prices.WarmGBSecond)
+	add("provisioned concurrency", u.HeldGBSeconds, "GB-seconds", prices.HeldGBSecond)
+	add("DynamoDB", u.WriteUnits, "write units", prices.WriteUnit)
+	add("DynamoDB", u.ReadUnits, "read units", prices.ReadUnit)
+	add("SQS", u.QueueCalls, "calls", prices.QueueCall)
+	add("EventBridge", u.Events, "events", prices.Event)
+	add("CloudFront", u.EdgeRequests, "requests", prices.EdgeRequest)
+	add("web ACL", u.EdgeRequests, "requests", prices.Inspection)
+	add("logs", 1024*logs, "MB", Price{Dollars: prices.LogGB.Dollars / 1024})
 	return bill
 }
 

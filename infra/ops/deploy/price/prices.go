@@ -9,10 +9,11 @@ type Price struct {
 	Source, Read string
 }
 
-// List is the price list of one region, for functions of Architecture: on demand, first tier,
-// without free tiers.
-type List struct {
-	Region     string
+// Region is the region of all prices: both environments of infra/samconfig.toml are there.
+const Region = "us-east-1"
+
+// list are prices on demand, first tier, without free tiers.
+type list struct {
 	Request    Price // HTTP API
 	Invocation Price
 	// GBSecond prices the duration in an on-demand environment, WarmGBSecond that in a
@@ -36,9 +37,7 @@ const (
 	edgePage  = "https://wring.co/blog/aws-cloudfront-pricing-guide"
 )
 
-// virginia is the only list. Both environments of infra/samconfig.toml are in us-east-1.
-var virginia = List{
-	Region:       "us-east-1",
+var prices = list{
 	Request:      Price{1.00 / 1e6, priceList, "2026-09-13"},
 	Invocation:   Price{0.20 / 1e6, priceList, "2026-09-13"},
 	GBSecond:     Price{0.0000133334, priceList, "2026-09-13"},
@@ -51,10 +50,4 @@ var virginia = List{
 	LogGB:        Price{0.50, toolkit, "2026-08-20"},
 	EdgeRequest:  Price{0.0100 / 1e4, edgePage, "2026-11-22"},
 	Inspection:   Price{0.60 / 1e6, wafPage, "2026-11-22"},
-}
-
-// Find returns the list of a region. For one without a list it returns that of us-east-1, and
-// known is false.
-func Find(region string) (l List, known bool) {
-	return virginia, region == virginia.Region
 }

@@ -140,9 +140,8 @@ func (r *Rehearsal) bill(ctx context.Context, out io.Writer, from, to time.Time,
 	if err != nil {
 		return bill{}, err
 	}
-	list, _ := price.Find(r.Region)
-	fmt.Fprintf(out, "\ncost of %d orders at the on-demand prices of %s for %s, without free tier; %s\n", orders, list.Region, price.Architecture, how)
-	lines := price.Bill(list, usage.Usage)
+	fmt.Fprintf(out, "\ncost of %d orders at the on-demand prices of %s for %s, without free tier; %s\n", orders, price.Region, price.Architecture, how)
+	lines := price.Bill(usage.Usage)
 	price.Print(out, lines, orders)
 	return bill{How: how, Usage: &usage, Lines: lines, Dollars: price.Sum(lines)}, nil
 }
