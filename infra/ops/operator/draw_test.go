@@ -338,25 +338,20 @@ func TestWhatWasNotedBeforeTheDiceIsCompared(t *testing.T) {
 	}
 }
 
+// Every forgery that can be told is tested in infra/kit/drawcheck.
 func TestAForgedAnswerIsWrong(t *testing.T) {
 	d := newDrawing(t, entrants...)
 	d.close()
 	d.throw()
 	d.call()
-	for want, change := range map[string]func(map[string]any){
-		"but 8 entrants were published": func(s map[string]any) { s["entrants"] = 8 },
-		"the signature is not that of":  func(s map[string]any) { s["round"] = s["round"].(uint64) + 1 },
-		"the seed is":                   func(s map[string]any) { s["seed"] = strings.Repeat("0", 64) },
-	} {
-		d.shown = change
-		out, err := d.verify()
-		if !errors.Is(err, errBroken) {
-			t.Errorf("%s: %v", want, err)
-		}
-		contains(t, out, "WRONG:", want)
+	d.shown = func(s map[string]any) { s["seed"] = strings.Repeat("0", 64) }
+	out, err := d.verify()
+	if !errors.Is(err, errBroken) {
+		t.Error(err)
 	}
+	contains(t, out, "WRONG:", "the seed is")
 	d.shown = func(map[string]any) {}
-	out, err := d.verify("-user", "alice", "-nonce", strings.Repeat("0", 64))
+	out, err = d.verify("-user", "alice", "-nonce", strings.Repeat("0", 64))
 	if !errors.Is(err, errBroken) {
 		t.Error(err)
 	}
@@ -594,7 +589,7 @@ func TestADrawThatCannotBeAskedForIsRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %v", id, err, want)
 		}
 	}
-	db, _, _ := listed(t, "plain")
+	db, _ := listed(t, "plain")
 	if _, err := books.OpenDrawing(t.Context(), db, "T", "plain"); !errors.Is(err, books.ErrNoDrawing) {
 		t.Errorf("a sale without a draw: %v", err)
 	}

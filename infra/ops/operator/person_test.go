@@ -52,7 +52,7 @@ func TestEverythingThatIsHeldOfAPersonIsPrinted(t *testing.T) {
 }
 
 func TestAnAnswerThatMayLackASaleSaysSo(t *testing.T) {
-	db, book, _ := listed(t, "a", "newer", "z")
+	db, book := listed(t, "a", "newer", "z")
 	tamper(t, db, "SALE#newer", "SALE", "minReader", 1000)
 	var out bytes.Buffer
 	err := showPerson(t.Context(), book, "alice", true, &out)
