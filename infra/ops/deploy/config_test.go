@@ -73,7 +73,7 @@ func TestTheDocumentsOpeningDayPassesThePreflight(t *testing.T) {
 	if err := preflight.Print(&table, findings); err != nil {
 		t.Errorf("%v\n%s", err, &table)
 	}
-	for _, check := range []string{"ok    schedule SeedFunction", "ok    warming PurchaseFunction", "833 environments reserved", "warm 40,000"} {
+	for _, check := range []string{"ok    visibility", "ok    schedule SeedFunction", "ok    warming PurchaseFunction", "833 environments reserved", "warm 40,000"} {
 		if !strings.Contains(table.String(), check) {
 			t.Errorf("no %q in\n%s", check, &table)
 		}

@@ -1,7 +1,6 @@
 package demand
 
 import (
-	"os"
 	"slices"
 	"testing"
 
@@ -214,38 +213,6 @@ func TestWhatTheWebACLRefusesIsRefusedBeforeTheDeployment(t *testing.T) {
 					t.Errorf("%s=%s: problem %q, fine is %t", name, value, p.Problem, fine)
 				}
 			}
-		}
-	}
-}
-
-func TestTheProjectsTemplateIsRead(t *testing.T) {
-	project, err := os.ReadFile("../../../../template.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := Parse(project, "us-east-1", map[string]string{"JwtIssuer": "https://issuer.test", "JwtAudience": "shop"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sources, schedules := 0, 0
-	for _, f := range d.Functions {
-		sources += len(f.Sources)
-		schedules += len(f.Schedules)
-		for _, s := range f.Sources {
-			if s.Queue == "" || s.Visibility < 6*f.Timeout+s.Window {
-				t.Errorf("%s takes from %+v with a timeout of %d s", f.ID, s, f.Timeout)
-			}
-		}
-	}
-	if len(d.Functions) < 5 || len(d.Tables) != 1 || sources != 1 || schedules < 2 {
-		t.Errorf("%d functions, %d tables, %d sources, %d schedules", len(d.Functions), len(d.Tables), sources, schedules)
-	}
-	if len(d.Issuers) != 1 || d.Issuers[0] != "https://issuer.test" || d.Rate == 0 || len(d.Broken) != 0 {
-		t.Errorf("issuers %q, rate %v, broken rules %q", d.Issuers, d.Rate, d.Broken)
-	}
-	for _, p := range d.Parameters {
-		if p.Missing || p.Problem != "" {
-			t.Errorf("with an issuer and an audience, %s: missing %t, %s", p.Name, p.Missing, p.Problem)
 		}
 	}
 }
