@@ -75,6 +75,3 @@ func (d *Drawing) Claims(ctx context.Context, report func([]Claim) error) error 
 	}
 	return nil
 }
-
-// ReadUnits is what the reading has cost so far, in DynamoDB's read request units.
-func (d *Drawing) ReadUnits() float64 { return d.table.cost() }

@@ -577,21 +577,6 @@ func TestEachKindOfBrokenWithdrawalOrLimitIsNamed(t *testing.T) {
 	}
 }
 
-func TestTheSeedingsAreListedInTheirOrderWithWhatTheyDid(t *testing.T) {
-	w := newWorld(t)
-	w.Open(10, 3)
-	opened := w.Now()
-	w.Pass(time.Minute)
-	w.add("second-batch", 5)
-	w.Pass(time.Minute)
-	w.withdraw("typo", 100)
-	got, err := Seedings(w.Ctx, w.db, tableName, "moutai")
-	want := []Seeding{{"second-batch", 5, opened.Add(time.Minute)}, {"typo", -15, opened.Add(2 * time.Minute)}}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
-	}
-}
-
 func TestASaleForANewerReleaseIsNotRecountedAndHidesNoOther(t *testing.T) {
 	for _, k := range []key{{"SALE#moutai", "SALE"}, {"SALES", "moutai"}} {
 		w := newWorld(t)

@@ -245,33 +245,3 @@ func Sales(ctx context.Context, db DynamoDB, name string) ([]Listing, error) {
 	})
 	return all, err
 }
-
-// Seeding is an addition of units to a sale, or a withdrawal, whose Units are negative.
-type Seeding struct {
-	ID    string
-	Units int64 // added or withdrawn so far
-	At    time.Time
-}
-
-// Seedings reads a sale's additions and withdrawals, the oldest first.
-func Seedings(ctx context.Context, db DynamoDB, name, saleID string) ([]Seeding, error) {
-	p := &pass{source: &table{db: db, name: name}, saleID: saleID}
-	h, err := p.readHeader(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var all []Seeding
-	for id, s := range h.seeds {
-		one, last := Seeding{ID: id}, s.at
-		for _, r := range s.shards {
-			one.Units, last = one.Units+r.units, max(last, r.at)
-		}
-		for _, r := range s.steps {
-			one.Units, last = one.Units-r.units, max(last, r.at)
-		}
-		one.At = time.UnixMilli(last).UTC()
-		all = append(all, one)
-	}
-	slices.SortFunc(all, func(a, b Seeding) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
-	return all, nil
-}

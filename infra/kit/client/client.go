@@ -131,11 +131,6 @@ func (c *Client) Enter(ctx context.Context, saleID, token string) (Answer, error
 	return c.Send(ctx, http.MethodPut, "/sales/"+url.PathEscape(saleID)+"/entries/me", "", bearer(token)...)
 }
 
-// Entry reads the entry of the token's user in a sale's draw.
-func (c *Client) Entry(ctx context.Context, saleID, token string) (Answer, error) {
-	return c.Send(ctx, http.MethodGet, "/sales/"+url.PathEscape(saleID)+"/entries/me", "", bearer(token)...)
-}
-
 // Order reads an order of the token's user.
 func (c *Client) Order(ctx context.Context, orderID, token string) (Answer, error) {
 	return c.Send(ctx, http.MethodGet, "/orders/"+url.PathEscape(orderID), "", bearer(token)...)

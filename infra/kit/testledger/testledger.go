@@ -21,8 +21,7 @@ const (
 	Alice, Bob   = "alice", "bob"
 	AlicesClaim  = "5LJQBKBVNQ2XRCM7KD3V4HTYWA"
 	BobsClaim    = "QZ6WPOE3T2NFGA7JXUHV5RMDCI"
-	AlicesOrder  = 406709376884146177 // if it is confirmed first, 6 seconds after Began
-	AlicesNumber = "406709376884146177"
+	AlicesNumber = "406709376884146177" // of her order, if it is confirmed first, 6 seconds after Began
 )
 
 // Began is when each world begins.
