@@ -5,8 +5,8 @@
 //
 // It implements DynamoDB as its SDK sees it, and nothing of flash sales. A DB has
 // the methods of the SDK's client with their signatures, makes one attempt per
-// call, and fails with the SDK's own errors. Of expressions and statements it knows
-// what this project says; what it does not know it refuses instead of guessing, with
+// call, and fails with the SDK's own errors. Of expressions, statements and numbers it
+// knows what this project says; what it does not know it refuses instead of guessing, with
 // an error that names it.
 //
 // It is deterministic: the same calls in the same order with the same faults

@@ -3,7 +3,6 @@ package dynamotest
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -67,7 +66,7 @@ func (s *scope) read(o operand, it item) types.AttributeValue {
 	if !ok {
 		return nil
 	}
-	return &types.AttributeValueMemberN{Value: strconv.Itoa(n)}
+	return numberOf(int64(n))
 }
 
 // length is what the function size answers.
@@ -134,29 +133,10 @@ func (s *scope) assigned(a assignment, old item) (types.AttributeValue, error) {
 	}
 	x, isX := left.(*types.AttributeValueMemberN)
 	y, isY := right.(*types.AttributeValueMemberN)
-	switch {
-	case !isX || !isY:
+	if !isX || !isY {
 		return nil, incorrectType()
-	case a.op == "-":
-		return arithmetic(x, y, number.minus)
 	}
-	return arithmetic(x, y, number.plus)
-}
-
-func arithmetic(a, b *types.AttributeValueMemberN, op func(number, number) (number, error)) (types.AttributeValue, error) {
-	x, err := parseNumber(a.Value)
-	if err != nil {
-		return nil, err
-	}
-	y, err := parseNumber(b.Value)
-	if err != nil {
-		return nil, err
-	}
-	n, err := op(x, y)
-	if err != nil {
-		return nil, err
-	}
-	return &types.AttributeValueMemberN{Value: n.String()}, nil
+	return sumOf(x, y, a.op == "-")
 }
 
 // sum is what ADD makes of an attribute, nil for none.
@@ -167,7 +147,7 @@ func sum(old, more types.AttributeValue) (types.AttributeValue, error) {
 	switch more := more.(type) {
 	case *types.AttributeValueMemberN:
 		if old, ok := old.(*types.AttributeValueMemberN); ok {
-			return arithmetic(old, more, number.plus)
+			return sumOf(old, more, false)
 		}
 	case *types.AttributeValueMemberSS:
 		if old, ok := old.(*types.AttributeValueMemberSS); ok {

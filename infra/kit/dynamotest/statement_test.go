@@ -184,33 +184,3 @@ func TestEveryStatementCostsAsItsOwnWrite(t *testing.T) {
 		t.Errorf("%v units and %+v, want 1 for the failed condition and 2 for 2 KB", w, out.ConsumedCapacity)
 	}
 }
-
-func FuzzEveryStatementIsReadOrRefused(f *testing.F) {
-	for _, seed := range []string{
-		insertText, confirmText, `UPDATE "T" SET a = ?, b = ? WHERE pk = ? AND x IS MISSING`, `SELECT a FROM "T" WHERE pk = ?`,
-		`INSERT INTO "T" VALUE {'a': ?, 'a': ?}`, `UPDATE "T" SET  WHERE `, `UPDATE "T" SET pk = ? WHERE sk = ?`, "\xff", "",
-	} {
-		f.Add(seed)
-	}
-	db := New(Table{Name: "T", PK: "pk", SK: "sk"})
-	f.Fuzz(func(t *testing.T, text string) {
-		s, err := parseStatement(text)
-		var w *write
-		if err == nil {
-			s.table = "T"
-			parameters := make([]types.AttributeValue, len(s.fields)+len(s.where))
-			for i := range parameters {
-				parameters[i] = str("a")
-			}
-			w, err = db.statementWrite(s, parameters)
-		}
-		if err != nil {
-			if _, ok := validationMessage(err); !ok {
-				t.Errorf("%q: %v is no ValidationException", text, err)
-			}
-			return
-		}
-		_, _ = w.result(nil)
-		_, _ = w.result(item{"pk": str("a"), "sk": str("a")})
-	})
-}

@@ -46,11 +46,11 @@ func admitItem(in map[string]types.AttributeValue) (item, error) {
 func admit(v types.AttributeValue) (types.AttributeValue, error) {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberN:
-		n, err := parseNumber(v.Value)
+		n, err := wholeNumber(v.Value)
 		if err != nil {
 			return nil, err
 		}
-		return &types.AttributeValueMemberN{Value: n.String()}, nil
+		return numberOf(n), nil
 	case *types.AttributeValueMemberSS:
 		set := slices.Clone(v.Value)
 		slices.Sort(set)
@@ -80,24 +80,6 @@ func checkSet(kind string, size, distinct int) error {
 		return validation("One or more parameter values were invalid: Input collection contains duplicates.")
 	}
 	return nil
-}
-
-// admitNumbers returns the distinct numbers in order.
-func admitNumbers(texts []string) ([]string, error) {
-	numbers := make([]number, 0, len(texts))
-	for _, text := range texts {
-		n, err := parseNumber(text)
-		if err != nil {
-			return nil, err
-		}
-		numbers = append(numbers, n)
-	}
-	slices.SortFunc(numbers, number.compare)
-	out := make([]string, 0, len(numbers))
-	for _, n := range numbers {
-		out = append(out, n.String())
-	}
-	return slices.Compact(out), nil
 }
 
 // copyValue is a deep copy of an admitted value.

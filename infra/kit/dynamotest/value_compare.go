@@ -2,7 +2,6 @@ package dynamotest
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 	"strings"
 
@@ -76,14 +75,4 @@ func ordered(a, b types.AttributeValue) (order int, ok bool) {
 		}
 	}
 	return 0, false
-}
-
-// compareNumbers compares two admitted numbers.
-func compareNumbers(a, b string) int {
-	x, errX := parseNumber(a)
-	y, errY := parseNumber(b)
-	if errX != nil || errY != nil {
-		return cmp.Compare(a, b)
-	}
-	return x.compare(y)
 }
