@@ -74,28 +74,11 @@ func readUnits(size int, consistent bool) float64 {
 
 // bill adds to the usage and makes the answer's ConsumedCapacity, nil if the
 // request did not ask.
-func (db *DB) bill(tableName string, asked types.ReturnConsumedCapacity, write, read float64) *types.ConsumedCapacity {
+func (db *DB) bill(asked types.ReturnConsumedCapacity, write, read float64) *types.ConsumedCapacity {
 	db.usage.write += write
 	db.usage.read += read
-	if asked != types.ReturnConsumedCapacityTotal && asked != types.ReturnConsumedCapacityIndexes {
+	if asked != types.ReturnConsumedCapacityTotal {
 		return nil
 	}
-	out := &types.ConsumedCapacity{TableName: aws.String(tableName), CapacityUnits: aws.Float64(write + read)}
-	if asked == types.ReturnConsumedCapacityIndexes {
-		out.Table = &types.Capacity{CapacityUnits: aws.Float64(write + read)}
-	}
-	return out
-}
-
-// billTransaction is bill for one table of a transaction, which also names the
-// kind of its units.
-func (db *DB) billTransaction(tableName string, asked types.ReturnConsumedCapacity, write, read float64) *types.ConsumedCapacity {
-	out := db.bill(tableName, asked, write, read)
-	if out != nil && write > 0 {
-		out.WriteCapacityUnits = aws.Float64(write)
-	}
-	if out != nil && read > 0 {
-		out.ReadCapacityUnits = aws.Float64(read)
-	}
-	return out
+	return &types.ConsumedCapacity{TableName: &db.table.Name, CapacityUnits: aws.Float64(write + read)}
 }

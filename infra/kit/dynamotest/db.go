@@ -25,7 +25,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// DB is a set of tables. It is safe for concurrent use; its exported fields must
+// DB is one table. It is safe for concurrent use; its exported fields must
 // be set while no call is running.
 type DB struct {
 	// Now is the current instant; nil means time.Now. It must be safe for
@@ -62,15 +62,9 @@ type DB struct {
 
 // contents is all that requests change; it is what a Snapshot keeps.
 type contents struct {
-	tables   map[string]*table
-	inFlight map[place]time.Time // until when
+	table    *table
+	inFlight map[key]time.Time // until when
 	pending  []pendingRequest
-}
-
-// place is an item's key in a named table.
-type place struct {
-	table string
-	key   key
 }
 
 // pendingRequest is a request that arrived and waits to be applied.
@@ -79,19 +73,13 @@ type pendingRequest struct {
 	request request
 }
 
-// New makes empty tables. It panics if a description has no Name or PK, or a
-// name twice: that is a mistake in the test.
-func New(tables ...Table) *DB {
-	db := &DB{contents: contents{
-		tables: map[string]*table{}, inFlight: map[place]time.Time{},
-	}}
-	for _, t := range tables {
-		if t.Name == "" || t.PK == "" || db.tables[t.Name] != nil {
-			panic(fmt.Sprintf("dynamotest: no valid table: %+v", t))
-		}
-		db.tables[t.Name] = &table{Table: t, partitions: map[string]*partition{}}
+// New makes an empty table. It panics if the description has no Name or PK: that is a
+// mistake in the test.
+func New(t Table) *DB {
+	if t.Name == "" || t.PK == "" {
+		panic(fmt.Sprintf("dynamotest: no valid table: %+v", t))
 	}
-	return db
+	return &DB{contents: contents{table: &table{Table: t, partitions: map[string]*partition{}}, inFlight: map[key]time.Time{}}}
 }
 
 func (db *DB) now() time.Time {
@@ -108,12 +96,11 @@ func (db *DB) Items(tableName string) []map[string]types.AttributeValue {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	db.settle(now)
-	t := db.tables[tableName]
-	if t == nil {
+	if tableName != db.table.Name {
 		return nil
 	}
 	var out []map[string]types.AttributeValue
-	for _, it := range t.items() {
+	for _, it := range db.table.items() {
 		out = append(out, it.copied())
 	}
 	return out
@@ -127,14 +114,13 @@ func (db *DB) Item(tableName, pk, sk string) map[string]types.AttributeValue {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	db.settle(now)
-	t := db.tables[tableName]
-	if t == nil {
+	if tableName != db.table.Name {
 		return nil
 	}
-	return t.current(key{pk, sk})
+	return db.table.current(key{pk, sk})
 }
 
-// Dump is all tables as text, one line per item, the same for equal contents:
+// Dump is the table as text, one line per item, the same for equal contents:
 // to compare states and to print them.
 func (db *DB) Dump() string {
 	now := db.now()
@@ -142,21 +128,10 @@ func (db *DB) Dump() string {
 	defer db.mu.Unlock()
 	db.settle(now)
 	var out strings.Builder
-	for _, name := range db.tableNames() {
-		for _, it := range db.tables[name].items() {
-			out.WriteString(name + " " + textOf(it) + "\n")
-		}
+	for _, it := range db.table.items() {
+		out.WriteString(db.table.Name + " " + textOf(it) + "\n")
 	}
 	return out.String()
-}
-
-func (db *DB) tableNames() []string {
-	names := make([]string, 0, len(db.tables))
-	for name := range db.tables {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // ApplyPending applies all late requests, in the order of their instants, those

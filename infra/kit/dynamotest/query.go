@@ -109,7 +109,7 @@ func (db *DB) queryRequest(in *dynamodb.QueryInput) (request, error) {
 		pg := p.read(db, m, p.queried(keys))
 		return &dynamodb.QueryOutput{
 			Items: pg.items, Count: pg.count, ScannedCount: pg.scanned, LastEvaluatedKey: pg.last.copied(),
-			ConsumedCapacity: db.bill(p.table.Name, asked, 0, readUnits(pg.size, p.consistent)),
+			ConsumedCapacity: db.bill(asked, 0, readUnits(pg.size, p.consistent)),
 		}, nil
 	}}, nil
 }

@@ -38,7 +38,7 @@ func (db *DB) scanRequest(in *dynamodb.ScanInput) (request, error) {
 		pg := p.read(db, m, p.scanned())
 		return &dynamodb.ScanOutput{
 			Items: pg.items, Count: pg.count, ScannedCount: pg.scanned, LastEvaluatedKey: pg.last.copied(),
-			ConsumedCapacity: db.bill(p.table.Name, asked, 0, readUnits(pg.size, p.consistent)),
+			ConsumedCapacity: db.bill(asked, 0, readUnits(pg.size, p.consistent)),
 		}, nil
 	}}, nil
 }

@@ -47,7 +47,7 @@ func (db *DB) getRequest(in *dynamodb.GetItemInput) (request, error) {
 	return request{keys: []string{k.String()}, evaluate: func(m moment) (any, error) {
 		it := t.get(k, db.view(m, consistent))
 		cost := readUnits(it.size(), consistent)
-		return &dynamodb.GetItemOutput{Item: it.copied(), ConsumedCapacity: db.bill(t.Name, asked, 0, cost)}, nil
+		return &dynamodb.GetItemOutput{Item: it.copied(), ConsumedCapacity: db.bill(asked, 0, cost)}, nil
 	}}, nil
 }
 
@@ -118,12 +118,12 @@ func (db *DB) writeRequest(in writeInput, returns types.ReturnValue, asked types
 	}
 	return request{keys: []string{w.key.String()}, evaluate: func(m moment) (any, error) {
 		old := w.table.current(w.key)
-		if db.busy(w.place(), m.now) {
-			db.bill(w.table.Name, "", writeUnits(old, nil), 0)
+		if db.busy(w.key, m.now) {
+			db.bill("", writeUnits(old, nil), 0)
 			return nil, conflict()
 		}
 		it, err := w.result(old)
-		used := db.bill(w.table.Name, asked, writeUnits(old, it), 0)
+		used := db.bill(asked, writeUnits(old, it), 0)
 		if err != nil {
 			return nil, err
 		}

@@ -212,7 +212,7 @@ func (db *DB) statementsRequest(in *dynamodb.BatchExecuteStatementInput) (reques
 	}
 	all := make([]*boundStatement, 0, len(in.Statements))
 	keys := make([]string, 0, len(in.Statements))
-	seen := map[place]bool{}
+	seen := map[key]bool{}
 	for _, one := range in.Statements {
 		if n := len(aws.ToString(one.Statement)); n == 0 || n > maxStatement {
 			return request{}, validation("Value at 'statement' failed to satisfy constraint: Member must have length between 1 and %d", maxStatement)
@@ -224,10 +224,10 @@ func (db *DB) statementsRequest(in *dynamodb.BatchExecuteStatementInput) (reques
 			continue
 		}
 		keys = append(keys, s.write.key.String())
-		if seen[s.write.place()] {
+		if seen[s.write.key] {
 			return request{}, validation("Provided list of item keys contains duplicates")
 		}
-		seen[s.write.place()] = true
+		seen[s.write.key] = true
 	}
 	asked := in.ReturnConsumedCapacity
 	return request{keys: keys, evaluate: func(m moment) (any, error) {
@@ -257,12 +257,12 @@ func (db *DB) execute(s *boundStatement, at int, asked types.ReturnConsumedCapac
 		return answer, nil
 	}
 	old := w.table.current(w.key)
-	if hit && m.fault.Kind == Conflict || db.busy(w.place(), m.now) {
+	if hit && m.fault.Kind == Conflict || db.busy(w.key, m.now) {
 		answer.Error = errorWithCode(reasonConflict)
-		return answer, db.bill(w.table.Name, asked, writeUnits(old, nil), 0)
+		return answer, db.bill(asked, writeUnits(old, nil), 0)
 	}
 	it, err := w.result(old)
-	used := db.bill(w.table.Name, asked, writeUnits(old, it), 0)
+	used := db.bill(asked, writeUnits(old, it), 0)
 	switch {
 	case err == nil:
 		db.store(w, it, m.now)

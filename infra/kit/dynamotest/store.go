@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Table describes one table. Both keys are strings; a table without SK has a
+// Table describes a table. Both keys are strings; a table without SK has a
 // partition key only.
 type Table struct {
 	Name string

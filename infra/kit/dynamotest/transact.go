@@ -3,8 +3,6 @@ package dynamotest
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -81,7 +79,7 @@ func (db *DB) newTransaction(in *dynamodb.TransactWriteItemsInput) (*transaction
 		return nil, validation("dynamotest does not know a ClientRequestToken")
 	}
 	tx := &transaction{asked: in.ReturnConsumedCapacity}
-	seen, size := map[place]bool{}, 0
+	seen, size := map[key]bool{}, 0
 	for _, a := range in.TransactItems {
 		input, err := transactionInput(a)
 		if err != nil {
@@ -91,10 +89,10 @@ func (db *DB) newTransaction(in *dynamodb.TransactWriteItemsInput) (*transaction
 		if err != nil {
 			return nil, err
 		}
-		if seen[w.place()] {
+		if seen[w.key] {
 			return nil, validation("Transaction request cannot include multiple operations on one item")
 		}
-		seen[w.place()] = true
+		seen[w.key] = true
 		if size += w.item.size(); size > maxTransactionSize {
 			return nil, validation("Transaction request size exceeds the limit of 4 MB")
 		}
@@ -115,17 +113,20 @@ func (tx *transaction) keys() []string {
 func (db *DB) commit(tx *transaction, m moment) (any, error) {
 	results := make([]item, len(tx.writes))
 	reasons := make([]types.CancellationReason, len(tx.writes))
-	cost := map[string]float64{}
-	var accepted []place
+	cost := 0.0
+	var accepted []key
 	for i, w := range tx.writes {
 		old := w.table.current(w.key)
 		results[i], reasons[i] = db.prepare(w, old, m.now)
 		if *reasons[i].Code == reasonNone {
-			accepted = append(accepted, w.place())
+			accepted = append(accepted, w.key)
 		}
-		cost[w.table.Name] += transactional * writeUnits(old, results[i])
+		cost += transactional * writeUnits(old, results[i])
 	}
-	out := &dynamodb.TransactWriteItemsOutput{ConsumedCapacity: db.billTables(cost, nil, tx.asked)}
+	out := &dynamodb.TransactWriteItemsOutput{}
+	if used := db.bill(tx.asked, cost, 0); used != nil {
+		out.ConsumedCapacity = append(out.ConsumedCapacity, *used)
+	}
 	// An item which accepted the transaction is in flight until the outcome has
 	// been applied to it, whatever the outcome is.
 	if busy := max(db.Busy, m.fault.HiddenFor); busy > 0 {
@@ -153,7 +154,7 @@ func (db *DB) commit(tx *transaction, m moment) (any, error) {
 
 // prepare asks one item whether it accepts its write, and what it becomes.
 func (db *DB) prepare(w *write, old item, now time.Time) (item, types.CancellationReason) {
-	if db.busy(w.place(), now) {
+	if db.busy(w.key, now) {
 		return nil, reason(reasonConflict)
 	}
 	it, err := w.result(old)
@@ -171,22 +172,4 @@ func (db *DB) prepare(w *write, old item, now time.Time) (item, types.Cancellati
 		r.Message = aws.String(message)
 	}
 	return nil, r
-}
-
-// billTables bills a transaction table by table, in the order of their names.
-func (db *DB) billTables(write, read map[string]float64, asked types.ReturnConsumedCapacity) []types.ConsumedCapacity {
-	names := map[string]bool{}
-	for name := range write {
-		names[name] = true
-	}
-	for name := range read {
-		names[name] = true
-	}
-	var out []types.ConsumedCapacity
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if used := db.billTransaction(name, asked, write[name], read[name]); used != nil {
-			out = append(out, *used)
-		}
-	}
-	return out
 }

@@ -43,13 +43,13 @@ type write struct {
 	oldItem   bool // wanted with a failed condition
 }
 
-// tableNamed finds a table; the set of tables never changes.
+// tableNamed is the table, if it has that name.
 func (db *DB) tableNamed(name *string) (*table, error) {
 	if aws.ToString(name) == "" {
 		return nil, validation("Value null at 'tableName' failed to satisfy constraint: Member must not be null")
 	}
-	if t := db.tables[*name]; t != nil {
-		return t, nil
+	if *name == db.table.Name {
+		return db.table, nil
 	}
 	return nil, &types.ResourceNotFoundException{Message: aws.String("Requested resource not found")}
 }
@@ -94,8 +94,6 @@ func cannotUpdate(key string) error {
 	return validation("One or more parameter values were invalid: Cannot update attribute %s. This attribute is part of the key", key)
 }
 
-func (w *write) place() place { return place{w.table.Name, w.key} }
-
 // result is the item after the write, nil for none. It fails with a
 // ConditionalCheckFailedException or a ValidationException and stores nothing.
 func (w *write) result(old item) (item, error) {
@@ -132,7 +130,7 @@ func (db *DB) store(w *write, it item, now time.Time) {
 }
 
 // busy reports whether a transaction has the item in flight. db.mu is held.
-func (db *DB) busy(at place, now time.Time) bool {
+func (db *DB) busy(at key, now time.Time) bool {
 	until, ok := db.inFlight[at]
 	if ok && !now.Before(until) {
 		delete(db.inFlight, at)
@@ -145,6 +143,6 @@ func (db *DB) busy(at place, now time.Time) bool {
 // once. db.mu is held.
 func (db *DB) forgetLanded(now time.Time) {
 	if len(db.inFlight) > 1000 {
-		maps.DeleteFunc(db.inFlight, func(_ place, until time.Time) bool { return !now.Before(until) })
+		maps.DeleteFunc(db.inFlight, func(_ key, until time.Time) bool { return !now.Before(until) })
 	}
 }

@@ -79,7 +79,7 @@ func TestTheExportShowsEachOrderOnceInItsHighestState(t *testing.T) {
 }
 
 func TestWhatCannotBeReadOrKeptIsAnError(t *testing.T) {
-	w := &warehouse{db: dynamotest.New(), table: "none"}
+	w := &warehouse{db: dynamotest.New(dynamotest.Table{Name: "Orders", PK: "orderId"}), table: "none"}
 	of, _ := eventsOf(1, sale.Paid)
 	for _, detail := range []string{`{"schemaVersion":2,"id":"x"}`, string(eventbus.Detail(of[0]))} {
 		if err := w.handle(t.Context(), events.EventBridgeEvent{DetailType: "OrderConfirmed", Detail: []byte(detail)}); err == nil {
