@@ -21,9 +21,6 @@ type Rates struct {
 	HiddenFor time.Duration
 	// Late is the longest delay of ApplyLate, one second if 0.
 	Late time.Duration
-	// Delay is the longest delay before a call and before its answer; each is
-	// drawn evenly from [0, Delay).
-	Delay time.Duration
 }
 
 // Seeded is a source of faults for DB.Fault. What it does to a call follows
@@ -34,14 +31,10 @@ func (r Rates) Seeded(seed uint64) func(Call) Fault {
 		chance := rand.New(rand.NewPCG(seed, uint64(c.N)))
 		f := r.draw(chance, c)
 		f.Stale = chance.Float64() < r.Stale
-		if r.Delay > 0 {
-			f.Delay = time.Duration(chance.Int64N(int64(r.Delay)))
-			f.ReplyDelay = time.Duration(chance.Int64N(int64(r.Delay)))
-		}
 		if c.Op == "TransactWriteItems" && chance.Float64() < r.Hidden {
 			f.Hidden = someOf(chance, len(c.Keys))
 			f.HiddenFor = 1 + time.Duration(chance.Int64N(int64(r.HiddenFor)))
-			f.ReplyDelay = max(f.ReplyDelay, f.HiddenFor)
+			f.ReplyDelay = f.HiddenFor
 		}
 		return f
 	}

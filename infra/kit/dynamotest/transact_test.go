@@ -1,10 +1,7 @@
 package dynamotest
 
 import (
-	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -105,33 +102,4 @@ func TestATokenIsRefused(t *testing.T) {
 	in.ClientRequestToken = aws.String("token")
 	_, err := newDB().TransactWriteItems(t.Context(), in)
 	wantCode(t, err, "ValidationException")
-}
-
-func TestSixtyFourBuyersOfAHundredUnitsGetExactlyAHundred(t *testing.T) {
-	db := newDB()
-	mustPut(t, db, "STOCK", "S", attributes{"stock": num("100")})
-	var sold, soldOut atomic.Int64
-	var buyers sync.WaitGroup
-	for buyer := range 64 {
-		buyers.Go(func() {
-			for try := range 5 {
-				_, err := db.TransactWriteItems(t.Context(), buy(fmt.Sprintf("%d-%d", buyer, try)))
-				var canceled *types.TransactionCanceledException
-				switch {
-				case err == nil:
-					sold.Add(1)
-				case errors.As(err, &canceled) && codes(canceled.CancellationReasons) == "ConditionalCheckFailed None ":
-					soldOut.Add(1)
-				}
-			}
-		})
-	}
-	buyers.Wait()
-	if sold.Load() != 100 || soldOut.Load() != 220 {
-		t.Errorf("%d sold, %d sold out, want 100 and 220", sold.Load(), soldOut.Load())
-	}
-	if got := len(db.Items(tableName)); got != 101 {
-		t.Errorf("%d items, want the stock and 100 claims", got)
-	}
-	wantItem(t, look(t, db, "STOCK", "S"), `{pk: "STOCK", sk: "S", stock: 0}`)
 }

@@ -69,7 +69,7 @@ func admit(v types.AttributeValue) (types.AttributeValue, error) {
 	case nil:
 		return nil, validation("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes")
 	}
-	return nil, validation("dynamotest does not know values of type %s", typeOf(v))
+	return nil, validation("dynamotest does not know values of type %T", v)
 }
 
 func checkSet(kind string, size, distinct int) error {

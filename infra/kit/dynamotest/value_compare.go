@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// typeOf is the type descriptor of a value: S, N, B, SS, NS, BS, M, L, NULL or
-// BOOL; "" for no value.
+// typeOf is the type descriptor of an admitted value: S, N, B, SS, NS or BOOL; "" for
+// no value.
 func typeOf(v types.AttributeValue) string {
 	switch v.(type) {
 	case *types.AttributeValueMemberS:
@@ -22,14 +22,6 @@ func typeOf(v types.AttributeValue) string {
 		return "SS"
 	case *types.AttributeValueMemberNS:
 		return "NS"
-	case *types.AttributeValueMemberBS:
-		return "BS"
-	case *types.AttributeValueMemberM:
-		return "M"
-	case *types.AttributeValueMemberL:
-		return "L"
-	case *types.AttributeValueMemberNULL:
-		return "NULL"
 	case *types.AttributeValueMemberBOOL:
 		return "BOOL"
 	}
