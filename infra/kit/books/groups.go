@@ -96,7 +96,7 @@ func (p *pass) checkBars(ctx context.Context, all []barredUser) error {
 		return err
 	}
 	for i, g := range all {
-		if c, _ := readClaim(orderOrNone(claims[keys[i]]), 0); g.group != p.group() || c.ClaimID != g.claimID {
+		if c, _ := readClaim(claims[keys[i]], 0); g.group != p.group() || c.ClaimID != g.claimID {
 			p.find("P34", "barred "+g.group+" "+g.user, "%q is barred from group %q by claim %s, but has no such claim in a sale of it", g.user, g.group, g.claimID)
 		}
 	}
@@ -134,11 +134,11 @@ func (p *pass) readGroup(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sales, problem := readSales(orderOrNone(found[at]))
+	sales, problem := readSales(found[at])
 	if found[at] != nil {
 		p.malformed(found[at], problem)
 	}
-	if h.sale.sealedAt != 0 && orderOrNone(found[at])["sealedAt"] == nil {
+	if h.sale.sealedAt != 0 && found[at]["sealedAt"] == nil {
 		p.find("P34", "group "+group+" sealed", "the sale is sealed, and its group %q is not: whoever was erased may order in a new sale of it", group)
 	}
 	if !slices.Contains(sales, p.saleID) {

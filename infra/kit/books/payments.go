@@ -3,6 +3,7 @@ package books
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -361,46 +362,44 @@ func (p *pass) checkRefunds(ctx context.Context, refunds []refundItem) error {
 	if err := p.checkRefundGuards(ctx, refunds); err != nil || p.buckets == 0 {
 		return err
 	}
-	orderOf := func(r refundItem) key { return key{"ORDER#" + strconv.FormatInt(r.orderID, 10), "ORDER"} }
-	keys := make([]key, 0, len(refunds))
+	var orders []int64
 	for _, r := range refunds {
 		if r.orderID != 0 {
-			keys = append(keys, orderOf(r))
+			orders = append(orders, r.orderID)
 		}
 	}
-	orders, err := p.get(ctx, keys)
-	if err != nil {
-		return err
-	}
-	claimOf := func(r refundItem) key {
-		o, _ := readOrder(orderOrNone(orders[orderOf(r)]))
-		if o.SaleID != p.saleID || !isUser(o.User) {
-			return key{}
-		}
-		return key{p.claimPK(bucketOf(o.User, p.buckets)), o.User}
-	}
-	keys = keys[:0]
-	for _, r := range refunds {
-		if k := claimOf(r); k != (key{}) {
-			keys = append(keys, k)
-		}
-	}
-	claims, err := p.get(ctx, keys)
+	claims, err := p.claimsOf(ctx, orders)
 	if err != nil {
 		return err
 	}
 	for _, r := range refunds {
-		p.checkRefund(r, claims[claimOf(r)])
+		p.checkRefund(r, claims[r.orderID])
 	}
 	return nil
 }
 
-// orderOrNone is an order that may be missing.
-func orderOrNone(it item) item {
-	if it == nil {
-		return item{}
+// claimsOf returns the claims of orders of the sale, by order id.
+func (p *pass) claimsOf(ctx context.Context, orderIDs []int64) (map[int64]item, error) {
+	keys := make([]key, len(orderIDs))
+	for i, id := range orderIDs {
+		keys[i] = key{"ORDER#" + strconv.FormatInt(id, 10), "ORDER"}
 	}
-	return it
+	orders, err := p.get(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	at := map[int64]key{}
+	for i, id := range orderIDs {
+		if o, _ := readOrder(orders[keys[i]]); o.SaleID == p.saleID && isUser(o.User) {
+			at[id] = key{p.claimPK(bucketOf(o.User, p.buckets)), o.User}
+		}
+	}
+	found, err := p.get(ctx, slices.Collect(maps.Values(at)))
+	claims := map[int64]item{}
+	for id, k := range at {
+		claims[id] = found[k]
+	}
+	return claims, err
 }
 
 // checkRefund compares a refund with the claim of its order; nil if there is none.
@@ -498,11 +497,11 @@ func (p *pass) checkPaid(ctx context.Context, claims []Claim) error {
 	}
 	for _, c := range claims {
 		for _, payment := range c.refunds {
-			if r, _ := readRefund(orderOrNone(found[key{"REFUND#" + p.saleID, payment}])); r.user != c.User || uint64(r.orderID) != c.orderID {
+			if r, _ := readRefund(found[key{"REFUND#" + p.saleID, payment}]); r.user != c.User || uint64(r.orderID) != c.orderID {
 				p.find("P24", "refund "+payment+" noted", "the claim of %q says that %s is to be refunded, but there is no such refund of its order", c.User, payment)
 			}
 		}
-		if r, _ := readRefund(orderOrNone(found[key{"REFUND#" + p.saleID, c.payment}])); c.paidAt != 0 && r.reason != recalled {
+		if r, _ := readRefund(found[key{"REFUND#" + p.saleID, c.payment}]); c.paidAt != 0 && r.reason != recalled {
 			p.open(c)
 		}
 		it := found[guardKey(c.payment)]
@@ -559,45 +558,32 @@ func (p *pass) checkGuards(ctx context.Context, guards []guardItem) error {
 	if p.buckets == 0 {
 		return nil
 	}
-	orderOf := func(g guardItem) key { return key{"ORDER#" + strconv.FormatInt(g.orderID, 10), "ORDER"} }
 	refundOf := func(g guardItem) key { return key{"REFUND#" + g.sale, g.payment} }
+	var orders []int64
 	var keys []key
 	for _, g := range guards {
 		if g.fate == "paid" {
-			keys = append(keys, orderOf(g))
+			orders = append(orders, g.orderID)
 		} else {
 			keys = append(keys, refundOf(g))
 		}
 	}
-	found, err := p.get(ctx, keys)
+	refunds, err := p.get(ctx, keys)
 	if err != nil {
 		return err
 	}
-	claimOf := func(g guardItem) key {
-		o, _ := readOrder(orderOrNone(found[orderOf(g)]))
-		if o.SaleID != p.saleID || !isUser(o.User) {
-			return key{}
-		}
-		return key{p.claimPK(bucketOf(o.User, p.buckets)), o.User}
-	}
-	keys = keys[:0]
-	for _, g := range guards {
-		if k := claimOf(g); g.fate == "paid" && k != (key{}) {
-			keys = append(keys, k)
-		}
-	}
-	claims, err := p.get(ctx, keys)
+	claims, err := p.claimsOf(ctx, orders)
 	if err != nil {
 		return err
 	}
 	for _, g := range guards {
 		if g.fate != "paid" {
-			if found[refundOf(g)] == nil {
+			if refunds[refundOf(g)] == nil {
 				p.find("P24", "guard "+g.payment, "%s is to be refunded, says its guard, but there is no refund", g.payment)
 			}
 			continue
 		}
-		if c, _ := readClaim(orderOrNone(claims[claimOf(g)]), 0); c.payment != g.payment {
+		if c, _ := readClaim(claims[g.orderID], 0); c.payment != g.payment {
 			p.find("P24", "guard "+g.payment, "%s has paid order %d, says its guard, but the order is not paid by it", g.payment, g.orderID)
 		}
 	}
