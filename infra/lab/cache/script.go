@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"flashsale/infra/lab/shop"
+	store "flashsale/infra/lab/sql"
 )
 
 // delivery is how an order that a script has decided gets into the database.
@@ -27,7 +28,7 @@ type delivery struct {
 // down and remembers the buyer in one step.
 func script(name, does, flaw string, need shop.Need, by delivery) shop.Spec {
 	s := spec(name, does, flaw, need, func(_ context.Context, d *desk) (shop.Strategy, error) {
-		db, err := openDatabase(d.host.Place)
+		db, err := store.Open(d.host.Place)
 		if err != nil {
 			return nil, err
 		}
@@ -41,9 +42,9 @@ func script(name, does, flaw string, need shop.Need, by delivery) shop.Spec {
 		return s, nil
 	})
 	s.Needs = append(s.Needs, shop.MariaDB)
-	s.Orders = inserted
+	s.Orders = store.Orders
 	s.Prepare = func(ctx context.Context, p shop.Place) error {
-		if err := errors.Join(stockUp(ctx, p), createTables(ctx, p)); err != nil || !by.stream {
+		if err := errors.Join(stockUp(ctx, p), store.Create(ctx, p)); err != nil || !by.stream {
 			return err
 		}
 		c := server(p)
@@ -155,7 +156,7 @@ func (s *scripted) ask(ctx context.Context, user string) (shop.Outcome, error) {
 
 // rebuild fills a Redis that has lost its data with what the database has.
 func (s *scripted) rebuild(ctx context.Context) error {
-	buyers, err := buyersIn(ctx, s.db)
+	buyers, err := store.Buyers(ctx, s.db)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"flashsale/infra/lab/engines"
 	"flashsale/infra/lab/shop"
+	store "flashsale/infra/lab/sql"
 )
 
 // onRedis is a desk on an empty server, or nil where none is installed and none is required.
@@ -80,10 +81,10 @@ func TestAnEmptyRedisIsFilledOnceFromTheDatabase(t *testing.T) {
 	if d == nil {
 		return
 	}
-	if err := createTables(t.Context(), d.host.Place); err != nil {
+	if err := store.Create(t.Context(), d.host.Place); err != nil {
 		t.Fatal(err)
 	}
-	db, err := openDatabase(d.host.Place)
+	db, err := store.Open(d.host.Place)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,7 @@ func TestAnEmptyRedisIsFilledOnceFromTheDatabase(t *testing.T) {
 	if err := write(t.Context(), db, []string{"a", "c", "d"}); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := buyersIn(t.Context(), db); err != nil || !slices.Equal(slices.Sorted(slices.Values(all)), []string{"a", "b", "c"}) {
+	if all, err := store.Buyers(t.Context(), db); err != nil || !slices.Equal(slices.Sorted(slices.Values(all)), []string{"a", "b", "c"}) {
 		t.Errorf("the database has %v (%v), want a, b and the first of those for whom there is one unit", all, err)
 	}
 	if err := d.redis.Del(t.Context(), stockKey(d.host.Place)).Err(); err != nil {

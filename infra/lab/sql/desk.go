@@ -23,7 +23,8 @@ type desk struct {
 	db   *sql.DB
 }
 
-func open(p shop.Place) (*sql.DB, error) {
+// Open makes the connections of one application server.
+func Open(p shop.Place) (*sql.DB, error) {
 	db, err := sql.Open("mysql", p.MariaDB)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -34,7 +35,7 @@ func open(p shop.Place) (*sql.DB, error) {
 }
 
 func newDesk(ctx context.Context, h shop.Host) (*desk, error) {
-	db, err := open(h.Place)
+	db, err := Open(h.Place)
 	if err != nil {
 		return nil, err
 	}
@@ -47,9 +48,12 @@ func newDesk(ctx context.Context, h shop.Host) (*desk, error) {
 // Close ends the connections.
 func (d *desk) Close() error { return d.db.Close() }
 
+// Create makes the tables sale, of the stock, and orders, of which a user has one.
+func Create(ctx context.Context, p shop.Place) error { return create(ctx, p, row, units, unique) }
+
 // create makes the tables on one connection, whose @stock is the stock.
-func create(ctx context.Context, p shop.Place, tables []string) error {
-	db, err := open(p)
+func create(ctx context.Context, p shop.Place, tables ...string) error {
+	db, err := Open(p)
 	if err != nil {
 		return err
 	}
@@ -67,19 +71,24 @@ func create(ctx context.Context, p shop.Place, tables []string) error {
 	return nil
 }
 
-// orders are all orders, as any other client of the database sees them.
-func orders(ctx context.Context, p shop.Place) ([]shop.Order, error) {
-	db, err := open(p)
+// Orders are all orders, as any other client of the database sees them.
+func Orders(ctx context.Context, p shop.Place) ([]shop.Order, error) {
+	db, err := Open(p)
 	if err != nil {
 		return nil, err
 	}
 	defer db.Close()
 	var all []shop.Order
-	users, err := texts(ctx, db, "SELECT user FROM orders")
+	users, err := Buyers(ctx, db)
 	for _, user := range users {
 		all = append(all, shop.Order{User: user})
 	}
 	return all, err
+}
+
+// Buyers are the users of all orders.
+func Buyers(ctx context.Context, db *sql.DB) ([]string, error) {
+	return texts(ctx, db, "SELECT user FROM orders")
 }
 
 // session is what a statement runs in: the database, or a transaction.

@@ -11,12 +11,15 @@ import (
 	"flashsale/infra/lab/shop"
 )
 
+const (
+	row    = "CREATE TABLE sale (id INT PRIMARY KEY, stock INT NOT NULL)"
+	units  = "INSERT INTO sale (id, stock) VALUES (1, @stock)"
+	unique = "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, user VARCHAR(128) NOT NULL, UNIQUE KEY (user))"
+)
+
 // Specs are all strategies of the package.
 func Specs() []shop.Spec {
-	const row = "CREATE TABLE sale (id INT PRIMARY KEY, stock INT NOT NULL)"
-	const units = "INSERT INTO sale (id, stock) VALUES (1, @stock)"
 	const orders = "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, user VARCHAR(128) NOT NULL, KEY (user))"
-	const unique = "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, user VARCHAR(128) NOT NULL, UNIQUE KEY (user))"
 	return []shop.Spec{
 		spec("sql-read-then-write", "SELECT stock; compare; UPDATE with the difference and INSERT in one transaction",
 			"requests that read the same stock all sell it, and write it back as if only one had", plain(readThenWrite), row, units, orders),
@@ -37,8 +40,8 @@ func Specs() []shop.Spec {
 // spec describes a strategy with its tables; @stock in them is the stock.
 func spec(name, does, flaw string, start func(*desk) shop.Strategy, tables ...string) shop.Spec {
 	return shop.Spec{
-		Name: name, Family: "sql", Does: does, Flaw: flaw, Needs: []shop.Need{shop.MariaDB}, Orders: orders,
-		Prepare: func(ctx context.Context, p shop.Place) error { return create(ctx, p, tables) },
+		Name: name, Family: "sql", Does: does, Flaw: flaw, Needs: []shop.Need{shop.MariaDB}, Orders: Orders,
+		Prepare: func(ctx context.Context, p shop.Place) error { return create(ctx, p, tables...) },
 		Open: func(ctx context.Context, h shop.Host) (shop.Strategy, error) {
 			d, err := newDesk(ctx, h)
 			if err != nil {
