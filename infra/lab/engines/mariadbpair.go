@@ -7,7 +7,6 @@ import (
 	"net"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"flashsale/infra/lab/shop"
 )
@@ -17,8 +16,7 @@ import (
 type mariadbPair struct {
 	*mariadb // the primary
 	replica  *mariadb
-	// front leads clients to whichever is the primary, copies the replica to what it copies.
-	front, copies *relay
+	failover
 	// semi: a commit is answered when the replica has it, however long that takes.
 	semi bool
 }
@@ -39,14 +37,12 @@ func startMariaDBPair(ctx context.Context, dir string, o Options, semi bool) (En
 			return nil, errors.Join(err, p.Stop())
 		}
 	}
-	for _, r := range []**relay{&p.front, &p.copies} {
-		made, err := newRelay(address(p.server.port))
-		if err != nil {
-			return nil, errors.Join(err, p.Stop())
-		}
-		*r = made
+	lead, err := newFailover(address(p.server.port))
+	if err == nil {
+		p.failover = lead
+		err = p.Reset(ctx)
 	}
-	if err := p.Reset(ctx); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, p.Stop())
 	}
 	return p, nil
@@ -62,7 +58,7 @@ func (p *mariadbPair) Reset(ctx context.Context) error {
 		}
 	default:
 	}
-	_, port, err := net.SplitHostPort(p.copies.address())
+	_, port, err := net.SplitHostPort(p.copies.Address())
 	if err != nil {
 		return fmt.Errorf("read relay address: %w", err)
 	}
@@ -73,8 +69,7 @@ func (p *mariadbPair) Reset(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.front.lead(address(p.server.port))
-	p.copies.lead(address(p.server.port))
+	p.restore(address(p.server.port))
 	err = p.replica.do(ctx, "CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = "+port+", MASTER_USER = 'root', MASTER_USE_GTID = slave_pos, MASTER_CONNECT_RETRY = 1", "START SLAVE")
 	if err != nil {
 		return err
@@ -115,16 +110,9 @@ func (m *mariadb) reach(ctx context.Context, position string) error {
 	return nil
 }
 
-// Ail cuts the replica off, as with a pair of Redis.
-func (p *mariadbPair) Ail() time.Duration {
-	p.copies.lead("")
-	return lag
-}
-
 // Crash kills the primary, and nobody reaches anything until Recover.
 func (p *mariadbPair) Crash() error {
-	p.copies.lead("")
-	p.front.lead("")
+	p.cut()
 	return p.mariadb.Crash()
 }
 
@@ -174,17 +162,13 @@ func (p *mariadbPair) received(ctx context.Context) (position string, err error)
 // Describe offers the one address that leads to the primary.
 func (p *mariadbPair) Describe(place *shop.Place) {
 	c := config(0, database)
-	c.Addr = p.front.address()
+	c.Addr = p.front.Address()
 	place.MariaDB = c.FormatDSN()
 }
 
 // Stop stops both servers.
 func (p *mariadbPair) Stop() error {
-	for _, r := range []*relay{p.front, p.copies} {
-		if r != nil {
-			r.close()
-		}
-	}
+	p.failover.close()
 	for _, m := range []*mariadb{p.mariadb, p.replica} {
 		if m != nil {
 			m.server.stop()

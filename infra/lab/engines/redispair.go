@@ -21,14 +21,8 @@ import (
 // reached the replica.
 type pair struct {
 	primary, replica *server
-	// front leads clients to whichever is the primary, copies the replica to
-	// what it copies.
-	front, copies *relay
+	failover
 }
-
-// lag is how far the replica is behind when the primary dies: the network
-// between the two failed before.
-const lag = 150 * time.Millisecond
 
 func startPair(ctx context.Context, dir string, o Options) (Engine, error) {
 	p := &pair{}
@@ -42,14 +36,12 @@ func startPair(ctx context.Context, dir string, o Options) (Engine, error) {
 		}
 		*s = made
 	}
-	for _, r := range []**relay{&p.front, &p.copies} {
-		made, err := newRelay(address(p.primary.port))
-		if err != nil {
-			return nil, errors.Join(err, p.Stop())
-		}
-		*r = made
+	lead, err := newFailover(address(p.primary.port))
+	if err == nil {
+		p.failover = lead
+		err = p.Reset(ctx)
 	}
-	if err := p.Reset(ctx); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, p.Stop())
 	}
 	return p, nil
@@ -64,9 +56,8 @@ func (p *pair) Reset(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("empty redis: %w", err)
 	}
-	p.front.lead(address(p.primary.port))
-	p.copies.lead(address(p.primary.port))
-	host, port, err := net.SplitHostPort(p.copies.address())
+	p.restore(address(p.primary.port))
+	host, port, err := net.SplitHostPort(p.copies.Address())
 	if err != nil {
 		return fmt.Errorf("read relay address: %w", err)
 	}
@@ -86,22 +77,14 @@ func (p *pair) Reset(ctx context.Context) error {
 }
 
 // Describe offers the one address that leads to the primary.
-func (p *pair) Describe(place *shop.Place) { place.Redis = []string{p.front.address()} }
+func (p *pair) Describe(place *shop.Place) { place.Redis = []string{p.front.Address()} }
 
 // Jump sets the first server's clock.
 func (p *pair) Jump(ahead time.Duration) error { return p.primary.clock.set(ahead) }
 
-// Ail cuts the replica off, as the failing network of a real fail-over does:
-// what the primary answers from here on is what the replica will not have.
-func (p *pair) Ail() time.Duration {
-	p.copies.lead("")
-	return lag
-}
-
 // Crash kills the primary, and nobody reaches anything until Recover.
 func (p *pair) Crash() error {
-	p.copies.lead("")
-	p.front.lead("")
+	p.cut()
 	p.primary.kill()
 	return nil
 }
@@ -122,11 +105,7 @@ func (p *pair) Recover(ctx context.Context) error {
 }
 
 func (p *pair) Stop() error {
-	for _, r := range []*relay{p.front, p.copies} {
-		if r != nil {
-			r.close()
-		}
-	}
+	p.failover.close()
 	for _, s := range []*server{p.primary, p.replica} {
 		if s != nil {
 			s.stop()

@@ -5,11 +5,13 @@ import (
 	"io"
 	"net"
 	"sync"
+	"time"
 )
 
-// relay is a TCP address that leads to another one, which can change.
-type relay struct {
+// Relay is a TCP address that leads to another one, which can change.
+type Relay struct {
 	listener net.Listener
+	lose     func() bool
 	work     sync.WaitGroup
 
 	mu     sync.Mutex
@@ -17,21 +19,24 @@ type relay struct {
 	open   map[net.Conn]bool
 }
 
-func newRelay(target string) (*relay, error) {
+// NewRelay is a relay to a target. If lose says so of a part of an answer, the connection
+// breaks instead of carrying it; nil loses nothing.
+func NewRelay(target string, lose func() bool) (*Relay, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	r := &relay{listener: l, target: target, open: map[net.Conn]bool{}}
+	r := &Relay{listener: l, lose: lose, target: target, open: map[net.Conn]bool{}}
 	r.work.Go(r.accept)
 	return r, nil
 }
 
-func (r *relay) address() string { return r.listener.Addr().String() }
+// Address is where it listens.
+func (r *Relay) Address() string { return r.listener.Addr().String() }
 
 // lead changes the target, and cuts every connection that is open; "" leads
 // nowhere.
-func (r *relay) lead(target string) {
+func (r *Relay) lead(target string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.target == target {
@@ -43,13 +48,14 @@ func (r *relay) lead(target string) {
 	}
 }
 
-func (r *relay) close() {
+// Close ends it and everything that it carries.
+func (r *Relay) Close() {
 	_ = r.listener.Close()
 	r.lead("")
 	r.work.Wait()
 }
 
-func (r *relay) accept() {
+func (r *Relay) accept() {
 	for {
 		from, err := r.listener.Accept()
 		if err != nil {
@@ -59,7 +65,7 @@ func (r *relay) accept() {
 	}
 }
 
-func (r *relay) carry(from net.Conn) {
+func (r *Relay) carry(from net.Conn) {
 	defer from.Close()
 	r.mu.Lock()
 	target := r.target
@@ -74,17 +80,38 @@ func (r *relay) carry(from net.Conn) {
 	}
 	defer r.drop(from, to)
 	done := make(chan struct{}, 2)
-	for _, way := range [][2]net.Conn{{from, to}, {to, from}} {
+	var answers io.Reader = to
+	if r.lose != nil {
+		answers = lossy{to, r.lose}
+	}
+	for _, way := range []struct {
+		to   io.Writer
+		from io.Reader
+	}{{to, from}, {from, answers}} {
 		r.work.Go(func() {
-			_, _ = io.Copy(way[0], way[1])
+			_, _ = io.Copy(way.to, way.from)
 			done <- struct{}{}
 		})
 	}
 	<-done
 }
 
+// lossy ends when a part of what it reads is lost.
+type lossy struct {
+	io.Reader
+	lose func() bool
+}
+
+func (l lossy) Read(part []byte) (int, error) {
+	n, err := l.Reader.Read(part)
+	if n > 0 && l.lose() {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
 // keep remembers a connection's two ends, unless the target has changed.
-func (r *relay) keep(target string, ends ...net.Conn) bool {
+func (r *Relay) keep(target string, ends ...net.Conn) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range ends {
@@ -93,10 +120,58 @@ func (r *relay) keep(target string, ends ...net.Conn) bool {
 	return r.target == target
 }
 
-func (r *relay) drop(ends ...net.Conn) {
+func (r *Relay) drop(ends ...net.Conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range ends {
 		delete(r.open, c)
+	}
+}
+
+// failover is the one address of a primary, or after its death of its replica.
+type failover struct {
+	// front leads clients to whichever is the primary, copies the replica to what it copies.
+	front, copies *Relay
+}
+
+// newFailover leads everything to the primary.
+func newFailover(primary string) (f failover, err error) {
+	for _, r := range []**Relay{&f.front, &f.copies} {
+		if *r, err = NewRelay(primary, nil); err != nil {
+			f.close()
+			return failover{}, err
+		}
+	}
+	return f, nil
+}
+
+// lag is how far the replica is behind when the primary dies: the network
+// between the two failed before.
+const lag = 150 * time.Millisecond
+
+// Ail cuts the replica off, as the failing network of a real fail-over does:
+// what the primary answers from here on is what the replica will not have.
+func (f *failover) Ail() time.Duration {
+	f.copies.lead("")
+	return lag
+}
+
+// cut lets nobody reach anything.
+func (f *failover) cut() {
+	f.copies.lead("")
+	f.front.lead("")
+}
+
+// restore leads everything to the primary again.
+func (f *failover) restore(primary string) {
+	f.front.lead(primary)
+	f.copies.lead(primary)
+}
+
+func (f *failover) close() {
+	for _, r := range []*Relay{f.front, f.copies} {
+		if r != nil {
+			r.Close()
+		}
 	}
 }

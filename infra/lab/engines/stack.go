@@ -40,7 +40,7 @@ type system struct {
 	dynamo *dynamo
 	queues *child.Program
 	stack  *stack.Stack
-	api    *relay
+	api    *Relay
 }
 
 func startStack(ctx context.Context, dir string, o Options) (_ Engine, err error) {
@@ -79,7 +79,7 @@ func startStack(ctx context.Context, dir string, o Options) (_ Engine, err error
 	if err != nil {
 		return nil, err
 	}
-	s.api, err = newRelay(strings.TrimPrefix(s.stack.API, "http://"))
+	s.api, err = NewRelay(strings.TrimPrefix(s.stack.API, "http://"), nil)
 	return s, err
 }
 
@@ -87,7 +87,7 @@ func startStack(ctx context.Context, dir string, o Options) (_ Engine, err error
 func (s *system) Reset(context.Context) error { return nil }
 
 func (s *system) Describe(p *shop.Place) {
-	p.API, p.Lambda, p.DynamoDB, p.Table = "http://"+s.api.address(), s.stack.Lambda, s.stack.DynamoDB, s.stack.Table
+	p.API, p.Lambda, p.DynamoDB, p.Table = "http://"+s.api.Address(), s.stack.Lambda, s.stack.DynamoDB, s.stack.Table
 }
 
 func (s *system) Crash() error { return s.dynamo.Crash() }
@@ -96,7 +96,7 @@ func (s *system) Recover(ctx context.Context) error { return s.dynamo.Recover(ct
 
 func (s *system) Stop() (err error) {
 	if s.api != nil {
-		s.api.close()
+		s.api.Close()
 	}
 	if s.stack != nil {
 		err = s.stack.Stop()

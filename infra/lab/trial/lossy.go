@@ -1,14 +1,12 @@
 package trial
 
 import (
-	"fmt"
-	"net"
 	"net/url"
-	"sync"
 	"sync/atomic"
 
 	"github.com/go-sql-driver/mysql"
 
+	"flashsale/infra/lab/engines"
 	"flashsale/infra/lab/shop"
 )
 
@@ -22,25 +20,20 @@ const (
 // loses has been given: the engine has done what it was asked.
 type lossy struct {
 	answers atomic.Int64 // how many are still to be counted
-	lines   []net.Listener
-	work    sync.WaitGroup
-
-	mu   sync.Mutex
-	open map[net.Conn]bool // nil when closed
+	lines   []*engines.Relay
 }
 
 // between changes the place's addresses to lines of its own. Of our own stack it is the
 // API whose answers are lost.
 func between(p shop.Place) (shop.Place, *lossy, error) {
-	l := &lossy{open: map[net.Conn]bool{}}
+	l := &lossy{}
 	lead := func(address string) (string, error) {
-		line, err := net.Listen("tcp", "127.0.0.1:0")
+		line, err := engines.NewRelay(address, l.loses)
 		if err != nil {
-			return "", fmt.Errorf("listen: %w", err)
+			return "", err
 		}
 		l.lines = append(l.lines, line)
-		l.work.Go(func() { l.serve(line, address) })
-		return line.Addr().String(), nil
+		return line.Address(), nil
 	}
 	var err error
 	redis := p.Redis
@@ -78,72 +71,13 @@ func between(p shop.Place) (shop.Place, *lossy, error) {
 // begin loses answers from now on.
 func (l *lossy) begin() { l.answers.Store(lossyAnswers) }
 
-func (l *lossy) serve(line net.Listener, address string) {
-	for {
-		client, err := line.Accept()
-		if err != nil {
-			return
-		}
-		engine, err := net.Dial("tcp", address)
-		if err != nil {
-			_ = client.Close()
-			continue
-		}
-		l.mu.Lock()
-		closed := l.open == nil
-		if !closed {
-			l.open[client], l.open[engine] = true, true
-		}
-		l.mu.Unlock()
-		if closed {
-			_, _ = client.Close(), engine.Close()
-			return
-		}
-		l.work.Go(func() { l.carry(client, engine, func() bool { return false }) })
-		l.work.Go(func() {
-			l.carry(engine, client, func() bool {
-				n := l.answers.Add(-1)
-				return n >= 0 && n%lossyEvery == 0
-			})
-		})
-	}
-}
-
-// carry copies until an end closes or lose says that what came is lost.
-func (l *lossy) carry(from, to net.Conn, lose func() bool) {
-	defer func() {
-		_, _ = from.Close(), to.Close()
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.open, from)
-		delete(l.open, to)
-	}()
-	part := make([]byte, 64*1024)
-	for {
-		n, err := from.Read(part)
-		if n > 0 {
-			if lose() {
-				return
-			}
-			if _, err := to.Write(part[:n]); err != nil {
-				return
-			}
-		}
-		if err != nil {
-			return
-		}
-	}
+func (l *lossy) loses() bool {
+	n := l.answers.Add(-1)
+	return n >= 0 && n%lossyEvery == 0
 }
 
 func (l *lossy) close() {
 	for _, line := range l.lines {
-		_ = line.Close()
+		line.Close()
 	}
-	l.mu.Lock()
-	for c := range l.open {
-		_ = c.Close()
-	}
-	l.open = nil
-	l.mu.Unlock()
-	l.work.Wait()
 }
