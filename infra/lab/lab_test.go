@@ -150,7 +150,7 @@ func TestOnRedisAndMariaDB(t *testing.T) {
 			"redis-lua-stream: engine-killed server-killed",
 			"redis-lua-always: engine-killed answers-lost fifteen-clicks-scarce",
 			"redis-failover-stream-wait: engine-killed",
-			"split-shares: winner-asks-again",
+			"split-shares: calm server-killed winner-asks-again",
 		}},
 	} {
 		t.Run(group.name, func(t *testing.T) {

@@ -84,13 +84,6 @@ func Start(ctx context.Context, o Options) (*Fleet, error) {
 	return f, nil
 }
 
-// Size is the number of application servers, those that are down included.
-func (f *Fleet) Size() int {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	return len(f.members)
-}
-
 // Add starts one more application server.
 func (f *Fleet) Add(ctx context.Context) error {
 	f.mu.Lock()

@@ -192,19 +192,6 @@ func TestAFrozenServerAnswersOnceItIsThawed(t *testing.T) {
 	}
 }
 
-func TestAnAddedServerGetsItsShare(t *testing.T) {
-	f := start(t, Options{Spec: shop.Spec{Servers: 1}})
-	if err := f.Add(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if f.Size() != 2 {
-		t.Errorf("%d servers, want 2", f.Size())
-	}
-	if got := buy(t, f, "a", 1); !strings.HasPrefix(got, "1 of 1") {
-		t.Errorf("got %q, want server 1 of a fleet that began with 1", got)
-	}
-}
-
 func TestAServerDiesExactlyAtItsStop(t *testing.T) {
 	var f *Fleet
 	var stops atomic.Int32
@@ -283,16 +270,4 @@ func TestAStrategyThatCannotOpenFailsTheStart(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", name, err, want)
 		}
 	}
-}
-
-func FuzzAConfigurationIsReadOrRefused(f *testing.F) {
-	f.Add(`{"strategy":"echo","place":{"sale":"s","stock":5,"dir":"/tmp"},"number":1,"servers":3,"seed":7}`)
-	f.Add(`{"number":-1}`)
-	f.Add(`[`)
-	f.Fuzz(func(t *testing.T, text string) {
-		c, err := readConfig(text)
-		if err == nil && (c.Number < 0 || c.Servers < 1 || c.Place.Stock < 1) {
-			t.Errorf("%q was read as %+v", text, c)
-		}
-	})
 }
