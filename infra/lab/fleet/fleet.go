@@ -231,7 +231,7 @@ func (f *Fleet) ask(ctx context.Context, method string, m *member, path string) 
 		return "", fmt.Errorf("ask server: %w", err)
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
+	text, err := io.ReadAll(io.LimitReader(answer.Body, 16<<20))
 	if err != nil {
 		return "", fmt.Errorf("ask server: %w", err)
 	}

@@ -1,11 +1,11 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -17,41 +17,15 @@ import (
 
 // Peak is what a closed loop of buyers, each followed by another one, came to.
 type Peak struct {
-	Accepted int
-	// Failed is how many were not told yes; First is the first error, or "".
-	Failed int
-	First  string
-	// Times counts accepted purchases by the class of their time: classes grow by
-	// one percent.
-	Times map[int]int
-}
-
-func classOf(d time.Duration) int { return int(100 * math.Log(max(1, float64(d.Microseconds())))) }
-
-// Percentile is the time that p percent of the accepted purchases did not exceed.
-func (p *Peak) Percentile(percent int) time.Duration {
-	var classes []int
-	for class := range p.Times {
-		classes = append(classes, class)
-	}
-	slices.Sort(classes)
-	left := (p.Accepted*percent + 99) / 100
-	for _, class := range classes {
-		if left -= p.Times[class]; left <= 0 {
-			return time.Duration(math.Exp(float64(class+1)/100) * float64(time.Microsecond))
-		}
-	}
-	return 0
+	// Times are those of the purchases that were accepted, in no order.
+	Times []time.Duration
+	// First is the first error, or "".
+	First string
 }
 
 func (p *Peak) add(other Peak) {
-	p.Accepted, p.Failed = p.Accepted+other.Accepted, p.Failed+other.Failed
-	if p.First == "" {
-		p.First = other.First
-	}
-	for class, n := range other.Times {
-		p.Times[class] += n
-	}
+	p.Times = append(p.Times, other.Times...)
+	p.First = cmp.Or(p.First, other.First)
 }
 
 // loop buys for so many buyers at a time, inside the application server: the lab's own
@@ -59,26 +33,21 @@ func (p *Peak) add(other Peak) {
 func loop(ctx context.Context, strategy shop.Strategy, clients int, how time.Duration) Peak {
 	ctx, cancel := context.WithTimeout(ctx, how)
 	defer cancel()
-	all := Peak{Times: map[int]int{}}
+	var all Peak
 	var mu sync.Mutex
 	var buyers sync.WaitGroup
 	pid := strconv.Itoa(int(time.Now().UnixNano() % 1e9))
 	for c := range clients {
 		buyers.Go(func() {
-			mine := Peak{Times: map[int]int{}}
+			var mine Peak
 			for n := 0; ctx.Err() == nil; n++ {
 				begun := time.Now()
 				// A purchase that has begun is finished: what it did counts.
 				outcome, err := strategy.Buy(context.WithoutCancel(ctx), fmt.Sprintf("peak-%s-%d-%d", pid, c, n))
-				switch {
-				case outcome == shop.Accepted && err == nil:
-					mine.Accepted++
-					mine.Times[classOf(time.Since(begun))]++
-				case err != nil && mine.First == "":
+				if outcome == shop.Accepted && err == nil {
+					mine.Times = append(mine.Times, time.Since(begun))
+				} else if err != nil && mine.First == "" {
 					mine.First = err.Error()
-					mine.Failed++
-				default:
-					mine.Failed++
 				}
 			}
 			mu.Lock()
@@ -107,7 +76,7 @@ func (f *Fleet) Peak(ctx context.Context, buyers int, how time.Duration) (Peak, 
 	f.mu.RLock()
 	members := slices.Clone(f.members)
 	f.mu.RUnlock()
-	all := Peak{Times: map[int]int{}}
+	var all Peak
 	var mu sync.Mutex
 	var asks sync.WaitGroup
 	errs := make([]error, len(members))

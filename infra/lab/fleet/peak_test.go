@@ -7,22 +7,6 @@ import (
 	"flashsale/infra/lab/shop"
 )
 
-func TestATimeIsKnownToOnePercent(t *testing.T) {
-	p := Peak{Times: map[int]int{}}
-	for i := range 1000 {
-		p.Accepted++
-		p.Times[classOf(time.Duration(i+1)*time.Millisecond)]++
-	}
-	for percent, want := range map[int]time.Duration{50: 500 * time.Millisecond, 99: 990 * time.Millisecond} {
-		if got := p.Percentile(percent); got < want || got > want*103/100 {
-			t.Errorf("p%d is %v, want %v", percent, got, want)
-		}
-	}
-	if got := (&Peak{}).Percentile(50); got != 0 {
-		t.Errorf("the time of nobody is %v", got)
-	}
-}
-
 func TestSomePassingsOfAPointAreSlowAndNoneOfASmoothSale(t *testing.T) {
 	c := config{Slow: []Slow{{shop.Read, 2, 3, time.Minute}}}
 	i := newInterruptions(c)

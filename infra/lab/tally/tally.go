@@ -112,15 +112,15 @@ func (c *Count) measure(answers []Answer) {
 		}
 	}
 	slices.Sort(took)
-	c.P50, c.P99 = percentile(took, 50), percentile(took, 99)
+	c.P50, c.P99 = Percentile(took, 50), Percentile(took, 99)
 	if last > 0 {
 		c.PerSecond = float64(len(took)) / last.Seconds()
 	}
 }
 
-// percentile is the smallest of the sorted values that p percent do not exceed,
+// Percentile is the smallest of the sorted values that p percent do not exceed,
 // 0 if there are none.
-func percentile(sorted []time.Duration, p int) time.Duration {
+func Percentile(sorted []time.Duration, p int) time.Duration {
 	if len(sorted) == 0 {
 		return 0
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -133,7 +134,7 @@ func peak(ctx context.Context, spec shop.Spec, sc scenario.Scenario, place shop.
 	if err != nil {
 		return tally.Count{}, err
 	}
-	if p.Accepted == 0 {
+	if len(p.Times) == 0 {
 		return tally.Count{}, errors.New("nobody bought: " + p.First)
 	}
 	answered := time.Since(begun)
@@ -149,10 +150,11 @@ func peak(ctx context.Context, spec shop.Spec, sc scenario.Scenario, place shop.
 	if err != nil {
 		return tally.Count{}, fmt.Errorf("count orders: %w", err)
 	}
+	slices.Sort(p.Times)
 	n := len(orders)
 	return tally.Count{
-		Stock: place.Stock, Sold: n, Oversold: max(0, n-place.Stock), Lost: max(0, p.Accepted-n),
-		PerSecond: float64(p.Accepted) / answered.Seconds(), P50: p.Percentile(50), P99: p.Percentile(99),
+		Stock: place.Stock, Sold: n, Oversold: max(0, n-place.Stock), Lost: max(0, len(p.Times)-n),
+		PerSecond: float64(len(p.Times)) / answered.Seconds(), P50: tally.Percentile(p.Times, 50), P99: tally.Percentile(p.Times, 99),
 		DurablePerSecond: float64(n) / done.Seconds(), DurableAfter: done - answered,
 	}, nil
 }
