@@ -51,30 +51,6 @@ func TestAFaultRefusesAWholeBatch(t *testing.T) {
 	}
 }
 
-func TestABatchWhoseReplyIsLostIsAppliedNowOrLater(t *testing.T) {
-	db := newDB()
-	db.Fault = only(Fault{Kind: LostReply, Reply: ReplyInternalError})
-	_, err := batch(t, db, insert("1"), insert("2"))
-	wantCode(t, err, "InternalServerError")
-	db.Fault = nil
-	if look(t, db, "ORDER", "1") == nil || look(t, db, "ORDER", "2") == nil {
-		t.Error("a batch with a lost reply was not applied")
-	}
-	db.Fault = only(Fault{Kind: ApplyLate})
-	if _, err := batch(t, db, insert("2"), insert("3")); err == nil {
-		t.Error("a late batch was answered")
-	}
-	db.Fault = nil
-	if look(t, db, "ORDER", "3") != nil {
-		t.Error("a late batch was applied at once")
-	}
-	mustPut(t, db, "ORDER", "3", attributes{"user": str("first")})
-	if db.ApplyPending() != 1 {
-		t.Fatal("no batch was pending")
-	}
-	wantItem(t, look(t, db, "ORDER", "3"), `{pk: "ORDER", sk: "3", user: "first"}`)
-}
-
 func TestAFaultSeesTheItemsOfABatch(t *testing.T) {
 	db := newDB()
 	var keys []string
