@@ -330,7 +330,8 @@ func TestBeyondItsConcurrencyLimitAFunctionIsThrottledAndOthersAreNot(t *testing
 	if _, failure, err := s.Invoke(t.Context(), "OtherFunction", nil); err != nil || failure != "" {
 		t.Errorf("another function is told %q, %v", failure, err)
 	}
-	r := invokeRequest(t, s, "TestFunction", "RequestResponse")
+	r := httptest.NewRecorder()
+	s.InvokeHandler().ServeHTTP(r, httptest.NewRequest(http.MethodPost, "/2015-03-31/functions/TestFunction/invocations", strings.NewReader("{}")))
 	if r.Code != http.StatusTooManyRequests || r.Header().Get("X-Amzn-ErrorType") != "TooManyRequestsException" {
 		t.Errorf("the Invoke API says %d %s", r.Code, r.Header().Get("X-Amzn-ErrorType"))
 	}
@@ -342,15 +343,6 @@ func TestReservationsLeaveConcurrencyForTheOthers(t *testing.T) {
 	if _, err := New([]Function{function(func(f *Function) { f.Reserved = 1000 })}, Options{}); err == nil {
 		t.Error("the whole account could be reserved")
 	}
-}
-
-func invokeRequest(t *testing.T, s *Service, function, kind string) *httptest.ResponseRecorder {
-	t.Helper()
-	r := httptest.NewRequest(http.MethodPost, "/2015-03-31/functions/"+function+"/invocations", strings.NewReader("{}"))
-	r.Header.Set("X-Amz-Invocation-Type", kind)
-	w := httptest.NewRecorder()
-	s.InvokeHandler().ServeHTTP(w, r)
-	return w
 }
 
 func TestANewEnvironmentIsForLaterInvocations(t *testing.T) {

@@ -60,9 +60,6 @@ type Options struct {
 	// InitTimeout is how long a process may take to ask for its first event;
 	// Lambda's 10 s if 0.
 	InitTimeout time.Duration
-	// RetryPause is the pause before each of the two retries of a failed asynchronous
-	// invocation; 1 s if 0 (Lambda waits for minutes).
-	RetryPause time.Duration
 }
 
 // Service runs functions until it is closed. It is safe for concurrent use.
@@ -97,9 +94,6 @@ func New(functions []Function, o Options) (*Service, error) {
 	}
 	if o.Concurrency == 0 {
 		o.Concurrency = accountConcurrency
-	}
-	if o.RetryPause == 0 {
-		o.RetryPause = time.Second
 	}
 	s := &Service{opts: o, pools: make(map[string]*pool, len(functions))}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
@@ -172,7 +166,7 @@ type event struct {
 }
 
 func (s *Service) invoke(ctx context.Context, function string, e event) (outcome, error) {
-	p, e, err := s.admit(function, e, maxRequest)
+	p, e, err := s.admit(function, e)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -203,13 +197,13 @@ func (s *Service) invoke(ctx context.Context, function string, e event) (outcome
 }
 
 // admit checks a request and returns its pool.
-func (s *Service) admit(function string, e event, limit int) (*pool, event, error) {
+func (s *Service) admit(function string, e event) (*pool, event, error) {
 	p := s.pools[function]
 	if p == nil {
 		return nil, e, ErrFunctionNotFound
 	}
-	if len(e.payload) > limit {
-		return nil, e, fmt.Errorf("%w: %d bytes of at most %d", ErrPayloadTooLarge, len(e.payload), limit)
+	if len(e.payload) > maxRequest {
+		return nil, e, fmt.Errorf("%w: %d bytes of at most %d", ErrPayloadTooLarge, len(e.payload), maxRequest)
 	}
 	if len(e.payload) == 0 {
 		e.payload = []byte("{}")
@@ -271,10 +265,9 @@ func (s *Service) Close() error {
 
 // Lambda's own limits.
 const (
-	maxRequest      = 6 << 20
-	maxAsyncRequest = 1 << 20
-	maxResponse     = 6_291_556
-	initLimit       = 10 * time.Second
+	maxRequest  = 6 << 20
+	maxResponse = 6_291_556
+	initLimit   = 10 * time.Second
 	// accountConcurrency is the default quota; functions may reserve all of it but
 	// minUnreserved, which is 100 on AWS. Here an account may be smaller.
 	accountConcurrency = 1000
