@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"crypto/rsa"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -24,8 +22,6 @@ type JWT struct {
 	Audience []string
 	// Keys returns the public key with a token's key id, or an error if there is none.
 	Keys func(kid string) (*rsa.PublicKey, error)
-
-	tokens verifiedTokens
 }
 
 // check refuses a configuration that would disable a check.
@@ -61,14 +57,14 @@ func (j *JWT) authorize(header, scopes []string, now time.Time) (*authorizer, *c
 	if !ok {
 		return nil, &challenge{status: http.StatusUnauthorized}
 	}
-	v, err := j.verify(token, now)
+	claims, err := j.verify(token, now)
 	if err != nil {
 		return nil, &challenge{http.StatusUnauthorized, "invalid_token", describe(err)}
 	}
 	a := &authorizer{}
-	a.JWT.Claims = v.texts
+	a.JWT.Claims = claimTexts(claims)
 	if len(scopes) > 0 {
-		granted := tokenScopes(v.claims)
+		granted := tokenScopes(claims)
 		for _, s := range scopes {
 			if slices.Contains(granted, s) {
 				a.JWT.Scopes = append(a.JWT.Scopes, s)
@@ -96,54 +92,28 @@ func bearerToken(header []string) (string, bool) {
 	return token, token != ""
 }
 
-// verify checks the signature, unless it is cached as good under a key that is still
-// valid, and then the claims.
-func (j *JWT) verify(token string, now time.Time) (*verified, error) {
-	id := sha256.Sum256([]byte(token))
-	v := j.tokens.get(id)
-	if v == nil || !j.stillValid(v) {
-		var err error
-		if v, err = j.verifySignature(token); err != nil {
-			return nil, err
-		}
-		j.tokens.put(id, v)
-	}
-	if err := jwt.NewValidator(
-		jwt.WithIssuer(j.Issuer),
-		jwt.WithExpirationRequired(),
-		jwt.WithIssuedAt(),
-		jwt.WithTimeFunc(func() time.Time { return now }),
-	).Validate(v.claims); err != nil {
-		return nil, err
-	}
-	return v, j.verifyAudience(v.claims)
-}
-
-func (j *JWT) stillValid(v *verified) bool {
-	key, err := j.Keys(v.kid)
-	return err == nil && key != nil && (key == v.key || v.key.Equal(key))
-}
-
-func (j *JWT) verifySignature(token string) (*verified, error) {
-	v := &verified{claims: jwt.MapClaims{}}
+// verify checks the signature and then the claims.
+func (j *JWT) verify(token string, now time.Time) (jwt.MapClaims, error) {
+	claims := jwt.MapClaims{}
 	_, err := jwt.NewParser(
 		// The list excludes "none", and HMAC with the public key as its secret.
 		jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}),
 		jwt.WithJSONNumber(),
-		jwt.WithoutClaimsValidation(),
-	).ParseWithClaims(token, v.claims, func(t *jwt.Token) (key any, err error) {
-		v.kid, _ = t.Header["kid"].(string)
-		if v.kid == "" {
+		jwt.WithIssuer(j.Issuer),
+		jwt.WithExpirationRequired(),
+		jwt.WithIssuedAt(),
+		jwt.WithTimeFunc(func() time.Time { return now }),
+	).ParseWithClaims(token, claims, func(t *jwt.Token) (any, error) {
+		kid, _ := t.Header["kid"].(string)
+		if kid == "" {
 			return nil, errors.New("the token names no key")
 		}
-		v.key, err = j.Keys(v.kid)
-		return v.key, err
+		return j.Keys(kid)
 	})
 	if err != nil {
 		return nil, err
 	}
-	v.texts = claimTexts(v.claims)
-	return v, nil
+	return claims, j.verifyAudience(claims)
 }
 
 // verifyAudience uses client_id only if there is no aud.
@@ -258,54 +228,4 @@ func numberText(number string) string {
 		return number
 	}
 	return strconv.FormatFloat(f, 'f', -1, 64)
-}
-
-// verified is the content of a token with a valid signature. Requests share it, and it
-// never changes.
-type verified struct {
-	kid    string
-	key    *rsa.PublicKey // the key that verified the signature
-	claims jwt.MapClaims
-	texts  map[string]string
-}
-
-// verifiedTokens caches verified tokens by hash: a caller's second request needs no
-// signature check, which is most of the gateway's work for an order. Only the signature
-// check is cached. Anything that depends on the time, the route or the valid keys is
-// checked for each request.
-type verifiedTokens struct {
-	mu sync.Mutex
-	// Two generations bound the memory without a list of uses: when recent is full it
-	// becomes old, and the unused entries of the previous old are dropped.
-	recent, old map[[sha256.Size]byte]*verified
-}
-
-// tokensKept is the size of one generation. A token's claims take about 2 KiB.
-const tokensKept = 4096
-
-func (t *verifiedTokens) get(id [sha256.Size]byte) *verified {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if v := t.recent[id]; v != nil {
-		return v
-	}
-	v := t.old[id]
-	if v != nil {
-		t.keep(id, v)
-	}
-	return v
-}
-
-func (t *verifiedTokens) put(id [sha256.Size]byte, v *verified) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.keep(id, v)
-}
-
-// keep needs the lock.
-func (t *verifiedTokens) keep(id [sha256.Size]byte, v *verified) {
-	if t.recent == nil || len(t.recent) >= tokensKept {
-		t.recent, t.old = make(map[[sha256.Size]byte]*verified), t.recent
-	}
-	t.recent[id] = v
 }

@@ -14,38 +14,11 @@ import (
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
-	jsonv2 "github.com/go-json-experiment/json"
 )
-
-// plain is the usual form of a function's response, read in one pass. Everything else
-// is left to decodeResponse: a missing status, a field that is unknown, duplicate or in
-// another letter case.
-type plain struct {
-	StatusCode        *int                `json:"statusCode"`
-	Headers           map[string]string   `json:"headers"`
-	MultiValueHeaders map[string][]string `json:"multiValueHeaders"`
-	Body              string              `json:"body"`
-	IsBase64Encoded   bool                `json:"isBase64Encoded"`
-	Cookies           []string            `json:"cookies"`
-}
-
-func decodePlain(payload []byte) (events.APIGatewayV2HTTPResponse, bool) {
-	var p plain
-	if jsonv2.Unmarshal(payload, &p, jsonv2.RejectUnknownMembers(true)) != nil || p.StatusCode == nil {
-		return events.APIGatewayV2HTTPResponse{}, false
-	}
-	return events.APIGatewayV2HTTPResponse{
-		StatusCode: *p.StatusCode, Headers: p.Headers, MultiValueHeaders: p.MultiValueHeaders,
-		Body: p.Body, IsBase64Encoded: p.IsBase64Encoded, Cookies: p.Cookies,
-	}, true
-}
 
 // decodeResponse reads a function's result by the rules of payload format 2.0: an
 // object with statusCode is a response, any other JSON is the body of a 200.
 func decodeResponse(payload []byte) (answer, error) {
-	if r, ok := decodePlain(payload); ok {
-		return format(r)
-	}
 	if !json.Valid(payload) {
 		return answer{}, errors.New("not JSON")
 	}
