@@ -66,7 +66,7 @@ func (g *gateway) event(r *http.Request, id string, route *compiled, parameters 
 	c.HTTP.UserAgent = r.UserAgent()
 	c.RequestID = id
 	c.RouteKey = route.key
-	c.Stage = g.o.Stage
+	c.Stage = "$default"
 	c.Time = now.Format("02/Jan/2006:15:04:05 -0700")
 	c.TimeEpoch = now.UnixMilli()
 	return e

@@ -41,8 +41,6 @@ type Options struct {
 	APIID string
 	// AccountID is "000000000000" when empty.
 	AccountID string
-	// Stage is "$default" when empty; another one only appears in events.
-	Stage string
 	// Timeout is how long a client waits for a function, and the gateway for a
 	// body; API Gateway's 30 s when zero.
 	Timeout time.Duration
@@ -56,7 +54,7 @@ type Options struct {
 }
 
 type gateway struct {
-	routes  *table
+	routes  table
 	invoker Invoker
 	o       Options
 }
@@ -76,9 +74,6 @@ func New(routes []Route, invoker Invoker, o Options) (http.Handler, error) {
 	}
 	if o.AccountID == "" {
 		o.AccountID = "000000000000"
-	}
-	if o.Stage == "" {
-		o.Stage = "$default"
 	}
 	if o.Timeout == 0 {
 		o.Timeout = integrationTimeout

@@ -58,7 +58,7 @@ func TestFailuresOfTheFunction(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var log bytes.Buffer
-			h := newGateway(t, routes("$default"), c.invoker, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+			h := newGateway(t, routes("ANY /"), c.invoker, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 			wantMessage(t, serve(h, httptest.NewRequest(http.MethodGet, "/", nil)), c.status, c.message)
 			if !strings.Contains(log.String(), "secret") {
 				t.Errorf("the log does not say why: %s", &log)
@@ -69,7 +69,7 @@ func TestFailuresOfTheFunction(t *testing.T) {
 
 func TestAFunctionThatIsTooSlowIsUnavailableButRunsOn(t *testing.T) {
 	s := newSlowInvoker()
-	h := newGateway(t, routes("$default"), s, Options{Timeout: time.Millisecond})
+	h := newGateway(t, routes("ANY /"), s, Options{Timeout: time.Millisecond})
 	wantMessage(t, serve(h, httptest.NewRequest(http.MethodPost, "/", nil)), http.StatusServiceUnavailable, "Service Unavailable")
 	within(t, "the invocation", s.started)
 	close(s.release)
@@ -80,7 +80,7 @@ func TestAFunctionThatIsTooSlowIsUnavailableButRunsOn(t *testing.T) {
 
 func TestAClientThatGoesAwayDoesNotStopTheFunction(t *testing.T) {
 	s := newSlowInvoker()
-	h := newGateway(t, routes("$default"), s, Options{})
+	h := newGateway(t, routes("ANY /"), s, Options{})
 	answered := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer close(answered)
@@ -113,7 +113,7 @@ func TestAClientThatGoesAwayDoesNotStopTheFunction(t *testing.T) {
 type streamed struct{ io.Reader }
 
 func TestBodiesThatFitLambdasEventPass(t *testing.T) {
-	h := newGateway(t, routes("$default"), &fakeInvoker{response: "{}"}, Options{})
+	h := newGateway(t, routes("ANY /"), &fakeInvoker{response: "{}"}, Options{})
 	for _, c := range []struct {
 		name string
 		body io.Reader
@@ -147,7 +147,7 @@ type brokenReader struct{}
 func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 func TestRequestLineAndHeadersUpTo10240BytesPass(t *testing.T) {
-	h := newGateway(t, routes("$default"), &fakeInvoker{response: "{}"}, Options{})
+	h := newGateway(t, routes("ANY /"), &fakeInvoker{response: "{}"}, Options{})
 	// The rest is "GET / HTTP/1.1", "Host: api" and "X: " with their line ends.
 	const rest = 16 + 11 + 5
 	for _, c := range []struct{ size, want int }{
@@ -168,9 +168,9 @@ func TestRequestLineAndHeadersUpTo10240BytesPass(t *testing.T) {
 }
 
 func TestPathsAreNeitherCleanedNorRedirected(t *testing.T) {
-	server := httptest.NewServer(newGateway(t, routes("GET /sales/{saleId}", "GET /{proxy+}"), &fakeInvoker{response: `"served"`}, Options{}))
+	server := httptest.NewServer(newGateway(t, routes("GET /sales/{saleId}", "GET /sales/{saleId}/x"), &fakeInvoker{response: `"served"`}, Options{}))
 	defer server.Close()
-	for path, want := range map[string]int{"/sales/a": 200, "//sales//a": 200, "/sales/../x": 200, "/": 404} {
+	for path, want := range map[string]int{"/sales/a": 200, "//sales//a": 404, "/sales/../x": 200, "/": 404} {
 		r, err := http.NewRequest(http.MethodGet, server.URL+path, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -202,7 +202,7 @@ func TestHEADIsServedOnlyWhereItIsRouted(t *testing.T) {
 }
 
 func TestAResponseWithoutContentHasNoBody(t *testing.T) {
-	server := httptest.NewServer(newGateway(t, routes("$default"), &fakeInvoker{response: `{"statusCode":204,"body":"ignored"}`}, Options{}))
+	server := httptest.NewServer(newGateway(t, routes("ANY /"), &fakeInvoker{response: `{"statusCode":204,"body":"ignored"}`}, Options{}))
 	defer server.Close()
 	response, err := server.Client().Get(server.URL)
 	if err != nil {
@@ -225,7 +225,7 @@ func (t throttledInvoker) Invoke(context.Context, string, []byte) ([]byte, strin
 
 func TestAFunctionWithoutConcurrencyIsUnavailableWithoutALogLineEach(t *testing.T) {
 	var log bytes.Buffer
-	h := newGateway(t, routes("$default"), throttledInvoker{}, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	h := newGateway(t, routes("ANY /"), throttledInvoker{}, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	wantMessage(t, serve(h, httptest.NewRequest(http.MethodGet, "/", nil)), http.StatusServiceUnavailable, "Service Unavailable")
 	if log.Len() > 0 {
 		t.Errorf("logged %s", &log)

@@ -37,7 +37,7 @@ func TestWhatAFunctionReturnsBecomesTheResponse(t *testing.T) {
 		{"null", `null`, 200, plain, `null`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := serve(newGateway(t, routes("$default"), &fakeInvoker{response: c.response}, Options{}), httptest.NewRequest(http.MethodGet, "/", nil))
+			w := serve(newGateway(t, routes("ANY /"), &fakeInvoker{response: c.response}, Options{}), httptest.NewRequest(http.MethodGet, "/", nil))
 			if w.Code != c.status || w.Body.String() != c.body {
 				t.Errorf("answer %d %q, want %d %q", w.Code, w.Body, c.status, c.body)
 			}
@@ -79,10 +79,10 @@ func TestAnUnusableResponseIsAnInternalServerError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			h := newGateway(t, routes("$default"), &fakeInvoker{response: response}, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+			h := newGateway(t, routes("ANY /"), &fakeInvoker{response: response}, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 			w := serve(h, httptest.NewRequest(http.MethodGet, "/", nil))
 			wantMessage(t, w, http.StatusInternalServerError, "Internal Server Error")
-			if !strings.Contains(log.String(), "read response of $default") || !strings.Contains(log.String(), w.Header().Get("Apigw-Requestid")) {
+			if !strings.Contains(log.String(), "read response of ANY /") || !strings.Contains(log.String(), w.Header().Get("Apigw-Requestid")) {
 				t.Errorf("the log does not say why: %s", &log)
 			}
 		})

@@ -14,18 +14,14 @@ import (
 	"golang.org/x/time/rate"
 )
 
-const (
-	anyMethod    = "ANY"
-	defaultRoute = "$default"
-)
+const anyMethod = "ANY"
 
-// Route sends one method and path to a function.
+// Route sends one method and path to a function. There is no $default and no {proxy+}, which
+// would take more than they name.
 type Route struct {
 	// Method is in upper case, or ANY for all methods without a route of their own.
 	Method string
-	// Path is a template such as /sales/{saleId}/orders; a last segment {proxy+} takes
-	// the rest of the path. $default takes every request without another route; it has
-	// no method, or ANY.
+	// Path is a template such as /sales/{saleId}/orders.
 	Path     string
 	Function string
 	// Authorizer is nil for a public route.
@@ -42,7 +38,6 @@ type kind int
 const (
 	literal kind = iota
 	variable
-	greedy
 )
 
 type segment struct {
@@ -63,24 +58,21 @@ type compiled struct {
 	bucket   *rate.Limiter // nil for no limit
 	key      string
 	segments []segment
-	// rank orders routes by API Gateway's preference: a full match before a greedy one,
-	// then the one with earlier literals, then a method before ANY.
+	// rank orders routes by API Gateway's preference: the one with earlier literals, then a
+	// method before ANY.
 	rank []kind
 }
 
 // table holds the routes, the most specific first.
-type table struct {
-	routes   []compiled
-	fallback *compiled
-}
+type table []compiled
 
 var (
 	methods      = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", anyMethod}
 	variableName = regexp.MustCompile(`^[A-Za-z0-9._:-]+$`)
 )
 
-func newTable(routes []Route) (*table, error) {
-	t := &table{}
+func newTable(routes []Route) (table, error) {
+	var t table
 	shapes := map[string]string{}
 	for _, r := range routes {
 		c, err := compile(r)
@@ -92,27 +84,10 @@ func newTable(routes []Route) (*table, error) {
 			return nil, fmt.Errorf("route %s %s: takes the same requests as %s", r.Method, r.Path, other)
 		}
 		shapes[shape] = c.key
-		if c.key == defaultRoute {
-			t.fallback = &c
-		} else {
-			t.routes = append(t.routes, c)
-		}
+		t = append(t, c)
 	}
-	slices.SortStableFunc(t.routes, func(a, b compiled) int { return slices.Compare(a.rank, b.rank) })
-	for i := range t.routes {
-		t.routes[i].fill()
-	}
-	if t.fallback != nil {
-		t.fallback.fill()
-	}
+	slices.SortStableFunc(t, func(a, b compiled) int { return slices.Compare(a.rank, b.rank) })
 	return t, nil
-}
-
-// fill makes the route's token bucket.
-func (c *compiled) fill() {
-	if c.Throttle != (Throttle{}) {
-		c.bucket = rate.NewLimiter(rate.Limit(c.Throttle.PerSecond), c.Throttle.Burst)
-	}
 }
 
 func compile(r Route) (compiled, error) {
@@ -126,12 +101,6 @@ func compile(r Route) (compiled, error) {
 		if err := r.Authorizer.check(); err != nil {
 			return compiled{}, err
 		}
-	}
-	if r.Path == defaultRoute {
-		if r.Method != "" && r.Method != anyMethod && r.Method != defaultRoute {
-			return compiled{}, errors.New("has a method")
-		}
-		return compiled{Route: r, key: defaultRoute}, nil
 	}
 	if !slices.Contains(methods, r.Method) {
 		return compiled{}, errors.New("has no HTTP method or ANY")
@@ -150,22 +119,18 @@ func compile(r Route) (compiled, error) {
 			return compiled{}, err
 		case s.kind == literal && s.text == "" && !last:
 			return compiled{}, errors.New("has an empty segment")
-		case s.kind == greedy && !last:
-			return compiled{}, fmt.Errorf("continues after {%s+}", s.text)
 		case s.kind != literal && c.names(s.text):
 			return compiled{}, fmt.Errorf("names {%s} twice", s.text)
 		}
 		c.segments = append(c.segments, s)
 		c.rank = append(c.rank, s.kind)
 	}
-	first, last := literal, literal
-	if c.rank[len(c.rank)-1] == greedy {
-		first = greedy
-	}
 	if r.Method == anyMethod {
-		last = variable
+		c.rank = append(c.rank, variable)
 	}
-	c.rank = append([]kind{first}, append(c.rank, last)...)
+	if r.Throttle != (Throttle{}) {
+		c.bucket = rate.NewLimiter(rate.Limit(r.Throttle.PerSecond), r.Throttle.Burst)
+	}
 	return c, nil
 }
 
@@ -177,14 +142,10 @@ func parseSegment(part string) (segment, error) {
 	inner, opens := strings.CutPrefix(part, "{")
 	inner, closes := strings.CutSuffix(inner, "}")
 	if opens && closes {
-		s := segment{kind: variable, text: inner}
-		if name, ok := strings.CutSuffix(inner, "+"); ok {
-			s = segment{kind: greedy, text: name}
-		}
-		if !variableName.MatchString(s.text) {
+		if !variableName.MatchString(inner) {
 			return segment{}, fmt.Errorf("has a variable without a valid name: %s", part)
 		}
-		return s, nil
+		return segment{kind: variable, text: inner}, nil
 	}
 	if strings.ContainsAny(part, "{}?#") {
 		return segment{}, fmt.Errorf("has a segment that is neither text nor one variable: %s", part)
@@ -199,15 +160,12 @@ func parseSegment(part string) (segment, error) {
 // shape is equal for two routes that match the same requests, regardless of their
 // variables' names.
 func (c *compiled) shape() string {
-	if c.key == defaultRoute {
-		return c.key
-	}
 	shape := c.Method
 	for _, s := range c.segments {
 		if s.kind == literal {
 			shape += fmt.Sprintf("/%q", s.text)
 		} else {
-			shape += fmt.Sprintf("/%d", s.kind)
+			shape += "/{}"
 		}
 	}
 	return shape
@@ -217,13 +175,13 @@ var errPath = errors.New("not a percent-encoded path")
 
 // match returns the route of a request, or nil. The path is split before it is decoded,
 // so that an encoded slash stays within its segment.
-func (t *table) match(method, escapedPath string) (*compiled, map[string]string, error) {
+func (t table) match(method, escapedPath string) (*compiled, map[string]string, error) {
 	segments, err := splitPath(escapedPath)
 	if err != nil {
 		return nil, nil, err
 	}
-	for i := range t.routes {
-		c := &t.routes[i]
+	for i := range t {
+		c := &t[i]
 		if c.Method != method && c.Method != anyMethod {
 			continue
 		}
@@ -231,7 +189,7 @@ func (t *table) match(method, escapedPath string) (*compiled, map[string]string,
 			return c, parameters, nil
 		}
 	}
-	return t.fallback, nil, nil
+	return nil, nil, nil
 }
 
 func splitPath(escaped string) ([]string, error) {
@@ -254,31 +212,22 @@ func splitPath(escaped string) ([]string, error) {
 
 // take matches decoded segments and returns the path parameters. A variable is never empty.
 func (c *compiled) take(segments []string) (map[string]string, bool) {
+	if len(segments) != len(c.segments) {
+		return nil, false
+	}
 	var parameters map[string]string
 	for i, want := range c.segments {
-		if i >= len(segments) {
+		switch got := segments[i]; {
+		case want.kind == literal && got != want.text, want.kind == variable && got == "":
 			return nil, false
-		}
-		got := segments[i]
-		if want.kind == greedy {
-			got = strings.Join(segments[i:], "/")
-			segments = segments[:i+1]
-		}
-		if want.kind == literal {
-			if got != want.text {
-				return nil, false
+		case want.kind == variable:
+			if parameters == nil {
+				parameters = map[string]string{}
 			}
-			continue
+			parameters[want.text] = got
 		}
-		if got == "" {
-			return nil, false
-		}
-		if parameters == nil {
-			parameters = map[string]string{}
-		}
-		parameters[want.text] = got
 	}
-	return parameters, len(segments) == len(c.segments)
+	return parameters, true
 }
 
 // CORS is the API's cross-origin configuration. Where it is set, the functions'

@@ -82,7 +82,7 @@ type Route struct {
 	Function string
 	// Method is in upper case, or ANY.
 	Method string
-	// Path may hold {name} and {name+} segments.
+	// Path may hold {name} segments.
 	Path string
 	// Authorizer is a key of API.Authorizers, or empty for a public route.
 	Authorizer string
