@@ -66,25 +66,14 @@ func checkAttribute(name, value string) (string, error) {
 		}
 		return strconv.Itoa(v), nil
 	}
-	switch name {
-	case "SqsManagedSseEnabled":
-		if value != "true" && value != "false" {
-			return "", errAttributeValue("Invalid value for the parameter SqsManagedSseEnabled.")
-		}
-		return value, nil
-	case "RedrivePolicy":
-		policy, err := parseRedrivePolicy(value)
-		if err != nil || policy == nil {
-			return "", err
-		}
-		return policy.String(), nil
-	case "RedriveAllowPolicy":
-		if _, err := parseAllowPolicy(value); err != nil {
-			return "", err
-		}
-		return value, nil
+	if name != "RedrivePolicy" {
+		return "", errUnknownAttribute(name)
 	}
-	return "", errUnknownAttribute(name)
+	policy, err := parseRedrivePolicy(value)
+	if err != nil || policy == nil {
+		return "", err
+	}
+	return policy.String(), nil
 }
 
 // parse reads attributes that checkAttributes has accepted.
@@ -123,9 +112,6 @@ func (a attributes) current(name string) string {
 	}
 	if n, ok := numbers[name]; ok {
 		return strconv.Itoa(n.standard)
-	}
-	if name == "SqsManagedSseEnabled" {
-		return "true"
 	}
 	return ""
 }
@@ -172,7 +158,7 @@ func (q *queue) describe(arn string, names []string) (map[string]string, error) 
 }
 
 func settable() []string {
-	return append(slices.Collect(maps.Keys(numbers)), "SqsManagedSseEnabled", "RedrivePolicy", "RedriveAllowPolicy")
+	return append(slices.Collect(maps.Keys(numbers)), "RedrivePolicy")
 }
 
 // A redrivePolicy sends a message that was received MaxReceiveCount times
@@ -226,49 +212,14 @@ func isQueueARN(text string) bool {
 		!strings.ContainsAny(text, "\"\\") && isText(text)
 }
 
-// An allowPolicy says which queues may name this one as their dead-letter queue.
-type allowPolicy struct {
-	Permission string   `json:"redrivePermission"`
-	Sources    []string `json:"sourceQueueArns"`
-}
-
-// parseAllowPolicy reads a RedriveAllowPolicy attribute; empty allows all.
-func parseAllowPolicy(text string) (allowPolicy, error) {
-	policy := allowPolicy{Permission: "allowAll"}
-	if text == "" {
-		return policy, nil
-	}
-	err := json.Unmarshal([]byte(text), &policy)
-	switch {
-	case err != nil:
-	case policy.Permission == "byQueue" && len(policy.Sources) >= 1 && len(policy.Sources) <= 10:
-		return policy, nil
-	case (policy.Permission == "allowAll" || policy.Permission == "denyAll") && len(policy.Sources) == 0:
-		return policy, nil
-	}
-	return policy, errParameter("Value %s for parameter RedriveAllowPolicy is invalid.", text)
-}
-
-func (p allowPolicy) allows(source string) bool {
-	return p.Permission == "allowAll" || p.Permission == "byQueue" && slices.Contains(p.Sources, source)
-}
-
 // checkTarget checks that a RedrivePolicy's dead-letter queue exists.
-func (s *Server) checkTarget(name, text string) error {
+func (s *Server) checkTarget(text string) error {
 	policy, err := parseRedrivePolicy(text)
 	if err != nil || policy == nil {
 		return err
 	}
-	target := s.byARN(policy.Target)
-	if target == nil {
+	if s.byARN(policy.Target) == nil {
 		return errParameter("Value %s for parameter RedrivePolicy is invalid. Reason: Dead letter target does not exist.", text)
-	}
-	allow, err := parseAllowPolicy(target.attributes["RedriveAllowPolicy"])
-	if err != nil {
-		return err
-	}
-	if !allow.allows(s.arn(name)) {
-		return errParameter("Value %s for parameter RedrivePolicy is invalid. Reason: Dead letter target does not allow this source queue.", text)
 	}
 	return nil
 }

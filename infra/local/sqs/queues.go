@@ -50,7 +50,7 @@ func (s *Server) create(name string, wanted map[string]string, now time.Time) er
 		}
 		return nil
 	}
-	if err := s.checkTarget(name, kept["RedrivePolicy"]); err != nil {
+	if err := s.checkTarget(kept["RedrivePolicy"]); err != nil {
 		return err
 	}
 	q := newQueue(name, now)
@@ -77,7 +77,7 @@ func (s *Server) setQueueAttributes(c call) (any, error) {
 		if err != nil || q.attributes.differs(kept) == "" {
 			return err
 		}
-		if err := s.checkTarget(q.name, kept["RedrivePolicy"]); err != nil {
+		if err := s.checkTarget(kept["RedrivePolicy"]); err != nil {
 			return err
 		}
 		return q.configure(kept, now)

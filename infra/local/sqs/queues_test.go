@@ -70,15 +70,12 @@ func TestSetQueueAttributesChecksEveryRange(t *testing.T) {
 		{"ReceiveMessageWaitTimeSeconds", "20", ""}, {"ReceiveMessageWaitTimeSeconds", "21", "InvalidAttributeValue"},
 		{"MaximumMessageSize", "1024", ""}, {"MaximumMessageSize", "1023", "InvalidAttributeValue"},
 		{"MaximumMessageSize", "1048576", ""}, {"MaximumMessageSize", "1048577", "InvalidAttributeValue"},
-		{"SqsManagedSseEnabled", "false", ""}, {"SqsManagedSseEnabled", "maybe", "InvalidAttributeValue"},
 		{"RedrivePolicy", policy("1"), ""}, {"RedrivePolicy", policy("1000"), ""}, {"RedrivePolicy", policy(`"7"`), ""},
 		{"RedrivePolicy", policy("0"), "InvalidParameterValue"}, {"RedrivePolicy", policy("1001"), "InvalidParameterValue"},
 		{"RedrivePolicy", `{"deadLetterTargetArn":"` + dlq + `"}`, "InvalidParameterValue"},
 		{"RedrivePolicy", `{"maxReceiveCount":1}`, "InvalidParameterValue"},
 		{"RedrivePolicy", `{"deadLetterTargetArn":"dummy","maxReceiveCount":1}`, "InvalidParameterValue"},
 		{"RedrivePolicy", `nonsense`, "InvalidParameterValue"},
-		{"RedriveAllowPolicy", `{"redrivePermission":"denyAll"}`, ""},
-		{"RedriveAllowPolicy", `{"redrivePermission":"byQueue"}`, "InvalidParameterValue"},
 		{"FifoQueue", "true", "InvalidAttributeName"}, {"Colour", "red", "InvalidAttributeName"},
 		{"CreatedTimestamp", "1", "InvalidAttributeName"},
 	}
@@ -104,7 +101,7 @@ func TestAttributesOfAQueue(t *testing.T) {
 		"ApproximateNumberOfMessages": "0", "ApproximateNumberOfMessagesNotVisible": "0", "ApproximateNumberOfMessagesDelayed": "0",
 		"CreatedTimestamp": created, "LastModifiedTimestamp": created,
 		"VisibilityTimeout": "120", "DelaySeconds": "0", "MaximumMessageSize": "1048576", "MessageRetentionPeriod": "345600",
-		"ReceiveMessageWaitTimeSeconds": "0", "SqsManagedSseEnabled": "true",
+		"ReceiveMessageWaitTimeSeconds": "0",
 	}
 	if diff := cmp.Diff(want, f.attributes(url)); diff != "" {
 		t.Errorf("All (-want +got):\n%s", diff)

@@ -206,12 +206,4 @@ func TestDeadLetters(t *testing.T) {
 			t.Errorf("received %q %v", *m.Body, m.Attributes)
 		}
 	})
-	t.Run("a queue that denies all sources is nobody's dead-letter queue", func(t *testing.T) {
-		deny := f.queue("deny", "RedriveAllowPolicy", `{"redrivePermission":"denyAll"}`)
-		_, err := f.client.SetQueueAttributes(t.Context(), &awssqs.SetQueueAttributesInput{QueueUrl: &url,
-			Attributes: map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"` + f.arn(deny) + `","maxReceiveCount":2}`}})
-		if code(err) != badValue {
-			t.Errorf("error %v", err)
-		}
-	})
 }

@@ -436,15 +436,3 @@ func (r *reader) queueOf(v value) *resource {
 func (r *reader) streamARN(n *yaml.Node, at string, res *resource) string {
 	return r.arn("dynamodb", "table/"+r.tableName(n, at, res)+"/stream/local")
 }
-
-// localARN maps an ARN built in the template to the local queue's ARN; any other ARN
-// stays as it is.
-func (r *reader) localARN(v value) string {
-	arn := v.text("")
-	for _, res := range r.ofType(typeQueue) {
-		if name := r.queueName(v.n, v.at, res); r.arn("sqs", res.declared) == arn {
-			return r.arn("sqs", name)
-		}
-	}
-	return arn
-}

@@ -56,22 +56,18 @@ func (r *reader) queues() []Queue {
 // queue returns a queue and, if it has one, its dead-letter queue.
 func (r *reader) queue(res *resource) (Queue, *resource) {
 	p := res.props
-	used := []string{"QueueName", "SqsManagedSseEnabled", "RedrivePolicy", "RedriveAllowPolicy"}
+	used := []string{"QueueName", "RedrivePolicy"}
 	for _, n := range queueNumbers {
 		used = append(used, n.name)
 	}
-	p.only(used, []string{"KmsMasterKeyId", "KmsDataKeyReusePeriodSeconds", "Tags"})
+	// Encryption has no local counterpart, and whom a dead-letter queue admits is checked in
+	// infra/proof/checks.
+	p.only(used, []string{"KmsMasterKeyId", "KmsDataKeyReusePeriodSeconds", "RedriveAllowPolicy", "SqsManagedSseEnabled", "Tags"})
 	q := Queue{LogicalID: res.id, Name: r.queueName(res.key, res.id, res), Attributes: map[string]string{}}
 	for _, n := range queueNumbers {
 		if v := p.get(n.name); !v.absent() {
 			q.Attributes[n.name] = strconv.Itoa(v.number(0, n.low, n.high))
 		}
-	}
-	if v := p.get("SqsManagedSseEnabled"); !v.absent() {
-		q.Attributes["SqsManagedSseEnabled"] = strconv.FormatBool(v.flag(false))
-	}
-	if v := p.get("RedriveAllowPolicy"); !v.absent() {
-		q.Attributes["RedriveAllowPolicy"] = r.redriveAllowPolicy(v)
 	}
 	policy := p.get("RedrivePolicy")
 	if policy.absent() {
@@ -80,34 +76,13 @@ func (r *reader) queue(res *resource) (Queue, *resource) {
 	policy.only([]string{"deadLetterTargetArn", "maxReceiveCount"}, nil)
 	target := policy.need("deadLetterTargetArn")
 	deadLetters := r.queueOf(target)
-	q.Attributes["RedrivePolicy"] = asJSON(struct {
+	// A struct of a string and a number always marshals.
+	text, _ := json.Marshal(struct {
 		Target string `json:"deadLetterTargetArn"`
 		Count  int    `json:"maxReceiveCount"`
 	}{target.text(""), policy.need("maxReceiveCount").number(1, 1, 1000)})
+	q.Attributes["RedrivePolicy"] = string(text)
 	return q, deadLetters
-}
-
-func (r *reader) redriveAllowPolicy(v value) string {
-	v.only([]string{"redrivePermission", "sourceQueueArns"}, nil)
-	policy := struct {
-		Permission string   `json:"redrivePermission"`
-		Sources    []string `json:"sourceQueueArns,omitempty"`
-	}{Permission: v.need("redrivePermission").text("")}
-	for _, source := range v.get("sourceQueueArns").list() {
-		policy.Sources = append(policy.Sources, r.localARN(source))
-	}
-	switch policy.Permission {
-	case "allowAll", "denyAll", "byQueue":
-	default:
-		v.get("redrivePermission").fail("must be allowAll, denyAll or byQueue")
-	}
-	return asJSON(policy)
-}
-
-func asJSON(v any) string {
-	// A struct of strings and numbers always marshals.
-	text, _ := json.Marshal(v)
-	return string(text)
 }
 
 // maxFilters is Lambda's limit for one event source, unless it was raised for the account.

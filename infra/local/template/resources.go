@@ -42,9 +42,8 @@ type resource struct {
 	// active is false if the resource's condition is false.
 	active bool
 	// name is computed once; naming guards against names that refer to themselves.
-	// declared is the name as defined in the template.
-	name, declared string
-	naming         bool
+	name   string
+	naming bool
 }
 
 func (r *reader) readResources(section value) {
@@ -111,8 +110,7 @@ func (r *reader) nameOf(n *yaml.Node, at string, res *resource, property string)
 	}
 	res.naming = true
 	// Only one stack runs here, so the stack name is left out.
-	res.declared = res.props.get(property).text(res.id)
-	res.name = strings.TrimPrefix(res.declared, stackName+"-")
+	res.name = strings.TrimPrefix(res.props.get(property).text(res.id), stackName+"-")
 	if res.name == "" {
 		res.props.get(property).fail("must not be empty")
 	}

