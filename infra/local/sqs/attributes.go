@@ -15,9 +15,9 @@ type attributes map[string]string
 
 // Settings are a queue's parsed attributes.
 type settings struct {
-	visibility, delay, retention, wait time.Duration
-	maxBytes                           int
-	redrive                            *redrivePolicy
+	visibility, delay, wait time.Duration
+	maxBytes                int
+	redrive                 *redrivePolicy
 }
 
 // A number is an attribute with a range, both ends included.
@@ -87,7 +87,6 @@ func (a attributes) parse() (settings, error) {
 	return settings{
 		visibility: seconds("VisibilityTimeout"),
 		delay:      seconds("DelaySeconds"),
-		retention:  seconds("MessageRetentionPeriod"),
 		wait:       seconds("ReceiveMessageWaitTimeSeconds"),
 		maxBytes:   number("MaximumMessageSize"),
 		redrive:    redrive,

@@ -17,17 +17,6 @@ type Disorder struct {
 	MaxDelay  time.Duration // longest such delay
 }
 
-// Disturb changes the disorder of a running server.
-func (s *Server) Disturb(d Disorder) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.setDisorder(d)
-}
-
-func (s *Server) setDisorder(d Disorder) {
-	s.disorder, s.chance = d, rand.New(rand.NewPCG(d.Seed, 0))
-}
-
 // delay returns a sent message's extra delay.
 func (d Disorder) delay(chance *rand.Rand) time.Duration {
 	if d.Delay <= 0 || d.MaxDelay <= 0 || chance.Float64() >= d.Delay {

@@ -5,7 +5,7 @@ func (s *Server) Waiting(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if q := s.queues[name]; q != nil {
-		return q.waiters.Len()
+		return len(q.waiters)
 	}
 	return 0
 }

@@ -85,19 +85,6 @@ func TestDisorder(t *testing.T) {
 			t.Error("no message arrived twice")
 		}
 	})
-	t.Run("can begin and end while the server runs", func(t *testing.T) {
-		f := open(t, sqs.Options{})
-		url := f.queue("q")
-		f.send(url, "b")
-		f.server.Disturb(sqs.Disorder{Duplicate: 1})
-		first := f.one(url)
-		f.server.Disturb(sqs.Disorder{})
-		second := f.one(url)
-		if *first.MessageId != *second.MessageId || *first.ReceiptHandle == *second.ReceiptHandle {
-			t.Error("the second delivery is not a duplicate of the first")
-		}
-		f.none(url)
-	})
 	t.Run("without it messages come in the order in which they were sent", func(t *testing.T) {
 		f := open(t, sqs.Options{})
 		url := f.queue("q")

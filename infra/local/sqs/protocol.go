@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"io"
 	"net/http"
@@ -64,7 +63,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("x-amzn-RequestId", newID())
 	target, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), targetPrefix)
 	if !ok || r.Method != http.MethodPost {
-		refuseProtocol(w, r)
+		writeFault(w, newFault(http.StatusBadRequest, unmodelled+"UnknownOperationException", "UnknownOperationException",
+			"This queue speaks the AWS JSON 1.0 protocol only: POST with the header X-Amz-Target: AmazonSQS.<operation>."))
 		return
 	}
 	op := operations[target]
@@ -113,28 +113,6 @@ func writeFault(w http.ResponseWriter, f *fault) {
 	}
 	w.Header().Set("x-amzn-query-error", f.code+";"+side)
 	writeJSON(w, f.status, map[string]string{"__type": f.shape, "message": f.message})
-}
-
-// refuseProtocol answers requests that do not use the JSON protocol. Clients of the
-// older query protocol only read XML, so they get XML.
-func refuseProtocol(w http.ResponseWriter, r *http.Request) {
-	const message = "This queue speaks the AWS JSON 1.0 protocol only: POST with the header X-Amz-Target: AmazonSQS.<operation>."
-	query := r.URL.Query().Has("Action") || strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded")
-	if !query {
-		writeFault(w, newFault(400, unmodelled+"UnknownOperationException", "UnknownOperationException", message))
-		return
-	}
-	answer := struct {
-		XMLName   xml.Name `xml:"http://queue.amazonaws.com/doc/2012-11-05/ ErrorResponse"`
-		Type      string   `xml:"Error>Type"`
-		Code      string   `xml:"Error>Code"`
-		Message   string   `xml:"Error>Message"`
-		RequestID string   `xml:"RequestId"`
-	}{Type: "Sender", Code: legacy + "UnsupportedOperation", Message: message, RequestID: w.Header().Get("x-amzn-RequestId")}
-	w.Header().Set("Content-Type", "text/xml")
-	w.WriteHeader(http.StatusBadRequest)
-	// As in writeJSON: a failed write means that the caller has gone.
-	_ = xml.NewEncoder(w).Encode(answer)
 }
 
 // newID is a random UUID (version 4).

@@ -20,21 +20,20 @@ type queue struct {
 	messages map[string]*message
 	ready    *list.List // visible messages, the longest visible first
 	hidden   timeline   // delayed and in-flight messages
-	ages     timeline   // all messages
 	inFlight int
 
-	waiters *list.List // of chan struct{}: long polls, the longest waiting first
+	waiters map[chan struct{}]bool // long polls
 }
 
 func newQueue(name string, now time.Time) *queue {
-	q := &queue{name: name, created: now, waiters: list.New()}
+	q := &queue{name: name, created: now, waiters: map[chan struct{}]bool{}}
 	q.empty()
 	return q
 }
 
 // empty removes all messages.
 func (q *queue) empty() {
-	q.messages, q.ready, q.hidden, q.ages, q.inFlight = map[string]*message{}, list.New(), byUntil(), bySent(), 0
+	q.messages, q.ready, q.hidden, q.inFlight = map[string]*message{}, list.New(), nil, 0
 }
 
 // configure changes attributes that checkAttributes has accepted.
@@ -48,11 +47,8 @@ func (q *queue) configure(changes attributes, now time.Time) error {
 	return nil
 }
 
-// refresh advances the queue to now: it removes expired messages and shows due ones.
+// refresh advances the queue to now: it shows due messages.
 func (q *queue) refresh(now time.Time) {
-	for m := q.ages.first(); m != nil && now.Sub(m.sent) >= q.settings.retention; m = q.ages.first() {
-		q.remove(m)
-	}
 	for m := q.hidden.first(); m != nil && !m.until.After(now); m = q.hidden.first() {
 		q.show(m)
 	}
@@ -61,7 +57,6 @@ func (q *queue) refresh(now time.Time) {
 // add adds a message, which is hidden until a time if that is not zero.
 func (q *queue) add(m *message, until time.Time) {
 	q.messages[m.id] = m
-	q.ages.add(m)
 	m.hidden = -1
 	if until.IsZero() {
 		q.show(m)
@@ -72,7 +67,6 @@ func (q *queue) add(m *message, until time.Time) {
 
 func (q *queue) remove(m *message) {
 	delete(q.messages, m.id)
-	q.ages.remove(m)
 	q.lift(m)
 }
 
@@ -83,19 +77,19 @@ func (q *queue) lift(m *message) {
 		m.ready = nil
 	}
 	if m.hidden >= 0 {
-		q.hidden.remove(m)
+		heap.Remove(&q.hidden, m.hidden)
 		if m.held {
 			q.inFlight--
 		}
 	}
 }
 
-// show makes a message visible and wakes a long poll.
+// show makes a message visible and wakes the long polls.
 func (q *queue) show(m *message) {
 	q.lift(m)
 	m.held = false
 	m.ready = q.ready.PushBack(m)
-	q.wake(1)
+	q.wake()
 }
 
 // hide makes a message invisible until a time, held if a receiver has it. Long polls
@@ -103,12 +97,12 @@ func (q *queue) show(m *message) {
 func (q *queue) hide(m *message, until time.Time, held bool) {
 	q.lift(m)
 	m.until, m.held = until, held
-	q.hidden.add(m)
+	heap.Push(&q.hidden, m)
 	if held {
 		q.inFlight++
 	}
 	if q.hidden.first() == m {
-		q.wake(q.waiters.Len())
+		q.wake()
 	}
 }
 
@@ -122,31 +116,19 @@ func (q *queue) untilDue(now time.Time) (time.Duration, bool) {
 	return m.until.Sub(now), true
 }
 
-// wait registers a long poll. The channel gets one token when there may be something to
-// receive; the poll must call leave when it stops waiting.
-func (q *queue) wait() *list.Element {
-	return q.waiters.PushBack(make(chan struct{}, 1))
+// wait registers a long poll. The channel is closed when there may be something to receive.
+func (q *queue) wait() chan struct{} {
+	w := make(chan struct{})
+	q.waiters[w] = true
+	return w
 }
 
-// leave ends a wait. An unread token is passed on: otherwise a message would stay
-// unnoticed if the poll woken for it ended at that moment.
-func (q *queue) leave(w *list.Element) {
-	q.waiters.Remove(w)
-	select {
-	case <-w.Value.(chan struct{}):
-		if q.ready.Len() > 0 {
-			q.wake(1)
-		}
-	default:
+// wake lets all long polls look again.
+func (q *queue) wake() {
+	for w := range q.waiters {
+		close(w)
 	}
-}
-
-func (q *queue) wake(n int) {
-	for ; n > 0 && q.waiters.Len() > 0; n-- {
-		w := q.waiters.Front()
-		q.waiters.Remove(w)
-		w.Value.(chan struct{}) <- struct{}{}
-	}
+	clear(q.waiters)
 }
 
 // A message is a message of a queue.
@@ -163,58 +145,41 @@ type message struct {
 
 	ready  *list.Element // place among the visible ones, nil while hidden
 	hidden int           // place in the queue's heap by until, -1 while visible
-	age    int           // place in the queue's heap by sent
 }
 
-// A timeline is a heap of messages by one of their times. Each message stores its
-// index, so that any of them can be removed.
-type timeline struct {
-	messages []*message
-	time     func(*message) time.Time
-	place    func(*message) *int
-}
-
-func byUntil() timeline {
-	return timeline{time: func(m *message) time.Time { return m.until }, place: func(m *message) *int { return &m.hidden }}
-}
-
-func bySent() timeline {
-	return timeline{time: func(m *message) time.Time { return m.sent }, place: func(m *message) *int { return &m.age }}
-}
+// A timeline is a heap of messages by the time until which they are hidden. Each message
+// stores its index, so that any of them can be removed.
+type timeline []*message
 
 // first returns the earliest message, or nil.
-func (t *timeline) first() *message {
-	if len(t.messages) == 0 {
+func (t timeline) first() *message {
+	if len(t) == 0 {
 		return nil
 	}
-	return t.messages[0]
+	return t[0]
 }
 
-func (t *timeline) add(m *message) { heap.Push(t, m) }
+func (t timeline) Len() int           { return len(t) }
+func (t timeline) Less(i, j int) bool { return t[i].until.Before(t[j].until) }
 
-func (t *timeline) remove(m *message) { heap.Remove(t, *t.place(m)) }
-
-func (t *timeline) Len() int           { return len(t.messages) }
-func (t *timeline) Less(i, j int) bool { return t.time(t.messages[i]).Before(t.time(t.messages[j])) }
-
-func (t *timeline) Swap(i, j int) {
-	t.messages[i], t.messages[j] = t.messages[j], t.messages[i]
-	*t.place(t.messages[i]), *t.place(t.messages[j]) = i, j
+func (t timeline) Swap(i, j int) {
+	t[i], t[j] = t[j], t[i]
+	t[i].hidden, t[j].hidden = i, j
 }
 
 // Push is called by container/heap.
 func (t *timeline) Push(x any) {
 	m := x.(*message)
-	*t.place(m) = len(t.messages)
-	t.messages = append(t.messages, m)
+	m.hidden = len(*t)
+	*t = append(*t, m)
 }
 
 // Pop is called by container/heap.
 func (t *timeline) Pop() any {
-	last := len(t.messages) - 1
-	m := t.messages[last]
-	t.messages[last] = nil
-	t.messages = t.messages[:last]
-	*t.place(m) = -1
+	last := len(*t) - 1
+	m := (*t)[last]
+	(*t)[last] = nil
+	*t = (*t)[:last]
+	m.hidden = -1
 	return m
 }

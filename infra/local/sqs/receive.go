@@ -103,7 +103,7 @@ func (s *Server) poll(c call, in receiveRequest, wait time.Duration) ([]received
 		}
 		s.mu.Unlock()
 		select {
-		case <-w.Value.(chan struct{}):
+		case <-w:
 		case <-due:
 		case <-end.C:
 			over = true
@@ -114,7 +114,7 @@ func (s *Server) poll(c call, in receiveRequest, wait time.Duration) ([]received
 			timer.Stop()
 		}
 		s.mu.Lock()
-		q.leave(w)
+		delete(q.waiters, w)
 		s.mu.Unlock()
 	}
 	return nil, nil // the server is stopping
@@ -124,10 +124,6 @@ func (s *Server) poll(c call, in receiveRequest, wait time.Duration) ([]received
 // gets none: it could not delete them.
 func (s *Server) take(c call, q *queue, in receiveRequest, now time.Time) ([]received, error) {
 	if c.ctx.Err() != nil {
-		// Pass this poll's wake-up on to another poll.
-		if q.ready.Len() > 0 {
-			q.wake(1)
-		}
 		return nil, c.ctx.Err()
 	}
 	most, hidden := 1, q.settings.visibility
@@ -139,7 +135,7 @@ func (s *Server) take(c call, q *queue, in receiveRequest, now time.Time) ([]rec
 	}
 	var taken []received
 	for len(taken) < most && q.ready.Len() > 0 {
-		m := s.disorder.pick(s.chance, q.ready)
+		m := s.options.Disorder.pick(s.chance, q.ready)
 		if to := s.deadLetterQueue(q, m); to != nil {
 			s.bury(q, to, m)
 			continue
@@ -156,11 +152,8 @@ func (s *Server) take(c call, q *queue, in receiveRequest, now time.Time) ([]rec
 		if m.first.IsZero() {
 			m.first = now
 		}
-		q.hide(m, now.Add(s.disorder.visibility(s.chance, hidden)), true)
+		q.hide(m, now.Add(s.options.Disorder.visibility(s.chance, hidden)), true)
 		taken = append(taken, in.answer(m, q.name, s.options.AccountID))
-	}
-	if q.ready.Len() > 0 {
-		q.wake(1)
 	}
 	return taken, nil
 }

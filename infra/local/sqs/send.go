@@ -47,7 +47,7 @@ func (s *Server) enqueue(q *queue, m *message, delaySeconds *int, now time.Time)
 	if delaySeconds != nil {
 		delay = time.Duration(*delaySeconds) * time.Second
 	}
-	delay += s.disorder.delay(s.chance)
+	delay += s.options.Disorder.delay(s.chance)
 	m.sent = now
 	var until time.Time
 	if delay > 0 {

@@ -23,10 +23,9 @@ type Server struct {
 	ctx     context.Context // ends with Close
 	stop    context.CancelFunc
 
-	mu       sync.Mutex
-	queues   map[string]*queue // by name
-	disorder Disorder
-	chance   *rand.Rand
+	mu     sync.Mutex
+	queues map[string]*queue // by name
+	chance *rand.Rand        // of the disorder
 }
 
 // New returns a server without queues.
@@ -41,8 +40,7 @@ func New(o Options) *Server {
 		o.Now = time.Now
 	}
 	o.BaseURL = strings.TrimSuffix(o.BaseURL, "/")
-	s := &Server{options: o, queues: map[string]*queue{}}
-	s.setDisorder(o.Disorder)
+	s := &Server{options: o, queues: map[string]*queue{}, chance: rand.New(rand.NewPCG(o.Disorder.Seed, 0))}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
 }

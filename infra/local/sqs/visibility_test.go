@@ -157,26 +157,6 @@ func TestDeleteMessage(t *testing.T) {
 	})
 }
 
-func TestAMessageExpiresWithItsRetentionPeriod(t *testing.T) {
-	clock := newClock()
-	f := open(t, sqs.Options{Now: clock.Now})
-	url := f.queue("q", "MessageRetentionPeriod", "60")
-	f.send(url, "held")
-	f.one(url, visibility(3600))
-	clock.advance(30 * time.Second)
-	f.send(url, "younger")
-	clock.advance(29 * time.Second)
-	if got := f.counts(url); got != [3]string{"1", "1", "0"} {
-		t.Errorf("before: counts %v", got)
-	}
-	clock.advance(time.Second)
-	if got := f.counts(url); got != [3]string{"1", "0", "0"} {
-		t.Errorf("after: counts %v", got)
-	}
-	clock.advance(30 * time.Second)
-	f.none(url)
-}
-
 func TestDeadLetters(t *testing.T) {
 	clock := newClock()
 	f := open(t, sqs.Options{Now: clock.Now})
