@@ -1,7 +1,6 @@
 package child
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -251,25 +250,5 @@ func TestFlushWaitsForWhatWasWrittenBefore(t *testing.T) {
 		p.Kill()
 		callers.Wait()
 		_ = p.Wait()
-	})
-}
-
-func FuzzLinesKeepsEveryByteButEmptyLines(f *testing.F) {
-	f.Add([]byte("one\n\ntwo"))
-	f.Add([]byte("\x00mark\n"))
-	f.Fuzz(func(t *testing.T, in []byte) {
-		var out bytes.Buffer
-		l := lines{to: &out, marker: []byte("\x00mark\n"), marks: make(chan struct{}, len(in)+1)}
-		l.copy(bytes.NewReader(in))
-		var want []byte
-		for line := range bytes.Lines(in) {
-			if string(line) == "\x00mark\n" || string(line) == "\n" {
-				continue
-			}
-			want = append(append(want, bytes.TrimSuffix(line, []byte("\n"))...), '\n')
-		}
-		if !bytes.Equal(out.Bytes(), want) {
-			t.Errorf("%q became %q, want %q", in, out.Bytes(), want)
-		}
 	})
 }

@@ -190,17 +190,3 @@ func TestAProcessIsReadWhateverItsName(t *testing.T) {
 		}
 	}
 }
-
-func FuzzParseStat(f *testing.F) {
-	f.Add("bootstrap", "S 7 42 42 0 -1 4194304 1 0 0 0 120 30")
-	f.Add(") S 1 (", "")
-	f.Fuzz(func(t *testing.T, name, rest string) {
-		if _, err := parseStat(name + rest); err != nil && !errors.Is(err, errNoStat) {
-			t.Errorf("%q: %v", name+rest, err)
-		}
-		line := "42 (" + name + ") S 7 42 42 0 -1 4194304 1 0 0 0 120 30 0 0"
-		if r, err := parseStat(line); err != nil || r != (Running{42, 7, 1500 * time.Millisecond}) {
-			t.Errorf("%q: %+v, %v", line, r, err)
-		}
-	})
-}

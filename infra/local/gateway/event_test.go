@@ -115,14 +115,3 @@ func TestBodiesAreTextOrBase64ByContentType(t *testing.T) {
 		})
 	}
 }
-
-func FuzzQueryParameters(f *testing.F) {
-	for _, query := range []string{"a=1&a=2", "a", "=", "&&", "%zz=%", "a=b=c", "a;b"} {
-		f.Add(query)
-	}
-	f.Fuzz(func(t *testing.T, query string) {
-		if got := queryParameters(query); (got == nil) != (strings.Trim(query, "&") == "") {
-			t.Errorf("queryParameters(%q) = %v", query, got)
-		}
-	})
-}

@@ -19,7 +19,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/go-cmp/cmp"
@@ -255,16 +254,6 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-func FuzzDecodeKey(f *testing.F) {
-	f.Add([]byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"))
-	f.Add([]byte("-----BEGIN RSA PRIVATE KEY-----\n-----END RSA PRIVATE KEY-----\n"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		if key, err := decodeKey(text); (key == nil) == (err == nil) {
-			t.Errorf("decodeKey = %v, %v", key, err)
-		}
-	})
-}
-
 func get(i *Issuer, target string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	i.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil))
@@ -337,18 +326,4 @@ func TestDiscoveryLeadsToTheKeys(t *testing.T) {
 	if keys.Body.String() != string(i.JWKS()) || keys.Header().Get("Content-Type") != "application/json" {
 		t.Errorf("key set is %s %q", keys.Header().Get("Content-Type"), keys.Body)
 	}
-}
-
-func FuzzTokenQuery(f *testing.F) {
-	f.Add("sub=alice&ttl=-1&scope=a+b&aud=x&aud=y&client_id=c")
-	f.Add("sub=%ff;&ttl=9223372036854775807")
-	f.Fuzz(func(t *testing.T, query string) {
-		c, err := (&Issuer{}).claimsOf(query)
-		if err != nil {
-			return
-		}
-		if c.Subject == "" || !utf8.ValidString(c.Subject) || c.TTL > maxTTL || c.TTL < -maxTTL {
-			t.Errorf("claimsOf(%q) = %+v", query, c)
-		}
-	})
 }

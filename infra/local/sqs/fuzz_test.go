@@ -42,13 +42,3 @@ func FuzzRequest(f *testing.F) {
 		}
 	})
 }
-
-func FuzzHandle(f *testing.F) {
-	f.Add(handle{queue: "k", message: "m", generation: 7}.String())
-	f.Add("garbage")
-	f.Fuzz(func(t *testing.T, text string) {
-		if h, err := parseHandle(text, "k"); err == nil && h.queue != "k" {
-			t.Errorf("parsed %q as %+v", text, h)
-		}
-	})
-}

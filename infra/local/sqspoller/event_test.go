@@ -94,31 +94,3 @@ func TestBatchResponsesAreReadAsLambdaReadsThem(t *testing.T) {
 		})
 	}
 }
-
-func FuzzABatchResponseNeverDeletesWhatItReports(f *testing.F) {
-	f.Add([]byte(`{"batchItemFailures":[{"itemIdentifier":"b"}]}`))
-	f.Add([]byte(`{"batchItemFailures":[null]}`))
-	f.Add([]byte(`null`))
-	f.Fuzz(func(t *testing.T, response []byte) {
-		done, err := succeeded(message("a", "b"), response)
-		if err != nil && len(done) > 0 {
-			t.Errorf("%d deleted with error %v", len(done), err)
-		}
-		var seen struct {
-			Failures []struct {
-				ID string `json:"itemIdentifier"`
-			} `json:"batchItemFailures"`
-		}
-		var top map[string]json.RawMessage
-		if json.Unmarshal(response, &top) != nil || top["batchItemFailures"] == nil || json.Unmarshal(response, &seen) != nil || len(top) != 1 {
-			return
-		}
-		for _, failure := range seen.Failures {
-			for _, m := range done {
-				if *m.MessageId == failure.ID {
-					t.Errorf("%q is reported and deleted", failure.ID)
-				}
-			}
-		}
-	})
-}
