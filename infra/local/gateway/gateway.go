@@ -66,9 +66,6 @@ func New(routes []Route, invoker Invoker, o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configure gateway: %w", err)
 	}
-	if err := o.CORS.check(); err != nil {
-		return nil, fmt.Errorf("configure gateway: %w", err)
-	}
 	if o.APIID == "" {
 		o.APIID = "local"
 	}

@@ -234,11 +234,10 @@ func (c *compiled) take(segments []string) (map[string]string, bool) {
 // own CORS headers are replaced.
 type CORS struct {
 	// AllowOrigins holds origins, or *, https://* or http://*.
-	AllowOrigins     []string
-	AllowMethods     []string
-	AllowHeaders     []string
-	ExposeHeaders    []string
-	AllowCredentials bool
+	AllowOrigins  []string
+	AllowMethods  []string
+	AllowHeaders  []string
+	ExposeHeaders []string
 	// MaxAge is in whole seconds; zero leaves it to the browser, a negative one forbids
 	// caching.
 	MaxAge time.Duration
@@ -247,13 +246,6 @@ type CORS struct {
 var corsHeaders = []string{
 	"Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers",
 	"Access-Control-Expose-Headers", "Access-Control-Allow-Credentials", "Access-Control-Max-Age",
-}
-
-func (c *CORS) check() error {
-	if c != nil && c.AllowCredentials && slices.Contains(c.AllowOrigins, "*") {
-		return errors.New("CORS credentials cannot be allowed for every origin")
-	}
-	return nil
 }
 
 func isPreflight(r *http.Request) bool {
@@ -314,9 +306,6 @@ func (c *CORS) decorate(header http.Header, origin string) {
 		return
 	}
 	header.Set("Access-Control-Allow-Origin", c.allowed(origin))
-	if c.AllowCredentials {
-		header.Set("Access-Control-Allow-Credentials", "true")
-	}
 	if len(c.ExposeHeaders) > 0 {
 		header.Set("Access-Control-Expose-Headers", strings.Join(c.ExposeHeaders, ","))
 	}

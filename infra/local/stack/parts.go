@@ -203,11 +203,8 @@ func (s *Stack) startAPI(l net.Listener) error {
 	var o gateway.Options
 	rules := guard.Rules{Links: linked}
 	if c := s.described.API.CORS; c != nil {
-		cors := &gateway.CORS{
-			AllowOrigins: c.AllowOrigins, AllowMethods: c.AllowMethods, AllowHeaders: c.AllowHeaders,
-			ExposeHeaders: c.ExposeHeaders, AllowCredentials: c.AllowCredentials, MaxAge: c.MaxAge,
-		}
-		o.CORS, rules.Origins = cors, cors.Allows
+		cors := gateway.CORS(*c)
+		o.CORS, rules.Origins = &cors, cors.Allows
 	}
 	api, err := s.gateway(s.described.API, s.issuer, o)
 	if err != nil {

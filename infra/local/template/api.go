@@ -2,6 +2,9 @@ package template
 
 import "time"
 
+// authorizationHeader is the only place of a token that runs locally.
+const authorizationHeader = "$request.header.Authorization"
+
 func (r *reader) api() API {
 	all := r.ofType(typeAPI)
 	if len(all) == 0 {
@@ -30,9 +33,11 @@ func (r *reader) api() API {
 		jwt := f.need("JwtConfiguration")
 		jwt.only([]string{"issuer", "audience"}, nil)
 		a.Authorizers[f.key] = Authorizer{
-			Issuer:         jwt.need("issuer").text(""),
-			Audience:       jwt.need("audience").texts(),
-			IdentitySource: f.get("IdentitySource").text("$request.header.Authorization"),
+			Issuer:   jwt.need("issuer").text(""),
+			Audience: jwt.need("audience").texts(),
+		}
+		if source := f.get("IdentitySource"); source.text(authorizationHeader) != authorizationHeader {
+			source.fail("must be %s", authorizationHeader)
 		}
 	}
 	if standard := auth.get("DefaultAuthorizer"); !standard.absent() {
@@ -43,29 +48,17 @@ func (r *reader) api() API {
 	return a
 }
 
-// cors reads CorsConfiguration: true or one origin as shorthand, otherwise a mapping.
 func cors(v value) *CORS {
 	if v.absent() {
 		return nil
 	}
-	if len(v.n.Content) == 0 && v.n.Value != "" {
-		switch origin := v.text(""); origin {
-		case "false":
-			return nil
-		case "true":
-			return &CORS{AllowOrigins: []string{"*"}}
-		default:
-			return &CORS{AllowOrigins: []string{origin}}
-		}
-	}
-	v.only([]string{"AllowCredentials", "AllowHeaders", "AllowMethods", "AllowOrigins", "ExposeHeaders", "MaxAge"}, nil)
+	v.only([]string{"AllowHeaders", "AllowMethods", "AllowOrigins", "ExposeHeaders", "MaxAge"}, nil)
 	return &CORS{
-		AllowOrigins:     v.get("AllowOrigins").texts(),
-		AllowMethods:     v.get("AllowMethods").texts(),
-		AllowHeaders:     v.get("AllowHeaders").texts(),
-		ExposeHeaders:    v.get("ExposeHeaders").texts(),
-		AllowCredentials: v.get("AllowCredentials").flag(false),
-		MaxAge:           time.Duration(v.get("MaxAge").number(0, -1, 86400)) * time.Second,
+		AllowOrigins:  v.get("AllowOrigins").texts(),
+		AllowMethods:  v.get("AllowMethods").texts(),
+		AllowHeaders:  v.get("AllowHeaders").texts(),
+		ExposeHeaders: v.get("ExposeHeaders").texts(),
+		MaxAge:        time.Duration(v.get("MaxAge").number(0, -1, 86400)) * time.Second,
 	}
 }
 

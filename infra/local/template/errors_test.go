@@ -107,6 +107,8 @@ Resources:
 		{"a condition that depends on itself", "Conditions: {C: !Not [!Condition C]}\nResources: {A: {Type: Custom::A, Condition: C}}", "depends on itself"},
 		{"a condition of another kind", "Conditions: {C: !Ref AWS::Region}\nResources: {A: {Type: Custom::A, Condition: C}}", "not a condition"},
 		{"two APIs", "Resources: {A: {Type: AWS::Serverless::HttpApi}, B: {Type: AWS::Serverless::HttpApi}}", "serves one"},
+		{"a token in the query", "Resources: {A: {Type: AWS::Serverless::HttpApi, Properties: {Auth: {Authorizers: {J: {IdentitySource: $request.querystring.t, JwtConfiguration: {issuer: i, audience: [a]}}}}}}}", "must be $request.header.Authorization"},
+		{"cookies across origins", "Resources: {A: {Type: AWS::Serverless::HttpApi, Properties: {CorsConfiguration: {AllowCredentials: true}}}}", "does not run locally"},
 		{"a default authorizer that is missing", "Resources: {A: {Type: AWS::Serverless::HttpApi, Properties: {Auth: {DefaultAuthorizer: X}}}}", `no authorizer "X"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -93,9 +93,6 @@ func (r *reader) route(res *resource, event field, s *Stack) Route {
 		Method:   strings.ToUpper(p.get("Method").text("ANY")),
 		Path:     p.need("Path").text(""),
 	}
-	if route.Method == "X-AMAZON-APIGATEWAY-ANY-METHOD" || route.Method == "*" {
-		route.Method = "ANY"
-	}
 	if !slices.Contains(methods, route.Method) {
 		p.get("Method").fail("is not an HTTP method")
 	}

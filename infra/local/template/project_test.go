@@ -228,7 +228,7 @@ Resources:
   F: {Type: AWS::Serverless::Function, Properties: {Handler: bootstrap, Runtime: provided.al2023}}
   A: {Type: AWS::ApiGatewayV2::Api, Properties: {ProtocolType: HTTP}}
   S: {Type: AWS::ApiGatewayV2::Stage, Properties: {ApiId: !Ref A, StageName: $default}}
-  J: {Type: AWS::ApiGatewayV2::Authorizer, Properties: {ApiId: !Ref A, AuthorizerType: JWT, IdentitySource: [x], JwtConfiguration: {Issuer: https://i.example, Audience: [a]}}}
+  J: {Type: AWS::ApiGatewayV2::Authorizer, Properties: {ApiId: !Ref A, AuthorizerType: JWT, IdentitySource: [$request.header.Authorization], JwtConfiguration: {Issuer: https://i.example, Audience: [a]}}}
   I: {Type: AWS::ApiGatewayV2::Integration, Properties: {ApiId: !Ref A, IntegrationType: AWS_PROXY, IntegrationUri: !Ref F.Alias, PayloadFormatVersion: "2.0"}}
   R: {Type: AWS::ApiGatewayV2::Route, Properties: {ApiId: !Ref A, RouteKey: GET /x, Target: !Sub "integrations/${I}", AuthorizationType: JWT, AuthorizerId: !Ref J}}
 `
@@ -239,6 +239,7 @@ Resources:
 		{"ProtocolType: HTTP", "ProtocolType: WEBSOCKET", "must be HTTP"},
 		{"StageName: $default", "StageName: prod", "must be $default"},
 		{"AuthorizerType: JWT", "AuthorizerType: REQUEST", "must be JWT"},
+		{"$request.header.Authorization", "$request.querystring.token", "must be $request.header.Authorization alone"},
 		{"AWS_PROXY", "HTTP_PROXY", "must be AWS_PROXY"},
 		{`"2.0"`, `"1.0"`, "only payload format 2.0"},
 		{"!Ref F.Alias", "!Ref J", "must name the alias of a function"},

@@ -49,7 +49,9 @@ func (r *reader) rawAPI() API {
 		jwt.only([]string{"Issuer", "Audience"}, nil)
 		a.Authorizers[res.id] = Authorizer{
 			Issuer: jwt.need("Issuer").text(""), Audience: jwt.need("Audience").texts(),
-			IdentitySource: strings.Join(p.need("IdentitySource").texts(), ","),
+		}
+		if sources := p.need("IdentitySource"); !slices.Equal(sources.texts(), []string{authorizationHeader}) {
+			sources.fail("must be %s alone", authorizationHeader)
 		}
 	}
 	functions := map[string]string{} // of the integrations

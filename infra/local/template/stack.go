@@ -56,18 +56,15 @@ type API struct {
 type Authorizer struct {
 	Issuer   string
 	Audience []string
-	// IdentitySource is a selection expression, $request.header.Authorization by default.
-	IdentitySource string
 }
 
 // CORS is an API's preflight configuration.
 type CORS struct {
-	AllowOrigins     []string
-	AllowMethods     []string
-	AllowHeaders     []string
-	ExposeHeaders    []string
-	AllowCredentials bool
-	MaxAge           time.Duration
+	AllowOrigins  []string
+	AllowMethods  []string
+	AllowHeaders  []string
+	ExposeHeaders []string
+	MaxAge        time.Duration
 }
 
 // Throttle limits the requests of one route.

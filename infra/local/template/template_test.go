@@ -101,7 +101,7 @@ Resources:
             JwtConfiguration: {issuer: "https://issuer", audience: [a, b]}
           Staff:
             AuthorizationScopes: [staff]
-            IdentitySource: $request.querystring.token
+            IdentitySource: $request.header.Authorization
             JwtConfiguration: {issuer: "https://staff", audience: [c]}
   F:
     Type: AWS::Serverless::Function
@@ -117,8 +117,8 @@ Resources:
 	want := API{
 		LogicalID: "Api",
 		Authorizers: map[string]Authorizer{
-			"Jwt":   {Issuer: "https://issuer", Audience: []string{"a", "b"}, IdentitySource: "$request.header.Authorization"},
-			"Staff": {Issuer: "https://staff", Audience: []string{"c"}, IdentitySource: "$request.querystring.token"},
+			"Jwt":   {Issuer: "https://issuer", Audience: []string{"a", "b"}},
+			"Staff": {Issuer: "https://staff", Audience: []string{"c"}},
 		},
 		CORS: &CORS{AllowOrigins: []string{"https://shop.example"}, AllowMethods: []string{"GET"}, MaxAge: time.Minute},
 		Routes: []Route{
