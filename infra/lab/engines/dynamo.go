@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"flashsale/infra/lab/shop"
 	"flashsale/infra/local/engine"
@@ -23,7 +21,6 @@ const (
 // dynamo is a dynoxide with its data in a file, so that a crash loses nothing
 // that was answered.
 type dynamo struct {
-	options engine.Options
 	running *engine.Engine
 }
 
@@ -43,18 +40,11 @@ func launchDynamo(ctx context.Context, dir string, o Options) (*dynamo, error) {
 	if err := present(binary, "dynoxide", installDynoxide); err != nil {
 		return nil, err
 	}
-	d := &dynamo{options: engine.Options{Binary: binary, DBPath: filepath.Join(dir, "dynamodb.sqlite")}}
-	e, err := engine.Start(ctx, d.options)
+	e, err := engine.Start(ctx, engine.Options{Binary: binary, DBPath: filepath.Join(dir, "dynamodb.sqlite")})
 	if err != nil {
 		return nil, err
 	}
-	d.running = e
-	port, err := strconv.Atoi(e.Endpoint()[strings.LastIndexByte(e.Endpoint(), ':')+1:])
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("read engine endpoint: %w", err), e.Stop())
-	}
-	d.options.Port = port
-	return d, nil
+	return &dynamo{running: e}, nil
 }
 
 // present turns a file that is not there into a *MissingError.
@@ -95,7 +85,7 @@ func (d *dynamo) Crash() error {
 }
 
 func (d *dynamo) Recover(ctx context.Context) error {
-	e, err := engine.Start(ctx, d.options)
+	e, err := d.running.Again(ctx)
 	if err != nil {
 		return err
 	}

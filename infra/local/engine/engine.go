@@ -30,9 +30,6 @@ import (
 	"flashsale/infra/local/template"
 )
 
-// ErrPortTaken: another process listens on the requested port.
-var ErrPortTaken = errors.New("port is taken")
-
 const (
 	startLimit = 10 * time.Second
 	stopLimit  = 5 * time.Second
@@ -43,10 +40,8 @@ const (
 type Options struct {
 	// Binary is the program's path.
 	Binary string
-	// Port is where it listens on 127.0.0.1; 0 takes a free one.
-	Port int
-	// Sheltered makes it listen where no browser connects to, instead of at Port: the program
-	// answers every web page.
+	// Sheltered makes it listen where no browser connects to, because the program answers every
+	// web page; otherwise it listens on a free port of 127.0.0.1.
 	Sheltered bool
 	// DBPath is its database file; empty keeps everything in memory.
 	DBPath string
@@ -87,20 +82,19 @@ func BinaryUnder(root string) string {
 }
 
 // Start starts the program and returns once it answers. ctx bounds the start only; the
-// engine runs until Stop, or until this process dies. The error is ErrPortTaken if Port
-// is in use.
+// engine runs until Stop, or until this process dies.
 func Start(ctx context.Context, o Options) (*Engine, error) {
 	for try := 1; ; try++ {
 		e, err := startOnce(ctx, o)
 		// A free port may be taken by the time the program listens.
-		if err == nil || o.Port != 0 || try == startTries || ctx.Err() != nil {
+		if err == nil || try == startTries || ctx.Err() != nil {
 			return e, err
 		}
 	}
 }
 
 func startOnce(ctx context.Context, o Options) (*Engine, error) {
-	take := func() (place, error) { return freePort(o.Port) }
+	take := freePort
 	if o.Sheltered {
 		take = shelter
 	}
@@ -227,13 +221,8 @@ func (p place) leave() {
 	}
 }
 
-// freePort checks beforehand that the port is free: an answer from another server would
-// be mistaken for the engine's.
-func freePort(port int) (place, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return place{}, fmt.Errorf("listen on port %d: %w", port, ErrPortTaken)
-	}
+func freePort() (place, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return place{}, err
 	}

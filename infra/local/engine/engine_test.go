@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -119,32 +117,6 @@ func TestTwoEnginesShareNothing(t *testing.T) {
 	out, err := engine.Client(enginetest.Start(t).Endpoint()).ListTables(t.Context(), &dynamodb.ListTablesInput{})
 	if err != nil || len(out.TableNames) != 0 {
 		t.Errorf("got %v, %v, want no table", out, err)
-	}
-}
-
-func TestATakenPortIsRefusedBeforeSomebodyElseAnswersThere(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	port := l.Addr().(*net.TCPAddr).Port
-	_, err = engine.Start(t.Context(), engine.Options{Binary: enginetest.Binary(t), Port: port})
-	if !errors.Is(err, engine.ErrPortTaken) {
-		t.Errorf("got %v, want ErrPortTaken", err)
-	}
-}
-
-func TestAFixedPortIsUsed(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
-	u, err := url.Parse(start(t, engine.Options{Port: port}).Endpoint())
-	if err != nil || u.Port() != strconv.Itoa(port) {
-		t.Errorf("endpoint %v, %v, want port %d", u, err, port)
 	}
 }
 

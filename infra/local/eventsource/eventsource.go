@@ -1,5 +1,6 @@
-// Package eventsource has what Lambda's event source mappings have in common, whatever they
-// read from: the invoked function, its answer about parts of a batch, and the pauses of retries.
+// Package eventsource has what those have in common that invoke functions by themselves, event
+// source mappings and schedules: the invoked function, its answer about parts of a batch, and the
+// pauses of retries.
 package eventsource
 
 import (

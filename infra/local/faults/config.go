@@ -245,7 +245,7 @@ func (c Config) draw(point float64, call call, variant bool) string {
 		}
 	}
 	switch {
-	case falls(c.Conflict, call.conflicts()):
+	case falls(c.Conflict, call.writes()):
 		return kindConflict
 	case falls(c.Throttle, true):
 		return kindThrottle

@@ -16,14 +16,13 @@ import (
 type class int
 
 const (
-	untouched       class = iota // not a call of these services: passes unchanged
-	plain                        // a read, or an operation that never conflicts
-	write                        // of one item
-	transaction                  // writes of many items, which it locks
-	transactionRead              // a transaction that only reads: conflicts, but locks nothing
-	statements                   // a batch of writes that are refused one by one
-	sending                      // of messages
-	queueing                     // any other call of a queue
+	untouched   class = iota // not a call of these services: passes unchanged
+	plain                    // a read, or an operation that never conflicts
+	write                    // of one item
+	transaction              // writes of many items, which it locks
+	statements               // a batch of writes that are refused one by one
+	sending                  // of messages
+	queueing                 // any other call of a queue
 )
 
 const (
@@ -31,12 +30,13 @@ const (
 	sqsPrefix    = "AmazonSQS."
 )
 
+// classes has also calls that no function makes. Reads in a transaction have no conflicts here.
 var classes = map[string]class{
 	dynamoPrefix + "GetItem": plain, dynamoPrefix + "BatchGetItem": plain, dynamoPrefix + "Query": plain,
 	dynamoPrefix + "Scan": plain, dynamoPrefix + "BatchWriteItem": plain, dynamoPrefix + "ExecuteStatement": plain,
 	dynamoPrefix + "BatchExecuteStatement": statements, dynamoPrefix + "ExecuteTransaction": plain,
 	dynamoPrefix + "PutItem": write, dynamoPrefix + "UpdateItem": write, dynamoPrefix + "DeleteItem": write,
-	dynamoPrefix + "TransactWriteItems": transaction, dynamoPrefix + "TransactGetItems": transactionRead,
+	dynamoPrefix + "TransactWriteItems": transaction, dynamoPrefix + "TransactGetItems": plain,
 	sqsPrefix + "SendMessage": sending,
 }
 
@@ -58,17 +58,11 @@ type call struct {
 	items []string
 }
 
-// writes reports whether the call changes items that may be in a transaction.
+// writes reports whether the call changes items that may be in a transaction, which can then
+// refuse it.
 func (c call) writes() bool {
 	return c.class == write || c.class == transaction || c.class == statements
 }
-
-// conflicts reports whether a transaction in flight can refuse the call.
-func (c call) conflicts() bool { return c.writes() || c.class == transactionRead }
-
-// cancelled reports whether the call is cancelled, with reasons, rather than
-// refused.
-func (c call) cancelled() bool { return c.class == transaction || c.class == transactionRead }
 
 // action identifies one item, by its key or, for a put, as a whole.
 type action struct {
@@ -108,16 +102,16 @@ func readCall(target string, body []byte, keyNames []string) call {
 		if json.Unmarshal(body, &a) == nil {
 			c.items = []string{a.item(keyNames)}
 		}
-	case transaction, transactionRead:
+	case transaction:
 		var request struct {
-			TransactItems []struct{ Put, Update, Delete, ConditionCheck, Get *action }
+			TransactItems []struct{ Put, Update, Delete, ConditionCheck *action }
 		}
 		if json.Unmarshal(body, &request) != nil {
 			return c
 		}
 		for _, t := range request.TransactItems {
 			name := ""
-			for _, a := range []*action{t.Put, t.Update, t.Delete, t.ConditionCheck, t.Get} {
+			for _, a := range []*action{t.Put, t.Update, t.Delete, t.ConditionCheck} {
 				if a != nil {
 					name = a.item(keyNames)
 				}

@@ -95,7 +95,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // send passes a request on, unless a transaction in flight has one of its items.
 func (t *Transport) send(r *http.Request, c call, n uint64) (*http.Response, error) {
-	if t.Config.InFlight > 0 && c.conflicts() {
+	if t.Config.InFlight > 0 && c.writes() {
 		if busy := t.inFlight.lock(c, time.Now(), t.Config.InFlight); len(busy) > 0 {
 			t.count(kindInFlight)
 			return t.conflict(r, c, busy, n)
@@ -230,7 +230,7 @@ func cancelled(n int, some []int, why reason) refusal {
 
 // conflicting refuses a call some of whose items are in another transaction.
 func conflicting(c call, some []int) refusal {
-	if c.cancelled() {
+	if c.class == transaction {
 		return cancelled(len(c.items), some, conflictReason)
 	}
 	return refusal{http.StatusBadRequest, dynamoNamespace + "TransactionConflictException", map[string]any{
@@ -242,9 +242,9 @@ func conflicting(c call, some []int) refusal {
 // also differ in the spelling of their list of reasons.
 func throttling(c call, p plan) refusal {
 	switch {
-	case c.cancelled() && len(c.items) > 0 && p.variant:
+	case c.class == transaction && len(c.items) > 0 && p.variant:
 		return cancelled(len(c.items), p.some, capacityReason)
-	case c.cancelled() && len(c.items) > 0:
+	case c.class == transaction && len(c.items) > 0:
 		return cancelled(len(c.items), p.some, throttlingReason)
 	case p.variant:
 		return refusal{http.StatusBadRequest, dynamoNamespace + "ProvisionedThroughputExceededException", map[string]any{

@@ -349,16 +349,6 @@ func TestASendFailsBeforeOrAfterItWasSent(t *testing.T) {
 	}
 }
 
-func TestABatchOfReadsInATransactionConflicts(t *testing.T) {
-	w := newWorld(t, "conflict=1")
-	_, err := w.table.TransactGetItems(t.Context(), &dynamodb.TransactGetItemsInput{TransactItems: []types.TransactGetItem{
-		{Get: &types.Get{TableName: aws.String("T"), Key: key("a")}},
-	}})
-	if diff := cmp.Diff([]string{"TransactionConflict"}, codes(err)); diff != "" {
-		t.Errorf("reasons of %v (-want +got):\n%s", err, diff)
-	}
-}
-
 func TestARequestArrivesAsItWasSent(t *testing.T) {
 	direct, through := newWorld(t, ""), proxied(t, "latency=1ms,inflight=1ms")
 	for _, w := range []world{direct, through} {

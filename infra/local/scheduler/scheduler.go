@@ -16,14 +16,9 @@ import (
 	"strings"
 	"sync"
 	"time"
-)
 
-// Invoker runs a function to its end. An error means that the function may not have
-// run; functionError is Lambda's X-Amz-Function-Error header, empty when the function
-// returned normally.
-type Invoker interface {
-	Invoke(ctx context.Context, function string, payload []byte) (response []byte, functionError string, err error)
-}
+	"flashsale/infra/local/eventsource"
+)
 
 // Schedule is one schedule and its target.
 type Schedule struct {
@@ -65,7 +60,7 @@ type Options struct {
 // Scheduler fires schedules.
 type Scheduler struct {
 	o       Options
-	run     Invoker
+	run     eventsource.Invoker
 	entries []entry
 }
 
@@ -76,7 +71,7 @@ type entry struct {
 
 // New parses all schedules, including disabled ones, whose mistakes should not first
 // show when they are enabled.
-func New(schedules []Schedule, i Invoker, o Options) (*Scheduler, error) {
+func New(schedules []Schedule, i eventsource.Invoker, o Options) (*Scheduler, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -162,7 +157,7 @@ func (s *Scheduler) wait(ctx context.Context, until time.Time) bool {
 		if left <= 0 {
 			return true
 		}
-		pause(ctx, min(left, time.Minute))
+		eventsource.Sleep(ctx, min(left, time.Minute))
 	}
 }
 
@@ -181,7 +176,7 @@ func (s *Scheduler) fire(ctx, work context.Context, schedule Schedule, due time.
 			log.Error("scheduled invocation given up", "attempts", attempt)
 			return
 		}
-		pause(ctx, rest)
+		eventsource.Sleep(ctx, rest)
 		if ctx.Err() != nil {
 			return
 		}
@@ -202,13 +197,4 @@ func payload(schedule Schedule, due time.Time, attempt int) []byte {
 		"<aws.scheduler.execution-id>", hex.EncodeToString(id[:]),
 		"<aws.scheduler.attempt-number>", strconv.Itoa(attempt),
 	).Replace(schedule.Input))
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }

@@ -15,26 +15,15 @@ func encode(batch []types.Message, queueARN, region string) ([]byte, error) {
 	event := events.SQSEvent{Records: make([]events.SQSMessage, 0, len(batch))}
 	for _, m := range batch {
 		record := events.SQSMessage{
-			MessageId:              aws.ToString(m.MessageId),
-			ReceiptHandle:          aws.ToString(m.ReceiptHandle),
-			Body:                   aws.ToString(m.Body),
-			Md5OfBody:              aws.ToString(m.MD5OfBody),
-			Md5OfMessageAttributes: aws.ToString(m.MD5OfMessageAttributes),
-			Attributes:             m.Attributes,
-			MessageAttributes:      make(map[string]events.SQSMessageAttribute, len(m.MessageAttributes)),
-			EventSourceARN:         queueARN,
-			EventSource:            "aws:sqs",
-			AWSRegion:              region,
-		}
-		for name, a := range m.MessageAttributes {
-			// SQS reserves the list values; in events they are empty, never null.
-			record.MessageAttributes[name] = events.SQSMessageAttribute{
-				StringValue:      a.StringValue,
-				BinaryValue:      a.BinaryValue,
-				StringListValues: []string{},
-				BinaryListValues: [][]byte{},
-				DataType:         aws.ToString(a.DataType),
-			}
+			MessageId:         aws.ToString(m.MessageId),
+			ReceiptHandle:     aws.ToString(m.ReceiptHandle),
+			Body:              aws.ToString(m.Body),
+			Md5OfBody:         aws.ToString(m.MD5OfBody),
+			Attributes:        m.Attributes,
+			MessageAttributes: map[string]events.SQSMessageAttribute{}, // nobody here sends any
+			EventSourceARN:    queueARN,
+			EventSource:       "aws:sqs",
+			AWSRegion:         region,
 		}
 		event.Records = append(event.Records, record)
 	}

@@ -195,7 +195,6 @@ func (p *Poller) receive(ctx context.Context, most int, waitSeconds int32) ([]ty
 		QueueUrl:                    &p.c.QueueURL,
 		MaxNumberOfMessages:         int32(min(most, mostPerReceive)),
 		WaitTimeSeconds:             waitSeconds,
-		MessageAttributeNames:       []string{"All"},
 		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
 	})
 	if err != nil {
