@@ -26,7 +26,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -68,11 +67,8 @@ type Issuer struct {
 type Claims struct {
 	// Subject is the user; it must not be empty.
 	Subject string
-	// Audience replaces the default audience; one entry becomes a string, more an array.
-	Audience []string
-	// ClientID makes a token without aud, unless Audience names one, as
-	// Amazon Cognito's access tokens are.
-	ClientID string
+	// Audience replaces the default audience unless it is empty.
+	Audience string
 	// Scope is a space-separated list; empty leaves the claim out.
 	Scope string
 	// Groups are the user's, as Amazon Cognito names them; empty leaves the claim out.
@@ -153,22 +149,12 @@ func (i *Issuer) sign(c Claims, claims jwt.MapClaims) (string, error) {
 	maps.Copy(claims, jwt.MapClaims{
 		"iss": i.url,
 		"sub": c.Subject,
+		"aud": cmp.Or(c.Audience, i.audience),
 		"iat": now.Unix(),
 		"nbf": now.Unix(),
 		"exp": now.Unix() + int64(c.TTL/time.Second),
 		"jti": rand.Text(),
 	})
-	switch {
-	case len(c.Audience) == 1:
-		claims["aud"] = c.Audience[0]
-	case len(c.Audience) > 1:
-		claims["aud"] = c.Audience
-	case c.ClientID == "":
-		claims["aud"] = i.audience
-	}
-	if c.ClientID != "" {
-		claims["client_id"] = c.ClientID
-	}
 	if c.Scope != "" {
 		claims["scope"] = c.Scope
 	}
@@ -274,18 +260,16 @@ const (
 
 // Handler serves the issuer below /_local/:
 //
-//	/_local/token?sub=alice[&ttl=3600][&scope=…][&aud=…][&client_id=…][&role=…]
+//	/_local/token?sub=alice[&ttl=3600][&scope=…][&aud=…][&role=…]
 //	/_local/jwks.json
-//	/_local/.well-known/openid-configuration
 //	/_local/authorize, /_local/oauth2/token: the code flow with PKCE, for the buyer's page
 //
 // The token is the bare body, so that a shell can use it. ttl is in seconds, an
-// hour by default; a negative one makes an expired token. aud and role may be repeated.
+// hour by default; a negative one makes an expired token. role may be repeated.
 func (i *Issuer) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /_local/token", i.serveToken)
 	mux.HandleFunc("GET /_local/jwks.json", i.serveKeys)
-	mux.HandleFunc("GET /_local/.well-known/openid-configuration", i.serveDiscovery)
 	mux.HandleFunc("GET "+AuthorizePath, i.serveAuthorize)
 	mux.HandleFunc("POST "+AuthorizePath, i.serveAuthorize)
 	mux.HandleFunc("POST "+TokenPath, i.serveExchange)
@@ -323,8 +307,7 @@ func (i *Issuer) claimsOf(rawQuery string) (Claims, error) {
 	}
 	c := Claims{
 		Subject:  query.Get("sub"),
-		Audience: query["aud"],
-		ClientID: query.Get("client_id"),
+		Audience: query.Get("aud"),
 		Scope:    query.Get("scope"),
 		TTL:      defaultTTL,
 	}
@@ -351,23 +334,4 @@ func (i *Issuer) claimsOf(rawQuery string) (Claims, error) {
 func (i *Issuer) serveKeys(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Write(i.jwks)
-}
-
-func (i *Issuer) serveDiscovery(w http.ResponseWriter, _ *http.Request) {
-	document, err := json.Marshal(map[string]any{
-		"issuer":                                i.url,
-		"jwks_uri":                              strings.TrimSuffix(i.url, "/") + "/jwks.json",
-		"id_token_signing_alg_values_supported": []string{"RS256"},
-		"authorization_endpoint":                strings.TrimSuffix(i.url, "/") + strings.TrimPrefix(AuthorizePath, "/_local"),
-		"token_endpoint":                        strings.TrimSuffix(i.url, "/") + strings.TrimPrefix(TokenPath, "/_local"),
-		"code_challenge_methods_supported":      []string{"S256"},
-		"response_types_supported":              []string{"code"},
-		"subject_types_supported":               []string{"public"},
-	})
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Write(document)
 }

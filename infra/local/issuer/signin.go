@@ -183,7 +183,7 @@ func (i *Issuer) exchange(r *http.Request) (answer map[string]any, failure strin
 	if err != nil {
 		return nil, "server_error"
 	}
-	id, err := i.sign(Claims{Subject: g.subject, Audience: []string{i.client}, TTL: defaultTTL}, jwt.MapClaims{"nonce": g.nonce})
+	id, err := i.sign(Claims{Subject: g.subject, Audience: i.client, TTL: defaultTTL}, jwt.MapClaims{"nonce": g.nonce})
 	if err != nil {
 		return nil, "server_error"
 	}

@@ -292,7 +292,7 @@ func (w *world) bearer(user string) string { return w.signed(issuer.Claims{Subje
 
 // operator is the Authorization header of somebody with those roles at the operators' API.
 func (w *world) operator(name string, roles ...string) string {
-	return w.signed(issuer.Claims{Subject: name, Audience: []string{operatorsAudience}, Groups: roles})
+	return w.signed(issuer.Claims{Subject: name, Audience: operatorsAudience, Groups: roles})
 }
 
 func (w *world) signed(c issuer.Claims) string {
