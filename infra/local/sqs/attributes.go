@@ -15,9 +15,8 @@ type attributes map[string]string
 
 // Settings are a queue's parsed attributes.
 type settings struct {
-	visibility, delay, wait time.Duration
-	maxBytes                int
-	redrive                 *redrivePolicy
+	visibility time.Duration
+	redrive    *redrivePolicy
 }
 
 // A number is an attribute with a range, both ends included.
@@ -31,11 +30,8 @@ const (
 )
 
 var numbers = map[string]number{
-	"VisibilityTimeout":             {0, maxVisibilitySeconds, 30},
-	"DelaySeconds":                  {0, maxDelaySeconds, 0},
-	"MessageRetentionPeriod":        {60, 1_209_600, 345_600},
-	"ReceiveMessageWaitTimeSeconds": {0, maxWaitSeconds, 0},
-	"MaximumMessageSize":            {1_024, maxMessageBytes, maxMessageBytes},
+	"VisibilityTimeout":      {0, maxVisibilitySeconds, 30},
+	"MessageRetentionPeriod": {60, 1_209_600, 345_600},
 }
 
 var readOnly = []string{
@@ -78,19 +74,9 @@ func checkAttribute(name, value string) (string, error) {
 
 // parse reads attributes that checkAttributes has accepted.
 func (a attributes) parse() (settings, error) {
-	number := func(name string) int {
-		n, _ := strconv.Atoi(a.current(name))
-		return n
-	}
-	seconds := func(name string) time.Duration { return time.Duration(number(name)) * time.Second }
+	seconds, _ := strconv.Atoi(a.current("VisibilityTimeout"))
 	redrive, err := parseRedrivePolicy(a["RedrivePolicy"])
-	return settings{
-		visibility: seconds("VisibilityTimeout"),
-		delay:      seconds("DelaySeconds"),
-		wait:       seconds("ReceiveMessageWaitTimeSeconds"),
-		maxBytes:   number("MaximumMessageSize"),
-		redrive:    redrive,
-	}, err
+	return settings{visibility: time.Duration(seconds) * time.Second, redrive: redrive}, err
 }
 
 // with returns the attributes with some of them changed.

@@ -52,10 +52,10 @@ func TestALongPollIsWoken(t *testing.T) {
 		f.woken(got)
 	})
 	t.Run("by the end of a delay", func(t *testing.T) {
-		url := f.queue("delayed", "DelaySeconds", "1")
+		url := f.queue("delayed")
 		got := f.polling(t.Context(), url)
 		f.waiting("delayed", 1)
-		f.send(url, "b")
+		f.sendLater(url, "b", 1)
 		f.woken(got)
 	})
 	t.Run("by the end of a visibility timeout", func(t *testing.T) {
@@ -108,8 +108,10 @@ func (f *fixture) waiting(queue string, polls int) {
 
 func TestALongPollEndsEmptyWhenItsTimeIsOver(t *testing.T) {
 	f := open(t, sqs.Options{})
-	url := f.queue("q", "ReceiveMessageWaitTimeSeconds", "1")
-	f.none(url)
+	url := f.queue("q")
+	if got := f.receive(url, func(in *awssqs.ReceiveMessageInput) { in.WaitTimeSeconds = 1 }); len(got) != 0 {
+		t.Errorf("received %d", len(got))
+	}
 	f.waiting("q", 0)
 }
 

@@ -34,7 +34,7 @@ func TestCreateQueue(t *testing.T) {
 		{"the same policy in other words is the same", "there", []string{"RedrivePolicy", `{"deadLetterTargetArn":"` + dlq + `","maxReceiveCount":5}`}, ""},
 		{"no attributes match any", "there", nil, ""},
 		{"another value is another queue", "there", []string{"VisibilityTimeout", "61"}, "QueueAlreadyExists"},
-		{"another value than the default is another queue", "there", []string{"DelaySeconds", "1"}, "QueueAlreadyExists"},
+		{"another value than the default is another queue", "there", []string{"MessageRetentionPeriod", "60"}, "QueueAlreadyExists"},
 		{"an unknown attribute is refused", "q", []string{"Colour", "red"}, "InvalidAttributeName"},
 		{"a read-only attribute is refused", "q", []string{"QueueArn", dlq}, "InvalidAttributeName"},
 		{"a value out of range is refused", "q", []string{"VisibilityTimeout", "43201"}, "InvalidAttributeValue"},
@@ -64,12 +64,8 @@ func TestSetQueueAttributesChecksEveryRange(t *testing.T) {
 		{"VisibilityTimeout", "0", ""}, {"VisibilityTimeout", "43200", ""},
 		{"VisibilityTimeout", "-1", "InvalidAttributeValue"}, {"VisibilityTimeout", "43201", "InvalidAttributeValue"},
 		{"VisibilityTimeout", "ten", "InvalidAttributeValue"}, {"VisibilityTimeout", "", "InvalidAttributeValue"},
-		{"DelaySeconds", "900", ""}, {"DelaySeconds", "901", "InvalidAttributeValue"},
 		{"MessageRetentionPeriod", "60", ""}, {"MessageRetentionPeriod", "59", "InvalidAttributeValue"},
 		{"MessageRetentionPeriod", "1209600", ""}, {"MessageRetentionPeriod", "1209601", "InvalidAttributeValue"},
-		{"ReceiveMessageWaitTimeSeconds", "20", ""}, {"ReceiveMessageWaitTimeSeconds", "21", "InvalidAttributeValue"},
-		{"MaximumMessageSize", "1024", ""}, {"MaximumMessageSize", "1023", "InvalidAttributeValue"},
-		{"MaximumMessageSize", "1048576", ""}, {"MaximumMessageSize", "1048577", "InvalidAttributeValue"},
 		{"RedrivePolicy", policy("1"), ""}, {"RedrivePolicy", policy("1000"), ""}, {"RedrivePolicy", policy(`"7"`), ""},
 		{"RedrivePolicy", policy("0"), "InvalidParameterValue"}, {"RedrivePolicy", policy("1001"), "InvalidParameterValue"},
 		{"RedrivePolicy", `{"deadLetterTargetArn":"` + dlq + `"}`, "InvalidParameterValue"},
@@ -100,8 +96,7 @@ func TestAttributesOfAQueue(t *testing.T) {
 		"QueueArn":                    "arn:aws:sqs:eu-central-1:123456789012:q",
 		"ApproximateNumberOfMessages": "0", "ApproximateNumberOfMessagesNotVisible": "0", "ApproximateNumberOfMessagesDelayed": "0",
 		"CreatedTimestamp": created, "LastModifiedTimestamp": created,
-		"VisibilityTimeout": "120", "DelaySeconds": "0", "MaximumMessageSize": "1048576", "MessageRetentionPeriod": "345600",
-		"ReceiveMessageWaitTimeSeconds": "0",
+		"VisibilityTimeout": "120", "MessageRetentionPeriod": "345600",
 	}
 	if diff := cmp.Diff(want, f.attributes(url)); diff != "" {
 		t.Errorf("All (-want +got):\n%s", diff)
@@ -132,12 +127,12 @@ func TestAttributesOfAQueue(t *testing.T) {
 	t.Run("a change shows in LastModifiedTimestamp", func(t *testing.T) {
 		clock.advance(5 * time.Second)
 		if _, err := f.client.SetQueueAttributes(t.Context(), &awssqs.SetQueueAttributesInput{
-			QueueUrl: &url, Attributes: map[string]string{"DelaySeconds": "7"},
+			QueueUrl: &url, Attributes: map[string]string{"MessageRetentionPeriod": "70"},
 		}); err != nil {
 			t.Fatal(err)
 		}
 		got := f.attributes(url)
-		if got["DelaySeconds"] != "7" || got["CreatedTimestamp"] != created || got["LastModifiedTimestamp"] != "1794391205" {
+		if got["MessageRetentionPeriod"] != "70" || got["CreatedTimestamp"] != created || got["LastModifiedTimestamp"] != "1794391205" {
 			t.Errorf("got %v", got)
 		}
 	})

@@ -11,7 +11,6 @@ type receiveRequest struct {
 	MaxNumberOfMessages         *int
 	VisibilityTimeout           *int
 	WaitTimeSeconds             *int
-	AttributeNames              []string // the older list of system attributes
 	MessageSystemAttributeNames []string
 }
 
@@ -45,7 +44,7 @@ func (in receiveRequest) check() error {
 			return err
 		}
 	}
-	for _, name := range slices.Concat(in.AttributeNames, in.MessageSystemAttributeNames) {
+	for _, name := range in.MessageSystemAttributeNames {
 		if !slices.Contains(systemAttributes, name) {
 			return errUnknownAttribute(name)
 		}
@@ -59,13 +58,10 @@ func (s *Server) receiveMessage(c call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var wait time.Duration
-	if err := s.with(in.QueueUrl, func(q *queue, _ time.Time) error {
-		wait = q.settings.wait
-		return in.check()
-	}); err != nil {
+	if err := s.with(in.QueueUrl, func(*queue, time.Time) error { return in.check() }); err != nil {
 		return nil, err
 	}
+	var wait time.Duration
 	if in.WaitTimeSeconds != nil {
 		wait = time.Duration(*in.WaitTimeSeconds) * time.Second
 	}
@@ -187,7 +183,7 @@ func (in receiveRequest) answer(m *message, queue, account string) received {
 		MD5OfBody:     md5Hex(m.body),
 		Body:          m.body,
 	}
-	asked := slices.Concat(in.AttributeNames, in.MessageSystemAttributeNames)
+	asked := in.MessageSystemAttributeNames
 	all := slices.Contains(asked, "All")
 	for name, value := range m.system(account) {
 		if value != "" && (all || slices.Contains(asked, name)) {

@@ -32,8 +32,8 @@ func (s *Server) sendMessage(c call) (any, error) {
 			return errUnsupported("Message groups are not supported here.")
 		case in.DelaySeconds != nil && (*in.DelaySeconds < 0 || *in.DelaySeconds > maxDelaySeconds):
 			return errParameter("Value %d for parameter DelaySeconds is invalid. Reason: DelaySeconds must be >= 0 and <= 900.", *in.DelaySeconds)
-		case len(in.MessageBody) > q.settings.maxBytes:
-			return errParameter("One or more parameters are invalid. Reason: Message must be shorter than %d bytes.", q.settings.maxBytes)
+		case len(in.MessageBody) > maxMessageBytes:
+			return errParameter("One or more parameters are invalid. Reason: Message must be shorter than %d bytes.", maxMessageBytes)
 		}
 		s.enqueue(q, m, in.DelaySeconds, now)
 		return nil
@@ -41,13 +41,12 @@ func (s *Server) sendMessage(c call) (any, error) {
 	return struct{ MessageId, MD5OfMessageBody string }{m.id, md5Hex(m.body)}, err
 }
 
-// enqueue puts a checked message into a queue, with its own delay or else the queue's.
+// enqueue puts a checked message into a queue.
 func (s *Server) enqueue(q *queue, m *message, delaySeconds *int, now time.Time) {
-	delay := q.settings.delay
+	delay := s.options.Disorder.delay(s.chance)
 	if delaySeconds != nil {
-		delay = time.Duration(*delaySeconds) * time.Second
+		delay += time.Duration(*delaySeconds) * time.Second
 	}
-	delay += s.options.Disorder.delay(s.chance)
 	m.sent = now
 	var until time.Time
 	if delay > 0 {

@@ -67,7 +67,13 @@ func pairs(list []string) map[string]string {
 
 func (f *fixture) send(url, body string) string {
 	f.Helper()
-	out, err := f.client.SendMessage(f.Context(), &awssqs.SendMessageInput{QueueUrl: &url, MessageBody: &body})
+	return f.sendLater(url, body, 0)
+}
+
+// sendLater sends a message with a delay.
+func (f *fixture) sendLater(url, body string, seconds int32) string {
+	f.Helper()
+	out, err := f.client.SendMessage(f.Context(), &awssqs.SendMessageInput{QueueUrl: &url, MessageBody: &body, DelaySeconds: seconds})
 	if err != nil {
 		f.Fatalf("send: %v", err)
 	}

@@ -47,17 +47,15 @@ func TestAMessageBecomesVisibleAgainAfterItsVisibilityTimeout(t *testing.T) {
 func TestDelay(t *testing.T) {
 	clock := newClock()
 	f := open(t, sqs.Options{Now: clock.Now})
-	url := f.queue("q", "DelaySeconds", "10")
-	f.send(url, "with the queue's delay")
-	if _, err := f.client.SendMessage(t.Context(), &awssqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("with its own"), DelaySeconds: 5}); err != nil {
-		t.Fatal(err)
-	}
+	url := f.queue("q")
+	f.sendLater(url, "in ten seconds", 10)
+	f.sendLater(url, "in five", 5)
 	if got := f.counts(url); got != [3]string{"0", "0", "2"} {
 		t.Errorf("counts %v", got)
 	}
 	f.none(url)
 	clock.advance(5 * time.Second)
-	if m := f.one(url); *m.Body != "with its own" {
+	if m := f.one(url); *m.Body != "in five" {
 		t.Errorf("received %q", *m.Body)
 	}
 	if got := f.counts(url); got != [3]string{"0", "1", "1"} {

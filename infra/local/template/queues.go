@@ -16,10 +16,7 @@ var queueNumbers = []struct {
 	name      string
 	low, high int
 }{
-	{"DelaySeconds", 0, 900},
-	{"MaximumMessageSize", 1024, 1 << 20},
 	{"MessageRetentionPeriod", 60, 1209600},
-	{"ReceiveMessageWaitTimeSeconds", 0, 20},
 	{"VisibilityTimeout", 0, 43200},
 }
 

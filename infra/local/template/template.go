@@ -24,7 +24,7 @@ type Error struct {
 	File string
 	// Line counts from 1; it is 0 when the error concerns no single line.
 	Line int
-	// At names the logical id and property, as in Resources.OrderQueue.Properties.DelaySeconds; it may be empty.
+	// At names the logical id and property, as in Resources.OrderQueue.Properties.VisibilityTimeout; it may be empty.
 	At string
 	// Reason is the problem itself.
 	Reason string

@@ -143,7 +143,6 @@ Resources:
     Type: AWS::SQS::Queue
     Properties:
       QueueName: first
-      DelaySeconds: 5
       VisibilityTimeout: 35
       MessageRetentionPeriod: 345600
       SqsManagedSseEnabled: true
@@ -153,7 +152,7 @@ Resources:
 	want := []Queue{
 		{LogicalID: "Z", Name: "Z", Attributes: map[string]string{}},
 		{LogicalID: "A", Name: "first", Attributes: map[string]string{
-			"DelaySeconds": "5", "VisibilityTimeout": "35", "MessageRetentionPeriod": "345600",
+			"VisibilityTimeout": "35", "MessageRetentionPeriod": "345600",
 			"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:eu-west-1:123456789012:Z","maxReceiveCount":5}`,
 		}},
 	}
