@@ -102,15 +102,8 @@ func hasFunctionKey(n *yaml.Node) bool {
 }
 
 func (r *reader) getAtt(n, arg *yaml.Node, at string) *yaml.Node {
-	var id, attribute string
-	switch {
-	case arg.Kind == yaml.ScalarNode:
-		id, attribute, _ = strings.Cut(arg.Value, ".")
-	case arg.Kind == yaml.SequenceNode && len(arg.Content) == 2:
-		id = value{r, arg.Content[0], at}.text("")
-		attribute = value{r, r.plain(arg.Content[1], at), at}.text("")
-	}
-	if r.err == nil && (id == "" || attribute == "") {
+	id, attribute, _ := strings.Cut(arg.Value, ".")
+	if id == "" || attribute == "" {
 		r.fail(n, at, "Fn::GetAtt needs a logical id and an attribute")
 	}
 	return r.scalar(n, at, r.attribute(n, at, id, attribute))
@@ -202,21 +195,6 @@ func (r *reader) scalar(n *yaml.Node, at, text string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Line: n.Line, Column: n.Column}
 }
 
-type condition struct {
-	node *yaml.Node
-	// state prevents evaluating a condition twice, or in a cycle.
-	state conditionState
-}
-
-type conditionState int
-
-const (
-	unknown conditionState = iota
-	asking
-	isTrue
-	isFalse
-)
-
 func (r *reader) readConditions(section value) {
 	if section.n == nil {
 		return
@@ -226,7 +204,7 @@ func (r *reader) readConditions(section value) {
 		return
 	}
 	for i := 0; i+1 < len(section.n.Content); i += 2 {
-		r.conditions[section.n.Content[i].Value] = &condition{node: section.n.Content[i+1]}
+		r.conditions[section.n.Content[i].Value] = section.n.Content[i+1]
 	}
 }
 
@@ -237,19 +215,7 @@ func (r *reader) holds(n *yaml.Node, at, name string) bool {
 		r.fail(n, at, "there is no condition %q", name)
 		return false
 	}
-	switch c.state {
-	case asking:
-		r.fail(c.node, "Conditions."+name, "the condition depends on itself")
-		return false
-	case unknown:
-		c.state = asking
-		met := r.test(c.node, "Conditions."+name)
-		c.state = isFalse
-		if met {
-			c.state = isTrue
-		}
-	}
-	return c.state == isTrue
+	return r.test(c, "Conditions."+name)
 }
 
 // test evaluates one condition function.
@@ -337,14 +303,7 @@ func (r *reader) ref(n *yaml.Node, at, name string) *yaml.Node {
 		return r.scalar(n, at, text)
 	}
 	if p, ok := r.parameters[name]; ok {
-		if !p.list {
-			return r.scalar(n, at, p.text)
-		}
-		list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Line: n.Line, Column: n.Column}
-		for _, item := range p.items() {
-			list.Content = append(list.Content, r.scalar(n, at, item))
-		}
-		return list
+		return r.scalar(n, at, p.text)
 	}
 	// SAM's reference to the alias that it makes. Only one version runs here.
 	id, isAlias := strings.CutSuffix(name, ".Alias")
@@ -357,18 +316,16 @@ func (r *reader) ref(n *yaml.Node, at, name string) *yaml.Node {
 	}
 	switch res.typ {
 	case typeTable:
-		return r.scalar(n, at, r.tableName(n, at, res))
+		return r.scalar(n, at, r.tableName(res))
 	case typeQueue:
-		return r.scalar(n, at, r.o.QueueURL(r.queueName(n, at, res)))
+		return r.scalar(n, at, r.o.QueueURL(r.queueName(res)))
 	case typeBus:
-		return r.scalar(n, at, r.busName(n, at, res))
-	case typeTopic:
-		return r.scalar(n, at, r.arn("sns", res.id))
+		return r.scalar(n, at, r.busName(res))
 	}
 	return r.scalar(n, at, res.id)
 }
 
-// attribute resolves Fn::GetAtt.
+// attribute resolves Fn::GetAtt, for the attributes that what runs locally needs.
 func (r *reader) attribute(n *yaml.Node, at, id, attribute string) string {
 	if r.err != nil {
 		return ""
@@ -379,35 +336,11 @@ func (r *reader) attribute(n *yaml.Node, at, id, attribute string) string {
 	}
 	switch res.typ + "." + attribute {
 	case typeQueue + ".Arn":
-		return r.arn("sqs", r.queueName(n, at, res))
-	case typeQueue + ".QueueName":
-		return r.queueName(n, at, res)
-	case typeQueue + ".QueueUrl":
-		return r.o.QueueURL(r.queueName(n, at, res))
-	case typeTable + ".Arn":
-		return r.arn("dynamodb", "table/"+r.tableName(n, at, res))
+		return r.arn("sqs", r.queueName(res))
 	case typeTable + ".StreamArn":
 		if !res.props.get("StreamSpecification").absent() {
-			return r.streamARN(n, at, res)
+			return r.streamARN(res)
 		}
-	case typeBus + ".Arn":
-		return r.arn("events", "event-bus/"+r.busName(n, at, res))
-	case typeBus + ".Name":
-		return r.busName(n, at, res)
-	case typeFunction + ".Arn":
-		return r.arn("lambda", "function:"+res.id)
-	case typeAPI + ".ApiId":
-		return res.id
-	case typeAPI + ".ApiEndpoint":
-		return "https://" + res.id + ".execute-api." + r.o.Region + ".amazonaws.com"
-	case typeTopic + ".TopicArn":
-		return r.arn("sns", res.id)
-	case typeTopic + ".TopicName":
-		return res.id
-	case typeLogGroup + ".Arn":
-		return r.arn("logs", "log-group:"+res.id+":*")
-	case typeRole + ".Arn":
-		return "arn:aws:iam::" + r.o.AccountID + ":role/" + res.id
 	}
 	r.fail(n, at, "attribute %s of %s (%s) cannot be resolved locally", attribute, id, res.typ)
 	return ""
@@ -424,7 +357,7 @@ func (r *reader) queueOf(v value) *resource {
 		return nil
 	}
 	for _, res := range r.ofType(typeQueue) {
-		if r.arn("sqs", r.queueName(v.n, v.at, res)) == arn {
+		if r.arn("sqs", r.queueName(res)) == arn {
 			return res
 		}
 	}
@@ -433,6 +366,6 @@ func (r *reader) queueOf(v value) *resource {
 }
 
 // streamARN is a table's stream. Its label is the time of its creation, which only the engine knows.
-func (r *reader) streamARN(n *yaml.Node, at string, res *resource) string {
-	return r.arn("dynamodb", "table/"+r.tableName(n, at, res)+"/stream/local")
+func (r *reader) streamARN(res *resource) string {
+	return r.arn("dynamodb", "table/"+r.tableName(res)+"/stream/local")
 }

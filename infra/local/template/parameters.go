@@ -17,16 +17,6 @@ import (
 type parameter struct {
 	key  *yaml.Node
 	text string
-	// list means that Ref returns a list of the text's comma-separated items.
-	list bool
-}
-
-func (p *parameter) items() []string {
-	items := strings.Split(p.text, ",")
-	for i := range items {
-		items[i] = strings.TrimSpace(items[i])
-	}
-	return items
 }
 
 func (r *reader) readParameters(section value) {
@@ -34,10 +24,9 @@ func (r *reader) readParameters(section value) {
 	for _, f := range section.fields() {
 		p := &parameter{key: f.name}
 		kind := f.need("Type").text("")
-		if strings.HasPrefix(kind, "AWS::SSM::Parameter::") {
-			f.get("Type").fail("a value from the Parameter Store cannot be read locally")
+		if kind != "String" && kind != "Number" {
+			f.get("Type").fail("only the types String and Number run locally")
 		}
-		p.list = kind == "CommaDelimitedList" || strings.HasPrefix(kind, "List<")
 		override, overridden := r.o.Parameters[f.key]
 		standard := f.get("Default")
 		switch {
@@ -71,48 +60,41 @@ func (r *reader) readParameters(section value) {
 
 // constrain checks a parameter's value the way CloudFormation does before it deploys anything.
 func (r *reader) constrain(f field, kind string, p *parameter) {
-	values := []string{p.text}
-	if p.list {
-		values = p.items()
+	v, problem := p.text, ""
+	if kind == "Number" {
+		problem = outOfRange(f, v)
+	} else {
+		length := utf8.RuneCountInString(v)
+		if low := f.get("MinLength"); !low.absent() && length < low.number(0, 0, maxText) {
+			problem = fmt.Sprintf("is shorter than %s", low.text(""))
+		}
+		if high := f.get("MaxLength"); !high.absent() && length > high.number(0, 0, maxText) {
+			problem = fmt.Sprintf("is longer than %s", high.text(""))
+		}
+		if pattern := f.get("AllowedPattern"); !pattern.absent() {
+			// CloudFormation matches the whole value.
+			re, err := regexp.Compile(`^(?:` + pattern.text("") + `)$`)
+			if err != nil {
+				pattern.fail("%v", err)
+			} else if !re.MatchString(v) && (slices.Contains(r.o.Strict, f.key) || !re.MatchString(overTLS(v))) {
+				problem = fmt.Sprintf("does not match %s", pattern.text(""))
+			}
+		}
 	}
-	for _, v := range values {
-		problem := ""
-		if kind == "Number" || kind == "List<Number>" {
-			problem = outOfRange(f, v)
-		} else {
-			length := utf8.RuneCountInString(v)
-			if low := f.get("MinLength"); !low.absent() && length < low.number(0, 0, maxText) {
-				problem = fmt.Sprintf("is shorter than %s", low.text(""))
-			}
-			if high := f.get("MaxLength"); !high.absent() && length > high.number(0, 0, maxText) {
-				problem = fmt.Sprintf("is longer than %s", high.text(""))
-			}
-			if pattern := f.get("AllowedPattern"); !pattern.absent() {
-				// CloudFormation matches the whole value.
-				re, err := regexp.Compile(`^(?:` + pattern.text("") + `)$`)
-				if err != nil {
-					pattern.fail("%v", err)
-				} else if !re.MatchString(v) && (slices.Contains(r.o.Strict, f.key) || !re.MatchString(overTLS(v))) {
-					problem = fmt.Sprintf("does not match %s", pattern.text(""))
-				}
-			}
-		}
-		if allowed := f.get("AllowedValues"); !allowed.absent() && !slices.Contains(allowed.texts(), v) {
-			problem = fmt.Sprintf("is not one of %s", strings.Join(allowed.texts(), ", "))
-		}
-		if problem == "" {
-			continue
-		}
-		if description := f.get("ConstraintDescription").text(""); description != "" {
-			problem += " (" + description + ")"
-		}
-		shown := strconv.Quote(v)
-		if f.get("NoEcho").flag(false) {
-			shown = "the value"
-		}
-		f.fail("%s %s", shown, problem)
+	if allowed := f.get("AllowedValues"); !allowed.absent() && !slices.Contains(allowed.texts(), v) {
+		problem = fmt.Sprintf("is not one of %s", strings.Join(allowed.texts(), ", "))
+	}
+	if problem == "" {
 		return
 	}
+	if description := f.get("ConstraintDescription").text(""); description != "" {
+		problem += " (" + description + ")"
+	}
+	shown := strconv.Quote(v)
+	if f.get("NoEcho").flag(false) {
+		shown = "the value"
+	}
+	f.fail("%s %s", shown, problem)
 }
 
 // overTLS returns a loopback http URL as https: see Options.Strict.

@@ -60,7 +60,7 @@ func (r *reader) queue(res *resource) (Queue, *resource) {
 	// Encryption has no local counterpart, and whom a dead-letter queue admits is checked in
 	// infra/proof/checks.
 	p.only(used, []string{"KmsMasterKeyId", "KmsDataKeyReusePeriodSeconds", "RedriveAllowPolicy", "SqsManagedSseEnabled", "Tags"})
-	q := Queue{LogicalID: res.id, Name: r.queueName(res.key, res.id, res), Attributes: map[string]string{}}
+	q := Queue{LogicalID: res.id, Name: r.queueName(res), Attributes: map[string]string{}}
 	for _, n := range queueNumbers {
 		if v := p.get(n.name); !v.absent() {
 			q.Attributes[n.name] = strconv.Itoa(v.number(0, n.low, n.high))
@@ -144,7 +144,7 @@ func (r *reader) streamOf(v value) *resource {
 		return nil
 	}
 	for _, res := range r.ofType(typeTable) {
-		if r.streamARN(v.n, v.at, res) == arn && !res.props.get("StreamSpecification").absent() {
+		if r.streamARN(res) == arn && !res.props.get("StreamSpecification").absent() {
 			return res
 		}
 	}
@@ -166,7 +166,7 @@ func (r *reader) buses() []Bus {
 			return nil
 		}
 		p.need("Name")
-		b := Bus{LogicalID: res.id, Name: r.busName(res.key, res.id, res)}
+		b := Bus{LogicalID: res.id, Name: r.busName(res)}
 		if r.err == nil && (!busName.MatchString(b.Name) || b.Name == "default") {
 			p.get("Name").fail("is not a name for an event bus")
 		}
@@ -209,7 +209,7 @@ func (r *reader) table(res *resource) Table {
 			"PointInTimeRecoverySpecification", "ProvisionedThroughput", "ResourcePolicy", "SSESpecification",
 			"TableClass", "Tags", "TimeToLiveSpecification", "WarmThroughput",
 		})
-	t := Table{LogicalID: res.id, Name: r.tableName(res.key, res.id, res)}
+	t := Table{LogicalID: res.id, Name: r.tableName(res)}
 	if p.absent() {
 		r.fail(res.key, res.id, "a table needs KeySchema and AttributeDefinitions")
 		return t

@@ -4,7 +4,7 @@ import "time"
 
 // Stack is what a template describes, reduced to what runs on one machine.
 type Stack struct {
-	// Parameters holds the value of every parameter; list values stay joined by commas.
+	// Parameters holds the value of every parameter.
 	Parameters map[string]string
 	// Functions is sorted by logical id.
 	Functions []Function

@@ -120,7 +120,7 @@ func Parse(file string, text []byte, o Options) (*Stack, error) {
 		file:       file,
 		o:          o,
 		parameters: map[string]*parameter{},
-		conditions: map[string]*condition{},
+		conditions: map[string]*yaml.Node{},
 		resources:  map[string]*resource{},
 	}
 	s := r.read(text)
@@ -136,7 +136,7 @@ type reader struct {
 	file       string
 	o          Options
 	parameters map[string]*parameter
-	conditions map[string]*condition
+	conditions map[string]*yaml.Node
 	resources  map[string]*resource
 	// ids holds the keys of resources, sorted.
 	ids    []string
