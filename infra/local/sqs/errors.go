@@ -77,10 +77,6 @@ func errUnsupported(format string, args ...any) *fault {
 	return newFault(400, modelled+"UnsupportedOperation", legacy+"UnsupportedOperation", format, args...)
 }
 
-func errBatch(name, format string, args ...any) *fault {
-	return newFault(400, modelled+name, legacy+name, format, args...)
-}
-
 func errParameter(format string, args ...any) *fault {
 	return newFault(400, unmodelled+"InvalidParameterValueException", "InvalidParameterValue", format, args...)
 }

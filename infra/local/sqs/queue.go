@@ -36,17 +36,6 @@ func (q *queue) empty() {
 	q.messages, q.ready, q.hidden, q.inFlight = map[string]*message{}, list.New(), nil, 0
 }
 
-// configure changes attributes that checkAttributes has accepted.
-func (q *queue) configure(changes attributes, now time.Time) error {
-	changed := q.attributes.with(changes)
-	parsed, err := changed.parse()
-	if err != nil {
-		return err
-	}
-	q.attributes, q.settings, q.modified = changed, parsed, now
-	return nil
-}
-
 // refresh advances the queue to now: it shows due messages.
 func (q *queue) refresh(now time.Time) {
 	for m := q.hidden.first(); m != nil && !m.until.After(now); m = q.hidden.first() {

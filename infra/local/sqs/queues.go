@@ -40,21 +40,14 @@ func (s *Server) create(name string, wanted map[string]string, now time.Time) er
 	case !queueName.MatchString(name):
 		return errParameter("Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length")
 	}
-	kept, err := checkAttributes(wanted)
-	if err != nil {
-		return err
-	}
 	if q := s.queues[name]; q != nil {
-		if differing := q.attributes.differs(kept); differing != "" {
+		if differing := q.attributes.differs(wanted); differing != "" {
 			return errQueueExists(differing)
 		}
 		return nil
 	}
-	if err := s.checkTarget(kept["RedrivePolicy"]); err != nil {
-		return err
-	}
 	q := newQueue(name, now)
-	if err := q.configure(kept, now); err != nil {
+	if err := s.configure(q, wanted, now); err != nil {
 		return err
 	}
 	s.queues[name] = q
@@ -73,14 +66,10 @@ func (s *Server) setQueueAttributes(c call) (any, error) {
 		if len(in.Attributes) == 0 {
 			return errMissing("Attributes")
 		}
-		kept, err := checkAttributes(in.Attributes)
-		if err != nil || q.attributes.differs(kept) == "" {
-			return err
+		if q.attributes.differs(in.Attributes) == "" {
+			return nil
 		}
-		if err := s.checkTarget(kept["RedrivePolicy"]); err != nil {
-			return err
-		}
-		return q.configure(kept, now)
+		return s.configure(q, in.Attributes, now)
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
-	"regexp"
 	"strings"
 	"time"
 )
@@ -113,10 +112,6 @@ func (q *queue) hideByHandle(text string, seconds int, now time.Time) error {
 	return nil
 }
 
-const maxBatch = 10
-
-var entryID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
-
 // A deletion is one entry of a DeleteMessageBatch.
 type deletion struct{ Id, ReceiptHandle string }
 
@@ -144,9 +139,6 @@ func (s *Server) deleteMessageBatch(c call) (any, error) {
 		Failed     []failure
 	}{[]deleted{}, []failure{}}
 	err = s.with(in.QueueUrl, func(q *queue, _ time.Time) error {
-		if err := checkBatch(in.Entries); err != nil {
-			return err
-		}
 		for _, e := range in.Entries {
 			var f *fault
 			if errors.As(q.deleteByHandle(e.ReceiptHandle), &f) {
@@ -158,25 +150,4 @@ func (s *Server) deleteMessageBatch(c call) (any, error) {
 		return nil
 	})
 	return out, err
-}
-
-// checkBatch refuses a batch as a whole.
-func checkBatch(entries []deletion) error {
-	switch n := len(entries); {
-	case n == 0:
-		return errBatch("EmptyBatchRequest", "There should be at least one DeleteMessageBatchRequestEntry in the request.")
-	case n > maxBatch:
-		return errBatch("TooManyEntriesInBatchRequest", "Maximum number of entries per request are %d. You have sent %d.", maxBatch, n)
-	}
-	seen := map[string]bool{}
-	for _, e := range entries {
-		if !entryID.MatchString(e.Id) {
-			return errBatch("InvalidBatchEntryId", "A batch entry id can only contain alphanumeric characters, hyphens and underscores. It can be at most 80 letters long.")
-		}
-		if seen[e.Id] {
-			return errBatch("BatchEntryIdsNotDistinct", "Id %s repeated.", e.Id)
-		}
-		seen[e.Id] = true
-	}
-	return nil
 }

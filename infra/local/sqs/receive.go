@@ -6,6 +6,8 @@ import (
 	"time"
 )
 
+const maxBatch = 10
+
 type receiveRequest struct {
 	QueueUrl                    string
 	MaxNumberOfMessages         *int

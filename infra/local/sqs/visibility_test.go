@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"flashsale/infra/local/sqs"
 )
@@ -155,14 +156,41 @@ func TestDeleteMessage(t *testing.T) {
 	})
 }
 
+func TestAnEntryOfABatchFailsAlone(t *testing.T) {
+	f := open(t, sqs.Options{})
+	url := f.queue("q")
+	for _, body := range []string{"a", "b", "c"} {
+		f.send(url, body)
+	}
+	m := f.receive(url)
+	if len(m) != 3 {
+		t.Fatalf("received %d", len(m))
+	}
+	entry := func(id string, handle *string) types.DeleteMessageBatchRequestEntry {
+		return types.DeleteMessageBatchRequestEntry{Id: &id, ReceiptHandle: handle}
+	}
+	out, err := f.client.DeleteMessageBatch(t.Context(), &awssqs.DeleteMessageBatchInput{QueueUrl: &url, Entries: []types.DeleteMessageBatchRequestEntry{
+		entry("first", m[0].ReceiptHandle), entry("garbage", aws.String("garbage")), entry("last", m[2].ReceiptHandle),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out.Successful) != 2 || *out.Successful[0].Id != "first" || *out.Successful[1].Id != "last" {
+		t.Errorf("successful %+v", out.Successful)
+	}
+	if len(out.Failed) != 1 || *out.Failed[0].Id != "garbage" || *out.Failed[0].Code != badHandle || !out.Failed[0].SenderFault {
+		t.Errorf("failed %+v", out.Failed)
+	}
+	if got := f.counts(url); got != [3]string{"0", "1", "0"} {
+		t.Errorf("counts %v", got)
+	}
+}
+
 func TestDeadLetters(t *testing.T) {
 	clock := newClock()
 	f := open(t, sqs.Options{Now: clock.Now})
 	dead := f.queue("dead")
-	url := f.queue("q", "RedrivePolicy", `{"deadLetterTargetArn":"`+f.arn(dead)+`","maxReceiveCount":"2"}`)
-	if got := f.attributes(url)["RedrivePolicy"]; got != `{"deadLetterTargetArn":"`+f.arn(dead)+`","maxReceiveCount":2}` {
-		t.Errorf("policy %s", got)
-	}
+	url := f.queue("q", "RedrivePolicy", `{"deadLetterTargetArn":"`+f.arn(dead)+`","maxReceiveCount":2}`)
 	id := f.send(url, "poison")
 	sent := strconv.FormatInt(clock.Now().UnixMilli(), 10)
 	for range 2 {
