@@ -141,23 +141,15 @@ const maxTail = 4 << 10
 
 // sink receives the lines of all functions.
 type sink struct {
-	mu  sync.Mutex
-	to  io.Writer
-	cut bool // the last line was written only in part
+	mu sync.Mutex
+	to io.Writer
 }
 
-// write writes a whole line. A log that cannot be written, as on a full disk, does not
-// stop a function: the line is lost, and the next one starts on a new line.
+// write writes a whole line. A log that cannot be written does not stop a function.
 func (s *sink) write(line []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cut {
-		if _, err := s.to.Write([]byte("\n")); err != nil {
-			return
-		}
-	}
-	_, err := s.to.Write(line)
-	s.cut = err != nil
+	_, _ = s.to.Write(line)
 }
 
 // stream is the log of one process.
