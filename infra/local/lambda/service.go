@@ -18,7 +18,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"regexp"
 	"sync"
 	"time"
 )
@@ -75,8 +74,6 @@ type Service struct {
 	work   sync.WaitGroup // invocations; none is added once closed
 }
 
-var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
 // New makes a service of functions with different names. It starts nothing: a
 // function's first process starts with its first event.
 func New(functions []Function, o Options) (*Service, error) {
@@ -110,11 +107,8 @@ func New(functions []Function, o Options) (*Service, error) {
 		if f.MemoryMB == 0 {
 			f.MemoryMB = 128
 		}
-		if err := f.check(); err != nil {
+		if err := checkEnv(f.Env); err != nil {
 			return nil, fmt.Errorf("check function %q: %w", f.Name, err)
-		}
-		if s.pools[f.Name] != nil {
-			return nil, fmt.Errorf("check function %q: name is taken", f.Name)
 		}
 		limit := shared
 		if f.Reserved > 0 {
@@ -123,20 +117,6 @@ func New(functions []Function, o Options) (*Service, error) {
 		s.pools[f.Name] = newPool(s, f, logs, limit)
 	}
 	return s, nil
-}
-
-func (f Function) check() error {
-	switch {
-	case !validName.MatchString(f.Name):
-		return fmt.Errorf("name does not match %s", validName)
-	case f.Command == "":
-		return fmt.Errorf("command is missing")
-	case f.Timeout <= 0:
-		return fmt.Errorf("timeout %v is not positive", f.Timeout)
-	case f.Processes < 1:
-		return fmt.Errorf("%d processes are fewer than 1", f.Processes)
-	}
-	return checkEnv(f.Env)
 }
 
 func (s *Service) arn(function string) string {

@@ -77,11 +77,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeFault(w, errSerialization(err))
 		return
 	}
-	base := s.options.BaseURL
-	if base == "" {
-		base = "http://" + r.Host
-	}
-	out, err := op(s, call{ctx: r.Context(), body: body, baseURL: base})
+	out, err := op(s, call{ctx: r.Context(), body: body, baseURL: "http://" + r.Host})
 	var f *fault
 	switch {
 	case err == nil:

@@ -10,7 +10,6 @@ import (
 
 // Options are the options of a server.
 type Options struct {
-	BaseURL   string           // prefix of queue URLs, like http://127.0.0.1:9324; "" uses each request's Host
 	AccountID string           // "" is 000000000000
 	Region    string           // "" is us-east-1
 	Now       func() time.Time // nil is time.Now; safe for concurrent use
@@ -39,7 +38,6 @@ func New(o Options) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.BaseURL = strings.TrimSuffix(o.BaseURL, "/")
 	s := &Server{options: o, queues: map[string]*queue{}, chance: rand.New(rand.NewPCG(o.Disorder.Seed, 0))}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s

@@ -31,7 +31,8 @@ type Queue interface {
 	DeleteMessageBatch(context.Context, *sqs.DeleteMessageBatchInput, ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error)
 }
 
-// Config describes one event source mapping.
+// Config describes one event source mapping. Package template has checked what Lambda would
+// refuse.
 type Config struct {
 	QueueURL string
 	QueueARN string
@@ -61,20 +62,8 @@ type Poller struct {
 	run   eventsource.Invoker
 }
 
-// New checks the configuration by Lambda's rules.
-func New(c Config, q Queue, i eventsource.Invoker) (*Poller, error) {
-	switch {
-	case c.QueueURL == "" || c.QueueARN == "" || c.Function == "":
-		return nil, errors.New("configure SQS poller: queue URL, queue ARN and function are needed")
-	case c.BatchSize < 1 || c.BatchSize > 10000:
-		return nil, errors.New("configure SQS poller: batch size must be between 1 and 10000")
-	case c.Window < 0 || c.Window > 5*time.Minute:
-		return nil, errors.New("configure SQS poller: window must be between 0 and 5 minutes")
-	case c.BatchSize > 10 && c.Window < time.Second:
-		return nil, errors.New("configure SQS poller: a batch size above 10 needs a window of at least 1 second")
-	case c.Concurrency < 1:
-		return nil, errors.New("configure SQS poller: concurrency must be at least 1")
-	}
+// New returns a poller, which Run starts.
+func New(c Config, q Queue, i eventsource.Invoker) *Poller {
 	if c.Grace == 0 {
 		c.Grace = 10 * time.Second
 	}
@@ -82,7 +71,7 @@ func New(c Config, q Queue, i eventsource.Invoker) (*Poller, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	c.Log = c.Log.With("queue", c.QueueURL, "function", c.Function)
-	return &Poller{c: c, queue: q, run: i}, nil
+	return &Poller{c: c, queue: q, run: i}
 }
 
 // Run polls until ctx ends, then lets the running invocations finish within the grace

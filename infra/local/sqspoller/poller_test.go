@@ -201,10 +201,7 @@ func play(t *testing.T, c Config, q *fakeQueue, f *fakeFunction, story func()) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c.QueueURL, c.QueueARN, c.Function, c.Region = "url", "arn", "F", "us-east-1"
-		p, err := New(c, q, f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := New(c, q, f)
 		f.start = time.Now()
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
@@ -430,29 +427,5 @@ func TestStoppingInsideAWindowRunsWhatWasReceived(t *testing.T) {
 	play(t, Config{BatchSize: 25, Window: time.Minute, Concurrency: 1}, q, f, func() { after(time.Second) })
 	if left, runs := len(q.left()), len(f.seen()); left != 0 || runs != 1 {
 		t.Errorf("%d messages left after %d runs, want none after one", left, runs)
-	}
-}
-
-func TestAConfigurationThatLambdaWouldRefuseIsRefused(t *testing.T) {
-	good := Config{QueueURL: "u", QueueARN: "a", Function: "f", BatchSize: 10, Concurrency: 1}
-	if _, err := New(good, nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	for name, change := range map[string]func(*Config){
-		"no queue":                        func(c *Config) { c.QueueURL = "" },
-		"no function":                     func(c *Config) { c.Function = "" },
-		"an empty batch":                  func(c *Config) { c.BatchSize = 0 },
-		"a batch of 10,001":               func(c *Config) { c.BatchSize = 10001 },
-		"a large batch without a window":  func(c *Config) { c.BatchSize = 11 },
-		"a window of more than 5 minutes": func(c *Config) { c.Window = 6 * time.Minute },
-		"no concurrency":                  func(c *Config) { c.Concurrency = 0 },
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := good
-			change(&c)
-			if _, err := New(c, nil, nil); err == nil {
-				t.Error("accepted")
-			}
-		})
 	}
 }

@@ -121,9 +121,9 @@ func (s *Stack) processes(f template.Function) int {
 }
 
 // startPollers connects queues to functions.
-func (s *Stack) startPollers() error {
+func (s *Stack) startPollers() {
 	if s.o.NoPollers {
-		return nil
+		return
 	}
 	queues := map[string]template.Queue{}
 	for _, q := range s.described.Queues {
@@ -139,18 +139,14 @@ func (s *Stack) startPollers() error {
 				concurrency = min(concurrency, source.MaximumConcurrency)
 			}
 			q := queues[source.Queue]
-			p, err := sqspoller.New(sqspoller.Config{
+			p := sqspoller.New(sqspoller.Config{
 				QueueURL: s.queueURL(q), QueueARN: queueARN(q), Function: f.LogicalID, Region: region,
 				BatchSize: source.BatchSize, Window: source.Window,
 				ReportBatchItemFailures: source.ReportBatchItemFailures, Concurrency: concurrency, Log: s.o.Log,
 			}, s.queueClient(), s.functions)
-			if err != nil {
-				return err
-			}
 			s.keep(p.Run)
 		}
 	}
-	return nil
 }
 
 // gateway returns the template's API of these tokens as a handler.

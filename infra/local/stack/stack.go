@@ -154,7 +154,7 @@ func (s *Stack) start(ctx context.Context) error {
 		func(context.Context) error { return s.startEventBus() },
 		func(context.Context) error { return s.startFaults() },
 		func(context.Context) error { return s.startFunctions(listeners[1]) },
-		func(context.Context) error { return s.startPollers() },
+		func(context.Context) error { s.startPollers(); return nil },
 		s.startStreamPollers,
 		func(context.Context) error { return s.startAPI(listeners[0]) },
 		func(context.Context) error { return s.startOperators(listeners[3]) },
@@ -361,7 +361,7 @@ func (s *Stack) startQueues(l net.Listener) {
 	if s.o.SQSEndpoint != "" {
 		return
 	}
-	server := sqs.New(sqs.Options{BaseURL: s.SQS, AccountID: accountID, Region: region, Disorder: s.disorder()})
+	server := sqs.New(sqs.Options{AccountID: accountID, Region: region, Disorder: s.disorder()})
 	s.onStop(func() error { server.Close(); return nil })
 	s.serve(l, server, guard.Rules{})
 }

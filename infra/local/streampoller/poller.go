@@ -37,7 +37,8 @@ type Stream interface {
 	GetRecords(context.Context, *dynamodbstreams.GetRecordsInput, ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetRecordsOutput, error)
 }
 
-// Config describes one event source mapping.
+// Config describes one event source mapping. Package template has checked what Lambda would
+// refuse.
 type Config struct {
 	// StreamARN is the stream's for the client, SourceARN the one in the event's records.
 	StreamARN, SourceARN string
@@ -77,18 +78,8 @@ type Poller struct {
 // engine reads all its records for the answer.
 const discover = 5 * time.Minute
 
-// New checks the configuration by Lambda's rules and reads the checkpoint.
+// New compiles the filters and reads the checkpoint.
 func New(c Config, s Stream, i eventsource.Invoker) (*Poller, error) {
-	switch {
-	case c.StreamARN == "" || c.SourceARN == "" || c.Function == "" || c.Checkpoint == "":
-		return nil, errors.New("configure stream poller: stream, source, function and checkpoint are needed")
-	case c.BatchSize < 1 || c.BatchSize > 10000:
-		return nil, errors.New("configure stream poller: batch size must be between 1 and 10000")
-	case c.Window < 0 || c.Window > 5*time.Minute:
-		return nil, errors.New("configure stream poller: window must be between 0 and 5 minutes")
-	case c.Parallel < 1 || c.Parallel > 10:
-		return nil, errors.New("configure stream poller: between 1 and 10 batches may run at once")
-	}
 	if c.Grace == 0 {
 		c.Grace = 10 * time.Second
 	}

@@ -633,16 +633,8 @@ func TestReadingGoesOnWithTheOldestRecordThatIsLeft(t *testing.T) {
 	}
 }
 
-func TestAConfigurationThatLambdaWouldRefuseIsRefused(t *testing.T) {
-	if _, err := New(config(t, nil), nil, nil); err != nil {
-		t.Fatal(err)
-	}
+func TestAFilterAndACheckpointThatCannotBeReadAreRefused(t *testing.T) {
 	for name, change := range map[string]func(*Config){
-		"no stream": func(c *Config) { c.StreamARN = "" }, "no source": func(c *Config) { c.SourceARN = "" },
-		"no function": func(c *Config) { c.Function = "" }, "no checkpoint": func(c *Config) { c.Checkpoint = "" },
-		"an empty batch": func(c *Config) { c.BatchSize = 0 }, "a batch of 10,001": func(c *Config) { c.BatchSize = 10001 },
-		"a window of more than 5 minutes": func(c *Config) { c.Window = 5*time.Minute + 1 },
-		"no parallel batch":               func(c *Config) { c.Parallel = 0 }, "11 parallel batches": func(c *Config) { c.Parallel = 11 },
 		"an unknown filter": func(c *Config) { c.Filters = []string{`{"eventName":["INSERT"]}`} },
 		"a checkpoint that is no checkpoint": func(c *Config) {
 			c.Checkpoint += "/F.json"
