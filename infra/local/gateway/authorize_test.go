@@ -45,7 +45,7 @@ func TestGoodTokensOpenTheRoutesWhoseScopesTheyHave(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for path, want := range map[string]int{"/public": accepted, "/private": c.private, "/scoped": c.scoped} {
-				f := &fakeInvoker{response: "{}"}
+				f := &fakeInvoker{response: `{"statusCode":200}`}
 				r := httptest.NewRequest(http.MethodGet, path, nil)
 				r.Header["Authorization"] = c.authorization
 				w := serve(newGateway(t, guarded(), f, Options{}), r)
@@ -91,7 +91,7 @@ func TestTheChallengeSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestClaimsReachTheFunctionAsText(t *testing.T) {
-	f := &fakeInvoker{response: "{}"}
+	f := &fakeInvoker{response: `{"statusCode":200}`}
 	h := newGateway(t, guarded(), f, Options{})
 	r := httptest.NewRequest(http.MethodGet, "/scoped", nil)
 	r.Header.Set("Authorization", goodToken(t, map[string]any{
@@ -126,7 +126,7 @@ func TestATokenOfTheDevelopmentIssuerIsAccepted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fakeInvoker{response: "{}"}
+	f := &fakeInvoker{response: `{"statusCode":200}`}
 	authorizer := &JWT{Issuer: i.URL(), Audience: []string{testAudience}, Keys: i.Key}
 	h := newGateway(t, []Route{{Method: "GET", Path: "/", Function: "F", Authorizer: authorizer}}, f, Options{})
 	for ttl, want := range map[time.Duration]int{time.Second: http.StatusOK, 0: http.StatusUnauthorized} {

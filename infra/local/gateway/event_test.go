@@ -26,7 +26,7 @@ func TestTheEventHasTheShapeOfPayloadFormat2(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fakeInvoker{response: "{}"}
+	f := &fakeInvoker{response: `{"statusCode":200}`}
 	h := newGateway(t,
 		[]Route{{Method: "POST", Path: "/sales/{saleId}/orders", Function: "Purchase", Authorizer: testJWT()}},
 		f, Options{APIID: "abc123", AccountID: "123456789012"})
@@ -57,7 +57,7 @@ func TestTheEventHasTheShapeOfPayloadFormat2(t *testing.T) {
 }
 
 func TestAnEventOfAPublicRouteWithoutBodyIsBare(t *testing.T) {
-	f := &fakeInvoker{response: "{}"}
+	f := &fakeInvoker{response: `{"statusCode":200}`}
 	h := newGateway(t, routes("ANY /a/{b}"), f, Options{})
 	serve(h, httptest.NewRequest(http.MethodGet, "/a/b", nil))
 	got := decodeAny(t, f.payloads[0])
@@ -100,7 +100,7 @@ func TestBodiesAreTextOrBase64ByContentType(t *testing.T) {
 		{"nonsense;;", "hello", true},
 	} {
 		t.Run(c.contentType+" "+c.body, func(t *testing.T) {
-			f := &fakeInvoker{response: "{}"}
+			f := &fakeInvoker{response: `{"statusCode":200}`}
 			r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(c.body))
 			r.Header.Set("Content-Type", c.contentType)
 			serve(newGateway(t, routes("ANY /"), f, Options{}), r)

@@ -63,12 +63,12 @@ func forge(method jwt.SigningMethod, key any, header, claims string) string {
 func TestNoForgedTokenOpensARoute(t *testing.T) {
 	good := httptest.NewRequest(http.MethodGet, "/private", nil)
 	good.Header.Set("Authorization", "Bearer "+forge(jwt.SigningMethodRS256, testKey(), goodHeader.text(), members(goodClaims(nil)).text()))
-	if w := serve(newGateway(t, guarded(), &fakeInvoker{response: "{}"}, Options{}), good); w.Code != http.StatusOK {
+	if w := serve(newGateway(t, guarded(), &fakeInvoker{response: `{"statusCode":200}`}, Options{}), good); w.Code != http.StatusOK {
 		t.Fatalf("the forge makes no good token: %d %s", w.Code, w.Body) // and then its forgeries prove nothing
 	}
 	for _, forged := range forgeries(t) {
 		for _, path := range []string{"/private", "/scoped"} {
-			f := &fakeInvoker{response: "{}"}
+			f := &fakeInvoker{response: `{"statusCode":200}`}
 			r := httptest.NewRequest(http.MethodGet, path+forged.query, strings.NewReader(forged.body))
 			maps.Copy(r.Header, forged.header)
 			w := serve(newGateway(t, guarded(), f, Options{}), r)

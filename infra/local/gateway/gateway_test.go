@@ -113,7 +113,7 @@ func TestAClientThatGoesAwayDoesNotStopTheFunction(t *testing.T) {
 type streamed struct{ io.Reader }
 
 func TestBodiesThatFitLambdasEventPass(t *testing.T) {
-	h := newGateway(t, routes("ANY /"), &fakeInvoker{response: "{}"}, Options{})
+	h := newGateway(t, routes("ANY /"), &fakeInvoker{response: `{"statusCode":200}`}, Options{})
 	for _, c := range []struct {
 		name string
 		body io.Reader
@@ -147,7 +147,7 @@ type brokenReader struct{}
 func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 func TestRequestLineAndHeadersUpTo10240BytesPass(t *testing.T) {
-	h := newGateway(t, routes("ANY /"), &fakeInvoker{response: "{}"}, Options{})
+	h := newGateway(t, routes("ANY /"), &fakeInvoker{response: `{"statusCode":200}`}, Options{})
 	// The rest is "GET / HTTP/1.1", "Host: api" and "X: " with their line ends.
 	const rest = 16 + 11 + 5
 	for _, c := range []struct{ size, want int }{
@@ -168,7 +168,7 @@ func TestRequestLineAndHeadersUpTo10240BytesPass(t *testing.T) {
 }
 
 func TestPathsAreNeitherCleanedNorRedirected(t *testing.T) {
-	server := httptest.NewServer(newGateway(t, routes("GET /sales/{saleId}", "GET /sales/{saleId}/x"), &fakeInvoker{response: `"served"`}, Options{}))
+	server := httptest.NewServer(newGateway(t, routes("GET /sales/{saleId}", "GET /sales/{saleId}/x"), &fakeInvoker{response: `{"statusCode":200,"body":"served"}`}, Options{}))
 	defer server.Close()
 	for path, want := range map[string]int{"/sales/a": 200, "//sales//a": 404, "/sales/../x": 200, "/": 404} {
 		r, err := http.NewRequest(http.MethodGet, server.URL+path, nil)
@@ -187,7 +187,7 @@ func TestPathsAreNeitherCleanedNorRedirected(t *testing.T) {
 }
 
 func TestHEADIsServedOnlyWhereItIsRouted(t *testing.T) {
-	server := httptest.NewServer(newGateway(t, routes("GET /a", "ANY /b"), &fakeInvoker{response: `"served"`}, Options{}))
+	server := httptest.NewServer(newGateway(t, routes("GET /a", "ANY /b"), &fakeInvoker{response: `{"statusCode":200,"body":"served"}`}, Options{}))
 	defer server.Close()
 	for path, want := range map[string]int{"/a": http.StatusNotFound, "/b": http.StatusOK} {
 		response, err := server.Client().Head(server.URL + path)

@@ -1,10 +1,7 @@
 package gateway
 
 import (
-	"bytes"
 	"encoding/base64"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -14,31 +11,17 @@ import (
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/go-json-experiment/json"
 )
 
-// decodeResponse reads a function's result by the rules of payload format 2.0: an
-// object with statusCode is a response, any other JSON is the body of a 200.
+// decodeResponse reads a function's result as a response of payload format 2.0. API Gateway
+// makes the body of a 200 of a result without a status code; no function here returns one, so it
+// is an error. This decoder takes the exact names only, as API Gateway does.
 func decodeResponse(payload []byte) (answer, error) {
-	if !json.Valid(payload) {
-		return answer{}, errors.New("not JSON")
+	var r events.APIGatewayV2HTTPResponse
+	if err := json.Unmarshal(payload, &r); err != nil {
+		return answer{}, err
 	}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(payload, &fields) == nil && fields["statusCode"] != nil {
-		var r events.APIGatewayV2HTTPResponse
-		if err := json.Unmarshal(payload, &r); err != nil {
-			return answer{}, err
-		}
-		return format(r)
-	}
-	a := answer{status: http.StatusOK, header: http.Header{"Content-Type": {"application/json"}}, body: bytes.TrimSpace(payload)}
-	var text string
-	if a.body[0] == '"' && json.Unmarshal(a.body, &text) == nil {
-		a.body = []byte(text)
-	}
-	return a, nil
-}
-
-func format(r events.APIGatewayV2HTTPResponse) (answer, error) {
 	// An interim (1xx) status is not a final response.
 	if r.StatusCode < 200 || r.StatusCode > 599 {
 		return answer{}, fmt.Errorf("status code %d is not between 200 and 599", r.StatusCode)

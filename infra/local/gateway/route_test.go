@@ -74,7 +74,7 @@ func TestTheClosestRouteTakesTheRequest(t *testing.T) {
 }
 
 func TestWhatNoRouteTakesIsNotFound(t *testing.T) {
-	f := &fakeInvoker{response: "{}"}
+	f := &fakeInvoker{response: `{"statusCode":200}`}
 	h := newGateway(t, routes("POST /sales/{saleId}/orders", "GET /sales/{saleId}"), f, Options{})
 	for _, request := range []string{
 		"GET /", "GET /sales", "GET /sales/", "GET /sales/a/", "GET //sales/a", "GET /sales//orders", "POST /sales//orders",
@@ -92,7 +92,7 @@ func TestWhatNoRouteTakesIsNotFound(t *testing.T) {
 }
 
 func TestAPathThatCannotBeDecodedIsABadRequest(t *testing.T) {
-	f := &fakeInvoker{response: "{}"}
+	f := &fakeInvoker{response: `{"statusCode":200}`}
 	h := newGateway(t, routes("GET /sales/{saleId}", "ANY /"), f, Options{})
 	for name, u := range map[string]*url.URL{
 		"no leading slash": {Path: "sales"},
