@@ -26,34 +26,7 @@ import (
 // bootstrap is the path of the function that the tests run.
 var bootstrap string
 
-// parentMode names the variable which turns the test binary into a program
-// that runs a service of its own.
-const parentMode = "LAMBDA_TEST_PARENT"
-
-func TestMain(m *testing.M) {
-	if command := os.Getenv(parentMode); command != "" {
-		runParent(command)
-	}
-	os.Exit(buildAndRun(m))
-}
-
-func runParent(command string) {
-	s, err := New([]Function{{Name: "TestFunction", Command: command, Timeout: time.Minute, Processes: 2}}, Options{})
-	if err == nil {
-		go func() { _, _, _ = s.Invoke(context.Background(), "TestFunction", []byte(`{"mode":"hang"}`)) }()
-		_, _, err = s.Invoke(context.Background(), "TestFunction", nil)
-	}
-	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	// One process is idle and one is busy.
-	for len(s.Processes("TestFunction")) < 2 {
-		time.Sleep(time.Millisecond)
-	}
-	fmt.Println("pids", s.Processes("TestFunction"))
-	select {}
-}
+func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
 
 func buildAndRun(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "lambda-test")

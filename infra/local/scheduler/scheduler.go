@@ -6,13 +6,11 @@
 package scheduler
 
 import (
+	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -23,16 +21,14 @@ import (
 // Schedule is one schedule and its target.
 type Schedule struct {
 	Name string
-	// ARN replaces <aws.scheduler.schedule-arn>.
-	ARN string
 	// Function is the function's name for the Invoker.
 	Function   string
 	Expression string
 	// Timezone is an IANA name.
 	Timezone string
 	Enabled  bool
-	// Input is the payload; context attributes such as <aws.scheduler.scheduled-time>
-	// in it are replaced. An empty one is sent as {}.
+	// Input is the payload; <aws.scheduler.scheduled-time> in it is replaced. Other context
+	// attributes do not run locally. An empty one is sent as {}.
 	Input string
 	// RetryAttempts is how often a failed invocation is retried.
 	RetryAttempts int
@@ -90,8 +86,12 @@ func New(schedules []Schedule, i eventsource.Invoker, o Options) (*Scheduler, er
 		if err != nil {
 			return nil, fmt.Errorf("read schedule %s: %w", schedule.Name, err)
 		}
-		if !json.Valid(payload(schedule, o.Now(), 1)) {
+		input := payload(schedule, o.Now())
+		if !json.Valid(input) {
 			return nil, fmt.Errorf("read schedule %s: input is not JSON", schedule.Name)
+		}
+		if bytes.Contains(input, []byte("<aws.scheduler.")) {
+			return nil, fmt.Errorf("read schedule %s: no other context attribute than %s runs locally", schedule.Name, scheduledTime)
 		}
 		s.entries = append(s.entries, entry{schedule, due})
 	}
@@ -167,7 +167,7 @@ func (s *Scheduler) fire(ctx, work context.Context, schedule Schedule, due time.
 	log := s.o.Log.With("schedule", schedule.Name, "function", schedule.Function, "due", due.UTC())
 	rest := s.o.RetryBase
 	for attempt := 1; ; attempt++ {
-		_, functionError, err := s.run.Invoke(work, schedule.Function, payload(schedule, due, attempt))
+		_, functionError, err := s.run.Invoke(work, schedule.Function, payload(schedule, due))
 		if err == nil && functionError == "" {
 			return
 		}
@@ -184,17 +184,12 @@ func (s *Scheduler) fire(ctx, work context.Context, schedule Schedule, due time.
 	}
 }
 
-// payload returns the input with its context attributes replaced.
-func payload(schedule Schedule, due time.Time, attempt int) []byte {
+const scheduledTime = "<aws.scheduler.scheduled-time>"
+
+// payload returns the input with the due time in its place.
+func payload(schedule Schedule, due time.Time) []byte {
 	if schedule.Input == "" {
 		return []byte("{}")
 	}
-	var id [8]byte
-	rand.Read(id[:])
-	return []byte(strings.NewReplacer(
-		"<aws.scheduler.scheduled-time>", due.UTC().Format(time.RFC3339),
-		"<aws.scheduler.schedule-arn>", schedule.ARN,
-		"<aws.scheduler.execution-id>", hex.EncodeToString(id[:]),
-		"<aws.scheduler.attempt-number>", strconv.Itoa(attempt),
-	).Replace(schedule.Input))
+	return []byte(strings.ReplaceAll(schedule.Input, scheduledTime, due.UTC().Format(time.RFC3339)))
 }

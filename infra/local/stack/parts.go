@@ -302,8 +302,7 @@ func (s *Stack) startScheduler() error {
 	for _, f := range described.Functions {
 		for _, e := range f.Schedules {
 			schedules = append(schedules, scheduler.Schedule{
-				Name: e.Name, ARN: "arn:aws:scheduler:" + region + ":" + accountID + ":schedule/default/" + e.Name,
-				Function: f.LogicalID, Expression: e.Expression, Timezone: e.Timezone, Enabled: e.Enabled, Input: e.Input,
+				Name: e.Name, Function: f.LogicalID, Expression: e.Expression, Timezone: e.Timezone, Enabled: e.Enabled, Input: e.Input,
 				RetryAttempts: e.RetryAttempts, MaxEventAge: e.MaxEventAge,
 			})
 		}
