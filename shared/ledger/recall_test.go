@@ -164,16 +164,16 @@ func TestAPurchaseThatLearnsOfARecallTakesNoUnit(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.Open(10, 1)
 	recalling := false
+	ctx, cut := context.WithCancel(w.Ctx)
 	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
 		switch {
-		case recalling && c.Op == "UpdateItem":
-			return dynamotest.Fault{Kind: dynamotest.ServerError} // the shard cannot be paused
+		case recalling && c.Op == "UpdateItem": // the shard cannot be paused
+			cut()
+			return dynamotest.Fault{Kind: dynamotest.ServerError}
 		case recalling || c.Op != "TransactWriteItems":
 			return dynamotest.Fault{}
 		}
 		recalling = true
-		ctx, cancel := context.WithTimeout(w.Ctx, 50*time.Millisecond) // less than a try of the purchase has
-		defer cancel()
 		if _, err := w.Environment().Recall(ctx, sale.Recall{SaleID: "moutai"}); sale.CodeOf(err) != sale.Busy {
 			t.Errorf("the recall: %v, want busy", err)
 		}
