@@ -66,10 +66,31 @@ func TestWhatADrawCosts(t *testing.T) {
 	}
 	w.Pass(c.EnterUntil.Add(drawSettle).Sub(w.Now()))
 	s := drawState(t, w).Sale
-	head, err := w.Environment().CloseRoll(w.Ctx, s, func(at time.Time) uint64 { return uint64(at.Unix()) }, time.Hour)
-	if err != nil {
+	var head ledger.DrawHead
+	var err error
+	closes := func() {
+		if head, err = w.Environment().CloseRoll(w.Ctx, s, func(at time.Time) uint64 { return uint64(at.Unix()) }, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closes()
+	counted(t, db, "a look at a roll that is closed", 0, 1, map[string]int{"GetItem": 1}, closes)
+	cutOff := &dynamodb.DeleteItemInput{TableName: &w.Engine.Table, Key: map[string]types.AttributeValue{"pk": text("DRAW#moutai"), "sk": text("HEAD")}}
+	if _, err := db.DeleteItem(w.Ctx, cutOff); err != nil {
 		t.Fatal(err)
 	}
+	counted(t, db, "the closing of a roll whose pages are stored", 1, 258, map[string]int{"GetItem": 2, "Query": 256, "PutItem": 1}, closes)
+	shows := func(l *ledger.Ledger, page byte) func() {
+		return func() {
+			if _, err := l.RollPage(w.Ctx, s, page); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	query := w.Environment()
+	counted(t, db, "the first page of a roll", 0, 1.5, map[string]int{"Query": 2}, shows(query, 0))
+	counted(t, db, "another page", 0, 0.5, map[string]int{"Query": 1}, shows(query, 1))
+	counted(t, db, "a page again", 0, 0, map[string]int{}, shows(query, 1))
 	seed := draw.SeedOf("moutai", head.Roll, sha256.Sum256([]byte("signature")))
 	if err := w.Environment().SetSeed(w.Ctx, s, seed, []byte("signature")); err != nil {
 		t.Fatal(err)
@@ -140,6 +161,24 @@ func TestWhatADrawCosts(t *testing.T) {
 	// the look for the claim costs half a unit.
 	buy(l, users[0], sale.AlreadyOrdered)
 	counted(t, db, "whose turn is over, again", 0, 0.5, map[string]int{"GetItem": 1}, func() { buy(l, users[199], sale.TurnOver) })
+}
+
+func TestARollThatIsStoredAsAnotherThanThatOfItsPagesIsInternal(t *testing.T) {
+	w, db, _ := faulty(t)
+	c := w.OpenDraw(2, 1)
+	w.Pass(c.EnterUntil.Add(drawSettle).Sub(w.Now()))
+	overtaken := w.Hooked(func(_ string, in any, call func() (any, error)) (any, error) {
+		if put, isPut := in.(*dynamodb.PutItemInput); isPut && put.Item["roll"] != nil {
+			other := maps.Clone(put.Item)
+			other["roll"] = text(draw.Digest{1}.String())
+			if _, err := db.PutItem(w.Ctx, &dynamodb.PutItemInput{TableName: put.TableName, Item: other}); err != nil {
+				t.Error(err)
+			}
+		}
+		return call()
+	})
+	_, err := overtaken.CloseRoll(w.Ctx, drawState(t, w).Sale, func(at time.Time) uint64 { return uint64(at.Unix()) }, time.Hour)
+	w.Refused(sale.Internal, err)
 }
 
 func drawState(t *testing.T, w *ledgertest.World) ledger.DrawState {

@@ -22,7 +22,9 @@ import (
 	transport "github.com/aws/smithy-go/endpoints"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/clock"
+	"flashsale/shared/draw"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -285,6 +287,16 @@ func TestAStarvedStatementIsTriedMoreOften(t *testing.T) {
 			t.Errorf("%v after %v, want busy after %v", errs[0], took, want)
 		}
 	})
+}
+
+// The fake takes no item of more than 400 KB.
+func TestAPartOfAPageHasUpTo12000Leaves(t *testing.T) {
+	l := New(dynamotest.New(dynamotest.Table{Name: "Ledger", PK: "pk", SK: "sk"}), "Ledger", Options{})
+	for n, want := range map[int]sale.Code{12_000: "", 12_001: sale.Internal} {
+		if err := l.putPart(t.Context(), "moutai", 0, 0, make([]draw.Leaf, n)); sale.CodeOf(err) != want {
+			t.Errorf("%d leaves: %v, want %q", n, err, want)
+		}
+	}
 }
 
 func TestACallIsGivenUpAfterASecond(t *testing.T) {

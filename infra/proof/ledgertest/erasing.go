@@ -21,6 +21,18 @@ func (w *World) ends(c sale.Creation) {
 	}
 }
 
+// drainsUnsold drains another sale that is over and has sold nothing.
+func (w *World) drainsUnsold(saleID string) {
+	w.T.Helper()
+	r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: saleID}, func(sale.Claim) {})
+	if err != nil || r == nil {
+		w.T.Fatal(r, err)
+	}
+	if done, err := w.Ledger.Drain(w.Ctx, r); err != nil || !done {
+		w.T.Fatalf("not drained: %+v (%v)", r, err)
+	}
+}
+
 // erases erases a user in that environment, and returns the sales that are done.
 func (w *World) erases(l *ledger.Ledger, user string) (sales []string) {
 	w.T.Helper()
@@ -174,6 +186,24 @@ var erasing = map[string]func(*testing.T, *World){
 		w.Pass(time.Minute)
 		w.erases(w.Environment(), "bob")
 	},
+	"the sales of a group are sealed together, and none while the group does not name its own": func(t *testing.T, w *World) {
+		c := w.openIn("shoe", "size-42", 1)
+		c.SaleID = "moutai"
+		w.Create(c)
+		w.Ordered("alice")
+		w.ends(c)
+		w.drainsUnsold("size-42")
+		named := map[string]types.AttributeValue{":x": &types.AttributeValueMemberSS{Value: []string{"moutai"}}}
+		w.tamper("GROUP#shoe", "GROUP", "DELETE sales :x", named)
+		w.mayNotErase(w.Environment(), sale.Internal, "")
+		w.tamper("GROUP#shoe", "GROUP", "ADD sales :x", named)
+		w.erases(w.Environment(), "alice")
+		for _, id := range []string{"moutai", "size-42"} {
+			if w.Item("SALE#"+id, "SALE")["sealedAt"] == nil || w.Item("SALES", id)["sealedAt"] == nil {
+				t.Errorf("%s is not sealed", id)
+			}
+		}
+	},
 	"a reschedule that a seal overtakes changes nothing": sealedMeanwhile(sale.ActionReschedule),
 	"a recall that a seal overtakes changes nothing":     sealedMeanwhile(sale.ActionRecall),
 	"an addition that a seal overtakes adds nothing":     sealedMeanwhile(sale.ActionAdd),
@@ -272,13 +302,7 @@ var erasing = map[string]func(*testing.T, *World){
 				c := w.Open(9, 2)
 				w.Ordered("alice", "bob")
 				w.ends(c)
-				r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "other"}, func(sale.Claim) {})
-				if err != nil || r == nil {
-					t.Fatal(r, err)
-				}
-				if _, err := w.Ledger.Drain(w.Ctx, r); err != nil {
-					t.Fatal(err)
-				}
+				w.drainsUnsold("other")
 			}
 			ctx, l := w.cutAfter(cut / 2)
 			if err := l.Erase(ctx, "alice", func(ledger.Held) {}); err == nil && cut < 2 {

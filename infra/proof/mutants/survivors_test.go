@@ -24,7 +24,6 @@ var survivors = map[string]string{
 	"shared/ledger/release.go: p.count++: -- for ++":                                                                                                  "only how much memory a pass needs at most depends on the count",
 	"shared/change/request.go: r.PayWithin = -1: + for -":                                                                                             "one second is refused like less than none",
 	"shared/telemetry/telemetry.go: if trace, ok := ctx.Value(\"x-amzn-trace-id\").(string); ok && trace != \"\" {: || for &&":                        "what is no text is the empty one",
-	"shared/ledger/retry.go: return t.made < t.most && t.ledger.backOffUpTo(ctx, longest, t.made-1): + for -":                                         "only the pause changes: no promise depends on how long it is",
 	"shared/ledger/withdraw.go: case p.sale.HasDraw() && failed(refused[1]):: || for &&":                                                              "besides the receipt only the condition of a sale with a draw can fail, so each term says it alone",
 	"shared/ledger/snapshot.go: if isNewer := found && !(v.found && s.Version == v.sale.Version); r.number < v.done && !isNewer {: <= for <":          "every read has a number of its own, above that of all reads before, so a result's number is never the one that is done",
 	"shared/ledger/audit.go: SettleTime = 10 * time.Second: / for *":                                                                                  "only functions/reconcile waits it, and its tests notice",
