@@ -398,8 +398,15 @@ var replaying = map[string]func(*testing.T, *World){
 		s["empty"], s["seeded"] = &types.AttributeValueMemberNS{Value: []string{"0", "1"}}, &types.AttributeValueMemberN{Value: "77"}
 		w.place(s)
 		p.tampers("STOCK#moutai#0", "STOCK", "seeded", 77)
+		before := w.everything()
+		if done := p.replays(w.Environment(), false); done.Shards != 1 || w.everything() != before {
+			t.Errorf("a check says %+v, or has changed something", done)
+		}
 		if done := p.replays(w.Environment(), true); done.Shards != 1 {
 			t.Errorf("%+v", done)
+		}
+		if at, released := w.Item("SALES", "moutai")["refundAt"], w.Item("STOCK#moutai#0", "STOCK")["released"]; at != nil || released != nil {
+			t.Errorf("without a refund and a release, there are %v and %v", at, released)
 		}
 		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)})
 		for _, user := range []string{"carol", "dora", "eve", "fred"} {
@@ -415,17 +422,17 @@ var replaying = map[string]func(*testing.T, *World){
 		w.Open(10, 4)
 		w.withdraws(w.Ledger, "typo", 5, done(5, 5, 4, true))
 		full := w.table()
-		for lost, kept := range map[string]int{"SEED#typo": 0, "WITHDRAWN#typo#0": 0, "WITHDRAWN#typo#2": 2} {
+		for lost, steps := range map[string]struct{ kept, takenBack int }{"SEED#typo": {0, 4}, "WITHDRAWN#typo#0": {0, 3}, "WITHDRAWN#typo#2": {2, 1}} {
 			p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
 			p.becomes(full)
 			w.remove(full["SALE#moutai "+lost])
 			for _, write := range []bool{false, true} {
-				if back := p.replays(w.Environment(), write).TakenBack; len(back) != 1 || back[0] != "withdrawal typo of moutai" {
-					t.Errorf("without %s, write %t: %v are taken back", lost, write, back)
+				if done := p.replays(w.Environment(), write); done.Halves != steps.takenBack || len(done.TakenBack) != 1 || done.TakenBack[0] != "withdrawal typo of moutai" {
+					t.Errorf("without %s, write %t: %d steps of %v are taken back", lost, write, done.Halves, done.TakenBack)
 				}
 				for step := range 4 {
 					name := fmt.Sprint("WITHDRAWN#typo#", step)
-					if there := w.Item("SALE#moutai", name) != nil; there != (name != lost && (!write || step < kept)) {
+					if there := w.Item("SALE#moutai", name) != nil; there != (name != lost && (!write || step < steps.kept)) {
 						t.Errorf("without %s, write %t: step %d is there: %t", lost, write, step, there)
 					}
 				}
@@ -452,6 +459,93 @@ var replaying = map[string]func(*testing.T, *World){
 					t.Errorf("write %t: the claim of %s has a unit", write, c.User)
 				}
 			}
+		}
+	},
+	"the receipts of every shard count, and those of no shard do not": func(t *testing.T, w *World) {
+		w.Open(22, 11)
+		w.add("more", 11)
+		w.withdraws(w.Ledger, "typo", 1, done(1, 32, 11, true))
+		for _, no := range []string{"11", ":"} {
+			w.place(moved(w.Item("SALE#moutai", "SEED#more#0"), "SALE#moutai", "SEED#more#"+no))
+		}
+		taken := moved(w.Item("SALE#moutai", "WITHDRAWN#typo#0"), "SALE#moutai", "WITHDRAWN#typo#1")
+		taken["shard"] = &types.AttributeValueMemberN{Value: "11"}
+		w.place(taken)
+		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+		if done := p.replays(w.Environment(), true); done.Missing() != 0 || len(done.Oversold)+len(done.Problems) != 0 {
+			t.Errorf("%+v", done)
+		}
+	},
+	"a shard that is sold out gets its counts, and so does one whose unit a recall has put back": func(t *testing.T, w *World) {
+		w.Open(1, 1)
+		w.Ordered("alice")
+		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+		for _, recalled := range []bool{false, true} {
+			if recalled {
+				w.recalls("", true)
+				w.ReleasesBy(w.Environment())
+			}
+			want := w.Item("STOCK#moutai#0", "STOCK")
+			p.tampers("STOCK#moutai#0", "STOCK", "seeded", 77)
+			if recalled {
+				p.tampers("STOCK#moutai#0", "STOCK", "released", 77)
+			}
+			done, got := p.replays(w.Environment(), true), w.Item("STOCK#moutai#0", "STOCK")
+			for _, name := range []string{"stock", "seeded", "released", "putBack"} {
+				if done.Shards != 1 || value(got[name]) != value(want[name]) {
+					t.Errorf("recalled %t: %+v, and %s is %s, want %s", recalled, done, name, value(got[name]), value(want[name]))
+				}
+			}
+		}
+	},
+	"a check counts everything that a claim says of what is not there": func(t *testing.T, w *World) {
+		p := w.lives()
+		p.lost = ledger.Lost{RestoredTo: p.lost.RestoredTo}
+		restored := maps.Clone(p.full)
+		for key, it := range p.full {
+			kind, _, _ := strings.Cut(key, "#")
+			switch isAlices := value(it["user"]) == "alice" || strings.HasSuffix(key, " alice"); {
+			case isAlices && (kind == "GUARD" || kind == "ORDER" || kind == "REFUND"), key == "PAYMENT#stripe#a PAYMENT", key == "PAYMENT#stripe#again PAYMENT":
+				delete(restored, key)
+			}
+		}
+		p.becomes(restored)
+		// Her guard, her order and the guard of her payment lack, and the note of her refund is too much.
+		if done := p.replays(w.Environment(), false); done.Halves != 4 {
+			t.Errorf("%+v", done)
+		}
+	},
+	"of a refund due the listing keeps its note, the table's guard tells why, and one from before there were guards gets none": func(t *testing.T, w *World) {
+		c := w.Sale(1, 1)
+		c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY"
+		w.Create(c)
+		order := w.Ordered("alice")[0]
+		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+		w.Settles(PaymentOf(order, "a"))
+		w.Settles(PaymentOf(order, "soon"))
+		w.Pass(payWithin + ledger.DefaultGrace + time.Minute)
+		w.Settles(PaymentOf(order, "late"))
+		w.remove(w.Item("REFUND#moutai", "stripe#late"))
+		if done := p.replays(w.Environment(), true); done.Halves != 1 {
+			t.Errorf("%+v", done)
+		}
+		refunds, err := w.Environment().Refunds(w.Ctx, "moutai")
+		if err != nil || len(refunds) != 2 {
+			t.Fatal(refunds, err)
+		}
+		for _, r := range refunds {
+			p.tampers("SALES", "moutai", "refundAt", int(r.At.UnixMilli()))
+			p.replays(w.Environment(), true)
+			if at := w.Number("SALES", "moutai", "refundAt"); at != r.At.UnixMilli() || r.Reason != sale.RefundOtherPayment {
+				t.Errorf("of %+v the listing says %d", r, at)
+			}
+		}
+		old := w.Item("REFUND#moutai", "stripe#soon")
+		delete(old, "user")
+		w.place(old)
+		w.remove(w.Item("PAYMENT#stripe#soon", "PAYMENT"))
+		if done := p.replays(w.Environment(), true); done.Missing() != 0 || w.Item("PAYMENT#stripe#soon", "PAYMENT") != nil {
+			t.Errorf("%+v", done)
 		}
 	},
 	"nothing is replayed into a sealed sale": func(t *testing.T, w *World) {

@@ -1,0 +1,22 @@
+package ledger_test
+
+import (
+	"fmt"
+	"testing"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+func TestAReplayListsAtMost1000ClaimsOfASaleThatHaveNoUnit(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(1, 1)
+	lost := ledger.Lost{RestoredTo: w.Now()}
+	for i := range 1002 {
+		lost.Claims = append(lost.Claims, sale.Claim{SaleID: "moutai", User: fmt.Sprint("user-", i), ID: fmt.Sprint("claim-", i), AcceptedAt: w.Now()})
+	}
+	done, err := w.Environment().Replay(w.Ctx, db, lost, false)
+	if err != nil || done.Claims != len(lost.Claims) || len(done.Oversold) != 1000 {
+		t.Errorf("%d claims, %d of them are listed (%v)", done.Claims, len(done.Oversold), err)
+	}
+}
