@@ -548,6 +548,175 @@ var replaying = map[string]func(*testing.T, *World){
 			t.Errorf("%+v", done)
 		}
 	},
+	"a check knows what the claims and additions that lack will make of the shards": func(t *testing.T, w *World) {
+		p := w.lives()
+		restored := maps.Clone(p.full)
+		for key := range p.full {
+			if strings.HasPrefix(key, "CLAIM#") || strings.HasPrefix(key, "SALE#moutai SEED#") {
+				if delete(restored, key); p.kept[key] != nil {
+					restored[key] = p.kept[key]
+				}
+			}
+		}
+		p.becomes(restored)
+		if done := p.replays(w.Environment(), false); done.Shards != 0 || done.Claims != 3 || done.Additions != 1 {
+			t.Errorf("%+v", done)
+		}
+	},
+	"a claim in a shard that its sale does not have is in no shard's counts": func(t *testing.T, w *World) {
+		c := w.Sale(2, 1)
+		c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY"
+		w.Create(c)
+		order := w.Ordered("alice")[0]
+		released := w.claimOf("alice")
+		released.ReleasedAt, released.ReleasedBy = w.Now(), sale.ByBuyer
+		it := w.Item("CLAIM#moutai#0", "alice")
+		it["shard"] = &types.AttributeValueMemberN{Value: "1"}
+		w.place(it)
+		for _, lost := range []ledger.Lost{
+			{Claims: []sale.Claim{released}},
+			{Refunds: []sale.Refund{{SaleID: "moutai", Payment: "stripe#a", User: "alice", OrderID: order, Amount: 1, Currency: "CNY", At: w.Now(), Reason: sale.RefundReleased}}},
+		} {
+			lost.RestoredTo = w.Now()
+			p := &past{World: w, lost: lost}
+			if done := p.replays(w.Environment(), false); done.Releases != 1 {
+				t.Errorf("%+v", done)
+			}
+		}
+	},
+	"facts that contradict how a claim has ended, or whose a guard is, are named": func(t *testing.T, w *World) {
+		c := w.Sale(3, 1)
+		c.PayWithin, c.Price, c.Currency, c.LimitGroup = payWithin, 199900, "CNY", "shoe"
+		w.Create(c)
+		order := w.Ordered("alice", "ann")[0]
+		w.Settles(PaymentOf(order, "a"))
+		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "ann"); err != nil {
+			t.Fatal(err)
+		}
+		paid, released := w.claimOf("alice"), w.claimOf("ann")
+		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+		for i, tt := range []struct {
+			of       sale.Claim
+			change   func(*sale.Claim)
+			problems int
+		}{
+			{paid, func(*sale.Claim) {}, 0}, {released, func(*sale.Claim) {}, 0},
+			{paid, func(c *sale.Claim) { c.PaidAt, c.Payment = time.Time{}, "" }, 0},
+			{paid, func(c *sale.Claim) { c.Payment = "stripe#b" }, 1},
+			{paid, func(c *sale.Claim) {
+				c.PaidAt, c.Payment, c.ReleasedAt, c.ReleasedBy = time.Time{}, "", w.Now(), sale.ByBuyer
+			}, 1},
+			{released, func(c *sale.Claim) {
+				c.PaidAt, c.Payment, c.ReleasedAt, c.ReleasedBy = w.Now(), "stripe#b", time.Time{}, ""
+			}, 1},
+			{released, func(c *sale.Claim) {
+				c.User, c.ID, c.OrderID = "erin", "lost", 0
+				guard := fmt.Sprint("GUARD#shoe#", sale.BucketOf("erin", 1024))
+				w.place(moved(w.Item(fmt.Sprint("GUARD#shoe#", sale.BucketOf("ann", 1024)), "ann"), guard, "erin"))
+			}, 1},
+		} {
+			tt.change(&tt.of)
+			p.lost.Claims = []sale.Claim{tt.of}
+			if done := p.replays(w.Environment(), false); len(done.Problems) != tt.problems {
+				t.Errorf("number %d: %q, want %d", i, done.Problems, tt.problems)
+			}
+		}
+	},
+	"a refund of another order, one beyond those that a claim notes, and one without a user are noted by no claim": func(t *testing.T, w *World) {
+		c := w.Sale(1, 1)
+		c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY"
+		w.Create(c)
+		order := w.Ordered("alice")[0]
+		due := sale.Refund{SaleID: "moutai", Payment: "stripe#x", User: "alice", OrderID: order + 1, Amount: 1, Currency: "CNY", At: w.Now(), Reason: sale.RefundOtherPayment}
+		old := due
+		old.Payment, old.User, old.OrderID = "stripe#old", "", order
+		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now(), Refunds: []sale.Refund{due, old}}}
+		if done := p.replays(w.Environment(), true); done.Refunds != 2 || len(w.claimOf("alice").Refunds) != 0 {
+			t.Errorf("%+v, %+v", done, w.claimOf("alice"))
+		}
+		for i := range 22 { // the first one pays
+			w.Settles(PaymentOf(order, fmt.Sprint("p-", i)))
+		}
+		p.lost.Refunds = nil
+		if done := p.replays(w.Environment(), true); done.Missing() != 0 || len(w.claimOf("alice").Refunds) != 20 {
+			t.Errorf("%+v, and the claim notes %d refunds", done, len(w.claimOf("alice").Refunds))
+		}
+	},
+	"in a sale that asks for no payment no order has expired": func(t *testing.T, w *World) {
+		w.Open(1, 1)
+		order := w.Ordered("alice")[0]
+		w.Pass(time.Hour)
+		w.place(attributes(map[string]any{
+			"pk": "PAYMENT#stripe#x", "sk": "PAYMENT", "saleId": "moutai", "orderId": int(order), "amount": 1, "currency": "CNY", "at": w.Now(), "fate": "refund-due",
+		}))
+		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+		p.replays(w.Environment(), true)
+		refunds, err := w.Environment().Refunds(w.Ctx, "moutai")
+		if err != nil || len(refunds) != 1 || refunds[0].Reason != sale.RefundOtherPayment || !w.claimOf("alice").ReleasedAt.IsZero() {
+			t.Errorf("%+v (%v), %+v", refunds, err, w.claimOf("alice"))
+		}
+	},
+	"an order is released whose id was lost, too": func(t *testing.T, w *World) {
+		c := w.Sale(1, 1)
+		c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY"
+		w.Create(c)
+		refs := w.bought("alice")
+		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now()}}
+		w.confirmed(refs)
+		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "alice"); err != nil {
+			t.Fatal(err)
+		}
+		want := w.claimOf("alice")
+		p.lost.Claims = []sale.Claim{want}
+		p.becomes(p.kept)
+		p.replays(w.Environment(), true)
+		if got := w.claimOf("alice"); !cmp.Equal(got, want) {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	},
+	"an addition of fewer units than shards has no receipt of a shard that got none": func(t *testing.T, w *World) {
+		w.Open(2, 2)
+		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now()}}
+		w.add("one", 1)
+		changes, _, err := w.Environment().Trail(w.Ctx, "moutai", 1)
+		if err != nil || len(changes) != 1 {
+			t.Fatal(changes, err)
+		}
+		p.lost.Additions = []ledger.LostAddition{{SaleID: "moutai", Change: changes[0]}}
+		p.becomes(p.kept)
+		p.replays(w.Environment(), true)
+		if w.Item("SALE#moutai", "SEED#one#0") == nil || w.Item("SALE#moutai", "SEED#one#1") != nil {
+			t.Errorf("the items of the sale are %v", w.Partition("SALE#moutai"))
+		}
+	},
+	"a replay pauses every sale but a draft, and goes back no further than 36 days": func(t *testing.T, w *World) {
+		c := w.Open(1, 1)
+		c.ClosesAt = c.ClosesAt.Add(40 * 24 * time.Hour)
+		c.SaleID = "other"
+		w.Create(c)
+		c.SaleID = "third"
+		w.Create(c)
+		c.SaleID = "draft"
+		ctx, cut := w.cutAfter(2)
+		if _, err := cut.Create(ctx, c); err == nil {
+			t.Fatal("the creation was not cut off")
+		}
+		draft := flat(w.Item("SALE#draft", "SALE"))
+		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+		w.Pass(36 * 24 * time.Hour)
+		p.replays(w.Environment(), true)
+		for _, id := range []string{"other", "third"} {
+			if paused := value(w.Item("SALE#"+id, "SALE")["paused"]); paused != "true" {
+				t.Errorf("%s: paused is %s", id, paused)
+			}
+		}
+		if got := flat(w.Item("SALE#draft", "SALE")); len(draft) == 0 || !slices.Equal(got, draft) {
+			t.Errorf("the draft was %v, and is %v", draft, got)
+		}
+		w.Pass(time.Millisecond)
+		_, err := w.Environment().Replay(w.Ctx, p.scanner(), p.lost, true)
+		w.Refused(sale.Internal, err)
+	},
 	"nothing is replayed into a sealed sale": func(t *testing.T, w *World) {
 		p := w.lives()
 		p.becomes(p.kept)
@@ -632,6 +801,7 @@ var replaying = map[string]func(*testing.T, *World){
 		maps.Copy(p.kept, table{"CLAIM#moutai#0 carol": w.Item("CLAIM#moutai#0", "carol")})
 		w.recalls("", true)
 		w.ReleasesBy(w.Environment())
+		w.Pass(time.Second)
 		w.Settles(PaymentOf(orders[2], "c"))
 		refunds, err := w.Environment().Refunds(w.Ctx, "moutai")
 		if err != nil || len(refunds) != 3 {
@@ -828,6 +998,7 @@ var replaying = map[string]func(*testing.T, *World){
 		_, called, ranks := w.rolled(3, 1, 3)
 		w.calls(ranks)
 		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now()}}
+		w.Pass(time.Second)
 		if err := w.buys(called[0]); err != nil {
 			t.Fatal(err)
 		}
