@@ -302,3 +302,24 @@ func TestARefundOfASaleThatAsksForNoPaymentIsCounted(t *testing.T) {
 		})
 	}
 }
+
+func TestANoteThatCannotBeRemovedIsNoErrorOnlyIfTheTableIsBusy(t *testing.T) {
+	for want, refusal := range map[sale.Code]error{
+		"": &types.ProvisionedThroughputExceededException{}, sale.Internal: &types.ResourceNotFoundException{},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w, _, _ := faulty(t)
+			w.Open(1, 1)
+			count := &ledger.RefundCount{SaleID: "moutai", NotedAt: w.Now()}
+			w.Pass(24 * time.Hour)
+			tries := 0
+			l := w.Hooked(dynamotest.Instead("UpdateItem", func() (*dynamodb.UpdateItemOutput, error) {
+				tries++
+				return nil, refusal
+			}))
+			if err := l.CountRefunds(w.Ctx, count); sale.CodeOf(err) != want || tries == 0 {
+				t.Errorf("%T, %d tries: got %v, want %q", refusal, tries, err, want)
+			}
+		})
+	}
+}

@@ -376,7 +376,7 @@ var settling = map[string]func(*testing.T, *World){
 		if at := w.Number("SALES", "moutai", "refundAt"); at != second.UnixMilli() {
 			t.Errorf("the listing notes %d, want the refund of %d", at, second.UnixMilli())
 		}
-		w.Pass(2 * time.Hour)
+		w.Pass(time.Hour + ledger.DrainAfter)
 		counts(second)
 		if it := w.Item("SALES", "moutai"); it["refundAt"] != nil {
 			t.Errorf("the listing still notes a refund: %v", it["refundAt"])
@@ -387,6 +387,16 @@ var settling = map[string]func(*testing.T, *World){
 		counts(third)
 		if at := w.Number("SALES", "moutai", "refundAt"); at != third.UnixMilli() {
 			t.Errorf("the listing notes %d, want the refund of %d, which is still due", at, third.UnixMilli())
+		}
+		if _, _, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#pi_3"); err != nil {
+			t.Fatal(err)
+		}
+		unreadable := w.Item("REFUND#moutai", "stripe#pi_3")
+		delete(unreadable, "amount")
+		w.place(unreadable)
+		w.Refused(sale.Internal, w.Ledger.CountRefunds(w.Ctx, &ledger.RefundCount{SaleID: "moutai", NotedAt: third}))
+		if at := w.Number("SALES", "moutai", "refundAt"); at != third.UnixMilli() {
+			t.Errorf("the listing notes %d, want the refund of %d, which may still be due", at, third.UnixMilli())
 		}
 	},
 	"a refund is marked once": func(t *testing.T, w *World) {
