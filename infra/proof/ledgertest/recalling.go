@@ -127,6 +127,19 @@ var recalling = map[string]func(*testing.T, *World){
 		w.states(map[string]sale.ClaimState{"alice": sale.Cancelled, "bob": sale.Cancelled})
 		w.Settled(2)
 	},
+	"an order of a recalled sale is due since the recall, or since it got its id": func(t *testing.T, w *World) {
+		w.Open(9, 1)
+		w.Ordered("alice")
+		refs := w.bought("bob")
+		w.Pass(time.Minute)
+		w.recalls("", true)
+		w.Pass(10 * time.Second)
+		w.confirmed(refs)
+		w.Pass(80 * time.Second)
+		if done := w.ReleasesBy(w.Environment()); done.Released != 2 || done.OldestDueSeconds != 90 {
+			t.Errorf("got %+v, want two orders, of which the first one was due for 90 seconds", done)
+		}
+	},
 	"a sale is not drained before its recall is complete": func(t *testing.T, w *World) {
 		c := w.OpenUnpaid(9, 2)
 		w.Settles(PaymentOf(w.Ordered("alice")[0], "pi_1"))
