@@ -16,7 +16,7 @@ var ofEverythingElse = []mutant{
 		`sequenceLeap = 100_000_000`, `sequenceLeap = 0`}}},
 	{"events after a restore have the ids of lost ones", "P26", ledgerTests, overFake + "^a_replay_writes", []edit{{"shared/ledger/replay.go",
 		`saleLeap     = 1_000_000`, `saleLeap     = 1`}}},
-	{"a replay takes units that were sold again", "P1", ledgerTests, overFake + "^a_sale_with_more", []edit{{"shared/ledger/replay_table.go",
+	{"a replay takes units that were sold again", "P1", ledgerTests, overFake + "^a_shard_with_more", []edit{{"shared/ledger/replay_table.go",
 		`	if slices.ContainsFunc(want, func(w shard) bool { return w.stock < 0 }) {`, `	if false {`}}},
 	{"a replay gives the units of released claims to nobody", "P2", ledgerTests, overFake + "^a_replay_writes", []edit{{"shared/ledger/replay_table.go",
 		`w.stock = w.seeded - one.claims[k] + w.putBack`, `w.stock = w.seeded - one.claims[k]`}}},
