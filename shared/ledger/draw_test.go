@@ -91,6 +91,17 @@ func TestWhatADrawCosts(t *testing.T) {
 	counted(t, db, "the first page of a roll", 0, 1.5, map[string]int{"Query": 2}, shows(query, 0))
 	counted(t, db, "another page", 0, 0.5, map[string]int{"Query": 1}, shows(query, 1))
 	counted(t, db, "a page again", 0, 0, map[string]int{}, shows(query, 1))
+	public := w.Environment()
+	shown := func() {
+		if d, err := public.Draw(w.Ctx, s); err != nil || !d.IsClosed() {
+			t.Errorf("got %+v (%v)", d, err)
+		}
+	}
+	counted(t, db, "the draw", 0, 1, map[string]int{"Query": 1}, shown)
+	w.Pass(2*time.Second - time.Millisecond)
+	counted(t, db, "the draw, just before two seconds later", 0, 0, map[string]int{}, shown)
+	w.Pass(time.Millisecond)
+	counted(t, db, "the draw two seconds later", 0, 1, map[string]int{"Query": 1}, shown)
 	seed := draw.SeedOf("moutai", head.Roll, sha256.Sum256([]byte("signature")))
 	if err := w.Environment().SetSeed(w.Ctx, s, seed, []byte("signature")); err != nil {
 		t.Fatal(err)

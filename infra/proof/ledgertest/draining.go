@@ -296,6 +296,18 @@ var draining = map[string]func(*testing.T, *World){
 		if l := lists(1); fmt.Sprintf("%+v", *l[0].Cursor) != fmt.Sprintf("%+v", *a) || !a.SavedAt.Equal(w.Now()) {
 			t.Errorf("got cursor %+v, want %+v", *l[0].Cursor, *a)
 		}
+		books := func(r *ledger.Receipt, want int64) {
+			t.Helper()
+			if err := w.Ledger.SaveCursor(w.Ctx, a, r); err != nil {
+				t.Fatal(err)
+			}
+			if l := lists(1); l[0].Cursor == nil || (l[0].Books == nil) != (want == 0) || want > 0 && l[0].Books.Stock != want {
+				t.Errorf("got %+v, want books of a stock of %d", l[0], want)
+			}
+		}
+		books(nil, 0)
+		books(&ledger.Receipt{SaleID: "moutai", Stock: 7}, 7)
+		books(nil, 7)
 		w.Refused(sale.Internal, w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "nowhere"}, nil))
 		lists(1)
 		for _, cursor := range []string{`{"suspects":[1]}`, `{"format":2,"saleId":"other"}`, `{"saleId":"moutai"}`, `{"format":3,"saleId":"moutai"}`, `not JSON`} {

@@ -570,6 +570,10 @@ func (w *World) seeded(head ledger.DrawHead) {
 	w.T.Helper()
 	s := w.state().Sale
 	signature := []byte{0xab, 0xcd}
+	early := w.Environment() // has seen the head without a seed
+	if d, err := early.DrawState(w.Ctx, "moutai", gap); err != nil || d.Head.HasSeed() {
+		w.T.Errorf("got %+v (%v), want no seed", d, err)
+	}
 	for range 2 {
 		if err := w.Environment().SetSeed(w.Ctx, s, seed, signature); err != nil {
 			w.T.Error(err)
@@ -580,5 +584,8 @@ func (w *World) seeded(head ledger.DrawHead) {
 	d, err := w.Environment().Draw(w.Ctx, s)
 	if err != nil || fmt.Sprint(d) != fmt.Sprint(ledger.Draw{DrawHead: head}) || hex.EncodeToString(d.Signature) != "abcd" {
 		w.T.Errorf("got %+v (%v), want %+v", d, err, head)
+	}
+	if d, err := early.DrawState(w.Ctx, "moutai", gap); err != nil || d.Head.Seed != seed {
+		w.T.Errorf("got %+v (%v), want the seed", d, err)
 	}
 }

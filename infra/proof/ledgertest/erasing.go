@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -157,6 +158,15 @@ var erasing = map[string]func(*testing.T, *World){
 		w.openIn("shoe", "size-42", 1)
 		w.mayNotErase(w.Environment(), sale.Conflicting, "size-42 is not drained")
 	},
+	"nobody is erased whose claim may not note all refunds": func(_ *testing.T, w *World) {
+		w.drainedWith()
+		noted := make([]string, 20)
+		for i := range noted {
+			noted[i] = fmt.Sprintf("stripe#pi_%02d", i)
+		}
+		w.tamper("CLAIM#moutai#0", "alice", "SET refunds = :noted", map[string]types.AttributeValue{":noted": &types.AttributeValueMemberSS{Value: noted}})
+		w.mayNotErase(w.Environment(), sale.Conflicting, "has 20 payments to refund")
+	},
 	"a sealed sale and its group take no change, and an older reader refuses it": func(t *testing.T, w *World) {
 		c := w.Sale(9, 2)
 		c.LimitGroup = "shoe"
@@ -259,6 +269,9 @@ var erasing = map[string]func(*testing.T, *World){
 		w.erases(w.beforeTransaction(2, func() { w.erases(w.Environment(), "alice") }), "alice")
 		w.erasedClaim()
 		w.Balanced(2)
+		if n := w.Number("SALE#moutai", "SALE", "erased"); n != 1 {
+			t.Errorf("%d erasures are counted", n)
+		}
 	},
 	"a sale that an older release takes back meanwhile is not touched": func(t *testing.T, w *World) {
 		w.drainedWith()

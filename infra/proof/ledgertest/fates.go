@@ -245,13 +245,18 @@ var fating = map[string]func(*testing.T, *World){
 		w.paid("unpaid-0", 4) // by stripe#pi_1, without a guard
 		late := PaymentOf(f.next("released"), "pi_2")
 		w.Settles(late)
+		older := PaymentOf(f.next("released"), "pi_4")
+		w.Settles(older)
+		w.remove(w.Item("PAYMENT#stripe#pi_4", "PAYMENT"))
 		for name, tt := range map[string]struct {
 			payment sale.Payment
 			want    bool
 		}{
 			"paid":                      {PaymentOf(f.next("paid"), "before-0"), true},
 			"paid, of another order":    {PaymentOf(f.young, "before-0"), true},
+			"of an order that is there": {PaymentOf(f.next("other"), "before-0"), true},
 			"to be refunded":            {late, true},
+			"refunded without a guard":  {older, true},
 			"paid without a guard":      {PaymentOf(f.next("unpaid"), "pi_1"), true},
 			"another of a paid order":   {PaymentOf(f.next("paid"), "pi_3"), false},
 			"another of that order":     {PaymentOf(f.next("unpaid"), "pi_3"), false},

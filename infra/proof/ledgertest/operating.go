@@ -33,6 +33,8 @@ var operating = map[string]func(*testing.T, *World){
 		}
 		_, err = w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "p", At: before.Add(time.Second), Paused: ptr(true)})
 		w.Refused(sale.Conflicting, err)
+		_, err = w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: before.Add(2 * time.Second), Paused: ptr(true)})
+		w.Refused(sale.Conflicting, err)
 		at := w.Now()
 		for i := range 2 {
 			e := w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)})

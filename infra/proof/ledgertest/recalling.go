@@ -398,6 +398,36 @@ var recalling = map[string]func(*testing.T, *World){
 		w.finishes(w.Environment(), 0, 0, 1, false)
 		w.finishes(w.before("TransactWriteItems", func() { t.Error("a second refund is tried") }), 0, 0, 0, false)
 	},
+	"a pass whose refund failed notes it with the next one": func(t *testing.T, w *World) {
+		w.Open(9, 1)
+		w.Settles(PaymentOf(w.Ordered("alice")[0], "pi_1"))
+		w.recalls("", true)
+		fails := true
+		l := w.Hooked(func(operation string, _ any, call func() (any, error)) (any, error) {
+			if fails && operation == "TransactWriteItems" {
+				return nil, &types.ResourceNotFoundException{}
+			}
+			return call()
+		})
+		listing, err := l.Listing(w.Ctx, "moutai")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = l.ReleaseDue(w.Ctx, listing, grace)
+		w.Refused(sale.Internal, err)
+		fails = false
+		w.finishes(l, 0, 0, 1, true)
+		if at := w.Number("SALES", "moutai", "refundAt"); at != w.Now().UnixMilli() {
+			t.Errorf("the listing notes %d, want the refund of %d", at, w.Now().UnixMilli())
+		}
+	},
+	"nothing is released of a sale whose listing alone says that it is recalled": func(t *testing.T, w *World) {
+		w.Open(9, 1)
+		w.Ordered("alice")
+		w.tamper("SALES", "moutai", "SET recalling = :at", attributes(map[string]any{":at": w.Now()}))
+		w.finishes(w.Environment(), 0, 0, 0, false)
+		w.states(map[string]sale.ClaimState{"alice": sale.Confirmed})
+	},
 	"a pass puts back what another one has released that died": func(t *testing.T, w *World) {
 		w.Open(9, 1)
 		w.Ordered("alice")

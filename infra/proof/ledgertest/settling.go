@@ -336,6 +336,14 @@ var settling = map[string]func(*testing.T, *World){
 		if w.Item("CLAIM#moutai#0", "alice")["paidAt"] != nil {
 			t.Error("it is paid")
 		}
+		w.paid("alice", 1)
+		for _, reference := range []string{"pi_1", "pi_2"} { // the other order's, and another one
+			_, err = w.Ledger.Pay(w.Ctx, PaymentOf(id, reference))
+			w.Refused(sale.Internal, err)
+		}
+		if refunds := w.Partition("REFUND#moutai"); len(refunds) > 0 {
+			t.Errorf("what goes back is %v", refunds)
+		}
 	},
 	"an id of the far future is of an unknown order": func(t *testing.T, w *World) {
 		w.OpenUnpaid(5, 1)
