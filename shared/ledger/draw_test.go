@@ -192,6 +192,25 @@ func TestARollThatIsStoredAsAnotherThanThatOfItsPagesIsInternal(t *testing.T) {
 	w.Refused(sale.Internal, err)
 }
 
+func TestACrowdThatComesTooEarlyReadsAnIncompleteCallTwiceASecond(t *testing.T) {
+	w, db, _ := faulty(t)
+	users, ranks := w.Rolled(func(*sale.Creation) {}, 2, 1, 8)
+	if begun, err := w.Environment().BeginCall(w.Ctx, drawState(t, w), ranks, drawGap); err != nil || !begun {
+		t.Fatal(begun, err)
+	}
+	w.Pass(drawGap)
+	l := w.Environment()
+	comes := func() {
+		_, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: users[0], CallGap: drawGap})
+		w.Refused(sale.Busy, err)
+	}
+	counted(t, db, "the first purchase of an environment", 0, 1.5, map[string]int{"GetItem": 2}, comes) // the sale and the call
+	w.Pass(499 * time.Millisecond)
+	counted(t, db, "a purchase within half a second", 0, 0, map[string]int{}, comes)
+	w.Pass(time.Millisecond)
+	counted(t, db, "a purchase after it", 0, 1, map[string]int{"GetItem": 1}, comes)
+}
+
 func drawState(t *testing.T, w *ledgertest.World) ledger.DrawState {
 	t.Helper()
 	return drawStateOf(t, w, w.Environment())

@@ -392,6 +392,22 @@ var trailing = map[string]func(*testing.T, *World){
 		}
 		w.trail(9, false, `0 old-0 add by "" 5`, `0 old-1 withdraw by "" 4`)
 	},
+	"in a sale with a draw the entries of edits alone tell the operators' own instant and window": func(t *testing.T, w *World) {
+		w.OpenDraw(3, 2)
+		for _, action := range []sale.Action{sale.ActionPause, sale.ActionDescribe, sale.ActionResume} {
+			if _, err := w.changeIn("moutai", w.Environment(), action, string(action), sale.Author{}); err != nil {
+				t.Fatal(err)
+			}
+			w.Pass(time.Second)
+		}
+		for _, entry := range w.Partition("CHANGES#moutai") {
+			for _, name := range []string{"operatedAt", "beginsAt", "endsAt"} {
+				if action := value(entry["action"]); (entry[name] != nil) != (action != string(sale.ActionDescribe)) {
+					t.Errorf("the entry of %s has %s: %v", action, name, entry[name])
+				}
+			}
+		}
+	},
 	"no sale has no trail": func(t *testing.T, w *World) {
 		_, _, err := w.Ledger.Trail(w.Ctx, "moutai", 9)
 		w.Refused(sale.SaleNotFound, err)
