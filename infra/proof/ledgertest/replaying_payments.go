@@ -1,0 +1,288 @@
+package ledgertest
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// replayingPayments are of payments, releases and refunds that a restored table lacks.
+var replayingPayments = map[string]func(*testing.T, *World){
+	"of a refund due the listing keeps its note, the table's guard tells why, and one from before there were guards gets none": func(t *testing.T, w *World) {
+		w.OpenPriced(1, 1)
+		order := w.Ordered("alice")[0]
+		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+		w.Settles(PaymentOf(order, "a"))
+		w.Settles(PaymentOf(order, "soon"))
+		w.Pass(payWithin + ledger.DefaultGrace + time.Minute)
+		w.Settles(PaymentOf(order, "late"))
+		w.remove(w.Item("REFUND#moutai", "stripe#late"))
+		if done := p.replays(w.Environment(), true); done.Halves != 1 {
+			t.Errorf("%+v", done)
+		}
+		refunds, err := w.Environment().Refunds(w.Ctx, "moutai")
+		if err != nil || len(refunds) != 2 {
+			t.Fatal(refunds, err)
+		}
+		for _, r := range refunds {
+			p.tampers("SALES", "moutai", "refundAt", int(r.At.UnixMilli()))
+			p.replays(w.Environment(), true)
+			if at := w.Number("SALES", "moutai", "refundAt"); at != r.At.UnixMilli() || r.Reason != sale.RefundOtherPayment {
+				t.Errorf("of %+v the listing says %d", r, at)
+			}
+		}
+		old := w.Item("REFUND#moutai", "stripe#soon")
+		delete(old, "user")
+		w.place(old)
+		w.remove(w.Item("PAYMENT#stripe#soon", "PAYMENT"))
+		if done := p.replays(w.Environment(), true); done.Missing() != 0 || w.Item("PAYMENT#stripe#soon", "PAYMENT") != nil {
+			t.Errorf("%+v", done)
+		}
+	},
+	"a refund of another order, one beyond those that a claim notes, and one without a user are noted by no claim": func(t *testing.T, w *World) {
+		w.OpenPriced(1, 1)
+		order := w.Ordered("alice")[0]
+		due := sale.Refund{SaleID: "moutai", Payment: "stripe#x", User: "alice", OrderID: order + 1, Amount: 1, Currency: "CNY", At: w.Now(), Reason: sale.RefundOtherPayment}
+		old := due
+		old.Payment, old.User, old.OrderID = "stripe#old", "", order
+		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now(), Refunds: []sale.Refund{due, old}}}
+		if done := p.replays(w.Environment(), true); done.Refunds != 2 || len(w.claimOf("alice").Refunds) != 0 {
+			t.Errorf("%+v, %+v", done, w.claimOf("alice"))
+		}
+		for i := range 22 { // the first one pays
+			w.Settles(PaymentOf(order, fmt.Sprint("p-", i)))
+		}
+		p.lost.Refunds = nil
+		if done := p.replays(w.Environment(), true); done.Missing() != 0 || len(w.claimOf("alice").Refunds) != 20 {
+			t.Errorf("%+v, and the claim notes %d refunds", done, len(w.claimOf("alice").Refunds))
+		}
+	},
+	"in a sale that asks for no payment no order has expired": func(t *testing.T, w *World) {
+		w.Open(1, 1)
+		order := w.Ordered("alice")[0]
+		w.Pass(time.Hour)
+		w.place(attributes(map[string]any{
+			"pk": "PAYMENT#stripe#x", "sk": "PAYMENT", "saleId": "moutai", "orderId": int(order), "amount": 1, "currency": "CNY", "at": w.Now(), "fate": "refund-due",
+		}))
+		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+		p.replays(w.Environment(), true)
+		refunds, err := w.Environment().Refunds(w.Ctx, "moutai")
+		if err != nil || len(refunds) != 1 || refunds[0].Reason != sale.RefundOtherPayment || !w.claimOf("alice").ReleasedAt.IsZero() {
+			t.Errorf("%+v (%v), %+v", refunds, err, w.claimOf("alice"))
+		}
+	},
+	"an order is released whose id was lost, too": func(t *testing.T, w *World) {
+		w.OpenPriced(1, 1)
+		refs := w.bought("alice")
+		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now()}}
+		w.confirmed(refs)
+		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "alice"); err != nil {
+			t.Fatal(err)
+		}
+		want := w.claimOf("alice")
+		p.lost.Claims = []sale.Claim{want}
+		p.becomes(p.kept)
+		p.replays(w.Environment(), true)
+		if got := w.claimOf("alice"); !cmp.Equal(got, want) {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	},
+	"what a lost recall has released and refunded comes back when the recall is repeated": func(t *testing.T, w *World) {
+		w.OpenPriced(3, 1)
+		orders := w.Ordered("alice", "bob")
+		wrong := PaymentOf(orders[0], "wrong")
+		wrong.Amount--
+		w.Settles(wrong)
+		w.Settles(PaymentOf(orders[1], "b"))
+		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now()}}
+		w.Pass(time.Minute)
+		w.recalls("", true)
+		w.finishes(w.Environment(), 1, 1, 1, true)
+		w.Pass(time.Minute)
+		w.Settles(PaymentOf(orders[0], "late"))
+		var err error
+		if p.lost.Refunds, err = w.Environment().Refunds(w.Ctx, "moutai"); err != nil || len(p.lost.Refunds) != 3 {
+			t.Fatal(p.lost.Refunds, err)
+		}
+		p.lost.Claims = []sale.Claim{w.claimOf("alice"), w.claimOf("bob")}
+		for i := range p.lost.Claims {
+			p.lost.Claims[i].Refunds = nil
+		}
+		p.becomes(p.kept)
+		p.replays(w.Environment(), true)
+		if left, err := w.Environment().Refunds(w.Ctx, "moutai"); err != nil || len(left) != 1 || !w.claimOf("alice").ReleasedAt.IsZero() {
+			t.Errorf("before the recall is repeated: %+v (%v)", left, err)
+		}
+		w.recalls("", true)
+		p.replays(w.Environment(), true)
+		if all, err := w.Environment().Refunds(w.Ctx, "moutai"); err != nil || !cmp.Equal(all, p.lost.Refunds) || w.claimOf("alice").ReleasedAt.IsZero() {
+			t.Errorf("after it: %+v (%v), want %+v", all, err, p.lost.Refunds)
+		}
+	},
+	"a refund due for a released order tells of a release that nothing else tells": func(t *testing.T, w *World) {
+		w.OpenPriced(3, 1)
+		orders := w.Ordered("alice", "bob")
+		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now()}}
+		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "alice"); err != nil {
+			t.Fatal(err)
+		}
+		w.Settles(PaymentOf(orders[0], "a"))
+		w.Pass(payWithin + ledger.DefaultGrace + time.Second)
+		w.releases(1, 2)
+		w.Settles(PaymentOf(orders[1], "b"))
+		orders = append(orders, w.Ordered("carol")...)
+		maps.Copy(p.kept, table{"CLAIM#moutai#0 carol": w.Item("CLAIM#moutai#0", "carol")})
+		w.recalls("", true)
+		w.ReleasesBy(w.Environment())
+		w.Pass(time.Second)
+		w.Settles(PaymentOf(orders[2], "c"))
+		refunds, err := w.Environment().Refunds(w.Ctx, "moutai")
+		if err != nil || len(refunds) != 3 {
+			t.Fatal(refunds, err)
+		}
+		p.full = w.table()
+		for kept, want := range map[string]ledger.Replayed{
+			"":                {Refunds: 3, Guards: 3, Releases: 3, Shards: 1},
+			"REFUND PAYMENT ": {Halves: 3 + 3, Shards: 1}, // each note and release
+			"PAYMENT ":        {Halves: 2 + 2, Shards: 1}, // each refund and release
+			"CLAIM PAYMENT ":  {Halves: 3},                // each refund, which its claim notes
+		} {
+			restored, users := maps.Clone(p.full), map[string]sale.ReleasedBy{"alice": sale.ByBuyer, "bob": sale.ByExpiry, "carol": sale.ByOperator}
+			for key := range p.full {
+				switch kind, _, _ := strings.Cut(key, "#"); {
+				case (kind == "CLAIM" || kind == "STOCK") && !strings.Contains(kept, "CLAIM "):
+					restored[key] = p.kept[key]
+				case (kind == "REFUND" || kind == "PAYMENT") && !strings.Contains(kept, kind+" "):
+					delete(restored, key)
+				}
+			}
+			switch p.lost.Refunds = nil; kept {
+			case "":
+				p.lost.Refunds = refunds
+			case "PAYMENT ": // which does not say why: the order had not expired
+				delete(restored, "PAYMENT#stripe#a PAYMENT")
+				delete(users, "alice")
+			}
+			p.becomes(restored)
+			for _, write := range []bool{false, true} {
+				if got := p.replays(w.Environment(), write); !cmp.Equal(got, want) {
+					t.Errorf("with %s, write %t: %s", kept, write, cmp.Diff(want, got))
+				}
+			}
+			for user, by := range users {
+				if c := w.claimOf(user); c.ReleasedBy != by || len(c.Refunds) != 1 {
+					t.Errorf("with %s: %s has %+v, want it released by %s", kept, user, c, by)
+				}
+			}
+			w.Settled(1)
+		}
+	},
+	"a release by a replay changes no claim that has ended since it was read": func(t *testing.T, w *World) {
+		w.OpenPriced(2, 1)
+		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+		for i, order := range w.Ordered("alice", "bob") {
+			user := []string{"alice", "bob"}[i]
+			p.lost.Claims = append(p.lost.Claims, w.claimOf(user))
+			p.lost.Refunds = append(p.lost.Refunds, sale.Refund{
+				SaleID: "moutai", Payment: "stripe#" + user, User: user, OrderID: order, Amount: 1, Currency: "CNY", At: w.Now().Add(time.Second), Reason: sale.RefundReleased,
+			})
+		}
+		ends := []func(){func() { w.paid("alice", 1) }, func() { w.releasedClaim("bob", 1, "buyer") }}
+		p.replays(w.Hooked(func(_ string, in any, call func() (any, error)) (any, error) {
+			if update, is := in.(*dynamodb.UpdateItemInput); is && strings.Contains(*update.UpdateExpression, "releasedAt") && len(ends) > 0 {
+				ends[0]()
+				ends = ends[1:]
+			}
+			return call()
+		}), true)
+		alice, bob := w.Item("CLAIM#moutai#0", "alice"), w.Item("CLAIM#moutai#0", "bob")
+		if len(ends) > 0 || alice["releasedAt"] != nil || alice["paidAt"] == nil || value(bob["releasedAt"]) == fmt.Sprint(p.lost.Refunds[1].At.UnixMilli()) {
+			t.Errorf("%d claims were not to be released; %v, %v", len(ends), alice, bob)
+		}
+	},
+	"a refund due besides a payment that nothing tells is named, until an event tells the payment": func(t *testing.T, w *World) {
+		w.OpenPriced(1, 1)
+		order := w.Ordered("alice")[0]
+		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now(), Claims: []sale.Claim{w.claimOf("alice")}}}
+		w.Settles(PaymentOf(order, "first"))
+		w.Settles(PaymentOf(order, "second"))
+		paid := w.claimOf("alice")
+		paid.Refunds = nil
+		var err error
+		if p.lost.Refunds, err = w.Environment().Refunds(w.Ctx, "moutai"); err != nil || len(p.lost.Refunds) != 1 {
+			t.Fatal(p.lost.Refunds, err)
+		}
+		p.full = w.table()
+		guarded := maps.Clone(p.kept)
+		guarded["PAYMENT#stripe#first PAYMENT"] = p.full["PAYMENT#stripe#first PAYMENT"]
+		p.becomes(guarded)
+		for _, write := range []bool{false, true} {
+			if done := p.replays(w.Environment(), write); len(done.Problems) != 0 || write && !cmp.Equal(promised(p.full), promised(p.table())) {
+				t.Errorf("with its guard, write %t: %+v", write, done)
+			}
+		}
+		p.becomes(p.kept)
+		for _, write := range []bool{false, true, true} {
+			if done := p.replays(w.Environment(), write); len(done.Problems) != 1 || !strings.Contains(done.Problems[0], "stripe#second") {
+				t.Errorf("write %t: %q", write, done.Problems)
+			}
+		}
+		p.lost.Claims[0] = paid
+		for _, write := range []bool{false, true} {
+			if done := p.replays(w.Environment(), write); len(done.Problems) != 0 || done.Payments != 1 {
+				t.Errorf("with its event, write %t: %+v", write, done)
+			}
+		}
+		if diff := cmp.Diff(promised(p.full), promised(p.table())); diff != "" {
+			t.Errorf("(-before the restore, +after the replay)\n%s", diff)
+		}
+	},
+	"a note of a refund that nothing else tells goes, so that the payment can be recorded again": func(t *testing.T, w *World) {
+		w.OpenPriced(1, 1)
+		payment := PaymentOf(w.Ordered("alice")[0], "a")
+		payment.Amount--
+		w.Settles(payment)
+		due, err := w.Environment().Refunds(w.Ctx, "moutai")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &past{World: w, full: w.table(), lost: ledger.Lost{RestoredTo: w.Now(), Claims: []sale.Claim{w.claimOf("alice")}}}
+		w.remove(p.full["REFUND#moutai stripe#a"])
+		w.remove(p.full["PAYMENT#stripe#a PAYMENT"])
+		p.lost.Refunds = due
+		if done := p.replays(w.Environment(), false); done.Halves != 0 || done.Refunds != 1 {
+			t.Errorf("with its event: %+v", done)
+		}
+		p.lost.Refunds = nil
+		for _, write := range []bool{false, true} {
+			if done := p.replays(w.Environment(), write); done.Halves != 1 || len(w.claimOf("alice").Refunds) > 0 == write {
+				t.Errorf("write %t: %+v, %+v", write, done, w.claimOf("alice"))
+			}
+		}
+		w.Settles(payment)
+		if diff := cmp.Diff(promised(p.full), promised(w.table())); diff != "" {
+			t.Errorf("(-before the restore, +after the payment)\n%s", diff)
+		}
+	},
+	"half of what was written of a payment of no order is completed": func(t *testing.T, w *World) {
+		w.Open(1, 1)
+		w.Ordered("alice")
+		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now(), Claims: []sale.Claim{w.claimOf("alice")}}}
+		w.Settles(sale.Payment{Provider: "stripe", Reference: "stray", Amount: 1, Currency: "CNY"})
+		for _, lost := range []string{"REFUND# stripe#stray", "PAYMENT#stripe#stray PAYMENT"} {
+			full := w.table()
+			w.remove(full[lost])
+			if done := p.replays(w.Environment(), true); done.Halves != 1 || !cmp.Equal(flat(w.table()[lost]), flat(full[lost])) {
+				t.Errorf("without %s: %+v, %v", lost, done, w.table()[lost])
+			}
+		}
+	},
+}

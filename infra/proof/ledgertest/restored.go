@@ -1,0 +1,244 @@
+package ledgertest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+type stored = map[string]types.AttributeValue
+
+// table is every item by its key.
+type table map[string]stored
+
+// scanner is what a replay scans.
+func (w *World) scanner() ledger.Scanner {
+	if w.Engine.Between != nil {
+		if between, ok := w.Engine.Between(w.Engine.API).(ledger.Scanner); ok {
+			return between
+		}
+	}
+	return w.Engine.API.(ledger.Scanner)
+}
+
+func (w *World) table() table {
+	w.T.Helper()
+	all := table{}
+	in := &dynamodb.ScanInput{TableName: &w.Engine.Table, ConsistentRead: aws.Bool(true)}
+	for more := true; more; more = len(in.ExclusiveStartKey) > 0 {
+		page, err := look(w.Ctx, w.Engine.API.(ledger.Scanner).Scan, in)
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		for _, it := range page.Items {
+			all[keyOf(it)] = it
+		}
+		in.ExclusiveStartKey = page.LastEvaluatedKey
+	}
+	return all
+}
+
+// becomes makes the table hold those items and no others.
+func (w *World) becomes(want table) {
+	w.T.Helper()
+	for key, it := range w.table() {
+		if want[key] == nil {
+			w.remove(it)
+		}
+	}
+	for _, it := range want {
+		w.place(it)
+	}
+}
+
+func (w *World) remove(it stored) {
+	w.T.Helper()
+	if _, err := look(w.Ctx, w.Engine.API.TransactWriteItems, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+		{Delete: &types.Delete{TableName: &w.Engine.Table, Key: stored{"pk": it["pk"], "sk": it["sk"]}}},
+	}}); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// past is a sale of which the table was restored to an earlier instant.
+type past struct {
+	*World
+	kept, full table // before the lost time and after it
+	lost       ledger.Lost
+	judge      func(about string) // an independent one, or nil
+}
+
+// lives makes a sale with payments, a group and a maxStock, in which after the instant of the
+// restore everything happens that a replay knows.
+func (w *World) lives() *past {
+	w.T.Helper()
+	c := w.Sale(5, 2)
+	c.PayWithin, c.Price, c.Currency, c.LimitGroup, c.MaxStock = payWithin, 199900, "CNY", "shoe", 9
+	c.Labels = "tokyo"
+	w.Create(c)
+	alice := w.Ordered("alice", "ann")
+	early := w.bought("early")
+	p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now()}}
+	w.Pass(time.Minute)
+	w.confirmed(early)
+	w.Settles(PaymentOf(alice[0], "a"))
+	w.Settles(PaymentOf(alice[0], "again"))
+	wrong := PaymentOf(alice[1], "wrong")
+	wrong.Amount--
+	w.Settles(wrong)
+	w.Pass(time.Second)
+	if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "ann"); err != nil {
+		w.T.Fatal(err)
+	}
+	w.add("more", 3)
+	orders := w.Ordered("bob", "carol")
+	if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "carol"); err != nil {
+		w.T.Fatal(err)
+	}
+	w.Settles(PaymentOf(orders[0], "b"))
+	w.Settles(PaymentOf(orders[1], "c"))
+	w.Settles(sale.Payment{Provider: "stripe", Reference: "stray", Amount: 1, Currency: "CNY"})
+	w.ReleasesBy(w.Environment())
+	w.Accepted(w.BuyWith("dave", "key-d"))
+	w.Pass(time.Minute)
+	p.full = w.table()
+	p.remember()
+	return p
+}
+
+// remember takes the facts from the table, as logs and events have them.
+func (p *past) remember() {
+	p.T.Helper()
+	for _, user := range []string{"alice", "ann", "bob", "carol", "dave", "early"} {
+		c := p.claimOf(user)
+		p.lost.Claims = append(p.lost.Claims, sale.Claim{
+			SaleID: c.SaleID, User: c.User, ID: c.ID, Shard: c.Shard, AcceptedAt: c.AcceptedAt, RequestKey: c.RequestKey, OrderID: c.OrderID,
+			PaidAt: c.PaidAt, Payment: c.Payment, Amount: c.Amount, Currency: c.Currency, ReleasedAt: c.ReleasedAt, ReleasedBy: c.ReleasedBy,
+		})
+	}
+	for _, saleID := range []string{"moutai", ""} {
+		refunds, err := p.Environment().Refunds(p.Ctx, saleID)
+		if err != nil {
+			p.T.Fatal(err)
+		}
+		p.lost.Refunds = append(p.lost.Refunds, refunds...)
+	}
+	changes, _, err := p.Environment().Trail(p.Ctx, "moutai", 9)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	for _, c := range changes {
+		if c.Action == sale.ActionAdd {
+			p.lost.Additions = append(p.lost.Additions, ledger.LostAddition{SaleID: "moutai", Change: c})
+		}
+	}
+}
+
+// replays runs a replay, or a check without writes.
+func (p *past) replays(l *ledger.Ledger, write bool) ledger.Replayed {
+	p.T.Helper()
+	done, err := l.Replay(p.Ctx, p.scanner(), p.lost, write)
+	if err != nil {
+		p.T.Fatalf("replay: %v", err)
+	}
+	return done
+}
+
+// promised are the items that buyers and others were told of, with what they must say.
+func promised(all table) map[string]string {
+	told := map[string]string{}
+	for key, it := range all {
+		switch kind, _, _ := strings.Cut(key, "#"); kind {
+		case "CLAIM", "ORDER", "GUARD", "PAYMENT", "REFUND", "GROUP":
+			said := ""
+			for _, name := range slices.Sorted(maps.Keys(it)) {
+				said += fmt.Sprintf("%s=%v ", name, value(it[name]))
+			}
+			told[key] = said
+		}
+	}
+	return told
+}
+
+// isWhole checks that the table is as it would be without the restore, but for edits, and that an
+// independent recount finds it balanced.
+func (p *past) isWhole(about string) {
+	p.T.Helper()
+	now := p.table()
+	if diff := cmp.Diff(promised(p.full), promised(now)); diff != "" {
+		p.T.Errorf("%s: (-before the restore, +after the replay)\n%s", about, diff)
+	}
+	if p.Settled(2); now["SALES moutai"]["refundAt"] == nil {
+		p.T.Errorf("%s: the listing notes no refund", about)
+	}
+	if p.judge != nil {
+		p.judge(about)
+	}
+	var units int64
+	for _, left := range p.Stock(2) {
+		units += left
+	}
+	if units != 4 || p.Number("SALE#moutai", "SALE", "room") != 1 || p.Number("SALE#moutai", "SALE", "seeded") != 8 {
+		p.T.Errorf("%s: %d units are left, the sale is %v", about, units, p.Item("SALE#moutai", "SALE"))
+	}
+	if paused := value(p.Item("SALE#moutai", "SALE")["paused"]); paused != "true" {
+		p.T.Errorf("%s: paused is %s", about, paused)
+	}
+	for key, least := range map[string]int64{"SALE#moutai|SALE|version": 1_000_001, "SALE#moutai|SALE|edits": 1_000_000, "SEQ#2026-11-11|SEQ|next": 100_000_002} {
+		at := strings.Split(key, "|")
+		if n := p.Number(at[0], at[1], at[2]); n < least || n > least+1000 {
+			p.T.Errorf("%s: %s is %d, want it to have leapt once", about, key, n)
+		}
+	}
+	if again := p.replays(p.Environment(), false); again.Missing() != 0 || len(again.Problems) != 0 {
+		p.T.Errorf("%s: still missing: %+v", about, again)
+	}
+}
+
+// tampers sets a number behind the ledger's back.
+func (p *past) tampers(pk, sk, attribute string, n int) {
+	p.T.Helper()
+	p.tamper(pk, sk, "SET "+attribute+" = :x", stored{":x": &types.AttributeValueMemberN{Value: fmt.Sprint(n)}})
+}
+
+// RestoredInPart restores a table with one item of the lost time, or without one, in turn for each
+// of them, and replays what was lost. Then judge is called, if it is not nil.
+func (w *World) RestoredInPart(judge func(about string)) {
+	w.T.Helper()
+	p := w.lives()
+	p.judge = judge
+	for _, key := range slices.Sorted(maps.Keys(p.full)) {
+		if slices.Equal(flat(p.kept[key]), flat(p.full[key])) {
+			continue
+		}
+		alone, without := maps.Clone(p.kept), maps.Clone(p.full)
+		if alone[key] = p.full[key]; p.kept[key] == nil {
+			delete(without, key)
+		} else {
+			without[key] = p.kept[key]
+		}
+		for about, restored := range map[string]table{"only": alone, "all but": without} {
+			p.becomes(restored)
+			p.replays(w.Environment(), true)
+			p.isWhole(about + " " + key)
+		}
+	}
+}
+
+func flat(it stored) (all []string) {
+	for name, v := range it {
+		all = append(all, fmt.Sprint(name, value(v)))
+	}
+	slices.Sort(all)
+	return all
+}
