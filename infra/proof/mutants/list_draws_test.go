@@ -121,8 +121,6 @@ var ofDraws = []mutant{
 		err = nil
 	}
 `}}},
-	{"who was called is not called any more", "P30", ledgerTests, overFake + "^whom_a_call_is_for", []edit{{calling,
-		`UpdateExpression: &update, ConditionExpression: &ifIncomplete,`, `UpdateExpression: &update,`}}},
 	{"units that were put back are forgotten", "P31", ledgerTests, "^TestEveryStateOfADraw$/^a_unit_that_is_put_back$", []edit{{calling,
 		`call.Stock += one.stock`, `call.Stock += one.stock - one.putBack`}}},
 	{"a call before the next one may still get its people", "P30", ledgerTests, overFake + "^a_call_for_no_unit", []edit{{calling,

@@ -53,8 +53,4 @@ var ofOperators = []mutant{
 			panic(err)
 		}
 `}}},
-	{"a drained sale loses its books", "P17", operating, "^TestADrainedSale", []edit{{"shared/ledger/listing.go",
-		`"SET #drained = :yes, #books = :books REMOVE #cursor"`, `"SET #drained = :yes REMOVE #cursor"`}, {"shared/ledger/listing.go",
-		`"#books": "books", `, ``}, {"shared/ledger/listing.go", `":books": str(string(books)), `, ``}, {"shared/ledger/listing.go",
-		`	books, err := json.Marshal(r)`, `	_, err := json.Marshal(r)`}}},
 }

@@ -42,8 +42,6 @@ var ofThePages = []mutant{
 		`r > '~' || strings.ContainsRune(`, `r > '~' || r == 0 && strings.ContainsRune(`}}},
 	{"a creation with another text is the same", "P9", ledgerTests, overFake + "^what_buyers_see", []edit{{"shared/ledger/create.go",
 		` && r.presentation() == c.Presentation`, ``}}},
-	{"caches do not hear of a description", "P6", ledgerTests, overFake + "^a_description_is_shown", []edit{{trail,
-		`" ADD #version :one, #edits :one"`, `" ADD #edits :one"`}, {trail, `"#version": "version", "#edits"`, `"#edits"`}}},
 	{"a draft is described", "P15", ledgerTests, overFake + "^a_draft_and_no_sale", []edit{{trail,
 		`		before, err := l.readOpenSale(ctx, e.saleID)
 		if err != nil {`, `		before, err := l.readOpenSale(ctx, e.saleID)

@@ -26,9 +26,6 @@ var ofRecalls = []mutant{
 		`max(after.MinReader, sale.ReadsRecalls)`, `max(after.MinReader, sale.ReadsPayment)`}}},
 	{"a recall is older than the edit before it", "P35", ledgerTests, overFake + "^a_recall_is_written_over", []edit{{recalls,
 		`max(l.now().UnixMilli(), s.ChangedAt.UnixMilli()+1)`, `l.now().UnixMilli()`}}},
-	{"a drained sale stays drained when it is recalled", "P35", ledgerTests, overFake + "^a_sale_that_asks_for_no_payment_is_recalled", []edit{{recalls,
-		`SET #recalling = :at REMOVE #drained`, `SET #recalling = :at`},
-		{recalls, `"#recalling": "recalling", "#drained": "drained", `, `"#recalling": "recalling", `}}},
 	{"a sale that asks for no payment is not finished", "P35", ledgerTests, overFake + "^a_sale_that_asks_for_no_payment_is_recalled", []edit{{releasing,
 		`	if listing.Recalling {
 `, `	if listing.Recalling && listing.PayWithin > 0 {
@@ -70,8 +67,6 @@ var ofRecalls = []mutant{
 		`				p.noted.Put(p.sale.ID, struct{}{}, now, now.Add(noteAge))
 `, `				_ = noteAge
 `}}},
-	{"a sale is drained while it is being recalled", "P35", ledgerTests, overFake + "^a_sale_is_not_drained_before", []edit{{listing,
-		`#closesAt = :closesAt AND attribute_not_exists(#recalling)`, `#closesAt = :closesAt AND (attribute_not_exists(#recalling) OR attribute_exists(#recalling))`}}},
 	{"the audit believes that a recall is complete", "P35", ledgerTests, overFake + "^what_the_audit_says", []edit{{auditing,
 		`a.Paid != a.RecallRefunds)`, `false)`}, {auditing, `a.Pending+a.Unpaid > 0 ||`, `false ||`}}},
 	{"the audit does not wait for the end of a recall", "P35", ledgerTests, overFake + "^what_the_audit_says", []edit{{auditing,

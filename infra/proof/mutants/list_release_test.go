@@ -144,8 +144,6 @@ var ofReleasing = []mutant{
 		`c.began.Sub(c.NotedAt) < forgetAfter {`, `false {`}}},
 	{"a note is removed while a slow clock relies on it", "P24", ledgerTests, "^TestADrainedSaleIsOnTheList", []edit{{refunding,
 		`const forgetAfter = noteAge + DrainAfter`, `const forgetAfter = noteAge`}}},
-	{"another refund's note is removed", "P24", ledgerTests, "^TestADrainedSaleIsOnTheList", []edit{{refunding,
-		`aws.String("#refundAt = :read")`, `aws.String("#refundAt >= :read")`}}},
 	{"no note is ever removed", "P11", ledgerTests, "^TestADrainedSaleIsOnTheList", []edit{{refunding,
 		`	return l.forgetRefunds(ctx, c.SaleID, c.NotedAt)
 `, `	return nil
