@@ -281,10 +281,17 @@ rehearse: deployer operator ## run a trial sale at RATE=… for DURATION=…; th
 		$${STOCK:+-stock "$$STOCK"} $${SHARDS:+-shards "$$SHARDS"} $${TOKENS:+-tokens "$$TOKENS"} \
 		$${ALLOW_REMOTE:+-allow-remote} $${PAYMENTS:+-payments}
 
+# Each run of the benchmarks is one round, so that the handlers and the bare calls alternate. GOGC is
+# template.yaml's.
 .PHONY: bench
-bench: ## benchmark the handlers' overhead over their AWS calls; benchstat's format, then one ratio per case
-	@$(GO_BUILD) -o $(HOST)/bench ./infra/proof/bench
-	@GOGC=400 $(HOST)/bench # as in template.yaml
+bench: ## benchmark the handlers' overhead over their AWS calls, and a cold start: benchstat compares both sides of each case
+	@$(GO_BUILD) -o $(HOST)/ ./functions/purchase ./infra/proof/bench/bare
+	@$(TELL) go test -c -trimpath -o $(HOST)/bench ./infra/proof/bench
+	@cd infra/proof/bench && for round in {1..15}; do \
+		GOGC=400 ../../../$(HOST)/bench -test.run '^$$' -test.bench . -test.benchtime 300ms; done | tee ../../../$(BUILD)/bench.txt
+	@go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da \
+		-col '/side@(bare handler)' -filter '.unit:(cpu-sec/op OR allocs/op) OR .name:ColdStart' $(BUILD)/bench.txt
+	@for program in purchase bare; do printf 'zip %s bytes=%d\n' $$program "$$(gzip -c $(HOST)/$$program | wc -c)"; done
 
 # The race detector multiplies the running time, so it is used only for the packages whose
 # goroutines share memory. Every package is in a run of test, check, prove or lab-check. Building takes as long

@@ -1,7 +1,9 @@
-// Command bench measures the cost of the functions on top of the AWS calls they must
-// make: it alternates, in one process, the real handlers over the real clients and a
-// bare side that makes the same calls with prepared inputs.
+// Package bench measures the cost of the functions on top of the AWS calls they must
+// make: one side of each benchmark is the real handler over the real clients, the other
+// makes the same calls with prepared inputs. A run of the benchmarks is one round;
+// `make bench` runs the compiled test several times, so that both sides alternate and a
+// change of the machine affects both, and has benchstat compare them.
 //
 // AWS is a stub transport in memory, so this process's own CPU time and
 // allocations are measured, without a network.
-package main
+package bench

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -6,23 +6,27 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
 
 	"flashsale/shared/orderq"
 )
 
+const root = "../../.."
+
 // envelope reads one of the repository's events, compacted as the gateway sends it.
-func envelope(root, name string) ([]byte, error) {
+func envelope(tb testing.TB, name string) []byte {
+	tb.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "events", name))
 	if err != nil {
-		return nil, fmt.Errorf("read event: %w", err)
+		tb.Fatal(err)
 	}
 	var b bytes.Buffer
 	if err := json.Compact(&b, text); err != nil {
-		return nil, fmt.Errorf("read event %s: %w", name, err)
+		tb.Fatal(err)
 	}
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 // crowd is a request with a different user every time, among more users than an
@@ -36,13 +40,14 @@ type crowd struct {
 
 const crowdSize = 20_000
 
-func newCrowd(event []byte) (*crowd, error) {
-	event = bytes.ReplaceAll(event, []byte(`"sub":"alice"`), []byte(`"sub":"user-00000"`))
+func newCrowd(tb testing.TB, name string) *crowd {
+	tb.Helper()
+	event := bytes.ReplaceAll(envelope(tb, name), []byte(`"sub":"alice"`), []byte(`"sub":"user-00000"`))
 	at := bytes.Index(event, []byte("user-00000"))
 	if at < 0 {
-		return nil, fmt.Errorf("read event: no sub")
+		tb.Fatalf("%s has no sub", name)
 	}
-	return &crowd{event: event, user: event[at+len("user-") : at+len("user-00000")]}, nil
+	return &crowd{event: event, user: event[at+len("user-") : at+len("user-00000")]}
 }
 
 func (c *crowd) next() []byte {
@@ -55,14 +60,11 @@ func (c *crowd) next() []byte {
 
 // batchOf is a queue event with one message per user, otherwise like the repository's
 // batch event.
-func batchOf(root string, users []string) ([]byte, error) {
-	text, err := envelope(root, "finalize-batch.json")
-	if err != nil {
-		return nil, err
-	}
+func batchOf(tb testing.TB, users []string) []byte {
+	tb.Helper()
 	var batch events.SQSEvent
-	if err := json.Unmarshal(text, &batch); err != nil {
-		return nil, fmt.Errorf("read batch: %w", err)
+	if err := json.Unmarshal(envelope(tb, "finalize-batch.json"), &batch); err != nil {
+		tb.Fatal(err)
 	}
 	like := batch.Records[0]
 	batch.Records = nil
@@ -71,5 +73,9 @@ func batchOf(root string, users []string) ([]byte, error) {
 		like.Body = orderq.Encode(orderq.Message{SaleID: saleID, User: user, ClaimID: claimID, Buckets: buckets})
 		batch.Records = append(batch.Records, like)
 	}
-	return json.Marshal(batch)
+	text, err := json.Marshal(batch)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return text
 }

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -69,6 +69,8 @@ func (e endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // getSale names the GetItem of a sale, as opposed to other items.
 const getSale = "GetItem SALE"
+
+const queueURL = "https://sqs.eu-central-1.amazonaws.com/123456789012/OrderQueue"
 
 const requestID = "V8LTRMHDC3FSBN1PQ6ZKD0J5YWXV8LTRMHDC3FSBN1PQ6ZKD0J5Y"
 

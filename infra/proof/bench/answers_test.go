@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"fmt"
@@ -6,12 +6,16 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"flashsale/shared/sale"
 )
 
 const (
 	table  = "Ledger"
 	saleID = "moutai"
 	shards = 50
+	// buckets of the sale that every case buys from.
+	buckets = 13
 )
 
 // saleAnswer is GetItem's answer for an open sale with stock in every shard or in none.
@@ -55,3 +59,28 @@ func takenAnswer() answer {
 }
 
 func done() answer { return answerOf(http.StatusOK, `{}`) }
+
+func claimKey(user string) string {
+	return fmt.Sprintf("CLAIM#%s#%d", saleID, sale.BucketOf(user, buckets))
+}
+
+// finalizeEndpoints answer for a batch of pending claims of these users: found,
+// numbered, confirmed and recorded, the same every time.
+func finalizeEndpoints(users []string) endpoints {
+	items := make([]string, len(users))
+	for i, user := range users {
+		items[i] = claimText(claimKey(user), user, "")
+	}
+	each := make([]string, len(users))
+	for i := range each {
+		each[i] = `{"TableName":"` + table + `"}`
+	}
+	return endpoints{
+		getSale:                 saleAnswer(false),
+		"BatchGetItem":          answerOf(http.StatusOK, `{"Responses":{"`+table+`":[`+strings.Join(items, ",")+`]},"UnprocessedKeys":{}}`),
+		"UpdateItem":            answerOf(http.StatusOK, `{"Attributes":{"next":{"N":"100000"}}}`),
+		"PutItem":               done(),
+		"BatchExecuteStatement": answerOf(http.StatusOK, `{"Responses":[`+strings.Join(each, ",")+`]}`),
+		"TransactWriteItems":    done(),
+	}
+}
