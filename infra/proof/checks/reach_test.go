@@ -16,6 +16,7 @@ import (
 type needs struct {
 	actions   map[string]token.Pos // IAM actions of DynamoDB, SQS and EventBridge
 	variables map[string]token.Pos // environment variables, except AWS's own
+	ledger    map[string]bool      // functions of the ledger, as a stack calls them
 	service   string               // service dimension of its metrics
 	metrics   map[string]emission  // by name
 }
@@ -59,7 +60,7 @@ func needsOf(t testing.TB, folder string) needs {
 		program: p, t: t,
 		scope: map[string]*types.Package{}, seen: map[types.Object]bool{},
 		found: needs{
-			actions: map[string]token.Pos{}, variables: map[string]token.Pos{}, metrics: map[string]emission{},
+			actions: map[string]token.Pos{}, variables: map[string]token.Pos{}, ledger: map[string]bool{}, metrics: map[string]emission{},
 		},
 		members: map[string]token.Pos{}, texts: map[string]token.Pos{},
 	}
@@ -82,6 +83,11 @@ func needsOf(t testing.TB, folder string) needs {
 		}
 	}
 	w.execute()
+	for obj := range w.seen {
+		if fn, ok := obj.(*types.Func); ok {
+			w.found.ledger[strings.Replace(fn.FullName(), ledgerPackage, "", 1)] = true
+		}
+	}
 	return w.found
 }
 

@@ -1,7 +1,7 @@
 // Command bare is the minimal purchase function: aws-lambda-go, the two clients, and
 // the calls of an accepted purchase: the sale once, then one transaction and one
 // message for each event. It has no retries, caches and logs. It is the baseline for
-// the real function's cold starts and for the local stack's rate.
+// the real function's cold starts.
 package main
 
 import (
