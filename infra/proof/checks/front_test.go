@@ -20,67 +20,64 @@ func rateOf(rule int) string {
 const webhookLabel = "Resources/WebAcl/Properties/Rules/0/Statement/AndStatement/Statements/"
 
 func TestTheFrontSignsItsRequestsAndTurnsFloodsAway(t *testing.T) {
-	text := read(t, frontFile)
 	rate, ok := parseTemplate(t, read(t, templateFile)).number(node{&yaml.Node{Kind: yaml.ScalarNode, Tag: "!Ref", Value: "PaymentRateLimit"}})
 	if !ok {
 		t.Fatal("the throttle of webhooks has no default")
 	}
-	report(t, frontRules(parseTemplate(t, text), rate))
-	for _, e := range []edit{
-		{"Resources/Distribution/Properties/DistributionConfig/Origins/0/OriginCustomHeaders/0/HeaderName", "X-Origin"},
-		{"Resources/Distribution/Properties/DistributionConfig/Origins/0/CustomOriginConfig/OriginProtocolPolicy", "http-only"},
-		{"Resources/Distribution/Properties/DistributionConfig/WebACLId", ""},
-		{"Resources/Distribution/Properties/DistributionConfig/DefaultCacheBehavior/ViewerProtocolPolicy", "allow-all"},
-		{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/0", ""},
-		{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/1", ""},
-		{"Resources/WebAcl/Properties/Rules", "[]"},
-		{"Resources/WebAcl/Properties/Rules/0", ""},
-		{"Resources/WebAcl/Properties/Rules/0/Action", "{Allow: {}}"},
-		{"Resources/WebAcl/Properties/Rules/0/Priority", "6"},
-		{"Resources/WebAcl/Properties/Rules/0/RuleLabels/0/Name", "webhook"},
-		{webhookLabel + "0/ByteMatchStatement/SearchString", "GET"},
-		{webhookLabel + "1/RegexMatchStatement/FieldToMatch", "{QueryString: {}}"},
-		{webhookLabel + "1/RegexMatchStatement/RegexString", "^/payments/"},
-		{webhookLabel + "1/RegexMatchStatement/RegexString", "/payments/[a-z0-9-]+$"},
-		{webhookLabel + "1/RegexMatchStatement/RegexString", "^/payments/[a-z0-9/-]+$"},
-		{webhookLabel + "1/RegexMatchStatement/RegexString", "^/payments/[a-z.-]+$"},
-		{webhookLabel + "1/RegexMatchStatement/RegexString", "^/payments/[a-z]+$"},
-		{webhookLabel + "1/RegexMatchStatement/TextTransformations/0/Type", "NORMALIZE_PATH"},
-		{webhookLabel + "1", "{ByteMatchStatement: {FieldToMatch: {UriPath: {}}, PositionalConstraint: STARTS_WITH, SearchString: /payments/, TextTransformations: [{Priority: 0, Type: NONE}]}}"},
-		{webhookLabel + "0", "{ByteMatchStatement: {FieldToMatch: {UriPath: {}}, PositionalConstraint: STARTS_WITH, SearchString: /payments/, TextTransformations: [{Priority: 0, Type: NONE}]}}"},
-		{"Resources/WebAcl/Properties/Rules/2/Action", "{Count: {}}"},
-		{"Resources/WebAcl/Properties/Rules/4/Action", "{Count: {}}"},
-		{"Resources/WebAcl/Properties/Rules/3/Statement/RateBasedStatement/CustomKeys", ""},
-		{rateOf(2) + "ScopeDownStatement/AndStatement/Statements/1", ""},
-		{rateOf(3) + "ScopeDownStatement", ""},
-		{rateOf(4) + "ScopeDownStatement", ""},
-		{rateOf(4) + "ScopeDownStatement/NotStatement/Statement/LabelMatchStatement/Key", "flashsale:other"},
-		{rateOf(4) + "Limit", "!Ref PurchaseLimit"},
-		{rateOf(5) + "Limit", "!Ref RequestLimit"},
-		{"Parameters/PaymentRateLimit/MaxValue", "2000001"},
-		{rateOf(5) + "AggregateKeyType", "CONSTANT"},
-		{rateOf(5) + "Limit", `!Sub "${PaymentRateLimit}00"`},
-		{"Resources/WebAcl/Properties/Rules/5", ""},
-		{"Resources/WebAcl/Properties/Rules/5/Action", "{Count: {}}"},
-		{"Resources/SalePageCache/Properties/CachePolicyConfig/ParametersInCacheKeyAndForwardedToOrigin/HeadersConfig", "{HeaderBehavior: whitelist, Headers: [Origin]}"},
-		{"Resources/PageCache/Properties/CachePolicyConfig/ParametersInCacheKeyAndForwardedToOrigin/QueryStringsConfig/QueryStringBehavior", "all"},
-		{"Resources/PageCache/Properties/CachePolicyConfig/DefaultTTL", "60"},
-		{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/4", ""},
-		{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/5/CachePolicyId", "!Ref SalePageCache"},
-		{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/7", ""},
-		{"Resources/Distribution/Properties/DistributionConfig/CustomErrorResponses", ""},
-		{"Resources/Distribution/Properties/DistributionConfig/CustomErrorResponses/4/ErrorCachingMinTTL", "10"},
-		{"Resources/WebAcl/Properties/Scope", "REGIONAL"},
-		{"Parameters/OriginSecret/NoEcho", ""},
-		{"Resources/WebAclLogging/Properties/RedactedFields/0", ""},
-		{"Resources/WebAclLogging/Properties/RedactedFields/1", ""},
-	} {
-		changed := parseTemplate(t, text)
-		e.apply(t, changed)
-		if len(frontRules(changed, rate)) == 0 {
-			t.Errorf("nobody notices %s: %q", e.place, e.yaml)
-		}
-	}
+	checkFile(t, frontFile, []templateRule{{
+		row:   11,
+		name:  "the front signs its requests, keeps pages and no claims, and turns floods away but no webhooks",
+		check: func(tmpl template) []finding { return frontRules(tmpl, rate) },
+		breaks: []edit{
+			{"Resources/Distribution/Properties/DistributionConfig/Origins/0/OriginCustomHeaders/0/HeaderName", "X-Origin"},
+			{"Resources/Distribution/Properties/DistributionConfig/Origins/0/CustomOriginConfig/OriginProtocolPolicy", "http-only"},
+			{"Resources/Distribution/Properties/DistributionConfig/WebACLId", ""},
+			{"Resources/Distribution/Properties/DistributionConfig/DefaultCacheBehavior/ViewerProtocolPolicy", "allow-all"},
+			{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/0", ""},
+			{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/1", ""},
+			{"Resources/WebAcl/Properties/Rules", "[]"},
+			{"Resources/WebAcl/Properties/Rules/0", ""},
+			{"Resources/WebAcl/Properties/Rules/0/Action", "{Allow: {}}"},
+			{"Resources/WebAcl/Properties/Rules/0/Priority", "6"},
+			{"Resources/WebAcl/Properties/Rules/0/RuleLabels/0/Name", "webhook"},
+			{webhookLabel + "0/ByteMatchStatement/SearchString", "GET"},
+			{webhookLabel + "1/RegexMatchStatement/FieldToMatch", "{QueryString: {}}"},
+			{webhookLabel + "1/RegexMatchStatement/RegexString", "^/payments/"},
+			{webhookLabel + "1/RegexMatchStatement/RegexString", "/payments/[a-z0-9-]+$"},
+			{webhookLabel + "1/RegexMatchStatement/RegexString", "^/payments/[a-z0-9/-]+$"},
+			{webhookLabel + "1/RegexMatchStatement/RegexString", "^/payments/[a-z.-]+$"},
+			{webhookLabel + "1/RegexMatchStatement/RegexString", "^/payments/[a-z]+$"},
+			{webhookLabel + "1/RegexMatchStatement/TextTransformations/0/Type", "NORMALIZE_PATH"},
+			{webhookLabel + "1", "{ByteMatchStatement: {FieldToMatch: {UriPath: {}}, PositionalConstraint: STARTS_WITH, SearchString: /payments/, TextTransformations: [{Priority: 0, Type: NONE}]}}"},
+			{webhookLabel + "0", "{ByteMatchStatement: {FieldToMatch: {UriPath: {}}, PositionalConstraint: STARTS_WITH, SearchString: /payments/, TextTransformations: [{Priority: 0, Type: NONE}]}}"},
+			{"Resources/WebAcl/Properties/Rules/2/Action", "{Count: {}}"},
+			{"Resources/WebAcl/Properties/Rules/4/Action", "{Count: {}}"},
+			{"Resources/WebAcl/Properties/Rules/3/Statement/RateBasedStatement/CustomKeys", ""},
+			{rateOf(2) + "ScopeDownStatement/AndStatement/Statements/1", ""},
+			{rateOf(3) + "ScopeDownStatement", ""},
+			{rateOf(4) + "ScopeDownStatement", ""},
+			{rateOf(4) + "ScopeDownStatement/NotStatement/Statement/LabelMatchStatement/Key", "flashsale:other"},
+			{rateOf(4) + "Limit", "!Ref PurchaseLimit"},
+			{rateOf(5) + "Limit", "!Ref RequestLimit"},
+			{"Parameters/PaymentRateLimit/MaxValue", "2000001"},
+			{rateOf(5) + "AggregateKeyType", "CONSTANT"},
+			{rateOf(5) + "Limit", `!Sub "${PaymentRateLimit}00"`},
+			{"Resources/WebAcl/Properties/Rules/5", ""},
+			{"Resources/WebAcl/Properties/Rules/5/Action", "{Count: {}}"},
+			{"Resources/SalePageCache/Properties/CachePolicyConfig/ParametersInCacheKeyAndForwardedToOrigin/HeadersConfig", "{HeaderBehavior: whitelist, Headers: [Origin]}"},
+			{"Resources/PageCache/Properties/CachePolicyConfig/ParametersInCacheKeyAndForwardedToOrigin/QueryStringsConfig/QueryStringBehavior", "all"},
+			{"Resources/PageCache/Properties/CachePolicyConfig/DefaultTTL", "60"},
+			{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/4", ""},
+			{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/5/CachePolicyId", "!Ref SalePageCache"},
+			{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/7", ""},
+			{"Resources/Distribution/Properties/DistributionConfig/CustomErrorResponses", ""},
+			{"Resources/Distribution/Properties/DistributionConfig/CustomErrorResponses/4/ErrorCachingMinTTL", "10"},
+			{"Resources/WebAcl/Properties/Scope", "REGIONAL"},
+			{"Parameters/OriginSecret/NoEcho", ""},
+			{"Resources/WebAclLogging/Properties/RedactedFields/0", ""},
+			{"Resources/WebAclLogging/Properties/RedactedFields/1", ""},
+		},
+	}})
 }
 
 // frontRules takes the webhooks a second that the API accepts.
