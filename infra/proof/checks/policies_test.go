@@ -386,9 +386,13 @@ func (t template) statements(roleID string) (all []statement) {
 
 // required is every action that the function's code, its events, its log group
 // and its traces need, with the reason.
-func required(t testing.TB, f function) map[string]string {
+func required(t *testing.T, f function) map[string]string {
 	t.Helper()
 	all := map[string]string{}
+	for call := range tableCalls(t, f) {
+		action, _, _ := strings.Cut(call, " ")
+		all[action] = "the ledger"
+	}
 	for action, at := range needsOf(t, f.folder()).actions {
 		all[action] = deployed(t).position(at)
 	}

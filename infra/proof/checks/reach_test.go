@@ -6,7 +6,6 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -14,7 +13,7 @@ import (
 // needs is what the code of one function requires of its environment, each with a place
 // in the code.
 type needs struct {
-	actions   map[string]token.Pos // IAM actions of DynamoDB, SQS and EventBridge
+	actions   map[string]token.Pos // IAM actions of SQS and EventBridge
 	variables map[string]token.Pos // environment variables, except AWS's own
 	ledger    map[string]bool      // functions of the ledger, as a stack calls them
 	service   string               // service dimension of its metrics
@@ -24,28 +23,17 @@ type needs struct {
 // lambdaPackage calls its argument: a function, or a value's Invoke.
 const lambdaPackage = "github.com/aws/aws-lambda-go/lambda"
 
-// members are the IAM actions that authorise a write transaction, by the type of the
-// member used: TransactWriteItems is not an IAM action.
-var members = map[string]string{
-	"Update":         "dynamodb:UpdateItem",
-	"Put":            "dynamodb:PutItem",
-	"Delete":         "dynamodb:DeleteItem",
-	"ConditionCheck": "dynamodb:ConditionCheckItem",
-}
-
 // walk finds everything that main of one function can reach. Everything that a reached
 // function mentions counts as called, even if it is only passed on; a call through an
 // interface reaches every type of the function's packages that implements it. So it may
 // find too much but never too little.
 type walk struct {
 	*program
-	t       testing.TB
-	scope   map[string]*types.Package // the packages of this module that main imports
-	seen    map[types.Object]bool
-	todo    []ast.Node
-	found   needs
-	members map[string]token.Pos
-	texts   map[string]token.Pos // actions of the literal statements
+	t     testing.TB
+	scope map[string]*types.Package // the packages of this module that main imports
+	seen  map[types.Object]bool
+	todo  []ast.Node
+	found needs
 }
 
 // needsOf returns the needs of functions/<folder>.
@@ -62,7 +50,6 @@ func needsOf(t testing.TB, folder string) needs {
 		found: needs{
 			actions: map[string]token.Pos{}, variables: map[string]token.Pos{}, ledger: map[string]bool{}, metrics: map[string]emission{},
 		},
-		members: map[string]token.Pos{}, texts: map[string]token.Pos{},
 	}
 	w.include(pkg)
 	w.enter(pkg.Scope().Lookup("main").(*types.Func), token.NoPos)
@@ -76,13 +63,6 @@ func needsOf(t testing.TB, folder string) needs {
 		w.todo = w.todo[1:]
 		ast.Inspect(next, w.visit)
 	}
-	if _, transacts := w.found.actions["dynamodb:TransactWriteItems"]; transacts {
-		delete(w.found.actions, "dynamodb:TransactWriteItems")
-		for action, at := range w.members {
-			w.found.actions[action] = at
-		}
-	}
-	w.execute()
 	for obj := range w.seen {
 		if fn, ok := obj.(*types.Func); ok {
 			w.found.ledger[strings.Replace(fn.FullName(), ledgerPackage, "", 1)] = true
@@ -107,20 +87,12 @@ func (w *walk) visit(n ast.Node) bool {
 		w.environment(n)
 		w.telemetry(n)
 		w.handler(n)
-	case *ast.BasicLit:
-		if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING {
-			w.text(text, n.Pos())
-		}
 	case *ast.Ident:
 		switch obj := w.info.Uses[n].(type) {
-		case *types.Const:
-			if obj.Val().Kind() == constant.String {
-				w.text(constant.StringVal(obj.Val()), n.Pos())
-			}
 		case *types.Func:
 			w.enter(obj.Origin(), n.Pos())
 		case *types.Var:
-			w.value(obj, n.Pos())
+			w.value(obj)
 		}
 	}
 	return true
@@ -160,17 +132,8 @@ func (w *walk) implementations(method *types.Func, iface *types.Interface, at to
 	}
 }
 
-// value records a mentioned variable: the value of a package-level one may be called,
-// and a field may be the member of a transaction.
-func (w *walk) value(v *types.Var, at token.Pos) {
-	if v.IsField() {
-		if pointer, ok := v.Type().(*types.Pointer); ok {
-			if pkg, name := typeName(pointer.Elem()); pkg == dynamodbPackage+"/types" && members[name] != "" {
-				w.members[members[name]] = at
-			}
-		}
-		return
-	}
+// value records a mentioned variable: the value of a package-level one may be called.
+func (w *walk) value(v *types.Var) {
 	if given, ok := w.values[v]; ok && !w.seen[v] {
 		w.seen[v] = true
 		w.todo = append(w.todo, given)
@@ -228,10 +191,6 @@ func actionOf(signature *types.Signature) string {
 		operation, isInput := strings.CutSuffix(name, "Input")
 		switch {
 		case !isInput:
-		case pkg == dynamodbPackage && operation == "TransactGetItems":
-			return "dynamodb:GetItem"
-		case pkg == dynamodbPackage:
-			return "dynamodb:" + operation
 		case pkg == sqsPackage:
 			return "sqs:" + strings.TrimSuffix(operation, "Batch")
 		case pkg == eventsPackage:

@@ -2,7 +2,6 @@ package checks
 
 import (
 	"fmt"
-	"go/token"
 	"maps"
 	"path"
 	"regexp"
@@ -132,55 +131,6 @@ func serves(tmpl template, f function, action string, target node) bool {
 	return false
 }
 
-// executions are the operations that run PartiQL statements. None of them is an IAM
-// action: each statement needs the action of its first word.
-var executions = []string{
-	"dynamodb:ExecuteStatement", "dynamodb:BatchExecuteStatement", "dynamodb:ExecuteTransaction",
-}
-
-var firstWords = map[string]string{
-	"INSERT": "dynamodb:PartiQLInsert", "UPDATE": "dynamodb:PartiQLUpdate",
-	"DELETE": "dynamodb:PartiQLDelete", "SELECT": "dynamodb:PartiQLSelect",
-}
-
-// statementText matches a PartiQL statement, or its beginning.
-var statementText = regexp.MustCompile(`(?is)^\s*(?:(insert)\s+into\s|(update)\s+(?:"|\S+\s+(?:set|remove)\s)|(delete)\s+from\s|(select)\s.*\sfrom\s)`)
-
-// statementAction returns the IAM action needed to run a text as a statement; "" if it
-// is not a statement.
-func statementAction(text string) string {
-	for i, word := range statementText.FindStringSubmatch(text) {
-		if i > 0 && word != "" {
-			return firstWords[strings.ToUpper(word)]
-		}
-	}
-	return ""
-}
-
-// execute replaces the execution operations by the actions of the statements.
-func (w *walk) execute() {
-	for _, execution := range executions {
-		at, executes := w.found.actions[execution]
-		if !executes {
-			continue
-		}
-		delete(w.found.actions, execution)
-		if len(w.texts) == 0 {
-			w.t.Errorf("%s: runs statements that are written out nowhere", w.position(at))
-		}
-		for action, at := range w.texts {
-			w.found.actions[action] = at
-		}
-	}
-}
-
-// text records the action that a text needs if it is a statement.
-func (w *walk) text(text string, at token.Pos) {
-	if action := statementAction(text); action != "" {
-		w.texts[action] = at
-	}
-}
-
 // noting is a hook that records the calls that a role must allow: the action and the
 // partition key of each item, such as "dynamodb:GetItem SALE#moutai".
 func noting(note func(call string)) dynamotest.Hook {
@@ -219,10 +169,11 @@ func noting(note func(call string)) dynamotest.Hook {
 				}
 			}
 		case *dynamodb.BatchExecuteStatementInput:
-			// It needs an action for each statement, on the first of its parameters that is a key.
+			// It needs the action of each statement's first word, on the first of its parameters that is a key.
 			for _, s := range in.Statements {
+				word, _, _ := strings.Cut(*s.Statement, " ")
 				i := slices.IndexFunc(s.Parameters, func(p types.AttributeValue) bool { return strings.Contains(stringOf(p), "#") })
-				note(statementAction(*s.Statement) + " " + stringOf(s.Parameters[i]))
+				note("dynamodb:PartiQL" + word[:1] + strings.ToLower(word[1:]) + " " + stringOf(s.Parameters[i]))
 			}
 		}
 		return call()
@@ -308,6 +259,18 @@ var neverCalled = map[string]string{
 	"OperateFunction": "(*Ledger).Create", // it refuses a request to create
 }
 
+// tableCalls returns the calls of the table by the ledger's functions that a function's code reaches.
+func tableCalls(t *testing.T, f function) map[string]bool {
+	t.Helper()
+	all, reached := map[string]bool{}, needsOf(t, f.folder()).ledger
+	for by, calls := range ofTheLedger(t).calls {
+		if reached[by] && neverCalled[f.id] != by {
+			maps.Copy(all, calls)
+		}
+	}
+	return all
+}
+
 // refused returns the calls that no statement of a function's role allows, and the
 // patterns of its statements that no call needs.
 func refused(tmpl template, f function, calls map[string]bool) (found []finding) {
@@ -346,13 +309,7 @@ func refused(tmpl template, f function, calls map[string]bool) (found []finding)
 func TestRolesReachTheItemsTheirFunctionsNeed(t *testing.T) {
 	calls := map[string]map[string]bool{} // by function
 	for _, f := range parseTemplate(t, read(t, templateFile)).functions() {
-		calls[f.id] = map[string]bool{}
-		reached := needsOf(t, f.folder()).ledger
-		for by, all := range ofTheLedger(t).calls {
-			if reached[by] && neverCalled[f.id] != by {
-				maps.Copy(calls[f.id], all)
-			}
-		}
+		calls[f.id] = tableCalls(t, f)
 	}
 	const statements = "Properties/Policies/0/PolicyDocument/Statement/"
 	checkTemplate(t, []templateRule{{
