@@ -1,10 +1,6 @@
 package faults
 
-import (
-	"net/http"
-	"testing"
-	"time"
-)
+import "testing"
 
 func TestAnItemIsKnownByItsKeyHoweverItIsNamed(t *testing.T) {
 	keys := []string{"pk", "sk"}
@@ -44,29 +40,4 @@ func TestAStatementWritesTheItemOfItsKey(t *testing.T) {
 	if reads.writes() {
 		t.Errorf("reading statements are %+v", reads)
 	}
-}
-
-func FuzzReadCall(f *testing.F) {
-	f.Add("PutItem", []byte(`{"TableName":"T","Item":{"pk":{"S":"a"},"sk":{"S":"b"}}}`))
-	f.Add("TransactWriteItems", []byte(`{"TransactItems":[{"Put":{"TableName":"T","Item":{}}},{},{"Update":null}]}`))
-	f.Add("TransactWriteItems", []byte(`{"TransactItems":"x"}`))
-	f.Add("BatchExecuteStatement", []byte(`{"Statements":[{"Statement":"UPDATE \"T\" SET a = ? WHERE pk = ? AND sk = ?","Parameters":[{},{"S":"a"}]}]}`))
-	f.Add("SendMessage", []byte(`not json`))
-	f.Fuzz(func(t *testing.T, operation string, body []byte) {
-		for _, prefix := range []string{dynamoPrefix, sqsPrefix, ""} {
-			c := readCall(prefix+operation, body, []string{"pk", "sk"})
-			var flying inFlight
-			flying.lock(c, time.Time{}, time.Second)
-			busy := flying.lock(c, time.Time{}, time.Second)
-			for n := range uint64(8) {
-				p := Config{Throttle: 0.5, Conflict: 0.5, Seed: n}.plan(n, c)
-				for _, refused := range []refusal{conflicting(c, busy), conflicting(c, p.some), throttling(c, p), internalError(c)} {
-					answer, err := refused.answer(&http.Request{}, n)
-					if err != nil || answer.StatusCode < 400 {
-						t.Fatalf("%s %q: %v %v", operation, body, answer, err)
-					}
-				}
-			}
-		}
-	})
 }

