@@ -34,11 +34,6 @@ const (
 	maxWaitSeconds       = 20
 )
 
-var readOnly = []string{
-	"ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed",
-	"CreatedTimestamp", "LastModifiedTimestamp", "QueueArn",
-}
-
 func (a attributes) parse() (settings, error) {
 	var s settings
 	for _, name := range slices.Sorted(maps.Keys(a)) {
@@ -79,48 +74,35 @@ func (a attributes) differs(wanted attributes) string {
 }
 
 // describe returns the requested attributes; names may contain "All".
-func (q *queue) describe(arn string, names []string) (map[string]string, error) {
+func (q *queue) describe(arn string, names []string, now time.Time) (map[string]string, error) {
+	inFlight := 0
+	for _, m := range q.order {
+		if m.inFlight(now) {
+			inFlight++
+		}
+	}
+	visible := q.visible(now)
 	all := map[string]string{
 		"QueueArn":                              arn,
-		"ApproximateNumberOfMessages":           strconv.Itoa(q.ready.Len()),
-		"ApproximateNumberOfMessagesNotVisible": strconv.Itoa(q.inFlight),
-		"ApproximateNumberOfMessagesDelayed":    strconv.Itoa(q.hidden.Len() - q.inFlight),
-		"CreatedTimestamp":                      strconv.FormatInt(q.created.Unix(), 10),
-		"LastModifiedTimestamp":                 strconv.FormatInt(q.modified.Unix(), 10),
+		"ApproximateNumberOfMessages":           strconv.Itoa(visible),
+		"ApproximateNumberOfMessagesNotVisible": strconv.Itoa(inFlight),
+		"ApproximateNumberOfMessagesDelayed":    strconv.Itoa(len(q.order) - visible - inFlight),
 	}
 	for name := range standard {
-		if value := q.attributes.current(name); value != "" {
-			all[name] = value
-		}
+		all[name] = q.attributes.current(name)
 	}
 	asked := map[string]string{}
 	for _, name := range names {
-		_, settable := standard[name]
+		value, known := all[name]
 		switch {
 		case name == "All":
-			return all, nil
-		case !settable && !slices.Contains(readOnly, name):
+			asked = maps.Clone(all)
+		case !known:
 			return nil, errUnknownAttribute(name)
-		}
-		if value, ok := all[name]; ok {
+		default:
 			asked[name] = value
 		}
 	}
+	maps.DeleteFunc(asked, func(_, value string) bool { return value == "" })
 	return asked, nil
-}
-
-// configure changes a queue's attributes.
-func (s *Server) configure(q *queue, changes attributes, now time.Time) error {
-	changed := attributes{}
-	maps.Copy(changed, q.attributes)
-	maps.Copy(changed, changes)
-	parsed, err := changed.parse()
-	if err != nil {
-		return err
-	}
-	if p := parsed.redrive; p != nil && s.byARN(p.Target) == nil {
-		return errParameter("Value %s for parameter RedrivePolicy is invalid. Reason: Dead letter target does not exist.", changed["RedrivePolicy"])
-	}
-	q.attributes, q.settings, q.modified = changed, parsed, now
-	return nil
 }

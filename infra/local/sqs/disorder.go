@@ -1,7 +1,6 @@
 package sqs
 
 import (
-	"container/list"
 	"math/rand/v2"
 	"time"
 )
@@ -36,13 +35,11 @@ func (d Disorder) visibility(chance *rand.Rand, asked time.Duration) time.Durati
 // reach is how far into the queue a reordered delivery may go.
 const reach = 100
 
-// pick chooses the next message to deliver from a list that is not empty.
-func (d Disorder) pick(chance *rand.Rand, ready *list.List) *message {
-	e := ready.Front()
+// pick chooses the next message to deliver from those that are visible.
+func (d Disorder) pick(chance *rand.Rand, visible []*message) *message {
+	i := 0
 	if d.Reorder > 0 && chance.Float64() < d.Reorder {
-		for range chance.IntN(min(ready.Len(), reach)) {
-			e = e.Next()
-		}
+		i = chance.IntN(min(len(visible), reach))
 	}
-	return e.Value.(*message)
+	return visible[i]
 }

@@ -39,16 +39,9 @@ func errQueueExists(attribute string) *fault {
 		"A queue already exists with the same name and a different value for attribute %s", attribute)
 }
 
-func errPurging(queue string) *fault {
-	return newFault(403, modelled+"PurgeQueueInProgress", legacy+"PurgeQueueInProgress",
-		"Only one PurgeQueue operation on %s is allowed every 60 seconds.", queue)
+func errUnknownAttribute(name string) *fault {
+	return newFault(400, modelled+"InvalidAttributeName", "InvalidAttributeName", "Unknown Attribute %s.", name)
 }
-
-func errAttributeName(format string, args ...any) *fault {
-	return newFault(400, modelled+"InvalidAttributeName", "InvalidAttributeName", format, args...)
-}
-
-func errUnknownAttribute(name string) *fault { return errAttributeName("Unknown Attribute %s.", name) }
 
 func errAttributeValue(format string, args ...any) *fault {
 	return newFault(400, modelled+"InvalidAttributeValue", "InvalidAttributeValue", format, args...)
@@ -66,11 +59,6 @@ func errHandle(handle string) *fault {
 
 func errNotInFlight() *fault {
 	return newFault(400, modelled+"MessageNotInflight", legacy+"MessageNotInflight", "The specified message isn't in flight.")
-}
-
-func errOverLimit() *fault {
-	return newFault(403, modelled+"OverLimit", "OverLimit",
-		"The maximum number of in flight messages is reached: %d.", maxInFlight)
 }
 
 func errUnsupported(format string, args ...any) *fault {

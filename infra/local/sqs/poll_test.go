@@ -64,24 +64,13 @@ func TestALongPollIsWoken(t *testing.T) {
 		f.one(url)
 		f.woken(f.polling(t.Context(), url))
 	})
-	t.Run("by a visibility timeout made shorter", func(t *testing.T) {
-		url := f.queue("shorter")
+	t.Run("by a message that is released", func(t *testing.T) {
+		url := f.queue("released")
 		f.send(url, "b")
 		m := f.one(url, visibility(3600))
 		got := f.polling(t.Context(), url)
-		f.waiting("shorter", 1)
-		if err := f.changeVisibility(url, m.ReceiptHandle, 1); err != nil {
-			t.Fatal(err)
-		}
-		f.woken(got)
-	})
-	t.Run("by a visibility timeout of zero", func(t *testing.T) {
-		url := f.queue("zero")
-		f.send(url, "b")
-		m := f.one(url, visibility(3600))
-		got := f.polling(t.Context(), url)
-		f.waiting("zero", 1)
-		if err := f.changeVisibility(url, m.ReceiptHandle, 0); err != nil {
+		f.waiting("released", 1)
+		if err := f.release(url, m.ReceiptHandle); err != nil {
 			t.Fatal(err)
 		}
 		f.woken(got)
@@ -93,7 +82,7 @@ func TestALongPollIsWoken(t *testing.T) {
 		m := f.one(url)
 		got := f.polling(t.Context(), dead)
 		f.waiting("dead", 1)
-		if err := f.changeVisibility(url, m.ReceiptHandle, 0); err != nil {
+		if err := f.release(url, m.ReceiptHandle); err != nil {
 			t.Fatal(err)
 		}
 		f.none(url)

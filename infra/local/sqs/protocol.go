@@ -48,7 +48,6 @@ var operations = map[string]operation{
 	"CreateQueue":             (*Server).createQueue,
 	"GetQueueUrl":             (*Server).getQueueURL,
 	"GetQueueAttributes":      (*Server).getQueueAttributes,
-	"SetQueueAttributes":      (*Server).setQueueAttributes,
 	"PurgeQueue":              (*Server).purgeQueue,
 	"SendMessage":             (*Server).sendMessage,
 	"ReceiveMessage":          (*Server).receiveMessage,

@@ -1,14 +1,12 @@
 package sqs
 
 import (
+	"maps"
 	"regexp"
 	"time"
 )
 
 var queueName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
-
-// purgePause is the minimum time between two purges.
-const purgePause = 60 * time.Second
 
 type urlRequest struct{ QueueUrl string }
 
@@ -24,14 +22,14 @@ func (s *Server) createQueue(c call) (any, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.create(in.QueueName, in.Attributes, s.options.Now()); err != nil {
+	if err := s.create(in.QueueName, in.Attributes); err != nil {
 		return nil, err
 	}
 	return urlAnswer{s.url(c.baseURL, in.QueueName)}, nil
 }
 
 // create creates a queue, or finds one of the same name and attributes.
-func (s *Server) create(name string, wanted map[string]string, now time.Time) error {
+func (s *Server) create(name string, wanted attributes) error {
 	switch {
 	case s.ctx.Err() != nil:
 		return errClosed()
@@ -46,44 +44,27 @@ func (s *Server) create(name string, wanted map[string]string, now time.Time) er
 		}
 		return nil
 	}
-	q := newQueue(name, now)
-	if err := s.configure(q, wanted, now); err != nil {
+	parsed, err := wanted.parse()
+	if err != nil {
 		return err
 	}
+	if p := parsed.redrive; p != nil && s.byARN(p.Target) == nil {
+		return errParameter("Value %s for parameter RedrivePolicy is invalid. Reason: Dead letter target does not exist.", wanted["RedrivePolicy"])
+	}
+	q := newQueue(name)
+	q.attributes, q.settings = maps.Clone(wanted), parsed
 	s.queues[name] = q
 	return nil
 }
 
-func (s *Server) setQueueAttributes(c call) (any, error) {
-	in, err := decode[struct {
-		QueueUrl   string
-		Attributes map[string]string
-	}](c)
-	if err != nil {
-		return nil, err
-	}
-	return empty{}, s.with(in.QueueUrl, func(q *queue, now time.Time) error {
-		if len(in.Attributes) == 0 {
-			return errMissing("Attributes")
-		}
-		if q.attributes.differs(in.Attributes) == "" {
-			return nil
-		}
-		return s.configure(q, in.Attributes, now)
-	})
-}
-
 func (s *Server) getQueueURL(c call) (any, error) {
-	in, err := decode[struct{ QueueName, QueueOwnerAWSAccountId string }](c)
+	in, err := decode[struct{ QueueName string }](c)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch owner := in.QueueOwnerAWSAccountId; {
-	case in.QueueName == "":
-		return nil, errMissing("QueueName")
-	case s.queues[in.QueueName] == nil, owner != "" && owner != s.options.AccountID:
+	if s.queues[in.QueueName] == nil {
 		return nil, errNoQueue()
 	}
 	return urlAnswer{s.url(c.baseURL, in.QueueName)}, nil
@@ -98,8 +79,8 @@ func (s *Server) getQueueAttributes(c call) (any, error) {
 		return nil, err
 	}
 	var out struct{ Attributes map[string]string }
-	err = s.with(in.QueueUrl, func(q *queue, _ time.Time) (err error) {
-		out.Attributes, err = q.describe(s.arn(q.name), in.AttributeNames)
+	err = s.with(in.QueueUrl, func(q *queue, now time.Time) (err error) {
+		out.Attributes, err = q.describe(s.arn(q.name), in.AttributeNames, now)
 		return err
 	})
 	return out, err
@@ -110,12 +91,8 @@ func (s *Server) purgeQueue(c call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return empty{}, s.with(in.QueueUrl, func(q *queue, now time.Time) error {
-		if !q.purged.IsZero() && now.Sub(q.purged) < purgePause {
-			return errPurging(q.name)
-		}
+	return empty{}, s.with(in.QueueUrl, func(q *queue, _ time.Time) error {
 		q.empty()
-		q.purged = now
 		return nil
 	})
 }

@@ -52,9 +52,6 @@ func (s *Server) deleteMessage(c call) (any, error) {
 // deleteByHandle deletes the handle's message. A standard queue accepts the handle of
 // an earlier receive, or of a deleted message, and does nothing.
 func (q *queue) deleteByHandle(text string) error {
-	if text == "" {
-		return errMissing("ReceiptHandle")
-	}
 	h, err := parseHandle(text, q.name)
 	if err != nil {
 		return err
@@ -65,51 +62,31 @@ func (q *queue) deleteByHandle(text string) error {
 	return nil
 }
 
-// changeVisibility sets how long a message in flight stays hidden, counted from now.
+// changeVisibility makes a message in flight visible at once. Nobody here keeps one longer
+// than its queue does.
 func (s *Server) changeVisibility(c call) (any, error) {
 	in, err := decode[struct {
 		QueueUrl, ReceiptHandle string
-		VisibilityTimeout       *int
+		VisibilityTimeout       int
 	}](c)
 	if err != nil {
 		return nil, err
 	}
+	if in.VisibilityTimeout != 0 {
+		return nil, errUnsupported("A visibility timeout is not changed to another value than 0 here.")
+	}
 	return empty{}, s.with(in.QueueUrl, func(q *queue, now time.Time) error {
-		switch {
-		case in.ReceiptHandle == "":
-			return errMissing("ReceiptHandle")
-		case in.VisibilityTimeout == nil:
-			return errMissing("VisibilityTimeout")
+		h, err := parseHandle(in.ReceiptHandle, q.name)
+		if err != nil {
+			return err
 		}
-		return q.hideByHandle(in.ReceiptHandle, *in.VisibilityTimeout, now)
-	})
-}
-
-func (q *queue) hideByHandle(text string, seconds int, now time.Time) error {
-	if seconds < 0 || seconds > maxVisibilitySeconds {
-		return errParameter("Value %d for parameter VisibilityTimeout is invalid. Reason: Must be between 0 and %d, if provided.", seconds, maxVisibilitySeconds)
-	}
-	h, err := parseHandle(text, q.name)
-	if err != nil {
-		return err
-	}
-	m := q.messages[h.message]
-	switch {
-	case m == nil || m.generation != h.generation:
-		return errParameter("Value %s for parameter ReceiptHandle is invalid. Reason: Message does not exist or is not available for visibility timeout change.", text)
-	case !m.held:
-		return errNotInFlight()
-	}
-	// A receiver can keep a message for twelve hours in total.
-	if held := int(now.Sub(m.received) / time.Second); held+seconds > maxVisibilitySeconds {
-		return errParameter("Value %d for parameter VisibilityTimeout is invalid. Reason: Total VisibilityTimeout for the message is beyond the limit [%d seconds].", seconds, maxVisibilitySeconds)
-	}
-	if seconds == 0 {
-		q.show(m)
+		m := q.messages[h.message]
+		if m == nil || m.generation != h.generation || !m.inFlight(now) {
+			return errNotInFlight()
+		}
+		q.put(m, now)
 		return nil
-	}
-	q.hide(m, now.Add(time.Duration(seconds)*time.Second), true)
-	return nil
+	})
 }
 
 // A deletion is one entry of a DeleteMessageBatch.

@@ -1,7 +1,6 @@
 package sqs
 
 import (
-	"slices"
 	"strconv"
 	"time"
 )
@@ -25,11 +24,6 @@ type received struct {
 	Attributes    map[string]string `json:",omitempty"`
 }
 
-var systemAttributes = []string{
-	"All", "SenderId", "SentTimestamp", "ApproximateReceiveCount", "ApproximateFirstReceiveTimestamp",
-	"SequenceNumber", "MessageDeduplicationId", "MessageGroupId", "AWSTraceHeader", "DeadLetterQueueSourceArn",
-}
-
 func (in receiveRequest) check() error {
 	between := func(name string, v *int, least, most int) error {
 		if v == nil || *v >= least && *v <= most {
@@ -47,8 +41,8 @@ func (in receiveRequest) check() error {
 		}
 	}
 	for _, name := range in.MessageSystemAttributeNames {
-		if !slices.Contains(systemAttributes, name) {
-			return errUnknownAttribute(name)
+		if name != "All" {
+			return errUnsupported("Some of a message's system attributes are not answered here, only All.")
 		}
 	}
 	return nil
@@ -81,7 +75,7 @@ func (s *Server) poll(c call, in receiveRequest, wait time.Duration) ([]received
 	for over := wait <= 0; s.ctx.Err() == nil; {
 		s.mu.Lock()
 		now := s.options.Now()
-		q, err := s.find(in.QueueUrl, now)
+		q, err := s.find(in.QueueUrl)
 		if err != nil {
 			s.mu.Unlock()
 			return nil, err
@@ -132,25 +126,20 @@ func (s *Server) take(c call, q *queue, in receiveRequest, now time.Time) ([]rec
 		hidden = time.Duration(*in.VisibilityTimeout) * time.Second
 	}
 	var taken []received
-	for len(taken) < most && q.ready.Len() > 0 {
-		m := s.options.Disorder.pick(s.chance, q.ready)
+	// A message that this receive makes visible again comes behind these, and waits for the next.
+	for left := q.visible(now); len(taken) < most && left > 0; left-- {
+		m := s.options.Disorder.pick(s.chance, q.order[:left])
 		if to := s.deadLetterQueue(q, m); to != nil {
-			s.bury(q, to, m)
+			s.bury(q, to, m, now)
 			continue
-		}
-		if q.inFlight >= maxInFlight {
-			if len(taken) == 0 {
-				return nil, errOverLimit()
-			}
-			break
 		}
 		m.receives++
 		m.generation++
-		m.received = now
+		m.received = true
 		if m.first.IsZero() {
 			m.first = now
 		}
-		q.hide(m, now.Add(s.options.Disorder.visibility(s.chance, hidden)), true)
+		q.put(m, now.Add(s.options.Disorder.visibility(s.chance, hidden)))
 		taken = append(taken, in.answer(m, q.name, s.options.AccountID))
 	}
 	return taken, nil
@@ -171,13 +160,13 @@ func (s *Server) deadLetterQueue(q *queue, m *message) *queue {
 
 // bury moves a message to a dead-letter queue. It stays the same message and starts again
 // with a receive count of 0.
-func (s *Server) bury(from, to *queue, m *message) {
+func (s *Server) bury(from, to *queue, m *message, now time.Time) {
 	from.remove(m)
-	m.receives, m.first, m.source = 0, time.Time{}, s.arn(from.name)
-	to.add(m, time.Time{})
+	m.received, m.receives, m.first, m.source = false, 0, time.Time{}, s.arn(from.name)
+	to.put(m, now)
 }
 
-// answer returns a delivery with the requested attributes.
+// answer returns a delivery, with the message's system attributes if they are requested.
 func (in receiveRequest) answer(m *message, queue, account string) received {
 	out := received{
 		MessageId:     m.id,
@@ -185,27 +174,18 @@ func (in receiveRequest) answer(m *message, queue, account string) received {
 		MD5OfBody:     md5Hex(m.body),
 		Body:          m.body,
 	}
-	asked := in.MessageSystemAttributeNames
-	all := slices.Contains(asked, "All")
-	for name, value := range m.system(account) {
-		if value != "" && (all || slices.Contains(asked, name)) {
-			if out.Attributes == nil {
-				out.Attributes = map[string]string{}
-			}
-			out.Attributes[name] = value
-		}
+	if len(in.MessageSystemAttributeNames) == 0 {
+		return out
 	}
-	return out
-}
-
-// system returns a message's system attributes, "" for those it does not have.
-func (m *message) system(account string) map[string]string {
 	millis := func(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
-	return map[string]string{
+	out.Attributes = map[string]string{
 		"SenderId":                         account,
 		"SentTimestamp":                    millis(m.sent),
 		"ApproximateReceiveCount":          strconv.Itoa(m.receives),
 		"ApproximateFirstReceiveTimestamp": millis(m.first),
-		"DeadLetterQueueSourceArn":         m.source,
 	}
+	if m.source != "" {
+		out.Attributes["DeadLetterQueueSourceArn"] = m.source
+	}
+	return out
 }

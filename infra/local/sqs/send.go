@@ -11,7 +11,7 @@ func (s *Server) sendMessage(c call) (any, error) {
 	in, err := decode[struct {
 		QueueUrl     string
 		MessageBody  string
-		DelaySeconds *int
+		DelaySeconds int
 
 		MessageAttributes, MessageSystemAttributes map[string]json.RawMessage
 		MessageDeduplicationId, MessageGroupId     *string
@@ -30,29 +30,16 @@ func (s *Server) sendMessage(c call) (any, error) {
 			return errUnsupported("Message attributes are not supported here, only bodies.")
 		case in.MessageDeduplicationId != nil || in.MessageGroupId != nil:
 			return errUnsupported("Message groups are not supported here.")
-		case in.DelaySeconds != nil && (*in.DelaySeconds < 0 || *in.DelaySeconds > maxDelaySeconds):
-			return errParameter("Value %d for parameter DelaySeconds is invalid. Reason: DelaySeconds must be >= 0 and <= 900.", *in.DelaySeconds)
+		case in.DelaySeconds < 0 || in.DelaySeconds > maxDelaySeconds:
+			return errParameter("Value %d for parameter DelaySeconds is invalid. Reason: DelaySeconds must be >= 0 and <= 900.", in.DelaySeconds)
 		case len(in.MessageBody) > maxMessageBytes:
 			return errParameter("One or more parameters are invalid. Reason: Message must be shorter than %d bytes.", maxMessageBytes)
 		}
-		s.enqueue(q, m, in.DelaySeconds, now)
+		m.sent = now
+		q.put(m, now.Add(s.options.Disorder.delay(s.chance)+time.Duration(in.DelaySeconds)*time.Second))
 		return nil
 	})
 	return struct{ MessageId, MD5OfMessageBody string }{m.id, md5Hex(m.body)}, err
-}
-
-// enqueue puts a checked message into a queue.
-func (s *Server) enqueue(q *queue, m *message, delaySeconds *int, now time.Time) {
-	delay := s.options.Disorder.delay(s.chance)
-	if delaySeconds != nil {
-		delay += time.Duration(*delaySeconds) * time.Second
-	}
-	m.sent = now
-	var until time.Time
-	if delay > 0 {
-		until = now.Add(delay)
-	}
-	q.add(m, until)
 }
 
 // isText reports whether a string contains only characters that SQS allows: those of an

@@ -80,18 +80,6 @@ func TestAMessageArrivesAsItWasSent(t *testing.T) {
 	}
 }
 
-func TestAReceiveAnswersTheSystemAttributesItAsksFor(t *testing.T) {
-	f := open(t, sqs.Options{})
-	url := f.queue("q")
-	f.send(url, "msg")
-	m := f.one(url, func(in *awssqs.ReceiveMessageInput) {
-		in.MessageSystemAttributeNames = []types.MessageSystemAttributeName{"SenderId", "SequenceNumber"}
-	})
-	if len(m.Attributes) != 1 || m.Attributes["SenderId"] == "" {
-		t.Errorf("system attributes %v", m.Attributes)
-	}
-}
-
 func TestReceiveMessageChecksItsParameters(t *testing.T) {
 	f := open(t, sqs.Options{})
 	url := f.queue("q")
@@ -106,7 +94,7 @@ func TestReceiveMessageChecksItsParameters(t *testing.T) {
 		{"a negative wait", awssqs.ReceiveMessageInput{WaitTimeSeconds: -1}, "InvalidParameterValue"},
 		{"more than twelve hours", awssqs.ReceiveMessageInput{VisibilityTimeout: 43201}, "InvalidParameterValue"},
 		{"twelve hours", awssqs.ReceiveMessageInput{VisibilityTimeout: 43200}, ""},
-		{"an unknown attribute", awssqs.ReceiveMessageInput{MessageSystemAttributeNames: []types.MessageSystemAttributeName{"Colour"}}, "InvalidAttributeName"},
+		{"one of the system attributes", awssqs.ReceiveMessageInput{MessageSystemAttributeNames: []types.MessageSystemAttributeName{"SenderId"}}, "AWS.SimpleQueueService.UnsupportedOperation"},
 		{"a missing queue", awssqs.ReceiveMessageInput{QueueUrl: aws.String(f.url + "/0/none")}, "AWS.SimpleQueueService.NonExistentQueue"},
 	}
 	for _, tt := range tests {

@@ -46,22 +46,19 @@ func New(o Options) *Server {
 // Close ends long polls. Later requests get an error. A second Close does nothing.
 func (s *Server) Close() { s.stop() }
 
-// with runs an operation on the queue named by a QueueUrl's last segment, refreshed to
-// now, under the lock.
+// with runs an operation on the queue named by a QueueUrl's last segment, under the lock.
 func (s *Server) with(url string, operate func(q *queue, now time.Time) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.options.Now()
-	q, err := s.find(url, now)
+	q, err := s.find(url)
 	if err != nil {
 		return err
 	}
-	return operate(q, now)
+	return operate(q, s.options.Now())
 }
 
-// find returns the queue named by a QueueUrl's last segment, refreshed to now. The
-// caller holds the lock.
-func (s *Server) find(url string, now time.Time) (*queue, error) {
+// find returns the queue named by a QueueUrl's last segment. The caller holds the lock.
+func (s *Server) find(url string) (*queue, error) {
 	switch {
 	case s.ctx.Err() != nil:
 		return nil, errClosed()
@@ -72,7 +69,6 @@ func (s *Server) find(url string, now time.Time) (*queue, error) {
 	if q == nil {
 		return nil, errNoQueue()
 	}
-	q.refresh(now)
 	return q, nil
 }
 

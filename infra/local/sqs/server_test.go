@@ -148,10 +148,9 @@ func (f *fixture) delete(url string, handle *string) {
 	}
 }
 
-func (f *fixture) changeVisibility(url string, handle *string, seconds int32) error {
-	_, err := f.client.ChangeMessageVisibility(f.Context(), &awssqs.ChangeMessageVisibilityInput{
-		QueueUrl: &url, ReceiptHandle: handle, VisibilityTimeout: seconds,
-	})
+// release makes a message in flight visible at once.
+func (f *fixture) release(url string, handle *string) error {
+	_, err := f.client.ChangeMessageVisibility(f.Context(), &awssqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: handle})
 	return err
 }
 

@@ -15,7 +15,6 @@ import (
 const (
 	notInFlight = "AWS.SimpleQueueService.MessageNotInflight"
 	badHandle   = "ReceiptHandleIsInvalid"
-	badValue    = "InvalidParameterValue"
 )
 
 func TestAMessageBecomesVisibleAgainAfterItsVisibilityTimeout(t *testing.T) {
@@ -66,65 +65,39 @@ func TestDelay(t *testing.T) {
 	f.one(url)
 }
 
-func TestChangeMessageVisibility(t *testing.T) {
+func TestAMessageInFlightIsMadeVisibleAtOnce(t *testing.T) {
 	clock := newClock()
 	f := open(t, sqs.Options{Now: clock.Now})
 	url := f.queue("q")
 	f.send(url, "b")
 	m := f.one(url)
-	t.Run("counts from now", func(t *testing.T) {
-		clock.advance(20 * time.Second)
-		if err := f.changeVisibility(url, m.ReceiptHandle, 60); err != nil {
-			t.Fatal(err)
+	if err := f.release(url, m.ReceiptHandle); err != nil {
+		t.Fatal(err)
+	}
+	if got := code(f.release(url, m.ReceiptHandle)); got != notInFlight {
+		t.Errorf("once visible: %q, want %q", got, notInFlight)
+	}
+	again := f.one(url, visibility(1))
+	if got := code(f.release(url, m.ReceiptHandle)); got != notInFlight {
+		t.Errorf("with the handle of an earlier receive: %q, want %q", got, notInFlight)
+	}
+	clock.advance(time.Second)
+	if got := code(f.release(url, again.ReceiptHandle)); got != notInFlight {
+		t.Errorf("when the timeout has passed: %q, want %q", got, notInFlight)
+	}
+	for _, handle := range []string{"garbage", "AAAA", *m.ReceiptHandle + "A"} {
+		if got := code(f.release(url, &handle)); got != badHandle {
+			t.Errorf("%q: %q", handle, got)
 		}
-		clock.advance(59 * time.Second)
-		f.none(url)
-	})
-	t.Run("is refused out of range", func(t *testing.T) {
-		for _, seconds := range []int32{-1, 43201} {
-			if got := code(f.changeVisibility(url, m.ReceiptHandle, seconds)); got != badValue {
-				t.Errorf("%d s: %q", seconds, got)
-			}
-		}
-	})
-	t.Run("cannot hold a message for more than twelve hours in all", func(t *testing.T) {
-		if got := code(f.changeVisibility(url, m.ReceiptHandle, 43200)); got != badValue {
-			t.Errorf("error %q", got)
-		}
-	})
-	t.Run("of zero shows the message at once", func(t *testing.T) {
-		if err := f.changeVisibility(url, m.ReceiptHandle, 0); err != nil {
-			t.Fatal(err)
-		}
-		if got := code(f.changeVisibility(url, m.ReceiptHandle, 10)); got != notInFlight {
-			t.Errorf("once visible: %q, want %q", got, notInFlight)
-		}
-		f.one(url)
-	})
-	t.Run("is refused with the handle of an earlier receive", func(t *testing.T) {
-		if got := code(f.changeVisibility(url, m.ReceiptHandle, 10)); got != badValue {
-			t.Errorf("error %q", got)
-		}
-	})
-	t.Run("is refused when the timeout has passed", func(t *testing.T) {
-		clock.advance(30 * time.Second)
-		last := f.one(url, visibility(1))
-		clock.advance(time.Second)
-		if got := code(f.changeVisibility(url, last.ReceiptHandle, 10)); got != notInFlight {
-			t.Errorf("error %q", got)
-		}
-		f.one(url)
-	})
-	t.Run("is refused with garbage and with another queue's handle", func(t *testing.T) {
-		for _, handle := range []string{"garbage", "AAAA", "", *m.ReceiptHandle + "A"} {
-			if got := code(f.changeVisibility(url, &handle, 10)); got != badHandle && handle != "" {
-				t.Errorf("%q: %q", handle, got)
-			}
-		}
-		if got := code(f.changeVisibility(f.queue("other"), m.ReceiptHandle, 10)); got != badHandle {
-			t.Errorf("another queue's: %q", got)
-		}
-	})
+	}
+	if got := code(f.release(f.queue("other"), m.ReceiptHandle)); got != badHandle {
+		t.Errorf("another queue's: %q", got)
+	}
+	if _, err := f.client.ChangeMessageVisibility(t.Context(), &awssqs.ChangeMessageVisibilityInput{
+		QueueUrl: &url, ReceiptHandle: m.ReceiptHandle, VisibilityTimeout: 10,
+	}); code(err) != "AWS.SimpleQueueService.UnsupportedOperation" {
+		t.Errorf("another timeout than zero: %v", err)
+	}
 }
 
 func TestDeleteMessage(t *testing.T) {
