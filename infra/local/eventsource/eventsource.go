@@ -6,6 +6,7 @@ package eventsource
 import (
 	"context"
 	"math/rand/v2"
+	"sync"
 	"time"
 )
 
@@ -14,6 +15,32 @@ import (
 // returned normally.
 type Invoker interface {
 	Invoke(ctx context.Context, function string, payload []byte) (response []byte, functionError string, err error)
+}
+
+// grace bounds how long invocations may continue after their poller or scheduler was stopped.
+const grace = 10 * time.Second
+
+// Running is the invocations of a poller or a scheduler. They run under Context, which outlives
+// the one that stops their poller.
+type Running struct {
+	sync.WaitGroup
+	Context context.Context
+	abandon context.CancelFunc
+}
+
+// NewRunning returns no invocations yet.
+func NewRunning(ctx context.Context) *Running {
+	r := &Running{}
+	r.Context, r.abandon = context.WithCancel(context.WithoutCancel(ctx))
+	return r
+}
+
+// Finish waits for the invocations, and abandons those that last longer than the grace period.
+func (r *Running) Finish() {
+	defer r.abandon()
+	limit := time.AfterFunc(grace, r.abandon)
+	defer limit.Stop()
+	r.Wait()
 }
 
 // Sleep waits, or returns early when ctx ends.

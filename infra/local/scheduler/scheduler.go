@@ -46,9 +46,6 @@ type Options struct {
 	// RetryBase is the pause before the first retry, 1 s when zero; it doubles up to a
 	// minute.
 	RetryBase time.Duration
-	// Grace bounds how long running invocations may continue after Run's context ends;
-	// 10 s when zero.
-	Grace time.Duration
 	// Log receives errors; nil discards them.
 	Log *slog.Logger
 }
@@ -73,9 +70,6 @@ func New(schedules []Schedule, i eventsource.Invoker, o Options) (*Scheduler, er
 	}
 	if o.RetryBase == 0 {
 		o.RetryBase = time.Second
-	}
-	if o.Grace == 0 {
-		o.Grace = 10 * time.Second
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -104,13 +98,12 @@ func New(schedules []Schedule, i eventsource.Invoker, o Options) (*Scheduler, er
 // A rate schedule is first due one period after Options.Since: on AWS it runs first when
 // it is created, but booting the local stack creates nothing.
 func (s *Scheduler) Run(ctx context.Context) error {
-	work, abandon := context.WithCancel(context.WithoutCancel(ctx))
-	defer abandon()
 	began := s.o.Since
 	if began.IsZero() {
 		began = s.o.Now()
 	}
-	var loops, running sync.WaitGroup
+	running := eventsource.NewRunning(ctx)
+	var loops sync.WaitGroup
 	for _, e := range s.entries {
 		if !e.Enabled {
 			continue
@@ -118,15 +111,13 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		loops.Go(func() {
 			s.follow(ctx, e, began, func(due time.Time) {
 				// In its own goroutine: a slow invocation must not delay the next one.
-				running.Go(func() { s.fire(ctx, work, e.Schedule, due) })
+				running.Go(func() { s.fire(ctx, running.Context, e.Schedule, due) })
 			})
 		})
 	}
 	loops.Wait()
 	<-ctx.Done()
-	limit := time.AfterFunc(s.o.Grace, abandon)
-	defer limit.Stop()
-	running.Wait()
+	running.Finish()
 	return nil
 }
 

@@ -166,7 +166,7 @@ func TestASlowInvocationDoesNotPutOffTheNextOne(t *testing.T) {
 		time.Sleep(150 * time.Second)
 		return "", nil
 	}}
-	play(t, f, 190*time.Second, Options{Grace: time.Hour}, schedule("rate(1 minute)"))
+	play(t, f, 190*time.Second, Options{}, schedule("rate(1 minute)"))
 	if got := len(f.times()); got != 3 {
 		t.Errorf("%d invocations in three minutes, want 3", got)
 	}

@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -31,26 +30,20 @@ type Queue interface {
 	DeleteMessageBatch(context.Context, *sqs.DeleteMessageBatchInput, ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error)
 }
 
-// Config describes one event source mapping. Package template has checked what Lambda would
-// refuse.
+// Config describes one event source mapping whose function reports the messages of a batch that
+// failed.
 type Config struct {
 	QueueURL string
 	QueueARN string
 	// Function is the function's name for the Invoker.
 	Function string
 	// Region is the region in the event's records.
-	Region string
-	// BatchSize is between 1 and 10,000; above 10 it needs a Window of at least 1 s.
+	Region    string
 	BatchSize int
-	// Window is how long a batch may wait to fill after its first message, 0 to 5 min.
+	// Window is how long a batch may wait to fill after its first message.
 	Window time.Duration
-	// ReportBatchItemFailures means that the response names the messages that failed.
-	ReportBatchItemFailures bool
 	// Concurrency is the number of batches that run at once, at least 1.
 	Concurrency int
-	// Grace bounds how long running invocations may continue after Run's context ends;
-	// 10 s when zero.
-	Grace time.Duration
 	// Log receives errors; nil discards them.
 	Log *slog.Logger
 }
@@ -64,9 +57,6 @@ type Poller struct {
 
 // New returns a poller, which Run starts.
 func New(c Config, q Queue, i eventsource.Invoker) *Poller {
-	if c.Grace == 0 {
-		c.Grace = 10 * time.Second
-	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -77,9 +67,7 @@ func New(c Config, q Queue, i eventsource.Invoker) *Poller {
 // Run polls until ctx ends, then lets the running invocations finish within the grace
 // period and returns nil. It retries a queue that cannot be reached.
 func (p *Poller) Run(ctx context.Context) error {
-	work, abandon := context.WithCancel(context.WithoutCancel(ctx))
-	defer abandon()
-	var running sync.WaitGroup
+	running := eventsource.NewRunning(ctx)
 	// Take a slot before receiving messages: a message that waits here would use up its
 	// visibility timeout and one of its receives.
 	slots := make(chan struct{}, p.c.Concurrency)
@@ -99,7 +87,7 @@ func (p *Poller) Run(ctx context.Context) error {
 		} else {
 			running.Go(func() {
 				defer func() { <-slots }()
-				p.handle(work, batch)
+				p.handle(running.Context, batch)
 			})
 		}
 		if err == nil {
@@ -108,9 +96,7 @@ func (p *Poller) Run(ctx context.Context) error {
 		}
 		eventsource.Sleep(ctx, pause.Next())
 	}
-	limit := time.AfterFunc(p.c.Grace, abandon)
-	defer limit.Stop()
-	running.Wait()
+	running.Finish()
 	return nil
 }
 
@@ -130,12 +116,10 @@ func (p *Poller) handle(ctx context.Context, batch []types.Message) {
 		p.c.Log.Warn("function failed, the batch comes back", "messages", len(batch), "functionError", functionError)
 		return
 	}
-	done := batch
-	if p.c.ReportBatchItemFailures {
-		if done, err = succeeded(batch, response); err != nil {
-			p.c.Log.Warn("bad batch response, the batch comes back", "messages", len(batch), "error", err)
-			return
-		}
+	done, err := succeeded(batch, response)
+	if err != nil {
+		p.c.Log.Warn("bad batch response, the batch comes back", "messages", len(batch), "error", err)
+		return
 	}
 	if err := p.remove(ctx, done); err != nil {
 		p.c.Log.Warn("delete messages failed, they come back", "error", err)

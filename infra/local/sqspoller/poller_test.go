@@ -2,26 +2,25 @@ package sqspoller
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"flashsale/infra/local/eventsource"
+	"flashsale/infra/local/eventsource/eventsourcetest"
 )
 
 const visibility = 30 * time.Second
 
-var errDown = errors.New("engine is down")
+// began is when virtual time begins.
+var began = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 type stored struct {
 	id, handle string
@@ -87,7 +86,7 @@ func (q *fakeQueue) take(most int) ([]types.Message, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.down {
-		return nil, errDown
+		return nil, eventsourcetest.ErrDown
 	}
 	var out []types.Message
 	for _, m := range q.messages {
@@ -134,7 +133,7 @@ func (q *fakeQueue) DeleteMessageBatch(ctx context.Context, in *sqs.DeleteMessag
 	defer q.mu.Unlock()
 	if q.failDelete > 0 {
 		q.failDelete--
-		return nil, errDown
+		return nil, eventsourcetest.ErrDown
 	}
 	out := &sqs.DeleteMessageBatchOutput{}
 	for _, e := range in.Entries {
@@ -148,96 +147,28 @@ func (q *fakeQueue) DeleteMessageBatch(ctx context.Context, in *sqs.DeleteMessag
 	return out, nil
 }
 
-// fakeFunction records its batches and answers with what answer says.
-type fakeFunction struct {
-	start  time.Time
-	answer func(ctx context.Context, ids []string) (response, functionError string, err error)
-
-	mu      sync.Mutex
-	batches []batch
-	running int
-	most    int
-}
-
-type batch struct {
-	at  time.Duration
-	ids []string
-}
-
-func (f *fakeFunction) Invoke(ctx context.Context, _ string, payload []byte) ([]byte, string, error) {
-	var event events.SQSEvent
-	if err := json.Unmarshal(payload, &event); err != nil {
-		return nil, "", err
-	}
-	var ids []string
-	for _, r := range event.Records {
-		ids = append(ids, r.MessageId)
-	}
-	f.mu.Lock()
-	f.batches = append(f.batches, batch{at: time.Since(f.start), ids: ids})
-	f.running++
-	f.most = max(f.most, f.running)
-	f.mu.Unlock()
-	defer func() {
-		f.mu.Lock()
-		f.running--
-		f.mu.Unlock()
-	}()
-	if f.answer == nil {
-		return []byte("null"), "", nil
-	}
-	response, functionError, err := f.answer(ctx, ids)
-	return []byte(response), functionError, err
-}
-
-func (f *fakeFunction) seen() []batch {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.batches)
-}
+type (
+	fakeFunction = eventsourcetest.Function
+	batch        = eventsourcetest.Batch
+)
 
 // play runs a poller in virtual time until story returns, then stops it.
 func play(t *testing.T, c Config, q *fakeQueue, f *fakeFunction, story func()) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		c.QueueURL, c.QueueARN, c.Function, c.Region = "url", "arn", "F", "us-east-1"
-		p := New(c, q, f)
-		f.start = time.Now()
-		ctx, stop := context.WithCancel(t.Context())
-		defer stop()
-		ended := make(chan error, 1)
-		go func() { ended <- p.Run(ctx) }()
-		story()
-		stop()
-		if err := <-ended; err != nil {
-			t.Errorf("Run returned %v, want nil", err)
-		}
-	})
-}
-
-func after(d time.Duration) {
-	time.Sleep(d)
-	synctest.Wait()
-}
-
-func sizes(batches []batch) []int {
-	var out []int
-	for _, b := range batches {
-		out = append(out, len(b.ids))
-	}
-	return out
+	c.QueueURL, c.QueueARN, c.Function, c.Region = "url", "arn", "F", "us-east-1"
+	eventsourcetest.Play(t, New(c, q, f).Run, story)
 }
 
 func TestAFullBatchDoesNotWaitForItsWindow(t *testing.T) {
 	q, f := &fakeQueue{}, &fakeFunction{}
 	q.send(60)
 	play(t, Config{BatchSize: 25, Window: 5 * time.Second, Concurrency: 5}, q, f, func() {
-		after(time.Millisecond)
-		if got := sizes(f.seen()); !slices.Equal(got, []int{25, 25}) {
+		eventsourcetest.After(time.Millisecond)
+		if got := f.Sizes(); !slices.Equal(got, []int{25, 25}) {
 			t.Errorf("batches of %v ran at once, want two full ones", got)
 		}
-		after(6 * time.Second)
-		if got := sizes(f.seen()); !slices.Equal(got, []int{25, 25, 10}) {
+		eventsourcetest.After(6 * time.Second)
+		if got := f.Sizes(); !slices.Equal(got, []int{25, 25, 10}) {
 			t.Errorf("batches of %v ran, want the rest after the window", got)
 		}
 	})
@@ -250,16 +181,16 @@ func TestABatchRunsWhenItsWindowEnds(t *testing.T) {
 	q, f := &fakeQueue{}, &fakeFunction{}
 	play(t, Config{BatchSize: 25, Window: 2500 * time.Millisecond, Concurrency: 1}, q, f, func() {
 		q.send(1)
-		after(time.Second)
+		eventsourcetest.After(time.Second)
 		q.send(2)
-		after(time.Second)
-		if got := f.seen(); len(got) != 0 {
+		eventsourcetest.After(time.Second)
+		if got := f.Seen(); len(got) != 0 {
 			t.Errorf("%v ran inside the window", got)
 		}
-		after(time.Second)
+		eventsourcetest.After(time.Second)
 	})
-	got := f.seen()
-	if len(got) != 1 || len(got[0].ids) != 3 || got[0].at < 2500*time.Millisecond || got[0].at > 2700*time.Millisecond {
+	got := f.Seen()
+	if len(got) != 1 || len(got[0].IDs) != 3 || got[0].At.Before(began.Add(2500*time.Millisecond)) || got[0].At.After(began.Add(2700*time.Millisecond)) {
 		t.Errorf("got %v, want one batch of 3 after 2.5 s", got)
 	}
 }
@@ -267,8 +198,8 @@ func TestABatchRunsWhenItsWindowEnds(t *testing.T) {
 func TestWithoutAWindowABatchIsWhatOneReceiveGives(t *testing.T) {
 	q, f := &fakeQueue{}, &fakeFunction{}
 	q.send(12)
-	play(t, Config{BatchSize: 10, Concurrency: 3}, q, f, func() { after(time.Millisecond) })
-	got := sizes(f.seen())
+	play(t, Config{BatchSize: 10, Concurrency: 3}, q, f, func() { eventsourcetest.After(time.Millisecond) })
+	got := f.Sizes()
 	slices.Sort(got)
 	if !slices.Equal(got, []int{2, 10}) {
 		t.Errorf("batches of %v, want 10 and 2", got)
@@ -278,23 +209,23 @@ func TestWithoutAWindowABatchIsWhatOneReceiveGives(t *testing.T) {
 func TestReportedMessagesComeBackAfterTheirVisibilityTimeoutAndOthersDoNot(t *testing.T) {
 	q := &fakeQueue{}
 	first := true
-	f := &fakeFunction{answer: func(_ context.Context, ids []string) (string, string, error) {
+	f := &fakeFunction{Answer: func(_ context.Context, b batch) (string, string, error) {
 		if first {
 			first = false
-			return fmt.Sprintf(`{"batchItemFailures":[{"itemIdentifier":%q}]}`, ids[1]), "", nil
+			return eventsourcetest.Failing(b.IDs[1]), "", nil
 		}
-		return `{"batchItemFailures":[]}`, "", nil
+		return eventsourcetest.Failing(), "", nil
 	}}
 	q.send(3)
-	play(t, Config{BatchSize: 10, ReportBatchItemFailures: true, Concurrency: 1}, q, f, func() {
-		after(visibility - time.Second)
+	play(t, Config{BatchSize: 10, Concurrency: 1}, q, f, func() {
+		eventsourcetest.After(visibility - time.Second)
 		if got := q.left(); !slices.Equal(got, []string{"m2"}) {
 			t.Errorf("%v left, want only the reported message", got)
 		}
-		after(2 * time.Second)
+		eventsourcetest.After(2 * time.Second)
 	})
-	got := f.seen()
-	if len(got) != 2 || !slices.Equal(got[1].ids, []string{"m2"}) || got[1].at < visibility {
+	got := f.Seen()
+	if len(got) != 2 || !slices.Equal(got[1].IDs, []string{"m2"}) || got[1].At.Before(began.Add(visibility)) {
 		t.Errorf("batches %v, want m2 again after %v", got, visibility)
 	}
 	if left := q.left(); len(left) != 0 {
@@ -303,59 +234,47 @@ func TestReportedMessagesComeBackAfterTheirVisibilityTimeoutAndOthersDoNot(t *te
 }
 
 func TestNothingIsDeletedWhenTheWholeBatchFails(t *testing.T) {
-	for name, answer := range map[string]func(context.Context, []string) (string, string, error){
-		"a function error": func(context.Context, []string) (string, string, error) {
-			return `{"batchItemFailures":[]}`, "Unhandled", nil
+	for name, answer := range map[string]func(context.Context, batch) (string, string, error){
+		"a function error": func(context.Context, batch) (string, string, error) {
+			return eventsourcetest.Failing(), "Unhandled", nil
 		},
-		"an invocation that did not happen": func(context.Context, []string) (string, string, error) {
+		"an invocation that did not happen": func(context.Context, batch) (string, string, error) {
 			return "", "", errors.New("throttled")
 		},
-		"a response that is not JSON": func(context.Context, []string) (string, string, error) {
+		"a response that is not JSON": func(context.Context, batch) (string, string, error) {
 			return "{", "", nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			q, f := &fakeQueue{}, &fakeFunction{answer: answer}
+			q, f := &fakeQueue{}, &fakeFunction{Answer: answer}
 			q.send(4)
-			play(t, Config{BatchSize: 10, ReportBatchItemFailures: true, Concurrency: 2}, q, f, func() { after(visibility + time.Second) })
+			play(t, Config{BatchSize: 10, Concurrency: 2}, q, f, func() { eventsourcetest.After(visibility + time.Second) })
 			if left := q.left(); len(left) != 4 {
 				t.Errorf("%v left, want all four", left)
 			}
-			if got := sizes(f.seen()); !slices.Equal(got, []int{4, 4}) {
+			if got := f.Sizes(); !slices.Equal(got, []int{4, 4}) {
 				t.Errorf("batches of %v, want the same again after the visibility timeout", got)
 			}
 		})
 	}
 }
 
-func TestWithoutPartialFailuresTheResponseIsNotRead(t *testing.T) {
-	q := &fakeQueue{}
-	f := &fakeFunction{answer: func(_ context.Context, ids []string) (string, string, error) {
-		return fmt.Sprintf(`{"batchItemFailures":[{"itemIdentifier":%q}]}`, ids[0]), "", nil
-	}}
-	q.send(2)
-	play(t, Config{BatchSize: 10, Concurrency: 1}, q, f, func() { after(time.Second) })
-	if left := q.left(); len(left) != 0 {
-		t.Errorf("%v left, want none", left)
-	}
-}
-
 func TestNoMessageIsReceivedBeforeItCanRun(t *testing.T) {
 	q := &fakeQueue{}
-	f := &fakeFunction{answer: func(context.Context, []string) (string, string, error) {
+	f := &fakeFunction{Answer: func(context.Context, batch) (string, string, error) {
 		time.Sleep(3 * time.Second)
 		return "", "", nil
 	}}
 	q.send(50)
 	play(t, Config{BatchSize: 10, Concurrency: 2}, q, f, func() {
-		after(time.Second)
+		eventsourcetest.After(time.Second)
 		if got := q.inFlight(); got != 20 {
 			t.Errorf("%d messages in flight, want the 20 that are running", got)
 		}
-		after(20 * time.Second)
+		eventsourcetest.After(20 * time.Second)
 	})
-	if f.most != 2 || len(q.left()) != 0 {
-		t.Errorf("%d batches at once and %d messages left, want 2 and 0", f.most, len(q.left()))
+	if f.Most() != 2 || len(q.left()) != 0 {
+		t.Errorf("%d batches at once and %d messages left, want 2 and 0", f.Most(), len(q.left()))
 	}
 }
 
@@ -363,13 +282,13 @@ func TestAnEngineThatIsDownIsAskedAgainWithGrowingPauses(t *testing.T) {
 	q, f := &fakeQueue{}, &fakeFunction{}
 	q.setDown(true)
 	play(t, Config{BatchSize: 10, Concurrency: 1}, q, f, func() {
-		after(time.Minute)
+		eventsourcetest.After(time.Minute)
 		if got := q.calls(); got < 12 || got > 40 {
 			t.Errorf("%d receives in a minute without an engine, want pauses up to %v", got, eventsource.LastPause)
 		}
 		q.send(1)
 		q.setDown(false)
-		after(eventsource.LastPause)
+		eventsourcetest.After(eventsource.LastPause)
 	})
 	if left := q.left(); len(left) != 0 {
 		t.Errorf("%v left after the engine came back", left)
@@ -379,15 +298,15 @@ func TestAnEngineThatIsDownIsAskedAgainWithGrowingPauses(t *testing.T) {
 func TestADeletionThatFailedIsTriedAgain(t *testing.T) {
 	q, f := &fakeQueue{failDelete: 2}, &fakeFunction{}
 	q.send(1)
-	play(t, Config{BatchSize: 1, Concurrency: 1}, q, f, func() { after(5 * time.Second) })
-	if left, runs := q.left(), len(f.seen()); len(left) != 0 || runs != 1 {
+	play(t, Config{BatchSize: 1, Concurrency: 1}, q, f, func() { eventsourcetest.After(5 * time.Second) })
+	if left, runs := q.left(), len(f.Seen()); len(left) != 0 || runs != 1 {
 		t.Errorf("%v left after %d runs, want it deleted after one", left, runs)
 	}
 }
 
 func TestStoppingLetsARunningInvocationFinishAndDeletesItsMessages(t *testing.T) {
 	q := &fakeQueue{}
-	f := &fakeFunction{answer: func(ctx context.Context, _ []string) (string, string, error) {
+	f := &fakeFunction{Answer: func(ctx context.Context, _ batch) (string, string, error) {
 		select {
 		case <-time.After(5 * time.Second):
 			return "", "", nil
@@ -396,8 +315,8 @@ func TestStoppingLetsARunningInvocationFinishAndDeletesItsMessages(t *testing.T)
 		}
 	}}
 	q.send(15)
-	play(t, Config{BatchSize: 10, Concurrency: 1}, q, f, func() { after(time.Second) })
-	if left, runs := len(q.left()), len(f.seen()); left != 5 || runs != 1 {
+	play(t, Config{BatchSize: 10, Concurrency: 1}, q, f, func() { eventsourcetest.After(time.Second) })
+	if left, runs := len(q.left()), len(f.Seen()); left != 5 || runs != 1 {
 		t.Errorf("%d messages left after %d runs, want the 5 that were never received", left, runs)
 	}
 }
@@ -405,14 +324,14 @@ func TestStoppingLetsARunningInvocationFinishAndDeletesItsMessages(t *testing.T)
 func TestStoppingAbandonsAnInvocationAfterTheGracePeriod(t *testing.T) {
 	q := &fakeQueue{}
 	var waited time.Duration
-	f := &fakeFunction{answer: func(ctx context.Context, _ []string) (string, string, error) {
+	f := &fakeFunction{Answer: func(ctx context.Context, _ batch) (string, string, error) {
 		began := time.Now()
 		<-ctx.Done()
 		waited = time.Since(began)
 		return "", "", ctx.Err()
 	}}
 	q.send(1)
-	play(t, Config{BatchSize: 10, Concurrency: 1}, q, f, func() { after(time.Second) })
+	play(t, Config{BatchSize: 10, Concurrency: 1}, q, f, func() { eventsourcetest.After(time.Second) })
 	if waited != 11*time.Second {
 		t.Errorf("the invocation went on for %v, want 1 s and the grace period of 10 s", waited)
 	}
@@ -424,8 +343,8 @@ func TestStoppingAbandonsAnInvocationAfterTheGracePeriod(t *testing.T) {
 func TestStoppingInsideAWindowRunsWhatWasReceived(t *testing.T) {
 	q, f := &fakeQueue{}, &fakeFunction{}
 	q.send(2)
-	play(t, Config{BatchSize: 25, Window: time.Minute, Concurrency: 1}, q, f, func() { after(time.Second) })
-	if left, runs := len(q.left()), len(f.seen()); left != 0 || runs != 1 {
+	play(t, Config{BatchSize: 25, Window: time.Minute, Concurrency: 1}, q, f, func() { eventsourcetest.After(time.Second) })
+	if left, runs := len(q.left()), len(f.Seen()); left != 0 || runs != 1 {
 		t.Errorf("%d messages left after %d runs, want none after one", left, runs)
 	}
 }

@@ -131,9 +131,6 @@ func (s *Stack) startPollers() {
 	}
 	for _, f := range s.described.Functions {
 		for _, source := range f.Queues {
-			if !source.Enabled {
-				continue
-			}
 			concurrency := s.processes(f)
 			if source.MaximumConcurrency > 0 {
 				concurrency = min(concurrency, source.MaximumConcurrency)
@@ -141,8 +138,7 @@ func (s *Stack) startPollers() {
 			q := queues[source.Queue]
 			p := sqspoller.New(sqspoller.Config{
 				QueueURL: s.queueURL(q), QueueARN: queueARN(q), Function: f.LogicalID, Region: region,
-				BatchSize: source.BatchSize, Window: source.Window,
-				ReportBatchItemFailures: source.ReportBatchItemFailures, Concurrency: concurrency, Log: s.o.Log,
+				BatchSize: source.BatchSize, Window: source.Window, Concurrency: concurrency, Log: s.o.Log,
 			}, s.queueClient(), s.functions)
 			s.keep(p.Run)
 		}
@@ -412,9 +408,6 @@ func (s *Stack) startStreamPollers(ctx context.Context) error {
 	}
 	for _, f := range s.described.Functions {
 		for _, source := range f.Streams {
-			if !source.Enabled {
-				continue
-			}
 			table := names[source.Table]
 			arn, err := engine.Stream(ctx, engine.Client(s.engine), table)
 			if err != nil {
@@ -423,8 +416,7 @@ func (s *Stack) startStreamPollers(ctx context.Context) error {
 			p, err := streampoller.New(streampoller.Config{
 				StreamARN: arn, SourceARN: "arn:aws:dynamodb:" + region + ":" + accountID + ":table/" + table + "/stream/local",
 				Function: f.LogicalID, Region: region, Checkpoint: filepath.Join(s.o.Data, "streams", f.LogicalID+"-"+source.Table+".json"),
-				BatchSize: source.BatchSize, Window: source.Window, Parallel: source.Parallel,
-				ReportBatchItemFailures: source.ReportBatchItemFailures, Filters: source.Filters, Log: s.o.Log,
+				BatchSize: source.BatchSize, Window: source.Window, Parallel: source.Parallel, Filters: source.Filters, Log: s.o.Log,
 			}, engine.StreamsClient(s.engine), s.functions)
 			if err != nil {
 				return err

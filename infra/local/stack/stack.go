@@ -192,7 +192,6 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 		Parameters: parameters,
 		Strict:     []string{"PaymentUrl"}, // the buyer's page shows no other address
 		Region:     region,
-		AccountID:  accountID,
 		TableName:  s.o.TableName,
 		Secrets:    secrets(),
 		QueueURL:   func(name string) string { return s.SQS + "/" + accountID + "/" + name },

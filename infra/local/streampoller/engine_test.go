@@ -11,6 +11,7 @@ import (
 
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/engine/enginetest"
+	"flashsale/infra/local/eventsource/eventsourcetest"
 	"flashsale/infra/local/template"
 )
 
@@ -63,26 +64,26 @@ func TestTheEngineAndTheFakeAgree(t *testing.T) {
 			eventually := func(f *fakeFunction, want ...string) {
 				t.Helper()
 				for range 500 {
-					if slices.Equal(f.keys(), want) {
+					if slices.Equal(f.Keys(), want) {
 						return
 					}
 					time.Sleep(20 * time.Millisecond)
 				}
-				t.Fatalf("got %v, want %v", f.keys(), want)
+				t.Fatalf("got %v, want %v", f.Keys(), want)
 			}
 			failed := false
 			first := &fakeFunction{}
-			first.answer = func(_ context.Context, b batch) (string, string, error) {
-				if i := slices.Index(b.pks, "a2"); i >= 0 && !failed {
+			first.Answer = func(_ context.Context, b batch) (string, string, error) {
+				if i := slices.Index(b.Keys, "a2"); i >= 0 && !failed {
 					failed = true
-					return failing(b.numbers[i]), "", nil
+					return eventsourcetest.Failing(b.IDs[i]), "", nil
 				}
-				return failing(), "", nil
+				return eventsourcetest.Failing(), "", nil
 			}
 			for _, pk := range []string{"a0", "b0", "a1"} {
 				s.put(pk)
 			}
-			run(t, c, s, first, func() {
+			eventsourcetest.Run(t, poller(t, c, s, first).Run, func() {
 				eventually(first, "a0", "a1")
 				s.put("a2")
 				eventually(first, "a0", "a1", "a2", "a2")
@@ -90,7 +91,7 @@ func TestTheEngineAndTheFakeAgree(t *testing.T) {
 			s.put("b1")
 			s.put("a3")
 			second := &fakeFunction{}
-			run(t, c, s, second, func() {
+			eventsourcetest.Run(t, poller(t, c, s, second).Run, func() {
 				eventually(second, "a3")
 				s.put("a4")
 				eventually(second, "a3", "a4")

@@ -19,7 +19,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -37,8 +36,8 @@ type Stream interface {
 	GetRecords(context.Context, *dynamodbstreams.GetRecordsInput, ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetRecordsOutput, error)
 }
 
-// Config describes one event source mapping. Package template has checked what Lambda would
-// refuse.
+// Config describes one event source mapping whose function reports the records of a batch that
+// failed.
 type Config struct {
 	// StreamARN is the stream's for the client, SourceARN the one in the event's records.
 	StreamARN, SourceARN string
@@ -48,19 +47,13 @@ type Config struct {
 	Region string
 	// Checkpoint is the path of the file with the progress.
 	Checkpoint string
-	// BatchSize is between 1 and 10,000.
-	BatchSize int
-	// Window is how long a batch may wait to fill after its first record, 0 to 5 min.
+	BatchSize  int
+	// Window is how long a batch may wait to fill after its first record.
 	Window time.Duration
-	// Parallel is how many batches of one shard may run at once, 1 to 10.
+	// Parallel is how many batches of one shard may run at once.
 	Parallel int
-	// ReportBatchItemFailures means that the response names the records that failed.
-	ReportBatchItemFailures bool
 	// Filters are patterns of package eventpattern; a record must match one, if there are any.
 	Filters []string
-	// Grace bounds how long running invocations may continue after Run's context ends;
-	// 10 s when zero.
-	Grace time.Duration
 	// Log receives errors; nil discards them.
 	Log *slog.Logger
 }
@@ -80,9 +73,6 @@ const discover = 5 * time.Minute
 
 // New compiles the filters and reads the checkpoint.
 func New(c Config, s Stream, i eventsource.Invoker) (*Poller, error) {
-	if c.Grace == 0 {
-		c.Grace = 10 * time.Second
-	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -103,9 +93,7 @@ func New(c Config, s Stream, i eventsource.Invoker) (*Poller, error) {
 // Run polls until ctx ends, then lets the running invocations finish within the grace
 // period and returns nil. It retries a stream that cannot be reached.
 func (p *Poller) Run(ctx context.Context) error {
-	work, abandon := context.WithCancel(context.WithoutCancel(ctx))
-	defer abandon()
-	var running sync.WaitGroup
+	running := eventsource.NewRunning(ctx)
 	started := map[string]bool{}
 	ended := make(chan struct{}, 1) // gets a token when a shard has ended: its children may start
 	var pause eventsource.Backoff
@@ -123,7 +111,7 @@ func (p *Poller) Run(ctx context.Context) error {
 			if !started[id] {
 				started[id] = true
 				running.Go(func() {
-					newShard(p, id).run(ctx, work)
+					newShard(p, id).run(ctx, running.Context)
 					select {
 					case ended <- struct{}{}:
 					default:
@@ -139,9 +127,7 @@ func (p *Poller) Run(ctx context.Context) error {
 		}
 		next.Stop()
 	}
-	limit := time.AfterFunc(p.c.Grace, abandon)
-	defer limit.Stop()
-	running.Wait()
+	running.Finish()
 	return nil
 }
 
@@ -264,9 +250,6 @@ func (p *Poller) invoke(ctx context.Context, batch []*record) (done int, err err
 	}
 	if functionError != "" {
 		return 0, errors.New("function error: " + functionError)
-	}
-	if !p.c.ReportBatchItemFailures {
-		return len(batch), nil
 	}
 	failed, err := eventsource.Failures(response, numbers)
 	if err != nil {

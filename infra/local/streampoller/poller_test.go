@@ -12,13 +12,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"flashsale/infra/local/eventsource/eventsourcetest"
 )
 
 const (
@@ -28,8 +28,6 @@ const (
 	keptFor      = 24 * time.Hour
 	pageRecords  = 1000
 )
-
-var errDown = errors.New("engine is down")
 
 type fakeShard struct {
 	id, parent string
@@ -103,7 +101,7 @@ func (s *fakeStream) called() int {
 func (s *fakeStream) enter() error {
 	s.calls++
 	if s.down {
-		return errDown
+		return eventsourcetest.ErrDown
 	}
 	for _, shard := range s.shards {
 		shard.records = slices.DeleteFunc(shard.records, func(r types.Record) bool {
@@ -199,75 +197,16 @@ func (s *fakeStream) GetRecords(_ context.Context, in *dynamodbstreams.GetRecord
 	return out, nil
 }
 
-// fakeFunction records its batches and answers with what answer says.
-type fakeFunction struct {
-	answer func(ctx context.Context, b batch) (response, functionError string, err error)
-
-	mu            sync.Mutex
-	batches       []batch
-	running, most int
-}
-
-type batch struct {
-	at      time.Time
-	pks     []string
-	numbers []string
-}
-
-func (f *fakeFunction) Invoke(ctx context.Context, _ string, payload []byte) ([]byte, string, error) {
-	var event events.DynamoDBEvent
-	if err := json.Unmarshal(payload, &event); err != nil {
-		return nil, "", err
-	}
-	b := batch{at: time.Now()}
-	for _, r := range event.Records {
-		b.pks = append(b.pks, r.Change.Keys["pk"].String())
-		b.numbers = append(b.numbers, r.Change.SequenceNumber)
-	}
-	f.mu.Lock()
-	f.batches = append(f.batches, b)
-	f.running++
-	f.most = max(f.most, f.running)
-	f.mu.Unlock()
-	defer func() {
-		f.mu.Lock()
-		f.running--
-		f.mu.Unlock()
-	}()
-	if f.answer == nil {
-		return []byte(`{"batchItemFailures":[]}`), "", nil
-	}
-	response, functionError, err := f.answer(ctx, b)
-	return []byte(response), functionError, err
-}
-
-func (f *fakeFunction) seen() []batch {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.batches)
-}
-
-// keys are the items of all batches in the order of their arrival.
-func (f *fakeFunction) keys() (all []string) {
-	for _, b := range f.seen() {
-		all = append(all, b.pks...)
-	}
-	return all
-}
-
-func failing(numbers ...string) string {
-	var items []string
-	for _, n := range numbers {
-		items = append(items, fmt.Sprintf(`{"itemIdentifier":%q}`, n))
-	}
-	return `{"batchItemFailures":[` + strings.Join(items, ",") + `]}`
-}
+type (
+	fakeFunction = eventsourcetest.Function
+	batch        = eventsourcetest.Batch
+)
 
 func config(t *testing.T, change func(*Config)) Config {
 	t.Helper()
 	c := Config{
 		StreamARN: fakeARN, SourceARN: "arn:source", Function: "F", Region: "us-east-1", Checkpoint: t.TempDir() + "/streams/F.json",
-		BatchSize: 100, Parallel: 1, ReportBatchItemFailures: true,
+		BatchSize: 100, Parallel: 1,
 	}
 	if change != nil {
 		change(&c)
@@ -278,50 +217,30 @@ func config(t *testing.T, change func(*Config)) Config {
 // play runs a poller in virtual time until story returns, then stops it.
 func play(t *testing.T, c Config, s Stream, f *fakeFunction, story func()) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { run(t, c, s, f, story) })
+	eventsourcetest.Play(t, poller(t, c, s, f).Run, story)
 }
 
-func run(t *testing.T, c Config, s Stream, f *fakeFunction, story func()) {
+func poller(t *testing.T, c Config, s Stream, f *fakeFunction) *Poller {
 	t.Helper()
 	p, err := New(c, s, f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- p.Run(ctx) }()
-	story()
-	stop()
-	if err := <-ended; err != nil {
-		t.Errorf("Run returned %v, want nil", err)
-	}
-}
-
-func after(d time.Duration) {
-	time.Sleep(d)
-	synctest.Wait()
-}
-
-func sizes(batches []batch) (out []int) {
-	for _, b := range batches {
-		out = append(out, len(b.pks))
-	}
-	return out
+	return p
 }
 
 func TestRecordsArriveOnceInBatchesAndInOrder(t *testing.T) {
 	s, f := newStream(), &fakeFunction{}
 	play(t, config(t, func(c *Config) { c.BatchSize = 400 }), s, f, func() {
 		s.puts("a", 1050)
-		after(time.Second)
+		eventsourcetest.After(time.Second)
 		s.put("b")
-		after(time.Second)
+		eventsourcetest.After(time.Second)
 	})
-	if got := sizes(f.seen()); !slices.Equal(got, []int{400, 400, 200, 50, 1}) && !slices.Equal(got, []int{400, 400, 250, 1}) {
+	if got := f.Sizes(); !slices.Equal(got, []int{400, 400, 200, 50, 1}) && !slices.Equal(got, []int{400, 400, 250, 1}) {
 		t.Errorf("batches of %v", got)
 	}
-	for i, pk := range f.keys()[:1050] {
+	for i, pk := range f.Keys()[:1050] {
 		if pk != fmt.Sprintf("a%d", i) {
 			t.Fatalf("record %d is of %s", i, pk)
 		}
@@ -333,14 +252,14 @@ func TestABatchWaitsForItsWindowAtMost(t *testing.T) {
 	play(t, config(t, func(c *Config) { c.BatchSize, c.Window = 10, 5*time.Second }), s, f, func() {
 		began := time.Now()
 		s.puts("a", 12)
-		after(time.Second)
-		if got := sizes(f.seen()); !slices.Equal(got, []int{10}) {
+		eventsourcetest.After(time.Second)
+		if got := f.Sizes(); !slices.Equal(got, []int{10}) {
 			t.Errorf("batches of %v ran at once, want the full one", got)
 		}
-		after(10 * time.Second)
-		got := f.seen()
-		if !slices.Equal(sizes(got), []int{10, 2}) || got[1].at.Sub(began) < 5*time.Second || got[1].at.Sub(began) > 6*time.Second {
-			t.Errorf("batches of %v, want the rest after the window", sizes(got))
+		eventsourcetest.After(10 * time.Second)
+		got := f.Seen()
+		if !slices.Equal(f.Sizes(), []int{10, 2}) || got[1].At.Sub(began) < 5*time.Second || got[1].At.Sub(began) > 6*time.Second {
+			t.Errorf("batches of %v, want the rest after the window", f.Sizes())
 		}
 	})
 }
@@ -348,37 +267,34 @@ func TestABatchWaitsForItsWindowAtMost(t *testing.T) {
 func TestEverythingFromTheLowestReportedRecordIsRepeated(t *testing.T) {
 	s := newStream()
 	first := true
-	f := &fakeFunction{answer: func(_ context.Context, b batch) (string, string, error) {
+	f := &fakeFunction{Answer: func(_ context.Context, b batch) (string, string, error) {
 		if first {
 			first = false
-			return failing(b.numbers[3], b.numbers[1]), "", nil
+			return eventsourcetest.Failing(b.IDs[3], b.IDs[1]), "", nil
 		}
-		return failing(), "", nil
+		return eventsourcetest.Failing(), "", nil
 	}}
 	play(t, config(t, nil), s, f, func() {
 		s.puts("a", 5)
-		after(time.Minute)
+		eventsourcetest.After(time.Minute)
 	})
-	if got := f.keys(); !slices.Equal(got, []string{"a0", "a1", "a2", "a3", "a4", "a1", "a2", "a3", "a4"}) {
+	if got := f.Keys(); !slices.Equal(got, []string{"a0", "a1", "a2", "a3", "a4", "a1", "a2", "a3", "a4"}) {
 		t.Errorf("got %v", got)
 	}
 }
 
 func TestAFailedBatchIsRepeatedWithoutEndAndNothingOvertakesIt(t *testing.T) {
 	for name, answer := range map[string]func(batch) (string, string, error){
-		"a function error":            func(batch) (string, string, error) { return `{"batchItemFailures":[]}`, "Unhandled", nil },
-		"no invocation":               func(batch) (string, string, error) { return "", "", errors.New("throttled") },
-		"an answer that is no JSON":   func(batch) (string, string, error) { return "{", "", nil },
-		"an unknown record":           func(batch) (string, string, error) { return failing("1"), "", nil },
-		"an empty identifier":         func(batch) (string, string, error) { return failing(""), "", nil },
-		"an identifier by wrong name": func(batch) (string, string, error) { return `{"batchItemFailures":[{"id":"1"}]}`, "", nil },
-		"the first record":            func(b batch) (string, string, error) { return failing(b.numbers[0]), "", nil },
+		"a function error":          func(batch) (string, string, error) { return eventsourcetest.Failing(), "Unhandled", nil },
+		"no invocation":             func(batch) (string, string, error) { return "", "", errors.New("throttled") },
+		"an answer that is no JSON": func(batch) (string, string, error) { return "{", "", nil },
+		"the first record":          func(b batch) (string, string, error) { return eventsourcetest.Failing(b.IDs[0]), "", nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStream()
 			var healthy atomic.Bool
 			f := &fakeFunction{}
-			f.answer = func(_ context.Context, b batch) (string, string, error) {
+			f.Answer = func(_ context.Context, b batch) (string, string, error) {
 				if healthy.Load() {
 					return "", "", nil
 				}
@@ -387,40 +303,28 @@ func TestAFailedBatchIsRepeatedWithoutEndAndNothingOvertakesIt(t *testing.T) {
 			c := config(t, nil)
 			play(t, c, s, f, func() {
 				s.puts("a", 2)
-				after(time.Second)
+				eventsourcetest.After(time.Second)
 				s.puts("b", 2)
-				after(6 * time.Minute)
-				n := len(f.seen())
+				eventsourcetest.After(6 * time.Minute)
+				n := len(f.Seen())
 				if n < 60 || n > 160 {
 					t.Errorf("%d invocations in six minutes, want pauses of up to 5 s", n)
 				}
-				for _, b := range f.seen() {
-					if !slices.Equal(b.pks, []string{"a0", "a1"}) {
-						t.Fatalf("%v ran before the failed batch had succeeded", b.pks)
+				for _, b := range f.Seen() {
+					if !slices.Equal(b.Keys, []string{"a0", "a1"}) {
+						t.Fatalf("%v ran before the failed batch had succeeded", b.Keys)
 					}
 				}
 				if content, err := os.ReadFile(c.Checkpoint); err == nil {
 					t.Errorf("the checkpoint is %s", content)
 				}
 				healthy.Store(true)
-				after(20 * time.Second)
+				eventsourcetest.After(20 * time.Second)
 			})
-			if got := f.keys(); !slices.Equal(got[len(got)-4:], []string{"a0", "a1", "b0", "b1"}) {
+			if got := f.Keys(); !slices.Equal(got[len(got)-4:], []string{"a0", "a1", "b0", "b1"}) {
 				t.Errorf("at the end %v", got[len(got)-4:])
 			}
 		})
-	}
-}
-
-func TestWithoutPartialResponsesTheAnswerIsNotRead(t *testing.T) {
-	s := newStream()
-	f := &fakeFunction{answer: func(_ context.Context, b batch) (string, string, error) { return failing(b.numbers[0]), "", nil }}
-	play(t, config(t, func(c *Config) { c.ReportBatchItemFailures = false }), s, f, func() {
-		s.puts("a", 3)
-		after(time.Minute)
-	})
-	if got := f.keys(); len(got) != 3 {
-		t.Errorf("got %v", got)
 	}
 }
 
@@ -428,35 +332,35 @@ func TestItemsRunAtOnceAndEachInItsOrder(t *testing.T) {
 	s := newStream()
 	stuck := fmt.Sprintf("%021d", 1) // the first of item0
 	f := &fakeFunction{}
-	f.answer = func(_ context.Context, b batch) (string, string, error) {
+	f.Answer = func(_ context.Context, b batch) (string, string, error) {
 		time.Sleep(10 * time.Millisecond)
-		if slices.Contains(b.numbers, stuck) {
-			return failing(stuck), "", nil
+		if slices.Contains(b.IDs, stuck) {
+			return eventsourcetest.Failing(stuck), "", nil
 		}
-		return failing(), "", nil
+		return eventsourcetest.Failing(), "", nil
 	}
 	c := config(t, func(c *Config) { c.Parallel, c.BatchSize = 3, 7 })
 	play(t, c, s, f, func() {
 		for range 20 {
 			s.puts("item", 12)
 		}
-		after(10 * time.Minute)
+		eventsourcetest.After(10 * time.Minute)
 	})
-	if f.most != 3 {
-		t.Errorf("%d batches ran at once, want 3", f.most)
+	if f.Most() != 3 {
+		t.Errorf("%d batches ran at once, want 3", f.Most())
 	}
 	// The lanes of other items are done, and the progress is not beyond the record that fails.
 	seen := map[string]map[string]bool{}
 	last := map[string]string{}
-	for _, b := range f.seen() {
-		for i, pk := range b.pks {
+	for _, b := range f.Seen() {
+		for i, pk := range b.Keys {
 			if seen[pk] == nil {
 				seen[pk] = map[string]bool{}
 			}
-			if !seen[pk][b.numbers[i]] && b.numbers[i] < last[pk] {
-				t.Errorf("%s: record %s after %s", pk, b.numbers[i], last[pk])
+			if !seen[pk][b.IDs[i]] && b.IDs[i] < last[pk] {
+				t.Errorf("%s: record %s after %s", pk, b.IDs[i], last[pk])
 			}
-			seen[pk][b.numbers[i]], last[pk] = true, max(last[pk], b.numbers[i])
+			seen[pk][b.IDs[i]], last[pk] = true, max(last[pk], b.IDs[i])
 		}
 	}
 	complete := 0
@@ -478,26 +382,25 @@ func TestAProcessThatDiesRepeatsWhatWasNotDoneAndNothingElse(t *testing.T) {
 	c := config(t, func(c *Config) { c.BatchSize = 2 })
 	dead := false
 	f := &fakeFunction{}
-	f.answer = func(ctx context.Context, b batch) (string, string, error) {
-		if dead = dead || slices.Contains(b.pks, "a4"); dead {
+	f.Answer = func(ctx context.Context, b batch) (string, string, error) {
+		if dead = dead || slices.Contains(b.Keys, "a4"); dead {
 			<-ctx.Done()
 			return "", "", ctx.Err()
 		}
-		return failing(), "", nil
+		return eventsourcetest.Failing(), "", nil
 	}
-	c.Grace = time.Millisecond
 	play(t, c, s, f, func() {
 		s.puts("a", 8)
-		after(time.Second)
+		eventsourcetest.After(time.Second)
 	})
 	again := &fakeFunction{}
-	play(t, c, s, again, func() { after(time.Second) })
-	if got := again.keys(); !slices.Equal(got, []string{"a4", "a5", "a6", "a7"}) {
+	play(t, c, s, again, func() { eventsourcetest.After(time.Second) })
+	if got := again.Keys(); !slices.Equal(got, []string{"a4", "a5", "a6", "a7"}) {
 		t.Errorf("after the restart came %v", got)
 	}
 	third := &fakeFunction{}
-	play(t, c, s, third, func() { after(time.Second) })
-	if got := third.keys(); len(got) != 0 {
+	play(t, c, s, third, func() { eventsourcetest.After(time.Second) })
+	if got := third.Keys(); len(got) != 0 {
 		t.Errorf("after a restart with nothing new came %v", got)
 	}
 	c.StreamARN += "9" // the table was created anew
@@ -508,7 +411,7 @@ func TestAProcessThatDiesRepeatsWhatWasNotDoneAndNothingElse(t *testing.T) {
 
 func TestStoppingLetsARunningInvocationFinishAndStartsNoOther(t *testing.T) {
 	s := newStream()
-	f := &fakeFunction{answer: func(ctx context.Context, _ batch) (string, string, error) {
+	f := &fakeFunction{Answer: func(ctx context.Context, _ batch) (string, string, error) {
 		select {
 		case <-time.After(5 * time.Second):
 			return "", "", nil
@@ -519,10 +422,10 @@ func TestStoppingLetsARunningInvocationFinishAndStartsNoOther(t *testing.T) {
 	c := config(t, func(c *Config) { c.BatchSize = 2 })
 	play(t, c, s, f, func() {
 		s.puts("a", 4)
-		after(time.Second)
+		eventsourcetest.After(time.Second)
 	})
-	if done, err := openCheckpoint(c.Checkpoint, fakeARN); err != nil || !strings.HasSuffix(done.of("shard-1").After, "02") || len(f.seen()) != 1 {
-		t.Errorf("%v, %v after %d batches, want the first one done", done.of("shard-1"), err, len(f.seen()))
+	if done, err := openCheckpoint(c.Checkpoint, fakeARN); err != nil || !strings.HasSuffix(done.of("shard-1").After, "02") || len(f.Seen()) != 1 {
+		t.Errorf("%v, %v after %d batches, want the first one done", done.of("shard-1"), err, len(f.Seen()))
 	}
 }
 
@@ -535,22 +438,22 @@ func TestWhatNoFilterLetsThroughIsDone(t *testing.T) {
 		s.puts("b", 3)
 		s.puts("a", 2)
 		s.puts("c", 3)
-		after(time.Second)
+		eventsourcetest.After(time.Second)
 		s.put("z")
-		after(2 * time.Second)
+		eventsourcetest.After(2 * time.Second)
 		// A process that is killed here does not read them again.
 		if done, err := openCheckpoint(c.Checkpoint, fakeARN); err != nil || !strings.HasSuffix(done.of("shard-1").After, "009") {
 			t.Errorf("the checkpoint is %v, %v", done.of("shard-1"), err)
 		}
 	})
-	if got := f.keys(); !slices.Equal(got, []string{"a0", "a1", "c1"}) {
+	if got := f.Keys(); !slices.Equal(got, []string{"a0", "a1", "c1"}) {
 		t.Errorf("got %v", got)
 	}
 }
 
 func TestAChildIsReadAfterAllOfItsParent(t *testing.T) {
 	s := newStream()
-	f := &fakeFunction{answer: func(context.Context, batch) (string, string, error) {
+	f := &fakeFunction{Answer: func(context.Context, batch) (string, string, error) {
 		time.Sleep(3 * time.Second)
 		return "", "", nil
 	}}
@@ -561,24 +464,24 @@ func TestAChildIsReadAfterAllOfItsParent(t *testing.T) {
 		s.puts("b", 2)
 		s.split()
 		s.puts("c", 1)
-		after(time.Minute)
+		eventsourcetest.After(time.Minute)
 	})
-	if got := f.keys(); !slices.Equal(got, []string{"a0", "a1", "a2", "a3", "a4", "b0", "b1", "c0"}) || f.most != 1 {
-		t.Errorf("got %v, %d at once", got, f.most)
+	if got := f.Keys(); !slices.Equal(got, []string{"a0", "a1", "a2", "a3", "a4", "b0", "b1", "c0"}) || f.Most() != 1 {
+		t.Errorf("got %v, %d at once", got, f.Most())
 	}
 	again := &fakeFunction{}
 	play(t, c, s, again, func() {
 		s.put("d")
-		after(time.Minute)
+		eventsourcetest.After(time.Minute)
 	})
-	if got := again.keys(); !slices.Equal(got, []string{"d"}) {
+	if got := again.Keys(); !slices.Equal(got, []string{"d"}) {
 		t.Errorf("after a restart came %v", got)
 	}
 }
 
 func TestAShardThatEndedIsNotDoneBeforeItsRecordsAre(t *testing.T) {
 	s := newStream()
-	f := &fakeFunction{answer: func(context.Context, batch) (string, string, error) {
+	f := &fakeFunction{Answer: func(context.Context, batch) (string, string, error) {
 		time.Sleep(3 * time.Second)
 		return "", "", nil
 	}}
@@ -586,9 +489,9 @@ func TestAShardThatEndedIsNotDoneBeforeItsRecordsAre(t *testing.T) {
 	s.puts("a", 5)
 	s.split()
 	s.puts("b", 1)
-	play(t, c, s, f, func() { after(time.Second) })
-	play(t, c, s, f, func() { after(time.Minute) })
-	if got := f.keys(); !slices.Equal(got, []string{"a0", "a1", "a2", "a3", "a4", "b0"}) {
+	play(t, c, s, f, func() { eventsourcetest.After(time.Second) })
+	play(t, c, s, f, func() { eventsourcetest.After(time.Minute) })
+	if got := f.Keys(); !slices.Equal(got, []string{"a0", "a1", "a2", "a3", "a4", "b0"}) {
 		t.Errorf("got %v", got)
 	}
 }
@@ -597,18 +500,18 @@ func TestExpiredIteratorsAndAStreamThatIsDownLoseNothing(t *testing.T) {
 	s, f := newStream(), &fakeFunction{}
 	play(t, config(t, nil), s, f, func() {
 		s.put("a")
-		after(time.Second)
+		eventsourcetest.After(time.Second)
 		s.setDown(true)
 		before := s.called()
-		after(20 * time.Minute)
+		eventsourcetest.After(20 * time.Minute)
 		if n := s.called() - before; n < 200 || n > 600 {
 			t.Errorf("%d calls in 20 minutes without a stream, want pauses of up to 5 s", n)
 		}
 		s.put("b")
 		s.setDown(false)
-		after(10 * time.Second)
+		eventsourcetest.After(10 * time.Second)
 	})
-	if got := f.keys(); !slices.Equal(got, []string{"a", "b"}) {
+	if got := f.Keys(); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("got %v", got)
 	}
 }
@@ -618,7 +521,7 @@ func TestReadingGoesOnWithTheOldestRecordThatIsLeft(t *testing.T) {
 	c := config(t, nil)
 	play(t, c, s, f, func() {
 		s.put("a")
-		after(time.Second)
+		eventsourcetest.After(time.Second)
 	})
 	// synctest's clocks begin anew: what is older than a day is deleted here.
 	s.mu.Lock()
@@ -626,9 +529,9 @@ func TestReadingGoesOnWithTheOldestRecordThatIsLeft(t *testing.T) {
 	s.mu.Unlock()
 	play(t, c, s, f, func() {
 		s.put("b")
-		after(time.Minute)
+		eventsourcetest.After(time.Minute)
 	})
-	if got := f.keys(); !slices.Equal(got, []string{"a", "b"}) {
+	if got := f.Keys(); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("got %v", got)
 	}
 }

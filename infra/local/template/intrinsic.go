@@ -1,6 +1,7 @@
 package template
 
 import (
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -9,9 +10,6 @@ import (
 // maxDepth bounds nested intrinsic functions. CloudFormation's own limit is not
 // published; a template that nests deeper must contain a cycle.
 const maxDepth = 64
-
-// maxText bounds one resolved string. CloudFormation's largest are far below it.
-const maxText = 1 << 16
 
 // plain resolves n if it is an intrinsic function. It returns nil for an absent node
 // and for AWS::NoValue.
@@ -25,131 +23,69 @@ func (r *reader) plain(n *yaml.Node, at string) *yaml.Node {
 	}
 	defer func() { r.depth-- }()
 
-	name, arg := intrinsic(n)
-	switch name {
+	switch name := intrinsic(n); name {
 	case "":
-		if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
-			r.fail(n, at, "null values are not allowed")
-			return nil
-		}
-		if n.Kind == yaml.MappingNode && hasFunctionKey(n) {
-			r.fail(n, at, "an intrinsic function must be the only key of its mapping")
-			return nil
-		}
 		return n
 	case "Ref":
-		if arg.Kind != yaml.ScalarNode {
-			r.fail(n, at, "Ref needs a name")
+		return r.ref(n, at, n.Value)
+	case "GetAtt":
+		return r.getAtt(n, at)
+	case "Sub":
+		return r.sub(n, at)
+	case "Split":
+		return r.split(n, at)
+	case "If":
+		if n.Kind != yaml.SequenceNode || len(n.Content) != 3 {
+			r.fail(n, at, "!If needs a condition's name and two values")
 			return nil
 		}
-		return r.ref(n, at, arg.Value)
-	case "Fn::GetAtt":
-		return r.getAtt(n, arg, at)
-	case "Fn::Sub":
-		return r.sub(n, arg, at)
-	case "Fn::Join":
-		return r.join(n, arg, at)
-	case "Fn::Split":
-		return r.split(n, arg, at)
-	case "Fn::If":
-		if arg.Kind != yaml.SequenceNode || len(arg.Content) != 3 || arg.Content[0].Kind != yaml.ScalarNode {
-			r.fail(n, at, "Fn::If needs a condition's name and two values")
-			return nil
+		if r.holds(n.Content[0], at, n.Content[0].Value) {
+			return r.plain(n.Content[1], at)
 		}
-		if r.holds(arg.Content[0], at, arg.Content[0].Value) {
-			return r.plain(arg.Content[1], at)
-		}
-		return r.plain(arg.Content[2], at)
+		return r.plain(n.Content[2], at)
+	default:
+		r.fail(n, at, "!%s cannot be resolved locally", name)
+		return nil
 	}
-	r.fail(n, at, "%s cannot be resolved locally", name)
-	return nil
 }
 
-// intrinsic recognises both spellings of an intrinsic function and returns its
-// long name and its argument; an ordinary node has no name.
-func intrinsic(n *yaml.Node) (name string, arg *yaml.Node) {
-	if strings.HasPrefix(n.Tag, "!") && !strings.HasPrefix(n.Tag, "!!") {
-		name = n.Tag[1:]
-		if name != "Ref" && name != "Condition" {
-			name = "Fn::" + name
-		}
-		untagged := *n
-		switch n.Kind {
-		case yaml.MappingNode:
-			untagged.Tag = "!!map"
-		case yaml.SequenceNode:
-			untagged.Tag = "!!seq"
-		default:
-			untagged.Tag = "!!str"
-		}
-		return name, &untagged
+// intrinsic returns the name of the intrinsic function that a node calls in its short form, ""
+// for an ordinary node. The template has no long forms, which are read as mappings.
+func intrinsic(n *yaml.Node) string {
+	if strings.HasPrefix(n.Tag, "!!") {
+		return ""
 	}
-	if n.Kind == yaml.MappingNode && len(n.Content) == 2 && isFunctionKey(n.Content[0].Value) {
-		return n.Content[0].Value, n.Content[1]
-	}
-	return "", nil
+	return strings.TrimPrefix(n.Tag, "!")
 }
 
-func isFunctionKey(key string) bool { return key == "Ref" || strings.HasPrefix(key, "Fn::") }
-
-func hasFunctionKey(n *yaml.Node) bool {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if isFunctionKey(n.Content[i].Value) {
-			return true
-		}
-	}
-	return false
-}
-
-func (r *reader) getAtt(n, arg *yaml.Node, at string) *yaml.Node {
-	id, attribute, _ := strings.Cut(arg.Value, ".")
+func (r *reader) getAtt(n *yaml.Node, at string) *yaml.Node {
+	id, attribute, _ := strings.Cut(n.Value, ".")
 	if id == "" || attribute == "" {
-		r.fail(n, at, "Fn::GetAtt needs a logical id and an attribute")
+		r.fail(n, at, "!GetAtt needs a logical id and an attribute")
 	}
 	return r.scalar(n, at, r.attribute(n, at, id, attribute))
 }
 
-func (r *reader) join(n, arg *yaml.Node, at string) *yaml.Node {
-	if arg.Kind != yaml.SequenceNode || len(arg.Content) != 2 {
-		r.fail(n, at, "Fn::Join needs a delimiter and a list")
+func (r *reader) split(n *yaml.Node, at string) *yaml.Node {
+	if n.Kind != yaml.SequenceNode || len(n.Content) != 2 {
+		r.fail(n, at, "!Split needs a delimiter and a string")
 		return nil
 	}
-	delimiter := value{r, arg.Content[0], at}.text("")
-	items := value{r, r.plain(arg.Content[1], at), at}.texts()
-	return r.scalar(n, at, strings.Join(items, delimiter))
-}
-
-func (r *reader) split(n, arg *yaml.Node, at string) *yaml.Node {
-	var delimiter string
-	if arg.Kind == yaml.SequenceNode && len(arg.Content) == 2 {
-		delimiter = value{r, arg.Content[0], at}.text("")
-	}
-	if r.err == nil && delimiter == "" {
-		r.fail(n, at, "Fn::Split needs a delimiter and a string")
-	}
-	if r.err != nil {
-		return nil
-	}
-	text := value{r, r.plain(arg.Content[1], at), at}.text("")
+	text := value{r, r.plain(n.Content[1], at), at}.text("")
 	list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Line: n.Line, Column: n.Column}
-	for item := range strings.SplitSeq(text, delimiter) {
+	for item := range strings.SplitSeq(text, n.Content[0].Value) {
 		list.Content = append(list.Content, r.scalar(n, at, item))
 	}
 	return list
 }
 
-func (r *reader) sub(n, arg *yaml.Node, at string) *yaml.Node {
-	pattern, names := arg, value{r: r, at: at}
-	if arg.Kind == yaml.SequenceNode && len(arg.Content) == 2 {
-		pattern, names.n = arg.Content[0], arg.Content[1]
-	}
-	if pattern.Kind != yaml.ScalarNode {
-		r.fail(n, at, "Fn::Sub needs a string, or a list of a string and a mapping")
+func (r *reader) sub(n *yaml.Node, at string) *yaml.Node {
+	if n.Kind != yaml.ScalarNode {
+		r.fail(n, at, "!Sub needs a string")
 		return nil
 	}
 	var out strings.Builder
-	rest := pattern.Value
-	for r.err == nil && out.Len() <= maxText {
+	for rest := n.Value; r.err == nil; {
 		before, after, found := strings.Cut(rest, "${")
 		out.WriteString(before)
 		if !found {
@@ -157,23 +93,16 @@ func (r *reader) sub(n, arg *yaml.Node, at string) *yaml.Node {
 		}
 		name, tail, closed := strings.Cut(after, "}")
 		if !closed {
-			r.fail(n, at, "Fn::Sub has a ${ without its }")
+			r.fail(n, at, "!Sub has a ${ without its }")
 			return nil
 		}
 		rest = tail
-		out.WriteString(r.substitute(n, at, name, names))
+		out.WriteString(r.substitute(n, at, name))
 	}
 	return r.scalar(n, at, out.String())
 }
 
-func (r *reader) substitute(n *yaml.Node, at, name string, names value) string {
-	if literal, ok := strings.CutPrefix(name, "!"); ok {
-		return "${" + literal + "}"
-	}
-	name = strings.TrimSpace(name)
-	if v := names.get(name); !v.absent() {
-		return v.text("")
-	}
+func (r *reader) substitute(n *yaml.Node, at, name string) string {
 	if id, attribute, ok := strings.Cut(name, "."); ok {
 		return r.attribute(n, at, id, attribute)
 	}
@@ -186,9 +115,6 @@ func (r *reader) substitute(n *yaml.Node, at, name string, names value) string {
 
 // scalar makes a string node of the text that the function at n resolved to.
 func (r *reader) scalar(n *yaml.Node, at, text string) *yaml.Node {
-	if len(text) > maxText {
-		r.fail(n, at, "resolves to more than %d bytes", maxText)
-	}
 	if r.err != nil {
 		return nil
 	}
@@ -196,15 +122,8 @@ func (r *reader) scalar(n *yaml.Node, at, text string) *yaml.Node {
 }
 
 func (r *reader) readConditions(section value) {
-	if section.n == nil {
-		return
-	}
-	if section.n.Kind != yaml.MappingNode {
-		section.fail("must be a mapping")
-		return
-	}
-	for i := 0; i+1 < len(section.n.Content); i += 2 {
-		r.conditions[section.n.Content[i].Value] = section.n.Content[i+1]
+	for pair := range slices.Chunk(section.content(), 2) {
+		r.conditions[pair[0].Value] = pair[1]
 	}
 }
 
@@ -229,53 +148,38 @@ func (r *reader) test(n *yaml.Node, at string) bool {
 	}
 	defer func() { r.depth-- }()
 
-	name, arg := intrinsic(n)
-	if n.Kind == yaml.MappingNode && len(n.Content) == 2 && n.Content[0].Value == "Condition" {
-		name, arg = "Condition", n.Content[1]
-	}
-	switch name {
-	case "Condition":
-		if arg.Kind != yaml.ScalarNode {
-			break
-		}
-		return r.holds(n, at, arg.Value)
-	case "Fn::Equals":
-		if len(arg.Content) != 2 || arg.Kind != yaml.SequenceNode {
-			break
-		}
-		left := value{r, r.plain(arg.Content[0], at), at}.text("")
-		right := value{r, r.plain(arg.Content[1], at), at}.text("")
+	name := intrinsic(n)
+	switch {
+	case name == "Condition":
+		return r.holds(n, at, n.Value)
+	case name == "Equals" && len(n.Content) == 2:
+		left := value{r, r.plain(n.Content[0], at), at}.text("")
+		right := value{r, r.plain(n.Content[1], at), at}.text("")
 		return r.err == nil && left == right
-	case "Fn::Not":
-		if len(arg.Content) != 1 || arg.Kind != yaml.SequenceNode {
-			break
-		}
-		return !r.test(arg.Content[0], at)
-	case "Fn::And", "Fn::Or":
-		if len(arg.Content) < 2 || len(arg.Content) > 10 || arg.Kind != yaml.SequenceNode {
-			break
-		}
+	case name == "Not" && len(n.Content) == 1:
+		return !r.test(n.Content[0], at)
+	case name == "And" || name == "Or":
 		// Both sides are always evaluated, so that a mistake in one never hides behind the other.
 		met := 0
-		for _, c := range arg.Content {
+		for _, c := range n.Content {
 			if r.test(c, at) {
 				met++
 			}
 		}
-		if name == "Fn::And" {
-			return met == len(arg.Content)
+		if name == "And" {
+			return met == len(n.Content)
 		}
 		return met > 0
 	}
-	if name == "" {
-		name = "this"
-	}
-	r.fail(n, at, "%s is not a condition that can be evaluated locally", name)
+	r.fail(n, at, "this is not a condition that can be evaluated locally")
 	return false
 }
 
-// stackName is AWS::StackName.
-const stackName = "local"
+// stackName is AWS::StackName, accountID is AWS::AccountId.
+const (
+	stackName = "local"
+	accountID = "000000000000"
+)
 
 // pseudo returns the value of a pseudo parameter.
 func (r *reader) pseudo(name string) (string, bool) {
@@ -283,7 +187,7 @@ func (r *reader) pseudo(name string) (string, bool) {
 	case "AWS::Region":
 		return r.o.Region, true
 	case "AWS::AccountId":
-		return r.o.AccountID, true
+		return accountID, true
 	case "AWS::Partition":
 		return "aws", true
 	case "AWS::URLSuffix":
@@ -318,7 +222,11 @@ func (r *reader) ref(n *yaml.Node, at, name string) *yaml.Node {
 	case typeTable:
 		return r.scalar(n, at, r.tableName(res))
 	case typeQueue:
-		return r.scalar(n, at, r.o.QueueURL(r.queueName(res)))
+		name := r.queueName(res)
+		if r.o.QueueURL != nil {
+			name = r.o.QueueURL(name)
+		}
+		return r.scalar(n, at, name)
 	case typeBus:
 		return r.scalar(n, at, r.busName(res))
 	}
@@ -347,7 +255,7 @@ func (r *reader) attribute(n *yaml.Node, at, id, attribute string) string {
 }
 
 func (r *reader) arn(service, rest string) string {
-	return "arn:aws:" + service + ":" + r.o.Region + ":" + r.o.AccountID + ":" + rest
+	return "arn:aws:" + service + ":" + r.o.Region + ":" + accountID + ":" + rest
 }
 
 // queueOf returns the queue that v's ARN names; only queues of the template exist locally.

@@ -65,10 +65,10 @@ func (r *reader) constrain(f field, kind string, p *parameter) {
 		problem = outOfRange(f, v)
 	} else {
 		length := utf8.RuneCountInString(v)
-		if low := f.get("MinLength"); !low.absent() && length < low.number(0, 0, maxText) {
+		if low := f.get("MinLength"); !low.absent() && length < low.number(0) {
 			problem = fmt.Sprintf("is shorter than %s", low.text(""))
 		}
-		if high := f.get("MaxLength"); !high.absent() && length > high.number(0, 0, maxText) {
+		if high := f.get("MaxLength"); !high.absent() && length > high.number(0) {
 			problem = fmt.Sprintf("is longer than %s", high.text(""))
 		}
 		if pattern := f.get("AllowedPattern"); !pattern.absent() {
@@ -91,7 +91,7 @@ func (r *reader) constrain(f field, kind string, p *parameter) {
 		problem += " (" + description + ")"
 	}
 	shown := strconv.Quote(v)
-	if f.get("NoEcho").flag(false) {
+	if f.get("NoEcho").text("") == "true" {
 		shown = "the value"
 	}
 	f.fail("%s %s", shown, problem)

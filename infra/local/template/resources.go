@@ -50,9 +50,6 @@ func (r *reader) readResources(section value) {
 		res := &resource{id: f.key, key: f.name, active: true}
 		res.typ = f.need("Type").text("")
 		if c := f.raw("Condition"); c != nil {
-			if c.Kind != yaml.ScalarNode {
-				r.fail(c, f.below("Condition"), "must be a condition's name")
-			}
 			res.active = r.holds(c, f.below("Condition"), c.Value)
 		}
 		if instead, no := unsupported[res.typ]; no && res.active {
@@ -101,9 +98,6 @@ func (r *reader) nameOf(res *resource, property string) string {
 	}
 	// Only one stack runs here, so the stack name is left out.
 	res.name = strings.TrimPrefix(res.props.get(property).text(res.id), stackName+"-")
-	if res.name == "" {
-		res.props.get(property).fail("must not be empty")
-	}
 	return res.name
 }
 

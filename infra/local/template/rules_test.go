@@ -15,7 +15,7 @@ Rules:
     Assertions:
       - Assert: !Not [!Equals [!Ref Secret, ""]]
         AssertDescription: a front needs a Secret
-      - Assert: {"Fn::Or": [{"Fn::Equals": [{Ref: AWS::Region}, us-east-1]}, {"Fn::Equals": [{Ref: Secret}, far]}]}
+      - Assert: !Or [!Equals [!Ref AWS::Region, us-east-1], !Equals [!Ref Secret, far]]
 Resources:
   Q: {Type: AWS::SQS::Queue}
 `
@@ -47,7 +47,7 @@ func TestARuleThatCannotBeReadIsRefused(t *testing.T) {
 	for _, c := range []struct{ was, is, refusal string }{
 		{"RuleCondition:", "Condition:", "does not run locally"},
 		{"AssertDescription: a front needs a Secret", "Describe: x", "does not run locally"},
-		{`!Not [!Equals [!Ref Secret, ""]]`, `!Contains [[a], !Ref Secret]`, "Fn::Contains is not a condition"},
+		{`!Not [!Equals [!Ref Secret, ""]]`, `!Contains [[a], !Ref Secret]`, "not a condition"},
 		{"Assertions:", "Assert:", "does not run locally"},
 	} {
 		t.Run(c.is, func(t *testing.T) {

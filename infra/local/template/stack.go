@@ -25,18 +25,13 @@ type Stack struct {
 // Function is one AWS::Serverless::Function with its Globals merged in.
 type Function struct {
 	LogicalID string
-	Handler   string
-	Runtime   string
 	// Environment is the template's; it does not include the variables that Lambda
 	// adds.
 	Environment map[string]string
-	// Timeout is between 1 s and 15 min, 3 s unless the template says otherwise.
-	Timeout time.Duration
-	// MemoryMB is between 128 and 32,768, 128 unless the template says otherwise.
-	MemoryMB int
+	Timeout     time.Duration
+	MemoryMB    int
 	// ReservedConcurrency is 0 if nothing is reserved.
 	ReservedConcurrency int
-	Routes              []Route
 	Queues              []QueueSource
 	Streams             []StreamSource
 	Schedules           []Schedule
@@ -77,8 +72,7 @@ type Throttle struct {
 type Route struct {
 	// Function is the logical id of the function that answers.
 	Function string
-	// Method is in upper case, or ANY.
-	Method string
+	Method   string
 	// Path may hold {name} segments.
 	Path string
 	// Authorizer is a key of API.Authorizers, or empty for a public route.
@@ -94,35 +88,27 @@ type Route struct {
 // QueueSource is a queue whose messages a function receives in batches.
 type QueueSource struct {
 	// Queue is a logical id.
-	Queue string
-	// BatchSize is between 1 and 10,000.
+	Queue     string
 	BatchSize int
-	// Window is how long a batch may wait to fill, 0 to 5 min.
+	// Window is how long a batch may wait to fill.
 	Window time.Duration
-	// ReportBatchItemFailures means that the function returns the messages that failed.
-	ReportBatchItemFailures bool
-	// MaximumConcurrency is between 2 and 1,000, or 0 when it is not limited.
+	// MaximumConcurrency is 0 when it is not limited.
 	MaximumConcurrency int
-	Enabled            bool
 }
 
 // StreamSource is a table's stream whose records a function receives in batches, in the
 // order of each item's changes. A failed batch is repeated until its records expire.
 type StreamSource struct {
 	// Table is a logical id.
-	Table string
-	// BatchSize is between 1 and 10,000.
+	Table     string
 	BatchSize int
-	// Window is how long a batch may wait to fill, 0 to 5 min.
+	// Window is how long a batch may wait to fill.
 	Window time.Duration
-	// Parallel is how many batches of one shard run at once, 1 to 10: of different items.
+	// Parallel is how many batches of one shard run at once: of different items.
 	Parallel int
-	// ReportBatchItemFailures means that the function returns the records that failed.
-	ReportBatchItemFailures bool
 	// Filters are patterns of package eventpattern, of which a record must match one;
 	// without any, all records count.
 	Filters []string
-	Enabled bool
 }
 
 // Schedule is an EventBridge Scheduler schedule that invokes a function.
@@ -134,11 +120,9 @@ type Schedule struct {
 	Timezone string
 	Enabled  bool
 	// Input is the payload before its context attributes are replaced; empty when not set.
-	Input string
-	// RetryAttempts is between 0 and 185.
+	Input         string
 	RetryAttempts int
-	// MaxEventAge is between 1 min and 24 h.
-	MaxEventAge time.Duration
+	MaxEventAge   time.Duration
 }
 
 // Table is one AWS::DynamoDB::Table.

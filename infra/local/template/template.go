@@ -84,13 +84,11 @@ type Options struct {
 	Strict []string
 	// Region is AWS::Region, us-east-1 when empty.
 	Region string
-	// AccountID is AWS::AccountId, 000000000000 when empty.
-	AccountID string
 	// TableName is the name of the template's only table; empty leaves it to the template.
 	TableName string
 	// Secrets are those of Secrets Manager to which environment variables refer, by ARN.
 	Secrets map[string]string
-	// QueueURL returns the URL of a queue; nil uses SQS's format.
+	// QueueURL returns the URL of a queue; nil leaves its name.
 	QueueURL func(name string) string
 }
 
@@ -107,14 +105,6 @@ func Load(path string, o Options) (*Stack, error) {
 func Parse(file string, text []byte, o Options) (*Stack, error) {
 	if o.Region == "" {
 		o.Region = "us-east-1"
-	}
-	if o.AccountID == "" {
-		o.AccountID = "000000000000"
-	}
-	if o.QueueURL == nil {
-		o.QueueURL = func(name string) string {
-			return "https://sqs." + o.Region + ".amazonaws.com/" + o.AccountID + "/" + name
-		}
 	}
 	r := &reader{
 		file:       file,
@@ -173,8 +163,7 @@ func (r *reader) read(text []byte) *Stack {
 	return s
 }
 
-// decode returns the template's top mapping, without duplicate keys and aliases:
-// CloudFormation supports neither.
+// decode returns the template's top mapping.
 func (r *reader) decode(text []byte) *yaml.Node {
 	var doc yaml.Node
 	dec := yaml.NewDecoder(strings.NewReader(string(text)))
@@ -190,31 +179,5 @@ func (r *reader) decode(text []byte) *yaml.Node {
 		r.fail(&doc, "", "a template must be a mapping")
 		return nil
 	}
-	r.check(doc.Content[0])
 	return doc.Content[0]
-}
-
-func (r *reader) check(n *yaml.Node) {
-	switch n.Kind {
-	case yaml.AliasNode:
-		r.fail(n, "", "CloudFormation has no YAML aliases (*%s)", n.Value)
-		return
-	case yaml.MappingNode:
-		seen := make(map[string]bool, len(n.Content)/2)
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			key := n.Content[i]
-			if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
-				r.fail(key, "", "a key must be a plain string")
-				return
-			}
-			if seen[key.Value] {
-				r.fail(key, "", "key %q stands twice", key.Value)
-				return
-			}
-			seen[key.Value] = true
-		}
-	}
-	for _, c := range n.Content {
-		r.check(c)
-	}
 }

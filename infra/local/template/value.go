@@ -34,8 +34,8 @@ func (v value) below(key string) string {
 	return v.at + "." + key
 }
 
-// raw returns the unresolved child of a mapping, nil when it has none.
-func (v value) raw(key string) *yaml.Node {
+// content returns the keys and values of a mapping, in turn.
+func (v value) content() []*yaml.Node {
 	if v.n == nil || v.r.err != nil {
 		return nil
 	}
@@ -43,9 +43,14 @@ func (v value) raw(key string) *yaml.Node {
 		v.fail("must be a mapping")
 		return nil
 	}
-	for i := 0; i+1 < len(v.n.Content); i += 2 {
-		if v.n.Content[i].Value == key {
-			return v.n.Content[i+1]
+	return v.n.Content
+}
+
+// raw returns the unresolved child of a mapping, nil when it has none.
+func (v value) raw(key string) *yaml.Node {
+	for pair := range slices.Chunk(v.content(), 2) {
+		if pair[0].Value == key {
+			return pair[1]
 		}
 	}
 	return nil
@@ -66,21 +71,20 @@ func (v value) need(key string) value {
 	return c
 }
 
+// must fails unless the required property is the only one that runs locally.
+func (v value) must(key, want string) {
+	if c := v.need(key); c.text(want) != want {
+		c.fail("must be %s", want)
+	}
+}
+
 // fields returns the resolved children of a mapping in the template's order,
 // without those that resolve to AWS::NoValue.
 func (v value) fields() []field {
 	var out []field
-	if v.n == nil || v.r.err != nil {
-		return nil
-	}
-	if v.n.Kind != yaml.MappingNode {
-		v.fail("must be a mapping")
-		return nil
-	}
-	for i := 0; i+1 < len(v.n.Content); i += 2 {
-		key := v.n.Content[i]
-		if c := v.get(key.Value); !c.absent() {
-			out = append(out, field{key: key.Value, name: key, value: c})
+	for pair := range slices.Chunk(v.content(), 2) {
+		if c := v.get(pair[0].Value); !c.absent() {
+			out = append(out, field{key: pair[0].Value, name: pair[0], value: c})
 		}
 	}
 	return out
@@ -88,15 +92,8 @@ func (v value) fields() []field {
 
 // only refuses keys that are neither used here nor safe to ignore.
 func (v value) only(used, ignored []string) {
-	if v.n == nil || v.r.err != nil {
-		return
-	}
-	if v.n.Kind != yaml.MappingNode {
-		v.fail("must be a mapping")
-		return
-	}
-	for i := 0; i+1 < len(v.n.Content); i += 2 {
-		key := v.n.Content[i]
+	for pair := range slices.Chunk(v.content(), 2) {
+		key := pair[0]
 		if !slices.Contains(used, key.Value) && !slices.Contains(ignored, key.Value) {
 			v.r.fail(key, v.below(key.Value), "this property does not run locally")
 			return
@@ -146,29 +143,14 @@ func (v value) text(absent string) string {
 	return v.n.Value
 }
 
-// number returns an integer of the given range.
-func (v value) number(absent, low, high int) int {
+// number returns an integer.
+func (v value) number(absent int) int {
 	if v.n == nil || v.r.err != nil {
 		return absent
 	}
 	i, err := strconv.Atoi(v.text(""))
-	if err != nil || i < low || i > high {
-		v.fail("must be a whole number between %d and %d", low, high)
-		return absent
+	if err != nil {
+		v.fail("must be a whole number")
 	}
 	return i
-}
-
-func (v value) flag(absent bool) bool {
-	if v.n == nil || v.r.err != nil {
-		return absent
-	}
-	switch v.text("") {
-	case "true":
-		return true
-	case "false":
-		return false
-	}
-	v.fail("must be true or false")
-	return absent
 }

@@ -19,7 +19,7 @@ var ofTheLocalStack = []mutant{
 		`		n, err := s.p.invoke(work, batch)`, `		s.finish(batch)
 		n, err := s.p.invoke(work, batch)`}}},
 	{"a partial response is not read", "P26", streamTests, "^TestEverythingFromTheLowest", []edit{{streamPoller + "poller.go",
-		`	if !p.c.ReportBatchItemFailures {`, `	if true {`}}},
+		`		if failed[r.number] {`, `		if failed[r.number] && len(failed) == 0 {`}}},
 	{"records before the highest that failed count as done", "P26", streamTests, "^TestEverythingFromTheLowest", []edit{{streamPoller + "poller.go",
 		`	for i, r := range batch {
 		if failed[r.number] {`, `	for i := len(batch) - 1; i >= 0; i-- {
