@@ -127,7 +127,7 @@ func TestATokenOfTheDevelopmentIssuerIsAccepted(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := &fakeInvoker{response: `{"statusCode":200}`}
-	authorizer := &JWT{Issuer: i.URL(), Audience: []string{testAudience}, Keys: i.Key}
+	authorizer := &JWT{Issuer: testIssuer, Audience: []string{testAudience}, Keys: i.Key}
 	h := newGateway(t, []Route{{Method: "GET", Path: "/", Function: "F", Authorizer: authorizer}}, f, Options{})
 	for ttl, want := range map[time.Duration]int{time.Second: http.StatusOK, 0: http.StatusUnauthorized} {
 		token, err := i.Token(issuer.Claims{Subject: "alice", TTL: ttl})

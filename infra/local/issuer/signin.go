@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"html/template"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -26,14 +27,8 @@ const (
 	OperatorsPage = "operators-page"
 )
 
-const (
-	// codeTTL is how long a code may be exchanged.
-	codeTTL = time.Minute
-	// maxCodes bounds the memory; the oldest codes expire first anyway.
-	maxCodes = 10000
-	// maxForm bounds a form, in bytes.
-	maxForm = 16 << 10
-)
+// codeTTL is how long a code may be exchanged.
+const codeTTL = time.Minute
 
 // grant is what a code stands for.
 type grant struct {
@@ -48,24 +43,17 @@ type grants struct {
 	all map[string]grant
 }
 
-// issue returns a new code; it fails when there are too many.
-func (g *grants) issue(to grant, now time.Time) (code string, ok bool) {
+// issue returns a new code, and forgets those that have expired.
+func (g *grants) issue(to grant, now time.Time) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for code, old := range g.all {
-		if !now.Before(old.until) {
-			delete(g.all, code)
-		}
-	}
-	if len(g.all) >= maxCodes {
-		return "", false
-	}
+	maps.DeleteFunc(g.all, func(_ string, old grant) bool { return !now.Before(old.until) })
 	if g.all == nil {
 		g.all = map[string]grant{}
 	}
-	code = rand.Text()
+	code := rand.Text()
 	g.all[code] = to
-	return code, true
+	return code
 }
 
 // take returns a code's grant and forgets the code: even a failed exchange uses it up.
@@ -132,7 +120,6 @@ func (i *Issuer) serveAuthorize(w http.ResponseWriter, r *http.Request) {
 		_ = form.Execute(w, i.groups)
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if g.subject = strings.TrimSpace(r.PostFormValue("sub")); g.subject == "" {
 		http.Error(w, "sub is missing", http.StatusBadRequest)
 		return
@@ -142,12 +129,7 @@ func (i *Issuer) serveAuthorize(w http.ResponseWriter, r *http.Request) {
 	}
 	now := i.now()
 	g.until = now.Add(codeTTL)
-	code, ok := i.grants.issue(g, now)
-	if !ok {
-		http.Error(w, "too many codes", http.StatusServiceUnavailable)
-		return
-	}
-	to := url.Values{"code": {code}, "state": {r.URL.Query().Get("state")}}
+	to := url.Values{"code": {i.grants.issue(g, now)}, "state": {r.URL.Query().Get("state")}}
 	http.Redirect(w, r, redirect+"?"+to.Encode(), http.StatusSeeOther)
 }
 
@@ -155,7 +137,6 @@ func (i *Issuer) serveExchange(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", "application/json")
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	answer, failure := i.exchange(r)
 	if failure != "" {
 		w.WriteHeader(http.StatusBadRequest)

@@ -190,9 +190,12 @@ func (w *world) draws() (entrants []string) {
 	return entrants
 }
 
+// tokenIssuer is the tokens' iss.
+const tokenIssuer = "https://issuer.example"
+
 // tokens makes the one issuer of all worlds: its key takes a while.
 var tokens = sync.OnceValues(func() (*issuer.Issuer, error) {
-	return issuer.Open("", issuer.Options{URL: "https://issuer.example", Audience: audience})
+	return issuer.Open("", issuer.Options{URL: tokenIssuer, Audience: audience})
 })
 
 func (w *world) buyer() string { return fmt.Sprintf("buyer-%d", w.buyers.Add(1)) }
@@ -247,7 +250,7 @@ func (w *world) front(d door) *httptest.Server {
 	for _, r := range described(w.t, d.api).Routes {
 		route := gateway.Route{Method: r.Method, Path: r.Path, Function: r.Function}
 		if r.Authorizer != "" && !d.open {
-			route.Authorizer, route.Scopes = &gateway.JWT{Issuer: w.tokens.URL(), Audience: []string{accepted}, Keys: w.key}, d.scopes
+			route.Authorizer, route.Scopes = &gateway.JWT{Issuer: tokenIssuer, Audience: []string{accepted}, Keys: w.key}, d.scopes
 		}
 		routes = append(routes, route)
 	}
@@ -280,8 +283,8 @@ func described(t testing.TB, name string) template.API {
 // project is the project's template, read once.
 var project = sync.OnceValues(func() (*template.Stack, error) {
 	return template.Load("../../../template.yaml", template.Options{Parameters: map[string]string{
-		"JwtIssuer": "https://issuer.example", "JwtAudience": audience,
-		"CreateOperatorApi": "true", "OperatorIssuer": "https://issuer.example", "OperatorAudience": operatorsAudience,
+		"JwtIssuer": tokenIssuer, "JwtAudience": audience,
+		"CreateOperatorApi": "true", "OperatorIssuer": tokenIssuer, "OperatorAudience": operatorsAudience,
 	}})
 })
 

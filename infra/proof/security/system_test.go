@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rsa"
 	"crypto/x509"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -35,7 +34,6 @@ type system struct {
 	*stack.Stack
 	data   string
 	key    *rsa.PrivateKey
-	kid    string
 	routes []template.Route
 	client *client.Client
 	own    *safeBuffer // the stack's own log
@@ -139,7 +137,7 @@ func start(root string, o stack.Options) (s *system, err error) {
 		return nil, errors.Join(err, s.stop())
 	}
 	s.routes = described.API.Routes
-	if err := s.learnKeys(); err != nil {
+	if err := s.learnKey(); err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
 	return s, nil
@@ -152,9 +150,8 @@ func (s *system) stop() error {
 
 func (s *system) issuer() string { return s.API + "/_local" }
 
-// learnKeys reads the private key from the stack's folder, and the published form of
-// the public one.
-func (s *system) learnKeys() error {
+// learnKey reads the private key from the stack's folder.
+func (s *system) learnKey() error {
 	text, err := os.ReadFile(filepath.Join(s.data, "issuer-key.pem"))
 	if err != nil {
 		return err
@@ -168,20 +165,5 @@ func (s *system) learnKeys() error {
 		return fmt.Errorf("read issuer key: %w", err)
 	}
 	s.key = parsed.(*rsa.PrivateKey)
-	a, err := s.get("/_local/jwks.json")
-	if err != nil {
-		return err
-	}
-	var set struct {
-		Keys []json.RawMessage `json:"keys"`
-	}
-	if err := json.Unmarshal([]byte(a.raw), &set); err != nil || len(set.Keys) != 1 {
-		return fmt.Errorf("read key set %s: %w", a.raw, err)
-	}
-	var key struct {
-		Kid string `json:"kid"`
-	}
-	err = json.Unmarshal(set.Keys[0], &key)
-	s.kid = key.Kid
-	return err
+	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"flashsale/infra/local/issuer"
 )
 
 // fields are the members of a token's header or claims; nil leaves one out.
@@ -46,7 +48,7 @@ func (s *system) claims(user string) fields {
 }
 
 // header is that of a good token.
-func (s *system) header() fields { return fields{"alg": "RS256", "typ": "JWT", "kid": s.kid} }
+func (s *system) header() fields { return fields{"alg": "RS256", "typ": "JWT", "kid": issuer.KeyID} }
 
 // token is a good token of the user.
 func (s *system) token(user string) string { return s.signed(s.claims(user)) }
