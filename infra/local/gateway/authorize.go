@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -64,7 +63,8 @@ func (j *JWT) authorize(header, scopes []string, now time.Time) (*authorizer, *c
 	a := &authorizer{}
 	a.JWT.Claims = claimTexts(claims)
 	if len(scopes) > 0 {
-		granted := tokenScopes(claims)
+		scope, _ := claims["scope"].(string)
+		granted := strings.Fields(scope)
 		for _, s := range scopes {
 			if slices.Contains(granted, s) {
 				a.JWT.Scopes = append(a.JWT.Scopes, s)
@@ -131,27 +131,6 @@ func (j *JWT) verifyAudience(claims jwt.MapClaims) error {
 	return nil
 }
 
-// tokenScopes reads scope, or else scp; either may be a list or separated by spaces.
-func tokenScopes(claims jwt.MapClaims) []string {
-	value, ok := claims["scope"]
-	if !ok {
-		value = claims["scp"]
-	}
-	switch v := value.(type) {
-	case string:
-		return strings.Fields(v)
-	case []any:
-		var scopes []string
-		for _, s := range v {
-			if text, ok := s.(string); ok {
-				scopes = append(scopes, text)
-			}
-		}
-		return scopes
-	}
-	return nil
-}
-
 func describe(err error) string {
 	for _, known := range []struct {
 		err  error
@@ -208,12 +187,6 @@ func claimText(value any) string {
 			texts[i] = claimText(item)
 		}
 		return "[" + strings.Join(texts, " ") + "]"
-	case map[string]any:
-		texts := make([]string, 0, len(v))
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			texts = append(texts, name+":"+claimText(v[name]))
-		}
-		return "map[" + strings.Join(texts, " ") + "]"
 	}
 	return fmt.Sprint(value)
 }

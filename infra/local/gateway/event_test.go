@@ -58,7 +58,7 @@ func TestTheEventHasTheShapeOfPayloadFormat2(t *testing.T) {
 
 func TestAnEventOfAPublicRouteWithoutBodyIsBare(t *testing.T) {
 	f := &fakeInvoker{response: `{"statusCode":200}`}
-	h := newGateway(t, routes("ANY /a/{b}"), f, Options{})
+	h := newGateway(t, routes("GET /a/{b}"), f, Options{})
 	serve(h, httptest.NewRequest(http.MethodGet, "/a/b", nil))
 	got := decodeAny(t, f.payloads[0])
 	for _, absent := range []string{"body", "cookies", "queryStringParameters", "stageVariables"} {
@@ -72,7 +72,7 @@ func TestAnEventOfAPublicRouteWithoutBodyIsBare(t *testing.T) {
 			t.Errorf("the request context has %s: %v", absent, value)
 		}
 	}
-	if got["routeKey"] != "ANY /a/{b}" || context["apiId"] != "local" || context["accountId"] != "000000000000" {
+	if got["routeKey"] != "GET /a/{b}" || context["apiId"] != "local" || context["accountId"] != "000000000000" {
 		t.Errorf("event is %s", f.payloads[0])
 	}
 }
@@ -103,7 +103,7 @@ func TestBodiesAreTextOrBase64ByContentType(t *testing.T) {
 			f := &fakeInvoker{response: `{"statusCode":200}`}
 			r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(c.body))
 			r.Header.Set("Content-Type", c.contentType)
-			serve(newGateway(t, routes("ANY /"), f, Options{}), r)
+			serve(newGateway(t, routes("POST /"), f, Options{}), r)
 			e := f.event(t)
 			want := c.body
 			if c.base64 {

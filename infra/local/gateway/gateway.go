@@ -137,9 +137,7 @@ func (g *gateway) answer(w http.ResponseWriter, r *http.Request, id string) answ
 	if len(payload) > maxEventBytes {
 		return refuse(http.StatusRequestEntityTooLarge)
 	}
-	a := g.integrate(r.Context(), route.Function, payload)
-	g.o.CORS.strip(a.header)
-	return a
+	return g.integrate(r.Context(), route.Function, payload)
 }
 
 // integrate invokes the function and waits as long as the client does, up to the

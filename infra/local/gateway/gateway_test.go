@@ -58,7 +58,7 @@ func TestFailuresOfTheFunction(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var log bytes.Buffer
-			h := newGateway(t, routes("ANY /"), c.invoker, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+			h := newGateway(t, routes("GET /"), c.invoker, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 			wantMessage(t, serve(h, httptest.NewRequest(http.MethodGet, "/", nil)), c.status, c.message)
 			if !strings.Contains(log.String(), "secret") {
 				t.Errorf("the log does not say why: %s", &log)
@@ -69,7 +69,7 @@ func TestFailuresOfTheFunction(t *testing.T) {
 
 func TestAFunctionThatIsTooSlowIsUnavailableButRunsOn(t *testing.T) {
 	s := newSlowInvoker()
-	h := newGateway(t, routes("ANY /"), s, Options{Timeout: time.Millisecond})
+	h := newGateway(t, routes("POST /"), s, Options{Timeout: time.Millisecond})
 	wantMessage(t, serve(h, httptest.NewRequest(http.MethodPost, "/", nil)), http.StatusServiceUnavailable, "Service Unavailable")
 	within(t, "the invocation", s.started)
 	close(s.release)
@@ -80,7 +80,7 @@ func TestAFunctionThatIsTooSlowIsUnavailableButRunsOn(t *testing.T) {
 
 func TestAClientThatGoesAwayDoesNotStopTheFunction(t *testing.T) {
 	s := newSlowInvoker()
-	h := newGateway(t, routes("ANY /"), s, Options{})
+	h := newGateway(t, routes("POST /"), s, Options{})
 	answered := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer close(answered)
@@ -113,7 +113,7 @@ func TestAClientThatGoesAwayDoesNotStopTheFunction(t *testing.T) {
 type streamed struct{ io.Reader }
 
 func TestBodiesThatFitLambdasEventPass(t *testing.T) {
-	h := newGateway(t, routes("ANY /"), &fakeInvoker{response: `{"statusCode":200}`}, Options{})
+	h := newGateway(t, routes("POST /"), &fakeInvoker{response: `{"statusCode":200}`}, Options{})
 	for _, c := range []struct {
 		name string
 		body io.Reader
@@ -147,7 +147,7 @@ type brokenReader struct{}
 func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 func TestRequestLineAndHeadersUpTo10240BytesPass(t *testing.T) {
-	h := newGateway(t, routes("ANY /"), &fakeInvoker{response: `{"statusCode":200}`}, Options{})
+	h := newGateway(t, routes("GET /"), &fakeInvoker{response: `{"statusCode":200}`}, Options{})
 	// The rest is "GET / HTTP/1.1", "Host: api" and "X: " with their line ends.
 	const rest = 16 + 11 + 5
 	for _, c := range []struct{ size, want int }{
@@ -187,7 +187,7 @@ func TestPathsAreNeitherCleanedNorRedirected(t *testing.T) {
 }
 
 func TestHEADIsServedOnlyWhereItIsRouted(t *testing.T) {
-	server := httptest.NewServer(newGateway(t, routes("GET /a", "ANY /b"), &fakeInvoker{response: `{"statusCode":200,"body":"served"}`}, Options{}))
+	server := httptest.NewServer(newGateway(t, routes("GET /a", "HEAD /b"), &fakeInvoker{response: `{"statusCode":200,"body":"served"}`}, Options{}))
 	defer server.Close()
 	for path, want := range map[string]int{"/a": http.StatusNotFound, "/b": http.StatusOK} {
 		response, err := server.Client().Head(server.URL + path)
@@ -202,7 +202,7 @@ func TestHEADIsServedOnlyWhereItIsRouted(t *testing.T) {
 }
 
 func TestAResponseWithoutContentHasNoBody(t *testing.T) {
-	server := httptest.NewServer(newGateway(t, routes("ANY /"), &fakeInvoker{response: `{"statusCode":204,"body":"ignored"}`}, Options{}))
+	server := httptest.NewServer(newGateway(t, routes("GET /"), &fakeInvoker{response: `{"statusCode":204,"body":"ignored"}`}, Options{}))
 	defer server.Close()
 	response, err := server.Client().Get(server.URL)
 	if err != nil {
@@ -225,7 +225,7 @@ func (t throttledInvoker) Invoke(context.Context, string, []byte) ([]byte, strin
 
 func TestAFunctionWithoutConcurrencyIsUnavailableWithoutALogLineEach(t *testing.T) {
 	var log bytes.Buffer
-	h := newGateway(t, routes("ANY /"), throttledInvoker{}, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	h := newGateway(t, routes("GET /"), throttledInvoker{}, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	wantMessage(t, serve(h, httptest.NewRequest(http.MethodGet, "/", nil)), http.StatusServiceUnavailable, "Service Unavailable")
 	if log.Len() > 0 {
 		t.Errorf("logged %s", &log)

@@ -2,11 +2,9 @@ package gateway
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"net/textproto"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -21,6 +19,9 @@ func decodeResponse(payload []byte) (answer, error) {
 	var r events.APIGatewayV2HTTPResponse
 	if err := json.Unmarshal(payload, &r); err != nil {
 		return answer{}, err
+	}
+	if len(r.MultiValueHeaders) > 0 || len(r.Cookies) > 0 {
+		return answer{}, errors.New("cookies and multi-value headers do not run locally: no function returns them")
 	}
 	// An interim (1xx) status is not a final response.
 	if r.StatusCode < 200 || r.StatusCode > 599 {
@@ -39,22 +40,10 @@ func decodeResponse(payload []byte) (answer, error) {
 	return answer{status: r.StatusCode, header: header, body: body}, nil
 }
 
-// responseHeader puts a multi-value header before a single one of the same name.
 func responseHeader(r events.APIGatewayV2HTTPResponse) (http.Header, error) {
 	header := http.Header{}
-	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
-		if err := set(header, name, r.Headers[name]); err != nil {
-			return nil, err
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(r.MultiValueHeaders)) {
-		if err := set(header, name, r.MultiValueHeaders[name]...); err != nil {
-			return nil, err
-		}
-	}
-	cookies := append(slices.Clone(header["Set-Cookie"]), r.Cookies...)
-	if len(cookies) > 0 {
-		if err := set(header, "Set-Cookie", cookies...); err != nil {
+	for name, value := range r.Headers {
+		if err := set(header, name, value); err != nil {
 			return nil, err
 		}
 	}
@@ -69,17 +58,15 @@ func responseHeader(r events.APIGatewayV2HTTPResponse) (http.Header, error) {
 	return header, nil
 }
 
-// set refuses values that could inject a header line.
-func set(header http.Header, name string, values ...string) error {
+// set refuses a value that could inject a header line.
+func set(header http.Header, name, value string) error {
 	if name == "" || strings.ContainsFunc(name, func(c rune) bool { return !isTokenRune(c) }) {
 		return fmt.Errorf("header name %q is not valid", name)
 	}
-	for _, value := range values {
-		if strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
-			return fmt.Errorf("value of header %s contains a control character", name)
-		}
+	if strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
+		return fmt.Errorf("value of header %s contains a control character", name)
 	}
-	header[textproto.CanonicalMIMEHeaderKey(name)] = values
+	header.Set(name, value)
 	return nil
 }
 

@@ -22,17 +22,13 @@ func TestWhatAFunctionReturnsBecomesTheResponse(t *testing.T) {
 		{"a whole response", `{"statusCode":202,"headers":{"content-type":"text/plain","Location":"/x"},"body":"hi"}`,
 			202, http.Header{"Content-Type": {"text/plain"}, "Location": {"/x"}}, "hi"},
 		{"only a status code", `{"statusCode":404}`, 404, plain, ""},
-		{"cookies", `{"statusCode":200,"cookies":["a=1","b=2; Secure"],"headers":{"Set-Cookie":"c=3"}}`,
-			200, http.Header{"Content-Type": {"application/json"}, "Set-Cookie": {"c=3", "a=1", "b=2; Secure"}}, ""},
-		{"multi-value headers beat single ones", `{"statusCode":200,"headers":{"vary":"x"},"multiValueHeaders":{"Vary":["a","b"]}}`,
-			200, http.Header{"Content-Type": {"application/json"}, "Vary": {"a", "b"}}, ""},
 		{"a base64 body", `{"statusCode":200,"isBase64Encoded":true,"body":"aGk="}`, 200, plain, "hi"},
 		{"null headers", `{"statusCode":200,"headers":null,"cookies":null,"body":"hi"}`, 200, plain, "hi"},
 		{"headers about the connection are dropped", `{"statusCode":200,"headers":{"Connection":"close","Content-Length":"99","Transfer-Encoding":"chunked","Apigw-Requestid":"forged"},"body":"hi"}`,
 			200, plain, "hi"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := serve(newGateway(t, routes("ANY /"), &fakeInvoker{response: c.response}, Options{}), httptest.NewRequest(http.MethodGet, "/", nil))
+			w := serve(newGateway(t, routes("GET /"), &fakeInvoker{response: c.response}, Options{}), httptest.NewRequest(http.MethodGet, "/", nil))
 			if w.Code != c.status || w.Body.String() != c.body {
 				t.Errorf("answer %d %q, want %d %q", w.Code, w.Body, c.status, c.body)
 			}
@@ -50,37 +46,34 @@ func TestWhatAFunctionReturnsBecomesTheResponse(t *testing.T) {
 
 func TestAnUnusableResponseIsAnInternalServerError(t *testing.T) {
 	for name, response := range map[string]string{
-		"nothing":                        "",
-		"no JSON":                        "hello",
-		"half an object":                 `{"statusCode":200`,
-		"two values":                     `{} {}`,
-		"a status code that is text":     `{"statusCode":"ok"}`,
-		"no status code":                 `{"message":"hi"}`,
-		"a status code by another name":  `{"StatusCode":200}`,
-		"a string":                       `"hi"`,
-		"null":                           `null`,
-		"a status code too low":          `{"statusCode":101}`,
-		"a status code too high":         `{"statusCode":600}`,
-		"a body that is an object":       `{"statusCode":200,"body":{}}`,
-		"a body that is not base64":      `{"statusCode":200,"isBase64Encoded":true,"body":"%"}`,
-		"a line break in a header":       `{"statusCode":200,"headers":{"X":"a\r\nSet-Cookie: b"}}`,
-		"a line feed in a multi header":  `{"statusCode":200,"multiValueHeaders":{"X":["a","b\n"]}}`,
-		"a carriage return in a cookie":  `{"statusCode":200,"cookies":["a\rb"]}`,
-		"a line break in a header name":  `{"statusCode":200,"headers":{"X\r\nY":"a"}}`,
-		"a space in a header name":       `{"statusCode":200,"headers":{"X Y":"a"}}`,
-		"a header without a name":        `{"statusCode":200,"headers":{"":"a"}}`,
-		"a NUL in a header":              `{"statusCode":200,"headers":{"X":"\u0000"}}`,
-		"a header value that is a list":  `{"statusCode":200,"headers":{"X":["a"]}}`,
-		"a cookie that is not text":      `{"statusCode":200,"cookies":[1]}`,
-		"a status code with a fraction":  `{"statusCode":200.5}`,
-		"a status code beyond all bound": `{"statusCode":1e99}`,
+		"nothing":                       "",
+		"no JSON":                       "hello",
+		"half an object":                `{"statusCode":200`,
+		"two values":                    `{} {}`,
+		"a status code that is text":    `{"statusCode":"ok"}`,
+		"no status code":                `{"message":"hi"}`,
+		"a status code by another name": `{"StatusCode":200}`,
+		"a string":                      `"hi"`,
+		"null":                          `null`,
+		"a status code too low":         `{"statusCode":101}`,
+		"a status code too high":        `{"statusCode":600}`,
+		"a body that is an object":      `{"statusCode":200,"body":{}}`,
+		"a body that is not base64":     `{"statusCode":200,"isBase64Encoded":true,"body":"%"}`,
+		"a line break in a header":      `{"statusCode":200,"headers":{"X":"a\r\nSet-Cookie: b"}}`,
+		"a line break in a header name": `{"statusCode":200,"headers":{"X\r\nY":"a"}}`,
+		"a space in a header name":      `{"statusCode":200,"headers":{"X Y":"a"}}`,
+		"a header without a name":       `{"statusCode":200,"headers":{"":"a"}}`,
+		"a cookie":                      `{"statusCode":200,"cookies":["a=1"]}`,
+		"a header of several values":    `{"statusCode":200,"multiValueHeaders":{"X":["a","b"]}}`,
+		"a NUL in a header":             `{"statusCode":200,"headers":{"X":"\u0000"}}`,
+		"a header value that is a list": `{"statusCode":200,"headers":{"X":["a"]}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			h := newGateway(t, routes("ANY /"), &fakeInvoker{response: response}, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+			h := newGateway(t, routes("GET /"), &fakeInvoker{response: response}, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 			w := serve(h, httptest.NewRequest(http.MethodGet, "/", nil))
 			wantMessage(t, w, http.StatusInternalServerError, "Internal Server Error")
-			if !strings.Contains(log.String(), "read response of ANY /") || !strings.Contains(log.String(), w.Header().Get("Apigw-Requestid")) {
+			if !strings.Contains(log.String(), "read response of GET /") || !strings.Contains(log.String(), w.Header().Get("Apigw-Requestid")) {
 				t.Errorf("the log does not say why: %s", &log)
 			}
 		})

@@ -14,12 +14,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-const anyMethod = "ANY"
-
-// Route sends one method and path to a function. There is no $default and no {proxy+}, which
-// would take more than they name.
+// Route sends one method and path to a function. There is no ANY, no $default and no {proxy+},
+// which would take more than they name.
 type Route struct {
-	// Method is in upper case, or ANY for all methods without a route of their own.
 	Method string
 	// Path is a template such as /sales/{saleId}/orders.
 	Path     string
@@ -58,8 +55,7 @@ type compiled struct {
 	bucket   *rate.Limiter // nil for no limit
 	key      string
 	segments []segment
-	// rank orders routes by API Gateway's preference: the one with earlier literals, then a
-	// method before ANY.
+	// rank orders routes by API Gateway's preference: the one with earlier literals first.
 	rank []kind
 }
 
@@ -67,7 +63,7 @@ type compiled struct {
 type table []compiled
 
 var (
-	methods      = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", anyMethod}
+	methods      = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 	variableName = regexp.MustCompile(`^[A-Za-z0-9._:-]+$`)
 )
 
@@ -91,9 +87,6 @@ func newTable(routes []Route) (table, error) {
 }
 
 func compile(r Route) (compiled, error) {
-	if r.Function == "" {
-		return compiled{}, errors.New("has no function")
-	}
 	if r.Authorizer == nil && len(r.Scopes) > 0 {
 		return compiled{}, errors.New("has scopes without an authorizer")
 	}
@@ -103,39 +96,25 @@ func compile(r Route) (compiled, error) {
 		}
 	}
 	if !slices.Contains(methods, r.Method) {
-		return compiled{}, errors.New("has no HTTP method or ANY")
+		return compiled{}, errors.New("has no HTTP method")
 	}
 	path, ok := strings.CutPrefix(r.Path, "/")
 	if !ok {
 		return compiled{}, errors.New("does not begin with /")
 	}
 	c := compiled{Route: r, key: r.Method + " " + r.Path}
-	parts := strings.Split(path, "/")
-	for i, part := range parts {
+	for part := range strings.SplitSeq(path, "/") {
 		s, err := parseSegment(part)
-		last := i == len(parts)-1
-		switch {
-		case err != nil:
+		if err != nil {
 			return compiled{}, err
-		case s.kind == literal && s.text == "" && !last:
-			return compiled{}, errors.New("has an empty segment")
-		case s.kind != literal && c.names(s.text):
-			return compiled{}, fmt.Errorf("names {%s} twice", s.text)
 		}
 		c.segments = append(c.segments, s)
 		c.rank = append(c.rank, s.kind)
-	}
-	if r.Method == anyMethod {
-		c.rank = append(c.rank, variable)
 	}
 	if r.Throttle != (Throttle{}) {
 		c.bucket = rate.NewLimiter(rate.Limit(r.Throttle.PerSecond), r.Throttle.Burst)
 	}
 	return c, nil
-}
-
-func (c *compiled) names(name string) bool {
-	return slices.ContainsFunc(c.segments, func(s segment) bool { return s.kind != literal && s.text == name })
 }
 
 func parseSegment(part string) (segment, error) {
@@ -182,7 +161,7 @@ func (t table) match(method, escapedPath string) (*compiled, map[string]string, 
 	}
 	for i := range t {
 		c := &t[i]
-		if c.Method != method && c.Method != anyMethod {
+		if c.Method != method {
 			continue
 		}
 		if parameters, ok := c.take(segments); ok {
@@ -230,22 +209,14 @@ func (c *compiled) take(segments []string) (map[string]string, bool) {
 	return parameters, true
 }
 
-// CORS is the API's cross-origin configuration. Where it is set, the functions'
-// own CORS headers are replaced.
+// CORS is the API's cross-origin configuration. No function sets such headers itself, which
+// API Gateway would replace.
 type CORS struct {
-	// AllowOrigins holds origins, or *, https://* or http://*.
-	AllowOrigins  []string
+	AllowOrigins  []string // without wildcards
 	AllowMethods  []string
 	AllowHeaders  []string
 	ExposeHeaders []string
-	// MaxAge is in whole seconds; zero leaves it to the browser, a negative one forbids
-	// caching.
-	MaxAge time.Duration
-}
-
-var corsHeaders = []string{
-	"Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers",
-	"Access-Control-Expose-Headers", "Access-Control-Allow-Credentials", "Access-Control-Max-Age",
+	MaxAge        time.Duration // in whole seconds
 }
 
 func isPreflight(r *http.Request) bool {
@@ -253,60 +224,22 @@ func isPreflight(r *http.Request) bool {
 }
 
 // Allows reports whether pages of the origin may read the API's answers.
-func (c *CORS) Allows(origin string) bool { return c.allowed(origin) != "" }
-
-// allowed returns the value of Access-Control-Allow-Origin, empty if the origin is not
-// allowed.
-func (c *CORS) allowed(origin string) string {
-	if origin == "" {
-		return ""
-	}
-	for _, o := range c.AllowOrigins {
-		scheme, wild := strings.CutSuffix(o, "*")
-		switch {
-		case o == "*":
-			return "*"
-		case o == origin, wild && strings.HasPrefix(origin, scheme):
-			return origin
-		}
-	}
-	return ""
-}
+func (c *CORS) Allows(origin string) bool { return slices.Contains(c.AllowOrigins, origin) }
 
 func (c *CORS) preflight(origin string) answer {
 	a := answer{status: http.StatusNoContent, header: http.Header{}}
-	if c.allowed(origin) == "" {
-		return a
-	}
-	if len(c.AllowMethods) > 0 {
+	if c.Allows(origin) {
 		a.header.Set("Access-Control-Allow-Methods", strings.Join(c.AllowMethods, ","))
-	}
-	if len(c.AllowHeaders) > 0 {
 		a.header.Set("Access-Control-Allow-Headers", strings.Join(c.AllowHeaders, ","))
-	}
-	if c.MaxAge != 0 {
 		a.header.Set("Access-Control-Max-Age", strconv.Itoa(int(c.MaxAge/time.Second)))
 	}
 	return a
 }
 
-// strip removes a function's own CORS headers.
-func (c *CORS) strip(header http.Header) {
-	if c == nil {
-		return
-	}
-	for _, name := range corsHeaders {
-		header.Del(name)
-	}
-}
-
 // decorate adds the CORS headers to an answer.
 func (c *CORS) decorate(header http.Header, origin string) {
-	if c == nil || c.allowed(origin) == "" {
-		return
-	}
-	header.Set("Access-Control-Allow-Origin", c.allowed(origin))
-	if len(c.ExposeHeaders) > 0 {
+	if c != nil && c.Allows(origin) {
+		header.Set("Access-Control-Allow-Origin", origin)
 		header.Set("Access-Control-Expose-Headers", strings.Join(c.ExposeHeaders, ","))
 	}
 }
