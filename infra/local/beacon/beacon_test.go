@@ -1,7 +1,6 @@
 package beacon
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
@@ -43,35 +42,6 @@ func status(t *testing.T, method, url string) int {
 	}
 	response.Body.Close()
 	return response.StatusCode
-}
-
-func TestAFunctionGetsTheDiceOfTheLocalStackByItsEnvironment(t *testing.T) {
-	r, url := serve(t, 10*time.Second, nil)
-	chain, err := json.Marshal(r.Chain())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("DRAW_RELAYS", url)
-	t.Setenv("DRAW_BEACON", string(chain))
-	relays, err := beacon.FromEnv()
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[[32]byte]uint64{}
-	for round := uint64(1); round <= 4; round++ { // signed after 0, 3, 6 and 9 s
-		signature, err := relays.Signature(t.Context(), round)
-		if err != nil {
-			t.Fatal(err)
-		}
-		dice := beacon.Randomness(signature)
-		if other, known := seen[dice]; known {
-			t.Errorf("rounds %d and %d have the same dice", other, round)
-		}
-		seen[dice] = round
-	}
-	if signature, err := relays.Signature(t.Context(), 5); err == nil {
-		t.Errorf("round 5 is signed in advance: %x", signature)
-	}
 }
 
 func TestARoundIsThereFromItsTimeOn(t *testing.T) {
@@ -123,20 +93,6 @@ func TestASeedMakesOneChain(t *testing.T) {
 		}
 		if same := other.Chain().Key == first.Chain().Key; same != (name != "seed") {
 			t.Errorf("another %s: the same key is %t", name, same)
-		}
-	}
-}
-
-func TestAChainNeedsASeedAndAPeriodOfWholeSeconds(t *testing.T) {
-	for name, o := range map[string]Options{
-		"no seed":           {Genesis: genesis},
-		"half a second":     {Seed: "test", Genesis: genesis, Period: time.Second / 2},
-		"one and a half":    {Seed: "test", Genesis: genesis, Period: 3 * time.Second / 2},
-		"a negative period": {Seed: "test", Genesis: genesis, Period: -time.Second},
-		"no genesis":        {Seed: "test"},
-	} {
-		if _, err := New(o); err == nil {
-			t.Errorf("%s: it is accepted", name)
 		}
 	}
 }

@@ -250,7 +250,7 @@ func (t *Transport) executeExcept(r *http.Request, some []int, why reason, n uin
 		if err != nil {
 			return nil, err
 		}
-		answer, err := t.base().RoundTrip(cloneWith(r.Context(), r, kept))
+		answer, err := t.Base.RoundTrip(cloneWith(r.Context(), r, kept))
 		if err != nil || answer.StatusCode != http.StatusOK {
 			return answer, err
 		}

@@ -30,11 +30,10 @@ const lateLimit = 5 * time.Second
 // unchanged. It is safe for concurrent use; the exported fields must not be changed
 // after the first request.
 type Transport struct {
-	// Base sends requests; nil is http.DefaultTransport.
+	// Base sends requests.
 	Base   http.RoundTripper
 	Config Config
-	// Keys are the names of the tables' key attributes, which identify items; nil is pk
-	// and sk.
+	// Keys are the names of the tables' key attributes, which identify items.
 	Keys []string
 
 	inFlight inFlight
@@ -54,13 +53,9 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys := t.Keys
-	if keys == nil {
-		keys = []string{"pk", "sk"}
-	}
-	c := readCall(r.Header.Get("X-Amz-Target"), body, keys)
+	c := readCall(r.Header.Get("X-Amz-Target"), body, t.Keys)
 	if c.class == untouched {
-		return t.base().RoundTrip(cloneWith(r.Context(), r, body))
+		return t.Base.RoundTrip(cloneWith(r.Context(), r, body))
 	}
 	n := t.number()
 	p := t.Config.plan(n, c)
@@ -101,7 +96,7 @@ func (t *Transport) send(r *http.Request, c call, n uint64) (*http.Response, err
 			return t.conflict(r, c, busy, n)
 		}
 	}
-	return t.base().RoundTrip(r)
+	return t.Base.RoundTrip(r)
 }
 
 // conflict refuses a call with items in another transaction, or only those statements
@@ -121,13 +116,6 @@ func (t *Transport) apply(r *http.Request, c call, n uint64) {
 	}
 	_, _ = io.Copy(io.Discard, answer.Body)
 	_ = answer.Body.Close()
-}
-
-func (t *Transport) base() http.RoundTripper {
-	if t.Base != nil {
-		return t.Base
-	}
-	return http.DefaultTransport
 }
 
 // cloneWith returns the request with the body that was read from it.

@@ -117,7 +117,7 @@ func newWorld(t *testing.T, faulty string) world {
 	t.Cleanup(server.Close)
 	base := &http.Transport{}
 	t.Cleanup(base.CloseIdleConnections)
-	tr := &faults.Transport{Base: base, Config: config(t, faulty)}
+	tr := &faults.Transport{Base: base, Keys: keys, Config: config(t, faulty)}
 	t.Cleanup(func() { _ = tr.Close() })
 	return world{s, tr, tableAt(server.URL, tr), queueAt(server.URL, tr)}
 }
@@ -139,6 +139,9 @@ func proxied(t *testing.T, faulty string) world {
 	w.table, w.queue = tableAt(front.URL, base), queueAt(front.URL, base)
 	return w
 }
+
+// keys are the names of key's attributes.
+var keys = []string{"pk", "sk"}
 
 func key(name string) map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{
@@ -369,7 +372,7 @@ func TestTheSeedDecides(t *testing.T) {
 	const calls = 400
 	run := func(seed int) (string, map[string]int) {
 		s := &stub{}
-		tr := &faults.Transport{Base: s, Config: config(t, fmt.Sprintf("conflict=0.2,throttle=0.1,error=0.1,lost=0.1,send=0.5,seed=%d", seed))}
+		tr := &faults.Transport{Base: s, Keys: keys, Config: config(t, fmt.Sprintf("conflict=0.2,throttle=0.1,error=0.1,lost=0.1,send=0.5,seed=%d", seed))}
 		w := world{s, tr, tableAt("http://127.0.0.1", tr), queueAt("http://127.0.0.1", tr)}
 		var log strings.Builder
 		for i := range calls {
@@ -412,7 +415,7 @@ func TestADelayedCallHonoursItsContext(t *testing.T) {
 func inBubble(t *testing.T, faulty string) world {
 	t.Helper()
 	s := &stub{}
-	tr := &faults.Transport{Base: s, Config: config(t, faulty)}
+	tr := &faults.Transport{Base: s, Keys: keys, Config: config(t, faulty)}
 	return world{s, tr, tableAt("http://127.0.0.1", tr), queueAt("http://127.0.0.1", tr)}
 }
 

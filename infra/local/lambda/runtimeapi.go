@@ -27,10 +27,6 @@ func (p *process) runtimeAPI() http.Handler {
 }
 
 func (p *process) serveNext(w http.ResponseWriter, r *http.Request) {
-	if p.unanswered() {
-		refuse(w, http.StatusForbidden, "InvalidStateTransition", "the previous invocation has not been answered")
-		return
-	}
 	select {
 	case p.polled <- struct{}{}:
 	default:
@@ -54,12 +50,6 @@ func (p *process) serveNext(w http.ResponseWriter, r *http.Request) {
 	h.Set("Lambda-Runtime-Trace-Id", newTraceID(time.Now()))
 	// A failed write means that the program is ending, which watch will see.
 	_, _ = w.Write(inv.payload)
-}
-
-func (p *process) unanswered() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.current != nil
 }
 
 // serveAnswer takes the result or the error of the invocation in progress.

@@ -20,6 +20,7 @@ import (
 	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
 	"flashsale/infra/local/eventbus"
+	"flashsale/infra/local/eventsource"
 )
 
 // Prefix is the path of everything but the page itself.
@@ -105,17 +106,8 @@ func (v *View) Run(ctx context.Context) error {
 		}
 		for v.watched() && ctx.Err() == nil {
 			v.publish(ctx)
-			sleep(ctx, v.interval)
+			eventsource.Sleep(ctx, v.interval)
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }
 
@@ -126,10 +118,10 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // Handler serves GET / and what is below Prefix. The caller guards it: see package guard.
 func (v *View) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", file("live.html", "text/html; charset=utf-8"))
-	mux.HandleFunc("GET "+Prefix+"live.js", file("live.js", "text/javascript; charset=utf-8"))
-	mux.HandleFunc("GET "+Prefix+"live.css", file("live.css", "text/css; charset=utf-8"))
-	mux.HandleFunc("GET "+Prefix+"icon.svg", file("icon.svg", "image/svg+xml"))
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets, "assets/live.html") })
+	for _, name := range []string{"live.js", "live.css", "icon.svg"} {
+		mux.HandleFunc("GET "+Prefix+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets, "assets/"+name) })
+	}
 	mux.HandleFunc("GET "+Prefix+"feed", v.feed)
 	for name, act := range v.actions() {
 		mux.HandleFunc("POST "+Prefix+name, ownPage(act))
@@ -143,15 +135,4 @@ func (v *View) Handler() http.Handler {
 		h.Set("Cache-Control", "no-store")
 		mux.ServeHTTP(w, r)
 	})
-}
-
-func file(name, contentType string) http.HandlerFunc {
-	content, err := assets.ReadFile("assets/" + name)
-	if err != nil {
-		panic(err) // it is part of the program
-	}
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", contentType)
-		_, _ = w.Write(content)
-	}
 }

@@ -3,7 +3,6 @@ package sqs
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -59,7 +58,7 @@ var operations = map[string]operation{
 // ServeHTTP answers one request of the AWS JSON 1.0 protocol. Signatures are
 // not checked.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("x-amzn-RequestId", newID())
+	w.Header().Set("x-amzn-RequestId", rand.Text())
 	target, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), targetPrefix)
 	if !ok || r.Method != http.MethodPost {
 		writeFault(w, newFault(http.StatusBadRequest, unmodelled+"UnknownOperationException", "UnknownOperationException",
@@ -108,14 +107,4 @@ func writeFault(w http.ResponseWriter, f *fault) {
 	}
 	w.Header().Set("x-amzn-query-error", f.code+";"+side)
 	writeJSON(w, f.status, map[string]string{"__type": f.shape, "message": f.message})
-}
-
-// newID is a random UUID (version 4).
-func newID() string {
-	var b [16]byte
-	// crypto/rand.Read never fails: it ends the program first.
-	_, _ = rand.Read(b[:])
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	h := hex.EncodeToString(b[:])
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }

@@ -2,6 +2,7 @@ package sqs
 
 import (
 	"crypto/md5"
+	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"time"
@@ -19,7 +20,7 @@ func (s *Server) sendMessage(c call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &message{id: newID(), body: in.MessageBody}
+	m := &message{id: rand.Text(), body: in.MessageBody}
 	err = s.with(in.QueueUrl, func(q *queue, now time.Time) error {
 		switch {
 		case in.MessageBody == "":

@@ -147,9 +147,7 @@ func (s *Stack) Inject(_ context.Context, d live.Injection) error {
 	for _, f := range s.described.Functions {
 		faulty := s.o.Faults != "" || d.Faults != "" && (len(d.Functions) == 0 || slices.Contains(d.Functions, f.LogicalID))
 		if env := s.environment(f, faulty); !maps.Equal(env, s.environments[f.LogicalID]) {
-			if err := s.functions.SetEnvironment(f.LogicalID, env); err != nil {
-				return err
-			}
+			s.functions.SetEnvironment(f.LogicalID, env)
 			s.environments[f.LogicalID] = env
 		}
 	}

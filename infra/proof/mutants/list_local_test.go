@@ -51,7 +51,7 @@ var ofTheLocalStack = []mutant{
 	{"the bus takes calls of any size", "P26", localBusTests, "^TestACallHasEventBridgesLimits", []edit{{localBus + "server.go",
 		`	if total >= maxTotalBytes {`, `	if false {`}}},
 	{"the answer of an entry that is refused is lost", "P26", localBusTests, "^TestEveryEntryIsJudgedAlone", []edit{{localBus + "server.go",
-		`			results[i] = *refused`, `			results[i].EventID = newID()`}}},
+		`			results[i] = *refused`, `			results[i].EventID = rand.Text()`}}},
 	{"an entry that is throttled is recorded", "P26", localBusTests, "^TestTroubleIsMet", []edit{{localBus + "server.go",
 		`ErrorMessage: "Rate exceeded"}
 			continue`, `ErrorMessage: "Rate exceeded"}`}}},
