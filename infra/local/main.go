@@ -43,13 +43,10 @@ func main() {
 	f.IntVar(&o.DynamoDBPort, "dynamodb-port", 8000, "port of the DynamoDB engine")
 	f.IntVar(&o.SQSPort, "sqs-port", 9324, "port of the SQS queues")
 	f.IntVar(&o.OperatePort, "operate-port", 3002, "port of the operators' page and API")
-	f.StringVar(&o.TableName, "table-name", os.Getenv("TABLE_NAME"), "the table's name, if not its logical id")
-	f.IntVar(&o.Processes, "processes", 0, "most processes of one function (0: as suits a small machine)")
 	f.IntVar(&o.Concurrency, "concurrency", 0, "the account's Lambda concurrency, beyond which invocations are throttled (0: a new account's 1,000)")
 	f.BoolVar(&o.DemoSale, "demo-sale", false, "seed a demonstration sale by the template's schedule")
 	f.Float64Var(&o.KillAtResponse, "kill-at-response", 0, "share of the functions' answers, 0 to 1, at which the process is killed and the answer lost")
 	f.StringVar(&o.Faults, "faults", "", `what the functions meet at DynamoDB, SQS and EventBridge: "mild", "harsh" or as in "harsh,send=0,seed=7"`)
-	pollers := f.Bool("pollers", true, "let functions take messages from their queues, and records from their streams")
 	schedules := f.Bool("schedules", true, "invoke functions by the template's schedules")
 	only := f.String("only", "", `run one part alone: "sqs", the queues on their port`)
 	f.Var(parameters(o.Parameters), "parameter", "a template parameter as Name=value; may be repeated")
@@ -63,7 +60,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "flashsale:", err)
 		os.Exit(2)
 	}
-	o.NoPollers, o.NoSchedules = !*pollers, !*schedules
+	o.NoSchedules = !*schedules
 	o.DynamoDBEndpoint = os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")
 	o.SQSEndpoint = os.Getenv("AWS_ENDPOINT_URL_SQS")
 	if err := run(o, *only); err != nil {

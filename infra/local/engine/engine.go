@@ -222,11 +222,11 @@ func (p place) leave() {
 }
 
 func freePort() (place, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := child.FreePorts(1)
 	if err != nil {
 		return place{}, err
 	}
-	return place{host: "127.0.0.1", port: l.Addr().(*net.TCPAddr).Port}, l.Close()
+	return place{host: "127.0.0.1", port: ports[0]}, nil
 }
 
 // shelters are ports to which browsers refuse to connect, because other protocols use them:

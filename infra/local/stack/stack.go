@@ -192,7 +192,6 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 		Parameters: parameters,
 		Strict:     []string{"PaymentUrl"}, // the buyer's page shows no other address
 		Region:     region,
-		TableName:  s.o.TableName,
 		Secrets:    secrets(),
 		QueueURL:   func(name string) string { return s.SQS + "/" + accountID + "/" + name },
 	})
@@ -379,8 +378,6 @@ type Options struct {
 	APIPort, LambdaPort, DynamoDBPort, SQSPort, OperatePort int
 	// Parameters override the template's.
 	Parameters map[string]string
-	// TableName overrides the table's logical id.
-	TableName string
 	// DynamoDBEndpoint and SQSEndpoint are engines to use instead of the stack's own;
 	// empty starts its own.
 	DynamoDBEndpoint, SQSEndpoint string

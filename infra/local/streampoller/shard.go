@@ -312,9 +312,6 @@ func (p *Poller) read(r types.Record) (*record, error) {
 		"eventID": aws.ToString(r.EventID), "eventName": string(r.EventName), "eventVersion": aws.ToString(r.EventVersion),
 		"eventSource": aws.ToString(r.EventSource), "awsRegion": p.c.Region, "dynamodb": change, "eventSourceARN": p.c.SourceARN,
 	}
-	if u := r.UserIdentity; u != nil {
-		event["userIdentity"] = map[string]any{"type": aws.ToString(u.Type), "principalId": aws.ToString(u.PrincipalId)}
-	}
 	out := &record{number: *d.SequenceNumber}
 	if !p.wanted(event) {
 		return out, nil
@@ -362,33 +359,12 @@ func plainValue(v types.AttributeValue) (map[string]any, error) {
 		return map[string]any{"B": base64.StdEncoding.EncodeToString(v.Value)}, nil
 	case *types.AttributeValueMemberBOOL:
 		return map[string]any{"BOOL": v.Value}, nil
-	case *types.AttributeValueMemberNULL:
-		return map[string]any{"NULL": v.Value}, nil
 	case *types.AttributeValueMemberSS:
 		return map[string]any{"SS": list(v.Value)}, nil
 	case *types.AttributeValueMemberNS:
 		return map[string]any{"NS": list(v.Value)}, nil
-	case *types.AttributeValueMemberBS:
-		var texts []string
-		for _, b := range v.Value {
-			texts = append(texts, base64.StdEncoding.EncodeToString(b))
-		}
-		return map[string]any{"BS": list(texts)}, nil
-	case *types.AttributeValueMemberM:
-		m, err := plain(v.Value)
-		return map[string]any{"M": m}, err
-	case *types.AttributeValueMemberL:
-		l := make([]any, len(v.Value))
-		for i, item := range v.Value {
-			value, err := plainValue(item)
-			if err != nil {
-				return nil, err
-			}
-			l[i] = value
-		}
-		return map[string]any{"L": l}, nil
 	}
-	return nil, fmt.Errorf("%T is not a kind of attribute value", v)
+	return nil, fmt.Errorf("no item of the table has a %T", v)
 }
 
 // list is a set as filters see it.
