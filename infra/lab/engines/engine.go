@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -149,15 +148,6 @@ func find(o Options, install string, programs ...string) (string, error) {
 		}
 	}
 	return "", &MissingError{Program: programs[0], Install: install}
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("find free port: %w", err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // await polls until ask succeeds, the process ends or the limit is reached.

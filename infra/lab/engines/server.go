@@ -30,11 +30,11 @@ func (s *server) start(ctx context.Context) error {
 	for try := 1; ; try++ {
 		port := s.port
 		if port == 0 {
-			free, err := freePort()
+			free, err := child.FreePorts(1)
 			if err != nil {
 				return err
 			}
-			port = free
+			port = free[0]
 		}
 		err := s.startOn(ctx, port)
 		if err == nil {

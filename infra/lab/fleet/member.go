@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -48,10 +47,10 @@ func launch(ctx context.Context, program string, c config) (*member, error) {
 	case m.address = <-out.heard:
 		return m, nil
 	case <-process.Done():
-		return nil, fmt.Errorf("start application server %d: it ended (%w):\n%s", c.Number, process.Wait(), out.said())
+		return nil, fmt.Errorf("start application server %d: it ended (%w):\n%s", c.Number, process.Wait(), out)
 	case <-ctx.Done():
 		m.kill()
-		return nil, fmt.Errorf("start application server %d: %w; it printed:\n%s", c.Number, ctx.Err(), out.said())
+		return nil, fmt.Errorf("start application server %d: %w; it printed:\n%s", c.Number, ctx.Err(), out)
 	}
 }
 
@@ -103,10 +102,8 @@ func (m *member) stop() { _ = m.process.Stop(stopGrace) }
 
 // greeting waits for the line that says where a server listens.
 type greeting struct {
+	child.Tail
 	heard chan string
-
-	mu   sync.Mutex
-	text strings.Builder
 }
 
 // Write gets one line; child promises that.
@@ -117,16 +114,5 @@ func (g *greeting) Write(line []byte) (int, error) {
 		default: // only the first one counts
 		}
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.text.Len() < 4000 {
-		g.text.Write(line)
-	}
-	return len(line), nil
-}
-
-func (g *greeting) said() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.text.String()
+	return g.Tail.Write(line)
 }

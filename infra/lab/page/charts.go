@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"slices"
@@ -107,28 +108,9 @@ func farthest(rows []trial.Row) (trial.Row, bool) {
 	if len(rows) == 0 {
 		return trial.Row{}, false
 	}
-	off := func(r trial.Row) (float64, float64) {
-		return float64(r.Oversold) / float64(r.Stock), float64(r.Unsold) / float64(r.Stock)
-	}
+	over := func(r trial.Row) float64 { return float64(r.Oversold) / float64(r.Stock) }
+	under := func(r trial.Row) float64 { return float64(r.Unsold) / float64(r.Stock) }
 	return slices.MaxFunc(rows, func(a, b trial.Row) int {
-		aOver, aUnder := off(a)
-		bOver, bUnder := off(b)
-		switch {
-		case aOver != bOver:
-			return sign(aOver - bOver)
-		case aOver == 0:
-			return sign(aUnder - bUnder)
-		}
-		return 0
+		return cmp.Or(cmp.Compare(over(a), over(b)), cmp.Compare(under(a), under(b)))
 	}), true
-}
-
-func sign(v float64) int {
-	switch {
-	case v < 0:
-		return -1
-	case v > 0:
-		return 1
-	}
-	return 0
 }

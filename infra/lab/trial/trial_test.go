@@ -154,15 +154,6 @@ func TestAServerStandsStillAndGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-func TestAMissingEngineMakesARowThatSaysSo(t *testing.T) {
-	spec, _ := shops("refusing")
-	spec.Needs = []shop.Need{shop.Redis}
-	row, err := laboratory(t).Run(t.Context(), spec, crowded(), 1)
-	if err != nil || row.Verdict != tally.NotRun || row.Why != "redis-server is not installed: apt-get install -y redis-server" {
-		t.Errorf("row %+v, %v", row, err)
-	}
-}
-
 // frail is an engine that notes what happens to it.
 type frail struct {
 	engines.Engine
