@@ -5,40 +5,28 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 
-	"flashsale/infra/kit/arguments"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
 // archive writes a sale to a file, or with -go deletes from the table what such a file has.
-func archive(ctx context.Context, p place, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("archive", flag.ContinueOnError)
-	saleID := flags.String("sale", "", "")
-	file := flags.String("file", "", "")
-	sure := flags.Bool("go", false, "")
-	if err := arguments.Parse(flags, args); err != nil {
-		return err
-	}
-	switch {
-	case !sale.ValidID(*saleID):
-		return fmt.Errorf("%q is not a sale id; name the sale: make archive SALE=moutai FILE=moutai.jsonl", *saleID)
-	case *file == "":
-		return fmt.Errorf("name the file: make archive SALE=%s FILE=%s.jsonl", *saleID, *saleID)
+func archive(ctx context.Context, p place, o options, out io.Writer) error {
+	if o["file"] == "" {
+		return fmt.Errorf("name the file: make archive SALE=%s FILE=%s.jsonl", o["sale"], o["sale"])
 	}
 	book, err := p.ledger(ctx)
 	if err != nil {
 		return err
 	}
 	act := writeArchive
-	if *sure {
+	if o.has("go") {
 		act = deleteArchived
 	}
-	return notArchived(act(ctx, book, *saleID, *file, out), out)
+	return notArchived(act(ctx, book, o["sale"], o["file"], out), out)
 }
 
 // notArchived prints why the ledger refuses, and then returns errNotDone.

@@ -79,8 +79,8 @@ func TestASaleIsDeletedOnlyOnceItsArchiveIsReadBack(t *testing.T) {
 			t.Errorf("the list of orders: %v", err)
 		}
 	})
-	for want, args := range map[string][]string{"is not a sale id": {"-file", "x"}, "name the file": {"-sale", "moutai"}} {
-		if err := archive(t.Context(), place{}, args, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+	for want, args := range map[string][]string{"is not a sale id": {"archive", "-file", "x"}, "name the file": {"archive", "-sale", "moutai"}} {
+		if err := (place{}).does(t, io.Discard, args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v", args, err)
 		}
 	}

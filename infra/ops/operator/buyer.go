@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"time"
@@ -11,37 +10,24 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"flashsale/infra/kit/arguments"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 )
 
 // buyer prints what happened to one buyer's order and what support may tell the buyer.
-func buyer(ctx context.Context, p place, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("buyer", flag.ContinueOnError)
-	saleID := flags.String("sale", "", "")
-	user := flags.String("user", "", "")
-	if err := arguments.Parse(flags, args); err != nil {
-		return err
-	}
-	if !sale.ValidID(*saleID) {
-		return fmt.Errorf("%q is not a sale id; name the sale: make buyer SALE=moutai BUYER=alice", *saleID)
-	}
-	if !sale.ValidUser(*user) {
-		return fmt.Errorf("%q is not a user id; name the buyer: make buyer SALE=%s BUYER=alice", *user, *saleID)
-	}
+func buyer(ctx context.Context, p place, o options, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	with, _, err := p.operator(ctx, "buyer")
 	var told story
 	if err == nil {
-		err = read(ctx, with, "/operate/sales/{saleId}/buyers/{user}", map[string]string{"saleId": *saleID, "user": *user}, nil, &told)
+		err = read(ctx, with, "/operate/sales/{saleId}/buyers/{user}", map[string]string{"saleId": o["sale"], "user": o["user"]}, nil, &told)
 	}
 	if err != nil {
 		return errors.New(oneLine(err))
 	}
-	told.print(out, func() string { return p.whyPending(ctx, *saleID, told.ClaimID) })
+	told.print(out, func() string { return p.whyPending(ctx, o["sale"], told.ClaimID) })
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -16,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"flashsale/infra/kit/arguments"
 	"flashsale/infra/kit/client"
 	system "flashsale/infra/ops/place"
 	"flashsale/shared/sale"
@@ -242,21 +240,11 @@ func resend(ctx context.Context, where system.Place, saleID string) (after chang
 
 // run requests the change and prints the resulting state and the change's id or, with
 // errNotDone, why the change failed.
-func (c change) run(ctx context.Context, p place, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet(c.action, flag.ContinueOnError)
-	values := map[string]string{}
-	for _, name := range []string{"sale", "stock", "seed-id", "opens", "closes", "until", "name", "image", "about", "link", "note", "id"} {
-		flags.Func(name, "", func(value string) error { values[name] = value; return nil })
+func (c change) run(ctx context.Context, p place, values options, out io.Writer) error {
+	if values.has("yes") {
+		c.confirm = nil
 	}
-	yes := flags.Bool("yes", false, "")
-	err := arguments.Parse(flags, args)
-	var after changed
-	if err == nil {
-		if *yes {
-			c.confirm = nil
-		}
-		after, err = c.request(ctx, p, values, out)
-	}
+	after, err := c.request(ctx, p, values, out)
 	where, line := "", ""
 	if p.env != "" {
 		where = "ENV=" + p.env + " "

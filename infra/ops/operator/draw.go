@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -14,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"flashsale/infra/kit/arguments"
 	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/drawcheck"
@@ -26,48 +24,41 @@ import (
 // anything is not as it must be. With a user and their nonce it finds their turn, with -roll and
 // -round it compares what was noted before the dice, and with -owner also what only the
 // operator can read: that everybody on the roll has entered and bought in their turn.
-func verifyDraw(ctx context.Context, p place, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("verify-draw", flag.ContinueOnError)
-	saleID := flags.String("sale", "", "")
-	address := flags.String("url", "", "")
-	user, nonce := flags.String("user", "", ""), flags.String("nonce", "", "")
-	roll, round := flags.String("roll", "", ""), flags.Uint64("round", 0, "")
-	owner := flags.Bool("owner", false, "")
-	if err := arguments.Parse(flags, args); err != nil {
-		return err
-	}
-	if !sale.ValidID(*saleID) {
-		return fmt.Errorf("%q is not a sale id; name the sale: make verify-draw URL=https://… SALE=moutai", *saleID)
+func verifyDraw(ctx context.Context, p place, o options, out io.Writer) error {
+	saleID, user := o["sale"], o["user"]
+	round, err := strconv.ParseUint(cmp.Or(o["round"], "0"), 10, 64)
+	if err != nil {
+		return fmt.Errorf("ROUND is %q; it must be the number of a round", o["round"])
 	}
 	var own *drawcheck.Leaf
-	if *user != "" || *nonce != "" {
+	if user != "" || o["nonce"] != "" {
 		var n drawcheck.Nonce
-		if err := n.UnmarshalText([]byte(*nonce)); err != nil || !sale.ValidUser(*user) {
+		if err := n.UnmarshalText([]byte(o["nonce"])); err != nil || !sale.ValidUser(user) {
 			return errors.New("give BUYER=… and NONCE=… together: the nonce is 64 lower-case hexadecimal digits of the receipt")
 		}
-		l := rules.LeafOf(*user, n)
+		l := rules.LeafOf(user, n)
 		own = &l
 	}
-	api, err := p.publicAPI(ctx, *address)
+	api, err := p.publicAPI(ctx, o["url"])
 	if err != nil {
 		return err
 	}
-	published, err := readDraw(ctx, api, *saleID)
+	published, err := readDraw(ctx, api, saleID)
 	if err != nil {
 		return err
 	}
 	v := verifying{Report: published.Check(), published: published, out: out}
-	v.compareNotes(*roll, *round)
+	v.compareNotes(o["roll"], round)
 	v.print(api.API)
 	if own != nil {
-		v.printTurn(*user, *own)
+		v.printTurn(user, *own)
 	}
-	if *owner {
+	if o.has("owner") {
 		db, table, err := p.dynamodb(ctx)
 		if err != nil {
 			return err
 		}
-		d, err := books.OpenDrawing(ctx, db, table, *saleID)
+		d, err := books.OpenDrawing(ctx, db, table, saleID)
 		if err == nil {
 			err = v.compareTable(ctx, d)
 		}
@@ -282,26 +273,18 @@ func laterOf(a, b time.Time) time.Time {
 
 // showDraw prints how a draw stands and what to publish elsewhere, or as CSV whom the running
 // call calls. It holds the roll, and a page of users at a time.
-func showDraw(ctx context.Context, p place, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("draw", flag.ContinueOnError)
-	saleID := flags.String("sale", "", "")
-	asCSV := flags.Bool("csv", false, "")
-	if err := arguments.Parse(flags, args); err != nil {
-		return err
-	}
-	if !sale.ValidID(*saleID) {
-		return fmt.Errorf("%q is not a sale id; name the sale: make draw SALE=moutai", *saleID)
-	}
+func showDraw(ctx context.Context, p place, o options, out io.Writer) error {
+	saleID := o["sale"]
 	api, err := p.publicAPI(ctx, "")
 	if err != nil {
 		return err
 	}
-	published, err := readDraw(ctx, api, *saleID)
+	published, err := readDraw(ctx, api, saleID)
 	if err != nil {
 		return err
 	}
 	v := verifying{Report: published.Check(), published: published, out: out}
-	if !*asCSV {
+	if !o.has("csv") {
 		v.print(api.API)
 		if s := &v.Sale; s.Round != 0 && !v.HasOrder() {
 			fmt.Fprintf(out, "to publish elsewhere, before round %d is signed at %s:\n  %s: %d entrants, roll %s, round %d of drand's quicknet\n",
@@ -313,17 +296,17 @@ func showDraw(ctx context.Context, p place, args []string, out io.Writer) error 
 		return v.end()
 	}
 	if len(v.Wrong) > 0 {
-		return fmt.Errorf("the draw is not correct: make verify-draw SALE=%s says why", *saleID)
+		return fmt.Errorf("the draw is not correct: make verify-draw SALE=%s says why", saleID)
 	}
 	call := v.running()
 	if call == nil {
-		return fmt.Errorf("no call for people on the roll is running in sale %s", *saleID)
+		return fmt.Errorf("no call for people on the roll is running in sale %s", saleID)
 	}
 	db, table, err := p.dynamodb(ctx)
 	if err != nil {
 		return err
 	}
-	d, err := books.OpenDrawing(ctx, db, table, *saleID)
+	d, err := books.OpenDrawing(ctx, db, table, saleID)
 	if err != nil {
 		return fmt.Errorf("read the table %s: %s", table, oneLine(err))
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -246,7 +247,7 @@ func (d *drawing) routes() http.Handler {
 func (d *drawing) verify(args ...string) (string, error) {
 	d.t.Helper()
 	var out bytes.Buffer
-	err := verifyDraw(d.t.Context(), place{}, append([]string{"-url", d.api.URL, "-sale", "moutai"}, args...), &out)
+	err := (place{}).does(d.t, &out, append([]string{"verify-draw", "-url", d.api.URL, "-sale", "moutai"}, args...)...)
 	return out.String(), err
 }
 
@@ -544,7 +545,7 @@ func TestWhatToPublishIsShownUntilTheDiceHaveFallen(t *testing.T) {
 	d.check(err)
 	show := func(args ...string) (string, error) {
 		var out bytes.Buffer
-		err := showDraw(t.Context(), place{apiPort: port}, append([]string{"-sale", "moutai"}, args...), &out)
+		err := (place{apiPort: port}).does(t, &out, append([]string{"draw", "-sale", "moutai"}, args...)...)
 		return out.String(), err
 	}
 	out, err := show()
@@ -570,18 +571,18 @@ func TestWhatToPublishIsShownUntilTheDiceHaveFallen(t *testing.T) {
 func TestADrawThatCannotBeAskedForIsRefused(t *testing.T) {
 	d := newDrawing(t)
 	for want, args := range map[string][]string{
-		"name the sale: make verify-draw": {"-sale", "a b"},
-		"give BUYER=… and NONCE=…":        {"-sale", "moutai", "-user", "alice"},
-		"is not the http or https":        {"-url", "ftp://shop", "-sale", "moutai"},
-		"the sale has no draw":            {"-url", d.api.URL, "-sale", "plain"},
-		"the API answered 404":            {"-url", d.api.URL, "-sale", "other"},
+		"name the sale: make verify-draw": {"verify-draw", "-sale", "a b"},
+		"give BUYER=… and NONCE=…":        {"verify-draw", "-sale", "moutai", "-user", "alice"},
+		"ROUND is \"1st\"":                {"verify-draw", "-sale", "moutai", "-round", "1st"},
+		"is not the http or https":        {"verify-draw", "-url", "ftp://shop", "-sale", "moutai"},
+		"the sale has no draw":            {"verify-draw", "-url", d.api.URL, "-sale", "plain"},
+		"the API answered 404":            {"verify-draw", "-url", d.api.URL, "-sale", "other"},
 	} {
-		var out bytes.Buffer
-		if err := verifyDraw(t.Context(), place{}, args, &out); err == nil || errors.Is(err, errBroken) || !strings.Contains(err.Error(), want) {
+		if err := (place{}).does(t, io.Discard, args...); err == nil || errors.Is(err, errBroken) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want %q", args, err, want)
 		}
 	}
-	if err := showDraw(t.Context(), place{table: "T"}, []string{"-sale", "moutai"}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "a table alone is not enough") {
+	if err := (place{table: "T"}).does(t, io.Discard, "draw", "-sale", "moutai"); err == nil || !strings.Contains(err.Error(), "a table alone is not enough") {
 		t.Errorf("a table alone: %v", err)
 	}
 	for id, want := range map[string]error{"moutai": nil, "none": books.ErrNoSale, "a b": books.ErrNoSale} {

@@ -3,32 +3,21 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 
-	"flashsale/infra/kit/arguments"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
 // erase puts random ids in a user's place (GDPR, article 17; PIPL, article 47). Without -go it only says
 // whether that is possible.
-func erase(ctx context.Context, p place, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("erase", flag.ContinueOnError)
-	user := flags.String("user", "", "")
-	sure := flags.Bool("go", false, "")
-	if err := arguments.Parse(flags, args); err != nil {
-		return err
-	}
-	if !sale.ValidUser(*user) {
-		return fmt.Errorf("%q is not a user id; name the user: make erase BUYER=alice", *user)
-	}
+func erase(ctx context.Context, p place, o options, out io.Writer) error {
 	book, err := p.ledger(ctx)
 	if err != nil {
 		return err
 	}
-	return erasePerson(ctx, book, *user, *sure, out)
+	return erasePerson(ctx, book, o["user"], o.has("go"), out)
 }
 
 // erasePerson fails with errNotDone if a sale is in the way, which the line says that it prints.

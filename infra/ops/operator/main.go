@@ -16,9 +16,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"flashsale/infra/kit/arguments"
+	"flashsale/shared/sale"
 )
 
 // Exit codes: 1 means that the books are wrong, that an edit or an erasure did not take effect or that the
@@ -95,15 +97,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := arguments.Parse(flags, args); err != nil {
 		return err
 	}
-	commands := map[string]func(context.Context, place, []string, io.Writer) error{
-		"sales": sales, "receipt": receipt, "buyer": buyer, "redrive": redrive, "refunds": refunds, "republish": republish, "orders": listOrders, "record": record,
-		"restore-check": restoreCheck, "restore-replay": restoreReplay,
-		"draw": showDraw, "person": person, "erase": erase, "archive": archive, "verify-draw": verifyDraw,
-	}
-	for _, c := range changes {
-		commands[c.action] = c.run
-	}
-	command, ok := commands[flags.Arg(0)]
+	c, ok := commandOf(flags.Arg(0))
 	if !ok {
 		return fmt.Errorf("there is no command %q (-h lists them)", flags.Arg(0))
 	}
@@ -113,5 +107,74 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if p.env != "" {
 		p.lost = p.deployed(ctx)
 	}
-	return command(ctx, p, flags.Args()[1:], out)
+	return c.do(ctx, p, flags.Args()[1:], out)
+}
+
+// command is one of the commands in usage.
+type command struct {
+	run   func(ctx context.Context, p place, o options, out io.Writer) error
+	takes string // the names of its options, with "=" of those that have a value
+	// needs are those of sale and user that must be valid, and example shows them.
+	needs, example string
+}
+
+var commands = map[string]command{
+	"sales":          {run: sales},
+	"receipt":        {run: receipt, takes: "sale= all json full bound= events="},
+	"orders":         {listOrders, "sale= state= csv", "sale", "make orders SALE=moutai"},
+	"buyer":          {buyer, "sale= user=", "sale user", "make buyer SALE=moutai BUYER=alice"},
+	"person":         {person, "user= json", "user", "make person BUYER=alice"},
+	"erase":          {erase, "user= go", "user", "make erase BUYER=alice"},
+	"archive":        {archive, "sale= file= go", "sale", "make archive SALE=moutai FILE=moutai.jsonl"},
+	"draw":           {showDraw, "sale= csv", "sale", "make draw SALE=moutai"},
+	"verify-draw":    {verifyDraw, "sale= url= user= nonce= roll= round= owner", "sale", "make verify-draw URL=https://… SALE=moutai"},
+	"refunds":        {run: refunds, takes: "sale= go payment="},
+	"record":         {run: record, takes: "provider= sale= order= payment= amount= currency= go"},
+	"restore-check":  {run: restoreCheck, takes: "at= log= events="},
+	"restore-replay": {run: restoreReplay, takes: "at= log= events= go"},
+	"republish":      {run: republish, takes: "sale= unknown bus="},
+	"redrive":        {run: redrive, takes: "go drop="},
+}
+
+// commandOf finds a command by its name.
+func commandOf(name string) (command, bool) {
+	for _, c := range changes {
+		if c.action == name {
+			return command{run: c.run, takes: "sale= stock= seed-id= opens= closes= until= name= image= about= link= note= id= yes"}, true
+		}
+	}
+	c, ok := commands[name]
+	return c, ok
+}
+
+// options are the options that a command was given, by name. An option without a value has "true".
+type options map[string]string
+
+func (o options) has(name string) bool { return o[name] == "true" }
+
+// do reads a command's options and runs it.
+func (c command) do(ctx context.Context, p place, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("operator", flag.ContinueOnError)
+	flags.Usage = func() { fmt.Fprint(out, usage) }
+	o := options{}
+	for name := range strings.FieldsSeq(c.takes) {
+		set := flags.Func
+		name, hasValue := strings.CutSuffix(name, "=")
+		if !hasValue {
+			set = flags.BoolFunc
+		}
+		set(name, "", func(value string) error { o[name] = value; return nil })
+	}
+	if err := arguments.Parse(flags, args); err != nil {
+		return err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case strings.Contains(c.needs, "sale") && !sale.ValidID(o["sale"]):
+		return fmt.Errorf("%q is not a sale id; name the sale: %s", o["sale"], c.example)
+	case strings.Contains(c.needs, "user") && !sale.ValidUser(o["user"]):
+		return fmt.Errorf("%q is not a user id; name the user: %s", o["user"], c.example)
+	}
+	return c.run(ctx, p, o, out)
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/csv"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -18,7 +17,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"flashsale/infra/kit/arguments"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
@@ -41,27 +39,17 @@ type claimList interface {
 
 // listOrders lists the orders of a sale, for people or with -csv for programs. It holds one
 // page of claims at a time.
-func listOrders(ctx context.Context, p place, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("orders", flag.ContinueOnError)
-	saleID := flags.String("sale", "", "")
-	name := flags.String("state", "", "")
-	asCSV := flags.Bool("csv", false, "")
-	if err := arguments.Parse(flags, args); err != nil {
-		return err
-	}
-	if !sale.ValidID(*saleID) {
-		return fmt.Errorf("%q is not a sale id; name the sale: make orders SALE=moutai", *saleID)
-	}
-	state := sale.ClaimState(strings.ToUpper(*name))
+func listOrders(ctx context.Context, p place, o options, out io.Writer) error {
+	state := sale.ClaimState(strings.ToUpper(o["state"]))
 	if state != "" && !slices.Contains(orderStates, state) {
-		return fmt.Errorf("%q is not a state: STATE is pending, confirmed, paid, expired or cancelled", *name)
+		return fmt.Errorf("%q is not a state: STATE is pending, confirmed, paid, expired or cancelled", o["state"])
 	}
 	book, err := p.ledger(ctx)
 	if err != nil {
 		return err
 	}
 	signal.Ignore(syscall.SIGPIPE) // `make orders | head` is no failure
-	return writeOrders(ctx, book, *saleID, state, *asCSV, out)
+	return writeOrders(ctx, book, o["sale"], state, o.has("csv"), out)
 }
 
 // writeOrders writes the orders of that state, all for "". What cannot be read hides nothing

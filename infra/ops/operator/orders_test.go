@@ -100,10 +100,10 @@ func TestEveryOrderIsListedInItsState(t *testing.T) {
 
 func TestOrdersThatCannotBeAskedForAreRefused(t *testing.T) {
 	for want, args := range map[string][]string{
-		"make orders SALE=moutai":                   {"-sale", "a b"},
-		"pending, confirmed, paid, expired or canc": {"-sale", "moutai", "-state", "payed"},
+		"make orders SALE=moutai":                   {"orders", "-sale", "a b"},
+		"pending, confirmed, paid, expired or canc": {"orders", "-sale", "moutai", "-state", "payed"},
 	} {
-		if err := listOrders(t.Context(), place{}, args, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+		if err := (place{}).does(t, io.Discard, args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want %q", args, err, want)
 		}
 	}

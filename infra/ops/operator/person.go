@@ -4,35 +4,23 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"time"
 
-	"flashsale/infra/kit/arguments"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
-	"flashsale/shared/sale"
 )
 
 // person prints everything that the table holds of one user: the answer to a request for access
 // (GDPR, article 15; PIPL, article 45).
-func person(ctx context.Context, p place, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("person", flag.ContinueOnError)
-	user := flags.String("user", "", "")
-	asJSON := flags.Bool("json", false, "")
-	if err := arguments.Parse(flags, args); err != nil {
-		return err
-	}
-	if !sale.ValidUser(*user) {
-		return fmt.Errorf("%q is not a user id; name the user: make person BUYER=alice", *user)
-	}
+func person(ctx context.Context, p place, o options, out io.Writer) error {
 	book, err := p.ledger(ctx)
 	if err != nil {
 		return err
 	}
-	return showPerson(ctx, book, *user, *asJSON, out)
+	return showPerson(ctx, book, o["user"], o.has("json"), out)
 }
 
 // heldJSON is what one sale holds of a user.

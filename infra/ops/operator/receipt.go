@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -15,25 +14,19 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
-	"flashsale/infra/kit/arguments"
 	"flashsale/infra/kit/books"
 )
 
 // receipt recounts a sale from its items and fails with errBroken unless everything adds up.
 // Without a sale it lists the sales; with -all it recounts all of them. With -events it also
 // compares the events in a file with the table.
-func receipt(ctx context.Context, p place, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("receipt", flag.ContinueOnError)
-	saleID := flags.String("sale", "", "")
-	all := flags.Bool("all", false, "")
-	asJSON := flags.Bool("json", false, "")
-	full := flags.Bool("full", false, "")
-	bound := flags.Duration("bound", 5*time.Minute, "")
-	events := flags.String("events", "", "")
-	if err := arguments.Parse(flags, args); err != nil {
-		return err
+func receipt(ctx context.Context, p place, o options, out io.Writer) error {
+	saleID, all, asJSON, full, events := o["sale"], o.has("all"), o.has("json"), o.has("full"), o["events"]
+	bound, err := time.ParseDuration(cmp.Or(o["bound"], "5m"))
+	if err != nil {
+		return fmt.Errorf("-bound is %q; it must be a duration such as 5m", o["bound"])
 	}
-	if *events != "" && *saleID == "" && !*all {
+	if events != "" && saleID == "" && !all {
 		return errors.New("name the sale whose events are compared: make receipt SALE=moutai EVENTS=… (ALL=1: those of the whole table)")
 	}
 	db, table, err := p.dynamodb(ctx)
@@ -44,29 +37,29 @@ func receipt(ctx context.Context, p place, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if *saleID == "" && !*all {
+	if saleID == "" && !all {
 		listSales(out, table, sales)
 		return nil
 	}
-	ids := []string{*saleID}
-	if *all {
+	ids := []string{saleID}
+	if all {
 		ids = nil
 		for _, s := range sales {
 			ids = append(ids, s.SaleID)
 		}
 	}
-	o := books.Options{Full: *full, Overdue: *bound}
+	how := books.Options{Full: full, Overdue: bound}
 	var incomplete error
-	if *events != "" {
-		of := *saleID
-		if *all {
+	if events != "" {
+		of := saleID
+		if all {
 			of = ""
 		}
-		incomplete = checkEvents(ctx, db, table, *events, of, o, *asJSON, out)
+		incomplete = checkEvents(ctx, db, table, events, of, how, asJSON, out)
 	}
-	count := func() error { return recountEach(ctx, db, table, ids, o, *asJSON, out) }
+	count := func() error { return recountEach(ctx, db, table, ids, how, asJSON, out) }
 	if len(ids) == 0 {
-		count = func() error { return withoutSales(ctx, db, table, *full, *asJSON, out) }
+		count = func() error { return withoutSales(ctx, db, table, full, asJSON, out) }
 	}
 	if err = incomplete; err == nil || errors.Is(err, errBroken) {
 		err = cmp.Or(count(), incomplete)

@@ -44,6 +44,16 @@ func pointing(t *testing.T, url string) place {
 	return place{apiPort: n}
 }
 
+// does does a command there.
+func (p place) does(t *testing.T, out io.Writer, words ...string) error {
+	t.Helper()
+	c, ok := commandOf(words[0])
+	if !ok {
+		t.Fatalf("there is no command %s", words[0])
+	}
+	return c.do(t.Context(), p, words[1:], out)
+}
+
 func offline(t *testing.T) {
 	for name, value := range map[string]string{
 		"AWS_EC2_METADATA_DISABLED": "true", "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_PROFILE": "",
@@ -72,11 +82,9 @@ func TestATableThatCannotBeReadEndsWithOneLine(t *testing.T) {
 		"no stack runs":   {apiPort: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for command, ask := range map[string]func(context.Context, place, []string, io.Writer) error{
-				"receipt -sale moutai": receipt, "sales": sales, "buyer -sale moutai -user alice": buyer,
-			} {
+			for _, command := range []string{"receipt -sale moutai", "sales", "buyer -sale moutai -user alice"} {
 				var out bytes.Buffer
-				err := ask(t.Context(), p, strings.Fields(command)[1:], &out)
+				err := p.does(t, &out, strings.Fields(command)...)
 				if err == nil || errors.Is(err, errBroken) || strings.Contains(err.Error(), "\n") || out.Len() > 0 {
 					t.Errorf("%s: error %v, printed %q", command, err, &out)
 				}
@@ -109,14 +117,14 @@ func TestWithoutASaleTheReceiptListsTheSales(t *testing.T) {
 		{[]string{"moutai", "other"}, []string{"  moutai  ", "  other  ", "closes 2099-01-01T00:00:00Z"}},
 	} {
 		var out bytes.Buffer
-		err := receipt(t.Context(), stackOver(t, answers(c.ids...)), nil, &out)
+		err := stackOver(t, answers(c.ids...)).does(t, &out, "receipt")
 		for _, want := range c.want {
 			if err != nil || !strings.Contains(out.String(), want) {
 				t.Errorf("printed %q (%v), want %q", &out, err, want)
 			}
 		}
 	}
-	err := receipt(t.Context(), stackOver(t, answers("moutai")), []string{"-sale", "maotai"}, &bytes.Buffer{})
+	err := stackOver(t, answers("moutai")).does(t, io.Discard, "receipt", "-sale", "maotai")
 	if !errors.Is(err, books.ErrNoSale) || !strings.Contains(err.Error(), "the table T has moutai") {
 		t.Errorf("a missing sale: %v", err)
 	}
@@ -192,9 +200,9 @@ func TestAllSalesOfATableWithoutAnySaleAreNone(t *testing.T) {
 		"an empty table":            {answers(), nil, []string{`"findings": []`, "the table T has no sale\n"}},
 		"a sale that is not listed": {lost, errBroken, []string{"the item SALE#moutai, SALE is there, but the list of sales is empty", "NOT BALANCED:\n  - the item SALE#moutai"}},
 	} {
-		for i, args := range [][]string{{"-all", "-json"}, {"-all"}} {
+		for i, args := range [][]string{{"receipt", "-all", "-json"}, {"receipt", "-all"}} {
 			var out bytes.Buffer
-			if err := receipt(t.Context(), stackOver(t, c.table), args, &out); !errors.Is(err, c.want) || !strings.Contains(out.String(), c.says[i]) {
+			if err := stackOver(t, c.table).does(t, &out, args...); !errors.Is(err, c.want) || !strings.Contains(out.String(), c.says[i]) {
 				t.Errorf("%s, %q: printed %q (%v)", name, args, &out, err)
 			}
 		}

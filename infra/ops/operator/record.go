@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
-	"flashsale/infra/kit/arguments"
 	"flashsale/infra/kit/client/webhook"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
@@ -21,17 +19,8 @@ import (
 // record records a payment that an operator sees at its provider and whose webhook never
 // came, as that webhook would have been. Without -go it only shows what the payment is for,
 // because its first record decides for ever.
-func record(ctx context.Context, p place, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("record", flag.ContinueOnError)
-	values := map[string]string{}
-	for _, name := range []string{"provider", "sale", "order", "payment", "amount", "currency"} {
-		flags.Func(name, "", func(value string) error { values[name] = value; return nil })
-	}
-	sure := flags.Bool("go", false, "")
-	if err := arguments.Parse(flags, args); err != nil {
-		return err
-	}
-	payment, err := paymentOf(values)
+func record(ctx context.Context, p place, o options, out io.Writer) error {
+	payment, err := paymentOf(o)
 	if err != nil {
 		return err
 	}
@@ -39,15 +28,15 @@ func record(ctx context.Context, p place, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if !*sure {
+	if !o.has("go") {
 		return showPayment(ctx, book, payment, out)
 	}
 	return recordPayment(ctx, book, payment, out)
 }
 
 // paymentOf reads the payment as its provider names it.
-func paymentOf(values map[string]string) (sale.Payment, error) {
-	p := sale.Payment{Provider: values["provider"], Reference: values["payment"], SaleID: values["sale"], Currency: strings.ToUpper(values["currency"])}
+func paymentOf(o options) (sale.Payment, error) {
+	p := sale.Payment{Provider: o["provider"], Reference: o["payment"], SaleID: o["sale"], Currency: strings.ToUpper(o["currency"])}
 	var err error
 	switch {
 	case !slices.Contains(webhook.Providers, p.Provider):
@@ -58,11 +47,11 @@ func paymentOf(values map[string]string) (sale.Payment, error) {
 	case !sale.ValidID(p.SaleID):
 		return p, fmt.Errorf("%q is not a sale id: SALE=moutai", p.SaleID)
 	}
-	if p.OrderID, err = orderid.Parse(values["order"]); err != nil {
-		return p, fmt.Errorf("%q is not an order id: ORDER is the number that make orders lists", values["order"])
+	if p.OrderID, err = orderid.Parse(o["order"]); err != nil {
+		return p, fmt.Errorf("%q is not an order id: ORDER is the number that make orders lists", o["order"])
 	}
-	if p.Amount, err = strconv.ParseInt(values["amount"], 10, 64); err != nil {
-		return p, fmt.Errorf("%q is not an amount: AMOUNT is a whole number of minor units, 89900 for 899.00", values["amount"])
+	if p.Amount, err = strconv.ParseInt(o["amount"], 10, 64); err != nil {
+		return p, fmt.Errorf("%q is not an amount: AMOUNT is a whole number of minor units, 89900 for 899.00", o["amount"])
 	}
 	return p, p.Check()
 }

@@ -39,7 +39,7 @@ func TestAPaymentThatWasNeverReportedIsRecordedOnce(t *testing.T) {
 			{"none", "pi_5", "89900", false, []string{"there is no order 523415642750058497", "nothing was recorded"}},
 			{"none", "pi_5", "89900", true, []string{"the payment's order does not exist yet; repeat the command"}},
 		} {
-			p, err := paymentOf(map[string]string{"provider": "stripe", "sale": "moutai", "order": orders[tt.user], "payment": tt.payment, "amount": tt.amount, "currency": "cny"})
+			p, err := paymentOf(options{"provider": "stripe", "sale": "moutai", "order": orders[tt.user], "payment": tt.payment, "amount": tt.amount, "currency": "cny"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +68,7 @@ func TestAPaymentThatNoProviderReportsIsNotRecorded(t *testing.T) {
 	valid := func(change ...string) []string {
 		values := map[string]string{"provider": "stripe", "sale": "moutai", "order": "523415642750058497", "payment": "pi_1", "amount": "89900", "currency": "CNY"}
 		values[change[0]] = change[1]
-		args := []string{"-go"}
+		args := []string{"record", "-go"}
 		for name, value := range values {
 			args = append(args, "-"+name, value)
 		}
@@ -84,7 +84,7 @@ func TestAPaymentThatNoProviderReportsIsNotRecorded(t *testing.T) {
 		"no valid currency":                        valid("currency", "yuan"),
 		"no valid reference":                       valid("payment", "pi_"+strings.Repeat("1", 200)),
 	} {
-		if err := record(t.Context(), place{}, args, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+		if err := (place{}).does(t, io.Discard, args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want %q", args, err, want)
 		}
 	}

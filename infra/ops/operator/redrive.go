@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -14,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"flashsale/infra/kit/arguments"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 )
@@ -48,15 +46,9 @@ type claims interface {
 // redrive shows which messages are in the dead-letter queue and why. With -go it moves
 // pending ones back to the order queue and deletes those that are done; with -drop poison
 // it deletes poison ones.
-func redrive(ctx context.Context, p place, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("redrive", flag.ContinueOnError)
-	move := flags.Bool("go", false, "")
-	drop := flags.String("drop", "", "")
-	if err := arguments.Parse(flags, args); err != nil {
-		return err
-	}
-	if *drop != "" && *drop != string(poison) {
-		return fmt.Errorf("DROP=%q: only DROP=poison deletes", *drop)
+func redrive(ctx context.Context, p place, o options, out io.Writer) error {
+	if drop := o["drop"]; drop != "" && drop != string(poison) {
+		return fmt.Errorf("DROP=%q: only DROP=poison deletes", drop)
 	}
 	book, err := p.ledger(ctx)
 	if err != nil {
@@ -66,11 +58,10 @@ func redrive(ctx context.Context, p place, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	r := redriving{client: client, book: book, deadLetters: deadLetters, found: map[string]*group{}}
-	if *move {
+	r := redriving{client: client, book: book, deadLetters: deadLetters, drop: o["drop"] != "", found: map[string]*group{}}
+	if o.has("go") {
 		r.source = source
 	}
-	r.drop = *drop != ""
 	return r.run(ctx, out)
 }
 

@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"text/tabwriter"
 
 	"golang.org/x/sync/errgroup"
 
-	"flashsale/infra/kit/arguments"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -30,31 +28,25 @@ const unknownOrders = "(no such order)"
 
 // refunds lists the payments that must go back to a buyer, or with -go marks one as
 // refunded. It moves no money: the operator refunds at the payment provider.
-func refunds(ctx context.Context, p place, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("refunds", flag.ContinueOnError)
-	saleID := flags.String("sale", "", "")
-	mark := flags.Bool("go", false, "")
-	payment := flags.String("payment", "", "")
-	if err := arguments.Parse(flags, args); err != nil {
-		return err
-	}
+func refunds(ctx context.Context, p place, o options, out io.Writer) error {
+	saleID, mark, payment := o["sale"], o.has("go"), o["payment"]
 	switch {
-	case *saleID != "" && !sale.ValidID(*saleID):
-		return fmt.Errorf("%q is not a sale id; name the sale: make refunds SALE=moutai", *saleID)
-	case *mark && *payment == "":
+	case saleID != "" && !sale.ValidID(saleID):
+		return fmt.Errorf("%q is not a sale id; name the sale: make refunds SALE=moutai", saleID)
+	case mark && payment == "":
 		return errors.New("name the payment as make refunds lists it: make refunds SALE=moutai GO=1 PAYMENT='stripe#pi_1'")
-	case !*mark && *payment != "":
+	case !mark && payment != "":
 		return errors.New("nothing was marked: add GO=1 when the buyer has the money back")
 	}
 	book, err := p.ledger(ctx)
 	if err != nil {
 		return err
 	}
-	if *mark {
-		return markRefunded(ctx, book, *saleID, *payment, out)
+	if mark {
+		return markRefunded(ctx, book, saleID, payment, out)
 	}
-	ids := []string{*saleID}
-	if *saleID == "" { // every sale, and at the end the payments of unknown orders
+	ids := []string{saleID}
+	if saleID == "" { // every sale, and at the end the payments of unknown orders
 		db, table, err := p.dynamodb(ctx)
 		if err != nil {
 			return err

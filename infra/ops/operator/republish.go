@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"flashsale/infra/kit/arguments"
 	"flashsale/shared/sale"
 )
 
@@ -40,34 +38,28 @@ type publisher interface {
 // republish publishes every event of a sale again, as the table has it, or with -unknown the
 // refunds due of unknown orders. Each event has the id and the content that it had before,
 // so those who have it ignore it (P26).
-func republish(ctx context.Context, p place, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("republish", flag.ContinueOnError)
-	saleID := flags.String("sale", "", "")
-	unknown := flags.Bool("unknown", false, "")
-	name := flags.String("bus", "", "")
-	if err := arguments.Parse(flags, args); err != nil {
-		return err
-	}
+func republish(ctx context.Context, p place, o options, out io.Writer) error {
+	saleID := o["sale"]
 	switch {
-	case *unknown && *saleID != "":
+	case o.has("unknown") && saleID != "":
 		return errors.New("give only one of SALE and UNKNOWN=1")
-	case !*unknown && !sale.ValidID(*saleID):
-		return fmt.Errorf("%q is not a sale id; name the sale: make republish SALE=moutai (UNKNOWN=1: the refunds due of unknown orders)", *saleID)
+	case !o.has("unknown") && !sale.ValidID(saleID):
+		return fmt.Errorf("%q is not a sale id; name the sale: make republish SALE=moutai (UNKNOWN=1: the refunds due of unknown orders)", saleID)
 	}
 	book, err := p.ledger(ctx)
 	if err != nil {
 		return err
 	}
-	bus, busName, err := p.events(ctx, *name)
+	bus, busName, err := p.events(ctx, o["bus"])
 	if err != nil {
 		return err
 	}
 	r := republishing{bus: bus, out: out}
 	var clear func()
 	r.show, clear = progress("events")
-	err = book.Events(ctx, *saleID, func(events []sale.Event) error { return r.publish(ctx, events) })
+	err = book.Events(ctx, saleID, func(events []sale.Event) error { return r.publish(ctx, events) })
 	clear()
-	return r.end(*saleID, busName, err)
+	return r.end(saleID, busName, err)
 }
 
 // republishing is one run of republish.

@@ -210,13 +210,13 @@ func TestWhatIsRepublishedIsWhatTheTableStandsFor(t *testing.T) {
 const refund = `{"pk":{"S":"REFUND#"},"sk":{"S":"stripe#pi_1"},"reason":{"S":"unknown-order"},"amount":{"N":"5"},"currency":{"S":"CNY"},"at":{"N":"1799668800000"}}`
 
 func TestAReceiptComparesEventsOnRequest(t *testing.T) {
-	for _, flags := range [][]string{{"-sale", "moutai"}, {"-all"}} {
-		err := receipt(t.Context(), stackOver(t, answers("moutai")), append(flags, "-bound", "1ns", "-events", "none.jsonl"), io.Discard)
+	for _, flags := range [][]string{{"receipt", "-sale", "moutai"}, {"receipt", "-all"}} {
+		err := stackOver(t, answers("moutai")).does(t, io.Discard, append(flags, "-bound", "1ns", "-events", "none.jsonl")...)
 		if err == nil || !strings.Contains(err.Error(), "read events: open none.jsonl") {
 			t.Errorf("%v: %v", flags, err)
 		}
 	}
-	if err := receipt(t.Context(), place{apiPort: 1}, []string{"-events", "none.jsonl"}, io.Discard); err == nil || !strings.Contains(err.Error(), "name the sale") {
+	if err := (place{apiPort: 1}).does(t, io.Discard, "receipt", "-events", "none.jsonl"); err == nil || !strings.Contains(err.Error(), "name the sale") {
 		t.Errorf("of no sale: %v", err)
 	}
 }

@@ -3,43 +3,29 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"time"
 
-	"flashsale/infra/kit/arguments"
 	"flashsale/infra/kit/restore"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
-// restoreCheck compares a restored table with logs and events, and writes nothing.
-func restoreCheck(ctx context.Context, p place, args []string, out io.Writer) error {
-	return restoreTable(ctx, p, "restore-check", args, out)
-}
-
 // restoreReplay writes what a restored table lacks, if -go is given and nothing contradicts it.
-func restoreReplay(ctx context.Context, p place, args []string, out io.Writer) error {
-	return restoreTable(ctx, p, "restore-replay", args, out)
-}
-
-func restoreTable(ctx context.Context, p place, command string, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet(command, flag.ContinueOnError)
-	at := flags.String("at", "", "")
-	log := flags.String("log", "", "")
-	events := flags.String("events", "", "")
-	sure := flags.Bool("go", false, "")
-	if err := arguments.Parse(flags, args); err != nil {
-		return err
-	}
-	replays := command == "restore-replay"
-	if replays && p.env != "" {
+func restoreReplay(ctx context.Context, p place, o options, out io.Writer) error {
+	if p.env != "" {
 		return errors.New("the table of a running stack is not replayed into: give the restored one by its name (TABLE=…), before a stack uses it")
 	}
-	source, restoredTo, err := facts(*at, *log, *events)
+	return restoreCheck(ctx, p, o, out)
+}
+
+// restoreCheck compares a restored table with logs and events. Without -go, which it does not take
+// itself, it writes nothing.
+func restoreCheck(ctx context.Context, p place, o options, out io.Writer) error {
+	source, restoredTo, err := facts(o["at"], o["log"], o["events"])
 	if err != nil {
 		return err
 	}
@@ -47,7 +33,7 @@ func restoreTable(ctx context.Context, p place, command string, args []string, o
 	if err != nil {
 		return err
 	}
-	return replayInto(ctx, ledger.New(db, table, ledger.Options{}), db, source, restoredTo, replays && *sure, out)
+	return replayInto(ctx, ledger.New(db, table, ledger.Options{}), db, source, restoredTo, o.has("go"), out)
 }
 
 // facts reads the files.
