@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	query "flashsale/functions/query/handler"
 	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/drawcheck"
@@ -32,6 +34,7 @@ import (
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
 )
 
 const (
@@ -48,7 +51,9 @@ type drawing struct {
 	relay *local.Relay
 	book  *ledger.Ledger
 	api   *httptest.Server
-	shown func(map[string]any) // changes what the API shows of the sale
+	shown func(map[string]any) // changes what the API shows of the draw
+
+	wasBusy bool
 }
 
 // newDrawing is a draw that some have entered, for three units in two shards.
@@ -181,66 +186,38 @@ func (d *drawing) enteredPage(user string) byte {
 
 // routes is the public API, and a part of that of the local stack.
 func (d *drawing) routes() http.Handler {
-	answer := func(w http.ResponseWriter, body any) { _ = json.NewEncoder(w).Encode(body) }
 	var mux http.ServeMux
 	mux.HandleFunc("GET /_local/health", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, map[string]any{"table": "T", "beacon": d.relay.Chain()})
+		_ = json.NewEncoder(w).Encode(map[string]any{"table": "T", "beacon": d.relay.Chain()})
 	})
-	mux.HandleFunc("GET /sales/moutai", func(w http.ResponseWriter, r *http.Request) {
-		s, err := d.environment().Sale(r.Context(), "moutai")
-		var public ledger.Draw
-		if err == nil {
-			public, err = d.environment().Draw(r.Context(), s)
-		}
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		shown := map[string]any{"enterFrom": httpapi.Time(s.EnterFrom), "enterUntil": httpapi.Time(s.EnterUntil), "keepHours": 2, "calls": []any{}}
-		if public.IsClosed() {
-			shown["roll"], shown["entrants"], shown["round"], shown["closedAt"] = public.Roll.String(), public.Entrants, public.Round, httpapi.Time(public.ClosedAt)
-		}
-		if public.HasSeed() {
-			shown["seed"], shown["signature"] = public.Seed.String(), hex.EncodeToString(public.Signature)
-		}
-		var calls []any
-		for _, c := range public.Calls {
-			one := map[string]any{"call": c.Number, "from": httpapi.Time(c.From), "until": httpapi.Time(c.Until), "lo": c.Lo.String(), "open": c.Open}
-			if c.Complete {
-				one["hi"], one["stock"] = c.Hi.String(), c.Stock
-			}
-			calls = append(calls, one)
-		}
-		shown["calls"] = calls
-		d.shown(shown)
-		answer(w, map[string]any{"saleId": s.ID, "opensAt": httpapi.Time(s.Begins()), "closesAt": httpapi.Time(s.Ends()), "now": httpapi.Time(d.now.Add(2 * recent)), "draw": shown})
-	})
-	busy := map[string]int{}
-	mux.HandleFunc("GET /sales/moutai/roll/{page}", func(w http.ResponseWriter, r *http.Request) {
-		n, _ := strconv.ParseUint(r.PathValue("page"), 16, 8)
-		if n == 7 && busy["07"] < 1 { // is read by one goroutine at a time
-			busy["07"]++
-			w.Header().Set("Retry-After", "0")
-			http.Error(w, "{}", http.StatusServiceUnavailable)
-			return
-		}
-		s, err := d.environment().Sale(r.Context(), "moutai")
-		var leaves []draw.Leaf
-		if err == nil {
-			leaves, err = d.environment().RollPage(r.Context(), s, byte(n))
-		}
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusNotFound)
-			return
-		}
-		texts := make([]string, len(leaves))
-		for i, l := range leaves {
-			texts[i] = l.String()
-		}
-		answer(w, map[string]any{"leaves": texts})
-	})
-	mux.HandleFunc("GET /sales/plain", func(w http.ResponseWriter, _ *http.Request) { answer(w, map[string]any{"saleId": "plain"}) })
+	mux.HandleFunc("GET /sales/{saleId}", d.query)
+	mux.HandleFunc("GET /sales/{saleId}/roll/{page}", d.query)
 	return &mux
+}
+
+// query answers as QueryFunction, whose clock is ahead of what may be recent, with what shown makes
+// of a draw. One page of the roll is busy at first.
+func (d *drawing) query(w http.ResponseWriter, r *http.Request) {
+	asked := httpapi.Request{RouteKey: r.Pattern}
+	asked.Path.SaleID, asked.Path.Page = r.PathValue("saleId"), r.PathValue("page")
+	if asked.Path.Page == "07" && !d.wasBusy { // a page is read by one goroutine at a time
+		d.wasBusy = true
+		w.Header().Set("Retry-After", "0")
+		http.Error(w, "{}", http.StatusServiceUnavailable)
+		return
+	}
+	ahead := func() time.Time { return d.now.Add(2 * recent) }
+	told, err := query.New(d.environment(), telemetry.New(io.Discard, "query", ahead), ahead).Handle(r.Context(), asked)
+	body := map[string]any{}
+	if err = cmp.Or(err, json.Unmarshal([]byte(told.Body), &body)); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	if shown, ok := body["draw"].(map[string]any); ok {
+		d.shown(shown)
+	}
+	w.WriteHeader(told.StatusCode)
+	_ = json.NewEncoder(w).Encode(body)
 }
 
 // verify runs the command against the API.
@@ -251,17 +228,23 @@ func (d *drawing) verify(args ...string) (string, error) {
 	return out.String(), err
 }
 
-// owned compares the table as well.
-func (d *drawing) owned() (verifying, string, error) {
+// read is the draw as its API shows it, and as the table has it.
+func (d *drawing) read(out io.Writer) (verifying, *books.Drawing) {
 	d.t.Helper()
 	published, err := drawcheck.Read(d.t.Context(), client.New(d.api.URL, client.Options{}), "moutai", func(int64, int64) {})
 	d.check(err)
-	var out bytes.Buffer
-	v := verifying{Report: published.Check(), published: published, out: &out}
 	b, err := books.OpenDrawing(d.t.Context(), d.db, "T", "moutai")
 	d.check(err)
+	return verifying{Report: published.Check(), published: published, out: out}, b
+}
+
+// owned compares the table as well.
+func (d *drawing) owned() (verifying, string, error) {
+	d.t.Helper()
+	var out bytes.Buffer
+	v, b := d.read(&out)
 	d.check(v.compareTable(d.t.Context(), b))
-	err = v.end()
+	err := v.end()
 	return v, out.String(), err
 }
 
@@ -457,21 +440,6 @@ func TestTheTableShowsWhoIsOnTheRollWithoutAnEntryAndWhoBoughtOutOfTurn(t *testi
 	}
 }
 
-// running is the draw as CSV=1 reads it, and its running call.
-func (d *drawing) running() (verifying, *books.Drawing, *drawcheck.Call) {
-	d.t.Helper()
-	published, err := drawcheck.Read(d.t.Context(), client.New(d.api.URL, client.Options{}), "moutai", func(int64, int64) {})
-	d.check(err)
-	v := verifying{Report: published.Check(), published: published}
-	b, err := books.OpenDrawing(d.t.Context(), d.db, "T", "moutai")
-	d.check(err)
-	call := v.running()
-	if call == nil {
-		d.t.Fatal("no call runs")
-	}
-	return v, b, call
-}
-
 var manyEntrants = flag.Int("entrants", 10_000, "how many people enter the largest draw")
 
 func TestAListOfTheCalledNeedsTheMemoryOfTheRollAndOfOnePage(t *testing.T) {
@@ -489,10 +457,10 @@ func TestAListOfTheCalledNeedsTheMemoryOfTheRollAndOfOnePage(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	began := time.Now()
-	v, b, call := d.running()
+	v, b := d.read(io.Discard)
 	read := time.Since(began)
 	p := peak{rarely: len(users) / 500} // the table is in memory, too
-	d.check(v.writeCalled(t.Context(), b, call, &p))
+	d.check(v.writeCalled(t.Context(), b, v.running(), &p))
 	grown := int64(p.heap) - int64(before.HeapAlloc)
 	t.Logf("%d entrants: read and checked in %.1f s, %d called listed in %.1f s, %d MB held", len(users), read.Seconds(), p.lines-1, (time.Since(began) - read).Seconds(), grown>>20)
 	if most := int64(len(users))*128 + 16<<20; p.lines != len(users)/2+1 || p.heap == 0 || grown > most {
@@ -505,7 +473,8 @@ func TestTheCalledAreListedForASpreadsheet(t *testing.T) {
 	d.close()
 	d.throw()
 	want := d.called(d.call(), entrants)
-	v, b, call := d.running()
+	v, b := d.read(io.Discard)
+	call := v.running()
 	var out bytes.Buffer
 	d.check(v.writeCalled(t.Context(), b, call, &out))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -570,6 +539,8 @@ func TestWhatToPublishIsShownUntilTheDiceHaveFallen(t *testing.T) {
 
 func TestADrawThatCannotBeAskedForIsRefused(t *testing.T) {
 	d := newDrawing(t)
+	_, err := d.book.Create(t.Context(), sale.Creation{SaleID: "plain", Name: "Plain", Stock: 1, Shards: 1, OpensAt: noon, ClosesAt: noon.Add(time.Hour)})
+	d.check(err)
 	for want, args := range map[string][]string{
 		"name the sale: make verify-draw": {"verify-draw", "-sale", "a b"},
 		"give BUYER=… and NONCE=…":        {"verify-draw", "-sale", "moutai", "-user", "alice"},
@@ -585,13 +556,9 @@ func TestADrawThatCannotBeAskedForIsRefused(t *testing.T) {
 	if err := (place{table: "T"}).does(t, io.Discard, "draw", "-sale", "moutai"); err == nil || !strings.Contains(err.Error(), "a table alone is not enough") {
 		t.Errorf("a table alone: %v", err)
 	}
-	for id, want := range map[string]error{"moutai": nil, "none": books.ErrNoSale, "a b": books.ErrNoSale} {
+	for id, want := range map[string]error{"moutai": nil, "none": books.ErrNoSale, "a b": books.ErrNoSale, "plain": books.ErrNoDrawing} {
 		if _, err := books.OpenDrawing(t.Context(), d.db, "T", id); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", id, err, want)
 		}
-	}
-	db, _ := listed(t, "plain")
-	if _, err := books.OpenDrawing(t.Context(), db, "T", "plain"); !errors.Is(err, books.ErrNoDrawing) {
-		t.Errorf("a sale without a draw: %v", err)
 	}
 }
