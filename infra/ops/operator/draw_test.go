@@ -21,7 +21,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	query "flashsale/functions/query/handler"
 	"flashsale/infra/kit/books"
@@ -170,18 +169,10 @@ func (d *drawing) buy(user string) {
 // forget deletes a user's entry.
 func (d *drawing) forget(user string) {
 	d.t.Helper()
-	page := fmt.Sprintf("ENTRY#moutai#%02x", d.enteredPage(user))
-	_, err := d.db.DeleteItem(d.t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String("T"), Key: map[string]types.AttributeValue{
-		"pk": &types.AttributeValueMemberS{Value: page}, "sk": &types.AttributeValueMemberS{Value: user},
-	}})
-	d.check(err)
-}
-
-func (d *drawing) enteredPage(user string) byte {
-	d.t.Helper()
 	e, err := d.environment().Entry(d.t.Context(), "moutai", user, settle)
 	d.check(err)
-	return e.Leaf.Page()
+	_, err = d.db.DeleteItem(d.t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String("T"), Key: keyOf(fmt.Sprintf("ENTRY#moutai#%02x", e.Leaf.Page()), user)})
+	d.check(err)
 }
 
 // routes is the public API, and a part of that of the local stack.

@@ -7,9 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
-	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
@@ -32,17 +30,8 @@ func TestAPersonIsErasedOnceTheirSalesAreOver(t *testing.T) {
 		for _, sure := range []bool{false, true} {
 			erases(sure, errNotDone, "NOT ERASED: the sale moutai is not drained")
 		}
-		if _, err := book.Pay(t.Context(), sale.Payment{Provider: "stripe", Reference: "pi_1", SaleID: "moutai", OrderID: order, Amount: 89900, Currency: "CNY"}); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(2 * time.Hour)
-		r, err := book.Step(t.Context(), &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if done, err := book.Drain(t.Context(), r); !done || err != nil {
-			t.Fatalf("not drained: %v", err)
-		}
+		pay(t, book, "pi_1", order, 89900)
+		drained(t, book)
 		erases(false, nil, "moutai  order ", "nothing was erased: GO=1 erases alice in these 1 sales")
 		erases(true, nil, "moutai  erased\n", "alice was erased in 1 sales")
 		erases(true, nil, "alice was erased in 0 sales")

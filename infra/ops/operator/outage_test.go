@@ -25,6 +25,8 @@ const (
 	streamKeeps = 24 * time.Hour
 	// longestPause is the longest one between two tries of a batch. AWS does not document it.
 	longestPause = 10 * time.Minute
+
+	price = 129900
 )
 
 // brokenBus is an event bus that fails until an instant.
@@ -86,7 +88,7 @@ func TestWhatTheStreamDropsDuringAnOutageIsRepublished(t *testing.T) {
 				book := ledger.New(db, "T", ledger.Options{})
 				late := sellOut(t, book)
 				time.Sleep(12 * time.Hour)
-				pay(t, book, "late", late)
+				pay(t, book, "late", late, price)
 
 				dropped := deliver(t, harness.NewPublisher(&harness.Environment{Function: harness.Publishing}, bus, func() float64 { return 0 }, 0), records)
 				missing := func() string {
@@ -122,35 +124,22 @@ func sellOut(t *testing.T, book *ledger.Ledger) (unpaid uint64) {
 	t.Helper()
 	now := time.Now()
 	if _, err := book.Create(t.Context(), sale.Creation{
-		SaleID: "moutai", Name: "m", OpensAt: now, ClosesAt: now.Add(72 * time.Hour), Stock: 3, Shards: 1, PayWithin: 48 * time.Hour, Price: 129900, Currency: "CNY",
+		SaleID: "moutai", Name: "m", OpensAt: now, ClosesAt: now.Add(72 * time.Hour), Stock: 3, Shards: 1, PayWithin: 48 * time.Hour, Price: price, Currency: "CNY",
 	}); err != nil {
 		t.Fatal(err)
 	}
 	orders := map[string]uint64{}
 	for _, user := range []string{"alice", "bob", "carol"} {
-		p, err := book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: user})
-		if err != nil {
-			t.Fatal(err)
-		}
-		orders[user] = book.Confirm(t.Context(), []ledger.ClaimRef{{SaleID: "moutai", User: user, ClaimID: p.Claim.ID}})[0].Order.ID
+		orders[user] = ordered(t, book, user)
 	}
 	if _, err := book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "dave"}); sale.CodeOf(err) != sale.SoldOut {
 		t.Fatalf("dave: %v", err)
 	}
-	pay(t, book, "first", orders["alice"])
-	pay(t, book, "second", orders["alice"])
-	pay(t, book, "none", 0)
+	pay(t, book, "first", orders["alice"], price)
+	pay(t, book, "second", orders["alice"], price)
+	pay(t, book, "none", 0, price)
 	if _, err := book.Cancel(t.Context(), "moutai", "bob"); err != nil {
 		t.Fatal(err)
 	}
 	return orders["carol"]
-}
-
-func pay(t *testing.T, book *ledger.Ledger, reference string, order uint64) {
-	t.Helper()
-	if _, err := book.Pay(t.Context(), sale.Payment{
-		Provider: "stripe", Reference: reference, SaleID: "moutai", OrderID: order, Amount: 129900, Currency: "CNY",
-	}); err != nil {
-		t.Fatal(err)
-	}
 }

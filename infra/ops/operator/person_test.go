@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -17,10 +18,7 @@ func TestEverythingThatIsHeldOfAPersonIsPrinted(t *testing.T) {
 		_, book := opened(t, sale.Creation{Stock: 9, Price: 89900, LimitGroup: "shoe"})
 		order := ordered(t, book, "alice")
 		for _, amount := range []int64{89900, 5} {
-			p := sale.Payment{Provider: "stripe", Reference: "pi_" + orderid.String(uint64(amount)), SaleID: "moutai", OrderID: order, Amount: amount, Currency: "CNY"}
-			if _, err := book.Pay(t.Context(), p); err != nil {
-				t.Fatal(err)
-			}
+			pay(t, book, fmt.Sprint("pi_", amount), order, amount)
 		}
 		const at = "2026-11-11T12:00:00.000Z"
 		var lines, text bytes.Buffer

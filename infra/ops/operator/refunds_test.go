@@ -42,6 +42,29 @@ func ordered(t *testing.T, book *ledger.Ledger, user string) uint64 {
 	return book.Confirm(t.Context(), []ledger.ClaimRef{{SaleID: "moutai", User: user, ClaimID: p.Claim.ID}})[0].Order.ID
 }
 
+// pay reports a payment by stripe.
+func pay(t *testing.T, book *ledger.Ledger, reference string, order uint64, amount int64) ledger.Settlement {
+	t.Helper()
+	done, err := book.Pay(t.Context(), sale.Payment{Provider: "stripe", Reference: reference, SaleID: "moutai", OrderID: order, Amount: amount, Currency: "CNY"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
+// drained waits until the sale is over, audits it and marks it as drained.
+func drained(t *testing.T, book *ledger.Ledger) {
+	t.Helper()
+	time.Sleep(2 * time.Hour)
+	r, err := book.Step(t.Context(), &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done, err := book.Drain(t.Context(), r); !done || err != nil {
+		t.Fatalf("not drained: %v", err)
+	}
+}
+
 func TestRefundsAreListedAndMarkedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, book := opened(t, sale.Creation{Stock: 2, Price: 129900})

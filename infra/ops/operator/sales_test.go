@@ -42,6 +42,10 @@ func listed(t *testing.T, ids ...string) (table, *ledger.Ledger) {
 	return db, book
 }
 
+func keyOf(pk, sk string) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk}}
+}
+
 func tamper(t *testing.T, db table, pk, sk, attribute string, value int64) {
 	t.Helper()
 	if err := db.Tamper(t.Context(), "T", pk, sk, attribute, value); err != nil {
