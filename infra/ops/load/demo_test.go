@@ -23,9 +23,6 @@ func demonstrateAt(t *testing.T, f flaws) []line {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.sellsTwice {
-		o.stock = 100 // so that a buyer's second click finds a unit
-	}
 	if f.neverConfirms {
 		o.patience = time.Second
 	}
@@ -62,16 +59,9 @@ func TestTheReceiptNamesThePromiseAShopBreaks(t *testing.T) {
 		{name: "a shop that is busy at first keeps its promises", flaws: flaws{busyFirst: true}, exact: true},
 		{name: "a shop whose answers get lost keeps its promises", flaws: flaws{dropsSomeReply: true}, exact: true},
 		{name: "one that oversells", flaws: flaws{oversells: true}, want: []string{"P1"}},
-		{name: "one that sells twice to one buyer", flaws: flaws{sellsTwice: true}, want: []string{"P3", "P9"}},
-		{name: "one that forgets what it accepted", flaws: flaws{forgets: true}, want: []string{"P2", "P4"}},
-		{name: "one that answers sold out while units are left", flaws: flaws{turnsAway: true}, want: []string{"P1", "P5 P6"}},
-		{name: "one that ignores Idempotency-Keys", flaws: flaws{ignoresKeys: true}, want: []string{"P9"}, exact: true},
 		{name: "one that answers a repeat differently", flaws: flaws{rewords: true}, want: []string{"P9"}, exact: true},
 		{name: "one that never confirms", flaws: flaws{neverConfirms: true}, want: []string{"P8"}, exact: true},
-		{name: "one that gives everybody the same order id", flaws: flaws{sharesID: true}, want: []string{"P7"}},
-		{name: "one whose order ids contain a wrong time", flaws: flaws{backdates: true}, want: []string{"P7", "P7"}, exact: true},
 		{name: "one that loses the order items", flaws: flaws{losesOrders: true}, want: []string{"P7"}, exact: true},
-		{name: "one that miscounts a shard", flaws: flaws{miscounts: true}, want: []string{"P2"}},
 		{name: "one that has internal errors", flaws: flaws{breaks: true}, want: []string{"P5 P6"}},
 		{name: "one that denies orders it accepted", flaws: flaws{hidesStatus: true}, want: []string{"P8"}},
 	} {

@@ -59,7 +59,7 @@ func TestEachRequestInFlightHasItsOwnConnection(t *testing.T) {
 
 func TestInvalidFlagsAreRefused(t *testing.T) {
 	for _, args := range []string{
-		"-rate 0", "-rate NaN", "-rate 1e9", "-duration 0s", "-duration 2h", "-greedy 1.1", "-late -1", "-clicks 1",
+		"-rate 0", "-rate NaN", "-rate 1e9", "-duration 0s", "-duration 2h", "-late -1", "-clicks 1",
 		"-inflight 0", "-shards 0", "-stock -1", "-url http://192.0.2.1", "-tokens x",
 		"-allow-remote -url http://192.0.2.1", "-allow-remote -url http://192.0.2.1 -sale s -tokens f -payments", "extra", "-report=", "-unknown",
 		"-demo -buyers 0", "-demo -clicks 0", "-demo -inflight 0", "-demo -stock x", "-demo -stock 0", "-demo -sale s", "-demo -url http://192.0.2.1", "-demo now", "-buyers 10",

@@ -14,19 +14,13 @@ import (
 	"flashsale/shared/orderid"
 )
 
-// flaws selects the ways in which a shop breaks its promises.
+// flaws selects the ways in which a shop breaks its promises: enough to show that what infra/kit/verdict,
+// infra/kit/books and the buyers find is on the receipt.
 type flaws struct {
 	oversells      bool // ignores the stock
-	sellsTwice     bool // ignores the buyer's earlier order
-	forgets        bool // accepts without storing the claim
-	turnsAway      bool // answers sold-out while units are left
-	ignoresKeys    bool // treats a repeat as another request
 	rewords        bool // answers a repeat differently
 	neverConfirms  bool
-	sharesID       bool // one order id for all
-	backdates      bool // puts last year into the ids
 	losesOrders    bool // stores no order items
-	miscounts      bool // takes an extra unit from a shard
 	breaks         bool // answers some requests with an internal error
 	dies           bool // has API Gateway answer some requests
 	hidesStatus    bool // denies every order
@@ -132,8 +126,8 @@ func (s *market) order(w http.ResponseWriter, user, key string) {
 	case s.dies && len(s.requests)%7 == 0:
 		answer(w, 500, map[string]string{"message": "Internal Server Error"})
 		return
-	case held != nil && !s.sellsTwice:
-		if key != "" && key == held.key && !s.ignoresKeys {
+	case held != nil:
+		if key != "" && key == held.key {
 			s.accept(w, held, s.rewords)
 			return
 		}
@@ -144,20 +138,13 @@ func (s *market) order(w http.ResponseWriter, user, key string) {
 	if shard < 0 && s.oversells {
 		shard = 0
 	}
-	if shard < 0 || s.turnsAway && len(s.claims) >= 3 {
+	if shard < 0 {
 		refuse(w, 409, "sold-out")
 		return
 	}
 	s.stock[shard]--
 	c := &sold{user: user, key: key, id: "claim-" + strconv.Itoa(len(s.claims)), shard: shard, at: time.Now()}
-	if s.miscounts && len(s.claims) == 1 {
-		s.stock[shard]--
-	}
-	if s.forgets && len(s.claims) == 2 {
-		c.id = "forgotten"
-	} else {
-		s.claims = append(s.claims, c)
-	}
+	s.claims = append(s.claims, c)
 	if s.dropsSomeReply && n == 1 && len(s.claims)%2 == 0 {
 		panic(http.ErrAbortHandler)
 	}
@@ -196,14 +183,8 @@ func (s *market) status(w http.ResponseWriter, user string) {
 		return
 	}
 	if c.orderID == 0 && !s.neverConfirms {
-		at := time.Now()
-		if s.backdates {
-			at = at.AddDate(-1, 0, 0)
-		}
-		if s.sequence++; s.sharesID {
-			s.sequence = 1
-		}
-		c.orderID, _ = orderid.New(at, s.sequence)
+		s.sequence++
+		c.orderID, _ = orderid.New(time.Now(), s.sequence)
 	}
 	answer(w, 200, s.body(c, true))
 }
@@ -234,7 +215,6 @@ func (s *market) scan(w http.ResponseWriter) {
 		put("SALE#"+id, "CREATE", window(map[string]any{"name": text("x"), "stock": number(total), "shards": number(shards)}))
 		put("SALES", id, map[string]any{"closesAt": number(s.opened.Add(time.Hour).UnixMilli())})
 	}
-	held := map[string]int{}
 	for _, c := range s.claims {
 		it := map[string]any{"claimId": text(c.id), "shard": number(int64(c.shard)), "acceptedAt": number(c.at.UnixMilli())}
 		if c.orderID != 0 {
@@ -243,13 +223,9 @@ func (s *market) scan(w http.ResponseWriter) {
 				put("ORDER#"+orderid.String(c.orderID), "ORDER", map[string]any{"saleId": text(s.saleID), "user": text(c.user), "claimId": text(c.id)})
 			}
 		}
-		// A buyer's second claim must be in another bucket, because its key is taken in the first.
-		put(fmt.Sprintf("CLAIM#%s#%d", s.saleID, held[c.user]), c.user, it)
-		held[c.user]++
+		put("CLAIM#"+s.saleID+"#0", c.user, it)
 	}
-	for _, day := range []time.Time{time.Now(), time.Now().AddDate(-1, 0, 0)} {
-		put("SEQ#"+orderid.Day(day), "SEQ", map[string]any{"next": number(int64(s.sequence) + 1)})
-	}
+	put("SEQ#"+orderid.Day(time.Now()), "SEQ", map[string]any{"next": number(int64(s.sequence) + 1)})
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 	_ = json.NewEncoder(w).Encode(map[string]any{"Items": items, "Count": len(items), "ScannedCount": len(items)})
 }

@@ -21,6 +21,11 @@ const (
 	mostRate = 20_000
 	// longest is the longest schedule.
 	longest = 30 * time.Minute
+	// peakFor is how long the peak lasts.
+	peakFor = 2 * time.Second
+	// greedyShare of the buyers who are not late click many times at once, and keyedShare of all send
+	// an Idempotency-Key.
+	greedyShare, keyedShare = 0.2, 0.5
 )
 
 // options are the flags.
@@ -28,8 +33,8 @@ type options struct {
 	url, sale, tokensFile, table, report, figures, operator, local string
 	allowRemote, payments, demo, draw                              bool
 	rate, peak                                                     float64
-	duration, peakFor, patience, drain                             time.Duration
-	greedy, late, keyed                                            float64
+	duration, patience, drain                                      time.Duration
+	late                                                           float64
 	buyers, clicks, inflight, stock, shards                        int
 	seed                                                           uint64
 }
@@ -54,12 +59,9 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.Float64Var(&o.rate, "rate", 200, "buyers a second")
 	f.Float64Var(&o.peak, "peak", 0, "buyers a second at the opening (default -rate)")
 	f.DurationVar(&o.duration, "duration", 30*time.Second, "how long buyers arrive, up to 30m")
-	f.DurationVar(&o.peakFor, "peak-for", 2*time.Second, "how long the peak lasts")
 	f.DurationVar(&o.patience, "patience", time.Minute, "how long a buyer waits for a final answer")
 	f.DurationVar(&o.drain, "drain", 2*time.Minute, "time limit after the last arrival, up to 10m")
-	f.Float64Var(&o.greedy, "greedy", 0.2, "share of buyers who click many times at once, 0 to 1")
 	f.Float64Var(&o.late, "late", 0.2, "share of buyers who arrive in the last third, 0 to 1")
-	f.Float64Var(&o.keyed, "keyed", 0.5, "share of buyers who send an Idempotency-Key, 0 to 1")
 	f.IntVar(&o.clicks, "clicks", 5, "maximum number of clicks of a greedy buyer, 2 to 20, with -demo of any, 1 to 20")
 	f.IntVar(&o.inflight, "inflight", 256, "maximum number of requests in flight, 1 to 10,000")
 	f.IntVar(&o.stock, "stock", 0, "units of a new sale (default half of the buyers who are not late)")
@@ -103,10 +105,9 @@ func (o *options) check() error {
 	err := cmp.Or(
 		arguments.Between("rate", o.rate, 0.1, mostRate), arguments.Between("peak", o.peak, 0, mostRate),
 		arguments.Between("duration", o.duration, 100*time.Millisecond, longest),
-		arguments.Between("peak-for", o.peakFor, 0, longest),
 		arguments.Between("patience", o.patience, time.Second, 10*time.Minute),
 		arguments.Between("drain", o.drain, 0, 10*time.Minute),
-		arguments.Between("buyers", o.buyers, 0, mostBuyers), arguments.Between("greedy", o.greedy, 0, 1), arguments.Between("late", o.late, 0, 1), arguments.Between("keyed", o.keyed, 0, 1),
+		arguments.Between("buyers", o.buyers, 0, mostBuyers), arguments.Between("late", o.late, 0, 1),
 		arguments.Between("clicks", o.clicks, leastClicks, 20), arguments.Between("inflight", o.inflight, 1, 10_000),
 		arguments.Between("stock", o.stock, 0, 1_000_000_000), arguments.Between("shards", o.shards, 1, 1000))
 	if err != nil {
@@ -160,10 +161,10 @@ func (o *options) settings(p place) [][2]string {
 	return [][2]string{
 		{"API", o.url}, {"sale", p.sale}, {"stock", stock},
 		{"rate", fmt.Sprintf("%g/s for %v", o.rate, o.duration)},
-		{"peak", fmt.Sprintf("%g/s for the first %v", max(o.peak, o.rate), o.peakFor)},
-		{"greedy", fmt.Sprintf("%.0f %%, up to %d clicks at once", 100*o.greedy, o.clicks)},
+		{"peak", fmt.Sprintf("%g/s for the first %v", max(o.peak, o.rate), peakFor)},
+		{"greedy", fmt.Sprintf("%.0f %%, up to %d clicks at once", 100*greedyShare, o.clicks)},
 		{"late", fmt.Sprintf("%.0f %%, in the last third", 100*o.late)},
-		{"with Idempotency-Key", fmt.Sprintf("%.0f %%", 100*o.keyed)},
+		{"with Idempotency-Key", fmt.Sprintf("%.0f %%", 100*keyedShare)},
 		{"requests in flight", fmt.Sprintf("at most %d", o.inflight)},
 		{"seed", fmt.Sprint(o.seed)},
 	}

@@ -56,10 +56,10 @@ func arrivals(r *rand.Rand, stretches []stretch, limit int) []time.Duration {
 
 // shape returns the rate over time: the peak, then the base rate.
 func (o *options) shape() []stretch {
-	if o.peak <= o.rate || o.peakFor <= 0 {
+	if o.peak <= o.rate {
 		return []stretch{{0, o.duration, o.rate}}
 	}
-	end := min(o.peakFor, o.duration)
+	end := min(peakFor, o.duration)
 	return []stretch{{0, end, o.peak}, {end, o.duration, o.rate}}
 }
 
@@ -101,7 +101,7 @@ func (o *options) plan() ([]visit, error) {
 	}
 	for _, at := range arrivals(r, early, mostBuyers) {
 		v := visit{at: at, clicks: 1}
-		if r.Float64() < o.greedy {
+		if r.Float64() < greedyShare {
 			v.kind, v.clicks = greedy, 2+r.IntN(o.clicks-1)
 		}
 		visits = append(visits, v)
@@ -110,7 +110,7 @@ func (o *options) plan() ([]visit, error) {
 		visits = append(visits, visit{at: at, kind: late, clicks: 1})
 	}
 	for i := range visits {
-		if r.Float64() < o.keyed {
+		if r.Float64() < keyedShare {
 			visits[i].key = fmt.Sprintf("key-%016x", r.Uint64())
 		}
 	}

@@ -20,7 +20,7 @@ func scheduled(t *testing.T, o options) []visit {
 }
 
 func someOptions() options {
-	return options{rate: 200, duration: 30 * time.Second, peakFor: 2 * time.Second, greedy: 0.3, late: 0.2, keyed: 0.5, clicks: 5, seed: 7}
+	return options{rate: 200, duration: 30 * time.Second, late: 0.2, clicks: 5, seed: 7}
 }
 
 func TestTheScheduleHasTheRequestedRate(t *testing.T) {
@@ -40,7 +40,7 @@ func TestTheScheduleBeginsWithThePeak(t *testing.T) {
 	o.peak, o.late = 2000, 0
 	n := 0
 	for _, v := range scheduled(t, o) {
-		if v.at < o.peakFor {
+		if v.at < peakFor {
 			n++
 		}
 	}
@@ -105,7 +105,7 @@ func TestBuyersComeInOrderAndLateOnesInTheLastThird(t *testing.T) {
 		name      string
 		got, want float64
 	}{
-		{"late", share(counts[late]), 0.2}, {"greedy", share(counts[greedy]), 0.8 * 0.3}, {"keyed", share(keyed), 0.5},
+		{"late", share(counts[late]), 0.2}, {"greedy", share(counts[greedy]), 0.8 * greedyShare}, {"keyed", share(keyed), keyedShare},
 	} {
 		if math.Abs(c.got-c.want) > 0.04 {
 			t.Errorf("share of %s: %.3f, want about %.2f", c.name, c.got, c.want)
