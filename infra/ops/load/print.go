@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"time"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 
 	"flashsale/infra/kit/client"
 )
@@ -78,10 +80,4 @@ func rate(n int64, d time.Duration) string {
 }
 
 // thousands formats 1234567 as 1,234,567.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func thousands(n int) string { return message.NewPrinter(language.English).Sprint(n) }

@@ -47,14 +47,6 @@ func TestTheReceiptIsTheLastThingPrintedAndFitsEightyColumns(t *testing.T) {
 	}
 }
 
-func TestThousandsAreSeparatedByCommas(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", -100: "-100"} {
-		if got := thousands(n); got != want {
-			t.Errorf("%d is formatted as %s, want %s", n, got, want)
-		}
-	}
-}
-
 func TestEveryFigureOfTheRushIsLabelled(t *testing.T) {
 	var out bytes.Buffer
 	tally := newTally()

@@ -432,11 +432,3 @@ func deployment(t *testing.T, o output, limits preflight.Limits) preflight.Deplo
 	}
 	return preflight.Deployment{Demand: d, Account: account{limits}, Now: opens.Add(-24 * time.Hour)}
 }
-
-func TestThousandsAreGrouped(t *testing.T) {
-	for x, want := range map[float64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000"} {
-		if got := grouped(x); got != want {
-			t.Errorf("%g: %s, want %s", x, got, want)
-		}
-	}
-}

@@ -9,9 +9,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 
 	"flashsale/infra/kit/chart"
 	"flashsale/infra/ops/deploy/price"
@@ -97,11 +99,7 @@ func printJSON(w io.Writer, p plan) error {
 
 // grouped writes a whole number with a comma between thousands.
 func grouped(x float64) string {
-	text := strconv.FormatInt(int64(math.Round(x)), 10)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
+	return message.NewPrinter(language.English).Sprint(int64(math.Round(x)))
 }
 
 func printText(out io.Writer, w wish, a advice, r, unshared *model.Result, chart string) {

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
 	"flashsale/infra/local/scheduler"
 	"flashsale/infra/ops/deploy/demand"
 	"flashsale/shared/eligibility"
@@ -288,10 +291,4 @@ func text(err error) string {
 }
 
 // grouped formats a number with commas between thousands.
-func grouped(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
+func grouped(n int) string { return message.NewPrinter(language.English).Sprint(n) }

@@ -7,6 +7,10 @@ package price
 import (
 	"fmt"
 	"io"
+	"math"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 )
 
 // Usage is a measured usage.
@@ -95,11 +99,7 @@ func count(x float64) string {
 	if x <= 0.5 {
 		return "under 1"
 	}
-	text := fmt.Sprintf("%.0f", x)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
+	return message.NewPrinter(language.English).Sprint(int64(math.Round(x)))
 }
 
 // cents rounds to cents; a bill has no lines that cost nothing.
