@@ -263,15 +263,3 @@ func TestAnInvalidTemplateIsRefused(t *testing.T) {
 		}
 	}
 }
-
-func FuzzParse(f *testing.F) {
-	f.Add([]byte(text))
-	f.Add([]byte("Resources: {A: {Type: AWS::Serverless::Function, Properties: !If [X, Y, Z]}}"))
-	f.Add([]byte("Conditions: {X: !Condition X}\nResources: {A: {Type: AWS::DynamoDB::Table, Condition: X}}"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		d, err := Parse(text, "", map[string]string{"Stage": "prod"})
-		if err != nil && len(d.Functions) > 0 {
-			t.Error("an error and a result")
-		}
-	})
-}

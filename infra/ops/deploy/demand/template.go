@@ -10,9 +10,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxDepth bounds the nesting of functions.
-const maxDepth = 32
-
 // template resolves values in a template. Nodes may be nil everywhere: a missing node has
 // no members and no value.
 type template struct {
@@ -22,7 +19,6 @@ type template struct {
 	// known holds the evaluated conditions; a condition under evaluation is false, so that
 	// a cycle ends.
 	known map[string]bool
-	depth int
 }
 
 // member returns a key's value in a mapping, unresolved.
@@ -77,10 +73,6 @@ func function(n *yaml.Node) (name string, argument *yaml.Node) {
 // all other functions, whose values are unknown here.
 func (t *template) value(n *yaml.Node) *yaml.Node {
 	name, argument := function(n)
-	if t.depth++; t.depth > maxDepth {
-		name, n = "too deep", nil
-	}
-	defer func() { t.depth-- }()
 	switch name {
 	case "":
 		return n
@@ -132,11 +124,6 @@ func (t *template) holds(name string) bool {
 }
 
 func (t *template) test(n *yaml.Node) bool {
-	if t.depth++; t.depth > maxDepth {
-		t.depth--
-		return false
-	}
-	defer func() { t.depth-- }()
 	name, argument := function(n)
 	switch name {
 	case "Condition":

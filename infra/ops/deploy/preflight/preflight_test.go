@@ -3,7 +3,6 @@ package preflight
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -417,14 +416,4 @@ func TestSkippedChecksAreWarnings(t *testing.T) {
 	if warnings != 3 {
 		t.Errorf("%d warnings, want one for the quotas, one for the issuer and one for the page that nobody can sign in on", warnings)
 	}
-}
-
-func ExamplePrint() {
-	var w strings.Builder
-	err := Print(&w, []Finding{{OK, "parameters", "12"}, {Failed, "issuer", "silent"}})
-	fmt.Print(w.String(), err)
-	// Output:
-	//   ok    parameters             12
-	//   FAIL  issuer                 silent
-	// the preflight failed: 1 of 2 checks
 }
