@@ -3,9 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -17,13 +20,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	drawing "flashsale/functions/draw/handler"
+	purchase "flashsale/functions/purchase/handler"
 	query "flashsale/functions/query/handler"
+	seeding "flashsale/functions/seed/handler"
+	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/dynamotest"
 	local "flashsale/infra/local/beacon"
 	"flashsale/shared/clock"
 	"flashsale/shared/draw"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
+	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
 )
@@ -33,19 +40,17 @@ type drawFlaws struct {
 	forgets bool // loses somebody's entry
 	forges  bool // shows another seed
 	invites bool // tells somebody who was not called that they have bought
-	refuses bool // tells somebody who was called that it is not their turn
+	refuses bool // tells those who were called that it is not their turn
 	late    bool // begins the call long after the sale
 }
 
-// theatre is a stack with a draw over the real ledger, in real time, with the shortest times.
+// theatre is a stack with a draw, made of its functions, in real time and with the shortest times.
 type theatre struct {
 	drawFlaws
-	db     *dynamotest.DB
-	relay  *local.Relay
-	book   *ledger.Ledger
-	draw   *drawing.Handler
-	query  *query.Handler
-	saleID string
+	db    *dynamotest.DB
+	relay *local.Relay
+	seed  *seeding.Handler
+	mux   http.ServeMux
 }
 
 // short are its times.
@@ -58,10 +63,26 @@ func newTheatre(t *testing.T, f drawFlaws) *theatre {
 		t.Fatal(err)
 	}
 	h := &theatre{drawFlaws: f, relay: relay, db: dynamotest.New(dynamotest.Table{Name: "ShopTable", PK: "pk", SK: "sk"})}
-	h.book = h.environment()
 	log := telemetry.New(io.Discard, "test", clock.Wall)
-	h.draw = drawing.New(h.environment(), relay.Chain(), h, short, log, clock.Wall)
-	h.query = query.New(h.environment(), log, clock.Wall)
+	h.seed = seeding.New(h.environment(), log, clock.Wall).Drawing(leadTime)
+	draws := drawing.New(h.environment(), relay.Chain(), h, short, log, clock.Wall)
+	buys := purchase.New(h.environment(), h, log, clock.Wall).Drawing(short)
+	shows := query.New(h.environment(), log, clock.Wall)
+	h.mux.HandleFunc("GET /_local/health", func(w http.ResponseWriter, r *http.Request) {
+		at := "http://" + r.Host
+		answer(w, 200, map[string]any{"lambda": at, "dynamodb": at, "table": "ShopTable", "beacon": relay.Chain()})
+	})
+	h.mux.HandleFunc("GET /_local/token", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "token-of-%s\n", r.FormValue("sub")) })
+	h.mux.HandleFunc("POST /{$}", h.scan)
+	const invoke = "POST /2015-03-31/functions/%s/invocations"
+	h.mux.HandleFunc(fmt.Sprintf(invoke, client.SeedFunction), invoked(func(ctx context.Context, raw json.RawMessage) (any, error) { return h.seed.Handle(ctx, raw) }))
+	h.mux.HandleFunc(fmt.Sprintf(invoke, client.DrawFunction), invoked(func(ctx context.Context, raw json.RawMessage) (any, error) { return draws.Handle(ctx, raw) }))
+	for route, handle := range map[string]func(context.Context, httpapi.Request) (httpapi.Response, error){
+		"PUT /sales/{saleId}/entries/me": buys.Handle, "POST /sales/{saleId}/orders": buys.Handle,
+		"GET /sales/{saleId}/orders/me": shows.Handle, "GET /sales/{saleId}": shows.Handle, "GET /sales/{saleId}/roll/{page}": shows.Handle,
+	} {
+		h.mux.HandleFunc(route, h.asked(handle))
+	}
 	return h
 }
 
@@ -69,7 +90,7 @@ func (h *theatre) environment() *ledger.Ledger {
 	return ledger.New(h.db, "ShopTable", ledger.Options{Now: clock.Wall})
 }
 
-// Signature is the dice of the draw function.
+// Signature is the dice of DrawFunction.
 func (h *theatre) Signature(_ context.Context, round uint64) ([]byte, error) {
 	w := httptest.NewRecorder()
 	h.relay.ServeHTTP(w, httptest.NewRequest(http.MethodGet, fmt.Sprintf("/%s/public/%d", h.relay.Chain().Hash, round), nil))
@@ -77,147 +98,70 @@ func (h *theatre) Signature(_ context.Context, round uint64) ([]byte, error) {
 	if err := json.Unmarshal(w.Body.Bytes(), &signed); err != nil {
 		return nil, err
 	}
-	var signature []byte
-	_, err := fmt.Sscanf(signed.Signature, "%x", &signature)
-	return signature, err
+	return hex.DecodeString(signed.Signature)
 }
 
-func (h *theatre) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	user := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer token-of-")
-	ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
-	defer cancel()
-	mine := strings.TrimPrefix(r.URL.Path, "/sales/"+h.saleID)
-	switch {
-	case r.URL.Path == "/_local/health":
-		at := "http://" + r.Host
-		answer(w, 200, map[string]any{"lambda": at, "dynamodb": at, "table": "ShopTable", "beacon": h.relay.Chain()})
-	case r.URL.Path == "/_local/token":
-		fmt.Fprintf(w, "token-of-%s\n", r.URL.Query().Get("sub"))
-	case strings.HasSuffix(r.URL.Path, "/SeedFunction/invocations"):
-		h.create(ctx, w, r)
-	case strings.HasSuffix(r.URL.Path, "/DrawFunction/invocations"):
-		told, err := h.draw.Handle(ctx, json.RawMessage(`{"saleId":"`+h.saleID+`"}`))
+// Send is the order queue of PurchaseFunction: an order has its id at once.
+func (h *theatre) Send(ctx context.Context, m orderq.Message) error {
+	return h.environment().Confirm(ctx, []ledger.ClaimRef{{SaleID: m.SaleID, User: m.User, ClaimID: m.ClaimID}})[0].Err
+}
+
+// invoked answers as the Invoke API.
+func invoked(handle func(context.Context, json.RawMessage) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body) // a request that is cut off is invalid
+		told, err := handle(r.Context(), raw)
 		if err != nil {
 			w.Header().Set("X-Amz-Function-Error", "Unhandled")
+			told = map[string]string{"errorType": string(sale.CodeOf(err)), "errorMessage": err.Error()}
 		}
 		answer(w, 200, told)
-	case r.URL.Path == "/":
-		h.scan(w)
-	case mine == "/entries/me":
-		h.enter(ctx, w, user)
-	case mine == "/orders":
-		h.order(ctx, w, user)
-	case mine == "/orders/me":
-		h.confirm(ctx, w, user)
-	case mine == "" || strings.HasPrefix(mine, "/roll/"):
-		h.show(ctx, w, strings.TrimPrefix(mine, "/roll/"))
-	default:
-		answer(w, 404, map[string]string{"message": "Not Found"})
 	}
 }
 
-func problem(w http.ResponseWriter, err error, saleID string) {
-	p := httpapi.Problem(err, saleID)
-	w.WriteHeader(p.StatusCode)
-	_, _ = io.WriteString(w, p.Body)
+// asked answers as API Gateway, with what the flaws make of a function's answer.
+func (h *theatre) asked(handle func(context.Context, httpapi.Request) (httpapi.Response, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		user := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer token-of-")
+		key := r.Header.Get("Idempotency-Key")
+		request := httpapi.Request{RouteKey: r.Pattern, Sub: user, IdempotencyKey: httpapi.Header{Value: key, Given: key != ""}}
+		request.Path.SaleID, request.Path.Page = r.PathValue("saleId"), r.PathValue("page")
+		told, err := handle(r.Context(), request)
+		body := map[string]any{}
+		if err := errors.Join(err, json.Unmarshal([]byte(told.Body), &body)); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		answer(w, h.spoil(r, user, told.StatusCode, body), body)
+	}
 }
 
-func (h *theatre) create(ctx context.Context, w http.ResponseWriter, r *http.Request) {
-	var asked struct {
-		SaleID                                   string
-		Stock, Shards, KeepHours                 int64
-		OpensAt, ClosesAt, EnterFrom, EnterUntil time.Time
-	}
-	err := json.NewDecoder(r.Body).Decode(&asked)
-	c := sale.Creation{SaleID: asked.SaleID, Name: "x", Stock: asked.Stock, Shards: int(asked.Shards), OpensAt: asked.OpensAt, ClosesAt: asked.ClosesAt}
-	c.EnterFrom, c.EnterUntil, c.KeepFor = asked.EnterFrom, asked.EnterUntil, time.Duration(asked.KeepHours)*time.Hour
-	if err == nil {
-		err = c.CheckDraw(leadTime)
-	}
-	if err == nil {
-		_, err = h.book.Create(ctx, c)
-	}
-	if err != nil {
-		w.Header().Set("X-Amz-Function-Error", "Unhandled")
-		answer(w, 200, map[string]string{"errorType": string(sale.CodeOf(err)), "errorMessage": err.Error()})
-		return
-	}
-	h.saleID = c.SaleID
-	answer(w, 200, map[string]any{"saleId": c.SaleID, "seeded": c.Stock, "shards": c.Shards})
-}
-
-func (h *theatre) enter(ctx context.Context, w http.ResponseWriter, user string) {
-	e, err := h.book.Enter(ctx, h.saleID, user, short.Settle, nil)
-	if err != nil {
-		problem(w, err, "")
-		return
-	}
-	if h.forgets && user == userName(3) {
-		_, _ = h.db.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: aws.String("ShopTable"), Key: map[string]types.AttributeValue{
-			"pk": &types.AttributeValueMemberS{Value: fmt.Sprintf("ENTRY#%s#%02x", h.saleID, e.Leaf.Page())}, "sk": &types.AttributeValueMemberS{Value: user},
-		}})
-	}
-	answer(w, 200, map[string]string{"nonce": e.Nonce.String(), "leaf": e.Leaf.String()})
-}
-
-func (h *theatre) order(ctx context.Context, w http.ResponseWriter, user string) {
-	p, err := h.book.Purchase(ctx, ledger.Request{SaleID: h.saleID, User: user, Key: "demo"})
+// spoil changes the body of an answer to a user as the flaws want it, and returns its status.
+func (h *theatre) spoil(r *http.Request, user string, status int, body map[string]any) int {
+	drawn, _ := body["draw"].(map[string]any)
 	switch {
-	case h.invites && sale.CodeOf(err) == sale.NotYourTurn && user == userName(40): // an outsider
-		answer(w, 202, map[string]string{"claimId": "invited", "saleId": h.saleID, "state": "PENDING"})
-	case err == nil && h.refuses && p.Claim.Shard == 0:
-		problem(w, sale.Refuse(sale.NotYourTurn, "no"), h.saleID)
-	case err != nil:
-		problem(w, err, h.saleID)
-	default:
-		answer(w, 202, map[string]string{"claimId": p.Claim.ID, "saleId": h.saleID, "state": "PENDING"})
+	case h.forgets && r.Method == http.MethodPut && user == userName(3):
+		page := fmt.Sprintf("ENTRY#%s#%.2s", r.PathValue("saleId"), body["leaf"])
+		_, _ = h.db.DeleteItem(r.Context(), &dynamodb.DeleteItemInput{TableName: aws.String("ShopTable"), Key: map[string]types.AttributeValue{
+			"pk": &types.AttributeValueMemberS{Value: page}, "sk": &types.AttributeValueMemberS{Value: user},
+		}})
+	case h.invites && body["code"] == string(sale.NotYourTurn) && user == userName(40): // an outsider
+		maps.Copy(body, map[string]any{"claimId": "invited", "saleId": r.PathValue("saleId"), "state": "PENDING"})
+		return http.StatusAccepted
+	case h.refuses && status == http.StatusAccepted:
+		clear(body)
+		body["code"] = sale.NotYourTurn
+		return http.StatusForbidden
+	case h.forges && drawn["seed"] != nil:
+		drawn["seed"] = strings.Repeat("0", 64)
+	case h.late && drawn != nil:
+		body["opensAt"] = httpapi.Time(time.Now().Add(-10 * time.Minute))
 	}
-}
-
-func (h *theatre) confirm(ctx context.Context, w http.ResponseWriter, user string) {
-	c, err := h.book.Claim(ctx, h.saleID, user)
-	if err != nil {
-		problem(w, err, "")
-		return
-	}
-	h.book.Confirm(ctx, []ledger.ClaimRef{{SaleID: h.saleID, User: user, ClaimID: c.ID}})
-	if c, err = h.environment().Claim(ctx, h.saleID, user); err != nil {
-		problem(w, err, "")
-		return
-	}
-	answer(w, 200, httpapi.ClaimOf(c))
-}
-
-func (h *theatre) show(ctx context.Context, w http.ResponseWriter, page string) {
-	r := httpapi.Request{RouteKey: "GET /sales/{saleId}"}
-	r.Path.SaleID = h.saleID
-	if page != "" {
-		r.RouteKey, r.Path.Page = "GET /sales/{saleId}/roll/{page}", page
-	}
-	told, err := h.query.Handle(ctx, r)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	body := told.Body
-	if page == "" {
-		var shown map[string]any
-		_ = json.Unmarshal([]byte(body), &shown)
-		if d, ok := shown["draw"].(map[string]any); ok && h.forges && d["seed"] != nil {
-			d["seed"] = strings.Repeat("0", 64)
-		}
-		if h.late {
-			shown["opensAt"] = httpapi.Time(time.Now().Add(-10 * time.Minute))
-		}
-		changed, _ := json.Marshal(shown)
-		body = string(changed)
-	}
-	w.WriteHeader(told.StatusCode)
-	_, _ = io.WriteString(w, body)
+	return status
 }
 
 // scan answers with every item as DynamoDB does.
-func (h *theatre) scan(w http.ResponseWriter) {
+func (h *theatre) scan(w http.ResponseWriter, _ *http.Request) {
 	items := []json.RawMessage{}
 	for _, it := range h.db.Items("ShopTable") {
 		items = append(items, dynamotest.JSON(it))
@@ -229,7 +173,7 @@ func (h *theatre) scan(w http.ResponseWriter) {
 // drawAt runs a small demonstration of a draw.
 func drawAt(t *testing.T, f drawFlaws) (code int, stdout, stderr string) {
 	t.Helper()
-	server := httptest.NewServer(newTheatre(t, f))
+	server := httptest.NewServer(&newTheatre(t, f).mux)
 	defer server.Close()
 	var out, errs bytes.Buffer
 	code = run(t.Context(), strings.Fields("-demo -draw -buyers 40 -stock 6 -shards 2 -inflight 8 -patience 20s -drain 20s -url "+server.URL), &out, &errs, false)
@@ -283,14 +227,8 @@ func TestAStackWithLongTimesSaysHowToStartAnother(t *testing.T) {
 	defer func() { enterTime, leadTime = 20*time.Second, 16*time.Second }()
 	offline(t)
 	h := newTheatre(t, drawFlaws{})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/SeedFunction/invocations") {
-			w.Header().Set("X-Amz-Function-Error", "Unhandled")
-			answer(w, 200, map[string]string{"errorType": "invalid-request", "errorMessage": "opensAt is too early"})
-			return
-		}
-		h.ServeHTTP(w, r)
-	}))
+	h.seed.Drawing(time.Minute)
+	server := httptest.NewServer(&h.mux)
 	defer server.Close()
 	var out, errs bytes.Buffer
 	if code := run(t.Context(), strings.Fields("-demo -draw -url "+server.URL), &out, &errs, false); code != exitNotRun || !strings.Contains(errs.String(), "started with PARAMETERS='DrawSettleSeconds=4 DrawDiceSeconds=6 DrawGapSeconds=6'") {
