@@ -14,7 +14,7 @@ import (
 	"flashsale/shared/ledger"
 )
 
-// demonstrateAt runs a small demonstration against a market and returns its lines.
+// demonstrateAt runs a small demonstration on such a stack and returns its lines.
 func demonstrateAt(t *testing.T, f flaws) []line {
 	t.Helper()
 	offline(t)
@@ -89,7 +89,7 @@ func TestADemonstrationThatCannotMakeItsSaleFails(t *testing.T) {
 			http.NotFound(w, r)
 			return
 		}
-		newMarket(flaws{}).ServeHTTP(w, r)
+		newFakeStack(flaws{}).mux.ServeHTTP(w, r)
 	}))
 	defer server.Close()
 	if code, _, stderr := demoRun(t, "-url", server.URL); code != exitNotRun || !strings.Contains(stderr, "create sale") {

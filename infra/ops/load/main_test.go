@@ -8,15 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-)
+	"time"
 
-// opened is a market on this machine.
-func opened(t *testing.T, f flaws) (m *market, url string) {
-	m = newMarket(f)
-	server := httptest.NewServer(m)
-	t.Cleanup(server.Close)
-	return m, server.URL
-}
+	"flashsale/shared/sale"
+)
 
 // operator makes a program that prints the text like the operator's receipt.
 func operator(t *testing.T, text string, code int) string {
@@ -40,25 +35,23 @@ func loaded(t *testing.T, more ...string) (code int, out, report string) {
 }
 
 func TestARunMakesASaleLoadsItAndShowsTheReceipt(t *testing.T) {
-	m, url := opened(t, flaws{})
+	h, url := opened(t, flaws{})
 	figures := filepath.Join(t.TempDir(), "figures.json")
 	code, out, report := loaded(t, "-url", url, "-figures", figures, "-operator", operator(t, "balanced", 0))
 	if code != exitFine {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
-	if text, err := os.ReadFile(figures); err != nil || !strings.Contains(string(text), fmt.Sprintf("\"orders\": %d,", len(m.claims))) {
-		t.Errorf("the figures are %s, %v; want %d orders", text, err, len(m.claims))
+	sales, claims := h.stored("SALES"), len(h.stored("CLAIM#"))
+	if text, err := os.ReadFile(figures); err != nil || !strings.Contains(string(text), fmt.Sprintf("\"orders\": %d,", claims)) || claims == 0 {
+		t.Errorf("the figures are %s, %v; want %d orders", text, err, claims)
 	}
-	for _, want := range []string{"no broken promise was seen", "balanced: -api-port", "receipt -sale " + m.saleID, "sold-out"} {
+	for _, want := range []string{"no broken promise was seen", "balanced: -api-port", "receipt -sale " + sales[0], "sold-out"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
 	}
-	if !strings.Contains(report, "<svg") || !strings.Contains(report, m.saleID) {
+	if !strings.Contains(report, "<svg") || !strings.Contains(report, sales[0]) {
 		t.Error("there is no report of the sale")
-	}
-	if m.open() >= 0 || len(m.claims) == 0 {
-		t.Errorf("%d units left after %d claims", m.stock, len(m.claims))
 	}
 	if code, out, _ := loaded(t, "-url", url, "-figures", t.TempDir(), "-operator", operator(t, "balanced", 0)); code != exitNotRun {
 		t.Errorf("figures that cannot be written: exit code %d\n%s", code, out)
@@ -96,21 +89,23 @@ func TestAMissingStackIsReported(t *testing.T) {
 }
 
 func TestADeployedSaleIsLoadedWithTokensFromAFile(t *testing.T) {
-	m, url := opened(t, flaws{})
-	m.saleID, m.stock, m.seeded = "theirs", []int64{1000}, []int64{1000}
+	h, url := opened(t, flaws{})
+	if _, err := h.environment().Create(t.Context(), sale.Creation{SaleID: "theirs", Name: "x", Stock: 1000, Shards: 1, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
 	var tokens strings.Builder
 	for i := range 300 {
-		fmt.Fprintf(&tokens, "token-%d\n", i)
+		fmt.Fprintf(&tokens, "token-of-%d\n", i)
 	}
 	file := filepath.Join(t.TempDir(), "tokens")
 	if err := os.WriteFile(file, []byte(tokens.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	code, out, report := loaded(t, "-url", url, "-allow-remote", "-sale", "theirs", "-tokens", file)
-	if code != exitFine || !strings.Contains(out, "give the deployed table") || m.saleID != "theirs" {
-		t.Errorf("exit code %d, sale %q\n%s", code, m.saleID, out)
+	if code != exitFine || !strings.Contains(out, "give the deployed table") || len(h.stored("SALES")) != 1 {
+		t.Errorf("exit code %d, sales %q\n%s", code, h.stored("SALES"), out)
 	}
-	if strings.Contains(out+report, "token-1") {
+	if strings.Contains(out+report, "token-of-1") {
 		t.Error("a token is printed")
 	}
 	code, out, _ = loaded(t, "-url", url, "-allow-remote", "-sale", "theirs", "-tokens", file, "-table", "T", "-operator", operator(t, "balanced", 0))

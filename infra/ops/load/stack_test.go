@@ -18,7 +18,7 @@ import (
 )
 
 // If this variable is set, the test program stands in for the stack's program: with "serve"
-// it serves a shop until SIGTERM, with "oversell" one that oversells; with "die" it exits.
+// it serves one until SIGTERM, with "oversell" one that oversells; with "die" it exits.
 const actAs = "LOAD_TEST_ACT_AS"
 
 func TestMain(m *testing.M) {
@@ -46,7 +46,7 @@ func actAsStack(as string, args []string) int {
 	if err != nil {
 		return 5
 	}
-	go func() { _ = http.Serve(l, newMarket(flaws{oversells: as == "oversell"})) }()
+	go func() { _ = http.Serve(l, &newFakeStack(flaws{oversells: as == "oversell"}).mux) }()
 	<-ctx.Done()
 	return 0
 }

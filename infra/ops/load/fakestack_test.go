@@ -1,0 +1,275 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	drawing "flashsale/functions/draw/handler"
+	purchase "flashsale/functions/purchase/handler"
+	query "flashsale/functions/query/handler"
+	seeding "flashsale/functions/seed/handler"
+	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/dynamotest"
+	local "flashsale/infra/local/beacon"
+	"flashsale/shared/clock"
+	"flashsale/shared/draw"
+	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderq"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+// flaws selects the ways in which a stack breaks its promises: enough to show that what infra/kit/verdict,
+// infra/kit/books, infra/kit/drawcheck and the buyers find is on the receipt.
+type flaws struct {
+	oversells      bool // adds a unit that it was not given
+	rewords        bool // answers a repeat differently
+	neverConfirms  bool
+	losesOrders    bool // stores no order items
+	breaks         bool // answers some requests with an internal error
+	dies           bool // has API Gateway answer some requests
+	hidesStatus    bool // denies every order
+	busyFirst      bool // not a flaw: answers "busy" to the first try of each buyer
+	dropsSomeReply bool // not a flaw: closes some connections after accepting
+
+	// Those of a draw.
+	forgets bool // loses somebody's entry
+	forges  bool // shows another seed
+	invites bool // tells somebody who was not called that they have bought
+	refuses bool // tells those who were called that it is not their turn
+	late    bool // begins the call long after the sale
+}
+
+// fakeStack is a stack in this process: the functions over a table in memory, in real time, with the
+// shortest times of a draw.
+type fakeStack struct {
+	flaws
+	db    *dynamotest.DB
+	relay *local.Relay
+	seed  *seeding.Handler
+	mux   http.ServeMux
+
+	mu       sync.Mutex
+	requests map[string]int // to purchase, by user
+	accepted map[string]int // those that were accepted
+}
+
+// short are its times.
+var short = draw.Times{Settle: 400 * time.Millisecond, Dice: 400 * time.Millisecond, Gap: 800 * time.Millisecond}
+
+func newFakeStack(f flaws) *fakeStack {
+	relay, err := local.New(local.Options{Seed: "test", Genesis: time.Now().Add(-time.Hour), Period: time.Second})
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	h := &fakeStack{flaws: f, relay: relay, db: dynamotest.New(dynamotest.Table{Name: "ShopTable", PK: "pk", SK: "sk"}),
+		requests: map[string]int{}, accepted: map[string]int{}}
+	log := telemetry.New(io.Discard, "test", clock.Wall)
+	h.seed = seeding.New(h.environment(), log, clock.Wall).Drawing(leadTime)
+	draws := drawing.New(h.environment(), relay.Chain(), h, short, log, clock.Wall)
+	buys := purchase.New(h.environment(), h, log, clock.Wall).Drawing(short)
+	shows := query.New(h.environment(), log, clock.Wall)
+	h.mux.HandleFunc("GET /_local/health", func(w http.ResponseWriter, r *http.Request) {
+		at := "http://" + r.Host
+		answer(w, 200, map[string]any{"lambda": at, "dynamodb": at, "table": "ShopTable", "beacon": relay.Chain()})
+	})
+	h.mux.HandleFunc("GET /_local/token", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "token-of-%s\n", r.FormValue("sub")) })
+	h.mux.HandleFunc("POST /{$}", h.scan)
+	const invoke = "POST /2015-03-31/functions/%s/invocations"
+	h.mux.HandleFunc(fmt.Sprintf(invoke, client.SeedFunction), invoked(h.create))
+	h.mux.HandleFunc(fmt.Sprintf(invoke, client.DrawFunction), invoked(func(ctx context.Context, raw json.RawMessage) (any, error) { return draws.Handle(ctx, raw) }))
+	for route, handle := range map[string]func(context.Context, httpapi.Request) (httpapi.Response, error){
+		"PUT /sales/{saleId}/entries/me": buys.Handle, "POST /sales/{saleId}/orders": buys.Handle,
+		"GET /sales/{saleId}/orders/me": shows.Handle, "GET /sales/{saleId}": shows.Handle, "GET /sales/{saleId}/roll/{page}": shows.Handle,
+	} {
+		h.mux.HandleFunc(route, h.asked(handle))
+	}
+	return h
+}
+
+// opened is a stack on this machine.
+func opened(t *testing.T, f flaws) (h *fakeStack, url string) {
+	h = newFakeStack(f)
+	server := httptest.NewServer(&h.mux)
+	t.Cleanup(server.Close)
+	return h, server.URL
+}
+
+func (h *fakeStack) environment() *ledger.Ledger {
+	return ledger.New(h.db, "ShopTable", ledger.Options{Now: clock.Wall})
+}
+
+// stored are the sort keys of the items whose partition key begins with that.
+func (h *fakeStack) stored(pk string) (keys []string) {
+	for _, it := range h.db.Items("ShopTable") {
+		if strings.HasPrefix(it["pk"].(*types.AttributeValueMemberS).Value, pk) {
+			keys = append(keys, it["sk"].(*types.AttributeValueMemberS).Value)
+		}
+	}
+	return keys
+}
+
+// Signature is the dice of DrawFunction.
+func (h *fakeStack) Signature(_ context.Context, round uint64) ([]byte, error) {
+	w := httptest.NewRecorder()
+	h.relay.ServeHTTP(w, httptest.NewRequest(http.MethodGet, fmt.Sprintf("/%s/public/%d", h.relay.Chain().Hash, round), nil))
+	var signed struct{ Signature string }
+	if err := json.Unmarshal(w.Body.Bytes(), &signed); err != nil {
+		return nil, err
+	}
+	return hex.DecodeString(signed.Signature)
+}
+
+// Send is the order queue of PurchaseFunction: an order has its id at once.
+func (h *fakeStack) Send(ctx context.Context, m orderq.Message) error {
+	if h.neverConfirms {
+		return nil
+	}
+	return h.environment().Confirm(ctx, []ledger.ClaimRef{{SaleID: m.SaleID, User: m.User, ClaimID: m.ClaimID}})[0].Err
+}
+
+// create has SeedFunction create a sale and, if it is to oversell, add a unit.
+func (h *fakeStack) create(ctx context.Context, raw json.RawMessage) (any, error) {
+	made, err := h.seed.Handle(ctx, raw)
+	if err == nil && h.oversells {
+		_, err = h.environment().Add(ctx, sale.Addition{SaleID: made.SaleID, SeedID: "more", Stock: 1})
+	}
+	return made, err
+}
+
+func answer(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Retry-After", "0")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+// invoked answers as the Invoke API.
+func invoked(handle func(context.Context, json.RawMessage) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body) // a request that is cut off is invalid
+		told, err := handle(r.Context(), raw)
+		if err != nil {
+			w.Header().Set("X-Amz-Function-Error", "Unhandled")
+			told = map[string]string{"errorType": string(sale.CodeOf(err)), "errorMessage": err.Error()}
+		}
+		answer(w, 200, told)
+	}
+}
+
+// asked answers as API Gateway, with what the flaws make of a function's answer.
+func (h *fakeStack) asked(handle func(context.Context, httpapi.Request) (httpapi.Response, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		user := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer token-of-")
+		key := r.Header.Get("Idempotency-Key")
+		request := httpapi.Request{RouteKey: r.Pattern, Sub: user, IdempotencyKey: httpapi.Header{Value: key, Given: key != ""}}
+		request.Path.SaleID, request.Path.Page = r.PathValue("saleId"), r.PathValue("page")
+		if r.Method == http.MethodPost && h.fails(w, user) {
+			return
+		}
+		told, err := handle(r.Context(), request)
+		body := map[string]any{}
+		if err := errors.Join(err, json.Unmarshal([]byte(told.Body), &body)); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		status := h.spoil(r, user, told.StatusCode, body)
+		if status == http.StatusAccepted {
+			h.accept(user, body)
+		}
+		answer(w, status, body)
+	}
+}
+
+// fails answers a purchase that never begins.
+func (h *fakeStack) fails(w http.ResponseWriter, user string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.requests[user]++
+	switch {
+	case h.busyFirst && h.requests[user] == 1:
+		answer(w, 503, map[string]any{"code": "busy", "status": 503})
+	case h.breaks && len(h.requests)%7 == 0:
+		answer(w, 500, map[string]any{"code": "internal", "status": 500})
+	case h.dies && len(h.requests)%7 == 0:
+		answer(w, 500, map[string]string{"message": "Internal Server Error"})
+	default:
+		return false
+	}
+	return true
+}
+
+// accept rewords the acceptance of a repeat, or closes the connection of every other buyer's first one.
+func (h *fakeStack) accept(user string, body map[string]any) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.accepted[user]++
+	if h.rewords && h.accepted[user] > 1 {
+		body["acceptedAt"] = "later"
+	}
+	if h.dropsSomeReply && h.requests[user] == 1 && len(h.accepted)%2 == 0 {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// spoil changes the body of an answer to a user as the other flaws want it, and returns its status.
+func (h *fakeStack) spoil(r *http.Request, user string, status int, body map[string]any) int {
+	drawn, _ := body["draw"].(map[string]any)
+	switch {
+	case h.hidesStatus && r.Pattern == "GET /sales/{saleId}/orders/me":
+		clear(body)
+		body["code"] = sale.OrderNotFound
+		return http.StatusNotFound
+	case h.forgets && r.Method == http.MethodPut && user == userName(3):
+		page := fmt.Sprintf("ENTRY#%s#%.2s", r.PathValue("saleId"), body["leaf"])
+		_, _ = h.db.DeleteItem(r.Context(), &dynamodb.DeleteItemInput{TableName: aws.String("ShopTable"), Key: map[string]types.AttributeValue{
+			"pk": &types.AttributeValueMemberS{Value: page}, "sk": &types.AttributeValueMemberS{Value: user},
+		}})
+	case h.invites && body["code"] == string(sale.NotYourTurn) && user == userName(40): // an outsider
+		maps.Copy(body, map[string]any{"claimId": "invited", "saleId": r.PathValue("saleId"), "state": "PENDING"})
+		return http.StatusAccepted
+	case h.refuses && status == http.StatusAccepted:
+		clear(body)
+		body["code"] = sale.NotYourTurn
+		return http.StatusForbidden
+	case h.forges && drawn["seed"] != nil:
+		drawn["seed"] = strings.Repeat("0", 64)
+	case h.late && drawn != nil:
+		body["opensAt"] = httpapi.Time(time.Now().Add(-10 * time.Minute))
+	}
+	return status
+}
+
+// scan answers with every item as DynamoDB does.
+func (h *fakeStack) scan(w http.ResponseWriter, _ *http.Request) {
+	items := []json.RawMessage{}
+	for _, it := range h.db.Items("ShopTable") {
+		if h.losesOrders && it["sk"].(*types.AttributeValueMemberS).Value == "ORDER" {
+			continue
+		}
+		items = append(items, dynamotest.JSON(it))
+	}
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	_ = json.NewEncoder(w).Encode(map[string]any{"Items": items, "Count": len(items), "ScannedCount": len(items)})
+}
+
+// offline keeps the SDK from reading configuration from outside the test.
+func offline(t *testing.T) {
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+}
