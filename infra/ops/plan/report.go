@@ -226,34 +226,6 @@ func draw(a advice, r *model.Result) []drawn {
 	}
 }
 
-// pair is a line of a table.
-type pair struct{ Name, Value string }
-
-// figures are what to configure and what comes of it.
-func figures(a advice, r *model.Result) (configure, predicted []pair) {
-	configure = []pair{
-		{"Stock shards", grouped(float64(a.shards))},
-		{"Write units a second of the table", grouped(float64(a.warmWrites))},
-		{"Environments of PurchaseFunction", grouped(float64(a.concurrency))},
-		{"of which provisioned", grouped(float64(a.provisioned))},
-		{"Purchases a second that the API admits", grouped(a.throttle)},
-		{"Environments of FinalizeFunction", grouped(float64(a.finalizers))},
-		{"Environments of QueryFunction", grouped(float64(a.queries))},
-	}
-	sold := pair{"Units left at the end", grouped(float64(r.Left))}
-	if r.Left == 0 {
-		sold = pair{"Sold out after", fmt.Sprintf("%.1f s", r.LastSold.Seconds())}
-	}
-	return configure, []pair{
-		sold,
-		{"Orders a second until then", grouped(r.OrdersPerSecond())},
-		{"Last order confirmed after", fmt.Sprintf("%.1f s", r.LastConfirmed.Seconds())},
-		{"Winners know after, 99 % of them", fmt.Sprintf("%.1f s", r.WinnersP99.Seconds())},
-		{"Losers know after, 99 % of them", fmt.Sprintf("%.1f s", r.LosersP99.Seconds())},
-		{"Transactions that conflict", fmt.Sprintf("%.0f %%", 100*r.ConflictRate())},
-	}
-}
-
 func writeChart(path string, w wish, a advice, r *model.Result) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("write chart: %w", err)
@@ -262,11 +234,9 @@ func writeChart(path string, w wish, a advice, r *model.Result) (err error) {
 	if err != nil {
 		return fmt.Errorf("write chart: %w", err)
 	}
-	configure, predicted := figures(a, r)
 	err = page.Execute(f, map[string]any{
 		"Users": grouped(float64(w.users)), "Stock": grouped(float64(w.stock)), "Peak": grouped(w.peak), "Latency": w.latency, "Window": w.window,
-		"Style": chart.Style, "Plots": draw(a, r), "Configure": configure, "Predicted": predicted, "Quotas": a.quotas,
-		"Bill": price.Rows(bill(r, a), r.Accepted), "Architecture": price.Architecture, "Known": w.region == price.Region, "Region": w.region,
+		"Style": chart.Style, "Plots": draw(a, r),
 	})
 	if closeErr := f.Close(); err == nil {
 		err = closeErr

@@ -72,25 +72,17 @@ func Sum(bill []Line) float64 {
 	return total
 }
 
-// Row is a line of the printed bill: what, how many, their unit, dollars.
-type Row [4]string
-
-// Rows are the bill's lines, its total, and the cost per 1,000 orders.
-func Rows(bill []Line, orders int64) (rows []Row) {
-	for _, l := range bill {
-		rows = append(rows, Row{l.What, count(l.Counted), l.Unit, cents(l.Dollars)})
-	}
-	rows = append(rows, Row{"total", "", "", cents(Sum(bill))})
-	if orders > 0 {
-		rows = append(rows, Row{"per 1,000 orders", "", "", cents(1000 * Sum(bill) / float64(orders))})
-	}
-	return rows
-}
-
-// Print writes the bill as a table.
+// Print writes the bill as a table with its total and, if there are orders, the cost of 1,000.
 func Print(w io.Writer, bill []Line, orders int64) {
-	for _, r := range Rows(bill, orders) {
-		fmt.Fprintf(w, "  %-35s %14s %-12s %9s\n", r[0], r[1], r[2], r[3])
+	row := func(what, counted, unit string, dollars float64) {
+		fmt.Fprintf(w, "  %-35s %14s %-12s %9s\n", what, counted, unit, cents(dollars))
+	}
+	for _, l := range bill {
+		row(l.What, count(l.Counted), l.Unit, l.Dollars)
+	}
+	row("total", "", "", Sum(bill))
+	if orders > 0 {
+		row("per 1,000 orders", "", "", 1000*Sum(bill)/float64(orders))
 	}
 }
 
