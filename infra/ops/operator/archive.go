@@ -14,7 +14,7 @@ import (
 )
 
 // archive writes a sale to a file, or with -go deletes from the table what such a file has.
-func archive(ctx context.Context, p place, o options, out io.Writer) error {
+func archive(ctx context.Context, p *place, o options, out io.Writer) error {
 	if o["file"] == "" {
 		return fmt.Errorf("name the file: make archive SALE=%s FILE=%s.jsonl", o["sale"], o["sale"])
 	}

@@ -71,7 +71,7 @@ func TestASaleIsDeletedOnlyOnceItsArchiveIsReadBack(t *testing.T) {
 		}
 	})
 	for want, args := range map[string][]string{"is not a sale id": {"archive", "-file", "x"}, "name the file": {"archive", "-sale", "moutai"}} {
-		if err := (place{}).does(t, io.Discard, args...); err == nil || !strings.Contains(err.Error(), want) {
+		if err := (&place{}).does(t, io.Discard, args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v", args, err)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // buyer prints what happened to one buyer's order and what support may tell the buyer.
-func buyer(ctx context.Context, p place, o options, out io.Writer) error {
+func buyer(ctx context.Context, p *place, o options, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	with, _, err := p.operator(ctx, "buyer")
@@ -62,7 +62,7 @@ func (s story) print(out io.Writer, whyPending func() string) {
 }
 
 // whyPending says where the claim's message is, as far as the queues show.
-func (p place) whyPending(ctx context.Context, saleID, claimID string) string {
+func (p *place) whyPending(ctx context.Context, saleID, claimID string) string {
 	repair := fmt.Sprintf("reconcile sends its message again, `make resend SALE=%s` at once", saleID)
 	queues, source, deadLetters, err := p.queues(ctx)
 	if err != nil {

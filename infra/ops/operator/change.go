@@ -240,7 +240,7 @@ func resend(ctx context.Context, where system.Place, saleID string) (after chang
 
 // run requests the change and prints the resulting state and the change's id or, with
 // errNotDone, why the change failed.
-func (c change) run(ctx context.Context, p place, values options, out io.Writer) error {
+func (c change) run(ctx context.Context, p *place, values options, out io.Writer) error {
 	if values.has("yes") {
 		c.confirm = nil
 	}
@@ -264,7 +264,7 @@ func (c change) run(ctx context.Context, p place, values options, out io.Writer)
 }
 
 // request asks for the change until there is an answer.
-func (c change) request(ctx context.Context, p place, values map[string]string, out io.Writer) (after changed, err error) {
+func (c change) request(ctx context.Context, p *place, values map[string]string, out io.Writer) (after changed, err error) {
 	saleID := values["sale"]
 	if !sale.ValidID(saleID) {
 		return after, fmt.Errorf("%q is not a sale id; name the sale: make %s SALE=moutai", saleID, c.action)

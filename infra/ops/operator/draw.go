@@ -24,7 +24,7 @@ import (
 // anything is not as it must be. With a user and their nonce it finds their turn, with -roll and
 // -round it compares what was noted before the dice, and with -owner also what only the
 // operator can read: that everybody on the roll has entered and bought in their turn.
-func verifyDraw(ctx context.Context, p place, o options, out io.Writer) error {
+func verifyDraw(ctx context.Context, p *place, o options, out io.Writer) error {
 	saleID, user := o["sale"], o["user"]
 	round, err := strconv.ParseUint(cmp.Or(o["round"], "0"), 10, 64)
 	if err != nil {
@@ -70,17 +70,17 @@ func verifyDraw(ctx context.Context, p place, o options, out io.Writer) error {
 }
 
 // publicAPI is an API at an address, or that of the place.
-func (p place) publicAPI(ctx context.Context, address string) (*client.Client, error) {
+func (p *place) publicAPI(ctx context.Context, address string) (*client.Client, error) {
 	if address != "" {
 		if _, err := client.CheckAddress(address); err != nil {
 			return nil, err
 		}
 		return client.New(address, client.Options{}), nil
 	}
-	if p.stack == nil && p.table != "" {
-		return nil, errors.New("a table alone is not enough, because the draw is read as everybody reads it: give URL=… or the environment (ENV=dev)")
+	where, err := p.find(ctx)
+	if err == nil && where.Client == nil {
+		err = errors.New("a table alone is not enough, because the draw is read as everybody reads it: give URL=… or the environment (ENV=dev)")
 	}
-	where, err := p.system(ctx)
 	return where.Client, err
 }
 
@@ -273,7 +273,7 @@ func laterOf(a, b time.Time) time.Time {
 
 // showDraw prints how a draw stands and what to publish elsewhere, or as CSV whom the running
 // call calls. It holds the roll, and a page of users at a time.
-func showDraw(ctx context.Context, p place, o options, out io.Writer) error {
+func showDraw(ctx context.Context, p *place, o options, out io.Writer) error {
 	saleID := o["sale"]
 	api, err := p.publicAPI(ctx, "")
 	if err != nil {

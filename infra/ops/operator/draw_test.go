@@ -215,7 +215,7 @@ func (d *drawing) query(w http.ResponseWriter, r *http.Request) {
 func (d *drawing) verify(args ...string) (string, error) {
 	d.t.Helper()
 	var out bytes.Buffer
-	err := (place{}).does(d.t, &out, append([]string{"verify-draw", "-url", d.api.URL, "-sale", "moutai"}, args...)...)
+	err := (&place{}).does(d.t, &out, append([]string{"verify-draw", "-url", d.api.URL, "-sale", "moutai"}, args...)...)
 	return out.String(), err
 }
 
@@ -505,7 +505,7 @@ func TestWhatToPublishIsShownUntilTheDiceHaveFallen(t *testing.T) {
 	d.check(err)
 	show := func(args ...string) (string, error) {
 		var out bytes.Buffer
-		err := (place{apiPort: port}).does(t, &out, append([]string{"draw", "-sale", "moutai"}, args...)...)
+		err := (&place{apiPort: port}).does(t, &out, append([]string{"draw", "-sale", "moutai"}, args...)...)
 		return out.String(), err
 	}
 	out, err := show()
@@ -540,11 +540,11 @@ func TestADrawThatCannotBeAskedForIsRefused(t *testing.T) {
 		"the sale has no draw":            {"verify-draw", "-url", d.api.URL, "-sale", "plain"},
 		"the API answered 404":            {"verify-draw", "-url", d.api.URL, "-sale", "other"},
 	} {
-		if err := (place{}).does(t, io.Discard, args...); err == nil || errors.Is(err, errBroken) || !strings.Contains(err.Error(), want) {
+		if err := (&place{}).does(t, io.Discard, args...); err == nil || errors.Is(err, errBroken) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want %q", args, err, want)
 		}
 	}
-	if err := (place{table: "T"}).does(t, io.Discard, "draw", "-sale", "moutai"); err == nil || !strings.Contains(err.Error(), "a table alone is not enough") {
+	if err := (&place{table: "T"}).does(t, io.Discard, "draw", "-sale", "moutai"); err == nil || !strings.Contains(err.Error(), "a table alone is not enough") {
 		t.Errorf("a table alone: %v", err)
 	}
 	for id, want := range map[string]error{"moutai": nil, "none": books.ErrNoSale, "a b": books.ErrNoSale, "plain": books.ErrNoDrawing} {

@@ -12,7 +12,7 @@ import (
 
 // erase puts random ids in a user's place (GDPR, article 17; PIPL, article 47). Without -go it only says
 // whether that is possible.
-func erase(ctx context.Context, p place, o options, out io.Writer) error {
+func erase(ctx context.Context, p *place, o options, out io.Writer) error {
 	book, err := p.ledger(ctx)
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ func TestAPersonIsErasedOnceTheirSalesAreOver(t *testing.T) {
 		erases(true, nil, "moutai  erased\n", "alice was erased in 1 sales")
 		erases(true, nil, "alice was erased in 0 sales")
 	})
-	if err := (place{}).does(t, io.Discard, "erase", "-user", ""); err == nil || !strings.Contains(err.Error(), "is not a user id") {
+	if err := (&place{}).does(t, io.Discard, "erase", "-user", ""); err == nil || !strings.Contains(err.Error(), "is not a user id") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -104,15 +104,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if p.env != "" && p.table != "" {
 		return errors.New("give only one of ENV (-env) and TABLE (-table)")
 	}
-	if p.env != "" {
-		p.lost = p.deployed(ctx)
-	}
-	return c.do(ctx, p, flags.Args()[1:], out)
+	return c.do(ctx, &p, flags.Args()[1:], out)
 }
 
 // command is one of the commands in usage.
 type command struct {
-	run   func(ctx context.Context, p place, o options, out io.Writer) error
+	run   func(ctx context.Context, p *place, o options, out io.Writer) error
 	takes string // the names of its options, with "=" of those that have a value
 	// needs are those of sale and user that must be valid, and example shows them.
 	needs, example string
@@ -153,7 +150,7 @@ type options map[string]string
 func (o options) has(name string) bool { return o[name] == "true" }
 
 // do reads a command's options and runs it.
-func (c command) do(ctx context.Context, p place, args []string, out io.Writer) error {
+func (c command) do(ctx context.Context, p *place, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("operator", flag.ContinueOnError)
 	flags.Usage = func() { fmt.Fprint(out, usage) }
 	o := options{}

@@ -28,7 +28,7 @@ var (
 
 // operator is how to ask the system's OperateFunction for a command. For a stack whose release has
 // none, the error names what that release has.
-func (p place) operator(ctx context.Context, command string) (client.Operator, system.Place, error) {
+func (p *place) operator(ctx context.Context, command string) (client.Operator, system.Place, error) {
 	where, err := p.system(ctx)
 	if err != nil {
 		return client.Operator{}, where, err

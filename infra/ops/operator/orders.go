@@ -39,7 +39,7 @@ type claimList interface {
 
 // listOrders lists the orders of a sale, for people or with -csv for programs. It holds one
 // page of claims at a time.
-func listOrders(ctx context.Context, p place, o options, out io.Writer) error {
+func listOrders(ctx context.Context, p *place, o options, out io.Writer) error {
 	state := sale.ClaimState(strings.ToUpper(o["state"]))
 	if state != "" && !slices.Contains(orderStates, state) {
 		return fmt.Errorf("%q is not a state: STATE is pending, confirmed, paid, expired or cancelled", o["state"])

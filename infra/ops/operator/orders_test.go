@@ -98,7 +98,7 @@ func TestOrdersThatCannotBeAskedForAreRefused(t *testing.T) {
 		"make orders SALE=moutai":                   {"orders", "-sale", "a b"},
 		"pending, confirmed, paid, expired or canc": {"orders", "-sale", "moutai", "-state", "payed"},
 	} {
-		if err := (place{}).does(t, io.Discard, args...); err == nil || !strings.Contains(err.Error(), want) {
+		if err := (&place{}).does(t, io.Discard, args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want %q", args, err, want)
 		}
 	}

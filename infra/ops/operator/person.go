@@ -15,7 +15,7 @@ import (
 
 // person prints everything that the table holds of one user: the answer to a request for access
 // (GDPR, article 15; PIPL, article 45).
-func person(ctx context.Context, p place, o options, out io.Writer) error {
+func person(ctx context.Context, p *place, o options, out io.Writer) error {
 	book, err := p.ledger(ctx)
 	if err != nil {
 		return err

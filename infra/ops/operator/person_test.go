@@ -57,7 +57,7 @@ func TestAnAnswerThatMayLackASaleSaysSo(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the answer is not complete: sale newer: ") || !strings.Contains(out.String(), `"complete": false`) {
 		t.Errorf("%v after\n%s", err, &out)
 	}
-	if err := (place{}).does(t, io.Discard, "person", "-user", "a\nb"); err == nil || !strings.Contains(err.Error(), "is not a user id") {
+	if err := (&place{}).does(t, io.Discard, "person", "-user", "a\nb"); err == nil || !strings.Contains(err.Error(), "is not a user id") {
 		t.Errorf("got %v", err)
 	}
 }

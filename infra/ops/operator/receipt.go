@@ -20,7 +20,7 @@ import (
 // receipt recounts a sale from its items and fails with errBroken unless everything adds up.
 // Without a sale it lists the sales; with -all it recounts all of them. With -events it also
 // compares the events in a file with the table.
-func receipt(ctx context.Context, p place, o options, out io.Writer) error {
+func receipt(ctx context.Context, p *place, o options, out io.Writer) error {
 	saleID, all, asJSON, full, events := o["sale"], o.has("all"), o.has("json"), o.has("full"), o["events"]
 	bound, err := time.ParseDuration(cmp.Or(o["bound"], "5m"))
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // stackOver returns a local stack whose DynamoDB has this handler.
-func stackOver(t *testing.T, dynamodb http.HandlerFunc) place {
+func stackOver(t *testing.T, dynamodb http.HandlerFunc) *place {
 	t.Helper()
 	engine := httptest.NewServer(dynamodb)
 	t.Cleanup(engine.Close)
@@ -27,7 +27,7 @@ func stackOver(t *testing.T, dynamodb http.HandlerFunc) place {
 }
 
 // pointing returns a local stack whose DynamoDB is at the URL.
-func pointing(t *testing.T, url string) place {
+func pointing(t *testing.T, url string) *place {
 	t.Helper()
 	stack := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(map[string]string{"dynamodb": url, "table": "T"})
@@ -41,11 +41,11 @@ func pointing(t *testing.T, url string) place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return place{apiPort: n}
+	return &place{apiPort: n}
 }
 
 // does does a command there.
-func (p place) does(t *testing.T, out io.Writer, words ...string) error {
+func (p *place) does(t *testing.T, out io.Writer, words ...string) error {
 	t.Helper()
 	c, ok := commandOf(words[0])
 	if !ok {
@@ -74,7 +74,7 @@ func TestATableThatCannotBeReadEndsWithOneLine(t *testing.T) {
 	hang := make(chan struct{})
 	defer close(hang)
 	t.Setenv("AWS_REGION", "us-east-1")
-	for name, p := range map[string]place{
+	for name, p := range map[string]*place{
 		"nothing listens": pointing(t, "http://127.0.0.1:1"),
 		"nothing answers": stackOver(t, func(http.ResponseWriter, *http.Request) { <-hang }),
 		"it fails":        stackOver(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "{}", http.StatusInternalServerError) }),

@@ -19,7 +19,7 @@ import (
 // record records a payment that an operator sees at its provider and whose webhook never
 // came, as that webhook would have been. Without -go it only shows what the payment is for,
 // because its first record decides for ever.
-func record(ctx context.Context, p place, o options, out io.Writer) error {
+func record(ctx context.Context, p *place, o options, out io.Writer) error {
 	payment, err := paymentOf(o)
 	if err != nil {
 		return err

@@ -84,7 +84,7 @@ func TestAPaymentThatNoProviderReportsIsNotRecorded(t *testing.T) {
 		"no valid currency":                        valid("currency", "yuan"),
 		"no valid reference":                       valid("payment", "pi_"+strings.Repeat("1", 200)),
 	} {
-		if err := (place{}).does(t, io.Discard, args...); err == nil || !strings.Contains(err.Error(), want) {
+		if err := (&place{}).does(t, io.Discard, args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want %q", args, err, want)
 		}
 	}

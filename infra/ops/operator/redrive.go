@@ -46,7 +46,7 @@ type claims interface {
 // redrive shows which messages are in the dead-letter queue and why. With -go it moves
 // pending ones back to the order queue and deletes those that are done; with -drop poison
 // it deletes poison ones.
-func redrive(ctx context.Context, p place, o options, out io.Writer) error {
+func redrive(ctx context.Context, p *place, o options, out io.Writer) error {
 	if drop := o["drop"]; drop != "" && drop != string(poison) {
 		return fmt.Errorf("DROP=%q: only DROP=poison deletes", drop)
 	}

@@ -28,7 +28,7 @@ const unknownOrders = "(no such order)"
 
 // refunds lists the payments that must go back to a buyer, or with -go marks one as
 // refunded. It moves no money: the operator refunds at the payment provider.
-func refunds(ctx context.Context, p place, o options, out io.Writer) error {
+func refunds(ctx context.Context, p *place, o options, out io.Writer) error {
 	saleID, mark, payment := o["sale"], o.has("go"), o["payment"]
 	switch {
 	case saleID != "" && !sale.ValidID(saleID):

@@ -182,7 +182,7 @@ func TestRefundsAreMarkedOnlyWhenTheyAreNamedAndAskedFor(t *testing.T) {
 		"no option -all":   {"refunds", "-all"},
 		"unexpected":       {"refunds", "moutai"},
 	} {
-		if err := (place{}).does(t, io.Discard, args...); err == nil || !strings.Contains(err.Error(), want) {
+		if err := (&place{}).does(t, io.Discard, args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want %q", args, err, want)
 		}
 	}

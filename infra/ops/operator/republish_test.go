@@ -216,7 +216,7 @@ func TestAReceiptComparesEventsOnRequest(t *testing.T) {
 			t.Errorf("%v: %v", flags, err)
 		}
 	}
-	if err := (place{apiPort: 1}).does(t, io.Discard, "receipt", "-events", "none.jsonl"); err == nil || !strings.Contains(err.Error(), "name the sale") {
+	if err := (&place{apiPort: 1}).does(t, io.Discard, "receipt", "-events", "none.jsonl"); err == nil || !strings.Contains(err.Error(), "name the sale") {
 		t.Errorf("of no sale: %v", err)
 	}
 }

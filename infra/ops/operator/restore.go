@@ -15,7 +15,7 @@ import (
 )
 
 // restoreReplay writes what a restored table lacks, if -go is given and nothing contradicts it.
-func restoreReplay(ctx context.Context, p place, o options, out io.Writer) error {
+func restoreReplay(ctx context.Context, p *place, o options, out io.Writer) error {
 	if p.env != "" {
 		return errors.New("the table of a running stack is not replayed into: give the restored one by its name (TABLE=…), before a stack uses it")
 	}
@@ -24,7 +24,7 @@ func restoreReplay(ctx context.Context, p place, o options, out io.Writer) error
 
 // restoreCheck compares a restored table with logs and events. Without -go, which it does not take
 // itself, it writes nothing.
-func restoreCheck(ctx context.Context, p place, o options, out io.Writer) error {
+func restoreCheck(ctx context.Context, p *place, o options, out io.Writer) error {
 	source, restoredTo, err := facts(o["at"], o["log"], o["events"])
 	if err != nil {
 		return err

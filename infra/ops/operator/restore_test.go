@@ -157,7 +157,7 @@ func TestFilesThatSayNothingAreRefused(t *testing.T) {
 		"of two users":              {"restore-replay", "-at", "2026-11-11T12:04:00Z", "-log", file(claim + "\n" + strings.Replace(claim, "bob", "eve", 1))},
 		"of a running stack is not": {"restore-replay", "-at", "2026-11-11T12:04:00Z", "-log", file(claim)},
 	} {
-		p := place{table: "T"}
+		p := &place{table: "T"}
 		if strings.Contains(want, "running") {
 			p.env = "prod"
 		}

@@ -46,7 +46,7 @@ type saleList struct {
 
 // sales tells the release, and lists every sale with its state and what its last audit counted. It fails if one cannot
 // be read, and with errBroken if the books of one do not balance.
-func sales(ctx context.Context, p place, _ options, out io.Writer) error {
+func sales(ctx context.Context, p *place, _ options, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	with, where, err := p.operator(ctx, "sales")
