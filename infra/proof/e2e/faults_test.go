@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"encoding/json"
-	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -57,28 +56,6 @@ func TestThePromisesHoldUnderFaultsAndEverythingIsFinalizedOnceTheyStop(t *testi
 	s.recovered("moutai")
 	if winners := s.keptPromises(crowd); winners != stock {
 		t.Errorf("%d were given a claim, want %d", winners, stock)
-	}
-}
-
-func TestAnOperatorsRequestsAreAppliedOnceUnderFaults(t *testing.T) {
-	t.Parallel()
-	s := boot(t, "-faults", "harsh,seed=3")
-	s.open("moutai", 10, 5)
-	const batches = 6
-	for i := range batches {
-		for range 2 {
-			body, failed := s.seed(fmt.Sprintf(`{"action":"add","saleId":"moutai","seedId":"batch-%d","stock":5}`, i))
-			if failed != "" || body["seeded"] == nil {
-				t.Errorf("batch %d: %v %s", i, body, failed)
-			}
-		}
-	}
-	s.stop() // afterwards all late requests have been applied
-	s.extra = nil
-	s.start()
-	b := s.balanced("moutai")
-	if want := int64(10 + 5*batches); b.Seeded != want || b.Stock() != want {
-		t.Errorf("%d seeded, %d left, want %d (P15)", b.Seeded, b.Stock(), want)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -132,32 +131,5 @@ func TestUnitsOfOrdersThatWereNotPaidAreSoldAgain(t *testing.T) {
 				t.Errorf("%v: status %d, no %q in\n%s", c.args, status, want, out)
 			}
 		}
-	}
-}
-
-func TestRunsOfReleaseThatOverlapPutEachUnitBackOnce(t *testing.T) {
-	t.Parallel()
-	s := boot(t, "-parameter", "ReleaseGraceSeconds=0", "-parameter", "ReleaseReservedConcurrency=0")
-	s.openUnpaid("wine", 60, 4, time.Minute)
-	users := make([]string, 60)
-	for i := range users {
-		users[i] = fmt.Sprint("user-", i)
-	}
-	s.ordered("wine", 2*time.Minute, users...)
-	var runs sync.WaitGroup
-	for range 4 {
-		runs.Go(func() {
-			if a := s.invoke("ReleaseFunction", `{}`); a.header.Get(client.FunctionError) != "" {
-				t.Errorf("got %v", a)
-			}
-		})
-	}
-	runs.Wait()
-	s.release(`{}`)
-	if r := s.reconcile(); len(r) != 1 || r[0]["released"] != 60.0 || r[0]["stock"] != 60.0 || r[0]["balanced"] != true {
-		t.Errorf("got %v", r)
-	}
-	if out, status := s.operator("receipt", "-sale", "wine"); status != 0 {
-		t.Errorf("the recount: status %d\n%s", status, out)
 	}
 }

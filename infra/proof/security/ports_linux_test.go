@@ -81,7 +81,7 @@ func TestNoPortOfTheStackAnswersAnotherSitesPage(t *testing.T) {
 			engines++
 			continue
 		}
-		for _, path := range []string{"/", "/2018-06-01/runtime/invocation/next", "/s/ports", "/_local/token?sub=alice", "/_local/authorize", "/_local/pay?order=1"} {
+		for _, path := range []string{"/", "/2018-06-01/runtime/invocation/next", "/s/ports", "/_local/token?sub=alice", "/_local/authorize", "/_local/pay?order=1", "/_local/live/feed"} {
 			for name, header := range map[string][]pair{
 				"with another Host":                     {{"Host", "evil.example:" + strconv.Itoa(int(port.Port()))}},
 				"with a Host that begins like ours":     {{"Host", "127.0.0.1.evil.example"}},
