@@ -3,9 +3,7 @@ package security
 import (
 	"bytes"
 	"compress/gzip"
-	"crypto/rsa"
 	"encoding/base64"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -97,26 +95,6 @@ func TestABase64BodyIsMeasuredBeforeItIsDecoded(t *testing.T) {
 		}
 	}
 	s.unchanged(t, before)
-}
-
-// witness records whether it was read.
-type witness struct{ read bool }
-
-func (w *witness) Read([]byte) (int, error) { w.read = true; return 0, io.EOF }
-
-func TestABodyIsNotReadForWhoHasNoToken(t *testing.T) {
-	jwt := &gateway.JWT{Issuer: "https://issuer.example", Audience: []string{audience}, Keys: func(string) (*rsa.PublicKey, error) {
-		return nil, errors.New("unknown key")
-	}}
-	api, err := gateway.New([]gateway.Route{{Method: "POST", Path: "/orders", Function: "f", Authorizer: jwt}}, nobody{}, gateway.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, w := &witness{}, httptest.NewRecorder()
-	api.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/orders", body))
-	if w.Code != http.StatusUnauthorized || body.read {
-		t.Errorf("the answer is %d, the body was read: %t", w.Code, body.read)
-	}
 }
 
 func TestStalledRequestsHinderNobody(t *testing.T) {

@@ -25,21 +25,12 @@ func TestATokenWhoseSubIsNoUserIDBuysNothing(t *testing.T) {
 		{"whose sub is empty", `""`, 401, "unauthorized"},
 		{"whose sub holds a NUL", `"alice\u0000"`, 400, "invalid-request"},
 		{"whose sub holds a line end", `"alice\r\nX-User: bob"`, 400, "invalid-request"},
-		{"whose sub holds a terminal's escape", `"alice\u001b[2J"`, 400, "invalid-request"},
-		{"whose sub holds a C1 control", `"alice\u009b2J"`, 400, "invalid-request"},
 		{"whose sub holds a zero-width space", `"ali\u200bce"`, 400, "invalid-request"},
-		{"whose sub holds a zero-width joiner", `"ali\u200dce"`, 400, "invalid-request"},
-		{"whose sub begins with a byte-order mark", `"\ufeffalice"`, 400, "invalid-request"},
 		{"whose sub turns the direction of text", `"\u202eecila"`, 400, "invalid-request"},
-		{"whose sub holds a line separator", `"alice\u2028"`, 400, "invalid-request"},
-		{"whose sub holds a no-break space", `"alice\u00a0"`, 400, "invalid-request"},
 		{"whose sub holds half a surrogate pair", `"alice\ud800"`, 400, "invalid-request"},
-		{"whose sub holds the other half", `"alice\udc00"`, 400, "invalid-request"},
 		{"whose sub is not UTF-8", "\"alice\xff\"", 400, "invalid-request"},
 		{"whose sub holds the replacement character", `"alice\ufffd"`, 400, "invalid-request"},
-		{"whose sub is of private use", `"alice\ue000"`, 400, "invalid-request"},
 		{"whose sub has 129 characters", `"` + strings.Repeat("u", 129) + `"`, 400, "invalid-request"},
-		{"whose sub has 129 wide characters", `"` + strings.Repeat("用", 129) + `"`, 400, "invalid-request"},
 		{"whose sub has 3,000 characters", `"` + strings.Repeat("u", 3000) + `"`, 400, "invalid-request"},
 	} {
 		t.Run("a token "+c.name, func(t *testing.T) {
@@ -65,33 +56,20 @@ func TestAStrangeSubIsNeverAnotherUser(t *testing.T) {
 	s.openSale(t, "masks", 50)
 	order := s.ordered(t, "masks", "alice")
 	for name, sub := range map[string]any{
-		"a list with her name":              []string{"alice"},
-		"an object with her name":           fields{"sub": "alice"},
-		"true":                              true,
-		"her name and a space":              "alice ",
-		"her name after a space":            " alice",
-		"her name in capitals":              "ALICE",
-		"her name with a Cyrillic letter":   "аlice",
-		"her name in full-width letters":    "ａｌｉｃｅ",
-		"her name and a combining mark":     "alicé",
-		"her name with quotes":              `"alice"`,
-		"her name percent-encoded":          "%61lice",
-		"her name with a JSON escape":       `\u0061lice`,
-		"her name and a separator":          "alice#",
-		"her name after a separator":        "#alice",
-		"the end of her key":                "0#alice",
-		"her whole key":                     "CLAIM#masks#0#alice",
-		"a pattern":                         "*",
-		"a pattern for any text":            "%",
-		"a query":                           "' OR '1'='1",
-		"a path":                            "../alice",
-		"her name, a comma and another":     "alice,bob",
-		"her name in Go's form of a list":   "[alice]",
-		"a name that comes after hers":      "alicf",
-		"a prefix of her name":              "alic",
-		"the name of an item of the table":  "STOCK",
-		"the name of a template's variable": "${sub}",
-		"a placeholder of an expression":    ":user",
+		"a list with her name":             []string{"alice"},
+		"an object with her name":          fields{"sub": "alice"},
+		"her name and a space":             "alice ",
+		"her name in capitals":             "ALICE",
+		"her name with a Cyrillic letter":  "аlice",
+		"her name and a combining mark":    "alicé",
+		"her name percent-encoded":         "%61lice",
+		"her name and a separator":         "alice#",
+		"the end of her key":               "0#alice",
+		"her whole key":                    "CLAIM#masks#0#alice",
+		"a pattern":                        "*",
+		"her name, a comma and another":    "alice,bob",
+		"a prefix of her name":             "alic",
+		"the name of an item of the table": "STOCK",
 	} {
 		t.Run("a sub that is "+name, func(t *testing.T) {
 			token := s.signed(s.claims("").with(fields{"sub": sub}))
@@ -127,28 +105,6 @@ func TestNamesOfClaimsAreExact(t *testing.T) {
 				t.Errorf("alice's order: %v, want %d", a, c.status)
 			}
 		})
-	}
-}
-
-func TestATokenWithTwoSubsIsOneUserEverywhere(t *testing.T) {
-	s := shared(t)
-	s.openSale(t, "twins", 5)
-	claims := strings.TrimSuffix(s.claims("castor").text(), "}") + `,"sub":"pollux"}`
-	token := s.forge(jwt.SigningMethodRS256, s.key, s.header().text(), claims)
-	a := s.must(t, http.MethodPost, "/sales/twins/orders", "", bearer(token))
-	if a.status == http.StatusUnauthorized {
-		return // refusing both is the safest answer
-	}
-	mine := s.must(t, http.MethodGet, "/sales/twins/orders/me", "", bearer(token))
-	if a.status != http.StatusAccepted || mine.text("claimId") != a.text("claimId") {
-		t.Errorf("bought as one user: %v, asked as another: %v", a, mine)
-	}
-	again := s.must(t, http.MethodPost, "/sales/twins/orders", "", bearer(token))
-	if again.status != http.StatusConflict {
-		t.Errorf("bought again: %v", again)
-	}
-	if held := buyers(s.books(t).claims(t, "twins")); len(held) != 1 || held[0] != "castor" && held[0] != "pollux" {
-		t.Errorf("the claims are those of %q", held)
 	}
 }
 

@@ -1,17 +1,11 @@
 package security
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
-
-	"flashsale/infra/local/engine"
-	"flashsale/shared/ledger"
 )
 
 // operatorsRoutes are requests of all routes of the operators' API that ask for a token.
@@ -114,39 +108,5 @@ func TestAUserIDInAnOperatorsPathIsTakenAsItIs(t *testing.T) {
 		if a.status != http.StatusOK || a.text("user") != user || a.text("state") != "NONE" {
 			t.Errorf("%q: %v", user, a)
 		}
-	}
-}
-
-func TestFortyOperatorsAtOnceAreAllInTheTrail(t *testing.T) {
-	s := shared(t)
-	s.openSale(t, "rush", 5)
-	token := bearer(s.operatorsToken(t, "kim", "operator"))
-	var wait sync.WaitGroup
-	for i := range 40 {
-		wait.Go(func() {
-			body := fmt.Sprintf(`{"id":"c-%d","action":%q,"note":"%d"}`, i, []string{"pause", "resume"}[i%2], i)
-			for range 200 { // a busy answer says: repeat it; a conflict, that a newer one stands
-				if a := s.operate(t, "POST /operate/sales/rush/changes", body, token); a.status == http.StatusOK || a.status == http.StatusConflict {
-					return
-				}
-				time.Sleep(100 * time.Millisecond)
-			}
-			t.Errorf("change %d is never made", i)
-		})
-	}
-	wait.Wait()
-	book := ledger.New(engine.Client(s.DynamoDB), s.Table, ledger.Options{})
-	changes, _, err := book.Trail(t.Context(), "rush", 100)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids := map[string]bool{}
-	for i, c := range changes {
-		if ids[c.ID] = true; c.Number != int64(40-i) || c.Actor != "kim" || !c.Verified {
-			t.Errorf("entry %d is %+v", i, c)
-		}
-	}
-	if len(changes) != 40 || len(ids) != 40 {
-		t.Errorf("%d entries with %d ids", len(changes), len(ids))
 	}
 }
