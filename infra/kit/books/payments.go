@@ -128,6 +128,9 @@ func (c Claim) State() string {
 // Payment is the provider and the reference of the payment of a claim; "" if it is not paid.
 func (c Claim) Payment() string { return c.payment }
 
+// End is how the claim ended: its payment, or by whom it was released; "" if it has not.
+func (c Claim) End() string { return c.payment + c.releasedBy }
+
 // settle counts how a claim ended and checks it.
 func (p *pass) settle(c Claim) {
 	about := fmt.Sprintf("claim %d %s settled", c.Bucket, c.User)

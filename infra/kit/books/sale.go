@@ -18,9 +18,11 @@ type Sale struct {
 	Name              string
 	OpensAt, ClosesAt time.Time
 	Paused            bool
+	Recalled          bool
 	Seeded            int64 // according to the sale item
 	Open              bool
 	Drained           bool
+	Recalling         bool // it was recalled, and the recall is not complete
 	Shards            map[int]Shard
 	Claims            []Claim          // sorted by bucket and user
 	Orders            map[string]Order // by id
@@ -47,7 +49,11 @@ type Call struct {
 }
 
 // Shard is the stock of one shard.
-type Shard struct{ Stock, Seeded int64 }
+type Shard struct {
+	Stock, Seeded int64
+	// Released claims, and how many of their units are back.
+	Released, PutBack int64
+}
 
 // Sales returns the ids of all sales that any item names, sorted.
 func (b *Books) Sales() []string {
@@ -90,13 +96,13 @@ func (b *Books) Sale(saleID string) *Sale {
 			for _, it := range items {
 				if keyOf(it).sk == saleID {
 					listing, _ := readListing(it)
-					s.Drained = listing.drained
+					s.Drained, s.Recalling = listing.drained, listing.recalling != 0
 				}
 			}
 		case kind == "STOCK" && of == saleID:
 			for _, it := range items {
 				shard, _ := readShard(it)
-				s.Shards[n] = Shard{shard.stock, shard.seeded}
+				s.Shards[n] = Shard{shard.stock, shard.seeded, shard.released, shard.putBack}
 			}
 		case kind == "CLAIM" && of == saleID:
 			for _, it := range items {
@@ -126,6 +132,7 @@ func (b *Books) Sale(saleID string) *Sale {
 func (s *Sale) describe(it item) saleItem {
 	i, _ := readSale(it)
 	s.Name, s.Paused, s.Seeded, s.Open = i.shown.name, i.paused, i.seeded, i.state == "OPEN"
+	s.Recalled = i.recalledAt != 0
 	s.OpensAt, s.ClosesAt = time.UnixMilli(i.begins()).UTC(), time.UnixMilli(i.ends()).UTC()
 	return i
 }
@@ -161,7 +168,7 @@ func Glance(ctx context.Context, db DynamoDB, name, saleID string, claims int) (
 	for i, k := range keys {
 		if it, ok := found[k]; ok {
 			shard, _ := readShard(it)
-			s.Shards[i] = Shard{shard.stock, shard.seeded}
+			s.Shards[i] = Shard{shard.stock, shard.seeded, shard.released, shard.putBack}
 		}
 	}
 	for bucket := range described.buckets {

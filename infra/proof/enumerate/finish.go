@@ -39,9 +39,9 @@ func (r *run) finishAndCheck(s scenario) {
 	for _, id := range r.sales {
 		b := harness.ReadBooks(r.DB, id)
 		r.violations = append(r.violations, b.Audit()...)
-		for user, c := range b.Claims {
-			if slices.Contains(r.refused, c.ID) {
-				r.violate("P5: a request of %s was refused, and got %s", user, c.ID)
+		for _, c := range b.Claims {
+			if slices.Contains(r.refused, c.ClaimID) {
+				r.violate("P5: a request of %s was refused, and got %s", c.User, c.ClaimID)
 			}
 		}
 	}

@@ -44,15 +44,16 @@ func (r *run) checkAnswer(e *harness.Environment, a answer) {
 		return
 	}
 	b := harness.ReadBooks(r.DB, a.saleID)
-	held, holds := b.Claims[a.user]
+	held := b.Claim(a.user).ClaimID
+	holds := held != ""
 	switch {
 	case a.reply.Code == "already-ordered" && a.reply.Claim.ClaimID == "":
-		if _, orders := harness.ReadBooks(r.DB, a.reply.SaleID).Claims[a.user]; !orders || holds || a.reply.SaleID == a.saleID {
-			r.violate("P34: %s was told of an order in %q and holds %q in %s", a.user, a.reply.SaleID, held.ID, a.saleID)
+		if other := harness.ReadBooks(r.DB, a.reply.SaleID).Claim(a.user); other.ClaimID == "" || holds || a.reply.SaleID == a.saleID {
+			r.violate("P34: %s was told of an order in %q and holds %q in %s", a.user, a.reply.SaleID, held, a.saleID)
 		}
 	case a.reply.Status == 202, a.reply.Code == "already-ordered":
-		if !holds || held.ID != a.reply.Claim.ClaimID {
-			r.violate("P4: %s was told of claim %q and holds %q", a.user, a.reply.Claim.ClaimID, held.ID)
+		if !holds || held != a.reply.Claim.ClaimID {
+			r.violate("P4: %s was told of claim %q and holds %q", a.user, a.reply.Claim.ClaimID, held)
 		}
 		if first := r.claimOf[a.user]; first != "" && first != a.reply.Claim.ClaimID {
 			r.violate("P9: %s was told of claims %s and %s", a.user, first, a.reply.Claim.ClaimID)
@@ -63,10 +64,10 @@ func (r *run) checkAnswer(e *harness.Environment, a answer) {
 			r.violate("P6: %s was told sold-out with %d units left", a.user, left)
 		}
 		if holds && e.MustFindClaim(a.key) {
-			r.violate("P5: %s, who holds %s, was told sold-out", a.user, held.ID)
+			r.violate("P5: %s, who holds %s, was told sold-out", a.user, held)
 		}
 	case harness.ReadDraw(r.DB, a.saleID).Refuses(a.user, a.reply.Code, time.Now()):
-	case b.Sale.Recalled && (a.reply.Code == "recalled" || a.reply.Code == "sale-paused"):
+	case b.Recalled && (a.reply.Code == "recalled" || a.reply.Code == "sale-paused"):
 	case a.reply.Code != "busy":
 		r.violate("%s was told %q", a.user, a.reply.Code)
 	}
@@ -149,7 +150,9 @@ func (r *run) repair() {
 // unfinished returns the users of all sales whose claim has no order yet.
 func (r *run) unfinished() (users []string) {
 	for _, id := range r.sales {
-		users = append(users, harness.ReadBooks(r.DB, id).Unfinished()...)
+		for _, c := range harness.ReadBooks(r.DB, id).Unfinished() {
+			users = append(users, c.User)
+		}
 	}
 	return users
 }

@@ -185,9 +185,9 @@ const restockEvent = `{"action":"add","saleId":"` + harness.SaleID + `","seedId"
 
 // restock adds a unit, despite all faults.
 func (r *run) restock() {
-	before := harness.ReadBooks(r.DB, harness.SaleID).Sale.Seeded
+	before := harness.ReadBooks(r.DB, harness.SaleID).Seeded
 	r.mustSeed(restockEvent)
-	if after := harness.ReadBooks(r.DB, harness.SaleID).Sale.Seeded; after != before+1 {
+	if after := harness.ReadBooks(r.DB, harness.SaleID).Seeded; after != before+1 {
 		r.violate("P15: %d units before and %d after the addition of one", before, after)
 	}
 	r.restocked = time.Now()
@@ -200,8 +200,8 @@ func (r *run) checkSold(claims int) {
 		r.violate("%d claims and %d orders, want %d", len(b.Claims), len(b.Orders), claims)
 	}
 	for user, id := range r.claimOf {
-		if b.Claims[user].ID != id {
-			r.violate("P4: %s was told of claim %s and holds %q", user, id, b.Claims[user].ID)
+		if held := b.Claim(user).ClaimID; held != id {
+			r.violate("P4: %s was told of claim %s and holds %q", user, id, held)
 		}
 	}
 }

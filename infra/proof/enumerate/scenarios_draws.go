@@ -200,7 +200,7 @@ func (r *run) checkCall(number int) {
 	time.Sleep(harness.DrawTimes.Gap)
 	newest := harness.ReadDraw(r.DB, harness.SaleID).Calls()
 	for _, user := range entrants {
-		before, isCalled := harness.ReadBooks(r.DB, harness.SaleID).Claims[user].ID, harness.ReadDraw(r.DB, harness.SaleID).CallOf(user) == newest
+		before, isCalled := harness.ReadBooks(r.DB, harness.SaleID).Claim(user).ClaimID, harness.ReadDraw(r.DB, harness.SaleID).CallOf(user) == newest
 		got := r.buy(r.Start(harness.Purchasing, 0), user, "")
 		if before == "" && isCalled != (got.reply.Status == 202) {
 			r.violate("P29, P30: %s is told %d %s, and it is their turn: %t", user, got.reply.Status, got.reply.Code, isCalled)

@@ -47,8 +47,8 @@ var groupScenarios = []scenario{
 func (r *run) checkOneOrder(users ...string) {
 	orders := map[string]int{}
 	for _, id := range r.sales {
-		for user := range harness.ReadBooks(r.DB, id).Claims {
-			orders[user]++
+		for _, c := range harness.ReadBooks(r.DB, id).Claims {
+			orders[c.User]++
 		}
 	}
 	for _, user := range users {

@@ -115,7 +115,7 @@ func (r *run) buyOverdue(users ...string) {
 // pay reports a payment until it is recorded, as its provider does. One in two is
 // reported by Stripe.
 func (r *run) pay(user, reference string) {
-	c := harness.ReadBooks(r.DB, harness.SaleID).Claims[user]
+	c := harness.ReadBooks(r.DB, harness.SaleID).Claim(user)
 	if c.OrderID == "" {
 		r.violate("P7: %s has no order", user)
 		return
@@ -140,7 +140,7 @@ func (r *run) pay(user, reference string) {
 		r.violate("P9: %s was said to be %+v and is said to be %+v", reference, before, told)
 	}
 	r.paid[p] = told
-	if wrong := p.Check(r.DB, told, harness.ReadBooks(r.DB, harness.SaleID).Claims[user].End()); wrong != "" {
+	if wrong := p.Check(r.DB, told, harness.ReadBooks(r.DB, harness.SaleID).Claim(user).End()); wrong != "" {
 		r.violate("%s", wrong)
 	}
 }
@@ -168,7 +168,7 @@ func (r *run) cancel(user string) {
 			time.Sleep(time.Second)
 			continue
 		}
-		if wrong := harness.CheckCancelled(user, got, harness.ReadBooks(r.DB, harness.SaleID).Claims[user].End()); wrong != "" {
+		if wrong := harness.CheckCancelled(user, got, harness.ReadBooks(r.DB, harness.SaleID).Claim(user).End()); wrong != "" {
 			r.violate("%s", wrong)
 		}
 		return
@@ -189,7 +189,7 @@ func (r *run) checkPayments(payments int, users ...string) {
 			waiting = waiting || s.Released != s.PutBack
 		}
 		for _, user := range users {
-			waiting = waiting || b.Claims[user].End() == ""
+			waiting = waiting || b.Claim(user).End() == ""
 		}
 		if complete && !waiting {
 			break
@@ -206,7 +206,7 @@ func (r *run) checkPayments(payments int, users ...string) {
 		r.violate("P24: %d payments are recorded, want %d", len(r.paid), payments)
 	}
 	for p, told := range r.paid {
-		if wrong := p.Check(r.DB, told, b.Claims[p.User].End()); wrong != "" {
+		if wrong := p.Check(r.DB, told, b.Claim(p.User).End()); wrong != "" {
 			r.violate("%s", wrong)
 		}
 		r.pay(p.User, p.Reference)

@@ -84,7 +84,7 @@ func (r *run) finishRecall() {
 // checks that every order is released, or paid and its payment goes back (P35): of at least so
 // many claims, of which so many are paid at most.
 func (r *run) checkRecall(claims, paid int) {
-	if !harness.ReadBooks(r.DB, harness.SaleID).Sale.Recalled {
+	if !harness.ReadBooks(r.DB, harness.SaleID).Recalled {
 		r.mustSeed(`{"action":"recall","saleId":"` + harness.SaleID + `"}`)
 	}
 	r.finishRecall()
@@ -98,7 +98,7 @@ func (r *run) checkRecall(claims, paid int) {
 		r.violate("P24: %d payments are recorded, want %d", len(r.paid), paid)
 	}
 	for p, told := range r.paid {
-		if wrong := p.Check(r.DB, told, b.Claims[p.User].End()); wrong != "" {
+		if wrong := p.Check(r.DB, told, b.Claim(p.User).End()); wrong != "" {
 			r.violate("%s", wrong)
 		}
 	}

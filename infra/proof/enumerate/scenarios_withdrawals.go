@@ -87,8 +87,8 @@ var withdrawalScenarios = []scenario{
 // checkUnits checks how many units the sale has after the withdrawals, including sold ones,
 // and that repeats of these return the same.
 func (r *run) checkUnits(seeded, withdrawn int) {
-	if b := harness.ReadBooks(r.DB, harness.SaleID); b.Sale.Seeded != int64(seeded) {
-		r.violate("P15: %d units are seeded, want %d", b.Sale.Seeded, seeded)
+	if b := harness.ReadBooks(r.DB, harness.SaleID); b.Seeded != int64(seeded) {
+		r.violate("P15: %d units are seeded, want %d", b.Seeded, seeded)
 	}
 	before := r.DB.Dump()
 	for _, event := range harness.Sorted(r.withdrawn) {

@@ -60,7 +60,7 @@ func (m *simulation) checkUnfrozen() {
 		return
 	}
 	for _, s := range m.sales {
-		if harness.ReadBooks(m.world.DB, s.id).Sale.Recalled {
+		if harness.ReadBooks(m.world.DB, s.id).Recalled {
 			continue
 		}
 		units := s.draft.shards + len(frozen)
@@ -131,7 +131,7 @@ func (m *runningSale) probe() {
 // finishRecall waits until the recall of a sale is complete, and checks what became of its orders
 // (P35). Every order has been confirmed before.
 func (m *runningSale) finishRecall() {
-	if !harness.ReadBooks(m.world.DB, m.id).Sale.Recalled {
+	if !harness.ReadBooks(m.world.DB, m.id).Recalled {
 		return
 	}
 	for minute := 0; harness.ReadBooks(m.world.DB, m.id).Recalling; minute++ {
@@ -156,11 +156,12 @@ func (m *simulation) awaitOrders() {
 		var unfinished []string
 		for _, s := range m.sales {
 			b := harness.ReadBooks(m.world.DB, s.id)
-			users := b.Unfinished()
-			if b.Drained && len(users) > 0 {
-				m.violate("P8: %s is drained, and %v are without an order", s.id, users)
+			for _, c := range b.Unfinished() {
+				unfinished = append(unfinished, c.User)
+				if b.Drained {
+					m.violate("P8: %s is drained, and %s is without an order", s.id, c.User)
+				}
 			}
-			unfinished = append(unfinished, users...)
 		}
 		if len(unfinished) == 0 && m.world.Queue.Depth() == 0 {
 			return
@@ -181,8 +182,8 @@ func (m *runningSale) checkTable(b *harness.Books) {
 	defer m.n.mu.Unlock()
 	w := m.watch
 	for _, user := range harness.Sorted(w.claims) {
-		if held := b.Claims[user]; held.ID != w.claims[user].id {
-			w.violate("P4: %s had claim %s and has %q", user, w.claims[user].id, held.ID)
+		if held := b.Claim(user).ClaimID; held != w.claims[user].id {
+			w.violate("P4: %s had claim %s and has %q", user, w.claims[user].id, held)
 		}
 	}
 	if len(b.Claims) != len(w.claims) {
@@ -195,8 +196,8 @@ func (m *runningSale) checkTable(b *harness.Books) {
 	for _, r := range m.history.Withdrawals {
 		units -= r.Units
 	}
-	if b.Sale.Seeded != int64(units) {
-		w.violate("P15: %d units were put into the sale and left there, it says %d", units, b.Sale.Seeded)
+	if b.Seeded != int64(units) {
+		w.violate("P15: %d units were put into the sale and left there, it says %d", units, b.Seeded)
 	}
 }
 
@@ -245,8 +246,8 @@ func (m *runningSale) checkHistory(b *harness.Books) {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
 	m.history.Final = map[string]bool{}
-	for user := range b.Claims {
-		m.history.Final[user] = true
+	for _, c := range b.Claims {
+		m.history.Final[c.User] = true
 	}
 	history := m.history
 	history.Restocks = slices.Concat(history.Restocks, m.watch.putBacks)
@@ -263,8 +264,8 @@ func (m *runningSale) checkReceipt(b *harness.Books) {
 		return
 	}
 	r := receipts[0]
-	if r.Stock != b.Stock() || r.Seeded != b.Sale.Seeded || r.Claims != int64(len(b.Claims)) || r.Pending != 0 {
-		m.violate("P2: the receipt says %+v; there are %d units, %d claims, %d seeded", r, b.Stock(), len(b.Claims), b.Sale.Seeded)
+	if r.Stock != b.Stock() || r.Seeded != b.Seeded || r.Claims != int64(len(b.Claims)) || r.Pending != 0 {
+		m.violate("P2: the receipt says %+v; there are %d units, %d claims, %d seeded", r, b.Stock(), len(b.Claims), b.Seeded)
 	}
 }
 
@@ -315,7 +316,7 @@ func (m *runningSale) checkDrained() {
 		mayDrain = at
 	}
 	m.n.wait("director", time.Until(mayDrain.Add(5*time.Minute)))
-	if b := harness.ReadBooks(m.world.DB, m.id); !b.Drained && (b.Sale.Recalled || !(b.Sale.Paused && m.draft.payWithin > 0)) {
+	if b := harness.ReadBooks(m.world.DB, m.id); !b.Drained && (b.Recalled || !(b.Paused && m.draft.payWithin > 0)) {
 		m.violate("P8: %s closed at %v and is not drained", m.id, closesAt.Sub(m.began))
 	}
 }

@@ -91,11 +91,11 @@ func (o *outage) run(orders int, lasting time.Duration) (confirmed []time.Durati
 				o.world.Queue.Remove(handle)
 			}
 			unfinished, claims := map[string]bool{}, harness.ReadBooks(o.world.DB, harness.SaleID)
-			for _, user := range claims.Unfinished() {
-				unfinished[user] = true
+			for _, c := range claims.Unfinished() {
+				unfinished[c.User] = true
 			}
 			waiting = slices.DeleteFunc(waiting, func(b waitingBuyer) bool {
-				gone := claims.Claims[b.user].ID != "" && !unfinished[b.user]
+				gone := claims.Claim(b.user).ClaimID != "" && !unfinished[b.user]
 				if gone {
 					confirmed = append(confirmed, time.Since(o.ends))
 				}

@@ -288,7 +288,7 @@ func (m *runningSale) finishPayments() {
 	}
 	for minute := 0; ; minute++ {
 		b := harness.ReadBooks(m.world.DB, m.id)
-		if b.Sale.Paused {
+		if b.Paused {
 			break // a pause keeps claims from expiring
 		}
 		waiting := 0
@@ -317,13 +317,13 @@ func (m *runningSale) finishPayments() {
 	known := map[string]bool{}
 	for _, p := range all {
 		known[p.ID()] = true
-		if wrong := p.Check(m.world.DB, m.paid[p], b.Claims[p.User].End()); wrong != "" {
+		if wrong := p.Check(m.world.DB, m.paid[p], b.Claim(p.User).End()); wrong != "" {
 			m.watch.violate("%s", wrong)
 		}
 	}
-	for user, c := range b.Claims {
-		if c.Payment != "" && !known[c.Payment] {
-			m.watch.violate("P25: the claim of %s is paid by %s, which nobody paid", user, c.Payment)
+	for _, c := range b.Claims {
+		if paid := c.Payment(); paid != "" && !known[paid] {
+			m.watch.violate("P25: the claim of %s is paid by %s, which nobody paid", c.User, paid)
 		}
 	}
 	m.n.mu.Unlock()

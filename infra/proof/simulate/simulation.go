@@ -156,10 +156,10 @@ const drawEvery = 5
 // count counts how the claims and payments of a sale ended.
 func (r *Result) count(b *harness.Books, payments map[harness.Payment]harness.PaymentAnswer) {
 	for _, c := range b.Claims {
-		if c.Payment != "" {
+		switch {
+		case c.Payment() != "":
 			r.Paid++
-		}
-		if c.ReleasedBy != "" {
+		case c.End() != "":
 			r.Released++
 		}
 	}
