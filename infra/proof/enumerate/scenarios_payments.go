@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"flashsale/infra/kit/client/webhook"
 	"flashsale/infra/proof/harness"
 	"flashsale/shared/httpapi"
 )
@@ -121,10 +122,10 @@ func (r *run) pay(user, reference string) {
 		return
 	}
 	p := harness.Payment{
-		Provider: harness.Stripe, Reference: reference, Sale: harness.SaleID, Order: c.OrderID, User: user, Amount: harness.Price,
+		Provider: webhook.Stripe, Reference: reference, Sale: harness.SaleID, Order: c.OrderID, User: user, Amount: harness.Price,
 	}
 	if strings.HasSuffix(reference, "2") {
-		p.Provider = harness.StandardWebhooks
+		p.Provider = webhook.StandardWebhooks
 	}
 	told, err := p.Deliver(func(request httpapi.Request) (harness.Reply, bool) {
 		got, took, ok := r.Start(harness.Paying, 0).Ask("", request)

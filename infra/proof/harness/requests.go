@@ -21,11 +21,9 @@ type Reply struct {
 	Code   string // of a refusal
 	Claim  ClaimBody
 	SaleID string // that of the claim, or alone that of the order in another sale of the group
-	Page   struct {
-		Remaining int64  `json:"remaining"`
-		State     string `json:"state"`
-	}
-	payment PaymentAnswer // of a webhook
+	// Remaining are the units that a sale's page tells of.
+	Remaining int64
+	payment   PaymentAnswer // of a webhook
 }
 
 // ClaimBody is a claim in an answer.
@@ -51,21 +49,21 @@ func (e *Environment) Ask(sale string, request httpapi.Request) (r Reply, took t
 	if err != nil {
 		return Reply{Code: fmt.Sprintf("invocation failed: %v", err)}, end.Took, true
 	}
-	r = Reply{Status: response.StatusCode, Body: response.Body}
 	var b struct {
 		ClaimBody
-		Code   string    `json:"code"`
-		SaleID string    `json:"saleId"`
-		Claim  ClaimBody `json:"claim"`
+		PaymentAnswer
+		Code      string    `json:"code"`
+		SaleID    string    `json:"saleId"`
+		Claim     ClaimBody `json:"claim"`
+		Remaining int64     `json:"remaining"`
 	}
-	if json.Unmarshal([]byte(response.Body), &b) == nil {
-		r.Code, r.Claim, r.SaleID = b.Code, b.ClaimBody, b.SaleID
-		if r.Claim.ClaimID == "" {
-			r.Claim = b.Claim
-		}
+	_ = json.Unmarshal([]byte(response.Body), &b) // other bodies leave it empty
+	r = Reply{
+		Status: response.StatusCode, Body: response.Body, Code: b.Code, Claim: b.ClaimBody, SaleID: b.SaleID, Remaining: b.Remaining, payment: b.PaymentAnswer,
 	}
-	_ = json.Unmarshal([]byte(response.Body), &r.Page) // other bodies leave these empty
-	_ = json.Unmarshal([]byte(response.Body), &r.payment)
+	if r.Claim.ClaimID == "" {
+		r.Claim = b.Claim
+	}
 	return r, end.Took, true
 }
 

@@ -1,29 +1,21 @@
 package harness
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
 	payhandler "flashsale/functions/pay/handler"
+	"flashsale/infra/kit/client/webhook"
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/httpapi"
 )
 
-// The payment providers, by the name in their path, and the secrets that they sign with.
-const (
-	Stripe           = "stripe"
-	stripeSecret     = "whsec_simulated_stripe"
-	StandardWebhooks = "standard-webhooks"
-	standardSecret   = "whsec_c2ltdWxhdGVkLXN0YW5kYXJkLXdlYmhvb2tz"
-	foreignSecret    = "whsec_Zm9yZWlnbi1mb3JlaWduLWZvcmVpZ24tZm9yZWlnbg=="
-)
+// foreignSecret is nobody's.
+const foreignSecret = "whsec_Zm9yZWlnbi1mb3JlaWduLWZvcmVpZ24tZm9yZWlnbg=="
 
 // Price is what the sales that ask for payment cost, in cents.
 const Price = 100
@@ -37,13 +29,13 @@ const (
 // retries are the pauses after which a provider repeats what was not answered 2xx: what
 // Stripe does in practice, and what Standard Webhooks recommends.
 var retries = map[string][]time.Duration{
-	Stripe:           {5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 16 * time.Hour},
-	StandardWebhooks: {5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour},
+	webhook.Stripe:           {5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 16 * time.Hour},
+	webhook.StandardWebhooks: {5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour},
 }
 
 // webhooksOf returns what the function takes: of Stripe the events of Checkout.
 func webhooksOf() payhandler.Providers {
-	all, err := payhandler.NewProviders(stripeSecret, "checkout", standardSecret, time.Now)
+	all, err := payhandler.NewProviders(webhook.LocalSecrets[webhook.Stripe], "checkout", webhook.LocalSecrets[webhook.StandardWebhooks], time.Now)
 	if err != nil {
 		panic(err)
 	}
@@ -78,50 +70,36 @@ func (p *Payment) NameOrder(sale string, orderID uint64) {
 	}
 }
 
-// report is the body of the webhook that reports the payment.
-func (p Payment) report() string {
-	if p.Provider == Stripe {
-		return p.stripeEvent("checkout.session.completed", `"payment_intent":%q,"payment_status":"paid","amount_total":%d`)
-	}
-	return fmt.Sprintf(`{"type":"payment.succeeded","timestamp":%q,"data":{"saleId":%q,"orderId":%q,"paymentId":%q,"amount":%d,"currency":"CNY"}}`,
-		Stamp(time.Now()), p.Sale, p.Order, p.Reference, p.Amount)
+// reported is the payment as its provider reports it.
+func (p Payment) reported() webhook.Payment {
+	return webhook.Payment{SaleID: p.Sale, OrderID: p.Order, PaymentID: p.Reference, Amount: int64(p.Amount), Currency: "CNY"}
 }
 
-// stripeEvent is an event with an object that has the reference and the amount where
-// format says.
-func (p Payment) stripeEvent(kind, format string) string {
-	return fmt.Sprintf(`{"id":"evt_1","object":"event","type":%q,"data":{"object":{`+format+`,"currency":"cny","metadata":{"flashsale_sale":%q,"flashsale_order":%q}}}}`,
-		kind, p.Reference, p.Amount, p.Sale, p.Order)
+// report is the body of the webhook that reports the payment.
+func (p Payment) report() string {
+	body, err := p.reported().Body(p.Provider, time.Now())
+	if err != nil {
+		panic(err) // the provider is one of the two
+	}
+	return string(body)
 }
 
 // signed is the request that delivers a body, signed at that instant.
 func (p Payment) signed(body, secret string, at time.Time) httpapi.Request {
-	r := httpapi.Request{RouteKey: "POST /payments/{provider}", Body: body}
+	signature := http.Header{}
+	if err := p.reported().Sign(signature, p.Provider, secret, []byte(body), at); err != nil {
+		panic(err) // the secrets are well-formed
+	}
+	given := func(name string) httpapi.Header {
+		value := signature.Get(name)
+		return httpapi.Header{Value: value, Given: value != ""}
+	}
+	r := httpapi.Request{
+		RouteKey: "POST /payments/{provider}", Body: body, StripeSignature: given("Stripe-Signature"),
+		WebhookID: given("webhook-id"), WebhookTimestamp: given("webhook-timestamp"), WebhookSignature: given("webhook-signature"),
+	}
 	r.Path.Provider = p.Provider
-	seconds := strconv.FormatInt(at.Unix(), 10)
-	if p.Provider == Stripe {
-		r.StripeSignature = given("t=" + seconds + ",v1=" + hex.EncodeToString(mac([]byte(secret), seconds+"."+body)))
-		return r
-	}
-	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
-	if err != nil {
-		panic(err)
-	}
-	r.WebhookID, r.WebhookTimestamp = given("msg_1"), given(seconds)
-	r.WebhookSignature = given("v1," + base64.StdEncoding.EncodeToString(mac(key, "msg_1."+seconds+"."+body)))
 	return r
-}
-
-func given(value string) httpapi.Header { return httpapi.Header{Value: value, Given: true} }
-
-func mac(key []byte, text string) []byte {
-	h := hmac.New(sha256.New, key)
-	_, _ = h.Write([]byte(text)) // writing to a hash never fails
-	return h.Sum(nil)
-}
-
-func (p Payment) secret() string {
-	return map[string]string{Stripe: stripeSecret, StandardWebhooks: standardSecret}[p.Provider]
 }
 
 // ErrGivenUp: a provider reports the payment no more. Somebody has to have it repeat that
@@ -134,7 +112,7 @@ var ErrGivenUp = errors.New("P24: a payment is never recorded")
 func (p Payment) Deliver(send func(httpapi.Request) (Reply, bool), wait func(time.Duration)) (PaymentAnswer, error) {
 	body := p.report()
 	for i := 0; ; i++ {
-		r, ok := send(p.signed(body, p.secret(), time.Now()))
+		r, ok := send(p.signed(body, webhook.LocalSecrets[p.Provider], time.Now()))
 		switch {
 		case ok && r.Status == 200:
 			return r.payment, nil
@@ -148,7 +126,10 @@ func (p Payment) Deliver(send func(httpapi.Request) (Reply, bool), wait func(tim
 }
 
 // PaymentAnswer is what a provider is told of a payment.
-type PaymentAnswer struct{ Outcome, Reason string }
+type PaymentAnswer struct {
+	Outcome string `json:"outcome"`
+	Reason  string `json:"reason"`
+}
 
 // IsRefund reports whether the payment is to be refunded.
 func (s PaymentAnswer) IsRefund() bool { return s.Outcome == "refund-due" }
@@ -182,7 +163,7 @@ func (p Payment) Check(db *dynamotest.DB, told PaymentAnswer, end string) string
 		case "released":
 			isRight = p.Wrong == "" && (end == "expiry" || end == "buyer" || end == "operator")
 		case "other-payment":
-			isRight = p.Wrong == "" && strings.Contains(end, "#")
+			isRight = p.Wrong == "" && IsPayment(end)
 		default:
 			isRight = reason == p.Wrong
 		}
@@ -212,6 +193,8 @@ type OtherWebhook struct {
 var (
 	noAmount  = strings.NewReplacer(`"amount_total":`+strconv.Itoa(Price), `"amount_total":null`, `"amount":`+strconv.Itoa(Price), `"amount":null`)
 	otherType = strings.NewReplacer("checkout.session.completed", "charge.refunded", "payment.succeeded", "refund.succeeded")
+	isIntent  = strings.NewReplacer("checkout.session.completed", "payment_intent.succeeded", `"id":"cs_`, `"id":"`, "amount_total", "amount_received")
+	isUnpaid  = strings.NewReplacer(`"payment_status":"paid"`, `"payment_status":"unpaid"`)
 )
 
 // OtherWebhooks are webhooks about the payment's order that are not authentic, are of a kind
@@ -219,9 +202,9 @@ var (
 func (p Payment) OtherWebhooks() []OtherWebhook {
 	p.Reference += "_stray"
 	body, now := p.report(), time.Now()
-	unsigned := p.signed(body, p.secret(), now)
+	unsigned := p.signed(body, webhook.LocalSecrets[p.Provider], now)
 	unsigned.StripeSignature, unsigned.WebhookSignature = httpapi.Header{}, httpapi.Header{}
-	altered := p.signed(body, p.secret(), now)
+	altered := p.signed(body, webhook.LocalSecrets[p.Provider], now)
 	altered.Body = strings.Replace(body, "_stray", "_other", 1)
 	unfinished := p
 	number, _ := strconv.ParseUint(p.Order, 10, 64)
@@ -230,18 +213,16 @@ func (p Payment) OtherWebhooks() []OtherWebhook {
 		{"unsigned", unsigned, 400, false},
 		{"altered", altered, 400, false},
 		{"signed by another", p.signed(body, foreignSecret, now), 400, false},
-		{"signed 301 seconds ago", p.signed(body, p.secret(), now.Add(-302*time.Second)), 400, false},
+		{"signed 301 seconds ago", p.signed(body, webhook.LocalSecrets[p.Provider], now.Add(-302*time.Second)), 400, false},
 		// It must still be too far ahead after a slow delivery.
-		{"signed an hour ahead", p.signed(body, p.secret(), now.Add(time.Hour)), 400, false},
-		{"without an amount", p.signed(noAmount.Replace(body), p.secret(), now), 400, false},
-		{"of a type that is not read", p.signed(otherType.Replace(body), p.secret(), now), 200, false},
-		{"of an order that may be late", unfinished.signed(unfinished.report(), p.secret(), now), 503, true},
+		{"signed an hour ahead", p.signed(body, webhook.LocalSecrets[p.Provider], now.Add(time.Hour)), 400, false},
+		{"without an amount", p.signed(noAmount.Replace(body), webhook.LocalSecrets[p.Provider], now), 400, false},
+		{"of a type that is not read", p.signed(otherType.Replace(body), webhook.LocalSecrets[p.Provider], now), 200, false},
+		{"of an order that may be late", unfinished.signed(unfinished.report(), webhook.LocalSecrets[p.Provider], now), 503, true},
 	}
-	if p.Provider == Stripe {
-		intent := p.stripeEvent("payment_intent.succeeded", `"id":%q,"amount_received":%d`)
-		unpaid := p.stripeEvent("checkout.session.completed", `"payment_intent":%q,"payment_status":"unpaid","amount_total":%d`)
-		all = append(all, OtherWebhook{"an intent whose session is not recorded", p.signed(intent, stripeSecret, now), 400, true},
-			OtherWebhook{"a session that is not paid", p.signed(unpaid, stripeSecret, now), 200, false})
+	if p.Provider == webhook.Stripe {
+		all = append(all, OtherWebhook{"an intent whose session is not recorded", p.signed(isIntent.Replace(body), webhook.LocalSecrets[p.Provider], now), 400, true},
+			OtherWebhook{"a session that is not paid", p.signed(isUnpaid.Replace(body), webhook.LocalSecrets[p.Provider], now), 200, false})
 	}
 	return all
 }
@@ -255,11 +236,14 @@ func (s OtherWebhook) Check(r Reply, reached int64) string {
 	return fmt.Sprintf("P25: a webhook (%s) is answered %d %s after %d calls", s.Name, r.Status, r.Body, reached)
 }
 
+// IsPayment reports whether a claim's end is a payment, and not who released the claim.
+func IsPayment(end string) bool { return strings.Contains(end, "#") }
+
 // CheckCancelled compares the answer to a cancellation with how the claim ended (P20).
 func CheckCancelled(user string, r Reply, end string) string {
 	switch {
 	case r.Status == 200 && r.Claim.State == "CANCELLED" && (end == "buyer" || end == "operator"),
-		r.Code == "order-paid" && strings.Contains(end, "#"),
+		r.Code == "order-paid" && IsPayment(end),
 		r.Code == "order-expired" && end == "expiry":
 		return ""
 	}

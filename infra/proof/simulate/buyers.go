@@ -184,7 +184,7 @@ func (m *runningSale) queryPageIn(e *harness.Environment, user string) {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
 	// The count is cached for another second.
-	if r.Page.Remaining <= 0 && !m.watch.wasEmpty(began.Add(-harness.RefusalAge-time.Second), time.Now()) {
-		m.watch.violate("P6: the sale page says %d units; there were always some", r.Page.Remaining)
+	if r.Remaining <= 0 && !m.watch.wasEmpty(began.Add(-harness.RefusalAge-time.Second), time.Now()) {
+		m.watch.violate("P6: the sale page says %d units; there were always some", r.Remaining)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"flashsale/infra/kit/client/webhook"
 	"flashsale/infra/proof/harness"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/orderid"
@@ -38,9 +39,9 @@ type paymentPlan struct {
 func drawPaymentPlan(r *rand.Rand) paymentPlan {
 	f := paymentPlan{reports: 1, otherWebhookAt: between(r, -harness.PayWithin/2, harness.Grace), otherWebhook: -1}
 	reported := func(wrong string) harness.Payment {
-		p := harness.Payment{Provider: harness.Stripe, Amount: harness.Price, Wrong: wrong}
+		p := harness.Payment{Provider: webhook.Stripe, Amount: harness.Price, Wrong: wrong}
 		if sometimes(r, 0.5) {
-			p.Provider = harness.StandardWebhooks
+			p.Provider = webhook.StandardWebhooks
 		}
 		switch {
 		case wrong == "amount":
@@ -210,9 +211,9 @@ func (m *runningSale) reportTo(p harness.Payment, who string, send func(who stri
 
 // sendOtherWebhook sends a webhook that reports no payment of the user's order (P25).
 func (m *runningSale) sendOtherWebhook(user string, orderID uint64, which int, who string) {
-	p := harness.Payment{Provider: harness.Stripe, Reference: "pi_" + m.id + "_" + user, Amount: harness.Price}
+	p := harness.Payment{Provider: webhook.Stripe, Reference: "pi_" + m.id + "_" + user, Amount: harness.Price}
 	if which%2 == 0 {
-		p.Provider = harness.StandardWebhooks
+		p.Provider = webhook.StandardWebhooks
 	}
 	p.NameOrder(m.id, orderID)
 	all := p.OtherWebhooks()

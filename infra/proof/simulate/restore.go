@@ -318,7 +318,7 @@ func (m *simulation) listedPayments(archive []byte) string {
 	var lines strings.Builder
 	for _, s := range m.sales {
 		for _, user := range harness.Sorted(s.watch.claims) {
-			if c := s.watch.claims[user]; isNeeded[c.orderID] && isPayment(c.end) && m.world.DB.Item(harness.TableName, "PAYMENT#"+c.end, "PAYMENT") == nil {
+			if c := s.watch.claims[user]; isNeeded[c.orderID] && harness.IsPayment(c.end) && m.world.DB.Item(harness.TableName, "PAYMENT#"+c.end, "PAYMENT") == nil {
 				fmt.Fprintf(&lines, `{"detail-type":"OrderPaid","detail":{"occurredAt":%q,"saleId":%q,"orderId":%q,"claimId":%q,"user":%q,"payment":%q,"amount":%d,"currency":"CNY"}}`+"\n",
 					harness.Stamp(time.Now()), s.id, c.orderID, c.id, user, c.end, harness.Price)
 			}

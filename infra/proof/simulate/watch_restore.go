@@ -92,7 +92,7 @@ func (w *watchedSale) adopt(inLog func(id string) bool) (lost int) {
 			known.told.order = "" // nobody but its status told the order id: it gets a new one
 		case order != known.orderID && (known.told.order != "" || known.orderID == ""):
 			w.violate("P7: before the restore %s had order %q, told of %q, and after the replay %q", user, known.orderID, known.told.order, order)
-		case end != "" && end != known.end && (known.isEndPublished || isPayment(end) || isPayment(known.end)):
+		case end != "" && end != known.end && (known.isEndPublished || harness.IsPayment(end) || harness.IsPayment(known.end)):
 			w.violate("P20: before the restore the claim of %s ended as %q, and after the replay as %q", user, known.end, end)
 		}
 		if known.orderID != "" {
@@ -159,12 +159,9 @@ func (m *simulation) checkTold() {
 	for _, s := range m.sales {
 		for _, user := range harness.Sorted(s.watch.claims) {
 			c := s.watch.claims[user]
-			if c.told.end != "" && c.end != c.told.end && (c.isEndPublished || isPayment(c.told.end) && !isPayment(c.end)) {
+			if c.told.end != "" && c.end != c.told.end && (c.isEndPublished || harness.IsPayment(c.told.end) && !harness.IsPayment(c.end)) {
 				m.watch.violate("P20: before the restore the claim of %s had ended as %q, and after it as %q", user, c.told.end, c.end)
 			}
 		}
 	}
 }
-
-// isPayment reports whether an end is a payment, and not who released the claim.
-func isPayment(end string) bool { return strings.Contains(end, "#") }

@@ -47,23 +47,7 @@ type Payment struct {
 // Request is the provider's webhook of the payment at that instant, to the API at the
 // address; without a secret it is not signed.
 func (p Payment) Request(ctx context.Context, api, provider, secret string, now time.Time) (*http.Request, error) {
-	var body []byte
-	var err error
-	switch provider {
-	case Stripe:
-		body, err = json.Marshal(map[string]any{
-			"id": "evt_" + p.PaymentID, "object": "event", "type": "checkout.session.completed",
-			"data": map[string]any{"object": map[string]any{
-				"id": "cs_" + p.PaymentID, "object": "checkout.session", "payment_status": "paid", "payment_intent": p.PaymentID,
-				"amount_total": p.Amount, "currency": strings.ToLower(p.Currency),
-				"metadata": map[string]string{"flashsale_sale": p.SaleID, "flashsale_order": p.OrderID},
-			}},
-		})
-	case StandardWebhooks:
-		body, err = json.Marshal(map[string]any{"type": "payment.succeeded", "timestamp": now.UTC().Format(time.RFC3339), "data": p})
-	default:
-		err = fmt.Errorf("provider must be %s", strings.Join(Providers, " or "))
-	}
+	body, err := p.Body(provider, now)
 	if err != nil {
 		return nil, err
 	}
@@ -72,25 +56,49 @@ func (p Payment) Request(ctx context.Context, api, provider, secret string, now 
 		return nil, fmt.Errorf("make webhook: %w", err)
 	}
 	request.Header.Set("Content-Type", "application/json")
-	switch {
-	case secret == "":
-	case provider == Stripe:
-		request.Header.Set("Stripe-Signature", fmt.Sprintf("t=%d,v1=%x", now.Unix(), stripe.ComputeSignature(now, body, secret)))
-	default:
-		key, err := standardwebhooks.NewWebhook(secret)
-		if err != nil {
-			return nil, fmt.Errorf("sign webhook: %w", err)
-		}
-		id := "msg_" + p.PaymentID
-		signature, err := key.Sign(id, now, body)
-		if err != nil {
-			return nil, fmt.Errorf("sign webhook: %w", err)
-		}
-		request.Header.Set(standardwebhooks.HeaderWebhookID, id)
-		request.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
-		request.Header.Set(standardwebhooks.HeaderWebhookSignature, signature)
+	if secret == "" {
+		return request, nil
 	}
-	return request, nil
+	return request, p.Sign(request.Header, provider, secret, body, now)
+}
+
+// Body is the body of the provider's webhook of the payment at that instant.
+func (p Payment) Body(provider string, now time.Time) ([]byte, error) {
+	switch provider {
+	case Stripe:
+		return json.Marshal(map[string]any{
+			"id": "evt_" + p.PaymentID, "object": "event", "type": "checkout.session.completed",
+			"data": map[string]any{"object": map[string]any{
+				"id": "cs_" + p.PaymentID, "object": "checkout.session", "payment_status": "paid", "payment_intent": p.PaymentID,
+				"amount_total": p.Amount, "currency": strings.ToLower(p.Currency),
+				"metadata": map[string]string{"flashsale_sale": p.SaleID, "flashsale_order": p.OrderID},
+			}},
+		})
+	case StandardWebhooks:
+		return json.Marshal(map[string]any{"type": "payment.succeeded", "timestamp": now.UTC().Format(time.RFC3339), "data": p})
+	}
+	return nil, fmt.Errorf("provider must be %s", strings.Join(Providers, " or "))
+}
+
+// Sign sets the headers by which the provider signs a body about the payment at that instant.
+func (p Payment) Sign(header http.Header, provider, secret string, body []byte, now time.Time) error {
+	if provider == Stripe {
+		header.Set("Stripe-Signature", fmt.Sprintf("t=%d,v1=%x", now.Unix(), stripe.ComputeSignature(now, body, secret)))
+		return nil
+	}
+	key, err := standardwebhooks.NewWebhook(secret)
+	if err != nil {
+		return fmt.Errorf("sign webhook: %w", err)
+	}
+	id := "msg_" + p.PaymentID
+	signature, err := key.Sign(id, now, body)
+	if err != nil {
+		return fmt.Errorf("sign webhook: %w", err)
+	}
+	header.Set(standardwebhooks.HeaderWebhookID, id)
+	header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
+	header.Set(standardwebhooks.HeaderWebhookSignature, signature)
+	return nil
 }
 
 // Outcome is what a provider is told of a payment: "paid", or "refund-due" and its reason;
