@@ -190,11 +190,8 @@ func (m *runningSale) checkTable(b *harness.Books) {
 		w.violate("P2: %d claims were seen to be made, %d are there", len(w.claims), len(b.Claims))
 	}
 	units := 0
-	for _, r := range m.history.Restocks {
-		units += r.Units
-	}
-	for _, r := range m.history.Withdrawals {
-		units -= r.Units
+	for _, s := range m.history.Supplies {
+		units += s.Units
 	}
 	if b.Seeded != int64(units) {
 		w.violate("P15: %d units were put into the sale and left there, it says %d", units, b.Seeded)
@@ -250,7 +247,7 @@ func (m *runningSale) checkHistory(b *harness.Books) {
 		m.history.Final[c.User] = true
 	}
 	history := m.history
-	history.Restocks = slices.Concat(history.Restocks, m.watch.putBacks)
+	history.Supplies = slices.Concat(history.Supplies, m.watch.putBacks)
 	for _, text := range history.Check(int64(harness.RefusalAge)) {
 		m.watch.violate("P1, P3, P6: %s", text)
 	}

@@ -31,25 +31,17 @@ type Attempt struct {
 	Claim        string // the claim in the answer
 }
 
-// Restock is an addition of units, including the initial stock. Between Call and Return
-// none, some or all of them are available.
-type Restock struct {
-	Call, Return int64
-	Units        int
-}
-
-// Withdrawal is a removal of units. Between Call and Return none, some or all of them
-// are gone.
-type Withdrawal struct {
+// Supply is an addition of units, such as the initial stock, or a withdrawal, which has negative
+// Units. Between Call and Return none, some or all of them are available, or gone.
+type Supply struct {
 	Call, Return int64
 	Units        int
 }
 
 // History is one sale as seen by its users and operator.
 type History struct {
-	Attempts    []Attempt
-	Restocks    []Restock
-	Withdrawals []Withdrawal
+	Attempts []Attempt
+	Supplies []Supply
 	// Final is the set of users with a claim in the end: it resolves unknown outcomes.
 	// Nil means that there were none.
 	Final map[string]bool
@@ -69,12 +61,12 @@ type purchase struct {
 // call a "sold out" may have been true.
 //
 // It assumes that purchases happen at their call and refusals at their return. With a
-// single restock that is the most favourable order, so a history passes exactly if some
-// order of its attempts explains all answers (with a window of 0). Further restocks
-// make the check weaker: their units are available to purchases from the restock's
+// single addition that is the most favourable order, so a history passes exactly if some
+// order of its attempts explains all answers (with a window of 0). Further additions
+// make the check weaker: their units are available to purchases from the addition's
 // call, but to refusals only from its return. For a withdrawal it is the opposite: its
 // units are gone for refusals from its call, and for purchases only from its return. So
-// there are no false alarms, but the check may miss a wrong refusal during a restock.
+// there are no false alarms, but the check may miss a wrong refusal during an addition.
 // It takes O(n log n) time for n attempts.
 func (h History) Check(window int64) (found []string) {
 	bought, found := h.purchases()
@@ -84,6 +76,12 @@ func (h History) Check(window int64) (found []string) {
 		calls = append(calls, p.call)
 	}
 	slices.Sort(calls)
+	additions := 0
+	for _, s := range h.Supplies {
+		if s.Units >= 0 {
+			additions++
+		}
+	}
 	accepted := map[string]bool{}
 	for _, a := range h.Attempts {
 		p, holds := bought[a.User]
@@ -105,9 +103,9 @@ func (h History) Check(window int64) (found []string) {
 			if !h.mayBeSoldOut(calls, a, window) {
 				found = append(found, fmt.Sprintf("%+v: there were always units left", a))
 			}
-			// With a single restock, the holder of a unit bought it before the stock
+			// With a single addition, the holder of a unit bought it before the stock
 			// was gone.
-			if a.Key != "" && holds && (len(h.Restocks) == 1 || p.known < a.Call) {
+			if a.Key != "" && holds && (additions == 1 || p.known < a.Call) {
 				found = append(found, fmt.Sprintf("%+v: holds a claim, %+v", a, p))
 			}
 		}
@@ -171,17 +169,24 @@ func (h History) purchases() (map[string]purchase, []string) {
 	return bought, found
 }
 
+// supplied returns the units that are in the sale at an instant, sold or not: at least and at most.
+func (h History) supplied(at int64) (least, most int) {
+	for _, s := range h.Supplies {
+		added, withdrawn := max(s.Units, 0), min(s.Units, 0)
+		if s.Call <= at {
+			least, most = least+withdrawn, most+added
+		}
+		if s.Return <= at {
+			least, most = least+added, most+withdrawn
+		}
+	}
+	return least, most
+}
+
 // checkOversold compares the units that must have been sold by each instant with those
 // that can have been available.
 func (h History) checkOversold(bought map[string]purchase) (found []string) {
-	total := 0
-	for _, r := range h.Restocks {
-		total += r.Units
-	}
-	for _, w := range h.Withdrawals {
-		total -= w.Units
-	}
-	if len(bought) > total {
+	if _, total := h.supplied(math.MaxInt64); len(bought) > total {
 		found = append(found, fmt.Sprintf("%d bought of %d units", len(bought), total))
 	}
 	known := make([]int64, 0, len(bought))
@@ -190,19 +195,8 @@ func (h History) checkOversold(bought map[string]purchase) (found []string) {
 	}
 	slices.Sort(known)
 	for i, at := range known {
-		there := 0
-		for _, r := range h.Restocks {
-			if r.Call <= at {
-				there += r.Units
-			}
-		}
-		for _, w := range h.Withdrawals {
-			if w.Return <= at {
-				there -= w.Units
-			}
-		}
-		if at < math.MaxInt64 && i+1 > there {
-			found = append(found, fmt.Sprintf("%d bought by %d, when there were %d units", i+1, at, there))
+		if _, most := h.supplied(at); at < math.MaxInt64 && i+1 > most {
+			found = append(found, fmt.Sprintf("%d bought by %d, when there were %d units", i+1, at, most))
 			break
 		}
 	}
@@ -211,30 +205,17 @@ func (h History) checkOversold(bought map[string]purchase) (found []string) {
 
 // mayBeSoldOut reports whether at some instant from window before the call until the
 // return all units that were certainly available can have been bought. Purchases only
-// increase, so it suffices to check the last instant between two restocks.
+// increase, so it suffices to check the last instant between two supplies.
 func (h History) mayBeSoldOut(calls []int64, a Attempt, window int64) bool {
 	instants := []int64{a.Return}
-	for _, r := range h.Restocks {
-		if before := r.Return - 1; before >= a.Call-window && before < a.Return {
+	for _, s := range h.Supplies {
+		if before := s.Return - 1; before >= a.Call-window && before < a.Return {
 			instants = append(instants, before)
 		}
 	}
-	for _, at := range instants {
-		there := 0
-		for _, r := range h.Restocks {
-			if r.Return <= at {
-				there += r.Units
-			}
-		}
-		for _, w := range h.Withdrawals {
-			if w.Call <= at {
-				there -= w.Units
-			}
-		}
+	return slices.ContainsFunc(instants, func(at int64) bool {
+		least, _ := h.supplied(at)
 		sold, _ := slices.BinarySearch(calls, at+1)
-		if sold >= there {
-			return true
-		}
-	}
-	return false
+		return sold >= least
+	})
 }

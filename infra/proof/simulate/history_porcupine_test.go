@@ -24,11 +24,8 @@ var sequential = porcupine.Model{
 	Init: func() any { return stateOfSale{holders: map[string]string{}} },
 	Step: func(state, input, _ any) (bool, any) {
 		s := state.(stateOfSale)
-		if r, ok := input.(Restock); ok {
-			return true, stateOfSale{s.left + r.Units, s.holders}
-		}
-		if w, ok := input.(Withdrawal); ok {
-			return s.left >= w.Units, stateOfSale{s.left - w.Units, s.holders}
+		if supply, ok := input.(Supply); ok {
+			return s.left+supply.Units >= 0, stateOfSale{s.left + supply.Units, s.holders}
 		}
 		return s.step(input.(Attempt))
 	},
@@ -60,11 +57,8 @@ func (s stateOfSale) step(a Attempt) (bool, stateOfSale) {
 func explained(t *testing.T, h History) bool {
 	t.Helper()
 	var ops []porcupine.Operation
-	for _, r := range h.Restocks {
-		ops = append(ops, porcupine.Operation{Input: r, Call: r.Call, Return: r.Return})
-	}
-	for _, w := range h.Withdrawals {
-		ops = append(ops, porcupine.Operation{Input: w, Call: w.Call, Return: w.Return})
+	for _, s := range h.Supplies {
+		ops = append(ops, porcupine.Operation{Input: s, Call: s.Call, Return: s.Return})
 	}
 	took := map[string]Attempt{}
 	for _, a := range h.Attempts {
@@ -104,22 +98,20 @@ func randomHistory(r *rand.Rand, restocks, withdrawals int) History {
 		a, b := int64(10*instants[2*i]), int64(10*instants[2*i+1])
 		return min(a, b), max(a, b)
 	}
-	h := History{Restocks: []Restock{{Call: -2, Return: -1, Units: r.IntN(4)}}, Final: map[string]bool{}}
+	h := History{Supplies: []Supply{{Call: -2, Return: -1, Units: r.IntN(4)}}, Final: map[string]bool{}}
 	type event struct {
-		at int64
-		// One of them is there; the others are -1.
-		attempt, restock, withdrawal int
+		at              int64
+		attempt, supply int // one of them is -1
 	}
 	var order []event
-	for i := range restocks {
+	for i := range restocks + withdrawals {
 		call, ret := interval(n + i)
-		h.Restocks = append(h.Restocks, Restock{Call: call, Return: ret, Units: 1 + r.IntN(2)})
-		order = append(order, event{call + r.Int64N(ret-call), -1, i + 1, -1})
-	}
-	for i := range withdrawals {
-		call, ret := interval(n + restocks + i)
-		h.Withdrawals = append(h.Withdrawals, Withdrawal{Call: call, Return: ret})
-		order = append(order, event{call + r.Int64N(ret-call), -1, -1, i})
+		s := Supply{Call: call, Return: ret}
+		if i < restocks {
+			s.Units = 1 + r.IntN(2)
+		}
+		h.Supplies = append(h.Supplies, s)
+		order = append(order, event{call + r.Int64N(ret-call), -1, i + 1})
 	}
 	for i := range n {
 		user := fmt.Sprint("user-", r.IntN(4))
@@ -129,19 +121,17 @@ func randomHistory(r *rand.Rand, restocks, withdrawals int) History {
 		}
 		a.Call, a.Return = interval(i)
 		h.Attempts = append(h.Attempts, a)
-		order = append(order, event{a.Call + r.Int64N(a.Return-a.Call), i, -1, -1})
+		order = append(order, event{a.Call + r.Int64N(a.Return-a.Call), i, -1})
 	}
 	slices.SortFunc(order, func(a, b event) int { return int(a.at - b.at) })
-	s := stateOfSale{left: h.Restocks[0].Units, holders: map[string]string{}}
+	s := stateOfSale{left: h.Supplies[0].Units, holders: map[string]string{}}
 	for _, e := range order {
-		if e.restock >= 0 {
-			s.left += h.Restocks[e.restock].Units
-			continue
-		}
-		if e.withdrawal >= 0 {
-			w := &h.Withdrawals[e.withdrawal]
-			w.Units = r.IntN(s.left + 1)
-			s.left -= w.Units
+		if e.supply >= 0 {
+			supply := &h.Supplies[e.supply]
+			if supply.Units == 0 { // a withdrawal, of what is there
+				supply.Units = -r.IntN(s.left + 1)
+			}
+			s.left += supply.Units
 			continue
 		}
 		a := &h.Attempts[e.attempt]

@@ -174,10 +174,10 @@ func (m *runningSale) endCommand(c command, call int64) {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
 	if c.units > 0 {
-		m.history.Restocks = append(m.history.Restocks, Restock{Call: call, Return: m.since(), Units: c.units})
+		m.history.Supplies = append(m.history.Supplies, Supply{Call: call, Return: m.since(), Units: c.units})
 	}
 	if units := m.withdrawn[m.sentEvents[c.number]]; c.withdraws && units > 0 {
-		m.history.Withdrawals = append(m.history.Withdrawals, Withdrawal{Call: call, Return: m.since(), Units: units})
+		m.history.Supplies = append(m.history.Supplies, Supply{Call: call, Return: m.since(), Units: -units})
 	}
 	if m.ended[c.number] = true; c.number == 0 && m.createdAt.IsZero() {
 		m.createdAt = time.Now()

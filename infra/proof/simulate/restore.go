@@ -389,7 +389,9 @@ func (m *runningSale) repeatChanges() {
 			units := m.operate(event)
 			m.n.mu.Lock()
 			m.withdrawn[event] = units
-			m.history.Withdrawals = append(m.history.Withdrawals, Withdrawal{Call: m.since(), Return: m.since(), Units: units - before})
+			if units != before {
+				m.history.Supplies = append(m.history.Supplies, Supply{Call: m.since(), Return: m.since(), Units: before - units})
+			}
 			m.n.mu.Unlock()
 		case c.recalls: // the first one's entry in the trail may be there without it
 			m.operate(strings.Replace(event, "the-recall", "the-recall-again", 1))

@@ -59,7 +59,7 @@ type watchedSale struct {
 	// putBack is how many units of released claims each shard has got back, and putBacks
 	// are the instants.
 	putBack  map[string]int64
-	putBacks []Restock
+	putBacks []Supply
 	// lost are the users whose claims a restore has lost.
 	lost map[string]bool
 	// windows are those written to the sale and to each shard, in order.
@@ -219,7 +219,7 @@ func (w *watchedSale) observeShard(key string, it map[string]types.AttributeValu
 	putBack, _ := harness.Number(it["putBack"])
 	if n := putBack - w.putBack[key]; n != 0 {
 		at := int64(time.Since(w.began))
-		w.putBack[key], w.putBacks = putBack, append(w.putBacks, Restock{Call: at, Return: at, Units: int(n)})
+		w.putBack[key], w.putBacks = putBack, append(w.putBacks, Supply{Call: at, Return: at, Units: int(n)})
 	}
 	if sold := seeded - stock + putBack; sold < w.sold[key] {
 		w.violate("P2: %s had sold %d units and has sold %d", key, w.sold[key], sold)

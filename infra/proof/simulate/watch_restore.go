@@ -119,7 +119,7 @@ func (w *watchedSale) adoptShard(key string, it map[string]types.AttributeValue)
 	}
 	if n := of("putBack") - w.putBack[key]; n != 0 {
 		at := int64(time.Since(w.began))
-		w.putBacks = append(w.putBacks, Restock{Call: at, Return: at, Units: int(n)})
+		w.putBacks = append(w.putBacks, Supply{Call: at, Return: at, Units: int(n)})
 	}
 	w.stock[key], w.putBack[key] = of("stock"), of("putBack")
 	w.sold[key] = of("seeded") - of("stock") + of("putBack")
