@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // EventReport is the result of comparing published events with the table.
@@ -141,15 +143,7 @@ func (c *eventCheck) readSale(ctx context.Context, saleID string) error {
 	if c.known[saleID].archive != "" {
 		return nil
 	}
-	return c.partition(ctx, "REFUND#"+saleID, 0, func(items []item) error {
-		for _, it := range items {
-			r, problem := readRefund(it)
-			if !c.malformed(it, problem) {
-				c.expect(r.event())
-			}
-		}
-		return nil
-	})
+	return c.partition(ctx, "REFUND#"+saleID, 0, c.expectOf)
 }
 
 func (c *eventCheck) readClaims(ctx context.Context, saleID string) error {
@@ -180,17 +174,10 @@ func (c *eventCheck) readClaims(ctx context.Context, saleID string) error {
 				if err := readable(it); err != nil {
 					return err
 				}
-				claim, problem := readClaim(it, bucket)
-				if c.malformed(it, problem) {
-					continue
-				}
-				c.claims++
-				for _, e := range claim.events(saleID) {
-					c.expect(e)
-				}
 			}
+			c.claims += int64(len(items))
 			c.Progress(c.claims, max(s.seeded, c.claims))
-			return nil
+			return c.expectOf(items)
 		})
 		if err != nil {
 			return err
@@ -212,41 +199,83 @@ func (c *eventCheck) readListing(ctx context.Context, saleID string) error {
 	if err := readable(it); err != nil {
 		return err
 	}
-	l, problem := readListing(it)
-	if !c.malformed(it, problem) && l.drained {
-		c.expect(drainedEvent(saleID, l.labels, l.closesAt))
-	}
-	return nil
+	return c.expectOf([]item{it})
 }
 
 // readTrail expects the events of the edits, and of the additions and withdrawals that are in
 // the trail, too.
 func (c *eventCheck) readTrail(ctx context.Context, saleID string) error {
-	err := c.partition(ctx, "CHANGES#"+saleID, 0, func(items []item) error {
-		for _, it := range items {
-			if one, problem := readChange(it); !c.malformed(it, problem) {
-				c.expect(one.event(saleID))
-			}
+	return cmp.Or(c.partition(ctx, "CHANGES#"+saleID, 0, c.expectOf), c.partition(ctx, "SALE#"+saleID, 0, c.expectOf))
+}
+
+// expectOf expects the events that items stand for.
+func (c *eventCheck) expectOf(items []item) error {
+	for _, it := range items {
+		all, problem := eventsOf(it)
+		if c.malformed(it, problem) {
+			continue
 		}
-		return nil
-	})
-	if err != nil {
-		return err
+		for _, e := range all {
+			c.expect(e)
+		}
 	}
-	return c.partition(ctx, "SALE#"+saleID, 0, func(items []item) error {
-		for _, it := range items {
-			seed, ok := strings.CutPrefix(keyOf(it).sk, "SEED#")
-			if !ok || strings.Contains(seed, "#") {
-				continue
-			}
-			if s, problem := readSeed(it); !c.malformed(it, problem) && s.action != "" {
-				e := changeEvent(saleID, "seed:"+seed, seed, s.action, s.at, s.author, s.labels)
-				e.members["units"] = max(s.units, -s.units)
-				c.expect(e)
-			}
+	return nil
+}
+
+// eventsOf returns the events that an item stands for as long as it is there.
+func eventsOf(it item) (all []event, problem string) {
+	k := keyOf(it)
+	kind, rest, _ := cutKind(k.pk)
+	seed, isSeed := strings.CutPrefix(k.sk, "SEED#")
+	switch {
+	case kind == "CLAIM":
+		saleID, bucket, _ := cutNumber(rest)
+		c, problem := readClaim(it, bucket)
+		return c.events(saleID), problem
+	case kind == "REFUND":
+		r, problem := readRefund(it)
+		return []event{r.event()}, problem
+	case kind == "CHANGES":
+		c, problem := readChange(it)
+		return []event{c.event(rest)}, problem
+	case kind == "SALE" && isSeed && !strings.Contains(seed, "#"):
+		s, problem := readSeed(it)
+		if s.action == "" {
+			return nil, problem
 		}
-		return nil
-	})
+		e := changeEvent(rest, "seed:"+seed, seed, s.action, s.at, s.author, s.labels)
+		e.members["units"] = max(s.units, -s.units)
+		return []event{e}, problem
+	case kind == "DRAW" && k.sk == "HEAD":
+		d, problem := readHead(it)
+		e := newEvent("RollClosed", rest, rest, d.closedAt)
+		e.members["entrants"], e.members["roll"], e.members["round"] = d.entrants, d.roll, d.round
+		return []event{e}, problem
+	case kind == "SALES":
+		l, problem := readListing(it)
+		if l.drained {
+			all = append(all, drainedEvent(k.sk, l.labels, l.closesAt))
+		}
+		return all, problem
+	}
+	return nil, ""
+}
+
+// EventsOf returns the details of the events that an item stands for since it changed at that instant,
+// as EVENTS.md describes them, or why it is not as documented.
+func EventsOf(it map[string]types.AttributeValue, changed time.Time) (details []map[string]any, problem string) {
+	all, problem := eventsOf(it)
+	if k := keyOf(it); k.sk == "SALE" {
+		var s saleItem
+		if s, problem = readSale(it); problem == "" && len(s.empty) >= s.shards {
+			_, saleID, _ := cutKind(k.pk)
+			all = append(all, soldOutEvent(saleID, s.labels, strconv.FormatInt(s.version, 10), clock(changed.Truncate(time.Second).UnixMilli())))
+		}
+	}
+	for _, e := range all {
+		details = append(details, e.members)
+	}
+	return details, problem
 }
 
 func (c changeItem) event(saleID string) event {
@@ -270,12 +299,7 @@ func (c *eventCheck) readRoll(ctx context.Context, saleID string) error {
 	if err != nil || found[at] == nil {
 		return err
 	}
-	if d, problem := readHead(found[at]); !c.malformed(found[at], problem) {
-		e := newEvent("RollClosed", saleID, saleID, d.closedAt)
-		e.members["entrants"], e.members["roll"], e.members["round"] = d.entrants, d.roll, d.round
-		c.expect(e)
-	}
-	return nil
+	return c.expectOf([]item{found[at]})
 }
 
 func changeEvent(saleID, number, id, action string, at int64, by author, labels string) event {

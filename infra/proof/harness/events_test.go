@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
 	"strings"
@@ -62,8 +63,9 @@ type row = map[string]types.AttributeValue
 func confirmation() (r dynamotest.Record, event string) {
 	orderID := int64(noon.Sub(time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC))/time.Second)<<32 | 1
 	keys := row{"pk": str("CLAIM#moutai#0"), "sk": str("alice")}
-	before := row{"pk": keys["pk"], "sk": keys["sk"], "claimId": str("C1"), "shard": num(0)}
-	after := row{"pk": keys["pk"], "sk": keys["sk"], "claimId": str("C1"), "shard": num(0), "orderId": num(orderID)}
+	before := row{"pk": keys["pk"], "sk": keys["sk"], "claimId": str("C1"), "shard": num(0), "acceptedAt": num(noon.UnixMilli())}
+	after := maps.Clone(before)
+	after["orderId"] = num(orderID)
 	return dynamotest.Record{Table: TableName, Sequence: 7, At: noon, Keys: keys, Old: before, New: after},
 		fmt.Sprintf(`{"schemaVersion":1,"id":"OrderConfirmed:%d","occurredAt":"2026-11-11T12:00:00.000Z","saleId":"moutai","orderId":"%[1]d",`+
 			`"claimId":"C1","user":"alice","state":"CONFIRMED"}`, orderID)
@@ -95,9 +97,9 @@ func TestTheJudgeFindsWhatIsWrongWithTheEvents(t *testing.T) {
 		"twice":             {func(b *Bus) { put(b, event, event) }, ""},
 		"missing":           {func(*Bus) {}, "is not published"},
 		"too much":          {func(b *Bus) { put(b, event, other) }, "not in the table"},
-		"another content":   {func(b *Bus) { put(b, strings.Replace(event, "alice", "bob", 1)) }, "want {"},
+		"another content":   {func(b *Bus) { put(b, strings.Replace(event, "alice", "bob", 1)) }, "want map["},
 		"two contents":      {func(b *Bus) { put(b, event, event+" ") }, "two contents"},
-		"a member too many": {func(b *Bus) { put(b, strings.Replace(event, "}", `,"shard":0}`, 1)) }, "unknown field"},
+		"a member too many": {func(b *Bus) { put(b, strings.Replace(event, "}", `,"shard":0}`, 1)) }, "want map["},
 		"another time": {func(b *Bus) {
 			put(b, event)
 			b.events[event].time = noon.Add(time.Second)
