@@ -76,21 +76,6 @@ func TestAPressBuysOneUnitAndShowsItsOrderID(t *testing.T) {
 	examine(t, tab, "confirmed", "Your order is confirmed.")
 }
 
-func TestALostAnswerIsAskedForAgainWithTheKey(t *testing.T) {
-	t.Parallel()
-	saleID, user := shop.create(t, sale{stock: 1}), newID("user")
-	tab := shop.tab(t, user)
-	tab.Clock(0)
-	tab.Open(shop.page(saleID))
-	waitState(tab, "open")
-	posts(tab, browser.Answer{Lost: true})
-	tab.Click(button)
-	waitState(tab, "busy")
-	passTime(t, tab, "confirmed") // although the sale is sold out by now
-	wantKeys(t, tab, "", "page")
-	shop.sold(t, saleID, 1)
-}
-
 // The answer is lost, and the page with it.
 func TestAReloadAfterALostAnswerShowsTheOrder(t *testing.T) {
 	t.Parallel()

@@ -78,15 +78,3 @@ func paymentAfterItsTime(t testing.TB, tab *browser.Tab) {
 	}
 	waitState(tab, "paid")
 }
-
-// The time left to pay is the shop's, also after a sleep in which the page's clock stood still.
-func clockOfAnUnpaidOrder(t testing.TB, tab *browser.Tab) {
-	saleID := shop.createUnpaid(t)
-	shop.signIn(t, tab, newID("user"))
-	tab.Clock(0)
-	held(tab, time.Now().Add(time.Hour), "/pay")
-	tab.Open(shop.page(saleID))
-	waitState(tab, "unpaid")
-	tab.Sleep(10 * time.Minute)
-	tab.Wait("performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/sales/" + saleID + "')).length === 2")
-}

@@ -229,7 +229,7 @@ func (r *recorder) fail(text string) {
 }
 
 func keysOfOrders(t testing.TB, tab *browser.Tab) {
-	saleID := shop.create(t, sale{})
+	saleID := shop.create(t, sale{stock: 1})
 	shop.signIn(t, tab, newID("user"))
 	tab.Clock(0)
 	tab.Open(shop.page(saleID))
@@ -243,6 +243,10 @@ func keysOfOrders(t testing.TB, tab *browser.Tab) {
 	wantKeys(t, tab, "", "page", "page")
 	if stored := browser.Eval[[]string](tab, "[...Object.keys(sessionStorage), ...Object.keys(localStorage), document.cookie].filter((k) => k && k !== 'token')"); len(stored) > 0 {
 		t.Errorf("the page stores %q", stored)
+	}
+	if !t.Failed() {
+		passTime(t, tab, "confirmed") // although the sale is sold out by now
+		shop.sold(t, saleID, 1)
 	}
 }
 
