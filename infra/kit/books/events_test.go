@@ -178,7 +178,7 @@ func TestAnEventThatIsNotOverdueMayStillCome(t *testing.T) {
 func TestWhatTheTableDoesNotKeepIsNoFinding(t *testing.T) {
 	w := drained(t)
 	lines := w.published("moutai")
-	s := w.items()[key{salePK, "SALE"}]
+	s := w.items()[saleKey]
 	s["empty"] = &types.AttributeValueMemberNS{Value: []string{"0", "1", "2", "3", "4"}}
 	soldOut, err := ledger.Changes(nil, ledger.Image(s), w.Now())
 	if err != nil || len(soldOut) != 1 {
@@ -195,7 +195,7 @@ func TestWhatTheTableDoesNotKeepIsNoFinding(t *testing.T) {
 // TestAnOccasionThatTheTableRulesOutIsAFinding: the sale is open until 21:00, was changed, and has units.
 func TestAnOccasionThatTheTableRulesOutIsAFinding(t *testing.T) {
 	w := settled(t)
-	s, _ := readSale(w.items()[key{salePK, "SALE"}])
+	s, _ := readSale(w.items()[saleKey])
 	soldOutAt := func(version int64) sale.Event {
 		return sale.Event{Type: sale.EventSoldOut, ID: fmt.Sprintf("SaleSoldOut:moutai:%d", version), SaleID: "moutai", OccurredAt: w.Now(), Labels: sale.Labels(s.labels)}
 	}
@@ -226,7 +226,7 @@ func TestASaleWhoseItemIsGoneIsAFindingOfTheWholeTablesEvents(t *testing.T) {
 	w := settled(t)
 	lines := w.published("moutai", "")
 	all := w.items()
-	delete(all, key{salePK, "SALE"})
+	delete(all, saleKey)
 	w.db = load(t, all)
 	if r := w.checkEvents("", Options{Overdue: AtOnce}, lines...); r.Complete || !strings.Contains(r.Findings[0].Text, "the item of sale moutai is missing, so its events are unknown") {
 		t.Errorf("%+v", r)
@@ -253,7 +253,7 @@ func TestEventsOfWhatCannotBeReadAreAnError(t *testing.T) {
 	}
 	for _, at := range []key{{salePK, "SALE"}, {"SALES", "moutai"}} {
 		all := w.items()
-		all.set(at.pk, at.sk, "minReader", number("99"))
+		all.set(at, "minReader", number("99"))
 		if err := check(load(t, all), ""); !errors.Is(err, ErrNewerVersion) {
 			t.Errorf("%v for a newer release: %v", at, err)
 		}

@@ -102,14 +102,13 @@ func TestASaleIsFoundBrokenInTheMiddleOfSelling(t *testing.T) {
 	}{
 		"a claim is gone": {func(all items) {
 			for i := range 5 {
-				k, _ := all.claim(fmt.Sprint("user-", i))
-				delete(all, k)
+				delete(all, all.claim(fmt.Sprint("user-", i)))
 			}
 		}, "sold while it was counted, but it has"},
-		"units are too many":  {func(all items) { all.add(shard0, "STOCK", "stock", 9) }, "sold while it was counted, but it has"},
-		"seeded is too high":  {func(all items) { all.add(shard0, "STOCK", "seeded", 9) }, "9 too many"},
-		"seeded is too low":   {func(all items) { all.add(shard0, "STOCK", "seeded", -1) }, "1 too few"},
-		"the sale's is wrong": {func(all items) { all.add(salePK, "SALE", "seeded", 1) }, "the sale says that"},
+		"units are too many":  {func(all items) { all.add(shardKey(0), "stock", 9) }, "sold while it was counted, but it has"},
+		"seeded is too high":  {func(all items) { all.add(shardKey(0), "seeded", 9) }, "9 too many"},
+		"seeded is too low":   {func(all items) { all.add(shardKey(0), "seeded", -1) }, "1 too few"},
+		"the sale's is wrong": {func(all items) { all.add(saleKey, "seeded", 1) }, "the sale says that"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -137,9 +136,9 @@ func TestATransactionHalfVisibleIsNoFinding(t *testing.T) {
 		before := w.items()
 		w.buy(0, 1)
 		visible := w.items()
-		hidden := key{"STOCK#moutai#0", "STOCK"}
+		hidden := shardKey(0)
 		if half == "shard" {
-			hidden, _ = visible.claim("user-0")
+			hidden = visible.claim("user-0")
 		}
 		partly := w.items()
 		if partly[hidden] = before[hidden]; partly[hidden] == nil {

@@ -65,29 +65,19 @@ func TestWhatIsBrokenIsFoundThroughTheTableToo(t *testing.T) {
 		promise, finds string
 		onlyByScan     bool
 	}{
-		"a unit too many": {func(all items) { all.add(shard0, "STOCK", "stock", 1) }, "P2", "1 too many", false},
-		"a shard beyond the sale's": {func(all items) { all.copy(key{shard0, "STOCK"}, key{"STOCK#moutai#999", "STOCK"}, nil) }, "P2",
+		"a unit too many": {func(all items) { all.add(shardKey(0), "stock", 1) }, "P2", "1 too many", false},
+		"a shard beyond the sale's": {func(all items) { all.copy(shardKey(0), key{"STOCK#moutai#999", "STOCK"}, nil) }, "P2",
 			"STOCK#moutai#999 is there", false},
-		"a claim beyond the sale's buckets": {func(all items) {
-			from, _ := all.claim("user-1")
-			all.copy(from, key{"CLAIM#moutai#249", "user-1"}, nil)
-		}, "P3", "CLAIM#moutai#249", false},
+		"a claim beyond the sale's buckets": {func(all items) { all.copy(all.claim("user-1"), claimKey(249, "user-1"), nil) }, "P3", "CLAIM#moutai#249", false},
 		"two claims with one id": {func(all items) {
-			one, _ := all.claim("user-1")
-			two, _ := all.claim("user-2")
-			all[one]["claimId"] = all[two]["claimId"]
+			all.set(all.claim("user-1"), "claimId", all[all.claim("user-2")]["claimId"])
 		}, "P13", "the same claimId", false},
 		"two claims with one order": {func(all items) {
-			one, _ := all.claim("user-1")
-			two, _ := all.claim("user-2")
-			all[one]["orderId"] = all[two]["orderId"]
+			all.set(all.claim("user-1"), "orderId", all[all.claim("user-2")]["orderId"])
 		}, "P7", `of "user-1" (claim claim-2) names sale "moutai", user "user-2" and claim claim-3`, false},
-		"another sale that is not listed": {func(all items) { all.copy(key{salePK, "SALE"}, key{"SALE#maotai", "SALE"}, nil) }, "P8",
+		"another sale that is not listed": {func(all items) { all.copy(saleKey, key{"SALE#maotai", "SALE"}, nil) }, "P8",
 			`sale "maotai" is not on the list of sales`, true},
-		"an order that no claim knows": {func(all items) {
-			_, id := all.claim("user-1")
-			all.copy(key{"ORDER#" + id, "ORDER"}, key{"ORDER#99", "ORDER"}, nil)
-		}, "P7", "order 99", true},
+		"an order that no claim knows": {func(all items) { all.copy(all.order("user-1"), key{"ORDER#99", "ORDER"}, nil) }, "P7", "order 99", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := w.items()
@@ -216,7 +206,7 @@ func TestATableWithoutAnySaleHoldsNothingButRefundsOfUnknownOrders(t *testing.T)
 		notLook  string
 	}{
 		"nothing but refunds": {func(items) {}, "", "", ""},
-		"a sale that is not listed": {func(all items) { all[key{salePK, "SALE"}] = w.items()[key{salePK, "SALE"}] },
+		"a sale that is not listed": {func(all items) { all[saleKey] = w.items()[saleKey] },
 			"the item SALE#moutai, SALE is there, but the list of sales is empty: nobody reconciles its sale", "", ""},
 		"a table that must not be scanned": {func(items) {}, "", "Scan", "whether an item is left of a sale that is not listed: dynamodb:Scan is not permitted"},
 	} {

@@ -156,10 +156,10 @@ func TestEveryChangeOfAnyAttributeOfAnyItemIsFound(t *testing.T) {
 		w.balanced()
 		all := w.items()
 		if history == "sold" {
-			all[key{"SALES", "moutai"}]["cursor"] = text(`{"saleId":"moutai"}`)
+			all[listingKey]["cursor"] = text(`{"saleId":"moutai"}`)
 		}
 		if history == "settled" {
-			all[key{"SALES", "moutai"}]["releasing"] = text(`{"bucket":1,"after":"user-1"}`)
+			all[listingKey]["releasing"] = text(`{"bucket":1,"after":"user-1"}`)
 		}
 		for k, whole := range notable(all) {
 			for name, value := range whole {
