@@ -22,7 +22,7 @@ func (p *pass) readClaims(ctx context.Context) error {
 		}
 	}
 	for i := range uniques {
-		if i != payments || p.terms().payWithin != 0 {
+		if i != payments || p.lasting().terms.payWithin != 0 {
 			p.doubles[i].sums = make([]uint64, 0, min(max(about, 0), maxDoubles))
 		}
 	}
@@ -79,7 +79,7 @@ func (p *pass) take(c Claim, sound bool) {
 	at := c.AcceptedAt.UnixMilli()
 	if c.AcceptedAt.After(now.Add(skew)) {
 		p.find("P14", about("acceptedAt"), "the claim of %q was accepted at %s, which is in the future", c.User, clock(at))
-	} else if p.hasDraw() {
+	} else if p.lasting().hasDraw() {
 		p.takeTurn(c)
 	} else if !p.before.admits(at) {
 		if p.unjudged++; len(p.outside) < remembered {

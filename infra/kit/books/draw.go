@@ -56,13 +56,7 @@ func (f *fields) drawn(has bool) (d drawn) {
 	}
 	d.beginsAt, d.endsAt = f.instant("beginsAt"), f.instant("endsAt")
 	f.window(d.beginsAt, d.endsAt)
-	if f.has("call") {
-		d.call = f.within("call", 1, math.MaxInt64)
-	}
-	d.openCall = f.mark("openCall")
-	if f.has("operatedAt") {
-		d.operatedAt = f.instant("operatedAt")
-	}
+	d.call, d.openCall, d.operatedAt = optional(f, "call", f.positive), f.mark("openCall"), optional(f, "operatedAt", f.instant)
 	return d
 }
 
@@ -119,8 +113,6 @@ func (s *saleItem) begins() int64 {
 	return s.opensAt
 }
 
-func (s *saleItem) hasDraw() bool { return s.draw != drawTerms{} }
-
 // drawHead is DRAW#<sale>, HEAD: a draw whose roll is closed.
 type drawHead struct {
 	roll            string
@@ -132,7 +124,7 @@ type drawHead struct {
 func readHead(it item) (d drawHead, problem string) {
 	f := newFields(it)
 	d = drawHead{
-		roll: f.hex("roll", sha256.Size), entrants: f.within("entrants", 0, math.MaxInt64), round: f.within("round", 1, math.MaxInt64),
+		roll: f.hex("roll", sha256.Size), entrants: f.within("entrants", 0, math.MaxInt64), round: f.positive("round"),
 		closedAt: f.instant("closedAt"),
 	}
 	if f.has("seed") || f.has("signature") {

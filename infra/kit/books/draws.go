@@ -32,25 +32,9 @@ type drawCount struct {
 	lastReleased   int64   // of the claims
 }
 
-// hasDraw reports whether a draw decides who may buy, which never changes.
-func (p *pass) hasDraw() bool {
-	if p.before.hasSale {
-		return p.before.sale.hasDraw()
-	}
-	return p.before.create.draw != drawTerms{}
-}
-
-// drawTerms are the sale's.
-func (p *pass) drawTerms() drawTerms {
-	if p.before.hasSale {
-		return p.before.sale.draw
-	}
-	return p.before.create.draw
-}
-
 // readDraw reads the draw before the claims: its calls only grow, and the roll never changes.
 func (p *pass) readDraw(ctx context.Context) (err error) {
-	if !p.hasDraw() {
+	if !p.lasting().hasDraw() {
 		return nil
 	}
 	d := &p.draw
@@ -119,7 +103,7 @@ func (p *pass) readCalls(ctx context.Context) (calls []callItem, err error) {
 // readEntries compares the entries of a page with the roll: an entry may be missing on it, if it
 // was applied late, but nobody is on it who did not enter.
 func (p *pass) readEntries(ctx context.Context, page int) error {
-	terms, entered := p.drawTerms(), map[rules.Leaf]bool{}
+	terms, entered := p.lasting().draw, map[rules.Leaf]bool{}
 	err := p.partition(ctx, entryPK(p.saleID, page), 0, func(items []item) error {
 		for _, it := range items {
 			at, problem := readEntry(it)
@@ -174,7 +158,7 @@ func (p *pass) judgeOrder() {
 		p.find("P27", "roll", "the roll that was closed has %d entrants and the digest %s, but its %d parts have %d and %s: it was changed, or is missing in part",
 			d.head.entrants, d.head.roll, d.parts, entrants, roll)
 	}
-	if until := p.drawTerms().enterUntil; d.head.closedAt < until {
+	if until := p.lasting().draw.enterUntil; d.head.closedAt < until {
 		p.find("P27", "roll closedAt", "the roll was closed at %s, when people could still enter", clock(d.head.closedAt))
 	}
 	if d.head.seed == "" {
@@ -319,10 +303,10 @@ func (p *pass) judgeDraw(h *header) {
 	if h.hasSale && h.hasCreate && h.sale.draw != h.create.draw {
 		p.find("P15", "sale draw", "the sale has the draw %+v, but was created with %+v", h.sale.draw, h.create.draw)
 	}
-	if h.listed && h.listing.draw != p.hasDraw() {
-		p.find("P31", "listing draw", "the list of sales says that the sale has a draw: %t, the sale says %t: the draw function goes by the list", h.listing.draw, p.hasDraw())
+	if h.listed && h.listing.draw != p.lasting().hasDraw() {
+		p.find("P31", "listing draw", "the list of sales says that the sale has a draw: %t, the sale says %t: the draw function goes by the list", h.listing.draw, p.lasting().hasDraw())
 	}
-	if !p.hasDraw() || !h.hasSale || p.draw.leafKey == nil {
+	if !p.lasting().hasDraw() || !h.hasSale || p.draw.leafKey == nil {
 		return
 	}
 	for _, c := range p.draw.unturned {
@@ -512,7 +496,7 @@ func isEntryOf(rest string) bool {
 
 // checkDrawn finds items of a draw in a sale that has none.
 func (s *strays) checkDrawn(kind, saleID string, k key) {
-	if kind != "CHANGES" && saleID == s.saleID && s.before.hasSale && !s.hasDraw() {
+	if kind != "CHANGES" && saleID == s.saleID && s.before.hasSale && !s.lasting().hasDraw() {
 		s.find("P13", "drawn "+k.pk+" "+k.sk, "the item %s, %s is of a draw, and the sale has none", k.pk, k.sk)
 	}
 }

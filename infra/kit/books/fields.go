@@ -2,6 +2,7 @@ package books
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,6 +87,17 @@ func (f *fields) within(name string, low, high int64) int64 {
 		f.fail(name + " is out of range")
 	}
 	return n
+}
+
+// positive is a number from 1.
+func (f *fields) positive(name string) int64 { return f.within(name, 1, math.MaxInt64) }
+
+// optional is what read makes of an attribute, and zero if the attribute is missing.
+func optional[T any](f *fields, name string, read func(string) T) (value T) {
+	if f.has(name) {
+		value = read(name)
+	}
+	return value
 }
 
 // The bounds of every instant of a sale, as Unix milliseconds.

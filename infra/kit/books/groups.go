@@ -13,22 +13,6 @@ const (
 	maxGroup = 30
 )
 
-// group is the id of a sale's group, "" for none.
-func (f *fields) group() string {
-	if !f.has("limitGroup") {
-		return ""
-	}
-	return f.id("limitGroup")
-}
-
-// group is the sale's, which never changes.
-func (p *pass) group() string {
-	if p.before.hasSale {
-		return p.before.sale.group
-	}
-	return p.before.create.group
-}
-
 // barredUser is GUARD#<group>#<bucket>, <user>: the sale of the group in which the user has ordered.
 type barredUser struct {
 	group, user   string
@@ -53,7 +37,7 @@ func readBarred(it item) (g barredUser, problem string) {
 
 // checkBarred compares the claims of a page with the guards of their users in the sale's group.
 func (p *pass) checkBarred(ctx context.Context, claims []Claim) error {
-	group := p.group()
+	group := p.lasting().group
 	if group == "" {
 		return nil
 	}
@@ -96,7 +80,7 @@ func (p *pass) checkBars(ctx context.Context, all []barredUser) error {
 		return err
 	}
 	for i, g := range all {
-		if c, _ := readClaim(claims[keys[i]], 0); g.group != p.group() || c.ClaimID != g.claimID {
+		if c, _ := readClaim(claims[keys[i]], 0); g.group != p.lasting().group || c.ClaimID != g.claimID {
 			p.find("P34", "barred "+g.group+" "+g.user, "%q is barred from group %q by claim %s, but has no such claim in a sale of it", g.user, g.group, g.claimID)
 		}
 	}
@@ -106,9 +90,7 @@ func (p *pass) checkBars(ctx context.Context, all []barredUser) error {
 // readSales reads GROUP#<group>, GROUP: the ids of its sales.
 func readSales(it item) (sales []string, problem string) {
 	f := newFields(it)
-	if f.has("sealedAt") {
-		f.instant("sealedAt")
-	}
+	optional(f, "sealedAt", f.instant)
 	_, group, _ := cutKind(keyOf(it).pk)
 	sales = f.texts("sales")
 	if !isID(group) || keyOf(it).sk != "GROUP" {
@@ -122,7 +104,7 @@ func readSales(it item) (sales []string, problem string) {
 
 // readGroup compares the sale with its group.
 func (p *pass) readGroup(ctx context.Context) error {
-	h, group := &p.after, p.group()
+	h, group := &p.after, p.lasting().group
 	if h.hasSale && h.hasCreate && h.sale.group != h.create.group {
 		p.find("P15", "sale group", "the sale is of group %q, but was created in %q", h.sale.group, h.create.group)
 	}
@@ -167,7 +149,7 @@ func (s *strays) takeGroup(it item) {
 		s.name(id, keyOf(it))
 	}
 	_, group, _ := cutKind(keyOf(it).pk)
-	if slices.Contains(sales, s.saleID) && group != s.group() {
-		s.find("P34", "group "+group, "group %q names the sale, which is of group %q", group, s.group())
+	if slices.Contains(sales, s.saleID) && group != s.lasting().group {
+		s.find("P34", "group "+group, "group %q names the sale, which is of group %q", group, s.lasting().group)
 	}
 }

@@ -30,18 +30,38 @@ type saleItem struct {
 	empty             map[int]bool
 	version           int64
 	state             string
-	terms             terms
-	labels            string
-	shown             presentation
-	described         int64  // how often a description changed it
-	edits             int64  // in the trail
-	group             string // "" for none
-	minReader         int64
-	recalledAt        int64 // 0 if it was not
-	restoredAt        int64 // 0 if it was not
-	draw              drawTerms
-	drawn             drawn
+	lasting
+	shown      presentation
+	described  int64 // how often a description changed it
+	edits      int64 // in the trail
+	minReader  int64
+	recalledAt int64 // 0 if it was not
+	restoredAt int64 // 0 if it was not
+	drawn      drawn
 	sealed
+}
+
+// lasting is what a sale's creation asked for and nothing changes.
+type lasting struct {
+	terms  terms
+	labels string
+	group  string // "" for none
+	draw   drawTerms
+}
+
+func (f *fields) lasting() lasting {
+	return lasting{f.terms(), f.labels(), optional(f, "limitGroup", f.id), f.drawTerms()}
+}
+
+// hasDraw reports whether a draw decides who may buy.
+func (l lasting) hasDraw() bool { return l.draw != drawTerms{} }
+
+// lasting is the sale's, or its creation's if the sale item is missing.
+func (p *pass) lasting() lasting {
+	if p.before.hasSale {
+		return p.before.sale.lasting
+	}
+	return p.before.create.lasting
 }
 
 // presentation is what buyers see of a sale.
@@ -73,24 +93,13 @@ func readSale(it item) (s saleItem, problem string) {
 		opensAt: f.instant("opensAt"), closesAt: f.instant("closesAt"), paused: f.flag("paused"),
 		changedAt: f.within("changedAt", 0, year2100), seeded: f.within("seeded", 0, math.MaxInt64), room: -1,
 		shards: int(f.within("shards", 1, maxShards)), buckets: int(f.within("buckets", 1, maxBuckets)),
-		empty: f.numbers("empty"), version: f.within("version", 1, math.MaxInt64), state: f.text("state"),
-		terms: f.terms(), labels: f.labels(), group: f.group(), minReader: f.minReader(), shown: f.presentation(), draw: f.drawTerms(),
+		empty: f.numbers("empty"), version: f.positive("version"), state: f.text("state"),
+		lasting: f.lasting(), minReader: f.minReader(), shown: f.presentation(), described: optional(f, "described", f.positive),
+		edits: optional(f, "edits", f.positive), recalledAt: optional(f, "recalledAt", f.instant), restoredAt: optional(f, "restoredAt", f.instant),
 	}
 	s.drawn, s.sealed = f.drawn(s.hasDraw()), f.sealed()
-	if f.has("described") {
-		s.described = f.within("described", 1, math.MaxInt64)
-	}
-	if f.has("edits") {
-		s.edits = f.within("edits", 1, math.MaxInt64)
-	}
 	if f.has("room") {
 		s.room = f.within("room", 0, maxUnits)
-	}
-	if f.has("recalledAt") {
-		s.recalledAt = f.instant("recalledAt")
-	}
-	if f.has("restoredAt") {
-		s.restoredAt = f.instant("restoredAt")
 	}
 	if f.has("recallNote") && (!isText(f.text("recallNote"), 500) || s.recalledAt == 0) {
 		f.fail("recallNote is not at most 500 printable characters of a recalled sale")
@@ -115,10 +124,7 @@ type createItem struct {
 	stock             int64
 	maxStock          int64 // 0 if there is none
 	shards            int
-	terms             terms
-	labels            string
-	group             string
-	draw              drawTerms
+	lasting
 }
 
 func readCreate(it item) (c createItem, problem string) {
@@ -126,7 +132,7 @@ func readCreate(it item) (c createItem, problem string) {
 	c = createItem{
 		shown: f.presentation(), opensAt: f.instant("opensAt"), closesAt: f.instant("closesAt"),
 		stock: f.within("stock", 1, maxUnits), shards: int(f.within("shards", 1, maxShards)),
-		terms: f.terms(), labels: f.labels(), group: f.group(), draw: f.drawTerms(),
+		lasting: f.lasting(),
 	}
 	if f.has("maxStock") {
 		c.maxStock = f.within("maxStock", c.stock, maxUnits)
@@ -203,24 +209,14 @@ func readListing(it item) (l listingItem, problem string) {
 	f := newFields(it)
 	l.closesAt, l.payWithin, l.labels, l.minReader = f.instant("closesAt"), f.terms().payWithin, f.labels(), f.minReader()
 	l.drained, l.draw = f.mark("drained"), f.mark("draw")
-	if f.has("sealedAt") {
-		l.sealedAt = f.instant("sealedAt")
-	}
+	l.sealedAt, l.refundAt, l.recalling = optional(f, "sealedAt", f.instant), optional(f, "refundAt", f.instant), optional(f, "recalling", f.instant)
 	for _, name := range []string{"cursor", "books", "releasing"} {
 		if f.has(name) && !json.Valid([]byte(f.text(name))) {
 			f.fail(name + " is not JSON")
 		}
 	}
-	if f.has("nextDue") {
-		f.instant("nextDue")
-	}
-	if f.has("refundAt") {
-		l.refundAt = f.instant("refundAt")
-	}
-	if f.has("recalling") {
-		l.recalling = f.instant("recalling")
-	}
-	if l.releasing = f.has("releasing"); l.payWithin == 0 && f.has("nextDue") {
+	l.releasing = f.has("releasing")
+	if nextDue := optional(f, "nextDue", f.instant); nextDue != 0 && l.payWithin == 0 {
 		f.fail("nextDue is there, but no payWithin")
 	}
 	return l, f.end()
@@ -279,14 +275,10 @@ func readClaim(it item, bucket int) (c Claim, problem string) {
 	}
 	c.Shard = f.shard()
 	c.AcceptedAt = time.UnixMilli(f.instant("acceptedAt")).UTC()
-	if f.has("requestKey") {
-		f.id("requestKey")
-	}
-	if f.has("resentAt") {
-		c.resentAt = f.instant("resentAt")
-	}
+	optional(f, "requestKey", f.id)
+	c.resentAt = optional(f, "resentAt", f.instant)
 	if f.has("orderId") {
-		if c.orderID = uint64(f.within("orderId", 1, math.MaxInt64)); numberOf(c.orderID) == 0 {
+		if c.orderID = uint64(f.positive("orderId")); numberOf(c.orderID) == 0 {
 			f.fail("orderId has no number of its day")
 		}
 		c.OrderID, c.ConfirmedAt = strconv.FormatUint(c.orderID, 10), secondOf(c.orderID)
@@ -317,9 +309,7 @@ func readOrder(it item) (o Order, problem string) {
 func readSequence(it item) (next int64, problem string) {
 	f := newFields(it)
 	next = f.within("next", 1, math.MaxUint32)
-	if f.has("restoredAt") {
-		f.instant("restoredAt")
-	}
+	optional(f, "restoredAt", f.instant)
 	_, day, _ := cutKind(keyOf(it).pk)
 	if _, err := time.Parse(time.DateOnly, day); err != nil || keyOf(it).sk != "SEQ" {
 		f.fail("its key names no day")

@@ -33,11 +33,7 @@ func (p *pass) judgeLabels(h *header) {
 // checkLabels compares the labels of a claim or a refund with the sale's. A release that knew
 // no labels wrote none.
 func (p *pass) checkLabels(about, what, labels string) {
-	of := p.before.create.labels
-	if p.before.hasSale {
-		of = p.before.sale.labels
-	}
-	if labels != "" && labels != of {
+	if of := p.lasting().labels; labels != "" && labels != of {
 		p.find("P26", about+" labels", "%s has the labels %q, but its sale %q: the events differ", what, labels, of)
 	}
 }

@@ -134,7 +134,7 @@ func (c Claim) End() string { return c.payment + c.releasedBy }
 // settle counts how a claim ended and checks it.
 func (p *pass) settle(c Claim) {
 	about := fmt.Sprintf("claim %d %s settled", c.Bucket, c.User)
-	asks, now := p.terms(), p.Now().Add(skew).UnixMilli()
+	asks, now := p.lasting().terms, p.Now().Add(skew).UnixMilli()
 	due := c.ConfirmedAt.Add(time.Duration(asks.payWithin) * time.Second).UnixMilli()
 	confirmed := c.ConfirmedAt.Add(-skew).UnixMilli()
 	if needs := p.needs(); c.minReader != needs {
@@ -184,22 +184,14 @@ func (p *pass) settle(c Claim) {
 	}
 }
 
-// terms are the sale's, which never change.
-func (p *pass) terms() terms {
-	if p.before.hasSale {
-		return p.before.sale.terms
-	}
-	return p.before.create.terms
-}
-
 // needs is the minReader of the sale, its listing and its claims; 0 for none.
 func (p *pass) needs() int64 {
-	switch {
-	case p.hasDraw():
+	switch l := p.lasting(); {
+	case l.hasDraw():
 		return drawReader
-	case p.group() != "":
+	case l.group != "":
 		return groupReader
-	case p.terms().payWithin != 0:
+	case l.terms.payWithin != 0:
 		return paymentReader
 	}
 	return 0
@@ -219,7 +211,7 @@ func (p *pass) putBacks() (low, high int64) {
 // judgePayments compares what the sale's items say about payments.
 func (p *pass) judgePayments(h *header) {
 	p.judgeLabels(h)
-	asks := p.terms()
+	asks := p.lasting().terms
 	if h.hasSale && h.hasCreate && h.sale.terms != h.create.terms {
 		p.find("P15", "sale terms", "the sale asks for payment as in %+v, but was created with %+v", h.sale.terms, h.create.terms)
 	}
@@ -301,9 +293,7 @@ func readRefund(it item) (r refundItem, problem string) {
 	if !isCurrency(r.currency) {
 		f.fail("currency is not three capital letters")
 	}
-	if f.has("orderId") {
-		r.orderID = f.within("orderId", 1, 1<<63-1)
-	}
+	r.orderID = optional(f, "orderId", f.positive)
 	if f.has("user") {
 		if r.user = f.text("user"); !isUser(r.user) {
 			f.fail("user is no user id")
@@ -424,7 +414,7 @@ func (p *pass) checkRefund(r refundItem, it item) {
 	if r.user != "" && (r.user != c.User || len(c.refunds) < maxClaimRefunds && !slices.Contains(c.refunds, r.payment)) {
 		p.find("P24", about+" user", "%s is to be refunded to %q, but the claim of its order is of %q and does not note it, or is another's", r.payment, r.user, c.User)
 	}
-	asks := p.terms()
+	asks := p.lasting().terms
 	isPrice := asks.price == 0 || r.amount == asks.price && r.currency == asks.currency
 	switch {
 	case r.reason == "unknown-order":
@@ -463,12 +453,7 @@ func readGuard(it item) (g guardItem, problem string) {
 	if !isCurrency(g.currency) {
 		f.fail("currency is not three capital letters")
 	}
-	if f.has("saleId") {
-		g.sale = f.id("saleId")
-	}
-	if f.has("orderId") {
-		g.orderID = f.within("orderId", 1, 1<<63-1)
-	}
+	g.sale, g.orderID = optional(f, "saleId", f.id), optional(f, "orderId", f.positive)
 	if g.orderID == 0 && (g.fate == "paid" || g.sale != "") {
 		f.fail("orderId is missing")
 	}
@@ -481,7 +466,7 @@ func readGuard(it item) (g guardItem, problem string) {
 // checkPaid compares the claims of a page with the guards of their payments and with the
 // refunds that they note. A payment that was recorded before there were guards has none.
 func (p *pass) checkPaid(ctx context.Context, claims []Claim) error {
-	asks := p.terms()
+	asks := p.lasting().terms
 	var keys []key
 	for _, c := range claims {
 		if isPayment(c.payment) {

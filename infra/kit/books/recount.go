@@ -142,7 +142,7 @@ func (p *pass) readAgain(ctx context.Context) (err error) {
 	if err = p.pause(ctx); err != nil {
 		return err
 	}
-	if p.after, err = p.readHeader(ctx); err != nil || !p.hasDraw() {
+	if p.after, err = p.readHeader(ctx); err != nil || !p.lasting().hasDraw() {
 		return err
 	}
 	p.draw.after, err = p.readCalls(ctx)

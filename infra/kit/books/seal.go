@@ -17,22 +17,16 @@ type sealed struct {
 }
 
 func (f *fields) sealed() (s sealed) {
-	if f.has("sealedAt") {
-		s.sealedAt = f.instant("sealedAt")
-	}
-	if f.has("erased") {
-		if s.erased = f.within("erased", 1, math.MaxInt64); s.sealedAt == 0 {
-			f.fail("erased is there, but no sealedAt")
-		}
+	s.sealedAt, s.erased = optional(f, "sealedAt", f.instant), optional(f, "erased", f.positive)
+	if s.erased != 0 && s.sealedAt == 0 {
+		f.fail("erased is there, but no sealedAt")
 	}
 	if f.has("archive") {
 		if s.archive = f.hex("archive", 32); s.sealedAt == 0 {
 			f.fail("archive is there, but no sealedAt")
 		}
 		s.archivedClaims = f.within("archivedClaims", 0, math.MaxInt64)
-		if f.has("archivedAt") {
-			s.archivedAt = f.instant("archivedAt")
-		}
+		s.archivedAt = optional(f, "archivedAt", f.instant)
 	}
 	return s
 }

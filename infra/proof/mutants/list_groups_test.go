@@ -84,9 +84,9 @@ var ofGroups = []mutant{
 		if it == nil {
 			p.find(`}}},
 	{"a recount takes a guard without a claim", "P34", bookTests, "^TestWhatNoOrderOfAGroup", []edit{{recountingGroups,
-		`g.group != p.group() || c.ClaimID != g.claimID`, `false && (g.group != p.group() || c.ClaimID != g.claimID)`}}},
+		`g.group != p.lasting().group || c.ClaimID != g.claimID`, `false && (g.group != p.lasting().group || c.ClaimID != g.claimID)`}}},
 	{"a recount takes a group that names a sale of another", "P34", bookTests, "^TestWhatNoOrderOfAGroup", []edit{{recountingGroups,
-		`slices.Contains(sales, s.saleID) && group != s.group()`, `slices.Contains(sales, s.saleID) && false`}}},
+		`slices.Contains(sales, s.saleID) && group != s.lasting().group`, `slices.Contains(sales, s.saleID) && false`}}},
 	{"each sale has guards of its own, simulated", "P34", simulation, under + "^groups$", []edit{{ledgerItems,
 		`groupGuardKey(group, c.User)`, `groupGuardKey(c.SaleID, c.User)`}}},
 	{"a guard of this sale is taken for another's, simulated", "P5", simulation, under + "^rough_groups$", []edit{{purchasing,
