@@ -27,7 +27,7 @@ func (db *DB) batchRequest(in *dynamodb.BatchGetItemInput) (request, error) {
 		}
 		asked = one
 	}
-	if err := unprojected(asked.AttributesToGet != nil, asked.ProjectionExpression); err != nil {
+	if err := checkParameters(asked); err != nil {
 		return request{}, err
 	}
 	switch n := len(asked.Keys); {
@@ -71,7 +71,7 @@ func (db *DB) readBatch(keys []key, consistent bool, asked types.ReturnConsumedC
 			answers = append(answers, it.copied())
 		}
 	}
-	used := db.bill(asked, 0, cost)
+	db.bill(0, cost)
 	if len(read) == 0 {
 		return nil, throughputExceeded()
 	}
@@ -82,7 +82,7 @@ func (db *DB) readBatch(keys []key, consistent bool, asked types.ReturnConsumedC
 	if len(left) > 0 {
 		out.UnprocessedKeys[db.table.Name] = types.KeysAndAttributes{Keys: left, ConsistentRead: aws.Bool(consistent)}
 	}
-	if used != nil {
+	if used := db.consumed(asked, cost); used != nil {
 		out.ConsumedCapacity = append(out.ConsumedCapacity, *used)
 	}
 	return out, nil

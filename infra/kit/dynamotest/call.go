@@ -1,7 +1,10 @@
 package dynamotest
 
 import (
+	"cmp"
 	"context"
+	"reflect"
+	"slices"
 	"time"
 )
 
@@ -20,6 +23,46 @@ type moment struct {
 	fault Fault
 }
 
+// known are the parameters of each request that are read here.
+var known = map[string][]string{
+	"GetItemInput":      {"TableName", "Key", "ConsistentRead"},
+	"BatchGetItemInput": {"RequestItems", "ReturnConsumedCapacity"},
+	"KeysAndAttributes": {"Keys", "ConsistentRead"},
+	"QueryInput":        append([]string{"KeyConditionExpression"}, pageParameters...),
+	"ScanInput":         pageParameters,
+	"PutItemInput":      append([]string{"Item"}, writeParameters...),
+	"UpdateItemInput":   append([]string{"Key", "UpdateExpression", "ReturnValues", "ReturnConsumedCapacity"}, writeParameters...),
+	"DeleteItemInput":   {"TableName", "Key"},
+
+	"TransactWriteItemsInput":    {"TransactItems"},
+	"BatchExecuteStatementInput": {"Statements"},
+}
+
+var (
+	pageParameters = []string{
+		"TableName", "FilterExpression", "ExpressionAttributeNames", "ExpressionAttributeValues", "Limit", "ExclusiveStartKey", "ConsistentRead",
+		"ReturnConsumedCapacity",
+	}
+	writeParameters = []string{
+		"TableName", "ConditionExpression", "ExpressionAttributeNames", "ExpressionAttributeValues", "ReturnValuesOnConditionCheckFailure",
+	}
+)
+
+// checkParameters refuses a request with a parameter that is not known: to ignore one would be to
+// guess what DynamoDB makes of it.
+func checkParameters(request any) error {
+	v := reflect.Indirect(reflect.ValueOf(request))
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			continue
+		}
+		if name := v.Type().Field(i).Name; !slices.Contains(known[v.Type().Name()], name) {
+			return validation("dynamotest does not know the parameter %s of a %s", name, v.Type().Name())
+		}
+	}
+	return nil
+}
+
 // run takes one call through its faults: it is read, may be refused, waits,
 // is evaluated in one step under the lock, and its answer may be lost.
 func run[O any](ctx context.Context, db *DB, op string, input any, r request, invalid error) (*O, error) {
@@ -27,8 +70,8 @@ func run[O any](ctx context.Context, db *DB, op string, input any, r request, in
 	if err := ctx.Err(); err != nil {
 		return nil, canceled(op, err)
 	}
-	if invalid != nil {
-		return nil, answered(op, invalid)
+	if err := cmp.Or(checkParameters(input), invalid); err != nil {
+		return nil, answered(op, err)
 	}
 	var f Fault
 	if db.Fault != nil {

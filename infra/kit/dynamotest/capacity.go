@@ -3,7 +3,6 @@ package dynamotest
 import (
 	"maps"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -72,13 +71,16 @@ func readUnits(size int, consistent bool) float64 {
 	return n
 }
 
-// bill adds to the usage and makes the answer's ConsumedCapacity, nil if the
-// request did not ask.
-func (db *DB) bill(asked types.ReturnConsumedCapacity, write, read float64) *types.ConsumedCapacity {
+// bill adds to the usage. db.mu is held.
+func (db *DB) bill(write, read float64) {
 	db.usage.write += write
 	db.usage.read += read
+}
+
+// consumed is an answer's ConsumedCapacity, nil if the request did not ask.
+func (db *DB) consumed(asked types.ReturnConsumedCapacity, units float64) *types.ConsumedCapacity {
 	if asked != types.ReturnConsumedCapacityTotal {
 		return nil
 	}
-	return &types.ConsumedCapacity{TableName: &db.table.Name, CapacityUnits: aws.Float64(write + read)}
+	return &types.ConsumedCapacity{TableName: &db.table.Name, CapacityUnits: &units}
 }

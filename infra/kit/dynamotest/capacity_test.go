@@ -7,8 +7,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestCapacityIsCountedAsAWSBillsIt(t *testing.T) {
@@ -29,8 +27,8 @@ func TestCapacityIsCountedAsAWSBillsIt(t *testing.T) {
 		"an eventual read":        {get("small", false), 0, 0.5},
 		"a read of nothing":       {get("gone", true), 0, 1},
 		"a read above 4 KB":       {get("big", true), 0, 2},
-		"a small write":           {func(db *DB) error { return put(db, t.Context(), "new") }, 1, 0},
-		"a write over a big item": {func(db *DB) error { return put(db, t.Context(), "big") }, 5, 0},
+		"a small write":           {func(db *DB) error { return put(inP("new"))(db, t.Context()) }, 1, 0},
+		"a write over a big item": {func(db *DB) error { return put(inP("big"))(db, t.Context()) }, 5, 0},
 		"a transaction of two":    {func(db *DB) error { _, err := db.TransactWriteItems(t.Context(), buy("alice")); return err }, 4, 0},
 		"a query": {func(db *DB) error {
 			_, err := db.Query(t.Context(), queryOf("pk = :p", attributes{":p": str("p")}))
@@ -76,61 +74,5 @@ func failing(sk string) func(*DB) error {
 			TableName: aws.String(tableName), Key: keyAt("p", sk), ConditionExpression: aws.String("attribute_exists(gone)"),
 		})
 		return ignore(err)
-	}
-}
-
-func TestConsumedCapacityIsAnsweredWhenAsked(t *testing.T) {
-	db := stocked(t, "9")
-	in := buy("alice")
-	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-	out, err := db.TransactWriteItems(t.Context(), in)
-	if err != nil || len(out.ConsumedCapacity) != 1 {
-		t.Fatalf("answered %+v, %v", out, err)
-	}
-	if used := out.ConsumedCapacity[0]; *used.CapacityUnits != 4 || *used.TableName != tableName {
-		t.Errorf("consumed %+v", used)
-	}
-	plain, err := db.TransactWriteItems(t.Context(), buy("bob"))
-	if err != nil || plain.ConsumedCapacity != nil {
-		t.Errorf("not asked, answered %+v, %v", plain, err)
-	}
-}
-
-func TestCallsAreCountedByOperation(t *testing.T) {
-	db := stocked(t, "9")
-	_, _ = db.TransactWriteItems(t.Context(), buy("alice"))
-	_ = throttled(db)
-	_ = throttled(db)
-	want := map[string]int{"PutItem": 1, "TransactWriteItems": 1, "Scan": 2}
-	if diff := cmp.Diff(want, db.Calls()); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
-	db.ResetUsage()
-	if got := db.Calls(); len(got) != 0 {
-		t.Errorf("after a reset: %v", got)
-	}
-}
-
-func TestASnapshotRestoresItemsAndLateRequests(t *testing.T) {
-	db, c := stocked(t, "9"), newClock()
-	db.Now, db.Busy = c.now, 0
-	if _, err := db.TransactWriteItems(t.Context(), buy("alice")); err != nil {
-		t.Fatal(err)
-	}
-	db.Fault = only(Fault{Kind: ApplyLate})
-	_, _ = db.TransactWriteItems(t.Context(), buy("late"))
-	db.Fault = nil
-	before, s := db.Dump(), db.Snapshot()
-	for range 3 {
-		if db.ApplyPending() != 1 || db.Dump() == before {
-			t.Fatal("the late request did not apply")
-		}
-		if _, err := db.TransactWriteItems(t.Context(), buy("bob")); err != nil {
-			t.Fatal(err)
-		}
-		db.Restore(s)
-		if db.Dump() != before || db.Pending() != 1 {
-			t.Fatalf("restored %s, %d pending", db.Dump(), db.Pending())
-		}
 	}
 }

@@ -26,15 +26,11 @@ var (
 
 type attributes = map[string]types.AttributeValue
 
-func str(v string) types.AttributeValue        { return &types.AttributeValueMemberS{Value: v} }
-func num(v string) types.AttributeValue        { return &types.AttributeValueMemberN{Value: v} }
-func boolean(v bool) types.AttributeValue      { return &types.AttributeValueMemberBOOL{Value: v} }
-func numSet(v ...string) types.AttributeValue  { return &types.AttributeValueMemberNS{Value: v} }
-func strSet(v ...string) types.AttributeValue  { return &types.AttributeValueMemberSS{Value: v} }
-func nested(v attributes) types.AttributeValue { return &types.AttributeValueMemberM{Value: v} }
-func list(v ...types.AttributeValue) types.AttributeValue {
-	return &types.AttributeValueMemberL{Value: v}
-}
+func str(v string) types.AttributeValue       { return &types.AttributeValueMemberS{Value: v} }
+func num(v string) types.AttributeValue       { return &types.AttributeValueMemberN{Value: v} }
+func boolean(v bool) types.AttributeValue     { return &types.AttributeValueMemberBOOL{Value: v} }
+func numSet(v ...string) types.AttributeValue { return &types.AttributeValueMemberNS{Value: v} }
+func strSet(v ...string) types.AttributeValue { return &types.AttributeValueMemberSS{Value: v} }
 
 const tableName = "sales"
 

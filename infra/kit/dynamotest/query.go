@@ -20,18 +20,6 @@ func (db *DB) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(*dyn
 	return run[dynamodb.QueryOutput](ctx, db, "Query", in, r, err)
 }
 
-// pageInput is what Query and Scan have in common.
-type pageInput struct {
-	table        *string
-	filter       *string
-	keyCondition *string
-	names        map[string]string
-	values       map[string]types.AttributeValue
-	limit        *int32
-	start        map[string]types.AttributeValue
-	consistent   *bool
-}
-
 // pager reads one page: it is fed items in their order until it is full.
 type pager struct {
 	table      *table
@@ -43,27 +31,28 @@ type pager struct {
 	consistent bool
 }
 
-func (db *DB) newPager(in pageInput) (*pager, error) {
-	t, err := db.tableNamed(in.table)
+// newPager makes the pager of a query, or of a scan, which is a query without a key condition.
+func (db *DB) newPager(in *dynamodb.QueryInput) (*pager, error) {
+	t, err := db.tableNamed(in.TableName)
 	if err != nil {
 		return nil, err
 	}
-	p := &pager{table: t, consistent: aws.ToBool(in.consistent)}
-	if in.limit != nil {
-		if p.limit = int(*in.limit); p.limit < 1 {
+	p := &pager{table: t, consistent: aws.ToBool(in.ConsistentRead)}
+	if in.Limit != nil {
+		if p.limit = int(*in.Limit); p.limit < 1 {
 			return nil, validation("Value '%d' at 'limit' failed to satisfy constraint: Member must have value greater than or equal to 1", p.limit)
 		}
 	}
-	b := bind(in.names, in.values)
-	p.keys = b.condition("KeyConditionExpression", in.keyCondition)
-	p.filter = b.condition("FilterExpression", in.filter)
+	b := bind(in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+	p.keys = b.condition("KeyConditionExpression", in.KeyConditionExpression)
+	p.filter = b.condition("FilterExpression", in.FilterExpression)
 	if p.scope, err = b.done(); err != nil {
 		return nil, err
 	}
-	if in.start == nil {
+	if in.ExclusiveStartKey == nil {
 		return p, nil
 	}
-	start, err := t.keyOf(in.start)
+	start, err := t.keyOf(in.ExclusiveStartKey)
 	if err != nil {
 		return nil, validation("The provided starting key is invalid: %v", err)
 	}
@@ -72,23 +61,10 @@ func (db *DB) newPager(in pageInput) (*pager, error) {
 }
 
 func (db *DB) queryRequest(in *dynamodb.QueryInput) (request, error) {
-	if err := legacy(in.KeyConditions != nil, in.QueryFilter != nil, in.ConditionalOperator != ""); err != nil {
-		return request{}, err
-	}
-	if err := unprojected(in.AttributesToGet != nil, in.ProjectionExpression); err != nil {
-		return request{}, err
-	}
-	if in.IndexName != nil || in.Select != "" || !aws.ToBool(cmp.Or(in.ScanIndexForward, aws.Bool(true))) {
-		return request{}, validation("dynamotest does not know indexes, Select and queries backward")
-	}
 	if in.KeyConditionExpression == nil {
 		return request{}, validation("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
 	}
-	p, err := db.newPager(pageInput{
-		table: in.TableName, filter: in.FilterExpression,
-		keyCondition: in.KeyConditionExpression, names: in.ExpressionAttributeNames, values: in.ExpressionAttributeValues,
-		limit: in.Limit, start: in.ExclusiveStartKey, consistent: in.ConsistentRead,
-	})
+	p, err := db.newPager(in)
 	if err != nil {
 		return request{}, err
 	}
@@ -107,10 +83,7 @@ func (db *DB) queryRequest(in *dynamodb.QueryInput) (request, error) {
 	asked := in.ReturnConsumedCapacity
 	return request{keys: []string{keys.pk}, evaluate: func(m moment) (any, error) {
 		pg := p.read(db, m, p.queried(keys))
-		return &dynamodb.QueryOutput{
-			Items: pg.items, Count: pg.count, ScannedCount: pg.scanned, LastEvaluatedKey: pg.last.copied(),
-			ConsumedCapacity: db.bill(asked, 0, readUnits(pg.size, p.consistent)),
-		}, nil
+		return &dynamodb.QueryOutput{Items: pg.items, LastEvaluatedKey: pg.last, ConsumedCapacity: db.consumed(asked, pg.units)}, nil
 	}}, nil
 }
 
@@ -183,41 +156,38 @@ func (s *scope) attributes(c *condition) []string {
 
 // page is what one page came to.
 type page struct {
-	items          []map[string]types.AttributeValue
-	count, scanned int32
-	size           int
-	last           item // the key to go on from, nil at the end
+	items []map[string]types.AttributeValue
+	last  item // the key to go on from, nil at the end
+	units float64
 }
 
-// read reads items until the page is full. A page ended by its limit has a key
-// to go on from even if nothing follows, as in DynamoDB.
+// read reads and bills items until the page is full. A page that is ended by its limit has a
+// key to go on from even if nothing follows, as in DynamoDB.
 func (p *pager) read(db *DB, m moment, keys []key) page {
 	out := page{items: []map[string]types.AttributeValue{}}
-	capacity := db.PageBytes
-	if capacity <= 0 {
-		capacity = defaultPage
-	}
-	see := db.view(m, p.consistent)
+	capacity, see := cmp.Or(db.PageBytes, defaultPage), db.view(m, p.consistent)
+	var last key
+	size, scanned, full := 0, 0, false
 	for _, k := range keys {
 		it := p.table.get(k, see)
 		if it == nil {
 			continue
 		}
-		size := it.size()
-		if out.scanned > 0 && out.size+size > capacity {
-			return out
+		if full = scanned > 0 && size+it.size() > capacity; full {
+			break
 		}
-		out.scanned++
-		out.size += size
+		last, size, scanned = k, size+it.size(), scanned+1
 		if p.scope.holds(p.filter, it) {
-			out.count++
 			out.items = append(out.items, it.copied())
 		}
-		out.last = p.table.keyItem(k)
-		if p.limit > 0 && int(out.scanned) == p.limit {
-			return out
+		if full = scanned == p.limit; full {
+			break
 		}
 	}
-	out.last = nil
+	if full {
+		out.last = p.table.keyItem(last)
+	}
+	out.units = readUnits(size, p.consistent)
+	db.bill(0, out.units)
 	return out
 }

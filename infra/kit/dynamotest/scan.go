@@ -16,19 +16,10 @@ func (db *DB) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynam
 }
 
 func (db *DB) scanRequest(in *dynamodb.ScanInput) (request, error) {
-	if err := legacy(in.ScanFilter != nil, in.ConditionalOperator != ""); err != nil {
-		return request{}, err
-	}
-	if err := unprojected(in.AttributesToGet != nil, in.ProjectionExpression); err != nil {
-		return request{}, err
-	}
-	if in.IndexName != nil || in.Select != "" || in.Segment != nil || in.TotalSegments != nil {
-		return request{}, validation("dynamotest does not know indexes, Select and parallel scans")
-	}
-	p, err := db.newPager(pageInput{
-		table: in.TableName, filter: in.FilterExpression,
-		names: in.ExpressionAttributeNames, values: in.ExpressionAttributeValues,
-		limit: in.Limit, start: in.ExclusiveStartKey, consistent: in.ConsistentRead,
+	p, err := db.newPager(&dynamodb.QueryInput{
+		TableName: in.TableName, FilterExpression: in.FilterExpression,
+		ExpressionAttributeNames: in.ExpressionAttributeNames, ExpressionAttributeValues: in.ExpressionAttributeValues,
+		Limit: in.Limit, ExclusiveStartKey: in.ExclusiveStartKey, ConsistentRead: in.ConsistentRead,
 	})
 	if err != nil {
 		return request{}, err
@@ -36,10 +27,7 @@ func (db *DB) scanRequest(in *dynamodb.ScanInput) (request, error) {
 	asked := in.ReturnConsumedCapacity
 	return request{evaluate: func(m moment) (any, error) {
 		pg := p.read(db, m, p.scanned())
-		return &dynamodb.ScanOutput{
-			Items: pg.items, Count: pg.count, ScannedCount: pg.scanned, LastEvaluatedKey: pg.last.copied(),
-			ConsumedCapacity: db.bill(asked, 0, readUnits(pg.size, p.consistent)),
-		}, nil
+		return &dynamodb.ScanOutput{Items: pg.items, LastEvaluatedKey: pg.last, ConsumedCapacity: db.consumed(asked, pg.units)}, nil
 	}}, nil
 }
 

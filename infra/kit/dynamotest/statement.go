@@ -229,15 +229,10 @@ func (db *DB) statementsRequest(in *dynamodb.BatchExecuteStatementInput) (reques
 		}
 		seen[s.write.key] = true
 	}
-	asked := in.ReturnConsumedCapacity
 	return request{keys: keys, evaluate: func(m moment) (any, error) {
 		out := &dynamodb.BatchExecuteStatementOutput{}
 		for i, s := range all {
-			answer, used := db.execute(s, i, asked, m)
-			out.Responses = append(out.Responses, answer)
-			if used != nil {
-				out.ConsumedCapacity = append(out.ConsumedCapacity, *used)
-			}
+			out.Responses = append(out.Responses, db.execute(s, i, m))
 		}
 		return out, nil
 	}}, nil
@@ -245,24 +240,25 @@ func (db *DB) statementsRequest(in *dynamodb.BatchExecuteStatementInput) (reques
 
 // execute runs one statement of a batch, which has that place in it. db.mu is
 // held.
-func (db *DB) execute(s *boundStatement, at int, asked types.ReturnConsumedCapacity, m moment) (types.BatchStatementResponse, *types.ConsumedCapacity) {
+func (db *DB) execute(s *boundStatement, at int, m moment) types.BatchStatementResponse {
 	if s.err != nil {
-		return types.BatchStatementResponse{Error: statementError(s.err)}, nil
+		return types.BatchStatementResponse{Error: statementError(s.err)}
 	}
 	w := s.write
 	answer := types.BatchStatementResponse{TableName: aws.String(w.table.Name)}
 	hit := m.fault.hits(at)
 	if hit && m.fault.Kind == Throttle {
 		answer.Error = errorWithCode(m.fault.throttleCode())
-		return answer, nil
+		return answer
 	}
 	old := w.table.current(w.key)
 	if hit && m.fault.Kind == Conflict || db.busy(w.key, m.now) {
 		answer.Error = errorWithCode(reasonConflict)
-		return answer, db.bill(asked, writeUnits(old, nil), 0)
+		db.bill(writeUnits(old, nil), 0)
+		return answer
 	}
 	it, err := w.result(old)
-	used := db.bill(asked, writeUnits(old, it), 0)
+	db.bill(writeUnits(old, it), 0)
 	switch {
 	case err == nil:
 		db.store(w, it, m.now)
@@ -273,7 +269,7 @@ func (db *DB) execute(s *boundStatement, at int, asked types.ReturnConsumedCapac
 	default:
 		answer.Error = statementError(err)
 	}
-	return answer, used
+	return answer
 }
 
 func errorWithCode(code string) *types.BatchStatementError {

@@ -15,13 +15,12 @@ const (
 	maxTransactionSize = 4 << 20 // bytes
 )
 
-// TransactWriteItems is DynamoDB's TransactWriteItems. It does not know a
-// ClientRequestToken, and fills none in.
+// TransactWriteItems is DynamoDB's TransactWriteItems.
 func (db *DB) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	var r request
-	tx, err := db.newTransaction(in)
+	writes, err := db.transactionWrites(in)
 	if err == nil {
-		r = request{keys: tx.keys(), evaluate: func(m moment) (any, error) { return db.commit(tx, m) }}
+		r = request{keys: keysOf(writes), evaluate: func(m moment) (any, error) { return db.commit(writes, m) }}
 	}
 	return run[dynamodb.TransactWriteItemsOutput](ctx, db, "TransactWriteItems", in, r, err)
 }
@@ -65,20 +64,12 @@ func transactionInput(a types.TransactWriteItem) (writeInput, error) {
 	return all[0], nil
 }
 
-// transaction is a TransactWriteItems, read and checked.
-type transaction struct {
-	writes []*write
-	asked  types.ReturnConsumedCapacity
-}
-
-func (db *DB) newTransaction(in *dynamodb.TransactWriteItemsInput) (*transaction, error) {
+// transactionWrites reads and checks a transaction.
+func (db *DB) transactionWrites(in *dynamodb.TransactWriteItemsInput) ([]*write, error) {
 	if n := len(in.TransactItems); n == 0 || n > maxActions {
 		return nil, validation("Value at 'transactItems' failed to satisfy constraint: Member must have length between 1 and %d", maxActions)
 	}
-	if in.ClientRequestToken != nil {
-		return nil, validation("dynamotest does not know a ClientRequestToken")
-	}
-	tx := &transaction{asked: in.ReturnConsumedCapacity}
+	var writes []*write
 	seen, size := map[key]bool{}, 0
 	for _, a := range in.TransactItems {
 		input, err := transactionInput(a)
@@ -96,36 +87,31 @@ func (db *DB) newTransaction(in *dynamodb.TransactWriteItemsInput) (*transaction
 		if size += w.item.size(); size > maxTransactionSize {
 			return nil, validation("Transaction request size exceeds the limit of 4 MB")
 		}
-		tx.writes = append(tx.writes, w)
+		writes = append(writes, w)
 	}
-	return tx, nil
+	return writes, nil
 }
 
-func (tx *transaction) keys() []string {
-	keys := make([]string, 0, len(tx.writes))
-	for _, w := range tx.writes {
+func keysOf(writes []*write) []string {
+	keys := make([]string, 0, len(writes))
+	for _, w := range writes {
 		keys = append(keys, w.key.String())
 	}
 	return keys
 }
 
 // commit applies all writes or none. db.mu is held.
-func (db *DB) commit(tx *transaction, m moment) (any, error) {
-	results := make([]item, len(tx.writes))
-	reasons := make([]types.CancellationReason, len(tx.writes))
-	cost := 0.0
+func (db *DB) commit(writes []*write, m moment) (any, error) {
+	results := make([]item, len(writes))
+	reasons := make([]types.CancellationReason, len(writes))
 	var accepted []key
-	for i, w := range tx.writes {
+	for i, w := range writes {
 		old := w.table.current(w.key)
 		results[i], reasons[i] = db.prepare(w, old, m.now)
 		if *reasons[i].Code == reasonNone {
 			accepted = append(accepted, w.key)
 		}
-		cost += transactional * writeUnits(old, results[i])
-	}
-	out := &dynamodb.TransactWriteItemsOutput{}
-	if used := db.bill(tx.asked, cost, 0); used != nil {
-		out.ConsumedCapacity = append(out.ConsumedCapacity, *used)
+		db.bill(transactional*writeUnits(old, results[i]), 0)
 	}
 	// An item which accepted the transaction is in flight until the outcome has
 	// been applied to it, whatever the outcome is.
@@ -136,20 +122,20 @@ func (db *DB) commit(tx *transaction, m moment) (any, error) {
 		}
 	}
 	cancelled := m.fault.disguise(reasons)
-	if cancelled || len(accepted) < len(tx.writes) {
+	if cancelled || len(accepted) < len(writes) {
 		return nil, canceledFor(reasons)
 	}
-	for i, w := range tx.writes {
+	for i, w := range writes {
 		db.store(w, results[i], m.now)
 	}
 	if m.fault.HiddenFor > 0 {
 		for _, i := range m.fault.Hidden {
-			if w := tx.writes[i]; w.action != actionCheck {
+			if w := writes[i]; w.action != actionCheck {
 				w.table.hide(w.key, m.now.Add(m.fault.HiddenFor))
 			}
 		}
 	}
-	return out, nil
+	return &dynamodb.TransactWriteItemsOutput{}, nil
 }
 
 // prepare asks one item whether it accepts its write, and what it becomes.

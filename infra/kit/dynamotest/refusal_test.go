@@ -1,0 +1,304 @@
+package dynamotest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// call is one call of a DB.
+type call func(*DB, context.Context) error
+
+func put(it attributes) call {
+	return func(db *DB, ctx context.Context) error {
+		_, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String(tableName), Item: it})
+		return err
+	}
+}
+
+// with is an item that has an attribute besides its key.
+func with(name string, v types.AttributeValue) attributes {
+	return attributes{"pk": str("p"), "sk": str("s"), name: v}
+}
+
+func get(key attributes) call {
+	return func(db *DB, ctx context.Context) error {
+		_, err := db.GetItem(ctx, &dynamodb.GetItemInput{TableName: aws.String(tableName), Key: key})
+		return err
+	}
+}
+
+// on is a write on a condition.
+func on(condition string, names map[string]string, values attributes) call {
+	return func(db *DB, ctx context.Context) error {
+		_, err := db.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: aws.String(tableName), Item: keyAt("p", "s"), ConditionExpression: &condition,
+			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+		})
+		return err
+	}
+}
+
+func update(expression string, values attributes) call {
+	return func(db *DB, ctx context.Context) error {
+		_, err := db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: aws.String(tableName), Key: keyAt("p", "s"), UpdateExpression: &expression, ExpressionAttributeValues: values,
+		})
+		return err
+	}
+}
+
+// query asks for partition p, and for what a change makes of that.
+func query(change func(*dynamodb.QueryInput)) call {
+	return func(db *DB, ctx context.Context) error {
+		in := queryOf("pk = :p", attributes{":p": str("p")})
+		change(in)
+		_, err := db.Query(ctx, in)
+		return err
+	}
+}
+
+// queryBy asks by a condition on the key, in which :p is p and :v is v.
+func queryBy(condition string, values attributes) call {
+	return query(func(in *dynamodb.QueryInput) {
+		in.KeyConditionExpression, in.ExpressionAttributeValues = &condition, values
+	})
+}
+
+func queryOf(condition string, values attributes) *dynamodb.QueryInput {
+	return &dynamodb.QueryInput{TableName: aws.String(tableName), KeyConditionExpression: &condition, ExpressionAttributeValues: values}
+}
+
+func transact(actions ...types.TransactWriteItem) call {
+	return func(db *DB, ctx context.Context) error {
+		_, err := db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: actions})
+		return err
+	}
+}
+
+func getBatch(keys ...attributes) call {
+	return func(db *DB, ctx context.Context) error {
+		_, err := db.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{tableName: {Keys: keys}}})
+		return err
+	}
+}
+
+func say(all ...types.BatchStatementRequest) call {
+	return func(db *DB, ctx context.Context) error {
+		_, err := db.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{Statements: all})
+		return err
+	}
+}
+
+// many are n different things.
+func many[T any](n int, one func(sk string) T) (all []T) {
+	for i := range n {
+		all = append(all, one(fmt.Sprint(i)))
+	}
+	return all
+}
+
+func putting(sk string) types.TransactWriteItem {
+	return types.TransactWriteItem{Put: &types.Put{TableName: aws.String(tableName), Item: keyAt("p", sk)}}
+}
+
+func inP(sk string) attributes { return keyAt("p", sk) }
+
+// What DynamoDB refuses before it looks at any item, and what nobody here says, changes nothing.
+func TestWhatDynamoDBRefusesToReadIsRefused(t *testing.T) {
+	one, p := attributes{":v": num("1")}, attributes{":p": str("p")}
+	pv := func(v types.AttributeValue) attributes { return attributes{":p": str("p"), ":v": v} }
+	putAndDelete := putting("a")
+	putAndDelete.Delete = &types.Delete{TableName: aws.String(tableName), Key: inP("b")}
+	for name, refused := range map[string]call{
+		"an item without a key":              put(attributes{}),
+		"an item without a sort key":         put(attributes{"pk": str("p")}),
+		"an item with an empty key":          put(keyAt("", "s")),
+		"an item with an empty sort key":     put(keyAt("p", "")),
+		"an item with a number as its key":   put(attributes{"pk": num("1"), "sk": str("s")}),
+		"an item with a long partition key":  put(keyAt(strings.Repeat("p", 2049), "s")),
+		"an item with a long sort key":       put(keyAt("p", strings.Repeat("s", 1025))),
+		"an item with an empty set":          put(with("a", strSet())),
+		"an item with a set with duplicates": put(with("a", numSet("1", "01"))),
+		"an item with a value of nothing":    put(with("a", nil)),
+		"an item with a list":                put(with("a", &types.AttributeValueMemberL{})),
+		"an item with a map":                 put(with("a", &types.AttributeValueMemberM{})),
+		"an item of more than 400 KB":        put(with("a", str(strings.Repeat("x", 400<<10)))),
+		"an item with a number of letters":   put(with("a", num("ten"))),
+		"an item with a number of nothing":   put(with("a", num(""))),
+		"an item with a fraction":            put(with("a", num("0.5"))),
+		"an item with an exponent":           put(with("a", num("1e3"))),
+		"an item with more than 64 bits":     put(with("a", num("9223372036854775808"))),
+
+		"a key that is missing":   get(nil),
+		"a part of a key":         get(attributes{"pk": str("p")}),
+		"more than a key":         get(with("a", str("x"))),
+		"a key with another name": get(attributes{"pk": str("p"), "sort": str("s")}),
+		"a key of another type":   get(attributes{"pk": str("p"), "sk": num("1")}),
+		"a parameter that nobody has": func(db *DB, ctx context.Context) error {
+			_, err := db.GetItem(ctx, &dynamodb.GetItemInput{TableName: aws.String(tableName), Key: inP("s"), ProjectionExpression: aws.String("n")})
+			return err
+		},
+		"a part of the items of a batch": func(db *DB, ctx context.Context) error {
+			_, err := db.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
+				tableName: {Keys: []map[string]types.AttributeValue{inP("s")}, ProjectionExpression: aws.String("n")},
+			}})
+			return err
+		},
+
+		"an empty condition":              on("", nil, nil),
+		"a condition of blanks":           on("  ", nil, nil),
+		"half a comparison":               on("n =", nil, nil),
+		"two comparisons in a row":        on("n = :v m = :v", nil, one),
+		"a stray character":               on("n = :v;", nil, one),
+		"an unknown function":             on("exists(n)", nil, nil),
+		"a function in the wrong case":    on("ATTRIBUTE_EXISTS(n)", nil, nil),
+		"too many arguments":              on("attribute_exists(n, m)", nil, nil),
+		"a number instead of a value":     on("n = 1", nil, nil),
+		"a reserved word":                 on("status = :v", nil, one),
+		"a reserved word in any case":     on("Name = :v", nil, one),
+		"an undefined value":              on("n = :w", nil, one),
+		"an unused value":                 on("attribute_exists(n)", nil, one),
+		"an undefined name":               on("#n = :v", nil, one),
+		"an unused name":                  on("n = :v", map[string]string{"#n": "name"}, one),
+		"no values in a map":              on("attribute_exists(n)", nil, attributes{}),
+		"redundant parentheses":           on("((n = :v))", nil, one),
+		"an open parenthesis":             on("(n = :v", nil, one),
+		"an attribute and itself":         on("n = n", nil, nil),
+		"an order among booleans":         on("n < :v", nil, attributes{":v": boolean(true)}),
+		"attribute_exists of a value":     on("attribute_exists(:v)", nil, one),
+		"begins_with a number":            on("begins_with(s, :v)", nil, one),
+		"an empty set to compare with":    on("n = :v", nil, attributes{":v": numSet()}),
+		"a placeholder with a hyphen":     on("n = :v", nil, attributes{":v-1": num("1"), ":v": num("1")}),
+		"a condition of more than 4 KB":   on("n = :v"+strings.Repeat(" ", 5000), nil, one),
+		"a section twice":                 update("SET a = :v SET b = :v", one),
+		"an attribute set twice":          update("SET a = :v, a = :v", one),
+		"a partition key set":             update("SET pk = :v", one),
+		"a sort key removed":              update("REMOVE sk", nil),
+		"arithmetic on what is not there": update("SET n = gone + :v", one),
+		"a copy of what is not there":     update("SET n = gone", nil),
+		"arithmetic on a string":          update("SET n = s + :v", one),
+		"arithmetic with a string":        update("SET n = n + :v", attributes{":v": str("1")}),
+		"a string to be added":            update("ADD n :v", attributes{":v": str("1")}),
+		"a number added to a set":         update("ADD shards :v", one),
+		"strings added to numbers":        update("ADD shards :v", attributes{":v": strSet("1")}),
+		"a number deleted from a set":     update("DELETE shards :v", one),
+		"a sum beyond 64 bits":            update("ADD n :v", attributes{":v": num("9223372036854775807")}),
+		"a difference beyond 64 bits":     update("SET n = n - :v", attributes{":v": num("-9223372036854775808")}),
+		"a sum of three":                  update("SET n = n + :v + :v", one),
+		"an unknown section":              update("PUT n = :v", one),
+		"an empty update":                 update("", nil),
+		"an update beyond 400 KB":         update("SET big = :v", attributes{":v": str(strings.Repeat("x", 400<<10))}),
+		"values of before the update": func(db *DB, ctx context.Context) error {
+			_, err := db.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: aws.String(tableName), Key: inP("s"), ReturnValues: types.ReturnValueAllOld})
+			return err
+		},
+
+		"a query without a condition":  query(func(in *dynamodb.QueryInput) { in.KeyConditionExpression, in.ExpressionAttributeValues = nil, nil }),
+		"a query of no table":          query(func(in *dynamodb.QueryInput) { in.TableName = nil }),
+		"a query of no items":          query(func(in *dynamodb.QueryInput) { in.Limit = aws.Int32(0) }),
+		"a query from elsewhere":       query(func(in *dynamodb.QueryInput) { in.ExclusiveStartKey = keyAt("q", "a") }),
+		"a query from half a key":      query(func(in *dynamodb.QueryInput) { in.ExclusiveStartKey = attributes{"pk": str("p")} }),
+		"a query backward":             query(func(in *dynamodb.QueryInput) { in.ScanIndexForward = aws.Bool(false) }),
+		"a filter on the key":          query(func(in *dynamodb.QueryInput) { in.FilterExpression = aws.String("attribute_exists(sk)") }),
+		"a query by the sort key":      queryBy("sk = :p", p),
+		"a range of partitions":        queryBy("pk > :p", p),
+		"two partitions":               queryBy("pk = :p OR pk = :v", pv(str("q"))),
+		"a query by another attribute": queryBy("pk = :p AND n = :v", pv(num("1"))),
+		"a query by other sort keys":   queryBy("pk = :p AND sk <> :v", pv(str("a"))),
+		"a range of sort keys":         queryBy("pk = :p AND sk > :v", pv(str("a"))),
+		"two heads of sort keys":       queryBy("pk = :p AND begins_with(sk, :v) AND begins_with(sk, :p)", pv(str("a"))),
+		"a query by a number":          queryBy("pk = :p", attributes{":p": num("1")}),
+		"a query by an empty key":      queryBy("pk = :p", attributes{":p": str("")}),
+
+		"no action":              transact(),
+		"101 actions":            transact(many(101, putting)...),
+		"two actions on a key":   transact(putting("a"), putting("a")),
+		"two actions in one":     transact(putAndDelete),
+		"an action of no kind":   transact(types.TransactWriteItem{}),
+		"a batch of no keys":     getBatch(),
+		"a batch of 101 keys":    getBatch(many(101, inP)...),
+		"a key twice":            getBatch(inP("a"), inP("a")),
+		"no statement":           say(),
+		"26 statements":          say(many(26, insert)...),
+		"two statements an item": say(insert("1"), insert("2"), insert("1")),
+		"an empty statement":     say(insert("1"), said("")),
+		"a statement of 8193 B":  say(insert("1"), said(strings.Repeat("x", 8193))),
+	} {
+		db := newDB()
+		mustPut(t, db, "p", "s", attributes{"n": num("10"), "s": str("x"), "shards": numSet("1")})
+		before := db.Dump()
+		err := refused(db, t.Context())
+		if wantCode(t, err, "ValidationException"); t.Failed() || db.Dump() != before {
+			t.Fatalf("%s: %v, and the table is\n%s", name, err, db.Dump())
+		}
+	}
+	db := newDB()
+	for name, taken := range map[string]call{
+		"an item of 390 KB": put(attributes{
+			"pk": str(strings.Repeat("p", 2048)), "sk": str(strings.Repeat("s", 1024)), "empty": str(""), "a": str(strings.Repeat("x", 390<<10)),
+		}),
+		"100 actions": transact(many(100, putting)...), "100 keys": getBatch(many(100, inP)...), "25 statements": say(many(25, insert)...),
+	} {
+		if err := taken(db, t.Context()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAnotherTableIsUnknown(t *testing.T) {
+	_, err := newDB().GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String("other"), Key: inP("s")})
+	wantCode(t, err, "ResourceNotFoundException")
+}
+
+// What DynamoDB knows and nobody here says is refused by its name, so that whoever begins to
+// say it finds out what is missing.
+func TestWhatNobodyHereSaysIsRefusedByName(t *testing.T) {
+	v := attributes{":v": num("1")}
+	both := maps.Clone(v)
+	both[":w"] = num("2")
+	for named, refused := range map[string]call{
+		`"BETWEEN"`:             on("n BETWEEN :v AND :w", nil, both),
+		`"IN"`:                  on("n IN (:v, :w)", nil, both),
+		`"NOT"`:                 on("n = :v AND NOT m = :w", nil, both),
+		`".a = :v"`:             on("doc.a = :v", nil, v),
+		`"[0] = :v"`:            on("many[0] = :v", nil, v),
+		`"(" here: contains`:    on("contains(s, :v)", nil, v),
+		`"(" here: attribute_t`: on("attribute_type(s, :v)", nil, v),
+		`"(" here: SET n = if`:  update("SET n = if_not_exists(n, :v)", v),
+		`"(" here: SET many =`:  update("SET many = list_append(many, :v)", v),
+		`".a = :v" here`:        update("SET doc.a = :v", v),
+		`"[0]"`:                 update("REMOVE many[0]", nil),
+		"ProjectionExpression": func(db *DB, ctx context.Context) error {
+			_, err := db.Scan(ctx, &dynamodb.ScanInput{TableName: aws.String(tableName), ProjectionExpression: aws.String("n")})
+			return err
+		},
+	} {
+		message, ok := validationMessage(refused(newDB(), t.Context()))
+		if !ok || !strings.Contains(message, named) {
+			t.Errorf("%q does not name %s", message, named)
+		}
+	}
+}
+
+func TestTheReservedWordListIsComplete(t *testing.T) {
+	if len(reservedWords) != 573 {
+		t.Errorf("%d reserved words, want 573", len(reservedWords))
+	}
+	for _, word := range []string{"ABORT", "zone", "Name", "status", "next", "at", "TTL"} {
+		if !reserved(word) {
+			t.Errorf("%s is not reserved", word)
+		}
+	}
+	for _, word := range []string{"pk", "sk", "stock", "claimId", "empty_", "opensAt", "version", "remove"} {
+		if reserved(word) {
+			t.Errorf("%s is reserved", word)
+		}
+	}
+}
