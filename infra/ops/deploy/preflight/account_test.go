@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -326,16 +327,6 @@ func TestAnExistingTableIsCheckedBeforeItIsUsed(t *testing.T) {
 	}
 }
 
-func TestAFirstDeploymentMayUseAnExistingTable(t *testing.T) {
-	d := sound()
-	d.Tables = tables{restored: ""}
-	d.Account.(*account).limits.Status = ""
-	give(&d, "ExistingTable", restored, "DeploymentType", "Canary10Percent5Minutes")
-	if got := failed(Run(t.Context(), d)); got != "" {
-		t.Errorf("failed:\n%s", got)
-	}
-}
-
 func TestARestoredTableThatIsNotReadyIsRefused(t *testing.T) {
 	const ready = `"TableStatus":"ACTIVE","DeletionProtectionEnabled":true,"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],
 		"LatestStreamArn":"` + restoredStream + `","StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_AND_OLD_IMAGES"}`
@@ -417,6 +408,8 @@ func TestABusIsLookedUpByItsARN(t *testing.T) {
 func TestHowBuyersSignInOnThePageIsChecked(t *testing.T) {
 	pool := map[string]string{"CreateUserPool": "true", "PageOrigin": "https://shop.example", "SignInDomainPrefix": "shop"}
 	other := map[string]string{"SignInAuthorizeUrl": "https://i.test/authorize", "PageOrigin": "https://shop.example"}
+	front := map[string]string{"CreateFront": "true", "FrontDomainName": "shop.example", "ApiDomainName": "api.example"}
+	maps.Copy(front, pool)
 	for _, tt := range []struct {
 		name          string
 		base          map[string]string
@@ -431,6 +424,9 @@ func TestHowBuyersSignInOnThePageIsChecked(t *testing.T) {
 		{"no prefix", pool, "SignInDomainPrefix", "", Warning},
 		{"no endpoint", other, "SignInAuthorizeUrl", "", Warning},
 		{"no origin", other, "PageOrigin", "", Warning},
+		{"the front's domain, which is not the API's", front, "", "", OK},
+		{"another domain of the front", front, "FrontDomainName", "other.example", Failed},
+		{"a front of their own, whose domain is unknown", front, "CreateFront", "own", OK},
 	} {
 		d := sound()
 		for name, value := range tt.base {
@@ -453,27 +449,6 @@ func TestHowBuyersSignInOnThePageIsChecked(t *testing.T) {
 		}
 		if found != 1 {
 			t.Errorf("%s: %d findings", tt.name, found)
-		}
-	}
-}
-
-// With a front, buyers see the page at the front's domain.
-func TestThePagesOriginIsTheFrontsIfThereIsOne(t *testing.T) {
-	for _, tt := range []struct {
-		front, domain string
-		want          Verdict
-	}{{"true", "shop.example", OK}, {"true", "other.example", Failed}, {"own", "", OK}} {
-		d := sound()
-		for name, value := range map[string]string{
-			"CreateUserPool": "true", "PageOrigin": "https://shop.example", "SignInDomainPrefix": "shop",
-			"CreateFront": tt.front, "FrontDomainName": tt.domain, "ApiDomainName": "api.example",
-		} {
-			give(&d, name, value)
-		}
-		for _, f := range Run(t.Context(), d) {
-			if f.Check == "buyer's page" && f.Verdict != tt.want {
-				t.Errorf("%s: %s %s, want %s", tt.domain, f.Verdict, f.Says, tt.want)
-			}
 		}
 	}
 }

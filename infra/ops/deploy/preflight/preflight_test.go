@@ -95,43 +95,6 @@ func TestASoundDeploymentPasses(t *testing.T) {
 	}
 }
 
-func TestARollbackOnTheDayIsNotStoppedByPastSchedules(t *testing.T) {
-	d := sound()
-	d.Demand.Functions[2].Schedules[0].Expression = "at(2026-11-10T19:59:59)" // 11:59:59Z
-	for i := range d.Demand.Functions[0].Warming {
-		d.Demand.Functions[0].Warming[i].Expression = "at(2026-11-10T19:50:00)"
-	}
-	over := 0
-	for _, f := range Run(t.Context(), d) {
-		if f.Verdict == Failed {
-			t.Errorf("%s: %s", f.Check, f.Says)
-		}
-		if f.Verdict == Warning && strings.Contains(f.Says, "is in the past") {
-			over++
-		}
-	}
-	if over != 2 {
-		t.Errorf("%d warnings about the past, want those of the schedule and of the warming", over)
-	}
-}
-
-func TestADisabledSeedingScheduleIsAWarning(t *testing.T) {
-	for input, want := range map[string]int{sound().Demand.Functions[2].Schedules[0].Input: 1, "{}": 0, `{"action":"pause"}`: 0, "": 0} {
-		d := sound()
-		s := &d.Demand.Functions[2].Schedules[0]
-		s.Enabled, s.Input = false, input
-		warnings := 0
-		for _, f := range Run(t.Context(), d) {
-			if f.Verdict == Warning && strings.Contains(f.Says, "will not be seeded automatically") {
-				warnings++
-			}
-		}
-		if warnings != want {
-			t.Errorf("%s: %d warnings, want %d", input, warnings, want)
-		}
-	}
-}
-
 func TestADeploymentThatCannotSucceedIsStopped(t *testing.T) {
 	tests := []struct {
 		name, says string
@@ -292,7 +255,6 @@ func TestAcceptableDeploymentsAreNotStopped(t *testing.T) {
 			give(d, "AllowTestUsers", "true")
 		}},
 		{"no recipient of alarms outside production", func(d *Deployment) { d.Production, d.Demand.Parameters = false, nil }},
-		{"an account that is not asked", func(d *Deployment) { d.Account, d.Issuers = nil, nil }},
 		{"an issuer that the deployment creates", func(d *Deployment) { d.Demand.Issuers = nil }},
 		{"a front that is switched off with its secret", func(d *Deployment) {
 			d.Account.(*account).limits.Parameters = map[string]string{"CreateFront": "true", "OriginSecret": "****"}
@@ -317,6 +279,10 @@ func TestAcceptableDeploymentsAreNotStopped(t *testing.T) {
 		}},
 		{"a stack that was rolled back", func(d *Deployment) { d.Account.(*account).limits.Status = "UPDATE_ROLLBACK_COMPLETE" }},
 		{"a first deployment", func(d *Deployment) { d.Account.(*account).limits.Status = "" }},
+		{"a first deployment onto a table that exists", func(d *Deployment) {
+			d.Tables, d.Account.(*account).limits.Status = tables{restored: ""}, ""
+			give(d, "ExistingTable", restored, "DeploymentType", "Canary10Percent5Minutes")
+		}},
 		{"a limit that is removed from a table", func(d *Deployment) { d.Demand.Tables[0].MaxWrite = -1 }},
 		{"topics and secrets of the stack's region", func(d *Deployment) {
 			d.Region = "eu-west-1"
@@ -361,6 +327,20 @@ func TestWhatLimitsASaleAndCanBeDeployedIsAWarning(t *testing.T) {
 				f.Reserved, f.Provisioned, f.Warming = 0, 0, nil
 			}
 		}},
+		{"an account that is not asked", "not compared with the account", func(d *Deployment) { d.Account = nil }},
+		{"an issuer that is not asked", "https://i.test was not checked", func(d *Deployment) { d.Issuers = nil }},
+		{"a sale whose seeding is off", "will not be seeded automatically", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Enabled = false }},
+		{"an edit that is off", "", func(d *Deployment) {
+			d.Demand.Functions[2].Schedules[0].Enabled, d.Demand.Functions[2].Schedules[0].Input = false, `{"action":"pause"}`
+		}},
+		{"a roll-back on the day, when the sale has been seeded", "is in the past", func(d *Deployment) {
+			d.Demand.Functions[2].Schedules[0].Expression = "at(2026-11-10T19:59:59)" // 11:59:59Z
+		}},
+		{"a roll-back on the day, when environments have been warmed", "is in the past", func(d *Deployment) {
+			for i := range d.Demand.Functions[0].Warming {
+				d.Demand.Functions[0].Warming[i].Expression = "at(2026-11-10T19:50:00)"
+			}
+		}},
 		{"a burst above the account's", "5,001 requests; the account's APIs share 5,000", func(d *Deployment) { d.Demand.Burst = 5001 }},
 		{"routes that share more than the account's rate", "together admit 12,000 requests per second; the account refuses what exceeds 10,000", func(d *Deployment) {
 			d.Demand.Rate, d.Demand.TotalRate = 6000, 12_000
@@ -401,19 +381,5 @@ func TestWhatLimitsASaleAndCanBeDeployedIsAWarning(t *testing.T) {
 				t.Errorf("failed: %q; warnings %q, want %q", got, said, tt.says)
 			}
 		})
-	}
-}
-
-func TestSkippedChecksAreWarnings(t *testing.T) {
-	d := sound()
-	d.Account, d.Issuers = nil, nil
-	warnings := 0
-	for _, f := range Run(t.Context(), d) {
-		if f.Verdict == Warning {
-			warnings++
-		}
-	}
-	if warnings != 3 {
-		t.Errorf("%d warnings, want one for the quotas, one for the issuer and one for the page that nobody can sign in on", warnings)
 	}
 }
