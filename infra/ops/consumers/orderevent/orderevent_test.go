@@ -43,11 +43,3 @@ func TestALaterReleasesEventIsReadIfItsVersionIsTheSame(t *testing.T) {
 		}
 	}
 }
-
-func TestFinalStatesOutrankConfirmed(t *testing.T) {
-	for state, want := range map[sale.ClaimState]int{sale.Pending: 0, sale.Confirmed: 1, sale.Paid: 2, sale.Expired: 2, sale.Cancelled: 2, "": 0} {
-		if got := Rank(string(state)); got != want {
-			t.Errorf("%s: %d", state, got)
-		}
-	}
-}
