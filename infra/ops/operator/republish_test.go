@@ -61,22 +61,6 @@ func (b *busOf) Publish(_ context.Context, events []sale.Event) []error {
 	return errs
 }
 
-// many is a sale of that many orders.
-type many int
-
-func (n many) Events(_ context.Context, saleID string, report func([]sale.Event) error) error {
-	for page := range int(n) / 1000 {
-		events := make([]sale.Event, 1000)
-		for i := range events {
-			events[i] = sale.Event{Type: sale.EventConfirmed, ID: fmt.Sprintf("OrderConfirmed:%d", page*1000+i), SaleID: saleID}
-		}
-		if err := report(events); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func TestEveryEventIsPublishedOrListed(t *testing.T) {
 	poison, busy := sale.Fail(sale.Poison, errors.New("put event: MalformedDetail: no")), sale.Fail(sale.Busy, errors.New("put event: ThrottlingException:\nslow"))
 	never := func(sale.Event, int) error { return nil }
@@ -87,6 +71,10 @@ func TestEveryEventIsPublishedOrListed(t *testing.T) {
 			}
 			return nil
 		}
+	}
+	events := make([]sale.Event, 3000)
+	for i := range events {
+		events[i] = sale.Event{Type: sale.EventConfirmed, ID: fmt.Sprintf("OrderConfirmed:%d", i), SaleID: "moutai"}
 	}
 	for name, tt := range map[string]struct {
 		refuse func(sale.Event, int) error
@@ -113,7 +101,7 @@ func TestEveryEventIsPublishedOrListed(t *testing.T) {
 				bus := &busOf{t: t, taken: map[string]int{}, tries: map[string]int{}, refuse: tt.refuse}
 				var out bytes.Buffer
 				r := republishing{bus: bus, out: &out, show: func(int64, int64) {}}
-				err := r.end("moutai", "orders", many(3000).Events(t.Context(), "moutai", func(events []sale.Event) error { return r.publish(t.Context(), events) }))
+				err := r.end("moutai", "orders", r.publish(t.Context(), events))
 				if !errors.Is(err, tt.err) || !strings.Contains(out.String(), tt.want) || len(bus.taken) != tt.taken || len(bus.tries) != tt.tried || bus.tooMany {
 					t.Errorf("%v, %d published of %d tried, too many at once: %t, said\n%s", err, len(bus.taken), len(bus.tries), bus.tooMany, &out)
 				}
@@ -255,28 +243,25 @@ func TestAnEnvironmentsEventsArePublishedToItsBus(t *testing.T) {
 	}
 }
 
-func TestNothingIsPublishedToABusThatDoesNotExist(t *testing.T) {
-	for bus, flags := range map[string][]string{"orderz": {"-bus", "orderz"}, "shop-orders": nil} {
-		config, calls := account(t, map[string]string{"AWSEvents.DescribeEventBus": `{"__type":"ResourceNotFoundException","message":"Event bus does not exist."}`})
-		err := run(t.Context(), append([]string{"-env", "dev", "-config", config, "republish", "-sale", "moutai"}, flags...), io.Discard)
-		if err == nil || !strings.Contains(err.Error(), "find the bus "+bus+": ") || len(*calls) != 1 {
-			t.Errorf("%s: %v, asked %+v", bus, err, *calls)
-		}
-	}
-}
-
-func TestOnlyAnotherBusMustBeSeen(t *testing.T) {
+func TestABusMustBeThereAndOneThatIsNotTheSystemsOwnMustBeSeen(t *testing.T) {
+	const gone = `{"__type":"ResourceNotFoundException","message":"Event bus does not exist."}`
+	const denied = `{"__type":"AccessDeniedException","message":"no"}`
 	for _, tt := range []struct {
-		flags []string
-		calls int
-	}{{nil, 3}, {[]string{"-bus", "shop-orders"}, 3}, {[]string{"-bus", "another"}, 1}} {
+		answer  string
+		flags   []string
+		missing string // the bus, if nothing is published
+	}{
+		{gone, nil, "shop-orders"}, {gone, []string{"-bus", "orderz"}, "orderz"},
+		{denied, nil, ""}, {denied, []string{"-bus", "shop-orders"}, ""}, {denied, []string{"-bus", "another"}, "another"},
+	} {
 		config, calls := account(t, map[string]string{
-			"AWSEvents.DescribeEventBus": `{"__type":"AccessDeniedException","message":"no"}`, "DynamoDB_20120810.Query": `{"Items":[` + refund + `],"Count":1}`,
+			"AWSEvents.DescribeEventBus": tt.answer, "DynamoDB_20120810.Query": `{"Items":[` + refund + `],"Count":1}`,
 			"AWSEvents.PutEvents": `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`,
 		})
 		err := run(t.Context(), append([]string{"-env", "dev", "-config", config, "republish", "-unknown"}, tt.flags...), io.Discard)
-		if (err == nil) != (tt.calls == 3) || len(*calls) != tt.calls {
-			t.Errorf("%v: %v, asked %+v", tt.flags, err, *calls)
+		if tt.missing == "" && (err != nil || len(*calls) != 3) ||
+			tt.missing != "" && (err == nil || !strings.Contains(err.Error(), "find the bus "+tt.missing+": ") || len(*calls) != 1) {
+			t.Errorf("%v, %s: %v, asked %+v", tt.flags, tt.answer, err, *calls)
 		}
 	}
 }
