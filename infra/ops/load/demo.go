@@ -172,7 +172,6 @@ func (d *demonstration) rushes(ctx context.Context, visits []visit) ([]line, err
 		return nil, ctx.Err()
 	}
 	printRush(d.out, visits, r.tally)
-	printPace(d.out, r.tally)
 	_, end = d.bar.step("the table is recounted", 0)
 	defer end()
 	sale, receipt, err := d.recount(ctx, d.at.sale)

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"time"
 
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
@@ -60,23 +59,6 @@ func printRush(w io.Writer, visits []visit, t *tally) {
 	if repeats := requests - int64(clicks); repeats > 0 {
 		fmt.Fprintf(w, "  (%s requests were retried after a failure or an answer such as \"busy\")\n", thousands(int(repeats)))
 	}
-}
-
-// printPace prints speeds for information: they depend more on the machine than on the
-// system, and no promise depends on them.
-func printPace(w io.Writer, t *tally) {
-	fmt.Fprintf(w, "speed on this machine (no promise depends on it)\n"+
-		"  %9s  or less from the click to half of the answers; %s or less to 99 %%\n"+
-		"  %9s  answers a second\n  %9s  bottles sold a second, until the last was sold\n  %9s  orders confirmed a second, from the first click\n",
-		ms(t.finalAnswer.at(50)), ms(t.finalAnswer.at(99)), rate(t.finalAnswer.count(), t.lastAnswer),
-		rate(t.finals[client.Accepted], t.lastSold), rate(t.toOrderID.count(), t.lastConfirmed))
-}
-
-func rate(n int64, d time.Duration) string {
-	if n == 0 || d <= 0 {
-		return "0"
-	}
-	return thousands(int(float64(n)/d.Seconds() + 0.5))
 }
 
 // thousands formats 1234567 as 1,234,567.

@@ -50,8 +50,8 @@ type tally struct {
 	all, polls map[client.Outcome]int64
 	// finals counts the final answers to clicks.
 	finals map[client.Outcome]int64
-	// lastAnswer, lastSold and lastConfirmed are when the last of each came.
-	lastAnswer, lastSold, lastConfirmed time.Duration
+	// lastSold is when the last purchase was accepted.
+	lastSold time.Duration
 	// orders counts what became of the orders of a sale that asks for payment.
 	orders        map[client.Outcome]int64
 	givenUp, lost int64
@@ -91,7 +91,7 @@ func (t *tally) answered(o client.Outcome, at time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.all[o]++
-	if t.lastAnswer = max(t.lastAnswer, at); o == client.Accepted {
+	if o == client.Accepted {
 		t.lastSold = max(t.lastSold, at)
 	}
 	t.second(at).counts[o]++
@@ -136,7 +136,6 @@ func (t *tally) confirmed(at, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.toOrderID.record(took)
-	t.lastConfirmed = max(t.lastConfirmed, at)
 	t.second(at).counts[client.Confirmed]++
 }
 
