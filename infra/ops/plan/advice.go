@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
+	"flashsale/infra/kit/arguments"
 	"flashsale/infra/ops/model"
 	"flashsale/shared/sale"
 )
@@ -84,29 +86,19 @@ func (w wish) unitsPerTry() float64 {
 }
 
 func (w wish) check() error {
-	switch {
-	case w.users < 1 || w.users > 100_000_000:
-		return errors.New("USERS must be 1 to 100,000,000")
-	case w.stock < 1 || w.stock > 5_000_000:
-		return errors.New("STOCK must be 1 to 5,000,000")
-	case w.peak < 1 || w.peak > 1_000_000 || math.IsNaN(w.peak):
-		return errors.New("PEAK must be 1 to 1,000,000 requests a second")
-	case w.window < time.Millisecond || w.window > 100*time.Millisecond:
-		return errors.New("the time W must be 1ms to 100ms")
-	case w.latency < 2*time.Millisecond || w.latency > time.Second/2:
-		return errors.New("LATENCY must be 2ms to 500ms")
-	case w.memory < 128 || w.memory > 10_240:
-		return errors.New("MEMORY must be 128 to 10240 MB")
-	case w.writes < coldWrites || w.writes > 1_000_000:
-		return errors.New("WRITES must be 4,000 to 1,000,000 write units a second")
-	case w.shards < 0 || w.shards > sale.MaxShards || int64(w.shards) > w.stock:
-		return fmt.Errorf("SHARDS must be 1 to %d, and no more than STOCK", sale.MaxShards)
-	case w.concurrency < 0 || w.concurrency > 0 && !w.cold:
-		return errors.New("-concurrency must be at least 1, and needs -cold")
-	case w.drawn:
-		return w.checkDraw()
+	if w.concurrency > 0 && !w.cold {
+		return errors.New("-concurrency needs -cold")
 	}
-	return nil
+	err := cmp.Or(
+		arguments.Between("users", w.users, 1, 100_000_000), arguments.Between("stock", w.stock, 1, 5_000_000),
+		arguments.Between("peak", w.peak, 1, 1_000_000),
+		arguments.Between("w", w.window, time.Millisecond, 100*time.Millisecond), arguments.Between("latency", w.latency, 2*time.Millisecond, time.Second/2),
+		arguments.Between("memory", w.memory, 128, 10_240), arguments.Between("writes", w.writes, coldWrites, 1_000_000),
+		arguments.Between("shards", int64(w.shards), 0, min(sale.MaxShards, w.stock)), arguments.Between("concurrency", w.concurrency, 0, math.MaxInt32))
+	if err == nil && w.drawn {
+		err = w.checkDraw()
+	}
+	return err
 }
 
 // advice is the recommended configuration.

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"time"
 
+	"flashsale/infra/kit/arguments"
 	"flashsale/infra/ops/deploy/price"
 	"flashsale/infra/ops/model"
 )
@@ -66,13 +68,10 @@ func (d drawing) all() (u price.Usage) {
 }
 
 func (w wish) checkDraw() error {
-	switch {
-	case w.enter < time.Minute || w.enter > 90*24*time.Hour:
-		return errors.New("ENTER must be 1m to 2160h")
-	case w.keep < time.Hour || w.keep > 7*24*time.Hour || w.keep%time.Hour != 0:
-		return errors.New("KEEP must be 1h to 168h")
+	if w.keep%time.Hour != 0 {
+		return errors.New("KEEP must be whole hours")
 	}
-	return nil
+	return cmp.Or(arguments.Between("enter", w.enter, time.Minute, 90*24*time.Hour), arguments.Between("keep", w.keep, time.Hour, 7*24*time.Hour))
 }
 
 // drawnAmong returns what a draw takes. Nobody gains by being quick, so purchases spread over the
