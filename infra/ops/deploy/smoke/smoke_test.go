@@ -246,16 +246,3 @@ func TestASystemThatDoesNotAnswerFails(t *testing.T) {
 		t.Errorf("passed %q, failed %q", passed, failed)
 	}
 }
-
-func TestARedirectIsNotFollowed(t *testing.T) {
-	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
-	defer other.Close()
-	r := round(t, &shop{spoil: func(w http.ResponseWriter, r *http.Request) bool {
-		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
-		return true
-	}})
-	r.Bound = 100 * time.Millisecond
-	if passed, _, _ := outcome(r.Run(t.Context())); passed != nil {
-		t.Errorf("passed %q", passed)
-	}
-}
