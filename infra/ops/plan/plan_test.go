@@ -32,6 +32,8 @@ func wished(users int, stock int64, peak float64) wish {
 }
 
 func TestAdviceFollowsTheDemandUpToWhatLimitsIt(t *testing.T) {
+	wider := wished(100_000, 100_000, 1000)
+	wider.window = 25 * time.Millisecond
 	for _, c := range []struct {
 		name           string
 		wish           wish
@@ -40,6 +42,7 @@ func TestAdviceFollowsTheDemandUpToWhatLimitsIt(t *testing.T) {
 		{"a small sale has a tenth as many shards as units", wished(1000, 100, 500), 10, 4000},
 		{"one unit has one shard", wished(1000, 1, 500), 1, 4000},
 		{"a rate has a shard for 20 orders a second", wished(100_000, 10_000, 1000), 50, 11_000},
+		{"with a wider window for 1,000 orders a second × 25 ms ÷ 0.2", wider, 125, 11_000},
 		{"a peak beyond the table's quota is planned for the quota", wished(500_000, 10_000, 50_000), 285, 40_000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -65,14 +68,6 @@ func TestASaleOfAGroupNeedsHalfAsMuchAgainForEachTry(t *testing.T) {
 	}
 	if most := units[false] + 3.5; units[true] < units[false]+2 || units[true] > most {
 		t.Errorf("%.2f write units for an order in a group, %.2f elsewhere", units[true], units[false])
-	}
-}
-
-func TestAWiderWindowNeedsMoreShards(t *testing.T) {
-	w := wished(100_000, 100_000, 1000)
-	w.window = 25 * time.Millisecond
-	if got := advise(w).shards; got != 125 {
-		t.Errorf("%d shards, want 1,000 orders/s × 25 ms ÷ 0.2 = 125", got)
 	}
 }
 
