@@ -39,7 +39,7 @@ func (v value) at(minute int) (float64, bool) {
 // math evaluates an expression; it panics on unsupported ones, which a test reports.
 func (c *cloudWatch) math(text string) points {
 	p := &mathParser{c: c, tokens: mathTokens(text)}
-	v := p.either()
+	v := p.whole()
 	if len(p.tokens) > 0 || v.series == nil {
 		panic(fmt.Sprintf("%q: no series, or %q left over", text, p.tokens))
 	}
@@ -58,7 +58,7 @@ func mathTokens(text string) (tokens []string) {
 				j++
 			}
 			tokens, i = append(tokens, text[i:j]), j
-		case i+1 < len(text) && slices.Contains([]string{">=", "<=", "=="}, text[i:i+2]):
+		case i+1 < len(text) && slices.Contains([]string{">=", "=="}, text[i:i+2]):
 			tokens, i = append(tokens, text[i:i+2]), i+2
 		default:
 			tokens, i = append(tokens, text[i:i+1]), i+1
@@ -105,18 +105,13 @@ func truth(b bool) float64 {
 	return 0
 }
 
-func (p *mathParser) either() value {
-	return p.binary(p.both, map[string]func(a, b float64) float64{"OR": func(a, b float64) float64 { return truth(a != 0 || b != 0) }})
-}
-
-func (p *mathParser) both() value {
+func (p *mathParser) whole() value {
 	return p.binary(p.comparison, map[string]func(a, b float64) float64{"AND": func(a, b float64) float64 { return truth(a != 0 && b != 0) }})
 }
 
 func (p *mathParser) comparison() value {
 	return p.binary(p.sum, map[string]func(a, b float64) float64{
 		">=": func(a, b float64) float64 { return truth(a >= b) }, ">": func(a, b float64) float64 { return truth(a > b) },
-		"<=": func(a, b float64) float64 { return truth(a <= b) }, "<": func(a, b float64) float64 { return truth(a < b) },
 		"==": func(a, b float64) float64 { return truth(a == b) },
 	})
 }
@@ -136,13 +131,13 @@ func (p *mathParser) product() value {
 func (p *mathParser) operand() value {
 	switch t := p.next(); {
 	case t == "(":
-		v := p.either()
+		v := p.whole()
 		p.want(")")
 		return v
 	case t == "[":
 		var v value
 		for {
-			v.list = append(v.list, p.either().series)
+			v.list = append(v.list, p.whole().series)
 			if p.tokens[0] == "]" {
 				p.next()
 				return v
@@ -177,7 +172,7 @@ func (p *mathParser) call(name string) value {
 		}
 		return v
 	case "FILL":
-		of := p.either()
+		of := p.whole()
 		p.want(",")
 		with := p.next()
 		p.want(")")
@@ -189,11 +184,11 @@ func (p *mathParser) call(name string) value {
 		}
 		return of
 	case "IF":
-		condition := p.either()
+		condition := p.whole()
 		p.want(",")
-		then := p.either()
+		then := p.whole()
 		p.want(",")
-		otherwise := p.either()
+		otherwise := p.whole()
 		p.want(")")
 		chosen := points{}
 		for m := p.c.from; m <= p.c.to; m++ {
@@ -208,7 +203,7 @@ func (p *mathParser) call(name string) value {
 		}
 		return value{series: chosen}
 	case "SUM", "MAX":
-		of := p.either()
+		of := p.whole()
 		p.want(")")
 		total := points{}
 		for _, s := range of.list {
@@ -403,19 +398,19 @@ func TestMetricMathIsReadAsCloudWatchDoes(t *testing.T) {
 		"a": {1: 10, 2: 20, 4: 40}, "b": {2: 5, 3: 0, 4: 4}, "none": {},
 	}}
 	for text, want := range map[string]points{
-		"a + b":                              {2: 25, 4: 44},
-		"a / b":                              {2: 4, 4: 10},
-		"100 * FILL(b, 0) / a":               {1: 0, 2: 25, 4: 10},
-		"FILL(a, REPEAT)":                    {1: 10, 2: 20, 3: 20, 4: 40},
-		"FILL(b, REPEAT)":                    {2: 5, 3: 0, 4: 4},
-		"FILL(none, 0)":                      {1: 0, 2: 0, 3: 0, 4: 0},
-		"FILL(none, REPEAT)":                 {},
-		"SUM([a, b])":                        {1: 10, 2: 25, 3: 0, 4: 44},
-		"MAX([a, b])":                        {1: 10, 2: 20, 3: 0, 4: 40},
-		"SUM(FILL(METRICS(), 1))":            {1: 12, 2: 26, 3: 2, 4: 45},
-		"IF(a >= 20 AND b == 5, a, 0)":       {2: 20, 4: 0},
-		"IF(FILL(b, 0) > 4 OR a > 30, 1, 0)": {1: 0, 2: 1, 4: 1},
-		"2 - 1 - 1 + a * (1 + 1)":            {1: 20, 2: 40, 4: 80},
+		"a + b":                        {2: 25, 4: 44},
+		"a / b":                        {2: 4, 4: 10},
+		"100 * FILL(b, 0) / a":         {1: 0, 2: 25, 4: 10},
+		"FILL(a, REPEAT)":              {1: 10, 2: 20, 3: 20, 4: 40},
+		"FILL(b, REPEAT)":              {2: 5, 3: 0, 4: 4},
+		"FILL(none, 0)":                {1: 0, 2: 0, 3: 0, 4: 0},
+		"FILL(none, REPEAT)":           {},
+		"SUM([a, b])":                  {1: 10, 2: 25, 3: 0, 4: 44},
+		"MAX([a, b])":                  {1: 10, 2: 20, 3: 0, 4: 40},
+		"SUM(FILL(METRICS(), 1))":      {1: 12, 2: 26, 3: 2, 4: 45},
+		"IF(a >= 20 AND b == 5, a, 0)": {2: 20, 4: 0},
+		"IF(FILL(b, 0) > 4, 1, 0)":     {1: 0, 2: 1, 3: 0, 4: 0},
+		"2 - 1 - 1 + a * (1 + 1)":      {1: 20, 2: 40, 4: 80},
 	} {
 		if got := c.math(text); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s: got %v, want %v", text, got, want)

@@ -85,13 +85,11 @@ func TestAMissingOrOldToolGetsOneLineThatSaysWhatToInstall(t *testing.T) {
 func TestEveryProgramIsBuiltAfterGoWasLookedFor(t *testing.T) {
 	for _, target := range []string{"host", "operator", "deployer", "plan", "build-PurchaseFunction", "prove", "check", "simulate", "demo", "run", "test"} {
 		s := newStand(t, read(t, "Makefile"))
-		if err := os.WriteFile(filepath.Join(filepath.Dir(strings.TrimPrefix(s.env[2], "RECORD=")), "go"), []byte("#!/bin/sh\necho go version go1.13 linux/amd64\n"), 0o755); err != nil {
+		if err := os.WriteFile(filepath.Join(s.bin, "go"), []byte("#!/bin/sh\necho go version go1.13 linux/amd64\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		c := exec.CommandContext(t.Context(), "make", "--no-print-directory", target)
-		c.Dir, c.Env = s.folder, append(slices.Clone(s.env), "ARTIFACTS_DIR=.build")
-		out, err := c.CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "make: found go1.13 linux/amd64; install Go") {
+		out, err := s.run([]string{"ARTIFACTS_DIR=.build"}, target)
+		if err == nil || !strings.Contains(out, "make: found go1.13 linux/amd64; install Go") {
 			t.Errorf("make %s with an old Go: %v\n%s", target, err, out)
 		}
 	}
@@ -112,12 +110,10 @@ func TestNobodyWhoMustStopASaleWaitsForACompiler(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := exec.CommandContext(t.Context(), "make", "--no-print-directory", "pause", "SALE=moutai")
-		c.Dir, c.Env = s.folder, s.env
-		out, err := c.CombinedOutput()
-		record, _ := os.ReadFile(strings.TrimPrefix(s.env[2], "RECORD="))
-		if built := strings.Contains(string(record), "build"); err != nil || built == compiled || !strings.Contains(string(record), "pause\x00-sale\x00moutai") {
-			t.Errorf("%s: built %t, %v: %q\n%s", name, built, err, record, out)
+		out, err := s.run(nil, "pause", "SALE=moutai")
+		started := s.recorded()
+		if built := slices.Contains(started, "build"); err != nil || built == compiled || !strings.Contains(strings.Join(started, " "), "pause -sale moutai") {
+			t.Errorf("%s: built %t, %v: %q\n%s", name, built, err, started, out)
 		}
 	}
 }

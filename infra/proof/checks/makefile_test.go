@@ -62,9 +62,8 @@ func recipesOf(makefile string) (all []recipe, own map[string]string) {
 // stand is a folder with the Makefile and, in place of every program that it starts, a
 // script that records its arguments.
 type stand struct {
-	t      *testing.T
-	folder string
-	env    []string
+	t           *testing.T
+	folder, bin string
 }
 
 // recorder is that script. `go build -o` produces a copy of the script; with -C its output is named from
@@ -84,8 +83,7 @@ var prepared = []string{"local", "load", "shop", "operator", "deploy"}
 
 func newStand(t *testing.T, makefile string) *stand {
 	t.Helper()
-	s := &stand{t: t, folder: t.TempDir()}
-	bin := t.TempDir()
+	s := &stand{t, t.TempDir(), t.TempDir()}
 	write := func(path, text string, mode os.FileMode) {
 		t.Helper()
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -96,7 +94,7 @@ func newStand(t *testing.T, makefile string) *stand {
 		}
 	}
 	for _, name := range []string{"go", "gofmt", "sam", "aws", "npm", "git", "apt-get"} {
-		write(filepath.Join(bin, name), recorder, 0o755)
+		write(filepath.Join(s.bin, name), recorder, 0o755)
 	}
 	// A tree that was exported may have lost the mode bits of its scripts.
 	for _, name := range []string{"infra/proof/checks/lint.sh", "infra/proof/checks/vulnerabilities.sh"} {
@@ -116,32 +114,43 @@ func newStand(t *testing.T, makefile string) *stand {
 	}
 	write(filepath.Join(s.folder, ".build/engine/installed"), "", 0o644)
 	write(filepath.Join(s.folder, "Makefile"), makefile, 0o644)
-	s.env = []string{"PATH=" + bin + ":/usr/bin:/bin", "HOME=" + bin, "RECORD=" + filepath.Join(bin, "record")}
 	return s
+}
+
+// run runs make and returns what it prints.
+func (s *stand) run(environment []string, arguments ...string) (output string, err error) {
+	c := exec.CommandContext(s.t.Context(), "make", append([]string{"--no-print-directory"}, arguments...)...)
+	c.Dir = s.folder
+	c.Env = append([]string{"PATH=" + s.bin + ":/usr/bin:/bin", "HOME=" + s.bin, "RECORD=" + filepath.Join(s.bin, "record")}, environment...)
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
+// recorded returns the arguments of all programs that make started.
+func (s *stand) recorded() []string {
+	s.t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.bin, "record"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return strings.Split(string(text), "\x00")
 }
 
 // make runs a target and returns the arguments of all programs that it started. Whether
 // it succeeds does not matter: the programs do nothing.
 func (s *stand) make(target string, arguments, environment []string) []string {
 	s.t.Helper()
-	record := strings.TrimPrefix(s.env[2], "RECORD=")
-	if err := os.WriteFile(record, nil, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(s.bin, "record"), nil, 0o644); err != nil {
 		s.t.Fatal(err)
 	}
-	words := []string{"--no-print-directory", target}
+	words := []string{target}
 	for _, done := range []string{"host", "operator", "deployer"} {
 		if done != target {
 			words = append(words, "-o", done)
 		}
 	}
-	c := exec.CommandContext(s.t.Context(), "make", append(words, arguments...)...)
-	c.Dir, c.Env = s.folder, slices.Concat(s.env, environment)
-	_ = c.Run()
-	text, err := os.ReadFile(record)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return strings.Split(string(text), "\x00")
+	_, _ = s.run(environment, append(words, arguments...)...)
+	return s.recorded()
 }
 
 // files returns the files in the folder, except for make's output.

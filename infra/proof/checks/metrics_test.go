@@ -102,6 +102,8 @@ func TestMetricsOfTheTemplatesAreThoseOfTheCode(t *testing.T) {
 					{"Resources/OldestPendingAlarm/Properties/Dimensions/0", ""},
 					{"Resources/OldestPendingAlarm/Properties/Dimensions/1/Value", "purchase"},
 					{"Resources/OldestPendingAlarm/Properties/Dimensions", "[]"},
+					{"Resources/OldestPendingAlarm/Properties/Dimensions", "[{Name: stack, Value: !Ref Stack}, {Name: service, Value: reconcile}, {Name: result, Value: busy}]"},
+					{"Resources/PurchasesFailingAlarm/Properties/Metrics/0/MetricStat/Metric/Dimensions/2", ""},
 					{"Resources/PurchasesFailingAlarm/Properties/Metrics/0/MetricStat/Metric/Dimensions/2/Value", "lazy"},
 					{"Resources/PurchasesFailingAlarm/Properties/Metrics/0/MetricStat/Metric/Dimensions/2/Name", "outcome"},
 					{"Resources/RefusedFilter", ""},
@@ -186,28 +188,3 @@ func TestMetricsOfTheTemplatesAreThoseOfTheCode(t *testing.T) {
 
 // fieldOfLog matches a field of a log line in a filter pattern.
 var fieldOfLog = regexp.MustCompile(`\$\.(\w+)`)
-
-func TestAMetricThatNobodyFilesIsNoticed(t *testing.T) {
-	known := map[string]emission{"purchase sent": {}, "purchase answers": {"result", map[string]bool{"busy": true}}}
-	for _, tt := range []struct {
-		metric     string
-		dimensions map[string]string
-		ok         bool
-	}{
-		{"sent", map[string]string{"stack": "s", "service": "purchase"}, true},
-		{"sent", map[string]string{"service": "purchase"}, false},
-		{"sent", map[string]string{"stack": "s", "service": "query"}, false},
-		{"sent", map[string]string{"stack": "s", "service": "purchase", "result": "busy"}, false},
-		{"sent", nil, false},
-		{"logged", map[string]string{"stack": "s"}, true},
-		{"logged", nil, false},
-		{"answers", map[string]string{"stack": "s", "service": "purchase", "result": "busy"}, true},
-		{"answers", map[string]string{"stack": "s", "service": "purchase", "result": "lazy"}, false},
-		{"answers", map[string]string{"stack": "s", "service": "purchase", "outcome": "busy"}, false},
-		{"answers", map[string]string{"stack": "s", "service": "purchase"}, false},
-	} {
-		if why := unknown(known, map[string]bool{"logged": true}, tt.metric, tt.dimensions); (why == "") != tt.ok {
-			t.Errorf("%s %v: %q", tt.metric, tt.dimensions, why)
-		}
-	}
-}
