@@ -180,22 +180,14 @@ func (c *combined) parameters(list *ast.FieldList) []string {
 // addValue makes a variable, or a former constant, take another value.
 func (c *combined) addValue(number int, name string, before, now declaration, fset *token.FileSet, mutated []byte) error {
 	was, is := before.node.(*ast.ValueSpec), now.node.(*ast.ValueSpec)
-	if len(was.Names) != 1 || len(was.Values) != 1 || len(is.Values) != 1 || strings.Contains(before.text, "iota") {
+	if len(was.Names) != 1 || len(was.Values) != 1 || len(is.Values) != 1 || was.Type != nil || strings.Contains(before.text, "iota") {
 		return fmt.Errorf("%s: %w", name, errAlone)
-	}
-	kind := ""
-	if was.Type != nil {
-		kind = string(c.source[c.offset(was.Type.Pos()):c.offset(was.Type.End())])
 	}
 	if c.values[name] == "" {
 		c.values[name] = string(c.source[c.offset(was.Values[0].Pos()):c.offset(was.Values[0].End())])
 	}
 	value := string(mutated[fset.Position(is.Values[0].Pos()).Offset:fset.Position(is.Values[0].End()).Offset])
-	instance := ""
-	if kind != "" {
-		instance = "[" + kind + "]"
-	}
-	c.values[name] = fmt.Sprintf("chooseMutant%s(%d, %s, %s)", instance, number, value, c.values[name])
+	c.values[name] = fmt.Sprintf("chooseMutant(%d, %s, %s)", number, value, c.values[name])
 	return nil
 }
 
@@ -278,7 +270,7 @@ func overlay(dir string, files map[string][]byte) (string, error) {
 var (
 	compileError   = regexp.MustCompile(`(?m)^(\S+\.go):(\d+):`)
 	functionNumber = regexp.MustCompile(`^func .*?_mutant(\d+)\(`)
-	valueNumber    = regexp.MustCompile(`chooseMutant(?:\[[^(]*\])?\((\d+),`)
+	valueNumber    = regexp.MustCompile(`chooseMutant\((\d+),`)
 )
 
 // blame returns the numbers of the mutants that do not compile: first those of
