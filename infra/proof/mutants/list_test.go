@@ -37,9 +37,6 @@ const (
 	reconcile      = "functions/reconcile/handler/handler.go"
 	resending      = "functions/reconcile/handler/resend.go"
 
-	// Here a read that is wrongly eventually consistent finds nothing.
-	overLaggingFake = "^TestTheLedgerOverAFakeWhoseReadsLag$"
-
 	simulation  = "./infra/proof/simulate"
 	under       = "^TestSimulationUnder$/"
 	enumeration = "./infra/proof/enumerate"
