@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // frontFile is the template of the front, nested in the project's.
@@ -76,7 +74,7 @@ func TestDeploymentOfTheTemplate(t *testing.T) {
 		{
 			row:   11,
 			name:  "the front is off by default, cannot be walked around, and takes the parameters that the template takes",
-			check: front(read(t, frontFile)),
+			check: front(parseTemplate(t, read(t, frontFile)).at("Parameters")),
 			breaks: []edit{
 				{"Parameters/CreateFront/Default", "'true'"},
 				{"Resources/Front/Condition", ""},
@@ -122,7 +120,8 @@ func TestAnAPIWithADomainAnswersNowhereElse(t *testing.T) {
 	}})
 }
 
-func front(text string) func(template) []finding {
+// front takes the parameters that the front declares.
+func front(declared node) func(template) []finding {
 	return func(tmpl template) (found []finding) {
 		stack := tmpl.at("Resources", "Front")
 		if stack.at("Condition").text() != "HasFront" || tmpl.at("Parameters", "CreateFront", "Default").text() != "false" {
@@ -131,11 +130,6 @@ func front(text string) func(template) []finding {
 		if stack.at("Properties", "TemplateURL").text() != frontFile {
 			found = append(found, stack.find("the front is not %s", frontFile))
 		}
-		var doc yaml.Node
-		if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
-			return append(found, stack.find("%s: %v", frontFile, err))
-		}
-		declared := node{doc.Content[0]}.at("Parameters")
 		given := stack.at("Properties", "Parameters")
 		for key, p := range declared.pairs() {
 			for _, bound := range []string{"MinValue", "MaxValue"} {

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // rateOf is the place of the rate of a web ACL's rule.
@@ -20,7 +18,8 @@ func rateOf(rule int) string {
 const webhookLabel = "Resources/WebAcl/Properties/Rules/0/Statement/AndStatement/Statements/"
 
 func TestTheFrontSignsItsRequestsAndTurnsFloodsAway(t *testing.T) {
-	rate, ok := parseTemplate(t, read(t, templateFile)).number(node{&yaml.Node{Kind: yaml.ScalarNode, Tag: "!Ref", Value: "PaymentRateLimit"}})
+	tmpl := parseTemplate(t, read(t, templateFile))
+	rate, ok := tmpl.number(tmpl.at("Parameters", "PaymentRateLimit", "Default"))
 	if !ok {
 		t.Fatal("the throttle of webhooks has no default")
 	}
