@@ -13,9 +13,9 @@ func TestEveryEventOfThisFunctionLeadsItsDraws(t *testing.T) {
 			t.Fatal(err)
 		}
 		in(t, func(t *testing.T, w *world) {
-			w.create("moutai", 2)
-			w.create("other", 2)
-			time.Sleep(time.Until(enterEnd.Add(times.Settle)))
+			w.create("moutai")
+			w.create("other")
+			w.Until(enterEnd.Add(times.Settle))
 			draws, err := w.draw(string(payload), time.Minute)
 			if err != nil || len(draws) != want || draws[0].SaleID != "moutai" || len(draws[0].Steps) != 1 || draws[0].Steps[0] != "roll" {
 				t.Errorf("%s: got %+v (%v)", file, draws, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/kit/testledger"
 	"flashsale/shared/beacon"
 	"flashsale/shared/clock"
 	"flashsale/shared/draw"
@@ -16,31 +17,30 @@ import (
 
 func TestADrawGoesFromTheRollToACallForAnybody(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		w.create("shoes", 2)
-		w.enter("shoes", 5)
-		w.until(enterEnd.Add(times.Settle + time.Minute))
-		head := w.public("shoes").DrawHead
+		w.draws(5)
+		w.runUntil(enterEnd.Add(times.Settle + time.Minute))
+		head := w.public(testledger.SaleID).DrawHead
 		if head.Entrants != 5 || !head.ClosedAt.Equal(enterEnd.Add(times.Settle)) || head.HasSeed() {
 			t.Fatalf("a minute after the time to settle: %+v, want the roll of 5 closed at its end", head)
 		}
 		if at := beacon.Quicknet.TimeOf(head.Round).Sub(head.ClosedAt); at < times.Dice || at >= times.Dice+3*time.Second {
 			t.Errorf("the round is signed %s after the roll, want an hour (P27)", at)
 		}
-		w.until(opens.Add(-time.Minute))
-		head = w.public("shoes").DrawHead
-		if want := draw.SeedOf("shoes", head.Roll, beacon.Randomness(head.Signature)); head.Seed != want || !slices.Contains(w.dice.asked, head.Round) || w.dice.asked[0] != head.Round {
+		w.runUntil(opens.Add(-time.Minute))
+		head = w.public(testledger.SaleID).DrawHead
+		if want := draw.SeedOf(testledger.SaleID, head.Roll, beacon.Randomness(head.Signature)); head.Seed != want || !slices.Contains(w.dice.asked, head.Round) || w.dice.asked[0] != head.Round {
 			t.Errorf("the seed is %s, want %s; rounds %v were asked for", head.Seed, want, w.dice.asked)
 		}
-		if _, refused := w.buy("shoes", 5); refused[sale.NotOpen] != 5 {
+		if _, refused := w.buy(5); refused[sale.NotOpen] != 5 {
 			t.Errorf("before the first call: %v", refused)
 		}
 
-		w.until(opens.Add(30 * time.Second))
-		calls := w.public("shoes").Calls
-		if len(calls) != 1 || !calls[0].From.Equal(opens.Add(15*time.Second)) || !calls[0].Until.Equal(calls[0].From.Add(keepFor)) || !calls[0].Complete || calls[0].Stock != 2 {
+		w.runUntil(opens.Add(30 * time.Second))
+		calls := w.calls()
+		if len(calls) != 1 || !calls[0].From.Equal(opens.Add(15*time.Second)) || !calls[0].Until.Equal(calls[0].From.Add(2*time.Hour)) || !calls[0].Complete || calls[0].Stock != 2 {
 			t.Fatalf("half a minute after the opening: %+v", calls)
 		}
-		first, refused := w.buy("shoes", 5)
+		first, refused := w.buy(5)
 		if len(first) != 2 || refused[sale.NotYourTurn] != 3 {
 			t.Errorf("the first call: %v buy, the others get %v", first, refused)
 		}
@@ -49,24 +49,23 @@ func TestADrawGoesFromTheRollToACallForAnybody(t *testing.T) {
 
 func TestUnitsThatAreLeftServeTheNextCall(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		w.create("shoes", 2)
-		w.enter("shoes", 3)
-		w.until(opens.Add(time.Minute)) // two are called, and nobody comes
-		end := w.public("shoes").Calls[0].Until
-		w.until(end.Add(2 * time.Minute))
-		calls := w.public("shoes").Calls
+		w.draws(3)
+		w.runUntil(opens.Add(time.Minute)) // two are called, and nobody comes
+		end := w.calls()[0].Until
+		w.runUntil(end.Add(2 * time.Minute))
+		calls := w.calls()
 		if len(calls) != 2 || !calls[1].From.Equal(end.Add(times.Gap+15*time.Second)) || calls[1].Lo != calls[0].Hi || calls[1].Open {
 			t.Fatalf("after the first call: %+v", calls)
 		}
-		if bought, refused := w.buy("shoes", 3); len(bought) != 1 || refused[sale.TurnOver] != 2 {
+		if bought, refused := w.buy(3); len(bought) != 1 || refused[sale.TurnOver] != 2 {
 			t.Errorf("the second call: %v buy, the others get %v", bought, refused)
 		}
 		end = calls[1].Until
-		w.until(end.Add(2 * time.Minute))
-		if calls = w.public("shoes").Calls; len(calls) != 3 || !calls[2].Open || !calls[2].Until.Equal(ends) {
+		w.runUntil(end.Add(2 * time.Minute))
+		if calls = w.calls(); len(calls) != 3 || !calls[2].Open || !calls[2].Until.Equal(ends) {
 			t.Fatalf("when everybody has been called: %+v", calls)
 		}
-		if bought, refused := w.buy("shoes", 7); len(bought) != 1 || refused[sale.AlreadyOrdered] != 1 || refused[sale.SoldOut] != 5 {
+		if bought, refused := w.buy(7); len(bought) != 1 || refused[sale.AlreadyOrdered] != 1 || refused[sale.SoldOut] != 5 {
 			t.Errorf("the call for anybody: %v buy, the others get %v", bought, refused)
 		}
 	})
@@ -75,7 +74,7 @@ func TestUnitsThatAreLeftServeTheNextCall(t *testing.T) {
 func TestARunWaitsForAStepThatIsDueWhileItWatches(t *testing.T) {
 	for before, taken := range map[time.Duration]bool{0: true, time.Second: true, 55 * time.Second: true, 55*time.Second + time.Millisecond: false} {
 		in(t, func(t *testing.T, w *world) {
-			w.create("shoes", 2)
+			w.draws(0)
 			due := enterEnd.Add(times.Settle)
 			time.Sleep(time.Until(due) - before)
 			draws := w.run()
@@ -85,7 +84,7 @@ func TestARunWaitsForAStepThatIsDueWhileItWatches(t *testing.T) {
 			if now := time.Now(); taken && !now.Equal(due) || !taken && !now.Equal(due.Add(-before)) {
 				t.Errorf("%s before the roll is due, the run ends at %s", before, now)
 			}
-			if !taken && draws[0].NextStep != "2026-11-11T09:15:00.000Z" {
+			if !taken && draws[0].NextStep != "2026-01-01T01:15:00.000Z" {
 				t.Errorf("the next step is at %q", draws[0].NextStep)
 			}
 		})
@@ -94,8 +93,8 @@ func TestARunWaitsForAStepThatIsDueWhileItWatches(t *testing.T) {
 
 func TestARunWithoutTheTimeForAStepDoesNotWaitForIt(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		w.create("shoes", 2)
-		time.Sleep(time.Until(enterEnd.Add(times.Settle - 10*time.Second)))
+		w.draws(0)
+		w.Until(enterEnd.Add(times.Settle - 10*time.Second))
 		began := time.Now()
 		if draws, err := w.draw(`{}`, 12*time.Second); err != nil || len(draws[0].Steps) != 0 || !time.Now().Equal(began) {
 			t.Errorf("got %+v after %s (%v)", draws, time.Since(began), err)
@@ -105,11 +104,11 @@ func TestARunWithoutTheTimeForAStepDoesNotWaitForIt(t *testing.T) {
 
 func TestWithoutTheRoundTheRunAsksAgainAndSaysHowLateItIs(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		w.create("shoes", 2)
-		w.until(enterEnd.Add(times.Settle + time.Minute))
-		round := w.public("shoes").Round
+		w.draws(0)
+		w.runUntil(enterEnd.Add(times.Settle + time.Minute))
+		round := w.public(testledger.SaleID).Round
 		w.dice.halted = true
-		time.Sleep(time.Until(beacon.Quicknet.TimeOf(round)))
+		w.Until(beacon.Quicknet.TimeOf(round))
 		draws := w.run()
 		asked := len(w.dice.asked)
 		if d := draws[0]; d.DiceLateSeconds < 30 || d.DiceLateSeconds > 55 || d.CallLateSeconds != 0 || asked < 5 || asked > 20 || len(d.Steps) != 0 {
@@ -130,27 +129,22 @@ func TestWithoutTheRoundTheRunAsksAgainAndSaysHowLateItIs(t *testing.T) {
 
 func TestNobodyIsCalledInASaleThatIsPausedRecalledOrSoldOut(t *testing.T) {
 	for name, stop := range map[string]func(w *world){
-		"paused": func(w *world) { w.pause("shoes", true) },
-		"recalled": func(w *world) {
-			if _, err := w.environment().Recall(w.t.Context(), sale.Recall{SaleID: "shoes"}); err != nil {
-				w.t.Fatal(err)
-			}
-		},
+		"paused":   func(w *world) { w.Pause() },
+		"recalled": func(w *world) { w.Recall() },
 		"sold out": func(w *world) {
-			if _, err := w.environment().Withdraw(w.t.Context(), sale.Withdrawal{SaleID: "shoes", SeedID: "w", Stock: 2}); err != nil {
-				w.t.Fatal(err)
+			if _, err := w.Ledger().Withdraw(w.T.Context(), sale.Withdrawal{SaleID: testledger.SaleID, SeedID: "w", Stock: 2}); err != nil {
+				w.T.Fatal(err)
 			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(t *testing.T, w *world) {
-				w.create("shoes", 2)
-				w.enter("shoes", 3)
-				w.until(opens.Add(-time.Minute))
+				w.draws(3)
+				w.runUntil(opens.Add(-time.Minute))
 				stop(w)
-				w.until(opens.Add(3 * time.Minute))
+				w.runUntil(opens.Add(3 * time.Minute))
 				d := w.run()[0]
-				if calls := w.public("shoes").Calls; len(calls) != 0 || d.CallLateSeconds != 0 {
+				if calls := w.calls(); len(calls) != 0 || d.CallLateSeconds != 0 {
 					t.Errorf("calls %+v, %+v", calls, d)
 				}
 			})
@@ -160,12 +154,11 @@ func TestNobodyIsCalledInASaleThatIsPausedRecalledOrSoldOut(t *testing.T) {
 
 func TestAPausedSaleIsCalledOnceItGoesOn(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		w.create("shoes", 2)
-		w.enter("shoes", 3)
-		w.until(opens.Add(-time.Minute))
-		w.pause("shoes", true)
-		w.until(opens.Add(time.Hour))
-		w.pause("shoes", false)
+		w.draws(3)
+		w.runUntil(opens.Add(-time.Minute))
+		w.Pause()
+		w.runUntil(opens.Add(time.Hour))
+		w.resume()
 		d := w.run()[0]
 		if !slices.Equal(d.Steps, []string{"begin"}) || d.Call != 1 || d.CallLateSeconds != 0 {
 			t.Errorf("got %+v", d)
@@ -175,8 +168,7 @@ func TestAPausedSaleIsCalledOnceItGoesOn(t *testing.T) {
 
 func TestNoCallBeginsWhenTheSaleIsNearlyOver(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		w.create("shoes", 2)
-		w.enter("shoes", 3)
+		w.draws(3)
 		w.pausedUntil(ends.Add(-times.Gap / 4))
 		if d := w.run()[0]; len(d.Steps) != 0 || d.CallLateSeconds != 0 {
 			t.Errorf("got %+v", d)
@@ -186,22 +178,11 @@ func TestNoCallBeginsWhenTheSaleIsNearlyOver(t *testing.T) {
 
 func TestACallThatWasCutOffIsFinishedByTheNextRun(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		w.create("shoes", 2)
-		w.enter("shoes", 3)
-		w.until(opens.Add(-time.Minute))
-		time.Sleep(time.Until(opens))
-		w.failing("UpdateItem", "STOCK#")
-		if draws, err := w.draw(`{}`, 2*time.Minute); err == nil {
-			t.Errorf("no error, but %+v", draws)
-		}
-		if calls := w.public("shoes").Calls; len(calls) != 1 || calls[0].Complete {
-			t.Fatalf("got %+v, want one that is not complete", calls)
-		}
-		w.db.Fault = nil
+		w.cutsOff(3)
 		if d := w.run()[0]; !slices.Equal(d.Steps, []string{"finish"}) || d.CallLateSeconds != 0 {
 			t.Errorf("got %+v", d)
 		}
-		if calls := w.public("shoes").Calls; len(calls) != 1 || !calls[0].Complete || calls[0].Stock != 2 {
+		if calls := w.calls(); len(calls) != 1 || !calls[0].Complete || calls[0].Stock != 2 {
 			t.Errorf("got %+v", calls)
 		}
 	})
@@ -210,20 +191,19 @@ func TestACallThatWasCutOffIsFinishedByTheNextRun(t *testing.T) {
 // Its shards would otherwise never get the window that the sale has (P14).
 func TestACallThatWasCutOffIsFinishedAfterTheSaleAndCallsNobody(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		w.create("shoes", 2)
-		w.enter("shoes", 3)
+		w.draws(3)
 		w.pausedUntil(ends.Add(-30 * time.Second))
 		w.failing("UpdateItem", "STOCK#")
 		_, _ = w.draw(`{}`, 20*time.Second)
-		w.db.Fault = nil
-		if calls := w.public("shoes").Calls; len(calls) != 1 || calls[0].Complete {
+		w.DB.Fault = nil
+		if calls := w.calls(); len(calls) != 1 || calls[0].Complete {
 			t.Fatalf("got %+v, want one that is not complete", calls)
 		}
-		time.Sleep(time.Until(ends))
+		w.Until(ends)
 		if d := w.run()[0]; !slices.Equal(d.Steps, []string{"finish"}) {
 			t.Errorf("got %+v", d)
 		}
-		if calls := w.public("shoes").Calls; len(calls) != 1 || !calls[0].Complete || calls[0].Stock != 0 {
+		if calls := w.calls(); len(calls) != 1 || !calls[0].Complete || calls[0].Stock != 0 {
 			t.Errorf("got %+v", calls)
 		}
 	})
@@ -231,22 +211,16 @@ func TestACallThatWasCutOffIsFinishedAfterTheSaleAndCallsNobody(t *testing.T) {
 
 func TestACallThatIsFinishedTooLateIsFollowedByAnotherOne(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		w.create("shoes", 2)
-		w.enter("shoes", 3)
-		w.until(opens.Add(-time.Minute))
-		time.Sleep(time.Until(opens))
-		w.failing("UpdateItem", "STOCK#")
-		_, _ = w.draw(`{}`, 2*time.Minute)
-		w.db.Fault = nil
-		time.Sleep(time.Until(opens.Add(2 * time.Minute)))
+		w.cutsOff(3)
+		w.Until(opens.Add(2 * time.Minute))
 		if d := w.run()[0]; !slices.Equal(d.Steps, []string{"finish", "begin"}) || d.Call != 2 {
 			t.Errorf("got %+v", d)
 		}
-		if bought, _ := w.buy("shoes", 3); len(bought) != 0 {
+		if bought, _ := w.buy(3); len(bought) != 0 {
 			t.Errorf("%v buy before the call", bought)
 		}
 		time.Sleep(15 * time.Second)
-		if bought, _ := w.buy("shoes", 3); len(bought) != 2 {
+		if bought, _ := w.buy(3); len(bought) != 2 {
 			t.Errorf("%v buy", bought)
 		}
 	})
@@ -254,51 +228,42 @@ func TestACallThatIsFinishedTooLateIsFollowedByAnotherOne(t *testing.T) {
 
 func TestHowLateACallIsIsReportedUntilItIsComplete(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		w.create("shoes", 2)
-		w.enter("shoes", 3)
-		w.until(opens.Add(-time.Minute))
+		w.draws(3)
+		w.runUntil(opens.Add(-time.Minute))
 		w.failing("TransactWriteItems", "CALL#") // it cannot begin
-		time.Sleep(time.Until(opens.Add(3 * time.Minute)))
+		w.Until(opens.Add(3 * time.Minute))
 		if _, err := w.draw(`{}`, 2*time.Minute); err == nil {
 			t.Error("no error")
 		}
-		late := w.lines()["course shoes"].Fields["callLateSeconds"]
+		late := w.lines()["course moutai"].Fields["callLateSeconds"]
 		if late != 180.0 {
 			t.Errorf("the call is %v seconds late, want 180", late)
 		}
 		w.failing("UpdateItem", "STOCK#") // it begins, and cannot be finished
 		_, _ = w.draw(`{}`, 2*time.Minute)
 		w.lines()
-		from := w.public("shoes").Calls[0].From
-		time.Sleep(time.Until(from.Add(40 * time.Second)))
+		from := w.calls()[0].From
+		w.Until(from.Add(40 * time.Second))
 		_, _ = w.draw(`{}`, 2*time.Minute)
-		if late := w.lines()["course shoes"].Fields["callLateSeconds"]; late != 40.0 {
+		if late := w.lines()["course moutai"].Fields["callLateSeconds"]; late != 40.0 {
 			t.Errorf("the call is %v seconds late, want 40", late)
 		}
 	})
 }
 
 func TestASaleThatFailsLeavesTheOthersTheirSteps(t *testing.T) {
-	for name, fault := range map[string]func() dynamotest.Fault{
-		"throttled": func() dynamotest.Fault { return dynamotest.Fault{Kind: dynamotest.Throttle} },
-		"a panic":   func() dynamotest.Fault { panic("a bug") },
-	} {
+	for name, fault := range testledger.OneFails {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(t *testing.T, w *world) {
 				for _, saleID := range []string{"a", "bad", "c"} {
-					w.create(saleID, 2)
+					w.create(saleID)
 				}
-				time.Sleep(time.Until(enterEnd.Add(times.Settle)))
-				w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-					if c.Op == "GetItem" && strings.HasPrefix(c.Keys[0], "DRAWKEY#bad") {
-						return fault()
-					}
-					return dynamotest.Fault{}
-				}
+				w.Until(enterEnd.Add(times.Settle))
+				w.DB.Fault = dynamotest.On("GetItem", "DRAWKEY#bad", fault)
 				if _, err := w.draw(`{}`, 2*time.Minute); err == nil {
 					t.Error("the run does not fail")
 				}
-				w.db.Fault = nil
+				w.DB.Fault = nil
 				for saleID, closed := range map[string]bool{"a": true, "bad": false, "c": true} {
 					if w.isClosed(saleID) != closed {
 						t.Errorf("%s: its roll is closed: %v", saleID, !closed)
@@ -311,19 +276,15 @@ func TestASaleThatFailsLeavesTheOthersTheirSteps(t *testing.T) {
 
 func TestARollThatTakesLongerThanARunIsContinuedByTheNext(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		w.create("shoes", 2)
-		w.enter("shoes", 3)
-		time.Sleep(time.Until(enterEnd.Add(times.Settle)))
+		w.draws(3)
+		w.Until(enterEnd.Add(times.Settle))
 		var parts atomic.Int64
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "PutItem" && strings.HasPrefix(c.Keys[0], "ROLL#") {
-				parts.Add(1)
-				return dynamotest.Fault{Delay: 100 * time.Millisecond}
-			}
-			return dynamotest.Fault{}
-		}
+		w.DB.Fault = dynamotest.On("PutItem", "ROLL#", func(dynamotest.Call) dynamotest.Fault {
+			parts.Add(1)
+			return dynamotest.Fault{Delay: 100 * time.Millisecond}
+		})
 		runs := 0
-		for ; !w.isClosed("shoes"); runs++ {
+		for ; !w.isClosed(testledger.SaleID); runs++ {
 			if _, err := w.draw(`{}`, 5*time.Second); err != nil || runs > 10 {
 				t.Fatalf("run %d: %v", runs, err)
 			}
@@ -336,10 +297,10 @@ func TestARollThatTakesLongerThanARunIsContinuedByTheNext(t *testing.T) {
 
 func TestOnlyTheNamedSaleIsLedAndOnlySalesWithADrawAre(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		w.create("a", 2)
-		w.create("b", 2)
-		w.create("plain", 2, func(c *sale.Creation) { c.DrawTerms = sale.DrawTerms{} })
-		time.Sleep(time.Until(enterEnd.Add(times.Settle)))
+		w.create("a")
+		w.create("b")
+		w.Open(func(c *sale.Creation) { c.SaleID = "plain" })
+		w.Until(enterEnd.Add(times.Settle))
 		draws, err := w.draw(`{"saleId":"b"}`, 2*time.Minute)
 		if err != nil || len(draws) != 1 || draws[0].SaleID != "b" || w.isClosed("a") || !w.isClosed("b") {
 			t.Errorf("got %+v (%v)", draws, err)
@@ -355,14 +316,13 @@ func TestOnlyTheNamedSaleIsLedAndOnlySalesWithADrawAre(t *testing.T) {
 
 func TestRunsThatOverlapBeginOneCall(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		w.create("shoes", 2)
-		w.enter("shoes", 5)
-		w.until(opens.Add(-time.Minute))
-		time.Sleep(time.Until(opens.Add(-10 * time.Second)))
+		w.draws(5)
+		w.runUntil(opens.Add(-time.Minute))
+		w.Until(opens.Add(-10 * time.Second))
 		done := make(chan error, 3)
 		for range cap(done) {
 			go func() {
-				_, err := New(w.environment(), beacon.Quicknet, &dice{}, times, quiet(), clock.Wall).Handle(t.Context(), []byte(`{}`))
+				_, err := New(w.Ledger(), beacon.Quicknet, &dice{}, times, quiet(), clock.Wall).Handle(t.Context(), []byte(`{}`))
 				done <- err
 			}()
 		}
@@ -371,7 +331,7 @@ func TestRunsThatOverlapBeginOneCall(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if calls := w.public("shoes").Calls; len(calls) != 1 || !calls[0].Complete {
+		if calls := w.calls(); len(calls) != 1 || !calls[0].Complete {
 			t.Errorf("got %+v", calls)
 		}
 	})
@@ -394,24 +354,17 @@ func TestARunReadsTheRollAtMostOnceAndOnlyForACallByRank(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(t *testing.T, w *world) {
-				w.create("shoes", 2)
-				w.enter("shoes", tt.entrants)
-				w.until(opens.Add(-time.Minute))
-				time.Sleep(time.Until(opens))
-				w.failing("UpdateItem", "STOCK#")
-				_, _ = w.draw(`{}`, 2*time.Minute)
-				time.Sleep(time.Until(opens.Add(tt.after)))
+				w.cutsOff(tt.entrants)
+				w.Until(opens.Add(tt.after))
 				var pages atomic.Int64
-				w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-					if c.Op == "Query" && strings.HasPrefix(c.Keys[0], "ROLL#") {
-						pages.Add(1)
-					}
+				w.DB.Fault = dynamotest.On("Query", "ROLL#", func(dynamotest.Call) dynamotest.Fault {
+					pages.Add(1)
 					return dynamotest.Fault{}
-				}
+				})
 				if tt.sold {
-					w.addStock("shoes", 0, -1)
-					w.addStock("shoes", 1, -1)
-					time.AfterFunc(5*time.Second, func() { w.addStock("shoes", 0, 1) })
+					w.Tamper("STOCK#moutai#0", "STOCK", "stock", -1)
+					w.Tamper("STOCK#moutai#1", "STOCK", "stock", -1)
+					time.AfterFunc(5*time.Second, func() { w.Tamper("STOCK#moutai#0", "STOCK", "stock", 1) })
 				}
 				if d := w.run()[0]; !slices.Equal(d.Steps, tt.steps) || pages.Load() != tt.pages {
 					t.Errorf("%+v with %d pages read, want %v with %d", d, pages.Load(), tt.steps, tt.pages)

@@ -15,7 +15,7 @@ func TestEverySaleGetsAReceipt(t *testing.T) {
 		in(t, func(w *world) {
 			w.open("moutai", 10, 2)
 			w.open("other", 5, 1)
-			w.confirm(w.buy("moutai", 4)[:3])
+			w.Confirm(w.Crowd("moutai", 0, 4)[:3]...)
 			r := w.receipts(string(payload))
 			if len(r) != want {
 				t.Fatalf("%s: %d receipts, want %d", file, len(r), want)

@@ -1,20 +1,15 @@
 package handler
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambda"
-
 	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/kit/testledger"
 	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
@@ -57,94 +52,44 @@ func (q *queue) Depth(context.Context) (int, error) {
 
 // world is a real ledger over the in-process table, in virtual time.
 type world struct {
-	t      *testing.T
-	db     *dynamotest.DB
-	ledger *ledger.Ledger
+	testledger.Scheduled
 	queue  queue
-	log    bytes.Buffer
 	most   int // messages per pass; 0 for the handler's own limit
 	random func() float64
 	answer Answer // the last one
 }
 
 func in(t *testing.T, test func(w *world)) {
-	synctest.Test(t, func(t *testing.T) {
-		// A synctest bubble begins in 2000, before the first order id.
-		time.Sleep(time.Until(time.Date(2026, 11, 11, 20, 0, 0, 0, time.UTC)))
-		w := &world{t: t, db: dynamotest.New(dynamotest.Table{Name: "Ledger", PK: "pk", SK: "sk"})}
-		w.ledger = ledger.New(w.db, "Ledger", ledger.Options{})
-		test(w)
+	testledger.Run(t, func(w *testledger.World) {
+		test(&world{Scheduled: testledger.Scheduled{World: w}})
 	})
 }
 
+// open creates a sale for an hour.
 func (w *world) open(saleID string, stock int64, shards int) {
-	w.t.Helper()
-	c := sale.Creation{SaleID: saleID, Stock: stock, Shards: shards, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour)}
-	if err := c.Check(); err != nil {
-		w.t.Fatal(err)
-	}
-	if _, err := w.ledger.Create(w.t.Context(), c); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-func (w *world) buy(saleID string, users int) []ledger.ClaimRef {
-	w.t.Helper()
-	refs := make([]ledger.ClaimRef, users)
-	for i := range refs {
-		p, err := w.ledger.Purchase(w.t.Context(), ledger.Request{SaleID: saleID, User: fmt.Sprint("user-", i)})
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		refs[i] = ledger.ClaimRef{SaleID: saleID, User: p.Claim.User, ClaimID: p.Claim.ID}
-	}
-	return refs
-}
-
-// ref is the claim of a buyer of buy.
-func (w *world) ref(saleID string, i int) ledger.ClaimRef {
-	w.t.Helper()
-	c, err := w.ledger.Claim(w.t.Context(), saleID, fmt.Sprint("user-", i))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return ledger.ClaimRef{SaleID: saleID, User: c.User, ClaimID: c.ID}
-}
-
-func (w *world) confirm(refs []ledger.ClaimRef) {
-	w.t.Helper()
-	for _, c := range w.ledger.Confirm(w.t.Context(), refs) {
-		if c.Err != nil {
-			w.t.Fatal(c.Err)
-		}
-	}
+	w.T.Helper()
+	w.Open(func(c *sale.Creation) {
+		c.SaleID, c.Stock, c.Shards, c.OpensAt, c.ClosesAt = saleID, stock, shards, time.Now(), time.Now().Add(time.Hour)
+	})
 }
 
 // reconcile invokes the function as Lambda does, with the given time.
 func (w *world) reconcile(payload string, timeout time.Duration) ([]Receipt, error) {
-	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), timeout)
-	defer cancel()
-	h := New(ledger.New(w.db, "Ledger", ledger.Options{Random: w.random}), &w.queue, telemetry.New(&w.log, "reconcile", clock.Wall), clock.Wall)
+	w.T.Helper()
+	h := New(w.LedgerWith(ledger.Options{Random: w.random}), &w.queue, telemetry.New(&w.Log, "reconcile", clock.Wall), clock.Wall)
 	if w.most > 0 {
 		h.most = w.most
 	}
-	out, err := lambda.NewHandler(h.Handle).Invoke(ctx, []byte(payload))
-	if err != nil {
-		return nil, err
-	}
-	w.answer = Answer{}
-	if err := json.Unmarshal(out, &w.answer); err != nil {
-		w.t.Fatalf("answer %s: %v", out, err)
-	}
-	return w.answer.Receipts, nil
+	var err error
+	w.answer, err = testledger.Invoke(&w.Scheduled, h.Handle, payload, timeout)
+	return w.answer.Receipts, err
 }
 
 func (w *world) receipts(payload string) []Receipt {
-	w.t.Helper()
+	w.T.Helper()
 	r, err := w.reconcile(payload, 5*time.Minute)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return r
 }
@@ -152,7 +97,7 @@ func (w *world) receipts(payload string) []Receipt {
 func TestReconcilingWritesNeitherStockNorOrders(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 10, 2)
-		w.confirm(w.buy("moutai", 5)[:3])
+		w.Confirm(w.Crowd("moutai", 0, 5)[:3]...)
 		time.Sleep(time.Minute)
 		before := w.books()
 		for range 3 {
@@ -168,7 +113,7 @@ func TestReconcilingWritesNeitherStockNorOrders(t *testing.T) {
 // books returns the stock and order items.
 func (w *world) books() string {
 	var lines []string
-	for line := range strings.Lines(w.db.Dump()) {
+	for line := range strings.Lines(w.DB.Dump()) {
 		if strings.Contains(line, "STOCK#") || strings.Contains(line, "ORDER#") {
 			lines = append(lines, line)
 		}
@@ -179,12 +124,12 @@ func (w *world) books() string {
 func TestAMismatchThatPassesIsNone(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 10, 1)
-		w.buy("moutai", 2)
-		intact := w.db.Snapshot()
-		w.tamper(-1)
+		w.Crowd("moutai", 0, 2)
+		intact := w.DB.Snapshot()
+		w.Tamper("STOCK#moutai#0", "STOCK", "stock", -1)
 		go func() {
 			time.Sleep(5 * time.Second) // the other half of a transaction arrives
-			w.db.Restore(intact)
+			w.DB.Restore(intact)
 		}()
 		if r := w.receipts(`{"saleId":"moutai"}`); !r[0].Balanced {
 			t.Errorf("got %+v", r)
@@ -195,7 +140,7 @@ func TestAMismatchThatPassesIsNone(t *testing.T) {
 func TestAMismatchIsLeftToTheNextRunIfThereIsNoTimeToLookAgain(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 10, 1)
-		w.tamper(-1)
+		w.Tamper("STOCK#moutai#0", "STOCK", "stock", -1)
 		start := time.Now()
 		r, err := w.reconcile(`{}`, 3*ledger.SettleTime) // half of it is for the pass
 		if took := time.Since(start); err != nil || len(r) != 0 || took >= ledger.SettleTime {
@@ -210,13 +155,13 @@ func TestAMismatchIsLeftToTheNextRunIfThereIsNoTimeToLookAgain(t *testing.T) {
 func TestAMismatchThatStaysIsReportedAndLogged(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 10, 1)
-		w.buy("moutai", 2)
-		w.tamper(-1)
+		w.Crowd("moutai", 0, 2)
+		w.Tamper("STOCK#moutai#0", "STOCK", "stock", -1)
 		r := w.receipts(`{"saleId":"moutai"}`)
 		if r[0].Balanced || len(r[0].Findings) == 0 || !strings.Contains(r[0].Findings[0], "P1") {
 			t.Errorf("got %+v", r)
 		}
-		if log := w.log.String(); !strings.Contains(log, `"unbalanced":1`) || !strings.Contains(log, `"level":"ERROR"`) {
+		if log := w.Log.String(); !strings.Contains(log, `"unbalanced":1`) || !strings.Contains(log, `"level":"ERROR"`) {
 			t.Errorf("log: %s", log)
 		}
 	})
@@ -225,13 +170,8 @@ func TestAMismatchThatStaysIsReportedAndLogged(t *testing.T) {
 func TestASaleTooLargeForOneRunIsFinishedByTheNext(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 300, 280) // 70 buckets, of which 16 are read at once
-		w.confirm(w.buy("moutai", 60))
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "Query" {
-				return dynamotest.Fault{Delay: 900 * time.Millisecond}
-			}
-			return dynamotest.Fault{}
-		}
+		w.Confirm(w.Crowd("moutai", 0, 60)...)
+		w.DB.Fault = dynamotest.Fault{Delay: 900 * time.Millisecond}.On("Query", "")
 		runs := 0
 		for {
 			r, err := w.reconcile(`{}`, 8*time.Second)
@@ -257,18 +197,13 @@ func TestASaleTooLargeForOneRunIsFinishedByTheNext(t *testing.T) {
 func TestAPassIsStoredAlsoWhenItsMessagesTakeAllTheTime(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 100, 1)
-		w.buy("moutai", 100)
+		w.Crowd("moutai", 0, 100)
 		time.Sleep(time.Minute)
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "UpdateItem" { // marks a claim, or stores the pass
-				return dynamotest.Fault{Delay: 250 * time.Millisecond}
-			}
-			return dynamotest.Fault{}
-		}
+		w.DB.Fault = dynamotest.Fault{Delay: 250 * time.Millisecond}.On("UpdateItem", "") // marks a claim, or stores the pass
 		if _, err := w.reconcile(`{}`, 8*time.Second); err != nil || len(w.queue.sent) >= 100 {
 			t.Fatalf("%d messages sent (%v), want fewer than all", len(w.queue.sent), err)
 		}
-		if l, err := w.ledger.Listing(w.t.Context(), "moutai"); err != nil || l.Cursor == nil {
+		if l, err := w.Ledger().Listing(w.T.Context(), "moutai"); err != nil || l.Cursor == nil {
 			t.Errorf("got %+v (%v), want the pass in it", l, err)
 		}
 	})
@@ -278,14 +213,9 @@ func TestAPassIsStoredAlsoWhenItsMessagesTakeAllTheTime(t *testing.T) {
 func TestASaleThatFailsHasNoOtherTurnThoughItsTimeWasUp(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 1000, 1000) // 250 buckets, of which 16 are read at once
-		w.buy("moutai", 100)
+		w.Crowd("moutai", 0, 100)
 		time.Sleep(time.Minute)
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "Query" {
-				return dynamotest.Fault{Delay: 900 * time.Millisecond}
-			}
-			return dynamotest.Fault{}
-		}
+		w.DB.Fault = dynamotest.Fault{Delay: 900 * time.Millisecond}.On("Query", "")
 		sends := 0
 		w.queue.lost = func() bool { sends++; return true }
 		r, err := w.reconcile(`{}`, 20*time.Second)
@@ -293,22 +223,4 @@ func TestASaleThatFailsHasNoOtherTurnThoughItsTimeWasUp(t *testing.T) {
 			t.Errorf("%d receipts after %d sends that failed, want %d: %v", len(r), sends, maxFailures, err)
 		}
 	})
-}
-
-// sale returns the sale in the table.
-func (w *world) sale(saleID string) sale.Sale {
-	w.t.Helper()
-	s, err := ledger.New(w.db, "Ledger", ledger.Options{}).Sale(w.t.Context(), saleID)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return s
-}
-
-// tamper adds units to the stock behind the ledger's back.
-func (w *world) tamper(units int64) {
-	w.t.Helper()
-	if err := w.db.Tamper(w.t.Context(), "Ledger", "STOCK#moutai#0", "STOCK", "stock", units); err != nil {
-		w.t.Fatal(err)
-	}
 }

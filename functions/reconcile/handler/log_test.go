@@ -6,28 +6,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
-	"flashsale/shared/telemetry/telemetrytest"
 )
-
-// lines returns the log's lines since the last call, by message.
-func (w *world) lines() map[string]telemetrytest.Line {
-	w.t.Helper()
-	all, err := telemetrytest.ByName(&w.log, "message")
-	if err != nil {
-		w.t.Error(err)
-	}
-	return all
-}
 
 func TestAReceiptIsALineWithTheFiguresThatAlarmsWatch(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 10, 2)
-		w.confirm(w.buy("moutai", 5)[:2])
+		w.Confirm(w.Crowd("moutai", 0, 5)[:2]...)
 		time.Sleep(time.Hour / 2)
 		w.receipts(`{}`)
-		lines := w.lines()
+		lines := w.Lines("message")
 		receipt := map[string]any{
 			"level": "INFO", "message": "receipt", "service": "reconcile", "coldStart": true, "outcome": "ok", "saleId": "moutai",
 			"oversold": 0.0, "unbalanced": 0.0, "pending": 3.0, "resent": 3.0, "oldestPendingSeconds": 1800.0,
@@ -73,12 +61,12 @@ func TestAnOversellIsCountedInUnits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(w *world) {
 				w.open("moutai", 10, 1)
-				w.buy("moutai", tt.sold)
+				w.Crowd("moutai", 0, tt.sold)
 				if tt.tamper != 0 {
-					w.tamper(tt.tamper)
+					w.Tamper("STOCK#moutai#0", "STOCK", "stock", tt.tamper)
 				}
 				w.receipts(`{"saleId":"moutai"}`)
-				fields := w.lines()["receipt"].Fields
+				fields := w.Lines("message")["receipt"].Fields
 				if fields["oversold"] != tt.want {
 					t.Errorf("oversold %v, want %v", fields["oversold"], tt.want)
 				}
@@ -93,13 +81,13 @@ func TestAnOversellIsCountedInUnits(t *testing.T) {
 func TestUnitsSoldTwiceAreAnOversell(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 2, 1)
-		w.buy("moutai", 2)
-		w.tamper(1) // a reset of the stock, as it must never happen (P15)
-		if _, err := w.ledger.Purchase(w.t.Context(), ledger.Request{SaleID: "moutai", User: "late"}); err != nil {
+		w.Crowd("moutai", 0, 2)
+		w.Tamper("STOCK#moutai#0", "STOCK", "stock", 1) // a reset of the stock, as it must never happen (P15)
+		if _, err := w.Ledger().Purchase(w.T.Context(), ledger.Request{SaleID: "moutai", User: "late"}); err != nil {
 			t.Fatal(err)
 		}
 		w.receipts(`{"saleId":"moutai"}`)
-		if fields := w.lines()["receipt"].Fields; fields["oversold"] != 1.0 || fields["unbalanced"] != 1.0 {
+		if fields := w.Lines("message")["receipt"].Fields; fields["oversold"] != 1.0 || fields["unbalanced"] != 1.0 {
 			t.Errorf("line %v, want one unit oversold", fields)
 		}
 	})
@@ -109,14 +97,14 @@ func TestUnitsSoldTwiceAreAnOversell(t *testing.T) {
 func TestAReleasedUnitThatIsSoldAgainIsNoOversell(t *testing.T) {
 	in(t, func(w *world) {
 		w.openUnpaid("moutai", 1)
-		w.confirm(w.buy("moutai", 1))
+		w.Confirm(w.Crowd("moutai", 0, 1)...)
 		time.Sleep(31 * time.Minute)
 		w.releases("moutai")
-		if _, err := w.ledger.Purchase(w.t.Context(), ledger.Request{SaleID: "moutai", User: "second"}); err != nil {
+		if _, err := w.Ledger().Purchase(w.T.Context(), ledger.Request{SaleID: "moutai", User: "second"}); err != nil {
 			t.Fatal(err)
 		}
 		r := w.receipts(`{"saleId":"moutai"}`)
-		if fields := w.lines()["receipt"].Fields; fields["oversold"] != 0.0 || fields["unbalanced"] != 0.0 || r[0].Released != 1 {
+		if fields := w.Lines("message")["receipt"].Fields; fields["oversold"] != 0.0 || fields["unbalanced"] != 0.0 || r[0].Released != 1 {
 			t.Errorf("line %v, receipt %+v", fields, r[0])
 		}
 	})
@@ -127,17 +115,17 @@ func TestAnUnpaidOrderIsCountedBesideOneThatIsSettled(t *testing.T) {
 	for name, settle := range map[string]func(*world){
 		"paid": func(w *world) { w.pays("moutai", w.orderOf("moutai", 0), "pi_1") },
 		"cancelled": func(w *world) {
-			if _, err := w.ledger.Cancel(w.t.Context(), "moutai", "user-0"); err != nil {
-				w.t.Fatal(err)
+			if _, err := w.Ledger().Cancel(w.T.Context(), "moutai", "user-0"); err != nil {
+				w.T.Fatal(err)
 			}
 		},
 	} {
 		in(t, func(w *world) {
 			w.openUnpaid("moutai", 2)
-			w.confirm(w.buy("moutai", 2))
+			w.Confirm(w.Crowd("moutai", 0, 2)...)
 			settle(w)
 			w.receipts(`{}`)
-			if line := w.lines()["receipt"]; line.Fields["unpaid"] != 1.0 || line.Metrics["unpaid"] != "Count by service" {
+			if line := w.Lines("message")["receipt"]; line.Fields["unpaid"] != 1.0 || line.Metrics["unpaid"] != "Count by service" {
 				t.Errorf("%s: line %v, metrics %v", name, line.Fields, line.Metrics)
 			}
 		})
@@ -145,28 +133,10 @@ func TestAnUnpaidOrderIsCountedBesideOneThatIsSettled(t *testing.T) {
 }
 
 func TestAFailureLeavesItsLine(t *testing.T) {
-	tests := []struct {
-		name, payload, level, outcome string
-		fault                         dynamotest.Fault
-	}{
-		{"no request", `[]`, "INFO", "invalid-request", dynamotest.Fault{}},
-		{"no such sale", `{"saleId":"nowhere"}`, "INFO", "sale-not-found", dynamotest.Fault{}},
-		{"a throttled table", `{}`, "WARN", "busy", dynamotest.Fault{Kind: dynamotest.Throttle}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			in(t, func(w *world) {
-				w.open("moutai", 10, 2)
-				w.db.Fault = func(dynamotest.Call) dynamotest.Fault { return tt.fault }
-				if r, err := w.reconcile(tt.payload, time.Minute); err == nil {
-					t.Errorf("no error, but %v", r)
-				}
-				lines := w.lines()
-				fields := lines["reconcile"].Fields
-				if len(lines) != 1 || fields["level"] != tt.level || fields["outcome"] != tt.outcome || fields["result"] != tt.outcome || fields["error"] == nil {
-					t.Errorf("lines %v", lines)
-				}
-			})
+	in(t, func(w *world) {
+		w.EachFailureLeavesItsLine("reconcile", func(payload string) error {
+			_, err := w.reconcile(payload, time.Minute)
+			return err
 		})
-	}
+	})
 }

@@ -3,7 +3,6 @@ package handler
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 func TestALostMessageIsSentAgainEverRarer(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 10, 2)
-		w.buy("moutai", 3)
+		w.Crowd("moutai", 0, 3)
 		var sent []int
 		for range 20 { // minutes
 			time.Sleep(time.Minute)
@@ -32,15 +31,15 @@ func TestALostMessageIsSentAgainEverRarer(t *testing.T) {
 func TestAFullQueueDelaysAReSendForAMinute(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 10, 2)
-		w.buy("moutai", 3)
+		w.Crowd("moutai", 0, 3)
 		time.Sleep(45 * time.Second)
 		w.queue.waiting = 3
 		if w.receipts(`{}`); len(w.queue.sent) != 0 {
-			w.t.Errorf("sent %v while the queue holds as many messages as there are unfinished orders", w.queue.sent)
+			w.T.Errorf("sent %v while the queue holds as many messages as there are unfinished orders", w.queue.sent)
 		}
 		w.queue.waiting = 2
 		if r := w.receipts(`{}`); len(w.queue.sent) != 3 || r[0].Resent != 3 || r[0].OldestPendingSeconds != 45 {
-			w.t.Errorf("sent %v, receipt %+v", w.queue.sent, r)
+			w.T.Errorf("sent %v, receipt %+v", w.queue.sent, r)
 		}
 	})
 }
@@ -48,34 +47,29 @@ func TestAFullQueueDelaysAReSendForAMinute(t *testing.T) {
 func TestAFullQueueDelaysNoClaimThatIsAMinuteOld(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 10, 2)
-		w.buy("moutai", 3)
+		w.Crowd("moutai", 0, 3)
 		w.queue.waiting = 1_000
 		time.Sleep(time.Minute - time.Millisecond)
 		if w.receipts(`{}`); len(w.queue.sent) != 0 {
-			w.t.Errorf("sent %v a millisecond too early", w.queue.sent)
+			w.T.Errorf("sent %v a millisecond too early", w.queue.sent)
 		}
 		time.Sleep(time.Millisecond)
 		if w.receipts(`{}`); len(w.queue.sent) != 3 {
-			w.t.Errorf("sent %v, want 3 messages", w.queue.sent)
+			w.T.Errorf("sent %v, want 3 messages", w.queue.sent)
 		}
 	})
 }
 
 // losesOrders confirms claims whose order items are not written.
 func (w *world) losesOrders(refs []ledger.ClaimRef) {
-	w.t.Helper()
-	w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-		if strings.HasPrefix(c.Keys[0], "ORDER#") {
-			return dynamotest.Fault{Kind: dynamotest.ServerError}
-		}
-		return dynamotest.Fault{}
-	}
-	for _, c := range w.ledger.Confirm(w.t.Context(), refs) {
+	w.T.Helper()
+	w.DB.Fault = dynamotest.Fault{Kind: dynamotest.ServerError}.On("", "ORDER#")
+	for _, c := range w.Ledger().Confirm(w.T.Context(), refs) {
 		if c.Err == nil {
-			w.t.Fatal("an order item was written")
+			w.T.Fatal("an order item was written")
 		}
 	}
-	w.db.Fault = nil
+	w.DB.Fault = nil
 }
 
 func TestAnOrderWhoseItemIsMissingIsUnfinished(t *testing.T) {
@@ -83,11 +77,11 @@ func TestAnOrderWhoseItemIsMissingIsUnfinished(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(w *world) {
 				w.open("moutai", 300, 280) // 70 buckets, of which 16 are read at once
-				w.losesOrders(w.buy("moutai", 60))
+				w.losesOrders(w.Crowd("moutai", 0, 60))
 				time.Sleep(40 * time.Second)
-				w.slowly(page)
+				w.DB.Fault = dynamotest.Fault{Delay: page}.On("Query", "")
 				if _, err := w.reconcile(`{}`, 8*time.Second); err != nil || len(w.queue.sent) == 0 {
-					w.t.Errorf("sent %d messages (%v) while the queue is empty", len(w.queue.sent), err)
+					w.T.Errorf("sent %d messages (%v) while the queue is empty", len(w.queue.sent), err)
 				}
 			})
 		})
@@ -97,11 +91,11 @@ func TestAnOrderWhoseItemIsMissingIsUnfinished(t *testing.T) {
 func TestAClaimThatIsConfirmedBeforeItsTurnIsNotSentAgain(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 10, 2)
-		refs := w.buy("moutai", 3)
+		refs := w.Crowd("moutai", 0, 3)
 		time.Sleep(45 * time.Second)
-		w.queue.asked = func() { w.confirm(refs) }
+		w.queue.asked = func() { w.Confirm(refs...) }
 		if r := w.receipts(`{}`); len(w.queue.sent) != 0 || r[0].Resent != 0 {
-			w.t.Errorf("sent %v, receipt %+v", w.queue.sent, r)
+			w.T.Errorf("sent %v, receipt %+v", w.queue.sent, r)
 		}
 	})
 }
@@ -115,7 +109,7 @@ func TestAMessageLostTwiceIsSentAgainWithinTheBoundHoweverFullTheQueue(t *testin
 			sales := []string{"jeans", "moutai", "phone"}
 			for _, saleID := range sales {
 				w.open(saleID, 10, 2)
-				w.buy(saleID, 2)
+				w.Crowd(saleID, 0, 2)
 			}
 			accepted := time.Now()
 			w.queue.waiting = 1_000_000
@@ -134,7 +128,7 @@ func TestAMessageLostTwiceIsSentAgainWithinTheBoundHoweverFullTheQueue(t *testin
 				for i := range 2 {
 					at := sentAt[fmt.Sprintf("%s user-%d", saleID, i)]
 					if len(at) < 2 || at[0] >= 2*time.Minute+time.Second || at[1] > ledger.ResendBound {
-						w.t.Errorf("%v after a run: %s user-%d was sent again after %v", phase, saleID, i, at)
+						w.T.Errorf("%v after a run: %s user-%d was sent again after %v", phase, saleID, i, at)
 					}
 				}
 			}
@@ -145,15 +139,15 @@ func TestAMessageLostTwiceIsSentAgainWithinTheBoundHoweverFullTheQueue(t *testin
 func TestAQueueThatDoesNotTellItsDepthDelaysNoOldClaim(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 10, 2)
-		w.buy("moutai", 3)
+		w.Crowd("moutai", 0, 3)
 		w.queue.depthErr = errors.New("access denied")
 		time.Sleep(45 * time.Second)
 		if _, err := w.reconcile(`{}`, time.Minute); err == nil || len(w.queue.sent) != 0 {
-			w.t.Errorf("sent %v (%v) for young claims", w.queue.sent, err)
+			w.T.Errorf("sent %v (%v) for young claims", w.queue.sent, err)
 		}
 		time.Sleep(time.Minute)
 		if r, err := w.reconcile(`{}`, time.Minute); err == nil || len(w.queue.sent) != 3 {
-			w.t.Errorf("sent %v, answered %v (%v): want 3 messages and a failed invocation", w.queue.sent, r, err)
+			w.T.Errorf("sent %v, answered %v (%v): want 3 messages and a failed invocation", w.queue.sent, r, err)
 		}
 	})
 }
@@ -161,25 +155,23 @@ func TestAQueueThatDoesNotTellItsDepthDelaysNoOldClaim(t *testing.T) {
 func TestAnUnreachableQueueIsTriedAFewTimesOnly(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 100, 2)
-		w.buy("moutai", 20)
+		w.Crowd("moutai", 0, 20)
 		time.Sleep(time.Hour)
 		w.queue.err = errors.New("no route")
 		marks := 0
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "UpdateItem" && strings.HasPrefix(c.Keys[0], "CLAIM#") {
-				marks++
-			}
+		w.DB.Fault = dynamotest.On("UpdateItem", "CLAIM#", func(dynamotest.Call) dynamotest.Fault {
+			marks++
 			return dynamotest.Fault{}
-		}
+		})
 		if _, err := w.reconcile(`{}`, time.Minute); err == nil {
-			w.t.Error("no error")
+			w.T.Error("no error")
 		}
 		if marks != 2*maxFailures {
-			w.t.Errorf("%d marks were written or put back, want %d: none was sent", marks, 2*maxFailures)
+			w.T.Errorf("%d marks were written or put back, want %d: none was sent", marks, 2*maxFailures)
 		}
 		w.queue.err = nil
 		if r := w.receipts(`{}`); r[0].Resent != 20 {
-			w.t.Errorf("%d of 20 messages were sent as soon as the queue could be reached", r[0].Resent)
+			w.T.Errorf("%d of 20 messages were sent as soon as the queue could be reached", r[0].Resent)
 		}
 	})
 }
@@ -189,17 +181,17 @@ func TestAnUnreachableQueueIsTriedAFewTimesOnly(t *testing.T) {
 func TestOfManyMessagesThatCannotBeSentAFewAreTriedAgainAtOnce(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 100, 2)
-		w.buy("moutai", 40)
+		w.Crowd("moutai", 0, 40)
 		time.Sleep(time.Hour)
 		sends := 0
 		w.queue.lost = func() bool { sends++; return sends%2 == 0 }
 		if _, err := w.reconcile(`{}`, time.Minute); err == nil || sends != 40 {
-			w.t.Errorf("%d sends (%v)", sends, err)
+			w.T.Errorf("%d sends (%v)", sends, err)
 		}
 		time.Sleep(time.Minute)
 		w.queue.lost = nil
 		if r := w.receipts(`{}`); r[0].Resent != maxUnmarked {
-			w.t.Errorf("%d were sent again, want %d", r[0].Resent, maxUnmarked)
+			w.T.Errorf("%d were sent again, want %d", r[0].Resent, maxUnmarked)
 		}
 	})
 }
@@ -208,7 +200,7 @@ func TestAnOperatorInAHurryDoesNotWaitUntilMessagesAreDue(t *testing.T) {
 	in(t, func(w *world) {
 		for _, saleID := range []string{"jeans", "moutai"} {
 			w.open(saleID, 100, 2)
-			w.buy(saleID, 35)
+			w.Crowd(saleID, 0, 35)
 		}
 		time.Sleep(30 * time.Minute)
 		w.receipts(`{}`)
@@ -217,16 +209,16 @@ func TestAnOperatorInAHurryDoesNotWaitUntilMessagesAreDue(t *testing.T) {
 		for _, want := range []int64{20, 15, 0} {
 			w.queue.sent = nil
 			if r := w.receipts(`{"saleId":"moutai","action":"resend"}`); r[0].Resent != want || len(w.queue.sent) != int(want) {
-				w.t.Errorf("%d messages, %d of them sent: want %d", r[0].Resent, len(w.queue.sent), want)
+				w.T.Errorf("%d messages, %d of them sent: want %d", r[0].Resent, len(w.queue.sent), want)
 			}
 			for _, m := range w.queue.sent {
 				if m.SaleID != "moutai" {
-					w.t.Errorf("sent %+v", m)
+					w.T.Errorf("sent %+v", m)
 				}
 			}
 		}
 		if r := w.receipts(`{}`); r[0].Resent+r[1].Resent != 0 {
-			w.t.Errorf("receipts %+v: the schedule's runs are in no hurry", r)
+			w.T.Errorf("receipts %+v: the schedule's runs are in no hurry", r)
 		}
 	})
 }
@@ -234,7 +226,7 @@ func TestAnOperatorInAHurryDoesNotWaitUntilMessagesAreDue(t *testing.T) {
 func TestOfMoreThanOnePassCanSendEachGetsItsTurn(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 100, 2)
-		w.buy("moutai", 35)
+		w.Crowd("moutai", 0, 35)
 		w.most = 10
 		turns := map[string]int{}
 		for run := 1; run <= 4; run++ {
@@ -245,7 +237,7 @@ func TestOfMoreThanOnePassCanSendEachGetsItsTurn(t *testing.T) {
 				turns[m.User]++
 			}
 			if want := min(10*run, 35); len(turns) != want || len(w.queue.sent) > 10 {
-				w.t.Errorf("run %d sends %d, %d of 35 have had a turn, want %d", run, len(w.queue.sent), len(turns), want)
+				w.T.Errorf("run %d sends %d, %d of 35 have had a turn, want %d", run, len(w.queue.sent), len(turns), want)
 			}
 		}
 	})
@@ -267,21 +259,21 @@ func TestTheStrandedClaimsAreCutToTheOldestWhenTheyAreTwiceAsManyAsAPassSends(t 
 func TestWhatACutOffPassHasFoundIsSentAgain(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 300, 280) // 70 buckets, of which 16 are read at once
-		w.buy("moutai", 60)
+		w.Crowd("moutai", 0, 60)
 		time.Sleep(time.Minute)
-		w.slowly(900 * time.Millisecond)
+		w.DB.Fault = dynamotest.Fault{Delay: 900 * time.Millisecond}.On("Query", "")
 		sent := map[string]bool{}
 		for range 10 {
 			w.queue.sent = nil
 			if _, err := w.reconcile(`{}`, 8*time.Second); err != nil || w.answer.Resent != int64(len(w.queue.sent)) {
-				w.t.Fatalf("%d messages, answered %+v (%v)", len(w.queue.sent), w.answer, err)
+				w.T.Fatalf("%d messages, answered %+v (%v)", len(w.queue.sent), w.answer, err)
 			}
 			for _, m := range w.queue.sent {
 				sent[m.User] = true
 			}
 		}
 		if len(sent) != 60 {
-			w.t.Errorf("%d of 60 messages were sent again", len(sent))
+			w.T.Errorf("%d of 60 messages were sent again", len(sent))
 		}
 	})
 }

@@ -9,24 +9,15 @@ import (
 	"time"
 
 	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/kit/testledger"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
-// breaking makes every read of a sale's claims fail.
-func breaking(saleID string, f func() dynamotest.Fault) func(dynamotest.Call) dynamotest.Fault {
-	return func(c dynamotest.Call) dynamotest.Fault {
-		if c.Op == "Query" && strings.HasPrefix(c.Keys[0], "CLAIM#"+saleID+"#") {
-			return f()
-		}
-		return dynamotest.Fault{}
-	}
-}
-
 // logged counts the log lines with a message about a sale.
 func (w *world) logged(message, saleID string) int {
 	n := 0
-	for line := range strings.Lines(w.log.String()) {
+	for line := range strings.Lines(w.Log.String()) {
 		if strings.Contains(line, `"message":"`+message+`"`) && strings.Contains(line, `"saleId":"`+saleID+`"`) {
 			n++
 		}
@@ -35,47 +26,33 @@ func (w *world) logged(message, saleID string) int {
 }
 
 func TestASaleThatFailsDoesNotKeepTheOthersFromTheirReceipts(t *testing.T) {
-	for name, fault := range map[string]func() dynamotest.Fault{
-		"throttled": func() dynamotest.Fault { return dynamotest.Fault{Kind: dynamotest.Throttle} },
-		"a panic":   func() dynamotest.Fault { panic("a bug") },
-	} {
+	for name, fault := range testledger.OneFails {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(w *world) {
 				for _, saleID := range []string{"a", "bad", "c"} {
 					w.open(saleID, 10, 2)
-					w.buy(saleID, 1)
+					w.Crowd(saleID, 0, 1)
 				}
 				time.Sleep(time.Minute)
-				w.db.Fault = breaking("bad", fault)
+				w.DB.Fault = dynamotest.On("Query", "CLAIM#bad#", fault)
 				start := time.Now()
 				if _, err := w.reconcile(`{}`, 5*time.Minute); err == nil {
-					w.t.Error("the invocation does not fail")
+					w.T.Error("the invocation does not fail")
 				}
 				if took := time.Since(start); took >= ledger.SettleTime {
-					w.t.Errorf("the sale was tried again in this run, which took %v", took)
+					w.T.Errorf("the sale was tried again in this run, which took %v", took)
 				}
 				if a, bad, c := w.logged("receipt", "a"), w.logged("receipt", "bad"), w.logged("receipt", "c"); a != 1 || bad != 0 || c != 1 {
-					w.t.Errorf("receipts of a: %d, bad: %d, c: %d", a, bad, c)
+					w.T.Errorf("receipts of a: %d, bad: %d, c: %d", a, bad, c)
 				}
 				if len(w.queue.sent) != 2 {
-					w.t.Errorf("sent %v, want the messages of a and c", w.queue.sent)
+					w.T.Errorf("sent %v, want the messages of a and c", w.queue.sent)
 				}
-				if log := w.log.String(); !strings.Contains(log, "sale bad: ") {
-					w.t.Errorf("the log does not name the sale: %s", log)
+				if log := w.Log.String(); !strings.Contains(log, "sale bad: ") {
+					w.T.Errorf("the log does not name the sale: %s", log)
 				}
 			})
 		})
-	}
-}
-
-// throttling refuses the calls of an operation on keys with that prefix for a while.
-func throttling(op, prefix string, within time.Duration) func(dynamotest.Call) dynamotest.Fault {
-	until := time.Now().Add(within)
-	return func(c dynamotest.Call) dynamotest.Fault {
-		if c.Op == op && strings.HasPrefix(c.Keys[0], prefix) && time.Now().Before(until) {
-			return dynamotest.Fault{Kind: dynamotest.Throttle}
-		}
-		return dynamotest.Fault{}
 	}
 }
 
@@ -89,12 +66,12 @@ func TestATableThatIsBusyForTwoSecondsIsNoFailure(t *testing.T) {
 			in(t, func(w *world) {
 				w.random = func() float64 { return 0.999 }
 				w.open("moutai", 10, 2)
-				w.buy("moutai", 1)
+				w.Crowd("moutai", 0, 1)
 				time.Sleep(time.Minute)
-				w.db.Fault = throttling(call[0], call[1], 2*time.Second)
+				w.BusyFor(2*time.Second, call[0], call[1])
 				r := w.receipts(`{}`)
-				if listing, err := w.ledger.Listing(w.t.Context(), "moutai"); err != nil || listing.Cursor == nil || len(r) != 1 || len(w.queue.sent) != 1 {
-					w.t.Errorf("stored %+v (%v), receipts %+v, sent %v", listing.Cursor, err, r, w.queue.sent)
+				if listing, err := w.Ledger().Listing(w.T.Context(), "moutai"); err != nil || listing.Cursor == nil || len(r) != 1 || len(w.queue.sent) != 1 {
+					w.T.Errorf("stored %+v (%v), receipts %+v, sent %v", listing.Cursor, err, r, w.queue.sent)
 				}
 			})
 		})
@@ -104,11 +81,11 @@ func TestATableThatIsBusyForTwoSecondsIsNoFailure(t *testing.T) {
 func TestAPassThatCannotBeStoredIsNoFailure(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 10, 2)
-		w.buy("moutai", 1)
+		w.Crowd("moutai", 0, 1)
 		time.Sleep(time.Minute)
-		w.db.Fault = throttling("UpdateItem", "SALES", time.Hour)
+		w.BusyFor(time.Hour, "UpdateItem", "SALES")
 		if r := w.receipts(`{}`); len(r) != 1 || len(w.queue.sent) != 1 {
-			w.t.Errorf("receipts %+v, sent %v", r, w.queue.sent)
+			w.T.Errorf("receipts %+v, sent %v", r, w.queue.sent)
 		}
 	})
 }
@@ -119,15 +96,13 @@ func TestASaleForANewerReleaseIsLeftAloneAndTheOthersGetTheirReceipts(t *testing
 			in(t, func(w *world) {
 				for _, saleID := range []string{"a", "newer", "z"} {
 					w.open(saleID, 10, 2)
-					w.buy(saleID, 1)
+					w.Crowd(saleID, 0, 1)
 				}
-				if err := w.db.Tamper(w.t.Context(), "Ledger", keys[0], keys[1], "minReader", sale.Reads+1); err != nil {
-					t.Fatal(err)
-				}
+				w.Newer(keys[0], keys[1])
 				var mu sync.Mutex
 				var written []string
-				w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-					if c.Op != "GetItem" && c.Op != "BatchGetItem" && c.Op != "Query" {
+				w.DB.Fault = func(c dynamotest.Call) dynamotest.Fault {
+					if dynamotest.IsWrite(c.Op) {
 						mu.Lock()
 						defer mu.Unlock()
 						written = append(written, c.Keys...)
@@ -154,11 +129,11 @@ func TestASaleForANewerReleaseIsLeftAloneAndTheOthersGetTheirReceipts(t *testing
 				if len(w.queue.sent) != 2 || len(written) == 0 {
 					t.Errorf("sent %v, wrote %v; want the others'", w.queue.sent, written)
 				}
-				if log := w.log.String(); !strings.Contains(log, "sale newer: newer-version: ") {
+				if log := w.Log.String(); !strings.Contains(log, "sale newer: newer-version: ") {
 					t.Errorf("the log does not say why: %s", log)
 				}
-				if _, err := w.reconcile(`{"saleId":"newer"}`, 5*time.Minute); err == nil || !strings.Contains(w.log.String(), `"outcome":"newer-version"`) {
-					t.Errorf("by name: %v, %s", err, w.log.String())
+				if _, err := w.reconcile(`{"saleId":"newer"}`, 5*time.Minute); err == nil || !strings.Contains(w.Log.String(), `"outcome":"newer-version"`) {
+					t.Errorf("by name: %v, %s", err, w.Log.String())
 				}
 			})
 		})
@@ -168,39 +143,30 @@ func TestASaleForANewerReleaseIsLeftAloneAndTheOthersGetTheirReceipts(t *testing
 func TestADraftIsNoFailureAndNoSecret(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 10, 2)
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "PutItem" {
-				return dynamotest.Fault{Kind: dynamotest.ServerError}
-			}
-			return dynamotest.Fault{}
-		}
-		c := sale.Creation{SaleID: "draft", Stock: 4, Shards: 2, OpensAt: time.Now().Add(30 * time.Minute), ClosesAt: time.Now().Add(40 * time.Minute)}
-		if _, err := w.ledger.Create(w.t.Context(), c); err == nil {
-			w.t.Fatal("created")
-		}
-		w.db.Fault = nil
+		opensAt, closesAt := time.Now().Add(30*time.Minute), time.Now().Add(40*time.Minute)
+		w.Draft("draft", func(c *sale.Creation) { c.OpensAt, c.ClosesAt = opensAt, closesAt })
 		for _, tt := range []struct {
 			at       time.Time
 			level    string
 			unseeded float64
 		}{
-			{c.OpensAt.Add(-15*time.Minute - time.Millisecond), "INFO", 0}, {c.OpensAt.Add(-15 * time.Minute), "WARN", 1},
-			{c.OpensAt, "WARN", 1}, {c.ClosesAt.Add(-time.Millisecond), "WARN", 1}, {c.ClosesAt, "INFO", 0},
+			{opensAt.Add(-15*time.Minute - time.Millisecond), "INFO", 0}, {opensAt.Add(-15 * time.Minute), "WARN", 1},
+			{opensAt, "WARN", 1}, {closesAt.Add(-time.Millisecond), "WARN", 1}, {closesAt, "INFO", 0},
 		} {
 			time.Sleep(time.Until(tt.at))
 			if r := w.receipts(`{}`); len(r) != 1 || r[0].SaleID != "moutai" {
-				w.t.Errorf("got %+v", r)
+				w.T.Errorf("got %+v", r)
 			}
-			line := w.lines()["draft"]
+			line := w.Lines("message")["draft"]
 			if line.Fields["level"] != tt.level || line.Fields["saleId"] != "draft" || line.Fields["unseeded"] != tt.unseeded {
-				w.t.Errorf("at %v: line %v, want %s and %g unseeded", tt.at, line.Fields, tt.level, tt.unseeded)
+				w.T.Errorf("at %v: line %v, want %s and %g unseeded", tt.at, line.Fields, tt.level, tt.unseeded)
 			}
 			if line.Metrics["unseeded"] != "Count by service" {
-				w.t.Errorf("at %v: metrics %v", tt.at, line.Metrics)
+				w.T.Errorf("at %v: metrics %v", tt.at, line.Metrics)
 			}
 		}
 		if _, err := w.reconcile(`{"saleId":"draft"}`, time.Minute); err == nil {
-			w.t.Error("a receipt of a draft that was asked for by name")
+			w.T.Error("a receipt of a draft that was asked for by name")
 		}
 	})
 }
@@ -208,18 +174,13 @@ func TestADraftIsNoFailureAndNoSecret(t *testing.T) {
 func TestAHugeSaleLeavesTheOthersTheirTime(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("a-huge", 1000, 1000) // 250 buckets, 16 at once: 14 s
-		w.buy("a-huge", 60)
+		w.Crowd("a-huge", 0, 60)
 		w.open("small", 10, 2)
-		w.buy("small", 1)
+		w.Crowd("small", 0, 1)
 		time.Sleep(time.Minute)
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if strings.HasPrefix(c.Keys[0], "CLAIM#a-huge#") {
-				return dynamotest.Fault{Delay: 900 * time.Millisecond}
-			}
-			return dynamotest.Fault{}
-		}
+		w.DB.Fault = dynamotest.Fault{Delay: 900 * time.Millisecond}.On("", "CLAIM#a-huge#")
 		if r, err := w.reconcile(`{}`, 20*time.Second); err != nil || len(r) != 1 || r[0].SaleID != "small" || r[0].Resent != 1 {
-			w.t.Errorf("got %+v (%v), want the small sale's receipt and its message sent again", r, err)
+			w.T.Errorf("got %+v (%v), want the small sale's receipt and its message sent again", r, err)
 		}
 	})
 }
@@ -229,24 +190,21 @@ func TestAHugeSaleLeavesTheOthersTheirTime(t *testing.T) {
 func TestALongPassEndsWithinARunBesideNineSalesThatAreIdle(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("long", 1000, 1000) // 250 buckets, 16 at once: 14 s
-		w.buy("long", 60)
+		w.Crowd("long", 0, 60)
 		for i := range 9 {
 			w.open(fmt.Sprint("other-", i), 10, 2)
 		}
 		time.Sleep(time.Minute)
 		var pages atomic.Int64
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "Query" && strings.HasPrefix(c.Keys[0], "CLAIM#long#") {
-				pages.Add(1)
-				return dynamotest.Fault{Delay: 900 * time.Millisecond}
-			}
-			return dynamotest.Fault{}
-		}
+		w.DB.Fault = dynamotest.On("Query", "CLAIM#long#", func(dynamotest.Call) dynamotest.Fault {
+			pages.Add(1)
+			return dynamotest.Fault{Delay: 900 * time.Millisecond}
+		})
 		if r, err := w.reconcile(`{}`, 40*time.Second); err != nil || len(r) != 10 || len(w.queue.sent) != 60 {
-			w.t.Errorf("got %+v (%v) and sent %d messages, want every receipt and 60 messages", r, err, len(w.queue.sent))
+			w.T.Errorf("got %+v (%v) and sent %d messages, want every receipt and 60 messages", r, err, len(w.queue.sent))
 		}
 		if n := pages.Load(); n > 250+3*16 { // a page that a turn cuts off is read again
-			w.t.Errorf("%d pages were read, want each once: a turn does not continue the one before", n)
+			w.T.Errorf("%d pages were read, want each once: a turn does not continue the one before", n)
 		}
 	})
 }
@@ -255,17 +213,12 @@ func TestTheLastSaleHasAllTheTimeThatIsLeft(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("a-small", 10, 2)
 		w.open("huge", 640, 640) // 160 buckets, 16 at once
-		w.buy("huge", 60)
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if strings.HasPrefix(c.Keys[0], "CLAIM#huge#") {
-				return dynamotest.Fault{Delay: 600 * time.Millisecond}
-			}
-			return dynamotest.Fault{}
-		}
+		w.Crowd("huge", 0, 60)
+		w.DB.Fault = dynamotest.Fault{Delay: 600 * time.Millisecond}.On("", "CLAIM#huge#")
 		// The pass takes six of the nearly ten seconds that are half of the sale's
 		// time.
 		if r, err := w.reconcile(`{}`, 20*time.Second); err != nil || len(r) != 2 {
-			w.t.Errorf("got %+v (%v), want both receipts", r, err)
+			w.T.Errorf("got %+v (%v), want both receipts", r, err)
 		}
 	})
 }
@@ -284,17 +237,17 @@ func TestTheSaleThatHasWaitedLongestComesFirst(t *testing.T) {
 			return text
 		}
 		if got := order(w.receipts(`{}`)); got != "abc" {
-			w.t.Errorf("got %s", got)
+			w.T.Errorf("got %s", got)
 		}
 		// a is reconciled by hand, so it has waited least.
 		time.Sleep(time.Second)
 		w.receipts(`{"saleId":"a"}`)
 		if got := order(w.receipts(`{}`)); got != "bca" {
-			w.t.Errorf("got %s, want the one that was just looked at last", got)
+			w.T.Errorf("got %s, want the one that was just looked at last", got)
 		}
 		w.open("new", 10, 1)
 		if got := order(w.receipts(`{}`)); !strings.HasPrefix(got, "new") {
-			w.t.Errorf("got %s, want the new sale first", got)
+			w.T.Errorf("got %s, want the new sale first", got)
 		}
 	})
 }
@@ -302,21 +255,17 @@ func TestTheSaleThatHasWaitedLongestComesFirst(t *testing.T) {
 func TestALongPassDoesNotMakeItsFirstClaimsOld(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 300, 280) // 70 buckets, of which 16 are read at once
-		w.buy("moutai", 60)
+		refs := w.Crowd("moutai", 0, 60)
 		time.Sleep(20 * time.Second)
-		w.slowly(900 * time.Millisecond)
+		w.DB.Fault = dynamotest.Fault{Delay: 900 * time.Millisecond}.On("Query", "")
 		if r, err := w.reconcile(`{}`, 8*time.Second); err != nil || len(r) != 0 {
-			w.t.Fatalf("got %+v (%v), want a pass that is cut off", r, err)
+			w.T.Fatalf("got %+v (%v), want a pass that is cut off", r, err)
 		}
-		w.db.Fault = nil
-		var refs []ledger.ClaimRef
-		for i := range 60 {
-			refs = append(refs, w.ref("moutai", i))
-		}
-		w.confirm(refs)
+		w.DB.Fault = nil
+		w.Confirm(refs...)
 		time.Sleep(time.Hour / 2)
 		if r := w.receipts(`{}`); len(r) != 1 || r[0].OldestPendingSeconds > 30 {
-			w.t.Errorf("got %+v: an order that was finished long ago is an alarm", r)
+			w.T.Errorf("got %+v: an order that was finished long ago is an alarm", r)
 		}
 	})
 }

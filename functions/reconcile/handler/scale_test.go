@@ -29,16 +29,16 @@ func TestARunOverManySalesTakesLessThanAMinute(t *testing.T) {
 				for i := range tt.sales {
 					saleID := fmt.Sprint("sale-", i)
 					w.open(saleID, 1000, tt.shards)
-					w.confirm(w.buy(saleID, tt.sold))
+					w.Confirm(w.Crowd(saleID, 0, tt.sold)...)
 				}
-				w.db.Fault = func(dynamotest.Call) dynamotest.Fault { return dynamotest.Fault{Delay: 10 * time.Millisecond} }
+				w.DB.Fault = func(dynamotest.Call) dynamotest.Fault { return dynamotest.Fault{Delay: 10 * time.Millisecond} }
 				for _, run := range []string{"first", "later"} {
 					time.Sleep(5 * time.Minute)
-					w.db.ResetUsage()
+					w.DB.ResetUsage()
 					began := time.Now()
 					r := w.receipts(`{}`)
 					took, calls := time.Since(began), 0
-					for _, n := range w.db.Calls() {
+					for _, n := range w.DB.Calls() {
 						calls += n
 					}
 					if len(r) != tt.sales || took >= limit {

@@ -19,13 +19,7 @@ func TestATableThatIsBusyForTwoSecondsIsNoFailure(t *testing.T) {
 				w.open("moutai", 2, 1, payWithin)
 				w.order("moutai", 0, 1)
 				time.Sleep(payWithin + grace + time.Second)
-				until := time.Now().Add(2 * time.Second)
-				w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-					if c.Op == call[0] && strings.HasPrefix(c.Keys[0], call[1]) && time.Now().Before(until) {
-						return dynamotest.Fault{Kind: dynamotest.Throttle}
-					}
-					return dynamotest.Fault{}
-				}
+				w.BusyFor(2*time.Second, call[0], call[1])
 				if p := w.passes(`{}`); len(p) != 1 || !p[0].Complete || p[0].Released != 1 || p[0].PutBack != 1 {
 					t.Errorf("got %+v", p)
 				}
@@ -39,7 +33,7 @@ func TestARunThatCannotStoreHowFarItCameIsNoFailure(t *testing.T) {
 		w.random = func() float64 { return 0.1 } // the tries are over before the time
 		w.open("moutai", 40, 40, payWithin)      // ten buckets
 		time.Sleep(payWithin + grace + time.Second)
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		w.DB.Fault = func(c dynamotest.Call) dynamotest.Fault {
 			switch {
 			case c.Op == "Query" && strings.HasPrefix(c.Keys[0], "CLAIM#"):
 				return dynamotest.Fault{Delay: 900 * time.Millisecond}

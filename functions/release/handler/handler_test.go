@@ -3,7 +3,6 @@ package handler
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/kit/testledger"
 	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
@@ -27,7 +27,7 @@ func TestNothingIsReleasedBeforeTheGraceIsOverAndThenWhatIsUnpaid(t *testing.T) 
 		}
 		due := orderid.Time(w.claim("moutai", 4).OrderID).Add(payWithin + grace)
 		time.Sleep(time.Until(due) - time.Millisecond)
-		if p := w.passes(`{}`); p[0].Released != 0 || p[0].NextDue != "2026-11-11T20:32:00.000Z" || w.stock("moutai") != 0 {
+		if p := w.passes(`{}`); p[0].Released != 0 || p[0].NextDue != "2026-01-01T00:32:00.000Z" || w.stock("moutai") != 0 {
 			t.Errorf("a millisecond too early: %+v (P21)", p)
 		}
 		time.Sleep(time.Millisecond)
@@ -38,7 +38,7 @@ func TestNothingIsReleasedBeforeTheGraceIsOverAndThenWhatIsUnpaid(t *testing.T) 
 			t.Errorf("got %v, %d in stock", got, w.stock("moutai"))
 		}
 		w.order("moutai", 6, 2) // sold again
-		w.balanced("moutai")
+		w.balanced()
 		if p := w.passes(`{}`); p[0].Released != 0 || p[0].PutBack != 0 {
 			t.Errorf("again: %+v", p)
 		}
@@ -52,9 +52,7 @@ func TestACancelledUnitIsPutBackByTheNextRunAlthoughNothingIsDue(t *testing.T) {
 		if p := w.passes(`{}`); p[0].NextDue == "" {
 			t.Fatalf("got %+v", p)
 		}
-		if _, err := w.ledger.Cancel(t.Context(), "moutai", "user-1"); err != nil {
-			t.Fatal(err)
-		}
+		w.Cancel("user-1")
 		if p := w.passes(`{}`); p[0].Released != 0 || p[0].PutBack != 1 || w.stock("moutai") != 1 {
 			t.Errorf("got %+v, %d in stock", p, w.stock("moutai"))
 		}
@@ -65,19 +63,13 @@ func TestAPausedSaleReleasesNothingUntilItGoesOn(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.open("moutai", 3, 1, payWithin)
 		w.order("moutai", 0, 3)
-		pause := func(paused bool) {
-			time.Sleep(time.Millisecond)
-			if _, err := w.environment().Edit(t.Context(), sale.Edit{SaleID: "moutai", At: time.Now(), Paused: &paused}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		pause(true)
+		w.pause("moutai", true)
 		time.Sleep(payWithin + time.Hour)
 		if p := w.passes(`{}`); p[0].Released != 0 || p[0].Complete || p[0].OverdueSeconds != 0 || w.states("moutai", 3)[sale.Confirmed] != 3 {
 			t.Errorf("got %+v", p)
 		}
 		w.pay("moutai", 0) // later than payBy, and in time all the same
-		pause(false)
+		w.pause("moutai", false)
 		if p := w.passes(`{}`); p[0].Released != 2 || p[0].OverdueSeconds < 3400 {
 			t.Errorf("got %+v", p)
 		}
@@ -90,7 +82,7 @@ func TestRunsThatOverlapReleaseEachClaimOnce(t *testing.T) {
 		w.order("moutai", 0, 200)
 		time.Sleep(payWithin + grace + time.Second)
 		var calls atomic.Int64
-		w.db.Fault = func(dynamotest.Call) dynamotest.Fault { // the runs take turns at the table
+		w.DB.Fault = func(dynamotest.Call) dynamotest.Fault { // the runs take turns at the table
 			return dynamotest.Fault{Delay: time.Duration(1+calls.Add(1)%7) * time.Millisecond}
 		}
 		var runs sync.WaitGroup
@@ -98,32 +90,32 @@ func TestRunsThatOverlapReleaseEachClaimOnce(t *testing.T) {
 			runs.Go(func() {
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 				defer cancel()
-				h := New(w.environment(), grace, telemetry.New(&strings.Builder{}, "release", clock.Wall))
+				h := New(w.Ledger(), grace, telemetry.New(&strings.Builder{}, "release", clock.Wall))
 				if _, err := h.Handle(ctx, json.RawMessage(`{}`)); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		runs.Wait()
-		w.db.Fault = nil
+		w.DB.Fault = nil
 		if got := w.states("moutai", 200); got[sale.Expired] != 200 || w.stock("moutai") != 200 {
 			t.Errorf("got %v, %d in stock (P23)", got, w.stock("moutai"))
 		}
-		w.balanced("moutai")
+		w.balanced()
 	})
 }
 
 // releaseAll runs, 8 seconds at a time, until the first sale's pass is complete. It counts the
 // runs and the claims that they report as released.
 func (w *world) releaseAll() (runs, released int) {
-	w.t.Helper()
+	w.T.Helper()
 	for complete := false; !complete; runs++ {
 		if runs > 20 {
-			w.t.Fatal("no run comes to the end")
+			w.T.Fatal("no run comes to the end")
 		}
 		passes, err := w.release(`{}`, 8*time.Second)
 		if err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 		released += passes[0].Released
 		complete = passes[0].Complete
@@ -137,13 +129,10 @@ func TestARunThatIsCutOffIsContinuedByTheNext(t *testing.T) {
 		w.order("moutai", 0, 400)
 		time.Sleep(payWithin + grace + time.Second)
 		read := map[string]int{}
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "Query" && strings.HasPrefix(c.Keys[0], "CLAIM#") {
-				read[c.Keys[0]]++
-				return dynamotest.Fault{Delay: 900 * time.Millisecond}
-			}
-			return dynamotest.Fault{}
-		}
+		w.DB.Fault = dynamotest.On("Query", "CLAIM#", func(c dynamotest.Call) dynamotest.Fault {
+			read[c.Keys[0]]++
+			return dynamotest.Fault{Delay: 900 * time.Millisecond}
+		})
 		runs, released := w.releaseAll()
 		if got := w.states("moutai", 400); got[sale.Expired] != 400 || released != 400 || runs < 2 {
 			t.Errorf("%v after %d runs, which report %d", got, runs, released)
@@ -153,19 +142,16 @@ func TestARunThatIsCutOffIsContinuedByTheNext(t *testing.T) {
 				t.Errorf("%s was read %d times: the cursor is lost", bucket, n)
 			}
 		}
-		w.db.Fault = nil
+		w.DB.Fault = nil
 		if w.stock("moutai") != 400 {
 			t.Errorf("%d in stock", w.stock("moutai"))
 		}
-		w.balanced("moutai")
+		w.balanced()
 	})
 }
 
 func TestASaleThatFailsLeavesTheOthersTheirPasses(t *testing.T) {
-	for name, fault := range map[string]func() dynamotest.Fault{
-		"throttled": func() dynamotest.Fault { return dynamotest.Fault{Kind: dynamotest.Throttle} },
-		"a panic":   func() dynamotest.Fault { panic("a bug") },
-	} {
+	for name, fault := range testledger.OneFails {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(t *testing.T, w *world) {
 				for _, saleID := range []string{"a", "bad", "c"} {
@@ -173,20 +159,15 @@ func TestASaleThatFailsLeavesTheOthersTheirPasses(t *testing.T) {
 					w.order(saleID, 0, 2)
 				}
 				time.Sleep(payWithin + grace + time.Second)
-				w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-					if c.Op == "Query" && strings.HasPrefix(c.Keys[0], "CLAIM#bad#") {
-						return fault()
-					}
-					return dynamotest.Fault{}
-				}
+				w.DB.Fault = dynamotest.On("Query", "CLAIM#bad#", fault)
 				if _, err := w.release(`{}`, 5*time.Minute); err == nil {
 					t.Error("the invocation does not fail")
 				}
-				w.db.Fault = nil
+				w.DB.Fault = nil
 				if a, bad, c := w.stock("a"), w.stock("bad"), w.stock("c"); a != 2 || bad != 0 || c != 2 {
 					t.Errorf("in stock: %d of a, %d of bad, %d of c", a, bad, c)
 				}
-				if log := w.log.String(); !strings.Contains(log, "sale bad: ") {
+				if log := w.Log.String(); !strings.Contains(log, "sale bad: ") {
 					t.Errorf("the log does not name the sale: %s", log)
 				}
 			})
@@ -202,20 +183,18 @@ func TestASaleForANewerReleaseIsLeftAlone(t *testing.T) {
 					w.open(saleID, 2, 1, payWithin)
 					w.order(saleID, 0, 2)
 				}
-				if err := w.db.Tamper(t.Context(), "Ledger", keys[0], keys[1], "minReader", sale.Reads+1); err != nil {
-					t.Fatal(err)
-				}
+				w.Newer(keys[0], keys[1])
 				time.Sleep(payWithin + grace + time.Second)
-				w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-					if strings.Contains(strings.Join(c.Keys, " "), "newer") && c.Op != "GetItem" && c.Op != "Query" && c.Op != "BatchGetItem" {
+				w.DB.Fault = dynamotest.On("", "newer", func(c dynamotest.Call) dynamotest.Fault {
+					if dynamotest.IsWrite(c.Op) {
 						t.Errorf("%s %s", c.Op, c.Keys)
 					}
 					return dynamotest.Fault{}
+				})
+				if _, err := w.release(`{}`, 5*time.Minute); err == nil || !strings.Contains(w.Log.String(), "sale newer: newer-version: ") {
+					t.Errorf("%v, log %s", err, w.Log.String())
 				}
-				if _, err := w.release(`{}`, 5*time.Minute); err == nil || !strings.Contains(w.log.String(), "sale newer: newer-version: ") {
-					t.Errorf("%v, log %s", err, w.log.String())
-				}
-				w.db.Fault = nil
+				w.DB.Fault = nil
 				if w.stock("a") != 2 {
 					t.Errorf("%d in stock of the other sale", w.stock("a"))
 				}
@@ -231,13 +210,11 @@ func TestAListingThatCannotBeReadFailsTheRun(t *testing.T) {
 			w.order(saleID, 0, 2)
 		}
 		for attribute, by := range map[string]int64{"minReader": -10, "payWithin": -int64(payWithin / time.Second)} {
-			if err := w.db.Tamper(t.Context(), "Ledger", "SALES", "broken", attribute, by); err != nil {
-				t.Fatal(err)
-			}
+			w.Tamper("SALES", "broken", attribute, by)
 		}
 		time.Sleep(payWithin + grace + time.Second)
-		if _, err := w.release(`{}`, 5*time.Minute); err == nil || !strings.Contains(w.log.String(), "sale broken: ") {
-			t.Errorf("%v, log %s", err, w.log.String())
+		if _, err := w.release(`{}`, 5*time.Minute); err == nil || !strings.Contains(w.Log.String(), "sale broken: ") {
+			t.Errorf("%v, log %s", err, w.Log.String())
 		}
 		if w.stock("a") != 2 {
 			t.Errorf("%d in stock of the other sale", w.stock("a"))
@@ -262,13 +239,13 @@ func TestSalesThatAskForNoPaymentCostOneRead(t *testing.T) {
 		w.open("moutai", 5, 2, 0)
 		w.order("moutai", 0, 5)
 		time.Sleep(time.Hour)
-		var calls []string
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			calls = append(calls, fmt.Sprint(c.Op, c.Keys))
-			return dynamotest.Fault{}
-		}
-		if p := w.passes(`{}`); len(p) != 0 || len(calls) != 1 {
-			t.Errorf("got %+v after %v", p, calls)
+		calls := w.Calls(func() {
+			if p := w.passes(`{}`); len(p) != 0 {
+				t.Errorf("got %+v", p)
+			}
+		})
+		if calls != 1 {
+			t.Errorf("%d calls: %v", calls, w.DB.Calls())
 		}
 		if p := w.passes(`{"saleId":"moutai"}`); len(p) != 1 || !p[0].Complete || p[0].NextDue != "" {
 			t.Errorf("got %+v, want nothing due, ever", p)
@@ -284,9 +261,7 @@ func TestARecalledSaleGetsItsPassWhateverItAsksFor(t *testing.T) {
 				w.open("other", 9, 2, payWithin)
 				w.order("moutai", 0, 3)
 				w.pay("moutai", 0)
-				if _, err := w.ledger.Recall(t.Context(), sale.Recall{SaleID: "moutai"}); err != nil {
-					t.Fatal(err)
-				}
+				w.Recall()
 				time.Sleep(time.Minute)
 				w.lines()
 				p := w.passes(`{}`)
@@ -299,7 +274,7 @@ func TestARecalledSaleGetsItsPassWhateverItAsksFor(t *testing.T) {
 				if got := w.states("moutai", 3); got[sale.Paid] != 1 || got[sale.Cancelled] != 2 {
 					t.Errorf("got %v", got)
 				}
-				w.balanced("moutai")
+				w.balanced()
 				if p := w.passes(`{}`); len(p) > 1 && (p[0].SaleID != "moutai" || p[0].Released+p[0].Refunded > 0) || within == 0 && len(p) != 1 {
 					t.Errorf("then %+v, want nothing left", p)
 				}
@@ -315,21 +290,14 @@ func TestARecallThatIsCutOffIsContinuedByTheNextRun(t *testing.T) {
 		for i := range 30 {
 			w.pay("moutai", i)
 		}
-		if _, err := w.ledger.Recall(t.Context(), sale.Recall{SaleID: "moutai"}); err != nil {
-			t.Fatal(err)
-		}
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "Query" && strings.HasPrefix(c.Keys[0], "CLAIM#") {
-				return dynamotest.Fault{Delay: 900 * time.Millisecond}
-			}
-			return dynamotest.Fault{}
-		}
+		w.Recall()
+		w.DB.Fault = dynamotest.Fault{Delay: 900 * time.Millisecond}.On("Query", "CLAIM#")
 		runs, _ := w.releaseAll()
 		if got := w.states("moutai", 400); got[sale.Paid] != 30 || got[sale.Cancelled] != 370 || runs < 2 {
 			t.Errorf("%v after %d runs", got, runs)
 		}
-		w.db.Fault = nil
-		w.balanced("moutai")
+		w.DB.Fault = nil
+		w.balanced()
 	})
 }
 
@@ -354,15 +322,12 @@ func TestADrainedSaleIsLeftAlone(t *testing.T) {
 		w.order("moutai", 0, 1)
 		w.pay("moutai", 0)
 		time.Sleep(24*time.Hour + ledger.DrainAfter + time.Second)
-		r, err := w.environment().Step(t.Context(), &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if drained, err := w.ledger.Drain(t.Context(), r); err != nil || !drained {
+		r := w.Receipt()
+		if drained, err := w.Ledger().Drain(t.Context(), r); err != nil || !drained {
 			t.Fatalf("drained: %t (%v), %+v", drained, err, r)
 		}
 		again := sale.Payment{Provider: "stripe", Reference: "pi_2", OrderID: w.claim("moutai", 0).OrderID, Currency: "EUR"}
-		if done, err := w.ledger.Pay(t.Context(), again); err != nil || done.Refund == nil { // it is listed again
+		if done, err := w.Ledger().Pay(t.Context(), again); err != nil || done.Refund == nil { // it is listed again
 			t.Fatalf("got %+v (%v)", done, err)
 		}
 		if p := w.passes(`{}`); len(p) != 0 {
@@ -376,19 +341,14 @@ func TestARunWhoseTimeEndsDuringACallIsNoFailure(t *testing.T) {
 		w.open("moutai", 4, 1, payWithin)
 		w.order("moutai", 0, 4)
 		time.Sleep(payWithin + grace + time.Second)
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "TransactWriteItems" {
-				return dynamotest.Fault{Delay: time.Hour}
-			}
-			return dynamotest.Fault{}
-		}
+		w.DB.Fault = dynamotest.Fault{Delay: time.Hour}.On("TransactWriteItems", "")
 		if p, err := w.release(`{}`, 8*time.Second); err != nil || len(p) != 1 || p[0].Complete {
 			t.Errorf("got %+v (%v), want a pass that is cut off", p, err)
 		}
-		w.db.Fault = nil
+		w.DB.Fault = nil
 		if p := w.passes(`{}`); !p[0].Complete || w.states("moutai", 4)[sale.Expired] != 4 || w.stock("moutai") != 4 {
 			t.Errorf("got %+v, %d in stock", p, w.stock("moutai"))
 		}
-		w.balanced("moutai")
+		w.balanced()
 	})
 }

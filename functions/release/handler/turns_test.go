@@ -38,12 +38,7 @@ func TestAHugeSaleLeavesTheOthersTheirTime(t *testing.T) {
 		w.open("small", 2, 1, payWithin)
 		w.order("small", 0, 2)
 		time.Sleep(payWithin + grace + time.Second)
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "TransactWriteItems" && strings.Contains(strings.Join(c.Keys, " "), "a-huge") {
-				return dynamotest.Fault{Delay: time.Hour}
-			}
-			return dynamotest.Fault{}
-		}
+		w.DB.Fault = dynamotest.Fault{Delay: time.Hour}.On("TransactWriteItems", "#a-huge")
 		passes, err := w.release(`{}`, 8*time.Second)
 		if err != nil || len(passes) != 2 || passes[0].Complete || passes[1].Released != 2 || !passes[1].Complete {
 			t.Errorf("got %+v (%v), want the small sale's pass complete", passes, err)
@@ -58,9 +53,7 @@ func TestALargePassEndsWithinARunBesideNineSalesThatAreIdle(t *testing.T) {
 		return func(w *world, saleID string) {
 			w.open(saleID, 1, 1, payWithin)
 			w.order(saleID, 0, 1)
-			if _, err := w.environment().Edit(w.t.Context(), sale.Edit{SaleID: saleID, Paused: &paused}); err != nil {
-				w.t.Fatal(err)
-			}
+			w.pause(saleID, paused)
 		}
 	}
 	for name, others := range map[string]func(w *world, saleID string){
@@ -69,7 +62,7 @@ func TestALargePassEndsWithinARunBesideNineSalesThatAreIdle(t *testing.T) {
 		"little is due, after the one":  little(payWithin+time.Second, false),
 		"paused, due before the one":    little(payWithin-time.Second, true),
 		"paused, due after the one":     little(payWithin+time.Second, true),
-		"drafts":                        func(w *world, saleID string) { w.draft(saleID) },
+		"drafts":                        (*world).draft,
 	} {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(t *testing.T, w *world) {
@@ -80,7 +73,7 @@ func TestALargePassEndsWithinARunBesideNineSalesThatAreIdle(t *testing.T) {
 				}
 				w.passes(`{}`)
 				time.Sleep(payWithin + grace + 2*time.Second)
-				w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+				w.DB.Fault = func(c dynamotest.Call) dynamotest.Fault {
 					if strings.Contains(c.Keys[0], "#large#") {
 						return dynamotest.Fault{Delay: 900 * time.Millisecond}
 					}
@@ -91,7 +84,7 @@ func TestALargePassEndsWithinARunBesideNineSalesThatAreIdle(t *testing.T) {
 				if err != nil || i < 0 || !passes[i].Complete || passes[i].Released != 72 || passes[i].PutBack != 72 {
 					t.Errorf("got %+v (%v)", passes, err)
 				}
-				w.db.Fault = nil
+				w.DB.Fault = nil
 				if got := w.states("large", 72); got[sale.Expired] != 72 || w.stock("large") != 72 {
 					t.Errorf("%v, %d in stock", got, w.stock("large"))
 				}
@@ -104,13 +97,10 @@ func TestAPausedSaleHasOneTurnInARun(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.open("moutai", 2, 1, payWithin)
 		w.order("moutai", 0, 2)
-		paused := true
-		if _, err := w.environment().Edit(t.Context(), sale.Edit{SaleID: "moutai", Paused: &paused}); err != nil {
-			t.Fatal(err)
-		}
+		w.pause("moutai", true)
 		time.Sleep(payWithin + grace + time.Second)
 		reads := 0
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		w.DB.Fault = func(c dynamotest.Call) dynamotest.Fault {
 			if c.Op == "BatchGetItem" {
 				reads++
 			}
@@ -129,12 +119,7 @@ func TestTheLastSaleGetsAllTheTimeThatIsLeft(t *testing.T) {
 			w.order(saleID, 0, 80)
 		}
 		time.Sleep(payWithin + grace + time.Second)
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "TransactWriteItems" && strings.Contains(strings.Join(c.Keys, " "), "#b") {
-				return dynamotest.Fault{Delay: 900 * time.Millisecond} // one to release, four to put back
-			}
-			return dynamotest.Fault{}
-		}
+		w.DB.Fault = dynamotest.Fault{Delay: 900 * time.Millisecond}.On("TransactWriteItems", "#b") // one to release, four to put back
 		passes, err := w.release(`{}`, 8*time.Second)
 		if err != nil || len(passes) != 2 || !passes[1].Complete || passes[1].PutBack != 80 {
 			t.Errorf("got %+v (%v), want both complete", passes, err)
@@ -148,18 +133,15 @@ func TestASaleThatIsCutOffGoesOnInItsNextTurn(t *testing.T) {
 		w.open("idle", 1, 1, payWithin)
 		w.open("a-large", 40, 40, payWithin) // ten buckets
 		w.order("a-large", 0, 40)
-		if _, err := w.ledger.Cancel(t.Context(), "a-large", "user-0"); err != nil { // the first turn puts it back
+		if _, err := w.Ledger().Cancel(t.Context(), "a-large", "user-0"); err != nil { // the first turn puts it back
 			t.Fatal(err)
 		}
 		time.Sleep(payWithin + grace + time.Second)
 		read := map[string]int{}
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "Query" && strings.HasPrefix(c.Keys[0], "CLAIM#a-large#") {
-				read[c.Keys[0]]++
-				return dynamotest.Fault{Delay: 900 * time.Millisecond}
-			}
-			return dynamotest.Fault{}
-		}
+		w.DB.Fault = dynamotest.On("Query", "CLAIM#a-large#", func(c dynamotest.Call) dynamotest.Fault {
+			read[c.Keys[0]]++
+			return dynamotest.Fault{Delay: 900 * time.Millisecond}
+		})
 		passes, err := w.release(`{}`, 16*time.Second)
 		i := slices.IndexFunc(passes, func(p Pass) bool { return p.SaleID == "a-large" })
 		if err != nil || i < 0 || !passes[i].Complete || passes[i].Released != 39 || passes[i].PutBack != 40 || passes[i].ReadUnits < 10 || passes[i].OverdueSeconds < 8 {
@@ -170,8 +152,8 @@ func TestASaleThatIsCutOffGoesOnInItsNextTurn(t *testing.T) {
 				t.Errorf("%s was read %d times: the cursor is lost", bucket, n)
 			}
 		}
-		if w.db.Fault = nil; strings.Count(w.log.String(), `"saleId":"a-large"`) < 2 {
-			t.Errorf("the pass was not cut off: %s", w.log.String())
+		if w.DB.Fault = nil; strings.Count(w.Log.String(), `"saleId":"a-large"`) < 2 {
+			t.Errorf("the pass was not cut off: %s", w.Log.String())
 		}
 	})
 }
@@ -184,14 +166,11 @@ func TestASaleThatFailsAtTheEndOfItsTurnHasNoOther(t *testing.T) {
 			w.open(saleID, 1, 1, payWithin)
 		}
 		failures := 0
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "Query" && strings.HasPrefix(c.Keys[0], "CLAIM#bad#") {
-				failures++
-				time.Sleep(3 * time.Second)
-				panic("a bug")
-			}
-			return dynamotest.Fault{}
-		}
+		w.DB.Fault = dynamotest.On("Query", "CLAIM#bad#", func(dynamotest.Call) dynamotest.Fault {
+			failures++
+			time.Sleep(3 * time.Second)
+			panic("a bug")
+		})
 		if _, err := w.release(`{}`, 9*time.Second); err == nil || failures != 1 {
 			t.Errorf("%d failures (%v), want one", failures, err)
 		}

@@ -2,6 +2,8 @@ package dynamotest
 
 import (
 	"cmp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -98,6 +100,23 @@ type Call struct {
 	Keys []string
 	// Input is the operation's input. It must not be changed.
 	Input any
+}
+
+// On is the fault of each call of that operation on an item that has that text in its key; ""
+// is any operation, or any item. Other calls meet none.
+func (f Fault) On(op, key string) func(Call) Fault {
+	return On(op, key, func(Call) Fault { return f })
+}
+
+// On asks for the fault of each such call.
+func On(op, key string, fault func(Call) Fault) func(Call) Fault {
+	return func(c Call) Fault {
+		isOn := func(item string) bool { return strings.Contains(item, key) }
+		if op != "" && op != c.Op || key != "" && !slices.ContainsFunc(c.Keys, isOn) {
+			return Fault{}
+		}
+		return fault(c)
+	}
 }
 
 // transactional reports whether the call is cancelled rather than refused.

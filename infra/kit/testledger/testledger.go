@@ -76,16 +76,15 @@ func (w *World) Open(changes ...func(*sale.Creation)) {
 	}
 }
 
-// Draft leaves a sale of that id whose creation is cut off.
-func (w *World) Draft(saleID string) {
+// Draft leaves a sale of that id whose creation is cut off. It lasts an hour from now unless
+// changed.
+func (w *World) Draft(saleID string, changes ...func(*sale.Creation)) {
 	w.T.Helper()
-	w.DB.Fault = func(c dynamotest.Call) dynamotest.Fault {
-		if c.Op == "PutItem" && c.Keys[0] == "STOCK#"+saleID+"#0|STOCK" {
-			return dynamotest.Fault{Kind: dynamotest.ServerError}
-		}
-		return dynamotest.Fault{}
-	}
+	w.DB.Fault = dynamotest.Fault{Kind: dynamotest.ServerError}.On("PutItem", "STOCK#"+saleID+"#0|STOCK")
 	c := sale.Creation{SaleID: saleID, Stock: 4, Shards: 2, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour)}
+	for _, change := range changes {
+		change(&c)
+	}
 	if _, err := w.Ledger().Create(w.T.Context(), c); err == nil {
 		w.T.Fatal("created")
 	}
@@ -130,6 +129,21 @@ func (w *World) BuyIn(saleID, user, claimID, requestKey string) ledger.ClaimRef 
 		w.T.Fatal(err)
 	}
 	return ledger.ClaimRef{SaleID: saleID, User: user, ClaimID: claimID}
+}
+
+// Crowd makes a claim for each of that many users, called "user-" with the numbers from first on.
+func (w *World) Crowd(saleID string, first, users int) []ledger.ClaimRef {
+	w.T.Helper()
+	l := w.Ledger()
+	refs := make([]ledger.ClaimRef, users)
+	for i := range refs {
+		p, err := l.Purchase(w.T.Context(), ledger.Request{SaleID: saleID, User: fmt.Sprint("user-", first+i)})
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		refs[i] = ledger.ClaimRef{SaleID: saleID, User: p.Claim.User, ClaimID: p.Claim.ID}
+	}
+	return refs
 }
 
 // SellOut sells every unit that is left, to users called "quicker-0" and on.
