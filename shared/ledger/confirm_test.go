@@ -39,15 +39,12 @@ func claimed(t *testing.T, n int) (*ledgertest.World, *dynamotest.DB, []ledger.C
 func batches(db *dynamotest.DB, faults map[int]dynamotest.Fault) *[]int {
 	var mu sync.Mutex
 	sizes := &[]int{}
-	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+	db.Fault = dynamotest.On("BatchExecuteStatement", "", func(c dynamotest.Call) dynamotest.Fault {
 		mu.Lock()
 		defer mu.Unlock()
-		if c.Op != "BatchExecuteStatement" {
-			return dynamotest.Fault{}
-		}
 		*sizes = append(*sizes, len(c.Keys))
 		return faults[len(*sizes)-1]
-	}
+	})
 	return sizes
 }
 
@@ -182,12 +179,7 @@ func TestABatchThatIsAppliedLateChangesNoOrder(t *testing.T) {
 		}
 		for _, first := range []bool{true, false} { // redelivered after the late batch, or before it
 			w, db, refs := claimed(t, 25)
-			db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-				if c.Op == "BatchExecuteStatement" {
-					return late
-				}
-				return dynamotest.Fault{}
-			}
+			db.Fault = late.On("BatchExecuteStatement", "")
 			ctx, cancel := context.WithTimeout(w.Ctx, finalizing)
 			defer cancel()
 			for _, c := range w.Ledger.Confirm(ctx, refs) {

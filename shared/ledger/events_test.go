@@ -2,7 +2,6 @@ package ledger_test
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 	"time"
 
@@ -36,12 +35,7 @@ func TestTheEventsOfASaleAreAllOrAnError(t *testing.T) {
 		if n := db.Calls()["Query"]; n != 5 { // two buckets, the trail, its additions and the refunds
 			t.Errorf("%d queries, want 5", n)
 		}
-		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "Query" && strings.HasPrefix(c.Keys[0], partition) {
-				return dynamotest.Fault{Kind: dynamotest.ServerError}
-			}
-			return dynamotest.Fault{}
-		}
+		db.Fault = dynamotest.Fault{Kind: dynamotest.ServerError}.On("Query", partition)
 		w.Refused(sale.Busy, events())
 	}
 }

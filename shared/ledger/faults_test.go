@@ -65,15 +65,12 @@ func TestAPurchaseRetriesContentionOnAnotherShard(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.Open(100, 10)
 	var keys []string
-	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-		if c.Op != "TransactWriteItems" {
-			return dynamotest.Fault{}
-		}
+	db.Fault = dynamotest.On("TransactWriteItems", "", func(c dynamotest.Call) dynamotest.Fault {
 		if keys = append(keys, c.Keys[0]); len(keys) <= 5 {
 			return dynamotest.Fault{Kind: dynamotest.Conflict, Items: []int{0}}
 		}
 		return dynamotest.Fault{}
-	}
+	})
 	p := w.Accepted(w.Buy("alice"))
 	if p.Tries != 6 {
 		t.Errorf("%d tries, want 6", p.Tries)
@@ -90,15 +87,12 @@ func TestAConflictOnTheClaimAloneKeepsTheShard(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.Open(100, 10)
 	var keys []string
-	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-		if c.Op != "TransactWriteItems" {
-			return dynamotest.Fault{}
-		}
+	db.Fault = dynamotest.On("TransactWriteItems", "", func(c dynamotest.Call) dynamotest.Fault {
 		if keys = append(keys, c.Keys[0]); len(keys) == 1 {
 			return dynamotest.Fault{Kind: dynamotest.Conflict, Items: []int{1}}
 		}
 		return dynamotest.Fault{}
-	}
+	})
 	w.Accepted(w.Buy("alice"))
 	if len(keys) != 2 || keys[0] != keys[1] {
 		t.Errorf("the tries went to %v, want one shard twice", keys)
@@ -306,15 +300,12 @@ func TestAMarkThatMayBeWrittenIsReportedAsThisCallsOwn(t *testing.T) {
 				p := w.Accepted(w.Buy("alice"))
 				w.Pass(time.Minute)
 				tries := 0
-				db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-					if c.Op != "UpdateItem" {
-						return dynamotest.Fault{}
-					}
+				db.Fault = dynamotest.On("UpdateItem", "", func(dynamotest.Call) dynamotest.Fault {
 					if tries++; tries > 1 {
 						return tt.then
 					}
 					return tt.first
-				}
+				})
 				ctx, cancel := context.WithTimeout(w.Ctx, 300*time.Millisecond)
 				defer cancel()
 				mark, err := w.Ledger.MarkResent(ctx, p.Claim, false)
@@ -418,15 +409,12 @@ func TestEveryUserWhoseShardDoesNotAnswerTriesAnotherOne(t *testing.T) {
 				w, db, _ := faulty(t)
 				w.Open(1000, 10)
 				var shards []string // of one purchase's tries
-				db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-					if c.Op != "TransactWriteItems" {
-						return dynamotest.Fault{}
-					}
+				db.Fault = dynamotest.On("TransactWriteItems", "", func(c dynamotest.Call) dynamotest.Fault {
 					if shards = append(shards, c.Keys[0]); len(shards) == 1 {
 						return fault
 					}
 					return dynamotest.Fault{}
-				}
+				})
 				for i := range 100 {
 					user := fmt.Sprint("user-", i)
 					shards = nil
@@ -458,14 +446,12 @@ func TestABuyerWhoseShardIsEmptyTriesAnotherOneWhileUnitsArePutBack(t *testing.T
 		w, db, _ := faulty(t)
 		w.Open(2, 2)
 		w.Accepted(w.Buy(userOf(0, "first")))
-		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "TransactWriteItems" {
-				if err := db.Tamper(w.Ctx, table, "SALE#moutai", "SALE", "version", 1); err != nil {
-					t.Error(err)
-				}
+		db.Fault = dynamotest.On("TransactWriteItems", "", func(dynamotest.Call) dynamotest.Fault {
+			if err := db.Tamper(w.Ctx, table, "SALE#moutai", "SALE", "version", 1); err != nil {
+				t.Error(err)
 			}
 			return dynamotest.Fault{}
-		}
+		})
 		if p := w.Accepted(w.Buy(userOf(0, "second"))); p.Claim.Shard != 1 || p.Tries != 2 {
 			t.Errorf("got %+v, want the unit of shard 1 at the second try", p)
 		}
@@ -508,14 +494,12 @@ func TestAPassReadsTheOrdersOfAPageInAsFewCallsAsTheLimitAllows(t *testing.T) {
 		w.Pass(time.Minute)
 		var mu sync.Mutex
 		largest, reads := 0, 0
-		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		db.Fault = dynamotest.On("BatchGetItem", "ORDER#", func(c dynamotest.Call) dynamotest.Fault {
 			mu.Lock()
 			defer mu.Unlock()
-			if c.Op == "BatchGetItem" && strings.HasPrefix(c.Keys[0], "ORDER#") {
-				reads, largest = reads+1, max(largest, len(c.Keys))
-			}
+			reads, largest = reads+1, max(largest, len(c.Keys))
 			return dynamotest.Fault{}
-		}
+		})
 		r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
 		if err != nil || r == nil || !r.Balanced || r.Confirmed != int64(n) {
 			t.Fatalf("%d claims: %+v (%v)", n, r, err)

@@ -135,15 +135,12 @@ func TestAPaymentWaitsForAThrottledReadAndIsBusyInTheEnd(t *testing.T) {
 				w.OpenUnpaid(5, 1)
 				id := w.Ordered("alice")[0]
 				reads := 0
-				db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-					if c.Op != op {
-						return dynamotest.Fault{}
-					}
+				db.Fault = dynamotest.On(op, "", func(dynamotest.Call) dynamotest.Fault {
 					if reads++; reads > throttled {
 						return dynamotest.Fault{}
 					}
 					return dynamotest.Fault{Kind: dynamotest.Throttle}
-				}
+				})
 				_, err := w.Environment().Pay(w.Ctx, ledgertest.PaymentOf(id, "pi_1"))
 				if sale.CodeOf(err) != want || reads != 6 {
 					t.Errorf("%s: %v after %d reads of which %d are throttled, want %q after 6 (P16)", name, err, reads, throttled, want)
@@ -183,12 +180,7 @@ func TestARefundWhoseAnswerWasLostIsThere(t *testing.T) {
 		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "alice"); err != nil {
 			t.Fatal(err)
 		}
-		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "TransactWriteItems" && slices.ContainsFunc(c.Keys, func(key string) bool { return strings.HasPrefix(key, "REFUND#") }) {
-				return dynamotest.Fault{Kind: kind}
-			}
-			return dynamotest.Fault{}
-		}
+		db.Fault = dynamotest.Fault{Kind: kind}.On("TransactWriteItems", "REFUND#")
 		_, err := w.Ledger.Pay(w.Ctx, ledgertest.PaymentOf(id, "pi_1"))
 		if kind == dynamotest.ServerError {
 			w.Refused(sale.Busy, err)
@@ -212,12 +204,10 @@ func TestAGuardThatIsVisibleBeforeItsRefundIsBusy(t *testing.T) {
 			t.Fatal(err)
 		}
 		const hidden = time.Minute
-		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if i := slices.IndexFunc(c.Keys, func(key string) bool { return strings.HasPrefix(key, "REFUND#") }); c.Op == "TransactWriteItems" && i >= 0 {
-				return dynamotest.Fault{Kind: dynamotest.LostReply, Hidden: []int{i}, HiddenFor: hidden}
-			}
-			return dynamotest.Fault{}
-		}
+		db.Fault = dynamotest.On("TransactWriteItems", "REFUND#", func(c dynamotest.Call) dynamotest.Fault {
+			i := slices.IndexFunc(c.Keys, func(key string) bool { return strings.HasPrefix(key, "REFUND#") })
+			return dynamotest.Fault{Kind: dynamotest.LostReply, Hidden: []int{i}, HiddenFor: hidden}
+		})
 		for range 2 { // its own repeat, and the provider's
 			_, err := w.Ledger.Pay(w.Ctx, ledgertest.PaymentOf(id, "pi_1"))
 			w.Refused(sale.Busy, err)
@@ -273,13 +263,10 @@ func TestAPassWithoutEnoughTimeReleasesWhatItHasReadAndIsContinued(t *testing.T)
 		}
 		w.Pass(payWithin + grace)
 		queries := 0
-		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "Query" {
-				queries++
-				return dynamotest.Fault{Delay: 300 * time.Millisecond}
-			}
-			return dynamotest.Fault{}
-		}
+		db.Fault = dynamotest.On("Query", "", func(dynamotest.Call) dynamotest.Fault {
+			queries++
+			return dynamotest.Fault{Delay: 300 * time.Millisecond}
+		})
 		calls, total := 0, 0
 		for complete := false; !complete; calls++ {
 			if calls == 10 {
@@ -321,12 +308,7 @@ func TestAPassWhoseReleasesFailIsRepeatedFromBeforeThem(t *testing.T) {
 	w.OpenUnpaid(60, 4)
 	w.Ordered("alice", "bob", "carol")
 	w.Pass(payWithin + grace)
-	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-		if c.Op == "TransactWriteItems" {
-			return dynamotest.Fault{Kind: dynamotest.ServerError}
-		}
-		return dynamotest.Fault{}
-	}
+	db.Fault = dynamotest.Fault{Kind: dynamotest.ServerError}.On("TransactWriteItems", "")
 	ctx, cancel := context.WithTimeout(w.Ctx, 300*time.Millisecond)
 	defer cancel()
 	listing, err := w.Ledger.Listing(w.Ctx, "moutai")

@@ -245,13 +245,10 @@ func TestAnEditThatMeetsContentionForEverIsBusyInTheEnd(t *testing.T) {
 		w := ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: table})
 		w.Open(4, 2)
 		tries := 0
-		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op != "TransactWriteItems" {
-				return dynamotest.Fault{}
-			}
+		db.Fault = dynamotest.On("TransactWriteItems", "", func(dynamotest.Call) dynamotest.Fault {
 			tries++
 			return dynamotest.Fault{Kind: dynamotest.Conflict}
-		}
+		})
 		_, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(true)})
 		w.Refused(sale.Busy, err)
 		if tries != patience {

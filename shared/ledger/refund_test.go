@@ -35,10 +35,7 @@ func TestManyRefundsAtOnceDoNotWaitForEachOther(t *testing.T) {
 		}
 		free := map[string]time.Time{}
 		var mu sync.Mutex
-		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op != "TransactWriteItems" {
-				return dynamotest.Fault{}
-			}
+		db.Fault = dynamotest.On("TransactWriteItems", "", func(c dynamotest.Call) dynamotest.Fault {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, key := range c.Keys {
@@ -50,7 +47,7 @@ func TestManyRefundsAtOnceDoNotWaitForEachOther(t *testing.T) {
 				free[key] = time.Now().Add(held)
 			}
 			return dynamotest.Fault{Delay: held}
-		}
+		})
 		db.ResetUsage()
 		var wait sync.WaitGroup
 		for i := range count {

@@ -216,16 +216,13 @@ func TestKeysThatStayUnprocessedAreAskedForSixTimesWithPauses(t *testing.T) {
 				t.Fatal(err)
 			}
 			calls := 0
-			db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-				if c.Op != "BatchGetItem" {
-					return dynamotest.Fault{}
-				}
+			db.Fault = dynamotest.On("BatchGetItem", "", func(c dynamotest.Call) dynamotest.Fault {
 				if calls++; calls <= unprocessed {
 					all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8}
 					return dynamotest.Fault{Kind: dynamotest.Unprocessed, Items: all[:len(c.Keys)-1]} // each call reads one key
 				}
 				return dynamotest.Fault{}
-			}
+			})
 			start := time.Now()
 			_, err = w.Ledger.Remaining(w.Ctx, s)
 			if sale.CodeOf(err) != want.code || calls != want.calls || (time.Since(start) > 0) != (want.calls > 1) {

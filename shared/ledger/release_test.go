@@ -91,15 +91,12 @@ func TestAPassThatTheBusyTableStops(t *testing.T) {
 				w.Pass(payWithin + grace)
 				db.PageBytes = 1000
 				pages := 0
-				db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-					if c.Op != "Query" {
-						return dynamotest.Fault{}
-					}
+				db.Fault = dynamotest.On("Query", "", func(dynamotest.Call) dynamotest.Fault {
 					if pages++; pages <= readable {
 						return dynamotest.Fault{}
 					}
 					return dynamotest.Fault{Kind: dynamotest.Throttle}
-				}
+				})
 				ctx, cancel := context.WithTimeout(w.Ctx, time.Minute)
 				defer cancel()
 				listing, err := w.Ledger.Listing(w.Ctx, "moutai")
@@ -121,17 +118,15 @@ func TestClaimsThatWereAllPaidMeanwhileCostOneTransaction(t *testing.T) {
 	ids := w.Ordered("alice", "bob")
 	w.Pass(payWithin + grace)
 	releases := 0
-	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-		if c.Op == "TransactWriteItems" {
-			if releases++; releases == 1 {
-				defer func(n int) { releases = n }(releases) // a payment is a transaction, too
-				for i, id := range ids {
-					w.Settles(ledgertest.PaymentOf(id, fmt.Sprint("pi_", i)))
-				}
+	db.Fault = dynamotest.On("TransactWriteItems", "", func(dynamotest.Call) dynamotest.Fault {
+		if releases++; releases == 1 {
+			defer func(n int) { releases = n }(releases) // a payment is a transaction, too
+			for i, id := range ids {
+				w.Settles(ledgertest.PaymentOf(id, fmt.Sprint("pi_", i)))
 			}
 		}
 		return dynamotest.Fault{}
-	}
+	})
 	if done, err := lateRelease(w, w.Environment()); err != nil || done.Released != 0 || releases != 1 {
 		t.Errorf("%d transactions, got %+v (%v)", releases, done, err)
 	}

@@ -257,12 +257,10 @@ func TestWhatNeedsAnItemThatIsGoneIsInternalAndPutsNoneInItsPlace(t *testing.T) 
 			remove(t, db, tt.pk, tt.sk)
 		}
 		transactions := 0
-		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "TransactWriteItems" {
-				transactions++
-			}
+		db.Fault = dynamotest.On("TransactWriteItems", "", func(dynamotest.Call) dynamotest.Fault {
+			transactions++
 			return dynamotest.Fault{}
-		}
+		})
 		api := ledger.API(db)
 		if tt.sk == "SALE" {
 			api = dynamotest.WithHook(db, dynamotest.After("TransactWriteItems", func() { remove(t, db, tt.pk, tt.sk) }))

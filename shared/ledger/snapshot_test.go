@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -120,12 +119,7 @@ func TestAStaleSnapshotNeverRefuses(t *testing.T) {
 	}
 	_, err := w.Buy("alice")
 	w.Refused(sale.Paused, err)
-	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-		if c.Op == "GetItem" {
-			return dynamotest.Fault{Kind: dynamotest.ServerError}
-		}
-		return dynamotest.Fault{}
-	}
+	db.Fault = dynamotest.Fault{Kind: dynamotest.ServerError}.On("GetItem", "")
 	w.Pass(2 * time.Second)
 	_, err = w.Buy("alice")
 	w.Refused(sale.Busy, err)
@@ -178,12 +172,7 @@ func TestSoldOutIsToldForLessThanTwoSecondsWithoutAReading(t *testing.T) {
 	w.Accepted(w.Buy("first"))
 	_, err := w.Buy("second")
 	w.Refused(sale.SoldOut, err)
-	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-		if c.Op == "GetItem" {
-			return dynamotest.Fault{Kind: dynamotest.Throttle}
-		}
-		return dynamotest.Fault{}
-	}
+	db.Fault = dynamotest.Fault{Kind: dynamotest.Throttle}.On("GetItem", "")
 	w.Pass(1800 * time.Millisecond)
 	_, err = w.Buy("third")
 	w.Refused(sale.SoldOut, err)
@@ -199,12 +188,10 @@ func TestARefusalThatIsTooOldAfterTheSearchForTheClaimIsBusy(t *testing.T) {
 	_, err := w.Buy("second")
 	w.Refused(sale.SoldOut, err)
 	search := func(took time.Duration) {
-		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "GetItem" && strings.HasPrefix(c.Keys[0], "CLAIM#") {
-				w.Pass(took)
-			}
+		db.Fault = dynamotest.On("GetItem", "CLAIM#", func(dynamotest.Call) dynamotest.Fault {
+			w.Pass(took)
 			return dynamotest.Fault{}
-		}
+		})
 	}
 	w.Pass(1300 * time.Millisecond) // the snapshot is fresh
 	search(599 * time.Millisecond)
@@ -231,13 +218,10 @@ func TestAThrottledSaleItemIsNotAskedAgainAtOnce(t *testing.T) {
 	w.Open(10, 1)
 	w.Accepted(w.Buy("warm"))
 	reads := 0
-	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-		if c.Op == "GetItem" {
-			reads++
-			return dynamotest.Fault{Kind: dynamotest.Throttle}
-		}
-		return dynamotest.Fault{}
-	}
+	db.Fault = dynamotest.On("GetItem", "", func(dynamotest.Call) dynamotest.Fault {
+		reads++
+		return dynamotest.Fault{Kind: dynamotest.Throttle}
+	})
 	w.Pass(2 * time.Second)
 	for i := range 5 {
 		w.Accepted(w.Buy(fmt.Sprint("buyer", i)))
@@ -275,12 +259,7 @@ func TestAnOldSnapshotThatAdmitsIsGoodEnoughToBuy(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.Open(10, 1)
 	w.Accepted(w.Buy("alice"))
-	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-		if c.Op == "GetItem" {
-			return dynamotest.Fault{Kind: dynamotest.Throttle}
-		}
-		return dynamotest.Fault{}
-	}
+	db.Fault = dynamotest.Fault{Kind: dynamotest.Throttle}.On("GetItem", "")
 	w.Pass(2 * time.Second)
 	w.Accepted(w.Buy("bob"))
 }
@@ -385,12 +364,7 @@ func TestAClosingOfAnotherVersionThatCannotBeReadIsATry(t *testing.T) {
 	if err := db.Tamper(w.Ctx, table, "SALE#moutai", "SALE", "version", 1); err != nil {
 		t.Fatal(err)
 	}
-	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-		if c.Op == "GetItem" {
-			return dynamotest.Fault{Kind: dynamotest.Throttle}
-		}
-		return dynamotest.Fault{}
-	}
+	db.Fault = dynamotest.Fault{Kind: dynamotest.Throttle}.On("GetItem", "")
 	db.ResetUsage()
 	_, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
 	w.Refused(sale.Busy, err)

@@ -161,12 +161,7 @@ func TestABuyerWhoAsksAgainAfterALongWaitHealsTheOrder(t *testing.T) {
 
 // onMarks makes every mark of a claim meet that fault.
 func onMarks(fault dynamotest.Fault) func(dynamotest.Call) dynamotest.Fault {
-	return func(c dynamotest.Call) dynamotest.Fault {
-		if c.Op == "UpdateItem" && strings.HasPrefix(c.Keys[0], "CLAIM#") {
-			return fault
-		}
-		return dynamotest.Fault{}
-	}
+	return fault.On("UpdateItem", "CLAIM#")
 }
 
 func TestARepeatIsAnsweredAlsoWhenTheClaimCannotBeMarked(t *testing.T) {
@@ -222,12 +217,7 @@ func TestAMessageMayBeSentUntilHalfASecondBeforeTheDeadline(t *testing.T) {
 func TestAClaimMadeInTheLastMomentIsSentInsideTheMargin(t *testing.T) {
 	in(t, func(t *testing.T, f *function) {
 		const left = 400 * time.Millisecond
-		f.DB.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "TransactWriteItems" {
-				return dynamotest.Fault{ReplyDelay: left - time.Millisecond}
-			}
-			return dynamotest.Fault{}
-		}
+		f.DB.Fault = dynamotest.Fault{ReplyDelay: left - time.Millisecond}.On("TransactWriteItems", "")
 		f.Within(left+invocation.Margin, func(ctx context.Context) {
 			isAccepted(t, f.invoke(t, ctx, event(t, "purchase.json")))
 		})
