@@ -23,8 +23,7 @@ import (
 // claimed returns a world with the claims of n buyers.
 func claimed(t *testing.T, n int) (*ledgertest.World, *dynamotest.DB, []ledger.ClaimRef) {
 	t.Helper()
-	db := newDB()
-	w := ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: table})
+	w, db, _ := faulty(t)
 	w.Open(int64(n), 1)
 	refs := make([]ledger.ClaimRef, n)
 	for i := range refs {

@@ -224,8 +224,7 @@ func (s *tokens) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWr
 
 func TestManyBuyersUnderEveryFaultKeepTheBooks(t *testing.T) {
 	for seed := range uint64(8) {
-		db := newDB()
-		w := ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: table})
+		w, db, _ := faulty(t)
 		w.Open(60, 6)
 		db.Fault = dynamotest.Rates{
 			Conflict: 0.2, Throttle: 0.05, ServerError: 0.05, LostReply: 0.1, ApplyLate: 0.05, Late: time.Millisecond,

@@ -7,10 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/ledger"
@@ -144,10 +140,7 @@ func TestAGuardWhoseClaimIsNotShownYetIsNoRefusal(t *testing.T) {
 	w, db, _ := faulty(t)
 	inGroup(w)
 	w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "size-38", User: "alice"}))
-	key := ledger.Image{"pk": &types.AttributeValueMemberS{Value: "CLAIM#size-38#0"}, "sk": &types.AttributeValueMemberS{Value: "alice"}}
-	if _, err := db.DeleteItem(w.Ctx, &dynamodb.DeleteItemInput{TableName: aws.String(table), Key: key}); err != nil {
-		t.Fatal(err)
-	}
+	remove(t, db, "CLAIM#size-38#0", "alice")
 	p, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "size-38", User: "alice"})
 	w.Refused(sale.Busy, err)
 	if p.Tries != 6 {

@@ -10,9 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/kit/dynamotest"
@@ -322,45 +319,5 @@ func TestAPassWhoseReleasesFailIsRepeatedFromBeforeThem(t *testing.T) {
 	db.Fault = nil
 	if done, err := lateRelease(w, w.Environment()); err != nil || done.Released != 3 || !done.Complete {
 		t.Errorf("got %+v (%v), want three claims released", done, err)
-	}
-}
-
-// A claim that is not the order's is never paid, and none is made.
-func TestAnOrderWhoseClaimIsAnotherOneIsNotPaid(t *testing.T) {
-	for name, change := range map[string]func(map[string]types.AttributeValue) map[string]types.AttributeValue{
-		"another order id": func(it map[string]types.AttributeValue) map[string]types.AttributeValue {
-			it["orderId"] = &types.AttributeValueMemberN{Value: "1"}
-			return it
-		},
-		"no order id": func(it map[string]types.AttributeValue) map[string]types.AttributeValue {
-			delete(it, "orderId")
-			return it
-		},
-		"no claim": func(map[string]types.AttributeValue) map[string]types.AttributeValue { return nil },
-	} {
-		w, db, _ := faulty(t)
-		w.OpenUnpaid(5, 1)
-		id := w.Ordered("alice")[0]
-		changed := change(w.Item("CLAIM#moutai#0", "alice"))
-		if changed == nil {
-			key := map[string]types.AttributeValue{
-				"pk": &types.AttributeValueMemberS{Value: "CLAIM#moutai#0"}, "sk": &types.AttributeValueMemberS{Value: "alice"},
-			}
-			if _, err := db.DeleteItem(w.Ctx, &dynamodb.DeleteItemInput{TableName: aws.String(table), Key: key}); err != nil {
-				t.Fatal(err)
-			}
-		} else if _, err := db.PutItem(w.Ctx, &dynamodb.PutItemInput{TableName: aws.String(table), Item: changed}); err != nil {
-			t.Fatal(err)
-		}
-		_, err := w.Ledger.Pay(w.Ctx, ledgertest.PaymentOf(id, "pi_1"))
-		if sale.CodeOf(err) != sale.Internal {
-			t.Errorf("%s: got %v, want internal", name, err)
-		}
-		if it := w.Item("CLAIM#moutai#0", "alice"); it["paidAt"] != nil {
-			t.Errorf("%s: paid", name)
-		}
-		if refunds, err := w.Ledger.Refunds(w.Ctx, "moutai"); err != nil || len(refunds) > 0 {
-			t.Errorf("%s: refunds %+v (%v)", name, refunds, err)
-		}
 	}
 }

@@ -241,8 +241,7 @@ func TestAnOrderItemOfAnotherClaimIsInternalAndStays(t *testing.T) {
 
 func TestAnEditThatMeetsContentionForEverIsBusyInTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := newDB()
-		w := ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: table})
+		w, db, _ := faulty(t)
 		w.Open(4, 2)
 		tries := 0
 		db.Fault = dynamotest.On("TransactWriteItems", "", func(dynamotest.Call) dynamotest.Fault {
@@ -259,8 +258,7 @@ func TestAnEditThatMeetsContentionForEverIsBusyInTheEnd(t *testing.T) {
 
 func TestAShardsUnexpectedErrorIsToldBeforeAnothersContention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := newDB()
-		w := ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: table})
+		w, _, _ := faulty(t)
 		w.Open(4, 2)
 		shards := map[string]error{
 			"STOCK#moutai#0": &types.ProvisionedThroughputExceededException{}, "STOCK#moutai#1": &types.ResourceNotFoundException{},

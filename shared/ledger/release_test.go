@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
@@ -69,10 +68,7 @@ func TestAPaymentOfAnOrderWhoseSaleIsGoneFails(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.OpenUnpaid(5, 1)
 	id := w.Ordered("alice")[0]
-	key := map[string]types.AttributeValue{"pk": text("SALE#moutai"), "sk": text("SALE")}
-	if _, err := db.DeleteItem(w.Ctx, &dynamodb.DeleteItemInput{TableName: aws.String(table), Key: key}); err != nil {
-		t.Fatal(err)
-	}
+	remove(t, db, "SALE#moutai", "SALE")
 	_, err := w.Environment().Pay(w.Ctx, ledgertest.PaymentOf(id, "pi_1"))
 	w.Refused(sale.Internal, err)
 }
@@ -174,10 +170,7 @@ func TestAPassThatCannotStoreItsCursor(t *testing.T) {
 					t.Fatal(err)
 				}
 				if tt.gone {
-					key := map[string]types.AttributeValue{"pk": text("SALES"), "sk": text("moutai")}
-					if _, err := db.DeleteItem(w.Ctx, &dynamodb.DeleteItemInput{TableName: aws.String(table), Key: key}); err != nil {
-						t.Fatal(err)
-					}
+					remove(t, db, "SALES", "moutai")
 				}
 				stores := 0
 				db.Fault = func(c dynamotest.Call) dynamotest.Fault {

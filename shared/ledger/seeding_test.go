@@ -145,8 +145,7 @@ func TestContentionInEveryPositionIsTriedAgainAndNeverMisread(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				// run makes the call in a new world and returns the resulting contents.
 				run := func(at int, actions uint, code string) (left string, sizes []int) {
-					db := newDB()
-					w := ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: table})
+					w, db, _ := faulty(t)
 					tt.given(w)
 					c := &contended{db: db, at: at, actions: actions, code: code}
 					got, err := tt.call(w, dynamotest.WithHook(db, c.hook))
@@ -185,10 +184,8 @@ func TestContentionInEveryPositionIsTriedAgainAndNeverMisread(t *testing.T) {
 // remove deletes an item behind the back of the ledger.
 func remove(t *testing.T, db *dynamotest.DB, pk, sk string) {
 	t.Helper()
-	_, err := db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(table), Key: map[string]types.AttributeValue{
-		"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk},
-	}})
-	if err != nil {
+	key := map[string]types.AttributeValue{"pk": text(pk), "sk": text(sk)}
+	if _, err := db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(table), Key: key}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -305,8 +302,7 @@ const patience = 24
 
 func TestAnEditThatAlwaysLosesTheRaceIsBusyInTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := newDB()
-		w := ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: table})
+		w, _, _ := faulty(t)
 		w.Open(4, 2)
 		tries := 0
 		losing := w.Hooked(dynamotest.Before("TransactWriteItems", func() {

@@ -104,24 +104,3 @@ func TestAWithdrawalLooksNoSecondTimeAtTheShardsIfAUnitWasSoldMeanwhile(t *testi
 		t.Errorf("got %+v (%v) after %d looks, want 2 units after one", got, err, db.Calls()["BatchGetItem"])
 	}
 }
-
-func TestAWithdrawalWhoseRepeatTookMoreInItsStepTakesOnlyTheRest(t *testing.T) {
-	w, _, _ := faulty(t)
-	w.Open(9, 3)
-	overtaken := w.Hooked(dynamotest.After("BatchGetItem", sync.OnceFunc(func() {
-		for i := range 5 { // all of them to the first shard, which then has to give most
-			if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: fmt.Sprint("s", i), Stock: 1}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		ctx, repeat := cutOff(w, 2) // the announcement and a step
-		if _, err := repeat.Withdraw(ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 7}); err == nil {
-			t.Fatal("the repeat was not cut off")
-		}
-	})))
-	got, err := overtaken.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 7})
-	if err != nil || got.Units != 7 || got.Seeded != 9+5-7 {
-		t.Errorf("got %+v (%v), want 7 units", got, err)
-	}
-	w.Balanced(3)
-}

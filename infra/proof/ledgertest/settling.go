@@ -327,19 +327,29 @@ var settling = map[string]func(*testing.T, *World){
 			t.Error("a payment is its order's and a refund due (P24)")
 		}
 	},
-	"an order whose claim has another order is not paid": func(t *testing.T, w *World) {
+	"an order whose claim has another order or none, or is gone, is not paid": func(t *testing.T, w *World) {
 		w.OpenUnpaid(5, 1)
 		id := w.Ordered("alice")[0]
-		w.final("alice", 1, "SET orderId = :one", map[string]any{":one": 1})
-		_, err := w.Ledger.Pay(w.Ctx, PaymentOf(id, "pi_1"))
-		w.Refused(sale.Internal, err)
-		if w.Item("CLAIM#moutai#0", "alice")["paidAt"] != nil {
-			t.Error("it is paid")
-		}
-		w.paid("alice", 1)
-		for _, reference := range []string{"pi_1", "pi_2"} { // the other order's, and another one
-			_, err = w.Ledger.Pay(w.Ctx, PaymentOf(id, reference))
+		isRefused := func(reference string) {
+			t.Helper()
+			_, err := w.Ledger.Pay(w.Ctx, PaymentOf(id, reference))
 			w.Refused(sale.Internal, err)
+		}
+		for update, values := range map[string]map[string]types.AttributeValue{"REMOVE orderId": nil, "SET orderId = :one": one()} {
+			w.tamper("CLAIM#moutai#0", "alice", update, values)
+			isRefused("pi_1")
+			if w.Item("CLAIM#moutai#0", "alice")["paidAt"] != nil {
+				t.Errorf("%s: it is paid", update)
+			}
+		}
+		w.tamper("CLAIM#moutai#0", "alice", "SET orderId = :one", one())
+		w.paid("alice", 1)
+		isRefused("pi_1") // the other order's
+		isRefused("pi_2")
+		w.remove(w.Item("CLAIM#moutai#0", "alice"))
+		isRefused("pi_1")
+		if it := w.Item("CLAIM#moutai#0", "alice"); it != nil {
+			t.Errorf("made %v", it)
 		}
 		if refunds := w.Partition("REFUND#moutai"); len(refunds) > 0 {
 			t.Errorf("what goes back is %v", refunds)

@@ -211,17 +211,8 @@ var withdrawing = map[string]func(*testing.T, *World){
 		slow = w.overtaken("BatchGetItem", func() { w.withdraws(w.Ledger, "rest", 9, done(5, 0, 3, true)) })
 		w.withdraws(slow, "rest", 9, done(5, 0, 3, false))
 	},
-	"a withdrawal that is overtaken by one step of its repeat takes the rest": func(t *testing.T, w *World) {
-		w.Open(9, 3)
-		slow := w.overtaken("BatchGetItem", func() {
-			w.add("s", 1)               // so that it takes more from the first shard
-			ctx, dying := w.cutAfter(1) // one shard
-			_, err := dying.Withdraw(ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 7})
-			w.Refused(sale.Busy, err)
-		})
-		w.withdraws(slow, "typo", 7, done(7, 3, 3, true))
-		w.left(1, 1, 1)
-	},
+	"a withdrawal that is overtaken by one step of its repeat takes the rest":                   overtakenByAStep(1, 1, 1, 1),
+	"a withdrawal that is overtaken by a larger step of its repeat takes no more than the rest": overtakenByAStep(5, 3, 2, 2),
 	"many withdrawals at once, and buyers beside them, take each unit once": func(t *testing.T, w *World) {
 		w.Open(60, 4)
 		var mu sync.Mutex
@@ -303,4 +294,22 @@ var withdrawing = map[string]func(*testing.T, *World){
 			t.Errorf("%d units, want 2, listing %v", stock, it)
 		}
 	},
+}
+
+// overtakenByAStep lets the first shard get units during a withdrawal of 7 of 9, and a repeat then
+// take more from it than the withdrawal is about to.
+func overtakenByAStep(added int, left ...int64) func(*testing.T, *World) {
+	return func(t *testing.T, w *World) {
+		w.Open(9, 3)
+		slow := w.overtaken("BatchGetItem", func() {
+			for i := range added {
+				w.add(fmt.Sprint("s", i), 1)
+			}
+			ctx, dying := w.cutAfter(1) // one shard
+			_, err := dying.Withdraw(ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 7})
+			w.Refused(sale.Busy, err)
+		})
+		w.withdraws(slow, "typo", 7, done(7, int64(9+added-7), 3, true))
+		w.left(left...)
+	}
 }

@@ -10,7 +10,7 @@ const (
 
 // ofPayments break payments, refunds, releases and put-backs.
 var ofPayments = []mutant{
-	{"a payment makes the claim that it does not find", "P24", ledgerTests, "^TestAnOrderWhoseClaimIsAnother", []edit{{paying,
+	{"a payment makes the claim that it does not find", "P24", ledgerTests, overFake + "^an_order_whose_claim_has_another", []edit{{paying,
 		`"#orderId = :orderId AND " + ifNotFinal`,
 		`"(#orderId = :orderId OR attribute_not_exists(#orderId)) AND " + ifNotFinal`}}},
 	{"the grace is left out", "P21", ledgerTests, overFake + "^an_unpaid_claim_is_released", []edit{{releasing,
