@@ -1,8 +1,6 @@
 package change
 
 import (
-	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -103,75 +101,6 @@ func TestARequestIsReadStrictly(t *testing.T) {
 			}
 		})
 	}
-}
-
-func FuzzDecode(f *testing.F) {
-	for _, raw := range []string{
-		`{"action":"create","saleId":"moutai","name":"M","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":100,"shards":5}`,
-		`{"action":"add","saleId":"moutai","seedId":"s","stock":50}`,
-		`{"action":"withdraw","saleId":"moutai","seedId":"s","stock":50}`,
-		`{"action":"create","saleId":"m","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":1,"maxStock":1}`,
-		`{"action":"pause","saleId":"moutai","at":"2026-01-01T00:00:00Z"}`,
-		`{"action":"reschedule","saleId":"moutai","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z"}`,
-		`{"action":"describe","saleId":"moutai","name":"M","image":"https://images.example/a.jpg","about":"","link":"javascript:"}`,
-		`{"action":"pause","ACTION":"resume"}`, `{"a":1,"a":2}`, `{"stock":1e400}`, `null`, `[]`, ``, "\xff", `{"":""}`,
-	} {
-		f.Add([]byte(raw))
-	}
-	now := time.Date(2026, 11, 11, 0, 0, 0, 0, time.UTC)
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		r, err := Decode(raw)
-		if err != nil {
-			if sale.CodeOf(err) != sale.InvalidRequest {
-				t.Errorf("decode(%q) = %v", raw, err)
-			}
-			return
-		}
-		var said map[string]any
-		if err := json.Unmarshal(raw, &said); err != nil {
-			t.Fatalf("decode(%q) takes what is not JSON: %v", raw, err)
-		}
-		for name := range said {
-			if name != "action" && name != "saleId" && !slices.Contains(fields[r.Action], name) {
-				t.Errorf("decode(%q) takes the field %q", raw, name)
-			}
-		}
-		var id string
-		switch r.Action {
-		case "create":
-			var c sale.Creation
-			c, err = r.creation()
-			id = c.SaleID
-			if err == nil && (c.Shards < 1 || c.Shards > sale.MaxShards || c.Stock < 1 || !c.OpensAt.Before(c.ClosesAt) ||
-				r.MaxStock != nil && c.MaxStock < c.Stock) {
-				t.Errorf("%q becomes %+v", raw, c)
-			}
-		case "describe":
-			var d sale.Description
-			d, err = r.description()
-			id = d.SaleID
-		case "add", "withdraw":
-			var a sale.Addition
-			a, err = r.addition()
-			id = a.SaleID
-			if err == nil && (a.Stock < 1 || !sale.ValidID(a.SeedID)) {
-				t.Errorf("%q becomes %+v", raw, a)
-			}
-		default:
-			var e sale.Edit
-			e, err = r.edit(now)
-			id = e.SaleID
-			if err == nil && (e.Paused == nil) != (r.Action == "reschedule") {
-				t.Errorf("%q becomes %+v", raw, e)
-			}
-		}
-		if err == nil && (!sale.ValidID(id) || strings.Contains(id, "#")) {
-			t.Errorf("%q lets the sale id %q pass", raw, id)
-		}
-		if err != nil && sale.CodeOf(err) != sale.InvalidRequest {
-			t.Errorf("%q fails with %v", raw, err)
-		}
-	})
 }
 
 func TestTheTermsOfADrawAreGivenTogether(t *testing.T) {

@@ -199,22 +199,3 @@ func TestAURLThatCannotBeMeantIsRefusedAndNotQuoted(t *testing.T) {
 		}
 	}
 }
-
-func FuzzDecode(f *testing.F) {
-	for _, text := range []string{`{"eligible":true}`, `{"eligible":false,"a":[1,{}]}`, `{"eligible":null}`, `{}`, `[]`, "\xff", `{"eligible":true}x`, `{"ELIGIBLE":true}`} {
-		f.Add([]byte(text))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		eligible, err := decode(text)
-		if err != nil {
-			if eligible {
-				t.Errorf("%q: eligible beside %v", text, err)
-			}
-			return
-		}
-		var all map[string]any
-		if err := json.Unmarshal(text, &all); err != nil || all["eligible"] != eligible || len(text) > maxAnswer {
-			t.Errorf("%q is read as %t, but is %v (%v)", text, eligible, all, err)
-		}
-	})
-}

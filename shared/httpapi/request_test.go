@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -189,70 +188,4 @@ func TestTheBodyIsAbsentOrAnEmptyJSONObject(t *testing.T) {
 	if err := EmptyBody(&Request{Body: "no base64!", IsBase64Encoded: true}); sale.CodeOf(err) != sale.InvalidRequest {
 		t.Errorf("a body that is not base64: %v, want invalid-request", err)
 	}
-}
-
-func FuzzEmptyBody(f *testing.F) {
-	f.Add("", "", false)
-	f.Add("application/json", "{}", false)
-	f.Add("application/json; charset=utf-8", " {\n}", false)
-	f.Add("application/json", "e30=", true)
-	f.Add("application/json", "{}{}", false)
-	f.Add("text/plain", "\xff", false)
-	f.Add("application/json", "{"+strings.Repeat(" ", 1100)+"}", false)
-	f.Fuzz(func(t *testing.T, contentType, body string, encoded bool) {
-		r := &Request{ContentType: given(contentType), Body: body, IsBase64Encoded: encoded}
-		err := EmptyBody(r)
-		switch sale.CodeOf(err) {
-		case "", sale.InvalidRequest, sale.BodyTooLarge, sale.UnsupportedMediaType:
-		default:
-			t.Fatalf("EmptyBody = %v: not an answer to a client", err)
-		}
-		content := []byte(body)
-		if encoded {
-			content, _ = base64.StdEncoding.DecodeString(body)
-		}
-		var object map[string]json.RawMessage
-		empty := json.Unmarshal(content, &object) == nil && object != nil && len(object) == 0
-		if err == nil && (len(content) > MaxBody || len(content) > 0 && !empty) {
-			t.Errorf("%q is accepted", content)
-		}
-		if sale.CodeOf(err) == sale.InvalidRequest && empty && !encoded {
-			t.Errorf("%q is refused: %v", content, err)
-		}
-	})
-}
-
-func FuzzIdempotencyKey(f *testing.F) {
-	for _, s := range []string{"", "a", `"a"`, `""`, `"`, "a,b", "\xff", strings.Repeat("k", 66)} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, value string) {
-		key, err := IdempotencyKey(&Request{IdempotencyKey: given(value)})
-		if err != nil {
-			if key != "" || sale.CodeOf(err) != sale.InvalidRequest {
-				t.Errorf("%q: %q, %v", value, key, err)
-			}
-			return
-		}
-		if !sale.ValidID(key) || key != value && `"`+key+`"` != value {
-			t.Errorf("%q is read as %q", value, key)
-		}
-	})
-}
-
-func FuzzUser(f *testing.F) {
-	for _, s := range []string{"", "alice", "a#b", "\x00", "\xff", "用户"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, sub string) {
-		user, err := User(requestOf(sub))
-		switch {
-		case err == nil && (user != sub || !sale.ValidUser(user)):
-			t.Errorf("the user of sub %q is %q", sub, user)
-		case err != nil && user != "":
-			t.Errorf("the user of sub %q is %q beside %v", sub, user, err)
-		case err != nil && (sub == "") != (sale.CodeOf(err) == sale.Unauthorized):
-			t.Errorf("sub %q: %v", sub, err)
-		}
-	})
 }

@@ -136,24 +136,3 @@ func TestParseReadsNothingButWhatStringWrites(t *testing.T) {
 		}
 	}
 }
-
-func FuzzParse(f *testing.F) {
-	for _, s := range []string{"1", "406709376884146177", "9223372036854775807", "0", "-1", "01", "abc", ""} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		id, err := Parse(s)
-		if err != nil {
-			if !errors.Is(err, ErrSyntax) || id != 0 {
-				t.Errorf("Parse(%q) = %d, %v", s, id, err)
-			}
-			return
-		}
-		if String(id) != s {
-			t.Errorf("Parse(%q) is written %q", s, String(id))
-		}
-		if again, err := New(Time(id), Sequence(id)); again != id || err != nil {
-			t.Errorf("New(Time(%d), Sequence) = %d, %v", id, again, err)
-		}
-	})
-}

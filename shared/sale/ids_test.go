@@ -3,7 +3,6 @@ package sale
 import (
 	"strings"
 	"testing"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -68,32 +67,4 @@ func TestAUserIsOneTo128PrintableCharacters(t *testing.T) {
 			}
 		})
 	}
-}
-
-func FuzzValidUser(f *testing.F) {
-	for _, s := range []string{"alice", "", "a#b", "用户", "a\x00", "\xff", strings.Repeat("é", 128)} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		if !ValidUser(s) {
-			return
-		}
-		if n := utf8.RuneCountInString(s); n < 1 || n > MaxUser || len(s) > 1024 {
-			t.Errorf("a user of %d characters and %d bytes is valid", n, len(s))
-		}
-		if !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
-			t.Errorf("%q is valid", s)
-		}
-	})
-}
-
-func FuzzValidID(f *testing.F) {
-	for _, s := range []string{"moutai", "", "a#b", "a-b_C", "a\x00", "\xff", strings.Repeat("x", 65)} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		if ValidID(s) && (s == "" || len(s) > 64 || strings.ContainsAny(s, "#/%\" .\\") || !ValidUser(s)) {
-			t.Errorf("%q is valid", s)
-		}
-	})
 }
