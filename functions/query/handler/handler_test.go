@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -270,10 +269,6 @@ func TestRefusalsOfTheQueries(t *testing.T) {
 			fields{"route": salePath, "saleId": "other", "error": "sale-not-found: no such sale"}},
 		{"a sale id with a separator", "query-sale.json", path("saleId", "moutai#STOCK"), 400, sale.InvalidRequest, false,
 			fields{"route": salePath, "error": ids}},
-		{"a sale id of 65 characters", "query-sale.json", path("saleId", strings.Repeat("s", 65)), 400, sale.InvalidRequest, false,
-			fields{"route": salePath, "error": ids}},
-		{"a sale id with a control character", "query-sale.json", path("saleId", "a\x1b"), 400, sale.InvalidRequest, false,
-			fields{"route": salePath, "error": ids}},
 		{"a group that does not exist", "query-group.json", path("groupId", "other"), 404, sale.GroupNotFound, true,
 			fields{"route": groupPath, "groupId": "other", "error": "group-not-found: no such group"}},
 		{"a group id with a separator", "query-group.json", path("groupId", "spirits#0"), 400, sale.InvalidRequest, false,
@@ -291,12 +286,6 @@ func TestRefusalsOfTheQueries(t *testing.T) {
 		{"somebody else's order", "query-order.json", user("bob"), 404, sale.OrderNotFound, true,
 			fields{"route": orderPath, "user": "bob", "error": "order-not-found: no such order"}},
 		{"an order id that is text", "query-order.json", path("orderId", "abc"), 400, sale.InvalidRequest, false,
-			fields{"route": orderPath, "error": orders}},
-		{"an order id that is negative", "query-order.json", path("orderId", "-1"), 400, sale.InvalidRequest, false,
-			fields{"route": orderPath, "error": orders}},
-		{"an order id with a leading zero", "query-order.json", path("orderId", "0406709376884146177"), 400, sale.InvalidRequest, false,
-			fields{"route": orderPath, "error": orders}},
-		{"an order id that is too large", "query-order.json", path("orderId", "9223372036854775808"), 400, sale.InvalidRequest, false,
 			fields{"route": orderPath, "error": orders}},
 		{"a route that the template does not have", "query-claim.json", func(r *events.APIGatewayV2HTTPRequest) { r.RouteKey = "GET /\n" },
 			500, sale.Internal, false, fields{"route": "GET /\n", "level": "ERROR", "error": `no such route: "GET /\n"`}},
