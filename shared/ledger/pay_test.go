@@ -31,10 +31,7 @@ func lateRelease(w *ledgertest.World, l *ledger.Ledger) (ledger.ReleaseResult, e
 
 func lateReleaseWithin(ctx context.Context, w *ledgertest.World, l *ledger.Ledger) (ledger.ReleaseResult, error) {
 	w.T.Helper()
-	listing, err := w.Ledger.Listing(w.Ctx, "moutai")
-	if err != nil {
-		w.T.Fatal(err)
-	}
+	listing := w.Listing()
 	return l.ReleaseDue(ctx, listing, grace)
 }
 
@@ -100,10 +97,7 @@ func TestCallsOfAPassThatReleases(t *testing.T) {
 		{"all released", payWithin + grace, map[string]int{"GetItem": 1, "BatchGetItem": 1, "Query": 1, "UpdateItem": 1}},
 	} {
 		w.Pass(tt.passes)
-		listing, err := w.Ledger.Listing(w.Ctx, "moutai")
-		if err != nil {
-			t.Fatal(err)
-		}
+		listing := w.Listing()
 		if tt.name == "not due yet" {
 			if _, err := l.Sale(w.Ctx, "moutai"); err != nil { // the number of shards never changes
 				t.Fatal(err)
@@ -174,9 +168,7 @@ func TestARefundWhoseAnswerWasLostIsThere(t *testing.T) {
 		w, db, _ := faulty(t)
 		w.OpenUnpaid(5, 1)
 		id := w.Ordered("alice")[0]
-		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "alice"); err != nil {
-			t.Fatal(err)
-		}
+		w.Cancels("alice")
 		db.Fault = dynamotest.Fault{Kind: kind}.On("TransactWriteItems", "REFUND#")
 		_, err := w.Ledger.Pay(w.Ctx, ledgertest.PaymentOf(id, "pi_1"))
 		if kind == dynamotest.ServerError {
@@ -197,9 +189,7 @@ func TestAGuardThatIsVisibleBeforeItsRefundIsBusy(t *testing.T) {
 		w, db, _ := faulty(t)
 		w.OpenUnpaid(5, 1)
 		id := w.Ordered("alice")[0]
-		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "alice"); err != nil {
-			t.Fatal(err)
-		}
+		w.Cancels("alice")
 		const hidden = time.Minute
 		db.Fault = dynamotest.On("TransactWriteItems", "REFUND#", func(c dynamotest.Call) dynamotest.Fault {
 			i := slices.IndexFunc(c.Keys, func(key string) bool { return strings.HasPrefix(key, "REFUND#") })
@@ -308,10 +298,7 @@ func TestAPassWhoseReleasesFailIsRepeatedFromBeforeThem(t *testing.T) {
 	db.Fault = dynamotest.Fault{Kind: dynamotest.ServerError}.On("TransactWriteItems", "")
 	ctx, cancel := context.WithTimeout(w.Ctx, 300*time.Millisecond)
 	defer cancel()
-	listing, err := w.Ledger.Listing(w.Ctx, "moutai")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listing := w.Listing()
 	done, err := w.Environment().ReleaseDue(ctx, listing, grace)
 	if w.Refused(sale.Busy, err); done.Complete || done.Released != 0 {
 		t.Errorf("got %+v", done)

@@ -253,9 +253,7 @@ func TestRemainingUnitsAreCountedOnceASecondAndAfterEachRestock(t *testing.T) {
 	count(10, 0)
 	w.Pass(1)
 	count(9, 1)
-	if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 5}); err != nil {
-		t.Fatal(err)
-	}
+	w.Add("s", 5)
 	count(14, 1)
 }
 
@@ -281,9 +279,7 @@ func TestRemainingUnitsAreCountedOnceAMinuteBeforeTheSaleOpensAndAfterItHasClose
 	count("not open, before a minute has passed", 10, 0)
 	w.Pass(1)
 	count("not open, a minute later", 10, 4)
-	if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 4}); err != nil {
-		t.Fatal(err)
-	}
+	w.Add("s", 4)
 	count("not open, restocked", 14, 4)
 	w.Pass(30*time.Second - 1)
 	count("not open for a nanosecond more", 14, 0)
@@ -328,9 +324,7 @@ func TestShardsThatACountFindsEmptyAreNotReadAgainUntilARestock(t *testing.T) {
 	ask("a second later", 0, 0, 0)
 	w.Pass(time.Second)
 	ask("when the sale is to be read again", 0, 0, 1)
-	if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
-		t.Fatal(err)
-	}
+	w.Add("s", 1)
 	w.Pass(1900 * time.Millisecond)
 	ask("restocked", 1, 1, 1)
 }
@@ -344,9 +338,7 @@ func TestACountThatFindsNothingIsMadeConsistently(t *testing.T) {
 		}
 		db.Lag = 10 * time.Second
 		time.Sleep(2 * db.Lag) // reads see that the shards are empty
-		if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
-			t.Fatal(err)
-		}
+		w.Add("s", 1)
 		s, err := w.Environment().Sale(w.Ctx, "moutai")
 		if err != nil {
 			t.Fatal(err)
@@ -377,9 +369,7 @@ func TestNothingIsLeftOnlyIfTheShardsWereEmptyAtOneInstant(t *testing.T) {
 		t.Errorf("before the restock: %+v (%v), want nothing", r, err)
 	}
 	w.Pass(time.Second)
-	if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
-		t.Fatal(err)
-	}
+	w.Add("s", 1)
 	if r, err := w.Ledger.Remaining(w.Ctx, s); err != nil || r.Units != 1 {
 		t.Errorf("shard 0 was restocked after the sale was read: %+v (%v), want 1 unit", r, err)
 	}

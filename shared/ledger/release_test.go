@@ -32,10 +32,7 @@ func TestAClaimIsReleasedWhenItsGraceIsOver(t *testing.T) {
 			w.Ordered("alice")
 			w.Pass(payWithin + tt.ends - time.Millisecond)
 			for _, want := range []int{0, 1} {
-				listing, err := w.Ledger.Listing(w.Ctx, "moutai")
-				if err != nil {
-					t.Fatal(err)
-				}
+				listing := w.Listing()
 				if done, err := w.Environment().ReleaseDue(w.Ctx, listing, tt.grace); err != nil || done.Released != want {
 					t.Errorf("%d released (%v), want %d", done.Released, err, want)
 				}
@@ -95,10 +92,7 @@ func TestAPassThatTheBusyTableStops(t *testing.T) {
 				})
 				ctx, cancel := context.WithTimeout(w.Ctx, time.Minute)
 				defer cancel()
-				listing, err := w.Ledger.Listing(w.Ctx, "moutai")
-				if err != nil {
-					t.Fatal(err)
-				}
+				listing := w.Listing()
 				done, err := w.Environment().ReleaseDue(ctx, listing, grace)
 				if w.Refused(sale.Busy, err); (done.Released > 0) != (readable > 0) || done.Complete || ctx.Err() != nil {
 					t.Errorf("got %+v (%v)", done, ctx.Err())
@@ -133,9 +127,7 @@ func TestAUnitThatTheBusyTableDoesNotTakeBackIsPutBackLater(t *testing.T) {
 		w, db, next := faulty(t)
 		w.OpenUnpaid(1, 1)
 		w.Ordered("alice")
-		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "alice"); err != nil {
-			t.Fatal(err)
-		}
+		w.Cancels("alice")
 		next(times(1000, dynamotest.Fault{Kind: dynamotest.Throttle})...)
 		done, err := lateRelease(w, w.Environment())
 		if w.Refused(sale.Busy, err); done.PutBack != 0 || done.Complete {
@@ -165,10 +157,7 @@ func TestAPassThatCannotStoreItsCursor(t *testing.T) {
 				w.OpenUnpaid(200, 80)
 				w.Ordered("alice")
 				w.Pass(payWithin + grace)
-				listing, err := w.Ledger.Listing(w.Ctx, "moutai")
-				if err != nil {
-					t.Fatal(err)
-				}
+				listing := w.Listing()
 				if tt.gone {
 					remove(t, db, "SALES", "moutai")
 				}

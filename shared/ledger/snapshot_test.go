@@ -135,9 +135,7 @@ func TestAStaleReadNeverRefuses(t *testing.T) {
 	_, err := w.Buy("second")
 	w.Refused(sale.SoldOut, err)
 	w.Pass(2 * db.Lag) // every read shows this now
-	if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
-		t.Fatal(err)
-	}
+	w.Add("s", 1)
 	w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "second"}))
 }
 
@@ -276,9 +274,7 @@ func TestARefusalThatNoConsistentReadConfirmsIsBusyEachTime(t *testing.T) {
 		w.Refused(sale.SoldOut, err)
 		w.Pass(2 * db.Lag)
 		time.Sleep(2 * db.Lag)
-		if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
-			t.Fatal(err)
-		}
+		w.Add("s", 1)
 		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
 			if in, ok := c.Input.(*dynamodb.GetItemInput); ok && aws.ToBool(in.ConsistentRead) {
 				return dynamotest.Fault{Kind: dynamotest.Throttle}

@@ -148,7 +148,7 @@ var archiving = map[string]func(*testing.T, *World){
 		w.moment(c.ClosesAt.Add(ledger.ArchiveAfter - time.Millisecond))
 		refuse("may be archived from ")
 		w.Pass(time.Millisecond)
-		w.restock("more")
+		w.Add("more", 1)
 		refuse("is not drained")
 		w.Settles(PaymentOf(ids[0], "pi_1"))
 		w.Settles(PaymentOf(ids[0], "pi_2"))
@@ -204,7 +204,7 @@ var archiving = map[string]func(*testing.T, *World){
 		file := w.archived()
 		w.mayNotDelete(w.overtaken("UpdateItem", func() { w.openIn("shoe", "size-42", 1) }), sale.Busy, file, "")
 		w.tamper("GROUP#shoe", "GROUP", "DELETE sales :x", map[string]types.AttributeValue{":x": &types.AttributeValueMemberSS{Value: []string{"size-42"}}})
-		w.mayNotDelete(w.before("UpdateItem", func() { w.restock("more") }), sale.Conflicting, file, "is not drained")
+		w.mayNotDelete(w.before("UpdateItem", func() { w.Add("more", 1) }), sale.Conflicting, file, "is not drained")
 	},
 	"an archive that was cut off anywhere is finished by the same file, and by no other": func(t *testing.T, w *World) {
 		ids := w.toArchive()

@@ -213,7 +213,7 @@ var auditing = map[string]func(*testing.T, *World){
 		seeds := 0
 		restocking := w.before("Query", func() {
 			seeds++
-			w.restock(fmt.Sprint("s", seeds))
+			w.Add(fmt.Sprint("s", seeds), 1)
 		})
 		a := &ledger.Audit{SaleID: "moutai"}
 		r, err := restocking.Step(w.Ctx, a, func(sale.Claim) {})
@@ -356,9 +356,7 @@ var auditing = map[string]func(*testing.T, *World){
 	"a payment that is an order's and is to be refunded for another is a finding": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 2)
 		ids := w.Ordered("alice", "bob")
-		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "bob"); err != nil {
-			t.Fatal(err)
-		}
+		w.Cancels("bob")
 		w.Settles(PaymentOf(ids[0], "pi_1"))
 		w.refunded(PaymentOf(ids[1], "pi_2"), "moutai", "bob", sale.RefundReleased)
 		refund := w.Item("REFUND#moutai", "stripe#pi_2")

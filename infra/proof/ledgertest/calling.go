@@ -238,7 +238,7 @@ var calling = map[string]func(*testing.T, *World){
 			t.Fatal("not begun")
 		}
 		var first ledger.Call
-		more := sync.OnceFunc(func() { w.add("more", 1) })
+		more := sync.OnceFunc(func() { w.Add("more", 1) })
 		slow := w.Hooked(func(op string, in any, call func() (any, error)) (any, error) {
 			if update, ok := in.(*dynamodb.UpdateItemInput); ok && value(update.Key["pk"]) == "DRAW#moutai" && first.Number == 0 {
 				first = w.completes(ranks)
@@ -364,7 +364,7 @@ var calling = map[string]func(*testing.T, *World){
 		if left := w.Stock(3); left[0]+left[1]+left[2] != 5 {
 			t.Errorf("%v are left, want 5 of %d", left, c.Stock)
 		}
-		w.add("more", 2)
+		w.Add("more", 2)
 		if call := w.next(ranks); call.Lo != ranks[4] || call.Hi != ranks[7] || call.Stock != 7 {
 			t.Errorf("got %+v", call)
 		}

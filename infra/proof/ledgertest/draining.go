@@ -65,14 +65,6 @@ func (w *World) drained(r ledger.Receipt) bool {
 	return done
 }
 
-// restock adds one unit.
-func (w *World) restock(seedID string) {
-	w.T.Helper()
-	if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: seedID, Stock: 1}); err != nil {
-		w.T.Fatalf("add: %v", err)
-	}
-}
-
 // pendsLate buys after the end, in an environment whose clock is slower than any may be.
 func (w *World) pendsLate(user string) []ledger.ClaimRef {
 	w.T.Helper()
@@ -224,7 +216,7 @@ var draining = map[string]func(*testing.T, *World){
 		for name, change := range map[string]func(){
 			"another end":                     func() { reschedule(c.ClosesAt.Add(time.Hour)) },
 			"another end and back to the old": func() { reschedule(c.ClosesAt.Add(time.Hour)); reschedule(c.ClosesAt) },
-			"a restock":                       func() { w.restock("s") },
+			"a restock":                       func() { w.Add("s", 1) },
 			"a withdrawal": func() {
 				w.withdraws(w.Ledger, "back", 1, done(1, w.Number("SALE#moutai", "SALE", "seeded")-1, 2, true))
 			},
@@ -322,7 +314,7 @@ var draining = map[string]func(*testing.T, *World){
 			t.Fatalf("got %+v, want a finished sale", r)
 		}
 		lists(0)
-		w.restock("s")
+		w.Add("s", 1)
 		lists(1) // a restock brings it back
 		if r, _ := w.audit(); !w.drained(r) {
 			t.Fatalf("got %+v", r)

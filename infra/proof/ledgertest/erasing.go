@@ -290,7 +290,7 @@ var erasing = map[string]func(*testing.T, *World){
 		w.Create(c)
 		w.Ordered("alice")
 		w.ends(c)
-		restocked := w.before("UpdateItem", func() { w.restock("more") })
+		restocked := w.before("UpdateItem", func() { w.Add("more", 1) })
 		w.Refused(sale.Conflicting, restocked.Erase(w.Ctx, "alice", func(ledger.Held) {}))
 		if at := w.Item("SALE#moutai", "SALE")["sealedAt"]; at != nil {
 			t.Error("the sale is sealed")

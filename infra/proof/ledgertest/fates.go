@@ -61,9 +61,7 @@ func newFates(w *World, cases int) *fates {
 		for i, user := range users {
 			switch kind {
 			case "released":
-				if _, err := w.Ledger.Cancel(w.Ctx, "moutai", user); err != nil {
-					w.T.Fatal(err)
-				}
+				w.Cancels(user)
 			case "paid":
 				w.Settles(PaymentOf(f.orders[kind][i], fmt.Sprint("before-", i)))
 			}

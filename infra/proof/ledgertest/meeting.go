@@ -160,13 +160,13 @@ var meetingMore = map[string]func(*testing.T, *World){
 	"units that are added are for the next call, and for anybody in the last one": func(t *testing.T, w *World) {
 		_, users, ranks := w.rolled(1, 1, 4)
 		w.calls(ranks)
-		w.add("during a call", 1)
+		w.Add("during a call", 1)
 		w.Refused(sale.NotYourTurn, w.buys(users[1]))
 		if err := w.buys(users[0]); err != nil {
 			t.Error(err)
 		}
 		w.moment(w.state().NextCallAt(gap).Add(-time.Second))
-		w.add("between calls", 1)
+		w.Add("between calls", 1)
 		if second := w.next(ranks); second.Stock != 2 || second.Hi != ranks[2] {
 			t.Errorf("the second call is %+v", second)
 		}
@@ -179,14 +179,14 @@ var meetingMore = map[string]func(*testing.T, *World){
 		if w.state().HasStock {
 			t.Error("a unit is left")
 		}
-		w.add("when none is left", 2)
+		w.Add("when none is left", 2)
 		if third := w.calls(ranks); third.Stock != 2 || third.Hi != ranks[3] {
 			t.Errorf("the third call is %+v", third)
 		}
 		if open := w.next(ranks); !open.Open || open.Stock != 2 {
 			t.Errorf("the last call is %+v", open)
 		}
-		w.add("in the last call", 1)
+		w.Add("in the last call", 1)
 		for _, user := range []string{"dora", users[3], "emil"} {
 			if err := w.buys(user); err != nil {
 				t.Error(err)

@@ -110,7 +110,7 @@ var operating = map[string]func(*testing.T, *World){
 		if w.everything() != before {
 			t.Error("something was written")
 		}
-		w.add("units", 1)
+		w.Add("units", 1)
 		taken := sale.Edit{ChangeID: "units", OpensAt: c.OpensAt, ClosesAt: c.ClosesAt, Until: call.Until.Add(time.Hour)}
 		if got, want := w.Refused(sale.Conflicting, edit(taken)).Detail, "the change id was used for another change"; got != want {
 			t.Errorf("the id of an addition: got %q, want %q", got, want)

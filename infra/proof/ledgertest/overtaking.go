@@ -172,9 +172,7 @@ var overtaking = map[string]func(*testing.T, *World){
 		w.Open(4, 4)
 		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)})
 		w.edit(sale.Edit{SaleID: "moutai", At: w.Now().Add(1e6), OpensAt: w.Now(), ClosesAt: w.Now().Add(time.Hour)})
-		if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 2}); err != nil {
-			t.Fatal(err)
-		}
+		w.Add("s", 2)
 		if v := w.Number("SALE#moutai", "SALE", "version"); v != 5 {
 			t.Errorf("version %d, want 5", v)
 		}
@@ -187,9 +185,7 @@ var overtaking = map[string]func(*testing.T, *World){
 		if drained, err := w.Ledger.Drain(w.Ctx, &ledger.Receipt{SaleID: "moutai", Version: 1, ClosesAt: c.ClosesAt}); err != nil || !drained {
 			t.Fatalf("drained %t, %v", drained, err)
 		}
-		if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
-			t.Fatal(err)
-		}
+		w.Add("s", 1)
 		if l, err := w.Ledger.Listings(w.Ctx); err != nil || len(l) != 1 || l[0].Cursor != nil {
 			t.Errorf("got %+v (%v), want one without a cursor", l, err)
 		}

@@ -106,9 +106,7 @@ var publishing = map[string]func(*testing.T, *World){
 		cancelled := of(sale.EventReleased, claims[1], sale.Cancelled, w.Now())
 		cancelled.ReleasedBy = sale.ByBuyer
 		cancel := func() {
-			if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "bob"); err != nil {
-				t.Fatal(err)
-			}
+			w.Cancels("bob")
 		}
 		w.published(cancel, cancelled)
 		w.published(cancel)
@@ -158,7 +156,7 @@ var publishing = map[string]func(*testing.T, *World){
 		w.Pass(time.Second)
 		w.published(func() { w.edit(sale.Edit{SaleID: "moutai", Paused: new(true), At: w.Now()}) })
 		w.published(func() { w.edit(sale.Edit{SaleID: "moutai", Paused: new(false), At: w.Now().Add(time.Millisecond)}) })
-		w.restock("more")
+		w.Add("more", 1)
 		w.Pass(time.Minute)
 		w.published(func() { w.bought("erin") })
 		w.published(refuse("frank"), soldOut("4"))
@@ -169,7 +167,7 @@ var publishing = map[string]func(*testing.T, *World){
 			Type: sale.EventChanged, ID: "SaleChanged:moutai:seed:more", OccurredAt: w.Now(), SaleID: "moutai",
 			Change: sale.Change{ID: "more", Action: sale.ActionAdd, At: w.Now(), Units: 1},
 		}
-		w.published(func() { w.restock("more") }, added)
+		w.published(func() { w.Add("more", 1) }, added)
 		w.published(func() {
 			w.place(attributes(map[string]any{"pk": "SALE#moutai", "sk": "SEED#old", "units": 5, "at": w.Now()}))
 		})

@@ -207,9 +207,7 @@ var purchasing = map[string]func(*testing.T, *World){
 		w.OpenUnpaid(2, 1)
 		w.Accepted(w.BuyWith("alice", "key-1"))
 		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: w.claimOf("alice").ID}})
-		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "alice"); err != nil {
-			t.Fatal(err)
-		}
+		w.Cancels("alice")
 		w.releases(0, 1)
 		for _, key := range []string{"", "key-1", "key-2"} {
 			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice", Key: key})
@@ -263,8 +261,8 @@ func (w *World) edit(e sale.Edit) ledger.Edited {
 	return s
 }
 
-// add adds units, or ends the test.
-func (w *World) add(seedID string, units int64) ledger.Seeding {
+// Add adds units, or ends the test.
+func (w *World) Add(seedID string, units int64) ledger.Seeding {
 	w.T.Helper()
 	s, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: seedID, Stock: units})
 	if err != nil {
@@ -293,10 +291,10 @@ var limiting = map[string]func(*testing.T, *World){
 		if after := len(w.Partition("SALE#moutai")); after != before || w.Number("SALE#moutai", "SALE", "seeded") != 6 {
 			t.Errorf("%d items, before %d", after, before)
 		}
-		if s := w.add("s", 4); !s.Applied || s.Seeded != 10 {
+		if s := w.Add("s", 4); !s.Applied || s.Seeded != 10 {
 			t.Errorf("up to the maxStock: got %+v", s)
 		}
-		if s := w.add("s", 4); s.Applied || s.Seeded != 10 {
+		if s := w.Add("s", 4); s.Applied || s.Seeded != 10 {
 			t.Errorf("the repeat, without room: got %+v", s)
 		}
 		_, err = w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "one-more", Stock: 1})
@@ -309,7 +307,7 @@ var limiting = map[string]func(*testing.T, *World){
 		w.Refused(sale.Busy, err)
 		_, err = w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "other", Stock: 1})
 		w.Refused(sale.Conflicting, err)
-		if s := w.add("s", 4); !s.Applied || s.Seeded != 8 {
+		if s := w.Add("s", 4); !s.Applied || s.Seeded != 8 {
 			t.Errorf("got %+v", s)
 		}
 	},
@@ -337,11 +335,11 @@ var limiting = map[string]func(*testing.T, *World){
 		w.withdraws(w.Ledger, "typo", 99, done(5, 1, 2, true))
 		_, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 6})
 		w.Refused(sale.Conflicting, err)
-		if s := w.add("s", 5); s.Seeded != 6 {
+		if s := w.Add("s", 5); s.Seeded != 6 {
 			t.Errorf("got %+v", s)
 		}
 		w.withdraws(w.Ledger, "part", 1, done(1, 5, 2, true))
-		if s := w.add("one", 1); s.Seeded != 6 {
+		if s := w.Add("one", 1); s.Seeded != 6 {
 			t.Errorf("got %+v", s)
 		}
 	},

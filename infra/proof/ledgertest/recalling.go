@@ -283,10 +283,7 @@ var recalling = map[string]func(*testing.T, *World){
 		w.Ordered(usersOf(0, 4, 2)...)
 		w.Ordered(usersOf(3, 4, 1)...)
 		s := w.recalls("", true)
-		listing, err := w.Ledger.Listing(w.Ctx, "moutai")
-		if err != nil {
-			t.Fatal(err)
-		}
+		listing := w.Listing()
 		listing.Releasing = &ledger.ReleasePass{Began: w.Now(), Bucket: 3, RecalledAt: s.RecalledAt, Again: true}
 		done, err := w.Environment().ReleaseDue(w.Ctx, listing, grace)
 		if err != nil || done.Complete || done.Released != 1 {

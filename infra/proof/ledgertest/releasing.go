@@ -290,10 +290,7 @@ var releasing = map[string]func(*testing.T, *World){
 		w.Pass(payWithin + grace)
 		total, saved := 0, false
 		for reads := 3; ; reads++ { // more from time to time
-			listing, err := w.Ledger.Listing(w.Ctx, "moutai")
-			if err != nil {
-				t.Fatal(err)
-			}
+			listing := w.Listing()
 			ctx, dying := w.cutReads(min(reads, 40))
 			done, err := dying.ReleaseDue(ctx, listing, grace)
 			total += done.Released
@@ -344,10 +341,7 @@ var releasing = map[string]func(*testing.T, *World){
 		payBy := orderid.Time(id).Add(payWithin)
 		w.Pass(10 * time.Minute)
 		call := func(grace time.Duration, released int) {
-			listing, err := w.Ledger.Listing(w.Ctx, "moutai")
-			if err != nil {
-				t.Fatal(err)
-			}
+			listing := w.Listing()
 			done, err := w.Environment().ReleaseDue(w.Ctx, listing, grace)
 			if err != nil || done.Released != released || released == 0 && !done.NextRelease.Equal(payBy.Add(grace)) {
 				t.Errorf("grace %v at %v: got %+v (%v), want %d released", grace, w.Now(), done, err, released)
@@ -371,9 +365,7 @@ var releasing = map[string]func(*testing.T, *World){
 		}
 		unfinished("three are unpaid")
 		w.Settles(PaymentOf(ids[0], "pi_1"))
-		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "bob"); err != nil {
-			t.Fatal(err)
-		}
+		w.Cancels("bob")
 		w.Settles(PaymentOf(ids[2], "pi_2"))
 		unfinished("a unit is not back")
 		w.releases(0, 1)
@@ -405,12 +397,9 @@ var releasing = map[string]func(*testing.T, *World){
 	},
 	"a grace that cannot be is refused": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 2)
-		listing, err := w.Ledger.Listing(w.Ctx, "moutai")
-		if err != nil {
-			t.Fatal(err)
-		}
+		listing := w.Listing()
 		for _, grace := range []time.Duration{-1, ledger.MaxGrace + 1} {
-			_, err = w.Ledger.ReleaseDue(w.Ctx, listing, grace)
+			_, err := w.Ledger.ReleaseDue(w.Ctx, listing, grace)
 			w.Refused(sale.Internal, err)
 		}
 	},

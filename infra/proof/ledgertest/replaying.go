@@ -241,7 +241,7 @@ var replaying = map[string]func(*testing.T, *World){
 	},
 	"the receipts of every shard count, and those of no shard do not": func(t *testing.T, w *World) {
 		w.Open(22, 11)
-		w.add("more", 11)
+		w.Add("more", 11)
 		w.withdraws(w.Ledger, "typo", 1, done(1, 32, 11, true))
 		for _, no := range []string{"11", ":"} {
 			w.place(moved(w.Item("SALE#moutai", "SEED#more#0"), "SALE#moutai", "SEED#more#"+no))
@@ -333,9 +333,7 @@ var replaying = map[string]func(*testing.T, *World){
 		w.Create(c)
 		order := w.Ordered("alice", "ann")[0]
 		w.Settles(PaymentOf(order, "a"))
-		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "ann"); err != nil {
-			t.Fatal(err)
-		}
+		w.Cancels("ann")
 		paid, released := w.claimOf("alice"), w.claimOf("ann")
 		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
 		for i, tt := range []struct {
@@ -368,7 +366,7 @@ var replaying = map[string]func(*testing.T, *World){
 	"an addition of fewer units than shards has no receipt of a shard that got none": func(t *testing.T, w *World) {
 		w.Open(2, 2)
 		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now()}}
-		w.add("one", 1)
+		w.Add("one", 1)
 		changes, _, err := w.Environment().Trail(w.Ctx, "moutai", 1)
 		if err != nil || len(changes) != 1 {
 			t.Fatal(changes, err)

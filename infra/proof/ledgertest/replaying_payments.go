@@ -84,9 +84,7 @@ var replayingPayments = map[string]func(*testing.T, *World){
 		refs := w.bought("alice")
 		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now()}}
 		w.confirmed(refs)
-		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "alice"); err != nil {
-			t.Fatal(err)
-		}
+		w.Cancels("alice")
 		want := w.claimOf("alice")
 		p.lost.Claims = []sale.Claim{want}
 		p.becomes(p.kept)
@@ -131,9 +129,7 @@ var replayingPayments = map[string]func(*testing.T, *World){
 		w.OpenPriced(3, 1)
 		orders := w.Ordered("alice", "bob")
 		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now()}}
-		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "alice"); err != nil {
-			t.Fatal(err)
-		}
+		w.Cancels("alice")
 		w.Settles(PaymentOf(orders[0], "a"))
 		w.Pass(payWithin + ledger.DefaultGrace + time.Second)
 		w.releases(1, 2)

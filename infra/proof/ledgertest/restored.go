@@ -97,14 +97,10 @@ func (w *World) lives() *past {
 	wrong.Amount--
 	w.Settles(wrong)
 	w.Pass(time.Second)
-	if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "ann"); err != nil {
-		w.T.Fatal(err)
-	}
-	w.add("more", 3)
+	w.Cancels("ann")
+	w.Add("more", 3)
 	orders := w.Ordered("bob", "carol")
-	if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "carol"); err != nil {
-		w.T.Fatal(err)
-	}
+	w.Cancels("carol")
 	w.Settles(PaymentOf(orders[0], "b"))
 	w.Settles(PaymentOf(orders[1], "c"))
 	w.Settles(sale.Payment{Provider: "stripe", Reference: "stray", Amount: 1, Currency: "CNY"})

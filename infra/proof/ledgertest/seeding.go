@@ -164,9 +164,7 @@ var adding = map[string]func(*testing.T, *World){
 	},
 	"a seed id with another number of units is an error": func(t *testing.T, w *World) {
 		w.Open(10, 2)
-		if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 2}); err != nil {
-			t.Fatal(err)
-		}
+		w.Add("s", 2)
 		_, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 3})
 		w.Refused(sale.Conflicting, err)
 		if left := w.Stock(2); left[0]+left[1] != 12 {
@@ -204,9 +202,7 @@ var adding = map[string]func(*testing.T, *World){
 		w.Accepted(w.Buy("b"))
 		_, err := w.Buy("c")
 		w.Refused(sale.SoldOut, err)
-		if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
-			t.Fatal(err)
-		}
+		w.Add("s", 1)
 		s, err := w.Environment().Sale(w.Ctx, "moutai")
 		if err != nil || s.Empty.Has(0) || !s.Empty.Has(1) {
 			t.Errorf("empty set has 0: %v, 1: %v (%v); want only 1", s.Empty.Has(0), s.Empty.Has(1), err)

@@ -112,6 +112,26 @@ func (w *World) states(want map[string]sale.ClaimState) {
 	}
 }
 
+// Cancels cancels the orders of users, or ends the test.
+func (w *World) Cancels(users ...string) {
+	w.T.Helper()
+	for _, user := range users {
+		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", user); err != nil {
+			w.T.Fatalf("cancel: %v", err)
+		}
+	}
+}
+
+// Listing is the sale in the list of sales.
+func (w *World) Listing() ledger.Listing {
+	w.T.Helper()
+	listing, err := w.Ledger.Listing(w.Ctx, "moutai")
+	if err != nil {
+		w.T.Fatalf("listing: %v", err)
+	}
+	return listing
+}
+
 func (w *World) claimOf(user string) sale.Claim {
 	w.T.Helper()
 	c, err := w.Environment().Claim(w.Ctx, "moutai", user)

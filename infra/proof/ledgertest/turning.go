@@ -208,9 +208,7 @@ var turningMore = map[string]func(*testing.T, *World){
 			refs = append(refs, ledger.ClaimRef{SaleID: "moutai", User: user, ClaimID: p.Claim.ID})
 		}
 		w.confirmed(refs)
-		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", users[0]); err != nil {
-			t.Fatal(err)
-		}
+		w.Cancels(users[0])
 		w.releases(0, 1)
 		w.Refused(sale.NotYourTurn, w.buys(users[2]))
 		if call := w.next(ranks); call.Stock != 1 || call.Lo != ranks[1] || call.Hi != ranks[2] {

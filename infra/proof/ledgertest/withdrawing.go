@@ -72,7 +72,7 @@ var withdrawing = map[string]func(*testing.T, *World){
 	},
 	"the shards that have most give most": func(_ *testing.T, w *World) {
 		w.Open(12, 3)
-		w.add("s", 2)
+		w.Add("s", 2)
 		w.withdraws(w.Ledger, "typo", 1, done(1, 13, 3, true))
 		w.left(5, 4, 4)
 		w.withdraws(w.Ledger, "second-typo", 4, done(4, 9, 3, true))
@@ -84,7 +84,7 @@ var withdrawing = map[string]func(*testing.T, *World){
 		w.withdraws(w.Ledger, "typo", 100, done(2, 4, 3, true))
 		w.left(0, 0, 0)
 		// The withdrawal has ended: it takes nothing of what comes later.
-		w.add("s", 5)
+		w.Add("s", 5)
 		w.withdraws(w.Environment(), "typo", 100, done(2, 9, 3, false))
 		w.left(2, 2, 1)
 	},
@@ -92,7 +92,7 @@ var withdrawing = map[string]func(*testing.T, *World){
 		w.Open(1, 1)
 		w.bought("alice")
 		w.withdraws(w.Ledger, "typo", 1, done(0, 1, 1, true))
-		w.add("s", 1)
+		w.Add("s", 1)
 		w.withdraws(w.Ledger, "typo", 1, done(0, 2, 1, false))
 		w.left(1)
 	},
@@ -107,13 +107,13 @@ var withdrawing = map[string]func(*testing.T, *World){
 		if after := w.Number("SALE#moutai", "SALE", "version"); after != before {
 			t.Errorf("the refusal changed the version from %d to %d", before, after)
 		}
-		w.add("s", 1)
+		w.Add("s", 1)
 		w.empty(3, 1, 2)
 		w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "bob"}))
 	},
 	"a seed id stands for one action and one number of units": func(t *testing.T, w *World) {
 		w.Open(9, 2)
-		w.add("added", 3)
+		w.Add("added", 3)
 		w.withdraws(w.Ledger, "typo", 3, done(3, 9, 2, true))
 		for _, w1 := range []sale.Withdrawal{{SaleID: "moutai", SeedID: "added", Stock: 3}, {SaleID: "moutai", SeedID: "typo", Stock: 4}} {
 			_, err := w.Ledger.Withdraw(w.Ctx, w1)
@@ -303,7 +303,7 @@ func overtakenByAStep(added int, left ...int64) func(*testing.T, *World) {
 		w.Open(9, 3)
 		slow := w.overtaken("BatchGetItem", func() {
 			for i := range added {
-				w.add(fmt.Sprint("s", i), 1)
+				w.Add(fmt.Sprint("s", i), 1)
 			}
 			ctx, dying := w.cutAfter(1) // one shard
 			_, err := dying.Withdraw(ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 7})
