@@ -127,16 +127,21 @@ func TestTheTermsOfADrawAreGivenTogether(t *testing.T) {
 	}
 }
 
-func TestTheLaterEndOfACallIsAnInstant(t *testing.T) {
+func TestTheInstantsOfAnEditAreRead(t *testing.T) {
 	now := time.Date(2026, 11, 11, 0, 0, 0, 0, time.UTC)
-	for until, ok := range map[string]bool{"2026-11-11T04:00:00Z": true, "": false, "later": false, "0001-01-01T00:00:00Z": false, "1999-01-01T00:00:00Z": false} {
-		r, err := Decode([]byte(`{"action":"reschedule","saleId":"moutai","opensAt":"2026-11-10T22:00:00Z","closesAt":"2026-11-14T20:00:00Z","until":"` + until + `"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := r.edit(now)
-		if (err == nil) != ok || ok && !e.Until.Equal(now.Add(4*time.Hour)) || !ok && sale.CodeOf(err) != sale.InvalidRequest {
-			t.Errorf("%q: got %v (%v)", until, e.Until, err)
+	for name, read := range map[string]func(sale.Edit) time.Time{
+		"until": func(e sale.Edit) time.Time { return e.Until }, // the later end of a call
+		"at":    func(e sale.Edit) time.Time { return e.At },
+	} {
+		for text, ok := range map[string]bool{"2026-11-10T04:00:00Z": true, "": false, "later": false, "0001-01-01T00:00:00Z": false, "1999-01-01T00:00:00Z": false} {
+			r, err := Decode([]byte(`{"action":"reschedule","saleId":"moutai","opensAt":"2026-11-10T22:00:00Z","closesAt":"2026-11-14T20:00:00Z","` + name + `":"` + text + `"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := r.edit(now)
+			if (err == nil) != ok || ok && (!read(e).Equal(now.Add(-20*time.Hour)) || e.ClosesAt.IsZero()) || !ok && sale.CodeOf(err) != sale.InvalidRequest {
+				t.Errorf("%s %q: got %v (%v)", name, text, e, err)
+			}
 		}
 	}
 }
