@@ -135,19 +135,6 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 	})
 }
 
-func TestAFailureIsNotRememberedAsAnAnswer(t *testing.T) {
-	at(t, nil, func(t *testing.T, o *office, c *Checker) {
-		o.set(0, http.StatusInternalServerError, no)
-		if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", inAnHour()); admitted || err == nil {
-			t.Errorf("admitted %t, %v; want an error", admitted, err)
-		}
-		o.set(0, http.StatusOK, yes)
-		if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", inAnHour()); !admitted || err != nil {
-			t.Errorf("admitted %t, %v, once the service is well", admitted, err)
-		}
-	})
-}
-
 func TestNobodyWaitsLongerThanForATurnAndACall(t *testing.T) {
 	for _, delay := range []time.Duration{301 * time.Millisecond, 10 * time.Second, 30 * time.Second, time.Hour} {
 		at(t, func(o *Options) { o.Concurrency = 2 }, func(t *testing.T, o *office, c *Checker) {
