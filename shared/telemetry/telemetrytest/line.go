@@ -14,6 +14,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/google/go-cmp/cmp"
 
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -29,6 +30,11 @@ type Line struct {
 	Metrics map[string]string
 	// DynamoDBMs and SQSMs are the milliseconds spent there.
 	DynamoDBMs, SQSMs float64
+}
+
+// Diff says how the line's members and metrics differ from those; "" if they do not.
+func (l Line) Diff(fields map[string]any, metrics map[string]string) string {
+	return cmp.Diff(fields, l.Fields) + cmp.Diff(metrics, l.Metrics)
 }
 
 type directive struct {
