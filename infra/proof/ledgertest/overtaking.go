@@ -237,11 +237,13 @@ var overtaking = map[string]func(*testing.T, *World){
 			}
 		}
 	},
-	"a sale that is not listed is neither restocked nor rescheduled": func(t *testing.T, w *World) {
+	"a sale that is not listed gets no units, gives none back and is not rescheduled": func(t *testing.T, w *World) {
 		w.Open(2, 1)
 		w.place(moved(w.Item("SALE#moutai", "SALE"), "SALE#unlisted", "SALE"))
 		w.place(moved(w.Item("STOCK#moutai#0", "STOCK"), "STOCK#unlisted#0", "STOCK"))
 		_, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "unlisted", SeedID: "s", Stock: 1})
+		w.Refused(sale.Internal, err)
+		_, err = w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "unlisted", SeedID: "typo", Stock: 1})
 		w.Refused(sale.Internal, err)
 		_, err = w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "unlisted", At: w.Now(), OpensAt: w.Now(), ClosesAt: w.Now().Add(time.Hour)})
 		w.Refused(sale.Internal, err)

@@ -197,6 +197,9 @@ var purchasing = map[string]func(*testing.T, *World){
 		if _, err := w.Environment().Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "second", Stock: 1}); err != nil {
 			t.Fatal(err)
 		}
+		if s, err := w.Environment().Sale(w.Ctx, "moutai"); err != nil || s.Empty.Has(0) || !s.Empty.Has(1) {
+			t.Errorf("empty are 0: %t, 1: %t (%v), want only 1", s.Empty.Has(0), s.Empty.Has(1), err)
+		}
 		w.Pass(2 * time.Second)
 		w.Accepted(w.Buy("c"))
 		_, err = w.Buy("d")

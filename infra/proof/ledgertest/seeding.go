@@ -196,16 +196,4 @@ var adding = map[string]func(*testing.T, *World){
 			t.Errorf("got items %v", items)
 		}
 	},
-	"a restock takes the shard out of the empty set in the same transaction": func(t *testing.T, w *World) {
-		w.Open(2, 2)
-		w.Accepted(w.Buy("a"))
-		w.Accepted(w.Buy("b"))
-		_, err := w.Buy("c")
-		w.Refused(sale.SoldOut, err)
-		w.Add("s", 1)
-		s, err := w.Environment().Sale(w.Ctx, "moutai")
-		if err != nil || s.Empty.Has(0) || !s.Empty.Has(1) {
-			t.Errorf("empty set has 0: %v, 1: %v (%v); want only 1", s.Empty.Has(0), s.Empty.Has(1), err)
-		}
-	},
 }

@@ -284,16 +284,6 @@ var withdrawing = map[string]func(*testing.T, *World){
 			t.Errorf("two withdrawals while two passes look: got %+v (%v)", r, err)
 		}
 	},
-	"a sale that is not listed gives no units back": func(t *testing.T, w *World) {
-		w.Open(2, 1)
-		w.place(moved(w.Item("SALE#moutai", "SALE"), "SALE#unlisted", "SALE"))
-		w.place(moved(w.Item("STOCK#moutai#0", "STOCK"), "STOCK#unlisted#0", "STOCK"))
-		_, err := w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "unlisted", SeedID: "typo", Stock: 1})
-		w.Refused(sale.Internal, err)
-		if it, stock := w.Item("SALES", "unlisted"), w.Number("STOCK#unlisted#0", "STOCK", "stock"); it != nil || stock != 2 {
-			t.Errorf("%d units, want 2, listing %v", stock, it)
-		}
-	},
 }
 
 // overtakenByAStep lets the first shard get units during a withdrawal of 7 of 9, and a repeat then

@@ -117,7 +117,7 @@ var ofBuyingAndSeeding = []mutant{
 	left = withoutFailed(left)
 `, `	l.loadClaims(ctx, left)
 `}}},
-	{"restock without reopening the shard", "P6", ledgerTests, overFake + "^a_restock_takes", []edit{{"shared/ledger/add.go",
+	{"restock without reopening the shard", "P6", ledgerTests, overFake + "^a_restock_reopens", []edit{{"shared/ledger/add.go",
 		`":k": numberSet(k)`, `":k": numberSet(sale.MaxShards - 1)`}}},
 	{"an addition applied at every repeat", "P15", ledgerTests, overFake + "^units_are_added_once", []edit{{"shared/ledger/add.go",
 		`		l.put(receipt),
