@@ -237,10 +237,7 @@ func TestRemainingUnitsAreCountedOnceASecondAndAfterEachRestock(t *testing.T) {
 	w.Open(10, 1)
 	count := func(want int64, calls int) {
 		t.Helper()
-		s, err := w.Environment().Sale(w.Ctx, "moutai")
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := w.Current()
 		db.ResetUsage()
 		r, err := w.Ledger.Remaining(w.Ctx, s)
 		if got := db.Calls()["BatchGetItem"]; err != nil || r.Units != want || got != calls {
@@ -264,10 +261,7 @@ func TestRemainingUnitsAreCountedOnceAMinuteBeforeTheSaleOpensAndAfterItHasClose
 	w.Create(c)
 	count := func(when string, want int64, units float64) {
 		t.Helper()
-		s, err := w.Environment().Sale(w.Ctx, "moutai")
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := w.Current()
 		db.ResetUsage()
 		r, err := w.Ledger.Remaining(w.Ctx, s)
 		if _, reads := db.Consumed(); err != nil || r.Units != want || reads != units {
@@ -339,10 +333,7 @@ func TestACountThatFindsNothingIsMadeConsistently(t *testing.T) {
 		db.Lag = 10 * time.Second
 		time.Sleep(2 * db.Lag) // reads see that the shards are empty
 		w.Add("s", 1)
-		s, err := w.Environment().Sale(w.Ctx, "moutai")
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := w.Current()
 		if r, err := w.Ledger.Remaining(w.Ctx, s); err != nil || r.Units != 1 {
 			t.Errorf("got %+v (%v), want 1 unit", r, err)
 		}

@@ -264,10 +264,7 @@ var reading = map[string]func(*testing.T, *World){
 		w.Accepted(w.Buy("alice"))
 		resend := func() bool {
 			t.Helper()
-			c, err := w.Ledger.Claim(w.Ctx, "moutai", "alice")
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := w.claimOf("alice")
 			sent := 0
 			for range 3 { // three who read the same claim
 				mark, err := w.Ledger.MarkResent(w.Ctx, c, false)
@@ -293,10 +290,7 @@ var reading = map[string]func(*testing.T, *World){
 		if fmt.Sprint(at) != "[31 63 127 255 511]" {
 			t.Errorf("resent after %v seconds", at)
 		}
-		c, err := w.Ledger.Claim(w.Ctx, "moutai", "alice")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := w.claimOf("alice")
 		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: c.ID}})
 		w.Pass(time.Hour)
 		if mark, err := w.Ledger.MarkResent(w.Ctx, c, false); !mark.IsZero() || err != nil {
@@ -308,10 +302,7 @@ var reading = map[string]func(*testing.T, *World){
 		w.Accepted(w.Buy("alice"))
 		read := func() sale.Claim {
 			t.Helper()
-			c, err := w.Ledger.Claim(w.Ctx, "moutai", "alice")
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := w.claimOf("alice")
 			return c
 		}
 		var old time.Time

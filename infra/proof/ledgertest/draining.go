@@ -196,10 +196,7 @@ var draining = map[string]func(*testing.T, *World){
 		}
 		_, err := slow.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "later"})
 		w.Refused(sale.Closed, err)
-		claim, err := w.Ledger.Claim(w.Ctx, "moutai", "late")
-		if err != nil {
-			t.Fatal(err)
-		}
+		claim := w.claimOf("late")
 		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: "late", ClaimID: claim.ID}})
 		if !finished() {
 			t.Error("a quarter of an hour after its end by the clock of its pass a sale is not finished")

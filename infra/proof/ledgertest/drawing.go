@@ -67,10 +67,7 @@ func round(at time.Time) uint64 { return uint64(at.Unix()) }
 
 // closes closes the roll in that environment.
 func (w *World) closes(l *ledger.Ledger) (ledger.DrawHead, error) {
-	s, err := w.Environment().Sale(w.Ctx, "moutai")
-	if err != nil {
-		w.T.Fatal(err)
-	}
+	s := w.Current()
 	return l.CloseRoll(w.Ctx, s, round, dice)
 }
 
@@ -436,11 +433,8 @@ var rolling = map[string]func(*testing.T, *World){
 				t.Fatal(err)
 			}
 		}
-		s, err := w.Environment().Sale(w.Ctx, "moutai")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = w.Environment().RollPage(w.Ctx, s, 0)
+		s := w.Current()
+		_, err := w.Environment().RollPage(w.Ctx, s, 0)
 		w.Refused(sale.RollNotFound, err)
 		_, err = w.closes(w.Environment())
 		w.Refused(sale.Internal, err) // people may still enter

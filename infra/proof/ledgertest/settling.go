@@ -122,6 +122,16 @@ func (w *World) Cancels(users ...string) {
 	}
 }
 
+// Current is the sale as a new environment reads it.
+func (w *World) Current() sale.Sale {
+	w.T.Helper()
+	s, err := w.Environment().Sale(w.Ctx, "moutai")
+	if err != nil {
+		w.T.Fatalf("sale: %v", err)
+	}
+	return s
+}
+
 // Listing is the sale in the list of sales.
 func (w *World) Listing() ledger.Listing {
 	w.T.Helper()
@@ -521,10 +531,7 @@ func (w *World) releasedClaim(user string, shards int, by string) (shard int64) 
 	w.T.Helper()
 	w.final(user, shards, "SET releasedAt = :at, releasedBy = :by",
 		map[string]any{":at": w.Now(), ":by": by})
-	c, err := w.Environment().Claim(w.Ctx, "moutai", user)
-	if err != nil {
-		w.T.Fatal(err)
-	}
+	c := w.claimOf(user)
 	w.tamper(fmt.Sprintf("STOCK#moutai#%d", c.Shard), "STOCK", "ADD released :one", one())
 	return int64(c.Shard)
 }

@@ -36,10 +36,7 @@ func (w *World) left(want ...int64) {
 // empty expects which shards everybody is told to be empty.
 func (w *World) empty(shards int, want ...int) {
 	w.T.Helper()
-	s, err := w.Environment().Sale(w.Ctx, "moutai")
-	if err != nil {
-		w.T.Fatal(err)
-	}
+	s := w.Current()
 	var set sale.Set
 	for _, k := range want {
 		set.Add(k)
