@@ -123,13 +123,7 @@ func TestAnOrderOfARecalledSaleSaysWhatBecameOfIt(t *testing.T) {
 		f.Recall()
 		time.Sleep(2 * time.Second)
 		order("CONFIRMED")
-		listing, err := f.Ledger().Listing(t.Context(), "moutai")
-		if err == nil {
-			_, err = f.Ledger().ReleaseDue(t.Context(), listing, 0)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		f.Release()
 		order("CANCELLED")
 	})
 }

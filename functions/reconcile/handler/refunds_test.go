@@ -45,17 +45,6 @@ func (w *world) orderOf(saleID string, i int) uint64 {
 	return c.OrderID
 }
 
-func (w *world) releases(saleID string) {
-	w.T.Helper()
-	listing, err := w.Ledger().Listing(w.T.Context(), saleID)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	if _, err := w.Ledger().ReleaseDue(w.T.Context(), listing, 0); err != nil {
-		w.T.Fatal(err)
-	}
-}
-
 func TestASaleIsDrainedOnlyWhenEveryOrderIsPaidOrReleasedAndEveryUnitIsBack(t *testing.T) {
 	in(t, func(w *world) {
 		w.openUnpaid("moutai", 3)
@@ -82,7 +71,7 @@ func TestASaleIsDrainedOnlyWhenEveryOrderIsPaidOrReleasedAndEveryUnitIsBack(t *t
 		if r := w.receipts(`{}`); len(r) != 1 {
 			w.T.Fatal("a sale with units that are not back was drained")
 		}
-		w.releases("moutai")
+		w.Release()
 		if r := w.receipts(`{}`); len(r) != 1 || r[0].Stock != 2 {
 			w.T.Fatalf("got %+v", r)
 		}
@@ -106,7 +95,7 @@ func TestRefundsAreCountedUntilTheyAreMarkedAlsoThoseOfDrainedSalesAndUnknownOrd
 			w.T.Errorf("got %+v, %v", r, lines)
 		}
 		time.Sleep(time.Hour + ledger.DrainAfter + time.Second)
-		w.releases("moutai")
+		w.Release()
 		w.receipts(`{}`)
 		w.Lines("message")
 		due := func(want float64) {

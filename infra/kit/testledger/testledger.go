@@ -200,6 +200,12 @@ func (w *World) Cancel(user string) {
 func (w *World) Expire() {
 	w.T.Helper()
 	time.Sleep(time.Hour)
+	w.Release()
+}
+
+// Release releases what is due, without a grace.
+func (w *World) Release() {
+	w.T.Helper()
 	l := w.Ledger()
 	listing, err := l.Listing(w.T.Context(), SaleID)
 	if err != nil {
