@@ -3,7 +3,6 @@ package ledger_test
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -187,30 +186,6 @@ func remove(t *testing.T, db *dynamotest.DB, pk, sk string) {
 	key := map[string]types.AttributeValue{"pk": text(pk), "sk": text(sk)}
 	if _, err := db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(table), Key: key}); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestASaleThatIsStoredInPartIsInternalAndIsLeftAsItIs(t *testing.T) {
-	parts := [][2]string{{"SALE#moutai", "CREATE"}, {"SALE#moutai", "SALE"}, {"SALES", "moutai"}}
-	for gone := range 1<<len(parts) - 1 {
-		w, db, _ := faulty(t)
-		c := w.Open(4, 2)
-		for i, part := range parts {
-			if gone&(1<<i) != 0 {
-				remove(t, db, part[0], part[1])
-			}
-		}
-		before := db.Dump()
-		_, err := w.Environment().Create(w.Ctx, c)
-		switch {
-		case gone == 0 && err != nil:
-			t.Errorf("the whole sale: %v", err)
-		case gone != 0 && (sale.CodeOf(err) != sale.Internal || !strings.Contains(err.Error(), "stored in part")):
-			t.Errorf("without the parts %03b: %v, want internal", gone, err)
-		}
-		if db.Dump() != before {
-			t.Errorf("without the parts %03b: the table was changed", gone)
-		}
 	}
 }
 

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"maps"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -219,18 +220,27 @@ var overtaking = map[string]func(*testing.T, *World){
 			t.Errorf("got %v (%v) at exactly half its age, want none", mark, err)
 		}
 	},
-	"nothing is created over a sale or a listing whose request is missing": func(t *testing.T, w *World) {
-		w.Open(2, 1)
-		w.place(moved(w.Item("SALE#moutai", "SALE"), "SALE#bare", "SALE"))
-		w.place(moved(w.Item("SALES", "moutai"), "SALES", "listed"))
-		for _, id := range []string{"bare", "listed"} {
-			before := len(w.Partition("SALE#" + id))
-			c := w.Sale(2, 1)
-			c.SaleID = id
-			_, err := w.Ledger.Create(w.Ctx, c)
-			w.Refused(sale.Internal, err)
-			if after := len(w.Partition("SALE#" + id)); after != before {
-				t.Errorf("%s: %d items, before %d", id, after, before)
+	"a sale that is stored in part is not created over, and is left as it is": func(t *testing.T, w *World) {
+		c := w.Open(4, 2)
+		whole := w.table()
+		parts := [][2]string{{"SALE#moutai", "CREATE"}, {"SALE#moutai", "SALE"}, {"SALES", "moutai"}}
+		for gone := range 1<<len(parts) - 1 {
+			w.becomes(whole)
+			for i, part := range parts {
+				if gone&(1<<i) != 0 {
+					w.remove(w.Item(part[0], part[1]))
+				}
+			}
+			before := w.everything()
+			_, err := w.Environment().Create(w.Ctx, c)
+			switch {
+			case gone == 0 && err != nil:
+				t.Errorf("the whole sale: %v", err)
+			case gone != 0 && (sale.CodeOf(err) != sale.Internal || !strings.Contains(err.Error(), "stored in part")):
+				t.Errorf("without the parts %03b: %v, want internal", gone, err)
+			}
+			if w.everything() != before {
+				t.Errorf("without the parts %03b: the table was changed", gone)
 			}
 		}
 	},

@@ -188,11 +188,11 @@ var ofBuyingAndSeeding = []mutant{
 		`				contended = true
 `, `				return nil, asInternal(err)
 `}}},
-	{"a sale that is stored in part is taken for whole", "P19", ledgerTests, "^TestASaleThatIsStoredInPart", []edit{{creating,
+	{"a sale that is stored in part is taken for whole", "P19", ledgerTests, overFake + "^a_sale_that_is_stored_in_part", []edit{{creating,
 		`failed(reasons[1]), failed(reasons[2])}; there`, `failed(reasons[1]), true}; there`}}},
-	{"a sale without its item is taken for whole", "P19", ledgerTests, "^TestASaleThatIsStoredInPart", []edit{{creating,
+	{"a sale without its item is taken for whole", "P19", ledgerTests, overFake + "^a_sale_that_is_stored_in_part", []edit{{creating,
 		`failed(reasons[1]), failed(reasons[2])}; there`, `true, failed(reasons[2])}; there`}}},
-	{"a sale without its request is taken for another request's", "P19", ledgerTests, "^TestASaleThatIsStoredInPart", []edit{{creating,
+	{"a sale without its request is taken for another request's", "P19", ledgerTests, overFake + "^a_sale_that_is_stored_in_part", []edit{{creating,
 		`there := [...]bool{failed(reasons[0]),`, `there := [...]bool{true,`}}},
 	{"a shard is put without its condition", "P15", ledgerTests, overFake + "^a_creation_that_comes_too_late", []edit{{creating,
 		`return l.putAbsent(ctx, shardItem(s, k, units))`, `return asInternal(l.retry(ctx, patientTries, func(ctx context.Context) error {
