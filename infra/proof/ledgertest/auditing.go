@@ -205,6 +205,29 @@ var auditing = map[string]func(*testing.T, *World){
 			w.tamper("STOCK#moutai#1", "STOCK", change.mends, change.mended)
 		}
 	},
+	"a shard that an edit has not reached is found five minutes after the first pass that knew of the edit": func(t *testing.T, w *World) {
+		w.Open(20, 2)
+		a := &ledger.Audit{SaleID: "moutai"}
+		// differs makes a pass, and reports whether it has a finding on the shard.
+		differs := func() bool {
+			a = a.Next()
+			r, _ := w.auditFrom(a)
+			return strings.Contains(strings.Join(r.Findings, "\n"), "shard 1: its window or pause differs")
+		}
+		differs() // so that later passes know the sale's first version
+		for _, paused := range []bool{true, false} {
+			w.Pass(10 * time.Minute)
+			w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: &paused})
+			before := map[string]types.AttributeValue{":before": &types.AttributeValueMemberBOOL{Value: !paused}}
+			w.tamper("STOCK#moutai#1", "STOCK", "SET paused = :before", before)
+			for _, after := range []time.Duration{0, 5*time.Minute - time.Millisecond, time.Millisecond} {
+				w.Pass(after)
+				if got, want := differs(), after == time.Millisecond; got != want {
+					t.Errorf("paused %t, %v after the pass before: found %t, want %t", paused, after, got, want)
+				}
+			}
+		}
+	},
 	"what changes while a pass looks is no finding": func(t *testing.T, w *World) {
 		w.Open(2, 2)
 		w.bought("alice", "bob")
