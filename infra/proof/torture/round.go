@@ -15,6 +15,7 @@ import (
 )
 
 const (
+	tableName = "LedgerTable"
 	// answerTime bounds how long a buyer may be without an answer after the last kill. It is
 	// wide, because an overloaded machine breaks no promise.
 	answerTime = 4 * time.Minute
@@ -216,4 +217,16 @@ func (r *round) readBooks(ctx context.Context) (*books.Books, error) {
 			return all, err
 		}
 	}
+}
+
+// allConfirmed reports whether every claim is confirmed and every order stored; if not, it
+// returns when the oldest of the other claims was accepted.
+func allConfirmed(s *books.Sale) (oldest time.Time, ok bool) {
+	ok = true
+	for _, c := range s.Unfinished() {
+		if ok || c.AcceptedAt.Before(oldest) {
+			oldest, ok = c.AcceptedAt, false
+		}
+	}
+	return oldest, ok
 }

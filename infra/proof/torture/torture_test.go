@@ -52,13 +52,6 @@ func TestNoPromiseIsBrokenWhateverIsKilled(t *testing.T) {
 	}
 }
 
-func TestTheSummaryIsOneLineForMachines(t *testing.T) {
-	sum := summary{rounds: 3, kills: 40, accepted: 500, resent: 30, paid: 60, released: 7, refunds: 8, events: 900, repeats: 12, violations: 1}
-	if got, want := sum.String(), "rounds=3 kills=40 accepted=500 resent=30 paid=60 released=7 refunds=8 events=900 repeats=12 violations=1"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
 func TestAMissingBuildIsAnError(t *testing.T) {
 	if _, err := newMachine(t.TempDir(), "main.go", 0); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v, want an error that the stack is missing", err)
