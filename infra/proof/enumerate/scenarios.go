@@ -31,11 +31,8 @@ var sellingScenarios = []scenario{
 		act: func(r *run) {
 			e := r.Start(harness.Purchasing, 0)
 			r.buy(e, "alice", "first")
-			if e.Dead.Load() {
-				e = r.Start(harness.Purchasing, 0)
-			}
 			// The second time from memory, the third time from the table.
-			r.buy(e, "alice", "first")
+			r.buy(r.alive(e), "alice", "first")
 			r.buy(r.Start(harness.Purchasing, 0), "alice", "first")
 		},
 		check: func(r *run) {
@@ -56,10 +53,7 @@ var sellingScenarios = []scenario{
 		act: func(r *run) {
 			e := r.Start(harness.Purchasing, 0)
 			r.buy(e, "carol", "")
-			if e.Dead.Load() {
-				e = r.Start(harness.Purchasing, 0)
-			}
-			r.buy(e, "alice", "") // a read that failed for Carol excuses "sold out"
+			r.buy(r.alive(e), "alice", "") // a read that failed for Carol excuses "sold out"
 		},
 		check: func(r *run) { r.checkSold(1) },
 	},
@@ -84,10 +78,7 @@ var sellingScenarios = []scenario{
 			e := r.Start(harness.Purchasing, 0)
 			r.during(func() { r.withoutFaults(r.restock) }, func() { r.buy(e, "bob", "") })
 			time.Sleep(harness.RefusalAge) // now no environment may refuse because of older data
-			if e.Dead.Load() {
-				e = r.Start(harness.Purchasing, 0)
-			}
-			r.buy(e, "bob", "second")
+			r.buy(r.alive(e), "bob", "second")
 		},
 		check: func(r *run) { r.checkSold(2) },
 	},
@@ -172,6 +163,14 @@ func (r *run) during(other, act func()) {
 		r.chooser.meanwhile = nil
 		other()
 	}
+}
+
+// alive returns an environment for purchases: a cold one if this one has died.
+func (r *run) alive(e *harness.Environment) *harness.Environment {
+	if e.Dead.Load() {
+		return r.Start(harness.Purchasing, 0)
+	}
+	return e
 }
 
 // withoutFaults runs act without faults, because another scenario covers them.

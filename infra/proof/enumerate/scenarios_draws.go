@@ -69,9 +69,7 @@ var drawScenarios = []scenario{
 		act: func(r *run) {
 			e := r.Start(harness.Purchasing, 0)
 			for _, user := range entrants {
-				if e.Dead.Load() {
-					e = r.Start(harness.Purchasing, 0)
-				}
+				e = r.alive(e)
 				r.buy(e, user, "key-"+user)
 			}
 		},

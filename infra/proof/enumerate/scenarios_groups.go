@@ -34,10 +34,7 @@ var groupScenarios = []scenario{
 			e := r.Start(harness.Purchasing, 0)
 			r.during(func() { r.withoutFaults(func() { r.buy(r.Start(harness.Purchasing, 0), "bob", "") }) },
 				func() { r.buyIn(e, otherSale, "alice", "") })
-			if e.Dead.Load() {
-				e = r.Start(harness.Purchasing, 0)
-			}
-			r.buy(e, "alice", "")
+			r.buy(r.alive(e), "alice", "")
 		},
 		check: func(r *run) { r.checkOneOrder("alice", "bob") },
 	},

@@ -79,10 +79,7 @@ var paymentScenarios = []scenario{
 			e := r.Start(harness.Purchasing, 0)
 			r.during(func() { r.withoutFaults(func() { r.release() }) }, func() { r.buy(e, "bob", "") })
 			time.Sleep(harness.RefusalAge) // now no environment may refuse because of older data
-			if e.Dead.Load() {
-				e = r.Start(harness.Purchasing, 0)
-			}
-			r.buy(e, "bob", "")
+			r.buy(r.alive(e), "bob", "")
 		},
 		check: func(r *run) {
 			r.checkSold(2)

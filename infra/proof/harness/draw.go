@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"flashsale/infra/kit/drawcheck/rules"
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/beacon"
 	"flashsale/shared/draw"
@@ -163,23 +161,6 @@ func IsOnRoll(db *dynamotest.DB, saleID, user string) bool {
 	it := db.Item(TableName, "ROLL#"+saleID, fmt.Sprintf("%02x#%d", leaf.Page(), leaf[1]>>6))
 	part, _ := it["leaves"].(*types.AttributeValueMemberB)
 	return part != nil && bytes.Contains(part.Value, leaf[:])
-}
-
-// StoredRoll is the digest of the pages of a roll that are stored.
-func StoredRoll(db *dynamotest.DB, saleID string) string {
-	var pages [rules.Pages][]rules.Leaf
-	for page := range pages {
-		for part := range 4 {
-			leaves, _ := db.Item(TableName, "ROLL#"+saleID, fmt.Sprintf("%02x#%d", page, part))["leaves"].(*types.AttributeValueMemberB)
-			if leaves == nil {
-				continue
-			}
-			for leaf := range slices.Chunk(leaves.Value, len(rules.Leaf{})) {
-				pages[page] = append(pages[page], rules.Leaf(leaf))
-			}
-		}
-	}
-	return rules.DigestOf(&pages).String()
 }
 
 // WithdrawnBy returns how many units the steps of a withdrawal have taken.
