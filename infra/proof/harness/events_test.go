@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
@@ -36,19 +35,6 @@ func TestTheFiltersAreThoseOfTheTemplate(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("filters (-template +here):\n%s", diff)
-	}
-}
-
-func TestARecordComesAgainFromTheFirstOneThatFailed(t *testing.T) {
-	batch := []*PendingRecord{{Sequence: "1"}, {Sequence: ""}, {Sequence: "3"}}
-	for names, want := range map[string]int{"": 3, "3": 2, "3 1": 0, "1 3": 0, "4": 0, "3 -": 0} {
-		var answer events.DynamoDBEventResponse
-		for _, name := range strings.Fields(names) {
-			answer.BatchItemFailures = append(answer.BatchItemFailures, events.DynamoDBBatchItemFailure{ItemIdentifier: strings.TrimPrefix(name, "-")})
-		}
-		if got := CountHandled(batch, answer); got != want {
-			t.Errorf("%q: %d records are done, want %d", names, got, want)
-		}
 	}
 }
 
@@ -150,34 +136,5 @@ func TestTheJudgeFindsWhatIsWrongWithTheEvents(t *testing.T) {
 	j := NewEventJudge()
 	if _, found := j.Judge([]row{r.New}, NewBus(), io.Discard); len(found) != 1 || !strings.Contains(found[0], "no change was seen") {
 		t.Errorf("of an item without a change: %q", found)
-	}
-}
-
-func TestPutEventsAnswersEntryByEntry(t *testing.T) {
-	b := NewBus()
-	b.Refuses = func(id string) bool { return id == "a:2" }
-	var entries []bustypes.PutEventsRequestEntry
-	for n := range 4 {
-		entries = append(entries, bustypes.PutEventsRequestEntry{
-			Source: aws.String("s"), DetailType: aws.String("a"), EventBusName: aws.String(busName), Detail: aws.String(fmt.Sprintf(`{"id":"a:%d"}`, n)),
-		})
-	}
-	entries[3].EventBusName = aws.String("another")
-	out, err := b.Put(&eventbridge.PutEventsInput{Entries: entries}, func(i int) string { return []string{"", "InternalFailure", "", ""}[i] })
-	if err != nil {
-		t.Fatal(err)
-	}
-	var codes []string
-	for _, e := range out.Entries {
-		codes = append(codes, aws.ToString(e.ErrorCode))
-	}
-	if diff := cmp.Diff([]string{"", "InternalFailure", "MalformedDetail", "InvalidArgument"}, codes); diff != "" || out.FailedEntryCount != 3 || len(b.events) != 1 {
-		t.Errorf("%d failed, %d are published, codes (-want +got):\n%s", out.FailedEntryCount, len(b.events), diff)
-	}
-	long := strings.Repeat("x", maxPut/2)
-	for _, in := range [][]bustypes.PutEventsRequestEntry{nil, make([]bustypes.PutEventsRequestEntry, 11), {{Detail: &long}, {Detail: &long}}} {
-		if _, err := b.Put(&eventbridge.PutEventsInput{Entries: in}, func(int) string { return "" }); err == nil {
-			t.Errorf("a call with %d entries is taken", len(in))
-		}
 	}
 }

@@ -44,32 +44,6 @@ func TestAMessageComesAgainAfterItsVisibilityTimeoutUnlessItWasDeleted(t *testin
 	}
 }
 
-func TestAMessageThatIsNeverDeletedEndsInTheDeadLetterQueue(t *testing.T) {
-	q := NewQueue()
-	q.Put("poison", noon)
-	now := noon
-	for i := range maxReceives {
-		if batch := q.Receive(now, 10, nil); len(batch) != 1 {
-			t.Fatalf("receipt %d: %v", i+1, bodies(batch))
-		}
-		now = now.Add(Visibility)
-	}
-	if batch := q.Receive(now, 10, nil); len(batch) != 0 || q.Depth() != 0 || !q.DeadLetters()["poison"] {
-		t.Errorf("received %v, %d in the queue, dead %v", bodies(batch), q.Depth(), q.DeadLetters())
-	}
-}
-
-func TestADelayedMessageIsNotVisibleYet(t *testing.T) {
-	q := NewQueue()
-	q.Put("later", noon.Add(time.Minute))
-	if batch := q.Receive(noon, 10, nil); len(batch) != 0 {
-		t.Errorf("received %v", bodies(batch))
-	}
-	if at, ok := q.Next(); !ok || !at.Equal(noon.Add(time.Minute)) {
-		t.Errorf("next at %v, %t", at, ok)
-	}
-}
-
 func TestDisorderShufflesAndDeliversTwice(t *testing.T) {
 	q := NewQueue()
 	for _, body := range []string{"a", "b", "c", "d", "e", "f"} {
