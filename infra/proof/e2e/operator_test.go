@@ -18,6 +18,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"flashsale/infra/kit/client"
 	"flashsale/shared/ledger"
@@ -187,6 +189,36 @@ func TestTheOperatorPausesAndResumesASale(t *testing.T) {
 			t.Errorf("%q: succeeded: %t, said %q", variables, ok, out)
 		}
 	}
+}
+
+func (s *stack) queueURL(name string) *string {
+	s.t.Helper()
+	out, err := s.queues().GetQueueUrl(s.t.Context(), &sqs.GetQueueUrlInput{QueueName: &name})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return out.QueueUrl
+}
+
+func (s *stack) sendTo(url *string, body string) {
+	s.t.Helper()
+	if _, err := s.queues().SendMessage(s.t.Context(), &sqs.SendMessageInput{QueueUrl: url, MessageBody: &body}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// depth counts the messages of a queue, in flight or not.
+func (s *stack) depth(name string) int {
+	s.t.Helper()
+	out, err := s.queues().GetQueueAttributes(s.t.Context(), &sqs.GetQueueAttributesInput{
+		QueueUrl: s.queueURL(name), AttributeNames: []sqstypes.QueueAttributeName{sqstypes.QueueAttributeNameAll},
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	visible, _ := strconv.Atoi(out.Attributes["ApproximateNumberOfMessages"])
+	hidden, _ := strconv.Atoi(out.Attributes["ApproximateNumberOfMessagesNotVisible"])
+	return visible + hidden
 }
 
 func TestDeadLettersAreShownAndMovedBack(t *testing.T) {

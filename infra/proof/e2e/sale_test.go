@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -116,48 +115,6 @@ func TestABuyerFollowsTheOrderToItsID(t *testing.T) {
 	claim, _ := again.body["claim"].(map[string]any)
 	if again.status != http.StatusConflict || again.text("code") != "already-ordered" || claim["claimId"] != first.text("claimId") {
 		t.Errorf("another request: %v", again)
-	}
-}
-
-func TestALostAnswerIsFoundAgain(t *testing.T) {
-	t.Parallel()
-	s := boot(t)
-	s.open("moutai", 20, 2)
-	var wait sync.WaitGroup
-	for i := range 20 {
-		header := append(s.bearer(fmt.Sprint("user-", i)), "Idempotency-Key", fmt.Sprint("key-", i))
-		wait.Go(func() {
-			// The client gives up during the request.
-			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*time.Millisecond)
-			defer cancel()
-			request, err := http.NewRequestWithContext(ctx, "POST", s.api("/sales/moutai/orders"), nil)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			for h := 0; h < len(header); h += 2 {
-				request.Header.Set(header[h], header[h+1])
-			}
-			_, _ = s.do(request)
-			for range 20 {
-				a, err := s.buy("moutai", header...)
-				if err != nil {
-					t.Error(err)
-				}
-				if a.status == http.StatusAccepted {
-					return
-				}
-				if a.text("code") != "busy" {
-					t.Errorf("user-%d: %v", i, a)
-					return
-				}
-			}
-			t.Errorf("user-%d never got an answer", i)
-		})
-	}
-	wait.Wait()
-	if b := s.balanced("moutai"); len(b.Claims) != 20 {
-		t.Errorf("%d claims, want 20", len(b.Claims))
 	}
 }
 

@@ -132,10 +132,6 @@ func (s *stack) eventually(what string, is func() bool) {
 	wait.Until(s.t, patience, what, is)
 }
 
-func (s *stack) api(path string) string {
-	return s.at.API + path
-}
-
 // answer is an HTTP answer.
 type answer struct {
 	status int
@@ -155,8 +151,6 @@ func (a answer) text(name string) string {
 func (s *stack) call(method, path, body string, header ...string) (answer, error) {
 	return read(s.client.Send(context.Background(), method, path, body, header...))
 }
-
-func (s *stack) do(request *http.Request) (answer, error) { return read(s.client.Do(request)) }
 
 // read returns an answer with its body as a JSON object, if it is one.
 func read(from client.Answer, err error) (answer, error) {
