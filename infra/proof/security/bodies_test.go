@@ -6,12 +6,8 @@ import (
 	"encoding/base64"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
-
-	"flashsale/infra/local/gateway"
 )
 
 // bomb is a gzip of zeros, a thousandth of their size.
@@ -128,25 +124,5 @@ func TestStalledRequestsHinderNobody(t *testing.T) {
 	}
 	if held := buyers(s.books(t).claims(t, "stalled")); len(held) != 1 {
 		t.Errorf("the claims are those of %q, want bob only", held)
-	}
-}
-
-// nobody is an invoker that must not be called.
-type nobody struct{ gateway.Invoker }
-
-func TestABodyThatDoesNotArriveIsGivenUp(t *testing.T) {
-	api, err := gateway.New([]gateway.Route{{Method: "POST", Path: "/orders", Function: "f"}}, nobody{}, gateway.Options{Timeout: 100 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(api)
-	t.Cleanup(server.Close)
-	c := dialTo(t, server.Listener.Addr().String())
-	defer c.Close()
-	if _, err := io.WriteString(c, "POST /orders HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{"); err != nil {
-		t.Fatal(err)
-	}
-	if w := readWire(t, c); w.status != http.StatusRequestTimeout || w.body != `{"message":"Request Timeout"}` {
-		t.Errorf("the answer is %d %s", w.status, w.body)
 	}
 }

@@ -32,12 +32,7 @@ func (s *system) raw(t *testing.T, request string) wire {
 
 func (s *system) dial(t *testing.T) net.Conn {
 	t.Helper()
-	return dialTo(t, strings.TrimPrefix(s.API, "http://"))
-}
-
-func dialTo(t *testing.T, address string) net.Conn {
-	t.Helper()
-	c, err := net.Dial("tcp", address)
+	c, err := net.Dial("tcp", strings.TrimPrefix(s.API, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
