@@ -4,7 +4,7 @@
 // the judges.
 //
 // To read it, begin with enumerate in enumerate.go: it repeats a scenario until the plan
-// (plan.go) has walked through every choice of faults (faults.go). In each run the scenario
+// has walked through every choice of faults (faults.go). In each run the scenario
 // acts (run.go), the faults stop, and what must be true of a quiet sale is checked
 // (finish.go).
 package enumerate

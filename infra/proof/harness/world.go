@@ -6,12 +6,12 @@
 // (world.go), which take the requests of buyers and operators (requests.go). Every outside
 // call of an environment passes the World's Interceptor, which may let it fail or hang, or
 // end the environment (calls.go). The Bus is where order events go (bus.go), from the records
-// of the table's stream (records.go).
+// of the table's stream that Lambda delivers (queue.go).
 //
 // The judges check the promises, the functions' answers and the table as documented: Books
 // what the table says of a sale (books.go), EventJudge what must be on the bus (events.go),
-// Payment what its provider must be told (webhooks.go). They share no code with the ledger,
-// so they do not share its faults.
+// both by infra/kit/books; Payment what its provider must be told (webhooks.go). They share no
+// code with the ledger, so they do not share its faults.
 //
 // Everything runs inside a testing/synctest bubble: time is virtual, waiting costs nothing,
 // and nothing outside the process is called. Not there are the gateway's own refusals, size
