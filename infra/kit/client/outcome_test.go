@@ -1,9 +1,6 @@
 package client
 
-import (
-	"net/http"
-	"testing"
-)
+import "testing"
 
 func TestAnswersToPurchasesAreJudged(t *testing.T) {
 	pending := Claim{ClaimID: "c", SaleID: "s", State: "PENDING"}
@@ -80,19 +77,4 @@ func TestAnswersToPollsAreJudged(t *testing.T) {
 			}
 		})
 	}
-}
-
-func FuzzAnyAnswerIsJudged(f *testing.F) {
-	f.Add(202, "1", []byte(`{"claimId":"c","saleId":"s","state":"PENDING"}`))
-	f.Add(409, "", []byte(`{"code":"already-ordered","claim":{"claimId":"c"}}`))
-	f.Add(503, "-1", []byte(`<html>`))
-	f.Fuzz(func(t *testing.T, status int, retryAfter string, body []byte) {
-		a := Read(status, http.Header{"Retry-After": {retryAfter}}, body)
-		if o, final := JudgePurchase("s", a); o == "" || o == Accepted && (!final || a.Claim.ClaimID == "") {
-			t.Errorf("judged %q", o)
-		}
-		if o, final := JudgePoll("s", a); o == "" || o == Confirmed && (!final || a.Claim.OrderID == "") {
-			t.Errorf("polled %q", o)
-		}
-	})
 }
