@@ -328,10 +328,7 @@ func TestACallThatIsNotMadeInTimeIsFound(t *testing.T) {
 }
 
 func TestADrawInEachOfItsStatesBalances(t *testing.T) {
-	for name, c := range map[string]struct {
-		play       func(*world)
-		unfinished string
-	}{
+	histories{
 		"people may enter": {func(w *world) {
 			w.enters(4, 2, 9)
 			w.Pass(-time.Minute)
@@ -388,15 +385,5 @@ func TestADrawInEachOfItsStatesBalances(t *testing.T) {
 			w.ReleasesBy(w.Ledger)
 			w.Pass(6 * time.Minute)
 		}, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			c.play(w)
-			r := w.balanced()
-			if (c.unfinished == "") != (len(r.Unfinished) == 0) || !strings.Contains(strings.Join(r.Unfinished, "\n"), c.unfinished) {
-				t.Errorf("unfinished: %q, want %q", r.Unfinished, c.unfinished)
-			}
-			w.agrees(r)
-		})
-	}
+	}.balance(t)
 }

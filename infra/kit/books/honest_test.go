@@ -62,11 +62,30 @@ func (w *world) cutOff(writes int, do func(context.Context, *ledger.Ledger) erro
 	}
 }
 
+// histories are sales by name, each with a part of what is unfinished in the end, "" for nothing.
+type histories map[string]struct {
+	play       func(*world)
+	unfinished string
+}
+
+func (all histories) balance(t *testing.T) {
+	for name, h := range all {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			h.play(w)
+			r := w.balanced()
+			if (h.unfinished == "") != (len(r.Unfinished) == 0) || !strings.Contains(strings.Join(r.Unfinished, "\n"), h.unfinished) {
+				t.Errorf("unfinished: %q, want %q", r.Unfinished, h.unfinished)
+			}
+			if s := Of(w.db.Items(tableName)).Sale("moutai"); s.Open {
+				w.agrees(r)
+			}
+		})
+	}
+}
+
 func TestEveryHonestSaleBalances(t *testing.T) {
-	for name, play := range map[string]struct {
-		play       func(*world)
-		unfinished string // part of what is
-	}{
+	histories{
 		"nothing was sold yet":    {func(w *world) { w.Open(7, 3) }, ""},
 		"one shard, all sold":     {func(w *world) { w.Open(3, 1); w.confirm(w.buy(0, 6)) }, ""},
 		"1,000 shards":            {func(w *world) { w.Open(1500, 1000); w.confirm(w.buy(0, 40)) }, ""},
@@ -164,19 +183,7 @@ func TestEveryHonestSaleBalances(t *testing.T) {
 				return err
 			})
 		}, "has not reached 3 of 4 shards"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			play.play(w)
-			r := w.balanced()
-			if (play.unfinished == "") != (len(r.Unfinished) == 0) || !strings.Contains(strings.Join(r.Unfinished, "\n"), play.unfinished) {
-				t.Errorf("unfinished: %q, want %q", r.Unfinished, play.unfinished)
-			}
-			if s := Of(w.db.Items(tableName)).Sale("moutai"); s.Open {
-				w.agrees(r)
-			}
-		})
-	}
+	}.balance(t)
 }
 
 func TestASaleThatWasEditedOftenSaysWhatItCannotJudge(t *testing.T) {
@@ -205,11 +212,8 @@ func TestAnEditThatWasCutOffLongAgoIsFound(t *testing.T) {
 	has(t, w.items().recount(t, w.Now()), "P14", "(not paused, open 2026-11-11T19:59:00.000Z to 2026-11-11T21:00:00.000Z), not as that of 2026-11-11T20:00:01.000Z: repeat the last edit")
 }
 
-// histories is the number of random histories.
-const histories = 60
-
 func TestEveryRandomHistoryBalances(t *testing.T) {
-	for seed := range uint64(histories) {
+	for seed := range uint64(60) {
 		w := newWorld(t)
 		chance := rand.New(rand.NewPCG(seed, 0))
 		w.Pass(time.Duration(chance.Int64N(int64(24 * time.Hour))))
