@@ -97,16 +97,14 @@ func (db *DB) count(op string) int {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	db.number++
-	db.usage.count(op)
+	db.usage.calls[op]++
 	return db.number
 }
 
 // evaluate answers the request, refuses it, or keeps it for later.
 func (db *DB) evaluate(c Call, r request, f Fault) (any, error) {
-	now := db.now()
-	db.mu.Lock()
+	now := db.settled()
 	defer db.mu.Unlock()
-	db.settle(now)
 	if err := f.refusal(c); err != nil {
 		db.usage.write += f.refusalCost(c)
 		return nil, err

@@ -20,23 +20,14 @@ type usage struct {
 	write, read float64
 }
 
-func (u *usage) count(op string) {
-	if u.calls == nil {
-		u.calls = map[string]int{}
-	}
-	u.calls[op]++
-}
+func noUsage() usage { return usage{calls: map[string]int{}} }
 
 // Calls are the calls of each operation since New or ResetUsage, refused and
 // lost ones included.
 func (db *DB) Calls() map[string]int {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	out := maps.Clone(db.usage.calls)
-	if out == nil {
-		out = map[string]int{}
-	}
-	return out
+	return maps.Clone(db.usage.calls)
 }
 
 // Consumed is the capacity used since New or ResetUsage, as AWS bills it. A
@@ -53,7 +44,7 @@ func (db *DB) Consumed() (writeUnits, readUnits float64) {
 func (db *DB) ResetUsage() {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	db.usage = usage{}
+	db.usage = noUsage()
 }
 
 // units is size in started units, at least one.

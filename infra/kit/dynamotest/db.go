@@ -80,7 +80,7 @@ func New(t Table) *DB {
 	if t.Name == "" || t.PK == "" {
 		panic(fmt.Sprintf("dynamotest: no valid table: %+v", t))
 	}
-	return &DB{contents: contents{table: &table{Table: t, partitions: map[string]*partition{}}, inFlight: map[key]time.Time{}}}
+	return &DB{usage: noUsage(), contents: contents{table: &table{Table: t, partitions: map[string]*partition{}}, inFlight: map[key]time.Time{}}}
 }
 
 func (db *DB) now() time.Time {
@@ -93,10 +93,8 @@ func (db *DB) now() time.Time {
 // Items are copies of the table's items, by partition key, then sort key. What
 // is due of the late requests is applied first. It costs no capacity.
 func (db *DB) Items(tableName string) []map[string]types.AttributeValue {
-	now := db.now()
-	db.mu.Lock()
+	db.settled()
 	defer db.mu.Unlock()
-	db.settle(now)
 	if tableName != db.table.Name {
 		return nil
 	}
@@ -111,10 +109,8 @@ func (db *DB) Items(tableName string) []map[string]types.AttributeValue {
 // not be changed. It costs no capacity and meets no fault, and nothing is hidden
 // from it. What is due of the late requests is applied first.
 func (db *DB) Item(tableName, pk, sk string) map[string]types.AttributeValue {
-	now := db.now()
-	db.mu.Lock()
+	db.settled()
 	defer db.mu.Unlock()
-	db.settle(now)
 	if tableName != db.table.Name {
 		return nil
 	}
@@ -124,10 +120,8 @@ func (db *DB) Item(tableName, pk, sk string) map[string]types.AttributeValue {
 // Dump is the table as text, one line per item, the same for equal contents:
 // to compare states and to print them.
 func (db *DB) Dump() string {
-	now := db.now()
-	db.mu.Lock()
+	db.settled()
 	defer db.mu.Unlock()
-	db.settle(now)
 	var out strings.Builder
 	for _, it := range db.table.items() {
 		out.WriteString(db.table.Name + " " + textOf(it) + "\n")
@@ -138,10 +132,8 @@ func (db *DB) Dump() string {
 // ApplyPending applies all late requests, in the order of their instants, those
 // without one last, and reports how many there were.
 func (db *DB) ApplyPending() int {
-	now := db.now()
-	db.mu.Lock()
+	now := db.settled()
 	defer db.mu.Unlock()
-	db.settle(now)
 	all := db.pending
 	db.pending = nil
 	inOrder(all)
@@ -153,11 +145,17 @@ func (db *DB) ApplyPending() int {
 
 // Pending is how many late requests have not been applied yet.
 func (db *DB) Pending() int {
-	now := db.now()
-	db.mu.Lock()
+	db.settled()
 	defer db.mu.Unlock()
-	db.settle(now)
 	return len(db.pending)
+}
+
+// settled locks db.mu, once what is due of the late requests has been applied.
+func (db *DB) settled() (now time.Time) {
+	now = db.now()
+	db.mu.Lock()
+	db.settle(now)
+	return now
 }
 
 // settle applies the late requests that are due, each as of its own instant.

@@ -133,12 +133,7 @@ func (c Call) batched() bool { return c.Op == "BatchExecuteStatement" }
 
 // hits reports whether the fault means the item of that index.
 func (f Fault) hits(index int) bool {
-	for _, i := range f.Items {
-		if i == index {
-			return true
-		}
-	}
-	return len(f.Items) == 0
+	return len(f.Items) == 0 || slices.Contains(f.Items, index)
 }
 
 // disguise replaces reasons by those of a Cancel, and reports whether there is
@@ -183,7 +178,7 @@ func (f Fault) throttleCode() string { return cmp.Or(f.Code, reasonThrottling) }
 // as a small item's write, everything else nothing.
 func (f Fault) refusalCost(c Call) float64 {
 	switch {
-	case f.Kind == Conflict && c.Op == "TransactWriteItems":
+	case f.Kind == Conflict && c.transactional():
 		return float64(transactional * len(c.Keys))
 	case f.Kind == Conflict && c.writing():
 		return 1

@@ -31,7 +31,7 @@ func (r Rates) Seeded(seed uint64) func(Call) Fault {
 		chance := rand.New(rand.NewPCG(seed, uint64(c.N)))
 		f := r.draw(chance, c)
 		f.Stale = chance.Float64() < r.Stale
-		if c.Op == "TransactWriteItems" && chance.Float64() < r.Hidden {
+		if c.transactional() && chance.Float64() < r.Hidden {
 			f.Hidden = someOf(chance, len(c.Keys))
 			f.HiddenFor = 1 + time.Duration(chance.Int64N(int64(r.HiddenFor)))
 			f.ReplyDelay = f.HiddenFor
@@ -41,7 +41,7 @@ func (r Rates) Seeded(seed uint64) func(Call) Fault {
 }
 
 func (r Rates) draw(chance *rand.Rand, c Call) Fault {
-	changes := c.writing() || c.batched() || c.Op == "TransactWriteItems"
+	changes := c.writing() || c.batched() || c.transactional()
 	reply := Reply(chance.IntN(3))
 	dice := chance.Float64()
 	falls := func(rate float64, possible bool) bool {
@@ -50,7 +50,7 @@ func (r Rates) draw(chance *rand.Rand, c Call) Fault {
 		return hit
 	}
 	switch {
-	case falls(r.Conflict, changes || c.transactional()):
+	case falls(r.Conflict, changes):
 		return Fault{Kind: Conflict, Items: someOf(chance, len(c.Keys))}
 	case falls(r.Throttle, true):
 		f := Fault{Kind: Throttle, Code: reasonThrottling}
@@ -71,7 +71,7 @@ func (r Rates) draw(chance *rand.Rand, c Call) Fault {
 			late = time.Second
 		}
 		return Fault{Kind: ApplyLate, Reply: reply, After: 1 + time.Duration(chance.Int64N(int64(late)))}
-	case falls(r.Cancel, c.Op == "TransactWriteItems"):
+	case falls(r.Cancel, c.transactional()):
 		return Fault{Kind: Cancel, Codes: someCodes(chance, len(c.Keys))}
 	case falls(r.Unprocessed, c.Op == "BatchGetItem"):
 		return Fault{Kind: Unprocessed, Items: someOf(chance, len(c.Keys))}
