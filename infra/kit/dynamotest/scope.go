@@ -26,9 +26,8 @@ func (s *scope) name(text string) string {
 // error sticks and comes out of done, so the callers read in one line each.
 type binder struct {
 	scope
-	used        map[string]bool // placeholders
-	expressions int
-	err         error
+	used map[string]bool // placeholders
+	err  error
 }
 
 func bind(names map[string]string, values map[string]types.AttributeValue) *binder {
@@ -70,7 +69,6 @@ func (b *binder) parse(parameter string, text *string, grammar string, parse fun
 	if text == nil || b.err != nil {
 		return nil
 	}
-	b.expressions++
 	out, err := parseCached(grammar, *text, parse)
 	if err != nil {
 		b.fail(invalid(parameter, err))
@@ -130,10 +128,6 @@ func (b *binder) done() (scope, error) {
 	}
 	unusedNames, unusedValues := unused(b.names, b.used), unused(b.values, b.used)
 	switch {
-	case b.expressions == 0 && len(b.names) > 0:
-		return scope{}, validation("ExpressionAttributeNames can only be specified when using expressions")
-	case b.expressions == 0 && len(b.values) > 0:
-		return scope{}, validation("ExpressionAttributeValues can only be specified when using expressions")
 	case unusedNames != "":
 		return scope{}, validation("Value provided in ExpressionAttributeNames unused in expressions: keys: {%s}", unusedNames)
 	case unusedValues != "":
