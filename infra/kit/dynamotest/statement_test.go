@@ -12,8 +12,10 @@ func said(text string, parameters ...types.AttributeValue) types.BatchStatementR
 	return types.BatchStatementRequest{Statement: &text, Parameters: parameters}
 }
 
+const insertText = `INSERT INTO "sales" VALUE {'pk': ?, 'sk': ?, 'user': ?}`
+
 func insert(sk string) types.BatchStatementRequest {
-	return said(`INSERT INTO "sales" VALUE {'pk': ?, 'sk': ?, 'user': ?}`, str("ORDER"), str(sk), str("alice"))
+	return said(insertText, str("ORDER"), str(sk), str("alice"))
 }
 
 // answers returns the codes of a batch's statements, "ok" for none.
