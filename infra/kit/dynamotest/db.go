@@ -5,7 +5,7 @@
 //
 // It implements DynamoDB as its SDK sees it, and nothing of flash sales. A DB has
 // the methods of the SDK's client with their signatures, makes one attempt per
-// call, and fails with the SDK's own errors. Of expressions, statements and numbers it
+// call, and fails with the SDK's own errors. Of parameters, expressions, statements and numbers it
 // knows what this project says; what it does not know it refuses instead of guessing, with
 // an error that names it.
 //
