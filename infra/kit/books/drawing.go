@@ -27,9 +27,7 @@ func OpenDrawing(ctx context.Context, db DynamoDB, name, saleID string) (*Drawin
 	if !isID(saleID) {
 		return nil, ErrNoSale
 	}
-	o := Options{}
-	o.setDefaults()
-	d := &Drawing{table: &table{db: db, name: name, sleep: o.Sleep}, saleID: saleID}
+	d := &Drawing{table: &table{db: db, name: name, sleep: sleep}, saleID: saleID}
 	header, secret := key{"SALE#" + saleID, "SALE"}, key{"DRAWKEY#" + saleID, "KEY"}
 	found, err := d.table.get(ctx, []key{header, secret})
 	if err != nil {

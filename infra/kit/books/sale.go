@@ -141,9 +141,7 @@ func (s *Sale) describe(it item) saleItem {
 // every bucket, at most about that many. There are no Orders and no Refunds in it. It fails
 // with ErrNoSale.
 func Glance(ctx context.Context, db DynamoDB, name, saleID string, claims int) (*Sale, error) {
-	o := Options{}
-	o.setDefaults()
-	t := &table{db: db, name: name, sleep: o.Sleep}
+	t := &table{db: db, name: name, sleep: sleep}
 	if !isID(saleID) {
 		return nil, ErrNoSale
 	}
