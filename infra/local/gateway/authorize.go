@@ -63,8 +63,7 @@ func (j *JWT) authorize(header, scopes []string, now time.Time) (*authorizer, *c
 	a := &authorizer{}
 	a.JWT.Claims = claimTexts(claims)
 	if len(scopes) > 0 {
-		scope, _ := claims["scope"].(string)
-		granted := strings.Fields(scope)
+		granted := tokenScopes(claims)
 		for _, s := range scopes {
 			if slices.Contains(granted, s) {
 				a.JWT.Scopes = append(a.JWT.Scopes, s)
@@ -127,6 +126,27 @@ func (j *JWT) verifyAudience(claims jwt.MapClaims) error {
 	audience, err := claims.GetAudience()
 	if err != nil || !slices.ContainsFunc(audience, func(a string) bool { return slices.Contains(j.Audience, a) }) {
 		return errAudience
+	}
+	return nil
+}
+
+// tokenScopes reads scope, or else scp; either may be a list or separated by spaces.
+func tokenScopes(claims jwt.MapClaims) []string {
+	value, ok := claims["scope"]
+	if !ok {
+		value = claims["scp"]
+	}
+	switch v := value.(type) {
+	case string:
+		return strings.Fields(v)
+	case []any:
+		var scopes []string
+		for _, s := range v {
+			if text, ok := s.(string); ok {
+				scopes = append(scopes, text)
+			}
+		}
+		return scopes
 	}
 	return nil
 }

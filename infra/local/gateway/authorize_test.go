@@ -38,6 +38,8 @@ func TestGoodTokensOpenTheRoutesWhoseScopesTheyHave(t *testing.T) {
 		{"one of several audiences", []string{with(map[string]any{"aud": []string{"x", "second"}})}, accepted, forbidden},
 		{"a client id instead of an audience", []string{with(map[string]any{"aud": nil, "client_id": testAudience})}, accepted, forbidden},
 		{"one required scope", []string{with(map[string]any{"scope": "read buy"})}, accepted, accepted},
+		{"one required scp", []string{with(map[string]any{"scp": []string{"admin"}})}, accepted, accepted},
+		{"scp beside another scope", []string{with(map[string]any{"scope": "read", "scp": "buy"})}, accepted, forbidden},
 		{"a scope that only begins alike", []string{with(map[string]any{"scope": "buyer"})}, accepted, forbidden},
 		{"no nbf and no iat", []string{with(map[string]any{"nbf": nil, "iat": nil})}, accepted, forbidden},
 	} {
