@@ -67,7 +67,7 @@ func (t *table) applyLimits() {
 		case "BatchGetItem":
 			d.write, d.partial, kind = false, true, dynamotest.Unprocessed
 		case "BatchExecuteStatement":
-			d.write, d.partial = !selects(c.Input), true
+			d.partial = true
 		}
 		exhausted := t.limits.take(pks, d, time.Now())
 		if len(exhausted) == 0 {
@@ -82,13 +82,6 @@ func (t *table) applyLimits() {
 		})
 		return dynamotest.Fault{Kind: kind, Items: exhausted}
 	}
-}
-
-// selects reports whether a batch of statements reads: a batch cannot both read and
-// write.
-func selects(input any) bool {
-	in, ok := input.(*dynamodb.BatchExecuteStatementInput)
-	return ok && len(in.Statements) > 0 && strings.HasPrefix(aws.ToString(in.Statements[0].Statement), "SELECT")
 }
 
 // client is one environment's access to the table; it is a ledger.API.
