@@ -30,10 +30,6 @@ type pair struct{ name, value string }
 
 func bearer(token string) pair { return pair{"Authorization", "Bearer " + token} }
 
-func (s *system) get(path string, header ...pair) (answer, error) {
-	return s.send(http.MethodGet, path, "", header...)
-}
-
 func (s *system) send(method, path, body string, header ...pair) (answer, error) {
 	return s.sendTo(s.API, method, path, body, header...)
 }
