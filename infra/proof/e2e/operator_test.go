@@ -89,9 +89,13 @@ func TestAnOrderWhoseMessageWasNeverSentIsFinalized(t *testing.T) {
 	t.Run("by the buyer who asks again", func(t *testing.T) {
 		s.t = t
 		s.strand("moutai", "alice", time.Minute)
-		if a := s.finalAnswer("moutai", "alice"); a.text("code") != "already-ordered" {
-			t.Errorf("got %v", a)
-		}
+		s.eventually("alice's order is finalized", func() bool {
+			// A busy machine may refuse the message of one request in the time that it has.
+			if a := s.finalAnswer("moutai", "alice"); a.text("code") != "already-ordered" {
+				t.Errorf("got %v", a)
+			}
+			return len(s.books("moutai").Unfinished()) == 0
+		})
 		s.balanced("moutai")
 	})
 }
