@@ -1,6 +1,8 @@
 package sale
 
 import (
+	"cmp"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +36,7 @@ func TestACreationWithADraw(t *testing.T) {
 		"kept for longer":                {func(c *Creation) { c.KeepFor = MaxKeepFor + time.Hour }, "keepHours"},
 		"kept for less than no time":     {func(c *Creation) { c.KeepFor = -time.Hour }, "keepHours"},
 		"100 shards":                     {func(c *Creation) { c.Shards = 100 }, ""},
-		"101 shards":                     {func(c *Creation) { c.Shards = 101 }, "at most 100 shards"},
+		"101 shards":                     {func(c *Creation) { c.Shards = 101 }, "at most 100 shards, which are planned for 2000 ordersPerSecond"},
 		"101 shards without a draw":      {func(c *Creation) { c.Shards, c.DrawTerms = 101, DrawTerms{} }, ""},
 		"a rate that 100 shards bear":    {func(c *Creation) { c.Stock, c.OrdersPerSecond = 100_000, 2000 }, ""},
 		"a rate that they do not":        {func(c *Creation) { c.Stock, c.OrdersPerSecond = 100_000, 2001 }, "at most 100 shards"},
@@ -59,6 +61,9 @@ func TestASaleWithADrawOpensWhenItsDiceAreKnown(t *testing.T) {
 		if err := c.CheckDraw(lead); CodeOf(err) != want {
 			t.Errorf("%v: got %v, want %q", lead, err, want)
 		}
+	}
+	if refusal, _ := errors.AsType[*Error](c.CheckDraw(2 * time.Hour)); refusal == nil || !strings.Contains(refusal.Detail, "at least 7200 seconds after") {
+		t.Errorf("the refusal %v does not say how much later is enough", refusal)
 	}
 	c.DrawTerms = DrawTerms{}
 	if err := c.CheckDraw(1000 * time.Hour); err != nil {
@@ -86,19 +91,96 @@ func TestASaleWithADrawShowsWhenItBeginsAndEnds(t *testing.T) {
 	}
 }
 
-// Nobody would be called after a call for anybody that ends before the sale (P31).
-func TestACallForAnybodyEndsWithTheSale(t *testing.T) {
-	c := drawn()
-	s := Sale{State: Open, OpensAt: c.OpensAt.Add(time.Hour), ClosesAt: c.ClosesAt}
-	s.Draw = Draw{DrawTerms: c.DrawTerms, BeginsAt: c.OpensAt, EndsAt: c.ClosesAt, Call: 3, OpenCall: true}
-	ends := c.ClosesAt.Add(time.Hour)
-	for until, want := range map[time.Time]Code{{}: "", ends: "", ends.Add(-time.Minute): Conflicting} {
-		e := Edit{SaleID: "moutai", OpensAt: c.OpensAt, ClosesAt: ends, Until: until}
-		if err := e.CheckDraw(s); CodeOf(err) != want {
-			t.Errorf("until %v: got %v, want %q", until, err, want)
+func TestASaleWithADrawSellsDuringItsCalls(t *testing.T) {
+	begins := drawn().OpensAt
+	s := Sale{State: Open, OpensAt: begins, ClosesAt: begins.Add(4 * time.Hour)}
+	s.Draw = Draw{DrawTerms: drawn().DrawTerms, BeginsAt: begins, EndsAt: drawn().ClosesAt}
+	for _, tt := range []struct {
+		name string
+		call int64
+		now  time.Time
+		want Code
+		wait time.Duration
+	}{
+		{"a nanosecond before the first call should begin", 0, begins.Add(-1), NotOpen, 1},
+		{"when the first call should begin", 0, begins, NotOpen, time.Minute},
+		{"a nanosecond before the first call begins", 1, begins.Add(-1), NotOpen, 1},
+		{"when the first call begins", 1, begins, "", 0},
+		{"a nanosecond before the second call begins", 2, begins.Add(-1), NotYourTurn, 1},
+		{"a nanosecond before a call is over", 2, s.ClosesAt.Add(-1), "", 0},
+		{"when a call is over", 2, s.ClosesAt, NotYourTurn, 0},
+		{"a nanosecond before the sale is over", 2, s.EndsAt.Add(-1), NotYourTurn, 0},
+		{"when the sale is over", 2, s.EndsAt, Closed, 0},
+	} {
+		s.Call = tt.call
+		if got := cmp.Or(s.Refusal(tt.now), &Error{}); got.Code != tt.want || got.RetryAfter != tt.wait {
+			t.Errorf("%s: %q, in %v; want %q, in %v", tt.name, got.Code, got.RetryAfter, tt.want, tt.wait)
 		}
-		if after := e.Apply(s, s.ChangedAt); want == "" && !after.ClosesAt.Equal(ends) {
-			t.Errorf("until %v: the call ends at %v, the sale at %v", until, after.ClosesAt, ends)
+	}
+}
+
+func TestPeopleEnterADrawOnlyInItsTime(t *testing.T) {
+	s := Sale{Draw: Draw{DrawTerms: drawn().DrawTerms}}
+	for now, want := range map[time.Time]Error{
+		s.EnterFrom.Add(-1): {Code: EnteringNotOpen, RetryAfter: 1}, s.EnterFrom: {},
+		s.EnterUntil.Add(-1): {}, s.EnterUntil: {Code: EnteringClosed},
+	} {
+		if got := cmp.Or(s.EnteringRefusal(now), &Error{}); got.Code != want.Code || got.RetryAfter != want.RetryAfter {
+			t.Errorf("%v: %q, in %v; want %q, in %v", now, got.Code, got.RetryAfter, want.Code, want.RetryAfter)
+		}
+	}
+}
+
+// People have been told until when a unit is kept for them (P30), and nobody would be called
+// after a call for anybody that ends before the sale (P31).
+func TestAReschedulingMakesNothingInADrawEarlier(t *testing.T) {
+	c := drawn()
+	begins, ends := c.OpensAt, c.ClosesAt
+	during := func(call int64, from, until time.Time) Sale {
+		return Sale{State: Open, OpensAt: from, ClosesAt: until, Draw: Draw{DrawTerms: c.DrawTerms, BeginsAt: begins, EndsAt: ends, Call: call}}
+	}
+	uncalled := during(0, begins, ends)
+	// Units are kept for four hours.
+	longer := during(2, begins.Add(10*time.Hour), begins.Add(16*time.Hour))
+	shortened := during(3, ends.Add(-time.Hour), ends)
+	anybody := shortened
+	anybody.OpenCall = true
+	const ms = time.Millisecond
+	for name, tt := range map[string]struct {
+		sale Sale
+		edit Edit
+		want time.Time // the end of the call or, before the first, of the sale; zero if the edit is refused
+	}{
+		"nothing, before the first call":                            {uncalled, Edit{OpensAt: begins, ClosesAt: ends}, ends},
+		"a later window, before the first call":                     {uncalled, Edit{OpensAt: begins.Add(ms), ClosesAt: ends.Add(ms)}, ends.Add(ms)},
+		"a window before the dice are known":                        {uncalled, Edit{OpensAt: begins, ClosesAt: ends, DrawLead: time.Hour + ms}, time.Time{}},
+		"another beginning, after the first call":                   {longer, Edit{OpensAt: begins.Add(ms), ClosesAt: ends}, time.Time{}},
+		"an earlier end of the sale":                                {longer, Edit{OpensAt: begins, ClosesAt: ends.Add(-ms)}, time.Time{}},
+		"a later end of the sale, in a call that lasts longer":      {longer, Edit{OpensAt: begins, ClosesAt: ends.Add(ms)}, longer.ClosesAt},
+		"an earlier end of the call":                                {longer, Edit{OpensAt: begins, ClosesAt: ends, Until: longer.ClosesAt.Add(-ms)}, time.Time{}},
+		"an end of the call at that of the sale":                    {longer, Edit{OpensAt: begins, ClosesAt: ends, Until: ends}, ends},
+		"an end of the call after that of the sale":                 {longer, Edit{OpensAt: begins, ClosesAt: ends, Until: ends.Add(ms)}, time.Time{}},
+		"a sale an hour longer, in a call three hours too short":    {shortened, Edit{OpensAt: begins, ClosesAt: ends.Add(time.Hour)}, ends.Add(time.Hour)},
+		"a sale nine hours longer, in a call three hours too short": {shortened, Edit{OpensAt: begins, ClosesAt: ends.Add(9 * time.Hour)}, ends.Add(3 * time.Hour)},
+		"a later end of the sale, in a call for anybody":            {anybody, Edit{OpensAt: begins, ClosesAt: ends.Add(9 * time.Hour)}, ends.Add(9 * time.Hour)},
+		"a later end of the sale and of its call for anybody":       {anybody, Edit{OpensAt: begins, ClosesAt: ends.Add(ms), Until: ends.Add(ms)}, ends.Add(ms)},
+		"a later end of the sale, but not of its call for anybody":  {anybody, Edit{OpensAt: begins, ClosesAt: ends.Add(ms), Until: ends}, time.Time{}},
+	} {
+		e, s := tt.edit, tt.sale
+		e.DrawLead = cmp.Or(e.DrawLead, time.Hour)
+		err := e.CheckDraw(s)
+		if tt.want.IsZero() {
+			if CodeOf(err) != Conflicting {
+				t.Errorf("%s: got %v, want that it is refused", name, err)
+			}
+			continue
+		}
+		after := e.Apply(s, s.ChangedAt)
+		if err != nil || after.ClosesAt != tt.want || after.Ends() != e.ClosesAt {
+			t.Errorf("%s: %v; the call ends at %v, the sale at %v", name, err, after.ClosesAt, after.Ends())
+		}
+		if !e.Agrees(after) || e.Agrees(s) != (after == s) {
+			t.Errorf("%s: agrees with the sale before it: %t, and after it: %t", name, e.Agrees(s), e.Agrees(after))
 		}
 	}
 }

@@ -42,3 +42,12 @@ func TestAnErrorTellsTheLogEverythingAndKeepsItsCause(t *testing.T) {
 		t.Errorf("Error() = %q, want %q", got, want)
 	}
 }
+
+func TestADetailInAnotherLanguageHasTheSameValues(t *testing.T) {
+	german := map[string]string{"gone": "weg", "at most %d": "höchstens %d"}
+	for want, refusal := range map[string]*Error{"weg": Refuse(SoldOut, "gone"), "höchstens 5": Refusef(InvalidRequest, "at most %d", 5)} {
+		if got := refusal.DetailBy(func(english string) string { return german[english] }); got != want {
+			t.Errorf("%q: %q, want %q", refusal.Detail, got, want)
+		}
+	}
+}

@@ -157,6 +157,9 @@ func TestAnEditIsCheckedFieldByField(t *testing.T) {
 		{"half a window", Edit{SaleID: "moutai", At: now, OpensAt: opensAt}, InvalidRequest},
 		{"the other half", Edit{SaleID: "moutai", At: now, ClosesAt: closesAt}, InvalidRequest},
 		{"a window backwards", Edit{SaleID: "moutai", At: now, OpensAt: closesAt, ClosesAt: opensAt}, InvalidRequest},
+		{"an end of a call is valid", Edit{SaleID: "moutai", OpensAt: opensAt, ClosesAt: closesAt, Until: closesAt}, ""},
+		{"an end of a call without a window", Edit{SaleID: "moutai", Until: closesAt}, InvalidRequest},
+		{"an end of a call before 2000", Edit{SaleID: "moutai", OpensAt: opensAt, ClosesAt: closesAt, Until: time.UnixMilli(0)}, InvalidRequest},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -238,17 +241,21 @@ func TestEveryChangeChecksItsAuthorAndItsID(t *testing.T) {
 	}
 }
 
-func TestOnlyAPauseMayFollowARecall(t *testing.T) {
+func TestTheActionOfAnEditAndWhetherItMayFollowARecall(t *testing.T) {
 	yes, no := true, false
 	for _, tt := range []struct {
-		edit Edit
-		want bool
+		edit   Edit
+		action Action
+		may    bool
 	}{
-		{Edit{Paused: &yes}, true}, {Edit{Paused: &no}, false}, {Edit{OpensAt: time.Now(), ClosesAt: time.Now()}, false},
-		{Edit{Paused: &yes, ClosesAt: time.Now()}, false}, {Edit{}, false},
+		{Edit{Paused: &yes}, ActionPause, true},
+		{Edit{Paused: &no}, ActionResume, false},
+		{Edit{OpensAt: opensAt, ClosesAt: closesAt}, ActionReschedule, false},
+		{Edit{Paused: &yes, ClosesAt: closesAt}, ActionReschedule, false},
+		{Edit{}, ActionReschedule, false},
 	} {
-		if got := tt.edit.MayFollowRecall(); got != tt.want {
-			t.Errorf("%+v: %t", tt.edit, got)
+		if action, may := tt.edit.Change().Action, tt.edit.MayFollowRecall(); action != tt.action || may != tt.may {
+			t.Errorf("%+v: %s, %t; want %s, %t", tt.edit, action, may, tt.action, tt.may)
 		}
 	}
 }

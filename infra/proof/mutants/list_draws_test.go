@@ -195,7 +195,7 @@ var ofDraws = []mutant{
 		`case after.ClosesAt.UnixMilli() < s.ClosesAt.UnixMilli():`, `case false:`}}},
 	{"a call ends after the sale", "P30", ledgerTests, overFake + "^a_call_may_end_later", []edit{{drawRules,
 		`case after.ClosesAt.UnixMilli() > after.EndsAt.UnixMilli():`, `case false:`}}},
-	{"a call for anybody ends before the sale", "P31", "./shared/sale", "^TestACallForAnybodyEnds", []edit{{drawRules,
+	{"a call for anybody ends before the sale", "P31", "./shared/sale", "^TestAReschedulingMakesNothing", []edit{{drawRules,
 		`case s.OpenCall && after.ClosesAt.UnixMilli() < after.EndsAt.UnixMilli():`, `case false:`}}},
 	{"a sale with a draw ends earlier", "P30", ledgerTests, overFake + "^a_call_may_end_later", []edit{{drawRules,
 		`case e.ClosesAt.UnixMilli() < s.EndsAt.UnixMilli():`, `case false:`}}},
