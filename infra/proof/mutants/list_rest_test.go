@@ -287,7 +287,7 @@ var ofEverythingElse = []mutant{
 `, ``}}},
 	{"a sale for a newer release is an error to its buyers", "P5", "./shared/httpapi", "^TestEveryCode", []edit{{"shared/httpapi/problem.go",
 		`	if code == sale.NewerVersion {`, `	if false {`}}},
-	{"no alarm notices a sale for a newer release", "P11", "./shared/telemetry", "^TestASaleForANewer", []edit{{"shared/telemetry/metrics.go",
+	{"no alarm notices a sale for a newer release", "P11", "./shared/telemetry", "^TestAnOutcomeIsItsCode", []edit{{"shared/telemetry/metrics.go",
 		`	if code == sale.NewerVersion {`, `	if false {`}}},
 	{"a released claim is confirmed", "P19", ledgerTests, overFake + "^a_claim_that_a_later", []edit{{"shared/sale/sale.go",
 		`	case !c.ReleasedAt.IsZero():
