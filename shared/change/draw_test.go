@@ -10,11 +10,10 @@ import (
 	"flashsale/shared/sale"
 )
 
-// stored is a book that may have a sale already, and keeps the last edit.
+// stored is a book that may have a sale already, and keeps what it was last asked for.
 type stored struct {
-	Book // nothing else may be called
-	is   bool
-	edit sale.Edit
+	is    bool
+	asked any
 }
 
 func (s *stored) Created(context.Context, string) (bool, error) { return s.is, nil }
@@ -23,8 +22,31 @@ func (s *stored) Create(_ context.Context, c sale.Creation) (ledger.Seeding, err
 	return ledger.Seeding{SaleID: c.SaleID, Applied: !s.is}, nil
 }
 
+func (s *stored) Add(_ context.Context, a sale.Addition) (ledger.Seeding, error) {
+	s.asked = a
+	return ledger.Seeding{}, nil
+}
+
+func (s *stored) Withdraw(_ context.Context, w sale.Withdrawal) (ledger.Withdrawn, error) {
+	s.asked = w
+	return ledger.Withdrawn{}, nil
+}
+
+func (s *stored) Describe(_ context.Context, d sale.Description) (ledger.Described, error) {
+	s.asked = d
+	return ledger.Described{}, nil
+}
+
+func (s *stored) Recall(_ context.Context, r sale.Recall) (ledger.Edited, error) {
+	s.asked = r
+	return ledger.Edited{}, nil
+}
+
 func (s *stored) Edit(_ context.Context, e sale.Edit) (ledger.Edited, error) {
-	s.edit = e
+	s.asked = e
+	if !e.Reschedules() {
+		return ledger.Edited{}, nil
+	}
 	after := sale.Sale{ID: e.SaleID, OpensAt: e.OpensAt.Add(time.Hour), ClosesAt: e.Until}
 	after.Draw = sale.Draw{DrawTerms: sale.DrawTerms{KeepFor: time.Hour}, BeginsAt: e.OpensAt, EndsAt: e.ClosesAt, Call: 1}
 	return ledger.Edited{Sale: after, Applied: true}, nil
@@ -66,7 +88,7 @@ func TestAReschedulingOfADrawTellsTheWholeSaleAndTheCall(t *testing.T) {
 	if err != nil || answer.OpensAt != "2026-11-10T22:00:00.000Z" || answer.ClosesAt != "2026-11-14T20:00:00.000Z" || answer.Until != "2026-11-11T04:00:00.000Z" {
 		t.Errorf("got %+v (%v)", answer.edited, err)
 	}
-	if book.edit.DrawLead != 2*time.Hour {
-		t.Errorf("the ledger is asked for %+v", book.edit)
+	if e := book.asked.(sale.Edit); e.DrawLead != 2*time.Hour {
+		t.Errorf("the ledger is asked for %+v", e)
 	}
 }

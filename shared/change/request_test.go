@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"flashsale/shared/sale"
 )
 
@@ -110,7 +112,8 @@ func TestTheTermsOfADrawAreGivenTogether(t *testing.T) {
 		"": "", from + until + hours: "",
 		from: "together", until + hours: "together", from + hours: "together", from + until: "together",
 		from + until + `,"keepHours":0`: "keepHours must be 1 to 168", from + until + `,"keepHours":169`: "keepHours", from + until + `,"keepHours":9223372036854775807`: "keepHours",
-		`,"enterFrom":"soon"` + until + hours: "enterFrom must be an RFC 3339 time", from + `,"enterUntil":"later"` + hours: "enterUntil must be an RFC 3339 time",
+		from + until + `,"keepHours":2251799813685252`: "keepHours", // in nanoseconds it would overflow to four hours
+		`,"enterFrom":"soon"` + until + hours:          "enterFrom must be an RFC 3339 time", from + `,"enterUntil":"later"` + hours: "enterUntil must be an RFC 3339 time",
 		`,"enterFrom":"0001-01-01T00:00:00Z","enterUntil":"0001-01-01T00:00:00Z"` + hours: "enterFrom and enterUntil are needed",
 	} {
 		r, err := Decode([]byte(create + given + "}"))
@@ -123,6 +126,62 @@ func TestTheTermsOfADrawAreGivenTogether(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", given, err, want)
 		case want == "" && (err != nil || c.HasDraw() != (given != "") || c.HasDraw() && (c.KeepFor != 4*time.Hour || c.EnterUntil.Sub(c.EnterFrom) != 48*time.Hour)):
 			t.Errorf("%s: got %+v (%v)", given, c.DrawTerms, err)
+		}
+	}
+}
+
+func TestACreationHasWhatItsRequestGivesUpToTheLimits(t *testing.T) {
+	const create = `{"action":"create","saleId":"moutai","opensAt":"2026-11-10T22:00:00Z","closesAt":"2026-11-14T20:00:00Z","stock":100`
+	const paid, drawn = `,"price":1,"currency":"CNY","payWithin":`, `,"enterFrom":"2026-11-08T20:00:00Z","enterUntil":"2026-11-10T20:00:00Z","keepHours":`
+	for given, is := range map[string]func(sale.Creation) bool{
+		`,"shards":1`:          func(c sale.Creation) bool { return c.Shards == 1 },
+		`,"ordersPerSecond":1`: func(c sale.Creation) bool { return c.OrdersPerSecond == 1 },
+		`,"maxStock":100`:      func(c sale.Creation) bool { return c.MaxStock == 100 },
+		`,"limitGroup":"g"`:    func(c sale.Creation) bool { return c.LimitGroup == "g" },
+		paid + `604800`:        func(c sale.Creation) bool { return c.PayWithin == 7*24*time.Hour && c.Price == 1 },
+		drawn + `1`:            func(c sale.Creation) bool { return c.KeepFor == time.Hour },
+		drawn + `168`:          func(c sale.Creation) bool { return c.KeepFor == 7*24*time.Hour },
+	} {
+		r, err := Decode([]byte(create + given + "}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := r.creation(); err != nil || !is(c) {
+			t.Errorf("%s: got %+v (%v)", given, c, err)
+		}
+	}
+	r, err := Decode([]byte(create + paid + `36028797018964028}`)) // in nanoseconds it would overflow to a minute
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := r.creation(); sale.CodeOf(err) != sale.InvalidRequest {
+		t.Errorf("an endless time to pay: got %+v (%v)", c, err)
+	}
+}
+
+func TestAnOperatorsRequestAsksTheLedgerForItsChange(t *testing.T) {
+	yes, no, image := true, false, "https://images.example/a.jpg"
+	why := sale.Author{Note: "why"}
+	for asks, want := range map[string]any{
+		`"action":"add","stock":50`:                   sale.Addition{SaleID: "moutai", SeedID: "c", Stock: 50, Author: why},
+		`"action":"withdraw","stock":50`:              sale.Withdrawal{SaleID: "moutai", SeedID: "c", Stock: 50, Author: why},
+		`"action":"pause"`:                            sale.Edit{SaleID: "moutai", ChangeID: "c", Paused: &yes, Author: why},
+		`"action":"resume"`:                           sale.Edit{SaleID: "moutai", ChangeID: "c", Paused: &no, Author: why},
+		`"action":"describe","image":"` + image + `"`: sale.Description{SaleID: "moutai", ChangeID: "c", Image: &image, Author: why},
+		`"action":"recall"`:                           sale.Recall{SaleID: "moutai", ChangeID: "c", Author: why},
+	} {
+		r, err := DecodeOperated([]byte(`{"id":"c","note":"why",`+asks+`}`), "moutai")
+		if err != nil {
+			t.Fatal(err)
+		}
+		book := &stored{}
+		d := Desk{Book: book, Now: time.Now, ImageOrigin: "https://images.example"}
+		answer, err := d.Apply(t.Context(), r)
+		if diff := cmp.Diff(want, book.asked); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", asks, err, diff)
+		}
+		if answer.edited != nil && answer.Until != "" {
+			t.Errorf("%s: a sale without a draw has a call until %s", asks, answer.Until)
 		}
 	}
 }

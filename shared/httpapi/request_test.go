@@ -66,13 +66,23 @@ func TestPathParametersAreValidatedBeforeTheyBecomeKeys(t *testing.T) {
 			t.Errorf("OrderID(%q) = %d, %v; want invalid-request", id, got, err)
 		}
 	}
+	for _, page := range []string{"", "0", "7F", "0g", "0000"} {
+		r := &Request{}
+		r.Path.Page = page
+		if got, err := RollPage(r); got != 0 || sale.CodeOf(err) != sale.InvalidRequest {
+			t.Errorf("RollPage(%q) = %d, %v; want invalid-request", page, got, err)
+		}
+	}
 	r := &Request{}
-	r.Path.SaleID, r.Path.OrderID = "moutai", "406709376884146177"
+	r.Path.SaleID, r.Path.OrderID, r.Path.Page = "moutai", "406709376884146177", "7f"
 	if got, err := SaleID(r); got != "moutai" || err != nil {
 		t.Errorf("SaleID = %q, %v", got, err)
 	}
 	if got, err := OrderID(r); got != 406709376884146177 || err != nil {
 		t.Errorf("OrderID = %d, %v", got, err)
+	}
+	if got, err := RollPage(r); got != 0x7f || err != nil {
+		t.Errorf("RollPage = %d, %v", got, err)
 	}
 	if got, err := SaleID(&Request{}); got != "" || sale.CodeOf(err) != sale.InvalidRequest {
 		t.Errorf("SaleID without path parameters = %q, %v", got, err)

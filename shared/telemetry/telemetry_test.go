@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/shared/clock"
+	"flashsale/shared/jsonwrite"
 	"flashsale/shared/sale"
 )
 
@@ -54,12 +55,17 @@ func TestAnEventIsOneLineThatSaysWhatHappened(t *testing.T) {
 		time.Sleep(42 * time.Millisecond)
 		e.Text("user", "alice")
 		e.Int("tries", 2)
+		e.List("shards", 3, func(i int, one *jsonwrite.Object) {
+			if i != 1 {
+				one.Int("n", int64(i))
+			}
+		})
 		e.End("purchase", sale.SoldOut, sale.Refuse(sale.SoldOut, "every unit has been sold"))
 
 		fields := fieldsOf(t, out)
 		want := map[string]any{
 			"timestamp": "2027-01-15T08:00:00.042Z", "level": "INFO", "message": "purchase", "service": "purchase", "version": sale.Release, "requestId": "r-1", "traceId": "Root=1-2-3",
-			"coldStart": true, "user": "alice", "tries": 2.0, "outcome": "sold-out", "ms": 42.0,
+			"coldStart": true, "user": "alice", "tries": 2.0, "shards": []any{map[string]any{"n": 0.0}, map[string]any{"n": 2.0}}, "outcome": "sold-out", "ms": 42.0,
 			"dynamodbMs": 0.0, "sqsMs": 0.0,
 			"error": "sold-out: every unit has been sold",
 		}

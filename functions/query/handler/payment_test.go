@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/kit/testledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
@@ -68,6 +69,16 @@ func TestABuyerSeesTheOwnClaimAndOrderAndUntilWhenAndWhereToPay(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What an order shows of its sale never changes, so an environment that knows the sale does not read it again.
+func TestAnOrderThatAsksForPaymentIsShownWhileItsSaleCannotBeRead(t *testing.T) {
+	selling(t, func(t *testing.T, f *function) {
+		answered(t, f.Ask(t, t.Context(), event(t, "query-order.json")), "no-store")
+		time.Sleep(time.Minute)
+		f.DB.Fault = dynamotest.Fault{Kind: dynamotest.Throttle}.On("GetItem", "SALE#")
+		answered(t, f.Ask(t, t.Context(), event(t, "query-order.json")), "no-store")
+	}, paidWithin(time.Hour))
 }
 
 // A buyer whose payment is not the order's learns that it goes back, and when it did.

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
 	"flashsale/infra/kit/testledger"
 	"flashsale/shared/invocation"
 	"flashsale/shared/sale"
@@ -283,6 +285,23 @@ func TestAnEditSaysWhatItChangesAndWhenAndIsToldWhatHolds(t *testing.T) {
 				})
 				f.succeed(t, event(t, name), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true,`+holds+`}`)
 			})
+		})
+	}
+}
+
+func TestAChangeHasTheIDOfItsRequestOrThatOfItsInvocation(t *testing.T) {
+	for request, want := range map[string]string{
+		`{"action":"pause","saleId":"moutai","changeId":"c-1"}`: "c-1",
+		`{"action":"pause","saleId":"moutai"}`:                  "r-1",
+	} {
+		in(t, func(t *testing.T, f *function) {
+			f.Open()
+			invoked := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
+			_, failure := f.invoke(t, invoked, []byte(request))
+			changes, _, err := f.Ledger().Trail(t.Context(), testledger.SaleID, 2)
+			if failure != nil || err != nil || len(changes) != 1 || changes[0].ID != want {
+				t.Errorf("%s: the trail is %+v (%v, %v), want the change %s", request, changes, failure, err, want)
+			}
 		})
 	}
 }
