@@ -41,6 +41,18 @@ func (d *dice) Signature(_ context.Context, round uint64) ([]byte, error) {
 	return sum[:beacon.SignatureSize], nil
 }
 
+// endsBusy is a ledger that is busy when a run has so much time left.
+type endsBusy struct {
+	Book
+	left time.Duration
+}
+
+func (b endsBusy) DrawState(ctx context.Context, _ string, _ time.Duration) (ledger.DrawState, error) {
+	end, _ := ctx.Deadline()
+	time.Sleep(time.Until(end) - b.left)
+	return ledger.DrawState{}, sale.Fail(sale.Busy, errors.New("throttled"))
+}
+
 // world is a real ledger over the in-process table, in virtual time.
 type world struct {
 	testledger.Scheduled

@@ -3,6 +3,7 @@ package handler
 import (
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -111,6 +112,9 @@ func TestWithoutTheRoundTheRunAsksAgainAndSaysHowLateItIs(t *testing.T) {
 		w.Until(beacon.Quicknet.TimeOf(round))
 		draws := w.run()
 		asked := len(w.dice.asked)
+		if lines := strings.Count(w.Log.String(), `"outcome":"busy"`); lines != asked {
+			t.Errorf("%d lines say that the dice are late, want one for each of %d requests", lines, asked)
+		}
 		if d := draws[0]; d.DiceLateSeconds < 30 || d.DiceLateSeconds > 55 || d.CallLateSeconds != 0 || asked < 5 || asked > 20 || len(d.Steps) != 0 {
 			t.Errorf("after %d requests: %+v", asked, d)
 		}
@@ -161,6 +165,22 @@ func TestAPausedSaleIsCalledOnceItGoesOn(t *testing.T) {
 		w.resume()
 		d := w.run()[0]
 		if !slices.Equal(d.Steps, []string{"begin"}) || d.Call != 1 || d.CallLateSeconds != 0 {
+			t.Errorf("got %+v", d)
+		}
+	})
+}
+
+func TestACallThatAnOperatorPreventsIsNoStep(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.draws(3)
+		w.runUntil(opens.Add(time.Minute))
+		w.Until(w.calls()[0].Until.Add(times.Gap))
+		var pause sync.Once
+		w.DB.Fault = dynamotest.On("Query", "ROLL#", func(dynamotest.Call) dynamotest.Fault { // after the run has read the sale
+			pause.Do(w.Pause)
+			return dynamotest.Fault{}
+		})
+		if d := w.run()[0]; len(d.Steps) != 0 || d.Call != 1 {
 			t.Errorf("got %+v", d)
 		}
 	})
@@ -251,25 +271,41 @@ func TestHowLateACallIsIsReportedUntilItIsComplete(t *testing.T) {
 	})
 }
 
-func TestASaleThatFailsLeavesTheOthersTheirSteps(t *testing.T) {
+func TestASaleThatFailsLeavesTheOthersTheirStepsOnTheSecond(t *testing.T) {
 	for name, fault := range testledger.OneFails {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(t *testing.T, w *world) {
-				for _, saleID := range []string{"a", "bad", "c"} {
-					w.create(saleID)
-				}
-				w.Until(enterEnd.Add(times.Settle))
+				w.create("a")
+				w.create("bad")
+				w.Open(testledger.WithDraw, func(c *sale.Creation) { c.SaleID, c.EnterUntil = "c", enterEnd.Add(20*time.Second) })
+				due := enterEnd.Add(times.Settle)
+				w.Until(due.Add(-20 * time.Second))
 				w.DB.Fault = dynamotest.On("GetItem", "DRAWKEY#bad", fault)
 				if _, err := w.draw(`{}`, 2*time.Minute); err == nil {
 					t.Error("the run does not fail")
 				}
 				w.DB.Fault = nil
-				for saleID, closed := range map[string]bool{"a": true, "bad": false, "c": true} {
-					if w.isClosed(saleID) != closed {
-						t.Errorf("%s: its roll is closed: %v", saleID, !closed)
+				for saleID, want := range map[string]time.Time{"a": due, "bad": {}, "c": due.Add(20 * time.Second)} {
+					if at := w.public(saleID).ClosedAt; !at.Equal(want) {
+						t.Errorf("%s: its roll is closed at %s, want %s", saleID, at, want)
 					}
 				}
+				if turns := strings.Count(w.Log.String(), `"message":"course"`); turns != 6 {
+					t.Errorf("%d turns, want two of each sale: the first, and one when its roll is due", turns)
+				}
 			})
+		})
+	}
+}
+
+func TestABusyTableIsNoFailureOfARunThatIsNearlyOver(t *testing.T) {
+	for left, fails := range map[time.Duration]bool{300 * time.Millisecond: false, 301 * time.Millisecond: true} {
+		in(t, func(t *testing.T, w *world) {
+			w.draws(0)
+			h := New(endsBusy{w.Ledger(), left}, beacon.Quicknet, &w.dice, times, quiet(), clock.Wall)
+			if _, err := testledger.Invoke(&w.Scheduled, h.Handle, `{}`, time.Minute); (err != nil) != fails {
+				t.Errorf("with %s left: %v", left, err)
+			}
 		})
 	}
 }

@@ -99,15 +99,24 @@ func TestAStoryTellsOfAReleasedUnit(t *testing.T) {
 		f.Cancel("alice")
 		f.told(t, "alice", "CANCELLED", testledger.AlicesClaim, "your order 406709376884146177 is cancelled, and its unit is not yours any more",
 			accepted, confirmed, line{"2026-01-01T00:00:08.000Z", "released by buyer"})
-		if _, err := f.Ledger().Add(t.Context(), sale.Addition{SaleID: "moutai", SeedID: "more", Stock: 5}); err != nil {
-			t.Fatal(err)
-		}
+		f.changed(t, `{"id":"more","action":"add","stock":5}`)
+		f.changed(t, `{"id":"less","action":"withdraw","stock":1}`) // a story does not tell of it
 		f.told(t, "carol", "NONE", "", "no order was accepted under this account",
 			line{"", "carol has no claim in sale moutai (ids are case-sensitive; the id is the token's sub)"},
 			line{"", "moutai sells from 2026-01-01T00:00:00Z to 2036-01-01T00:00:00Z and is OPEN now"},
 			line{"2026-01-01T00:00:08.000Z", "5 units were added (more): a \"sold out\" before that was correct"},
 			line{"", "units of orders that are not paid in time, or are cancelled, are sold again: a \"sold out\" before that was correct"})
 	}, asksForPayment)
+}
+
+func TestMoneyIsWrittenWithTheDigitsOfItsCurrency(t *testing.T) {
+	for want, r := range map[string]sale.Refund{
+		"CNY 0.05": {Amount: 5, Currency: "CNY"}, "JPY 1499": {Amount: 1499, Currency: "JPY"}, "7 ABC in minor units": {Amount: 7, Currency: "ABC"},
+	} {
+		if got := (&call{}).money(r); got != want {
+			t.Errorf("%d minor units of %s are %q, want %q", r.Amount, r.Currency, got, want)
+		}
+	}
 }
 
 func TestAStoryTellsOfTheOrderInAnotherSaleOfTheGroup(t *testing.T) {

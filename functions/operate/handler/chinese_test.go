@@ -113,6 +113,8 @@ func TestARefusalIsInTheLanguageOfWhoAsks(t *testing.T) {
 		wants("以 "+at+" 的更改为准：活动已暂停", "operate-pause.json", `{"id":"r","action":"resume"}`)
 		f.changed(t, `{"id":"recall","action":"recall"}`)
 		wants("活动已被召回", "operate-pause.json", `{"id":"c","action":"resume"}`)
+		f.Burns() // a bug, whose text nobody is told
+		refused(t, f.Ask(t, t.Context(), event(t, "operate-sale.json", speaking("zh-CN"))), 500, sale.Internal)
 	}, func(c *sale.Creation) { c.MaxStock = 110 })
 }
 

@@ -115,6 +115,13 @@ func TestOneSaleIsCountedFromItsShards(t *testing.T) {
 		if diff := cmp.Diff(want, f.answered(t, event(t, "operate-sale.json"))); diff != "" {
 			t.Errorf("sale (-want +got):\n%s", diff)
 		}
+		if f.Logged(t, "saleId") != "moutai" {
+			t.Errorf("the line is %s", f.Log.String())
+		}
+		f.Open(asksForPayment, func(c *sale.Creation) { c.SaleID = "beer" })
+		if paid := f.answered(t, event(t, "operate-sale.json", path("saleId", "beer"))); paid["payWithin"] != 3600.0 {
+			t.Errorf("an hour to pay is %v", paid["payWithin"])
+		}
 		f.Draft("wine")
 		if _, counted := f.answered(t, event(t, "operate-sale.json", path("saleId", "wine")))["remaining"]; counted {
 			t.Error("a draft is counted")

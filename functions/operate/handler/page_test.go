@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -19,17 +20,27 @@ func TestThePageIsTheSameForEverybodyAndTellsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for route, want := range map[string]string{"GET /": `data-client="operators"`, "GET /signin": `data-client="operators"`, "GET /assets/{name}": "words"} {
-		r, err := page.Answer(events.APIGatewayV2HTTPRequest{RouteKey: route, PathParameters: map[string]string{"name": "operate.js"}})
-		if err != nil || r.StatusCode != http.StatusOK || !strings.Contains(r.Body, want) {
-			t.Errorf("%s: %d %v %s", route, r.StatusCode, err, r.Body)
-		}
-		for _, part := range []string{"default-src 'none'", "script-src 'self';", "connect-src 'self' https://issuer.example;", "frame-ancestors 'none'"} {
-			if policy := r.Headers["Content-Security-Policy"]; !strings.Contains(policy, part) {
-				t.Errorf("%s: the policy %q lacks %q", route, policy, part)
+	in(t, func(t *testing.T, f *function) {
+		f.Handler.(*Handler).Showing(page)
+		for route, want := range map[string]string{"GET /": `data-client="operators"`, "GET /signin": `data-client="operators"`, "GET /assets/{name}": "words"} {
+			asked := events.APIGatewayV2HTTPRequest{RouteKey: route, PathParameters: map[string]string{"name": "operate.js"}}
+			payload, err := json.Marshal(asked)
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw, err := f.Invoke(t, t.Context(), payload)
+			var r events.APIGatewayV2HTTPResponse
+			if bad := json.Unmarshal(raw, &r); err != nil || bad != nil || r.StatusCode != http.StatusOK || !strings.Contains(r.Body, want) {
+				t.Errorf("%s: %s (%v)", route, raw, err)
+			}
+			for _, part := range []string{"default-src 'none'", "script-src 'self';", "connect-src 'self' https://issuer.example;", "frame-ancestors 'none'"} {
+				if policy := r.Headers["Content-Security-Policy"]; !strings.Contains(policy, part) {
+					t.Errorf("%s: the policy %q lacks %q", route, policy, part)
+				}
 			}
 		}
-	}
+		f.answered(t, event(t, "operate-sales.json")) // the API is still there
+	})
 	t.Setenv("SIGNIN_CLIENT_ID", "")
 	if _, err := PageFromEnv(assets.Files); err == nil {
 		t.Error("a sign-in without its client starts")
