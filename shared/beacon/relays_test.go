@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -87,6 +88,13 @@ func saying(round uint64, signature string) answer {
 	return answer{body: fmt.Sprintf(`{"round":%d,"randomness":"1466a6cd24e327188770752f6134001c64d6efcc590ccc26b721611ad96f165a","signature":%q}`, round, signature)}
 }
 
+// padded is a good answer of that length.
+func padded(length int) answer {
+	a := saying(1000, published[1000])
+	a.body += strings.Repeat(" ", length-len(a.body))
+	return a
+}
+
 // outcome is what came of a question, how long it took, and which requests were made.
 type outcome struct {
 	signature []byte
@@ -125,7 +133,7 @@ func ask(t *testing.T, answers ...answer) (o outcome) {
 }
 
 func TestARelayIsAskedForTheRoundOfTheChain(t *testing.T) {
-	o := ask(t, saying(1000, published[1000]))
+	o := ask(t, padded(maxAnswer))
 	if !o.isGood(t) {
 		t.Errorf("the signature is %x, %v", o.signature, o.err)
 	}
@@ -144,7 +152,7 @@ var others = map[string]answer{
 	"it cannot be reached":                {err: io.ErrUnexpectedEOF},
 	"it never answers":                    {after: time.Hour, body: saying(1000, published[1000]).body},
 	"its answer does not end":             {body: saying(1000, published[1000]).body, stuck: true},
-	"its answer is too long":              {body: saying(1000, published[1000]).body + strings.Repeat(" ", maxAnswer)},
+	"its answer is too long":              padded(maxAnswer + 1),
 	"its answer is endless":               {body: strings.Repeat("[", 1<<20)},
 	"its answer is empty":                 {},
 	"its answer is null":                  {body: "null"},
@@ -219,9 +227,9 @@ func TestARelayIsReachedByHTTPSOrOnThisMachine(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	for _, n := range []int{0, maxRelays + 1} {
-		if _, err := NewRelays(Quicknet, make([]string, n), nil); err == nil {
-			t.Errorf("%d relays are accepted", n)
+	for n, ok := range map[int]bool{0: false, maxRelays: true, maxRelays + 1: false} {
+		if _, err := NewRelays(Quicknet, slices.Repeat([]string{"https://api.drand.sh"}, n), nil); (err == nil) != ok {
+			t.Errorf("%d relays: %v", n, err)
 		}
 	}
 	if _, err := NewRelays(Chain{}, []string{"https://api.drand.sh"}, nil); err == nil {

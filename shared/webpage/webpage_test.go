@@ -133,6 +133,21 @@ func TestAFileThatChangesGetsAnotherNameAndSoDoWhoReferToIt(t *testing.T) {
 	}
 }
 
+func TestAScriptLosesItsCommentsAndTheStyleIsFollowedByTheShops(t *testing.T) {
+	source := tiny()
+	source["words.js"].Data = []byte("// a comment\nexport const a = 1;\n")
+	source["style.css"].Data = []byte("* { margin: 0 }\n")
+	p, err := New(source, Options{Style: "a { color: red }\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"words.js": "\nexport const a = 1;\n", "style.css": "* { margin: 0 }\na { color: red }\n"} {
+		if text := p.Asset(name, "").Body; text != want {
+			t.Errorf("%s is %q, want %q", name, text, want)
+		}
+	}
+}
+
 func TestAPageThatRefersToWhatIsNotThereDoesNotStart(t *testing.T) {
 	for name, change := range map[string]func(fstest.MapFS){
 		"no page":                 func(m fstest.MapFS) { delete(m, "page.html") },
@@ -192,9 +207,9 @@ func TestHowPeopleSignInIsReadFromTheEnvironment(t *testing.T) {
 
 func TestThePolicyNamesTheTokenEndpointsOrigin(t *testing.T) {
 	for token, want := range map[string]string{
-		"https://tokens.example:8443/token?a=b": "connect-src 'self' https://tokens.example:8443;",
-		"/_local/oauth2/token":                  "connect-src 'self';",
-		"":                                      "connect-src 'self';",
+		"https://tokens.example:8443/token?a=b": "; img-src 'self'; connect-src 'self' https://tokens.example:8443;",
+		"/_local/oauth2/token":                  "; img-src 'self'; connect-src 'self';",
+		"":                                      "; img-src 'self'; connect-src 'self';",
 	} {
 		if got := policy(SignIn{Token: token}, ""); !strings.Contains(got, want) {
 			t.Errorf("%s: %s, want %s", token, got, want)

@@ -55,11 +55,12 @@ func TestTheShopsColourIsPartOfTheStyleAndItsName(t *testing.T) {
 // Every text on the accent has WCAG's AA contrast, and every line stands out from what is
 // behind it, light and dark.
 func TestAnyColourCanBeRead(t *testing.T) {
-	if c := contrast("#000000", "#ffffff"); c != 21 {
-		t.Errorf("black on white has %v", c)
-	}
-	if c := contrast("#777777", "#ffffff"); fmt.Sprintf("%.2f", c) != "4.48" {
-		t.Errorf("#777777 on white has %v", c)
+	for colours, want := range map[[2]string]string{
+		{"#000000", "#ffffff"}: "21.00", {"#777777", "#ffffff"}: "4.48", {"#0a0a0a", "#000000"}: "1.06",
+	} {
+		if c := fmt.Sprintf("%.2f", contrast(colours[0], colours[1])); c != want {
+			t.Errorf("%v have %s, want %s", colours, c, want)
+		}
 	}
 	style, err := assets.Files.ReadFile("style.css")
 	for _, s := range schemes {

@@ -3,6 +3,14 @@ package mutants
 // survivors are the operator changes that no test of the package can detect, with the
 // reasons.
 var survivors = map[string]string{
+	"functions/page/handler/look.go: if c <= 0.04045 {: < for <=":                                                                                                "no byte divided by 255 is the bound",
+	"functions/page/handler/look.go: if contrast(l.Accent, s.wash) < 3 {: <= for <":                                                                              "no colour has a contrast of exactly 3 with what is behind it",
+	`functions/page/handler/look.go: if contrast(l.Accent, "#000000") > contrast(l.Accent, on) {: >= for >`:                                                      "no colour has the same contrast with black and with white",
+	"shared/beacon/beacon.go: if seconds <= 0 {: < for <=":                                                                                                       "at the genesis the rest of the function gives round 1, too",
+	"shared/draw/draw.go: leaves := make([]Leaf, 0, len(text)/len(Leaf{})): * for /":                                                                             "only how much memory is reserved depends on it",
+	"shared/draw/draw.go: text := make([]byte, 0, len(leaves)*len(Leaf{})): / for *":                                                                             "only how much memory is reserved depends on it",
+	"shared/scheduled/turns.go: for round := 0; round == 0 || len(left) > 0 && invocation.Outlasts(ctx, time.Duration(len(left))*minTurn); round++ {: -- for ++": "only whether a round is the first one counts",
+
 	"shared/orderq/decode.go: if !isHead || !isTail || !isSale || !isUser || !isClaim || !plain(saleID) || !plain(user) || !plain(claimID) {: && for || (5)": "without its user's part a message has no claim's part",
 	"shared/sale/set.go: if left <= 0 {: < for <=":                                                                                                         "without a number left the mask is empty, and so are all words behind",
 	"shared/sale/set.go: if left := limit - i*64; left < 64 {: <= for <":                                                                                   "a mask of 64 numbers masks nothing",
