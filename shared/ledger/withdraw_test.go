@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -12,8 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/kit/dynamotest"
-	"flashsale/infra/proof/ledgertest"
-	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
@@ -58,16 +55,6 @@ func TestAStepThatIsRefusedForNoKnownReasonIsInternal(t *testing.T) {
 			t.Errorf("%s: %v after %d tries, want internal after the first", name, err, tries)
 		}
 	}
-}
-
-// cutOff is a ledger that ends after so many transactions.
-func cutOff(w *ledgertest.World, transactions int) (context.Context, *ledger.Ledger) {
-	ctx, cancel := context.WithCancel(w.Ctx)
-	return ctx, w.Hooked(dynamotest.After("TransactWriteItems", func() {
-		if transactions--; transactions == 0 {
-			cancel()
-		}
-	}))
 }
 
 func TestAWithdrawalCostsATransactionPerShardAndItsRepeatNone(t *testing.T) {
