@@ -189,7 +189,7 @@ func TestARollThatIsStoredAsAnotherThanThatOfItsPagesIsInternal(t *testing.T) {
 	w.Refused(sale.Internal, err)
 }
 
-func TestACrowdThatComesTooEarlyReadsAnIncompleteCallTwiceASecond(t *testing.T) {
+func TestACrowdReadsAnIncompleteCallTwiceASecondAndACompleteOneOnce(t *testing.T) {
 	w, db, _ := faulty(t)
 	users, ranks := w.Rolled(func(*sale.Creation) {}, 2, 1, 8)
 	if begun, err := w.Environment().BeginCall(w.Ctx, drawState(t, w), ranks, drawGap); err != nil || !begun {
@@ -206,6 +206,17 @@ func TestACrowdThatComesTooEarlyReadsAnIncompleteCallTwiceASecond(t *testing.T) 
 	counted(t, db, "a purchase within half a second", 0, 0, map[string]int{}, comes)
 	w.Pass(time.Millisecond)
 	counted(t, db, "a purchase after it", 0, 1, map[string]int{"GetItem": 1}, comes)
+	if call, err := w.Environment().FinishCall(w.Ctx, "moutai", ranks, drawGap); err != nil || !call.Complete {
+		t.Fatalf("got %+v (%v)", call, err)
+	}
+	w.Pass(500 * time.Millisecond)
+	uncalled := func() {
+		_, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: users[7], CallGap: drawGap})
+		w.Refused(sale.NotYourTurn, err)
+	}
+	uncalled()
+	w.Pass(500 * time.Millisecond)
+	counted(t, db, "a purchase half a second after a complete call was read", 0, 0, map[string]int{}, uncalled)
 }
 
 func drawState(t *testing.T, w *ledgertest.World) ledger.DrawState {
