@@ -18,7 +18,6 @@ var survivors = map[string]string{
 	"shared/sale/set.go: return k >= 0 && k < MaxShards && s.words[k/64]&(1<<(k%64)) != 0: <= for <":                                                       "Add lets no number MaxShards in",
 	"shared/eligibility/breaker.go: b.state++: -- for ++ (2)":                                                                                              "a state that no call in flight has come in is as good as a new one",
 	`shared/httpapi/httpapi.go: if len(key) >= 2 && key[0] == '"' && key[len(key)-1] == '"' {: > for >=`:                                                   "two quotes are no valid key, whether they are taken off or not",
-	"shared/ledger/add.go: if s.Limited && units > 0 {: >= for >":                                                                                          "no addition and no withdrawal is of 0 units: their Check refuses it",
 	"shared/ledger/archive.go: if len(d.batch) < maxDeletes*atOnce {: <= for <":                                                                            "a batch of one item more is one transaction more for each 1,601 items",
 	"shared/ledger/audit.go: if a.Missing++; len(a.StillAbsent) < maxAbsent {: <= for <":                                                                   "a pass after more missing orders than are named checks all of them again",
 	"shared/ledger/audit.go: if len(a.payments) < maxPayments {: <= for <":                                                                                 "only how many payments a pass compares at most depends on it",
