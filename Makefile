@@ -322,7 +322,7 @@ prove: host ## run the tests in a browser, the accidents, the mutants, the race 
 	$(GO_TEST) -timeout 10m ./shared/ledger -run '^TestEveryStateOfADraw$$' -walk
 	$(GO_TEST) -timeout 10m ./infra/ops/model -large -runs 1000
 	$(GO_TEST) -timeout 10m ./infra/proof/e2e -run '$(PROVED)' -last-release
-	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/proof/simulate -seeds "$$(($${SEEDS:-2000} / 10))" -first "$${FIRST:-1}")
+	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/proof/simulate -seeds "$$(($${SEEDS:-2000} / 40))" -first "$${FIRST:-1}")
 	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/proof/enumerate)
 	$(if $(RACE),$(GO_RACE) -timeout 10m ./infra/ops/load ./shared/ledger $(RACED))
 	@$(MAKE) --no-print-directory browser
