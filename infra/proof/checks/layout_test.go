@@ -18,7 +18,7 @@ const maxLines = 800
 
 // topLevel is all that may be at the repository's root, except dot files.
 var topLevel = []string{
-	"functions", "shared", "infra", "events", "template.yaml", "go.mod", "go.sum", "Makefile", "README.md", "LICENSE",
+	"functions", "shared", "infra", "events", "findings", "template.yaml", "go.mod", "go.sum", "Makefile", "README.md", "LICENSE",
 }
 
 func TestTopLevelHoldsOnlyWhatTheDesignNames(t *testing.T) {
