@@ -248,23 +248,31 @@ var scenes = map[string]func(s *scene) Answer{
 		s.path = strings.NewReplacer("/"+open, "/mou%23tai", "/"+group, "/sho%23e", "/4294967297", "/x").Replace(s.path)
 		return s.ask(door{})
 	},
-	"401 Unauthorized":            func(s *scene) Answer { return s.ask(door{open: true}) },
-	"403 Forbidden":               func(s *scene) Answer { return s.ask(door{hidden: true}) },
-	"purchase 403 SaleNotOpen":    func(s *scene) Answer { return s.on(later).ask(door{}) },
-	"purchase 403 NotEligible":    func(s *scene) Answer { return s.ask(door{picky: true}) },
-	"404 SaleNotFound":            func(s *scene) Answer { return s.on("nowhere").ask(door{}) },
-	"404 GroupNotFound":           func(s *scene) Answer { s.path = "/groups/nothing"; return s.ask(door{}) },
-	"404 OrderNotFound":           func(s *scene) Answer { return s.ask(door{}) },
-	"purchase 409 SoldOut":        func(s *scene) Answer { return s.on(empty).ask(door{}) },
-	"purchase 410 SaleClosed":     func(s *scene) Answer { return s.on(over).ask(door{}) },
-	"purchase 410 Recalled":       func(s *scene) Answer { return s.on(recalled).ask(door{}) },
-	"purchase 503 SalePaused":     func(s *scene) Answer { return s.on(paused).ask(door{}) },
-	"500 Internal":                func(s *scene) Answer { s.gone.Store(true); return s.ask(door{}) },
-	"purchase 409 AlreadyOrdered": func(s *scene) Answer { s.ask(door{}); return s.ask(door{}) },
-	"purchase 409 OrderedInGroup": func(s *scene) Answer {
+	"401 Unauthorized":         func(s *scene) Answer { return s.ask(door{open: true}) },
+	"403 Forbidden":            func(s *scene) Answer { return s.ask(door{hidden: true}) },
+	"purchase 403 SaleNotOpen": func(s *scene) Answer { return s.on(later).ask(door{}) },
+	"purchase 403 NotEligible": func(s *scene) Answer { return s.ask(door{picky: true}) },
+	"404 SaleNotFound":         func(s *scene) Answer { return s.on("nowhere").ask(door{}) },
+	"404 GroupNotFound":        func(s *scene) Answer { s.path = "/groups/nothing"; return s.ask(door{}) },
+	"404 OrderNotFound":        func(s *scene) Answer { return s.ask(door{}) },
+	"purchase 409 SoldOut":     func(s *scene) Answer { return s.on(empty).ask(door{}) },
+	"purchase 410 SaleClosed":  func(s *scene) Answer { return s.on(over).ask(door{}) },
+	"purchase 410 Recalled":    func(s *scene) Answer { return s.on(recalled).ask(door{}) },
+	"purchase 503 SalePaused":  func(s *scene) Answer { return s.on(paused).ask(door{}) },
+	"500 Internal":             func(s *scene) Answer { s.gone.Store(true); return s.ask(door{}) },
+	// One code, and so one schema, in a sale and in another of its group.
+	"purchase 409 AlreadyOrdered": func(s *scene) Answer {
 		s.on(other).ask(door{})
+		again := s.ask(door{})
 		s.path = strings.Replace(s.path, other, grouped, 1)
-		return s.ask(door{})
+		elsewhere := s.ask(door{})
+		if has := `"claim":{`; !strings.Contains(string(again.Body), has) || strings.Contains(string(elsewhere.Body), has) {
+			s.t.Errorf("%s in the sale, %s in another one of the group; want %s in the first alone", again.Body, elsewhere.Body, has)
+		}
+		if has := `,"saleId":"` + other + `"}`; !strings.HasSuffix(strings.TrimSpace(string(elsewhere.Body)), has) {
+			s.t.Errorf("%s in another sale of the group, want %s", elsewhere.Body, has)
+		}
+		return again
 	},
 	"purchase 413 BodyTooLarge": func(s *scene) Answer { s.body = strings.Repeat(" ", 1025); return s.ask(door{}) },
 	"purchase 415 UnsupportedMediaType": func(s *scene) Answer {

@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"context"
 	"embed"
 	"fmt"
 	"net/url"
@@ -16,7 +15,7 @@ import (
 // The documents, by their names.
 const (
 	Buyers    = "openapi.yaml"
-	Operators = "operate.yaml" // refers to what it shares with the other one
+	Operators = "operate.yaml"
 )
 
 //go:embed openapi.yaml operate.yaml
@@ -52,7 +51,7 @@ func Open(name string) (*Contract, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read contract: %w", err)
 	}
-	doc, err := load(text)
+	doc, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
 		return nil, fmt.Errorf("read contract: %w", err)
 	}
@@ -76,19 +75,6 @@ func Open(name string) (*Contract, error) {
 		return nil, fmt.Errorf("read contract: %w", err)
 	}
 	return c, nil
-}
-
-// load reads a document together with what it refers to in others, which becomes its own
-// under the same name.
-func load(text []byte) (*openapi3.T, error) {
-	loader := openapi3.NewLoader()
-	loader.ReadFromURIFunc = func(_ *openapi3.Loader, u *url.URL) ([]byte, error) { return documents.ReadFile(u.Path) }
-	doc, err := loader.LoadFromDataWithPath(text, &url.URL{Path: "this.yaml"})
-	if err != nil {
-		return nil, err
-	}
-	doc.InternalizeRefs(context.Background(), func(_ *openapi3.T, ref openapi3.ComponentRef) string { return lastOf(ref.RefString()) })
-	return doc, nil
 }
 
 // extensibleEnum is a schema's extension: the values that this release has.

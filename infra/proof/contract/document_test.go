@@ -101,9 +101,9 @@ func TestEveryComponentIsUsed(t *testing.T) {
 	inEach(t, func(t *testing.T, api string, _ *Contract) {
 		text := read(t, api)
 		for _, kind := range []string{"parameters", "headers", "responses", "schemas"} {
-			for name := range components(t, api)[kind] {
-				if api != Buyers && buyers[kind][name] != nil {
-					t.Errorf("%s has %s %s, too: which one is meant?", Buyers, kind, name)
+			for name, one := range components(t, api)[kind] {
+				if diff := cmp.Diff(buyers[kind][name], one); api != Buyers && buyers[kind][name] != nil && diff != "" {
+					t.Errorf("%s %s is another one in %s (-there +here):\n%s", kind, name, Buyers, diff)
 				}
 				byExtension := regexp.MustCompile(`(?m)^  "\d+": ` + name + `$`).Match(text)
 				if !byExtension && !bytes.Contains(text, []byte(`"#/components/`+kind+"/"+name+`"`)) {
@@ -114,7 +114,7 @@ func TestEveryComponentIsUsed(t *testing.T) {
 	})
 }
 
-// components are a document's own components by kind, without those that it refers to.
+// components are a document's components by kind.
 func components(t *testing.T, api string) map[string]map[string]any {
 	t.Helper()
 	var doc struct{ Components map[string]map[string]any }
