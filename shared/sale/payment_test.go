@@ -1,6 +1,7 @@
 package sale
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,18 @@ func TestANewSaleHasATimeToPayAndAPriceOrNeither(t *testing.T) {
 		c := creation(func(c *Creation) { c.PayWithin, c.Price = tt.within, tt.price })
 		if err := c.CheckNew(); CodeOf(err) != tt.want {
 			t.Errorf("%v to pay %d: CheckNew() = %v, want code %q", tt.within, tt.price, err, tt.want)
+		}
+	}
+}
+
+func TestANewSaleHasACurrencyThatISO4217ListsWithAMinorUnit(t *testing.T) {
+	for code, want := range map[string]Code{
+		"EUR": "", "OMR": "", "SLE": "", "CLF": "", // a fund has a minor unit, too
+		"ZZZ": InvalidRequest, "OMN": InvalidRequest, "XXX": InvalidRequest, "XTS": InvalidRequest, "XAU": InvalidRequest, "DEM": InvalidRequest,
+	} {
+		c := creation(func(c *Creation) { c.PayWithin, c.Price, c.Currency = MinPayWithin, 1, code })
+		if err := cmp.Or(c.Check(), c.CheckNew()); CodeOf(err) != want {
+			t.Errorf("a price in %s: %v, want code %q", code, err, want)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 	"unicode/utf8"
+
+	"flashsale/shared/currency"
 )
 
 const (
@@ -110,6 +112,9 @@ func (c *Creation) CheckNew() error {
 	if (c.PayWithin != 0) != (c.Price != 0) {
 		return Refuse(InvalidRequest, "give payWithin, price and currency together, or none of them: "+
 			"without a price any amount pays, and without payWithin no buyer is asked to pay")
+	}
+	if _, known := currency.Digits(c.Currency); !known && c.Currency != "" {
+		return Refusef(InvalidRequest, "currency must be one that ISO 4217 lists with a minor unit, by its list of %s", currency.Published)
 	}
 	return nil
 }

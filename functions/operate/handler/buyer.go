@@ -2,12 +2,10 @@ package handler
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
-	"golang.org/x/text/currency"
-
+	"flashsale/shared/currency"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
@@ -189,14 +187,9 @@ func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // money is a refund's amount as people write it.
 func (c *call) money(r sale.Refund) string {
-	unit, err := currency.ParseISO(r.Currency)
-	if err != nil {
+	text, known := currency.Decimal(r.Amount, r.Currency)
+	if !known {
 		return c.says("%d %s in minor units", r.Amount, r.Currency)
-	}
-	digits, _ := currency.Standard.Rounding(unit)
-	text := fmt.Sprintf("%0*d", digits+1, r.Amount)
-	if digits > 0 {
-		text = text[:len(text)-digits] + "." + text[len(text)-digits:]
 	}
 	return r.Currency + " " + text
 }

@@ -223,6 +223,7 @@ func TestPriceAndPayWithinComeTogetherInANewSale(t *testing.T) {
 	unnamed := func(c *sale.Creation) { c.Name, c.Stock, c.Shards = "M", 100, 5 }
 	timed := func(c *sale.Creation) { unnamed(c); c.PayWithin = time.Minute }
 	priced := func(c *sale.Creation) { unnamed(c); c.Price, c.Currency = 199900, "CNY" }
+	withdrawn := func(c *sale.Creation) { timed(c); c.Price, c.Currency = 199900, "BGN" }
 	const applied, repeated = `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`, `{"saleId":"moutai","seeded":100,"shards":5,"applied":false}`
 	for _, tt := range []struct {
 		name, asks string
@@ -238,6 +239,7 @@ func TestPriceAndPayWithinComeTogetherInANewSale(t *testing.T) {
 		{"a price and 0 as time", `,"payWithin":0,"price":199900,"currency":"CNY"`, nil, "", sale.InvalidRequest},
 		{"a time alone that is stored", `,"payWithin":60`, timed, repeated, ""},
 		{"a price alone that is stored", `,"price":199900,"currency":"CNY"`, priced, repeated, ""},
+		{"a currency that was withdrawn since", `,"payWithin":60,"price":199900,"currency":"BGN"`, withdrawn, repeated, ""},
 		{"a time alone where another is stored", `,"payWithin":61`, timed, "", sale.Conflicting},
 		{"both where a time alone is stored", `,"payWithin":60,"price":199900,"currency":"CNY"`, timed, "", sale.Conflicting},
 	} {

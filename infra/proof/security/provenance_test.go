@@ -18,7 +18,7 @@ var deployable = []string{
 // deployableIn are modules that may become part of one function only.
 var deployableIn = map[string][]string{
 	"DrawFunction":    {"github.com/cloudflare/circl", "golang.org/x/crypto", "golang.org/x/sys"}, // the beacon's signatures
-	"OperateFunction": {"golang.org/x/text"},                                                      // a currency's digits
+	"OperateFunction": {"golang.org/x/text"},                                                      // the languages that a browser accepts
 	"PayFunction":     {"github.com/stripe/stripe-go", "github.com/standard-webhooks/standard-webhooks"},
 }
 

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"html/template"
 	"io"
 	"net"
@@ -19,7 +18,8 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
-	"golang.org/x/text/currency"
+
+	"flashsale/shared/currency"
 )
 
 // shop is a payment page. infra/docs/HTTP.md describes the link and the report.
@@ -78,21 +78,16 @@ func (s *shop) refuse(host, path string, link url.Values) (why, price string) {
 	}
 	payBy, noTime := time.Parse(time.RFC3339, link.Get("payBy"))
 	amount, noAmount := strconv.ParseInt(link.Get("amount"), 10, 64)
-	unit, noCurrency := currency.ParseISO(link.Get("currency"))
+	price, hasDigits := currency.Decimal(amount, link.Get("currency"))
 	switch {
 	case err != nil || !valid:
 		return "It was changed, or it is not from the shop.", ""
-	case noTime != nil || noAmount != nil || noCurrency != nil || amount == 0:
+	case noTime != nil || noAmount != nil || !hasDigits || amount <= 0:
 		return "It has no price.", ""
 	case !s.now().Before(payBy):
 		return "It was to be paid by " + payBy.Format(time.RFC1123) + ".", ""
 	}
-	digits, _ := currency.Standard.Rounding(unit)
-	price = fmt.Sprintf("%0*d", digits+1, amount)
-	if digits > 0 {
-		price = price[:len(price)-digits] + "." + price[len(price)-digits:]
-	}
-	return "", unit.String() + " " + price
+	return "", link.Get("currency") + " " + price
 }
 
 // pay keeps the address, reserves the money and captures it only on the answer "paid": the

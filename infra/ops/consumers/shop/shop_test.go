@@ -84,6 +84,8 @@ func TestOnlyAnUnchangedLinkIsPaid(t *testing.T) {
 	}{
 		"as it was signed":       {signedLink(key), "127.0.0.1:3003", "Pay CNY 899.00"},
 		"in yen":                 {signedLink(key, "currency", "JPY", "amount", "899"), "localhost:3003", "Pay JPY 899<"},
+		"in rials":               {signedLink(key, "currency", "OMR"), "127.0.0.1:3003", "Pay OMR 89.900<"},
+		"in leones of 2022":      {signedLink(key, "currency", "SLE"), "127.0.0.1:3003", "Pay SLE 899.00<"},
 		"another amount":         {changed("amount", "1"), "127.0.0.1:3003", "It was changed"},
 		"another order":          {changed("order", "523415642750058498"), "127.0.0.1:3003", "It was changed"},
 		"another sale":           {changed("sale", "maotai"), "127.0.0.1:3003", "It was changed"},
