@@ -81,9 +81,8 @@ type Fault struct {
 	Stale bool
 	// Hidden are indexes of a TransactWriteItems. For HiddenFor after its commit plain
 	// reads, consistent ones too, see those items as they were before it, as readers
-	// of DynamoDB may. Writes of all its items
-	// conflict until then. The answer must not come earlier, so ReplyDelay should not
-	// be less.
+	// of DynamoDB may. Writes of those items, and of no others, conflict until then. The
+	// answer must not come earlier, so ReplyDelay should not be less.
 	Hidden    []int
 	HiddenFor time.Duration
 }
@@ -134,6 +133,14 @@ func (c Call) batched() bool { return c.Op == "BatchExecuteStatement" }
 // hits reports whether the fault means the item of that index.
 func (f Fault) hits(index int) bool {
 	return len(f.Items) == 0 || slices.Contains(f.Items, index)
+}
+
+// hiding is how long the fault hides the item of that index; 0 is not at all.
+func (f Fault) hiding(index int) time.Duration {
+	if slices.Contains(f.Hidden, index) {
+		return f.HiddenFor
+	}
+	return 0
 }
 
 // disguise replaces reasons by those of a Cancel, and reports whether there is

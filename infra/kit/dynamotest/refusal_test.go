@@ -127,6 +127,7 @@ func TestWhatDynamoDBRefusesToReadIsRefused(t *testing.T) {
 		"an item with an empty set":          put(with("a", strSet())),
 		"an item with a set with duplicates": put(with("a", numSet("1", "01"))),
 		"an item with a value of nothing":    put(with("a", nil)),
+		"a binary of nothing":                put(with("a", &types.AttributeValueMemberB{})),
 		"an item with a list":                put(with("a", &types.AttributeValueMemberL{})),
 		"an item with a map":                 put(with("a", &types.AttributeValueMemberM{})),
 		"an item of more than 400 KB":        put(with("a", str(strings.Repeat("x", 400<<10)))),

@@ -104,35 +104,29 @@ func keysOf(writes []*write) []string {
 func (db *DB) commit(writes []*write, m moment) (any, error) {
 	results := make([]item, len(writes))
 	reasons := make([]types.CancellationReason, len(writes))
-	var accepted []key
+	accepted := 0
+	db.forgetLanded(m.now)
 	for i, w := range writes {
 		old := w.table.current(w.key)
 		results[i], reasons[i] = db.prepare(w, old, m.now)
 		if *reasons[i].Code == reasonNone {
-			accepted = append(accepted, w.key)
+			accepted++
+			// The item is in flight until the outcome has been applied to it, whatever the
+			// outcome is, and whether or not it has been applied to the others.
+			if busy := max(db.Busy, m.fault.hiding(i)); busy > 0 {
+				db.inFlight[w.key] = m.now.Add(busy)
+			}
 		}
 		db.bill(transactional*writeUnits(old, results[i]), 0)
 	}
-	// An item which accepted the transaction is in flight until the outcome has
-	// been applied to it, whatever the outcome is.
-	if busy := max(db.Busy, m.fault.HiddenFor); busy > 0 {
-		db.forgetLanded(m.now)
-		for _, at := range accepted {
-			db.inFlight[at] = m.now.Add(busy)
-		}
-	}
 	cancelled := m.fault.disguise(reasons)
-	if cancelled || len(accepted) < len(writes) {
+	if cancelled || accepted < len(writes) {
 		return nil, canceledFor(reasons)
 	}
 	for i, w := range writes {
 		db.store(w, results[i], m.now)
-	}
-	if m.fault.HiddenFor > 0 {
-		for _, i := range m.fault.Hidden {
-			if w := writes[i]; w.action != actionCheck {
-				w.table.hide(w.key, m.now.Add(m.fault.HiddenFor))
-			}
+		if hidden := m.fault.hiding(i); hidden > 0 && w.action != actionCheck {
+			w.table.hide(w.key, m.now.Add(hidden))
 		}
 	}
 	return &dynamodb.TransactWriteItemsOutput{}, nil

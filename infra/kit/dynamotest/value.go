@@ -66,12 +66,21 @@ func admit(v types.AttributeValue) (types.AttributeValue, error) {
 			return nil, err
 		}
 		return &types.AttributeValueMemberNS{Value: set}, checkSet("number", len(v.Value), len(set))
-	case *types.AttributeValueMemberS, *types.AttributeValueMemberB, *types.AttributeValueMemberBOOL:
+	case *types.AttributeValueMemberB:
+		if v.Value == nil { // the client sends it as null
+			return nil, emptyValue()
+		}
+		return copyValue(v), nil
+	case *types.AttributeValueMemberS, *types.AttributeValueMemberBOOL:
 		return copyValue(v), nil
 	case nil:
-		return nil, validation("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes")
+		return nil, emptyValue()
 	}
 	return nil, validation("dynamotest does not know values of type %T", v)
+}
+
+func emptyValue() error {
+	return validation("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes")
 }
 
 func checkSet(kind string, size, distinct int) error {

@@ -80,7 +80,7 @@ func StoreEmptyPages(db *dynamotest.DB, saleID string, users []string) {
 		for part := 0; part < 4 && !pages[byte(page)]; part++ {
 			if _, err := db.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: aws.String(TableName), Item: map[string]types.AttributeValue{
 				"pk": &types.AttributeValueMemberS{Value: "ROLL#" + saleID}, "sk": &types.AttributeValueMemberS{Value: fmt.Sprintf("%02x#%d", page, part)},
-				"leaves": &types.AttributeValueMemberB{},
+				"leaves": &types.AttributeValueMemberB{Value: []byte{}},
 			}}); err != nil {
 				panic(err)
 			}
