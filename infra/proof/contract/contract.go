@@ -189,8 +189,8 @@ func (c *Contract) Outcomes() []Outcome {
 
 // alternatives returns the schemas of which a body must match one.
 func alternatives(schema *openapi3.SchemaRef) openapi3.SchemaRefs {
-	if all := slices.Concat(schema.Value.OneOf, schema.Value.AnyOf); len(all) > 0 {
-		return all
+	if len(schema.Value.OneOf) > 0 {
+		return schema.Value.OneOf
 	}
 	return openapi3.SchemaRefs{schema}
 }
