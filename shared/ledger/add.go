@@ -60,7 +60,7 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 // it reserves: concurrent additions cannot exceed the maxStock together, and none is
 // applied in part.
 //
-// A seed id is no edit's id. The trail is read after the sale, and the transaction requires
+// A seed id is no edit's id. The trail is read after the sale until it is whole, and the transaction requires
 // that the sale has had no edit since; an edit's transaction requires that there is no such
 // seed id. So if both are asked for at once under one id, the later one is refused. A function
 // of a release before this one looks for neither, so that is not promised while releases are
@@ -74,11 +74,20 @@ func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, c sale.Change
 		case c.Action == sale.ActionAdd && s.IsRecalled():
 			return sale.RefuseRecalled()
 		}
-		switch edit, err := l.changeOf(ctx, s.ID, c.ID); {
+		edit, whole, err := l.changeOf(ctx, s, c.ID)
+		switch {
 		case err != nil:
 			return err
 		case edit != nil:
 			return errOtherChange
+		case whole:
+		case !left.again(ctx):
+			return errHalf
+		default:
+			if s, err = l.readOpenSale(ctx, s.ID); err != nil {
+				return err
+			}
+			continue
 		}
 		reasons, err := l.retryTransaction(ctx, l.put(seedingItem(s, c)), l.unedited(s, c))
 		switch {

@@ -124,7 +124,7 @@ func (l *Ledger) Events(ctx context.Context, saleID string, report func([]sale.E
 		if err != nil {
 			return err
 		}
-		edits, err := l.edits(ctx, saleID)
+		edits, err := l.edits(ctx, maxTries, saleID)
 		if err != nil {
 			return err
 		}

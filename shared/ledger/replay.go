@@ -299,7 +299,7 @@ func (p *replay) pause(ctx context.Context, one *replayed, now time.Time) error 
 	values := item{}
 	edits := !s.IsRecalled()
 	if edits {
-		trail, err := p.edits(ctx, s.ID)
+		trail, err := p.edits(ctx, maxTries, s.ID)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -22,7 +23,7 @@ func (l *Ledger) Trail(ctx context.Context, saleID string, most int) (changes []
 	if _, err := l.existing(ctx, maxTries, saleID); err != nil {
 		return nil, false, err
 	}
-	edits, err := l.edits(ctx, saleID)
+	edits, err := l.edits(ctx, maxTries, saleID)
 	if err != nil {
 		return nil, false, err
 	}
@@ -57,8 +58,8 @@ func (l *Ledger) Trail(ctx context.Context, saleID string, most int) (changes []
 }
 
 // edits returns the entries of a sale's edits, the oldest first.
-func (l *Ledger) edits(ctx context.Context, saleID string) ([]item, error) {
-	return l.queryAll(ctx, maxTries, dynamodb.QueryInput{
+func (l *Ledger) edits(ctx context.Context, tries int, saleID string) ([]item, error) {
+	return l.queryAll(ctx, tries, dynamodb.QueryInput{
 		KeyConditionExpression:    aws.String("#pk = :pk"),
 		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
 		ExpressionAttributeValues: item{":pk": str(changesPK(saleID))},
@@ -92,8 +93,9 @@ type edit struct {
 // is there without the other (P32). It returns the sale after it, and whether this call wrote
 // it.
 //
-// An edit whose id is in the trail has been made. The sale is read first, then its trail, and
-// the transaction requires that the sale has no newer edit: the same id is never written twice.
+// An edit whose id is in the trail has been made. The sale is read first, then its trail, which
+// must be whole, and the transaction requires that the sale has no newer edit: the same id is never
+// written twice.
 // It also requires that changedAt is as it was: an older release raises nothing else. And it
 // requires that the id is no seed id: see announceSeeding.
 func (l *Ledger) edit(ctx context.Context, e edit) (sale.Sale, bool, error) {
@@ -104,7 +106,7 @@ func (l *Ledger) edit(ctx context.Context, e edit) (sale.Sale, bool, error) {
 		if err != nil {
 			return before, false, err
 		}
-		entry, err := l.changeOf(ctx, e.saleID, e.asks.ID)
+		entry, whole, err := l.changeOf(ctx, before, e.asks.ID)
 		if err != nil {
 			return before, false, err
 		}
@@ -121,8 +123,14 @@ func (l *Ledger) edit(ctx context.Context, e edit) (sale.Sale, bool, error) {
 			}
 			// It was made after the sale was read, so the transaction is refused.
 		}
-		if before.IsSealed() {
+		switch {
+		case before.IsSealed():
 			return before, false, sale.RefuseSealed()
+		case whole:
+		case !left.again(ctx):
+			return before, false, errHalf
+		default:
+			continue
 		}
 		after, err := e.next(before)
 		if err != nil || after == before {
@@ -184,19 +192,30 @@ func (l *Ledger) writeEdit(e edit, before, after sale.Sale, call string) []types
 	}})
 }
 
-// changeOf returns the entry of that id, or nil.
-func (l *Ledger) changeOf(ctx context.Context, saleID, id string) (item, error) {
-	found, err := l.queryAll(ctx, patientTries, dynamodb.QueryInput{
-		KeyConditionExpression:    aws.String("#pk = :pk"),
-		FilterExpression:          aws.String("#id = :id"),
-		ExpressionAttributeNames:  map[string]string{"#pk": attrPK, "#id": "id"},
-		ExpressionAttributeValues: item{":pk": str(changesPK(saleID)), ":id": str(id)},
-	})
-	if err != nil || len(found) == 0 {
-		return nil, err
+// changeOf returns the entry of that id in the trail of a sale that has been read, or nil, and
+// whether the trail is whole: plain reads see a transaction item by item, so the sale may tell of
+// an edit whose entry, perhaps of this very id, they do not see yet. Every edit waits for the entry
+// of the one before it, so the trail is whole once the newest is seen.
+func (l *Ledger) changeOf(ctx context.Context, s sale.Sale, id string) (entry item, whole bool, err error) {
+	edits, err := l.edits(ctx, patientTries, s.ID)
+	// A recalled sale that was restored has no entry of the number that it leapt to.
+	whole = s.Edits == 0 || s.IsRecalled() && s.Edits >= saleLeap
+	newest := identityOf(changeKey(s.ID, s.Edits))
+	for _, it := range edits {
+		r := reader{item: it}
+		if r.text("id") == id {
+			entry = it
+		}
+		if r.err != nil {
+			return nil, false, asInternal(r.err)
+		}
+		whole = whole || identityOf(it) == newest
 	}
-	return found[0], nil
+	return entry, whole, err
 }
+
+// errHalf: the newest edit of a sale is not visible as a whole.
+var errHalf = sale.Fail(sale.Busy, errors.New("the entry of the newest edit is not visible yet"))
 
 // withAuthor adds who asked for a change and why, as far as it is given.
 func withAuthor(a sale.Author, it item) item {

@@ -14,7 +14,7 @@ var ofPersons = []mutant{
 	{"a sale that cannot be read is left out without a word", "P19", ledgerTests, overFake + "^a_sale_that_cannot_be_read_hides", []edit{{holding,
 		`asInternal(errors.Join(unreadable...))`, `asInternal(errors.Join(unreadable[:0]...))`}}},
 	{"a sealed sale is edited", "P36", ledgerTests, overFake + "^a_sealed_sale", []edit{{"shared/ledger/trail.go",
-		`if before.IsSealed() {`, `if false {`}}},
+		`case before.IsSealed():`, `case false:`}}},
 	{"a sealed sale gets more units", "P36", ledgerTests, overFake + "^a_sealed_sale", []edit{{adding,
 		`case s.IsSealed():`, `case false:`}}},
 	{"an older reader sells a sealed sale", "P36", ledgerTests, overFake + "^a_sealed_sale", []edit{{sealing,

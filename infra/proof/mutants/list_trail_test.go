@@ -1,6 +1,9 @@
 package mutants
 
-const trail = "shared/ledger/trail.go"
+const (
+	trail      = "shared/ledger/trail.go"
+	onceHidden = "^TestOneIDChangesTheSaleOnce"
+)
 
 // ofTheTrail break the trail of a sale's changes.
 var ofTheTrail = []mutant{
@@ -18,6 +21,9 @@ var ofTheTrail = []mutant{
 		`case !e.asks.Asks(made):`, `case false:`}}},
 	{"an addition takes an edit's id", "P32", ledgerTests, overFake + "^the_id_of_an_edit_is", []edit{{adding,
 		`case edit != nil:`, `case edit != nil && s.ID == "":`}}},
+	{"an edit does not wait until the trail is whole", "P32", ledgerTests, onceHidden, []edit{{trail, `case whole:`, `case whole || err == nil:`}}},
+	{"an addition does not wait until the trail is whole", "P32", ledgerTests, onceHidden, []edit{{adding, `case whole:`, `case whole || err == nil:`}}},
+	{"any entry of the trail makes it whole", "P32", ledgerTests, onceHidden, []edit{{trail, `identityOf(it) == newest`, `(identityOf(it) == newest || entry == nil)`}}},
 	{"an addition that an edit overtakes says that there is no room", "P15", ledgerTests, overFake + "^of_an_edit_and_an_addition", []edit{{adding,
 		`case now.Edits == s.Edits:`, `case now.Edits >= s.Edits:`}}},
 	{"another action has the id of the first", "P32", ledgerTests, overFake + "^the_id_of_one_change", []edit{{"shared/sale/change.go",

@@ -1,0 +1,85 @@
+package ledger_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/proof/ledgertest"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// changes are one change of each kind, under an id, by an environment.
+var changes = map[sale.Action]func(*ledgertest.World, *ledger.Ledger, string) error{
+	sale.ActionPause: func(w *ledgertest.World, l *ledger.Ledger, id string) error {
+		paused := true
+		_, err := l.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: id, Paused: &paused})
+		return err
+	},
+	sale.ActionReschedule: func(w *ledgertest.World, l *ledger.Ledger, id string) error {
+		_, err := l.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: id, OpensAt: ledgertest.Start, ClosesAt: ledgertest.Start.Add(time.Hour)})
+		return err
+	},
+	sale.ActionDescribe: func(w *ledgertest.World, l *ledger.Ledger, id string) error {
+		name := "Moutai, " + id
+		_, err := l.Describe(w.Ctx, sale.Description{SaleID: "moutai", ChangeID: id, Name: &name})
+		return err
+	},
+	sale.ActionRecall: func(w *ledgertest.World, l *ledger.Ledger, id string) error {
+		_, err := l.Recall(w.Ctx, sale.Recall{SaleID: "moutai", ChangeID: id})
+		return err
+	},
+	sale.ActionAdd: func(w *ledgertest.World, l *ledger.Ledger, id string) error {
+		_, err := l.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: id, Stock: 3})
+		return err
+	},
+	sale.ActionWithdraw: func(w *ledgertest.World, l *ledger.Ledger, id string) error {
+		_, err := l.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: id, Stock: 3})
+		return err
+	},
+}
+
+// Plain reads see a transaction item by item: here all but one item of the first change's, while
+// the same id is asked for again.
+func TestOneIDChangesTheSaleOnceAlsoWhilePartOfTheFirstChangeIsHidden(t *testing.T) {
+	const hidden = 30 * time.Millisecond
+	for first, change := range changes {
+		for second, again := range changes {
+			for item := range 2 { // the sale and its entry, in either order
+				for edited := range 2 {
+					t.Run(fmt.Sprint(first, second, item, edited), func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) {
+							w, db, next := faulty(t)
+							db.Now = time.Now
+							w.Open(4, 1)
+							if edited > 0 {
+								if err := changes[sale.ActionDescribe](w, w.Environment(), "before"); err != nil {
+									t.Fatal(err)
+								}
+							}
+							next(dynamotest.Fault{Hidden: []int{item}, HiddenFor: hidden, ReplyDelay: hidden})
+							made := make(chan error)
+							go func() { made <- change(w, w.Environment(), "mine") }()
+							time.Sleep(hidden / 6)
+							err := again(w, w.Environment(), "mine")
+							if code := sale.CodeOf(err); first == second && code != "" || first != second && code != sale.Conflicting && code != sale.Recalled {
+								t.Errorf("item %d of a %s is hidden, edited before: %d; a %s under the same id: %v", item, first, edited, second, err)
+							}
+							if err := <-made; err != nil {
+								t.Error(err)
+							}
+							trail, _, err := w.Environment().Trail(w.Ctx, "moutai", 9)
+							if len(trail) != 1+edited || !slices.ContainsFunc(trail, func(c sale.Change) bool { return c.Action == first }) || err != nil {
+								t.Errorf("item %d of a %s is hidden, edited before: %d; after a %s under the same id the trail has %d changes (%v)", item, first, edited, second, len(trail), err)
+							}
+						})
+					})
+				}
+			}
+		}
+	}
+}
