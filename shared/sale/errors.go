@@ -94,8 +94,8 @@ type Error struct {
 	// Claim is the claim that the user already holds (AlreadyOrdered), or that cannot be
 	// cancelled.
 	Claim *Claim
-	// OtherSale is the sale of its group in which the user has ordered (AlreadyOrdered);
-	// "" if it is this one.
+	// OtherSale is the sale of its group in which the user has ordered (AlreadyOrdered,
+	// OrderNotFound); "" if it is this one or none.
 	OtherSale string
 	// MayReturn: units may be in stock again before the sale closes (SoldOut).
 	MayReturn bool

@@ -6,6 +6,7 @@
 package handler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -28,6 +29,7 @@ type Book interface {
 	Group(ctx context.Context, group string) ([]ledger.Member, error)
 	Remaining(context.Context, sale.Sale) (ledger.Remaining, error)
 	Claim(ctx context.Context, saleID, user string) (sale.Claim, error)
+	OrderedIn(ctx context.Context, group, user string) (saleID string, err error)
 	Order(ctx context.Context, id uint64) (sale.Order, error)
 	RefundsOf(context.Context, sale.Claim) ([]sale.Refund, error)
 	Draw(context.Context, sale.Sale) (ledger.Draw, error)
@@ -233,6 +235,9 @@ func (h *Handler) claim(ctx context.Context, r *httpapi.Request, event *telemetr
 		return httpapi.Response{}, err
 	}
 	c, err := h.book.Claim(ctx, saleID, user)
+	if sale.CodeOf(err) == sale.OrderNotFound {
+		err = h.elsewhere(ctx, saleID, user, err)
+	}
 	if err != nil {
 		return httpapi.Response{}, err
 	}
@@ -252,6 +257,20 @@ func (h *Handler) claim(ctx context.Context, r *httpapi.Request, event *telemetr
 		response.Headers.RetryAfter = httpapi.Seconds(httpapi.Jitter(pollingRange(h.now().Sub(c.AcceptedAt))))
 	}
 	return response, nil
+}
+
+// elsewhere returns the refusal of a user who has no order in a sale. If it belongs to a group,
+// the refusal names the group's sale in which they have one.
+func (h *Handler) elsewhere(ctx context.Context, saleID, user string, refusal error) error {
+	s, err := h.book.Existing(ctx, saleID)
+	if err != nil || s.LimitGroup == "" {
+		return cmp.Or(err, refusal)
+	}
+	other, err := h.book.OrderedIn(ctx, s.LimitGroup, user)
+	if err != nil || other == "" || other == saleID { // the claim of a purchase may be seen later than its guard
+		return cmp.Or(err, refusal)
+	}
+	return &sale.Error{Code: sale.OrderNotFound, Detail: "the user has ordered in another sale of its group", OtherSale: other}
 }
 
 // payment returns until when a claim of the sale must be paid and where; "" for a claim of

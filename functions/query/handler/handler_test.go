@@ -73,6 +73,30 @@ func TestAGroupsPageHasThePagesOfItsSales(t *testing.T) {
 	}, inGroup)
 }
 
+// A page of any sale of a group, on any device, must find the order that bars the others.
+func TestWhoHasOrderedInAnotherSaleOfTheGroupIsToldInWhich(t *testing.T) {
+	selling(t, func(t *testing.T, f *function) {
+		f.Open(inGroup, func(c *sale.Creation) { c.SaleID, c.Name = "baijiu", "Another" })
+		for who, want := range map[string]any{testledger.Alice: testledger.SaleID, "bob": nil} {
+			body := refused(t, f.Ask(t, t.Context(), event(t, "query-claim.json", path("saleId", "baijiu"), user(who))), 404, sale.OrderNotFound)
+			if body["saleId"] != want || (want != nil) != (body["order"] == "/sales/moutai/orders/me") {
+				t.Errorf("%s is told %v, want the sale %v", who, body, want)
+			}
+		}
+		f.over(hidden{f.Ledger()}) // the claim of a purchase may be seen later than its guard
+		if body := refused(t, f.Ask(t, t.Context(), event(t, "query-claim.json")), 404, sale.OrderNotFound); body["saleId"] != nil {
+			t.Errorf("whose order is in this sale is sent to %v", body)
+		}
+	}, inGroup)
+}
+
+// hidden is a ledger in which no claim can be seen yet.
+type hidden struct{ Book }
+
+func (hidden) Claim(context.Context, string, string) (sale.Claim, error) {
+	return sale.Claim{}, sale.Refuse(sale.OrderNotFound, "the user has no order in this sale")
+}
+
 func TestTheSalePageNamesThePhase(t *testing.T) {
 	empties := func(f *function) { f.Tamper("STOCK#moutai#0", "STOCK", "stock", -2) }
 	tests := []struct {
