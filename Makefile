@@ -14,6 +14,21 @@ override SHELL := infra/make/shell.sh
 endif
 .DEFAULT_GOAL := help
 
+# make would expand a `$` in a command-line value when it exports it; this line keeps the
+# value unchanged. It comes before the first $(shell …), which gets the exported variables
+# from make 4.4 on.
+override GIVEN := $(foreach v,$(filter-out MAKE% -%,$(.VARIABLES)),$(if $(filter command,$(origin $v)),$v))
+$(foreach v,$(GIVEN),$(eval override $v := $$(value $v))$(eval export $v))
+
+# A variable that no given target knows is an error: a misspelt one would be left out silently. What a
+# target knows is what its recipe and its line of help name. What AWS's programs read is theirs.
+ifeq ($(MAKELEVEL),0)
+override TARGETS := $(or $(MAKECMDGOALS),$(.DEFAULT_GOAL))
+override KNOWN := $(if $(GIVEN),$(shell awk -f infra/make/known.awk Makefile Makefile))
+$(foreach v,$(filter-out AWS_%,$(GIVEN)),$(if $(filter $(TARGETS:%=%/),$(KNOWN)),\
+	$(if $(filter $(TARGETS:%=%/$v),$(KNOWN)),,$(error make $(TARGETS) does not know $v: `make help` lists what it takes))))
+endif
+
 override BUILD := .build
 override HOST := $(BUILD)/host
 override SAM_BUILT := $(BUILD)/sam
@@ -25,12 +40,6 @@ override BUILD_FLAGS := -v -buildvcs=false -trimpath -tags lambda.norpc -ldflags
 override GO_BUILD := CGO_ENABLED=0 $(TELL) go build $(BUILD_FLAGS)
 # The lab is a module of its own: its databases' clients are none of the product's modules.
 override LAB_BUILD := CGO_ENABLED=0 $(TELL) go build -C infra/lab $(BUILD_FLAGS) -o ../../$(HOST)/lab .
-
-# make would expand a `$` in a command-line value when it exports it; this line keeps the
-# value unchanged. It comes before the first $(shell …), which gets the exported variables
-# from make 4.4 on.
-$(foreach v,$(filter-out MAKE% -%,$(.VARIABLES)),$(if $(filter command,$(origin $v)),\
-	$(eval override $v := $$(value $v))$(eval export $v)))
 
 # A local run cannot reach real AWS. Only commands that are given a stack or a table on AWS
 # may use the machine's credentials.
@@ -67,7 +76,7 @@ run: host ## the system on this machine, with a demonstration sale open (FAULTS=
 		$${CONCURRENCY:+-concurrency "$$CONCURRENCY"} $${PARAMETERS:+-parameters "$$PARAMETERS"}
 
 .PHONY: shop
-shop: host ## an example payment page of a shop, for a stack that was started with `make run SHOP=1`
+shop: host ## an example payment page of a shop, for a stack that was started with `make run SHOP=1` (SHOP_PORT=… WEBHOOK_SECRET=… PAYMENT_LINK_KEYS=… ADDRESSES=file)
 	@exec $(HOST)/shop "$(LOCAL_URL)"
 
 .PHONY: demo
@@ -88,7 +97,7 @@ $(BUILD)/lab-picture.html: | host lab-engines
 	@mv $(BUILD)/lab-picture.new.html $@
 
 .PHONY: events
-events: ## create the sale and orders of the files in events/ in the running stack
+events: ## create the sale and orders of the files in events/ in the running stack (DYNAMODB_PORT=…)
 	@go run ./events
 
 # What an operator needs in a hurry is compiled only when a source is newer: the folders are
@@ -103,7 +112,7 @@ $(HOST)/operator $(HOST)/deploy: $(HOST)/%: $(SOURCES)
 # infra/samconfig.toml, with AWS credentials in the environment. Commands that only read
 # the table and the queues also accept TABLE=… (and QUEUE=… DLQ=…) instead.
 override OPERATOR := $(HOST)/operator -api-port "$$API_PORT" $${ENV:+-env "$$ENV"} \
-	$${TABLE:+-table "$$TABLE" -queue "$${QUEUE-}" -dead-letter-queue "$${DLQ-}"}
+	$${TABLE:+-table "$$TABLE"} $${QUEUE:+-queue "$$QUEUE"} $${DLQ:+-dead-letter-queue "$$DLQ"}
 # Why a change is made, and the id of a change that is repeated. An id counts only on the command
 # line: one that stayed in the environment would make the next change a repeat of this one.
 override BECAUSE = $${NOTE:+-note "$$NOTE"} $(if $(filter override,$(origin ID)),-id "$$ID")

@@ -86,8 +86,8 @@ func User(r *Request) (string, error) {
 	}
 	// The replacement character stands for what JSON could not carry, such as half
 	// a surrogate pair: two different subs may have become this one (P13).
-	if !sale.ValidUser(r.Sub) || strings.ContainsRune(r.Sub, utf8.RuneError) {
-		return "", sale.Refuse(sale.InvalidRequest, "the token's sub must be 1 to 128 printable characters")
+	if !sale.AdmitsUser(r.Sub) || strings.ContainsRune(r.Sub, utf8.RuneError) {
+		return "", sale.Refuse(sale.InvalidRequest, "the token's sub must be 1 to 128 printable characters, without a blank at either end")
 	}
 	return r.Sub, nil
 }

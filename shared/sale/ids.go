@@ -53,6 +53,10 @@ func ValidUser(s string) bool {
 	return true
 }
 
+// AdmitsUser reports whether s is the id of somebody who may buy, and whom an operator may look for: a
+// valid one without a blank at either end, which nobody sees when the id is copied.
+func AdmitsUser(s string) bool { return ValidUser(s) && s == strings.TrimSpace(s) }
+
 // ErasedPrefix begins the ids that stand in erased users' places; what follows is random.
 const ErasedPrefix = "erased-"
 

@@ -68,3 +68,11 @@ func TestAUserIsOneTo128PrintableCharacters(t *testing.T) {
 		})
 	}
 }
+
+func TestNobodyIsAdmittedWhoseIdBeginsOrEndsWithABlank(t *testing.T) {
+	for user, want := range map[string]bool{"alice": true, "alice liddell": true, "alice ": false, " alice": false, " ": false, "": false, "alice\n": false} {
+		if got := AdmitsUser(user); got != want {
+			t.Errorf("AdmitsUser(%q) = %t, want %t", user, got, want)
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package sale
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 const (
 	// MinPayWithin and MaxPayWithin bound the time that a sale leaves its buyers to pay.
@@ -35,7 +38,7 @@ func (p *Payment) Check() error {
 	switch {
 	case !ValidID(p.Provider):
 		return Refuse(InvalidRequest, "unknown provider")
-	case p.Reference == "" || !validText(p.Reference, MaxReference):
+	case p.Reference == "" || !validText(p.Reference, MaxReference) || p.Reference != strings.TrimSpace(p.Reference):
 		return Refuse(InvalidRequest, "the payment has no valid reference")
 	case p.Amount < 0 || p.Amount > MaxPrice:
 		return Refuse(InvalidRequest, "the payment has no valid amount")

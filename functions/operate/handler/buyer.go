@@ -45,8 +45,8 @@ func (h *Handler) buyer(ctx context.Context, c *call, event *telemetry.Event) (a
 	if err != nil {
 		return nil, err
 	}
-	if !sale.ValidUser(c.user) {
-		return nil, sale.Refuse(sale.InvalidRequest, "a user id is 1 to 128 printable characters")
+	if !sale.AdmitsUser(c.user) {
+		return nil, sale.Refuse(sale.InvalidRequest, "a user id is 1 to 128 printable characters, without a blank at either end")
 	}
 	event.Text("user", c.user)
 	s, err := h.book.Sale(ctx, saleID)

@@ -272,7 +272,7 @@ func TestEveryAnswerLeavesItsLine(t *testing.T) {
 
 func TestRefusalsOfTheQueries(t *testing.T) {
 	const ids = "invalid-request: a sale id is 1 to 64 characters of A-Z, a-z, 0-9, _ and -"
-	const users = "invalid-request: the token's sub must be 1 to 128 printable characters"
+	const users = "invalid-request: the token's sub must be 1 to 128 printable characters, without a blank at either end"
 	const orders = "invalid-request: an order id is a decimal number of up to 19 digits"
 	const none = "unauthorized: the request carries no verified user"
 	tests := []struct {

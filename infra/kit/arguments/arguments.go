@@ -44,6 +44,9 @@ func Parse(f *flag.FlagSet, args []string) error {
 	err := f.Parse(args)
 	f.SetOutput(out)
 	f.Usage = usage
+	if err == nil {
+		return blanks(f)
+	}
 	if !errors.Is(err, flag.ErrHelp) {
 		return rephrase(f, err)
 	}
@@ -55,10 +58,21 @@ func Parse(f *flag.FlagSet, args []string) error {
 	return err
 }
 
+// prose lists the options whose text may begin or end with a blank.
+var prose = map[string]bool{"note": true, "name": true, "about": true, "parameters": true, "parameter": true}
+
+// blanks refuses a value that begins or ends with a blank: with a pasted one, an id names somebody
+// or something else, and nobody sees why nothing is found.
+func blanks(f *flag.FlagSet) (err error) {
+	f.Visit(func(given *flag.Flag) {
+		if value := given.Value.String(); err == nil && !prose[given.Name] && value != strings.TrimSpace(value) {
+			err = fmt.Errorf("%s is %q, which begins or ends with a blank: give it without", Name(given.Name), value)
+		}
+	})
+	return err
+}
+
 func rephrase(f *flag.FlagSet, err error) error {
-	if err == nil {
-		return nil
-	}
 	text := newlines.Replace(err.Error())
 	if m := invalid.FindStringSubmatch(text); m != nil {
 		return fmt.Errorf("%s is %s; it must be %s", Name(m[2]), m[1], kind(f.Lookup(m[2]), m[3]))

@@ -19,6 +19,7 @@ func flagSet(out *bytes.Buffer) *flag.FlagSet {
 	f.Duration("duration", 0, "")
 	f.Bool("json", false, "")
 	f.String("user", "", "")
+	f.String("note", "", "")
 	f.Func("parameters", "", func(string) error { return errors.New("want\nName=value") })
 	return f
 }
@@ -36,13 +37,15 @@ func TestAnErrorIsOneLineThatNamesTheVariable(t *testing.T) {
 		{"-parameters x", "PARAMETERS=x", `PARAMETERS is "x"; it must be different: want Name=value`},
 		{"-user", "BUYER=alice", "BUYER has no value"},
 		{"-colour red", "COLOUR=red", "there is no option -colour (-h lists them)"},
+		{"-user alice\u00a0", "BUYER=alice\u00a0", `BUYER is "alice\u00a0", which begins or ends with a blank: give it without`},
+		{"-user=\t", "", `-user is "\t", which begins or ends with a blank: give it without`},
 	} {
 		t.Run(tt.args+" "+tt.environment, func(t *testing.T) {
 			if name, value, ok := strings.Cut(tt.environment, "="); ok {
 				t.Setenv(name, value)
 			}
 			var out bytes.Buffer
-			err := Parse(flagSet(&out), strings.Fields(tt.args))
+			err := Parse(flagSet(&out), strings.Split(tt.args, " "))
 			if err == nil || err.Error() != tt.want || out.Len() > 0 {
 				t.Errorf("got %v and printed %q, want %q", err, out.String(), tt.want)
 			}
@@ -52,7 +55,7 @@ func TestAnErrorIsOneLineThatNamesTheVariable(t *testing.T) {
 
 func TestValidOptionsAreReadAndTheRestIsLeft(t *testing.T) {
 	f := flagSet(&bytes.Buffer{})
-	if err := Parse(f, strings.Fields("-stock 10 -duration 5s more")); err != nil || f.Lookup("stock").Value.String() != "10" || f.Arg(0) != "more" {
+	if err := Parse(f, []string{"-stock", "10", "-duration", "5s", "-note", " a note ", "more"}); err != nil || f.Lookup("stock").Value.String() != "10" || f.Arg(0) != "more" {
 		t.Errorf("%v, stock %v, rest %v", err, f.Lookup("stock").Value, f.Args())
 	}
 }

@@ -53,6 +53,7 @@ type changed struct {
 type change struct {
 	action string // of the request
 	done   string // past participle of the action
+	takes  string // the names of its options besides the sale, as in command
 	// members returns the request's members besides id, action, note and sale; nil: there are none.
 	members func(values map[string]string) (map[string]any, error)
 	// confirm, if not nil, asks the operator before the function is asked, unless -yes is given.
@@ -67,19 +68,19 @@ type change struct {
 var errUnsaid = errors.New("OperateFunction's answer does not confirm it")
 
 var changes = []change{
-	{action: "pause", done: "PAUSED", say: func(c changed, _ map[string]string, where string) (string, error) {
+	{action: "pause", takes: "note= id=", done: "PAUSED", say: func(c changed, _ map[string]string, where string) (string, error) {
 		if !c.Paused {
 			return "", errUnsaid
 		}
 		return fmt.Sprintf("%s has been paused since %s: no unit is sold until `make resume %sSALE=%s`", c.SaleID, at(c.ChangedAt), where, c.SaleID), nil
 	}},
-	{action: "resume", done: "RESUMED", say: func(c changed, _ map[string]string, _ string) (string, error) {
+	{action: "resume", takes: "note= id=", done: "RESUMED", say: func(c changed, _ map[string]string, _ string) (string, error) {
 		if c.Paused {
 			return "", errUnsaid
 		}
 		return fmt.Sprintf("%s was resumed at %s: it sells from %s to %s", c.SaleID, at(c.ChangedAt), instant(c.OpensAt), instant(c.ClosesAt)), nil
 	}},
-	{action: "reschedule", done: "RESCHEDULED", members: window, say: func(c changed, values map[string]string, where string) (string, error) {
+	{action: "reschedule", takes: "opens= closes= until= note= id=", done: "RESCHEDULED", members: window, say: func(c changed, values map[string]string, where string) (string, error) {
 		if instant(c.OpensAt) != values["opens"] || instant(c.ClosesAt) != values["closes"] {
 			return "", errUnsaid
 		}
@@ -92,7 +93,7 @@ var changes = []change{
 		}
 		return text, nil
 	}},
-	{action: "describe", done: "DESCRIBED", members: description, say: func(c changed, values map[string]string, _ string) (string, error) {
+	{action: "describe", takes: "name= image= about= link= note= id=", done: "DESCRIBED", members: description, say: func(c changed, values map[string]string, _ string) (string, error) {
 		shown := map[string]string{"name": c.Name, "image": c.Image, "about": c.About, "link": c.Link}
 		for name, asked := range values {
 			if shown, known := shown[name]; known && shown != asked && (name != "name" || asked != "") {
@@ -107,7 +108,7 @@ var changes = []change{
 		}
 		return text + "; pages that are loaded from two seconds on have it", nil
 	}},
-	{action: "add", done: "ADDED", members: units, say: func(c changed, values map[string]string, where string) (string, error) {
+	{action: "add", takes: "stock= seed-id= note=", done: "ADDED", members: units, say: func(c changed, values map[string]string, where string) (string, error) {
 		if !c.Applied {
 			return fmt.Sprintf("%s: %s units were added earlier under the name %s, and nothing changed now; %d units have been seeded in total", c.SaleID,
 				values["stock"], values["seed-id"], c.Seeded), nil
@@ -115,7 +116,7 @@ var changes = []change{
 		return fmt.Sprintf("%s got %s more units, %d have been seeded in total; repeating `make add` with SEED_ID=%s changes nothing; `make receipt %sSALE=%s` counts them",
 			c.SaleID, values["stock"], c.Seeded, values["seed-id"], where, c.SaleID), nil
 	}},
-	{action: "withdraw", done: "WITHDRAWN", members: units, say: func(c changed, values map[string]string, where string) (string, error) {
+	{action: "withdraw", takes: "stock= seed-id= note=", done: "WITHDRAWN", members: units, say: func(c changed, values map[string]string, where string) (string, error) {
 		text := fmt.Sprintf("%s: %d of %s units were withdrawn, %d stay seeded", c.SaleID, c.Withdrawn, values["stock"], c.Seeded)
 		if !c.Applied {
 			text = fmt.Sprintf("%s: %d of %s units were withdrawn earlier under the name %s, and nothing changed now; %d stay seeded", c.SaleID,
@@ -126,7 +127,7 @@ var changes = []change{
 		}
 		return text + fmt.Sprintf("; `make receipt %sSALE=%s` counts them", where, c.SaleID), nil
 	}},
-	{action: "recall", done: "RECALLED", members: reason, confirm: confirmRecall, say: func(c changed, _ map[string]string, where string) (string, error) {
+	{action: "recall", takes: "note= id= yes", done: "RECALLED", members: reason, confirm: confirmRecall, say: func(c changed, _ map[string]string, where string) (string, error) {
 		if c.RecalledAt.IsZero() || !c.Paused {
 			return "", errUnsaid
 		}
@@ -184,9 +185,6 @@ func description(values map[string]string) (map[string]any, error) {
 
 // units reads the number of units and the name by which a repeated request counts once.
 func units(values map[string]string) (map[string]any, error) {
-	if !sale.ValidID(values["seed-id"]) {
-		return nil, fmt.Errorf("%q is not a name; give the request a name that was not used before, so that it counts once: SEED_ID=second-batch", values["seed-id"])
-	}
 	stock, err := strconv.ParseInt(values["stock"], 10, 64)
 	if err != nil || stock < 1 || strconv.FormatInt(stock, 10) != values["stock"] { // not "+5" or "05"
 		return nil, fmt.Errorf("%q is not a number of units; give one such as STOCK=50", values["stock"])
@@ -238,6 +236,15 @@ func resend(ctx context.Context, where system.Place, saleID string) (after chang
 	return after, err
 }
 
+// command is the change as a command.
+func (c change) command() command {
+	needs := "sale"
+	if strings.Contains(c.takes, "seed-id") {
+		needs = "sale seed-id"
+	}
+	return command{run: c.run, takes: "sale= " + c.takes, needs: needs, example: "make " + c.action + " SALE=moutai", done: c.done}
+}
+
 // run requests the change and prints the resulting state and the change's id or, with
 // errNotDone, why the change failed.
 func (c change) run(ctx context.Context, p *place, values options, out io.Writer) error {
@@ -266,13 +273,8 @@ func (c change) run(ctx context.Context, p *place, values options, out io.Writer
 // request asks for the change until there is an answer.
 func (c change) request(ctx context.Context, p *place, values map[string]string, out io.Writer) (after changed, err error) {
 	saleID := values["sale"]
-	if !sale.ValidID(saleID) {
-		return after, fmt.Errorf("%q is not a sale id; name the sale: make %s SALE=moutai", saleID, c.action)
-	}
-	if id, given := values["id"]; !given {
+	if _, given := values["id"]; !given {
 		values["id"] = rand.Text()
-	} else if !sale.ValidID(id) {
-		return after, fmt.Errorf("%q is not the id of a change; give the one that an earlier command printed, or none", id)
 	}
 	request := map[string]any{}
 	if c.members != nil {

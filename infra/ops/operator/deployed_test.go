@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -414,6 +415,48 @@ func TestAMissingEnvironmentIsNotCalled(t *testing.T) {
 	}
 	if len(*calls) > 0 {
 		t.Errorf("asked: %+v", *calls)
+	}
+}
+
+func TestAnIdWithABlankAndAnOptionOfAnotherCommandAreRefused(t *testing.T) {
+	all := maps.Clone(commands)
+	for _, c := range changes {
+		all[c.action] = c.command()
+	}
+	options := map[string]bool{}
+	for _, c := range all {
+		for option := range strings.FieldsSeq(c.takes) {
+			options[option] = true
+		}
+	}
+	for name, c := range all {
+		for option := range options {
+			flag, hasValue := strings.CutSuffix(option, "=")
+			if !hasValue || slices.Contains([]string{"note", "name", "about"}, flag) {
+				continue
+			}
+			want := "which begins or ends with a blank"
+			if !slices.Contains(strings.Fields(c.takes), option) {
+				want = "there is no option -" + flag
+			}
+			for _, value := range []string{"pi_x ", "\u3000alice", "moutai\n"} {
+				var out bytes.Buffer
+				if err := run(t.Context(), []string{name, "-" + flag, value}, &out); err == nil || !strings.Contains(err.Error()+out.String(), want) {
+					t.Errorf("%s -%s %q: got %v, %s, want %q", name, flag, value, err, &out, want)
+				}
+			}
+		}
+	}
+	for want, command := range map[string][]string{
+		"is not a sale id":           {"receipt", "-sale", "a b"},
+		"is not a user id":           {"verify-draw", "-sale", "moutai", "-user", "al\x00ice"},
+		"give only one of SALE and":  {"receipt", "-sale", "moutai", "-all"},
+		"name the sale that is reco": {"receipt", "-json"},
+		"belong to a TABLE":          {"-queue", "q", "redrive"},
+	} {
+		if err := run(t.Context(), command, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: got %v, want %q", command, err, want)
+		}
 	}
 }
 

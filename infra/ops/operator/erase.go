@@ -20,7 +20,8 @@ func erase(ctx context.Context, p *place, o options, out io.Writer) error {
 	return erasePerson(ctx, book, o["user"], o.has("go"), out)
 }
 
-// erasePerson fails with errNotDone if a sale is in the way, which the line says that it prints.
+// erasePerson fails with errNotDone if a sale is in the way or nothing is held of the user, which the
+// line says that it prints.
 func erasePerson(ctx context.Context, book *ledger.Ledger, user string, sure bool, out io.Writer) error {
 	done := 0
 	var err error
@@ -37,8 +38,8 @@ func erasePerson(ctx context.Context, book *ledger.Ledger, user string, sure boo
 				heldOf(h).print(out)
 			}
 		}
-		if err == nil {
-			fmt.Fprintf(out, "nothing was erased: GO=1 erases %s in these %d sales, for ever, and seals them with their groups\n", user, len(held))
+		if done = len(held); err == nil && done > 0 {
+			fmt.Fprintf(out, "nothing was erased: GO=1 erases %s in these %d sales, for ever, and seals them with their groups\n", user, done)
 		}
 	}
 	failure := (*sale.Error)(nil)
@@ -46,10 +47,13 @@ func erasePerson(ctx context.Context, book *ledger.Ledger, user string, sure boo
 	case errors.As(err, &failure) && failure.Code == sale.Conflicting:
 		fmt.Fprintf(out, "NOT ERASED: %s\n", failure.Detail)
 		return errNotDone
-	case err != nil && done > 0:
+	case err != nil && done > 0 && sure:
 		return fmt.Errorf("%s; repeat the command: it erases what is left", oneLine(err))
 	case err != nil:
 		return errors.New(oneLine(err))
+	case done == 0:
+		fmt.Fprintf(out, "NOT ERASED: no sale holds anything of %s: it is not the id of a buyer (ids are case-sensitive), or was erased before\n", user)
+		return errNotDone
 	case sure:
 		fmt.Fprintf(out, "%s was erased in %d sales; logs, messages, events and backups hold the id for as long as infra/docs/OPERATING.md says\n", user, done)
 	}

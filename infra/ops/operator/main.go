@@ -16,6 +16,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -101,8 +102,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if !ok {
 		return fmt.Errorf("there is no command %q (-h lists them)", flags.Arg(0))
 	}
-	if p.env != "" && p.table != "" {
+	switch {
+	case p.env != "" && p.table != "":
 		return errors.New("give only one of ENV (-env) and TABLE (-table)")
+	case p.table == "" && p.queue+p.deadLetters != "":
+		return errors.New("QUEUE (-queue) and DLQ (-dead-letter-queue) belong to a TABLE (-table): give it, too")
 	}
 	return c.do(ctx, &p, flags.Args()[1:], out)
 }
@@ -111,25 +115,26 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 type command struct {
 	run   func(ctx context.Context, p *place, o options, out io.Writer) error
 	takes string // the names of its options, with "=" of those that have a value
-	// needs are those of sale and user that must be valid, and example shows them.
+	// needs are those of the ids that must be given, and example shows them.
 	needs, example string
+	done           string // of a change: the past participle that says what was not done
 }
 
 var commands = map[string]command{
 	"sales":          {run: sales},
-	"receipt":        {run: receipt, takes: "sale= all json full bound= events="},
-	"orders":         {listOrders, "sale= state= csv", "sale", "make orders SALE=moutai"},
-	"buyer":          {buyer, "sale= user=", "sale user", "make buyer SALE=moutai BUYER=alice"},
-	"person":         {person, "user= json", "user", "make person BUYER=alice"},
-	"erase":          {erase, "user= go", "user", "make erase BUYER=alice"},
-	"archive":        {archive, "sale= file= go", "sale", "make archive SALE=moutai FILE=moutai.jsonl"},
-	"draw":           {showDraw, "sale= csv", "sale", "make draw SALE=moutai"},
-	"verify-draw":    {verifyDraw, "sale= url= user= nonce= roll= round= owner", "sale", "make verify-draw URL=https://… SALE=moutai"},
-	"refunds":        {run: refunds, takes: "sale= go payment="},
-	"record":         {run: record, takes: "provider= sale= order= payment= amount= currency= go"},
+	"receipt":        {run: receipt, takes: "sale= all json full bound= events=", example: "make receipt SALE=moutai"},
+	"orders":         {run: listOrders, takes: "sale= state= csv", needs: "sale", example: "make orders SALE=moutai"},
+	"buyer":          {run: buyer, takes: "sale= user=", needs: "sale user", example: "make buyer SALE=moutai BUYER=alice"},
+	"person":         {run: person, takes: "user= json", needs: "user", example: "make person BUYER=alice"},
+	"erase":          {run: erase, takes: "user= go", needs: "user", example: "make erase BUYER=alice"},
+	"archive":        {run: archive, takes: "sale= file= go", needs: "sale", example: "make archive SALE=moutai FILE=moutai.jsonl"},
+	"draw":           {run: showDraw, takes: "sale= csv", needs: "sale", example: "make draw SALE=moutai"},
+	"verify-draw":    {run: verifyDraw, takes: "sale= url= user= nonce= roll= round= owner", needs: "sale", example: "make verify-draw URL=https://… SALE=moutai"},
+	"refunds":        {run: refunds, takes: "sale= go payment=", example: "make refunds SALE=moutai"},
+	"record":         {run: record, takes: "provider= sale= order= payment= amount= currency= go", needs: "sale", example: "SALE=moutai"},
 	"restore-check":  {run: restoreCheck, takes: "at= log= events="},
 	"restore-replay": {run: restoreReplay, takes: "at= log= events= go"},
-	"republish":      {run: republish, takes: "sale= unknown bus="},
+	"republish":      {run: republish, takes: "sale= unknown bus=", example: "make republish SALE=moutai (UNKNOWN=1: the refunds due of unknown orders)"},
 	"redrive":        {run: redrive, takes: "go drop="},
 }
 
@@ -137,7 +142,7 @@ var commands = map[string]command{
 func commandOf(name string) (command, bool) {
 	for _, c := range changes {
 		if c.action == name {
-			return command{run: c.run, takes: "sale= stock= seed-id= opens= closes= until= name= image= about= link= note= id= yes"}, true
+			return c.command(), true
 		}
 	}
 	c, ok := commands[name]
@@ -151,27 +156,55 @@ func (o options) has(name string) bool { return o[name] == "true" }
 
 // do reads a command's options and runs it.
 func (c command) do(ctx context.Context, p *place, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("operator", flag.ContinueOnError)
-	flags.Usage = func() { fmt.Fprint(out, usage) }
-	o := options{}
-	for name := range strings.FieldsSeq(c.takes) {
-		set := flags.Func
-		name, hasValue := strings.CutSuffix(name, "=")
-		if !hasValue {
-			set = flags.BoolFunc
-		}
-		set(name, "", func(value string) error { o[name] = value; return nil })
+	o, err := c.read(args, out)
+	if err != nil && c.done != "" && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintf(out, "NOT %s: %v\n", c.done, err)
+		return errNotDone
 	}
-	if err := arguments.Parse(flags, args); err != nil {
+	if err != nil {
 		return err
 	}
-	switch {
-	case flags.NArg() > 0:
-		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case strings.Contains(c.needs, "sale") && !sale.ValidID(o["sale"]):
-		return fmt.Errorf("%q is not a sale id; name the sale: %s", o["sale"], c.example)
-	case strings.Contains(c.needs, "user") && !sale.ValidUser(o["user"]):
-		return fmt.Errorf("%q is not a user id; name the user: %s", o["user"], c.example)
-	}
 	return c.run(ctx, p, o, out)
+}
+
+func (c command) read(args []string, out io.Writer) (options, error) {
+	flags := flag.NewFlagSet("operator", flag.ContinueOnError)
+	flags.Usage = func() { fmt.Fprint(out, usage) }
+	for name := range strings.FieldsSeq(c.takes) {
+		if name, hasValue := strings.CutSuffix(name, "="); hasValue {
+			flags.String(name, "", "")
+		} else {
+			flags.Bool(name, false, "")
+		}
+	}
+	if err := arguments.Parse(flags, args); err != nil {
+		return nil, err
+	}
+	if flags.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	o := options{}
+	flags.Visit(func(given *flag.Flag) { o[given.Name] = given.Value.String() })
+	return o, c.check(o)
+}
+
+// check refuses an id that the API would refuse.
+func (c command) check(o options) error {
+	for _, id := range []struct {
+		option, hint string
+		valid        func(string) bool
+	}{
+		{"sale", "is not a sale id; name the sale: " + c.example, sale.ValidID},
+		{"user", "is not a user id; name the user: " + c.example, sale.AdmitsUser},
+		{"id", "is not the id of a change; give the one that an earlier command printed, or none", sale.ValidID},
+		{"seed-id", "is not a name; give the request a name that was not used before, so that it counts once: SEED_ID=second-batch", sale.ValidID},
+	} {
+		_, given := o[id.option]
+		needed := slices.Contains(strings.Fields(c.needs), id.option)
+		// make gives some options without a value, too.
+		if value := o[id.option]; !id.valid(value) && (needed || given && (value != "" || id.option == "id")) {
+			return fmt.Errorf("%q %s", value, id.hint)
+		}
+	}
+	return nil
 }

@@ -26,8 +26,13 @@ func receipt(ctx context.Context, p *place, o options, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("-bound is %q; it must be a duration such as 5m", o["bound"])
 	}
-	if events != "" && saleID == "" && !all {
+	switch {
+	case saleID != "" && all:
+		return errors.New("give only one of SALE and ALL=1")
+	case events != "" && saleID == "" && !all:
 		return errors.New("name the sale whose events are compared: make receipt SALE=moutai EVENTS=… (ALL=1: those of the whole table)")
+	case saleID == "" && !all && (asJSON || full):
+		return errors.New("name the sale that is recounted: make receipt SALE=moutai (ALL=1: every sale)")
 	}
 	db, table, err := p.dynamodb(ctx)
 	if err != nil {

@@ -44,8 +44,6 @@ func paymentOf(o options) (sale.Payment, error) {
 		return p, fmt.Errorf("%q is not a provider: PROVIDER is %s", p.Provider, strings.Join(webhook.Providers, " or "))
 	case p.Provider == webhook.Stripe && !strings.HasPrefix(p.Reference, "pi_"):
 		return p, fmt.Errorf("%q is not a payment of Stripe: PAYMENT is its payment intent, pi_…, not the session or the charge", p.Reference)
-	case !sale.ValidID(p.SaleID):
-		return p, fmt.Errorf("%q is not a sale id: SALE=moutai", p.SaleID)
 	}
 	if p.OrderID, err = orderid.Parse(o["order"]); err != nil {
 		return p, fmt.Errorf("%q is not an order id: ORDER is the number that make orders lists", o["order"])

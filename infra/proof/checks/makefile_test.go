@@ -106,7 +106,7 @@ func newStand(t *testing.T, makefile string) *stand {
 	for _, name := range prepared {
 		write(filepath.Join(s.folder, ".build/host", name), recorder, 0o755)
 	}
-	for _, name := range []string{"shell.sh", "need.sh", "tell.sh", "watch.sh"} {
+	for _, name := range []string{"shell.sh", "need.sh", "tell.sh", "watch.sh", "known.awk"} {
 		write(filepath.Join(s.folder, "infra/make", name), read(t, "infra/make/"+name), 0o644)
 	}
 	for _, name := range []string{"go.mod", "go.sum"} {
@@ -177,9 +177,13 @@ const hostile = "-x'; touch a; '\"; touch b; \"$(touch c)$$(touch d)`touch e` ${
 func misused(t *testing.T, makefile string, r recipe, all, own []string) (found []string) {
 	s := newStand(t, makefile)
 	before := s.files()
-	var wanted []string
+	var known, wanted []string
 	for _, m := range shellVariable.FindAllStringSubmatch(r.text, -1) {
-		if name := m[1] + m[3]; m[2] != ":+" && slices.Contains(all, name) && !slices.Contains(wanted, name) {
+		name := m[1] + m[3]
+		if slices.Contains(all, name) {
+			known = append(known, name)
+		}
+		if m[2] != ":+" && slices.Contains(all, name) && !slices.Contains(wanted, name) {
 			wanted = append(wanted, name)
 		}
 	}
@@ -193,8 +197,7 @@ func misused(t *testing.T, makefile string, r recipe, all, own []string) (found 
 		return slices.ContainsFunc(arguments, func(a string) bool { return strings.Contains(a, hostile+name) })
 	}
 	target := strings.Replace(r.target, "%", "Purchase", 1)
-	everything := assign(slices.Concat(all, own)...)
-	given, inherited := s.make(target, everything, nil), s.make(target, nil, everything)
+	given, inherited := s.make(target, assign(known...), nil), s.make(target, nil, assign(slices.Concat(all, own)...))
 	for _, name := range wanted {
 		// A default of another variable is tested alone.
 		if (!gets(given, name) || !gets(inherited, name)) && !gets(s.make(target, assign(name), nil), name) {
@@ -205,6 +208,20 @@ func misused(t *testing.T, makefile string, r recipe, all, own []string) (found 
 		found = append(found, "files were made (-want +got):\n"+diff)
 	}
 	return found
+}
+
+func TestAVariableThatATargetDoesNotKnowIsAnError(t *testing.T) {
+	s := newStand(t, read(t, "Makefile"))
+	for command, unknown := range map[string]string{
+		"refunds CSV=1": "CSV", "pause SALE=a STOCK=5": "STOCK", "add SALE=a ID=b": "ID", "smoke SLAE=a": "SLAE", "pause SALE=a BUILD=b": "BUILD", "CSV=1": "CSV",
+		"orders SALE=a CSV=1": "", "pause SALE=a NOTE=b ID=c ENV=dev TABLE=t QUEUE=q": "", "smoke TOKEN=a": "", "refunds orders SALE=a CSV=1": "",
+		"events DYNAMODB_PORT=1": "", "refunds AWS_REGION=a": "", "build-SeedFunction ARTIFACTS_DIR=a": "",
+	} {
+		out, err := s.run(nil, append([]string{"-n", "-o", "operator"}, strings.Fields(command)...)...)
+		if unknown == "" && err != nil || unknown != "" && (err == nil || !strings.Contains(out, " does not know "+unknown+": ")) {
+			t.Errorf("make %s: %v, %s", command, err, out)
+		}
+	}
 }
 
 func TestNoValueGivenToMakeIsRun(t *testing.T) {
