@@ -3,6 +3,9 @@ package contract
 import (
 	"bytes"
 	"encoding/json"
+	"io/fs"
+	"iter"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -112,6 +115,56 @@ func TestEveryComponentIsUsed(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestNothingButWordsStandsBesideAReference: readers of OpenAPI 3.0 and of AsyncAPI put what is
+// referred to in place of all that stands there. Without a type a constant is of any type.
+func TestNothingButWordsStandsBesideAReference(t *testing.T) {
+	files := map[string]fs.FS{"*.yaml": documents, "asyncapi.yaml": eventDocuments, "events/*.json": eventDocuments}
+	for pattern, in := range files {
+		paths, err := fs.Glob(in, pattern)
+		if err != nil || len(paths) == 0 {
+			t.Fatal(paths, err)
+		}
+		for _, path := range paths {
+			text, err := fs.ReadFile(in, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var doc yaml.Node
+			if err := yaml.Unmarshal(text, &doc); err != nil {
+				t.Fatal(err)
+			}
+			for mapping := range mappings(&doc) {
+				keys := map[string]bool{}
+				for i := 0; i < len(mapping.Content); i += 2 {
+					keys[mapping.Content[i].Value] = true
+				}
+				if keys["$ref"] && (len(keys) > 2 || len(keys) == 2 && !keys["description"]) {
+					t.Errorf("%s:%d: %v beside $ref", path, mapping.Line, slices.Sorted(maps.Keys(keys)))
+				}
+				if keys["const"] && !keys["type"] {
+					t.Errorf("%s:%d: a constant without a type", path, mapping.Line)
+				}
+			}
+		}
+	}
+}
+
+// mappings are a document's mappings, at every depth.
+func mappings(n *yaml.Node) iter.Seq[*yaml.Node] {
+	return func(yield func(*yaml.Node) bool) {
+		if n.Kind == yaml.MappingNode && !yield(n) {
+			return
+		}
+		for _, c := range n.Content {
+			for m := range mappings(c) {
+				if !yield(m) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // components are a document's components by kind.

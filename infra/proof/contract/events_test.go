@@ -165,16 +165,16 @@ func TestMembersThatMayGetNewValuesHaveTheValuesThatTheirSchemasName(t *testing.
 			t.Fatal(err)
 		}
 		var schema struct {
-			Defs struct {
+			Properties struct {
 				Detail struct {
 					Properties map[string]struct{ Examples []string }
 				}
-			} `json:"$defs"`
+			}
 		}
 		if err := json.Unmarshal(text, &schema); err != nil {
 			t.Fatal(err)
 		}
-		named := slices.Sorted(slices.Values(schema.Defs.Detail.Properties[tt.member].Examples))
+		named := slices.Sorted(slices.Values(schema.Properties.Detail.Properties[tt.member].Examples))
 		if diff := cmp.Diff(slices.Sorted(slices.Values(declared(t, tt.path, tt.goType))), named); diff != "" {
 			t.Errorf("%s of %s (-package sale +schema):\n%s", tt.member, tt.event, diff)
 		}
