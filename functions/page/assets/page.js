@@ -108,15 +108,21 @@ async function repeat(request) {
 
 /** Minor units of the currencies that have not two digits, by ISO 4217: browsers know other numbers for some. */
 const digits = /** @type {Record<string, number>} */ ({});
-for (const [n, codes] of ["BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF", "", "", "BHD IQD JOD KWD LYD OMN TND", "CLF UYW"].entries()) {
+for (const [n, codes] of ["BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF", "", "", "BHD IQD JOD KWD LYD OMR TND", "CLF UYW"].entries()) {
   for (const code of codes.split(" ")) digits[code] = n;
 }
 
-/** A sum of money, as the buyer's language writes it. @param {number} amount @param {string} currency */
+/**
+ * A sum of money, as the page's language writes it. Only the currency of the buyer's own country has
+ * a sign that others have, too.
+ * @param {number} amount @param {string} currency
+ */
 function money(amount, currency) {
   const n = digits[currency] ?? 2;
-  const format = { style: /** @type {const} */ ("currency"), currency, currencyDisplay: /** @type {const} */ ("narrowSymbol"), minimumFractionDigits: n, maximumFractionDigits: n };
-  return new Intl.NumberFormat(language, format).format(amount / 10 ** n);
+  const text = (/** @type {"code" | "symbol" | "narrowSymbol"} */ currencyDisplay) =>
+    new Intl.NumberFormat(language, { style: "currency", currency, currencyDisplay, minimumFractionDigits: n, maximumFractionDigits: n }).format(amount / 10 ** n);
+  if (/-[A-Z]{2}$/.test(navigator.language) && currency.startsWith(navigator.language.slice(-2))) return text("narrowSymbol");
+  return text(/^([$¥]|F.?CFA)/.test(text("symbol")) ? "code" : "symbol");
 }
 
 /** An address that is safe to show; "" for any other. @param {unknown} address @param {string} [own] an origin that may be without https */

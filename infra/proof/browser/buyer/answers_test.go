@@ -158,7 +158,7 @@ func TestARefusedSecondOrderShowsWhatBecomesOfTheFirst(t *testing.T) {
 	tab.Click(button)
 	waitState(tab, "expired")
 	tab.Advance(5 * time.Second)
-	tab.WaitText("Your payment of ¥899.00 will be paid back.")
+	tab.WaitText("Your payment of CN¥899.00 will be paid back.")
 }
 
 // The button then reads the sale, and orders nothing.

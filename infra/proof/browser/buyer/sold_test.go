@@ -42,7 +42,7 @@ func whatIsSold(t testing.TB, tab *browser.Tab) {
 		waitState(tab, "open")
 	}
 	// IQD has three digits by ISO 4217, and none in browsers.
-	for currency, want := range map[string]string{"USD": "$899.00", "JPY": "¥89,900", "KWD": "KWD 89.900", "IQD": "IQD 89.900", "CNY": "¥899.00", "CLF": "CLF 8.9900"} {
+	for currency, want := range map[string]string{"USD": "$899.00", "JPY": "JPY 89,900", "OMR": "OMR 89.900", "IQD": "IQD 89.900", "CNY": "CN¥899.00", "CLF": "CLF 8.9900"} {
 		open(fmt.Sprintf(`,"payWithin":60,"price":89900,"currency":%q`, currency))
 		got := strings.ReplaceAll(tab.Text("#price")+", "+tab.Text(button), "\u00a0", " ")
 		if got != want+", Order for "+want {
@@ -112,7 +112,7 @@ func recalledSale(t testing.TB, tab *browser.Tab) {
 		})
 		tab.Open(shop.page(saleID))
 		hasRead(tab)
-		if got := browser.Eval[string](tab, "main.dataset.state"); got != want || !strings.HasSuffix(tab.Text("#detail"), "\nYour payment of ¥899.00 will be paid back.") {
+		if got := browser.Eval[string](tab, "main.dataset.state"); got != want || !strings.HasSuffix(tab.Text("#detail"), "\nYour payment of CN¥899.00 will be paid back.") {
 			t.Errorf("an order that is %s is shown as %s: %s", state, got, tab.Text("#detail"))
 			return
 		}

@@ -159,7 +159,7 @@ func paymentOfAnEndedOrder(t testing.TB, tab *browser.Tab) {
 		tab.Advance(15 * time.Second)
 		time.Sleep(50 * time.Millisecond)
 	}
-	want += "\nYour payment of ¥899.00 will be paid back.\nYour payment of ¥8.99 was paid back on November 11, 2026."
+	want += "\nYour payment of CN¥899.00 will be paid back.\nYour payment of CN¥8.99 was paid back on November 11, 2026."
 	if said := tab.Text("#detail"); said != want {
 		t.Errorf("the page says %q, want %q", said, want)
 	}
