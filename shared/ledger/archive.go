@@ -62,12 +62,18 @@ func imageOf(it item) (image, error) {
 // archiving writes, or reads, the lines of an archive and sums them up.
 type archiving struct {
 	Archived
-	digest hash.Hash
-	to     io.Writer
+	digest, keys hash.Hash
+	to           io.Writer
+}
+
+// summed is what an archive has, and the SHA-256 of its keys: those name users.
+type summed struct {
+	Archived
+	keys string
 }
 
 func newArchiving(saleID string, to io.Writer) *archiving {
-	return &archiving{Archived: Archived{SaleID: saleID}, digest: sha256.New(), to: to}
+	return &archiving{Archived: Archived{SaleID: saleID}, digest: sha256.New(), keys: sha256.New(), to: to}
 }
 
 // add writes the line of an item. What a seal or an archive writes into the sale, and the users, are not
@@ -82,6 +88,7 @@ func (a *archiving) add(one image) error {
 	}
 	bare := maps.Clone(one)
 	pk := one.text(attrPK)
+	fmt.Fprintf(a.keys, "%q %q\n", pk, one.text(attrSK))
 	kind, _, _ := strings.Cut(pk, "#")
 	switch kind {
 	case "CLAIM":
@@ -91,7 +98,7 @@ func (a *archiving) add(one image) error {
 		bare[attrPK] = map[string]any{"S": pk[:max(0, strings.LastIndexByte(pk, '#'))]}
 		delete(bare, attrSK)
 	case "SALE":
-		for _, name := range []string{"sealedAt", "archive", "archivedClaims", "archivedAt", attrMinReader} {
+		for _, name := range []string{"sealedAt", "archive", "archivedClaims", "archivedKeys", "archivedAt", attrMinReader} {
 			delete(bare, name)
 		}
 	}
@@ -109,9 +116,9 @@ func (i image) text(name string) string {
 	return s
 }
 
-func (a *archiving) sum() Archived {
+func (a *archiving) sum() summed {
 	a.Digest = hex.EncodeToString(a.digest.Sum(nil))
-	return a.Archived
+	return summed{a.Archived, hex.EncodeToString(a.keys.Sum(nil))}
 }
 
 // WriteArchive writes everything that is stored of a sale as JSON lines: the sale, its creation,
@@ -127,15 +134,15 @@ func (l *Ledger) WriteArchive(ctx context.Context, saleID string, to io.Writer) 
 	if err != nil {
 		return Archived{}, err
 	}
-	end, err := json.Marshal(map[string]Archived{"archive": a})
+	end, err := json.Marshal(map[string]Archived{"archive": a.Archived})
 	if err == nil {
 		_, err = to.Write(append(end, '\n'))
 	}
-	return a, err
+	return a.Archived, err
 }
 
 // mayBeArchived returns a sale that may be archived, and the sales to seal with it.
-func (l *Ledger) mayBeArchived(ctx context.Context, saleID string) (sale.Sale, []string, error) {
+func (l *Ledger) mayBeArchived(ctx context.Context, saleID string) (sale.Sale, []Listing, error) {
 	s, err := l.readOpenSale(ctx, saleID)
 	switch {
 	case err != nil:
@@ -146,12 +153,12 @@ func (l *Ledger) mayBeArchived(ctx context.Context, saleID string) (sale.Sale, [
 	if from := s.Ends().Add(ArchiveAfter); l.now().Before(from) {
 		return s, nil, sale.Refusef(sale.Conflicting, "the sale %s may be archived from %s on", saleID, from.UTC().Format(time.RFC3339))
 	}
-	ids, err := l.mayBeSealed(ctx, s)
-	return s, ids, err
+	with, err := l.mayBeSealed(ctx, s)
+	return s, with, err
 }
 
 // archive writes the lines of a sale.
-func (l *Ledger) archive(ctx context.Context, s sale.Sale, to io.Writer) (Archived, error) {
+func (l *Ledger) archive(ctx context.Context, s sale.Sale, to io.Writer) (summed, error) {
 	a := newArchiving(s.ID, to)
 	add := func(items []item) error {
 		for _, it := range items {
@@ -182,7 +189,7 @@ func (l *Ledger) archive(ctx context.Context, s sale.Sale, to io.Writer) (Archiv
 	}
 	for _, pk := range parts {
 		if err := partition(pk); err != nil {
-			return Archived{}, err
+			return summed{}, err
 		}
 	}
 	err := l.claimItems(ctx, s, func(claims []item) error {
@@ -221,12 +228,13 @@ func (l *Ledger) archive(ctx context.Context, s sale.Sale, to io.Writer) (Archiv
 
 // CheckArchive reads an archive as DeleteArchived does, and returns what it has.
 func CheckArchive(from io.Reader, saleID string) (Archived, error) {
-	return readArchive(from, saleID, nil)
+	a, err := readArchive(from, saleID, nil)
+	return a.Archived, err
 }
 
 // readArchive passes the lines of an archive to each, and returns what it has. It fails with sale.Poison
 // if it is cut off, or was changed in more than its users.
-func readArchive(from io.Reader, saleID string, each func(image) error) (Archived, error) {
+func readArchive(from io.Reader, saleID string, each func(image) error) (summed, error) {
 	a, whole := newArchiving(saleID, io.Discard), false
 	lines := bufio.NewReaderSize(from, 1<<16)
 	for {
@@ -235,30 +243,30 @@ func readArchive(from io.Reader, saleID string, each func(image) error) (Archive
 		case errors.Is(err, io.EOF) && len(line) == 0 && whole:
 			return a.sum(), nil
 		case errors.Is(err, io.EOF):
-			return Archived{}, sale.Refuse(sale.Poison, "the archive is cut off")
+			return summed{}, sale.Refuse(sale.Poison, "the archive is cut off")
 		case err != nil:
-			return Archived{}, err
+			return summed{}, err
 		case whole:
-			return Archived{}, sale.Refuse(sale.Poison, "the archive has lines behind its end")
+			return summed{}, sale.Refuse(sale.Poison, "the archive has lines behind its end")
 		}
 		if bytes.HasPrefix(line, []byte(`{"archive":`)) {
 			var end struct{ Archive Archived }
-			if err := json.Unmarshal(line, &end); err != nil || end.Archive != a.sum() {
-				return Archived{}, sale.Refuse(sale.Poison, "the archive is of another sale, or was changed: its end does not fit its lines")
+			if err := json.Unmarshal(line, &end); err != nil || end.Archive != a.sum().Archived {
+				return summed{}, sale.Refuse(sale.Poison, "the archive is of another sale, or was changed: its end does not fit its lines")
 			}
 			whole = true
 			continue
 		}
 		var one image
 		if err := json.Unmarshal(line, &one); err != nil {
-			return Archived{}, sale.Refusef(sale.Poison, "line %d of the archive is no item", a.Lines+1)
+			return summed{}, sale.Refusef(sale.Poison, "line %d of the archive is no item", a.Lines+1)
 		}
 		if err := a.add(one); err != nil {
-			return Archived{}, err
+			return summed{}, err
 		}
 		if each != nil {
 			if err := each(one); err != nil {
-				return Archived{}, err
+				return summed{}, err
 			}
 		}
 	}
@@ -266,91 +274,101 @@ func readArchive(from io.Reader, saleID string, each func(image) error) (Archive
 
 // DeleteArchived deletes the claims, guards, entries and orders of a sale that an archive has, and takes
 // the users out of its refunds. open opens that archive: it is read whole first, and nothing is
-// deleted unless the table is as it says. The sale and its group are sealed; the sale, its creation, its
-// trail, its shards, its refunds, its roll and the guards of its payments stay, with the archive's
+// deleted, nor sealed, unless the table is as it says, users included. The sale and its group are sealed; the sale, its
+// creation, its trail, its shards, its refunds, its roll and the guards of its payments stay, with the archive's
 // digest. The same again, after it was cut off anywhere, deletes what is left. It fails as
 // WriteArchive does, and with sale.Poison if the archive is not whole.
 func (l *Ledger) DeleteArchived(ctx context.Context, saleID string, open func() (io.ReadCloser, error)) (Archived, error) {
-	read := func(each func(image) error) (Archived, error) {
+	read := func(each func(image) error) (summed, error) {
 		from, err := open()
 		if err != nil {
-			return Archived{}, err
+			return summed{}, err
 		}
 		defer from.Close()
 		return readArchive(from, saleID, each)
 	}
 	sum, err := read(nil)
 	if err != nil {
-		return sum, err
+		return sum.Archived, err
 	}
 	s, err := l.readOpenSale(ctx, saleID)
 	if err != nil {
-		return sum, err
+		return sum.Archived, err
 	}
 	switch {
 	case s.Archive == "":
-		if err := l.beginArchive(ctx, saleID, sum); err != nil {
-			return sum, err
-		}
+		err = l.beginArchive(ctx, saleID, sum)
 	case s.Archive != sum.Digest:
-		return sum, sale.Refusef(sale.Conflicting, "the sale %s was archived in another file, whose digest is %s", saleID, s.Archive)
+		err = sale.Refusef(sale.Conflicting, "the sale %s was archived in another file, whose digest is %s", saleID, s.Archive)
+	case s.ArchivedKeys != sum.keys:
+		err = refuseUsers
+	}
+	if err != nil {
+		return sum.Archived, err
 	}
 	// The claims first: an order without a claim is nobody's, but reconciliation would put an order that a
 	// claim has and the table has not.
 	for _, kinds := range [][]string{{"CLAIM", "GUARD", "ENTRY"}, {"ORDER"}} {
 		d := deleting{Ledger: l, ctx: ctx}
-		if _, err := read(func(one image) error {
+		again, err := read(func(one image) error {
 			if kind, _, _ := strings.Cut(one.text(attrPK), "#"); !slices.Contains(kinds, kind) {
 				return nil
 			}
 			return d.add(one)
-		}); err != nil {
-			return sum, err
+		})
+		if err != nil {
+			return sum.Archived, err
 		}
 		if err := d.flush(); err != nil {
-			return sum, err
+			return sum.Archived, err
 		}
-	}
-	for bucket := range s.Buckets {
-		left, err := l.claimPage(ctx, saleID, bucket, "", 1)
-		if err != nil {
-			return sum, err
-		}
-		if len(left.Items) > 0 {
-			return sum, sale.Refuse(sale.Conflicting, "claims are left, because the archive has them under other users: take the file as it was written")
+		if again != sum {
+			return sum.Archived, sale.Refuse(sale.Poison, "the archive was changed while it was read: what is left stays")
 		}
 	}
 	if err := l.forgetRefunded(ctx, saleID); err != nil {
-		return sum, err
+		return sum.Archived, err
 	}
-	return sum, l.updateAnyway(ctx, dynamodb.UpdateItemInput{
+	return sum.Archived, l.updateAnyway(ctx, dynamodb.UpdateItemInput{
 		TableName: l.table, Key: saleKey(saleID), UpdateExpression: aws.String("SET #archivedAt = :now"),
 		ExpressionAttributeNames: map[string]string{"#archivedAt": "archivedAt"}, ExpressionAttributeValues: item{":now": millis(l.now())},
 	})
 }
 
-// beginArchive seals the sale, compares it with the archive, and notes the archive in it: from then on
-// its claims may be deleted.
-func (l *Ledger) beginArchive(ctx context.Context, saleID string, sum Archived) error {
-	s, ids, err := l.mayBeArchived(ctx, saleID)
+// refuseUsers: by its digest alone, which has no user, the file would do.
+var refuseUsers = sale.Refuse(sale.Conflicting, "the archive has other users than the table: take the file as it was written")
+
+// beginArchive compares the sale with the archive, seals it and notes the archive in it: from then on
+// its claims may be deleted, and nobody can be erased from it.
+func (l *Ledger) beginArchive(ctx context.Context, saleID string, sum summed) error {
+	s, with, err := l.mayBeArchived(ctx, saleID)
 	if err != nil {
-		return err
-	}
-	if err := l.seal(ctx, s.LimitGroup, ids); err != nil {
 		return err
 	}
 	now, err := l.archive(ctx, s, io.Discard)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if now != sum {
+	case now.Archived != sum.Archived:
 		return sale.Refusef(sale.Conflicting, "the sale %s is not as the archive says any more: write it again", saleID)
+	case now != sum:
+		return refuseUsers
 	}
-	return l.updateAnyway(ctx, dynamodb.UpdateItemInput{
-		TableName: l.table, Key: saleKey(saleID), UpdateExpression: aws.String("SET #archive = :digest, #archivedClaims = :claims"),
-		ExpressionAttributeNames:  map[string]string{"#archive": "archive", "#archivedClaims": "archivedClaims"},
-		ExpressionAttributeValues: item{":digest": str(sum.Digest), ":claims": num(sum.Claims)},
-	})
+	note := seal{
+		sale: s, with: with, write: ", #archive = :digest, #archivedClaims = :claims, #archivedKeys = :keys",
+		condition: "#version = :version AND (#erased = :erased OR :erased = :none AND attribute_not_exists(#erased))",
+		names: map[string]string{
+			"#archive": "archive", "#archivedClaims": "archivedClaims", "#archivedKeys": "archivedKeys", "#version": "version", "#erased": "erased",
+		},
+		values: item{
+			":digest": str(sum.Digest), ":claims": num(sum.Claims), ":keys": str(sum.keys), ":version": num(s.Version), ":erased": num(s.Erased), ":none": zero,
+		},
+	}
+	reasons, err := l.retryTransaction(ctx, note.actions(l)...)
+	if reasons != nil {
+		return note.refused(reasons)
+	}
+	return asInternal(err)
 }
 
 // forgetRefunded takes the users out of a sale's refunds, also of those that came after the archive
@@ -393,12 +411,9 @@ const maxDeletes = 100
 
 func (d *deleting) add(one image) error {
 	key := item{attrPK: str(one.text(attrPK)), attrSK: str(one.text(attrSK))}
-	switch kind, _, _ := strings.Cut(one.text(attrPK), "#"); kind {
-	case "CLAIM":
+	if strings.HasPrefix(one.text(attrPK), "CLAIM#") {
 		d.batch = append(d.batch, d.deleteArchivedClaim(key, one))
-	case "GUARD":
-		d.batch = append(d.batch, d.deleteArchivedGuard(key, one))
-	default:
+	} else {
 		d.batch = append(d.batch, d.remove(key))
 	}
 	if len(d.batch) < maxDeletes*atOnce {
@@ -417,23 +432,13 @@ func (d *deleting) deleteArchivedClaim(key item, one image) types.TransactWriteI
 	}}
 }
 
-// deleteArchivedGuard deletes a guard, unless it is of another sale of the group: the digest does not have
-// the user, who is in its key.
-func (d *deleting) deleteArchivedGuard(key item, one image) types.TransactWriteItem {
-	return types.TransactWriteItem{Delete: &types.Delete{
-		TableName: d.table, Key: key, ConditionExpression: aws.String("attribute_not_exists(#pk) OR #saleId = :saleId"),
-		ExpressionAttributeNames:  map[string]string{"#pk": attrPK, "#saleId": "saleId"},
-		ExpressionAttributeValues: item{":saleId": str(one.text("saleId"))},
-	}}
-}
-
 func (d *deleting) flush() error {
 	batches := slices.Collect(slices.Chunk(d.batch, maxDeletes))
 	errs := make([]error, len(batches))
 	each(len(batches), func(i int) {
 		reasons, err := d.retryTransaction(d.ctx, batches[i]...)
 		if errs[i] = asInternal(err); reasons != nil {
-			errs[i] = sale.Refuse(sale.Conflicting, "an order was paid after the archive was written (see make refunds), or the file names the guard of another sale's user: what is left stays")
+			errs[i] = sale.Refuse(sale.Conflicting, "an order was paid after the archive was written (see make refunds): what is left stays")
 		}
 	})
 	d.batch = d.batch[:0]

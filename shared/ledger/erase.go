@@ -23,6 +23,9 @@ func (l *Ledger) Erasable(ctx context.Context, user string) (held []Held, err er
 		return nil
 	})
 	for i := 0; i < len(held) && err == nil; i++ {
+		if s := held[i].Sale; s.Archive != "" {
+			return nil, sale.Refusef(sale.Conflicting, "the sale %s is being archived: finish that first, with the same file", s.ID)
+		}
 		if c := held[i].Claim; c != nil && len(c.Refunds) >= maxClaimRefunds {
 			return nil, sale.Refusef(sale.Conflicting, "the order in the sale %s has %d payments to refund: its claim may not note all of them", held[i].Sale.ID, len(c.Refunds))
 		}
@@ -32,18 +35,14 @@ func (l *Ledger) Erasable(ctx context.Context, user string) (held []Held, err er
 }
 
 // Erase puts a random id in the user's place, in every sale, and deletes the user's entries in
-// draws, whose hashes stay on the rolls. It seals each sale first; report gets each sale that is done. The
-// same again, after it was cut off anywhere, erases what is left. It fails as Erasable does, before
-// it erases anything.
+// draws, whose hashes stay on the rolls. It seals each sale, with its group, as it erases the user from it; report
+// gets each sale that is done. The same again, after it was cut off anywhere, erases what is left. It
+// fails as Erasable does, before it erases anything, and then nothing is sealed; if a sale is changed meanwhile, what
+// was reported before is done.
 func (l *Ledger) Erase(ctx context.Context, user string, report func(Held)) error {
 	held, err := l.Erasable(ctx, user)
 	if err != nil {
 		return err
-	}
-	for _, h := range held {
-		if err := l.seal(ctx, h.Sale.LimitGroup, h.sealing); err != nil {
-			return err
-		}
 	}
 	for _, h := range held {
 		if err := l.eraseIn(ctx, user, h); err != nil {
@@ -54,16 +53,21 @@ func (l *Ledger) Erase(ctx context.Context, user string, report func(Held)) erro
 	return nil
 }
 
-// eraseIn erases a user from a sale that is sealed, in one transaction. If a payment or another call
+// eraseIn seals a sale and erases a user from it, in one transaction. If a payment or another call
 // comes in between, it begins again from what the table has then.
 func (l *Ledger) eraseIn(ctx context.Context, user string, h Held) error {
+	// The sale counts the erasure, so that a recount knows how many hashes on a roll are of nobody.
+	s := seal{
+		sale: h.Sale, with: h.sealing, write: " ADD #erased :one", condition: "attribute_not_exists(#archive)",
+		names: map[string]string{"#erased": "erased", "#archive": "archive"}, values: item{":one": num(1)},
+	}
 	for left := l.upTo(patientTries); ; {
-		reasons, err := l.retryTransaction(ctx, l.eraseActions(h, user, sale.ErasedPrefix+l.newID())...)
-		switch {
-		case reasons == nil:
+		reasons, err := l.retryTransaction(ctx, append(s.actions(l), l.eraseActions(h, user, sale.ErasedPrefix+l.newID())...)...)
+		if reasons == nil {
 			return asInternal(err)
-		case failed(reasons[0]):
-			return refuseUndrained(h.Sale.ID)
+		}
+		if err := s.refused(reasons); err != nil {
+			return err
 		}
 		if h, err = l.heldIn(ctx, h.Sale.ID, user); err != nil || h.isEmpty() {
 			return err
@@ -74,10 +78,10 @@ func (l *Ledger) eraseIn(ctx context.Context, user string, h Held) error {
 	}
 }
 
-// eraseActions move the user's claim to the bucket of the new id, and their guard and name with it. They
-// require that the claim is as it was read: in a drained sale only a payment can change it. The
-// sale counts the erasure, so that a recount knows how many hashes on a roll are of nobody.
-func (l *Ledger) eraseActions(h Held, user, erased string) []types.TransactWriteItem {
+// eraseActions move the user's claim to the bucket of the new id, and their guard and name with it, or
+// delete the user's entry. They require that what they erase is there, and the claim as it was read: in a
+// drained sale only a payment can change it.
+func (l *Ledger) eraseActions(h Held, user, erased string) (actions []types.TransactWriteItem) {
 	rename := func(key item) types.TransactWriteItem {
 		return types.TransactWriteItem{Update: &types.Update{
 			TableName: l.table, Key: key, UpdateExpression: aws.String("SET #user = :erased"),
@@ -89,14 +93,8 @@ func (l *Ledger) eraseActions(h Held, user, erased string) []types.TransactWrite
 		delete(moved, "requestKey") // the buyer chose it
 		return types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: moved}}
 	}
-	actions := []types.TransactWriteItem{
-		{ConditionCheck: &types.ConditionCheck{
-			TableName: l.table, Key: listingKey(h.Sale.ID), ConditionExpression: &ifDrained, ExpressionAttributeNames: map[string]string{"#drained": "drained"},
-		}},
-		{Update: &types.Update{
-			TableName: l.table, Key: saleKey(h.Sale.ID), UpdateExpression: aws.String("ADD #erased :one"),
-			ExpressionAttributeNames: map[string]string{"#erased": "erased"}, ExpressionAttributeValues: item{":one": num(1)},
-		}},
+	take := func(key item) types.TransactWriteItem {
+		return types.TransactWriteItem{Delete: &types.Delete{TableName: l.table, Key: key, ConditionExpression: aws.String("attribute_exists(pk)")}}
 	}
 	if h.claim != nil {
 		actions = append(actions, l.deleteClaim(h), move(h.claim, claimKey(h.Sale.ID, sale.BucketOf(erased, h.Sale.Buckets), erased)))
@@ -105,10 +103,10 @@ func (l *Ledger) eraseActions(h Held, user, erased string) []types.TransactWrite
 		actions = append(actions, rename(orderKey(h.Order.ID)))
 	}
 	if h.Guarded {
-		actions = append(actions, l.remove(groupGuardKey(h.Sale.LimitGroup, user)), move(h.guard, groupGuardKey(h.Sale.LimitGroup, erased)))
+		actions = append(actions, take(groupGuardKey(h.Sale.LimitGroup, user)), move(h.guard, groupGuardKey(h.Sale.LimitGroup, erased)))
 	}
 	if h.entry != nil {
-		actions = append(actions, l.remove(keyOf(h.entry)))
+		actions = append(actions, take(keyOf(h.entry)))
 	}
 	for _, refund := range h.Refunds {
 		actions = append(actions, rename(refundKey(h.Sale.ID, refund.Payment)))

@@ -170,6 +170,7 @@ func readSale(it item) (sale.Sale, error) {
 		RecallNote:   r.optionalText("recallNote"),
 		Edits:        r.optionalNumber("edits"),
 	}
+	s.Erased, s.ArchivedKeys = r.optionalNumber("erased"), r.optionalText("archivedKeys")
 	if s.Archive = r.optionalText("archive"); it["archivedAt"] != nil {
 		s.ArchivedAt = r.time("archivedAt")
 	}

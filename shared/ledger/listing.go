@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -150,7 +151,7 @@ func (l *Ledger) SaveCursor(ctx context.Context, a *Audit, r *Receipt) error {
 
 // saveCursors stores how far a pass came, and what it found, in attributes of the sale's
 // listing. Lost or overwritten, they only cost reads, so it is no error that the table is too
-// busy.
+// busy. They may name users, so nothing is stored of a sale that is sealed.
 func (l *Ledger) saveCursors(ctx context.Context, saleID string, attributes map[string]any) error {
 	var sets []string
 	names, values := map[string]string{}, item{}
@@ -162,8 +163,20 @@ func (l *Ledger) saveCursors(ctx context.Context, saleID string, attributes map[
 		sets = append(sets, "#"+name+" = :"+name)
 		names["#"+name], values[":"+name] = name, str(string(text))
 	}
-	err := l.setListing(ctx, saleID, "SET "+strings.Join(sets, ", "), names, values)
-	if sale.CodeOf(err) == sale.Busy {
+	names["#sealedAt"] = "sealedAt"
+	err := l.retry(ctx, patientTries, func(ctx context.Context) error {
+		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: l.table, Key: listingKey(saleID), UpdateExpression: aws.String("SET " + strings.Join(sets, ", ")),
+			ConditionExpression: &ifNotSealed, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+		})
+		return err
+	})
+	refused, conditioned := errors.AsType[*types.ConditionalCheckFailedException](err)
+	if conditioned && refused.Item["sealedAt"] != nil {
+		return nil
+	}
+	if err = asInternal(err); sale.CodeOf(err) == sale.Busy {
 		return nil
 	}
 	return err
@@ -203,9 +216,9 @@ func (l *Ledger) Drain(ctx context.Context, r *Receipt) (bool, error) {
 		types.TransactWriteItem{Update: &types.Update{
 			TableName:                 l.table,
 			Key:                       listingKey(r.SaleID),
-			UpdateExpression:          aws.String("SET #drained = :yes, #books = :books REMOVE #cursor"),
+			UpdateExpression:          aws.String("SET #drained = :yes, #books = :books REMOVE #cursor, #releasing"),
 			ConditionExpression:       aws.String("#closesAt = :closesAt AND attribute_not_exists(#recalling)"),
-			ExpressionAttributeNames:  map[string]string{"#drained": "drained", "#cursor": "cursor", "#books": "books", "#closesAt": "closesAt", "#recalling": "recalling"},
+			ExpressionAttributeNames:  map[string]string{"#drained": "drained", "#cursor": "cursor", "#releasing": "releasing", "#books": "books", "#closesAt": "closesAt", "#recalling": "recalling"},
 			ExpressionAttributeValues: item{":yes": boolean(true), ":books": str(string(books)), ":closesAt": millis(r.ClosesAt)},
 		}},
 	)

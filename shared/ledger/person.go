@@ -23,8 +23,8 @@ type Held struct {
 	Entry   *Entry
 	Refunds []sale.Refund
 
-	claim, guard, entry, order item     // as they are stored
-	sealing                    []string // the sales to seal before it is erased, see mayBeSealed
+	claim, guard, entry, order item      // as they are stored
+	sealing                    []Listing // the sales to seal before it is erased, see mayBeSealed
 }
 
 func (h *Held) isEmpty() bool {

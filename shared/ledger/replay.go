@@ -103,6 +103,9 @@ func (l *Ledger) Replay(ctx context.Context, table Scanner, lost Lost, write boo
 		p.known[c.ID], p.ends[c.OrderID] = true, c.Payment != "" || c.Released()
 	}
 	err := p.readSales(ctx)
+	if err == nil {
+		err = p.identify(ctx)
+	}
 	if err == nil && write {
 		err = p.leap(ctx)
 	}
@@ -214,6 +217,50 @@ func (p *replay) readSales(ctx context.Context) error {
 		if p.sales[id] == nil {
 			return sale.Refusef(sale.SaleNotFound, "the table has no open sale %q: it is another stack's, or the sale was created later", id)
 		}
+	}
+	return nil
+}
+
+// identify finds in the table whose the claims and refunds are of which the facts know the id of an
+// erased user alone: they were published again after the erasure, which the table has lost. One whose order
+// the table has not is nobody's.
+func (p *replay) identify(ctx context.Context) error {
+	var keys []item
+	ask := func(user string, orderID uint64) {
+		if sale.IsErased(user) && orderID != 0 {
+			keys = append(keys, orderKey(orderID))
+		}
+	}
+	for _, c := range p.lost.Claims {
+		ask(c.User, c.OrderID)
+	}
+	for _, r := range p.lost.Refunds {
+		ask(r.User, r.OrderID)
+	}
+	orders, err := p.getAll(ctx, keys)
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	userOf := func(user string, orderID uint64) string {
+		if !sale.IsErased(user) {
+			return user
+		}
+		r := reader{item: orders[identityOf(orderKey(orderID))]}
+		return r.optionalText("user")
+	}
+	claims := p.lost.Claims
+	p.lost.Claims = nil
+	for _, c := range claims {
+		erased := c.User
+		if c.User = userOf(c.User, c.OrderID); c.User == "" {
+			p.problem("claim %s of sale %s is known under %s alone, the id of an erased user: no line of a log and no older event says whose it was", c.ID, c.SaleID, erased)
+			continue
+		}
+		p.lost.Claims = append(p.lost.Claims, c)
+	}
+	p.lost.Refunds = slices.Clone(p.lost.Refunds)
+	for i, r := range p.lost.Refunds {
+		p.lost.Refunds[i].User = userOf(r.User, r.OrderID)
 	}
 	return nil
 }

@@ -47,10 +47,12 @@ type Sale struct {
 	// SealedAt is when the sale was closed for ever, because what was ordered in it is erased or
 	// archived; zero if never. Nothing changes a sealed sale any more.
 	SealedAt time.Time
-	// Archive is the digest of the archive that has the sale's claims and orders, "" if there is none.
-	// ArchivedAt is when the last of them was deleted; zero while some may be left.
-	Archive    string
-	ArchivedAt time.Time
+	// Erased counts the users who were erased from it.
+	Erased int64
+	// Archive is the digest of the archive that has the sale's claims and orders, "" if there is none, and
+	// ArchivedKeys that of its keys. ArchivedAt is when the last of them was deleted; zero while some may be left.
+	Archive, ArchivedKeys string
+	ArchivedAt            time.Time
 	// MinReader is the version that a reader needs; 0 means that any will do. Only a recall and a
 	// seal change it. See Reads.
 	MinReader int

@@ -332,13 +332,13 @@ func (c *eventCheck) find(format string, args ...any) {
 func (c *eventCheck) expect(e event) {
 	c.r.Expected++
 	sum := e.sum(c.file.seed)
+	if user, _ := e.members["user"].(string); isErased(user) && len(c.erased) < maxMissing {
+		c.erased[e.id()] = e // also if it was published again since: the one of before is in the file, too
+	}
 	if c.file.mark(sum) {
 		return
 	}
 	overdue := !e.at.After(c.Now().Add(-c.Overdue))
-	if user, _ := e.members["user"].(string); isErased(user) && len(c.erased) < maxMissing {
-		c.erased[e.id()] = e
-	}
 	if len(c.missing) < maxMissing {
 		c.missing[sum] = missingEvent{e.id(), overdue}
 	} else if overdue {

@@ -90,7 +90,7 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 		"paidAt": number("1762866000000"), "releasedAt": number("1762866000000"), "refundedAt": number("1762866000000"),
 		"enterFrom": number("1762776000000"), "enterUntil": number("1762862400000"), "beginsAt": number("1762866000000"), "endsAt": number("1762869600000"),
 		"operatedAt": number("1762866000000"), "closedAt": number("1762862400000"), "from": number("1762866000000"), "until": number("1762869600000"),
-		"archive": text(strings.Repeat("0a", 32)), "archivedAt": number("1762866000000"), "roll": text(strings.Repeat("0a", 32)), "seed": text(strings.Repeat("0a", 32)), "signature": text(strings.Repeat("0a", 48)),
+		"archive": text(strings.Repeat("0a", 32)), "archivedKeys": text(strings.Repeat("0a", 32)), "archivedAt": number("1762866000000"), "roll": text(strings.Repeat("0a", 32)), "seed": text(strings.Repeat("0a", 32)), "signature": text(strings.Repeat("0a", 48)),
 		"lo": text(strings.Repeat("0a", 16)), "hi": text(strings.Repeat("0a", 16)),
 		"image": text("https://images.example/a.jpg"), "link": text("https://shop.example/"),
 	}
@@ -99,7 +99,7 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 		"price": {"currency"}, "currency": {"price", "amount"}, "paidAt": {"payment", "amount", "currency"}, "payment": {"paidAt", "amount", "currency"}, "amount": {"currency"},
 		"releasedAt": {"releasedBy"}, "action": {"actor", "verified", "note"}, "releasedBy": {"releasedAt"}, "released": {"putBack"}, "putBack": {"released"},
 		"seed": {"signature"}, "signature": {"seed"}, "hi": {"stock"}, "stock": {"open"},
-		"payWithin": {"nextDue"}, "recalledAt": {"recallNote"}, "sealedAt": {"erased", "archive", "archivedClaims", "archivedAt"}, "archive": {"archivedClaims", "archivedAt"}, "archivedClaims": {"archive", "archivedAt"}, "orderId": {"saleId"},
+		"payWithin": {"nextDue"}, "recalledAt": {"recallNote"}, "sealedAt": {"erased", "archive", "archivedClaims", "archivedKeys", "archivedAt"}, "archive": {"archivedClaims", "archivedKeys", "archivedAt"}, "archivedClaims": {"archive", "archivedKeys", "archivedAt"}, "archivedKeys": {"archive", "archivedClaims", "archivedAt"}, "orderId": {"saleId"},
 	}
 	drawn := []string{"enterFrom", "enterUntil", "keepHours", "beginsAt", "endsAt", "call", "openCall", "operatedAt"}
 	for _, name := range drawn {

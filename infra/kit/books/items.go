@@ -200,6 +200,7 @@ type listingItem struct {
 	minReader int64
 	refundAt  int64 // 0 if there is no refund
 	recalling int64 // the recall whose orders are not all finished; 0 if there is none
+	noted     bool  // it has a cursor
 	releasing bool
 	draw      bool
 	sealedAt  int64 // 0 if it is not
@@ -215,7 +216,7 @@ func readListing(it item) (l listingItem, problem string) {
 			f.fail(name + " is not JSON")
 		}
 	}
-	l.releasing = f.has("releasing")
+	l.noted, l.releasing = f.has("cursor"), f.has("releasing")
 	if nextDue := optional(f, "nextDue", f.instant); nextDue != 0 && l.payWithin == 0 {
 		f.fail("nextDue is there, but no payWithin")
 	}

@@ -25,6 +25,7 @@ func (f *fields) sealed() (s sealed) {
 		if s.archive = f.hex("archive", 32); s.sealedAt == 0 {
 			f.fail("archive is there, but no sealedAt")
 		}
+		f.hex("archivedKeys", 32)
 		s.archivedClaims = f.within("archivedClaims", 0, math.MaxInt64)
 		s.archivedAt = optional(f, "archivedAt", f.instant)
 	}
@@ -90,5 +91,8 @@ func (p *pass) takeErased(c Claim) {
 func (p *pass) judgeSealed(h *header) {
 	if h.hasSale && h.listed && (h.sale.sealedAt != h.listing.sealedAt || h.sale.sealedAt != 0 && !h.listing.drained) {
 		p.find("P36", "listing sealedAt", "the sale was sealed at %s, its listing at %s, and it is drained: %t", clock(h.sale.sealedAt), clock(h.listing.sealedAt), h.listing.drained)
+	}
+	if h.listing.sealedAt != 0 && (h.listing.noted || h.listing.releasing) {
+		p.find("P36", "listing notes", "the sale is sealed, and its listing still notes how far a pass came: at a user, who may have been erased")
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
@@ -75,6 +77,10 @@ func TestASaleFromWhichUsersWereErasedBalancesWithTheEventsOfBefore(t *testing.T
 			if r := w.checkEvents("moutai", Options{Overdue: AtOnce}, lines...); !r.Complete || r.NotKept == 0 {
 				t.Errorf("the events of before: %+v", r)
 			}
+			again := append(w.published("moutai"), lines...)
+			if r := w.checkEvents("moutai", Options{Overdue: AtOnce}, again...); !r.Complete || r.NotKept == 0 {
+				t.Errorf("the events of before, and those that were published again: %+v", r)
+			}
 			for i := range lines {
 				if strings.Contains(lines[i], `"user":"user-1"`) {
 					lines[i] = strings.Replace(lines[i], `"state":"CONFIRMED"`, `"state":"PAID"`, 1)
@@ -96,6 +102,8 @@ func TestEachKindOfBrokenErasureIsNamed(t *testing.T) {
 		}, "P36", "the sale was sealed at 1970-01-01"},
 		{"its listing is not sealed", func(all items) { all.set(listingKey, "sealedAt", nil) }, "P36", "its listing at 1970-01-01"},
 		{"it may be audited again", func(all items) { all.set(listingKey, "drained", nil) }, "P36", "and it is drained: false"},
+		{"a pass is noted at a user", func(all items) { all[listingKey]["cursor"] = &types.AttributeValueMemberS{Value: "{}"} }, "P36", "still notes how far a pass came"},
+		{"a release is noted at a user", func(all items) { all[listingKey]["releasing"] = &types.AttributeValueMemberS{Value: "{}"} }, "P36", "still notes how far a pass came"},
 		{"its group is not sealed", func(all items) { all.set(key{"GROUP#shoe", "GROUP"}, "sealedAt", nil) }, "P34", `its group "shoe" is not`},
 		{"an older reader's sale", func(all items) { all.add(saleKey, "minReader", -2) }, "P19", "for readers of version 3"},
 		{"an erasure that was not counted", func(all items) { all.set(saleKey, "erased", nil) }, "P36", "but the sale counts 0 erasures"},

@@ -109,7 +109,11 @@ func (s *Source) claim(saleID, user, id, orderID string) (*sale.Claim, error) {
 		}
 		s.claims[saleID+"/"+id] = c
 	}
-	if c.User != user {
+	switch {
+	case c.User == user || sale.IsErased(user): // it was published again after the user was erased, which the table has lost
+	case sale.IsErased(c.User):
+		c.User = user
+	default:
 		return nil, fmt.Errorf("claim %s of sale %s is said to be of two users", id, saleID)
 	}
 	if orderID == "" {
@@ -165,6 +169,9 @@ func (s *Source) Events(r io.Reader) error {
 			if s.refunds == nil {
 				s.refunds = map[string]sale.Refund{}
 			}
+			if known := s.refunds[d.SaleID+"/"+d.Payment].User; known != "" && sale.IsErased(refund.User) {
+				refund.User = known
+			}
 			s.refunds[d.SaleID+"/"+d.Payment] = refund
 		case sale.EventChanged:
 			if s.edits == nil {
@@ -192,7 +199,14 @@ func (s *Source) Lost(restoredTo time.Time) ledger.Lost {
 	slices.SortFunc(lost.Claims, func(a, b sale.Claim) int {
 		return cmp.Or(strings.Compare(a.SaleID, b.SaleID), strings.Compare(a.ID, b.ID))
 	})
+	users := map[uint64]string{}
+	for _, c := range s.claims {
+		users[c.OrderID] = c.User
+	}
 	for _, r := range s.refunds {
+		if sale.IsErased(r.User) {
+			r.User = cmp.Or(users[r.OrderID], r.User)
+		}
 		lost.Refunds = append(lost.Refunds, r)
 	}
 	slices.SortFunc(lost.Refunds, func(a, b sale.Refund) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Payment, b.Payment)) })

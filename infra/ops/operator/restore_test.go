@@ -58,6 +58,29 @@ func sourceOf(t *testing.T, log, events string) *restore.Source {
 	return s
 }
 
+func TestTheEventsOfAnErasedUserThatWerePublishedAgainAreTheUsers(t *testing.T) {
+	const event = `{"detail-type":"OrderConfirmed","detail":{"occurredAt":"2026-01-01T00:00:06Z","saleId":"moutai","orderId":"406709376884146177","claimId":"C1","user":"USER"}}
+{"detail-type":"RefundDue","detail":{"occurredAt":"2026-01-01T00:00:08Z","saleId":"moutai","orderId":"406709376884146177","user":"USER","payment":"stripe#pi_2","reason":"other-payment","amount":5,"currency":"CNY"}}
+`
+	of := func(user string) string { return strings.ReplaceAll(event, "USER", user) }
+	refunds := of("erased-x")[strings.Index(of("erased-x"), "\n")+1:]
+	for name, events := range map[string]string{
+		"before and after":             of("alice") + of("erased-x"),
+		"after and before":             of("erased-x") + of("alice"),
+		"erased twice":                 of("erased-x") + of("alice") + of("erased-y"),
+		"the refund under one id only": of("alice")[:strings.Index(of("alice"), "\n")+1] + refunds,
+	} {
+		lost := sourceOf(t, "", events).Lost(time.Now())
+		if len(lost.Claims) != 1 || lost.Claims[0].User != "alice" || len(lost.Refunds) != 1 || lost.Refunds[0].User != "alice" {
+			t.Errorf("%s: %+v", name, lost)
+		}
+	}
+	s := &restore.Source{}
+	if err := s.Events(strings.NewReader(of("alice") + of("bob"))); err == nil || !strings.Contains(err.Error(), "two users") {
+		t.Errorf("two users of one claim: %v", err)
+	}
+}
+
 func TestARestoredTableIsCheckedAndThenReplayedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, book := opened(t, sale.Creation{Stock: 4, Price: 89900})

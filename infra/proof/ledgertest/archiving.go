@@ -38,7 +38,7 @@ func (w *World) deletes(ctx context.Context, l *ledger.Ledger, file string) (led
 	return l.DeleteArchived(ctx, "moutai", func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(file)), nil })
 }
 
-// mayNotDelete expects that nothing of the sale is deleted by a file.
+// mayNotDelete expects that nothing of the sale is deleted by a file, nor sealed.
 func (w *World) mayNotDelete(l *ledger.Ledger, code sale.Code, file, why string) {
 	w.T.Helper()
 	claims := w.Claims(2)
@@ -48,6 +48,9 @@ func (w *World) mayNotDelete(l *ledger.Ledger, code sale.Code, file, why string)
 	}
 	if after := w.Claims(2); after[0]+after[1] != claims[0]+claims[1] || w.Item("SALE#moutai", "SALE")["archive"] != nil {
 		w.T.Error("something was deleted")
+	}
+	if w.Item("SALE#moutai", "SALE")["sealedAt"] != nil || w.Item("GROUP#shoe", "GROUP")["sealedAt"] != nil {
+		w.T.Error("something was sealed")
 	}
 }
 
@@ -202,9 +205,9 @@ var archiving = map[string]func(*testing.T, *World){
 	"a sale that gets units meanwhile, or whose group gets a sale, is not archived": func(t *testing.T, w *World) {
 		w.toArchive()
 		file := w.archived()
-		w.mayNotDelete(w.overtaken("UpdateItem", func() { w.openIn("shoe", "size-42", 1) }), sale.Busy, file, "")
+		w.mayNotDelete(w.beforeTransaction(1, func() { w.openIn("shoe", "size-42", 1) }), sale.Busy, file, "")
 		w.tamper("GROUP#shoe", "GROUP", "DELETE sales :x", map[string]types.AttributeValue{":x": &types.AttributeValueMemberSS{Value: []string{"size-42"}}})
-		w.mayNotDelete(w.before("UpdateItem", func() { w.Add("more", 1) }), sale.Conflicting, file, "is not drained")
+		w.mayNotDelete(w.beforeTransaction(1, func() { w.Add("more", 1) }), sale.Conflicting, file, "is not drained")
 	},
 	"an archive that was cut off anywhere is finished by the same file, and by no other": func(t *testing.T, w *World) {
 		ids := w.toArchive()
@@ -235,22 +238,88 @@ var archiving = map[string]func(*testing.T, *World){
 			t.Errorf("claims are left: %v", claims)
 		}
 	},
-	"an archive from which a user was erased is as good, but does not delete their claim": func(t *testing.T, w *World) {
+	"an archive from which a user was erased is as good, but deletes nothing": func(t *testing.T, w *World) {
 		w.toArchive()
 		file := w.archived()
 		erased := strings.ReplaceAll(file, `"alice"`, `"erased-x"`)
 		if a, err := ledger.CheckArchive(strings.NewReader(erased), "moutai"); err != nil || a.Claims != 3 {
 			t.Errorf("it has %+v (%v)", a, err)
 		}
+		w.mayNotDelete(w.Environment(), sale.Conflicting, erased, "has other users than the table")
+		ctx, cut := w.cutAfter(1)
+		if _, err := w.deletes(ctx, cut, file); err == nil {
+			t.Fatal("nothing is cut off")
+		}
 		_, err := w.deletes(w.Ctx, w.Environment(), erased)
-		if e := w.Refused(sale.Conflicting, err); !strings.Contains(e.Detail, "claims are left") || w.Item("SALE#moutai", "SALE")["archivedAt"] != nil {
-			t.Errorf("refused with %v", e)
+		if e := w.Refused(sale.Conflicting, err); !strings.Contains(e.Detail, "has other users than the table") || len(w.Claims(2)) == 0 {
+			t.Errorf("refused with %v, and %d shards have claims", e, len(w.Claims(2)))
 		}
 		if _, err := w.deletes(w.Ctx, w.Environment(), file); err != nil {
 			t.Fatal(err)
 		}
+		for _, user := range []string{"alice", "bob", "carol"} {
+			if held := w.holds(user, 1); len(held) != 0 {
+				t.Errorf("of %s it holds %+v", user, held)
+			}
+		}
 	},
-	"an archive that names a user of another sale deletes nothing of theirs": func(t *testing.T, w *World) {
+	"an archive whose file changes while it is read is not finished": func(t *testing.T, w *World) {
+		w.toArchive()
+		file, reads := w.archived(), 0
+		_, err := w.Environment().DeleteArchived(w.Ctx, "moutai", func() (io.ReadCloser, error) {
+			text := file
+			if reads++; reads > 1 {
+				text = strings.ReplaceAll(file, `"alice"`, `"erased-x"`)
+			}
+			return io.NopCloser(strings.NewReader(text)), nil
+		})
+		if e := w.Refused(sale.Poison, err); !strings.Contains(e.Detail, "changed while it was read") || w.Item("SALE#moutai", "SALE")["archivedAt"] != nil {
+			t.Errorf("refused with %v", e)
+		}
+		if _, err := w.deletes(w.Ctx, w.Environment(), file); err != nil || len(w.holds("alice", 1)) != 0 {
+			t.Errorf("the file as it was: %v", err)
+		}
+	},
+	"nobody is erased from a sale that is being archived": func(t *testing.T, w *World) {
+		w.toArchive()
+		file := w.archived()
+		ctx, cut := w.cutAfter(1)
+		if _, err := w.deletes(ctx, cut, file); err == nil {
+			t.Fatal("nothing is cut off")
+		}
+		w.mayNotErase(w.Environment(), sale.Conflicting, "is being archived: finish that first")
+	},
+	"an archive that an erasure overtakes deletes nothing, and is written again": func(t *testing.T, w *World) {
+		w.toArchive()
+		w.erases(w.Environment(), "carol")
+		file := w.archived()
+		l := w.beforeTransaction(1, func() { w.erases(w.Environment(), "bob") })
+		_, err := w.deletes(w.Ctx, l, file)
+		w.Refused(sale.Busy, err)
+		_, err = w.deletes(w.Ctx, w.Environment(), file)
+		w.Refused(sale.Conflicting, err)
+		if claims := w.Claims(2); claims[0]+claims[1] != 3 {
+			t.Errorf("claims %v, want all", claims)
+		}
+		if _, err := w.deletes(w.Ctx, w.Environment(), w.archived()); err != nil {
+			t.Fatal(err)
+		}
+	},
+	"an erasure that an archive overtakes seals and erases nothing": func(t *testing.T, w *World) {
+		w.toArchive()
+		file := w.archived()
+		l := w.beforeTransaction(1, func() {
+			if _, err := w.deletes(w.Ctx, w.Environment(), file); err != nil {
+				t.Error(err)
+			}
+		})
+		err := l.Erase(w.Ctx, "alice", func(ledger.Held) { t.Error("a sale is done") })
+		w.Refused(sale.Busy, err)
+		if w.Item("SALE#moutai", "SALE")["erased"] != nil {
+			t.Error("an erasure is counted")
+		}
+	},
+	"an archive that names a user of another sale deletes nothing": func(t *testing.T, w *World) {
 		w.toArchive()
 		guard := func(user string) string { return fmt.Sprintf("GUARD#shoe#%d", sale.BucketOf(user, 1024)) }
 		w.tamper(guard("dave"), "dave", "SET saleId = :s, claimId = :c", map[string]types.AttributeValue{
@@ -262,10 +331,7 @@ var archiving = map[string]func(*testing.T, *World){
 				w.mayNotDelete(w.Environment(), sale.Poison, strings.Replace(strings.Join(lines, ""), guard("dave"), "GUARD#boot#1", 1), "does not fit its lines")
 			}
 		}
-		_, err := w.deletes(w.Ctx, w.Environment(), strings.Join(lines, ""))
-		if e := w.Refused(sale.Conflicting, err); !strings.Contains(e.Detail, "the guard of another sale's user") {
-			t.Errorf("refused with %v", e)
-		}
+		w.mayNotDelete(w.Environment(), sale.Conflicting, strings.Join(lines, ""), "has other users than the table")
 		if w.Item(guard("dave"), "dave") == nil {
 			t.Error("the guard of dave is gone")
 		}
@@ -284,6 +350,7 @@ var archiving = map[string]func(*testing.T, *World){
 		w.moment(c.ClosesAt.Add(ledger.ArchiveAfter))
 		file := w.archived()
 		w.mayNotDelete(w.Environment(), sale.Poison, strings.ReplaceAll(file, "ENTRY#moutai#", "ENTRY#other#"), "does not fit its lines")
+		w.mayNotDelete(w.Environment(), sale.Conflicting, strings.ReplaceAll(file, `"alice"`, `"erased-x"`), "has other users than the table")
 		if _, err := w.deletes(w.Ctx, w.Environment(), file); err != nil {
 			t.Fatal(err)
 		}

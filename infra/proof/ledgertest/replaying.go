@@ -406,6 +406,34 @@ var replaying = map[string]func(*testing.T, *World){
 		_, err := w.Environment().Replay(w.Ctx, p.scanner(), p.lost, true)
 		w.Refused(sale.Internal, err)
 	},
+	"facts that know a user by the id of the erasure alone are of whoever has the order": func(t *testing.T, w *World) {
+		p := w.lives()
+		whole := p.replays(w.Environment(), false)
+		for i := range p.lost.Claims {
+			if user := p.lost.Claims[i].User; user == "alice" || user == "carol" {
+				p.lost.Claims[i].User = "erased-" + user
+			}
+		}
+		for i := range p.lost.Refunds {
+			if p.lost.Refunds[i].User == "alice" {
+				p.lost.Refunds[i].User = "erased-alice"
+			}
+		}
+		if got := p.replays(w.Environment(), false); !cmp.Equal(got, whole) {
+			t.Errorf("of a table that has the orders: %s", cmp.Diff(whole, got))
+		}
+		p.becomes(p.kept)
+		got := p.replays(w.Environment(), true)
+		if len(got.Problems) != 1 || !strings.Contains(got.Problems[0], "is known under erased-carol alone") {
+			t.Errorf("of a table that has lost carol's order: %q", got.Problems)
+		}
+		if strings.Contains(w.everything(), "erased-") {
+			t.Error("the id of an erased user is in the table")
+		}
+		if refunds, err := w.Environment().Refunds(w.Ctx, "moutai"); err != nil || !slices.ContainsFunc(refunds, func(r sale.Refund) bool { return r.User == "alice" }) {
+			t.Errorf("the refunds are %+v (%v)", refunds, err)
+		}
+	},
 	"nothing is replayed into a sealed sale": func(t *testing.T, w *World) {
 		p := w.lives()
 		p.becomes(p.kept)
