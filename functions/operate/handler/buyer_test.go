@@ -109,6 +109,22 @@ func TestAStoryTellsOfAReleasedUnit(t *testing.T) {
 	}, asksForPayment)
 }
 
+// The window of a sale with a draw is that of its newest call.
+func TestAStoryInADrawHasTheTimesOfTheSale(t *testing.T) {
+	in(t, func(t *testing.T, f *function) {
+		call := f.Drawn(1, "alice", "bob", "carol")
+		time.Sleep(time.Minute)
+		f.changed(t, `{"id":"more","action":"add","stock":2}`)
+		f.Until(call.Until.Add(testledger.DrawTimes.Gap))
+		f.Call()
+		f.over(f.Ledger())
+		f.told(t, "dave", "NONE", "", "no order was accepted under this account",
+			line{"", "dave has no claim in sale moutai (ids are case-sensitive; the id is the token's sub)"},
+			line{"", "moutai sells from 2026-01-01T03:00:00Z to 2026-01-03T00:00:00Z and is OPEN now"},
+			line{"2026-01-01T03:01:15.000Z", "2 units were added (more): a \"sold out\" before that was correct"})
+	})
+}
+
 func TestMoneyIsWrittenWithTheDigitsOfItsCurrency(t *testing.T) {
 	for want, r := range map[string]sale.Refund{
 		"CNY 0.05": {Amount: 5, Currency: "CNY"}, "JPY 1499": {Amount: 1499, Currency: "JPY"}, "OMR 89.900": {Amount: 89900, Currency: "OMR"}, "IQD 0.001": {Amount: 1, Currency: "IQD"}, "7 ABC in minor units": {Amount: 7, Currency: "ABC"},

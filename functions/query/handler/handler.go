@@ -247,7 +247,9 @@ func (h *Handler) claim(ctx context.Context, r *httpapi.Request, event *telemetr
 		if err != nil {
 			return httpapi.Response{}, err
 		}
-		shown.PayBy, shown.PaymentURL = h.payment(s, c)
+		if shown.PayBy, shown.PaymentURL, err = h.payment(ctx, s, c); err != nil {
+			return httpapi.Response{}, err
+		}
 		if shown.Refunds, err = h.refunds(ctx, c); err != nil {
 			return httpapi.Response{}, err
 		}
@@ -274,17 +276,27 @@ func (h *Handler) elsewhere(ctx context.Context, saleID, user string, refusal er
 }
 
 // payment returns until when a claim of the sale must be paid and where; "" for a claim of
-// which neither is asked.
-func (h *Handler) payment(s sale.Sale, c sale.Claim) (payBy, address string) {
+// which neither is asked. s may be of any age, so an unpaid claim's is read again: it may have been recalled. While
+// that cannot be read, the last one counts.
+func (h *Handler) payment(ctx context.Context, s sale.Sale, c sale.Claim) (payBy, address string, err error) {
 	by := ledger.PayBy(s, c)
 	if by.IsZero() {
-		return "", ""
+		return "", "", nil
 	}
 	payBy = httpapi.Time(by)
-	if c.State() == sale.Confirmed && !s.IsRecalled() {
+	if c.State() != sale.Confirmed {
+		return payBy, "", nil
+	}
+	switch now, err := h.book.Sale(ctx, s.ID); {
+	case err == nil:
+		s = now
+	case sale.CodeOf(err) != sale.Busy:
+		return "", "", err
+	}
+	if !s.IsRecalled() {
 		address = h.payLink.of(s, c.OrderID, payBy)
 	}
-	return payBy, address
+	return payBy, address, nil
 }
 
 // refunds returns the payments of a claim that go back to its buyer.
@@ -358,7 +370,9 @@ func (h *Handler) order(ctx context.Context, r *httpapi.Request, event *telemetr
 			return httpapi.Response{}, err
 		}
 		page.State = c.State()
-		page.PayBy, page.PaymentURL = h.payment(s, c)
+		if page.PayBy, page.PaymentURL, err = h.payment(ctx, s, c); err != nil {
+			return httpapi.Response{}, err
+		}
 		if page.Refunds, err = h.refunds(ctx, c); err != nil {
 			return httpapi.Response{}, err
 		}

@@ -71,13 +71,41 @@ func TestABuyerSeesTheOwnClaimAndOrderAndUntilWhenAndWhereToPay(t *testing.T) {
 	}
 }
 
-// What an order shows of its sale never changes, so an environment that knows the sale does not read it again.
+func TestNobodyIsSentToPayAfterARecall(t *testing.T) {
+	selling(t, func(t *testing.T, f *function) {
+		f.paysAt(t, "https://shop.example/pay?order={orderId}", "")
+		links := func() (n int) {
+			for _, name := range []string{"query-claim.json", "query-order.json"} {
+				if answered(t, f.Ask(t, t.Context(), event(t, name)), "no-store")["paymentUrl"] != nil {
+					n++
+				}
+			}
+			return n
+		}
+		if n := links(); n != 2 {
+			t.Errorf("%d links before the recall, want 2", n)
+		}
+		f.Recall()
+		time.Sleep(2 * time.Second)
+		if n := links(); n != 0 {
+			t.Errorf("%d links two seconds after the recall", n)
+		}
+		f.Newer("SALE#moutai", "SALE")
+		time.Sleep(2 * time.Second)
+		refused(t, f.Ask(t, t.Context(), event(t, "query-claim.json")), 503, sale.Busy)
+	}, paidWithin(time.Hour))
+}
+
+// An environment that knows the sale shows an order, and where to pay it, although it cannot read the sale again.
 func TestAnOrderThatAsksForPaymentIsShownWhileItsSaleCannotBeRead(t *testing.T) {
 	selling(t, func(t *testing.T, f *function) {
+		f.paysAt(t, "https://shop.example/pay?order={orderId}", "")
 		answered(t, f.Ask(t, t.Context(), event(t, "query-order.json")), "no-store")
 		time.Sleep(time.Minute)
 		f.DB.Fault = dynamotest.Fault{Kind: dynamotest.Throttle}.On("GetItem", "SALE#")
-		answered(t, f.Ask(t, t.Context(), event(t, "query-order.json")), "no-store")
+		if shown := answered(t, f.Ask(t, t.Context(), event(t, "query-order.json")), "no-store"); shown["paymentUrl"] == nil {
+			t.Errorf("no link: %v", shown)
+		}
 	}, paidWithin(time.Hour))
 }
 
