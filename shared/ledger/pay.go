@@ -29,6 +29,8 @@ type Settlement struct {
 	New bool
 	// Contradicts: the payment was recorded before, for another order or another amount.
 	Contradicts bool
+
+	paid uint64 // the order that it has paid; 0 if none
 }
 
 // Pay records a verified payment: as its order's, or else as a refund due. One transaction
@@ -40,9 +42,50 @@ type Settlement struct {
 // It does not matter whether the sale asks for payment: an order of any sale can be paid.
 // A price is compared, if the sale has one.
 //
+// Of a recalled sale no order stays paid for: from 2 seconds after the recall was answered, a report gets the
+// refund due for that, also one whose first report was answered before. Until then an environment may
+// not know of the recall, and the release function records the refund.
+//
 // It fails with sale.Busy when the outcome is unknown or the order item may be late, and
 // then the provider must report the payment again; with sale.Internal.
 func (l *Ledger) Pay(ctx context.Context, p sale.Payment) (Settlement, error) {
+	done, err := l.settle(ctx, p)
+	if err != nil || done.Refund != nil {
+		return done, err
+	}
+	s, err := l.Sale(ctx, done.SaleID)
+	if err != nil || !s.IsRecalled() {
+		return done, internalIfMissing(err)
+	}
+	done.Refund, err = l.refundPaidOrder(ctx, s, done.paid, p.ID())
+	return done, err
+}
+
+// refundPaidOrder returns the refund of the payment that has paid an order of a recalled sale, and records it
+// unless it is there.
+func (l *Ledger) refundPaidOrder(ctx context.Context, s sale.Sale, orderID uint64, payment string) (*sale.Refund, error) {
+	it, err := l.get(ctx, refundKey(s.ID, payment))
+	if err == nil && it == nil {
+		var o sale.Order
+		if o, err = l.Order(ctx, orderID); err == nil {
+			recall := releasing{Ledger: l, sale: s, done: &ReleaseResult{}}
+			if _, err = recall.refundRecalled(ctx, []paid{{o.User, o.ID, payment}}); err == nil {
+				it, err = l.get(ctx, refundKey(s.ID, payment))
+			}
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, internalIfMissing(err)
+	case it == nil: // a transaction becomes visible item by item to plain reads
+		return nil, sale.Fail(sale.Busy, errors.New("the payment's refund is not visible yet"))
+	}
+	refund, err := readRefund(it)
+	return &refund, asInternal(err)
+}
+
+// settle records a payment as if no sale were recalled.
+func (l *Ledger) settle(ctx context.Context, p sale.Payment) (Settlement, error) {
 	stored, err := l.readPayment(ctx, p)
 	switch {
 	case err != nil:
@@ -170,7 +213,7 @@ func (l *Ledger) payClaim(ctx context.Context, p sale.Payment, o *ordered) (Sett
 	)
 	switch {
 	case err == nil:
-		return Settlement{SaleID: o.SaleID, New: true}, nil
+		return Settlement{SaleID: o.SaleID, New: true, paid: o.ID}, nil
 	case reasons == nil:
 		return Settlement{}, err
 	case failed(reasons[0]):
@@ -181,7 +224,7 @@ func (l *Ledger) payClaim(ctx context.Context, p sale.Payment, o *ordered) (Sett
 	case err != nil:
 		return Settlement{}, err
 	case held.Payment == p.ID(): // recorded by a release that put no guards
-		return Settlement{SaleID: o.SaleID}, nil
+		return Settlement{SaleID: o.SaleID, paid: o.ID}, nil
 	case held.State() == sale.Paid:
 		return l.putRefund(ctx, p, sale.RefundOtherPayment, o)
 	case held.Released():
@@ -235,7 +278,8 @@ func (l *Ledger) fated(ctx context.Context, p sale.Payment, guard item) (Settlem
 	case r.err != nil:
 		return Settlement{}, asInternal(r.err)
 	case fate == fatePaid:
-		return s, nil
+		s.paid = uint64(r.number("orderId"))
+		return s, asInternal(r.err)
 	case fate != fateRefund:
 		return Settlement{}, asInternal(errors.New("read item: attribute fate is neither paid nor refund-due"))
 	}

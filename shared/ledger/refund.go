@@ -236,7 +236,7 @@ func (l *Ledger) putRefund(ctx context.Context, p sale.Payment, reason sale.Refu
 			case err != nil:
 				return Settlement{}, err
 			case held.Payment == refund.Payment: // recorded by a release that put no guards
-				return Settlement{SaleID: o.SaleID}, nil
+				return Settlement{SaleID: o.SaleID, paid: o.ID}, nil
 			case len(held.Refunds) < maxClaimRefunds:
 				return Settlement{}, asInternal(errors.New("read cancellation: the claim meets its condition"))
 			}

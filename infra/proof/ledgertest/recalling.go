@@ -38,7 +38,8 @@ func (w *World) finishes(l *ledger.Ledger, released int, putBack int64, refunded
 	}
 }
 
-// goesBack expects that the payment of the user's order is its order's, and that it goes back.
+// goesBack expects that the payment of the user's order is its order's, and that it goes back, which its
+// provider is told at another report.
 func (w *World) goesBack(user string, p sale.Payment, at time.Time) {
 	w.T.Helper()
 	c := w.claimOf(user)
@@ -49,9 +50,19 @@ func (w *World) goesBack(user string, p sale.Payment, at time.Time) {
 	if err != nil || c.Payment != p.ID() || len(got) != 1 || got[0] != want {
 		w.T.Errorf("%s holds %+v with %+v (%v), want %+v", user, c, got, err, want)
 	}
-	if again := w.Settles(p); again.Refund != nil || again.New {
-		w.T.Errorf("its provider is told %+v, want that it has paid the order", again)
+	if again := w.Settles(p); again.Refund == nil || *again.Refund != want || again.New {
+		w.T.Errorf("its provider is told %+v, want %+v", again, want)
 	}
+}
+
+// knowing is an environment that has just read the sale.
+func (w *World) knowing() *ledger.Ledger {
+	w.T.Helper()
+	l := w.Environment()
+	if _, err := l.Sale(w.Ctx, "moutai"); err != nil {
+		w.T.Fatal(err)
+	}
+	return l
 }
 
 var recalling = map[string]func(*testing.T, *World){
@@ -158,12 +169,47 @@ var recalling = map[string]func(*testing.T, *World){
 	"a payment that overtakes its release wins, and the next pass gives it back": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 1)
 		p := PaymentOf(w.Ordered("alice")[0], "pi_1")
+		unaware := w.knowing()
 		w.recalls("", true)
-		w.finishes(w.overtaken("TransactWriteItems", func() { w.Settles(p) }), 0, 0, 0, false)
+		w.finishes(w.overtaken("TransactWriteItems", func() {
+			if done, err := unaware.Pay(w.Ctx, p); err != nil || done.Refund != nil {
+				t.Errorf("got %+v (%v), want that it has paid the order", done, err)
+			}
+		}), 0, 0, 0, false)
 		w.Pass(time.Minute)
 		w.finishes(w.Environment(), 0, 0, 1, true)
 		w.goesBack("alice", p, w.Now())
 		w.Settled(1)
+	},
+	"two seconds after a recall every report of a payment is told that it goes back": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 2)
+		ids := w.Ordered("alice", "bob", "carol")
+		before, during, after := PaymentOf(ids[0], "pi_1"), PaymentOf(ids[1], "pi_2"), PaymentOf(ids[2], "pi_3")
+		w.Settles(before)
+		l := w.knowing()
+		w.recalls("", true)
+		if done, err := l.Pay(w.Ctx, during); err != nil || done.Refund != nil || !done.New {
+			t.Errorf("in an environment that cannot know: %+v (%v)", done, err)
+		}
+		w.Pass(2 * time.Second)
+		for _, p := range []sale.Payment{before, during, after} {
+			for _, isNew := range []bool{p == after, false} {
+				done, err := l.Pay(w.Ctx, p)
+				if err != nil || done.Refund == nil || done.Refund.Reason != sale.RefundRecalled || done.New != isNew {
+					t.Errorf("%s: %+v (%v), want a refund for the recall, new: %t", p.Reference, done, err, isNew)
+				}
+			}
+		}
+		for i, user := range []string{"alice", "bob", "carol"} {
+			w.goesBack(user, []sale.Payment{before, during, after}[i], w.Now())
+		}
+		other := PaymentOf(ids[2], "pi_4")
+		w.refunded(other, "moutai", "carol", sale.RefundOtherPayment)
+		w.finishes(w.Environment(), 0, 0, 0, true)
+		w.Settled(2)
+		if r, _ := w.audit(); !r.Balanced || r.RefundsDue != 4 {
+			t.Errorf("got %+v", r)
+		}
 	},
 	"two passes at once finish each order once": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 2)

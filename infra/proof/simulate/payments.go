@@ -197,7 +197,7 @@ func (m *runningSale) reportTo(p harness.Payment, who string, send func(who stri
 		delete(m.paid, p)
 		return
 	}
-	if before, known := m.paid[p]; known && before != told {
+	if before, known := m.paid[p]; known && before != told && (before.Outcome != "paid" || told.Reason != "recalled") {
 		m.watch.violate("P9: %s was said to be %+v and is said to be %+v", p.ID(), before, told)
 	}
 	m.paid[p] = told
