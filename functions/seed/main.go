@@ -29,5 +29,5 @@ func main() {
 	if err := errors.Join(noBook, noTimes); err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(handler.New(book, log, clock.Wall).ImagesFrom(os.Getenv("IMAGE_ORIGIN")).Drawing(times.Lead()).Handle)
+	lambda.Start(handler.New(book, log, clock.Wall).ImagesFrom(os.Getenv("IMAGE_ORIGIN")).Drawing(times.Lead()).ChargedByStripe(os.Getenv("STRIPE") != "").Handle)
 }

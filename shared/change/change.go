@@ -35,6 +35,8 @@ type Desk struct {
 	// DrawLead is how long after the end of entering a sale with a draw may open at the
 	// earliest.
 	DrawLead time.Duration
+	// Stripe: payments are reported by Stripe, so a new price must be an amount that it charges.
+	Stripe bool
 }
 
 // Answer is what every action returns about the resulting sale.
@@ -86,9 +88,9 @@ func (d *Desk) Apply(ctx context.Context, r Request) (Answer, error) {
 		if err != nil {
 			return Answer{}, err
 		}
-		// A release that knew no such rule, or a stack with another ImageOrigin or DrawLead,
+		// A release that knew no such rule, or a stack with another ImageOrigin, DrawLead or provider,
 		// may have stored the same request.
-		if err := cmp.Or(c.CheckNew(), c.CheckImage(d.ImageOrigin), c.CheckDraw(d.DrawLead)); err != nil {
+		if err := cmp.Or(c.CheckNew(), c.CheckImage(d.ImageOrigin), c.CheckDraw(d.DrawLead), c.CheckStripe(d.Stripe)); err != nil {
 			if stored, failed := d.Book.Created(ctx, c.SaleID); failed != nil || !stored {
 				return Answer{}, cmp.Or(failed, err)
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -100,6 +101,8 @@ func decode(raw []byte, actions map[string][]string, common ...string) (Request,
 	names, err := jsonread.Flat(raw, &r)
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && e.Field == "price" {
 		return r, invalid("price must be a whole number of minor units: 89900 for 899.00")
+	} else if ok && e.Type.Kind() != reflect.String {
+		return r, invalid(e.Field + " must be a whole number without a decimal point")
 	}
 	if err != nil {
 		return r, &sale.Error{

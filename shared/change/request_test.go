@@ -17,8 +17,13 @@ func TestAPriceWithAFractionIsToldItsUnit(t *testing.T) {
 			t.Errorf("%s: %v", price, err)
 		}
 	}
-	if _, err := Decode([]byte(`{"action":"create","saleId":"moutai","stock":1.5}`)); err == nil || strings.Contains(err.Error(), "minor") {
-		t.Errorf("another field: %v", err)
+	for _, stock := range []string{"1.5", "100.0", `"100"`, "1e30"} {
+		if _, err := Decode([]byte(`{"action":"create","saleId":"moutai","stock":` + stock + `}`)); err == nil || !strings.Contains(err.Error(), "stock must be a whole number") {
+			t.Errorf("a stock of %s: %v", stock, err)
+		}
+	}
+	if r, err := Decode([]byte(`{"action":"create","saleId":"moutai","stock":1e3,"price":8E+2}`)); err != nil || *r.Stock != 1000 || *r.Price != 800 {
+		t.Errorf("with an exponent: %+v, %v", r, err)
 	}
 }
 

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Flat reads what an operator or a schedule wrote: one object whose members are strings
-// and numbers, into the struct that into points to. A duplicate name, null, a nested
+// and numbers, into the struct that into points to. A whole number may have an exponent, as the 1e3 that YAML
+// tools write, but no decimal point: a price of 899.00 is hardly meant in cents. A duplicate name, null, a nested
 // value, invalid UTF-8 and anything after the object are errors, because a typo must
 // not be read as something else. It returns the names; the caller must check that they
 // are known, letter case included, because encoding/json checks neither.
@@ -20,6 +22,7 @@ func Flat(text []byte, into any) (names []string, err error) {
 	if start, _ := tokens.ReadToken(); start.Kind() != '{' { // without a token the kind is 0
 		return nil, errors.New("the request must be a JSON object")
 	}
+	plain := []byte{'{'}
 	for tokens.PeekKind() == '"' {
 		name, err := tokens.ReadToken()
 		if err != nil {
@@ -29,17 +32,31 @@ func Flat(text []byte, into any) (names []string, err error) {
 		if kind := tokens.PeekKind(); kind != '"' && kind != '0' {
 			return nil, errors.New("a field must be a string or a number")
 		}
-		if err := tokens.SkipValue(); err != nil {
+		value, err := tokens.ReadValue()
+		if err != nil {
 			return nil, fmt.Errorf("read a value: %w", err)
 		}
+		if len(plain) > 1 {
+			plain = append(plain, ',')
+		}
+		if plain, err = jsontext.AppendQuote(plain, names[len(names)-1]); err != nil {
+			return nil, fmt.Errorf("read a name: %w", err)
+		}
+		plain = append(plain, ':')
+		if n, ok := wholeOf(string(value)); ok && !bytes.ContainsRune(value, '.') {
+			plain = strconv.AppendInt(plain, n, 10)
+		} else {
+			plain = append(plain, value...)
+		}
 	}
+	plain = append(plain, '}')
 	if _, err := tokens.ReadToken(); err != nil { // the object's end
 		return nil, fmt.Errorf("read the request: %w", err)
 	}
 	if _, err := tokens.ReadToken(); err != io.EOF {
 		return nil, errors.New("there is data after the request")
 	}
-	if err := json.Unmarshal(text, into); err != nil {
+	if err := json.Unmarshal(plain, into); err != nil {
 		return nil, fmt.Errorf("read the fields: %w", err)
 	}
 	return names, nil

@@ -119,6 +119,14 @@ func (c *Creation) CheckNew() error {
 	return nil
 }
 
+// CheckStripe refuses a price that Stripe cannot charge, if payments are Stripe's.
+func (c *Creation) CheckStripe(theirs bool) error {
+	if step := currency.StripeStep(c.Currency); theirs && c.Price%step != 0 {
+		return Refusef(InvalidRequest, "price must be a multiple of %d minor units: Stripe charges no smaller part of %s", step, c.Currency)
+	}
+	return nil
+}
+
 // Addition asks for more units in an existing sale, once per seed id, which is the id of the
 // change.
 type Addition struct {

@@ -76,9 +76,9 @@ func (f *function) over(b Book) {
 }
 
 // sells opens a sale at 1499 CNY, of which alice claims a unit five seconds later.
-func (f *function) sells(payWithin time.Duration) {
+func (f *function) sells(payWithin time.Duration, more ...func(*sale.Creation)) {
 	f.T.Helper()
-	f.Open(func(c *sale.Creation) { c.PayWithin, c.Price, c.Currency = payWithin, 149900, "CNY" })
+	f.Open(append([]func(*sale.Creation){func(c *sale.Creation) { c.PayWithin, c.Price, c.Currency = payWithin, 149900, "CNY" }}, more...)...)
 	time.Sleep(5 * time.Second)
 	f.Buy(testledger.Alice, testledger.AlicesClaim, "")
 }

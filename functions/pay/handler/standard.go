@@ -10,6 +10,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"flashsale/shared/httpapi"
+	"flashsale/shared/jsonread"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -42,11 +43,11 @@ func newStandardWebhooks(secrets []string) (provider, error) {
 
 // standardPayment is the data of the one type that reports a payment.
 type standardPayment struct {
-	SaleID    string `json:"saleId"`
-	OrderID   string `json:"orderId"`
-	PaymentID string `json:"paymentId"`
-	Amount    *int64 `json:"amount"`
-	Currency  string `json:"currency"`
+	SaleID    string          `json:"saleId"`
+	OrderID   string          `json:"orderId"`
+	PaymentID string          `json:"paymentId"`
+	Amount    *jsonread.Whole `json:"amount"`
+	Currency  string          `json:"currency"`
 }
 
 // aboutStandard is what a type that reports no payment is about. The standard names no types;
@@ -83,7 +84,7 @@ func readStandardWebhook(body []byte) (p sale.Payment, _ subject, err error) {
 		return p, foreign, unreadable(err)
 	}
 	// The payment's id, and not the message's: a payment may be reported by several.
-	p = sale.Payment{Reference: data.PaymentID, Amount: *data.Amount, Currency: strings.ToUpper(data.Currency), SaleID: data.SaleID}
+	p = sale.Payment{Reference: data.PaymentID, Amount: int64(*data.Amount), Currency: strings.ToUpper(data.Currency), SaleID: data.SaleID}
 	// 0 if the id is invalid; Pay then records a refund due for an unknown order.
 	p.OrderID, _ = orderid.Parse(data.OrderID)
 	return p, ours, nil

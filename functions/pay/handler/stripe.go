@@ -11,7 +11,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stripe/stripe-go/v84/webhook"
 
+	"flashsale/shared/currency"
 	"flashsale/shared/httpapi"
+	"flashsale/shared/jsonread"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -80,20 +82,21 @@ func notAhead(header string, now time.Time) error {
 // stripeEvent is read in three steps, because only the object of an event about us must
 // have the members of stripePayment.
 type stripeEvent struct {
-	Type string `json:"type"`
-	Data struct {
+	Object string `json:"object"`
+	Type   string `json:"type"`
+	Data   struct {
 		Object jsontext.Value `json:"object"`
 	} `json:"data"`
 }
 
 // stripePayment is a Checkout session or a payment intent.
 type stripePayment struct {
-	ID             string `json:"id"`
-	PaymentIntent  string `json:"payment_intent"`
-	PaymentStatus  string `json:"payment_status"`
-	AmountTotal    *int64 `json:"amount_total"`
-	AmountReceived *int64 `json:"amount_received"`
-	Currency       string `json:"currency"`
+	ID             string          `json:"id"`
+	PaymentIntent  string          `json:"payment_intent"`
+	PaymentStatus  string          `json:"payment_status"`
+	AmountTotal    *jsonread.Whole `json:"amount_total"`
+	AmountReceived *jsonread.Whole `json:"amount_received"`
+	Currency       string          `json:"currency"`
 }
 
 // aboutStripe is what an event that reports no payment is about.
@@ -115,6 +118,11 @@ func readStripe(body []byte, events string) (p sale.Payment, _ subject, err erro
 	var e stripeEvent
 	if err := jsonv2.Unmarshal(body, &e); err != nil {
 		return p, foreign, unreadable(err)
+	}
+	// Thin events name their object and no more. If they were ignored, nobody would hear that
+	// payments are not recorded.
+	if e.Object == "v2.core.event" {
+		return p, unknown, sale.Refuse(sale.InvalidRequest, "this is a thin event, which does not say what was paid: choose the snapshot payload for Stripe's event destination")
 	}
 	isCheckout := e.Type == "checkout.session.completed" || e.Type == "checkout.session.async_payment_succeeded"
 	isIntent := e.Type == "payment_intent.succeeded"
@@ -150,7 +158,11 @@ func readStripe(body []byte, events string) (p sale.Payment, _ subject, err erro
 	if amount == nil {
 		return p, foreign, unreadable(errNoAmount)
 	}
-	p = sale.Payment{Reference: reference, Amount: *amount, Currency: strings.ToUpper(object.Currency), SaleID: about.Metadata[metaSale]}
+	p = sale.Payment{Reference: reference, Currency: strings.ToUpper(object.Currency), SaleID: about.Metadata[metaSale]}
+	var isWhole bool
+	if p.Amount, isWhole = currency.FromStripe(int64(*amount), p.Currency); !isWhole {
+		return p, foreign, sale.Refusef(sale.InvalidRequest, "the amount must be a multiple of 100, as all of Stripe's in %s", p.Currency)
+	}
 	// 0 if the id is invalid; Pay then records a refund due for an unknown order.
 	p.OrderID, _ = orderid.Parse(about.Metadata[metaOrder])
 	if isCheckout && events == paymentIntentEvents || isIntent && events == checkoutEvents {

@@ -1,15 +1,22 @@
 package handler
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	published "github.com/bojanz/currency"
+	"github.com/stripe/stripe-go/v84"
+	"github.com/stripe/stripe-go/v84/webhook"
 
 	"flashsale/infra/kit/testledger"
 	"flashsale/shared/clock"
+	"flashsale/shared/currency"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/sale"
@@ -30,6 +37,8 @@ func TestASignedPaymentIsRecordedAsReported(t *testing.T) {
 	now := reported
 	async := strings.Replace(session(""), "session.completed", "session.async_payment_succeeded", 1)
 	small := strings.Replace(succeeded, "CNY", "cny", 1)
+	float := strings.Replace(succeeded, "149900", "149900.0", 1)
+	scaled := session(`"amount_total":1.499e5`)
 	for name, tt := range map[string]struct {
 		report
 		paidBy string
@@ -42,6 +51,8 @@ func TestASignedPaymentIsRecordedAsReported(t *testing.T) {
 		"only the second signature is known": {report{Stripe, session(""), signature(session(""), now, "whsec_unknown_secret", stripeOld)}, "stripe#pi_1"},
 		"Standard Webhooks":                  {report{StandardWebhooks, succeeded, signed(t, succeeded, now, standardNew)}, StandardWebhooks + "#pay_1"},
 		"a currency in small letters":        {report{StandardWebhooks, small, signed(t, small, now, standardNew)}, StandardWebhooks + "#pay_1"},
+		"an amount as Python writes a float": {report{StandardWebhooks, float, signed(t, float, now, standardNew)}, StandardWebhooks + "#pay_1"},
+		"an amount with an exponent":         {report{Stripe, scaled, signature(scaled, now, stripeNew)}, "stripe#pi_1"},
 		"Standard Webhooks, the secret that ends": {report{StandardWebhooks, succeeded, signed(t, succeeded, now, standardOld)},
 			StandardWebhooks + "#pay_1"},
 		"Standard Webhooks, only the second signature is known": {report{StandardWebhooks, succeeded,
@@ -249,10 +260,11 @@ func TestASignedReportThatNamesNoPaymentIsRefused(t *testing.T) {
 		"no amount, Standard":         {StandardWebhooks, strings.Replace(succeeded, `"amount":149900,`, "", 1)},
 		"data twice":                  {StandardWebhooks, strings.Replace(succeeded, `"data":`, `"data":{},"data":`, 1)},
 		"a long reference":            {StandardWebhooks, strings.Replace(succeeded, "pay_1", strings.Repeat("p", 201), 1)},
+		"a fraction of a krona":       {Stripe, session(`"currency":"isk","amount_total":149950`)},
 		"a reference that is no text": {StandardWebhooks, strings.Replace(succeeded, `"pay_1"`, `7`, 1)},
 	}
 	// An amount is a whole number of minor units; nothing else is taken for one.
-	for _, text := range []string{"null", `"149900"`, `""`, "1.5", "149900.0", "1e3", "-1", "9007199254740993", "99999999999999999999", "true", "{}", "[1]"} {
+	for _, text := range []string{"null", `"149900"`, `""`, "1.5", "14990e-2", "0.99999999999999999", "-1", "9007199254740993", "99999999999999999999", "true", "{}", "[1]"} {
 		bodies["of Checkout "+text] = struct{ provider, body string }{Stripe, session(`"amount_total":` + text)}
 		bodies["of an intent "+text] = struct{ provider, body string }{Stripe, intent(`"amount_received":` + text)}
 		bodies["Standard "+text] = struct{ provider, body string }{StandardWebhooks, amount(text)}
@@ -262,6 +274,53 @@ func TestASignedReportThatNamesNoPaymentIsRefused(t *testing.T) {
 			calls := f.Calls(func() { httpapitest.Refused(t, f.reports(tt.provider, tt.body), 400, sale.InvalidRequest) })
 			if calls > 0 || f.Logged(t, "result") != "invalid-request" {
 				t.Errorf("%s: %d calls, counted as %v", name, calls, f.Logged(t, "result"))
+			}
+		})
+	}
+}
+
+// An event that Stripe's library signs, and reads as we do, pays a price of ISO 4217's minor units: Stripe counts
+// some currencies otherwise.
+func TestStripesAmountsAreConverted(t *testing.T) {
+	theirs := map[string]string{"ISK": "100", "UGX": "100", "MGA": "1", "BHD": "10", "JOD": "10", "KWD": "10", "OMR": "10", "TND": "10"}
+	ours := map[string]int64{"MGA": 100, "BHD": 10, "JOD": 10, "KWD": 10, "OMR": 10, "TND": 10}
+	for _, code := range published.GetCurrencyCodes() {
+		in(t, func(t *testing.T, f *function) {
+			if step, want := currency.StripeStep(code), cmp.Or(ours[code], 1); step != want {
+				t.Errorf("%s: Stripe's step is %d, want %d", code, step, want)
+			}
+			f.sells(time.Hour, func(c *sale.Creation) { c.Price, c.Currency = cmp.Or(ours[code], 1), code })
+			f.confirms()
+			body := session(`"amount_total":` + cmp.Or(theirs[code], "1") + `,"currency":"` + strings.ToLower(code) + `"`)
+			sent := webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{Payload: []byte(body), Secret: stripeNew, Timestamp: time.Now()})
+			event, err := webhook.ConstructEventWithOptions(sent.Payload, sent.Header, stripeNew, webhook.ConstructEventOptions{IgnoreAPIVersionMismatch: true, IgnoreTolerance: true})
+			var object stripe.CheckoutSession
+			if err == nil {
+				err = json.Unmarshal(event.Data.Raw, &object)
+			}
+			if err != nil || fmt.Sprint(object.AmountTotal) != cmp.Or(theirs[code], "1") || !strings.EqualFold(string(object.Currency), code) {
+				t.Errorf("%s: Stripe's library reads %d %s (%v)", code, object.AmountTotal, object.Currency, err)
+			}
+			r := f.Ask(t, t.Context(), post(t, Stripe, string(sent.Payload), map[string]string{"stripe-signature": sent.Header}))
+			if r.Body != `{"outcome":"paid"}` {
+				t.Errorf("%s: %d %s", code, r.StatusCode, r.Body)
+			}
+		})
+	}
+}
+
+// Stripe's documentation gives this event in two forms: of the API's second version, and of its first.
+func TestAThinEventOfStripeIsRefusedWithWhatToChoose(t *testing.T) {
+	for _, kind := range []string{"v1.checkout.session.completed", "v2.core.event_destination.ping", "checkout.session.completed"} {
+		thin := `{"id":"evt_1","object":"v2.core.event","type":"` + kind + `","created":"2026-01-01T00:00:00.000Z","livemode":true,` +
+			`"related_object":{"id":"cs_1","type":"checkout.session","url":"/v1/checkout/sessions/cs_1"}}`
+		owing(t, func(t *testing.T, f *function) {
+			if _, err := stripe.NewClient("sk_test").ParseEventNotification([]byte(thin), signature(thin, time.Now(), stripeNew)["stripe-signature"], stripeNew, stripe.WithIgnoreTolerance()); err != nil {
+				t.Errorf("%s: Stripe's library: %v", kind, err)
+			}
+			r := f.reports(Stripe, thin)
+			if r.StatusCode != 400 || !strings.Contains(r.Body, "choose the snapshot payload") || f.Logged(t, "result") != "invalid-request" {
+				t.Errorf("%s: %d %s", kind, r.StatusCode, r.Body)
 			}
 		})
 	}

@@ -40,6 +40,13 @@ func (h *Handler) Drawing(lead time.Duration) *Handler {
 	return h
 }
 
+// ChargedByStripe tells the handler whether Stripe reports payments, so that prices must be of amounts
+// that it charges.
+func (h *Handler) ChargedByStripe(is bool) *Handler {
+	h.desk.Stripe = is
+	return h
+}
+
 // Handle applies one request. A failure is a function error named after its code.
 func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (change.Answer, error) {
 	var out change.Answer

@@ -271,6 +271,29 @@ func TestPriceAndPayWithinComeTogetherInANewSale(t *testing.T) {
 	})
 }
 
+// 89,901 baisa are 89.901 rials: Stripe charges 89.900 or 89.910.
+func TestAPriceThatStripeCannotChargeIsRefusedWhereStripeReportsPayments(t *testing.T) {
+	const create = `{"action":"create","saleId":"moutai","stock":100,"shards":5,"opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","payWithin":60,`
+	for _, tt := range []struct {
+		price string
+		code  sale.Code
+	}{
+		{`"price":89901,"currency":"OMR"}`, sale.InvalidRequest}, {`"price":89900,"currency":"OMR"}`, ""},
+		{`"price":150,"currency":"MGA"}`, sale.InvalidRequest}, {`"price":200,"currency":"MGA"}`, ""},
+		{`"price":1,"currency":"ISK"}`, ""}, {`"price":1,"currency":"IQD"}`, ""},
+	} {
+		for _, is := range []bool{true, false} {
+			in(t, func(t *testing.T, f *function) {
+				f.handler.ChargedByStripe(is)
+				_, failure := f.invoke(t, t.Context(), []byte(create+tt.price))
+				if refused := failure != nil; refused != (is && tt.code != "") || refused && (failure.Type != string(tt.code) || !strings.Contains(failure.Message, "Stripe charges no smaller part of")) {
+					t.Errorf("%s, with Stripe %t: %+v", tt.price, is, failure)
+				}
+			})
+		}
+	}
+}
+
 func TestAnEditSaysWhatItChangesAndWhenAndIsToldWhatHolds(t *testing.T) {
 	const before = `,"opensAt":"2026-01-01T00:00:00.000Z","closesAt":"2030-01-01T00:00:00.000Z","changedAt":`
 	const after = `,"opensAt":"2026-01-01T00:00:00.000Z","closesAt":"2036-01-01T00:00:00.000Z","changedAt":`

@@ -42,8 +42,19 @@ func TestAnOrderIsPaidOrItsUnitIsReleased(t *testing.T) {
 	shop := fmt.Sprintf("/_local/shop/%d", ports[0])
 	s := boot(t, "-parameter", "PaymentUrl="+shop+"?order={orderId}&sale={saleId}&amount={amount}&currency={currency}&payBy={payBy}&signature={signature}")
 	now := time.Now().UTC()
-	if _, failure := s.seed(fmt.Sprintf(`{"action":"create","saleId":"unpaid","opensAt":%q,"closesAt":%q,"stock":5,"shards":1,"payWithin":1800,"price":149900,"currency":"CNY"}`,
-		now.Add(-time.Hour).Format(time.RFC3339), now.Add(time.Hour).Format(time.RFC3339))); failure != "" {
+	creates := func(price, currency string) (failure any) {
+		answer, _ := s.seed(fmt.Sprintf(`{"action":"create","saleId":"unpaid","opensAt":%q,"closesAt":%q,"stock":5,"shards":1,"payWithin":1800,"price":%s,"currency":%q}`,
+			now.Add(-time.Hour).Format(time.RFC3339), now.Add(time.Hour).Format(time.RFC3339), price, currency))
+		return answer["errorMessage"]
+	}
+	// Stripe charges no part of ten baisa, and counts kronur in hundredths.
+	if failure := creates("149901", "OMR"); !strings.Contains(fmt.Sprint(failure), "multiple of 10") {
+		t.Errorf("a price that Stripe cannot charge: %v", failure)
+	}
+	if failure := creates("1.499e5", "ISK"); !strings.Contains(fmt.Sprint(failure), "whole number") {
+		t.Errorf("a price with a decimal point: %v", failure)
+	}
+	if failure := creates("1499e2", "ISK"); failure != nil {
 		t.Fatal(failure)
 	}
 	const own = "/sales/unpaid/orders/me"
@@ -61,7 +72,7 @@ func TestAnOrderIsPaidOrItsUnitIsReleased(t *testing.T) {
 
 	// Alice pays at the shop's own page, to which her link leads.
 	alice, claim := s.buysAndWaits("unpaid", "alice")
-	is("alice's claim", claim, 200, `"payBy":"`, `"paymentUrl":"`+shop+`?order=`+alice+`&sale=unpaid&amount=149900&currency=CNY&payBy=`)
+	is("alice's claim", claim, 200, `"payBy":"`, `"paymentUrl":"`+shop+`?order=`+alice+`&sale=unpaid&amount=149900&currency=ISK&payBy=`)
 	s.paysAtTheShop(ports[0], claim.text("paymentUrl"))
 	is("twice", pay(alice, "&reference=pi_2"), 200, `"reason":"other-payment"`)
 	is("alice's claim", state("alice"), 200, `"state":"PAID"`)
@@ -79,7 +90,7 @@ func TestAnOrderIsPaidOrItsUnitIsReleased(t *testing.T) {
 	carol, _ := s.buysAndWaits("unpaid", "carol")
 	is("carol pays too little", pay(carol, "&amount=1&reference=pi_3"), 200, `"reason":"amount"`)
 	is("carol's claim", state("carol"), 200, `"state":"CONFIRMED"`)
-	is("carol pays", pay(carol, "&provider=standard-webhooks"), 200, `{"outcome":"paid"}`)
+	is("carol pays", pay(carol, ""), 200, `{"outcome":"paid"}`)
 
 	// Dave pays nothing; an hour later his unit is released, and returns.
 	dave, _ := s.buysAndWaits("unpaid", "dave")
@@ -148,7 +159,7 @@ func (s *stack) paysAtTheShop(port int, link string) {
 		return a
 	}
 	at := asks("GET", s.at.API+link, "", http.StatusSeeOther, "/pay?order=").Header.Get("Location")
-	asks("GET", at, "", http.StatusOK, "Pay CNY 1499.00")
+	asks("GET", at, "", http.StatusOK, "Pay ISK 149900<")
 	asks("GET", strings.Replace(at, "amount=149900", "amount=1", 1), "", http.StatusForbidden, "It was changed")
 	for range 2 {
 		asks("POST", at, "address=1+Main+Street", http.StatusSeeOther, s.at.API+"/s/unpaid")

@@ -33,7 +33,7 @@ var ofThePages = []mutant{
 	{"a picture of any origin", "P19", "./functions/seed/handler", "^TestEachRequestHasItsAnswer", []edit{{"shared/sale/presentation.go",
 		`httpsOrigin(p.Image) == origin:`, `httpsOrigin(p.Image) != "":`}}},
 	{"a creation is refused when the pictures have moved since", "P9", "./functions/seed/handler", "^TestEachRequestHasItsAnswer", []edit{{"shared/change/change.go",
-		`err := cmp.Or(c.CheckNew(), c.CheckImage(d.ImageOrigin), c.CheckDraw(d.DrawLead)); err != nil {`, `err := c.CheckImage(d.ImageOrigin); err != nil {
+		`err := cmp.Or(c.CheckNew(), c.CheckImage(d.ImageOrigin), c.CheckDraw(d.DrawLead), c.CheckStripe(d.Stripe)); err != nil {`, `err := c.CheckImage(d.ImageOrigin); err != nil {
 			return Answer{}, err
 		} else if err := c.CheckNew(); err != nil {`}}},
 	{"a link that is a script", "P19", "./shared/sale", "^TestAnAddressIsHttps", []edit{{"shared/sale/presentation.go",

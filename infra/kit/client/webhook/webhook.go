@@ -40,7 +40,7 @@ type Payment struct {
 	SaleID    string `json:"saleId"`
 	OrderID   string `json:"orderId"`
 	PaymentID string `json:"paymentId"`
-	Amount    int64  `json:"amount"`
+	Amount    int64  `json:"amount"` // in minor units of ISO 4217
 	Currency  string `json:"currency"`
 }
 
@@ -70,7 +70,7 @@ func (p Payment) Body(provider string, now time.Time) ([]byte, error) {
 			"id": "evt_" + p.PaymentID, "object": "event", "type": "checkout.session.completed",
 			"data": map[string]any{"object": map[string]any{
 				"id": "cs_" + p.PaymentID, "object": "checkout.session", "payment_status": "paid", "payment_intent": p.PaymentID,
-				"amount_total": p.Amount, "currency": strings.ToLower(p.Currency),
+				"amount_total": p.stripes(), "currency": strings.ToLower(p.Currency),
 				"metadata": map[string]string{"flashsale_sale": p.SaleID, "flashsale_order": p.OrderID},
 			}},
 		})
@@ -78,6 +78,17 @@ func (p Payment) Body(provider string, now time.Time) ([]byte, error) {
 		return json.Marshal(map[string]any{"type": "payment.succeeded", "timestamp": now.UTC().Format(time.RFC3339), "data": p})
 	}
 	return nil, fmt.Errorf("provider must be %s", strings.Join(Providers, " or "))
+}
+
+// stripes is the amount as Stripe counts it: ISK and UGX in hundredths, MGA in whole ariary.
+func (p Payment) stripes() int64 {
+	switch strings.ToUpper(p.Currency) {
+	case "ISK", "UGX":
+		return p.Amount * 100
+	case "MGA":
+		return p.Amount / 100
+	}
+	return p.Amount
 }
 
 // Sign sets the headers by which the provider signs a body about the payment at that instant.
