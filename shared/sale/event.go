@@ -25,7 +25,7 @@ const (
 )
 
 // Event is one change. It is published at least once, always with the same content under
-// the same id, and in no order: whoever receives it drops the ids that it knows and
+// the same id but for the user once they are erased, and in no order: whoever receives it drops the ids that it knows and
 // compares the states of an order by their rank (P26).
 type Event struct {
 	Type EventType

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -17,6 +16,7 @@ import (
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/drawcheck"
 	"flashsale/infra/kit/drawcheck/rules"
+	"flashsale/infra/kit/spreadsheet"
 	"flashsale/shared/sale"
 )
 
@@ -326,11 +326,10 @@ func (v *verifying) running() *drawcheck.Call {
 
 // writeCalled writes the people of a call as CSV, in the order of their leaves.
 func (v *verifying) writeCalled(ctx context.Context, d *books.Drawing, call *drawcheck.Call, out io.Writer) error {
-	buffered := bufio.NewWriter(out)
-	write, flush := forPrograms(buffered)
+	text, word := spreadsheet.Text, spreadsheet.Word
+	list := spreadsheet.NewWriter(out, "sale", "user", "call", "from", "until", "place", "leaf")
 	show, clear := progress("pages of entries")
-	err := write([]string{"user", "call", "from", "until", "place", "leaf"})
-	listed := int64(0)
+	listed, err := int64(0), error(nil)
 	for page := 0; page < drawcheck.Pages && err == nil; page++ {
 		err = d.Entrants(ctx, byte(page), func(users []string) error {
 			for _, user := range users {
@@ -339,7 +338,8 @@ func (v *verifying) writeCalled(ctx context.Context, d *books.Drawing, call *dra
 					continue
 				}
 				listed++
-				if err := write([]string{user, strconv.FormatInt(call.Number, 10), instant(call.From), instant(call.Until), strconv.FormatInt(t.Place, 10), t.Leaf.String()}); err != nil {
+				if err := list.Line(text(v.Sale.ID), text(user), word(strconv.FormatInt(call.Number, 10)), text(instant(call.From)), text(instant(call.Until)),
+					word(strconv.FormatInt(t.Place, 10)), text(t.Leaf.String())); err != nil {
 					return err
 				}
 			}
@@ -348,7 +348,7 @@ func (v *verifying) writeCalled(ctx context.Context, d *books.Drawing, call *dra
 		show(int64(page), drawcheck.Pages)
 	}
 	clear()
-	flushed := cmp.Or(flush(), buffered.Flush())
+	flushed := list.Flush()
 	called := v.Called[call.Number-1]
 	switch {
 	case errors.Is(cmp.Or(err, flushed), syscall.EPIPE):

@@ -468,16 +468,16 @@ func TestTheCalledAreListedForASpreadsheet(t *testing.T) {
 	call := v.running()
 	var out bytes.Buffer
 	d.check(v.writeCalled(t.Context(), b, call, &out))
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 4 || lines[0] != "user,call,from,until,place,leaf" {
+	lines := strings.Split(strings.TrimSpace(strings.TrimPrefix(out.String(), "\ufeff")), "\n")
+	if len(lines) != 4 || lines[0] != "sale,user,call,from,until,place,leaf" {
 		t.Fatalf("%s", &out)
 	}
 	places := map[string]bool{}
 	var users []string
 	for _, line := range lines[1:] {
-		cells := strings.Split(line, ",")
-		users, places[cells[4]] = append(users, strings.TrimPrefix(cells[0], "'")), true
-		if cells[1] != "1" || cells[2] != "2026-11-11T15:00:15Z" || cells[3] != "2026-11-11T17:00:15Z" || len(cells[5]) != 64 {
+		cells := strings.Split(strings.NewReplacer(`"'`, "", `"`, "").Replace(line), ",")
+		users, places[cells[5]] = append(users, cells[1]), true
+		if cells[0] != "moutai" || cells[2] != "1" || cells[3] != "2026-11-11T15:00:15Z" || cells[4] != "2026-11-11T17:00:15Z" || len(cells[6]) != 64 {
 			t.Errorf("line %s", line)
 		}
 	}

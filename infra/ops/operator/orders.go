@@ -4,33 +4,41 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/signal"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
+	"flashsale/infra/kit/spreadsheet"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
-// orderColumns are the columns of the list, in both forms.
+// orderColumns are the columns of the list; for people without the first two.
 var orderColumns = []string{
-	"order", "user", "state", "accepted", "confirmed", "paid", "payment", "amount", "currency", "released", "releasedBy", "labels",
+	"sale", "name", "order", "user", "state", "accepted", "confirmed", "paid", "payment", "amount", "currency", "released", "releasedBy", "labels",
 }
 
 // orderWidths are the columns' least widths for people.
-var orderWidths = []int{19, 36, 9, 24, 24, 24, 30, 8, 8, 24, 10, 0}
+var orderWidths = []int{0, 0, 19, 36, 9, 24, 24, 24, 30, 10, 8, 24, 10, 0}
 
-var orderStates = []sale.ClaimState{sale.Pending, sale.Confirmed, sale.Paid, sale.Expired, sale.Cancelled}
+// recalled is the state, in lists, of an order that is not over and whose sale was recalled.
+const recalled sale.ClaimState = "RECALLED"
+
+var orderStates = []sale.ClaimState{sale.Pending, sale.Confirmed, sale.Paid, sale.Expired, sale.Cancelled, recalled}
+
+// stateOf is an order's state in lists.
+func stateOf(s sale.Sale, c sale.Claim) sale.ClaimState {
+	if s.IsRecalled() && c.ReleasedAt.IsZero() {
+		return recalled
+	}
+	return c.State()
+}
 
 // claimList is the part of the ledger that orders uses.
 type claimList interface {
@@ -42,7 +50,7 @@ type claimList interface {
 func listOrders(ctx context.Context, p *place, o options, out io.Writer) error {
 	state := sale.ClaimState(strings.ToUpper(o["state"]))
 	if state != "" && !slices.Contains(orderStates, state) {
-		return fmt.Errorf("%q is not a state: STATE is pending, confirmed, paid, expired or cancelled", o["state"])
+		return fmt.Errorf("%q is not a state: STATE is pending, confirmed, paid, expired, cancelled or recalled", o["state"])
 	}
 	book, err := p.ledger(ctx)
 	if err != nil {
@@ -56,35 +64,29 @@ func listOrders(ctx context.Context, p *place, o options, out io.Writer) error {
 // else, and is an error in the end.
 func writeOrders(ctx context.Context, book claimList, saleID string, state sale.ClaimState, asCSV bool, out io.Writer) error {
 	buffered := bufio.NewWriter(out)
-	write, flush := forPeople(buffered)
+	write, flush := forPeople(buffered), buffered.Flush
 	if asCSV {
-		write, flush = forPrograms(buffered)
+		list := spreadsheet.NewWriter(out, orderColumns...)
+		write, flush = func(s sale.Sale, c sale.Claim) error { return list.Line(orderCells(s, c)...) }, list.Flush
 	}
 	show, clear := progress("orders")
-	read, listed, recalled := int64(0), 0, false
-	err := write(orderColumns)
-	if err == nil {
-		err = book.Claims(ctx, saleID, func(s sale.Sale, claims []sale.Claim) error {
-			for _, c := range claims {
-				if state != "" && c.State() != state {
-					continue
-				}
-				if err := write(orderLine(s, c)); err != nil {
-					return err
-				}
-				listed++
+	read, listed := int64(0), 0
+	err := book.Claims(ctx, saleID, func(s sale.Sale, claims []sale.Claim) error {
+		for _, c := range claims {
+			if state != "" && stateOf(s, c) != state {
+				continue
 			}
-			recalled = s.IsRecalled()
-			read += int64(len(claims))
-			show(read, -1)
-			return nil
-		})
-	}
+			if err := write(s, c); err != nil {
+				return err
+			}
+			listed++
+		}
+		read += int64(len(claims))
+		show(read, -1)
+		return nil
+	})
 	clear()
-	if recalled {
-		fmt.Fprintf(os.Stderr, "%s was recalled: deliver nothing of it, also what is PAID\n", saleID)
-	}
-	flushed := cmp.Or(flush(), buffered.Flush())
+	flushed := flush()
 	switch {
 	case errors.Is(cmp.Or(err, flushed), syscall.EPIPE):
 		return nil
@@ -98,9 +100,9 @@ func writeOrders(ctx context.Context, book claimList, saleID string, state sale.
 	return nil
 }
 
-// orderLine is an order's line; a cell is empty if there is no such thing.
-func orderLine(s sale.Sale, c sale.Claim) []string {
-	order, confirmed, amount := "", "", ""
+// orderCells are the cells of an order's line; a cell is empty if there is no such thing.
+func orderCells(s sale.Sale, c sale.Claim) []spreadsheet.Cell {
+	order, confirmed, amount := "", "", spreadsheet.Cell{}
 	if c.OrderID != 0 {
 		order, confirmed = orderid.String(c.OrderID), httpapi.Time(orderid.Time(c.OrderID))
 	}
@@ -109,11 +111,12 @@ func orderLine(s sale.Sale, c sale.Claim) []string {
 		c.Amount, c.Currency = s.Price, s.Currency
 	}
 	if c.Currency != "" {
-		amount = strconv.FormatInt(c.Amount, 10)
+		amount = spreadsheet.Amount(c.Amount, c.Currency)
 	}
-	return []string{
-		order, c.User, string(c.State()), httpapi.Time(c.AcceptedAt), confirmed, timeIf(c.PaidAt), c.Payment, amount, c.Currency,
-		timeIf(c.ReleasedAt), string(c.ReleasedBy), string(s.Labels),
+	text, word := spreadsheet.Text, spreadsheet.Word
+	return []spreadsheet.Cell{
+		text(s.ID), text(s.Name), text(order), text(c.User), word(string(stateOf(s, c))), text(httpapi.Time(c.AcceptedAt)), text(confirmed), text(timeIf(c.PaidAt)),
+		text(c.Payment), amount, word(c.Currency), text(timeIf(c.ReleasedAt)), word(string(c.ReleasedBy)), text(string(s.Labels)),
 	}
 }
 
@@ -126,33 +129,21 @@ func timeIf(t time.Time) string {
 
 // forPeople writes columns of fixed widths, because the widest cell is not known before the
 // end.
-func forPeople(out io.Writer) (write func([]string) error, flush func() error) {
-	return func(cells []string) error {
+func forPeople(out io.Writer) func(sale.Sale, sale.Claim) error {
+	line := func(cells []string) error {
 		var line strings.Builder
 		for i, cell := range cells {
-			fmt.Fprintf(&line, "%-*s ", orderWidths[i], cmp.Or(cell, "-"))
+			fmt.Fprintf(&line, "%-*s ", orderWidths[i+2], cmp.Or(cell, "-"))
 		}
 		_, err := fmt.Fprintln(out, strings.TrimRight(line.String(), " "))
 		return err
-	}, func() error { return nil }
-}
-
-// forPrograms writes CSV (RFC 4180). A cell that a spreadsheet could take for a formula
-// begins with an apostrophe, and so does one that begins with an apostrophe: whoever removes the
-// first one has the exact text.
-func forPrograms(out io.Writer) (write func([]string) error, flush func() error) {
-	lines := csv.NewWriter(out)
-	return func(cells []string) error {
-			quoted := make([]string, len(cells))
-			for i, cell := range cells {
-				if first, _ := utf8.DecodeRuneInString(cell); cell != "" && strings.ContainsRune("=+-@\t\r'＝＋－＠", first) {
-					cell = "'" + cell
-				}
-				quoted[i] = cell
-			}
-			return lines.Write(quoted)
-		}, func() error {
-			lines.Flush()
-			return lines.Error()
+	}
+	_ = line(orderColumns[2:]) // the buffer keeps its error
+	return func(s sale.Sale, c sale.Claim) error {
+		var cells []string
+		for _, c := range orderCells(s, c)[2:] {
+			cells = append(cells, c.Plain)
 		}
+		return line(cells)
+	}
 }

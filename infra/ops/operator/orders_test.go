@@ -26,14 +26,14 @@ import (
 
 var manyOrders = flag.Int("orders", 100_000, "how many orders the largest list has")
 
-// listOf is a list of orders without the command's own lines.
+// listOf is a list of orders as CSV.
 func listOf(t *testing.T, book claimList, state sale.ClaimState) [][]string {
 	t.Helper()
 	var out bytes.Buffer
 	if err := writeOrders(t.Context(), book, "moutai", state, true, &out); err != nil {
 		t.Fatal(err)
 	}
-	lines, err := csv.NewReader(&out).ReadAll()
+	lines, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(out.String(), "\ufeff"))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func listOf(t *testing.T, book claimList, state sale.ClaimState) [][]string {
 
 func TestEveryOrderIsListedInItsState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db, book := opened(t, sale.Creation{Stock: 9, Price: 89900, Labels: "sku=A-38,erp=4711"})
+		db, book := opened(t, sale.Creation{Name: "Feitian Moutai", Stock: 9, Price: 89900, Labels: "sku=A-38,erp=4711"})
 		orders := map[string]uint64{}
 		for _, user := range []string{"=cmd()", "-2", "alice", "'bob"} {
 			orders[user] = ordered(t, book, user)
@@ -62,15 +62,15 @@ func TestEveryOrderIsListedInItsState(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		const at, labels = "2026-11-11T12:00:00.000Z", "sku=A-38,erp=4711"
-		number := func(user string) string { return orderid.String(orders[user]) }
+		const at, labels, goods = "'2026-11-11T12:00:00.000Z", "'sku=A-38,erp=4711", "'Feitian Moutai"
+		number := func(user string) string { return "'" + orderid.String(orders[user]) }
 		all := [][]string{
 			orderColumns,
-			{number("'bob"), "''bob", "CONFIRMED", at, at, "", "", "", "", "", "", labels},
-			{number("-2"), "'-2", "CANCELLED", at, at, "", "", "", "", at, "buyer", labels},
-			{number("=cmd()"), "'=cmd()", "PAID", at, at, at, "stripe#pi_=cmd()", "89900", "CNY", "", "", labels},
-			{number("alice"), "alice", "PAID", at, at, at, "stripe#pi_alice", "89900", "CNY", "", "", labels},
-			{"", "pending", "PENDING", at, "", "", "", "", "", "", "", labels},
+			{"'moutai", goods, number("'bob"), "''bob", "CONFIRMED", at, at, "", "", "", "", "", "", labels},
+			{"'moutai", goods, number("-2"), "'-2", "CANCELLED", at, at, "", "", "", "", at, "buyer", labels},
+			{"'moutai", goods, number("=cmd()"), "'=cmd()", "PAID", at, at, at, "'stripe#pi_=cmd()", "899.00", "CNY", "", "", labels},
+			{"'moutai", goods, number("alice"), "'alice", "PAID", at, at, at, "'stripe#pi_alice", "899.00", "CNY", "", "", labels},
+			{"'moutai", goods, "", "'pending", "PENDING", at, "", "", "", "", "", "", "", labels},
 		}
 		if diff := cmp.Diff(all, listOf(t, book, "")); diff != "" {
 			t.Errorf("orders (-want +got):\n%s", diff)
@@ -84,11 +84,25 @@ func TestEveryOrderIsListedInItsState(t *testing.T) {
 		}
 		var out bytes.Buffer
 		if err := writeOrders(t.Context(), book, "moutai", sale.Paid, false, &out); err != nil || !strings.HasSuffix(out.String(), "\n2 orders\n") ||
-			!strings.Contains(strings.Join(strings.Fields(out.String()), " "), number("alice")+" alice PAID "+at+" "+at+" "+at+" stripe#pi_alice 89900 CNY - - "+labels) {
+			!strings.Contains(strings.Join(strings.Fields(out.String()), " "), strings.ReplaceAll(number("alice")+" alice PAID "+at+" "+at+" "+at+" stripe#pi_alice 899.00 CNY - - "+labels, "'", "")) {
 			t.Errorf("%v: %s", err, &out)
 		}
 		if err := writeOrders(t.Context(), book, "none", "", true, io.Discard); err == nil || !strings.Contains(err.Error(), "no such sale") {
 			t.Errorf("a sale that is not there: %v", err)
+		}
+		if _, err := book.Recall(t.Context(), sale.Recall{SaleID: "moutai"}); err != nil {
+			t.Fatal(err)
+		}
+		book = ledger.New(db, "T", ledger.Options{}) // as each command has its own
+		var states []string
+		for _, line := range listOf(t, book, "")[1:] {
+			states = append(states, line[3]+" "+line[4]+" "+line[9])
+		}
+		if diff := cmp.Diff([]string{"''bob RECALLED ", "'-2 CANCELLED ", "'=cmd() RECALLED 899.00", "'alice RECALLED 899.00", "'pending RECALLED "}, states); diff != "" {
+			t.Errorf("states after a recall (-want +got):\n%s", diff)
+		}
+		if paid, all := listOf(t, book, sale.Paid), listOf(t, book, recalled); len(paid) != 1 || len(all) != 5 {
+			t.Errorf("after a recall %d orders are listed as paid and %d as recalled", len(paid)-1, len(all)-1)
 		}
 	})
 }
@@ -96,7 +110,7 @@ func TestEveryOrderIsListedInItsState(t *testing.T) {
 func TestOrdersThatCannotBeAskedForAreRefused(t *testing.T) {
 	for want, args := range map[string][]string{
 		"make orders SALE=moutai":                   {"orders", "-sale", "a b"},
-		"pending, confirmed, paid, expired or canc": {"orders", "-sale", "moutai", "-state", "payed"},
+		"pending, confirmed, paid, expired, cancel": {"orders", "-sale", "moutai", "-state", "payed"},
 	} {
 		if err := (&place{}).does(t, io.Discard, args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want %q", args, err, want)

@@ -37,7 +37,7 @@ type publisher interface {
 
 // republish publishes every event of a sale again, as the table has it, or with -unknown the
 // refunds due of unknown orders. Each event has the id and the content that it had before,
-// so those who have it ignore it (P26).
+// but for the user of who was erased since, so those who have it ignore it (P26).
 func republish(ctx context.Context, p *place, o options, out io.Writer) error {
 	saleID := o["sale"]
 	switch {

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/infra/ops/consumers/orderevent"
+	"flashsale/shared/currency"
 )
 
 const (
@@ -29,11 +30,12 @@ const (
 // a mail with it only once.
 type mail struct {
 	ID, User, Template, SaleID, OrderID string
+	Amount                              string // that was paid or goes back, such as "899.00 CNY", or ""
 }
 
-// templates are the types of events that buyers are told of.
+// templates are the mails by the state in which an order is, whatever was mailed before.
 var templates = map[string]string{
-	"OrderConfirmed": "your-order", "OrderPaid": "thank-you", "OrderReleased": "order-released",
+	"CONFIRMED": "your-order", "PAID": "thank-you", "EXPIRED": "order-expired", "CANCELLED": "order-cancelled", orderevent.Recalled: "order-recalled",
 }
 
 // table is the part of DynamoDB's client that a mailer uses.
@@ -42,7 +44,8 @@ type table interface {
 	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
 }
 
-// mailer sends a mail for each event. Its table has the key `id` and the TTL attribute
+// mailer sends a mail for each state of an order that is not overtaken, and one for each other payment that
+// goes back, so that the last mail tells how the order stands. Its table has the key `id` and the TTL attribute
 // `expiresAt`.
 type mailer struct {
 	db    table
@@ -51,7 +54,7 @@ type mailer struct {
 	now   func() time.Time
 }
 
-// handle notes the event's id in the table, sends the mail, and notes that it is sent.
+// handle notes the event in the table, sends the mail, and notes that it is sent.
 //
 // If the function ends between the first two or the last two steps, nobody knows whether
 // the mail was sent, and the repetition sends it again: a buyer who gets one mail twice is
@@ -61,38 +64,53 @@ func (m *mailer) handle(ctx context.Context, delivered events.EventBridgeEvent) 
 	if err != nil {
 		return err
 	}
-	template, ok := templates[e.Type]
-	if !ok || e.OccurredAt.Before(m.now().Add(-keep)) {
+	state, rank := e.OrderState()
+	about, template := "order:"+e.OrderID, templates[state]
+	if rank == 0 && e.Type == "RefundDue" {
+		about, template = e.ID, "refund-due"
+	}
+	// The refund of an unknown order has no user, and an erased user no address.
+	if template == "" || e.User == "" || e.IsErased() || e.OccurredAt.Before(m.now().Add(-keep)) {
 		return nil
 	}
-	if mine, err := m.begin(ctx, e); err != nil || !mine {
+	if mine, err := m.begin(ctx, e, about, rank); err != nil || !mine {
 		return err
 	}
-	if err := m.send(ctx, mail{e.ID, e.User, template, e.SaleID, e.OrderID}); err != nil {
+	amount := ""
+	if text, known := currency.Decimal(e.Amount, e.Currency); known {
+		amount = text + " " + e.Currency
+	}
+	if err := m.send(ctx, mail{e.ID, e.User, template, e.SaleID, e.OrderID, amount}); err != nil {
 		return fmt.Errorf("send mail %s: %w", e.ID, err) // Lambda repeats it after the lease
 	}
 	_, err = m.db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &m.table, Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: e.ID}},
+		TableName: &m.table, Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: about}},
 		UpdateExpression:          aws.String("SET sentAt = :now"),
-		ExpressionAttributeValues: map[string]types.AttributeValue{":now": seconds(m.now())},
+		ConditionExpression:       aws.String("eventId = :event"), // else a later state has overtaken it meanwhile
+		ExpressionAttributeValues: map[string]types.AttributeValue{":now": seconds(m.now()), ":event": &types.AttributeValueMemberS{Value: e.ID}},
 	})
-	if err != nil {
+	var overtaken *types.ConditionalCheckFailedException
+	if err != nil && !errors.As(err, &overtaken) {
 		return fmt.Errorf("note mail %s: %w", e.ID, err)
 	}
 	return nil
 }
 
-// begin reports whether this invocation is to send the mail. It fails while another one may
-// be sending it.
-func (m *mailer) begin(ctx context.Context, e orderevent.Event) (bool, error) {
+// begin reports whether this invocation is to send the mail: nothing of as high a rank was noted about
+// the order or the refund. It fails while another one may be sending it.
+func (m *mailer) begin(ctx context.Context, e orderevent.Event, about string, rank int) (bool, error) {
 	now := m.now()
+	event := &types.AttributeValueMemberS{Value: e.ID}
+	rankOf := &types.AttributeValueMemberN{Value: strconv.Itoa(rank)}
 	_, err := m.db.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &m.table,
 		Item: map[string]types.AttributeValue{
-			"id": &types.AttributeValueMemberS{Value: e.ID}, "leaseUntil": seconds(now.Add(lease)), "expiresAt": seconds(e.OccurredAt.Add(remembered)),
+			"id": &types.AttributeValueMemberS{Value: about}, "eventId": event, "stateRank": rankOf,
+			"leaseUntil": seconds(now.Add(lease)), "expiresAt": seconds(e.OccurredAt.Add(remembered)),
 		},
-		ConditionExpression:                 aws.String("attribute_not_exists(id) OR attribute_not_exists(sentAt) AND leaseUntil < :now"),
-		ExpressionAttributeValues:           map[string]types.AttributeValue{":now": seconds(now)},
+		ConditionExpression: aws.String(
+			"attribute_not_exists(id) OR stateRank < :rank OR eventId = :event AND attribute_not_exists(sentAt) AND leaseUntil < :now"),
+		ExpressionAttributeValues:           map[string]types.AttributeValue{":now": seconds(now), ":event": event, ":rank": rankOf},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
 	var known *types.ConditionalCheckFailedException
@@ -101,7 +119,8 @@ func (m *mailer) begin(ctx context.Context, e orderevent.Event) (bool, error) {
 		return true, nil
 	case !errors.As(err, &known):
 		return false, fmt.Errorf("begin mail %s: %w", e.ID, err)
-	case known.Item["sentAt"] != nil:
+	}
+	if begun, _ := known.Item["eventId"].(*types.AttributeValueMemberS); begun == nil || begun.Value != e.ID || known.Item["sentAt"] != nil {
 		return false, nil
 	}
 	return false, fmt.Errorf("begin mail %s: another invocation may be sending it", e.ID)

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"testing"
@@ -14,30 +12,20 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/kit/dynamotest"
-	"flashsale/shared/eventbus"
-	"flashsale/shared/sale"
+	"flashsale/infra/ops/consumers/internal/lives"
 )
 
-var noon = time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
+var noon = lives.Noon
 
-func delivered(e sale.Event) events.EventBridgeEvent {
-	return events.EventBridgeEvent{ID: "1", Source: eventbus.Source, DetailType: string(e.Type), Detail: eventbus.Detail(e)}
-}
-
-func eventOf(kind sale.EventType, order uint64, state sale.ClaimState) sale.Event {
-	return sale.Event{
-		Type: kind, ID: string(kind) + ":" + strconv.FormatUint(order, 10), OccurredAt: noon, SaleID: "moutai", OrderID: order,
-		ClaimID: "C", User: fmt.Sprint("user-", order), State: state,
-	}
-}
+var paid = lives.All()["paid"].Events[1]
 
 // outbox is a mailer whose mails are counted by their ids.
 type outbox struct {
 	mailer
-	mails map[string]int
+	mails map[string]int // by their ids
+	sent  []mail
 	now   time.Time
 	fails error // of the next mail
 }
@@ -52,38 +40,38 @@ func newOutbox() *outbox {
 				return err
 			}
 			o.mails[m.ID]++
+			o.sent = append(o.sent, m)
 			return nil
 		},
 	}
 	return o
 }
 
-func TestEachEventIsMailedOnceHoweverOftenAndInWhichOrderItComes(t *testing.T) {
-	for seed := range uint64(20) {
-		chance := rand.New(rand.NewPCG(seed, 1))
-		var all []sale.Event
-		want := map[string]int{}
-		for order := range uint64(8) {
-			of := []sale.Event{eventOf(sale.EventConfirmed, order+1, sale.Confirmed), eventOf(sale.EventPaid, order+1, sale.Paid)}
-			if order%2 == 0 {
-				of[1] = eventOf(sale.EventReleased, order+1, sale.Expired)
+func TestTheLastMailSaysHowAnOrderStandsInWhicheverOrderItsEventsCome(t *testing.T) {
+	for name, l := range lives.All() {
+		for all := range lives.InEveryOrder(l.Events) {
+			o := newOutbox()
+			for _, e := range slices.Concat(lives.Others(), all) {
+				o.now = o.now.Add(time.Hour)
+				if err := o.handle(t.Context(), lives.Delivered(e)); err != nil {
+					t.Fatal(err)
+				}
 			}
-			for _, e := range of {
-				want[e.ID] = 1
-				all = append(all, slices.Repeat([]sale.Event{e}, 1+chance.IntN(3))...)
+			var states []string
+			refunds := 0
+			for _, m := range o.sent {
+				if m.Template == "refund-due" {
+					refunds++
+				} else {
+					states = append(states, m.Template)
+				}
+				if o.mails[m.ID] != 1 || m.User != "=1+1;alice" || m.Amount != "899.00 CNY" && (m.Template == "thank-you" || m.Template == "refund-due") {
+					t.Fatalf("%s, in the order %v: mailed %+v", name, all, o.sent)
+				}
 			}
-		}
-		all = append(all, eventOf(sale.EventSoldOut, 1, ""), eventOf(sale.EventRefundDue, 1, ""))
-		chance.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		o := newOutbox()
-		for _, e := range all {
-			o.now = o.now.Add(time.Duration(chance.IntN(int(time.Hour))))
-			if err := o.handle(t.Context(), delivered(e)); err != nil {
-				t.Fatal(err)
+			if len(states) == 0 || states[len(states)-1] != templates[l.State] || refunds != l.Refunds {
+				t.Fatalf("%s, in the order %v: mailed %v and %d refunds, want at last %s and %d", name, all, states, refunds, templates[l.State], l.Refunds)
 			}
-		}
-		if diff := cmp.Diff(want, o.mails); diff != "" {
-			t.Fatalf("seed %d: mails (-want +got):\n%s", seed, diff)
 		}
 	}
 }
@@ -96,7 +84,7 @@ func (unnoted) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*d
 }
 
 func TestAMailIsRatherSentTwiceThanNever(t *testing.T) {
-	e := delivered(eventOf(sale.EventPaid, 7, sale.Paid))
+	e := lives.Delivered(paid)
 	for name, tt := range map[string]struct {
 		crash func(*outbox)
 		mails int
@@ -110,16 +98,16 @@ func TestAMailIsRatherSentTwiceThanNever(t *testing.T) {
 		if o.handle(t.Context(), e) == nil {
 			t.Errorf("%s: it did not fail", name)
 		}
-		before := o.mails["OrderPaid:7"]
+		before := o.mails[paid.ID]
 		o.db = whole
 		o.now = o.now.Add(lease)
-		if o.handle(t.Context(), e) == nil || o.mails["OrderPaid:7"] != before {
+		if o.handle(t.Context(), e) == nil || o.mails[paid.ID] != before {
 			t.Errorf("%s: a repetition did not wait for the lease", name)
 		}
 		for range 2 {
 			o.now = o.now.Add(time.Second)
-			if err := o.handle(t.Context(), e); err != nil || o.mails["OrderPaid:7"] != tt.mails {
-				t.Errorf("%s: %v, %d mails", name, err, o.mails["OrderPaid:7"])
+			if err := o.handle(t.Context(), e); err != nil || o.mails[paid.ID] != tt.mails {
+				t.Errorf("%s: %v, %d mails", name, err, o.mails[paid.ID])
 			}
 		}
 	}
@@ -127,7 +115,7 @@ func TestAMailIsRatherSentTwiceThanNever(t *testing.T) {
 
 func TestAnEventThatIsPublishedAgainLongAfterIsNotMailedAgain(t *testing.T) {
 	o := newOutbox()
-	e := delivered(eventOf(sale.EventPaid, 7, sale.Paid))
+	e := lives.Delivered(paid)
 	if err := o.handle(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +137,7 @@ func TestWhatCannotBeReadOrNotedIsRepeated(t *testing.T) {
 		t.Error("a newer event was dropped")
 	}
 	o.table = "none"
-	if err := o.handle(t.Context(), delivered(eventOf(sale.EventPaid, 7, sale.Paid))); err == nil || len(o.mails) > 0 {
+	if err := o.handle(t.Context(), lives.Delivered(paid)); err == nil || len(o.mails) > 0 {
 		t.Errorf("%v, mails %v", err, o.mails)
 	}
 }

@@ -5,6 +5,7 @@ package orderevent
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -45,14 +46,25 @@ func Read(e events.EventBridgeEvent) (Event, error) {
 	return read, nil
 }
 
-// Rank orders the states of an order: an event whose state has no higher rank than the known
-// one is late or a repetition. Of the states with the highest rank an order has only one.
-func Rank(state string) int {
-	switch state {
-	case "CONFIRMED":
-		return 1
-	case "PAID", "EXPIRED", "CANCELLED":
-		return 2
+// Recalled is the state of an order whose payment goes back because its sale was recalled: its goods
+// must not be delivered. No event has it as its state; a RefundDue says it.
+const Recalled = "RECALLED"
+
+// OrderState returns the state that the event gives its order, and its rank: an event whose state has no
+// higher rank than the known one is late or a repetition. Of the states of rank 2 an order has only one.
+// An event that does not change the state of an order has the rank 0.
+func (e Event) OrderState() (state string, rank int) {
+	switch {
+	case e.Type == "RefundDue" && e.Reason == "recalled" && e.OrderID != "":
+		return Recalled, 3
+	case e.State == "PAID" || e.State == "EXPIRED" || e.State == "CANCELLED":
+		return e.State, 2
+	case e.State == "CONFIRMED":
+		return e.State, 1
 	}
-	return 0
+	return "", 0
 }
+
+// IsErased reports whether the event was published again after its user was erased: its user is a
+// random id, everything else is as before.
+func (e Event) IsErased() bool { return strings.HasPrefix(e.User, "erased-") }

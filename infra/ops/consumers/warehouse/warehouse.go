@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/infra/kit/spreadsheet"
 	"flashsale/infra/ops/consumers/orderevent"
 )
 
@@ -29,31 +30,38 @@ type warehouse struct {
 	table string
 }
 
-// columns are the attributes of an item, in the order of the export.
-var columns = []string{"orderId", "saleId", "user", "state", "since", "payment"}
-
-// handle raises the order's state to the event's. An event of a state that is not higher is
-// late or a repetition, and changes nothing; so neither order nor number of events matters.
+// handle raises the order's state to the event's, and keeps the order's user. An event of a state that is
+// not higher is late or a repetition, and changes nothing; so neither order nor number of events matters.
 func (w *warehouse) handle(ctx context.Context, delivered events.EventBridgeEvent) error {
 	e, err := orderevent.Read(delivered)
 	if err != nil {
 		return err
 	}
-	rank := orderevent.Rank(e.State)
+	state, rank := e.OrderState()
 	if rank == 0 {
 		return nil // not about the state of an order
 	}
-	text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-	_, err = w.db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+	// Of two payments that go back, the same one is kept whichever is heard of first.
+	err = w.update(ctx, e, "SET saleId = :sale, #state = :state, #rank = :rank, since = :since, payment = :payment, amount = :amount, currency = :currency, labels = :labels",
+		"attribute_not_exists(#rank) OR #rank < :rank OR #rank = :rank AND payment > :payment", map[string]string{"#state": "state", "#rank": "rank"}, map[string]types.AttributeValue{
+			":sale": text(e.SaleID), ":state": text(state), ":rank": number(int64(rank)), ":since": text(e.OccurredAt.UTC().Format(time.RFC3339)),
+			":payment": text(e.Payment), ":amount": number(e.Amount), ":currency": text(e.Currency), ":labels": text(strings.Join(e.Labels, ",")),
+		})
+	if err != nil {
+		return err
+	}
+	condition := "attribute_not_exists(#user)"
+	if e.IsErased() { // the warehouse forgets who it was, and does not learn it again
+		condition = "attribute_exists(orderId)"
+	}
+	return w.update(ctx, e, "SET #user = :user", condition, map[string]string{"#user": "user"}, map[string]types.AttributeValue{":user": text(e.User)})
+}
+
+// update changes the order's item if the condition holds. The names are words that DynamoDB reserves.
+func (w *warehouse) update(ctx context.Context, e orderevent.Event, update, condition string, names map[string]string, values map[string]types.AttributeValue) error {
+	_, err := w.db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &w.table, Key: map[string]types.AttributeValue{"orderId": text(e.OrderID)},
-		UpdateExpression:    aws.String("SET saleId = :sale, #user = :user, #state = :state, #rank = :rank, since = :since, payment = :payment"),
-		ConditionExpression: aws.String("attribute_not_exists(orderId) OR #rank < :rank"),
-		// DynamoDB reserves these words.
-		ExpressionAttributeNames: map[string]string{"#user": "user", "#state": "state", "#rank": "rank"},
-		ExpressionAttributeValues: map[string]types.AttributeValue{
-			":sale": text(e.SaleID), ":user": text(e.User), ":state": text(e.State), ":since": text(e.OccurredAt.UTC().Format(time.RFC3339)),
-			":payment": text(e.Payment), ":rank": &types.AttributeValueMemberN{Value: strconv.Itoa(rank)},
-		},
+		UpdateExpression: &update, ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 	})
 	var known *types.ConditionalCheckFailedException
 	if err != nil && !errors.As(err, &known) {
@@ -62,13 +70,16 @@ func (w *warehouse) handle(ctx context.Context, delivered events.EventBridgeEven
 	return nil
 }
 
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
 // export writes every order once, with the highest state that was heard of, as CSV. Deliver
 // what is PAID and, in a sale that asks for no payment, also what is CONFIRMED.
 func (w *warehouse) export(ctx context.Context, out io.Writer) error {
-	lines := csv.NewWriter(out)
-	if err := lines.Write(columns); err != nil {
-		return fmt.Errorf("export orders: %w", err)
-	}
+	list := spreadsheet.NewWriter(out, "sale", "order", "user", "state", "since", "payment", "amount", "currency", "labels")
 	pages := dynamodb.NewScanPaginator(w.db, &dynamodb.ScanInput{TableName: &w.table, ConsistentRead: aws.Bool(true)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -76,17 +87,39 @@ func (w *warehouse) export(ctx context.Context, out io.Writer) error {
 			return fmt.Errorf("export orders: %w", err)
 		}
 		for _, item := range page.Items {
-			line := make([]string, len(columns))
-			for i, name := range columns {
-				if value, ok := item[name].(*types.AttributeValueMemberS); ok {
-					line[i] = value.Value
-				}
-			}
-			if err := lines.Write(line); err != nil {
+			if err := list.Line(line(item)...); err != nil {
 				return fmt.Errorf("export orders: %w", err)
 			}
 		}
 	}
-	lines.Flush()
-	return lines.Error()
+	return list.Flush()
+}
+
+// line is an order's line in the export.
+func line(item map[string]types.AttributeValue) []spreadsheet.Cell {
+	text := func(name string) string {
+		value, _ := item[name].(*types.AttributeValueMemberS)
+		if value == nil {
+			return ""
+		}
+		return value.Value
+	}
+	amount := spreadsheet.Cell{}
+	if value, ok := item["amount"].(*types.AttributeValueMemberN); ok && text("currency") != "" {
+		if minor, err := strconv.ParseInt(value.Value, 10, 64); err == nil {
+			amount = spreadsheet.Amount(minor, text("currency"))
+		}
+	}
+	var cells []spreadsheet.Cell
+	for _, name := range []string{"saleId", "orderId", "user", "state", "since", "payment", "amount", "currency", "labels"} {
+		switch name {
+		case "state", "currency":
+			cells = append(cells, spreadsheet.Word(text(name)))
+		case "amount":
+			cells = append(cells, amount)
+		default:
+			cells = append(cells, spreadsheet.Text(text(name)))
+		}
+	}
+	return cells
 }

@@ -1,0 +1,130 @@
+// Package lives has the lives of an order, as events, for the tests of consumers.
+package lives
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"flashsale/shared/eventbus"
+	"flashsale/shared/sale"
+)
+
+// Noon is when the order was confirmed.
+var Noon = time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
+
+// Order is the order's id.
+const Order = 523415642750058497
+
+// Life is what is published of an order, and how it then stands.
+type Life struct {
+	Events []sale.Event
+	State  string
+	User   string
+	// Payment is of the event that decides, and Refunds are how many other payments go back.
+	Payment string
+	Since   time.Time
+	Refunds int
+}
+
+// All are lives by their names.
+func All() map[string]Life {
+	all := map[string]Life{
+		"no payment is asked for":           life("CONFIRMED"),
+		"paid":                              life("PAID", paid()),
+		"expired":                           life("EXPIRED", released(sale.Expired, sale.ByExpiry)),
+		"cancelled":                         life("CANCELLED", released(sale.Cancelled, sale.ByBuyer)),
+		"recalled before it was paid":       life("CANCELLED", released(sale.Cancelled, sale.ByOperator)),
+		"paid and recalled":                 life("RECALLED", paid(), due("pi_1", sale.RefundRecalled)),
+		"paid twice":                        life("PAID", paid(), due("pi_2", sale.RefundOtherPayment)),
+		"paid twice and recalled":           life("RECALLED", paid(), due("pi_2", sale.RefundOtherPayment), due("pi_1", sale.RefundRecalled)),
+		"paid too late":                     life("EXPIRED", released(sale.Expired, sale.ByExpiry), due("pi_1", sale.RefundReleased)),
+		"paid wrongly, and then as asked":   life("PAID", due("pi_2", sale.RefundAmount), paid()),
+		"a refund for a reason of tomorrow": life("PAID", paid(), due("pi_2", "chargeback")),
+	}
+	for _, name := range []string{"paid", "expired"} { // every event again, as a republication after the erasure has it
+		erased := all[name]
+		erased.Events, erased.User = slices.Clone(erased.Events), "erased-7HQ2"
+		for _, e := range erased.Events {
+			e.User = erased.User
+			erased.Events = append(erased.Events, e)
+		}
+		all[name+" and erased"] = erased
+	}
+	return all
+}
+
+// Others are events of which no order has its state.
+func Others() []sale.Event {
+	return []sale.Event{
+		{Type: sale.EventSoldOut, ID: "SaleSoldOut:moutai:1", SaleID: "moutai", OccurredAt: Noon},
+		{Type: sale.EventDrained, ID: "SaleDrained:moutai:1", SaleID: "moutai", OccurredAt: Noon},
+		{Type: sale.EventRefundDue, ID: "RefundDue::stripe#pi_9", OrderID: 9, Payment: "stripe#pi_9", Reason: sale.RefundUnknownOrder, Amount: 5, Currency: "CNY", OccurredAt: Noon},
+	}
+}
+
+func life(state string, after ...sale.Event) Life {
+	l := Life{State: state, User: "=1+1;alice"}
+	confirmed := sale.Event{Type: sale.EventConfirmed, ID: fmt.Sprint("OrderConfirmed:", Order), State: sale.Confirmed}
+	for i, e := range append([]sale.Event{confirmed}, after...) {
+		e.SaleID, e.OrderID, e.ClaimID, e.User, e.Labels = "moutai", Order, "C", l.User, "sku=0042"
+		e.OccurredAt = Noon.Add(time.Duration(i) * time.Minute)
+		l.Events = append(l.Events, e)
+		switch {
+		case e.Type == sale.EventRefundDue && e.Reason != sale.RefundRecalled:
+			l.Refunds++
+		default:
+			l.Payment, l.Since = e.Payment, e.OccurredAt
+		}
+	}
+	return l
+}
+
+func paid() sale.Event {
+	return sale.Event{Type: sale.EventPaid, ID: fmt.Sprint("OrderPaid:", Order), State: sale.Paid, Payment: "stripe#pi_1", Amount: 89900, Currency: "CNY"}
+}
+
+func released(state sale.ClaimState, by sale.ReleasedBy) sale.Event {
+	return sale.Event{Type: sale.EventReleased, ID: fmt.Sprint("OrderReleased:", Order), State: state, ReleasedBy: by}
+}
+
+func due(payment string, reason sale.RefundReason) sale.Event {
+	return sale.Event{Type: sale.EventRefundDue, ID: "RefundDue:moutai:stripe#" + payment, Payment: "stripe#" + payment, Reason: reason, Amount: 89900, Currency: "CNY"}
+}
+
+// Delivered is the event as a rule's target gets it.
+func Delivered(e sale.Event) events.EventBridgeEvent {
+	return events.EventBridgeEvent{ID: "1", Source: eventbus.Source, DetailType: string(e.Type), Detail: eventbus.Detail(e)}
+}
+
+// InEveryOrder returns each order in which the events can come, and after it each in which they can come again.
+func InEveryOrder(all []sale.Event) iter.Seq[[]sale.Event] {
+	return func(yield func([]sale.Event) bool) {
+		for first := range orders(all) {
+			for again := range orders(all) {
+				if !yield(slices.Concat(first, again)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func orders(all []sale.Event) iter.Seq[[]sale.Event] {
+	return func(yield func([]sale.Event) bool) {
+		if len(all) == 0 {
+			yield(nil)
+			return
+		}
+		for i, e := range all {
+			for rest := range orders(slices.Concat(all[:i], all[i+1:])) {
+				if !yield(append([]sale.Event{e}, rest...)) {
+					return
+				}
+			}
+		}
+	}
+}
