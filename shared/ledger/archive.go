@@ -379,7 +379,7 @@ func (l *Ledger) forgetRefunded(ctx context.Context, saleID string) error {
 		return err
 	}
 	for _, it := range refunds {
-		if it["user"] == nil {
+		if !has(it, "user") {
 			continue
 		}
 		if err := l.updateAnyway(ctx, dynamodb.UpdateItemInput{

@@ -274,7 +274,7 @@ var (
 )
 
 func (r *reader) drawTerms() (t sale.DrawTerms) {
-	if r.item["enterFrom"] != nil {
+	if has(r.item, "enterFrom") {
 		t.EnterFrom, t.EnterUntil = r.time("enterFrom"), r.time("enterUntil")
 		t.KeepFor = time.Duration(r.number("keepHours")) * time.Hour
 	}
@@ -292,10 +292,10 @@ func utc(t sale.DrawTerms) sale.DrawTerms {
 // draw reads the draw of a sale that has one.
 func (r *reader) draw() sale.Draw {
 	d := sale.Draw{DrawTerms: r.drawTerms(), BeginsAt: r.time("beginsAt"), EndsAt: r.time("endsAt"), Call: r.optionalNumber("call")}
-	if r.item["operatedAt"] != nil {
+	if has(r.item, "operatedAt") {
 		d.OperatedAt = r.time("operatedAt")
 	}
-	if r.item["openCall"] != nil {
+	if has(r.item, "openCall") {
 		d.OpenCall = r.flag("openCall")
 	}
 	if !d.HasDraw() {
@@ -358,7 +358,7 @@ func (l *Ledger) leafKey(ctx context.Context, tries int, saleID string) ([]byte,
 func readDrawHead(it item) (DrawHead, error) {
 	r := reading(it)
 	h := DrawHead{Roll: r.digest("roll"), Entrants: r.number("entrants"), Round: uint64(r.number("round")), ClosedAt: r.time("closedAt")}
-	if it["seed"] != nil {
+	if has(it, "seed") {
 		h.Seed, h.Signature = r.digest("seed"), r.hex("signature")
 	}
 	if h.Round == 0 {
@@ -375,9 +375,9 @@ func readCall(it item) (Call, error) {
 	}
 	c := Call{
 		Number: number, From: r.time("from"), Until: r.time("until"), At: r.time("at"), Lo: r.rank("lo"),
-		Open: it["open"] != nil && r.flag("open"), Stock: r.optionalNumber("stock"),
+		Open: has(it, "open") && r.flag("open"), Stock: r.optionalNumber("stock"),
 	}
-	if it["hi"] != nil {
+	if has(it, "hi") {
 		c.Complete, c.Hi = true, r.rank("hi")
 	}
 	return c, r.err

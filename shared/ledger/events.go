@@ -68,7 +68,7 @@ func Changes(before, after Image, at time.Time) ([]sale.Event, error) {
 	if err != nil {
 		return nil, asInternal(err)
 	}
-	if kind, _, _ := strings.Cut(identityOf(item(after)).pk, "#"); kind == "CLAIM" && before == nil && after["orderId"] != nil {
+	if kind, _, _ := strings.Cut(identityOf(item(after)).pk, "#"); kind == "CLAIM" && before == nil && has(item(after), "orderId") {
 		return nil, nil
 	}
 	earlier, err := eventsOf(item(before))
@@ -176,13 +176,13 @@ func eventsOf(it item) ([]sale.Event, error) {
 	case kind == "CHANGES":
 		c, err := readChange(it)
 		return []sale.Event{eventOfChange(rest, strconv.FormatInt(c.Number, 10), c, it)}, err
-	case kind == "SALE" && isSeeding(id) && it["action"] != nil:
+	case kind == "SALE" && isSeeding(id) && has(it, "action"):
 		c, err := readSeeding(it)
 		return []sale.Event{eventOfChange(rest, "seed:"+c.ID, c, it)}, err
 	case kind == "SALES":
 		r := reading(it)
 		saleID, closesAt, labels := r.text(attrSK), r.time("closesAt"), r.labels()
-		if r.err != nil || it["drained"] == nil {
+		if r.err != nil || !has(it, "drained") {
 			return nil, r.err
 		}
 		return []sale.Event{{

@@ -49,6 +49,13 @@ type reader struct {
 	err  error
 }
 
+// has reports whether an item has the attribute, of whatever type: the client returns nil for the
+// value of a type that it does not know.
+func has(it item, name string) bool {
+	_, there := it[name]
+	return there
+}
+
 func (r *reader) fail(name, want string) {
 	if r.err == nil {
 		r.err = fmt.Errorf("read item: attribute %s is not %s", name, want)
@@ -65,14 +72,14 @@ func (r *reader) text(name string) string {
 }
 
 func (r *reader) optionalText(name string) string {
-	if r.item[name] == nil {
+	if !has(r.item, name) {
 		return ""
 	}
 	return r.text(name)
 }
 
 func (r *reader) optionalTexts(name string) []string {
-	if r.item[name] == nil {
+	if !has(r.item, name) {
 		return nil
 	}
 	v, ok := r.item[name].(*types.AttributeValueMemberSS)
@@ -97,7 +104,7 @@ func (r *reader) number(name string) int64 {
 }
 
 func (r *reader) optionalNumber(name string) int64 {
-	if r.item[name] == nil {
+	if !has(r.item, name) {
 		return 0
 	}
 	return r.number(name)
@@ -125,7 +132,7 @@ func (r *reader) time(name string) time.Time { return time.UnixMilli(r.number(na
 
 func (r *reader) shards(name string) sale.Set {
 	var set sale.Set
-	if r.item[name] == nil {
+	if !has(r.item, name) {
 		return set // DynamoDB stores no empty set
 	}
 	v, ok := r.item[name].(*types.AttributeValueMemberNS)
@@ -153,7 +160,7 @@ func readSale(it item) (sale.Sale, error) {
 		Paused:    r.flag("paused"),
 		ChangedAt: r.time("changedAt"),
 		Seeded:    r.number("seeded"),
-		Limited:   it["room"] != nil,
+		Limited:   has(it, "room"),
 		Shards:    int(r.number("shards")),
 		Buckets:   int(r.number("buckets")),
 		Empty:     r.shards("empty"),
@@ -171,16 +178,16 @@ func readSale(it item) (sale.Sale, error) {
 		Edits:        r.optionalNumber("edits"),
 	}
 	s.Erased, s.ArchivedKeys = r.optionalNumber("erased"), r.optionalText("archivedKeys")
-	if s.Archive = r.optionalText("archive"); it["archivedAt"] != nil {
+	if s.Archive = r.optionalText("archive"); has(it, "archivedAt") {
 		s.ArchivedAt = r.time("archivedAt")
 	}
-	if it["sealedAt"] != nil {
+	if has(it, "sealedAt") {
 		s.SealedAt = r.time("sealedAt")
 	}
-	if it["recalledAt"] != nil {
+	if has(it, "recalledAt") {
 		s.RecalledAt = r.time("recalledAt")
 	}
-	if it["enterFrom"] != nil {
+	if has(it, "enterFrom") {
 		s.Draw = r.draw()
 	}
 	if r.err == nil && (s.Shards < 1 || s.Shards > sale.MaxShards || s.Buckets < 1) {
@@ -302,20 +309,20 @@ func readClaim(saleID string, buckets int, it item) (sale.Claim, error) {
 		Labels:     r.labels(),
 		MinReader:  int(r.optionalNumber(attrMinReader)),
 	}
-	if it["resentAt"] != nil {
+	if has(it, "resentAt") {
 		c.ResentAt = r.time("resentAt")
 	}
-	if it["paidAt"] != nil {
+	if has(it, "paidAt") {
 		c.PaidAt, c.Payment, c.Amount, c.Currency = r.time("paidAt"), r.text("payment"), r.optionalNumber("amount"), r.optionalText("currency")
 	}
-	if it["releasedAt"] != nil {
+	if has(it, "releasedAt") {
 		c.ReleasedAt, c.ReleasedBy = r.time("releasedAt"), sale.ReleasedBy(r.text("releasedBy"))
 		switch c.ReleasedBy {
 		case sale.ByExpiry, sale.ByBuyer, sale.ByOperator:
 		default:
 			r.fail("releasedBy", "expiry, buyer or operator")
 		}
-		if it["paidAt"] != nil {
+		if has(it, "paidAt") {
 			r.fail("releasedAt", "absent from a paid claim")
 		}
 	}
@@ -370,7 +377,7 @@ func readRefund(it item) (sale.Refund, error) {
 		Labels:   r.labels(),
 		At:       r.time("at"),
 	}
-	if it["refundedAt"] != nil {
+	if has(it, "refundedAt") {
 		refund.RefundedAt = r.time("refundedAt")
 	}
 	return refund, r.err

@@ -94,19 +94,19 @@ func (l *Ledger) Listing(ctx context.Context, saleID string) (Listing, error) {
 func readListing(it item) Listing {
 	r := reading(it)
 	one := Listing{SaleID: r.text(attrSK), PayWithin: time.Duration(r.optionalNumber("payWithin")) * time.Second}
-	if it["nextDue"] != nil {
+	if has(it, "nextDue") {
 		one.NextPayBy = r.time("nextDue")
 	}
-	if it["recalling"] != nil {
+	if has(it, "recalling") {
 		_, one.Recalling = r.time("recalling"), true
 	}
-	if it["refundAt"] != nil {
+	if has(it, "refundAt") {
 		one.RefundAt = r.time("refundAt")
 	}
-	if it["drained"] != nil {
+	if has(it, "drained") {
 		one.Drained = r.flag("drained")
 	}
-	if it["draw"] != nil {
+	if has(it, "draw") {
 		one.Draw = r.flag("draw")
 	}
 	if text := r.optionalText("cursor"); text != "" {
@@ -173,7 +173,7 @@ func (l *Ledger) saveCursors(ctx context.Context, saleID string, attributes map[
 		return err
 	})
 	refused, conditioned := errors.AsType[*types.ConditionalCheckFailedException](err)
-	if conditioned && refused.Item["sealedAt"] != nil {
+	if conditioned && has(refused.Item, "sealedAt") {
 		return nil
 	}
 	if err = asInternal(err); sale.CodeOf(err) == sale.Busy {

@@ -10,7 +10,7 @@ import (
 // trusted (P19).
 func reading(it item) reader {
 	r := reader{item: it}
-	if it[attrMinReader] == nil {
+	if !has(it, attrMinReader) {
 		return r
 	}
 	switch v := r.number(attrMinReader); {

@@ -21,15 +21,6 @@ const (
 	reasonInProgress = "TransactionInProgress"
 )
 
-// contention reports whether a reason is temporary and says nothing about the items.
-func contention(code string) bool {
-	switch code {
-	case reasonConflict, reasonThroughput, reasonThrottling, reasonInProgress:
-		return true
-	}
-	return false
-}
-
 // reasonsOf returns the reasons of a cancelled transaction of n actions.
 func reasonsOf(err error, n int) ([]types.CancellationReason, error) {
 	cancel, ok := errors.AsType[*types.TransactionCanceledException](err)

@@ -323,7 +323,7 @@ func (l *Ledger) setRefundAt(refund sale.Refund) types.TransactWriteItem {
 
 // keepNote remembers that the listing notes another refund.
 func (l *Ledger) keepNote(saleID string, listing item, now time.Time) {
-	if r := (reader{item: listing}); r.item["refundAt"] != nil {
+	if r := (reader{item: listing}); has(listing, "refundAt") {
 		l.noted.Put(saleID, struct{}{}, now, r.time("refundAt").Add(noteAge))
 	}
 }

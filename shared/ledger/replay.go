@@ -197,12 +197,12 @@ func (p *replay) readSales(ctx context.Context) error {
 	delete(of, "") // refunds of unknown orders
 	for _, listing := range listings {
 		id := identityOf(listing).sk
-		if listing["sealedAt"] != nil { // it had lost nothing, and users may have been erased from it since
+		if has(listing, "sealedAt") { // it had lost nothing, and users may have been erased from it since
 			delete(of, id)
 			p.lost = p.lost.without(id)
 			continue
 		}
-		if listing["drained"] != nil && !of[id] {
+		if has(listing, "drained") && !of[id] {
 			continue
 		}
 		one, err := p.readSale(ctx, id, listing)
@@ -423,7 +423,7 @@ func (p *replay) resetListing(ctx context.Context, one *replayed) error {
 	if one.sale.IsRecalled() {
 		update = strings.Replace(update, " REMOVE", ", #recalling = :recalling REMOVE", 1)
 		names["#recalling"], values[":recalling"] = "recalling", millis(one.sale.RecalledAt)
-	} else if one.listing["recalling"] != nil {
+	} else if has(one.listing, "recalling") {
 		update += ", #recalling"
 		names["#recalling"] = "recalling"
 	}

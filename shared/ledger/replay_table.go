@@ -466,7 +466,7 @@ func (p *replay) seeded(ctx context.Context, s sale.Sale) (units []int64, room i
 		}
 	}
 	for _, it := range taken {
-		if r.item = it; it["ended"] == nil {
+		if r.item = it; !has(it, "ended") {
 			n, k := r.number("units"), int(r.number("shard"))
 			room += n
 			if k < s.Shards {

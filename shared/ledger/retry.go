@@ -9,6 +9,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
@@ -71,18 +72,56 @@ func judge(err error) outcome {
 	if !answered {
 		return unknown // no answer at all: a timeout, a broken connection
 	}
-	switch api.ErrorCode() {
-	case "TransactionConflictException", "ProvisionedThroughputExceededException", "RequestLimitExceeded",
-		"ThrottlingException", "ThrottlingError", "Throttling", reasonConflict, reasonThroughput:
+	switch code := api.ErrorCode(); {
+	case contention(code), code == "TransactionConflictException":
 		return contended
-	case "TransactionInProgressException", "InternalServerError", "ServiceUnavailable", "InternalFailure",
-		"RequestTimeout", "RequestTimeoutException":
+	case temporary(code):
 		return unknown
 	}
-	if response, ok := errors.AsType[*awshttp.ResponseError](err); ok && response.HTTPStatusCode() >= 500 {
+	status := 0
+	if response, ok := errors.AsType[*awshttp.ResponseError](err); ok {
+		status = response.HTTPStatusCode()
+	}
+	switch {
+	case status >= 500:
 		return unknown
+	case status == http.StatusTooManyRequests, skewed(err):
+		return contended
 	}
 	return hopeless
+}
+
+// contention reports whether a code, of a call, of one of its statements or of a cancellation,
+// is temporary and says nothing about the items. AWS's services throttle under many names.
+func contention(code string) bool {
+	switch code {
+	case reasonConflict, reasonThroughput, reasonThrottling, reasonInProgress,
+		"ProvisionedThroughputExceededException", "RequestLimitExceeded", "LimitExceededException", "BandwidthLimitExceeded",
+		"Throttling", "ThrottlingException", "ThrottledException", "EC2ThrottledException",
+		"RequestThrottled", "RequestThrottledException", "TooManyRequestsException", "SlowDown", "PriorRequestNotComplete":
+		return true
+	}
+	return false
+}
+
+// temporary reports whether a code is of a call that may have been applied, or may still be.
+func temporary(code string) bool {
+	switch code {
+	case "TransactionInProgressException", "InternalServerError", "ServiceUnavailable", "InternalFailure",
+		"RequestTimeout", "RequestTimeoutException":
+		return true
+	}
+	return false
+}
+
+// skewed reports whether a call was refused because this machine's clock is minutes off. The client
+// says so of the first call only: from the answer it learns the time that it signs the next with.
+func skewed(err error) bool {
+	refused, ok := errors.AsType[interface {
+		error
+		RetryableError() bool
+	}](err)
+	return ok && refused.RetryableError()
 }
 
 // attempt runs one call with its own time limit.

@@ -32,7 +32,7 @@ func refusedBySeal(others []types.CancellationReason) error {
 
 // isSealed reports whether an action was refused because its listing, or its group, is sealed.
 func isSealed(reason types.CancellationReason) bool {
-	return failed(reason) && reason.Item["sealedAt"] != nil
+	return failed(reason) && has(reason.Item, "sealedAt")
 }
 
 // mayBeSealed returns the listings of the sales to seal with a sale: itself and those of its group. It

@@ -232,7 +232,7 @@ func withAuthor(a sale.Author, it item) item {
 }
 
 func (r *reader) author() sale.Author {
-	return sale.Author{Actor: r.optionalText("actor"), Verified: r.item["verified"] != nil && r.flag("verified"), Note: r.optionalText("note")}
+	return sale.Author{Actor: r.optionalText("actor"), Verified: has(r.item, "verified") && r.flag("verified"), Note: r.optionalText("note")}
 }
 
 // texts are what a description may give.
@@ -260,14 +260,14 @@ func readChange(it item) (sale.Change, error) {
 	r := reading(it)
 	number, err := strconv.ParseInt(r.text(attrSK), 10, 64)
 	c := sale.Change{Number: number, ID: r.text("id"), Action: sale.Action(r.text("action")), At: r.time("at"), Author: r.author()}
-	if it["opensAt"] != nil {
+	if has(it, "opensAt") {
 		c.Paused, c.OpensAt, c.ClosesAt = r.flag("paused"), r.time("opensAt"), r.time("closesAt")
 	}
-	if it["operatedAt"] != nil {
+	if has(it, "operatedAt") {
 		c.OperatedAt, c.BeginsAt, c.EndsAt = r.time("operatedAt"), r.time("beginsAt"), r.time("endsAt")
 	}
 	for name, text := range texts(&c) {
-		if it[name] != nil {
+		if has(it, name) {
 			*text = aws.String(r.text(name))
 		}
 	}

@@ -14,13 +14,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
 	transport "github.com/aws/smithy-go/endpoints"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/clock"
@@ -307,18 +304,6 @@ func TestACallIsGivenUpAfterASecond(t *testing.T) {
 			t.Errorf("%v after %v, want an unknown outcome after 1 s", err, time.Since(start))
 		}
 	})
-}
-
-func TestAnAnswerNobodyKnowsIsUnknownIfItIsTheServersFault(t *testing.T) {
-	for status, want := range map[int]outcome{400: hopeless, 499: hopeless, 500: unknown, 503: unknown} {
-		err := &awshttp.ResponseError{ResponseError: &smithyhttp.ResponseError{
-			Response: &smithyhttp.Response{Response: &http.Response{StatusCode: status}},
-			Err:      &smithy.GenericAPIError{Code: "SomethingNew"},
-		}}
-		if got := judge(err); got != want {
-			t.Errorf("status %d: outcome %d, want %d", status, got, want)
-		}
-	}
 }
 
 func TestWhatAnEnvironmentRemembersIsBounded(t *testing.T) {

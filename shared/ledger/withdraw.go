@@ -86,7 +86,7 @@ func (p *withdrawal) resume(ctx context.Context) error {
 // follow adds the next step's receipt to the totals.
 func (p *withdrawal) follow(receipt item) error {
 	r := reader{item: receipt}
-	if receipt["ended"] != nil {
+	if has(receipt, "ended") {
 		p.ended = r.flag("ended")
 	} else {
 		p.taken += r.number("units")

@@ -45,12 +45,16 @@ func (f *fields) fail(problem string) {
 	}
 }
 
-// has reports whether an attribute that may be missing is there.
-func (f *fields) has(name string) bool { return f.item[name] != nil }
+// has reports whether an attribute that may be missing is there, of whatever type: the client
+// returns nil for the value of a type that it does not know.
+func (f *fields) has(name string) bool {
+	_, there := f.item[name]
+	return there
+}
 
 func (f *fields) value(name string) types.AttributeValue {
-	v := f.item[name]
-	if v != nil {
+	v, there := f.item[name]
+	if there {
 		f.read = append(f.read, name)
 	}
 	return v

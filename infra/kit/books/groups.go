@@ -120,7 +120,7 @@ func (p *pass) readGroup(ctx context.Context) error {
 	if found[at] != nil {
 		p.malformed(found[at], problem)
 	}
-	if h.sale.sealedAt != 0 && found[at]["sealedAt"] == nil {
+	if h.sale.sealedAt != 0 && !newFields(found[at]).has("sealedAt") {
 		p.find("P34", "group "+group+" sealed", "the sale is sealed, and its group %q is not: whoever was erased may order in a new sale of it", group)
 	}
 	if !slices.Contains(sales, p.saleID) {

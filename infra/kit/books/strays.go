@@ -197,7 +197,7 @@ func WithoutSales(ctx context.Context, db DynamoDB, name string, full bool) (fou
 
 func isUnknownGuard(it item) bool {
 	kind, _, _ := cutKind(keyOf(it).pk)
-	return kind == "PAYMENT" && it["saleId"] == nil
+	return kind == "PAYMENT" && !newFields(it).has("saleId")
 }
 
 func (p *pass) strayClaim(k key) {

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/config"
-
 	"flashsale/infra/kit/arguments"
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/samconfig"
@@ -175,9 +173,9 @@ func runRehearse(ctx context.Context, args []string, out, complaints io.Writer) 
 			}
 		}
 		r.Stack = e.StackName
-		cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(e.Region))
+		cfg, err := place.Config(ctx, e.Region)
 		if err != nil {
-			return fmt.Errorf("load AWS configuration: %w", err)
+			return err
 		}
 		r.Account = account(cfg, e.Region)
 		r.Meter = &rehearse.CloudWatch{CLI: preflight.AWS(e.Region), Parts: r.Place.Parts, Stack: e.StackName, MemoryMB: memory, Settle: settle}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
@@ -23,6 +22,7 @@ import (
 	"flashsale/infra/ops/deploy/demand"
 	"flashsale/infra/ops/deploy/preflight"
 	"flashsale/infra/ops/deploy/rehearse"
+	"flashsale/infra/ops/place"
 )
 
 // production is the environment with real buyers, development the only one that may have
@@ -136,9 +136,9 @@ func runPreflight(ctx context.Context, args []string, out, complaints io.Writer)
 		},
 	}
 	if !*offline {
-		cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(e.Region))
+		cfg, err := place.Config(ctx, e.Region)
 		if err != nil {
-			return fmt.Errorf("load AWS configuration: %w", err)
+			return err
 		}
 		d.Issuers = preflight.Discovery{Client: http.DefaultClient}
 		d.Buses = preflight.EventBridge{CLI: preflight.AWS(e.Region)}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -25,22 +24,17 @@ import (
 	"flashsale/shared/ledger"
 )
 
-// An unreachable table is reported within 30 s: callTries attempts of callTime with
-// pauses of at most callPause, and reachTime for everything up to the first answer,
-// including credentials.
-const (
-	callTries = 3
-	reachTime = 28 * time.Second
-)
+// An unreachable table is reported within 30 s: system.Tries attempts of callTime with
+// pauses of callPause, and reachTime for everything up to the first answer, including
+// credentials.
+const reachTime = 28 * time.Second
 
 var (
 	callTime  = 8 * time.Second
-	callPause = 2 * time.Second
+	callPause = system.Pause
 )
 
-func retryer() aws.Retryer {
-	return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = callTries, callPause })
-}
+func retryer() aws.Retryer { return system.Retryer(callPause) }
 
 // place selects the system: the local stack, the stack of an environment, or the given
 // resources of an AWS account.
@@ -98,9 +92,9 @@ func (p *place) open(ctx context.Context) (system.Place, aws.Config, error) {
 			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		}, nil
 	}
-	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(p.region), config.WithHTTPClient(client), config.WithRetryer(retryer))
+	cfg, err := system.Config(ctx, p.region, config.WithHTTPClient(client), config.WithRetryer(retryer))
 	if err != nil {
-		err = fmt.Errorf("load AWS configuration: %s", oneLine(err))
+		err = errors.New(oneLine(err))
 	}
 	return where, cfg, err
 }

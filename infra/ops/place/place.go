@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/config"
 	cognito "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
@@ -101,9 +103,9 @@ func deployed(ctx context.Context, w Wanted, cli preflight.Program) (p Place, er
 		}
 		p.Parts[part.ResourceType][part.LogicalResourceId] = part.PhysicalResourceId
 	}
-	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(w.Region))
+	cfg, err := Config(ctx, w.Region)
 	if err != nil {
-		return p, fmt.Errorf("load AWS configuration: %w", err)
+		return p, err
 	}
 	p.Client = client.New(api, client.Options{Invoke: invoker(lambda.NewFromConfig(cfg), p.Functions)})
 	p.sts = sts.NewFromConfig(cfg)
@@ -112,6 +114,34 @@ func deployed(ctx context.Context, w Wanted, cli preflight.Program) (p Place, er
 		id:  p.Parts["AWS::Cognito::UserPool"]["UserPool"], client: p.Parts["AWS::Cognito::UserPoolClient"]["UserPoolClient"],
 	}
 	return p, nil
+}
+
+const (
+	// Tries bounds the tries of a command's call of AWS.
+	Tries = 3
+	// Pause is the time before each further try: a command survives a short outage.
+	Pause = 2 * time.Second
+)
+
+// Retryer makes Tries with pauses of that length between them. The SDK's own retryer pauses for
+// 50 and for 100 ms at most.
+func Retryer(pause time.Duration) aws.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts = Tries
+		o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return pause, nil })
+	})
+}
+
+// Config loads the AWS configuration of a command, with its retries; region "" is the environment's.
+func Config(ctx context.Context, region string, options ...func(*config.LoadOptions) error) (aws.Config, error) {
+	options = append([]func(*config.LoadOptions) error{
+		config.WithRegion(region), config.WithRetryer(func() aws.Retryer { return Retryer(Pause) }),
+	}, options...)
+	cfg, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return cfg, fmt.Errorf("load AWS configuration: %w", err)
+	}
+	return cfg, nil
 }
 
 // invoker calls functions by their deployed names. The SDK retries calls that did not reach Lambda.

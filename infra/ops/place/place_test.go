@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -149,5 +151,23 @@ func TestARemoteAddressIsUsedAsGiven(t *testing.T) {
 	}
 	if err := p.Seed(t.Context(), client.Sale{ID: "s"}); !errors.Is(err, client.ErrNoFunctions) {
 		t.Errorf("a sale was seeded though no function is known: %v", err)
+	}
+}
+
+// The SDK's own retryer has given up after a sixth of a second.
+func TestACommandWaitsTwoSecondsBeforeItCallsAWSAgain(t *testing.T) {
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	cfg, err := Config(t.Context(), "us-east-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := cfg.Retryer()
+	for try := range r.MaxAttempts() {
+		if pause, err := r.RetryDelay(try+1, io.ErrUnexpectedEOF); pause != 2*time.Second || err != nil {
+			t.Errorf("%v after try %d (%v), want 2 s", pause, try+1, err)
+		}
+	}
+	if r.MaxAttempts() != 3 || !r.IsErrorRetryable(&net.OpError{Op: "dial", Err: errors.New("no route")}) {
+		t.Errorf("%d tries, want 3, also of a call that reaches nobody", r.MaxAttempts())
 	}
 }

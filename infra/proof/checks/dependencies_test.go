@@ -1,6 +1,9 @@
 package checks
 
 import (
+	"os"
+	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,6 +115,43 @@ func TestAMissingDependencyIsNoticed(t *testing.T) {
 	} {
 		if found := unlisted(strings.Replace(document, tt.was, tt.is, 1), goMod, labMod, []string{"x.org/a", "x.org/a/b/p", "fmt"}); len(found) != tt.want {
 			t.Errorf("%q for %q: %v, want %d findings", tt.is, tt.was, found, tt.want)
+		}
+	}
+}
+
+var (
+	toolchainLine = regexp.MustCompile(`(?m)^toolchain (go1\.\d+\.[1-9]\d*)$`)
+	setupGo       = regexp.MustCompile(`(?m)^( *)- uses: actions/setup-go@[0-9a-f]{40} # v(\d+)\S*\n((?: {8,}.*\n)*)`)
+)
+
+// The go line is the least version that the code needs, and a release built with it would have no later patch of
+// net/http and crypto/tls. setup-go takes the toolchain line of go.mod from its version 6 on, unless GOTOOLCHAIN is
+// set, which it sets itself: a second one in a job would take the go line.
+func TestReleasesAreBuiltWithTheNewestPatchThatGoModNames(t *testing.T) {
+	named := toolchainLine.FindStringSubmatch(read(t, "go.mod"))
+	if inLab := toolchainLine.FindStringSubmatch(read(t, "infra/lab/go.mod")); named == nil || !slices.Equal(named, inLab) {
+		t.Fatalf("toolchain: go.mod names %q, the lab's go.mod %q", named, inLab)
+	}
+	if using := runtime.Version(); os.Getenv("CI") != "" && using != named[1] {
+		t.Errorf("CI builds with %s, go.mod names %s", using, named[1])
+	}
+	for _, name := range []string{"ci", "deploy", "nightly", "platforms", "release"} {
+		name = ".github/workflows/" + name + ".yml"
+		text := read(t, name)
+		steps := setupGo.FindAllStringSubmatch(text, -1)
+		for _, s := range steps {
+			if major, _ := strconv.Atoi(s[2]); major < 6 || !strings.Contains(s[3], "go-version-file: go.mod\n") || strings.Contains(s[3], "go-version:") {
+				t.Errorf("%s: a step does not install the toolchain of go.mod:\n%s", name, s[0])
+			}
+		}
+		if strings.Contains(text, "GOTOOLCHAIN") || len(steps) == 0 || len(steps) != strings.Count(text, "setup-go") {
+			t.Errorf("%s: Go may come from elsewhere", name)
+		}
+		_, jobs, _ := strings.Cut(text, "\njobs:\n")
+		for _, job := range regexp.MustCompile(`(?m)^  \w[\w-]*:\n(?:(?:    .*)?\n)*`).FindAllString(jobs, -1) {
+			if strings.Count(job, "setup-go@") > 1 {
+				t.Errorf("%s: a job installs Go twice:\n%s", name, job)
+			}
 		}
 	}
 }

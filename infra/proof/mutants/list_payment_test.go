@@ -117,7 +117,7 @@ var ofPayments = []mutant{
 	{"each refund writes the listing", "P16", ledgerTests, "^TestManyRefundsAtOnce", []edit{{refunding,
 		`refund.SaleID != "" && !isNoted, `, `refund.SaleID != "" && (!isNoted || isNoted), `}}},
 	{"a refund that another environment has noted is noted again", "P16", ledgerTests, "^TestAnEnvironmentWritesTheListing", []edit{{refunding,
-		`r.item["refundAt"] != nil {`, `false {`}}},
+		`has(listing, "refundAt") {`, `false {`}}},
 	{"a refund is not recorded because another one is noted meanwhile", "P24", ledgerTests, "^TestManyRefundsAtOnce", []edit{{refunding,
 		`			noteSale = false
 `, `			return Settlement{}, sale.Fail(sale.Busy, err)

@@ -48,7 +48,7 @@ var ofPersons = []mutant{
 	{"an erased user's claim lies where nobody looks", "P36", bookTests, "^TestASaleFromWhich", []edit{{erasing,
 		`sale.BucketOf(erased, h.Sale.Buckets)`, `sale.BucketOf(user, h.Sale.Buckets)`}}},
 	{"an erasure is published", "P36", ledgerTests, overFake + "^an_erased_user", []edit{{"shared/ledger/events.go",
-		`before == nil && after["orderId"] != nil`, `before == nil && after["orderID"] != nil`}}},
+		`before == nil && has(item(after), "orderId")`, `before == nil && has(item(after), "orderID")`}}},
 	{"the recount takes anybody for erased", "P36", bookTests, "^TestEachKindOfBrokenErasure", []edit{{"infra/kit/books/seal.go",
 		`p.erased > p.before.sale.erased`, `false`}}},
 	{"any event is taken for an erased user's", "P36", bookTests, "^TestASaleFromWhich", []edit{{"infra/kit/books/events.go",
@@ -80,7 +80,7 @@ var ofPersons = []mutant{
 `, `		delete(bare, attrPK)
 `}}},
 	{"the refunds of an archived sale name users", "P36", ledgerTests, overFake + "^an_archived_sale", []edit{{archiving,
-		`		if it["user"] == nil {`, `		if it["user"] != nil {`}}},
+		`		if !has(it, "user") {`, `		if has(it, "user") {`}}},
 	{"the audit looks for the claims of an archived sale", "P36", ledgerTests, overFake + "^an_archived_sale", []edit{{auditing,
 		`	if s.Archive != "" {
 		return nil, s.RefuseArchived()

@@ -67,7 +67,7 @@ var ofEverythingElse = []mutant{
 	{"the day of a clock that is ahead does not leap", "P7", ledgerTests, overFake + "^half_an_edit", []edit{{"shared/ledger/replay.go",
 		`!day.After(now.Add(clockSkew))`, `!day.After(now)`}}},
 	{"erased users come back", "P34", ledgerTests, overFake + "^nothing_is_replayed", []edit{{"shared/ledger/replay.go",
-		`if listing["sealedAt"] != nil {`, `if false {`}}},
+		`if has(listing, "sealedAt") {`, `if false {`}}},
 	{"a table that does not balance is taken over", "P2", "./infra/ops/deploy/preflight", "^TestATableWhoseReceipts", []edit{{"infra/ops/deploy/preflight/account.go",
 		`	if will != "" && d.Tables != nil {`, `	if false {`}}},
 	{"a replay writes in spite of what contradicts it", "P3", "./infra/ops/operator", "^TestATableThatTheFiles", []edit{{"infra/ops/operator/restore.go",
@@ -246,7 +246,7 @@ var ofEverythingElse = []mutant{
 	{"a sale that this release can read is refused", "P19", ledgerTests, overFake + "^a_sale_of_the_version", []edit{{"shared/ledger/newer_release.go",
 		`case v > sale.Reads:`, `case v >= sale.Reads:`}}},
 	{"a sale without a minReader is refused", "P19", ledgerTests, overFake + "^a_sale_without_a_minReader", []edit{{"shared/ledger/newer_release.go",
-		`	if it[attrMinReader] == nil {
+		`	if !has(it, attrMinReader) {
 		return r
 	}
 `, ``}}},
@@ -423,8 +423,17 @@ var ofEverythingElse = []mutant{
 		`if r.Units == 0 && !s.SoldOut() {`, `if false {`}}},
 	{"an addition's receipts read eventually", "P15", ledgerTests, "^TestARepeatedAddition", []edit{{"shared/ledger/get.go",
 		`in.TableName, in.ConsistentRead = l.table, &consistent`, `in.TableName = l.table`}}},
-	{"a hot partition in a cancellation is an unknown reason", "P5", ledgerTests, "^TestContentionInAnyPlaceOfACancellation", []edit{{"shared/ledger/reasons.go",
-		`case reasonConflict, reasonThroughput, reasonThrottling, reasonInProgress:`, `case reasonConflict, reasonThrottling, reasonInProgress:`}}},
+	{"a throttle without a name that we know is hopeless", "P5", ledgerTests, "^TestAnAnswerNobodyKnowsIsJudgedByItsStatus$", []edit{{"shared/ledger/retry.go",
+		`case status == http.StatusTooManyRequests, skewed(err):`, `case skewed(err):`}}},
+	{"a throttle by another name is hopeless", "P5", ledgerTests, "^TestWhatTheSDKRetriesIsNeverHopeless$", []edit{{"shared/ledger/retry.go",
+		`"TooManyRequestsException", "SlowDown", `, `"SlowDown", `}}},
+	{"a clock that is minutes off fails a request", "P5", ledgerTests, "^TestAClockThatIsMinutesOff", []edit{{"shared/ledger/retry.go",
+		`return ok && refused.RetryableError()`, `return ok && !refused.RetryableError()`}}},
+	{"an attribute of an unknown type is missing", "P19", ledgerTests, "^TestAnAttributeOfATypeThatTheSDKDoesNotKnow", []edit{{ledgerItems,
+		`	_, there := it[name]
+	return there`, `	return it[name] != nil`}}},
+	{"a hot partition in a cancellation is an unknown reason", "P5", ledgerTests, "^TestContentionInAnyPlaceOfACancellation", []edit{{"shared/ledger/retry.go",
+		`case reasonConflict, reasonThroughput, reasonThrottling, reasonInProgress,`, `case reasonConflict, reasonThrottling, reasonInProgress,`}}},
 	{"whether an item exists is read eventually, simulated", "P15", simulation, under + "^lagging_reads$", []edit{{"shared/ledger/get.go",
 		`Key: key, ConsistentRead: &consistent}`, `Key: key}`}}},
 	{"an environment believes what it knew before it was frozen", "P6", simulation, under + "^freezes$", []edit{{"shared/clock/clock.go",

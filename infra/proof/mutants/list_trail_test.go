@@ -51,7 +51,7 @@ var ofTheTrail = []mutant{
 	{"an edit has no event", "P26", "./infra/kit/books", "^TestWhatTheFunctionsPublish", []edit{{events,
 		`	case kind == "CHANGES":`, `	case kind == "CHANGE":`}}},
 	{"an addition has no event", "P26", "./infra/kit/books", "^TestWhatTheFunctionsPublish", []edit{{events,
-		`isSeeding(id) && it["action"] != nil`, `false`}}},
+		`isSeeding(id) && has(it, "action")`, `false`}}},
 	{"the recount does not see a gap", "P32", bookTests, "^TestEachKindOfBrokenTrail", []edit{{"infra/kit/books/trail.go",
 		`		for ; next < c.number`, `		for ; false && next < c.number`}}},
 	{"the recount does not see that the end is gone", "P32", bookTests, "^TestEachKindOfBrokenTrail", []edit{{"infra/kit/books/trail.go",
