@@ -64,7 +64,8 @@ type Ledger struct {
 	views      *views
 	recent     *recent.Memory[buyer, remembered]
 	remaining  *recent.Memory[edition, Remaining]
-	groups     *recent.Memory[string, []string] // the ids of a group's sales
+	editions   *recent.Memory[edition, time.Time] // since when each is known
+	groups     *recent.Memory[string, []string]   // the ids of a group's sales
 	draws      *draws
 	// noted has the sales whose listings note a refund that is younger than noteAge.
 	noted *recent.Memory[string, struct{}]
@@ -100,6 +101,7 @@ func New(api API, table string, o Options) *Ledger {
 		views:      newViews(),
 		recent:     recent.NewMemory[buyer, remembered](maxRecent),
 		remaining:  recent.NewMemory[edition, Remaining](maxViews),
+		editions:   recent.NewMemory[edition, time.Time](maxViews),
 		groups:     recent.NewMemory[string, []string](maxViews),
 		draws:      newDraws(),
 		noted:      recent.NewMemory[string, struct{}](maxViews),

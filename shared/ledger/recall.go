@@ -73,7 +73,9 @@ func setRecall(after sale.Sale) (string, map[string]string, item) {
 // payment, is followed by another; the one that has not completes the recall.
 //
 // Every pass pauses the shards first: the caller of Recall may have died before. So after
-// that no claim is made, and a pass that begins then reads all that there will ever be.
+// that no claim is made. But plain reads may see the unit of a purchase gone and not yet its
+// claim, so only a pass that begins longer than pauseSettles after that, by whichever clocks,
+// is sure to read all that there will ever be, and may complete the recall.
 func (l *Ledger) releaseRecalled(ctx context.Context, listing Listing) (done ReleaseResult, err error) {
 	s, err := l.readOpenSale(ctx, listing.SaleID)
 	if err != nil || !s.IsRecalled() { // plain reads see a transaction item by item
@@ -83,16 +85,32 @@ func (l *Ledger) releaseRecalled(ctx context.Context, listing Listing) (done Rel
 	if err != nil {
 		return done, err
 	}
-	if err := l.editShards(ctx, s, func(k int) bool { return shards[k].changedAt.Before(s.ChangedAt) }); err != nil {
+	isLate := func(one shard) bool { return one.changedAt.Before(s.ChangedAt) }
+	if err := l.editShards(ctx, s, func(k int) bool { return isLate(shards[k]) }); err != nil {
 		return done, err
 	}
-	p := &releasing{Ledger: l, sale: s, done: &done, pass: ReleasePass{Began: l.now(), RecalledAt: s.RecalledAt}}
+	now := l.now()
+	p := &releasing{Ledger: l, sale: s, done: &done, pass: ReleasePass{RecalledAt: s.RecalledAt}}
 	if at := listing.Releasing; at != nil && at.RecalledAt.Equal(s.RecalledAt) {
 		p.pass = *at
+	}
+	if p.pass.Began.IsZero() {
+		p.pass.Began = now
+	}
+	if p.pass.PausedAt.IsZero() {
+		p.pass.PausedAt = s.RecalledAt
+	}
+	// A recall may be dated later than it is made, see recallSale.
+	if p.pass.PausedAt.After(now) || slices.ContainsFunc(shards, isLate) {
+		p.pass.PausedAt = now
 	}
 	err = p.run(ctx)
 	return done, err
 }
+
+// pauseSettles is how long after the last shard was paused a claim that was made before may still
+// be hidden, as far as clocks agree.
+const pauseSettles = clockSkew + SettleTime
 
 // paid is what the refund of a recalled sale's payment needs to know of its claim.
 type paid struct {
@@ -225,8 +243,8 @@ func (p *releasing) notePaid(c paid) types.TransactWriteItem {
 
 // completeRecall ends the pass: the recall is complete, or another pass begins.
 func (p *releasing) completeRecall(ctx context.Context) error {
-	if p.pass.Again {
-		p.pass = ReleasePass{Began: p.now(), RecalledAt: p.pass.RecalledAt}
+	if p.pass.Again || p.pass.Began.Sub(p.pass.PausedAt) < pauseSettles {
+		p.pass = ReleasePass{RecalledAt: p.pass.RecalledAt, PausedAt: p.pass.PausedAt}
 		return p.save(ctx)
 	}
 	err := p.setListing(ctx, p.sale.ID, "REMOVE #recalling, #releasing", map[string]string{"#recalling": "recalling", "#releasing": "releasing"}, nil)

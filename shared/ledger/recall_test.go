@@ -22,12 +22,12 @@ type deceived struct {
 	*debtors
 	at       time.Time       // of the recall
 	refunded map[string]bool // by payment
-	paused   int             // shards
+	paused   map[int]bool    // shards
 	complete bool
 }
 
 func newDeceived(shards, claims int, at time.Time) *deceived {
-	d := &deceived{debtors: newDebtors(shards, claims), at: at, refunded: map[string]bool{}}
+	d := &deceived{debtors: newDebtors(shards, claims), at: at, refunded: map[string]bool{}, paused: map[int]bool{}}
 	d.listing["recalling"] = number(at.UnixMilli())
 	return d
 }
@@ -46,7 +46,15 @@ func (d *deceived) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...
 func (d *deceived) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
 	keys := in.RequestItems[table].Keys
 	if !strings.HasPrefix(keys[0]["pk"].(*types.AttributeValueMemberS).Value, "PAYMENT#") {
-		return d.debtors.BatchGetItem(ctx, in, o...)
+		out, err := d.debtors.BatchGetItem(ctx, in, o...)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		for _, it := range out.Responses[table] {
+			if d.paused[d.shardOf(it)] {
+				it["changedAt"] = number(d.at.UnixMilli())
+			}
+		}
+		return out, err
 	}
 	if err := d.takes(ctx, callTakes, 0); err != nil {
 		return nil, err
@@ -92,7 +100,7 @@ func (d *deceived) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
 	case strings.HasPrefix(*in.UpdateExpression, "REMOVE #recalling"):
 		d.complete = true
 	case in.ExpressionAttributeValues[":paused"] != nil:
-		d.paused++
+		d.paused[d.shardOf(in.Key)] = true
 	}
 	return out, err
 }
@@ -145,8 +153,8 @@ func TestARecallOfManyOrdersTakesMinutes(t *testing.T) {
 				for _, n := range d.putBack {
 					putBack += n
 				}
-				if released+len(d.refunded) != claims || putBack != int64(released) || d.paused != size.shards {
-					t.Errorf("%d of %d claims are released, %d put back, %d payments go back, %d shards are paused", released, claims, putBack, len(d.refunded), d.paused)
+				if released+len(d.refunded) != claims || putBack != int64(released) || len(d.paused) != size.shards {
+					t.Errorf("%d of %d claims are released, %d put back, %d payments go back, %d shards are paused", released, claims, putBack, len(d.refunded), len(d.paused))
 				}
 				if limit := 5 * time.Minute; took > limit {
 					t.Errorf("that took %v, want at most %v", took, limit)
@@ -156,6 +164,41 @@ func TestARecallOfManyOrdersTakesMinutes(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A purchase has taken its unit, and its claim is not visible yet, while the sale is recalled and a
+// pass is made.
+func TestARecallFinishesAnOrderWhoseClaimItCouldNotSee(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _, next := faulty(t)
+		w.Open(4, 1)
+		const hidden = 30 * time.Millisecond
+		next(dynamotest.Fault{Hidden: []int{1}, HiddenFor: hidden, ReplyDelay: hidden})
+		bought := make(chan ledger.ClaimRef)
+		go func() {
+			p, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+			if err != nil {
+				t.Error(err)
+			}
+			bought <- ledger.ClaimRef{SaleID: "moutai", User: "alice", ClaimID: p.Claim.ID}
+		}()
+		synctest.Wait()
+		if _, err := w.Environment().Recall(w.Ctx, sale.Recall{SaleID: "moutai"}); err != nil {
+			t.Fatal(err)
+		}
+		pass := func(released int, complete bool) {
+			t.Helper()
+			if done := w.ReleasesBy(w.Environment()); done.Released != released || done.Complete != complete {
+				t.Errorf("got %+v, want %d released, complete: %t", done, released, complete)
+			}
+		}
+		pass(0, false)
+		w.Environment().Confirm(w.Ctx, []ledger.ClaimRef{<-bought})
+		w.Pass(time.Minute)
+		pass(1, false) // the clocks of two machines may be a minute apart
+		w.Pass(time.Minute)
+		pass(0, true)
+	})
 }
 
 // The sale item is recalled, and a shard is not paused yet: between two tries a purchase learns

@@ -257,7 +257,7 @@ func TestRemainingUnitsAreCountedOnceASecondAndAfterEachRestock(t *testing.T) {
 func TestRemainingUnitsAreCountedOnceAMinuteBeforeTheSaleOpensAndAfterItHasClosed(t *testing.T) {
 	w, db, _ := faulty(t)
 	c := w.Sale(10, 4)
-	c.OpensAt = w.Now().Add(90 * time.Second)
+	c.OpensAt = w.Now().Add(100 * time.Second)
 	w.Create(c)
 	count := func(when string, want int64, units float64) {
 		t.Helper()
@@ -268,6 +268,10 @@ func TestRemainingUnitsAreCountedOnceAMinuteBeforeTheSaleOpensAndAfterItHasClose
 			t.Errorf("%s: %+v (%v) for %v read units, want %d for %v", when, r, err, reads, want, units)
 		}
 	}
+	count("a version that is new", 10, 4)
+	w.Pass(ledger.SettleTime - 1)
+	count("not yet known for long enough", 10, 4)
+	w.Pass(time.Second)
 	count("not open", 10, 4)
 	w.Pass(time.Minute - 1)
 	count("not open, before a minute has passed", 10, 0)
@@ -275,7 +279,9 @@ func TestRemainingUnitsAreCountedOnceAMinuteBeforeTheSaleOpensAndAfterItHasClose
 	count("not open, a minute later", 10, 4)
 	w.Add("s", 4)
 	count("not open, restocked", 14, 4)
-	w.Pass(30*time.Second - 1)
+	w.Pass(ledger.SettleTime)
+	count("not open, restocked a while ago", 14, 4)
+	w.Pass(c.OpensAt.Sub(w.Now()) - 1)
 	count("not open for a nanosecond more", 14, 0)
 	w.Pass(1)
 	count("open", 14, 2)
@@ -314,6 +320,8 @@ func TestShardsThatACountFindsEmptyAreNotReadAgainUntilARestock(t *testing.T) {
 		}
 	}
 	ask("at first", 0, 2, 2) // eventually consistently, then consistently
+	w.Pass(ledger.SettleTime)
+	ask("when nothing of the version can be hidden any more", 0, 2, 2)
 	w.Pass(time.Second)
 	ask("a second later", 0, 0, 0)
 	w.Pass(time.Second)
@@ -321,6 +329,46 @@ func TestShardsThatACountFindsEmptyAreNotReadAgainUntilARestock(t *testing.T) {
 	w.Add("s", 1)
 	w.Pass(1900 * time.Millisecond)
 	ask("restocked", 1, 1, 1)
+}
+
+func TestHalfOfAnAdditionMakesNothingSoldOutAndIsNotKeptForAMinute(t *testing.T) {
+	for _, sells := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			w, _, next := faulty(t)
+			c := w.Open(1, 1)
+			w.Accepted(w.Buy("alice"))
+			if !sells {
+				w.Pass(c.ClosesAt.Sub(w.Now()))
+			}
+			const hidden = 30 * time.Millisecond
+			// The addition's note in the trail comes first.
+			next(dynamotest.Fault{}, dynamotest.Fault{Hidden: []int{1}, HiddenFor: hidden, ReplyDelay: hidden})
+			added := make(chan error)
+			go func() {
+				_, err := w.Environment().Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "more", Stock: 3})
+				added <- err
+			}()
+			synctest.Wait()
+			page := w.Environment()
+			show := func(when string, units int64, soldOut bool) {
+				t.Helper()
+				s, err := page.Sale(w.Ctx, "moutai")
+				if err != nil {
+					t.Fatal(err)
+				}
+				r, err := page.Remaining(w.Ctx, s)
+				if s, _ = page.Sale(w.Ctx, "moutai"); err != nil || s.Version != 2 || r.Units != units || s.SoldOut() != soldOut {
+					t.Errorf("sells: %t, %s: %d units (%v) of version %d, sold out: %t; want %d, %t", sells, when, r.Units, err, s.Version, s.SoldOut(), units, soldOut)
+				}
+			}
+			show("while the shard's half is hidden", 0, false)
+			if err := <-added; err != nil {
+				t.Fatal(err)
+			}
+			w.Pass(time.Second)
+			show("a second after the addition was answered", 3, false)
+		})
+	}
 }
 
 func TestACountThatFindsNothingIsMadeConsistently(t *testing.T) {

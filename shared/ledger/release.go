@@ -186,6 +186,8 @@ type ReleasePass struct {
 	// RecalledAt is its sale's, if the pass is a recall's. A recall does not continue another
 	// pass, which has left out what was not due.
 	RecalledAt time.Time `json:"recalledAt,omitzero"`
+	// PausedAt is by when every shard of a recalled sale was paused.
+	PausedAt time.Time `json:"pausedAt,omitzero"`
 	// Again: a recall's pass has seen a claim that is not finished, so another pass follows.
 	Again bool `json:"again,omitempty"`
 }
@@ -204,7 +206,7 @@ type ReleaseResult struct {
 	// read it.
 	OldestDueSeconds int64
 	// Complete: the pass has seen every claim, and a recall's has finished each. If it has not,
-	// it was cut off or the sale is paused, and the next call continues.
+	// it was cut off, the sale is paused or a recall needs another pass, and the next call continues.
 	Complete bool
 	// NextRelease is when the next claim is to be released at the earliest, if Complete.
 	NextRelease time.Time

@@ -278,7 +278,7 @@ func (d *debtors) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, 
 	if err := d.takes(ctx, callTakes, 1); err != nil {
 		return nil, err
 	}
-	for value, name := range map[string]string{":pass": "releasing", ":next": "nextDue"} {
+	for value, name := range map[string]string{":releasing": "releasing", ":next": "nextDue"} {
 		if v := in.ExpressionAttributeValues[value]; v != nil {
 			d.listing[name] = v
 		}

@@ -41,19 +41,27 @@ type edition struct {
 // Everybody may ask, so the shards are read eventually consistently, at half the cost: a
 // count may lag behind the purchases by a moment. A count that is kept for a minute, or that
 // finds nothing (P6), is made consistently.
+//
+// Plain reads see a transaction item by item, so a new version may show before the units that
+// came with it. Until this environment has known it for SettleTime, a count is kept for no
+// longer than a second, and one that finds nothing makes no sale sold out.
 func (l *Ledger) Remaining(ctx context.Context, s sale.Sale) (Remaining, error) {
 	now := l.now()
 	if r, ok := l.remaining.Get(edition{s.ID, s.Version}, now); ok {
 		return r, nil
 	}
-	until, consistent := now.Add(remainingAge), false
-	if refusal := s.Refusal(now); refusal != nil && refusal.Code != sale.Paused {
-		until, consistent = now.Add(unchangedAge), true
-		if now.Before(s.OpensAt) && s.OpensAt.Before(until) {
-			until = s.OpensAt
-		}
-	}
 	for range maxTries {
+		isSettled := l.isSettled(edition{s.ID, s.Version}, now)
+		until, consistent := now.Add(remainingAge), false
+		if refusal := s.Refusal(now); refusal != nil && refusal.Code != sale.Paused {
+			consistent = true
+			if isSettled {
+				until = now.Add(unchangedAge)
+			}
+			if now.Before(s.OpensAt) && s.OpensAt.Before(until) {
+				until = s.OpensAt
+			}
+		}
 		r, err := l.countRemaining(ctx, s, consistent)
 		if err != nil {
 			return Remaining{}, err
@@ -64,7 +72,7 @@ func (l *Ledger) Remaining(ctx context.Context, s sale.Sale) (Remaining, error) 
 			// all empty at once only if the sale was not restocked in between (P6). Then
 			// the view confirms them, and they are not read again before a restock.
 			v := l.views.of(s.ID)
-			for k := range s.Shards {
+			for k := 0; k < s.Shards && isSettled; k++ {
 				v.observe(s.Version, k)
 			}
 			if err := l.readConsistently(ctx, maxTries, v, s.ID); err != nil {
@@ -80,6 +88,17 @@ func (l *Ledger) Remaining(ctx context.Context, s sale.Sale) (Remaining, error) 
 		}
 	}
 	return Remaining{}, sale.Fail(sale.Busy, errors.New("the sale was restocked during every count"))
+}
+
+// isSettled reports whether this environment has known the version for so long that nothing of the
+// transaction that made it is hidden any more.
+func (l *Ledger) isSettled(e edition, now time.Time) bool {
+	since, known := l.editions.Get(e, now)
+	if !known {
+		l.editions.Put(e, now, now, forever)
+		return false
+	}
+	return now.Sub(since) >= SettleTime
 }
 
 // countRemaining counts the units in the shards that are not known to be empty, by consistent

@@ -67,8 +67,8 @@ type Pass struct {
 	Refunded int `json:"refunded,omitempty"`
 	// OverdueSeconds is how long the claim that was due first had been due.
 	OverdueSeconds int64 `json:"overdueSeconds"`
-	// Complete is false if the sale is paused, or if the time was up and the next
-	// invocation continues. NextDue is when the next claim is due at the earliest.
+	// Complete is false if the sale is paused, if the time was up and the next invocation
+	// continues, or if another pass must follow that of a recall. NextDue is when the next claim is due at the earliest.
 	Complete  bool    `json:"complete"`
 	NextDue   string  `json:"nextDue,omitempty"`
 	ReadUnits float64 `json:"readUnits"`

@@ -262,10 +262,10 @@ func TestARecalledSaleGetsItsPassWhateverItAsksFor(t *testing.T) {
 				w.order("moutai", 0, 3)
 				w.pay("moutai", 0)
 				w.Recall()
-				time.Sleep(time.Minute)
+				time.Sleep(2 * time.Minute)
 				w.lines()
 				p := w.passes(`{}`)
-				if len(p) != 2 || p[1].SaleID != "moutai" || !p[1].Complete || p[1].Released != 2 || p[1].PutBack != 2 || p[1].Refunded != 1 || p[1].OverdueSeconds != 60 {
+				if len(p) != 2 || p[1].SaleID != "moutai" || !p[1].Complete || p[1].Released != 2 || p[1].PutBack != 2 || p[1].Refunded != 1 || p[1].OverdueSeconds != 120 {
 					t.Errorf("got %+v, want the recalled sale last, and all of it finished", p)
 				}
 				if line := w.lines()["pass moutai"]; line.Fields["refunded"] != 1.0 {

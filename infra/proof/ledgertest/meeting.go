@@ -104,7 +104,7 @@ var meetingMore = map[string]func(*testing.T, *World){
 			t.Errorf("its reader needs version %d", v)
 		}
 		w.Refused(sale.Recalled, w.buys(users[2]))
-		w.Pass(time.Minute)
+		w.Pass(pauseSettles)
 		w.finishes(w.Environment(), 1, 1, 1, true)
 		w.goesBack(users[1], paid, w.Now())
 		w.refunded(PaymentOf(ids[0], "pi_2"), "moutai", users[0], sale.RefundReleased)

@@ -11,6 +11,10 @@ import (
 	"flashsale/shared/sale"
 )
 
+// pauseSettles is longer than a claim can be hidden after the last shard was paused, by whichever
+// clocks: a pass that begins then may complete the recall.
+const pauseSettles = time.Minute + ledger.SettleTime
+
 // recalls recalls the sale, and expects whether that changes it.
 func (w *World) recalls(note string, applied bool) sale.Sale {
 	w.T.Helper()
@@ -85,7 +89,7 @@ var recalling = map[string]func(*testing.T, *World){
 		}
 		_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "carol"})
 		w.Refused(sale.Recalled, err)
-		w.Pass(time.Minute)
+		w.Pass(pauseSettles)
 		w.finishes(w.Environment(), 1, 1, 1, true)
 		if claim := w.claimOf("alice"); claim.State() != sale.Cancelled || claim.ReleasedBy != sale.ByOperator {
 			t.Errorf("got %+v", claim)
@@ -118,6 +122,7 @@ var recalling = map[string]func(*testing.T, *World){
 		if r.Finished || r.Unpaid != 1 || w.drained(r) {
 			t.Errorf("got %+v, want an unpaid order", r)
 		}
+		w.Pass(pauseSettles)
 		w.finishes(w.Environment(), 1, 1, 1, true)
 		w.goesBack("alice", paid, w.Now())
 		w.states(map[string]sale.ClaimState{"alice": sale.Paid, "bob": sale.Cancelled})
@@ -131,6 +136,7 @@ var recalling = map[string]func(*testing.T, *World){
 		w.Ordered("alice")
 		late := w.bought("bob")
 		w.recalls("", true)
+		w.Pass(pauseSettles)
 		w.finishes(w.Environment(), 1, 1, 0, false)
 		w.finishes(w.Environment(), 0, 0, 0, false)
 		w.confirmed(late)
@@ -161,6 +167,7 @@ var recalling = map[string]func(*testing.T, *World){
 		if !r.Finished || !r.Balanced || w.drained(before) || w.drained(r) {
 			t.Errorf("got %+v, then %+v, want neither to drain the sale", before, r)
 		}
+		w.Pass(pauseSettles)
 		w.finishes(w.Environment(), 0, 0, 1, true)
 		if r, _ := w.audit(); !w.drained(r) {
 			t.Errorf("got %+v, want it drained", r)
@@ -176,7 +183,7 @@ var recalling = map[string]func(*testing.T, *World){
 				t.Errorf("got %+v (%v), want that it has paid the order", done, err)
 			}
 		}), 0, 0, 0, false)
-		w.Pass(time.Minute)
+		w.Pass(pauseSettles)
 		w.finishes(w.Environment(), 0, 0, 1, true)
 		w.goesBack("alice", p, w.Now())
 		w.Settled(1)
@@ -243,9 +250,17 @@ var recalling = map[string]func(*testing.T, *World){
 			t.Fatal(err)
 		}
 		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: p.Claim.ID}})
-		w.finishes(w.Environment(), 1, 1, 0, true)
-		_, err = old.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "bob"})
-		w.Refused(sale.Paused, err)
+		w.Pass(pauseSettles)
+		w.finishes(w.Environment(), 1, 1, 0, false)
+		w.Pass(pauseSettles - 1)
+		w.finishes(w.Environment(), 0, 0, 0, false)
+		w.Pass(1)
+		w.finishes(w.Environment(), 0, 0, 0, true)
+		for k := range 2 {
+			if it := w.Item("STOCK#moutai#"+string(rune('0'+k)), "STOCK"); !it["paused"].(*types.AttributeValueMemberBOOL).Value {
+				t.Errorf("shard %d sells", k)
+			}
+		}
 		w.Settled(2)
 	},
 	"a resumption that began before the recall does not let it sell": func(t *testing.T, w *World) {
@@ -272,11 +287,14 @@ var recalling = map[string]func(*testing.T, *World){
 		if want := w.Now().Add(30*time.Second + time.Millisecond); err != nil || !got.Applied || !got.Sale.RecalledAt.Equal(want) {
 			t.Errorf("got %+v (%v), want it recalled at %v", got, err, want)
 		}
+		w.finishes(w.Environment(), 0, 0, 0, false)
+		w.Pass(pauseSettles)
+		w.finishes(w.Environment(), 0, 0, 0, true)
 	},
 	"after a recall a pause and a withdrawal are harmless, and no other change is made": func(t *testing.T, w *World) {
 		c := w.Open(9, 2)
 		w.recalls("", true)
-		w.Pass(time.Second)
+		w.Pass(pauseSettles)
 		paused, resumed := true, false
 		w.edit(sale.Edit{SaleID: "moutai", Paused: &paused})
 		for name, e := range map[string]sale.Edit{
@@ -312,6 +330,7 @@ var recalling = map[string]func(*testing.T, *World){
 		w.Ordered(usersOf(0, 4, 2)...)
 		w.Ordered(usersOf(3, 4, 1)...)
 		w.recalls("", true)
+		w.Pass(pauseSettles)
 		stale := &ledger.ReleasePass{Began: w.Now(), Bucket: 3}
 		listing, err := w.Ledger.Listing(w.Ctx, "moutai")
 		if err != nil || listing.Releasing != nil {
@@ -329,6 +348,7 @@ var recalling = map[string]func(*testing.T, *World){
 		w.Ordered(usersOf(0, 4, 2)...)
 		w.Ordered(usersOf(3, 4, 1)...)
 		s := w.recalls("", true)
+		w.Pass(pauseSettles)
 		listing := w.Listing()
 		listing.Releasing = &ledger.ReleasePass{Began: w.Now(), Bucket: 3, RecalledAt: s.RecalledAt, Again: true}
 		done, err := w.Environment().ReleaseDue(w.Ctx, listing, grace)
@@ -358,6 +378,7 @@ var recalling = map[string]func(*testing.T, *World){
 			if _, err := w.Ledger.Recall(w.Ctx, sale.Recall{SaleID: c.SaleID}); err != nil {
 				t.Fatal(err)
 			}
+			w.Pass(pauseSettles)
 			listing, err := w.Ledger.Listing(w.Ctx, c.SaleID)
 			if err != nil {
 				t.Fatal(err)
@@ -378,6 +399,7 @@ var recalling = map[string]func(*testing.T, *World){
 			w.Settles(PaymentOf(id, "pi_"+strings.Repeat("x", int(id%7))+time.Duration(id).String()))
 		}
 		w.recalls("", true)
+		w.Pass(pauseSettles)
 		transactions := 0
 		counting := w.before("TransactWriteItems", func() { transactions++ })
 		w.finishes(counting, 0, 0, 60, true)
@@ -396,6 +418,7 @@ var recalling = map[string]func(*testing.T, *World){
 		p := PaymentOf(w.Ordered("alice")[0], "pi_1")
 		w.Settles(p)
 		w.recalls("", true)
+		w.Pass(pauseSettles)
 		slow := w.overtaken("TransactWriteItems", func() {
 			w.Pass(time.Second)
 			w.finishes(w.Environment(), 0, 0, 1, true)
@@ -445,6 +468,7 @@ var recalling = map[string]func(*testing.T, *World){
 		w.Open(9, 1)
 		w.Settles(PaymentOf(w.Ordered("alice")[0], "pi_1"))
 		w.recalls("", true)
+		w.Pass(pauseSettles)
 		fails := true
 		l := w.Hooked(func(operation string, _ any, call func() (any, error)) (any, error) {
 			if fails && operation == "TransactWriteItems" {
@@ -475,6 +499,7 @@ var recalling = map[string]func(*testing.T, *World){
 		w.Open(9, 1)
 		w.Ordered("alice")
 		w.recalls("", true)
+		w.Pass(pauseSettles)
 		written := 0
 		dies := w.Hooked(func(operation string, _ any, call func() (any, error)) (any, error) {
 			if operation == "TransactWriteItems" {

@@ -103,6 +103,7 @@ var replayingPayments = map[string]func(*testing.T, *World){
 		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now()}}
 		w.Pass(time.Minute)
 		w.recalls("", true)
+		w.Pass(pauseSettles)
 		w.finishes(w.Environment(), 1, 1, 1, true)
 		w.Pass(time.Minute)
 		w.Settles(PaymentOf(orders[0], "late"))

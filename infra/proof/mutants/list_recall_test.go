@@ -31,7 +31,7 @@ var ofRecalls = []mutant{
 `, `	if listing.Recalling && listing.PayWithin > 0 {
 `}}},
 	{"the pass does not pause what the recall did not reach", "P35", ledgerTests, overFake + "^the_pass_pauses", []edit{{recalls,
-		`shards[k].changedAt.Before(s.ChangedAt)`, `shards[k].changedAt.After(s.ChangedAt)`}}},
+		`one.changedAt.Before(s.ChangedAt)`, `one.changedAt.After(s.ChangedAt)`}}},
 	{"the recall goes on where a pass of expiry stopped", "P35", ledgerTests, overFake + "^a_pass_of_expiry", []edit{{recalls,
 		`at != nil && at.RecalledAt.Equal(s.RecalledAt)`, `at != nil`}}},
 	{"a recall that was cut off begins again", "P35", ledgerTests, overFake + "^a_recall.s_pass_continues", []edit{{recalls,
@@ -43,9 +43,13 @@ var ofRecalls = []mutant{
 `, `		return
 `}}},
 	{"a recall forgets that it must begin again", "P35", ledgerTests, overFake + "^a_recall.s_pass_continues", []edit{{recalls,
-		`	if p.pass.Again {
-`, `	if p.pass.Again && p.pass.Bucket == 0 {
-`}}},
+		`if p.pass.Again ||`, `if p.pass.Again && p.pass.Bucket == 0 ||`}}},
+	{"a recall misses a claim that is hidden", "P35", ledgerTests, "^TestARecallFinishesAnOrder", []edit{{recalls,
+		`p.pass.Began.Sub(p.pass.PausedAt) < pauseSettles`, `false`}}},
+	{"a recall believes that its shards were paused with it", "P35", ledgerTests, overFake + "^the_pass_pauses", []edit{{recalls,
+		` || slices.ContainsFunc(shards, isLate)`, ``}}},
+	{"a recall that is dated later waits for its date", "P35", ledgerTests, overFake + "^a_recall_is_written_over", []edit{{recalls,
+		`p.pass.PausedAt.After(now) || `, ``}}},
 	{"an order that was paid during its release keeps its payment", "P35", ledgerTests, overFake + "^a_payment_that_overtakes", []edit{{releasing,
 		`next.isRecall() && n < len(p.due[k])`, `false`}}},
 	{"a recall expires its orders", "P35", ledgerTests, overFake + "^a_recalled_sale_sells", []edit{{releasing,

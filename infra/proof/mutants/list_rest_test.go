@@ -416,11 +416,17 @@ var ofEverythingElse = []mutant{
 	{"shards that a count found empty are counted each second", "P16", ledgerTests, "^TestShardsThatACount", []edit{{"shared/ledger/remaining.go",
 		`v.observe(s.Version, k)`, `v.observe(s.Version-1, k)`}}},
 	{"the units left are counted each second before the opening", "P16", ledgerTests, "^TestRemainingUnitsAreCountedOnceAMinute", []edit{{"shared/ledger/remaining.go",
-		`now.Add(unchangedAge), true`, `now.Add(remainingAge), true`}}},
+		`now.Add(unchangedAge)`, `now.Add(remainingAge)`}}},
 	{"the units left before the opening are told after it", "P6", ledgerTests, "^TestRemainingUnitsAreCountedOnceAMinute", []edit{{"shared/ledger/remaining.go",
 		`if now.Before(s.OpensAt) && s.OpensAt.Before(until) {`, `if false {`}}},
 	{"nothing is left because every shard was empty at some time", "P6", ledgerTests, "^TestNothingIsLeftOnlyIf", []edit{{"shared/ledger/remaining.go",
 		`if r.Units == 0 && !s.SoldOut() {`, `if false {`}}},
+	{"half of an addition makes a sale sold out", "P6", ledgerTests, "^TestHalfOfAnAddition", []edit{{"shared/ledger/remaining.go",
+		`k < s.Shards && isSettled`, `k < s.Shards`}}},
+	{"what half of an addition shows is told for a minute", "P6", ledgerTests, "^TestHalfOfAnAddition", []edit{{"shared/ledger/remaining.go",
+		`			if isSettled {
+`, `			if true {
+`}}},
 	{"an addition's receipts read eventually", "P15", ledgerTests, "^TestARepeatedAddition", []edit{{"shared/ledger/get.go",
 		`in.TableName, in.ConsistentRead = l.table, &consistent`, `in.TableName = l.table`}}},
 	{"a throttle without a name that we know is hopeless", "P5", ledgerTests, "^TestAnAnswerNobodyKnowsIsJudgedByItsStatus$", []edit{{"shared/ledger/retry.go",
