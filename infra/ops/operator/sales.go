@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"text/tabwriter"
 	"time"
 )
@@ -67,39 +66,38 @@ func sales(ctx context.Context, p *place, _ options, out io.Writer) error {
 	return list.print(out)
 }
 
-// print writes a line for each sale, for one that cannot be read the reason.
+// print writes a line for each sale, for one that cannot be read the reason: first how it is now, and then
+// what its last audit found, which may be older than an addition or a recall beside it.
 func (l saleList) print(out io.Writer) error {
 	lines := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(lines, "SALE\tSTATE\tCLOSES\tUNITS LEFT\tSEEDED\tPENDING\tBOOKS")
+	fmt.Fprintln(lines, "SALE\tSTATE\tCLOSES\tSEEDED\tLAST AUDIT\tLEFT THEN\tPENDING THEN\tBOOKS THEN")
 	unread := 0
 	var broken error
 	for _, s := range l.Sales {
 		if s.Error != "" {
 			unread++
-			fmt.Fprintf(lines, "%s\t-\t-\t-\t-\t-\tnot read: %s\n", s.SaleID, s.Error)
+			fmt.Fprintf(lines, "%s\tnot read: %s\n", s.SaleID, s.Error)
 			continue
 		}
-		left, seeded, pending, verdict := "-", strconv.FormatInt(s.Seeded, 10), "-", "not audited yet"
-		if b := s.Books; b != nil {
-			left, seeded, pending = strconv.FormatInt(b.Stock, 10), strconv.FormatInt(b.Seeded, 10), strconv.FormatInt(b.Pending, 10)
-			verdict = "balanced " + ago(l.AsOf.Sub(b.AsOf))
-			if s.Drained {
-				verdict = "balanced and drained"
-			}
-			verdict += b.payments()
-			if !b.Balanced {
-				verdict, broken = fmt.Sprintf("NOT BALANCED %s: make receipt SALE=%s", ago(l.AsOf.Sub(b.AsOf)), s.SaleID), errBroken
-			}
-		} else if s.Drained {
-			verdict = "drained"
+		state := s.State
+		if s.Drained {
+			state += ", drained"
 		}
 		if !s.RecalledAt.IsZero() {
-			verdict += "; recalled"
+			state += ", recalled"
 			if s.RecallNote != "" {
-				verdict += ": " + s.RecallNote
+				state += ": " + s.RecallNote
 			}
 		}
-		fmt.Fprintf(lines, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.SaleID, s.State, instant(s.ClosesAt), left, seeded, pending, verdict)
+		then := "none yet"
+		if b := s.Books; b != nil {
+			verdict := "balanced"
+			if !b.Balanced {
+				verdict, broken = "NOT BALANCED: make receipt SALE="+s.SaleID, errBroken
+			}
+			then = fmt.Sprintf("%s\t%d of %d\t%d\t%s%s", ago(l.AsOf.Sub(b.AsOf)), b.Stock, b.Seeded, b.Pending, verdict, b.payments())
+		}
+		fmt.Fprintf(lines, "%s\t%s\t%s\t%d\t%s\n", s.SaleID, state, instant(s.ClosesAt), s.Seeded, then)
 	}
 	if err := lines.Flush(); err != nil {
 		return fmt.Errorf("write list: %w", err)

@@ -84,20 +84,20 @@ func told(t *testing.T, sales string) (saleList, string) {
 	return list, out.String()
 }
 
-func TestASaleIsListedAsItsLastAuditFoundIt(t *testing.T) {
+func TestASaleIsListedAsItIsNowAndThenAsItsLastAuditFoundIt(t *testing.T) {
 	const books = `"books":{"asOf":"2026-11-11T11:59:26.000Z","stock":7,"seeded":10,"claims":3,"pending":1,"confirmed":2,"balanced":true,"findings":[]`
 	const of = `{"saleId":"a","state":"OPEN","closesAt":"2026-11-11T14:00:00.000Z","seeded":12,`
 	for want, one := range map[string]string{
-		"a  OPEN 2026-11-11T14:00:00Z 7 10 1 balanced 34 s ago":                                                        of + books + `}}`,
-		"a  OPEN 2026-11-11T14:00:00Z - 12 - not audited yet":                                                          of + `"books":null}`,
-		"a  CLOSED 2026-11-11T14:00:00Z 7 10 1 balanced and drained":                                                   strings.Replace(of, "OPEN", "CLOSED", 1) + `"drained":true,` + books + `}}`,
-		"a  OPEN 2026-11-11T14:00:00Z - 12 - drained":                                                                  of + `"drained":true,"books":null}`,
-		"a  OPEN 2026-11-11T14:00:00Z 7 10 1 balanced 34 s ago; 1 paid, 1 unpaid, 0 released":                          of + books + `,"paid":1,"unpaid":1}}`,
-		"a  OPEN 2026-11-11T14:00:00Z 7 10 1 balanced 34 s ago; 0 paid, 0 unpaid, 2 released, 1 REFUNDS DUE; recalled": of + `"recalledAt":"2026-11-11T11:00:00.000Z",` + books + `,"released":2,"refundsDue":1}}`,
-		"a  OPEN 2026-11-11T14:00:00Z - 12 - not audited yet; recalled: soles":                                         of + `"recalledAt":"2026-11-11T11:00:00.000Z","recallNote":"soles","books":null}`,
-		"a  OPEN 2026-11-11T14:00:00Z 7 10 1 balanced 20 min ago":                                                      of + strings.Replace(books, "11:59:26", "11:39:26", 1) + `}}`,
-		"a  OPEN 2026-11-11T14:00:00Z 7 10 1 balanced 3 h ago":                                                         of + strings.Replace(books, "11:59:26", "08:59:26", 1) + `}}`,
-		"a  OPEN 2026-11-11T14:00:00Z 7 10 1 balanced 0 s ago":                                                         of + strings.Replace(books, "11:59:26", "12:00:26", 1) + `}}`,
+		"a OPEN 2026-11-11T14:00:00Z 12 34 s ago 7 of 10 1 balanced":                                                        of + books + `}}`,
+		"a OPEN 2026-11-11T14:00:00Z 12 none yet":                                                                           of + `"books":null}`,
+		"a CLOSED, drained 2026-11-11T14:00:00Z 12 34 s ago 7 of 10 1 balanced":                                             strings.Replace(of, "OPEN", "CLOSED", 1) + `"drained":true,` + books + `}}`,
+		"a OPEN, drained 2026-11-11T14:00:00Z 12 none yet":                                                                  of + `"drained":true,"books":null}`,
+		"a OPEN 2026-11-11T14:00:00Z 12 34 s ago 7 of 10 1 balanced; 1 paid, 1 unpaid, 0 released":                          of + books + `,"paid":1,"unpaid":1}}`,
+		"a OPEN, recalled 2026-11-11T14:00:00Z 12 34 s ago 7 of 10 1 balanced; 0 paid, 0 unpaid, 2 released, 1 REFUNDS DUE": of + `"recalledAt":"2026-11-11T11:00:00.000Z",` + books + `,"released":2,"refundsDue":1}}`,
+		"a OPEN, recalled: soles 2026-11-11T14:00:00Z 12 none yet":                                                          of + `"recalledAt":"2026-11-11T11:00:00.000Z","recallNote":"soles","books":null}`,
+		"a OPEN 2026-11-11T14:00:00Z 12 20 min ago 7 of 10 1 balanced":                                                      of + strings.Replace(books, "11:59:26", "11:39:26", 1) + `}}`,
+		"a OPEN 2026-11-11T14:00:00Z 12 3 h ago 7 of 10 1 balanced":                                                         of + strings.Replace(books, "11:59:26", "08:59:26", 1) + `}}`,
+		"a OPEN 2026-11-11T14:00:00Z 12 0 s ago 7 of 10 1 balanced":                                                         of + strings.Replace(books, "11:59:26", "12:00:26", 1) + `}}`,
 	} {
 		_, said := told(t, one)
 		if lines := strings.Split(said, "\n"); len(lines) != 3 || strings.Join(strings.Fields(lines[1]), " ") != strings.Join(strings.Fields(want), " ") {
@@ -111,7 +111,7 @@ func TestEverySaleIsListedAlsoIfOneIsWrongOrCannotBeRead(t *testing.T) {
 	const unread = `{"saleId":"unread","error":"newer-version"}`
 	const fine = `{"saleId":"fine","state":"OPEN","closesAt":"2026-11-11T14:00:00Z","books":{"asOf":"2026-11-11T11:59:26Z","balanced":true}}`
 	list, said := told(t, wrong+","+fine)
-	if err := list.print(io.Discard); !errors.Is(err, errBroken) || !strings.Contains(said, "NOT BALANCED 34 s ago: make receipt SALE=wrong\n") || !strings.Contains(said, "balanced 34 s ago\n") {
+	if err := list.print(io.Discard); !errors.Is(err, errBroken) || !strings.Contains(said, "NOT BALANCED: make receipt SALE=wrong\n") || !strings.Contains(said, " balanced\n") {
 		t.Errorf("%v: %s", err, said)
 	}
 	list, said = told(t, wrong+","+unread+","+fine)

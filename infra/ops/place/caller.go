@@ -21,18 +21,14 @@ const callerTime = 3 * time.Second
 // ErrTooOld means that the stack's release has no OperateFunction.
 var ErrTooOld = errors.New("the stack's release has no OperateFunction")
 
-// Operator returns how to ask the system's OperateFunction: on the local stack with a token of
-// this machine's user, on AWS as the owner of the credentials, as STS names it. If that is
-// not known in time, it is this machine's user.
+// Operator returns how to ask the system's OperateFunction: by invoking it, on AWS in the name of the
+// owner of the credentials, as STS gives it, on the local stack or if that is not known in time in that
+// of this machine's user. The function takes the name as it is told.
 func (p *Place) Operator(ctx context.Context) (client.Operator, error) {
-	o := client.Operator{Client: p.Client, API: p.Operate, Actor: machineUser()}
+	o := client.Operator{Client: p.Client, Actor: machineUser()}
 	switch {
 	case p.Functions[client.OperateFunction] == "":
 		return o, ErrTooOld
-	case p.Operate != "":
-		token, err := p.Client.Token(ctx, o.Actor, "role", "operator")
-		o.Token = token
-		return o, err
 	case p.sts != nil:
 		ctx, cancel := context.WithTimeout(ctx, callerTime)
 		defer cancel()

@@ -116,7 +116,7 @@ func TestUnitsOfOrdersThatWereNotPaidAreSoldAgain(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{"sales"}, []string{" s ago; 2 paid, 4 unpaid, 2 released, 1 REFUNDS DUE"}},
+		{[]string{"sales"}, []string{"balanced; 2 paid, 4 unpaid, 2 released, 1 REFUNDS DUE"}},
 		{[]string{"receipt", "-sale", "wine"}, []string{"refunds due               1", "balanced: stock left + claims = seeded + units put back"}},
 		{[]string{"buyer", "-sale", "wine", "-user", "carol"}, []string{"released by expiry", "a refund is due: stripe#pi_late", "your order " + number + " is expired"}},
 		{[]string{"buyer", "-sale", "wine", "-user", "alice"}, []string{"paid: stripe#pi_0"}},

@@ -83,8 +83,8 @@ var ofTheShop = []mutant{
 	{"a recall is not asked for", "P35", operatorTests, "^TestARecallIsAskedFor", []edit{{changingSales,
 		`a != "y" && a != "yes"`, `a == "n"`}}},
 	{"a sale with wrong books is listed without an error", "P2", operatorTests, "^TestEverySaleIsListed", []edit{{listingSales,
-		`s.SaleID), errBroken
-`, `s.SaleID), nil
+		`"+s.SaleID, errBroken
+`, `"+s.SaleID, nil
 `}}},
 	{"the payment page takes any link", "P25", shopTests, "^TestOnlyAnUnchanged", []edit{{paymentPage,
 		`hmac.Equal(mac.Sum(nil), got) || valid`, `hmac.Equal(mac.Sum(nil), got) || true`}}},

@@ -73,7 +73,12 @@ func (m *mailer) handle(ctx context.Context, delivered events.EventBridgeEvent) 
 	if template == "" || e.User == "" || e.IsErased() || e.OccurredAt.Before(m.now().Add(-keep)) {
 		return nil
 	}
-	if mine, err := m.begin(ctx, e, about, rank); err != nil || !mine {
+	mine, by, err := m.begin(ctx, e, about, rank)
+	if err == nil && !mine && e.Type == "RefundDue" && by != e.ID { // another payment of a recalled order
+		about, template = e.ID, "refund-due"
+		mine, _, err = m.begin(ctx, e, about, 0)
+	}
+	if err != nil || !mine {
 		return err
 	}
 	amount := ""
@@ -97,12 +102,12 @@ func (m *mailer) handle(ctx context.Context, delivered events.EventBridgeEvent) 
 }
 
 // begin reports whether this invocation is to send the mail: nothing of as high a rank was noted about
-// the order or the refund. It fails while another one may be sending it.
-func (m *mailer) begin(ctx context.Context, e orderevent.Event, about string, rank int) (bool, error) {
+// the order or the refund, else by names the event that was. It fails while another one may be sending it.
+func (m *mailer) begin(ctx context.Context, e orderevent.Event, about string, rank int) (mine bool, by string, err error) {
 	now := m.now()
 	event := &types.AttributeValueMemberS{Value: e.ID}
 	rankOf := &types.AttributeValueMemberN{Value: strconv.Itoa(rank)}
-	_, err := m.db.PutItem(ctx, &dynamodb.PutItemInput{
+	_, err = m.db.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &m.table,
 		Item: map[string]types.AttributeValue{
 			"id": &types.AttributeValueMemberS{Value: about}, "eventId": event, "stateRank": rankOf,
@@ -116,14 +121,17 @@ func (m *mailer) begin(ctx context.Context, e orderevent.Event, about string, ra
 	var known *types.ConditionalCheckFailedException
 	switch {
 	case err == nil:
-		return true, nil
+		return true, e.ID, nil
 	case !errors.As(err, &known):
-		return false, fmt.Errorf("begin mail %s: %w", e.ID, err)
+		return false, "", fmt.Errorf("begin mail %s: %w", e.ID, err)
 	}
-	if begun, _ := known.Item["eventId"].(*types.AttributeValueMemberS); begun == nil || begun.Value != e.ID || known.Item["sentAt"] != nil {
-		return false, nil
+	if begun, ok := known.Item["eventId"].(*types.AttributeValueMemberS); ok {
+		by = begun.Value
 	}
-	return false, fmt.Errorf("begin mail %s: another invocation may be sending it", e.ID)
+	if by != e.ID || known.Item["sentAt"] != nil {
+		return false, by, nil
+	}
+	return false, by, fmt.Errorf("begin mail %s: another invocation may be sending it", e.ID)
 }
 
 func seconds(t time.Time) types.AttributeValue {

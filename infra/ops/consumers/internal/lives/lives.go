@@ -45,6 +45,9 @@ func All() map[string]Life {
 		"paid wrongly, and then as asked":   life("PAID", due("pi_2", sale.RefundAmount), paid()),
 		"a refund for a reason of tomorrow": life("PAID", paid(), due("pi_2", "chargeback")),
 	}
+	twice := life("RECALLED", due("pi_2", sale.RefundRecalled), due("pi_1", sale.RefundRecalled))
+	twice.Refunds = 1
+	all["recalled and then paid twice"] = twice
 	for _, name := range []string{"paid", "expired"} { // every event again, as a republication after the erasure has it
 		erased := all[name]
 		erased.Events, erased.User = slices.Clone(erased.Events), "erased-7HQ2"
