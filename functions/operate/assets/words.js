@@ -1,4 +1,4 @@
-// All words of the operators' page. {0} is replaced by a value.
+// All words of the operators' page. {0} is replaced by a value, {0|unit|units} by a number with its noun.
 
 const en = {
   page: "Sales",
@@ -29,7 +29,7 @@ const en = {
   shown: "{0} in all",
   selling: "{0} selling",
   pausedN: "{0} paused",
-  dueN: "{0} refunds due",
+  dueN: "{0|refund|refunds} due",
   unbalancedN: "{0} with wrong books",
   allBalanced: "all counted books balance",
   state: { NOT_OPEN: "Not open yet", OPEN: "Selling", PAUSED: "Paused", SOLD_OUT: "Sold out", CLOSED: "Closed", RECALLED: "Recalled", DRAFT: "Being made" },
@@ -57,7 +57,7 @@ const en = {
   because: "Because: {0}",
   group: "One order per person in group {0}",
   payWithin: "To be paid within {0}",
-  shards: "{0} shards",
+  shards: "{0|shard|shards}",
   all: "All sales",
   noSale: "There is no such sale.",
   actions: "Actions",
@@ -112,7 +112,7 @@ const en = {
   didPause: "paused, no unit is sold.",
   didResume: "sells again.",
   didReschedule: "the window is {0} to {1}.",
-  didAdd: "{0} units in all.",
+  didAdd: "{0|unit|units} in all.",
   didRecall: "recalled. Its orders are being released.",
   dismiss: "Dismiss",
   trail: "Who changed what",
@@ -123,7 +123,7 @@ const en = {
   nobody: "Nobody named",
   did: {
     pause: "paused it", resume: "resumed it", reschedule: "moved the window to {0} – {1}", describe: "changed what buyers read ({0})",
-    recall: "recalled it", add: "added {0} units", withdraw: "asked to take out {0} units",
+    recall: "recalled it", add: "added {0|unit|units}", withdraw: "asked to take out {0|unit|units}",
   },
   otherDid: "did “{0}”",
   told: "{0}: {1} {2}.",
@@ -288,7 +288,7 @@ export const language = navigator.languages.map((l) => l.toLowerCase().split("-"
 export const words = known[/** @type {keyof typeof known} */ (language)];
 
 /** @param {string} text @param {...(string | number)} values */
-export const fill = (text, ...values) => text.replace(/\{(\d)\}/g, (_, i) => String(values[i]));
+export const fill = (text, ...values) => text.replace(/\{(\d)(?:\|(\w+)\|(\w+))?\}/g, (_, i, one, many) => String(values[i]) + (one ? ` ${String(values[i]) === "1" ? one : many}` : ""));
 
 /** @param {number} n */
 export const number = (n) => n.toLocaleString(language);

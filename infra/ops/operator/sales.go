@@ -7,6 +7,8 @@ import (
 	"io"
 	"text/tabwriter"
 	"time"
+
+	"flashsale/shared/sale"
 )
 
 // listedSale is a sale as OperateFunction shows it.
@@ -84,7 +86,9 @@ func (l saleList) print(out io.Writer) error {
 			state += ", drained"
 		}
 		if !s.RecalledAt.IsZero() {
-			state += ", recalled"
+			if state != string(sale.PhaseRecalled) {
+				state += ", recalled"
+			}
 			if s.RecallNote != "" {
 				state += ": " + s.RecallNote
 			}

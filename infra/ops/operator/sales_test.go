@@ -95,6 +95,7 @@ func TestASaleIsListedAsItIsNowAndThenAsItsLastAuditFoundIt(t *testing.T) {
 		"a OPEN 2026-11-11T14:00:00Z 12 34 s ago 7 of 10 1 balanced; 1 paid, 1 unpaid, 0 released":                          of + books + `,"paid":1,"unpaid":1}}`,
 		"a OPEN, recalled 2026-11-11T14:00:00Z 12 34 s ago 7 of 10 1 balanced; 0 paid, 0 unpaid, 2 released, 1 REFUNDS DUE": of + `"recalledAt":"2026-11-11T11:00:00.000Z",` + books + `,"released":2,"refundsDue":1}}`,
 		"a OPEN, recalled: soles 2026-11-11T14:00:00Z 12 none yet":                                                          of + `"recalledAt":"2026-11-11T11:00:00.000Z","recallNote":"soles","books":null}`,
+		"a RECALLED: soles 2026-11-11T14:00:00Z 12 none yet":                                                                strings.Replace(of, "OPEN", "RECALLED", 1) + `"recalledAt":"2026-11-11T11:00:00.000Z","recallNote":"soles","books":null}`,
 		"a OPEN 2026-11-11T14:00:00Z 12 20 min ago 7 of 10 1 balanced":                                                      of + strings.Replace(books, "11:59:26", "11:39:26", 1) + `}}`,
 		"a OPEN 2026-11-11T14:00:00Z 12 3 h ago 7 of 10 1 balanced":                                                         of + strings.Replace(books, "11:59:26", "08:59:26", 1) + `}}`,
 		"a OPEN 2026-11-11T14:00:00Z 12 0 s ago 7 of 10 1 balanced":                                                         of + strings.Replace(books, "11:59:26", "12:00:26", 1) + `}}`,
