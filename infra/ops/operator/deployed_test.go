@@ -337,9 +337,9 @@ func TestAnEnvironmentsSalesAndBuyersAreShownByOperateFunction(t *testing.T) {
 	}
 	config, _ := accountWith(t, nil, s)
 	for want, command := range map[string][]string{
-		"release " + sale.Release + "\n": {"sales"},
-		"moutai  OPEN   2026-11-11T13:00:00Z  100     none yet\n": {"sales"},
-		"accepted: claim " + p.Claim.ID: {"buyer", "-sale", "moutai", "-user", "ada/1 %"},
+		"release " + sale.Release + "\n":                                                        {"sales"},
+		"moutai  OPEN   2026-11-11T13:00:00Z  100     none yet\n":                               {"sales"},
+		"accepted: claim " + p.Claim.ID:                                                         {"buyer", "-sale", "moutai", "-user", "ada/1 %"},
 		"ben has no claim in sale moutai (ids are case-sensitive; the id is the token's sub)\n": {"buyer", "-sale", "moutai", "-user", "ben"},
 	} {
 		var out bytes.Buffer
