@@ -424,8 +424,44 @@ function phase(opensAt, closesAt) {
   return now() < closes ? words.sells + ", " + fill(words.closesIn, duration(closes - now())) : fill(words.closedSince, duration(now() - closes));
 }
 
+/**
+ * How long the oldest order waits for its id, in milliseconds, if it still waits: what was counted,
+ * and the time since.
+ * @param {Sale} s
+ */
+const waits = (s) => (s.books?.pending > 0 ? 1000 * s.books.oldestPendingSeconds + now() - Date.parse(s.books.asOf) : 0);
+
+/** Whether orders hang. They are counted every minute, and an order has its id within seconds. @param {Sale} s */
+const hangs = (s) => waits(s) >= 90000 || (waits(s) > 0 && s.books?.oldestPendingSeconds >= 30);
+
+/** Whether nobody has counted a sale that changes. @param {Sale} s */
+const uncounted = (s) => !!s.books && !s.drained && now() - Date.parse(s.books.asOf) >= 600000;
+
+/** @param {Sale} s */
+const unbalanced = (s) => s.books?.balanced === false;
+
+/** What is wrong with a sale, and the alarm under which the runbook says what to do. @param {Sale} s @returns {[string, string][]} */
+const troubles = (s) => [
+  ...(unbalanced(s) ? [/** @type {[string, string]} */ ([words.notBalance, "BooksWrongAlarm"])] : []),
+  ...(hangs(s) ? [/** @type {[string, string]} */ ([fill(words.hang, number(s.books?.pending)), "OldestPendingAlarm"])] : []),
+  ...(uncounted(s) ? [/** @type {[string, string]} */ ([fill(words.uncounted, ago(s.books?.asOf)), "ReconcileSilentAlarm"])] : []),
+];
+
+/** @param {Sale} s */
+const unwell = (s) => troubles(s).length > 0 && h("ul", { class: "troubles" }, troubles(s).map(([text, alarm]) => h("li", { "data-key": alarm }, text + " ", entry(alarm))));
+
+/** Where the runbook has its entries of those that are no headings of their own. @type {Record<string, string>} */
+const headings = { ReconcileSilentAlarm: "tickets-the-functions" };
+
+/** The runbook's entry of an alarm: a link, if the stack knows where its runbook is. @param {string} alarm */
+function entry(alarm) {
+  const { runbook } = document.documentElement.dataset;
+  const text = fill(words.runbook, alarm);
+  return runbook ? h("a", { href: runbook + "#" + (headings[alarm] ?? alarm.toLowerCase()), rel: "noreferrer" }, text) : h("span", {}, text);
+}
+
 /** The state of a sale, and what else is true of it. @param {Sale} s */
-const badge = (s) => h("span", { class: "badge", "data-state": s.state }, word(words.state, s.state), s.drained && ", " + words.isDrained);
+const badge = (s) => h("span", { class: "badge", "data-state": s.state, "data-unwell": troubles(s).length > 0 }, word(words.state, s.state), s.drained && ", " + words.isDrained, hangs(s) && ", " + words.hanging);
 
 /** What a sale's window means in its state. @param {Sale} s */
 const phaseOf = (s) => (s.state === "RECALLED" || s.state === "DRAFT" ? "" : phase(s.opensAt, s.closesAt).replace(words.sells + ", ", ""));
@@ -441,10 +477,10 @@ function bar(s, id) {
 function counts(s) {
   const b = s.books;
   if (!b) return h("dl", {}, fact(words.books, words.notCounted));
-  const late = b.oldestPendingSeconds >= 300;
+  const late = hangs(s);
   return h("dl", {},
     fact(words.pending, number(b.pending), late ? "bad" : undefined),
-    b.pending > 0 && fact(words.waits, duration(1000 * b.oldestPendingSeconds), late ? "bad" : undefined),
+    b.pending > 0 && fact(words.waits, [duration(waits(s)), " ", h("small", {}, words.ifStill)], late ? "bad" : undefined),
     fact(words.confirmed, number(b.confirmed)),
     s.payWithin > 0 && [fact(words.paid, number(b.paid)), fact(words.unpaid, number(b.unpaid)), fact(words.released, number(b.released))],
     fact(words.refundsDue, number(b.refundsDue), b.refundsDue ? "due" : undefined),
@@ -452,7 +488,7 @@ function counts(s) {
 }
 
 /** What does not balance. @param {Sale} s */
-const findings = (s) => s.books?.balanced === false && h("ul", { class: "findings", lang: "en" }, (s.books.findings ?? []).map((/** @type {unknown} */ f) => h("li", {}, typeof f === "string" ? f : JSON.stringify(f))));
+const findings = (s) => unbalanced(s) && h("ul", { class: "findings", lang: "en" }, (s.books.findings ?? []).map((/** @type {unknown} */ f) => h("li", {}, typeof f === "string" ? f : JSON.stringify(f))));
 
 const mayChange = () => me.role === "operator";
 /** @param {Sale} s */
@@ -464,13 +500,14 @@ const pausing = (s) => sending.get(s.saleId)?.body.action === "pause";
 /** @param {Sale} s */
 function card(s) {
   if (s.error) return h("li", { "data-key": s.saleId, class: "card" }, h("h2", {}, h("a", { href: "#sale/" + s.saleId }, s.saleId)), h("p", { class: "bad" }, fill(words.cannotRead, s.error)));
-  return h("li", { "data-key": s.saleId, tabindex: -1, class: "card" + (s.books?.balanced === false ? " wrong" : "") },
+  return h("li", { "data-key": s.saleId, tabindex: -1, class: "card" + (troubles(s).length ? " wrong" : "") },
     h("div", { class: "head" },
       h("div", {}, h("h2", {}, h("a", { href: "#sale/" + s.saleId, dir: "auto" }, s.name || s.saleId)), h("p", { class: "faint" }, s.saleId)),
       badge(s),
       mayPause(s) && h("button", { "data-key": "pause", class: "pause", "aria-label": fill(words.pauseOf, s.name || s.saleId), "aria-disabled": pausing(s), onclick: () => pause(s) }, words.pause)),
     h("p", { class: "faint" }, time(s.opensAt), " – ", time(s.closesAt), phaseOf(s) && " · " + phaseOf(s)),
     said((of) => of === s.saleId),
+    unwell(s),
     h("div", { class: "body" }, bar(s, "left-" + s.saleId), counts(s)), findings(s));
 }
 
@@ -491,12 +528,12 @@ function glance() {
   };
   const count = (/** @type {(s: Sale) => unknown} */ is) => all.filter(is).length;
   const due = all.reduce((n, s) => n + (s.books?.refundsDue ?? 0), 0);
-  const wrong = count((s) => s.books?.balanced === false);
+  const wrong = [[words.unbalancedN, count(unbalanced)], [words.hangN, count(hangs)], [words.uncountedN, count(uncounted)]].filter(([, n]) => n).map(([text, n]) => fill(String(text), n)).join(" · ");
   const summary = [fill(words.shown, all.length), fill(words.selling, count((s) => s.state === "OPEN")), fill(words.pausedN, count((s) => s.paused && !s.recalledAt)), due && fill(words.dueN, number(due))].filter(Boolean).join(" · ");
   return [
     h("div", { "data-key": "glance" },
       h("h1", {}, words.page),
-      sales && h("p", {}, summary, " · ", h("b", { class: wrong ? "bad" : undefined }, wrong ? fill(words.unbalancedN, wrong) : words.allBalanced)),
+      sales && h("p", {}, summary, " · ", h("b", { class: wrong ? "bad" : undefined }, wrong || (count((s) => s.books) ? words.allBalanced : words.noneCounted))),
       h("div", { class: "tools" },
         h("p", { class: "field" }, h("label", { for: "filter" }, words.filter), h("input", { id: "filter", type: "search", autocomplete: "off", value: filter, oninput: type })),
         h("label", { class: "check" }, h("input", { id: "drained", type: "checkbox", checked: drained, onchange: type }), words.drained)),
@@ -520,6 +557,7 @@ function whole(id) {
       s.recallNote && h("p", {}, fill(words.because, s.recallNote)),
       s.recalling && h("p", { class: "warns" }, words.recalling),
       mayChange() && s.state !== "DRAFT" && !s.recalledAt ? actions(s) : said((of) => of === id),
+      unwell(s),
       bar(s, "left"),
       h("dl", {}, fact(words.opens, time(s.opensAt)), fact(words.closes, time(s.closesAt)), phaseOf(s) && fact(words.window, phaseOf(s))),
       counts(s), findings(s),

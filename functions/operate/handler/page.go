@@ -3,6 +3,7 @@ package handler
 import (
 	"io/fs"
 	"net/http"
+	"os"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -12,11 +13,18 @@ import (
 // shownPage is the operators' page, which is the same for everybody: what it shows comes from
 // the routes that need a token.
 type shownPage struct {
-	page   *webpage.Page
-	signIn webpage.SignIn
+	page *webpage.Page
+	data PageData
 }
 
-// PageFromEnv returns the page whose files are given, with the sign-in of the environment.
+// PageData is what the page's template needs.
+type PageData struct {
+	webpage.SignIn
+	Runbook string // its address, "" if nobody knows it
+}
+
+// PageFromEnv returns the page whose files are given, with the sign-in of the environment and the runbook's
+// address in RUNBOOK_URL.
 func PageFromEnv(source fs.FS) (Page, error) {
 	signIn, err := webpage.SignInFromEnv()
 	if err != nil {
@@ -26,7 +34,7 @@ func PageFromEnv(source fs.FS) (Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	return shownPage{page, signIn}, nil
+	return shownPage{page, PageData{signIn, os.Getenv("RUNBOOK_URL")}}, nil
 }
 
 func (p shownPage) Answer(r events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
@@ -34,5 +42,5 @@ func (p shownPage) Answer(r events.APIGatewayV2HTTPRequest) (events.APIGatewayV2
 	if r.RouteKey == "GET /assets/{name}" {
 		return p.page.Asset(r.PathParameters["name"], accept), nil
 	}
-	return p.page.HTML(p.signIn, http.StatusOK, accept)
+	return p.page.HTML(p.data, http.StatusOK, accept)
 }

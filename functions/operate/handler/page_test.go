@@ -16,13 +16,14 @@ func TestThePageIsTheSameForEverybodyAndTellsNothing(t *testing.T) {
 	t.Setenv("SIGNIN_TOKEN_URL", "https://issuer.example/token")
 	t.Setenv("SIGNIN_CLIENT_ID", "operators")
 	t.Setenv("SIGNIN_SCOPE", "openid")
+	t.Setenv("RUNBOOK_URL", "https://wiki.example/runbook")
 	page, err := PageFromEnv(assets.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
 	in(t, func(t *testing.T, f *function) {
 		f.Handler.(*Handler).Showing(page)
-		for route, want := range map[string]string{"GET /": `data-client="operators"`, "GET /signin": `data-client="operators"`, "GET /assets/{name}": "words"} {
+		for route, want := range map[string]string{"GET /": `data-client="operators"`, "GET /signin": `data-runbook="https://wiki.example/runbook"`, "GET /assets/{name}": "words"} {
 			asked := events.APIGatewayV2HTTPRequest{RouteKey: route, PathParameters: map[string]string{"name": "operate.js"}}
 			payload, err := json.Marshal(asked)
 			if err != nil {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"flashsale/functions/operate/assets"
+	"flashsale/functions/operate/handler"
 	"flashsale/infra/proof/browser"
 	"flashsale/shared/webpage"
 )
@@ -63,7 +64,7 @@ func open(t *testing.T) *shop {
 	s := &shop{page: page, sales: map[string]object{}, trails: map[string][]object{}, bodies: map[string]string{}}
 	mux := http.NewServeMux()
 	html := func(w http.ResponseWriter, r *http.Request) {
-		answer, err := page.HTML(signIn, http.StatusOK, "")
+		answer, err := page.HTML(handler.PageData{SignIn: signIn, Runbook: "https://wiki.example/runbook"}, http.StatusOK, "")
 		if err != nil {
 			t.Error(err)
 		}

@@ -86,7 +86,7 @@ func TestSalesAtAGlance(t *testing.T) {
 	tab.Wait("document.querySelectorAll('.card').length === 6")
 	text := strings.Join(strings.Fields(tab.Text("main")), " ")
 	for _, want := range []string{
-		"6 in all · 1 selling · 1 paused · 2 refunds due · 1 with wrong books", "812 of 1,050 left", "Pending 3", "Confirmed 185", "Paid 140", "Refunds due 2", "Oldest waits 6 min 42 s",
+		"6 in all · 1 selling · 1 paused · 2 refunds due · 1 with wrong books · 1 with orders that hang", "812 of 1,050 left", "Pending 3", "Confirmed 185", "Paid 140", "Refunds due 2", "Oldest waits 14 min 4", "Sold out, orders hang", "The books do not balance. Runbook: BooksWrongAlarm",
 		"Books ✓ balance counted 4", "Books ✕ do not balance counted 8 min", "shard 3: 11 claims of 10 units", "opens in 1 d 2 h", "closes in 1 d 3 h", "This sale cannot be read: newer-version", "Units left: not counted yet",
 	} {
 		if !strings.Contains(text, want) {
@@ -107,6 +107,48 @@ func TestSalesAtAGlance(t *testing.T) {
 	tab.Click("main a")
 	waitHeading(tab, "Sales")
 	tab.Wait("document.querySelector('#drained').checked")
+}
+
+// The orders of a sale hang, and were counted before that was worth a word; nobody counts another one.
+func TestWhatIsWrongIsRedAndItsAgeGoesOn(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	counted := func(ago time.Duration, pending, waits int) object {
+		return object{"books": object{"asOf": instant(time.Now().Add(-ago)), "stock": 812, "seeded": 1000, "claims": 188, "pending": pending, "confirmed": 185, "paid": 140, "unpaid": 45,
+			"released": 6, "refundsDue": 0, "oldestPendingSeconds": waits, "balanced": true, "findings": []string{}}}
+	}
+	s.add("well", "Well", counted(58*time.Second, 3, 4))
+	tab := s.tab(t, "operator alice")
+	s.look(tab, "", "Sales")
+	tab.WaitText("all counted books balance")
+	tab.WaitText("Selling")
+	s.add("hangs", "Hangs", counted(62*time.Second, 3, 20))
+	s.add("silent", "Silent", counted(11*time.Minute, 0, 0))
+	tab.WaitText("Oldest waits")
+	shows := func(id, text string) {
+		t.Helper()
+		tab.Wait("[...document.querySelectorAll('.card')].find((c) => c.innerText.includes('" + id + "'))?.innerText.replace(/\\s+/g, ' ').includes('" + text + "')")
+	}
+	shows("hangs", "Oldest waits 1 min 28 s if it still does")
+	shows("hangs", "Selling, orders hang")
+	shows("hangs", "Oldest waits 1 min 31 s if it still does")
+	shows("hangs", "Orders hang: 3 had no id at the last count. Runbook: OldestPendingAlarm")
+	shows("silent", "Nobody has counted its orders for 11 min")
+	tab.WaitText("1 with orders that hang · 1 not counted for long")
+	if text := tab.Text("main"); strings.Contains(text, "all counted books balance") {
+		t.Errorf("the page says that all is well: %s", text)
+	}
+	color := func(of string) string { return browser.Eval[string](tab, "getComputedStyle("+of+").color") }
+	for i, id := range []string{"hangs", "silent", "well"} {
+		badge := color("[...document.querySelectorAll('.card')].find((c) => c.innerText.includes('" + id + "')).querySelector('.badge')")
+		if bad := badge == color("document.querySelector('.troubles')"); bad != (i < 2) {
+			t.Errorf("%s: the state is %s", id, badge)
+		}
+	}
+	links := browser.Eval[string](tab, "[...document.querySelectorAll('.troubles a')].map((a) => a.href).sort().join(' ')")
+	if want := "https://wiki.example/runbook#oldestpendingalarm https://wiki.example/runbook#tickets-the-functions"; links != want {
+		t.Errorf("the links are %s, want %s", links, want)
+	}
 }
 
 func TestOneSaleItsTrailAndABuyer(t *testing.T) {
