@@ -212,6 +212,7 @@ var recalling = map[string]func(*testing.T, *World){
 		}
 		other := PaymentOf(ids[2], "pi_4")
 		w.refunded(other, "moutai", "carol", sale.RefundOtherPayment)
+		w.Pass(pauseSettles)
 		w.finishes(w.Environment(), 0, 0, 0, true)
 		w.Settled(2)
 		if r, _ := w.audit(); !r.Balanced || r.RefundsDue != 4 {
