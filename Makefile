@@ -314,7 +314,7 @@ override WAITING := ./infra/proof/simulate ./infra/proof/e2e ./shared/ledger ./i
 # What `make check` tests besides: what stands around the product.
 override AROUND := ./infra/proof/security ./infra/ops/... ./infra/local/... ./infra/kit/... ./infra/proof/bench/...
 # What `make test` leaves to check and prove.
-override LATER := $(AROUND) ./infra/proof/checks ./infra/proof/mutants ./infra/proof/torture ./infra/proof/drill ./infra/proof/browser/...
+override LATER := $(AROUND) ./infra/proof/checks ./infra/proof/mutants ./infra/proof/torture ./infra/proof/drill ./infra/proof/browser/... ./infra/proof/clients
 override GO_TEST := CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4
 override GO_RACE := $(if $(RACE),GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4 $(RACE),$(GO_TEST))
 # What stands beside a sale: two releases at once, and every document's commands.
@@ -324,7 +324,7 @@ test: host ## test the product, alone and on the local stack; `make check` has t
 	$(GO_TEST) -timeout 10m -skip '$(PROVED)' $(WAITING) $$(go list ./... | grep -vxFf <(go list $(WAITING) $(LATER)))
 
 .PHONY: prove
-prove: host ## run the tests in a browser, the accidents, the mutants, the race detector and the long proofs in full (two releases need the git history): SEEDS=2000 random sales from FIRST=1 on, every plan of FAULTS=3 faults, a million claims, a draw of a million, large sales modelled, two releases, the commands of the documents, races in the simulation
+prove: host ## run the tests in a browser, generated clients, the accidents, the mutants, the race detector and the long proofs in full (two releases need the git history): SEEDS=2000 random sales from FIRST=1 on, every plan of FAULTS=3 faults, a million claims, a draw of a million, large sales modelled, two releases, the commands of the documents, races in the simulation
 	$(GO_TEST) -timeout 30m ./infra/proof/simulate -seeds "$${SEEDS:-2000}" -first "$${FIRST:-1}"
 	$(GO_TEST) -timeout 30m ./infra/proof/enumerate -faults "$${FAULTS:-3}"
 	$(GO_TEST) -timeout 10m ./shared/ledger -run '^TestASaleOfAMillionClaims|^TestADrawOfManyEntrants' -entrants 1000000
@@ -334,7 +334,8 @@ prove: host ## run the tests in a browser, the accidents, the mutants, the race 
 	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/proof/simulate -seeds "$$(($${SEEDS:-2000} / 40))" -first "$${FIRST:-1}")
 	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/proof/enumerate)
 	$(if $(RACE),$(GO_RACE) -timeout 10m ./infra/ops/load ./shared/ledger $(RACED))
-	@$(MAKE) --no-print-directory browser
+	@$(MAKE) --no-print-directory browser clients
+	$(GO_TEST) -timeout 10m ./infra/proof/clients
 	$(GO_TEST) -timeout 10m ./infra/proof/torture ./infra/proof/drill ./infra/proof/browser ./infra/proof/browser/live
 	$(GO_TEST) -timeout 10m ./infra/proof/browser/buyer ./infra/proof/browser/operator -broken
 	$(GO_TEST) -timeout 40m ./infra/proof/mutants
@@ -456,6 +457,16 @@ $(BUILD)/browser/installed: infra/proof/browser/package.json infra/proof/browser
 	@bash infra/make/need.sh node
 	@mkdir -p $(BUILD)/browser && cp $^ $(BUILD)/browser
 	@$(TELL) npm ci --prefix $(BUILD)/browser --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# Other people's readers of our documents.
+.PHONY: clients
+clients: $(BUILD)/clients/installed
+
+$(BUILD)/clients/installed: infra/proof/clients/package.json infra/proof/clients/package-lock.json
+	@bash infra/make/need.sh node
+	@mkdir -p $(BUILD)/clients && cp $^ $(BUILD)/clients
+	@$(TELL) npm ci --prefix $(BUILD)/clients --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 .PHONY: clean

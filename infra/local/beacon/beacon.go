@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -35,6 +36,7 @@ type Options struct {
 // Relay signs the rounds of a chain and serves them. It is safe for concurrent use.
 type Relay struct {
 	chain  beacon.Chain
+	group  [sha256.Size]byte // of drand's networks the hash of their first members
 	secret bls12381.Scalar
 	now    func() time.Time
 	routes http.ServeMux
@@ -53,13 +55,14 @@ func New(o Options) (*Relay, error) {
 	r.secret.SetBytes(seed[:])
 	var key bls12381.G2
 	key.ScalarMult(&r.secret, bls12381.G2Generator())
+	r.group = sha256.Sum256(key.BytesCompressed())
 	r.chain = beacon.Chain{Key: hex.EncodeToString(key.BytesCompressed()), Genesis: o.Genesis.Unix(), Period: int64(o.Period / time.Second)}
-	// Chains that differ in anything have different hashes, as those of drand.
-	hash := sha256.Sum256(fmt.Appendf(nil, "%d %d %s", r.chain.Period, r.chain.Genesis, r.chain.Key))
+	hash := hashOf(r.chain, key.BytesCompressed(), r.group[:], id)
 	r.chain.Hash = hex.EncodeToString(hash[:])
 	if err := r.chain.Check(); err != nil {
 		return nil, fmt.Errorf("make chain: %w", err)
 	}
+	r.routes.HandleFunc("GET /"+r.chain.Hash+"/info", r.info)
 	r.routes.HandleFunc("GET /"+r.chain.Hash+"/public/{round}", r.serve)
 	return r, nil
 }
@@ -67,7 +70,24 @@ func New(o Options) (*Relay, error) {
 // Chain is the relay's chain. As JSON it is the value of DRAW_BEACON.
 func (r *Relay) Chain() beacon.Chain { return r.chain }
 
-// ServeHTTP answers GET /HASH/public/ROUND: 404 before the round's time. "latest" and 0, which
+// id is the chain's name among drand's.
+const id = "flashsale-local"
+
+// hashOf is a chain's hash as drand's networks and its clients compute it.
+func hashOf(c beacon.Chain, key, group []byte, id string) [sha256.Size]byte {
+	text := binary.BigEndian.AppendUint32(nil, uint32(c.Period))
+	text = binary.BigEndian.AppendUint64(text, uint64(c.Genesis))
+	return sha256.Sum256(slices.Concat(text, key, group, []byte(id)))
+}
+
+// info is what drand's clients ask for first.
+func (r *Relay) info(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"public_key":"%s","period":%d,"genesis_time":%d,"hash":"%s","groupHash":"%x","schemeID":"bls-unchained-g1-rfc9380","metadata":{"beaconID":"%s"}}`,
+		r.chain.Key, r.chain.Period, r.chain.Genesis, r.chain.Hash, r.group, id)
+}
+
+// ServeHTTP answers GET /HASH/info, and GET /HASH/public/ROUND: 404 before the round's time. "latest" and 0, which
 // means the same to a relay of drand, are unknown to it: nobody may ask for them.
 func (r *Relay) ServeHTTP(w http.ResponseWriter, q *http.Request) { r.routes.ServeHTTP(w, q) }
 

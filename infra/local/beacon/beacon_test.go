@@ -1,6 +1,7 @@
 package beacon
 
 import (
+	"encoding/hex"
 	"fmt"
 	"math"
 	"net/http"
@@ -64,7 +65,7 @@ func TestOnlyANumberedRoundOfTheChainIsServed(t *testing.T) {
 	below := url + "/" + r.Chain().Hash
 	for path, want := range map[string]int{
 		below + "/public/1": 200, below + "/public/0": 404, below + "/public/latest": 400, below + "/public/-1": 400, below + "/public/": 404,
-		fmt.Sprintf("%s/public/%d", below, uint64(math.MaxUint64)): 404, below + "/info": 404, url + "/public/1": 404,
+		fmt.Sprintf("%s/public/%d", below, uint64(math.MaxUint64)): 404, below + "/info": 200, url + "/public/1": 404,
 		url + "/" + beacon.Quicknet.Hash + "/public/1": 404,
 	} {
 		if got := status(t, http.MethodGet, path); got != want {
@@ -94,5 +95,19 @@ func TestASeedMakesOneChain(t *testing.T) {
 		if same := other.Chain().Key == first.Chain().Key; same != (name != "seed") {
 			t.Errorf("another %s: the same key is %t", name, same)
 		}
+	}
+}
+
+func TestAChainsHashIsTheOneThatDrandComputes(t *testing.T) {
+	key, err := hex.DecodeString(beacon.Quicknet.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, err := hex.DecodeString("f477d5c89f21a17c863a7f937c6a6d15859414d2be09cd448d4279af331c5d3e")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprintf("%x", hashOf(beacon.Quicknet, key, group, "quicknet")); got != beacon.Quicknet.Hash {
+		t.Errorf("quicknet: got %s, want %s", got, beacon.Quicknet.Hash)
 	}
 }

@@ -189,6 +189,32 @@ func (r repository) matches(pattern string) bool {
 	})
 }
 
+var (
+	numbered = regexp.MustCompile(`^(\d+)\. `)
+	listItem = regexp.MustCompile(`^ *(\d+\.|[-*]) `)
+)
+
+// swallowed are the items of a list that CommonMark reads as a part of the paragraph above: only a list
+// that begins with 1 needs no blank line before it.
+func swallowed(name, text string) (found []finding) {
+	first, fenced := "", false
+	for i, line := range strings.Split(text, "\n") {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			fenced, first = !fenced, ""
+			continue
+		}
+		if m := numbered.FindStringSubmatch(line); m != nil && m[1] != "1" && !fenced && first != "" && !listItem.MatchString(first) {
+			found = append(found, finding{name, i + 1, "no blank line before item " + m[1]})
+		}
+		if strings.TrimSpace(line) == "" {
+			first = ""
+		} else if first == "" {
+			first = line
+		}
+	}
+	return found
+}
+
 func TestDocumentsNameWhatExists(t *testing.T) {
 	repo := repository{all: published(t)}
 	for line := range strings.FieldsSeq(read(t, ".gitignore")) {
@@ -204,6 +230,7 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 			report(t, unknownTargets(name, string(text), makefile))
 			report(t, unknownTests(name, string(text), tests))
 			report(t, repo.missingPaths(name, string(text)))
+			report(t, swallowed(name, string(text)))
 			report(t, repo.exposedTokens(name, string(text)))
 		})
 	}
