@@ -19,7 +19,7 @@ const (
 	// Interval is the time after which one more is allowed: two a second, four times the
 	// rate of a client that waits for Retry-After.
 	Interval = 500 * time.Millisecond
-	// maxUsers bounds the memory, to some 3 MB with the longest user ids. The oldest
+	// maxUsers bounds the memory, to some 6 MB with the longest user ids. The oldest
 	// entry is evicted first, and its user then has a full burst again; to force that
 	// takes maxUsers requests of other users.
 	maxUsers = 10_000

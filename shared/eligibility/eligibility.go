@@ -80,8 +80,13 @@ func New(o Options) (*Checker, error) {
 	}, nil
 }
 
-// maxAnswers bounds the cache of an environment: 5 MB, 7 MB with the longest user ids.
-const maxAnswers = 20_000
+const (
+	// maxAnswers bounds the cache of an environment: 5 MB, 15 MB with the longest user ids.
+	maxAnswers = 20_000
+	// refusalAge is how long an environment remembers that a user may not buy: somebody who has just been
+	// verified need not wait longer. It costs the service at most one call a minute for each such user.
+	refusalAge = time.Minute
+)
 
 type question struct{ saleID, user string }
 
@@ -91,8 +96,8 @@ var (
 	errTurn = errors.New("too many calls are under way")
 )
 
-// IsEligible reports whether the user may buy in the sale. The first answer about a user is
-// cached until the given end of the sale, so the service is asked once per user. If
+// IsEligible reports whether the user may buy in the sale. The answer that a user may is
+// cached until the given end of the sale, and that a user may not for refusalAge, or until the end. If
 // there is no answer within twice the timeout, or the circuit breaker is open, err says
 // why, and the result is FailOpen. Type service documents what counts as an answer and
 // what counts as a failure.
@@ -105,10 +110,16 @@ func (c *Checker) IsEligible(ctx context.Context, saleID, user string, end time.
 	if err != nil {
 		return c.failOpen, fmt.Errorf("check user: %w", err)
 	}
-	// Clone the ids, so that the event they are part of is not kept. An answer has no
+	// Clone the ids, so that the event they are part of is not kept. That a user may buy has no
 	// age, so it survives a wall clock that steps back.
 	about = question{strings.Clone(saleID), strings.Clone(user)}
-	c.answers.Put(about, eligible, time.Time{}, end)
+	from := time.Time{}
+	if !eligible {
+		if from = c.now(); end.After(from.Add(refusalAge)) {
+			end = from.Add(refusalAge)
+		}
+	}
+	c.answers.Put(about, eligible, from, end)
 	return eligible, nil
 }
 

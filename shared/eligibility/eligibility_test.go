@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"flashsale/shared/clock"
+	"flashsale/shared/clock/clocktest"
 )
 
 // office is a slow in-memory service.
@@ -86,16 +87,17 @@ func at(t *testing.T, change func(*Options), test func(*testing.T, *office, *Che
 
 func inAnHour() time.Time { return time.Now().Add(time.Hour) }
 
-func TestAUserIsAskedAboutOnceInASale(t *testing.T) {
-	for body, want := range map[string]bool{yes: true, no: false} {
+// The second time is how long an answer is remembered, if the sale is on for that long.
+func TestAUserIsAskedAboutOnceInASaleOrOnceAMinuteIfRefused(t *testing.T) {
+	for body, remembered := range map[string]time.Duration{yes: time.Hour, no: time.Minute} {
 		at(t, nil, func(t *testing.T, o *office, c *Checker) {
 			o.set(time.Millisecond, http.StatusOK, body)
 			end := inAnHour()
 			for range 5 {
-				if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", end); admitted != want || err != nil {
-					t.Errorf("admitted %t, %v; want %t", admitted, err, want)
+				if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", end); admitted != (body == yes) || err != nil {
+					t.Errorf("admitted %t, %v by %s", admitted, err, body)
 				}
-				time.Sleep(10 * time.Minute)
+				time.Sleep(remembered / 6)
 			}
 			if o.count() != 1 {
 				t.Errorf("%d calls during the sale, want 1", o.count())
@@ -105,12 +107,31 @@ func TestAUserIsAskedAboutOnceInASale(t *testing.T) {
 			if o.count() != 3 {
 				t.Errorf("%d calls, want one per sale and user", o.count())
 			}
-			time.Sleep(time.Hour)
-			c.IsEligible(t.Context(), "moutai", "alice", inAnHour())
-			if o.count() != 4 {
-				t.Errorf("%d calls, want another one after the end that was known", o.count())
+			time.Sleep(remembered)
+			o.set(time.Millisecond, http.StatusOK, yes)
+			if admitted, _ := c.IsEligible(t.Context(), "moutai", "alice", inAnHour()); !admitted || o.count() != 4 {
+				t.Errorf("admitted %t after %d calls, want another one after %v", admitted, o.count(), remembered)
 			}
 		})
+	}
+}
+
+func TestARefusalIsForgottenAtTheEndOfItsSaleAndWhenTheClockStepsBack(t *testing.T) {
+	for name, tt := range map[string]struct {
+		ends time.Duration
+		leap func(*clocktest.Environment)
+	}{
+		"the sale has ended":              {30 * time.Second, func(c *clocktest.Environment) { c.Freeze(31 * time.Second) }},
+		"its wall clock has stepped back": {time.Hour, func(c *clocktest.Environment) { c.StepBack(time.Second) }},
+	} {
+		o, c, clock := freezable(t)
+		o.set(0, http.StatusOK, no)
+		c.IsEligible(t.Context(), "moutai", "alice", clock.Wall().Add(tt.ends))
+		o.set(0, http.StatusOK, yes)
+		tt.leap(clock)
+		if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", clock.Wall().Add(time.Hour)); !admitted || err != nil {
+			t.Errorf("%s: admitted %t (%v)", name, admitted, err)
+		}
 	}
 }
 

@@ -81,7 +81,7 @@ func TestAMessageThatCanNeverBeProcessedIsPoison(t *testing.T) {
 		{"a user as null", `{"v":1,"saleId":"moutai","user":null,"claimId":"C1"}`},
 		{"a user as an object", `{"v":1,"saleId":"moutai","user":{"name":"alice"},"claimId":"C1"}`},
 		{"a user with a control character", `{"v":1,"saleId":"moutai","user":"alice\u0000","claimId":"C1"}`},
-		{"a user of 129 characters", `{"v":1,"saleId":"moutai","user":"` + strings.Repeat("u", 129) + `","claimId":"C1"}`},
+		{"a user of 256 characters", `{"v":1,"saleId":"moutai","user":"` + strings.Repeat("u", 256) + `","claimId":"C1"}`},
 		{"no claim", `{"v":1,"saleId":"moutai","user":"alice"}`},
 		{"a claim with a space", `{"v":1,"saleId":"moutai","user":"alice","claimId":"C 1"}`},
 		{"a claim as a boolean", `{"v":1,"saleId":"moutai","user":"alice","claimId":true}`},

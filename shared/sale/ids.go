@@ -9,9 +9,9 @@ import (
 const (
 	// MaxID is the longest sale, seed, change, claim or request id, in bytes.
 	MaxID = 64
-	// MaxUser is the longest user id, in characters. At four bytes each it
-	// stays within DynamoDB's 1,024 bytes for a sort key.
-	MaxUser = 128
+	// MaxUser is the longest user id, in characters, and MaxASCIIUser that of ASCII alone, which is OpenID
+	// Connect's bound of a sub. Either has at most 512 bytes, so a claim stays below 1 KB, and so does its message.
+	MaxUser, MaxASCIIUser = 128, 255
 )
 
 // ValidID reports whether s may be a sale, seed, change or claim id or an idempotency
@@ -38,7 +38,7 @@ func RefuseID(field string) *Error {
 }
 
 // ValidUser reports whether s may be a user id: 1 to 128 printable characters of valid
-// UTF-8. A user id is never combined with other parts in a key, so it may contain any
+// UTF-8, or up to 255 of ASCII. A user id is never combined with other parts in a key, so it may contain any
 // printable separator.
 func ValidUser(s string) bool {
 	if s == "" || len(s) > MaxUser*utf8.UTFMax || !utf8.ValidString(s) {
@@ -46,16 +46,20 @@ func ValidUser(s string) bool {
 	}
 	n := 0
 	for _, r := range s {
-		if n++; n > MaxUser || !printable(r) {
+		if n++; !printable(r) {
 			return false
 		}
 	}
-	return true
+	return n <= MaxUser || n <= MaxASCIIUser && n == len(s)
 }
 
 // AdmitsUser reports whether s is the id of somebody who may buy, and whom an operator may look for: a
-// valid one without a blank at either end, which nobody sees when the id is copied.
-func AdmitsUser(s string) bool { return ValidUser(s) && s == strings.TrimSpace(s) }
+// valid one without a blank at either end, which nobody sees when the id is copied, and without the replacement
+// character. That stands for what JSON or UTF-8 could not carry, such as half a surrogate pair: two different ids
+// may have become this one (P13).
+func AdmitsUser(s string) bool {
+	return ValidUser(s) && s == strings.TrimSpace(s) && !strings.ContainsRune(s, utf8.RuneError)
+}
 
 // ErasedPrefix begins the ids that stand in erased users' places; what follows is random.
 const ErasedPrefix = "erased-"

@@ -46,7 +46,7 @@ func (h *Handler) buyer(ctx context.Context, c *call, event *telemetry.Event) (a
 		return nil, err
 	}
 	if !sale.AdmitsUser(c.user) {
-		return nil, sale.Refuse(sale.InvalidRequest, "a user id is 1 to 128 printable characters, without a blank at either end")
+		return nil, sale.Refuse(sale.InvalidRequest, "a user id is 1 to 128 printable characters, or up to 255 of ASCII, without a blank at either end")
 	}
 	event.Text("user", c.user)
 	s, err := h.book.Sale(ctx, saleID)

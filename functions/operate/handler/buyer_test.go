@@ -65,7 +65,7 @@ func TestABuyersStoryHasWhatSupportMaySay(t *testing.T) {
 		f.told(t, "ALICE", "NONE", "", "no order was accepted under this account",
 			line{"", "ALICE has no claim in sale moutai (ids are case-sensitive; the id is the token's sub)"},
 			line{"", "moutai sells from 2026-01-01T00:00:00Z to 2036-01-01T00:00:00Z and is OPEN now"})
-		for _, id := range []string{"", "a\x00", "a\u202e"} {
+		for _, id := range []string{"", "a\x00", "a\u202e", "\ufffd"} {
 			refused(t, f.Ask(t, t.Context(), event(t, "operate-buyer.json", path("user", id))), 400, sale.InvalidRequest)
 		}
 		refused(t, f.Ask(t, t.Context(), event(t, "operate-buyer.json", path("saleId", "nothing"))), 404, sale.SaleNotFound)

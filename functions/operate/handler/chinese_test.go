@@ -97,7 +97,7 @@ func TestARefusalIsInTheLanguageOfWhoAsks(t *testing.T) {
 		}
 		wants("结束须晚于开始", "operate-pause.json", window("2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"))
 		wants("需要 2000 年至 2100 年之间的开始和结束时间", "operate-pause.json", window("1999-01-02T00:00:00Z", "2026-01-01T00:00:00Z"))
-		wants("用户编号为 1 至 128 个可打印字符，首尾不能有空格", "operate-buyer.json", "", path("user", "a\u202e"))
+		wants("用户编号为 1 至 128 个可打印字符（仅用 ASCII 时至 255 个），首尾不能有空格", "operate-buyer.json", "", path("user", "a\u202e"))
 		wants("没有这个活动", "operate-sale.json", "", path("saleId", "nothing"))
 		f.Draft("wine")
 		wants("活动仍在创建中", "operate-pause.json", `{"id":"b","action":"pause"}`, path("saleId", "wine"))

@@ -234,7 +234,7 @@ func TestSomebodyElsesOrderIsLikeNoOrder(t *testing.T) {
 		if diff := cmp.Diff(none, theirs); diff != "" {
 			t.Errorf("the answers differ (-none +theirs):\n%s", diff)
 		}
-		for _, name := range []string{"Alice", "alice ", "alic", "alice#"} {
+		for _, name := range []string{"Alice", "alic", "alice#"} {
 			refused(t, f.Ask(t, t.Context(), event(t, "query-order.json", user(name))), 404, sale.OrderNotFound)
 		}
 	})
@@ -272,7 +272,7 @@ func TestEveryAnswerLeavesItsLine(t *testing.T) {
 
 func TestRefusalsOfTheQueries(t *testing.T) {
 	const ids = "invalid-request: a sale id is 1 to 64 characters of A-Z, a-z, 0-9, _ and -"
-	const users = "invalid-request: the token's sub must be 1 to 128 printable characters, without a blank at either end"
+	const users = "invalid-request: the token's sub must be 1 to 128 printable characters, or up to 255 of ASCII, without a blank at either end"
 	const orders = "invalid-request: an order id is a decimal number of up to 19 digits"
 	const none = "unauthorized: the request carries no verified user"
 	tests := []struct {

@@ -199,7 +199,9 @@ func isText(s string, most int) bool {
 		!strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-func isUser(s string) bool { return s != "" && isText(s, 128) }
+func isUser(s string) bool {
+	return s != "" && (isText(s, 128) || isText(s, 255) && len(s) == utf8.RuneCountInString(s))
+}
 
 // index parses a whole number at the end of a key: no sign, no leading zero.
 func index(text string) (int, bool) {

@@ -75,7 +75,7 @@ var form = template.Must(template.New("").Parse(`<!doctype html>
 <h1>Sign in</h1>
 <form method="post">
 <p><label for="sub">Any name will do; there are no passwords on this machine.</label></p>
-<p><input id="sub" name="sub" required maxlength="128" autofocus autocomplete="username">
+<p><input id="sub" name="sub" required maxlength="255" autofocus autocomplete="username">
 {{if .}}<select name="role">{{range $role, $group := .}}<option>{{$role}}</option>{{end}}</select>{{end}} <button>Sign in</button></p>
 </form>
 </html>

@@ -89,8 +89,8 @@ func answer(w http.ResponseWriter, status int, says string) {
 
 func (v *View) buy(ctx context.Context, r request) (string, error) {
 	user := strings.TrimSpace(r.User)
-	if user == "" || len(user) > 128 {
-		return "", &refused{http.StatusBadRequest, "A buyer needs a name of at most 128 characters."}
+	if user == "" || len(user) > 255 {
+		return "", &refused{http.StatusBadRequest, "A buyer needs a name of at most 255 characters."}
 	}
 	token, err := v.o.Client.Token(ctx, user)
 	if err != nil {

@@ -100,7 +100,7 @@ func (g *Generator) parameter(r *Request, p *openapi3.Parameter) error {
 	}
 	arrives := strings.ToValidUTF8(value, "\ufffd") // an event is JSON
 	fits := p.Schema.Value.VisitJSON(arrives, openapi3.EnableJSONSchema2020()) == nil
-	if !fits || p.Name == "orderId" && !isOrderID(value) {
+	if !fits || p.Name == "orderId" && !isOrderID(value) || p.Name == "user" && (arrives != strings.TrimSpace(arrives) || strings.Contains(arrives, "\ufffd")) {
 		r.Flaws = append(r.Flaws, http.StatusBadRequest)
 	}
 	return nil

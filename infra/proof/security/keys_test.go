@@ -72,10 +72,10 @@ func TestUsersWhoLookAlikeAreDifferentUsers(t *testing.T) {
 	s := shared(t)
 	s.openSale(t, "alike", 100)
 	users := []string{
-		"zoe", "Zoe", "zoe ", " zoe", "zoe#", "#zoe", "zoe#0", "0#zoe", "zoë", "zoe\u0308", "ｚoe", "zое",
+		"zoe", "Zoe", "zoe#", "#zoe", "zoe#0", "0#zoe", "zoë", "zoe\u0308", "ｚoe", "zое",
 		"zoe|0", "zoe%00", `zoe\u0000`, `zoe"`, "zoe'", "zoe,", "zoe/..", "CLAIM#alike#0", "CLAIM#alike#0 zoe", "STOCK", "SALE", "ORDER",
 		"__proto__", "constructor", "null", "undefined", "true", "[zoe]", "map[sub:zoe]", "𝓏oe", "zoe\U0001F377",
-		strings.Repeat("z", 127), strings.Repeat("z", 128), strings.Repeat("\U0001F377", 128),
+		strings.Repeat("z", 254), strings.Repeat("z", 255), strings.Repeat("\U0001F377", 128),
 	}
 	claims := map[string]string{}
 	for _, user := range users {
