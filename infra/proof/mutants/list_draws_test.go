@@ -229,7 +229,7 @@ var ofDraws = []mutant{
 		return RefuseRecalled()
 	case now.Before(s.EnterFrom):`, `	case now.Before(s.EnterFrom):`}}},
 	{"a sale is created that opens before its dice", "P28", "./shared/change", "^TestASaleMustNotOpen", []edit{{"shared/change/change.go",
-		`, c.CheckDraw(d.DrawLead)); err != nil {`, `); err != nil {`}}},
+		`, c.CheckDraw(d.DrawLead), `, `, `}}},
 	{"a sale is moved to before its dice", "P28", "./shared/change", "^TestAReschedulingOfADraw", []edit{{"shared/change/change.go",
 		`	e.DrawLead = d.DrawLead
 `, ``}}},

@@ -55,6 +55,18 @@ var ofWebhooks = []mutant{
 		`		return p, otherKind, nil
 `, `		return p, ours, nil
 `}}},
+	{"Stripe's amounts are taken for ISO 4217's", "P24", webhookTests, "^TestStripesAmounts", []edit{{webhookStripe,
+		`currency.FromStripe(int64(*amount), p.Currency)`, `currency.FromStripe(int64(*amount), "")`}}},
+	{"an amount that is no whole number of kronur is rounded", "P24", webhookTests, "^TestASignedReport", []edit{{webhookStripe,
+		`p.Currency); !isWhole {`, `p.Currency); false && !isWhole {`}}},
+	{"a thin event of Stripe is ignored", "P24", webhookTests, "^TestAThinEvent", []edit{{webhookStripe,
+		`e.Object == "v2.core.event"`, `e.Object == "v2.core.event" && e.Type == ""`}}},
+	{"a sale is created at a price that Stripe cannot charge", "P24", "./functions/seed/handler", "^TestAPriceThatStripe", []edit{{"shared/change/change.go",
+		`, c.CheckStripe(d.Stripe))`, `)`}}},
+	{"a sale is created in a currency that does not exist", "P24", "./shared/sale", "^TestANewSaleHasACurrency", []edit{{seedingRules,
+		`!known && c.Currency != ""`, `!known && c.Currency == ""`}}},
+	{"a fraction of a minor unit is rounded", "P24", "./shared/jsonread", "^TestAWholeNumber", []edit{{"shared/jsonread/whole.go",
+		`zeros < 0 || `, ``}}},
 	{"a currency in small letters refuses a payment for ever", "P24", webhookTests, "^TestASignedPayment", []edit{{webhookStandard,
 		`strings.ToUpper(data.Currency)`, `strings.TrimSpace(data.Currency)`}}},
 	{"of several secrets only the first counts", "P25", webhookTests, "^TestASignedPayment", []edit{{webhookProviders,

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	published "github.com/bojanz/currency"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
@@ -109,6 +110,18 @@ func TestOnlyAnUnchangedLinkIsPaid(t *testing.T) {
 			if w = ask(s, http.MethodPost, tt.host, tt.link, url.Values{"address": {"x"}}); w.Code != http.StatusForbidden || addresses.Len() > 0 || len(*told) > 0 {
 				t.Errorf("%s: the form is taken: %d", name, w.Code)
 			}
+		}
+	}
+}
+
+// A sum that the page cannot write could not be paid.
+func TestAPriceOfOneMinorUnitIsPaidInEachCurrency(t *testing.T) {
+	s, _, _ := opened(t, `{"outcome":"paid"}`)
+	for _, code := range published.GetCurrencyCodes() {
+		digits, _ := published.GetDigits(code)
+		want := "Pay " + code + " " + []string{"1", "0.1", "0.01", "0.001", "0.0001"}[digits] + "<"
+		if w := ask(s, http.MethodGet, "127.0.0.1:3003", signedLink(key, "currency", code, "amount", "1"), nil); !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %s, want %s", code, w.Body, want)
 		}
 	}
 }
