@@ -222,7 +222,8 @@ plan: ## size a sale and price it: USERS=500000 STOCK=10000 PEAK=50000 (DRAW=1: 
 	@$(GO_BUILD) -o $(HOST)/plan ./infra/ops/plan
 	@$(HOST)/plan -users "$${USERS:-500000}" -stock "$${STOCK:-10000}" -peak "$${PEAK:-50000}" \
 		-w "$${W:-10ms}" -latency "$${LATENCY:-20ms}" -memory "$${MEMORY:-512}" -writes "$${WRITES:-40000}" -chart $(BUILD)/plan.html $${JSON:+-json} \
-		-seed "$${SEED:-1}" $${FRONT:+-front} $${GROUP:+-group} $${DRAW:+-draw -enter "$${ENTER:-72h}" -keep "$${KEEP:-24h}"} $${APPLY:+-apply "$$APPLY" -opens "$${OPENS-}" $${REST:+-rest}}
+		-seed "$${SEED:-1}" $${FRONT:+-front} $${GROUP:+-group} $${DRAW:+-draw} $${ENTER:+-enter "$$ENTER"} $${KEEP:+-keep "$$KEEP"} \
+		$${APPLY:+-apply "$$APPLY"} $${OPENS:+-opens "$$OPENS"} $${REST:+-rest}
 
 .PHONY: operator
 test: operator

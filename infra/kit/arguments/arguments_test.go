@@ -73,6 +73,18 @@ func TestHelpListsTheFlags(t *testing.T) {
 	}
 }
 
+func TestAnOptionThatMeansNothingAloneIsNotLeftOutSilently(t *testing.T) {
+	for args, want := range map[string]string{"-rate 1 -seed 2": "", "-seed 2": "", "-rate 1": "-rate means nothing without SEED: give both", "-stock 1": ""} {
+		f := flagSet(&bytes.Buffer{})
+		if err := Parse(f, strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		if err := With(f, "seed", "rate"); (want == "") != (err == nil) || err != nil && err.Error() != want {
+			t.Errorf("%s: got %v, want %q", args, err, want)
+		}
+	}
+}
+
 func TestRangesIncludeTheirEndsAndExcludeNaN(t *testing.T) {
 	t.Setenv("STOCK", "11")
 	for _, err := range []error{Between("stock", 1, 1, 10), Between("stock", 10, 1, 10), Between("duration", time.Second, time.Second, time.Minute)} {

@@ -202,8 +202,8 @@ func TestADrawIsPrintedBesideTheRush(t *testing.T) {
 
 func TestADrawsTimesOutOfRangeAreRefused(t *testing.T) {
 	for arguments, works := range map[string]bool{
-		"-draw": true, "-draw -enter 1m -keep 168h": true, "-enter 1s": true,
-		"-draw -enter 1s": false, "-draw -enter 2161h": false, "-draw -keep 30m": false, "-draw -keep 90m": false, "-draw -keep 169h": false,
+		"-draw": true, "-draw -enter 1m -keep 168h": true,
+		"-enter 1h": false, "-draw -enter 1s": false, "-draw -enter 2161h": false, "-draw -keep 30m": false, "-draw -keep 90m": false, "-draw -keep 169h": false,
 	} {
 		if _, _, err := parse(strings.Fields("-users 10 -stock 1 -peak 1 "+arguments), io.Discard); (err == nil) != works {
 			t.Errorf("%s: %v", arguments, err)

@@ -82,6 +82,9 @@ func parse(args []string, stderr io.Writer) (wish, output, error) {
 	if err := arguments.Parse(f, args); err != nil {
 		return w, o, err
 	}
+	if err := cmp.Or(arguments.With(f, "draw", "enter", "keep"), arguments.With(f, "apply", "opens", "rest")); err != nil {
+		return w, o, err
+	}
 	switch {
 	case f.NArg() > 0:
 		return w, o, fmt.Errorf("unexpected argument %q", f.Arg(0))
