@@ -72,12 +72,14 @@ var form = template.Must(template.New("").Parse(`<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Sign in</title>
+<main>
 <h1>Sign in</h1>
 <form method="post">
 <p><label for="sub">Any name will do; there are no passwords on this machine.</label></p>
 <p><input id="sub" name="sub" required maxlength="255" autofocus autocomplete="username">
-{{if .}}<select name="role">{{range $role, $group := .}}<option>{{$role}}</option>{{end}}</select>{{end}} <button>Sign in</button></p>
+{{if .}}<select name="role" aria-label="Role">{{range $role, $group := .}}<option>{{$role}}</option>{{end}}</select>{{end}} <button>Sign in</button></p>
 </form>
+</main>
 </html>
 `))
 

@@ -199,6 +199,12 @@ function show(snapshot) {
     if (!snapshot.problem) problem('There is no open sale yet.')
     return
   }
+  showSale(snapshot)
+  $('main').hidden = false // all at once, so that nothing is moved
+}
+
+function showSale(snapshot) {
+  const { sale } = snapshot
   say('name', sale.name)
   say('state', sale.state)
   $('state').className = 'badge ' + (sale.state === 'open' ? 'good' : 'bad')

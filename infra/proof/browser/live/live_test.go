@@ -109,6 +109,10 @@ func TestTheLiveViewShowsASaleFromItsFirstUnitToItsReceipt(t *testing.T) {
 	v.reads("state", "open")
 	v.reads("verdict", "ok")
 	v.Axe()
+	if moved := browser.Eval[float64](v.Tab, `new Promise((done) => new PerformanceObserver((l) => done(l.getEntries().reduce((sum, e) => sum + e.value, 0))).observe({ type: "layout-shift", buffered: true })
+		|| setTimeout(() => done(0), 1000))`); moved >= 0.1 {
+		t.Errorf("the layout shifts by %v while the page is loaded, want less than 0.1", moved)
+	}
 	if link := browser.Eval[string](v.Tab, "document.getElementById('buyers-page').getAttribute('href')"); link != "/s/demo" {
 		t.Errorf("the buyers' page is at %s", link)
 	}
