@@ -11,6 +11,15 @@
 /** How long an answer may take, in milliseconds. A change of many shards takes a while. */
 const limit = 35000;
 
+/** A signal for a request that takes too long or is stopped. @param {AbortSignal} [stop] */
+function signalOf(stop) {
+  if ("any" in AbortSignal) return AbortSignal.any([AbortSignal.timeout(limit), ...(stop ? [stop] : [])]);
+  const either = new AbortController(); // in browsers before 2024
+  setTimeout(() => either.abort(), limit);
+  stop?.addEventListener("abort", () => either.abort());
+  return either.signal;
+}
+
 /**
  * Makes one request. It never fails: no answer is an answer, too.
  * @param {string} method @param {string} path @param {string} token
@@ -19,7 +28,7 @@ const limit = 35000;
  */
 export async function call(method, path, token, body, stop) {
   const headers = { Authorization: "Bearer " + token, ...(body && { "Content-Type": "application/json" }) };
-  const signal = AbortSignal.any([AbortSignal.timeout(limit), ...(stop ? [stop] : [])]);
+  const signal = signalOf(stop);
   try {
     const response = await fetch(path, { method, headers, body: body && JSON.stringify(body), cache: "no-store", credentials: "omit", signal });
     const found = parse(await response.text());
