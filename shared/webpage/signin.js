@@ -46,7 +46,8 @@ export const expire = () => sessionStorage.setItem("token", '{"expires":0}');
 export async function signIn(sale, at) {
   // The provider comes back to one origin only, whose sessionStorage must have the verifier.
   if (origin && origin !== location.origin) return location.assign(origin + location.pathname + location.hash);
-  const [state, nonce, verifier] = [random(), random(), random()];
+  const [nonce, verifier] = [random(), random()];
+  const state = validSale(sale) ? [random(), at, sale].join(".") : random();
   sessionStorage.setItem("signin", JSON.stringify({ state, nonce, verifier, sale, at }));
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier));
   const to = new URL(authorize, location.origin);
@@ -75,13 +76,17 @@ export function signOut(sale, at) {
 
 /**
  * Handles the return to /signin.
- * @returns {Promise<{sale: string, at: string, done: boolean}>} the page to go back to; sale is "" if it is not known
+ * @returns {Promise<{sale: string, at: string, done: boolean, lost?: boolean}>} the page to go back to; sale is "" if it is
+ * not known. lost: the sign-in was begun in another browser, as apps do that open pages in one of their own.
  */
 export async function finish() {
   const { state, nonce, verifier, sale = "", ...page } = read("signin");
   const at = page.at === "g" ? "g" : "s";
   const answer = new URLSearchParams(location.search);
   const back = validSale(sale) ? sale : "";
+  const [, theirAt = "", theirSale = ""] = /^[\w-]{43}\.([sg])\.([\w-]{1,64})$/.exec(answer.get("state") ?? "") ?? [];
+  // Without the verifier nobody is signed in: the state only says for which page to sign in again.
+  if (!state && theirSale) return { sale: theirSale, at: theirAt, done: false, lost: true };
   if (!state && !answer.has("code")) return { sale: back, at, done: true }; // signed out
   try {
     // Only once: a repeated or foreign answer must not sign anybody in.

@@ -107,6 +107,7 @@ export const names = { "not-your-turn": "notYourTurn", "turn-over": "turnOver", 
  * @property {string} id
  * @property {number} opens the first call
  * @property {number} closes
+ * @property {number} read when the shop said so
  * @property {Record<string, any>} [draw] as the shop shows it
  */
 
@@ -120,6 +121,7 @@ export const names = { "not-your-turn": "notYourTurn", "turn-over": "turnOver", 
  * @property {(text: string, ...values: (string | number)[]) => string} fill
  * @property {Intl.DateTimeFormat} dates
  * @property {string} language
+ * @property {string} locale
  */
 
 /**
@@ -155,7 +157,7 @@ function userOf(token) {
 }
 
 /** @param {Page} page */
-export function begin({ now, call, token, expire, render, fill, dates, language }) {
+export function begin({ now, call, token, expire, render, fill, dates, language, locale }) {
   const words = language === "zh" ? zh : en;
   /** @type {Map<string, Place>} By sale. */
   const places = new Map();
@@ -188,7 +190,7 @@ export function begin({ now, call, token, expire, render, fill, dates, language 
     const [from, until] = [draw.enterFrom, draw.enterUntil].map(Date.parse);
     const calls = /** @type {Record<string, any>[]} */ (draw.calls ?? []).map((c) => ({ ...c, lo: c.lo, hi: c.hi, open: c.open === true, from: Date.parse(c.from), until: Date.parse(c.until) }));
     // The local stack is faster than AWS, and so are the times between two reads.
-    return { from, until, calls, last: calls.at(-1), pace: Math.min(1, (opens - until) / least) };
+    return { from, until, calls, last: calls[calls.length - 1], pace: Math.min(1, (opens - until) / least) };
   }
 
   /** The call in which the buyer is: the first one that goes so far. @param {Sale} sale */
@@ -253,7 +255,8 @@ export function begin({ now, call, token, expire, render, fill, dates, language 
     const turn = turnOf(sale);
     if (last?.open) return "openCall";
     if (on === false) return "notOnRoll";
-    if (turn) return now() < turn.until ? "called" : "turnOver";
+    // A call may be made longer, so its end is read again before it is announced.
+    if (turn) return sale.read < turn.until ? "called" : "turnOver";
     if (leaf && !last && now() < sale.opens) return sale.draw?.seed ? "diced" : sale.draw?.roll ? "onRoll" : "entered";
     if (leaf) return last?.hi ? "notDrawn" : "calling";
     if (now() < until) return now() < from ? "enterSoon" : "enter";
@@ -289,7 +292,7 @@ export function begin({ now, call, token, expire, render, fill, dates, language 
     const lines = [];
     if (is === "enter" || is === "entered") lines.push(fill(text, dates.format(termsOf(sale).until), opens));
     else if (is === "called") lines.push(fill(text, dates.format(turn?.until)));
-    else lines.push(fill(text, Number(sale.draw?.entrants).toLocaleString(language), opens));
+    else lines.push(fill(text, Number(sale.draw?.entrants).toLocaleString(locale), opens));
     if (is === "onRoll") lines.push(dice(sale));
     if (is === "turnOver" && turn) lines.push(fill(words.turnWas, dates.format(turn.until)));
     if (is === "notEntered" && token()) lines.unshift(words.notIn);

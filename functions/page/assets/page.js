@@ -1,9 +1,10 @@
-// The buyer's page. It reads the sale when it is loaded and once more shortly before the
-// opening, counts down by itself, and orders when the buyer presses the button.
+// The buyer's page. It reads the sale when it is loaded, shortly before the opening, after the
+// end, and while it is seen every minute or so. It counts down by itself, and orders when the
+// buyer presses the button.
 
-import { awake, call, now, passing, slept } from "./shop.js";
+import { awake, call, now, offline, passing, slept } from "./shop.js";
 import { available, ended, expire, finish, signIn, signOut, token, validSale } from "./signin.js";
-import { countdown, dates, fill, language, words } from "./words.js";
+import { countdown, dates, fill, language, locale, words } from "./words.js";
 
 /** @typedef {import("./shop.js").Answer} Answer */
 
@@ -36,13 +37,19 @@ const longest = 30000;
 const late = 600000;
 /** An order that is too early by up to this is sent again at the opening. */
 const soon = 90000;
+/** How often a page that is seen reads a sale that may change. What others share is read by all pages. */
+const minute = 60000;
+/** A page that is looked at again reads what is older than this. */
+const old = 30000;
+/** How often a final state is read as often as one that is not. */
+const doubted = 10;
 
 const { sale: saleId = "", group = "" } = document.documentElement.dataset;
 /** The page's own id: of a sale, or of a group of which the buyer chooses one. */
 const pageId = group || saleId;
 const at = group ? "g" : "s";
-const orderPath = () => `/sales/${sale?.id ?? saleId}/orders`;
-const claimPath = () => orderPath() + "/me";
+const orderPath = (id = sale?.id ?? saleId) => `/sales/${id}/orders`;
+const claimPath = (id = sale?.id ?? saleId) => orderPath(id) + "/me";
 
 /** @type {Sale[]} Those of the group, or the one. */
 let sales = [];
@@ -59,10 +66,13 @@ let ordering = false; // the latest request that was repeated was an order
 let code = ""; // of the latest answer, "" if it was a success
 let gaveUp = false; // the latest answer was not final
 let orders = 0; // how many were sent, or may have been before a reload
-let reread = Infinity; // when the sale is read again before its opening
+let reread = Infinity; // when the sale is read again before its opening, or for its draw
+let due = Infinity; // by performance.now(), when it is read again if the page is seen
+let since = -Infinity; // by performance.now(), when it was read
+let same = 0; // how often it was read in the same state
+let sought = -Infinity; // by performance.now(), when the claim was asked for
 let moved = false; // the opening is another one than the page has shown
 let trouble = ""; // why the button did nothing
-let returning = false; // the page looks for units that came back
 let cancelling = ""; // what is said about cancelling, as it is called in words.js
 /** @type {ReturnType<import("./draw.js").begin> | undefined} What a sale with a draw has besides. */
 let lot;
@@ -86,21 +96,24 @@ const seen = () => until(document, "visibilitychange", () => !document.hidden);
 
 /**
  * Makes a request until its answer is final, or gives up. Pages repeat at different times,
- * and never before the shop's Retry-After.
+ * and never before the shop's Retry-After. Without a network it does not give up.
  * @param {() => Promise<Answer>} request
+ * @param {boolean} [quiet] whether the page shows nothing of it
  */
-async function repeat(request) {
+async function repeat(request, quiet = false) {
   for (let n = 0; ; n++) {
     const a = await request();
-    code = a.code;
-    const early = ordering && ["sale-not-open", "not-your-turn"].includes(code) && a.wait > 0 && a.wait <= soon;
-    gaveUp = n === most && (early || passing(a));
-    if (gaveUp || !(early || passing(a))) return a;
-    render();
+    const early = !quiet && ordering && ["sale-not-open", "not-your-turn"].includes(a.code) && a.wait > 0 && a.wait <= soon;
+    const again = early || passing(a);
+    if (!quiet) [code, gaveUp] = [a.code, again && n === most];
+    if (!again || n === most) return a;
+    if (!quiet) render();
     if (early) await pause(a.wait + 500 * Math.random());
-    else if (navigator.onLine) await pause(a.wait + 500 + Math.random() * Math.min(1000 * 2 ** n, longest));
+    else if (!offline()) await pause(a.wait + 500 + Math.random() * Math.min(1000 * 2 ** n, longest));
     else {
-      await until(window, "online", () => navigator.onLine);
+      n--;
+      // Some browsers miss the event.
+      await Promise.race([until(window, "online", () => navigator.onLine), pause(longest * (1 + Math.random()) / 2)]);
       await pause(2000 * Math.random());
     }
   }
@@ -127,9 +140,13 @@ function money(amount, currency) {
 
 /** An address that is safe to show; "" for any other. @param {unknown} address @param {string} [own] an origin that may be without https */
 function safe(address, own) {
-  if (!address || typeof address !== "string" || !URL.canParse(address, own)) return "";
-  const { protocol, origin, href } = new URL(address, own);
-  return protocol === "https:" || origin === own ? href : "";
+  if (!address || typeof address !== "string") return "";
+  try {
+    const { protocol, origin, href } = new URL(address, own);
+    return protocol === "https:" || origin === own ? href : "";
+  } catch {
+    return ""; // it is none
+  }
 }
 
 /** A sale as the shop shows it. @param {Record<string, any>} s @param {string} read @returns {Sale} */
@@ -144,8 +161,35 @@ const saleOf = (s, read) => ({
 /** @param {Answer} a */
 function take(a) {
   if (a.code) return;
+  const before = phase();
   sales = (group ? a.body.sales ?? [] : [a.body]).map((/** @type {any} */ s) => saleOf(s, s.now ?? a.body.now));
-  about(sales.find((s) => s.id === chosen) ?? sales.find((s) => s.state === "OPEN" || s.state === "NOT_OPEN") ?? sales[0]);
+  const kept = claim ? sale?.id : chosen;
+  about(sales.find((s) => s.id === kept) ?? sales.find((s) => s.state === "OPEN" || s.state === "NOT_OPEN") ?? sales[0]);
+  same = phase() === before ? same + 1 : 0;
+}
+
+/**
+ * Sets when a page that is seen reads the sale again: every minute or so while it sells or the
+ * buyer has an order in it, more rarely before the opening and when it has been sold out or
+ * over for a while, and not before the rush of the opening is over. An end may be moved, so it is
+ * read before it is announced.
+ */
+function plan() {
+  if (!sale) return;
+  const is = phase();
+  const held = claim && !["EXPIRED", "CANCELLED"].includes(claim.state);
+  const final = (is === "SOLD_OUT" && !sale.mayReturn) || is === "CLOSED";
+  const [opens, closes] = [sale.opens - now(), sale.closes - now()];
+  const spread = 1 + Math.random() / 2;
+  let wait = minute * spread;
+  if (!held && is === "NOT_OPEN") wait *= 10;
+  if (!held && final && same >= doubted) wait *= 5;
+  if (opens > 0 && opens < wait) wait = opens + minute * spread;
+  if ((!held && is === "RECALLED") || (is === "CLOSED" && closes < -60 * minute)) wait = Infinity;
+  for (const end of [sale.closes, lot?.end(sale, "called") ?? NaN]) {
+    if (sale.read < end && end - now() < wait) wait = Math.max(end - now(), 0) + 1000 + 9000 * Math.random();
+  }
+  due = performance.now() + wait;
 }
 
 /** Makes a sale the one that the page is about. @param {Sale | undefined} next */
@@ -192,7 +236,7 @@ async function learn() {
   if (!sale?.draw) return;
   try {
     const draw = await import("./draw.js");
-    lot ??= draw.begin({ now, call, token, expire, render, fill, dates, language });
+    lot ??= draw.begin({ now, call, token, expire, render, fill, dates, language, locale });
     Object.assign(words, lot.words);
     Object.assign(names, draw.names);
     await lot.learn(sale);
@@ -218,42 +262,64 @@ async function enter() {
   await learn();
 }
 
-/** Reads the sale, and the buyer's claim if there may be one. */
+/** Reads the sale, and the buyer's claim. */
 async function load() {
   [doing, ordering, code] = ["reading", false, ""];
+  [due, since] = [Infinity, performance.now()];
   render();
   take(await repeat(look));
   if (!code) await learn();
-  if (sale && phase() !== "NOT_OPEN" && token()) {
+  if (sale && token()) {
     // The last order may have been sent before a reload.
     if (performance.getEntriesByType("navigation").some((e) => "type" in e && e.type !== "navigate")) orders++;
-    const mine = () => call("GET", claimPath(), token());
     // Nobody waits for a slow answer before they can order. Who has ordered is not refused first.
-    if (phase() === "OPEN") await Promise.race([(group && !chosen ? pause(0) : mine().then((a) => settle(a, true))), pause(1000)]);
-    else {
-      // The order may be in any sale of the group.
-      const first = sale;
-      for (const s of [first, ...sales.filter((s) => s !== first)]) {
-        about(s);
-        settle(await repeat(mine), true);
-        if (claim || gaveUp) break;
-      }
-      if (!claim) about(first);
-      if (!gaveUp) code = "";
-    }
+    if (["NOT_OPEN", "OPEN"].includes(phase())) await Promise.race([seek(true), pause(1000)]);
+    else await seek(false);
   }
   doing = "";
+  plan();
+  if (gaveUp) due = performance.now() + minute * (1 + Math.random());
   render();
-  returns();
 }
+
+/**
+ * Looks for the buyer's claim. There may be one before an opening that was put off, and in any
+ * sale of the group: the shop says in which.
+ * @param {boolean} quiet as for repeat
+ */
+async function seek(quiet) {
+  sought = performance.now();
+  let id = sale?.id;
+  let a = await repeat(() => call("GET", claimPath(id), token()), quiet);
+  const other = a.code === "order-not-found" ? a.body.saleId : undefined;
+  if (other && sales.some((s) => s.id === other)) {
+    id = other;
+    a = await repeat(() => call("GET", claimPath(id), token()), quiet);
+  }
+  if (!quiet && !gaveUp) code = "";
+  if (claim || doing === "sending") return;
+  if (other && id !== other) [code, elsewhere] = ["already-ordered", other];
+  if (!a.code) about(sales.find((s) => s.id === id));
+  settle(a, true);
+}
+
+/** What the next reading of the sale may disprove. Other answers are about the buyer. */
+const passed = ["sale-not-open", "sale-paused", "sold-out", "sale-closed", "recalled", "not-your-turn", "turn-over", "entering-not-open", "entering-closed"];
 
 /** Reads the sale again; before the opening also later, if there is no answer. */
 async function refresh() {
+  if (now() >= reread) reread = Infinity;
+  [due, since] = [Infinity, performance.now()];
   const a = await look();
   take(a);
-  if (!a.code && !doing) code = "";
+  if (!a.code && !doing && passed.includes(code)) code = "";
   if (!a.code) await learn();
+  if (claim && token() && sale?.state === "RECALLED") {
+    const { code, body } = await call("GET", claimPath(), token());
+    if (!code && claim) Object.assign(claim, body);
+  }
   if (passing(a) && (phase() === "NOT_OPEN" || sale?.draw)) reread = now() + a.wait + 5000 + 5000 * Math.random();
+  plan();
   render();
 }
 
@@ -281,7 +347,7 @@ async function order() {
     choose(elsewhere);
     settle(await repeat(() => call("GET", claimPath(), token())), true);
   } else settle(a, false);
-  returns();
+  plan();
 }
 
 /**
@@ -294,18 +360,15 @@ function settle(a, old) {
   const found = exists ? a.body.claim ?? {} : a.code ? undefined : a.body;
   if (found && !claim) {
     [claim, already, code] = [{ state: "PENDING", ...found }, old || exists, ""];
-    if (!old) others.postMessage(sale?.id ?? "");
+    if (!old) others?.postMessage(sale?.id ?? "");
     follow(exists ? a.wait || 1 : a.wait); // that refusal does not say until when to pay
   }
   render();
 }
 
 /** The other tabs with this sale, which may be somebody else's: each asks for its own claim. */
-const others = new BroadcastChannel("claimed " + pageId);
-others.onmessage = async (/** @type {MessageEvent<string>} */ { data }) => {
-  if (group && !claim && !doing) choose(data);
-  if (!claim && sale && token()) settle(await call("GET", claimPath(), token()), true);
-};
+const others = "BroadcastChannel" in window ? new BroadcastChannel("claimed " + pageId) : undefined;
+if (others) others.onmessage = () => !claim && sale && token() && seek(true);
 
 /** Until when the claim must be paid; NaN if it need not be. */
 const payBy = () => (claim?.state === "CONFIRMED" ? Date.parse(claim.payBy) : NaN);
@@ -330,6 +393,7 @@ async function follow(wait) {
     await seen();
     const was = claim;
     const a = await call("GET", claimPath(), token());
+    if (a.body.state === "PAID") take(await look()); // which may have been recalled
     if (claim !== was) return; // the buyer has cancelled it
     if (!a.code) claim = { state: "PENDING", ...a.body };
     else if (a.code === "unauthorized") expire();
@@ -350,24 +414,8 @@ async function cancel() {
   render();
 }
 
-/** Looks again from time to time while units may come back. */
-async function returns() {
-  if (returning) return;
-  returning = true;
-  while (state() === "soldOut" && sale?.mayReturn) {
-    await pause(60000 + 30000 * Math.random());
-    await seen();
-    await refresh();
-  }
-  returning = false;
-}
-
-/** The sale's state by the shop's clock. */
-function phase() {
-  if (!sale) return "";
-  if (sale.state === "NOT_OPEN" && now() >= sale.opens) return "OPEN";
-  return now() >= sale.closes && ["OPEN", "WAITING", "PAUSED"].includes(sale.state) ? "CLOSED" : sale.state;
-}
+/** The sale's state, which only at the opening is another one than the shop has said. */
+const phase = () => (sale?.state === "NOT_OPEN" && now() >= sale.opens ? "OPEN" : sale?.state ?? "");
 
 /** @type {Record<string, string>} What a final answer or a sale's state is called in words.js. */
 const names = {
@@ -389,7 +437,7 @@ function state() {
   // Until the order has its id, nobody knows until when it must be paid.
   if (sale?.mustPay && ["PENDING", "CONFIRMED"].includes(claim?.state)) return "reserved";
   if (claim) return claims[claim.state] ?? "held";
-  if (doing && code && !navigator.onLine) return "offline";
+  if (doing && code && offline()) return "offline";
   if (doing === "sending") return meanwhile[code] ?? "busy";
   if (doing) return code ? "busy" : doing === "entering" ? doing : "loading";
   if (gaveUp && code && code !== "sale-paused") return ordering ? "stuckOrder" : "stuck";
@@ -429,8 +477,8 @@ function detail(is) {
   if (claim && !token()) return words.signedOut;
   if (is === "unpaid") return fill(words.payBy, dates.format(payBy()));
   if (already && elsewhere && ["accepted", "reserved", "confirmed", "unpaid", "paid", "held"].includes(is)) return say(words.alreadyGroup, sale?.name ?? "");
-  if (already && ["accepted", "confirmed", "paid", "held"].includes(is)) return words.already;
-  if (is !== "offline" && !navigator.onLine) return words.offline + " " + words.offlineDetail;
+  if (already && ["accepted", "confirmed", "held"].includes(is)) return words.already;
+  if (is !== "offline" && offline()) return words.offline + " " + words.offlineDetail;
   if (orderable.includes(is) && !token() && !available) return words.noSignIn;
   if (["notOpen", "open"].includes(is) && !token()) return words.signInDetail;
   if (sale && inDraw(is)) return lot?.detail(sale, is) ?? "";
@@ -448,7 +496,7 @@ function refunds() {
   const all = claim?.refunds ?? [];
   return all.map(({ amount, currency, refundedAt }) => {
     const sum = money(amount, currency);
-    const day = new Date(refundedAt).toLocaleDateString(language, { dateStyle: "long" });
+    const day = new Date(refundedAt).toLocaleDateString(locale, { dateStyle: "long" });
     return refundedAt ? say(words.refunded, sum, day) : say(words.refundDue, sum);
   });
 }
@@ -457,7 +505,8 @@ function refunds() {
 function facts() {
   if (!sale || !(sale.closes > sale.opens)) return "";
   const lines = [fill(words.opens, dates.format(sale.opens)), fill(words.closes, dates.format(sale.closes))];
-  if (phase() === "NOT_OPEN" && sale.units > 0) lines.push(fill(sale.about ? words.about : words.units, sale.units.toLocaleString(language)));
+  const units = sales.reduce((sum, s) => sum + s.units, 0);
+  if (phase() === "NOT_OPEN" && units > 0) lines.push(fill(sales.some((s) => s.about) ? words.about : words.units, number(units)));
   return lines.join("\n");
 }
 
@@ -474,11 +523,19 @@ function put(id, text) {
   return e;
 }
 
-/** Shows what is sold. A picture that cannot be loaded leaves no gap. @param {boolean} selling */
-function renderSale(selling) {
+/** Shows a link if there is an address. @param {string} id @param {string} text @param {string} address */
+function putLink(id, text, address) {
+  const link = put(id, address && text);
+  if (!address) return link.removeAttribute("href");
+  link.setAttribute("href", address);
+  link.setAttribute("rel", "noreferrer");
+}
+
+/** Shows what is sold. A picture that cannot be loaded leaves no gap. @param {string} name @param {boolean} selling */
+function renderSale(name, selling) {
   put("price", sale?.price ?? "");
   put("about", sale?.text ?? "");
-  put("link", sale?.link ? say(words.more) : "").setAttribute("href", sale?.link ?? "");
+  putLink("link", say(words.more), sale?.link ?? "");
   const picture = element("picture");
   const image = sale && sale.image !== broken ? sale.image : "";
   picture.hidden = !image;
@@ -492,7 +549,7 @@ function renderSale(selling) {
     img.src = image;
     picture.replaceChildren(img);
   }
-  if (img && sale) img.alt = sale.name;
+  if (img) img.alt = name;
   // What was left is true only of when it was read.
   const bar = /** @type {HTMLProgressElement} */ (element("bar"));
   const counted = selling && !group && sale && sale.seeded > 0 && sale.units > 0 && sale.read >= sale.opens ? sale : undefined;
@@ -502,8 +559,8 @@ function renderSale(selling) {
 }
 
 /** @param {number} n */
-const number = (n) => n.toLocaleString(language);
-const time = new Intl.DateTimeFormat(language, { timeStyle: "medium" });
+const number = (n) => n.toLocaleString(locale);
+const time = new Intl.DateTimeFormat(locale, { timeStyle: "medium" });
 
 /** Shows the sales of the group as one choice. @param {boolean} open whether the buyer may still choose */
 function renderSizes(open) {
@@ -525,7 +582,7 @@ function renderSizes(open) {
     if (name.textContent !== s.name.slice(head.length)) name.textContent = s.name.slice(head.length) || s.name;
     const brief = note.replace(/[.。]$/, "");
     if (left.textContent !== brief) left.textContent = brief;
-    label.className = ["OPEN", "NOT_OPEN"].includes(s.state) ? "" : "gone";
+    label.className = (["OPEN", "NOT_OPEN"].includes(s.state) ? "" : "gone ") + (s.id === chosen ? "chosen" : "");
     [input.checked, input.disabled] = [s.id === chosen, !open];
     input.onchange = () => choose(s.id);
   }
@@ -543,26 +600,27 @@ function common(names) {
 function render() {
   const is = state();
   /** @type {HTMLElement} */ (document.getElementById("main")).dataset.state = is;
-  if (sale) document.title = sale.name;
-  put("name", (group && !chosen && !claim && common(sales.map((s) => s.name)).replace(/(\s-|\s*[,，·:：–])\s*\S*\s*$/, "").trim()) || (sale?.name ?? words.page));
+  const name = (group && !chosen && !claim && common(sales.map((s) => s.name)).replace(/(\s-|\s*[,，·:：–])\s*\S*\s*$/, "").trim()) || (sale?.name ?? words.page);
+  document.title = name;
+  put("name", name);
   /** @type {Record<string, string>} */
   const all = words;
   const line = is === "notOpen" && moved && sale ? say(words.moved, dates.format(sale.opens)) :
     say(all[is], is === "other" ? code : String((claim ?? sale)?.state));
   put("line", (refusals.includes(is) && !token() && available ? (all[is + "SignIn"] ?? words.signInToSee) + "\n" : "") + line);
-  const to = sale && inDraw(is) ? lot?.end(sale, is) ?? NaN : sale && ["notOpen", "signedOut"].includes(is) && phase() === "NOT_OPEN" ? sale.opens : payBy();
+  const to = sale && inDraw(is) ? lot?.end(sale, is) ?? NaN : sale && ["notOpen", "signedOut"].includes(is) && phase() === "NOT_OPEN" ? sale.opens : is === "unpaid" ? payBy() : NaN;
   put("countdown", countdown(to - now()));
   put("order", typeof claim?.orderId === "string" ? fill(words.orderId, claim.orderId) : "");
   put("detail", [detail(is), ...refunds()].filter(Boolean).join("\n"));
   put("receipt", sale?.draw && lot && !claim ? lot.receipt(sale) : "");
   put("facts", facts());
   renderPayment(is === "unpaid");
-  renderSale(is === "open");
+  renderSale(name, is === "open");
   renderSizes(doing !== "sending");
   put("leave", token() && !doing ? words.signOut : "").onclick = () => signOut(pageId, at);
   const [label, action] = button(is);
   const act = put("act", label);
-  act.ariaDisabled = String(!action);
+  act.setAttribute("aria-disabled", String(!action));
   act.onclick = async () => {
     try {
       await action?.();
@@ -579,7 +637,7 @@ function render() {
  * @param {boolean} unpaid
  */
 function renderPayment(unpaid) {
-  put("pay", unpaid && payAt() ? words.pay : "").setAttribute("href", payAt());
+  putLink("pay", words.pay, unpaid ? payAt() : "");
   const can = unpaid && token() !== "";
   const asking = cancelling === "cancelSure";
   /** @type {Record<string, string>} */
@@ -596,33 +654,43 @@ function renderPayment(unpaid) {
 
 /** Once a second, and at the opening. */
 function tick() {
-  if (now() >= reread) {
-    reread = Infinity;
-    refresh();
-  }
+  if (now() >= reread) refresh();
+  else if (performance.now() >= due && !document.hidden) lookAgain();
   render();
   const left = sale ? sale.opens - now() : 0;
   setTimeout(tick, left > 0 ? left % 1000 || 1000 : 1000);
 }
 
-/** Measures the clock again when it may have stood still. */
+/** Reads the sale again, and what could not be read. */
+function lookAgain() {
+  if (doing) return;
+  if (gaveUp && code && !ordering) load();
+  else if (sale) refresh();
+}
+
+/** Looks again when the page is seen again, and measures the clock, which may have stood still. */
 function wake() {
-  if (document.hidden || !slept()) return;
+  if (document.hidden || !(performance.now() - since > old || slept())) return;
   awake();
-  if (phase() === "NOT_OPEN" || payBy() || sale?.draw) refresh();
+  lookAgain();
+  if (sale && token() && !claim && !doing && performance.now() - sought > minute) seek(true);
 }
 
 /** The page at /signin, to which the identity provider sends the buyer back. */
 async function callback() {
   put("line", words.signingIn);
-  const { sale: id, at, done } = await finish();
+  const { sale: id, at, done, lost } = await finish();
   const back = id && `/${at ?? "s"}/${id}`;
   if (done && back) return location.replace(back);
   put("line", words.signInFailed);
-  put("detail", words.signInFailedDetail);
-  put("act", back && words.back).onclick = () => location.replace(back);
+  put("detail", lost ? say(words.signInElsewhere) : words.signInFailedDetail);
+  put("act", back && (lost ? words.signIn : words.back)).onclick = () => {
+    if (lost) signIn(id, at).catch(() => {}); // without a storage, of which the text speaks
+    else location.replace(back);
+  };
 }
 
+element("old").hidden = true;
 document.documentElement.lang = language === "zh" ? "zh-CN" : language;
 document.title = words.page;
 put("name", words.page);
@@ -632,7 +700,7 @@ else if (!validSale(pageId)) {
   render();
 } else {
   for (const event of ["online", "offline"]) addEventListener(event, render);
-  addEventListener("pageshow", wake);
+  for (const event of ["online", "pageshow"]) addEventListener(event, wake);
   document.addEventListener("visibilitychange", wake);
   load();
   tick();

@@ -11,6 +11,21 @@
 /** How long an answer may take, in milliseconds. */
 const limit = 15000;
 
+/** Whether the latest request was answered, and the browser has not lost the network since. */
+let answered = false;
+addEventListener("offline", () => void (answered = false));
+
+/** Whether there is no network. Some browsers say so while there is one: an answer proves it. */
+export const offline = () => !navigator.onLine && !answered;
+
+/** Stops a request that takes too long, also in browsers without AbortSignal.timeout. */
+function stopped() {
+  if ("timeout" in AbortSignal) return AbortSignal.timeout(limit);
+  const stop = new AbortController();
+  setTimeout(() => stop.abort(), limit);
+  return stop.signal;
+}
+
 /**
  * Makes one request. It never fails: no answer is an answer, too.
  * @param {string} method @param {string} path @param {string} [token] @param {string} [key]
@@ -22,7 +37,8 @@ export async function call(method, path, token, key) {
   if (token) headers.Authorization = "Bearer " + token;
   if (key) headers["Idempotency-Key"] = key;
   try {
-    const response = await fetch(path, { method, headers, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(limit) });
+    const response = await fetch(path, { method, headers, cache: "no-store", credentials: "omit", signal: stopped() });
+    answered = true;
     const received = performance.now();
     const text = await response.text();
     const body = parse(text);
@@ -32,6 +48,7 @@ export async function call(method, path, token, key) {
     const code = response.ok && body ? "" : typeof body?.code === "string" ? body.code : codeOf(status);
     return { status, code, body: body ?? {}, wait: wait > 0 ? wait : 0 };
   } catch {
+    answered = false;
     return { status: 0, code: "busy", body: {}, wait: 0 };
   }
 }

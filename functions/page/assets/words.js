@@ -38,7 +38,7 @@ const en = {
   late: "The time to pay is over.",
   lateDetail: "If you have paid, this page shows it as soon as the shop knows.",
   paid: "Paid. One unit is yours.",
-  expired: "Not paid in time: the unit was given back.",
+  expired: "Not paid in time. The unit is no longer kept for you.",
   cancelled: "Your order was cancelled.",
   refundDue: "Your payment of {0} will be paid back.",
   refunded: "Your payment of {0} was paid back on {1}.",
@@ -68,6 +68,7 @@ const en = {
   signingIn: "Signing you in …",
   signInFailed: "You are not signed in.",
   signInFailedDetail: "The sign-in was not completed. Please try again.",
+  signInElsewhere: "This sign-in was begun in another app or browser. Sign in here to go on. If you come back to this page, open the sale in your usual browser.",
   order: "Order one",
   orderFor: "Order for {0}",
   choose: "Choose first",
@@ -135,14 +136,14 @@ const zh = {
   late: "付款时间已过。",
   lateDetail: "如果您已付款，商家收到后本页面会显示。",
   paid: "已付款，您已购得一件。",
-  expired: "未按时付款，商品已退回。",
+  expired: "未按时付款，商品不再为您保留。",
   cancelled: "订单已取消。",
   refundDue: "您支付的 {0} 将退还给您。",
   refunded: "您支付的 {0} 已于 {1} 退还。",
   endedDetail: "此后到账的付款将退还给您。您不能在本活动中再次下单。",
   orderId: "订单号 {0}",
   held: "您在本活动中已有订单，状态为 {0}。",
-  already: "您此前已在本活动中下单。",
+  already: "您在本活动中已有订单。",
   soldOut: "已售罄。",
   soldOutDetail: "全部商品均已售出。",
   mayReturn: "可能会有商品重新放出，本页面大约每分钟查看一次。",
@@ -165,6 +166,7 @@ const zh = {
   signingIn: "正在登录……",
   signInFailed: "您尚未登录。",
   signInFailedDetail: "登录没有完成，请重试。",
+  signInElsewhere: "此次登录是在其他应用或浏览器中开始的。请在此登录后继续。如果再次回到本页面，请用常用的浏览器打开活动页面。",
   order: "立即抢购",
   orderFor: "{0} 立即抢购",
   choose: "请先选择",
@@ -172,7 +174,7 @@ const zh = {
   elsewhere: "您已订购其中的另一件。",
   elsewhereDetail: "每人在这些商品中只能下一单。",
   showOrder: "查看我的订单",
-  alreadyGroup: "您此前已订购{0}。每人在这些商品中只能下一单。",
+  alreadyGroup: "您已订购{0}。每人在这些商品中只能下一单。",
   otherChoice: "其他选项可能还有货，请重新选择。",
   cancelSureGroup: "确定取消订单吗？商品将重新出售，您不能再次下单，也不能改订其他选项。",
   left: "{2} 时余 {0} 件，共 {1} 件",
@@ -193,8 +195,24 @@ const zh = {
 
 const known = { en, zh };
 
+/** @param {string} tag */
+const base = (tag) => tag.toLowerCase().split("-")[0];
+const preferred = navigator.languages.find((tag) => base(tag) in known) ?? "en";
+
 /** The first of the buyer's languages that the page has. */
-export const language = navigator.languages.map((l) => l.toLowerCase().split("-")[0]).find((l) => l in known) ?? "en";
+export const language = base(preferred);
+
+/** The same with its region, for dates and numbers. */
+export const locale = supported(preferred) ? preferred : language;
+
+/** @param {string} tag Some systems have tags that no browser understands. */
+function supported(tag) {
+  try {
+    return Intl.DateTimeFormat.supportedLocalesOf(tag).length > 0;
+  } catch {
+    return false;
+  }
+}
 
 /** @type {Words} */
 export const words = known[/** @type {keyof typeof known} */ (language)];
@@ -210,4 +228,4 @@ export function countdown(ms) {
   return seconds < 86400 ? clock : fill(words.days, Math.floor(seconds / 86400), clock);
 }
 
-export const dates = new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "long" });
+export const dates = new Intl.DateTimeFormat(locale, { dateStyle: "long", timeStyle: "long" });

@@ -16,13 +16,16 @@ import (
 
 // A buyer opens the page, signs in and comes back: the HTML is loaded three times (the
 // sale's, the sign-in's callback, the sale's again) and its files once, because they may be
-// kept. The sale is read at both loads of its page and once more before the opening, the
-// own claim after the sign-in.
+// kept. The sale is read at both loads of its page, once more before the opening, and each
+// time that a page looks again, the own claim after the sign-in.
 const (
-	htmlPerBuyer, salesPerBuyer, claimsPerBuyer = 3, 3, 1
+	htmlPerBuyer, claimsPerBuyer = 3, 1
+	salesPerBuyer                = 3 + int(seen/again)
 	// arrival is how long it takes until everybody has opened the page after a message to
-	// all, and watched how long a page is open before the opening.
-	arrival, watched = 10 * time.Second, 10 * time.Minute
+	// all, watched how long a page is open before the opening, and seen how long after it.
+	arrival, watched, seen = 10 * time.Second, 10 * time.Minute, 15 * time.Minute
+	// again is about how often a page that is seen reads a sale that may change.
+	again = 75 * time.Second
 	// pageTime is about how long PageFunction takes.
 	pageTime = 5 * time.Millisecond
 	// caches is about how many of CloudFront's regional caches ask the API, each once a
@@ -55,13 +58,13 @@ type crowd struct {
 // visitors returns the demand of n buyers' pages.
 func visitors(n int, memoryMB int, front bool) crowd {
 	people, files := float64(n), float64(filesOfPage())
-	pages, sales, claims := people*(htmlPerBuyer+files), people*salesPerBuyer, people*claimsPerBuyer
+	pages, sales, claims := people*(htmlPerBuyer+files), people*float64(salesPerBuyer), people*claimsPerBuyer
 	all := pages + sales + claims
 	c := crowd{rate: people * float64(perOpening()) / arrival.Seconds()}
 	if front {
 		c.usage.EdgeRequests = all
 		pages = min(pages, caches*(watched.Minutes()+files))
-		sales = min(sales, caches*watched.Seconds())
+		sales = min(sales, caches*(watched+seen).Seconds())
 		c.rate = min(c.rate, caches*float64(perOpening()))
 	}
 	requests := pages + sales + claims

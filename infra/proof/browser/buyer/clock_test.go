@@ -100,8 +100,8 @@ func TestASaleThatIsMovedIsNotAnnounced(t *testing.T) {
 				tab.Advance(time.Minute) // the new opening
 			}
 			waitState(tab, "open")
-			if n := tab.Count("GET", read); n != 3 {
-				t.Errorf("%d reads until the new opening, want 3", n)
+			if n := tab.Count("GET", read); n < 20 || n > 35 { // every ten minutes or so
+				t.Errorf("%d reads until the new opening, in five hours", n)
 			}
 		})
 	}

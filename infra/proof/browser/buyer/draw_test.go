@@ -103,7 +103,7 @@ func (l *lot) called(calls ...call) string {
 	lo, text := draw.Rank{}.String(), make([]string, len(calls))
 	for i, c := range calls {
 		from := time.Now().Add(c.from)
-		text[i] = fmt.Sprintf(`{"call":%d,"from":%q,"until":%q,"lo":%q`, i+1, instant(from), instant(from.Add(4*time.Hour)), lo)
+		text[i] = fmt.Sprintf(`{"call":%d,"from":%q,"until":%q,"lo":%q`, i+1, instant(from), instant(from.Add(4*time.Hour+c.longer)), lo)
 		if c.hi != "" {
 			text[i], lo = text[i]+fmt.Sprintf(`,"hi":%q`, c.hi), c.hi
 		}
@@ -116,9 +116,10 @@ func (l *lot) called(calls ...call) string {
 }
 
 type call struct {
-	hi   string // "" if it is not known yet
-	from time.Duration
-	open bool
+	hi     string // "" if it is not known yet
+	from   time.Duration
+	open   bool
+	longer time.Duration // than four hours
 }
 
 // below returns the next lower rank.
@@ -195,7 +196,7 @@ func TestEveryStateOfADrawHasItsLine(t *testing.T) {
 		"paused, called":       {"paused", "The sale is paused.", "活动已暂停。", "It will continue later.", "Order one", "PAUSED", -hour, drawn, true, false, nothing, nothing},
 		"sold out":             {"soldOut", "Sold out.", "已售罄。", "Every unit has found a buyer.", "", "SOLD_OUT", -hour, drawn, true, false, nothing, nothing},
 		"recalled":             {"recalled", "The shop has recalled this sale.", "商家已召回本活动。", "", "", "RECALLED", -hour, drawn, true, false, nothing, nothing},
-		"closed":               {"closed", "The sale is over.", "活动已结束。", "", "", "WAITING", -10 * hour, drawn, true, false, nothing, nothing},
+		"closed":               {"closed", "The sale is over.", "活动已结束。", "", "", "CLOSED", -10 * hour, drawn, true, false, nothing, nothing},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tab := map[bool]*browser.Tab{true: out, false: in}[s.nobody]
@@ -319,6 +320,28 @@ func turnByRank(t testing.TB, tab *browser.Tab) {
 	}
 }
 
+// A call is made longer while its page is open.
+func callMadeLonger(t testing.TB, tab *browser.Tab) {
+	user := newID("user")
+	shop.signIn(t, tab, user)
+	tab.Clock(0)
+	noteStates(tab)
+	l := newLot(tab, user, true)
+	call := call{hi: l.rank.String(), from: 20*time.Second - 4*time.Hour}
+	l.shows("OPEN", call.from, l.called(call))
+	l.open(tab)
+	waitFor(t, tab, "called")
+	call.longer = time.Hour
+	l.shows("OPEN", call.from, l.called(call))
+	tab.Advance(35 * time.Second)
+	tab.Wait("performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/sales/" + l.id + "')).length === 2 && countdown.innerText")
+	waitFor(t, tab, "called")
+	if left := tab.Text("#countdown"); left < "00:58:00" {
+		t.Errorf("%s is left of the call, want almost an hour", left)
+	}
+	wantNever(t, tab, "turnOver")
+}
+
 // What the shop shows must fit what it has shown.
 func forgedDraw(t testing.TB, tab *browser.Tab) {
 	user := newID("user")
@@ -365,6 +388,7 @@ func readsOfADraw(t testing.TB, tab *browser.Tab) {
 	shop.signIn(t, tab, user)
 	tab.Clock(0)
 	tab.Before("Math.random = () => 0.5")
+	tab.Before(`Object.defineProperty(document, "hidden", { value: true })`) // a page that is seen also looks every minute or so
 	l := newLot(tab, user, true)
 	const opens = 5 * time.Hour / 2 // entering ends in half an hour
 	l.shows("NOT_OPEN", opens, "")

@@ -50,60 +50,6 @@ func TestALatePageReadsTheSaleAtMostTwice(t *testing.T) {
 	}
 }
 
-// Only where units may come back does a page look again, and only while it is seen.
-func TestASoldOutPageLooksAgainWhereUnitsMayReturn(t *testing.T) {
-	t.Parallel()
-	for name, returns := range map[string]bool{"final": false, "may return": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			tab := shop.tab(t, newID("user"))
-			tab.Clock(0)
-			saleID := shop.create(t, sale{stock: 1})
-			shop.buy(t, saleID, newID("other"))
-			state := make(chan string, 1)
-			state <- "SOLD_OUT"
-			tab.Intercept(func(r browser.Request) browser.Answer {
-				if r.Path != "/sales/"+saleID {
-					return browser.Answer{}
-				}
-				is := <-state
-				state <- is
-				now := time.Now().UTC()
-				return browser.Answer{Status: 200, Body: fmt.Sprintf(`{"name":"S","state":%q,"opensAt":%q,"closesAt":%q,"now":%q,"remaining":0,"mayReturn":%t}`,
-					is, now.Add(-time.Hour).Format(time.RFC3339), now.Add(9*time.Hour).Format(time.RFC3339), now.Format(time.RFC3339), returns)}
-			})
-			tab.Open(shop.page(saleID))
-			waitState(tab, "soldOut")
-			read := func() int { return tab.Count("GET", "/sales/"+saleID) }
-			if tab.Advance(59 * time.Second); read() != 1 {
-				t.Errorf("%d reads within a minute, want 1", read())
-			}
-			hide := func(is bool) {
-				browser.Eval[bool](tab, fmt.Sprintf(`(Object.defineProperty(document, "hidden", {value: %t, configurable: true}), document.dispatchEvent(new Event("visibilitychange")))`, is))
-			}
-			hide(true)
-			if tab.Advance(10 * time.Minute); read() != 1 {
-				t.Errorf("%d reads of a hidden page, want 1", read())
-			}
-			<-state
-			state <- "OPEN"
-			hide(false)
-			tab.Advance(0)
-			if !returns {
-				if tab.Advance(10 * time.Minute); read() != 1 {
-					t.Errorf("%d reads of a final page, want 1", read())
-				}
-				return
-			}
-			waitState(tab, "open")
-			tab.WaitText("Order one")
-			if read() != 2 {
-				t.Errorf("%d reads, want 2", read())
-			}
-		})
-	}
-}
-
 // A pending claim is asked for less and less often, and only while the page is seen.
 func TestAPendingOrderIsAskedForEverMoreRarely(t *testing.T) {
 	t.Parallel()

@@ -207,7 +207,7 @@ func TestACancellationIsAnsweredOtherwise(t *testing.T) {
 		sent    int
 	}{
 		"paid":          {[]browser.Answer{ended("order-paid", "PAID")}, "paid", "Paid. One unit is yours.", 1},
-		"expired":       {[]browser.Answer{ended("order-expired", "EXPIRED")}, "expired", "Not paid in time: the unit was given back.", 1},
+		"expired":       {[]browser.Answer{ended("order-expired", "EXPIRED")}, "expired", "Not paid in time. The unit is no longer kept for you.", 1},
 		"lost once":     {[]browser.Answer{{Lost: true}}, "cancelled", "was cancelled", 2},
 		"pending once":  {[]browser.Answer{browser.Problem(409, "order-pending", "1")}, "cancelled", "was cancelled", 2},
 		"not to be had": {[]browser.Answer{browser.Problem(409, "not-cancellable", "")}, "unpaid", "did not confirm the cancellation", 1},

@@ -20,11 +20,11 @@ func TestAPaymentAfterItsTimeIsSeenToGoBack(t *testing.T) {
 		language, refunds string
 		line, says        string
 	}{
-		"refund due":             {"en", `{"amount":89900,"currency":"CNY"}`, "Not paid in time: the unit was given back.", "Your payment of CN¥899.00 will be paid back."},
-		"refund due of cents":    {"en", `{"amount":89950,"currency":"EUR"}`, "Not paid in time: the unit was given back.", "Your payment of €899.50 will be paid back."},
-		"refund done":            {"en", `{"amount":899,"currency":"JPY","refundedAt":"2026-11-11T12:00:00.000Z"}`, "Not paid in time: the unit was given back.", "Your payment of JPY\u00a0899 was paid back on November 11, 2026."},
-		"refund due in Chinese":  {"zh-CN", `{"amount":89900,"currency":"CNY"}`, "未按时付款，商品已退回。", "您支付的 ¥899.00 将退还给您。"},
-		"refund done in Chinese": {"zh-CN", `{"amount":89900,"currency":"CNY","refundedAt":"2026-11-11T12:00:00.000Z"}`, "未按时付款，商品已退回。", "您支付的 ¥899.00 已于 2026年11月11日 退还。"},
+		"refund due":             {"en", `{"amount":89900,"currency":"CNY"}`, "Not paid in time. The unit is no longer kept for you.", "Your payment of CN¥899.00 will be paid back."},
+		"refund due of cents":    {"en", `{"amount":89950,"currency":"EUR"}`, "Not paid in time. The unit is no longer kept for you.", "Your payment of €899.50 will be paid back."},
+		"refund done":            {"en", `{"amount":899,"currency":"JPY","refundedAt":"2026-11-11T12:00:00.000Z"}`, "Not paid in time. The unit is no longer kept for you.", "Your payment of JPY\u00a0899 was paid back on November 11, 2026."},
+		"refund due in Chinese":  {"zh-CN", `{"amount":89900,"currency":"CNY"}`, "未按时付款，商品不再为您保留。", "您支付的 ¥899.00 将退还给您。"},
+		"refund done in Chinese": {"zh-CN", `{"amount":89900,"currency":"CNY","refundedAt":"2026-11-11T12:00:00.000Z"}`, "未按时付款，商品不再为您保留。", "您支付的 ¥899.00 已于 2026年11月11日 退还。"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -104,7 +104,7 @@ func recalledSale(t testing.TB, tab *browser.Tab) {
 		tab.Intercept(func(r browser.Request) browser.Answer {
 			switch {
 			case strings.HasSuffix(r.Path, "/me"):
-				return browser.Answer{Status: 200, Body: fmt.Sprintf(`{"claimId":"C","state":%q,"orderId":"1","refunds":[{"amount":89900,"currency":"CNY"}]}`, state)}
+				return browser.Answer{Status: 200, Body: fmt.Sprintf(`{"claimId":"C","state":%q,"orderId":"1","payBy":"2036-01-01T00:00:00Z","paymentUrl":"/pay","refunds":[{"amount":89900,"currency":"CNY"}]}`, state)}
 			case r.Path == "/sales/"+saleID:
 				return browser.Answer{Status: 200, Body: `{"state":"RECALLED","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","now":"2026-11-11T12:00:00Z"}`}
 			}
@@ -114,6 +114,10 @@ func recalledSale(t testing.TB, tab *browser.Tab) {
 		hasRead(tab)
 		if got := browser.Eval[string](tab, "main.dataset.state"); got != want || !strings.HasSuffix(tab.Text("#detail"), "\nYour payment of CN¥899.00 will be paid back.") {
 			t.Errorf("an order that is %s is shown as %s: %s", state, got, tab.Text("#detail"))
+			return
+		}
+		if clock, pay := tab.Text("#countdown"), tab.Text("#pay"); clock+pay != "" {
+			t.Errorf("an order that is %s is still to be paid: %s %s", state, clock, pay)
 			return
 		}
 	}
@@ -173,7 +177,8 @@ func oneOfAGroup(t testing.TB, tab *browser.Tab) {
 	note := func(size string) string {
 		return browser.Eval[string](tab, ofSize(size)+".querySelector('small').innerText")
 	}
-	shop.signIn(t, tab, newID("user"))
+	user := newID("user")
+	shop.signIn(t, tab, user)
 	tab.Open(page)
 	waitState(tab, "open")
 	if got := []string{tab.Text("#name"), tab.Text(button), note("43"), note("44")}; !slices.Equal(got, []string{"Trail Runner", "Choose first", "1 left", "5 left"}) {
@@ -203,21 +208,21 @@ func oneOfAGroup(t testing.TB, tab *browser.Tab) {
 	if got := tab.Text("#ask"); !strings.Contains(got, "neither this one nor any other of these") {
 		t.Errorf("before the cancellation the page says %q", got)
 	}
-	// Later nothing knows of that choice, and another one is made.
-	browser.Eval[any](tab, "sessionStorage.removeItem('chosen "+groupID+"')")
-	tab.Open(page)
-	waitState(tab, "open")
-	choose(tab, "44")
-	tab.Click(button)
-	tab.Wait("!['open', 'sending'].includes(main.dataset.state)")
-	if name := tab.Text("#name"); name != "Trail Runner · size 42" {
+	// On another device nothing knows of that choice. The page there has been open since before.
+	other := chromium.Tab(t)
+	shop.signIn(t, other, newID("user"))
+	other.Open(page)
+	waitState(other, "open")
+	browser.Eval[any](other, fmt.Sprintf("(sessionStorage.token = JSON.stringify({access: %q, expires: Date.now() + 1e9}), true)", shop.token(t, user)))
+	choose(other, "44")
+	other.Click(button)
+	other.Wait("!['open', 'sending'].includes(main.dataset.state)")
+	if name := other.Text("#name"); name != "Trail Runner · size 42" {
 		t.Errorf("whoever has 42 is shown %q", name)
 		return
 	}
 	tab.Open(shop.page(sizes["44"]))
-	waitState(tab, "open")
-	tab.Click(button)
-	tab.Wait("!['open', 'sending'].includes(main.dataset.state)")
+	hasRead(tab)
 	if got := tab.Text(line); got != "You have already ordered another one of these." {
 		t.Errorf("on the page of 44: %q", got)
 		return
@@ -227,24 +232,33 @@ func oneOfAGroup(t testing.TB, tab *browser.Tab) {
 	tab.Wait("location.pathname === '/s/" + sizes["42"] + "'")
 }
 
+// The order is in the last sale that the shop lists; the sales are open, then paused, then put off.
 func orderOfAGroup(t testing.TB, tab *browser.Tab) {
 	groupID, sizes := group(t)
-	user, last := newID("user"), "42" // the last one that the shop lists
+	user, last := newID("user"), "42"
 	for size, saleID := range sizes {
 		if saleID > sizes[last] {
 			last = size
 		}
 	}
 	shop.buy(t, sizes[last], user)
-	for _, saleID := range sizes {
-		shop.operate(t, "pause", saleID)
-	}
-	time.Sleep(2 * time.Second)
 	shop.signIn(t, tab, user)
-	tab.Open(shop.Stack.API + "/g/" + groupID)
-	hasRead(tab)
-	if state, name := browser.Eval[string](tab, "main.dataset.state"), tab.Text("#name"); state != "unpaid" && state != "reserved" || name != "Trail Runner · size "+last {
-		t.Errorf("%s, %s", state, name)
+	later := time.Now().UTC().Add(time.Hour)
+	for _, change := range [][]string{nil, {"pause"}, {"resume"}, {"reschedule", "opensAt", later.Format(time.RFC3339), "closesAt", later.Add(time.Hour).Format(time.RFC3339)}} {
+		for _, saleID := range sizes {
+			if change != nil {
+				shop.operate(t, change[0], saleID, change[1:]...)
+			}
+		}
+		if change != nil {
+			time.Sleep(2 * time.Second)
+		}
+		tab.Open(shop.Stack.API + "/g/" + groupID)
+		hasRead(tab)
+		if state, name := browser.Eval[string](tab, "main.dataset.state"), tab.Text("#name"); state != "unpaid" && state != "reserved" || name != "Trail Runner · size "+last {
+			t.Errorf("%v: %s, %s", change, state, name)
+			return
+		}
 	}
 }
 

@@ -195,7 +195,7 @@ func TestEveryOtherAnswerHasItsLine(t *testing.T) {
 		"a code to come":         {browser.Problem(402, "payment-required", ""), "other", "The shop gave an answer that this page does not understand: payment-required", "Try again"},
 		"a status to come":       {browser.Answer{Status: 418, Body: "I'm a teapot"}, "other", "The shop gave an answer that this page does not understand: HTTP 418", ""},
 		"paid":                   {claim("PAID"), "paid", "Paid. One unit is yours.", ""},
-		"expired":                {claim("EXPIRED"), "expired", "Not paid in time: the unit was given back.", "A payment that arrives now is paid back."},
+		"expired":                {claim("EXPIRED"), "expired", "Not paid in time. The unit is no longer kept for you.", "A payment that arrives now is paid back."},
 		"cancelled":              {claim("CANCELLED"), "cancelled", "Your order was cancelled.", "You cannot order again in this sale."},
 		"a state to come":        {claim("AWAITING_PAYMENT"), "held", "You have an order in this sale. Its state is AWAITING_PAYMENT.", ""},
 		"already without claim":  {browser.Problem(409, "already-ordered", ""), "accepted", "Your order is placed. One unit is yours.", "You have already ordered in this sale."},
@@ -313,6 +313,7 @@ func TestASalesNameIsTextOfAnyScriptAndLength(t *testing.T) {
 			t.Parallel()
 			saleID := shop.create(t, sale{name: text})
 			tab := shop.tab(t, newID("user"))
+			tab.Size(800, 1400) // on a lower screen the button covers what is below it
 			tab.Open(shop.page(saleID))
 			examine(t, tab, "open", "The sale is open.")
 			shown := browser.Eval[[]string](tab, "[document.querySelector('h1').textContent, document.title, String(document.querySelectorAll('img').length)]")

@@ -1,0 +1,326 @@
+package buyer
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/infra/proof/browser"
+)
+
+// shopScript answers the page's requests without the shop, by the scene of the sale in the
+// address, so that an hour of the page takes a second. A scene is {first, then, claim, later};
+// the second of each pair holds once window.changed is true. Times are seconds from the load.
+const shopScript = `(() => {
+	const begun = Date.now(), iso = (s) => new Date(begun + 1000 * s).toISOString(), real = fetch;
+	const shown = (id, { state = "OPEN", opens = -3600, closes = 36000, ...more }) => {
+		const now = (Date.now() - begun) / 1000;
+		const is = state === "NOT_OPEN" && now >= opens ? "OPEN" : state;
+		return { saleId: id, name: "S " + id, remaining: 7, seeded: 20, opensAt: iso(opens), closesAt: iso(closes), now: iso(now),
+			state: now >= closes && is === "OPEN" ? "CLOSED" : is, ...more };
+	};
+	window.asked = { sale: 0, claim: 0 };
+	window.fetch = async (path, options) => {
+		const [, kind, id, mine] = /^\/(sales|groups)\/([^/]+)(\/orders\/me)?$/.exec(path) ?? [];
+		if (!kind) return real(path, options);
+		asked[mine ? "claim" : "sale"]++;
+		const { first = {}, then = first, claim, later = claim } = scenes[location.pathname.slice(3)];
+		const now = window.changed ? then : first, own = window.changed ? later : claim;
+		if (!mine) return new Response(JSON.stringify(kind === "groups" ? { now: iso((Date.now() - begun) / 1000), sales: Object.keys(now).map((s) => shown(s, now[s])) } : shown(id, now)));
+		return new Response(JSON.stringify(own ? { claimId: "C", orderId: "1", ...own, payBy: own.payBy && iso(own.payBy) } : { code: "order-not-found" }), { status: own ? 200 : 404 });
+	};
+	window.pass = async (seconds) => {
+		for (let s = 0; s < seconds; s += 15) {
+			clock.advance(1000 * Math.min(15, seconds - s));
+			for (let n = 0; n < 6; n++) await new Promise((done) => { const c = new MessageChannel(); c.port1.onmessage = done; c.port2.postMessage(0); });
+		}
+		return [asked.sale, asked.claim];
+	};
+	window.look = (hidden) => {
+		Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+		document.dispatchEvent(new Event("visibilitychange"));
+	};
+})()`
+
+// scenes makes the tab's pages get the answers of shopScript. The tab's clock must be set.
+func scenes(tab *browser.Tab, scenes string) {
+	tab.Before("Math.random = () => 0.5; window.scenes = {" + scenes + "}; " + shopScript)
+}
+
+// How many requests an open page makes in an hour, after those of its load. 100,000 pages that
+// are seen read the sale 1,340 times a second while it sells, which caches answer; what only
+// the buyer may see is read as often only while something is to be paid.
+func TestWhatAPageAsksForInAnHour(t *testing.T) {
+	t.Parallel()
+	tab := chromium.Tab(t)
+	tab.Clock(0)
+	shop.signIn(t, tab, newID("user"))
+	scenes(tab, `
+		early: { first: { state: "NOT_OPEN", opens: 18000 } },
+		open: {},
+		hidden: {},
+		paused: { first: { state: "PAUSED" } },
+		soldOut: { first: { state: "SOLD_OUT", remaining: 0 } },
+		mayReturn: { first: { state: "SOLD_OUT", remaining: 0, mayReturn: true } },
+		over: { first: { state: "CLOSED", closes: -60 } },
+		past: { first: { state: "CLOSED", closes: -7200 } },
+		recalled: { first: { state: "RECALLED" } },
+		refunded: { first: { state: "RECALLED" }, claim: { state: "CANCELLED" } },
+		confirmed: { claim: { state: "CONFIRMED" } },
+		unpaid: { first: { payWithin: 9000 }, claim: { state: "CONFIRMED", payBy: 9000 } },
+		expired: { first: { payWithin: 600, state: "SOLD_OUT", remaining: 0 }, claim: { state: "EXPIRED", payBy: -7200 } },
+	`)
+	for id, most := range map[string][2]float64{ // of the sale and of the claim
+		"early": {5, 0}, "open": {48, 0}, "hidden": {0, 0}, "paused": {48, 0}, "soldOut": {18, 0}, "mayReturn": {48, 0}, "over": {18, 0}, "past": {0, 0},
+		"recalled": {0, 0}, "refunded": {0, 0}, "confirmed": {48, 0}, "unpaid": {48, 54}, "expired": {18, 0},
+	} {
+		tab.Open(shop.page(id))
+		hasRead(tab)
+		if browser.Eval[float64](tab, "asked.sale") != 1 || browser.Eval[float64](tab, "asked.claim") != 1 {
+			t.Errorf("%s: the load reads sale and claim %v times, want once", id, browser.Eval[any](tab, "asked"))
+		}
+		if id == "hidden" {
+			browser.Eval[any](tab, "look(true)")
+		}
+		got := browser.Eval[[2]float64](tab, "pass(3600)")
+		for i, what := range []string{"sale", "claim"} {
+			if got[i]--; got[i] > most[i] || got[i] < most[i]*3/4 {
+				t.Errorf("%s: %v reads of the %s in an hour, want about %v", id, got[i], what, most[i])
+			}
+		}
+	}
+}
+
+// What changes reaches a page that is seen within a minute and a half, and is not announced by
+// what was read before.
+func TestAnOpenPageLearnsWhatHasChanged(t *testing.T) {
+	t.Parallel()
+	tab := chromium.Tab(t)
+	tab.Clock(0)
+	shop.signIn(t, tab, newID("user"))
+	noteStates(tab)
+	scenes(tab, `
+		paused: { then: { state: "PAUSED" } },
+		resumed: { first: { state: "PAUSED" } , then: {} },
+		added: { first: { state: "SOLD_OUT", remaining: 0 }, then: {} },
+		returned: { first: { state: "SOLD_OUT", remaining: 0, mayReturn: true }, then: {} },
+		recalled: { then: { state: "RECALLED" } },
+		longer: { first: { closes: 30 }, then: { closes: 3600 } },
+		ends: { first: { closes: 30 } },
+		sold: { then: { remaining: 3 } },
+		sizes: { first: { a: {}, b: {} }, then: { a: { remaining: 2 }, b: {} } },
+		reopened: { first: { state: "CLOSED", closes: -60 }, then: {} },
+		holder: { first: { payWithin: 60 }, claim: { state: "PAID", payBy: -60 }, then: { payWithin: 60, state: "RECALLED" }, later: { state: "CANCELLED", refunds: [{ amount: 500, currency: "CNY" }] } },
+		paying: { first: { payWithin: 600 }, claim: { state: "CONFIRMED", payBy: 600, paymentUrl: "/pay" }, then: { payWithin: 600, state: "RECALLED" }, later: { state: "PAID", payBy: 600 } },
+	`)
+	for id, want := range map[string]struct{ from, to, shows, never string }{
+		"paused":   {"open", "paused", "It will continue later.", ""},
+		"resumed":  {"paused", "open", "Order one", ""},
+		"added":    {"soldOut", "open", "Order one", ""},
+		"returned": {"soldOut", "open", "Order one", ""},
+		"recalled": {"open", "recalled", "Nobody can order any more.", ""},
+		"longer":   {"open", "open", "Order one", "closed"},
+		"ends":     {"open", "closed", "The sale is over.", ""},
+		"sold":     {"open", "open", "3 of 20 left at ", ""},
+		"sizes":    {"open", "open", "2 left", ""},
+		"reopened": {"closed", "open", "Order one", ""},
+		"holder":   {"paid", "recalledOrder", "Your payment of ¥5.00 will be paid back.", ""},
+		"paying":   {"unpaid", "recalledOrder", "Whatever you have paid for it is paid back.", "paid"},
+	} {
+		at := map[bool]string{true: "/g/", false: "/s/"}[id == "sizes"]
+		tab.Open(shop.Stack.API + at + id)
+		hasRead(tab)
+		waitFor(t, tab, want.from)
+		browser.Eval[any](tab, "(window.changed = true, pass(105))")
+		waitFor(t, tab, want.to)
+		if text := browser.Eval[string](tab, "document.body.innerText"); !strings.Contains(strings.ReplaceAll(text, "CN¥", "¥"), want.shows) {
+			t.Errorf("%s: the page does not say %q:\n%s", id, want.shows, text)
+		}
+		for _, e := range []string{"#countdown", "#pay", "#cancel"} {
+			if got := tab.Text(e); want.to == "recalledOrder" && got != "" {
+				t.Errorf("%s: a recalled order has %q", id, got)
+			}
+		}
+		if want.never != "" {
+			wantNever(t, tab, want.never)
+		}
+	}
+}
+
+// A buyer who comes back to the page sees at once what has changed, with the order that was
+// placed on another device.
+func TestAPageThatIsLookedAtAgainIsUpToDate(t *testing.T) {
+	t.Parallel()
+	tab := chromium.Tab(t)
+	tab.Clock(0)
+	shop.signIn(t, tab, newID("user"))
+	scenes(tab, `s: { first: {}, then: { state: "SOLD_OUT", remaining: 0 }, later: { state: "CONFIRMED" } }`)
+	tab.Open(shop.page("s"))
+	waitState(tab, "open")
+	browser.Eval[any](tab, "(look(true), pass(29))")
+	if got := browser.Eval[[2]float64](tab, "(look(false), look(true), pass(0))"); got != [2]float64{1, 1} {
+		t.Errorf("a look after half a minute asks for %v, want nothing more", got)
+	}
+	browser.Eval[any](tab, "pass(600)")
+	if got := browser.Eval[[2]float64](tab, "(window.changed = true, look(false), pass(1))"); got != [2]float64{2, 2} {
+		t.Errorf("a look after ten minutes asks for %v in all, want sale and claim twice", got)
+	}
+	waitState(tab, "confirmed")
+}
+
+// A network that is there again, whatever the browser says, and whatever has happened since.
+func TestANetworkThatComesBackIsNoticed(t *testing.T) {
+	t.Parallel()
+	t.Run("though the browser says that there is none", func(t *testing.T) {
+		t.Parallel()
+		tab, saleID := shop.tab(t, newID("user")), shop.create(t, sale{})
+		tab.Clock(0)
+		tab.Before(`Object.defineProperty(Navigator.prototype, "onLine", { get: () => false })`)
+		tab.Open(shop.page(saleID))
+		waitState(tab, "open")
+		if text := browser.Eval[string](tab, "document.body.innerText"); strings.Contains(text, "You are offline") {
+			t.Errorf("an answer came, and the page says\n%s", text)
+		}
+		posts(tab, browser.Answer{Refused: true}, browser.Problem(503, "busy", "1"))
+		tab.Click(button)
+		waitState(tab, "offline")
+		passTime(t, tab, "confirmed")
+	})
+	for name, tt := range map[string]struct {
+		answer browser.Answer // to the order, before the network is gone
+		state  string
+	}{
+		"after the end, and an order has arrived": {browser.Answer{Lost: true}, "confirmed"},
+		"after the end, and none has":             {browser.Answer{Refused: true}, "closed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tab, saleID := shop.tab(t, newID("user")), shop.create(t, sale{})
+			tab.Clock(0)
+			tab.Open(shop.page(saleID))
+			waitState(tab, "open")
+			posts(tab, tt.answer)
+			tab.Click(button)
+			waitState(tab, "busy")
+			tab.Offline(true)
+			now := time.Now().UTC()
+			shop.operate(t, "reschedule", saleID, "opensAt", now.Add(-time.Hour).Format(time.RFC3339), "closesAt", now.Add(-time.Second).Format(time.RFC3339))
+			tab.Advance(5 * time.Minute)
+			waitState(tab, "offline")
+			time.Sleep(2 * time.Second)
+			tab.Offline(false)
+			passTime(t, tab, tt.state)
+		})
+	}
+}
+
+// The functions that browsers of five years do not have: Chrome 96, Firefox 94 and Safari 15.
+const newer = `
+	delete URL.canParse; delete URL.parse; delete AbortSignal.timeout; delete AbortSignal.any; delete window.BroadcastChannel; delete window.structuredClone;
+	delete crypto.randomUUID; delete Object.hasOwn; delete Object.groupBy; delete Promise.withResolvers; delete Promise.try; delete Element.prototype.ariaDisabled;
+	for (const name of ["at", "findLast", "findLastIndex", "toSorted", "toReversed", "toSpliced", "with"]) delete Array.prototype[name];
+	for (const name of ["at", "isWellFormed", "toWellFormed"]) delete String.prototype[name];`
+
+func TestBrowsersOfFiveYearsWork(t *testing.T) {
+	t.Parallel()
+	tab, user := chromium.Tab(t), newID("user")
+	tab.Before(newer)
+	shop.signIn(t, tab, user)
+	l := newLot(tab, user, true)
+	l.shows("OPEN", -time.Hour, l.called(call{hi: l.rank.String(), from: -time.Hour}))
+	l.open(tab)
+	waitFor(t, tab, "called")
+	style := func(r browser.Request) browser.Answer { // Firefox has :has from 121 on, and the second value of content from 128 on
+		if !strings.HasPrefix(r.Path, "/assets/style.") {
+			return browser.Answer{}
+		}
+		a, err := shop.Send(t.Context(), "GET", r.Path, "")
+		if err != nil {
+			t.Error(err)
+		}
+		return browser.Answer{Status: 200, Header: map[string]string{"Content-Type": "text/css"}, Body: strings.NewReplacer(":has(", ":-x-has(", `/ ""`, `/ -x-`).Replace(string(a.Body))}
+	}
+	tab.Intercept(style)
+	groupID := newID("group")
+	for _, size := range []string{"42", "43"} {
+		shop.createWith(t, map[string]any{"name": "Trail Runner · " + size, "limitGroup": groupID, "payWithin": 1800, "price": 89900, "currency": "CNY", "link": "https://shop.example/a"})
+	}
+	tab.Open(shop.Stack.API + "/g/" + groupID)
+	waitState(tab, "open")
+	if disabled := browser.Eval[string](tab, "act.getAttribute('aria-disabled')"); disabled != "true" {
+		t.Errorf("before the choice the button has aria-disabled %q", disabled)
+	}
+	choose(tab, "43")
+	tab.Wait("new Set([...document.querySelectorAll('label')].map((l) => getComputedStyle(l).borderColor)).size === 2") // which one is chosen can be seen
+	tab.Click(button)
+	waitState(tab, "unpaid")
+	for id, want := range map[string]string{"#pay": "Pay now", "#link": "More about it"} {
+		if got := tab.Text(id); got != want {
+			t.Errorf("%s says %q, want %q", id, got, want)
+		}
+	}
+	browser.Eval[any](tab, "pay.click()")
+	tab.WaitText(`{"outcome":"paid"}`)
+	tab.Open(shop.Stack.API + "/g/" + groupID)
+	waitState(tab, "paid")
+	if mark := browser.Eval[string](tab, "getComputedStyle(line, '::before').content"); mark == "none" {
+		t.Error("a paid order has no mark")
+	}
+}
+
+// A browser that does not understand the script is told what it needs.
+func TestABrowserThatIsTooOldIsToldSo(t *testing.T) {
+	t.Parallel()
+	tab := shop.tab(t, "")
+	tab.Change("words.js", "export const language", "export const = language")
+	tab.Open(shop.page(shop.create(t, sale{})))
+	tab.Wait("getComputedStyle(document.querySelector('#old')).visibility === 'visible'")
+	tab.Forgive("SyntaxError")
+	tab.Screenshot("buyer-too-old")
+}
+
+// Seven sizes and a picture are higher than the screen of a phone, and the button is in sight.
+func TestTheOrderButtonStaysInSight(t *testing.T) {
+	t.Parallel()
+	tab := chromium.Tab(t)
+	tab.Clock(0)
+	shop.signIn(t, tab, newID("user"))
+	var open, early []string
+	for size := range 7 {
+		more := fmt.Sprintf(`name: "Trail Runner · %d", remaining: 20, image: "%s/a.svg", price: 89900, currency: "CNY", payWithin: 600, about: "Hand-made.\nOf wool."`, 38+size, imageOrigin)
+		open = append(open, fmt.Sprintf("s%d: { %s }", size, more))
+		early = append(early, fmt.Sprintf(`s%d: { state: "NOT_OPEN", opens: 3600, %s }`, size, more))
+	}
+	scenes(tab, "open: { first: {"+strings.Join(open, ",")+"} }, early: { first: {"+strings.Join(early, ",")+"} }")
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		if !strings.HasPrefix(r.URL, imageOrigin) {
+			return browser.Answer{}
+		}
+		return browser.Answer{Status: 200, Header: map[string]string{"Content-Type": "image/svg+xml"}, Body: `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 3"><path fill="#c96f4a" d="M0 0h4v3H0z"/></svg>`}
+	})
+	for _, state := range []string{"early", "open"} {
+		for _, language := range []string{"zh-CN", "en-GB"} {
+			tab.Language(language)
+			tab.Open(shop.Stack.API + "/g/" + state)
+			tab.Wait("document.querySelector('#picture img')?.naturalWidth > 0")
+			for _, size := range [][2]int64{{320, 480}, {320, 568}, {360, 740}, {1280, 800}} {
+				tab.Size(size[0], size[1])
+				if seen := browser.Eval[bool](tab, `(({ left, top, width, height }) => top >= 0 && top + height <= innerHeight && document.elementFromPoint(left + width / 2, top + height / 2) === act)(act.getBoundingClientRect())`); !seen {
+					t.Errorf("%s, %v: the button is out of sight", state, size)
+				}
+				for _, scheme := range []string{"light", "dark"} {
+					tab.Prefer("prefers-color-scheme", scheme)
+					tab.Screenshot(fmt.Sprintf("buyer-sizes-%s-%s-%dx%d-%s", state, language, size[0], size[1], scheme))
+				}
+			}
+		}
+		title := browser.Eval[string](tab, "document.title + ', ' + document.querySelector('#picture img').alt")
+		if title != "Trail Runner, Trail Runner" {
+			t.Errorf("title and picture of all sizes: %q", title)
+		}
+		if facts := tab.Text("#facts"); state == "early" && !strings.Contains(facts, "140 for sale") || !strings.Contains(facts, time.Now().UTC().Format("2 January 2006")) {
+			t.Errorf("a British buyer of one of seven sizes of 20 reads %q", facts)
+		}
+	}
+}
