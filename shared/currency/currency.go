@@ -1,8 +1,8 @@
 // Package currency knows how many digits the minor unit of each currency has.
 //
 // It is ISO 4217's list and not CLDR's, which browsers and golang.org/x/text have: CLDR counts
-// the digits that people use, so that an amount of 22 currencies would read a hundred or a
-// thousand times as much.
+// the digits that people use, so that an amount of IQD would read a thousand times as much. Its
+// version 48 took two digits from COP, HUF, IDR and PKR.
 package currency
 
 import (
