@@ -441,7 +441,7 @@ function state() {
   if (doing === "sending") return meanwhile[code] ?? "busy";
   if (doing) return code ? "busy" : doing === "entering" ? doing : "loading";
   if (gaveUp && code && code !== "sale-paused") return ordering ? "stuckOrder" : "stuck";
-  const is = !pageId || (group && !sale && !code) ? "unknown" : code ? (names[code] ?? "other") : (names[phase()] ?? "otherState");
+  const is = !pageId || (group && !sale && !code) ? "unknown" : code === "invalid-request" && sales.length ? "unfit" : code ? (names[code] ?? "other") : (names[phase()] ?? "otherState");
   if (sale?.draw && lot && code !== "unauthorized") return lot.state(sale, is);
   return ended() && (code === "unauthorized" || orderable.includes(is)) ? "signedOut" : is;
 }

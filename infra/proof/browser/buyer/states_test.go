@@ -187,6 +187,7 @@ func TestEveryOtherAnswerHasItsLine(t *testing.T) {
 		"throttled":              {browser.Answer{Status: 429, Body: `{"message":"Too Many Requests"}`}, "busy", "The shop is busy. This page tries again by itself …", ""},
 		"a bad gateway":          {browser.Answer{Status: 502, Body: "<html>"}, "busy", "The shop is busy. This page tries again by itself …", ""},
 		"not eligible":           {browser.Problem(403, "not-eligible", ""), "notEligible", "The shop does not let this account buy in this sale.", ""},
+		"a sub that is no user":  {browser.Problem(400, "invalid-request", ""), "unfit", "This account cannot be used here: its sign-in gives it an id that the shop does not take.", ""},
 		"forbidden":              {browser.Answer{Status: 403, Body: `{"message":"Forbidden"}`}, "forbidden", "The shop does not allow this.", ""},
 		"sold out":               {browser.Problem(409, "sold-out", ""), "soldOut", "Sold out.", ""},
 		"sale closed":            {browser.Problem(410, "sale-closed", ""), "closed", "The sale is over.", ""},
