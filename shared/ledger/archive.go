@@ -329,10 +329,8 @@ func (l *Ledger) DeleteArchived(ctx context.Context, saleID string, open func() 
 	if err := l.forgetRefunded(ctx, saleID); err != nil {
 		return sum.Archived, err
 	}
-	return sum.Archived, l.updateAnyway(ctx, dynamodb.UpdateItemInput{
-		TableName: l.table, Key: saleKey(saleID), UpdateExpression: aws.String("SET #archivedAt = :now"),
-		ExpressionAttributeNames: map[string]string{"#archivedAt": "archivedAt"}, ExpressionAttributeValues: item{":now": millis(l.now())},
-	})
+	return sum.Archived, l.update(ctx, saleKey(saleID), "SET #archivedAt = :now", "attribute_not_exists(#archivedAt)",
+		map[string]string{"#archivedAt": "archivedAt"}, item{":now": millis(l.now())})
 }
 
 // refuseUsers: by its digest alone, which has no user, the file would do.

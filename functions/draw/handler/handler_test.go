@@ -13,6 +13,7 @@ import (
 	"flashsale/shared/beacon"
 	"flashsale/shared/clock"
 	"flashsale/shared/draw"
+	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
@@ -346,6 +347,27 @@ func TestOnlyTheNamedSaleIsLedAndOnlySalesWithADrawAre(t *testing.T) {
 		}
 		if _, err := w.draw(`{"saleId":"plain"}`, 2*time.Minute); err == nil || !strings.Contains(err.Error(), "draw-not-found") {
 			t.Errorf("a sale without a draw: %v", err)
+		}
+	})
+}
+
+// Of a drained sale a refund may be due, and then it is still listed.
+func TestADrainedDrawIsNotLedOn(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.draws(1)
+		w.runUntil(opens.Add(30 * time.Second))
+		w.Confirm(w.Buy("user-0", "C1", "k"))
+		w.PayFor("user-0", "pi_1", 5)
+		w.PayFor("user-0", "pi_2", 5)
+		w.Until(testledger.DrawEnds.Add(ledger.DrainAfter))
+		if draws := w.run(); len(draws) != 1 {
+			t.Fatalf("before it is drained: %+v", draws)
+		}
+		if done, err := w.Ledger().Drain(t.Context(), w.Receipt()); err != nil || !done {
+			t.Fatalf("not drained (%v)", err)
+		}
+		if draws := w.run(); len(draws) != 0 {
+			t.Errorf("got %+v, want nothing", draws)
 		}
 	})
 }

@@ -81,6 +81,34 @@ func TestTheEventsOfAnErasedUserThatWerePublishedAgainAreTheUsers(t *testing.T) 
 	}
 }
 
+func TestWhatMustBeRepeatedIsEveryEditAndWithdrawalSinceAndNothingElse(t *testing.T) {
+	const events = `{"detail-type":"SaleChanged","detail":{"saleId":"moutai","changeId":"c3","action":"resume","occurredAt":"2026-11-11T12:00:40.000Z"}}
+{"detail-type":"SaleChanged","detail":{"saleId":"moutai","changeId":"c1","action":"pause","occurredAt":"2026-11-11T12:00:30.000Z"}}
+{"detail-type":"SaleChanged","detail":{"saleId":"moutai","changeId":"c1","action":"pause","occurredAt":"2026-11-11T12:00:30.000Z"}}
+{"detail-type":"SaleChanged","detail":{"saleId":"boots","changeId":"c1","action":"withdraw","units":2,"occurredAt":"2026-11-11T12:00:35.000Z"}}
+{"detail-type":"SaleChanged","detail":{"saleId":"moutai","changeId":"a1","action":"add","units":2,"occurredAt":"2026-11-11T12:00:36.000Z"}}
+{"detail-type":"SaleChanged","detail":{"saleId":"moutai","changeId":"d1","action":"call","occurredAt":"2026-11-11T12:00:37.000Z"}}
+{"detail-type":"SaleChanged","detail":{"saleId":"moutai","changeId":"c0","action":"pause","occurredAt":"2026-11-11T12:00:00.000Z"}}
+{"detail-type":"OrderPaid","detail":{"occurredAt":"2026-11-11T12:00:38Z","saleId":"moutai","orderId":"406709376884146177","claimId":"C1","user":"alice","payment":"stripe#pi_1"}}
+`
+	restoredTo := time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
+	s := sourceOf(t, "", events)
+	want := []string{
+		"2026-11-11T12:00:30Z  pause of moutai (c1)", "2026-11-11T12:00:35Z  withdraw of boots (c1)", "2026-11-11T12:00:40Z  resume of moutai (c3)",
+	}
+	if got := s.Repeat(restoredTo); !reflect.DeepEqual(got, want) {
+		t.Errorf("to repeat: %q, want %q", got, want)
+	}
+	lost := s.Lost(restoredTo)
+	if len(lost.Additions) != 1 || lost.Additions[0].ID != "a1" || len(lost.Refunds) != 0 {
+		t.Errorf("got %+v", lost)
+	}
+	// An event of a release that told no amount: the payment's provider has it, and a payment of 0 in no currency is none.
+	if c := lost.Claims; len(c) != 1 || !c[0].PaidAt.IsZero() || c[0].Payment != "" || c[0].Amount != 0 || c[0].Currency != "" {
+		t.Errorf("got %+v, want an order that is not known to be paid", c)
+	}
+}
+
 func TestARestoredTableIsCheckedAndThenReplayedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, book := opened(t, sale.Creation{Stock: 4, Price: 89900})

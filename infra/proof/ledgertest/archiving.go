@@ -136,6 +136,27 @@ var archiving = map[string]func(*testing.T, *World){
 		w.Refused(sale.Conflicting, w.Environment().Events(w.Ctx, "moutai", func([]sale.Event) error { return nil }))
 		_, err = w.Environment().WriteArchive(w.Ctx, "moutai", io.Discard)
 		w.Refused(sale.Conflicting, err)
+		whole := w.everything()
+		w.Pass(time.Hour)
+		if again, err := w.deletes(w.Ctx, w.Environment(), file); err != nil || again != a || w.everything() != whole {
+			t.Errorf("the same again: %+v (%v), and it changed", again, err)
+		}
+	},
+	"a sale is written twice alike, whoever was called for it last, and is archived 90 days after its end": func(t *testing.T, w *World) {
+		c, users, ranks := w.rolled(2, 1, 4)
+		call := w.calls(ranks)
+		w.Ordered(users[0])
+		w.ends(c)
+		w.moment(c.ClosesAt.Add(ledger.ArchiveAfter - time.Millisecond))
+		if !call.Until.Before(c.ClosesAt) {
+			t.Fatalf("the call ends at %v, with the sale", call.Until)
+		}
+		_, err := w.Environment().WriteArchive(w.Ctx, "moutai", io.Discard)
+		w.Refused(sale.Conflicting, err)
+		w.Pass(time.Millisecond)
+		if first := w.archived(); first != w.archived() {
+			t.Error("the second file is another one")
+		}
 	},
 	"no sale is archived before its time, nor while it is not drained or a refund is due": func(t *testing.T, w *World) {
 		c := w.Open(9, 2)
@@ -350,7 +371,11 @@ var archiving = map[string]func(*testing.T, *World){
 		w.moment(c.ClosesAt.Add(ledger.ArchiveAfter))
 		file := w.archived()
 		w.mayNotDelete(w.Environment(), sale.Poison, strings.ReplaceAll(file, "ENTRY#moutai#", "ENTRY#other#"), "does not fit its lines")
-		w.mayNotDelete(w.Environment(), sale.Conflicting, strings.ReplaceAll(file, `"alice"`, `"erased-x"`), "has other users than the table")
+		erased := strings.ReplaceAll(file, `"alice"`, `"erased-x"`)
+		w.mayNotDelete(w.Environment(), sale.Conflicting, erased, "has other users than the table")
+		if a, err := ledger.CheckArchive(strings.NewReader(erased), "moutai"); err != nil || a.Claims != 0 || a.Lines != int64(strings.Count(file, "\n"))-1 {
+			t.Errorf("without the entrant it has %+v (%v)", a, err)
+		}
 		if _, err := w.deletes(w.Ctx, w.Environment(), file); err != nil {
 			t.Fatal(err)
 		}

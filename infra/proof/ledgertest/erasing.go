@@ -158,6 +158,44 @@ var erasing = map[string]func(*testing.T, *World){
 		w.openIn("shoe", "size-42", 1)
 		w.mayNotErase(w.Environment(), sale.Conflicting, "size-42 is not drained")
 	},
+	"nobody is erased while a refund of another sale of theirs, or of its group, is due; elsewhere it may be": func(t *testing.T, w *World) {
+		c := w.Sale(9, 2)
+		for id, group := range map[string]string{"moutai": "shoe", "size-42": "shoe", "other": "", "elsewhere": ""} {
+			c.SaleID, c.LimitGroup = id, group
+			w.Create(c)
+		}
+		w.Ordered("alice")
+		for id, user := range map[string]string{"other": "alice", "size-42": "bob", "elsewhere": "bob"} {
+			p := w.Accepted(w.buyIn(id, user))
+			orders := w.confirmed([]ledger.ClaimRef{{SaleID: id, User: user, ClaimID: p.Claim.ID}})
+			for _, reference := range []string{"1", "2"} {
+				payment := PaymentOf(orders[0], id+reference)
+				payment.SaleID = id
+				w.Settles(payment)
+			}
+		}
+		w.ends(c)
+		for _, id := range []string{"size-42", "other", "elsewhere"} {
+			w.drainsUnsold(id)
+		}
+		marked := func(id string) {
+			if _, _, err := w.Environment().MarkRefunded(w.Ctx, id, "stripe#"+id+"2"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		marked("other")
+		w.mayNotErase(w.Environment(), sale.Conflicting, "1 refunds of the sale size-42 are due")
+		marked("size-42")
+		if sales := w.erases(w.Environment(), "alice"); len(sales) != 2 {
+			t.Errorf("erased in %v", sales)
+		}
+		for id, erased := range map[string]bool{"other": true, "size-42": false, "elsewhere": false} {
+			refunds, err := w.Environment().Refunds(w.Ctx, id)
+			if err != nil || len(refunds) != 1 || sale.IsErased(refunds[0].User) != erased || !erased && refunds[0].User != "bob" {
+				t.Errorf("%s has the refunds %+v (%v)", id, refunds, err)
+			}
+		}
+	},
 	"nobody is erased whose claim may not note all refunds": func(_ *testing.T, w *World) {
 		w.drainedWith()
 		noted := make([]string, 20)

@@ -434,6 +434,40 @@ var replaying = map[string]func(*testing.T, *World){
 			t.Errorf("the refunds are %+v (%v)", refunds, err)
 		}
 	},
+	"every lost sale comes back, behind others that are sealed, drained or drafts": func(t *testing.T, w *World) {
+		c := w.Sale(9, 1)
+		for _, id := range []string{"a-sealed", "b-drained", "c-newer", "zeta"} {
+			c.SaleID = id
+			w.Create(c)
+		}
+		p := w.lives()
+		w.Accepted(w.buyIn("zeta", "zoe"))
+		zoe, err := w.Environment().Claim(w.Ctx, "zeta", "zoe")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.lost.Claims = append(p.lost.Claims, sale.Claim{SaleID: "zeta", User: "zoe", ID: zoe.ID, Shard: zoe.Shard, AcceptedAt: zoe.AcceptedAt})
+		p.becomes(p.kept)
+		p.tampers("SALES", "a-sealed", "sealedAt", 77)
+		w.tamper("SALES", "b-drained", "SET drained = :x", map[string]types.AttributeValue{":x": &types.AttributeValueMemberBOOL{Value: true}})
+		for _, id := range []string{"moutai", "zeta"} {
+			w.tamper("SALES", id, "SET releasing = :x", text("{}"))
+		}
+		if done := p.replays(w.Environment(), true); done.Claims != 4 {
+			t.Errorf("%d claims were lacking, want 4: %+v", done.Claims, done)
+		}
+		if back, err := w.Environment().Claim(w.Ctx, "zeta", "zoe"); err != nil || back.ID != zoe.ID {
+			t.Errorf("the claim of another sale is %+v (%v)", back, err)
+		}
+		for id, touched := range map[string]bool{"a-sealed": false, "b-drained": false, "c-newer": true, "moutai": true, "zeta": true} {
+			if is := w.Item("SALE#"+id, "SALE")["restoredAt"] != nil; is != touched {
+				t.Errorf("%s was restored: %t, want %t", id, is, touched)
+			}
+			if w.Item("SALES", id)["releasing"] != nil {
+				t.Errorf("%s goes on with an old pass", id)
+			}
+		}
+	},
 	"nothing is replayed into a sealed sale": func(t *testing.T, w *World) {
 		p := w.lives()
 		p.becomes(p.kept)
