@@ -392,6 +392,41 @@ func drain(w *ledgertest.World, saleID string) {
 	}
 }
 
+// A query's page may be empty because its filter has let nothing through: the sales behind it are
+// audited, released and shown like any other, and a buyer's refunds are found.
+func TestAPageThatAFilterHasEmptiedIsNotTheLastOne(t *testing.T) {
+	w, db, _ := faulty(t)
+	db.PageBytes = 100 // a page is an item
+	for _, id := range []string{"a", "b", "c"} {
+		c := w.Sale(3, 1)
+		c.SaleID = id
+		w.Create(c)
+		orderIn(w, c)
+	}
+	c := w.Sale(9, 1)
+	c.SaleID = "moutai"
+	w.Create(c)
+	for i, id := range w.Ordered("alice", "bob") {
+		for _, payment := range []string{"first", "second"} {
+			w.Settles(ledgertest.PaymentOf(id, fmt.Sprint(payment, i)))
+		}
+	}
+	if all, err := w.Ledger.Listings(w.Ctx); err != nil || len(all) != 1 || all[0].SaleID != "moutai" {
+		t.Errorf("listed: %+v (%v), want the sale behind three that are drained", all, err)
+	}
+	if all, err := w.Ledger.Standings(w.Ctx, false); err != nil || len(all) != 1 || all[0].Sale.ID != "moutai" {
+		t.Errorf("shown: %+v (%v), want the sale behind three that are drained", all, err)
+	}
+	if _, err := w.Ledger.Person(w.Ctx, "bob", func(h ledger.Held) error {
+		if len(h.Refunds) != 1 || h.Refunds[0].Payment != "stripe#second1" {
+			t.Errorf("bob holds %+v, want the refund behind that of another buyer", h.Refunds)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
 func groupOfThree(w *ledgertest.World, l *ledger.Ledger) error {
 	members, err := l.Group(w.Ctx, "shoe")
 	return completeOr(len(members) == 3, err)

@@ -34,8 +34,11 @@ var (
 		{name: "applied late", injected: dynamotest.Fault{Kind: dynamotest.ApplyLate, After: 1500 * time.Millisecond}},
 	}
 	// With several items, only the second one may conflict.
+	// Nor need all of them be visible when a caller dies who was not answered.
 	manyItemFaults = append([]fault{
 		{name: "refused for its second item", injected: dynamotest.Fault{Kind: dynamotest.Conflict, Items: []int{1}}},
+		{name: "applied, crash, its first item hidden", crash: true, injected: dynamotest.Fault{Hidden: []int{0}, HiddenFor: hiddenFor}},
+		{name: "applied, crash, its second item hidden", crash: true, injected: dynamotest.Fault{Hidden: []int{1}, HiddenFor: hiddenFor}},
 	}, writeFaults...)
 	sendFaults = []fault{
 		{name: "failed", injected: dynamotest.Fault{Kind: dynamotest.ServerError}},
@@ -56,6 +59,9 @@ var (
 	// A pass of reconciliation or releasing that runs out of time is resumed.
 	passFaults = append([]fault{{name: "the time is up", cutOff: true}}, readFaults...)
 )
+
+// hiddenFor is how long an item of a transaction is hidden from plain reads.
+const hiddenFor = 30 * time.Millisecond
 
 func faultsOf(f harness.Function, p harness.Point) []fault {
 	switch {

@@ -1,6 +1,7 @@
 package enumerate
 
 import (
+	"fmt"
 	"time"
 
 	"flashsale/infra/proof/harness"
@@ -45,6 +46,17 @@ var recallScenarios = []scenario{
 			}, func() { r.recall(); r.release() })
 		},
 		check: func(r *run) { r.checkRecall(1, 0) },
+	},
+	{
+		name: "a recall of several orders that were paid", stock: 3, shards: 1, payWithin: harness.PayWithin, mostFaults: 1,
+		prepare: func(r *run) {
+			r.buyConfirmed("alice", "bob", "carol")
+			for i, user := range []string{"alice", "bob", "carol"} {
+				r.pay(user, fmt.Sprint("pi_", i+1))
+			}
+		},
+		act:   func(r *run) { r.recall(); r.release() },
+		check: func(r *run) { r.checkRecall(3, 3) },
 	},
 	{
 		name: "two passes of a recall at once", stock: 2, shards: 1, payWithin: harness.PayWithin,

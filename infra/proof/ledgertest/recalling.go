@@ -531,6 +531,13 @@ var recalling = map[string]func(*testing.T, *World){
 		w.tamper("SALES", "moutai", "REMOVE recalling", nil)
 		w.finds("1 orders are neither paid nor released, and 0 payments of 1 go back (P35)")
 	},
+	"the audit misses the refund of a recalled sale in which nothing else is left to do": func(_ *testing.T, w *World) {
+		w.OpenUnpaid(9, 1)
+		w.Settles(PaymentOf(w.Ordered("alice")[0], "pi_1"))
+		w.recalls("", true)
+		w.tamper("SALES", "moutai", "REMOVE recalling", nil)
+		w.finds("0 orders are neither paid nor released, and 0 payments of 1 go back (P35)")
+	},
 	"the audit counts what a recall left behind with and without an order id": func(_ *testing.T, w *World) {
 		w.OpenUnpaid(9, 1)
 		w.Ordered("alice")

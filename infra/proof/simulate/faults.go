@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -45,6 +46,33 @@ type cutOff struct {
 
 const slowest = 1500 * time.Millisecond
 
+// silence is a time in which one item, or one partition, answers nobody.
+type silence struct {
+	from, to time.Time
+	fault    func(dynamotest.Call) dynamotest.Fault
+}
+
+func (s *silence) isOn() bool {
+	now := time.Now()
+	return s.fault != nil && !now.Before(s.from) && now.Before(s.to)
+}
+
+// drawSilence draws the silence of a sale's last shard, of its first bucket of claims or of its listing. It
+// begins with one of the operator's commands, or soon after.
+func drawSilence(r *rand.Rand, began time.Time, d draft) silence {
+	s := d.sales[r.IntN(len(d.sales))]
+	key := fmt.Sprint("STOCK#", s.id, "#", s.shards-1, "|")
+	switch r.IntN(4) {
+	case 0:
+		key = fmt.Sprint("CLAIM#", s.id, "#0")
+	case 1:
+		key = fmt.Sprint("SALES|", s.id)
+	}
+	from := began.Add(s.commands[r.IntN(len(s.commands))].at + between(r, 0, 5*time.Second))
+	fault, _ := dynamotest.Throughout(key, 0)
+	return silence{from, from.Add(between(r, 5*time.Second, 90*time.Second)), fault}
+}
+
 // network intercepts the calls of a simulation: they take time, fail at the drawn rates,
 // and are watched and logged.
 type network struct {
@@ -69,6 +97,7 @@ type network struct {
 	late      bool
 	hidden    time.Duration
 	touched   []string
+	silent    silence
 	spared    bool // it meets no fault
 	calls     int
 	faults    int
@@ -260,6 +289,11 @@ func (n *network) tableFault(c dynamotest.Call) dynamotest.Fault {
 	// DynamoDB's reads may always lag and show half of a transaction.
 	if n.hidden = f.HiddenFor; n.withoutFaults(n.caller) {
 		return dynamotest.Fault{Stale: f.Stale, Hidden: f.Hidden, HiddenFor: f.HiddenFor}
+	}
+	if n.silent.isOn() {
+		if g := n.silent.fault(c); g.Kind != dynamotest.NoFault {
+			f, n.hidden = g, 0
+		}
 	}
 	f.ReplyDelay = 0 // call waits instead, without the lock
 	n.count(f)

@@ -153,6 +153,10 @@ func Simulate(seed uint64, force func(*conditions)) Result {
 // its seeds.
 const drawEvery = 5
 
+// silentEvery is how many seeds there are for one in which an item falls silent, if nothing else
+// of the seed excludes that.
+const silentEvery = 3
+
 // count counts how the claims and payments of a sale ended.
 func (r *Result) count(b *harness.Books, payments map[harness.Payment]harness.PaymentAnswer) {
 	for _, c := range b.Claims {
@@ -183,6 +187,9 @@ func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation 
 	n.world.DB.Busy, n.world.DB.Lag = d.busy, d.lag
 	n.world.Queue.Fault = n.queueFault
 	n.watch = newWatch(n.world.DB, c.skew)
+	if seed%silentEvery == 0 && !c.draws && !c.restores && !d.rates.sparesReconcile {
+		n.silent = drawSilence(rand.New(rand.NewPCG(seed, 0x73696c656e6365)), time.Now(), d)
+	}
 	if c.draws {
 		n.applyLate(seed, d.sales[0].draw.lateBuying)
 	}
