@@ -3,10 +3,10 @@ package assets
 import (
 	"testing"
 
-	"flashsale/shared/webpage"
+	"flashsale/functions/operate/handler"
 	"flashsale/shared/webpage/webpagetest"
 )
 
 func TestTheOperatorsPageIsSmallAndWhole(t *testing.T) {
-	webpagetest.Examine(t, Files, webpage.SignIn{}, 20<<10)
+	webpagetest.Examine(t, Files, handler.PageData{}, 22<<10)
 }

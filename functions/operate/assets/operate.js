@@ -424,44 +424,30 @@ function phase(opensAt, closesAt) {
   return now() < closes ? words.sells + ", " + fill(words.closesIn, duration(closes - now())) : fill(words.closedSince, duration(now() - closes));
 }
 
-/**
- * How long the oldest order waits for its id, in milliseconds, if it still waits: what was counted,
- * and the time since.
- * @param {Sale} s
- */
+/** How long the oldest order waits for its id, if it still does: as counted, and since. @param {Sale} s */
 const waits = (s) => (s.books?.pending > 0 ? 1000 * s.books.oldestPendingSeconds + now() - Date.parse(s.books.asOf) : 0);
 
-/** Whether orders hang. They are counted every minute, and an order has its id within seconds. @param {Sale} s */
+/** An order has its id within seconds, and is counted every minute. @param {Sale} s */
 const hangs = (s) => waits(s) >= 90000 || (waits(s) > 0 && s.books?.oldestPendingSeconds >= 30);
 
-/** Whether nobody has counted a sale that changes. @param {Sale} s */
-const uncounted = (s) => !!s.books && !s.drained && now() - Date.parse(s.books.asOf) >= 600000;
-
-/** @param {Sale} s */
-const unbalanced = (s) => s.books?.balanced === false;
-
-/** What is wrong with a sale, and the alarm under which the runbook says what to do. @param {Sale} s @returns {[string, string][]} */
-const troubles = (s) => [
-  ...(unbalanced(s) ? [/** @type {[string, string]} */ ([words.notBalance, "BooksWrongAlarm"])] : []),
-  ...(hangs(s) ? [/** @type {[string, string]} */ ([fill(words.hang, number(s.books?.pending)), "OldestPendingAlarm"])] : []),
-  ...(uncounted(s) ? [/** @type {[string, string]} */ ([fill(words.uncounted, ago(s.books?.asOf)), "ReconcileSilentAlarm"])] : []),
+/** What may be wrong with a sale, the alarm whose entry in the runbook helps, and its heading there. @type {[string, (s: Sale) => unknown, string, string][]} */
+const wrongs = [
+  [words.unbalanced, (s) => s.books?.balanced === false, "BooksWrongAlarm", "bookswrongalarm"],
+  [words.hang, hangs, "OldestPendingAlarm", "oldestpendingalarm"],
+  [words.uncounted, (s) => s.books && !s.drained && now() - Date.parse(s.books.asOf) >= 600000, "ReconcileSilentAlarm", "tickets-the-functions"],
 ];
 
 /** @param {Sale} s */
-const unwell = (s) => troubles(s).length > 0 && h("ul", { class: "troubles" }, troubles(s).map(([text, alarm]) => h("li", { "data-key": alarm }, text + " ", entry(alarm))));
+const troubles = (s) => wrongs.filter(([, is]) => is(s));
 
-/** Where the runbook has its entries of those that are no headings of their own. @type {Record<string, string>} */
-const headings = { ReconcileSilentAlarm: "tickets-the-functions" };
-
-/** The runbook's entry of an alarm: a link, if the stack knows where its runbook is. @param {string} alarm */
-function entry(alarm) {
+/** @param {Sale} s */
+const unwell = (s) => {
   const { runbook } = document.documentElement.dataset;
-  const text = fill(words.runbook, alarm);
-  return runbook ? h("a", { href: runbook + "#" + (headings[alarm] ?? alarm.toLowerCase()), rel: "noreferrer" }, text) : h("span", {}, text);
-}
+  return troubles(s).length > 0 && h("ul", { class: "troubles" }, troubles(s).map(([what, , alarm, heading]) => h("li", { "data-key": alarm }, what + ". ", h("a", { href: runbook ? runbook + "#" + heading : undefined }, fill(words.runbook, alarm)))));
+};
 
 /** The state of a sale, and what else is true of it. @param {Sale} s */
-const badge = (s) => h("span", { class: "badge", "data-state": s.state, "data-unwell": troubles(s).length > 0 }, word(words.state, s.state), s.drained && ", " + words.isDrained, hangs(s) && ", " + words.hanging);
+const badge = (s) => h("span", { class: "badge", "data-state": s.state, "data-unwell": troubles(s).length > 0 }, word(words.state, s.state), s.drained && ", " + words.isDrained, hangs(s) && ", " + words.hang);
 
 /** What a sale's window means in its state. @param {Sale} s */
 const phaseOf = (s) => (s.state === "RECALLED" || s.state === "DRAFT" ? "" : phase(s.opensAt, s.closesAt).replace(words.sells + ", ", ""));
@@ -488,7 +474,7 @@ function counts(s) {
 }
 
 /** What does not balance. @param {Sale} s */
-const findings = (s) => unbalanced(s) && h("ul", { class: "findings", lang: "en" }, (s.books.findings ?? []).map((/** @type {unknown} */ f) => h("li", {}, typeof f === "string" ? f : JSON.stringify(f))));
+const findings = (s) => s.books?.balanced === false && h("ul", { class: "findings", lang: "en" }, (s.books.findings ?? []).map((/** @type {unknown} */ f) => h("li", {}, typeof f === "string" ? f : JSON.stringify(f))));
 
 const mayChange = () => me.role === "operator";
 /** @param {Sale} s */
@@ -528,12 +514,12 @@ function glance() {
   };
   const count = (/** @type {(s: Sale) => unknown} */ is) => all.filter(is).length;
   const due = all.reduce((n, s) => n + (s.books?.refundsDue ?? 0), 0);
-  const wrong = [[words.unbalancedN, count(unbalanced)], [words.hangN, count(hangs)], [words.uncountedN, count(uncounted)]].filter(([, n]) => n).map(([text, n]) => fill(String(text), n)).join(" · ");
+  const wrong = wrongs.filter(([, is]) => count(is)).map(([what, is]) => fill(words.withN, count(is), what)).join(" · ");
   const summary = [fill(words.shown, all.length), fill(words.selling, count((s) => s.state === "OPEN")), fill(words.pausedN, count((s) => s.paused && !s.recalledAt)), due && fill(words.dueN, number(due))].filter(Boolean).join(" · ");
   return [
     h("div", { "data-key": "glance" },
       h("h1", {}, words.page),
-      sales && h("p", {}, summary, " · ", h("b", { class: wrong ? "bad" : undefined }, wrong || (count((s) => s.books) ? words.allBalanced : words.noneCounted))),
+      sales && h("p", {}, summary, " · ", h("b", { class: wrong ? "bad" : undefined }, wrong || (count((s) => s.books) ? words.allBalanced : words.notCounted))),
       h("div", { class: "tools" },
         h("p", { class: "field" }, h("label", { for: "filter" }, words.filter), h("input", { id: "filter", type: "search", autocomplete: "off", value: filter, oninput: type })),
         h("label", { class: "check" }, h("input", { id: "drained", type: "checkbox", checked: drained, onchange: type }), words.drained)),
