@@ -41,7 +41,6 @@ var rules = map[string]struct {
 		{"page.js", `if (!sale?.draw) return;`, ``},
 		{"page.js", `if (now() >= reread) refresh();`, `refresh();`},
 		{"page.js", `if (now() >= reread) reread = Infinity;`, ``},
-		{"page.js", `if (opens > 0 && opens < wait) wait =`, `if (false) wait =`},
 		{"page.js", `sale.opens - (0.2 + 0.6 * Math.random())`, `sale.opens - 0.2`},
 	}},
 	"the countdown is the shop's": {countdownByTheShop, []mutant{
@@ -119,7 +118,6 @@ var rules = map[string]struct {
 	}},
 	"a holder finds the order in whichever sale of the group it is": {orderOfAGroup, []mutant{
 		{"page.js", `if (other && sales.some((s) => s.id === other)) {`, `if (false) {`},
-		{"page.js", `["NOT_OPEN", "OPEN"].includes(phase())`, `phase() === "OPEN"`},
 	}},
 	"a call's end is read again before it is announced": {callMadeLonger, []mutant{
 		{"draw.js", `sale.read < turn.until`, `now() < turn.until`},

@@ -208,24 +208,34 @@ func oneOfAGroup(t testing.TB, tab *browser.Tab) {
 	if got := tab.Text("#ask"); !strings.Contains(got, "neither this one nor any other of these") {
 		t.Errorf("before the cancellation the page says %q", got)
 	}
-	// On another device nothing knows of that choice. The page there has been open since before.
-	other := chromium.Tab(t)
-	shop.signIn(t, other, newID("user"))
-	other.Open(page)
-	waitState(other, "open")
-	browser.Eval[any](other, fmt.Sprintf("(sessionStorage.token = JSON.stringify({access: %q, expires: Date.now() + 1e9}), true)", shop.token(t, user)))
-	choose(other, "44")
-	other.Click(button)
-	other.Wait("!['open', 'sending'].includes(main.dataset.state)")
-	if name := other.Text("#name"); name != "Trail Runner · size 42" {
+	// A page that has been open since before, as on another device, knows nothing of that choice.
+	becomes := func(user string) {
+		browser.Eval[any](tab, fmt.Sprintf("(sessionStorage.token = JSON.stringify({access: %q, expires: Date.now() + 1e9}), true)", shop.token(t, user)))
+	}
+	becomes(newID("user"))
+	browser.Eval[any](tab, "sessionStorage.removeItem('chosen "+groupID+"')")
+	tab.Open(page)
+	waitState(tab, "open")
+	becomes(user)
+	choose(tab, "44")
+	tab.Click(button)
+	tab.Wait("!['open', 'sending'].includes(main.dataset.state)")
+	if name := tab.Text("#name"); name != "Trail Runner · size 42" {
 		t.Errorf("whoever has 42 is shown %q", name)
 		return
 	}
+	becomes(newID("user"))
 	tab.Open(shop.page(sizes["44"]))
-	hasRead(tab)
-	if got := tab.Text(line); got != "You have already ordered another one of these." {
-		t.Errorf("on the page of 44: %q", got)
-		return
+	waitState(tab, "open")
+	becomes(user)
+	tab.Click(button)
+	for _, when := range []string{"after an order", "at the load"} {
+		tab.Wait("!['open', 'sending', 'loading'].includes(document.querySelector('main')?.dataset.state ?? 'loading')")
+		if got := tab.Text(line); got != "You have already ordered another one of these." {
+			t.Errorf("%s the page of 44 says %q", when, got)
+			return
+		}
+		tab.Reload()
 	}
 	examine(t, tab, "elsewhere", "You have already ordered another one of these.")
 	tab.Click(button)
