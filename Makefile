@@ -34,12 +34,15 @@ override HOST := $(BUILD)/host
 override SAM_BUILT := $(BUILD)/sam
 override FUNCTIONS := PurchaseFunction FinalizeFunction QueryFunction SeedFunction OperateFunction ReconcileFunction ReleaseFunction DrawFunction PageFunction PayFunction PublishFunction
 override TELL := bash infra/make/tell.sh
-# All programs have the same build flags, so that they share compiled packages in Go's
-# cache.
+# Every go command of a recipe and of the scripts has the same build flags, also those that only test, so
+# that they share compiled packages in Go's cache, for every clone.
+override CGO_ENABLED := 0
+override GOFLAGS := -trimpath
+export CGO_ENABLED GOFLAGS
 override BUILD_FLAGS := -v -buildvcs=false -trimpath -tags lambda.norpc -ldflags=-s
-override GO_BUILD := CGO_ENABLED=0 $(TELL) go build $(BUILD_FLAGS)
+override GO_BUILD := $(TELL) go build $(BUILD_FLAGS)
 # The lab is a module of its own: its databases' clients are none of the product's modules.
-override LAB_BUILD := CGO_ENABLED=0 $(TELL) go build -C infra/lab $(BUILD_FLAGS) -o ../../$(HOST)/lab .
+override LAB_BUILD := $(TELL) go build -C infra/lab $(BUILD_FLAGS) -o ../../$(HOST)/lab .
 
 # A local run cannot reach real AWS. Only commands that are given a stack or a table on AWS
 # may use the machine's credentials.
@@ -270,7 +273,7 @@ release: deployer ## make the files of a release in .build/release: zips, templa
 	@$(HOST)/deploy release $${TAG:+-tag "$$TAG"}
 	@rm -rf $(BUILD)/lambda $(BUILD)/release && mkdir -p $(BUILD)/release
 	@$(MAKE) --no-print-directory build
-	@GOBIN="$$PWD/$(HOST)" CGO_ENABLED=0 $(TELL) go install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
+	@GOBIN="$$PWD/$(HOST)" $(TELL) go install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 	@version=$$($(HOST)/deploy release -name); for f in $(FUNCTIONS); do GOOS=linux GOARCH=arm64 $(HOST)/cyclonedx-gomod bin -json -std -noserial -notimestamp \
 		-version "$$version" -output $(BUILD)/release/$$f.cdx.json $(BUILD)/lambda/$$f/bootstrap; done
 	@$(HOST)/deploy release $${TAG:+-tag "$$TAG"} -built $(BUILD)/lambda -out $(BUILD)/release
@@ -296,7 +299,7 @@ rehearse: deployer operator ## run a trial sale at RATE=… for DURATION=…; th
 .PHONY: bench
 bench: ## benchmark the handlers' overhead over their AWS calls, and a cold start: benchstat compares both sides of each case
 	@$(GO_BUILD) -o $(HOST)/ ./functions/purchase ./infra/proof/bench/bare
-	@$(TELL) go test -c -trimpath -o $(HOST)/bench ./infra/proof/bench
+	@$(TELL) go test -c -o $(HOST)/bench ./infra/proof/bench
 	@cd infra/proof/bench && for round in {1..15}; do \
 		GOGC=400 ../../../$(HOST)/bench -test.run '^$$' -test.bench . -test.benchtime 300ms; done | tee ../../../$(BUILD)/bench.txt
 	@go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da \
@@ -306,8 +309,7 @@ bench: ## benchmark the handlers' overhead over their AWS calls, and a cold star
 # The race detector multiplies the running time, so it is used only for the packages whose
 # goroutines share memory. Every package is in a run of test, check, prove or lab-check. Building takes as long
 # as running, so: no vet, because `make check` vets with more analyzers; GOGC=400, which saves
-# a seventh of the CPU time and uses more memory; no cgo and -trimpath as in GO_BUILD, so that
-# packages are compiled only once, for every clone. Some packages mostly wait for real
+# a seventh of the CPU time and uses more memory. Some packages mostly wait for real
 # timeouts, so four run at a time on two CPUs, and the ones that wait longest start first.
 # SQLite takes minutes to compile for the race detector, so streamfile runs without it.
 override RACED := $$(go list ./functions/... ./shared/... ./infra/local/faults ./infra/ops/load ./infra/kit/rush ./infra/local/... | grep -v /streamfile$$)
@@ -316,8 +318,8 @@ override WAITING := ./infra/proof/simulate ./infra/proof/e2e ./shared/ledger ./i
 override AROUND := ./infra/proof/security ./infra/ops/... ./infra/local/... ./infra/kit/... ./infra/proof/bench/...
 # What `make test` leaves to check and prove.
 override LATER := $(AROUND) ./infra/proof/checks ./infra/proof/mutants ./infra/proof/torture ./infra/proof/drill ./infra/proof/browser/... ./infra/proof/clients
-override GO_TEST := CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4
-override GO_RACE := $(if $(RACE),GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4 $(RACE),$(GO_TEST))
+override GO_TEST := GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4
+override GO_RACE := $(if $(RACE),CGO_ENABLED=1 GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4 $(RACE),$(GO_TEST))
 # What stands beside a sale: two releases at once, and every document's commands.
 override PROVED := ^TestTwoReleases|^TestTheDocumentsCommands
 .PHONY: test
@@ -360,10 +362,10 @@ mutate: ## mutate every operator of functions and shared in turn, and the pages'
 .PHONY: check
 check: host ## test the tools and the local stack, also the ledger on its engine; check formatting, vet, staticcheck, the rules of the sources, known vulnerabilities; lint the templates and SAM's output
 	@unformatted=$$(gofmt -l functions shared infra); if [ -n "$$unformatted" ]; then echo "not formatted:" $$unformatted; exit 1; fi
-	CGO_ENABLED=0 GOFLAGS=-trimpath go vet ./...
-	CGO_ENABLED=0 GOFLAGS=-trimpath go vet -C infra/lab ./...
-	CGO_ENABLED=0 GOFLAGS=-trimpath go tool staticcheck ./...
-	staticcheck=$$(go tool -n staticcheck) && cd infra/lab && CGO_ENABLED=0 GOFLAGS=-trimpath "$$staticcheck" ./...
+	go vet ./...
+	go vet -C infra/lab ./...
+	go tool staticcheck ./...
+	staticcheck=$$(go tool -n staticcheck) && cd infra/lab && "$$staticcheck" ./...
 	$(GO_TEST) -timeout 10m $(AROUND) ./infra/proof/checks
 	@bash infra/proof/checks/vulnerabilities.sh
 	@bash infra/proof/checks/lint.sh
@@ -371,8 +373,8 @@ check: host ## test the tools and the local stack, also the ledger on its engine
 # Compiling everything for macOS once more takes minutes, so it is not part of `make check`.
 .PHONY: check-darwin
 check-darwin: ## vet everything as it is compiled for macOS on arm64
-	CGO_ENABLED=0 GOFLAGS=-trimpath GOOS=darwin GOARCH=arm64 go vet ./...
-	CGO_ENABLED=0 GOFLAGS=-trimpath GOOS=darwin GOARCH=arm64 go vet -C infra/lab ./...
+	GOOS=darwin GOARCH=arm64 go vet ./...
+	GOOS=darwin GOARCH=arm64 go vet -C infra/lab ./...
 
 .PHONY: simulate
 simulate: ## simulate SEEDS=… random sales, from seed FIRST=… on, in virtual time under all faults; SEED=… repeats one
@@ -409,9 +411,9 @@ lab-engines: ## install Redis, MariaDB and libfaketime for the lab (on Debian, i
 
 .PHONY: lab-check
 lab-check: lab-engines host ## test the lab, and run it reduced on real engines: the unsafe strategies fail in their scenario, the safe ones never
-	CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -C infra/lab -vet=off -p 4 -timeout 10m $$(go list -C infra/lab ./... | grep -v '/cache$$\|/engines$$')
-	CGO_ENABLED=0 GOFLAGS=-trimpath LAB_ENGINES=required go test -C infra/lab -count 1 -parallel 1 -p 1 -timeout 10m -run '^TestOnRedisAndMariaDB$$' .
-	CGO_ENABLED=0 GOFLAGS=-trimpath LAB_ENGINES=required go test -C infra/lab -count 1 -parallel 1 -p 1 -timeout 10m ./cache ./engines
+	GOGC=400 bash infra/make/watch.sh go test -C infra/lab -vet=off -p 4 -timeout 10m $$(go list -C infra/lab ./... | grep -v '/cache$$\|/engines$$')
+	LAB_ENGINES=required go test -C infra/lab -count 1 -parallel 1 -p 1 -timeout 10m -run '^TestOnRedisAndMariaDB$$' .
+	LAB_ENGINES=required go test -C infra/lab -count 1 -parallel 1 -p 1 -timeout 10m ./cache ./engines
 
 .PHONY: build
 build: ## build every function for deployment (linux/arm64) under .build/lambda

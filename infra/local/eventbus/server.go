@@ -166,7 +166,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var in struct{ Entries []entry }
-	if err := json.Unmarshal(body, &in); err != nil {
+	strict := json.NewDecoder(bytes.NewReader(body))
+	strict.DisallowUnknownFields() // an endpoint's id, a trace header: they would have no effect
+	if err := strict.Decode(&in); err != nil {
 		refuse(w, http.StatusBadRequest, "SerializationException", err.Error())
 		return
 	}

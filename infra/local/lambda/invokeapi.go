@@ -33,6 +33,12 @@ func (s *Service) serveInvoke(w http.ResponseWriter, r *http.Request) {
 			"Invocation type must be RequestResponse: no other runs locally")
 		return
 	}
+	if log := r.Header.Get("X-Amz-Log-Type"); log != "" && log != "None" && log != "Tail" ||
+		r.Header.Get("X-Amz-Client-Context") != "" || r.Header.Get("X-Amz-Tenant-Id") != "" || r.URL.RawQuery != "" {
+		writeError(w, id, http.StatusBadRequest, "InvalidParameterValueException", "User", "message",
+			"Only the payload and the log type None or Tail are taken locally: no qualifier, client context or tenant")
+		return
+	}
 	e := event{id: id, payload: payload, tail: r.Header.Get("X-Amz-Log-Type") == "Tail"}
 	out, err := s.invoke(r.Context(), function, e)
 	if err != nil {

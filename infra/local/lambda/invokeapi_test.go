@@ -74,6 +74,10 @@ func TestRefusalsOfTheInvokeAPI(t *testing.T) {
 			"RequestTooLargeException", 413, "payload is too large"},
 		{"an asynchronous invocation", input(func(in *client.InvokeInput) { in.InvocationType = types.InvocationTypeEvent }),
 			"InvalidParameterValueException", 400, "Invocation type"},
+		{"a version", input(func(in *client.InvokeInput) { in.Qualifier = aws.String("live") }),
+			"InvalidParameterValueException", 400, "no qualifier"},
+		{"a client context", input(func(in *client.InvokeInput) { in.ClientContext = aws.String("e30=") }),
+			"InvalidParameterValueException", 400, "client context"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := c.Invoke(t.Context(), tc.input)

@@ -1,6 +1,7 @@
 package sqs
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -24,7 +25,8 @@ type call struct {
 	baseURL string // prefix of queue URLs in the answer
 }
 
-// decode reads a request's members. An absent body is an empty request.
+// decode reads a request's members. An absent body is an empty request. A member that would
+// have no effect is refused: AWS might answer it.
 func decode[T any](c call) (T, error) {
 	var in T
 	if len(c.body) == 0 {
@@ -32,6 +34,11 @@ func decode[T any](c call) (T, error) {
 	}
 	if err := json.Unmarshal(c.body, &in); err != nil {
 		return in, errSerialization(err)
+	}
+	strict := json.NewDecoder(bytes.NewReader(c.body))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(new(T)); err != nil {
+		return in, errUnsupported("This member is not supported here: %v.", err)
 	}
 	return in, nil
 }

@@ -1,6 +1,7 @@
 package sqs
 
 import (
+	"slices"
 	"strconv"
 	"time"
 )
@@ -13,6 +14,13 @@ type receiveRequest struct {
 	VisibilityTimeout           *int
 	WaitTimeSeconds             *int
 	MessageSystemAttributeNames []string
+	AttributeNames              []string // the older name of the same
+	MessageAttributeNames       []string // no message has any
+}
+
+// system returns which system attributes are asked for, by either name.
+func (in receiveRequest) system() []string {
+	return slices.Concat(in.MessageSystemAttributeNames, in.AttributeNames)
 }
 
 // A received is one delivery of a message.
@@ -40,7 +48,7 @@ func (in receiveRequest) check() error {
 			return err
 		}
 	}
-	for _, name := range in.MessageSystemAttributeNames {
+	for _, name := range in.system() {
 		if name != "All" {
 			return errUnsupported("Some of a message's system attributes are not answered here, only All.")
 		}
@@ -174,7 +182,7 @@ func (in receiveRequest) answer(m *message, queue, account string) received {
 		MD5OfBody:     md5Hex(m.body),
 		Body:          m.body,
 	}
-	if len(in.MessageSystemAttributeNames) == 0 {
+	if len(in.system()) == 0 {
 		return out
 	}
 	millis := func(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }

@@ -95,6 +95,9 @@ func TestReceiveMessageChecksItsParameters(t *testing.T) {
 		{"more than twelve hours", awssqs.ReceiveMessageInput{VisibilityTimeout: 43201}, "InvalidParameterValue"},
 		{"twelve hours", awssqs.ReceiveMessageInput{VisibilityTimeout: 43200}, ""},
 		{"one of the system attributes", awssqs.ReceiveMessageInput{MessageSystemAttributeNames: []types.MessageSystemAttributeName{"SenderId"}}, "AWS.SimpleQueueService.UnsupportedOperation"},
+		{"one of them by the older name", awssqs.ReceiveMessageInput{AttributeNames: []types.QueueAttributeName{"SenderId"}}, "AWS.SimpleQueueService.UnsupportedOperation"},
+		{"attributes of messages, which have none", awssqs.ReceiveMessageInput{MessageAttributeNames: []string{"All"}}, ""},
+		{"an id that only FIFO queues take", awssqs.ReceiveMessageInput{ReceiveRequestAttemptId: aws.String("a")}, "AWS.SimpleQueueService.UnsupportedOperation"},
 		{"a missing queue", awssqs.ReceiveMessageInput{QueueUrl: aws.String(f.url + "/0/none")}, "AWS.SimpleQueueService.NonExistentQueue"},
 	}
 	for _, tt := range tests {
@@ -106,5 +109,17 @@ func TestReceiveMessageChecksItsParameters(t *testing.T) {
 				t.Errorf("error %q, want %q", code(err), tt.want)
 			}
 		})
+	}
+}
+
+func TestSystemAttributesAreAnsweredByTheirOlderNameToo(t *testing.T) {
+	f := open(t, sqs.Options{})
+	url := f.queue("q")
+	f.send(url, "x")
+	m := f.one(url, func(in *awssqs.ReceiveMessageInput) {
+		in.MessageSystemAttributeNames, in.AttributeNames = nil, []types.QueueAttributeName{types.QueueAttributeNameAll}
+	})
+	if m.Attributes["ApproximateReceiveCount"] != "1" || m.Attributes["SenderId"] == "" {
+		t.Errorf("attributes %v, want all", m.Attributes)
 	}
 }

@@ -126,9 +126,25 @@ func versions(t *testing.T, functions []demand.Function, attempts []attempt) [][
 			input, translatedAs = append(input, []any{a.template, overrides}), append(translatedAs, i)
 		}
 	}
+	translated := translate(t, input)
+	if translated == nil {
+		return byRule
+	}
+	for n, i := range translatedAs {
+		if diff := cmp.Diff(byRule[i], translated[n]); diff != "" {
+			t.Errorf("the translator names versions by a different rule (-want +got):\n%s", diff)
+		}
+	}
+	return byRule
+}
+
+// translate returns the versions that SAM's translator makes of each template with its parameters, nil if it is
+// not installed.
+func translate(t *testing.T, input [][]any) (translated [][]string) {
+	t.Helper()
 	if exec.Command("python3", "-c", "import samtranslator").Run() != nil {
 		t.Log("SAM's translator is not installed: using the naming rule from its source")
-		return byRule
+		return nil
 	}
 	text, err := json.Marshal(input)
 	if err != nil {
@@ -142,16 +158,47 @@ func versions(t *testing.T, functions []demand.Function, attempts []attempt) [][
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &complaints)
 	}
-	var translated [][]string
 	if err := json.Unmarshal(out, &translated); err != nil {
 		t.Fatal(err)
 	}
-	for n, i := range translatedAs {
-		if diff := cmp.Diff(byRule[i], translated[n]); diff != "" {
-			t.Errorf("the translator names versions by a different rule (-want +got):\n%s", diff)
+	return translated
+}
+
+// SAM's own rule looks at Code, Environment, MemorySize and SnapStart alone, and at nothing but a
+// fingerprint if there is one: that one is ours, and covers every property.
+func TestWithoutFingerprintsEachPropertyOfAVersionPublishesAnother(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(root, "template.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	edits := [][2]string{{"", ""}}
+	for _, property := range []string{
+		"KmsKeyArn: arn:aws:kms:us-east-1:123456789012:key/k", "EphemeralStorage: { Size: 1024 }", "Description: x",
+		"VpcConfig: { SubnetIds: [s], SecurityGroupIds: [g] }", "Layers: ['arn:aws:lambda:us-east-1:123456789012:layer:l:1']",
+	} {
+		edits = append(edits, [2]string{"  Function:\n    Runtime:", "  Function:\n    " + property + "\n    Runtime:"})
+	}
+	edits = append(edits, [2]string{"    Tracing: Active\n", "    Tracing: PassThrough\n"}, [2]string{"    MemorySize: 512\n", "    MemorySize: 513\n"},
+		[2]string{"    Architectures: [arm64]\n", "    Architectures: [x86_64]\n"}, [2]string{"    Runtime: provided.al2023\n", "    Runtime: provided.al2\n"},
+		[2]string{"      Timeout: 120\n", "      Timeout: 121\n"}, [2]string{`GOGC: "400"`, `GOGC: "401"`}, [2]string{"        LogFormat: JSON\n", "        LogFormat: Text\n"},
+		[2]string{"      Role: !GetAtt SeedRole.Arn\n", "      Role: !GetAtt QueryRole.Arn\n"})
+	var input [][]any
+	for _, e := range edits {
+		if !strings.Contains(string(text), e[0]) {
+			t.Fatalf("the template has no %q", e[0])
+		}
+		input = append(input, []any{strings.ReplaceAll(string(text), e[0], e[1]), map[string]string{}})
+	}
+	of := func(ids []string) string { // SeedFunction sets none of the properties of the first edits itself
+		return ids[slices.IndexFunc(ids, func(id string) bool { return strings.HasPrefix(id, "SeedFunctionVersion") })]
+	}
+	translated := translate(t, input)
+	for i := range translated {
+		if same := of(translated[i]) == of(translated[0]); same != (i == 0) {
+			t.Errorf("%q: %s, and before it was %s", edits[i][1], of(translated[i]), of(translated[0]))
 		}
 	}
-	return byRule
 }
 
 // changed returns a different valid value of a parameter.

@@ -226,6 +226,7 @@ func TestAPlanIsPrintedAndDrawn(t *testing.T) {
 		"1,000 payments", "release of 1,000 claims, 50 shards", "release of 100,000 claims, 1,000 shards", "1m28s", "212,001", "release of 1,000,000 claims, 1,000 shards",
 		// $1.00 for the events, $0.02 for 100,000 invocations, $0.0333 for 2,500 GB-seconds,
 		// $0.0326 for 70 MB of log lines.
+		"\n  sign-ins                   $0.00 if 3,000 people sign in ", "\n  access log  ", "\n  traces  ", "\n  each month  ", "\n  left out  ",
 		"1,000,000 events", "100,000 calls", "$1.0859",
 	} {
 		if !strings.Contains(out.String(), part) {
@@ -268,7 +269,7 @@ func TestForMachinesItIsOneObjectWithTheAgreedKeys(t *testing.T) {
 		"shards", "buckets", "warmWrites", "concurrency", "finalizeConcurrency", "queryConcurrency", "accountConcurrency",
 		"ordersPerSecond", "ordersPerSecondUnshared", "advisedOrdersPerSecond", "busyOrdersPerSecond", "ceilingOrdersPerSecond",
 		"bucketOrdersPerSecond", "tableOrdersPerSecond", "secondsToSellOut", "lastConfirmedSeconds",
-		"winnersP99Ms", "losersP99Ms", "orders", "conflictRate", "conflicts", "giveUps", "writeUnits", "dollars", "dollarsPer1000Orders", "pagesWithoutFront",
+		"winnersP99Ms", "losersP99Ms", "orders", "conflictRate", "conflicts", "giveUps", "writeUnits", "dollars", "dollarsPer1000Orders", "signInDollars", "pagesWithoutFront",
 	}
 	for _, key := range want {
 		if _, ok := got[key]; !ok {

@@ -57,6 +57,8 @@ type plan struct {
 	WriteUnits              float64 `json:"writeUnits"`
 	Dollars                 float64 `json:"dollars"`
 	DollarsPer1000Orders    float64 `json:"dollarsPer1000Orders"`
+	// SignInDollars is what the users cost who sign in to the stack's own user pool, which Dollars leaves out.
+	SignInDollars float64 `json:"signInDollars"`
 	// PagesWithoutFront is the number of open pages above which a front is required.
 	PagesWithoutFront float64 `json:"pagesWithoutFront"`
 	// Draw is a draw beside the rush, if it was asked for.
@@ -65,6 +67,7 @@ type plan struct {
 
 func summary(w wish, a advice, r, unshared *model.Result) plan {
 	dollars := price.Sum(bill(r, a))
+	signIns, _ := price.SignIns(w.users)
 	p := plan{
 		Shards: a.shards, Buckets: a.buckets, WarmWrites: a.warmWrites, Concurrency: a.concurrency,
 		FinalizeConcurrency: a.finalizers, QueryConcurrency: a.queries, AccountConcurrency: a.accountConcurrency(),
@@ -74,7 +77,7 @@ func summary(w wish, a advice, r, unshared *model.Result) plan {
 		TableOrdersPerSecond: rounded(a.rates.table, 10),
 		WinnersP99Ms:         float64(r.WinnersP99.Milliseconds()), LosersP99Ms: float64(r.LosersP99.Milliseconds()),
 		Orders: r.Accepted, Conflicts: r.Conflicts, ConflictRate: rounded(r.ConflictRate(), 10_000), GiveUps: rounded(r.GiveUps, 1), WriteUnits: rounded(r.WriteUnits, 1),
-		Dollars: rounded(dollars, 100), DollarsPer1000Orders: rounded(1000*dollars/max(1, float64(r.Accepted)), 10_000), PagesWithoutFront: pagesWithoutFront(a),
+		Dollars: rounded(dollars, 100), DollarsPer1000Orders: rounded(1000*dollars/max(1, float64(r.Accepted)), 10_000), SignInDollars: rounded(signIns, 100), PagesWithoutFront: pagesWithoutFront(a),
 	}
 	if w.drawn {
 		p.Draw = drawSummary(w, a, r)
@@ -149,7 +152,7 @@ func printText(out io.Writer, w wish, a advice, r, unshared *model.Result, chart
 	line("looked for an order", "before %.1f %% of the refusals; the others found the table throttled", 100*r.Looked/max(1, r.Refused))
 	line("winners' polls", "%s requests until every order was confirmed", grouped(r.Polls))
 	line("write units", "%s consumed by the table", grouped(r.WriteUnits))
-	_, _ = fmt.Fprintf(out, "\nCost (%s, %s, no free tier, without WarmThroughput's one-time charge and the pages)\n", price.Region, price.Architecture)
+	_, _ = fmt.Fprintf(out, "\nCost (%s, %s, no free tier, without the pages and what is billed besides)\n", price.Region, price.Architecture)
 	if w.region != price.Region {
 		line("prices", "unknown for %s", w.region)
 	}
@@ -157,12 +160,10 @@ func printText(out io.Writer, w wish, a advice, r, unshared *model.Result, chart
 	if w.drawn {
 		printDrawing(out, w, a, r)
 	}
+	printOther(out, w, a, r)
 	printPages(out, w, a)
 	printReleases(out, w.memory)
 	printEvents(out, w.memory)
-	if a.warmWrites > coldWrites {
-		_, _ = fmt.Fprintf(out, "\nWarm throughput is charged once, when it is raised, and can never be lowered: the table keeps it for good.\n")
-	}
 	if r.Sampled > 1 {
 		_, _ = fmt.Fprintf(out, "\nFrom 3 s after the last unit was sold, one loser in %d was simulated and counted as %d; every winner was simulated.\n",
 			r.Sampled, r.Sampled)

@@ -16,7 +16,7 @@ import (
 // effect without a new version. All other properties are part of the fingerprint, including
 // ones added later.
 var unversioned = []string{
-	"AutoPublishAlias", "AutoPublishCodeSha256", "DeploymentPreference", "EventInvokeConfig", "Events",
+	"AutoPublishAlias", "AutoPublishAliasAllProperties", "AutoPublishCodeSha256", "DeploymentPreference", "EventInvokeConfig", "Events",
 	"PropagateTags", "RecursiveLoop", "ReservedConcurrentExecutions", "Tags",
 }
 

@@ -63,6 +63,22 @@ func Bill(u Usage) []Line {
 	return bill
 }
 
+// FreeSignIns are the people a month who cost nothing, in each plan and for good: the one free tier
+// that is counted, because most sales would cost nothing at all by it.
+const FreeSignIns = 10_000
+
+// SignIns is what that many people cost in dollars who sign in to a Cognito user pool within a
+// month, by its plan Lite and by its plan Essentials.
+func SignIns(people int) (lite, essentials float64) {
+	between := func(from, to float64) float64 { return max(0, min(float64(people), to)-from) }
+	lite = between(FreeSignIns, 1e5)*prices.SignIn.Dollars + between(1e5, 1e6)*prices.SignInFrom100k.Dollars +
+		between(1e6, math.Inf(1))*prices.SignInFrom1M.Dollars
+	return lite, between(FreeSignIns, math.Inf(1)) * prices.EssentialSignIn.Dollars
+}
+
+// Traces is what that many traces cost in dollars.
+func Traces(n float64) float64 { return n * prices.Trace.Dollars }
+
 // Sum is the bill's total in dollars.
 func Sum(bill []Line) float64 {
 	total := 0.0

@@ -25,6 +25,16 @@ func TestABillIsTheSumOfItsLines(t *testing.T) {
 	}
 }
 
+func TestPeopleWhoSignInCostByTheStepsOfTheirNumber(t *testing.T) {
+	for people, want := range map[int][2]float64{
+		0: {0, 0}, 10_000: {0, 0}, 10_001: {0.0055, 0.015}, 100_000: {495, 1350}, 500_000: {2335, 7350}, 2_000_000: {7885, 29_850},
+	} {
+		if lite, essentials := SignIns(people); math.Abs(lite-want[0]) > 1e-6 || math.Abs(essentials-want[1]) > 1e-6 {
+			t.Errorf("%d people: $%v and $%v, want %v", people, lite, essentials, want)
+		}
+	}
+}
+
 func TestWithoutOrdersTheBillHasNoCostPerOrder(t *testing.T) {
 	var w strings.Builder
 	Print(&w, Bill(Usage{}), 0)
@@ -35,7 +45,7 @@ func TestWithoutOrdersTheBillHasNoCostPerOrder(t *testing.T) {
 
 func TestEveryPriceHasASourceAndADate(t *testing.T) {
 	l := prices
-	for _, p := range []Price{l.Request, l.Invocation, l.GBSecond, l.WarmGBSecond, l.HeldGBSecond, l.WriteUnit, l.ReadUnit, l.QueueCall, l.Event, l.LogGB, l.EdgeRequest, l.Inspection} {
+	for _, p := range []Price{l.Request, l.Invocation, l.GBSecond, l.WarmGBSecond, l.HeldGBSecond, l.WriteUnit, l.ReadUnit, l.QueueCall, l.Event, l.LogGB, l.EdgeRequest, l.Inspection, l.SignIn, l.SignInFrom100k, l.SignInFrom1M, l.EssentialSignIn, l.Trace} {
 		if _, err := time.Parse(time.DateOnly, p.Read); err != nil || p.Source == "" || p.Dollars <= 0 {
 			t.Errorf("%+v has no source, no date or no value", p)
 		}

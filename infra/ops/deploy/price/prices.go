@@ -26,6 +26,11 @@ type list struct {
 	// EdgeRequest is an HTTPS request to CloudFront in North America or Europe, and
 	// Inspection what its web ACL costs more.
 	EdgeRequest, Inspection Price
+	// SignIn is a person who signs in to a Cognito user pool of the plan Lite within a month, up to
+	// 100,000; SignInFrom100k the next up to a million, SignInFrom1M the others. EssentialSignIn
+	// is one of the plan Essentials.
+	SignIn, SignInFrom100k, SignInFrom1M, EssentialSignIn Price
+	Trace                                                 Price // recorded by X-Ray
 }
 
 const (
@@ -35,6 +40,9 @@ const (
 	busPage   = "https://cloudburn.io/blog/amazon-eventbridge-pricing"
 	wafPage   = "https://c3x.dev/blog/aws-waf-cost-explained/"
 	edgePage  = "https://wring.co/blog/aws-cloudfront-pricing-guide"
+	userPool  = "https://github.com/stacktape/stacktape"
+	poolPage  = "https://aws.amazon.com/cognito/pricing/"
+	xrayPage  = "https://aws.amazon.com/xray/pricing/"
 )
 
 var prices = list{
@@ -50,4 +58,10 @@ var prices = list{
 	LogGB:        Price{0.50, toolkit, "2026-08-20"},
 	EdgeRequest:  Price{0.0100 / 1e4, edgePage, "2026-11-22"},
 	Inspection:   Price{0.60 / 1e6, wafPage, "2026-11-22"},
+
+	SignIn:          Price{0.0055, userPool, "2026-11-27"},
+	SignInFrom100k:  Price{0.0046, userPool, "2026-11-27"},
+	SignInFrom1M:    Price{0.00325, userPool, "2026-11-27"},
+	EssentialSignIn: Price{0.015, poolPage, "2026-09-20"},
+	Trace:           Price{5.00 / 1e6, xrayPage, "2026-11-22"},
 }
