@@ -119,6 +119,8 @@ override OPERATOR := $(HOST)/operator -api-port "$$API_PORT" $${ENV:+-env "$$ENV
 # Why a change is made, and the id of a change that is repeated. An id counts only on the command
 # line: one that stayed in the environment would make the next change a repeat of this one.
 override BECAUSE = $${NOTE:+-note "$$NOTE"} $(if $(filter override,$(origin ID)),-id "$$ID")
+# What was seen of the sale, as the command before printed it: no change since then is undone.
+override SAW = $(if $(filter override,$(origin SEEN)),-seen "$$SEEN")
 
 .PHONY: sales
 sales: operator ## list the sales with their state, and their units and books as last audited
@@ -130,27 +132,27 @@ pause: $(if $(wildcard $(HOST)/operator),,operator) ## stop SALE=… (on AWS: EN
 	@$(OPERATOR) pause -sale "$${SALE-}" $(BECAUSE)
 
 .PHONY: resume
-resume: operator ## continue SALE=…
-	@$(OPERATOR) resume -sale "$${SALE-}" $(BECAUSE)
+resume: operator ## continue SALE=…, unless somebody has changed it since (SEEN=…, as for every change but a pause and a recall; without it, the sale is looked at now)
+	@$(OPERATOR) resume -sale "$${SALE-}" $(BECAUSE) $(SAW)
 
 .PHONY: reschedule
 reschedule: operator ## let SALE=… sell from OPENS=2026-11-11T12:00:00Z to CLOSES=… (UNTIL=…: a later end of a draw's newest call)
-	@$(OPERATOR) reschedule -sale "$${SALE-}" -opens "$${OPENS-}" -closes "$${CLOSES-}" $${UNTIL:+-until "$$UNTIL"} $(BECAUSE)
+	@$(OPERATOR) reschedule -sale "$${SALE-}" -opens "$${OPENS-}" -closes "$${CLOSES-}" $${UNTIL:+-until "$$UNTIL"} $(BECAUSE) $(SAW)
 
 # Only what is given on the command line counts: some systems have a NAME in the environment.
 .PHONY: describe
 describe: operator ## correct what buyers read of SALE=…: NAME=… IMAGE=… ABOUT=… LINK=…; an empty one is removed
 	@$(OPERATOR) describe -sale "$${SALE-}" $(if $(filter override,$(origin NAME)),-name "$$NAME") \
 		$(if $(filter override,$(origin IMAGE)),-image "$$IMAGE") $(if $(filter override,$(origin ABOUT)),-about "$$ABOUT") \
-		$(if $(filter override,$(origin LINK)),-link "$$LINK") $(BECAUSE)
+		$(if $(filter override,$(origin LINK)),-link "$$LINK") $(BECAUSE) $(SAW)
 
 .PHONY: add
 add: operator ## add STOCK=… units to SALE=…; a repeat with the same SEED_ID=… changes nothing
-	@$(OPERATOR) add -sale "$${SALE-}" -stock "$${STOCK-}" -seed-id "$${SEED_ID-}" $${NOTE:+-note "$$NOTE"}
+	@$(OPERATOR) add -sale "$${SALE-}" -stock "$${STOCK-}" -seed-id "$${SEED_ID-}" $${NOTE:+-note "$$NOTE"} $(SAW)
 
 .PHONY: withdraw
 withdraw: operator ## take up to STOCK=… unsold units out of SALE=…; a repeat with the same SEED_ID=… changes nothing
-	@$(OPERATOR) withdraw -sale "$${SALE-}" -stock "$${STOCK-}" -seed-id "$${SEED_ID-}" $${NOTE:+-note "$$NOTE"}
+	@$(OPERATOR) withdraw -sale "$${SALE-}" -stock "$${STOCK-}" -seed-id "$${SEED_ID-}" $${NOTE:+-note "$$NOTE"} $(SAW)
 
 .PHONY: recall
 recall: operator ## stop SALE=… for ever, because of NOTE=…: unpaid orders are released, payments go back (asks once; YES=1: does not)

@@ -50,6 +50,8 @@ type Answer struct {
 	*described
 	// ChangeID names the change in the sale's trail; "" if its caller does not ask.
 	ChangeID string `json:"changeId,omitempty"`
+	// Seen is what the author has seen with the change, for the next one.
+	Seen string `json:"seen"`
 }
 
 // withdrawn is what a withdrawal returns in addition: how many units it took in total,
@@ -131,7 +133,7 @@ func (d *Desk) Apply(ctx context.Context, r Request) (Answer, error) {
 func editedTo(after ledger.Edited, err error) (Answer, error) {
 	s := after.Sale
 	out := Answer{
-		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: after.Applied,
+		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: after.Applied, Seen: after.Seen.Text(s.ID),
 		edited: &edited{
 			Paused: s.Paused, OpensAt: httpapi.Time(s.Begins()), ClosesAt: httpapi.Time(s.Ends()), ChangedAt: httpapi.Time(s.ChangedAt),
 		},
@@ -157,11 +159,11 @@ func (d *Desk) describe(ctx context.Context, r Request) (Answer, error) {
 	after, err := d.Book.Describe(ctx, text)
 	s := after.Sale
 	return Answer{
-		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: after.Applied,
+		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: after.Applied, Seen: after.Seen.Text(s.ID),
 		described: &described{Name: s.Name, Image: s.Image, About: s.About, Link: s.Link},
 	}, err
 }
 
 func seeded(s ledger.Seeding, err error) (Answer, error) {
-	return Answer{SaleID: s.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: s.Applied}, err
+	return Answer{SaleID: s.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: s.Applied, Seen: s.Seen.Text(s.SaleID)}, err
 }

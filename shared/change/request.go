@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -45,6 +46,8 @@ type Request struct {
 	ChangeID string `json:"changeId"`
 	Actor    string `json:"actor"`
 	Note     string `json:"note"`
+	// Seen is what the author had seen of the sale, as text; nil if that does not matter.
+	Seen *string `json:"seen"`
 	// Verified: the actor is of a token that API Gateway verified. No request says that of
 	// itself.
 	Verified bool `json:"-"`
@@ -53,23 +56,24 @@ type Request struct {
 // fields lists the fields of each action besides action and saleId.
 var fields = map[string][]string{
 	"create":     {"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock", "payWithin", "price", "currency", "labels", "limitGroup", "image", "about", "link", "enterFrom", "enterUntil", "keepHours"},
-	"add":        {"seedId", "stock", "actor", "note"},
-	"withdraw":   {"seedId", "stock", "actor", "note"},
+	"add":        {"seedId", "stock", "actor", "note", "seen"},
+	"withdraw":   {"seedId", "stock", "actor", "note", "seen"},
 	"pause":      {"at", "actor", "note", "changeId"},
-	"resume":     {"at", "actor", "note", "changeId"},
-	"reschedule": {"opensAt", "closesAt", "until", "at", "actor", "note", "changeId"},
-	"describe":   {"name", "image", "about", "link", "actor", "note", "changeId"},
+	"resume":     {"at", "actor", "note", "changeId", "seen"},
+	"reschedule": {"opensAt", "closesAt", "until", "at", "actor", "note", "changeId", "seen"},
+	"describe":   {"name", "image", "about", "link", "actor", "note", "changeId", "seen"},
 	"recall":     {"actor", "note", "changeId"},
 }
 
-// operated lists the fields of each action on the operators' API besides action, id and note.
+// operated lists the fields of each action on the operators' API besides action, id and note. A
+// pause and a recall always get through: they take no seen. The others need it.
 var operated = map[string][]string{
-	"add":        {"stock"},
-	"withdraw":   {"stock"},
+	"add":        {"stock", "seen"},
+	"withdraw":   {"stock", "seen"},
 	"pause":      {},
-	"resume":     {},
-	"reschedule": {"opensAt", "closesAt", "until"},
-	"describe":   {"name", "image", "about", "link"},
+	"resume":     {"seen"},
+	"reschedule": {"opensAt", "closesAt", "until", "seen"},
+	"describe":   {"name", "image", "about", "link", "seen"},
 	"recall":     {},
 }
 
@@ -86,6 +90,9 @@ func DecodeOperated(raw []byte, saleID string) (Request, error) {
 	}
 	if !sale.ValidID(r.ID) {
 		return r, sale.RefuseID("id")
+	}
+	if r.Seen == nil && slices.Contains(operated[r.Action], "seen") {
+		return r, invalid("seen is needed: give back the one that came with the sale, so that nothing is undone that somebody else has changed since")
 	}
 	r.SaleID, r.ChangeID = saleID, r.ID
 	if r.seeds() {
@@ -125,6 +132,15 @@ func decode(raw []byte, actions map[string][]string, common ...string) (Request,
 // author is who asks for the change, and why.
 func (r *Request) author() sale.Author {
 	return sale.Author{Actor: r.Actor, Verified: r.Verified, Note: r.Note}
+}
+
+// seen reads what the author had seen.
+func (r *Request) seen() (*sale.Seen, error) {
+	if r.Seen == nil {
+		return nil, nil
+	}
+	s, err := sale.ParseSeen(r.SaleID, *r.Seen)
+	return &s, err
 }
 
 // seeds reports whether the request is named by its seed id.
@@ -210,7 +226,9 @@ func given(text *string) string {
 
 func (r *Request) description() (sale.Description, error) {
 	d := sale.Description{SaleID: r.SaleID, ChangeID: r.ChangeID, Author: r.author(), Name: r.Name, Image: r.Image, About: r.About, Link: r.Link}
-	return d, d.Check()
+	var err error
+	d.Seen, err = r.seen()
+	return d, cmp.Or(d.Check(), err)
 }
 
 // addition is also used for withdrawals, whose fields and limits are the same.
@@ -219,13 +237,18 @@ func (r *Request) addition() (sale.Addition, error) {
 		return sale.Addition{}, invalid("stock is needed")
 	}
 	a := sale.Addition{SaleID: r.SaleID, SeedID: r.SeedID, Stock: *r.Stock, Author: r.author()}
-	return a, a.Check()
+	var err error
+	a.Seen, err = r.seen()
+	return a, cmp.Or(a.Check(), err)
 }
 
 // edit has the instant that the request gives. Without one it applies in any case.
 func (r *Request) edit(now time.Time) (sale.Edit, error) {
 	e := sale.Edit{SaleID: r.SaleID, ChangeID: r.ChangeID, Author: r.author()}
 	var err error
+	if e.Seen, err = r.seen(); err != nil {
+		return e, err
+	}
 	if r.At != nil {
 		if e.At, err = instant("at", *r.At); err != nil {
 			return e, err

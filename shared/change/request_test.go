@@ -167,13 +167,15 @@ func TestACreationHasWhatItsRequestGivesUpToTheLimits(t *testing.T) {
 func TestAnOperatorsRequestAsksTheLedgerForItsChange(t *testing.T) {
 	yes, no, image := true, false, "https://images.example/a.jpg"
 	why := sale.Author{Note: "why"}
+	saw := &sale.Seen{Edits: 12, Seedings: 3}
+	seen := `,"seen":"` + saw.Text("moutai") + `"`
 	for asks, want := range map[string]any{
-		`"action":"add","stock":50`:                   sale.Addition{SaleID: "moutai", SeedID: "c", Stock: 50, Author: why},
-		`"action":"withdraw","stock":50`:              sale.Withdrawal{SaleID: "moutai", SeedID: "c", Stock: 50, Author: why},
-		`"action":"pause"`:                            sale.Edit{SaleID: "moutai", ChangeID: "c", Paused: &yes, Author: why},
-		`"action":"resume"`:                           sale.Edit{SaleID: "moutai", ChangeID: "c", Paused: &no, Author: why},
-		`"action":"describe","image":"` + image + `"`: sale.Description{SaleID: "moutai", ChangeID: "c", Image: &image, Author: why},
-		`"action":"recall"`:                           sale.Recall{SaleID: "moutai", ChangeID: "c", Author: why},
+		`"action":"add","stock":50` + seen:                   sale.Addition{SaleID: "moutai", SeedID: "c", Stock: 50, Author: why, Seen: saw},
+		`"action":"withdraw","stock":50` + seen:              sale.Withdrawal{SaleID: "moutai", SeedID: "c", Stock: 50, Author: why, Seen: saw},
+		`"action":"pause"`:                                   sale.Edit{SaleID: "moutai", ChangeID: "c", Paused: &yes, Author: why},
+		`"action":"resume"` + seen:                           sale.Edit{SaleID: "moutai", ChangeID: "c", Paused: &no, Author: why, Seen: saw},
+		`"action":"describe","image":"` + image + `"` + seen: sale.Description{SaleID: "moutai", ChangeID: "c", Image: &image, Author: why, Seen: saw},
+		`"action":"recall"`:                                  sale.Recall{SaleID: "moutai", ChangeID: "c", Author: why},
 	} {
 		r, err := DecodeOperated([]byte(`{"id":"c","note":"why",`+asks+`}`), "moutai")
 		if err != nil {

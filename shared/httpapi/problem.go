@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"net/http"
@@ -35,6 +36,7 @@ var kinds = map[sale.Code]kind{
 	sale.OrderNotFound:        {http.StatusNotFound, "No such order"},
 	sale.ProviderNotFound:     {http.StatusNotFound, "No such payment provider"},
 	sale.AlreadyOrdered:       {http.StatusConflict, "Already ordered"},
+	sale.ChangedMeanwhile:     {http.StatusConflict, "The sale was changed meanwhile"},
 	sale.Conflicting:          {http.StatusConflict, "In conflict with what is stored"},
 	sale.OrderPending:         {http.StatusConflict, "The order has no number yet"},
 	sale.OrderPaid:            {http.StatusConflict, "The order is paid"},
@@ -61,6 +63,7 @@ type problem struct {
 	order     string // path of the caller's own order
 	claim     *sale.Claim
 	otherSale string // in which the caller has ordered
+	meanwhile *sale.Meanwhile
 }
 
 func (p problem) json() []byte {
@@ -78,6 +81,14 @@ func (p problem) json() []byte {
 	if p.claim != nil {
 		o.Name("claim")
 		o = append(o, ClaimOf(*p.claim).json()...)
+	}
+	if p.meanwhile != nil {
+		o.Text("seen", p.meanwhile.Seen)
+		if c := p.meanwhile.Change; c != nil {
+			text, _ := json.Marshal(ChangeOf(*c)) // it is of strings, numbers and flags
+			o.Name("change")
+			o = append(o, text...)
+		}
 	}
 	return o.Close()
 }
@@ -99,6 +110,7 @@ func Problem(err error, saleID string) Response {
 	var wait time.Duration
 	if e, ours := errors.AsType[*sale.Error](err); ours && ok {
 		p.detail, p.claim, p.otherSale, p.mayReturn, wait = e.Detail, e.Claim, e.OtherSale, e.MayReturn, e.RetryAfter
+		p.meanwhile = e.Meanwhile
 	}
 	if p.otherSale != "" {
 		saleID = p.otherSale

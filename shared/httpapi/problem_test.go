@@ -70,6 +70,7 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 		"not-cancellable":        409,
 		"sold-out":               409,
 		"conflicting-request":    409,
+		"changed-meanwhile":      409,
 		"sale-closed":            410,
 		"recalled":               410,
 		"body-too-large":         413,

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -18,13 +19,14 @@ import (
 //
 // It fails with sale.SaleNotFound (a draft included), with sale.Conflicting when the
 // seed id was used for something else, an edit included, or the sale's maxStock leaves no
-// room, with sale.Recalled, sale.Busy or sale.Internal.
+// room, with sale.ChangedMeanwhile if it has Seen and there was another change since, with
+// sale.Recalled, sale.Busy or sale.Internal.
 func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 	s, err := l.readOpenSale(ctx, a.SaleID)
 	if err != nil {
 		return Seeding{}, err
 	}
-	if err := l.announceSeeding(ctx, s, sale.Change{ID: a.SeedID, Action: sale.ActionAdd, Author: a.Author, Units: a.Stock}); err != nil {
+	if err := l.announceSeeding(ctx, s, a.Seen, sale.Change{ID: a.SeedID, Action: sale.ActionAdd, Author: a.Author, Units: a.Stock}); err != nil {
 		return Seeding{}, err
 	}
 	applied, err := l.receipts(ctx, a.SaleID, seedHead(a.SeedID))
@@ -49,8 +51,17 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 		done.Applied = done.Applied || added
 	}
 	s, err = l.readOpenSale(ctx, a.SaleID)
-	done.Seeded = s.Seeded
+	done.Seeded, done.Seen = s.Seeded, withSeeding(a.Seen, s)
 	return done, err
+}
+
+// withSeeding is what the author of an addition or a withdrawal has seen when it is made: no more
+// than before and this one, if that is known.
+func withSeeding(seen *sale.Seen, s sale.Sale) sale.Seen {
+	if seen == nil {
+		return s.Seen()
+	}
+	return sale.Seen{Edits: seen.Edits, Seedings: seen.Seedings + 1}
 }
 
 // announceSeeding stores the seed id's request, or checks the stored one. A
@@ -65,7 +76,11 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 // seed id. So if both are asked for at once under one id, the later one is refused. A function
 // of a release before this one looks for neither, so that is not promised while releases are
 // mixed.
-func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, c sale.Change) error {
+//
+// With seen there has been no other addition or withdrawal since, either. Heads have no numbers, so
+// a read cannot tell that one is not visible yet: the transaction tells whether the id is there,
+// also if it must fail because the sale has been edited since.
+func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, seen *sale.Seen, c sale.Change) error {
 	c.At = l.now()
 	for left := l.upTo(patientTries); ; {
 		switch {
@@ -74,13 +89,13 @@ func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, c sale.Change
 		case c.Action == sale.ActionAdd && s.IsRecalled():
 			return sale.RefuseRecalled()
 		}
-		edit, whole, err := l.changeOf(ctx, s, c.ID)
+		h, err := l.historyOf(ctx, s, c.ID)
 		switch {
 		case err != nil:
 			return err
-		case edit != nil:
+		case h.asked != nil:
 			return errOtherChange
-		case whole:
+		case h.whole:
 		case !left.again(ctx):
 			return errHalf
 		default:
@@ -89,7 +104,14 @@ func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, c sale.Change
 			}
 			continue
 		}
-		reasons, err := l.retryTransaction(ctx, l.put(seedingItem(s, c)), l.unedited(s, c))
+		at := s
+		if seen != nil {
+			if seen.Edits > s.Edits { // the trail was not read that far
+				return refuseMeanwhile(s, h.newest)
+			}
+			at.Edits = seen.Edits
+		}
+		reasons, err := l.retryTransaction(ctx, l.put(seedingItem(s, c)), l.unedited(at, seen, c))
 		switch {
 		case reasons == nil:
 			return asInternal(err)
@@ -100,6 +122,8 @@ func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, c sale.Change
 		switch {
 		case readErr != nil:
 			return asInternal(readErr)
+		case seen != nil && now.Edits == s.Edits && now.Seen() != *seen:
+			return l.refuseSeeding(ctx, now, *seen, h.newest)
 		case now.Edits == s.Edits && c.Action == sale.ActionWithdraw:
 			return errCalled
 		case now.Edits == s.Edits:
@@ -114,30 +138,51 @@ func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, c sale.Change
 // errOtherChange: an id of a change of the sale was used for another one.
 var errOtherChange = sale.Refuse(sale.Conflicting, "the change id was used for another change")
 
-// unedited requires that the sale has had no edit since s was read. For an addition in a sale
-// with a maxStock it also takes the room, and for a withdrawal from one with a draw it requires
-// that nobody has been called.
-func (l *Ledger) unedited(s sale.Sale, c sale.Change) types.TransactWriteItem {
-	condition, names, values := "attribute_not_exists(#edits)", map[string]string{"#edits": "edits"}, item{}
+// refuseSeeding refuses an addition or a withdrawal because of the newest edit, or because of the
+// newest addition or withdrawal that can be read.
+func (l *Ledger) refuseSeeding(ctx context.Context, s sale.Sale, seen sale.Seen, edit item) error {
+	if s.Edits != seen.Edits {
+		return refuseMeanwhile(s, edit)
+	}
+	heads, err := l.seedings(ctx, s.ID)
+	var newest *sale.Change
+	for _, it := range heads {
+		c, readErr := readSeeding(it)
+		if err = cmp.Or(err, readErr); newest == nil || c.At.After(newest.At) {
+			newest = &c
+		}
+	}
+	if err != nil {
+		return asInternal(err)
+	}
+	return sale.RefuseMeanwhile(&s, newest)
+}
+
+// unedited requires that the sale has had as many edits as s and, with seen, as many additions and
+// withdrawals as that, and counts this one. For an addition in a sale with a maxStock it also takes
+// the room, and for a withdrawal from one with a draw it requires that nobody has been called.
+func (l *Ledger) unedited(s sale.Sale, seen *sale.Seen, c sale.Change) types.TransactWriteItem {
+	condition, update := "attribute_not_exists(#edits)", "ADD #seedings :one"
+	names, values := map[string]string{"#edits": "edits", "#seedings": "seedings"}, item{":one": num(1)}
 	if s.Edits > 0 {
 		condition, values[":edits"] = "#edits = :edits", num(s.Edits)
 	}
+	switch {
+	case seen == nil:
+	case seen.Seedings > 0:
+		condition, values[":seedings"] = condition+" AND #seedings = :seedings", num(seen.Seedings)
+	default:
+		condition += " AND attribute_not_exists(#seedings)"
+	}
 	if s.Limited && c.Action == sale.ActionAdd {
-		condition, names["#room"], values[":u"] = condition+" AND #room >= :u", "room", num(c.Units)
-		return types.TransactWriteItem{Update: &types.Update{
-			TableName: l.table, Key: saleKey(s.ID), UpdateExpression: aws.String("SET #room = #room - :u"), ConditionExpression: &condition,
-			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		}}
+		condition, update = condition+" AND #room >= :u", "SET #room = #room - :u "+update
+		names["#room"], values[":u"] = "room", num(c.Units)
 	}
 	if s.HasDraw() && c.Action == sale.ActionWithdraw {
 		condition, names["#call"] = condition+" AND "+ifUncalled, "call"
 	}
-	if len(values) == 0 {
-		values = nil // DynamoDB refuses an empty map
-	}
-	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-		TableName: l.table, Key: saleKey(s.ID), ConditionExpression: &condition,
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName: l.table, Key: saleKey(s.ID), UpdateExpression: &update, ConditionExpression: &condition,
 		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}

@@ -19,6 +19,8 @@ type Edited struct {
 	// Applied is false if the edit had been applied before, or if a newer edit agrees
 	// with it.
 	Applied bool
+	// Seen is what the author has seen with this change: of others, what the request had seen.
+	Seen sale.Seen
 }
 
 // Edit pauses, resumes or reschedules a sale: the sale item first, then every shard. It
@@ -32,6 +34,9 @@ type Edited struct {
 // An edit whose ChangeID is in the sale's trail has been made and is not made again; with the
 // id of another change it fails with sale.Conflicting.
 //
+// An edit with Seen is refused with sale.ChangedMeanwhile if another one was made since, and so is
+// a resumption without it while the newest pause has an actor.
+//
 // An edit with an instant applies if it is newer than the newest one. If it is older,
 // the newest edit stays in effect, and its shards are written again in case it was
 // interrupted.
@@ -41,7 +46,7 @@ type Edited struct {
 // sale.SaleNotFound (for a draft, too), sale.Busy or sale.Internal; and with sale.Recalled
 // if the sale was recalled and the edit is more than a pause.
 func (l *Ledger) Edit(ctx context.Context, e sale.Edit) (Edited, error) {
-	s, applied, err := l.editSale(ctx, e)
+	s, seen, applied, err := l.editSale(ctx, e)
 	if err != nil {
 		return Edited{}, err
 	}
@@ -54,7 +59,7 @@ func (l *Ledger) Edit(ctx context.Context, e sale.Edit) (Edited, error) {
 	if !e.Agrees(s) {
 		return Edited{}, overruled(s, e)
 	}
-	return Edited{Sale: s, Applied: applied}, nil
+	return Edited{Sale: s, Applied: applied, Seen: seen}, nil
 }
 
 // overruled returns the error for an edit that a newer one contradicts.
@@ -74,9 +79,9 @@ func overruled(s sale.Sale, e sale.Edit) error {
 }
 
 // editSale writes the edit into the sale item unless that has a newer one. It returns
-// the sale that the shards must follow, and whether this call wrote it.
-func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (sale.Sale, bool, error) {
-	one := edit{saleID: e.SaleID, asks: e.Change(), set: setSaleOf}
+// the sale that the shards must follow, what its author has then seen, and whether this call wrote it.
+func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (sale.Sale, sale.Seen, bool, error) {
+	one := edit{saleID: e.SaleID, asks: e.Change(), seen: e.Seen, set: setSaleOf}
 	one.next = func(before sale.Sale) (sale.Sale, error) {
 		if before.IsRecalled() && !e.MayFollowRecall() {
 			return before, sale.RefuseRecalled()

@@ -176,6 +176,7 @@ func readSale(it item) (sale.Sale, error) {
 		LimitGroup:   r.optionalText("limitGroup"),
 		RecallNote:   r.optionalText("recallNote"),
 		Edits:        r.optionalNumber("edits"),
+		Seedings:     r.optionalNumber("seedings"),
 	}
 	s.Erased, s.ArchivedKeys = r.optionalNumber("erased"), r.optionalText("archivedKeys")
 	if s.Archive = r.optionalText("archive"); has(it, "archivedAt") {

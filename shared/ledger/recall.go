@@ -22,18 +22,18 @@ import (
 // It fails with sale.Conflicting if the ChangeID is another change's, with sale.SaleNotFound
 // (for a draft, too), sale.Busy or sale.Internal.
 func (l *Ledger) Recall(ctx context.Context, r sale.Recall) (Edited, error) {
-	s, applied, err := l.recallSale(ctx, r)
+	s, seen, applied, err := l.recallSale(ctx, r)
 	if err != nil {
 		return Edited{}, err
 	}
-	return Edited{Sale: s, Applied: applied}, l.editShards(ctx, s, nil)
+	return Edited{Sale: s, Applied: applied, Seen: seen}, l.editShards(ctx, s, nil)
 }
 
 // recallSale writes the recall, unless the sale is recalled. It returns the sale that the
-// shards must follow, and whether this call wrote it. A recall is an edit like others: an
+// shards must follow, what its author has then seen, and whether this call wrote it. A recall is an edit like others: an
 // older one that is under way does not resume a shard. The listing begins a pass of its own
 // kind, also if the sale was drained.
-func (l *Ledger) recallSale(ctx context.Context, r sale.Recall) (sale.Sale, bool, error) {
+func (l *Ledger) recallSale(ctx context.Context, r sale.Recall) (sale.Sale, sale.Seen, bool, error) {
 	return l.edit(ctx, edit{
 		saleID: r.SaleID, asks: r.Change(), set: setRecall, refused: refusedBySeal,
 		next: func(s sale.Sale) (sale.Sale, error) {

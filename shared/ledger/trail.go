@@ -77,6 +77,7 @@ func (l *Ledger) seedings(ctx context.Context, saleID string) ([]item, error) {
 type edit struct {
 	saleID string
 	asks   sale.Change
+	seen   *sale.Seen // by its author; nil if that does not matter
 	// next returns the sale after the edit, or as it is if the edit changes nothing.
 	next func(before sale.Sale) (sale.Sale, error)
 	// set is what the edit sets or removes of the sale, as an update expression with its names
@@ -90,68 +91,96 @@ type edit struct {
 }
 
 // edit makes an edit in one transaction: the sale item and the entry of the trail, so neither
-// is there without the other (P32). It returns the sale after it, and whether this call wrote
-// it.
+// is there without the other (P32). It returns the sale after it, what its author has then seen
+// of the sale, and whether this call wrote it.
 //
 // An edit whose id is in the trail has been made. The sale is read first, then its trail, which
 // must be whole, and the transaction requires that the sale has no newer edit: the same id is never
 // written twice.
 // It also requires that changedAt is as it was: an older release raises nothing else. And it
 // requires that the id is no seed id: see announceSeeding.
-func (l *Ledger) edit(ctx context.Context, e edit) (sale.Sale, bool, error) {
+func (l *Ledger) edit(ctx context.Context, e edit) (sale.Sale, sale.Seen, bool, error) {
 	call := l.newID() // tells the entry of this call from another call's with the same id
 	e.asks.ID = cmp.Or(e.asks.ID, call)
 	for left := l.upTo(patientTries); ; {
 		before, err := l.readOpenSale(ctx, e.saleID)
 		if err != nil {
-			return before, false, err
+			return before, sale.Seen{}, false, err
 		}
-		entry, whole, err := l.changeOf(ctx, before, e.asks.ID)
+		seen := before.Seen()
+		if e.seen != nil {
+			seen.Seedings = e.seen.Seedings
+		}
+		h, err := l.historyOf(ctx, before, e.asks.ID)
 		if err != nil {
-			return before, false, err
+			return before, seen, false, err
 		}
-		if entry != nil {
-			made, err := readChange(entry)
+		if h.asked != nil {
+			made, err := readChange(h.asked)
 			switch {
 			case err != nil:
-				return before, false, asInternal(err)
+				return before, seen, false, asInternal(err)
 			case !e.asks.Asks(made):
-				return before, false, errOtherChange
+				return before, seen, false, errOtherChange
 			case made.Number <= before.Edits:
-				r := reader{item: entry}
-				return before, r.text("call") == call, asInternal(r.err)
+				r := reader{item: h.asked}
+				seen.Edits = made.Number
+				return before, seen, r.text("call") == call, asInternal(r.err)
 			}
 			// It was made after the sale was read, so the transaction is refused.
 		}
 		switch {
 		case before.IsSealed():
-			return before, false, sale.RefuseSealed()
-		case whole:
+			return before, seen, false, sale.RefuseSealed()
+		case h.whole:
 		case !left.again(ctx):
-			return before, false, errHalf
+			return before, seen, false, errHalf
 		default:
 			continue
 		}
+		if h.asked == nil && e.seen != nil && e.seen.Edits != before.Edits {
+			return before, seen, false, refuseMeanwhile(before, h.newest)
+		}
 		after, err := e.next(before)
 		if err != nil || after == before {
-			return before, false, err
+			return before, seen, false, err
+		}
+		if pause := h.pause; e.seen == nil && e.asks.Action == sale.ActionResume && before.Paused && pause != nil && pause["actor"] != nil {
+			made, err := readChange(pause)
+			if err == nil {
+				err = sale.RefusePaused(&before, made)
+			}
+			return before, seen, false, asInternal(err)
 		}
 		after.Edits++
+		seen.Edits = after.Edits
 		reasons, err := l.retryTransaction(ctx, l.writeEdit(e, before, after, call)...)
 		switch {
 		case err == nil:
-			return after, true, nil
+			return after, seen, true, nil
 		case reasons != nil && !failed(reasons[0]) && failed(reasons[len(reasons)-1]):
-			return after, false, errOtherChange
+			return after, seen, false, errOtherChange
 		case reasons == nil || !failed(reasons[0]):
 			if reasons != nil && e.refused != nil {
 				err = cmp.Or(e.refused(reasons[2:len(reasons)-1]), err)
 			}
-			return after, false, asInternal(err)
+			return after, seen, false, asInternal(err)
 		case !left.again(ctx):
-			return after, false, sale.Fail(sale.Busy, err)
+			return after, seen, false, sale.Fail(sale.Busy, err)
 		}
 	}
+}
+
+// refuseMeanwhile refuses a change because of a newer one: an entry of the trail, or nil.
+func refuseMeanwhile(s sale.Sale, newest item) error {
+	if newest == nil {
+		return sale.RefuseMeanwhile(&s, nil)
+	}
+	c, err := readChange(newest)
+	if err != nil {
+		return asInternal(err)
+	}
+	return sale.RefuseMeanwhile(&s, &c)
 }
 
 func (l *Ledger) writeEdit(e edit, before, after sale.Sale, call string) []types.TransactWriteItem {
@@ -192,26 +221,40 @@ func (l *Ledger) writeEdit(e edit, before, after sale.Sale, call string) []types
 	}})
 }
 
-// changeOf returns the entry of that id in the trail of a sale that has been read, or nil, and
-// whether the trail is whole: plain reads see a transaction item by item, so the sale may tell of
-// an edit whose entry, perhaps of this very id, they do not see yet. Every edit waits for the entry
-// of the one before it, so the trail is whole once the newest is seen.
-func (l *Ledger) changeOf(ctx context.Context, s sale.Sale, id string) (entry item, whole bool, err error) {
+// history is what the trail says about the edits of a sale that has been read.
+type history struct {
+	asked  item // the entry of the id that is asked for, or nil
+	newest item // the entry of the sale's newest edit, or nil
+	pause  item // the newest entry of a pause, or nil
+	// whole: plain reads see a transaction item by item, so the sale may tell of an edit whose
+	// entry, perhaps of the very id, they do not see yet. Every edit waits for the entry of the one
+	// before it, so the trail is whole once the newest is seen.
+	whole bool
+}
+
+// historyOf reads the trail of a sale that has been read.
+func (l *Ledger) historyOf(ctx context.Context, s sale.Sale, id string) (history, error) {
+	var h history
 	edits, err := l.edits(ctx, patientTries, s.ID)
-	// A recalled sale that was restored has no entry of the number that it leapt to.
-	whole = s.Edits == 0 || s.IsRecalled() && s.Edits >= saleLeap
 	newest := identityOf(changeKey(s.ID, s.Edits))
 	for _, it := range edits {
 		r := reader{item: it}
 		if r.text("id") == id {
-			entry = it
+			h.asked = it
+		}
+		if r.text("action") == string(sale.ActionPause) {
+			h.pause = it
 		}
 		if r.err != nil {
-			return nil, false, asInternal(r.err)
+			return h, asInternal(r.err)
 		}
-		whole = whole || identityOf(it) == newest
+		if identityOf(it) == newest {
+			h.newest = it
+		}
 	}
-	return entry, whole, err
+	// A recalled sale that was restored has no entry of the number that it leapt to.
+	h.whole = s.Edits == 0 || h.newest != nil || s.IsRecalled() && s.Edits >= saleLeap
+	return h, err
 }
 
 // errHalf: the newest edit of a sale is not visible as a whole.

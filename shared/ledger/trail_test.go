@@ -13,32 +13,32 @@ import (
 	"flashsale/shared/sale"
 )
 
-// changes are one change of each kind, under an id, by an environment.
-var changes = map[sale.Action]func(*ledgertest.World, *ledger.Ledger, string) error{
-	sale.ActionPause: func(w *ledgertest.World, l *ledger.Ledger, id string) error {
+// changes are one change of each kind, under an id, by an environment, of an author who had seen that.
+var changes = map[sale.Action]func(*ledgertest.World, *ledger.Ledger, string, *sale.Seen) error{
+	sale.ActionPause: func(w *ledgertest.World, l *ledger.Ledger, id string, _ *sale.Seen) error {
 		paused := true
 		_, err := l.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: id, Paused: &paused})
 		return err
 	},
-	sale.ActionReschedule: func(w *ledgertest.World, l *ledger.Ledger, id string) error {
-		_, err := l.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: id, OpensAt: ledgertest.Start, ClosesAt: ledgertest.Start.Add(time.Hour)})
+	sale.ActionReschedule: func(w *ledgertest.World, l *ledger.Ledger, id string, seen *sale.Seen) error {
+		_, err := l.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: id, OpensAt: ledgertest.Start, ClosesAt: ledgertest.Start.Add(time.Hour), Seen: seen})
 		return err
 	},
-	sale.ActionDescribe: func(w *ledgertest.World, l *ledger.Ledger, id string) error {
+	sale.ActionDescribe: func(w *ledgertest.World, l *ledger.Ledger, id string, seen *sale.Seen) error {
 		name := "Moutai, " + id
-		_, err := l.Describe(w.Ctx, sale.Description{SaleID: "moutai", ChangeID: id, Name: &name})
+		_, err := l.Describe(w.Ctx, sale.Description{SaleID: "moutai", ChangeID: id, Name: &name, Seen: seen})
 		return err
 	},
-	sale.ActionRecall: func(w *ledgertest.World, l *ledger.Ledger, id string) error {
+	sale.ActionRecall: func(w *ledgertest.World, l *ledger.Ledger, id string, _ *sale.Seen) error {
 		_, err := l.Recall(w.Ctx, sale.Recall{SaleID: "moutai", ChangeID: id})
 		return err
 	},
-	sale.ActionAdd: func(w *ledgertest.World, l *ledger.Ledger, id string) error {
-		_, err := l.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: id, Stock: 3})
+	sale.ActionAdd: func(w *ledgertest.World, l *ledger.Ledger, id string, seen *sale.Seen) error {
+		_, err := l.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: id, Stock: 3, Seen: seen})
 		return err
 	},
-	sale.ActionWithdraw: func(w *ledgertest.World, l *ledger.Ledger, id string) error {
-		_, err := l.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: id, Stock: 3})
+	sale.ActionWithdraw: func(w *ledgertest.World, l *ledger.Ledger, id string, seen *sale.Seen) error {
+		_, err := l.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: id, Stock: 3, Seen: seen})
 		return err
 	},
 }
@@ -50,22 +50,31 @@ func TestOneIDChangesTheSaleOnceAlsoWhilePartOfTheFirstChangeIsHidden(t *testing
 	for first, change := range changes {
 		for second, again := range changes {
 			for item := range 2 { // the sale and its entry, in either order
-				for edited := range 2 {
-					t.Run(fmt.Sprint(first, second, item, edited), func(t *testing.T) {
+				for i := range 4 {
+					edited, looked := i/2, i%2
+					t.Run(fmt.Sprint(first, second, item, edited, looked), func(t *testing.T) {
 						synctest.Test(t, func(t *testing.T) {
 							w, db, next := faulty(t)
 							db.Now = time.Now
 							w.Open(4, 1)
 							if edited > 0 {
-								if err := changes[sale.ActionDescribe](w, w.Environment(), "before"); err != nil {
+								if err := changes[sale.ActionDescribe](w, w.Environment(), "before", nil); err != nil {
 									t.Fatal(err)
 								}
 							}
+							s, err := w.Environment().Sale(w.Ctx, "moutai")
+							if err != nil {
+								t.Fatal(err)
+							}
+							var seen *sale.Seen
+							if looked > 0 {
+								seen = &sale.Seen{Edits: s.Edits, Seedings: s.Seedings}
+							}
 							next(dynamotest.Fault{Hidden: []int{item}, HiddenFor: hidden, ReplyDelay: hidden})
 							made := make(chan error)
-							go func() { made <- change(w, w.Environment(), "mine") }()
+							go func() { made <- change(w, w.Environment(), "mine", seen) }()
 							time.Sleep(hidden / 6)
-							err := again(w, w.Environment(), "mine")
+							err = again(w, w.Environment(), "mine", seen)
 							if code := sale.CodeOf(err); first == second && code != "" || first != second && code != sale.Conflicting && code != sale.Recalled {
 								t.Errorf("item %d of a %s is hidden, edited before: %d; a %s under the same id: %v", item, first, edited, second, err)
 							}

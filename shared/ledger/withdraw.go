@@ -39,7 +39,7 @@ func (l *Ledger) Withdraw(ctx context.Context, w sale.Withdrawal) (Withdrawn, er
 	if err != nil {
 		return Withdrawn{}, err
 	}
-	if err := l.announceSeeding(ctx, s, sale.Change{ID: w.SeedID, Action: sale.ActionWithdraw, Author: w.Author, Units: w.Stock}); err != nil {
+	if err := l.announceSeeding(ctx, s, w.Seen, sale.Change{ID: w.SeedID, Action: sale.ActionWithdraw, Author: w.Author, Units: w.Stock}); err != nil {
 		return Withdrawn{}, err
 	}
 	p := &withdrawal{Ledger: l, Withdrawal: w, sale: s}
@@ -52,7 +52,7 @@ func (l *Ledger) Withdraw(ctx context.Context, w sale.Withdrawal) (Withdrawn, er
 		}
 	}
 	s, err = l.readOpenSale(ctx, w.SaleID)
-	return Withdrawn{Seeding{SaleID: w.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: p.applied}, p.taken}, err
+	return Withdrawn{Seeding{SaleID: w.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: p.applied, Seen: withSeeding(w.Seen, s)}, p.taken}, err
 }
 
 // withdrawal is the state of one call of Withdraw.

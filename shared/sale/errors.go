@@ -77,6 +77,8 @@ const (
 	// Conflicting: the id was used before with other contents (P9), a newer edit
 	// disagrees (P14), the sale's maxStock leaves no room (P15), or its group has none.
 	Conflicting Code = "conflicting-request"
+	// ChangedMeanwhile: somebody has changed the sale since the author of the change looked at it.
+	ChangedMeanwhile Code = "changed-meanwhile"
 	// NewerVersion: the item or message is for a newer release, see Reads. It says
 	// nothing about the order; buyers are told Busy (P5, P19).
 	NewerVersion Code = "newer-version"
@@ -99,6 +101,8 @@ type Error struct {
 	OtherSale string
 	// MayReturn: units may be in stock again before the sale closes (SoldOut).
 	MayReturn bool
+	// Meanwhile is what the author had not seen (ChangedMeanwhile).
+	Meanwhile *Meanwhile
 	// RetryAfter is how long to wait before retrying; 0 means unknown.
 	RetryAfter time.Duration
 	// Err is the cause, for the log only.

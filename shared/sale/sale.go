@@ -35,7 +35,10 @@ type Sale struct {
 	Version int64
 	// Edits counts the entries of the trail that are edits, descriptions and the recall.
 	Edits int64
-	State State
+	// Seedings counts the additions and withdrawals that were announced since a release that counts
+	// them.
+	Seedings int64
+	State    State
 	// PayWithin is how long after its order id a claim may remain unpaid; 0 if the sale
 	// asks for no payment. It never changes.
 	PayWithin time.Duration

@@ -134,6 +134,7 @@ type Addition struct {
 	SeedID string
 	Stock  int64
 	Author
+	Seen *Seen // as in Edit
 }
 
 // Check validates the addition.
@@ -156,6 +157,7 @@ type Withdrawal struct {
 	SeedID string
 	Stock  int64 // most units to take
 	Author
+	Seen *Seen // as in Edit
 }
 
 // Check validates the withdrawal.
@@ -172,6 +174,9 @@ type Edit struct {
 	// make one.
 	ChangeID string
 	Author
+	// Seen is what the author had seen; nil makes the edit, whatever there was since. But a
+	// resumption with nil leaves a person's pause as it is.
+	Seen *Seen
 	// At is the edit's instant: an edit that is older than the newest one changes
 	// nothing. Zero means that the edit applies in any case, as the newest one.
 	At time.Time

@@ -11,7 +11,7 @@ import { duration, fill, language, number, words } from "./words.js";
 /** @typedef {import("./elements.js").Child} Child */
 /** @typedef {Record<string, any>} Sale as the API shows it, and so are changes and books */
 /** @typedef {"resume" | "reschedule" | "add" | "recall"} Asked an action that asks first */
-/** @typedef {{id: string, action: Asked | "pause", note?: string, opensAt?: string, closesAt?: string, stock?: number}} Change */
+/** @typedef {{id: string, action: Asked | "pause", note?: string, opensAt?: string, closesAt?: string, stock?: number, seen?: string}} Change */
 
 /** How often the page reads, and how long it waits at most after errors, in milliseconds. */
 const every = 5000;
@@ -82,7 +82,13 @@ async function poll() {
     failing = passing(a);
     if (code === "unauthorized") expire();
     errors = code ? errors + 1 : 0;
+    if (me.actor) goOn();
     render();
+    if (again && again.saleId === sale?.saleId && again.saleId === place() && !busy(sale) && !ask) {
+      const { action, ...fields } = again.body;
+      again = undefined;
+      if (action !== "pause" && mayChange() && !sale.recalledAt) open(action, fields);
+    }
     const wait = code ? Math.max(a.wait, Math.min(every * 2 ** (errors - 1), longest)) * (1 + Math.random() / 4) : every;
     await new Promise((resolve) => {
       wake = () => resolve(0);
@@ -142,7 +148,7 @@ function clock(asOf) {
 const noted = (s) => before.set(s.saleId, { edits: s.edits, seeded: s.seeded, at: now() });
 
 /** What a change changes: another stamp means that somebody did. @param {Sale | undefined} s */
-const stampOf = (s) => JSON.stringify([s?.edits, s?.seeded, s?.paused, s?.opensAt, s?.closesAt, s?.recalledAt]);
+const stampOf = (s) => JSON.stringify([s?.seen, s?.edits, s?.seeded, s?.paused, s?.opensAt, s?.closesAt, s?.recalledAt]);
 
 /** Tells what others have changed since the last reading. @param {Sale} s @param {Sale[]} changes newest first */
 function tell(s, changes) {
@@ -156,6 +162,9 @@ function tell(s, changes) {
 
 /** Who did what, in a sentence. @param {Sale} s @param {Sale} c */
 const toldOf = (s, c) => fill(words.told, s.name || s.saleId, c.actor || words.nobody, didOf(c));
+
+/** Who changed the sale meanwhile, what, when and why, as far as the API can tell. @param {Sale | undefined} c */
+const betweenOf = (c) => (c ? fill(words.between, c.actor || words.nobody, didOf(c), local(c.at)) + (c.note ? " “" + c.note + "”" : "") : "");
 
 /** What a change did. @param {Sale} c */
 function didOf(c) {
@@ -189,7 +198,7 @@ const doingOf = (o) => fill(!token() ? words.signInToGoOn : o.uncertain ? words.
 
 // Changing.
 
-/** @typedef {{saleId: string, name: string, body: Change, tries: number, uncertain: boolean, stop: AbortController}} Order */
+/** @typedef {{saleId: string, name: string, sub: string, body: Change, tries: number, uncertain: boolean, begun?: boolean, stop: AbortController}} Order sub is its author's */
 /** The changes that are not certain yet, by sale. @type {Map<string, Order>} */
 const sending = new Map();
 /** The sales that have a new change and were not read since: what is shown of them is not whole. @type {Set<string>} */
@@ -197,30 +206,46 @@ const unread = new Set();
 /** @param {Sale} s */
 const busy = (s) => sending.has(s.saleId) || unread.has(s.saleId);
 
-/** Remembers them over a reload and a sign-in. */
-const keep = () => sessionStorage.setItem("sending", JSON.stringify([...sending.values()].map(({ saleId, name, body }) => ({ saleId, name, body }))));
+/** The one that others overtook, to be asked again. @type {Order | undefined} */
+let again;
 
-/** Sends those that were not certain when the page was left. */
-function resend() {
+/** Remembers them over a reload and a sign-in. */
+const keep = () => sessionStorage.setItem("sending", JSON.stringify([...sending.values()].map(({ saleId, name, sub, body }) => ({ saleId, name, sub, body }))));
+
+/** Recalls those that were not certain when the page was left. */
+function remember() {
   try {
-    for (const { saleId, name, body } of JSON.parse(sessionStorage.getItem("sending") ?? "[]")) send(saleId, name, body, true);
+    for (const { saleId, name, sub, body } of JSON.parse(sessionStorage.getItem("sending") ?? "[]")) sending.set(saleId, { saleId, name, sub, body, tries: 1, uncertain: true, stop: new AbortController() });
   } catch {
     // It was not written by this page.
   }
 }
 
+/** Sends them, if it is still their author who is signed in: nobody's change is made in another one's name. */
+function goOn() {
+  for (const o of sending.values()) if (o.sub !== me.actor) drop(o, words.anothers);
+  for (const o of sending.values()) if (!o.begun) run(o);
+}
+
 /**
- * Sends a change until the answer is final. A pause does not wait for the change before, which
- * is not sent again then: it might undo the pause.
- * @param {string} saleId @param {string} name @param {Change} body @param {boolean} [uncertain] whether it was sent before
+ * Sends a change. A pause does not wait for the change before, which is not sent again then: it
+ * might undo the pause.
+ * @param {string} saleId @param {string} name @param {Change} body
  */
-async function send(saleId, name, body, uncertain = false) {
+function send(saleId, name, body) {
   const other = sending.get(saleId);
   if (other?.body.action === body.action) return;
   if (other) drop(other, words.superseded);
-  const o = { saleId, name, body, tries: uncertain ? 1 : 0, uncertain, stop: new AbortController() };
-  sending.set(saleId, o);
+  again = undefined;
+  sending.set(saleId, { saleId, name, sub: me.actor, body, tries: 0, uncertain: false, stop: new AbortController() });
   keep();
+  goOn();
+}
+
+/** Sends a change until the answer is final, as it is: with what its author had seen. @param {Order} o */
+async function run(o) {
+  const { saleId, body } = o;
+  o.begun = true;
   const is = () => sending.get(saleId) === o;
   while (is() && token()) {
     o.tries++;
@@ -252,6 +277,10 @@ function drop(o, why) {
 function settle(o, a) {
   const { action } = o.body;
   unread.add(o.saleId);
+  if (a.code === "changed-meanwhile") {
+    again = o;
+    return notice(o.saleId, "bad", fill(words.meanwhile, o.name, word(words.doing, action), betweenOf(a.body.change)), o.body.id);
+  }
   if (a.code) {
     const why = a.code === "forbidden" ? words.needsOperator : fill(words.refused, o.name, word(words.doing, action), String(a.body.detail ?? a.code));
     return notice(o.saleId, "bad", why, o.body.id);
@@ -273,16 +302,19 @@ function pause(s, note) {
 
 // Asking.
 
-/** @type {{action: Asked, stamp: string, seen: boolean, trouble: string, checking: boolean} | undefined} */
+/** What the answer is to: saw is of the sale as the dialog shows it. @type {{action: Asked, stamp: string, saw: string, seen: boolean, trouble: string, checking: boolean} | undefined} */
 let ask;
 const dialog = () => /** @type {HTMLDialogElement} */ (element("ask"));
 
-/** @param {Asked} action */
-function open(action) {
-  ask = { action, stamp: stampOf(sale), seen: false, trouble: "", checking: false };
+/** @param {Asked} action @param {Partial<Change>} [was] what was asked before and is asked again */
+function open(action, was) {
+  ask = { action, stamp: stampOf(sale), saw: sale?.seen, seen: !!was, trouble: "", checking: false };
   dialog().replaceChildren();
   render();
   dialog().showModal();
+  for (const [id, value] of Object.entries({ why: was?.note, units: was?.stock, opens: was?.opensAt && fieldTime(was.opensAt), closes: was?.closesAt && fieldTime(was.closesAt) })) {
+    if (value && element(id)) /** @type {HTMLInputElement} */ (element(id)).value = String(value);
+  }
   render(); // with what is in its fields
 }
 
@@ -302,7 +334,7 @@ function instant(name, was) {
 /** What the dialog asks for, or the name of the word that says what is missing. @param {Sale} s @returns {Change | string} */
 function wanted(s) {
   const note = typed("why");
-  const body = { id: crypto.randomUUID(), ...(note && { note }) };
+  const body = { id: crypto.randomUUID(), ...(note && { note }), ...(ask?.action !== "recall" && { seen: ask?.saw }) };
   const [opens, closes] = [instant("opens", s.opensAt), instant("closes", s.closesAt)];
   switch (ask?.action) {
     case "reschedule":
@@ -323,7 +355,7 @@ async function confirm(event) {
   const body = wanted(sale);
   asked.trouble = "";
   if (stampOf(sale) !== asked.stamp) { // it is said already
-    asked.stamp = stampOf(sale);
+    [asked.stamp, asked.saw] = [stampOf(sale), sale.seen];
     return render();
   }
   if (typeof body === "string") asked.trouble = word(words, body);
@@ -668,7 +700,7 @@ if (location.pathname === "/signin") callback();
 else {
   dialog().onclose = () => dialog().open || close();
   addEventListener("hashchange", () => {
-    buyer = undefined;
+    buyer = again = undefined;
     nudge();
     render();
     element("main").focus();
@@ -676,8 +708,8 @@ else {
   });
   for (const event of ["online", "offline"]) addEventListener(event, () => (nudge(), render()));
   document.addEventListener("visibilitychange", () => document.hidden || nudge());
+  remember();
   render();
-  resend();
   poll();
   setInterval(render, 1000);
 }

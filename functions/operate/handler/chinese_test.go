@@ -67,6 +67,9 @@ func TestARefusalIsInTheLanguageOfWhoAsks(t *testing.T) {
 		told := func(in, request, body string, changes ...httpapitest.Change) string {
 			t.Helper()
 			changes = append(changes, speaking(in))
+			if body != "" && !strings.Contains(body, `"seen"`) {
+				body = f.looking(body)
+			}
 			if body != "" {
 				changes = append(changes, func(r *events.APIGatewayV2HTTPRequest) { r.Body = body })
 			}
@@ -111,6 +114,7 @@ func TestARefusalIsInTheLanguageOfWhoAsks(t *testing.T) {
 		time.Sleep(time.Second)
 		at = f.changed(t, `{"id":"q","action":"pause"}`)["changedAt"].(string)
 		wants("以 "+at+" 的更改为准：活动已暂停", "operate-pause.json", `{"id":"r","action":"resume"}`)
+		wants("活动在此期间已被更改：pause，操作者 kim，时间 "+at[:19]+"Z；请重新查看", "operate-pause.json", `{"id":"c","action":"resume","seen":"`+sale.Seen{}.Text("moutai")+`"}`)
 		f.changed(t, `{"id":"recall","action":"recall"}`)
 		wants("活动已被召回", "operate-pause.json", `{"id":"c","action":"resume"}`)
 		f.Burns() // a bug, whose text nobody is told

@@ -111,6 +111,7 @@ func TestASaleThatCannotBeReadHidesNoOther(t *testing.T) {
 func TestOneSaleIsCountedFromItsShards(t *testing.T) {
 	selling(t, func(t *testing.T, f *function) {
 		want := open()
+		want["seen"] = sale.Seen{}.Text("moutai")
 		want["remaining"] = map[string]any{"units": 98.0, "asOf": "2026-01-01T00:00:08.000Z"}
 		if diff := cmp.Diff(want, f.answered(t, event(t, "operate-sale.json"))); diff != "" {
 			t.Errorf("sale (-want +got):\n%s", diff)
@@ -133,10 +134,22 @@ func TestOneSaleIsCountedFromItsShards(t *testing.T) {
 	})
 }
 
-// changed asks for a change by kim.
+// looking gives a change what is to be seen of the sale now, if it takes that.
+func (f *function) looking(text string) string {
+	if strings.Contains(text, `"action":"pause"`) || strings.Contains(text, `"action":"recall"`) {
+		return text
+	}
+	s, err := f.Ledger().Sale(f.T.Context(), testledger.SaleID)
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	return strings.TrimSuffix(text, "}") + `,"seen":"` + s.Seen().Text(s.ID) + `"}`
+}
+
+// changed asks for a change by kim, who has looked at the sale.
 func (f *function) changed(t *testing.T, text string) map[string]any {
 	t.Helper()
-	return f.answered(t, event(t, "operate-pause.json", body(text)))
+	return f.answered(t, event(t, "operate-pause.json", body(f.looking(text))))
 }
 
 func TestEachChangeIsMadeAndIsInTheTrailWithItsAuthor(t *testing.T) {
@@ -195,11 +208,37 @@ func TestAChangeIdIsOfOneChange(t *testing.T) {
 			`{"id":"s","action":"withdraw","stock":1}`,
 			`{"id":"c","action":"add","stock":1}`,
 		} {
-			refused(t, f.Ask(t, t.Context(), event(t, "operate-pause.json", body(other))), 409, sale.Conflicting)
+			refused(t, f.Ask(t, t.Context(), event(t, "operate-pause.json", body(f.looking(other)))), 409, sale.Conflicting)
 		}
 		if f.DB.Dump() != before {
 			t.Error("a refused change has changed the table")
 		}
+	})
+}
+
+func TestAnOvertakenChangeIsRefusedWithWhatCameBetween(t *testing.T) {
+	selling(t, func(t *testing.T, f *function) {
+		const resume = `{"id":"kims","action":"resume","seen":"%s"}`
+		f.changed(t, `{"id":"lees","action":"pause","note":"the price is wrong"}`)
+		before := f.DB.Dump()
+		for what, seen := range map[string]sale.Seen{"old": {}, "of the future": {Edits: 2}} {
+			r := f.Ask(t, t.Context(), event(t, "operate-pause.json", body(fmt.Sprintf(resume, seen.Text("moutai")))))
+			var problem struct {
+				Code   sale.Code
+				Seen   string
+				Change map[string]any
+			}
+			if err := json.Unmarshal([]byte(r.Body), &problem); err != nil || r.StatusCode != 409 || problem.Code != sale.ChangedMeanwhile || f.DB.Dump() != before {
+				t.Errorf("%s: got %d %s", what, r.StatusCode, r.Body)
+			}
+			want := map[string]any{"n": 1.0, "id": "lees", "action": "pause", "at": "2026-01-01T00:00:08.000Z", "actor": "kim", "verified": true, "note": "the price is wrong",
+				"paused": true, "opensAt": "2026-01-01T00:00:00.000Z", "closesAt": "2036-01-01T00:00:00.000Z"}
+			if diff := cmp.Diff(want, problem.Change); diff != "" || problem.Seen != f.answered(t, event(t, "operate-sale.json"))["seen"] {
+				t.Errorf("%s: seen is %s, the change (-want +got):\n%s", what, problem.Seen, diff)
+			}
+		}
+		next := f.answered(t, event(t, "operate-pause.json", body(fmt.Sprintf(resume, f.answered(t, event(t, "operate-sale.json"))["seen"]))))
+		f.answered(t, event(t, "operate-pause.json", body(fmt.Sprintf(`{"id":"next","action":"add","stock":1,"seen":"%s"}`, next["seen"]))))
 	})
 }
 
@@ -208,32 +247,45 @@ func TestABodyThatIsNoChangeReachesNothing(t *testing.T) {
 	in(t, func(t *testing.T, f *function) {
 		for text, want := range map[string]sale.Code{
 			``: sale.InvalidRequest, `null`: sale.InvalidRequest, `[]`: sale.InvalidRequest, `"pause"`: sale.InvalidRequest, `{}`: sale.InvalidRequest, `{`: sale.InvalidRequest,
-			`{"id":"c"}`:                                                          sale.InvalidRequest,
-			`{"action":"pause"}`:                                                  sale.InvalidRequest,
-			`{"id":"","action":"pause"}`:                                          sale.InvalidRequest,
-			`{"id":"a b","action":"pause"}`:                                       sale.InvalidRequest,
-			`{"id":1,"action":"pause"}`:                                           sale.InvalidRequest,
-			`{"id":"c","id":"d","action":"pause"}`:                                sale.InvalidRequest,
-			`{"id":"c","action":"pause","action":"resume"}`:                       sale.InvalidRequest,
-			`{"id":"c","ID":"d","action":"pause"}`:                                sale.InvalidRequest,
-			`{"id":"c","action":"pause","note":null}`:                             sale.InvalidRequest,
-			`{"id":"c","action":"pause","note":{"a":1}}`:                          sale.InvalidRequest,
-			`{"id":"c","action":"pause","actor":"vera"}`:                          sale.InvalidRequest,
-			`{"id":"c","action":"pause","verified":"true"}`:                       sale.InvalidRequest,
-			`{"id":"c","action":"pause","saleId":"another"}`:                      sale.InvalidRequest,
-			`{"id":"c","action":"pause","at":"2026-01-01T00:00:00Z"}`:             sale.InvalidRequest,
-			`{"id":"c","action":"pause","changeId":"d"}`:                          sale.InvalidRequest,
-			`{"id":"c","action":"add","seedId":"d","stock":1}`:                    sale.InvalidRequest,
-			`{"id":"c","action":"add"}`:                                           sale.InvalidRequest,
-			`{"id":"c","action":"add","stock":0}`:                                 sale.InvalidRequest,
-			`{"id":"c","action":"create","stock":1}`:                              sale.InvalidRequest,
-			`{"id":"c","action":"describe"}`:                                      sale.InvalidRequest,
-			`{"id":"c","action":"describe","image":"https://evil.example/a.jpg"}`: sale.InvalidRequest,
-			`{"id":"c","action":"reschedule","opensAt":"2026-01-01T00:00:00Z"}`:   sale.InvalidRequest,
-			`{"id":"c","action":"pause"} {}`:                                      sale.InvalidRequest,
-			"{\"id\":\"c\",\"action\":\"pause\",\"note\":\"a\\u0000b\"}":          sale.InvalidRequest,
-			"{\"id\":\"c\",\"action\":\"pause\",\"note\":\"a\\nb\"}":              sale.InvalidRequest,
-			"{\"id\":\"c\",\"action\":\"pause\",\"note\":\"a\\u202eb\"}":          sale.InvalidRequest,
+			`{"id":"c"}`:                                                                                          sale.InvalidRequest,
+			`{"action":"pause"}`:                                                                                  sale.InvalidRequest,
+			`{"id":"","action":"pause"}`:                                                                          sale.InvalidRequest,
+			`{"id":"a b","action":"pause"}`:                                                                       sale.InvalidRequest,
+			`{"id":1,"action":"pause"}`:                                                                           sale.InvalidRequest,
+			`{"id":"c","id":"d","action":"pause"}`:                                                                sale.InvalidRequest,
+			`{"id":"c","action":"pause","action":"resume"}`:                                                       sale.InvalidRequest,
+			`{"id":"c","ID":"d","action":"pause"}`:                                                                sale.InvalidRequest,
+			`{"id":"c","action":"pause","note":null}`:                                                             sale.InvalidRequest,
+			`{"id":"c","action":"pause","note":{"a":1}}`:                                                          sale.InvalidRequest,
+			`{"id":"c","action":"pause","actor":"vera"}`:                                                          sale.InvalidRequest,
+			`{"id":"c","action":"pause","verified":"true"}`:                                                       sale.InvalidRequest,
+			`{"id":"c","action":"pause","saleId":"another"}`:                                                      sale.InvalidRequest,
+			`{"id":"c","action":"pause","at":"2026-01-01T00:00:00Z"}`:                                             sale.InvalidRequest,
+			`{"id":"c","action":"pause","changeId":"d"}`:                                                          sale.InvalidRequest,
+			`{"id":"c","action":"add","seedId":"d","stock":1,"seen":"0.0.46d378e2"}`:                              sale.InvalidRequest,
+			`{"id":"c","action":"add","seen":"0.0.46d378e2"}`:                                                     sale.InvalidRequest,
+			`{"id":"c","action":"add","stock":0,"seen":"0.0.46d378e2"}`:                                           sale.InvalidRequest,
+			`{"id":"c","action":"create","stock":1}`:                                                              sale.InvalidRequest,
+			`{"id":"c","action":"describe","seen":"0.0.46d378e2"}`:                                                sale.InvalidRequest,
+			`{"id":"c","action":"describe","image":"https://evil.example/a.jpg","seen":"0.0.46d378e2"}`:           sale.InvalidRequest,
+			`{"id":"c","action":"reschedule","opensAt":"2026-01-01T00:00:00Z","seen":"0.0.46d378e2"}`:             sale.InvalidRequest,
+			`{"id":"c","action":"pause","seen":"0.0.46d378e2"}`:                                                   sale.InvalidRequest,
+			`{"id":"c","action":"recall","seen":"0.0.46d378e2"}`:                                                  sale.InvalidRequest,
+			`{"id":"c","action":"resume"}`:                                                                        sale.InvalidRequest,
+			`{"id":"c","action":"add","stock":1}`:                                                                 sale.InvalidRequest,
+			`{"id":"c","action":"withdraw","stock":1}`:                                                            sale.InvalidRequest,
+			`{"id":"c","action":"describe","about":"x"}`:                                                          sale.InvalidRequest,
+			`{"id":"c","action":"reschedule","opensAt":"2026-01-01T00:00:00Z","closesAt":"2030-01-01T00:00:00Z"}`: sale.InvalidRequest,
+			`{"id":"c","action":"resume","seen":"0.0.54c64122"}`:                                                  sale.InvalidRequest,
+			`{"id":"c","action":"resume","seen":""}`:                                                              sale.InvalidRequest,
+			`{"id":"c","action":"resume","seen":"0.0"}`:                                                           sale.InvalidRequest,
+			`{"id":"c","action":"resume","seen":0}`:                                                               sale.InvalidRequest,
+			`{"id":"c","action":"resume","seen":"-1.0.dbd1dbdd"}`:                                                 sale.InvalidRequest,
+			`{"id":"c","action":"resume","seen":"00.0.78603ea8"}`:                                                 sale.InvalidRequest,
+			`{"id":"c","action":"pause"} {}`:                                                                      sale.InvalidRequest,
+			"{\"id\":\"c\",\"action\":\"pause\",\"note\":\"a\\u0000b\"}":                                          sale.InvalidRequest,
+			"{\"id\":\"c\",\"action\":\"pause\",\"note\":\"a\\nb\"}":                                              sale.InvalidRequest,
+			"{\"id\":\"c\",\"action\":\"pause\",\"note\":\"a\\u202eb\"}":                                          sale.InvalidRequest,
 			pad(501):     sale.InvalidRequest,
 			pad(2000):    sale.InvalidRequest,
 			pad(5 << 10): sale.BodyTooLarge,

@@ -39,11 +39,13 @@ type terms struct {
 	Drained    bool   `json:"drained"`
 	Recalling  bool   `json:"recalling"`
 	Edits      int64  `json:"edits"`
-	Seeded     int64  `json:"seeded"`
-	Shards     int    `json:"shards"`
-	PayWithin  int64  `json:"payWithin,omitempty"` // seconds
-	Draw       *drawn `json:"draw,omitempty"`
-	Books      *books `json:"books"` // null until the first pass
+	// Seen is what a change gives back, of one sale only.
+	Seen      string `json:"seen,omitempty"`
+	Seeded    int64  `json:"seeded"`
+	Shards    int    `json:"shards"`
+	PayWithin int64  `json:"payWithin,omitempty"` // seconds
+	Draw      *drawn `json:"draw,omitempty"`
+	Books     *books `json:"books"` // null until the first pass
 	// Remaining is counted for one sale only.
 	Remaining *remaining `json:"remaining,omitempty"`
 }
@@ -160,6 +162,7 @@ func (h *Handler) sale(ctx context.Context, c *call, event *telemetry.Event) (an
 	now := h.now()
 	shown := standingOf(one, now)
 	if one.Sale.State == sale.Open {
+		shown.Seen = one.Sale.Seen().Text(saleID)
 		shown.Remaining = &remaining{Units: units, AsOf: httpapi.Time(now)}
 	}
 	return shown, nil

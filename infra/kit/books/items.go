@@ -34,6 +34,7 @@ type saleItem struct {
 	shown      presentation
 	described  int64 // how often a description changed it
 	edits      int64 // in the trail
+	seedings   int64 // additions and withdrawals, without those of older releases
 	minReader  int64
 	recalledAt int64 // 0 if it was not
 	restoredAt int64 // 0 if it was not
@@ -95,7 +96,7 @@ func readSale(it item) (s saleItem, problem string) {
 		shards: int(f.within("shards", 1, maxShards)), buckets: int(f.within("buckets", 1, maxBuckets)),
 		empty: f.numbers("empty"), version: f.positive("version"), state: f.text("state"),
 		lasting: f.lasting(), minReader: f.minReader(), shown: f.presentation(), described: optional(f, "described", f.positive),
-		edits: optional(f, "edits", f.positive), recalledAt: optional(f, "recalledAt", f.instant), restoredAt: optional(f, "restoredAt", f.instant),
+		edits: optional(f, "edits", f.positive), seedings: optional(f, "seedings", f.positive), recalledAt: optional(f, "recalledAt", f.instant), restoredAt: optional(f, "restoredAt", f.instant),
 	}
 	s.drawn, s.sealed = f.drawn(s.hasDraw()), f.sealed()
 	if f.has("room") {

@@ -65,6 +65,9 @@ func (p *pass) judgeSale(h *header) {
 	case c.maxStock > 0 && (s.room < low || s.room > high):
 		p.find("P15", "sale room", "the sale has room for %d more units, should be %d (a maxStock of %d): %s", s.room, low, c.maxStock, difference(s.room-low))
 	}
+	if n := int64(len(h.seeds)); p.before.sale.seedings > n && s.restoredAt == 0 {
+		p.find("P32", "sale seedings", "the sale counts %d additions and withdrawals, but has %d: nobody can say who made the others", p.before.sale.seedings, n)
+	}
 	for k := range s.empty {
 		if k >= s.shards {
 			p.find("P6", "empty "+shardName(k), "shard %d is marked empty, but the sale has %d shards", k, s.shards)

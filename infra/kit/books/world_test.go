@@ -227,7 +227,7 @@ func operated(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.edit(sale.Edit{ChangeID: "later-1", Author: sale.Author{Actor: "ops"}, OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour)})
-	w.edit(sale.Edit{ChangeID: "resume-1", Paused: &no})
+	w.edit(sale.Edit{ChangeID: "resume-1", Paused: &no, Seen: &sale.Seen{Edits: 3, Seedings: 2}})
 	w.confirm(append(refs, w.buy(4, 1)...))
 	w.Pass(2 * time.Minute)
 	return w

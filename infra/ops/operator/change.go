@@ -48,10 +48,12 @@ type changed struct {
 }
 
 // A change is a command that asks OperateFunction to change a sale.
-// It applies after any earlier edit, once for each id: a repeat of the request with the same id
-// changes nothing, and the command prints the state from the last answer.
+// It applies once for each id: a repeat of the request with the same id changes nothing, and the
+// command prints the state from the last answer. If it carries what the operator has seen of the
+// sale, it is refused if somebody else has changed that since.
 type change struct {
 	action string // of the request
+	sees   bool   // the request carries what the operator has seen of the sale
 	done   string // past participle of the action
 	takes  string // the names of its options besides the sale, as in command
 	// members returns the request's members besides id, action, note and sale; nil: there are none.
@@ -74,13 +76,13 @@ var changes = []change{
 		}
 		return fmt.Sprintf("%s has been paused since %s: no unit is sold until `make resume %sSALE=%s`", c.SaleID, at(c.ChangedAt), where, c.SaleID), nil
 	}},
-	{action: "resume", takes: "note= id=", done: "RESUMED", say: func(c changed, _ map[string]string, _ string) (string, error) {
+	{action: "resume", sees: true, takes: "note= id= seen=", done: "RESUMED", say: func(c changed, _ map[string]string, _ string) (string, error) {
 		if c.Paused {
 			return "", errUnsaid
 		}
 		return fmt.Sprintf("%s was resumed at %s: it sells from %s to %s", c.SaleID, at(c.ChangedAt), instant(c.OpensAt), instant(c.ClosesAt)), nil
 	}},
-	{action: "reschedule", takes: "opens= closes= until= note= id=", done: "RESCHEDULED", members: window, say: func(c changed, values map[string]string, where string) (string, error) {
+	{action: "reschedule", sees: true, takes: "opens= closes= until= note= id= seen=", done: "RESCHEDULED", members: window, say: func(c changed, values map[string]string, where string) (string, error) {
 		if instant(c.OpensAt) != values["opens"] || instant(c.ClosesAt) != values["closes"] {
 			return "", errUnsaid
 		}
@@ -93,7 +95,7 @@ var changes = []change{
 		}
 		return text, nil
 	}},
-	{action: "describe", takes: "name= image= about= link= note= id=", done: "DESCRIBED", members: description, say: func(c changed, values map[string]string, _ string) (string, error) {
+	{action: "describe", sees: true, takes: "name= image= about= link= note= id= seen=", done: "DESCRIBED", members: description, say: func(c changed, values map[string]string, _ string) (string, error) {
 		shown := map[string]string{"name": c.Name, "image": c.Image, "about": c.About, "link": c.Link}
 		for name, asked := range values {
 			if shown, known := shown[name]; known && shown != asked && (name != "name" || asked != "") {
@@ -108,7 +110,7 @@ var changes = []change{
 		}
 		return text + "; pages that are loaded from two seconds on have it", nil
 	}},
-	{action: "add", takes: "stock= seed-id= note=", done: "ADDED", members: units, say: func(c changed, values map[string]string, where string) (string, error) {
+	{action: "add", sees: true, takes: "stock= seed-id= note= seen=", done: "ADDED", members: units, say: func(c changed, values map[string]string, where string) (string, error) {
 		if !c.Applied {
 			return fmt.Sprintf("%s: %s units were added earlier under the name %s, and nothing changed now; %d units have been seeded in total", c.SaleID,
 				values["stock"], values["seed-id"], c.Seeded), nil
@@ -116,7 +118,7 @@ var changes = []change{
 		return fmt.Sprintf("%s got %s more units, %d have been seeded in total; repeating `make add` with SEED_ID=%s changes nothing; `make receipt %sSALE=%s` counts them",
 			c.SaleID, values["stock"], c.Seeded, values["seed-id"], where, c.SaleID), nil
 	}},
-	{action: "withdraw", takes: "stock= seed-id= note=", done: "WITHDRAWN", members: units, say: func(c changed, values map[string]string, where string) (string, error) {
+	{action: "withdraw", sees: true, takes: "stock= seed-id= note= seen=", done: "WITHDRAWN", members: units, say: func(c changed, values map[string]string, where string) (string, error) {
 		text := fmt.Sprintf("%s: %d of %s units were withdrawn, %d stay seeded", c.SaleID, c.Withdrawn, values["stock"], c.Seeded)
 		if !c.Applied {
 			text = fmt.Sprintf("%s: %d of %s units were withdrawn earlier under the name %s, and nothing changed now; %d stay seeded", c.SaleID,
@@ -236,6 +238,25 @@ func resend(ctx context.Context, where system.Place, saleID string) (after chang
 	return after, err
 }
 
+// withSeen is what a repeat of the command carries besides its id.
+func withSeen(values map[string]string) string {
+	if values["seen"] == "" {
+		return ""
+	}
+	return " SEEN=" + values["seen"]
+}
+
+// look reads the sale as it is now, shows it, and notes what has thereby been seen of it.
+func look(ctx context.Context, with client.Operator, values map[string]string) error {
+	var s listedSale
+	if err := read(ctx, with, "/operate/sales/{saleId}", map[string]string{"saleId": values["sale"]}, nil, &s); err != nil {
+		return fmt.Errorf("the sale could not be looked at: %w", err)
+	}
+	values["seen"] = s.Seen
+	_, err := fmt.Fprintf(os.Stderr, "%s is %s, sells from %s to %s, and has %d units in all (SEEN=%s)\n", s.SaleID, s.State, instant(s.OpensAt), instant(s.ClosesAt), s.Seeded, s.Seen)
+	return err
+}
+
 // command is the change as a command.
 func (c change) command() command {
 	needs := "sale"
@@ -265,7 +286,7 @@ func (c change) run(ctx context.Context, p *place, values options, out io.Writer
 	}
 	fmt.Fprintln(out, line)
 	if c.ask == nil && values["seed-id"] == "" {
-		fmt.Fprintf(out, "this is change %s: with ID=%s the same command changes nothing more\n", values["id"], values["id"])
+		fmt.Fprintf(out, "this is change %s: with ID=%s%s the same command changes nothing more\n", values["id"], values["id"], withSeen(values))
 	}
 	return nil
 }
@@ -285,6 +306,11 @@ func (c change) request(ctx context.Context, p *place, values map[string]string,
 		maps.Copy(request, members)
 	}
 	request["id"], request["action"] = values["id"], c.action
+	if seen, given := values["seen"]; given {
+		if _, err := sale.ParseSeen(saleID, seen); err != nil {
+			return after, fmt.Errorf("SEEN=%q is not what an earlier command printed for this sale", seen)
+		}
+	}
 	if values["note"] != "" {
 		by := sale.Author{Note: values["note"]}
 		if err := by.Check(); err != nil {
@@ -300,11 +326,17 @@ func (c change) request(ctx context.Context, p *place, values map[string]string,
 		return c.ask(ctx, where, saleID)
 	}
 	with, _, err := p.operator(ctx, c.action)
+	if err == nil && c.sees && values["seen"] == "" {
+		err = look(ctx, with, values)
+	}
 	if err == nil && c.confirm != nil {
 		err = c.confirm(ctx, with, saleID, out)
 	}
 	if err != nil {
 		return after, err
+	}
+	if values["seen"] != "" { // a function of 0.6.0 knows none
+		request["seen"] = values["seen"]
 	}
 	body, err := json.Marshal(request)
 	if err != nil {
@@ -315,9 +347,9 @@ func (c change) request(ctx context.Context, p *place, values map[string]string,
 	}, &after)
 	switch {
 	case errors.Is(err, errNoAnswer) && values["seed-id"] == "":
-		err = fmt.Errorf("%w; the change may still happen: repeat the command with ID=%s until it succeeds", err, values["id"])
+		err = fmt.Errorf("%w; the change may still happen: repeat the command with ID=%s%s until it succeeds", err, values["id"], withSeen(values))
 	case errors.Is(err, errNoAnswer):
-		err = fmt.Errorf("%w; the change may still happen: repeat the command until it succeeds", err)
+		err = fmt.Errorf("%w; the change may still happen: repeat the command%s until it succeeds", err, withSeen(values))
 	}
 	return after, err
 }

@@ -63,7 +63,8 @@ const usage = `usage:
   operator [where] republish -sale ID|-unknown [-bus NAME]  every event of a sale again, from the table, under the same ids
   operator [where] redrive [-go] [-drop poison]            what is in the dead-letter queue; -go moves what is pending back
 
-pause, resume, reschedule, describe and recall also take -note TEXT and -id ID, the id of a change that is repeated; add and withdraw -note TEXT
+pause, resume, reschedule, describe and recall also take -note TEXT and -id ID, the id of a change that is repeated; add and withdraw -note TEXT;
+resume, reschedule, describe, add and withdraw -seen TEXT, as a command before printed it: without it the sale is looked at now
 
 where: -api-port N (the local stack, the default), or for AWS, with credentials in the environment,
   -env NAME, the stack of an environment in infra/samconfig.toml, or

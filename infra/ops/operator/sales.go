@@ -15,10 +15,12 @@ import (
 type listedSale struct {
 	SaleID     string    `json:"saleId"`
 	State      string    `json:"state"` // as on the sale's page, or DRAFT
+	OpensAt    time.Time `json:"opensAt"`
 	ClosesAt   time.Time `json:"closesAt"`
 	RecalledAt time.Time `json:"recalledAt"`
 	RecallNote string    `json:"recallNote"`
 	Drained    bool      `json:"drained"`
+	Seen       string    `json:"seen"` // of one sale only
 	Seeded     int64     `json:"seeded"`
 	Error      string    `json:"error"` // why it could not be read
 	Books      *audited  `json:"books"` // nil before its first audit

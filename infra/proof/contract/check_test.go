@@ -114,7 +114,7 @@ func TestTheDocumentsAcceptWhatALaterReleaseAddsAndTheChecksDoNot(t *testing.T) 
 		"Busy":           {Buyers, `{"type":"urn:flashsale:problem:busy","title":"Busy, please repeat the request","status":503,"code":"busy"}`},
 		"Buyer":          {Operators, `{"saleId":"s","user":"u","state":"NONE","lines":[{"text":"t"}],"forBuyer":"no"}`},
 		"Change":         {Operators, `{"id":"c","action":"pause","at":"2026-11-11T12:00:00.000Z","actor":"kim","verified":true}`},
-		"ChangedSale":    {Operators, `{"saleId":"s","seeded":1,"shards":1,"applied":true,"changeId":"c"}`},
+		"ChangedSale":    {Operators, `{"saleId":"s","seeded":1,"shards":1,"applied":true,"changeId":"c","seen":"0.0.46d378e2"}`},
 	} {
 		open, err := openapi3.NewLoader().LoadFromData(read(t, one.api))
 		if err != nil {

@@ -16,6 +16,8 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"flashsale/shared/sale"
 )
 
 // maxBytes is a request body's extension: its maximum length. OpenAPI has no keyword
@@ -131,7 +133,7 @@ func (g *Generator) body(r *Request) {
 	}
 	r.Body = []byte("{}")
 	if wanted != nil {
-		r.Body = g.example(wanted.Value.Content["application/json"])
+		r.Body = g.example(r, wanted.Value.Content["application/json"])
 	}
 	switch n := g.random.IntN(4); {
 	case n == 0:
@@ -159,19 +161,23 @@ func (g *Generator) body(r *Request) {
 			media = "application/json"
 		}
 	}
-	if !fitsBody(wanted.Value.Content[media].Schema.Value, r.Body) {
+	if !fitsBody(wanted.Value.Content[media].Schema.Value, r.Body) || !isSeen(r) {
 		r.Flaws = append(r.Flaws, http.StatusBadRequest)
 	}
 }
 
-// example draws one of a body's examples. Known values of its members are drawn, too.
-func (g *Generator) example(of *openapi3.MediaType) []byte {
+// example draws one of a body's examples. Known values of its members are drawn, too, and what may
+// have been seen of the sale of the path.
+func (g *Generator) example(r *Request, of *openapi3.MediaType) []byte {
 	example := of.Examples[pick(slices.Sorted(maps.Keys(of.Examples)), g.random)].Value.Value.(map[string]any)
 	example = maps.Clone(example)
 	for _, name := range slices.Sorted(maps.Keys(example)) {
 		if known := g.Known[name]; len(known) > 0 && g.oneIn(2) {
 			example[name] = pick(known, g.random)
 		}
+	}
+	if saleID := saleOf(r); example["seen"] != nil && !g.oneIn(4) {
+		example["seen"] = sale.Seen{Edits: g.random.Int64N(2)}.Text(saleID)
 	}
 	text, _ := json.Marshal(example) // read from YAML, it always encodes
 	return text
@@ -309,6 +315,26 @@ func (r *Request) Judge(got Outcome) error {
 		}
 	}
 	return nil
+}
+
+// isSeen checks the part of the format of a body's seen that the document states only in prose: that
+// it came with the sale of the path.
+func isSeen(r *Request) bool {
+	var body struct{ Seen *string }
+	if err := json.Unmarshal(r.Body, &body); err != nil || body.Seen == nil {
+		return true
+	}
+	_, err := sale.ParseSeen(saleOf(r), *body.Seen)
+	return err == nil
+}
+
+// saleOf is the sale of the operators' path /operate/sales/{saleId}/….
+func saleOf(r *Request) string {
+	if parts := strings.Split(r.Path, "/"); len(parts) > 3 {
+		saleID, _ := url.PathUnescape(parts[3])
+		return saleID
+	}
+	return ""
 }
 
 // isOrderID checks the part of an order id's format that the document states only in

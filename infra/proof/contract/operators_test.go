@@ -15,6 +15,15 @@ const (
 
 const pauseIt = `{"id":"pause-1","action":"pause","note":"the price is wrong"}`
 
+// looking gives a change what is to be seen of that sale now.
+func (s *scene) looking(saleID, text string) string {
+	one, _, err := s.book.Standing(s.t.Context(), saleID)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return strings.TrimSuffix(text, "}") + `,"seen":"` + one.Sale.Seen().Text(saleID) + `"}`
+}
+
 // changed makes changes, one after the other, and returns the answer to the last one.
 func (s *scene) changed(bodies ...string) (last Answer) {
 	for _, s.body = range bodies {
@@ -40,6 +49,9 @@ var operatorsScenes = map[string]func(s *scene) Answer{
 			`{"id":"d","action":"describe","about":"53 % vol.\nNumbered.","link":"https://shop.example/"}`: `"about":"53 % vol.\nNumbered.","link":"https://shop.example/"`,
 			pauseIt: `"paused":true,"opensAt":"`,
 		} {
+			if body != pauseIt {
+				body = s.looking(open, body)
+			}
 			if last = s.changed(body); !strings.Contains(string(last.Body), has) {
 				s.t.Errorf("%s was answered %s, want %s", body, last.Body, has)
 			}
@@ -47,9 +59,15 @@ var operatorsScenes = map[string]func(s *scene) Answer{
 		return s.changed(`{"id":"r","action":"recall","note":"the soles come off"}`)
 	},
 	"change 409 ConflictingRequest": func(s *scene) Answer {
-		return s.changed(pauseIt, strings.Replace(pauseIt, `"pause"`, `"resume"`, 1))
+		return s.changed(pauseIt, s.looking(open, strings.Replace(pauseIt, `"pause"`, `"resume"`, 1)))
 	},
-	"change 410 RecalledSale": func(s *scene) Answer { s.on(recalled); return s.changed(`{"id":"r","action":"resume"}`) },
+	"change 409 ChangedMeanwhile": func(s *scene) Answer {
+		return s.changed(pauseIt, `{"id":"r","action":"resume","seen":"`+sale.Seen{}.Text(open)+`"}`)
+	},
+	"change 410 RecalledSale": func(s *scene) Answer {
+		s.on(recalled)
+		return s.changed(s.looking(recalled, `{"id":"r","action":"resume"}`))
+	},
 	"change 413 BodyTooLarge": func(s *scene) Answer { return s.changed(strings.Repeat(" ", 4097)) },
 	"change 415 UnsupportedMediaType": func(s *scene) Answer {
 		s.header = []string{"Content-Type", "text/plain"}
@@ -92,7 +110,7 @@ func TestNoRequestGetsAnAnswerOutsideTheOperatorsContract(t *testing.T) {
 		{"sales", 200, "Sales"}, {"standing", 200, "Standing"}, {"trail", 200, "Trail"}, {"buyer", 200, "Buyer"},
 		{"change", 200, "ChangedSale"},
 		{"change", 400, "InvalidRequest"}, {"change", 401, "TokenRefused"}, {"change", 403, "Forbidden"}, {"change", 404, "SaleNotFound"},
-		{"change", 409, "ConflictingRequest"}, {"change", 410, "RecalledSale"}, {"change", 415, "UnsupportedMediaType"},
+		{"change", 409, "ConflictingRequest"}, {"change", 409, "ChangedMeanwhile"}, {"change", 410, "RecalledSale"}, {"change", 415, "UnsupportedMediaType"},
 		{"buyer", 400, "InvalidRequest"}, {"sales", 403, "Forbidden"}, {"page", 200, "HTML"}, {"asset", 404, "File"}, {elsewhere, 404, "GatewayAnswer"},
 	} {
 		if met[must] == 0 {

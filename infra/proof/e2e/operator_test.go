@@ -165,7 +165,7 @@ func TestTheOperatorPausesAndResumesASale(t *testing.T) {
 	t.Parallel()
 	s := boot(t)
 	s.open("moutai", 10, 4)
-	const id = "this is change ([A-Z0-9]+): with ID=[A-Z0-9]+ the same command changes nothing more\n$"
+	const id = "this is change ([A-Z0-9]+): with ID=[A-Z0-9]+(?: SEEN=[0-9a-f.]+)? the same command changes nothing more\n$"
 	s.finalAnswer("moutai", "first")
 	out, ok := s.make("pause", "SALE=moutai")
 	said := regexp.MustCompile("^moutai has been paused since [0-9:]{8}Z: no unit is sold until `make resume SALE=moutai`\n" + id).FindStringSubmatch(out)

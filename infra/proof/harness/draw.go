@@ -17,6 +17,7 @@ import (
 	"flashsale/shared/beacon"
 	"flashsale/shared/draw"
 	"flashsale/shared/httpapi"
+	"flashsale/shared/sale"
 )
 
 // DrawTimes are those of the draws: as short as clocks that differ by 30 seconds allow.
@@ -173,6 +174,14 @@ func WithdrawnBy(db *dynamotest.DB, saleID, seedID string) (units int) {
 		n, _ := Number(it["units"])
 		units += int(n)
 	}
+}
+
+// SeenOf is what is to be seen of a sale.
+func SeenOf(db *dynamotest.DB, saleID string) sale.Seen {
+	it := db.Item(TableName, "SALE#"+saleID, "SALE")
+	edits, _ := Number(it["edits"])
+	seedings, _ := Number(it["seedings"])
+	return sale.Seen{Edits: edits, Seedings: seedings}
 }
 
 // Calls is how many calls there were.

@@ -79,6 +79,9 @@ func (w *World) changeIn(saleID string, l *ledger.Ledger, action sale.Action, id
 	} else {
 		e.Paused = ptr(action == sale.ActionPause)
 	}
+	if action == sale.ActionResume {
+		e.Seen = w.seen(saleID)
+	}
 	done, err := l.Edit(w.Ctx, e)
 	return done.Applied, err
 }

@@ -29,13 +29,36 @@ func (m *runningSale) runCommands(commands []command) {
 			if c.inDraw != nil {
 				m.sentEvents[c.number] = c.inDraw(m, time.Now())
 			} else {
-				m.sentEvents[c.number] = c.event(time.Now())
+				m.sentEvents[c.number] = m.looking(c.event(time.Now()))
 			}
 			m.command(c, m.sentEvents[c.number], false)
 		} else if event := m.sentEvents[c.again]; event != "" && !m.superseded[c.again] {
 			m.command(c, event, true)
 		}
 	}
+}
+
+// looking gives a person's resumption what is to be seen of the sale now. A schedule's says nothing.
+func (m *runningSale) looking(event string) string {
+	if !strings.Contains(event, `"action":"resume"`) || !strings.Contains(event, `"actor":`) {
+		return event
+	}
+	event, _, _ = strings.Cut(strings.TrimSuffix(event, "}"), `,"seen":`)
+	return event + `,"seen":"` + harness.SeenOf(m.world.DB, m.id).Text(m.id) + `"}`
+}
+
+// overtaken is a change that was refused because of another one, as it is asked for again.
+func (m *runningSale) overtaken(event string) string {
+	if harness.SeenOf(m.world.DB, m.id).Text(m.id) == valueOf(event, "seen") {
+		m.violate("P32: refused although nobody changed the sale: %s", event)
+	}
+	id := valueOf(event, "changeId")
+	for _, it := range m.world.DB.Items(harness.TableName) {
+		if harness.Text(it["pk"]) == "CHANGES#"+m.id && harness.Text(it["id"]) == id {
+			m.violate("P32: refused although it was made: %s", event)
+		}
+	}
+	return m.looking(strings.Replace(event, `"changeId":"`+id, `"changeId":"`+id+"-", 1))
 }
 
 // waitUntilSoldOut waits until the last unit was sold, but at most for pause. If both are
@@ -91,6 +114,13 @@ func (m *runningSale) sendUntilAnswered(c command, event string, repeated bool, 
 			}
 			return
 		}
+		if harness.CodeOf(err) == "changed-meanwhile" {
+			if repeated {
+				return
+			}
+			event = m.overtaken(event)
+			continue
+		}
 		if c.mayConflict && harness.CodeOf(err) == "conflicting-request" {
 			m.recordRefused(event)
 			return
@@ -134,10 +164,13 @@ func (m *runningSale) recordRefused(event string) {
 }
 
 // seedOf returns the id of an addition or a withdrawal.
-func seedOf(event string) string {
-	_, rest, _ := strings.Cut(event, `"seedId":"`)
-	id, _, _ := strings.Cut(rest, `"`)
-	return id
+func seedOf(event string) string { return valueOf(event, "seedId") }
+
+// valueOf returns a text member of an event.
+func valueOf(event, name string) string {
+	_, rest, _ := strings.Cut(event, `"`+name+`":"`)
+	value, _, _ := strings.Cut(rest, `"`)
+	return value
 }
 
 // readCreatedAt returns when the first creation was answered, zero if none was.

@@ -416,7 +416,7 @@ func (m *runningSale) repeatEdits(before window) {
 		m.operate(of("reschedule", fmt.Sprintf(`,"opensAt":%q,"closesAt":%q`, harness.Stamp(before.opensAt), harness.Stamp(before.closesAt))))
 	}
 	if now.paused && !before.paused {
-		m.operate(of("resume", ""))
+		m.operate(m.looking(of("resume", "")))
 	}
 	if !now.paused && before.paused {
 		m.operate(of("pause", ""))

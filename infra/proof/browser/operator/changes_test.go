@@ -320,3 +320,49 @@ func TestAPauseEndsTheRepeatsOfWhatCameBefore(t *testing.T) {
 	tab.Click(".notice[data-tone=busy] button")
 	tab.WaitText("Moutai: resuming is not sent any more. It may have been done: look at the trail.")
 }
+
+// An uncertain change must not outlive its moment: what its author had seen goes with each repeat.
+func TestAnOvertakenChangeIsRefusedAndAskedAgain(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.add("moutai", "Moutai", object{"state": "PAUSED", "paused": true})
+	tab := s.tab(t, "operator alice")
+	tab.Before(noteBodies)
+	s.look(tab, "#sale/moutai", "Moutai")
+	n := 0
+	answerChanges(tab, func() browser.Answer {
+		if n++; n == 1 {
+			return browser.Answer{Status: 503, Body: "{}"}
+		}
+		return browser.Answer{}
+	})
+	press(tab, "resume")
+	tab.Type("#why", "it is mended")
+	s.by(t, "carol", "moutai", true, object{"id": "c0", "action": "pause", "note": "x"})
+	tab.WaitText("I have seen it")
+	tab.Click("dialog button.main")
+	tab.Click("dialog button.main")
+	tab.WaitText("resuming … not certain")
+	s.by(t, "carol", "moutai", true, object{"id": "c1", "action": "pause", "note": "the price is wrong, wait for me"})
+	tab.WaitText("Not done. Moutai: resuming came too late, because the sale was changed meanwhile. carol paused it (")
+	tab.WaitText("“the price is wrong, wait for me”")
+	tab.Wait("document.querySelector('dialog').open && document.querySelector('#why').value === 'it is mended'")
+	wantChanged(t, s, "moutai", "pause:x", "pause:the price is wrong, wait for me")
+	if sent := bodies(tab); len(sent) != 1 {
+		t.Errorf("the repeats are %q, want the same", sent)
+	}
+	tab.Click("dialog button.main")
+	tab.WaitText("Certain. Moutai: sells again.")
+	wantChanged(t, s, "moutai", "pause:x", "pause:the price is wrong, wait for me", "resume:it is mended")
+	var ids []string
+	for _, body := range bodies(tab) {
+		var b struct{ ID string }
+		if err := json.Unmarshal([]byte(body), &b); err != nil {
+			t.Error(err)
+		}
+		ids = append(ids, b.ID)
+	}
+	if len(ids) != 2 || ids[0] == ids[1] {
+		t.Errorf("the ids are %q, want two", ids)
+	}
+}

@@ -178,6 +178,7 @@ func (s *shop) operate(w http.ResponseWriter, r *http.Request) {
 		refuse(404, "sale-not-found", "")
 	case len(parts) == 2:
 		shown := maps.Clone(one)
+		shown["seen"] = seenOf(one)
 		shown["remaining"] = object{"units": 812, "asOf": instant(time.Now())}
 		answer(w, 200, shown)
 	case parts[2] == "buyers":
@@ -192,13 +193,23 @@ func (s *shop) operate(w http.ResponseWriter, r *http.Request) {
 			refuse(400, "invalid-request", "the body is not JSON")
 			return
 		}
+		if takes := change["action"] != "pause" && change["action"] != "recall"; takes != (change["seen"] != nil) {
+			refuse(400, "invalid-request", "seen")
+			return
+		}
 		s.change(w, one, change, actor, true, refuse)
 	}
 }
 
+// seenOf is what somebody who reads a sale has seen of it.
+func seenOf(one object) string { return fmt.Sprint(one["edits"], ".", one["seeded"], ".00000000") }
+
 // change applies a change, once for each id.
 func (s *shop) change(w http.ResponseWriter, one, change object, actor string, verified bool, refuse func(int, string, string)) {
 	id, saleID := fmt.Sprint(change["id"]), fmt.Sprint(one["saleId"])
+	seen, hasSeen := change["seen"]
+	change = maps.Clone(change)
+	delete(change, "seen")
 	body := fmt.Sprint(saleID, change)
 	before, known := s.bodies[id]
 	switch {
@@ -207,6 +218,9 @@ func (s *shop) change(w http.ResponseWriter, one, change object, actor string, v
 		return
 	case one["recalledAt"] != nil && !known:
 		refuse(410, "recalled", "the sale was recalled")
+		return
+	case hasSeen && seen != seenOf(one) && !known:
+		answer(w, 409, object{"code": "changed-meanwhile", "status": 409, "seen": seenOf(one), "change": s.trails[saleID][0]})
 		return
 	}
 	if !known {

@@ -26,6 +26,36 @@ var rules = map[string]struct {
 		tab.WaitText("Certain.")
 		return len(s.changed("moutai")) == 1
 	}},
+	"a repeat carries what its author had seen": {"operate.js", `token(), body, o.stop.signal)`, `token(), { ...body, seen: sale?.seen }, o.stop.signal)`, func(t *testing.T, s *shop, tab *browser.Tab) bool {
+		n := 0
+		answerChanges(tab, func() browser.Answer {
+			if n++; n < 3 {
+				return browser.Answer{Status: 503, Body: "{}"}
+			}
+			return browser.Answer{}
+		})
+		s.look(tab, "#sale/moutai", "Moutai")
+		press(tab, "reschedule")
+		tab.Click("dialog button.main")
+		tab.WaitText("not certain: no final answer yet")
+		s.by(t, "carol", "moutai", true, object{"id": "c1", "action": "pause"})
+		tab.Wait("document.body.innerText.includes('carol paused it') && (document.body.innerText.includes('came too late') || document.body.innerText.includes('Certain.'))")
+		return len(s.changed("moutai")) == 1
+	}},
+	"nobody's change is made in another one's name": {"operate.js", `if (o.sub !== me.actor) drop(`, `if (!o.sub) drop(`, func(t *testing.T, s *shop, tab *browser.Tab) bool {
+		answerChanges(tab, func() browser.Answer { return browser.Answer{Status: 503, Body: "{}"} })
+		s.look(tab, "#sale/moutai", "Moutai")
+		press(tab, "recall")
+		tab.Type("#why", "the soles come off")
+		tab.Type("#typed", "moutai")
+		tab.Click("dialog button.main")
+		tab.WaitText("not certain: no final answer yet")
+		browser.Eval[bool](tab, `(sessionStorage.token = JSON.stringify({access: "operator bob", expires: Date.now() + 86400000}), true)`)
+		tab.Open(s.URL + "/?#sale/moutai") // as after a sign-in
+		tab.Intercept(func(browser.Request) browser.Answer { return browser.Answer{} })
+		tab.Wait("document.body.innerText.includes('is not sent again: somebody else had asked for it') || document.body.innerText.includes('Certain.')")
+		return len(s.changed("moutai")) == 0
+	}},
 	"a viewer has no actions": {"operate.js", `me.role === "operator"`, `me.role !== ""`, func(t *testing.T, s *shop, tab *browser.Tab) bool {
 		tab.Before(`sessionStorage.token = JSON.stringify({access: "viewer dave", expires: Date.now() + 86400000})`)
 		s.look(tab, "#sale/moutai", "Moutai")

@@ -1,0 +1,206 @@
+package ledgertest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// seen is what somebody who looks at the sale now has seen.
+func (w *World) seen(saleID string) *sale.Seen {
+	w.T.Helper()
+	s, err := w.Environment().Sale(w.Ctx, saleID)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	seen := s.Seen()
+	return &seen
+}
+
+// unpaused are the kinds of changes that wait for what their author has seen.
+var unpaused = []sale.Action{sale.ActionResume, sale.ActionReschedule, sale.ActionDescribe, sale.ActionAdd, sale.ActionWithdraw}
+
+// changeSeeing makes a change of that kind by a new environment, of an author who had seen that, and
+// returns what the author has seen with it.
+func (w *World) changeSeeing(saleID string, action sale.Action, id string, seen *sale.Seen) (sale.Seen, bool, error) {
+	l := w.Environment()
+	switch action {
+	case sale.ActionAdd:
+		done, err := l.Add(w.Ctx, sale.Addition{SaleID: saleID, SeedID: id, Stock: 3, Seen: seen})
+		return done.Seen, done.Applied, err
+	case sale.ActionWithdraw:
+		done, err := l.Withdraw(w.Ctx, sale.Withdrawal{SaleID: saleID, SeedID: id, Stock: 2, Seen: seen})
+		return done.Seen, done.Applied, err
+	case sale.ActionDescribe:
+		done, err := l.Describe(w.Ctx, sale.Description{SaleID: saleID, ChangeID: id, About: ptr("of " + id), Seen: seen})
+		return done.Seen, done.Applied, err
+	}
+	e := sale.Edit{SaleID: saleID, ChangeID: id, Seen: seen}
+	if action == sale.ActionReschedule {
+		e.OpensAt, e.ClosesAt = Start.Add(time.Hour), Start.Add(3*time.Hour)
+	} else {
+		e.Paused = ptr(false)
+	}
+	done, err := l.Edit(w.Ctx, e)
+	return done.Seen, done.Applied, err
+}
+
+// meanwhile expects a refusal because of the change of that id.
+func (w *World) meanwhile(saleID, what, id string, err error) {
+	w.T.Helper()
+	e := w.Refused(sale.ChangedMeanwhile, err)
+	if m := e.Meanwhile; m == nil || m.Change == nil || m.Change.ID != id || m.Seen != w.seen(saleID).Text(saleID) {
+		w.T.Errorf("%s: refused because of %+v, want %s and what is to be seen now", what, e.Meanwhile, id)
+	}
+}
+
+// seenSales are sales with and without a maxStock and a draw, edited and restocked before and not.
+func (w *World) seenSales(try func(saleID string)) {
+	w.T.Helper()
+	for i := range 6 {
+		c := w.Sale(10, 2)
+		w.overtakes++
+		c.SaleID = fmt.Sprint("seen-", w.overtakes)
+		switch i % 3 {
+		case 1:
+			c.MaxStock = 100
+		case 2:
+			c.EnterFrom, c.EnterUntil, c.KeepFor = c.OpensAt.Add(-3*time.Hour), c.OpensAt.Add(-2*time.Hour), time.Hour
+		}
+		w.Create(c)
+		if i > 2 {
+			for _, action := range []sale.Action{sale.ActionPause, sale.ActionAdd} {
+				if _, err := w.changeIn(c.SaleID, w.Environment(), action, "before-"+string(action), sale.Author{}); err != nil {
+					w.T.Fatal(err)
+				}
+			}
+		}
+		try(c.SaleID)
+	}
+}
+
+var seeing = map[string]func(*testing.T, *World){
+	"a change is refused if somebody edited the sale since, and made by who has seen that": func(t *testing.T, w *World) {
+		for _, action := range unpaused {
+			w.seenSales(func(saleID string) {
+				old := w.seen(saleID)
+				w.Pass(time.Second)
+				if _, err := w.changeIn(saleID, w.Environment(), sale.ActionPause, "lees", sale.Author{Actor: "lee", Note: "hot"}); err != nil {
+					t.Fatal(err)
+				}
+				before := w.itemsOf(saleID)
+				future := sale.Seen{Edits: w.seen(saleID).Edits + 1, Seedings: old.Seedings}
+				for what, seen := range map[string]*sale.Seen{"old": old, "of the future": &future} {
+					_, _, err := w.changeSeeing(saleID, action, "kims", seen)
+					if w.meanwhile(saleID, fmt.Sprint(action, " ", what), "lees", err); w.itemsOf(saleID) != before {
+						t.Errorf("%s of who has seen what is %s changes the table", action, what)
+					}
+				}
+				now := *w.seen(saleID)
+				after, applied, err := w.changeSeeing(saleID, action, "kims-again", &now)
+				if err != nil || !applied || after != *w.seen(saleID) {
+					t.Errorf("%s of who has seen it: applied %t, then seen %v (%v)", action, applied, after, err)
+				}
+			})
+		}
+	},
+	"a change that was made is recognised, whatever was changed since, and its author has seen no more with it": func(t *testing.T, w *World) {
+		for _, action := range unpaused {
+			w.seenSales(func(saleID string) {
+				seen := w.seen(saleID)
+				first, _, err := w.changeSeeing(saleID, action, "kims", seen)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, other := range []sale.Action{sale.ActionDescribe, sale.ActionAdd} {
+					if _, err := w.changeIn(saleID, w.Environment(), other, "lees-"+string(other), sale.Author{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				again, applied, err := w.changeSeeing(saleID, action, "kims", seen)
+				if err != nil || applied || again != first {
+					t.Errorf("%s again: applied %t, seen %v, then %v (%v)", action, applied, first, again, err)
+				}
+				_, _, err = w.changeSeeing(saleID, action, "kims-next", &again)
+				w.Refused(sale.ChangedMeanwhile, err)
+			})
+		}
+	},
+	"of two who add or withdraw for one reason the second is told of the first, and an edit does not mind": func(t *testing.T, w *World) {
+		for _, first := range []sale.Action{sale.ActionAdd, sale.ActionWithdraw} {
+			for _, second := range unpaused {
+				w.seenSales(func(saleID string) {
+					seen := w.seen(saleID)
+					w.Pass(time.Second)
+					if _, applied, err := w.changeSeeing(saleID, first, "lees", seen); err != nil || !applied {
+						t.Fatalf("%s: applied %t (%v)", first, applied, err)
+					}
+					_, applied, err := w.changeSeeing(saleID, second, "kims", seen)
+					if second == sale.ActionAdd || second == sale.ActionWithdraw {
+						w.meanwhile(saleID, fmt.Sprintf("%s, then %s", first, second), "lees", err)
+					} else if err != nil || !applied {
+						t.Errorf("%s, then %s: applied %t (%v)", first, second, applied, err)
+					}
+				})
+			}
+		}
+	},
+	"whoever does not say what was seen adds and withdraws after others, and a closing of a shard is no change": func(t *testing.T, w *World) {
+		w.Open(2, 2)
+		seen := w.seen("moutai")
+		w.Accepted(w.Buy("alice"))
+		w.Accepted(w.Buy("bob"))
+		_, err := w.Buy("carol")
+		w.Refused(sale.SoldOut, err)
+		if _, applied, err := w.changeSeeing("moutai", sale.ActionAdd, "a", seen); err != nil || !applied {
+			t.Errorf("applied %t (%v)", applied, err)
+		}
+		for id, action := range map[string]sale.Action{"b": sale.ActionAdd, "c": sale.ActionWithdraw} {
+			if after, applied, err := w.changeSeeing("moutai", action, id, nil); err != nil || !applied || after != *w.seen("moutai") {
+				t.Errorf("%s: applied %t, then seen %v (%v)", action, applied, after, err)
+			}
+		}
+		if got := *w.seen("moutai"); got != (sale.Seen{Seedings: 3}) || w.Number("SALE#moutai", "SALE", "seedings") != 3 {
+			t.Errorf("got %+v, want 3 additions and withdrawals", got)
+		}
+	},
+	"a resumption of who has seen nothing leaves a person's pause as it is": func(t *testing.T, w *World) {
+		w.Open(10, 2)
+		pause := func(by string) string {
+			w.Pass(time.Second)
+			id := fmt.Sprint("pause-", by, w.Now().Unix())
+			if _, err := w.change(sale.ActionPause, id, sale.Author{Actor: by}); err != nil {
+				t.Fatal(err)
+			}
+			return id
+		}
+		resume := func(id string, at time.Time) (ledger.Edited, error) {
+			return w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: id, At: at, Paused: ptr(false)})
+		}
+		pause("")
+		if done, err := resume("schedule-1", w.Now().Add(time.Millisecond)); err != nil || !done.Applied {
+			t.Errorf("after a schedule's pause: %+v (%v)", done, err)
+		}
+		id := pause("lee")
+		before := w.everything()
+		for _, at := range []time.Time{{}, w.Now().Add(time.Second)} {
+			_, err := resume("schedule-2", at)
+			if w.meanwhile("moutai", "a scheduled resumption", id, err); w.everything() != before {
+				t.Error("it changes the table")
+			}
+		}
+		if _, applied, err := w.changeSeeing("moutai", sale.ActionResume, "kims", w.seen("moutai")); err != nil || !applied {
+			t.Errorf("of who has seen it: applied %t (%v)", applied, err)
+		}
+		if done, err := resume("schedule-3", time.Time{}); err != nil || !done.Applied {
+			t.Errorf("of a sale that is not paused: %+v (%v)", done, err)
+		}
+		pause("")
+		if done, err := resume("schedule-4", time.Time{}); err != nil || !done.Applied {
+			t.Errorf("after a schedule's pause that followed a person's: %+v (%v)", done, err)
+		}
+	},
+}
