@@ -300,7 +300,8 @@ func TestTheOrderButtonStaysInSight(t *testing.T) {
 		}
 		return browser.Answer{Status: 200, Header: map[string]string{"Content-Type": "image/svg+xml"}, Body: `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 3"><path fill="#c96f4a" d="M0 0h4v3H0z"/></svg>`}
 	})
-	for _, state := range []string{"early", "open"} {
+	for state, scheme := range map[string]string{"early": "dark", "open": "light"} {
+		tab.Prefer("prefers-color-scheme", scheme)
 		for _, language := range []string{"zh-CN", "en-GB"} {
 			tab.Language(language)
 			tab.Open(shop.Stack.API + "/g/" + state)
@@ -310,10 +311,7 @@ func TestTheOrderButtonStaysInSight(t *testing.T) {
 				if seen := browser.Eval[bool](tab, `(({ left, top, width, height }) => top >= 0 && top + height <= innerHeight && document.elementFromPoint(left + width / 2, top + height / 2) === act)(act.getBoundingClientRect())`); !seen {
 					t.Errorf("%s, %v: the button is out of sight", state, size)
 				}
-				for _, scheme := range []string{"light", "dark"} {
-					tab.Prefer("prefers-color-scheme", scheme)
-					tab.Screenshot(fmt.Sprintf("buyer-sizes-%s-%s-%dx%d-%s", state, language, size[0], size[1], scheme))
-				}
+				tab.Screenshot(fmt.Sprintf("buyer-sizes-%s-%s-%dx%d", state, language, size[0], size[1]))
 			}
 		}
 		title := browser.Eval[string](tab, "document.title + ', ' + document.querySelector('#picture img').alt")

@@ -320,19 +320,19 @@ func readsBeforeTheOpening(t testing.TB, tab *browser.Tab) {
 		before := len(tab.Calls())
 		tab.Open(shop.page(saleID))
 		waitState(tab, "notOpen")
-		for _, stay := range []time.Duration{30 * time.Second, 9*time.Minute + 27*time.Second - second.before} {
+		for _, stay := range []time.Duration{30 * time.Second, 9*time.Minute + 20*time.Second - second.before} {
 			if tab.Advance(stay); tab.Count("GET", read) != 1 {
 				t.Errorf("%d reads before the second is due, want 1", tab.Count("GET", read))
 				return
 			}
 		}
-		if tab.Advance(6 * time.Second); tab.Count("GET", read) != 2 {
+		if tab.Advance(13 * time.Second); tab.Count("GET", read) != 2 {
 			t.Errorf("%d reads when the second is due, want 2", tab.Count("GET", read))
 			return
 		}
 		tab.Wait("performance.getEntriesByType('resource').filter((e) => e.name.endsWith('" + read + "')).length === 2")
 		tab.Advance(second.before - 5*time.Second)
-		tab.Advance(58 * time.Second) // the page opens, and nobody presses
+		tab.Advance(45 * time.Second) // the page opens, and nobody presses
 		waitState(tab, "open")
 		if got, want := tab.Calls()[before:], []string{"GET /s/" + saleID, "GET " + read, "GET " + read + "/orders/me", "GET " + read}; !slices.Equal(got, want) {
 			t.Errorf("the page made the requests %q, want %q", got, want)
