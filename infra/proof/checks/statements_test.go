@@ -272,7 +272,7 @@ func tableCalls(t *testing.T, f function) map[string]bool {
 }
 
 // refused returns the calls that no statement of a function's role allows, and the
-// patterns of its statements that no call needs.
+// patterns of its statements that no call needs by one of the statement's actions.
 func refused(tmpl template, f function, calls map[string]bool) (found []finding) {
 	used := map[string]bool{}
 	for call := range calls {
@@ -288,7 +288,7 @@ func refused(tmpl template, f function, calls map[string]bool) (found []finding)
 			}
 			for _, key := range keys.list() {
 				if matches, err := path.Match(key.text(), pk); err == nil && matches {
-					allowed, used[s.place+key.text()] = true, true
+					allowed, used[s.place+action+key.text()] = true, true
 				}
 			}
 		}
@@ -298,8 +298,10 @@ func refused(tmpl template, f function, calls map[string]bool) (found []finding)
 	}
 	for _, s := range tmpl.statements(f.property("Role").target()) {
 		for _, key := range s.at("Condition", "ForAllValues:StringLike", "dynamodb:LeadingKeys").list() {
-			if !used[s.place+key.text()] {
-				found = append(found, key.find("%s may reach %s and never does", f.id, key.text()))
+			for _, action := range s.at("Action").list() {
+				if !used[s.place+action.text()+key.text()] {
+					found = append(found, key.find("%s may %s of %s and never does", f.id, action.text(), key.text()))
+				}
 			}
 		}
 	}
