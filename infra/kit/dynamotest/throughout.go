@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// Throughout fails each call on an item that has that text in its key, but for the first ones:
+// Throughout fails each call of that operation ("" is any) on an item that has that text in its key, but for the first ones:
 // after them the item answers nobody any more. In a batch it spares the other items, as DynamoDB
 // does. met counts the calls on the item.
-func Throughout(key string, first int) (fault func(Call) Fault, met func() int) {
+func Throughout(op, key string, first int) (fault func(Call) Fault, met func() int) {
 	var mu sync.Mutex
 	calls := 0
 	met = func() int {
@@ -19,7 +19,7 @@ func Throughout(key string, first int) (fault func(Call) Fault, met func() int) 
 	return func(c Call) Fault {
 		var items []int
 		for i, k := range c.Keys {
-			if strings.Contains(k, key) {
+			if (op == "" || op == c.Op) && strings.Contains(k, key) {
 				items = append(items, i)
 			}
 		}

@@ -69,7 +69,7 @@ func drawSilence(r *rand.Rand, began time.Time, d draft) silence {
 		key = fmt.Sprint("SALES|", s.id)
 	}
 	from := began.Add(s.commands[r.IntN(len(s.commands))].at + between(r, 0, 5*time.Second))
-	fault, _ := dynamotest.Throughout(key, 0)
+	fault, _ := dynamotest.Throughout("", key, 0)
 	return silence{from, from.Add(between(r, 5*time.Second, 90*time.Second)), fault}
 }
 
