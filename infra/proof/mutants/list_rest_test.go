@@ -467,7 +467,7 @@ var ofEverythingElse = []mutant{
 	{"a withdrawal is made again when its answer was lost, in some plan", "P15", enumeration, "^TestEveryPlan/^scenarios$/^one_withdrawal_by_two", []edit{{withdrawing,
 		`[]types.TransactWriteItem{p.put(receipt)}`, `[]types.TransactWriteItem{{Put: &types.Put{TableName: p.table, Item: receipt}}}`}}},
 	{"an edit is made again when its answer was lost, in some plan", "P32", enumeration, "^TestEveryPlan/^scenarios$/^one_pause_by_two", []edit{{trail,
-		`		if entry != nil {`, `		if false {`}}},
+		`		if h.asked != nil {`, `		if false {`}}},
 	{"units that are being bought are withdrawn, simulated", "P2", simulation, under + "^withdrawals$", []edit{{withdrawing,
 		`aws.String("#stock = :u")`, `aws.String("attribute_exists(#stock)")`}}},
 	{"whether a sale may be drained is decided when its pass is resumed", "P8", enumeration, "^TestEveryPlan/^scenarios$/^a_pass_that_began", []edit{{auditing,
