@@ -74,8 +74,19 @@ console.log("entered", entered.leaf === entry.leaf);
 console.log("refused", said((await shop.PUT("/sales/{saleId}/entries/me", of(w.open))).error));
 console.log("refused", said((await shop.GET("/sales/{saleId}/orders/me", { ...of(w.open), ...as("none") })).error));
 
-for (const token of [w.viewer, w.operator]) {
-  const office = createClient<operatePaths>({ baseUrl: w.operate, ...as(token) });
-  const { data, error } = await office.POST("/operate/sales/{saleId}/changes", { ...of(w.open), body: { id: w.id, action: "pause" } });
-  console.log(...(data ? ["changed", data.applied, data.paused] : ["refused", said(error)]));
+// A pause, and a sale that sells again: at first by what was seen before the pause, which is refused.
+const office = createClient<operatePaths>({ baseUrl: w.operate, ...as(w.operator) });
+const pause = { ...of(w.open), body: { id: w.id, action: "pause" } } as const;
+console.log("refused", said((await office.POST("/operate/sales/{saleId}/changes", { ...pause, ...as(w.viewer) })).error));
+let seen = must(await office.GET("/operate/sales/{saleId}", of(w.open))).seen ?? "";
+console.log("changed", must(await office.POST("/operate/sales/{saleId}/changes", pause)).paused);
+for (const n of [0, 1]) {
+  const body = { id: w.id + n, action: "resume", seen } as const;
+  const { data, error } = await office.POST("/operate/sales/{saleId}/changes", { ...of(w.open), body });
+  if (error && "code" in error && error.code === "changed-meanwhile") {
+    console.log("refused", error.code, error.change?.action);
+    seen = error.seen;
+  } else {
+    console.log("changed", data ? data.paused : said(error));
+  }
 }

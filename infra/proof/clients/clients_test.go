@@ -170,7 +170,9 @@ entered true
 refused draw-not-found
 refused Unauthorized
 refused forbidden
-changed true true
+changed true
+refused changed-meanwhile pause
+changed false
 `
 
 func check(t *testing.T, name, got string) {

@@ -156,22 +156,47 @@ func claimID(c api.Claim) api.ID {
 	return c.ConfirmedClaim.ClaimId
 }
 
+// change pauses a sale and lets it sell again: at first by what was seen before the pause, which is refused.
 func (w world) change(ctx context.Context) error {
-	for _, token := range []string{w.Viewer, w.Operator} {
-		c, err := operate.NewClient(w.Operate, bearer(token))
-		if err != nil {
-			return err
-		}
-		pause := operate.NewChangeRequestPauseChangeRequest(operate.EditRequest{ID: operate.ID(w.ID), Action: operate.EditRequestActionPause})
-		answer, err := c.Change(ctx, pause, operate.ChangeParams{SaleId: operate.ID(w.Open)})
+	sale := operate.ChangeParams{SaleId: operate.ID(w.Open)}
+	pause := operate.NewChangeRequestPauseChangeRequest(operate.StopRequest{ID: operate.ID(w.ID), Action: operate.StopRequestActionPause})
+	viewer, err := operate.NewClient(w.Operate, bearer(w.Viewer))
+	if err != nil {
+		return err
+	}
+	refused, err := viewer.Change(ctx, pause, sale)
+	if err != nil {
+		return err
+	}
+	fmt.Println("refused", refused.(*operate.ForbiddenHeaders).Response.Code)
+
+	c, err := operate.NewClient(w.Operate, bearer(w.Operator))
+	if err != nil {
+		return err
+	}
+	standing, err := c.Standing(ctx, operate.StandingParams{SaleId: sale.SaleId})
+	if err != nil {
+		return err
+	}
+	paused, err := c.Change(ctx, pause, sale)
+	if err != nil {
+		return err
+	}
+	fmt.Println("changed", paused.(*operate.ChangedHeaders).Response.Paused.Value)
+	seen := standing.(*operate.StandingAnswerHeaders).Response.Seen.Value
+	for n := range 2 {
+		resume := operate.ResumeRequest{ID: operate.ID(fmt.Sprint(w.ID, n)), Action: "resume", Seen: seen}
+		answer, err := c.Change(ctx, operate.NewResumeRequestChangeRequest(resume), sale)
 		if err != nil {
 			return err
 		}
 		switch a := answer.(type) {
+		case *operate.ConflictHeaders:
+			meanwhile := a.Response.ChangedMeanwhile
+			fmt.Println("refused", meanwhile.Code, meanwhile.Change.Value.Action)
+			seen = meanwhile.Seen
 		case *operate.ChangedHeaders:
-			fmt.Println("changed", a.Response.Applied, a.Response.Paused.Value)
-		case *operate.ForbiddenHeaders:
-			fmt.Println("refused", a.Response.Code)
+			fmt.Println("changed", a.Response.Paused.Value)
 		default:
 			return fmt.Errorf("%T", a)
 		}
