@@ -310,6 +310,14 @@ var archiving = map[string]func(*testing.T, *World){
 		}
 		w.mayNotErase(w.Environment(), sale.Conflicting, "is being archived: finish that first")
 	},
+	"an archive that a description overtakes deletes and seals nothing": func(_ *testing.T, w *World) {
+		w.toArchive()
+		w.mayNotDelete(w.beforeTransaction(1, func() {
+			if _, err := w.changeIn("moutai", w.Environment(), sale.ActionDescribe, "late", sale.Author{}); err != nil {
+				w.T.Error(err)
+			}
+		}), sale.Busy, w.archived(), "")
+	},
 	"an archive that an erasure overtakes deletes nothing, and is written again": func(t *testing.T, w *World) {
 		w.toArchive()
 		w.erases(w.Environment(), "carol")
