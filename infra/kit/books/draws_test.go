@@ -382,8 +382,9 @@ func TestADrawInEachOfItsStatesBalances(t *testing.T) {
 			if _, err := w.drawing().Recall(w.Ctx, sale.Recall{SaleID: "moutai"}); err != nil {
 				w.T.Fatal(err)
 			}
+			w.Pass(2 * time.Minute)
 			w.ReleasesBy(w.Ledger)
-			w.Pass(6 * time.Minute)
+			w.Pass(4 * time.Minute)
 		}, ""},
 	}.balance(t)
 }

@@ -308,8 +308,9 @@ func recalledSale(t *testing.T) *world {
 	if _, err := w.Ledger.Recall(w.Ctx, sale.Recall{SaleID: "moutai", Author: sale.Author{Note: "soles come off"}}); err != nil {
 		t.Fatal(err)
 	}
+	w.Pass(2 * time.Minute) // an earlier pass does not complete the recall
 	w.ReleasesBy(w.Ledger)
-	w.Pass(6 * time.Minute)
+	w.Pass(4 * time.Minute)
 	return w
 }
 
