@@ -1,11 +1,17 @@
 package mutants
 
+import "strings"
+
 const (
 	releaseTests   = "./functions/release/handler"
 	releaseHandler = "functions/release/handler/handler.go"
 	listing        = "shared/ledger/listing.go"
 	turns          = "shared/scheduled/turns.go"
 	refundsDue     = "functions/reconcile/handler/refunds.go"
+
+	// cursors begins the storing of how far a pass came.
+	cursors = `	names["#sealedAt"] = "sealedAt"
+	err := l.retry(ctx, patientTries, `
 )
 
 // ofReleasing break the function that releases and what reconcile says of refunds.
@@ -75,25 +81,15 @@ var ofReleasing = []mutant{
 	{"release does not store how far it came", "P22", releaseTests, "^TestARunThatIsCutOff", []edit{{releasing,
 		`	return p.saveCursors(ctx, p.sale.ID, map[string]any{"releasing": p.pass})`, `	return nil`}}},
 	{"a table that is busy for a second fails a run of release", "P16", releaseTests, "^TestATableThatIsBusy", []edit{{listing,
-		`l.retry(ctx, patientTries, `, `l.retry(ctx, maxTries, `}}},
+		cursors, strings.Replace(cursors, "patientTries", "maxTries", 1)}}},
 	{"release fails because it cannot store how far it came", "P16", releaseTests, "^TestARunThatCannotStore", []edit{{listing,
-		`	if sale.CodeOf(err) == sale.Busy {
-		return nil
-	}
-	return err
-`, `	return err
-`}}},
+		`err = asInternal(err); sale.CodeOf(err) == sale.Busy {`, `err = asInternal(err); err == nil {`}}},
 	{"a table that is busy for a second costs reconcile its pass", "P16", reconciling, "^TestATableThatIsBusy", []edit{{listing,
-		`l.retry(ctx, patientTries, `, `l.retry(ctx, maxTries, `}}},
+		cursors, strings.Replace(cursors, "patientTries", "maxTries", 1)}}},
 	{"a table that is busy for a second keeps a message from being sent again", "P8", reconciling, "^TestATableThatIsBusy", []edit{{"shared/ledger/claims.go",
 		`l.retry(ctx, patientTries, `, `l.retry(ctx, maxTries, `}}},
 	{"reconcile fails because it cannot store its pass", "P16", reconciling, "^TestAPassThatCannotBeStored", []edit{{listing,
-		`	if sale.CodeOf(err) == sale.Busy {
-		return nil
-	}
-	return err
-`, `	return err
-`}}},
+		`err = asInternal(err); sale.CodeOf(err) == sale.Busy {`, `err = asInternal(err); err == nil {`}}},
 	{"a buyer waits for a claim to be marked", "P16", "./functions/purchase/handler", "^TestMarkingAClaim", []edit{{"functions/purchase/handler/handler.go",
 		`context.WithTimeout(ctx, markTime)`, `context.WithCancel(ctx)`}}},
 	{"a mark without an answer keeps its message from being sent", "P8", "./functions/purchase/handler", "^TestAMessageIsSentWhenTheMark", []edit{{"shared/ledger/claims.go",

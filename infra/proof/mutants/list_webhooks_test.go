@@ -150,7 +150,7 @@ var ofWebhooks = []mutant{
 	{"a sale does not say that its orders must be paid", "P20", "./functions/query/handler", "^TestASaleThatAsksForPayment", []edit{{"functions/query/handler/handler.go",
 		`PayWithin: int64(s.PayWithin / time.Second), `, ``}}},
 	{"a query shows where to pay what is paid", "P20", "./functions/query/handler", "^TestABuyerSees", []edit{{"functions/query/handler/handler.go",
-		`c.State() == sale.Confirmed && !s.IsRecalled() {
-		address`, `!s.IsRecalled() {
-		address`}}},
+		`if c.State() != sale.Confirmed {
+		return payBy`, `if false {
+		return payBy`}}},
 }
