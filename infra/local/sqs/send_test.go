@@ -95,6 +95,7 @@ func TestReceiveMessageChecksItsParameters(t *testing.T) {
 		{"more than twelve hours", awssqs.ReceiveMessageInput{VisibilityTimeout: 43201}, "InvalidParameterValue"},
 		{"twelve hours", awssqs.ReceiveMessageInput{VisibilityTimeout: 43200}, ""},
 		{"one of the system attributes", awssqs.ReceiveMessageInput{MessageSystemAttributeNames: []types.MessageSystemAttributeName{"SenderId"}}, "AWS.SimpleQueueService.UnsupportedOperation"},
+		//lint:ignore SA1019 older clients send it
 		{"one of them by the older name", awssqs.ReceiveMessageInput{AttributeNames: []types.QueueAttributeName{"SenderId"}}, "AWS.SimpleQueueService.UnsupportedOperation"},
 		{"attributes of messages, which have none", awssqs.ReceiveMessageInput{MessageAttributeNames: []string{"All"}}, ""},
 		{"an id that only FIFO queues take", awssqs.ReceiveMessageInput{ReceiveRequestAttemptId: aws.String("a")}, "AWS.SimpleQueueService.UnsupportedOperation"},
@@ -117,6 +118,7 @@ func TestSystemAttributesAreAnsweredByTheirOlderNameToo(t *testing.T) {
 	url := f.queue("q")
 	f.send(url, "x")
 	m := f.one(url, func(in *awssqs.ReceiveMessageInput) {
+		//lint:ignore SA1019 older clients send it
 		in.MessageSystemAttributeNames, in.AttributeNames = nil, []types.QueueAttributeName{types.QueueAttributeNameAll}
 	})
 	if m.Attributes["ApproximateReceiveCount"] != "1" || m.Attributes["SenderId"] == "" {

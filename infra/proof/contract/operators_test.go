@@ -105,7 +105,7 @@ func (w *world) operatorsGenerator(seed uint64) *Generator {
 func TestNoRequestGetsAnAnswerOutsideTheOperatorsContract(t *testing.T) {
 	w := newWorld(t)
 	before := w.trails()
-	met := press(t, w.front(door{api: Operators}), w.operatorsGenerator(8), 2000)
+	met := press(t, w.front(door{api: Operators}), w.operatorsGenerator(10), 2000)
 	for _, must := range []Outcome{
 		{"sales", 200, "Sales"}, {"standing", 200, "Standing"}, {"trail", 200, "Trail"}, {"buyer", 200, "Buyer"},
 		{"change", 200, "ChangedSale"},

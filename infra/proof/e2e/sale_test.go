@@ -172,7 +172,7 @@ func TestTheWindowAndTheOperatorDecide(t *testing.T) {
 	// As the operator's command does it: what is empty goes, the rest stays, and a repeat changes nothing.
 	describe := []string{"describe", "-sale", "now", "-name", "Now $(id)", "-about", "53 % vol.", "-link", ""}
 	for range 2 {
-		if out, code := s.operator(describe...); code != 0 || !strings.HasPrefix(out, "now is shown as \"Now $(id)\", about \"53 % vol.\"; pages that are loaded from two seconds on have it\n") {
+		if out, code := s.operator(describe...); code != 0 || !strings.Contains(out, "\nnow is shown as \"Now $(id)\", about \"53 % vol.\"; pages that are loaded from two seconds on have it\n") {
 			t.Errorf("describe: %d %s", code, out)
 		}
 	}
@@ -181,7 +181,7 @@ func TestTheWindowAndTheOperatorDecide(t *testing.T) {
 	if late := time.Since(said); late > 2*time.Second {
 		t.Errorf("buyers read it %v after it was described", late)
 	}
-	if out, code := s.operator("describe", "-sale", "now", "-image", "https://images.example/a.jpg"); code != 1 || out != "NOT DESCRIBED: invalid-request: no image can be shown: the stack's parameter ImageOrigin is empty\n" {
+	if out, code := s.operator("describe", "-sale", "now", "-image", "https://images.example/a.jpg"); code != 1 || !strings.HasSuffix(out, "\nNOT DESCRIBED: invalid-request: no image can be shown: the stack's parameter ImageOrigin is empty\n") {
 		t.Errorf("a picture: %d %s", code, out)
 	}
 	s.balanced("now")

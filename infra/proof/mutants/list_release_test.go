@@ -12,6 +12,9 @@ const (
 	// cursors begins the storing of how far a pass came.
 	cursors = `	names["#sealedAt"] = "sealedAt"
 	err := l.retry(ctx, patientTries, `
+	// ending begins the storing of a pass's end.
+	ending = `names map[string]string, values item) error {
+	err := l.retry(ctx, patientTries, `
 )
 
 // ofReleasing break the function that releases and what reconcile says of refunds.
@@ -81,7 +84,7 @@ var ofReleasing = []mutant{
 	{"release does not store how far it came", "P22", releaseTests, "^TestARunThatIsCutOff", []edit{{releasing,
 		`	return p.saveCursors(ctx, p.sale.ID, map[string]any{"releasing": p.pass})`, `	return nil`}}},
 	{"a table that is busy for a second fails a run of release", "P16", releaseTests, "^TestATableThatIsBusy", []edit{{listing,
-		cursors, strings.Replace(cursors, "patientTries", "maxTries", 1)}}},
+		ending, strings.Replace(ending, "patientTries", "maxTries", 1)}}},
 	{"release fails because it cannot store how far it came", "P16", releaseTests, "^TestARunThatCannotStore", []edit{{listing,
 		`err = asInternal(err); sale.CodeOf(err) == sale.Busy {`, `err = asInternal(err); err == nil {`}}},
 	{"a table that is busy for a second costs reconcile its pass", "P16", reconciling, "^TestATableThatIsBusy", []edit{{listing,
