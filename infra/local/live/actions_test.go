@@ -115,7 +115,7 @@ func TestAPurchaseIsMadeForTheNamedBuyer(t *testing.T) {
 		}
 	}
 	w := newWorld(t)
-	for _, user := range []string{"", "  ", strings.Repeat("x", 129)} {
+	for _, user := range []string{"", "  ", strings.Repeat("x", 256)} {
 		if status, _ := w.post("buy", fmt.Sprintf(`{"user":%q}`, user), nil); status != 400 || w.stub.bought != 0 {
 			t.Errorf("%q: %d", user, status)
 		}

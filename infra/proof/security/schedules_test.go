@@ -26,7 +26,7 @@ func lapses(sale string) map[string]string {
 		"stock of -0":                           add("-0"),
 		"stock of a billion and one":            add("1000000001"),
 		"stock of the largest 64-bit number":    add("9223372036854775807"),
-		"stock with an exponent":                add("1e3"),
+		"stock with a negative exponent":        add("1e-3"),
 		"stock of text":                         add(`"5"`),
 		"stock that is null":                    add("null"),
 		"stock twice":                           add(`1,"stock":1000`),
