@@ -56,12 +56,12 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 }
 
 // withSeeding is what the author of an addition or a withdrawal has seen when it is made: no more
-// than before and this one, if that is known.
+// than before and this one, if that is known. A repeat may have been sent with what was seen after it.
 func withSeeding(seen *sale.Seen, s sale.Sale) sale.Seen {
 	if seen == nil {
 		return s.Seen()
 	}
-	return sale.Seen{Edits: seen.Edits, Seedings: seen.Seedings + 1}
+	return sale.Seen{Edits: seen.Edits, Seedings: min(seen.Seedings+1, s.Seedings)}
 }
 
 // announceSeeding stores the seed id's request, or checks the stored one. A

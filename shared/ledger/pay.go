@@ -69,7 +69,7 @@ func (l *Ledger) refundPaidOrder(ctx context.Context, s sale.Sale, orderID uint6
 		var o sale.Order
 		if o, err = l.Order(ctx, orderID); err == nil {
 			recall := releasing{Ledger: l, sale: s, done: &ReleaseResult{}}
-			if _, err = recall.refundRecalled(ctx, []paid{{o.User, o.ID, payment}}); err == nil {
+			if _, err = recall.refundRecalled(ctx, []paid{{user: o.User, orderID: o.ID, payment: payment}}); err == nil {
 				it, err = l.get(ctx, refundKey(s.ID, payment))
 			}
 		}

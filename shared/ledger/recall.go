@@ -117,6 +117,9 @@ type paid struct {
 	user    string
 	orderID uint64
 	payment string
+	// What the claim says was paid; "" if it does not.
+	amount   int64
+	currency string
 }
 
 // gatherRecalled gathers what the pass must do about a claim of a recalled sale.
@@ -128,7 +131,7 @@ func (p *releasing) gatherRecalled(c sale.Claim, next *ReleasePass) {
 	case c.State() == sale.Confirmed:
 		p.due[c.Shard] = append(p.due[c.Shard], unpaid{c.User, c.OrderID})
 	case c.State() == sale.Paid && !slices.Contains(c.Refunds, c.Payment):
-		p.paid = append(p.paid, paid{c.User, c.OrderID, c.Payment})
+		p.paid = append(p.paid, paid{c.User, c.OrderID, c.Payment, c.Amount, c.Currency})
 	default:
 		return
 	}
@@ -221,6 +224,10 @@ func (p *releasing) refundOf(c paid, guard item, at time.Time) (sale.Refund, err
 		Amount: p.sale.Price, Currency: cmp.Or(p.sale.Currency, noCurrency), At: at,
 	}
 	if guard == nil {
+		// The claim of a payment may be seen before its guard.
+		if c.currency != "" {
+			refund.Amount, refund.Currency = c.amount, c.currency
+		}
 		return refund, nil
 	}
 	r := reading(guard)

@@ -145,7 +145,7 @@ func (l *Ledger) edit(ctx context.Context, e edit) (sale.Sale, sale.Seen, bool, 
 		if err != nil || after == before {
 			return before, seen, false, err
 		}
-		if pause := h.pause; e.seen == nil && e.asks.Action == sale.ActionResume && before.Paused && pause != nil && pause["actor"] != nil {
+		if pause := h.pause; e.seen == nil && e.asks.Action == sale.ActionResume && before.Paused && pause != nil && has(pause, "actor") {
 			made, err := readChange(pause)
 			if err == nil {
 				err = sale.RefusePaused(&before, made)
@@ -225,7 +225,7 @@ func (l *Ledger) writeEdit(e edit, before, after sale.Sale, call string) []types
 type history struct {
 	asked  item // the entry of the id that is asked for, or nil
 	newest item // the entry of the sale's newest edit, or nil
-	pause  item // the newest entry of a pause, or nil
+	pause  item // since the newest resumption, the newest pause by a person, or else the first; or nil
 	// whole: plain reads see a transaction item by item, so the sale may tell of an edit whose
 	// entry, perhaps of the very id, they do not see yet. Every edit waits for the entry of the one
 	// before it, so the trail is whole once the newest is seen.
@@ -242,8 +242,13 @@ func (l *Ledger) historyOf(ctx context.Context, s sale.Sale, id string) (history
 		if r.text("id") == id {
 			h.asked = it
 		}
-		if r.text("action") == string(sale.ActionPause) {
-			h.pause = it
+		switch sale.Action(r.text("action")) {
+		case sale.ActionPause:
+			if h.pause == nil || has(it, "actor") {
+				h.pause = it
+			}
+		case sale.ActionResume:
+			h.pause = nil
 		}
 		if r.err != nil {
 			return h, asInternal(r.err)

@@ -126,6 +126,10 @@ var seeing = map[string]func(*testing.T, *World){
 				}
 				_, _, err = w.changeSeeing(saleID, action, "kims-next", &again)
 				w.Refused(sale.ChangedMeanwhile, err)
+				all := w.seen(saleID)
+				if repeated, _, err := w.changeSeeing(saleID, action, "kims", all); err != nil || repeated.Edits > all.Edits || repeated.Seedings > all.Seedings {
+					t.Errorf("%s again by who has seen all, %v: seen %v (%v)", action, *all, repeated, err)
+				}
 			})
 		}
 	},
@@ -206,12 +210,15 @@ var seeing = map[string]func(*testing.T, *World){
 			t.Errorf("after a schedule's pause: %+v (%v)", done, err)
 		}
 		id := pause("lee")
-		before := w.everything()
-		for _, at := range []time.Time{{}, w.Now().Add(time.Second)} {
-			_, err := resume("schedule-2", at)
-			if w.meanwhile("moutai", "a scheduled resumption", id, err); w.everything() != before {
-				t.Error("it changes the table")
+		for range 2 { // also after a schedule, or a restore, has paused it once more
+			before := w.everything()
+			for _, at := range []time.Time{{}, w.Now().Add(time.Second)} {
+				_, err := resume("schedule-2", at)
+				if w.meanwhile("moutai", "a scheduled resumption", id, err); w.everything() != before {
+					t.Error("it changes the table")
+				}
 			}
+			pause("")
 		}
 		if _, applied, err := w.changeSeeing("moutai", sale.ActionResume, "kims", w.seen("moutai")); err != nil || !applied {
 			t.Errorf("of who has seen it: applied %t (%v)", applied, err)

@@ -432,7 +432,10 @@ func (m *runningSale) repeatEdits(before window) {
 // recordPayments records the payments of the providers' lists again. If no event of one has been
 // published, because the bus takes it never, nothing says when it was recorded, nor what became of it.
 func (m *runningSale) recordPayments(archive []byte) {
-	for _, p := range slices.Clone(m.listed) {
+	m.n.mu.Lock()
+	listed := slices.Clone(m.listed)
+	m.n.mu.Unlock()
+	for _, p := range listed {
 		refund, isPaid := "RefundDue:"+m.id+":"+p.ID(), bytes.Contains(archive, []byte(`"OrderPaid:`+p.Order+`"`))
 		m.n.mu.Lock()
 		if !isPaid {
