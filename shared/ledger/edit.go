@@ -35,7 +35,7 @@ type Edited struct {
 // id of another change it fails with sale.Conflicting.
 //
 // An edit with Seen is refused with sale.ChangedMeanwhile if another one was made since, and so is
-// a resumption without it while the newest pause has an actor.
+// a resumption without it while a person has paused it since it was last resumed.
 //
 // An edit with an instant applies if it is newer than the newest one. If it is older,
 // the newest edit stays in effect, and its shards are written again in case it was

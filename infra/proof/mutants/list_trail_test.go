@@ -34,7 +34,12 @@ var ofTheTrail = []mutant{
 	{"an addition's repeat sees more than its author", "P32", ledgerTests, overFake + "^a_change_that_was_made_is_recognised", []edit{{adding, `	if seen == nil {
 		return s.Seen()`, `	if seen != nil {
 		return s.Seen()`}}},
-	{"a schedule resumes what a person has paused", "P32", ledgerTests, overFake + "^a_resumption_of_who", []edit{{trail, `pause["actor"] != nil`, `pause["actor"] == nil`}}},
+	{"a schedule resumes what a person has paused", "P32", ledgerTests, overFake + "^a_resumption_of_who", []edit{{trail, `has(pause, "actor")`, `pause["actor"] == nil`}}},
+	{"a schedule's pause hides a person's", "P32", ledgerTests, overFake + "^a_resumption_of_who", []edit{{trail, `h.pause == nil || has(it, "actor")`, `true`}}},
+	{"a repeated addition has seen what is not there yet", "P32", ledgerTests, overFake + "^a_change_that_was_made", []edit{{adding,
+		`min(seen.Seedings+1, s.Seedings)`, `seen.Seedings + 1`}}},
+	{"a recall's refund of a payment whose guard is hidden is of nothing", "P35", ledgerTests, "^TestARecallRefundsWhatWasPaid", []edit{{"shared/ledger/recall.go",
+		`if c.currency != "" {`, `if false {`}}},
 	{"a pause waits for what was seen", "P32", operating, "^TestEachChangeIsMade", []edit{{"shared/change/request.go", `	"pause":      {},`, `	"pause":      {"seen"},`}}},
 	{"an addition that an edit overtakes says that there is no room", "P15", ledgerTests, overFake + "^of_an_edit_and_an_addition", []edit{{adding,
 		`case now.Edits == s.Edits:`, `case now.Edits >= s.Edits:`}}},
