@@ -89,12 +89,12 @@ var ofWebhooks = []mutant{
 		return p, foreign, unreadable(errNoAmount)
 	}
 `, `	if amount == nil {
-		amount = new(int64)
+		amount = new(jsonread.Whole)
 	}
 `}}},
 	{"an amount that is missing is none", "P24", webhookTests, "^TestASignedReport", []edit{{webhookStandard,
 		`		err = errNoAmount
-`, `		data.Amount = new(int64)
+`, `		data.Amount = new(jsonread.Whole)
 `}}},
 	{"a payment intent pays what was asked, not what was received", "P24", webhookTests, "^TestASignedReport", []edit{{webhookStripe,
 		`json:"amount_received"`, `json:"amount"`}}},
