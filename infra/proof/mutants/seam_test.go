@@ -2,9 +2,7 @@ package mutants
 
 import (
 	"context"
-	"fmt"
 	"maps"
-	"reflect"
 	"regexp"
 	"runtime"
 	"slices"
@@ -175,7 +173,7 @@ func (s *seam) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWrit
 	mutated := *in
 	mutated.TransactItems = slices.Clone(in.TransactItems)
 	for i, action := range in.TransactItems {
-		here := s.at(fmt.Sprintf("TransactWriteItems[%d]", firstAlike(in.TransactItems, i)))
+		here := s.at(actionName(in.TransactItems, i))
 		out := &mutated.TransactItems[i]
 		switch {
 		case action.Put != nil:
@@ -204,27 +202,44 @@ func (s *seam) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWrit
 			gone.ExpressionAttributeNames = used(gone.ExpressionAttributeNames, gone.ConditionExpression)
 			gone.ExpressionAttributeValues = used(gone.ExpressionAttributeValues, gone.ConditionExpression)
 			out.Delete = &gone
-		default:
-			panic("a transaction's action that is none of Put, Update, Delete and ConditionCheck")
 		}
 	}
 	return s.API.TransactWriteItems(ctx, &mutated, o...)
 }
 
-// firstAlike returns the first action with the expressions of action i: actions on
-// several items of one kind are changed together.
-func firstAlike(actions []types.TransactWriteItem, i int) int {
-	return slices.IndexFunc(actions, func(other types.TransactWriteItem) bool {
-		if put, also := actions[i].Put, other.Put; put != nil && also != nil && reflect.DeepEqual(put.Item["pk"], also.Item["pk"]) {
-			return maps.EqualFunc(put.Item, also.Item, func(_, _ types.AttributeValue) bool { return true })
-		}
-		if gone, also := actions[i].Delete, other.Delete; gone != nil && also != nil {
-			return aws.ToString(gone.ConditionExpression) == aws.ToString(also.ConditionExpression)
-		}
-		one, update := actions[i].Update, other.Update
-		return other == actions[i] || one != nil && update != nil && aws.ToString(one.UpdateExpression) == aws.ToString(update.UpdateExpression) &&
-			aws.ToString(one.ConditionExpression) == aws.ToString(update.ConditionExpression)
-	})
+// actionName names an action of a transaction by its operation and the kind of its item, so
+// that the same action on several items is changed together, however many they are. A seal
+// updates all sales of a group, and only one of them on a condition: that is another action.
+func actionName(actions []types.TransactWriteItem, i int) string {
+	switch one := actions[i]; {
+	case one.Put != nil:
+		return "Put " + itemKind(one.Put.Item)
+	case one.ConditionCheck != nil:
+		return "ConditionCheck " + itemKind(one.ConditionCheck.Key)
+	case one.Delete != nil:
+		return "Delete " + itemKind(one.Delete.Key)
+	}
+	kind := itemKind(actions[i].Update.Key)
+	if actions[i].Update.ConditionExpression == nil && slices.ContainsFunc(actions, func(other types.TransactWriteItem) bool {
+		return other.Update != nil && other.Update.ConditionExpression != nil && itemKind(other.Update.Key) == kind
+	}) {
+		return "Update another " + kind
+	}
+	return "Update " + kind
+}
+
+// itemKind is the head of an item's partition key, and that of its sort key where a partition
+// has items of several kinds.
+func itemKind(key map[string]types.AttributeValue) string {
+	head := func(attribute string) string {
+		kind, _, _ := strings.Cut(key[attribute].(*types.AttributeValueMemberS).Value, "#")
+		return kind
+	}
+	kind := head("pk")
+	if kind == "SALE" || kind == "DRAW" {
+		kind += "/" + head("sk")
+	}
+	return kind
 }
 
 func (s *seam) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
