@@ -21,7 +21,7 @@ type Book interface {
 	Add(context.Context, sale.Addition) (ledger.Seeding, error)
 	Withdraw(context.Context, sale.Withdrawal) (ledger.Withdrawn, error)
 	Edit(context.Context, sale.Edit) (ledger.Edited, error)
-	Describe(context.Context, sale.Description) (ledger.Described, error)
+	Describe(context.Context, sale.Description) (ledger.Edited, error)
 	Recall(context.Context, sale.Recall) (ledger.Edited, error)
 }
 
@@ -50,8 +50,9 @@ type Answer struct {
 	*described
 	// ChangeID names the change in the sale's trail; "" if its caller does not ask.
 	ChangeID string `json:"changeId,omitempty"`
-	// Seen is what the author has seen with the change, for the next one.
-	Seen string `json:"seen"`
+	// Seen is what the author has seen with the change, for the next one; "" if the request did not say
+	// what they had seen before, and was no creation.
+	Seen string `json:"seen,omitempty"`
 }
 
 // withdrawn is what a withdrawal returns in addition: how many units it took in total,
@@ -84,6 +85,14 @@ type described struct {
 // Apply applies a request. It fails with the error of the ledger, or with
 // sale.InvalidRequest.
 func (d *Desk) Apply(ctx context.Context, r Request) (Answer, error) {
+	out, err := d.apply(ctx, r)
+	if r.Seen == nil && r.Action != "create" {
+		out.Seen = ""
+	}
+	return out, err
+}
+
+func (d *Desk) apply(ctx context.Context, r Request) (Answer, error) {
 	switch r.Action {
 	case "create":
 		c, err := r.creation()

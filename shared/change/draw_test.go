@@ -32,9 +32,9 @@ func (s *stored) Withdraw(_ context.Context, w sale.Withdrawal) (ledger.Withdraw
 	return ledger.Withdrawn{}, nil
 }
 
-func (s *stored) Describe(_ context.Context, d sale.Description) (ledger.Described, error) {
+func (s *stored) Describe(_ context.Context, d sale.Description) (ledger.Edited, error) {
 	s.asked = d
-	return ledger.Described{}, nil
+	return ledger.Edited{}, nil
 }
 
 func (s *stored) Recall(_ context.Context, r sale.Recall) (ledger.Edited, error) {

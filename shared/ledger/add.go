@@ -51,17 +51,8 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 		done.Applied = done.Applied || added
 	}
 	s, err = l.readOpenSale(ctx, a.SaleID)
-	done.Seeded, done.Seen = s.Seeded, withSeeding(a.Seen, s)
+	done.Seeded, done.Seen = s.Seeded, a.Seen.WithSeeding(s)
 	return done, err
-}
-
-// withSeeding is what the author of an addition or a withdrawal has seen when it is made: no more
-// than before and this one, if that is known. A repeat may have been sent with what was seen after it.
-func withSeeding(seen *sale.Seen, s sale.Sale) sale.Seen {
-	if seen == nil {
-		return s.Seen()
-	}
-	return sale.Seen{Edits: seen.Edits, Seedings: min(seen.Seedings+1, s.Seedings)}
 }
 
 // announceSeeding stores the seed id's request, or checks the stored one. A

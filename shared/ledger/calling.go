@@ -34,7 +34,7 @@ func (l *Ledger) BeginCall(ctx context.Context, d DrawState, ranks []draw.Rank, 
 		next.Lo = d.Last.Lo
 	}
 	next.Open = !slices.ContainsFunc(ranks, func(r draw.Rank) bool { return r.Compare(next.Lo) > 0 })
-	_, _, begun, err := l.edit(ctx, edit{
+	done, err := l.edit(ctx, edit{
 		saleID: d.Sale.ID, set: setCall,
 		asks: sale.Change{Action: sale.ActionCall, Author: sale.Author{Actor: drawActor, Note: fmt.Sprintf("call %d", next.Number)}},
 		next: func(before sale.Sale) (sale.Sale, error) {
@@ -81,7 +81,7 @@ func (l *Ledger) BeginCall(ctx context.Context, d DrawState, ranks []draw.Rank, 
 			return nil
 		},
 	})
-	return begun, err
+	return done.Applied, err
 }
 
 var ifIncomplete = "attribute_not_exists(#hi)"

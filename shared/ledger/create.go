@@ -20,7 +20,7 @@ type Seeding struct {
 	// Applied is false if the same request had been applied before, or by a try of this
 	// call whose answer was lost.
 	Applied bool
-	Seen    sale.Seen // what its author has seen with it, see Edited
+	Seen    sale.Seen // see Edited; a creation's is zero, which is what a new sale says
 }
 
 // Created reports whether a creation of the sale is stored, if only as a draft. It fails
@@ -64,7 +64,7 @@ func (l *Ledger) Create(ctx context.Context, c sale.Creation) (Seeding, error) {
 	if err != nil {
 		return Seeding{}, asInternal(err)
 	}
-	done := Seeding{SaleID: c.SaleID, Seeded: current.Seeded, Shards: current.Shards, Seen: current.Seen()}
+	done := Seeding{SaleID: c.SaleID, Seeded: current.Seeded, Shards: current.Shards}
 	if current.State == sale.Open {
 		return done, nil
 	}

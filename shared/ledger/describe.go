@@ -7,26 +7,17 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Described is a sale after a description.
-type Described struct {
-	Sale sale.Sale
-	// Applied is false if the sale was as described before, or the change was made before.
-	Applied bool
-	Seen    sale.Seen // as in Edited
-}
-
 // Describe corrects what buyers read about a sale. It raises the version, so that every
 // environment shows it when it next looks at the sale. What the creation asked for stays,
 // so its repeat is the same as before. d must have passed Check.
 //
 // It fails with sale.ChangedMeanwhile as Edit does, with sale.Conflicting if the ChangeID is another change's, with sale.SaleNotFound
 // (for a draft, too), sale.Busy or sale.Internal.
-func (l *Ledger) Describe(ctx context.Context, d sale.Description) (Described, error) {
-	after, seen, applied, err := l.edit(ctx, edit{
+func (l *Ledger) Describe(ctx context.Context, d sale.Description) (Edited, error) {
+	return l.edit(ctx, edit{
 		saleID: d.SaleID, asks: d.Change(), seen: d.Seen, counts: ", #described :one", set: func(after sale.Sale) (string, map[string]string, item) { return description(d, after) },
 		next: func(before sale.Sale) (sale.Sale, error) { return d.Apply(before), nil },
 	})
-	return Described{Sale: after, Applied: applied, Seen: seen}, err
 }
 
 // description sets or removes the fields that are given.

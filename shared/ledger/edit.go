@@ -19,7 +19,8 @@ type Edited struct {
 	// Applied is false if the edit had been applied before, or if a newer edit agrees
 	// with it.
 	Applied bool
-	// Seen is what the author has seen with this change: of others, what the request had seen.
+	// Seen is what the author has seen with this change, and of others what the request had seen. It is
+	// zero if the request did not say that.
 	Seen sale.Seen
 }
 
@@ -46,20 +47,20 @@ type Edited struct {
 // sale.SaleNotFound (for a draft, too), sale.Busy or sale.Internal; and with sale.Recalled
 // if the sale was recalled and the edit is more than a pause.
 func (l *Ledger) Edit(ctx context.Context, e sale.Edit) (Edited, error) {
-	s, seen, applied, err := l.editSale(ctx, e)
+	done, err := l.editSale(ctx, e)
 	if err != nil {
 		return Edited{}, err
 	}
-	if err := l.editShards(ctx, s, nil); err != nil {
+	if err := l.editShards(ctx, done.Sale, nil); err != nil {
 		return Edited{}, err
 	}
-	if s, err = l.readOpenSale(ctx, e.SaleID); err != nil {
+	if done.Sale, err = l.readOpenSale(ctx, e.SaleID); err != nil {
 		return Edited{}, err
 	}
-	if !e.Agrees(s) {
-		return Edited{}, overruled(s, e)
+	if !e.Agrees(done.Sale) {
+		return Edited{}, overruled(done.Sale, e)
 	}
-	return Edited{Sale: s, Applied: applied, Seen: seen}, nil
+	return done, nil
 }
 
 // overruled returns the error for an edit that a newer one contradicts.
@@ -79,8 +80,8 @@ func overruled(s sale.Sale, e sale.Edit) error {
 }
 
 // editSale writes the edit into the sale item unless that has a newer one. It returns
-// the sale that the shards must follow, what its author has then seen, and whether this call wrote it.
-func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (sale.Sale, sale.Seen, bool, error) {
+// the sale that the shards must follow.
+func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (Edited, error) {
 	one := edit{saleID: e.SaleID, asks: e.Change(), seen: e.Seen, set: setSaleOf}
 	one.next = func(before sale.Sale) (sale.Sale, error) {
 		if before.IsRecalled() && !e.MayFollowRecall() {

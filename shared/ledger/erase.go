@@ -23,15 +23,22 @@ func (l *Ledger) Erasable(ctx context.Context, user string) (held []Held, err er
 		return nil
 	})
 	for i := 0; i < len(held) && err == nil; i++ {
-		if s := held[i].Sale; s.Archive != "" {
-			return nil, sale.Refusef(sale.Conflicting, "the sale %s is being archived: finish that first, with the same file", s.ID)
-		}
-		if c := held[i].Claim; c != nil && len(c.Refunds) >= maxClaimRefunds {
-			return nil, sale.Refusef(sale.Conflicting, "the order in the sale %s has %d payments to refund: its claim may not note all of them", held[i].Sale.ID, len(c.Refunds))
-		}
-		held[i].sealing, err = l.mayBeSealed(ctx, held[i].Sale)
+		err = l.mayBeErased(ctx, &held[i])
 	}
 	return held, err
+}
+
+// mayBeErased finds what must be sealed before what a sale holds of a user is erased, or why it may
+// not be.
+func (l *Ledger) mayBeErased(ctx context.Context, h *Held) (err error) {
+	if h.Sale.Archive != "" {
+		return sale.Refusef(sale.Conflicting, "the sale %s is being archived: finish that first, with the same file", h.Sale.ID)
+	}
+	if c := h.Claim; c != nil && len(c.Refunds) >= maxClaimRefunds {
+		return sale.Refusef(sale.Conflicting, "the order in the sale %s has %d payments to refund: its claim may not note all of them", h.Sale.ID, len(c.Refunds))
+	}
+	h.sealing, err = l.mayBeSealed(ctx, h.Sale)
+	return err
 }
 
 // Erase puts a random id in the user's place, in every sale, and deletes the user's entries in
@@ -70,6 +77,9 @@ func (l *Ledger) eraseIn(ctx context.Context, user string, h Held) error {
 			return err
 		}
 		if h, err = l.heldIn(ctx, h.Sale.ID, user); err != nil || h.isEmpty() {
+			return err
+		}
+		if err := l.mayBeErased(ctx, &h); err != nil {
 			return err
 		}
 		if !left.again(ctx) {

@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -22,18 +23,35 @@ import (
 // It fails with sale.Conflicting if the ChangeID is another change's, with sale.SaleNotFound
 // (for a draft, too), sale.Busy or sale.Internal.
 func (l *Ledger) Recall(ctx context.Context, r sale.Recall) (Edited, error) {
-	s, seen, applied, err := l.recallSale(ctx, r)
+	done, err := l.recallSale(ctx, r)
+	if err == nil {
+		err = l.editShards(ctx, done.Sale, nil)
+	}
 	if err != nil {
 		return Edited{}, err
 	}
-	return Edited{Sale: s, Applied: applied, Seen: seen}, l.editShards(ctx, s, nil)
+	return done, l.notePaused(ctx, done.Sale)
+}
+
+// notePaused notes in the listing by when every shard of a recalled sale was paused, unless a pass of
+// the recall has begun. A pass that finds no note may complete nothing, so a note that the busy table
+// does not take costs another pass and nothing else.
+func (l *Ledger) notePaused(ctx context.Context, s sale.Sale) error {
+	pass, err := json.Marshal(ReleasePass{RecalledAt: s.RecalledAt, PausedAt: l.now()})
+	if err == nil {
+		err = l.update(ctx, listingKey(s.ID), "SET #releasing = :pass", "attribute_exists(#recalling) AND attribute_not_exists(#releasing)",
+			map[string]string{"#releasing": "releasing", "#recalling": "recalling"}, item{":pass": str(string(pass))})
+	}
+	if err = asInternal(err); sale.CodeOf(err) == sale.Busy {
+		return nil
+	}
+	return err
 }
 
 // recallSale writes the recall, unless the sale is recalled. It returns the sale that the
-// shards must follow, what its author has then seen, and whether this call wrote it. A recall is an edit like others: an
-// older one that is under way does not resume a shard. The listing begins a pass of its own
-// kind, also if the sale was drained.
-func (l *Ledger) recallSale(ctx context.Context, r sale.Recall) (sale.Sale, sale.Seen, bool, error) {
+// shards must follow. A recall is an edit like others: an older one that is under way does not
+// resume a shard. The listing begins a pass of its own kind, also if the sale was drained.
+func (l *Ledger) recallSale(ctx context.Context, r sale.Recall) (Edited, error) {
 	return l.edit(ctx, edit{
 		saleID: r.SaleID, asks: r.Change(), set: setRecall, refused: refusedBySeal,
 		next: func(s sale.Sale) (sale.Sale, error) {
@@ -47,9 +65,9 @@ func (l *Ledger) recallSale(ctx context.Context, r sale.Recall) (sale.Sale, sale
 		others: func(after sale.Sale) []types.TransactWriteItem {
 			return []types.TransactWriteItem{{Update: &types.Update{
 				TableName: l.table, Key: listingKey(after.ID),
-				UpdateExpression:    aws.String("SET #recalling = :at REMOVE #drained"),
+				UpdateExpression:    aws.String("SET #recalling = :at REMOVE #drained, #releasing"),
 				ConditionExpression: &ifNotSealed, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-				ExpressionAttributeNames:  map[string]string{"#recalling": "recalling", "#drained": "drained", "#sealedAt": "sealedAt"},
+				ExpressionAttributeNames:  map[string]string{"#recalling": "recalling", "#drained": "drained", "#releasing": "releasing", "#sealedAt": "sealedAt"},
 				ExpressionAttributeValues: item{":at": millis(after.RecalledAt)},
 			}}}
 		},
@@ -69,8 +87,9 @@ func setRecall(after sale.Sale) (string, map[string]string, item) {
 
 // releaseRecalled makes a pass over a recalled sale, whether or not it asks for payment: it
 // releases each confirmed claim that is not paid, and records a refund for each payment of
-// one that is (P35). A pass that has seen a claim without an order id, or has lost one to a
-// payment, is followed by another; the one that has not completes the recall.
+// one that is (P35). A pass that has seen a claim without an order id or one that another has just
+// released, or has lost one to a payment, is followed by another; the one that has not completes
+// the recall.
 //
 // Every pass pauses the shards first: the caller of Recall may have died before. So after
 // that no claim is made. But plain reads may see the unit of a purchase gone and not yet its
@@ -97,11 +116,7 @@ func (l *Ledger) releaseRecalled(ctx context.Context, listing Listing) (done Rel
 	if p.pass.Began.IsZero() {
 		p.pass.Began = now
 	}
-	if p.pass.PausedAt.IsZero() {
-		p.pass.PausedAt = s.RecalledAt
-	}
-	// A recall may be dated later than it is made, see recallSale.
-	if p.pass.PausedAt.After(now) || slices.ContainsFunc(shards, isLate) {
+	if p.pass.PausedAt.IsZero() || p.pass.PausedAt.After(now) || slices.ContainsFunc(shards, isLate) {
 		p.pass.PausedAt = now
 	}
 	err = p.run(ctx)
@@ -109,7 +124,7 @@ func (l *Ledger) releaseRecalled(ctx context.Context, listing Listing) (done Rel
 }
 
 // pauseSettles is how long after the last shard was paused a claim that was made before may still
-// be hidden, as far as clocks agree.
+// be hidden, and after a release its shard, as far as clocks agree.
 const pauseSettles = clockSkew + SettleTime
 
 // paid is what the refund of a recalled sale's payment needs to know of its claim.
@@ -132,6 +147,9 @@ func (p *releasing) gatherRecalled(c sale.Claim, next *ReleasePass) {
 		p.due[c.Shard] = append(p.due[c.Shard], unpaid{c.User, c.OrderID})
 	case c.State() == sale.Paid && !slices.Contains(c.Refunds, c.Payment):
 		p.paid = append(p.paid, paid{c.User, c.OrderID, c.Payment, c.Amount, c.Currency})
+	case c.Released() && p.now().Sub(c.ReleasedAt) < pauseSettles:
+		next.Again = true // whoever released it may have died, and its shard may not show the unit yet
+		return
 	default:
 		return
 	}

@@ -198,6 +198,8 @@ func TestARecallFinishesAnOrderWhoseClaimItCouldNotSee(t *testing.T) {
 		w.Pass(time.Minute)
 		pass(1, false) // the clocks of two machines may be a minute apart
 		w.Pass(time.Minute)
+		pass(0, false)
+		w.Pass(time.Minute)
 		pass(0, true)
 	})
 }

@@ -336,56 +336,51 @@ func (p *replay) leap(ctx context.Context) error {
 	return nil
 }
 
-// pause raises a sale's numbers, and edits it unless it is recalled: the number of edits that it
-// leaps to is this edit's. It pauses a sale that is not over. Of an edit, only some shards may have
+// restoreActor is whose edit a restore's is in the trail: a schedule does not resume what it has paused.
+const restoreActor = "restore"
+
+// pause raises a sale's numbers, and edits it: the number of edits that it leaps to is this
+// edit's. It pauses a sale that is not over, and a recalled one stays paused. Of an edit, only some shards may have
 // been restored, or only its entry in the trail; they follow this one, and it is later than that.
 func (p *replay) pause(ctx context.Context, one *replayed, now time.Time) error {
 	s := one.sale
-	update := "ADD #version :leap, #edits :leap SET #restoredAt = :at"
-	names := map[string]string{"#version": "version", "#edits": "edits", "#empty": "empty"}
-	values := item{}
-	edits := !s.IsRecalled()
-	if edits {
-		trail, err := p.edits(ctx, maxTries, s.ID)
-		if err != nil {
-			return err
-		}
-		last := s.ChangedAt.UnixMilli()
-		for _, entry := range trail {
-			r := reader{item: entry}
-			last = max(last, r.number("at"))
-		}
-		update += ", #paused = :paused, #changedAt = :now"
-		names["#paused"], names["#changedAt"] = "paused", "changedAt"
-		values[":paused"], values[":now"] = boolean(s.Paused || s.Ends().After(now)), num(max(now.UnixMilli(), last+1))
-		if s.HasDraw() {
-			update += ", #operatedAt = :now"
-			names["#operatedAt"] = "operatedAt"
-		}
+	trail, err := p.edits(ctx, maxTries, s.ID)
+	if err != nil {
+		return err
+	}
+	last := s.ChangedAt.UnixMilli()
+	for _, entry := range trail {
+		r := reader{item: entry}
+		last = max(last, r.number("at"))
+	}
+	update := "ADD #version :leap, #edits :leap SET #restoredAt = :at, #paused = :paused, #changedAt = :now"
+	names := map[string]string{"#version": "version", "#edits": "edits", "#empty": "empty", "#paused": "paused", "#changedAt": "changedAt"}
+	values := item{":paused": boolean(s.Paused || s.Ends().After(now)), ":now": num(max(now.UnixMilli(), last+1))}
+	if s.HasDraw() {
+		update += ", #operatedAt = :now"
+		names["#operatedAt"] = "operatedAt"
 	}
 	if err := p.mark(ctx, saleKey(s.ID), update+" REMOVE #empty", saleLeap, names, values); err != nil {
 		return err
 	}
-	s, err := p.readOpenSale(ctx, s.ID)
-	if err != nil {
+	if s, err = p.readOpenSale(ctx, s.ID); err != nil {
 		return err
 	}
-	if edits {
-		c := sale.Change{
-			Number: s.Edits, ID: "restore-" + strconv.FormatInt(p.lost.RestoredTo.UnixMilli(), 10), Action: sale.ActionResume, At: s.ChangedAt, Paused: s.Paused,
-			OpensAt: s.OpensAt, ClosesAt: s.ClosesAt, Author: sale.Author{Note: "restored to " + p.lost.RestoredTo.UTC().Format(time.RFC3339)},
-		}
-		if s.Paused {
-			c.Action = sale.ActionPause
-		}
-		if s.HasDraw() {
-			c.OperatedAt, c.BeginsAt, c.EndsAt = s.OperatedAt, s.BeginsAt, s.EndsAt
-		}
-		entry := withLabels(s.Labels, changeItem(s.ID, c))
-		entry["call"] = str(c.ID)
-		if err := p.putAbsent(ctx, entry); err != nil {
-			return err
-		}
+	c := sale.Change{
+		Number: s.Edits, ID: "restore-" + strconv.FormatInt(p.lost.RestoredTo.UnixMilli(), 10), Action: sale.ActionResume, At: s.ChangedAt, Paused: s.Paused,
+		OpensAt: s.OpensAt, ClosesAt: s.ClosesAt,
+		Author: sale.Author{Actor: restoreActor, Note: "restored to " + p.lost.RestoredTo.UTC().Format(time.RFC3339)},
+	}
+	if s.Paused {
+		c.Action = sale.ActionPause
+	}
+	if s.HasDraw() {
+		c.OperatedAt, c.BeginsAt, c.EndsAt = s.OperatedAt, s.BeginsAt, s.EndsAt
+	}
+	entry := withLabels(s.Labels, changeItem(s.ID, c))
+	entry["call"] = str(c.ID)
+	if err := p.putAbsent(ctx, entry); err != nil {
+		return err
 	}
 	one.sale = s
 	return p.editShards(ctx, s, nil)

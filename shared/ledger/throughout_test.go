@@ -481,7 +481,7 @@ func TestWhatIsDoneToManyIsNotDoneWhileTheLastOfThemFails(t *testing.T) {
 					}
 					met = first
 					for try := 0; err != nil && try < 3; try++ {
-						w.Pass(time.Second)
+						w.Pass(time.Minute)
 						err = m.operate(w, w.Environment())
 					}
 					if err != nil || !m.isDone(w, db) {

@@ -91,82 +91,75 @@ type edit struct {
 }
 
 // edit makes an edit in one transaction: the sale item and the entry of the trail, so neither
-// is there without the other (P32). It returns the sale after it, what its author has then seen
-// of the sale, and whether this call wrote it.
+// is there without the other (P32). It returns the sale after it, also if that is as it was.
 //
 // An edit whose id is in the trail has been made. The sale is read first, then its trail, which
 // must be whole, and the transaction requires that the sale has no newer edit: the same id is never
 // written twice.
 // It also requires that changedAt is as it was: an older release raises nothing else. And it
 // requires that the id is no seed id: see announceSeeding.
-func (l *Ledger) edit(ctx context.Context, e edit) (sale.Sale, sale.Seen, bool, error) {
+func (l *Ledger) edit(ctx context.Context, e edit) (Edited, error) {
 	call := l.newID() // tells the entry of this call from another call's with the same id
 	e.asks.ID = cmp.Or(e.asks.ID, call)
 	for left := l.upTo(patientTries); ; {
 		before, err := l.readOpenSale(ctx, e.saleID)
 		if err != nil {
-			return before, sale.Seen{}, false, err
-		}
-		seen := before.Seen()
-		if e.seen != nil {
-			seen.Seedings = e.seen.Seedings
+			return Edited{}, err
 		}
 		h, err := l.historyOf(ctx, before, e.asks.ID)
 		if err != nil {
-			return before, seen, false, err
+			return Edited{}, err
 		}
 		if h.asked != nil {
 			made, err := readChange(h.asked)
 			switch {
 			case err != nil:
-				return before, seen, false, asInternal(err)
+				return Edited{}, asInternal(err)
 			case !e.asks.Asks(made):
-				return before, seen, false, errOtherChange
+				return Edited{}, errOtherChange
 			case made.Number <= before.Edits:
 				r := reader{item: h.asked}
-				seen.Edits = made.Number
-				return before, seen, r.text("call") == call, asInternal(r.err)
+				return Edited{before, r.text("call") == call, e.seen.WithEdit(made.Number)}, asInternal(r.err)
 			}
 			// It was made after the sale was read, so the transaction is refused.
 		}
 		switch {
 		case before.IsSealed():
-			return before, seen, false, sale.RefuseSealed()
+			return Edited{}, sale.RefuseSealed()
 		case h.whole:
 		case !left.again(ctx):
-			return before, seen, false, errHalf
+			return Edited{}, errHalf
 		default:
 			continue
 		}
 		if h.asked == nil && e.seen != nil && e.seen.Edits != before.Edits {
-			return before, seen, false, refuseMeanwhile(before, h.newest)
+			return Edited{}, refuseMeanwhile(before, h.newest)
 		}
 		after, err := e.next(before)
 		if err != nil || after == before {
-			return before, seen, false, err
+			return Edited{before, false, e.seen.WithEdit(before.Edits)}, err
 		}
 		if pause := h.pause; e.seen == nil && e.asks.Action == sale.ActionResume && before.Paused && pause != nil && has(pause, "actor") {
 			made, err := readChange(pause)
 			if err == nil {
 				err = sale.RefusePaused(&before, made)
 			}
-			return before, seen, false, asInternal(err)
+			return Edited{}, asInternal(err)
 		}
 		after.Edits++
-		seen.Edits = after.Edits
 		reasons, err := l.retryTransaction(ctx, l.writeEdit(e, before, after, call)...)
 		switch {
 		case err == nil:
-			return after, seen, true, nil
+			return Edited{after, true, e.seen.WithEdit(after.Edits)}, nil
 		case reasons != nil && !failed(reasons[0]) && failed(reasons[len(reasons)-1]):
-			return after, seen, false, errOtherChange
+			return Edited{}, errOtherChange
 		case reasons == nil || !failed(reasons[0]):
 			if reasons != nil && e.refused != nil {
 				err = cmp.Or(e.refused(reasons[2:len(reasons)-1]), err)
 			}
-			return after, seen, false, asInternal(err)
+			return Edited{}, asInternal(err)
 		case !left.again(ctx):
-			return after, seen, false, sale.Fail(sale.Busy, err)
+			return Edited{}, sale.Fail(sale.Busy, err)
 		}
 	}
 }
@@ -257,8 +250,7 @@ func (l *Ledger) historyOf(ctx context.Context, s sale.Sale, id string) (history
 			h.newest = it
 		}
 	}
-	// A recalled sale that was restored has no entry of the number that it leapt to.
-	h.whole = s.Edits == 0 || h.newest != nil || s.IsRecalled() && s.Edits >= saleLeap
+	h.whole = s.Edits == 0 || h.newest != nil
 	return h, err
 }
 

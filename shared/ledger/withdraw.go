@@ -52,7 +52,7 @@ func (l *Ledger) Withdraw(ctx context.Context, w sale.Withdrawal) (Withdrawn, er
 		}
 	}
 	s, err = l.readOpenSale(ctx, w.SaleID)
-	return Withdrawn{Seeding{SaleID: w.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: p.applied, Seen: withSeeding(w.Seen, s)}, p.taken}, err
+	return Withdrawn{Seeding{SaleID: w.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: p.applied, Seen: w.Seen.WithSeeding(s)}, p.taken}, err
 }
 
 // withdrawal is the state of one call of Withdraw.

@@ -14,6 +14,24 @@ type Seen struct{ Edits, Seedings int64 }
 // Seen returns what somebody who reads the sale has seen of it.
 func (s *Sale) Seen() Seen { return Seen{s.Edits, s.Seedings} }
 
+// WithEdit returns what the author of a change has seen once it is the sale's edit of that number. It
+// is zero if it is not known what they had seen before.
+func (s *Seen) WithEdit(number int64) Seen {
+	if s == nil {
+		return Seen{}
+	}
+	return Seen{number, s.Seedings}
+}
+
+// WithSeeding is as WithEdit, of an addition or a withdrawal. A repeat may have been sent with what was
+// seen after the first try, so it is no more than the sale has.
+func (s *Seen) WithSeeding(after Sale) Seen {
+	if s == nil {
+		return Seen{}
+	}
+	return Seen{s.Edits, min(s.Seedings+1, after.Seedings)}
+}
+
 // Text is the form in which clients get it and give it back. Its end belongs to the sale and to
 // the two numbers, so that what was mistyped or is another sale's is told from what is old.
 func (s Seen) Text(saleID string) string {

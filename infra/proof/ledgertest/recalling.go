@@ -140,7 +140,9 @@ var recalling = map[string]func(*testing.T, *World){
 		w.finishes(w.Environment(), 1, 1, 0, false)
 		w.finishes(w.Environment(), 0, 0, 0, false)
 		w.confirmed(late)
-		w.finishes(w.Environment(), 1, 1, 0, true)
+		w.finishes(w.Environment(), 1, 1, 0, false) // alice's order may just have been released by another
+		w.Pass(pauseSettles)
+		w.finishes(w.Environment(), 0, 0, 0, true)
 		w.states(map[string]sale.ClaimState{"alice": sale.Cancelled, "bob": sale.Cancelled})
 		w.Settled(2)
 	},
@@ -314,6 +316,78 @@ var recalling = map[string]func(*testing.T, *World){
 			t.Errorf("got %+v (%v)", got, err)
 		}
 	},
+	"a recall is complete only after a pass that began a while after every shard was paused": func(t *testing.T, w *World) {
+		for name, meets := range map[string]func(){
+			"its caller died and repeats it": func() {
+				ctx, cut := w.cutAfter(1)
+				if _, err := cut.Recall(ctx, sale.Recall{SaleID: "moutai"}); err == nil {
+					t.Fatal("recalled")
+				}
+				w.Pass(3 * time.Minute)
+				w.recalls("", false)
+			},
+			"its caller died, and so did a pass": func() {
+				ctx, cut := w.cutAfter(1)
+				if _, err := cut.Recall(ctx, sale.Recall{SaleID: "moutai"}); err == nil {
+					t.Fatal("recalled")
+				}
+				w.Pass(3 * time.Minute)
+				ctx, cut = w.cutAfter(1)
+				if done, _ := cut.ReleaseDue(ctx, w.Listing(), grace); done.Complete || w.Listing().Releasing != nil {
+					t.Fatalf("got %+v, want it cut off before it noted anything", done)
+				}
+			},
+			"its caller's note was not taken": func() {
+				w.recalls("", true)
+				w.tamper("SALES", "moutai", "REMOVE releasing", nil)
+				w.Pass(3 * time.Minute)
+			},
+		} {
+			w.becomes(table{})
+			w.Open(4, 1)
+			meets()
+			if done := w.ReleasesBy(w.Environment()); done.Complete {
+				t.Errorf("%s: complete, and an order may still be hidden", name)
+			}
+			w.Pass(pauseSettles)
+			w.finishes(w.Environment(), 0, 0, 0, true)
+		}
+	},
+	"a recall whose shards are paused takes one pass, and repeating it does not put that off": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 2)
+		w.Ordered("alice")
+		w.tamper("SALES", "moutai", "SET releasing = :x", text(`{"began":"2026-11-11T12:00:00Z","bucket":0,"after":"zoe"}`))
+		at := w.recalls("", true).RecalledAt
+		w.Pass(pauseSettles - time.Second)
+		w.recalls("", false)
+		if p := w.Listing().Releasing; p == nil || !p.RecalledAt.Equal(at) || !p.PausedAt.Equal(at) || p.After != "" {
+			t.Errorf("the listing says %+v, want the recall's own pass", p)
+		}
+		w.Pass(time.Second)
+		w.finishes(w.Environment(), 1, 1, 0, true)
+		w.recalls("", false)
+		if p := w.Listing().Releasing; p != nil {
+			t.Errorf("after the recall is complete the listing says %+v", p)
+		}
+	},
+	"a pass after which the unit of another may still be hidden is not the last": func(t *testing.T, w *World) {
+		w.Open(9, 1)
+		w.Ordered("alice")
+		w.recalls("", true)
+		w.Pass(pauseSettles)
+		before := w.Item("STOCK#moutai#0", "STOCK")
+		ctx, dies := w.cutAfter(1) // after it has released the claim
+		if done, _ := dies.ReleaseDue(ctx, w.Listing(), grace); done.PutBack != 0 || done.Complete {
+			t.Fatalf("got %+v, want it dead", done)
+		}
+		after := w.Item("STOCK#moutai#0", "STOCK")
+		w.place(before) // plain reads see a transaction item by item
+		w.finishes(w.Environment(), 0, 0, 0, false)
+		w.place(after)
+		w.Pass(pauseSettles)
+		w.finishes(w.Environment(), 0, 1, 0, true)
+		w.Settled(1)
+	},
 	"a draft and a sale that is not there are not recalled": func(t *testing.T, w *World) {
 		ctx, cut := w.cutAfter(1)
 		if _, err := cut.Create(ctx, w.Sale(9, 2)); err == nil {
@@ -333,14 +407,11 @@ var recalling = map[string]func(*testing.T, *World){
 		w.recalls("", true)
 		w.Pass(pauseSettles)
 		stale := &ledger.ReleasePass{Began: w.Now(), Bucket: 3}
-		listing, err := w.Ledger.Listing(w.Ctx, "moutai")
-		if err != nil || listing.Releasing != nil {
-			t.Fatalf("got %+v (%v)", listing, err)
-		}
+		listing := w.Listing()
 		listing.Releasing = stale
 		done, err := w.Environment().ReleaseDue(w.Ctx, listing, grace)
-		if err != nil || !done.Complete || done.Released != 3 {
-			t.Errorf("got %+v (%v), want every claim released", done, err)
+		if err != nil || done.Complete || done.Released != 3 {
+			t.Errorf("got %+v (%v), want every claim released, and no end", done, err)
 		}
 	},
 	"a recall's pass continues where it was cut off, and remembers that it must begin again": func(t *testing.T, w *World) {
@@ -351,12 +422,14 @@ var recalling = map[string]func(*testing.T, *World){
 		s := w.recalls("", true)
 		w.Pass(pauseSettles)
 		listing := w.Listing()
-		listing.Releasing = &ledger.ReleasePass{Began: w.Now(), Bucket: 3, RecalledAt: s.RecalledAt, Again: true}
+		listing.Releasing = &ledger.ReleasePass{Began: w.Now(), Bucket: 3, RecalledAt: s.RecalledAt, PausedAt: s.RecalledAt, Again: true}
 		done, err := w.Environment().ReleaseDue(w.Ctx, listing, grace)
 		if err != nil || done.Complete || done.Released != 1 {
 			t.Errorf("got %+v (%v), want the last bucket's claim released, and no end", done, err)
 		}
-		w.finishes(w.Environment(), 2, 2, 0, true)
+		w.finishes(w.Environment(), 2, 2, 0, false)
+		w.Pass(pauseSettles)
+		w.finishes(w.Environment(), 0, 0, 0, true)
 	},
 	"a payment of which no guard says the amount goes back at the sale's price, or at none": func(t *testing.T, w *World) {
 		for user, want := range map[string]sale.Payment{

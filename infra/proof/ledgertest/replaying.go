@@ -186,7 +186,7 @@ var replaying = map[string]func(*testing.T, *World){
 		if at, released := w.Item("SALES", "moutai")["refundAt"], w.Item("STOCK#moutai#0", "STOCK")["released"]; at != nil || released != nil {
 			t.Errorf("without a refund and a release, there are %v and %v", at, released)
 		}
-		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)})
+		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false), Seen: w.seen("moutai")})
 		for _, user := range []string{"carol", "dora", "eve", "fred"} {
 			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})
 			w.Accepted(ledger.PurchaseResult{}, err)
@@ -398,6 +398,9 @@ var replaying = map[string]func(*testing.T, *World){
 			if paused := value(w.Item("SALE#"+id, "SALE")["paused"]); paused != "true" {
 				t.Errorf("%s: paused is %s", id, paused)
 			}
+			resumed := false
+			_, err := w.Environment().Edit(w.Ctx, sale.Edit{SaleID: id, Paused: &resumed}) // as a schedule does
+			w.Refused(sale.ChangedMeanwhile, err)
 		}
 		if got := flat(w.Item("SALE#draft", "SALE")); len(draft) == 0 || !slices.Equal(got, draft) {
 			t.Errorf("the draft was %v, and is %v", draft, got)
@@ -405,6 +408,24 @@ var replaying = map[string]func(*testing.T, *World){
 		w.Pass(time.Millisecond)
 		_, err := w.Environment().Replay(w.Ctx, p.scanner(), p.lost, true)
 		w.Refused(sale.Internal, err)
+	},
+	"a change of a recalled sale that was restored is made once, also while its entry is hidden": func(t *testing.T, w *World) {
+		w.Open(1, 1)
+		w.recalls("", true)
+		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+		p.replays(w.Environment(), true)
+		pause := func() (bool, error) { return w.change(sale.ActionPause, "p", sale.Author{Actor: "lee"}) }
+		if applied, err := pause(); !applied || err != nil {
+			t.Fatal(applied, err)
+		}
+		entry := w.Item("CHANGES#moutai", fmt.Sprintf("%010d", w.Number("SALE#moutai", "SALE", "edits")))
+		w.remove(entry) // plain reads see a transaction item by item
+		_, err := pause()
+		w.Refused(sale.Busy, err)
+		w.place(entry)
+		if applied, err := pause(); applied || err != nil {
+			t.Errorf("again: applied %t (%v)", applied, err)
+		}
 	},
 	"facts that know a user by the id of the erasure alone are of whoever has the order": func(t *testing.T, w *World) {
 		p := w.lives()
