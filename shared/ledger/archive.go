@@ -354,13 +354,16 @@ func (l *Ledger) beginArchive(ctx context.Context, saleID string, sum summed) er
 	}
 	note := seal{
 		sale: s, with: with, write: ", #archive = :digest, #archivedClaims = :claims, #archivedKeys = :keys",
-		condition: "#version = :version AND (#erased = :erased OR :erased = :none AND attribute_not_exists(#erased))",
+		condition: "#version = :version AND attribute_not_exists(#erased)",
 		names: map[string]string{
 			"#archive": "archive", "#archivedClaims": "archivedClaims", "#archivedKeys": "archivedKeys", "#version": "version", "#erased": "erased",
 		},
 		values: item{
-			":digest": str(sum.Digest), ":claims": num(sum.Claims), ":keys": str(sum.keys), ":version": num(s.Version), ":erased": num(s.Erased), ":none": zero,
+			":digest": str(sum.Digest), ":claims": num(sum.Claims), ":keys": str(sum.keys), ":version": num(s.Version),
 		},
+	}
+	if s.Erased > 0 {
+		note.condition, note.values[":erased"] = "#version = :version AND #erased = :erased", num(s.Erased)
 	}
 	reasons, err := l.retryTransaction(ctx, note.actions(l)...)
 	if reasons != nil {

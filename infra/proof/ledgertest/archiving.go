@@ -334,6 +334,29 @@ var archiving = map[string]func(*testing.T, *World){
 			t.Fatal(err)
 		}
 	},
+	"an archive that a sale's first erasure overtakes deletes nothing": func(_ *testing.T, w *World) {
+		w.toArchive()
+		file := w.archived()
+		_, err := w.deletes(w.Ctx, w.beforeTransaction(1, func() { w.erases(w.Environment(), "bob") }), file)
+		w.Refused(sale.Busy, err)
+		if claims := w.Claims(2); claims[0]+claims[1] != 3 || w.Item("SALE#moutai", "SALE")["archive"] != nil {
+			w.T.Errorf("claims %v, want all, and no archive", claims)
+		}
+	},
+	"what passes have noted of a sale names nobody once it is archived": func(t *testing.T, w *World) {
+		w.toArchive()
+		pass := &ledger.Audit{SaleID: "moutai", Places: []ledger.Place{{Bucket: 1, After: "alice"}}}
+		if err := w.Ledger.SaveCursor(w.Ctx, pass, nil); err != nil {
+			t.Fatal(err)
+		}
+		w.tamper("SALES", "moutai", "SET releasing = :x", text(`{"bucket":1,"after":"bob"}`))
+		if _, err := w.deletes(w.Ctx, w.Environment(), w.archived()); err != nil {
+			t.Fatal(err)
+		}
+		if listing := w.Listing(); listing.Cursor != nil || listing.Releasing != nil {
+			t.Errorf("the listing is %+v, want no pass", listing)
+		}
+	},
 	"an erasure that an archive overtakes seals and erases nothing": func(t *testing.T, w *World) {
 		w.toArchive()
 		file := w.archived()
