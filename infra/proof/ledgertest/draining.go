@@ -241,6 +241,21 @@ var draining = map[string]func(*testing.T, *World){
 			t.Error("a sale that does not exist is drained")
 		}
 	},
+	"the listing of a drained sale keeps no place of a pass": func(t *testing.T, w *World) {
+		c := w.Open(4, 2)
+		w.moment(c.ClosesAt.Add(ledger.DrainAfter))
+		if err := w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "moutai"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		w.tamper("SALES", "moutai", "SET releasing = :x", text(`{"bucket":1,"after":"alice"}`))
+		r, _ := w.audit()
+		if l := w.Listing(); l.Cursor == nil || l.Releasing == nil || !w.drained(r) {
+			t.Fatalf("got %+v, want two passes under way, and a sale that can be drained", l)
+		}
+		if l := w.Listing(); l.Cursor != nil || l.Releasing != nil {
+			t.Errorf("got %+v, want no pass", l)
+		}
+	},
 	"a drained sale is on the list while a refund of it may be due": func(t *testing.T, w *World) {
 		c := w.Open(4, 2) // it asks for no payment, and may be paid
 		id := w.Ordered("alice")[0]

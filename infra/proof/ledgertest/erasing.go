@@ -250,6 +250,9 @@ var erasing = map[string]func(*testing.T, *World){
 			if w.Item("SALE#"+id, "SALE")["sealedAt"] == nil || w.Item("SALES", id)["sealedAt"] == nil {
 				t.Errorf("%s is not sealed", id)
 			}
+			if v := w.Number("SALE#"+id, "SALE", "minReader"); v != sale.ReadsSealed {
+				t.Errorf("the reader of %s needs version %d, want %d", id, v, sale.ReadsSealed)
+			}
 		}
 	},
 	"a reschedule that a seal overtakes changes nothing": sealedMeanwhile(sale.ActionReschedule),
@@ -302,6 +305,36 @@ var erasing = map[string]func(*testing.T, *World){
 		w.Balanced(2)
 		if n := w.Number("SALE#moutai", "SALE", "erased"); n != 1 {
 			t.Errorf("%d erasures are counted", n)
+		}
+	},
+	"two who erase at once a user of whom only a guard is left move it once": func(t *testing.T, w *World) {
+		c := w.Sale(9, 2)
+		c.LimitGroup = "shoe"
+		w.Create(c)
+		w.Ordered("alice")
+		w.ends(c)
+		w.remove(w.Item("CLAIM#moutai#0", "alice"))
+		w.erases(w.beforeTransaction(1, func() { w.erases(w.Environment(), "alice") }), "alice")
+		if n := w.Number("SALE#moutai", "SALE", "erased"); n != 1 || len(w.holds("alice", 1)) != 0 {
+			t.Errorf("%d erasures are counted, and of the user it holds %+v", n, w.holds("alice", 1))
+		}
+	},
+	"a pass of a release that a seal overtakes notes nothing": func(t *testing.T, w *World) {
+		c := w.OpenUnpaid(9, 2)
+		w.Settles(PaymentOf(w.Ordered("alice")[0], "pi_1"))
+		before := w.Listing()
+		w.ends(c)
+		w.erases(w.Environment(), "alice")
+		cut := w.Hooked(func(operation string, _ any, call func() (any, error)) (any, error) {
+			if operation == "Query" {
+				return nil, &types.ResourceNotFoundException{}
+			}
+			return call()
+		})
+		_, err := cut.ReleaseDue(w.Ctx, before, grace)
+		w.Refused(sale.Internal, err)
+		if listing := w.Listing(); listing.Releasing != nil {
+			t.Errorf("the listing notes %+v", *listing.Releasing)
 		}
 	},
 	"a sale that an older release takes back meanwhile is not touched": func(t *testing.T, w *World) {

@@ -47,7 +47,7 @@ func RunInVirtualTime(t *testing.T, newEngine func(t *testing.T) Engine) {
 func run(t *testing.T, newEngine func(t *testing.T) Engine, in func(*testing.T, func(*testing.T))) {
 	for _, group := range []map[string]func(*testing.T, *World){
 		creating, adding, withdrawing, limiting, editing, purchasing, confirming, reading, auditing, draining, overtaking, paying, versions, settling, releasing,
-		publishing, fating, describing, grouping, recalling, trailing, entering, rolling, calling, beginnings(), turning, operating, meeting, replaying, replayingPayments, holding, erasing, archiving, seeing,
+		publishing, fating, describing, grouping, recalling, trailing, entering, rolling, calling, beginnings(), turning, operating, meeting, replaying, replayingPayments, holding, erasing, archiving, seeing, recallingPayments,
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) { in(t, func(t *testing.T) { test(t, NewWorld(t, newEngine(t))) }) })

@@ -57,10 +57,10 @@ func (w *World) meanwhile(saleID, what, id string, err error) {
 	}
 }
 
-// seenSales are sales with and without a maxStock and a draw, edited and restocked before and not.
+// seenSales are sales with and without a maxStock and a draw: untouched, edited, and edited and restocked.
 func (w *World) seenSales(try func(saleID string)) {
 	w.T.Helper()
-	for i := range 6 {
+	for i := range 9 {
 		c := w.Sale(10, 2)
 		w.overtakes++
 		c.SaleID = fmt.Sprint("seen-", w.overtakes)
@@ -71,11 +71,9 @@ func (w *World) seenSales(try func(saleID string)) {
 			c.EnterFrom, c.EnterUntil, c.KeepFor = c.OpensAt.Add(-3*time.Hour), c.OpensAt.Add(-2*time.Hour), time.Hour
 		}
 		w.Create(c)
-		if i > 2 {
-			for _, action := range []sale.Action{sale.ActionPause, sale.ActionAdd} {
-				if _, err := w.changeIn(c.SaleID, w.Environment(), action, "before-"+string(action), sale.Author{}); err != nil {
-					w.T.Fatal(err)
-				}
+		for _, action := range []sale.Action{sale.ActionPause, sale.ActionAdd}[:i/3] {
+			if _, err := w.changeIn(c.SaleID, w.Environment(), action, "before-"+string(action), sale.Author{}); err != nil {
+				w.T.Fatal(err)
 			}
 		}
 		try(c.SaleID)

@@ -1,0 +1,78 @@
+package ledgertest
+
+import (
+	"testing"
+	"time"
+
+	"flashsale/shared/sale"
+)
+
+// recallingPayments is what becomes of the payments of a recalled sale beside the passes of its recall.
+var recallingPayments = map[string]func(*testing.T, *World){
+	"a refund that a report of a recalled sale's payment records is noted in the listing, once an hour": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 2)
+		var payments []sale.Payment
+		for i, id := range w.Ordered("alice", "bob", "carol") {
+			payments = append(payments, PaymentOf(id, []string{"pi_1", "pi_2", "pi_3"}[i]))
+			w.Settles(payments[i])
+		}
+		w.recalls("", true)
+		w.Pass(2 * time.Second)
+		noted := w.Now()
+		for i, wait := range []time.Duration{0, time.Hour, time.Millisecond} {
+			w.Pass(wait)
+			if done := w.Settles(payments[i]); done.Refund == nil || done.Refund.Reason != sale.RefundRecalled {
+				t.Errorf("%s: got %+v, want a refund for the recall", payments[i].Reference, done)
+			}
+			if i == 2 {
+				noted = w.Now()
+			}
+			if at := w.Listing().RefundAt; !at.Equal(noted) {
+				t.Errorf("after the refund of %v the listing notes one of %v, want %v", w.Now(), at, noted)
+			}
+		}
+	},
+	"a refund that a pass records while a report of its payment does stays as it is": func(t *testing.T, w *World) {
+		w.Open(9, 2)
+		p := PaymentOf(w.Ordered("alice")[0], "pi_1")
+		w.Settles(p)
+		w.recalls("", true)
+		w.Pass(pauseSettles)
+		slow := w.overtaken("TransactWriteItems", func() {
+			w.Pass(time.Second)
+			w.finishes(w.Environment(), 0, 0, 1, true)
+			if _, marked, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", p.ID()); err != nil || !marked {
+				t.Errorf("marked: %t (%v)", marked, err)
+			}
+		})
+		at := w.Now().Add(time.Second)
+		if done, err := slow.Pay(w.Ctx, p); err != nil || done.Refund == nil || !done.Refund.At.Equal(at) || !done.Refund.RefundedAt.Equal(at) {
+			t.Errorf("got %+v (%v), want the refund as it was at %v", done, err, at)
+		}
+	},
+	"a payment whose amount only its guard says goes back as it was": func(t *testing.T, w *World) {
+		w.Open(9, 2)
+		p := PaymentOf(w.Ordered("alice")[0], "pi_1")
+		w.Settles(p)
+		w.tamper("CLAIM#moutai#0", "alice", "REMOVE amount, currency", nil) // as an older release has written it
+		w.recalls("", true)
+		w.Pass(pauseSettles)
+		w.finishes(w.Environment(), 0, 0, 1, true)
+		w.goesBack("alice", p, w.Now())
+	},
+	"a payment that overtakes its release, and whose recording dies before its refund, goes back in the next pass": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 1)
+		p := PaymentOf(w.Ordered("alice")[0], "pi_1")
+		w.recalls("", true)
+		w.Pass(pauseSettles)
+		w.finishes(w.overtaken("TransactWriteItems", func() {
+			ctx, dies := w.cutAfter(1)
+			if done, err := dies.Pay(ctx, p); err == nil {
+				t.Errorf("got %+v, want it dead", done)
+			}
+		}), 0, 0, 0, false)
+		w.finishes(w.Environment(), 0, 0, 1, true)
+		w.goesBack("alice", p, w.Now())
+		w.Settled(1)
+	},
+}
