@@ -63,7 +63,7 @@ var ofEverythingElse = []mutant{
 	{"a recall's refunds are never replayed", "P35", ledgerTests, overFake + "^what_a_lost_recall", []edit{{"shared/ledger/replay_table.go",
 		`if recalled && !one.sale.IsRecalled() ||`, `if recalled ||`}}},
 	{"half an edit of a sale that is over stays", "P14", ledgerTests, overFake + "^half_an_edit", []edit{{"shared/ledger/replay.go",
-		`edits := !s.IsRecalled()`, `edits := !s.IsRecalled() && s.Ends().After(now)`}}},
+		`num(max(now.UnixMilli(), last+1))`, `num(s.ChangedAt.UnixMilli())`}}},
 	{"the day of a clock that is ahead does not leap", "P7", ledgerTests, overFake + "^half_an_edit", []edit{{"shared/ledger/replay.go",
 		`!day.After(now.Add(clockSkew))`, `!day.After(now)`}}},
 	{"erased users come back", "P34", ledgerTests, overFake + "^nothing_is_replayed", []edit{{"shared/ledger/replay.go",

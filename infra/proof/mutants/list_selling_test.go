@@ -159,8 +159,8 @@ var ofBuyingAndSeeding = []mutant{
 	{"a creation's maxStock is forgotten", "P15", ledgerTests, overFake + "^a_creation_with_another_maxStock", []edit{{creating,
 		` && r.optionalNumber("maxStock") == c.MaxStock`, ``}}},
 	{"an edit writes its own part into the shards only", "P14", ledgerTests, overFake + "^an_edit_that_was_cut_off", []edit{{editing,
-		`	if err := l.editShards(ctx, s, nil); err != nil {`, `	s.Paused = e.Paused != nil && *e.Paused
-	if err := l.editShards(ctx, s, nil); err != nil {`}}},
+		`	if err := l.editShards(ctx, done.Sale, nil); err != nil {`, `	done.Sale.Paused = e.Paused != nil && *e.Paused
+	if err := l.editShards(ctx, done.Sale, nil); err != nil {`}}},
 	{"an edit without an instant is of now, whatever stands", "P14", ledgerTests, overFake + "^an_edit_without_an_instant", []edit{{editing,
 		`max(l.now().UnixMilli(), newest+1)`, `l.now().UnixMilli()`}}},
 	{"an edit without an instant is of the instant that stands", "P14", ledgerTests, overFake + "^a_scheduled_pause_that_is_delivered", []edit{{editing,
@@ -179,7 +179,7 @@ var ofBuyingAndSeeding = []mutant{
 	{"a shard is made by an edit", "P15", ledgerTests, "^TestWhatNeedsAnItemThatIsGone", []edit{{editing,
 		`"#changedAt < :at"`, `"#changedAt < :at OR attribute_not_exists(pk)"`}}},
 	{"an edit is content with a sale that is not as it asks", "P14", ledgerTests, overFake + "^an_edit_that_another_overtakes", []edit{{editing,
-		`	if !e.Agrees(s) {`, `	if false {`}}},
+		`	if !e.Agrees(done.Sale) {`, `	if false {`}}},
 	{"an edit is answered before its last shard is written", "P14", ledgerTests, overFake + "^an_older_edit_that_agrees", []edit{{editing,
 		`	each(s.Shards, func(k int) {`, `	each(s.Shards-1, func(k int) {`}}},
 	{"contention beside a failed condition is taken for an answer", "P5", ledgerTests, "^TestContentionInEveryPosition", []edit{{"shared/ledger/transact.go",
