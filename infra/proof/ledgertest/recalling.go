@@ -353,6 +353,29 @@ var recalling = map[string]func(*testing.T, *World){
 			w.finishes(w.Environment(), 0, 0, 0, true)
 		}
 	},
+	"a pass that pauses a shard is not the last, whatever the listing says": func(t *testing.T, w *World) {
+		w.Open(9, 2)
+		unpaused := w.Item("STOCK#moutai#1", "STOCK")
+		w.recalls("", true)
+		w.place(unpaused) // as it may be in a table that was restored
+		w.Pass(pauseSettles)
+		w.finishes(w.Environment(), 0, 0, 0, false)
+		if it := w.Item("STOCK#moutai#1", "STOCK"); !it["paused"].(*types.AttributeValueMemberBOOL).Value {
+			t.Error("the shard sells")
+		}
+		w.Pass(pauseSettles)
+		w.finishes(w.Environment(), 0, 0, 0, true)
+	},
+	"a recall by a clock that is ahead is complete by the clock of its passes": func(t *testing.T, w *World) {
+		w.Open(9, 2)
+		ahead := ledger.New(w.Engine.API, w.Engine.Table, ledger.Options{Now: func() time.Time { return w.Now().Add(time.Hour) }})
+		if _, err := ahead.Recall(w.Ctx, sale.Recall{SaleID: "moutai"}); err != nil {
+			t.Fatal(err)
+		}
+		w.finishes(w.Environment(), 0, 0, 0, false)
+		w.Pass(pauseSettles)
+		w.finishes(w.Environment(), 0, 0, 0, true)
+	},
 	"a recall whose shards are paused takes one pass, and repeating it does not put that off": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 2)
 		w.Ordered("alice")

@@ -68,8 +68,6 @@ var ofPersons = []mutant{
 		`case now != sum:`, `case false:`}}},
 	{"an archive with other users finishes another", "P36", ledgerTests, overFake + "^an_archive_from_which", []edit{{archiving,
 		`case s.ArchivedKeys != sum.keys:`, `case false:`}}},
-	{"a sale is archived although a user was erased meanwhile", "P36", ledgerTests, overFake + "^an_archive_that_an_erasure_overtakes", []edit{{archiving,
-		` AND (#erased = :erased OR :erased = :none AND attribute_not_exists(#erased))"`, ` AND (:erased = :none OR :erased <> :none OR attribute_not_exists(#erased))"`}}},
 	{"any archive finishes another", "P36", ledgerTests, overFake + "^an_archive_that_was_cut_off", []edit{{archiving,
 		`case s.Archive != sum.Digest:`, `case false:`}}},
 	{"the digest has the users", "P36", ledgerTests, overFake + "^an_archive_from_which", []edit{{archiving,

@@ -54,11 +54,11 @@ var ofRecalls = []mutant{
 		`if p.pass.Again ||`, `if p.pass.Again && p.pass.Bucket == 0 ||`}}},
 	{"a recall misses a claim that is hidden", "P35", ledgerTests, "^TestARecallFinishesAnOrder", []edit{{recalls,
 		`p.pass.Began.Sub(p.pass.PausedAt) < pauseSettles`, `false`}}},
-	{"a recall believes that its shards were paused with it", "P35", ledgerTests, overFake + "^the_pass_pauses", []edit{{recalls,
+	{"a recall believes that its shards were paused with it", "P35", ledgerTests, overFake + "^a_pass_that_pauses", []edit{{recalls,
 		` || slices.ContainsFunc(shards, isLate)`, ``}}},
-	{"a recall that is dated later waits for its date", "P35", ledgerTests, overFake + "^a_recall_is_written_over", []edit{{recalls,
+	{"a recall by a clock that is ahead waits for that clock", "P35", ledgerTests, overFake + "^a_recall_by_a_clock", []edit{{recalls,
 		`p.pass.PausedAt.After(now) || `, ``}}},
-	{"an order that was paid during its release keeps its payment", "P35", ledgerTests, overFake + "^a_payment_that_overtakes", []edit{{releasing,
+	{"an order that was paid during its release keeps its payment", "P35", ledgerTests, overFake + "^a_payment_that_overtakes_its_release,_and", []edit{{releasing,
 		`next.isRecall() && n < len(p.due[k])`, `false`}}},
 	{"a recall expires its orders", "P35", ledgerTests, overFake + "^a_recalled_sale_sells", []edit{{releasing,
 		`		by = sale.ByOperator
@@ -67,7 +67,7 @@ var ofRecalls = []mutant{
 		`p.done.Released > 0 || p.pass.isRecall()`, `p.done.Released > 0`}}},
 	{"a payment goes back in each pass", "P35", ledgerTests, overFake + "^a_pass_that_follows", []edit{{recalls,
 		` && !slices.Contains(c.Refunds, c.Payment)`, ``}}},
-	{"a payment goes back at the price and not as it was", "P35", ledgerTests, overFake + "^a_recalled_sale_sells", []edit{{recalls,
+	{"a payment goes back at the price and not as it was", "P35", ledgerTests, overFake + "^a_payment_whose_amount_only", []edit{{recalls,
 		`	if guard == nil {
 `, `	if true {
 `}}},
