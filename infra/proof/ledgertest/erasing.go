@@ -298,6 +298,24 @@ var erasing = map[string]func(*testing.T, *World){
 		}
 		w.Balanced(2)
 	},
+	"a refund that comes and is made in between is the erased user's, and another's stays theirs": func(t *testing.T, w *World) {
+		ids := w.drainedWith()
+		goesBack := func(order uint64, reference string) {
+			w.Settles(PaymentOf(order, reference))
+			if _, _, err := w.Environment().MarkRefunded(w.Ctx, "moutai", "stripe#"+reference); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.Settles(PaymentOf(ids[0], "pi_alice"))
+		w.Settles(PaymentOf(ids[2], "pi_carol"))
+		goesBack(ids[2], "pi_carol-2")
+		w.erases(w.beforeTransaction(1, func() { goesBack(ids[0], "pi_alice-2") }), "alice")
+		refunds, err := w.Environment().Refunds(w.Ctx, "moutai")
+		if err != nil || len(refunds) != 2 || !sale.IsErased(refunds[0].User) || refunds[1].User != "carol" {
+			t.Errorf("got %+v (%v), want one of an erased user and one of carol", refunds, err)
+		}
+		w.Balanced(2)
+	},
 	"two who erase one user at once leave one claim": func(t *testing.T, w *World) {
 		w.drainedWith()
 		w.erases(w.beforeTransaction(1, func() { w.erases(w.Environment(), "alice") }), "alice")
