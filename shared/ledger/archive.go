@@ -153,6 +153,9 @@ func (l *Ledger) mayBeArchived(ctx context.Context, saleID string) (sale.Sale, [
 	if from := s.Ends().Add(ArchiveAfter); l.now().Before(from) {
 		return s, nil, sale.Refusef(sale.Conflicting, "the sale %s may be archived from %s on", saleID, from.UTC().Format(time.RFC3339))
 	}
+	if l.now().Sub(s.SealedAt).Abs() < pauseSettles {
+		return s, nil, sale.Fail(sale.Busy, fmt.Errorf("somebody has just been erased from the sale %s, perhaps not in every item that can be seen", saleID))
+	}
 	with, err := l.mayBeSealed(ctx, s)
 	return s, with, err
 }
@@ -308,8 +311,8 @@ func (l *Ledger) DeleteArchived(ctx context.Context, saleID string, open func() 
 	}
 	// The claims first: an order without a claim is nobody's, but reconciliation would put an order that a
 	// claim has and the table has not.
+	d := deleting{Ledger: l, ctx: ctx}
 	for _, kinds := range [][]string{{"CLAIM", "GUARD", "ENTRY"}, {"ORDER"}} {
-		d := deleting{Ledger: l, ctx: ctx}
 		again, err := read(func(one image) error {
 			if kind, _, _ := strings.Cut(one.text(attrPK), "#"); !slices.Contains(kinds, kind) {
 				return nil
@@ -326,7 +329,7 @@ func (l *Ledger) DeleteArchived(ctx context.Context, saleID string, open func() 
 			return sum.Archived, sale.Refuse(sale.Poison, "the archive was changed while it was read: what is left stays")
 		}
 	}
-	if err := l.forgetRefunded(ctx, saleID); err != nil {
+	if err := d.forgetRefunded(saleID); err != nil {
 		return sum.Archived, err
 	}
 	return sum.Archived, l.update(ctx, saleKey(saleID), "SET #archivedAt = :now", "attribute_not_exists(#archivedAt)",
@@ -373,31 +376,29 @@ func (l *Ledger) beginArchive(ctx context.Context, saleID string, sum summed) er
 }
 
 // forgetRefunded takes the users out of a sale's refunds, also of those that came after the archive
-// was written. The refunds stay: a provider that reports one again gets the same answer.
-func (l *Ledger) forgetRefunded(ctx context.Context, saleID string) error {
-	refunds, err := l.refundItems(ctx, saleID)
+// was written: those that can be seen, and those that the deleted claims have noted. No refund gets a
+// user without a claim. The refunds stay: a provider that reports one again gets the same answer.
+func (d *deleting) forgetRefunded(saleID string) error {
+	refunds, err := d.refundItems(d.ctx, saleID)
 	if err != nil {
 		return err
 	}
+	keys := map[identity]item{}
 	for _, it := range refunds {
-		if !has(it, "user") {
-			continue
+		if has(it, "user") {
+			keys[identityOf(it)] = keyOf(it)
 		}
-		if err := l.updateAnyway(ctx, dynamodb.UpdateItemInput{
-			TableName: l.table, Key: keyOf(it), UpdateExpression: aws.String("REMOVE #user"), ExpressionAttributeNames: map[string]string{"#user": "user"},
-		}); err != nil {
+	}
+	for payment := range d.noted {
+		key := refundKey(saleID, payment)
+		keys[identityOf(key)] = key
+	}
+	for _, key := range keys {
+		if err := d.update(d.ctx, key, "REMOVE #user", "attribute_exists(#user)", map[string]string{"#user": "user"}, nil); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// updateAnyway updates an item without a condition.
-func (l *Ledger) updateAnyway(ctx context.Context, in dynamodb.UpdateItemInput) error {
-	return asInternal(l.retry(ctx, patientTries, func(ctx context.Context) error {
-		_, err := l.api.UpdateItem(ctx, &in)
-		return err
-	}))
 }
 
 // deleting deletes items in transactions of maxDeletes, atOnce of them at a time.
@@ -405,6 +406,7 @@ type deleting struct {
 	*Ledger
 	ctx   context.Context
 	batch []types.TransactWriteItem
+	noted map[string]bool // the payments that deleted claims have noted to go back
 }
 
 // maxDeletes is DynamoDB's limit of actions in a transaction.
@@ -423,25 +425,79 @@ func (d *deleting) add(one image) error {
 	return d.flush()
 }
 
-// deleteArchivedClaim deletes a claim, unless a payment has come since the archive was written.
+// deleteArchivedClaim deletes a claim, if it is there and notes that many refunds, unless a payment has
+// come since the archive was written.
 func (d *deleting) deleteArchivedClaim(key item, one image) types.TransactWriteItem {
-	if one.text("payment") != "" {
-		return d.remove(key) // it is final
+	refunds, _ := one["refunds"]["SS"].([]any)
+	for _, payment := range refunds {
+		if id, ok := payment.(string); ok {
+			d.note(id)
+		}
 	}
-	return types.TransactWriteItem{Delete: &types.Delete{
-		TableName: d.table, Key: key, ConditionExpression: aws.String("attribute_not_exists(#payment)"), ExpressionAttributeNames: map[string]string{"#payment": "payment"},
-	}}
+	names := map[string]string{"#refunds": "refunds"}
+	if one.text("payment") == "" {
+		names["#payment"] = "payment"
+	}
+	return d.deleteNoting(key, names, len(refunds))
+}
+
+func (d *deleting) note(payment string) {
+	if d.noted == nil {
+		d.noted = map[string]bool{}
+	}
+	d.noted[payment] = true
 }
 
 func (d *deleting) flush() error {
 	batches := slices.Collect(slices.Chunk(d.batch, maxDeletes))
-	errs := make([]error, len(batches))
-	each(len(batches), func(i int) {
-		reasons, err := d.retryTransaction(d.ctx, batches[i]...)
-		if errs[i] = asInternal(err); reasons != nil {
-			errs[i] = sale.Refuse(sale.Conflicting, "an order was paid after the archive was written (see make refunds): what is left stays")
-		}
-	})
+	noted, errs := make([][]string, len(batches)), make([]error, len(batches))
+	each(len(batches), func(i int) { noted[i], errs[i] = d.deleteAll(batches[i]) })
+	for _, payment := range slices.Concat(noted...) {
+		d.note(payment)
+	}
 	d.batch = d.batch[:0]
 	return worst("batch", errs)
+}
+
+// deleteAll deletes the items of a batch, and returns what else its claims have noted to go back since
+// the archive was written.
+func (d *deleting) deleteAll(batch []types.TransactWriteItem) (noted []string, err error) {
+	for {
+		reasons, err := d.retryTransaction(d.ctx, batch...)
+		if reasons == nil {
+			return noted, asInternal(err)
+		}
+		for i, reason := range reasons {
+			if !failed(reason) {
+				continue
+			}
+			gone := batch[i].Delete
+			if gone.ExpressionAttributeNames["#payment"] != "" && has(reason.Item, "payment") {
+				return noted, sale.Refuse(sale.Conflicting, "an order was paid after the archive was written (see make refunds): what is left stays")
+			}
+			r := reader{item: reason.Item}
+			refunds := r.optionalTexts("refunds")
+			if r.err != nil {
+				return noted, asInternal(r.err)
+			}
+			noted = append(noted, refunds...)
+			batch[i] = d.deleteNoting(gone.Key, gone.ExpressionAttributeNames, len(refunds))
+		}
+	}
+}
+
+// deleteNoting deletes a claim if that many refunds are noted on it, and if it is not paid, unless names
+// has no payment.
+func (d *deleting) deleteNoting(key item, names map[string]string, refunds int) types.TransactWriteItem {
+	condition, values := "attribute_not_exists(#refunds)", item(nil)
+	if refunds > 0 {
+		condition, values = "(attribute_not_exists(pk) OR size(#refunds) = :refunds)", item{":refunds": num(int64(refunds))}
+	}
+	if names["#payment"] != "" {
+		condition += " AND attribute_not_exists(#payment)"
+	}
+	return types.TransactWriteItem{Delete: &types.Delete{
+		TableName: d.table, Key: key, ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -111,7 +112,7 @@ func (l *Ledger) heldIn(ctx context.Context, saleID, user string) (Held, error) 
 }
 
 // readHeld reads the claim, its order and its refunds. The claim notes the first refunds of its
-// order, so one without any has none.
+// order, so one without any has none. Plain reads may see what it notes before the refund.
 func (l *Ledger) readHeld(ctx context.Context, h *Held) error {
 	c, err := readClaim(h.Sale.ID, h.Sale.Buckets, h.claim)
 	if err != nil {
@@ -134,16 +135,31 @@ func (l *Ledger) readHeld(ctx context.Context, h *Held) error {
 	if len(c.Refunds) == 0 {
 		return nil
 	}
-	items, err := l.queryAll(ctx, patientTries, dynamodb.QueryInput{
-		KeyConditionExpression:    aws.String("#pk = :pk"),
-		FilterExpression:          aws.String("#user = :user"),
-		ExpressionAttributeNames:  map[string]string{"#pk": attrPK, "#user": "user"},
-		ExpressionAttributeValues: item{":pk": refundKey(c.SaleID, "")[attrPK], ":user": str(c.User)},
-	})
-	for _, it := range items {
-		refund, readErr := readRefund(it)
-		err = cmp.Or(err, readErr)
-		h.Refunds = append(h.Refunds, refund)
+	for left := l.upTo(patientTries); ; {
+		items, err := l.queryAll(ctx, patientTries, dynamodb.QueryInput{
+			KeyConditionExpression:    aws.String("#pk = :pk"),
+			FilterExpression:          aws.String("#user = :user"),
+			ExpressionAttributeNames:  map[string]string{"#pk": attrPK, "#user": "user"},
+			ExpressionAttributeValues: item{":pk": refundKey(c.SaleID, "")[attrPK], ":user": str(c.User)},
+		})
+		if err != nil {
+			return err
+		}
+		h.Refunds = nil
+		unseen := slices.Clone(c.Refunds)
+		for _, it := range items {
+			refund, err := readRefund(it)
+			if err != nil {
+				return err
+			}
+			h.Refunds = append(h.Refunds, refund)
+			unseen = slices.DeleteFunc(unseen, func(payment string) bool { return payment == refund.Payment })
+		}
+		if len(unseen) == 0 {
+			return nil
+		}
+		if !left.again(ctx) {
+			return sale.Fail(sale.Busy, errors.New("a refund that the claim notes is not visible yet"))
+		}
 	}
-	return err
 }

@@ -147,7 +147,7 @@ func (p *releasing) gatherRecalled(c sale.Claim, next *ReleasePass) {
 		p.due[c.Shard] = append(p.due[c.Shard], unpaid{c.User, c.OrderID})
 	case c.State() == sale.Paid && !slices.Contains(c.Refunds, c.Payment):
 		p.paid = append(p.paid, paid{c.User, c.OrderID, c.Payment, c.Amount, c.Currency})
-	case c.Released() && p.now().Sub(c.ReleasedAt) < pauseSettles:
+	case c.Released() && p.now().Sub(c.ReleasedAt).Abs() < pauseSettles:
 		next.Again = true // whoever released it may have died, and its shard may not show the unit yet
 		return
 	default:

@@ -203,7 +203,13 @@ func (p *replay) readSales(ctx context.Context) error {
 			continue
 		}
 		if has(listing, "drained") && !of[id] {
-			continue
+			isFinished, err := p.isFinished(ctx, id, listing)
+			if err != nil {
+				return err
+			}
+			if isFinished {
+				continue
+			}
 		}
 		one, err := p.readSale(ctx, id, listing)
 		if err != nil {
@@ -219,6 +225,21 @@ func (p *replay) readSales(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// isFinished reports whether a sale whose listing says that it is drained has not been taken back by a
+// recall or another end: the listing may be the half of it that was not restored.
+func (p *replay) isFinished(ctx context.Context, id string, listing item) (bool, error) {
+	it, err := p.getWithin(ctx, patientTries, saleKey(id))
+	if err != nil {
+		return false, err
+	}
+	s, err := readSale(it)
+	if err != nil {
+		return true, nil // nor can it be replayed
+	}
+	r := reader{item: listing}
+	return !s.IsRecalled() && s.Ends().Equal(r.time("closesAt")), asInternal(r.err)
 }
 
 // identify finds in the table whose the claims and refunds are of which the facts know the id of an
@@ -341,7 +362,8 @@ const restoreActor = "restore"
 
 // pause raises a sale's numbers, and edits it: the number of edits that it leaps to is this
 // edit's. It pauses a sale that is not over, and a recalled one stays paused. Of an edit, only some shards may have
-// been restored, or only its entry in the trail; they follow this one, and it is later than that.
+// been restored, which follow this one; or only its entry in the trail, which goes, so that the edit can
+// be repeated under its id. This one is later than that.
 func (p *replay) pause(ctx context.Context, one *replayed, now time.Time) error {
 	s := one.sale
 	trail, err := p.edits(ctx, maxTries, s.ID)
@@ -350,8 +372,16 @@ func (p *replay) pause(ctx context.Context, one *replayed, now time.Time) error 
 	}
 	last := s.ChangedAt.UnixMilli()
 	for _, entry := range trail {
-		r := reader{item: entry}
-		last = max(last, r.number("at"))
+		made, err := readChange(entry)
+		if err != nil {
+			return asInternal(err)
+		}
+		last = max(last, made.At.UnixMilli())
+		if made.Number > s.Edits {
+			if _, err := p.retryTransaction(ctx, p.remove(keyOf(entry))); err != nil {
+				return asInternal(err)
+			}
+		}
 	}
 	update := "ADD #version :leap, #edits :leap SET #restoredAt = :at, #paused = :paused, #changedAt = :now"
 	names := map[string]string{"#version": "version", "#edits": "edits", "#empty": "empty", "#paused": "paused", "#changedAt": "changedAt"}

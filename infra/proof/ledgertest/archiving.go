@@ -321,10 +321,15 @@ var archiving = map[string]func(*testing.T, *World){
 	"an archive that an erasure overtakes deletes nothing, and is written again": func(t *testing.T, w *World) {
 		w.toArchive()
 		w.erases(w.Environment(), "carol")
+		if _, err := w.Environment().WriteArchive(w.Ctx, "moutai", io.Discard); sale.CodeOf(err) != sale.Busy {
+			t.Errorf("while the erasure may be seen in part: %v", err)
+		}
+		w.Pass(pauseSettles)
 		file := w.archived()
 		l := w.beforeTransaction(1, func() { w.erases(w.Environment(), "bob") })
 		_, err := w.deletes(w.Ctx, l, file)
 		w.Refused(sale.Busy, err)
+		w.Pass(pauseSettles)
 		_, err = w.deletes(w.Ctx, w.Environment(), file)
 		w.Refused(sale.Conflicting, err)
 		if claims := w.Claims(2); claims[0]+claims[1] != 3 {

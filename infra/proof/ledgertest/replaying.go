@@ -526,26 +526,56 @@ var replaying = map[string]func(*testing.T, *World){
 			}
 		}
 	},
-	"an edit of which only the entry in the trail was restored is older than the restore's own": func(t *testing.T, w *World) {
-		w.Open(1, 1)
-		w.Ordered("alice")
-		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now(), Claims: []sale.Claim{w.claimOf("alice")}}}
-		w.Pass(time.Minute) // the clock of whoever edits is ahead
-		if applied, err := w.change(sale.ActionPause, "p", sale.Author{}); !applied || err != nil {
-			t.Fatal(applied, err)
-		}
-		restored := maps.Clone(p.kept)
-		for key, it := range w.table() {
-			if strings.HasPrefix(key, "CHANGES#moutai ") {
-				restored[key] = it
+	"a change of which only the entry in the trail was restored is made when it is repeated, under its id": func(t *testing.T, w *World) {
+		for _, action := range []sale.Action{sale.ActionPause, sale.ActionDescribe, sale.ActionRecall} {
+			w.becomes(table{})
+			w.Open(1, 1)
+			user := "alice-" + string(action)
+			w.Ordered(user)
+			p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now(), Claims: []sale.Claim{w.claimOf(user)}}}
+			w.Pass(time.Minute) // the clock of whoever changes it is ahead
+			if applied, err := w.change(action, "c", sale.Author{}); !applied || err != nil {
+				t.Fatal(applied, err)
+			}
+			restored := maps.Clone(p.kept)
+			at := ""
+			for key, it := range w.table() {
+				if strings.HasPrefix(key, "CHANGES#moutai ") {
+					restored[key], at = it, value(it["at"])
+				}
+			}
+			p.becomes(restored)
+			w.Pass(-time.Minute)
+			p.replays(w.Environment(), true)
+			if changes, _, err := w.Environment().Trail(w.Ctx, "moutai", 9); err != nil || len(changes) != 1 || fmt.Sprint(changes[0].At.UnixMilli()) <= at {
+				t.Errorf("%s: %+v (%v), want one, later than %s", action, changes, err, at)
+			}
+			if applied, err := w.change(action, "c", sale.Author{}); !applied || err != nil {
+				t.Errorf("%s again: applied %t (%v)", action, applied, err)
 			}
 		}
-		p.becomes(restored)
-		w.Pass(-time.Minute)
-		p.replays(w.Environment(), true)
-		changes, _, err := w.Environment().Trail(w.Ctx, "moutai", 9)
-		if err != nil || len(changes) != 2 || !changes[0].At.After(changes[1].At) {
-			t.Errorf("%+v (%v)", changes, err)
+	},
+	"a drained sale that a recall or another end has taken back is replayed, also if its listing does not say so": func(t *testing.T, w *World) {
+		for _, action := range []sale.Action{sale.ActionRecall, sale.ActionReschedule} {
+			w.becomes(table{})
+			c := w.Open(3, 1)
+			w.Ordered("alice-" + string(action))
+			w.ends(c)
+			listing := w.Item("SALES", "moutai")
+			w.Pass(time.Second)
+			if applied, err := w.change(action, "c", sale.Author{}); !applied || err != nil {
+				t.Fatal(applied, err)
+			}
+			w.place(listing)
+			p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+			p.replays(w.Environment(), true)
+			if l := w.Listing(); l.Drained || l.Recalling != (action == sale.ActionRecall) {
+				t.Errorf("%s: the listing is %+v", action, l)
+			}
+			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "bob"})
+			if code := sale.CodeOf(err); code != sale.Recalled && code != sale.Paused && code != sale.Closed {
+				t.Errorf("%s: bob is answered %v", action, err)
+			}
 		}
 	},
 	"what contradicts the table is named and left alone": func(t *testing.T, w *World) {
