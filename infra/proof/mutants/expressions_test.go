@@ -49,6 +49,7 @@ var equivalent = map[string]string{
 	"BeginCall > edit: Update SALE/SALE condition without #changedAt = :before":                                                   "an older release, which edits without counting, does not read a sale with a draw",
 	"Replay > update: UpdateItem condition without attribute_exists(pk)":                                                          "neither a listing nor a claim goes away while something may write to it, and the replay has read it",
 	"BeginCall > edit: Put CHANGES condition without attribute_not_exists(pk)":                                                    "the sale's count of edits is compared in the same transaction",
+	"DeleteArchived > update: UpdateItem condition without attribute_exists(#user)":                                               "a refund that a claim notes is there, and one without a user stays as it is",
 }
 
 // changeVariable names the change that a child process makes.
