@@ -258,6 +258,9 @@ var archiving = map[string]func(*testing.T, *World){
 		if claims := w.Claims(2); len(claims) != 0 {
 			t.Errorf("claims are left: %v", claims)
 		}
+		if refunds, err := w.Environment().Refunds(w.Ctx, "moutai"); err != nil || len(refunds) != 2 || refunds[0].User != "" || refunds[1].User != "" {
+			t.Errorf("the refunds are %+v (%v), want no user", refunds, err)
+		}
 	},
 	"an archive from which a user was erased is as good, but deletes nothing": func(t *testing.T, w *World) {
 		w.toArchive()
@@ -286,16 +289,22 @@ var archiving = map[string]func(*testing.T, *World){
 	},
 	"an archive whose file changes while it is read is not finished": func(t *testing.T, w *World) {
 		w.toArchive()
-		file, reads := w.archived(), 0
-		_, err := w.Environment().DeleteArchived(w.Ctx, "moutai", func() (io.ReadCloser, error) {
-			text := file
-			if reads++; reads > 1 {
-				text = strings.ReplaceAll(file, `"alice"`, `"erased-x"`)
+		file := w.archived()
+		for _, changed := range []int{2, 3} { // the first reading deletes nothing, the second the claims, the third the orders
+			reads := 0
+			_, err := w.Environment().DeleteArchived(w.Ctx, "moutai", func() (io.ReadCloser, error) {
+				text := file
+				if reads++; reads == changed {
+					text = strings.ReplaceAll(file, `"alice"`, `"erased-x"`)
+				}
+				return io.NopCloser(strings.NewReader(text)), nil
+			})
+			if e := w.Refused(sale.Poison, err); !strings.Contains(e.Detail, "changed while it was read") || w.Item("SALE#moutai", "SALE")["archivedAt"] != nil {
+				t.Errorf("changed at reading %d, it is refused with %v", changed, e)
 			}
-			return io.NopCloser(strings.NewReader(text)), nil
-		})
-		if e := w.Refused(sale.Poison, err); !strings.Contains(e.Detail, "changed while it was read") || w.Item("SALE#moutai", "SALE")["archivedAt"] != nil {
-			t.Errorf("refused with %v", e)
+			if reads != changed {
+				t.Errorf("changed at reading %d, it was read %d times", changed, reads)
+			}
 		}
 		if _, err := w.deletes(w.Ctx, w.Environment(), file); err != nil || len(w.holds("alice", 1)) != 0 {
 			t.Errorf("the file as it was: %v", err)
@@ -346,6 +355,31 @@ var archiving = map[string]func(*testing.T, *World){
 		w.Refused(sale.Busy, err)
 		if claims := w.Claims(2); claims[0]+claims[1] != 3 || w.Item("SALE#moutai", "SALE")["archive"] != nil {
 			w.T.Errorf("claims %v, want all, and no archive", claims)
+		}
+	},
+	"an archive that an erasure overtakes once the orders were compared deletes nothing": func(t *testing.T, w *World) {
+		w.toArchive()
+		file := w.archived()
+		_, err := w.deletes(w.Ctx, w.overtaken("BatchGetItem", func() { w.erases(w.Environment(), "bob") }), file)
+		w.Refused(sale.Busy, err)
+		if claims := w.Claims(2); claims[0]+claims[1] != 3 || w.Item("SALE#moutai", "SALE")["archive"] != nil {
+			t.Errorf("claims %v, want all, and no archive", claims)
+		}
+	},
+	"an archive is as good once another sale of the group has sealed its sale": func(t *testing.T, w *World) {
+		w.toArchive()
+		file := w.archived()
+		c := w.openIn("shoe", "size-42", 1)
+		p := w.Accepted(w.buyIn("size-42", "dave"))
+		w.confirmed([]ledger.ClaimRef{{SaleID: "size-42", User: "dave", ClaimID: p.Claim.ID}})
+		w.moment(c.ClosesAt.Add(ledger.DrainAfter))
+		w.drainsUnsold("size-42")
+		w.erases(w.Environment(), "dave")
+		if w.Item("SALE#moutai", "SALE")["sealedAt"] == nil {
+			t.Fatal("the sale is not sealed")
+		}
+		if a, err := w.deletes(w.Ctx, w.Environment(), file); err != nil || a.Claims != 3 {
+			t.Errorf("got %+v (%v)", a, err)
 		}
 	},
 	"what passes have noted of a sale names nobody once it is archived": func(t *testing.T, w *World) {

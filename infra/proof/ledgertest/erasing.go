@@ -157,6 +157,10 @@ var erasing = map[string]func(*testing.T, *World){
 		}
 		w.openIn("shoe", "size-42", 1)
 		w.mayNotErase(w.Environment(), sale.Conflicting, "size-42 is not drained")
+		_, err := w.Environment().Erasable(w.Ctx, "alice")
+		if e := w.Refused(sale.Conflicting, err); !strings.Contains(e.Detail, "size-42 is not drained") {
+			t.Errorf("who asks first is told %v", e)
+		}
 	},
 	"nobody is erased while a refund of another sale of theirs, or of its group, is due; elsewhere it may be": func(t *testing.T, w *World) {
 		c := w.Sale(9, 2)
