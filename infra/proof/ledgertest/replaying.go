@@ -394,6 +394,12 @@ var replaying = map[string]func(*testing.T, *World){
 		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
 		w.Pass(36 * 24 * time.Hour)
 		p.replays(w.Environment(), true)
+		for days := range 37 {
+			day := p.lost.RestoredTo.AddDate(0, 0, days).Format(time.DateOnly)
+			if n := w.Number("SEQ#"+day, "SEQ", "next"); n < 100_000_000 {
+				t.Errorf("on %s next is %d", day, n)
+			}
+		}
 		for _, id := range []string{"other", "third"} {
 			if paused := value(w.Item("SALE#"+id, "SALE")["paused"]); paused != "true" {
 				t.Errorf("%s: paused is %s", id, paused)
@@ -457,7 +463,7 @@ var replaying = map[string]func(*testing.T, *World){
 	},
 	"every lost sale comes back, behind others that are sealed, drained or drafts": func(t *testing.T, w *World) {
 		c := w.Sale(9, 1)
-		for _, id := range []string{"a-sealed", "b-drained", "c-newer", "zeta"} {
+		for _, id := range []string{"a-sealed", "b-drained", "c-newer", "y-sealed", "zeta"} {
 			c.SaleID = id
 			w.Create(c)
 		}
@@ -467,9 +473,12 @@ var replaying = map[string]func(*testing.T, *World){
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.lost.Claims = append(p.lost.Claims, sale.Claim{SaleID: "zeta", User: "zoe", ID: zoe.ID, Shard: zoe.Shard, AcceptedAt: zoe.AcceptedAt})
+		for _, id := range []string{"y-sealed", "zeta"} {
+			p.lost.Claims = append(p.lost.Claims, sale.Claim{SaleID: id, User: "zoe", ID: zoe.ID, Shard: zoe.Shard, AcceptedAt: zoe.AcceptedAt})
+		}
 		p.becomes(p.kept)
 		p.tampers("SALES", "a-sealed", "sealedAt", 77)
+		p.tampers("SALES", "y-sealed", "sealedAt", 77)
 		w.tamper("SALES", "b-drained", "SET drained = :x", map[string]types.AttributeValue{":x": &types.AttributeValueMemberBOOL{Value: true}})
 		for _, id := range []string{"moutai", "zeta"} {
 			w.tamper("SALES", id, "SET releasing = :x", text("{}"))
@@ -480,7 +489,10 @@ var replaying = map[string]func(*testing.T, *World){
 		if back, err := w.Environment().Claim(w.Ctx, "zeta", "zoe"); err != nil || back.ID != zoe.ID {
 			t.Errorf("the claim of another sale is %+v (%v)", back, err)
 		}
-		for id, touched := range map[string]bool{"a-sealed": false, "b-drained": false, "c-newer": true, "moutai": true, "zeta": true} {
+		if n := w.Number("STOCK#zeta#0", "STOCK", "stock"); n != 8 {
+			t.Errorf("another sale has %d units, want the 8 that its claim leaves", n)
+		}
+		for id, touched := range map[string]bool{"a-sealed": false, "b-drained": false, "c-newer": true, "moutai": true, "y-sealed": false, "zeta": true} {
 			if is := w.Item("SALE#"+id, "SALE")["restoredAt"] != nil; is != touched {
 				t.Errorf("%s was restored: %t, want %t", id, is, touched)
 			}
