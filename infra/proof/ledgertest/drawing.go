@@ -424,6 +424,14 @@ func (w *World) entries() (n int) {
 }
 
 var rolling = map[string]func(*testing.T, *World){
+	"a roll that takes long to store is closed at the end, and its round lies ahead of that": func(t *testing.T, w *World) {
+		c := w.OpenDraw(9, 2)
+		w.moment(c.EnterUntil.Add(settle))
+		head, err := w.closes(w.overtaken("PutItem", func() { w.Pass(2 * dice) }))
+		if now := w.Now(); err != nil || !head.ClosedAt.Equal(now) || head.Round != round(now.Add(dice)) {
+			t.Errorf("closed at %s, by round %d (%v), want %s and %d", head.ClosedAt, head.Round, err, now, round(now.Add(dice)))
+		}
+	},
 	"the roll has everybody who has entered, and never changes": func(t *testing.T, w *World) {
 		c := w.OpenDraw(3, 1)
 		w.moment(c.EnterFrom)

@@ -166,6 +166,21 @@ func number(n int64) types.AttributeValue {
 }
 
 var trailing = map[string]func(*testing.T, *World){
+	"a change that its repeat and another one overtake, once it has read the trail, is made once": func(t *testing.T, w *World) {
+		w.Open(1, 1)
+		l := w.overtaken("Query", func() {
+			for _, c := range []sale.Change{{ID: "first", Action: sale.ActionPause}, {ID: "second", Action: sale.ActionResume}} {
+				if applied, err := w.changeIn("moutai", w.Environment(), c.Action, c.ID, sale.Author{}); err != nil || !applied {
+					t.Errorf("%s: applied is %t (%v)", c.ID, applied, err)
+				}
+			}
+		})
+		_, err := w.changeIn("moutai", l, sale.ActionPause, "first", sale.Author{})
+		w.Refused(sale.Conflicting, err) // the resumption stands
+		if n := w.Number("SALE#moutai", "SALE", "edits"); n != 2 || w.Current().Paused {
+			t.Errorf("after a pause and a resumption it has %d edits, paused is %t", n, w.Current().Paused)
+		}
+	},
 	"every change is in the trail once, newest first, with its first author": func(t *testing.T, w *World) {
 		w.Open(10, 2)
 		w.trail(9, false)

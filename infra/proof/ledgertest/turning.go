@@ -3,10 +3,12 @@ package ledgertest
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/draw"
 	"flashsale/shared/ledger"
@@ -230,6 +232,22 @@ var turningMore = map[string]func(*testing.T, *World){
 		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: users[0], ClaimID: p.Claim.ID}})
 		if r, _ := w.audit(); !r.Balanced || r.Available != 0 {
 			t.Errorf("got %+v, want balanced books and nothing for anybody", r)
+		}
+		pass := &ledger.Audit{SaleID: "moutai"}
+		cut := w.Hooked(func(_ string, in any, call func() (any, error)) (any, error) {
+			if query, is := in.(*dynamodb.QueryInput); is && strings.HasPrefix(value(query.ExpressionAttributeValues[":pk"]), "CLAIM#") {
+				return nil, &types.ResourceNotFoundException{}
+			}
+			return call()
+		})
+		if _, err := cut.Step(w.Ctx, pass, func(sale.Claim) {}); err == nil {
+			t.Fatal("the pass is not cut off")
+		}
+		if err := w.Ledger.SaveCursor(w.Ctx, pass, nil); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := w.Environment().Step(w.Ctx, w.Listing().Cursor, func(sale.Claim) {}); err != nil || r == nil || !r.Balanced || r.Confirmed != 1 {
+			t.Errorf("another process ends the pass with %+v (%v), want balanced books", r, err)
 		}
 		w.moment(call.Until.Add(ledger.DrainAfter))
 		if r, _ := w.audit(); !r.Balanced || r.Finished {
