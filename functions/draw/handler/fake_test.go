@@ -53,6 +53,18 @@ func (b endsBusy) DrawState(ctx context.Context, _ string, _ time.Duration) (led
 	return ledger.DrawState{}, sale.Fail(sale.Busy, errors.New("throttled"))
 }
 
+// outlasts is a ledger whose answer about a draw comes at that instant.
+type outlasts struct {
+	Book
+	until time.Time
+}
+
+func (b outlasts) DrawState(ctx context.Context, saleID string, gap time.Duration) (ledger.DrawState, error) {
+	d, err := b.Book.DrawState(ctx, saleID, gap)
+	time.Sleep(time.Until(b.until))
+	return d, err
+}
+
 // world is a real ledger over the in-process table, in virtual time.
 type world struct {
 	testledger.Scheduled

@@ -311,6 +311,19 @@ func TestABusyTableIsNoFailureOfARunThatIsNearlyOver(t *testing.T) {
 	}
 }
 
+// What was read before a call was due does not say whether units are left.
+func TestACallThatIsDueOnceTheDrawIsReadIsBegunByTheSameRun(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.draws(3)
+		w.runUntil(opens.Add(-time.Second))
+		h := New(outlasts{w.Ledger(), opens}, beacon.Quicknet, &w.dice, times, quiet(), clock.Wall)
+		a, err := testledger.Invoke(&w.Scheduled, h.Handle, `{}`, time.Minute)
+		if err != nil || !slices.Equal(a.Draws[0].Steps, []string{"begin"}) || len(w.calls()) != 1 {
+			t.Errorf("got %+v (%v), want the call begun", a, err)
+		}
+	})
+}
+
 func TestARollThatTakesLongerThanARunIsContinuedByTheNext(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.draws(3)

@@ -158,6 +158,21 @@ func TestASaleThatIsCutOffGoesOnInItsNextTurn(t *testing.T) {
 	})
 }
 
+func TestTheTurnsOfASaleAreOnePass(t *testing.T) {
+	var a Answer
+	for _, turn := range []Pass{
+		{SaleID: "moutai", Released: 1, PutBack: 2, Refunded: 3, OverdueSeconds: 9, ReadUnits: 4},
+		{SaleID: "other"},
+		{SaleID: "moutai", Released: 10, PutBack: 20, Refunded: 30, OverdueSeconds: 5, ReadUnits: 40, Complete: true, NextDue: "later"},
+	} {
+		a.add(turn)
+	}
+	want := []Pass{{SaleID: "moutai", Released: 11, PutBack: 22, Refunded: 33, OverdueSeconds: 9, ReadUnits: 44, Complete: true, NextDue: "later"}, {SaleID: "other"}}
+	if !reflect.DeepEqual(a.Passes, want) {
+		t.Errorf("got %+v, want %+v", a.Passes, want)
+	}
+}
+
 // A sale that fails late in its turn was not cut off: it has no other turn, in which it would
 // fail again.
 func TestASaleThatFailsAtTheEndOfItsTurnHasNoOther(t *testing.T) {
