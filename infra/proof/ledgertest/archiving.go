@@ -375,7 +375,7 @@ var archiving = map[string]func(*testing.T, *World){
 		w.moment(c.ClosesAt.Add(ledger.DrainAfter))
 		w.drainsUnsold("size-42")
 		w.erases(w.Environment(), "dave")
-		w.Pass(time.Minute)
+		w.Pass(time.Hour)
 		if w.Item("SALE#moutai", "SALE")["sealedAt"] == nil {
 			t.Fatal("the sale is not sealed")
 		}
