@@ -219,7 +219,8 @@ func (l *Ledger) archive(ctx context.Context, s sale.Sale, to io.Writer) (summed
 		}
 		for _, k := range asked {
 			if it := found[identityOf(k)]; it == nil {
-				return asInternal(fmt.Errorf("%v of a claim is not there", identityOf(k)))
+				// An erasure in between has moved it.
+				return sale.Fail(sale.Busy, fmt.Errorf("%v of a claim is not there", identityOf(k)))
 			} else if err := add([]item{it}); err != nil {
 				return err
 			}
