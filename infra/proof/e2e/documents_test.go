@@ -148,16 +148,18 @@ func (s *stack) requestsWork(t *testing.T, markdown string) {
 				continue
 			}
 			body, failed := s.seed(request)
-			names := "applied changedAt closesAt opensAt paused saleId seeded seen shards" // of an edit
+			names := "applied changedAt closesAt opensAt paused saleId seeded shards" // of an edit
 			switch {
-			case strings.Contains(request, `"recall"`):
-				names = "applied changedAt closesAt opensAt paused recalledAt saleId seeded seen shards"
-			case strings.Contains(request, `"describe"`):
-				names = "about applied name saleId seeded seen shards"
-			case strings.Contains(request, `"withdraw"`):
-				names = "applied saleId seeded seen shards withdrawn"
-			case strings.Contains(request, `"stock"`):
+			case strings.Contains(request, `"create"`):
 				names = "applied saleId seeded seen shards"
+			case strings.Contains(request, `"recall"`):
+				names = "applied changedAt closesAt opensAt paused recalledAt saleId seeded shards"
+			case strings.Contains(request, `"describe"`):
+				names = "about applied name saleId seeded shards"
+			case strings.Contains(request, `"withdraw"`):
+				names = "applied saleId seeded shards withdrawn"
+			case strings.Contains(request, `"stock"`):
+				names = "applied saleId seeded shards"
 			}
 			if got := strings.Join(slices.Sorted(maps.Keys(body)), " "); failed != "" || body["applied"] != true || got != names {
 				t.Errorf("%s: %v %s", request, body, failed)
