@@ -1,264 +1,149 @@
 package checks
 
 import (
-	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// maxHTTPTimeout is below API Gateway's limit for an integration, 30 s: after that a
-// function's answer is lost.
-const maxHTTPTimeout = 29
+// API Gateway waits 30 s for an integration; after that a function's answer is lost. A call to the table, to the
+// queue and to the eligibility service may take a second each.
+const leastHTTPTimeout, mostHTTPTimeout = 3, 29
 
-// function is one AWS::Serverless::Function with Globals merged in.
-type function struct {
-	resource
-	template template
-}
-
-func (t template) functions() (all []function) {
-	for _, r := range t.resources("AWS::Serverless::Function") {
-		all = append(all, function{r, t})
-	}
-	return all
-}
-
-// folder is the function's name below functions/.
-func (f function) folder() string { return strings.ToLower(strings.TrimSuffix(f.id, "Function")) }
-
-// property returns the function's own value, or else that of Globals.
-func (f function) property(steps ...string) node {
-	if own := f.at("Properties").at(steps...); own.Node != nil {
-		return own
-	}
-	return f.template.at("Globals", "Function").at(steps...)
-}
-
-// variables returns the function's environment, merged with that of Globals.
-func (f function) variables() map[string]node {
-	all := map[string]node{}
-	for _, from := range []node{f.template.at("Globals", "Function"), f.at("Properties")} {
-		for key, value := range from.at("Environment", "Variables").pairs() {
-			all[key.Value] = value
+func TestEveryFunctionCanStartAndAnswer(t *testing.T) {
+	tmpl := parseTemplate(t, templateFile)
+	for _, f := range tmpl.functions() {
+		for place, want := range map[string]string{
+			"Handler": "bootstrap", "Runtime": "provided.al2023", "Architectures.0": "arm64", "RecursiveLoop": "Terminate", "LoggingConfig.LogFormat": "JSON",
+		} {
+			if got := f.property(place).text(); got != want {
+				f.errorf(t, "%s: %s is %q, want %q", f.id, place, got, want)
+			}
+		}
+		timeout, ok := tmpl.number(f.property("Timeout"))
+		if isHTTP := len(f.events("HttpApi")) > 0; !ok || isHTTP && (timeout < leastHTTPTimeout || timeout > mostHTTPTimeout) {
+			f.errorf(t, "%s: Timeout is %d, want %d to %d behind the API", f.id, timeout, leastHTTPTimeout, mostHTTPTimeout)
+		}
+		memory, _ := tmpl.number(f.property("MemorySize"))
+		limit, err := strconv.Atoi(strings.TrimSuffix(f.variables()["GOMEMLIMIT"].text(), "MiB"))
+		if err != nil || limit <= 0 || 10*limit > 9*memory {
+			f.errorf(t, "%s: GOMEMLIMIT is %d MiB of %d, want a tenth less than all", f.id, limit, memory)
 		}
 	}
-	return all
 }
 
-func (f function) events(kind string) (all []resource) {
-	for key, value := range f.at("Properties", "Events").pairs() {
-		if value.at("Type").text() == kind {
-			all = append(all, resource{key.Value, value})
-		}
-	}
-	return all
-}
-
-func TestFunctionsOfTheTemplate(t *testing.T) {
-	folders := functionFolders(t)
-	makefile := read(t, "Makefile")
-	checkTemplate(t, []templateRule{
-		{
-			row:  2,
-			name: "every function is a folder of functions, and every folder a function",
-			check: func(tmpl template) (found []finding) {
-				missing := maps.Clone(folders)
-				for _, f := range tmpl.functions() {
-					if !folders[f.folder()] || !strings.HasSuffix(f.id, "Function") {
-						found = append(found, f.find("%s: functions/%s holds no main package", f.id, f.folder()))
-					}
-					delete(missing, f.folder())
-				}
-				for name := range missing {
-					found = append(found, tmpl.at("Resources").find("functions/%s is not deployed", name))
-				}
-				return found
-			},
-			breaks: []edit{
-				{"Resources/BasketFunction", "{Type: 'AWS::Serverless::Function'}"},
-				{"Resources/QueryFunction", ""},
-			},
-		},
-		{
-			row:  2,
-			name: "every function is one that the Makefile builds",
-			check: func(tmpl template) (found []finding) {
-				built := assignment(makefile, "FUNCTIONS")
-				for _, f := range tmpl.functions() {
-					if !slices.Contains(built, f.id) {
-						found = append(found, f.find("%s is not in the Makefile's FUNCTIONS", f.id))
-					}
-					targets := targetsOf(makefile)
-					if !targets["build-%Function"] && !targets["build-"+f.id] {
-						found = append(found, f.find("%s has no rule build-%s in the Makefile", f.id, f.id))
-					}
-				}
-				for _, id := range built {
-					if _, ok := tmpl.resource("AWS::Serverless::Function", id); !ok {
-						found = append(found, tmpl.at("Resources").find("the Makefile builds %s, which is no function", id))
-					}
-				}
-				return found
-			},
-			breaks: []edit{
-				{"Resources/BasketFunction", "{Type: 'AWS::Serverless::Function'}"},
-				{"Resources/QueryFunction", ""},
-			},
-		},
-		{
-			row:  2,
-			name: "every function is a bootstrap for arm64, built by make, with a timeout and a memory size",
-			check: func(tmpl template) (found []finding) {
-				for _, f := range tmpl.functions() {
-					for _, want := range []struct {
-						got  node
-						name string
-						text string
-					}{
-						{f.property("Handler"), "Handler", "bootstrap"},
-						{f.property("Runtime"), "Runtime", "provided.al2023"},
-						{f.property("Architectures", "0"), "Architectures", "arm64"},
-						{f.at("Metadata", "BuildMethod"), "BuildMethod", "makefile"},
-					} {
-						if want.got.text() != want.text {
-							found = append(found, f.find("%s: %s is %q, want %s", f.id, want.name, want.got.text(), want.text))
-						}
-					}
-					for _, name := range []string{"Timeout", "MemorySize"} {
-						if n, ok := tmpl.number(f.property(name)); !ok || n <= 0 {
-							found = append(found, f.find("%s: %s is not given", f.id, name))
-						}
-					}
-					limit, given := strings.CutSuffix(f.variables()["GOMEMLIMIT"].text(), "MiB")
-					memory, _ := tmpl.number(f.property("MemorySize"))
-					if n, err := strconv.Atoi(limit); !given || err != nil || 10*n > 9*memory {
-						found = append(found, f.find("%s: GOMEMLIMIT is %q, want a tenth of the memory less than all", f.id, limit))
-					}
-				}
-				return found
-			},
-			breaks: []edit{
-				{"Globals/Function/Handler", "main"},
-				{"Globals/Function/Runtime", "go1.x"},
-				{"Globals/Function/Architectures", "[x86_64]"},
-				{"Globals/Function/MemorySize", ""},
-				{"Globals/Function/MemorySize", "256"},
-				{"Globals/Function/Environment/Variables/GOMEMLIMIT", ""},
-				{"Resources/SeedFunction/Properties/Timeout", ""},
-				{"Resources/SeedFunction/Metadata", ""},
-			},
-		},
-		{
-			row:  13,
-			name: "every function is traced",
-			check: func(tmpl template) (found []finding) {
-				for _, f := range tmpl.functions() {
-					if f.property("Tracing").text() != "Active" {
-						found = append(found, f.find("%s is not traced", f.id))
-					}
-				}
-				return found
-			},
-			breaks: []edit{
-				{"Globals/Function/Tracing", "PassThrough"},
-				{"Resources/SeedFunction/Properties/Tracing", "PassThrough"},
-			},
-		},
-		{
-			row:  2,
-			name: "a function behind the API gives up before the API does",
-			check: func(tmpl template) (found []finding) {
-				for _, f := range tmpl.functions() {
-					if n, _ := tmpl.number(f.property("Timeout")); len(f.events("HttpApi")) > 0 && n > maxHTTPTimeout {
-						found = append(found, f.property("Timeout").find("%s: Timeout is %d, want at most %d", f.id, n, maxHTTPTimeout))
-					}
-				}
-				return found
-			},
-			breaks: []edit{{"Resources/PurchaseFunction/Properties/Timeout", "30"}},
-		},
-		{
-			row:   12,
-			name:  "every function has a log group of its own, with a retention, and logs JSON",
-			check: logGroups,
-			breaks: []edit{
-				{"Resources/SeedFunction/Properties/LoggingConfig", ""},
-				{"Resources/SeedFunction/Properties/LoggingConfig/LogFormat", "Text"},
-				{"Resources/SeedFunction/Properties/LoggingConfig/LogGroup", "!Ref QueryLogGroup"},
-				{"Resources/SeedLogGroup/Properties/RetentionInDays", ""},
-				{"Resources/SpareLogGroup", "{Type: 'AWS::Logs::LogGroup', Properties: {RetentionInDays: 1}}"},
-			},
-		},
-		{
-			row:  3,
-			name: "every function has a role of its own",
-			check: func(tmpl template) (found []finding) {
-				user := map[string]string{}
-				for _, f := range tmpl.functions() {
-					role := f.property("Role")
-					id := role.target()
-					if _, ok := tmpl.resource("AWS::IAM::Role", id); !ok {
-						found = append(found, f.find("%s: Role is not a role of this template", f.id))
-					} else if user[id] != "" {
-						found = append(found, role.find("%s has the role of %s", f.id, user[id]))
-					}
-					user[id] = f.id
-				}
-				return found
-			},
-			breaks: []edit{
-				{"Resources/QueryFunction/Properties/Role", "!GetAtt PurchaseRole.Arn"},
-				{"Resources/QueryFunction/Properties/Role", ""},
-			},
-		},
-	})
-}
-
-func logGroups(tmpl template) (found []finding) {
+func TestEveryFunctionHasARoleAndALogOfItsOwn(t *testing.T) {
+	tmpl := parseTemplate(t, templateFile)
 	user := map[string]string{}
 	for _, f := range tmpl.functions() {
-		config := f.property("LoggingConfig")
-		if config.at("LogFormat").text() != "JSON" {
-			found = append(found, f.find("%s does not log as JSON", f.id))
+		for property, kind := range map[string]string{"Role": "AWS::IAM::Role", "LoggingConfig.LogGroup": "AWS::Logs::LogGroup"} {
+			id := f.property(property).target()
+			if _, ok := tmpl.resource(kind, id); !ok || user[id] != "" {
+				f.errorf(t, "%s: %s is %q, which is none of this template or that of %q", f.id, property, id, user[id])
+			}
+			user[id] = f.id
 		}
-		id := config.at("LogGroup").target()
-		group, ok := tmpl.resource("AWS::Logs::LogGroup", id)
-		switch {
-		case !ok:
-			found = append(found, f.find("%s: LogGroup is not a log group of this template", f.id))
-		case user[id] != "":
-			found = append(found, config.find("%s logs where %s does", f.id, user[id]))
-		case group.at("Properties", "RetentionInDays").Node == nil:
-			found = append(found, group.find("%s keeps its lines forever", id))
-		}
-		user[id] = f.id
 	}
 	for _, group := range tmpl.resources("AWS::Logs::LogGroup") {
-		if user[group.id] == "" && !slices.Contains(tmpl.at("Resources").references(), group.id) {
-			found = append(found, group.find("nothing logs to %s", group.id))
+		if group.at("Properties.RetentionInDays").Node == nil {
+			group.errorf(t, "%s keeps its lines forever", group.id)
 		}
 	}
-	return found
 }
 
-// functionFolders returns the folders below functions/ that contain a main package.
-func functionFolders(t testing.TB) map[string]bool {
-	t.Helper()
-	entries, err := os.ReadDir(filepath.Join(root(t), "functions"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[string]bool{}
-	for _, e := range entries {
-		all[e.Name()] = false
-		main := "functions/" + e.Name() + "/main.go"
-		if text, err := os.ReadFile(filepath.Join(root(t), filepath.FromSlash(main))); err == nil {
-			all[e.Name()] = parse(t, main, string(text)).ast.Name.Name == "main"
+func TestAFunctionIsGivenExactlyTheVariablesThatItsCodeReads(t *testing.T) {
+	tmpl := parseTemplate(t, templateFile)
+	for _, f := range tmpl.functions() {
+		given, code := f.variables(), needsOf(t, f.folder()).variables
+		for name, at := range code {
+			if given[name].Node == nil {
+				f.errorf(t, "%s is not given %s, which %s reads", f.id, name, deployed(t).position(at))
+			}
+		}
+		for name, value := range given {
+			if _, reads := code[name]; !reads && name != "GOGC" && name != "GOMEMLIMIT" {
+				value.errorf(t, "%s is given %s and never reads it", f.id, name)
+			}
 		}
 	}
-	return all
+}
+
+// CodeDeploy does not deploy while an alarm is on: AllAtOnce must ignore alarms, or a broken system could not be
+// repaired.
+func TestEveryChangeOfAFunctionReachesItsAliasAndIsRolledBackByItsErrors(t *testing.T) {
+	tmpl := parseTemplate(t, templateFile)
+	for _, f := range tmpl.functions() {
+		if f.property("AutoPublishAlias").text() == "" || f.property("AutoPublishCodeSha256").target() != f.name()+"Fingerprint" {
+			f.errorf(t, "%s: a changed parameter would not reach the alias", f.id)
+		}
+		alarms := f.property("DeploymentPreference.Alarms")
+		ids := alarms.at("1").references()
+		if alarms.at("0").text() != "HasCanary" || len(ids) == 0 {
+			f.errorf(t, "%s: its alarms keep it from being repaired, or there is none", f.id)
+		}
+		for _, id := range ids {
+			a, _ := tmpl.resource("AWS::CloudWatch::Alarm", id)
+			if !slices.ContainsFunc(a.watches(), func(w watched) bool {
+				return w.subject() == f.id+" Errors" || f.id == "SeedFunction" && w.subject() == "seed seedings internal"
+			}) {
+				f.errorf(t, "%s: %s does not see it fail", f.id, id)
+			}
+		}
+	}
+}
+
+// secretReference is how a template refers to a secret, which CloudFormation reads with
+// the permissions of whoever deploys.
+const secretReference = "{{resolve:secretsmanager:"
+
+// parametersOf returns the parameters of a condition that must not be empty, of which one
+// is enough, sorted.
+func (t template) parametersOf(condition string) (all []string) {
+	n := t.at("Conditions", condition)
+	switch {
+	case n.Node == nil:
+	case n.Tag == "!Not":
+		all = n.at("0").references()
+	case n.Tag == "!Or":
+		for _, one := range n.list() {
+			all = append(all, t.parametersOf(one.Value)...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Who may only read the account sees a function's configuration, but lacks kms:Decrypt.
+func TestAnEnvironmentThatHoldsASecretHasTheStacksKeyAndNoOtherHas(t *testing.T) {
+	tmpl := parseTemplate(t, templateFile)
+	key, _ := tmpl.resource("AWS::KMS::Key", "SecretsKey")
+	key.expect(t, "Properties.EnableKeyRotation", "true")
+	statements := key.at("Properties.KeyPolicy.Statement")
+	statements.expect(t, "0.Principal.AWS", "!Sub arn:${AWS::Partition}:iam::${AWS::AccountId}:root")
+	statements.expect(t, "1.Effect", "")
+	for _, f := range tmpl.functions() {
+		var held []string
+		for _, v := range f.variables() {
+			for _, choice := range alternatives(v) {
+				if choice.Node != nil && strings.Contains(choice.Value, secretReference) || choice.target() == "OriginSecret" {
+					held = append(held, choice.references()...)
+				}
+			}
+		}
+		slices.Sort(held)
+		k := f.property("KmsKeyArn")
+		condition := k.at("0").text()
+		if !slices.Equal(held, tmpl.parametersOf(condition)) || len(held) > 0 && (k.at("1").target() != "SecretsKey" || k.at("2").target() != "AWS::NoValue") {
+			f.errorf(t, "%s holds the secrets %q and has the key if one of %q is given", f.id, held, tmpl.parametersOf(condition))
+		}
+		for _, parameter := range held {
+			if !slices.Contains(tmpl.parametersOf(key.at("Condition").text()), parameter) {
+				key.errorf(t, "SecretsKey is not there if only %s is given", parameter)
+			}
+		}
+		if len(f.events("HttpApi")) > 0 && f.variables()["ORIGIN_SECRET"].target() != "OriginSecret" {
+			f.errorf(t, "%s answers whoever walks around the front", f.id)
+		}
+	}
 }

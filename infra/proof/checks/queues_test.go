@@ -1,7 +1,11 @@
 package checks
 
 import (
+	"slices"
+	"strconv"
 	"testing"
+
+	"flashsale/shared/ledger"
 )
 
 const (
@@ -17,143 +21,101 @@ const (
 	// deadRetention is SQS's maximum, 14 days in seconds: a message keeps its age when
 	// it is moved to the dead-letter queue.
 	deadRetention = 1209600
+	// longestOutage, in seconds, is how long FinalizeFunction may fail without an order
+	// message being lost: a night until it is noticed, and a day to fix it.
+	longestOutage = 86400
+	// ageAlarm, in seconds, is the age of the oldest order message that is an alarm.
+	ageAlarm = 120
 )
 
-// eventSource is one queue that one function reads.
-type eventSource struct {
-	function function
-	event    resource
-	queue    resource
-	known    bool // the queue is in this template
+func TestAMessageIsNeitherLostNorHandledTwiceAtOnce(t *testing.T) {
+	tmpl := parseTemplate(t, templateFile)
+	number := func(n node) int { i, _ := tmpl.number(n); return i }
+	f := function{resource{"FinalizeFunction", tmpl.at("Resources.FinalizeFunction")}, tmpl}
+	event := f.at("Properties.Events.Orders.Properties")
+	event.expect(t, "Queue", "!GetAtt OrderQueue.Arn")
+	event.expect(t, "FunctionResponseTypes.0", "ReportBatchItemFailures")
+	if n := number(event.at("ScalingConfig.MaximumConcurrency")); n < minConcurrency {
+		event.errorf(t, "MaximumConcurrency is %d, want at least %d", n, minConcurrency)
+	}
+	window := number(event.at("MaximumBatchingWindowInSeconds"))
+	if number(event.at("BatchSize")) > 10 && window < 1 {
+		event.errorf(t, "a batch of more than ten messages needs MaximumBatchingWindowInSeconds")
+	}
+	queue := tmpl.at("Resources.OrderQueue.Properties")
+	queue.expect(t, "RedrivePolicy.deadLetterTargetArn", "!GetAtt OrderDeadLetterQueue.Arn")
+	hidden, kept, receives := number(queue.at("VisibilityTimeout")), number(queue.at("MessageRetentionPeriod")), number(queue.at("RedrivePolicy.maxReceiveCount"))
+	if least := visibilityFactor*number(f.property("Timeout")) + window; hidden < least {
+		queue.errorf(t, "VisibilityTimeout is %d s, want at least %d s", hidden, least)
+	}
+	if least := max(longestOutage, 2*receives*hidden); kept < least || kept > deadRetention || receives < minReceives {
+		queue.errorf(t, "keeps a message for %d s and %d receives, want at least %d s and %d", kept, receives, least, minReceives)
+	}
+	tmpl.at("Resources.OrderDeadLetterQueue.Properties").expect(t, "MessageRetentionPeriod", strconv.Itoa(deadRetention))
+	// Its age is an alarm after a second delivery and before claims count as waiting too long.
+	if ageAlarm < 2*hidden || ageAlarm > seconds(ledger.ResendBound) {
+		queue.errorf(t, "an age of %d s is an alarm, want %d s to %v", ageAlarm, 2*hidden, ledger.ResendBound)
+	}
 }
 
-func (t template) eventSources() (all []eventSource) {
-	for _, f := range t.functions() {
-		for _, e := range f.events("SQS") {
-			queue, ok := t.resource("AWS::SQS::Queue", e.at("Properties", "Queue").target())
-			all = append(all, eventSource{f, e, queue, ok})
+// policiesOf returns the statements of the policies of a kind that are attached to that resource.
+func (t template) policiesOf(kind, attached, id string) (all []node) {
+	for _, p := range t.resources(kind) {
+		if slices.ContainsFunc(p.at("Properties", attached).list(), func(n node) bool { return n.target() == id }) {
+			all = append(all, p.at("Properties.PolicyDocument.Statement").list()...)
 		}
 	}
 	return all
 }
 
-func TestQueuesOfTheTemplate(t *testing.T) {
-	const (
-		event = "Resources/FinalizeFunction/Properties/Events/Orders/Properties/"
-		queue = "Resources/OrderQueue/Properties/"
-		dead  = "Resources/OrderDeadLetterQueue/Properties/"
-	)
-	checkTemplate(t, []templateRule{
-		{
-			row:  7,
-			name: "every queue is encrypted and says how long it keeps a message",
-			check: func(tmpl template) (found []finding) {
-				for _, q := range tmpl.resources("AWS::SQS::Queue") {
-					p := q.at("Properties")
-					if p.at("SqsManagedSseEnabled").text() != "true" && p.at("KmsMasterKeyId").Node == nil {
-						found = append(found, q.find("%s is not encrypted", q.id))
-					}
-					if _, ok := tmpl.number(p.at("MessageRetentionPeriod")); !ok {
-						found = append(found, q.find("%s does not say how long it keeps a message", q.id))
-					}
-				}
-				return found
-			},
-			breaks: []edit{{queue + "SqsManagedSseEnabled", "false"}, {dead + "MessageRetentionPeriod", ""}},
-		},
-		{
-			row:  8,
-			name: "a function that reads a queue reports each message's failure and is bounded in concurrency",
-			check: func(tmpl template) (found []finding) {
-				for _, s := range tmpl.eventSources() {
-					p := s.event.at("Properties")
-					if p.at("FunctionResponseTypes", "0").text() != "ReportBatchItemFailures" {
-						found = append(found, s.event.find("%s fails whole batches", s.function.id))
-					}
-					if n, ok := tmpl.number(p.at("ScalingConfig", "MaximumConcurrency")); !ok || n < minConcurrency {
-						found = append(found, s.event.find("%s: MaximumConcurrency is %d, want at least %d", s.function.id, n, minConcurrency))
-					}
-				}
-				return found
-			},
-			breaks: []edit{
-				{event + "FunctionResponseTypes", ""},
-				{event + "ScalingConfig", ""},
-				{event + "ScalingConfig/MaximumConcurrency", "4"},
-			},
-		},
-		{
-			row:  8,
-			name: "a batch of more than ten messages has a window to be gathered in",
-			check: func(tmpl template) (found []finding) {
-				for _, s := range tmpl.eventSources() {
-					size, _ := tmpl.number(s.event.at("Properties", "BatchSize"))
-					window, _ := tmpl.number(s.event.at("Properties", "MaximumBatchingWindowInSeconds"))
-					if size > 10 && window < 1 {
-						found = append(found, s.event.find("%s: BatchSize %d needs MaximumBatchingWindowInSeconds", s.function.id, size))
-					}
-				}
-				return found
-			},
-			breaks: []edit{{event + "MaximumBatchingWindowInSeconds", ""}},
-		},
-		{
-			row:  7,
-			name: "a message stays hidden for six timeouts of its function and the batching window",
-			check: func(tmpl template) (found []finding) {
-				for _, s := range tmpl.eventSources() {
-					timeout, known := tmpl.number(s.function.property("Timeout"))
-					window, _ := tmpl.number(s.event.at("Properties", "MaximumBatchingWindowInSeconds"))
-					hidden, ok := tmpl.number(s.queue.at("Properties", "VisibilityTimeout"))
-					if least := visibilityFactor*timeout + window; !known || !ok || hidden < least {
-						found = append(found, s.queue.find("%s: VisibilityTimeout is %d s, want at least %d s", s.queue.id, hidden, least))
-					}
-				}
-				return found
-			},
-			breaks: []edit{
-				{"Parameters/OrderVisibilityTimeout/Default", "30"},
-				{queue + "VisibilityTimeout", ""},
-				{event + "MaximumBatchingWindowInSeconds", "30"},
-				{"Resources/FinalizeFunction/Properties/Timeout", "10"},
-			},
-		},
-		{
-			row:   7,
-			name:  "a queue that a function reads gives its hopeless messages to a dead-letter queue, which keeps them longer",
-			check: redrives,
-			breaks: []edit{
-				{queue + "RedrivePolicy", ""},
-				{queue + "RedrivePolicy/maxReceiveCount", "4"},
-				{queue + "RedrivePolicy/deadLetterTargetArn", "!GetAtt OrderQueue.Arn"},
-				{queue + "MessageRetentionPeriod", "1209601"},
-				{dead + "MessageRetentionPeriod", "345600"},
-				{event + "Queue", "arn:aws:sqs:eu-central-1:123456789012:elsewhere"},
-			},
-		},
-	})
+// tlsOnly reports whether a statement refuses calls without TLS.
+func tlsOnly(s node, action string) bool {
+	return s.at("Effect").text() == "Deny" && s.at("Principal").text() == "*" && s.at("Action").text() == action &&
+		s.at("Condition.Bool.aws:SecureTransport").text() == "false"
 }
 
-func redrives(tmpl template) (found []finding) {
-	for _, s := range tmpl.eventSources() {
-		if !s.known {
-			found = append(found, s.event.find("%s reads a queue that is not in this template", s.function.id))
-			continue
+// A dead-letter queue that does not admit its source would lose messages; one that admits others takes theirs.
+func TestAQueueIsEncryptedAndAdmitsOnlyWhatRedrivesToIt(t *testing.T) {
+	tmpl := parseTemplate(t, templateFile)
+	for _, q := range tmpl.resources("AWS::SQS::Queue") {
+		q.expect(t, "Properties.SqsManagedSseEnabled", "true")
+		all := tmpl.policiesOf("AWS::SQS::QueuePolicy", "Queues", q.id)
+		if len(all) != 1 || !tlsOnly(all[0], "sqs:*") || all[0].at("Resource").target() != q.id {
+			q.errorf(t, "%s may be called in the clear, or its policy allows somebody", q.id)
 		}
-		policy := s.queue.at("Properties", "RedrivePolicy")
-		dead, ok := tmpl.resource("AWS::SQS::Queue", policy.at("deadLetterTargetArn").target())
-		if !ok || dead.id == s.queue.id {
-			found = append(found, s.queue.find("%s has no dead-letter queue", s.queue.id))
-			continue
+		var sources []string
+		for _, other := range tmpl.resources("AWS::SQS::Queue") {
+			if p := other.at("Properties"); p.at("RedrivePolicy.deadLetterTargetArn").target() == q.id {
+				sources = append(sources, "arn:${AWS::Partition}:sqs:${AWS::Region}:${AWS::AccountId}:"+p.at("QueueName").Value)
+			}
 		}
-		if n, _ := tmpl.number(policy.at("maxReceiveCount")); n < minReceives {
-			found = append(found, policy.find("%s: maxReceiveCount is %d, want at least %d", s.queue.id, n, minReceives))
+		want := "denyAll"
+		if len(sources) > 0 {
+			want = "byQueue"
 		}
-		kept, _ := tmpl.number(s.queue.at("Properties", "MessageRetentionPeriod"))
-		keptDead, _ := tmpl.number(dead.at("Properties", "MessageRetentionPeriod"))
-		if keptDead < kept || keptDead != deadRetention {
-			found = append(found, dead.find("%s keeps messages for %d s, want %d s and not less than %s", dead.id, keptDead, deadRetention, s.queue.id))
+		policy := q.at("Properties.RedriveAllowPolicy")
+		var admitted []string
+		for _, n := range policy.at("sourceQueueArns").list() {
+			admitted = append(admitted, n.Value)
+		}
+		if policy.expect(t, "redrivePermission", want); !slices.Equal(admitted, sources) {
+			q.errorf(t, "%s admits %q, want %q", q.id, admitted, sources)
 		}
 	}
-	return found
+}
+
+func TestAnAlarmsTopicTakesAlarmsOfThisAccountAndTellsTheAddress(t *testing.T) {
+	tmpl := parseTemplate(t, templateFile)
+	for _, topic := range tmpl.resources("AWS::SNS::Topic") {
+		all := tmpl.policiesOf("AWS::SNS::TopicPolicy", "Topics", topic.id)
+		if len(all) != 2 || !tlsOnly(all[1], "sns:Publish") || all[0].at("Principal.Service").text() != "cloudwatch.amazonaws.com" ||
+			all[0].at("Action").text() != "sns:Publish" || all[0].at("Condition.StringEquals.aws:SourceAccount").target() != "AWS::AccountId" {
+			topic.errorf(t, "%s takes more than alarms of this account over TLS, or none", topic.id)
+		}
+		if !slices.ContainsFunc(tmpl.resources("AWS::SNS::Subscription"), func(r resource) bool {
+			return r.at("Properties.TopicArn").target() == topic.id && r.at("Properties.Endpoint").target() == "AlarmEmail"
+		}) {
+			topic.errorf(t, "%s tells nobody", topic.id)
+		}
+	}
 }

@@ -1,14 +1,97 @@
 package checks
 
 import (
+	"fmt"
 	"go/ast"
 	"go/constant"
 	"go/token"
 	"go/types"
-	"slices"
+	"maps"
 	"strings"
+	"sync"
 	"testing"
+
+	"golang.org/x/tools/go/packages"
 )
+
+// program is the deployed code, with types: every function of functions/ and the
+// packages of shared/. Other modules are loaded by their exported declarations only.
+type program struct {
+	fset     *token.FileSet
+	info     *types.Info
+	packages map[string]*types.Package
+	bodies   map[types.Object]ast.Node // of functions, methods and package-level variables
+	inits    []*types.Func             // init functions
+	types    []*types.TypeName         // of every scope, including local ones
+}
+
+var loadOnce = sync.OnceValues(load)
+
+// deployed loads the program, once for all tests.
+func deployed(t testing.TB) *program {
+	t.Helper()
+	p, err := loadOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func load() (*program, error) {
+	p := &program{
+		fset:     token.NewFileSet(),
+		info:     &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}},
+		packages: map[string]*types.Package{},
+		bodies:   map[types.Object]ast.Node{},
+	}
+	all, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Fset: p.fset}, module+"/functions/...", module+"/shared/...")
+	if err != nil {
+		return nil, fmt.Errorf("load the deployed packages: %w", err)
+	}
+	for _, pkg := range all {
+		if len(pkg.Errors) > 0 {
+			return nil, fmt.Errorf("load %s: %w", pkg.PkgPath, pkg.Errors[0])
+		}
+		p.packages[pkg.PkgPath] = pkg.Types
+		maps.Copy(p.info.Uses, pkg.TypesInfo.Uses)
+		maps.Copy(p.info.Defs, pkg.TypesInfo.Defs)
+		maps.Copy(p.info.Types, pkg.TypesInfo.Types)
+		for _, f := range pkg.Syntax {
+			for _, d := range f.Decls {
+				p.declare(d)
+			}
+		}
+	}
+	for _, obj := range p.info.Defs {
+		if name, ok := obj.(*types.TypeName); ok && !name.IsAlias() && !types.IsInterface(name.Type()) {
+			p.types = append(p.types, name)
+		}
+	}
+	return p, nil
+}
+
+// declare records the code of a package's functions and variables.
+func (p *program) declare(d ast.Decl) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		fn := p.info.Defs[d.Name].(*types.Func)
+		p.bodies[fn] = d
+		if d.Recv == nil && d.Name.Name == "init" {
+			p.inits = append(p.inits, fn)
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			if values, ok := spec.(*ast.ValueSpec); ok && len(values.Values) > 0 {
+				for i, name := range values.Names {
+					p.bodies[p.info.Defs[name]] = values.Values[min(i, len(values.Values)-1)]
+				}
+			}
+		}
+	}
+}
+
+// position formats a place in the code.
+func (p *program) position(at token.Pos) string { return p.fset.Position(at).String() }
 
 // needs is what the code of one function requires of its environment, each with a place
 // in the code.
@@ -17,11 +100,9 @@ type needs struct {
 	variables map[string]token.Pos // environment variables, except AWS's own
 	ledger    map[string]bool      // functions of the ledger, as a stack calls them
 	service   string               // service dimension of its metrics
-	metrics   map[string]emission  // by name
+	metrics   map[string]string    // by name, with their dimension besides the service, "" for none
+	texts     map[string]bool      // constants: a dimension takes no other value
 }
-
-// lambdaPackage calls its argument: a function, or a value's Invoke.
-const lambdaPackage = "github.com/aws/aws-lambda-go/lambda"
 
 // walk finds everything that main of one function can reach. Everything that a reached
 // function mentions counts as called, even if it is only passed on; a call through an
@@ -48,7 +129,7 @@ func needsOf(t testing.TB, folder string) needs {
 		program: p, t: t,
 		scope: map[string]*types.Package{}, seen: map[types.Object]bool{},
 		found: needs{
-			actions: map[string]token.Pos{}, variables: map[string]token.Pos{}, ledger: map[string]bool{}, metrics: map[string]emission{},
+			actions: map[string]token.Pos{}, variables: map[string]token.Pos{}, ledger: map[string]bool{}, metrics: map[string]string{}, texts: map[string]bool{},
 		},
 	}
 	w.include(pkg)
@@ -82,20 +163,56 @@ func (w *walk) include(pkg *types.Package) {
 }
 
 func (w *walk) visit(n ast.Node) bool {
+	if e, ok := n.(ast.Expr); ok {
+		if text, ok := w.constantOf(e); ok {
+			w.found.texts[text] = true
+		}
+	}
 	switch n := n.(type) {
 	case *ast.CallExpr:
-		w.environment(n)
-		w.telemetry(n)
-		w.handler(n)
+		if sel, ok := n.Fun.(*ast.SelectorExpr); ok {
+			if fn, ok := w.info.Uses[sel.Sel].(*types.Func); ok {
+				w.call(fn, n.Args)
+			}
+		}
 	case *ast.Ident:
 		switch obj := w.info.Uses[n].(type) {
 		case *types.Func:
 			w.enter(obj.Origin(), n.Pos())
-		case *types.Var:
-			w.value(obj)
+		case *types.Var: // the value of a package-level one may be called
+			if given, ok := w.bodies[obj]; ok && !w.seen[obj] {
+				w.seen[obj] = true
+				w.todo = append(w.todo, given)
+			}
 		}
 	}
 	return true
+}
+
+// call records what a function is told by its arguments. Calls within package telemetry only pass on their own.
+func (w *walk) call(fn *types.Func, args []ast.Expr) {
+	inTelemetry := len(args) > 0 && strings.Contains(w.position(args[0].Pos()), "/shared/telemetry/")
+	switch name := strings.ReplaceAll(fn.FullName(), module+"/shared/", ""); {
+	case name == "os.Getenv" || name == "os.LookupEnv":
+		if variable := w.constant(args[0]); !strings.HasPrefix(variable, "AWS_") {
+			w.found.variables[variable] = args[0].Pos()
+		}
+	case inTelemetry:
+	case name == "telemetry.New":
+		w.found.service = w.constant(args[1])
+	case name == "(*telemetry.Event).Metric":
+		w.found.metrics[w.constant(args[0])] = ""
+	case name == "(*telemetry.Event).CountBy":
+		w.found.metrics[w.constant(args[0])] = w.constant(args[1])
+	case strings.HasPrefix(name, "github.com/aws/aws-lambda-go/lambda."):
+		// It calls the Invoke of its argument without a mention in this module.
+		for _, arg := range args {
+			obj, _, _ := types.LookupFieldOrMethod(w.info.Types[arg].Type, true, fn.Pkg(), "Invoke")
+			if invoke, ok := obj.(*types.Func); ok {
+				w.enter(invoke.Origin(), arg.Pos())
+			}
+		}
+	}
 }
 
 // enter records a mentioned function, and its implementations.
@@ -132,78 +249,39 @@ func (w *walk) implementations(method *types.Func, iface *types.Interface, at to
 	}
 }
 
-// value records a mentioned variable: the value of a package-level one may be called.
-func (w *walk) value(v *types.Var) {
-	if given, ok := w.values[v]; ok && !w.seen[v] {
-		w.seen[v] = true
-		w.todo = append(w.todo, given)
+// constantOf returns the text of a constant expression.
+func (w *walk) constantOf(e ast.Expr) (string, bool) {
+	if v := w.info.Types[e].Value; v != nil && v.Kind() == constant.String {
+		return constant.StringVal(v), true
 	}
+	return "", false
 }
 
-// handler enters the Invoke of a value passed to aws-lambda-go, which calls it without
-// a mention in this module.
-func (w *walk) handler(call *ast.CallExpr) {
-	sel, ok := call.Fun.(*ast.SelectorExpr)
+// constant returns the text of an expression that must be one.
+func (w *walk) constant(e ast.Expr) string {
+	text, ok := w.constantOf(e)
 	if !ok {
-		return
+		w.t.Errorf("%s: names a metric, a dimension or a variable by what is not a constant", w.position(e.Pos()))
 	}
-	start, ok := w.info.Uses[sel.Sel].(*types.Func)
-	if !ok || start.Pkg() == nil || start.Pkg().Path() != lambdaPackage {
-		return
-	}
-	for _, arg := range call.Args {
-		obj, _, _ := types.LookupFieldOrMethod(w.info.Types[arg].Type, true, start.Pkg(), "Invoke")
-		if invoke, ok := obj.(*types.Func); ok {
-			w.enter(invoke.Origin(), arg.Pos())
-		}
-	}
-}
-
-// environment records which variable a call of os.Getenv or os.LookupEnv reads.
-func (w *walk) environment(call *ast.CallExpr) {
-	sel, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || len(call.Args) != 1 {
-		return
-	}
-	fn, ok := w.info.Uses[sel.Sel].(*types.Func)
-	if !ok || !slices.Contains([]string{"os.Getenv", "os.LookupEnv"}, fn.FullName()) {
-		return
-	}
-	value := w.info.Types[call.Args[0]].Value
-	if value == nil {
-		w.t.Errorf("%s: reads an environment variable whose name is not a constant", w.position(call.Pos()))
-		return
-	}
-	if name := constant.StringVal(value); !strings.HasPrefix(name, "AWS_") {
-		w.found.variables[name] = call.Pos()
-	}
+	return text
 }
 
 // actionOf returns the IAM action of a function that takes an operation's input: the
 // client's method, an interface's, or a helper such as a paginator's constructor.
 func actionOf(signature *types.Signature) string {
 	for v := range signature.Params().Variables() {
-		pointer, ok := v.Type().(*types.Pointer)
-		if !ok {
+		path, name, _ := strings.Cut(strings.TrimPrefix(v.Type().String(), "*"), "service/")
+		if path != "github.com/aws/aws-sdk-go-v2/" {
 			continue
 		}
-		pkg, name := typeName(pointer.Elem())
-		operation, isInput := strings.CutSuffix(name, "Input")
+		service, operation, _ := strings.Cut(strings.TrimSuffix(name, "Input"), ".")
 		switch {
-		case !isInput:
-		case pkg == sqsPackage:
+		case !strings.HasSuffix(name, "Input"):
+		case service == "sqs":
 			return "sqs:" + strings.TrimSuffix(operation, "Batch")
-		case pkg == eventsPackage:
+		case service == "eventbridge":
 			return "events:" + operation
 		}
 	}
 	return ""
-}
-
-func typeName(t types.Type) (pkg, name string) {
-	named, ok := t.(*types.Named)
-	if !ok || named.Obj().Pkg() == nil {
-		return "", ""
-	}
-	return named.Obj().Pkg().Path(), named.Obj().Name()
 }

@@ -1,263 +1,271 @@
 package checks
 
 import (
-	"fmt"
+	"iter"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 )
 
-// templateRule is a rule for template.yaml, for a row of CHECKLIST.md. Each of breaks,
-// applied alone, is an edit that it must refuse.
-type templateRule struct {
-	row    int
-	name   string
-	check  func(template) []finding
-	breaks []edit
+// The templates: the project's, and the front and the alarms nested in it. The parameters of the alarms are named
+// after the resources that they refer to.
+const (
+	templateFile = "template.yaml"
+	frontFile    = "infra/front.yaml"
+	alarmsFile   = "infra/alarms.yaml"
+)
+
+// node is a node of a template, or the zero node if it does not exist.
+type node struct {
+	*yaml.Node
+	file string
 }
 
-func checkTemplate(t *testing.T, rules []templateRule) {
-	t.Helper()
-	checkFile(t, templateFile, rules)
-}
-
-func checkFile(t *testing.T, file string, rules []templateRule) {
-	t.Helper()
-	text := read(t, file)
-	for _, rule := range rules {
-		t.Run(fmt.Sprintf("row %d: %s", rule.row, rule.name), func(t *testing.T) {
-			for _, f := range rule.check(parseTemplate(t, text)) {
-				f.file = file
-				t.Error(f)
-			}
-			for _, e := range rule.breaks {
-				changed := parseTemplate(t, text)
-				e.apply(t, changed)
-				if len(rule.check(changed)) == 0 {
-					t.Errorf("the rule does not notice %s: %q", e.place, e.yaml)
-				}
-			}
-		})
-	}
-}
-
-func TestParametersAndOutputsOfTheTemplate(t *testing.T) {
-	checkTemplate(t, []templateRule{
-		{
-			row:  18,
-			name: "every parameter has a type and a description",
-			check: func(tmpl template) (found []finding) {
-				for key, p := range tmpl.at("Parameters").pairs() {
-					if p.at("Type").text() == "" || p.at("Description").text() == "" {
-						found = append(found, key.find("parameter %s lacks a type or a description", key.Value))
-					}
-				}
-				return found
-			},
-			breaks: []edit{{"Parameters/LogLevel/Description", ""}, {"Parameters/LogLevel/Type", ""}},
-		},
-		{
-			row:  1,
-			name: "every parameter is used",
-			check: func(tmpl template) (found []finding) {
-				var used []string
-				for section, value := range tmpl.pairs() {
-					if section.Value != "Parameters" {
-						used = append(used, value.references()...)
-					}
-				}
-				for key := range tmpl.at("Parameters").pairs() {
-					if !slices.Contains(used, key.Value) {
-						found = append(found, key.find("parameter %s is not used", key.Value))
-					}
-				}
-				return found
-			},
-			breaks: []edit{
-				{"Parameters/Spare", "{Type: String, Description: spare}"},
-				{"Resources/OrderQueue/Properties/VisibilityTimeout", "35"},
-			},
-		},
-		{
-			row:  18,
-			name: "every output says what it is",
-			check: func(tmpl template) (found []finding) {
-				for key, o := range tmpl.at("Outputs").pairs() {
-					if o.at("Description").text() == "" {
-						found = append(found, key.find("output %s has no description", key.Value))
-					}
-				}
-				return found
-			},
-			breaks: []edit{{"Outputs/ApiUrl/Description", ""}},
-		},
-	})
-}
-
-// publicRoutes are the only routes without a token.
-var publicRoutes = []string{"GET /sales/{saleId}", "GET /sales/{saleId}/roll/{page}", "GET /groups/{groupId}", "GET /s/{saleId}", "GET /g/{groupId}", "GET /assets/{name}", "GET /signin", "POST /payments/{provider}"}
-
-func TestRoutesOfTheTemplate(t *testing.T) {
-	checkTemplate(t, []templateRule{
-		{
-			row:   11,
-			name:  "every API has a default authorizer that it defines",
-			check: defaultAuthorizers,
-			breaks: []edit{
-				{"Resources/Api/Properties/Auth/DefaultAuthorizer", ""},
-				{"Resources/Api/Properties/Auth/DefaultAuthorizer", "Other"},
-				{"Resources/Api/Properties/Auth/Authorizers/Jwt/JwtConfiguration/audience", ""},
-			},
-		},
-		{
-			row:  11,
-			name: "only the sale, the roll of its draw, the buyer's page and the webhooks are public, and every other route has the default authorizer",
-			check: func(tmpl template) (found []finding) {
-				for _, f := range tmpl.functions() {
-					for _, e := range f.events("HttpApi") {
-						p := e.at("Properties")
-						route := p.at("Method").text() + " " + p.at("Path").text()
-						if _, ok := tmpl.resource("AWS::Serverless::HttpApi", p.at("ApiId").target()); !ok {
-							found = append(found, e.find("%s is not on an API of this template, and so has no authorizer", route))
-						}
-						switch authorizer := p.at("Auth", "Authorizer"); {
-						case slices.Contains(publicRoutes, route):
-							if authorizer.text() != "NONE" {
-								found = append(found, e.find("%s is public and must say NONE", route))
-							}
-						case authorizer.Node != nil && authorizer.text() != tmpl.at("Resources", p.at("ApiId").target(), "Properties", "Auth", "DefaultAuthorizer").text():
-							found = append(found, authorizer.find("%s: Authorizer is %q, want the default", route, authorizer.Value))
-						}
-					}
-				}
-				return found
-			},
-			breaks: []edit{
-				{"Resources/PurchaseFunction/Properties/Events/Purchase/Properties/Auth", "{Authorizer: NONE}"},
-				{"Resources/PurchaseFunction/Properties/Events/Purchase/Properties/Auth/Authorizer", "Other"},
-				{"Resources/PurchaseFunction/Properties/Events/Purchase/Properties/ApiId", ""},
-				{"Resources/QueryFunction/Properties/Events/Sale/Properties/Auth", ""},
-				{"Resources/PageFunction/Properties/Events/Page/Properties/Auth", ""},
-				{"Resources/QueryFunction/Properties/Events/Sale/Properties/Path", "/orders/{orderId}"},
-			},
-		},
-	})
-}
-
-func defaultAuthorizers(tmpl template) (found []finding) {
-	for _, api := range tmpl.resources("AWS::Serverless::HttpApi") {
-		auth := api.at("Properties", "Auth")
-		name := auth.at("DefaultAuthorizer").text()
-		jwt := auth.at("Authorizers").at(name, "JwtConfiguration")
-		if name == "" || jwt.at("issuer").Node == nil || len(jwt.at("audience").list()) == 0 {
-			found = append(found, api.find("%s has no default authorizer with an issuer and an audience", api.id))
+// at descends by mapping keys and list positions; the zero node if the path does not exist. A step may hold
+// several, separated by dots.
+func (n node) at(steps ...string) node {
+	for _, step := range steps {
+		for one := range strings.SplitSeq(step, ".") {
+			n = n.child(one)
 		}
 	}
-	return found
+	return n
 }
 
-func TestTableOfTheTemplate(t *testing.T) {
-	const table = "Resources/LedgerTable/"
-	wanted := map[string]string{
-		"DeletionPolicy":                       "Retain",
-		"UpdateReplacePolicy":                  "Retain",
-		"Properties/BillingMode":               "PAY_PER_REQUEST",
-		"Properties/DeletionProtectionEnabled": "true",
-		"Properties/PointInTimeRecoverySpecification/PointInTimeRecoveryEnabled": "true",
-		"Properties/KeySchema/0/AttributeName":                                   "pk",
-		"Properties/KeySchema/0/KeyType":                                         "HASH",
-		"Properties/KeySchema/1/AttributeName":                                   "sk",
-		"Properties/KeySchema/1/KeyType":                                         "RANGE",
-		"Properties/AttributeDefinitions/0/AttributeName":                        "pk",
-		"Properties/AttributeDefinitions/0/AttributeType":                        "S",
-		"Properties/AttributeDefinitions/1/AttributeName":                        "sk",
-		"Properties/AttributeDefinitions/1/AttributeType":                        "S",
+func (n node) child(step string) node {
+	if i, err := strconv.Atoi(step); err == nil && n.Node != nil && n.Kind == yaml.SequenceNode && i < len(n.Content) {
+		return node{n.Content[i], n.file}
 	}
-	var breaks []edit
-	for place := range wanted {
-		breaks = append(breaks, edit{table + place, "Other"})
+	for key, value := range n.pairs() {
+		if key.Value == step {
+			return value
+		}
 	}
-	checkTemplate(t, []templateRule{{
-		row:  6,
-		name: "every table is on demand, recoverable, kept when the stack goes, and keyed by pk and sk",
-		check: func(tmpl template) (found []finding) {
-			for _, r := range tmpl.resources("AWS::DynamoDB::Table") {
-				for place, want := range wanted {
-					if got := r.at(strings.Split(place, "/")...); got.text() != want {
-						found = append(found, r.find("%s: %s is %q, want %s", r.id, place, got.text(), want))
-					}
-				}
+	return node{file: n.file}
+}
+
+// pairs returns the keys and values of a mapping.
+func (n node) pairs() iter.Seq2[node, node] {
+	return func(yield func(node, node) bool) {
+		if n.Node == nil || n.Kind != yaml.MappingNode {
+			return
+		}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if !yield(node{n.Content[i], n.file}, node{n.Content[i+1], n.file}) {
+				return
 			}
-			return found
-		},
-		breaks: breaks,
-	}})
+		}
+	}
 }
 
-// existing is what stands for each reference to the stack's own table if there is an
-// existing one.
-var existing = map[string]string{
-	"!Ref LedgerTable":              "!Ref ExistingTable",
-	"!GetAtt LedgerTable.Arn":       "!Sub arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${ExistingTable}",
-	"!GetAtt LedgerTable.StreamArn": "!Sub ${ExistingTableStreamArn}",
-}
-
-// ownTables returns the references below a node to the stack's own table, each of which
-// must be a choice between it and the existing one.
-func ownTables(n node) (found []finding, choices int) {
-	spelt := func(n node) string { return n.Tag + " " + n.Value }
+// list returns the elements of a list, or a single value as a list: many properties allow both.
+func (n node) list() (all []node) {
 	switch {
 	case n.Node == nil:
-	case n.Tag == "!If" && n.at("0").text() == "HasOwnTable":
-		if want := existing[spelt(n.at("1"))]; want == "" || spelt(n.at("2")) != want {
-			found = append(found, n.find("%s is %s with an existing table, want %s", spelt(n.at("1")), spelt(n.at("2")), want))
-		}
-		return found, 1
-	case existing[spelt(n)] != "":
-		found = append(found, n.find("%s is not there with an existing table", spelt(n)))
-	default:
-		for _, c := range n.Content {
-			more, count := ownTables(node{c})
-			found, choices = append(found, more...), choices+count
-		}
+		return nil
+	case n.Kind != yaml.SequenceNode:
+		return []node{n}
 	}
-	return found, choices
+	for _, c := range n.Content {
+		all = append(all, node{c, n.file})
+	}
+	return all
 }
 
-func TestAnExistingTableTakesThePlaceOfTheStacksOwn(t *testing.T) {
-	const statement = "Resources/PurchaseRole/Properties/Policies/0/PolicyDocument/Statement/0/Resource"
-	checkTemplate(t, []templateRule{{
-		row:  6,
-		name: "whatever uses the table uses an existing one instead, by its name and its stream, and the stack then creates none",
-		check: func(tmpl template) (found []finding) {
-			found, choices := ownTables(node{tmpl.Node})
-			table, _ := tmpl.resource("AWS::DynamoDB::Table", "LedgerTable")
-			own := tmpl.at("Conditions", "HasOwnTable")
-			if table.at("Condition").text() != "HasOwnTable" || own.Node == nil || own.Tag != "!Equals" || own.at("0").target() != "ExistingTable" || own.at("1").Value != "" {
-				found = append(found, table.find("the table is created beside an existing one"))
-			}
-			rule := tmpl.at("Rules", "AnExistingTableHasAStream")
-			if !slices.Equal(rule.at("RuleCondition").references(), []string{"PublishEvents", "ExistingTable"}) || !slices.Contains(rule.at("Assertions").references(), "ExistingTableStreamArn") {
-				found = append(found, tmpl.find("order events of an existing table may have no stream"))
-			}
-			if least := 2 * len(tmpl.functions()); choices < least {
-				found = append(found, tmpl.find("%d references to the table, want at least %d", choices, least))
-			}
-			return found
-		},
-		breaks: []edit{
-			{"Resources/LedgerTable/Condition", ""},
-			{"Resources/SeedFunction/Properties/Environment/Variables/TABLE_NAME", "!Ref LedgerTable"},
-			{"Resources/SeedFunction/Properties/Environment/Variables/TABLE_NAME/2", "!Ref ExistingTableStreamArn"},
-			{statement, "!GetAtt LedgerTable.Arn"},
-			{statement + "/2", "'*'"},
-			{statement + "/2", "!Sub arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/*"},
-			{"Resources/PublishFunction/Properties/Events/Stream/Properties/Stream", "!GetAtt LedgerTable.StreamArn"},
-			{"Resources/PublishRole/Properties/Policies/0/PolicyDocument/Statement/0/Resource/2", "!Ref ExistingTable"},
-			{"Resources/Alarms/Properties/Parameters/LedgerTable", "!Ref LedgerTable"},
-			{"Outputs/TableName/Value", "!Ref LedgerTable"},
-			{"Conditions/HasOwnTable", "!Equals [!Ref ExistingTable, none]"},
-			{"Rules/AnExistingTableHasAStream", ""},
-		},
-	}})
+// texts returns the plain scalars of a list.
+func (n node) texts() (all []string) {
+	for _, one := range n.list() {
+		all = append(all, one.text())
+	}
+	return all
+}
+
+// spelt returns a scalar as it is written: a value, or an intrinsic such as "!Ref OrderQueue".
+func (n node) spelt() string {
+	switch {
+	case n.Node == nil || n.Kind != yaml.ScalarNode:
+		return ""
+	case strings.HasPrefix(n.Tag, "!!"):
+		return n.Value
+	}
+	return n.Tag + " " + n.Value
+}
+
+// text returns a plain scalar's value; "" for anything else, including intrinsics.
+func (n node) text() string {
+	if n.Node == nil || !strings.HasPrefix(n.Tag, "!!") {
+		return ""
+	}
+	return n.spelt()
+}
+
+// own returns what a choice between the stack's own table and an existing one is for the
+// stack's own, and any other node itself.
+func (n node) own() node {
+	if n.Node != nil && n.Tag == "!If" && n.at("0").text() == "HasOwnTable" {
+		return n.at("1")
+	}
+	return n
+}
+
+// target returns the logical id of !Ref X or !GetAtt X.Arn, with the stack's own table; ""
+// for anything else.
+func (n node) target() string {
+	spelt := n.own().spelt()
+	if id, ok := strings.CutPrefix(spelt, "!Ref "); ok {
+		return id
+	}
+	id, isArn := strings.CutSuffix(spelt, ".Arn")
+	if id, ok := strings.CutPrefix(id, "!GetAtt "); ok && isArn {
+		return id
+	}
+	return ""
+}
+
+// alternatives returns the possible values: both branches of !If, or the value itself.
+func alternatives(n node) []node {
+	if n.Node != nil && n.Tag == "!If" {
+		return slices.Concat(alternatives(n.at("1")), alternatives(n.at("2")))
+	}
+	return []node{n}
+}
+
+var substitution = regexp.MustCompile(`\$\{([A-Za-z0-9]+)(?:\.[A-Za-z0-9.]+)?\}`)
+
+// references returns the logical ids and parameters named by a node and everything below it.
+func (n node) references() (ids []string) {
+	if n.Node == nil {
+		return nil
+	}
+	switch n.Tag {
+	case "!Ref", "!GetAtt":
+		id, _, _ := strings.Cut(n.Value, ".")
+		ids = append(ids, id)
+	case "!Sub":
+		for _, m := range substitution.FindAllStringSubmatch(n.at("0").text()+n.Value, -1) {
+			ids = append(ids, m[1])
+		}
+	}
+	for _, c := range n.Content {
+		ids = append(ids, node{c, n.file}.references()...)
+	}
+	return ids
+}
+
+func (n node) errorf(t *testing.T, format string, args ...any) {
+	t.Helper()
+	line := 1
+	if n.Node != nil {
+		line = n.Line
+	}
+	t.Errorf("%s:%d: "+format, append([]any{n.file, line}, args...)...)
+}
+
+// expect compares the scalar at a place below the node.
+func (n node) expect(t *testing.T, place, want string) {
+	t.Helper()
+	if got := n.at(place); got.spelt() != want {
+		n.errorf(t, "%s is %q, want %q", place, got.spelt(), want)
+	}
+}
+
+// resource is one entry of a template's Resources.
+type resource struct {
+	id string
+	node
+}
+
+// template is a parsed template.
+type template struct{ node }
+
+func parseTemplate(t testing.TB, file string) template {
+	t.Helper()
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(read(t, file)), &doc); err != nil {
+		t.Fatal(err)
+	}
+	return template{node{doc.Content[0], file}}
+}
+
+// resources returns the resources of a kind, or all of them for "".
+func (t template) resources(kind string) (all []resource) {
+	for key, value := range t.at("Resources").pairs() {
+		if kind == "" || value.at("Type").text() == kind {
+			all = append(all, resource{key.Value, value})
+		}
+	}
+	return all
+}
+
+// resource returns the resource of that id if it is of that kind.
+func (t template) resource(kind, id string) (resource, bool) {
+	r := t.at("Resources", id)
+	return resource{id, r}, r.at("Type").text() == kind
+}
+
+// number reads an integer, through a parameter's default where it is a !Ref.
+func (t template) number(n node) (int, bool) {
+	if id := n.target(); id != "" {
+		n = t.at("Parameters", id, "Default")
+	}
+	i, err := strconv.Atoi(n.text())
+	return i, err == nil
+}
+
+// function is one AWS::Serverless::Function with Globals merged in.
+type function struct {
+	resource
+	template template
+}
+
+func (t template) functions() (all []function) {
+	for _, r := range t.resources("AWS::Serverless::Function") {
+		all = append(all, function{r, t})
+	}
+	return all
+}
+
+// name is the function's id without its ending, and folder its folder below functions/.
+func (f function) name() string   { return strings.TrimSuffix(f.id, "Function") }
+func (f function) folder() string { return strings.ToLower(f.name()) }
+
+// property returns the function's own value, or else that of Globals.
+func (f function) property(place string) node {
+	if own := f.at("Properties", place); own.Node != nil {
+		return own
+	}
+	return f.template.at("Globals.Function", place)
+}
+
+// variables returns the function's environment, merged with that of Globals.
+func (f function) variables() map[string]node {
+	all := map[string]node{}
+	for _, from := range []node{f.template.at("Globals.Function"), f.at("Properties")} {
+		for key, value := range from.at("Environment.Variables").pairs() {
+			all[key.Value] = value
+		}
+	}
+	return all
+}
+
+func (f function) events(kind string) (all []resource) {
+	for key, value := range f.at("Properties.Events").pairs() {
+		if value.at("Type").text() == kind {
+			all = append(all, resource{key.Value, value.at("Properties")})
+		}
+	}
+	return all
+}
+
+// failures returns the queue to which Lambda sends the function's failed events with
+// its role; the zero node if there is none.
+func (f function) failures() node {
+	if to := f.at("Properties.EventInvokeConfig.DestinationConfig.OnFailure"); to.at("Type").text() == "SQS" {
+		return to.at("Destination")
+	}
+	return node{}
 }

@@ -60,8 +60,7 @@ func (d *drill) pay(t *testing.T, saleID, orderID string) client.Answer {
 	return a
 }
 
-// rings holds what the functions have logged since then against the alarm's threshold. How
-// many minutes of that an alarm needs is tested in infra/proof/checks.
+// rings holds what the functions have logged since then against the alarm's threshold.
 func (d *drill) rings(t *testing.T, alarm string, since int) bool {
 	t.Helper()
 	text, err := os.ReadFile("../../alarms.yaml")
