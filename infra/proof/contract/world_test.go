@@ -41,15 +41,13 @@ import (
 
 // world is one table with some sales, and the functions over it in this process.
 type world struct {
-	t       testing.TB
-	db      *dynamotest.DB
-	book    *ledger.Ledger
-	tokens  *issuer.Issuer
-	fault   atomic.Pointer[dynamotest.Fault] // of every call
-	gone    atomic.Bool                      // there is no table
-	broken  atomic.Pointer[error]            // what invoking a function fails with
-	crashed atomic.Bool                      // a function's process ends without an answer
-	buyers  atomic.Int64
+	t      testing.TB
+	db     *dynamotest.DB
+	book   *ledger.Ledger
+	tokens *issuer.Issuer
+	fault  atomic.Pointer[dynamotest.Fault] // of every call
+	gone   atomic.Bool                      // there is no table
+	buyers atomic.Int64
 }
 
 // unsent drops messages, so that claims stay pending.
@@ -229,14 +227,11 @@ const (
 
 // door is how an API is set up.
 type door struct {
-	api     string // the name of its document; Buyers when empty
-	scopes  []string
-	open    bool // no authorizer: the functions are reached without a user
-	hidden  bool // the functions accept requests from the public address only
-	picky   bool // the operator's check admits no one
-	calm    bool // by the clock that limits users, a minute passes between two requests
-	cors    bool
-	patient time.Duration
+	api    string // the name of its document; Buyers when empty
+	scopes []string
+	open   bool // no authorizer: the functions are reached without a user
+	hidden bool // the functions accept requests from the public address only
+	picky  bool // the operator's check admits no one
 }
 
 // front opens the API over the world's functions, with the template's routes.
@@ -254,11 +249,7 @@ func (w *world) front(d door) *httptest.Server {
 		}
 		routes = append(routes, route)
 	}
-	o := gateway.Options{Timeout: d.patient}
-	if d.cors {
-		o.CORS = &gateway.CORS{AllowOrigins: []string{"https://shop.example"}, AllowMethods: []string{"POST"}}
-	}
-	api, err := gateway.New(routes, w.functions(d), o)
+	api, err := gateway.New(routes, w.functions(d), gateway.Options{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -310,13 +301,8 @@ func (w *world) signed(c issuer.Claims) string {
 
 // functions are the template's functions, by their logical ids.
 func (w *world) functions(d door) gateway.Invoker {
-	now := clock.Wall
-	if d.calm {
-		var readings atomic.Int64
-		now = func() time.Time { return clock.Wall().Add(time.Duration(readings.Add(1)) * time.Minute) }
-	}
-	query := queryhandler.New(w.book, telemetry.New(io.Discard, "query", clock.Wall), now)
-	purchase := purchasehandler.New(w.book, unsent{}, telemetry.New(io.Discard, "purchase", clock.Wall), now).Drawing(drawTimes)
+	query := queryhandler.New(w.book, telemetry.New(io.Discard, "query", clock.Wall), clock.Wall)
+	purchase := purchasehandler.New(w.book, unsent{}, telemetry.New(io.Discard, "purchase", clock.Wall), clock.Wall).Drawing(drawTimes)
 	page, err := pagehandler.New(assets.Files, webpage.SignIn{}, pagehandler.Look{}, telemetry.New(io.Discard, "page", clock.Wall))
 	if err != nil {
 		w.t.Fatal(err)
@@ -325,12 +311,12 @@ func (w *world) functions(d door) gateway.Invoker {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	pay := payhandler.New(w.book, providers, telemetry.New(io.Discard, "pay", clock.Wall), now)
+	pay := payhandler.New(w.book, providers, telemetry.New(io.Discard, "pay", clock.Wall), clock.Wall)
 	operatorsPage, err := operatehandler.PageFromEnv(operateassets.Files)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	operate := operatehandler.New(w.book, telemetry.New(io.Discard, "operate", clock.Wall), now).RolesFrom("cognito:groups").Showing(operatorsPage)
+	operate := operatehandler.New(w.book, telemetry.New(io.Discard, "operate", clock.Wall), clock.Wall).RolesFrom("cognito:groups").Showing(operatorsPage)
 	if d.picky {
 		purchase.Checking(nobody{})
 	}
@@ -344,10 +330,10 @@ func (w *world) functions(d door) gateway.Invoker {
 		page.Behind(origin)
 		pay.Behind(origin)
 	}
-	return invoker{w, map[string]lambda.Handler{
+	return invoker{
 		"QueryFunction": httpapi.Serve(query.Handle), "PurchaseFunction": httpapi.Serve(purchase.Handle), "PageFunction": lambda.NewHandler(page.Handle),
 		"PayFunction": httpapi.Serve(pay.Handle), "OperateFunction": operate,
-	}}
+	}
 }
 
 // nobody is an operator's check that admits nobody.
@@ -355,21 +341,12 @@ type nobody struct{}
 
 func (nobody) IsEligible(context.Context, string, string, time.Time) (bool, error) { return false, nil }
 
-type invoker struct {
-	world     *world
-	functions map[string]lambda.Handler
-}
+type invoker map[string]lambda.Handler
 
 func (i invoker) Invoke(ctx context.Context, function string, payload []byte) ([]byte, string, error) {
-	if err := i.world.broken.Load(); err != nil {
-		return nil, "", *err
-	}
-	if i.world.crashed.Load() {
-		return nil, "Runtime.ExitError", nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, 6*time.Second)
 	defer cancel()
-	answer, err := i.functions[function].Invoke(ctx, payload)
+	answer, err := i[function].Invoke(ctx, payload)
 	if err != nil {
 		return []byte(err.Error()), "Unhandled", nil
 	}
