@@ -5,5 +5,5 @@
 //
 // The real functions run behind the local stack's gateway. One stack serves the whole
 // package; its queue has no poller, so that a test decides when an order is finalized.
-// The threat model, SECURITY.md, lists the tests.
+// The threat model is .github/SECURITY.md.
 package security
