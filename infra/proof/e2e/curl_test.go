@@ -76,7 +76,7 @@ func (m *mask) of(text string) string {
 // answersAsPrinted runs a document's examples and compares their answers.
 func (s *stack) answersAsPrinted(t *testing.T, file, text string) {
 	examples := examplesOf(text)
-	if len(examples) < 8 {
+	if len(examples) < 7 {
 		t.Fatalf("%d examples", len(examples))
 	}
 	var commands []string
