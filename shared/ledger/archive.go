@@ -426,8 +426,8 @@ func (d *deleting) add(one image) error {
 	return d.flush()
 }
 
-// deleteArchivedClaim deletes a claim, if it is there and notes that many refunds, unless a payment has
-// come since the archive was written.
+// deleteArchivedClaim deletes a claim if it notes as many refunds as in the archive, unless a payment has
+// come since that was written.
 func (d *deleting) deleteArchivedClaim(key item, one image) types.TransactWriteItem {
 	refunds, _ := one["refunds"]["SS"].([]any)
 	for _, payment := range refunds {
@@ -461,7 +461,7 @@ func (d *deleting) flush() error {
 }
 
 // deleteAll deletes the items of a batch, and returns what else its claims have noted to go back since
-// the archive was written.
+// the archive was written. A claim that is gone notes nothing.
 func (d *deleting) deleteAll(batch []types.TransactWriteItem) (noted []string, err error) {
 	for {
 		reasons, err := d.retryTransaction(d.ctx, batch...)
@@ -492,7 +492,7 @@ func (d *deleting) deleteAll(batch []types.TransactWriteItem) (noted []string, e
 func (d *deleting) deleteNoting(key item, names map[string]string, refunds int) types.TransactWriteItem {
 	condition, values := "attribute_not_exists(#refunds)", item(nil)
 	if refunds > 0 {
-		condition, values = "(attribute_not_exists(pk) OR size(#refunds) = :refunds)", item{":refunds": num(int64(refunds))}
+		condition, values = "size(#refunds) = :refunds", item{":refunds": num(int64(refunds))}
 	}
 	if names["#payment"] != "" {
 		condition += " AND attribute_not_exists(#payment)"

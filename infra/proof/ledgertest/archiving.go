@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger"
@@ -364,6 +365,49 @@ var archiving = map[string]func(*testing.T, *World){
 		w.Refused(sale.Busy, err)
 		if claims := w.Claims(2); claims[0]+claims[1] != 3 || w.Item("SALE#moutai", "SALE")["archive"] != nil {
 			t.Errorf("claims %v, want all, and no archive", claims)
+		}
+	},
+	"an archive forgets whom a payment goes back to, also if that was recorded meanwhile and cannot be seen yet": func(t *testing.T, w *World) {
+		ids := w.toArchive()
+		w.Settles(PaymentOf(ids[1], "pi_bob"))
+		file := w.archived()
+		hidden := map[string]stored{}
+		isShown := false
+		l := w.Hooked(func(op string, in any, call func() (any, error)) (any, error) {
+			tx, isTransaction := in.(*dynamodb.TransactWriteItemsInput)
+			switch {
+			case isTransaction && len(hidden) == 0 && tx.TransactItems[0].Delete != nil:
+				for i, payment := range []string{"pi_4", "pi_5"} {
+					w.Settles(PaymentOf(ids[i], payment))
+					hidden[payment] = w.Item("REFUND#moutai", "stripe#"+payment)
+					w.remove(hidden[payment]) // plain reads see a transaction item by item
+				}
+			case op == "UpdateItem" && len(hidden) > 0 && !isShown:
+				isShown = true
+				for _, refund := range hidden {
+					w.place(refund)
+				}
+			}
+			return call()
+		})
+		if _, err := w.deletes(w.Ctx, l, file); err != nil {
+			t.Fatal(err)
+		}
+		for payment := range hidden {
+			if it := w.Item("REFUND#moutai", "stripe#"+payment); it == nil || it["user"] != nil {
+				t.Errorf("the refund of %s is %v", payment, it)
+			}
+		}
+	},
+	"an archive seals every sale of the group": func(t *testing.T, w *World) {
+		c := w.openIn("shoe", "size-44", 1)
+		w.toArchive()
+		w.drainsUnsold(c.SaleID)
+		if _, err := w.deletes(w.Ctx, w.Environment(), w.archived()); err != nil {
+			t.Fatal(err)
+		}
+		if at, v := w.Number("SALE#size-44", "SALE", "sealedAt"), w.Number("SALE#size-44", "SALE", "minReader"); at != w.Now().UnixMilli() || v != sale.ReadsSealed {
+			t.Errorf("the other sale is sealed at %d, for readers from %d", at, v)
 		}
 	},
 	"an archive is as good once another sale of the group has sealed its sale": func(t *testing.T, w *World) {
