@@ -34,6 +34,10 @@ func TestTheUserIsTheVerifiedSubAndNothingElse(t *testing.T) {
 		{"a sub in an event", eventOf(`{"requestContext":{"authorizer":{"jwt":{"claims":{"sub":"alice"}}}}}`), "alice", ""},
 		{"no authorizer", eventOf(`{"requestContext":{}}`), "", sale.Unauthorized},
 		{"another kind of authorizer", eventOf(`{"requestContext":{"authorizer":{"lambda":{"sub":"alice"}}}}`), "", sale.Unauthorized},
+		{"an IAM caller", eventOf(`{"requestContext":{"authorizer":{"iam":{"userId":"alice","callerId":"alice"}}}}`), "", sale.Unauthorized},
+		{"the older format's claims", eventOf(`{"requestContext":{"authorizer":{"claims":{"sub":"alice"},"principalId":"alice"}}}`), "", sale.Unauthorized},
+		{"an identity", eventOf(`{"requestContext":{"identity":{"user":"alice","cognitoIdentityId":"alice"}}}`), "", sale.Unauthorized},
+		{"an authorizer in another case", eventOf(`{"requestContext":{"Authorizer":{"jwt":{"claims":{"sub":"alice"}}}}}`), "", sale.Unauthorized},
 		{"no claims", eventOf(`{"requestContext":{"authorizer":{"jwt":{"sub":"alice","claims":null}}}}`), "", sale.Unauthorized},
 		{"an empty sub", requestOf(""), "", sale.Unauthorized},
 		{"a token in a header only", eventOf(`{"headers":{"authorization":"Bearer a.b.c","x-user":"alice","sub":"alice"},` +
@@ -165,6 +169,9 @@ func TestTheBodyIsAbsentOrAnEmptyJSONObject(t *testing.T) {
 		{"JSON of another kind", "application/problem+json", "{}", sale.UnsupportedMediaType},
 		{"a content type that is none", "json;;", "{}", sale.UnsupportedMediaType},
 		{"an empty content type", " ", "{}", sale.UnsupportedMediaType},
+		{"a compressed type", "application/gzip", "\x1f\x8b", sale.UnsupportedMediaType},
+		{"several parts", "multipart/form-data; boundary=x", "--x--", sale.UnsupportedMediaType},
+		{"XML with an entity", "application/xml", `<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><x>&e;</x>`, sale.UnsupportedMediaType},
 		{"a field", json, `{"user":"mallory"}`, sale.InvalidRequest},
 		{"the same field twice", json, `{"a":1,"a":2}`, sale.InvalidRequest},
 		{"a cut object", json, "{", sale.InvalidRequest},
@@ -172,6 +179,9 @@ func TestTheBodyIsAbsentOrAnEmptyJSONObject(t *testing.T) {
 		{"two objects", json, "{}{}", sale.InvalidRequest},
 		{"an object in an object", json, "{{}}", sale.InvalidRequest},
 		{"an array", json, "[]", sale.InvalidRequest},
+		{"500 nested arrays", json, strings.Repeat("[", 500) + strings.Repeat("]", 500), sale.InvalidRequest},
+		{"something compressed", json, "\x1f\x8b\x08\x00\x00\x00\x00\x00", sale.InvalidRequest},
+		{"base64", json, "e30=", sale.InvalidRequest},
 		{"null", json, "null", sale.InvalidRequest},
 		{"a number", json, "1", sale.InvalidRequest},
 		{"a string", json, `"{}"`, sale.InvalidRequest},
@@ -198,5 +208,10 @@ func TestTheBodyIsAbsentOrAnEmptyJSONObject(t *testing.T) {
 	}
 	if err := EmptyBody(&Request{Body: "no base64!", IsBase64Encoded: true}); sale.CodeOf(err) != sale.InvalidRequest {
 		t.Errorf("a body that is not base64: %v, want invalid-request", err)
+	}
+	for _, text := range []string{strings.Repeat("A", 2<<20), strings.Repeat("\n", 4000)} {
+		if err := EmptyBody(&Request{Body: text, IsBase64Encoded: true}); sale.CodeOf(err) != sale.BodyTooLarge {
+			t.Errorf("%d bytes of base64: %v, want body-too-large before they are decoded", len(text), err)
+		}
 	}
 }

@@ -130,6 +130,7 @@ func TestParseReadsNothingButWhatStringWrites(t *testing.T) {
 		"", "0", "-1", "+1", " 1", "1 ", "01", "1.0", "1e9", "0x1", "1_000", "abc", "１２３",
 		"4294967296", // a second without a sequence number
 		"9223372036854775808", "18446744073709551617", strings.Repeat("9", 1000), "1\n", "1#ORDER", "1\x00",
+		"1;a=b", "1,1", `"1"`, "x/../1", "1/", "*", "1 OR 1=1", "me", "AAAAAAAAAAAAAAAAAAAAAAAAAA",
 	} {
 		if id, err := Parse(s); !errors.Is(err, ErrSyntax) || id != 0 {
 			t.Errorf("Parse(%.40q) = %d, %v; want 0 and ErrSyntax", s, id, err)

@@ -19,7 +19,7 @@ func TestAnIDIsOneTo64CharactersOfItsAlphabet(t *testing.T) {
 			t.Errorf("ValidID of %d characters = %t, want %t", n, got, want)
 		}
 	}
-	for _, s := range []string{"moutai#STOCK", "moutai/1", "a b", " a", "a\n", "a\x00", "茅台", "a.b", "a%23b"} {
+	for _, s := range []string{"moutai#STOCK", "moutai/1", "a b", " a", "a\n", "a\x00", "茅台", "a.b", "a%23b", "m\u043eutai", "ｍoutai", "\u202emoutai"} {
 		if ValidID(s) {
 			t.Errorf("ValidID(%q) = true, want false", s)
 		}

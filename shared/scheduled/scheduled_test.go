@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,6 +71,8 @@ func TestARequestIsReadStrictly(t *testing.T) {
 	for _, request := range []string{
 		``, `null`, `[]`, `"moutai"`, `{`, `{"saleId":null}`, `{"saleId":""}`, `{"saleId":"a#b"}`, `{"saleId":5}`, `{"saleID":"moutai"}`,
 		`{"saleid":"moutai"}`, `{"sale":"moutai"}`, `{"saleId":"moutai","saleId":"other"}`, `{"saleId":"moutai","at":"now"}`, `{} {}`,
+		`{"saleId":"moutai","seeded":-1,"balanced":true}`, `{"saleId":"moutai","users":["alice"],"released":5}`, `{"saleId":"moutai","grace":-604800}`,
+		`{"saleId":"moutai","__proto__":{"drained":true}}`, `{"saleId":"` + strings.Repeat("a", 1<<20) + `"}`, strings.Repeat("[", 5000) + strings.Repeat("]", 5000),
 		`{"saleId":"moutai"}x`, `{"action":"resend"}`, `{"saleId":"moutai","action":"pause"}`, `{"saleId":"moutai","Action":"resend"}`, `{"version":"0","id":"7","detail-type":"Scheduled Event","source":"aws.events","detail":{}}`,
 	} {
 		if id, action, err := SaleOf([]byte(request), "resend"); sale.CodeOf(err) != sale.InvalidRequest || id+action != "" {

@@ -138,6 +138,9 @@ func TestUserTextNeitherBreaksNorLengthensTheLine(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"a newline", "a\nb\r\n", "a\nb\r\n"},
 		{"a forged line", "x\"}\n{\"level\":\"ERROR\"", "x\"}\n{\"level\":\"ERROR\""},
+		{"a metric", `x","_aws":{"CloudWatchMetrics":[{}]},"y":"`, `x","_aws":{"CloudWatchMetrics":[{}]},"y":"`},
+		{"a format", "%s%n%!(EXTRA string=x)", "%s%n%!(EXTRA string=x)"},
+		{"a backslash at the end", `x\`, `x\`},
 		{"a line separator", "a\u2028b\u2029c", "a\u2028b\u2029c"},
 		{"an escape sequence", "\x1b[31mred\x1b[0m", "\x1b[31mred\x1b[0m"},
 		{"a NUL", "a\x00b", "a\x00b"},

@@ -215,6 +215,11 @@ func TestEveryShapeOfPoisonFailsAlone(t *testing.T) {
 		{"a quarter of a megabyte", strings.Repeat("x", 256<<10)},
 		{"a sale that does not exist", `{"v":1,"saleId":"other","user":"alice","claimId":"C"}`},
 		{"a claim that was never made", `{"v":1,"saleId":"moutai","user":"nobody","claimId":"C"}`},
+		{"another's claim", `{"v":1,"saleId":"moutai","user":"mallory","claimId":"` + alice.ClaimID + `"}`},
+		{"the user in capitals", `{"v":1,"saleId":"moutai","user":"ALICE","claimId":"` + alice.ClaimID + `"}`},
+		{"the end of the user's key", `{"v":1,"saleId":"moutai","user":"0#alice","claimId":"` + alice.ClaimID + `"}`},
+		{"a second claim", `{"v":1,"saleId":"moutai","user":"alice","claimId":"` + alice.ClaimID + `","claimId":"` + bob.ClaimID + `"}`},
+		{"an envelope", `{"Type":"Notification","Message":"{}"}`},
 		{"another claim of the user", `{"v":1,"saleId":"moutai","user":"alice","claimId":"C"}`},
 	}
 	for _, tt := range tests {

@@ -40,7 +40,12 @@ func TestGoodTokensOpenTheRoutesWhoseScopesTheyHave(t *testing.T) {
 		{"one required scope", []string{with(map[string]any{"scope": "read buy"})}, accepted, accepted},
 		{"one required scp", []string{with(map[string]any{"scp": []string{"admin"}})}, accepted, accepted},
 		{"scp beside another scope", []string{with(map[string]any{"scope": "read", "scp": "buy"})}, accepted, forbidden},
-		{"a scope that only begins alike", []string{with(map[string]any{"scope": "buyer"})}, accepted, forbidden},
+		{"a scope that only begins alike", []string{with(map[string]any{"scope": "buyer buy.all"})}, accepted, forbidden},
+		{"an empty scope", []string{with(map[string]any{"scope": ""})}, accepted, forbidden},
+		{"the scope in capitals", []string{with(map[string]any{"scope": "BUY"})}, accepted, forbidden},
+		{"commas between its scopes", []string{with(map[string]any{"scope": "read,buy"})}, accepted, forbidden},
+		{"the scope as a permission", []string{with(map[string]any{"permissions": []string{"buy"}})}, accepted, forbidden},
+		{"the scope in an object", []string{with(map[string]any{"scope": map[string]any{"buy": true}})}, accepted, forbidden},
 		{"no nbf and no iat", []string{with(map[string]any{"nbf": nil, "iat": nil})}, accepted, forbidden},
 	} {
 		t.Run(c.name, func(t *testing.T) {

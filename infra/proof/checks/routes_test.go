@@ -142,7 +142,20 @@ func TestOnlyTheOriginsOfAParameterMayCallTheAPIFromAPage(t *testing.T) {
 
 // API Gateway's SourceArn has the account in it; any other service is named with SourceAccount, too.
 func TestWhoMayInvokeAFunctionIsOneServiceForOneSource(t *testing.T) {
-	for _, p := range parseTemplate(t, templateFile).resources("AWS::Lambda::Permission") {
+	tmpl := parseTemplate(t, templateFile)
+	for _, f := range tmpl.functions() {
+		if url := f.at("Properties.FunctionUrlConfig"); url.Node != nil {
+			url.errorf(t, "%s has a door beside the API", f.id)
+		}
+		buyers := slices.Contains([]string{"PageFunction", "PayFunction", "PurchaseFunction", "QueryFunction"}, f.id)
+		if routes := len(f.events("HttpApi")); routes > 0 != buyers {
+			f.errorf(t, "%s stands behind %d routes of the buyers' API", f.id, routes)
+		}
+	}
+	if urls := tmpl.resources("AWS::Lambda::Url"); len(urls) > 0 {
+		urls[0].errorf(t, "a function has a door beside the API")
+	}
+	for _, p := range tmpl.resources("AWS::Lambda::Permission") {
 		principal := p.at("Properties.Principal").text()
 		if arn := p.at("Properties.SourceArn"); arn.Node == nil || arn.text() == "*" || !strings.HasSuffix(principal, ".amazonaws.com") {
 			p.errorf(t, "%s lets in %q", p.id, principal)
