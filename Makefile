@@ -333,7 +333,6 @@ prove: host ## run the tests in a browser, generated clients, the accidents, the
 	$(GO_TEST) -timeout 30m ./infra/proof/simulate -seeds "$${SEEDS:-2000}" -first "$${FIRST:-1}"
 	$(GO_TEST) -timeout 30m ./infra/proof/enumerate -faults "$${FAULTS:-3}"
 	$(GO_TEST) -timeout 10m ./shared/ledger -run '^TestASaleOfAMillionClaims|^TestADrawOfManyEntrants' -entrants 1000000
-	$(GO_TEST) -timeout 10m ./shared/ledger -run '^TestEveryStateOfADraw$$' -walk
 	$(GO_TEST) -timeout 10m ./infra/ops/model -large -runs 1000
 	$(GO_TEST) -timeout 10m ./infra/proof/e2e -run '$(PROVED)' -last-release
 	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/proof/simulate -seeds "$$(($${SEEDS:-2000} / 40))" -first "$${FIRST:-1}")

@@ -121,7 +121,7 @@ var ofDraws = []mutant{
 		err = nil
 	}
 `}}},
-	{"units that were put back are forgotten", "P31", ledgerTests, "^TestEveryStateOfADraw$/^a_unit_that_is_put_back$", []edit{{calling,
+	{"units that were put back are forgotten", "P31", ledgerTests, overFake + "^a_unit_that_comes_back", []edit{{calling,
 		`call.Stock += one.stock`, `call.Stock += one.stock - one.putBack`}}},
 	{"a call before the next one may still get its people", "P30", ledgerTests, overFake + "^a_call_for_no_unit", []edit{{calling,
 		`if d.Last.Number > 0 && !d.Last.Complete {

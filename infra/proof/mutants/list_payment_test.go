@@ -124,9 +124,9 @@ var ofPayments = []mutant{
 `}}},
 	{"a refund that the list of sales does not note is no finding", "P24", bookTests, "^TestEachKindOfBrokenPayment", []edit{{"infra/kit/books/payments.go",
 		`		p.find("P24", "listing refundAt",`, `		_ = fmt.Sprint("P24", "listing refundAt",`}}},
-	{"units are put back and the version stays, in some state", "P6", ledgerTests, "^TestEveryState.*/units_that_are_sold", []edit{{puttingBack,
+	{"units are put back and the version stays, in some state", "P6", ledgerTests, overFake + "^a_user_whose_claim_was_released", []edit{{puttingBack,
 		`"SET #version = #version + :one DELETE #empty :k"`, `"SET #version = #version + :one - :one DELETE #empty :k"`}}},
-	{"a pass that releases is not looked after, in some state", "P22", ledgerTests, "^TestEveryState.*/one_claim", []edit{{releasing,
+	{"a pass that releases is not looked after, in some state", "P22", ledgerTests, overFake + "^a_user_whose_claim_was_released", []edit{{releasing,
 		`	if done.PutBack, err = l.putBack(ctx, s); err != nil {`, `	if done.PutBack, err = 0, nil; err != nil {`}}},
 	{"the grace is left out, simulated", "P21", simulation, under + "^payments$", []edit{{releasing,
 		`due := by.Add(p.grace)`, `due := by`}}},
@@ -143,7 +143,7 @@ var ofPayments = []mutant{
 		return l.fated(ctx, p, stored.guard)
 `, ``}, {refunding,
 		`guard, put := l.put(guardItem(p, refund.SaleID, fateRefund, refund.At)), `, `guard, put := types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: guardItem(p, refund.SaleID, fateRefund, refund.At)}}, `}}},
-	{"a payment's guard is replaced, in some state", "P24", ledgerTests, "^TestEveryState.*/one_payment", []edit{{paying,
+	{"a payment's guard is replaced, in some state", "P24", ledgerTests, overFake + "^a_payment_has_one_fate", []edit{{paying,
 		`		l.put(guardItem(p, o.SaleID, fatePaid, now)),`, `		types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: guardItem(p, o.SaleID, fatePaid, now)}},`}}},
 	{"an unsigned webhook counts, simulated", "P25", simulation, under + "^payments$", []edit{{webhookProviders,
 		`	return errUnsigned
