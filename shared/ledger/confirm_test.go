@@ -7,7 +7,6 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -277,49 +276,6 @@ func TestAnAnswerNobodyKnowsIsInternalNeverAGuess(t *testing.T) {
 		}
 		if strings.Contains(db.Dump(), "ORDER#") {
 			t.Errorf("%s: an order was written", name)
-		}
-	}
-}
-
-func TestManyFinalizersUnderEveryFaultGiveEachClaimOneOrder(t *testing.T) {
-	for seed := range uint64(6) {
-		w, db, refs := claimed(t, 60)
-		db.Fault = dynamotest.Rates{
-			Conflict: 0.2, Throttle: 0.1, ServerError: 0.05, LostReply: 0.1, ApplyLate: 0.1, Unprocessed: 0.2, Late: 5 * time.Millisecond,
-		}.Seeded(seed)
-		var mu sync.Mutex
-		answered := map[string]uint64{}
-		var wait sync.WaitGroup
-		for range 3 {
-			finalizer := w.Environment()
-			wait.Go(func() {
-				for i, c := range finalizer.Confirm(w.Ctx, refs) {
-					mu.Lock()
-					id, before := answered[refs[i].User]
-					if c.Err == nil && before && id != c.Order.ID {
-						t.Errorf("seed %d: %s was told %d and %d", seed, refs[i].User, id, c.Order.ID)
-					}
-					if c.Err == nil {
-						answered[refs[i].User] = c.Order.ID
-					} else if code := sale.CodeOf(c.Err); code != sale.Busy {
-						t.Errorf("seed %d: %s: %v, want at worst busy", seed, refs[i].User, c.Err)
-					}
-					mu.Unlock()
-				}
-			})
-		}
-		wait.Wait()
-		db.Fault = nil
-		db.ApplyPending()
-		got := w.Environment().Confirm(w.Ctx, refs)
-		inOrder(t, w, got, refs)
-		for i, c := range got {
-			if id, before := answered[refs[i].User]; before && id != c.Order.ID {
-				t.Errorf("seed %d: %s was told %d and holds %d", seed, refs[i].User, id, c.Order.ID)
-			}
-		}
-		if orders := strings.Count(db.Dump(), "pk: \"ORDER#"); orders != 60 {
-			t.Errorf("seed %d: %d orders of 60 claims", seed, orders)
 		}
 	}
 }

@@ -222,44 +222,6 @@ func (s *tokens) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWr
 	return s.API.TransactWriteItems(ctx, in, o...)
 }
 
-func TestManyBuyersUnderEveryFaultKeepTheBooks(t *testing.T) {
-	for seed := range uint64(8) {
-		w, db, _ := faulty(t)
-		w.Open(60, 6)
-		db.Fault = dynamotest.Rates{
-			Conflict: 0.2, Throttle: 0.05, ServerError: 0.05, LostReply: 0.1, ApplyLate: 0.05, Late: time.Millisecond,
-		}.Seeded(seed)
-		var mu sync.Mutex
-		accepted := map[string]string{}
-		var wait sync.WaitGroup
-		environments := []*ledger.Ledger{w.Environment(), w.Environment(), w.Environment()}
-		for i := range 200 {
-			wait.Go(func() {
-				user := fmt.Sprint("user-", i%100)
-				p, err := environments[i%3].Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})
-				mu.Lock()
-				defer mu.Unlock()
-				if err == nil {
-					if other, twice := accepted[user]; twice && other != p.Claim.ID {
-						t.Errorf("seed %d: %s was accepted twice", seed, user)
-					}
-					accepted[user] = p.Claim.ID
-				}
-			})
-		}
-		wait.Wait()
-		db.Fault = nil
-		db.ApplyPending()
-		w.Balanced(6)
-		for user, id := range accepted {
-			c, err := w.Environment().Claim(w.Ctx, "moutai", user)
-			if err != nil || c.ID != id {
-				t.Errorf("seed %d: %s was accepted with %s but holds %+v (%v)", seed, user, id, c, err)
-			}
-		}
-	}
-}
-
 func TestAMarkWhoseAnswerWasLostIsStillThisCallsOwn(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.Open(10, 1)

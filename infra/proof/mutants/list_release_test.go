@@ -65,9 +65,9 @@ var ofReleasing = []mutant{
 			return units, asInternal(err)`}}},
 	{"a drained sale is listed for nine days after its refund", "P24", ledgerTests, overFake, []edit{{listing,
 		`RefundsFor = 90 * 24`, `RefundsFor = 9 * 24`}}},
-	{"refunds of a sale with a price alone are not counted", "P24", ledgerTests, "^TestARefundOfASaleThatAsksForNo", []edit{{auditing,
+	{"refunds of a sale with a price alone are not counted", "P24", ledgerTests, "^TestARefundOfASaleThatHasAPrice", []edit{{auditing,
 		`s.PayWithin == 0 && s.Price == 0 && a.Paid == 0`, `s.PayWithin == 0 && a.Paid == 0`}}},
-	{"refunds of a sale that asks for no payment are not counted", "P24", ledgerTests, "^TestARefundOfASaleThatAsksForNo", []edit{{auditing,
+	{"refunds of a sale that asks for no payment are not counted", "P24", ledgerTests, overFake + "^a_sale_that_asks_for_no_payment_is_recalled", []edit{{auditing,
 		`s.PayWithin == 0 && s.Price == 0 && a.Paid == 0`, `s.PayWithin == 0 && s.Price == 0`}}},
 	{"the pause after a refusal read that failed begins with that read", "P16", ledgerTests, "^TestARefusalReadThatFails", []edit{{readingBeforeRefusal,
 		`Store(p.ledger.now().UnixNano())`, `Store(now.UnixNano())`}}},
@@ -137,11 +137,11 @@ var ofReleasing = []mutant{
 		`		if isAhead {
 `, `		if false {
 `}}},
-	{"a note is removed while environments rely on it", "P24", ledgerTests, "^TestADrainedSaleIsOnTheList", []edit{{refunding,
+	{"a note is removed while environments rely on it", "P24", ledgerTests, overFake + "^the_list_of_sales_forgets", []edit{{refunding,
 		`c.began.Sub(c.NotedAt) < forgetAfter {`, `false {`}}},
-	{"a note is removed while a slow clock relies on it", "P24", ledgerTests, "^TestADrainedSaleIsOnTheList", []edit{{refunding,
+	{"a note is removed while a slow clock relies on it", "P24", ledgerTests, overFake + "^the_list_of_sales_forgets", []edit{{refunding,
 		`const forgetAfter = noteAge + DrainAfter`, `const forgetAfter = noteAge`}}},
-	{"no note is ever removed", "P11", ledgerTests, "^TestADrainedSaleIsOnTheList", []edit{{refunding,
+	{"no note is ever removed", "P11", ledgerTests, overFake + "^the_list_of_sales_forgets", []edit{{refunding,
 		`	return l.forgetRefunds(ctx, c.SaleID, c.NotedAt)
 `, `	return nil
 `}}},

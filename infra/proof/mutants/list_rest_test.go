@@ -438,7 +438,7 @@ var ofEverythingElse = []mutant{
 	{"an attribute of an unknown type is missing", "P19", ledgerTests, "^TestAnAttributeOfATypeThatTheSDKDoesNotKnow", []edit{{ledgerItems,
 		`	_, there := it[name]
 	return there`, `	return it[name] != nil`}}},
-	{"a hot partition in a cancellation is an unknown reason", "P5", ledgerTests, "^TestContentionInAnyPlaceOfACancellation", []edit{{"shared/ledger/retry.go",
+	{"a hot partition in a cancellation is an unknown reason", "P5", ledgerTests, "^TestContentionInEveryPosition", []edit{{"shared/ledger/retry.go",
 		`case reasonConflict, reasonThroughput, reasonThrottling, reasonInProgress,`, `case reasonConflict, reasonThrottling, reasonInProgress,`}}},
 	{"whether an item exists is read eventually, simulated", "P15", simulation, under + "^lagging_reads$", []edit{{"shared/ledger/get.go",
 		`Key: key, ConsistentRead: &consistent}`, `Key: key}`}}},

@@ -32,7 +32,7 @@ var swaps = map[string][]string{
 const slowTests = "^(TestASaleOfAMillionClaims|TestADrawOfManyEntrants|TestReleasingManyClaims|TestTheLedgerOverAFakeFullOfContention)"
 
 // longTests notice few changes that no other test of the ledger notices, so they run last.
-const longTests = "^(TestADrainedSaleIsOnTheList|TestARefundWhoseAnswerWasLost|TestTheEventsOfASale|TestARecallOfMany|TestPassesOver)"
+const longTests = "^(TestARefundWhoseAnswerWasLost|TestTheEventsOfASale|TestARecallOfMany|TestPassesOver)"
 
 // A stage is the tests to run, if no stage before it has noticed a change, and those of them to
 // skip. A change that makes them endless is noticed when they have taken longer than patience.
