@@ -1,127 +1,15 @@
 package handler
 
 import (
-	"context"
-	"encoding/json"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/kit/testledger"
-	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
-	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
-	"flashsale/shared/telemetry"
 )
-
-func TestNothingIsReleasedBeforeTheGraceIsOverAndThenWhatIsUnpaid(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		w.open("moutai", 6, 2, payWithin)
-		w.order("moutai", 0, 6)
-		for i := range 4 {
-			w.pay("moutai", i)
-		}
-		due := orderid.Time(w.claim("moutai", 4).OrderID).Add(payWithin + grace)
-		time.Sleep(time.Until(due) - time.Millisecond)
-		if p := w.passes(`{}`); p[0].Released != 0 || p[0].NextDue != "2026-01-01T00:32:00.000Z" || w.stock("moutai") != 0 {
-			t.Errorf("a millisecond too early: %+v (P21)", p)
-		}
-		time.Sleep(time.Millisecond)
-		if p := w.passes(`{}`); p[0].Released != 2 || p[0].PutBack != 2 || p[0].OverdueSeconds != 0 || !p[0].Complete {
-			t.Errorf("got %+v, want the two that are due", p)
-		}
-		if got := w.states("moutai", 6); got[sale.Paid] != 4 || got[sale.Expired] != 2 || w.stock("moutai") != 2 {
-			t.Errorf("got %v, %d in stock", got, w.stock("moutai"))
-		}
-		w.order("moutai", 6, 2) // sold again
-		w.balanced()
-		if p := w.passes(`{}`); p[0].Released != 0 || p[0].PutBack != 0 {
-			t.Errorf("again: %+v", p)
-		}
-	})
-}
-
-func TestACancelledUnitIsPutBackByTheNextRunAlthoughNothingIsDue(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		w.open("moutai", 3, 1, payWithin)
-		w.order("moutai", 0, 3)
-		if p := w.passes(`{}`); p[0].NextDue == "" {
-			t.Fatalf("got %+v", p)
-		}
-		w.Cancel("user-1")
-		if p := w.passes(`{}`); p[0].Released != 0 || p[0].PutBack != 1 || w.stock("moutai") != 1 {
-			t.Errorf("got %+v, %d in stock", p, w.stock("moutai"))
-		}
-	})
-}
-
-func TestAPausedSaleReleasesNothingUntilItGoesOn(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		w.open("moutai", 3, 1, payWithin)
-		w.order("moutai", 0, 3)
-		w.pause("moutai", true)
-		time.Sleep(payWithin + time.Hour)
-		if p := w.passes(`{}`); p[0].Released != 0 || p[0].Complete || p[0].OverdueSeconds != 0 || w.states("moutai", 3)[sale.Confirmed] != 3 {
-			t.Errorf("got %+v", p)
-		}
-		w.pay("moutai", 0) // later than payBy, and in time all the same
-		w.pause("moutai", false)
-		if p := w.passes(`{}`); p[0].Released != 2 || p[0].OverdueSeconds < 3400 {
-			t.Errorf("got %+v", p)
-		}
-	})
-}
-
-func TestRunsThatOverlapReleaseEachClaimOnce(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		w.open("moutai", 200, 4, payWithin)
-		w.order("moutai", 0, 200)
-		time.Sleep(payWithin + grace + time.Second)
-		var calls atomic.Int64
-		w.DB.Fault = func(dynamotest.Call) dynamotest.Fault { // the runs take turns at the table
-			return dynamotest.Fault{Delay: time.Duration(1+calls.Add(1)%7) * time.Millisecond}
-		}
-		var runs sync.WaitGroup
-		for range 3 {
-			runs.Go(func() {
-				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-				defer cancel()
-				h := New(w.Ledger(), grace, telemetry.New(&strings.Builder{}, "release", clock.Wall))
-				if _, err := h.Handle(ctx, json.RawMessage(`{}`)); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		runs.Wait()
-		w.DB.Fault = nil
-		if got := w.states("moutai", 200); got[sale.Expired] != 200 || w.stock("moutai") != 200 {
-			t.Errorf("got %v, %d in stock (P23)", got, w.stock("moutai"))
-		}
-		w.balanced()
-	})
-}
-
-// releaseAll runs, 8 seconds at a time, until the first sale's pass is complete. It counts the
-// runs and the claims that they report as released.
-func (w *world) releaseAll() (runs, released int) {
-	w.T.Helper()
-	for complete := false; !complete; runs++ {
-		if runs > 20 {
-			w.T.Fatal("no run comes to the end")
-		}
-		passes, err := w.release(`{}`, 8*time.Second)
-		if err != nil {
-			w.T.Fatal(err)
-		}
-		released += passes[0].Released
-		complete = passes[0].Complete
-	}
-	return runs, released
-}
 
 func TestARunThatIsCutOffIsContinuedByTheNext(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
@@ -133,7 +21,15 @@ func TestARunThatIsCutOffIsContinuedByTheNext(t *testing.T) {
 			read[c.Keys[0]]++
 			return dynamotest.Fault{Delay: 900 * time.Millisecond}
 		})
-		runs, released := w.releaseAll()
+		runs, released := 0, 0
+		for complete := false; !complete; runs++ {
+			passes, err := w.release(`{}`, 8*time.Second)
+			if err != nil || runs > 20 {
+				t.Fatalf("run %d: %v", runs, err)
+			}
+			released += passes[0].Released
+			complete = passes[0].Complete
+		}
 		if got := w.states("moutai", 400); got[sale.Expired] != 400 || released != 400 || runs < 2 {
 			t.Errorf("%v after %d runs, which report %d", got, runs, released)
 		}
@@ -281,24 +177,6 @@ func TestARecalledSaleGetsItsPassWhateverItAsksFor(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestARecallThatIsCutOffIsContinuedByTheNextRun(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		w.open("moutai", 400, 40, 0) // ten buckets
-		w.order("moutai", 0, 400)
-		for i := range 30 {
-			w.pay("moutai", i)
-		}
-		w.Recall()
-		w.DB.Fault = dynamotest.Fault{Delay: 900 * time.Millisecond}.On("Query", "CLAIM#")
-		runs, _ := w.releaseAll()
-		if got := w.states("moutai", 400); got[sale.Paid] != 30 || got[sale.Cancelled] != 370 || runs < 2 {
-			t.Errorf("%v after %d runs", got, runs)
-		}
-		w.DB.Fault = nil
-		w.balanced()
-	})
 }
 
 func TestTheGraceIsReadFromTheEnvironment(t *testing.T) {

@@ -75,9 +75,9 @@ var ofReleasing = []mutant{
 		`max(t.delay, now.Sub(r.at))`, `now.Sub(r.at)`}}},
 	{"a secret keeps the space behind it", "P25", "./functions/pay/handler", ".", []edit{{"functions/pay/handler/providers.go",
 		`strings.TrimSpace(secret)`, `strings.TrimLeft(secret, " ")`}}},
-	{"release knows no grace", "P21", releaseTests, "^TestNothingIsReleasedBefore", []edit{{releaseHandler,
+	{"release knows no grace", "P21", releaseTests, "^TestAPassIsALine", []edit{{releaseHandler,
 		`h.book.ReleaseDue(ctx, listing, h.grace)`, `h.book.ReleaseDue(ctx, listing, 0)`}}},
-	{"claims of a paused sale count as overdue", "P22", releaseTests, "^TestAPausedSaleReleasesNothing", []edit{{releasing,
+	{"claims of a paused sale count as overdue", "P22", releaseTests, "^TestAPausedSaleHasOneTurn", []edit{{releasing,
 		`	if s.Paused {
 		if isAhead {`, `	if false {
 		if isAhead {`}}},
@@ -101,7 +101,7 @@ var ofReleasing = []mutant{
 		`unsure = unsure || judge(err) == unknown`, `unsure = judge(err) == unknown`}}},
 	{"a run of release that is cut off fails", "P22", releaseTests, "^TestARunWhoseTimeEnds", []edit{{releaseHandler,
 		`sale.CodeOf(saleErr) == sale.Busy && !invocation.Outlasts(turn, callTime)`, `false`}}},
-	{"one huge sale takes the time of all releases", "P22", releaseTests, "^TestAHugeSale", []edit{{turns,
+	{"one huge sale takes the time of all releases", "P22", releaseTests, "^TestASaleThatIsCutOffGoesOn", []edit{{turns,
 		`(len(left)-j+atOnce-1)/atOnce`, `1+0*j`}}},
 	{"a large release has one turn a run", "P22", releaseTests, "^TestALargePassEnds", []edit{{turns,
 		`return !cut[i] })`, `return true })`}}},
