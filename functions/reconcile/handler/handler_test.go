@@ -167,33 +167,6 @@ func TestAMismatchThatStaysIsReportedAndLogged(t *testing.T) {
 	})
 }
 
-func TestASaleTooLargeForOneRunIsFinishedByTheNext(t *testing.T) {
-	in(t, func(w *world) {
-		w.open("moutai", 300, 280) // 70 buckets, of which 16 are read at once
-		w.Confirm(w.Crowd("moutai", 0, 60)...)
-		w.DB.Fault = dynamotest.Fault{Delay: 900 * time.Millisecond}.On("Query", "")
-		runs := 0
-		for {
-			r, err := w.reconcile(`{}`, 8*time.Second)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if runs++; len(r) == 1 {
-				if !r[0].Balanced || r[0].Confirmed != 60 {
-					t.Errorf("got %+v", r[0])
-				}
-				break
-			}
-			if runs > 10 {
-				t.Fatal("no run comes to the end")
-			}
-		}
-		if runs < 2 {
-			t.Error("one run was enough: nothing was resumed")
-		}
-	})
-}
-
 func TestAPassIsStoredAlsoWhenItsMessagesTakeAllTheTime(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 100, 1)
@@ -221,6 +194,33 @@ func TestASaleThatFailsHasNoOtherTurnThoughItsTimeWasUp(t *testing.T) {
 		r, err := w.reconcile(`{}`, 20*time.Second)
 		if err == nil || len(r) != 0 || sends != maxFailures {
 			t.Errorf("%d receipts after %d sends that failed, want %d: %v", len(r), sends, maxFailures, err)
+		}
+	})
+}
+
+func TestABalancedSaleIsDrainedAQuarterOfAnHourAfterItsEnd(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 10, 2)
+		refs := w.Crowd("moutai", 0, 5)
+		time.Sleep(time.Hour + 14*time.Minute)
+		w.Confirm(refs[:4]...)
+		w.receipts(`{}`)
+		time.Sleep(2 * time.Minute)
+		if r := w.receipts(`{}`); len(r) != 1 || r[0].Pending != 1 {
+			t.Fatalf("got %+v", r)
+		}
+		if r := w.receipts(`{}`); len(r) != 1 {
+			t.Fatal("a sale with a pending claim was drained")
+		}
+		w.Confirm(refs...)
+		if r := w.receipts(`{}`); len(r) != 1 || !r[0].Balanced {
+			t.Fatalf("got %+v", r)
+		}
+		if r := w.receipts(`{}`); len(r) != 0 {
+			t.Errorf("a drained sale was audited again: %+v", r)
+		}
+		if r := w.receipts(`{"saleId":"moutai"}`); len(r) != 1 || r[0].Confirmed != 5 {
+			t.Errorf("a drained sale has no receipt by hand: %+v", r)
 		}
 	})
 }

@@ -45,42 +45,6 @@ func (w *world) orderOf(saleID string, i int) uint64 {
 	return c.OrderID
 }
 
-func TestASaleIsDrainedOnlyWhenEveryOrderIsPaidOrReleasedAndEveryUnitIsBack(t *testing.T) {
-	in(t, func(w *world) {
-		w.openUnpaid("moutai", 3)
-		w.Confirm(w.Crowd("moutai", 0, 3)...)
-		w.pays("moutai", w.orderOf("moutai", 0), "pi_1")
-		time.Sleep(time.Hour + ledger.DrainAfter + time.Second)
-		for range 2 {
-			if r := w.receipts(`{}`); len(r) != 1 || r[0].Paid != 1 || r[0].Unpaid != 2 || r[0].Released != 0 || !r[0].Balanced {
-				w.T.Fatalf("got %+v, want a receipt: two are unpaid", r)
-			}
-		}
-		w.DB.Fault = dynamotest.Fault{Kind: dynamotest.ServerError}.On("TransactWriteItems", "SALE#moutai") // the units cannot be put back
-		listing, err := w.Ledger().Listing(w.T.Context(), "moutai")
-		if err != nil {
-			w.T.Fatal(err)
-		}
-		if done, err := w.Ledger().ReleaseDue(w.T.Context(), listing, 0); err == nil || done.Released != 2 {
-			w.T.Fatalf("got %+v (%v)", done, err)
-		}
-		w.DB.Fault = nil
-		if r := w.receipts(`{}`); len(r) != 1 || r[0].Unpaid != 0 || r[0].Released != 2 || r[0].Stock != 0 || !r[0].Balanced {
-			w.T.Fatalf("got %+v, want a receipt: two units are not back", r)
-		}
-		if r := w.receipts(`{}`); len(r) != 1 {
-			w.T.Fatal("a sale with units that are not back was drained")
-		}
-		w.Release()
-		if r := w.receipts(`{}`); len(r) != 1 || r[0].Stock != 2 {
-			w.T.Fatalf("got %+v", r)
-		}
-		if r := w.receipts(`{}`); len(r) != 0 {
-			w.T.Errorf("got %+v, want it drained", r)
-		}
-	})
-}
-
 func TestRefundsAreCountedUntilTheyAreMarkedAlsoThoseOfDrainedSalesAndUnknownOrders(t *testing.T) {
 	in(t, func(w *world) {
 		w.openUnpaid("moutai", 3)

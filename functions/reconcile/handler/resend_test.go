@@ -11,23 +11,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-func TestALostMessageIsSentAgainEverRarer(t *testing.T) {
-	in(t, func(w *world) {
-		w.open("moutai", 10, 2)
-		w.Crowd("moutai", 0, 3)
-		var sent []int
-		for range 20 { // minutes
-			time.Sleep(time.Minute)
-			before := len(w.queue.sent)
-			w.receipts(`{}`)
-			sent = append(sent, len(w.queue.sent)-before)
-		}
-		if got, want := fmt.Sprint(sent), "[3 0 3 0 0 0 3 0 0 0 0 0 0 0 3 0 0 0 0 0]"; got != want {
-			t.Errorf("sent per minute %s, want %s", got, want)
-		}
-	})
-}
-
 func TestAFullQueueDelaysAReSendForAMinute(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 10, 2)

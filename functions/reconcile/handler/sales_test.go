@@ -171,20 +171,6 @@ func TestADraftIsNoFailureAndNoSecret(t *testing.T) {
 	})
 }
 
-func TestAHugeSaleLeavesTheOthersTheirTime(t *testing.T) {
-	in(t, func(w *world) {
-		w.open("a-huge", 1000, 1000) // 250 buckets, 16 at once: 14 s
-		w.Crowd("a-huge", 0, 60)
-		w.open("small", 10, 2)
-		w.Crowd("small", 0, 1)
-		time.Sleep(time.Minute)
-		w.DB.Fault = dynamotest.Fault{Delay: 900 * time.Millisecond}.On("", "CLAIM#a-huge#")
-		if r, err := w.reconcile(`{}`, 20*time.Second); err != nil || len(r) != 1 || r[0].SaleID != "small" || r[0].Resent != 1 {
-			w.T.Errorf("got %+v (%v), want the small sale's receipt and its message sent again", r, err)
-		}
-	})
-}
-
 // A walk over the claims of one of ten sales takes 14 s, more than its first turn, and the others need next to nothing:
 // what they leave over is for that one sale, so that a walk takes one run.
 func TestALongPassEndsWithinARunBesideNineSalesThatAreIdle(t *testing.T) {
@@ -205,20 +191,6 @@ func TestALongPassEndsWithinARunBesideNineSalesThatAreIdle(t *testing.T) {
 		}
 		if n := pages.Load(); n > 250+3*16 { // a page that a turn cuts off is read again
 			w.T.Errorf("%d pages were read, want each once: a turn does not continue the one before", n)
-		}
-	})
-}
-
-func TestTheLastSaleHasAllTheTimeThatIsLeft(t *testing.T) {
-	in(t, func(w *world) {
-		w.open("a-small", 10, 2)
-		w.open("huge", 640, 640) // 160 buckets, 16 at once
-		w.Crowd("huge", 0, 60)
-		w.DB.Fault = dynamotest.Fault{Delay: 600 * time.Millisecond}.On("", "CLAIM#huge#")
-		// The pass takes six of the nearly ten seconds that are half of the sale's
-		// time.
-		if r, err := w.reconcile(`{}`, 20*time.Second); err != nil || len(r) != 2 {
-			w.T.Errorf("got %+v (%v), want both receipts", r, err)
 		}
 	})
 }

@@ -19,7 +19,7 @@ const (
 
 // ofReleasing break the function that releases and what reconcile says of refunds.
 var ofReleasing = []mutant{
-	{"a unit that is sold again is counted as oversold", "P11", reconciling, "^TestAReleasedUnit", []edit{{"functions/reconcile/handler/receipt.go",
+	{"a unit that is sold again is counted as oversold", "P11", reconciling, "^TestAnOversell", []edit{{"functions/reconcile/handler/receipt.go",
 		`r.Claims-r.Released-r.Seeded`, `r.Claims-r.Seeded`}}},
 	{"a sale is drained with unpaid orders", "P11", ledgerTests, overFake + "^a_sale_that_asks", []edit{{auditing,
 		`r.Finished && a.Unpaid == 0`, `r.Finished`}}},
