@@ -11,7 +11,7 @@ import (
 func TestWhoWaitsForTheCheckHoldsNothing(t *testing.T) {
 	at(t, 1, func(h *hall) {
 		e := h.environment(false)
-		h.office.takes(always(250 * time.Millisecond))
+		h.office.slow(250 * time.Millisecond)
 		alice := make(chan answer, 1)
 		slow, quick := event(h.T, "purchase.json", user("alice")), event(h.T, "purchase.json", user("bob"))
 		go func() { alice <- h.buy(e, slow) }()
@@ -19,7 +19,7 @@ func TestWhoWaitsForTheCheckHoldsNothing(t *testing.T) {
 		if r := h.Receipt(); r.Stock != 1 || r.Claims != 0 {
 			h.T.Errorf("while the check is running: %+v, want the unit in stock", r)
 		}
-		h.office.takes(always(time.Millisecond))
+		h.office.slow(time.Millisecond)
 		if a := h.buy(e, quick); a.status != 202 {
 			h.T.Errorf("bob: %+v, want accepted while alice waits", a)
 		}
@@ -32,7 +32,7 @@ func TestWhoWaitsForTheCheckHoldsNothing(t *testing.T) {
 func TestASaleThatIsPausedDuringTheCheckSellsNothing(t *testing.T) {
 	at(t, 10, func(h *hall) {
 		e := h.environment(false)
-		h.office.takes(always(250 * time.Millisecond))
+		h.office.slow(250 * time.Millisecond)
 		alice := make(chan answer, 1)
 		purchase := event(h.T, "purchase.json")
 		go func() { alice <- h.buy(e, purchase) }()
@@ -56,7 +56,7 @@ func TestOnlyThoseAreAskedAboutWhomOnlyTheAnswerKeepsFromBuying(t *testing.T) {
 		if a := h.buy(e, keyed); a.status != 202 || h.office.count() != 1 {
 			h.T.Errorf("the first: %+v after %d calls", a, h.office.count())
 		}
-		h.office.takes(always(time.Hour))
+		h.office.slow(time.Hour)
 		if a := h.buy(e, keyed); a.status != 202 {
 			h.T.Errorf("the same again: %+v", a)
 		}
@@ -69,7 +69,7 @@ func TestOnlyThoseAreAskedAboutWhomOnlyTheAnswerKeepsFromBuying(t *testing.T) {
 		if h.office.count() != 1 {
 			h.T.Errorf("%d calls, want none about the holder of a claim", h.office.count())
 		}
-		h.office.takes(always(0))
+		h.office.slow(0)
 		h.buy(e, other) // finds the shard empty, and the sale sold out
 		asked := h.office.count()
 		for i := range 20 {

@@ -22,25 +22,19 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// office is an in-memory user check. Its n-th call takes slow(n).
+// office is an in-memory user check.
 type office struct {
 	mu    sync.Mutex
-	slow  func(n int) time.Duration
+	takes time.Duration // a call
 	says  string
 	calls int
-	about map[string]int // calls, by user
 }
 
 // RoundTrip implements http.RoundTripper.
 func (o *office) RoundTrip(r *http.Request) (*http.Response, error) {
-	var question struct{ User string }
-	if err := json.NewDecoder(r.Body).Decode(&question); err != nil {
-		return nil, err
-	}
 	o.mu.Lock()
 	o.calls++
-	o.about[question.User]++
-	wait, says := o.slow(o.calls), o.says
+	wait, says := o.takes, o.says
 	o.mu.Unlock()
 	select {
 	case <-time.After(wait):
@@ -50,14 +44,11 @@ func (o *office) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-func (o *office) takes(slow func(n int) time.Duration) {
+func (o *office) slow(d time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.slow = slow
+	o.takes = d
 }
-
-// always is for an office whose calls all take the same time.
-func always(d time.Duration) func(int) time.Duration { return func(int) time.Duration { return d } }
 
 func (o *office) count() int {
 	o.mu.Lock()
@@ -65,31 +56,22 @@ func (o *office) count() int {
 	return o.calls
 }
 
-// hall is a sale of real handlers that share one office and one queue.
+// hall is a sale of real handlers that share one office.
 type hall struct {
 	*testledger.World
 	office *office
-	queue  lockedMailbox
 }
 
-// lockedMailbox is a queue shared by many environments.
-type lockedMailbox struct {
-	mu   sync.Mutex
-	sent int
-}
+// discarding is a queue that nobody reads.
+type discarding struct{}
 
-func (m *lockedMailbox) Send(context.Context, orderq.Message) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.sent++
-	return nil
-}
+func (discarding) Send(context.Context, orderq.Message) error { return nil }
 
 // at runs a test in a hall from the opening of a sale on, whose table takes 4 ms for a call.
 func at(t *testing.T, stock int64, test func(*hall)) {
 	t.Helper()
 	testledger.Run(t, func(w *testledger.World) {
-		h := &hall{World: w, office: &office{slow: always(20 * time.Millisecond), says: `{"eligible":true}`, about: map[string]int{}}}
+		h := &hall{World: w, office: &office{takes: 20 * time.Millisecond, says: `{"eligible":true}`}}
 		w.Open(func(c *sale.Creation) { c.Stock, c.Shards = stock, int(min(stock, 5)) })
 		w.DB.Fault = func(dynamotest.Call) dynamotest.Fault { return dynamotest.Fault{Delay: 4 * time.Millisecond} }
 		test(h)
@@ -105,7 +87,7 @@ func (h *hall) environment(failOpen bool) lambda.Handler {
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	handler := New(h.Ledger(), &h.queue, telemetry.New(io.Discard, "purchase", clock.Wall), clock.Wall).Checking(users)
+	handler := New(h.Ledger(), discarding{}, telemetry.New(io.Discard, "purchase", clock.Wall), clock.Wall).Checking(users)
 	return lambda.NewHandler(httpapi.Serve(handler.Handle))
 }
 

@@ -173,6 +173,9 @@ func TestEachRefusalHasItsStatusItsWaitAndItsLine(t *testing.T) {
 				if tt.told == sale.AlreadyOrdered {
 					c := f.Claim("alice")
 					tt.line["claimId"], tt.line["shard"], tt.line["acceptedAt"], tt.line["requestKey"] = c.ID, float64(c.Shard), float64(c.AcceptedAt.UnixMilli()), c.RequestKey
+					if claim, _ := body["claim"].(map[string]any); claim["claimId"] != c.ID || claim["state"] != "PENDING" {
+						t.Errorf("the claim is %v", claim)
+					}
 				}
 				isLine(t, f, tt.outcome, string(tt.outcome), tt.line, tt.counted)
 				if f.claims() != claims || len(f.queue.sent) != 0 {
@@ -181,27 +184,6 @@ func TestEachRefusalHasItsStatusItsWaitAndItsLine(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestASecondOrderIsRefusedWithTheFirst(t *testing.T) {
-	in(t, func(t *testing.T, f *function) {
-		f.invoke(t, t.Context(), event(t, "purchase.json"))
-		for _, key := range []string{"", "another-key"} {
-			change := func(r *events.APIGatewayV2HTTPRequest) {
-				if key != "" {
-					r.Headers["idempotency-key"] = key
-				}
-			}
-			body := refused(t, f.invoke(t, t.Context(), event(t, "purchase.json", change)), 409, sale.AlreadyOrdered)
-			claim, _ := body["claim"].(map[string]any)
-			if claim["claimId"] != "CLAIM1" || claim["state"] != "PENDING" {
-				t.Errorf("with key %q the claim is %v", key, claim)
-			}
-		}
-		if r := f.Receipt(); r.Stock != 1 || len(f.queue.sent) != 1 {
-			t.Errorf("stock %d and %d messages, want 1 and 1", r.Stock, len(f.queue.sent))
-		}
-	})
 }
 
 func TestTheLastUnitIsSoldOnce(t *testing.T) {

@@ -305,8 +305,6 @@ var ofEverythingElse = []mutant{
 		`(b.probing || 0 <= passed && passed < b.spread)`, `0 <= passed && passed < b.spread`}}},
 	{"the clock of the functions stops while an environment is frozen", "P6", "./shared/clock", "^TestTheWallClock", []edit{{"shared/clock/clock.go",
 		`return Strip(time.Now())`, `return time.Now()`}}},
-	{"what is sold out ages by a clock that stops", "P6", "./functions/purchase/handler", "^TestAnEnvironmentThatWasFrozen", []edit{{"shared/clock/clock.go",
-		`return t.Round(0).UTC()`, `return t`}}},
 	{"a ledger without a clock takes one that stops", "P6", ledgerTests, "^TestALedgerThatIsGivenNoClock", []edit{{"shared/ledger/ledger.go",
 		`o.Now = clock.Wall`, `_, o.Now = clock.Wall, time.Now`}}},
 	{"a snapshot never ages", "P6", ledgerTests, "^TestAnEnvironmentThatWasFrozenRefusesNothing", []edit{{"shared/ledger/snapshot.go",
