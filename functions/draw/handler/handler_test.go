@@ -49,30 +49,6 @@ func TestADrawGoesFromTheRollToACallForAnybody(t *testing.T) {
 	})
 }
 
-func TestUnitsThatAreLeftServeTheNextCall(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		w.draws(3)
-		w.runUntil(opens.Add(time.Minute)) // two are called, and nobody comes
-		end := w.calls()[0].Until
-		w.runUntil(end.Add(2 * time.Minute))
-		calls := w.calls()
-		if len(calls) != 2 || !calls[1].From.Equal(end.Add(times.Gap+15*time.Second)) || calls[1].Lo != calls[0].Hi || calls[1].Open {
-			t.Fatalf("after the first call: %+v", calls)
-		}
-		if bought, refused := w.buy(3); len(bought) != 1 || refused[sale.TurnOver] != 2 {
-			t.Errorf("the second call: %v buy, the others get %v", bought, refused)
-		}
-		end = calls[1].Until
-		w.runUntil(end.Add(2 * time.Minute))
-		if calls = w.calls(); len(calls) != 3 || !calls[2].Open || !calls[2].Until.Equal(ends) {
-			t.Fatalf("when everybody has been called: %+v", calls)
-		}
-		if bought, refused := w.buy(7); len(bought) != 1 || refused[sale.AlreadyOrdered] != 1 || refused[sale.SoldOut] != 5 {
-			t.Errorf("the call for anybody: %v buy, the others get %v", bought, refused)
-		}
-	})
-}
-
 func TestARunWaitsForAStepThatIsDueWhileItWatches(t *testing.T) {
 	for before, taken := range map[time.Duration]bool{0: true, time.Second: true, 55 * time.Second: true, 55*time.Second + time.Millisecond: false} {
 		in(t, func(t *testing.T, w *world) {
@@ -381,29 +357,6 @@ func TestADrainedDrawIsNotLedOn(t *testing.T) {
 		}
 		if draws := w.run(); len(draws) != 0 {
 			t.Errorf("got %+v, want nothing", draws)
-		}
-	})
-}
-
-func TestRunsThatOverlapBeginOneCall(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		w.draws(5)
-		w.runUntil(opens.Add(-time.Minute))
-		w.Until(opens.Add(-10 * time.Second))
-		done := make(chan error, 3)
-		for range cap(done) {
-			go func() {
-				_, err := New(w.Ledger(), beacon.Quicknet, &dice{}, times, quiet(), clock.Wall).Handle(t.Context(), []byte(`{}`))
-				done <- err
-			}()
-		}
-		for range cap(done) {
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}
-		if calls := w.calls(); len(calls) != 1 || !calls[0].Complete {
-			t.Errorf("got %+v", calls)
 		}
 	})
 }

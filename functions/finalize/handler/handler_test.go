@@ -170,44 +170,6 @@ func TestWhatIsNoBatchIsLoggedAndFails(t *testing.T) {
 	})
 }
 
-func TestABatchCostsAsManyCallsAsOneMessage(t *testing.T) {
-	calls := map[int]int{}
-	for _, messages := range []int{1, 2} {
-		in(t, func(t *testing.T, f *function) {
-			calls[messages] = f.Calls(func() {
-				_, _ = f.invoke(t, t.Context(), batch(t, []string{order(alice), order(bob)}[:messages]...))
-			})
-			if len(f.orders()) != messages {
-				t.Errorf("orders %v of %d messages", f.orders(), messages)
-			}
-		})
-	}
-	if calls[1] != calls[2] || calls[1] == 0 {
-		t.Errorf("%d calls for one message, %d for two", calls[1], calls[2])
-	}
-}
-
-func TestTheSameBatchAgainChangesNothing(t *testing.T) {
-	in(t, func(t *testing.T, f *function) {
-		var first map[string]uint64
-		for round := range 3 {
-			if failed, err := f.invoke(t, t.Context(), batch(t, order(alice), order(bob))); err != nil || len(failed) != 0 {
-				t.Errorf("round %d: failed %v, %v; want none", round, failed, err)
-			}
-			if round == 0 {
-				first = f.orders()
-				continue
-			}
-			if diff := cmp.Diff(first, f.orders()); diff != "" || len(first) != 2 {
-				t.Errorf("order ids (-first +now):\n%s", diff)
-			}
-			if f.Logged(t, "confirmed") != 0.0 || f.Logged(t, "acceptToConfirmMs") != nil {
-				t.Errorf("a repeat counts as a confirmation: %s", f.Log.String())
-			}
-		}
-	})
-}
-
 func TestEveryShapeOfPoisonFailsAlone(t *testing.T) {
 	tests := []struct{ name, body string }{
 		{"text", "hello"},
@@ -283,21 +245,6 @@ func TestAMessageForANewerReleaseIsLeftToItAndIsNoFunctionError(t *testing.T) {
 				if got := f.Logged(t, name); got != want {
 					t.Errorf("logged %s = %v, want %v", name, got, want)
 				}
-			}
-		})
-	}
-}
-
-func TestAnEmptyBatchIsDone(t *testing.T) {
-	for _, empty := range []string{`{"Records":[]}`, `{"Records":null}`, `{}`} {
-		in(t, func(t *testing.T, f *function) {
-			calls := f.Calls(func() {
-				if failed, err := f.invoke(t, t.Context(), []byte(empty)); err != nil || len(failed) != 0 {
-					t.Errorf("%s: failed %v, %v; want none", empty, failed, err)
-				}
-			})
-			if calls != 0 {
-				t.Errorf("%s: %d calls, want none", empty, calls)
 			}
 		})
 	}

@@ -304,19 +304,6 @@ func TestABodyThatIsNoChangeReachesNothing(t *testing.T) {
 	})
 }
 
-func TestTheTrailEndsAfterItsNewestChanges(t *testing.T) {
-	in(t, func(t *testing.T, f *function) {
-		f.Open()
-		for range mostChanges + 1 {
-			f.Pause()
-		}
-		page := f.answered(t, event(t, "operate-trail.json"))
-		if changes := page["changes"].([]any); len(changes) != mostChanges || page["more"] != true || page["edits"] != float64(mostChanges+1) {
-			t.Errorf("%d changes of %v, more %v", len(changes), page["edits"], page["more"])
-		}
-	})
-}
-
 func TestTheTrailCountsTheEditsThatItDoesNotShow(t *testing.T) {
 	in(t, func(t *testing.T, f *function) {
 		f.Open()

@@ -152,25 +152,6 @@ func TestAnOrderOfARecalledSaleSaysWhatBecameOfIt(t *testing.T) {
 	})
 }
 
-func TestWhereToPayIsNotShownOnceTheSaleIsKnownToBeRecalled(t *testing.T) {
-	in(t, func(t *testing.T, f *function) {
-		f.Open(func(c *sale.Creation) { c.PayWithin = time.Hour })
-		f.paysAt(t, "https://shop.example/pay/", "")
-		f.Confirm(f.Buy("alice", "HELD", "k1"))
-		for _, want := range []bool{true, false} {
-			answered(t, f.Ask(t, t.Context(), event(t, "query-sale.json")), "max-age=1")
-			body := answered(t, f.Ask(t, t.Context(), event(t, "query-claim.json")), "no-store")
-			if shown := body["paymentUrl"] != nil; shown != want || body["payBy"] == nil {
-				t.Errorf("got %v, want where to pay: %t", body, want)
-			}
-			if want {
-				f.Recall()
-				time.Sleep(2 * time.Second)
-			}
-		}
-	})
-}
-
 func TestACountFromASampleSaysSo(t *testing.T) {
 	in(t, func(t *testing.T, f *function) {
 		f.Open(func(c *sale.Creation) { c.Stock, c.Shards = 4321, 101 })
@@ -203,24 +184,6 @@ func TestABuyerIsAskedToWaitLongerTheLongerTheClaimIsPending(t *testing.T) {
 				t.Errorf("after %d s the waits are %v, want all from %d to %d", c.age, met, c.from, c.to)
 			}
 		}
-	})
-}
-
-func TestABuyerWhoseClaimStaysPendingPollsRarely(t *testing.T) {
-	in(t, func(t *testing.T, f *function) {
-		f.sells()
-		polls := 0
-		for claimed := time.Now(); time.Since(claimed) < 140*time.Second; polls++ {
-			wait, err := strconv.Atoi(f.Ask(t, t.Context(), event(t, "query-claim.json")).Headers.RetryAfter)
-			if err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(time.Duration(wait) * time.Second)
-		}
-		if polls > 25 { // one or two seconds each time would be about 93
-			t.Errorf("%d polls in 140 seconds", polls)
-		}
-		t.Logf("%d polls in 140 seconds", polls)
 	})
 }
 

@@ -181,18 +181,6 @@ func TestTheErrorTypeIsTheCodeAndACauseStaysInside(t *testing.T) {
 	}
 }
 
-func TestACreationIsStoredAsItIsAskedFor(t *testing.T) {
-	in(t, func(t *testing.T, f *function) {
-		f.succeed(t, event(t, "seed-create.json"), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
-		s := f.sale()
-		closesAt := time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC)
-		if s.Name != "Feitian Moutai" || s.Seeded != 100 || s.Shards != 5 || !s.OpensAt.Equal(testledger.Began) || !s.ClosesAt.Equal(closesAt) ||
-			s.PayWithin != 0 || s.Price != 0 {
-			t.Errorf("created as %+v", s)
-		}
-	})
-}
-
 func TestACreationTakesItsLabelsAndWhatItAsksOfPaymentsAlong(t *testing.T) {
 	const create = `{"action":"create","saleId":"moutai","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":100,"shards":5`
 	in(t, func(t *testing.T, f *function) {
@@ -291,26 +279,6 @@ func TestAPriceThatStripeCannotChargeIsRefusedWhereStripeReportsPayments(t *test
 				}
 			})
 		}
-	}
-}
-
-func TestAnEditSaysWhatItChangesAndWhenAndIsToldWhatHolds(t *testing.T) {
-	const before = `,"opensAt":"2026-01-01T00:00:00.000Z","closesAt":"2030-01-01T00:00:00.000Z","changedAt":`
-	const after = `,"opensAt":"2026-01-01T00:00:00.000Z","closesAt":"2036-01-01T00:00:00.000Z","changedAt":`
-	for name, holds := range map[string]string{
-		"seed-pause.json":           `"paused":true` + before + `"2026-01-02T00:00:00.000Z"`,
-		"seed-pause-scheduled.json": `"paused":true` + before + `"2026-01-01T12:00:00.000Z"`,
-		"seed-resume.json":          `"paused":false` + before + `"2026-01-02T00:00:00.000Z"`,
-		"seed-reschedule.json":      `"paused":false` + after + `"2026-01-02T00:00:00.000Z"`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			in(t, func(t *testing.T, f *function) {
-				f.Open(func(c *sale.Creation) {
-					c.Stock, c.Shards, c.ClosesAt = 100, 5, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-				})
-				f.succeed(t, event(t, name), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true,`+holds+`}`)
-			})
-		})
 	}
 }
 

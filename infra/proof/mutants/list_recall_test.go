@@ -94,7 +94,7 @@ var ofRecalls = []mutant{
 		`a.Recalling != b.Recalling {`, `false {`}}},
 	{"an order of a recalled sale without payment shows no state", "P35", "./functions/query/handler", "^TestAnOrderOfARecalledSale", []edit{{"functions/query/handler/handler.go",
 		`s.PayWithin > 0 || s.IsRecalled()`, `s.PayWithin > 0`}}},
-	{"buyers of a recalled sale are shown where to pay", "P35", "./functions/query/handler", "^TestWhereToPayIsNotShown", []edit{{"functions/query/handler/handler.go",
+	{"buyers of a recalled sale are shown where to pay", "P35", "./functions/query/handler", "^TestNobodyIsSentToPay", []edit{{"functions/query/handler/handler.go",
 		`if !s.IsRecalled() {
 		address`, `if true {
 		address`}}},

@@ -207,7 +207,7 @@ var ofBuyingAndSeeding = []mutant{
 		`if (c.PayWithin != 0) != (c.Price != 0) {`, `if c.PayWithin == 0 && c.Price != 0 {`}}},
 	{"a creation of an older release is refused when it is repeated", "P9", "./functions/seed/handler", "^TestPriceAndPayWithin", []edit{{"shared/change/change.go",
 		`failed != nil || !stored {`, `failed != nil || !stored || stored {`}}},
-	{"an instant that is given is not used", "P9", "./functions/seed/handler", "^TestAnEditSaysWhatItChanges", []edit{{"shared/change/request.go",
+	{"an instant that is given is not used", "P9", "./functions/seed/handler", "^TestEveryEventOfThisFunction", []edit{{"shared/change/request.go",
 		`	if r.At != nil {`, `	if false {`}}},
 	{"the zero instant passes for none", "P14", "./functions/seed/handler", "^TestAnInvalidRequest", []edit{{"shared/change/request.go",
 		`		if e.At.IsZero() {`, `		if false {`}}},
