@@ -289,9 +289,9 @@ tokens: deployer ## write N=… access tokens of test users to OUT=file, from th
 	@$(HOST)/deploy tokens $(SYSTEM) -n "$${N:-1}" -out "$${OUT:-$(BUILD)/tokens}"
 
 .PHONY: rehearse
-rehearse: deployer operator ## run a trial sale at RATE=… for DURATION=…; the folder REPORT=… gets plan beside measured, receipt, on AWS bill and quotas, and a k6 script (locally PAYMENTS=1: buyers must pay); ENV=… TOKENS=file ALLOW_REMOTE=1
-	@$(GO_BUILD) -o $(HOST)/ ./infra/ops/load ./infra/ops/plan
-	@exec $(HOST)/deploy rehearse $(SYSTEM) -report "$${REPORT:-$(BUILD)/rehearsal}" \
+rehearse: deployer operator ## run a trial sale at RATE=… for DURATION=…, with its receipt, on AWS its bill, and the report in REPORT=… (locally PAYMENTS=1: buyers must pay); ENV=… TOKENS=file ALLOW_REMOTE=1
+	@$(GO_BUILD) -o $(HOST)/load ./infra/ops/load
+	@exec $(HOST)/deploy rehearse $(SYSTEM) -report "$${REPORT:-$(BUILD)/rehearsal.html}" \
 		$${RATE:+-rate "$$RATE"} $${PEAK:+-peak "$$PEAK"} $${DURATION:+-duration "$$DURATION"} \
 		$${STOCK:+-stock "$$STOCK"} $${SHARDS:+-shards "$$SHARDS"} $${TOKENS:+-tokens "$$TOKENS"} \
 		$${ALLOW_REMOTE:+-allow-remote} $${PAYMENTS:+-payments}

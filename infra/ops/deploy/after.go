@@ -126,7 +126,7 @@ func runTokens(ctx context.Context, args []string, out, complaints io.Writer) er
 
 func runRehearse(ctx context.Context, args []string, out, complaints io.Writer) error {
 	f, file := flags("rehearse", complaints)
-	r := rehearse.Rehearsal{Sale: fresh("rehearsal"), Document: "infra/proof/contract/openapi.yaml", Now: time.Now}
+	r := rehearse.Rehearsal{Sale: fresh("rehearsal"), Now: time.Now}
 	url := f.String("url", "", "the API's address")
 	f.Float64Var(&r.Rate, "rate", 50, "buyers a second")
 	f.Float64Var(&r.Peak, "peak", 0, "buyers a second at the opening (default -rate)")
@@ -136,7 +136,7 @@ func runRehearse(ctx context.Context, args []string, out, complaints io.Writer) 
 	f.BoolVar(&r.Payments, "payments", false, "buyers must pay within a minute, and a third does not; the local stack only")
 	f.StringVar(&r.Tokens, "tokens", "", "`file` with one access token per line, each of a different user")
 	f.BoolVar(&r.AllowRemote, "allow-remote", false, "allow a target on another machine: real calls that cost money")
-	f.StringVar(&r.Report, "report", ".build/rehearsal", "`folder` of the report")
+	f.StringVar(&r.Report, "report", ".build/rehearsal.html", "`file` of the HTML report")
 	if err := parse(f, args); err != nil {
 		return err
 	}
@@ -155,29 +155,16 @@ func runRehearse(ctx context.Context, args []string, out, complaints io.Writer) 
 	}
 	r.Region = e.Region
 	programs := filepath.Dir(self)
-	r.Load, r.Operator, r.Plan = filepath.Join(programs, "load"), filepath.Join(programs, "operator"), filepath.Join(programs, "plan")
-	if r.Versions, err = file.versions(ctx); err != nil {
-		return err
-	}
+	r.Load, r.Operator = filepath.Join(programs, "load"), filepath.Join(programs, "operator")
 	if !r.Place.Local {
 		d, err := demand.Read(*file.template, e.Region, e.Parameters)
 		if err != nil {
 			return err
 		}
 		memory := map[string]int{}
-		r.Fingerprints = map[string]string{}
 		for _, function := range d.Functions {
-			memory[function.ID], r.Fingerprints[function.ID] = function.MemoryMB, function.FingerprintParameter
-			if function.ID == "PurchaseFunction" {
-				r.MemoryMB, r.Reserved = function.MemoryMB, function.Reserved
-			}
+			memory[function.ID] = function.MemoryMB
 		}
-		r.Stack = e.StackName
-		cfg, err := place.Config(ctx, e.Region)
-		if err != nil {
-			return err
-		}
-		r.Account = account(cfg, e.Region)
 		r.Meter = &rehearse.CloudWatch{CLI: preflight.AWS(e.Region), Parts: r.Place.Parts, Stack: e.StackName, MemoryMB: memory, Settle: settle}
 	}
 	return r.Run(ctx, out, complaints)

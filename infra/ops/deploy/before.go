@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -21,7 +20,6 @@ import (
 	"flashsale/infra/kit/samconfig"
 	"flashsale/infra/ops/deploy/demand"
 	"flashsale/infra/ops/deploy/preflight"
-	"flashsale/infra/ops/deploy/rehearse"
 	"flashsale/infra/ops/place"
 )
 
@@ -108,17 +106,6 @@ func fingerprint(built string, f demand.Function) (string, error) {
 
 func account(cfg aws.Config, region string) preflight.Account {
 	return preflight.Cloud{Lambda: lambda.NewFromConfig(cfg), DynamoDB: dynamodb.NewFromConfig(cfg), CLI: preflight.AWS(region)}
-}
-
-// versions are those of the work tree: of the folder that has the template.
-func (f files) versions(ctx context.Context) (rehearse.Versions, error) {
-	text, err := os.ReadFile(*f.template)
-	if err != nil {
-		return rehearse.Versions{}, fmt.Errorf("read template: %w", err)
-	}
-	return rehearse.Versions{
-		Commit: preflight.Git{Dir: filepath.Dir(*f.template)}.Describe(ctx), Template: fmt.Sprintf("%x", sha256.Sum256(text)), Go: runtime.Version(),
-	}, nil
 }
 
 func runPreflight(ctx context.Context, args []string, out, complaints io.Writer) error {

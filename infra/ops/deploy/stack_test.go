@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -20,7 +18,6 @@ import (
 	"flashsale/infra/kit/client"
 	"flashsale/infra/local/child"
 	"flashsale/infra/local/launch"
-	"flashsale/shared/sale"
 )
 
 // patience bounds every wait for an expected event.
@@ -111,20 +108,19 @@ func TestTheSmokeTestAndTheRehearsalRunOnTheLocalStack(t *testing.T) {
 	if !asked.Load() {
 		t.Error("make run PARAMETERS=…: the eligibility check on this machine was not called")
 	}
-	report := filepath.Join(t.TempDir(), "a report")
+	report := filepath.Join(t.TempDir(), "a report.html")
 	out, err = b.make("rehearse", "URL="+url, "REPORT="+report, "RATE=10", "DURATION=2s", "STOCK=5", "SHARDS=1")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, want := range []string{
 		"of 5 units on 1 shards", "balanced: stock left + claims = seeded", "no broken promise was seen",
-		"5 orders; what they cost is counted on AWS only", "nothing here was measured on AWS, release " + sale.Release + ",",
+		"5 orders; what they cost is counted on AWS only", "report: " + report,
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	testReport(t, report, out)
 	tokens := tokensOf(t, b, url, 3)
 	buyer := client.New(url, client.Options{Connections: len(tokens)})
 	defer buyer.Close()
@@ -132,19 +128,6 @@ func TestTheSmokeTestAndTheRehearsalRunOnTheLocalStack(t *testing.T) {
 		if a, err := buyer.Buy(t.Context(), "demo", token, ""); err != nil || a.Status != http.StatusAccepted {
 			t.Errorf("token %d of make tokens: %v, %v, want an accepted purchase", i, a, err)
 		}
-	}
-}
-
-// testReport checks that the plan and the load generator filled the report, and the digest.
-func testReport(t *testing.T, report, out string) {
-	t.Helper()
-	sums, err := os.ReadFile(filepath.Join(report, "SHA256SUMS"))
-	if digest := fmt.Sprintf("SHA256SUMS: %x\n", sha256.Sum256(sums)); err != nil || !strings.Contains(out, digest) {
-		t.Errorf("%v; no %q in\n%s", err, digest, out)
-	}
-	comparison, err := os.ReadFile(filepath.Join(report, "comparison.txt"))
-	if !regexp.MustCompile(`(?m)^orders +5 +5$[^\0]*^write units +[1-9][0-9]+ +not counted$`).Match(comparison) {
-		t.Errorf("%v; the plan's and the measured orders are not 5:\n%s", err, comparison)
 	}
 }
 

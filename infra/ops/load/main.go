@@ -107,9 +107,9 @@ func measure(ctx context.Context, o options, stdout io.Writer, bar progress) (br
 	books := o.receipt(ctx, place)
 	res.receipt, res.receiptMade = books.text, books.made
 	broken = len(res.findings) > 0 || books.broken
-	res.figures.Broken = broken
+	res.broken = broken
 	res.print(stdout)
-	if err := errors.Join(writeReport(o.report, res), res.figures.write(o.figures)); err != nil {
+	if err := writeReport(o.report, res); err != nil {
 		return broken, err
 	}
 	fmt.Fprintf(stdout, "\nreport: %s\n", o.report)

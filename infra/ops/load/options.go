@@ -30,13 +30,13 @@ const (
 
 // options are the flags.
 type options struct {
-	url, sale, tokensFile, table, report, figures, operator, local string
-	allowRemote, payments, demo, draw                              bool
-	rate, peak                                                     float64
-	duration, patience, drain                                      time.Duration
-	late                                                           float64
-	buyers, clicks, inflight, stock, shards                        int
-	seed                                                           uint64
+	url, sale, tokensFile, table, report, operator, local string
+	allowRemote, payments, demo, draw                     bool
+	rate, peak                                            float64
+	duration, patience, drain                             time.Duration
+	late                                                  float64
+	buyers, clicks, inflight, stock, shards               int
+	seed                                                  uint64
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -50,7 +50,6 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.table, "table", "", "the deployed table's `name`, for the receipt")
 	f.StringVar(&o.operator, "operator", "", "the operator `program` (default: operator, beside this program)")
 	f.StringVar(&o.report, "report", "load.html", "`file` of the HTML report")
-	f.StringVar(&o.figures, "figures", "", "`file` for the figures of the run, as JSON (default none)")
 	f.BoolVar(&o.payments, "payments", false, "accepted buyers pay, but for a third of them; takes up to three minutes longer, and the local stack")
 	f.BoolVar(&o.demo, "demo", false, "the demonstration: -buyers at once on the local stack, and a line for each promise; with -payments also 9 bottles to be paid within a minute, a third of which come back")
 	f.BoolVar(&o.draw, "draw", false, "with -demo: -buyers enter a draw, and those who are called buy, on a local stack with "+drawParameters)

@@ -50,9 +50,9 @@ func (r *result) html(w io.Writer) error {
 	return pageTemplate.Execute(w, map[string]any{
 		"Title": r.title, "Settings": r.settings, "Took": r.took.Round(100 * time.Millisecond).String(),
 		"Latencies": r.latencies, "Outcomes": r.outcomes, "Polls": r.polls, "Orders": r.orders, "Kinds": r.byKind,
-		"Accepted": r.figures.Accepted, "PeakAccepted": r.peakAccepted, "Confirmed": r.figures.Confirmed,
+		"Accepted": r.accepted, "PeakAccepted": r.peakAccepted, "Confirmed": r.confirmed,
 		"GivenUp": r.givenUp, "Unconfirmed": r.unconfirmed,
-		"Findings": r.findings[:min(len(r.findings), mostFindings)], "MoreFindings": max(0, len(r.findings)-mostFindings), "Receipt": r.receipt, "ReceiptMade": r.receiptMade, "Broken": r.figures.Broken,
+		"Findings": r.findings[:min(len(r.findings), mostFindings)], "MoreFindings": max(0, len(r.findings)-mostFindings), "Receipt": r.receipt, "ReceiptMade": r.receiptMade, "Broken": r.broken,
 		"Charts": r.charts(), "ChartStyle": chart.Style,
 	})
 }

@@ -52,29 +52,6 @@ func TestTheReportShowsWhatWasMeasured(t *testing.T) {
 	}
 }
 
-func TestTheFiguresAreThoseOfTheAcceptedOrders(t *testing.T) {
-	tally := newTally()
-	for i := range 100 {
-		at := time.Duration(i) * 40 * time.Millisecond
-		tally.answered(client.Accepted, at)
-		tally.final(client.Accepted, time.Duration(i+1)*time.Millisecond)
-		tally.queued(at, 2*time.Millisecond)
-	}
-	tally.final(client.SoldOut, time.Minute) // a loser's
-	tally.answered(client.SoldOut, time.Minute)
-	tally.confirmed(2*time.Second, time.Second)
-	f := tally.result(time.Minute).figures
-	if f.Accepted != 100 || f.Confirmed != 1 || f.Broken || math.Abs(f.OrdersPerSecond-100/3.96) > 1e-9 {
-		t.Errorf("%+v; want 100 orders within 3.96 s", f)
-	}
-	if math.Abs(f.WinnersP99Ms-99) > 1 || math.Abs(f.QueueP99Ms-2) > 0.1 {
-		t.Errorf("%+v; want a p99 of 99 ms, 2 of them in the generator", f)
-	}
-	if f := newTally().result(time.Second).figures; f.OrdersPerSecond != 0 {
-		t.Errorf("of nothing: %+v", f)
-	}
-}
-
 func TestTheReportEscapesForeignText(t *testing.T) {
 	const evil = `<script>alert("x")</script>`
 	tally := newTally()
@@ -82,7 +59,7 @@ func TestTheReportEscapesForeignText(t *testing.T) {
 	tally.answered(evil, 0)
 	tally.polled(evil, 0)
 	r := tally.result(time.Second)
-	r.title, r.receipt, r.findings, r.figures.Broken, r.settings = evil, evil, []books.Finding{{Promise: "P1", Text: evil}}, true, [][2]string{{evil, evil}}
+	r.title, r.receipt, r.findings, r.broken, r.settings = evil, evil, []books.Finding{{Promise: "P1", Text: evil}}, true, [][2]string{{evil, evil}}
 	text := page1(t, r)
 	if strings.Contains(text, "<script") {
 		t.Error("a script got into the report")

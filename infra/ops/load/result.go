@@ -2,11 +2,9 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"time"
 
@@ -29,43 +27,17 @@ type result struct {
 	// orders is what became of the orders of a sale that asks for payment; empty if it does not.
 	orders  []counted
 	byKind  []kindRow
-	figures figures
 	seconds []second
 	// peakAccepted is the maximum number of purchases accepted in one second.
-	peakAccepted, givenUp, unconfirmed int64
-	findings                           []books.Finding
-	receipt                            string
-	receiptMade                        bool
+	peakAccepted, accepted, confirmed, givenUp, unconfirmed int64
+	findings                                                []books.Finding
+	receipt                                                 string
+	receiptMade, broken                                     bool
 }
 
 type kindRow struct {
 	Kind   kind
 	Firsts []counted
-}
-
-// figures are what a run is compared by, as `make plan JSON=1` names them where it predicts them.
-type figures struct {
-	Accepted        int64   `json:"orders"`
-	Confirmed       int64   `json:"confirmed"`
-	OrdersPerSecond float64 `json:"ordersPerSecond"` // from the opening to the last accepted order
-	WinnersP99Ms    float64 `json:"winnersP99Ms"`    // from the click's intended time to the 202
-	QueueP99Ms      float64 `json:"queueP99Ms"`      // within the generator; part of the one before
-	Broken          bool    `json:"broken"`
-}
-
-// write writes the figures to the file, unless it is empty.
-func (f figures) write(file string) error {
-	if file == "" {
-		return nil
-	}
-	text, err := json.MarshalIndent(f, "", "  ")
-	if err == nil {
-		err = os.WriteFile(file, append(text, '\n'), 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("write figures: %w", err)
-	}
-	return nil
 }
 
 // result closes the tally; nothing may be added afterwards.
@@ -75,7 +47,7 @@ func (t *tally) result(took time.Duration) result {
 	r := result{
 		took:     took,
 		outcomes: breakdown(t.all), polls: breakdown(t.polls), seconds: t.seconds, orders: breakdown(t.orders),
-		givenUp: t.givenUp, unconfirmed: t.lost,
+		accepted: t.all[client.Accepted], confirmed: t.toOrderID.count(), givenUp: t.givenUp, unconfirmed: t.lost,
 		latencies: []latencyRow{
 			t.firstAnswer.row("click to first answer"), t.finalAnswer.row("click to final answer"),
 			t.toOrderID.row("click to order id seen"), t.poll.row("status poll"), t.queue.row("queueing in the generator"),
@@ -83,12 +55,6 @@ func (t *tally) result(took time.Duration) result {
 	}
 	if t.webhook.count() > 0 {
 		r.latencies = append(r.latencies, t.webhook.row("payment to webhook answered"))
-	}
-	r.figures = figures{
-		Accepted: t.all[client.Accepted], Confirmed: t.toOrderID.count(), WinnersP99Ms: inMs(t.won.at(99)), QueueP99Ms: inMs(t.queue.at(99)),
-	}
-	if t.lastSold > 0 {
-		r.figures.OrdersPerSecond = float64(r.figures.Accepted) / t.lastSold.Seconds()
 	}
 	for _, s := range t.seconds {
 		r.peakAccepted = max(r.peakAccepted, s.counts[client.Accepted])
@@ -106,7 +72,7 @@ func (r *result) print(w io.Writer) {
 		fmt.Fprintf(w, "%-27s %9d %9s %9s %9s %9s %9s\n", l.Name, l.Count, ms(l.P50), ms(l.P90), ms(l.P99), ms(l.P999), ms(l.Max))
 	}
 	fmt.Fprintf(w, "\naccepted %d (most in a second: %d), order ids seen %d, gave up %d, no order id in time %d, took %v\n",
-		r.figures.Accepted, r.peakAccepted, r.figures.Confirmed, r.givenUp, r.unconfirmed, r.took.Round(100*time.Millisecond))
+		r.accepted, r.peakAccepted, r.confirmed, r.givenUp, r.unconfirmed, r.took.Round(100*time.Millisecond))
 	rows := func(counts []counted) {
 		for _, c := range counts {
 			fmt.Fprintf(w, "  %-20s %9d  %5.1f %%\n", c.Outcome, c.Count, c.Percent)
@@ -130,8 +96,6 @@ func (r *result) print(w io.Writer) {
 		fmt.Fprintf(w, "  - and %d more\n", more)
 	}
 }
-
-func inMs(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // ms formats a duration for a column.
 func ms(d time.Duration) string {

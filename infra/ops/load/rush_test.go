@@ -165,8 +165,8 @@ func TestAnHonestBuyerWaitsForTheRetryAfter(t *testing.T) {
 	if fmt.Sprint(s.clicks) != fmt.Sprint(clicks) || fmt.Sprint(s.polls) != fmt.Sprint(polls) {
 		t.Errorf("clicks at %v and polls at %v, want %v and %v", s.clicks, s.polls, clicks, polls)
 	}
-	if r.figures.Accepted != 1 || r.figures.Confirmed != 1 || !near(r.latencies[2].Max, 10*time.Second) {
-		t.Errorf("accepted %d, confirmed %d after %v; want one after 10s", r.figures.Accepted, r.figures.Confirmed, r.latencies[2].Max)
+	if r.accepted != 1 || r.confirmed != 1 || !near(r.latencies[2].Max, 10*time.Second) {
+		t.Errorf("accepted %d, confirmed %d after %v; want one after 10s", r.accepted, r.confirmed, r.latencies[2].Max)
 	}
 	if found := h.Findings(); len(found) > 0 {
 		t.Error(found)

@@ -42,7 +42,7 @@ type second struct {
 type tally struct {
 	mu sync.Mutex
 
-	firstAnswer, finalAnswer, won, toOrderID, poll, queue, webhook latencies
+	firstAnswer, finalAnswer, toOrderID, poll, queue, webhook latencies
 
 	// firsts counts the first outcomes of clicks by kind of buyer, all those of all purchase
 	// requests, polls those of the status resource.
@@ -50,8 +50,6 @@ type tally struct {
 	all, polls map[client.Outcome]int64
 	// finals counts the final answers to clicks.
 	finals map[client.Outcome]int64
-	// lastSold is when the last purchase was accepted.
-	lastSold time.Duration
 	// orders counts what became of the orders of a sale that asks for payment.
 	orders        map[client.Outcome]int64
 	givenUp, lost int64
@@ -60,7 +58,7 @@ type tally struct {
 
 func newTally() *tally {
 	return &tally{
-		firstAnswer: newLatencies(), finalAnswer: newLatencies(), won: newLatencies(), toOrderID: newLatencies(), poll: newLatencies(), queue: newLatencies(), webhook: newLatencies(),
+		firstAnswer: newLatencies(), finalAnswer: newLatencies(), toOrderID: newLatencies(), poll: newLatencies(), queue: newLatencies(), webhook: newLatencies(),
 		firsts: map[kind]map[client.Outcome]int64{}, all: map[client.Outcome]int64{}, polls: map[client.Outcome]int64{}, finals: map[client.Outcome]int64{}, orders: map[client.Outcome]int64{},
 	}
 }
@@ -91,9 +89,6 @@ func (t *tally) answered(o client.Outcome, at time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.all[o]++
-	if o == client.Accepted {
-		t.lastSold = max(t.lastSold, at)
-	}
 	t.second(at).counts[o]++
 }
 
@@ -102,9 +97,6 @@ func (t *tally) final(o client.Outcome, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.finals[o]++
-	if o == client.Accepted {
-		t.won.record(took)
-	}
 	t.finalAnswer.record(took)
 }
 

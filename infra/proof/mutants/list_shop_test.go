@@ -11,8 +11,6 @@ const (
 	changingSales     = "infra/ops/operator/change.go"
 	askingOperate     = "infra/ops/operator/operate.go"
 	listingSales      = "infra/ops/operator/sales.go"
-	rehearsals        = "./infra/ops/deploy/rehearse"
-	reportFolder      = "infra/ops/deploy/rehearse/folder.go"
 )
 
 // ofTheShop break what a shop does after the sale.
@@ -37,14 +35,6 @@ var ofTheShop = []mutant{
 		`if !c.PaidAt.IsZero() && c.Currency == "" {`, `if false {`}}},
 	{"an order that is not paid has the price as its amount", "P24", operatorTests, "^TestEveryOrderIsListed", []edit{{listingOrders,
 		`if !c.PaidAt.IsZero() && c.Currency == "" {`, `if c.Currency == "" {`}}},
-	{"a rehearsal's report replaces files that are not a report's", "P19", rehearsals, "^TestAReportIsWrittenOver", []edit{{reportFolder,
-		`!slices.Contains(files, e.Name())`, `false`}}},
-	{"a rehearsal's report replaces files of its names that it did not write", "P19", rehearsals, "^TestAReportIsWrittenOver", []edit{{reportFolder,
-		`len(entries) > 0 && !marked`, `false`}}},
-	{"a rehearsal's report has the stack's parameters", "P19", rehearsals, "^TestTheReportHasPlan", []edit{{"infra/ops/deploy/rehearse/compare.go",
-		`	for function, parameter := range r.Fingerprints {
-		c.Versions.Deployed[function] = l.Parameters[parameter]
-	}`, `	c.Versions.Deployed = l.Parameters`}}},
 	{"a reader that leaves is a failure", "P19", operatorTests, "^TestAReaderThatLeaves", []edit{{listingOrders,
 		`syscall.EPIPE):
 		return nil`, `syscall.EPIPE):

@@ -177,15 +177,6 @@ func (c Cloud) deployed(ctx context.Context, stack string, l *Limits) error {
 // Git is a work tree.
 type Git struct{ Dir string }
 
-// Describe is the commit, after the last tag if there is one, and whether files differ from it.
-func (g Git) Describe(ctx context.Context) string {
-	out, err := Program{Words: []string{"git", "-C", g.Dir}}.Run(ctx, "describe", "--always", "--tags", "--long", "--abbrev=40", "--dirty")
-	if text := strings.TrimSpace(string(out)); err == nil && text != "" {
-		return text
-	}
-	return "unknown: this is no git clone"
-}
-
 // Uncommitted implements Tree.
 func (g Git) Uncommitted(ctx context.Context) ([]string, error) {
 	out, err := Program{Words: []string{"git", "-C", g.Dir}}.Run(ctx, "status", "--porcelain")

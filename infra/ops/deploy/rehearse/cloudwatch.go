@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"flashsale/infra/ops/deploy/preflight"
+	"flashsale/infra/ops/deploy/price"
 )
 
 // period is the finest period that all of these metrics have.
@@ -36,58 +37,57 @@ type CloudWatch struct {
 type query struct {
 	namespace, metric string
 	dimensions        []dimension
-	add               func(u *Usage, sum float64)
+	add               func(u *price.Usage, sum float64)
 }
 
 type dimension struct{ Name, Value string }
 
 func (c *CloudWatch) queries() []query {
 	var all []query
-	each := func(kind, namespace, name string, metrics map[string]func(*Usage, float64)) {
+	each := func(kind, namespace, name string, metrics map[string]func(*price.Usage, float64)) {
 		for _, id := range slices.Sorted(maps.Values(c.Parts[kind])) {
 			for _, metric := range slices.Sorted(maps.Keys(metrics)) {
 				all = append(all, query{namespace, metric, []dimension{{name, path.Base(id)}}, metrics[metric]})
 			}
 		}
 	}
-	each("AWS::ApiGatewayV2::Api", "AWS/ApiGateway", "ApiId", map[string]func(*Usage, float64){
-		"Count": func(u *Usage, sum float64) { u.Requests += sum },
+	each("AWS::ApiGatewayV2::Api", "AWS/ApiGateway", "ApiId", map[string]func(*price.Usage, float64){
+		"Count": func(u *price.Usage, sum float64) { u.Requests += sum },
 	})
 	for _, logical := range slices.Sorted(maps.Keys(c.Parts["AWS::Lambda::Function"])) {
 		name, gb := c.Parts["AWS::Lambda::Function"][logical], float64(c.MemoryMB[logical])/1024
 		all = append(all,
-			query{"AWS/Lambda", "Invocations", []dimension{{"FunctionName", name}}, func(u *Usage, sum float64) { u.Invocations += sum }},
-			query{"AWS/Lambda", "Duration", []dimension{{"FunctionName", name}}, func(u *Usage, sum float64) { u.GBSeconds += gb * sum / 1000 }})
+			query{"AWS/Lambda", "Invocations", []dimension{{"FunctionName", name}}, func(u *price.Usage, sum float64) { u.Invocations += sum }},
+			query{"AWS/Lambda", "Duration", []dimension{{"FunctionName", name}}, func(u *price.Usage, sum float64) { u.GBSeconds += gb * sum / 1000 }})
 	}
-	each("AWS::DynamoDB::Table", "AWS/DynamoDB", "TableName", map[string]func(*Usage, float64){
-		"ConsumedWriteCapacityUnits": func(u *Usage, sum float64) { u.WriteUnits += sum },
-		"ConsumedReadCapacityUnits":  func(u *Usage, sum float64) { u.ReadUnits += sum },
-		"TransactionConflict":        func(u *Usage, sum float64) { u.Conflicts += sum },
+	each("AWS::DynamoDB::Table", "AWS/DynamoDB", "TableName", map[string]func(*price.Usage, float64){
+		"ConsumedWriteCapacityUnits": func(u *price.Usage, sum float64) { u.WriteUnits += sum },
+		"ConsumedReadCapacityUnits":  func(u *price.Usage, sum float64) { u.ReadUnits += sum },
 	})
 	// A queue's physical id is its URL. Lambda's poller receives and deletes up to ten messages
 	// per call; each send is a call.
-	each("AWS::SQS::Queue", "AWS/SQS", "QueueName", map[string]func(*Usage, float64){
-		"NumberOfMessagesSent":     func(u *Usage, sum float64) { u.QueueCalls += sum },
-		"NumberOfMessagesReceived": func(u *Usage, sum float64) { u.QueueCalls += sum / perCall },
-		"NumberOfMessagesDeleted":  func(u *Usage, sum float64) { u.QueueCalls += sum / perCall },
-		"NumberOfEmptyReceives":    func(u *Usage, sum float64) { u.QueueCalls += sum },
+	each("AWS::SQS::Queue", "AWS/SQS", "QueueName", map[string]func(*price.Usage, float64){
+		"NumberOfMessagesSent":     func(u *price.Usage, sum float64) { u.QueueCalls += sum },
+		"NumberOfMessagesReceived": func(u *price.Usage, sum float64) { u.QueueCalls += sum / perCall },
+		"NumberOfMessagesDeleted":  func(u *price.Usage, sum float64) { u.QueueCalls += sum / perCall },
+		"NumberOfEmptyReceives":    func(u *price.Usage, sum float64) { u.QueueCalls += sum },
 	})
 	for _, group := range slices.Sorted(maps.Values(c.Parts["AWS::Logs::LogGroup"])) {
 		all = append(all, query{"AWS/Logs", "IncomingBytes", []dimension{{"LogGroupName", group}},
-			func(u *Usage, sum float64) { u.LogBytes += sum }})
+			func(u *price.Usage, sum float64) { u.LogBytes += sum }})
 	}
 	if c.Parts["AWS::Lambda::Function"]["PublishFunction"] != "" {
 		all = append(all, query{"flashsale", "events", []dimension{{"stack", c.Stack}, {"service", "publish"}},
-			func(u *Usage, sum float64) { u.Events += sum }})
+			func(u *price.Usage, sum float64) { u.Events += sum }})
 	}
 	return all
 }
 
 // Usage implements Meter. It waits for Settle first.
-func (c *CloudWatch) Usage(ctx context.Context, from, to time.Time) (Usage, string, error) {
+func (c *CloudWatch) Usage(ctx context.Context, from, to time.Time) (price.Usage, string, error) {
 	from, to = from.UTC().Truncate(period), to.UTC().Add(period).Truncate(period)
 	how := fmt.Sprintf("measured by CloudWatch\nfor the whole stack from %s to %s", from.Format(time.TimeOnly), to.Format(time.TimeOnly))
-	var u Usage
+	var u price.Usage
 	select {
 	case <-ctx.Done():
 		return u, how, ctx.Err()

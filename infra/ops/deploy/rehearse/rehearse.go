@@ -2,8 +2,7 @@
 // a given rate and reports the cost, which is counted on AWS only.
 //
 // It runs the steps in order and measures the usage. The buyers come from infra/ops/load, the
-// receipt from infra/ops/operator, the plan from infra/ops/plan, the prices from package price. A
-// folder then has what was measured, beside the plan and the conditions.
+// receipt from infra/ops/operator, the prices from package price.
 package rehearse
 
 import (
@@ -18,7 +17,6 @@ import (
 	"time"
 
 	"flashsale/infra/kit/client"
-	"flashsale/infra/ops/deploy/preflight"
 	"flashsale/infra/ops/deploy/price"
 	"flashsale/infra/ops/place"
 )
@@ -38,39 +36,20 @@ type Rehearsal struct {
 	Payments bool   // buyers must pay within a minute; on the local stack only, which signs webhooks
 	Tokens   string // file with a token for each buyer; not needed for the local stack
 	Region   string // for the receipt; empty: from the environment
-	Report   string // folder of the report
-	// Document is the file of the API's OpenAPI document, and Versions what is compared.
-	Document string
-	Versions Versions
-	// MemoryMB and Reserved are PurchaseFunction's memory and reserved concurrency, for the plan.
-	// 0: the plan's default memory, and what the account has unreserved.
-	MemoryMB, Reserved int
-	// Account reads the quotas for the report, and Fingerprints names the stack's parameter with
-	// the fingerprint of each function. Account is nil locally.
-	Account      preflight.Account
-	Stack        string
-	Fingerprints map[string]string
+	Report   string // file of the load generator's report
 	// AllowRemote allows a target on another machine, whose owner pays for the calls.
 	AllowRemote bool
-	// Load, Operator and Plan are the paths of the programs.
-	Load, Operator, Plan string
+	// Load and Operator are the paths of the programs.
+	Load, Operator string
 	// Meter measures what the sale costs; nil prints no bill.
 	Meter Meter
 	Now   func() time.Time
-
-	conditions *conditions // once they are known
-}
-
-// Usage is what was used, and how often a write met another one of the same item.
-type Usage struct {
-	price.Usage
-	Conflicts float64 `json:"conflicts"`
 }
 
 // Meter measures the usage between two instants.
 type Meter interface {
 	// Usage also says how the usage was measured.
-	Usage(ctx context.Context, from, to time.Time) (u Usage, how string, err error)
+	Usage(ctx context.Context, from, to time.Time) (u price.Usage, how string, err error)
 }
 
 // ErrRemote means that the target is another machine and AllowRemote is false.
@@ -79,7 +58,7 @@ var ErrRemote = errors.New("a rehearsal elsewhere than on this machine needs ALL
 // ErrBroken means that the buyers saw a broken promise or the books do not balance.
 var ErrBroken = errors.New("the rehearsal found a broken promise or wrong books")
 
-// Run runs the rehearsal, prints its progress, and writes the report.
+// Run runs the rehearsal, and prints its progress and the bill.
 func (r *Rehearsal) Run(ctx context.Context, out, complaints io.Writer) error {
 	if !r.Place.Local && !r.AllowRemote {
 		return ErrRemote
@@ -95,17 +74,11 @@ func (r *Rehearsal) Run(ctx context.Context, out, complaints io.Writer) error {
 		r.Stock = max(1, int(r.Rate*r.Duration.Seconds()/2))
 	}
 	r.Shards = min(max(r.Shards, 1), r.Stock)
-	if err := r.prepare(ctx, r.Now()); err != nil {
-		return err
-	}
 	began := r.Now()
 	if err := r.Place.Seed(ctx, client.Sale{
 		ID: r.Sale, Name: "Rehearsal", Stock: r.Stock, Shards: r.Shards,
 		OpensAt: began.Add(-time.Second), ClosesAt: began.Add(r.Duration + afterwards), PayWithin: within,
 	}); err != nil {
-		return err
-	}
-	if err := r.release(ctx); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "rehearsal: sale %s of %d units on %d shards at %s\n", r.Sale, r.Stock, r.Shards, r.Place.API)
@@ -119,13 +92,9 @@ func (r *Rehearsal) Run(ctx context.Context, out, complaints io.Writer) error {
 	if err != nil {
 		return err
 	}
-	cost := bill{How: "local: counted on AWS only"}
 	if r.Meter == nil {
 		fmt.Fprintf(out, "\n%d orders; what they cost is counted on AWS only (make plan computes it)\n", orders)
-	} else if cost, err = r.bill(ctx, out, from, to, orders); err != nil {
-		return err
-	}
-	if err := r.finish(out, cost, orders); err != nil {
+	} else if err := r.bill(ctx, out, from, to, orders); err != nil {
 		return err
 	}
 	if broken {
@@ -135,22 +104,21 @@ func (r *Rehearsal) Run(ctx context.Context, out, complaints io.Writer) error {
 }
 
 // bill prints what the sale cost.
-func (r *Rehearsal) bill(ctx context.Context, out io.Writer, from, to time.Time, orders int64) (bill, error) {
+func (r *Rehearsal) bill(ctx context.Context, out io.Writer, from, to time.Time, orders int64) error {
 	usage, how, err := r.Meter.Usage(ctx, from, to)
 	if err != nil {
-		return bill{}, err
+		return err
 	}
 	fmt.Fprintf(out, "\ncost of %d orders at the on-demand prices of %s for %s, without free tier; %s\n", orders, price.Region, price.Architecture, how)
-	lines := price.Bill(usage.Usage)
-	price.Print(out, lines, orders)
-	return bill{How: how, Usage: &usage, Lines: lines, Dollars: price.Sum(lines)}, nil
+	price.Print(out, price.Bill(usage), orders)
+	return nil
 }
 
 // buyers runs the load generator, which also prints the receipt.
 func (r *Rehearsal) buyers(ctx context.Context, out, complaints io.Writer) (broken bool, err error) {
 	args := []string{
-		"-url", r.Place.API, "-sale", r.Sale, "-stock", strconv.Itoa(r.Stock), "-report", folder(r.Report).path(measuredPage), "-figures", folder(r.Report).path(measuredFile),
-		"-rate", fmt.Sprint(r.Rate), "-duration", r.Duration.String(), "-late", "0", // evenly, as in the plan
+		"-url", r.Place.API, "-sale", r.Sale, "-stock", strconv.Itoa(r.Stock), "-report", r.Report,
+		"-rate", fmt.Sprint(r.Rate), "-duration", r.Duration.String(),
 	}
 	if r.Payments {
 		args = append(args, "-payments")
@@ -194,7 +162,7 @@ func (r *Rehearsal) orders(ctx context.Context, complaints io.Writer) (int64, er
 	if json.Unmarshal(text, &receipt) != nil || receipt.SaleID != r.Sale {
 		return 0, fmt.Errorf("make receipt: %w", errors.Join(errNoReceipt, err))
 	}
-	return receipt.Claims, folder(r.Report).write(receiptFile, text)
+	return receipt.Claims, nil
 }
 
 var errNoReceipt = errors.New("the operator printed no receipt")

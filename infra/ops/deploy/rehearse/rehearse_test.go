@@ -24,11 +24,11 @@ var noon = time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
 // meter is a Meter with a constant usage.
 type meter struct{}
 
-func (meter) Usage(_ context.Context, from, to time.Time) (Usage, string, error) {
+func (meter) Usage(_ context.Context, from, to time.Time) (price.Usage, string, error) {
 	if to.Before(from) {
-		return Usage{}, "", errors.New("it ends before it begins")
+		return price.Usage{}, "", errors.New("it ends before it begins")
 	}
-	return Usage{Usage: price.Usage{Requests: 1000, WriteUnits: 700}, Conflicts: 12}, "counted by a test", nil
+	return price.Usage{Requests: 1000, WriteUnits: 700}, "counted by a test", nil
 }
 
 // executable makes a program of a shell script.
@@ -41,28 +41,10 @@ func executable(t *testing.T, script string) (path string) {
 	return path
 }
 
-// program makes a program that prints a text and its arguments, writes what a load generator
-// writes, and exits with a code.
+// program makes a program that prints a text and its arguments, and exits with a code.
 func program(t *testing.T, text string, code int) string {
 	t.Helper()
-	return executable(t, fmt.Sprintf(`echo "%s" "$@"
-while [ $# -gt 0 ]; do
-	case $1 in
-	-figures) echo '{"orders":49,"ordersPerSecond":9.46,"winnersP99Ms":120.2,"queueP99Ms":3}' >"$2";;
-	-report) echo page >"$2";;
-	esac
-	shift
-done
-exit %d
-`, text, code))
-}
-
-// planner makes a program that prints a plan and writes its arguments for the chart.
-func planner(t *testing.T) string {
-	t.Helper()
-	return executable(t, `echo "$@" >"$3"
-echo '{"orders":100,"ordersPerSecond":10.2,"winnersP99Ms":80,"conflicts":7,"writeUnits":650,"dollarsPer1000Orders":0.02}'
-`)
+	return executable(t, fmt.Sprintf("echo \"%s\" \"$@\"\nexit %d\n", text, code))
 }
 
 // receipt makes an operator program that prints a receipt with this number of claims.
@@ -86,7 +68,6 @@ func local(t *testing.T) (place.Place, *map[string]any) {
 		}
 		fmt.Fprintf(w, `{"saleId":%q,"seeded":%v,"shards":%v}`, (*asked)["saleId"], (*asked)["stock"], (*asked)["shards"])
 	})
-	mux.HandleFunc("GET /sales/r1", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Flashsale-Version", "1.2.3") })
 	p, err := place.Find(t.Context(), place.Wanted{URL: server.URL})
 	if err != nil {
 		t.Fatal(err)
@@ -98,9 +79,8 @@ func rehearsal(t *testing.T) (*Rehearsal, *map[string]any) {
 	t.Helper()
 	p, asked := local(t)
 	return &Rehearsal{
-		Place: p, Sale: "r1", Rate: 20, Duration: 10 * time.Second, Shards: 16, Report: filepath.Join(t.TempDir(), "a report"), Document: document, Plan: planner(t),
-		Versions: Versions{Commit: "c0ffee"},
-		Load:     program(t, "load", 0), Operator: receipt(t, "r1", 50, 0), Meter: meter{}, Now: func() time.Time { return noon },
+		Place: p, Sale: "r1", Rate: 20, Duration: 10 * time.Second, Shards: 16, Report: "a report.html",
+		Load: program(t, "load", 0), Operator: receipt(t, "r1", 50, 0), Meter: meter{}, Now: func() time.Time { return noon },
 	}, asked
 }
 
@@ -116,7 +96,7 @@ func TestARehearsalSeedsSendsBuyersAndPrintsTheBill(t *testing.T) {
 		t.Errorf("seeded %v, want half as many units as buyers, open at once", seeded)
 	}
 	for _, want := range []string{
-		"load -url " + r.Place.API + " -sale r1 -stock 100 -report " + r.Report + "/report.html -figures " + r.Report + "/measured.json -rate 20 -duration 10s -late 0\n",
+		"load -url " + r.Place.API + " -sale r1 -stock 100 -report a report.html -rate 20 -duration 10s\n",
 		"cost of 50 orders", "counted by a test", " 1,000 requests      under 1¢", "per 1,000 orders", "$0.03",
 	} {
 		if !strings.Contains(out.String(), want) {
@@ -136,7 +116,7 @@ func TestEveryOptionReachesTheLoadGenerator(t *testing.T) {
 	if err := r.Run(t.Context(), &out, &out); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "-stock 3 -report "+r.Report+"/report.html -figures "+r.Report+"/measured.json -rate 20 -duration 10s -late 0 -payments -peak 200 -tokens tokens.txt\n") {
+	if !strings.Contains(out.String(), "-stock 3 -report a report.html -rate 20 -duration 10s -payments -peak 200 -tokens tokens.txt\n") {
 		t.Errorf("\n%s", &out)
 	}
 	if a := *asked; a["shards"] != 3.0 || a["payWithin"] != 60.0 || a["price"] != 100.0 || a["currency"] != "CNY" {
@@ -157,15 +137,12 @@ func TestBuyersAreSentToAnotherMachineOnlyOnRequest(t *testing.T) {
 		t.Errorf("with payments: %v, seeded %v", err, *asked)
 	}
 	r.Payments = false
-	r.Load, r.Account, r.Stack, r.Reserved = program(t, "load in $AWS_REGION", 0), account{}, "shop", 400
+	r.Load = program(t, "load in $AWS_REGION", 0)
 	if err := r.Run(t.Context(), &out, &out); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "load in eu-west-1 -url") || !strings.Contains(out.String(), "-tokens f -table T -allow-remote\n") {
 		t.Errorf("\n%s", &out)
-	}
-	if asked := written(t, r.Report)[planPage]; !strings.Contains(asked, "-concurrency 400 ") {
-		t.Errorf("the plan was asked %q, want it to have what is reserved", asked)
 	}
 }
 
@@ -182,10 +159,6 @@ func TestAFailedRehearsalIsAnError(t *testing.T) {
 	for name, spoil := range map[string]func(*Rehearsal){
 		"no load generator": func(r *Rehearsal) { r.Load = filepath.Join(t.TempDir(), "none") },
 		"it could not run":  func(r *Rehearsal) { r.Load = program(t, "sorry", 2) },
-		"no plan":           func(r *Rehearsal) { r.Plan = program(t, "sorry", 1) },
-		"a plan of no JSON": func(r *Rehearsal) { r.Plan = program(t, "sorry", 0) },
-		"no document":       func(r *Rehearsal) { r.Document = filepath.Join(t.TempDir(), "none") },
-		"no quotas":         func(r *Rehearsal) { r.Account = account{err: errors.New("denied")} },
 		"no receipt":        func(r *Rehearsal) { r.Operator = program(t, "sorry", 2) },
 		"another's receipt": func(r *Rehearsal) { r.Operator = receipt(t, "r2", 50, 0) },
 		"nobody to seed":    func(r *Rehearsal) { r.Place.Client = client.New(r.Place.API, client.Options{}) },
