@@ -123,8 +123,11 @@ func TestASaleThatEndsWhileAUserIsAskedAboutCostsNoTransaction(t *testing.T) {
 		if _, err := book.Create(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
-		transactions := db.Calls()["TransactWriteItems"]
+		transactions, before := db.Calls()["TransactWriteItems"], db.Dump()
 		p, err := book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "alice", CheckUser: func(context.Context, time.Time) error {
+			if db.Dump() != before {
+				t.Error("whoever waits for the check holds a unit")
+			}
 			time.Sleep(2 * time.Hour)
 			return nil
 		}})
