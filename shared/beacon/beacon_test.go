@@ -252,12 +252,3 @@ func TestTheRoundAtAnInstantIsTheFirstThatIsNotBeforeIt(t *testing.T) {
 		t.Errorf("round 1,000,000 is signed at %s", at)
 	}
 }
-
-func BenchmarkVerify(b *testing.B) {
-	signature := decode(b, published[1000])
-	for b.Loop() {
-		if err := Quicknet.Verify(1000, signature); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

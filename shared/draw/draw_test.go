@@ -214,34 +214,6 @@ func TestTheNthAboveIsWhatSortingSays(t *testing.T) {
 	}
 }
 
-// However the units come back, everybody is called once and in the order of the ranks.
-func TestSuccessiveCallsCallEverybodyOnce(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	for range 300 {
-		ranks, lo, total := ranksOf(r, 1+r.IntN(60)), Rank{}, int64(0)
-		for {
-			units := int64(1 + r.IntN(9))
-			hi, called := NthAbove(ranks, lo, units)
-			within := int64(0)
-			for _, rank := range ranks {
-				if rank.Compare(lo) > 0 && rank.Compare(hi) <= 0 {
-					within++
-				}
-			}
-			if within != called || called > units {
-				t.Fatalf("%d are called for %d units, and %d are within the call", called, units, within)
-			}
-			if called == 0 {
-				break
-			}
-			lo, total = hi, total+called
-		}
-		if total != int64(len(ranks)) {
-			t.Fatalf("%d of %d are called", total, len(ranks))
-		}
-	}
-}
-
 func TestValuesAreLowerCaseHexadecimal(t *testing.T) {
 	roundTrip(t, Nonce{0xab, 31: 1}, ParseNonce)
 	roundTrip(t, Leaf{0xab, 31: 1}, ParseLeaf)
@@ -277,25 +249,4 @@ func TestRanksAreComparedFromTheFirstByte(t *testing.T) {
 			t.Errorf("%s and %s compare as %d, want %d", tt.a, tt.b, got, tt.want)
 		}
 	}
-}
-
-// One call of a sale with a million entrants: 10,000 units.
-func BenchmarkACallOfAMillion(b *testing.B) {
-	leaves := leavesOf(1_000_000)
-	seed := SeedOf("moutai", Digest{1}, [32]byte{2})
-	b.Run("rank", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			Ranks(seed, leaves)
-		}
-	})
-	b.Run("find", func(b *testing.B) {
-		ranks := Ranks(seed, leaves)
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, called := NthAbove(ranks, Rank{}, 10_000); called != 10_000 {
-				b.Fatalf("%d are called", called)
-			}
-		}
-	})
 }

@@ -10,32 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-lambda-go/events"
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 )
-
-// lookedAt is the expected result of Decode, by the standard library's decoding.
-func lookedAt(e events.APIGatewayV2HTTPRequest) Request {
-	r := Request{RouteKey: e.RouteKey, Body: e.Body, IsBase64Encoded: e.IsBase64Encoded}
-	r.Path.SaleID, r.Path.GroupID, r.Path.OrderID = e.PathParameters["saleId"], e.PathParameters["groupId"], e.PathParameters["orderId"]
-	r.Path.Page = e.PathParameters["page"]
-	if a := e.RequestContext.Authorizer; a != nil && a.JWT != nil {
-		r.Sub = a.JWT.Claims["sub"]
-	}
-	for name, value := range e.Headers {
-		switch strings.ToLower(name) {
-		case "content-type":
-			r.ContentType = given(value)
-		case "idempotency-key":
-			r.IdempotencyKey = given(value)
-		case "x-origin-verify":
-			r.OriginVerify = given(value)
-		}
-	}
-	return r
-}
 
 func fixtures(t testing.TB) map[string][]byte {
 	t.Helper()
@@ -52,22 +30,6 @@ func fixtures(t testing.TB) map[string][]byte {
 		}
 	}
 	return all
-}
-
-func TestDecodeSeesInARealEventWhatTheStandardLibrarySees(t *testing.T) {
-	for name, text := range fixtures(t) {
-		var whole events.APIGatewayV2HTTPRequest
-		if err := json.Unmarshal(text, &whole); err != nil {
-			t.Fatal(err)
-		}
-		got, err := Decode(text)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if diff := cmp.Diff(lookedAt(whole), got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
 }
 
 func TestOnlyTheClaimSubNamesTheCaller(t *testing.T) {

@@ -1,10 +1,8 @@
 package ledger_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"sync"
 	"testing"
@@ -15,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"flashsale/infra/kit/dynamotest"
-	"flashsale/shared/clock/clocktest"
+	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
@@ -369,166 +367,94 @@ func TestAClosingOfAnotherVersionThatCannotBeReadIsATry(t *testing.T) {
 	}
 }
 
-// freezer is a table, an environment that may be frozen, and another one that runs
-// meanwhile.
-type freezer struct {
-	t     *testing.T
-	db    *dynamotest.DB
-	clock *clocktest.Environment
-	// frozen is the environment under test.
-	frozen, other *ledger.Ledger
-	edits         int
-}
+// leaps are changes of the wall clock while an environment does not run, or is frozen.
+var leaps = map[string]time.Duration{"frozen for 20 minutes": 20 * time.Minute, "its wall clock has stepped back": -30 * time.Second}
 
-func newFreezer(t *testing.T) *freezer {
-	f := &freezer{t: t, db: newDB(), clock: clocktest.New()}
-	f.frozen = ledger.New(f.db, table, ledger.Options{Now: f.clock.Wall})
-	f.other = ledger.New(f.db, table, ledger.Options{Now: f.clock.Wall})
-	return f
-}
-
-func (f *freezer) create(stock int64) {
-	f.t.Helper()
-	now := f.clock.Wall()
-	c := sale.Creation{SaleID: "moutai", Stock: stock, Shards: 1, OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(2 * time.Hour)}
-	if err := c.Check(); err != nil {
-		f.t.Fatal(err)
-	}
-	if _, err := f.other.Create(f.t.Context(), c); err != nil {
-		f.t.Fatal(err)
+// frozen runs a test over an environment that lives through a leap.
+func frozen(t *testing.T, test func(t *testing.T, w *ledgertest.World, leap func())) {
+	for name, d := range leaps {
+		t.Run(name, func(t *testing.T) {
+			w, _, _ := faulty(t)
+			test(t, w, func() { w.Pass(d) })
+		})
 	}
 }
 
-// edit pauses or resumes the sale, each time with a later instant, whatever the clock
-// shows.
-func (f *freezer) edit(paused bool) {
-	f.t.Helper()
-	f.edits++
-	at := time.Unix(0, 0).Add(time.Duration(f.edits) * time.Second)
-	if _, err := f.other.Edit(f.t.Context(), sale.Edit{SaleID: "moutai", At: at, Paused: &paused}); err != nil {
-		f.t.Fatal(err)
+// pauses pauses or resumes the sale in another environment, by the n-th edit, whatever the clock shows.
+func pauses(w *ledgertest.World, n int, paused bool) {
+	w.T.Helper()
+	at := time.Unix(0, 0).Add(time.Duration(n) * time.Second)
+	if _, err := w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: at, Paused: &paused}); err != nil {
+		w.T.Fatal(err)
 	}
-}
-
-func (f *freezer) add(units int64) {
-	f.t.Helper()
-	if _, err := f.other.Add(f.t.Context(), sale.Addition{SaleID: "moutai", SeedID: "s", Stock: units}); err != nil {
-		f.t.Fatal(err)
-	}
-}
-
-// buy makes a purchase in the frozen environment.
-func (f *freezer) buy(user string) (ledger.PurchaseResult, error) {
-	return f.frozen.Purchase(f.t.Context(), ledger.Request{SaleID: "moutai", User: user})
-}
-
-// refused expects that code twice: the second answer comes from memory, but for the
-// refusal read of the claim of a user who is told "sold out".
-func (f *freezer) refused(want sale.Code, user string) {
-	f.t.Helper()
-	for range 2 {
-		f.db.ResetUsage()
-		if _, err := f.buy(user); sale.CodeOf(err) != want {
-			f.t.Fatalf("%s: got %v, want %s", user, err, want)
-		}
-	}
-	calls := map[string]int{}
-	if want == sale.SoldOut {
-		calls["GetItem"] = 1
-	}
-	if got := f.db.Calls(); !maps.Equal(got, calls) {
-		f.t.Fatalf("%s is not answered from memory: %v, want %v", want, got, calls)
-	}
-}
-
-// leaps are changes of the wall clock while the environment does not run.
-var leaps = map[string]func(*clocktest.Environment){
-	"frozen for 20 minutes":           func(c *clocktest.Environment) { c.Freeze(20 * time.Minute) },
-	"its wall clock has stepped back": func(c *clocktest.Environment) { c.StepBack(30 * time.Second) },
 }
 
 func TestAnEnvironmentThatWasFrozenRefusesNothingByWhatItKnewBefore(t *testing.T) {
-	tests := []struct {
-		refusal   sale.Code
-		before    func(*freezer)
-		meanwhile func(*freezer)
-	}{
-		{sale.SoldOut, func(f *freezer) {
-			f.create(1)
-			if _, err := f.other.Purchase(f.t.Context(), ledger.Request{SaleID: "moutai", User: "alice"}); err != nil {
-				f.t.Fatal(err)
-			}
-		}, func(f *freezer) { f.add(1) }},
-		{sale.Paused, func(f *freezer) { f.create(1); f.edit(true) }, func(f *freezer) { f.edit(false) }},
-		{sale.SaleNotFound, func(*freezer) {}, func(f *freezer) { f.create(1) }},
+	elsewhere := func(w *ledgertest.World, user string) {
+		w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user}))
 	}
-	for name, leap := range leaps {
-		for _, tt := range tests {
-			t.Run(string(tt.refusal)+", "+name, func(t *testing.T) {
-				f := newFreezer(t)
-				tt.before(f)
-				f.refused(tt.refusal, "bob")
-				leap(f.clock)
-				tt.meanwhile(f)
-				if _, err := f.buy("bob"); err != nil {
-					t.Errorf("got %v, want the unit that is there now", err)
-				}
-			})
+	creates := func(w *ledgertest.World) {
+		c := w.Sale(1, 1)
+		c.ClosesAt = w.Now().Add(2 * time.Hour)
+		if _, err := w.Environment().Create(w.Ctx, c); err != nil {
+			w.T.Fatal(err)
 		}
+	}
+	for refusal, tt := range map[sale.Code]struct{ before, meanwhile func(*ledgertest.World) }{
+		sale.SoldOut: {func(w *ledgertest.World) { creates(w); elsewhere(w, "alice") }, func(w *ledgertest.World) {
+			if _, err := w.Environment().Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
+				w.T.Fatal(err)
+			}
+		}},
+		sale.Paused:       {func(w *ledgertest.World) { creates(w); pauses(w, 1, true) }, func(w *ledgertest.World) { pauses(w, 2, false) }},
+		sale.SaleNotFound: {func(*ledgertest.World) {}, creates},
+	} {
+		t.Run(string(refusal), func(t *testing.T) {
+			frozen(t, func(t *testing.T, w *ledgertest.World, leap func()) {
+				tt.before(w)
+				for range 2 { // the second answer comes from memory
+					_, err := w.Buy("bob")
+					w.Refused(refusal, err)
+				}
+				leap()
+				tt.meanwhile(w)
+				w.Accepted(w.Buy("bob"))
+			})
+		})
 	}
 }
 
 func TestAnEnvironmentThatWasFrozenReadsTheClaimOfARepeatAnew(t *testing.T) {
-	for name, leap := range leaps {
-		t.Run(name, func(t *testing.T) {
-			f := newFreezer(t)
-			f.create(2)
-			p, err := f.buy("alice")
-			if err != nil {
-				t.Fatal(err)
-			}
-			f.refused(sale.AlreadyOrdered, "alice")
-			leap(f.clock)
-			confirmed := f.other.Confirm(t.Context(), []ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: p.Claim.ID}})
-			if confirmed[0].Err != nil {
-				t.Fatal(confirmed[0].Err)
-			}
-			p, err = f.buy("alice")
-			if sale.CodeOf(err) != sale.AlreadyOrdered || p.Claim.OrderID != confirmed[0].Order.ID {
-				t.Errorf("got %v and order %d, want already ordered as %d", err, p.Claim.OrderID, confirmed[0].Order.ID)
-			}
-		})
-	}
+	frozen(t, func(t *testing.T, w *ledgertest.World, leap func()) {
+		w.Open(2, 1)
+		claim := w.Accepted(w.Buy("alice")).Claim
+		_, err := w.Buy("alice")
+		w.Refused(sale.AlreadyOrdered, err)
+		leap()
+		confirmed := w.Environment().Confirm(w.Ctx, []ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: claim.ID}})
+		p, err := w.Buy("alice")
+		if w.Refused(sale.AlreadyOrdered, err); confirmed[0].Err != nil || p.Claim.OrderID != confirmed[0].Order.ID {
+			t.Errorf("got order %d, want %d (%v)", p.Claim.OrderID, confirmed[0].Order.ID, confirmed[0].Err)
+		}
+	})
 }
 
 func TestAnEnvironmentThatWasFrozenCountsTheRemainingUnitsAnew(t *testing.T) {
-	for name, leap := range leaps {
-		t.Run(name, func(t *testing.T) {
-			f := newFreezer(t)
-			f.create(2)
-			if left := f.remaining(t.Context()); left != 2 {
-				t.Fatalf("%d units remain, want 2", left)
-			}
-			leap(f.clock)
-			if _, err := f.other.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "alice"}); err != nil {
+	frozen(t, func(t *testing.T, w *ledgertest.World, leap func()) {
+		w.Open(2, 1)
+		remain := func(want int64) {
+			t.Helper()
+			s, err := w.Ledger.Sale(w.Ctx, "moutai")
+			if err != nil {
 				t.Fatal(err)
 			}
-			if left := f.remaining(t.Context()); left != 1 {
-				t.Errorf("%d units remain, want 1", left)
+			if left, err := w.Ledger.Remaining(w.Ctx, s); err != nil || left.Units != want {
+				t.Errorf("%d units remain (%v), want %d", left.Units, err, want)
 			}
-		})
-	}
-}
-
-func (f *freezer) remaining(ctx context.Context) int64 {
-	f.t.Helper()
-	s, err := f.frozen.Sale(ctx, "moutai")
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	left, err := f.frozen.Remaining(ctx, s)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return left.Units
+		}
+		remain(2)
+		leap()
+		w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"}))
+		remain(1)
+	})
 }

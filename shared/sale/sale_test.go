@@ -78,27 +78,6 @@ func TestAClaimMayBeReleasedUntilItIsPaidOrReleased(t *testing.T) {
 	}
 }
 
-func TestAnEarlyBuyerIsToldHowLongToWait(t *testing.T) {
-	s := Sale{State: Open, OpensAt: opensAt, ClosesAt: closesAt, Shards: 1}
-	refusal := s.Refusal(opensAt.Add(-90 * time.Second))
-	if refusal == nil || refusal.RetryAfter != 90*time.Second {
-		t.Errorf("refusal %v, want a wait of 90 s", refusal)
-	}
-}
-
-func TestASaleIsSoldOutOnlyWhenEveryShardIsEmpty(t *testing.T) {
-	s := Sale{Shards: 130}
-	for k := range s.Shards {
-		if s.SoldOut() {
-			t.Fatalf("sold out with %d of %d shards empty", k, s.Shards)
-		}
-		s.Empty.Add(k)
-	}
-	if !s.SoldOut() {
-		t.Error("not sold out with every shard empty")
-	}
-}
-
 func TestTheStateOfAClaim(t *testing.T) {
 	at := time.Unix(1, 0)
 	for _, tt := range []struct {

@@ -46,26 +46,6 @@ func TestASetBehavesLikeAMapOfNumbers(t *testing.T) {
 	}
 }
 
-func TestNthAbsentFindsEveryNumberAtEveryWordBoundary(t *testing.T) {
-	for _, limit := range []int{0, 1, 63, 64, 65, 127, 128, 129, 999, MaxShards} {
-		var s Set
-		for n := range limit {
-			if got := s.NthAbsent(n, limit); got != n {
-				t.Fatalf("NthAbsent(%d, %d) of the empty set = %d", n, limit, got)
-			}
-		}
-		if got := s.NthAbsent(limit, limit); got != -1 {
-			t.Errorf("NthAbsent(%d, %d) of the empty set = %d, want -1", limit, limit, got)
-		}
-		for k := range limit {
-			s.Add(k)
-		}
-		if got := s.NthAbsent(0, limit); got != -1 {
-			t.Errorf("NthAbsent(0, %d) of a full set = %d, want -1", limit, got)
-		}
-	}
-}
-
 func TestNumbersOutOfRangeNeverJoinASet(t *testing.T) {
 	var s Set
 	for _, k := range []int{-1, -64, MaxShards, MaxShards + 23, 1 << 40} {
