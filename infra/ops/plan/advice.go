@@ -2,13 +2,11 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"time"
 
 	"flashsale/infra/kit/arguments"
-	"flashsale/infra/ops/model"
 	"flashsale/shared/sale"
 )
 
@@ -47,8 +45,6 @@ const (
 	perConcurrency = 10
 	// keptFree is the part of the account's concurrency that cannot be reserved.
 	keptFree = 100
-	// sampled is how many users are simulated after the sale is over.
-	sampled = 20_000
 )
 
 // wish is the seller's input.
@@ -61,16 +57,11 @@ type wish struct {
 	memory  int
 	// writes is the account's quota for a table, in write units a second.
 	writes int
-	seed   uint64
 	// front: CloudFront answers the sale page, so QueryFunction only serves buyers.
 	front  bool
 	region string // for the prices
 	// grouped: the sale has a limitGroup.
 	grouped bool
-	// A rehearsal has shards and concurrency of its own (0: as the peak needs), comes at a
-	// constant rate, and finds no environment ready.
-	shards, concurrency int
-	steady, cold        bool
 	// drawn: the plan shows a draw beside the rush, with this much time to enter and, in each
 	// call, to buy.
 	drawn       bool
@@ -86,15 +77,11 @@ func (w wish) unitsPerTry() float64 {
 }
 
 func (w wish) check() error {
-	if w.concurrency > 0 && !w.cold {
-		return errors.New("-concurrency needs -cold")
-	}
 	err := cmp.Or(
 		arguments.Between("users", w.users, 1, 100_000_000), arguments.Between("stock", w.stock, 1, 5_000_000),
 		arguments.Between("peak", w.peak, 1, 1_000_000),
 		arguments.Between("w", w.window, time.Millisecond, 100*time.Millisecond), arguments.Between("latency", w.latency, 2*time.Millisecond, time.Second/2),
-		arguments.Between("memory", w.memory, 128, 10_240), arguments.Between("writes", w.writes, coldWrites, 1_000_000),
-		arguments.Between("shards", int64(w.shards), 0, min(sale.MaxShards, w.stock)), arguments.Between("concurrency", w.concurrency, 0, math.MaxInt32))
+		arguments.Between("memory", w.memory, 128, 10_240), arguments.Between("writes", w.writes, coldWrites, 1_000_000))
 	if err == nil && w.drawn {
 		err = w.checkDraw()
 	}
@@ -185,9 +172,6 @@ func advise(w wish) advice {
 	perShard := targetConflicts / w.window.Seconds()
 	a := advice{shards: int(math.Ceil(want / perShard))}
 	a.shards = int(max(1, min(int64(a.shards), w.stock/10, sale.MaxShards)))
-	if w.shards > 0 {
-		a.shards = w.shards
-	}
 	a.buckets = sale.BucketsFor(a.shards)
 	a.rates = rates{
 		advised: float64(a.shards) * perShard, busy: float64(a.shards) * busyLoad / w.window.Seconds(),
@@ -200,13 +184,7 @@ func advise(w wish) advice {
 	a.rates.table = float64(a.warmWrites) / perOrder
 	inside := w.peak * purchaseTime(w).Seconds()
 	a.provisioned = max(1, int(math.Ceil(inside)))
-	if w.cold {
-		a.provisioned = 0
-	}
 	a.concurrency = max(int(math.Ceil(1.2*inside)), int(math.Ceil(w.peak/perConcurrency)), 10)
-	if w.concurrency > 0 {
-		a.concurrency = w.concurrency
-	}
 	a.throttle = math.Floor(min(float64(a.concurrency)/purchaseTime(w).Seconds(), perConcurrency*float64(a.concurrency)))
 	orders := min(w.peak, a.rates.ceiling, a.rates.table)
 	a.finalizers = min(1000, max(20, int(math.Ceil(1.5*orders/batch*batchTime.Seconds()))))
@@ -241,15 +219,4 @@ func quotas(a advice) []string {
 		out = append(out, fmt.Sprintf("DynamoDB: more than %s write units a second of a table would sell faster (WRITES=%d shows by how much)", grouped(tableQuota), 2*tableQuota))
 	}
 	return out
-}
-
-// scene is the sale that the advice is tried on.
-func scene(w wish, a advice, progress func(model.Progress)) model.Config {
-	return model.Config{
-		Seed: w.seed, Grouped: w.grouped, Stock: w.stock, Shards: a.shards, Users: w.users, Peak: w.peak, Steady: w.steady, Repeats: 60, Sample: sampled,
-		Window: w.window, Transaction: w.latency, MemoryMB: w.memory, TableWrites: float64(a.warmWrites),
-		Environments: a.provisioned, Concurrency: a.concurrency, Finalizers: a.finalizers,
-		GatewayRate: a.throttle, RequestRate: perConcurrency * float64(a.concurrency), Progress: progress,
-		Partitions: a.warmWrites / partitionWrites,
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"flashsale/infra/ops/deploy/price"
-	"flashsale/infra/ops/model"
 )
 
 const (
@@ -23,27 +22,9 @@ const (
 	unitsPerPoll = 1
 )
 
-// bill prices a run as AWS would, without the pages and without what printOther names.
-func bill(r *model.Result, a advice) []price.Line {
-	gb := float64(r.Config.MemoryMB) / 1024
-	return price.Bill(price.Usage{
-		// API Gateway bills requests that Lambda refuses, but not those that its own
-		// throttle refuses.
-		Requests:      r.PurchaseInvocations + r.RateThrottled + r.LambdaThrottled + r.Polls,
-		Invocations:   r.Invocations + r.Polls,
-		GBSeconds:     gb * (r.Busy.Seconds() + r.Polls*queryTime.Seconds()),
-		WarmGBSeconds: gb * r.Warm.Seconds(),
-		HeldGBSeconds: gb * float64(a.provisioned) * (warmBefore + warmAfter).Seconds(),
-		WriteUnits:    r.WriteUnits,
-		ReadUnits:     r.ReadUnits + unitsPerPoll*r.Polls,
-		QueueCalls:    r.QueueCalls,
-		LogBytes:      bytesPerLine * (r.Invocations + r.Polls),
-	})
-}
-
 // printOther prints what the bill leaves out: whatever AWS bills by person, by month or by capacity,
 // and what it bills by request beside a function's own lines.
-func printOther(out io.Writer, w wish, a advice, r *model.Result) {
+func printOther(out io.Writer, w wish, a advice, r course) {
 	line := func(what, format string, values ...any) {
 		_, _ = fmt.Fprintf(out, "  %-26s %s\n", what, fmt.Sprintf(format, values...))
 	}
@@ -51,9 +32,9 @@ func printOther(out io.Writer, w wish, a advice, r *model.Result) {
 	lite, essentials := price.SignIns(w.users)
 	line("sign-ins", "$%.2f if %s people sign in to the stack's own user pool in the month (CreateUserPool; Cognito's plan Lite, the first %s free; $%.2f by Essentials); with an issuer of yours AWS bills nothing",
 		lite, grouped(float64(w.users)), grouped(price.FreeSignIns), essentials)
-	requests := r.PurchaseInvocations + r.RateThrottled + r.LambdaThrottled + r.Polls + r.GatewayThrottled
+	requests := r.requests + r.polls + r.refused
 	line("access log", "$%.2f for a line of each request, those that the throttle refuses, too", price.Sum(price.Bill(price.Usage{LogBytes: bytesPerAccess * requests})))
-	line("traces", "$%.2f for one call in %.0f", price.Traces(tracedShare*(r.Invocations+r.Polls)), 1/tracedShare)
+	line("traces", "$%.2f for one call in %.0f", price.Traces(tracedShare*(r.requests+r.polls+float64(r.orders)/batch)), 1/tracedShare)
 	if a.warmWrites > coldWrites {
 		line("warm throughput", "once, when it is raised, and never lowered: the table keeps it for good; AWS's price list has the sum, this plan does not")
 	}

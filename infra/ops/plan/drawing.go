@@ -10,7 +10,6 @@ import (
 
 	"flashsale/infra/kit/arguments"
 	"flashsale/infra/ops/deploy/price"
-	"flashsale/infra/ops/model"
 )
 
 // What a draw does. A test counts the calls and units over the in-process table.
@@ -137,21 +136,8 @@ func called(n, gb float64, each time.Duration) price.Usage {
 // readsOf is what a consistent query of that many bytes costs, in read units.
 func readsOf(bytes float64) float64 { return math.Max(1, math.Ceil(bytes/4096)) }
 
-// busiest is the most requests that came within a second of the rush.
-func busiest(r *model.Result) (most float64) {
-	const bins = int(time.Second / model.BinWidth)
-	for i := range r.Bins {
-		sum := 0.0
-		for _, b := range r.Bins[i:min(i+bins, len(r.Bins))] {
-			sum += b.Requests
-		}
-		most = max(most, sum)
-	}
-	return most
-}
-
 // printDrawing prints a draw beside the rush.
-func printDrawing(out io.Writer, w wish, a advice, r *model.Result) {
+func printDrawing(out io.Writer, w wish, a advice, r course) {
 	d := drawnAmong(w, a)
 	u := d.all()
 	_, _ = fmt.Fprintf(out, "\nA draw of these units among these users, beside the rush (entering for %v, %v to buy in each call; assumed: the busiest second has %.0f times the average, %.0f %% of the called come)\n",
@@ -159,17 +145,17 @@ func printDrawing(out io.Writer, w wish, a advice, r *model.Result) {
 	row := func(what, draw, rush string) { _, _ = fmt.Fprintf(out, "  %-38s %16s %16s\n", what, draw, rush) }
 	dollars := func(u price.Usage) string { return fmt.Sprintf("$%.2f", price.Sum(price.Bill(u))) }
 	counted := map[string]float64{}
-	for _, line := range bill(r, a) {
+	for _, line := range bill(w, a, r) {
 		counted[line.Unit] += line.Counted
 	}
 	row("", "draw", "rush")
-	row("requests in the busiest second", grouped(math.Ceil(d.requests)), grouped(busiest(r)))
-	row("environments at once", grouped(d.environments), grouped(float64(r.Concurrency)))
+	row("requests in the busiest second", grouped(math.Ceil(d.requests)), grouped(r.busiest))
+	row("environments at once", grouped(d.environments), "up to "+grouped(float64(a.concurrency)))
 	row("write units in the busiest second", grouped(math.Ceil(d.writes)), "up to "+grouped(float64(a.warmWrites)))
 	row("requests", grouped(u.Requests), grouped(counted["requests"]))
-	row("write units", grouped(u.WriteUnits), grouped(r.WriteUnits))
+	row("write units", grouped(u.WriteUnits), grouped(r.writeUnits))
 	row("read units", grouped(u.ReadUnits), grouped(counted["read units"]))
-	row("cost, without the pages", dollars(u), fmt.Sprintf("$%.2f", price.Sum(bill(r, a))))
+	row("cost, without the pages", dollars(u), fmt.Sprintf("$%.2f", price.Sum(bill(w, a, r))))
 	for _, part := range []struct {
 		what  string
 		usage price.Usage
@@ -193,15 +179,15 @@ type drawPlan struct {
 	ReadUnits             float64 `json:"readUnits"`
 	Dollars               float64 `json:"dollars"`
 	RushRequestsPerSecond float64 `json:"rushRequestsPerSecond"`
-	RushEnvironments      int     `json:"rushEnvironments"`
+	RushEnvironments      int     `json:"rushEnvironments"` // at most
 }
 
-func drawSummary(w wish, a advice, r *model.Result) *drawPlan {
+func drawSummary(w wish, a advice, r course) *drawPlan {
 	d := drawnAmong(w, a)
 	u := d.all()
 	return &drawPlan{
 		Calls: d.calls, RequestsPerSecond: rounded(d.requests, 10), Environments: d.environments, WriteUnits: rounded(u.WriteUnits, 1),
 		ReadUnits: rounded(u.ReadUnits, 1), Dollars: rounded(price.Sum(price.Bill(u)), 100),
-		RushRequestsPerSecond: rounded(busiest(r), 1), RushEnvironments: r.Concurrency,
+		RushRequestsPerSecond: rounded(r.busiest, 1), RushEnvironments: a.concurrency,
 	}
 }

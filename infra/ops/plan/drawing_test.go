@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"flashsale/infra/kit/dynamotest"
-	"flashsale/infra/ops/model"
 	rules "flashsale/shared/draw"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
@@ -159,43 +158,24 @@ func TestADrawSpreadsWhatARushWantsAtOnce(t *testing.T) {
 	}
 }
 
-func TestTheBusiestSecondOfARushIsFound(t *testing.T) {
-	r := &model.Result{Bins: make([]model.Bin, 25)}
-	for i := range r.Bins {
-		r.Bins[i].Requests = float64(i % 7)
-	}
-	want := 0.0
-	for i := range 16 {
-		sum := 0.0
-		for _, b := range r.Bins[i : i+10] {
-			sum += b.Requests
-		}
-		want = max(want, sum)
-	}
-	if got := busiest(r); got != want {
-		t.Errorf("%v, want %v", got, want)
-	}
-}
-
 func TestADrawIsPrintedBesideTheRush(t *testing.T) {
 	w := aDraw(1_000_000, 10_000)
-	r := &model.Result{Config: model.Config{MemoryMB: 512}, WriteUnits: 132_683, Bins: []model.Bin{{Requests: 101_854}}}
-	r.Concurrency = 3410
 	a := advise(w)
+	r := course{orders: 10_000, requests: 1e6, busiest: 101_854, writeUnits: 132_683}
 	var out bytes.Buffer
 	printDrawing(&out, w, a, r)
 	text := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{
-		"entering for 72h0m0s, 24h0m0s to buy", "requests in the busiest second 278 101,854", "environments at once 5 3,410", "write units 1,092,384", "132,683",
+		"entering for 72h0m0s, 24h0m0s to buy", "requests in the busiest second 278 101,854", "environments at once 5 up to 50", "write units 1,092,384", "132,683",
 		"1,000,000 entries $2.25", "2,000,000 looks at roll and seed $3.19", "7 calls $0.0", "10,000 orders $0.12", "Storing the roll takes at least 32s",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}
 	}
-	p := summary(w, a, r, r)
+	p := summary(w, a, r)
 	encoded, err := json.Marshal(p)
-	if err != nil || p.Draw == nil || p.Draw.RushRequestsPerSecond != 101_854 || p.Draw.RushEnvironments != 3410 || p.Draw.RequestsPerSecond != 277.8 || p.Draw.Calls != 7 {
+	if err != nil || p.Draw == nil || p.Draw.RushRequestsPerSecond != 101_854 || p.Draw.RushEnvironments != a.concurrency || p.Draw.RequestsPerSecond != 277.8 || p.Draw.Calls != 7 {
 		t.Errorf("%s, %v", encoded, err)
 	}
 }

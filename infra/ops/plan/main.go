@@ -1,8 +1,5 @@
 // Command plan sizes a sale before it happens: shards, capacity, concurrency and quotas
-// for a crowd, and the expected time and cost.
-//
-// It contains rules of thumb, prices and the printing; package model simulates
-// the sale with the real functions, in virtual time.
+// for a crowd, and the expected time and cost, by rules of thumb and AWS's prices.
 package main
 
 import (
@@ -12,14 +9,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
-	"runtime/debug"
-	"testing"
 	"time"
 
 	"flashsale/infra/kit/arguments"
 	"flashsale/infra/kit/samconfig"
-	"flashsale/infra/ops/model"
 )
 
 func main() {
@@ -31,19 +24,15 @@ func main() {
 		fmt.Fprintln(os.Stderr, "plan:", err)
 		os.Exit(2)
 	}
-	model.Virtually(&os.Args, func(t *testing.T) int {
-		if err := run(t, w, o); err != nil {
-			fmt.Fprintln(os.Stderr, "plan:", err)
-			return 1
-		}
-		return 0
-	}, os.Exit)
+	if err := run(w, o); err != nil {
+		fmt.Fprintln(os.Stderr, "plan:", err)
+		os.Exit(1)
+	}
 }
 
 // output is where the plan is written.
 type output struct {
 	json          bool
-	chart         string
 	config        string    // the SAM CLI's configuration file
 	environment   string    // whose parameters to write; empty means none
 	opens         time.Time // when the sale opens
@@ -63,13 +52,8 @@ func parse(args []string, stderr io.Writer) (wish, output, error) {
 	f.DurationVar(&w.latency, "latency", 20*time.Millisecond, "median duration of a transaction")
 	f.IntVar(&w.memory, "memory", 512, "memory of each function, in MB")
 	f.IntVar(&w.writes, "writes", tableQuota, "write units a second that the account allows a table")
-	f.Uint64Var(&w.seed, "seed", 1, "seed of the random choices")
 	f.BoolVar(&w.front, "front", false, "CloudFront answers the sale page")
 	f.BoolVar(&w.grouped, "group", false, "the sale has a limitGroup")
-	f.IntVar(&w.shards, "shards", 0, "stock shards (default as the peak needs)")
-	f.BoolVar(&w.steady, "steady", false, "users come at the rate of the peak until the last of them")
-	f.IntVar(&w.concurrency, "concurrency", 0, "environments that PurchaseFunction may have (default as the peak needs)")
-	f.BoolVar(&w.cold, "cold", false, "no provisioned concurrency")
 	f.BoolVar(&w.drawn, "draw", false, "show a draw beside the rush")
 	f.DurationVar(&w.enter, "enter", 72*time.Hour, "with -draw: how long people may enter")
 	f.DurationVar(&w.keep, "keep", 24*time.Hour, "with -draw: how long a unit is kept for somebody who was called")
@@ -78,7 +62,6 @@ func parse(args []string, stderr io.Writer) (wish, output, error) {
 	f.StringVar(&o.environment, "apply", "", "`environment` whose parameters are written beside the configuration file")
 	f.BoolVar(&o.rest, "rest", false, "with -apply: take back the sale's parameters")
 	opens := f.String("opens", "", "with -apply: when the sale opens, RFC 3339")
-	f.StringVar(&o.chart, "chart", ".build/plan.html", "`file` for the chart")
 	if err := arguments.Parse(f, args); err != nil {
 		return w, o, err
 	}
@@ -106,39 +89,19 @@ func parse(args []string, stderr io.Writer) (wish, output, error) {
 	return w, o, w.check()
 }
 
-func run(t *testing.T, w wish, o output) error {
-	// In virtual time goroutines mostly wait for each other, so a second processor
-	// would be woken in vain; and the heap is small compared to the allocations.
-	runtime.GOMAXPROCS(1)
-	debug.SetGCPercent(400)
+func run(w wish, o output) error {
 	if o.rest {
 		return rest(o)
 	}
 	a := advise(w)
-	p := newProgress(o.progress, w)
-	shared := scene(w, a, p.show)
-	r, err := model.In(t, shared)
-	p.end()
-	if err != nil {
-		return err
-	}
-	// The other end of the range is only needed for the selling rate.
-	shared.Partitions, shared.UntilSold, shared.NoFinalize, shared.Progress = 0, true, true, nil
-	unshared, err := model.In(t, shared)
-	if err != nil {
-		return err
-	}
 	if o.environment != "" {
 		if err := apply(o, a); err != nil {
 			return err
 		}
 	}
-	if err := writeChart(o.chart, w, a, &r); err != nil {
-		return err
-	}
 	if o.json {
-		return printJSON(o.out, summary(w, a, &r, &unshared))
+		return printJSON(o.out, summary(w, a, expect(w, a)))
 	}
-	printText(o.out, w, a, &r, &unshared, o.chart)
+	printText(o.out, w, a, expect(w, a))
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -22,13 +23,12 @@ import (
 	"flashsale/infra/kit/samconfig"
 	"flashsale/infra/ops/deploy/demand"
 	"flashsale/infra/ops/deploy/preflight"
-	"flashsale/infra/ops/model"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
 func wished(users int, stock int64, peak float64) wish {
-	return wish{users: users, stock: stock, peak: peak, window: 10 * time.Millisecond, latency: 20 * time.Millisecond, memory: 512, writes: tableQuota, seed: 1, region: "us-east-1"}
+	return wish{users: users, stock: stock, peak: peak, window: 10 * time.Millisecond, latency: 20 * time.Millisecond, memory: 512, writes: tableQuota, region: "us-east-1"}
 }
 
 func TestAdviceFollowsTheDemandUpToWhatLimitsIt(t *testing.T) {
@@ -56,18 +56,53 @@ func TestAdviceFollowsTheDemandUpToWhatLimitsIt(t *testing.T) {
 
 func TestASaleOfAGroupNeedsHalfAsMuchAgainForEachTry(t *testing.T) {
 	w := wished(5000, 2000, 500)
-	units := map[bool]float64{}
-	for _, grouped := range []bool{false, true} {
-		w.grouped = grouped
-		a := advise(w)
-		r, err := model.In(t, scene(w, a, nil))
-		if err != nil || r.Left > 0 {
-			t.Fatalf("%d units left (%v)", r.Left, err)
-		}
-		units[grouped] = r.WriteUnits / float64(w.stock)
+	alone := expect(w, advise(w))
+	w.grouped = true
+	group := expect(w, advise(w))
+	if more := group.writeUnits - alone.writeUnits; more < 2*float64(w.stock) || more > 4*float64(w.stock) {
+		t.Errorf("%.2f write units more for an order in a group, want 2 for each of up to two tries", more/float64(w.stock))
 	}
-	if most := units[false] + 3.5; units[true] < units[false]+2 || units[true] > most {
-		t.Errorf("%.2f write units for an order in a group, %.2f elsewhere", units[true], units[false])
+}
+
+// Beside each row is what a simulation of the real functions had, the mean of ten seeds for the small sales.
+func TestWhatIsExpectedIsNearASimulation(t *testing.T) {
+	for _, c := range []struct {
+		users            int
+		stock            int64
+		peak             float64
+		seconds, dollars float64 // simulated; dollars for 1,000 orders
+	}{
+		{100, 20, 20, 1.02, 0.0916},
+		{1000, 100, 100, 1.17, 0.0995},
+		{10_000, 1000, 1000, 1.18, 0.0907},
+		{100_000, 5000, 10_000, 1.17, 0.1779},
+		{500_000, 10_000, 50_000, 2.37, 0.4450},
+		{1_000_000, 20_000, 100_000, 4.47, 0.4625},
+	} {
+		w := wished(c.users, c.stock, c.peak)
+		p := summary(w, advise(w), expect(w, advise(w)))
+		if p.Orders != c.stock || math.Abs(p.SecondsToSellOut/c.seconds-1) > 0.15 || math.Abs(p.DollarsPer1000Orders/c.dollars-1) > 0.03 {
+			t.Errorf("%d users: %d orders in %v s, $%v for 1,000; simulated %d in %v s, $%v", c.users, p.Orders, p.SecondsToSellOut, p.DollarsPer1000Orders, c.stock, c.seconds, c.dollars)
+		}
+	}
+}
+
+func TestASaleEndsWhoeverComes(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		wish wish
+		left int64
+		ends time.Duration // 0: not sold out
+	}{
+		{"one person, one unit", wished(1, 1, 1), 0, 700 * time.Millisecond},
+		{"more units than people", wished(1000, 5000, 500), 4000, 0},
+		{"months", wished(100_000_000, 5_000_000, 1), 0, 5_129_300 * time.Second},
+		{"everybody at once", wished(100_000_000, 5_000_000, 1_000_000), 0, 1173 * time.Second},
+	} {
+		r := expect(c.wish, advise(c.wish))
+		if off := r.soldOut - c.ends; r.left != c.left || off < -c.ends/50 || off > c.ends/50 {
+			t.Errorf("%s: %d units left, sold out after %v, want %d and %v", c.name, r.left, r.soldOut, c.left, c.ends)
+		}
 	}
 }
 
@@ -175,13 +210,20 @@ func defaultOf(d demand.Demand, name string) int {
 	return -1
 }
 
+func TestBatchesAreTheTemplates(t *testing.T) {
+	text, err := os.ReadFile("../../../template.yaml")
+	if want := fmt.Sprintf("BatchSize: %d\n", batch); err != nil || !strings.Contains(string(text), want) {
+		t.Errorf("%v: the template has no %q", err, want)
+	}
+}
+
 func TestEachFigureIsPrintedBesideItsParameter(t *testing.T) {
 	number := regexp.MustCompile(`[\d,]*\d`)
 	for _, w := range []wish{wished(1000, 100, 500), wished(500_000, 10_000, 50_000)} {
 		w.region = "eu-west-1" // which has no prices here
 		a := advise(w)
 		var out bytes.Buffer
-		printText(&out, w, a, &model.Result{}, &model.Result{}, "")
+		printText(&out, w, a, expect(w, a))
 		for name, value := range a.parameters(output{opens: opens}) {
 			before, _, found := strings.Cut(out.String(), "("+name+")")
 			if !found {
@@ -204,7 +246,7 @@ func TestArgumentsOutOfRangeAreRefused(t *testing.T) {
 	for _, arguments := range []string{
 		"", "-users 0 -stock 1 -peak 1", "-users 1 -stock 0 -peak 1", "-users 1 -stock 1 -peak 0", "-users 1 -stock 1 -peak NaN",
 		"-users 1 -stock 1 -peak 1 -w 1s", "-users 1 -stock 1 -peak 1 -latency 0s", "-users 1 -stock 1 -peak 1 -memory 64", "-users 1 -stock 1 -peak 1 -writes 100",
-		"-users 1 -stock 1 -peak 1 more", "-users x",
+		"-users 1 -stock 1 -peak 1 more", "-users x", "-users 1 -stock 5000001 -peak 1", "-users 100000001 -stock 1 -peak 1", "-users 1 -stock 1 -peak 1000001",
 	} {
 		if _, _, err := parse(strings.Fields(arguments), io.Discard); err == nil {
 			t.Errorf("%q: no error", arguments)
@@ -212,18 +254,15 @@ func TestArgumentsOutOfRangeAreRefused(t *testing.T) {
 	}
 }
 
-func TestAPlanIsPrintedAndDrawn(t *testing.T) {
-	w := wished(3000, 200, 400)
-	chart := filepath.Join(t.TempDir(), "charts", "plan.html")
-	var out, progress bytes.Buffer
-	if err := run(t, w, output{out: &out, progress: &progress, chart: chart}); err != nil {
+func TestAPlanIsPrinted(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(wished(3000, 200, 400), output{out: &out}); err != nil {
 		t.Fatal(err)
 	}
 	for _, part := range []string{
 		"shards", "WarmWriteUnitsPerSecond", "PurchaseRateLimit", "FinalizeMaximumConcurrency", "QueryReservedConcurrency", "sale's page",
-		"advised rate", "busy rate", "ceiling", "refused by the throttle", "sold out after", "winners", "losers", "conflicts", "give-ups", "per 1,000", chart,
-		"open pages", "\n         1,000 ", "\n        10,000 ", "\n       100,000 ", "A front is required above ",
-		"1,000 payments", "release of 1,000 claims, 50 shards", "release of 100,000 claims, 1,000 shards", "1m28s", "212,001", "release of 1,000,000 claims, 1,000 shards",
+		"advised rate", "busy rate", "ceiling", "refused by the throttle", "sold out after", "conflicts", "per 1,000",
+		"open pages", "\n         1,000 ", "\n        10,000 ", "\n       100,000 ", "A front is required above ", "1,000 payments",
 		// $1.00 for the events, $0.02 for 100,000 invocations, $0.0333 for 2,500 GB-seconds,
 		// $0.0326 for 70 MB of log lines.
 		"\n  sign-ins                   $0.00 if 3,000 people sign in ", "\n  access log  ", "\n  traces  ", "\n  each month  ", "\n  left out  ",
@@ -233,32 +272,11 @@ func TestAPlanIsPrintedAndDrawn(t *testing.T) {
 			t.Errorf("the plan says nothing of %q:\n%s", part, out.String())
 		}
 	}
-	if !strings.Contains(progress.String(), "100 % of the units sold") {
-		t.Errorf("progress: %q", progress.String())
-	}
-	drawing, err := os.ReadFile(chart)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := bytes.Count(drawing, []byte("<path")); n != 7 || bytes.Contains(drawing, []byte("http")) {
-		t.Errorf("the chart has %d curves, want 7 and nothing from elsewhere", n)
-	}
-	for _, part := range []string{
-		">units left</text>", ">a second, logarithmic</text>", ">transactions a second</text>", ">answers a second</text>",
-		">simulated seconds since the opening</text>", ">opening</text>", ">sold out</text>", ">advised rate of orders</text>",
-		"</span> requests ", "</span> orders accepted ", "</span> orders confirmed ",
-		"3,000 users want 200 units", "a transaction takes 20ms and keeps an item busy for 10ms",
-	} {
-		if !bytes.Contains(drawing, []byte(part)) {
-			t.Errorf("the chart does not have %s", part)
-		}
-	}
 }
 
 func TestForMachinesItIsOneObjectWithTheAgreedKeys(t *testing.T) {
 	var out bytes.Buffer
-	o := output{json: true, out: &out, progress: io.Discard, chart: filepath.Join(t.TempDir(), "plan.html")}
-	if err := run(t, wished(2000, 100, 300), o); err != nil {
+	if err := run(wished(2000, 100, 300), output{json: true, out: &out}); err != nil {
 		t.Fatal(err)
 	}
 	var got map[string]float64
@@ -267,66 +285,36 @@ func TestForMachinesItIsOneObjectWithTheAgreedKeys(t *testing.T) {
 	}
 	want := []string{
 		"shards", "buckets", "warmWrites", "concurrency", "finalizeConcurrency", "queryConcurrency", "accountConcurrency",
-		"ordersPerSecond", "ordersPerSecondUnshared", "advisedOrdersPerSecond", "busyOrdersPerSecond", "ceilingOrdersPerSecond",
-		"bucketOrdersPerSecond", "tableOrdersPerSecond", "secondsToSellOut", "lastConfirmedSeconds",
-		"winnersP99Ms", "losersP99Ms", "orders", "conflictRate", "conflicts", "giveUps", "writeUnits", "dollars", "dollarsPer1000Orders", "signInDollars", "pagesWithoutFront",
+		"ordersPerSecond", "advisedOrdersPerSecond", "busyOrdersPerSecond", "ceilingOrdersPerSecond",
+		"bucketOrdersPerSecond", "tableOrdersPerSecond", "secondsToSellOut",
+		"orders", "conflictRate", "writeUnits", "dollars", "dollarsPer1000Orders", "signInDollars", "pagesWithoutFront",
 	}
 	for _, key := range want {
 		if _, ok := got[key]; !ok {
 			t.Errorf("no %s", key)
 		}
 	}
-	if len(got) != len(want) || got["secondsToSellOut"] <= 0 || got["lastConfirmedSeconds"] < got["secondsToSellOut"] || got["dollars"] <= 0 || got["writeUnits"] < 600 {
+	if len(got) != len(want) || got["secondsToSellOut"] <= 0 || got["dollars"] <= 0 || got["writeUnits"] < 600 {
 		t.Errorf("got %v", got)
 	}
 }
 
-func TestARehearsalIsPlannedWithItsShardsItsRateAndNothingReady(t *testing.T) {
-	w := wished(400, 200, 40)
-	w.shards, w.steady, w.cold, w.concurrency = 3, true, true, 1000
-	a := advise(w)
-	r, err := model.In(t, scene(w, a, nil))
-	if err != nil || a.shards != 3 || r.Config.Shards != 3 || r.LambdaThrottled > 0 || r.WinnersP99 > time.Second {
-		t.Fatalf("%d shards, %v; %v refused, p99 %v", a.shards, err, r.LambdaThrottled, r.WinnersP99)
-	}
-	w.concurrency = 2
-	if few, err := model.In(t, scene(w, advise(w), nil)); err != nil || few.GatewayThrottled+few.RateThrottled+few.LambdaThrottled == 0 {
-		t.Errorf("two environments refuse nobody (%v)", err)
-	}
-	if rate := r.OrdersPerSecond(); rate < 36 || rate > 45 || r.Conflicts == 0 {
-		t.Errorf("%.1f orders a second and %d conflicts, want the constant rate of 40 and some", rate, r.Conflicts)
-	}
-	for _, line := range bill(&r, a) {
-		if strings.Contains(line.What, "provisioned") {
-			t.Errorf("the bill has %s", line.What)
-		}
-	}
-	w.cold = false
-	if w.check() == nil {
-		t.Error("more environments may be ready than there may be")
-	}
-	w.concurrency = 0
-	for shards, fine := range map[int]bool{-1: false, 0: true, 200: true, 201: false} {
-		if w.shards = shards; (w.check() == nil) != fine {
-			t.Errorf("%d shards for 200 units: %v", shards, w.check())
-		}
-	}
-}
-
 func TestTheBillCountsWhatAWSCounts(t *testing.T) {
-	r := &model.Result{Config: model.Config{MemoryMB: 1024}, WriteUnits: 2e6, ReadUnits: 7e6}
-	r.Invocations, r.PurchaseInvocations, r.QueueCalls = 3e6, 2e6, 1e6
-	r.Busy, r.Warm, r.Polls = 1000*time.Second, 2000*time.Second, 1e6
-	r.GatewayThrottled, r.RateThrottled, r.LambdaThrottled = 7e6, 5e5, 5e5
+	w := wished(1, 1, 1)
+	w.memory = 1024
+	r := course{orders: 1e6, refused: 7e6, busy: 5e5, requests: 3e6, polls: 2e6, writeUnits: 2e6}
+	const batches = 40_000
 	perSecond := map[string]float64{ // what Lambda's GB-seconds count
-		"Lambda": 1000 + 1e6*queryTime.Seconds(), "Lambda, in provisioned environments": 2000, "provisioned concurrency": 10 * 900,
+		"Lambda":                              2e6*queryTime.Seconds() + batches*batchTime.Seconds(),
+		"Lambda, in provisioned environments": 1.5e6*purchaseTime(w).Seconds() + 1.5e6*refusalTime.Seconds(),
+		"provisioned concurrency":             10 * 900,
 	}
-	want := map[string]float64{"requests": 4e6, "invocations": 4e6, "write units": 2e6, "read units": 8e6, "calls": 1e6}
-	for _, line := range bill(r, advice{provisioned: 10}) {
-		if w, ok := want[line.Unit]; ok && line.Counted != w {
-			t.Errorf("%s: %g %s, want %g: API Gateway bills no request that its throttle refused", line.What, line.Counted, line.Unit, w)
+	want := map[string]float64{"requests": 5e6, "invocations": 5e6 + batches, "write units": 2e6, "read units": 5e6, "calls": 1.2e6}
+	for _, line := range bill(w, advice{provisioned: 10}, r) {
+		if n, ok := want[line.Unit]; ok && line.Counted != n {
+			t.Errorf("%s: %g %s, want %g: API Gateway bills no request that its throttle refused", line.What, line.Counted, line.Unit, n)
 		}
-		if line.Unit == "GB-seconds" && line.Counted != perSecond[line.What] {
+		if line.Unit == "GB-seconds" && math.Abs(line.Counted-perSecond[line.What]) > 1e-6 {
 			t.Errorf("%s: %g GB-seconds, want %g", line.What, line.Counted, perSecond[line.What])
 		}
 	}
