@@ -83,8 +83,8 @@ shop: host ## an example payment page of a shop, for a stack that was started wi
 	@exec $(HOST)/shop "$(LOCAL_URL)"
 
 .PHONY: demo
-demo: host ## 1,000 buyers rush for 100 bottles on the running stack (or on a new one), then the receipt; PAYMENTS=1: some must pay; DRAW=1: 500 people enter a draw for 50
-	@exec $(HOST)/load -demo -url "$(LOCAL_URL)" $${PAYMENTS:+-payments} $${DRAW:+-draw}
+demo: host ## 1,000 buyers rush for 100 bottles on the running stack (or on a new one), then the receipt; PAYMENTS=1: some must pay
+	@exec $(HOST)/load -demo -url "$(LOCAL_URL)" $${PAYMENTS:+-payments}
 
 # The lab's picture shows a part of the lab that fits: a few strategies of each family, and
 # the scenarios in which they differ. Its page is kept, because the run takes minutes.

@@ -59,22 +59,13 @@ func demonstrate(ctx context.Context, o options, stdout io.Writer, bar progress)
 	if err != nil {
 		return false, err
 	}
-	if o.draw {
-		fmt.Fprintf(stdout, "%s people enter a draw for %s bottles, and %d come without; then all of them try to buy\n", thousands(o.buyers), thousands(o.stock), outsiders)
-	} else {
-		fmt.Fprintf(stdout, "%s buyers want one of %s bottles each; each clicks 1 to %d times; at most %d requests in flight (-seed %d repeats this crowd)\n",
-			thousands(o.buyers), thousands(o.stock), o.clicks, o.inflight, o.seed)
-	}
+	fmt.Fprintf(stdout, "%s buyers want one of %s bottles each; each clicks 1 to %d times; at most %d requests in flight (-seed %d repeats this crowd)\n",
+		thousands(o.buyers), thousands(o.stock), o.clicks, o.inflight, o.seed)
 	own, err := o.findStack(ctx, stdout, bar)
 	if err != nil {
 		return false, err
 	}
-	var receipts []saleReceipt
-	if o.draw {
-		receipts, err = o.demonstrateDraw(ctx, stdout, bar)
-	} else {
-		receipts, err = o.demonstrateOn(ctx, visits, stdout, bar)
-	}
+	receipts, err := o.demonstrateOn(ctx, visits, stdout, bar)
 	broken = slices.ContainsFunc(receipts, func(r saleReceipt) bool { return !allHold(r.lines) })
 	if own != nil {
 		own.end(stdout, (broken || err != nil) && ctx.Err() == nil)
@@ -115,11 +106,7 @@ func (o *options) findStack(ctx context.Context, stdout io.Writer, bar progress)
 	}
 	fmt.Fprintln(stdout, "no stack is running: starting one for this demonstration")
 	_, end := bar.step("starting the stack", 0)
-	var more []string
-	if o.draw {
-		more = []string{"-parameters", drawParameters}
-	}
-	own, err := startStack(ctx, program, stdout, more...)
+	own, err := startStack(ctx, program, stdout)
 	end()
 	if err == nil {
 		o.url = own.API

@@ -2,32 +2,24 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	drawing "flashsale/functions/draw/handler"
 	purchase "flashsale/functions/purchase/handler"
 	query "flashsale/functions/query/handler"
 	seeding "flashsale/functions/seed/handler"
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/dynamotest"
-	local "flashsale/infra/local/beacon"
 	"flashsale/shared/clock"
-	"flashsale/shared/draw"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
@@ -36,7 +28,7 @@ import (
 )
 
 // flaws selects the ways in which a stack breaks its promises: enough to show that what infra/kit/verdict,
-// infra/kit/books, infra/kit/drawcheck and the buyers find is on the receipt.
+// infra/kit/books and the buyers find is on the receipt.
 type flaws struct {
 	oversells      bool // adds a unit that it was not given
 	rewords        bool // answers a repeat differently
@@ -47,56 +39,37 @@ type flaws struct {
 	hidesStatus    bool // denies every order
 	busyFirst      bool // not a flaw: answers "busy" to the first try of each buyer
 	dropsSomeReply bool // not a flaw: closes some connections after accepting
-
-	// Those of a draw.
-	forgets bool // loses somebody's entry
-	forges  bool // shows another seed
-	invites bool // tells somebody who was not called that they have bought
-	refuses bool // tells those who were called that it is not their turn
-	late    bool // begins the call long after the sale
 }
 
-// fakeStack is a stack in this process: the functions over a table in memory, in real time, with the
-// shortest times of a draw.
+// fakeStack is a stack in this process: the functions over a table in memory, in real time.
 type fakeStack struct {
 	flaws
-	db    *dynamotest.DB
-	relay *local.Relay
-	seed  *seeding.Handler
-	mux   http.ServeMux
+	db   *dynamotest.DB
+	seed *seeding.Handler
+	mux  http.ServeMux
 
 	mu       sync.Mutex
 	requests map[string]int // to purchase, by user
 	accepted map[string]int // those that were accepted
 }
 
-// short are its times.
-var short = draw.Times{Settle: 400 * time.Millisecond, Dice: 400 * time.Millisecond, Gap: 800 * time.Millisecond}
-
 func newFakeStack(f flaws) *fakeStack {
-	relay, err := local.New(local.Options{Seed: "test", Genesis: time.Now().Add(-time.Hour), Period: time.Second})
-	if err != nil {
-		panic(err) // the options are constants
-	}
-	h := &fakeStack{flaws: f, relay: relay, db: dynamotest.New(dynamotest.Table{Name: "ShopTable", PK: "pk", SK: "sk"}),
+	h := &fakeStack{flaws: f, db: dynamotest.New(dynamotest.Table{Name: "ShopTable", PK: "pk", SK: "sk"}),
 		requests: map[string]int{}, accepted: map[string]int{}}
 	log := telemetry.New(io.Discard, "test", clock.Wall)
-	h.seed = seeding.New(h.environment(), log, clock.Wall).Drawing(leadTime)
-	draws := drawing.New(h.environment(), relay.Chain(), h, short, log, clock.Wall)
-	buys := purchase.New(h.environment(), h, log, clock.Wall).Drawing(short)
+	h.seed = seeding.New(h.environment(), log, clock.Wall)
+	buys := purchase.New(h.environment(), h, log, clock.Wall)
 	shows := query.New(h.environment(), log, clock.Wall)
 	h.mux.HandleFunc("GET /_local/health", func(w http.ResponseWriter, r *http.Request) {
 		at := "http://" + r.Host
-		answer(w, 200, map[string]any{"lambda": at, "dynamodb": at, "table": "ShopTable", "beacon": relay.Chain()})
+		answer(w, 200, map[string]any{"lambda": at, "dynamodb": at, "table": "ShopTable"})
 	})
 	h.mux.HandleFunc("GET /_local/token", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "token-of-%s\n", r.FormValue("sub")) })
 	h.mux.HandleFunc("POST /{$}", h.scan)
 	const invoke = "POST /2015-03-31/functions/%s/invocations"
 	h.mux.HandleFunc(fmt.Sprintf(invoke, client.SeedFunction), invoked(h.create))
-	h.mux.HandleFunc(fmt.Sprintf(invoke, client.DrawFunction), invoked(func(ctx context.Context, raw json.RawMessage) (any, error) { return draws.Handle(ctx, raw) }))
 	for route, handle := range map[string]func(context.Context, httpapi.Request) (httpapi.Response, error){
-		"PUT /sales/{saleId}/entries/me": buys.Handle, "POST /sales/{saleId}/orders": buys.Handle,
-		"GET /sales/{saleId}/orders/me": shows.Handle, "GET /sales/{saleId}": shows.Handle, "GET /sales/{saleId}/roll/{page}": shows.Handle,
+		"POST /sales/{saleId}/orders": buys.Handle, "GET /sales/{saleId}/orders/me": shows.Handle, "GET /sales/{saleId}": shows.Handle,
 	} {
 		h.mux.HandleFunc(route, h.asked(handle))
 	}
@@ -123,17 +96,6 @@ func (h *fakeStack) stored(pk string) (keys []string) {
 		}
 	}
 	return keys
-}
-
-// Signature is the dice of DrawFunction.
-func (h *fakeStack) Signature(_ context.Context, round uint64) ([]byte, error) {
-	w := httptest.NewRecorder()
-	h.relay.ServeHTTP(w, httptest.NewRequest(http.MethodGet, fmt.Sprintf("/%s/public/%d", h.relay.Chain().Hash, round), nil))
-	var signed struct{ Signature string }
-	if err := json.Unmarshal(w.Body.Bytes(), &signed); err != nil {
-		return nil, err
-	}
-	return hex.DecodeString(signed.Signature)
 }
 
 // Send is the order queue of PurchaseFunction: an order has its id at once.
@@ -179,7 +141,7 @@ func (h *fakeStack) asked(handle func(context.Context, httpapi.Request) (httpapi
 		user := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer token-of-")
 		key := r.Header.Get("Idempotency-Key")
 		request := httpapi.Request{RouteKey: r.Pattern, Sub: user, IdempotencyKey: httpapi.Header{Value: key, Given: key != ""}}
-		request.Path.SaleID, request.Path.Page = r.PathValue("saleId"), r.PathValue("page")
+		request.Path.SaleID = r.PathValue("saleId")
 		if r.Method == http.MethodPost && h.fails(w, user) {
 			return
 		}
@@ -189,7 +151,10 @@ func (h *fakeStack) asked(handle func(context.Context, httpapi.Request) (httpapi
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		status := h.spoil(r, user, told.StatusCode, body)
+		status := told.StatusCode
+		if h.hidesStatus && r.Pattern == "GET /sales/{saleId}/orders/me" {
+			status, body = http.StatusNotFound, map[string]any{"code": sale.OrderNotFound}
+		}
 		if status == http.StatusAccepted {
 			h.accept(user, body)
 		}
@@ -226,34 +191,6 @@ func (h *fakeStack) accept(user string, body map[string]any) {
 	if h.dropsSomeReply && h.requests[user] == 1 && len(h.accepted)%2 == 0 {
 		panic(http.ErrAbortHandler)
 	}
-}
-
-// spoil changes the body of an answer to a user as the other flaws want it, and returns its status.
-func (h *fakeStack) spoil(r *http.Request, user string, status int, body map[string]any) int {
-	drawn, _ := body["draw"].(map[string]any)
-	switch {
-	case h.hidesStatus && r.Pattern == "GET /sales/{saleId}/orders/me":
-		clear(body)
-		body["code"] = sale.OrderNotFound
-		return http.StatusNotFound
-	case h.forgets && r.Method == http.MethodPut && user == userName(3):
-		page := fmt.Sprintf("ENTRY#%s#%.2s", r.PathValue("saleId"), body["leaf"])
-		_, _ = h.db.DeleteItem(r.Context(), &dynamodb.DeleteItemInput{TableName: aws.String("ShopTable"), Key: map[string]types.AttributeValue{
-			"pk": &types.AttributeValueMemberS{Value: page}, "sk": &types.AttributeValueMemberS{Value: user},
-		}})
-	case h.invites && body["code"] == string(sale.NotYourTurn) && user == userName(40): // an outsider
-		maps.Copy(body, map[string]any{"claimId": "invited", "saleId": r.PathValue("saleId"), "state": "PENDING"})
-		return http.StatusAccepted
-	case h.refuses && status == http.StatusAccepted:
-		clear(body)
-		body["code"] = sale.NotYourTurn
-		return http.StatusForbidden
-	case h.forges && drawn["seed"] != nil:
-		drawn["seed"] = strings.Repeat("0", 64)
-	case h.late && drawn != nil:
-		body["opensAt"] = httpapi.Time(time.Now().Add(-10 * time.Minute))
-	}
-	return status
 }
 
 // scan answers with every item as DynamoDB does.

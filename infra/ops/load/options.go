@@ -31,7 +31,7 @@ const (
 // options are the flags.
 type options struct {
 	url, sale, tokensFile, table, report, operator, local string
-	allowRemote, payments, demo, draw                     bool
+	allowRemote, payments, demo                           bool
 	rate, peak                                            float64
 	duration, patience, drain                             time.Duration
 	late                                                  float64
@@ -52,7 +52,6 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.report, "report", "load.html", "`file` of the HTML report")
 	f.BoolVar(&o.payments, "payments", false, "accepted buyers pay, but for a third of them; takes up to three minutes longer, and the local stack")
 	f.BoolVar(&o.demo, "demo", false, "the demonstration: -buyers at once on the local stack, and a line for each promise; with -payments also 9 bottles to be paid within a minute, a third of which come back")
-	f.BoolVar(&o.draw, "draw", false, "with -demo: -buyers enter a draw, and those who are called buy, on a local stack with "+drawParameters)
 	f.StringVar(&o.local, "local", "", "with -demo: the local stack's `program`, started if no stack runs (default: local, beside this program)")
 	f.IntVar(&o.buyers, "buyers", 0, "with -demo: number of buyers, who come all at once")
 	f.Float64Var(&o.rate, "rate", 200, "buyers a second")
@@ -75,11 +74,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	if o.demo {
 		given := map[string]bool{}
 		f.Visit(func(g *flag.Flag) { given[g.Name] = true })
-		values := preset
-		if o.draw {
-			values = drawPreset
-		}
-		for name, value := range values {
+		for name, value := range preset {
 			if given[name] {
 				continue
 			}
@@ -120,9 +115,6 @@ func (o *options) check() error {
 	}
 	if o.tokensFile != "" && o.sale == "" {
 		return errors.New("TOKENS (-tokens) also needs an existing SALE (-sale)")
-	}
-	if o.draw && (!o.demo || o.payments) {
-		return errors.New("DRAW=1 (-draw) is a demonstration (-demo) of its own, without PAYMENTS=1 (-payments)")
 	}
 	if o.buyers > 0 && !o.demo {
 		return errors.New("-buyers is for the demonstration (-demo)")

@@ -27,15 +27,14 @@ type stack struct {
 	tail child.Tail
 }
 
-// startStack runs the program with a new data folder, and more arguments, and returns when the
-// stack is healthy.
-func startStack(ctx context.Context, program string, out io.Writer, more ...string) (*stack, error) {
+// startStack runs the program with a new data folder and returns when the stack is healthy.
+func startStack(ctx context.Context, program string, out io.Writer) (*stack, error) {
 	dir, err := os.MkdirTemp("", "flashsale-demo-")
 	if err != nil {
 		return nil, fmt.Errorf("make folder: %w", err)
 	}
 	s := &stack{dir: dir}
-	if err := s.start(ctx, program, more); err != nil {
+	if err := s.start(ctx, program); err != nil {
 		s.end(out, s.Stack != nil && ctx.Err() == nil)
 		return nil, err
 	}
@@ -44,8 +43,8 @@ func startStack(ctx context.Context, program string, out io.Writer, more ...stri
 
 func (s *stack) data() string { return filepath.Join(s.dir, "data") }
 
-func (s *stack) start(ctx context.Context, program string, more []string) (err error) {
-	if s.Stack, err = launch.New(program, s.data(), more...); err != nil {
+func (s *stack) start(ctx context.Context, program string) (err error) {
+	if s.Stack, err = launch.New(program, s.data()); err != nil {
 		return err
 	}
 	if s.log, err = os.Create(filepath.Join(s.dir, "stack.log")); err != nil {
