@@ -147,44 +147,6 @@ func TestASeedDependsOnSaleRollAndDice(t *testing.T) {
 	}
 }
 
-// Chi-square over 16 places of the rank: 15 degrees of freedom, above 37.7 in one of 1,000 fair
-// draws. The leaves are fixed, so the result is, too.
-func TestNoPlaceIsMoreLikelyThanAnother(t *testing.T) {
-	leaves := leavesOf(20_000)
-	for _, seed := range []Digest{{}, SeedOf("a", Digest{}, [32]byte{}), SeedOf("b", Digest{1}, [32]byte{2})} {
-		var counts [16]float64
-		for _, r := range Ranks(seed, leaves) {
-			counts[r[0]>>4]++
-		}
-		sum, expected := 0.0, float64(len(leaves))/16
-		for _, n := range counts {
-			sum += (n - expected) * (n - expected) / expected
-		}
-		if sum > 37.7 {
-			t.Errorf("seed %s: chi-square is %.1f: %v", seed, sum, counts)
-		}
-	}
-	first := func(seed Digest) []int {
-		order := make([]int, len(leaves))
-		for i := range order {
-			order[i] = i
-		}
-		ranks := Ranks(seed, leaves)
-		slices.SortFunc(order, func(a, b int) int { return ranks[a].Compare(ranks[b]) })
-		return order[:2000]
-	}
-	// Of those who are first by one seed, a tenth are first by another one: 200, ±13 (1 σ).
-	here, both := first(Digest{1}), 0
-	for _, i := range first(Digest{2}) {
-		if slices.Contains(here, i) {
-			both++
-		}
-	}
-	if both < 140 || both > 260 {
-		t.Errorf("%d of 2,000 are first by two seeds, want about 200", both)
-	}
-}
-
 func TestTheNthAboveIsWhatSortingSays(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {

@@ -61,28 +61,6 @@ func TestAPurchaseWhoseAnswerWasLostFindsItsOwnClaim(t *testing.T) {
 	}
 }
 
-func TestAPurchaseRetriesContentionOnAnotherShard(t *testing.T) {
-	w, db, _ := faulty(t)
-	w.Open(100, 10)
-	var keys []string
-	db.Fault = dynamotest.On("TransactWriteItems", "", func(c dynamotest.Call) dynamotest.Fault {
-		if keys = append(keys, c.Keys[0]); len(keys) <= 5 {
-			return dynamotest.Fault{Kind: dynamotest.Conflict, Items: []int{0}}
-		}
-		return dynamotest.Fault{}
-	})
-	p := w.Accepted(w.Buy("alice"))
-	if p.Tries != 6 {
-		t.Errorf("%d tries, want 6", p.Tries)
-	}
-	for i := 1; i < len(keys); i++ {
-		if keys[i] == keys[i-1] {
-			t.Errorf("try %d went to %s again", i, keys[i])
-		}
-	}
-	w.Balanced(10)
-}
-
 func TestAConflictOnTheClaimAloneKeepsTheShard(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.Open(100, 10)
@@ -387,17 +365,6 @@ func TestEveryUserWhoseShardDoesNotAnswerTriesAnotherOne(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestAContendedPurchaseGoesOnWhenMostShardsAreEmpty(t *testing.T) {
-	w, _, next := faulty(t)
-	w.Open(10, 10)
-	for i := range 9 {
-		w.Accepted(w.Buy(fmt.Sprint("buyer-", i)))
-	}
-	next(dynamotest.Fault{Kind: dynamotest.Conflict, Items: []int{0}})
-	w.Accepted(w.Buy("alice"))
-	w.Balanced(10)
 }
 
 // Units are put back into other shards while a shard is found empty: the sale's version

@@ -22,45 +22,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-func TestAClaimIsReleasedWhenItsGraceIsOver(t *testing.T) {
-	for name, tt := range map[string]struct{ grace, ends time.Duration }{
-		"none": {0, 0}, "the default": {ledger.DefaultGrace, 2 * time.Minute}, "the longest": {ledger.MaxGrace, 24 * time.Hour},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w, _, _ := faulty(t)
-			w.OpenUnpaid(5, 1)
-			w.Ordered("alice")
-			w.Pass(payWithin + tt.ends - time.Millisecond)
-			for _, want := range []int{0, 1} {
-				listing := w.Listing()
-				if done, err := w.Environment().ReleaseDue(w.Ctx, listing, tt.grace); err != nil || done.Released != want {
-					t.Errorf("%d released (%v), want %d", done.Released, err, want)
-				}
-				w.Pass(time.Millisecond)
-			}
-		})
-	}
-}
-
-func TestOnlyAnOrderOfASaleWithPaymentHasToBePaid(t *testing.T) {
-	const id = 20 << 32
-	asks, free := sale.Sale{PayWithin: payWithin}, sale.Sale{}
-	for name, tt := range map[string]struct {
-		sale    sale.Sale
-		orderID uint64
-		want    time.Time
-	}{
-		"an order":         {asks, id, orderid.Time(id).Add(payWithin)},
-		"a pending claim":  {asks, 0, time.Time{}},
-		"a free sale":      {free, id, time.Time{}},
-		"neither of these": {free, 0, time.Time{}},
-	} {
-		if got := ledger.PayBy(tt.sale, sale.Claim{OrderID: tt.orderID}); !got.Equal(tt.want) {
-			t.Errorf("%s: %v, want %v", name, got, tt.want)
-		}
-	}
-}
-
 func TestAPaymentOfAnOrderWhoseSaleIsGoneFails(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.OpenUnpaid(5, 1)
@@ -99,26 +60,6 @@ func TestAPassThatTheBusyTableStops(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-func TestClaimsThatWereAllPaidMeanwhileCostOneTransaction(t *testing.T) {
-	w, db, _ := faulty(t)
-	w.OpenUnpaid(5, 1)
-	ids := w.Ordered("alice", "bob")
-	w.Pass(payWithin + grace)
-	releases := 0
-	db.Fault = dynamotest.On("TransactWriteItems", "", func(dynamotest.Call) dynamotest.Fault {
-		if releases++; releases == 1 {
-			defer func(n int) { releases = n }(releases) // a payment is a transaction, too
-			for i, id := range ids {
-				w.Settles(ledgertest.PaymentOf(id, fmt.Sprint("pi_", i)))
-			}
-		}
-		return dynamotest.Fault{}
-	})
-	if done, err := lateRelease(w, w.Environment()); err != nil || done.Released != 0 || releases != 1 {
-		t.Errorf("%d transactions, got %+v (%v)", releases, done, err)
 	}
 }
 

@@ -14,24 +14,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-func TestARepeatedWithdrawalMakesNoStepAgain(t *testing.T) {
-	w, db, _ := faulty(t)
-	w.Open(8, 4)
-	for _, withdrawal := range []sale.Withdrawal{{SaleID: "moutai", SeedID: "part", Stock: 4}, {SaleID: "moutai", SeedID: "rest", Stock: 9}} {
-		first, err := w.Ledger.Withdraw(w.Ctx, withdrawal)
-		if err != nil || first.Units != 4 {
-			t.Fatalf("got %+v (%v), want 4 units", first, err)
-		}
-		db.ResetUsage()
-		if again, err := w.Ledger.Withdraw(w.Ctx, withdrawal); err != nil || again.Applied || again.Units != 4 {
-			t.Errorf("the repeat: %+v (%v), want the same units", again, err)
-		}
-		if calls := db.Calls(); calls["TransactWriteItems"] != 1 || calls["BatchGetItem"] != 0 {
-			t.Errorf("%v, want only the transaction that compares the requests", calls)
-		}
-	}
-}
-
 func TestAStepThatIsRefusedForNoKnownReasonIsInternal(t *testing.T) {
 	w, _, _ := faulty(t)
 	w.Open(1, 1)

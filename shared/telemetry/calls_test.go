@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -134,24 +133,6 @@ func TestALineOfTheSDKIsBoundedAndFollowsTheLevel(t *testing.T) {
 	if fields := fieldsOf(t, out); fields["level"] != "DEBUG" || fields["detail"] != "request 1" {
 		t.Errorf("line %v", fields)
 	}
-}
-
-func TestCallsSideBySideAreAddedUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		out := &bytes.Buffer{}
-		l := New(out, "reconcile", clock.Wall)
-		ctx, cancel, e := l.Begin(t.Context())
-		defer cancel()
-		var calls sync.WaitGroup
-		for range 20 {
-			calls.Go(func() { call(t, ctx, answering(10*time.Millisecond, nil), putItem) })
-		}
-		calls.Wait()
-		e.End("reconcile", "", nil)
-		if fields := fieldsOf(t, out); fields["dynamodbMs"] != 200.0 || fields["ms"] != 10.0 {
-			t.Errorf("%v ms in DynamoDB in an event of %v ms, want 200 in 10", fields["dynamodbMs"], fields["ms"])
-		}
-	})
 }
 
 func TestEveryKindOfClientIsWatched(t *testing.T) {

@@ -198,28 +198,6 @@ func TestALinkThatCannotBeSignedIsRefused(t *testing.T) {
 	}
 }
 
-// A buyer is told before they order that the order has to be paid, and how soon.
-func TestASaleThatAsksForPaymentSaysHowLongItsBuyersHave(t *testing.T) {
-	for payWithin, want := range map[time.Duration]any{30 * time.Minute: 1800.0, 0: nil} {
-		selling(t, func(t *testing.T, f *function) {
-			if got := answered(t, f.Ask(t, t.Context(), event(t, "query-sale.json")), "max-age=1")["payWithin"]; got != want {
-				t.Errorf("%s: payWithin is %v, want %v", payWithin, got, want)
-			}
-		}, paidWithin(payWithin))
-	}
-}
-
-func TestASaleShowsItsLabels(t *testing.T) {
-	for labels, want := range map[sale.Labels]any{"sku=A-38,erp=4711": []any{"sku=A-38", "erp=4711"}, "": nil} {
-		selling(t, func(t *testing.T, f *function) {
-			got := answered(t, f.Ask(t, t.Context(), event(t, "query-sale.json")), "max-age=1")["labels"]
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("labels (-want +got):\n%s", diff)
-			}
-		}, func(c *sale.Creation) { c.Labels = labels })
-	}
-}
-
 // Units of a sale that asks for payment may be on sale again until it closes.
 func TestASoldOutSaleSaysWhetherUnitsMayReturn(t *testing.T) {
 	for _, tt := range []struct {

@@ -223,21 +223,3 @@ func TestTheSaleThatHasWaitedLongestComesFirst(t *testing.T) {
 		}
 	})
 }
-
-func TestALongPassDoesNotMakeItsFirstClaimsOld(t *testing.T) {
-	in(t, func(w *world) {
-		w.open("moutai", 300, 280) // 70 buckets, of which 16 are read at once
-		refs := w.Crowd("moutai", 0, 60)
-		time.Sleep(20 * time.Second)
-		w.DB.Fault = dynamotest.Fault{Delay: 900 * time.Millisecond}.On("Query", "")
-		if r, err := w.reconcile(`{}`, 8*time.Second); err != nil || len(r) != 0 {
-			w.T.Fatalf("got %+v (%v), want a pass that is cut off", r, err)
-		}
-		w.DB.Fault = nil
-		w.Confirm(refs...)
-		time.Sleep(time.Hour / 2)
-		if r := w.receipts(`{}`); len(r) != 1 || r[0].OldestPendingSeconds > 30 {
-			w.T.Errorf("got %+v: an order that was finished long ago is an alarm", r)
-		}
-	})
-}

@@ -11,41 +11,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-func TestARunThatIsCutOffIsContinuedByTheNext(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		w.open("moutai", 400, 40, payWithin) // ten buckets
-		w.order("moutai", 0, 400)
-		time.Sleep(payWithin + grace + time.Second)
-		read := map[string]int{}
-		w.DB.Fault = dynamotest.On("Query", "CLAIM#", func(c dynamotest.Call) dynamotest.Fault {
-			read[c.Keys[0]]++
-			return dynamotest.Fault{Delay: 900 * time.Millisecond}
-		})
-		runs, released := 0, 0
-		for complete := false; !complete; runs++ {
-			passes, err := w.release(`{}`, 8*time.Second)
-			if err != nil || runs > 20 {
-				t.Fatalf("run %d: %v", runs, err)
-			}
-			released += passes[0].Released
-			complete = passes[0].Complete
-		}
-		if got := w.states("moutai", 400); got[sale.Expired] != 400 || released != 400 || runs < 2 {
-			t.Errorf("%v after %d runs, which report %d", got, runs, released)
-		}
-		for bucket, n := range read {
-			if n > 2 { // a page whose claims were not released yet is read again
-				t.Errorf("%s was read %d times: the cursor is lost", bucket, n)
-			}
-		}
-		w.DB.Fault = nil
-		if w.stock("moutai") != 400 {
-			t.Errorf("%d in stock", w.stock("moutai"))
-		}
-		w.balanced()
-	})
-}
-
 func TestASaleThatFailsLeavesTheOthersTheirPasses(t *testing.T) {
 	for name, fault := range testledger.OneFails {
 		t.Run(name, func(t *testing.T) {

@@ -81,11 +81,11 @@ var ofReleasing = []mutant{
 		`	if s.Paused {
 		if isAhead {`, `	if false {
 		if isAhead {`}}},
-	{"release does not store how far it came", "P22", releaseTests, "^TestARunThatIsCutOff", []edit{{releasing,
+	{"release does not store how far it came", "P22", releaseTests, "^TestASaleThatIsCutOffGoesOn", []edit{{releasing,
 		`	return p.saveCursors(ctx, p.sale.ID, map[string]any{"releasing": p.pass})`, `	return nil`}}},
 	{"a table that is busy for a second fails a run of release", "P16", releaseTests, "^TestATableThatIsBusy", []edit{{listing,
 		ending, strings.Replace(ending, "patientTries", "maxTries", 1)}}},
-	{"release fails because it cannot store how far it came", "P16", releaseTests, "^TestARunThatCannotStore", []edit{{listing,
+	{"release fails because it cannot store how far it came", "P16", ledgerTests, "^TestAPassThatCannotStore", []edit{{listing,
 		`err = asInternal(err); sale.CodeOf(err) == sale.Busy {`, `err = asInternal(err); err == nil {`}}},
 	{"a table that is busy for a second costs reconcile its pass", "P16", reconciling, "^TestATableThatIsBusy", []edit{{listing,
 		cursors, strings.Replace(cursors, "patientTries", "maxTries", 1)}}},

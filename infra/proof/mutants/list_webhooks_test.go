@@ -147,7 +147,7 @@ var ofWebhooks = []mutant{
 		`len(key) < minLinkKey`, `len(key) < 1`}}},
 	{"the preflight takes a signature without a key", "P19", "./infra/ops/deploy/preflight", "^TestADeploymentThatCannot", []edit{{"infra/ops/deploy/preflight/settings.go",
 		`	if strings.Contains(value(d.Demand, "PaymentUrl"), "{signature}") && `, `	if strings.Contains(value(d.Demand, "PaymentUrl"), "{signed}") && `}}},
-	{"a sale does not say that its orders must be paid", "P20", "./functions/query/handler", "^TestASaleThatAsksForPayment", []edit{{"functions/query/handler/handler.go",
+	{"a sale does not say that its orders must be paid", "P20", "./functions/query/handler", "^TestTheSalePageIsTheSame", []edit{{"functions/query/handler/handler.go",
 		`PayWithin: int64(s.PayWithin / time.Second), `, ``}}},
 	{"a query shows where to pay what is paid", "P20", "./functions/query/handler", "^TestABuyerSees", []edit{{"functions/query/handler/handler.go",
 		`if c.State() != sale.Confirmed {
