@@ -225,11 +225,7 @@ func TestMakeDeployStopsBeforeSAMIfThePreflightFails(t *testing.T) {
 	}{
 		{"a new account whose quota reserves nothing", "allows 10 (concurrent executions), of which 0", newBench(t, "10"),
 			[]string{"ENV=prod", "PARAMETERS=JwtIssuer=https://127.0.0.1:1" + sound}},
-		{"an unknown parameter", "no such parameter", newBench(t, "1000"), []string{"ENV=dev", "PARAMETERS=Colour=red"}},
 		{"no environment", "there are: dev, prod", newBench(t, "1000"), nil},
-		{"prod without an issuer", "give JwtIssuer", newBench(t, "1000"), []string{"ENV=prod", "PARAMETERS=AlarmEmail=ops@example.com"}},
-		{"prod with an unreachable issuer", "FAIL  issuer", newBench(t, "1000"), []string{"ENV=prod", "PARAMETERS=JwtIssuer=https://127.0.0.1:1" + sound}},
-		{"prod with test users", "FAIL  test users", newBench(t, "1000"), []string{"ENV=prod", "PARAMETERS=AllowTestUsers=true"}},
 		{"prod with uncommitted changes", "1 files are not committed", spoilt("1000", func(b *bench) { b.program("git", "echo ' M x.go'\n") }), []string{"ENV=prod"}},
 		{"no credentials", "Unable to locate credentials", spoilt("1000", func(b *bench) { b.program("aws", "echo Unable to locate credentials >&2; exit 255\n") }), []string{"ENV=dev"}},
 	} {

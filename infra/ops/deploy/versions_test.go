@@ -2,10 +2,8 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -101,104 +99,21 @@ func build(t *testing.T, functions []demand.Function, programs map[string]string
 	return folder
 }
 
-// versions returns the logical ids of the published versions of each attempt, from SAM's
-// translator if it is installed, otherwise by its rule: the function's id, "Version", ten
-// characters of the fingerprint.
-func versions(t *testing.T, functions []demand.Function, attempts []attempt) [][]string {
+// fingerprintsOf returns the fingerprint of each function in each attempt: SAM publishes a version exactly when
+// it changes, because it is the property AutoPublishCodeSha256.
+func fingerprintsOf(t *testing.T, functions []demand.Function, attempts []attempt) (all [][]string) {
 	t.Helper()
-	// A translation takes half a second, so translate only the first two attempts and those
-	// with the same template and other fingerprints.
-	var input [][]any
-	var byRule [][]string
-	var translatedAs []int
-	for i, a := range attempts {
+	for _, a := range attempts {
 		overrides := a.overrides(t)
-		var ids []string
+		var of []string
 		for _, f := range functions {
-			fingerprint := overrides[f.FingerprintParameter]
-			if len(fingerprint) != 64 {
-				t.Fatalf("the fingerprint of %s is %q", f.ID, fingerprint)
+			if of = append(of, overrides[f.FingerprintParameter]); len(of[len(of)-1]) != 64 {
+				t.Fatalf("the fingerprint of %s is %q", f.ID, of[len(of)-1])
 			}
-			ids = append(ids, f.ID+"Version"+fingerprint[:10])
 		}
-		byRule = append(byRule, ids)
-		if i < 2 || a.template == attempts[0].template && !slices.Equal(ids, byRule[0]) {
-			input, translatedAs = append(input, []any{a.template, overrides}), append(translatedAs, i)
-		}
+		all = append(all, of)
 	}
-	translated := translate(t, input)
-	if translated == nil {
-		return byRule
-	}
-	for n, i := range translatedAs {
-		if diff := cmp.Diff(byRule[i], translated[n]); diff != "" {
-			t.Errorf("the translator names versions by a different rule (-want +got):\n%s", diff)
-		}
-	}
-	return byRule
-}
-
-// translate returns the versions that SAM's translator makes of each template with its parameters, nil if it is
-// not installed.
-func translate(t *testing.T, input [][]any) (translated [][]string) {
-	t.Helper()
-	if exec.Command("python3", "-c", "import samtranslator").Run() != nil {
-		t.Log("SAM's translator is not installed: using the naming rule from its source")
-		return nil
-	}
-	text, err := json.Marshal(input)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := exec.CommandContext(t.Context(), "python3", filepath.Join(root, "infra", "proof", "checks", "translate.py"), "--versions")
-	c.Stdin = bytes.NewReader(text)
-	var complaints strings.Builder
-	c.Stderr = &complaints
-	out, err := c.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, &complaints)
-	}
-	if err := json.Unmarshal(out, &translated); err != nil {
-		t.Fatal(err)
-	}
-	return translated
-}
-
-// SAM's own rule looks at Code, Environment, MemorySize and SnapStart alone, and at nothing but a
-// fingerprint if there is one: that one is ours, and covers every property.
-func TestWithoutFingerprintsEachPropertyOfAVersionPublishesAnother(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(root, "template.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	edits := [][2]string{{"", ""}}
-	for _, property := range []string{
-		"KmsKeyArn: arn:aws:kms:us-east-1:123456789012:key/k", "EphemeralStorage: { Size: 1024 }", "Description: x",
-		"VpcConfig: { SubnetIds: [s], SecurityGroupIds: [g] }", "Layers: ['arn:aws:lambda:us-east-1:123456789012:layer:l:1']",
-	} {
-		edits = append(edits, [2]string{"  Function:\n    Runtime:", "  Function:\n    " + property + "\n    Runtime:"})
-	}
-	edits = append(edits, [2]string{"    Tracing: Active\n", "    Tracing: PassThrough\n"}, [2]string{"    MemorySize: 512\n", "    MemorySize: 513\n"},
-		[2]string{"    Architectures: [arm64]\n", "    Architectures: [x86_64]\n"}, [2]string{"    Runtime: provided.al2023\n", "    Runtime: provided.al2\n"},
-		[2]string{"      Timeout: 120\n", "      Timeout: 121\n"}, [2]string{`GOGC: "400"`, `GOGC: "401"`}, [2]string{"        LogFormat: JSON\n", "        LogFormat: Text\n"},
-		[2]string{"      Role: !GetAtt SeedRole.Arn\n", "      Role: !GetAtt QueryRole.Arn\n"})
-	var input [][]any
-	for _, e := range edits {
-		if !strings.Contains(string(text), e[0]) {
-			t.Fatalf("the template has no %q", e[0])
-		}
-		input = append(input, []any{strings.ReplaceAll(string(text), e[0], e[1]), map[string]string{}})
-	}
-	of := func(ids []string) string { // SeedFunction sets none of the properties of the first edits itself
-		return ids[slices.IndexFunc(ids, func(id string) bool { return strings.HasPrefix(id, "SeedFunctionVersion") })]
-	}
-	translated := translate(t, input)
-	for i := range translated {
-		if same := of(translated[i]) == of(translated[0]); same != (i == 0) {
-			t.Errorf("%q: %s, and before it was %s", edits[i][1], of(translated[i]), of(translated[0]))
-		}
-	}
+	return all
 }
 
 // changed returns a different valid value of a parameter.
@@ -290,18 +205,16 @@ func TestAVersionIsPublishedExactlyWhenItsContentsHaveChanged(t *testing.T) {
 		try(fmt.Sprintf("%q", edit.new), attempt{strings.Replace(string(text), edit.old, edit.new, 1), built, nil}, edit.functions...)
 	}
 
-	ids := versions(t, d.Functions, attempts)
-	t.Run("row 19: versions follow changes", func(t *testing.T) {
-		for i, name := range names {
-			var got []string
-			for n, id := range ids[i+1] {
-				if id != ids[0][n] {
-					got = append(got, all[n])
-				}
-			}
-			if diff := cmp.Diff(slices.Sorted(slices.Values(want[i])), got); diff != "" {
-				t.Errorf("%s is changed: new versions (-want +got):\n%s", name, diff)
+	made := fingerprintsOf(t, d.Functions, attempts)
+	for i, name := range names {
+		var got []string
+		for n, fingerprint := range made[i+1] {
+			if fingerprint != made[0][n] {
+				got = append(got, all[n])
 			}
 		}
-	})
+		if diff := cmp.Diff(slices.Sorted(slices.Values(want[i])), got); diff != "" {
+			t.Errorf("%s is changed: new versions (-want +got):\n%s", name, diff)
+		}
+	}
 }

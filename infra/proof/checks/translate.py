@@ -1,15 +1,11 @@
 """Translates a SAM template with SAM's own translator and prints CloudFormation JSON.
 
 usage: translate.py TEMPLATE [NAME=VALUE ...]    the translated template
-       translate.py --versions                   reads a JSON list of [template text, {name: value}]
-                                                 and prints the logical ids of the published versions of each
 
 Nothing is uploaded and AWS is not asked: the code's place is made up, as the
 translator takes no local one.
 """
 
-import copy
-import functools
 import json
 import logging
 import os
@@ -23,13 +19,8 @@ from samtranslator.translator.translator import Translator
 from samtranslator.yaml_helper import yaml_parse
 
 
-@functools.cache
-def parsed(text):
-    return yaml_parse(text)
-
-
 def translate(text, overrides):
-    template = copy.deepcopy(parsed(text))
+    template = yaml_parse(text)
     template["Globals"]["Function"]["CodeUri"] = "s3://bucket/code.zip"
     functions = [r for r in template["Resources"].values() if r["Type"] == "AWS::Serverless::Function"]
     fingerprints = [f["Properties"]["AutoPublishCodeSha256"]["Ref"] for f in functions]
@@ -44,14 +35,6 @@ def translate(text, overrides):
     return out
 
 
-def versions(text, overrides):
-    resources = translate(text, overrides)["Resources"]
-    return sorted(id for id, r in resources.items() if r["Type"] == "AWS::Lambda::Version")
-
-
 logging.disable(logging.CRITICAL)
-if sys.argv[1] == "--versions":
-    json.dump([versions(*one) for one in json.load(sys.stdin)], sys.stdout)
-else:
-    with open(sys.argv[1], encoding="utf-8") as f:
-        json.dump(translate(f.read(), dict(o.split("=", 1) for o in sys.argv[2:])), sys.stdout, indent=1)
+with open(sys.argv[1], encoding="utf-8") as f:
+    json.dump(translate(f.read(), dict(o.split("=", 1) for o in sys.argv[2:])), sys.stdout, indent=1)

@@ -37,32 +37,31 @@ type Finding struct {
 	Says    string
 }
 
-// Limits are what an account allows in the deployment's region. As JSON they name neither the
-// account nor the stack's parameters.
+// Limits are what an account allows in the deployment's region.
 type Limits struct {
-	Account string `json:"-"`
+	Account string
 	// Concurrency is Lambda's quota, Unreserved the part of it that no function has
 	// reserved, and Own the part that this stack has reserved so far.
-	Concurrency int `json:"lambdaConcurrency"`
-	Unreserved  int `json:"lambdaUnreserved"`
-	Own         int `json:"lambdaReservedByStack"`
+	Concurrency int
+	Unreserved  int
+	Own         int
 	// TableReads and TableWrites are the maximum number of units per second of one table.
-	TableReads  int `json:"tableReads"`
-	TableWrites int `json:"tableWrites"`
+	TableReads  int
+	TableWrites int
 	// Rate and Burst are API Gateway's limits for all APIs of the account together.
-	Rate  float64 `json:"apiRate"`
-	Burst int     `json:"apiBurst"`
+	Rate  float64
+	Burst int
 	// Status is the stack's status, Tables are its tables by logical id, and Parameters its
 	// parameters. They are empty before the first deployment.
-	Status     string            `json:"stackStatus"`
-	Tables     map[string]Warmth `json:"warmTables"`
-	Parameters map[string]string `json:"-"`
+	Status     string
+	Tables     map[string]Warmth
+	Parameters map[string]string
 }
 
 // Warmth is what a table can take at once, in units per second.
 type Warmth struct {
-	Reads  int `json:"reads"`
-	Writes int `json:"writes"`
+	Reads  int
+	Writes int
 }
 
 // Account returns an account's limits.
