@@ -350,14 +350,10 @@ drill: host operator ## run the runbook's commands on a new stack during each ac
 # The result is compared with infra/proof/mutants/survivors_test.go, which says why a mutant
 # cannot be detected.
 .PHONY: mutate
-mutate: ## mutate every operator of functions and shared in turn, and the pages' conditions; tests must fail (MUTATED=shared/sale, MUTATED=page)
-	@if [ "$${MUTATED-}" != page ]; then \
-		go test -timeout 0 ./infra/proof/mutants -run '^TestEveryOperatorIsNeeded$$' -v -packages "$${MUTATED-$$(go list -f \
+mutate: ## mutate every operator of functions and shared in turn; tests must fail (MUTATED=shared/sale)
+	@go test -timeout 0 ./infra/proof/mutants -run '^TestEveryOperatorIsNeeded$$' -v -packages "$${MUTATED-$$(go list -f \
 		'{{if .TestGoFiles}}{{.Dir}}{{else if .XTestGoFiles}}{{.Dir}}{{end}}' ./functions/... ./shared/... | sed "s|^$$PWD/||" | grep -v 'test$$')}" \
-		| grep --line-buffered -v '^=== \|--- PASS'; fi
-	@if [ -z "$${MUTATED-}" ] || [ "$$MUTATED" = page ]; then $(MAKE) --no-print-directory host browser; \
-		go test -timeout 0 ./infra/proof/mutants -run '^TestEveryConditionOfThePagesIsNeeded$$' -v -page \
-		| grep --line-buffered -v '^=== \|--- PASS'; fi
+		| grep --line-buffered -v '^=== \|--- PASS'
 
 .PHONY: check
 check: host ## test the tools and the local stack, also the ledger on its engine; check formatting, vet, staticcheck, the rules of the sources, known vulnerabilities; lint the templates and SAM's output

@@ -2,11 +2,9 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 
 	"github.com/chromedp/cdproto"
@@ -114,31 +112,6 @@ func (t *Tab) Change(name, old, replacement string) {
 			t.tb.Errorf("%s has %q %d times, want once", name, old, n)
 		}
 		return strings.Replace(text, old, replacement, 1)
-	})
-}
-
-// MutantVariable is the environment variable with a Line, as JSON, that all tabs replace.
-const MutantVariable = "PAGE_MUTANT"
-
-// Line is one line of a file of the page, counted from 0.
-type Line struct {
-	File string `json:"file"`
-	Line int    `json:"line"`
-	Text string `json:"text"`
-}
-
-// mutate replaces the line of MutantVariable, if it is set.
-func (t *Tab) mutate() {
-	raw := os.Getenv(MutantVariable)
-	if raw == "" {
-		return
-	}
-	var l Line
-	t.must("read the mutant", json.Unmarshal([]byte(raw), &l))
-	t.rewrite(l.File, func(text string) string {
-		lines := strings.Split(text, "\n")
-		lines[l.Line] = l.Text
-		return strings.Join(lines, "\n")
 	})
 }
 

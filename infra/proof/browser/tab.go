@@ -75,7 +75,6 @@ func (b *Browser) tab(tb testing.TB, parent context.Context, options ...chromedp
 	t.must("open a tab", chromedp.Listen(t.ctx, t.hear))
 	t.Size(800, 900)
 	t.Language("en-US,en")
-	t.mutate()
 	return t
 }
 

@@ -1,8 +1,7 @@
 // Package mutants breaks the system on purpose and checks that its tests fail: named
 // mutants, each with the test that must fail; the ledger's expressions without each of
 // their terms; and, by `make mutate`, the code of functions and shared with each operator
-// changed and the page's scripts with each condition changed. A surviving mutant means that
-// a promise is no longer tested.
+// changed. A surviving mutant means that a promise is no longer tested.
 //
 // The named mutants replace exact text. When that text changes, the mutant must be
 // updated: an edit that no longer applies is a failure, not a pass.

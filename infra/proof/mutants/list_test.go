@@ -1,45 +1,160 @@
 package mutants
 
-import "slices"
-
-// edit replaces the single occurrence of old in a file.
-type edit struct{ file, old, new string }
-
-// mutant is one way to break the system, and the test that must detect it.
-type mutant struct {
-	name    string
-	promise string
-	pkg     string
-	test    string // in the syntax of go test -run
-	edits   []edit
-}
-
 const (
-	purchasing           = "shared/ledger/purchase.go"
-	readingBeforeRefusal = "shared/ledger/refusal_read.go"
-	creating             = "shared/ledger/create.go"
-	adding               = "shared/ledger/add.go"
-	withdrawing          = "shared/ledger/withdraw.go"
-	editing              = "shared/ledger/edit.go"
-	remembering          = "shared/recent/recent.go"
-	seedingRules         = "shared/sale/seeding.go"
-	ledgerItems          = "shared/ledger/items.go"
-	ledgerTests          = "./shared/ledger"
-	bookTests            = "./infra/kit/books"
-	verdictTests         = "./infra/kit/verdict"
-	comparing            = "infra/kit/verdict/compare.go"
-	untrue               = "^TestEveryUntrueAnswer"
-	overFake             = "^TestTheLedgerOverTheFake$/"
-
-	auditing       = "shared/ledger/audit.go"
-	auditingClaims = "shared/ledger/audit.go"
-	reconciling    = "./functions/reconcile/handler"
-	reconcile      = "functions/reconcile/handler/handler.go"
-	resending      = "functions/reconcile/handler/resend.go"
-
-	simulation  = "./infra/proof/simulate"
-	under       = "^TestSimulationUnder$/"
-	enumeration = "./infra/proof/enumerate"
+	inLedger = "shared/ledger "
+	overFake = inLedger + "^TestTheLedgerOverTheFake$/"
 )
 
-var mutants = slices.Concat(ofBuyingAndSeeding, ofGroups, ofPayments, ofReleasing, ofRecalls, ofEverythingElse, ofThePages, ofWebhooks, ofEvents, ofTheLocalStack, ofCallers, ofTheShop, ofTheTrail, ofOperators, ofTheDice, ofDraws, ofDrawFunction, ofPersons)
+// mutants break each promise in a way that no operator and no term of the ledger's
+// conditions breaks it.
+var mutants = []mutant{
+	{"P1", "units that were put back are put back again", "shared/ledger/release.go", overFake + "^units_that_another_pass",
+		`units := one.released - one.putBack`, `units := one.released`},
+	{"P1", "every shard gets one of the remaining units", "shared/sale/spread.go", overFake + "^creating_spreads", `if int64(k) < total%int64(n) {`, `if total%int64(n) > 0 {`},
+	{"P1", "the recount does not compare the claims with the units", "infra/kit/books/judge.go", "infra/kit/books ^TestEachKindOfBrokenBooksIsNamed$", `live > high {`, `false {`},
+	{"P1", "a replay takes units that were sold again", "shared/ledger/replay_table.go", overFake + "^a_shard_with_more",
+		`if slices.ContainsFunc(want, func(w shard) bool { return w.stock < 0 }) {`, `if false {`},
+	{"P2", "nobody compares the released claims with the shards", "shared/ledger/audit.go", overFake + "^released_claims",
+		`if a.Released < a.ReleasedBefore || a.Released > r.Released {`, `if false {`},
+	{"P2", "a replay gives the units of released claims to nobody", "shared/ledger/replay_table.go", overFake + "^a_replay_writes",
+		`w.stock = w.seeded - one.claims[k] + w.putBack`, `w.stock = w.seeded - one.claims[k]`},
+	{"P2", "units that are back in stock are counted as oversold", "shared/ledger/items.go", overFake + "^released_units", `s.seeded - s.stock + s.putBack }`, `s.seeded - s.stock }`},
+	{"P2", "the recount judges a sale that sells as a quiet one", "infra/kit/books/judge.go", "infra/kit/books ^TestASaleBalancesInTheMiddle",
+		`*s0 == *s && low == high, high-claims`, `true, high-claims`},
+	{"P3", "no idempotency key equals no idempotency key", "shared/ledger/purchase.go", inLedger + "^TestCallsInTheSteadyState$",
+		`if r.Key != "" && r.Key == held.RequestKey &&`, `if r.Key == held.RequestKey &&`},
+	{"P3", "a released claim passes for an accepted one", "shared/ledger/purchase.go", overFake + "^a_user_whose_claim_was_released", `&& !held.Released() {`, `{`},
+	{"P3", "the audit is blind to a claim in another bucket", "shared/ledger/audit.go", overFake + "^each_kind_of_broken",
+		`if sale.BucketOf(c.User, s.Buckets) != bucket {`, `if false {`},
+	{"P3", "the recount counts a claim in the wrong bucket", "infra/kit/books/claims.go", "infra/kit/books ^TestEachKindOfBrokenBooksIsNamed$", `c.Bucket != right`, `false`},
+	{"P4", "send before commit", "functions/purchase/handler/handler.go", "functions/purchase/handler ^TestEachRefusal|^TestTheLastUnit",
+		`p, err = h.book.Purchase(ctx, request)`, `h.send(ctx, event, ledger.PurchaseResult{Claim: sale.Claim{ID: "early", SaleID: saleID, User: request.User}, New: true}); p, err = h.book.Purchase(ctx, request)`},
+	{"P4", "a refusal's line does not say the claim that its buyer is told of", "functions/purchase/handler/handler.go", "functions/purchase/handler ^TestTheLogCanReplace",
+		`logClaim(event, p.Claim)`, `if err == nil { logClaim(event, p.Claim) }`},
+	{"P4", "the last message has no time of its own", "shared/invocation/invocation.go", "functions/purchase/handler ^TestAClaimMadeInTheLastMoment",
+		`if Outlasts(ctx, d) {`, `if true {`},
+	{"P5", "after an unknown outcome a refusal is believed", "shared/ledger/purchase.go", inLedger + "^TestAfterAnUnknownOutcome", `p.unsure = true`, ``},
+	{"P5", "one's own double click in flight is sold out", "shared/ledger/reasons.go", inLedger + "^TestOnesOwnDoubleClick",
+		`case contention(claimCode) || contention(guardCode):
+		return verdict{keepShard: stockCode == reasonNone}, nil
+	case stockCode != reasonCondition || claimCode != reasonNone || guardCode != reasonNone:`, `case stockCode != reasonCondition:`},
+	{"P5", "a transaction in contention is given up", "shared/ledger/transact.go", inLedger + "^TestContentionInEveryPosition", `contended = true`, `return nil, asInternal(err)`},
+	{"P5", "a guard whose claim is not shown yet is an answer", "shared/ledger/purchase.go", inLedger + "^TestAGuardWhoseClaim",
+		`case sale.CodeOf(readErr) == sale.OrderNotFound:`, `case false:`},
+	{"P5", "an unexpected error after an unknown outcome is internal", "shared/ledger/purchase.go", inLedger + "^TestAnUnexpectedErrorAfterAnUnknown", `code = sale.Busy`, ``},
+	{"P5", "a throttle by another name is hopeless", "shared/ledger/retry.go", inLedger + "^TestWhatTheSDKRetriesIsNeverHopeless$",
+		`"TooManyRequestsException", "SlowDown", `, `"SlowDown", `},
+	{"P6", "sold out from a guess", "shared/ledger/purchase.go", inLedger + "^TestTwoShardsNeverEmpty", `if s.certain && s.sale.SoldOut() {`, `if true {`},
+	{"P6", "a refusal that is too old after the search for a claim", "shared/ledger/purchase.go", inLedger + "^TestARefusalThatIsTooOld",
+		`if !isFresh(p.ledger.now(), s.readAt, refusalAge) {`, `if false {`},
+	{"P6", "a stale read refuses", "shared/ledger/snapshot.go", inLedger + "^TestAStaleReadNeverRefuses", `v.certain = false`, `v.certain = true`},
+	{"P6", "the audit is blind to stock that nobody can buy", "shared/ledger/audit.go", overFake + "^each_kind_of_broken", `if s.Empty.Has(k) && one.stock > 0 {`, `if false {`},
+	{"P6", "a snapshot never ages", "shared/ledger/snapshot.go", inLedger + "^TestAnEnvironmentThatWasFrozenRefusesNothing", `v.known && isFresh(now, v.readAt, v.age)`, `v.known`},
+	{"P7", "somebody else's order item is taken for one's own", "shared/ledger/confirm.go", inLedger + "^TestBrokenBooks", `l.checkOrders(ctx, existing)`, ``},
+	{"P7", "the audit is blind to an order id's time", "shared/ledger/audit.go", overFake + "^each_kind_of_broken",
+		`at.Before(earliest) || at.After(now.Add(clockSkew))`, `at.Before(earliest) && at.IsZero()`},
+	{"P7", "an order id's second and its day of two instants", "shared/ledger/sequence.go", inLedger + "^TestAnOrderIDsSecondAndItsDay", `orderid.New(now, `, `orderid.New(l.now(), `},
+	{"P7", "the recount does not look for orders without a claim", "infra/kit/books/strays.go", "infra/kit/books ^TestEachKindOfBrokenBooksIsNamed$",
+		`return p.checkOwners(ctx, orders)`, `return nil`},
+	{"P8", "the order item is not ensured", "shared/ledger/confirm.go", overFake + "^a_confirmed_claim_whose_order",
+		`l.putOrders(ctx, left)`, `l.putOrders(ctx, slices.DeleteFunc(left, func(c *confirming) bool { return !c.New }))`},
+	{"P8", "a message that could not be sent counts as sent", "functions/reconcile/handler/resend.go", "functions/reconcile/handler ^TestAnUnreachableQueueIsTried",
+		`unmarked < maxUnmarked`, `false`},
+	{"P8", "a sale drained whose last claim nobody has seen", "shared/ledger/audit.go", overFake + "^a_purchase_that_slips", `r.Finished = r.Finished && a.Claims[k] == sold`, ``},
+	{"P9", "sold out beats a claim", "shared/ledger/purchase.go", overFake + "^a_claim_beats", `if p.request.Key == "" || s.Buckets == 0 {`, `if true {`},
+	{"P9", "a repeat is answered from memory after its claim was released", "shared/ledger/purchase.go", overFake + "^an_environment_that_remembers",
+		`if one.asksForPayment && held.MayBeReleased() {`, `if false {`},
+	{"P10", "a poison message takes a number", "shared/ledger/confirm.go", overFake + "^each_poison_claim",
+		`l.loadClaims(ctx, left)
+	left = withoutFailed(left)`, `l.loadClaims(ctx, left)`},
+	{"P11", "reconcile stops at the first sale that fails", "functions/reconcile/handler/handler.go", "functions/reconcile/handler ^TestASaleThatFails",
+		`errs = append(errs, fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))`, `panic(fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))`},
+	{"P11", "a list of refunds lacks one that cannot be read, and nobody is told", "shared/ledger/refund.go", overFake + "^a_refund_that_cannot_be_read",
+		`asInternal(errors.Join(unreadable...))`, `asInternal(errors.Join(unreadable[:0]...))`},
+	{"P12", "the user from a claim of another name", "shared/httpapi/event.go", "shared/httpapi ^TestOnlyTheClaimSub", `string(name) != path[0] {`, `len(name) != len(path[0]) {`},
+	{"P12", "of two callers in an event the last one counts", "shared/httpapi/event.go", "shared/httpapi ^TestAnEventThatNamesItsCallerTwice", `if found {`, `if found && false {`},
+	{"P13", "a separator in an id", "shared/sale/ids.go", "shared/sale ID", `c == '_', c == '-':`, `c == '_', c == '-', c == '#':`},
+	{"P14", "what stood before a user was asked about is believed", "shared/ledger/purchase.go", inLedger + "^TestASaleThatEndsWhile", `checked = true`, `return p.run(ctx)`},
+	{"P14", "an edit is content with a sale that is not as it asks", "shared/ledger/edit.go", overFake + "^an_edit_that_another_overtakes", `if !e.Agrees(done.Sale) {`, `if false {`},
+	{"P14", "an edit is answered before its last shard is written", "shared/ledger/edit.go", overFake + "^an_older_edit_that_agrees",
+		`each(s.Shards, func(k int) {`, `each(s.Shards-1, func(k int) {`},
+	{"P14", "a schedule resumes what a restore has paused", "shared/ledger/replay.go", overFake + "^a_replay_pauses_every_sale",
+		`sale.Author{Actor: restoreActor, Note:`, `sale.Author{Note:`},
+	{"P14", "an edit loses to a call", "shared/ledger/edit.go", overFake + "^calls_change_nothing",
+		`newest := before.OperatedAt.UnixMilli()`, `newest := before.ChangedAt.UnixMilli()`},
+	{"P15", "a creation's maxStock is forgotten", "shared/ledger/create.go", overFake + "^a_creation_with_another_maxStock", `&& r.optionalNumber("maxStock") == c.MaxStock`, ``},
+	{"P15", "the recount believes a shard's own word for what it was given", "infra/kit/books/judge.go", "infra/kit/books ^TestEachKindOfBrokenBooksIsNamed$",
+		`low, high := p.given(k)`, `low, high := s0.seeded, s.seeded`},
+	{"P16", "the SDK tries again under the ledger", "shared/ledger/ledger.go", inLedger + "^TestTheClientOfAFunctionMakesOneAttempt",
+		`dynamodb.NewFromConfig(cfg, OneAttempt, func`, `dynamodb.NewFromConfig(cfg, func`},
+	{"P16", "a user sends as much as he likes", "functions/purchase/handler/handler.go", "functions/purchase/handler ^TestTooManyRequestsOfAUser",
+		`if err = h.callers.Allow(request.User, h.now()); err != nil {`, `if err = h.callers.Allow(request.User, h.now()); false {`},
+	{"P17", "resending without grace or memory", "shared/ledger/claims.go", overFake + "^a_pending_claim_may_be_resent",
+		`return min(max(ResendGrace, now.Sub(c.AcceptedAt)/2), longestQuiet)`, `return ResendGrace / 2`},
+	{"P18", "what the SDK logs is not a line of ours", "shared/telemetry/calls.go", "shared/telemetry ^TestWhatTheSDKLogs", `cfg.Logger = sdkLogger{l}`, ``},
+	{"P19", "an unknown reason means an empty shard", "shared/ledger/reasons.go", inLedger + "^TestAReasonNobodyKnows",
+		`return verdict{}, fmt.Errorf("read cancellation: the shard meets its condition: %w", err)`, `return verdict{empty: true}, nil`},
+	{"P19", "a listing for a newer release is read", "shared/ledger/listing.go", overFake + "^a_listing_of_a_newer", `r := reading(it)`, `r := reader{item: it}`},
+	{"P20", "the recount takes a claim that is paid and released", "infra/kit/books/payments.go", "infra/kit/books ^TestEachKindOfBrokenPayment",
+		`if c.paidAt != 0 && c.releasedAt != 0 {`, `if false {`},
+	{"P20", "a release that only a refund tells stays lost", "shared/ledger/replay_table.go", overFake + "^a_refund_due_for", `case r.Reason == sale.RefundReleased:`, `case false:`},
+	{"P21", "the grace is left out", "shared/ledger/release.go", overFake + "^an_unpaid_claim_is_released", `due := by.Add(p.grace)`, `due := by`},
+	{"P21", "the time to pay is left out", "shared/ledger/release.go", overFake + "^an_unpaid_claim_is_released", `orderid.Time(orderID).Add(s.PayWithin)`, `orderid.Time(orderID)`},
+	{"P22", "a resumed pass forgets what was due behind its cursor", "shared/ledger/release.go", inLedger + "^TestAPassThatIsResumed",
+		`p.pass = *listing.Releasing`, `p.pass = *listing.Releasing; p.pass.NextPayBy = time.Time{}`},
+	{"P22", "a release whose clock was ahead delays later ones", "shared/ledger/release.go", overFake + "^a_pass_whose_clock_is_ahead", `mayBeDue := isAhead || `, `mayBeDue := `},
+	{"P23", "units are put back into a shard that stays closed", "shared/ledger/release.go", overFake + "^an_unpaid_claim_is_released",
+		`":k": numberSet(k)`, `":k": numberSet(sale.MaxShards - 1)`},
+	{"P23", "the verdict takes a unit that is paid and left", "infra/kit/verdict/compare.go", "infra/kit/verdict ^TestEveryBrokenPromiseOfAPayment",
+		`paid+c.books.Stock() != c.books.Seeded`, `paid+c.books.Stock() < c.books.Seeded`},
+	{"P24", "any amount pays an order", "shared/ledger/pay.go", overFake + "^what_cannot_be_its_order", `if s.Price != 0 && (p.Amount`, `if false && (p.Amount`},
+	{"P24", "a payment does not wait for its order item", "shared/ledger/pay.go", overFake + "^a_payment_whose_order_item_is_late",
+		`if l.now().Sub(orderid.Time(p.OrderID)).Abs() < LateOrderWait {`, `if false {`},
+	{"P24", "a payment of two orders is no finding of a recount", "infra/kit/books/payments.go", "infra/kit/books ^TestEachKindOfBrokenPayment",
+		`p.compare(payments, hashOf(c.payment),`, `p.compare(payments, hashOf(c.payment+c.User),`},
+	{"P25", "a webhook is read before its signature", "functions/pay/handler/handler.go", "functions/pay/handler ^TestAWebhookWithout",
+		`if err := p.verify(r, raw); err != nil {
+		return outcome{Outcome: unverified}, err
+	}`, ``},
+	{"P25", "a webhook of Stripe never gets too old", "functions/pay/handler/stripe.go", "functions/pay/handler ^TestASignatureHolds",
+		`webhook.ValidatePayload(`, `webhook.ValidatePayloadIgnoringTolerance(`},
+	{"P26", "poison is dropped", "functions/publish/handler/handler.go", "functions/publish/handler ^TestARecordThatCannotBePublished",
+		`sendErr := h.failures.Send(ctx, r.raw, r.err)`, `sendErr := error(nil)`},
+	{"P26", "two refunds have one id", "shared/ledger/events.go", overFake + "^each_change_of_an_order",
+		`+ ":" + r.SaleID + ":" + r.Payment, OccurredAt`, `+ ":" + r.SaleID, OccurredAt`},
+	{"P27", "a nonce is the same with every key", "shared/draw/draw.go", "shared/draw ^TestALeafIsOfOneUser", `hmac.New(sha256.New, leafKey)`, `hmac.New(sha256.New, nil)`},
+	{"P27", "whoever asks is shown an entry that may not be on the roll", "shared/ledger/entering.go", overFake + "^an_answer_that_comes_when",
+		`if l.settled(s, settle) == nil {`, `if true {`},
+	{"P28", "the roll is left out of the seed", "shared/draw/draw.go", "shared/draw ^TestASeedDependsOn", `[]byte{0}, roll[:], randomness[:])`, `[]byte{0}, randomness[:])`},
+	{"P28", "a signature that does not verify is taken", "shared/beacon/relays.go", "shared/beacon ^TestWhateverARelaySays",
+		`return signature, r.Chain.Verify(round, signature)`, `return signature, nil`},
+	{"P29", "a try goes by the window that was read last", "shared/ledger/purchase.go", overFake + "^an_admission_to_one_call",
+		`&takeTurnCondition, millis(p.opens)`, `&takeTurnCondition, millis(s.sale.OpensAt)`},
+	{"P29", "a call that is not complete is for everybody", "shared/ledger/turn.go", overFake + "^the_turn_when_the_first_call_is_not_complete",
+		`case !call.Complete:`, `case false:`},
+	{"P30", "a call before the next one may still get its people", "shared/ledger/calling.go", overFake + "^a_call_for_no_unit",
+		`if d.Last.Number > 0 && !d.Last.Complete {`, `if false {`},
+	{"P30", "the recount does not count the units that are kept", "infra/kit/books/draws.go", "infra/kit/books ^TestADrawThatWasTamperedWith", `units < waiting`, `units < 0`},
+	{"P31", "a relay that is silent holds the draw up", "shared/beacon/relays.go", "shared/beacon ^TestWhateverARelaySays",
+		`context.WithTimeout(ctx, timeout)`, `context.WithCancel(ctx)`},
+	{"P31", "a call for nobody lasts as long as others", "shared/ledger/draw.go", overFake + "^a_call_for_no_unit", `case s.Last.CallsNobody():`, `case false:`},
+	{"P32", "an edit does not find itself in the trail", "shared/ledger/trail.go", overFake + "^every_change_is_in_the_trail", `if h.asked != nil {`, `if false {`},
+	{"P32", "an edit takes another caller's entry for its own", "shared/ledger/trail.go", overFake + "^two_callers_at_once", `r.text("call") == call`, `r.text("id") == e.asks.ID`},
+	{"P33", "a viewer changes a sale", "functions/operate/handler/handler.go", "functions/operate/handler ^TestAViewerReads", `{operator, h.change}`, `{viewer, h.change}`},
+	{"P33", "an event's word stands beside a token", "functions/operate/handler/caller.go", "functions/operate/handler ^TestAnEventWithTwoCallers",
+		`case c.verified && c.told:`, `case false:`},
+	{"P34", "each sale has guards of its own", "shared/ledger/items.go", overFake + "^a_user_orders_once", `groupGuardKey(group, c.User)`, `groupGuardKey(c.SaleID, c.User)`},
+	{"P34", "an empty shard hides a guard", "shared/ledger/reasons.go", inLedger + "^TestEveryCancellation",
+		`case guardCode == reasonCondition:`, `case guardCode == reasonCondition && stockCode != reasonCondition:`},
+	{"P34", "a recount takes a group that names a sale of another", "infra/kit/books/groups.go", "infra/kit/books ^TestWhatNoOrderOfAGroup",
+		`slices.Contains(sales, s.saleID) && group != s.lasting().group`, `slices.Contains(sales, s.saleID) && false`},
+	{"P35", "a recalled sale is resumed", "shared/ledger/edit.go", overFake + "^after_a_recall", `before.IsRecalled() && !e.MayFollowRecall()`, `false && !e.MayFollowRecall()`},
+	{"P35", "a purchase that is under way sells what was recalled", "shared/ledger/purchase.go", inLedger + "^TestAPurchaseThatLearnsOfARecall",
+		`if s.sale.IsRecalled() {`, `if false {`},
+	{"P35", "an order that was paid during its release keeps its payment", "shared/ledger/release.go", overFake + "^a_payment_that_overtakes_its_release,_and",
+		`next.isRecall() && n < len(p.due[k])`, `false`},
+	{"P36", "the other sales of a group are not looked at", "shared/ledger/seal.go", overFake + "^nobody_is_erased", `for _, id := range ids {`, `for _, id := range ids[:1] {`},
+	{"P36", "an erased buyer's key stays", "shared/ledger/erase.go", overFake + "^an_erased_user", `delete(moved, "requestKey")`, `delete(moved, "noKey")`},
+	{"P36", "an archive that is cut off is taken", "shared/ledger/archive.go", overFake + "^nothing_is_deleted_by_an_archive_that_is_cut",
+		`return summed{}, sale.Refuse(sale.Poison, "the archive is cut off")`, `return a.sum(), nil`},
+}

@@ -21,8 +21,8 @@ import (
 // occurs.
 type seam struct {
 	ledger.API
-	make string                    // the change to make, or ""
-	seen func(change, text string) // safe for concurrent use
+	make string              // the change to make, or ""
+	seen func(change string) // safe for concurrent use
 }
 
 // site is a request, or an action of one, at a place in the ledger's code.
@@ -67,9 +67,9 @@ var (
 )
 
 // wants records a change, and reports whether it is the one to make.
-func (s site) wants(change, text string) bool {
+func (s site) wants(change string) bool {
 	name := s.name + " " + change
-	s.seen(name, text)
+	s.seen(name)
 	return name == s.make
 }
 
@@ -79,7 +79,7 @@ func (s site) expression(kind string, text *string, variants func(string) []vari
 		return nil
 	}
 	for _, v := range variants(*text) {
-		if s.wants(kind+" "+v.change, *text) {
+		if s.wants(kind + " " + v.change) {
 			if v.text == "" {
 				return nil
 			}
@@ -89,15 +89,21 @@ func (s site) expression(kind string, text *string, variants func(string) []vari
 	return text
 }
 
-func (s site) condition(text *string) *string {
-	return s.expression("condition", text, conditionVariants)
+// write changes a write's condition and its update, if it has one, and leaves out the
+// placeholders that they no longer use.
+func (s site) write(condition, update **string, names *map[string]string, values *map[string]types.AttributeValue) {
+	*condition = s.expression("condition", *condition, conditionVariants)
+	texts := []*string{*condition}
+	if update != nil {
+		*update = s.expression("update", *update, updateVariants)
+		texts = append(texts, *update)
+	}
+	*names, *values = used(*names, texts...), used(*values, texts...)
 }
-
-func (s site) update(text *string) *string { return s.expression("update", text, updateVariants) }
 
 // consistent returns whether to read consistently.
 func (s site) consistent(asked *bool) *bool {
-	if aws.ToBool(asked) && s.wants("eventually consistent", "") {
+	if aws.ToBool(asked) && s.wants("eventually consistent") {
 		return aws.Bool(false)
 	}
 	return asked
@@ -154,19 +160,15 @@ func (s *seam) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dyna
 }
 
 func (s *seam) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	mutated := *in
-	mutated.ConditionExpression = s.at("PutItem").condition(in.ConditionExpression)
-	mutated.ExpressionAttributeNames = used(in.ExpressionAttributeNames, mutated.ConditionExpression)
-	mutated.ExpressionAttributeValues = used(in.ExpressionAttributeValues, mutated.ConditionExpression)
-	return s.API.PutItem(ctx, &mutated, o...)
+	put := *in
+	s.at("PutItem").write(&put.ConditionExpression, nil, &put.ExpressionAttributeNames, &put.ExpressionAttributeValues)
+	return s.API.PutItem(ctx, &put, o...)
 }
 
 func (s *seam) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	mutated, here := *in, s.at("UpdateItem")
-	mutated.ConditionExpression, mutated.UpdateExpression = here.condition(in.ConditionExpression), here.update(in.UpdateExpression)
-	mutated.ExpressionAttributeNames = used(in.ExpressionAttributeNames, mutated.ConditionExpression, mutated.UpdateExpression)
-	mutated.ExpressionAttributeValues = used(in.ExpressionAttributeValues, mutated.ConditionExpression, mutated.UpdateExpression)
-	return s.API.UpdateItem(ctx, &mutated, o...)
+	update := *in
+	s.at("UpdateItem").write(&update.ConditionExpression, &update.UpdateExpression, &update.ExpressionAttributeNames, &update.ExpressionAttributeValues)
+	return s.API.UpdateItem(ctx, &update, o...)
 }
 
 func (s *seam) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
@@ -178,29 +180,22 @@ func (s *seam) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWrit
 		switch {
 		case action.Put != nil:
 			put := *action.Put
-			put.ConditionExpression = here.condition(put.ConditionExpression)
-			put.ExpressionAttributeNames = used(put.ExpressionAttributeNames, put.ConditionExpression)
-			put.ExpressionAttributeValues = used(put.ExpressionAttributeValues, put.ConditionExpression)
+			here.write(&put.ConditionExpression, nil, &put.ExpressionAttributeNames, &put.ExpressionAttributeValues)
 			out.Put = &put
 		case action.Update != nil:
 			update := *action.Update
-			update.ConditionExpression, update.UpdateExpression = here.condition(update.ConditionExpression), here.update(update.UpdateExpression)
-			update.ExpressionAttributeNames = used(update.ExpressionAttributeNames, update.ConditionExpression, update.UpdateExpression)
-			update.ExpressionAttributeValues = used(update.ExpressionAttributeValues, update.ConditionExpression, update.UpdateExpression)
+			here.write(&update.ConditionExpression, &update.UpdateExpression, &update.ExpressionAttributeNames, &update.ExpressionAttributeValues)
 			out.Update = &update
 		case action.ConditionCheck != nil:
 			check := *action.ConditionCheck
-			if check.ConditionExpression = here.condition(check.ConditionExpression); check.ConditionExpression == nil {
+			here.write(&check.ConditionExpression, nil, &check.ExpressionAttributeNames, &check.ExpressionAttributeValues)
+			if check.ConditionExpression == nil {
 				check.ConditionExpression = aws.String("attribute_exists(pk) OR attribute_not_exists(pk)") // it is required
 			}
-			check.ExpressionAttributeNames = used(check.ExpressionAttributeNames, check.ConditionExpression)
-			check.ExpressionAttributeValues = used(check.ExpressionAttributeValues, check.ConditionExpression)
 			out.ConditionCheck = &check
 		case action.Delete != nil:
 			gone := *action.Delete
-			gone.ConditionExpression = here.condition(gone.ConditionExpression)
-			gone.ExpressionAttributeNames = used(gone.ExpressionAttributeNames, gone.ConditionExpression)
-			gone.ExpressionAttributeValues = used(gone.ExpressionAttributeValues, gone.ConditionExpression)
+			here.write(&gone.ConditionExpression, nil, &gone.ExpressionAttributeNames, &gone.ExpressionAttributeValues)
 			out.Delete = &gone
 		}
 	}
