@@ -47,19 +47,3 @@ func TestABreakersPauseIsOverWhenTheEnvironmentWasFrozen(t *testing.T) {
 		})
 	}
 }
-
-func TestAnAnswerPastItsSalesEndIsForgottenByAnEnvironmentThatWasFrozen(t *testing.T) {
-	o, c, clock := freezable(t)
-	end := clock.Now().Add(10 * time.Minute)
-	if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", end); !admitted || err != nil {
-		t.Fatalf("admitted %t, %v", admitted, err)
-	}
-	o.set(0, http.StatusOK, no)
-	if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", end); !admitted || err != nil || o.count() != 1 {
-		t.Fatalf("admitted %t, %v after %d calls; want the answer from memory", admitted, err, o.count())
-	}
-	clock.Freeze(20 * time.Minute)
-	if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", clock.Wall().Add(time.Hour)); admitted || err != nil {
-		t.Errorf("admitted %t, %v; want today's answer", admitted, err)
-	}
-}

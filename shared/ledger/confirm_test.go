@@ -114,16 +114,6 @@ func TestWhoIsToldTheBucketsReadsNoSale(t *testing.T) {
 	inOrder(t, w, got, refs)
 }
 
-func TestANewEnvironmentReadsEachSaleOnce(t *testing.T) {
-	w, db, refs := claimed(t, 25)
-	db.ResetUsage()
-	got := w.Environment().Confirm(w.Ctx, refs)
-	if n := db.Calls()["GetItem"]; n != 1 {
-		t.Errorf("%d reads of the sale, want one", n)
-	}
-	inOrder(t, w, got, refs)
-}
-
 func TestTheStatementThatMeetsContentionIsTriedAgainAlone(t *testing.T) {
 	for name, fault := range map[string]dynamotest.Fault{
 		"a conflict":      {Kind: dynamotest.Conflict, Items: []int{7}},

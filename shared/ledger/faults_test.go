@@ -414,30 +414,6 @@ func TestAnEditThatDynamoDBRefusesIsInternal(t *testing.T) {
 	w.Refused(sale.Internal, err)
 }
 
-// One BatchGetItem takes 100 keys: a pass reads the orders of a page in calls of 100.
-func TestAPassReadsTheOrdersOfAPageInAsFewCallsAsTheLimitAllows(t *testing.T) {
-	for n, calls := range map[int]int{1: 1, 99: 1, 100: 1, 101: 2, 201: 3} {
-		w, db, refs := claimed(t, n)
-		w.Ledger.Confirm(w.Ctx, refs)
-		w.Pass(time.Minute)
-		var mu sync.Mutex
-		largest, reads := 0, 0
-		db.Fault = dynamotest.On("BatchGetItem", "ORDER#", func(c dynamotest.Call) dynamotest.Fault {
-			mu.Lock()
-			defer mu.Unlock()
-			reads, largest = reads+1, max(largest, len(c.Keys))
-			return dynamotest.Fault{}
-		})
-		r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
-		if err != nil || r == nil || !r.Balanced || r.Confirmed != int64(n) {
-			t.Fatalf("%d claims: %+v (%v)", n, r, err)
-		}
-		if reads != calls || largest > 100 {
-			t.Errorf("%d claims: %d calls of up to %d keys, want %d", n, reads, largest, calls)
-		}
-	}
-}
-
 func TestANewEnvironmentAdmitsByAnEventuallyConsistentRead(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.Open(10, 1)

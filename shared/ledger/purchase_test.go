@@ -171,33 +171,6 @@ func TestAPassReadsEveryBucketOnceAndTheShardsTwiceButOnlyTheShardsWhileNothingI
 	}
 }
 
-func TestACountReadsTheSaleAgainOnlyIfNothingIsLeftInShardsThatAreNotMarkedEmpty(t *testing.T) {
-	w, db, _ := faulty(t)
-	w.Open(2, 1)
-	for _, tt := range []struct {
-		buys string
-		want map[string]int
-	}{
-		{"alice", map[string]int{"BatchGetItem": 1}},
-		{"bob", map[string]int{"BatchGetItem": 2, "GetItem": 1}}, // the second read is consistent
-		{"carol", map[string]int{}},                              // finds the shard empty and marks it
-	} {
-		_, _ = w.Buy(tt.buys)
-		reader := w.Environment()
-		s, err := reader.Sale(w.Ctx, "moutai")
-		if err != nil {
-			t.Fatal(err)
-		}
-		db.ResetUsage()
-		if _, err := reader.Remaining(w.Ctx, s); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(tt.want, db.Calls()); diff != "" {
-			t.Errorf("after %s, calls (-want +got):\n%s", tt.buys, diff)
-		}
-	}
-}
-
 // set writes one attribute behind the ledger's back.
 func set(t *testing.T, db *dynamotest.DB, pk, sk, attribute string, value types.AttributeValue) {
 	t.Helper()

@@ -75,20 +75,6 @@ func TestAnEventIsOneLineThatSaysWhatHappened(t *testing.T) {
 	})
 }
 
-func TestOnlyTheFirstEventOfAnEnvironmentIsAColdStart(t *testing.T) {
-	l, out := newLog(t)
-	for _, want := range []bool{true, false, false} {
-		_, cancel, e := l.Begin(t.Context())
-		e.End("purchase", "", nil)
-		cancel()
-		fields := fieldsOf(t, out)
-		if fields["coldStart"] != want || fields["outcome"] != "ok" {
-			t.Errorf("coldStart %v, outcome %v; want %t and ok", fields["coldStart"], fields["outcome"], want)
-		}
-		out.Reset()
-	}
-}
-
 func TestTheLevelFollowsTheOutcome(t *testing.T) {
 	for code, want := range map[sale.Code]string{
 		"": "INFO", sale.SoldOut: "INFO", sale.InvalidRequest: "INFO", sale.AlreadyOrdered: "INFO",

@@ -133,44 +133,34 @@ func TestNobodyIsCalledInASaleThatIsPausedRecalledOrSoldOut(t *testing.T) {
 	}
 }
 
-func TestAPausedSaleIsCalledOnceItGoesOn(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		w.draws(3)
-		w.runUntil(opens.Add(-time.Minute))
-		w.Pause()
-		w.runUntil(opens.Add(time.Hour))
-		w.resume()
-		d := w.run()[0]
-		if !slices.Equal(d.Steps, []string{"begin"}) || d.Call != 1 || d.CallLateSeconds != 0 {
-			t.Errorf("got %+v", d)
-		}
-	})
-}
-
-func TestACallThatAnOperatorPreventsIsNoStep(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		w.draws(3)
-		w.runUntil(opens.Add(time.Minute))
-		w.Until(w.calls()[0].Until.Add(times.Gap))
-		var pause sync.Once
-		w.DB.Fault = dynamotest.On("Query", "ROLL#", func(dynamotest.Call) dynamotest.Fault { // after the run has read the sale
-			pause.Do(w.Pause)
-			return dynamotest.Fault{}
+func TestWhetherARunBeginsACall(t *testing.T) {
+	for name, tt := range map[string]struct {
+		comes func(*world)
+		steps []string
+		call  int64
+	}{
+		"a paused sale goes on":   {func(w *world) { w.pausedUntil(opens.Add(time.Hour)) }, []string{"begin"}, 1},
+		"the sale is nearly over": {func(w *world) { w.pausedUntil(ends.Add(-times.Gap / 4)) }, nil, 0},
+		"an operator pauses it once the run has read the sale": {func(w *world) {
+			w.runUntil(opens.Add(time.Minute))
+			w.Until(w.calls()[0].Until.Add(times.Gap))
+			var pause sync.Once
+			w.DB.Fault = dynamotest.On("Query", "ROLL#", func(dynamotest.Call) dynamotest.Fault {
+				pause.Do(w.Pause)
+				return dynamotest.Fault{}
+			})
+		}, nil, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				w.draws(3)
+				tt.comes(w)
+				if d := w.run()[0]; !slices.Equal(d.Steps, tt.steps) || d.Call != tt.call || d.CallLateSeconds != 0 {
+					t.Errorf("got %+v", d)
+				}
+			})
 		})
-		if d := w.run()[0]; len(d.Steps) != 0 || d.Call != 1 {
-			t.Errorf("got %+v", d)
-		}
-	})
-}
-
-func TestNoCallBeginsWhenTheSaleIsNearlyOver(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		w.draws(3)
-		w.pausedUntil(ends.Add(-times.Gap / 4))
-		if d := w.run()[0]; len(d.Steps) != 0 || d.CallLateSeconds != 0 {
-			t.Errorf("got %+v", d)
-		}
-	})
+	}
 }
 
 func TestACallThatWasCutOffIsFinishedByTheNextRun(t *testing.T) {
