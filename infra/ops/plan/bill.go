@@ -39,5 +39,5 @@ func printOther(out io.Writer, w wish, a advice, r course) {
 		line("warm throughput", "once, when it is raised, and never lowered: the table keeps it for good; AWS's price list has the sum, this plan does not")
 	}
 	line("each month", "alarms, dashboard, metrics, keys, the front's web ACL, and storage and recovery of the table by the GB: infra/docs/FIGURES.md, Costs at rest")
-	line("left out", "data to the internet; SMS and mail of a user pool; what a payment provider and your own services cost")
+	line("left out", "calls for payments and order events; data to the internet; SMS and mail of a user pool; what a payment provider and your own services cost")
 }

@@ -1,15 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"math"
 	"testing"
-	"testing/synctest"
-	"time"
-
-	"flashsale/infra/kit/dynamotest"
-	"flashsale/shared/ledger"
-	"flashsale/shared/sale"
 )
 
 func TestPagesAreCountedRequestByRequest(t *testing.T) {
@@ -64,50 +57,4 @@ func TestAFrontIsRequiredWhereARouteOrLambdaRefusesPages(t *testing.T) {
 			}
 		})
 	}
-}
-
-// The plan's counts of a payment are those of the ledger itself.
-func TestPaymentsAreCountedCallByCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Date(2026, 11, 11, 20, 0, 0, 0, time.UTC)))
-		db := dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})
-		environment := func() *ledger.Ledger { return ledger.New(db, "T", ledger.Options{}) }
-		const shards, payers = 20, 10
-		l := environment()
-		c := sale.Creation{
-			SaleID: "wine", Stock: 500, Shards: shards, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour), PayWithin: time.Minute,
-		}
-		if _, err := l.Create(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
-		refs := make([]ledger.ClaimRef, payers)
-		for i := range refs {
-			p, err := l.Purchase(t.Context(), ledger.Request{SaleID: "wine", User: fmt.Sprint("user-", i)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			refs[i] = ledger.ClaimRef{SaleID: "wine", User: p.Claim.User, ClaimID: p.Claim.ID}
-		}
-		orders := make([]uint64, len(refs))
-		for i, c := range l.Confirm(t.Context(), refs) {
-			if c.Err != nil {
-				t.Fatal(c.Err)
-			}
-			orders[i] = c.Order.ID
-		}
-		for i := range payers {
-			db.ResetUsage()
-			p := sale.Payment{Provider: "stripe", Reference: fmt.Sprint("pi_", i), SaleID: "wine", OrderID: orders[i], Amount: 1, Currency: "EUR"}
-			if _, err := environment().Pay(t.Context(), p); err != nil {
-				t.Fatal(err)
-			}
-			calls := 0
-			for _, n := range db.Calls() {
-				calls += n
-			}
-			if writes, reads := db.Consumed(); calls != 3 || writes != unitsToPay || reads > readsToPay {
-				t.Fatalf("a payment is %v, %v write and %v read units", db.Calls(), writes, reads)
-			}
-		}
-	})
 }

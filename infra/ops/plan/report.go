@@ -129,6 +129,4 @@ func printText(out io.Writer, w wish, a advice, r course) {
 	}
 	printOther(out, w, a, r)
 	printPages(out, w, a)
-	printPayments(out, w.memory)
-	printEvents(out, w.memory)
 }
