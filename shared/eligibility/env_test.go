@@ -62,3 +62,26 @@ func TestTheEnvironmentSaysWhomToAskAndWithHowMuchPatience(t *testing.T) {
 		})
 	}
 }
+
+func TestOptionsOutsideTheirBoundsAreRefused(t *testing.T) {
+	good := Options{URL: "http://127.0.0.1:1", Timeout: time.Second, Concurrency: 1, Now: clock.Wall}
+	if _, err := New(good); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*Options){
+		"no URL":               func(o *Options) { o.URL = "" },
+		"no timeout":           func(o *Options) { o.Timeout = 0 },
+		"a timeout too long":   func(o *Options) { o.Timeout = MaxTimeout + 1 },
+		"no concurrency":       func(o *Options) { o.Concurrency = 0 },
+		"too much concurrency": func(o *Options) { o.Concurrency = MaxConcurrency + 1 },
+		"a negative timeout":   func(o *Options) { o.Timeout = -time.Second },
+		"negative concurrency": func(o *Options) { o.Concurrency = -1 },
+		"no clock":             func(o *Options) { o.Now = nil },
+	} {
+		o := good
+		change(&o)
+		if _, err := New(o); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
