@@ -339,8 +339,7 @@ prove: host ## run the tests in a browser, generated clients, the accidents, the
 	$(if $(RACE),$(GO_RACE) -timeout 10m ./infra/ops/load ./shared/ledger $(RACED))
 	@$(MAKE) --no-print-directory browser clients
 	$(GO_TEST) -timeout 10m ./infra/proof/clients
-	$(GO_TEST) -timeout 10m ./infra/proof/torture ./infra/proof/drill ./infra/proof/browser ./infra/proof/browser/live
-	$(GO_TEST) -timeout 10m ./infra/proof/browser/buyer ./infra/proof/browser/operator -broken
+	$(GO_TEST) -timeout 10m ./infra/proof/torture ./infra/proof/drill ./infra/proof/browser/...
 	$(GO_TEST) -timeout 40m ./infra/proof/mutants
 
 .PHONY: drill

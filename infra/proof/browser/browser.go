@@ -114,10 +114,3 @@ func (t *Tab) Advance(by time.Duration) {
 	t.tb.Helper()
 	Eval[bool](t, fmt.Sprintf("(clock.advance(%d), true)", by.Milliseconds()))
 }
-
-// Sleep moves the page's date forward while its performance.now() stands still, as some
-// computers do when they sleep, and makes the page visible again.
-func (t *Tab) Sleep(by time.Duration) {
-	t.tb.Helper()
-	Eval[bool](t, fmt.Sprintf("(clock.sleep(%d), document.dispatchEvent(new Event('visibilitychange')))", by.Milliseconds()))
-}

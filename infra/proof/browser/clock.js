@@ -50,12 +50,8 @@
         runDue();
       }
     },
-    // The computer slept: the date goes on and performance.now() stood still.
-    sleep(ms) {
-      wrong += ms;
-    },
   };
-  // Some real timers were started for a time that a sleep or an advance has changed.
+  // Some real timers were started for a time that an advance has changed.
   const watch = () => (runDue(), realTimeout(watch, 50));
   watch();
 }

@@ -3,9 +3,7 @@ package browser
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
-	"strings"
 
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/fetch"
@@ -61,16 +59,9 @@ func (t *Tab) answer(e *fetch.EventRequestPaused) {
 		_, err = chromedp.Call(t.ctx, fetch.FailRequest, fetch.FailRequestParams{RequestID: e.RequestID, ErrorReason: network.ErrorReasonConnectionReset})
 	} else {
 		t.mu.Lock()
-		change, decide := t.change, t.decide
+		decide := t.decide
 		t.mu.Unlock()
-		request, a := requestOf(e.Request), Answer{}
-		if change != nil {
-			a = change(request)
-		}
-		if decide != nil && a.Status == 0 {
-			a = decide(request)
-		}
-		err = t.apply(e.RequestID, a)
+		err = t.apply(e.RequestID, decide(requestOf(e.Request)))
 	}
 	// A page that is left takes its requests with it, and a test that ends its tab.
 	if _, gone := errors.AsType[*cdproto.Error](err); err != nil && t.ctx.Err() == nil && !gone {
@@ -101,54 +92,4 @@ func (t *Tab) apply(id fetch.RequestID, a Answer) (err error) {
 		_, err = chromedp.Call(t.ctx, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: id, InterceptResponse: &a.Lost})
 	}
 	return err
-}
-
-// Change replaces text in a file of the page before the browser gets it: name is the file's
-// before its hash, such as "page.js". The text must be there once.
-func (t *Tab) Change(name, old, replacement string) {
-	t.tb.Helper()
-	t.rewrite(name, func(text string) string {
-		if n := strings.Count(text, old); n != 1 {
-			t.tb.Errorf("%s has %q %d times, want once", name, old, n)
-		}
-		return strings.Replace(text, old, replacement, 1)
-	})
-}
-
-// rewrite changes the text of a file of the page before the browser gets it.
-func (t *Tab) rewrite(name string, change func(string) string) {
-	t.tb.Helper()
-	stem, extension, _ := strings.Cut(name, ".")
-	t.mu.Lock()
-	defer t.intercept.Do(t.startIntercept)
-	defer t.mu.Unlock()
-	t.change = func(r Request) Answer {
-		path, _, _ := strings.Cut(r.Path, "?")
-		file := strings.TrimPrefix(path, "/assets/")
-		if file == path || !strings.HasPrefix(file, stem+".") || !strings.HasSuffix(file, "."+extension) {
-			return Answer{}
-		}
-		response, err := http.Get(r.URL)
-		if err != nil {
-			t.tb.Errorf("get %s: %v", r.URL, err)
-			return Answer{Refused: true}
-		}
-		defer response.Body.Close()
-		body, err := io.ReadAll(response.Body)
-		if err != nil {
-			t.tb.Errorf("read %s: %v", r.URL, err)
-		}
-		return Answer{Status: response.StatusCode, Header: map[string]string{"Content-Type": response.Header.Get("Content-Type")}, Body: change(string(body))}
-	}
-}
-
-// Offline disconnects the tab from the network, or connects it again.
-func (t *Tab) Offline(is bool) {
-	t.tb.Helper()
-	var conditions []*network.Conditions
-	if is {
-		conditions = []*network.Conditions{{Offline: true, DownloadThroughput: -1, UploadThroughput: -1}}
-	}
-	send(t, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: conditions})
-	send(t, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: is, DownloadThroughput: -1, UploadThroughput: -1})
 }

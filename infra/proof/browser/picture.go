@@ -1,17 +1,10 @@
 package browser
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"image"
-	"image/color"
-	"image/draw"
-	"image/png"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -48,32 +41,8 @@ func (b *Browser) Picture(path, address string, width, height int64, promise str
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("write picture: %w", err)
 	}
-	if picture, err = fewer(picture); err != nil {
-		return fmt.Errorf("shrink picture: %w", err)
-	}
 	if err := os.WriteFile(path, picture, 0o644); err != nil {
 		return fmt.Errorf("write picture: %w", err)
 	}
 	return nil
-}
-
-// fewer encodes a PNG again with its 256 most frequent colours. A page has few colours but
-// for the edges of its letters, so that nobody sees the difference.
-func fewer(encoded []byte) ([]byte, error) {
-	full, err := png.Decode(bytes.NewReader(encoded))
-	if err != nil {
-		return nil, err
-	}
-	size, times := full.Bounds(), map[color.Color]int{}
-	for y := size.Min.Y; y < size.Max.Y; y++ {
-		for x := size.Min.X; x < size.Max.X; x++ {
-			times[full.At(x, y)]++
-		}
-	}
-	colours := slices.SortedFunc(maps.Keys(times), func(a, b color.Color) int { return times[b] - times[a] })
-	few := image.NewPaletted(size, colours[:min(len(colours), 256)])
-	draw.Draw(few, size, full, size.Min, draw.Src)
-	var out bytes.Buffer
-	err = (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, few)
-	return out.Bytes(), err
 }

@@ -3,10 +3,7 @@ package browser
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -30,10 +27,10 @@ type Tab struct {
 
 	intercept sync.Once
 
-	mu             sync.Mutex
-	requests       []Request
-	problems       []string
-	change, decide func(Request) Answer
+	mu       sync.Mutex
+	requests []Request
+	problems []string
+	decide   func(Request) Answer
 }
 
 // Request is a request that a page made.
@@ -47,20 +44,9 @@ type Request struct {
 // error or a violation of the content security policy fails it; Forgive names expected ones.
 func (b *Browser) Tab(tb testing.TB) *Tab {
 	tb.Helper()
-	return b.tab(tb, b.ctx, chromedp.WithNewBrowserContext())
-}
-
-// Beside opens an empty tab with the same profile.
-func (t *Tab) Beside() *Tab {
-	t.tb.Helper()
-	return t.browser.tab(t.tb, t.ctx)
-}
-
-func (b *Browser) tab(tb testing.TB, parent context.Context, options ...chromedp.ContextOption) *Tab {
-	tb.Helper()
 	t := &Tab{tb: tb, browser: b}
 	var cancel context.CancelFunc
-	t.ctx, cancel = chromedp.NewContext(parent, options...)
+	t.ctx, cancel = chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
 	tb.Cleanup(func() {
 		if tb.Failed() {
 			tb.Logf("%s\nrequests: %s", t.state(), t.Calls())
@@ -321,22 +307,4 @@ func (t *Tab) Prefer(feature, value string) {
 	send(t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: feature, Value: value}},
 	})
-}
-
-// WithoutScript turns JavaScript off for the pages that are opened afterwards.
-func (t *Tab) WithoutScript() {
-	t.tb.Helper()
-	send(t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
-}
-
-// Screenshot writes the whole page to .build/screenshots/NAME.png and returns the path.
-func (t *Tab) Screenshot(name string) string {
-	t.tb.Helper()
-	path := filepath.Join(t.browser.root, ".build", "screenshots", name+".png")
-	ctx, cancel := context.WithTimeout(t.ctx, limit)
-	defer cancel()
-	image, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
-	t.must("take a screenshot", err)
-	t.must("write the screenshot", errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, image, 0o644)))
-	return path
 }

@@ -2,6 +2,8 @@ package buyer
 
 import (
 	"fmt"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +15,7 @@ import (
 // address, so that an hour of the page takes a second. A scene is {first, then, claim, later};
 // the second of each pair holds once window.changed is true. Times are seconds from the load.
 const shopScript = `(() => {
-	const begun = Date.now(), iso = (s) => new Date(begun + 1000 * s).toISOString(), real = fetch;
+	const begun = window.begun = Date.now(), iso = (s) => new Date(begun + 1000 * s).toISOString(), real = fetch;
 	const shown = (id, { state = "OPEN", opens = -3600, closes = 36000, ...more }) => {
 		const now = (Date.now() - begun) / 1000;
 		const is = state === "NOT_OPEN" && now >= opens ? "OPEN" : state;
@@ -53,9 +55,8 @@ func scenes(tab *browser.Tab, scenes string) {
 // the buyer may see is read as often only while something is to be paid.
 func TestWhatAPageAsksForInAnHour(t *testing.T) {
 	t.Parallel()
-	tab := chromium.Tab(t)
+	tab := shop.tab(t, newID("user"))
 	tab.Clock(0)
-	shop.signIn(t, tab, newID("user"))
 	scenes(tab, `
 		early: { first: { state: "NOT_OPEN", opens: 18000 } },
 		opening: { first: { state: "NOT_OPEN", opens: 60 } },
@@ -69,12 +70,13 @@ func TestWhatAPageAsksForInAnHour(t *testing.T) {
 		recalled: { first: { state: "RECALLED" } },
 		refunded: { first: { state: "RECALLED" }, claim: { state: "CANCELLED" } },
 		confirmed: { claim: { state: "CONFIRMED" } },
+		toCome: { claim: { state: "SHIPPED" } },
 		unpaid: { first: { payWithin: 9000 }, claim: { state: "CONFIRMED", payBy: 9000 } },
 		expired: { first: { payWithin: 600, state: "SOLD_OUT", remaining: 0 }, claim: { state: "EXPIRED", payBy: -7200 } },
 	`)
 	for id, most := range map[string][2]float64{ // of the sale and of the claim
 		"early": {5, 0}, "opening": {47, 0}, "open": {48, 0}, "hidden": {0, 0}, "paused": {48, 0}, "soldOut": {18, 0}, "mayReturn": {48, 0}, "over": {18, 0}, "past": {0, 0},
-		"recalled": {0, 0}, "refunded": {0, 0}, "confirmed": {48, 0}, "unpaid": {48, 54}, "expired": {18, 0},
+		"recalled": {0, 0}, "refunded": {0, 0}, "confirmed": {48, 0}, "toCome": {48, 0}, "unpaid": {48, 54}, "expired": {18, 0},
 	} {
 		tab.Open(shop.page(id))
 		hasRead(tab)
@@ -97,9 +99,8 @@ func TestWhatAPageAsksForInAnHour(t *testing.T) {
 // what was read before.
 func TestAnOpenPageLearnsWhatHasChanged(t *testing.T) {
 	t.Parallel()
-	tab := chromium.Tab(t)
+	tab := shop.tab(t, newID("user"))
 	tab.Clock(0)
-	shop.signIn(t, tab, newID("user"))
 	noteStates(tab)
 	scenes(tab, `
 		paused: { then: { state: "PAUSED" } },
@@ -153,9 +154,8 @@ func TestAnOpenPageLearnsWhatHasChanged(t *testing.T) {
 // placed on another device.
 func TestAPageThatIsLookedAtAgainIsUpToDate(t *testing.T) {
 	t.Parallel()
-	tab := chromium.Tab(t)
+	tab := shop.tab(t, newID("user"))
 	tab.Clock(0)
-	shop.signIn(t, tab, newID("user"))
 	scenes(tab, `s: { first: {}, then: { state: "SOLD_OUT", remaining: 0 }, later: { state: "CONFIRMED" } }`)
 	tab.Open(shop.page("s"))
 	waitState(tab, "open")
@@ -170,50 +170,21 @@ func TestAPageThatIsLookedAtAgainIsUpToDate(t *testing.T) {
 	waitState(tab, "confirmed")
 }
 
-// A network that is there again, whatever the browser says, and whatever has happened since.
+// The browser says that there is no network, and there is one.
 func TestANetworkThatComesBackIsNoticed(t *testing.T) {
 	t.Parallel()
-	t.Run("though the browser says that there is none", func(t *testing.T) {
-		t.Parallel()
-		tab, saleID := shop.tab(t, newID("user")), shop.create(t, sale{})
-		tab.Clock(0)
-		tab.Before(`Object.defineProperty(Navigator.prototype, "onLine", { get: () => false })`)
-		tab.Open(shop.page(saleID))
-		waitState(tab, "open")
-		if text := browser.Eval[string](tab, "document.body.innerText"); strings.Contains(text, "You are offline") {
-			t.Errorf("an answer came, and the page says\n%s", text)
-		}
-		posts(tab, browser.Answer{Refused: true}, browser.Problem(503, "busy", "1"))
-		tab.Click(button)
-		waitState(tab, "offline")
-		passTime(t, tab, "confirmed")
-	})
-	for name, tt := range map[string]struct {
-		answer browser.Answer // to the order, before the network is gone
-		state  string
-	}{
-		"after the end, and an order has arrived": {browser.Answer{Lost: true}, "confirmed"},
-		"after the end, and none has":             {browser.Answer{Refused: true}, "closed"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			tab, saleID := shop.tab(t, newID("user")), shop.create(t, sale{})
-			tab.Clock(0)
-			tab.Open(shop.page(saleID))
-			waitState(tab, "open")
-			posts(tab, tt.answer)
-			tab.Click(button)
-			waitState(tab, "busy")
-			tab.Offline(true)
-			now := time.Now().UTC()
-			shop.operate(t, "reschedule", saleID, "opensAt", now.Add(-time.Hour).Format(time.RFC3339), "closesAt", now.Add(-time.Second).Format(time.RFC3339))
-			tab.Advance(5 * time.Minute)
-			waitState(tab, "offline")
-			time.Sleep(2 * time.Second)
-			tab.Offline(false)
-			passTime(t, tab, tt.state)
-		})
+	tab, saleID := shop.tab(t, newID("user")), shop.create(t, sale{})
+	tab.Clock(0)
+	tab.Before(`Object.defineProperty(Navigator.prototype, "onLine", { get: () => false })`)
+	tab.Open(shop.page(saleID))
+	waitState(tab, "open")
+	if text := browser.Eval[string](tab, "document.body.innerText"); strings.Contains(text, "You are offline") {
+		t.Errorf("an answer came, and the page says\n%s", text)
 	}
+	posts(tab, browser.Answer{Refused: true}, browser.Problem(503, "busy", "1"))
+	tab.Click(button)
+	examine(t, tab, "offline", "You are offline.")
+	passTime(t, tab, "confirmed")
 }
 
 // The functions that browsers of five years do not have: Chrome 96, Firefox 94 and Safari 15.
@@ -232,17 +203,8 @@ func TestBrowsersOfFiveYearsWork(t *testing.T) {
 	l.shows("OPEN", -time.Hour, l.called(call{hi: l.rank.String(), from: -time.Hour}))
 	l.open(tab)
 	waitFor(t, tab, "called")
-	style := func(r browser.Request) browser.Answer { // Firefox has :has from 121 on, and the second value of content from 128 on
-		if !strings.HasPrefix(r.Path, "/assets/style.") {
-			return browser.Answer{}
-		}
-		a, err := shop.Send(t.Context(), "GET", r.Path, "")
-		if err != nil {
-			t.Error(err)
-		}
-		return browser.Answer{Status: 200, Header: map[string]string{"Content-Type": "text/css"}, Body: strings.NewReplacer(":has(", ":-x-has(", `/ ""`, `/ -x-`).Replace(string(a.Body))}
-	}
-	tab.Intercept(style)
+	// Firefox has :has from 121 on, and the second value of content from 128 on.
+	rewrites(t, tab, "style", strings.NewReplacer(":has(", ":-x-has(", `/ ""`, `/ -x-`).Replace)
 	groupID := newID("group")
 	for _, size := range []string{"42", "43"} {
 		shop.createWith(t, map[string]any{"name": "Trail Runner · " + size, "limitGroup": groupID, "payWithin": 1800, "price": 89900, "currency": "CNY", "link": "https://shop.example/a"})
@@ -274,19 +236,17 @@ func TestBrowsersOfFiveYearsWork(t *testing.T) {
 func TestABrowserThatIsTooOldIsToldSo(t *testing.T) {
 	t.Parallel()
 	tab := shop.tab(t, "")
-	tab.Change("words.js", "export const language", "export const = language")
+	rewrites(t, tab, "words", strings.NewReplacer("export const language", "export const = language").Replace)
 	tab.Open(shop.page(shop.create(t, sale{})))
 	tab.Wait("getComputedStyle(document.querySelector('#old')).visibility === 'visible'")
 	tab.Forgive("SyntaxError")
-	tab.Screenshot("buyer-too-old")
 }
 
 // Seven sizes and a picture are higher than the screen of a phone, and the button is in sight.
 func TestTheOrderButtonStaysInSight(t *testing.T) {
 	t.Parallel()
-	tab := chromium.Tab(t)
+	tab := shop.tab(t, newID("user"))
 	tab.Clock(0)
-	shop.signIn(t, tab, newID("user"))
 	var open, early []string
 	for size := range 7 {
 		more := fmt.Sprintf(`name: "Trail Runner · %d", remaining: 20, image: "%s/a.svg", price: 89900, currency: "CNY", payWithin: 600, about: "Hand-made.\nOf wool."`, 38+size, imageOrigin)
@@ -311,7 +271,6 @@ func TestTheOrderButtonStaysInSight(t *testing.T) {
 				if seen := browser.Eval[bool](tab, `(({ left, top, width, height }) => top >= 0 && top + height <= innerHeight && document.elementFromPoint(left + width / 2, top + height / 2) === act)(act.getBoundingClientRect())`); !seen {
 					t.Errorf("%s, %v: the button is out of sight", state, size)
 				}
-				tab.Screenshot(fmt.Sprintf("buyer-sizes-%s-%s-%dx%d", state, language, size[0], size[1]))
 			}
 		}
 		title := browser.Eval[string](tab, "document.title + ', ' + document.querySelector('#picture img').alt")
@@ -321,5 +280,14 @@ func TestTheOrderButtonStaysInSight(t *testing.T) {
 		if facts := tab.Text("#facts"); state == "early" && !strings.Contains(facts, "140 for sale") || !strings.Contains(facts, time.Now().UTC().Format("2 January 2006")) {
 			t.Errorf("a British buyer of one of seven sizes of 20 reads %q", facts)
 		}
+	}
+}
+
+func TestTheScriptsTypesAreRight(t *testing.T) {
+	t.Parallel()
+	compiler := filepath.Join(browser.Folder(root), "node_modules", "typescript", "bin", "tsc")
+	out, err := exec.CommandContext(t.Context(), "node", compiler, "--project", filepath.Join(root, "infra/proof/browser/tsconfig.json")).CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

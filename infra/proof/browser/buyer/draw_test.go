@@ -64,7 +64,7 @@ func (l *lot) answer(r browser.Request) browser.Answer {
 	case path == "/entries/me":
 		return *l.entry.Load()
 	case path == "/orders/me":
-		return noOrder()
+		return browser.Problem(404, "order-not-found", "")
 	case path == "/roll/"+l.leaf.String()[:2]:
 		return browser.Answer{Status: 200, Body: `{"leaves":` + *l.leaves.Load() + `}`}
 	case path == "":
@@ -160,6 +160,10 @@ func TestEveryStateOfADrawHasItsLine(t *testing.T) {
 	// The user is called in the first call, and not in the first.
 	drawn := calls(func(l *lot) []call { return []call{{hi: l.rank.String(), from: -hour}} })
 	before := calls(func(l *lot) []call { return []call{{hi: below(l.rank), from: -hour}} })
+	second := calls(func(l *lot) []call {
+		return []call{{hi: below(l.rank), from: -5 * hour}, {hi: l.rank.String(), from: -hour}}
+	})
+	coming := calls(func(l *lot) []call { return []call{{hi: below(l.rank), from: -5 * hour}, {from: 0}} })
 	over := calls(func(l *lot) []call {
 		return []call{{hi: l.rank.String(), from: -5 * hour}, {hi: strings.Repeat("f", 32), from: -hour / 2}}
 	})
@@ -184,6 +188,8 @@ func TestEveryStateOfADrawHasItsLine(t *testing.T) {
 		"not entered, nobody":  {"notEntered", "If you have entered, sign in to see your place.\nEntering is over.", "如已报名，请登录查看您的结果。\n报名已结束。", "", "Sign in", "NOT_OPEN", hour, none, false, true, nothing, nothing},
 		"called at last":       {"calling", "The call is about to begin. This page looks again by itself …", "新一轮购买即将开始，本页面会自动再次查看……", "", "", "NOT_OPEN", -time.Second, (*lot).thrown, true, false, nothing, nothing},
 		"called":               {"called", "It is your turn. A unit is kept for you for:", "轮到您了。为您保留一件，剩余时间：", "A unit is kept for you until ", "Order one", "OPEN", -hour, drawn, true, false, nothing, nothing},
+		"called at the second": {"called", "It is your turn. A unit is kept for you for:", "轮到您了。为您保留一件，剩余时间：", "A unit is kept for you until ", "Order one", "OPEN", -5 * hour, second, true, false, nothing, nothing},
+		"a call to come":       {"calling", "The call is about to begin. This page looks again by itself …", "新一轮购买即将开始，本页面会自动再次查看……", "", "", "OPEN", -5 * hour, coming, true, false, nothing, nothing},
 		"a moment before":      {"early", "Your order was a moment early. It is sent again at the opening …", "", "You need not do anything.", "Order one", "OPEN", -hour, drawn, true, false, browser.Problem(403, "not-your-turn", "10"), nothing},
 		"refused a turn":       {"notYourTurn", "It is not your turn.", "", "If units are left, the next call is at ", "", "OPEN", -hour, drawn, true, false, browser.Problem(403, "not-your-turn", "10000"), nothing},
 		"refused a late order": {"turnOver", "Your turn is over.", "", "Your turn was until ", "", "OPEN", -hour, drawn, true, false, browser.Problem(403, "turn-over", "10000"), nothing},
@@ -235,95 +241,11 @@ func TestEveryStateOfADrawHasItsLine(t *testing.T) {
 	}
 }
 
-// The second press of a double click and the repeat of a lost answer enter nobody else, and the
-// receipt is there after a reload, whatever the shop says.
-func entryAndReceipt(t testing.TB, tab *browser.Tab) {
-	user := newID("user")
-	shop.signIn(t, tab, user)
-	tab.Clock(0)
-	l := newLot(tab, user, false)
-	l.shows("NOT_OPEN", 5*time.Hour/2, "")
-	l.open(tab)
-	waitState(tab, "enter")
-	receipt := *l.put.Load()
-	hold := make(chan struct{})
-	l.put.Store(&browser.Answer{Refused: true, Until: hold})
-	browser.Eval[bool](tab, "(act.click(), act.click(), true)")
-	waitState(tab, "entering")
-	close(hold)
-	waitState(tab, "busy")
-	l.put.Store(&receipt)
-	passTime(t, tab, "entered")
-	if n := tab.Count("PUT", "/sales/"+l.id+"/entries/me"); n != 2 {
-		t.Errorf("the page sent %d entries, want one and its repeat", n)
-		return
-	}
-	busy := browser.Problem(503, "busy", "1")
-	l.entry.Store(&busy)
-	tab.Reload()
-	waitState(tab, "entered")
-	if got := tab.Text("#receipt"); !strings.Contains(got, l.leaf.String()) || !strings.Contains(got, "November 11, 2026") {
-		t.Errorf("the receipt is %q", got)
-	}
-	if tab.Count("GET", "/sales/"+l.id+"/entries/me") != 1 {
-		t.Error("the page asks for an entry that it has kept")
-	}
-}
-
-// Somebody else signs in on the same device.
-func receiptOfAnother(t testing.TB, tab *browser.Tab) {
-	user := newID("user")
-	shop.signIn(t, tab, user)
-	l := newLot(tab, user, true)
-	l.shows("NOT_OPEN", 5*time.Hour/2, "")
-	l.open(tab)
-	waitState(tab, "entered")
-	l.entry.Store(&noEntry)
-	browser.Eval[bool](tab, fmt.Sprintf(`(sessionStorage.token = JSON.stringify({access: %q, expires: Date.now() + 1e9}), true)`, shop.token(t, newID("user"))))
-	tab.Reload()
-	tab.Wait("['enter', 'entered'].includes(document.querySelector('main')?.dataset.state)")
-	if is := browser.Eval[string](tab, "main.dataset.state"); is != "enter" || tab.Text("#receipt") != "" {
-		t.Errorf("somebody else is %s with %q", is, tab.Text("#receipt"))
-	}
-}
-
-// By the last rank that is called, and by the one after it.
-func turnByRank(t testing.TB, tab *browser.Tab) {
-	user := newID("user")
-	shop.signIn(t, tab, user)
-	for _, tt := range []struct {
-		state string
-		calls func(l *lot) []call
-	}{
-		{"called", func(l *lot) []call { return []call{{hi: l.rank.String(), from: -time.Hour}} }},
-		{"notDrawn", func(l *lot) []call { return []call{{hi: below(l.rank), from: -time.Hour}} }},
-		{"called", func(l *lot) []call {
-			return []call{{hi: below(l.rank), from: -5 * time.Hour}, {hi: l.rank.String(), from: -time.Hour}}
-		}},
-		{"turnOver", func(l *lot) []call {
-			return []call{{hi: l.rank.String(), from: -5 * time.Hour}, {hi: strings.Repeat("f", 32), from: -time.Hour}}
-		}},
-		{"calling", func(l *lot) []call { return []call{{hi: below(l.rank), from: -5 * time.Hour}, {from: 0}} }},
-	} {
-		l := newLot(tab, user, true)
-		calls := tt.calls(l)
-		l.shows("OPEN", calls[0].from, l.called(calls...))
-		l.open(tab)
-		if is := browser.Eval[string](tab, "main.dataset.state"); is != tt.state {
-			t.Errorf("%v: the page is %s, want %s", calls, is, tt.state)
-			return
-		}
-		if warned := strings.Contains(tab.Text("#detail"), "does not fit"); warned {
-			t.Error("the page warns of a draw that is as it should be")
-			return
-		}
-	}
-}
-
 // A call is made longer while its page is open.
-func callMadeLonger(t testing.TB, tab *browser.Tab) {
+func TestACallsEndIsReadAgainBeforeItIsAnnounced(t *testing.T) {
+	t.Parallel()
 	user := newID("user")
-	shop.signIn(t, tab, user)
+	tab := shop.tab(t, user)
 	tab.Clock(0)
 	noteStates(tab)
 	l := newLot(tab, user, true)
@@ -335,8 +257,7 @@ func callMadeLonger(t testing.TB, tab *browser.Tab) {
 	l.shows("OPEN", call.from, l.called(call))
 	tab.Advance(35 * time.Second)
 	if n := tab.Count("GET", "/sales/"+l.id); n != 2 {
-		t.Errorf("%d reads until ten seconds after the call, want 2", n)
-		return
+		t.Fatalf("%d reads until ten seconds after the call, want 2", n)
 	}
 	tab.Wait("main.dataset.state !== 'called' || countdown.innerText")
 	waitFor(t, tab, "called")
@@ -347,9 +268,10 @@ func callMadeLonger(t testing.TB, tab *browser.Tab) {
 }
 
 // What the shop shows must fit what it has shown.
-func forgedDraw(t testing.TB, tab *browser.Tab) {
+func TestAnotherRollAndOneWithoutTheBuyerAreNoticed(t *testing.T) {
+	t.Parallel()
 	user := newID("user")
-	shop.signIn(t, tab, user)
+	tab := shop.tab(t, user)
 	other := draw.Digest{9}.String()
 	for name, forge := range map[string]func(l *lot) (kept, shown string){
 		"another roll before the dice": func(l *lot) (string, string) {
@@ -372,8 +294,7 @@ func forgedDraw(t testing.TB, tab *browser.Tab) {
 		l.shows("NOT_OPEN", time.Hour, shown)
 		l.open(tab)
 		if detail := tab.Text("#detail"); !strings.Contains(detail, "does not fit your receipt") {
-			t.Errorf("%s: the page says %q", name, detail)
-			return
+			t.Fatalf("%s: the page says %q", name, detail)
 		}
 	}
 	l := newLot(tab, user, true)
@@ -385,117 +306,37 @@ func forgedDraw(t testing.TB, tab *browser.Tab) {
 	examine(t, tab, "notOnRoll", "Your entry is not on the roll.")
 }
 
-// A page that stays open from the entry to the second call reads the sale once between roll and
-// dice, and after each call. What is late is looked for ever more rarely.
-func readsOfADraw(t testing.TB, tab *browser.Tab) {
-	user := newID("user")
-	shop.signIn(t, tab, user)
-	tab.Clock(0)
-	tab.Before("Math.random = () => 0.5")
-	tab.Before(`Object.defineProperty(document, "hidden", { value: true })`) // a page that is seen also looks every minute or so
-	l := newLot(tab, user, true)
-	const opens = 5 * time.Hour / 2 // entering ends in half an hour
-	l.shows("NOT_OPEN", opens, "")
-	l.open(tab)
-	reads := 1
-	stay := func(by time.Duration, more int, why string) bool {
-		reads += more
-		for seen := tab.Count("GET", "/sales/"+l.id); by > 0 && !t.Failed(); by -= time.Minute {
-			tab.Advance(min(by, time.Minute))
-			if n := tab.Count("GET", "/sales/"+l.id); n != seen { // the page takes the answer before time goes on
-				seen = n
-				tab.Wait(fmt.Sprintf("performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/sales/%s')).length === %d", l.id, n))
-				browser.Eval[bool](tab, "new Promise((done) => setTimeout(() => done(true), 50))")
-			}
-		}
-		if n := tab.Count("GET", "/sales/"+l.id); n != reads {
-			t.Errorf("%d reads %s, want %d", n, why, reads)
-		}
-		return !t.Failed()
-	}
-	l.shows("NOT_OPEN", opens, l.rolled())
-	if !stay(70*time.Minute, 0, "until the roll") || !stay(35*time.Minute, 1, "until the dice") {
-		return
-	}
-	waitState(tab, "onRoll")
-	if n := tab.Count("GET", "/sales/"+l.id+"/roll/"+l.leaf.String()[:2]); n != 1 {
-		t.Errorf("the page read %d pages of the roll, want its own", n)
-		return
-	}
-	if !stay(45*time.Minute, 0, "until the first call") {
-		return
-	}
-	waitState(tab, "calling")
-	if !stay(2*time.Minute, 1, "after the first call was due") || !stay(30*time.Second, 0, "right after that") || !stay(13*time.Minute, 3, "while the call is late") {
-		return
-	}
-	l.shows("OPEN", opens, l.called(call{hi: below(l.rank), from: opens + 10*time.Minute}))
-	if !stay(30*time.Minute, 1, "when the call has begun") {
-		return
-	}
-	waitState(tab, "notDrawn")
-	if !stay(3*time.Hour, 0, "during the call") {
-		return
-	}
-	l.shows("OPEN", opens, l.called(call{hi: below(l.rank), from: opens + 10*time.Minute}, call{hi: l.rank.String(), from: opens + 4*time.Hour + 11*time.Minute}))
-	stay(time.Hour, 1, "after the call")
-	waitState(tab, "called")
-	if n := tab.Count("GET", "/sales/"+l.id+"/roll/"+l.leaf.String()[:2]); n != 1 {
-		t.Errorf("the page read the roll %d times", n)
-	}
-}
-
-// The draw's script is loaded later than the page, and may fail. The sign-in may have ended.
-func TestADrawThatCannotBeLoadedIsTriedAgain(t *testing.T) {
+// The second press of a double click and the repeat of a lost answer enter nobody else, and the
+// receipt is there after a reload, whatever the shop says.
+func TestADrawIsEnteredOnceAndItsReceiptIsKept(t *testing.T) {
 	t.Parallel()
 	user := newID("user")
 	tab := shop.tab(t, user)
+	tab.Clock(0)
 	l := newLot(tab, user, false)
 	l.shows("NOT_OPEN", 5*time.Hour/2, "")
-	var asked atomic.Bool
-	tab.Intercept(func(r browser.Request) browser.Answer {
-		if strings.HasPrefix(r.Path, "/assets/draw.") && !asked.Swap(true) {
-			return browser.Answer{Refused: true}
-		}
-		return l.answer(r)
-	})
-	tab.Open(shop.page(l.id))
-	waitState(tab, "stuck")
-	expired := browser.Problem(401, "unauthorized", "")
-	l.entry.Store(&expired)
-	tab.Click(button)
+	l.open(tab)
 	waitState(tab, "enter")
-	if label := tab.Text(button); label != "Sign in" {
-		t.Errorf("whoever is not signed in any more is offered %q", label)
+	receipt := *l.put.Load()
+	hold := make(chan struct{})
+	l.put.Store(&browser.Answer{Refused: true, Until: hold})
+	browser.Eval[bool](tab, "(act.click(), act.click(), true)")
+	waitState(tab, "entering")
+	close(hold)
+	waitState(tab, "busy")
+	l.put.Store(&receipt)
+	passTime(t, tab, "entered")
+	if n := tab.Count("PUT", "/sales/"+l.id+"/entries/me"); n != 2 {
+		t.Fatalf("the page sent %d entries, want one and its repeat", n)
 	}
-}
-
-// Each size of a shoe may have a draw of its own.
-func TestTheDrawOfTheChosenSaleIsEntered(t *testing.T) {
-	t.Parallel()
-	user, groupID := newID("user"), newID("group")
-	tab := shop.tab(t, user)
-	l, other := newLot(tab, user, false), newLot(tab, user, true)
-	for _, l := range []*lot{l, other} {
-		l.shows("NOT_OPEN", 5*time.Hour/2, "")
+	busy := browser.Problem(503, "busy", "1")
+	l.entry.Store(&busy)
+	tab.Reload()
+	waitState(tab, "entered")
+	if got := tab.Text("#receipt"); !strings.Contains(got, l.leaf.String()) || !strings.Contains(got, "November 11, 2026") {
+		t.Errorf("the receipt is %q", got)
 	}
-	tab.Intercept(func(r browser.Request) browser.Answer {
-		switch {
-		case r.Path == "/groups/"+groupID:
-			return browser.Answer{Status: 200, Body: `{"now":"` + instant(time.Now()) + `","sales":[` + (*other.sale.Load())().Body + "," + (*l.sale.Load())().Body + "]}"}
-		case strings.HasPrefix(r.Path, "/sales/"+other.id):
-			return other.answer(r)
-		}
-		return l.answer(r)
-	})
-	tab.Open(shop.Stack.API + "/g/" + groupID)
-	waitState(tab, "entered")
-	browser.Eval[bool](tab, "(sizes.querySelectorAll('input')[1].click(), true)")
-	waitState(tab, "enter")
-	tab.Wait("act.ariaDisabled === 'false'")
-	tab.Click(button)
-	waitState(tab, "entered")
-	if tab.Count("PUT", "/sales/"+l.id+"/entries/me") != 1 || tab.Count("PUT", "/sales/"+other.id+"/entries/me") != 0 {
-		t.Errorf("the page made the requests %q", tab.Calls())
+	if tab.Count("GET", "/sales/"+l.id+"/entries/me") != 1 {
+		t.Error("the page asks for an entry that it has kept")
 	}
 }

@@ -54,94 +54,6 @@ func passTime(t testing.TB, tab *browser.Tab, states ...string) {
 	t.Fatalf("the page never got to %v", states)
 }
 
-func TestAPressBuysOneUnitAndShowsItsOrderID(t *testing.T) {
-	t.Parallel()
-	saleID, user := shop.create(t, sale{}), newID("user")
-	tab := shop.tab(t, user)
-	tab.Open(shop.page(saleID))
-	waitState(tab, "open")
-	tab.Click(button)
-	waitState(tab, "confirmed")
-	claim := shop.claim(t, saleID, user)
-	if got, want := tab.Text("#order"), "Order id "+claim.OrderID; claim.OrderID == "" || got != want {
-		t.Errorf("the page says %q, want %q", got, want)
-	}
-	if label := tab.Text(button); label != "" {
-		t.Errorf("a buyer who has ordered has the button %q", label)
-	}
-	wantKeys(t, tab, "")
-	shop.sold(t, saleID, 1)
-	tab.Reload()
-	waitState(tab, "confirmed")
-	examine(t, tab, "confirmed", "Your order is confirmed.")
-}
-
-// The answer is lost, and the page with it.
-func TestAReloadAfterALostAnswerShowsTheOrder(t *testing.T) {
-	t.Parallel()
-	saleID, user := shop.create(t, sale{}), newID("user")
-	tab := shop.tab(t, user)
-	tab.Open(shop.page(saleID))
-	waitState(tab, "open")
-	posts(tab, browser.Answer{Lost: true})
-	tab.Click(button)
-	waitState(tab, "busy")
-	tab.Reload()
-	tab.Wait("['accepted', 'confirmed'].includes(document.querySelector('main')?.dataset.state)")
-	wantKeys(t, tab, "")
-	shop.sold(t, saleID, 1)
-}
-
-func TestTwoTabsBuyOneUnit(t *testing.T) {
-	t.Parallel()
-	saleID, user := shop.create(t, sale{}), newID("user")
-	one := shop.tab(t, user)
-	two := one.Beside()
-	shop.signIn(t, two, user)
-	for _, tab := range []*browser.Tab{one, two} {
-		tab.Open(shop.page(saleID))
-		waitState(tab, "open")
-	}
-	for _, tab := range []*browser.Tab{one, two} {
-		tab.Click(button)
-	}
-	waitState(one, "confirmed")
-	waitState(two, "confirmed")
-	if a, b := one.Text("#order"), two.Text("#order"); a != b || a == "" {
-		t.Errorf("the tabs show %q and %q", a, b)
-	}
-	const already = "You have already ordered in this sale."
-	if a, b := one.Text("#detail") == already, two.Text("#detail") == already; a == b {
-		t.Errorf("that there was an order already is said by the first tab: %t, by the second: %t", a, b)
-	}
-	shop.sold(t, saleID, 1)
-}
-
-// A press there would be told "sold out": a first order is not looked for.
-func TestATabBesideLearnsOfTheOrder(t *testing.T) {
-	t.Parallel()
-	saleID, user := shop.create(t, sale{stock: 1}), newID("user")
-	one := shop.tab(t, user)
-	two, other, nobody := one.Beside(), one.Beside(), one.Beside()
-	shop.signIn(t, two, user)
-	shop.signIn(t, other, newID("other"))
-	for _, tab := range []*browser.Tab{one, two, other, nobody} {
-		tab.Open(shop.page(saleID))
-		waitState(tab, "open")
-	}
-	one.Click(button)
-	waitState(two, "confirmed")
-	wantKeys(t, two)
-	if n := other.Count("GET", "/sales/"+saleID+"/orders/me"); n != 2 {
-		t.Errorf("somebody else asked %d times for their order, want 2", n)
-	}
-	waitState(other, "open")
-	if n := nobody.Count("GET", "/sales/"+saleID+"/orders/me"); n != 0 {
-		t.Errorf("a tab in which nobody is signed in asked %d times for an order, want 0", n)
-	}
-	waitState(nobody, "open")
-}
-
 // 100,000 pages must not repeat at the same time.
 func TestRepeatsAreSpread(t *testing.T) {
 	t.Parallel()
@@ -165,62 +77,64 @@ func TestRepeatsAreSpread(t *testing.T) {
 	}
 }
 
-func TestAnOrderWaitsForTheNetwork(t *testing.T) {
+// The order arrives after the reloaded page has looked for it, and takes the last unit.
+func TestAnOrderAfterAReloadHasTheKey(t *testing.T) {
 	t.Parallel()
-	saleID := shop.create(t, sale{})
-	tab := shop.tab(t, newID("user"))
-	tab.Clock(0)
+	saleID, user := shop.create(t, sale{stock: 1}), newID("user")
+	tab := shop.tab(t, user)
 	tab.Open(shop.page(saleID))
 	waitState(tab, "open")
-	tab.Offline(true)
-	tab.WaitText("You are offline.")
+	hold := make(chan struct{})
+	defer close(hold)
+	posts(tab, browser.Answer{Until: hold})
 	tab.Click(button)
-	examine(t, tab, "offline", "You are offline.")
-	tab.Advance(5 * time.Minute)
-	if sent := len(keys(tab)); sent != 1 {
-		t.Errorf("%d orders were tried without a network, want 1", sent)
-	}
-	tab.Offline(false)
-	passTime(t, tab, "confirmed")
+	examine(t, tab, "sending", "Sending your order …")
+	tab.Click(button) // does nothing
+	tab.Reload()
+	waitState(tab, "open")
+	shop.buy(t, saleID, user)
+	tab.Click(button)
+	tab.Wait("!['open', 'sending', 'busy'].includes(main.dataset.state)")
 	wantKeys(t, tab, "", "page")
+	if is := browser.Eval[string](tab, "main.dataset.state"); is != "accepted" && is != "confirmed" {
+		t.Errorf("the buyer of the last unit is told %s", is)
+	}
 	shop.sold(t, saleID, 1)
 }
 
-func TestAPausedSaleGoesOnByItself(t *testing.T) {
+// The first order's answer is lost, and the order has taken the last unit.
+func TestABusyShopIsAskedAgainUnderOneKeyNotTooSoonAndNotForEver(t *testing.T) {
 	t.Parallel()
-	saleID := shop.create(t, sale{})
 	tab := shop.tab(t, newID("user"))
+	saleID := shop.create(t, sale{stock: 1})
 	tab.Clock(0)
 	tab.Open(shop.page(saleID))
 	waitState(tab, "open")
-	shop.operate(t, "pause", saleID)
+	posts(tab, append([]browser.Answer{{Lost: true}}, slices.Repeat([]browser.Answer{browser.Problem(503, "busy", "60")}, 98)...)...)
 	tab.Click(button)
-	waitState(tab, "pausedBusy")
-	shop.operate(t, "resume", saleID)
+	waitState(tab, "busy")
+	until := func(orders int, step time.Duration) {
+		for end := time.Now().Add(limit); len(keys(tab)) < orders && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			tab.Advance(step)
+		}
+	}
+	until(2, time.Second)
+	time.Sleep(200 * time.Millisecond) // its answer
+	if tab.Advance(30 * time.Second); len(keys(tab)) != 2 {
+		t.Errorf("the order was repeated before the Retry-After")
+	}
+	until(9, 10*time.Second)
+	passTime(t, tab, "stuckOrder")
+	if n := len(keys(tab)); n != 9 {
+		t.Fatalf("%d orders were sent, want 9 until the next press", n)
+	}
+	examine(t, tab, "stuckOrder", "The shop did not confirm your order. It may still have arrived.")
+	if stored := browser.Eval[[]string](tab, "[...Object.keys(sessionStorage), ...Object.keys(localStorage), document.cookie].filter((k) => k && k !== 'token')"); len(stored) > 0 {
+		t.Errorf("the page stores %q", stored)
+	}
+	posts(tab)
+	tab.Click(button)
 	passTime(t, tab, "confirmed")
+	wantKeys(t, tab, append([]string{""}, slices.Repeat([]string{"page"}, 9)...)...)
 	shop.sold(t, saleID, 1)
-}
-
-// Throttled, lost, late and failed calls behind the functions.
-func TestABuyerGetsAUnitUnderFaults(t *testing.T) {
-	t.Parallel()
-	harsh, err := start("-faults", "harsh,send=0,seed=5")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer harsh.stop()
-	saleID := harsh.create(t, sale{stock: 3})
-	var tabs []*browser.Tab
-	for range 3 {
-		tab := chromium.Tab(t)
-		tab.Clock(0)
-		harsh.signIn(t, tab, newID("user"))
-		tab.Open(harsh.page(saleID))
-		passTime(t, tab, "open")
-		tab.Click(button)
-		tabs = append(tabs, tab)
-	}
-	for _, tab := range tabs {
-		passTime(t, tab, "accepted", "confirmed")
-	}
 }

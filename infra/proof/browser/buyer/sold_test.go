@@ -33,9 +33,34 @@ func shows(tab *browser.Tab, saleID, state, more string) {
 	})
 }
 
-func whatIsSold(t testing.TB, tab *browser.Tab) {
+// hasRead waits until the page has read what it shows.
+func hasRead(tab *browser.Tab) {
+	tab.Wait("!['loading', 'busy'].includes(document.querySelector('main')?.dataset.state ?? 'loading')")
+}
+
+// group creates three sales of a group: of five units, of one, and of five.
+func group(t testing.TB) (groupID string, sizes map[string]string) {
+	t.Helper()
+	groupID, sizes = newID("group"), map[string]string{}
+	for size, stock := range map[string]int{"42": 5, "43": 1, "44": 5} {
+		sizes[size] = shop.createWith(t, map[string]any{
+			"name": "Trail Runner · size " + size, "stock": stock, "limitGroup": groupID, "payWithin": 1800, "price": 89900, "currency": "CNY",
+		})
+	}
+	return groupID, sizes
+}
+
+// ofSize is JavaScript for the label of a size.
+func ofSize(size string) string {
+	return fmt.Sprintf("[...document.querySelectorAll('label')].find((l) => l.innerText.includes(%q))", size)
+}
+
+func choose(tab *browser.Tab, size string) { browser.Eval[any](tab, ofSize(size)+".click()") }
+
+func TestWhatIsSoldIsShownAndNothingOfElsewhere(t *testing.T) {
+	t.Parallel()
+	tab := shop.tab(t, newID("user"))
 	saleID := shop.create(t, sale{})
-	shop.signIn(t, tab, newID("user"))
 	open := func(more string) {
 		shows(tab, saleID, "OPEN", more)
 		tab.Open(shop.page(saleID))
@@ -84,19 +109,15 @@ func whatIsSold(t testing.TB, tab *browser.Tab) {
 	tab.Forgive("Content Security Policy")
 }
 
-// hasRead waits until the page has read what it shows.
-func hasRead(tab *browser.Tab) {
-	tab.Wait("!['loading', 'busy'].includes(document.querySelector('main')?.dataset.state ?? 'loading')")
-}
-
-func recalledSale(t testing.TB, tab *browser.Tab) {
+func TestARecalledSaleSaysSoBeforeAnythingElse(t *testing.T) {
+	t.Parallel()
+	tab := chromium.Tab(t)
 	saleID := shop.create(t, sale{})
 	shows(tab, saleID, "RECALLED", "")
 	tab.Open(shop.page(saleID))
 	hasRead(tab)
 	if got := tab.Text(line); got != "If you have ordered, sign in to see it.\nThe shop has recalled this sale." {
-		t.Errorf("whoever is not signed in reads %q", got)
-		return
+		t.Fatalf("whoever is not signed in reads %q", got)
 	}
 	examine(t, tab, "recalled", "If you have ordered, sign in to see it.\nThe shop has recalled this sale.")
 	shop.signIn(t, tab, newID("user"))
@@ -113,12 +134,10 @@ func recalledSale(t testing.TB, tab *browser.Tab) {
 		tab.Open(shop.page(saleID))
 		hasRead(tab)
 		if got := browser.Eval[string](tab, "main.dataset.state"); got != want || !strings.HasSuffix(tab.Text("#detail"), "\nYour payment of CN¥899.00 will be paid back.") {
-			t.Errorf("an order that is %s is shown as %s: %s", state, got, tab.Text("#detail"))
-			return
+			t.Fatalf("an order that is %s is shown as %s: %s", state, got, tab.Text("#detail"))
 		}
 		if clock, pay := tab.Text("#countdown"), tab.Text("#pay"); clock+pay != "" {
-			t.Errorf("an order that is %s is still to be paid: %s %s", state, clock, pay)
-			return
+			t.Fatalf("an order that is %s is still to be paid: %s %s", state, clock, pay)
 		}
 	}
 	// A page that was loaded before the recall learns of it by the answer to its order.
@@ -128,62 +147,26 @@ func recalledSale(t testing.TB, tab *browser.Tab) {
 		}
 		return browser.Answer{}
 	})
-	tab.Open(shop.page(saleID))
-	waitState(tab, "open")
-	tab.Click(button)
+	order(tab, saleID)
 	tab.Wait("!['open', 'sending'].includes(main.dataset.state)")
 	if got := tab.Text(line); got != "The shop has recalled this sale." {
 		t.Errorf("the order is answered %q", got)
 	}
 }
 
-// group creates three sales of a group: of five units, of one, and of five.
-func group(t testing.TB) (groupID string, sizes map[string]string) {
-	t.Helper()
-	groupID, sizes = newID("group"), map[string]string{}
-	for size, stock := range map[string]int{"42": 5, "43": 1, "44": 5} {
-		sizes[size] = shop.createWith(t, map[string]any{
-			"name": "Trail Runner · size " + size, "stock": stock, "limitGroup": groupID, "payWithin": 1800, "price": 89900, "currency": "CNY",
-		})
-	}
-	return groupID, sizes
-}
-
-// ofSize is JavaScript for the label of a size.
-func ofSize(size string) string {
-	return fmt.Sprintf("[...document.querySelectorAll('label')].find((l) => l.innerText.includes(%q))", size)
-}
-
-func choose(tab *browser.Tab, size string) { browser.Eval[any](tab, ofSize(size)+".click()") }
-
-func choiceOverASignIn(t testing.TB, tab *browser.Tab) {
-	groupID, _ := group(t)
-	tab.Open(shop.Stack.API + "/g/" + groupID)
-	waitState(tab, "open")
-	choose(tab, "43")
-	tab.Click(button)
-	tab.Wait("location.pathname === '/_local/authorize' && document.querySelector('input')")
-	tab.Type("input", newID("user"))
-	tab.Press(browser.Enter)
-	tab.Wait("location.pathname !== '/_local/authorize' && ['open', 'unknown'].includes(document.querySelector('main')?.dataset.state)")
-	if at := browser.Eval[string](tab, "location.pathname + ' ' + document.querySelector('#name').textContent"); at != "/g/"+groupID+" Trail Runner · size 43" {
-		t.Errorf("after the sign-in: %s", at)
-	}
-}
-
-func oneOfAGroup(t testing.TB, tab *browser.Tab) {
+func TestTheSalesOfAGroupAreOneChoiceAndOneOrder(t *testing.T) {
+	t.Parallel()
+	user := newID("user")
+	tab := shop.tab(t, user)
 	groupID, sizes := group(t)
 	page := shop.Stack.API + "/g/" + groupID
 	note := func(size string) string {
 		return browser.Eval[string](tab, ofSize(size)+".querySelector('small').innerText")
 	}
-	user := newID("user")
-	shop.signIn(t, tab, user)
 	tab.Open(page)
 	waitState(tab, "open")
 	if got := []string{tab.Text("#name"), tab.Text(button), note("43"), note("44")}; !slices.Equal(got, []string{"Trail Runner", "Choose first", "1 left", "5 left"}) {
-		t.Errorf("the page shows %q", got)
-		return
+		t.Fatalf("the page shows %q", got)
 	}
 	choose(tab, "43")
 	examine(t, tab, "open", "The sale is open.")
@@ -193,8 +176,7 @@ func oneOfAGroup(t testing.TB, tab *browser.Tab) {
 	choose(tab, "42")
 	waitState(tab, "open")
 	if got := note("43"); got != "Sold out" {
-		t.Errorf("what is sold out says %q", got)
-		return
+		t.Fatalf("what is sold out says %q", got)
 	}
 	choose(tab, "43")
 	waitState(tab, "soldOut")
@@ -208,21 +190,9 @@ func oneOfAGroup(t testing.TB, tab *browser.Tab) {
 	if got := tab.Text("#ask"); !strings.Contains(got, "neither this one nor any other of these") {
 		t.Errorf("before the cancellation the page says %q", got)
 	}
-	// A page that has been open since before, as on another device, knows nothing of that choice.
+	// A page that has been open since before the order.
 	becomes := func(user string) {
 		browser.Eval[any](tab, fmt.Sprintf("(sessionStorage.token = JSON.stringify({access: %q, expires: Date.now() + 1e9}), true)", shop.token(t, user)))
-	}
-	becomes(newID("user"))
-	browser.Eval[any](tab, "sessionStorage.removeItem('chosen "+groupID+"')")
-	tab.Open(page)
-	waitState(tab, "open")
-	becomes(user)
-	choose(tab, "44")
-	tab.Click(button)
-	tab.Wait("!['open', 'sending'].includes(main.dataset.state)")
-	if name := tab.Text("#name"); name != "Trail Runner · size 42" {
-		t.Errorf("whoever has 42 is shown %q", name)
-		return
 	}
 	becomes(newID("user"))
 	tab.Open(shop.page(sizes["44"]))
@@ -232,8 +202,7 @@ func oneOfAGroup(t testing.TB, tab *browser.Tab) {
 	for _, when := range []string{"after an order", "at the load"} {
 		tab.Wait("!['open', 'sending', 'loading'].includes(document.querySelector('main')?.dataset.state ?? 'loading')")
 		if got := tab.Text(line); got != "You have already ordered another one of these." {
-			t.Errorf("%s the page of 44 says %q", when, got)
-			return
+			t.Fatalf("%s the page of 44 says %q", when, got)
 		}
 		tab.Reload()
 	}
@@ -243,7 +212,9 @@ func oneOfAGroup(t testing.TB, tab *browser.Tab) {
 }
 
 // The order is in the last sale that the shop lists; the sales are open, then paused, then put off.
-func orderOfAGroup(t testing.TB, tab *browser.Tab) {
+func TestAHolderFindsTheOrderInWhicheverSaleOfTheGroupItIs(t *testing.T) {
+	t.Parallel()
+	tab := chromium.Tab(t)
 	groupID, sizes := group(t)
 	user, last := newID("user"), "42"
 	for size, saleID := range sizes {
@@ -266,29 +237,7 @@ func orderOfAGroup(t testing.TB, tab *browser.Tab) {
 		tab.Open(shop.Stack.API + "/g/" + groupID)
 		hasRead(tab)
 		if state, name := browser.Eval[string](tab, "main.dataset.state"), tab.Text("#name"); state != "unpaid" && state != "reserved" || name != "Trail Runner · size "+last {
-			t.Errorf("%v: %s, %s", change, state, name)
-			return
+			t.Fatalf("%v: %s, %s", change, state, name)
 		}
-	}
-}
-
-// A page that is loaded two seconds after a description has it.
-func TestADescriptionIsSeenWithinTheCachesTime(t *testing.T) {
-	t.Parallel()
-	saleID, tab := shop.createWith(t, map[string]any{"about": "53 % vol.", "image": imageOrigin + "/a.svg"}), shop.tab(t, "")
-	tab.Intercept(func(r browser.Request) browser.Answer {
-		if strings.HasPrefix(r.URL, imageOrigin) {
-			return browser.Answer{Status: 404}
-		}
-		return browser.Answer{}
-	})
-	tab.Open(shop.page(saleID))
-	tab.WaitText("53 % vol.")
-	shop.operate(t, "describe", saleID, "name", "Moutai 2026", "about", "54 % vol.")
-	time.Sleep(2 * time.Second)
-	tab.Reload()
-	waitState(tab, "open")
-	if name, about := tab.Text("#name"), tab.Text("#about"); name != "Moutai 2026" || about != "54 % vol." {
-		t.Errorf("%q, %q", name, about)
 	}
 }

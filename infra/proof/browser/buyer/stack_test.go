@@ -5,8 +5,10 @@ package buyer
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,10 +43,24 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (code int, err error) {
-	if shop, err = start("-parameter", "ImageOrigin=https://images.example"); err != nil {
+	data, err := os.MkdirTemp("", "flashsale-browser")
+	if err != nil {
 		return 1, err
 	}
-	defer shop.stop()
+	defer os.RemoveAll(data)
+	local, err := launch.New(launch.Built(root), data, "-parameter", "ImageOrigin="+imageOrigin)
+	if err != nil {
+		return 1, err
+	}
+	if local.Command.Dir, err = filepath.Abs(root); err != nil {
+		return 1, err
+	}
+	if err := local.StartWithin(limit); err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, local.Stop(limit)) }()
+	shop = &stack{local, client.New(local.API, client.Options{Lambda: local.Lambda})}
+	defer shop.Client.Close()
 	if chromium, err = browser.Start(root); err != nil {
 		return 1, err
 	}
@@ -52,38 +68,10 @@ func run(m *testing.M) (code int, err error) {
 	return code, chromium.Stop()
 }
 
-// stack is a local stack of its own.
+// stack is the local stack.
 type stack struct {
 	*launch.Stack
 	*client.Client
-	data string
-}
-
-func start(arguments ...string) (*stack, error) {
-	data, err := os.MkdirTemp("", "flashsale-browser")
-	if err != nil {
-		return nil, err
-	}
-	s := &stack{data: data}
-	if s.Stack, err = launch.New(launch.Built(root), data, arguments...); err != nil {
-		return nil, err
-	}
-	if s.Command.Dir, err = filepath.Abs(root); err != nil {
-		return nil, err
-	}
-	if err := s.StartWithin(limit); err != nil {
-		return nil, err
-	}
-	s.Client = client.New(s.Stack.API, client.Options{Lambda: s.Lambda})
-	return s, nil
-}
-
-func (s *stack) stop() {
-	s.Client.Close()
-	if err := s.Stop(limit); err != nil {
-		fmt.Fprintln(os.Stderr, "stop the stack:", err)
-	}
-	os.RemoveAll(s.data)
 }
 
 // page is the address of a sale's page.
@@ -105,16 +93,12 @@ type sale struct {
 // create creates a sale and returns its id.
 func (s *stack) create(t testing.TB, o sale) string {
 	t.Helper()
-	now := time.Now()
-	saleID := newID("sale")
-	err := s.Seed(t.Context(), client.Sale{
-		ID: saleID, Name: o.name, Stock: cmp.Or(o.stock, 5), Shards: 1,
-		OpensAt: now.Add(cmp.Or(o.opens, -time.Minute)), ClosesAt: now.Add(cmp.Or(o.closes, time.Hour)),
-	})
-	if err != nil {
-		t.Fatal(err)
+	now := time.Now().UTC()
+	more := map[string]any{
+		"opensAt": now.Add(cmp.Or(o.opens, -time.Minute)).Format(time.RFC3339), "closesAt": now.Add(cmp.Or(o.closes, time.Hour)).Format(time.RFC3339),
+		"stock": cmp.Or(o.stock, 5), "name": o.name,
 	}
-	return saleID
+	return s.createWith(t, more)
 }
 
 // createWith creates an open sale of five units with more members of its creation.
@@ -142,15 +126,6 @@ func (s *stack) operate(t testing.TB, action, saleID string, more ...string) {
 	if err := s.Ask(t.Context(), client.SeedFunction, request, nil); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// reschedule moves the opening of a sale, for an hour, to so long from now. It returns when no
-// function refuses by what it had read before, which is for two seconds at most.
-func (s *stack) reschedule(t testing.TB, saleID string, opens time.Duration) {
-	t.Helper()
-	at := time.Now().UTC().Add(opens)
-	s.operate(t, "reschedule", saleID, "opensAt", at.Format(time.RFC3339), "closesAt", at.Add(time.Hour).Format(time.RFC3339))
-	time.Sleep(2 * time.Second)
 }
 
 // buy buys a unit as another client of the user.
@@ -243,26 +218,38 @@ func wantNever(t testing.TB, tab *browser.Tab, states ...string) {
 	}
 }
 
-// openEarly opens the page of a sale that opens in a few seconds, in the tab, and leaves
-// twice as long as that took. On a machine that is too slow for it, the next sale opens later.
-func (s *stack) openEarly(t testing.TB, tab *browser.Tab) (saleID string, opens time.Time) {
-	t.Helper()
-	for wait := 3 * time.Second; wait < limit; wait *= 2 {
-		begun := time.Now()
-		opens = begun.Add(wait)
-		saleID = s.create(t, sale{opens: wait})
-		tab.Open(s.page(saleID))
-		tab.Wait("!['loading', 'busy'].includes(main.dataset.state)")
-		if browser.Eval[string](tab, "main.dataset.state") == "notOpen" && time.Until(opens) > 2*time.Since(begun) {
-			return saleID, opens
-		}
-	}
-	t.Fatal("no sale opens after its page is loaded")
-	return "", opens
-}
-
 // The page's one button, and its one line that matters.
 const (
 	button = "#act"
 	line   = "#line"
 )
+
+// waitFor fails the test unless the page has the state now.
+func waitFor(t testing.TB, tab *browser.Tab, state string) {
+	t.Helper()
+	if is := browser.Eval[string](tab, "main.dataset.state"); is != state {
+		t.Errorf("the page is %s, want %s", is, state)
+	}
+}
+
+// order opens the page of a sale that is open, and presses its button.
+func order(tab *browser.Tab, saleID string) {
+	tab.Open(shop.page(saleID))
+	waitState(tab, "open")
+	tab.Click(button)
+}
+
+// rewrites changes the text of a file of the page before the browser gets it: name is the file's
+// before its hash, such as "page".
+func rewrites(t testing.TB, tab *browser.Tab, name string, change func(string) string) {
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		if !strings.HasPrefix(r.Path, "/assets/"+name+".") {
+			return browser.Answer{}
+		}
+		a, err := shop.Send(t.Context(), http.MethodGet, r.Path, "")
+		if err != nil {
+			t.Error(err)
+		}
+		return browser.Answer{Status: 200, Header: map[string]string{"Content-Type": a.Header.Get("Content-Type")}, Body: change(string(a.Body))}
+	})
+}

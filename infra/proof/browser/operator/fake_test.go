@@ -4,7 +4,6 @@
 package operator
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -51,7 +50,6 @@ type shop struct {
 	sales  map[string]object
 	trails map[string][]object // newest first
 	bodies map[string]string   // of the changes, by id
-	nonce  string              // of the sign-in
 }
 
 func open(t *testing.T) *shop {
@@ -71,10 +69,7 @@ func open(t *testing.T) *shop {
 		write(w, answer)
 	}
 	mux.HandleFunc("GET /{$}", html)
-	mux.HandleFunc("GET /signin", html)
 	mux.HandleFunc("GET /assets/{name}", func(w http.ResponseWriter, r *http.Request) { write(w, page.Asset(r.PathValue("name"), "")) })
-	mux.HandleFunc("GET /authorize", s.authorize)
-	mux.HandleFunc("POST /token", s.token)
 	mux.HandleFunc("/operate/", s.operate)
 	s.Server = httptest.NewServer(mux)
 	t.Cleanup(s.Close)
@@ -87,22 +82,6 @@ func write(w http.ResponseWriter, r webpage.Response) {
 	}
 	w.WriteHeader(r.StatusCode)
 	_, _ = w.Write([]byte(r.Body))
-}
-
-// authorize signs everybody in at once, as the operator alice.
-func (s *shop) authorize(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
-	s.mu.Lock()
-	s.nonce = q.Get("nonce")
-	s.mu.Unlock()
-	http.Redirect(w, r, q.Get("redirect_uri")+"?"+url.Values{"code": {"C"}, "state": {q.Get("state")}}.Encode(), http.StatusFound)
-}
-
-func (s *shop) token(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	claims := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"nonce":%q}`, s.nonce))
-	answer(w, http.StatusOK, object{"access_token": "operator alice", "id_token": "h." + claims + ".s", "expires_in": 3600})
 }
 
 func answer(w http.ResponseWriter, status int, body any) {
@@ -131,29 +110,14 @@ func (s *shop) add(id, name string, more object) {
 	s.sales[id] = one
 }
 
-// inChinese has what the fake says of a buyer's order and of refusals.
-var inChinese = map[string]string{
-	"your order is 523415642750058497, and it is paid": "您的订单号是 523415642750058497，已付款",
-	"accepted: claim 01J, one unit of shard 7":         "已接受：凭证 01J，分片 7 的一件",
-	"paid: stripe#pi_1 <b>":                            "已付款：stripe#pi_1 <b>",
-	"the sale was recalled":                            "活动已被召回",
-}
-
-// operate answers for a token "ROLE NAME", in the language that the browser asks for. It keeps the
-// rules of changes: each id counts once.
+// operate answers for a token "ROLE NAME". It keeps the rules of changes: each id counts once.
 func (s *shop) operate(w http.ResponseWriter, r *http.Request) {
 	role, actor, ok := strings.Cut(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), " ")
 	parts := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), "/operate/sales"), "/")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	says := func(english string) string {
-		if strings.HasPrefix(r.Header.Get("Accept-Language"), "zh") && inChinese[english] != "" {
-			return inChinese[english]
-		}
-		return english
-	}
 	refuse := func(status int, code, detail string) {
-		answer(w, status, object{"code": code, "status": status, "detail": says(detail)})
+		answer(w, status, object{"code": code, "status": status, "detail": detail})
 	}
 	switch {
 	case !ok:
@@ -183,8 +147,8 @@ func (s *shop) operate(w http.ResponseWriter, r *http.Request) {
 		answer(w, 200, shown)
 	case parts[2] == "buyers":
 		user, _ := url.PathUnescape(parts[3])
-		answer(w, 200, object{"saleId": parts[1], "user": user, "state": "PAID", "claimId": "01J", "forBuyer": says("your order is 523415642750058497, and it is paid"),
-			"lines": []object{{"at": instant(time.Now()), "text": says("accepted: claim 01J, one unit of shard 7")}, {"text": says("paid: stripe#pi_1 <b>")}}})
+		answer(w, 200, object{"saleId": parts[1], "user": user, "state": "PAID", "claimId": "01J", "forBuyer": "your order is 523415642750058497, and it is paid",
+			"lines": []object{{"at": instant(time.Now()), "text": "accepted: claim 01J, one unit of shard 7"}, {"text": "paid: stripe#pi_1 <b>"}}})
 	case r.Method == http.MethodGet:
 		answer(w, 200, object{"saleId": parts[1], "edits": one["edits"], "changes": append([]object{}, s.trails[parts[1]]...), "more": false})
 	default:
