@@ -96,7 +96,7 @@ screenshots: host browser $(BUILD)/lab-picture.html ## take the README's two pic
 $(BUILD)/lab-picture.html: | host lab-engines
 	@$(LAB_BUILD)
 	$(HOST)/lab -page $(BUILD)/lab-picture.new.html -scenario calm,slow-check,last-units,frozen-at-the-end,fifteen-clicks,server-killed,engine-killed,answers-lost \
-		-strategy mutex-x3,sql-read-then-write,sql-for-update,sql-conditional,redis-set-nx-ex,redis-set-nx-ex-set,redis-token-unlock,redis-fenced-set,redis-failover,redis-decr,redis-lua-queue,split-shares,ours-ledger,ours-http
+		-strategy mutex-x3,sql-read-then-write,sql-for-update,sql-conditional,redis-set-nx-ex,redis-set-nx-ex-set,redis-token-unlock,redis-fenced-set,redis-failover,redis-decr,redis-lua-queue,split-shares,ours-ledger
 	@mv $(BUILD)/lab-picture.new.html $@
 
 .PHONY: events
@@ -390,25 +390,24 @@ torture: host ## kill -9 parts of the system during a sale, for ROUNDS=… or MI
 	@exec $(HOST)/torture $${ROUNDS:+-rounds "$$ROUNDS"} $${MINUTES:+-minutes "$$MINUTES"} $${SEED:+-seed "$$SEED"}
 
 # The strategies' engines come from the system's packages; the lab names a missing one.
-# `make lab IDS=1` compares only the order-id generators.
 .PHONY: lab
 lab: host ## compare common flash-sale strategies side by side: STRATEGY=… SCENARIO=… SEED=… SEEDS=… (JSON=1)
 	@$(LAB_BUILD)
 	@exec $(HOST)/lab -page $(BUILD)/lab.html $${STRATEGY:+-strategy "$$STRATEGY"} $${SCENARIO:+-scenario "$$SCENARIO"} \
-		$${SEED:+-seed "$$SEED"} $${SEEDS:+-seeds "$$SEEDS"} $${IDS:+-ids} $${JSON:+-json}
+		$${SEED:+-seed "$$SEED"} $${SEEDS:+-seeds "$$SEEDS"} $${JSON:+-json}
 
 .PHONY: lab-engines
-lab-engines: ## install Redis, MariaDB and libfaketime for the lab (on Debian, if permitted)
-	@if command -v redis-server >/dev/null && { [ -x /usr/sbin/mariadbd ] || command -v mariadbd >/dev/null; } && ls /usr/lib/*/faketime >/dev/null 2>&1; then exit 0; fi; \
+lab-engines: ## install Redis and MariaDB for the lab (on Debian, if permitted)
+	@if command -v redis-server >/dev/null && { [ -x /usr/sbin/mariadbd ] || command -v mariadbd >/dev/null; }; then exit 0; fi; \
 	if ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ]; then \
-		echo "install redis-server, mariadb-server and libfaketime with this system's packages"; exit 1; fi; \
-	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq redis-server mariadb-server libfaketime >/dev/null
+		echo "install redis-server and mariadb-server with this system's packages"; exit 1; fi; \
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq redis-server mariadb-server >/dev/null
 
 .PHONY: lab-check
 lab-check: lab-engines host ## test the lab, and run it reduced on real engines: the unsafe strategies fail in their scenario, the safe ones never
-	GOGC=400 bash infra/make/watch.sh go test -C infra/lab -vet=off -p 4 -timeout 10m $$(go list -C infra/lab ./... | grep -v '/cache$$\|/engines$$')
+	GOGC=400 bash infra/make/watch.sh go test -C infra/lab -vet=off -p 4 -timeout 10m $$(go list -C infra/lab ./... | grep -v '/engines$$')
 	LAB_ENGINES=required go test -C infra/lab -count 1 -parallel 1 -p 1 -timeout 10m -run '^TestOnRedisAndMariaDB$$' .
-	LAB_ENGINES=required go test -C infra/lab -count 1 -parallel 1 -p 1 -timeout 10m ./cache ./engines
+	LAB_ENGINES=required go test -C infra/lab -count 1 -parallel 1 -p 1 -timeout 10m ./engines
 
 .PHONY: build
 build: ## build every function for deployment (linux/arm64) under .build/lambda

@@ -24,10 +24,8 @@ type options struct {
 	seed       uint64
 	seeds      int
 	json       bool
-	// ids: compare the id generators, and with onlyIDs nothing else.
-	ids, onlyIDs bool
-	page         string
-	root, path   string
+	page       string
+	root, path string
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -40,7 +38,6 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.Uint64Var(&o.seed, "seed", 1, "repeats the crowd and the accidents of an earlier run")
 	f.IntVar(&o.seeds, "seeds", 1, "how many seeds, counted from -seed, 1 to 100")
 	f.BoolVar(&o.json, "json", false, "print an array of rows instead of a table")
-	f.BoolVar(&o.onlyIDs, "ids", false, "compare the order-id generators and run no strategy; a run of everything compares them at its end")
 	f.StringVar(&o.page, "page", "", "write an HTML page of the run to this `file`")
 	f.StringVar(&o.root, "root", "", "the project's `folder` (default: the one with template.yaml, from here upwards)")
 	f.StringVar(&o.path, "engines", "", "look for engines in these `folders` only")
@@ -52,10 +49,6 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		errs = append(errs, fmt.Errorf("unexpected argument %q", f.Arg(0)))
 	}
 	errs = append(errs, arguments.Between("seeds", o.seeds, 1, 100))
-	if o.onlyIDs && (strategies != "" || scenarios != "") {
-		errs = append(errs, errors.New("IDS (-ids) runs no strategy and no scenario"))
-	}
-	o.ids = strategies == "" && scenarios == ""
 	var err error
 	o.strategies, err = choose("strategy", catalogue.All(), strategies, func(s shop.Spec) []string { return []string{s.Name, s.Family} })
 	errs = append(errs, err)

@@ -33,14 +33,6 @@ func (p progress) end(r trial.Row) {
 	}
 }
 
-func (p progress) note(text string) {
-	if p.terminal {
-		fmt.Fprint(p.out, clear, text)
-	} else {
-		fmt.Fprintln(p.out, text)
-	}
-}
-
 func (p progress) done(cells int, took time.Duration) {
 	if p.terminal {
 		fmt.Fprint(p.out, clear)

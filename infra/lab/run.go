@@ -13,7 +13,6 @@ import (
 
 	"flashsale/infra/lab/catalogue"
 	"flashsale/infra/lab/engines"
-	"flashsale/infra/lab/ids"
 	"flashsale/infra/lab/page"
 	"flashsale/infra/lab/scenario"
 	"flashsale/infra/lab/shop"
@@ -78,18 +77,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, terminal 
 func report(o options, r page.Report, stdout, stderr io.Writer) (err error) {
 	out := json.NewEncoder(stdout)
 	out.SetIndent("", "  ")
-	switch {
-	case o.json && o.onlyIDs:
-		err = out.Encode(r.IDs)
-	case o.json:
+	if o.json {
 		err = out.Encode(r.Rows)
-	default:
-		if !o.onlyIDs {
-			err = printTable(stdout, r.Rows)
-		}
-		if err == nil && o.ids {
-			err = printIDs(stdout, r.IDs)
-		}
+	} else {
+		err = printTable(stdout, r.Rows)
 	}
 	if err != nil || o.page == "" {
 		return err
@@ -101,7 +92,7 @@ func report(o options, r page.Report, stdout, stderr io.Writer) (err error) {
 	return nil
 }
 
-// runAll runs cell after cell, and the id generators. Engines are started when
+// runAll runs cell after cell. Engines are started when
 // the first cell needs them and stopped at the end.
 func runAll(ctx context.Context, o options, p progress) (r page.Report, err error) {
 	program, err := os.Executable()
@@ -115,19 +106,10 @@ func runAll(ctx context.Context, o options, p progress) (r page.Report, err erro
 	pool := engines.NewPool(engines.Options{Dir: dir, Root: o.root, Path: o.path})
 	defer func() { err = errors.Join(err, pool.Stop(), os.RemoveAll(dir)) }()
 	r = page.Report{
-		Rows: []trial.Row{}, IDs: []ids.Row{}, Scenarios: o.scenarios,
+		Rows: []trial.Row{}, Strategies: o.strategies, Scenarios: o.scenarios,
 		Machine: fmt.Sprintf("%d CPUs, %s/%s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH),
 	}
-	if !o.onlyIDs {
-		r.Strategies = o.strategies
-		if err := runCells(ctx, o, p, &trial.Lab{Program: program, Dir: dir, Engines: pool}, &r); err != nil {
-			return r, err
-		}
-	}
-	if o.ids {
-		r.IDs, err = compareIDs(ctx, pool, p)
-	}
-	return r, err
+	return r, runCells(ctx, o, p, &trial.Lab{Program: program, Dir: dir, Engines: pool}, &r)
 }
 
 // runCells runs one cell after the other. A trial that did not work keeps none of the

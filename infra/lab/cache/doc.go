@@ -28,9 +28,6 @@ func Specs() []shop.Spec {
 		under("redis-token-decides", "the token lock, and a DECR whose result decides: the incident's own remedy",
 			"the lock is not what protects the stock; a process that dies after DECR loses the unit",
 			shop.RedisAlways, token, lookAndCount),
-		dates(under("redis-getset", "SETNX with the time at which it ends, GETSET when that is over: the lock of Redis's old manual; GET, compare, DECR",
-			"a server whose clock is wrong finds every lock ended, or leaves its own for long; and the user check outlives it",
-			shop.RedisAlways, dated, compareThenDecrement)),
 		under("redis-watchdog", "the token lock, renewed every third of its life while its owner works; GET, compare, DECR",
 			slow, shop.RedisAlways, watchdog, compareThenDecrement),
 		under("redis-fenced-set", "the watchdog's lock with a number that grows; GET and SET bring it, and Redis refuses an older one",
@@ -48,15 +45,7 @@ func Specs() []shop.Spec {
 			"Redis with snapshots forgets orders that it has accepted", shop.Redis, delivery{stream: true}),
 		script("redis-lua-always", "the stream on a Redis that syncs with every write, UPDATE … stock > 0 and a unique index in the database",
 			"", shop.RedisAlways, delivery{stream: true}),
-		script("redis-failover-stream-wait", "the stream on a primary whose replica takes over when it dies, and WAIT for the replica before the buyer is told yes",
-			"a winner who is told to try again may be the one whose order is lost", shop.RedisPair, delivery{stream: true, wait: true}),
 	}
-}
-
-// dates marks a strategy that decides by its servers' clocks.
-func dates(s shop.Spec) shop.Spec {
-	s.ReadsClock = true
-	return s
 }
 
 // spec is a strategy that keeps its orders in Redis.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -109,43 +108,6 @@ func blind(_ context.Context, d *desk) lock {
 		}
 		return &hold{release: func(ctx context.Context) { d.redis.Del(ctx, key) }}, nil
 	}}
-}
-
-// dated is the lock of Redis's old manual for a server without SET NX EX: its value says
-// when it ends, by the clock of the server that took it. Who finds it ended replaces it by
-// GETSET, and has it if nobody was faster.
-func dated(_ context.Context, d *desk) lock {
-	return lock{acquire: func(ctx context.Context, key string) (*hold, error) {
-		ends := d.host.Now().Add(shop.LockTTL)
-		mine := strconv.FormatInt(ends.UnixNano(), 10)
-		ok, err := d.redis.SetNX(ctx, key, mine, 0).Result()
-		if err == nil && !ok {
-			ok, err = replaceEnded(ctx, d, key, mine)
-		}
-		if err != nil || !ok {
-			return nil, err
-		}
-		return &hold{release: func(ctx context.Context) {
-			if d.host.Now().Before(ends) { // otherwise it may be another's
-				d.redis.Del(ctx, key)
-			}
-		}}, nil
-	}}
-}
-
-func replaceEnded(ctx context.Context, d *desk, key, mine string) (bool, error) {
-	found, err := d.redis.Get(ctx, key).Int64()
-	if errors.Is(err, redis.Nil) || err == nil && found >= d.host.Now().UnixNano() {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	replaced, err := d.redis.Do(ctx, "getset", key, mine).Int64()
-	if errors.Is(err, redis.Nil) { // deleted meanwhile, and ours by this
-		return true, nil
-	}
-	return replaced == found, err
 }
 
 var (

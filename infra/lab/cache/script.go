@@ -20,8 +20,6 @@ type delivery struct {
 	// stream: the script appends it to a stream, and what a worker has not
 	// acknowledged another one reads again. Otherwise it waits in memory.
 	stream bool
-	// wait: nobody is told yes before the replica has it.
-	wait bool
 }
 
 // script describes a strategy in which a script looks for the buyer, counts the stock
@@ -130,26 +128,9 @@ func (s *scripted) ask(ctx context.Context, user string) (shop.Outcome, error) {
 	if s.stream {
 		appends = 1
 	}
-	if !s.wait {
-		n, err := decide.Run(ctx, s.redis, s.keys(), user, appends).Int()
-		if err != nil {
-			return "", err
-		}
-		return told[n], nil
-	}
-	// WAIT is for the writes of its own connection.
-	p := s.redis.Pipeline()
-	answer := decide.Eval(ctx, p, s.keys(), user, appends)
-	copied := p.Do(ctx, "WAIT", 1, replicaLimit.Milliseconds())
-	if _, err := p.Exec(ctx); err != nil {
-		return "", err
-	}
-	n, err := answer.Int()
+	n, err := decide.Run(ctx, s.redis, s.keys(), user, appends).Int()
 	if err != nil {
 		return "", err
-	}
-	if replicas, err := copied.Int(); err != nil || told[n] != shop.SoldOut && told[n] != shop.Busy && replicas < 1 {
-		return "", errors.Join(err, errors.New("the replica does not have it"))
 	}
 	return told[n], nil
 }
@@ -169,9 +150,6 @@ func (s *scripted) rebuild(ctx context.Context) error {
 	}
 	return nil
 }
-
-// replicaLimit is how long WAIT waits for the replica.
-const replicaLimit = 100 * time.Millisecond
 
 const (
 	// batch is how many orders are written at once.

@@ -18,11 +18,9 @@ var verdicts = map[string]expectation{
 		"fifteen-clicks-scarce": only(tally.Doubles),
 		"frozen-clicks":         only(tally.Doubles),
 	}},
-	"sql-unique":                   {tally.Holds, nil},
-	"sql-unique-failover":          {tally.Holds, map[string][]tally.Verdict{"engine-killed": only(tally.Loses)}},
-	"sql-unique-failover-semisync": {tally.Holds, nil},
-	"sql-batch":                    {tally.Holds, nil},
-	"sql-lock-in-transaction":      {tally.Oversells, unprotected},
+	"sql-unique":              {tally.Holds, nil},
+	"sql-batch":               {tally.Holds, nil},
+	"sql-lock-in-transaction": {tally.Oversells, unprotected},
 
 	"redis-set-nx-ex": {tally.Holds, merge(twoSteps, expires, blindly)},
 	"redis-set-nx-ex-set": {tally.Holds, merge(twoSteps, expires, bringsBack, map[string][]tally.Verdict{
@@ -33,13 +31,6 @@ var verdicts = map[string]expectation{
 		"answers-lost":      {tally.Holds, tally.Undersells, tally.Oversells},
 	})},
 	"redis-token-unlock": {tally.Holds, merge(twoSteps, expires)},
-	"redis-getset": {tally.Holds, merge(twoSteps, expires, map[string][]tally.Verdict{
-		// Nobody breaks into a lock of the server that is ahead: if it has the last unit's,
-		// nothing is oversold.
-		"server-clock-jumps": {tally.Oversells, tally.Holds},
-		// The engine's clock is nothing to a lock that its servers date.
-		"engine-clock-jumps": only(tally.Holds),
-	})},
 	"redis-token-decides": {tally.Holds, merge(twoSteps, slow, map[string][]tally.Verdict{
 		"frozen-clicks": {tally.Doubles, tally.Holds},                     // as for all locks
 		"answers-lost":  {tally.Undersells, tally.Holds, tally.Oversells}, // as for all counters
@@ -57,8 +48,6 @@ var verdicts = map[string]expectation{
 	// Something is accepted and not yet in the database, or nothing is.
 	"redis-lua-stream": {tally.Holds, map[string][]tally.Verdict{"engine-killed": {tally.Loses, tally.Holds}}},
 	"redis-lua-always": {tally.Holds, nil},
-	// A buyer who is told to try again may be one whose order is lost, or none may be.
-	"redis-failover-stream-wait": {tally.Holds, map[string][]tally.Verdict{"engine-killed": {tally.Loses, tally.Holds}}},
 
 	// What every server knows by itself is right until their number changes or one of them dies.
 	// A buyer whose server is down is led to another, which does not know the order: it sells
@@ -68,10 +57,8 @@ var verdicts = map[string]expectation{
 		"winner-asks-again": {tally.Misleads, tally.Doubles},
 	}},
 
-	"ours-ledger":         {tally.Holds, nil},
-	"ours-ledger-new-key": {tally.Holds, nil},
-	"ours-ledger-no-key":  {tally.Holds, keylessVerdicts},
-	"ours-http":           {tally.Holds, nil},
+	"ours-ledger":        {tally.Holds, nil},
+	"ours-ledger-no-key": {tally.Holds, keylessVerdicts},
 }
 
 // Whoever decides by an old read oversells wherever stock runs out.
@@ -93,20 +80,16 @@ var twoSteps = map[string][]tally.Verdict{
 // compared before takes a unit: that is one too many when the last units go, and none
 // before.
 var expires = map[string][]tally.Verdict{
-	// Whether others sell the rest while the owner stands still is a race, and so it is while
-	// the owner counts on a lock that its engine's clock has ended.
-	"frozen-at-the-end":  {tally.Oversells, tally.Holds},
-	"engine-clock-jumps": {tally.Oversells, tally.Holds},
+	// Whether others sell the rest while the owner stands still is a race.
+	"frozen-at-the-end": {tally.Oversells, tally.Holds},
 	// The next one in is the user's other click, or another buyer.
 	"frozen-clicks": {tally.Doubles, tally.Holds},
 }
 
-// RedLock survives one wrong clock of three, as it does one dead server. It asks servers that
-// sync each write, and waits 50 to 250 ms between two tries: on a loaded machine some wait for
-// longer than they have, or an owner stands still until its lock has ended on the others as well.
+// RedLock survives one dead server of three. It asks servers that sync each write, and waits 50 to
+// 250 ms between two tries: on a loaded machine some wait for longer than they have.
 var trio = map[string][]tally.Verdict{
-	"engine-killed":      {tally.Undersells, tally.Holds, tally.Stalls},
-	"engine-clock-jumps": {tally.Holds, tally.Oversells},
+	"engine-killed": {tally.Undersells, tally.Holds, tally.Stalls},
 }
 
 // Who deletes somebody else's lock lets in a third, and so on until the sale ends: how many

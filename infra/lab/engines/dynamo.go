@@ -25,17 +25,6 @@ type dynamo struct {
 }
 
 func startDynamo(ctx context.Context, dir string, o Options) (Engine, error) {
-	d, err := launchDynamo(ctx, dir, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.makeTable(ctx, o); err != nil {
-		return nil, errors.Join(err, d.Stop())
-	}
-	return d, nil
-}
-
-func launchDynamo(ctx context.Context, dir string, o Options) (*dynamo, error) {
 	binary := engine.BinaryUnder(o.Root)
 	if err := present(binary, "dynoxide", installDynoxide); err != nil {
 		return nil, err
@@ -44,7 +33,11 @@ func launchDynamo(ctx context.Context, dir string, o Options) (*dynamo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dynamo{running: e}, nil
+	d := &dynamo{running: e}
+	if err := d.makeTable(ctx, o); err != nil {
+		return nil, errors.Join(err, d.Stop())
+	}
+	return d, nil
 }
 
 // present turns a file that is not there into a *MissingError.

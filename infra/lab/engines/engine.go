@@ -1,6 +1,5 @@
 // Package engines runs the real servers that strategies store their sales in:
-// Redis and MariaDB from the system's packages, dynoxide and the project's own
-// stack. Each listens on a free port of 127.0.0.1, keeps its data in a folder of
+// Redis and MariaDB from the system's packages, and dynoxide. Each listens on a free port of 127.0.0.1, keeps its data in a folder of
 // its own, can be killed and started again, and is stopped by its process id.
 //
 // It contains nothing of the strategies and installs nothing: a missing program
@@ -41,30 +40,6 @@ type Ailing interface {
 	Ail() time.Duration
 }
 
-// Parted is an engine with parts that can die alone.
-type Parted interface {
-	// KillPart kills one, and returns what starts it again.
-	KillPart(ctx context.Context, p Part) (repair func(context.Context) error, err error)
-}
-
-// Part is a part of our own stack.
-type Part string
-
-const (
-	// Queue is the queue's process, Finalizer every process of the function that takes
-	// its messages. API is the way to the functions: connections are cut and refused, and
-	// a function that has begun goes on.
-	Queue     Part = "queue"
-	Finalizer Part = "finalizer"
-	API       Part = "API"
-)
-
-// Clocked is an engine whose clock can be set.
-type Clocked interface {
-	// Jump sets it (of several servers, the first's) so far ahead of the machine's.
-	Jump(ahead time.Duration) error
-}
-
 // MissingError says that a program is not installed.
 type MissingError struct {
 	Program string
@@ -89,13 +64,11 @@ const (
 type Options struct {
 	// Dir is the folder for their data.
 	Dir string
-	// Root is the project's folder, for dynoxide and the stack.
+	// Root is the project's folder, for dynoxide.
 	Root string
 	// Path is searched for programs before the system's own folders; "" takes
 	// $PATH. It exists so that a missing engine can be shown.
 	Path string
-	// Clocked gives Redis and MariaDB a clock that can be set.
-	Clocked bool
 }
 
 // Start starts the engine of a need. Its error is a *MissingError if a program
@@ -116,14 +89,8 @@ func Start(ctx context.Context, need shop.Need, o Options) (Engine, error) {
 		return startPair(ctx, dir, o)
 	case shop.MariaDB:
 		return startMariaDB(ctx, dir, o)
-	case shop.MariaDBPair:
-		return startMariaDBPair(ctx, dir, o, false)
-	case shop.MariaDBPairSemi:
-		return startMariaDBPair(ctx, dir, o, true)
 	case shop.DynamoDB:
 		return startDynamo(ctx, dir, o)
-	case shop.Stack:
-		return startStack(ctx, dir, o)
 	}
 	return nil, fmt.Errorf("start engine: nothing is known of %q", need)
 }

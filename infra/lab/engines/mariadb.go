@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -28,12 +27,10 @@ const (
 type mariadb struct {
 	server *server
 	dir    string
-	// log are the arguments of its binary log.
-	log []string
 }
 
 func startMariaDB(ctx context.Context, dir string, o Options) (Engine, error) {
-	m, err := newMariaDB(ctx, dir, o, "", "--skip-log-bin")
+	m, err := newMariaDB(ctx, dir, o)
 	if err != nil {
 		return nil, err
 	}
@@ -46,26 +43,17 @@ func startMariaDB(ctx context.Context, dir string, o Options) (Engine, error) {
 	return m, nil
 }
 
-// newMariaDB is a server that is not started, on a copy of another's data; "" installs it.
-func newMariaDB(ctx context.Context, dir string, o Options, data string, log ...string) (*mariadb, error) {
+// newMariaDB is a server that is installed and not started.
+func newMariaDB(ctx context.Context, dir string, o Options) (*mariadb, error) {
 	path, err := find(o, installMariaDB, "mariadbd", "mysqld")
 	if err != nil {
 		return nil, err
 	}
-	m := &mariadb{dir: dir, log: log}
-	clock, err := newFakeClock(o, dir)
-	if err != nil {
-		return nil, err
-	}
-	if data != "" {
-		err = os.CopyFS(m.data(), os.DirFS(data))
-	} else {
-		err = m.install(ctx, path, o)
-	}
-	if err != nil {
+	m := &mariadb{dir: dir}
+	if err := m.install(ctx, path, o); err != nil {
 		return nil, fmt.Errorf("install database: %w", err)
 	}
-	m.server = &server{name: filepath.Base(path), path: path, clock: clock, args: m.args, serves: func(ctx context.Context, port int) error {
+	m.server = &server{name: filepath.Base(path), path: path, args: m.args, serves: func(ctx context.Context, port int) error {
 		db, err := open(port, "")
 		if err != nil {
 			return err
@@ -115,13 +103,13 @@ func (m *mariadb) args(port int) []string {
 		"--no-defaults", "--datadir=" + m.data(), "--bind-address=127.0.0.1", "--port=" + strconv.Itoa(port),
 		// Relative to the data: a socket whose path is long cannot be opened.
 		"--socket=s.sock", "--pid-file=pid",
-		"--skip-name-resolve", "--max-connections=400",
+		"--skip-log-bin", "--skip-name-resolve", "--max-connections=400",
 		"--innodb-buffer-pool-size=32M", logSize, "--innodb-flush-log-at-trx-commit=1",
 		"--performance-schema=OFF",
 		// What MySQL and MariaDB before 11.6 do: a transaction may write a row
 		// that has changed since its snapshot.
 		"--loose-innodb-snapshot-isolation=OFF",
-	}, append(m.log, asRoot()...)...)
+	}, asRoot()...)
 }
 
 func config(port int, name string) *mysql.Config {
@@ -162,9 +150,6 @@ func (m *mariadb) do(ctx context.Context, statements ...string) error {
 func (m *mariadb) Describe(p *shop.Place) {
 	p.MariaDB = config(m.server.port, database).FormatDSN()
 }
-
-// Jump sets the server's clock.
-func (m *mariadb) Jump(ahead time.Duration) error { return m.server.clock.set(ahead) }
 
 func (m *mariadb) Crash() error {
 	m.server.kill()

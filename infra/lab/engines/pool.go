@@ -13,30 +13,23 @@ type Pool struct {
 	options Options
 
 	mu      sync.Mutex
-	running map[kind]Engine
-	failed  map[kind]error
-}
-
-// kind is an engine with the machine's clock or with one of its own.
-type kind struct {
-	need    shop.Need
-	clocked bool
+	running map[shop.Need]Engine
+	failed  map[shop.Need]error
 }
 
 // NewPool is a pool that has started nothing.
 func NewPool(o Options) *Pool {
-	return &Pool{options: o, running: map[kind]Engine{}, failed: map[kind]error{}}
+	return &Pool{options: o, running: map[shop.Need]Engine{}, failed: map[shop.Need]error{}}
 }
 
-// Get returns the engines of the needs, empty; clocked, the first is a Clocked one that
-// goes right. What failed to start fails again with the same error, a *MissingError if it
-// is not installed.
-func (p *Pool) Get(ctx context.Context, needs []shop.Need, clocked bool) ([]Engine, error) {
+// Get returns the engines of the needs, empty. What failed to start fails again with the same
+// error, a *MissingError if it is not installed.
+func (p *Pool) Get(ctx context.Context, needs []shop.Need) ([]Engine, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var all []Engine
-	for i, need := range needs {
-		e, err := p.get(ctx, kind{need, clocked && i == 0})
+	for _, need := range needs {
+		e, err := p.get(ctx, need)
 		if err != nil {
 			return nil, err
 		}
@@ -48,25 +41,20 @@ func (p *Pool) Get(ctx context.Context, needs []shop.Need, clocked bool) ([]Engi
 	return all, nil
 }
 
-func (p *Pool) get(ctx context.Context, k kind) (e Engine, err error) {
-	if err := p.failed[k]; err != nil {
+func (p *Pool) get(ctx context.Context, need shop.Need) (e Engine, err error) {
+	if err := p.failed[need]; err != nil {
 		return nil, err
 	}
-	if e = p.running[k]; e == nil {
-		o := p.options
-		o.Clocked = k.clocked
-		if e, err = Start(ctx, k.need, o); err != nil {
+	if e = p.running[need]; e == nil {
+		if e, err = Start(ctx, need, p.options); err != nil {
 			if ctx.Err() == nil {
-				p.failed[k] = err
+				p.failed[need] = err
 			}
 			return nil, err
 		}
-		p.running[k] = e
+		p.running[need] = e
 	}
-	if k.clocked {
-		err = e.(Clocked).Jump(0)
-	}
-	return e, err
+	return e, nil
 }
 
 // Stop stops every engine that runs.

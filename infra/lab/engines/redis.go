@@ -58,12 +58,8 @@ func newRedis(dir string, o Options, sync string) (*server, error) {
 	if sync == snapshots {
 		persist, sync = "no", "everysec"
 	}
-	clock, err := newFakeClock(o, dir)
-	if err != nil {
-		return nil, err
-	}
 	return &server{
-		name: "redis-server", path: path, clock: clock,
+		name: "redis-server", path: path,
 		args: func(port int) []string {
 			return []string{
 				"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir, "--daemonize", "no",
@@ -90,9 +86,6 @@ func (s *server) ask(call func(c *redis.Client) error) error {
 	defer c.Close()
 	return call(c)
 }
-
-// Jump sets the first server's clock.
-func (r *redises) Jump(ahead time.Duration) error { return r.servers[0].clock.set(ahead) }
 
 func (r *redises) Reset(ctx context.Context) error {
 	for _, s := range r.servers {

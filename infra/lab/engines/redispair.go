@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -78,9 +77,6 @@ func (p *pair) Reset(ctx context.Context) error {
 
 // Describe offers the one address that leads to the primary.
 func (p *pair) Describe(place *shop.Place) { place.Redis = []string{p.front.Address()} }
-
-// Jump sets the first server's clock.
-func (p *pair) Jump(ahead time.Duration) error { return p.primary.clock.set(ahead) }
 
 // Crash kills the primary, and nobody reaches anything until Recover.
 func (p *pair) Crash() error {

@@ -17,9 +17,6 @@ type server struct {
 	// serves asks it something that only a server in service answers.
 	serves func(ctx context.Context, port int) error
 
-	// clock is the server's own, or nil.
-	clock *fakeClock
-
 	port    int
 	process *child.Process
 	log     child.Tail
@@ -51,7 +48,7 @@ func (s *server) startOn(ctx context.Context, port int) error {
 	process, err := child.Start(child.Command{
 		Path: s.path, Args: s.args(port), Output: &s.log,
 		// An engine must not read the user's own configuration.
-		Env: append([]string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}, s.clock.environment()...),
+		Env: []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"},
 	})
 	if err != nil {
 		return err

@@ -134,19 +134,6 @@ func (f *Fleet) Freeze(number int) (thaw func() error, err error) {
 	return func() error { return m.signal(syscall.SIGCONT) }, m.freeze()
 }
 
-// Jump sets the wall clock of the application server of that number so far ahead. It does
-// nothing to one that is down.
-func (f *Fleet) Jump(ctx context.Context, number int, ahead time.Duration) error {
-	f.mu.RLock()
-	m := f.members[number]
-	f.mu.RUnlock()
-	if m == nil {
-		return nil
-	}
-	_, err := f.ask(ctx, http.MethodPost, m, "/clock?ahead="+ahead.String())
-	return err
-}
-
 // Stop stops all application servers.
 func (f *Fleet) Stop() {
 	f.mu.Lock()

@@ -39,7 +39,7 @@ func Host(lookup func(name string) (shop.Spec, bool), out io.Writer) error {
 	opening, cancel := context.WithTimeout(ctx, openLimit)
 	defer cancel()
 	strategy, err := spec.Open(opening, shop.Host{
-		Place: c.Place, Server: c.Number, Servers: c.Servers, Now: i.now, CheckUser: i.checkUser, At: i.at,
+		Place: c.Place, Server: c.Number, Servers: c.Servers, CheckUser: i.checkUser, At: i.at,
 	})
 	if err != nil {
 		return fmt.Errorf("open %s: %w", c.Strategy, err)
@@ -72,7 +72,7 @@ func closeIt(strategy shop.Strategy) error {
 }
 
 // handler answers POST /buy?user=… with an outcome and GET /backlog with a number,
-// or 500 with what went wrong. POST /clock?ahead=… sets the server's clock.
+// or 500 with what went wrong.
 func handler(strategy shop.Strategy, i *interruptions) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /buy", func(w http.ResponseWriter, r *http.Request) {
@@ -83,14 +83,6 @@ func handler(strategy shop.Strategy, i *interruptions) http.Handler {
 		}
 		// The buyer may be gone, which is the buyer's affair.
 		_, _ = io.WriteString(w, string(outcome))
-	})
-	mux.HandleFunc("POST /clock", func(w http.ResponseWriter, r *http.Request) {
-		by, err := time.ParseDuration(r.URL.Query().Get("ahead"))
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		i.ahead.Store(int64(by))
 	})
 	mux.HandleFunc("POST /peak", peakHandler(strategy))
 	mux.HandleFunc("GET /backlog", func(w http.ResponseWriter, r *http.Request) {

@@ -9,11 +9,9 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"flashsale/infra/lab/shop"
-	"flashsale/shared/clock"
 )
 
 // Every passing of a point takes a network's time; one in stallEvery meets the
@@ -34,8 +32,6 @@ type interruptions struct {
 	slow    []Slow
 	smooth  bool
 	client  *http.Client
-
-	ahead atomic.Int64 // the wall clock's error in nanoseconds
 
 	mu     sync.Mutex
 	passes map[shop.Point]int
@@ -60,11 +56,6 @@ func (i *interruptions) checkUser(ctx context.Context, user string) error {
 		return nil
 	}
 	return i.get(ctx, "/users/"+url.PathEscape(user))
-}
-
-// now is the server's wall clock.
-func (i *interruptions) now() time.Time {
-	return clock.Wall().Add(time.Duration(i.ahead.Load()))
 }
 
 // at passes a point: it takes its time, and at a stop asks the lab, which may

@@ -8,6 +8,7 @@ import (
 
 	"flashsale/infra/lab/shop"
 	"flashsale/infra/local/engine"
+	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
@@ -19,12 +20,12 @@ import (
 // reconcile function does: finish the claims that were left.
 func direct(key nextKey) shop.Spec {
 	return shop.Spec{
-		Name: "ours-ledger", Needs: []shop.Need{shop.DynamoDB}, ReadsClock: true,
+		Name: "ours-ledger", Needs: []shop.Need{shop.DynamoDB},
 		Does:    "one DynamoDB transaction: stock shard > 0 minus one, and the user's claim if absent",
 		Prepare: create,
 		Open: func(_ context.Context, h shop.Host) (shop.Strategy, error) {
 			l := &ledgered{
-				host: h, ledger: ledger.New(engine.Client(h.DynamoDB), h.Table, ledger.Options{Now: h.Now}), key: key,
+				host: h, ledger: ledger.New(engine.Client(h.DynamoDB), h.Table, ledger.Options{Now: clock.Wall}), key: key,
 				accepted: make(chan ledger.ClaimRef, 1<<20),
 			}
 			l.worker.Go(l.confirm)

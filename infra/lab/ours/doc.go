@@ -1,7 +1,6 @@
 // Package ours holds this project's own system as strategies: the ledger called
-// directly, with each of the three ways in which a client may name its requests,
-// and the whole way through the HTTP API, the queue and the functions of the local
-// stack. They meet the same buyers and accidents as all others.
+// directly, with and without an Idempotency-Key of the client's. It meets the same buyers and
+// accidents as all others.
 //
 // What was sold is read from the raw table, with no code of what wrote it: the
 // orders that exist once every claim that can get one has it.
@@ -9,7 +8,6 @@ package ours
 
 import (
 	"context"
-	"crypto/rand"
 	"time"
 
 	"flashsale/infra/lab/shop"
@@ -22,10 +20,7 @@ func Specs() []shop.Spec {
 	none.Name += "-no-key"
 	none.Does += ", without an Idempotency-Key"
 	none.Flaw = "a winner whose answer was lost and who asks again is told \"sold out\" when the table has no room for a read at that moment"
-	another := direct(rand.Text)
-	another.Name += "-new-key"
-	another.Does += ", with a new Idempotency-Key for each click"
-	all := []shop.Spec{direct(same), none, another, overHTTP(same)}
+	all := []shop.Spec{direct(same), none}
 	for i := range all {
 		all[i].Family, all[i].Orders = "ours", orders
 	}

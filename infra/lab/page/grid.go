@@ -2,7 +2,6 @@ package page
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"flashsale/infra/lab/shop"
@@ -100,9 +99,4 @@ func figure(r trial.Row) string {
 		return fmt.Sprintf("−%d", r.Unsold)
 	}
 	return ""
-}
-
-// run are the rows that were run.
-func run(rows []trial.Row) []trial.Row {
-	return slices.DeleteFunc(slices.Clone(rows), func(r trial.Row) bool { return r.Verdict == tally.NotRun })
 }

@@ -12,8 +12,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"flashsale/infra/kit/chart"
-	"flashsale/infra/lab/ids"
 	"flashsale/infra/lab/scenario"
 	"flashsale/infra/lab/shop"
 	"flashsale/infra/lab/tally"
@@ -23,20 +21,15 @@ import (
 //go:embed page.html
 var text string
 
-// The template escapes everything that is not a drawing of package chart.
 var page = template.Must(template.New("lab").Funcs(template.FuncMap{
 	"class": class,
-	"percent": func(share float64) string {
-		return fmt.Sprintf("%.1f %%", 100*share)
-	},
 	"count": func(v float64) string { return fmt.Sprintf("%.0f", v) },
 }).Parse(text))
 
 // Report is one run.
 type Report struct {
-	// Rows and IDs are what was measured; either may be empty.
+	// Rows are what was measured.
 	Rows []trial.Row
-	IDs  []ids.Row
 	// Strategies and Scenarios are what was run, in the order of the page.
 	Strategies []shop.Spec
 	Scenarios  []scenario.Scenario
@@ -76,11 +69,6 @@ func (r *Report) html(w io.Writer) error {
 			missing[row.Why] = true
 		}
 	}
-	for _, row := range r.IDs {
-		if row.NotRun != "" {
-			missing[row.NotRun] = true
-		}
-	}
 	firstSeed := uint64(0)
 	if len(r.Rows) > 0 {
 		firstSeed = r.Rows[0].Seed
@@ -89,7 +77,7 @@ func (r *Report) html(w io.Writer) error {
 		"FirstSeed": firstSeed,
 		"Made":      r.Made.UTC().Format("2 January 2006, 15:04 UTC"), "Took": r.Took.Round(time.Second).String(), "Machine": r.Machine,
 		"Rows": len(r.Rows), "Unexpected": unexpected, "Missing": missing,
-		"Scenarios": r.Scenarios, "Lines": r.lines(), "Charts": r.charts(), "ChartStyle": chart.Style, "IDs": r.IDs,
+		"Scenarios": r.Scenarios, "Lines": r.lines(),
 		"Verdicts": severity[:len(severity)-1],
 	})
 }

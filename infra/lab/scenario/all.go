@@ -80,31 +80,6 @@ func All() []Scenario {
 			Faults: []Fault{{LoseAnswers, []Trigger{answered(0, 0.1)}}},
 		},
 		{
-			Name: "parts-killed", Does: "our queue, our API and our finalizers are killed in the middle of the sale, each alone, and come back",
-			Stock: 40, Buyers: 40, Spread: rush, Later: 60, LaterSpread: rush, Patience: enginePatience,
-			Faults: []Fault{
-				{KillQueue, []Trigger{at(0, shop.Recorded, 2), answered(0, 0.2)}},
-				{KillAPI, []Trigger{at(1, shop.Recorded, 4), answered(0, 0.4)}},
-				{KillFinalizer, []Trigger{answered(0, 0.6)}},
-			},
-		},
-		{
-			Name: "server-clock-jumps", Does: "one application server's clock jumps ahead by five lives of a lock, and another's as far back",
-			Stock: 24, Buyers: 60, Spread: rush, Later: 30, LaterSpread: rush, Patience: patience,
-			Slow: []fleet.Slow{{Point: shop.Read, From: 3, To: 40, Pause: shop.LockTTL / 2}},
-			Faults: []Fault{
-				{JumpServerClock, []Trigger{at(0, shop.Read, 2), answered(0, 0.1)}},
-				{JumpServerClock, []Trigger{at(1, shop.Read, 4), answered(1, 0.2)}},
-			},
-		},
-		{
-			Name: "engine-clock-jumps", Does: "the engine's clock jumps ahead by five lives of a lock when the last units go",
-			Stock: 4, Buyers: 60, Spread: rush, Later: 30, LaterSpread: rush, Patience: patience,
-			Faults: []Fault{
-				{JumpEngineClock, anywhere(2, 0.2)},
-			},
-		},
-		{
 			Name: "frozen-clicks", Does: "one buyer clicks 15 times at once, and the server of the first click that gets on stands still",
 			Stock: 40, Buyers: 20, Spread: rush, Clicks: 15, Ahead: 30 * time.Millisecond, Later: 60, LaterSpread: rush, Patience: patience,
 			Faults: []Fault{

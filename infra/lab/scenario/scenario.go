@@ -70,19 +70,7 @@ const (
 	FreezeServer Action = "freeze server"
 	// AddServer adds an application server.
 	AddServer Action = "add server"
-	// KillQueue, KillAPI and KillFinalizer kill a part of our own stack, and nothing else.
-	KillQueue     Action = "kill queue"
-	KillAPI       Action = "kill API"
-	KillFinalizer Action = "kill finalizer"
-	// JumpServerClock sets an application server's wall clock ahead by ClockJump, or
-	// back if its number is odd; JumpEngineClock sets the first engine's ahead, and the purchase at the
-	// trigger goes on half a lock's life later.
-	JumpServerClock Action = "jump server clock"
-	JumpEngineClock Action = "jump engine clock"
 )
-
-// ClockJump is five lives of a lock: 50 seconds in the incident.
-const ClockJump = 5 * shop.LockTTL
 
 // Fault happens once, at the first of its triggers.
 type Fault struct {
@@ -111,19 +99,7 @@ func answered(server int, share float64) Trigger { return Trigger{Server: server
 
 // Applies tells whether a strategy can meet the scenario: it has what breaks there.
 func (s *Scenario) Applies(spec *shop.Spec) bool {
-	// The local stack's gateway issues a token for every new user, and would be what
-	// is measured.
-	if s.Peak > 0 && slices.Contains(spec.Needs, shop.Stack) {
-		return false
-	}
-	ours := slices.Contains(spec.Needs, shop.Stack)
-	lacks := map[Action]bool{
-		KillEngine: len(spec.Needs) == 0, LoseAnswers: len(spec.Needs) == 0,
-		KillQueue: !ours, KillAPI: !ours, KillFinalizer: !ours,
-		JumpServerClock: !spec.ReadsClock,
-		// Our own engine shows no other clock than the machine's.
-		JumpEngineClock: len(spec.Needs) == 0 || ours || slices.Contains(spec.Needs, shop.DynamoDB),
-	}
+	lacks := map[Action]bool{KillEngine: len(spec.Needs) == 0, LoseAnswers: len(spec.Needs) == 0}
 	return !slices.ContainsFunc(s.Faults, func(f Fault) bool { return lacks[f.Do] })
 }
 

@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -65,45 +64,5 @@ func TestACrowdIsRepeatedByItsSeed(t *testing.T) {
 				t.Errorf("%s: click %d comes after %v", s.Name, i, c.After)
 			}
 		}
-	}
-}
-
-func TestOneBuyerClicksFifteenTimesAtOnce(t *testing.T) {
-	i := slices.IndexFunc(All(), func(s Scenario) bool { return s.Name == "fifteen-clicks" })
-	s := All()[i]
-	moments := map[string][]time.Duration{}
-	for _, c := range s.Crowd(1) {
-		moments[c.User] = append(moments[c.User], c.After)
-	}
-	for user, m := range moments {
-		if n := len(slices.Compact(m)); n != 1 {
-			t.Errorf("%s clicks at %d moments", user, n)
-		}
-	}
-	if n := len(moments["buyer-000"]); n != 15 {
-		t.Errorf("%d clicks, want 15", n)
-	}
-}
-
-func TestASlowUserCheckOutlivesALock(t *testing.T) {
-	s := Scenario{SlowFor: time.Second}
-	for seed := range uint64(50) {
-		if d := s.CheckTime(seed, "a", time.Second-1); d <= shop.LockTTL {
-			t.Errorf("seed %d: a slow check takes %v", seed, d)
-		}
-		if d := s.CheckTime(seed, "a", time.Second); d < quickLeast || d >= shop.LockTTL/10 {
-			t.Errorf("seed %d: a quick check takes %v", seed, d)
-		}
-	}
-	first, again, other := s.CheckTime(1, "a", 0), s.CheckTime(1, "a", 0), s.CheckTime(2, "a", 0)
-	if first != again || first == other {
-		t.Errorf("checks of two seeds take %v, %v and %v", first, again, other)
-	}
-}
-
-func TestOnlyWhoHasAnEngineLosesIt(t *testing.T) {
-	s := Scenario{Faults: []Fault{{Do: KillEngine}}}
-	if s.Applies(&shop.Spec{}) || !s.Applies(&shop.Spec{Needs: []shop.Need{shop.Redis}}) {
-		t.Error("the engine's death applies to the wrong strategies")
 	}
 }

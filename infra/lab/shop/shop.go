@@ -33,9 +33,6 @@ type Place struct {
 	// DynamoDB is the engine's URL and Table the ledger's name in it.
 	DynamoDB string `json:"dynamodb,omitempty"`
 	Table    string `json:"table,omitempty"`
-	// API is the URL of the stack's HTTP API, Lambda that of its Invoke API.
-	API    string `json:"api,omitempty"`
-	Lambda string `json:"lambda,omitempty"`
 }
 
 // Point is a place in a purchase at which real life may interrupt: the network
@@ -67,8 +64,6 @@ type Host struct {
 	// many there were when the sale began. One that was added later has a number
 	// of Servers or more.
 	Server, Servers int
-	// Now is this server's wall clock, which may be wrong.
-	Now func() time.Time
 	// CheckUser asks the user service whether the user may buy. It is a remote
 	// call and at a busy opening a slow one. Every strategy makes it once per
 	// purchase, where the code it stands for makes it. Its error is the
@@ -130,14 +125,8 @@ const (
 	RedisPair Need = "redis-pair"
 	// MariaDB is one MariaDB (or MySQL) server with an empty database.
 	MariaDB Need = "mariadb"
-	// MariaDBPair is a primary with an asynchronous replica that takes its place when it
-	// dies. MariaDBPairSemi answers a commit when the replica has it.
-	MariaDBPair     Need = "mariadb-pair"
-	MariaDBPairSemi Need = "mariadb-pair-semi-sync"
 	// DynamoDB is one dynoxide with an empty ledger table.
 	DynamoDB Need = "dynamodb"
-	// Stack is the project's whole local stack over a dynoxide.
-	Stack Need = "stack"
 )
 
 // Spec describes a strategy to the lab.
@@ -152,8 +141,6 @@ type Spec struct {
 	// Sticky routes a user's clicks to one server, chosen by the user's hash.
 	// Otherwise each click goes to the next server in turn.
 	Sticky bool
-	// ReadsClock: its code decides by its application server's wall clock.
-	ReadsClock bool
 	// Needs are the engines.
 	Needs []Need
 	// Prepare puts the stock where the strategy expects it. It runs once,

@@ -28,9 +28,6 @@ func Specs() []shop.Spec {
 		spec("sql-conditional", "UPDATE … SET stock = stock - 1 WHERE stock > 0, INSERT in the same transaction",
 			"one user's clicks that come at once all find no order and each get one", plain(conditional), row, units, orders),
 		spec("sql-unique", "INSERT under a unique index of users, then the conditional UPDATE, one transaction", "", plain(insertThenTake), row, units, unique),
-		on(shop.MariaDBPair, spec("sql-unique-failover", "the same on a primary whose asynchronous replica takes over when it dies",
-			"the replica lacks what the primary committed last, and sells it again", plain(insertThenTake), row, units, unique)),
-		on(shop.MariaDBPairSemi, spec("sql-unique-failover-semisync", "the same; a commit is answered when the replica has it", "", plain(insertThenTake), row, units, unique)),
 		spec("sql-batch", "a worker per server locks the row once for all buyers who wait, one commit for all of them", "", merging, row, units, unique),
 		spec("sql-lock-in-transaction", "BEGIN, look for an order, then take a lock, SELECT stock, compare, UPDATE, INSERT, COMMIT, unlock",
 			"the repeatable-read trap: the snapshot is older than the lock, so the stock it shows has been sold", plain(lockInTransaction), row, units, orders),
@@ -50,12 +47,6 @@ func spec(name, does, flaw string, start func(*desk) shop.Strategy, tables ...st
 			return start(d), nil
 		},
 	}
-}
-
-// on puts a strategy on another engine.
-func on(need shop.Need, s shop.Spec) shop.Spec {
-	s.Needs = []shop.Need{need}
-	return s
 }
 
 // sale is what is done for one buyer.

@@ -23,8 +23,7 @@ type lossy struct {
 	lines   []*engines.Relay
 }
 
-// between changes the place's addresses to lines of its own. Of our own stack it is the
-// API whose answers are lost.
+// between changes the place's addresses to lines of its own.
 func between(p shop.Place) (shop.Place, *lossy, error) {
 	l := &lossy{}
 	lead := func(address string) (string, error) {
@@ -52,14 +51,11 @@ func between(p shop.Place) (shop.Place, *lossy, error) {
 			p.MariaDB = c.FormatDSN()
 		}
 	}
-	for _, address := range []*string{&p.API, &p.DynamoDB} {
-		if *address == "" || err != nil || address == &p.DynamoDB && p.API != "" {
-			continue
-		}
+	if p.DynamoDB != "" && err == nil {
 		var u *url.URL
-		if u, err = url.Parse(*address); err == nil {
+		if u, err = url.Parse(p.DynamoDB); err == nil {
 			u.Host, err = lead(u.Host)
-			*address = u.String()
+			p.DynamoDB = u.String()
 		}
 	}
 	if err != nil {

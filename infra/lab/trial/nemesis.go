@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"flashsale/infra/lab/engines"
@@ -123,7 +122,6 @@ func (n *nemesis) strike(do scenario.Action, number int, when string) {
 	case scenario.KillServer:
 		n.say(fmt.Sprintf("server %d killed %s", number, when))
 		killed := n.fleet.Kill(number)
-		err = n.signalWorkers(syscall.SIGKILL, "killed")
 		repair = func() error {
 			if !killed {
 				return nil // it was down already, and somebody else repairs it
@@ -151,27 +149,6 @@ func (n *nemesis) strike(do scenario.Action, number int, when string) {
 			break
 		}
 		err = e.Crash()
-	case scenario.KillQueue, scenario.KillAPI, scenario.KillFinalizer:
-		part := map[scenario.Action]engines.Part{
-			scenario.KillQueue: engines.Queue, scenario.KillAPI: engines.API, scenario.KillFinalizer: engines.Finalizer,
-		}[do]
-		n.say(fmt.Sprintf("%s killed %s", part, when))
-		var restart func(context.Context) error
-		restart, err = n.engines[0].(engines.Parted).KillPart(n.ctx, part)
-		repair = func() error { return restart(n.ctx) }
-	case scenario.JumpServerClock:
-		by := scenario.ClockJump
-		if number%2 == 1 {
-			by = -by
-		}
-		n.say(fmt.Sprintf("clock of server %d wrong by %v %s", number, by, when))
-		err = n.fleet.Jump(n.ctx, number, by)
-		repair, pause = func() error { return nil }, 0
-	case scenario.JumpEngineClock:
-		n.say(fmt.Sprintf("clock of the engine wrong by %v %s", scenario.ClockJump, when))
-		err = n.engines[0].(engines.Clocked).Jump(scenario.ClockJump)
-		time.Sleep(shop.LockTTL / 2)
-		repair, pause = func() error { return nil }, 0
 	case scenario.FreezeServer:
 		n.say(fmt.Sprintf("server %d stood still %s", number, when))
 		repair, err = n.freeze(number)
@@ -186,15 +163,14 @@ func (n *nemesis) strike(do scenario.Action, number int, when string) {
 	}()
 }
 
-// freeze stops a server and what runs the strategy's code beside it.
+// freeze stops a server.
 func (n *nemesis) freeze(number int) (thaw func() error, err error) {
 	before, begun := n.done.Load(), time.Now()
 	server, err := n.fleet.Freeze(number)
-	err = errors.Join(err, n.signalWorkers(syscall.SIGSTOP, "stopped"))
 	return func() error {
 		time.Sleep(frozen - down)
 		n.awaitAnswers(before, begun)
-		return errors.Join(server(), n.signalWorkers(syscall.SIGCONT, ""))
+		return server()
 	}, err
 }
 
@@ -203,24 +179,6 @@ func (n *nemesis) awaitAnswers(before int64, begun time.Time) {
 	for n.done.Load() < before+answeredMeanwhile && time.Since(begun) < answeredLimit {
 		time.Sleep(answeredPoll)
 	}
-}
-
-// signalWorkers does it to what runs the strategy's code beside the servers.
-func (n *nemesis) signalWorkers(s syscall.Signal, done string) error {
-	for _, e := range n.engines {
-		w, ok := e.(engines.Workers)
-		if !ok {
-			continue
-		}
-		signalled, err := w.SignalWorkers(s)
-		if err != nil {
-			return err
-		}
-		if done != "" {
-			n.say(fmt.Sprintf("%d functions %s with it", signalled, done))
-		}
-	}
-	return nil
 }
 
 // rest ends the accidents and returns once everything is up again.

@@ -49,7 +49,7 @@ func (l *Lab) Run(ctx context.Context, spec shop.Spec, sc scenario.Scenario, see
 		Strategy: spec.Name, Family: spec.Family, Scenario: sc.Name, Seed: seed, Stock: sc.Stock,
 		Run: fmt.Sprintf("make lab STRATEGY=%s SCENARIO=%s SEED=%d", spec.Name, sc.Name, seed),
 	}
-	running, err := l.Engines.Get(ctx, spec.Needs, sc.Meets(scenario.JumpEngineClock))
+	running, err := l.Engines.Get(ctx, spec.Needs)
 	var missing *engines.MissingError
 	if errors.As(err, &missing) {
 		row.Verdict, row.Why = tally.NotRun, missing.Error()
