@@ -315,36 +315,36 @@ bench: ## benchmark the handlers' overhead over their AWS calls, and a cold star
 # timeouts, so four run at a time on two CPUs, and the ones that wait longest start first.
 # SQLite takes minutes to compile for the race detector, so streamfile runs without it.
 override RACED := $$(go list ./functions/... ./shared/... ./infra/local/faults ./infra/ops/load ./infra/kit/rush ./infra/local/... | grep -v /streamfile$$)
-override WAITING := ./infra/proof/simulate ./infra/proof/e2e ./shared/ledger ./infra/proof/contract
+override WAITING := ./infra/proof/simulate ./infra/proof/system ./shared/ledger ./infra/proof/contract
 # What `make check` tests besides: what stands around the product.
-override AROUND := ./infra/proof/security ./infra/ops/... ./infra/local/... ./infra/kit/... ./infra/proof/bench/...
+override AROUND := ./infra/ops/... ./infra/local/... ./infra/kit/... ./infra/proof/bench/...
 # What `make test` leaves to check and prove.
-override LATER := $(AROUND) ./infra/proof/checks ./infra/proof/mutants ./infra/proof/torture ./infra/proof/drill ./infra/proof/browser/... ./infra/proof/clients
+override LATER := $(AROUND) ./infra/proof/checks ./infra/proof/mutants ./infra/proof/browser/... ./infra/proof/clients
 override GO_TEST := GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4
 override GO_RACE := $(if $(RACE),CGO_ENABLED=1 GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4 $(RACE),$(GO_TEST))
-# What stands beside a sale: two releases at once, and every document's commands.
-override PROVED := ^TestTwoReleases|^TestTheDocumentsCommands
+# Tests of the running system that take a minute or more: the accidents of the runbook, kill -9, and every document's commands.
+override PROVED := ^TestEveryAccident|^TestNoPromiseIsBroken|^TestTheDocumentsCommands
 .PHONY: test
 test: host ## test the product, alone and on the local stack; `make check` has the tools, the stack itself and the rules of the sources, `make prove` the browsers, the accidents, the mutants and the long proofs
 	$(GO_TEST) -timeout 10m -skip '$(PROVED)' $(WAITING) $$(go list ./... | grep -vxFf <(go list $(WAITING) $(LATER)))
 
 .PHONY: prove
-prove: host ## run the tests in a browser, generated clients, the accidents, the mutants, the race detector and the long proofs in full (two releases need the git history): SEEDS=2000 random sales from FIRST=1 on, every plan of FAULTS=3 faults, a million claims, a draw of a million, two releases, the commands of the documents, races in the simulation
+prove: host ## run the tests in a browser, generated clients, the accidents, kill -9, the mutants, the race detector and the long proofs in full: SEEDS=2000 random sales from FIRST=1 on, every plan of FAULTS=3 faults, a million claims, a draw of a million, the commands of the documents, races in the simulation
 	$(GO_TEST) -timeout 30m ./infra/proof/simulate -seeds "$${SEEDS:-2000}" -first "$${FIRST:-1}"
 	$(GO_TEST) -timeout 30m ./infra/proof/enumerate -faults "$${FAULTS:-3}"
 	$(GO_TEST) -timeout 10m ./shared/ledger -run '^TestASaleOfAMillionClaims|^TestADrawOfManyEntrants' -entrants 1000000
-	$(GO_TEST) -timeout 10m ./infra/proof/e2e -run '$(PROVED)' -last-release
+	$(GO_TEST) -timeout 10m ./infra/proof/system -run '$(PROVED)'
 	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/proof/simulate -seeds "$$(($${SEEDS:-2000} / 40))" -first "$${FIRST:-1}")
 	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/proof/enumerate)
 	$(if $(RACE),$(GO_RACE) -timeout 10m ./infra/ops/load ./shared/ledger $(RACED))
 	@$(MAKE) --no-print-directory browser clients
 	$(GO_TEST) -timeout 10m ./infra/proof/clients
-	$(GO_TEST) -timeout 10m ./infra/proof/torture ./infra/proof/drill ./infra/proof/browser/...
+	$(GO_TEST) -timeout 10m ./infra/proof/browser/...
 	$(GO_TEST) -timeout 40m ./infra/proof/mutants
 
 .PHONY: drill
 drill: host operator ## run the runbook's commands on a new stack during each accident; a table of results and times
-	@go test -vet=off -count 1 -timeout 15m ./infra/proof/drill -slow -v | grep --line-buffered -v '^=== \|--- PASS'
+	@go test -vet=off -count 1 -timeout 15m ./infra/proof/system -run '^TestEveryAccident' -slow -v | grep --line-buffered -v '^=== \|--- PASS'
 
 # The result is compared with infra/proof/mutants/survivors_test.go, which says why a mutant
 # cannot be detected.
@@ -382,12 +382,6 @@ enumerate: ## run every plan of up to FAULTS=3 faults; an overlapping request co
 	@mkdir -p $(HOST) && go test -c -o $(HOST)/enumerate ./infra/proof/enumerate
 	@$(HOST)/enumerate -test.run '^TestEveryPlan' -test.timeout 0 -faults "$${FAULTS:-3}" \
 		$${OVERLAP:+-overlap} -progress | grep -vx PASS
-
-.PHONY: torture
-torture: host ## kill -9 parts of the system during a sale, for ROUNDS=… or MINUTES=…, and audit the books
-	@$(GO_BUILD) -o $(HOST)/torture ./infra/proof/torture
-	@$(GO_BUILD) -o $(HOST)/ahead/ReleaseFunction/bootstrap ./infra/proof/torture/ahead
-	@exec $(HOST)/torture $${ROUNDS:+-rounds "$$ROUNDS"} $${MINUTES:+-minutes "$$MINUTES"} $${SEED:+-seed "$$SEED"}
 
 # The strategies' engines come from the system's packages; the lab names a missing one.
 .PHONY: lab

@@ -83,9 +83,8 @@ func Queues(endpoint string) *sqs.Client {
 }
 
 // Link makes a folder that a stack with -root takes for the project. Its links lead to the
-// project's files, but those in replaced, named like ".build/host/PayFunction/bootstrap", to
-// others.
-func Link(project, folder string, replaced map[string]string) error {
+// project's files, so each can be replaced.
+func Link(project, folder string) error {
 	project, err := filepath.Abs(project)
 	if err != nil {
 		return fmt.Errorf("link project: %w", err)
@@ -98,9 +97,6 @@ func Link(project, folder string, replaced map[string]string) error {
 		name, err := filepath.Rel(project, from)
 		if err != nil {
 			return fmt.Errorf("link project: %w", err)
-		}
-		if other := replaced[filepath.ToSlash(name)]; other != "" {
-			from = other
 		}
 		to := filepath.Join(folder, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.Symlink(from, to)); err != nil {

@@ -122,9 +122,6 @@ func (s *Stack) processes(f template.Function) int {
 
 // startPollers connects queues to functions.
 func (s *Stack) startPollers() {
-	if s.o.NoPollers {
-		return
-	}
 	queues := map[string]template.Queue{}
 	for _, q := range s.described.Queues {
 		queues[q.LogicalID] = q
@@ -399,9 +396,6 @@ func (s *Stack) setBusOutage(down bool, c faults.Config) {
 
 // startStreamPollers connects tables' streams to functions.
 func (s *Stack) startStreamPollers(ctx context.Context) error {
-	if s.o.NoPollers {
-		return nil
-	}
 	names := map[string]string{}
 	for _, t := range s.described.Tables {
 		names[t.LogicalID] = t.Name

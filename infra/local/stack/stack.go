@@ -388,9 +388,6 @@ type Options struct {
 	Processes int
 	// Concurrency is the account's Lambda concurrency; 0 is a new account's, 1,000.
 	Concurrency int
-	// NoPollers leaves messages in their queues and records in their streams: no function
-	// takes them.
-	NoPollers bool
 	// NoSchedules leaves all functions to those who invoke them.
 	NoSchedules bool
 	// KillAtResponse is the share, 0 to 1, of the functions' answers at which the

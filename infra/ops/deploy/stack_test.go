@@ -76,7 +76,7 @@ func localStack(t *testing.T, variables ...string) string {
 }
 
 // With fewer environments than the template reserves, a stack cannot start; what is beyond them is
-// refused as infra/local/lambda and infra/proof/e2e test it.
+// refused as infra/local/lambda and infra/proof/system test it.
 func TestMakeRunGivesTheStackItsConcurrency(t *testing.T) {
 	t.Parallel()
 	args, _ := runOn(t, "CONCURRENCY=30")

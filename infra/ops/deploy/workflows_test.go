@@ -59,7 +59,7 @@ func parseWorkflow(t *testing.T, text string) workflow {
 var inline = regexp.MustCompile(`\$\{\{`)
 
 // broken returns the rules that a workflow breaks. That every action is pinned is tested in
-// infra/proof/security; actionlint, in CI, knows the syntax.
+// infra/proof/system; actionlint, in CI, knows the syntax.
 func broken(w workflow) (found []string) {
 	if len(w.Permissions) != 1 || w.Permissions["contents"] != "read" {
 		found = append(found, "jobs have more than read permission by default")

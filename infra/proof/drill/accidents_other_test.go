@@ -1,8 +1,0 @@
-//go:build !linux
-
-package drill
-
-import "testing"
-
-// Without Linux's /proc the engine is not found.
-var ofThisSystem []func(*testing.T, *drill)

@@ -1,0 +1,227 @@
+package system
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/infra/local/template"
+)
+
+// stored is every item but for the sales' listings, in which schedules write, when every claim has its order.
+func (v visit) stored() map[string]string {
+	v.t.Helper()
+	v.items()
+	all := map[string]string{}
+	pages := dynamodb.NewScanPaginator(v.db(), &dynamodb.ScanInput{TableName: aws.String(table), ConsistentRead: aws.Bool(true)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(v.t.Context())
+		if err != nil {
+			v.t.Fatal(err)
+		}
+		for _, it := range page.Items {
+			texts := map[string]any{}
+			for name, value := range it {
+				texts[name] = textOf(value)
+			}
+			if texts["pk"] != "SALES" {
+				all[fmt.Sprint(texts["pk"], " | ", texts["sk"])] = fmt.Sprint(texts) // in the order of the names
+			}
+		}
+	}
+	return all
+}
+
+// unchanged checks that no item was written, changed or removed.
+func (v visit) unchanged(before map[string]string) {
+	v.t.Helper()
+	if diff := cmp.Diff(before, v.stored()); diff != "" {
+		v.t.Errorf("the table changed (-before +after):\n%s", diff)
+	}
+}
+
+// refused reports whether an answer is the gateway's own 401, which gives the reason
+// and quotes nothing.
+func refused(a answer) bool {
+	return a.status == http.StatusUnauthorized && a.raw == `{"message":"Unauthorized"}` &&
+		strings.HasPrefix(a.header.Get("Www-Authenticate"), "Bearer")
+}
+
+// operatorsRoutes are requests of all routes of the operators' API that ask for a token.
+var operatorsRoutes = []string{
+	"GET /operate/sales", "GET /operate/sales/vault", "GET /operate/sales/vault/changes", "GET /operate/sales/vault/buyers/alice",
+	"POST /operate/sales/vault/changes",
+}
+
+// forgeries are headers without a valid token, by what is wrong with them. The authorizer's own
+// table is in infra/local/gateway; these show which routes have one.
+func (v visit) forgeries() map[string][]string {
+	v.t.Helper()
+	mallory, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	now, c, h := time.Now().Unix(), v.claims("alice"), v.header()
+	parts := strings.Split(v.token("alice"), ".")
+	return map[string][]string{
+		"that is missing":       nil,
+		"that expired":          bearer(v.signed(c.with(fields{"exp": now - 1}))),
+		"for another audience":  bearer(v.signed(c.with(fields{"aud": "another"}))),
+		"signed by another key": bearer(v.forge(jwt.SigningMethodRS256, mallory, h.text(), c.text())),
+		"of the algorithm none": bearer(v.remember(segment(h.with(fields{"alg": "none"}).text()) + "." + parts[1] + ".")),
+		"with another user":     bearer(v.remember(parts[0] + "." + segment(v.claims("victim").text()) + "." + parts[2])),
+	}
+}
+
+// buyersTokens are good in the shop, and claim what an operator's would have.
+func (v visit) buyersTokens() map[string][]string {
+	groups := []string{"flashsale-operator", "flashsale-viewer"}
+	all := map[string][]string{}
+	for name, change := range map[string]fields{
+		"of a buyer":                                   nil,
+		"of a buyer for the operators' audience":       {"cognito:groups": groups, "aud": audience + "-operators"},
+		"of a buyer for both audiences":                {"cognito:groups": groups, "aud": []string{audience, audience + "-operators"}},
+		"of a buyer that names the operators' issuer":  {"cognito:groups": groups, "aud": audience + "-operators", "iss": v.Operate + "/_local"},
+		"of a buyer with the operators' scope instead": {"cognito:groups": groups, "scope": "flashsale/operate flashsale-operator"},
+	} {
+		all[name] = bearer(v.signed(v.claims("alice").with(change)))
+	}
+	return all
+}
+
+func TestNoRouteOpensWithoutATokenOfItsOwn(t *testing.T) {
+	s := shared(t)
+	s.open("vault", 5, 1)
+	order, _ := s.buysAndWaits("vault", "alice")
+	before := s.stored()
+	operators := map[string][]string{}
+	for _, role := range []string{"operator", "viewer"} {
+		token, err := s.client.Token(t.Context(), "alice", "role", role)
+		if err != nil {
+			t.Fatal(err)
+		}
+		operators["of an operator who is a "+role] = bearer(s.remember(token))
+	}
+	pathOf := func(r template.Route) string {
+		return strings.NewReplacer("{saleId}", "vault", "{orderId}", order, "{page}", "0f").Replace(r.Path)
+	}
+	try := func(api, method, path string, tokens ...map[string][]string) {
+		for _, some := range tokens {
+			for name, header := range some {
+				header = slices.Concat(header, []string{"Content-Type", "application/json"})
+				if a := s.send(method, api, path, `{"id":"pause-1","action":"pause"}`, header...); !refused(a) {
+					t.Errorf("%s %s with a token %s is answered with %v", method, path, name, a)
+				}
+			}
+		}
+	}
+	forged := s.forgeries()
+	protected := 0
+	for _, route := range s.routes {
+		if route.Authorizer != "" {
+			protected++
+			try(s.API, route.Method, pathOf(route), forged, operators)
+		}
+	}
+	for _, route := range operatorsRoutes {
+		method, path, _ := strings.Cut(route, " ")
+		try(s.Operate, method, path, forged, s.buyersTokens())
+	}
+	if protected < 3 {
+		t.Errorf("only %d routes ask for a token", protected)
+	}
+	s.unchanged(before)
+}
+
+func TestWhatOperatorsDoCannotBeReachedOverHTTP(t *testing.T) {
+	s := shared(t)
+	s.open("doors", 5, 1)
+	before := s.stored()
+	header := append(s.bearer("alice"), "Content-Type", "application/json", "X-Amz-Invocation-Type", "Event",
+		"X-Amz-Target", "AWSLambda.Invoke", "X-Amz-Function-Name", "SeedFunction")
+	for _, path := range []string{
+		"/", "/seed", "/SeedFunction", "/admin", "/sales", "/sales/doors/", "/sales/doors/pause", "/sales/doors/orders/me/pause", "/orders/", "/reconcile",
+		"/operate/sales/doors/changes", "/2015-03-31/functions/SeedFunction/invocations", "/%32015-03-31/functions/SeedFunction/invocations",
+		"/2018-06-01/runtime/invocation/next", "/_local/invoke", "/_local/../2015-03-31/functions/SeedFunction/invocations",
+		"/_local/%2e%2e/2015-03-31/functions/SeedFunction/invocations", "/lambda-url/SeedFunction", "/000000000000/OrderQueue", "/$default", "/debug/pprof/",
+	} {
+		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete} {
+			a := s.send(method, s.API, path, `{"action":"pause","saleId":"doors"}`, header...)
+			if a.status != http.StatusNotFound && a.status != http.StatusMethodNotAllowed && a.status/100 != 3 {
+				t.Errorf("%s %s: %v", method, path, a)
+			}
+		}
+	}
+	s.unchanged(before)
+}
+
+func TestUsersAndSalesThatLookAlikeShareNothing(t *testing.T) {
+	s := shared(t)
+	sales := []string{"lot", "Lot", "lot-", "lot_", "lot0", "-lot", "l", "__proto__", "constructor", "me", "orders"}
+	users := []string{
+		"zoe", "Zoe", "zoe#", "#zoe", "zoe#0", "0#zoe", "zoë", "zoe\u0308", "ｚoe", "zое", "zoe|0", "zoe%00", `zoe"`, "zoe,", "zoe/..",
+		"CLAIM#lot#0", "STOCK", "SALE", "__proto__", "null", "[zoe]", "𝓏oe", strings.Repeat("z", 254), strings.Repeat("z", 255),
+	}
+	claims := map[string]string{}
+	for _, sale := range sales {
+		s.open(sale, len(users), 1) // a unit for each: a shared one would be lacking
+	}
+	buys := func(sale, user string) {
+		token := s.token(user)
+		var a answer
+		s.eventually("an answer", func() bool {
+			a = s.must(s.buy(sale, append(bearer(token), "Idempotency-Key", "once")...))
+			return a.text("code") != "busy"
+		})
+		if a.status != http.StatusAccepted {
+			t.Errorf("%q in %s is told %v", user, sale, a)
+		}
+		claims[sale+" "+user] = a.text("claimId")
+	}
+	for _, user := range users {
+		buys("lot", user)
+	}
+	for _, sale := range sales[1:] {
+		buys(sale, "zoe")
+	}
+	for key, claim := range claims {
+		sale, user, _ := strings.Cut(key, " ")
+		a := s.must(s.call("GET", "/sales/"+sale+"/orders/me", "", bearer(s.token(user))...))
+		if a.text("claimId") != claim {
+			t.Errorf("the claim of %q in %s is %v, want %s", user, sale, a, claim)
+		}
+	}
+	if n := len(slices.Compact(slices.Sorted(maps.Values(claims)))); n != len(claims) {
+		t.Errorf("%d claims have %d ids", len(claims), n)
+	}
+	all := s.items()
+	owners := map[string]bool{}
+	for _, c := range all.Sale("lot").Claims {
+		owners[c.User] = true
+	}
+	if len(owners) != len(users) {
+		t.Errorf("%d users have claims, want %d", len(owners), len(users))
+	}
+	for _, user := range []string{"a/b", "../sales", "a%2Fb", "a?b#c", "<script>", "=1+1", "张三"} {
+		token, err := s.client.Token(t.Context(), "vera", "role", "viewer")
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := s.send("GET", s.Operate, "/operate/sales/lot/buyers/"+url.PathEscape(user), "", bearer(s.remember(token))...)
+		if a.status != http.StatusOK || a.text("user") != user || a.text("state") != "NONE" {
+			t.Errorf("an operator who looks for %q is told %v", user, a)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package system
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/client/webhook"
+	"flashsale/infra/kit/rush"
+	"flashsale/infra/kit/verdict"
+	"flashsale/infra/local/child"
+)
+
+// engine is the kind of the DynamoDB engine's process.
+const engine = "engine"
+
+// nemesis kills processes of the stack with kill -9: functions, also exactly at their answers, the
+// engine, and the whole stack, whose queues come back empty.
+type nemesis struct {
+	visit
+	chance    *rand.Rand
+	arguments []string // with which the stack is started again
+	kills     map[string]int
+}
+
+// while kills at random moments until the work is done, and leaves everything running.
+func (n *nemesis) while(work func()) {
+	n.t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		work()
+	}()
+	for {
+		select {
+		case <-done:
+			return
+		case <-time.After(time.Duration(20+n.chance.IntN(250)) * time.Millisecond):
+		}
+		if n.Ended() {
+			n.t.Fatalf("the stack ended without being killed: %v\n%s", n.Failure(), n.Output)
+		}
+		switch roll := n.chance.IntN(100); {
+		case roll < 75:
+			n.killOne(func(kind string) bool { return kind != engine })
+		case roll < 93:
+			n.killOne(func(kind string) bool { return kind == engine })
+		default:
+			n.kills["stack"]++
+			n.kill(n.t)
+			n.start(n.t, n.arguments...)
+		}
+	}
+}
+
+// killOne kills a process of those kinds, if there is one. It chooses the kind first, because some
+// functions have many processes and some have one.
+func (n *nemesis) killOne(is func(kind string) bool) {
+	n.t.Helper()
+	all, err := child.Children(n.Pid())
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	victims := map[string][]child.Running{}
+	var kinds []string
+	for _, r := range all {
+		kind := ""
+		switch program := r.Program(); filepath.Base(program) {
+		case "bootstrap":
+			kind = filepath.Base(filepath.Dir(program))
+		case "dynoxide":
+			kind = engine
+		}
+		if kind == "" || !is(kind) {
+			continue
+		}
+		if victims[kind] == nil {
+			kinds = append(kinds, kind)
+		}
+		victims[kind] = append(victims[kind], r)
+	}
+	if len(kinds) == 0 {
+		return // none since the stack was killed
+	}
+	slices.Sort(kinds)
+	kind := kinds[n.chance.IntN(len(kinds))]
+	if victims[kind][n.chance.IntN(len(victims[kind]))].Signal(syscall.SIGKILL) == nil {
+		n.kills[kind]++
+	}
+}
+
+// recovered waits until every claim has its order. Messages that were lost with the queues are sent
+// again after half a minute at the earliest.
+func (v visit) recovered() {
+	v.t.Helper()
+	v.eventually("every claim has its order", func() bool {
+		_ = v.client.Ask(v.t.Context(), client.ReconcileFunction, struct{}{}, nil) // a kill may cause any failure
+		all, err := books.Read(v.t.Context(), v.db(), table)
+		return err == nil && finished(all)
+	})
+}
+
+// pays reports the payment of an order twice at once, as its provider may, until it is answered.
+func (v visit) pays(h *verdict.History, user, provider string, p webhook.Payment) {
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() {
+			for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+				r, err := p.Request(context.Background(), v.API, provider, webhook.LocalSecrets[provider], time.Now())
+				if err != nil {
+					v.t.Error(err)
+					return
+				}
+				a, err := v.client.Do(r)
+				if outcome, ok := webhook.Outcome(a.Status, a.Body); err == nil && ok {
+					h.Paid(user, provider+"#"+p.PaymentID, outcome)
+					return
+				}
+				if err == nil && a.Status < 500 && a.Status != http.StatusTooManyRequests {
+					h.Report("P24", "the payment %s of %s got %s", p.PaymentID, user, a)
+					return
+				}
+			}
+			v.t.Errorf("the payment %s is never answered", p.PaymentID)
+		})
+	}
+	both.Wait()
+}
+
+// Buyers buy and pay while parts of the stack are killed and calls meet faults. When everything has
+// recovered, the table agrees with itself and with all answers, and every event is published.
+func TestNoPromiseIsBrokenWhateverIsKilled(t *testing.T) {
+	s := shared(t)
+	const units, buyers = 60, 150
+	seed := uint64(time.Now().UnixNano())
+	saleID := fmt.Sprint("killed-", seed)
+	t.Logf("seed %d", seed)
+	sale := client.Sale{ID: saleID, OpensAt: time.Now().Add(-time.Minute), ClosesAt: time.Now().Add(time.Hour), Stock: units, Shards: 4, PayWithin: time.Hour}
+	if err := s.client.Seed(t.Context(), sale); err != nil {
+		t.Fatal(err)
+	}
+	crowd := rush.Plan(seed, buyers, 3)
+	for i := range crowd {
+		crowd[i].Token = strings.TrimPrefix(s.bearer(crowd[i].User)[1], "Bearer ")
+		crowd[i].At = time.Duration(i) * 8 * time.Second / buyers
+	}
+	n := &nemesis{
+		visit: s, chance: rand.New(rand.NewPCG(seed, 1)), kills: map[string]int{},
+		arguments: []string{"-faults", "mild", "-kill-at-response", "0.04"},
+	}
+	s.stop(t)
+	s.start(t, n.arguments...)
+	history := verdict.New(verdict.Sale{Units: units, Shards: 4, Own: true, AsksForPayment: true})
+
+	var results []rush.Result
+	n.while(func() {
+		results = rush.Run(t.Context(), s.client, saleID, crowd, 64, time.Now, func(rush.Result) {})
+	})
+	s.recovered()
+	following, enough := context.WithTimeout(t.Context(), patience)
+	defer enough()
+	rush.Tell(history, crowd, results, rush.Follow(following, s.client, saleID, crowd, rush.WhoAsks(results), 64, time.Now, func() {}))
+
+	claims := s.items().Sale(saleID).Claims
+	n.while(func() {
+		var paying sync.WaitGroup
+		for i, c := range claims {
+			provider := webhook.Providers[i%len(webhook.Providers)]
+			p := webhook.Payment{SaleID: saleID, OrderID: c.OrderID, PaymentID: c.ClaimID, Amount: client.Price, Currency: client.Currency}
+			paying.Go(func() {
+				time.Sleep(time.Duration(i) * 50 * time.Millisecond)
+				s.pays(history, c.User, provider, p)
+				if i%5 == 0 { // and once more, which must go back
+					p.PaymentID += "-again"
+					s.pays(history, c.User, provider, p)
+				}
+			})
+		}
+		paying.Wait()
+	})
+
+	s.stop(t)
+	s.start(t)
+	for _, f := range slices.Concat(history.Findings(), history.Compare(s.balanced(saleID))) {
+		t.Error(f)
+	}
+	s.eventually("every event is published", func() bool {
+		r, err := books.CheckEvents(t.Context(), s.db(), table, filepath.Join(s.data, "events.jsonl"), saleID, books.Options{Overdue: books.AtOnce})
+		if err != nil || len(r.Findings) > 0 && r.Complete {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		return r.Complete
+	})
+	s.refundsDone(saleID)
+	winners, _ := history.Count()
+	if t.Logf("%d got a unit; killed: %v", winners, n.kills); winners != units || n.kills[engine] == 0 || len(n.kills) < 4 {
+		t.Errorf("%d of %d units were sold, and killed were only %v", winners, units, n.kills)
+	}
+}

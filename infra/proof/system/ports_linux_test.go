@@ -1,0 +1,157 @@
+package system
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"flashsale/infra/local/child"
+)
+
+// blocked are ports above 1023 to which browsers do not connect:
+// https://fetch.spec.whatwg.org/#port-blocking.
+var blocked = []uint16{1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080}
+
+// listening returns the addresses on which the stack and its children accept connections.
+func (v visit) listening() (all []netip.AddrPort) {
+	t := v.t
+	t.Helper()
+	processes, err := child.Children(v.Pid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := map[string]bool{}
+	for _, p := range append(processes, child.Running{Pid: v.Pid()}) {
+		open, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", p.Pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fd := range open {
+			if to, err := os.Readlink(fd); err == nil { // otherwise it has just been closed
+				held[to] = true
+			}
+		}
+	}
+	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			const local, state, inode, listens = 1, 3, 9, "0A"
+			f := strings.Fields(line)
+			if f[state] != listens || !held["socket:["+f[inode]+"]"] {
+				continue
+			}
+			var a, b, c, d byte
+			address, port, _ := strings.Cut(f[local], ":")
+			number, err := strconv.ParseUint(port, 16, 16)
+			if _, scan := fmt.Sscanf(address, "%02X%02X%02X%02X", &d, &c, &b, &a); scan != nil || err != nil || len(address) != 8 {
+				t.Fatalf("cannot read %q", line)
+			}
+			all = append(all, netip.AddrPortFrom(netip.AddrFrom4([4]byte{a, b, c, d}), uint16(number)))
+		}
+	}
+	return all
+}
+
+// A page in the developer's browser can send requests to every port of this machine.
+func TestNoPortOfTheStackAnswersAnotherSitesPage(t *testing.T) {
+	s := shared(t)
+	s.open("ports", 5, 1)
+	s.finalAnswer("ports", "alice") // so that a function runs, with its runtime's port
+	before := s.stored()
+	ports := s.listening()
+	for _, of := range []string{s.API, s.Lambda, s.DynamoDB, s.SQS, s.Operate} {
+		if !slices.ContainsFunc(ports, func(p netip.AddrPort) bool { return "http://"+p.String() == of }) {
+			t.Errorf("%s is not among the ports %v", of, ports)
+		}
+	}
+	engines, runtimes := 0, 0
+	for _, port := range ports {
+		if !port.Addr().IsLoopback() {
+			t.Errorf("%v is open to other machines", port)
+		}
+		if slices.Contains(blocked, port.Port()) {
+			engines++
+			continue
+		}
+		for _, path := range []string{"/", "/2018-06-01/runtime/invocation/next", "/s/ports", "/_local/token?sub=alice", "/_local/authorize", "/_local/pay?order=1", "/_local/live/feed"} {
+			for name, header := range map[string][]string{
+				"with another Host":                     {"Host", "evil.example:" + strconv.Itoa(int(port.Port()))},
+				"with a Host that begins like ours":     {"Host", "127.0.0.1.evil.example"},
+				"with another Host as its own origin":   {"Host", "evil.example", "Origin", "http://evil.example"},
+				"from another site's script":            {"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"},
+				"from a sandboxed page":                 {"Origin", "null", "Sec-Fetch-Site", "cross-site"},
+				"from a page on another port":           {"Origin", "http://127.0.0.1:1", "Sec-Fetch-Site", "same-site"},
+				"from another site's image":             {"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors"},
+				"from an image of a page on a 2nd port": {"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "no-cors"},
+			} {
+				for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodOptions} {
+					r, err := http.NewRequestWithContext(t.Context(), method, "http://"+port.String()+path, strings.NewReader("{}"))
+					if err != nil {
+						t.Fatal(err)
+					}
+					r.Header.Set("X-Amz-Target", "DynamoDB_20120810.ListTables")
+					r.Header.Set("Access-Control-Request-Method", http.MethodPost)
+					for i := 0; i < len(header); i += 2 {
+						if header[i] == "Host" {
+							r.Host = header[i+1]
+						}
+						r.Header.Set(header[i], header[i+1])
+					}
+					a, err := s.plain.Do(r)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if a.Status != http.StatusForbidden || a.Header.Get("Access-Control-Allow-Origin") != "" {
+						t.Errorf("%s %v%s %s: %d %s, allows %q", method, port, path, name, a.Status, a.Body, a.Header["Access-Control-Allow-Origin"])
+					}
+				}
+			}
+		}
+		// A program's request passes. The runtime's port is known by its answer.
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+port.String()+"/2018-06-01/runtime/invocation/x/response", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := s.plain.Do(r)
+		if err != nil || a.Status == http.StatusForbidden {
+			t.Errorf("%v refuses a program: %d, %v", port, a.Status, err)
+		}
+		if strings.Contains(string(a.Body), "InvalidRequestID") {
+			runtimes++
+		}
+	}
+	if engines != 1 || runtimes == 0 {
+		t.Errorf("%d engines on a port that browsers block, want 1; %d runtimes, want some", engines, runtimes)
+	}
+	s.unchanged(before)
+}
+
+// The local provider of payments sends a signed webhook for whoever asks.
+func TestAnotherSitesPageCannotPay(t *testing.T) {
+	s := shared(t)
+	s.open("paid-by-link", 5, 1)
+	order, _ := s.buysAndWaits("paid-by-link", "alice")
+	before := s.stored()
+	for _, site := range []string{"cross-site", "same-site"} {
+		a := s.send(http.MethodGet, s.API, "/_local/pay?order="+order, "", "Sec-Fetch-Site", site, "Sec-Fetch-Mode", "navigate")
+		if a.status != http.StatusForbidden {
+			t.Errorf("by a %s link: %v", site, a)
+		}
+	}
+	s.unchanged(before)
+	for _, site := range []string{"none", "same-origin"} {
+		a := s.send(http.MethodGet, s.API, "/_local/pay?order="+order, "", "Sec-Fetch-Site", site, "Sec-Fetch-Mode", "navigate")
+		if a.status != http.StatusOK {
+			t.Errorf("by a link from %s: %v", site, a)
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package system
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// What a step looks at or runs.
+const (
+	ofTheShell    = iota // a command
+	ofTheTerminal        // what the stack says
+	ofTheLog             // what the functions say
+	ofTheDocument        // one of the runbook's two updates
+)
+
+// A step is a command of the runbook, or another place to look at, and the lines that are
+// quoted behind it.
+type step struct {
+	what    int
+	command string
+	update  int // which of the updates; from 0
+	lines   []string
+}
+
+// row is an accident of the runbook.
+type row struct {
+	name          string
+	order         int
+	see, do, then []step
+}
+
+// withSale puts a sale in the place of the document's.
+func withSale(text, saleID string) string { return strings.ReplaceAll(text, "moutai", saleID) }
+
+func (s step) text(saleID string) string {
+	switch s.what {
+	case ofTheTerminal:
+		return "terminal"
+	case ofTheLog:
+		return "log"
+	}
+	return withSale(s.command, saleID)
+}
+
+// in looks for the step's lines, and returns the first if all are there, otherwise the one
+// that is missing.
+func (s step) in(out, saleID string) (line string, found bool) {
+	for n, quoted := range s.lines {
+		match := pattern(withSale(quoted, saleID)).FindString(out)
+		if match == "" {
+			return quoted, false
+		}
+		if n == 0 {
+			line = strings.Join(strings.Fields(match), " ")
+		}
+	}
+	return line, true
+}
+
+// pattern finds a quoted line: … is anything, and columns may be wider.
+func pattern(quoted string) *regexp.Regexp {
+	text := regexp.QuoteMeta(quoted)
+	text = strings.NewReplacer("…", "[^\n]*?", " ", " +").Replace(text)
+	if regexp.MustCompile(`\w$`).MatchString(quoted) {
+		text += `\b`
+	}
+	return regexp.MustCompile(text)
+}
+
+var (
+	span      = regexp.MustCompile("`([^`]+)`")
+	update    = regexp.MustCompile(`(?m)^aws dynamodb update-item (?:[^\n]*\\\n)*[^\n]*`)
+	ordinals  = []string{"first update", "second update"}
+	separator = regexp.MustCompile(`^\|[-|]+\|$`)
+)
+
+// runbook reads the accidents of the document.
+func runbook(t *testing.T) map[string]row {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/RUNBOOK.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := rowsOf(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func rowsOf(document string) (map[string]row, error) {
+	_, section, _ := strings.Cut(document, "\n## When something looks wrong\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	updates := update.FindAllString(document, -1)
+	rows := map[string]row{}
+	lines := strings.Split(section, "\n")
+	for n, line := range lines {
+		if !strings.HasPrefix(line, "| ") || n+1 < len(lines) && separator.MatchString(lines[n+1]) {
+			continue
+		}
+		cells := strings.Split(strings.Trim(line, "| "), " | ")
+		if len(cells) < 4 {
+			return nil, fmt.Errorf("%d cells: %s", len(cells), line)
+		}
+		r := row{name: strings.Trim(cells[0], `"`), order: len(rows)}
+		r.name, _, _ = strings.Cut(r.name, " (`")
+		for cell, steps := range map[int]*[]step{1: &r.see, 2: &r.do, 3: &r.then} {
+			*steps = stepsOf(cells[cell], updates)
+		}
+		if len(r.see) == 0 {
+			return nil, fmt.Errorf("nothing is to be seen: %s", line)
+		}
+		rows[r.name] = r
+	}
+	return rows, nil
+}
+
+// stepsOf reads a cell: commands, "in the terminal", "in the log" and the updates begin a
+// step; every other code span behind one is a line of it.
+func stepsOf(cell string, updates []string) (steps []step) {
+	last := 0
+	for _, at := range append(span.FindAllStringSubmatchIndex(cell, -1), []int{len(cell), len(cell), 0, 0}) {
+		prose := cell[last:at[0]]
+		last = at[1]
+		for n, ordinal := range ordinals {
+			if strings.Contains(prose, ordinal) && n < len(updates) {
+				steps = append(steps, step{what: ofTheDocument, command: updates[n], update: n})
+			}
+		}
+		quoted := cell[at[2]:at[3]]
+		switch {
+		case quoted == "":
+		case strings.HasPrefix(quoted, "make "):
+			steps = append(steps, step{command: quoted})
+		case strings.HasSuffix(prose, "in the terminal "):
+			steps = append(steps, step{what: ofTheTerminal, lines: []string{quoted}})
+		case strings.HasSuffix(prose, "in the log "):
+			steps = append(steps, step{what: ofTheLog, lines: []string{quoted}})
+		case len(steps) > 0 && (strings.HasSuffix(prose, ": ") || strings.HasSuffix(prose, ", ")):
+			lines := &steps[len(steps)-1].lines
+			*lines = append(*lines, quoted)
+		}
+	}
+	return steps
+}
+
+func TestARowIsReadAsItIsMeant(t *testing.T) {
+	rows, err := rowsOf("\n## When something looks wrong\n\n| accident | see | do | then | after |\n|---|---|---|---|---|\n" +
+		"| fire (`FireAlarm`) | in the log `hot`; `make sales`: `moutai … 3 balanced`, `1 more` | leave; `make pause SALE=moutai`; the second update [below](#x); `EligibilityFailOpen=true` helps | in the terminal `cold` | 2 s |\n" +
+		"\n## More\n\n| a | b |\n|---|---|\n```sh\naws dynamodb update-item --key 'a' \\\n    --one 1\naws dynamodb update-item --key 'moutai' \\\n    --two 2\n```\n")
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("%v, %v", rows, err)
+	}
+	want := "{fire 0 [{2  0 [hot]} {0 make sales 0 [moutai … 3 balanced 1 more]}] " +
+		"[{0 make pause SALE=moutai 0 []} {3 aws dynamodb update-item --key 'moutai' \\\n    --two 2 1 []}] [{1  0 [cold]}]}"
+	if got := fmt.Sprint(rows["fire"]); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	s := rows["fire"].see[1]
+	if line, found := s.in("autumn   OPEN  3   balanced\n1 more\n", "autumn"); !found || line != "autumn OPEN 3 balanced" {
+		t.Errorf("%q, %t", line, found)
+	}
+	for _, other := range []string{"autumn OPEN 4 balanced\n1 more", "autumn OPEN\n3 balanced 1 more", "autumn OPEN 3 balanced", "autumn 3 balanced 1 moreover"} {
+		if line, found := s.in(other, "autumn"); found {
+			t.Errorf("%q is taken for %q", other, line)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package system
+
+import (
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A missing or invalid variable must end a function at start, with the variable's name
+// in the log but never its value (P19).
+func TestAFunctionThatIsConfiguredWronglyDiesAtItsStart(t *testing.T) {
+	t.Parallel()
+	const table, queue = "TABLE_NAME=ledger", "ORDER_QUEUE_URL=http://127.0.0.1:1/queue"
+	type environment []string
+	for function, cases := range map[string]map[string]environment{ // by what the log must contain
+		"FinalizeFunction": {`"error":"TABLE_NAME is not set"`: {}},
+		"SeedFunction":     {`"error":"TABLE_NAME is not set"`: {}},
+		"QueryFunction": {
+			`"error":"TABLE_NAME is not set"`: {},
+			`"error":"ORIGIN_SECRET: `:        {table, "ORIGIN_SECRET=tooshort"},
+			`PAYMENT_LINK_KEY is not set`:     {table, "PAYMENT_URL=https://s/{signature}"},
+			`PAYMENT_LINK_KEY is shorter`:     {table, "PAYMENT_LINK_KEY=tooshort"},
+		},
+		"PayFunction": {
+			`"error":"TABLE_NAME is not set"`:      {},
+			`"error":"ORIGIN_SECRET: `:             {table, "ORIGIN_SECRET=tooshort"},
+			`"error":"STRIPE_SECRETS: `:            {table, "STRIPE_SECRETS=sk_live_1"},
+			`"error":"STRIPE_EVENTS: `:             {table, "STRIPE_SECRETS=whsec_0123456789abcdef", "STRIPE_EVENTS=all"},
+			`"error":"STANDARD_WEBHOOKS_SECRETS: `: {table, "STANDARD_WEBHOOKS_SECRETS=whsec_0123456789abcd*f"},
+		},
+		"PageFunction": {
+			`"error":"ORIGIN_SECRET: `:                 {"ORIGIN_SECRET=tooshort"},
+			`"error":"SIGNIN_AUTHORIZE_URL needs `:     {"SIGNIN_AUTHORIZE_URL=https://issuer.example/authorize"},
+			`"error":"read sign-in endpoint: \"issuer`: {"SIGNIN_AUTHORIZE_URL=issuer.example", "SIGNIN_TOKEN_URL=/token", "SIGNIN_CLIENT_ID=page", "SIGNIN_SCOPE=openid"},
+		},
+		"ReconcileFunction": {
+			`"error":"TABLE_NAME is not set"`:      {queue},
+			`"error":"ORDER_QUEUE_URL is not set"`: {table},
+		},
+		"PublishFunction": {
+			`EVENT_BUS_NAME is not set`:    {"FAILURE_QUEUE_URL=http://127.0.0.1:1/queue"},
+			`FAILURE_QUEUE_URL is not set`: {"EVENT_BUS_NAME=orders"},
+		},
+		"ReleaseFunction": {
+			`"error":"TABLE_NAME is not set"`: {},
+			`RELEASE_GRACE_SECONDS`:           {table, "RELEASE_GRACE_SECONDS=2m"},
+		},
+		"PurchaseFunction": {
+			`"error":"TABLE_NAME is not set"`:      {queue},
+			`"error":"ORDER_QUEUE_URL is not set"`: {table},
+			`ORIGIN_SECRET: `:                      {table, queue, "ORIGIN_SECRET=tooshort"},
+			`ELIGIBILITY_URL`:                      {table, queue, "ELIGIBILITY_URL=check.example.com"},
+			`ELIGIBILITY_TIMEOUT_MS`:               {table, queue, "ELIGIBILITY_TIMEOUT_MS=soon"},
+			`ELIGIBILITY_CONCURRENCY`:              {table, queue, "ELIGIBILITY_CONCURRENCY=0"},
+			`ELIGIBILITY_FAIL_OPEN`:                {table, queue, "ELIGIBILITY_FAIL_OPEN=maybe"},
+		},
+	} {
+		for want, given := range cases {
+			t.Run(function+" "+want, func(t *testing.T) {
+				cmd := exec.CommandContext(t.Context(), filepath.Join(project, ".build/host", function, "bootstrap"))
+				cmd.Env = append(given, "AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_EC2_METADATA_DISABLED=true")
+				out, err := cmd.Output()
+				var exit *exec.ExitError
+				if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+					t.Errorf("the process ended with %v, want status 1", err)
+				}
+				log := string(out)
+				if !strings.Contains(log, want) || !strings.Contains(log, `"message":"cannot start"`) || strings.Contains(log, "tooshort") {
+					t.Errorf("log %s, want %s", log, want)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,393 @@
+// Package system runs the whole system as buyers, operators, attackers and accidents meet it: the real
+// functions in their processes, over HTTP, with a real engine and queues. One stack serves all tests of
+// the package. They show what only a running stack can show: one sale from end to end, the commands of
+// the runbook during the accidents that they are for, the doors that attackers try, and kill -9.
+//
+// Every answer of the two APIs is checked against its document, and when all tests are done, no log
+// may have a part of a token or anything else that was confided.
+package system
+
+import (
+	"context"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/wait"
+	"flashsale/infra/local/child"
+	"flashsale/infra/local/launch"
+	"flashsale/infra/local/template"
+	"flashsale/infra/proof/contract"
+	"flashsale/shared/draw"
+	"flashsale/shared/ledger"
+)
+
+const (
+	// project is the project's folder, in which make host builds.
+	project = "../../.."
+	// patience bounds every wait: reconcile runs every minute, and a lost message is due
+	// after one.
+	patience = 150 * time.Second
+	// tries is how often a buyer repeats what was "busy" or got no answer.
+	tries = 60
+	table = "LedgerTable"
+)
+
+// drawTimes are the shortest of a stack in which a draw can be interrupted between two steps.
+var drawTimes = draw.Times{Settle: time.Second, Dice: 8 * time.Second, Gap: 4 * time.Second}
+
+// A system is a local stack in its own process, built from the project but for the
+// functions' programs that are put in the place of others.
+type system struct {
+	*launch.Stack
+	root     string // what it takes for the project: links to it
+	data     string
+	client   *client.Client // holds answers against the contract
+	plain    *client.Client
+	output   *os.File // all that it prints
+	service  *eligibility
+	shopPort int             // where its buyers are sent to pay
+	key      *rsa.PrivateKey // of the buyers' issuer
+	routes   []template.Route
+
+	broken  atomic.Int64 // answers outside the contract
+	mu      sync.Mutex
+	secrets map[string]string // what no log may have, with what it is
+}
+
+var (
+	sharedOnce = sync.OnceValues(startShared)
+	sharedOne  *system
+)
+
+// TestMain lets all accidents of one moment happen at once: they wait more than they compute.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	if sharedOne != nil {
+		if err := sharedOne.end(code != 0); err != nil {
+			fmt.Fprintln(os.Stderr, "FAIL:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// shared returns the stack of the whole package.
+func shared(t *testing.T) visit {
+	t.Helper()
+	s, err := sharedOnce()
+	if err != nil {
+		t.Fatalf("%v (make host operator builds what the stack runs)", err)
+	}
+	return visit{s, t}
+}
+
+// startShared starts the stack with a demonstration sale, and with parameters that shorten waits.
+func startShared() (*system, error) {
+	folder, err := os.MkdirTemp("", "flashsale-system-")
+	if err != nil {
+		return nil, err
+	}
+	ports, err := child.FreePorts(1)
+	if err != nil {
+		return nil, err
+	}
+	s := &system{root: filepath.Join(folder, "project"), data: filepath.Join(folder, ".local"), shopPort: ports[0], service: startEligibility(), secrets: map[string]string{}}
+	sharedOne = s
+	if err := launch.Link(project, s.root); err != nil {
+		return nil, err
+	}
+	if s.output, err = os.Create(filepath.Join(folder, "output")); err != nil {
+		return nil, err
+	}
+	err = s.prepare("-root", s.root, "-demo-sale", "-parameter", "OrderVisibilityTimeout=9", "-parameter", "EligibilityUrl="+s.service.server.URL,
+		"-parameter", "PaymentUrl="+s.shop()+"?order={orderId}&sale={saleId}&amount={amount}&currency={currency}&payBy={payBy}&signature={signature}",
+		"-parameter", seconds("DrawSettle", drawTimes.Settle), "-parameter", seconds("DrawDice", drawTimes.Dice), "-parameter", seconds("DrawGap", drawTimes.Gap))
+	if err != nil {
+		return nil, err
+	}
+	if err := s.StartWithin(time.Minute); err != nil {
+		return nil, err
+	}
+	described, err := template.Load(filepath.Join(project, "template.yaml"), template.Options{Parameters: map[string]string{"JwtIssuer": s.issuer(), "JwtAudience": audience}})
+	if err != nil {
+		return nil, err
+	}
+	s.routes = described.API.Routes
+	return s, s.learnKey()
+}
+
+// shop is the path of the local gateway that leads to a shop's page of payment.
+func (s *system) shop() string { return fmt.Sprint("/_local/shop/", s.shopPort) }
+
+// seconds sets a parameter of a draw.
+func seconds(name string, d time.Duration) string {
+	return fmt.Sprintf("%sSeconds=%d", name, d/time.Second)
+}
+
+// prepare gives the stack ports and a client.
+func (s *system) prepare(arguments ...string) (err error) {
+	if s.Stack, err = launch.New(launch.Built(project), s.data, arguments...); err != nil {
+		return err
+	}
+	s.Command.Output = io.MultiWriter(s.Output, s.output)
+	var checked http.RoundTripper = &http.Transport{MaxIdleConnsPerHost: 128}
+	for api, port := range map[string]int{contract.Buyers: s.Ports[0], contract.Operators: s.Ports[4]} {
+		c, err := contract.Open(api)
+		if err != nil {
+			return err
+		}
+		checked = &contract.Transport{
+			Contract: c, Base: checked,
+			Covers: func(r *http.Request) bool {
+				return r.URL.Port() == strconv.Itoa(port) && !strings.HasPrefix(r.URL.Path, "/_local/")
+			},
+			Broken: func(err error) {
+				s.broken.Add(1)
+				fmt.Fprintln(os.Stderr, err)
+			},
+		}
+	}
+	s.client = client.New(s.API, client.Options{Lambda: s.Lambda, Connections: 64, Timeout: 30 * time.Second, Transport: checked})
+	s.plain = client.New(s.API, client.Options{Lambda: s.Lambda, Connections: 16, Timeout: 30 * time.Second})
+	return nil
+}
+
+// end stops the stack and looks at what it leaves behind.
+func (s *system) end(failed bool) error {
+	var found []error
+	if s.Stack != nil && !s.Ended() {
+		found = append(found, s.Stop(time.Minute))
+	}
+	s.service.server.Close()
+	if n := s.broken.Load(); n > 0 {
+		found = append(found, fmt.Errorf("%d answers break the contract", n))
+	}
+	found = append(found, s.searchLogs()...)
+	err := errors.Join(found...)
+	folder := filepath.Dir(s.data)
+	if failed || err != nil {
+		fmt.Fprintln(os.Stderr, "data and logs are kept in", folder)
+		return err
+	}
+	return os.RemoveAll(folder)
+}
+
+// start starts it as make run does, with further arguments for this time, and waits until it serves.
+func (s *system) start(t *testing.T, more ...string) {
+	t.Helper()
+	arguments := s.Command.Args
+	s.Command.Args = append(arguments[:len(arguments):len(arguments)], more...)
+	defer func() { s.Command.Args = arguments }()
+	if err := s.StartWithin(time.Minute); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stop ends it as Ctrl-C does.
+func (s *system) stop(t *testing.T) {
+	t.Helper()
+	if err := s.Stop(time.Minute); err != nil {
+		t.Errorf("%v\n%s", err, s.Output)
+	}
+}
+
+// kill ends it with -9, and waits until its ports are free: the kernel kills its engine with it.
+func (s *system) kill(t *testing.T) {
+	t.Helper()
+	s.Kill()
+	for _, address := range []string{s.API, s.DynamoDB, s.SQS} {
+		wait.Until(t, patience, address+" is free", func() bool {
+			connection, err := net.Dial("tcp", strings.TrimPrefix(address, "http://"))
+			if err == nil {
+				_ = connection.Close()
+			}
+			return errors.Is(err, syscall.ECONNREFUSED)
+		})
+	}
+}
+
+// log is what the functions have printed.
+func (s *system) log(t *testing.T) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.data, "functions.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// elsewhere is how a command finds this stack and not one on the usual ports.
+func (s *system) elsewhere() []string {
+	env := []string{"DATA=" + s.data, "AWS_EC2_METADATA_DISABLED=true", "TABLE=" + table, "MAKEFLAGS=", "MAKELEVEL="}
+	for i, name := range []string{"API_PORT", "LAMBDA_PORT", "DYNAMODB_PORT", "SQS_PORT", "OPERATE_PORT"} {
+		env = append(env, name+"="+strconv.Itoa(s.Ports[i]))
+	}
+	return env
+}
+
+// shell runs a command of the runbook and returns what it says and whether it succeeded.
+// The operator's program is built once, before the tests.
+func (s *system) shell(t *testing.T, command string) (string, bool) {
+	t.Helper()
+	const once = `make() { command make -s --no-print-directory -o operator "$@"; }` + "\nunset TABLE\n"
+	return s.bash(t, once+command)
+}
+
+func (s *system) bash(t *testing.T, script string) (string, bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	bash := exec.CommandContext(ctx, "bash", "-c", script)
+	bash.Dir, bash.Env = project, append(os.Environ(), s.elsewhere()...)
+	out, err := bash.CombinedOutput()
+	return string(out), err == nil
+}
+
+// update sends what a call of the AWS CLI would send. The shell itself takes the call
+// apart; its options are the members of DynamoDB's request.
+func (s *system) update(t *testing.T, call string) (string, bool) {
+	t.Helper()
+	words, ok := s.bash(t, "aws() { printf '%s\\n' \"$@\"; }\n"+call)
+	options := strings.Split(strings.TrimSpace(words), "\n")
+	if !ok || len(options) < 4 || options[0] != "dynamodb" || options[1] != "update-item" {
+		t.Fatalf("no update: %s", words)
+	}
+	request := map[string]any{}
+	for n := 2; n+1 < len(options); n += 2 {
+		name := ""
+		for part := range strings.SplitSeq(strings.TrimPrefix(options[n], "--"), "-") {
+			name += strings.ToUpper(part[:1]) + part[1:]
+		}
+		if value := options[n+1]; strings.HasPrefix(value, "{") {
+			request[name] = json.RawMessage(value)
+		} else {
+			request[name] = value
+		}
+	}
+	body, err := json.Marshal(request)
+	if err != nil {
+		t.Fatalf("%s: %v", words, err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.DynamoDB, strings.NewReader(string(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Amz-Target", "DynamoDB_20120810.UpdateItem")
+	r.Header.Set("Content-Type", "application/x-amz-json-1.0")
+	r.Header.Set("X-Amz-Date", time.Now().UTC().Format("20060102T150405Z"))
+	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=local")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	said, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(said), answer.StatusCode == http.StatusOK
+}
+
+func (s *system) db() *dynamodb.Client { return launch.Table(s.DynamoDB) }
+
+// ledgerAgo is the table as a function that ran that long ago would write it.
+func (s *system) ledgerAgo(ago time.Duration) *ledger.Ledger {
+	return ledger.New(s.db(), table, ledger.Options{Now: func() time.Time { return time.Now().Add(-ago) }})
+}
+
+// send puts messages into the order queue, where they stay hidden for some seconds.
+func (s *system) send(t *testing.T, hidden int32, bodies ...string) {
+	t.Helper()
+	queue := s.SQS + "/000000000000/OrderQueue"
+	api := launch.Queues(s.SQS)
+	for _, body := range bodies {
+		if _, err := api.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &queue, MessageBody: &body, DelaySeconds: hidden}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// deployFinalize puts a program in the place of finalize's and starts the stack again.
+// Without a program it is the project's own.
+func (s *system) deployFinalize(t *testing.T, script string) {
+	t.Helper()
+	s.stop(t)
+	bootstrap := filepath.Join(s.root, ".build/host/FinalizeFunction/bootstrap")
+	if err := os.Remove(bootstrap); err != nil {
+		t.Fatal(err)
+	}
+	own, err := filepath.Abs(filepath.Join(project, ".build/host/FinalizeFunction/bootstrap"))
+	if err == nil && script == "" {
+		err = os.Symlink(own, bootstrap)
+	} else if err == nil {
+		err = os.WriteFile(bootstrap, []byte(script), 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.start(t)
+}
+
+// eligibility is a service that says yes to everybody, until it dies.
+type eligibility struct {
+	server *httptest.Server
+	dead   atomic.Bool
+}
+
+func startEligibility() *eligibility {
+	e := &eligibility{}
+	e.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if e.dead.Load() {
+			panic(http.ErrAbortHandler) // the connection breaks
+		}
+		fmt.Fprint(w, `{"eligible":true}`)
+	}))
+	return e
+}
+
+func (s *system) issuer() string { return s.API + "/_local" }
+
+// learnKey reads the issuer's private key from the stack's folder.
+func (s *system) learnKey() error {
+	text, err := os.ReadFile(filepath.Join(s.data, "issuer-key.pem"))
+	if err != nil {
+		return err
+	}
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return errors.New("read issuer key: no PEM")
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return fmt.Errorf("read issuer key: %w", err)
+	}
+	s.key = parsed.(*rsa.PrivateKey)
+	return nil
+}
