@@ -140,7 +140,12 @@ func startShared() (*system, error) {
 		return nil, err
 	}
 	s.routes = described.API.Routes
-	return s, s.learnKey()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if a, err := s.plain.Sale(context.Background(), "demo"); err == nil && a.Status == http.StatusOK {
+			return s, s.learnKey()
+		}
+	}
+	return nil, errors.New("the schedule seeds no demonstration sale")
 }
 
 // shop is the path of the local gateway that leads to a shop's page of payment.

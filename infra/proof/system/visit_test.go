@@ -59,9 +59,22 @@ func (v visit) must(a answer, err error) answer {
 	return a
 }
 
-// call makes one request, whose answer must be in the contract; header is a list of names and values.
-func (v visit) call(method, path, body string, header ...string) (answer, error) {
-	return read(v.client.Send(context.Background(), method, path, body, header...))
+// call makes a request, whose answer must be in the contract; header is a list of names and values. If the
+// user has sent too many requests, in whichever test, it waits for Retry-After and repeats the request, as
+// every client should.
+func (v visit) call(method, path, body string, header ...string) (a answer, err error) {
+	for range 5 {
+		a, err = read(v.client.Send(context.Background(), method, path, body, header...))
+		if err != nil || a.text("code") != "too-many-requests" {
+			break
+		}
+		seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
+		if err != nil || seconds < 1 || seconds > 3 {
+			return a, fmt.Errorf("Retry-After %q beside 429", a.header.Get("Retry-After"))
+		}
+		time.Sleep(time.Duration(seconds) * time.Second)
+	}
+	return a, err
 }
 
 // send makes a request that no client of ours would make: the path is sent as it is, and the answer
@@ -95,21 +108,8 @@ func (v visit) bearer(user string) []string {
 
 func bearer(token string) []string { return []string{"Authorization", "Bearer " + token} }
 
-// buy makes a purchase. If the user has sent too many requests, it waits for
-// Retry-After and repeats the request, as every client should.
-func (v visit) buy(saleID string, header ...string) (a answer, err error) {
-	for range 5 {
-		a, err = v.call("POST", "/sales/"+saleID+"/orders", "", header...)
-		if err != nil || a.text("code") != "too-many-requests" {
-			break
-		}
-		seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
-		if err != nil || seconds < 1 || seconds > 3 {
-			return a, fmt.Errorf("Retry-After %q beside 429", a.header.Get("Retry-After"))
-		}
-		time.Sleep(time.Duration(seconds) * time.Second)
-	}
-	return a, err
+func (v visit) buy(saleID string, header ...string) (answer, error) {
+	return v.call("POST", "/sales/"+saleID+"/orders", "", header...)
 }
 
 // finalAnswer is the answer to a user's purchase. "busy" says nothing about the sale: it is repeated,
