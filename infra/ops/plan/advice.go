@@ -117,9 +117,6 @@ type rates struct {
 	buckets, table float64
 }
 
-// bound is the lower of the rates of the shards and of the table.
-func (r rates) bound() float64 { return min(r.advised, r.table) }
-
 // reserved is the reserved concurrency of all functions.
 func (a advice) reserved() int {
 	return a.concurrency + a.finalizers + a.queries + operators + reconcilers + releasers + drawers

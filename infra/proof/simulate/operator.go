@@ -112,6 +112,13 @@ func (m *runningSale) sendUntilAnswered(c command, event string, repeated bool, 
 			if out.Applied && strings.Contains(event, `"changeId":`) {
 				m.recordApplied(event)
 			}
+			if c.recalls {
+				m.n.mu.Lock()
+				if m.recallKnown.IsZero() {
+					m.recallKnown = time.Now().Add(harness.RefusalAge)
+				}
+				m.n.mu.Unlock()
+			}
 			return
 		}
 		if harness.CodeOf(err) == "changed-meanwhile" {

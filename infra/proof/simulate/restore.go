@@ -85,11 +85,17 @@ func (r *restoring) Write(line []byte) (int, error) {
 	return r.lines.Write(line)
 }
 
-// inLog reports whether a log line tells of a claim, or of an order id.
-func (r *restoring) inLog(id string) bool {
+// inLog reports whether a log line tells of a claim, or whose claim an order id is. The line of a payment
+// has an order id alone.
+func (r *restoring) inLog(ids ...string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return bytes.Contains(r.lines.Bytes(), []byte(`Id":"`+id+`"`))
+	for line := range bytes.Lines(r.lines.Bytes()) {
+		if !slices.ContainsFunc(ids, func(id string) bool { return !bytes.Contains(line, []byte(`Id":"`+id+`"`)) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // keep keeps what a restore needs.

@@ -59,10 +59,12 @@ type runningSale struct {
 	bodies    map[string]string                         // the first acceptance, by user and key
 	paid      map[harness.Payment]harness.PaymentAnswer // recorded payments, and what their providers were told
 	givenUp   []harness.Payment                         // that their providers reported in vain
-	listed    []harness.Payment                         // in their providers' lists
-	createdAt time.Time                                 // zero until the creation is answered
-	editing   int                                       // edits in progress
-	ended     map[int]bool                              // the commands that were answered, by their number
+	// recallKnown is from when every environment knows of the recall; zero while that is not answered.
+	recallKnown time.Time
+	listed      []harness.Payment // in their providers' lists
+	createdAt   time.Time         // zero until the creation is answered
+	editing     int               // edits in progress
+	ended       map[int]bool      // the commands that were answered, by their number
 	// superseded are the edits from before a restore: the operator has edited the sale since as they had left it.
 	superseded map[int]bool
 }

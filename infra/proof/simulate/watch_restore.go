@@ -51,7 +51,7 @@ func (w *watch) publishedEvents(archive []byte) {
 // adopt takes the restored and replayed table for what was there all the time. A claim may be lost of
 // which nobody was told, or of which no log line tells: its purchase has died, and so has whatever
 // confirmed it. So may an order id that neither a log line nor an event tells. It returns how many are.
-func (w *watchedSale) adopt(inLog func(id string) bool) (lost int) {
+func (w *watchedSale) adopt(inLog func(ids ...string) bool) (lost int) {
 	now, items := time.Now(), map[string]map[string]types.AttributeValue{}
 	for _, it := range w.db.Items(harness.TableName) {
 		pk, sk := harness.Text(it["pk"]), harness.Text(it["sk"])
@@ -88,7 +88,7 @@ func (w *watchedSale) adopt(inLog func(id string) bool) (lost int) {
 		case id != known.id:
 			w.violate("P4: before the restore %s had claim %s (%+v), and after the replay %q", user, known.id, known.told, id)
 			continue
-		case order == "" && !known.isPublished && known.orderID != "" && !inLog(known.orderID):
+		case order == "" && !known.isPublished && known.orderID != "" && !inLog(known.id, known.orderID):
 			known.told.order = "" // nobody but its status told the order id: it gets a new one
 		case order != known.orderID && (known.told.order != "" || known.orderID == ""):
 			w.violate("P7: before the restore %s had order %q, told of %q, and after the replay %q", user, known.orderID, known.told.order, order)
@@ -136,6 +136,7 @@ func (m *simulation) adopt(archive []byte) {
 		lost := s.watch.adopt(m.restoring.inLog)
 		m.restoring.figures.Unlisted += lost
 		clear(s.applied)
+		s.recallKnown = time.Time{}
 		for _, c := range s.draft.commands {
 			if c.withdraws && s.sentEvents[c.number] != "" && !s.ended[c.number] {
 				lost++ // it may take fewer units now
