@@ -312,7 +312,7 @@ func (l *Ledger) DeleteArchived(ctx context.Context, saleID string, open func() 
 	}
 	// The claims first: an order without a claim is nobody's, but reconciliation would put an order that a
 	// claim has and the table has not.
-	d := deleting{Ledger: l, ctx: ctx}
+	d := deleting{Ledger: l, ctx: ctx, noted: map[string]bool{}}
 	for _, kinds := range [][]string{{"CLAIM", "GUARD", "ENTRY"}, {"ORDER"}} {
 		again, err := read(func(one image) error {
 			if kind, _, _ := strings.Cut(one.text(attrPK), "#"); !slices.Contains(kinds, kind) {
@@ -432,7 +432,7 @@ func (d *deleting) deleteArchivedClaim(key item, one image) types.TransactWriteI
 	refunds, _ := one["refunds"]["SS"].([]any)
 	for _, payment := range refunds {
 		if id, ok := payment.(string); ok {
-			d.note(id)
+			d.noted[id] = true
 		}
 	}
 	names := map[string]string{"#refunds": "refunds"}
@@ -442,19 +442,12 @@ func (d *deleting) deleteArchivedClaim(key item, one image) types.TransactWriteI
 	return d.deleteNoting(key, names, len(refunds))
 }
 
-func (d *deleting) note(payment string) {
-	if d.noted == nil {
-		d.noted = map[string]bool{}
-	}
-	d.noted[payment] = true
-}
-
 func (d *deleting) flush() error {
 	batches := slices.Collect(slices.Chunk(d.batch, maxDeletes))
 	noted, errs := make([][]string, len(batches)), make([]error, len(batches))
 	each(len(batches), func(i int) { noted[i], errs[i] = d.deleteAll(batches[i]) })
 	for _, payment := range slices.Concat(noted...) {
-		d.note(payment)
+		d.noted[payment] = true
 	}
 	d.batch = d.batch[:0]
 	return worst("batch", errs)
@@ -490,10 +483,7 @@ func (d *deleting) deleteAll(batch []types.TransactWriteItem) (noted []string, e
 // deleteNoting deletes a claim if that many refunds are noted on it, and if it is not paid, unless names
 // has no payment.
 func (d *deleting) deleteNoting(key item, names map[string]string, refunds int) types.TransactWriteItem {
-	condition, values := "attribute_not_exists(#refunds)", item(nil)
-	if refunds > 0 {
-		condition, values = "size(#refunds) = :refunds", item{":refunds": num(int64(refunds))}
-	}
+	condition, values := ifNotes(refunds)
 	if names["#payment"] != "" {
 		condition += " AND attribute_not_exists(#payment)"
 	}

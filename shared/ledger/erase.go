@@ -131,15 +131,20 @@ func (l *Ledger) deleteClaim(h Held) types.TransactWriteItem {
 	if h.Claim.PaidAt.IsZero() {
 		condition, names["#paidAt"] = condition+" AND attribute_not_exists(#paidAt)", "paidAt"
 	}
-	names["#refunds"] = "refunds"
-	if len(h.Claim.Refunds) == 0 {
-		condition += " AND attribute_not_exists(#refunds)"
-	} else {
-		condition, values[":refunds"] = condition+" AND size(#refunds) = :refunds", num(int64(len(h.Claim.Refunds)))
-	}
+	noting, noted := ifNotes(len(h.Claim.Refunds))
+	condition, names["#refunds"] = condition+" AND "+noting, "refunds"
+	maps.Copy(values, noted)
 	return types.TransactWriteItem{Delete: &types.Delete{
 		TableName: l.table, Key: keyOf(h.claim), ConditionExpression: aws.String(condition), ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 	}}
+}
+
+// ifNotes is the condition that a claim notes that many refunds, with its values.
+func ifNotes(refunds int) (condition string, values item) {
+	if refunds == 0 {
+		return "attribute_not_exists(#refunds)", nil
+	}
+	return "size(#refunds) = :refunds", item{":refunds": num(int64(refunds))}
 }
 
 func (l *Ledger) remove(key item) types.TransactWriteItem {

@@ -69,6 +69,25 @@ func (w *World) knowing() *ledger.Ledger {
 	return l
 }
 
+// refundedMeanwhile recalls a sale whose one order is paid. It returns the payment, an environment whose first
+// transaction another pass overtakes, which records and marks the refund, and when that is.
+func (w *World) refundedMeanwhile() (sale.Payment, *ledger.Ledger, time.Time) {
+	w.T.Helper()
+	w.Open(9, 2)
+	p := PaymentOf(w.Ordered("alice")[0], "pi_1")
+	w.Settles(p)
+	w.recalls("", true)
+	w.Pass(pauseSettles)
+	slow := w.overtaken("TransactWriteItems", func() {
+		w.Pass(time.Second)
+		w.finishes(w.Environment(), 0, 0, 1, true)
+		if _, marked, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", p.ID()); err != nil || !marked {
+			w.T.Errorf("marked: %t (%v)", marked, err)
+		}
+	})
+	return p, slow, w.Now().Add(time.Second)
+}
+
 var recalling = map[string]func(*testing.T, *World){
 	"a recalled sale sells nothing, releases what is not paid, and gives back what is": func(t *testing.T, w *World) {
 		c := w.OpenUnpaid(9, 2)
@@ -511,19 +530,7 @@ var recalling = map[string]func(*testing.T, *World){
 		w.Settled(2)
 	},
 	"a refund that another pass has recorded meanwhile stays as it is": func(t *testing.T, w *World) {
-		w.Open(9, 2)
-		p := PaymentOf(w.Ordered("alice")[0], "pi_1")
-		w.Settles(p)
-		w.recalls("", true)
-		w.Pass(pauseSettles)
-		slow := w.overtaken("TransactWriteItems", func() {
-			w.Pass(time.Second)
-			w.finishes(w.Environment(), 0, 0, 1, true)
-			if _, marked, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", p.ID()); err != nil || !marked {
-				t.Errorf("marked: %t (%v)", marked, err)
-			}
-		})
-		at := w.Now().Add(time.Second)
+		_, slow, at := w.refundedMeanwhile()
 		w.finishes(slow, 0, 0, 0, true)
 		if got, err := w.Ledger.Refunds(w.Ctx, "moutai"); err != nil || len(got) != 1 || !got[0].At.Equal(at) || !got[0].RefundedAt.Equal(at) {
 			t.Errorf("got %+v (%v), want it as it was at %v", got, err, at)

@@ -33,19 +33,7 @@ var recallingPayments = map[string]func(*testing.T, *World){
 		}
 	},
 	"a refund that a pass records while a report of its payment does stays as it is": func(t *testing.T, w *World) {
-		w.Open(9, 2)
-		p := PaymentOf(w.Ordered("alice")[0], "pi_1")
-		w.Settles(p)
-		w.recalls("", true)
-		w.Pass(pauseSettles)
-		slow := w.overtaken("TransactWriteItems", func() {
-			w.Pass(time.Second)
-			w.finishes(w.Environment(), 0, 0, 1, true)
-			if _, marked, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", p.ID()); err != nil || !marked {
-				t.Errorf("marked: %t (%v)", marked, err)
-			}
-		})
-		at := w.Now().Add(time.Second)
+		p, slow, at := w.refundedMeanwhile()
 		if done, err := slow.Pay(w.Ctx, p); err != nil || done.Refund == nil || !done.Refund.At.Equal(at) || !done.Refund.RefundedAt.Equal(at) {
 			t.Errorf("got %+v (%v), want the refund as it was at %v", done, err, at)
 		}
