@@ -1,50 +1,15 @@
 package ledgertest
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
-	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
-
-func (w *World) bought(users ...string) []ledger.ClaimRef {
-	w.T.Helper()
-	refs := make([]ledger.ClaimRef, len(users))
-	for i, user := range users {
-		c := w.Accepted(w.Buy(user)).Claim
-		refs[i] = ledger.ClaimRef{SaleID: c.SaleID, User: c.User, ClaimID: c.ID}
-	}
-	return refs
-}
-
-func (w *World) confirmed(refs []ledger.ClaimRef) []uint64 {
-	w.T.Helper()
-	ids := make([]uint64, len(refs))
-	for i, c := range w.Ledger.Confirm(w.Ctx, refs) {
-		if c.Err != nil {
-			w.T.Fatalf("confirm %v: %v", refs[i], c.Err)
-		}
-		ids[i] = c.Order.ID
-	}
-	return ids
-}
-
-func people(n int) []string {
-	users := make([]string, n)
-	for i := range users {
-		users[i] = fmt.Sprintf("user-%02d", i)
-	}
-	return users
-}
 
 var confirming = map[string]func(*testing.T, *World){
 	"confirming gives each claim one order id, in time order, and an order item": func(t *testing.T, w *World) {
@@ -195,159 +160,29 @@ var confirming = map[string]func(*testing.T, *World){
 			t.Errorf("got %d and %d", first, second)
 		}
 	},
-}
-
-// everything is the items of the sale's table that a call could touch: of several shards
-// and buckets the first.
-func (w *World) everything() string {
-	w.T.Helper()
-	text := ""
-	for _, pk := range []string{"SALE#moutai", "CLAIM#moutai#0", "SEQ#2026-11-11", "SALE#unknown", "CLAIM#unknown#0", "SALES", "STOCK#moutai#0", "GROUP#shoe"} {
-		for _, it := range w.Partition(pk) {
-			names := make([]string, 0, len(it))
-			for name := range it {
-				names = append(names, name)
-			}
-			slices.Sort(names)
-			for _, name := range names {
-				text += fmt.Sprintf("%s=%v ", name, value(it[name]))
-			}
-			text += "\n"
+	"a claim that becomes another between its reading and its order id gets none": func(t *testing.T, w *World) {
+		w.Open(2, 1)
+		refs := w.bought("alice")
+		slow := w.overtaken("BatchExecuteStatement", func() {
+			w.tamper("CLAIM#moutai#0", "alice", "SET claimId = :x", text("another"))
+		})
+		if c := slow.Confirm(w.Ctx, refs); sale.CodeOf(c[0].Err) != sale.Poison {
+			t.Errorf("got %+v, want poison", c[0])
 		}
-	}
-	return text
-}
-
-var reading = map[string]func(*testing.T, *World){
-	"what does not exist is not found": func(t *testing.T, w *World) {
-		_, err := w.Ledger.Sale(w.Ctx, "moutai")
-		w.Refused(sale.SaleNotFound, err)
-		_, err = w.Ledger.Claim(w.Ctx, "moutai", "alice")
-		w.Refused(sale.SaleNotFound, err)
-		_, err = w.Ledger.Order(w.Ctx, 1<<32|1)
-		w.Refused(sale.OrderNotFound, err)
-		w.Pass(2 * time.Second)
-		w.Open(1, 1)
-		_, err = w.Ledger.Claim(w.Ctx, "moutai", "alice")
-		w.Refused(sale.OrderNotFound, err)
-	},
-	"the units left are exact up to 100 shards with stock": func(t *testing.T, w *World) {
-		w.Open(300, 100)
-		w.bought(people(7)...)
-		r := w.remaining()
-		if r != (ledger.Remaining{Units: 293}) {
-			t.Errorf("got %+v, want exactly 293", r)
+		if it := w.Item("CLAIM#moutai#0", "alice"); it["orderId"] != nil {
+			t.Errorf("got an order id: %v", it)
 		}
 	},
-	"beyond 100 shards the units left are a scaled sample": func(t *testing.T, w *World) {
-		w.Open(1500, 150)
-		if r := w.remaining(); r != (ledger.Remaining{Units: 1500, Approximate: true}) {
-			t.Errorf("got %+v, want about 1500", r)
+	"a claim that another finalizer confirms between its reading and its order id keeps the other's id": func(t *testing.T, w *World) {
+		w.Open(2, 1)
+		refs := w.bought("alice")
+		var first []uint64
+		slow := w.overtaken("BatchExecuteStatement", func() { first = w.confirmed(refs) })
+		if c := slow.Confirm(w.Ctx, refs)[0]; c.Err != nil || c.New || c.Order.ID != first[0] {
+			t.Errorf("got %+v, want order %d, not new", c, first[0])
 		}
-	},
-	"nothing is left only when every shard is empty": func(t *testing.T, w *World) {
-		w.Open(3, 3)
-		w.bought(people(2)...)
-		if r := w.remaining(); r.Units != 1 {
-			t.Errorf("got %+v, want 1", r)
+		if c, err := w.Ledger.Claim(w.Ctx, "moutai", "alice"); err != nil || c.OrderID != first[0] {
+			t.Errorf("got claim %+v (%v), want order %d", c, err, first[0])
 		}
-		w.bought("last")
-		_, err := w.Buy("late")
-		w.Refused(sale.SoldOut, err)
-		w.Pass(2 * time.Second)
-		if r := w.remaining(); r != (ledger.Remaining{}) {
-			t.Errorf("got %+v, want none", r)
-		}
-	},
-	"a pending claim may be resent after the grace, ever rarer, by one of many": func(t *testing.T, w *World) {
-		w.Open(10, 1)
-		w.Accepted(w.Buy("alice"))
-		resend := func() bool {
-			t.Helper()
-			c := w.claimOf("alice")
-			sent := 0
-			for range 3 { // three who read the same claim
-				mark, err := w.Ledger.MarkResent(w.Ctx, c, false)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !mark.IsZero() {
-					sent++
-				}
-			}
-			if sent > 1 {
-				t.Errorf("%d of three may resend", sent)
-			}
-			return sent == 1
-		}
-		var at []int
-		for second := range 600 {
-			if resend() {
-				at = append(at, second)
-			}
-			w.Pass(time.Second)
-		}
-		if fmt.Sprint(at) != "[31 63 127 255 511]" {
-			t.Errorf("resent after %v seconds", at)
-		}
-		c := w.claimOf("alice")
-		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: c.ID}})
-		w.Pass(time.Hour)
-		if mark, err := w.Ledger.MarkResent(w.Ctx, c, false); !mark.IsZero() || err != nil {
-			t.Errorf("a claim that was confirmed meanwhile may be resent: %v (%v)", mark, err)
-		}
-	},
-	"a claim whose message could not be sent gets its old mark back, and no other": func(t *testing.T, w *World) {
-		w.Open(10, 1)
-		w.Accepted(w.Buy("alice"))
-		read := func() sale.Claim {
-			t.Helper()
-			c := w.claimOf("alice")
-			return c
-		}
-		var old time.Time
-		for _, hurry := range []bool{false, false, true} {
-			w.Pass(time.Minute)
-			c := read()
-			mark, err := w.Ledger.MarkResent(w.Ctx, c, hurry)
-			if due := hurry || old.IsZero(); err != nil || mark.IsZero() == due {
-				t.Fatalf("marked at %v (%v), in a hurry: %t", mark, err, hurry)
-			}
-			if mark.IsZero() { // not yet: half of its age
-				w.Pass(time.Second)
-				c = read()
-				if mark, err = w.Ledger.MarkResent(w.Ctx, c, false); mark.IsZero() || err != nil {
-					t.Fatalf("marked at %v (%v)", mark, err)
-				}
-			}
-			for _, other := range []time.Time{mark.Add(time.Millisecond), mark, mark} { // somebody else's; its own; again
-				if err := w.Ledger.Unmark(w.Ctx, c, other); err != nil {
-					t.Fatal(err)
-				}
-				if want := map[bool]time.Time{true: mark, false: old}[other.After(mark)].Truncate(time.Millisecond); !read().ResentAt.Equal(want) {
-					t.Errorf("the claim was sent again at %v, want %v", read().ResentAt, want)
-				}
-			}
-			if old, err = w.Ledger.MarkResent(w.Ctx, c, hurry); old.IsZero() || err != nil {
-				t.Errorf("not due at once: %v", err)
-			}
-			old = old.Truncate(time.Millisecond)
-		}
-		w.Pass(ledger.ResendGrace)
-		if mark, err := w.Ledger.MarkResent(w.Ctx, read(), true); !mark.IsZero() || err != nil {
-			t.Errorf("marked at %v (%v), in a hurry, within the grace", mark, err)
-		}
-	},
-	"an unreachable table is busy, never a refusal": func(t *testing.T, w *World) {
-		w.Open(1, 1)
-		dead := w.Hooked(dynamotest.Instead("GetItem", func() (*dynamodb.GetItemOutput, error) { return nil, errDead }))
-		_, err := dead.Sale(w.Ctx, "moutai")
-		w.Refused(sale.Busy, err)
-		_, err = dead.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
-		if refused := w.Refused(sale.Busy, err); !errors.Is(refused, errDead) {
-			t.Errorf("the cause is lost: %v", err)
-		}
-		_, err = dead.Order(w.Ctx, 1<<32|1)
-		w.Refused(sale.Busy, err)
 	},
 }

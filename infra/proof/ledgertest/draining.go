@@ -40,17 +40,6 @@ func (w *World) cutPass() *ledger.Audit {
 	return a
 }
 
-// usersOf are n users of one bucket of a sale with that many.
-func usersOf(bucket, buckets, n int) []string {
-	var users []string
-	for i := 0; len(users) < n; i++ {
-		if user := fmt.Sprint("user-", i); sale.BucketOf(user, buckets) == bucket {
-			users = append(users, user)
-		}
-	}
-	return users
-}
-
 // drained tries to drain the sale by a receipt.
 func (w *World) drained(r ledger.Receipt) bool {
 	w.T.Helper()
@@ -74,6 +63,27 @@ func (w *World) pendsLate(user string) []ledger.ClaimRef {
 		w.T.Fatal(err)
 	}
 	return []ledger.ClaimRef{{SaleID: "moutai", User: user, ClaimID: p.Claim.ID}}
+}
+
+// ends lets the sale end and drains it.
+func (w *World) ends(c sale.Creation) {
+	w.T.Helper()
+	w.moment(c.ClosesAt.Add(ledger.DrainAfter))
+	if r, _ := w.audit(); !w.drained(r) {
+		w.T.Fatalf("not drained: %+v", r)
+	}
+}
+
+// drainsUnsold drains another sale that is over and has sold nothing.
+func (w *World) drainsUnsold(saleID string) {
+	w.T.Helper()
+	r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: saleID}, func(sale.Claim) {})
+	if err != nil || r == nil {
+		w.T.Fatal(r, err)
+	}
+	if done, err := w.Ledger.Drain(w.Ctx, r); err != nil || !done {
+		w.T.Fatalf("not drained: %+v (%v)", r, err)
+	}
 }
 
 var draining = map[string]func(*testing.T, *World){
@@ -362,5 +372,26 @@ var draining = map[string]func(*testing.T, *World){
 		w.Refused(sale.NewerVersion, err)
 		_, _, err = w.Environment().Standing(w.Ctx, "nowhere")
 		w.Refused(sale.SaleNotFound, err)
+	},
+	"a sale that comes back after it was drained begins a new pass": func(t *testing.T, w *World) {
+		c := w.Open(2, 1)
+		if err := w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "moutai", Sold: []int64{0}, Claims: []int64{0}}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if drained, err := w.Ledger.Drain(w.Ctx, &ledger.Receipt{SaleID: "moutai", Version: 1, ClosesAt: c.ClosesAt}); err != nil || !drained {
+			t.Fatalf("drained %t, %v", drained, err)
+		}
+		w.Add("s", 1)
+		if l, err := w.Ledger.Listings(w.Ctx); err != nil || len(l) != 1 || l[0].Cursor != nil {
+			t.Errorf("got %+v (%v), want one without a cursor", l, err)
+		}
+	},
+	"the cursor of an unknown sale is not kept": func(t *testing.T, w *World) {
+		if err := w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "unknown"}, nil); sale.CodeOf(err) != sale.Internal {
+			t.Errorf("got %v, want an error: a listing is never removed", err)
+		}
+		if all := w.Partition("SALES"); len(all) != 0 {
+			t.Errorf("got listings %v", all)
+		}
 	},
 }

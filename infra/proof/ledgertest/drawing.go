@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -58,9 +57,6 @@ func (w *World) OpenDraw(stock int64, shards int) sale.Creation {
 func (w *World) enters(user string) (ledger.Entry, error) {
 	return w.Environment().Enter(w.Ctx, "moutai", user, settle, nil)
 }
-
-// moment sets the clock.
-func (w *World) moment(at time.Time) { w.Pass(at.Sub(w.Now())) }
 
 // round is the round of a beacon of seconds.
 func round(at time.Time) uint64 { return uint64(at.Unix()) }
@@ -180,62 +176,6 @@ func (w *World) buys(user string) error { return w.buysWith(user, "") }
 func (w *World) buysWith(user, key string) error {
 	_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user, Key: key, CallGap: gap})
 	return err
-}
-
-// heldBack is a purchase whose transaction is applied only when it is told to. It returns the
-// answer that it then gets.
-func (w *World) heldBack(user string) (apply func() error) {
-	w.T.Helper()
-	var held *dynamodb.TransactWriteItemsInput
-	ctx, cancel := context.WithCancel(w.Ctx)
-	defer cancel()
-	l := w.Hooked(func(op string, in any, call func() (any, error)) (any, error) {
-		if op != "TransactWriteItems" {
-			return call()
-		}
-		held = in.(*dynamodb.TransactWriteItemsInput)
-		cancel()
-		return nil, errDead
-	})
-	_, err := l.Purchase(ctx, ledger.Request{SaleID: "moutai", User: user})
-	w.Refused(sale.Busy, err)
-	if held == nil {
-		w.T.Fatalf("%s tried nothing", user)
-	}
-	return func() error {
-		_, err := look(w.Ctx, w.Engine.API.TransactWriteItems, held)
-		return err
-	}
-}
-
-// isCancelled expects that a transaction was refused.
-func (w *World) isCancelled(err error) {
-	w.T.Helper()
-	if _, ok := errors.AsType[*types.TransactionCanceledException](err); !ok {
-		w.T.Errorf("got %v, want a cancelled transaction", err)
-	}
-}
-
-// callItem expects what the table says of a call.
-func (w *World) callItem(number int, want map[string]any) {
-	w.T.Helper()
-	it := w.Item("DRAW#moutai", fmt.Sprintf("CALL#%010d", number))
-	got := map[string]string{}
-	for name, v := range it {
-		if name != "pk" && name != "sk" && name != "at" {
-			got[name] = value(v)
-		}
-	}
-	wanted := map[string]string{}
-	for name, v := range attributes(want) {
-		wanted[name] = value(v)
-	}
-	if want["open"] == true {
-		wanted["open"] = "true"
-	}
-	if fmt.Sprint(got) != fmt.Sprint(wanted) {
-		w.T.Errorf("call %d: got %v, want %v", number, got, wanted)
-	}
 }
 
 var entering = map[string]func(*testing.T, *World){

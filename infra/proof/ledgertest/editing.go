@@ -213,6 +213,31 @@ var editing = map[string]func(*testing.T, *World){
 			}
 		}
 	},
+	"an edit that is overtaken by a newer one does not undo it in the shards": func(t *testing.T, w *World) {
+		w.Open(3, 3)
+		at := w.Now()
+		slow := w.overtaken("UpdateItem", func() {
+			w.edit(sale.Edit{SaleID: "moutai", At: at.Add(time.Second), Paused: ptr(true)})
+		})
+		w.Pass(time.Second)
+		if _, err := slow.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: at, Paused: ptr(false)}); sale.CodeOf(err) != sale.Conflicting {
+			t.Errorf("got %v, want to be told that the newer edit stands", err)
+		}
+		for k, pk := range []string{"STOCK#moutai#0", "STOCK#moutai#1", "STOCK#moutai#2"} {
+			if paused := value(w.Item(pk, "STOCK")["paused"]); paused != "true" {
+				t.Errorf("shard %d: paused is %s", k, paused)
+			}
+		}
+	},
+	"every edit and every restocked shard raises the sale's version by one": func(t *testing.T, w *World) {
+		w.Open(4, 4)
+		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)})
+		w.edit(sale.Edit{SaleID: "moutai", At: w.Now().Add(1e6), OpensAt: w.Now(), ClosesAt: w.Now().Add(time.Hour)})
+		w.Add("s", 2)
+		if v := w.Number("SALE#moutai", "SALE", "version"); v != 5 {
+			t.Errorf("version %d, want 5", v)
+		}
+	},
 }
 
 // changed checks that the sale and every shard have the newest edit.

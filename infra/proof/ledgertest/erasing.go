@@ -13,27 +13,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// ends lets the sale end and drains it.
-func (w *World) ends(c sale.Creation) {
-	w.T.Helper()
-	w.moment(c.ClosesAt.Add(ledger.DrainAfter))
-	if r, _ := w.audit(); !w.drained(r) {
-		w.T.Fatalf("not drained: %+v", r)
-	}
-}
-
-// drainsUnsold drains another sale that is over and has sold nothing.
-func (w *World) drainsUnsold(saleID string) {
-	w.T.Helper()
-	r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: saleID}, func(sale.Claim) {})
-	if err != nil || r == nil {
-		w.T.Fatal(r, err)
-	}
-	if done, err := w.Ledger.Drain(w.Ctx, r); err != nil || !done {
-		w.T.Fatalf("not drained: %+v (%v)", r, err)
-	}
-}
-
 // erases erases a user in that environment, and returns the sales that are done.
 func (w *World) erases(l *ledger.Ledger, user string) (sales []string) {
 	w.T.Helper()
@@ -81,16 +60,6 @@ func (w *World) drainedWith() []uint64 {
 	ids := w.Ordered("alice", "bob", "carol")
 	w.ends(c)
 	return ids
-}
-
-// beforeTransaction is an environment in which something happens before its n-th transaction, counted from 1.
-func (w *World) beforeTransaction(n int, act func()) *ledger.Ledger {
-	at := 0
-	return w.before("TransactWriteItems", func() {
-		if at++; at == n {
-			act()
-		}
-	})
 }
 
 var erasing = map[string]func(*testing.T, *World){

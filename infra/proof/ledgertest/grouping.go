@@ -11,20 +11,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// openIn creates a sale of 9 units in a group.
-func (w *World) openIn(group, saleID string, shards int) sale.Creation {
-	w.T.Helper()
-	c := w.Sale(9, shards)
-	c.SaleID, c.LimitGroup = saleID, group
-	w.Create(c)
-	return c
-}
-
-// buyIn buys in a new environment.
-func (w *World) buyIn(saleID, user string) (ledger.PurchaseResult, error) {
-	return w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: saleID, User: user})
-}
-
 // shown are the ids of the sales that a group shows.
 func (w *World) shown(group string) (ids []string) {
 	w.T.Helper()

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/shared/draw"
@@ -50,10 +49,6 @@ func (w *World) images() map[string]ledger.Image {
 		all[keyOf(it)] = it
 	}
 	return all
-}
-
-func keyOf(it ledger.Image) string {
-	return it["pk"].(*types.AttributeValueMemberS).Value + " " + it["sk"].(*types.AttributeValueMemberS).Value
 }
 
 // published expects exactly these events of a change.

@@ -1,15 +1,11 @@
 package ledgertest
 
 import (
-	"context"
 	"fmt"
 	"reflect"
-	"slices"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
@@ -251,161 +247,40 @@ var purchasing = map[string]func(*testing.T, *World){
 		}
 		w.Balanced(1)
 	},
-}
-
-func ptr[T any](v T) *T { return &v }
-
-func (w *World) edit(e sale.Edit) ledger.Edited {
-	w.T.Helper()
-	s, err := w.Ledger.Edit(w.Ctx, e)
-	if err != nil {
-		w.T.Fatalf("edit: %v", err)
-	}
-	return s
-}
-
-// Add adds units, or ends the test.
-func (w *World) Add(seedID string, units int64) ledger.Seeding {
-	w.T.Helper()
-	s, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: seedID, Stock: units})
-	if err != nil {
-		w.T.Fatalf("add: %v", err)
-	}
-	return s
-}
-
-// limited opens a sale with a maxStock.
-func (w *World) limited(stock int64, shards int, maxStock int64) sale.Creation {
-	w.T.Helper()
-	c := w.Sale(stock, shards)
-	c.MaxStock = maxStock
-	w.Create(c)
-	return c
-}
-
-var limiting = map[string]func(*testing.T, *World){
-	"an addition beyond the maxStock is refused, and its seed id stays free": func(t *testing.T, w *World) {
-		w.limited(6, 2, 10)
-		before := len(w.Partition("SALE#moutai"))
-		_, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 5})
-		if e := w.Refused(sale.Conflicting, err); e.Detail != "the sale's maxStock leaves room for 4 more units" {
-			t.Errorf("the detail is %q", e.Detail)
-		}
-		if after := len(w.Partition("SALE#moutai")); after != before || w.Number("SALE#moutai", "SALE", "seeded") != 6 {
-			t.Errorf("%d items, before %d", after, before)
-		}
-		if s := w.Add("s", 4); !s.Applied || s.Seeded != 10 {
-			t.Errorf("up to the maxStock: got %+v", s)
-		}
-		if s := w.Add("s", 4); s.Applied || s.Seeded != 10 {
-			t.Errorf("the repeat, without room: got %+v", s)
-		}
-		_, err = w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "one-more", Stock: 1})
-		w.Refused(sale.Conflicting, err)
-	},
-	"an addition that was cut off keeps its room for its repeat": func(t *testing.T, w *World) {
-		w.limited(4, 4, 8)
-		ctx, dying := w.cutAfter(2) // the announcement, one shard
-		_, err := dying.Add(ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 4})
-		w.Refused(sale.Busy, err)
-		_, err = w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "other", Stock: 1})
-		w.Refused(sale.Conflicting, err)
-		if s := w.Add("s", 4); !s.Applied || s.Seeded != 8 {
-			t.Errorf("got %+v", s)
+	"a shard that was restocked since it was found empty is not closed": func(t *testing.T, w *World) {
+		w.Open(1, 1)
+		w.Accepted(w.Buy("first"))
+		slow := w.overtaken("UpdateItem", func() {
+			if _, err := w.Environment().Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
+				t.Fatal(err)
+			}
+		})
+		w.Accepted(slow.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "second"}))
+		s, err := w.Environment().Sale(w.Ctx, "moutai")
+		if err != nil || s.Empty.Len() != 0 {
+			t.Errorf("%d shards are said to be empty (%v), want none: nobody found it empty since", s.Empty.Len(), err)
 		}
 	},
-	"additions at once do not pass the maxStock together": func(t *testing.T, w *World) {
-		w.limited(4, 4, 20)
-		var wait sync.WaitGroup
-		for i := range 6 {
-			l := w.Environment()
-			wait.Go(func() {
-				_, err := l.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: fmt.Sprint("s", i), Stock: 5})
-				if code := sale.CodeOf(err); code != "" && code != sale.Conflicting {
-					t.Errorf("got %v", err)
-				}
-			})
-		}
-		wait.Wait()
-		if seeded := w.Number("SALE#moutai", "SALE", "seeded"); seeded != 19 {
-			t.Errorf("%d units, want 19: 3 additions", seeded)
-		}
-		w.Balanced(4)
-	},
-	"a withdrawal gives room back for as many units as it took": func(t *testing.T, w *World) {
-		w.limited(6, 2, 6)
-		w.bought("alice")
-		w.withdraws(w.Ledger, "typo", 99, done(5, 1, 2, true))
-		_, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 6})
-		w.Refused(sale.Conflicting, err)
-		if s := w.Add("s", 5); s.Seeded != 6 {
-			t.Errorf("got %+v", s)
-		}
-		w.withdraws(w.Ledger, "part", 1, done(1, 5, 2, true))
-		if s := w.Add("one", 1); s.Seeded != 6 {
-			t.Errorf("got %+v", s)
+	"the window of the shards holds for an environment with an old snapshot, to the millisecond": func(t *testing.T, w *World) {
+		c := w.Open(10, 1)
+		w.Accepted(w.Buy("alice")) // the snapshot stays fresh: no time passes
+		for i, window := range []struct {
+			opens, closes time.Time
+			want          sale.Code
+		}{
+			{w.Now().Add(time.Millisecond), c.ClosesAt, sale.NotOpen},
+			{w.Now(), c.ClosesAt, ""},
+			{c.OpensAt, w.Now().Add(time.Millisecond), ""},
+			{c.OpensAt, w.Now(), sale.Closed},
+		} {
+			e := sale.Edit{SaleID: "moutai", At: w.Now().Add(time.Duration(i) * time.Millisecond), OpensAt: window.opens, ClosesAt: window.closes}
+			if _, err := w.Environment().Edit(w.Ctx, e); err != nil {
+				t.Fatal(err)
+			}
+			_, err := w.Buy(people(4)[i])
+			if got := sale.CodeOf(err); got != window.want {
+				t.Errorf("window %v to %v at %v: got %v, want %q", window.opens, window.closes, w.Now(), err, window.want)
+			}
 		}
 	},
-	"a creation with another maxStock is an error": func(t *testing.T, w *World) {
-		c := w.limited(6, 2, 10)
-		for _, other := range []int64{0, 9, 11} {
-			c.MaxStock = other
-			_, err := w.Ledger.Create(w.Ctx, c)
-			w.Refused(sale.Conflicting, err)
-		}
-		c.MaxStock = 10
-		if s, err := w.Ledger.Create(w.Ctx, c); err != nil || s.Applied {
-			t.Errorf("got %+v (%v), want the same sale", s, err)
-		}
-	},
-}
-
-// value is an attribute value as text.
-func value(v types.AttributeValue) string {
-	switch v := v.(type) {
-	case *types.AttributeValueMemberS:
-		return v.Value
-	case *types.AttributeValueMemberN:
-		return v.Value
-	case *types.AttributeValueMemberBOOL:
-		return fmt.Sprint(v.Value)
-	case *types.AttributeValueMemberNS:
-		return fmt.Sprint(v.Value)
-	case *types.AttributeValueMemberSS:
-		return fmt.Sprint(slices.Sorted(slices.Values(v.Value)))
-	}
-	return fmt.Sprintf("%T", v)
-}
-
-func (w *World) remaining() ledger.Remaining {
-	w.T.Helper()
-	s, err := w.Ledger.Sale(w.Ctx, "moutai")
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	r, err := w.Ledger.Remaining(w.Ctx, s)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	return r
-}
-
-// cutReads is a reader whose process dies after that many reads.
-func (w *World) cutReads(reads int) (context.Context, *ledger.Ledger) {
-	ctx, cancel := context.WithCancel(w.Ctx)
-	w.T.Cleanup(cancel)
-	var mu sync.Mutex
-	dead := func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		reads--
-		return reads < 0
-	}
-	return ctx, w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
-		if (op == "Query" || op == "BatchGetItem") && dead() {
-			cancel()
-			return nil, errDead
-		}
-		return call()
-	})
 }

@@ -12,12 +12,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// needs sets the version that an item's reader needs.
-func (w *World) needs(pk, sk string, version any) {
-	w.T.Helper()
-	w.tamper(pk, sk, "SET minReader = :v", attributes(map[string]any{":v": version}))
-}
-
 // operations are everything that a release may be asked to do with a sale; book is an
 // environment without a memory, and claim is of a user of the sale.
 var operations = map[string]func(w *World, book *ledger.Ledger, claim sale.Claim, created sale.Creation) error{

@@ -10,9 +10,9 @@ import (
 	"flashsale/shared/sale"
 )
 
-// meeting is what holds where a draw meets payments, groups, recalls, pauses and additions, and
+// combining is what holds where a draw meets payments, groups, recalls, pauses and additions, and
 // what it does in a table that was restored.
-var meeting = func() map[string]func(*testing.T, *World) {
+var combining = func() map[string]func(*testing.T, *World) {
 	all := map[string]func(*testing.T, *World){}
 	// Of three units two are ordered in the first call; one of those is never paid for.
 	for name, tt := range map[string]struct {
@@ -86,13 +86,13 @@ var meeting = func() map[string]func(*testing.T, *World) {
 			}
 		}
 	}
-	for name, test := range meetingMore {
+	for name, test := range combiningMore {
 		all[name] = test
 	}
 	return all
 }()
 
-var meetingMore = map[string]func(*testing.T, *World){
+var combiningMore = map[string]func(*testing.T, *World){
 	"a recall in a call ends it: what is paid goes back, the rest is released, and nobody is called again": func(t *testing.T, w *World) {
 		_, users, ranks := w.rolledIn(func(c *sale.Creation) { c.PayWithin = payWithin }, 3, 1, 8)
 		first := w.calls(ranks)

@@ -150,7 +150,113 @@ func (f *fates) settledOnce(cases int) {
 	f.Settled(4)
 }
 
-var fating = map[string]func(*testing.T, *World){
+var paying = map[string]func(*testing.T, *World){
+	"a payment is its order's, however often it is reported": func(t *testing.T, w *World) {
+		w.OpenUnpaid(5, 2)
+		ids := w.Ordered("alice", "bob")
+		w.Pass(time.Minute)
+		at := w.Now()
+		for _, isNew := range []bool{true, false, false} {
+			got, claim := w.Settles(PaymentOf(ids[0], "pi_1")), w.claimOf("alice")
+			if got.Refund != nil || got.New != isNew || got.SaleID != "moutai" || got.Contradicts || !claim.PaidAt.Equal(at) || claim.Payment != "stripe#pi_1" {
+				t.Errorf("got %+v of %+v, want it paid, new: %t", got, claim, isNew)
+			}
+			w.Pass(time.Hour)
+		}
+		w.states(map[string]sale.ClaimState{"alice": sale.Paid, "bob": sale.Confirmed})
+		w.Settled(2)
+	},
+	"a payment whose order item is late waits for it, for a day": func(t *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		refs := w.bought("alice")
+		ctx, dying := w.cutAfter(2) // the sequence, the claim; no order
+		if c := dying.Confirm(ctx, refs); c[0].Err == nil {
+			t.Fatal("an order item was written")
+		}
+		held, err := w.Ledger.Claim(w.Ctx, "moutai", "alice")
+		if err != nil || held.OrderID == 0 {
+			t.Fatalf("got %+v (%v)", held, err)
+		}
+		early, late := PaymentOf(held.OrderID, "pi_1"), PaymentOf(held.OrderID, "pi_2")
+		w.Pass(orderid.Time(held.OrderID).Add(ledger.LateOrderWait).Sub(w.Now()) - time.Millisecond)
+		_, err = w.Ledger.Pay(w.Ctx, early)
+		w.Refused(sale.Busy, err)
+		w.Pass(time.Millisecond)
+		w.refunded(late, "", "", sale.RefundUnknownOrder)
+		w.confirmed(refs) // reconciliation had its message sent again
+		w.Pass(time.Hour)
+		if done := w.Settles(late); done.Refund == nil || done.Refund.Reason != sale.RefundUnknownOrder {
+			t.Errorf("got %+v: a payment became a refund due and its order's (P24)", done)
+		}
+		if done := w.Settles(early); done.Refund != nil || w.claimOf("alice").Payment != early.ID() {
+			t.Errorf("got %+v (%+v), want it paid", done, done.Refund)
+		}
+		if refunds, err := w.Ledger.Refunds(w.Ctx, ""); err != nil || len(refunds) != 1 {
+			t.Errorf("got %+v (%v), want one refund", refunds, err)
+		}
+	},
+	"a payment whose order appears while it is looked for is not refunded": func(t *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		refs := w.bought("alice")
+		id := w.Ordered("bob")[0] + 1 // what alice is going to get
+		w.Pass(ledger.LateOrderWait + time.Second)
+		appears := w.overtaken("TransactWriteItems", func() {
+			// Its id was reserved a day ago.
+			past := ledger.New(w.Engine.API, w.Engine.Table, ledger.Options{Now: func() time.Time { return Start }})
+			if c := past.Confirm(w.Ctx, refs)[0]; c.Err != nil || c.Order.ID != id {
+				t.Fatalf("got %+v, want order %d", c, id)
+			}
+		})
+		_, err := appears.Pay(w.Ctx, PaymentOf(id, "pi_1"))
+		w.Refused(sale.Busy, err)
+		if done := w.Settles(PaymentOf(id, "pi_1")); done.Refund != nil {
+			t.Errorf("got %+v, want it paid", done.Refund)
+		}
+		if w.Item("REFUND#", "stripe#pi_1") != nil {
+			t.Error("a payment is its order's and a refund due (P24)")
+		}
+	},
+	"an order whose claim has another order or none, or is gone, is not paid": func(t *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		id := w.Ordered("alice")[0]
+		isRefused := func(reference string) {
+			t.Helper()
+			_, err := w.Ledger.Pay(w.Ctx, PaymentOf(id, reference))
+			w.Refused(sale.Internal, err)
+		}
+		for update, values := range map[string]map[string]types.AttributeValue{"REMOVE orderId": nil, "SET orderId = :one": one()} {
+			w.tamper("CLAIM#moutai#0", "alice", update, values)
+			isRefused("pi_1")
+			if w.Item("CLAIM#moutai#0", "alice")["paidAt"] != nil {
+				t.Errorf("%s: it is paid", update)
+			}
+		}
+		w.tamper("CLAIM#moutai#0", "alice", "SET orderId = :one", one())
+		w.paid("alice", 1)
+		isRefused("pi_1") // the other order's
+		isRefused("pi_2")
+		w.remove(w.Item("CLAIM#moutai#0", "alice"))
+		isRefused("pi_1")
+		if it := w.Item("CLAIM#moutai#0", "alice"); it != nil {
+			t.Errorf("made %v", it)
+		}
+		if refunds := w.Partition("REFUND#moutai"); len(refunds) > 0 {
+			t.Errorf("what goes back is %v", refunds)
+		}
+	},
+	"an id of the far future is of an unknown order": func(t *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		for in, want := range map[time.Duration]bool{time.Hour: false, ledger.LateOrderWait + time.Second: true} {
+			id, err := orderid.New(w.Now().Add(in), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			done, err := w.Ledger.Pay(w.Ctx, PaymentOf(id, fmt.Sprint("pi_", in)))
+			if got := err == nil && done.Refund != nil; got != want || !want && sale.CodeOf(err) != sale.Busy {
+				t.Errorf("in %v: got %+v (%v)", in, done, err)
+			}
+		}
+	},
 	"a payment has one fate, in whatever order two reports of it come": func(t *testing.T, w *World) {
 		f := newFates(w, len(reports)*len(reports))
 		for _, a := range reports {
@@ -265,36 +371,6 @@ var fating = map[string]func(*testing.T, *World){
 			if got, err := w.Ledger.Recorded(w.Ctx, tt.payment); got != tt.want || err != nil {
 				t.Errorf("%s: %t (%v), want %t", name, got, err, tt.want)
 			}
-		}
-	},
-	"a claim notes its first refunds, and all of them are recorded": func(t *testing.T, w *World) {
-		w.OpenUnpaid(5, 1)
-		id := w.Ordered("alice", "bob")[0]
-		if refunds, err := w.Ledger.RefundsOf(w.Ctx, w.claimOf("alice")); err != nil || len(refunds) != 0 {
-			t.Errorf("got %+v (%v), want none", refunds, err)
-		}
-		const noted = 20
-		for i := range noted + 3 {
-			w.Settles(PaymentOf(id, fmt.Sprintf("pi_%02d", i)))
-			w.Pass(time.Second)
-		}
-		if _, _, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#pi_02"); err != nil {
-			t.Fatal(err)
-		}
-		refunds, err := w.Ledger.RefundsOf(w.Ctx, w.claimOf("alice"))
-		if err != nil || len(refunds) != noted {
-			t.Fatalf("got %+v (%v), want %d", refunds, err, noted)
-		}
-		for i, r := range refunds {
-			if r.Payment != fmt.Sprintf("stripe#pi_%02d", i+1) || r.User != "alice" || r.RefundedAt.IsZero() != (i != 1) {
-				t.Errorf("refund %d is %+v", i, r)
-			}
-		}
-		if all := w.Partition("REFUND#moutai"); len(all) != noted+2 {
-			t.Errorf("%d refunds, want %d", len(all), noted+2)
-		}
-		if c := w.claimOf("bob"); len(c.Refunds) > 0 {
-			t.Errorf("bob's claim notes %v", c.Refunds)
 		}
 	},
 }

@@ -22,7 +22,7 @@ func (w *World) holds(user string, sales int) map[string]ledger.Held {
 	return held
 }
 
-var holding = map[string]func(*testing.T, *World){
+var findingAPerson = map[string]func(*testing.T, *World){
 	"what is held of a user is found in every sale, and nothing of anybody else": func(t *testing.T, w *World) {
 		w.openIn("shoe", "size-42", 2)
 		c := w.Sale(9, 2)

@@ -80,7 +80,7 @@ func (w *World) seenSales(try func(saleID string)) {
 	}
 }
 
-var seeing = map[string]func(*testing.T, *World){
+var changingConcurrently = map[string]func(*testing.T, *World){
 	"a change is refused if somebody edited the sale since, and made by who has seen that": func(t *testing.T, w *World) {
 		for _, action := range unpaused {
 			w.seenSales(func(saleID string) {

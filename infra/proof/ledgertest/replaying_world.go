@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
@@ -16,10 +14,13 @@ import (
 	"flashsale/shared/sale"
 )
 
-type stored = map[string]types.AttributeValue
-
-// table is every item by its key.
-type table map[string]stored
+// past is a sale of which the table was restored to an earlier instant.
+type past struct {
+	*World
+	kept, full table // before the lost time and after it
+	lost       ledger.Lost
+	judge      func(about string) // an independent one, or nil
+}
 
 // scanner is what a replay scans.
 func (w *World) scanner() ledger.Scanner {
@@ -29,53 +30,6 @@ func (w *World) scanner() ledger.Scanner {
 		}
 	}
 	return w.Engine.API.(ledger.Scanner)
-}
-
-func (w *World) table() table {
-	w.T.Helper()
-	all := table{}
-	in := &dynamodb.ScanInput{TableName: &w.Engine.Table, ConsistentRead: aws.Bool(true)}
-	for more := true; more; more = len(in.ExclusiveStartKey) > 0 {
-		page, err := look(w.Ctx, w.Engine.API.(ledger.Scanner).Scan, in)
-		if err != nil {
-			w.T.Fatal(err)
-		}
-		for _, it := range page.Items {
-			all[keyOf(it)] = it
-		}
-		in.ExclusiveStartKey = page.LastEvaluatedKey
-	}
-	return all
-}
-
-// becomes makes the table hold those items and no others.
-func (w *World) becomes(want table) {
-	w.T.Helper()
-	for key, it := range w.table() {
-		if want[key] == nil {
-			w.remove(it)
-		}
-	}
-	for _, it := range want {
-		w.place(it)
-	}
-}
-
-func (w *World) remove(it stored) {
-	w.T.Helper()
-	if _, err := look(w.Ctx, w.Engine.API.TransactWriteItems, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
-		{Delete: &types.Delete{TableName: &w.Engine.Table, Key: stored{"pk": it["pk"], "sk": it["sk"]}}},
-	}}); err != nil {
-		w.T.Fatal(err)
-	}
-}
-
-// past is a sale of which the table was restored to an earlier instant.
-type past struct {
-	*World
-	kept, full table // before the lost time and after it
-	lost       ledger.Lost
-	judge      func(about string) // an independent one, or nil
 }
 
 // lives makes a sale with payments, a group and a maxStock, in which after the instant of the
@@ -229,12 +183,4 @@ func (w *World) RestoredInPart(judge func(about string)) {
 			p.isWhole(about + " " + key)
 		}
 	}
-}
-
-func flat(it stored) (all []string) {
-	for name, v := range it {
-		all = append(all, fmt.Sprint(name, value(v)))
-	}
-	slices.Sort(all)
-	return all
 }

@@ -9,8 +9,8 @@ import (
 	"flashsale/shared/sale"
 )
 
-// operating is what operators and schedules do to a sale with a draw.
-var operating = map[string]func(*testing.T, *World){
+// editingDraws is what operators and schedules do to a sale with a draw.
+var editingDraws = map[string]func(*testing.T, *World){
 	"calls change nothing about which of two edits stands": func(t *testing.T, w *World) {
 		_, _, ranks := w.rolled(2, 1, 8)
 		before := w.Now()

@@ -452,3 +452,25 @@ func (w *World) changeID(number int) string {
 func window(c ledger.Call) string {
 	return c.From.UTC().Format("15:04") + "-" + c.Until.UTC().Format("15:04")
 }
+
+// callItem expects what the table says of a call.
+func (w *World) callItem(number int, want map[string]any) {
+	w.T.Helper()
+	it := w.Item("DRAW#moutai", fmt.Sprintf("CALL#%010d", number))
+	got := map[string]string{}
+	for name, v := range it {
+		if name != "pk" && name != "sk" && name != "at" {
+			got[name] = value(v)
+		}
+	}
+	wanted := map[string]string{}
+	for name, v := range attributes(want) {
+		wanted[name] = value(v)
+	}
+	if want["open"] == true {
+		wanted["open"] = "true"
+	}
+	if fmt.Sprint(got) != fmt.Sprint(wanted) {
+		w.T.Errorf("call %d: got %v, want %v", number, got, wanted)
+	}
+}

@@ -3,8 +3,6 @@ package ledgertest
 import (
 	"fmt"
 	"maps"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -145,24 +143,6 @@ func (w *World) pairs(try func(saleID, what string, first, second sale.Action, w
 			}
 		}
 	}
-}
-
-// itemsOf is what the table says of a sale of two shards, and of the list of sales, but for its claims.
-func (w *World) itemsOf(saleID string) string {
-	w.T.Helper()
-	text := ""
-	for _, pk := range []string{"SALES", "SALE#" + saleID, "CHANGES#" + saleID, "STOCK#" + saleID + "#0", "STOCK#" + saleID + "#1"} {
-		for _, it := range w.Partition(pk) {
-			for _, name := range slices.Sorted(maps.Keys(it)) {
-				text += fmt.Sprintf(" %s=%v", name, value(it[name]))
-			}
-		}
-	}
-	return text
-}
-
-func number(n int64) types.AttributeValue {
-	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
 var trailing = map[string]func(*testing.T, *World){

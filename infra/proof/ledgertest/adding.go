@@ -1,0 +1,163 @@
+package ledgertest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+var adding = map[string]func(*testing.T, *World){
+	"units are added once per seed id, and the version rises": func(t *testing.T, w *World) {
+		w.Open(10, 4)
+		a := sale.Addition{SaleID: "moutai", SeedID: "second-batch", Stock: 6}
+		for i, applied := range []bool{true, false, false} {
+			s, err := w.Ledger.Add(w.Ctx, a)
+			if want := (ledger.Seeding{SaleID: "moutai", Seeded: 16, Shards: 4, Applied: applied}); err != nil || s != want {
+				t.Errorf("time %d: got %+v (%v), want %+v", i, s, err, want)
+			}
+		}
+		if left := w.Stock(4); fmt.Sprint(left) != "[5 5 3 3]" {
+			t.Errorf("got shards %v", left)
+		}
+		if v := w.Number("SALE#moutai", "SALE", "version"); v != 5 {
+			t.Errorf("version %d, want 5: one more per shard", v)
+		}
+		w.Balanced(4)
+	},
+	"a seed id with another number of units is an error": func(t *testing.T, w *World) {
+		w.Open(10, 2)
+		w.Add("s", 2)
+		_, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 3})
+		w.Refused(sale.Conflicting, err)
+		if left := w.Stock(2); left[0]+left[1] != 12 {
+			t.Errorf("stock %v, want 12 in all", left)
+		}
+	},
+	"an addition that was cut off is completed by its repeat, over more than 99 shards": func(t *testing.T, w *World) {
+		w.Open(120, 120)
+		a := sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 240}
+		for _, writes := range []int{0, 1, 5, 60} {
+			ctx, dying := w.cutAfter(writes)
+			_, err := dying.Add(ctx, a)
+			w.Refused(sale.Busy, err)
+		}
+		s, err := w.Ledger.Add(w.Ctx, a)
+		if err != nil || !s.Applied || s.Seeded != 360 {
+			t.Errorf("got %+v (%v)", s, err)
+		}
+		for k, left := range w.Stock(120) {
+			if left != 3 {
+				t.Errorf("shard %d has %d units, want 3", k, left)
+			}
+		}
+	},
+	"adding to an unknown sale is an error and writes nothing": func(t *testing.T, w *World) {
+		_, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1})
+		w.Refused(sale.SaleNotFound, err)
+		if items := w.Partition("SALE#moutai"); len(items) != 0 {
+			t.Errorf("got items %v", items)
+		}
+	},
+	"an addition that is overtaken by its own repeat is applied once": func(t *testing.T, w *World) {
+		w.Open(2, 2)
+		a := sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 2}
+		queries := 0
+		slow := w.Hooked(dynamotest.After("Query", func() {
+			if queries++; queries != 2 { // of the trail, and then of the receipts
+				return
+			}
+			if s, err := w.Ledger.Add(w.Ctx, a); err != nil || !s.Applied {
+				t.Fatalf("got %+v (%v)", s, err)
+			}
+		}))
+		s, err := slow.Add(w.Ctx, a)
+		if err != nil || s.Applied || s.Seeded != 4 {
+			t.Errorf("got %+v (%v), want 4 units, not applied by this one", s, err)
+		}
+		w.Balanced(2)
+	},
+	"a sale that is not listed gets no units, gives none back and is not rescheduled": func(t *testing.T, w *World) {
+		w.Open(2, 1)
+		w.place(moved(w.Item("SALE#moutai", "SALE"), "SALE#unlisted", "SALE"))
+		w.place(moved(w.Item("STOCK#moutai#0", "STOCK"), "STOCK#unlisted#0", "STOCK"))
+		_, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "unlisted", SeedID: "s", Stock: 1})
+		w.Refused(sale.Internal, err)
+		_, err = w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "unlisted", SeedID: "typo", Stock: 1})
+		w.Refused(sale.Internal, err)
+		_, err = w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "unlisted", At: w.Now(), OpensAt: w.Now(), ClosesAt: w.Now().Add(time.Hour)})
+		w.Refused(sale.Internal, err)
+		if it := w.Item("SALES", "unlisted"); it != nil {
+			t.Errorf("it was listed: %v", it)
+		}
+		if stock := w.Number("STOCK#unlisted#0", "STOCK", "stock"); stock != 2 {
+			t.Errorf("%d units, want 2", stock)
+		}
+	},
+	"an addition beyond the maxStock is refused, and its seed id stays free": func(t *testing.T, w *World) {
+		w.limited(6, 2, 10)
+		before := len(w.Partition("SALE#moutai"))
+		_, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 5})
+		if e := w.Refused(sale.Conflicting, err); e.Detail != "the sale's maxStock leaves room for 4 more units" {
+			t.Errorf("the detail is %q", e.Detail)
+		}
+		if after := len(w.Partition("SALE#moutai")); after != before || w.Number("SALE#moutai", "SALE", "seeded") != 6 {
+			t.Errorf("%d items, before %d", after, before)
+		}
+		if s := w.Add("s", 4); !s.Applied || s.Seeded != 10 {
+			t.Errorf("up to the maxStock: got %+v", s)
+		}
+		if s := w.Add("s", 4); s.Applied || s.Seeded != 10 {
+			t.Errorf("the repeat, without room: got %+v", s)
+		}
+		_, err = w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "one-more", Stock: 1})
+		w.Refused(sale.Conflicting, err)
+	},
+	"an addition that was cut off keeps its room for its repeat": func(t *testing.T, w *World) {
+		w.limited(4, 4, 8)
+		ctx, dying := w.cutAfter(2) // the announcement, one shard
+		_, err := dying.Add(ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 4})
+		w.Refused(sale.Busy, err)
+		_, err = w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "other", Stock: 1})
+		w.Refused(sale.Conflicting, err)
+		if s := w.Add("s", 4); !s.Applied || s.Seeded != 8 {
+			t.Errorf("got %+v", s)
+		}
+	},
+	"additions at once do not pass the maxStock together": func(t *testing.T, w *World) {
+		w.limited(4, 4, 20)
+		var wait sync.WaitGroup
+		for i := range 6 {
+			l := w.Environment()
+			wait.Go(func() {
+				_, err := l.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: fmt.Sprint("s", i), Stock: 5})
+				if code := sale.CodeOf(err); code != "" && code != sale.Conflicting {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+		wait.Wait()
+		if seeded := w.Number("SALE#moutai", "SALE", "seeded"); seeded != 19 {
+			t.Errorf("%d units, want 19: 3 additions", seeded)
+		}
+		w.Balanced(4)
+	},
+	"a withdrawal gives room back for as many units as it took": func(t *testing.T, w *World) {
+		w.limited(6, 2, 6)
+		w.bought("alice")
+		w.withdraws(w.Ledger, "typo", 99, done(5, 1, 2, true))
+		_, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 6})
+		w.Refused(sale.Conflicting, err)
+		if s := w.Add("s", 5); s.Seeded != 6 {
+			t.Errorf("got %+v", s)
+		}
+		w.withdraws(w.Ledger, "part", 1, done(1, 5, 2, true))
+		if s := w.Add("one", 1); s.Seeded != 6 {
+			t.Errorf("got %+v", s)
+		}
+	},
+}

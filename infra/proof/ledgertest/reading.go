@@ -1,0 +1,81 @@
+package ledgertest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+var reading = map[string]func(*testing.T, *World){
+	"what does not exist is not found": func(t *testing.T, w *World) {
+		_, err := w.Ledger.Sale(w.Ctx, "moutai")
+		w.Refused(sale.SaleNotFound, err)
+		_, err = w.Ledger.Claim(w.Ctx, "moutai", "alice")
+		w.Refused(sale.SaleNotFound, err)
+		_, err = w.Ledger.Order(w.Ctx, 1<<32|1)
+		w.Refused(sale.OrderNotFound, err)
+		w.Pass(2 * time.Second)
+		w.Open(1, 1)
+		_, err = w.Ledger.Claim(w.Ctx, "moutai", "alice")
+		w.Refused(sale.OrderNotFound, err)
+	},
+	"the units left are exact up to 100 shards with stock": func(t *testing.T, w *World) {
+		w.Open(300, 100)
+		w.bought(people(7)...)
+		r := w.remaining()
+		if r != (ledger.Remaining{Units: 293}) {
+			t.Errorf("got %+v, want exactly 293", r)
+		}
+	},
+	"beyond 100 shards the units left are a scaled sample": func(t *testing.T, w *World) {
+		w.Open(1500, 150)
+		if r := w.remaining(); r != (ledger.Remaining{Units: 1500, Approximate: true}) {
+			t.Errorf("got %+v, want about 1500", r)
+		}
+	},
+	"nothing is left only when every shard is empty": func(t *testing.T, w *World) {
+		w.Open(3, 3)
+		w.bought(people(2)...)
+		if r := w.remaining(); r.Units != 1 {
+			t.Errorf("got %+v, want 1", r)
+		}
+		w.bought("last")
+		_, err := w.Buy("late")
+		w.Refused(sale.SoldOut, err)
+		w.Pass(2 * time.Second)
+		if r := w.remaining(); r != (ledger.Remaining{}) {
+			t.Errorf("got %+v, want none", r)
+		}
+	},
+	"an unreachable table is busy, never a refusal": func(t *testing.T, w *World) {
+		w.Open(1, 1)
+		dead := w.Hooked(dynamotest.Instead("GetItem", func() (*dynamodb.GetItemOutput, error) { return nil, errDead }))
+		_, err := dead.Sale(w.Ctx, "moutai")
+		w.Refused(sale.Busy, err)
+		_, err = dead.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+		if refused := w.Refused(sale.Busy, err); !errors.Is(refused, errDead) {
+			t.Errorf("the cause is lost: %v", err)
+		}
+		_, err = dead.Order(w.Ctx, 1<<32|1)
+		w.Refused(sale.Busy, err)
+	},
+}
+
+func (w *World) remaining() ledger.Remaining {
+	w.T.Helper()
+	s, err := w.Ledger.Sale(w.Ctx, "moutai")
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	r, err := w.Ledger.Remaining(w.Ctx, s)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return r
+}

@@ -1,0 +1,178 @@
+package ledgertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+var refunding = map[string]func(*testing.T, *World){
+	"what cannot be its order's payment is a refund due, once": func(t *testing.T, w *World) {
+		w.OpenPriced(5, 1)
+		ids := w.Ordered("alice", "bob", "carol")
+		w.Settles(PaymentOf(ids[0], "pi_1"))
+		w.refunded(PaymentOf(ids[0], "pi_2"), "moutai", "alice", sale.RefundOtherPayment)
+		other := PaymentOf(ids[0], "pi_1")
+		other.Provider = "other"
+		w.refunded(other, "moutai", "alice", sale.RefundOtherPayment)
+		less := PaymentOf(ids[1], "pi_3")
+		less.Amount--
+		w.refunded(less, "moutai", "bob", sale.RefundAmount)
+		dollars := PaymentOf(ids[1], "pi_4")
+		dollars.Currency = "USD"
+		w.refunded(dollars, "moutai", "bob", sale.RefundAmount)
+		elsewhere := PaymentOf(ids[1], "pi_5")
+		elsewhere.SaleID = "maotai"
+		w.refunded(elsewhere, "", "", sale.RefundUnknownOrder)
+		w.refunded(PaymentOf(0, "pi_6"), "", "", sale.RefundUnknownOrder)
+		unnamed := PaymentOf(ids[1], "pi_7")
+		unnamed.SaleID = ""
+		if done := w.Settles(unnamed); done.Refund != nil {
+			t.Errorf("got %+v: the order id alone names the order", done.Refund)
+		}
+		w.states(map[string]sale.ClaimState{"alice": sale.Paid, "bob": sale.Paid, "carol": sale.Confirmed})
+		for saleID, want := range map[string]string{
+			"moutai": "other#pi_1 other-payment, stripe#pi_2 other-payment, stripe#pi_3 amount, stripe#pi_4 amount",
+			"":       "stripe#pi_5 unknown-order, stripe#pi_6 unknown-order", "maotai": "",
+		} {
+			refunds, err := w.Ledger.Refunds(w.Ctx, saleID)
+			var got []string
+			for _, r := range refunds {
+				got = append(got, r.Payment+" "+string(r.Reason))
+			}
+			if strings.Join(got, ", ") != want || err != nil {
+				t.Errorf("sale %q: got %q (%v), want %q", saleID, got, err, want)
+			}
+		}
+	},
+	"a listing notes a refund if the one that it notes is older than an hour, for one environment": notesRefunds(func(w *World) *ledger.Ledger { return w.Ledger }),
+	"a listing notes a refund if the one that it notes is older than an hour, for several":         notesRefunds((*World).Environment),
+	"the list of sales forgets a refund that is done, but none that is due or was noted since": func(t *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		id := w.Ordered("alice")[0]
+		w.Settles(PaymentOf(id, "pi_0"))
+		pays := func(reference string) {
+			w.Settles(PaymentOf(id, reference))
+			if _, _, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#"+reference); err != nil {
+				t.Fatal(err)
+			}
+		}
+		counts := func(notedAt time.Time) {
+			if err := w.Ledger.CountRefunds(w.Ctx, &ledger.RefundCount{SaleID: "moutai", NotedAt: notedAt}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		first := w.Now()
+		pays("pi_1")
+		w.Pass(2 * time.Hour)
+		second := w.Now()
+		pays("pi_2")
+		counts(first)
+		if at := w.Number("SALES", "moutai", "refundAt"); at != second.UnixMilli() {
+			t.Errorf("the listing notes %d, want the refund of %d", at, second.UnixMilli())
+		}
+		w.Pass(time.Hour + ledger.DrainAfter - time.Millisecond)
+		counts(second)
+		if at := w.Number("SALES", "moutai", "refundAt"); at != second.UnixMilli() {
+			t.Errorf("the listing notes %d, want the refund of %d, on which a slow clock may rely", at, second.UnixMilli())
+		}
+		w.Pass(time.Millisecond)
+		counts(second)
+		if it := w.Item("SALES", "moutai"); it["refundAt"] != nil {
+			t.Errorf("the listing still notes a refund: %v", it["refundAt"])
+		}
+		third := w.Now()
+		w.Settles(PaymentOf(id, "pi_3"))
+		w.Pass(2 * time.Hour)
+		counts(third)
+		if at := w.Number("SALES", "moutai", "refundAt"); at != third.UnixMilli() {
+			t.Errorf("the listing notes %d, want the refund of %d, which is still due", at, third.UnixMilli())
+		}
+		if _, _, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#pi_3"); err != nil {
+			t.Fatal(err)
+		}
+		unreadable := w.Item("REFUND#moutai", "stripe#pi_3")
+		delete(unreadable, "amount")
+		w.place(unreadable)
+		w.Refused(sale.Internal, w.Ledger.CountRefunds(w.Ctx, &ledger.RefundCount{SaleID: "moutai", NotedAt: third}))
+		if at := w.Number("SALES", "moutai", "refundAt"); at != third.UnixMilli() {
+			t.Errorf("the listing notes %d, want the refund of %d, which may still be due", at, third.UnixMilli())
+		}
+	},
+	"a refund is marked once": func(t *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		w.Settles(PaymentOf(0, "pi_1"))
+		_, _, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#pi_1")
+		w.Refused(sale.OrderNotFound, err)
+		at := w.Now()
+		for _, isFirst := range []bool{true, false} {
+			got, marked, err := w.Ledger.MarkRefunded(w.Ctx, "", "stripe#pi_1")
+			if err != nil || marked != isFirst || !got.RefundedAt.Equal(at) {
+				t.Errorf("got %+v, %t (%v), want it marked: %t", got, marked, err, isFirst)
+			}
+			w.Pass(time.Minute)
+		}
+		if done := w.Settles(PaymentOf(0, "pi_1")); done.Refund == nil || !done.Refund.RefundedAt.Equal(at) {
+			t.Errorf("a report of a payment that was refunded: %+v", done)
+		}
+		if w.Item("REFUND#moutai", "stripe#pi_1") != nil {
+			t.Error("marking made a refund")
+		}
+	},
+	"a claim notes its first refunds, and all of them are recorded": func(t *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		id := w.Ordered("alice", "bob")[0]
+		if refunds, err := w.Ledger.RefundsOf(w.Ctx, w.claimOf("alice")); err != nil || len(refunds) != 0 {
+			t.Errorf("got %+v (%v), want none", refunds, err)
+		}
+		const noted = 20
+		for i := range noted + 3 {
+			w.Settles(PaymentOf(id, fmt.Sprintf("pi_%02d", i)))
+			w.Pass(time.Second)
+		}
+		if _, _, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#pi_02"); err != nil {
+			t.Fatal(err)
+		}
+		refunds, err := w.Ledger.RefundsOf(w.Ctx, w.claimOf("alice"))
+		if err != nil || len(refunds) != noted {
+			t.Fatalf("got %+v (%v), want %d", refunds, err, noted)
+		}
+		for i, r := range refunds {
+			if r.Payment != fmt.Sprintf("stripe#pi_%02d", i+1) || r.User != "alice" || r.RefundedAt.IsZero() != (i != 1) {
+				t.Errorf("refund %d is %+v", i, r)
+			}
+		}
+		if all := w.Partition("REFUND#moutai"); len(all) != noted+2 {
+			t.Errorf("%d refunds, want %d", len(all), noted+2)
+		}
+		if c := w.claimOf("bob"); len(c.Refunds) > 0 {
+			t.Errorf("bob's claim notes %v", c.Refunds)
+		}
+	},
+}
+
+// notesRefunds records refunds of one sale, each in an environment of that kind.
+func notesRefunds(environment func(*World) *ledger.Ledger) func(*testing.T, *World) {
+	return func(t *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		id := w.Ordered("alice")[0]
+		w.Settles(PaymentOf(id, "pi_0"))
+		start := w.Now()
+		for i, tt := range []struct{ passes, noted time.Duration }{
+			{0, 0}, {time.Minute, 0}, {59 * time.Minute, 0}, {time.Millisecond, time.Hour + time.Millisecond},
+		} {
+			w.Pass(tt.passes)
+			done, err := environment(w).Pay(w.Ctx, PaymentOf(id, fmt.Sprint("pi_", i+1)))
+			if err != nil || done.Refund == nil {
+				t.Fatalf("got %+v (%v)", done, err)
+			}
+			if at, want := w.Number("SALES", "moutai", "refundAt"), start.Add(tt.noted).UnixMilli(); at != want {
+				t.Errorf("refund %d is noted at %d, want %d", i+1, at, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package ledgertest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+var resending = map[string]func(*testing.T, *World){
+	"a pending claim may be resent after the grace, ever rarer, by one of many": func(t *testing.T, w *World) {
+		w.Open(10, 1)
+		w.Accepted(w.Buy("alice"))
+		resend := func() bool {
+			t.Helper()
+			c := w.claimOf("alice")
+			sent := 0
+			for range 3 { // three who read the same claim
+				mark, err := w.Ledger.MarkResent(w.Ctx, c, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !mark.IsZero() {
+					sent++
+				}
+			}
+			if sent > 1 {
+				t.Errorf("%d of three may resend", sent)
+			}
+			return sent == 1
+		}
+		var at []int
+		for second := range 600 {
+			if resend() {
+				at = append(at, second)
+			}
+			w.Pass(time.Second)
+		}
+		if fmt.Sprint(at) != "[31 63 127 255 511]" {
+			t.Errorf("resent after %v seconds", at)
+		}
+		c := w.claimOf("alice")
+		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: c.ID}})
+		w.Pass(time.Hour)
+		if mark, err := w.Ledger.MarkResent(w.Ctx, c, false); !mark.IsZero() || err != nil {
+			t.Errorf("a claim that was confirmed meanwhile may be resent: %v (%v)", mark, err)
+		}
+	},
+	"a claim whose message could not be sent gets its old mark back, and no other": func(t *testing.T, w *World) {
+		w.Open(10, 1)
+		w.Accepted(w.Buy("alice"))
+		read := func() sale.Claim {
+			t.Helper()
+			c := w.claimOf("alice")
+			return c
+		}
+		var old time.Time
+		for _, hurry := range []bool{false, false, true} {
+			w.Pass(time.Minute)
+			c := read()
+			mark, err := w.Ledger.MarkResent(w.Ctx, c, hurry)
+			if due := hurry || old.IsZero(); err != nil || mark.IsZero() == due {
+				t.Fatalf("marked at %v (%v), in a hurry: %t", mark, err, hurry)
+			}
+			if mark.IsZero() { // not yet: half of its age
+				w.Pass(time.Second)
+				c = read()
+				if mark, err = w.Ledger.MarkResent(w.Ctx, c, false); mark.IsZero() || err != nil {
+					t.Fatalf("marked at %v (%v)", mark, err)
+				}
+			}
+			for _, other := range []time.Time{mark.Add(time.Millisecond), mark, mark} { // somebody else's; its own; again
+				if err := w.Ledger.Unmark(w.Ctx, c, other); err != nil {
+					t.Fatal(err)
+				}
+				if want := map[bool]time.Time{true: mark, false: old}[other.After(mark)].Truncate(time.Millisecond); !read().ResentAt.Equal(want) {
+					t.Errorf("the claim was sent again at %v, want %v", read().ResentAt, want)
+				}
+			}
+			if old, err = w.Ledger.MarkResent(w.Ctx, c, hurry); old.IsZero() || err != nil {
+				t.Errorf("not due at once: %v", err)
+			}
+			old = old.Truncate(time.Millisecond)
+		}
+		w.Pass(ledger.ResendGrace)
+		if mark, err := w.Ledger.MarkResent(w.Ctx, read(), true); !mark.IsZero() || err != nil {
+			t.Errorf("marked at %v (%v), in a hurry, within the grace", mark, err)
+		}
+	},
+	"a claim whose order item is missing may be resent by one of many, and not for another claim": func(t *testing.T, w *World) {
+		w.Open(2, 1)
+		w.confirmed(w.bought("alice"))
+		c := w.claimOf("alice")
+		w.Pass(time.Minute)
+		other := c
+		other.ID = "another"
+		for i, step := range []struct {
+			claim sale.Claim
+			want  bool
+		}{{other, false}, {c, true}, {c, false}} {
+			if mark, err := w.Ledger.MarkResent(w.Ctx, step.claim, false); err != nil || !mark.IsZero() != step.want {
+				t.Errorf("step %d: got %v (%v), want %v", i, mark, err, step.want)
+			}
+		}
+		// Two minutes old, marked one minute ago: half its age is not more than that.
+		w.Pass(time.Minute)
+		if mark, err := w.Ledger.MarkResent(w.Ctx, c, false); err != nil || !mark.IsZero() {
+			t.Errorf("got %v (%v) at exactly half its age, want none", mark, err)
+		}
+	},
+}

@@ -1,0 +1,319 @@
+package ledgertest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// look reads for the test itself, past what an engine's faults refuse.
+func look[I, O any](ctx context.Context, call func(context.Context, I, ...func(*dynamodb.Options)) (O, error), in I) (out O, err error) {
+	for range 50 {
+		if out, err = call(ctx, in); err == nil {
+			break
+		}
+	}
+	return out, err
+}
+
+// Item reads an item as it lies in the table; nil if there is none.
+func (w *World) Item(pk, sk string) map[string]types.AttributeValue {
+	w.T.Helper()
+	out, err := look(w.Ctx, w.Engine.API.GetItem, &dynamodb.GetItemInput{
+		TableName: &w.Engine.Table, ConsistentRead: aws.Bool(true),
+		Key: map[string]types.AttributeValue{
+			"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk},
+		},
+	})
+	if err != nil {
+		w.T.Fatalf("get %s %s: %v", pk, sk, err)
+	}
+	return out.Item
+}
+
+// Number reads a number attribute.
+func (w *World) Number(pk, sk, attribute string) int64 {
+	w.T.Helper()
+	v, ok := w.Item(pk, sk)[attribute].(*types.AttributeValueMemberN)
+	if !ok {
+		w.T.Fatalf("%s %s has no number %s", pk, sk, attribute)
+	}
+	n, err := strconv.ParseInt(v.Value, 10, 64)
+	if err != nil {
+		w.T.Fatalf("%s %s %s: %v", pk, sk, attribute, err)
+	}
+	return n
+}
+
+// Stock is the units left in the shards 0…n-1.
+func (w *World) Stock(n int) []int64 {
+	w.T.Helper()
+	left := make([]int64, n)
+	for k := range n {
+		left[k] = w.Number(fmt.Sprintf("STOCK#moutai#%d", k), "STOCK", "stock")
+	}
+	return left
+}
+
+// Claims counts the claims of the sale, per shard.
+func (w *World) Claims(shards int) map[int64]int64 {
+	w.T.Helper()
+	count := map[int64]int64{}
+	for bucket := range sale.BucketsFor(shards) {
+		for _, it := range w.Partition(fmt.Sprintf("CLAIM#moutai#%d", bucket)) {
+			n, err := strconv.ParseInt(it["shard"].(*types.AttributeValueMemberN).Value, 10, 64)
+			if err != nil {
+				w.T.Fatalf("claim %v: %v", it, err)
+			}
+			count[n]++
+		}
+	}
+	return count
+}
+
+// Partition reads every item under one partition key.
+func (w *World) Partition(pk string) []map[string]types.AttributeValue {
+	w.T.Helper()
+	out, err := look(w.Ctx, w.Engine.API.Query, &dynamodb.QueryInput{
+		TableName: &w.Engine.Table, ConsistentRead: aws.Bool(true),
+		KeyConditionExpression:    aws.String("pk = :pk"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": &types.AttributeValueMemberS{Value: pk}},
+	})
+	if err != nil {
+		w.T.Fatalf("query %s: %v", pk, err)
+	}
+	return out.Items
+}
+
+// Balanced checks P1 to P3 over the table: per shard, stock left plus claims is
+// what was seeded.
+func (w *World) Balanced(shards int) {
+	w.T.Helper()
+	claims := w.Claims(shards)
+	for k := range shards {
+		pk := fmt.Sprintf("STOCK#moutai#%d", k)
+		stock, seeded := w.Number(pk, "STOCK", "stock"), w.Number(pk, "STOCK", "seeded")
+		if stock < 0 || stock+claims[int64(k)] != seeded {
+			w.T.Errorf("shard %d: %d left + %d claims, %d seeded", k, stock, claims[int64(k)], seeded)
+		}
+	}
+}
+
+// Settled checks the books of a sale that asks for payment: per shard, stock and claims
+// are what was seeded and put back, and the released claims are counted.
+func (w *World) Settled(shards int) {
+	w.T.Helper()
+	claims, released := w.Claims(shards), map[int64]int64{}
+	for bucket := range sale.BucketsFor(shards) {
+		for _, it := range w.Partition(fmt.Sprintf("CLAIM#moutai#%d", bucket)) {
+			if it["releasedAt"] != nil {
+				released[numberOf(it, "shard")]++
+			}
+			if it["releasedAt"] != nil && it["paidAt"] != nil {
+				w.T.Errorf("claim %v is paid and released (P20)", it)
+			}
+		}
+	}
+	for k := range int64(shards) {
+		it := w.Item(fmt.Sprintf("STOCK#moutai#%d", k), "STOCK")
+		stock, seeded, putBack := numberOf(it, "stock"), numberOf(it, "seeded"), numberOf(it, "putBack")
+		if stock < 0 || stock+claims[k] != seeded+putBack || numberOf(it, "released") != released[k] || putBack > released[k] {
+			w.T.Errorf("shard %d: %d claims, %d of them released: %v", k, claims[k], released[k], it)
+		}
+	}
+}
+
+func numberOf(it map[string]types.AttributeValue, name string) (n int64) {
+	if v, ok := it[name].(*types.AttributeValueMemberN); ok {
+		_, _ = fmt.Sscan(v.Value, &n)
+	}
+	return n
+}
+
+// everything is the items of the sale's table that a call could touch: of several shards
+// and buckets the first.
+func (w *World) everything() string {
+	w.T.Helper()
+	text := ""
+	for _, pk := range []string{"SALE#moutai", "CLAIM#moutai#0", "SEQ#2026-11-11", "SALE#unknown", "CLAIM#unknown#0", "SALES", "STOCK#moutai#0", "GROUP#shoe"} {
+		for _, it := range w.Partition(pk) {
+			names := make([]string, 0, len(it))
+			for name := range it {
+				names = append(names, name)
+			}
+			slices.Sort(names)
+			for _, name := range names {
+				text += fmt.Sprintf("%s=%v ", name, value(it[name]))
+			}
+			text += "\n"
+		}
+	}
+	return text
+}
+
+// itemsOf is what the table says of a sale of two shards, and of the list of sales, but for its claims.
+func (w *World) itemsOf(saleID string) string {
+	w.T.Helper()
+	text := ""
+	for _, pk := range []string{"SALES", "SALE#" + saleID, "CHANGES#" + saleID, "STOCK#" + saleID + "#0", "STOCK#" + saleID + "#1"} {
+		for _, it := range w.Partition(pk) {
+			for _, name := range slices.Sorted(maps.Keys(it)) {
+				text += fmt.Sprintf(" %s=%v", name, value(it[name]))
+			}
+		}
+	}
+	return text
+}
+
+// value is an attribute value as text.
+func value(v types.AttributeValue) string {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return v.Value
+	case *types.AttributeValueMemberN:
+		return v.Value
+	case *types.AttributeValueMemberBOOL:
+		return fmt.Sprint(v.Value)
+	case *types.AttributeValueMemberNS:
+		return fmt.Sprint(v.Value)
+	case *types.AttributeValueMemberSS:
+		return fmt.Sprint(slices.Sorted(slices.Values(v.Value)))
+	}
+	return fmt.Sprintf("%T", v)
+}
+
+// attributes are the values of an update, each an int, an instant or a string.
+func attributes(values map[string]any) map[string]types.AttributeValue {
+	all := map[string]types.AttributeValue{}
+	for name, value := range values {
+		switch v := value.(type) {
+		case time.Time:
+			all[name] = &types.AttributeValueMemberN{Value: strconv.FormatInt(v.UnixMilli(), 10)}
+		case int:
+			all[name] = &types.AttributeValueMemberN{Value: strconv.Itoa(v)}
+		case string:
+			all[name] = &types.AttributeValueMemberS{Value: v}
+		}
+	}
+	return all
+}
+
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+func one() map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{":one": &types.AttributeValueMemberN{Value: "1"}}
+}
+
+// tamper changes an item behind the ledger's back.
+func (w *World) tamper(pk, sk, update string, values map[string]types.AttributeValue) {
+	w.T.Helper()
+	in := &dynamodb.UpdateItemInput{
+		TableName: &w.Engine.Table, UpdateExpression: &update,
+		Key: map[string]types.AttributeValue{
+			"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk},
+		},
+	}
+	in.ExpressionAttributeValues = values
+	for _, reserved := range []string{"shard", "cursor", "empty"} {
+		if strings.Contains(update, "#"+reserved) {
+			in.ExpressionAttributeNames = map[string]string{"#" + reserved: reserved}
+		}
+	}
+	if _, err := look(w.Ctx, w.Engine.API.UpdateItem, in); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// place writes an item behind the ledger's back.
+func (w *World) place(it map[string]types.AttributeValue) {
+	w.T.Helper()
+	if _, err := look(w.Ctx, w.Engine.API.PutItem, &dynamodb.PutItemInput{TableName: &w.Engine.Table, Item: it}); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// moved is an item under another key.
+func moved(it map[string]types.AttributeValue, pk, sk string) map[string]types.AttributeValue {
+	out := maps.Clone(it)
+	out["pk"], out["sk"] = &types.AttributeValueMemberS{Value: pk}, &types.AttributeValueMemberS{Value: sk}
+	return out
+}
+
+func text(s string) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{":x": &types.AttributeValueMemberS{Value: s}}
+}
+
+// needs sets the version that an item's reader needs.
+func (w *World) needs(pk, sk string, version any) {
+	w.T.Helper()
+	w.tamper(pk, sk, "SET minReader = :v", attributes(map[string]any{":v": version}))
+}
+
+func keyOf(it ledger.Image) string {
+	return it["pk"].(*types.AttributeValueMemberS).Value + " " + it["sk"].(*types.AttributeValueMemberS).Value
+}
+
+type stored = map[string]types.AttributeValue
+
+// table is every item by its key.
+type table map[string]stored
+
+func (w *World) table() table {
+	w.T.Helper()
+	all := table{}
+	in := &dynamodb.ScanInput{TableName: &w.Engine.Table, ConsistentRead: aws.Bool(true)}
+	for more := true; more; more = len(in.ExclusiveStartKey) > 0 {
+		page, err := look(w.Ctx, w.Engine.API.(ledger.Scanner).Scan, in)
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		for _, it := range page.Items {
+			all[keyOf(it)] = it
+		}
+		in.ExclusiveStartKey = page.LastEvaluatedKey
+	}
+	return all
+}
+
+// becomes makes the table hold those items and no others.
+func (w *World) becomes(want table) {
+	w.T.Helper()
+	for key, it := range w.table() {
+		if want[key] == nil {
+			w.remove(it)
+		}
+	}
+	for _, it := range want {
+		w.place(it)
+	}
+}
+
+func (w *World) remove(it stored) {
+	w.T.Helper()
+	if _, err := look(w.Ctx, w.Engine.API.TransactWriteItems, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+		{Delete: &types.Delete{TableName: &w.Engine.Table, Key: stored{"pk": it["pk"], "sk": it["sk"]}}},
+	}}); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+func flat(it stored) (all []string) {
+	for name, v := range it {
+		all = append(all, fmt.Sprint(name, value(v)))
+	}
+	slices.Sort(all)
+	return all
+}
