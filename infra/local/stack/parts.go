@@ -284,7 +284,6 @@ func (s *Stack) startScheduler() error {
 	if s.o.DemoSale {
 		var err error
 		if described, err = s.load(map[string]string{
-			"SeedScheduleState":      "ENABLED",
 			"SeedScheduleExpression": "at(" + time.Now().UTC().Add(2*time.Second).Format("2006-01-02T15:04:05") + ")",
 			"SeedScheduleInput":      demoSale,
 		}); err != nil {

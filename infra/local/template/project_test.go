@@ -81,7 +81,7 @@ func TestProjectTemplateBootsWithAnIssuerAndAnAudience(t *testing.T) {
 
 func TestProjectTemplateFollowsItsParameters(t *testing.T) {
 	s, err := Load(projectTemplate, Options{Parameters: map[string]string{
-		"JwtIssuer": "https://issuer.example", "JwtAudience": "shop", "PurchaseScope": "buy",
+		"JwtIssuer": "https://issuer.example", "JwtAudience": "shop", "JwtScope": "buy",
 		"CorsAllowedOrigins": "https://a.example,https://b.example", "OriginSecret": strings.Repeat("s", 32), "CreateFront": "own",
 		"PurchaseReservedConcurrency": "7", "ReconcileReservedConcurrency": "0", "FinalizeMaximumConcurrency": "9",
 	}})
@@ -100,8 +100,8 @@ func TestProjectTemplateFollowsItsParameters(t *testing.T) {
 			}
 		case "QueryFunction":
 			for _, route := range routesOf(s, f.LogicalID) {
-				if len(route.Scopes) != 0 {
-					t.Errorf("%s asks for %v, want nothing but a token", route.Path, route.Scopes)
+				if public := route.Authorizer == ""; public != (len(route.Scopes) == 0) {
+					t.Errorf("%s asks for %v, want the scope with each token", route.Path, route.Scopes)
 				}
 			}
 		case "FinalizeFunction":

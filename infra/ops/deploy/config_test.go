@@ -48,12 +48,12 @@ func TestTheDocumentsOpeningDayPassesThePreflight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, block, found := strings.Cut(string(text), "```toml\n\"SeedScheduleState=")
+	_, block, found := strings.Cut(string(text), "```toml\n\"SeedScheduleExpression=")
 	block, _, closed := strings.Cut(block, "```")
 	if !found || !closed {
 		t.Fatal("the document has no block of parameters")
 	}
-	day, err := samconfig.Parse([]byte("[day.deploy.parameters]\nparameter_overrides = [\n\"SeedScheduleState="+block+"]"), "day")
+	day, err := samconfig.Parse([]byte("[day.deploy.parameters]\nparameter_overrides = [\n\"SeedScheduleExpression="+block+"]"), "day")
 	if err != nil {
 		t.Fatal(err)
 	}

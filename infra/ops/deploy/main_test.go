@@ -61,8 +61,8 @@ func TestEveryParameterIsPrintedAsSAMTakesIt(t *testing.T) {
 	}
 	for _, want := range []string{
 		`JwtAudience="two words"`, `LogLevel="DEBUG"`, // from the command line
-		`LogRetentionDays="90"`,                                 // from the file
-		`SeedScheduleState="DISABLED"`, `CorsAllowedOrigins=""`, // from the template
+		`LogRetentionDays="90"`,                              // from the file
+		`SeedScheduleExpression=""`, `CorsAllowedOrigins=""`, // from the template
 	} {
 		if !strings.Contains("\n"+out.String(), "\n"+want+"\n") {
 			t.Errorf("no line %s in\n%s", want, &out)

@@ -23,7 +23,6 @@ import (
 var reaches = map[string][]string{
 	"EligibilityUrl":             {"PurchaseFunction"},
 	"EligibilityTimeoutMs":       {"PurchaseFunction"},
-	"EligibilityConcurrency":     {"PurchaseFunction"},
 	"EligibilityFailOpen":        {"PurchaseFunction"},
 	"OriginSecret":               {"PageFunction", "PayFunction", "PurchaseFunction", "QueryFunction"},
 	"PageOrigin":                 {"PageFunction"},
@@ -41,7 +40,6 @@ var reaches = map[string][]string{
 	"CreateOperatorApi":          {"OperateFunction"},
 	"OperatorRolesClaim":         {"OperateFunction"},
 	"RunbookUrl":                 {"OperateFunction"},
-	"OperatorOrigin":             {"OperateFunction"},
 	"OperatorSignInAuthorizeUrl": {"OperateFunction"},
 	"OperatorSignInTokenUrl":     {"OperateFunction"},
 	"OperatorSignInClientId":     {"OperateFunction"},

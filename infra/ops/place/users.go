@@ -23,14 +23,14 @@ const (
 //
 // The pool's client must allow ADMIN_USER_PASSWORD_AUTH, with which anyone who has the
 // account's credentials can sign in as any user. The template allows it with
-// AllowTestUsers=true, which the preflight accepts in dev only.
+// CreateUserPool=with-test-users, which the preflight accepts in dev only.
 type userPool struct {
 	api        *cognito.Client
 	id, client string
 }
 
 // ErrNotAllowed means that the pool's client does not let administrators sign users in.
-var ErrNotAllowed = errors.New("the user pool's client does not allow test users; deploy with AllowTestUsers=true, in dev only")
+var ErrNotAllowed = errors.New("the user pool's client does not allow test users; deploy with CreateUserPool=with-test-users, in dev only")
 
 // tokens returns access tokens of the users, whose addresses are NAME@test.invalid. An
 // existing user gets a new password.

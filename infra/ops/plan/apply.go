@@ -30,7 +30,6 @@ func (a advice) parameters(o output) map[string]string {
 		"MaxWriteRequestUnits":           strconv.Itoa(a.warmWrites),
 		"WarmFrom":                       "at(" + o.opens.UTC().Add(-warmBefore).Format(localTime) + ")",
 		"WarmUntil":                      "at(" + o.opens.UTC().Add(warmAfter).Format(localTime) + ")",
-		"WarmTimezone":                   "UTC",
 	}
 	if a.warmWrites > coldWrites {
 		p["WarmWriteUnitsPerSecond"] = strconv.Itoa(a.warmWrites)

@@ -44,28 +44,24 @@ func TestCapacityIsReservedAndTheTableWarmedByParameters(t *testing.T) {
 	}
 }
 
-// Nobody needs the buyer's page, or pays, in the second of the opening.
+// What the opening needs in its first second is purchases.
 func TestWhatTheOpeningNeedsIsWarmedForTheTimeOfASaleOnly(t *testing.T) {
 	tmpl := parseTemplate(t, templateFile)
-	for _, f := range tmpl.functions() {
-		if len(f.events("HttpApi")) == 0 || f.id == "PageFunction" || f.id == "PayFunction" {
-			continue
-		}
-		r, parameter := tmpl.at("Resources", f.name()+"Warmup"), f.name()+"ProvisionedConcurrency"
-		r.expect(t, "Condition", "Has"+f.name()+"Warmup")
-		p := r.at("Properties")
-		if alias := f.property("AutoPublishAlias").text(); !slices.Contains(p.at("ResourceId").references(), f.id) || p.at("ResourceId.1.2").text() != alias {
-			r.errorf(t, "%sWarmup does not warm %s:%s", f.name(), f.id, alias)
-		}
-		for place, want := range map[string]string{
-			"ScheduledActions.0.Schedule": "!Ref WarmFrom", "ScheduledActions.0.ScalableTargetAction.MinCapacity": "!Ref " + parameter,
-			"ScheduledActions.1.Schedule": "!Ref WarmUntil", "ScheduledActions.1.ScalableTargetAction.MinCapacity": "0",
-			"ScheduledActions.1.ScalableTargetAction.MaxCapacity": "0", "MinCapacity": "0", "MaxCapacity": "0",
-		} {
-			p.expect(t, place, want)
-		}
-		tmpl.at("Parameters", parameter).expect(t, "Default", "0")
+	r := tmpl.at("Resources.PurchaseWarmup")
+	r.expect(t, "Condition", "HasPurchaseWarmup")
+	p := r.at("Properties")
+	alias := tmpl.at("Globals.Function.AutoPublishAlias").text()
+	if !slices.Contains(p.at("ResourceId").references(), "PurchaseFunction") || p.at("ResourceId.1.2").text() != alias {
+		r.errorf(t, "PurchaseWarmup does not warm PurchaseFunction:%s", alias)
 	}
+	for place, want := range map[string]string{
+		"ScheduledActions.0.Schedule": "!Ref WarmFrom", "ScheduledActions.0.ScalableTargetAction.MinCapacity": "!Ref PurchaseProvisionedConcurrency",
+		"ScheduledActions.1.Schedule": "!Ref WarmUntil", "ScheduledActions.1.ScalableTargetAction.MinCapacity": "0",
+		"ScheduledActions.1.ScalableTargetAction.MaxCapacity": "0", "MinCapacity": "0", "MaxCapacity": "0",
+	} {
+		p.expect(t, place, want)
+	}
+	tmpl.at("Parameters.PurchaseProvisionedConcurrency").expect(t, "Default", "0")
 }
 
 // everyMinute is the schedule whose next run is the retry of the last.

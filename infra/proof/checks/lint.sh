@@ -32,9 +32,9 @@ trap 'rm -rf "$made"' EXIT
 ln -s "$PWD/infra" "$made/infra" # the nested template is named from where it lies
 everything=(
 	CreateUserPool=true PageOrigin=https://shop.example SignInDomainPrefix=shop-example CreateFront=true DeploymentType=Canary10Percent5Minutes CorsAllowedOrigins=https://a.example,https://b.example
-	PurchaseScope=buy QueryScope=look WarmWriteUnitsPerSecond=40000 MaxWriteRequestUnits=40000
+	JwtScope=buy WarmWriteUnitsPerSecond=40000 MaxWriteRequestUnits=40000
 	PurchaseReservedConcurrency=500 QueryReservedConcurrency=200 PageReservedConcurrency=100 PayReservedConcurrency=50 FinalizeReservedConcurrency=20
-	PurchaseProvisionedConcurrency=300 QueryProvisionedConcurrency=100 "WarmFrom=cron(45 11 11 11 ? *)" "WarmUntil=cron(0 14 11 11 ? *)"
+	PurchaseProvisionedConcurrency=300 "WarmFrom=cron(45 11 11 11 ? *)" "WarmUntil=cron(0 14 11 11 ? *)"
 	ApiDomainName=api.shop.example ApiCertificateArn=arn:aws:acm:us-east-1:123456789012:certificate/a
 	FrontDomainName=shop.example FrontCertificateArn=arn:aws:acm:us-east-1:123456789012:certificate/b
 	EligibilityUrl=https://eligible.example PublishEvents=true PublishReservedConcurrency=20 AlarmEmail=alarms@shop.example MonthlyBudget=200

@@ -221,7 +221,7 @@ func TestTheProjectsOpeningDayIsRead(t *testing.T) {
 	d, err := Read("../../../../template.yaml", "us-east-1", map[string]string{
 		"PurchaseReservedConcurrency": "600", "PurchaseProvisionedConcurrency": "400", "WarmFrom": "at(2026-11-11T11:50:00)",
 		"WarmUntil": "at(2026-11-11T13:00:00)", "WarmWriteUnitsPerSecond": "30000", "MaxWriteRequestUnits": "35000",
-		"PurchaseRateLimit": "9000", "QueryRateLimit": "8000", "SeedScheduleState": "ENABLED",
+		"PurchaseRateLimit": "9000", "QueryRateLimit": "8000", "SeedScheduleExpression": "rate(1 day)",
 	})
 	if err != nil {
 		t.Fatal(err)

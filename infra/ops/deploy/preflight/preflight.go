@@ -163,7 +163,7 @@ var reserved = []string{"aws", "amazon", "cognito"}
 func page(r *report, d Deployment) {
 	const check = "buyer's page"
 	origin, prefix, authorize := value(d.Demand, "PageOrigin"), value(d.Demand, "SignInDomainPrefix"), value(d.Demand, "SignInAuthorizeUrl")
-	own := value(d.Demand, "CreateUserPool") == "true"
+	own := slices.Contains([]string{"true", "with-test-users"}, value(d.Demand, "CreateUserPool"))
 	if own && prefix == "" || !own && authorize == "" {
 		r.add(Warning, check, "nobody can sign in on it: set PageOrigin and SignInDomainPrefix, or with another issuer SignInAuthorizeUrl")
 		return

@@ -116,9 +116,9 @@ func TestADeploymentThatCannotSucceedIsStopped(t *testing.T) {
 		{"too little time before the dice", "DrawDiceSeconds=3599: it must be at least 3600", func(d *Deployment) { give(d, "DrawDiceSeconds", "3599", "DrawGapSeconds", "60") }},
 		{"too little time between calls", "DrawGapSeconds=59: it must be at least 60", func(d *Deployment) { give(d, "DrawGapSeconds", "59", "DrawSettleSeconds", "900") }},
 		{"no recipient of alarms in production", "no recipient", func(d *Deployment) { d.Demand.Parameters[0].Value = "" }},
-		{"test users outside dev", "test users: AllowTestUsers=true", func(d *Deployment) {
+		{"test users outside dev", "test users: CreateUserPool=with-test-users", func(d *Deployment) {
 			d.Production = false
-			give(d, "AllowTestUsers", "true")
+			give(d, "CreateUserPool", "with-test-users")
 		}},
 		{"a front that is switched off while the stack keeps its secret", "add OriginSecret= to the same deployment", func(d *Deployment) {
 			d.Account.(*account).limits.Parameters = map[string]string{"CreateFront": "true", "OriginSecret": "****"}
@@ -252,7 +252,7 @@ func TestAcceptableDeploymentsAreNotStopped(t *testing.T) {
 		{"uncommitted changes outside production", func(d *Deployment) { d.Production, d.Tree = false, committed{"?? x"} }},
 		{"test users in dev", func(d *Deployment) {
 			d.TestUsers = true
-			give(d, "AllowTestUsers", "true")
+			give(d, "CreateUserPool", "with-test-users")
 		}},
 		{"no recipient of alarms outside production", func(d *Deployment) { d.Production, d.Demand.Parameters = false, nil }},
 		{"an issuer that the deployment creates", func(d *Deployment) { d.Demand.Issuers = nil }},

@@ -92,8 +92,8 @@ func parameters(r *report, d Deployment) {
 	if fine {
 		r.add(OK, "parameters", "%d, all with values that CloudFormation accepts", len(d.Demand.Parameters))
 	}
-	if value(d.Demand, "AllowTestUsers") == "true" {
-		r.check(d.TestUsers, "test users", "AllowTestUsers=true lets anyone with the account's credentials sign in as any user; only dev may have it")
+	if value(d.Demand, "CreateUserPool") == "with-test-users" {
+		r.check(d.TestUsers, "test users", "CreateUserPool=with-test-users lets anyone with the account's credentials sign in as any user; only dev may have it")
 	}
 	if d.Production {
 		email := value(d.Demand, "AlarmEmail")
