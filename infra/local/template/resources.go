@@ -1,117 +1,212 @@
 package template
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
+	"time"
 )
 
 const (
 	typeFunction = "AWS::Serverless::Function"
-	typeAPI      = "AWS::Serverless::HttpApi"
 	typeTable    = "AWS::DynamoDB::Table"
 	typeQueue    = "AWS::SQS::Queue"
 	typeBus      = "AWS::Events::EventBus"
 )
 
-// unsupported lists the types that would run something when deployed and that the local
-// stack cannot run. Other types (roles, alarms, log groups, ...) are ignored: no order
-// depends on them.
-var unsupported = map[string]string{
-	"AWS::Lambda::Function":           typeFunction,
-	"AWS::Lambda::EventSourceMapping": "an SQS or DynamoDB event of the function",
-	"AWS::Scheduler::Schedule":        "a ScheduleV2 event of the function",
-	"AWS::Events::Rule":               "a ScheduleV2 event of the function",
-	"AWS::Pipes::Pipe":                "an SQS or DynamoDB event of the function",
-	"AWS::Serverless::Api":            typeAPI,
-	"AWS::ApiGateway::RestApi":        typeAPI,
-	"AWS::Serverless::SimpleTable":    typeTable,
-	"AWS::DynamoDB::GlobalTable":      typeTable,
-}
-
-type resource struct {
-	id  string
-	typ string
-	// key is the node of the logical id.
-	key   *yaml.Node
-	props value
-	// active is false if the resource's condition is false.
-	active bool
-	name   string // computed once
-}
-
-func (r *reader) readResources(section value) {
-	if section.absent() {
-		r.fail(nil, "", "the template has no Resources")
-		return
-	}
-	for _, f := range section.fields() {
-		res := &resource{id: f.key, key: f.name, active: true}
-		res.typ = f.need("Type").text("")
-		if c := f.raw("Condition"); c != nil {
-			res.active = r.holds(c, f.below("Condition"), c.Value)
-		}
-		if instead, no := unsupported[res.typ]; no && res.active {
-			f.get("Type").fail("%s does not run locally; use %s", res.typ, instead)
-		}
-		res.props = value{r: r, at: f.below("Properties")}
-		if raw := f.raw("Properties"); res.active && raw != nil && raw.Tag != "!!null" {
-			res.props.n = raw
-		}
-		r.resources[f.key] = res
-		r.ids = append(r.ids, f.key)
-	}
-	slices.Sort(r.ids)
-}
-
-// ofType returns the resources of a type that exist under the conditions, by logical id.
-func (r *reader) ofType(typ string) []*resource {
-	var out []*resource
-	for _, id := range r.ids {
-		if res := r.resources[id]; res.typ == typ && res.active {
-			out = append(out, res)
+// unsupported refuses resources that would run something when deployed and that the local stack
+// cannot run. Other types (roles, alarms, log groups, ...) are ignored: no order depends on them.
+func (r *reader) unsupported() {
+	for _, kind := range []string{
+		"AWS::Lambda::Function", "AWS::Lambda::EventSourceMapping", "AWS::Scheduler::Schedule", "AWS::Events::Rule", "AWS::Pipes::Pipe",
+		"AWS::Serverless::Api", "AWS::ApiGateway::RestApi", "AWS::Serverless::SimpleTable", "AWS::DynamoDB::GlobalTable",
+	} {
+		for _, res := range r.t.OfType(kind) {
+			r.fail(res.ID, "line %d: %s does not run locally", res.Line, kind)
 		}
 	}
-	return out
 }
 
-// need returns an existing resource, for a reference at n.
-func (r *reader) need(n *yaml.Node, at, id string) *resource {
-	res, ok := r.resources[id]
+func (r *reader) tables() {
+	for _, res := range r.t.OfType(typeTable) {
+		var p struct {
+			KeySchema            []Key
+			AttributeDefinitions []Attribute
+			StreamSpecification  struct{ StreamViewType string }
+		}
+		// Capacity, protection, backups and encryption have no local counterpart, and a time to live
+		// never deletes here. Indexes would change answers.
+		r.read(res, &p, "TableName", "BillingMode", "DeletionProtectionEnabled", "OnDemandThroughput",
+			"PointInTimeRecoverySpecification", "SSESpecification", "Tags", "TimeToLiveSpecification", "WarmThroughput")
+		r.s.Tables = append(r.s.Tables, Table{res.ID, r.nameOf(res), p.KeySchema, p.AttributeDefinitions, p.StreamSpecification.StreamViewType})
+	}
+}
+
+func (r *reader) queues() {
+	for _, res := range r.t.OfType(typeQueue) {
+		var p struct {
+			MessageRetentionPeriod, VisibilityTimeout string
+			RedrivePolicy                             *struct {
+				Target string `json:"deadLetterTargetArn"`
+				Count  int    `json:"maxReceiveCount,string"`
+			}
+		}
+		// Encryption has no local counterpart, and whom a dead-letter queue admits is checked in
+		// infra/proof/checks.
+		r.read(res, &p, "QueueName", "KmsMasterKeyId", "RedriveAllowPolicy", "SqsManagedSseEnabled", "Tags")
+		q := Queue{LogicalID: res.ID, Name: r.nameOf(res), Attributes: map[string]string{
+			"MessageRetentionPeriod": p.MessageRetentionPeriod, "VisibilityTimeout": p.VisibilityTimeout,
+		}}
+		maps.DeleteFunc(q.Attributes, func(_, value string) bool { return value == "" })
+		if p.RedrivePolicy != nil {
+			policy := p.RedrivePolicy
+			q.Attributes["RedrivePolicy"] = fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":%d}`, policy.Target, policy.Count)
+			r.s.Queues = append(r.s.Queues, q)
+		} else {
+			r.s.Queues = slices.Insert(r.s.Queues, 0, q)
+		}
+	}
+}
+
+func (r *reader) buses() {
+	for _, res := range r.t.OfType(typeBus) {
+		r.read(res, &struct{}{}, "Name", "Description", "Tags")
+		r.s.Buses = append(r.s.Buses, Bus{res.ID, r.nameOf(res)})
+	}
+}
+
+// asDeployed are a function's properties that concern its deployment, its permissions and its logs.
+var asDeployed = []string{
+	"Architectures", "AutoPublishAlias", "AutoPublishAliasAllProperties", "AutoPublishCodeSha256", "CodeUri", "DeploymentPreference", "Description", "EventInvokeConfig",
+	"Handler", "KmsKeyArn", "LoggingConfig", "Policies", "PropagateTags", "RecursiveLoop", "Role", "Runtime", "Tags", "Tracing",
+}
+
+// event is one of a function's events.
+type event struct {
+	Type       string
+	Properties json.RawMessage
+}
+
+// functions reads the functions and their events; the API, queues and tables are known.
+func (r *reader) functions() {
+	for _, res := range r.t.OfType(typeFunction) {
+		p := struct {
+			Timeout, MemorySize, ReservedConcurrentExecutions int `json:",string"`
+			Environment                                       struct{ Variables map[string]string }
+			Events                                            map[string]event
+		}{Timeout: 3, MemorySize: 128}
+		// SAM's rule: the function's own scalars replace the global ones, maps are merged.
+		r.readNode("Globals.Function", r.t.Globals(), &p, asDeployed...)
+		r.read(res, &p, asDeployed...)
+		f := Function{
+			LogicalID: res.ID, Timeout: time.Duration(p.Timeout) * time.Second, MemoryMB: p.MemorySize,
+			ReservedConcurrency: p.ReservedConcurrentExecutions, Environment: map[string]string{},
+		}
+		for name, value := range p.Environment.Variables {
+			f.Environment[name] = r.secret(value)
+		}
+		for _, name := range slices.Sorted(maps.Keys(p.Events)) {
+			r.event(&f, name, p.Events[name])
+		}
+		r.s.Functions = append(r.s.Functions, f)
+	}
+}
+
+// secret returns the text, or the secret to which it is a dynamic reference.
+func (r *reader) secret(text string) string {
+	arn, ok := strings.CutPrefix(text, "{{resolve:secretsmanager:")
 	if !ok {
-		r.fail(n, at, "there is no resource or parameter %q", id)
-		return nil
+		return text
 	}
-	if !res.active {
-		r.fail(n, at, "%q does not exist: its condition is not met", id)
-		return nil
+	secret, known := r.o.Secrets[strings.TrimSuffix(arn, "}}")]
+	if !known {
+		r.fail(text, "there is no such secret locally")
 	}
-	return res
+	return secret
 }
 
-// nameOf returns the name of a table, queue or event bus: the property's value without the stack
-// name as prefix, or the logical id in place of a name generated by CloudFormation.
-func (r *reader) nameOf(res *resource, property string) string {
-	if res.name != "" || r.err != nil {
-		return res.name
+func (r *reader) event(f *Function, name string, e event) {
+	where := f.LogicalID + ".Events." + name
+	switch e.Type {
+	case "HttpApi":
+		r.route(where, f.LogicalID, e.Properties)
+	case "SQS":
+		f.Queues = append(f.Queues, r.queueSource(where, e.Properties))
+	case "DynamoDB":
+		f.Streams = append(f.Streams, r.streamSource(where, e.Properties))
+	case "ScheduleV2":
+		f.Schedules = append(f.Schedules, r.schedule(where, f.LogicalID+name, e.Properties))
+	default:
+		r.fail(where, "events of type %s do not run locally", e.Type)
 	}
-	// Only one stack runs here, so the stack name is left out.
-	res.name = strings.TrimPrefix(res.props.get(property).text(res.id), stackName+"-")
-	return res.name
 }
 
-func (r *reader) tableName(res *resource) string {
-	if r.o.TableName != "" {
-		return r.o.TableName
+func (r *reader) queueSource(where string, properties json.RawMessage) QueueSource {
+	p := struct {
+		Queue                                     string
+		BatchSize, MaximumBatchingWindowInSeconds int `json:",string"`
+		FunctionResponseTypes                     []string
+		ScalingConfig                             struct {
+			MaximumConcurrency int `json:",string"`
+		}
+	}{BatchSize: 10}
+	r.decode(where, properties, &p)
+	r.reportsFailures(where, p.FunctionResponseTypes)
+	source := QueueSource{
+		BatchSize: p.BatchSize, Window: time.Duration(p.MaximumBatchingWindowInSeconds) * time.Second, MaximumConcurrency: p.ScalingConfig.MaximumConcurrency,
 	}
-	return r.nameOf(res, "TableName")
+	if i := slices.IndexFunc(r.s.Queues, func(q Queue) bool { return r.queueARN(q.Name) == p.Queue }); i >= 0 {
+		source.Queue = r.s.Queues[i].LogicalID
+	} else {
+		r.fail(where, "no queue of the template has the ARN %q", p.Queue)
+	}
+	return source
 }
 
-func (r *reader) queueName(res *resource) string {
-	return r.nameOf(res, "QueueName")
+// reportsFailures refuses an event source whose function does not say which records of a batch
+// failed: the pollers read no other response.
+func (r *reader) reportsFailures(where string, types []string) {
+	r.must(where, "FunctionResponseTypes", strings.Join(types, " "), "ReportBatchItemFailures")
 }
 
-func (r *reader) busName(res *resource) string {
-	return r.nameOf(res, "Name")
+func (r *reader) streamSource(where string, properties json.RawMessage) StreamSource {
+	p := struct {
+		Stream, StartingPosition                                         string
+		BatchSize, MaximumBatchingWindowInSeconds, ParallelizationFactor int `json:",string"`
+		FunctionResponseTypes                                            []string
+		FilterCriteria                                                   struct{ Filters []struct{ Pattern string } }
+	}{BatchSize: 100, ParallelizationFactor: 1}
+	r.decode(where, properties, &p)
+	r.reportsFailures(where, p.FunctionResponseTypes)
+	r.must(where, "StartingPosition", p.StartingPosition, "TRIM_HORIZON") // from the oldest record
+	source := StreamSource{BatchSize: p.BatchSize, Parallel: p.ParallelizationFactor, Window: time.Duration(p.MaximumBatchingWindowInSeconds) * time.Second}
+	for _, filter := range p.FilterCriteria.Filters {
+		source.Filters = append(source.Filters, filter.Pattern)
+	}
+	if i := slices.IndexFunc(r.s.Tables, func(t Table) bool { return t.StreamView != "" && r.streamARN(t.Name) == p.Stream }); i >= 0 {
+		source.Table = r.s.Tables[i].LogicalID
+	} else {
+		r.fail(where, "no table of the template has the stream %q", p.Stream)
+	}
+	return source
+}
+
+func (r *reader) schedule(where, name string, properties json.RawMessage) Schedule {
+	p := struct {
+		ScheduleExpression, ScheduleExpressionTimezone, State, Input string
+		RetryPolicy                                                  struct {
+			MaximumRetryAttempts, MaximumEventAgeInSeconds int `json:",string"`
+		}
+		// Without a local counterpart:
+		DeadLetterConfig                                 struct{ Arn string }
+		Description, Name, OmitName, PermissionsBoundary string
+	}{ScheduleExpressionTimezone: "UTC", State: "ENABLED"}
+	p.RetryPolicy.MaximumRetryAttempts, p.RetryPolicy.MaximumEventAgeInSeconds = 185, 86400
+	r.decode(where, properties, &p)
+	return Schedule{
+		Name: name, Expression: p.ScheduleExpression, Timezone: p.ScheduleExpressionTimezone, Enabled: p.State == "ENABLED", Input: p.Input,
+		RetryAttempts: p.RetryPolicy.MaximumRetryAttempts, MaxEventAge: time.Duration(p.RetryPolicy.MaximumEventAgeInSeconds) * time.Second,
+	}
 }

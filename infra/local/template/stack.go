@@ -15,8 +15,7 @@ type Stack struct {
 	Operators API
 	// Tables is sorted by logical id.
 	Tables []Table
-	// Queues is sorted by logical id, except that a queue comes after its dead-letter
-	// queue.
+	// Queues has dead-letter queues before the queues that use them.
 	Queues []Queue
 	// Buses is sorted by logical id.
 	Buses []Bus
@@ -41,7 +40,7 @@ type Function struct {
 type API struct {
 	LogicalID   string
 	Authorizers map[string]Authorizer
-	// Routes holds the routes of all functions, in the order of Stack.Functions.
+	// Routes holds the routes of all functions.
 	Routes []Route
 	// CORS is nil when the API answers no preflight requests.
 	CORS *CORS
@@ -49,8 +48,8 @@ type API struct {
 
 // Authorizer is a JWT authorizer.
 type Authorizer struct {
-	Issuer   string
-	Audience []string
+	Issuer   string   `json:"issuer"`
+	Audience []string `json:"audience"`
 }
 
 // CORS is an API's preflight configuration.
@@ -64,8 +63,8 @@ type CORS struct {
 
 // Throttle limits the requests of one route.
 type Throttle struct {
-	PerSecond float64
-	Burst     int
+	PerSecond float64 `json:"ThrottlingRateLimit,string"`
+	Burst     int     `json:"ThrottlingBurstLimit,string"`
 }
 
 // Route is one method and path of the API.
@@ -138,16 +137,16 @@ type Table struct {
 
 // Key is one element of a table's primary key.
 type Key struct {
-	Name string
+	Name string `json:"AttributeName"`
 	// Type is HASH or RANGE.
-	Type string
+	Type string `json:"KeyType"`
 }
 
 // Attribute is a key attribute's definition.
 type Attribute struct {
-	Name string
+	Name string `json:"AttributeName"`
 	// Type is S, N or B.
-	Type string
+	Type string `json:"AttributeType"`
 }
 
 // Queue is one AWS::SQS::Queue, always a standard queue.

@@ -1,79 +1,25 @@
 // Package template reads the project's SAM template and returns what a local stack must
 // run: functions, routes, authorizers, queues, tables and their streams, schedules, event buses.
 //
-// It implements SAM's and CloudFormation's rules (defaults, Globals, intrinsic
-// functions, parameter constraints) and runs nothing. Only the properties that the
-// local stack needs are resolved; a needed property that cannot be resolved is an
-// *Error with its line, so that the local stack never silently differs from the
-// deployed one.
+// It applies the defaults of SAM and of the services, and runs nothing. A property that is
+// neither used here nor known to have no local counterpart is an error, so that the local
+// stack never silently differs from the deployed one.
 package template
 
 import (
-	"errors"
+	"bytes"
+	"encoding/json"
 	"fmt"
-	"io"
+	"net"
+	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"flashsale/infra/local/cloudformation"
 )
-
-// Error is a problem in a template that prevents the local stack from booting.
-type Error struct {
-	// File is the path that was loaded.
-	File string
-	// Line counts from 1; it is 0 when the error concerns no single line.
-	Line int
-	// At names the logical id and property, as in Resources.OrderQueue.Properties.VisibilityTimeout; it may be empty.
-	At string
-	// Reason is the problem itself.
-	Reason string
-}
-
-func (e *Error) Error() string {
-	where := e.File
-	if e.Line > 0 {
-		where = fmt.Sprintf("%s:%d", e.File, e.Line)
-	}
-	if e.At != "" {
-		return fmt.Sprintf("%s: %s: %s", where, e.At, e.Reason)
-	}
-	return fmt.Sprintf("%s: %s", where, e.Reason)
-}
-
-// fail records the first problem only: later ones are mostly its consequences.
-func (r *reader) fail(n *yaml.Node, at, format string, args ...any) {
-	if r.err != nil {
-		return
-	}
-	e := &Error{File: r.file, At: at, Reason: fmt.Sprintf(format, args...)}
-	if n != nil {
-		e.Line = n.Line
-	}
-	r.err = e
-}
-
-// assert checks the parameters against the template's Rules, as CloudFormation does
-// before it deploys anything.
-func (r *reader) assert(rules value) {
-	for _, rule := range rules.fields() {
-		rule.only([]string{"RuleCondition", "Assertions"}, nil)
-		if c := rule.raw("RuleCondition"); c != nil && !r.test(c, rule.below("RuleCondition")) {
-			continue
-		}
-		for _, a := range rule.need("Assertions").list() {
-			a.only([]string{"Assert", "AssertDescription"}, nil)
-			what := a.raw("Assert")
-			if what == nil {
-				a.fail("Assert is missing")
-				return
-			}
-			if !r.test(what, a.below("Assert")) {
-				r.fail(what, rule.at, "%s", a.get("AssertDescription").text("the parameters do not go together"))
-			}
-		}
-	}
-}
 
 // Options are a deployment's inputs besides the template.
 type Options struct {
@@ -92,92 +38,167 @@ type Options struct {
 	QueueURL func(name string) string
 }
 
-// Load reads the template at path. Problems inside it are of type *Error.
+// stackName is AWS::StackName, accountID is AWS::AccountId.
+const (
+	stackName = "local"
+	accountID = "000000000000"
+)
+
+// Load reads the template at path.
 func Load(path string, o Options) (*Stack, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read template: %w", err)
 	}
-	return Parse(path, text, o)
-}
-
-// Parse reads a template from memory; file is only named in errors, which are of type *Error.
-func Parse(file string, text []byte, o Options) (*Stack, error) {
-	if o.Region == "" {
-		o.Region = "us-east-1"
-	}
-	r := &reader{
-		file:       file,
-		o:          o,
-		parameters: map[string]*parameter{},
-		conditions: map[string]*yaml.Node{},
-		resources:  map[string]*resource{},
-	}
-	s := r.read(text)
-	if r.err != nil {
-		return nil, r.err
+	s, err := Parse(text, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, nil
 }
 
-// reader is one reading of one template. err keeps its first failure, after which every
-// lookup returns nothing, so callers need not check each step.
+// Parse reads a template from memory.
+func Parse(text []byte, o Options) (*Stack, error) {
+	if o.Region == "" {
+		o.Region = "us-east-1"
+	}
+	r := &reader{o: o, s: &Stack{Parameters: map[string]string{}}}
+	var err error
+	if r.t, err = cloudformation.Parse(text, cloudformation.Options{Parameters: o.Parameters, Lookup: r.lookup, Pseudo: map[string]string{
+		"AWS::Region": o.Region, "AWS::AccountId": accountID, "AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com", "AWS::StackName": stackName,
+	}}); err != nil {
+		return nil, err
+	}
+	for _, read := range []func(){r.parameters, r.unsupported, r.tables, r.queues, r.buses, r.api, r.operators, r.functions} {
+		read()
+	}
+	return r.s, r.err
+}
+
+// reader is one reading of one template. err keeps its first failure: later ones are mostly its
+// consequences.
 type reader struct {
-	file       string
-	o          Options
-	parameters map[string]*parameter
-	conditions map[string]*yaml.Node
-	resources  map[string]*resource
-	// ids holds the keys of resources, sorted.
-	ids    []string
-	global value
-	depth  int
-	err    *Error
+	o    Options
+	t    *cloudformation.Template
+	s    *Stack
+	http httpAPI
+	err  error
 }
 
-func (r *reader) read(text []byte) *Stack {
-	root := r.decode(text)
-	if r.err != nil {
-		return nil
+func (r *reader) fail(where, format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("%s: %w", where, fmt.Errorf(format, args...))
 	}
-	top := value{r: r, n: root}
-	r.readParameters(top.get("Parameters"))
-	r.readConditions(top.get("Conditions"))
-	r.assert(top.get("Rules"))
-	r.global = top.get("Globals")
-	r.readResources(top.get("Resources"))
-	if r.err != nil {
-		return nil
-	}
-	s := &Stack{Parameters: map[string]string{}}
-	for name, p := range r.parameters {
-		s.Parameters[name] = p.text
-	}
-	s.Tables = r.tables()
-	s.Queues = r.queues()
-	s.Buses = r.buses()
-	s.API, s.Operators = r.api(), r.rawAPI()
-	for _, res := range r.ofType(typeFunction) {
-		s.Functions = append(s.Functions, r.function(res, s))
-	}
-	return s
 }
 
-// decode returns the template's top mapping.
-func (r *reader) decode(text []byte) *yaml.Node {
-	var doc yaml.Node
-	dec := yaml.NewDecoder(strings.NewReader(string(text)))
-	if err := dec.Decode(&doc); err != nil {
-		if errors.Is(err, io.EOF) {
-			r.fail(nil, "", "the template is empty")
-		} else {
-			r.fail(nil, "", "%v", err)
+// parameters refuses what CloudFormation would refuse before it deploys anything.
+func (r *reader) parameters() {
+	for _, p := range r.t.Parameters {
+		onThisMachine := !slices.Contains(r.o.Strict, p.Name) && isLoopback(p.Value) && p.Refuses(overTLS(p.Value)) == ""
+		if p.Missing {
+			r.fail("Parameters."+p.Name, "it has no value")
+		} else if p.Problem != "" && !onThisMachine {
+			r.fail("Parameters."+p.Name, "%q: %s", p.Value, p.Problem)
 		}
-		return nil
+		r.s.Parameters[p.Name] = p.Value
 	}
-	if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
-		r.fail(&doc, "", "a template must be a mapping")
-		return nil
+	if len(r.t.Broken) > 0 {
+		r.fail("Rules", "%s", strings.Join(r.t.Broken, "; "))
 	}
-	return doc.Content[0]
+}
+
+func isLoopback(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Scheme == "http" && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
+}
+
+func overTLS(text string) string { return "https" + strings.TrimPrefix(text, "http") }
+
+// lookup resolves a reference to a resource, as far as what runs locally needs it.
+func (r *reader) lookup(to cloudformation.Resource, attribute string) (string, error) {
+	switch to.Type + "." + attribute {
+	case typeTable + ".", typeBus + ".":
+		return r.nameOf(to), nil
+	case typeTable + ".StreamArn":
+		return r.streamARN(r.nameOf(to)), nil
+	case typeQueue + ".Arn":
+		return r.queueARN(r.nameOf(to)), nil
+	case typeQueue + ".":
+		if r.o.QueueURL != nil {
+			return r.o.QueueURL(r.nameOf(to)), nil
+		}
+		return r.nameOf(to), nil
+	case typeFunction + ".Alias": // only one version runs here
+		return to.ID, nil
+	}
+	if attribute != "" {
+		return "", fmt.Errorf("attribute %s of %s (%s) does not exist locally", attribute, to.ID, to.Type)
+	}
+	return to.ID, nil
+}
+
+// nameOf returns the name of a queue, table or bus: the property without the stack's name, because
+// only one stack runs here, or the logical id in place of a name made by CloudFormation.
+func (r *reader) nameOf(of cloudformation.Resource) string {
+	property := map[string]string{typeTable: "TableName", typeQueue: "QueueName", typeBus: "Name"}[of.Type]
+	if of.Type == typeTable && r.o.TableName != "" {
+		return r.o.TableName
+	}
+	name := of.ID
+	if n := cloudformation.Member(of.Properties, property); n != nil {
+		if value, err := r.t.Value(n); err != nil {
+			r.fail(of.ID, "%w", err)
+		} else if value != nil {
+			name = fmt.Sprint(value)
+		}
+	}
+	return strings.TrimPrefix(name, stackName+"-")
+}
+
+func (r *reader) arn(service, rest string) string {
+	return "arn:aws:" + service + ":" + r.o.Region + ":" + accountID + ":" + rest
+}
+
+func (r *reader) queueARN(name string) string { return r.arn("sqs", name) }
+
+// streamARN is the stream of a table. Its label is the time of its creation, which only the engine
+// knows.
+func (r *reader) streamARN(table string) string {
+	return r.arn("dynamodb", "table/"+table+"/stream/local")
+}
+
+// read evaluates a resource's properties into a struct with all that are used. Those ignored have
+// no local counterpart; any other is an error.
+func (r *reader) read(from cloudformation.Resource, into any, ignored ...string) {
+	r.readNode(fmt.Sprintf("line %d: %s", from.Line, from.ID), from.Properties, into, ignored...)
+}
+
+func (r *reader) readNode(where string, n *yaml.Node, into any, ignored ...string) {
+	values, err := r.t.Values(n, ignored...)
+	if err != nil {
+		r.fail(where, "%w", err)
+		return
+	}
+	r.decode(where, values, into)
+}
+
+// decode fills a struct, whose numbers are of the kind ",string", with evaluated properties.
+func (r *reader) decode(where string, values, into any) {
+	text, err := json.Marshal(values)
+	if err != nil {
+		r.fail(where, "%w", err)
+		return
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		r.fail(where, "it does not run locally: %w", err)
+	}
+}
+
+// must refuses a property whose value is not the only one that runs locally.
+func (r *reader) must(where, property, is, want string) {
+	if is != want {
+		r.fail(where, "%s is %q and must be %s: nothing else runs locally", property, is, want)
+	}
 }

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -9,7 +10,7 @@ import (
 
 func parse(t *testing.T, text string, o Options) *Stack {
 	t.Helper()
-	s, err := Parse("template.yaml", []byte(text), o)
+	s, err := Parse([]byte(text), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,20 +154,34 @@ Resources:
 	}
 }
 
-func TestATableHasItsKeysAndTheNameThatReferencesSee(t *testing.T) {
+func TestATableHasItsKeysItsStreamAndTheNameThatReferencesSee(t *testing.T) {
 	const text = `
 Resources:
   T:
     Type: AWS::DynamoDB::Table
     Properties:
-      TableName: %s
+      TableName: NAME
       BillingMode: PAY_PER_REQUEST
       AttributeDefinitions: [{AttributeName: pk, AttributeType: S}, {AttributeName: n, AttributeType: N}]
       KeySchema: [{AttributeName: pk, KeyType: HASH}, {AttributeName: n, KeyType: RANGE}]
+      StreamSpecification: {StreamViewType: NEW_AND_OLD_IMAGES}
+  Bus: {Type: AWS::Events::EventBus, Properties: {Name: !Sub "${AWS::StackName}-events", Description: orders}}
   F:
     Type: AWS::Serverless::Function
     Properties:
-      Environment: {Variables: {NAME: !Ref T}}
+      Environment: {Variables: {TABLE: !Ref T, BUS: !Ref Bus}}
+      Events:
+        A: {Type: DynamoDB, Properties: {Stream: !GetAtt T.StreamArn, StartingPosition: TRIM_HORIZON, FunctionResponseTypes: [ReportBatchItemFailures]}}
+        B:
+          Type: DynamoDB
+          Properties:
+            Stream: !GetAtt T.StreamArn
+            StartingPosition: TRIM_HORIZON
+            FunctionResponseTypes: [ReportBatchItemFailures]
+            BatchSize: 25
+            MaximumBatchingWindowInSeconds: 2
+            ParallelizationFactor: 2
+            FilterCriteria: {Filters: [{Pattern: a}, {Pattern: b}]}
 `
 	for _, c := range []struct{ property, option, want string }{
 		{`!Ref AWS::NoValue`, "", "T"},
@@ -174,19 +189,117 @@ Resources:
 		{`!Sub "${AWS::StackName}-orders"`, "", "orders"},
 		{"orders", "given", "given"},
 	} {
-		t.Run(c.property+" and option "+c.option, func(t *testing.T) {
-			s := parse(t, replace(text, c.property), Options{TableName: c.option})
-			want := []Table{{
-				LogicalID: "T", Name: c.want,
+		s := parse(t, strings.Replace(text, "NAME", c.property, 1), Options{TableName: c.option})
+		want := &Stack{
+			Parameters: map[string]string{},
+			Tables: []Table{{
+				LogicalID: "T", Name: c.want, StreamView: "NEW_AND_OLD_IMAGES",
 				KeySchema:            []Key{{"pk", "HASH"}, {"n", "RANGE"}},
 				AttributeDefinitions: []Attribute{{"pk", "S"}, {"n", "N"}},
-			}}
-			if diff := cmp.Diff(want, s.Tables); diff != "" {
-				t.Errorf("tables (-want +got):\n%s", diff)
-			}
-			if env := s.Functions[0].Environment; env["NAME"] != c.want {
-				t.Errorf("references give %v, want the name %q", env, c.want)
-			}
-		})
+			}},
+			Buses: []Bus{{"Bus", "events"}},
+			Functions: []Function{{
+				LogicalID: "F", Timeout: 3 * time.Second, MemoryMB: 128, Environment: map[string]string{"TABLE": c.want, "BUS": "events"},
+				Streams: []StreamSource{
+					{Table: "T", BatchSize: 100, Parallel: 1},
+					{Table: "T", BatchSize: 25, Window: 2 * time.Second, Parallel: 2, Filters: []string{"a", "b"}},
+				},
+			}},
+		}
+		if diff := cmp.Diff(want, s); diff != "" {
+			t.Errorf("%s and option %q (-want +got):\n%s", c.property, c.option, diff)
+		}
+	}
+}
+
+// whole is a template with one of each type; each refusal changes something in it.
+const whole = `
+Parameters:
+  Url: {Type: String, Default: "", AllowedPattern: "(https://.+)?"}
+Rules:
+  R: {Assertions: [{Assert: !Not [!Equals [!Ref Url, "https://no/"]], AssertDescription: not that one}]}
+Resources:
+  Q: {Type: AWS::SQS::Queue, Properties: {VisibilityTimeout: 10}}
+  T: {Type: AWS::DynamoDB::Table, Properties: {StreamSpecification: {StreamViewType: NEW_IMAGE}}}
+  E: {Type: AWS::Events::EventBus}
+  H: {Type: AWS::Serverless::HttpApi, Properties: {Auth: {Authorizers: {J: {IdentitySource: $request.header.Authorization}}}}}
+  F:
+    Type: AWS::Serverless::Function
+    Properties:
+      Role: !GetAtt Elsewhere.Arn
+      Environment: {Variables: {V: x}}
+      Events:
+        Q: {Type: SQS, Properties: {Queue: !GetAtt Q.Arn, FunctionResponseTypes: [ReportBatchItemFailures]}}
+        T: {Type: DynamoDB, Properties: {Stream: !GetAtt T.StreamArn, StartingPosition: TRIM_HORIZON, FunctionResponseTypes: [ReportBatchItemFailures]}}
+        S: {Type: ScheduleV2, Properties: {ScheduleExpression: rate(1 day)}}
+        R: {Type: HttpApi, Properties: {ApiId: !Ref H, Method: GET, Path: /, Auth: {Authorizer: J}}}
+  Alarm: {Type: AWS::CloudWatch::Alarm, Properties: {AlarmActions: [!ImportValue x]}}
+  A: {Type: AWS::ApiGatewayV2::Api, Properties: {ProtocolType: HTTP}}
+  P: {Type: AWS::ApiGatewayV2::Stage, Properties: {ApiId: !Ref A, StageName: $default}}
+  J: {Type: AWS::ApiGatewayV2::Authorizer, Properties: {ApiId: !Ref A, AuthorizerType: JWT, IdentitySource: [$request.header.Authorization], JwtConfiguration: {Issuer: https://i.example, Audience: [a]}}}
+  I: {Type: AWS::ApiGatewayV2::Integration, Properties: {ApiId: !Ref A, IntegrationType: AWS_PROXY, IntegrationUri: !Ref F.Alias, PayloadFormatVersion: "2.0"}}
+  O: {Type: AWS::ApiGatewayV2::Route, Properties: {ApiId: !Ref A, RouteKey: GET /x, Target: !Sub "integrations/${I}", AuthorizationType: JWT, AuthorizerId: !Ref J}}
+`
+
+func TestWhatDoesNotRunLocallyIsRefused(t *testing.T) {
+	if s := parse(t, whole, Options{}); len(s.Operators.Routes) != 1 || s.Operators.Routes[0].Authorizer != "J" || s.Operators.Routes[0].Function != "F" {
+		t.Errorf("the operators' API is read as %+v", s.Operators)
+	}
+	for _, c := range []struct{ was, is, refusal string }{
+		{"VisibilityTimeout: 10", "FifoQueue: true", `unknown field "FifoQueue"`},
+		{"StreamSpecification: {StreamViewType: NEW_IMAGE}", "GlobalSecondaryIndexes: []", `unknown field "GlobalSecondaryIndexes"`},
+		{"StreamSpecification: {StreamViewType: NEW_IMAGE}", "", "no table of the template has the stream"},
+		{"AWS::Events::EventBus", "AWS::Pipes::Pipe", "E: line"},
+		{"AWS::Events::EventBus", "AWS::Serverless::HttpApi", "serves one AWS::Serverless::HttpApi"},
+		{"$request.header.Authorization}", "$request.querystring.t}", "IdentitySource"},
+		{"Properties: {Auth:", "Properties: {CorsConfiguration: {AllowCredentials: true}, Auth:", `unknown field "AllowCredentials"`},
+		{"V: x", "V: !GetAtt Q.QueueName", "attribute QueueName of Q"},
+		{"V: x", "V: !Ref AWS::StackId", "AWS::StackId"},
+		{"V: x", "V: [x]", "it does not run locally"},
+		{"V: x", `V: "{{resolve:secretsmanager:arn}}"`, "no such secret"},
+		{"Role:", "VpcConfig: {}\n      Role:", `unknown field "VpcConfig"`},
+		{"Type: SQS,", "Type: S3,", "events of type S3"},
+		{"Queue: !GetAtt Q.Arn,", "Queue: arn:aws:sqs:x:y:z,", "no queue of the template"},
+		{"Queue: !GetAtt Q.Arn,", "Queue: !GetAtt Q.Arn, FilterCriteria: {},", `unknown field "FilterCriteria"`},
+		{"Queue: !GetAtt Q.Arn, FunctionResponseTypes: [ReportBatchItemFailures]", "Queue: !GetAtt Q.Arn", "FunctionResponseTypes"},
+		{"Queue: !GetAtt Q.Arn,", "Queue: !GetAtt Q.Arn, BatchSize: many,", "into int"},
+		{"TRIM_HORIZON", "LATEST", "StartingPosition"},
+		{"StartingPosition: TRIM_HORIZON,", "StartingPosition: TRIM_HORIZON, MaximumRetryAttempts: 3,", `unknown field "MaximumRetryAttempts"`},
+		{"ScheduleExpression: rate(1 day)", "ScheduleExpression: rate(1 day), FlexibleTimeWindow: {Mode: FLEXIBLE}", `unknown field "FlexibleTimeWindow"`},
+		{"{Authorizer: J}", "{Authorizer: X}", `no authorizer "X"`},
+		{"ProtocolType: HTTP", "ProtocolType: WEBSOCKET", "must be HTTP"},
+		{"StageName: $default", "StageName: prod", "must be A $default"},
+		{"StageName: $default", "StageName: $default, RouteSettings: {}", `unknown field "RouteSettings"`},
+		{"{ApiId: !Ref A, StageName", "{ApiId: !Ref H, StageName", "must be A $default"},
+		{"AuthorizerType: JWT", "AuthorizerType: REQUEST", "must be A JWT"},
+		{"[$request.header.Authorization]", "[$request.querystring.token]", "must be $request.header.Authorization"},
+		{`"2.0"`, `"1.0"`, "must be 2.0"},
+		{"!Ref F.Alias", "!Ref J.Alias", "attribute Alias of J"},
+		{"integrations/${I}", "integrations/${J}", "no integration of the API"},
+		{"AuthorizationType: JWT", "AuthorizationType: AWS_IAM", "neither public nor"},
+		{"AuthorizerId: !Ref J", "AuthorizerId: !Ref I", "neither public nor"},
+	} {
+		text := strings.Replace(whole, c.was, c.is, 1)
+		if _, err := Parse([]byte(text), Options{}); text == whole || err == nil || !strings.Contains(err.Error(), c.refusal) {
+			t.Errorf("%s: refused with %v, want %q", c.is, err, c.refusal)
+		}
+	}
+}
+
+func TestWhatMustBeHTTPSMayBeHTTPOnThisMachine(t *testing.T) {
+	for _, c := range []struct {
+		url, refusal string
+		strict       []string
+	}{
+		{"https://x/", "", nil}, {"http://127.0.0.1:80/check?a=b", "", nil}, {"http://localhost/", "", nil}, {"http://[::1]:1/", "", nil},
+		{"http://127.0.0.1/", `"http://127.0.0.1/": it does not match`, []string{"Url"}},
+		{"http://x/", "does not match", nil}, {"http://127.0.0.1.example/", "does not match", nil}, {"http://127.0.0.1@x/", "does not match", nil},
+		{"ftp://127.0.0.1/", "does not match", nil},
+		{"https://no/", "not that one", nil},
+	} {
+		s, err := Parse([]byte(whole), Options{Parameters: map[string]string{"Url": c.url}, Strict: c.strict})
+		if c.refusal == "" && (err != nil || s.Parameters["Url"] != c.url) || c.refusal != "" && (err == nil || !strings.Contains(err.Error(), c.refusal)) {
+			t.Errorf("%s, strict %v: %v, want %q", c.url, c.strict, err, c.refusal)
+		}
 	}
 }
