@@ -1,34 +1,45 @@
 package sqs
 
 import (
+	"encoding/json"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
-// A queue is the state of one queue. It does no I/O and reads no clock; the caller of
-// its methods must hold the server's lock.
+// A queue is the state of one queue. It does no I/O; the caller of its methods must hold the
+// server's lock.
 type queue struct {
-	name       string
-	attributes attributes
-	settings   settings
+	name        string
+	attributes  map[string]string // as created
+	visibility  time.Duration
+	deadLetters *queue // of messages that were received maxReceives times, nil for none
+	maxReceives int
 
 	messages map[string]*message
 	// order has all messages by the time at which they are visible; those of the same time
 	// in the order in which they got it.
 	order []*message
 
-	waiters map[chan struct{}]bool // long polls
+	// changed is closed, and replaced, when there may be something to receive.
+	changed chan struct{}
 }
 
-func newQueue(name string) *queue {
-	return &queue{name: name, messages: map[string]*message{}, waiters: map[chan struct{}]bool{}}
+// A message is a message of a queue.
+type message struct {
+	id, body   string
+	sent       time.Time
+	visible    time.Time // hidden until then
+	received   bool      // hidden because received, not because delayed
+	first      time.Time // first receive from this queue
+	receives   int       // from this queue
+	generation uint64    // of its receipt handles, across all queues
 }
 
-// empty removes all messages.
-func (q *queue) empty() {
-	clear(q.messages)
-	q.order = nil
-}
+// inFlight reports whether a receiver has the message.
+func (m *message) inFlight(now time.Time) bool { return m.received && m.visible.After(now) }
 
 // put adds a message, or moves one that is there, and wakes the long polls: there may be
 // something to receive, or something earlier to sleep for.
@@ -37,10 +48,8 @@ func (q *queue) put(m *message, visible time.Time) {
 	m.visible = visible
 	q.messages[m.id] = m
 	q.order = slices.Insert(q.order, q.visible(visible), m)
-	for w := range q.waiters {
-		close(w)
-	}
-	clear(q.waiters)
+	close(q.changed)
+	q.changed = make(chan struct{})
 }
 
 func (q *queue) remove(m *message) {
@@ -64,34 +73,92 @@ func (q *queue) visible(at time.Time) int {
 	return n
 }
 
-// untilDue returns the time until a hidden message becomes visible; false if none is
-// hidden.
-func (q *queue) untilDue(now time.Time) (time.Duration, bool) {
-	n := q.visible(now)
-	if n == len(q.order) {
-		return 0, false
+// createQueue creates a queue, or finds one of the same name and attributes. Package template
+// has checked the names and values.
+func (s *Server) createQueue(c call) (any, error) {
+	in, err := decode[struct {
+		QueueName  string
+		Attributes map[string]string
+	}](c)
+	if err != nil {
+		return nil, err
 	}
-	return q.order[n].visible.Sub(now), true
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.queues[in.QueueName]
+	switch {
+	case q == nil:
+		if q, err = s.newQueue(in.QueueName, in.Attributes); err != nil {
+			return nil, err
+		}
+		s.queues[in.QueueName] = q
+	case !maps.Equal(q.attributes, in.Attributes):
+		return nil, errQueueExists
+	}
+	return struct{ QueueUrl string }{c.baseURL + "/" + s.options.AccountID + "/" + in.QueueName}, nil
 }
 
-// wait registers a long poll. The channel is closed when there may be something to receive.
-func (q *queue) wait() chan struct{} {
-	w := make(chan struct{})
-	q.waiters[w] = true
-	return w
+func (s *Server) newQueue(name string, attributes map[string]string) (*queue, error) {
+	q := &queue{
+		name: name, attributes: attributes, visibility: 30 * time.Second,
+		messages: map[string]*message{}, changed: make(chan struct{}),
+	}
+	for name, value := range attributes {
+		switch name {
+		case "VisibilityTimeout":
+			seconds, err := strconv.Atoi(value)
+			if err != nil {
+				return nil, errParameter("Invalid value for the parameter VisibilityTimeout.")
+			}
+			q.visibility = time.Duration(seconds) * time.Second
+		case "RedrivePolicy":
+			var policy struct {
+				Target          string `json:"deadLetterTargetArn"`
+				MaxReceiveCount int    `json:"maxReceiveCount"`
+			}
+			err := json.Unmarshal([]byte(value), &policy)
+			prefix := "arn:aws:sqs:" + s.options.Region + ":" + s.options.AccountID + ":"
+			q.deadLetters, q.maxReceives = s.queues[strings.TrimPrefix(policy.Target, prefix)], policy.MaxReceiveCount
+			if err != nil || q.deadLetters == nil {
+				return nil, errParameter("Value %s for parameter RedrivePolicy is invalid, or its target does not exist.", value)
+			}
+		case "MessageRetentionPeriod":
+		default:
+			return nil, errUnknownAttribute(name)
+		}
+	}
+	return q, nil
 }
 
-// A message is a message of a queue.
-type message struct {
-	id, body   string
-	sent       time.Time
-	visible    time.Time // hidden until then
-	received   bool      // hidden because received, not because delayed
-	first      time.Time // first receive from this queue
-	receives   int       // from this queue
-	generation uint64    // of its receipt handles, across all queues
-	source     string    // ARN of the queue whose dead letter it is
+// getQueueAttributes counts messages, which is all that anybody asks for.
+func (s *Server) getQueueAttributes(c call) (any, error) {
+	in, err := decode[struct {
+		QueueUrl       string
+		AttributeNames []string
+	}](c)
+	if err != nil {
+		return nil, err
+	}
+	out := struct{ Attributes map[string]string }{map[string]string{}}
+	return out, s.with(in.QueueUrl, func(q *queue) error {
+		now, inFlight := time.Now(), 0
+		for _, m := range q.order {
+			if m.inFlight(now) {
+				inFlight++
+			}
+		}
+		visible := q.visible(now)
+		counts := map[string]int{
+			"ApproximateNumberOfMessages": visible, "ApproximateNumberOfMessagesNotVisible": inFlight,
+			"ApproximateNumberOfMessagesDelayed": len(q.order) - visible - inFlight,
+		}
+		for _, name := range in.AttributeNames {
+			n, ok := counts[name]
+			if !ok {
+				return errUnknownAttribute(name)
+			}
+			out.Attributes[name] = strconv.Itoa(n)
+		}
+		return nil
+	})
 }
-
-// inFlight reports whether a receiver has the message.
-func (m *message) inFlight(now time.Time) bool { return m.received && m.visible.After(now) }

@@ -1,26 +1,39 @@
 package sqs
 
 import (
+	"context"
+	"encoding/base64"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
-const maxBatch = 10
-
 type receiveRequest struct {
 	QueueUrl                    string
-	MaxNumberOfMessages         *int
-	VisibilityTimeout           *int
-	WaitTimeSeconds             *int
-	MessageSystemAttributeNames []string
-	AttributeNames              []string // the older name of the same
-	MessageAttributeNames       []string // no message has any
+	MaxNumberOfMessages         int // 0: one
+	VisibilityTimeout           int // 0: the queue's
+	WaitTimeSeconds             int
+	MessageSystemAttributeNames []string // none or All
 }
 
-// system returns which system attributes are asked for, by either name.
-func (in receiveRequest) system() []string {
-	return slices.Concat(in.MessageSystemAttributeNames, in.AttributeNames)
+func (in receiveRequest) check() error {
+	for _, p := range []struct {
+		name        string
+		value, most int
+	}{
+		{"MaxNumberOfMessages", in.MaxNumberOfMessages, 10}, {"VisibilityTimeout", in.VisibilityTimeout, 43_200},
+		{"WaitTimeSeconds", in.WaitTimeSeconds, 20},
+	} {
+		if p.value < 0 || p.value > p.most {
+			return errParameter("Value %d for parameter %s is invalid. Reason: Must be at most %d.", p.value, p.name, p.most)
+		}
+	}
+	if names := in.MessageSystemAttributeNames; len(names) > 0 && !slices.Equal(names, []string{"All"}) {
+		return errUnsupported("some of a message's system attributes, but not All")
+	}
+	return nil
 }
 
 // A received is one delivery of a message.
@@ -32,113 +45,68 @@ type received struct {
 	Attributes    map[string]string `json:",omitempty"`
 }
 
-func (in receiveRequest) check() error {
-	between := func(name string, v *int, least, most int) error {
-		if v == nil || *v >= least && *v <= most {
-			return nil
-		}
-		return errParameter("Value %d for parameter %s is invalid. Reason: Must be between %d and %d, if provided.", *v, name, least, most)
-	}
-	for _, err := range []error{
-		between("MaxNumberOfMessages", in.MaxNumberOfMessages, 1, maxBatch),
-		between("VisibilityTimeout", in.VisibilityTimeout, 0, maxVisibilitySeconds),
-		between("WaitTimeSeconds", in.WaitTimeSeconds, 0, maxWaitSeconds),
-	} {
-		if err != nil {
-			return err
-		}
-	}
-	for _, name := range in.system() {
-		if name != "All" {
-			return errUnsupported("Some of a message's system attributes are not answered here, only All.")
-		}
-	}
-	return nil
-}
-
 // receiveMessage answers at once with visible messages, or waits for one.
 func (s *Server) receiveMessage(c call) (any, error) {
 	in, err := decode[receiveRequest](c)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.with(in.QueueUrl, func(*queue, time.Time) error { return in.check() }); err != nil {
+	if err := in.check(); err != nil {
 		return nil, err
 	}
-	var wait time.Duration
-	if in.WaitTimeSeconds != nil {
-		wait = time.Duration(*in.WaitTimeSeconds) * time.Second
-	}
-	out := struct {
+	var out struct {
 		Messages []received `json:",omitempty"`
-	}{}
-	out.Messages, err = s.poll(c, in, wait)
-	return out, err
+	}
+	for end := time.Now().Add(time.Duration(in.WaitTimeSeconds) * time.Second); ; {
+		var changed chan struct{}
+		left := time.Until(end)
+		err := s.with(in.QueueUrl, func(q *queue) error {
+			// A caller that has gone gets nothing: it could not delete it.
+			if c.ctx.Err() != nil {
+				return c.ctx.Err()
+			}
+			now := time.Now()
+			out.Messages = s.take(q, in, now)
+			changed = q.changed
+			// Nothing else wakes a poll when a hidden message becomes visible.
+			if n := q.visible(now); n < len(q.order) {
+				left = min(left, q.order[n].visible.Sub(now))
+			}
+			return nil
+		})
+		if err != nil || len(out.Messages) > 0 || time.Until(end) <= 0 {
+			return out, err
+		}
+		s.wait(c.ctx, changed, left)
+	}
 }
 
-// poll takes messages as soon as there are any, waiting at most wait.
-func (s *Server) poll(c call, in receiveRequest, wait time.Duration) ([]received, error) {
-	end := time.NewTimer(wait)
-	defer end.Stop()
-	for over := wait <= 0; s.ctx.Err() == nil; {
-		s.mu.Lock()
-		now := s.options.Now()
-		q, err := s.find(in.QueueUrl)
-		if err != nil {
-			s.mu.Unlock()
-			return nil, err
-		}
-		taken, err := s.take(c, q, in, now)
-		if err != nil || len(taken) > 0 || over {
-			s.mu.Unlock()
-			return taken, err
-		}
-		w := q.wait()
-		// Nothing else wakes a poll when a hidden message becomes visible.
-		var due <-chan time.Time
-		var timer *time.Timer
-		if d, ok := q.untilDue(now); ok {
-			timer = time.NewTimer(d)
-			due = timer.C
-		}
-		s.mu.Unlock()
-		select {
-		case <-w:
-		case <-due:
-		case <-end.C:
-			over = true
-		case <-c.ctx.Done():
-		case <-s.ctx.Done():
-		}
-		if timer != nil {
-			timer.Stop()
-		}
-		s.mu.Lock()
-		delete(q.waiters, w)
-		s.mu.Unlock()
+// wait ends with a change, with the caller, with the server or after some time.
+func (s *Server) wait(ctx context.Context, changed <-chan struct{}, most time.Duration) {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-changed:
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-s.ctx.Done():
 	}
-	return nil, nil // the server is stopping
 }
 
-// take receives visible messages, up to the requested number. A caller that has gone
-// gets none: it could not delete them.
-func (s *Server) take(c call, q *queue, in receiveRequest, now time.Time) ([]received, error) {
-	if c.ctx.Err() != nil {
-		return nil, c.ctx.Err()
+// take receives visible messages, up to the requested number. One that has been received as
+// often as its queue allows becomes a dead letter: the same message, received by nobody.
+func (s *Server) take(q *queue, in receiveRequest, now time.Time) (taken []received) {
+	hidden := q.visibility
+	if in.VisibilityTimeout > 0 {
+		hidden = time.Duration(in.VisibilityTimeout) * time.Second
 	}
-	most, hidden := 1, q.settings.visibility
-	if in.MaxNumberOfMessages != nil {
-		most = *in.MaxNumberOfMessages
-	}
-	if in.VisibilityTimeout != nil {
-		hidden = time.Duration(*in.VisibilityTimeout) * time.Second
-	}
-	var taken []received
 	// A message that this receive makes visible again comes behind these, and waits for the next.
-	for left := q.visible(now); len(taken) < most && left > 0; left-- {
+	for left := q.visible(now); len(taken) < max(1, in.MaxNumberOfMessages) && left > 0; left-- {
 		m := s.options.Disorder.pick(s.chance, q.order[:left])
-		if to := s.deadLetterQueue(q, m); to != nil {
-			s.bury(q, to, m, now)
+		if q.deadLetters != nil && m.receives >= q.maxReceives {
+			q.remove(m)
+			m.received, m.receives, m.first = false, 0, time.Time{}
+			q.deadLetters.put(m, now)
 			continue
 		}
 		m.receives++
@@ -150,50 +118,121 @@ func (s *Server) take(c call, q *queue, in receiveRequest, now time.Time) ([]rec
 		q.put(m, now.Add(s.options.Disorder.visibility(s.chance, hidden)))
 		taken = append(taken, in.answer(m, q.name, s.options.AccountID))
 	}
-	return taken, nil
-}
-
-// deadLetterQueue returns the target of a message that has been received as often as
-// its queue allows, nil if it may be received again.
-func (s *Server) deadLetterQueue(q *queue, m *message) *queue {
-	p := q.settings.redrive
-	if p == nil || m.receives < p.MaxReceiveCount {
-		return nil
-	}
-	if to := s.byARN(p.Target); to != q {
-		return to
-	}
-	return nil
-}
-
-// bury moves a message to a dead-letter queue. It stays the same message and starts again
-// with a receive count of 0.
-func (s *Server) bury(from, to *queue, m *message, now time.Time) {
-	from.remove(m)
-	m.received, m.receives, m.first, m.source = false, 0, time.Time{}, s.arn(from.name)
-	to.put(m, now)
+	return taken
 }
 
 // answer returns a delivery, with the message's system attributes if they are requested.
 func (in receiveRequest) answer(m *message, queue, account string) received {
 	out := received{
-		MessageId:     m.id,
-		ReceiptHandle: handle{queue: queue, message: m.id, generation: m.generation}.String(),
-		MD5OfBody:     md5Hex(m.body),
-		Body:          m.body,
+		MessageId: m.id, ReceiptHandle: handle{queue, m.id, m.generation}.String(), MD5OfBody: md5Hex(m.body), Body: m.body,
 	}
-	if len(in.system()) == 0 {
-		return out
-	}
-	millis := func(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
-	out.Attributes = map[string]string{
-		"SenderId":                         account,
-		"SentTimestamp":                    millis(m.sent),
-		"ApproximateReceiveCount":          strconv.Itoa(m.receives),
-		"ApproximateFirstReceiveTimestamp": millis(m.first),
-	}
-	if m.source != "" {
-		out.Attributes["DeadLetterQueueSourceArn"] = m.source
+	if len(in.MessageSystemAttributeNames) > 0 {
+		millis := func(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
+		out.Attributes = map[string]string{
+			"SenderId": account, "SentTimestamp": millis(m.sent), "ApproximateReceiveCount": strconv.Itoa(m.receives),
+			"ApproximateFirstReceiveTimestamp": millis(m.first),
+		}
 	}
 	return out
+}
+
+// A handle is a receipt handle: one delivery of one message from one queue. It is opaque text
+// for clients.
+type handle struct {
+	queue, message string // their name and id
+	generation     uint64
+}
+
+func (h handle) String() string {
+	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%s/%s/%d", h.queue, h.message, h.generation))
+}
+
+// find returns the message of a receipt handle, nil if it is deleted or has been received
+// again since.
+func (q *queue) find(text string) (*message, error) {
+	b, err := base64.StdEncoding.DecodeString(text)
+	parts := strings.Split(string(b), "/")
+	if err != nil || len(parts) != 3 || parts[0] != q.name {
+		return nil, errHandle
+	}
+	m := q.messages[parts[1]]
+	if m == nil || strconv.FormatUint(m.generation, 10) != parts[2] {
+		return nil, nil
+	}
+	return m, nil
+}
+
+func (s *Server) deleteMessage(c call) (any, error) {
+	in, err := decode[struct{ QueueUrl, ReceiptHandle string }](c)
+	if err != nil {
+		return nil, err
+	}
+	return empty{}, s.with(in.QueueUrl, func(q *queue) error { return q.delete(in.ReceiptHandle) })
+}
+
+// delete deletes the handle's message. A standard queue accepts the handle of an earlier
+// receive, or of a deleted message, and does nothing.
+func (q *queue) delete(handle string) error {
+	m, err := q.find(handle)
+	if m != nil {
+		q.remove(m)
+	}
+	return err
+}
+
+func (s *Server) deleteMessageBatch(c call) (any, error) {
+	in, err := decode[struct {
+		QueueUrl string
+		Entries  []struct{ Id, ReceiptHandle string }
+	}](c)
+	if err != nil {
+		return nil, err
+	}
+	type deleted struct{ Id string }
+	type failure struct {
+		Id, Code, Message string
+		SenderFault       bool
+	}
+	// Both lists are empty, not null: clients may rely on both.
+	out := struct {
+		Successful []deleted
+		Failed     []failure
+	}{[]deleted{}, []failure{}}
+	err = s.with(in.QueueUrl, func(q *queue) error {
+		for _, e := range in.Entries {
+			if q.delete(e.ReceiptHandle) != nil {
+				out.Failed = append(out.Failed, failure{e.Id, errHandle.code, errHandle.message, true})
+				continue
+			}
+			out.Successful = append(out.Successful, deleted{e.Id})
+		}
+		return nil
+	})
+	return out, err
+}
+
+// changeVisibility makes a message in flight visible at once. Nobody here keeps one longer
+// than its queue does.
+func (s *Server) changeVisibility(c call) (any, error) {
+	in, err := decode[struct {
+		QueueUrl, ReceiptHandle string
+		VisibilityTimeout       int
+	}](c)
+	if err != nil {
+		return nil, err
+	}
+	if in.VisibilityTimeout != 0 {
+		return nil, errUnsupported("a visibility timeout that is changed to another value than 0")
+	}
+	return empty{}, s.with(in.QueueUrl, func(q *queue) error {
+		now := time.Now()
+		m, err := q.find(in.ReceiptHandle)
+		if err == nil && (m == nil || !m.inFlight(now)) {
+			err = errNotInFlight
+		}
+		if err == nil {
+			q.put(m, now)
+		}
+		return err
+	})
 }

@@ -1,19 +1,31 @@
+// Package sqs is Amazon SQS for one machine: standard queues behind the AWS JSON 1.0
+// protocol, kept in memory. When the server ends its messages are gone: the table says
+// which orders are still to be finalized, and ReconcileFunction sends their messages
+// again. A message does not expire before that, whatever its queue's retention period.
+//
+// It has the operations, and their members, that the product, its tools and the local
+// stack send, with the rules of Amazon SQS, and refuses everything else. It knows nothing of
+// orders, functions or templates. In production the real service takes its place.
 package sqs
 
 import (
+	"bytes"
 	"context"
-	"math/rand/v2"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io"
+	randv2 "math/rand/v2"
+	"net/http"
 	"strings"
 	"sync"
-	"time"
 )
 
 // Options are the options of a server.
 type Options struct {
-	AccountID string           // "" is 000000000000
-	Region    string           // "" is us-east-1
-	Now       func() time.Time // nil is time.Now; safe for concurrent use
-	Disorder  Disorder         // zero: none
+	AccountID string   // "" is 000000000000
+	Region    string   // "" is us-east-1
+	Disorder  Disorder // zero: none
 }
 
 // Server is a queue service. It is an http.Handler and safe for concurrent use.
@@ -24,7 +36,7 @@ type Server struct {
 
 	mu     sync.Mutex
 	queues map[string]*queue // by name
-	chance *rand.Rand        // of the disorder
+	chance *randv2.Rand      // of the disorder
 }
 
 // New returns a server without queues.
@@ -35,10 +47,7 @@ func New(o Options) *Server {
 	if o.Region == "" {
 		o.Region = "us-east-1"
 	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	s := &Server{options: o, queues: map[string]*queue{}, chance: rand.New(rand.NewPCG(o.Disorder.Seed, 0))}
+	s := &Server{options: o, queues: map[string]*queue{}, chance: randv2.New(randv2.NewPCG(o.Disorder.Seed, 0))}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
 }
@@ -47,44 +56,94 @@ func New(o Options) *Server {
 func (s *Server) Close() { s.stop() }
 
 // with runs an operation on the queue named by a QueueUrl's last segment, under the lock.
-func (s *Server) with(url string, operate func(q *queue, now time.Time) error) error {
+func (s *Server) with(url string, operate func(q *queue) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q, err := s.find(url)
-	if err != nil {
-		return err
-	}
-	return operate(q, s.options.Now())
-}
-
-// find returns the queue named by a QueueUrl's last segment. The caller holds the lock.
-func (s *Server) find(url string) (*queue, error) {
+	q := s.queues[url[strings.LastIndexByte(url, '/')+1:]]
 	switch {
 	case s.ctx.Err() != nil:
-		return nil, errClosed()
-	case url == "":
-		return nil, errMissing("QueueUrl")
+		return errClosed
+	case q == nil:
+		return errNoQueue
 	}
-	q := s.queues[url[strings.LastIndexByte(url, '/')+1:]]
-	if q == nil {
-		return nil, errNoQueue()
-	}
-	return q, nil
+	return operate(q)
 }
 
-func (s *Server) url(base, name string) string {
-	return base + "/" + s.options.AccountID + "/" + name
+const (
+	contentType  = "application/x-amz-json-1.0"
+	targetPrefix = "AmazonSQS."
+	// Every byte of the largest message can take six bytes of JSON (\u0022).
+	maxRequestBytes = 8 * maxMessageBytes
+)
+
+// A call is one request being processed.
+type call struct {
+	ctx     context.Context
+	body    []byte
+	baseURL string // prefix of queue URLs in the answer
 }
 
-func (s *Server) arn(name string) string {
-	return "arn:aws:sqs:" + s.options.Region + ":" + s.options.AccountID + ":" + name
-}
-
-// byARN finds a queue of this server, nil if there is none.
-func (s *Server) byARN(arn string) *queue {
-	name, ok := strings.CutPrefix(arn, s.arn(""))
-	if !ok {
-		return nil
+// decode reads a request's members. One that would have no effect is refused.
+func decode[T any](c call) (in T, err error) {
+	strict := json.NewDecoder(bytes.NewReader(c.body))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(&in); err != nil {
+		return in, errUnsupported(err.Error())
 	}
-	return s.queues[name]
+	return in, nil
+}
+
+// empty is the answer of operations without output.
+type empty struct{}
+
+var operations = map[string]func(*Server, call) (any, error){
+	"CreateQueue":             (*Server).createQueue,
+	"GetQueueAttributes":      (*Server).getQueueAttributes,
+	"SendMessage":             (*Server).sendMessage,
+	"ReceiveMessage":          (*Server).receiveMessage,
+	"DeleteMessage":           (*Server).deleteMessage,
+	"DeleteMessageBatch":      (*Server).deleteMessageBatch,
+	"ChangeMessageVisibility": (*Server).changeVisibility,
+}
+
+// ServeHTTP answers one request of the AWS JSON 1.0 protocol. Signatures are
+// not checked.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("x-amzn-RequestId", rand.Text())
+	target := r.Header.Get("X-Amz-Target")
+	operate := operations[strings.TrimPrefix(target, targetPrefix)]
+	if operate == nil || r.Method != http.MethodPost {
+		writeFault(w, errUnsupported("the operation "+target))
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequestBytes))
+	if err != nil {
+		writeFault(w, errUnsupported(err.Error()))
+		return
+	}
+	out, err := operate(s, call{ctx: r.Context(), body: body, baseURL: "http://" + r.Host})
+	var f *fault
+	switch {
+	case err == nil:
+		writeJSON(w, http.StatusOK, out)
+	case errors.As(err, &f):
+		writeFault(w, f)
+	default: // The caller has gone: no answer.
+	}
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	// A failed write means that the caller has gone and will retry.
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+func writeFault(w http.ResponseWriter, f *fault) {
+	side := "Sender"
+	if f.status >= http.StatusInternalServerError {
+		side = "Receiver"
+	}
+	w.Header().Set("x-amzn-query-error", f.code+";"+side)
+	writeJSON(w, f.status, map[string]string{"__type": f.shape, "message": f.message})
 }

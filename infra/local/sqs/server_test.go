@@ -1,12 +1,14 @@
 package sqs_test
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"sync"
+	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -17,80 +19,88 @@ import (
 	"flashsale/infra/local/sqs"
 )
 
-// A fixture is a server behind HTTP with the real SDK in front of it.
+const (
+	notInFlight = "AWS.SimpleQueueService.MessageNotInflight"
+	badHandle   = "ReceiptHandleIsInvalid"
+	parameter   = "InvalidParameterValue"
+	unsupported = "AWS.SimpleQueueService.UnsupportedOperation"
+	noQueue     = "AWS.SimpleQueueService.NonExistentQueue"
+)
+
+// A fixture is a server with the real SDK in front of it.
 type fixture struct {
 	*testing.T
 	server *sqs.Server
 	client *awssqs.Client
-	url    string // of the HTTP server
 }
 
-func open(t *testing.T, o sqs.Options) *fixture {
+// play tells a story in virtual time: the SDK's client calls the server without a network.
+func play(t *testing.T, o sqs.Options, story func(f *fixture)) {
 	t.Helper()
-	server := sqs.New(o)
-	h := httptest.NewServer(server)
-	t.Cleanup(func() {
-		// Closing the queue first ends the long polls HTTP would wait for.
-		server.Close()
-		h.Close()
+	synctest.Test(t, func(t *testing.T) {
+		server := sqs.New(o)
+		defer server.Close()
+		story(&fixture{t, server, awssqs.New(awssqs.Options{
+			BaseEndpoint: aws.String("http://queues"), Region: "us-east-1", Retryer: aws.NopRetryer{},
+			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), HTTPClient: &http.Client{Transport: direct{server}},
+		})})
 	})
-	return &fixture{T: t, server: server, client: newClient(h.URL), url: h.URL}
 }
 
-func newClient(url string) *awssqs.Client {
-	return awssqs.New(awssqs.Options{
-		BaseEndpoint:     aws.String(url),
-		Region:           "us-east-1",
-		Credentials:      credentials.NewStaticCredentialsProvider("local", "local", ""),
-		RetryMaxAttempts: 1,
-		HTTPClient:       &http.Client{Timeout: 30 * time.Second},
-	})
+type direct struct{ http.Handler }
+
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	return w.Result(), nil
 }
 
 // queue makes a queue; attributes come in pairs.
 func (f *fixture) queue(name string, attributes ...string) string {
 	f.Helper()
-	out, err := f.client.CreateQueue(f.Context(), &awssqs.CreateQueueInput{QueueName: &name, Attributes: pairs(attributes)})
+	url, err := f.create(name, attributes...)
 	if err != nil {
 		f.Fatalf("create queue %s: %v", name, err)
 	}
-	return *out.QueueUrl
+	return url
 }
 
-func pairs(list []string) map[string]string {
-	m := map[string]string{}
-	for i := 0; i+1 < len(list); i += 2 {
-		m[list[i]] = list[i+1]
+func (f *fixture) create(name string, attributes ...string) (string, error) {
+	wanted := map[string]string{}
+	for i := 0; i+1 < len(attributes); i += 2 {
+		wanted[attributes[i]] = attributes[i+1]
 	}
-	return m
-}
-
-func (f *fixture) send(url, body string) string {
-	f.Helper()
-	return f.sendLater(url, body, 0)
-}
-
-// sendLater sends a message with a delay.
-func (f *fixture) sendLater(url, body string, seconds int32) string {
-	f.Helper()
-	out, err := f.client.SendMessage(f.Context(), &awssqs.SendMessageInput{QueueUrl: &url, MessageBody: &body, DelaySeconds: seconds})
+	out, err := f.client.CreateQueue(f.Context(), &awssqs.CreateQueueInput{QueueName: &name, Attributes: wanted})
 	if err != nil {
-		f.Fatalf("send: %v", err)
+		return "", err
 	}
-	return *out.MessageId
+	return *out.QueueUrl, nil
 }
 
-// receive takes up to ten messages, with everything there is to know of them.
-func (f *fixture) receive(url string, change ...func(*awssqs.ReceiveMessageInput)) []types.Message {
+func redrive(target, most string) string {
+	return `{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:` + target + `","maxReceiveCount":` + most + `}`
+}
+
+func (f *fixture) send(url string, bodies ...string) {
 	f.Helper()
-	in := &awssqs.ReceiveMessageInput{
-		QueueUrl: &url, MaxNumberOfMessages: 10,
+	for _, body := range bodies {
+		if _, err := f.client.SendMessage(f.Context(), &awssqs.SendMessageInput{QueueUrl: &url, MessageBody: &body}); err != nil {
+			f.Fatalf("send: %v", err)
+		}
+	}
+}
+
+// receive takes up to ten messages, with everything there is to know of them, and hides them
+// for some seconds; with 0, for the queue's time.
+func (f *fixture) receive(url string, hide int32) []types.Message {
+	f.Helper()
+	out, err := f.client.ReceiveMessage(f.Context(), &awssqs.ReceiveMessageInput{
+		QueueUrl: &url, MaxNumberOfMessages: 10, VisibilityTimeout: hide,
 		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
-	}
-	for _, c := range change {
-		c(in)
-	}
-	out, err := f.client.ReceiveMessage(f.Context(), in)
+	})
 	if err != nil {
 		f.Fatalf("receive: %v", err)
 	}
@@ -98,9 +108,9 @@ func (f *fixture) receive(url string, change ...func(*awssqs.ReceiveMessageInput
 }
 
 // one receives exactly one message.
-func (f *fixture) one(url string, change ...func(*awssqs.ReceiveMessageInput)) types.Message {
+func (f *fixture) one(url string, hide int32) types.Message {
 	f.Helper()
-	messages := f.receive(url, change...)
+	messages := f.receive(url, hide)
 	if len(messages) != 1 {
 		f.Fatalf("received %d messages, want 1", len(messages))
 	}
@@ -109,43 +119,31 @@ func (f *fixture) one(url string, change ...func(*awssqs.ReceiveMessageInput)) t
 
 func (f *fixture) none(url string) {
 	f.Helper()
-	if messages := f.receive(url); len(messages) != 0 {
+	if messages := f.receive(url, 0); len(messages) != 0 {
 		f.Fatalf("received %d messages, want none", len(messages))
 	}
 }
 
-func visibility(seconds int32) func(*awssqs.ReceiveMessageInput) {
-	return func(in *awssqs.ReceiveMessageInput) { in.VisibilityTimeout = seconds }
-}
-
-func (f *fixture) attributes(url string) map[string]string {
+// holds fails unless the queue has so many visible, in-flight and delayed messages.
+func (f *fixture) holds(url string, want ...string) {
 	f.Helper()
-	out, err := f.client.GetQueueAttributes(f.Context(), &awssqs.GetQueueAttributesInput{
-		QueueUrl: &url, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll},
-	})
+	names := []types.QueueAttributeName{
+		"ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed",
+	}
+	out, err := f.client.GetQueueAttributes(f.Context(), &awssqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: names})
 	if err != nil {
 		f.Fatalf("get attributes: %v", err)
 	}
-	return out.Attributes
-}
-
-func (f *fixture) arn(url string) string {
-	f.Helper()
-	return f.attributes(url)["QueueArn"]
-}
-
-// counts are the visible, in-flight and delayed messages.
-func (f *fixture) counts(url string) [3]string {
-	f.Helper()
-	a := f.attributes(url)
-	return [3]string{a["ApproximateNumberOfMessages"], a["ApproximateNumberOfMessagesNotVisible"], a["ApproximateNumberOfMessagesDelayed"]}
-}
-
-func (f *fixture) delete(url string, handle *string) {
-	f.Helper()
-	if _, err := f.client.DeleteMessage(f.Context(), &awssqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: handle}); err != nil {
-		f.Fatalf("delete: %v", err)
+	for i, name := range names {
+		if got := out.Attributes[string(name)]; got != want[i] {
+			f.Errorf("%s is %s, want %s", name, got, want[i])
+		}
 	}
+}
+
+func (f *fixture) delete(url string, handle *string) error {
+	_, err := f.client.DeleteMessage(f.Context(), &awssqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: handle})
+	return err
 }
 
 // release makes a message in flight visible at once.
@@ -154,34 +152,106 @@ func (f *fixture) release(url string, handle *string) error {
 	return err
 }
 
-// code is the SDK's name of an error answer, "" for success.
-func code(err error) string {
-	var api smithy.APIError
-	switch {
-	case err == nil:
-		return ""
-	case errors.As(err, &api):
-		return api.ErrorCode()
+// fails fails unless the SDK's name of the error is this one, "" for success.
+func (f *fixture) fails(what string, err error, want string) {
+	f.Helper()
+	var answer smithy.APIError
+	got := ""
+	if errors.As(err, &answer) {
+		got = answer.ErrorCode()
 	}
-	return err.Error()
+	if got != want || (err == nil) != (want == "") {
+		f.Errorf("%s: %v, want %q", what, err, want)
+	}
 }
 
-// A clock stands still until it is moved.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
+func TestWhatNobodySendsIsRefused(t *testing.T) {
+	play(t, sqs.Options{}, func(f *fixture) {
+		url := f.queue("q")
+		f.queue("dead")
+		for name, tt := range map[string]struct {
+			attributes []string
+			want       string
+		}{
+			"all that the template sets":  {[]string{"VisibilityTimeout", "60", "MessageRetentionPeriod", "60", "RedrivePolicy", redrive("dead", "5")}, ""},
+			"a FIFO queue":                {[]string{"FifoQueue", "true"}, "InvalidAttributeName"},
+			"a timeout that is no number": {[]string{"VisibilityTimeout", "ten"}, parameter},
+			"a policy that is none":       {[]string{"RedrivePolicy", "nonsense"}, parameter},
+			"no dead-letter queue":        {[]string{"RedrivePolicy", redrive("none", "5")}, parameter},
+		} {
+			_, err := f.create(name, tt.attributes...)
+			f.fails(name, err, tt.want)
+		}
+		f.queue("q")
+		_, err := f.create("q", "VisibilityTimeout", "60")
+		f.fails("a queue of that name with other attributes", err, "QueueAlreadyExists")
+		_, err = f.client.GetQueueAttributes(f.Context(), &awssqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: []types.QueueAttributeName{"All"}})
+		f.fails("attributes that nobody reads", err, "InvalidAttributeName")
+		_, err = f.client.PurgeQueue(f.Context(), &awssqs.PurgeQueueInput{QueueUrl: &url})
+		f.fails("an operation that nobody needs", err, unsupported)
+
+		for name, tt := range map[string]struct {
+			in   awssqs.SendMessageInput
+			want string
+		}{
+			"text of any plane":              {awssqs.SendMessageInput{MessageBody: aws.String("茅台\t\r\n🍶 \U0010FFFF <&>")}, ""},
+			"no body":                        {awssqs.SendMessageInput{MessageBody: aws.String("")}, parameter},
+			"a control character":            {awssqs.SendMessageInput{MessageBody: aws.String("a\x01b")}, "InvalidMessageContents"},
+			"U+FFFE":                         {awssqs.SendMessageInput{MessageBody: aws.String("\uFFFE")}, "InvalidMessageContents"},
+			"1 MiB, of which all is escaped": {awssqs.SendMessageInput{MessageBody: aws.String(strings.Repeat("\"", 1<<20))}, ""},
+			"more than 1 MiB":                {awssqs.SendMessageInput{MessageBody: aws.String(strings.Repeat("x", 1<<20+1))}, parameter},
+			"a delay of 900 s":               {awssqs.SendMessageInput{MessageBody: aws.String("b"), DelaySeconds: 900}, ""},
+			"a delay of 901 s":               {awssqs.SendMessageInput{MessageBody: aws.String("b"), DelaySeconds: 901}, parameter},
+			"a negative delay":               {awssqs.SendMessageInput{MessageBody: aws.String("b"), DelaySeconds: -1}, parameter},
+			"a message group":                {awssqs.SendMessageInput{MessageBody: aws.String("b"), MessageGroupId: aws.String("g")}, unsupported},
+			"a missing queue":                {awssqs.SendMessageInput{MessageBody: aws.String("b"), QueueUrl: aws.String("http://queues/0/none")}, noQueue},
+			"another host in the URL":        {awssqs.SendMessageInput{MessageBody: aws.String("b"), QueueUrl: aws.String("https://sqs.us-east-1.amazonaws.com/1/q")}, ""},
+		} {
+			if tt.in.QueueUrl == nil {
+				tt.in.QueueUrl = &url
+			}
+			_, err := f.client.SendMessage(f.Context(), &tt.in)
+			f.fails(name, err, tt.want)
+		}
+		for name, tt := range map[string]struct {
+			in   awssqs.ReceiveMessageInput
+			want string
+		}{
+			"eleven messages":              {awssqs.ReceiveMessageInput{QueueUrl: &url, MaxNumberOfMessages: 11}, parameter},
+			"a wait of 21 s":               {awssqs.ReceiveMessageInput{QueueUrl: &url, WaitTimeSeconds: 21}, parameter},
+			"a negative wait":              {awssqs.ReceiveMessageInput{QueueUrl: &url, WaitTimeSeconds: -1}, parameter},
+			"twelve hours":                 {awssqs.ReceiveMessageInput{QueueUrl: &url, VisibilityTimeout: 43200}, ""},
+			"more than twelve hours":       {awssqs.ReceiveMessageInput{QueueUrl: &url, VisibilityTimeout: 43201}, parameter},
+			"one of the system attributes": {awssqs.ReceiveMessageInput{QueueUrl: &url, MessageSystemAttributeNames: []types.MessageSystemAttributeName{"SenderId"}}, unsupported},
+			"a missing queue":              {awssqs.ReceiveMessageInput{QueueUrl: aws.String("http://queues/0/none")}, noQueue},
+		} {
+			_, err := f.client.ReceiveMessage(f.Context(), &tt.in)
+			f.fails(name, err, tt.want)
+		}
+	})
 }
 
-func newClock() *clock { return &clock{now: time.Date(2026, 11, 11, 10, 0, 0, 0, time.UTC)} }
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
+// The SDK does not show the second name, nor that there is no empty list.
+func TestAnswersHaveTheFormOfTheProtocol(t *testing.T) {
+	play(t, sqs.Options{}, func(f *fixture) {
+		f.queue("q")
+		post := func(body string) *httptest.ResponseRecorder {
+			r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/", strings.NewReader(body))
+			r.Header.Set("X-Amz-Target", "AmazonSQS.ReceiveMessage")
+			w := httptest.NewRecorder()
+			f.server.ServeHTTP(w, r)
+			return w
+		}
+		if w := post(`{"QueueUrl":"http://x/0/q"}`); w.Code != 200 || strings.TrimSpace(w.Body.String()) != "{}" {
+			t.Errorf("an empty receive is answered %d %s, want {}", w.Code, w.Body)
+		}
+		w := post(`{"QueueUrl":"http://x/0/none"}`)
+		var answer struct {
+			Type string `json:"__type"`
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != 400 || answer.Type != "com.amazonaws.sqs#QueueDoesNotExist" ||
+			w.Header().Get("x-amzn-query-error") != noQueue+";Sender" || w.Header().Get("Content-Type") != "application/x-amz-json-1.0" {
+			t.Errorf("a missing queue is answered %d %v %s", w.Code, w.Header(), w.Body)
+		}
+	})
 }
