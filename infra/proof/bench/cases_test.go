@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"testing"
 	"time"
@@ -32,8 +31,7 @@ type benchCase struct {
 	make   factory
 	event  func() []byte
 	aws    endpoints
-	socket bool // AWS is an HTTP server in this process instead of a stub transport
-	status int  // of the answer, 0 if there is none
+	status int // of the answer, 0 if there is none
 }
 
 // factory makes a handler as its main.go does.
@@ -53,10 +51,8 @@ func newQuery(b *ledger.Ledger, _ *orderq.Sender, log *telemetry.Log) any {
 
 func cases(tb testing.TB) []benchCase {
 	buy, ask := newCrowd(tb, "purchase.json").next, newCrowd(tb, "query-claim.json").next
-	accepting := endpoints{getSale: saleAnswer(false), "TransactWriteItems": done()}
 	all := []benchCase{
-		{name: "purchase-accepted", make: newPurchase, event: buy, aws: accepting, status: 202},
-		{name: "purchase-accepted-socket", make: newPurchase, event: buy, aws: accepting, socket: true, status: 202},
+		{name: "purchase-accepted", make: newPurchase, event: buy, aws: accepting(), status: 202},
 		{name: "purchase-duplicate", make: newPurchase, event: buy,
 			aws: endpoints{getSale: saleAnswer(false), "TransactWriteItems": takenAnswer()}, status: 409},
 		{name: "purchase-sold-out", make: newPurchase, event: buy,
@@ -64,16 +60,14 @@ func cases(tb testing.TB) []benchCase {
 		{name: "query-claim", make: newQuery, event: ask, aws: endpoints{getSale: saleAnswer(false),
 			"GetItem": answerOf(http.StatusOK, `{"Item":`+claimText(claimKey("alice"), "alice", orderID)+`}`)}, status: 200},
 	}
-	for _, n := range []int{1, 10, 25} {
+	for _, n := range []int{1, 25} {
 		users := make([]string, n)
 		for i := range users {
 			users[i] = fmt.Sprintf("user-%05d", i)
 		}
 		batch := batchOf(tb, users)
-		c := benchCase{name: fmt.Sprintf("finalize-%d", n), make: newFinalize, event: func() []byte { return batch }, aws: finalizeEndpoints(users)}
-		overSocket := c
-		overSocket.name, overSocket.socket = c.name+"-socket", true
-		all = append(all, c, overSocket)
+		all = append(all, benchCase{name: fmt.Sprintf("finalize-%d", n), make: newFinalize,
+			event: func() []byte { return batch }, aws: finalizeEndpoints(users)})
 	}
 	return all
 }
@@ -101,13 +95,7 @@ func (c benchCase) sides(tb testing.TB) sides {
 	} {
 		tb.Setenv(name, value)
 	}
-	endpoint := config.WithHTTPClient(&http.Client{Transport: c.aws})
-	if c.socket {
-		server := httptest.NewServer(c.aws)
-		tb.Cleanup(server.Close)
-		endpoint = config.WithBaseEndpoint(server.URL)
-	}
-	cfg, err := config.LoadDefaultConfig(tb.Context(), endpoint, config.WithRegion("eu-central-1"),
+	cfg, err := config.LoadDefaultConfig(tb.Context(), config.WithHTTPClient(&http.Client{Transport: c.aws}), config.WithRegion("eu-central-1"),
 		config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("AKIDEXAMPLE", "secret", "")))
 	if err != nil {
 		tb.Fatal(err)
