@@ -89,7 +89,7 @@ demo: host ## 1,000 buyers rush for 100 bottles on the running stack (or on a ne
 # The lab's picture shows a part of the lab that fits: a few strategies of each family, and
 # the scenarios in which they differ. Its page is kept, because the run takes minutes.
 .PHONY: screenshots
-screenshots: host browser $(BUILD)/lab-picture.html ## take the README's two pictures again: the live view during a rush, and the lab's verdicts
+screenshots: host browser $(BUILD)/lab-picture.html ## take the README's pictures again: the pages, the live view during a rush, and the lab's verdicts
 	@$(GO_BUILD) -o $(HOST)/screenshots ./infra/proof/browser/screenshots
 	@$(HOST)/screenshots -lab $(BUILD)/lab-picture.html
 

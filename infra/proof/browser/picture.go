@@ -11,9 +11,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Picture opens an address in a window of that size, waits for a promise of JavaScript, and
-// writes what is then to be seen as a PNG.
-func (b *Browser) Picture(path, address string, width, height int64, promise string) error {
+// Picture opens an address in a window of that size, waits until each condition in JavaScript
+// has held in turn, and writes what is then to be seen as a PNG. A condition may act: what it
+// asks for, such as another page, is there before the next one holds.
+func (b *Browser) Picture(path, address string, width, height int64, conditions ...string) error {
 	const patience = 2 * time.Minute
 	tab, end := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
 	defer end()
@@ -31,8 +32,13 @@ func (b *Browser) Picture(path, address string, width, height int64, promise str
 	if err != nil {
 		return fmt.Errorf("open %s: %w", address, err)
 	}
-	if _, err := chromedp.Run(ctx, chromedp.Evaluate[any](promise, chromedp.EvalAwaitPromise)); err != nil {
-		return fmt.Errorf("wait for %s: %w", address, err)
+	for _, condition := range conditions {
+		// An error is a page that is on its way to the next one.
+		for holds := false; !holds; holds, _ = chromedp.Run(ctx, chromedp.Evaluate[bool](condition)) {
+			if time.Sleep(20 * time.Millisecond); ctx.Err() != nil {
+				return fmt.Errorf("wait at %s for %s: %w", address, condition, ctx.Err())
+			}
+		}
 	}
 	picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	if err != nil {

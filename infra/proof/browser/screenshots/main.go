@@ -1,8 +1,10 @@
-// Command screenshots takes the README's pictures: the live view during a rush, and the
-// table of verdicts on the strategy lab's page. It runs in the project's folder.
+// Command screenshots takes the README's pictures: what a buyer and an operator see of a sale, the
+// live view during a rush, and the table of verdicts on the strategy lab's page. It runs in the
+// project's folder.
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,19 +13,25 @@ import (
 	"time"
 
 	"flashsale/infra/kit/arguments"
+	"flashsale/infra/kit/client"
 	"flashsale/infra/local/launch"
 	"flashsale/infra/proof/browser"
 )
 
 // rush sends the crowd and waits until the shards are half empty.
-const rush = `new Promise((seen) => {
+const rush = `(() => {
 	const at = (id) => document.getElementById(id).textContent
-	let sent = false
-	setInterval(() => {
-		if (!sent && at('verdict').startsWith('ok')) { sent = true; document.getElementById('rush').click() }
-		if (Number(at('left')) < 60 && Number(at('left')) > 0) seen()
-	}, 20)
-})`
+	if (!window.sent && at('verdict').startsWith('ok')) { window.sent = true; document.getElementById('rush').click() }
+	return Number(at('left')) < 60 && Number(at('left')) > 0
+})()`
+
+// Signing in to the operators' page, in its sign-in page, and the sale.
+const (
+	signIn   = `document.querySelector("button.main")?.textContent.includes("Sign in") && (document.querySelector("button.main").click(), true)`
+	operator = `document.querySelector("select") && (document.querySelector("input:not([type=hidden])").value = "kim",
+		document.querySelector("select").value = "operator", document.querySelector("form").requestSubmit(), true)`
+	shown = `document.querySelector(".trail li, .trail tr") !== null`
+)
 
 func main() {
 	f := flag.NewFlagSet("screenshots", flag.ContinueOnError)
@@ -54,7 +62,7 @@ func take(lab, out string) (err error) {
 	if _, err := os.Stat(page); err != nil {
 		return fmt.Errorf("find the lab's page: %w", err)
 	}
-	if err := b.Picture(filepath.Join(out, "lab.png"), "file://"+page, 1000, 850, "Promise.resolve(1)"); err != nil {
+	if err := b.Picture(filepath.Join(out, "lab.png"), "file://"+page, 1000, 850); err != nil {
 		return err
 	}
 	data, err := os.MkdirTemp("", "flashsale-screenshots-")
@@ -70,5 +78,31 @@ func take(lab, out string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stack.Stop(20*time.Second)) }()
-	return b.Picture(filepath.Join(out, "live.png"), stack.API+"/", 1200, 1100, rush)
+	if err := b.Picture(filepath.Join(out, "live.png"), stack.API+"/", 1200, 1100, rush); err != nil {
+		return err
+	}
+	c := client.New(stack.API, client.Options{Lambda: stack.Lambda})
+	defer c.Close()
+	err = c.Ask(context.Background(), client.SeedFunction, map[string]any{
+		"action": "create", "saleId": "moutai", "name": "Feitian Moutai, 500 ml", "stock": 100, "shards": 5,
+		"about":   "One bottle for each buyer. 53 % vol., bottled in 2026, delivered within a week.",
+		"opensAt": time.Now().Add(-time.Minute), "closesAt": time.Now().Add(24 * time.Hour), "payWithin": 900, "price": 149900, "currency": "CNY",
+	}, nil)
+	if err != nil {
+		return err
+	}
+	for _, user := range []string{"alice", "bob", "carol"} {
+		token, err := c.Token(context.Background(), user)
+		if err != nil {
+			return err
+		}
+		if a, err := c.Buy(context.Background(), "moutai", token, ""); err != nil || a.Status != 202 {
+			return fmt.Errorf("buy: status %d (%w)", a.Status, err)
+		}
+	}
+	err = b.Picture(filepath.Join(out, "buyer.png"), stack.API+"/s/moutai", 420, 640, `document.body.innerText.includes("Sign in")`)
+	if err != nil {
+		return err
+	}
+	return b.Picture(filepath.Join(out, "operator.png"), stack.Operate+"/#sale/moutai", 900, 1000, signIn, operator, shown)
 }
