@@ -124,7 +124,7 @@ const en = {
   didRecall: "recalled. Its orders are being released.",
   dismiss: "Dismiss",
   trail: "Who changed what",
-  noTrail: "Nobody has changed this sale since this release.",
+  noTrail: "Nobody has changed this sale.",
   older: "Older changes are in the table only.",
   verified: "verified",
   asTold: "as told",

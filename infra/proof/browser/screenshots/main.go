@@ -30,7 +30,7 @@ const (
 	signIn   = `document.querySelector("button.main")?.textContent.includes("Sign in") && (document.querySelector("button.main").click(), true)`
 	operator = `document.querySelector("select") && (document.querySelector("input:not([type=hidden])").value = "kim",
 		document.querySelector("select").value = "operator", document.querySelector("form").requestSubmit(), true)`
-	shown = `document.querySelector(".trail li, .trail tr") !== null`
+	shown = `document.querySelector(".trail li") !== null`
 )
 
 func main() {
@@ -99,6 +99,12 @@ func take(lab, out string) (err error) {
 		if a, err := c.Buy(context.Background(), "moutai", token, ""); err != nil || a.Status != 202 {
 			return fmt.Errorf("buy: status %d (%w)", a.Status, err)
 		}
+	}
+	err = c.Ask(context.Background(), client.SeedFunction, map[string]any{
+		"action": "add", "saleId": "moutai", "stock": 20, "seedId": "second-delivery", "actor": "kim", "note": "the second delivery has come",
+	}, nil)
+	if err != nil {
+		return err
 	}
 	err = b.Picture(filepath.Join(out, "buyer.png"), stack.API+"/s/moutai", 420, 640, `document.body.innerText.includes("Sign in")`)
 	if err != nil {
