@@ -4,7 +4,11 @@
 package eventsource
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -15,6 +19,51 @@ import (
 // returned normally.
 type Invoker interface {
 	Invoke(ctx context.Context, function string, payload []byte) (response []byte, functionError string, err error)
+}
+
+// Batch runs a function once with the items of these ids and returns those that its response
+// reports as failed, as ReportBatchItemFailures defines it. An error means that the whole batch
+// counts as failed: the Lambda Developer Guide lists these cases.
+func Batch(ctx context.Context, run Invoker, function string, payload []byte, ids []string) (failed map[string]bool, err error) {
+	response, functionError, err := run.Invoke(ctx, function, payload)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("invoke: %w", err)
+	case functionError != "":
+		return nil, errors.New("function error: " + functionError)
+	}
+	batch := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		batch[id] = true
+	}
+	return failures(response, batch)
+}
+
+// failures reads a response. Names are case-sensitive, unlike encoding/json's struct fields:
+// Lambda would ignore a misspelt list and count everything as done.
+func failures(response []byte, batch map[string]bool) (map[string]bool, error) {
+	if len(bytes.TrimSpace(response)) == 0 {
+		return nil, nil
+	}
+	var top map[string]json.RawMessage
+	if err := json.Unmarshal(response, &top); err != nil {
+		return nil, fmt.Errorf("read batch response: %w", err)
+	}
+	var items []map[string]json.RawMessage
+	if list, ok := top["batchItemFailures"]; ok {
+		if err := json.Unmarshal(list, &items); err != nil {
+			return nil, fmt.Errorf("read batchItemFailures: %w", err)
+		}
+	}
+	failed := make(map[string]bool, len(items))
+	for i, item := range items {
+		var id string
+		if err := json.Unmarshal(item["itemIdentifier"], &id); err != nil || !batch[id] {
+			return nil, fmt.Errorf("read itemIdentifier %d: %s is not in the batch", i, item["itemIdentifier"])
+		}
+		failed[id] = true
+	}
+	return failed, nil
 }
 
 // grace bounds how long invocations may continue after their poller or scheduler was stopped.

@@ -10,13 +10,14 @@ package sqspoller
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
@@ -102,27 +103,37 @@ func (p *Poller) Run(ctx context.Context) error {
 
 // handle runs one batch and deletes what succeeded.
 func (p *Poller) handle(ctx context.Context, batch []types.Message) {
-	payload, err := encode(batch, p.c.QueueARN, p.c.Region)
+	event := events.SQSEvent{Records: make([]events.SQSMessage, len(batch))}
+	ids := make([]string, len(batch))
+	for i, m := range batch {
+		ids[i], event.Records[i] = aws.ToString(m.MessageId), p.record(m)
+	}
+	payload, err := json.Marshal(event)
 	if err != nil {
 		p.c.Log.Error("encode event failed", "error", err)
 		return
 	}
-	response, functionError, err := p.run.Invoke(ctx, p.c.Function, payload)
+	failed, err := eventsource.Batch(ctx, p.run, p.c.Function, payload, ids)
 	if err != nil {
-		p.c.Log.Warn("invoke failed, the batch comes back", "messages", len(batch), "error", err)
+		p.c.Log.Warn("the batch comes back", "messages", len(batch), "error", err)
 		return
 	}
-	if functionError != "" {
-		p.c.Log.Warn("function failed, the batch comes back", "messages", len(batch), "functionError", functionError)
-		return
+	done := slices.DeleteFunc(batch, func(m types.Message) bool { return failed[aws.ToString(m.MessageId)] })
+	// SQS deletes ten at a time.
+	for chunk := range slices.Chunk(done, mostPerReceive) {
+		if err := p.remove(ctx, chunk); err != nil {
+			p.c.Log.Warn("delete messages failed, they come back", "error", err)
+		}
 	}
-	done, err := succeeded(batch, response)
-	if err != nil {
-		p.c.Log.Warn("bad batch response, the batch comes back", "messages", len(batch), "error", err)
-		return
-	}
-	if err := p.remove(ctx, done); err != nil {
-		p.c.Log.Warn("delete messages failed, they come back", "error", err)
+}
+
+// record is a message as Lambda's event has it.
+func (p *Poller) record(m types.Message) events.SQSMessage {
+	return events.SQSMessage{
+		MessageId: aws.ToString(m.MessageId), ReceiptHandle: aws.ToString(m.ReceiptHandle),
+		Body: aws.ToString(m.Body), Md5OfBody: aws.ToString(m.MD5OfBody), Attributes: m.Attributes,
+		MessageAttributes: map[string]events.SQSMessageAttribute{}, // nobody here sends any
+		EventSourceARN:    p.c.QueueARN, EventSource: "aws:sqs", AWSRegion: p.c.Region,
 	}
 }
 
@@ -180,47 +191,21 @@ func (p *Poller) receive(ctx context.Context, most int, waitSeconds int32) ([]ty
 // wasteful: the message comes back and its function must detect the duplicate (P9).
 const mostDeletes = 3
 
-// remove deletes messages, ten at a time, SQS's limit.
+// remove deletes up to ten messages. A handle that SQS refuses is not tried again.
 func (p *Poller) remove(ctx context.Context, messages []types.Message) error {
-	var problems []error
-	for chunk := range slices.Chunk(messages, mostPerReceive) {
-		if err := p.removeTen(ctx, chunk); err != nil {
-			problems = append(problems, err)
-		}
+	in := &sqs.DeleteMessageBatchInput{QueueUrl: &p.c.QueueURL}
+	for i, m := range messages {
+		in.Entries = append(in.Entries, types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: m.ReceiptHandle})
 	}
-	return errors.Join(problems...)
-}
-
-func (p *Poller) removeTen(ctx context.Context, messages []types.Message) error {
 	var pause eventsource.Backoff
-	var err error
-	for try := range mostDeletes {
-		if try > 0 {
-			eventsource.Sleep(ctx, pause.Next())
-		}
-		entries := make([]types.DeleteMessageBatchRequestEntry, len(messages))
-		for i, m := range messages {
-			entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: m.ReceiptHandle}
-		}
-		var out *sqs.DeleteMessageBatchOutput
-		out, err = p.queue.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &p.c.QueueURL, Entries: entries})
-		if err != nil {
-			err = fmt.Errorf("delete %d messages: %w", len(messages), err)
-			continue
-		}
-		var again []types.Message
-		for _, failed := range out.Failed {
-			err = fmt.Errorf("delete message: %s: %s", aws.ToString(failed.Code), aws.ToString(failed.Message))
-			i, wrong := strconv.Atoi(aws.ToString(failed.Id))
-			// Do not retry a receipt handle that SQS reports as a sender fault.
-			if wrong == nil && i >= 0 && i < len(messages) && !failed.SenderFault {
-				again = append(again, messages[i])
-			}
-		}
-		if len(again) == 0 {
+	for try := 1; ; try++ {
+		out, err := p.queue.DeleteMessageBatch(ctx, in)
+		switch {
+		case err == nil && len(out.Failed) > 0:
+			return fmt.Errorf("%s: %s", aws.ToString(out.Failed[0].Code), aws.ToString(out.Failed[0].Message))
+		case err == nil || try == mostDeletes:
 			return err
 		}
-		messages = again
+		eventsource.Sleep(ctx, pause.Next())
 	}
-	return err
 }

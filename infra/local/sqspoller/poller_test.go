@@ -2,349 +2,276 @@ package sqspoller
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
-	"sync"
+	"strconv"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/local/eventsource"
 	"flashsale/infra/local/eventsource/eventsourcetest"
+	localsqs "flashsale/infra/local/sqs"
 )
 
 const visibility = 30 * time.Second
-
-// began is when virtual time begins.
-var began = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-
-type stored struct {
-	id, handle string
-	visibleAt  time.Time
-	receives   int
-}
-
-// fakeQueue keeps SQS's rules: at most ten messages a receive, a visibility
-// timeout, and a new receipt handle with each receive.
-type fakeQueue struct {
-	mu         sync.Mutex
-	messages   []*stored
-	receives   int
-	down       bool
-	failDelete int
-	sent       int
-}
-
-func (q *fakeQueue) send(n int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for range n {
-		q.sent++
-		q.messages = append(q.messages, &stored{id: fmt.Sprintf("m%d", q.sent)})
-	}
-}
-
-func (q *fakeQueue) left() []string {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	var ids []string
-	for _, m := range q.messages {
-		ids = append(ids, m.id)
-	}
-	return ids
-}
-
-func (q *fakeQueue) inFlight() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	n := 0
-	for _, m := range q.messages {
-		if m.visibleAt.After(time.Now()) {
-			n++
-		}
-	}
-	return n
-}
-
-func (q *fakeQueue) setDown(down bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.down = down
-}
-
-func (q *fakeQueue) calls() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.receives
-}
-
-func (q *fakeQueue) take(most int) ([]types.Message, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.down {
-		return nil, eventsourcetest.ErrDown
-	}
-	var out []types.Message
-	for _, m := range q.messages {
-		if len(out) == most || m.visibleAt.After(time.Now()) {
-			continue
-		}
-		m.receives++
-		m.handle = fmt.Sprintf("%s/%d", m.id, m.receives)
-		m.visibleAt = time.Now().Add(visibility)
-		out = append(out, types.Message{MessageId: aws.String(m.id), ReceiptHandle: aws.String(m.handle), Body: aws.String("body of " + m.id)})
-	}
-	return out, nil
-}
-
-func (q *fakeQueue) ReceiveMessage(ctx context.Context, in *sqs.ReceiveMessageInput, _ ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error) {
-	q.mu.Lock()
-	q.receives++
-	q.mu.Unlock()
-	if in.MaxNumberOfMessages < 1 || in.MaxNumberOfMessages > 10 || in.WaitTimeSeconds < 0 || in.WaitTimeSeconds > 20 {
-		return nil, errors.New("value out of range")
-	}
-	end := time.Now().Add(time.Duration(in.WaitTimeSeconds) * time.Second)
-	for {
-		messages, err := q.take(int(in.MaxNumberOfMessages))
-		if err != nil || len(messages) > 0 || !time.Now().Before(end) {
-			return &sqs.ReceiveMessageOutput{Messages: messages}, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-}
-
-func (q *fakeQueue) DeleteMessageBatch(ctx context.Context, in *sqs.DeleteMessageBatchInput, _ ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if len(in.Entries) < 1 || len(in.Entries) > 10 {
-		return nil, errors.New("batch of the wrong size")
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.failDelete > 0 {
-		q.failDelete--
-		return nil, eventsourcetest.ErrDown
-	}
-	out := &sqs.DeleteMessageBatchOutput{}
-	for _, e := range in.Entries {
-		i := slices.IndexFunc(q.messages, func(m *stored) bool { return m.handle == aws.ToString(e.ReceiptHandle) })
-		if i < 0 {
-			out.Failed = append(out.Failed, types.BatchResultErrorEntry{Id: e.Id, Code: aws.String("ReceiptHandleIsInvalid"), SenderFault: true})
-			continue
-		}
-		q.messages = slices.Delete(q.messages, i, i+1)
-	}
-	return out, nil
-}
 
 type (
 	fakeFunction = eventsourcetest.Function
 	batch        = eventsourcetest.Batch
 )
 
-// play runs a poller in virtual time until story returns, then stops it.
-func play(t *testing.T, c Config, q *fakeQueue, f *fakeFunction, story func()) {
-	t.Helper()
-	c.QueueURL, c.QueueARN, c.Function, c.Region = "url", "arn", "F", "us-east-1"
-	eventsourcetest.Play(t, New(c, q, f).Run, story)
+// queue is the local queue, called without a network, and what goes wrong with it.
+type queue struct {
+	*sqs.Client
+	t          *testing.T
+	url        string
+	down       atomic.Bool
+	receives   atomic.Int32
+	failDelete atomic.Int32 // deletions that fail
 }
 
-func TestAFullBatchDoesNotWaitForItsWindow(t *testing.T) {
-	q, f := &fakeQueue{}, &fakeFunction{}
-	q.send(60)
-	play(t, Config{BatchSize: 25, Window: 5 * time.Second, Concurrency: 5}, q, f, func() {
+func (q *queue) ReceiveMessage(ctx context.Context, in *sqs.ReceiveMessageInput, o ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error) {
+	q.receives.Add(1)
+	if q.down.Load() {
+		return nil, eventsourcetest.ErrDown
+	}
+	return q.Client.ReceiveMessage(ctx, in, o...)
+}
+
+func (q *queue) DeleteMessageBatch(ctx context.Context, in *sqs.DeleteMessageBatchInput, o ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error) {
+	if q.failDelete.Add(-1) >= 0 {
+		return nil, eventsourcetest.ErrDown
+	}
+	return q.Client.DeleteMessageBatch(ctx, in, o...)
+}
+
+type direct struct{ http.Handler }
+
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	return w.Result(), nil
+}
+
+func newQueue(t *testing.T) *queue {
+	t.Helper()
+	q := &queue{t: t, Client: sqs.New(sqs.Options{
+		BaseEndpoint: aws.String("http://queues"), Region: "us-east-1", Retryer: aws.NopRetryer{},
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), HTTPClient: &http.Client{Transport: direct{localsqs.New(localsqs.Options{})}},
+	})}
+	out, err := q.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("q"), Attributes: map[string]string{"VisibilityTimeout": "30"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.url = *out.QueueUrl
+	return q
+}
+
+func (q *queue) send(n int) {
+	q.t.Helper()
+	for i := range n {
+		if _, err := q.SendMessage(context.Background(), &sqs.SendMessageInput{QueueUrl: &q.url, MessageBody: aws.String(strconv.Itoa(i))}); err != nil {
+			q.t.Fatal(err)
+		}
+	}
+}
+
+// holds fails unless the queue has so many messages that are visible and in flight.
+func (q *queue) holds(visible, inFlight string) {
+	q.t.Helper()
+	want := map[string]string{"ApproximateNumberOfMessages": visible, "ApproximateNumberOfMessagesNotVisible": inFlight}
+	out, err := q.GetQueueAttributes(context.Background(), &sqs.GetQueueAttributesInput{QueueUrl: &q.url, AttributeNames: []types.QueueAttributeName{
+		"ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible",
+	}})
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, out.Attributes); diff != "" {
+		q.t.Errorf("the queue holds (-want +got):\n%s", diff)
+	}
+}
+
+// play runs a poller in virtual time until story returns, then stops it and tells the rest.
+func play(t *testing.T, c Config, f *fakeFunction, story, rest func(q *queue)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t)
+		c.QueueURL, c.QueueARN, c.Function, c.Region = q.url, "arn", "F", "us-east-1"
+		eventsourcetest.Run(t, New(c, q, f).Run, func() { story(q) })
+		rest(q)
+	})
+}
+
+func empty(q *queue) { q.t.Helper(); q.holds("0", "0") }
+
+func TestABatchRunsWhenItIsFullOrItsWindowEnds(t *testing.T) {
+	f := &fakeFunction{}
+	play(t, Config{BatchSize: 25, Window: 2500 * time.Millisecond, Concurrency: 5}, f, func(q *queue) {
+		q.send(60)
 		eventsourcetest.After(time.Millisecond)
 		if got := f.Sizes(); !slices.Equal(got, []int{25, 25}) {
 			t.Errorf("batches of %v ran at once, want two full ones", got)
 		}
-		eventsourcetest.After(6 * time.Second)
-		if got := f.Sizes(); !slices.Equal(got, []int{25, 25, 10}) {
-			t.Errorf("batches of %v ran, want the rest after the window", got)
-		}
-	})
-	if got := q.left(); len(got) != 0 {
-		t.Errorf("%v stayed in the queue", got)
-	}
-}
-
-func TestABatchRunsWhenItsWindowEnds(t *testing.T) {
-	q, f := &fakeQueue{}, &fakeFunction{}
-	play(t, Config{BatchSize: 25, Window: 2500 * time.Millisecond, Concurrency: 1}, q, f, func() {
+		eventsourcetest.After(3 * time.Second)
 		q.send(1)
 		eventsourcetest.After(time.Second)
 		q.send(2)
 		eventsourcetest.After(time.Second)
-		if got := f.Seen(); len(got) != 0 {
-			t.Errorf("%v ran inside the window", got)
+		if got := f.Sizes(); !slices.Equal(got, []int{25, 25, 10}) {
+			t.Errorf("batches of %v ran, want the rest after the window, and nothing of the next one", got)
 		}
 		eventsourcetest.After(time.Second)
-	})
-	got := f.Seen()
-	if len(got) != 1 || len(got[0].IDs) != 3 || got[0].At.Before(began.Add(2500*time.Millisecond)) || got[0].At.After(began.Add(2700*time.Millisecond)) {
-		t.Errorf("got %v, want one batch of 3 after 2.5 s", got)
-	}
+		if got := f.Sizes(); !slices.Equal(got, []int{25, 25, 10, 3}) {
+			t.Errorf("batches of %v ran, want the next one after its window", got)
+		}
+	}, empty)
 }
 
 func TestWithoutAWindowABatchIsWhatOneReceiveGives(t *testing.T) {
-	q, f := &fakeQueue{}, &fakeFunction{}
-	q.send(12)
-	play(t, Config{BatchSize: 10, Concurrency: 3}, q, f, func() { eventsourcetest.After(time.Millisecond) })
-	got := f.Sizes()
-	slices.Sort(got)
-	if !slices.Equal(got, []int{2, 10}) {
-		t.Errorf("batches of %v, want 10 and 2", got)
+	f := &fakeFunction{}
+	play(t, Config{BatchSize: 10, Concurrency: 3}, f, func(q *queue) {
+		q.send(12)
+		eventsourcetest.After(time.Second)
+	}, empty)
+	total := 0
+	for _, n := range f.Sizes() {
+		total += n
+	}
+	if total != 12 || slices.Max(f.Sizes()) > 10 {
+		t.Errorf("batches of %v, want 12 messages, ten at most at a time", f.Sizes())
 	}
 }
 
-func TestReportedMessagesComeBackAfterTheirVisibilityTimeoutAndOthersDoNot(t *testing.T) {
-	q := &fakeQueue{}
-	first := true
-	f := &fakeFunction{Answer: func(_ context.Context, b batch) (string, string, error) {
-		if first {
-			first = false
-			return eventsourcetest.Failing(b.IDs[1]), "", nil
-		}
-		return eventsourcetest.Failing(), "", nil
-	}}
-	q.send(3)
-	play(t, Config{BatchSize: 10, Concurrency: 1}, q, f, func() {
-		eventsourcetest.After(visibility - time.Second)
-		if got := q.left(); !slices.Equal(got, []string{"m2"}) {
-			t.Errorf("%v left, want only the reported message", got)
-		}
-		eventsourcetest.After(2 * time.Second)
-	})
-	got := f.Seen()
-	if len(got) != 2 || !slices.Equal(got[1].IDs, []string{"m2"}) || got[1].At.Before(began.Add(visibility)) {
-		t.Errorf("batches %v, want m2 again after %v", got, visibility)
-	}
-	if left := q.left(); len(left) != 0 {
-		t.Errorf("%v left, want none", left)
-	}
-}
-
-func TestNothingIsDeletedWhenTheWholeBatchFails(t *testing.T) {
-	for name, answer := range map[string]func(context.Context, batch) (string, string, error){
-		"a function error": func(context.Context, batch) (string, string, error) {
-			return eventsourcetest.Failing(), "Unhandled", nil
-		},
-		"an invocation that did not happen": func(context.Context, batch) (string, string, error) {
-			return "", "", errors.New("throttled")
-		},
-		"a response that is not JSON": func(context.Context, batch) (string, string, error) {
-			return "{", "", nil
-		},
+func TestWhatFailedComesBackAfterItsVisibilityTimeoutAndNothingElseDoes(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer func(batch) (string, string, error) // the first one
+		left   string
+		sizes  []int
+	}{
+		"one that is reported":       {func(b batch) (string, string, error) { return eventsourcetest.Failing(b.IDs[1]), "", nil }, "1", []int{4, 1}},
+		"a function error":           {func(batch) (string, string, error) { return eventsourcetest.Failing(), "Unhandled", nil }, "4", []int{4, 4}},
+		"no invocation":              {func(batch) (string, string, error) { return "", "", errors.New("throttled") }, "4", []int{4, 4}},
+		"a response that is no JSON": {func(batch) (string, string, error) { return "{", "", nil }, "4", []int{4, 4}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			q, f := &fakeQueue{}, &fakeFunction{Answer: answer}
-			q.send(4)
-			play(t, Config{BatchSize: 10, Concurrency: 2}, q, f, func() { eventsourcetest.After(visibility + time.Second) })
-			if left := q.left(); len(left) != 4 {
-				t.Errorf("%v left, want all four", left)
-			}
-			if got := f.Sizes(); !slices.Equal(got, []int{4, 4}) {
-				t.Errorf("batches of %v, want the same again after the visibility timeout", got)
+			first := true
+			f := &fakeFunction{Answer: func(_ context.Context, b batch) (string, string, error) {
+				if !first {
+					return eventsourcetest.Failing(), "", nil
+				}
+				first = false
+				return tt.answer(b)
+			}}
+			play(t, Config{BatchSize: 10, Window: time.Second, Concurrency: 1}, f, func(q *queue) {
+				q.send(4)
+				eventsourcetest.After(visibility - time.Second)
+				q.holds("0", tt.left)
+				eventsourcetest.After(3 * time.Second)
+			}, empty)
+			if got := f.Sizes(); !slices.Equal(got, tt.sizes) {
+				t.Errorf("batches of %v, want %v", got, tt.sizes)
 			}
 		})
 	}
 }
 
 func TestNoMessageIsReceivedBeforeItCanRun(t *testing.T) {
-	q := &fakeQueue{}
 	f := &fakeFunction{Answer: func(context.Context, batch) (string, string, error) {
 		time.Sleep(3 * time.Second)
 		return "", "", nil
 	}}
-	q.send(50)
-	play(t, Config{BatchSize: 10, Concurrency: 2}, q, f, func() {
+	play(t, Config{BatchSize: 10, Window: time.Second, Concurrency: 2}, f, func(q *queue) {
+		q.send(50)
 		eventsourcetest.After(time.Second)
-		if got := q.inFlight(); got != 20 {
-			t.Errorf("%d messages in flight, want the 20 that are running", got)
-		}
+		q.holds("30", "20")
 		eventsourcetest.After(20 * time.Second)
-	})
-	if f.Most() != 2 || len(q.left()) != 0 {
-		t.Errorf("%d batches at once and %d messages left, want 2 and 0", f.Most(), len(q.left()))
+	}, empty)
+	if f.Most() != 2 {
+		t.Errorf("%d batches at once, want 2", f.Most())
 	}
 }
 
-func TestAnEngineThatIsDownIsAskedAgainWithGrowingPauses(t *testing.T) {
-	q, f := &fakeQueue{}, &fakeFunction{}
-	q.setDown(true)
-	play(t, Config{BatchSize: 10, Concurrency: 1}, q, f, func() {
-		eventsourcetest.After(time.Minute)
-		if got := q.calls(); got < 12 || got > 40 {
-			t.Errorf("%d receives in a minute without an engine, want pauses up to %v", got, eventsource.LastPause)
-		}
+func TestAQueueThatIsDownIsAskedAgainWithGrowingPauses(t *testing.T) {
+	play(t, Config{BatchSize: 10, Concurrency: 1}, &fakeFunction{}, func(q *queue) {
+		q.down.Store(true)
 		q.send(1)
-		q.setDown(false)
+		eventsourcetest.After(time.Minute)
+		if got := q.receives.Load(); got < 12 || got > 40 {
+			t.Errorf("%d receives in a minute without a queue, want pauses up to %v", got, eventsource.LastPause)
+		}
+		q.down.Store(false)
 		eventsourcetest.After(eventsource.LastPause)
-	})
-	if left := q.left(); len(left) != 0 {
-		t.Errorf("%v left after the engine came back", left)
-	}
+	}, empty)
 }
 
 func TestADeletionThatFailedIsTriedAgain(t *testing.T) {
-	q, f := &fakeQueue{failDelete: 2}, &fakeFunction{}
-	q.send(1)
-	play(t, Config{BatchSize: 1, Concurrency: 1}, q, f, func() { eventsourcetest.After(5 * time.Second) })
-	if left, runs := q.left(), len(f.Seen()); len(left) != 0 || runs != 1 {
-		t.Errorf("%v left after %d runs, want it deleted after one", left, runs)
+	f := &fakeFunction{}
+	play(t, Config{BatchSize: 1, Concurrency: 1}, f, func(q *queue) {
+		q.failDelete.Store(2)
+		q.send(1)
+		eventsourcetest.After(5 * time.Second)
+	}, empty)
+	if runs := len(f.Seen()); runs != 1 {
+		t.Errorf("%d runs, want one", runs)
 	}
 }
 
-func TestStoppingLetsARunningInvocationFinishAndDeletesItsMessages(t *testing.T) {
-	q := &fakeQueue{}
-	f := &fakeFunction{Answer: func(ctx context.Context, _ batch) (string, string, error) {
-		select {
-		case <-time.After(5 * time.Second):
-			return "", "", nil
-		case <-ctx.Done():
-			return "", "", ctx.Err()
-		}
-	}}
-	q.send(15)
-	play(t, Config{BatchSize: 10, Concurrency: 1}, q, f, func() { eventsourcetest.After(time.Second) })
-	if left, runs := len(q.left()), len(f.Seen()); left != 5 || runs != 1 {
-		t.Errorf("%d messages left after %d runs, want the 5 that were never received", left, runs)
+func TestStopping(t *testing.T) {
+	for name, tt := range map[string]struct {
+		Config
+		runs              time.Duration // of the function
+		ends              time.Duration // after the stop
+		visible, inFlight string
+	}{
+		"lets a running batch finish, and deletes its messages": {Config{BatchSize: 10, Window: time.Second}, 5 * time.Second, 4 * time.Second, "5", "0"},
+		"abandons it after the grace period":                    {Config{BatchSize: 10, Window: time.Second}, time.Hour, 10 * time.Second, "5", "10"},
+		"runs what was received inside a window":                {Config{BatchSize: 25, Window: time.Minute}, 0, 0, "0", "0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fakeFunction{Answer: func(ctx context.Context, _ batch) (string, string, error) {
+				eventsource.Sleep(ctx, tt.runs)
+				return "", "", ctx.Err()
+			}}
+			var stopped time.Time
+			tt.Concurrency = 1
+			play(t, tt.Config, f, func(q *queue) {
+				q.send(15)
+				eventsourcetest.After(time.Second)
+				stopped = time.Now()
+			}, func(q *queue) {
+				if took := time.Since(stopped); took != tt.ends || len(f.Seen()) != 1 {
+					t.Errorf("%d batches, and the end after %v, want one and %v", len(f.Seen()), took, tt.ends)
+				}
+				q.holds(tt.visible, tt.inFlight)
+			})
+		})
 	}
 }
 
-func TestStoppingAbandonsAnInvocationAfterTheGracePeriod(t *testing.T) {
-	q := &fakeQueue{}
-	var waited time.Duration
-	f := &fakeFunction{Answer: func(ctx context.Context, _ batch) (string, string, error) {
-		began := time.Now()
-		<-ctx.Done()
-		waited = time.Since(began)
-		return "", "", ctx.Err()
-	}}
-	q.send(1)
-	play(t, Config{BatchSize: 10, Concurrency: 1}, q, f, func() { eventsourcetest.After(time.Second) })
-	if waited != 11*time.Second {
-		t.Errorf("the invocation went on for %v, want 1 s and the grace period of 10 s", waited)
-	}
-	if left := len(q.left()); left != 1 {
-		t.Errorf("%d messages left, want the unfinished one", left)
-	}
-}
-
-func TestStoppingInsideAWindowRunsWhatWasReceived(t *testing.T) {
-	q, f := &fakeQueue{}, &fakeFunction{}
-	q.send(2)
-	play(t, Config{BatchSize: 25, Window: time.Minute, Concurrency: 1}, q, f, func() { eventsourcetest.After(time.Second) })
-	if left, runs := len(q.left()), len(f.Seen()); left != 0 || runs != 1 {
-		t.Errorf("%d messages left after %d runs, want none after one", left, runs)
+func TestTheEventHasEverythingThatLambdaGives(t *testing.T) {
+	p := New(Config{QueueARN: "arn:aws:sqs:us-east-1:000000000000:Q", Region: "us-east-1"}, nil, nil)
+	got, err := json.Marshal(p.record(types.Message{
+		MessageId: aws.String("id-1"), ReceiptHandle: aws.String("handle"), Body: aws.String(`{"v":1}`), MD5OfBody: aws.String("md5"),
+		Attributes: map[string]string{"ApproximateReceiveCount": "2"},
+	}))
+	const want = `{"messageId":"id-1","receiptHandle":"handle","body":"{\"v\":1}","md5OfBody":"md5","md5OfMessageAttributes":"",` +
+		`"attributes":{"ApproximateReceiveCount":"2"},"messageAttributes":{},` +
+		`"eventSourceARN":"arn:aws:sqs:us-east-1:000000000000:Q","eventSource":"aws:sqs","awsRegion":"us-east-1"}`
+	if err != nil || string(got) != want {
+		t.Errorf("%v, got  %s\nwant %s", err, got, want)
 	}
 }

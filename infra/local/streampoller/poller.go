@@ -1,24 +1,26 @@
 // Package streampoller does what Lambda's event source mapping for a DynamoDB stream does: it
-// reads the stream's shards from the oldest record on, drops the records that match no filter,
+// reads the stream from the oldest record on, drops the records that match no filter,
 // and invokes a function with batches of the others until each has succeeded once.
 //
 // It uses the client API of DynamoDB Streams and Lambda's event and response formats; it neither
-// runs functions nor interprets items. The records of one item arrive in their order: a shard's
+// runs functions nor interprets items. The records of one item arrive in their order: the
 // items are divided among as many lanes as may run batches at once, and a lane repeats a batch,
 // from the first record that failed, until it succeeds.
 //
-// How far a shard is done is on disk (checkpoint.go), written only after success. So a record
-// may arrive twice after a crash, and none is left out. Differences from AWS: shards are polled
-// by one process, a batch that fails is not joined by newer records, and it is repeated even when
-// the stream has dropped its records.
+// How far the stream is done is on disk (checkpoint.go), written only after success. So a record
+// may arrive twice after a crash, and none is left out. Differences from AWS: shards are read one
+// after the other (the engine's streams have one open shard), a batch that fails is not joined by
+// newer records, and it is repeated even when the stream has dropped its records.
 package streampoller
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -50,7 +52,7 @@ type Config struct {
 	BatchSize  int
 	// Window is how long a batch may wait to fill after its first record.
 	Window time.Duration
-	// Parallel is how many batches of one shard may run at once.
+	// Parallel is how many batches may run at once.
 	Parallel int
 	// Filters are patterns of package eventpattern; a record must match one, if there are any.
 	Filters []string
@@ -64,12 +66,11 @@ type Poller struct {
 	stream  Stream
 	run     eventsource.Invoker
 	filters []*eventpattern.Pattern
-	done    *checkpoint
-}
 
-// discover is how often a stream is asked for new shards, besides whenever one has ended: the
-// engine reads all its records for the answer.
-const discover = 5 * time.Minute
+	mu      sync.Mutex
+	done    checkpoint
+	waiting []*record // read and not done, and done ones behind them, in order
+}
 
 // New compiles the filters and reads the checkpoint.
 func New(c Config, s Stream, i eventsource.Invoker) (*Poller, error) {
@@ -90,174 +91,247 @@ func New(c Config, s Stream, i eventsource.Invoker) (*Poller, error) {
 	return p, err
 }
 
+const (
+	// pollInterval is Lambda's base rate: four times a second.
+	pollInterval = 250 * time.Millisecond
+	// mostWaiting bounds the records that were read and are not done.
+	mostWaiting = 10000
+	// pageRecords is how many records DynamoDB gives at once.
+	pageRecords = 1000
+)
+
 // Run polls until ctx ends, then lets the running invocations finish within the grace
 // period and returns nil. It retries a stream that cannot be reached.
 func (p *Poller) Run(ctx context.Context) error {
 	running := eventsource.NewRunning(ctx)
-	started := map[string]bool{}
-	ended := make(chan struct{}, 1) // gets a token when a shard has ended: its children may start
+	lanes := make([]chan *record, p.c.Parallel)
+	for i := range lanes {
+		lanes[i] = make(chan *record, mostWaiting+pageRecords) // never full
+		running.Go(func() {
+			for ctx.Err() == nil {
+				p.handle(ctx, running.Context, p.gather(ctx, lanes[i]))
+			}
+		})
+	}
+	p.readAll(ctx, lanes)
+	running.Finish()
+	return nil
+}
+
+// readAll reads records into their lanes until ctx ends.
+func (p *Poller) readAll(ctx context.Context, lanes []chan *record) {
+	last, iterator := p.done.position, (*string)(nil)
 	var pause eventsource.Backoff
 	for ctx.Err() == nil {
-		shards, err := p.shards(ctx)
+		if p.full() {
+			eventsource.Sleep(ctx, pollInterval)
+			continue
+		}
+		page, err := p.next(ctx, &last, iterator)
 		if err != nil {
+			iterator = nil
+			var trimmed *types.TrimmedDataAccessException
+			if errors.As(err, &trimmed) {
+				p.c.Log.Error("the stream dropped records before they were read: after 24 hours they are gone", "after", last)
+				last = position{}
+			}
 			if ctx.Err() == nil {
-				p.c.Log.Warn("describe stream failed", "error", err)
+				p.c.Log.Warn("read stream failed", "error", err)
 			}
 			eventsource.Sleep(ctx, pause.Next())
 			continue
 		}
 		pause.Reset()
-		for _, id := range p.ready(shards) {
-			if !started[id] {
-				started[id] = true
-				running.Go(func() {
-					newShard(p, id).run(ctx, running.Context)
-					select {
-					case ended <- struct{}{}:
-					default:
-					}
-				})
+		p.add(&last, page.Records, lanes)
+		if iterator = page.NextShardIterator; iterator == nil {
+			next, err := p.shardAfter(ctx, last.Shard)
+			if err == nil && next != last.Shard {
+				last = position{Shard: next}
 			}
 		}
-		next := time.NewTimer(discover)
-		select {
-		case <-next.C:
-		case <-ended:
-		case <-ctx.Done():
+		if len(page.Records) == 0 {
+			eventsource.Sleep(ctx, pollInterval)
 		}
-		next.Stop()
 	}
-	running.Finish()
-	return nil
 }
 
-// shards returns all shards of the stream.
-func (p *Poller) shards(ctx context.Context) (all []types.Shard, err error) {
+func (p *Poller) full() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.waiting) >= mostWaiting
+}
+
+// next reads a page at the iterator, or without one, after the last record that was read.
+func (p *Poller) next(ctx context.Context, last *position, iterator *string) (*dynamodbstreams.GetRecordsOutput, error) {
+	if last.Shard == "" {
+		first, err := p.shardAfter(ctx, "")
+		if err != nil {
+			return nil, err
+		}
+		last.Shard = first
+	}
+	if iterator == nil {
+		in := &dynamodbstreams.GetShardIteratorInput{
+			StreamArn: &p.c.StreamARN, ShardId: &last.Shard, ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
+		}
+		if last.After != "" {
+			in.ShardIteratorType, in.SequenceNumber = types.ShardIteratorTypeAfterSequenceNumber, &last.After
+		}
+		out, err := p.stream.GetShardIterator(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		iterator = out.ShardIterator
+	}
+	return p.stream.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: iterator})
+}
+
+// shardAfter returns the shard that follows another one; that one itself if none does, and the
+// oldest one if the stream has dropped it.
+func (p *Poller) shardAfter(ctx context.Context, shard string) (string, error) {
+	oldest, found := "", false
 	in := &dynamodbstreams.DescribeStreamInput{StreamArn: &p.c.StreamARN}
 	for {
 		out, err := p.stream.DescribeStream(ctx, in)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
-		all = append(all, out.StreamDescription.Shards...)
+		for _, s := range out.StreamDescription.Shards {
+			id := aws.ToString(s.ShardId)
+			if found {
+				return id, nil
+			}
+			oldest, found = cmp.Or(oldest, id), id == shard
+		}
 		if in.ExclusiveStartShardId = out.StreamDescription.LastEvaluatedShardId; in.ExclusiveStartShardId == nil {
-			return all, nil
+			break
 		}
+	}
+	if found {
+		return shard, nil
+	}
+	return oldest, nil
+}
+
+// add puts records into their lanes. A record that cannot be read counts as done.
+func (p *Poller) add(last *position, page []types.Record, lanes []chan *record) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, from := range page {
+		r, err := p.record(last.Shard, from)
+		if err != nil {
+			p.c.Log.Error("left out a record", "error", err)
+			continue
+		}
+		*last = r.position
+		if r.done = r.json == nil; !r.done {
+			lanes[r.lane] <- r
+		}
+		p.waiting = append(p.waiting, r)
+	}
+	p.advance()
+}
+
+// advance drops the done records at the front. The caller holds the lock.
+func (p *Poller) advance() {
+	for len(p.waiting) > 0 && p.waiting[0].done {
+		p.done.position = p.waiting[0].position
+		p.waiting = p.waiting[1:]
 	}
 }
 
-// ready returns the shards that may be read: a child follows its parent, so that the changes of
-// an item keep their order. A parent that is not listed has been trimmed.
-func (p *Poller) ready(shards []types.Shard) (ids []string) {
-	listed := map[string]bool{}
-	for _, s := range shards {
-		listed[aws.ToString(s.ShardId)] = true
+// finish marks records as done and saves how far all are. What cannot be saved is read again
+// after a restart, and so are records that no filter let through since.
+func (p *Poller) finish(done []*record) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range done {
+		r.done = true
 	}
-	for _, s := range shards {
-		id, parent := aws.ToString(s.ShardId), aws.ToString(s.ParentShardId)
-		if !p.done.of(id).Ended && (!listed[parent] || p.done.of(parent).Ended) {
-			ids = append(ids, id)
+	before := p.done.position
+	p.advance()
+	if before == p.done.position {
+		return
+	}
+	if err := p.done.save(); err != nil {
+		p.c.Log.Error("records will be handled again after a restart", "error", err)
+	}
+}
+
+// gather returns a lane's next batch, empty once ctx has ended.
+func (p *Poller) gather(ctx context.Context, lane <-chan *record) (batch []*record) {
+	var end <-chan time.Time // of the window, which begins with the first record
+	for len(batch) < p.c.BatchSize {
+		var r *record
+		select {
+		case r = <-lane:
+		default:
+			select {
+			case r = <-lane:
+			case <-end:
+				return batch
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		if batch == nil {
+			end = time.After(p.c.Window)
+		}
+		batch = append(batch, r)
+	}
+	return batch
+}
+
+// handle runs a batch until all of it is done, or until ctx ends.
+func (p *Poller) handle(ctx, work context.Context, batch []*record) {
+	var pause eventsource.Backoff
+	for len(batch) > 0 && ctx.Err() == nil {
+		n, err := p.invoke(work, batch[:fitting(batch)])
+		if n > 0 {
+			p.finish(batch[:n])
+			batch = batch[n:]
+			pause.Reset()
+		}
+		if err != nil {
+			p.c.Log.Warn("records failed and are repeated", "records", len(batch), "from", batch[0].position, "error", err)
+			eventsource.Sleep(ctx, pause.Next())
 		}
 	}
-	return ids
 }
 
 // maxPayload is Lambda's limit for the event of an invocation.
 const maxPayload = 6 << 20
 
-// gather takes the lane's next batch, empty if there will be none.
-func (s *shard) gather(ctx context.Context, lane int) (batch []*record) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.lanes[lane]) == 0 && !s.over && !s.stopped {
-		s.changed.Wait()
-	}
-	if s.p.c.Window > 0 && !s.stopped && len(s.lanes[lane]) > 0 {
-		expired := false
-		timer := time.AfterFunc(s.p.c.Window, func() {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			expired = true
-			s.changed.Broadcast()
-		})
-		for len(s.lanes[lane]) < s.p.c.BatchSize && !expired && !s.over && !s.stopped {
-			s.changed.Wait()
-		}
-		timer.Stop()
-	}
-	if s.stopped {
-		return nil
-	}
-	size := 0
-	for _, r := range s.lanes[lane] {
-		size += len(r.json) + 1
-		if len(batch) == s.p.c.BatchSize || len(batch) > 0 && size > maxPayload-100 {
-			break
-		}
-		batch = append(batch, r)
-	}
-	s.lanes[lane] = s.lanes[lane][len(batch):]
-	return batch
-}
-
-// handle runs a batch until all of it is done, or until ctx ends.
-func (s *shard) handle(ctx, work context.Context, batch []*record) {
-	var pause eventsource.Backoff
-	for len(batch) > 0 {
-		n, err := s.p.invoke(work, batch)
-		if n > 0 {
-			s.finish(batch[:n])
-			batch = batch[n:]
-			pause.Reset()
-		}
-		if err != nil {
-			s.p.c.Log.Warn("records failed and are repeated", "shard", s.id, "records", len(batch), "from", batch[0].number, "error", err)
-			eventsource.Sleep(ctx, pause.Next())
-			if ctx.Err() != nil {
-				return
-			}
+// fitting is how many records at a batch's beginning fit into one event, at least one.
+func fitting(batch []*record) int {
+	size := len(`{"Records":[]}`)
+	for i, r := range batch {
+		if size += len(r.json) + 1; i > 0 && size > maxPayload {
+			return i
 		}
 	}
-}
-
-// finish marks records as done and saves the progress.
-func (s *shard) finish(done []*record) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, r := range done {
-		r.done = true
-	}
-	s.advance()
-	s.save(progress{After: s.after})
-	s.changed.Broadcast()
+	return len(batch)
 }
 
 // invoke runs the function once and returns how many records at the batch's beginning are
 // done; with an error, they are fewer than all.
 func (p *Poller) invoke(ctx context.Context, batch []*record) (done int, err error) {
 	event := struct{ Records []json.RawMessage }{make([]json.RawMessage, len(batch))}
-	numbers := make(map[string]bool, len(batch))
+	numbers := make([]string, len(batch))
 	for i, r := range batch {
-		event.Records[i], numbers[r.number] = r.json, true
+		event.Records[i], numbers[i] = r.json, r.After
 	}
 	payload, err := json.Marshal(event)
 	if err != nil {
 		return 0, fmt.Errorf("encode event: %w", err)
 	}
-	response, functionError, err := p.run.Invoke(ctx, p.c.Function, payload)
-	if err != nil {
-		return 0, fmt.Errorf("invoke: %w", err)
-	}
-	if functionError != "" {
-		return 0, errors.New("function error: " + functionError)
-	}
-	failed, err := eventsource.Failures(response, numbers)
+	failed, err := eventsource.Batch(ctx, p.run, p.c.Function, payload, numbers)
 	if err != nil {
 		return 0, err
 	}
 	// Everything from the lowest failed number on is repeated, also what succeeded.
-	for i, r := range batch {
-		if failed[r.number] {
+	for i, number := range numbers {
+		if failed[number] {
 			return i, fmt.Errorf("%d of %d records were reported", len(failed), len(batch))
 		}
 	}

@@ -110,13 +110,7 @@ func Failing(ids ...string) string {
 	return `{"batchItemFailures":[` + strings.Join(items, ",") + `]}`
 }
 
-// Play runs a poller in virtual time until story returns, then stops it.
-func Play(t *testing.T, run func(context.Context) error, story func()) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) { Run(t, run, story) })
-}
-
-// Run runs a poller in real time until story returns, then stops it.
+// Run runs a poller until story returns, then stops it.
 func Run(t *testing.T, run func(context.Context) error, story func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
