@@ -2,12 +2,10 @@ package gateway
 
 import (
 	"crypto/rsa"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -21,14 +19,6 @@ type JWT struct {
 	Audience []string
 	// Keys returns the public key with a token's key id, or an error if there is none.
 	Keys func(kid string) (*rsa.PublicKey, error)
-}
-
-// check refuses a configuration that would disable a check.
-func (j *JWT) check() error {
-	if j.Issuer == "" || len(j.Audience) == 0 || slices.Contains(j.Audience, "") || j.Keys == nil {
-		return errors.New("has an authorizer without issuer, audience or keys")
-	}
-	return nil
 }
 
 // authorizer is the event's requestContext.authorizer.
@@ -199,8 +189,6 @@ func claimText(value any) string {
 	switch v := value.(type) {
 	case string:
 		return v
-	case json.Number:
-		return numberText(v.String())
 	case []any:
 		texts := make([]string, len(v))
 		for i, item := range v {
@@ -209,16 +197,4 @@ func claimText(value any) string {
 		return "[" + strings.Join(texts, " ") + "]"
 	}
 	return fmt.Sprint(value)
-}
-
-// numberText never uses an exponent, which a function would not read as a number of seconds.
-func numberText(number string) string {
-	if !strings.ContainsAny(number, ".eE") {
-		return number
-	}
-	f, err := strconv.ParseFloat(number, 64)
-	if err != nil {
-		return number
-	}
-	return strconv.FormatFloat(f, 'f', -1, 64)
 }

@@ -10,9 +10,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -47,14 +47,13 @@ func (g *gateway) event(r *http.Request, id string, route *compiled, parameters 
 	e.RouteKey = route.key
 	e.RawPath = r.URL.Path // an HTTP API decodes it, despite its name
 	e.RawQueryString = r.URL.RawQuery
-	e.Cookies = cookies(r.Header["Cookie"])
 	e.Headers = headers(r, ip, len(body))
 	e.QueryStringParameters = queryParameters(r.URL.RawQuery)
 	e.PathParameters = parameters
 	e.Body, e.IsBase64Encoded = bodyText(r.Header.Get("Content-Type"), body)
 
 	c := &e.RequestContext
-	c.AccountID = g.o.AccountID
+	c.AccountID = "000000000000"
 	c.APIID = g.o.APIID
 	c.Authorizer = caller
 	c.DomainName = domain
@@ -87,7 +86,7 @@ func encodeEvent(e event) ([]byte, error) {
 func headers(r *http.Request, ip string, length int) map[string]string {
 	all := make(map[string]string, len(r.Header)+5)
 	for name, values := range r.Header {
-		// Cookies have a field of their own.
+		// Cookies have a field of their own, which no function reads.
 		if name != "Cookie" && !connectionHeaders[name] {
 			all[strings.ToLower(name)] = strings.Join(values, ",")
 		}
@@ -108,51 +107,21 @@ func headers(r *http.Request, ip string, length int) map[string]string {
 	return all
 }
 
-func cookies(lines []string) []string {
-	var all []string
-	for _, line := range lines {
-		for pair := range strings.SplitSeq(line, ";") {
-			if pair = strings.TrimSpace(pair); pair != "" {
-				all = append(all, pair)
-			}
-		}
-	}
-	return all
-}
-
-// queryParameters joins repeated parameters with commas. A parameter that cannot be
-// decoded is passed on unchanged.
+// queryParameters joins repeated parameters with commas.
 func queryParameters(raw string) map[string]string {
-	var all map[string]string
-	for pair := range strings.SplitSeq(raw, "&") {
-		if pair == "" {
-			continue
-		}
-		name, value, _ := strings.Cut(pair, "=")
-		name, value = unescapeQuery(name), unescapeQuery(value)
-		if all == nil {
-			all = map[string]string{}
-		}
-		if before, ok := all[name]; ok {
-			value = before + "," + value
-		}
-		all[name] = value
+	parameters, _ := url.ParseQuery(raw) // what cannot be decoded is left out
+	if len(parameters) == 0 {
+		return nil
+	}
+	all := map[string]string{}
+	for name, values := range parameters {
+		all[name] = strings.Join(values, ",")
 	}
 	return all
-}
-
-func unescapeQuery(text string) string {
-	if decoded, err := url.QueryUnescape(text); err == nil {
-		return decoded
-	}
-	return text
 }
 
 func bodyText(contentType string, body []byte) (text string, isBase64 bool) {
-	if len(body) == 0 {
-		return "", false
-	}
-	if isText(contentType, body) {
+	if len(body) == 0 || isText(contentType, body) {
 		return string(body), false
 	}
 	return base64.StdEncoding.EncodeToString(body), true
@@ -195,25 +164,13 @@ func headBytes(r *http.Request) int {
 	return size
 }
 
-// readBody fails with *http.MaxBytesError beyond the size limit, before reading
-// anything if the request gives its length, and with os.ErrDeadlineExceeded if the body
-// takes longer than limit to arrive.
-func readBody(w http.ResponseWriter, r *http.Request, limit time.Duration) ([]byte, error) {
-	if r.ContentLength > maxEventBytes {
-		return nil, &http.MaxBytesError{Limit: maxEventBytes}
-	}
+// readBody fails with *http.MaxBytesError beyond the size limit, and with
+// os.ErrDeadlineExceeded when the server's limit for a slow body is over.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength == 0 {
 		return nil, nil
 	}
-	// It fails only for a writer without a connection, which needs no deadline.
-	connection := http.NewResponseController(w)
-	_ = connection.SetReadDeadline(time.Now().Add(limit))
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxEventBytes))
-	if err == nil {
-		// The server continues to read to detect that the client leaves.
-		_ = connection.SetReadDeadline(time.Time{})
-	}
-	return body, err
+	return io.ReadAll(http.MaxBytesReader(w, r.Body, maxEventBytes))
 }
 
 // isText reports whether an event contains the body unencoded: only for these content
@@ -226,19 +183,7 @@ func isText(contentType string, body []byte) bool {
 		return true
 	}
 	media, _, err := mime.ParseMediaType(contentType)
-	if err != nil {
-		return false
-	}
-	if strings.HasPrefix(media, "text/") {
-		return true
-	}
-	subtype, ok := strings.CutPrefix(media, "application/")
-	if !ok {
-		return false
-	}
-	switch subtype {
-	case "json", "javascript", "xml":
-		return true
-	}
-	return strings.HasSuffix(subtype, "+json") || strings.HasSuffix(subtype, "+xml")
+	return err == nil && textual.MatchString(media)
 }
+
+var textual = regexp.MustCompile(`^(text/.*|application/(json|javascript|xml|.*\+json|.*\+xml))$`)

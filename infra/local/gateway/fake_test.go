@@ -112,11 +112,7 @@ func newGateway(t *testing.T, routes []Route, invoker Invoker, o Options) http.H
 	if o.Now == nil {
 		o.Now = testNow
 	}
-	h, err := New(routes, invoker, o)
-	if err != nil {
-		t.Fatalf("New: %v", err)
-	}
-	return h
+	return New(routes, invoker, o)
 }
 
 func serve(h http.Handler, r *http.Request) *httptest.ResponseRecorder {

@@ -39,10 +39,7 @@ type Invoker interface {
 type Options struct {
 	// APIID is "local" when empty.
 	APIID string
-	// AccountID is "000000000000" when empty.
-	AccountID string
-	// Timeout is how long a client waits for a function, and the gateway for a
-	// body; API Gateway's 30 s when zero.
+	// Timeout is how long a client waits for a function; API Gateway's 30 s when zero.
 	Timeout time.Duration
 	// CORS makes the gateway answer preflight requests; nil leaves OPTIONS to the routes.
 	CORS *CORS
@@ -59,18 +56,10 @@ type gateway struct {
 	o       Options
 }
 
-// New returns the API as a handler. It fails for a route that API Gateway would refuse
-// and for an authorizer that would accept every token.
-func New(routes []Route, invoker Invoker, o Options) (http.Handler, error) {
-	t, err := newTable(routes)
-	if err != nil {
-		return nil, fmt.Errorf("configure gateway: %w", err)
-	}
+// New returns the API as a handler.
+func New(routes []Route, invoker Invoker, o Options) http.Handler {
 	if o.APIID == "" {
 		o.APIID = "local"
-	}
-	if o.AccountID == "" {
-		o.AccountID = "000000000000"
 	}
 	if o.Timeout == 0 {
 		o.Timeout = integrationTimeout
@@ -81,7 +70,7 @@ func New(routes []Route, invoker Invoker, o Options) (http.Handler, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &gateway{routes: t, invoker: invoker, o: o}, nil
+	return &gateway{routes: newTable(routes), invoker: invoker, o: o}
 }
 
 func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -93,7 +82,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	g.o.CORS.decorate(a.header, r.Header.Get("Origin"))
 	a.header.Set("Apigw-Requestid", id)
-	a.write(w, r)
+	a.write(w)
 }
 
 // answer checks in API Gateway's order: limits, route, throttle, authorizer,
@@ -122,7 +111,7 @@ func (g *gateway) answer(w http.ResponseWriter, r *http.Request, id string) answ
 			return refused.answer(route.Scopes)
 		}
 	}
-	body, err := readBody(w, r, g.o.Timeout)
+	body, err := readBody(w, r)
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return refuse(http.StatusRequestEntityTooLarge)
 	} else if errors.Is(err, os.ErrDeadlineExceeded) {

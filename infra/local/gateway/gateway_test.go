@@ -46,22 +46,29 @@ func within[T any](t *testing.T, what string, c <-chan T) T {
 	}
 }
 
+// throttled is the error of a function without concurrency.
+type throttled struct{ error }
+
+func (throttled) Throttled() bool { return true }
+
 func TestFailuresOfTheFunction(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		invoker *fakeInvoker
 		status  int
 		message string
+		logged  bool
 	}{
-		{"a function error is an internal server error", &fakeInvoker{functionError: "Unhandled", response: `{"statusCode":200,"body":"secret"}`}, 500, "Internal Server Error"},
-		{"a function that cannot be run is unavailable", &fakeInvoker{err: errors.New("throttled: secret")}, 503, "Service Unavailable"},
+		{"a function error is an internal server error", &fakeInvoker{functionError: "Unhandled", response: `{"statusCode":200,"body":"secret"}`}, 500, "Internal Server Error", true},
+		{"a function that cannot be run is unavailable", &fakeInvoker{err: errors.New("broken: secret")}, 503, "Service Unavailable", true},
+		{"so is one without concurrency, without a log line each", &fakeInvoker{err: fmt.Errorf("invoke: %w", throttled{errors.New("secret")})}, 503, "Service Unavailable", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var log bytes.Buffer
 			h := newGateway(t, routes("GET /"), c.invoker, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 			wantMessage(t, serve(h, httptest.NewRequest(http.MethodGet, "/", nil)), c.status, c.message)
-			if !strings.Contains(log.String(), "secret") {
-				t.Errorf("the log does not say why: %s", &log)
+			if logged := strings.Contains(log.String(), "secret"); logged != c.logged {
+				t.Errorf("the log says why: %t, want %t: %s", logged, c.logged, &log)
 			}
 		})
 	}
@@ -150,28 +157,25 @@ func TestRequestLineAndHeadersUpTo10240BytesPass(t *testing.T) {
 	h := newGateway(t, routes("GET /"), &fakeInvoker{response: `{"statusCode":200}`}, Options{})
 	// The rest is "GET / HTTP/1.1", "Host: api" and "X: " with their line ends.
 	const rest = 16 + 11 + 5
-	for _, c := range []struct{ size, want int }{
-		{maxHeadBytes, http.StatusOK},
-		{maxHeadBytes + 1, http.StatusRequestHeaderFieldsTooLarge},
-	} {
+	for size, want := range map[int]int{maxHeadBytes: http.StatusOK, maxHeadBytes + 1: http.StatusRequestHeaderFieldsTooLarge} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Host = "api"
-		r.Header.Set("X", strings.Repeat("x", c.size-rest))
-		w := serve(h, r)
-		if w.Code != c.want {
-			t.Errorf("%d bytes: answer %d, want %d", c.size, w.Code, c.want)
-		}
-		if c.want != http.StatusOK {
-			wantMessage(t, w, c.want, "Request Header Fields Too Large")
+		r.Header.Set("X", strings.Repeat("x", size-rest))
+		if w := serve(h, r); w.Code != want {
+			t.Errorf("%d bytes: answer %d, want %d", size, w.Code, want)
 		}
 	}
 }
 
-func TestPathsAreNeitherCleanedNorRedirected(t *testing.T) {
-	server := httptest.NewServer(newGateway(t, routes("GET /sales/{saleId}", "GET /sales/{saleId}/x"), &fakeInvoker{response: `{"statusCode":200,"body":"served"}`}, Options{}))
+func TestPathsAndMethodsAreServedOnlyAsTheyAreRouted(t *testing.T) {
+	api := newGateway(t, routes("GET /sales/{saleId}", "GET /sales/{saleId}/x", "HEAD /b"), &fakeInvoker{response: `{"statusCode":200,"body":"served"}`}, Options{})
+	server := httptest.NewServer(api)
 	defer server.Close()
-	for path, want := range map[string]int{"/sales/a": 200, "//sales//a": 404, "/sales/../x": 200, "/": 404} {
-		r, err := http.NewRequest(http.MethodGet, server.URL+path, nil)
+	for request, want := range map[string]int{
+		"GET /sales/a": 200, "GET //sales//a": 404, "GET /sales/../x": 200, "GET /": 404, "HEAD /sales/a": 404, "HEAD /b": 200,
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		r, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,23 +184,8 @@ func TestPathsAreNeitherCleanedNorRedirected(t *testing.T) {
 			t.Fatal(err)
 		}
 		response.Body.Close()
-		if response.StatusCode != want {
-			t.Errorf("%s: answer %d, want %d", path, response.StatusCode, want)
-		}
-	}
-}
-
-func TestHEADIsServedOnlyWhereItIsRouted(t *testing.T) {
-	server := httptest.NewServer(newGateway(t, routes("GET /a", "HEAD /b"), &fakeInvoker{response: `{"statusCode":200,"body":"served"}`}, Options{}))
-	defer server.Close()
-	for path, want := range map[string]int{"/a": http.StatusNotFound, "/b": http.StatusOK} {
-		response, err := server.Client().Head(server.URL + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response.Body.Close()
 		if response.StatusCode != want || response.ContentLength <= 0 {
-			t.Errorf("HEAD %s: answer %d of %d bytes, want %d", path, response.StatusCode, response.ContentLength, want)
+			t.Errorf("%s: answer %d of %d bytes, want %d", request, response.StatusCode, response.ContentLength, want)
 		}
 	}
 }
@@ -211,24 +200,6 @@ func TestAResponseWithoutContentHasNoBody(t *testing.T) {
 	defer response.Body.Close()
 	if body, err := io.ReadAll(response.Body); err != nil || len(body) != 0 || response.StatusCode != http.StatusNoContent {
 		t.Errorf("answer %d %q, %v", response.StatusCode, body, err)
-	}
-}
-
-// throttledInvoker has no concurrency left.
-type throttledInvoker struct{}
-
-func (throttledInvoker) Error() string   { return "no concurrency is left" }
-func (throttledInvoker) Throttled() bool { return true }
-func (t throttledInvoker) Invoke(context.Context, string, []byte) ([]byte, string, error) {
-	return nil, "", fmt.Errorf("invoke: %w", t)
-}
-
-func TestAFunctionWithoutConcurrencyIsUnavailableWithoutALogLineEach(t *testing.T) {
-	var log bytes.Buffer
-	h := newGateway(t, routes("GET /"), throttledInvoker{}, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
-	wantMessage(t, serve(h, httptest.NewRequest(http.MethodGet, "/", nil)), http.StatusServiceUnavailable, "Service Unavailable")
-	if log.Len() > 0 {
-		t.Errorf("logged %s", &log)
 	}
 }
 

@@ -1,11 +1,9 @@
 package gateway
 
 import (
-	"errors"
-	"fmt"
+	"cmp"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,20 +27,6 @@ type Route struct {
 	Throttle Throttle
 }
 
-// kind orders segments by how specifically they match.
-type kind int
-
-const (
-	literal kind = iota
-	variable
-)
-
-type segment struct {
-	kind kind
-	// text is the decoded literal or the variable's name.
-	text string
-}
-
 // Throttle is a token bucket: PerSecond tokens are added to it, up to Burst, and a
 // request takes one.
 type Throttle struct {
@@ -52,141 +36,62 @@ type Throttle struct {
 
 type compiled struct {
 	Route
-	bucket   *rate.Limiter // nil for no limit
-	key      string
-	segments []segment
-	// rank orders routes by API Gateway's preference: the one with earlier literals first.
-	rank []kind
+	bucket *rate.Limiter // nil for no limit
+	key    string
+	// segments of the path; a variable keeps its braces.
+	segments []string
 }
 
 // table holds the routes, the most specific first.
 type table []compiled
 
-var (
-	methods      = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
-	variableName = regexp.MustCompile(`^[A-Za-z0-9._:-]+$`)
-)
-
-func newTable(routes []Route) (table, error) {
+func newTable(routes []Route) table {
 	var t table
-	shapes := map[string]string{}
 	for _, r := range routes {
-		c, err := compile(r)
-		if err != nil {
-			return nil, fmt.Errorf("route %s %s: %w", r.Method, r.Path, err)
+		c := compiled{Route: r, key: r.Method + " " + r.Path, segments: strings.Split(r.Path, "/")}
+		if r.Throttle != (Throttle{}) {
+			c.bucket = rate.NewLimiter(rate.Limit(r.Throttle.PerSecond), r.Throttle.Burst)
 		}
-		shape := c.shape()
-		if other, ok := shapes[shape]; ok {
-			return nil, fmt.Errorf("route %s %s: takes the same requests as %s", r.Method, r.Path, other)
-		}
-		shapes[shape] = c.key
 		t = append(t, c)
 	}
-	slices.SortStableFunc(t, func(a, b compiled) int { return slices.Compare(a.rank, b.rank) })
-	return t, nil
+	// API Gateway prefers the route with earlier literals.
+	slices.SortStableFunc(t, func(a, b compiled) int {
+		return slices.CompareFunc(a.segments, b.segments, func(a, b string) int {
+			return cmp.Compare(len(variable(a)), len(variable(b)))
+		})
+	})
+	return t
 }
 
-func compile(r Route) (compiled, error) {
-	if r.Authorizer == nil && len(r.Scopes) > 0 {
-		return compiled{}, errors.New("has scopes without an authorizer")
+// variable returns the name of the variable that a segment of a route is, "" for a literal.
+func variable(segment string) string {
+	if name, ok := strings.CutPrefix(segment, "{"); ok {
+		return strings.TrimSuffix(name, "}")
 	}
-	if r.Authorizer != nil {
-		if err := r.Authorizer.check(); err != nil {
-			return compiled{}, err
-		}
-	}
-	if !slices.Contains(methods, r.Method) {
-		return compiled{}, errors.New("has no HTTP method")
-	}
-	path, ok := strings.CutPrefix(r.Path, "/")
-	if !ok {
-		return compiled{}, errors.New("does not begin with /")
-	}
-	c := compiled{Route: r, key: r.Method + " " + r.Path}
-	for part := range strings.SplitSeq(path, "/") {
-		s, err := parseSegment(part)
-		if err != nil {
-			return compiled{}, err
-		}
-		c.segments = append(c.segments, s)
-		c.rank = append(c.rank, s.kind)
-	}
-	if r.Throttle != (Throttle{}) {
-		c.bucket = rate.NewLimiter(rate.Limit(r.Throttle.PerSecond), r.Throttle.Burst)
-	}
-	return c, nil
+	return ""
 }
-
-func parseSegment(part string) (segment, error) {
-	inner, opens := strings.CutPrefix(part, "{")
-	inner, closes := strings.CutSuffix(inner, "}")
-	if opens && closes {
-		if !variableName.MatchString(inner) {
-			return segment{}, fmt.Errorf("has a variable without a valid name: %s", part)
-		}
-		return segment{kind: variable, text: inner}, nil
-	}
-	if strings.ContainsAny(part, "{}?#") {
-		return segment{}, fmt.Errorf("has a segment that is neither text nor one variable: %s", part)
-	}
-	text, err := url.PathUnescape(part)
-	if err != nil {
-		return segment{}, err
-	}
-	return segment{kind: literal, text: text}, nil
-}
-
-// shape is equal for two routes that match the same requests, regardless of their
-// variables' names.
-func (c *compiled) shape() string {
-	shape := c.Method
-	for _, s := range c.segments {
-		if s.kind == literal {
-			shape += fmt.Sprintf("/%q", s.text)
-		} else {
-			shape += "/{}"
-		}
-	}
-	return shape
-}
-
-var errPath = errors.New("not a percent-encoded path")
 
 // match returns the route of a request, or nil. The path is split before it is decoded,
 // so that an encoded slash stays within its segment.
 func (t table) match(method, escapedPath string) (*compiled, map[string]string, error) {
-	segments, err := splitPath(escapedPath)
-	if err != nil {
-		return nil, nil, err
-	}
-	for i := range t {
-		c := &t[i]
-		if c.Method != method {
-			continue
-		}
-		if parameters, ok := c.take(segments); ok {
-			return c, parameters, nil
-		}
-	}
-	return nil, nil, nil
-}
-
-func splitPath(escaped string) ([]string, error) {
-	rest, ok := strings.CutPrefix(escaped, "/")
-	if !ok {
-		return nil, errPath
-	}
-	segments := strings.Split(rest, "/")
+	segments := strings.Split(escapedPath, "/")
 	for i, s := range segments {
 		text, err := url.PathUnescape(s)
 		if err != nil {
-			return nil, errPath
+			return nil, nil, err
 		}
 		// An event is JSON: invalid UTF-8 becomes the replacement character, which the
 		// function must handle.
 		segments[i] = strings.ToValidUTF8(text, "\ufffd")
 	}
-	return segments, nil
+	for i := range t {
+		if c := &t[i]; c.Method == method {
+			if parameters, ok := c.take(segments); ok {
+				return c, parameters, nil
+			}
+		}
+	}
+	return nil, nil, nil
 }
 
 // take matches decoded segments and returns the path parameters. A variable is never empty.
@@ -195,15 +100,16 @@ func (c *compiled) take(segments []string) (map[string]string, bool) {
 		return nil, false
 	}
 	var parameters map[string]string
-	for i, want := range c.segments {
-		switch got := segments[i]; {
-		case want.kind == literal && got != want.text, want.kind == variable && got == "":
+	for i, got := range segments {
+		name := variable(c.segments[i])
+		switch {
+		case name == "" && got != c.segments[i], name != "" && got == "":
 			return nil, false
-		case want.kind == variable:
+		case name != "":
 			if parameters == nil {
 				parameters = map[string]string{}
 			}
-			parameters[want.text] = got
+			parameters[name] = got
 		}
 	}
 	return parameters, true

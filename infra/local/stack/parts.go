@@ -143,8 +143,8 @@ func (s *Stack) startPollers() {
 }
 
 // gateway returns the template's API of these tokens as a handler.
-func (s *Stack) gateway(api template.API, from *issuer.Issuer, o gateway.Options) (http.Handler, error) {
-	o.AccountID, o.Log = accountID, s.o.Log
+func (s *Stack) gateway(api template.API, from *issuer.Issuer, o gateway.Options) http.Handler {
+	o.Log = s.o.Log
 	authorizers := map[string]*gateway.JWT{}
 	for name, a := range api.Authorizers {
 		authorizers[name] = &gateway.JWT{Issuer: a.Issuer, Audience: a.Audience, Keys: from.Key}
@@ -168,10 +168,7 @@ func (s *Stack) startOperators(l net.Listener) error {
 		s.Operate = ""
 		return l.Close()
 	}
-	api, err := s.gateway(s.described.Operators, s.operators, gateway.Options{APIID: "operators"})
-	if err != nil {
-		return err
-	}
+	api := s.gateway(s.described.Operators, s.operators, gateway.Options{APIID: "operators"})
 	signIn := s.operators.Handler()
 	s.serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/_local/") {
@@ -195,10 +192,7 @@ func (s *Stack) startAPI(l net.Listener) error {
 		cors := gateway.CORS(*c)
 		o.CORS, rules.Origins = &cors, cors.Allows
 	}
-	api, err := s.gateway(s.described.API, s.issuer, o)
-	if err != nil {
-		return err
-	}
+	api := s.gateway(s.described.API, s.issuer, o)
 	view, err := s.openView()
 	if err != nil {
 		return err

@@ -186,11 +186,7 @@ func (w *world) front(d door) http.Handler {
 		}
 		routes = append(routes, route)
 	}
-	api, err := gateway.New(routes, w.functions(d), gateway.Options{})
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	return api
+	return gateway.New(routes, w.functions(d), gateway.Options{})
 }
 
 // described is the template's API that the document of that name is about.
