@@ -10,6 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"flashsale/infra/kit/dynamotest"
 )
 
 // Point is one outside call of a function.
@@ -20,8 +22,6 @@ type Point struct {
 	keys []string
 	// begins is what the sort keys of a query begin with, "" for any.
 	begins string
-	// Checked are the items that a transaction only checks.
-	Checked []string
 	// Writes: the call may change something.
 	Writes bool
 	// Many: the call writes several items.
@@ -53,7 +53,6 @@ type tableAPI struct{ e *Environment }
 
 // Intercept makes an outside call, if the world's Interceptor lets it.
 func Intercept[O any](ctx context.Context, e *Environment, p Point, do func() (O, error)) (out O, err error) {
-	e.Calls.Add(1)
 	err = e.world.interceptor.Intercept(ctx, e, p, func() (err error) {
 		out, err = do()
 		return err
@@ -65,72 +64,84 @@ func Intercept[O any](ctx context.Context, e *Environment, p Point, do func() (O
 	return out, nil
 }
 
-func (t tableAPI) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	p := Point{Op: "GetItem", keys: []string{keyOf(in.Key)}}
-	out, err := Intercept(ctx, t.e, p, func() (*dynamodb.GetItemOutput, error) { return t.e.world.DB.GetItem(ctx, in, o...) })
+// perform makes one call of the table.
+func perform[I, O any](ctx context.Context, t tableAPI, op string, in *I, do func(context.Context, *I, ...func(*dynamodb.Options)) (*O, error)) (*O, error) {
+	return Intercept(ctx, t.e, pointOf(op, in), func() (*O, error) { return do(ctx, in) })
+}
+
+func pointOf(op string, in any) Point {
+	p := Point{Op: op, Writes: dynamotest.IsWrite(op)}
+	switch in := in.(type) {
+	case *dynamodb.GetItemInput:
+		p.keys = []string{keyOf(in.Key)}
+	case *dynamodb.BatchGetItemInput:
+		for _, key := range in.RequestItems[TableName].Keys {
+			p.keys = append(p.keys, keyOf(key))
+		}
+	case *dynamodb.QueryInput:
+		p.keys, p.begins = []string{Text(in.ExpressionAttributeValues[":pk"])}, Text(in.ExpressionAttributeValues[":page"])
+	case *dynamodb.PutItemInput:
+		p.keys = []string{keyOf(in.Item)}
+	case *dynamodb.UpdateItemInput:
+		p.keys = []string{keyOf(in.Key)}
+	case *dynamodb.BatchExecuteStatementInput:
+		p.Many = len(in.Statements) > 1
+		for _, one := range in.Statements {
+			for _, parameter := range one.Parameters {
+				p.keys = append(p.keys, Text(parameter))
+			}
+		}
+	case *dynamodb.TransactWriteItemsInput:
+		p.Many = len(in.TransactItems) > 1
+		for _, action := range in.TransactItems {
+			switch {
+			case action.Update != nil:
+				p.keys = append(p.keys, keyOf(action.Update.Key))
+			case action.Put != nil:
+				p.keys = append(p.keys, keyOf(action.Put.Item))
+			}
+		}
+	}
+	return p
+}
+
+func (t tableAPI) GetItem(ctx context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	out, err := perform(ctx, t, "GetItem", in, t.e.world.DB.GetItem)
 	if err != nil {
 		t.e.readFailed = time.Now()
-	} else if strings.HasPrefix(p.keys[0], "CLAIM#") && !aws.ToBool(in.ConsistentRead) {
+	} else if strings.HasPrefix(keyOf(in.Key), "CLAIM#") && !aws.ToBool(in.ConsistentRead) {
 		t.e.lookedForClaim = true
 	}
 	return out, err
 }
 
-func (t tableAPI) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
-	p := Point{Op: "BatchGetItem"}
-	for _, key := range in.RequestItems[TableName].Keys {
-		p.keys = append(p.keys, keyOf(key))
-	}
-	return Intercept(ctx, t.e, p, func() (*dynamodb.BatchGetItemOutput, error) { return t.e.world.DB.BatchGetItem(ctx, in, o...) })
+func (t tableAPI) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	return perform(ctx, t, "BatchGetItem", in, t.e.world.DB.BatchGetItem)
 }
 
-func (t tableAPI) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
-	p := Point{Op: "Query", keys: []string{Text(in.ExpressionAttributeValues[":pk"])}, begins: Text(in.ExpressionAttributeValues[":page"])}
-	return Intercept(ctx, t.e, p, func() (*dynamodb.QueryOutput, error) { return t.e.world.DB.Query(ctx, in, o...) })
+func (t tableAPI) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	return perform(ctx, t, "Query", in, t.e.world.DB.Query)
 }
 
 // Scan is only for the replay of a restored table.
-func (t tableAPI) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
-	return Intercept(ctx, t.e, Point{Op: "Scan"}, func() (*dynamodb.ScanOutput, error) { return t.e.world.DB.Scan(ctx, in, o...) })
+func (t tableAPI) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	return perform(ctx, t, "Scan", in, t.e.world.DB.Scan)
 }
 
-func (t tableAPI) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	p := Point{Op: "PutItem", keys: []string{keyOf(in.Item)}, Writes: true}
-	return Intercept(ctx, t.e, p, func() (*dynamodb.PutItemOutput, error) { return t.e.world.DB.PutItem(ctx, in, o...) })
+func (t tableAPI) PutItem(ctx context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	return perform(ctx, t, "PutItem", in, t.e.world.DB.PutItem)
 }
 
-func (t tableAPI) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	p := Point{Op: "UpdateItem", keys: []string{keyOf(in.Key)}, Writes: true}
-	return Intercept(ctx, t.e, p, func() (*dynamodb.UpdateItemOutput, error) { return t.e.world.DB.UpdateItem(ctx, in, o...) })
+func (t tableAPI) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	return perform(ctx, t, "UpdateItem", in, t.e.world.DB.UpdateItem)
 }
 
-func (t tableAPI) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
-	p := Point{Op: "BatchExecuteStatement", Writes: true, Many: len(in.Statements) > 1}
-	for _, one := range in.Statements {
-		for _, parameter := range one.Parameters {
-			p.keys = append(p.keys, Text(parameter))
-		}
-	}
-	return Intercept(ctx, t.e, p, func() (*dynamodb.BatchExecuteStatementOutput, error) {
-		return t.e.world.DB.BatchExecuteStatement(ctx, in, o...)
-	})
+func (t tableAPI) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+	return perform(ctx, t, "BatchExecuteStatement", in, t.e.world.DB.BatchExecuteStatement)
 }
 
-func (t tableAPI) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	p := Point{Op: "TransactWriteItems", Writes: true, Many: len(in.TransactItems) > 1}
-	for _, action := range in.TransactItems {
-		switch {
-		case action.Update != nil:
-			p.keys = append(p.keys, keyOf(action.Update.Key))
-		case action.Put != nil:
-			p.keys = append(p.keys, keyOf(action.Put.Item))
-		case action.ConditionCheck != nil:
-			p.Checked = append(p.Checked, keyOf(action.ConditionCheck.Key))
-		}
-	}
-	return Intercept(ctx, t.e, p, func() (*dynamodb.TransactWriteItemsOutput, error) {
-		return t.e.world.DB.TransactWriteItems(ctx, in, o...)
-	})
+func (t tableAPI) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	return perform(ctx, t, "TransactWriteItems", in, t.e.world.DB.TransactWriteItems)
 }
 
 // queueAPI is one environment's access to the order queue. It is an orderq.API.

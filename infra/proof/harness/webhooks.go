@@ -14,9 +14,6 @@ import (
 	"flashsale/shared/httpapi"
 )
 
-// foreignSecret is nobody's.
-const foreignSecret = "whsec_Zm9yZWlnbi1mb3JlaWduLWZvcmVpZ24tZm9yZWlnbg=="
-
 // Price is what the sales that ask for payment cost, in cents.
 const Price = 100
 
@@ -181,62 +178,6 @@ func (p Payment) Check(db *dynamotest.DB, told PaymentAnswer, end string) string
 // its order all the same.
 func isRecalled(db *dynamotest.DB, sale, reason string) bool {
 	return reason == "recalled" && db.Item(TableName, "SALE#"+sale, "SALE")["recalledAt"] != nil
-}
-
-// OtherWebhook is a webhook that reports no payment, and how it must be answered.
-type OtherWebhook struct {
-	Name    string
-	Request httpapi.Request
-	status  int
-	// reads: the function may read the table. It must write nothing in any case.
-	reads bool
-}
-
-// What makes another webhook of one that reports a payment.
-var (
-	noAmount  = strings.NewReplacer(`"amount_total":`+strconv.Itoa(Price), `"amount_total":null`, `"amount":`+strconv.Itoa(Price), `"amount":null`)
-	otherType = strings.NewReplacer("checkout.session.completed", "charge.refunded", "payment.succeeded", "refund.succeeded")
-	isIntent  = strings.NewReplacer("checkout.session.completed", "payment_intent.succeeded", `"id":"cs_`, `"id":"`, "amount_total", "amount_received")
-	isUnpaid  = strings.NewReplacer(`"payment_status":"paid"`, `"payment_status":"unpaid"`)
-)
-
-// OtherWebhooks are webhooks about the payment's order that are not authentic, are of a kind
-// of event that does not count, or name an order that does not exist.
-func (p Payment) OtherWebhooks() []OtherWebhook {
-	p.Reference += "_stray"
-	body, now := p.report(), time.Now()
-	unsigned := p.signed(body, webhook.LocalSecrets[p.Provider], now)
-	unsigned.StripeSignature, unsigned.WebhookSignature = httpapi.Header{}, httpapi.Header{}
-	altered := p.signed(body, webhook.LocalSecrets[p.Provider], now)
-	altered.Body = strings.Replace(body, "_stray", "_other", 1)
-	unfinished := p
-	number, _ := strconv.ParseUint(p.Order, 10, 64)
-	unfinished.Order = strconv.FormatUint(number|(1<<32-1), 10)
-	all := []OtherWebhook{
-		{"unsigned", unsigned, 400, false},
-		{"altered", altered, 400, false},
-		{"signed by another", p.signed(body, foreignSecret, now), 400, false},
-		{"signed 301 seconds ago", p.signed(body, webhook.LocalSecrets[p.Provider], now.Add(-302*time.Second)), 400, false},
-		// It must still be too far ahead after a slow delivery.
-		{"signed an hour ahead", p.signed(body, webhook.LocalSecrets[p.Provider], now.Add(time.Hour)), 400, false},
-		{"without an amount", p.signed(noAmount.Replace(body), webhook.LocalSecrets[p.Provider], now), 400, false},
-		{"of a type that is not read", p.signed(otherType.Replace(body), webhook.LocalSecrets[p.Provider], now), 200, false},
-		{"of an order that may be late", unfinished.signed(unfinished.report(), webhook.LocalSecrets[p.Provider], now), 503, true},
-	}
-	if p.Provider == webhook.Stripe {
-		all = append(all, OtherWebhook{"an intent whose session is not recorded", p.signed(isIntent.Replace(body), webhook.LocalSecrets[p.Provider], now), 400, true},
-			OtherWebhook{"a session that is not paid", p.signed(isUnpaid.Replace(body), webhook.LocalSecrets[p.Provider], now), 200, false})
-	}
-	return all
-}
-
-// Check compares the answer, and whether the function called the table, with what must be.
-func (s OtherWebhook) Check(r Reply, reached int64) string {
-	// A function that reads may also find the table busy.
-	if (r.Status == s.status || s.reads && r.Status == 503) && (r.Status != 200 || r.payment.Outcome == "ignored") && (s.reads || reached == 0) {
-		return ""
-	}
-	return fmt.Sprintf("P25: a webhook (%s) is answered %d %s after %d calls", s.Name, r.Status, r.Body, reached)
 }
 
 // IsPayment reports whether a claim's end is a payment, and not who released the claim.

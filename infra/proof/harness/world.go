@@ -143,9 +143,7 @@ type Environment struct {
 	// readFailed is when a read of one item last failed.
 	lookedForClaim bool
 	readFailed     time.Time
-	// Calls counts its calls of table and queue.
-	Calls atomic.Int64
-	Dead  atomic.Bool
+	Dead           atomic.Bool
 	// end ends the context of the current invocation.
 	end context.CancelFunc
 

@@ -45,13 +45,6 @@ func (m *runningSale) clickIn(e *harness.Environment, user, key string, call tim
 	m.write("%s is told %t %d %s %s", user, ok, r.Status, r.Code, r.Claim.ClaimID)
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
-	known := key
-	if r.Claim.Released() {
-		known = "" // even the repeat of the purchase is told of the claim's state
-	}
-	m.history.Attempts = append(m.history.Attempts, Attempt{
-		User: user, Key: known, Call: int64(call.Sub(m.began)), Return: m.since(), Answer: answerOf(r), Claim: r.Claim.ClaimID,
-	})
 	if ok {
 		m.checkAnswer(e, user, key, r, call, began)
 	}
@@ -83,6 +76,12 @@ func (m *runningSale) checkAnswer(e *harness.Environment, user, key string, r ha
 			return
 		}
 		claim.tell(r.Claim)
+		if r.Status == 202 && (claim.key != key || key == "" && claim.isBought) {
+			w.violate("P3: %s was told 202 with key %q; the purchase had key %q, told %t", user, key, claim.key, claim.isBought)
+		}
+		if claim.isBought = claim.isBought || r.Status == 202; r.Status != 202 && key != "" && claim.key == key && !r.Claim.Released() {
+			w.violate("P9: %s repeated a purchase and was told %s", user, r.Code)
+		}
 		// Whose sale asks for no payment is answered from memory for a minute.
 		remembered := time.Duration(0)
 		if m.draft.payWithin == 0 {
@@ -123,18 +122,6 @@ func (m *runningSale) checkAnswer(e *harness.Environment, user, key string, r ha
 	default:
 		w.violate("%s was told %d %q %s", user, r.Status, r.Code, r.Body)
 	}
-}
-
-func answerOf(r harness.Reply) Answer {
-	switch {
-	case r.Status == 202:
-		return Bought
-	case r.Code == "already-ordered" && r.Claim.ClaimID != "":
-		return Already
-	case r.Code == "sold-out":
-		return SoldOut
-	}
-	return Unknown
 }
 
 // queryOrder asks for the state of the user's own order.

@@ -80,7 +80,6 @@ func (m *runningSale) command(c command, event string, repeated bool) {
 	if !repeated {
 		m.beginCommand(c)
 	}
-	call := m.since()
 	var both sync.WaitGroup
 	both.Go(func() { m.sendUntilAnswered(c, event, repeated, m.id+" operator") })
 	if m.draft.twice {
@@ -89,7 +88,7 @@ func (m *runningSale) command(c command, event string, repeated bool) {
 	both.Wait()
 	m.n.wait(m.id+" operator", time.Microsecond)
 	if !repeated {
-		m.endCommand(c, call)
+		m.endCommand(c, event)
 	}
 }
 
@@ -210,14 +209,14 @@ func (m *runningSale) beginCommand(c command) {
 
 // endCommand records that a command was answered: all its units are added or gone, its edit is
 // in every shard.
-func (m *runningSale) endCommand(c command, call int64) {
+func (m *runningSale) endCommand(c command, event string) {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
 	if c.units > 0 {
-		m.history.Supplies = append(m.history.Supplies, Supply{Call: call, Return: m.since(), Units: c.units})
+		m.supplied[event] = c.units
 	}
-	if units := m.withdrawn[m.sentEvents[c.number]]; c.withdraws && units > 0 {
-		m.history.Supplies = append(m.history.Supplies, Supply{Call: call, Return: m.since(), Units: -units})
+	if c.withdraws {
+		m.supplied[event] = -m.withdrawn[event]
 	}
 	if m.ended[c.number] = true; c.number == 0 && m.createdAt.IsZero() {
 		m.createdAt = time.Now()

@@ -28,16 +28,12 @@ type paymentPlan struct {
 	corrected []harness.Payment
 	// reports is how often the provider reports each of them.
 	reports int
-	// otherWebhookAt is when a webhook that reports no payment comes, counted from payBy, and
-	// which one.
-	otherWebhookAt time.Duration
-	otherWebhook   int // -1 for none
 }
 
 // drawPaymentPlan: a third of the buyers never pay, a tenth do in the last second, a tenth
 // after it, and some cancel.
 func drawPaymentPlan(r *rand.Rand) paymentPlan {
-	f := paymentPlan{reports: 1, otherWebhookAt: between(r, -harness.PayWithin/2, harness.Grace), otherWebhook: -1}
+	f := paymentPlan{reports: 1}
 	reported := func(wrong string) harness.Payment {
 		p := harness.Payment{Provider: webhook.Stripe, Amount: harness.Price, Wrong: wrong}
 		if sometimes(r, 0.5) {
@@ -77,9 +73,6 @@ func drawPaymentPlan(r *rand.Rand) paymentPlan {
 		if sometimes(r, 0.05) {
 			pays(wrong)
 		}
-	}
-	if sometimes(r, 0.2) {
-		f.otherWebhook = r.IntN(20)
 	}
 	for _, wrong := range []string{"amount", "unknown-order"} {
 		if f.payments != nil && sometimes(r, 0.1) {
@@ -137,24 +130,18 @@ func (m *runningSale) payOrCancel(b buyer) {
 		name := fmt.Sprint(name, " corrected ", n)
 		at(name, f.paysAt, func() { m.reportPayment(p, name) })
 	}
-	if f.otherWebhook >= 0 {
-		name := name + " stray"
-		at(name, f.otherWebhookAt, func() { m.sendOtherWebhook(b.user, orderID, f.otherWebhook, name) })
-	}
 	all.Wait()
 }
 
 // sendWebhook sends a webhook. An answer may be lost on its way to the provider.
-func (m *simulation) sendWebhook(who string, request httpapi.Request) (r harness.Reply, reached int64, ok bool) {
+func (m *simulation) sendWebhook(who string, request httpapi.Request) (r harness.Reply, ok bool) {
 	began := time.Now()
 	e := m.pools[harness.Paying].take(who)
 	if m.n.thawedAt.After(began) { // the provider waits for no answer so long
 		m.pools[harness.Paying].give(e)
-		return r, 0, false
+		return r, false
 	}
-	reached = e.Calls.Load()
 	r, took, ok := e.Ask("", request)
-	reached = e.Calls.Load() - reached
 	m.checkDuration(harness.Paying, took)
 	if ok && !m.n.faultsOff.Load() && m.n.random() < m.n.rates.sends/3 {
 		m.n.mu.Lock()
@@ -163,7 +150,7 @@ func (m *simulation) sendWebhook(who string, request httpapi.Request) (r harness
 		ok = false
 	}
 	m.pools[harness.Paying].give(e)
-	return r, reached, ok
+	return r, ok
 }
 
 // reportPayment reports a payment until it is recorded (P24).
@@ -177,11 +164,11 @@ func (m *runningSale) reportPayment(p harness.Payment, who string) {
 }
 
 // reportTo reports it by send.
-func (m *runningSale) reportTo(p harness.Payment, who string, send func(who string, request httpapi.Request) (harness.Reply, int64, bool)) {
+func (m *runningSale) reportTo(p harness.Payment, who string, send func(who string, request httpapi.Request) (harness.Reply, bool)) {
 	var began time.Time
 	told, err := p.Deliver(func(request httpapi.Request) (harness.Reply, bool) {
 		began = time.Now()
-		r, _, ok := send(who, request)
+		r, ok := send(who, request)
 		m.write("%s reports %s: %t %d %s", who, p.ID(), ok, r.Status, r.Body)
 		return r, ok
 	}, func(pause time.Duration) { m.n.wait(who, pause) })
@@ -213,22 +200,6 @@ func (m *runningSale) reportTo(p harness.Payment, who string, send func(who stri
 	}
 	if wrong := p.Check(m.world.DB, told, m.watch.claims[p.User].end); wrong != "" {
 		m.watch.violate("%s", wrong)
-	}
-}
-
-// sendOtherWebhook sends a webhook that reports no payment of the user's order (P25).
-func (m *runningSale) sendOtherWebhook(user string, orderID uint64, which int, who string) {
-	p := harness.Payment{Provider: webhook.Stripe, Reference: "pi_" + m.id + "_" + user, Amount: harness.Price}
-	if which%2 == 0 {
-		p.Provider = webhook.StandardWebhooks
-	}
-	p.NameOrder(m.id, orderID)
-	all := p.OtherWebhooks()
-	s := all[which/2%len(all)]
-	r, reached, ok := m.sendWebhook(who, s.Request)
-	m.write("%s sends one (%s): %t %d %s", who, s.Name, ok, r.Status, r.Body)
-	if wrong := s.Check(r, reached); ok && wrong != "" {
-		m.violate("%s", wrong)
 	}
 }
 

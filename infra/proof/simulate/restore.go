@@ -386,7 +386,6 @@ func (m *runningSale) repeatChanges() {
 		case c.withdraws:
 			m.n.mu.Lock()
 			m.stream.judge.Repeated["SaleChanged:"+m.id+":seed:"+seedOf(event)] = true
-			before := m.withdrawn[event]
 			delete(m.withdrawn, event)
 			m.n.mu.Unlock()
 			if !m.ended[c.number] {
@@ -395,12 +394,8 @@ func (m *runningSale) repeatChanges() {
 			units := m.operate(event)
 			m.n.mu.Lock()
 			m.withdrawn[event] = units
-			if units != before {
-				m.history.Supplies = append(m.history.Supplies, Supply{Call: m.since(), Return: m.since(), Units: before - units})
-			}
+			m.supplied[event] = -units
 			m.n.mu.Unlock()
-		case c.recalls: // the first one's entry in the trail may be there without it
-			m.operate(strings.Replace(event, "the-recall", "the-recall-again", 1))
 		default:
 			m.operate(event)
 		}
@@ -451,9 +446,9 @@ func (m *runningSale) recordPayments(archive []byte) {
 			delete(m.paid, p)
 		}
 		m.n.mu.Unlock()
-		m.reportTo(p, m.id+" "+p.ID()+" of the list", func(_ string, request httpapi.Request) (r harness.Reply, reached int64, ok bool) {
+		m.reportTo(p, m.id+" "+p.ID()+" of the list", func(_ string, request httpapi.Request) (r harness.Reply, ok bool) {
 			r, _, ok = m.start(harness.Paying).Ask("", request)
-			return r, 0, ok
+			return r, ok
 		})
 	}
 }

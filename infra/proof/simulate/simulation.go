@@ -8,8 +8,7 @@
 // (buyers.go, operator.go, payments.go) whose turns the schedule orders (schedule.go); every
 // call passes the network (faults.go), after which the watch reads what changed in the table
 // (watch.go). In the end the faults stop, and what must be true of a quiet sale is checked
-// (finish.go), also by the history of all answers (history.go). The table's stream and what
-// is published of it run beside that (stream.go, publisher.go).
+// (finish.go). The table's stream and what is published of it run beside that (publisher.go).
 package simulate
 
 import (
@@ -53,9 +52,9 @@ type runningSale struct {
 	sentEvents map[int]string // the operator's events, by their number
 
 	// Guarded by the network's lock:
-	withdrawn map[string]int  // units, by the operator's event
-	applied   map[string]bool // the operators' events with an id
-	history   History
+	withdrawn map[string]int                            // units, by the operator's event
+	supplied  map[string]int                            // units that were added, by the event, or negative
+	applied   map[string]bool                           // the operators' events with an id
 	bodies    map[string]string                         // the first acceptance, by user and key
 	paid      map[harness.Payment]harness.PaymentAnswer // recorded payments, and what their providers were told
 	givenUp   []harness.Payment                         // that their providers reported in vain
@@ -209,7 +208,7 @@ func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation 
 	for _, one := range d.sales {
 		m.sales = append(m.sales, &runningSale{
 			simulation: m, id: one.id, draft: one, watch: n.watch.add(one.id, one.grouped), sentEvents: map[int]string{}, bodies: map[string]string{},
-			withdrawn: map[string]int{}, superseded: map[int]bool{}, ended: map[int]bool{}, applied: map[string]bool{}, paid: map[harness.Payment]harness.PaymentAnswer{},
+			withdrawn: map[string]int{}, supplied: map[string]int{}, superseded: map[int]bool{}, ended: map[int]bool{}, applied: map[string]bool{}, paid: map[harness.Payment]harness.PaymentAnswer{},
 		})
 		if one.draw != nil {
 			m.addDraw(one)
@@ -387,8 +386,6 @@ func (n *network) deletionWorks() bool {
 	n.faultName, n.caller = "", harness.Finalizing
 	return n.queueFault("DeleteMessage").Kind == 0
 }
-
-func (m *simulation) since() int64 { return int64(time.Since(m.began)) }
 
 func (m *simulation) violate(format string, args ...any) {
 	m.n.mu.Lock()

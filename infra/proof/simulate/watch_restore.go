@@ -117,11 +117,7 @@ func (w *watchedSale) adoptShard(key string, it map[string]types.AttributeValue)
 	if of("stock") < 0 {
 		w.violate("P1: restored, %s has %d units", key, of("stock"))
 	}
-	if n := of("putBack") - w.putBack[key]; n != 0 {
-		at := int64(time.Since(w.began))
-		w.putBacks = append(w.putBacks, Supply{Call: at, Return: at, Units: int(n)})
-	}
-	w.stock[key], w.putBack[key] = of("stock"), of("putBack")
+	w.stock[key] = of("stock")
 	w.sold[key] = of("seeded") - of("stock") + of("putBack")
 	w.observeWindow(key, it)
 }
@@ -133,21 +129,9 @@ func (m *simulation) adopt(archive []byte) {
 	m.n.unwatched = false
 	m.watch.publishedEvents(archive)
 	for _, s := range m.sales {
-		lost := s.watch.adopt(m.restoring.inLog)
-		m.restoring.figures.Unlisted += lost
+		m.restoring.figures.Unlisted += s.watch.adopt(m.restoring.inLog)
 		clear(s.applied)
 		s.recallKnown = time.Time{}
-		for _, c := range s.draft.commands {
-			if c.withdraws && s.sentEvents[c.number] != "" && !s.ended[c.number] {
-				lost++ // it may take fewer units now
-			}
-		}
-		for i := range s.history.Attempts {
-			// The units that the lost claims had are there again, as if they had never been sold.
-			if a := &s.history.Attempts[i]; lost > 0 && a.Answer == SoldOut {
-				a.Answer = Unknown
-			}
-		}
 	}
 }
 
