@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -174,10 +175,10 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 	parameters := map[string]string{
 		"JwtIssuer": s.API + "/_local", "JwtAudience": audience,
 		// Relative, so that the page also works as http://localhost.
-		"SignInAuthorizeUrl": issuer.AuthorizePath, "SignInTokenUrl": issuer.TokenPath, "SignInClientId": issuer.PageClient,
+		"SignIn":            signIn(issuer.PageClient),
 		"CreateOperatorApi": "true", "OperatorIssuer": s.Operate + "/_local", "OperatorAudience": operatorsAudience,
-		"OperatorSignInAuthorizeUrl": issuer.AuthorizePath, "OperatorSignInTokenUrl": issuer.TokenPath, "OperatorSignInClientId": issuer.OperatorsPage,
-		"StripeKeysArn": secretARN + "stripe", "StripeEvents": "any", "StandardWebhooksKeysArn": secretARN + "standard-webhooks",
+		"OperatorSignIn": signIn(issuer.OperatorsPage),
+		"StripeKeysArn":  secretARN + "stripe", "StripeEvents": "any", "StandardWebhooksKeysArn": secretARN + "standard-webhooks",
 		"PaymentUrl": payPath + "?order=", "PaymentLinkKeyArn": secretARN + paymentLink,
 		// One machine has one clock, and no payment is on its way for long.
 		"ReleaseGraceSeconds": "0",
@@ -195,6 +196,11 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 		Secrets:    secrets(),
 		QueueURL:   func(name string) string { return s.SQS + "/" + accountID + "/" + name },
 	})
+}
+
+// signIn is how a page's client signs in with the stack's issuers.
+func signIn(client string) string {
+	return strings.Join([]string{issuer.AuthorizePath, issuer.TokenPath, client, "openid"}, ",")
 }
 
 const paymentLink = "payment-link"

@@ -82,7 +82,7 @@ func TestProjectTemplateFollowsItsParameters(t *testing.T) {
 	s, err := Load(projectTemplate, Options{Parameters: map[string]string{
 		"JwtIssuer": "https://issuer.example", "JwtAudience": "shop", "JwtScope": "buy",
 		"CorsAllowedOrigins": "https://a.example,https://b.example", "OriginSecret": strings.Repeat("s", 32), "CreateFront": "own",
-		"PurchaseReservedConcurrency": "7", "ReconcileReservedConcurrency": "0", "FinalizeMaximumConcurrency": "9",
+		"ReservedConcurrency": "Purchase:7,Query:0,Page:0,Pay:0,Operate:10,Finalize:20,Reconcile:0,Release:1,Draw:1,Publish:0", "FinalizeMaximumConcurrency": "9",
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestProjectTemplateRefusesParametersThatDoNotGoTogether(t *testing.T) {
 		{"operators without an audience", map[string]string{"CreateOperatorApi": "true", "OperatorIssuer": "https://staff.example"}, "", "OperatorAudience"},
 		{"operators with the buyers' audience", map[string]string{"CreateOperatorApi": "true", "OperatorIssuer": "https://staff.example", "OperatorAudience": "shop"}, "", "must not be JwtAudience"},
 		{"operators' sign-in domain without their pool", map[string]string{"CreateOperatorApi": "true", "OperatorIssuer": "https://staff.example", "OperatorAudience": "staff", "OperatorSignInDomainPrefix": "staff"}, "", "OperatorSignInDomainPrefix"},
-		{"operators' sign-in without its client", map[string]string{"CreateOperatorApi": "true", "OperatorIssuer": "https://staff.example", "OperatorAudience": "staff", "OperatorSignInAuthorizeUrl": "https://staff.example/authorize"}, "", "OperatorSignInClientId"},
+		{"operators' sign-in without its client", map[string]string{"CreateOperatorApi": "true", "OperatorIssuer": "https://staff.example", "OperatorAudience": "staff", "OperatorSignIn": "https://staff.example/authorize,,,openid"}, "", "OperatorSignIn"},
 		{"a front without a secret", map[string]string{"CreateFront": "true"}, "", "OriginSecret"},
 		{"a front whose web ACL cannot be made", map[string]string{"CreateFront": "true", "OriginSecret": strings.Repeat("s", 32)}, "eu-west-1", "FrontWebAclArn"},
 		{"a front of their own without a secret", map[string]string{"CreateFront": "own"}, "", "OriginSecret"},

@@ -35,9 +35,9 @@ const (
 	// gatewayBurst is an account's burst at that rate. AWS raises it with the rate, by a rule
 	// that it does not publish, so a route gets no larger one.
 	gatewayBurst = 5000
-	// webhookRate is PaymentRateLimit in template.yaml.
+	// webhookRate is PaymentThrottle's rate in template.yaml.
 	webhookRate = 200
-	// pageRouteRate is PageRateLimit in template.yaml.
+	// pageRouteRate is PageThrottle's rate in template.yaml.
 	pageRouteRate = 1200
 	// coldWrites is the capacity of a new on-demand table, in write units a second.
 	coldWrites = 4000

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -10,23 +11,39 @@ import (
 	"flashsale/infra/kit/samconfig"
 )
 
-// parameters returns the template's parameters for the advice and the opening time.
-func (a advice) parameters(o output) map[string]string {
-	whole := func(x float64) string { return strconv.Itoa(int(math.Ceil(x))) }
+// reserves is ReservedConcurrency in template.yaml.
+const reserves = "Purchase:400,Query:0,Page:0,Pay:0,Operate:10,Finalize:20,Reconcile:1,Release:1,Draw:1,Publish:0"
+
+// reserve replaces in a list like reserves what the plan says.
+func (a advice) reserve(list string) string {
+	planned := map[string]int{
+		"Purchase": a.concurrency, "Query": a.queries, "Operate": operators, "Finalize": a.finalizers,
+		"Reconcile": reconcilers, "Release": releasers, "Draw": drawers,
+	}
+	all := strings.Split(list, ",")
+	for i, one := range all {
+		name, _, _ := strings.Cut(one, ":")
+		if n, ok := planned[name]; ok {
+			all[i] = name + ":" + strconv.Itoa(n)
+		}
+	}
+	return strings.Join(all, ",")
+}
+
+// throttle is a route's throttle as the template takes it, for a rate of requests a second.
+func throttle(rate float64) string {
+	return fmt.Sprintf("%d/%d", int(math.Ceil(rate)), int(math.Ceil(burst(rate))))
+}
+
+// parameters returns the template's parameters for the advice and the opening time. What the plan does not
+// reserve stays as the environment's section has it.
+func (a advice) parameters(o output, section map[string]string) map[string]string {
 	p := map[string]string{
-		"PurchaseReservedConcurrency":    strconv.Itoa(a.concurrency),
+		"ReservedConcurrency":            a.reserve(cmp.Or(section["ReservedConcurrency"], reserves)),
 		"PurchaseProvisionedConcurrency": strconv.Itoa(a.provisioned),
-		"PurchaseRateLimit":              whole(a.throttle),
-		"PurchaseBurstLimit":             whole(burst(a.throttle)),
+		"PurchaseThrottle":               throttle(a.throttle),
 		"FinalizeMaximumConcurrency":     strconv.Itoa(a.finalizers),
-		"FinalizeReservedConcurrency":    strconv.Itoa(a.finalizers),
-		"QueryReservedConcurrency":       strconv.Itoa(a.queries),
-		"QueryRateLimit":                 whole(a.queryRate),
-		"QueryBurstLimit":                whole(burst(a.queryRate)),
-		"OperateReservedConcurrency":     strconv.Itoa(operators),
-		"ReconcileReservedConcurrency":   strconv.Itoa(reconcilers),
-		"ReleaseReservedConcurrency":     strconv.Itoa(releasers),
-		"DrawReservedConcurrency":        strconv.Itoa(drawers),
+		"QueryThrottle":                  throttle(a.queryRate),
 		"MaxWriteRequestUnits":           strconv.Itoa(a.warmWrites),
 		"WarmFrom":                       "at(" + o.opens.UTC().Add(-warmBefore).Format(localTime) + ")",
 		"WarmUntil":                      "at(" + o.opens.UTC().Add(warmAfter).Format(localTime) + ")",
@@ -50,7 +67,7 @@ func apply(o output, a advice) error {
 	if err != nil {
 		return err
 	}
-	p := a.parameters(o)
+	p := a.parameters(o, e.Parameters)
 	for _, name := range keptForGood {
 		had, _ := strconv.Atoi(e.Parameters[name]) // not a number: 0
 		if now, _ := strconv.Atoi(p[name]); had > now {

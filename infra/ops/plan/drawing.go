@@ -31,7 +31,7 @@ const (
 	// Assumed: the busiest second has that many times the requests of the average one, and of
 	// those who are called in a call so many come.
 	rush, show = 10.0, 0.8
-	// diceTime is DrawDiceSeconds' default: a page of the roll is read at a random moment of it.
+	// diceTime is the second of DrawSeconds, by default: a page of the roll is read at a random moment of it.
 	diceTime = time.Hour
 	// enterTime is about how long an entry takes in the function, drawTime the longest run of
 	// DrawFunction, which closes a roll or makes a call, and lookTime about how long it takes to

@@ -80,7 +80,7 @@ func (a advice) pageRate() float64 {
 }
 
 // pagesWithoutFront is how many pages may be opened within the arrival time. Beyond that their
-// files exceed PageRateLimit, which holds for each route by itself, or HTML and files exceed
+// files exceed PageThrottle, which holds for each route by itself, or HTML and files exceed
 // pageRate, and the API needs a front. The account's requests a second suffice for as many.
 func pagesWithoutFront(a advice) float64 {
 	files := float64(filesOfPage())
@@ -100,6 +100,6 @@ func printPages(out io.Writer, w wish, a advice) {
 		dollars := func(c crowd) string { return fmt.Sprintf("$%.2f", price.Sum(price.Bill(c.usage))) }
 		row(grouped(float64(n)), grouped(bare.rate), dollars(bare), grouped(behind.rate), dollars(behind))
 	}
-	_, _ = fmt.Fprintf(out, "  A front is required above %s open pages: PageRateLimit admits %s requests for files a second, and Lambda %s to PageFunction, HTML and files, in the environments that are not reserved.\n",
+	_, _ = fmt.Fprintf(out, "  A front is required above %s open pages: PageThrottle admits %s requests for files a second, and Lambda %s to PageFunction, HTML and files, in the environments that are not reserved.\n",
 		grouped(pagesWithoutFront(a)), grouped(pageRouteRate), grouped(a.pageRate()))
 }

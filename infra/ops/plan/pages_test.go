@@ -40,7 +40,7 @@ func TestAFrontIsRequiredWhereARouteOrLambdaRefusesPages(t *testing.T) {
 		wish        wish
 		files, page float64 // requests a second that the files' route and PageFunction take
 	}{
-		{"a small sale: PageRateLimit", wished(1000, 100, 500), pageRouteRate, 8600},
+		{"a small sale: PageThrottle", wished(1000, 100, 500), pageRouteRate, 8600},
 		{"a large sale: the environments that cannot be reserved", wished(500_000, 10_000, 50_000), pageRouteRate, 1000},
 	} {
 		t.Run(c.name, func(t *testing.T) {

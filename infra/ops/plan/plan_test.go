@@ -189,25 +189,28 @@ func TestThePlanKnowsTheTemplatesDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]int{
-		"WarmReadUnitsPerSecond": warmReads, "PaymentRateLimit": webhookRate, "PageRateLimit": pageRouteRate, "OperateReservedConcurrency": operators, "ReconcileReservedConcurrency": reconcilers, "ReleaseReservedConcurrency": releasers, "DrawReservedConcurrency": drawers,
-		// The environments of these are those that no function has reserved.
-		"PageReservedConcurrency": 0, "PayReservedConcurrency": 0, "PublishReservedConcurrency": 0,
+	for name, want := range map[string]string{
+		"WarmReadUnitsPerSecond": strconv.Itoa(warmReads), "PaymentThrottle": strconv.Itoa(webhookRate), "PageThrottle": strconv.Itoa(pageRouteRate),
+		// The environments of functions without a reserve are those that no function has reserved.
+		"ReservedConcurrency": reserves,
 	} {
-		if got := defaultOf(d, name); got != want {
-			t.Errorf("%s is %d by default, the plan counts on %d", name, got, want)
+		i := slices.IndexFunc(d.Parameters, func(p demand.Parameter) bool { return p.Name == name })
+		if got, _, _ := strings.Cut(d.Parameters[i].Value, "/"); got != want {
+			t.Errorf("%s is %s by default, the plan counts on %s", name, got, want)
 		}
+	}
+	if a := (advice{concurrency: 400, finalizers: 20}); a.reserve(reserves) != reserves {
+		t.Errorf("a plan of the template's reserves is %s, want %s", a.reserve(reserves), reserves)
 	}
 }
 
-// defaultOf returns a number's default in the template, or -1 if there is none.
-func defaultOf(d demand.Demand, name string) int {
-	for _, p := range d.Parameters {
-		if n, err := strconv.Atoi(p.Value); err == nil && p.Name == name {
-			return n
-		}
+// An environment's own reserve for payments outlives a plan, which says nothing of them.
+func TestAPlanLeavesWhatItDoesNotReserve(t *testing.T) {
+	section := map[string]string{"ReservedConcurrency": strings.Replace(reserves, "Pay:0", "Pay:50", 1)}
+	got := advice{concurrency: 800, queries: 30, finalizers: 40}.parameters(output{opens: opens}, section)["ReservedConcurrency"]
+	if want := "Purchase:800,Query:30,Page:0,Pay:50,Operate:10,Finalize:40,Reconcile:1,Release:1,Draw:1,Publish:0"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
-	return -1
 }
 
 func TestBatchesAreTheTemplates(t *testing.T) {
@@ -218,13 +221,13 @@ func TestBatchesAreTheTemplates(t *testing.T) {
 }
 
 func TestEachFigureIsPrintedBesideItsParameter(t *testing.T) {
-	number := regexp.MustCompile(`[\d,]*\d`)
+	number := regexp.MustCompile(`[\d,/]*\d`)
 	for _, w := range []wish{wished(1000, 100, 500), wished(500_000, 10_000, 50_000)} {
 		w.region = "eu-west-1" // which has no prices here
 		a := advise(w)
 		var out bytes.Buffer
 		printText(&out, w, a, expect(w, a))
-		for name, value := range a.parameters(output{opens: opens}) {
+		for name, value := range a.parameters(output{opens: opens}, nil) {
 			before, _, found := strings.Cut(out.String(), "("+name+")")
 			if !found {
 				continue
@@ -234,7 +237,7 @@ func TestEachFigureIsPrintedBesideItsParameter(t *testing.T) {
 				t.Errorf("%g requests a second: %s stands beside %s, and is %s", w.peak, name, got, value)
 			}
 		}
-		for _, text := range []string{"(QueryRateLimit)", "(QueryBurstLimit)", "(PurchaseRateLimit)", "(PurchaseBurstLimit)", "unknown for eu-west-1"} {
+		for _, text := range []string{"(QueryThrottle)", "(PurchaseThrottle)", fmt.Sprintf("%s environments reserved (Purchase in", grouped(float64(a.concurrency))), "unknown for eu-west-1"} {
 			if !strings.Contains(out.String(), text) {
 				t.Errorf("the plan does not print %s", text)
 			}
@@ -260,7 +263,7 @@ func TestAPlanIsPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, part := range []string{
-		"shards", "WarmWriteUnitsPerSecond", "PurchaseRateLimit", "FinalizeMaximumConcurrency", "QueryReservedConcurrency", "sale's page",
+		"shards", "WarmWriteUnitsPerSecond", "PurchaseThrottle", "FinalizeMaximumConcurrency", "Query in ReservedConcurrency", "sale's page",
 		"advised rate", "busy rate", "ceiling", "refused by the throttle", "sold out after", "conflicts", "per 1,000",
 		"open pages", "\n         1,000 ", "\n        10,000 ", "\n       100,000 ", "A front is required above ",
 		"\n  sign-ins                   $0.00 if 3,000 people sign in ", "\n  access log  ", "\n  traces  ", "\n  each month  ", "\n  left out  ",

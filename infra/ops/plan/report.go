@@ -90,13 +90,13 @@ func printText(out io.Writer, w wish, a advice, r course) {
 		grouped(float64(w.users)), grouped(float64(w.stock)), grouped(w.peak))
 	line("shards", "%d stock shards, from which %d claim buckets follow", a.shards, a.buckets)
 	line("table", "%s write units a second, both warm (WarmWriteUnitsPerSecond) and maximum (MaxWriteRequestUnits)", grouped(float64(a.warmWrites)))
-	line("PurchaseFunction", "%s environments reserved (PurchaseReservedConcurrency), %s of them provisioned (PurchaseProvisionedConcurrency), %d MB each",
+	line("PurchaseFunction", "%s environments reserved (Purchase in ReservedConcurrency), %s of them provisioned (PurchaseProvisionedConcurrency), %d MB each",
 		grouped(float64(a.concurrency)), grouped(float64(a.provisioned)), w.memory)
-	line("API throttle", "%s purchases a second (PurchaseRateLimit): the functions' capacity; %s in a burst (PurchaseBurstLimit)",
-		grouped(a.throttle), grouped(burst(a.throttle)))
-	line("FinalizeFunction", "%d environments, each with one batch at a time (FinalizeMaximumConcurrency), all of them reserved (FinalizeReservedConcurrency)", a.finalizers)
-	line("QueryFunction", "%s environments reserved (QueryReservedConcurrency), %s requests a second on each route (QueryRateLimit), %s in a burst (QueryBurstLimit); %s",
-		grouped(float64(a.queries)), grouped(a.queryRate), grouped(burst(a.queryRate)), pageBy(w))
+	line("API throttle", "%s purchases a second, the functions' capacity, and %s in a burst: %s (PurchaseThrottle)",
+		grouped(a.throttle), grouped(burst(a.throttle)), throttle(a.throttle))
+	line("FinalizeFunction", "%d environments, each with one batch at a time (FinalizeMaximumConcurrency), all of them reserved (Finalize in ReservedConcurrency)", a.finalizers)
+	line("QueryFunction", "%s environments reserved (Query in ReservedConcurrency), %s requests a second on each route, %s in a burst: %s (QueryThrottle); %s",
+		grouped(float64(a.queries)), grouped(a.queryRate), grouped(burst(a.queryRate)), throttle(a.queryRate), pageBy(w))
 	line("sale's page", "up to %s read units a second while the sale is open: each of QueryFunction's environments that serve it reads the sale and counts the units left, once a second%s", grouped(a.pageReads(w.front)), a.pageReadsAdvice(w.front))
 	line("account", "%s environments reserved, %d of them for OperateFunction, %d for each of ReconcileFunction, ReleaseFunction and DrawFunction, and %d that cannot be reserved; an account quota (concurrent executions) of %s environments is enough",
 		grouped(float64(a.reserved())), operators, reconcilers, keptFree, grouped(float64(a.accountConcurrency())))

@@ -33,11 +33,11 @@ ln -s "$PWD/infra" "$made/infra" # the nested template is named from where it li
 everything=(
 	CreateUserPool=true PageOrigin=https://shop.example SignInDomainPrefix=shop-example CreateFront=true DeploymentType=Canary10Percent5Minutes CorsAllowedOrigins=https://a.example,https://b.example
 	JwtScope=buy WarmWriteUnitsPerSecond=40000 MaxWriteRequestUnits=40000
-	PurchaseReservedConcurrency=500 QueryReservedConcurrency=200 PageReservedConcurrency=100 PayReservedConcurrency=50 FinalizeReservedConcurrency=20
+	ReservedConcurrency=Purchase:500,Query:200,Page:100,Pay:50,Operate:10,Finalize:20,Reconcile:1,Release:1,Draw:1,Publish:20
 	PurchaseProvisionedConcurrency=300 "WarmFrom=cron(45 11 11 11 ? *)" "WarmUntil=cron(0 14 11 11 ? *)"
 	ApiDomainName=api.shop.example ApiCertificateArn=arn:aws:acm:us-east-1:123456789012:certificate/a
 	FrontDomainName=shop.example FrontCertificateArn=arn:aws:acm:us-east-1:123456789012:certificate/b
-	EligibilityUrl=https://eligible.example PublishEvents=true PublishReservedConcurrency=20 AlarmEmail=alarms@shop.example MonthlyBudget=200
+	EligibilityUrl=https://eligible.example PublishEvents=true AlarmEmail=alarms@shop.example MonthlyBudget=200
 )
 $python infra/proof/checks/translate.py template.yaml >"$made/defaults.json"
 $python infra/proof/checks/translate.py template.yaml "${everything[@]}" >"$made/everything.json"

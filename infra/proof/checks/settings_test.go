@@ -96,10 +96,15 @@ func TestParametersThatLeaveAHoleAreRefusedBeforeADeployment(t *testing.T) {
 		}
 	}
 	for key, p := range tmpl.at("Parameters").pairs() {
-		if pattern, err := regexp.Compile(p.at("AllowedPattern").text()); strings.HasSuffix(key.Value, "Url") || strings.HasSuffix(key.Value, "Issuer") {
+		pattern, err := regexp.Compile(p.at("AllowedPattern").text())
+		if strings.HasSuffix(key.Value, "Url") || strings.HasSuffix(key.Value, "Issuer") {
 			if err != nil || pattern.MatchString("http://x.example/") || !pattern.MatchString("https://x.example/") {
 				p.errorf(t, "%s takes what is not https", key.Value)
 			}
+		}
+		if strings.HasSuffix(key.Value, "SignIn") && (err != nil || !pattern.MatchString("https://x.example/a,https://x.example/t,shop,openid buy") || !pattern.MatchString(",,,openid") ||
+			pattern.MatchString("http://x.example/a,https://x.example/t,shop,openid") || pattern.MatchString("https://x.example/a,,,openid") || pattern.MatchString("")) {
+			p.errorf(t, "%s takes what is not https, or not complete", key.Value)
 		}
 		if strings.Contains(key.Value, "Secret") {
 			p.expect(t, "NoEcho", "true")
@@ -116,10 +121,13 @@ func TestTheNestedTemplatesAreGivenWhatTheyTake(t *testing.T) {
 	given := tmpl.at("Resources.Front.Properties.Parameters")
 	for key, p := range parseTemplate(t, frontFile).at("Parameters").pairs() {
 		for _, bound := range []string{"MinValue", "MaxValue"} {
-			if name := given.at(key.Value).target(); tmpl.at("Parameters", name, bound).text() != p.at(bound).text() {
+			if name := given.at(key.Value).target(); name != "" && tmpl.at("Parameters", name, bound).text() != p.at(bound).text() {
 				p.errorf(t, "%s has another %s than the front", name, bound)
 			}
 		}
+	}
+	if pattern := regexp.MustCompile(tmpl.at("Parameters.PaymentThrottle.AllowedPattern").text()); pattern.MatchString("0/1") || pattern.MatchString("1000000/1") {
+		t.Errorf("%s takes a rate that the front refuses", pattern)
 	}
 	given = tmpl.at("Resources.Alarms.Properties.Parameters")
 	for key := range parseTemplate(t, alarmsFile).at("Parameters").pairs() {

@@ -207,12 +207,25 @@ func (t template) resource(kind, id string) (resource, bool) {
 	return resource{id, r}, r.at("Type").text() == kind
 }
 
-// number reads an integer, through a parameter's default where it is a !Ref.
-func (t template) number(n node) (int, bool) {
+// byDefault is a plain value, the default of a parameter, or a part of it by !Select and !Split; "" for anything
+// else.
+func (t template) byDefault(n node) string {
+	if n.Node != nil && n.Tag == "!Select" {
+		i, err := strconv.Atoi(n.at("0").text())
+		if all := strings.Split(t.byDefault(n.at("1.1")), n.at("1.0").text()); err == nil && i < len(all) {
+			return all[i]
+		}
+		return ""
+	}
 	if id := n.target(); id != "" {
 		n = t.at("Parameters", id, "Default")
 	}
-	i, err := strconv.Atoi(n.text())
+	return n.text()
+}
+
+// number reads an integer by default.
+func (t template) number(n node) (int, bool) {
+	i, err := strconv.Atoi(t.byDefault(n))
 	return i, err == nil
 }
 

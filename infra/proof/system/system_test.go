@@ -128,7 +128,7 @@ func startShared() (*system, error) {
 	}
 	err = s.prepare("-root", s.root, "-demo-sale", "-parameter", "OrderVisibilityTimeout=9", "-parameter", "EligibilityUrl="+s.service.server.URL,
 		"-parameter", "PaymentUrl="+s.shop()+"?order={orderId}&sale={saleId}&amount={amount}&currency={currency}&payBy={payBy}&signature={signature}",
-		"-parameter", seconds("DrawSettle", drawTimes.Settle), "-parameter", seconds("DrawDice", drawTimes.Dice), "-parameter", seconds("DrawGap", drawTimes.Gap))
+		"-parameter", fmt.Sprintf("DrawSeconds=%d/%d/%d", drawTimes.Settle/time.Second, drawTimes.Dice/time.Second, drawTimes.Gap/time.Second))
 	if err != nil {
 		return nil, err
 	}
@@ -150,11 +150,6 @@ func startShared() (*system, error) {
 
 // shop is the path of the local gateway that leads to a shop's page of payment.
 func (s *system) shop() string { return fmt.Sprint("/_local/shop/", s.shopPort) }
-
-// seconds sets a parameter of a draw.
-func seconds(name string, d time.Duration) string {
-	return fmt.Sprintf("%sSeconds=%d", name, d/time.Second)
-}
 
 // prepare gives the stack ports and a client.
 func (s *system) prepare(arguments ...string) (err error) {

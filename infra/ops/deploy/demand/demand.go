@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -211,7 +212,7 @@ func (t *template) api(id string, d *Demand) {
 	}
 	counted := map[string]bool{}
 	for _, s := range settings {
-		rate, parameter := t.decimal(s, "ThrottlingRateLimit"), target(member(s, "ThrottlingRateLimit"))
+		rate, parameter := t.decimal(s, "ThrottlingRateLimit"), strings.Join(mentioned(member(s, "ThrottlingRateLimit")), " ")
 		d.Rate = max(d.Rate, rate)
 		if parameter == "" || !counted[parameter] {
 			counted[parameter] = true

@@ -202,26 +202,36 @@ func TestANumberIsWholeAndWrittenInDigits(t *testing.T) {
 }
 
 func TestWhatTheWebACLRefusesIsRefusedBeforeTheDeployment(t *testing.T) {
-	for name, most := range map[string]string{"PaymentRateLimit": "2000000", "FrontRequestLimit": "2000000000", "FrontPurchaseLimit": "2000000000"} {
+	for value, fine := range map[string]bool{"0/400": false, "200/400": true, "999999/400": true, "1000000/400": false, "150.5/400": false, "200": false} {
+		refused(t, "PaymentThrottle", value, fine)
+	}
+	for name, most := range map[string]string{"FrontRequestLimit": "2000000000", "FrontPurchaseLimit": "2000000000"} {
 		for value, fine := range map[string]bool{"0": false, "200": true, most: true, most[:len(most)-1] + "1": false, "150.5": false} {
-			d, err := Read("../../../../template.yaml", "us-east-1", map[string]string{name: value})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, p := range d.Parameters {
-				if p.Name == name && (p.Problem == "") != fine {
-					t.Errorf("%s=%s: problem %q, fine is %t", name, value, p.Problem, fine)
-				}
-			}
+			refused(t, name, value, fine)
+		}
+	}
+}
+
+// refused checks whether a value of a parameter of the project's template is one that CloudFormation takes.
+func refused(t *testing.T, name, value string, fine bool) {
+	t.Helper()
+	d, err := Read("../../../../template.yaml", "us-east-1", map[string]string{name: value})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range d.Parameters {
+		if p.Name == name && (p.Problem == "") != fine {
+			t.Errorf("%s=%s: problem %q, fine is %t", name, value, p.Problem, fine)
 		}
 	}
 }
 
 func TestTheProjectsOpeningDayIsRead(t *testing.T) {
 	d, err := Read("../../../../template.yaml", "us-east-1", map[string]string{
-		"PurchaseReservedConcurrency": "600", "PurchaseProvisionedConcurrency": "400", "WarmFrom": "at(2026-11-11T11:50:00)",
+		"ReservedConcurrency":            "Purchase:600,Query:0,Page:0,Pay:0,Operate:10,Finalize:20,Reconcile:1,Release:1,Draw:1,Publish:0",
+		"PurchaseProvisionedConcurrency": "400", "WarmFrom": "at(2026-11-11T11:50:00)",
 		"WarmUntil": "at(2026-11-11T13:00:00)", "WarmWriteUnitsPerSecond": "30000", "MaxWriteRequestUnits": "35000",
-		"PurchaseRateLimit": "9000", "QueryRateLimit": "8000", "SeedScheduleExpression": "rate(1 day)",
+		"PurchaseThrottle": "9000/2500", "QueryThrottle": "8000/5000", "SeedScheduleExpression": "rate(1 day)",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -69,8 +69,8 @@ func function(n *yaml.Node) (name string, argument *yaml.Node) {
 	return "", nil
 }
 
-// value resolves references to parameters and choices by a condition. It returns nil for
-// all other functions, whose values are unknown here.
+// value resolves references to parameters, parts of them, and choices by a condition. It
+// returns nil for all other functions, whose values are unknown here.
 func (t *template) value(n *yaml.Node) *yaml.Node {
 	name, argument := function(n)
 	switch name {
@@ -87,12 +87,35 @@ func (t *template) value(n *yaml.Node) *yaml.Node {
 			}
 			return t.value(choice[2])
 		}
+	case "Split":
+		if both := items(argument); len(both) == 2 {
+			return split(both[0].Value, t.value(both[1]))
+		}
+	case "Select":
+		if both := items(argument); len(both) == 2 {
+			i, err := strconv.Atoi(both[0].Value)
+			if all := items(t.value(both[1])); err == nil && i >= 0 && i < len(all) {
+				return t.value(all[i])
+			}
+		}
 	case "Sub":
 		if argument.Kind == yaml.ScalarNode {
 			return t.substituted(argument.Value)
 		}
 	}
 	return nil
+}
+
+// split returns the parts of a text as a list, nil if the text is unknown.
+func split(separator string, text *yaml.Node) *yaml.Node {
+	if text == nil {
+		return nil
+	}
+	list := &yaml.Node{Kind: yaml.SequenceNode}
+	for part := range strings.SplitSeq(text.Value, separator) {
+		list.Content = append(list.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: part})
+	}
+	return list
 }
 
 var substitution = regexp.MustCompile(`\$\{([^}]*)\}`)

@@ -407,7 +407,7 @@ func TestABusIsLookedUpByItsARN(t *testing.T) {
 
 func TestHowBuyersSignInOnThePageIsChecked(t *testing.T) {
 	pool := map[string]string{"CreateUserPool": "true", "PageOrigin": "https://shop.example", "SignInDomainPrefix": "shop"}
-	other := map[string]string{"SignInAuthorizeUrl": "https://i.test/authorize", "PageOrigin": "https://shop.example"}
+	other := map[string]string{"SignIn": "https://i.test/authorize,https://i.test/token,shop,openid", "PageOrigin": "https://shop.example"}
 	front := map[string]string{"CreateFront": "true", "FrontDomainName": "shop.example", "ApiDomainName": "api.example"}
 	maps.Copy(front, pool)
 	for _, tt := range []struct {
@@ -422,7 +422,7 @@ func TestHowBuyersSignInOnThePageIsChecked(t *testing.T) {
 		{"another domain of the API", pool, "ApiDomainName", "api.example", Failed},
 		{"a prefix that Cognito refuses", pool, "SignInDomainPrefix", "my-cognito-shop", Failed},
 		{"no prefix", pool, "SignInDomainPrefix", "", Warning},
-		{"no endpoint", other, "SignInAuthorizeUrl", "", Warning},
+		{"no endpoint", other, "SignIn", ",,,openid", Warning},
 		{"no origin", other, "PageOrigin", "", Warning},
 		{"the front's domain, which is not the API's", front, "", "", OK},
 		{"another domain of the front", front, "FrontDomainName", "other.example", Failed},

@@ -162,10 +162,11 @@ var reserved = []string{"aws", "amazon", "cognito"}
 // may have a page of its own.
 func page(r *report, d Deployment) {
 	const check = "buyer's page"
-	origin, prefix, authorize := value(d.Demand, "PageOrigin"), value(d.Demand, "SignInDomainPrefix"), value(d.Demand, "SignInAuthorizeUrl")
+	origin, prefix := value(d.Demand, "PageOrigin"), value(d.Demand, "SignInDomainPrefix")
+	authorize, _, _ := strings.Cut(value(d.Demand, "SignIn"), ",")
 	own := slices.Contains([]string{"true", "with-test-users"}, value(d.Demand, "CreateUserPool"))
 	if own && prefix == "" || !own && authorize == "" {
-		r.add(Warning, check, "nobody can sign in on it: set PageOrigin and SignInDomainPrefix, or with another issuer SignInAuthorizeUrl")
+		r.add(Warning, check, "nobody can sign in on it: set PageOrigin and SignInDomainPrefix, or with another issuer SignIn")
 		return
 	}
 	if own && slices.ContainsFunc(reserved, func(word string) bool { return strings.Contains(prefix, word) }) {

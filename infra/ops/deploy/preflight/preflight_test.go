@@ -112,9 +112,10 @@ func TestADeploymentThatCannotSucceedIsStopped(t *testing.T) {
 			d.Region = "us-east-1"
 			give(d, "PageTopicArn", "arn:aws:sns:eu-west-1:123456789012:ops")
 		}},
-		{"too little time before a roll is read", "DrawSettleSeconds=899: it must be at least 900", func(d *Deployment) { give(d, "DrawSettleSeconds", "899", "DrawDiceSeconds", "3600") }},
-		{"too little time before the dice", "DrawDiceSeconds=3599: it must be at least 3600", func(d *Deployment) { give(d, "DrawDiceSeconds", "3599", "DrawGapSeconds", "60") }},
-		{"too little time between calls", "DrawGapSeconds=59: it must be at least 60", func(d *Deployment) { give(d, "DrawGapSeconds", "59", "DrawSettleSeconds", "900") }},
+		{"too little time before a roll is read", "DrawSeconds has 899 s before the roll is read: at least 900", func(d *Deployment) { give(d, "DrawSeconds", "899/3600/60") }},
+		{"too little time before the dice", "DrawSeconds has 3599 s before the dice: at least 3600", func(d *Deployment) { give(d, "DrawSeconds", "900/3599/60") }},
+		{"too little time between calls", "DrawSeconds has 59 s between two calls: at least 60", func(d *Deployment) { give(d, "DrawSeconds", "900/3600/59") }},
+		{"more than a day before the dice", "DrawSeconds has 86401 s before the dice", func(d *Deployment) { give(d, "DrawSeconds", "900/86401/60") }},
 		{"no recipient of alarms in production", "no recipient", func(d *Deployment) { d.Demand.Parameters[0].Value = "" }},
 		{"test users outside dev", "test users: CreateUserPool=with-test-users", func(d *Deployment) {
 			d.Production = false

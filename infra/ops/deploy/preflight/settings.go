@@ -30,16 +30,19 @@ var alarmTopics = []string{"PageTopicArn", "TicketTopicArn"}
 // us-east-1, as their patterns say, and the bus has a check of its own.
 var regional = []string{"ApiCertificateArn", "StripeKeysArn", "StandardWebhooksKeysArn", "PaymentLinkKeyArn", "ExistingTableStreamArn", "PageTopicArn", "TicketTopicArn"}
 
-// drawTimes are the least times of draws. Shorter ones are for a stack on one machine.
+// drawTimes are the bounds of the times in DrawSeconds. Shorter ones are for a stack on one machine,
+// and with longer ones than a day no function starts.
 var drawTimes = []struct {
-	name    string
+	what    string
 	seconds int
 	why     string
 }{
-	{"DrawSettleSeconds", 900, "so that no entry that was confirmed is missing on the roll (P27)"},
-	{"DrawDiceSeconds", 3600, "so that entrants have read the roll before its dice are known (P27)"},
-	{"DrawGapSeconds", 60, "so that clocks that differ cannot make two calls overlap (P29)"},
+	{"before the roll is read", 900, "so that no entry that was confirmed is missing on the roll (P27)"},
+	{"before the dice", 3600, "so that entrants have read the roll before its dice are known (P27)"},
+	{"between two calls", 60, "so that clocks that differ cannot make two calls overlap (P29)"},
 }
+
+const longestDrawTime = 24 * 60 * 60
 
 // longestStack is how long a stack's name may be: SQS allows 80 characters for the name of
 // the order queue, which is the stack's with "-OrderQueue".
@@ -71,10 +74,14 @@ func parameters(r *report, d Deployment) {
 		fine = false
 		r.add(Failed, "parameters", "PaymentUrl has a {signature}: QueryFunction would not start without PaymentLinkKeyArn")
 	}
-	for _, least := range drawTimes {
-		if seconds, err := strconv.Atoi(value(d.Demand, least.name)); err == nil && seconds < least.seconds {
+	for i, text := range strings.Split(value(d.Demand, "DrawSeconds"), "/") {
+		seconds, err := strconv.Atoi(text)
+		if err != nil || i >= len(drawTimes) {
+			continue // CloudFormation refuses the parameter, which is a finding of its own.
+		}
+		if least := drawTimes[i]; seconds < least.seconds || seconds > longestDrawTime {
 			fine = false
-			r.add(Failed, "parameters", "%s=%d: it must be at least %d, %s", least.name, seconds, least.seconds, least.why)
+			r.add(Failed, "parameters", "DrawSeconds has %d s %s: at least %d, %s, and at most %d", seconds, least.what, least.seconds, least.why, longestDrawTime)
 		}
 	}
 	for _, name := range regional {
