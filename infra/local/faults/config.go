@@ -16,12 +16,10 @@
 package faults
 
 import (
-	"errors"
+	"flag"
 	"fmt"
-	"math"
+	"io"
 	"math/rand/v2"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -74,21 +72,29 @@ var presets = map[string]string{
 		"send=0.05,publish=0.05,duplicate=0.1,delay=0.1,delayby=2s,reorder=0.2",
 }
 
-// setting is one name of the text form and its place, a *float64 for a share,
-// a *time.Duration or a *uint64.
-type setting struct {
-	name  string
-	place any
+func (c *Config) shares() map[string]*float64 {
+	return map[string]*float64{
+		"conflict": &c.Conflict, "throttle": &c.Throttle, "error": &c.Error, "lost": &c.Lost, "late": &c.Late, "send": &c.Send,
+		"publish": &c.Publish, "duplicate": &c.Duplicate, "delay": &c.Delay, "reorder": &c.Reorder,
+	}
 }
 
-// settings are all settings of a configuration, in the order of its text.
-func (c *Config) settings() []setting {
-	return []setting{
-		{"conflict", &c.Conflict}, {"throttle", &c.Throttle}, {"error", &c.Error}, {"lost", &c.Lost},
-		{"late", &c.Late}, {"lateby", &c.LateBy}, {"latency", &c.Latency}, {"inflight", &c.InFlight},
-		{"send", &c.Send}, {"publish", &c.Publish}, {"duplicate", &c.Duplicate}, {"delay", &c.Delay}, {"delayby", &c.DelayBy},
-		{"reorder", &c.Reorder}, {"seed", &c.Seed},
+func (c *Config) durations() map[string]*time.Duration {
+	return map[string]*time.Duration{"lateby": &c.LateBy, "latency": &c.Latency, "inflight": &c.InFlight, "delayby": &c.DelayBy}
+}
+
+// settings are the names of the text form and their places.
+func (c *Config) settings() *flag.FlagSet {
+	f := flag.NewFlagSet("faults", flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	for name, place := range c.shares() {
+		f.Float64Var(place, name, *place, "")
 	}
+	for name, place := range c.durations() {
+		f.DurationVar(place, name, *place, "")
+	}
+	f.Uint64Var(&c.Seed, "seed", c.Seed, "")
+	return f
 }
 
 // Parse reads a configuration such as "conflict=0.2,inflight=10ms,seed=42". It may
@@ -111,6 +117,16 @@ func Parse(text string) (Config, error) {
 	if err := c.read(parts); err != nil {
 		return Config{}, err
 	}
+	for name, share := range c.shares() {
+		if !(*share >= 0 && *share <= 1) { // nor NaN
+			return Config{}, fmt.Errorf("read faults: %s: a share is 0 to 1", name)
+		}
+	}
+	for name, d := range c.durations() {
+		if *d < 0 || *d > maxDuration {
+			return Config{}, fmt.Errorf("read faults: %s: a duration is 0s to %v", name, maxDuration)
+		}
+	}
 	if c.Late > 0 && c.LateBy == 0 {
 		c.LateBy = defaultDelay
 	}
@@ -127,64 +143,27 @@ func (c *Config) read(parts []string) error {
 	settings, seen := c.settings(), map[string]bool{}
 	for _, part := range parts {
 		name, value, ok := strings.Cut(part, "=")
-		if !ok {
-			return fmt.Errorf("read faults: %q is not name=value, nor a preset at the beginning", part)
-		}
-		i := slices.IndexFunc(settings, func(s setting) bool { return s.name == name })
-		if i < 0 {
-			return fmt.Errorf("read faults: unknown name %q", name)
-		}
-		if seen[name] {
-			return fmt.Errorf("read faults: %s is set twice", name)
+		if !ok || seen[name] {
+			return fmt.Errorf("read faults: %q is not name=value, nor a preset at the beginning, or it is set twice", part)
 		}
 		seen[name] = true
-		if err := settings[i].read(value); err != nil {
+		if err := settings.Set(name, value); err != nil {
 			return fmt.Errorf("read faults: %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-func (s setting) read(value string) (err error) {
-	switch place := s.place.(type) {
-	case *float64:
-		if *place, err = strconv.ParseFloat(value, 64); err == nil && !(*place >= 0 && *place <= 1) {
-			err = errors.New("a share is 0 to 1")
-		}
-		*place = math.Abs(*place) // -0 would not equal its own text
-	case *time.Duration:
-		if *place, err = time.ParseDuration(value); err == nil && (*place < 0 || *place > maxDuration) {
-			err = fmt.Errorf("a duration is 0s to %v", maxDuration)
-		}
-	case *uint64:
-		*place, err = strconv.ParseUint(value, 10, 64)
-	}
-	return err
-}
-
-// String is the text that Parse reads c from; "" for the zero Config.
+// String is a text that Parse reads c from; "" for the zero Config.
 func (c Config) String() string {
+	var none Config
 	var parts []string
-	for _, s := range c.settings() {
-		var value string
-		switch place := s.place.(type) {
-		case *float64:
-			if *place != 0 {
-				value = strconv.FormatFloat(*place, 'g', -1, 64)
-			}
-		case *time.Duration:
-			if *place != 0 {
-				value = place.String()
-			}
-		case *uint64:
-			if *place != 0 {
-				value = strconv.FormatUint(*place, 10)
-			}
+	zero := none.settings()
+	c.settings().VisitAll(func(f *flag.Flag) {
+		if f.Value.String() != zero.Lookup(f.Name).Value.String() {
+			parts = append(parts, f.Name+"="+f.Value.String())
 		}
-		if value != "" {
-			parts = append(parts, s.name+"="+value)
-		}
-	}
+	})
 	return strings.Join(parts, ",")
 }
 
@@ -207,8 +186,6 @@ type plan struct {
 	late time.Duration // delay of a late call
 	// some are the indexes of the transaction's actions that cause the cancellation.
 	some []int
-	// variant chooses between two forms of the same refusal.
-	variant bool
 }
 
 // plan decides what happens to the n-th call. The decision depends only on the seed,
@@ -216,36 +193,29 @@ type plan struct {
 func (c Config) plan(n uint64, call call) plan {
 	chance := rand.New(rand.NewPCG(c.Seed, n))
 	p := plan{
-		wait: randomUpTo(chance, c.Latency), late: randomUpTo(chance, c.LateBy),
-		some: randomSubset(chance, len(call.items)), variant: chance.IntN(2) == 0,
+		wait: randomUpTo(chance, c.Latency), late: randomUpTo(chance, c.LateBy), some: randomSubset(chance, len(call.items)),
 	}
-	p.kind = c.draw(chance.Float64(), call, p.variant)
+	p.kind = c.draw(chance.Float64(), call.class)
 	return p
 }
 
 // draw returns the kind of fault at a point of [0,1). Every kind has its own interval,
 // even if the call cannot have the fault, so that shares are exact.
-func (c Config) draw(point float64, call call, variant bool) string {
+func (c Config) draw(point float64, of class) string {
 	falls := func(share float64, possible bool) bool {
 		hit := possible && point >= 0 && point < share
 		point -= share
 		return hit
 	}
-	switch call.class {
-	case untouched, queueing:
-		return ""
-	case sending:
-		switch {
-		case !falls(c.Send, true):
-			return ""
-		case variant:
-			return kindSendFailed
-		default:
-			return kindSendLost
-		}
-	}
+	locks, data := of == write || of == transaction, of != untouched && of != sending
 	switch {
-	case falls(c.Conflict, call.writes()):
+	case of == sending && falls(c.Send/2, true):
+		return kindSendFailed
+	case of == sending && falls(c.Send/2, true):
+		return kindSendLost
+	case !data:
+		return ""
+	case falls(c.Conflict, locks):
 		return kindConflict
 	case falls(c.Throttle, true):
 		return kindThrottle
@@ -253,7 +223,7 @@ func (c Config) draw(point float64, call call, variant bool) string {
 		return kindError
 	case falls(c.Lost, true):
 		return kindLost
-	case falls(c.Late, call.writes()):
+	case falls(c.Late, of != read):
 		return kindLate
 	}
 	return ""
@@ -267,12 +237,11 @@ func randomUpTo(chance *rand.Rand, most time.Duration) time.Duration {
 }
 
 // randomSubset is a random, not empty set of the indexes below n.
-func randomSubset(chance *rand.Rand, n int) []int {
+func randomSubset(chance *rand.Rand, n int) (some []int) {
 	if n == 0 {
 		return nil
 	}
 	sure := chance.IntN(n)
-	var some []int
 	for i := range n {
 		if i == sure || chance.IntN(2) == 0 {
 			some = append(some, i)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -44,21 +45,8 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 	answer := "{}"
-	switch operation {
-	case "SendMessage":
+	if operation == "SendMessage" {
 		answer = `{"MessageId":"m"}`
-	case "BatchExecuteStatement":
-		// Each statement is answered with its own first parameter.
-		var responses []any
-		for _, one := range body.(map[string]any)["Statements"].([]any) {
-			parameter := one.(map[string]any)["Parameters"].([]any)[0]
-			responses = append(responses, map[string]any{"Item": map[string]any{"pk": parameter}})
-		}
-		text, err := json.Marshal(map[string]any{"Responses": responses})
-		if err != nil {
-			panic(err) // it was decoded from JSON
-		}
-		answer = string(text)
 	}
 	_, _ = io.WriteString(w, answer)
 }
@@ -102,7 +90,7 @@ func queueAt(endpoint string, through http.RoundTripper) *sqs.Client {
 	})
 }
 
-// world is a stub on a port, and clients that reach it through faults.
+// world is a stub, and clients that reach it through faults.
 type world struct {
 	*stub
 	transport *faults.Transport
@@ -110,7 +98,16 @@ type world struct {
 	queue     *sqs.Client
 }
 
+// newWorld has no network, so that it may run in virtual time.
 func newWorld(t *testing.T, faulty string) world {
+	t.Helper()
+	s := &stub{}
+	tr := &faults.Transport{Base: s, Keys: keys, Config: config(t, faulty)}
+	return world{s, tr, tableAt("http://127.0.0.1", tr), queueAt("http://127.0.0.1", tr)}
+}
+
+// proxied is the same with a proxy in between.
+func proxied(t *testing.T, faulty string) world {
 	t.Helper()
 	s := &stub{}
 	server := httptest.NewServer(s)
@@ -118,26 +115,13 @@ func newWorld(t *testing.T, faulty string) world {
 	base := &http.Transport{}
 	t.Cleanup(base.CloseIdleConnections)
 	tr := &faults.Transport{Base: base, Keys: keys, Config: config(t, faulty)}
-	t.Cleanup(func() { _ = tr.Close() })
-	return world{s, tr, tableAt(server.URL, tr), queueAt(server.URL, tr)}
-}
-
-// proxied is the same with a proxy in between.
-func proxied(t *testing.T, faulty string) world {
-	t.Helper()
-	w := newWorld(t, faulty)
-	server := httptest.NewServer(w.stub)
-	t.Cleanup(server.Close)
 	target, err := url.Parse(server.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	front := httptest.NewServer(faults.Proxy(target, w.transport))
+	front := httptest.NewServer(faults.Proxy(target, tr))
 	t.Cleanup(front.Close)
-	base := &http.Transport{}
-	t.Cleanup(base.CloseIdleConnections)
-	w.table, w.queue = tableAt(front.URL, base), queueAt(front.URL, base)
-	return w
+	return world{s, tr, tableAt(front.URL, base), queueAt(front.URL, base)}
 }
 
 // keys are the names of key's attributes.
@@ -158,6 +142,13 @@ func (w world) put(t *testing.T, name string) error {
 
 func (w world) get(t *testing.T, name string) error {
 	_, err := w.table.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String("T"), Key: key(name)})
+	return err
+}
+
+func (w world) execute(t *testing.T) error {
+	_, err := w.table.BatchExecuteStatement(t.Context(), &dynamodb.BatchExecuteStatementInput{Statements: []types.BatchStatementRequest{
+		{Statement: aws.String(`INSERT INTO "T" VALUE {'pk': 'a'}`)},
+	}})
 	return err
 }
 
@@ -241,9 +232,11 @@ func TestFaultsLookReal(t *testing.T) {
 		},
 		{
 			"a call is throttled", "throttle=1", "throttle", func(w world) error { return w.get(t, "a") },
-			func(err error) bool {
-				return is[*types.ProvisionedThroughputExceededException](err) || is[*types.ThrottlingException](err)
-			}, 0,
+			is[*types.ProvisionedThroughputExceededException], 0,
+		},
+		{
+			"a transaction is throttled", "throttle=1", "throttle", func(w world) error { return w.transact(t, "a") },
+			func(err error) bool { return slices.Equal(codes(err), []string{"ThrottlingError"}) }, 0,
 		},
 		{
 			"a server error", "error=1", "error", func(w world) error { return w.put(t, "a") },
@@ -251,6 +244,14 @@ func TestFaultsLookReal(t *testing.T) {
 		},
 		{
 			"an answer is lost after the commit", "lost=1", "lost", func(w world) error { return w.transact(t, "a") },
+			unanswered, 1,
+		},
+		{
+			"a batch of statements never conflicts", "conflict=1", "", func(w world) error { return w.execute(t) },
+			func(err error) bool { return err == nil }, 1,
+		},
+		{
+			"a batch of statements has no answer", "lost=1", "lost", func(w world) error { return w.execute(t) },
 			unanswered, 1,
 		},
 		{
@@ -285,13 +286,6 @@ func TestFaultsLookReal(t *testing.T) {
 	}
 }
 
-func TestALostAnswerIsABrokenConnectionInTheClient(t *testing.T) {
-	w := newWorld(t, "lost=1")
-	if err := w.put(t, "a"); !errors.Is(err, faults.ErrBroken) || !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestALostAnswerIsAppliedThoughTheCallerGaveUp(t *testing.T) {
 	s := &stub{}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -308,29 +302,6 @@ func TestALostAnswerIsAppliedThoughTheCallerGaveUp(t *testing.T) {
 type around func(*http.Request) (*http.Response, error)
 
 func (f around) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-func TestThrottlingSaysWhyInTheWayOfEachError(t *testing.T) {
-	w := newWorld(t, "throttle=1")
-	met := map[string]bool{}
-	for range 40 {
-		var provisioned *types.ProvisionedThroughputExceededException
-		var general *types.ThrottlingException
-		switch err := w.get(t, "a"); {
-		case errors.As(err, &provisioned):
-			met["provisioned"] = len(provisioned.ThrottlingReasons) == 1
-		case errors.As(err, &general):
-			met["general"] = len(general.ThrottlingReasons) == 1
-		}
-		for _, code := range codes(w.transact(t, "a", "b")) {
-			met[code] = true
-		}
-	}
-	for _, want := range []string{"provisioned", "general", "None", "ThrottlingError", "ProvisionedThroughputExceeded"} {
-		if !met[want] {
-			t.Errorf("never met %s with reasons: %v", want, met)
-		}
-	}
-}
 
 func TestASendFailsBeforeOrAfterItWasSent(t *testing.T) {
 	w := newWorld(t, "send=1")
@@ -352,28 +323,12 @@ func TestASendFailsBeforeOrAfterItWasSent(t *testing.T) {
 	}
 }
 
-func TestARequestArrivesAsItWasSent(t *testing.T) {
-	direct, through := newWorld(t, ""), proxied(t, "latency=1ms,inflight=1ms")
-	for _, w := range []world{direct, through} {
-		for _, err := range []error{w.put(t, "a"), w.get(t, "b"), w.send(t, "hello")} {
-			if err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	if diff := cmp.Diff(direct.seen, through.seen); diff != "" {
-		t.Errorf("direct and proxied differ (-direct +proxied):\n%s", diff)
-	}
-}
-
 // The same seed gives the same faults for the same sequence of calls, another seed
 // others; the shares are right.
 func TestTheSeedDecides(t *testing.T) {
 	const calls = 400
 	run := func(seed int) (string, map[string]int) {
-		s := &stub{}
-		tr := &faults.Transport{Base: s, Keys: keys, Config: config(t, fmt.Sprintf("conflict=0.2,throttle=0.1,error=0.1,lost=0.1,send=0.5,seed=%d", seed))}
-		w := world{s, tr, tableAt("http://127.0.0.1", tr), queueAt("http://127.0.0.1", tr)}
+		w := newWorld(t, fmt.Sprintf("conflict=0.2,throttle=0.1,error=0.1,lost=0.1,send=0.5,seed=%d", seed))
 		var log strings.Builder
 		for i := range calls {
 			err := w.transact(t, "a", "b", "c")
@@ -382,7 +337,7 @@ func TestTheSeedDecides(t *testing.T) {
 			}
 			fmt.Fprintln(&log, is[*types.InternalServerError](err), unanswered(err), codes(err), status(err))
 		}
-		return log.String(), tr.Counts()
+		return log.String(), w.transport.Counts()
 	}
 	first, counts := run(7)
 	again, countsAgain := run(7)
@@ -399,29 +354,9 @@ func TestTheSeedDecides(t *testing.T) {
 	}
 }
 
-func TestADelayedCallHonoursItsContext(t *testing.T) {
-	s := &stub{}
-	tr := &faults.Transport{Base: s, Config: faults.Config{Latency: 1 << 62}}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := tableAt("http://127.0.0.1", tr).GetItem(ctx, &dynamodb.GetItemInput{TableName: aws.String("T"), Key: key("a")})
-	if !errors.Is(err, context.Canceled) || s.count() != 0 {
-		t.Errorf("got %v, %d arrived", err, s.count())
-	}
-}
-
-// inBubble is a world in this goroutine's virtual time: the SDK's client calls
-// the stub without a network.
-func inBubble(t *testing.T, faulty string) world {
-	t.Helper()
-	s := &stub{}
-	tr := &faults.Transport{Base: s, Keys: keys, Config: config(t, faulty)}
-	return world{s, tr, tableAt("http://127.0.0.1", tr), queueAt("http://127.0.0.1", tr)}
-}
-
 func TestItemsOfATransactionAreBusyForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := inBubble(t, "inflight=10ms")
+		w := newWorld(t, "inflight=10ms")
 		for _, step := range []struct {
 			name  string
 			after time.Duration
@@ -462,8 +397,8 @@ func TestItemsOfATransactionAreBusyForAWhile(t *testing.T) {
 
 func TestALateRequestIsAppliedAfterItsCallerWasAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := inBubble(t, "late=1,lateby=2s")
-		if err := w.put(t, "a"); !errors.Is(err, faults.ErrBroken) {
+		w := newWorld(t, "late=1,lateby=2s")
+		if err := w.put(t, "a"); !errors.Is(err, faults.ErrBroken) || !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("got %v", err)
 		}
 		if w.count() != 0 {
@@ -477,9 +412,10 @@ func TestALateRequestIsAppliedAfterItsCallerWasAnswered(t *testing.T) {
 	})
 }
 
-func TestALateTransactionMeetsWhatIsInFlightWhenItArrives(t *testing.T) {
+func TestCloseLeavesNothingToHappenLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := inBubble(t, "late=1,lateby=1s,inflight=1m")
+		w := newWorld(t, "late=1,lateby=1m,inflight=1m")
+		start := time.Now()
 		for range 3 {
 			if err := w.transact(t, "a"); !unanswered(err) {
 				t.Errorf("got %v", err)
@@ -488,31 +424,9 @@ func TestALateTransactionMeetsWhatIsInFlightWhenItArrives(t *testing.T) {
 		if err := w.transport.Close(); err != nil {
 			t.Error(err)
 		}
-		if w.count() != 1 || w.transport.Counts()["inflight"] != 2 {
-			t.Errorf("%d arrived, counts %v", w.count(), w.transport.Counts())
-		}
-	})
-}
-
-func TestCloseLeavesNothingToHappenLater(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := inBubble(t, "late=1,lateby=1m")
-		start := time.Now()
-		const calls = 300 // more than may wait
-		for range calls {
-			if err := w.put(t, "a"); err == nil {
-				t.Error("a late request was answered")
-			}
-		}
-		counts := w.transport.Counts()
-		if counts["late"] == 0 || counts["error"] == 0 || counts["late"]+counts["error"] != calls {
-			t.Errorf("counts are %v: too many waiting are refused", counts)
-		}
-		if err := w.transport.Close(); err != nil {
-			t.Error(err)
-		}
-		if w.count() != counts["late"] || time.Since(start) != 0 {
-			t.Errorf("%d of %d arrived, %v later", w.count(), counts["late"], time.Since(start))
+		// The first one takes the item, and the others meet it.
+		if w.count() != 1 || w.transport.Counts()["inflight"] != 2 || time.Since(start) != 0 {
+			t.Errorf("%d arrived, %v later, counts %v", w.count(), time.Since(start), w.transport.Counts())
 		}
 		if err := w.put(t, "a"); !is[*types.InternalServerError](err) {
 			t.Errorf("late after Close: %v", err)
@@ -525,7 +439,7 @@ func TestCloseLeavesNothingToHappenLater(t *testing.T) {
 
 func TestLatencyIsDrawnUpToItsMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := inBubble(t, "latency=100ms")
+		w := newWorld(t, "latency=100ms")
 		var least, most time.Duration = time.Hour, 0
 		for range 200 {
 			start := time.Now()
@@ -538,6 +452,31 @@ func TestLatencyIsDrawnUpToItsMost(t *testing.T) {
 			t.Errorf("between %v and %v", least, most)
 		}
 	})
+}
+
+func TestAnItemIsKnownByItsKeyHoweverItIsNamed(t *testing.T) {
+	w := newWorld(t, "inflight=1m")
+	if err := w.transact(t, "a"); err != nil {
+		t.Fatal(err)
+	}
+	update := func(table string, key map[string]types.AttributeValue) error {
+		_, err := w.table.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{TableName: &table, Key: key})
+		return err
+	}
+	if err := w.put(t, "a"); !is[*types.TransactionConflictException](err) {
+		t.Errorf("a put of the item: %v", err)
+	}
+	other, number := key("a"), key("a")
+	delete(other, "sk")
+	number["pk"] = &types.AttributeValueMemberN{Value: "1"}
+	for name, err := range map[string]error{
+		"the item of another table": update("T2", key("a")), "another item": update("T", key("b")),
+		"half a key": update("T", other), "a key of another type": update("T", number),
+	} {
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 // answering is a service whose answer is longer than the server's buffer, and a transport that
