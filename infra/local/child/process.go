@@ -6,13 +6,10 @@
 package child
 
 import (
-	"bufio"
 	"bytes"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"sync"
 	"syscall"
@@ -45,51 +42,30 @@ type Process struct {
 	cmd  *exec.Cmd
 	done chan struct{}
 	err  error // of the exit; written before done is closed
-
-	out *lines
-
-	pipe sync.Mutex
-	in   *os.File // our copy of the child's stdout; nil once it has exited
 }
 
 // Start starts the command. On Linux the kernel kills the child when this process dies
 // for any reason; elsewhere only Stop and Kill end it.
 func Start(c Command) (*Process, error) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		return nil, fmt.Errorf("open pipe: %w", err)
-	}
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Dir = c.Dir
 	// A nil Env would mean this process's environment.
 	cmd.Env = append([]string{}, c.Env...)
-	cmd.Stdout, cmd.Stderr = w, w
+	cmd.WaitDelay = drain
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: c.OwnGroup}
+	out := &lines{to: c.Output}
+	if c.Output != nil {
+		cmd.Stdout, cmd.Stderr = out, out
+	}
 	if err := start(cmd); err != nil {
-		_ = r.Close()
-		_ = w.Close()
 		return nil, fmt.Errorf("start %s: %w", c.Path, err)
 	}
-	if c.Output == nil {
-		c.Output = io.Discard
-	}
-	p := &Process{cmd: cmd, done: make(chan struct{}), in: w}
-	p.out = &lines{to: c.Output, marker: []byte("\x00" + rand.Text() + "\n"), marks: make(chan struct{}, 1)}
-
-	read := make(chan struct{})
+	p := &Process{cmd: cmd, done: make(chan struct{})}
 	go func() {
-		defer close(read)
-		p.out.copy(r)
-		_ = r.Close()
-	}()
-	go func() {
-		p.err = cmd.Wait()
-		p.pipe.Lock()
-		_ = w.Close()
-		p.in = nil
-		p.pipe.Unlock()
-		_ = r.SetReadDeadline(time.Now().Add(drain))
-		<-read
+		if p.err = cmd.Wait(); errors.Is(p.err, exec.ErrWaitDelay) {
+			p.err = nil
+		}
+		out.end()
 		close(p.done)
 	}()
 	return p, nil
@@ -130,57 +106,31 @@ func (p *Process) Stop(grace time.Duration) error {
 	return p.Wait()
 }
 
-// Flush returns when everything that the child had written before the call has been
-// written to Output. An unfinished line counts as a line.
-func (p *Process) Flush() {
-	p.pipe.Lock()
-	defer p.pipe.Unlock()
-	if p.in == nil {
-		<-p.done
-		return
-	}
-	// What has gone into the pipe before the marker comes out before it. The
-	// newline ends a line of the child's, so that the marker has its own.
-	if _, err := p.in.Write(append([]byte("\n"), p.out.marker...)); err == nil {
-		<-p.out.marks
-	}
-}
-
 // maxLine bounds the memory for a line that never ends: a longer line is forwarded in
-// pieces of this many bytes.
+// pieces.
 const maxLine = 256 << 10
 
-// lines forwards a stream in whole lines.
+// lines forwards a stream in whole lines. exec writes to it from one goroutine.
 type lines struct {
-	to     io.Writer
-	marker []byte // a line that is announced on marks instead of being forwarded
-	marks  chan struct{}
+	to   io.Writer
+	rest []byte // the beginning of a line
 }
 
-// copy reads until the end or an error, including an expired deadline; then the stream
-// is over.
-func (l *lines) copy(from io.Reader) {
-	r := bufio.NewReaderSize(from, maxLine)
-	for {
-		line, err := r.ReadSlice('\n')
-		switch {
-		case bytes.Equal(line, l.marker):
-			l.marks <- struct{}{}
-		case len(line) > 0 && line[0] != '\n':
-			l.write(line)
-		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return
+func (l *lines) Write(p []byte) (int, error) {
+	for line := range bytes.Lines(p) {
+		if l.rest = append(l.rest, line...); line[len(line)-1] == '\n' || len(l.rest) >= maxLine {
+			l.end()
 		}
 	}
+	return len(p), nil
 }
 
-func (l *lines) write(line []byte) {
-	if line[len(line)-1] != '\n' {
-		// The line may be a view into the read buffer: it must not grow in place.
-		line = append(bytes.Clone(line), '\n')
+// end forwards what has been read of a line.
+func (l *lines) end() {
+	if line := bytes.TrimSuffix(l.rest, []byte("\n")); len(line) > 0 {
+		_, _ = l.to.Write(append(line, '\n'))
 	}
-	_, _ = l.to.Write(line)
+	l.rest = l.rest[:0]
 }
 
 // tailSize is how much a Tail keeps, in bytes.

@@ -7,11 +7,9 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -123,17 +121,6 @@ func TestAPortIsOneProcesss(t *testing.T) {
 	}
 }
 
-func TestAGroupOfItsOwnIsSparedOfTheTerminalsSignals(t *testing.T) {
-	for _, want := range []bool{false, true} {
-		c := self("stubborn", nil)
-		c.OwnGroup = want
-		group, err := syscall.Getpgid(launch(t, c).Pid())
-		if err != nil || (group != syscall.Getpgrp()) != want {
-			t.Errorf("group %d of %d, %v; of its own: %v", group, syscall.Getpgrp(), err, want)
-		}
-	}
-}
-
 func TestATailIsTheEnd(t *testing.T) {
 	var tail Tail
 	for range 3 {
@@ -141,52 +128,5 @@ func TestATailIsTheEnd(t *testing.T) {
 	}
 	if text := tail.String(); len(text) != tailSize || !strings.HasSuffix(text, "x?") {
 		t.Errorf("%d bytes: …%q", len(text), text[len(text)-3:])
-	}
-}
-
-func TestChildrenAreFoundAndSignalled(t *testing.T) {
-	if _, err := os.Stat("/proc/self/stat"); err != nil {
-		if _, err := Children(os.Getpid()); !errors.Is(err, ErrNoProc) {
-			t.Errorf("without /proc: %v, want %v", err, ErrNoProc)
-		}
-		return
-	}
-	p := launch(t, self("stubborn", nil))
-	all, err := Children(os.Getpid())
-	i := slices.IndexFunc(all, func(r Running) bool { return r.Pid == p.Pid() })
-	if err != nil || i < 0 || all[i].Parent != os.Getpid() {
-		t.Fatalf("found %v %v, want process %d", all, err, p.Pid())
-	}
-	if own, err := os.Executable(); err != nil || all[i].Program() != own {
-		t.Errorf("it runs %q, want %q", all[i].Program(), own)
-	}
-	strangers := all[i]
-	strangers.Parent = p.Pid()
-	if err := strangers.Signal(syscall.SIGKILL); !errors.Is(err, os.ErrProcessDone) {
-		t.Errorf("the child of somebody else: %v", err)
-	}
-	if err := all[i].Signal(syscall.SIGKILL); err != nil {
-		t.Errorf("not killed: %v", err)
-	}
-	var exit *exec.ExitError
-	if err := p.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-		t.Errorf("it ended with %v", err)
-	}
-	if err := all[i].Signal(syscall.SIGKILL); !errors.Is(err, os.ErrProcessDone) {
-		t.Errorf("what has ended: %v", err)
-	}
-}
-
-func TestAProcessIsReadWhateverItsName(t *testing.T) {
-	for _, name := range []string{"bootstrap", "a) S 1 (b", ""} {
-		line := "42 (" + name + ") S 7 42 42 0 -1 4194304 1 0 0 0 120 30 0 0 20 0 4 0 100 1 1"
-		if r, err := parseStat(line); err != nil || r != (Running{42, 7, 1500 * time.Millisecond}) {
-			t.Errorf("%q: %+v, %v", line, r, err)
-		}
-	}
-	for _, line := range []string{"", "42", "42 (x", ") (", ") S x", "42 (x) S 7 42", "x (x) S 7 42 42 0 -1 4194304 1 0 0 0 120 30 0"} {
-		if r, err := parseStat(line); !errors.Is(err, errNoStat) {
-			t.Errorf("%q was read: %+v, %v", line, r, err)
-		}
 	}
 }

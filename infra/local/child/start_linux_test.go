@@ -4,9 +4,12 @@ package child
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -58,6 +61,31 @@ func TestAChildDoesNotEndWithTheThreadThatAskedForIt(t *testing.T) {
 	case <-p.Done():
 		t.Errorf("the child ended: %v", p.Wait())
 	default:
+	}
+}
+
+func TestChildrenAreFoundAndSignalled(t *testing.T) {
+	p := launch(t, self("stubborn", nil))
+	all, err := Children(os.Getpid())
+	i := slices.IndexFunc(all, func(r Running) bool { return r.Pid == p.Pid() })
+	if err != nil || i < 0 {
+		t.Fatalf("found %v %v, want process %d", all, err, p.Pid())
+	}
+	if own, err := os.Executable(); err != nil || all[i].Program() != own {
+		t.Errorf("it runs %q, want %q", all[i].Program(), own)
+	}
+	if err := (Running{p.Pid(), p.Pid()}).Signal(syscall.SIGKILL); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("the child of somebody else: %v", err)
+	}
+	if err := all[i].Signal(syscall.SIGKILL); err != nil {
+		t.Errorf("not killed: %v", err)
+	}
+	var exit *exec.ExitError
+	if err := p.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Errorf("it ended with %v", err)
+	}
+	if err := all[i].Signal(syscall.SIGKILL); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("what has ended: %v", err)
 	}
 }
 

@@ -2,7 +2,6 @@ package lambda
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"io"
 	"net/http"
@@ -33,31 +32,23 @@ func (s *Service) serveInvoke(w http.ResponseWriter, r *http.Request) {
 			"Invocation type must be RequestResponse: no other runs locally")
 		return
 	}
-	if log := r.Header.Get("X-Amz-Log-Type"); log != "" && log != "None" && log != "Tail" ||
+	if log := r.Header.Get("X-Amz-Log-Type"); log != "" && log != "None" ||
 		r.Header.Get("X-Amz-Client-Context") != "" || r.Header.Get("X-Amz-Tenant-Id") != "" || r.URL.RawQuery != "" {
 		writeError(w, id, http.StatusBadRequest, "InvalidParameterValueException", "User", "message",
-			"Only the payload and the log type None or Tail are taken locally: no qualifier, client context or tenant")
+			"Only the payload is taken locally: no log type, qualifier, client context or tenant")
 		return
 	}
-	e := event{id: id, payload: payload, tail: r.Header.Get("X-Amz-Log-Type") == "Tail"}
-	out, err := s.invoke(r.Context(), function, e)
+	out, err := s.invoke(r.Context(), function, event{id: id, payload: payload})
 	if err != nil {
 		s.refuseInvoke(w, id, function, err)
 		return
 	}
-	writeOutcome(w, e, out)
-}
-
-func writeOutcome(w http.ResponseWriter, e event, out outcome) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
-	h.Set("X-Amzn-RequestId", e.id)
+	h.Set("X-Amzn-RequestId", id)
 	h.Set("X-Amz-Executed-Version", latest)
 	if out.functionError != "" {
 		h.Set("X-Amz-Function-Error", out.functionError)
-	}
-	if e.tail {
-		h.Set("X-Amz-Log-Result", base64.StdEncoding.EncodeToString(out.log))
 	}
 	_, _ = w.Write(out.payload)
 }

@@ -1,7 +1,6 @@
 package lambda
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -108,6 +106,17 @@ func pid(t *testing.T, s *Service) int {
 	return n
 }
 
+// pids are TestFunction's processes, the busy and the idle ones.
+func pids(s *Service) (all []int) {
+	p := s.pools["TestFunction"]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for proc := range p.all {
+		all = append(all, proc.child.Pid())
+	}
+	return all
+}
+
 func TestEveryCallerGetsItsOwnAnswer(t *testing.T) {
 	const callers, each, most = 20, 10, 16
 	s := open(t, Options{}, function(func(f *Function) { f.Processes = most }))
@@ -124,7 +133,7 @@ func TestEveryCallerGetsItsOwnAnswer(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := len(s.Processes("TestFunction")); n < 1 || n > most {
+	if n := len(pids(s)); n < 1 || n > most {
 		t.Errorf("%d processes, want 1 to %d", n, most)
 	}
 }
@@ -137,7 +146,7 @@ func TestAWarmProcessIsUsedAgain(t *testing.T) {
 			t.Fatalf("process %d, then %d", first, again)
 		}
 	}
-	if got := s.Processes("TestFunction"); !slices.Equal(got, []int{first}) {
+	if got := pids(s); !slices.Equal(got, []int{first}) {
 		t.Errorf("processes %v, want only %d", got, first)
 	}
 }
@@ -151,7 +160,7 @@ func TestBeyondItsConcurrencyAFunctionMakesCallersWait(t *testing.T) {
 		_, _, err := s.Invoke(busy, "TestFunction", []byte(`{"mode":"hang"}`))
 		holder <- err
 	}()
-	wait.Until(t, 30*time.Second, "the process", func() bool { return len(s.Processes("TestFunction")) == 1 })
+	wait.Until(t, 30*time.Second, "the process", func() bool { return len(pids(s)) == 1 })
 
 	t.Run("as long as they are willing to", func(t *testing.T) {
 		cause := errors.New("client hung up")
@@ -202,7 +211,7 @@ func TestCloseEndsRunningInvocationsAndAllProcesses(t *testing.T) {
 			ended <- err
 		}()
 	}
-	wait.Until(t, 30*time.Second, "two processes", func() bool { return len(s.Processes("TestFunction")) == 2 })
+	wait.Until(t, 30*time.Second, "two processes", func() bool { return len(pids(s)) == 2 })
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +220,7 @@ func TestCloseEndsRunningInvocationsAndAllProcesses(t *testing.T) {
 			t.Errorf("Invoke: %v, want ErrClosed", err)
 		}
 	}
-	if left := s.Processes("TestFunction"); len(left) != 0 || syscall.Kill(first, 0) == nil {
+	if left := pids(s); len(left) != 0 || syscall.Kill(first, 0) == nil {
 		t.Errorf("processes %v left", left)
 	}
 }
@@ -225,33 +234,7 @@ func TestAProcessThatDiesIdleIsReplaced(t *testing.T) {
 			s := open(t, Options{}, function(nil))
 			before := pid(t, s)
 			die(t, s)
-			wait.Until(t, 30*time.Second, "its end", func() bool { return len(s.Processes("TestFunction")) == 0 })
-			if after := pid(t, s); after == before {
-				t.Errorf("process %d again", after)
-			}
-		})
-	}
-}
-
-func TestAProcessThatDoesNotWaitForItsNextEventIsReplaced(t *testing.T) {
-	for name, mode := range map[string]string{
-		"it never asks for it":         "deaf",
-		"it asks for it and goes away": "absent",
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel() // each waits for timeouts, which are long enough for an answer
-			var logs logBook
-			s := open(t, Options{Logs: &logs}, function(func(f *Function) {
-				f.Timeout, f.Env = 4*time.Second, map[string]string{"INIT": mode}
-			}))
-			before := pid(t, s)
-			if mode == "absent" {
-				wait.Until(t, 30*time.Second, "it to go away", func() bool { return strings.Contains(logs.String(), "gone") })
-				wait.Until(t, 30*time.Second, "the Runtime API to notice", func() bool {
-					stacks := make([]byte, 1<<20)
-					return !bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("serveNext"))
-				})
-			}
+			wait.Until(t, 30*time.Second, "its end", func() bool { return len(pids(s)) == 0 })
 			if after := pid(t, s); after == before {
 				t.Errorf("process %d again", after)
 			}
@@ -310,12 +293,6 @@ func TestBeyondItsConcurrencyLimitAFunctionIsThrottledAndOthersAreNot(t *testing
 	}
 	release()
 	held.Wait()
-}
-
-func TestReservationsLeaveConcurrencyForTheOthers(t *testing.T) {
-	if _, err := New([]Function{function(func(f *Function) { f.Reserved = 1000 })}, Options{}); err == nil {
-		t.Error("the whole account could be reserved")
-	}
 }
 
 func TestANewEnvironmentIsForLaterInvocations(t *testing.T) {

@@ -126,42 +126,24 @@ func writeJSON(w http.ResponseWriter, status int, body any) {
 	_, _ = w.Write(text)
 }
 
-// maxTail is how much of a log the Invoke API returns, in bytes.
-const maxTail = 4 << 10
-
 // sink receives the lines of all functions.
 type sink struct {
 	mu sync.Mutex
 	to io.Writer
 }
 
-// write writes a whole line. A log that cannot be written does not stop a function.
-func (s *sink) write(line []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, _ = s.to.Write(line)
-}
-
 // stream is the log of one process.
 type stream struct {
 	sink   *sink
 	prefix string
-
-	mu   sync.Mutex
-	tail []byte // up to twice maxTail
 }
 
-// Write takes one whole line.
+// Write takes one whole line. A log that cannot be written does not stop a function.
 func (s *stream) Write(line []byte) (int, error) {
-	s.mu.Lock()
-	s.tail = append(s.tail, line[max(0, len(line)-maxTail):]...)
-	if len(s.tail) > 2*maxTail {
-		s.tail = append(s.tail[:0], s.tail[len(s.tail)-maxTail:]...)
-	}
-	s.mu.Unlock()
-
-	prefixed := append(append(make([]byte, 0, len(s.prefix)+len(line)), s.prefix...), line...)
-	s.sink.write(prefixed)
+	prefixed := append([]byte(s.prefix), line...)
+	s.sink.mu.Lock()
+	defer s.sink.mu.Unlock()
+	_, _ = s.sink.to.Write(prefixed)
 	return len(line), nil
 }
 
@@ -174,13 +156,4 @@ func (s *stream) event(requestID, status, message string) {
 		Message   string `json:"message"`
 	}{"platform", requestID, status, message})
 	_, _ = s.Write(append(line, '\n'))
-}
-
-// take returns the end of the output since the previous take.
-func (s *stream) take() []byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	tail := s.tail[max(0, len(s.tail)-maxTail):]
-	s.tail = nil
-	return tail
 }

@@ -98,8 +98,8 @@ func New(functions []Function, o Options) (*Service, error) {
 	for _, f := range functions {
 		unreserved -= f.Reserved
 	}
-	if unreserved < minUnreserved {
-		return nil, fmt.Errorf("reserve concurrency: %d of %d are left for the other functions, need %d", unreserved, o.Concurrency, minUnreserved)
+	if unreserved < 1 { // 100 on AWS, where no account is smaller
+		return nil, fmt.Errorf("reserve concurrency: %d of %d are left for the other functions", unreserved, o.Concurrency)
 	}
 	shared := newLimit(unreserved)
 	for _, f := range functions {
@@ -138,7 +138,6 @@ func (s *Service) Invoke(ctx context.Context, function string, payload []byte) (
 type event struct {
 	id      string // the request id
 	payload []byte
-	tail    bool // whether the end of the log is wanted
 }
 
 func (s *Service) invoke(ctx context.Context, function string, e event) (outcome, error) {
@@ -201,15 +200,6 @@ func (s *Service) begin() bool {
 	return true
 }
 
-// Processes lists the process ids of a function's live processes, the busy
-// and the idle ones, in no order.
-func (s *Service) Processes(function string) []int {
-	if p := s.pools[function]; p != nil {
-		return p.pids()
-	}
-	return nil
-}
-
 // SetEnvironment replaces what Function.Env was. As on AWS, an invocation that runs goes on
 // in its process; later ones get processes with the new environment.
 func (s *Service) SetEnvironment(function string, env map[string]string) {
@@ -236,10 +226,8 @@ const (
 	maxRequest  = 6 << 20
 	maxResponse = 6_291_556
 	initLimit   = 10 * time.Second
-	// accountConcurrency is the default quota; functions may reserve all of it but
-	// minUnreserved, which is 100 on AWS. Here an account may be smaller.
+	// accountConcurrency is the default quota.
 	accountConcurrency = 1000
-	minUnreserved      = 1
 )
 
 // Requests that Invoke refuses before any function runs.
@@ -270,7 +258,6 @@ const unhandled = "Unhandled"
 type outcome struct {
 	payload       []byte
 	functionError string // empty, or unhandled
-	log           []byte // the end of the invocation's output, if requested
 }
 
 // failure is an outcome with an error of Lambda, not of the function.

@@ -6,10 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -33,48 +31,19 @@ func main() {
 		time.Sleep(time.Hour)
 	case "report":
 		report()
-	case "deaf":
-		answerOnce()
-		time.Sleep(time.Hour)
-	case "absent":
-		answerOnce()
-		// It asks for its next event, but does not wait for it.
-		impatient := http.Client{Timeout: 100 * time.Millisecond}
-		_, err := impatient.Get(runtime() + "invocation/next")
-		fmt.Println("gone:", err)
-		time.Sleep(time.Hour)
 	}
 	lambda.Start(handle)
 }
 
-func runtime() string {
-	return "http://" + os.Getenv("AWS_LAMBDA_RUNTIME_API") + "/2018-06-01/runtime/"
-}
-
 // report reports a failed start to the Runtime API, as a misconfigured function does.
 func report() {
-	post("init/error", `{"errorType":"Config","errorMessage":"TABLE_NAME is missing"}`)
+	resp, err := http.Post("http://"+os.Getenv("AWS_LAMBDA_RUNTIME_API")+"/2018-06-01/runtime/init/error", "application/json",
+		strings.NewReader(`{"errorType":"Config","errorMessage":"TABLE_NAME is missing"}`))
+	if err != nil {
+		panic(err)
+	}
+	_ = resp.Body.Close()
 	os.Exit(1)
-}
-
-// answerOnce does what the runtime client does, for one event.
-func answerOnce() {
-	resp, err := http.Get(runtime() + "invocation/next")
-	if err != nil {
-		panic(err)
-	}
-	_, _ = io.Copy(io.Discard, resp.Body)
-	_ = resp.Body.Close()
-	post("invocation/"+resp.Header.Get("Lambda-Runtime-Aws-Request-Id")+"/response", strconv.Itoa(os.Getpid()))
-}
-
-func post(path, body string) {
-	resp, err := http.Post(runtime()+path, "application/json", strings.NewReader(body))
-	if err != nil {
-		panic(err)
-	}
-	_, _ = io.Copy(io.Discard, resp.Body)
-	_ = resp.Body.Close()
 }
 
 func handle(ctx context.Context, e event) (any, error) {
