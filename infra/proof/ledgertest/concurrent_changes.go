@@ -72,9 +72,7 @@ func (w *World) seenSales(try func(saleID string)) {
 		}
 		w.Create(c)
 		for _, action := range []sale.Action{sale.ActionPause, sale.ActionAdd}[:i/3] {
-			if _, err := w.changeIn(c.SaleID, w.Environment(), action, "before-"+string(action), sale.Author{}); err != nil {
-				w.T.Fatal(err)
-			}
+			w.changes(c.SaleID, action, "before-"+string(action), sale.Author{})
 		}
 		try(c.SaleID)
 	}
@@ -86,9 +84,7 @@ var changingConcurrently = map[string]func(*testing.T, *World){
 			w.seenSales(func(saleID string) {
 				old := w.seen(saleID)
 				w.Pass(time.Second)
-				if _, err := w.changeIn(saleID, w.Environment(), sale.ActionPause, "lees", sale.Author{Actor: "lee", Note: "hot"}); err != nil {
-					t.Fatal(err)
-				}
+				w.changes(saleID, sale.ActionPause, "lees", sale.Author{Actor: "lee", Note: "hot"})
 				before := w.itemsOf(saleID)
 				future := sale.Seen{Edits: w.seen(saleID).Edits + 1, Seedings: old.Seedings}
 				for what, seen := range map[string]*sale.Seen{"old": old, "of the future": &future} {
@@ -114,9 +110,7 @@ var changingConcurrently = map[string]func(*testing.T, *World){
 					t.Fatal(err)
 				}
 				for _, other := range []sale.Action{sale.ActionDescribe, sale.ActionAdd} {
-					if _, err := w.changeIn(saleID, w.Environment(), other, "lees-"+string(other), sale.Author{}); err != nil {
-						t.Fatal(err)
-					}
+					w.changes(saleID, other, "lees-"+string(other), sale.Author{})
 				}
 				again, applied, err := w.changeSeeing(saleID, action, "kims", seen)
 				if err != nil || applied || again != first {
@@ -155,8 +149,7 @@ var changingConcurrently = map[string]func(*testing.T, *World){
 		seen := w.seen("moutai")
 		w.Accepted(w.Buy("alice"))
 		w.Accepted(w.Buy("bob"))
-		_, err := w.Buy("carol")
-		w.Refused(sale.SoldOut, err)
+		w.Refused(sale.SoldOut, errOf(w.Buy("carol")))
 		if _, applied, err := w.changeSeeing("moutai", sale.ActionAdd, "a", seen); err != nil || !applied {
 			t.Errorf("applied %t (%v)", applied, err)
 		}
@@ -195,9 +188,7 @@ var changingConcurrently = map[string]func(*testing.T, *World){
 		pause := func(by string) string {
 			w.Pass(time.Second)
 			id := fmt.Sprint("pause-", by, w.Now().Unix())
-			if _, err := w.change(sale.ActionPause, id, sale.Author{Actor: by}); err != nil {
-				t.Fatal(err)
-			}
+			w.succeeds(w.change(sale.ActionPause, id, sale.Author{Actor: by}))
 			return id
 		}
 		resume := func(id string, at time.Time) (ledger.Edited, error) {

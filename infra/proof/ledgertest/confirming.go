@@ -2,7 +2,6 @@ package ledgertest
 
 import (
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -52,33 +51,7 @@ var confirming = map[string]func(*testing.T, *World){
 				t.Errorf("got %+v, want order %d again", c, first[i])
 			}
 		}
-		if it := w.Item("SEQ#2026-11-13", "SEQ"); it != nil {
-			t.Errorf("a repeat took numbers: %v", it)
-		}
-	},
-	"many finalizers at once give every claim one id": func(t *testing.T, w *World) {
-		w.Open(30, 3)
-		refs := w.bought(people(20)...)
-		ids := make([][]ledger.Confirmation, 6)
-		var wait sync.WaitGroup
-		for i := range ids {
-			wait.Go(func() { ids[i] = w.Environment().Confirm(w.Ctx, refs) })
-		}
-		wait.Wait()
-		fresh := 0
-		for i := range refs {
-			for _, answers := range ids {
-				if answers[i].Err != nil || answers[i].Order.ID != ids[0][i].Order.ID {
-					t.Errorf("claim %d: %+v and %+v", i, answers[i], ids[0][i])
-				}
-				if answers[i].New {
-					fresh++
-				}
-			}
-		}
-		if fresh != 20 {
-			t.Errorf("%d confirmations were new, want 20", fresh)
-		}
+		w.hasNoItem("SEQ#2026-11-13", "SEQ")
 	},
 	"a claim is found whatever is told of its sale's buckets": func(t *testing.T, w *World) {
 		w.Open(400, 40)
@@ -127,27 +100,17 @@ var confirming = map[string]func(*testing.T, *World){
 				t.Errorf("%v: got %v", mixed[i], c.Err)
 			}
 		}
-		if n := w.Number("SEQ#2026-11-11", "SEQ", "next"); n != 2 {
-			t.Errorf("%d numbers taken, want 2", n)
-		}
+		w.hasNumber(2, "SEQ#2026-11-11", "SEQ", "next")
 	},
 	"a confirmed claim whose order item is missing gets it": func(t *testing.T, w *World) {
 		w.Open(10, 1)
 		refs := w.bought("alice")
-		ctx, dying := w.cutAfter(2) // the sequence, the claim
-		got := dying.Confirm(ctx, refs)
-		if got[0].Err == nil {
-			t.Fatal("the order item was written by a dead writer")
-		}
-		id := got[0].Order.ID
-		_, err := w.Ledger.Order(w.Ctx, id)
-		w.Refused(sale.OrderNotFound, err)
+		id := w.confirmedWithoutOrder(refs[0])
+		w.Refused(sale.OrderNotFound, errOf(w.Ledger.Order(w.Ctx, id)))
 		if ids := w.confirmed(refs); ids[0] != id {
 			t.Errorf("got id %d, want the recorded %d", ids[0], id)
 		}
-		if _, err := w.Ledger.Order(w.Ctx, id); err != nil {
-			t.Errorf("the order is still missing: %v", err)
-		}
+		w.succeeds(w.Ledger.Order(w.Ctx, id))
 	},
 	"ids of two days differ though both start at one": func(t *testing.T, w *World) {
 		w.Open(10, 1)

@@ -26,24 +26,6 @@ func (w *World) shows(environment *ledger.Ledger, name string, want sale.Present
 }
 
 var describing = map[string]func(*testing.T, *World){
-	"what buyers see of a sale is part of its creation": func(t *testing.T, w *World) {
-		c := w.described()
-		w.Create(c)
-		w.shows(w.Ledger, "Feitian Moutai", c.Presentation)
-		if again, err := w.Ledger.Create(w.Ctx, c); err != nil || again.Applied {
-			t.Errorf("the repeat: %+v (%v)", again, err)
-		}
-		for name, change := range map[string]func(*sale.Creation){
-			"picture": func(c *sale.Creation) { c.Image += "x" }, "text": func(c *sale.Creation) { c.About = "" }, "link": func(c *sale.Creation) { c.Link += "x" },
-		} {
-			other := c
-			change(&other)
-			_, err := w.Ledger.Create(w.Ctx, other)
-			if sale.CodeOf(err) != sale.Conflicting {
-				t.Errorf("another %s: got %v", name, err)
-			}
-		}
-	},
 	"a description is shown within the caches' time, and the creation stays what was asked": func(t *testing.T, w *World) {
 		c := w.described()
 		w.Create(c)
@@ -69,30 +51,14 @@ var describing = map[string]func(*testing.T, *World){
 	"everything but the name can be taken away, and given again": func(t *testing.T, w *World) {
 		c := w.described()
 		w.Create(c)
-		if _, err := w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", Name: ptr(""), Image: ptr(""), About: ptr(""), Link: ptr("")}); err != nil {
-			t.Error(err)
-		}
+		w.succeeds(w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", Name: ptr(""), Image: ptr(""), About: ptr(""), Link: ptr("")}))
 		w.shows(w.Ledger, "moutai", sale.Presentation{})
 		for _, name := range []string{"image", "about", "link"} {
 			if w.Item("SALE#moutai", "SALE")[name] != nil {
 				t.Errorf("the sale has %s", name)
 			}
 		}
-		if _, err := w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", Image: &c.Image}); err != nil {
-			t.Error(err)
-		}
+		w.succeeds(w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", Image: &c.Image}))
 		w.shows(w.Ledger, "moutai", sale.Presentation{Image: c.Image})
-	},
-	"a draft and no sale cannot be described": func(t *testing.T, w *World) {
-		_, err := w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", Name: ptr("Moutai")})
-		w.Refused(sale.SaleNotFound, err)
-		ctx, dying := w.cutAfter(1)
-		_, err = dying.Create(ctx, w.Sale(10, 2))
-		w.Refused(sale.Busy, err)
-		_, err = w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", Name: ptr("Moutai")})
-		w.Refused(sale.SaleNotFound, err)
-		if w.Item("SALE#moutai", "SALE")["described"] != nil {
-			t.Error("a draft was described")
-		}
 	},
 }

@@ -58,6 +58,14 @@ func (w *World) enters(user string) (ledger.Entry, error) {
 	return w.Environment().Enter(w.Ctx, "moutai", user, settle, nil)
 }
 
+// entered enters the users, or ends the test.
+func (w *World) entered(users ...string) {
+	w.T.Helper()
+	for _, user := range users {
+		w.succeeds(w.enters(user))
+	}
+}
+
 // round is the round of a beacon of seconds.
 func round(at time.Time) uint64 { return uint64(at.Unix()) }
 
@@ -137,6 +145,14 @@ func (w *World) begins(ranks []draw.Rank) bool {
 	return begun
 }
 
+// begun begins a call, or ends the test.
+func (w *World) begun(ranks []draw.Rank) {
+	w.T.Helper()
+	if !w.begins(ranks) {
+		w.T.Fatalf("no call begins: %+v", w.state())
+	}
+}
+
 // finishes completes the newest call in a new environment.
 func (w *World) completes(ranks []draw.Rank) ledger.Call {
 	w.T.Helper()
@@ -150,9 +166,7 @@ func (w *World) completes(ranks []draw.Rank) ledger.Call {
 // calls makes a call, which is open when calls returns.
 func (w *World) calls(ranks []draw.Rank) ledger.Call {
 	w.T.Helper()
-	if !w.begins(ranks) {
-		w.T.Fatalf("no call begins: %+v", w.state())
-	}
+	w.begun(ranks)
 	call := w.completes(ranks)
 	if !call.Complete {
 		w.T.Fatalf("got %+v, want a complete call", call)
@@ -167,15 +181,6 @@ func (w *World) next(ranks []draw.Rank) ledger.Call {
 	d := w.state()
 	w.moment(d.NextCallAt(gap))
 	return w.calls(ranks)
-}
-
-// buys buys in an environment that remembers nothing.
-func (w *World) buys(user string) error { return w.buysWith(user, "") }
-
-// buysWith buys with an Idempotency-Key. Whoever has one hears for certain of a claim.
-func (w *World) buysWith(user, key string) error {
-	_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user, Key: key, CallGap: gap})
-	return err
 }
 
 var entering = map[string]func(*testing.T, *World){
@@ -200,9 +205,7 @@ var entering = map[string]func(*testing.T, *World){
 		if all := w.Partition(pk); len(all) != 1 || w.Number(pk, "alice", "at") != c.EnterFrom.UnixMilli() {
 			t.Errorf("the partition has %v", all)
 		}
-		if _, err := w.enters("bob"); err != nil {
-			t.Error(err)
-		}
+		w.succeeds(w.enters("bob"))
 		if bob, err := w.Environment().Entry(w.Ctx, "moutai", "bob", settle); err != nil || bob.Leaf != leafOf("bob") || bob.Nonce == want.Nonce {
 			t.Errorf("bob has %+v (%v)", bob, err)
 		}
@@ -228,20 +231,13 @@ var entering = map[string]func(*testing.T, *World){
 				t.Errorf("%v: retry after %v, want %v", step.at, w.Refused(step.want, err).RetryAfter, step.wait)
 			}
 		}
+		w.moment(c.EnterUntil)
+		again, err := w.enters("user-1")
+		if err != nil || !again.At.Equal(c.EnterFrom) {
+			t.Errorf("who has entered gets %+v (%v), want the receipt", again, err)
+		}
 		if n := w.entries(); n != 2 {
 			t.Errorf("%d entries, want 2", n)
-		}
-	},
-	"who has entered gets the receipt also when nobody can enter any more": func(t *testing.T, w *World) {
-		c := w.OpenDraw(3, 1)
-		w.moment(c.EnterFrom)
-		first, err := w.enters("alice")
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.moment(c.EnterUntil)
-		if again, err := w.enters("alice"); err != nil || again != first {
-			t.Errorf("got %+v (%v), want %+v", again, err, first)
 		}
 	},
 	"who may not enter leaves nothing": func(t *testing.T, w *World) {
@@ -301,56 +297,18 @@ var entering = map[string]func(*testing.T, *World){
 	},
 	"nobody enters a sale without a draw, a recalled one or none": func(t *testing.T, w *World) {
 		w.Open(3, 1)
-		_, err := w.enters("alice")
-		w.Refused(sale.DrawNotFound, err)
-		_, err = w.Ledger.Entry(w.Ctx, "moutai", "alice", settle)
-		w.Refused(sale.DrawNotFound, err)
-		_, err = w.Ledger.Enter(w.Ctx, "unknown", "alice", settle, nil)
-		w.Refused(sale.SaleNotFound, err)
+		w.Refused(sale.DrawNotFound, errOf(w.enters("alice")))
+		w.Refused(sale.DrawNotFound, errOf(w.Ledger.Entry(w.Ctx, "moutai", "alice", settle)))
+		w.Refused(sale.DrawNotFound, errOf(w.Ledger.DrawState(w.Ctx, "moutai", gap)))
+		w.Refused(sale.DrawNotFound, errOf(w.Ledger.Draw(w.Ctx, w.Current())))
+		w.hasNoItem("DRAWKEY#moutai", "KEY")
+		w.Refused(sale.SaleNotFound, errOf(w.Ledger.Enter(w.Ctx, "unknown", "alice", settle, nil)))
 		c := w.Drawn(3, 1)
 		c.SaleID = "recalled"
 		w.Create(c)
-		if _, err := w.Ledger.Recall(w.Ctx, sale.Recall{SaleID: "recalled"}); err != nil {
-			t.Fatal(err)
-		}
+		w.succeeds(w.Ledger.Recall(w.Ctx, sale.Recall{SaleID: "recalled"}))
 		w.moment(c.EnterFrom)
-		_, err = w.Environment().Enter(w.Ctx, "recalled", "alice", settle, nil)
-		w.Refused(sale.Recalled, err)
-	},
-	"a sale with a draw is created once, with its terms, for readers that know draws": func(t *testing.T, w *World) {
-		c := w.OpenDraw(9, 3)
-		before := w.Item("DRAWKEY#moutai", "KEY")
-		again, err := ledger.New(w.Engine.API, w.Engine.Table, ledger.Options{Now: w.Now}).Create(w.Ctx, c)
-		if err != nil || again.Applied {
-			t.Errorf("the repeat: %+v (%v)", again, err)
-		}
-		if after := w.Item("DRAWKEY#moutai", "KEY"); !bytes.Equal(after["leafKey"].(*types.AttributeValueMemberB).Value, before["leafKey"].(*types.AttributeValueMemberB).Value) {
-			t.Error("the repeat changed the leaf key")
-		}
-		for _, change := range []func(*sale.Creation){
-			func(c *sale.Creation) { c.EnterFrom = c.EnterFrom.Add(time.Second) },
-			func(c *sale.Creation) { c.EnterUntil = c.EnterUntil.Add(time.Second) },
-			func(c *sale.Creation) { c.KeepFor += time.Hour },
-			func(c *sale.Creation) { c.DrawTerms = sale.DrawTerms{} },
-		} {
-			other := c
-			change(&other)
-			_, err := w.Ledger.Create(w.Ctx, other)
-			w.Refused(sale.Conflicting, err)
-		}
-		s, err := w.Environment().Sale(w.Ctx, "moutai")
-		want := sale.Draw{DrawTerms: c.DrawTerms, BeginsAt: c.OpensAt, EndsAt: c.ClosesAt}
-		if err != nil || s.Draw != want || s.MinReader != sale.ReadsDraws {
-			t.Errorf("got %+v for %d (%v), want %+v", s.Draw, s.MinReader, err, want)
-		}
-		listing, err := w.Environment().Listing(w.Ctx, "moutai")
-		if err != nil || !listing.Draw || w.Number("SALES", "moutai", "minReader") != sale.ReadsDraws {
-			t.Errorf("got %+v (%v)", listing, err)
-		}
-		recalled := w.recalls("", true)
-		if got := w.Number("SALE#moutai", "SALE", "minReader"); got != sale.ReadsDraws || recalled.MinReader != sale.ReadsDraws {
-			t.Errorf("recalled, it is for readers of version %d", got)
-		}
+		w.Refused(sale.Recalled, errOf(w.Environment().Enter(w.Ctx, "recalled", "alice", settle, nil)))
 	},
 }
 
@@ -376,24 +334,14 @@ var rolling = map[string]func(*testing.T, *World){
 		c := w.OpenDraw(3, 1)
 		w.moment(c.EnterFrom)
 		users := people(30)
-		for _, user := range users {
-			if _, err := w.enters(user); err != nil {
-				t.Fatal(err)
-			}
-		}
+		w.entered(users...)
 		s := w.Current()
-		_, err := w.Environment().RollPage(w.Ctx, s, 0)
-		w.Refused(sale.RollNotFound, err)
-		_, err = w.closes(w.Environment())
-		w.Refused(sale.Internal, err) // people may still enter
+		w.Refused(sale.RollNotFound, errOf(w.Environment().RollPage(w.Ctx, s, 0)))
+		w.Refused(sale.Internal, errOf(w.closes(w.Environment()))) // people may still enter
 		w.Refused(sale.Internal, w.Environment().SetSeed(w.Ctx, s, seed, []byte{1}))
-		if it := w.Item("DRAW#moutai", "HEAD"); it != nil {
-			t.Errorf("the draw has a seed and no roll: %v", it)
-		}
+		w.hasNoItem("DRAW#moutai", "HEAD")
 		w.moment(c.EnterUntil.Add(settle))
-		if _, err = w.Environment().Entry(w.Ctx, "moutai", users[0], settle); sale.CodeOf(err) != sale.Busy {
-			t.Errorf("before the roll is closed: %v", err)
-		}
+		w.Refused(sale.Busy, errOf(w.Environment().Entry(w.Ctx, "moutai", users[0], settle))) // before the roll is closed
 		leaves := make([]draw.Leaf, len(users))
 		for i, user := range users {
 			leaves[i] = leafOf(user)
@@ -416,14 +364,12 @@ var rolling = map[string]func(*testing.T, *World){
 				t.Errorf("%s: got %v, want %q", user, err, code)
 			}
 		}
-		_, err = w.enters("late")
-		w.Refused(sale.EnteringClosed, err)
+		w.Refused(sale.EnteringClosed, errOf(w.enters("late")))
 		l := w.Environment()
 		if got, err := l.Leaves(w.Ctx, s, head.Roll); err != nil || !slices.Equal(got, leaves) {
 			t.Errorf("got %d leaves (%v), want the %d in order", len(got), err, len(leaves))
 		}
-		_, err = l.Leaves(w.Ctx, s, draw.Digest{})
-		w.Refused(sale.Internal, err)
+		w.Refused(sale.Internal, errOf(l.Leaves(w.Ctx, s, draw.Digest{})))
 		var pages []draw.Leaf
 		for page := range draw.Pages {
 			got, err := l.RollPage(w.Ctx, s, byte(page))
@@ -446,18 +392,14 @@ var rolling = map[string]func(*testing.T, *World){
 	"a roll that was cut off is completed by the next run, whatever was applied between": func(t *testing.T, w *World) {
 		c := w.OpenDraw(3, 1)
 		w.moment(c.EnterFrom)
-		for _, user := range people(20) {
-			if _, err := w.enters(user); err != nil {
-				t.Fatal(err)
-			}
-		}
+		w.entered(people(20)...)
 		w.moment(c.EnterUntil.Add(settle))
 		s := w.state().Sale
 		ctx, dying := w.cutAfter(400)
-		_, err := dying.CloseRoll(ctx, s, round, dice)
-		w.Refused(sale.Busy, err)
+		w.Refused(sale.Busy, errOf(dying.CloseRoll(ctx, s, round, dice)))
 		// Another run closes it when this one has read what is different by then.
 		var other ledger.DrawHead
+		var err error
 		slow := w.overtaken("PutItem", func() {
 			// One for each page, in the part of it that is stored last.
 			late := map[byte]bool{}
@@ -493,8 +435,7 @@ var rolling = map[string]func(*testing.T, *World){
 			t.Errorf("got %v (%v), want one leaf", leaves, err)
 		}
 		w.place(moved(w.Item("ROLL#moutai", fmt.Sprintf("%02x#0", page)), "ROLL#moutai", fmt.Sprintf("%02x#9", page)))
-		_, err := w.Environment().RollPage(w.Ctx, s, page)
-		w.Refused(sale.Internal, err)
+		w.Refused(sale.Internal, errOf(w.Environment().RollPage(w.Ctx, s, page)))
 	},
 }
 

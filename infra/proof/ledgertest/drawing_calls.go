@@ -28,21 +28,12 @@ var calling = map[string]func(*testing.T, *World){
 		w.callItem(1, map[string]any{"from": from, "until": from.Add(keepFor), "lo": draw.Rank{}.String(), "hi": ranks[4].String(), "stock": 5})
 		for k := range 2 {
 			pk := fmt.Sprintf("STOCK#moutai#%d", k)
-			if w.Number(pk, "STOCK", "opensAt") != from.UnixMilli() || w.Number(pk, "STOCK", "closesAt") != want.Until.UnixMilli() {
-				t.Errorf("shard %d is not in the call", k)
-			}
+			w.hasNumber(from.UnixMilli(), pk, "STOCK", "opensAt")
+			w.hasNumber(want.Until.UnixMilli(), pk, "STOCK", "closesAt")
 		}
-		if w.Number("SALES", "moutai", "closesAt") != c.ClosesAt.UnixMilli() {
-			t.Error("the listing has the end of the call")
-		}
-		if version := w.Number("SALE#moutai", "SALE", "version"); version != 2 {
-			t.Errorf("the sale is of version %d, want 2", version)
-		}
-		for _, user := range users[:2] {
-			if err := w.buys(user); err != nil {
-				t.Errorf("%s: %v", user, err)
-			}
-		}
+		w.hasNumber(c.ClosesAt.UnixMilli(), "SALES", "moutai", "closesAt")
+		w.hasNumber(2, "SALE#moutai", "SALE", "version")
+		w.allBuy(users[:2]...)
 		d := w.state()
 		if d.Last != want || d.HasStock || !d.NextCallAt(gap).Equal(want.Until.Add(gap)) {
 			t.Errorf("during the call: %+v", d)
@@ -58,29 +49,19 @@ var calling = map[string]func(*testing.T, *World){
 			t.Errorf("public is %+v (%v)", public, err)
 		}
 		w.trail(9, false, "2 "+w.changeID(2)+" call by \"draw\" because call 2 false "+window(second), "1 "+w.changeID(1)+" call by \"draw\" because call 1 false "+window(first))
-		if n := w.Number("SALE#moutai", "SALE", "minReader"); n != sale.ReadsDraws {
-			t.Errorf("the sale is for readers of version %d", n)
-		}
-		if n := w.Number("CLAIM#moutai#0", users[0], "minReader"); n != sale.ReadsDraws {
-			t.Errorf("the claim is for readers of version %d", n)
-		}
+		w.hasNumber(sale.ReadsDraws, "SALE#moutai", "SALE", "minReader")
+		w.hasNumber(sale.ReadsDraws, "CLAIM#moutai#0", users[0], "minReader")
 	},
 	"after everybody has been called, the rest is for anybody until the end": func(t *testing.T, w *World) {
 		c, users, ranks := w.rolled(5, 2, 3)
 		w.calls(ranks)
-		if err := w.buys(users[0]); err != nil {
-			t.Error(err)
-		}
+		w.allBuy(users[0])
 		open := w.next(ranks)
 		if !open.Open || open.Hi != ranks[2] || open.Lo != ranks[2] || open.Stock != 4 || !open.Until.Equal(c.ClosesAt) {
 			t.Errorf("got %+v, want an open call of 4 units until %v", open, c.ClosesAt)
 		}
 		w.callItem(2, map[string]any{"from": open.From, "until": c.ClosesAt, "lo": ranks[2].String(), "hi": ranks[2].String(), "stock": 4, "open": true})
-		for _, user := range []string{users[1], "nobody"} {
-			if err := w.buys(user); err != nil {
-				t.Errorf("%s: %v", user, err)
-			}
-		}
+		w.allBuy(users[1], "nobody")
 		w.Balanced(2)
 	},
 	"a draw that nobody has entered is open from its first call on": func(t *testing.T, w *World) {
@@ -88,18 +69,13 @@ var calling = map[string]func(*testing.T, *World){
 		if call := w.calls(nil); !call.Open {
 			t.Errorf("got %+v", call)
 		}
-		if err := w.buys("alice"); err != nil {
-			t.Error(err)
-		}
+		w.allBuy("alice")
 	},
 	"an open call that was cut off is completed at any time, and sells before that": func(t *testing.T, w *World) {
 		w.rolled(2, 2, 0)
-		if !w.begins(nil) {
-			t.Fatal("not begun")
-		}
+		w.begun(nil)
 		ctx, dying := w.cutAfter(1) // one shard
-		_, err := dying.FinishCall(ctx, "moutai", nil, gap)
-		w.Refused(sale.Busy, err)
+		w.Refused(sale.Busy, errOf(dying.FinishCall(ctx, "moutai", nil, gap)))
 		w.Pass(time.Hour)
 		if d := w.state(); d.Last.Complete || !d.NextCallAt(gap).After(w.Now()) {
 			t.Errorf("got %+v, want that no other call follows", d)
@@ -108,12 +84,10 @@ var calling = map[string]func(*testing.T, *World){
 			t.Errorf("got %+v", call)
 		}
 		for i := range 2 {
-			if err := w.buys(fmt.Sprint("user-", i)); err != nil {
-				t.Error(err)
-			}
+			w.allBuy(fmt.Sprint("user-", i))
 		}
 	},
-	"a call that is begun twice at once is begun once": func(t *testing.T, w *World) {
+	"a call that is begun twice at once, or whose answer is lost, is begun once": func(t *testing.T, w *World) {
 		_, _, ranks := w.rolled(3, 1, 8)
 		d := w.state()
 		second := false
@@ -125,20 +99,9 @@ var calling = map[string]func(*testing.T, *World){
 		if d := w.state(); d.Sale.Call != 1 || d.Sale.Edits != 1 {
 			t.Errorf("got %+v", d)
 		}
-		lost := sync.OnceFunc(func() {})
-		once := false
-		forgetful := w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
-			out, err := call()
-			if op == "TransactWriteItems" && err == nil && !once {
-				once = true
-				lost()
-				return nil, errDead
-			}
-			return out, err
-		})
 		w.completes(ranks)
 		w.moment(w.state().NextCallAt(gap))
-		if begun, err := forgetful.BeginCall(w.Ctx, w.state(), ranks, gap); err != nil || !begun {
+		if begun, err := w.forgetful().BeginCall(w.Ctx, w.state(), ranks, gap); err != nil || !begun {
 			t.Errorf("a lost answer: %t (%v), want that it has begun", begun, err)
 		}
 		if d := w.state(); d.Sale.Call != 2 || d.Sale.Edits != 2 {
@@ -177,8 +140,7 @@ var calling = map[string]func(*testing.T, *World){
 			}
 			return call()
 		})
-		_, err := slow.FinishCall(w.Ctx, "moutai", ranks, gap)
-		w.Refused(sale.Busy, err)
+		w.Refused(sale.Busy, errOf(slow.FinishCall(w.Ctx, "moutai", ranks, gap)))
 		w.moment(third.From.Add(gap))
 		fourth := w.calls(ranks)
 		if fourth.Number != 4 || fourth.Lo != ranks[0] || fourth.Hi != ranks[1] {
@@ -192,9 +154,7 @@ var calling = map[string]func(*testing.T, *World){
 	},
 	"a call that is finished too late calls nobody, but the shards get its window": func(t *testing.T, w *World) {
 		_, _, ranks := w.rolled(2, 2, 8)
-		if !w.begins(ranks) {
-			t.Fatal("not begun")
-		}
+		w.begun(ranks)
 		begun := w.state().Last
 		w.moment(begun.From.Add(gap + time.Millisecond))
 		if call := w.completes(ranks); !call.Complete || !call.CallsNobody() {
@@ -202,16 +162,12 @@ var calling = map[string]func(*testing.T, *World){
 		}
 		w.callItem(1, map[string]any{"from": begun.From, "until": begun.Until, "lo": begun.Lo.String(), "hi": begun.Lo.String()})
 		for k := range 2 {
-			if got := w.Number(fmt.Sprintf("STOCK#moutai#%d", k), "STOCK", "opensAt"); got != begun.From.UnixMilli() {
-				t.Errorf("shard %d is in another window", k)
-			}
+			w.hasNumber(begun.From.UnixMilli(), fmt.Sprintf("STOCK#moutai#%d", k), "STOCK", "opensAt")
 		}
 	},
 	"a call that is completed while the next one begins is not taken for one that nobody completed": func(t *testing.T, w *World) {
 		_, _, ranks := w.rolled(2, 1, 8)
-		if !w.begins(ranks) {
-			t.Fatal("not begun")
-		}
+		w.begun(ranks)
 		before := w.state()
 		call := w.completes(ranks)
 		w.moment(call.From.Add(gap))
@@ -223,20 +179,15 @@ var calling = map[string]func(*testing.T, *World){
 	},
 	"a call by rank is not completed by a run that has not read the roll": func(t *testing.T, w *World) {
 		_, _, ranks := w.rolled(2, 1, 8)
-		if !w.begins(ranks) {
-			t.Fatal("not begun")
-		}
-		_, err := w.Environment().FinishCall(w.Ctx, "moutai", nil, gap)
-		w.Refused(sale.Busy, err)
+		w.begun(ranks)
+		w.Refused(sale.Busy, errOf(w.Environment().FinishCall(w.Ctx, "moutai", nil, gap)))
 		if call := w.completes(ranks); call.Stock != 2 || call.Hi != ranks[1] {
 			t.Errorf("got %+v", call)
 		}
 	},
 	"whom a call is for is written once": func(t *testing.T, w *World) {
 		_, _, ranks := w.rolled(2, 1, 8)
-		if !w.begins(ranks) {
-			t.Fatal("not begun")
-		}
+		w.begun(ranks)
 		var first ledger.Call
 		more := sync.OnceFunc(func() { w.Add("more", 1) })
 		slow := w.Hooked(func(op string, in any, call func() (any, error)) (any, error) {
@@ -262,15 +213,12 @@ var calling = map[string]func(*testing.T, *World){
 			late = append(late, w.heldBack(user))
 		}
 		w.moment(w.state().NextCallAt(gap))
-		if !w.begins(ranks) {
-			t.Fatal("not begun")
-		}
+		w.begun(ranks)
 		if err := late[0](); err != nil { // the shards are still in the first call
 			t.Errorf("an applied try: %v", err)
 		}
 		ctx, dying := w.cutAfter(0)
-		_, err := dying.FinishCall(ctx, "moutai", ranks, gap)
-		w.Refused(sale.Busy, err)
+		w.Refused(sale.Busy, errOf(dying.FinishCall(ctx, "moutai", ranks, gap)))
 		slow := w.overtaken("BatchGetItem", func() {
 			for _, try := range late[1:4] {
 				w.isCancelled(try())
@@ -284,18 +232,12 @@ var calling = map[string]func(*testing.T, *World){
 		for _, try := range late[4:] {
 			w.isCancelled(try())
 		}
-		for _, user := range users[8:15] {
-			if err := w.buys(user); err != nil {
-				t.Errorf("%s, who is called: %v", user, err)
-			}
-		}
+		w.allBuy(users[8:15]...)
 		w.Balanced(2)
 	},
 	"an edit of an earlier call does not come back to a shard": func(t *testing.T, w *World) {
 		_, _, ranks := w.rolled(4, 2, 8)
-		if !w.begins(ranks) {
-			t.Fatal("not begun")
-		}
+		w.begun(ranks)
 		var held []*dynamodb.UpdateItemInput
 		var mu sync.Mutex
 		slow := w.Hooked(func(op string, in any, call func() (any, error)) (any, error) {
@@ -306,9 +248,7 @@ var calling = map[string]func(*testing.T, *World){
 			}
 			return call()
 		})
-		if _, err := slow.FinishCall(w.Ctx, "moutai", ranks, gap); err != nil {
-			t.Fatal(err)
-		}
+		w.succeeds(slow.FinishCall(w.Ctx, "moutai", ranks, gap))
 		w.moment(w.state().Last.From)
 		second := w.next(ranks)
 		for _, late := range held {
@@ -317,27 +257,19 @@ var calling = map[string]func(*testing.T, *World){
 			}
 		}
 		for k := range 2 {
-			if got := w.Number(fmt.Sprintf("STOCK#moutai#%d", k), "STOCK", "opensAt"); got != second.From.UnixMilli() {
-				t.Errorf("shard %d is in the call of %d", k, got)
-			}
+			w.hasNumber(second.From.UnixMilli(), fmt.Sprintf("STOCK#moutai#%d", k), "STOCK", "opensAt")
 		}
 	},
 	"a withdrawal that the first call overtakes stays refused when nothing is left": func(t *testing.T, w *World) {
 		_, users, ranks := w.rolled(1, 1, 8)
 		var call ledger.Call
 		slow := w.overtaken("BatchGetItem", func() { call = w.calls(ranks) })
-		_, err := slow.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "slow", Stock: 2})
-		w.Refused(sale.Conflicting, err)
+		w.Refused(sale.Conflicting, errOf(slow.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "slow", Stock: 2})))
 		w.moment(call.From)
-		if err := w.buys(users[0]); err != nil {
-			t.Fatal(err)
-		}
+		w.allBuy(users[0])
 		before := w.everything()
-		_, err = w.Environment().Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "slow", Stock: 2})
-		w.Refused(sale.Conflicting, err)
-		if w.everything() != before {
-			t.Error("something was written")
-		}
+		w.Refused(sale.Conflicting, errOf(w.Environment().Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "slow", Stock: 2})))
+		w.unchanged(before)
 	},
 	"a withdrawal before the first call takes what another one has left of a shard": func(_ *testing.T, w *World) {
 		w.rolled(3, 1, 8)
@@ -348,19 +280,12 @@ var calling = map[string]func(*testing.T, *World){
 		c, _, ranks := w.rolled(6, 3, 8)
 		w.withdraws(w.Ledger, "typo", 1, done(1, 5, 3, true))
 		slow := w.overtaken("BatchGetItem", func() { w.calls(ranks) })
-		_, err := slow.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "slow", Stock: 2})
-		w.Refused(sale.Conflicting, err)
+		w.Refused(sale.Conflicting, errOf(slow.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "slow", Stock: 2})))
 		before := w.everything()
-		_, err = w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "late", Stock: 2})
-		if got, want := w.Refused(sale.Conflicting, err).Detail, "people have been called: the units are kept for them"; got != want {
-			t.Errorf("got %q", got)
-		}
-		_, err = w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "slow", Stock: 2})
-		w.Refused(sale.Conflicting, err)
+		w.refusedBecause("people have been called: the units are kept for them", sale.Conflicting, errOf(w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "late", Stock: 2})))
+		w.Refused(sale.Conflicting, errOf(w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "slow", Stock: 2})))
 		w.withdraws(w.Environment(), "typo", 1, done(1, 5, 3, false))
-		if w.everything() != before {
-			t.Error("something was written")
-		}
+		w.unchanged(before)
 		if left := w.Stock(3); left[0]+left[1]+left[2] != 5 {
 			t.Errorf("%v are left, want 5 of %d", left, c.Stock)
 		}
@@ -427,9 +352,7 @@ func beginnings() map[string]func(*testing.T, *World) {
 			d := w.state()
 			w.moment(d.NextCallAt(gap))
 			slow := w.overtaken("TransactWriteItems", func() {
-				if _, err := w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", About: ptr(fmt.Sprint("before call ", number+1))}); err != nil {
-					t.Error(err)
-				}
+				w.succeeds(w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", About: ptr(fmt.Sprint("before call ", number+1))}))
 			})
 			if begun, err := slow.BeginCall(w.Ctx, d, ranks, gap); err != nil || !begun {
 				t.Errorf("begun is %t (%v)", begun, err)

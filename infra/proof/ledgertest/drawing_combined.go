@@ -58,34 +58,6 @@ var combining = func() map[string]func(*testing.T, *World) {
 			w.Settled(1)
 		}
 	}
-	for name, other := range map[string]func(w *World, c sale.Creation, ranks []draw.Rank){
-		"a sale without a draw": func(w *World, _ sale.Creation, _ []draw.Rank) { w.openIn("shoe", "size-39", 1) },
-		"another draw": func(w *World, c sale.Creation, ranks []draw.Rank) {
-			c.SaleID = "size-39"
-			w.announcesRolled(c)
-			w.callsIn("size-39", ranks)
-		},
-	} {
-		all["whoever is called and has ordered in "+name+" of the group does not order again, and the unit is for the next call"] = func(t *testing.T, w *World) {
-			c, users, ranks := w.rolledIn(func(c *sale.Creation) { c.LimitGroup = "shoe" }, 2, 1, 8)
-			other(w, c, ranks)
-			first := w.callsIn("moutai", ranks)
-			w.moment(first.From)
-			w.Accepted(w.buyIn("size-39", users[0]))
-			_, err := w.buyIn("moutai", users[0])
-			if refused := w.Refused(sale.AlreadyOrdered, err); refused.OtherSale != "size-39" {
-				t.Errorf("got %+v, want the other sale", refused)
-			}
-			w.Accepted(w.buyIn("moutai", users[1]))
-			_, err = w.buyIn("size-39", users[1])
-			if refused := w.Refused(sale.AlreadyOrdered, err); refused.OtherSale != "moutai" {
-				t.Errorf("got %+v, want the other sale", refused)
-			}
-			if second := w.next(ranks); second.Stock != 1 || second.Lo != ranks[1] || second.Hi != ranks[2] {
-				t.Errorf("the second call is %+v", second)
-			}
-		}
-	}
 	for name, test := range combiningMore {
 		all[name] = test
 	}
@@ -93,6 +65,22 @@ var combining = func() map[string]func(*testing.T, *World) {
 }()
 
 var combiningMore = map[string]func(*testing.T, *World){
+	"whoever is called and has ordered in another sale of the group does not order again, and the unit is for the next call": func(t *testing.T, w *World) {
+		_, users, ranks := w.rolledIn(func(c *sale.Creation) { c.LimitGroup = "shoe" }, 2, 1, 8)
+		w.openIn("shoe", "size-39", 1)
+		w.calls(ranks)
+		w.Accepted(w.buyIn("size-39", users[0]))
+		w.Accepted(w.buyIn("moutai", users[1]))
+		for saleID, other := range map[string]string{"moutai": "size-39", "size-39": "moutai"} {
+			user := map[string]string{"moutai": users[0], "size-39": users[1]}[saleID]
+			if refused := w.Refused(sale.AlreadyOrdered, errOf(w.buyIn(saleID, user))); refused.OtherSale != other {
+				t.Errorf("got %+v, want %s", refused, other)
+			}
+		}
+		if second := w.next(ranks); second.Stock != 1 || second.Lo != ranks[1] || second.Hi != ranks[2] {
+			t.Errorf("the second call is %+v", second)
+		}
+	},
 	"a recall in a call ends it: what is paid goes back, the rest is released, and nobody is called again": func(t *testing.T, w *World) {
 		_, users, ranks := w.rolledIn(func(c *sale.Creation) { c.PayWithin = payWithin }, 3, 1, 8)
 		first := w.calls(ranks)
@@ -100,9 +88,7 @@ var combiningMore = map[string]func(*testing.T, *World){
 		paid := PaymentOf(ids[1], "pi_1")
 		w.Settles(paid)
 		w.recalls("soles come off", true)
-		if v := w.Number("SALE#moutai", "SALE", "minReader"); v != sale.ReadsDraws {
-			t.Errorf("its reader needs version %d", v)
-		}
+		w.hasNumber(sale.ReadsDraws, "SALE#moutai", "SALE", "minReader")
 		w.Refused(sale.Recalled, w.buys(users[2]))
 		w.Pass(pauseSettles)
 		w.finishes(w.Environment(), 1, 1, 1, true)
@@ -116,26 +102,12 @@ var combiningMore = map[string]func(*testing.T, *World){
 	},
 	"a call that a recall overtakes before it is complete is never completed": func(t *testing.T, w *World) {
 		_, users, ranks := w.rolled(3, 1, 8)
-		if !w.begins(ranks) {
-			t.Fatal("not begun")
-		}
+		w.begun(ranks)
 		w.recalls("", true)
 		if call := w.completes(ranks); call != (ledger.Call{}) || w.state().Last.Complete {
 			t.Errorf("got %+v", call)
 		}
 		w.Refused(sale.Recalled, w.buys(users[0]))
-	},
-	"a pause over the end of a call takes the turn away": func(t *testing.T, w *World) {
-		_, users, ranks := w.rolled(2, 1, 8)
-		first := w.calls(ranks)
-		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)})
-		w.moment(first.Until.Add(time.Hour))
-		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)})
-		w.Refused(sale.NotYourTurn, w.buys(users[0]))
-		if second := w.calls(ranks); second.Lo != ranks[1] || second.Hi != ranks[3] {
-			t.Errorf("the second call is %+v", second)
-		}
-		w.Refused(sale.TurnOver, w.buys(users[0]))
 	},
 	"a call that ended in a pause goes on, if it gets a later end before the sale is resumed": func(t *testing.T, w *World) {
 		c, users, ranks := w.rolled(2, 1, 8)
@@ -150,9 +122,7 @@ var combiningMore = map[string]func(*testing.T, *World){
 		}
 		w.moment(end.Add(-time.Millisecond))
 		w.Refused(sale.NotYourTurn, w.buys(users[2]))
-		if err := w.buys(users[0]); err != nil {
-			t.Error(err)
-		}
+		w.allBuy(users[0])
 		if second := w.next(ranks); second.Stock != 1 || second.Lo != ranks[1] {
 			t.Errorf("the second call is %+v", second)
 		}
@@ -162,19 +132,13 @@ var combiningMore = map[string]func(*testing.T, *World){
 		w.calls(ranks)
 		w.Add("during a call", 1)
 		w.Refused(sale.NotYourTurn, w.buys(users[1]))
-		if err := w.buys(users[0]); err != nil {
-			t.Error(err)
-		}
+		w.allBuy(users[0])
 		w.moment(w.state().NextCallAt(gap).Add(-time.Second))
 		w.Add("between calls", 1)
 		if second := w.next(ranks); second.Stock != 2 || second.Hi != ranks[2] {
 			t.Errorf("the second call is %+v", second)
 		}
-		for _, user := range users[1:3] {
-			if err := w.buys(user); err != nil {
-				t.Error(err)
-			}
-		}
+		w.allBuy(users[1:3]...)
 		w.moment(w.state().NextCallAt(gap).Add(time.Hour))
 		if w.state().HasStock {
 			t.Error("a unit is left")
@@ -187,11 +151,7 @@ var combiningMore = map[string]func(*testing.T, *World){
 			t.Errorf("the last call is %+v", open)
 		}
 		w.Add("in the last call", 1)
-		for _, user := range []string{"dora", users[3], "emil"} {
-			if err := w.buys(user); err != nil {
-				t.Error(err)
-			}
-		}
+		w.allBuy("dora", users[3], "emil")
 		w.Refused(sale.SoldOut, w.buys("fred"))
 	},
 	// A restore may bring back some and not all of what one transaction wrote.
@@ -203,8 +163,7 @@ var combiningMore = map[string]func(*testing.T, *World){
 		w.place(in)
 		w.moment(from)
 		w.Refused(sale.Busy, w.buys(users[0]))
-		_, err := w.Environment().DrawState(w.Ctx, "moutai", gap)
-		w.Refused(sale.Busy, err)
+		w.Refused(sale.Busy, errOf(w.Environment().DrawState(w.Ctx, "moutai", gap)))
 		w.recalls("", true)
 	},
 	"after a restore a call of which only the record is there is begun anew, unless it has called people": func(t *testing.T, w *World) {
@@ -214,8 +173,7 @@ var combiningMore = map[string]func(*testing.T, *World){
 			"pk": "DRAW#moutai", "sk": "CALL#0000000001", "from": from, "until": from.Add(keepFor), "at": from, "lo": draw.Rank{}.String(), "hi": ranks[2].String(), "stock": 3,
 		}
 		w.place(attributes(record))
-		_, err := w.Environment().BeginCall(w.Ctx, w.state(), ranks, gap)
-		w.Refused(sale.Internal, err)
+		w.Refused(sale.Internal, errOf(w.Environment().BeginCall(w.Ctx, w.state(), ranks, gap)))
 		w.Refused(sale.NotOpen, w.buys(users[0]))
 		delete(record, "hi")
 		delete(record, "stock")
@@ -223,9 +181,7 @@ var combiningMore = map[string]func(*testing.T, *World){
 		if call := w.calls(ranks); call.Number != 1 || call.Hi != ranks[1] || call.From.Before(c.OpensAt) {
 			t.Errorf("got %+v", call)
 		}
-		if err := w.buys(users[1]); err != nil {
-			t.Error(err)
-		}
+		w.allBuy(users[1])
 	},
 	"after a restore a shard in the window before sells nothing until the next edit": func(t *testing.T, w *World) {
 		c, users, ranks := w.rolled(2, 1, 8)
@@ -235,60 +191,11 @@ var combiningMore = map[string]func(*testing.T, *World){
 		w.Refused(sale.Busy, w.buys(users[0]))
 		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)})
 		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)})
-		if err := w.buys(users[0]); err != nil {
-			t.Error(err)
-		}
-	},
-	"after a restore a call whose end is lost is called afresh, in the same order": func(t *testing.T, w *World) {
-		_, users, ranks := w.rolled(2, 1, 8)
-		w.begins(ranks)
-		w.moment(w.state().Last.From.Add(time.Hour))
-		if late := w.completes(ranks); !late.CallsNobody() {
-			t.Errorf("got %+v", late)
-		}
-		if again := w.calls(ranks); again.Hi != ranks[1] || again.Number != 2 {
-			t.Errorf("got %+v, want the same people", again)
-		}
-		if err := w.buys(users[0]); err != nil {
-			t.Error(err)
-		}
+		w.allBuy(users[0])
 	},
 	"after a restore a roll of which a part is lost calls nobody": func(t *testing.T, w *World) {
 		w.rolled(2, 1, 8) // most of its pages are not placed
 		d := w.state()
-		_, err := w.Environment().Leaves(w.Ctx, d.Sale, d.Head.Roll)
-		w.Refused(sale.Internal, err)
+		w.Refused(sale.Internal, errOf(w.Environment().Leaves(w.Ctx, d.Sale, d.Head.Roll)))
 	},
-}
-
-// announcesRolled creates another sale with a draw, with the roll and the order of the first.
-func (w *World) announcesRolled(c sale.Creation) {
-	w.T.Helper()
-	now := w.Now()
-	w.moment(c.EnterFrom)
-	w.Create(c)
-	w.moment(now)
-	for _, kind := range []string{"ROLL#", "DRAW#"} {
-		for _, it := range w.Partition(kind + "moutai") {
-			w.place(moved(it, kind+c.SaleID, value(it["sk"])))
-		}
-	}
-}
-
-// callsIn makes the first call of a sale. It has not begun when callsIn returns.
-func (w *World) callsIn(saleID string, ranks []draw.Rank) ledger.Call {
-	w.T.Helper()
-	l := w.Environment()
-	d, err := l.DrawState(w.Ctx, saleID, gap)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	if begun, err := l.BeginCall(w.Ctx, d, ranks, gap); err != nil || !begun {
-		w.T.Fatalf("%s: begun is %t (%v)", saleID, begun, err)
-	}
-	call, err := l.FinishCall(w.Ctx, saleID, ranks, gap)
-	if err != nil || !call.Complete {
-		w.T.Fatalf("%s: %+v (%v)", saleID, call, err)
-	}
-	return call
 }

@@ -91,9 +91,7 @@ func (w *World) firstCall(ranks []draw.Rank) ledger.Call {
 	call := w.calls(ranks)
 	for _, user := range people(5) {
 		if draw.RankOf(seed, leafOf(user)) == ranks[1] {
-			if err := w.buys(user); err != nil {
-				w.T.Fatal(err)
-			}
+			w.allBuy(user)
 		}
 	}
 	return call
@@ -148,13 +146,11 @@ var turningMore = map[string]func(*testing.T, *World){
 			}
 			return out, err
 		})
-		_, err := slow.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: users[0]})
-		w.Refused(sale.Busy, err)
+		w.Refused(sale.Busy, errOf(slow.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: users[0]})))
 		if left := w.Stock(1); left[0] != 2 || !done {
 			t.Errorf("%v units are left", left)
 		}
-		_, err = slow.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: users[0]})
-		w.Refused(sale.TurnOver, err)
+		w.Refused(sale.TurnOver, errOf(slow.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: users[0]})))
 	},
 	"nobody is checked whose turn it is not": func(t *testing.T, w *World) {
 		_, users, ranks := w.rolled(2, 1, 8)
@@ -198,38 +194,10 @@ var turningMore = map[string]func(*testing.T, *World){
 		w.next(ranks)
 		again()
 	},
-	"a unit that comes back is for the next call": func(t *testing.T, w *World) {
-		_, users, ranks := w.rolledIn(func(c *sale.Creation) { c.PayWithin = payWithin }, 2, 1, 8)
-		w.calls(ranks)
-		refs := []ledger.ClaimRef{}
-		for _, user := range users[:2] {
-			p, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})
-			if err != nil {
-				t.Fatal(err)
-			}
-			refs = append(refs, ledger.ClaimRef{SaleID: "moutai", User: user, ClaimID: p.Claim.ID})
-		}
-		w.confirmed(refs)
-		w.Cancels(users[0])
-		w.releases(0, 1)
-		w.Refused(sale.NotYourTurn, w.buys(users[2]))
-		if call := w.next(ranks); call.Stock != 1 || call.Lo != ranks[1] || call.Hi != ranks[2] {
-			t.Errorf("got %+v, want one for one unit", call)
-		}
-		w.Refused(sale.AlreadyOrdered, w.buysWith(users[0], "another"))
-		if err := w.buys(users[2]); err != nil {
-			t.Error(err)
-		}
-		w.Settled(1)
-	},
 	"a claim that was accepted in no call is found": func(t *testing.T, w *World) {
 		c, users, ranks := w.rolled(2, 1, 8)
 		call := w.calls(ranks)
-		p, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: users[0]})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: users[0], ClaimID: p.Claim.ID}})
+		w.orderedIn("moutai", users[0])
 		if r, _ := w.audit(); !r.Balanced || r.Available != 0 {
 			t.Errorf("got %+v, want balanced books and nothing for anybody", r)
 		}

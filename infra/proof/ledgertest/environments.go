@@ -115,8 +115,7 @@ func (w *World) heldBack(user string) (apply func() error) {
 		cancel()
 		return nil, errDead
 	})
-	_, err := l.Purchase(ctx, ledger.Request{SaleID: "moutai", User: user})
-	w.Refused(sale.Busy, err)
+	w.Refused(sale.Busy, errOf(l.Purchase(ctx, ledger.Request{SaleID: "moutai", User: user})))
 	if held == nil {
 		w.T.Fatalf("%s tried nothing", user)
 	}
@@ -132,4 +131,27 @@ func (w *World) isCancelled(err error) {
 	if _, ok := errors.AsType[*types.TransactionCanceledException](err); !ok {
 		w.T.Errorf("got %v, want a cancelled transaction", err)
 	}
+}
+
+// failing is an environment in which calls of an operation fail for good, but for the first few.
+func (w *World) failing(operation string, first int64) *ledger.Ledger {
+	var left atomic.Int64
+	left.Store(first)
+	return w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
+		if op == operation && left.Add(-1) < 0 {
+			return nil, &types.ResourceNotFoundException{}
+		}
+		return call()
+	})
+}
+
+// forgetful is an environment in which the answer to every transaction is lost.
+func (w *World) forgetful() *ledger.Ledger {
+	return w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
+		out, err := call()
+		if op == "TransactWriteItems" && err == nil {
+			return nil, errDead
+		}
+		return out, err
+	})
 }

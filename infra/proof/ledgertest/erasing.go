@@ -27,12 +27,8 @@ func (w *World) mayNotErase(l *ledger.Ledger, code sale.Code, why string) {
 	w.T.Helper()
 	before := w.everything()
 	err := l.Erase(w.Ctx, "alice", func(ledger.Held) { w.T.Error("a sale is done") })
-	if e := w.Refused(code, err); !strings.Contains(e.Detail, why) {
-		w.T.Errorf("refused with %v, want %q", e, why)
-	}
-	if w.everything() != before {
-		w.T.Error("something has changed")
-	}
+	w.refusedBecause(why, code, err)
+	w.unchanged(before)
 }
 
 // erasedClaim is the one claim of the sale that is of an erased user.
@@ -72,9 +68,7 @@ var erasing = map[string]func(*testing.T, *World){
 		for i, reference := range []string{"pi_1", "pi_2"} {
 			w.Settles(PaymentOf(ids[i], reference))
 			w.Settles(PaymentOf(ids[i], reference+"-again"))
-			if _, _, err := w.Environment().MarkRefunded(w.Ctx, "moutai", "stripe#"+reference+"-again"); err != nil {
-				t.Fatal(err)
-			}
+			w.marksRefunded("moutai", "stripe#"+reference+"-again")
 		}
 		w.ends(c)
 		w.published(func() { w.erases(w.Environment(), "alice") })
@@ -102,9 +96,7 @@ var erasing = map[string]func(*testing.T, *World){
 		if held := w.holds("alice", 1); len(held) != 0 {
 			t.Errorf("of the user it holds %+v", held)
 		}
-		if n := w.Number("SALE#moutai", "SALE", "erased"); n != 1 {
-			t.Errorf("%d erasures are counted", n)
-		}
+		w.hasNumber(1, "SALE#moutai", "SALE", "erased")
 		before := w.everything()
 		if again := w.erases(w.Environment(), "alice"); len(again) != 0 || w.everything() != before {
 			t.Errorf("the repeat erased in %v", again)
@@ -112,25 +104,18 @@ var erasing = map[string]func(*testing.T, *World){
 		w.Refused(sale.Conflicting, w.Environment().Erase(w.Ctx, claim.User, func(ledger.Held) {}))
 	},
 	"nobody is erased from a sale that is not over, nor while a refund is due, nor while another sale of the group is on": func(t *testing.T, w *World) {
-		c := w.Sale(9, 2)
-		c.LimitGroup = "shoe"
-		w.Create(c)
+		c := w.openIn("shoe", "moutai", 2)
 		ids := w.Ordered("alice")
 		w.mayNotErase(w.Environment(), sale.Conflicting, "moutai is not drained")
 		w.Settles(PaymentOf(ids[0], "pi_1"))
 		w.Settles(PaymentOf(ids[0], "pi_2"))
 		w.ends(c)
 		asksFirst := func(want string) {
-			_, err := w.Environment().Erasable(w.Ctx, "alice")
-			if e := w.Refused(sale.Conflicting, err); !strings.Contains(e.Detail, want) {
-				t.Errorf("who asks first is told %v, want %q", e, want)
-			}
+			w.refusedBecause(want, sale.Conflicting, errOf(w.Environment().Erasable(w.Ctx, "alice")))
 			w.mayNotErase(w.Environment(), sale.Conflicting, want)
 		}
 		asksFirst("1 refunds of the sale moutai are due")
-		if _, _, err := w.Environment().MarkRefunded(w.Ctx, "moutai", "stripe#pi_2"); err != nil {
-			t.Fatal(err)
-		}
+		w.marksRefunded("moutai", "stripe#pi_2")
 		w.openIn("shoe", "size-42", 1)
 		asksFirst("size-42 is not drained")
 	},
@@ -142,10 +127,9 @@ var erasing = map[string]func(*testing.T, *World){
 		}
 		w.Ordered("alice")
 		for id, user := range map[string]string{"other": "alice", "size-42": "bob", "elsewhere": "bob"} {
-			p := w.Accepted(w.buyIn(id, user))
-			orders := w.confirmed([]ledger.ClaimRef{{SaleID: id, User: user, ClaimID: p.Claim.ID}})
+			order := w.orderedIn(id, user)
 			for _, reference := range []string{"1", "2"} {
-				payment := PaymentOf(orders[0], id+reference)
+				payment := PaymentOf(order, id+reference)
 				payment.SaleID = id
 				w.Settles(payment)
 			}
@@ -154,21 +138,15 @@ var erasing = map[string]func(*testing.T, *World){
 		for _, id := range []string{"size-42", "other", "elsewhere"} {
 			w.drainsUnsold(id)
 		}
-		marked := func(id string) {
-			if _, _, err := w.Environment().MarkRefunded(w.Ctx, id, "stripe#"+id+"2"); err != nil {
-				t.Fatal(err)
-			}
-		}
-		marked("other")
+		w.marksRefunded("other", "stripe#other2")
 		w.mayNotErase(w.Environment(), sale.Conflicting, "1 refunds of the sale size-42 are due")
-		marked("size-42")
+		w.marksRefunded("size-42", "stripe#size-422")
 		if sales := w.erases(w.Environment(), "alice"); len(sales) != 2 {
 			t.Errorf("erased in %v", sales)
 		}
 		for id, erased := range map[string]bool{"other": true, "size-42": false, "elsewhere": false} {
-			refunds, err := w.Environment().Refunds(w.Ctx, id)
-			if err != nil || len(refunds) != 1 || sale.IsErased(refunds[0].User) != erased || !erased && refunds[0].User != "bob" {
-				t.Errorf("%s has the refunds %+v (%v)", id, refunds, err)
+			if refunds := w.refunds(id); len(refunds) != 1 || sale.IsErased(refunds[0].User) != erased || !erased && refunds[0].User != "bob" {
+				t.Errorf("%s has the refunds %+v", id, refunds)
 			}
 		}
 	},
@@ -178,38 +156,24 @@ var erasing = map[string]func(*testing.T, *World){
 		for i := range 20 {
 			p := PaymentOf(id, fmt.Sprint("pi_", i))
 			w.Settles(p)
-			if _, _, err := w.Environment().MarkRefunded(w.Ctx, "moutai", p.ID()); err != nil {
-				t.Fatal(err)
-			}
+			w.marksRefunded("moutai", p.ID())
 		}
 		w.mayNotErase(w.Environment(), sale.Conflicting, "has 20 payments to refund")
 	},
 	"a sealed sale and its group take no change, and an older reader refuses it": func(t *testing.T, w *World) {
-		c := w.Sale(9, 2)
-		c.LimitGroup = "shoe"
-		w.Create(c)
+		c := w.openIn("shoe", "moutai", 2)
 		w.Ordered("alice")
 		w.ends(c)
 		w.erases(w.Environment(), "alice")
-		if v := w.Number("SALE#moutai", "SALE", "minReader"); v != sale.ReadsSealed {
-			t.Errorf("its reader needs version %d", v)
-		}
+		w.hasNumber(sale.ReadsSealed, "SALE#moutai", "SALE", "minReader")
 		before := w.everything()
 		l := w.Environment()
 		for _, action := range actions {
-			_, err := w.changeIn("moutai", l, action, "late", sale.Author{})
-			if e := w.Refused(sale.Conflicting, err); !strings.Contains(e.Detail, "it is sealed") {
-				t.Errorf("%s is refused with %v", action, e)
-			}
+			w.refusedBecause("it is sealed", sale.Conflicting, errOf(w.changeIn("moutai", l, action, "late", sale.Author{})))
 		}
 		c.SaleID = "size-42"
-		_, err := l.Create(w.Ctx, c)
-		if e := w.Refused(sale.Conflicting, err); !strings.Contains(e.Detail, "it is sealed") {
-			t.Errorf("a new sale of the group is refused with %v", e)
-		}
-		if w.everything() != before {
-			t.Error("something has changed")
-		}
+		w.refusedBecause("it is sealed", sale.Conflicting, errOf(l.Create(w.Ctx, c)))
+		w.unchanged(before)
 		w.Pass(time.Minute)
 		w.erases(w.Environment(), "bob")
 	},
@@ -229,9 +193,7 @@ var erasing = map[string]func(*testing.T, *World){
 			if w.Item("SALE#"+id, "SALE")["sealedAt"] == nil || w.Item("SALES", id)["sealedAt"] == nil {
 				t.Errorf("%s is not sealed", id)
 			}
-			if v := w.Number("SALE#"+id, "SALE", "minReader"); v != sale.ReadsSealed {
-				t.Errorf("the reader of %s needs version %d, want %d", id, v, sale.ReadsSealed)
-			}
+			w.hasNumber(sale.ReadsSealed, "SALE#"+id, "SALE", "minReader")
 		}
 	},
 	"a reschedule that a seal overtakes changes nothing": sealedMeanwhile(sale.ActionReschedule),
@@ -251,47 +213,33 @@ var erasing = map[string]func(*testing.T, *World){
 	},
 	"a payment to refund that comes in between stops the erasure, as it would have before": func(t *testing.T, w *World) {
 		ids := w.drainedWith()
-		for n, reference := range []string{"pi_1", "pi_2", "pi_3"} { // the first one pays
+		w.Settles(PaymentOf(ids[0], "pi_1")) // it pays
+		for _, reference := range []string{"pi_2", "pi_3"} {
 			p := PaymentOf(ids[0], reference)
-			if n == 0 {
-				w.Settles(p)
-				continue
-			}
 			err := w.beforeTransaction(1, func() { w.Settles(p) }).Erase(w.Ctx, "alice", func(ledger.Held) { t.Error("a sale is done") })
-			if e := w.Refused(sale.Conflicting, err); !strings.Contains(e.Detail, "1 refunds of the sale moutai are due") {
-				t.Errorf("refused with %v", e)
-			}
-			if _, _, err := w.Environment().MarkRefunded(w.Ctx, "moutai", p.ID()); err != nil {
-				t.Fatal(err)
-			}
+			w.refusedBecause("1 refunds of the sale moutai are due", sale.Conflicting, err)
+			w.marksRefunded("moutai", p.ID())
 		}
 		w.erases(w.Environment(), "alice")
-		refunds, err := w.Environment().Refunds(w.Ctx, "moutai")
-		if err != nil || len(refunds) != 2 {
-			t.Errorf("got %+v (%v), want two", refunds, err)
-		}
-		for _, r := range refunds {
-			if !sale.IsErased(r.User) {
-				t.Errorf("a refund names the user: %+v", r)
-			}
+		refunds := w.refunds("moutai")
+		if len(refunds) != 2 || !sale.IsErased(refunds[0].User) || !sale.IsErased(refunds[1].User) {
+			t.Errorf("got %+v, want two of an erased user", refunds)
 		}
 		w.Balanced(2)
 	},
 	"a refund that comes and is made in between is the erased user's, and another's stays theirs": func(t *testing.T, w *World) {
 		ids := w.drainedWith()
-		goesBack := func(order uint64, reference string) {
-			w.Settles(PaymentOf(order, reference))
-			if _, _, err := w.Environment().MarkRefunded(w.Ctx, "moutai", "stripe#"+reference); err != nil {
-				t.Fatal(err)
-			}
+		for _, i := range []int{0, 2} {
+			w.Settles(PaymentOf(ids[i], fmt.Sprint("pi_", i)))
 		}
-		w.Settles(PaymentOf(ids[0], "pi_alice"))
-		w.Settles(PaymentOf(ids[2], "pi_carol"))
-		goesBack(ids[2], "pi_carol-2")
-		w.erases(w.beforeTransaction(1, func() { goesBack(ids[0], "pi_alice-2") }), "alice")
-		refunds, err := w.Environment().Refunds(w.Ctx, "moutai")
-		if err != nil || len(refunds) != 2 || !sale.IsErased(refunds[0].User) || refunds[1].User != "carol" {
-			t.Errorf("got %+v (%v), want one of an erased user and one of carol", refunds, err)
+		goesBack := func(i int) {
+			w.Settles(PaymentOf(ids[i], fmt.Sprint("pi_again-", i)))
+			w.marksRefunded("moutai", fmt.Sprint("stripe#pi_again-", i))
+		}
+		goesBack(2)
+		w.erases(w.beforeTransaction(1, func() { goesBack(0) }), "alice")
+		if refunds := w.refunds("moutai"); len(refunds) != 2 || !sale.IsErased(refunds[0].User) || refunds[1].User != "carol" {
+			t.Errorf("got %+v, want one of an erased user and one of carol", refunds)
 		}
 		w.Balanced(2)
 	},
@@ -300,21 +248,7 @@ var erasing = map[string]func(*testing.T, *World){
 		w.erases(w.beforeTransaction(1, func() { w.erases(w.Environment(), "alice") }), "alice")
 		w.erasedClaim()
 		w.Balanced(2)
-		if n := w.Number("SALE#moutai", "SALE", "erased"); n != 1 {
-			t.Errorf("%d erasures are counted", n)
-		}
-	},
-	"two who erase at once a user of whom only a guard is left move it once": func(t *testing.T, w *World) {
-		c := w.Sale(9, 2)
-		c.LimitGroup = "shoe"
-		w.Create(c)
-		w.Ordered("alice")
-		w.ends(c)
-		w.remove(w.Item("CLAIM#moutai#0", "alice"))
-		w.erases(w.beforeTransaction(1, func() { w.erases(w.Environment(), "alice") }), "alice")
-		if n := w.Number("SALE#moutai", "SALE", "erased"); n != 1 || len(w.holds("alice", 1)) != 0 {
-			t.Errorf("%d erasures are counted, and of the user it holds %+v", n, w.holds("alice", 1))
-		}
+		w.hasNumber(1, "SALE#moutai", "SALE", "erased")
 	},
 	"a pass of a release that a seal overtakes notes nothing": func(t *testing.T, w *World) {
 		c := w.OpenUnpaid(9, 2)
@@ -322,14 +256,7 @@ var erasing = map[string]func(*testing.T, *World){
 		before := w.Listing()
 		w.ends(c)
 		w.erases(w.Environment(), "alice")
-		cut := w.Hooked(func(operation string, _ any, call func() (any, error)) (any, error) {
-			if operation == "Query" {
-				return nil, &types.ResourceNotFoundException{}
-			}
-			return call()
-		})
-		_, err := cut.ReleaseDue(w.Ctx, before, grace)
-		w.Refused(sale.Internal, err)
+		w.Refused(sale.Internal, errOf(w.failing("Query", 0).ReleaseDue(w.Ctx, before, grace)))
 		if listing := w.Listing(); listing.Releasing != nil {
 			t.Errorf("the listing notes %+v", *listing.Releasing)
 		}
@@ -358,9 +285,7 @@ var erasing = map[string]func(*testing.T, *World){
 		for what, meanwhile := range map[string]func(){
 			"an addition to the sale": func() { w.Add("more", 1) },
 			"a reschedule of another sale of the group": func() {
-				if _, err := w.changeIn("size-42", w.Environment(), sale.ActionReschedule, "later", sale.Author{}); err != nil {
-					t.Error(err)
-				}
+				w.changes("size-42", sale.ActionReschedule, "later", sale.Author{})
 			},
 			"a new sale of the group": func() { w.openIn("shoe", "size-43", 1) },
 		} {
@@ -374,9 +299,7 @@ var erasing = map[string]func(*testing.T, *World){
 				}
 			}
 			w.moment(Start.Add(3 * time.Hour))
-			if r, _ := w.audit(); !w.drained(r) {
-				t.Fatalf("not drained: %+v", r)
-			}
+			w.drains()
 			w.drainsUnsold("size-42")
 		}
 		c.SaleID = "size-44"
@@ -400,82 +323,42 @@ var erasing = map[string]func(*testing.T, *World){
 			}
 		}
 	},
-	"books that name nobody stay when somebody is erased": func(t *testing.T, w *World) {
-		w.drainedWith()
-		w.erases(w.Environment(), "alice")
-		if listing, err := w.Environment().Listing(w.Ctx, "moutai"); err != nil || listing.Books == nil || listing.Books.Claims != 3 {
-			t.Errorf("the listing is %+v (%v)", listing, err)
-		}
-	},
 	"an erasure whose answer is lost counts once": func(t *testing.T, w *World) {
 		c := w.OpenDraw(9, 2)
 		w.moment(c.EnterFrom)
-		for _, user := range []string{"alice", "bob"} {
-			if _, err := w.enters(user); err != nil {
-				t.Fatal(err)
-			}
-		}
+		w.entered("alice", "bob")
 		other := w.Sale(9, 2)
 		other.SaleID, other.OpensAt, other.ClosesAt = "other", w.Now(), c.ClosesAt
 		w.Create(other)
-		if _, err := w.buyIn("other", "alice"); err != nil {
-			t.Fatal(err)
-		}
-		claim, err := w.Environment().Claim(w.Ctx, "other", "alice")
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.confirmed([]ledger.ClaimRef{{SaleID: "other", User: "alice", ClaimID: claim.ID}})
+		w.orderedIn("other", "alice")
 		w.ends(c)
 		w.drainsUnsold("other")
-		forgetful := w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
-			out, err := call()
-			if op == "TransactWriteItems" && err == nil {
-				return nil, errDead
-			}
-			return out, err
-		})
-		if sales := w.erases(forgetful, "alice"); len(sales) != 2 {
+		if sales := w.erases(w.forgetful(), "alice"); len(sales) != 2 {
 			t.Errorf("erased in %v", sales)
 		}
 		for _, id := range []string{"moutai", "other"} {
-			if n := w.Number("SALE#"+id, "SALE", "erased"); n != 1 {
-				t.Errorf("%s counts %d erasures, want one", id, n)
-			}
+			w.hasNumber(1, "SALE#"+id, "SALE", "erased")
 		}
 	},
 	"an erasure that is cut off anywhere is finished by the next one": func(t *testing.T, w *World) {
-		other := w.Sale(9, 2)
-		other.SaleID = "other"
-		for cut := range 4 {
-			w := w
-			if cut == 0 {
-				w.Create(other)
-				c := w.Open(9, 2)
-				w.Ordered("alice", "bob")
-				w.ends(c)
-				w.drainsUnsold("other")
-			}
-			ctx, l := w.cutAfter(cut / 3)
-			if err := l.Erase(ctx, "alice", func(ledger.Held) {}); (err == nil) != (cut == 3) {
-				t.Errorf("cut off after %d writes: %v", cut/3, err)
+		w.drainedWith()
+		for writes := range 2 {
+			ctx, l := w.cutAfter(writes)
+			if err := l.Erase(ctx, "alice", func(ledger.Held) {}); (err == nil) != (writes == 1) {
+				t.Errorf("cut off after %d writes: %v", writes, err)
 			}
 			w.Balanced(2)
 		}
 		w.erases(w.Environment(), "alice")
 		w.erasedClaim()
-		if held := w.holds("alice", 2); len(held) != 0 {
-			t.Errorf("of the user it holds %+v", held)
+		if listing, held := w.Listing(), w.holds("alice", 1); len(held) != 0 || listing.Books == nil || listing.Books.Claims != 3 {
+			t.Errorf("of the user it holds %+v, the listing is %+v", held, listing)
 		}
 	},
 	"an erased entry leaves its hash on the roll": func(t *testing.T, w *World) {
 		c := w.OpenDraw(9, 2)
 		w.moment(c.EnterFrom)
-		for _, user := range []string{"alice", "bob"} {
-			if _, err := w.enters(user); err != nil {
-				t.Fatal(err)
-			}
-		}
+		w.entered("alice", "bob")
 		w.moment(c.EnterUntil.Add(settle))
 		head, err := w.closes(w.Environment())
 		if err != nil || head.Entrants != 2 {
@@ -487,11 +370,8 @@ var erasing = map[string]func(*testing.T, *World){
 		if after := w.Partition("ROLL#moutai"); !slices.EqualFunc(roll, after, func(a, b map[string]types.AttributeValue) bool { return keyOf(a) == keyOf(b) }) || w.entries() != 1 {
 			t.Errorf("%d entries are left, want one", w.entries())
 		}
-		_, err = w.Environment().Entry(w.Ctx, "moutai", "alice", settle)
-		w.Refused(sale.EntryNotFound, err)
-		if _, err := w.Environment().Entry(w.Ctx, "moutai", "bob", settle); err != nil {
-			t.Errorf("the other entry: %v", err)
-		}
+		w.Refused(sale.EntryNotFound, errOf(w.Environment().Entry(w.Ctx, "moutai", "alice", settle)))
+		w.succeeds(w.Environment().Entry(w.Ctx, "moutai", "bob", settle))
 	},
 }
 
@@ -504,10 +384,7 @@ func sealedMeanwhile(action sale.Action) func(*testing.T, *World) {
 			writes = 2 // after its announcement
 		}
 		slow := w.beforeTransaction(writes, func() { w.erases(w.Environment(), "alice") })
-		_, err := w.changeIn("moutai", slow, action, "late", sale.Author{})
-		if e := w.Refused(sale.Conflicting, err); !strings.Contains(e.Detail, "it is sealed") {
-			t.Errorf("refused with %v", e)
-		}
+		w.refusedBecause("it is sealed", sale.Conflicting, errOf(w.changeIn("moutai", slow, action, "late", sale.Author{})))
 		if w.Item("SALES", "moutai")["drained"] == nil {
 			t.Error("the sale is not drained any more")
 		}

@@ -2,7 +2,6 @@ package ledgertest
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -64,50 +63,35 @@ var grouping = map[string]func(*testing.T, *World){
 		c.SaleID, c.LimitGroup, c.PayWithin = "size-38", "shoe", payWithin
 		w.Create(c)
 		w.openIn("shoe", "size-39", 1)
-		p := w.Accepted(w.buyIn("size-38", "alice"))
-		w.confirmed([]ledger.ClaimRef{{SaleID: "size-38", User: "alice", ClaimID: p.Claim.ID}})
-		if _, err := w.Ledger.Cancel(w.Ctx, "size-38", "alice"); err != nil {
-			w.T.Fatal(err)
-		}
-		_, err := w.buyIn("size-39", "alice")
-		w.Refused(sale.AlreadyOrdered, err)
+		w.orderedIn("size-38", "alice")
+		w.succeeds(w.Ledger.Cancel(w.Ctx, "size-38", "alice"))
+		w.Refused(sale.AlreadyOrdered, errOf(w.buyIn("size-39", "alice")))
 	},
 	"what a group adds is for readers of its version": func(t *testing.T, w *World) {
-		w.openIn("shoe", "size-38", 1)
-		p := w.Accepted(w.buyIn("size-38", "alice"))
-		guard := fmt.Sprint("GUARD#shoe#", sale.BucketOf("alice", 1024))
+		var p ledger.PurchaseResult
+		w.published(func() { // it is no event
+			w.openIn("shoe", "size-38", 1)
+			p = w.Accepted(w.buyIn("size-38", "alice"))
+		})
+		guard := guardOf("alice")
 		for _, k := range [][2]string{{"SALE#size-38", "SALE"}, {"SALES", "size-38"}, {"CLAIM#size-38#0", "alice"}, {guard, "alice"}} {
-			if n := w.Number(k[0], k[1], "minReader"); n != sale.ReadsGroups {
-				t.Errorf("%v has minReader %d", k, n)
-			}
+			w.hasNumber(sale.ReadsGroups, k[0], k[1], "minReader")
 		}
 		if g := w.Item(guard, "alice"); value(g["saleId"]) != "size-38" || value(g["claimId"]) != p.Claim.ID {
 			t.Errorf("the guard is %v", g)
 		}
 		w.needs(guard, "alice", sale.Reads+1)
 		w.openIn("shoe", "size-39", 1)
-		_, err := w.buyIn("size-39", "alice")
-		w.Refused(sale.Internal, err)
-	},
-	"neither a group nor a guard is an event": func(_ *testing.T, w *World) {
-		w.published(func() {
-			w.openIn("shoe", "size-38", 1)
-			w.Accepted(w.buyIn("size-38", "alice"))
-		})
+		w.Refused(sale.Internal, errOf(w.buyIn("size-39", "alice")))
 	},
 	"a group shows its sales in the order of their ids, and no drafts": func(t *testing.T, w *World) {
-		_, err := w.Ledger.Group(w.Ctx, "shoe")
-		w.Refused(sale.GroupNotFound, err)
+		w.Refused(sale.GroupNotFound, errOf(w.Ledger.Group(w.Ctx, "shoe")))
 		w.openIn("shoe", "size-39", 1)
-		_, err = w.Ledger.Group(w.Ctx, "shoe")
-		w.Refused(sale.GroupNotFound, err) // it is remembered for two seconds
+		w.Refused(sale.GroupNotFound, errOf(w.Ledger.Group(w.Ctx, "shoe"))) // it is remembered for two seconds
 		w.Pass(2 * time.Second)
 		draft := w.Sale(9, 2)
 		draft.SaleID, draft.LimitGroup = "size-40", "shoe"
-		ctx, cut := w.cutAfter(1)
-		if _, err := cut.Create(ctx, draft); err == nil {
-			t.Fatal("the creation was not cut off")
-		}
+		w.drafts(draft)
 		w.openIn("shoe", "size-38", 1)
 		w.Accepted(w.buyIn("size-38", "alice"))
 		members, err := w.Ledger.Group(w.Ctx, "shoe")
@@ -123,12 +107,8 @@ var grouping = map[string]func(*testing.T, *World){
 	"a group of drafts is not found": func(t *testing.T, w *World) {
 		draft := w.Sale(9, 2)
 		draft.LimitGroup = "shoe"
-		ctx, cut := w.cutAfter(1)
-		if _, err := cut.Create(ctx, draft); err == nil {
-			t.Fatal("the creation was not cut off")
-		}
-		_, err := w.Ledger.Group(w.Ctx, "shoe")
-		w.Refused(sale.GroupNotFound, err)
+		w.drafts(draft)
+		w.Refused(sale.GroupNotFound, errOf(w.Ledger.Group(w.Ctx, "shoe")))
 	},
 	"a group has 30 sales at most, and their creations may be repeated": func(t *testing.T, w *World) {
 		var last sale.Creation
@@ -138,10 +118,7 @@ var grouping = map[string]func(*testing.T, *World){
 		before := w.everything()
 		one := last
 		one.SaleID = "one-more"
-		_, err := w.Ledger.Create(w.Ctx, one)
-		if e := w.Refused(sale.Conflicting, err); e.Detail != "the group has 30 sales, and cannot have more" {
-			t.Errorf("the operator is told %q", e.Detail)
-		}
+		w.refusedBecause("the group has 30 sales, and cannot have more", sale.Conflicting, errOf(w.Ledger.Create(w.Ctx, one)))
 		if s := w.Create(last); s.Applied {
 			t.Error("the repeat was applied")
 		}
@@ -150,21 +127,6 @@ var grouping = map[string]func(*testing.T, *World){
 		}
 		if got := w.shown("shoe"); len(got) != sale.MaxGroup {
 			t.Errorf("%d sales, want all", len(got))
-		}
-	},
-	"a repeated creation in another group, or in none, is another creation": func(t *testing.T, w *World) {
-		c := w.openIn("shoe", "size-38", 1)
-		before := w.everything()
-		for _, group := range []string{"", "hat"} {
-			c.LimitGroup = group
-			_, err := w.Ledger.Create(w.Ctx, c)
-			w.Refused(sale.Conflicting, err)
-		}
-		if w.everything() != before {
-			t.Error("something was written")
-		}
-		if s, err := w.Ledger.Sale(w.Ctx, "size-38"); err != nil || s.LimitGroup != "shoe" || !reflect.DeepEqual(w.shown("shoe"), []string{"size-38"}) {
-			t.Errorf("got %+v (%v)", s, err)
 		}
 	},
 }

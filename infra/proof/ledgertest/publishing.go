@@ -142,8 +142,7 @@ var publishing = map[string]func(*testing.T, *World){
 		w.published(func() { w.bought("alice", "bob") })
 		refuse := func(user string) func() {
 			return func() {
-				_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})
-				w.Refused(sale.SoldOut, err)
+				w.Refused(sale.SoldOut, w.buys(user))
 			}
 		}
 		w.published(refuse("carol"), soldOut("1"))
@@ -215,15 +214,6 @@ var publishing = map[string]func(*testing.T, *World){
 			t.Errorf("the table has %+v", w.eventsIn("moutai"))
 		}
 	},
-	"what a release wrote that stored neither amount nor labels has the event that it had": func(t *testing.T, w *World) {
-		w.OpenUnpaid(2, 1)
-		ids := w.Ordered("alice")
-		w.Settles(PaymentOf(ids[0], "pi_1"))
-		w.tamper("CLAIM#moutai#0", "alice", "REMOVE amount, currency", nil)
-		if got := w.eventsIn("moutai"); len(got) != 2 || got[1].Type != sale.EventPaid || got[1].Currency != "" || got[1].Amount != 0 {
-			t.Errorf("the table has %+v", got)
-		}
-	},
 	"an item for a newer release is no event": func(t *testing.T, w *World) {
 		w.Open(2, 1)
 		w.Ordered("alice")
@@ -277,9 +267,6 @@ var publishing = map[string]func(*testing.T, *World){
 		if n != 4 || sale.CodeOf(err) != sale.Internal {
 			t.Errorf("%d events, %v; want those of the other orders, of the payment and of the other refund", n, err)
 		}
-	},
-	"there are no events of no sale": func(t *testing.T, w *World) {
-		w.Refused(sale.SaleNotFound, w.Ledger.Events(w.Ctx, "moutai", func([]sale.Event) error { return nil }))
 	},
 }
 

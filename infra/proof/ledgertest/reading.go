@@ -14,16 +14,15 @@ import (
 
 var reading = map[string]func(*testing.T, *World){
 	"what does not exist is not found": func(t *testing.T, w *World) {
-		_, err := w.Ledger.Sale(w.Ctx, "moutai")
+		w.Refused(sale.SaleNotFound, errOf(w.Ledger.Sale(w.Ctx, "moutai")))
+		w.Refused(sale.SaleNotFound, errOf(w.Ledger.Claim(w.Ctx, "moutai", "alice")))
+		w.Refused(sale.SaleNotFound, w.Ledger.Events(w.Ctx, "moutai", func([]sale.Event) error { return nil }))
+		_, _, err := w.Ledger.Trail(w.Ctx, "moutai", 9)
 		w.Refused(sale.SaleNotFound, err)
-		_, err = w.Ledger.Claim(w.Ctx, "moutai", "alice")
-		w.Refused(sale.SaleNotFound, err)
-		_, err = w.Ledger.Order(w.Ctx, 1<<32|1)
-		w.Refused(sale.OrderNotFound, err)
+		w.Refused(sale.OrderNotFound, errOf(w.Ledger.Order(w.Ctx, 1<<32|1)))
 		w.Pass(2 * time.Second)
 		w.Open(1, 1)
-		_, err = w.Ledger.Claim(w.Ctx, "moutai", "alice")
-		w.Refused(sale.OrderNotFound, err)
+		w.Refused(sale.OrderNotFound, errOf(w.Ledger.Claim(w.Ctx, "moutai", "alice")))
 	},
 	"the units left are exact up to 100 shards with stock": func(t *testing.T, w *World) {
 		w.Open(300, 100)
@@ -46,8 +45,7 @@ var reading = map[string]func(*testing.T, *World){
 			t.Errorf("got %+v, want 1", r)
 		}
 		w.bought("last")
-		_, err := w.Buy("late")
-		w.Refused(sale.SoldOut, err)
+		w.Refused(sale.SoldOut, errOf(w.Buy("late")))
 		w.Pass(2 * time.Second)
 		if r := w.remaining(); r != (ledger.Remaining{}) {
 			t.Errorf("got %+v, want none", r)
@@ -56,14 +54,12 @@ var reading = map[string]func(*testing.T, *World){
 	"an unreachable table is busy, never a refusal": func(t *testing.T, w *World) {
 		w.Open(1, 1)
 		dead := w.Hooked(dynamotest.Instead("GetItem", func() (*dynamodb.GetItemOutput, error) { return nil, errDead }))
-		_, err := dead.Sale(w.Ctx, "moutai")
-		w.Refused(sale.Busy, err)
-		_, err = dead.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+		w.Refused(sale.Busy, errOf(dead.Sale(w.Ctx, "moutai")))
+		_, err := dead.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
 		if refused := w.Refused(sale.Busy, err); !errors.Is(refused, errDead) {
 			t.Errorf("the cause is lost: %v", err)
 		}
-		_, err = dead.Order(w.Ctx, 1<<32|1)
-		w.Refused(sale.Busy, err)
+		w.Refused(sale.Busy, errOf(dead.Order(w.Ctx, 1<<32|1)))
 	},
 }
 

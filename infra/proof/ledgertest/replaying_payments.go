@@ -17,37 +17,6 @@ import (
 
 // replayingPayments are of payments, releases and refunds that a restored table lacks.
 var replayingPayments = map[string]func(*testing.T, *World){
-	"of a refund due the listing keeps its note, the table's guard tells why, and one from before there were guards gets none": func(t *testing.T, w *World) {
-		w.OpenPriced(1, 1)
-		order := w.Ordered("alice")[0]
-		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
-		w.Settles(PaymentOf(order, "a"))
-		w.Settles(PaymentOf(order, "soon"))
-		w.Pass(payWithin + ledger.DefaultGrace + time.Minute)
-		w.Settles(PaymentOf(order, "late"))
-		w.remove(w.Item("REFUND#moutai", "stripe#late"))
-		if done := p.replays(w.Environment(), true); done.Halves != 1 {
-			t.Errorf("%+v", done)
-		}
-		refunds, err := w.Environment().Refunds(w.Ctx, "moutai")
-		if err != nil || len(refunds) != 2 {
-			t.Fatal(refunds, err)
-		}
-		for _, r := range refunds {
-			p.tampers("SALES", "moutai", "refundAt", int(r.At.UnixMilli()))
-			p.replays(w.Environment(), true)
-			if at := w.Number("SALES", "moutai", "refundAt"); at != r.At.UnixMilli() || r.Reason != sale.RefundOtherPayment {
-				t.Errorf("of %+v the listing says %d", r, at)
-			}
-		}
-		old := w.Item("REFUND#moutai", "stripe#soon")
-		delete(old, "user")
-		w.place(old)
-		w.remove(w.Item("PAYMENT#stripe#soon", "PAYMENT"))
-		if done := p.replays(w.Environment(), true); done.Missing() != 0 || w.Item("PAYMENT#stripe#soon", "PAYMENT") != nil {
-			t.Errorf("%+v", done)
-		}
-	},
 	"a refund of another order, one beyond those that a claim notes, and one without a user are noted by no claim": func(t *testing.T, w *World) {
 		w.OpenPriced(1, 1)
 		order := w.Ordered("alice")[0]
@@ -64,34 +33,6 @@ var replayingPayments = map[string]func(*testing.T, *World){
 		p.lost.Refunds = nil
 		if done := p.replays(w.Environment(), true); done.Missing() != 0 || len(w.claimOf("alice").Refunds) != 20 {
 			t.Errorf("%+v, and the claim notes %d refunds", done, len(w.claimOf("alice").Refunds))
-		}
-	},
-	"in a sale that asks for no payment no order has expired": func(t *testing.T, w *World) {
-		w.Open(1, 1)
-		order := w.Ordered("alice")[0]
-		w.Pass(time.Hour)
-		w.place(attributes(map[string]any{
-			"pk": "PAYMENT#stripe#x", "sk": "PAYMENT", "saleId": "moutai", "orderId": int(order), "amount": 1, "currency": "CNY", "at": w.Now(), "fate": "refund-due",
-		}))
-		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
-		p.replays(w.Environment(), true)
-		refunds, err := w.Environment().Refunds(w.Ctx, "moutai")
-		if err != nil || len(refunds) != 1 || refunds[0].Reason != sale.RefundOtherPayment || !w.claimOf("alice").ReleasedAt.IsZero() {
-			t.Errorf("%+v (%v), %+v", refunds, err, w.claimOf("alice"))
-		}
-	},
-	"an order is released whose id was lost, too": func(t *testing.T, w *World) {
-		w.OpenPriced(1, 1)
-		refs := w.bought("alice")
-		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now()}}
-		w.confirmed(refs)
-		w.Cancels("alice")
-		want := w.claimOf("alice")
-		p.lost.Claims = []sale.Claim{want}
-		p.becomes(p.kept)
-		p.replays(w.Environment(), true)
-		if got := w.claimOf("alice"); !cmp.Equal(got, want) {
-			t.Errorf("got %+v, want %+v", got, want)
 		}
 	},
 	"what a lost recall has released and refunded comes back when the recall is repeated": func(t *testing.T, w *World) {
@@ -271,29 +212,6 @@ var replayingPayments = map[string]func(*testing.T, *World){
 		w.Settles(payment)
 		if diff := cmp.Diff(promised(p.full), promised(w.table())); diff != "" {
 			t.Errorf("(-before the restore, +after the payment)\n%s", diff)
-		}
-	},
-	"a claim that an older release has noted as paid, without an amount, gets no guard": func(t *testing.T, w *World) {
-		w.Open(1, 1)
-		w.Settles(PaymentOf(w.Ordered("alice")[0], "a"))
-		w.tamper("CLAIM#moutai#0", "alice", "REMOVE amount, currency", nil)
-		w.remove(w.Item("PAYMENT#stripe#a", "PAYMENT"))
-		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
-		if done := p.replays(w.Environment(), true); done.Missing() != 0 || w.Item("PAYMENT#stripe#a", "PAYMENT") != nil {
-			t.Errorf("%+v, and the guard is %v", done, w.Item("PAYMENT#stripe#a", "PAYMENT"))
-		}
-	},
-	"half of what was written of a payment of no order is completed": func(t *testing.T, w *World) {
-		w.Open(1, 1)
-		w.Ordered("alice")
-		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now(), Claims: []sale.Claim{w.claimOf("alice")}}}
-		w.Settles(sale.Payment{Provider: "stripe", Reference: "stray", Amount: 1, Currency: "CNY"})
-		for _, lost := range []string{"REFUND# stripe#stray", "PAYMENT#stripe#stray PAYMENT"} {
-			full := w.table()
-			w.remove(full[lost])
-			if done := p.replays(w.Environment(), true); done.Halves != 1 || !cmp.Equal(flat(w.table()[lost]), flat(full[lost])) {
-				t.Errorf("without %s: %+v, %v", lost, done, w.table()[lost])
-			}
 		}
 	},
 }

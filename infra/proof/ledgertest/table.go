@@ -288,7 +288,7 @@ func (w *World) table() table {
 	return all
 }
 
-// becomes makes the table hold those items and no others.
+// becomes makes the table hold those items and no others. The world's own environment forgets what it has read.
 func (w *World) becomes(want table) {
 	w.T.Helper()
 	for key, it := range w.table() {
@@ -299,6 +299,7 @@ func (w *World) becomes(want table) {
 	for _, it := range want {
 		w.place(it)
 	}
+	w.Ledger = w.Environment()
 }
 
 func (w *World) remove(it stored) {
@@ -317,3 +318,40 @@ func flat(it stored) (all []string) {
 	slices.Sort(all)
 	return all
 }
+
+// allPaused expects that no shard sells.
+func (w *World) allPaused(shards int) {
+	w.T.Helper()
+	for k := range shards {
+		if it := w.Item(fmt.Sprintf("STOCK#moutai#%d", k), "STOCK"); value(it["paused"]) != "true" {
+			w.T.Errorf("shard %d sells", k)
+		}
+	}
+}
+
+// hasNumber expects a number attribute.
+func (w *World) hasNumber(want int64, pk, sk, attribute string) {
+	w.T.Helper()
+	if got := w.Number(pk, sk, attribute); got != want {
+		w.T.Errorf("%s of %s %s is %d, want %d", attribute, pk, sk, got, want)
+	}
+}
+
+// hasNoItem expects that there is no such item.
+func (w *World) hasNoItem(pk, sk string) {
+	w.T.Helper()
+	if it := w.Item(pk, sk); it != nil {
+		w.T.Errorf("%s %s is %v, want no such item", pk, sk, it)
+	}
+}
+
+// unchanged expects that the table is as everything has said before.
+func (w *World) unchanged(before string) {
+	w.T.Helper()
+	if now := w.everything(); now != before {
+		w.T.Errorf("something has changed: got\n%s\nwant\n%s", now, before)
+	}
+}
+
+// guardOf is the partition of a user's guard in the group shoe.
+func guardOf(user string) string { return fmt.Sprint("GUARD#shoe#", sale.BucketOf(user, 1024)) }

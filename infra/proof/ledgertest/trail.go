@@ -2,9 +2,7 @@ package ledgertest
 
 import (
 	"fmt"
-	"maps"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -99,9 +97,7 @@ func (w *World) overtake(meanwhile func(saleID string, newer time.Time), check f
 			c.SaleID = fmt.Sprint("overtaken-", w.overtakes)
 			w.Create(c)
 			if before > 0 {
-				if _, err := w.changeIn(c.SaleID, w.Environment(), sale.ActionResume, "first", sale.Author{}); err != nil {
-					w.T.Fatal(err)
-				}
+				w.changes(c.SaleID, sale.ActionResume, "first", sale.Author{})
 			}
 			newer := w.Now().Add(time.Second)
 			slow := w.overtaken("TransactWriteItems", func() { meanwhile(c.SaleID, newer) })
@@ -128,9 +124,7 @@ func (w *World) pairs(try func(saleID, what string, first, second sale.Action, w
 				}
 				w.Create(c)
 				if wasEdited {
-					if _, err := w.changeIn(c.SaleID, w.Environment(), sale.ActionResume, "before", sale.Author{}); err != nil {
-						w.T.Fatal(err)
-					}
+					w.changes(c.SaleID, sale.ActionResume, "before", sale.Author{})
 				}
 				first, second, want := edit, seeding, sale.Conflicting
 				if i&4 > 0 {
@@ -195,23 +189,11 @@ var trailing = map[string]func(*testing.T, *World){
 			t.Errorf("%d edits, described %d times", edits, described)
 		}
 	},
-	"a change without an author and without an id is in the trail, under an id of its own": func(t *testing.T, w *World) {
-		w.Open(10, 2)
-		for range 2 {
-			w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)})
-		}
-		changes, _, err := w.Ledger.Trail(w.Ctx, "moutai", 9)
-		if err != nil || len(changes) != 2 || changes[0].ID == changes[1].ID || changes[0].Author != (sale.Author{}) || !sale.ValidID(changes[0].ID) {
-			t.Errorf("got %+v (%v)", changes, err)
-		}
-	},
 	"the id of one change is not another's": func(t *testing.T, w *World) {
 		w.Open(10, 2)
 		for i, action := range []sale.Action{sale.ActionReschedule, sale.ActionPause, sale.ActionDescribe} {
 			w.Pass(time.Second)
-			if _, err := w.change(action, fmt.Sprint("id-", i), sale.Author{}); err != nil {
-				t.Fatal(err)
-			}
+			w.succeeds(w.change(action, fmt.Sprint("id-", i), sale.Author{}))
 		}
 		before := w.everything()
 		at := w.Now().Add(time.Second)
@@ -295,15 +277,11 @@ var trailing = map[string]func(*testing.T, *World){
 		w.edit(sale.Edit{SaleID: "moutai", ChangeID: "a", At: w.Now(), Paused: ptr(true)})
 		w.edit(sale.Edit{SaleID: "moutai", ChangeID: "older", At: w.Now().Add(-time.Second), Paused: ptr(true)})
 		for _, id := range []string{"b", "again"} {
-			if _, err := w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", ChangeID: id, About: ptr("x")}); err != nil {
-				t.Error(err)
-			}
+			w.succeeds(w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", ChangeID: id, About: ptr("x")}))
 		}
 		w.Pass(time.Second)
 		for _, id := range []string{"c", "again"} {
-			if _, err := w.change(sale.ActionRecall, id, sale.Author{}); err != nil {
-				t.Error(err)
-			}
+			w.succeeds(w.change(sale.ActionRecall, id, sale.Author{}))
 		}
 		w.trail(9, false, `3 c recall by "" true 19:59-21:00`, `2 b describe by "" "x"`, `1 a pause by "" true 19:59-21:00`)
 	},
@@ -328,19 +306,6 @@ var trailing = map[string]func(*testing.T, *World){
 			}
 		}
 	},
-	"an edit that was cut off before the shards is finished by its repeat": func(t *testing.T, w *World) {
-		w.Open(40, 40)
-		ctx, dying := w.cutAfter(10)
-		_, err := dying.Edit(ctx, sale.Edit{SaleID: "moutai", ChangeID: "mine", Paused: ptr(true)})
-		w.Refused(sale.Busy, err)
-		at := w.Now()
-		w.Pass(time.Minute)
-		if got := w.edit(sale.Edit{SaleID: "moutai", ChangeID: "mine", Paused: ptr(true)}); got.Applied {
-			t.Errorf("got %+v", got)
-		}
-		w.changed(40, true, at)
-		w.trail(9, false, `1 mine pause by "" true 19:59-21:00`)
-	},
 	"a change that another overtakes is made after it, also after one of an older release": func(t *testing.T, w *World) {
 		w.overtake(func(saleID string, newer time.Time) {
 			w.tamper("SALE#"+saleID, "SALE", "SET changedAt = :x", map[string]types.AttributeValue{":x": number(newer.UnixMilli())})
@@ -354,9 +319,7 @@ var trailing = map[string]func(*testing.T, *World){
 			}
 		})
 		w.overtake(func(saleID string, _ time.Time) {
-			if _, err := w.changeIn(saleID, w.Environment(), sale.ActionDescribe, "theirs", sale.Author{}); err != nil {
-				t.Error(err)
-			}
+			w.changes(saleID, sale.ActionDescribe, "theirs", sale.Author{})
 		}, func(action sale.Action, saleID string, before int64, _ time.Time, err error) {
 			edits, trail := w.Number("SALE#"+saleID, "SALE", "edits"), len(w.Partition("CHANGES#"+saleID))
 			if err != nil || edits != before+2 || int64(trail) != edits {
@@ -380,22 +343,10 @@ var trailing = map[string]func(*testing.T, *World){
 			}
 		})
 	},
-	"an addition of an older release is in the trail without its author": func(t *testing.T, w *World) {
-		w.Open(10, 2)
-		for i, units := range []int64{5, -4} {
-			w.place(map[string]types.AttributeValue{
-				"pk": &types.AttributeValueMemberS{Value: "SALE#moutai"}, "sk": &types.AttributeValueMemberS{Value: fmt.Sprint("SEED#old-", i)},
-				"units": number(units), "at": number(w.Now().UnixMilli()),
-			})
-		}
-		w.trail(9, false, `0 old-0 add by "" 5`, `0 old-1 withdraw by "" 4`)
-	},
 	"in a sale with a draw the entries of edits alone tell the operators' own instant and window": func(t *testing.T, w *World) {
 		w.OpenDraw(3, 2)
 		for _, action := range []sale.Action{sale.ActionPause, sale.ActionDescribe, sale.ActionResume} {
-			if _, err := w.changeIn("moutai", w.Environment(), action, string(action), sale.Author{}); err != nil {
-				t.Fatal(err)
-			}
+			w.changes("moutai", action, string(action), sale.Author{})
 			w.Pass(time.Second)
 		}
 		for _, entry := range w.Partition("CHANGES#moutai") {
@@ -405,77 +356,5 @@ var trailing = map[string]func(*testing.T, *World){
 				}
 			}
 		}
-	},
-	"no sale has no trail": func(t *testing.T, w *World) {
-		_, _, err := w.Ledger.Trail(w.Ctx, "moutai", 9)
-		w.Refused(sale.SaleNotFound, err)
-	},
-	"of forty changes at once the trail has each that was applied, and the last edit is in force": func(t *testing.T, w *World) {
-		w.Open(10, 4)
-		var wait sync.WaitGroup
-		var mu sync.Mutex
-		applied := map[string]string{} // the actor by the change's id
-		refused := map[string]bool{}   // a resume, by the pause of somebody else
-		for i := range 40 {
-			// Two actors ask for each change.
-			id, action := fmt.Sprint("change-", i/2), actions[i/2%(len(actions)-1)]
-			by := sale.Author{Actor: fmt.Sprint("actor-", i%2)}
-			wait.Go(func() {
-				done, err := w.change(action, id, by)
-				// Overtaken by another one, an edit is written and is an error that says so.
-				isRefused := action == sale.ActionResume && sale.CodeOf(err) == sale.ChangedMeanwhile
-				if err != nil && sale.CodeOf(err) != sale.Conflicting && sale.CodeOf(err) != sale.Busy && !isRefused {
-					t.Errorf("%s: %v", action, err)
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				refused[id] = refused[id] || isRefused
-				if done && applied[id] != "" && action != sale.ActionAdd && action != sale.ActionWithdraw {
-					t.Errorf("%s %s was applied for %s and for %s", action, id, applied[id], by.Actor)
-				}
-				if done {
-					applied[id] = by.Actor
-				}
-			})
-		}
-		wait.Wait()
-		changes, more, err := w.Ledger.Trail(w.Ctx, "moutai", 40)
-		if err != nil || more {
-			t.Fatal(err, more)
-		}
-		edits := w.Number("SALE#moutai", "SALE", "edits")
-		number, last, ids := edits, sale.Change{}, map[string]bool{}
-		for _, c := range changes {
-			if ids[c.ID] {
-				t.Errorf("%s is in the trail twice", c.ID)
-			}
-			ids[c.ID] = true
-			if c.Number == 0 {
-				continue
-			}
-			if c.Number != number {
-				t.Errorf("edit %d comes before edit %d", number+1, c.Number)
-			}
-			number--
-			if last.Number == 0 && c.Action != sale.ActionDescribe {
-				last = c
-			}
-			if by := applied[c.ID]; by != "" && by != c.Actor {
-				t.Errorf("%s is by %s, and was applied for %s", c.ID, c.Actor, by)
-			}
-		}
-		for id := range applied {
-			if !ids[id] {
-				t.Errorf("%s was applied, and is not in the trail", id)
-			}
-		}
-		maps.DeleteFunc(refused, func(id string, is bool) bool { return !is || ids[id] })
-		if number != 0 || len(ids)+len(refused) != 20 {
-			t.Errorf("%d edits and %d changes, the trail lacks %d, and %d were refused", edits, len(ids), number, len(refused))
-		}
-		if _, err := w.change(last.Action, last.ID, sale.Author{}); err != nil {
-			t.Errorf("the last edit again: %v", err)
-		}
-		w.changed(4, last.Paused, last.At)
 	},
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -358,3 +359,92 @@ func (w *World) edit(e sale.Edit) ledger.Edited {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// marksRefunded marks a refund of a sale as done.
+func (w *World) marksRefunded(saleID, payment string) {
+	w.T.Helper()
+	if _, first, err := w.Environment().MarkRefunded(w.Ctx, saleID, payment); err != nil || !first {
+		w.T.Fatalf("mark %s refunded: first is %t (%v)", payment, first, err)
+	}
+}
+
+// refunds are the refunds of a sale, due and done.
+func (w *World) refunds(saleID string) []sale.Refund {
+	w.T.Helper()
+	all, err := w.Environment().Refunds(w.Ctx, saleID)
+	if err != nil {
+		w.T.Fatalf("refunds: %v", err)
+	}
+	return all
+}
+
+// orderedIn buys for a user in a sale and confirms the claim.
+func (w *World) orderedIn(saleID, user string) uint64 {
+	w.T.Helper()
+	c := w.Accepted(w.buyIn(saleID, user)).Claim
+	return w.confirmed([]ledger.ClaimRef{{SaleID: saleID, User: user, ClaimID: c.ID}})[0]
+}
+
+// drafts leaves a draft: the creation of the sale is cut off.
+func (w *World) drafts(c sale.Creation) {
+	w.T.Helper()
+	ctx, cut := w.cutAfter(1)
+	w.Refused(sale.Busy, errOf(cut.Create(ctx, c)))
+}
+
+// buys buys in an environment that remembers nothing.
+func (w *World) buys(user string) error { return w.buysWith(user, "") }
+
+// buysWith buys with an Idempotency-Key. Whoever has one hears for certain of a claim.
+func (w *World) buysWith(user, key string) error {
+	_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user, Key: key, CallGap: gap})
+	return err
+}
+
+// allBuy expects that each of the users may buy.
+func (w *World) allBuy(users ...string) {
+	w.T.Helper()
+	for _, user := range users {
+		if err := w.buys(user); err != nil {
+			w.T.Errorf("%s: %v", user, err)
+		}
+	}
+}
+
+// changes makes a change of a sale, or ends the test.
+func (w *World) changes(saleID string, action sale.Action, id string, by sale.Author) {
+	w.T.Helper()
+	if _, err := w.changeIn(saleID, w.Environment(), action, id, by); err != nil {
+		w.T.Fatalf("%s: %v", action, err)
+	}
+}
+
+// confirmedWithoutOrder gives a claim its order id, and dies before it writes the order item.
+func (w *World) confirmedWithoutOrder(ref ledger.ClaimRef) uint64 {
+	w.T.Helper()
+	ctx, dying := w.cutAfter(2) // the sequence, the claim; no order
+	c := dying.Confirm(ctx, []ledger.ClaimRef{ref})[0]
+	if c.Err == nil {
+		w.T.Fatal("an order item was written")
+	}
+	return c.Order.ID
+}
+
+// errOf is the error of a call with another result.
+func errOf(_ any, err error) error { return err }
+
+// succeeds expects that a call has no error, or ends the test.
+func (w *World) succeeds(_ any, err error) {
+	w.T.Helper()
+	if err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// refusedBecause expects a code, and a detail that says why.
+func (w *World) refusedBecause(why string, want sale.Code, err error) {
+	w.T.Helper()
+	if e := w.Refused(want, err); !strings.Contains(e.Detail, why) {
+		w.T.Errorf("refused with %v, want %q", e, why)
+	}
+}
