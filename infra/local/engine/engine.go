@@ -261,16 +261,9 @@ func shelter() (place, error) {
 // ErrOtherKeys: the table exists with keys other than the template's.
 var ErrOtherKeys = errors.New("table exists with other keys")
 
-// Tables is the part of a DynamoDB client that EnsureTable needs.
-type Tables interface {
-	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
-	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
-	UpdateTable(context.Context, *dynamodb.UpdateTableInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTableOutput, error)
-}
-
 // EnsureTable creates the table if it does not exist, gives it the stream that it shall have
 // and returns once it is active. A table of that name with other keys gives ErrOtherKeys.
-func EnsureTable(ctx context.Context, client Tables, t template.Table) error {
+func EnsureTable(ctx context.Context, client *dynamodb.Client, t template.Table) error {
 	for {
 		out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name})
 		var missing *types.ResourceNotFoundException
@@ -301,7 +294,7 @@ func EnsureTable(ctx context.Context, client Tables, t template.Table) error {
 	}
 }
 
-func create(ctx context.Context, client Tables, t template.Table) error {
+func create(ctx context.Context, client *dynamodb.Client, t template.Table) error {
 	in := &dynamodb.CreateTableInput{TableName: &t.Name, BillingMode: types.BillingModePayPerRequest}
 	for _, a := range t.AttributeDefinitions {
 		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{
@@ -316,10 +309,7 @@ func create(ctx context.Context, client Tables, t template.Table) error {
 	if t.StreamView != "" {
 		in.StreamSpecification = &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewType(t.StreamView)}
 	}
-	_, err := client.CreateTable(ctx, in)
-	// Somebody else has just created it: EnsureTable goes on to check that table.
-	var exists *types.ResourceInUseException
-	if err != nil && !errors.As(err, &exists) {
+	if _, err := client.CreateTable(ctx, in); err != nil {
 		return fmt.Errorf("create table %s: %w", t.Name, err)
 	}
 	return nil

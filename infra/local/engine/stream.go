@@ -45,7 +45,7 @@ func StreamsClient(endpoint string) *dynamodbstreams.Client {
 
 // ensureStream gives an active table the stream that it shall have, or none, and reports
 // whether it has it already. Like DynamoDB, a change of the view takes two steps.
-func ensureStream(ctx context.Context, client Tables, t template.Table, have *types.StreamSpecification) (done bool, err error) {
+func ensureStream(ctx context.Context, client *dynamodb.Client, t template.Table, have *types.StreamSpecification) (done bool, err error) {
 	on := have != nil && aws.ToBool(have.StreamEnabled)
 	if on == (t.StreamView != "") && (!on || string(have.StreamViewType) == t.StreamView) {
 		return true, nil
@@ -61,7 +61,7 @@ func ensureStream(ctx context.Context, client Tables, t template.Table, have *ty
 }
 
 // Stream returns the ARN by which the engine knows a table's stream.
-func Stream(ctx context.Context, client Tables, table string) (string, error) {
+func Stream(ctx context.Context, client *dynamodb.Client, table string) (string, error) {
 	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
 	if err != nil {
 		return "", fmt.Errorf("describe table %s: %w", table, err)

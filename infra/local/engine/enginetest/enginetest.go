@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/template"
@@ -26,15 +28,6 @@ const binaryVariable = "FLASHSALE_DYNOXIDE"
 
 // limit is generous: it only keeps a broken engine from hanging a test.
 const limit = 30 * time.Second
-
-// Client starts an engine with the project's ledger table under the given name
-// (3 to 255 characters) and returns a client for it. Starting takes milliseconds.
-func Client(tb testing.TB, table string) *dynamodb.Client {
-	tb.Helper()
-	client := engine.Client(Start(tb).Endpoint())
-	EnsureLedger(tb, client, table)
-	return client
-}
 
 // Start starts an empty engine.
 func Start(tb testing.TB) *engine.Engine {
@@ -72,6 +65,31 @@ func EnsureLedger(tb testing.TB, client *dynamodb.Client, table string) {
 	if err := engine.EnsureTable(ctx, client, s.Tables[0]); err != nil {
 		tb.Fatal(err)
 	}
+}
+
+// Records returns all records of a table's stream, which has one shard that goes on.
+func Records(tb testing.TB, e *engine.Engine, table string) []types.Record {
+	tb.Helper()
+	arn, err := engine.Stream(tb.Context(), engine.Client(e.Endpoint()), table)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	streams := engine.StreamsClient(e.Endpoint())
+	described, err := streams.DescribeStream(tb.Context(), &dynamodbstreams.DescribeStreamInput{StreamArn: &arn})
+	if err != nil || len(described.StreamDescription.Shards) != 1 {
+		tb.Fatalf("%+v, %v, want one shard", described, err)
+	}
+	at, err := streams.GetShardIterator(tb.Context(), &dynamodbstreams.GetShardIteratorInput{
+		StreamArn: &arn, ShardId: described.StreamDescription.Shards[0].ShardId, ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	out, err := streams.GetRecords(tb.Context(), &dynamodbstreams.GetRecordsInput{ShardIterator: at.ShardIterator})
+	if err != nil || out.NextShardIterator == nil {
+		tb.Fatalf("%+v, %v, want a shard that goes on", out, err)
+	}
+	return out.Records
 }
 
 // Binary returns the engine's path.
