@@ -15,19 +15,12 @@ import (
 
 	"flashsale/infra/kit/arguments"
 	"flashsale/infra/kit/client"
-	"flashsale/infra/kit/samconfig"
-	"flashsale/infra/ops/deploy/demand"
-	"flashsale/infra/ops/deploy/preflight"
-	"flashsale/infra/ops/deploy/rehearse"
 	"flashsale/infra/ops/deploy/smoke"
 	"flashsale/infra/ops/place"
 )
 
 // saleTime is how long a smoke test's sale is open.
 const saleTime = 10 * time.Minute
-
-// settle is how long CloudWatch's metrics take to be complete.
-const settle = 3 * time.Minute
 
 // localURL is the local stack's default address.
 const localURL = "http://127.0.0.1:3000"
@@ -36,17 +29,15 @@ const localURL = "http://127.0.0.1:3000"
 func fresh(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()[:12]) }
 
 // find finds the system given by -url or -env.
-func (f files) find(ctx context.Context, url string) (place.Place, samconfig.Environment, error) {
+func (f files) find(ctx context.Context, url string) (place.Place, error) {
 	if *f.env == "" {
-		p, err := place.Find(ctx, place.Wanted{URL: cmp.Or(url, localURL)})
-		return p, samconfig.Environment{}, err
+		return place.Find(ctx, place.Wanted{URL: cmp.Or(url, localURL)})
 	}
 	e, err := f.environment(nil)
 	if err != nil {
-		return place.Place{}, e, err
+		return place.Place{}, err
 	}
-	p, err := place.Find(ctx, place.Wanted{URL: url, Stack: e.StackName, Region: e.Region})
-	return p, e, err
+	return place.Find(ctx, place.Wanted{URL: url, Stack: e.StackName, Region: e.Region})
 }
 
 func parse(f *flag.FlagSet, args []string) error {
@@ -68,7 +59,7 @@ func runSmoke(ctx context.Context, args []string, out, complaints io.Writer) err
 	if err := parse(f, args); err != nil {
 		return err
 	}
-	p, _, err := file.find(ctx, *url)
+	p, err := file.find(ctx, *url)
 	if err != nil {
 		return err
 	}
@@ -106,7 +97,7 @@ func runTokens(ctx context.Context, args []string, out, complaints io.Writer) er
 	if err := parse(f, args); err != nil {
 		return err
 	}
-	p, _, err := file.find(ctx, *url)
+	p, err := file.find(ctx, *url)
 	if err != nil {
 		return err
 	}
@@ -122,50 +113,4 @@ func runTokens(ctx context.Context, args []string, out, complaints io.Writer) er
 	}
 	fmt.Fprintf(out, "%d access tokens are in %s; they are valid for about an hour\n", len(made), *path)
 	return nil
-}
-
-func runRehearse(ctx context.Context, args []string, out, complaints io.Writer) error {
-	f, file := flags("rehearse", complaints)
-	r := rehearse.Rehearsal{Sale: fresh("rehearsal"), Now: time.Now}
-	url := f.String("url", "", "the API's address")
-	f.Float64Var(&r.Rate, "rate", 50, "buyers a second")
-	f.Float64Var(&r.Peak, "peak", 0, "buyers a second at the opening (default -rate)")
-	f.DurationVar(&r.Duration, "duration", 30*time.Second, "how long buyers arrive")
-	f.IntVar(&r.Stock, "stock", 0, "units (default half of the buyers)")
-	f.IntVar(&r.Shards, "shards", 16, "stock shards")
-	f.BoolVar(&r.Payments, "payments", false, "buyers must pay within a minute, and a third does not; the local stack only")
-	f.StringVar(&r.Tokens, "tokens", "", "`file` with one access token per line, each of a different user")
-	f.BoolVar(&r.AllowRemote, "allow-remote", false, "allow a target on another machine: real calls that cost money")
-	f.StringVar(&r.Report, "report", ".build/rehearsal.html", "`file` of the HTML report")
-	if err := parse(f, args); err != nil {
-		return err
-	}
-	var e samconfig.Environment
-	var err error
-	// Refuse before calling AWS.
-	if *file.env != "" && !r.AllowRemote {
-		return rehearse.ErrRemote
-	}
-	if r.Place, e, err = file.find(ctx, *url); err != nil {
-		return err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find the other programs: %w", err)
-	}
-	r.Region = e.Region
-	programs := filepath.Dir(self)
-	r.Load, r.Operator = filepath.Join(programs, "load"), filepath.Join(programs, "operator")
-	if !r.Place.Local {
-		d, err := demand.Read(*file.template, e.Region, e.Parameters)
-		if err != nil {
-			return err
-		}
-		memory := map[string]int{}
-		for _, function := range d.Functions {
-			memory[function.ID] = function.MemoryMB
-		}
-		r.Meter = &rehearse.CloudWatch{CLI: preflight.AWS(e.Region), Parts: r.Place.Parts, Stack: e.StackName, MemoryMB: memory, Settle: settle}
-	}
-	return r.Run(ctx, out, complaints)
 }

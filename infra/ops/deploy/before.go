@@ -1,24 +1,26 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"flashsale/infra/kit/arguments"
 	"flashsale/infra/kit/samconfig"
-	"flashsale/infra/ops/deploy/demand"
+	"flashsale/infra/local/cloudformation"
+	"flashsale/infra/ops/awscli"
 	"flashsale/infra/ops/deploy/preflight"
 	"flashsale/infra/ops/place"
 )
@@ -36,24 +38,24 @@ func (f files) environment(overrides []string) (samconfig.Environment, error) {
 	return e, e.Override(overrides...)
 }
 
-// demand parses the command line, whose arguments are overrides, and reads what the
-// template demands in the environment.
-func (f files) demand(set *flag.FlagSet, args []string) (e samconfig.Environment, d demand.Demand, err error) {
+// evaluate parses the command line, whose arguments are overrides, and evaluates the template in
+// the environment.
+func (f files) evaluate(set *flag.FlagSet, args []string) (e samconfig.Environment, t *cloudformation.Template, err error) {
 	if err := arguments.Parse(set, args); err != nil {
-		return e, d, fmt.Errorf("%w: %w", errUsage, err)
+		return e, nil, fmt.Errorf("%w: %w", errUsage, err)
 	}
 	if e, err = f.environment(set.Args()); err != nil {
-		return e, d, err
+		return e, nil, err
 	}
-	d, err = demand.Read(*f.template, e.Region, e.Parameters)
-	return e, d, err
+	t, err = preflight.Read(*f.template, e.Region, e.Parameters)
+	return e, t, err
 }
 
 func runParameters(_ context.Context, args []string, out, complaints io.Writer) error {
 	f, file := flags("parameters", complaints)
 	built := f.String("built", ".aws-sam/build", "the output `folder` of sam build")
 	release := f.String("release", "", "`folder` of a release to deploy; its programs are put into -built")
-	e, d, err := file.demand(f, args)
+	e, template, err := file.evaluate(f, args)
 	if err == nil && *release != "" {
 		err = unpacked(*release, *file.template, *built)
 	}
@@ -62,13 +64,17 @@ func runParameters(_ context.Context, args []string, out, complaints io.Writer) 
 	}
 	// For a parameter that is not given, the SAM CLI keeps the stack's previous value. A
 	// parameter removed from the file must go back to the template's default.
-	for _, p := range d.Parameters {
+	for _, p := range template.Parameters {
 		if _, given := e.Parameters[p.Name]; !given && !p.Missing && !p.Kept {
 			e.Parameters[p.Name] = p.Value
 		}
 	}
-	for _, function := range d.Functions {
-		if e.Parameters[function.FingerprintParameter], err = fingerprint(*built, function); err != nil {
+	functions, err := functionsOf(template)
+	if err != nil {
+		return err
+	}
+	for _, function := range functions {
+		if e.Parameters[function.parameter], err = function.fingerprint(*built); err != nil {
 			return err
 		}
 	}
@@ -82,56 +88,50 @@ func runParameters(_ context.Context, args []string, out, complaints io.Writer) 
 	return nil
 }
 
-// fingerprint changes with the function's program and with everything else that a
-// published version contains. Without it a changed parameter would only reach $LATEST:
-// SAM publishes a version only if the given hash of the code has changed
-// (aws/serverless-application-model issue 3820), and names the version by the hash's
-// first ten characters.
-func fingerprint(built string, f demand.Function) (string, error) {
-	if f.FingerprintParameter == "" {
-		return "", fmt.Errorf("fingerprint %s: its AutoPublishCodeSha256 does not refer to a parameter", f.ID)
-	}
-	program, err := os.Open(filepath.Join(built, f.ID, "bootstrap"))
-	if err != nil {
-		return "", fmt.Errorf("fingerprint %s: %w", f.ID, err)
-	}
-	defer program.Close()
-	hash := sha256.New()
-	io.WriteString(hash, f.Settings)
-	if _, err := io.Copy(hash, program); err != nil {
-		return "", fmt.Errorf("fingerprint %s: %w", f.ID, err)
-	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
-}
-
-func account(cfg aws.Config, region string) preflight.Account {
-	return preflight.Cloud{Lambda: lambda.NewFromConfig(cfg), DynamoDB: dynamodb.NewFromConfig(cfg), CLI: preflight.AWS(region)}
-}
-
 func runPreflight(ctx context.Context, args []string, out, complaints io.Writer) error {
 	f, file := flags("preflight", complaints)
 	offline := f.Bool("offline", false, "do not call AWS or the issuer")
-	e, wanted, err := file.demand(f, args)
+	e, template, err := file.evaluate(f, args)
 	if err != nil {
 		return err
 	}
 	d := preflight.Deployment{
-		Stack: e.StackName, Region: e.Region, Production: e.Name == production, TestUsers: e.Name == development, Now: time.Now(),
-		Tree: preflight.Git{Dir: filepath.Dir(*file.template)}, Demand: wanted,
-		DemandOf: func(parameters map[string]string) (demand.Demand, error) {
-			return demand.Read(*file.template, e.Region, parameters)
-		},
+		Stack: e.StackName, Region: e.Region, Production: e.Name == production, TestUsers: e.Name == development, Template: template, Now: time.Now(),
+		Changes: func(ctx context.Context) ([]string, error) { return uncommitted(ctx, filepath.Dir(*file.template)) },
 	}
 	if !*offline {
 		cfg, err := place.Config(ctx, e.Region)
 		if err != nil {
 			return err
 		}
-		d.Issuers = preflight.Discovery{Client: http.DefaultClient}
-		d.Buses = preflight.EventBridge{CLI: preflight.AWS(e.Region)}
-		d.Tables = preflight.DynamoDB{Client: dynamodb.NewFromConfig(cfg)}
-		d.Account = account(cfg, e.Region)
+		account, tables := preflight.Account{CLI: awscli.CLI{Region: e.Region}}, preflight.Tables{Client: dynamodb.NewFromConfig(cfg)}
+		d.Limits, d.Bus, d.Table, d.Balanced = account.Limits, account.Bus, tables.Check, tables.Balanced
+		d.Issuer = preflight.Discovery{Client: http.DefaultClient}.Check
 	}
 	fmt.Fprintf(out, "preflight of stack %s (%s)\n", e.StackName, e.Name)
 	return preflight.Print(out, preflight.Run(ctx, d))
+}
+
+// output runs a program and returns what it prints. An error includes its complaint.
+func output(ctx context.Context, program string, arguments ...string) ([]byte, error) {
+	c := exec.CommandContext(ctx, program, arguments...)
+	var complaint bytes.Buffer
+	c.Stderr = &complaint
+	out, err := c.Output()
+	if err != nil {
+		return nil, fmt.Errorf("run %s %s: %w: %s", program, strings.Join(arguments, " "), err, strings.TrimSpace(complaint.String()))
+	}
+	return out, nil
+}
+
+// uncommitted lists the changed files of a work tree, a line for each.
+func uncommitted(ctx context.Context, tree string) ([]string, error) {
+	out, err := output(ctx, "git", "-C", tree, "status", "--porcelain")
+	if _, missing := os.Stat(filepath.Join(tree, ".git")); err != nil && errors.Is(missing, fs.ErrNotExist) {
+		return nil, preflight.ErrNoClone
+	}
+	if err != nil {
+		return nil, err
+	}
+	return strings.FieldsFunc(string(out), func(c rune) bool { return c == '\n' }), nil
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"flashsale/infra/kit/samconfig"
-	"flashsale/infra/ops/deploy/demand"
 	"flashsale/infra/ops/deploy/preflight"
 )
 
@@ -62,18 +61,11 @@ func TestTheDocumentsOpeningDayPassesThePreflight(t *testing.T) {
 	if err := e.Override("JwtIssuer=https://issuer.example.com JwtAudience=shop AlarmEmail=ops@example.com"); err != nil {
 		t.Fatal(err)
 	}
-	d, err := demand.Read(filepath.Join(root, "template.yaml"), e.Region, e.Parameters)
-	if err != nil {
-		t.Fatal(err)
-	}
-	findings := preflight.Run(t.Context(), preflight.Deployment{
-		Stack: e.StackName, Production: true, Demand: d, Account: usual{}, Now: time.Date(2026, 11, 9, 12, 0, 0, 0, time.UTC),
-	})
 	var table strings.Builder
-	if err := preflight.Print(&table, findings); err != nil {
+	if err := preflight.Print(&table, findings(t, e)); err != nil {
 		t.Errorf("%v\n%s", err, &table)
 	}
-	for _, check := range []string{"ok    visibility", "ok    schedule SeedFunction", "ok    warming PurchaseFunction", "833 environments reserved", "warm 40,000"} {
+	for _, check := range []string{"ok    schedule", "ok    warming", "833 environments reserved", "warm 40,000"} {
 		if !strings.Contains(table.String(), check) {
 			t.Errorf("no %q in\n%s", check, &table)
 		}
@@ -81,23 +73,26 @@ func TestTheDocumentsOpeningDayPassesThePreflight(t *testing.T) {
 }
 
 func TestProdOnADefaultAccountHasNoWarningOfItsThrottles(t *testing.T) {
-	e := environment(t, production)
-	d, err := demand.Read(filepath.Join(root, "template.yaml"), e.Region, e.Parameters)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range preflight.Run(t.Context(), preflight.Deployment{Stack: e.StackName, Production: true, Demand: d, Account: usual{}}) {
+	for _, f := range findings(t, environment(t, production)) {
 		if strings.HasPrefix(f.Check, "API ") && f.Verdict != preflight.OK {
 			t.Errorf("%s %s: %s", f.Verdict, f.Check, f.Says)
 		}
 	}
 }
 
-// usual is an empty account with AWS's default quotas.
-type usual struct{}
-
-func (usual) Limits(context.Context, string) (preflight.Limits, error) {
-	return preflight.Limits{Concurrency: 1000, Unreserved: 1000, TableReads: 40_000, TableWrites: 40_000, Rate: 10_000, Burst: 5000}, nil
+// findings are those of a first deployment into an account with AWS's default quotas.
+func findings(t *testing.T, e samconfig.Environment) []preflight.Finding {
+	t.Helper()
+	template, err := preflight.Read(filepath.Join(root, "template.yaml"), e.Region, e.Parameters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return preflight.Run(t.Context(), preflight.Deployment{
+		Stack: e.StackName, Production: true, Template: template, Now: time.Date(2026, 11, 9, 12, 0, 0, 0, time.UTC),
+		Limits: func(context.Context, string) (preflight.Limits, error) {
+			return preflight.Limits{Concurrency: 1000, Unreserved: 1000, TableReads: 40_000, TableWrites: 40_000, Rate: 10_000, Burst: 5000}, nil
+		},
+	})
 }
 
 // The SAM CLI resolves a path in the file from the template's folder if a template is given,

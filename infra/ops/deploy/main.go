@@ -1,8 +1,8 @@
-// Command deploy contains the steps around `sam deploy`: the preflight before it, the smoke
-// test after it, and a rehearsal of the sale with its bill.
+// Command deploy contains the steps around `sam deploy`: the release and the preflight before it,
+// the smoke test after it.
 //
-// Smoke test and rehearsal work the same way on the local stack and on a deployed one. This
-// package reads flags and sets exit codes; the packages below do the work.
+// The smoke test works the same way on the local stack and on a deployed one. This package reads
+// flags and sets exit codes; the packages below do the work.
 package main
 
 import (
@@ -34,7 +34,6 @@ const usage = `usage:
                                                                  all parameters, as sam deploy takes them
   deploy smoke      [where] [-sale ID] [-token T] [-bound 30s]   test a running system as one buyer
   deploy tokens     [where] -n 1 [-out FILE]                     access tokens of test users, one a line (dev only)
-  deploy rehearse   [where] [-rate 50] [-peak N] [-duration 30s] [-stock N] [-shards 16] [-tokens FILE] [-allow-remote]
 
 where: -url of a local stack (the default, http://127.0.0.1:3000) or of any API, or -env NAME for the
 stack of an environment in infra/samconfig.toml, with AWS credentials in the environment

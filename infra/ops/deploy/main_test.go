@@ -3,23 +3,19 @@ package main
 import (
 	"errors"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/samconfig"
-	"flashsale/infra/ops/deploy/demand"
 	"flashsale/infra/ops/deploy/preflight"
-	"flashsale/infra/ops/deploy/rehearse"
 	"flashsale/infra/ops/deploy/smoke"
 )
 
 func TestExitCodesDistinguishFindingsFromFailures(t *testing.T) {
 	for err, want := range map[error]int{
-		nil: exitFine, preflight.ErrFailed: exitWrong, smoke.ErrMismatch: exitWrong, rehearse.ErrBroken: exitWrong,
-		errUsage: exitNotRun, client.ErrNoSystem: exitNotRun, rehearse.ErrRemote: exitNotRun, errors.New("x"): exitNotRun,
+		nil: exitFine, preflight.ErrFailed: exitWrong, smoke.ErrMismatch: exitWrong,
+		errUsage: exitNotRun, client.ErrNoSystem: exitNotRun, errors.New("x"): exitNotRun,
 	} {
 		if got := exitCode(err, io.Discard); got != want {
 			t.Errorf("%v: exit code %d, want %d", err, got, want)
@@ -29,7 +25,7 @@ func TestExitCodesDistinguishFindingsFromFailures(t *testing.T) {
 
 func TestAnInvalidCommandLineIsRefused(t *testing.T) {
 	for _, args := range [][]string{
-		nil, {"dance"}, {"smoke", "now"}, {"smoke", "-loud"}, {"rehearse", "-rate", "fast"}, {"preflight", "-x"}, {"parameters", "-x"},
+		nil, {"dance"}, {"smoke", "now"}, {"smoke", "-loud"}, {"preflight", "-x"}, {"parameters", "-x"},
 	} {
 		if err := run(t.Context(), args, io.Discard, io.Discard); !errors.Is(err, errUsage) {
 			t.Errorf("%q: %v, want %v", args, err, errUsage)
@@ -48,12 +44,8 @@ func TestAnEnvironmentMustBeInTheFile(t *testing.T) {
 
 func TestEveryParameterIsPrintedAsSAMTakesIt(t *testing.T) {
 	var out strings.Builder
-	d, err := demand.Read(root+"/template.yaml", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	args := []string{
-		"parameters", "-built", build(t, d.Functions, nil), "-config", root + "/infra/samconfig.toml", "-template", root + "/template.yaml", "-env", "prod",
+		"parameters", "-built", build(t, nil), "-config", root + "/infra/samconfig.toml", "-template", root + "/template.yaml", "-env", "prod",
 		`JwtAudience="two words"`, "LogLevel=DEBUG",
 	}
 	if err := run(t.Context(), args, &out, io.Discard); err != nil {
@@ -88,14 +80,5 @@ func TestTheSmokeTestOfARemoteAPINeedsAnExistingSale(t *testing.T) {
 	}
 	if err := run(t.Context(), []string{"smoke", "-url", "http://api.invalid"}, io.Discard, io.Discard); err == nil || errors.Is(err, smoke.ErrMismatch) {
 		t.Errorf("without a sale: %v, want an error that no sale can be made", err)
-	}
-}
-
-func TestARehearsalNeedsASystem(t *testing.T) {
-	server := httptest.NewServer(http.NotFoundHandler())
-	defer server.Close()
-	err := run(t.Context(), []string{"rehearse", "-url", server.URL}, io.Discard, io.Discard)
-	if !errors.Is(err, client.ErrNoSystem) {
-		t.Errorf("%v, want %v", err, client.ErrNoSystem)
 	}
 }

@@ -1,12 +1,7 @@
 package main
 
 import (
-	"encoding/json"
-	"encoding/pem"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,12 +10,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"flashsale/infra/ops/deploy/demand"
 )
 
-// bench is a machine on which the test provides sam, aws and git, and a server in place of
-// AWS's services.
+// bench is a machine on which the test provides sam, aws and git.
 type bench struct {
 	t     *testing.T
 	bin   string
@@ -30,25 +22,17 @@ type bench struct {
 
 // awsCLI answers as for an account with AWS's default quotas and no stack.
 const awsCLI = `case "$*" in
-*"sts get-caller-identity") echo '{"Account":"123456789012","Arn":"arn:aws:iam::123456789012:user/test"}';;
-*"apigateway get-account") echo '{"throttleSettings":{"burstLimit":5000,"rateLimit":10000.0}}';;
-*"cloudformation list-stacks") echo '{"StackSummaries":[]}';;
+*"sts get-caller-identity"*) echo '{"Account":"123456789012","Arn":"arn:aws:iam::123456789012:user/test"}';;
+*"lambda get-account-settings"*) echo '{"AccountLimit":{"ConcurrentExecutions":CONCURRENCY,"UnreservedConcurrentExecutions":CONCURRENCY}}';;
+*"dynamodb describe-limits"*) echo '{"TableMaxReadCapacityUnits":40000,"TableMaxWriteCapacityUnits":40000}';;
+*"apigateway get-account"*) echo '{"throttleSettings":{"burstLimit":5000,"rateLimit":10000.0}}';;
+*"cloudformation list-stacks"*) echo '{"StackSummaries":[]}';;
 *) echo "unexpected: $*" >&2; exit 1;;
 esac
 `
 
 func newBench(t *testing.T, concurrency string) *bench {
 	t.Helper()
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /2016-08-19/account-settings", func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, `{"AccountLimit":{"ConcurrentExecutions":`+concurrency+`,"UnreservedConcurrentExecutions":`+concurrency+`}}`)
-	})
-	mux.HandleFunc("POST /", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-		io.WriteString(w, `{"TableMaxReadCapacityUnits":40000,"TableMaxWriteCapacityUnits":40000}`)
-	})
-	services := httptest.NewServer(mux)
-	t.Cleanup(services.Close)
 	b := &bench{t: t, bin: t.TempDir(), calls: filepath.Join(t.TempDir(), "calls")}
 	// The SAM CLI looks for its configuration file from the folder of the template that it is
 	// given (aws/aws-sam-cli issue 7575), and builds a program for each function into the given folder.
@@ -65,9 +49,9 @@ if [ "$1" = build ]; then
 	for f in Purchase Finalize Query Seed Operate Reconcile Release Draw Page Pay Publish; do mkdir -p "$2/${f}Function"; echo "$f" >"$2/${f}Function/bootstrap"; done
 fi
 `)
-	b.program("aws", awsCLI)
+	b.program("aws", strings.ReplaceAll(awsCLI, "CONCURRENCY", concurrency))
 	b.program("git", "true\n")
-	b.env = append(os.Environ(), "PATH="+b.bin+":"+os.Getenv("PATH"), "AWS_ENDPOINT_URL="+services.URL,
+	b.env = append(os.Environ(), "PATH="+b.bin+":"+os.Getenv("PATH"),
 		"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_MAX_ATTEMPTS=1", "AWS_EC2_METADATA_DISABLED=true",
 		"AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull, "MAKEFLAGS=", "MAKELEVEL=")
 	return b
@@ -78,30 +62,6 @@ func (b *bench) program(name, script string) {
 	if err := os.WriteFile(filepath.Join(b.bin, name), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
 		b.t.Fatal(err)
 	}
-}
-
-// issuer starts an issuer over TLS that the test's programs trust.
-func (b *bench) issuer() string {
-	b.t.Helper()
-	mux := http.NewServeMux()
-	server := httptest.NewTLSServer(mux)
-	b.t.Cleanup(server.Close)
-	answer := func(body map[string]any) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			if err := json.NewEncoder(w).Encode(body); err != nil {
-				b.t.Error(err)
-			}
-		}
-	}
-	mux.HandleFunc("GET /.well-known/openid-configuration", answer(map[string]any{"issuer": server.URL, "jwks_uri": server.URL + "/keys"}))
-	mux.HandleFunc("GET /keys", answer(map[string]any{"keys": []any{map[string]string{"kty": "RSA"}}}))
-	trusted := filepath.Join(b.bin, "trusted.pem")
-	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	if err := os.WriteFile(trusted, block, 0o600); err != nil {
-		b.t.Fatal(err)
-	}
-	b.env = append(b.env, "SSL_CERT_FILE="+trusted)
-	return server.URL
 }
 
 // programs builds the commands once, because every target would ask Go again.
@@ -157,29 +117,13 @@ func TestMakeDeployBuildsAndDeploysDevWithTheFilesParameters(t *testing.T) {
 	if diff := cmp.Diff(append(append([]string{"build"}, config...), "--build-dir", ".build/sam"), calls[0]); diff != "" {
 		t.Errorf("sam (-want +got):\n%s", diff)
 	}
-	e := environment(t, "dev")
-	if err := e.Override("LogLevel=INFO", `SeedScheduleInput="{\"action\": \"pause\"}"`); err != nil {
-		t.Fatal(err)
+	var overrides, complaints strings.Builder
+	if err := run(t.Context(), []string{"parameters", "-env", "dev", "-config", file, "-template", filepath.Join(root, "template.yaml"),
+		"-built", filepath.Join(root, ".build", "sam"), "LogLevel=INFO", `SeedScheduleInput="{\"action\": \"pause\"}"`}, &overrides, &complaints); err != nil {
+		t.Fatalf("%v\n%s", err, &complaints)
 	}
-	d, err := demand.Read(filepath.Join(root, "template.yaml"), e.Region, e.Parameters)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range d.Parameters {
-		if !p.Kept {
-			e.Parameters[p.Name] = p.Value // from the template if the file has no value
-		}
-	}
-	for _, f := range d.Functions {
-		if e.Parameters[f.FingerprintParameter], err = fingerprint(filepath.Join(root, ".build", "sam"), f); err != nil {
-			t.Fatal(err)
-		}
-	}
-	parameters, err := e.Arguments()
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := append(append([]string{"deploy"}, config...), append([]string{"--template-file", ".build/sam/template.yaml", "--no-confirm-changeset", "--parameter-overrides"}, parameters...)...)
+	want := append(append([]string{"deploy"}, config...), "--template-file", ".build/sam/template.yaml", "--no-confirm-changeset", "--parameter-overrides")
+	want = append(want, strings.Split(strings.TrimSuffix(overrides.String(), "\n"), "\n")...)
 	if diff := cmp.Diff(want, calls[1]); diff != "" {
 		t.Errorf("sam (-want +got):\n%s", diff)
 	}
@@ -198,7 +142,7 @@ func TestMakeDeployDeploysDevToANewAccount(t *testing.T) {
 
 func TestMakeDeployAsksBeforeProd(t *testing.T) {
 	b := newBench(t, "1000")
-	out, err := b.make("deploy", "ENV=prod", "PARAMETERS=JwtIssuer="+b.issuer()+" JwtAudience=shop AlarmEmail=ops@example.com")
+	out, err := b.make("deploy", "ENV=prod", "PARAMETERS=CreateUserPool=true AlarmEmail=ops@example.com")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

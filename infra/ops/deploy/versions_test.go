@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,9 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.yaml.in/yaml/v3"
 
-	"flashsale/infra/ops/deploy/demand"
+	"flashsale/infra/ops/deploy/preflight"
 )
 
 // reaches lists the parameters of the template that are part of a function's published
@@ -47,144 +47,96 @@ var reaches = map[string][]string{
 	"DrawRelays":              {"DrawFunction"},
 }
 
-const withEvents = "PublishEvents=true"
-
-// attempt is one deployment: the edited template, the output of sam build, and the given
-// parameters.
-type attempt struct {
-	template, built string
-	parameters      []string
-}
-
-// overrides returns the parameters that `make deploy` gives to the SAM CLI.
-func (a attempt) overrides(t *testing.T) map[string]string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "template.yaml")
-	if err := os.WriteFile(file, []byte(a.template), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var out, complaints bytes.Buffer
-	arguments := append([]string{"-env", "dev", "-built", a.built, "-template", file,
-		"-config", filepath.Join(root, "infra", "samconfig.toml"), withEvents}, a.parameters...)
-	if err := runParameters(t.Context(), arguments, &out, &complaints); err != nil {
-		t.Fatalf("%v\n%s", err, &complaints)
-	}
-	all := map[string]string{}
-	for line := range strings.Lines(out.String()) {
-		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
-		all[name] = strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(value, `"`), `"`), `\"`, `"`)
-	}
-	return all
-}
-
 // build writes a program for every function, as sam build does.
-func build(t *testing.T, functions []demand.Function, programs map[string]string) string {
+func build(t *testing.T, programs map[string]string) string {
 	t.Helper()
 	folder := t.TempDir()
-	for _, f := range functions {
-		if err := os.MkdirAll(filepath.Join(folder, f.ID), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, f.ID, "bootstrap"), []byte(programs[f.ID]), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	for _, f := range functions(t, filepath.Join(root, "template.yaml"), nil) {
+		writeFile(t, filepath.Join(folder, f.id, "bootstrap"), programs[f.id])
 	}
 	return folder
 }
 
-// fingerprintsOf returns the fingerprint of each function in each attempt: SAM publishes a version exactly when
-// it changes, because it is the property AutoPublishCodeSha256.
-func fingerprintsOf(t *testing.T, functions []demand.Function, attempts []attempt) (all [][]string) {
+// functions reads all functions of a template, in a stack with a user pool.
+func functions(t *testing.T, path string, parameters map[string]string) []function {
 	t.Helper()
-	for _, a := range attempts {
-		overrides := a.overrides(t)
-		var of []string
-		for _, f := range functions {
-			if of = append(of, overrides[f.FingerprintParameter]); len(of[len(of)-1]) != 64 {
-				t.Fatalf("the fingerprint of %s is %q", f.ID, of[len(of)-1])
-			}
-		}
-		all = append(all, of)
+	given := map[string]string{"CreateUserPool": "true", "PublishEvents": "true"}
+	maps.Copy(given, parameters)
+	template, err := preflight.Read(path, "us-east-1", given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := functionsOf(template)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return all
 }
 
-// changed returns a different valid value of a parameter.
-func changed(p *yaml.Node, value string) string {
-	var about struct {
-		Type          string   `yaml:"Type"`
-		AllowedValues []string `yaml:"AllowedValues"`
-	}
-	if err := p.Decode(&about); err != nil {
-		return "changed"
-	}
-	for _, other := range about.AllowedValues {
-		if other != value {
-			return other
-		}
-	}
-	if n, err := strconv.Atoi(value); err == nil && about.Type == "Number" {
-		return strconv.Itoa(n + 1)
-	}
-	return "changed"
-}
-
+// SAM publishes a version exactly when the fingerprint changes, because it is the property
+// AutoPublishCodeSha256.
 func TestAVersionIsPublishedExactlyWhenItsContentsHaveChanged(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(root, "template.yaml"))
+	file := filepath.Join(root, "template.yaml")
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var document struct {
-		Parameters map[string]yaml.Node `yaml:"Parameters"`
-	}
-	if err := yaml.Unmarshal(text, &document); err != nil {
-		t.Fatal(err)
-	}
-	e := environment(t, "dev")
-	if err := e.Override(withEvents); err != nil {
-		t.Fatal(err)
-	}
-	d, err := demand.Parse(text, e.Region, e.Parameters)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all, fingerprints []string
-	programs := map[string]string{}
-	for _, f := range d.Functions {
-		all = append(all, f.ID)
-		fingerprints = append(fingerprints, f.FingerprintParameter)
-		programs[f.ID] = "the program of " + f.ID
-	}
-	built := build(t, d.Functions, programs)
-
-	// Each case names the change and the functions that get a new version.
-	names := []string{"nothing at all"}
-	attempts := []attempt{{string(text), built, nil}, {string(text), built, nil}}
-	want := [][]string{nil}
-	try := func(name string, a attempt, functions ...string) {
-		names, attempts, want = append(names, name), append(attempts, a), append(want, functions)
-	}
-	for _, p := range d.Parameters {
-		if !slices.Contains(fingerprints, p.Name) && p.Name != "PublishEvents" {
-			node := document.Parameters[p.Name]
-			override := p.Name + "=" + changed(&node, p.Value)
-			try(override, attempt{string(text), built, []string{override}}, reaches[p.Name]...)
+	before := functions(t, file, nil)
+	// check compares the functions whose settings a change reaches.
+	check := func(change string, after []function, want []string) {
+		t.Helper()
+		var got []string
+		for i, f := range after {
+			if !bytes.Equal(f.settings, before[i].settings) {
+				got = append(got, f.id)
+			}
+		}
+		if diff := cmp.Diff(slices.Sorted(slices.Values(want)), got); diff != "" {
+			t.Errorf("%s is changed: new versions (-want +got):\n%s", change, diff)
 		}
 	}
+	check("nothing", functions(t, file, nil), nil)
+	template, err := preflight.Read(file, "us-east-1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, p := range template.Parameters {
+		known[p.Name] = true
+		other := "changed"
+		if n, err := strconv.Atoi(p.Value); err == nil {
+			other = strconv.Itoa(n + 1)
+		}
+		switch {
+		case strings.HasSuffix(p.Name, "Fingerprint") || p.Name == "PublishEvents":
+			continue
+		case p.Name == "CreateUserPool":
+			other = "false"
+		case p.Name == "DrawSeconds":
+			other = "1/2/3"
+		case strings.HasSuffix(p.Name, "SignIn"):
+			other = "/authorize,/token,client,openid"
+		case p.Value == "false":
+			other = "true"
+		}
+		check(p.Name, functions(t, file, map[string]string{p.Name: other}), reaches[p.Name])
+	}
 	for name := range reaches {
-		if _, ok := document.Parameters[name]; !ok {
+		if !known[name] {
 			t.Errorf("there is no parameter %s", name)
 		}
 	}
-	programs["SeedFunction"] = "another one"
-	try("the program of SeedFunction", attempt{string(text), build(t, d.Functions, programs), nil}, "SeedFunction")
+	var every []string
+	for _, f := range before {
+		every = append(every, f.id)
+	}
 	for _, edit := range []struct {
 		old, new  string
 		functions []string
 	}{
-		{"MemorySize: 512", "MemorySize: 1024", all},
-		{"GOGC: \"400\"", "GOGC: \"200\"", all},
+		{"MemorySize: 512", "MemorySize: 1024", every},
+		{"GOGC: \"400\"", "GOGC: \"200\"", every},
 		{"Timeout: 9\n", "Timeout: 8\n", []string{"FinalizeFunction"}},
 		{"Role: !GetAtt SeedRole.Arn", "Role: !GetAtt QueryRole.Arn", []string{"SeedFunction"}},
 		{"QueueName: !Sub ${AWS::StackName}-OrderQueue", "QueueName: !Sub ${AWS::StackName}-Orders", []string{"PurchaseFunction", "ReconcileFunction"}},
@@ -195,19 +147,16 @@ func TestAVersionIsPublishedExactlyWhenItsContentsHaveChanged(t *testing.T) {
 		if n := strings.Count(string(text), edit.old); n != 1 {
 			t.Fatalf("%q occurs %d times in the template", edit.old, n)
 		}
-		try(fmt.Sprintf("%q", edit.new), attempt{strings.Replace(string(text), edit.old, edit.new, 1), built, nil}, edit.functions...)
+		edited := filepath.Join(t.TempDir(), "template.yaml")
+		writeFile(t, edited, strings.Replace(string(text), edit.old, edit.new, 1))
+		check(fmt.Sprintf("%q", edit.new), functions(t, edited, nil), edit.functions)
 	}
-
-	made := fingerprintsOf(t, d.Functions, attempts)
-	for i, name := range names {
-		var got []string
-		for n, fingerprint := range made[i+1] {
-			if fingerprint != made[0][n] {
-				got = append(got, all[n])
-			}
-		}
-		if diff := cmp.Diff(slices.Sorted(slices.Values(want[i])), got); diff != "" {
-			t.Errorf("%s is changed: new versions (-want +got):\n%s", name, diff)
+	one, other := build(t, nil), build(t, map[string]string{"SeedFunction": "another one"})
+	for _, f := range before {
+		was, err := f.fingerprint(one)
+		is, failed := f.fingerprint(other)
+		if err != nil || failed != nil || len(was) != 64 || (was != is) != (f.id == "SeedFunction") {
+			t.Errorf("the program of SeedFunction is changed: the fingerprint of %s was %s and is %s, %v %v", f.id, was, is, err, failed)
 		}
 	}
 }

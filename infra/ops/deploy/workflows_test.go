@@ -30,30 +30,26 @@ type workflow struct {
 	} `yaml:"jobs"`
 }
 
-func workflows(t *testing.T) map[string]string {
+// workflows reads all workflows, by their files' names.
+func workflows(t *testing.T) map[string]workflow {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(root, ".github", "workflows", "*.yml"))
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no workflows: %v", err)
 	}
-	texts := map[string]string{}
+	all := map[string]workflow{}
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
+		w := workflow{text: string(text)}
+		if err == nil {
+			err = yaml.Unmarshal(text, &w)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		texts[filepath.Base(path)] = string(text)
+		all[filepath.Base(path)] = w
 	}
-	return texts
-}
-
-func parseWorkflow(t *testing.T, text string) workflow {
-	t.Helper()
-	w := workflow{text: text}
-	if err := yaml.Unmarshal([]byte(text), &w); err != nil {
-		t.Fatal(err)
-	}
-	return w
+	return all
 }
 
 var inline = regexp.MustCompile(`\$\{\{`)
@@ -98,31 +94,29 @@ func broken(w workflow) (found []string) {
 }
 
 func TestWorkflowsKeepTheRules(t *testing.T) {
-	for name, text := range workflows(t) {
-		for _, finding := range broken(parseWorkflow(t, text)) {
+	for name, w := range workflows(t) {
+		for _, finding := range broken(w) {
 			t.Errorf("%s: %s", name, finding)
 		}
 	}
 }
 
-func TestAReleaseIsTestedBeforeItIsMade(t *testing.T) {
-	w := parseWorkflow(t, workflows(t)["release.yml"])
-	if w.Jobs["verify"].Uses != "./.github/workflows/ci.yml" || w.Jobs["build"].Needs != "verify" || w.Jobs["publish"].Needs != "build" {
-		t.Errorf("publish needs %v, which needs %v, which is %q", w.Jobs["publish"].Needs, w.Jobs["build"].Needs, w.Jobs["verify"].Uses)
+func TestNothingIsReleasedOrDeployedUntested(t *testing.T) {
+	all := workflows(t)
+	release, deploy := all["release.yml"].Jobs, all["deploy.yml"].Jobs
+	for what, uses := range map[string]string{"release": release["verify"].Uses, "deploy": deploy["verify"].Uses} {
+		if uses != "./.github/workflows/ci.yml" {
+			t.Errorf("%s verifies by %q", what, uses)
+		}
 	}
-}
-
-func TestADeploymentIsTestedBeforeAndAfter(t *testing.T) {
-	w := parseWorkflow(t, workflows(t)["deploy.yml"])
-	if w.Jobs["verify"].Uses != "./.github/workflows/ci.yml" || w.Jobs["deploy"].Needs != "verify" {
-		t.Errorf("deploy needs %v, which is %q", w.Jobs["deploy"].Needs, w.Jobs["verify"].Uses)
+	if release["build"].Needs != "verify" || release["publish"].Needs != "build" || deploy["deploy"].Needs != "verify" {
+		t.Errorf("publish needs %v, which needs %v; deploy needs %v", release["publish"].Needs, release["build"].Needs, deploy["deploy"].Needs)
 	}
 	var runs []string
-	for _, step := range w.Jobs["deploy"].Steps {
+	for _, step := range deploy["deploy"].Steps {
 		runs = append(runs, step.Run)
 	}
-	deploy, smoke := slices.Index(runs, "make deploy YES=1"), slices.Index(runs, "make smoke")
-	if deploy < 0 || smoke < deploy {
+	if deployed, smoke := slices.Index(runs, "make deploy YES=1"), slices.Index(runs, "make smoke"); deployed < 0 || smoke < deployed {
 		t.Errorf("it runs %q, want a smoke test after the deployment", runs)
 	}
 }

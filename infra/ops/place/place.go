@@ -18,7 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"flashsale/infra/kit/client"
-	"flashsale/infra/ops/deploy/preflight"
+	"flashsale/infra/ops/awscli"
 )
 
 // Place is a running system and where it was found.
@@ -41,10 +41,10 @@ type Wanted struct {
 
 // Find locates the parts of a system. It fails with client.ErrNoSystem if there is none.
 func Find(ctx context.Context, w Wanted) (Place, error) {
-	return find(ctx, w, preflight.AWS(w.Region))
+	return find(ctx, w, awscli.CLI{Region: w.Region})
 }
 
-func find(ctx context.Context, w Wanted, cli preflight.Program) (p Place, err error) {
+func find(ctx context.Context, w Wanted, cli awscli.CLI) (p Place, err error) {
 	if w.Stack != "" {
 		return deployed(ctx, w, cli)
 	}
@@ -64,13 +64,13 @@ func find(ctx context.Context, w Wanted, cli preflight.Program) (p Place, err er
 }
 
 // deployed reads the outputs and the resources of a CloudFormation stack.
-func deployed(ctx context.Context, w Wanted, cli preflight.Program) (p Place, err error) {
+func deployed(ctx context.Context, w Wanted, cli awscli.CLI) (p Place, err error) {
 	var stacks struct {
 		Stacks []struct {
 			Outputs []struct{ OutputKey, OutputValue string }
 		}
 	}
-	if err := cli.Into(ctx, &stacks, "cloudformation", "describe-stacks", "--stack-name", w.Stack); err != nil {
+	if err := cli.Read(ctx, &stacks, "cloudformation", "describe-stacks", "--stack-name", w.Stack); err != nil {
 		return p, fmt.Errorf("%w: stack %s: %w", client.ErrNoSystem, w.Stack, err)
 	}
 	outputs := map[string]string{}
@@ -93,7 +93,7 @@ func deployed(ctx context.Context, w Wanted, cli preflight.Program) (p Place, er
 	var parts struct {
 		StackResourceSummaries []struct{ ResourceType, LogicalResourceId, PhysicalResourceId string }
 	}
-	if err := cli.Into(ctx, &parts, "cloudformation", "list-stack-resources", "--stack-name", w.Stack); err != nil {
+	if err := cli.Read(ctx, &parts, "cloudformation", "list-stack-resources", "--stack-name", w.Stack); err != nil {
 		return p, fmt.Errorf("%w: stack %s: %w", client.ErrNoSystem, w.Stack, err)
 	}
 	p.Parts = map[string]map[string]string{}

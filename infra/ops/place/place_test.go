@@ -17,16 +17,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/kit/client"
-	"flashsale/infra/ops/deploy/preflight"
+	"flashsale/infra/ops/awscli"
 )
 
-func program(t *testing.T, script string) preflight.Program {
+func program(t *testing.T, script string) awscli.CLI {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "aws")
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return preflight.Program{Words: []string{path}}
+	return awscli.CLI{Program: path}
 }
 
 const stacks = `case "$*" in

@@ -21,7 +21,7 @@ import (
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/kit/samconfig"
-	"flashsale/infra/ops/deploy/demand"
+	"flashsale/infra/local/cloudformation"
 	"flashsale/infra/ops/deploy/preflight"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
@@ -185,7 +185,7 @@ func TestReadsOfTheSalesPageAreCountedCallByCall(t *testing.T) {
 }
 
 func TestThePlanKnowsTheTemplatesDefaults(t *testing.T) {
-	d, err := demand.Read("../../../template.yaml", "us-east-1", nil)
+	template, err := preflight.Read("../../../template.yaml", "us-east-1", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,8 +194,8 @@ func TestThePlanKnowsTheTemplatesDefaults(t *testing.T) {
 		// The environments of functions without a reserve are those that no function has reserved.
 		"ReservedConcurrency": reserves,
 	} {
-		i := slices.IndexFunc(d.Parameters, func(p demand.Parameter) bool { return p.Name == name })
-		if got, _, _ := strings.Cut(d.Parameters[i].Value, "/"); got != want {
+		i := slices.IndexFunc(template.Parameters, func(p cloudformation.Parameter) bool { return p.Name == name })
+		if got, _, _ := strings.Cut(template.Parameters[i].Value, "/"); got != want {
 			t.Errorf("%s is %s by default, the plan counts on %s", name, got, want)
 		}
 	}
@@ -345,11 +345,11 @@ func TestWhatThePlanWritesPassesThePreflight(t *testing.T) {
 				t.Errorf("%g requests a second: %s: %s", w.peak, f.Check, f.Says)
 			}
 		}
-		d.Account = account{preflight.Limits{Concurrency: a.accountConcurrency() - 1, Unreserved: a.accountConcurrency() - 1}}
+		d.Limits = account(preflight.Limits{Concurrency: a.accountConcurrency() - 1, Unreserved: a.accountConcurrency() - 1})
 		if a.accountConcurrency() > lambdaQuota && preflight.Print(io.Discard, preflight.Run(t.Context(), d)) == nil {
 			t.Errorf("%g requests a second: the preflight takes an account with one execution less than the plan asks for", w.peak)
 		}
-		d.Account = account{preflight.Limits{Rate: a.gatewayRate() - 1, Burst: 5000}}
+		d.Limits = account(preflight.Limits{Rate: a.gatewayRate() - 1, Burst: 5000})
 		if a.gatewayRate() > gatewayQuota && !slices.ContainsFunc(preflight.Run(t.Context(), d), func(f preflight.Finding) bool {
 			return f.Verdict == preflight.Warning && f.Check == "API throttle"
 		}) {
@@ -399,9 +399,10 @@ func applied(t *testing.T) output {
 	return o
 }
 
-type account struct{ limits preflight.Limits }
-
-func (a account) Limits(context.Context, string) (preflight.Limits, error) { return a.limits, nil }
+// account is an account with these limits.
+func account(l preflight.Limits) func(context.Context, string) (preflight.Limits, error) {
+	return func(context.Context, string) (preflight.Limits, error) { return l, nil }
+}
 
 // deployment is what make preflight judges, the day before.
 func deployment(t *testing.T, o output, limits preflight.Limits) preflight.Deployment {
@@ -410,9 +411,9 @@ func deployment(t *testing.T, o output, limits preflight.Limits) preflight.Deplo
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := demand.Read("../../../template.yaml", e.Region, e.Parameters)
+	template, err := preflight.Read("../../../template.yaml", e.Region, e.Parameters)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return preflight.Deployment{Demand: d, Account: account{limits}, Now: opens.Add(-24 * time.Hour)}
+	return preflight.Deployment{Template: template, Limits: account(limits), Now: opens.Add(-24 * time.Hour)}
 }

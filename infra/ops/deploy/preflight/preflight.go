@@ -1,23 +1,24 @@
-// Package preflight checks before a deployment whether it can succeed: whether the account's
-// quotas meet the template's demand, and whether the parameters are sound for an opening day.
+// Package preflight checks before a deployment what would otherwise show during it, or as an
+// outage: whether the account's quotas suffice, and whether the parameters are sound for an
+// opening day.
 //
-// It contains AWS's quotas and this project's configuration rules. It makes no changes. A
-// value that cannot be read is a failure.
+// It makes no changes. A value that cannot be read is a failure.
 package preflight
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	"flashsale/infra/ops/deploy/demand"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"flashsale/infra/local/cloudformation"
 )
 
 // Verdict is the outcome of one check.
@@ -37,87 +38,47 @@ type Finding struct {
 	Says    string
 }
 
-// Limits are what an account allows in the deployment's region.
-type Limits struct {
-	Account string
-	// Concurrency is Lambda's quota, Unreserved the part of it that no function has
-	// reserved, and Own the part that this stack has reserved so far.
-	Concurrency int
-	Unreserved  int
-	Own         int
-	// TableReads and TableWrites are the maximum number of units per second of one table.
-	TableReads  int
-	TableWrites int
-	// Rate and Burst are API Gateway's limits for all APIs of the account together.
-	Rate  float64
-	Burst int
-	// Status is the stack's status, Tables are its tables by logical id, and Parameters its
-	// parameters. They are empty before the first deployment.
-	Status     string
-	Tables     map[string]Warmth
-	Parameters map[string]string
-}
-
-// Warmth is what a table can take at once, in units per second.
-type Warmth struct {
-	Reads  int
-	Writes int
-}
-
-// Account returns an account's limits.
-type Account interface {
-	Limits(ctx context.Context, stack string) (Limits, error)
-}
-
-// ErrNoClone: the work tree has no history, as in a ZIP of it.
-var ErrNoClone = errors.New("this is no git clone, so nobody can tell later what was deployed")
-
-// Tree lists the uncommitted files of the work tree, a line for each.
-type Tree interface {
-	Uncommitted(ctx context.Context) ([]string, error)
-}
-
-// Issuers checks an issuer.
-type Issuers interface {
-	Check(ctx context.Context, issuer string) error
-}
-
-// Buses checks an event bus, by its ARN.
-type Buses interface {
-	Check(ctx context.Context, arn string) error
-}
-
-// Deployment is the deployment to check. Without an Account the quotas are not checked, and
-// a finding says so. The same applies to Issuers, Buses and Tables.
+// Deployment is the deployment to check. What one of the functions would look up is not checked
+// if it is nil, and a finding says so.
 type Deployment struct {
 	Stack      string
 	Region     string
 	Production bool
 	TestUsers  bool // administrators may sign in as any user there
-	Demand     demand.Demand
-	// DemandOf returns the template's demand with other parameters. Without it every
-	// deployment is taken to change the tables.
-	DemandOf func(parameters map[string]string) (demand.Demand, error)
-	Account  Account
-	Issuers  Issuers
-	Buses    Buses
-	Tables   Tables
-	Tree     Tree
-	Now      time.Time
+	Template   *cloudformation.Template
+	Now        time.Time
+	// Changes lists the uncommitted files of the work tree, a line for each.
+	Changes func(context.Context) ([]string, error)
+	// Limits returns what the account allows.
+	Limits func(ctx context.Context, stack string) (Limits, error)
+	// Issuer fails if API Gateway would refuse the tokens of an issuer.
+	Issuer func(ctx context.Context, issuer string) error
+	// Bus fails if there is no event bus with that ARN.
+	Bus func(ctx context.Context, arn string) error
+	// Table fails if the table cannot be the stack's ledger, or has not that stream. The stream
+	// is empty if nobody reads it.
+	Table func(ctx context.Context, table, stream string) error
+	// Balanced recounts every sale of a table, and fails with the first finding.
+	Balanced func(ctx context.Context, table string) error
 }
+
+// ErrNoClone means that the work tree has no history, as in a ZIP of it.
+var ErrNoClone = errors.New("this is no git clone, so nobody can tell later what was deployed")
 
 // Run makes every check.
 func Run(ctx context.Context, d Deployment) []Finding {
-	r := &report{}
-	parameters(r, d)
-	queues(r, d)
-	schedules(r, d)
-	issuers(ctx, r, d)
-	page(r, d)
-	bus(ctx, r, d)
-	existingTable(ctx, r, d)
-	tree(ctx, r, d)
-	quotas(ctx, r, d)
+	r := &report{Deployment: d}
+	r.values()
+	r.recipients()
+	r.seeding()
+	r.warming()
+	r.issuers(ctx)
+	r.page()
+	r.bus(ctx)
+	r.existingTable(ctx)
+	r.tree(ctx)
+	r.concurrencyByFunction()
+	r.quotas(ctx)
 	return r.findings
 }
 
@@ -140,7 +101,29 @@ func Print(w io.Writer, findings []Finding) error {
 	return nil
 }
 
-type report struct{ findings []Finding }
+// report collects the findings about a deployment.
+type report struct {
+	Deployment
+	findings []Finding
+}
+
+func (r *report) text(parameter string) string { return value(r.Template, parameter) }
+
+func (r *report) number(parameter string) int { return number(r.text(parameter)) }
+
+// number reads a whole number, 0 if it is none.
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// ownPool reports whether the stack creates the user pool.
+func (r *report) ownPool() bool {
+	return slices.Contains([]string{"true", "with-test-users"}, r.text("CreateUserPool"))
+}
 
 func (r *report) add(v Verdict, check, format string, values ...any) {
 	r.findings = append(r.findings, Finding{v, check, fmt.Sprintf(format, values...)})
@@ -155,146 +138,69 @@ func (r *report) check(fine bool, check, format string, values ...any) {
 	r.add(v, check, format, values...)
 }
 
-// reserved are words that Cognito refuses in a sign-in domain.
-var reserved = []string{"aws", "amazon", "cognito"}
+// unless adds a finding that names the error, if there is one.
+func (r *report) unless(err error, check, says string) {
+	if err != nil {
+		says += ": " + err.Error()
+	}
+	r.check(err == nil, check, "%s", says)
+}
 
-// page checks how buyers sign in on the buyer's page. That nobody can is a warning: a shop
-// may have a page of its own.
-func page(r *report, d Deployment) {
-	const check = "buyer's page"
-	origin, prefix := value(d.Demand, "PageOrigin"), value(d.Demand, "SignInDomainPrefix")
-	authorize, _, _ := strings.Cut(value(d.Demand, "SignIn"), ",")
-	own := slices.Contains([]string{"true", "with-test-users"}, value(d.Demand, "CreateUserPool"))
-	if own && prefix == "" || !own && authorize == "" {
-		r.add(Warning, check, "nobody can sign in on it: set PageOrigin and SignInDomainPrefix, or with another issuer SignIn")
-		return
+func (r *report) issuers(ctx context.Context) {
+	const check = "issuer"
+	if r.ownPool() {
+		r.add(OK, check, "the stack creates it")
 	}
-	if own && slices.ContainsFunc(reserved, func(word string) bool { return strings.Contains(prefix, word) }) {
-		r.add(Failed, check, "SignInDomainPrefix=%s: Cognito refuses the words %s", prefix, strings.Join(reserved, ", "))
-		return
+	for _, issuer := range []string{r.text("JwtIssuer"), r.text("OperatorIssuer")} {
+		switch {
+		case issuer == "":
+		case r.Issuer == nil:
+			r.add(Warning, check, "%s was not checked", issuer)
+		default:
+			r.unless(r.Issuer(ctx, issuer), check, issuer)
+		}
 	}
-	served := value(d.Demand, "ApiDomainName")
-	switch value(d.Demand, "CreateFront") {
-	case "true":
-		served = value(d.Demand, "FrontDomainName")
-	case "own":
-		served = "" // its domain is unknown
-	}
-	u, err := url.Parse(origin)
-	if err != nil || served != "" && u.Host != served {
-		r.add(Failed, check, "PageOrigin=%s, but buyers see it at https://%s: the sign-in would come back to another origin", origin, served)
-		return
-	}
-	if origin == "" {
-		r.add(Warning, check, "PageOrigin is empty: the page takes whatever origin it is opened at for its own")
-		return
-	}
-	r.add(OK, check, "at %s/s/SALE", origin)
 }
 
 // bus checks the bus of the order events. Whether a bus of another account takes them is
 // decided by its policy, which cannot be tried before PublishFunction has its role.
-func bus(ctx context.Context, r *report, d Deployment) {
+func (r *report) bus(ctx context.Context) {
 	const check = "event bus"
-	arn := value(d.Demand, "EventBusArn")
-	on := value(d.Demand, "PublishEvents") == "true"
-	parts := strings.SplitN(arn, ":", 6) // arn:aws:events:REGION:ACCOUNT:event-bus/NAME
+	arn, on := r.text("EventBusArn"), r.text("PublishEvents") == "true"
 	switch {
 	case !on && arn != "":
 		r.add(Warning, check, "EventBusArn is unused without PublishEvents=true")
 	case !on:
 	case arn == "":
 		r.add(OK, check, "the stack creates it")
-	case len(parts) != 6:
-		// CloudFormation refuses the parameter, which is a finding of its own.
-	case d.Region != "" && parts[3] != d.Region:
-		r.add(Failed, check, "%s is in another region than the stack, %s", arn, d.Region)
-	case d.Buses == nil:
+	case r.Bus == nil:
 		r.add(Warning, check, "%s was not checked", arn)
 	default:
-		err := d.Buses.Check(ctx, arn)
-		r.check(err == nil, check, "%s%s", arn, text(err))
+		r.unless(r.Bus(ctx, arn), check, arn)
 	}
 }
 
-// EventBridge checks buses of an account and those of others that let it.
-type EventBridge struct{ CLI Program }
-
-// Check implements Buses.
-func (b EventBridge) Check(ctx context.Context, arn string) error {
-	var found struct{ Arn string }
-	return b.CLI.Into(ctx, &found, "events", "describe-event-bus", "--name", arn)
+func (r *report) tree(ctx context.Context) {
+	const check = "work tree"
+	if r.Changes == nil {
+		return
+	}
+	files, err := r.Changes(ctx)
+	spoilt := Warning
+	if r.Production {
+		spoilt = Failed
+	}
+	switch {
+	case errors.Is(err, ErrNoClone):
+		r.add(spoilt, check, "%v", err)
+	case err != nil:
+		r.add(Failed, check, "%v", err)
+	case len(files) == 0:
+		r.add(OK, check, "everything is committed")
+	default:
+		r.add(spoilt, check, "%d files are not committed, the first: %s", len(files), strings.TrimSpace(files[0]))
+	}
 }
 
-const (
-	// issuerTime bounds one request to an issuer. API Gateway waits 1.5 s for a JWKS
-	// endpoint.
-	issuerTime = 5 * time.Second
-	// maxDocument is the maximum length of a document, in bytes.
-	maxDocument = 1 << 20
-)
-
-// Discovery reads an issuer's documents as API Gateway does: over https, first the discovery
-// document, then the keys at its jwks_uri.
-type Discovery struct{ Client *http.Client }
-
-// Check reads the issuer's discovery document and its keys. The error says why API Gateway
-// would refuse all tokens.
-func (d Discovery) Check(ctx context.Context, issuer string) error {
-	u, err := url.Parse(issuer)
-	if err != nil || u.Scheme != "https" || u.Host == "" {
-		return fmt.Errorf("not an https address, which API Gateway requires")
-	}
-	var document struct {
-		Issuer string `json:"issuer"`
-		Keys   string `json:"jwks_uri"`
-	}
-	if err := d.get(ctx, strings.TrimSuffix(issuer, "/")+"/.well-known/openid-configuration", &document); err != nil {
-		return err
-	}
-	if document.Issuer != issuer {
-		return fmt.Errorf("its discovery document names another issuer: %q", document.Issuer)
-	}
-	if !strings.HasPrefix(document.Keys, "https://") {
-		return fmt.Errorf("its discovery document names no https jwks_uri: %q", document.Keys)
-	}
-	var keys struct {
-		Keys []struct {
-			Type string `json:"kty"`
-		} `json:"keys"`
-	}
-	if err := d.get(ctx, document.Keys, &keys); err != nil {
-		return err
-	}
-	for _, k := range keys.Keys {
-		if k.Type == "RSA" {
-			return nil
-		}
-	}
-	return fmt.Errorf("it publishes no RSA key, and API Gateway accepts only RSA")
-}
-
-func (d Discovery) get(ctx context.Context, address string, into any) error {
-	ctx, cancel := context.WithTimeout(ctx, issuerTime)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return fmt.Errorf("call issuer: %w", err)
-	}
-	response, err := d.Client.Do(request)
-	if err != nil {
-		return fmt.Errorf("call issuer: %w", err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxDocument))
-	if err != nil {
-		return fmt.Errorf("call issuer: %w", err)
-	}
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answered %d", address, response.StatusCode)
-	}
-	if err := json.Unmarshal(body, into); err != nil {
-		return fmt.Errorf("%s is not JSON: %w", address, err)
-	}
-	return nil
-}
+// grouped formats a number with commas between thousands.
+func grouped(n int) string { return message.NewPrinter(language.English).Sprint(n) }

@@ -1,34 +1,31 @@
 package preflight
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
-
 	"flashsale/infra/local/scheduler"
-	"flashsale/infra/ops/deploy/demand"
 	"flashsale/shared/eligibility"
 )
 
-// deliveries is the Lambda guide's rule for queues: the visibility timeout must be at least
-// this many times the function's timeout.
-const deliveries = 6
-
-// alarmTopics replace the stack's own topics, whose only subscriber is AlarmEmail. In
-// production both must have a recipient.
-var alarmTopics = []string{"PageTopicArn", "TicketTopicArn"}
+// longestStack is how long a stack's name may be: SQS allows 80 characters for the name of
+// the order queue, which is the stack's with "-OrderQueue".
+const longestStack = 80 - len("-OrderQueue")
 
 // regional are the parameters whose ARN must be of the stack's region. The ARNs of a front are of
-// us-east-1, as their patterns say, and the bus has a check of its own.
-var regional = []string{"ApiCertificateArn", "StripeKeysArn", "StandardWebhooksKeysArn", "PaymentLinkKeyArn", "ExistingTableStreamArn", "PageTopicArn", "TicketTopicArn"}
+// us-east-1, as their patterns say.
+var regional = []string{
+	"ApiCertificateArn", "StripeKeysArn", "StandardWebhooksKeysArn", "PaymentLinkKeyArn", "ExistingTableStreamArn", "PageTopicArn", "TicketTopicArn", "EventBusArn",
+}
+
+// leastVisible is 6 × FinalizeFunction's timeout and its window, in seconds.
+const leastVisible = 6*9 + 1
 
 // drawTimes are the bounds of the times in DrawSeconds. Shorter ones are for a stack on one machine,
 // and with longer ones than a day no function starts.
@@ -44,258 +41,197 @@ var drawTimes = []struct {
 
 const longestDrawTime = 24 * 60 * 60
 
-// longestStack is how long a stack's name may be: SQS allows 80 characters for the name of
-// the order queue, which is the stack's with "-OrderQueue".
-const longestStack = 80 - len("-OrderQueue")
-
-func parameters(r *report, d Deployment) {
-	fine := true
-	if n := len(d.Stack); n > longestStack {
-		fine = false
-		r.add(Failed, "parameters", "stack_name has %d characters: with more than %d, SQS refuses the name of the order queue", n, longestStack)
+// values checks what CloudFormation would refuse, which it says after minutes, and what it takes
+// and fails later.
+func (r *report) values() {
+	const check = "parameters"
+	before := len(r.findings)
+	fail := func(format string, values ...any) { r.add(Failed, check, format, values...) }
+	if n := len(r.Stack); n > longestStack {
+		fail("stack_name has %d characters: with more than %d, SQS refuses the name of the order queue", n, longestStack)
 	}
-	for _, p := range d.Demand.Parameters {
-		switch {
-		case p.Missing:
-			fine = false
-			r.add(Failed, "parameters", "%s has no value: set it in the file's section or in PARAMETERS", p.Name)
-		case p.Problem != "":
-			fine = false
-			r.add(Failed, "parameters", "%s=%q: %s", p.Name, p.Value, p.Problem)
+	for _, p := range r.Template.Parameters {
+		if p.Missing {
+			fail("%s has no value: set it in the file's section or in PARAMETERS", p.Name)
+		} else if p.Problem != "" {
+			fail("%s=%q: %s", p.Name, p.Value, p.Problem)
 		}
 	}
-	if u := value(d.Demand, "EligibilityUrl"); u != "" {
+	for _, rule := range r.Template.Broken {
+		fail("%s", rule)
+	}
+	if u := r.text("EligibilityUrl"); u != "" {
 		if err := eligibility.CheckURL(u); err != nil {
-			fine = false
-			r.add(Failed, "parameters", "EligibilityUrl: PurchaseFunction would not start: %v", err)
+			fail("EligibilityUrl: PurchaseFunction would not start: %v", err)
 		}
 	}
-	if strings.Contains(value(d.Demand, "PaymentUrl"), "{signature}") && value(d.Demand, "PaymentLinkKeyArn") == "" {
-		fine = false
-		r.add(Failed, "parameters", "PaymentUrl has a {signature}: QueryFunction would not start without PaymentLinkKeyArn")
+	if strings.Contains(r.text("PaymentUrl"), "{signature}") && r.text("PaymentLinkKeyArn") == "" {
+		fail("PaymentUrl has a {signature}: QueryFunction would not start without PaymentLinkKeyArn")
 	}
-	for i, text := range strings.Split(value(d.Demand, "DrawSeconds"), "/") {
-		seconds, err := strconv.Atoi(text)
-		if err != nil || i >= len(drawTimes) {
-			continue // CloudFormation refuses the parameter, which is a finding of its own.
-		}
-		if least := drawTimes[i]; seconds < least.seconds || seconds > longestDrawTime {
-			fine = false
-			r.add(Failed, "parameters", "DrawSeconds has %d s %s: at least %d, %s, and at most %d", seconds, least.what, least.seconds, least.why, longestDrawTime)
+	if seconds := r.number("OrderVisibilityTimeout"); seconds < leastVisible {
+		fail("OrderVisibilityTimeout=%d: it must be at least %d, or a message comes again while it is handled", seconds, leastVisible)
+	}
+	for i, text := range strings.Split(r.text("DrawSeconds"), "/") {
+		if seconds := number(text); i < len(drawTimes) && (seconds < drawTimes[i].seconds || seconds > longestDrawTime) {
+			fail("DrawSeconds has %d s %s: at least %d, %s, and at most %d", seconds, drawTimes[i].what, drawTimes[i].seconds, drawTimes[i].why, longestDrawTime)
 		}
 	}
 	for _, name := range regional {
 		// arn:aws:SERVICE:REGION:ACCOUNT:…
-		parts := strings.Split(value(d.Demand, name), ":")
-		if len(parts) > 3 && d.Region != "" && parts[3] != d.Region {
-			fine = false
-			r.add(Failed, "parameters", "%s=%s: it must be in the stack's region, %s", name, value(d.Demand, name), d.Region)
+		parts := strings.Split(r.text(name), ":")
+		if len(parts) > 3 && r.Region != "" && parts[3] != r.Region {
+			fail("%s=%s: it must be in the stack's region, %s", name, r.text(name), r.Region)
 		}
 	}
-	for _, rule := range d.Demand.Broken {
-		fine = false
-		r.add(Failed, "parameters", "%s", rule)
+	if len(r.findings) == before {
+		r.add(OK, check, "%d, all with values that CloudFormation accepts", len(r.Template.Parameters))
 	}
-	if fine {
-		r.add(OK, "parameters", "%d, all with values that CloudFormation accepts", len(d.Demand.Parameters))
-	}
-	if value(d.Demand, "CreateUserPool") == "with-test-users" {
-		r.check(d.TestUsers, "test users", "CreateUserPool=with-test-users lets anyone with the account's credentials sign in as any user; only dev may have it")
-	}
-	if d.Production {
-		email := value(d.Demand, "AlarmEmail")
-		topics := slices.DeleteFunc([]string{value(d.Demand, alarmTopics[0]), value(d.Demand, alarmTopics[1])}, func(s string) bool { return s == "" })
-		if email == "" && len(topics) < len(alarmTopics) {
-			r.add(Failed, "alarms", "no recipient: set AlarmEmail or both of %s", strings.Join(alarmTopics, " and "))
-		} else {
-			r.add(OK, "alarms", "%s", strings.Join(append(topics, email), " "))
-		}
+	if r.text("CreateUserPool") == "with-test-users" {
+		r.check(r.TestUsers, "test users", "CreateUserPool=with-test-users lets anyone with the account's credentials sign in as any user; only dev may have it")
 	}
 }
 
-func value(d demand.Demand, name string) string {
-	for _, p := range d.Parameters {
-		if p.Name == name {
-			return p.Value
-		}
-	}
-	return ""
-}
-
-func queues(r *report, d Deployment) {
-	for _, f := range d.Demand.Functions {
-		for _, s := range f.Sources {
-			least := deliveries*f.Timeout + s.Window
-			r.check(s.Visibility >= least, "visibility",
-				"%s hides a message for %d s; %d × %s's timeout of %d s and its window of %d s make %d s",
-				s.Queue, s.Visibility, deliveries, f.ID, f.Timeout, s.Window, least)
-		}
-	}
-}
-
-func schedules(r *report, d Deployment) {
-	for _, f := range d.Demand.Functions {
-		for _, s := range f.Schedules {
-			expression, err := parse(s)
-			if err != nil {
-				r.add(Failed, "schedule "+s.Name, "%v", err)
-				continue
-			}
-			if s.Enabled {
-				says, err := schedule(s, expression, d.Now)
-				r.unlessOver(err, "schedule "+s.Name, says)
-				continue
-			}
-			var request seeding
-			if json.Unmarshal([]byte(s.Input), &request) == nil && request.Action == "create" {
-				r.add(Warning, "schedule "+s.Name, "it is off: sale %q will not be seeded automatically", request.SaleID)
-			}
-		}
-		if len(f.Warming) > 0 {
-			says, err := warming(f.Warming, d.Now)
-			r.unlessOver(err, "warming "+f.ID, says)
-		}
-	}
-}
-
-// errOver means that a schedule is in the past. That is normal on the day of a sale: a
-// rollback deploys the same parameters again.
-var errOver = errors.New("it will not run again; this is normal on the day of its sale")
-
-func (r *report) unlessOver(err error, check, says string) {
-	if errors.Is(err, errOver) {
-		r.add(Warning, check, "%s%s", says, text(err))
+// recipients checks that somebody gets the alarms of production: by AlarmEmail, or by topics in
+// place of the stack's own.
+func (r *report) recipients() {
+	if !r.Production {
 		return
 	}
-	r.check(err == nil, check, "%s%s", says, text(err))
+	email, page, ticket := r.text("AlarmEmail"), r.text("PageTopicArn"), r.text("TicketTopicArn")
+	if email == "" && (page == "" || ticket == "") {
+		r.add(Failed, "alarms", "no recipient: set AlarmEmail or both of PageTopicArn and TicketTopicArn")
+		return
+	}
+	r.add(OK, "alarms", "%s", strings.Join(strings.Fields(page+" "+ticket+" "+email), " "))
 }
 
-// seeding is the part of SeedFunction's request that says whether it comes in time.
-type seeding struct {
-	Action, SaleID, At string
-	OpensAt, ClosesAt  string
-}
+// isOver is normal on the day of a sale: a rollback deploys the same parameters again.
+const isOver = "is in the past and will not run again; this is normal on the day of its sale"
 
-// parse checks what AWS checks of a schedule even if it is off.
-func parse(s demand.Schedule) (scheduler.Expression, error) {
-	expression, err := scheduler.Parse(s.Expression, s.Timezone)
-	if err == nil && s.Input != "" && !filledIn(s) && !json.Valid([]byte(s.Input)) {
-		err = errors.New("its input is not JSON")
+// seeding checks the schedule that creates or edits a sale.
+func (r *report) seeding() {
+	const check = "schedule of the seeding"
+	// The part of SeedFunction's request that says whether it comes in time.
+	var request struct{ Action, SaleID, At, OpensAt, ClosesAt string }
+	input, at := r.text("SeedScheduleInput"), r.text("SeedScheduleExpression")
+	read := json.Unmarshal([]byte(input), &request)
+	if strings.Contains(input, "<aws.scheduler.") { // it is incomplete until the scheduler fills in its values
+		read = nil
 	}
-	return expression, err
-}
-
-// filledIn reports whether the input is incomplete until the scheduler fills in its values.
-func filledIn(s demand.Schedule) bool { return strings.Contains(s.Input, "<aws.scheduler.") }
-
-func schedule(s demand.Schedule, expression scheduler.Expression, now time.Time) (string, error) {
-	next, ok := expression.Next(now)
-	if !ok {
-		return "", fmt.Errorf("%s (%s) is in the past: %w", s.Expression, s.Timezone, errOver)
-	}
-	says := "next at " + next.UTC().Format(time.RFC3339)
-	if s.Input == "" || filledIn(s) {
-		return says, nil
-	}
-	var request seeding
-	if err := json.Unmarshal([]byte(s.Input), &request); err != nil {
-		return says, fmt.Errorf("its input is not a JSON object: %w", err)
-	}
-	switch request.Action {
-	case "create":
-	case "pause", "resume", "reschedule":
-		if request.At == "" {
-			return says, fmt.Errorf(`%s needs "at":"<aws.scheduler.scheduled-time>": the request may be delivered again after a newer edit`, request.Action)
+	expression, err := scheduler.Parse(at, r.text("SeedScheduleTimezone"))
+	switch {
+	case read != nil:
+		r.add(Failed, check, "its input is not a JSON object: %v", read)
+	case at == "":
+		if request.Action == "create" {
+			r.add(Warning, check, "it is off: sale %q will not be seeded automatically", request.SaleID)
 		}
-		return says, nil
+	case err != nil:
+		r.add(Failed, check, "%v", err)
 	default:
-		return says, nil
+		next, ok := expression.Next(r.Now)
+		if !ok {
+			r.add(Warning, check, "%s (%s) %s", at, r.text("SeedScheduleTimezone"), isOver)
+			return
+		}
+		says := "next at " + next.UTC().Format(time.RFC3339)
+		switch request.Action {
+		case "create":
+			says += ", for sale " + strconv.Quote(request.SaleID) + " which opens at " + request.OpensAt
+			err = comesInTime(next, request.OpensAt, request.ClosesAt)
+		case "pause", "resume", "reschedule":
+			if request.At == "" {
+				err = fmt.Errorf(`%s needs "at":"<aws.scheduler.scheduled-time>": the request may be delivered again after a newer edit`, request.Action)
+			}
+		}
+		r.unless(err, check, says)
 	}
-	opens, err := time.Parse(time.RFC3339, request.OpensAt)
+}
+
+// comesInTime fails unless a sale is seeded before it opens.
+func comesInTime(seeded time.Time, opensAt, closesAt string) error {
+	opens, err := time.Parse(time.RFC3339, opensAt)
 	if err != nil {
-		return says, fmt.Errorf("sale %s: opensAt: %w", request.SaleID, err)
+		return fmt.Errorf("opensAt: %w", err)
 	}
-	closes, err := time.Parse(time.RFC3339, request.ClosesAt)
+	closes, err := time.Parse(time.RFC3339, closesAt)
 	switch {
 	case err != nil:
-		return says, fmt.Errorf("sale %s: closesAt: %w", request.SaleID, err)
+		return fmt.Errorf("closesAt: %w", err)
 	case !closes.After(opens):
-		return says, fmt.Errorf("sale %s closes before it opens", request.SaleID)
-	case !opens.After(next):
-		return says, fmt.Errorf("sale %s opens at %s, before it is seeded", request.SaleID, request.OpensAt)
+		return errors.New("it closes before it opens")
+	case !opens.After(seeded):
+		return errors.New("it opens before it is seeded")
 	}
-	return says + ", for sale " + strconv.Quote(request.SaleID) + " which opens at " + request.OpensAt, nil
+	return nil
 }
 
-// warming says when environments are provisioned. They cost money until they are released,
-// so a later release is required.
-func warming(all []demand.Warming, now time.Time) (string, error) {
-	var says, over []string
+// warming says when environments are provisioned. They cost money until they are released, so a
+// later release is required.
+func (r *report) warming() {
+	const check = "warming"
+	environments := r.number("PurchaseProvisionedConcurrency")
+	if environments == 0 {
+		return
+	}
+	var says []string
 	var last time.Time
-	for _, w := range all {
-		expression, err := scheduler.Parse(w.Expression, w.Timezone)
+	for _, w := range []struct {
+		parameter    string
+		environments int
+	}{{"WarmFrom", environments}, {"WarmUntil", 0}} {
+		at := r.text(w.parameter)
+		expression, err := scheduler.Parse(at, "UTC")
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", w.Name, err)
+			r.add(Failed, check, "%s: %v", w.parameter, err)
+			return
 		}
-		next, ok := expression.Next(now)
-		switch {
-		case !ok:
-			over = append(over, fmt.Sprintf("%s: %s (%s)", w.Name, w.Expression, w.Timezone))
-			continue
-		case strings.HasPrefix(w.Expression, "at(") && next.Before(last):
-			return "", fmt.Errorf("%s at %s is before the start of what it ends", w.Name, next.UTC().Format(time.RFC3339))
+		next, ok := expression.Next(r.Now)
+		if !ok {
+			r.add(Warning, check, "%s=%s %s", w.parameter, at, isOver)
+			return
+		}
+		if strings.HasPrefix(at, "at(") && next.Before(last) {
+			r.add(Failed, check, "WarmUntil, %s, is before WarmFrom", next.UTC().Format(time.RFC3339))
+			return
 		}
 		last = next
-		says = append(says, fmt.Sprintf("%d environments at %s", w.Environments, next.UTC().Format(time.RFC3339)))
+		says = append(says, fmt.Sprintf("%d environments at %s", w.environments, next.UTC().Format(time.RFC3339)))
 	}
-	if len(over) > 0 {
-		return strings.Join(says, ", "), fmt.Errorf("%s is in the past: %w", strings.Join(over, ", "), errOver)
-	}
-	return strings.Join(says, ", "), nil
+	r.add(OK, check, "%s", strings.Join(says, ", "))
 }
 
-func issuers(ctx context.Context, r *report, d Deployment) {
-	if len(d.Demand.Issuers) == 0 {
-		r.add(OK, "issuer", "unknown before the deployment")
-	}
-	for _, issuer := range d.Demand.Issuers {
-		if d.Issuers == nil {
-			r.add(Warning, "issuer", "%s was not checked", issuer)
-			continue
-		}
-		err := d.Issuers.Check(ctx, issuer)
-		r.check(err == nil, "issuer", "%s%s", issuer, text(err))
-	}
-}
+// reserved are words that Cognito refuses in a sign-in domain.
+var reserved = []string{"aws", "amazon", "cognito"}
 
-func tree(ctx context.Context, r *report, d Deployment) {
-	if d.Tree == nil {
+// page checks how buyers sign in on the buyer's page. That nobody can is a warning: a shop
+// may have a page of its own.
+func (r *report) page() {
+	const check = "buyer's page"
+	origin, prefix := r.text("PageOrigin"), r.text("SignInDomainPrefix")
+	own := r.ownPool()
+	if own && prefix == "" || !own && strings.HasPrefix(r.text("SignIn"), ",") {
+		r.add(Warning, check, "nobody can sign in on it: set PageOrigin and SignInDomainPrefix, or with another issuer SignIn")
 		return
 	}
-	files, err := d.Tree.Uncommitted(ctx)
-	spoilt := Warning
-	if d.Production {
-		spoilt = Failed
+	if own && slices.ContainsFunc(reserved, func(word string) bool { return strings.Contains(prefix, word) }) {
+		r.add(Failed, check, "SignInDomainPrefix=%s: Cognito refuses the words %s", prefix, strings.Join(reserved, ", "))
+		return
 	}
+	served := r.text("ApiDomainName")
+	switch r.text("CreateFront") {
+	case "true":
+		served = r.text("FrontDomainName")
+	case "own":
+		served = "" // its domain is unknown
+	}
+	u, err := url.Parse(origin)
 	switch {
-	case errors.Is(err, ErrNoClone):
-		r.add(spoilt, "work tree", "%v", err)
-	case err != nil:
-		r.add(Failed, "work tree", "%v", err)
-	case len(files) == 0:
-		r.add(OK, "work tree", "everything is committed")
+	case err != nil || served != "" && u.Host != served:
+		r.add(Failed, check, "PageOrigin=%s, but buyers see it at https://%s: the sign-in would come back to another origin", origin, served)
+	case origin == "":
+		r.add(Warning, check, "PageOrigin is empty: the page takes whatever origin it is opened at for its own")
 	default:
-		r.add(spoilt, "work tree", "%d files are not committed, the first: %s", len(files), strings.TrimSpace(files[0]))
+		r.add(OK, check, "at %s/s/SALE", origin)
 	}
 }
-
-// text formats an error for the end of a finding.
-func text(err error) string {
-	if err == nil {
-		return ""
-	}
-	return ": " + err.Error()
-}
-
-// grouped formats a number with commas between thousands.
-func grouped(n int) string { return message.NewPrinter(language.English).Sprint(n) }

@@ -9,12 +9,15 @@ import (
 	"slices"
 	"time"
 
-	"flashsale/infra/ops/deploy/preflight"
+	"flashsale/infra/ops/awscli"
 	"flashsale/infra/ops/deploy/price"
 )
 
 // period is the finest period that all of these metrics have.
 const period = time.Minute
+
+// memoryMB is the memory of every function in template.yaml.
+const memoryMB = 512
 
 // perCall is how many messages Lambda's poller receives or deletes per call.
 const perCall = 10
@@ -22,13 +25,11 @@ const perCall = 10
 // CloudWatch measures a deployed stack's usage from the services' metrics. Other traffic in
 // the same minutes is included.
 type CloudWatch struct {
-	CLI preflight.Program
+	CLI awscli.CLI
 	// Parts are the stack's physical ids by type and logical id.
 	Parts map[string]map[string]string
 	// Stack is the stack's name, a dimension of its own metrics.
 	Stack string
-	// MemoryMB is the memory of each function, by logical id.
-	MemoryMB map[string]int
 	// Settle is how long to wait until the metrics are complete.
 	Settle time.Duration
 }
@@ -55,7 +56,7 @@ func (c *CloudWatch) queries() []query {
 		"Count": func(u *price.Usage, sum float64) { u.Requests += sum },
 	})
 	for _, logical := range slices.Sorted(maps.Keys(c.Parts["AWS::Lambda::Function"])) {
-		name, gb := c.Parts["AWS::Lambda::Function"][logical], float64(c.MemoryMB[logical])/1024
+		name, gb := c.Parts["AWS::Lambda::Function"][logical], memoryMB/1024.0
 		all = append(all,
 			query{"AWS/Lambda", "Invocations", []dimension{{"FunctionName", name}}, func(u *price.Usage, sum float64) { u.Invocations += sum }},
 			query{"AWS/Lambda", "Duration", []dimension{{"FunctionName", name}}, func(u *price.Usage, sum float64) { u.GBSeconds += gb * sum / 1000 }})
@@ -105,7 +106,7 @@ func (c *CloudWatch) Usage(ctx context.Context, from, to time.Time) (price.Usage
 			Values []float64
 		}
 	}
-	if err := c.CLI.Into(ctx, &answer, "cloudwatch", "get-metric-data", "--start-time", from.Format(time.RFC3339),
+	if err := c.CLI.Read(ctx, &answer, "cloudwatch", "get-metric-data", "--start-time", from.Format(time.RFC3339),
 		"--end-time", to.Format(time.RFC3339), "--metric-data-queries", string(text)); err != nil {
 		return u, how, err
 	}

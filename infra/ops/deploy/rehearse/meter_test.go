@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"flashsale/infra/ops/deploy/preflight"
+	"flashsale/infra/ops/awscli"
 	"flashsale/infra/ops/deploy/price"
 )
 
@@ -19,10 +19,10 @@ var almost = cmpopts.EquateApprox(0, 1e-9)
 
 // metrics is an AWS CLI that answers each query of GetMetricData with a different value and
 // records its arguments.
-func metrics(t *testing.T, answer string) (preflight.Program, string) {
+func metrics(t *testing.T, answer string) (awscli.CLI, string) {
 	t.Helper()
 	path := executable(t, "printf '%s\\n' \"$@\" >$0.asked\ncat <<'END'\n"+answer+"\nEND\n")
-	return preflight.Program{Words: []string{path}}, path + ".asked"
+	return awscli.CLI{Program: path}, path + ".asked"
 }
 
 var parts = map[string]map[string]string{
@@ -40,7 +40,7 @@ func TestCloudWatchsSumsBecomeTheUsage(t *testing.T) {
 		results = append(results, fmt.Sprintf(`{"Id":"m%d","Values":[%d,%d]}`, i, 10*(i+1), 10*(i+1)))
 	}
 	cli, askedFile := metrics(t, `{"MetricDataResults":[`+strings.Join(results, ",")+`]}`)
-	c := &CloudWatch{CLI: cli, Parts: parts, Stack: "shop", MemoryMB: map[string]int{"BuyFunction": 1024, "AskFunction": 512}}
+	c := &CloudWatch{CLI: cli, Parts: parts, Stack: "shop"}
 	from := time.Date(2026, 11, 11, 12, 0, 30, 0, time.UTC)
 	got, how, err := c.Usage(t.Context(), from, from.Add(time.Minute))
 	if err != nil {
@@ -49,7 +49,7 @@ func TestCloudWatchsSumsBecomeTheUsage(t *testing.T) {
 	// In order: requests; Ask's, Buy's and Publish's invocations and milliseconds; reads,
 	// writes; empty receives, deleted, received, sent; log bytes; events.
 	want := price.Usage{
-		Requests: 20, Invocations: 40 + 80 + 120, GBSeconds: 0.5*60/1000 + 1.0*100/1000,
+		Requests: 20, Invocations: 40 + 80 + 120, GBSeconds: 0.5 * (60 + 100 + 140) / 1000,
 		ReadUnits: 160, WriteUnits: 180, QueueCalls: 200 + 22 + 24 + 260, LogBytes: 280, Events: 300,
 	}
 	if diff := cmp.Diff(want, got, almost); diff != "" {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"flashsale/infra/kit/client"
-	"flashsale/infra/ops/deploy/preflight"
+	"flashsale/infra/ops/awscli"
 	"flashsale/infra/ops/deploy/price"
 	"flashsale/infra/ops/place"
 )
@@ -163,7 +163,7 @@ func TestAFailedRehearsalIsAnError(t *testing.T) {
 		"another's receipt": func(r *Rehearsal) { r.Operator = receipt(t, "r2", 50, 0) },
 		"nobody to seed":    func(r *Rehearsal) { r.Place.Client = client.New(r.Place.API, client.Options{}) },
 		"a meter that fails": func(r *Rehearsal) {
-			r.Meter = &CloudWatch{CLI: preflight.Program{Words: []string{filepath.Join(t.TempDir(), "none")}}}
+			r.Meter = &CloudWatch{CLI: awscli.CLI{Program: filepath.Join(t.TempDir(), "none")}}
 		},
 	} {
 		r, _ := rehearsal(t)
