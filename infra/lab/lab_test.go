@@ -117,6 +117,7 @@ func TestOnRedisAndMariaDB(t *testing.T) {
 			"sql-for-update: slow-check",
 			"sql-conditional: engine-killed fifteen-clicks",
 			"sql-unique: engine-killed fifteen-clicks winner-asks-again",
+			"sql-row-per-unit: calm server-killed",
 			"sql-batch: answers-lost fifteen-clicks",
 			"sql-lock-in-transaction: calm",
 		}},

@@ -1,7 +1,6 @@
 package catalogue
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -9,25 +8,6 @@ import (
 	"flashsale/infra/lab/scenario"
 	"flashsale/infra/lab/tally"
 )
-
-func TestEveryStrategyIsDescribed(t *testing.T) {
-	seen := map[string]bool{}
-	for _, s := range All() {
-		if seen[s.Name] || !regexp.MustCompile(`^[a-z0-9-]+$`).MatchString(s.Name) {
-			t.Errorf("%q: the name is taken or malformed", s.Name)
-		}
-		seen[s.Name] = true
-		if s.Family == "" || s.Does == "" || s.Open == nil || s.Orders == nil {
-			t.Errorf("%s is incomplete", s.Name)
-		}
-		if found, ok := Find(s.Name); !ok || found.Name != s.Name {
-			t.Errorf("%s is not found by its name", s.Name)
-		}
-	}
-	if _, ok := Find("no-such"); ok {
-		t.Error("a strategy that does not exist is found")
-	}
-}
 
 func TestEveryVerdictIsExpectedOfSomethingThatExists(t *testing.T) {
 	names := map[string]bool{}

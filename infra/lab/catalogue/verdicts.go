@@ -19,6 +19,7 @@ var verdicts = map[string]expectation{
 		"frozen-clicks":         only(tally.Doubles),
 	}},
 	"sql-unique":              {tally.Holds, nil},
+	"sql-row-per-unit":        {tally.Holds, nil},
 	"sql-batch":               {tally.Holds, nil},
 	"sql-lock-in-transaction": {tally.Oversells, unprotected},
 

@@ -14,6 +14,9 @@ import (
 const (
 	row    = "CREATE TABLE sale (id INT PRIMARY KEY, stock INT NOT NULL)"
 	units  = "INSERT INTO sale (id, stock) VALUES (1, @stock)"
+	rows   = "CREATE TABLE units (id INT PRIMARY KEY, sold BOOL NOT NULL DEFAULT FALSE, KEY (sold))"
+	deep   = "SET SESSION max_recursive_iterations = 1000000"
+	fill   = "INSERT INTO units (id) WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < @stock) SELECT id FROM n"
 	unique = "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, user VARCHAR(128) NOT NULL, UNIQUE KEY (user))"
 )
 
@@ -28,6 +31,9 @@ func Specs() []shop.Spec {
 		spec("sql-conditional", "UPDATE … SET stock = stock - 1 WHERE stock > 0, INSERT in the same transaction",
 			"one user's clicks that come at once all find no order and each get one", plain(conditional), row, units, orders),
 		spec("sql-unique", "INSERT under a unique index of users, then the conditional UPDATE, one transaction", "", plain(insertThenTake), row, units, unique),
+		spec("sql-row-per-unit", "a row for each unit: INSERT under a unique index of users, then a unit whose row nobody has locked (SKIP LOCKED)",
+			"a locked unit counts as sold: buyers hear \"sold out\" of the last ones, also if whoever has them locked then fails",
+			plain(insertThenTakeRow), rows, deep, fill, unique),
 		spec("sql-batch", "a worker per server locks the row once for all buyers who wait, one commit for all of them", "", merging, row, units, unique),
 		spec("sql-lock-in-transaction", "BEGIN, look for an order, then take a lock, SELECT stock, compare, UPDATE, INSERT, COMMIT, unlock",
 			"the repeatable-read trap: the snapshot is older than the lock, so the stock it shows has been sold", plain(lockInTransaction), row, units, orders),

@@ -115,6 +115,31 @@ func insertThenTake(ctx context.Context, d *desk, user string) (shop.Outcome, er
 	})
 }
 
+// insertThenTakeRow lets the index decide about the user, and then takes any unit whose row no
+// other transaction has locked: buyers wait for nobody.
+func insertThenTakeRow(ctx context.Context, d *desk, user string) (shop.Outcome, error) {
+	if err := d.host.CheckUser(ctx, user); err != nil {
+		return "", err
+	}
+	return d.within(ctx, d.db, sql.LevelReadCommitted, func(tx *sql.Tx) (shop.Outcome, error) {
+		if err := insert(ctx, tx, user); isDuplicate(err) {
+			return shop.AlreadyOrdered, nil
+		} else if err != nil {
+			return "", err
+		}
+		unit, err := number(ctx, tx, "SELECT id FROM units WHERE NOT sold LIMIT 1 FOR UPDATE SKIP LOCKED")
+		if errors.Is(err, sql.ErrNoRows) {
+			return shop.SoldOut, nil
+		} else if err != nil {
+			return "", err
+		}
+		d.host.At(ctx, shop.Locked)
+		_, err = change(ctx, tx, "UPDATE units SET sold = TRUE WHERE id = ?", unit)
+		d.host.At(ctx, shop.Taken)
+		return shop.Accepted, err
+	})
+}
+
 // lockWait is how many seconds a purchase waits for the lock.
 const lockWait = 10
 
