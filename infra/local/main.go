@@ -47,8 +47,6 @@ func main() {
 	f.BoolVar(&o.DemoSale, "demo-sale", false, "seed a demonstration sale by the template's schedule")
 	f.Float64Var(&o.KillAtResponse, "kill-at-response", 0, "share of the functions' answers, 0 to 1, at which the process is killed and the answer lost")
 	f.StringVar(&o.Faults, "faults", "", `what the functions meet at DynamoDB, SQS and EventBridge: "mild", "harsh" or as in "harsh,send=0,seed=7"`)
-	schedules := f.Bool("schedules", true, "invoke functions by the template's schedules")
-	only := f.String("only", "", `run one part alone: "sqs", the queues on their port`)
 	f.Var(parameters(o.Parameters), "parameter", "a template parameter as Name=value; may be repeated")
 	f.Func("parameters", `template parameters as infra/ops/deploy takes them: Name=value Other="two words"`, func(text string) error {
 		given := samconfig.Environment{Parameters: o.Parameters}
@@ -60,16 +58,14 @@ func main() {
 		fmt.Fprintln(os.Stderr, "flashsale:", err)
 		os.Exit(2)
 	}
-	o.NoSchedules = !*schedules
 	o.DynamoDBEndpoint = os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")
-	o.SQSEndpoint = os.Getenv("AWS_ENDPOINT_URL_SQS")
-	if err := run(o, *only); err != nil {
+	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "flashsale:", err)
 		os.Exit(1)
 	}
 }
 
-func run(o stack.Options, only string) error {
+func run(o stack.Options) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(stack.GCPercent)
 	}
@@ -78,27 +74,14 @@ func run(o stack.Options, only string) error {
 	defer stop()
 	starting, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	var s *stack.Stack
-	var err error
-	switch only {
-	case "":
-		s, err = stack.Start(starting, o)
-	case "sqs":
-		s, err = stack.StartQueues(starting, o)
-	default:
-		err = fmt.Errorf("run %q alone: only sqs can", only)
-	}
+	s, err := stack.Start(starting, o)
 	switch {
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		return nil // interrupted while it started
 	case err != nil:
 		return err
 	}
-	if only == "" {
-		welcome(s, o)
-	} else {
-		fmt.Printf("SQS serves at %s: the template's queues, all empty. Ctrl-C stops it.\n", s.SQS)
-	}
+	welcome(s, o)
 	var failure error
 	select {
 	case <-ctx.Done():

@@ -1,9 +1,9 @@
 package guard_test
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"flashsale/infra/local/guard"
@@ -15,85 +15,48 @@ func status(rules guard.Rules, r *http.Request) int {
 	return w.Code
 }
 
-func TestOnlyLoopbackHostsAndKnownOriginsAreServed(t *testing.T) {
-	shop := guard.Rules{Origins: func(origin string) bool { return origin == "https://shop.example" }}
-	for _, tt := range []struct {
-		name, host string
-		origins    []string
-		want       int
-	}{
-		{"a command on this machine", "127.0.0.1:3000", nil, 204},
-		{"by name", "localhost:3000", nil, 204},
-		{"by IPv6", "[::1]:3000", nil, 204},
-		{"without a port", "127.0.0.1", nil, 204},
-		{"the server's own page", "127.0.0.1:3000", []string{"http://127.0.0.1:3000"}, 204},
-		{"a page that the template allows", "127.0.0.1:3000", []string{"https://shop.example"}, 204},
-		{"a rebound name", "evil.example:3000", nil, 403},
-		{"a rebound name's own page", "evil.example:3000", []string{"http://evil.example:3000"}, 403},
-		{"a name that begins like a loopback address", "127.0.0.1.evil.example:3000", nil, 403},
-		{"no host", "", nil, 403},
-		{"another page", "127.0.0.1:3000", []string{"https://evil.example"}, 403},
-		{"a page on another port", "127.0.0.1:3000", []string{"http://127.0.0.1:8080"}, 403},
-		{"a page without an origin of its own", "127.0.0.1:3000", []string{"null"}, 403},
-		{"an empty origin", "127.0.0.1:3000", []string{""}, 403},
-		{"two origins", "127.0.0.1:3000", []string{"http://127.0.0.1:3000", "https://evil.example"}, 403},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}"))
-			r.Host = tt.host
-			if tt.origins != nil {
-				r.Header["Origin"] = tt.origins
-			}
-			if got := status(shop, r); got != tt.want {
-				t.Errorf("status %d, want %d", got, tt.want)
-			}
-			// Without rules only the page that they name is refused, too.
-			want := tt.want
-			if len(tt.origins) == 1 && tt.origins[0] == "https://shop.example" {
-				want = 403
-			}
-			if got := status(guard.Rules{}, r); got != want {
-				t.Errorf("without rules: status %d, want %d", got, want)
-			}
-		})
+func TestOnlyProgramsOfThisMachineAndAcceptedPagesAreServed(t *testing.T) {
+	rules := guard.Rules{
+		Origins: func(origin string) bool { return origin == "https://shop.example" },
+		Links:   func(r *http.Request) bool { return r.URL.Path == "/s/demo" },
 	}
-}
-
-// Browsers send no Origin with these requests.
-func TestAnotherSitesPageCanOnlyLinkToWhatTheRulesName(t *testing.T) {
-	page := guard.Rules{Links: func(r *http.Request) bool { return r.URL.Path == "/s/demo" }}
+	const host, own, shop, evil = "127.0.0.1:3000", "http://127.0.0.1:3000", "https://shop.example", "https://evil.example"
+	origin := func(values ...string) http.Header { return http.Header{"Origin": values} }
+	// Browsers send no Origin with these.
+	fetched := func(site, mode string) http.Header {
+		return http.Header{"Sec-Fetch-Site": {site}, "Sec-Fetch-Mode": {mode}}
+	}
 	for _, tt := range []struct {
-		name, method, path, site, mode string
-		want, withoutRules             int
+		name, method, host, path string
+		header                   http.Header
+		want, withoutRules       int
 	}{
-		{"an old browser's or a program's", "GET", "/s/demo", "", "", 204, 204},
-		{"what somebody types", "GET", "/pay", "none", "navigate", 204, 204},
-		{"the own page's script", "GET", "/pay", "same-origin", "no-cors", 204, 204},
-		{"the own page's link", "GET", "/pay", "same-origin", "navigate", 204, 204},
-		{"a foreign link to the page", "GET", "/s/demo", "cross-site", "navigate", 204, 403},
-		{"a link from another port to the page", "GET", "/s/demo", "same-site", "navigate", 204, 403},
-		{"a foreign link to something else", "GET", "/pay", "cross-site", "navigate", 403, 403},
-		{"a foreign form", "POST", "/s/demo", "cross-site", "navigate", 403, 403},
-		{"a foreign image", "GET", "/s/demo", "cross-site", "no-cors", 403, 403},
-		{"another port's image", "GET", "/s/demo", "same-site", "no-cors", 403, 403},
-		{"a site that nobody knows", "GET", "/s/demo", "elsewhere", "no-cors", 403, 403},
-		{"an empty site twice", "GET", "/s/demo", ",", "no-cors", 403, 403},
+		{"a program on this machine", "POST", host, "/", nil, 204, 204},
+		{"by name", "POST", "localhost:3000", "/", nil, 204, 204},
+		{"by IPv6", "POST", "[::1]:3000", "/", nil, 204, 204},
+		{"without a port", "POST", "127.0.0.1", "/", nil, 204, 204},
+		{"the server's own page", "POST", host, "/", origin(own), 204, 204},
+		{"a page that the template allows", "POST", host, "/", origin(shop), 204, 403},
+		{"a rebound name", "POST", "evil.example:3000", "/", nil, 403, 403},
+		{"a rebound name's own page", "POST", "evil.example:3000", "/", origin("http://evil.example:3000"), 403, 403},
+		{"a name that begins like a loopback address", "POST", "127.0.0.1.evil.example:3000", "/", nil, 403, 403},
+		{"no host", "POST", "", "/", nil, 403, 403},
+		{"another page", "POST", host, "/", origin(evil), 403, 403},
+		{"a page on another port", "POST", host, "/", origin("http://127.0.0.1:8080"), 403, 403},
+		{"a page without an origin of its own", "POST", host, "/", origin("null"), 403, 403},
+		{"two origins", "POST", host, "/", origin(own, evil), 403, 403},
+		{"what somebody types", "GET", host, "/pay", fetched("none", "navigate"), 204, 204},
+		{"the own page's script", "GET", host, "/pay", fetched("same-origin", "no-cors"), 204, 204},
+		{"a foreign link to the page", "GET", host, "/s/demo", fetched("cross-site", "navigate"), 204, 403},
+		{"a foreign link to something else", "GET", host, "/pay", fetched("cross-site", "navigate"), 403, 403},
+		{"a foreign form", "POST", host, "/s/demo", fetched("cross-site", "navigate"), 403, 403},
+		{"another port's image", "GET", host, "/s/demo", fetched("same-site", "no-cors"), 403, 403},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			r := httptest.NewRequest(tt.method, "http://127.0.0.1:3000"+tt.path, nil)
-			for name, value := range map[string]string{"Sec-Fetch-Site": tt.site, "Sec-Fetch-Mode": tt.mode} {
-				for each := range strings.SplitSeq(value, ",") {
-					if value != "" {
-						r.Header.Add(name, each)
-					}
-				}
-			}
-			if got := status(page, r); got != tt.want {
-				t.Errorf("status %d, want %d", got, tt.want)
-			}
-			if got := status(guard.Rules{}, r); got != tt.withoutRules {
-				t.Errorf("without rules: status %d, want %d", got, tt.withoutRules)
-			}
-		})
+		r := httptest.NewRequest(tt.method, "http://"+host+tt.path, nil)
+		r.Host = tt.host
+		maps.Copy(r.Header, tt.header)
+		if got, without := status(rules, r), status(guard.Rules{}, r); got != tt.want || without != tt.withoutRules {
+			t.Errorf("%s: status %d, and %d without rules; want %d and %d", tt.name, got, without, tt.want, tt.withoutRules)
+		}
 	}
 }

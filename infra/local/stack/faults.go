@@ -15,32 +15,12 @@ import (
 	"flashsale/infra/local/faults"
 	"flashsale/infra/local/guard"
 	"flashsale/infra/local/live"
-	"flashsale/infra/local/sqs"
 	"flashsale/infra/local/template"
 )
 
 // connectionsKept is how many idle connections a proxy keeps to an engine: as many as
 // there may be processes; with fewer the proxy would be the bottleneck.
 const connectionsKept = 256
-
-// readFaults reads Options.Faults.
-func (s *Stack) readFaults() error {
-	c, err := faults.Parse(s.o.Faults)
-	if err != nil {
-		return err
-	}
-	s.given = c
-	if s.o.SQSEndpoint != "" && (c.Duplicate > 0 || c.Delay > 0 || c.Reorder > 0) {
-		return errors.New("read faults: duplicate, delay and reorder need the stack's own queue, but another one is configured")
-	}
-	return nil
-}
-
-// disorder returns the faults that the stack's own queue must produce.
-func (s *Stack) disorder() sqs.Disorder {
-	c := s.given
-	return sqs.Disorder{Seed: c.Seed, Duplicate: c.Duplicate, Reorder: c.Reorder, Delay: c.Delay, MaxDelay: c.DelayBy}
-}
 
 // faultProxies is a transport with the faults in force, and proxies to DynamoDB and SQS
 // that use it.

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -23,13 +24,11 @@ import (
 	"time"
 
 	"flashsale/infra/kit/client/webhook"
-	"flashsale/infra/local/engine"
 	"flashsale/infra/local/eventbus"
 	"flashsale/infra/local/faults"
 	"flashsale/infra/local/guard"
 	"flashsale/infra/local/issuer"
 	"flashsale/infra/local/lambda"
-	"flashsale/infra/local/sqs"
 	"flashsale/infra/local/template"
 )
 
@@ -93,12 +92,6 @@ type Stack struct {
 
 // Start boots the stack and returns once it serves. ctx bounds the start only.
 func Start(ctx context.Context, o Options) (*Stack, error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Processes <= 0 {
-		o.Processes = defaultProcesses
-	}
 	s := &Stack{o: o, began: time.Now(), Failed: make(chan error, 8)}
 	s.background, s.stopWork = context.WithCancel(context.Background())
 	if err := s.start(ctx); err != nil {
@@ -108,7 +101,8 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 }
 
 func (s *Stack) start(ctx context.Context) error {
-	if err := s.readFaults(); err != nil {
+	var err error
+	if s.given, err = faults.Parse(s.o.Faults); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(s.o.Data, 0o755); err != nil {
@@ -128,11 +122,7 @@ func (s *Stack) start(ctx context.Context) error {
 		s.onStop(func() error { _ = l.Close(); return nil })
 	}
 	s.API, s.Lambda, s.SQS, s.Operate = address(listeners[0]), address(listeners[1]), address(listeners[2]), address(listeners[3])
-	if s.o.SQSEndpoint != "" {
-		s.SQS = s.o.SQSEndpoint
-	}
 
-	var err error
 	if s.described, err = s.load(nil); err != nil {
 		return err
 	}
@@ -150,8 +140,7 @@ func (s *Stack) start(ctx context.Context) error {
 	}
 	for _, step := range []func(context.Context) error{
 		func(ctx context.Context) error { return s.startEngine(ctx, listeners[4]) },
-		func(context.Context) error { s.startQueues(listeners[2]); return nil },
-		s.ensureQueues,
+		func(ctx context.Context) error { return s.startQueues(ctx, listeners[2]) },
 		func(context.Context) error { return s.startEventBus() },
 		func(context.Context) error { return s.startFaults() },
 		func(context.Context) error { return s.startFunctions(listeners[1]) },
@@ -184,12 +173,9 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 		"ReleaseGraceSeconds": "0",
 		"PublishEvents":       "true",
 	}
-	for _, set := range []map[string]string{s.o.Parameters, more} {
-		for name, value := range set {
-			parameters[name] = value
-		}
-	}
-	return template.Load(s.o.template(), template.Options{
+	maps.Copy(parameters, s.o.Parameters)
+	maps.Copy(parameters, more)
+	return template.Load(filepath.Join(s.o.Root, "template.yaml"), template.Options{
 		Parameters: parameters,
 		Strict:     []string{"PaymentUrl"}, // the buyer's page shows no other address
 		Region:     region,
@@ -273,103 +259,6 @@ func (s *Stack) fail(err error) {
 	}
 }
 
-// startEngine starts the DynamoDB engine, unless another one is configured, and creates
-// the template's tables in it. An engine that dies is restarted on the same file.
-//
-// The stack's own engine answers every web page, so it listens where browsers do not connect
-// to, and the DynamoDB port is a guarded proxy to it. The stack and its functions call the
-// engine itself.
-func (s *Stack) startEngine(ctx context.Context, l net.Listener) error {
-	s.engine, s.DynamoDB = s.o.DynamoDBEndpoint, s.o.DynamoDBEndpoint
-	if s.engine == "" {
-		_, err := os.Stat(s.database())
-		s.Forgot = err == nil && s.o.SQSEndpoint == ""
-		if err := s.maintainStreams(ctx); err != nil {
-			return err
-		}
-		e, err := s.launchEngine(ctx)
-		if err != nil {
-			return err
-		}
-		s.engine, s.DynamoDB = e.Endpoint(), address(l)
-		s.crash = make(chan struct{}, 1)
-		s.keepEngine(e)
-	}
-	s.openTransport()
-	if s.engine != s.DynamoDB {
-		target, err := url.Parse(s.engine)
-		if err != nil {
-			return fmt.Errorf("read engine endpoint: %w", err)
-		}
-		s.serve(l, faults.Proxy(target, s.base), guard.Rules{})
-	}
-	client := engine.Client(s.engine)
-	for _, table := range s.described.Tables {
-		if err := engine.EnsureTable(ctx, client, table); err != nil {
-			return err
-		}
-		s.Table = table.Name
-	}
-	return nil
-}
-
-func (s *Stack) launchEngine(ctx context.Context) (*engine.Engine, error) {
-	return engine.Start(ctx, engine.Options{Binary: engine.BinaryUnder(s.o.Root), Sheltered: true, DBPath: s.database()})
-}
-
-func (s *Stack) database() string { return filepath.Join(s.o.Data, "dynamodb.sqlite") }
-
-// relaunchEngine restarts the engine. The cause of its death may also kill the new one
-// while it starts, so a few starts may fail in a row.
-func (s *Stack) relaunchEngine(ended *engine.Engine) (next *engine.Engine, err error) {
-	for range relaunches {
-		if next, err = ended.Again(context.Background()); err == nil {
-			return next, nil
-		}
-		s.o.Log.Warn("the DynamoDB engine did not start", "error", err)
-		time.Sleep(relaunchPause)
-	}
-	return nil, err
-}
-
-func (s *Stack) keepEngine(e *engine.Engine) {
-	// The engine must outlive everything that uses it, so its own closer ends it, not
-	// s.background.
-	stop, stopped := make(chan struct{}), make(chan error, 1)
-	go func() {
-		for {
-			select {
-			case <-stop:
-				stopped <- e.Stop()
-				return
-			case <-s.crash:
-				e.Kill()
-			case <-e.Done():
-			}
-			s.o.Log.Warn("the DynamoDB engine ended; starting it again")
-			next, err := s.relaunchEngine(e)
-			if err != nil {
-				s.fail(err)
-				<-stop
-				stopped <- nil
-				return
-			}
-			e = next
-		}
-	}()
-	s.onStop(func() error { close(stop); return <-stopped })
-}
-
-// startQueues starts the embedded SQS, unless another one is configured.
-func (s *Stack) startQueues(l net.Listener) {
-	if s.o.SQSEndpoint != "" {
-		return
-	}
-	server := sqs.New(sqs.Options{AccountID: accountID, Region: region, Disorder: s.disorder()})
-	s.onStop(func() error { server.Close(); return nil })
-	s.serve(l, server, guard.Rules{})
-}
-
 // Options are the options of a stack. All servers listen on 127.0.0.1.
 type Options struct {
 	// Root is the project's folder, with template.yaml and, below .build, the output of
@@ -378,31 +267,23 @@ type Options struct {
 	// Data is the folder of the stack's state, which the next stack reuses: all but the
 	// queues' messages.
 	Data string
-	// Programs replace functions' programs built by `make host`.
-	Programs map[string]string
 	// Ports; 0 takes a free one.
 	APIPort, LambdaPort, DynamoDBPort, SQSPort, OperatePort int
 	// Parameters override the template's.
 	Parameters map[string]string
-	// DynamoDBEndpoint and SQSEndpoint are engines to use instead of the stack's own;
-	// empty starts its own.
-	DynamoDBEndpoint, SQSEndpoint string
+	// DynamoDBEndpoint is an engine to use instead of the stack's own; empty starts its own.
+	DynamoDBEndpoint string
 	// DemoSale seeds a demonstration sale, by the template's own schedule.
 	DemoSale bool
-	// Processes bounds the processes per function, in addition to the template's
-	// reserved concurrency.
-	Processes int
 	// Concurrency is the account's Lambda concurrency; 0 is a new account's, 1,000.
 	Concurrency int
-	// NoSchedules leaves all functions to those who invoke them.
-	NoSchedules bool
 	// KillAtResponse is the share, 0 to 1, of the functions' answers at which the
 	// process is killed: the work is done and the reply is lost.
 	KillAtResponse float64
 	// Faults are the faults of the functions' calls to DynamoDB, SQS and EventBridge, and of
 	// the queue's deliveries, in the syntax of package infra/local/faults; empty is none.
 	Faults string
-	// Log receives errors of the stack itself; nil discards them.
+	// Log receives errors of the stack itself.
 	Log *slog.Logger
 }
 
@@ -415,18 +296,10 @@ const (
 	// GCPercent suits a program that runs a stack: its heap is small, and collecting it
 	// less often trades memory for CPU time of the functions.
 	GCPercent = 400
-	// defaultProcesses suits a machine of a few cores.
-	defaultProcesses = 12
+	// maxProcesses bounds the processes per function, in addition to the template's reserved
+	// concurrency. It suits a machine of a few cores.
+	maxProcesses = 12
 )
-
-func (o *Options) template() string { return filepath.Join(o.Root, "template.yaml") }
-
-func (o *Options) bootstrap(function string) string {
-	if program := o.Programs[function]; program != "" {
-		return program
-	}
-	return filepath.Join(o.Root, ".build", "host", function, "bootstrap")
-}
 
 // demoSale never changes, so that every boot may repeat it (P9).
 const demoSale = `{"action":"create","saleId":"demo","name":"Demonstration","opensAt":"2026-01-01T00:00:00Z",` +

@@ -1,0 +1,141 @@
+package stack
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"strings"
+
+	"flashsale/infra/kit/client"
+	"flashsale/infra/local/engine"
+	"flashsale/infra/local/gateway"
+	"flashsale/infra/local/guard"
+	"flashsale/infra/local/issuer"
+	"flashsale/infra/local/live"
+	"flashsale/infra/local/template"
+)
+
+// gateway returns the template's API of these tokens as a handler.
+func (s *Stack) gateway(api template.API, from *issuer.Issuer, o gateway.Options) http.Handler {
+	o.Log = s.o.Log
+	authorizers := map[string]*gateway.JWT{}
+	for name, a := range api.Authorizers {
+		authorizers[name] = &gateway.JWT{Issuer: a.Issuer, Audience: a.Audience, Keys: from.Key}
+	}
+	var routes []gateway.Route
+	for _, r := range api.Routes {
+		route := gateway.Route{
+			Method: r.Method, Path: r.Path, Function: r.Function, Scopes: r.Scopes, Throttle: gateway.Throttle(r.Throttle),
+		}
+		if r.Authorizer != "" {
+			route.Authorizer = authorizers[r.Authorizer]
+		}
+		routes = append(routes, route)
+	}
+	return gateway.New(routes, s.functions, o)
+}
+
+// startOperators starts the operators' HTTP API, if the template creates it, and their sign-in.
+func (s *Stack) startOperators(l net.Listener) error {
+	if s.described.Operators.LogicalID == "" {
+		s.Operate = ""
+		return l.Close()
+	}
+	api := s.gateway(s.described.Operators, s.operators, gateway.Options{APIID: "operators"})
+	signIn := s.operators.Handler()
+	s.serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/_local/") {
+			signIn.ServeHTTP(w, r)
+			return
+		}
+		api.ServeHTTP(w, r)
+	}), guard.Rules{Links: linked})
+	return nil
+}
+
+// linked reports whether anybody may link to an address: to a page, not to what exists only
+// locally.
+func linked(r *http.Request) bool { return !strings.HasPrefix(r.URL.Path, "/_local/") }
+
+// startAPI starts the HTTP API, plus the routes that exist only locally.
+func (s *Stack) startAPI(l net.Listener) error {
+	var o gateway.Options
+	rules := guard.Rules{Links: linked}
+	if c := s.described.API.CORS; c != nil {
+		cors := gateway.CORS(*c)
+		o.CORS, rules.Origins = &cors, cors.Allows
+	}
+	api := s.gateway(s.described.API, s.issuer, o)
+	view, err := s.openView()
+	if err != nil {
+		return err
+	}
+	api = view.Observe(api)
+	local := http.NewServeMux()
+	buyers, operators := s.issuer.Handler(), s.operators.Handler()
+	local.Handle("/_local/", buyers)
+	local.HandleFunc("GET /_local/token", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("role") {
+			operators.ServeHTTP(w, r)
+			return
+		}
+		buyers.ServeHTTP(w, r)
+	})
+	local.HandleFunc("GET /_local/health", s.health)
+	local.Handle("GET "+dicePath+"/", s.dice.handler())
+	local.HandleFunc("GET "+payPath, s.pay)
+	local.HandleFunc("POST "+payPath, s.pay)
+	local.HandleFunc("GET /_local/shop/{port}", s.shop)
+	local.Handle(live.Prefix, view.Handler())
+	local.Handle("GET /{$}", view.Handler())
+	s.serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A mux would clean and redirect paths, unlike API Gateway.
+		if strings.HasPrefix(r.URL.Path, "/_local/") || r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+			local.ServeHTTP(w, r)
+			return
+		}
+		api.ServeHTTP(w, r)
+	}), rules)
+	return nil
+}
+
+// openView opens the live view, which ends with the stack.
+func (s *Stack) openView() (*live.View, error) {
+	queues := s.SQS + "/" + accountID + "/"
+	o := live.Options{
+		Client: client.New(s.API, client.Options{Lambda: s.Lambda, Connections: connectionsKept}),
+		DB:     engine.Client(s.engine), Table: s.Table,
+		Queues: s.queueClient(), OrderQueue: queues + "OrderQueue", DeadLetterQueue: queues + "OrderDeadLetterQueue",
+		System: s,
+	}
+	if s.bus != nil {
+		o.Events = s.bus
+	}
+	view, err := live.New(o)
+	if err == nil {
+		s.keep(view.Run)
+	}
+	return view, err
+}
+
+// health answers with the addresses of the stack's parts.
+func (s *Stack) health(w http.ResponseWriter, _ *http.Request) {
+	parts := map[string]any{
+		"status": "ok", "api": s.API, "lambda": s.Lambda, "dynamodb": s.DynamoDB, "sqs": s.SQS, "table": s.Table,
+		"beacon": s.dice.Chain(),
+	}
+	if s.Operate != "" {
+		parts["operate"] = s.Operate
+	}
+	if s.bus != nil {
+		parts["eventbridge"], parts["events"] = s.EventBridge, s.EventLog
+	}
+	if len(s.described.Buses) > 0 {
+		parts["eventBus"] = s.described.Buses[0].Name
+	}
+	if settings, met := s.Faults(); settings != "" {
+		parts["faults"], parts["faultsMet"] = settings, met
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(parts)
+}

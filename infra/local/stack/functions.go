@@ -1,0 +1,119 @@
+package stack
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"flashsale/infra/local/guard"
+	"flashsale/infra/local/lambda"
+	"flashsale/infra/local/scheduler"
+	"flashsale/infra/local/sqspoller"
+	"flashsale/infra/local/template"
+)
+
+// startFunctions starts the Lambda service with the template's functions.
+func (s *Stack) startFunctions(l net.Listener) error {
+	s.FunctionLog = filepath.Join(s.o.Data, "functions.log")
+	log, err := os.OpenFile(s.FunctionLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("open function log: %w", err)
+	}
+	s.onStop(log.Close)
+	s.killShare.Store(math.Float64bits(s.o.KillAtResponse))
+	s.environments = map[string]map[string]string{}
+	var functions []lambda.Function
+	for _, f := range s.described.Functions {
+		command := filepath.Join(s.o.Root, ".build", "host", f.LogicalID, "bootstrap")
+		if _, err := os.Stat(command); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("function %s is not built: %s is missing (make host builds it)", f.LogicalID, command)
+		}
+		env := s.environment(f, s.o.Faults != "")
+		s.environments[f.LogicalID] = env
+		functions = append(functions, lambda.Function{
+			Name: f.LogicalID, Command: command, Env: env,
+			Timeout: f.Timeout, MemoryMB: f.MemoryMB, Processes: processes(f), Reserved: f.ReservedConcurrency,
+		})
+	}
+	s.functions, err = lambda.New(functions, lambda.Options{
+		Region: region, AccountID: accountID, Logs: log, AfterResponse: s.killAtResponse, Concurrency: s.o.Concurrency,
+	})
+	if err != nil {
+		return err
+	}
+	s.onStop(s.functions.Close)
+	s.serve(l, s.functions.InvokeHandler(), guard.Rules{})
+	return nil
+}
+
+// localRuntime tunes Go programs for a machine on which dozens of them share a few
+// processors: one processor each, because one event needs no more, and a larger heap
+// instead of collecting a tiny one every few events. The template's own values take
+// precedence.
+var localRuntime = map[string]string{"GOMAXPROCS": "1", "GOGC": "400"}
+
+// processes returns how many processes a function may have here.
+func processes(f template.Function) int {
+	if f.ReservedConcurrency > 0 {
+		return min(f.ReservedConcurrency, maxProcesses)
+	}
+	return maxProcesses
+}
+
+// startPollers connects queues to functions.
+func (s *Stack) startPollers() {
+	queues := map[string]template.Queue{}
+	for _, q := range s.described.Queues {
+		queues[q.LogicalID] = q
+	}
+	for _, f := range s.described.Functions {
+		for _, source := range f.Queues {
+			concurrency := processes(f)
+			if source.MaximumConcurrency > 0 {
+				concurrency = min(concurrency, source.MaximumConcurrency)
+			}
+			q := queues[source.Queue]
+			p := sqspoller.New(sqspoller.Config{
+				QueueURL: s.queueURL(q), QueueARN: queueARN(q), Function: f.LogicalID, Region: region,
+				BatchSize: source.BatchSize, Window: source.Window, Concurrency: concurrency, Log: s.o.Log,
+			}, s.queueClient(), s.functions)
+			s.keep(p.Run)
+		}
+	}
+}
+
+// startScheduler runs the template's schedules. The template's own seeding schedule,
+// set to the near future, seeds the demonstration sale: so even a first run exercises
+// the scheduled invocation.
+func (s *Stack) startScheduler() error {
+	described := s.described
+	if s.o.DemoSale {
+		var err error
+		if described, err = s.load(map[string]string{
+			"SeedScheduleExpression": "at(" + time.Now().UTC().Add(2*time.Second).Format("2006-01-02T15:04:05") + ")",
+			"SeedScheduleInput":      demoSale,
+		}); err != nil {
+			return err
+		}
+	}
+	var schedules []scheduler.Schedule
+	for _, f := range described.Functions {
+		for _, e := range f.Schedules {
+			schedules = append(schedules, scheduler.Schedule{
+				Name: e.Name, Function: f.LogicalID, Expression: e.Expression, Timezone: e.Timezone, Enabled: e.Enabled, Input: e.Input,
+				RetryAttempts: e.RetryAttempts, MaxEventAge: e.MaxEventAge,
+			})
+		}
+	}
+	sched, err := scheduler.New(schedules, s.functions, scheduler.Options{Since: s.began, Log: s.o.Log})
+	if err != nil {
+		return err
+	}
+	s.keep(sched.Run)
+	return nil
+}

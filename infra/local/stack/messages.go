@@ -1,0 +1,112 @@
+package stack
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"flashsale/infra/local/engine"
+	"flashsale/infra/local/eventbus"
+	"flashsale/infra/local/faults"
+	"flashsale/infra/local/guard"
+	"flashsale/infra/local/sqs"
+	"flashsale/infra/local/streampoller"
+	"flashsale/infra/local/template"
+)
+
+func (s *Stack) queueClient() *awssqs.Client {
+	return awssqs.New(awssqs.Options{
+		BaseEndpoint: aws.String(s.SQS), Region: region,
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+		Retryer:     aws.NopRetryer{},
+	})
+}
+
+func (s *Stack) queueURL(q template.Queue) string { return s.SQS + "/" + accountID + "/" + q.Name }
+
+func queueARN(q template.Queue) string {
+	return "arn:aws:sqs:" + region + ":" + accountID + ":" + q.Name
+}
+
+// startQueues starts the embedded SQS with the template's queues.
+func (s *Stack) startQueues(ctx context.Context, l net.Listener) error {
+	c := s.given
+	server := sqs.New(sqs.Options{AccountID: accountID, Region: region, Disorder: sqs.Disorder{
+		Seed: c.Seed, Duplicate: c.Duplicate, Reorder: c.Reorder, Delay: c.Delay, MaxDelay: c.DelayBy,
+	}})
+	s.onStop(func() error { server.Close(); return nil })
+	s.serve(l, server, guard.Rules{})
+	for _, q := range s.described.Queues {
+		if _, err := s.queueClient().CreateQueue(ctx, &awssqs.CreateQueueInput{QueueName: &q.Name, Attributes: q.Attributes}); err != nil {
+			return fmt.Errorf("create queue %s: %w", q.Name, err)
+		}
+	}
+	return nil
+}
+
+// startEventBus starts EventBridge, unless the template has neither a bus nor a function that
+// reads a stream.
+func (s *Stack) startEventBus() error {
+	streams := slices.ContainsFunc(s.described.Functions, func(f template.Function) bool { return len(f.Streams) > 0 })
+	if len(s.described.Buses) == 0 && !streams {
+		return nil
+	}
+	var names []string
+	for _, b := range s.described.Buses {
+		names = append(names, b.Name)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	s.onStop(func() error { _ = l.Close(); return nil })
+	s.EventBridge, s.EventLog = address(l), filepath.Join(s.o.Data, "events.jsonl")
+	s.bus, err = eventbus.Open(eventbus.Options{Path: s.EventLog, Buses: names, AccountID: accountID, Region: region, Log: s.o.Log})
+	if err != nil {
+		return err
+	}
+	s.onStop(s.bus.Close)
+	s.serve(l, s.bus, guard.Rules{})
+	return nil
+}
+
+// setBusOutage stops the event bus or lets it go on; while it goes on, it refuses the share of
+// calls that the faults name.
+func (s *Stack) setBusOutage(down bool, c faults.Config) {
+	if s.bus != nil {
+		s.bus.SetTrouble(eventbus.Trouble{Down: down, Share: c.Publish, Seed: c.Seed})
+	}
+}
+
+// startStreamPollers connects tables' streams to functions.
+func (s *Stack) startStreamPollers(ctx context.Context) error {
+	names := map[string]string{}
+	for _, t := range s.described.Tables {
+		names[t.LogicalID] = t.Name
+	}
+	for _, f := range s.described.Functions {
+		for _, source := range f.Streams {
+			table := names[source.Table]
+			arn, err := engine.Stream(ctx, engine.Client(s.engine), table)
+			if err != nil {
+				return err
+			}
+			p, err := streampoller.New(streampoller.Config{
+				StreamARN: arn, SourceARN: "arn:aws:dynamodb:" + region + ":" + accountID + ":table/" + table + "/stream/local",
+				Function: f.LogicalID, Region: region, Checkpoint: filepath.Join(s.o.Data, "streams", f.LogicalID+"-"+source.Table+".json"),
+				BatchSize: source.BatchSize, Window: source.Window, Parallel: source.Parallel, Filters: source.Filters, Log: s.o.Log,
+			}, engine.StreamsClient(s.engine), s.functions)
+			if err != nil {
+				return err
+			}
+			s.keep(p.Run)
+		}
+	}
+	return nil
+}
