@@ -9,6 +9,7 @@ package eventbus
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -19,9 +20,7 @@ import (
 	randv2 "math/rand/v2"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -167,7 +166,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var in struct{ Entries []entry }
 	strict := json.NewDecoder(bytes.NewReader(body))
-	strict.DisallowUnknownFields() // an endpoint's id, a trace header: they would have no effect
+	strict.DisallowUnknownFields() // they would have no effect
 	if err := strict.Decode(&in); err != nil {
 		refuse(w, http.StatusBadRequest, "SerializationException", err.Error())
 		return
@@ -194,12 +193,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if kind == metLost {
 		panic(http.ErrAbortHandler)
 	}
-	failed := 0
-	for _, r := range results {
-		if r.ErrorCode != "" {
-			failed++
-		}
-	}
+	failed := len(slices.DeleteFunc(slices.Clone(results), func(r result) bool { return r.ErrorCode == "" }))
 	w.Header().Set("Content-Type", contentType)
 	_ = json.NewEncoder(w).Encode(struct {
 		FailedEntryCount int
@@ -210,15 +204,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // check returns why the whole call is refused.
 func check(entries []entry) string {
 	if n := len(entries); n < 1 || n > maxEntries {
-		limit := "greater than or equal to 1"
-		if n > 0 {
-			limit = "less than or equal to " + strconv.Itoa(maxEntries)
-		}
-		return "1 validation error detected: Value at 'entries' failed to satisfy constraint: Member must have length " + limit
+		return "1 validation error detected: Value at 'entries' failed to satisfy constraint: Member must have length 1 to 10"
 	}
 	total := 0
-	for i := range entries {
-		total += entries[i].size()
+	for _, e := range entries {
+		total += len(e.Source) + len(e.DetailType) + len(e.Detail)
+		if e.Time != 0 {
+			total += timeBytes
+		}
 	}
 	if total >= maxTotalBytes {
 		return "Total size of the entries in the request is over the limit."
@@ -246,7 +239,7 @@ func (s *Server) put(entries []entry, throttled int) ([]result, error) {
 		}
 		results[i].EventID = rand.Text()
 		if !s.buses[s.busName(e)] {
-			s.o.Log.Warn("an event goes nowhere: there is no such event bus", "bus", text(e.EventBusName), "type", *e.DetailType)
+			s.o.Log.Warn("an event goes nowhere: there is no such event bus", "bus", e.EventBusName, "type", e.DetailType)
 			continue
 		}
 		accepted = append(accepted, e.event(results[i].EventID, s.o.AccountID, s.o.Region, now))
@@ -262,11 +255,7 @@ func (s *Server) put(entries []entry, throttled int) ([]result, error) {
 
 // busName is the name of an entry's bus, which may be given by its ARN.
 func (s *Server) busName(e *entry) string {
-	name := text(e.EventBusName)
-	if name == "" {
-		return "default"
-	}
-	return strings.TrimPrefix(name, "arn:aws:events:"+s.o.Region+":"+s.o.AccountID+":event-bus/")
+	return cmp.Or(strings.TrimPrefix(e.EventBusName, "arn:aws:events:"+s.o.Region+":"+s.o.AccountID+":event-bus/"), "default")
 }
 
 func refuse(w http.ResponseWriter, status int, kind, message string) {
@@ -283,33 +272,10 @@ const (
 	timeBytes     = 14      // what a time counts, however it is written
 )
 
-// entry is one of a request. Members that are not listed have no effect here.
+// entry is one of a request, with the members that the product sends.
 type entry struct {
-	Detail       *string
-	DetailType   *string
-	EventBusName *string
-	Resources    []string
-	Source       *string
-	Time         *float64 // seconds since 1970
-}
-
-// size is the size of an entry as EventBridge computes it.
-func (e *entry) size() int {
-	n := len(text(e.Source)) + len(text(e.DetailType)) + len(text(e.Detail))
-	if e.Time != nil {
-		n += timeBytes
-	}
-	for _, r := range e.Resources {
-		n += len(r)
-	}
-	return n
-}
-
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
+	Detail, DetailType, EventBusName, Source string
+	Time                                     float64 // seconds since 1970; 0 for none
 }
 
 // result is an entry's in the answer: an id, or an error.
@@ -329,28 +295,18 @@ const (
 
 // refuse returns the error of an entry that is not acceptable, or nil.
 func (e *entry) refuse() *result {
-	for _, m := range []struct {
-		name  string
-		value *string
-	}{{"Source", e.Source}, {"DetailType", e.DetailType}, {"Detail", e.Detail}} {
-		if text(m.value) == "" {
-			return &result{ErrorCode: codeArgument, ErrorMessage: "Parameter " + m.name + " is not valid. Reason: " + m.name + " is a required argument."}
-		}
-	}
+	var object map[string]json.RawMessage
 	switch {
-	case utf8.RuneCountInString(*e.DetailType) > maxDetailType:
+	case e.Source == "" || e.DetailType == "" || e.Detail == "":
+		return &result{ErrorCode: codeArgument, ErrorMessage: "Source, DetailType and Detail are required arguments."}
+	case utf8.RuneCountInString(e.DetailType) > maxDetailType:
 		return &result{ErrorCode: codeArgument, ErrorMessage: "Parameter DetailType is not valid. Reason: it has more than 128 characters."}
-	case strings.HasPrefix(*e.Source, "aws."):
+	case strings.HasPrefix(e.Source, "aws."):
 		return &result{ErrorCode: codeSource, ErrorMessage: "Not authorized for the source."}
-	case !isObject(*e.Detail):
+	case json.Unmarshal([]byte(e.Detail), &object) != nil || object == nil:
 		return &result{ErrorCode: codeDetail, ErrorMessage: "Detail is malformed."}
 	}
 	return nil
-}
-
-func isObject(text string) bool {
-	var object map[string]json.RawMessage
-	return json.Unmarshal([]byte(text), &object) == nil && object != nil
 }
 
 // Event is an accepted event, in the form in which targets get it.
@@ -368,16 +324,12 @@ type Event struct {
 
 // event is the event of an acceptable entry that arrived at the given time.
 func (e *entry) event(id, account, region string, at time.Time) Event {
-	if e.Time != nil {
-		at = time.Unix(int64(*e.Time), 0)
+	if e.Time != 0 {
+		at = time.Unix(int64(e.Time), 0)
 	}
 	var detail bytes.Buffer
-	_ = json.Compact(&detail, []byte(*e.Detail)) // it is JSON
-	resources := e.Resources
-	if resources == nil {
-		resources = []string{}
-	}
-	return Event{"0", id, *e.DetailType, *e.Source, account, at.UTC().Truncate(time.Second), region, resources, detail.Bytes()}
+	_ = json.Compact(&detail, []byte(e.Detail)) // it is JSON
+	return Event{"0", id, e.DetailType, e.Source, account, at.UTC().Truncate(time.Second), region, []string{}, detail.Bytes()}
 }
 
 // file is the file of events: whole lines up to size. What a failed or interrupted write left
@@ -397,14 +349,6 @@ func openFile(path string, note func(Event)) (*file, error) {
 	if err := log.read(note); err != nil {
 		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), f.Close())
 	}
-	// The file's name must survive a loss of power, too.
-	folder, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	if err := errors.Join(folder.Sync(), folder.Close()); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
 	return log, nil
 }
 
@@ -415,7 +359,7 @@ func (l *file) read(note func(Event)) error {
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err == io.EOF {
-			return l.cut()
+			return l.f.Truncate(l.size)
 		}
 		if err != nil {
 			return err
@@ -426,15 +370,6 @@ func (l *file) read(note func(Event)) error {
 			note(e)
 		}
 	}
-}
-
-// cut ends the file after its whole lines.
-func (l *file) cut() error {
-	if err := l.f.Truncate(l.size); err != nil {
-		return err
-	}
-	_, err := l.f.Seek(l.size, io.SeekStart)
-	return err
 }
 
 // add appends events durably, all or none.
@@ -450,9 +385,9 @@ func (l *file) add(events []Event) error {
 			return fmt.Errorf("encode event: %w", err)
 		}
 	}
-	err := l.cut()
+	err := l.f.Truncate(l.size)
 	if err == nil {
-		_, err = l.f.Write(lines.Bytes())
+		_, err = l.f.WriteAt(lines.Bytes(), l.size)
 	}
 	if err == nil {
 		err = l.f.Sync()

@@ -1,9 +1,15 @@
+// Package eventpattern reads the filters of a Lambda event source mapping for a DynamoDB
+// stream, and tells which records match them.
+//
+// It has EventBridge's rules for event patterns, as far as Lambda applies them to DynamoDB
+// and this project may use them: equality, prefix and exists, below the key dynamodb. Compile
+// refuses everything else, so that no filter means one thing here and another on AWS. It
+// does not depend on where records come from.
 package eventpattern
 
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,17 +20,7 @@ import (
 const maxLength = 4096
 
 // Pattern is one filter. It is immutable.
-type Pattern struct{ root *node }
-
-// node is one level of a pattern: every field must match, and so must one of the tests, if
-// there are any, the values at this level.
-type node struct {
-	fields map[string]*node
-	tests  []test
-}
-
-// test reports whether one of the leaves is what it asks for; there may be none.
-type test func(leaves []any) bool
+type Pattern struct{ root map[string]any }
 
 // Compile reads a pattern from its JSON.
 func Compile(text string) (*Pattern, error) {
@@ -32,103 +28,80 @@ func Compile(text string) (*Pattern, error) {
 		return nil, fmt.Errorf("read event pattern: more than %d characters", maxLength)
 	}
 	// This decoder refuses duplicate names, as EventBridge does.
-	var top map[string]any
-	if err := json.Unmarshal([]byte(text), &top); err != nil {
-		return nil, fmt.Errorf("read event pattern: %w", err)
+	p := &Pattern{}
+	err := json.Unmarshal([]byte(text), &p.root)
+	if err == nil {
+		err = check(p.root)
 	}
-	for name := range top {
+	for name := range p.root {
 		if name != "dynamodb" {
-			return nil, fmt.Errorf("read event pattern: %q: only the key dynamodb is filtered by", name)
+			err = fmt.Errorf("%q: only the key dynamodb is filtered by", name)
 		}
 	}
-	root, err := compile(top)
 	if err != nil {
 		return nil, fmt.Errorf("read event pattern: %w", err)
 	}
-	return &Pattern{root}, nil
+	return p, nil
 }
 
-func compile(v any) (*node, error) {
+func check(v any) error {
 	switch v := v.(type) {
 	case map[string]any:
 		if len(v) == 0 {
-			return nil, errors.New("an object must not be empty")
+			return errors.New("an object must not be empty")
 		}
-		n := &node{fields: map[string]*node{}}
-		for _, name := range slices.Sorted(maps.Keys(v)) {
+		for name, below := range v {
 			if strings.HasPrefix(name, "$") {
-				return nil, fmt.Errorf("%s: this operator does not run locally", name)
+				return fmt.Errorf("%s: this operator does not run locally", name)
 			}
-			below, err := compile(v[name])
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
+			if err := check(below); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
 			}
-			n.fields[name] = below
 		}
-		return n, nil
+		return nil
 	case []any:
 		if len(v) == 0 {
-			return nil, errors.New("a list must not be empty")
+			return errors.New("a list must not be empty")
 		}
-		n := &node{}
-		for _, item := range v {
-			t, err := compileTest(item)
-			if err != nil {
-				return nil, err
+		for _, test := range v {
+			if !known(test) {
+				return fmt.Errorf("%v is not a string, true, false, null, exists with true or false, or prefix with a string", test)
 			}
-			n.tests = append(n.tests, t)
 		}
-		return n, nil
+		return nil
 	}
-	return nil, errors.New("must be an object or a list of values")
+	return errors.New("must be an object or a list of values")
 }
 
-func compileTest(v any) (test, error) {
-	switch v := v.(type) {
+// known reports whether a test of a value is one that runs locally. Numbers of DynamoDB are
+// strings in JSON: EventBridge's numbers never match them.
+func known(test any) bool {
+	switch test := test.(type) {
 	case nil, string, bool:
-		return func(leaves []any) bool { return slices.Contains(leaves, any(v)) }, nil
+		return true
 	case map[string]any:
-		if len(v) != 1 {
-			return nil, errors.New("a comparison has exactly one operator")
-		}
-		for operator, operand := range v {
-			return compileOperator(operator, operand)
-		}
+		_, exists := test["exists"].(bool)
+		prefix, _ := test["prefix"].(string)
+		return len(test) == 1 && (exists || prefix != "")
 	}
-	// Numbers of DynamoDB are strings in JSON: EventBridge's numbers never match them.
-	return nil, fmt.Errorf("%v is not a string, true, false, null or a comparison", v)
-}
-
-func compileOperator(operator string, operand any) (test, error) {
-	switch operator {
-	case "exists":
-		if wanted, ok := operand.(bool); ok {
-			return func(leaves []any) bool { return len(leaves) > 0 == wanted }, nil
-		}
-		return nil, errors.New("exists needs true or false")
-	case "prefix":
-		if prefix, ok := operand.(string); ok && prefix != "" {
-			return func(leaves []any) bool {
-				return slices.ContainsFunc(leaves, func(leaf any) bool {
-					text, ok := leaf.(string)
-					return ok && strings.HasPrefix(text, prefix)
-				})
-			}, nil
-		}
-		return nil, errors.New("prefix needs a string")
-	}
-	return nil, fmt.Errorf("%s: this operator does not run locally", operator)
+	return false
 }
 
 // Match reports whether a record, decoded from JSON into maps, slices and scalars, matches.
-func (p *Pattern) Match(record map[string]any) bool { return p.root.matches([]any{record}) }
+func (p *Pattern) Match(record map[string]any) bool { return matches(p.root, []any{record}) }
 
-func (n *node) matches(values []any) bool {
-	if n.tests != nil {
-		leaves := leavesOf(values)
-		return slices.ContainsFunc(n.tests, func(t test) bool { return t(leaves) })
+// matches reports whether the values at one level are what a pattern asks for: every field of an
+// object must match, and of a list one test.
+func matches(pattern any, values []any) bool {
+	if tests, ok := pattern.([]any); ok {
+		// Tests are of leaves only, so an object does not exist.
+		leaves := slices.DeleteFunc(flat(values), func(v any) bool {
+			_, object := v.(map[string]any)
+			return object
+		})
+		return slices.ContainsFunc(tests, func(test any) bool { return holds(test, leaves) })
 	}
-	for name, below := range n.fields {
+	for name, below := range pattern.(map[string]any) {
 		var next []any
 		for _, v := range flat(values) {
 			if object, ok := v.(map[string]any); ok {
@@ -137,25 +110,31 @@ func (n *node) matches(values []any) bool {
 				}
 			}
 		}
-		if !below.matches(next) {
+		if !matches(below, next) {
 			return false
 		}
 	}
 	return true
 }
 
-// leavesOf returns the scalars of the values: exists works on leaves only, so an object
-// does not exist.
-func leavesOf(values []any) []any {
-	return slices.DeleteFunc(flat(values), func(v any) bool {
-		_, object := v.(map[string]any)
-		return object
+// holds reports whether one of the leaves is what a test asks for; there may be none.
+func holds(test any, leaves []any) bool {
+	comparison, ok := test.(map[string]any)
+	if !ok {
+		return slices.Contains(leaves, test)
+	}
+	if wanted, ok := comparison["exists"].(bool); ok {
+		return len(leaves) > 0 == wanted
+	}
+	prefix := comparison["prefix"].(string)
+	return slices.ContainsFunc(leaves, func(leaf any) bool {
+		text, ok := leaf.(string)
+		return ok && strings.HasPrefix(text, prefix)
 	})
 }
 
 // flat replaces lists by their elements: a pattern matches a list if it matches an element.
-func flat(values []any) []any {
-	var out []any
+func flat(values []any) (out []any) {
 	for _, v := range values {
 		if list, ok := v.([]any); ok {
 			out = append(out, flat(list)...)
