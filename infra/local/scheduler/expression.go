@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	_ "time/tzdata" // Time zones must not depend on this machine's installation.
 
@@ -76,16 +75,10 @@ var ratePattern = regexp.MustCompile(`^([1-9][0-9]{0,4}) +(minute|hour|day)(s?)$
 
 func parseRate(body string) (Expression, error) {
 	m := ratePattern.FindStringSubmatch(body)
-	if m == nil {
-		return nil, fmt.Errorf("parse rate(%s): want a positive value and minutes, hours or days", body)
+	if m == nil || (m[1] == "1") != (m[3] == "") {
+		return nil, fmt.Errorf("parse rate(%s): want a positive value and minutes, hours or days, singular for 1 only", body)
 	}
-	if (m[1] == "1") != (m[3] == "") {
-		return nil, fmt.Errorf("parse rate(%s): the unit is singular for 1 only", body)
-	}
-	value, err := strconv.Atoi(m[1])
-	if err != nil {
-		return nil, fmt.Errorf("parse rate(%s): %w", body, err)
-	}
+	value, _ := strconv.Atoi(m[1]) // it has digits only
 	// A day is 24 hours even when the clocks change, as in EventBridge Scheduler.
 	unit := map[string]time.Duration{"minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour}[m[2]]
 	return every(time.Duration(value) * unit), nil
@@ -98,9 +91,6 @@ func (e every) Next(after time.Time) (time.Time, bool) {
 // cron is a cron expression with AWS's six fields.
 type cron struct {
 	zone *time.Location
-
-	// The library modifies a buffer inside the expression.
-	mu   sync.Mutex
 	expr *cronexpr.Expression
 }
 
@@ -108,8 +98,6 @@ type cron struct {
 // daylight saving: a time in the skipped hour is left out, and one in the repeated hour
 // is used once, the first time.
 func (c *cron) Next(after time.Time) (time.Time, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	for wall := wallClock(after.In(c.zone)); ; {
 		wall = c.expr.Next(wall)
 		if wall.IsZero() {
@@ -140,118 +128,60 @@ func (c *cron) instant(wall time.Time) (time.Time, bool) {
 	return some, true
 }
 
-// cronField is one of the six fields with AWS's values for it.
-type cronField struct {
-	name      string
-	low, high int
-	// names stand for low, low+1, ...
-	names []string
-	// special matches the items with L, W or #.
-	special *regexp.Regexp
-	// shift is the difference to the library's numbers.
-	shift int
-}
-
-var cronFields = []cronField{
-	{name: "minutes", low: 0, high: 59},
-	{name: "hours", low: 0, high: 23},
-	{name: "day-of-month", low: 1, high: 31, special: regexp.MustCompile(`^(L|LW|(?:[1-9]|[12][0-9]|3[01])W)$`)},
-	{name: "month", low: 1, high: 12, names: strings.Fields("JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC")},
-	{name: "day-of-week", low: 1, high: 7, names: strings.Fields("SUN MON TUE WED THU FRI SAT"), shift: -1,
-		special: regexp.MustCompile(`^([1-7]|SUN|MON|TUE|WED|THU|FRI|SAT)(L|#[1-5])$`)},
-	{name: "year", low: 1970, high: 2099},
-}
-
 const (
 	dayOfMonth = 2
 	dayOfWeek  = 4
 )
 
-// parseCron checks every field by AWS's rules and rewrites it for the library, which
-// counts days of the week from 0 and differs in what it accepts.
+var (
+	weekdays = strings.NewReplacer("SUN", "1", "MON", "2", "TUE", "3", "WED", "4", "THU", "5", "FRI", "6", "SAT", "7")
+	// span is what a field's list may have; special is what may stand alone in a field of days.
+	span    = regexp.MustCompile(`^(?:\*|(\d{1,4}|[A-Z]{3})(?:-(\d{1,4}|[A-Z]{3}))?)(?:/\d{1,4})?$`)
+	special = map[int]*regexp.Regexp{
+		dayOfMonth: regexp.MustCompile(`^(\?|L|LW|\d{1,2}W)$`), dayOfWeek: regexp.MustCompile(`^(\?|L|\d(L|#[1-5]))$`),
+	}
+	// weekday is a number of a day, not that of a step or a week.
+	weekday = regexp.MustCompile(`(^|[,-])(\d+)`)
+)
+
+// parseCron refuses what the library accepts and AWS does not, and rewrites the days of the week,
+// which the library counts from 0. The library checks the values.
 func parseCron(body string, zone *time.Location) (Expression, error) {
-	fields := strings.Fields(body)
-	if len(fields) != len(cronFields) {
-		return nil, fmt.Errorf("parse cron(%s): want six fields, got %d", body, len(fields))
+	fields := strings.Fields(strings.ToUpper(body))
+	if len(fields) != 6 || (fields[dayOfMonth] == "?") == (fields[dayOfWeek] == "?") {
+		return nil, fmt.Errorf("parse cron(%s): want six fields, and ? for exactly one of day-of-month and day-of-week", body)
 	}
-	if (fields[dayOfMonth] == "?") == (fields[dayOfWeek] == "?") {
-		return nil, fmt.Errorf("parse cron(%s): exactly one of day-of-month and day-of-week must be ?", body)
-	}
-	for i, f := range cronFields {
-		if fields[i] == "?" && (i == dayOfMonth || i == dayOfWeek) {
+	fields[dayOfWeek] = weekdays.Replace(fields[dayOfWeek])
+	for i, field := range fields {
+		if s := special[i]; s != nil && s.MatchString(field) {
 			continue
 		}
-		items := strings.Split(strings.ToUpper(fields[i]), ",")
-		for j, item := range items {
-			rewritten, ok := f.rewrite(item, len(items) == 1)
-			if !ok {
-				return nil, fmt.Errorf("parse cron(%s): %q is not valid for %s", body, item, f.name)
+		for item := range strings.SplitSeq(field, ",") {
+			m := span.FindStringSubmatch(item)
+			if m == nil {
+				return nil, fmt.Errorf("parse cron(%s): %q is not valid", body, item)
 			}
-			items[j] = rewritten
+			first, notFirst := strconv.Atoi(m[1])
+			last, notLast := strconv.Atoi(m[2])
+			if notFirst == nil && notLast == nil && last <= first {
+				return nil, fmt.Errorf("parse cron(%s): the range %q does not go up", body, item)
+			}
 		}
-		fields[i] = strings.Join(items, ",")
 	}
+	if fields[dayOfWeek] == "L" {
+		fields[dayOfWeek] = "7"
+	}
+	fields[dayOfWeek] = weekday.ReplaceAllStringFunc(fields[dayOfWeek], func(day string) string {
+		before := strings.TrimRight(day, "0123456789")
+		n, err := strconv.Atoi(strings.TrimPrefix(day, before))
+		if err != nil || n < 1 || n > 7 {
+			return "no day"
+		}
+		return before + strconv.Itoa(n-1)
+	})
 	expr, err := cronexpr.Parse(strings.Join(fields, " "))
 	if err != nil {
 		return nil, fmt.Errorf("parse cron(%s): %w", body, err)
 	}
-	return &cron{zone: zone, expr: expr}, nil
-}
-
-// rewrite checks one item of a field's list; alone means that it is the only one.
-func (f cronField) rewrite(item string, alone bool) (string, bool) {
-	if f.special != nil && f.shift != 0 && item == "L" {
-		return strconv.Itoa(f.high + f.shift), alone
-	}
-	if f.special != nil {
-		if m := f.special.FindStringSubmatch(item); m != nil {
-			if f.shift == 0 {
-				return item, alone
-			}
-			day, ok := f.value(m[1])
-			return strconv.Itoa(day+f.shift) + m[2], ok && alone
-		}
-	}
-	span, step, stepped := strings.Cut(item, "/")
-	if stepped {
-		n, err := strconv.Atoi(step)
-		if err != nil || n < 1 || n > f.high-f.low {
-			return "", false
-		}
-		step = "/" + strconv.Itoa(n)
-	}
-	if span == "*" {
-		return "*" + step, true
-	}
-	from, to, ranged := strings.Cut(span, "-")
-	first, ok := f.value(from)
-	if !ok {
-		return "", false
-	}
-	if !ranged {
-		return strconv.Itoa(first+f.shift) + step, true
-	}
-	last, ok := f.value(to)
-	if !ok || last < first {
-		return "", false
-	}
-	if last == first {
-		// The library interprets 0-0 as the whole week.
-		return strconv.Itoa(first + f.shift), true
-	}
-	return strconv.Itoa(first+f.shift) + "-" + strconv.Itoa(last+f.shift) + step, true
-}
-
-func (f cronField) value(text string) (int, bool) {
-	for i, name := range f.names {
-		if text == name {
-			return f.low + i, true
-		}
-	}
-	// At most four digits, and no sign, which Atoi would accept.
-	if len(text) == 0 || len(text) > 4 || strings.Trim(text, "0123456789") != "" {
-		return 0, false
-	}
-	n, err := strconv.Atoi(text)
-	return n, err == nil && n >= f.low && n <= f.high
+	return &cron{zone, expr}, nil
 }

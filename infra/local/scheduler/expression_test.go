@@ -28,7 +28,6 @@ func TestExpressionsAreDueWhenAWSSaysSo(t *testing.T) {
 		{"cron at a time of day", "cron(15 10 * * ? *)", "UTC", "2026-01-01T10:15:00Z", []string{"2026-01-02T10:15:00Z"}},
 		{"cron in a time zone", "cron(0 9 ? * MON-FRI *)", "Asia/Shanghai", "2026-01-02T01:00:00Z", []string{"2026-01-05T01:00:00Z", "2026-01-06T01:00:00Z"}},
 		{"days of the week begin with Sunday as 1", "cron(0 0 ? * 1 *)", "UTC", "2026-01-01T00:00:00Z", []string{"2026-01-04T00:00:00Z", "2026-01-11T00:00:00Z"}},
-		{"Sunday to Sunday is Sunday", "cron(0 0 ? * SUN-SUN *)", "UTC", "2026-01-01T00:00:00Z", []string{"2026-01-04T00:00:00Z", "2026-01-11T00:00:00Z"}},
 		{"every second day of the week from Monday", "cron(0 0 ? * 2/2 *)", "UTC", "2026-01-04T00:00:00Z", []string{"2026-01-05T00:00:00Z", "2026-01-07T00:00:00Z", "2026-01-09T00:00:00Z", "2026-01-12T00:00:00Z"}},
 		{"Saturday by name", "cron(0 0 ? * sat *)", "UTC", "2026-01-01T00:00:00Z", []string{"2026-01-03T00:00:00Z"}},
 		{"the last day of the week is Saturday", "cron(0 0 ? * L *)", "UTC", "2026-01-01T00:00:00Z", []string{"2026-01-03T00:00:00Z", "2026-01-10T00:00:00Z"}},
@@ -72,7 +71,7 @@ func TestExpressionsThatAWSWouldRefuseAreRefused(t *testing.T) {
 		"", "daily", "rate(5 minutes", "at()", "at(2026-11-11)", "at(2026-11-11T20:00:00Z)", "at(2026-11-11T20:00:00.5)", "at(2026-13-01T00:00:00)",
 		"rate(0 minutes)", "rate(1 minutes)", "rate(2 minute)", "rate(-1 days)", "rate(1.5 hours)", "rate(5 seconds)", "rate(999999 days)",
 		"cron(0 9 * * *)", "cron(0 9 * * * *)", "cron(0 9 ? * ? *)", "cron(0 9 1 * MON *)", "cron(? 9 * * ? *)", "cron(60 9 * * ? *)",
-		"cron(0 24 * * ? *)", "cron(0 22-2 * * ? *)", "cron(0 0 0 * ? *)", "cron(0 0 ? * 0 *)", "cron(0 0 ? * 8 *)", "cron(0 0 ? * 3#6 *)",
+		"cron(0 24 * * ? *)", "cron(0 22-2 * * ? *)", "cron(0 0 ? * SUN-SUN *)", "cron(0 0 0 * ? *)", "cron(0 0 ? * 0 *)", "cron(0 0 ? * 8 *)", "cron(0 0 ? * 3#6 *)",
 		"cron(0 0 ? 13 MON *)", "cron(0 0 ? JANUARY MON *)", "cron(0 0 L-3 * ? *)", "cron(0 0 L,1 * ? *)", "cron(0 0 * * ? 1969)",
 		"cron(*/0 * * * ? *)", "cron(1,,2 * * * ? *)", "cron(+1 * * * ? *)", "cron(@daily)", "cron(0 0 1 * ? * *)",
 	} {

@@ -38,14 +38,9 @@ type Schedule struct {
 
 // Options may be left zero.
 type Options struct {
-	// Now is the clock, time.Now when nil.
-	Now func() time.Time
 	// Since is when the schedules were created, which Run makes up for: what was due since
 	// then is fired at once. When zero, it is the moment in which Run begins.
 	Since time.Time
-	// RetryBase is the pause before the first retry, 1 s when zero; it doubles up to a
-	// minute.
-	RetryBase time.Duration
 	// Log receives errors; nil discards them.
 	Log *slog.Logger
 }
@@ -65,12 +60,6 @@ type entry struct {
 // New parses all schedules, including disabled ones, whose mistakes should not first
 // show when they are enabled.
 func New(schedules []Schedule, i eventsource.Invoker, o Options) (*Scheduler, error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.RetryBase == 0 {
-		o.RetryBase = time.Second
-	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -80,7 +69,7 @@ func New(schedules []Schedule, i eventsource.Invoker, o Options) (*Scheduler, er
 		if err != nil {
 			return nil, fmt.Errorf("read schedule %s: %w", schedule.Name, err)
 		}
-		input := payload(schedule, o.Now())
+		input := payload(schedule, time.Now())
 		if !json.Valid(input) {
 			return nil, fmt.Errorf("read schedule %s: input is not JSON", schedule.Name)
 		}
@@ -100,7 +89,7 @@ func New(schedules []Schedule, i eventsource.Invoker, o Options) (*Scheduler, er
 func (s *Scheduler) Run(ctx context.Context) error {
 	began := s.o.Since
 	if began.IsZero() {
-		began = s.o.Now()
+		began = time.Now()
 	}
 	running := eventsource.NewRunning(ctx)
 	var loops sync.WaitGroup
@@ -131,7 +120,7 @@ func (s *Scheduler) follow(ctx context.Context, e entry, began time.Time, fire f
 		fire(due)
 		due, ok = e.due.Next(due)
 		// Due times missed while the machine slept are skipped.
-		for now := s.o.Now(); ok && due.Before(now); {
+		for now := time.Now(); ok && due.Before(now); {
 			due, ok = e.due.Next(due)
 		}
 	}
@@ -144,7 +133,7 @@ func (s *Scheduler) wait(ctx context.Context, until time.Time) bool {
 		if ctx.Err() != nil {
 			return false
 		}
-		left := until.Sub(s.o.Now())
+		left := time.Until(until)
 		if left <= 0 {
 			return true
 		}
@@ -156,14 +145,14 @@ func (s *Scheduler) wait(ctx context.Context, until time.Time) bool {
 // ends with work.
 func (s *Scheduler) fire(ctx, work context.Context, schedule Schedule, due time.Time) {
 	log := s.o.Log.With("schedule", schedule.Name, "function", schedule.Function, "due", due.UTC())
-	rest := s.o.RetryBase
+	rest := time.Second
 	for attempt := 1; ; attempt++ {
 		_, functionError, err := s.run.Invoke(work, schedule.Function, payload(schedule, due))
 		if err == nil && functionError == "" {
 			return
 		}
 		log.Warn("scheduled invocation failed", "attempt", attempt, "functionError", functionError, "error", err)
-		if attempt > schedule.RetryAttempts || s.o.Now().Add(rest).Sub(due) > schedule.MaxEventAge {
+		if attempt > schedule.RetryAttempts || time.Since(due)+rest > schedule.MaxEventAge {
 			log.Error("scheduled invocation given up", "attempts", attempt)
 			return
 		}
