@@ -82,7 +82,7 @@ func (p *pass) take(c Claim, sound bool) {
 	} else if p.lasting().hasDraw() {
 		p.takeTurn(c)
 	} else if !p.before.admits(at) {
-		if p.unjudged++; len(p.outside) < remembered {
+		if len(p.outside) < remembered {
 			p.outside = append(p.outside, c)
 		}
 	}

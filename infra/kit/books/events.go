@@ -48,14 +48,13 @@ type EventReport struct {
 // read the table or the file.
 //
 // The file is read before the table and, if events are missing, its new lines after it. So
-// the sale may go on meanwhile. Its memory is at most 25 bytes for each different event in
-// the file. Two events count as equal if a 64-bit hash of them is: of two million events,
+// the sale may go on meanwhile. Of the events in the file it keeps hashes only. Two events count as equal if a 64-bit hash of them is: of two million events,
 // two different ones are with a probability of one in ten million.
 func CheckEvents(ctx context.Context, db DynamoDB, name, path, saleID string, o Options) (*EventReport, error) {
 	o.setDefaults()
 	c := &eventCheck{
 		Options: o, source: &table{db: db, name: name, sleep: o.Sleep}, saleID: saleID, known: map[string]saleItem{},
-		file: &eventFile{path: path, saleID: saleID, seed: maphash.MakeSeed()}, missing: map[uint64]missingEvent{}, erased: map[string]event{},
+		file: &eventFile{path: path, saleID: saleID, seed: maphash.MakeSeed(), expected: map[uint64]bool{}}, missing: map[uint64]missingEvent{}, erased: map[string]event{},
 		r: EventReport{Findings: []Finding{}},
 	}
 	return c.run(ctx)
@@ -70,10 +69,9 @@ type eventCheck struct {
 	known   map[string]saleItem
 	r       EventReport
 	claims  int64
-	missing map[uint64]missingEvent // the first ones
-	erased  map[string]event        // by id, the first ones of erased users
-	late    int64                   // overdue, beyond those
-	found   int64                   // findings, with those that are not in the report
+	missing map[uint64]missingEvent
+	erased  map[string]event // by id, those of erased users
+	found   int64            // findings, with those that are not in the report
 }
 
 // missingEvent is an expected event that the file has not.
@@ -81,9 +79,6 @@ type missingEvent struct {
 	id      string
 	overdue bool
 }
-
-// maxMissing bounds the missing events that are kept for a second look.
-const maxMissing = 100_000
 
 func (c *eventCheck) run(ctx context.Context) (*EventReport, error) {
 	if c.saleID != "" && !isID(c.saleID) {
@@ -107,7 +102,8 @@ func (c *eventCheck) run(ctx context.Context) (*EventReport, error) {
 	if err := c.judge(); err != nil {
 		return nil, err
 	}
-	c.r.Published, c.r.Repeated = c.file.different()
+	c.r.Published = int64(len(c.file.expected))
+	c.r.Repeated = c.file.lines - c.r.Published
 	c.r.Complete, c.r.ReadUnits = len(c.r.Findings) == 0, c.cost()
 	if more := c.found - maxFindings; more > 0 {
 		c.r.Findings = append(c.r.Findings, Finding{"P26", fmt.Sprintf("and %d more", more)})
@@ -240,9 +236,6 @@ func eventsOf(it item) (all []event, problem string) {
 		return []event{c.event(rest)}, problem
 	case kind == "SALE" && isSeed && !strings.Contains(seed, "#"):
 		s, problem := readSeed(it)
-		if s.action == "" {
-			return nil, problem
-		}
 		e := changeEvent(rest, "seed:"+seed, seed, s.action, s.at, s.author, s.labels)
 		e.members["units"] = max(s.units, -s.units)
 		return []event{e}, problem
@@ -332,20 +325,14 @@ func (c *eventCheck) find(format string, args ...any) {
 func (c *eventCheck) expect(e event) {
 	c.r.Expected++
 	sum := e.sum(c.file.seed)
-	if user, _ := e.members["user"].(string); isErased(user) && len(c.erased) < maxMissing {
+	if user, _ := e.members["user"].(string); isErased(user) {
 		c.erased[e.id()] = e // also if it was published again since: the one of before is in the file, too
 	}
-	if c.file.mark(sum) {
+	if _, published := c.file.expected[sum]; published {
+		c.file.expected[sum] = true
 		return
 	}
-	overdue := !e.at.After(c.Now().Add(-c.Overdue))
-	if len(c.missing) < maxMissing {
-		c.missing[sum] = missingEvent{e.id(), overdue}
-	} else if overdue {
-		c.late++
-	} else {
-		c.r.Waiting++
-	}
+	c.missing[sum] = missingEvent{e.id(), !e.at.After(c.Now().Add(-c.Overdue))}
 }
 
 // lookAgain looks for the missing events in the lines that the file has got since it was
@@ -357,7 +344,8 @@ func (c *eventCheck) lookAgain(ctx context.Context) error {
 	if err := c.Sleep(ctx, SettleTime); err != nil {
 		return err
 	}
-	return c.file.tail(func(l line) { delete(c.missing, l.sum) })
+	_, err := c.file.each(c.file.end, 0, func(l line) { delete(c.missing, l.sum) })
+	return err
 }
 
 // judge names what is missing and what should not be in the file.
@@ -370,7 +358,7 @@ func (c *eventCheck) judge() error {
 			c.r.Waiting++
 		}
 	}
-	err := c.file.unmarked(func(l line) {
+	err := c.file.unexpected(func(l line) {
 		switch {
 		case l.problem != "":
 			c.find("line %d is no event: %s", l.number, l.problem)
@@ -388,9 +376,6 @@ func (c *eventCheck) judge() error {
 	})
 	for _, id := range slices.Sorted(maps.Keys(lost)) {
 		c.find("event %s was not published", id)
-	}
-	if c.late > 0 {
-		c.find("%d more events were not published", c.late)
 	}
 	return err
 }
@@ -477,9 +462,7 @@ func (c Claim) events(saleID string) (all []event) {
 	add("OrderConfirmed", "CONFIRMED", c.ConfirmedAt.UnixMilli())
 	if c.paidAt != 0 {
 		paid := add("OrderPaid", "PAID", c.paidAt)
-		if paid.members["payment"] = c.payment; c.currency != "" {
-			paid.members["amount"], paid.members["currency"] = c.amount, c.currency
-		}
+		paid.members["payment"], paid.members["amount"], paid.members["currency"] = c.payment, c.amount, c.currency
 	}
 	if c.releasedAt != 0 {
 		add("OrderReleased", c.State(), c.releasedAt).members["releasedBy"] = c.releasedBy
@@ -524,8 +507,7 @@ func soldOutEvent(saleID, labels, version, at string) event {
 type eventFile struct {
 	path, saleID string // only the events of that sale count; "": all
 	seed         maphash.Seed
-	sums         []uint64 // sorted and different, once the file is read
-	marked       []bool   // the events that were expected
+	expected     map[uint64]bool // by hash, whether the table stands for the event
 	lines        int64
 	end          int64 // bytes that were read
 }
@@ -542,60 +524,20 @@ type line struct {
 
 func (e event) sum(seed maphash.Seed) uint64 { return maphash.Bytes(seed, e.text()) }
 
-// sortAt is how many hashes are collected before repetitions are removed for the first
-// time.
-const sortAt = 1 << 16
-
 // read reads the whole file.
 func (f *eventFile) read() (err error) {
-	next := sortAt
 	f.end, err = f.each(0, 0, func(l line) {
 		f.lines++
-		if len(f.sums) == next {
-			f.compact()
-			next = max(2*len(f.sums), sortAt)
-			f.sums = slices.Grow(f.sums, next-len(f.sums))
-		}
-		f.sums = append(f.sums, l.sum)
+		f.expected[l.sum] = false
 	})
-	f.compact()
-	f.marked = make([]bool, len(f.sums))
 	return err
 }
 
-func (f *eventFile) compact() {
-	slices.Sort(f.sums)
-	f.sums = slices.Compact(f.sums)
-}
-
-// different returns the number of different events and that of their repetitions.
-func (f *eventFile) different() (different, repeated int64) {
-	return int64(len(f.sums)), f.lines - int64(len(f.sums))
-}
-
-// mark reports whether the file has an event, and notes that it was expected.
-func (f *eventFile) mark(sum uint64) bool {
-	i, ok := slices.BinarySearch(f.sums, sum)
-	if ok {
-		f.marked[i] = true
-	}
-	return ok
-}
-
-// tail reads what was written after the file was read.
-func (f *eventFile) tail(do func(line)) error {
-	_, err := f.each(f.end, 0, do)
-	return err
-}
-
-// unmarked reads the events that nothing expected, each once.
-func (f *eventFile) unmarked(do func(line)) error {
-	if !slices.Contains(f.marked, false) {
-		return nil
-	}
+// unexpected reads the events that the table does not stand for, each once.
+func (f *eventFile) unexpected(do func(line)) error {
 	_, err := f.each(0, f.end, func(l line) {
-		if i, ok := slices.BinarySearch(f.sums, l.sum); ok && !f.marked[i] {
-			f.marked[i] = true
+		if isExpected, known := f.expected[l.sum]; known && !isExpected {
+			f.expected[l.sum] = true
 			do(l)
 		}
 	})

@@ -1,14 +1,12 @@
 package books
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -258,41 +256,4 @@ func TestEventsOfWhatCannotBeReadAreAnError(t *testing.T) {
 			t.Errorf("%v for a newer release: %v", at, err)
 		}
 	}
-}
-
-func TestTheEventsOfManyClaimsAreComparedInBoundedMemory(t *testing.T) {
-	c := newCrowd(1000, *manyClaims)
-	path := filepath.Join(t.TempDir(), "events.jsonl")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	out := bufio.NewWriter(file)
-	for i := range int64(*manyClaims) {
-		user := strconv.FormatInt(i, 10)
-		id := uint64(c.orderID(i))
-		fmt.Fprint(out, envelope(sale.Event{
-			Type: sale.EventConfirmed, ID: "OrderConfirmed:" + strconv.FormatUint(id, 10), OccurredAt: c.began, SaleID: "moutai",
-			OrderID: id, ClaimID: "claim-" + user, User: user, State: sale.Confirmed,
-		}))
-	}
-	if err := out.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	began, before, most, pages := time.Now(), heap(), int64(0), 0
-	c.onPage = func() {
-		if pages++; pages%50 == 0 {
-			most = max(most, heap()-before)
-		}
-	}
-	r, err := CheckEvents(t.Context(), c, tableName, path, "moutai", Options{Overdue: AtOnce, Now: func() time.Time { return c.began.Add(time.Hour) }, Sleep: noSleep})
-	if err != nil || !r.Complete || r.Expected != int64(*manyClaims) || r.Published != r.Expected {
-		t.Fatalf("got %+v (%v)", r, err)
-	}
-	// A page of items and 25 bytes for every event, not the events.
-	if bound := int64(12<<20) + 25*int64(*manyClaims); most > bound || most == 0 {
-		t.Errorf("the comparison held %d bytes, want at most %d", most, bound)
-	}
-	t.Logf("%d claims: at most %.1f MB held, %v", *manyClaims, float64(most)/(1<<20), time.Since(began).Round(100*time.Millisecond))
 }

@@ -34,7 +34,7 @@ type saleItem struct {
 	shown      presentation
 	described  int64 // how often a description changed it
 	edits      int64 // in the trail
-	seedings   int64 // additions and withdrawals, without those of older releases
+	seedings   int64 // additions and withdrawals
 	minReader  int64
 	recalledAt int64 // 0 if it was not
 	restoredAt int64 // 0 if it was not
@@ -146,7 +146,7 @@ func readCreate(it item) (c createItem, problem string) {
 // withdrawal are negative.
 type seedItem struct {
 	units, at int64
-	action    string // "" if a release without a trail stored it
+	action    string
 	author    author
 	labels    string
 }
@@ -157,12 +157,8 @@ func readSeed(it item) (s seedItem, problem string) {
 	if s.units == 0 {
 		f.fail("units is 0")
 	}
-	if f.has("action") {
-		if s.action = f.text("action"); s.action != map[bool]string{true: "add", false: "withdraw"}[s.units > 0] {
-			f.fail("action is not what its units say")
-		}
-	} else if s.author != (author{}) {
-		f.fail("it has an author, but no action")
+	if s.action = f.text("action"); s.action != map[bool]string{true: "add", false: "withdraw"}[s.units > 0] {
+		f.fail("action is not what its units say")
 	}
 	return s, f.end()
 }

@@ -2,6 +2,7 @@ package books
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -65,8 +66,8 @@ func (p *pass) judgeSale(h *header) {
 	case c.maxStock > 0 && (s.room < low || s.room > high):
 		p.find("P15", "sale room", "the sale has room for %d more units, should be %d (a maxStock of %d): %s", s.room, low, c.maxStock, difference(s.room-low))
 	}
-	if n := int64(len(h.seeds)); p.before.sale.seedings > n && s.restoredAt == 0 {
-		p.find("P32", "sale seedings", "the sale counts %d additions and withdrawals, but has %d: nobody can say who made the others", p.before.sale.seedings, n)
+	if s.restoredAt == 0 && (p.before.sale.seedings > int64(len(h.seeds)) || s.seedings < int64(len(p.before.seeds))) {
+		p.find("P32", "sale seedings", "the sale counts %d additions and withdrawals, but has %d: nobody can say who made the others", s.seedings, len(h.seeds))
 	}
 	for k := range s.empty {
 		if k >= s.shards {
@@ -77,34 +78,12 @@ func (p *pass) judgeSale(h *header) {
 		return
 	}
 	low, high := p.putBacks()
-	others := h.receipts + s.described
-	switch edits := h.edits(); {
-	case edits < low:
-		back := ""
-		if s.described > 0 {
-			back = fmt.Sprintf(" + %d descriptions", s.described)
-		}
-		if low > 0 {
-			back += fmt.Sprintf(" + %d shards with units put back", low)
-		}
-		p.find("P6", "sale version", "the sale's version is %d, should be at least %d (1 + %d receipts of additions and withdrawals%s)",
-			s.version, 1+others+low, h.receipts, back)
-	case s.restoredAt > 0: // the version has leapt
-	case s.changedAt == 0 && edits > high:
-		atMost := map[bool]string{true: "at most "}[high > low]
-		p.find("P6", "sale version", "the sale's version is %d, should be %s%d: it was never edited", s.version, atMost, 1+others+high)
-	case s.changedAt > 0 && edits == low:
-		p.find("P6", "sale version", "the sale's version is %d, should be at least %d: it was edited at %s", s.version, 2+others+low, clock(s.changedAt))
+	if n := s.version - 1 - h.receipts - s.edits; s.restoredAt == 0 && (n < low || n > high) {
+		p.find("P6", "sale version", "the sale's version is %d, should be %d to %d: 1 + %d receipts of additions and withdrawals + %d edits + %d to %d for units put back",
+			s.version, s.version-n+low, s.version-n+high, h.receipts, s.edits, low, high)
 	}
 	if s.changedAt > p.Now().Add(2*skew).UnixMilli() {
 		p.find("P14", "sale changedAt", "the sale was last edited at %s, which is in the future: no edit applies until then", clock(s.changedAt))
-	}
-	if s.changedAt == 0 && (s.opensAt != c.opensAt || s.closesAt != c.closesAt) {
-		p.find("P14", "sale window", "the sale's window is %s to %s, but it was created with %s to %s and never rescheduled",
-			clock(s.opensAt), clock(s.closesAt), clock(c.opensAt), clock(c.closesAt))
-	}
-	if s.changedAt == 0 && s.paused {
-		p.find("P14", "sale paused", "the sale is paused, but was never edited")
 	}
 	if s.state == "DRAFT" {
 		if p.total > 0 || s.changedAt > 0 || len(s.empty) > 0 || len(h.seeds) > 0 {
@@ -247,28 +226,17 @@ func (p *pass) judgeClaims(h *header) {
 	if p.missing > 0 {
 		p.unfinish("%d confirmed claims have no order item yet", p.missing)
 	}
-	// With two edits or more there may have been a window that is no longer stored.
-	if p.edited(h) {
-		return
-	}
-	p.unjudged = 0
 	for _, c := range p.outside {
-		if at := c.AcceptedAt.UnixMilli(); !h.admits(at) {
+		if at := c.AcceptedAt.UnixMilli(); h.sale.restoredAt == 0 && !p.wasOpen(at) {
 			p.find("P14", fmt.Sprintf("claim %d %s window", c.Bucket, c.User), "the claim of %q was accepted at %s, when the sale was not open", c.User, clock(at))
 		}
 	}
 }
 
-// edited reports whether there may have been two edits or more.
-func (p *pass) edited(h *header) bool {
-	low, _ := p.putBacks()
-	switch {
-	case low > 0 && h.sale.changedAt == 0:
-		return false
-	case !p.still():
-		low = 0 // the units may have been put back after the sale was read
-	}
-	return max(h.edits(), p.before.edits())-low >= 2
+// wasOpen reports whether the sale has ever had a window with that instant in it. Each window but the first is in the trail.
+func (p *pass) wasOpen(at int64) bool {
+	isIn := func(c changeItem) bool { return c.opensAt <= at && at < c.closesAt }
+	return p.after.admits(at) || slices.ContainsFunc(p.trail, isIn)
 }
 
 // receipt builds the receipt.
@@ -302,11 +270,7 @@ func (p *pass) receipt() *Receipt {
 		return r
 	}
 	if p.whyNoScan != "" {
-		r.NotLookedFor = append(r.NotLookedFor, "orders that no claim knows, sales that are not listed and items that belong to no sale: "+p.whyNoScan)
-	}
-	if p.unjudged > 0 {
-		r.NotLookedFor = append(r.NotLookedFor, fmt.Sprintf(
-			"whether %d claims outside the windows that are stored were accepted in an earlier one: the sale was edited more than once", p.unjudged))
+		r.NotLookedFor = append(r.NotLookedFor, "orders that no claim knows, shards and claims beyond the sale's, sales that are not listed and items that belong to no sale: "+p.whyNoScan)
 	}
 	if !p.still() {
 		r.NotLookedFor = append(r.NotLookedFor, "whether the shards agree with the sale's window, pause flag and empty set: it was edited, added to or withdrawn from during the count")

@@ -30,10 +30,9 @@ func (p *pass) judgeLabels(h *header) {
 	}
 }
 
-// checkLabels compares the labels of a claim or a refund with the sale's. A release that knew
-// no labels wrote none.
+// checkLabels compares the labels of a claim, a refund or a change with the sale's.
 func (p *pass) checkLabels(about, what, labels string) {
-	if of := p.lasting().labels; labels != "" && labels != of {
+	if of := p.lasting().labels; labels != of {
 		p.find("P26", about+" labels", "%s has the labels %q, but its sale %q: the events differ", what, labels, of)
 	}
 }

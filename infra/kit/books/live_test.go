@@ -128,37 +128,6 @@ func TestASaleIsFoundBrokenInTheMiddleOfSelling(t *testing.T) {
 	}
 }
 
-// TestATransactionHalfVisibleIsNoFinding shows the shard of a purchase without its claim, until the reader has paused.
-func TestATransactionHalfVisibleIsNoFinding(t *testing.T) {
-	for _, half := range []string{"shard", "claim"} {
-		w := newWorld(t)
-		w.Open(5, 1)
-		before := w.items()
-		w.buy(0, 1)
-		visible := w.items()
-		hidden := shardKey(0)
-		if half == "shard" {
-			hidden = visible.claim("user-0")
-		}
-		partly := w.items()
-		if partly[hidden] = before[hidden]; partly[hidden] == nil {
-			delete(partly, hidden)
-		}
-		src := &switching{now: partly}
-		paused := 0
-		r, err := recount(t.Context(), src, "moutai", Options{Now: w.Now, Progress: func(int64, int64) {}, Overdue: time.Minute,
-			Sleep: func(context.Context, time.Duration) error { paused++; src.now = visible; return nil }})
-		if err != nil || !r.Balanced || r.Claims != 1 || paused == 0 {
-			t.Errorf("only the %s was visible at first: %+v (%v)", half, r, err)
-		}
-		src = &switching{now: partly}
-		r, err = recount(t.Context(), src, "moutai", Options{Now: w.Now, Progress: func(int64, int64) {}, Overdue: time.Minute, Sleep: noSleep})
-		if err != nil || r.Balanced {
-			t.Errorf("only the %s was ever visible: %+v (%v)", half, r, err)
-		}
-	}
-}
-
 // switching is a source that shows other items later.
 type switching struct{ now items }
 
@@ -171,8 +140,6 @@ func (s *switching) partition(ctx context.Context, pk string, n int32, page func
 func (s *switching) get(ctx context.Context, keys []key) (map[key]item, error) {
 	return s.books().get(ctx, keys)
 }
-
-func (s *switching) scans(ctx context.Context) (string, error) { return "", nil }
 
 func (s *switching) scan(ctx context.Context, page func([]item) error) (string, error) {
 	return s.books().scan(ctx, page)

@@ -36,9 +36,7 @@ func (f *fields) terms() (t terms) {
 		t.price = f.within("price", 1, maxPrice)
 	}
 	if f.has("currency") {
-		if t.currency = f.text("currency"); !isCurrency(t.currency) {
-			f.fail("currency is not three capital letters")
-		}
+		t.currency = f.currency("currency")
 	}
 	if (t.price == 0) != (t.currency == "") {
 		f.fail("price and currency do not come together")
@@ -46,8 +44,13 @@ func (f *fields) terms() (t terms) {
 	return t
 }
 
-func isCurrency(s string) bool {
-	return len(s) == 3 && !strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'Z' })
+// currency is a string of three capital letters.
+func (f *fields) currency(name string) string {
+	s := f.text(name)
+	if len(s) != 3 || strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'Z' }) {
+		f.fail(name + " is not three capital letters")
+	}
+	return s
 }
 
 // minReader is 0 if there is none.
@@ -73,24 +76,18 @@ type settlement struct {
 	paidAt     int64    // 0 if it is not paid
 	payment    string
 	amount     int64
-	currency   string // "" if a release that did not store it recorded the payment
-	releasedAt int64  // 0 if it is not released
+	currency   string
+	releasedAt int64 // 0 if it is not released
 	releasedBy string
 	minReader  int64
 }
 
 func (f *fields) settlement() (s settlement) {
 	s.minReader = f.minReader()
-	if f.has("paidAt") || f.has("payment") {
-		s.paidAt, s.payment = f.instant("paidAt"), f.text("payment")
+	if f.has("paidAt") || f.has("payment") || f.has("amount") || f.has("currency") {
+		s.paidAt, s.payment, s.amount, s.currency = f.instant("paidAt"), f.text("payment"), f.within("amount", 0, maxPrice), f.currency("currency")
 		if !isPayment(s.payment) {
 			f.fail("payment is no provider#reference")
-		}
-	}
-	if f.has("amount") || f.has("currency") {
-		s.amount, s.currency = f.within("amount", 0, maxPrice), f.text("currency")
-		if !isCurrency(s.currency) || s.paidAt == 0 {
-			f.fail("currency is not three capital letters, or the claim is not paid")
 		}
 	}
 	if f.has("releasedAt") || f.has("releasedBy") {
@@ -165,7 +162,7 @@ func (p *pass) settle(c Claim) {
 		if c.paidAt < confirmed || c.paidAt > now {
 			p.find("P24", about+" paidAt", "the claim of %q was paid at %s, its order is of %s", c.User, clock(c.paidAt), clock(c.ConfirmedAt.UnixMilli()))
 		}
-		if asks.price != 0 && c.currency != "" && (c.amount != asks.price || c.currency != asks.currency) {
+		if asks.price != 0 && (c.amount != asks.price || c.currency != asks.currency) {
 			p.find("P24", about+" amount", "the claim of %q was paid by %d %s, but the price is %d %s", c.User, c.amount, c.currency, asks.price, asks.currency)
 		}
 	}
@@ -285,13 +282,10 @@ func readRefund(it item) (r refundItem, problem string) {
 	_, of, _ := cutKind(keyOf(it).pk)
 	r = refundItem{
 		sale: of, payment: keyOf(it).sk, reason: f.text("reason"), amount: f.within("amount", 0, maxPrice),
-		currency: f.text("currency"), labels: f.labels(), at: f.instant("at"),
+		currency: f.currency("currency"), labels: f.labels(), at: f.instant("at"),
 	}
 	if !isPayment(r.payment) {
 		f.fail("sk is no provider#reference")
-	}
-	if !isCurrency(r.currency) {
-		f.fail("currency is not three capital letters")
 	}
 	r.orderID = optional(f, "orderId", f.positive)
 	if f.has("user") {
@@ -311,8 +305,8 @@ func readRefund(it item) (r refundItem, problem string) {
 		f.fail("reason and sale do not go together")
 	case unknown && r.user != "":
 		f.fail("user is there, but the order is unknown")
-	case !unknown && r.orderID == 0:
-		f.fail("orderId is missing")
+	case !unknown && (r.orderID == 0 || r.user == ""):
+		f.fail("orderId or user is missing")
 	}
 	return r, f.end()
 }
@@ -411,7 +405,7 @@ func (p *pass) checkRefund(r refundItem, it item) {
 		return
 	}
 	c, _ := readClaim(it, 0)
-	if r.user != "" && (r.user != c.User || len(c.refunds) < maxClaimRefunds && !slices.Contains(c.refunds, r.payment)) {
+	if r.sale != "" && (r.user != c.User || len(c.refunds) < maxClaimRefunds && !slices.Contains(c.refunds, r.payment)) {
 		p.find("P24", about+" user", "%s is to be refunded to %q, but the claim of its order is of %q and does not note it, or is another's", r.payment, r.user, c.User)
 	}
 	asks := p.lasting().terms
@@ -443,15 +437,12 @@ func guardKey(payment string) key { return key{"PAYMENT#" + payment, "PAYMENT"} 
 func readGuard(it item) (g guardItem, problem string) {
 	f := newFields(it)
 	_, payment, _ := cutKind(keyOf(it).pk)
-	g = guardItem{payment: payment, fate: f.text("fate"), amount: f.within("amount", 0, maxPrice), currency: f.text("currency"), at: f.instant("at")}
+	g = guardItem{payment: payment, fate: f.text("fate"), amount: f.within("amount", 0, maxPrice), currency: f.currency("currency"), at: f.instant("at")}
 	if !isPayment(payment) || keyOf(it).sk != "PAYMENT" {
 		f.fail("its key is no payment's")
 	}
 	if !slices.Contains([]string{"paid", "refund-due"}, g.fate) {
 		f.fail("fate is not paid or refund-due")
-	}
-	if !isCurrency(g.currency) {
-		f.fail("currency is not three capital letters")
 	}
 	g.sale, g.orderID = optional(f, "saleId", f.id), optional(f, "orderId", f.positive)
 	if g.orderID == 0 && (g.fate == "paid" || g.sale != "") {
@@ -464,9 +455,8 @@ func readGuard(it item) (g guardItem, problem string) {
 }
 
 // checkPaid compares the claims of a page with the guards of their payments and with the
-// refunds that they note. A payment that was recorded before there were guards has none.
+// refunds that they note.
 func (p *pass) checkPaid(ctx context.Context, claims []Claim) error {
-	asks := p.lasting().terms
 	var keys []key
 	for _, c := range claims {
 		if isPayment(c.payment) {
@@ -494,13 +484,15 @@ func (p *pass) checkPaid(ctx context.Context, claims []Claim) error {
 		}
 		it := found[guardKey(c.payment)]
 		if it == nil {
+			if c.paidAt != 0 {
+				p.find("P24", "guard "+c.payment, "%s has paid order %s, but has no guard: it may pay another", c.payment, c.OrderID)
+			}
 			continue
 		}
 		g, problem := readGuard(it)
 		p.malformed(it, problem)
 		if problem == "" && (g.fate != "paid" || g.sale != p.saleID || uint64(g.orderID) != c.orderID || g.at != c.paidAt ||
-			c.currency != "" && (g.amount != c.amount || g.currency != c.currency) ||
-			asks.price != 0 && (g.amount != asks.price || g.currency != asks.currency)) {
+			g.amount != c.amount || g.currency != c.currency) {
 			p.find("P24", "guard "+c.payment, "%s has paid order %s of %q at %s, %d %s, but its guard says at %s: %s, %d %s, order %d of sale %q",
 				c.payment, c.OrderID, c.User, clock(c.paidAt), c.amount, c.currency, clock(g.at), g.fate, g.amount, g.currency, g.orderID, g.sale)
 		}
@@ -520,10 +512,8 @@ func (p *pass) checkRefundGuards(ctx context.Context, refunds []refundItem) erro
 	}
 	for i, r := range refunds {
 		it := guards[keys[i]]
-		if r.sale != "" && (it == nil) != (r.user == "") && !(it == nil && r.reason == recalled) {
-			p.find("P24", "guard "+r.payment+" user", "the refund of %s has a guard or a user, and not both", r.payment)
-		}
 		if it == nil {
+			p.find("P24", "guard "+r.payment, "the refund of %s has no guard: the payment may pay an order, too", r.payment)
 			continue
 		}
 		g, problem := readGuard(it)

@@ -27,7 +27,6 @@ type pass struct {
 	pending          int64
 	oldest           time.Time // of the pending claims
 	missing          int64     // confirmed claims without their order item
-	unjudged         int64     // claims outside the known windows
 	released         []int64   // per shard, the claims that are
 	paid, unpaid     int64     // claims
 	oldestDue        int64     // when the first of the unpaid was to be paid
@@ -38,7 +37,7 @@ type pass struct {
 	isNoted          bool  // the listing's refundAt is that of a refund
 	doubles          [len(uniques)]doubles
 	days             map[string]uint64 // by day, the order id with the highest number
-	outside          []Claim           // accepted outside every known window, as far as recorded
+	outside          []Claim           // accepted outside the first and the present window, as far as recorded
 	whyNoScan        string
 	found            []Finding
 	about            map[string]bool // subjects of the findings
@@ -98,13 +97,8 @@ func (p *pass) pause(ctx context.Context) error {
 // again and the sale's items again. In this order the counts of a quiet sale must be
 // equal, and those of a busy one within bounds.
 func (p *pass) run(ctx context.Context) (err error) {
-	if p.first == nil {
-		p.whyNoScan, err = p.scans(ctx)
-	} else {
+	if p.first != nil {
 		p.whyNoScan = p.first.whyNoScan
-	}
-	if err != nil {
-		return err
 	}
 	if p.before, err = p.readHeader(ctx); err != nil {
 		return err
@@ -175,9 +169,6 @@ type header struct {
 	added, withdrawn           map[int]int64 // units in those receipts, per shard
 }
 
-// edits returns the number of edits and put-backs according to the version.
-func (h *header) edits() int64 { return h.sale.version - 1 - h.receipts - h.sale.described }
-
 func (p *pass) readHeader(ctx context.Context) (header, error) {
 	h := header{seeds: map[string]*seeding{}, added: map[int]int64{}, withdrawn: map[int]int64{}}
 	pk := "SALE#" + p.saleID
@@ -241,14 +232,9 @@ func (p *pass) stockKey(k int) key { return key{"STOCK#" + p.saleID + "#" + strc
 
 func (p *pass) claimPK(bucket int) string { return "CLAIM#" + p.saleID + "#" + strconv.Itoa(bucket) }
 
-// readShards reads the shards of the sale. A scan finds surplus shards; without one
-// they are read by their keys.
+// readShards reads the shards of the sale; nil is a missing one.
 func (p *pass) readShards(ctx context.Context) ([]*shardItem, error) {
-	upTo := p.n
-	if p.whyNoScan != "" {
-		upTo = maxShards
-	}
-	keys := make([]key, upTo)
+	keys := make([]key, p.n)
 	for k := range keys {
 		keys[k] = p.stockKey(k)
 	}
@@ -258,20 +244,11 @@ func (p *pass) readShards(ctx context.Context) ([]*shardItem, error) {
 	}
 	shards := make([]*shardItem, p.n)
 	for k, at := range keys {
-		it := items[at]
-		switch {
-		case it == nil:
-		case k >= p.n:
-			p.strayShard(at.pk)
-		default:
+		if it := items[at]; it != nil {
 			s, problem := readShard(it)
 			p.malformed(it, problem)
 			shards[k] = &s
 		}
 	}
 	return shards, nil
-}
-
-func (p *pass) strayShard(pk string) {
-	p.find("P2", "stray "+pk, "%s is there, but the sale has shards 0 to %d only: nobody can buy its units", pk, p.n-1)
 }

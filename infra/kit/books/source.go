@@ -22,7 +22,6 @@ type DynamoDB interface {
 	Scanner
 	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
 	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
-	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
 }
 
 // Scanner is the one call that reads a whole table.
@@ -36,10 +35,8 @@ type source interface {
 	partition(ctx context.Context, pk string, atMost int32, page func([]item) error) error
 	// get reads items by their keys, which may be the same several times.
 	get(ctx context.Context, keys []key) (map[key]item, error)
-	// scan reads the whole table, or returns why it does not.
+	// scan reads the whole table, or returns why it stops.
 	scan(ctx context.Context, page func([]item) error) (whyNot string, err error)
-	// scans returns why scan would not read the table, "" if it would.
-	scans(ctx context.Context) (whyNot string, err error)
 	cost() (readUnits float64)
 }
 
@@ -168,23 +165,6 @@ func (t *table) batch(ctx context.Context, keys []key) ([]item, error) {
 	return nil, fmt.Errorf("read %d items: throttled %d times", len(keys), maxTries)
 }
 
-func (t *table) scans(ctx context.Context) (whyNot string, err error) {
-	if t.full {
-		return "", nil
-	}
-	out, err := t.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.name})
-	if denied(err) {
-		return "dynamodb:DescribeTable is not permitted, so the size of the table is unknown (FULL=1 scans it)", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("describe table %s: %w", t.name, err)
-	}
-	if aws.ToInt64(out.Table.TableSizeBytes) > maxPages<<20 {
-		return tooLarge, nil
-	}
-	return "", nil
-}
-
 var tooLarge = fmt.Sprintf("the table is larger than %d MB (FULL=1 scans it)", maxPages)
 
 func (t *table) scan(ctx context.Context, page func([]item) error) (whyNot string, err error) {
@@ -192,7 +172,7 @@ func (t *table) scan(ctx context.Context, page func([]item) error) (whyNot strin
 		TableName: &t.name, ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	}
 	for pages := 0; ; pages++ {
-		if pages == maxPages && !t.full { // DescribeTable's size is up to six hours old
+		if pages == maxPages && !t.full {
 			return tooLarge, nil
 		}
 		out, err := t.db.Scan(ctx, in)
@@ -266,8 +246,6 @@ func (b *Books) get(_ context.Context, keys []key) (map[key]item, error) {
 	}
 	return found, nil
 }
-
-func (b *Books) scans(context.Context) (string, error) { return "", nil }
 
 func (b *Books) scan(_ context.Context, page func([]item) error) (string, error) {
 	for _, p := range b.partitions {

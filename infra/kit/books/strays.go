@@ -24,24 +24,13 @@ func cutNumber(rest string) (sale string, n int, ok bool) {
 	return rest[:at], n, ok
 }
 
-// readStrays looks for items under keys that no reader of the sale uses. Without a scan
-// it only probes the keys of shards and buckets beyond the sale's.
-func (p *pass) readStrays(ctx context.Context) error {
-	if p.whyNoScan == "" {
-		if err := p.scanStrays(ctx); err != nil || p.whyNoScan == "" {
-			return err
-		}
-		if _, err := p.readShards(ctx); err != nil {
-			return err
-		}
-	}
-	return p.probeBuckets(ctx)
-}
-
-// scanStrays scans the table for orders without a claim, for shards and claims beyond
+// readStrays scans the table for orders without a claim, for shards and claims beyond
 // the sale's, for items of an undocumented kind or of no sale, and for other sales that are
 // not listed.
-func (p *pass) scanStrays(ctx context.Context) (err error) {
+func (p *pass) readStrays(ctx context.Context) (err error) {
+	if p.whyNoScan != "" { // as the first pass has found
+		return nil
+	}
 	s := strays{pass: p, exist: map[string]bool{}, listed: map[string]bool{}, named: map[string]string{}}
 	p.whyNoScan, err = p.scan(ctx, func(items []item) error {
 		var orders []Order
@@ -120,12 +109,12 @@ func (s *strays) take(it item) (o Order, mine bool) {
 		if mine && k.sk != "STOCK" {
 			s.malformed(it, "sk is not STOCK")
 		} else if mine && n >= s.n {
-			s.strayShard(k.pk)
+			s.find("P2", "stray "+k.pk, "%s is there, but the sale has shards 0 to %d only: nobody can buy its units", k.pk, s.n-1)
 		}
 	case kind == "CLAIM" && numbered:
 		s.name(saleID, k)
 		if mine && n >= s.buckets {
-			s.strayClaim(k)
+			s.find("P3", "stray "+k.pk+" "+k.sk, "a claim of %q lies in %s, but the sale has buckets 0 to %d only: nobody looks for it there", k.sk, k.pk, s.buckets-1)
 		}
 	case kind == "ORDER" && cut:
 		o, problem := readOrder(it)
@@ -198,31 +187,6 @@ func WithoutSales(ctx context.Context, db DynamoDB, name string, full bool) (fou
 func isUnknownGuard(it item) bool {
 	kind, _, _ := cutKind(keyOf(it).pk)
 	return kind == "PAYMENT" && !newFields(it).has("saleId")
-}
-
-func (p *pass) strayClaim(k key) {
-	p.find("P3", "stray "+k.pk+" "+k.sk, "a claim of %q lies in %s, but the sale has buckets 0 to %d only: nobody looks for it there", k.sk, k.pk, p.buckets-1)
-}
-
-// probeBuckets looks for claims in buckets that the sale does not have.
-func (p *pass) probeBuckets(ctx context.Context) error {
-	beyond := make([][]item, maxBuckets)
-	buckets := make([]int, 0, maxBuckets)
-	for b := p.buckets; b < maxBuckets; b++ {
-		buckets = append(buckets, b)
-	}
-	err := inParallel(buckets, func(b int) error {
-		return p.partition(ctx, p.claimPK(b), 1, func(items []item) error {
-			beyond[b] = items
-			return nil
-		})
-	})
-	for _, items := range beyond {
-		for _, it := range items {
-			p.strayClaim(keyOf(it))
-		}
-	}
-	return err
 }
 
 // checkOwners finds the orders of a page that have no claim.

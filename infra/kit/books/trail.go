@@ -101,20 +101,22 @@ func (p *pass) readTrail(ctx context.Context) error {
 	})
 }
 
-// judgeTrail compares the trail with the sale.
+// judgeTrail follows the sale's edits, from its creation to what it is now.
 func (p *pass) judgeTrail(h *header) {
 	const promise = "P32"
-	ids, next := map[string]int64{}, int64(1)
-	var last, previous changeItem
-	described := int64(0)
-	for _, c := range p.trail {
-		about := fmt.Sprint("edit ", c.number)
-		for ; next < c.number && next <= p.before.sale.edits && h.sale.restoredAt == 0; next++ {
+	s, ids, next, described := &h.sale, map[string]int64{}, int64(1), int64(0)
+	last := changeItem{action: "create", opensAt: h.create.opensAt, closesAt: h.create.closesAt}
+	missing := func(before int64) {
+		for ; next < before && next <= p.before.sale.edits && s.restoredAt == 0; next++ {
 			p.find(promise, fmt.Sprint("edit ", next), "edit %d is not in the trail: nobody can say who made it", next)
 		}
+	}
+	for _, c := range p.trail {
+		about := fmt.Sprint("edit ", c.number)
+		missing(c.number)
 		next = c.number + 1
-		if c.number > h.sale.edits {
-			p.find(promise, about, "the trail has an edit %d, but the sale has %d", c.number, h.sale.edits)
+		if c.number > s.edits {
+			p.find(promise, about, "the trail has an edit %d, but the sale has %d", c.number, s.edits)
 			continue
 		}
 		if other := ids[c.id]; other > 0 {
@@ -125,26 +127,28 @@ func (p *pass) judgeTrail(h *header) {
 			described++
 			continue
 		}
-		if previous, last = last, c; previous.number > 0 && c.at <= previous.at {
-			p.find(promise, about, "edit %d is of %s, and edit %d before it of %s", c.number, clock(c.at), previous.number, clock(previous.at))
+		if c.at <= last.at {
+			p.find(promise, about, "edit %d is of %s, and edit %d before it of %s", c.number, clock(c.at), last.number, clock(last.at))
 		}
-		if c.action == "recall" && p.still() && h.sale.recalledAt != c.at && c.at > h.sale.restoredAt+skew.Milliseconds() {
-			p.find(promise, about, "the trail has a recall of %s, but the sale was recalled at %s", clock(c.at), clock(h.sale.recalledAt))
+		if c.action == "recall" && p.still() && s.recalledAt != c.at && c.at > s.restoredAt+skew.Milliseconds() {
+			p.find(promise, about, "the trail has a recall of %s, but the sale was recalled at %s", clock(c.at), clock(s.recalledAt))
 		}
+		isKept := c.action == "call" || c.action == "reschedule" || c.opensAt == last.opensAt && c.closesAt == last.closesAt
+		if s.restoredAt == 0 && h.hasCreate && !isKept {
+			p.find(promise, about, "edit %d in the trail, %s, leaves the window %s to %s, which was %s to %s", c.number, c.action,
+				clock(c.opensAt), clock(c.closesAt), clock(last.opensAt), clock(last.closesAt))
+		}
+		last = c
 	}
-	for ; next <= p.before.sale.edits && h.sale.restoredAt == 0; next++ {
-		p.find(promise, fmt.Sprint("edit ", next), "edit %d is not in the trail: nobody can say who made it", next)
-	}
-	if !p.still() || !h.hasSale || last.at <= h.sale.restoredAt && h.sale.restoredAt > 0 {
+	missing(p.before.sale.edits + 1)
+	if !p.still() || !h.hasSale || !h.hasCreate || last.at <= s.restoredAt && s.restoredAt > 0 {
 		return
 	}
-	low, _ := p.putBacks()
-	if described > h.sale.described && h.sale.restoredAt == 0 || int64(len(p.trail))-described > h.edits()-low {
-		p.find(promise, "sale edits", "the trail has %d descriptions and %d other edits, but the sale's version counts %d and at most %d",
-			described, int64(len(p.trail))-described, h.sale.described, h.edits()-low)
+	if described != s.described && s.restoredAt == 0 {
+		p.find(promise, "sale described", "the trail has %d descriptions, but the sale counts %d", described, s.described)
 	}
-	if s := &h.sale; last.number > 0 && (last.at != s.changedAt || last.paused != s.paused || last.opensAt != s.opensAt || last.closesAt != s.closesAt) {
-		p.find(promise, "trail last", "the last edit in the trail is of %s (%s, open %s to %s), but that of the sale of %s (%s, open %s to %s): a release without a trail has edited it since, or the trail was changed",
+	if last.at != s.changedAt || last.paused != s.paused || last.opensAt != s.opensAt || last.closesAt != s.closesAt {
+		p.find("P14", "trail last", "by its creation and its trail the sale is as of %s (%s, open %s to %s), but says that it is as of %s (%s, open %s to %s)",
 			clock(last.at), pausedText(last.paused), clock(last.opensAt), clock(last.closesAt), clock(s.changedAt), pausedText(s.paused), clock(s.opensAt), clock(s.closesAt))
 	}
 }

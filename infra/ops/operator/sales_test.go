@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -10,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/infra/kit/books"
@@ -20,12 +17,8 @@ import (
 	"flashsale/shared/sale"
 )
 
-// table is a DynamoDB in this process, which also describes its table.
+// table is a DynamoDB in this process.
 type table struct{ *dynamotest.DB }
-
-func (table) DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
-	return &dynamodb.DescribeTableOutput{Table: &types.TableDescription{TableSizeBytes: aws.Int64(1)}}, nil
-}
 
 // listed are new sales of one shard each, and the ledger that has them.
 func listed(t *testing.T, ids ...string) (table, *ledger.Ledger) {

@@ -67,7 +67,12 @@ func (r *report) otherTable(ctx context.Context, l Limits) {
 }
 
 // Tables looks at the tables of an account and region.
-type Tables struct{ Client books.DynamoDB }
+type Tables struct {
+	Client interface {
+		books.DynamoDB
+		DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+	}
+}
 
 // recountTime bounds the recount of a table, which reads every item in it.
 const recountTime = 20 * time.Minute
