@@ -91,7 +91,7 @@ demo: host ## 1,000 buyers rush for 100 bottles on the running stack (or on a ne
 .PHONY: screenshots
 screenshots: host browser $(BUILD)/lab-picture.html ## take the README's pictures again: the pages, the live view during a rush, and the lab's verdicts
 	@$(GO_BUILD) -o $(HOST)/screenshots ./infra/proof/browser/screenshots
-	@$(HOST)/screenshots -lab $(BUILD)/lab-picture.html
+	@$(HOST)/screenshots
 
 $(BUILD)/lab-picture.html: | host lab-engines
 	@$(LAB_BUILD)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -43,9 +42,6 @@ func (b *Browser) Picture(path, address string, width, height int64, conditions 
 	picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		return fmt.Errorf("take the picture of %s: %w", address, err)
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("write picture: %w", err)
 	}
 	if err := os.WriteFile(path, picture, 0o644); err != nil {
 		return fmt.Errorf("write picture: %w", err)

@@ -6,13 +6,11 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
-	"flashsale/infra/kit/arguments"
 	"flashsale/infra/kit/client"
 	"flashsale/infra/local/launch"
 	"flashsale/infra/proof/browser"
@@ -33,23 +31,19 @@ const (
 	shown = `document.querySelector(".trail li") !== null`
 )
 
+const (
+	lab = ".build/lab-picture.html" // the strategy lab's page
+	out = "infra/docs/pictures"
+)
+
 func main() {
-	f := flag.NewFlagSet("screenshots", flag.ContinueOnError)
-	lab := f.String("lab", ".build/lab-picture.html", "the strategy lab's `page`")
-	out := f.String("out", "infra/docs/pictures", "`folder` for the pictures")
-	if err := arguments.Parse(f, os.Args[1:]); errors.Is(err, flag.ErrHelp) {
-		return
-	} else if err != nil {
-		fmt.Fprintln(os.Stderr, "screenshots:", err)
-		os.Exit(2)
-	}
-	if err := take(*lab, *out); err != nil {
+	if err := take(); err != nil {
 		fmt.Fprintln(os.Stderr, "screenshots:", err)
 		os.Exit(1)
 	}
 }
 
-func take(lab, out string) (err error) {
+func take() (err error) {
 	b, err := browser.Start(".")
 	if err != nil {
 		return err
@@ -57,9 +51,6 @@ func take(lab, out string) (err error) {
 	defer func() { err = errors.Join(err, b.Stop()) }()
 	page, err := filepath.Abs(lab)
 	if err != nil {
-		return fmt.Errorf("find the lab's page: %w", err)
-	}
-	if _, err := os.Stat(page); err != nil {
 		return fmt.Errorf("find the lab's page: %w", err)
 	}
 	if err := b.Picture(filepath.Join(out, "lab.png"), "file://"+page, 1000, 850); err != nil {
