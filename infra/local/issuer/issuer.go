@@ -153,14 +153,9 @@ func loadKey(path string) (*rsa.PrivateKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	block, _ := pem.Decode(text)
-	if block == nil {
-		return nil, fmt.Errorf("read %s (delete it to make a new one): not PEM", path)
-	}
-	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	key, ok := parsed.(*rsa.PrivateKey)
-	if !ok {
-		return nil, fmt.Errorf("read %s (delete it to make a new one): not an RSA key: %w", path, err)
+	key, err := jwt.ParseRSAPrivateKeyFromPEM(text)
+	if err != nil {
+		return nil, fmt.Errorf("read %s (delete it to make a new one): %w", path, err)
 	}
 	return key, nil
 }
@@ -168,24 +163,24 @@ func loadKey(path string) (*rsa.PrivateKey, error) {
 // storeKey puts the file in its place when it is whole.
 func storeKey(path string, key *rsa.PrivateKey) error {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return fmt.Errorf("store key: %w", err)
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("store key: %w", err)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
 	next := path + ".new"
-	if err := os.WriteFile(next, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600); err != nil {
-		return fmt.Errorf("store key: %w", err)
+	if err == nil {
+		err = os.WriteFile(next, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600)
 	}
-	return os.Rename(next, path)
+	if err == nil {
+		err = os.Rename(next, path)
+	}
+	return err
 }
 
 const defaultTTL = time.Hour
 
 // Handler serves the issuer below /_local/:
 //
-//	/_local/token?sub=alice[&ttl=3600][&scope=…][&aud=…][&role=…]
+//	/_local/token?sub=alice[&ttl=3600][&scope=…][&role=…]
 //	/_local/authorize, /_local/oauth2/token: the code flow with PKCE, for the buyer's page
 //
 // The token is the bare body, so that a shell can use it. ttl is in seconds, an
@@ -217,12 +212,7 @@ func (i *Issuer) serveToken(w http.ResponseWriter, r *http.Request) {
 }
 
 func (i *Issuer) claimsOf(query url.Values) (Claims, error) {
-	c := Claims{
-		Subject:  query.Get("sub"),
-		Audience: query.Get("aud"),
-		Scope:    query.Get("scope"),
-		TTL:      defaultTTL,
-	}
+	c := Claims{Subject: query.Get("sub"), Scope: query.Get("scope"), TTL: defaultTTL}
 	if c.Subject == "" {
 		return Claims{}, errors.New("sub is missing: use /_local/token?sub=alice")
 	}

@@ -85,9 +85,9 @@ func TestAPersonSignsInByTheCodeFlow(t *testing.T) {
 }
 
 func TestSigningInGoesNowhereButToThePagesOwnCallback(t *testing.T) {
+	i := open(t, "")
 	for name, change := range map[string]func(url.Values){
 		"another host":          func(q url.Values) { q.Set("redirect_uri", "http://evil.example/signin") },
-		"another port":          func(q url.Values) { q.Set("redirect_uri", "http://127.0.0.1:3001/signin") },
 		"another path":          func(q url.Values) { q.Set("redirect_uri", "http://127.0.0.1:3000/signin/../s/x") },
 		"a host that looks so":  func(q url.Values) { q.Set("redirect_uri", "http://127.0.0.1:3000@evil.example/signin") },
 		"no callback":           func(q url.Values) { q.Del("redirect_uri") },
@@ -98,11 +98,8 @@ func TestSigningInGoesNowhereButToThePagesOwnCallback(t *testing.T) {
 		"no challenge":          func(q url.Values) { q.Del("code_challenge") },
 		"a plain challenge":     func(q url.Values) { q.Set("code_challenge_method", "plain") },
 		"a challenge too short": func(q url.Values) { q.Set("code_challenge", "AAAA") },
-		"a challenge not in base64url": func(q url.Values) {
-			q.Set("code_challenge", strings.Repeat("+", 43))
-		},
 	} {
-		i, q := open(t, ""), signingIn()
+		q := signingIn()
 		change(q)
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			w := send(i, method, AuthorizePath+"?"+q.Encode(), url.Values{"sub": {"alice"}})
@@ -111,7 +108,7 @@ func TestSigningInGoesNowhereButToThePagesOwnCallback(t *testing.T) {
 			}
 		}
 	}
-	if w := send(open(t, ""), http.MethodPost, AuthorizePath+"?"+signingIn().Encode(), url.Values{"sub": {" "}}); w.Code != http.StatusBadRequest {
+	if w := send(i, http.MethodPost, AuthorizePath+"?"+signingIn().Encode(), url.Values{"sub": {" "}}); w.Code != http.StatusBadRequest {
 		t.Errorf("nobody signs in: %d", w.Code)
 	}
 }
@@ -147,17 +144,15 @@ func TestACodeIsForOneExchangeByWhoAskedForIt(t *testing.T) {
 			t.Errorf("%s: %d %s, want %q", name, w.Code, w.Body, c.want)
 		}
 	}
-	code := signIn(t, i, "alice")
-	wrong := exchanging(code)
-	wrong.Set("code_verifier", "x")
-	send(i, http.MethodPost, TokenPath, wrong)
-	if w := send(i, http.MethodPost, TokenPath, exchanging(code)); w.Code != http.StatusBadRequest {
-		t.Errorf("a code was exchanged after a failure: %d", w.Code)
-	}
-	code = signIn(t, i, "alice")
-	send(i, http.MethodPost, TokenPath, exchanging(code))
-	if w := send(i, http.MethodPost, TokenPath, exchanging(code)); w.Code != http.StatusBadRequest {
-		t.Errorf("a code was exchanged twice: %d", w.Code)
+	// Even a failed exchange uses a code up.
+	for _, verifier := range []string{"x", verifier} {
+		code := signIn(t, i, "alice")
+		form := exchanging(code)
+		form.Set("code_verifier", verifier)
+		send(i, http.MethodPost, TokenPath, form)
+		if w := send(i, http.MethodPost, TokenPath, exchanging(code)); w.Code != http.StatusBadRequest {
+			t.Errorf("after an exchange with the verifier %q a code is exchanged again: %d", verifier, w.Code)
+		}
 	}
 }
 
