@@ -315,7 +315,7 @@ bench: ## benchmark the handlers' overhead over their AWS calls, and a cold star
 # timeouts, so four run at a time on two CPUs, and the ones that wait longest start first.
 # SQLite takes minutes to compile for the race detector, so streamfile runs without it.
 override RACED := $$(go list ./functions/... ./shared/... ./infra/local/faults ./infra/ops/load ./infra/kit/rush ./infra/local/... | grep -v /streamfile$$)
-override WAITING := ./infra/proof/simulate ./infra/proof/system ./shared/ledger ./infra/proof/contract
+override WAITING := ./infra/proof/explore ./infra/proof/system ./shared/ledger ./infra/proof/contract
 # What `make check` tests besides: what stands around the product.
 override AROUND := ./infra/ops/... ./infra/local/... ./infra/kit/... ./infra/proof/bench/...
 # What `make test` leaves to check and prove.
@@ -331,12 +331,10 @@ test: host ## test the product, alone and on the local stack; `make check` has t
 
 .PHONY: prove
 prove: host ## run the tests in a browser, generated clients, the accidents, kill -9, the mutants, the race detector and the long proofs in full: SEEDS=2000 random sales from FIRST=1 on, every plan of FAULTS=3 faults, a million claims, a draw of a million, the commands of the documents, races in the simulation
-	$(GO_TEST) ./infra/proof/simulate -seeds "$${SEEDS:-2000}" -first "$${FIRST:-1}"
-	$(GO_TEST) ./infra/proof/enumerate -faults "$${FAULTS:-3}"
+	$(GO_TEST) ./infra/proof/explore -seeds "$${SEEDS:-2000}" -first "$${FIRST:-1}" -faults "$${FAULTS:-3}"
 	$(GO_TEST) ./shared/ledger -run '^TestASaleOfAMillionClaims|^TestADrawOfManyEntrants' -entrants 1000000
 	$(GO_TEST) ./infra/proof/system -run '$(PROVED)'
-	$(if $(RACE),$(GO_RACE) ./infra/proof/simulate -seeds "$$(($${SEEDS:-2000} / 40))" -first "$${FIRST:-1}")
-	$(if $(RACE),$(GO_RACE) ./infra/proof/enumerate)
+	$(if $(RACE),$(GO_RACE) ./infra/proof/explore -seeds "$$(($${SEEDS:-2000} / 40))" -first "$${FIRST:-1}")
 	$(if $(RACE),$(GO_RACE) ./infra/ops/load ./shared/ledger $(RACED))
 	@$(MAKE) --no-print-directory browser clients
 	$(GO_TEST) ./infra/proof/clients
@@ -374,14 +372,14 @@ check-darwin: ## vet everything as it is compiled for macOS on arm64
 
 .PHONY: simulate
 simulate: ## simulate SEEDS=… random sales, from seed FIRST=… on, in virtual time under all faults; SEED=… repeats one
-	@mkdir -p $(HOST) && go test -c -o $(HOST)/simulate ./infra/proof/simulate
-	@$(HOST)/simulate -test.run '^TestSimulation$$' -test.timeout 0 -seeds "$${SEEDS:-2000}" \
+	@mkdir -p $(HOST) && go test -c -o $(HOST)/explore ./infra/proof/explore
+	@$(HOST)/explore -test.run '^TestSimulation$$' -test.timeout 0 -seeds "$${SEEDS:-2000}" \
 		$${SEED:+-seed "$$SEED"} $${FIRST:+-first "$$FIRST"} -progress | grep -vx PASS
 
 .PHONY: enumerate
 enumerate: ## run every plan of up to FAULTS=3 faults; an overlapping request counts as a fault (OVERLAP=1: does not)
-	@mkdir -p $(HOST) && go test -c -o $(HOST)/enumerate ./infra/proof/enumerate
-	@$(HOST)/enumerate -test.run '^TestEveryPlan' -test.timeout 0 -faults "$${FAULTS:-3}" \
+	@mkdir -p $(HOST) && go test -c -o $(HOST)/explore ./infra/proof/explore
+	@$(HOST)/explore -test.run '^TestEveryPlan' -test.timeout 0 -faults "$${FAULTS:-3}" \
 		$${OVERLAP:+-overlap} -progress | grep -vx PASS
 
 # The strategies' engines come from the system's packages; the lab names a missing one.

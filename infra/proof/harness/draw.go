@@ -118,44 +118,6 @@ func (p Point) IsPart() bool {
 // PageUser is the user whose entry a draw's scenarios look at most closely.
 const PageUser = "alice"
 
-// Draw is a sale's draw in the table, read according to its documentation.
-type Draw struct {
-	Closed bool
-	seed   draw.Digest
-	has    bool // the seed
-	calls  []call
-}
-
-type call struct {
-	from, until time.Time
-	lo, hi      draw.Rank
-	complete    bool
-	open        bool
-}
-
-// ReadDraw reads a sale's draw, without faults.
-func ReadDraw(db *dynamotest.DB, saleID string) *Draw {
-	d := &Draw{}
-	if head := db.Item(TableName, "DRAW#"+saleID, "HEAD"); head != nil {
-		var err error
-		d.Closed = true
-		d.seed, err = draw.ParseDigest(Text(head["seed"]))
-		d.has = err == nil
-	}
-	for n := 1; ; n++ {
-		it := db.Item(TableName, "DRAW#"+saleID, fmt.Sprintf("CALL#%010d", n))
-		if it == nil {
-			return d
-		}
-		from, _ := Number(it["from"])
-		until, _ := Number(it["until"])
-		c := call{from: time.UnixMilli(from), until: time.UnixMilli(until), complete: it["hi"] != nil, open: it["open"] != nil}
-		c.lo, _ = draw.ParseRank(Text(it["lo"])) // the books find what is not a rank
-		c.hi, _ = draw.ParseRank(Text(it["hi"]))
-		d.calls = append(d.calls, c)
-	}
-}
-
 // IsOnRoll reports whether a user is on the roll.
 func IsOnRoll(db *dynamotest.DB, saleID, user string) bool {
 	leaf := LeafOf(user)
@@ -182,39 +144,6 @@ func SeenOf(db *dynamotest.DB, saleID string) sale.Seen {
 	edits, _ := Number(it["edits"])
 	seedings, _ := Number(it["seedings"])
 	return sale.Seen{Edits: edits, Seedings: seedings}
-}
-
-// Calls is how many calls there were.
-func (d *Draw) Calls() int { return len(d.calls) }
-
-// CallOf returns the number of the call for a user who is on the roll, 0 if nobody has called
-// them.
-func (d *Draw) CallOf(user string) int {
-	rank := draw.RankOf(d.seed, LeafOf(user))
-	for i, c := range d.calls {
-		if d.has && c.complete && rank.Compare(c.lo) > 0 && rank.Compare(c.hi) <= 0 {
-			return i + 1
-		}
-	}
-	return 0
-}
-
-// Refuses reports whether a refusal of a purchase at that instant is right by the draw: nobody is
-// told during their own call that it is not their turn, or that it is over (P29).
-func (d *Draw) Refuses(user, code string, now time.Time) bool {
-	own, newest := d.CallOf(user), len(d.calls)
-	isIn := func(c call) bool { return !now.Before(c.from) && now.Before(c.until) }
-	switch {
-	case code == "sale-not-open":
-		return newest == 0 || newest == 1 && now.Before(d.calls[0].from)
-	case newest == 0:
-		return false
-	case code == "turn-over":
-		return own > 0 && (own < newest || !isIn(d.calls[own-1]))
-	case code == "not-your-turn":
-		return !d.calls[newest-1].open && (own == 0 || !isIn(d.calls[own-1]))
-	}
-	return false
 }
 
 // Courses is the part of the draw function's answer that the checks use.

@@ -1,6 +1,5 @@
 // Package harness runs the functions' real handlers in one process, and judges what they
-// did. It is what infra/proof/enumerate and infra/proof/simulate share; they decide which faults happen
-// when.
+// did. It is the world of infra/proof/explore, which decides which faults happen when.
 //
 // A World is the system: a table, a queue (queue.go), and the environments of the functions
 // (world.go), which take the requests of buyers and operators (requests.go). Every outside

@@ -1,4 +1,4 @@
-package simulate
+package explore
 
 import (
 	"fmt"
@@ -61,6 +61,6 @@ func (r Result) Report() string {
 	for _, v := range r.Shown {
 		fmt.Fprintf(&text, "  %s\n", v)
 	}
-	fmt.Fprintf(&text, "again: go test ./infra/proof/simulate -run '^TestSimulation$' -count=1 -seed=%d\n%s", r.Seed, r.Tail)
+	fmt.Fprintf(&text, "again: go test ./infra/proof/explore -run '^TestSimulation$' -count=1 -seed=%d\n%s", r.Seed, r.Tail)
 	return text.String()
 }

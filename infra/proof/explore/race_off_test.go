@@ -1,6 +1,6 @@
 //go:build !race
 
-package simulate
+package explore
 
 const (
 	seedsUnder     = 30 // each condition

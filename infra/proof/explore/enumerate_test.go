@@ -1,9 +1,8 @@
-package enumerate
+package explore
 
 import (
 	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -13,16 +12,9 @@ import (
 )
 
 var (
-	faults   = flag.Int("faults", 1, "how many faults a plan has at most")
-	overlap  = flag.Bool("overlap", false, "let another's request overlap besides that many faults, instead of standing for one")
-	progress = flag.Bool("progress", false, "tell how many plans each scenario has")
+	faults  = flag.Int("faults", 1, "how many faults a plan has at most")
+	overlap = flag.Bool("overlap", false, "let another's request overlap besides that many faults, instead of standing for one")
 )
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	harness.PrepareProcess()
-	os.Exit(m.Run())
-}
 
 // budget bounds the runs of one scenario.
 const budget = 1_000_000
@@ -34,9 +26,8 @@ func TestEveryPlanOfFewFaultsKeepsThePromises(t *testing.T) {
 	}
 	var mu sync.Mutex
 	runs, violations := 0, 0
-	all := slices.Concat(sellingScenarios, withdrawalScenarios, paymentScenarios, groupScenarios, recallScenarios, changeScenarios, drawScenarios, eventScenarios())
 	t.Run("scenarios", func(t *testing.T) {
-		for _, s := range all {
+		for _, s := range scenarios {
 			t.Run(s.name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
@@ -58,7 +49,7 @@ func TestEveryPlanOfFewFaultsKeepsThePromises(t *testing.T) {
 			})
 		}
 	})
-	fmt.Printf("scenarios=%d faults=%d plans=%d violations=%d\n", len(all), *faults, runs, violations)
+	fmt.Printf("scenarios=%d faults=%d plans=%d violations=%d\n", len(scenarios), *faults, runs, violations)
 }
 
 func TestAPlanWalksThroughEverySequenceOfChoicesOnce(t *testing.T) {
@@ -78,26 +69,5 @@ func TestAPlanWalksThroughEverySequenceOfChoicesOnce(t *testing.T) {
 	}
 	if want := []string{"a", "bx", "by", "cx", "cy"}; !slices.Equal(got, want) {
 		t.Errorf("walked %v, want %v", got, want)
-	}
-}
-
-func TestAPlanNoticesARunThatIsNotDeterministic(t *testing.T) {
-	var p plan
-	p.choose(2)
-	p.choose(3)
-	if !p.next() || p.nondeterministic {
-		t.Fatalf("after one run: %+v", p)
-	}
-	p.choose(2)
-	if p.choose(4); !p.nondeterministic {
-		t.Error("other options than before were not noticed")
-	}
-	p = plan{}
-	p.choose(2)
-	p.choose(3)
-	p.next()
-	p.choose(2)
-	if p.next(); !p.nondeterministic {
-		t.Error("a run that ended early was not noticed")
 	}
 }

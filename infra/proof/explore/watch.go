@@ -1,4 +1,4 @@
-package simulate
+package explore
 
 import (
 	"fmt"
@@ -16,6 +16,7 @@ import (
 // watch reads the table after every call that may have changed it, and records the
 // facts for checking the answers. The network's lock is held in every method.
 type watch struct {
+	world *harness.World
 	db    *dynamotest.DB
 	began time.Time
 	skew  time.Duration   // maximum error of a clock
@@ -114,9 +115,9 @@ type window struct {
 	ofShard bool
 }
 
-func newWatch(db *dynamotest.DB, skew time.Duration) *watch {
+func newWatch(world *harness.World, skew time.Duration) *watch {
 	return &watch{
-		db: db, began: time.Now(), skew: skew, late: map[string]bool{}, sales: map[string]*watchedSale{},
+		world: world, db: world.DB, began: time.Now(), skew: skew, late: map[string]bool{}, sales: map[string]*watchedSale{},
 		refused: map[string]bool{}, claims: map[string]*seenClaim{}, issued: map[string]bool{},
 	}
 }

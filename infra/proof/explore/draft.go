@@ -1,4 +1,4 @@
-package simulate
+package explore
 
 import (
 	"fmt"
@@ -103,6 +103,7 @@ type reconcileGap struct {
 type saleDraft struct {
 	id            string
 	stock, shards int
+	maxStock      int // 0 for none
 	opensAt       time.Duration
 	closesAt      time.Duration
 	buyers        []buyer
@@ -313,25 +314,29 @@ func drawBuyer(r *rand.Rand, number int, opensAt time.Duration) buyer {
 	return b
 }
 
+// creation is the request that creates the sale.
+func (d saleDraft) creation(now time.Time) string {
+	asks := ""
+	if d.payWithin > 0 {
+		asks = harness.AsksForPayment(d.payWithin)
+	}
+	if d.grouped {
+		asks += `,"limitGroup":"shoe"`
+	}
+	if d.maxStock > 0 {
+		asks += fmt.Sprintf(`,"maxStock":%d`, d.maxStock)
+	}
+	if d.draw != nil {
+		asks += fmt.Sprintf(`,"enterFrom":%q,"enterUntil":%q,"keepHours":%d`, harness.Stamp(now.Add(d.draw.enterFrom)), harness.Stamp(now.Add(d.draw.enterUntil)), keepFor/time.Hour)
+	}
+	return fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":%q,"stock":%d,"shards":%d%s}`,
+		d.id, harness.Stamp(now.Add(d.opensAt)), harness.Stamp(now.Add(d.closesAt)), d.stock, d.shards, asks)
+}
+
 // drawCommands draws the operator's commands: always the creation, perhaps restocks,
 // pauses, reschedulings and repeats.
 func drawCommands(r *rand.Rand, d saleDraft, c conditions) []command {
-	created := func(now time.Time) string {
-		began := now
-		asks := ""
-		if d.payWithin > 0 {
-			asks = harness.AsksForPayment(d.payWithin)
-		}
-		if d.grouped {
-			asks += `,"limitGroup":"shoe"`
-		}
-		if d.draw != nil {
-			asks += fmt.Sprintf(`,"enterFrom":%q,"enterUntil":%q,"keepHours":%d`, harness.Stamp(began.Add(d.draw.enterFrom)), harness.Stamp(began.Add(d.draw.enterUntil)), keepFor/time.Hour)
-		}
-		return fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":%q,"stock":%d,"shards":%d%s}`,
-			d.id, harness.Stamp(began.Add(d.opensAt)), harness.Stamp(began.Add(d.closesAt)), d.stock, d.shards, asks)
-	}
-	all := []command{{event: created, units: d.stock, again: -1}}
+	all := []command{{event: d.creation, units: d.stock, again: -1}}
 	during, longest := func() time.Duration { return d.opensAt + time.Duration(r.ExpFloat64()*float64(8*time.Second)) }, 15*time.Second
 	if d.draw != nil {
 		during, longest = func() time.Duration { return between(r, d.draw.enterFrom, d.draw.until) }, 20*time.Minute

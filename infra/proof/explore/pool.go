@@ -1,4 +1,4 @@
-package simulate
+package explore
 
 import (
 	"math"
@@ -39,7 +39,7 @@ func (p *pool) take(who string) *harness.Environment {
 		p.n.mu.Unlock()
 		return e
 	}
-	cold := p.running < p.most && (len(p.idle) == 0 || p.n.random() < 0.1)
+	cold := p.n.planned != nil || p.running < p.most && (len(p.idle) == 0 || p.n.random() < 0.1)
 	switch {
 	case cold:
 		p.running++

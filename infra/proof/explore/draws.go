@@ -1,4 +1,4 @@
-package simulate
+package explore
 
 import (
 	"fmt"
@@ -21,6 +21,8 @@ type drawDraft struct {
 	// until is when the faults stop, which may be at any point of the draw.
 	until time.Duration
 	dice  diceDraft
+	// callsAfter is how many calls follow after the faults at most.
+	callsAfter int
 	// lateBuying is the longest time after which a purchase, or a write of the draw function, is
 	// applied: longer than a call.
 	lateBuying time.Duration
@@ -41,8 +43,6 @@ const (
 	// entrantsAtMost bounds the users of a draw: each has a page of the roll, which is read and
 	// written under faults.
 	entrantsAtMost = 14
-	// afterFaults is how many calls follow after the faults at most.
-	afterFaults = 2
 )
 
 // drawDrawnSale draws a sale with a draw. Its commands come at any time until the faults stop.
@@ -53,7 +53,7 @@ func drawDrawnSale(r *rand.Rand, c conditions, users int) saleDraft {
 		s.stock = 1 + r.IntN(1+len(s.buyers)/4) // for several calls
 	}
 	s.shards = 1 + r.IntN(min(4, s.stock))
-	d := &drawDraft{enterFrom: between(r, 0, time.Minute), dice: drawDice(r)}
+	d := &drawDraft{enterFrom: between(r, 0, time.Minute), dice: drawDice(r), callsAfter: 2}
 	d.enterUntil = d.enterFrom + between(r, time.Minute, 6*time.Minute)
 	s.opensAt = d.enterUntil + harness.DrawTimes.Lead() + between(r, 0, 3*time.Minute)
 	s.closesAt = s.opensAt + between(r, time.Hour, 4*time.Hour)
@@ -357,7 +357,7 @@ func (m *runningSale) finishDraw() {
 			served = calls
 			m.serveCall(calls)
 		}
-		if calls >= before+afterFaults {
+		if calls >= before+m.draft.draw.callsAfter {
 			return
 		}
 		if late := time.Since(due); late <= 0 {
@@ -392,7 +392,7 @@ func (m *runningSale) serveCall(number int) {
 // addDraw prepares the draw of a sale.
 func (m *simulation) addDraw(s saleDraft) {
 	w := m.watch.sales[s.id]
-	w.draw = newWatchedDraw(s.draw, newRelays(m.n, s.draw.dice))
+	w.draw = newWatchedDraw(s.draw)
 	m.n.pages = map[string]map[byte]bool{s.id: harness.PagesOf(w.draw.users)}
 	m.n.spared = true
 	harness.StoreEmptyPages(m.world.DB, s.id, w.draw.users)

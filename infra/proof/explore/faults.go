@@ -1,4 +1,4 @@
-package simulate
+package explore
 
 import (
 	"context"
@@ -83,6 +83,9 @@ type network struct {
 	// pages are those of a roll that are not empty, by their sale.
 	pages map[string]map[byte]bool
 
+	// planned decides what goes wrong in a scenario; nil in a simulation, where the rates do.
+	planned *planned
+
 	mu        sync.Mutex // one call at a time reaches table or queue
 	rates     faultRates
 	faultsOff atomic.Bool
@@ -115,12 +118,15 @@ type network struct {
 
 func (n *network) Intercept(ctx context.Context, e *harness.Environment, p harness.Point, do func() error) error {
 	n.exitIfDead(e)
-	if n.isOfNobody(p) {
+	if n.isOfNobody(p) || n.planned != nil && p.IsPart() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		n.spared = true
 		defer func() { n.spared = false }()
 		return do()
+	}
+	if n.planned != nil {
+		return n.follow(ctx, e, p, do)
 	}
 	deadline, _ := ctx.Deadline()
 	var after time.Duration
@@ -264,10 +270,14 @@ func result(err error) string {
 	return err.Error()
 }
 
-func (n *network) note(e *harness.Environment, name, what string) {
+func (n *network) write(format string, args ...any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.log.write("%s %d #%d %s: %s", e.Function, e.Number, e.Invocation, name, what)
+	n.log.write(format, args...)
+}
+
+func (n *network) note(e *harness.Environment, name, what string) {
+	n.write("%s %d #%d %s: %s", e.Function, e.Number, e.Invocation, name, what)
 }
 
 // tableFault is the table's source of faults. n.mu is held: only execute
@@ -277,6 +287,10 @@ func (n *network) tableFault(c dynamotest.Call) dynamotest.Fault {
 		return dynamotest.Fault{}
 	}
 	n.touched = c.Keys
+	if n.planned != nil {
+		n.count(n.planned.injected)
+		return n.planned.injected
+	}
 	fault := n.faultOf[n.caller]
 	if fault == nil {
 		fault = n.faultOf[""]
@@ -297,6 +311,9 @@ func (n *network) tableFault(c dynamotest.Call) dynamotest.Fault {
 }
 
 func (n *network) queueFault(op string) dynamotest.Fault {
+	if n.planned != nil {
+		return n.planned.injected
+	}
 	if n.withoutFaults(n.caller) {
 		return dynamotest.Fault{}
 	}

@@ -1,15 +1,17 @@
-// Package simulate sells thousands of random sales in virtual time while functions, table,
-// queue and event bus have every fault that they may have, and checks the promises. A seed
-// determines everything, so each sale can be repeated. `make simulate` runs it; infra/proof/harness
-// has the fakes and the judges.
+// Package explore sells small sales in virtual time while functions, table, queue and event bus
+// have every fault that they may have, and checks the promises. infra/proof/harness has the fakes.
 //
-// To read it, begin with Simulate in simulation.go. A draft is what a seed draws: sales,
-// buyers, the operator's commands and the rates of faults (draft.go). They run as goroutines
-// (buyers.go, operator.go, payments.go) whose turns the schedule orders (schedule.go); every
-// call passes the network (faults.go), after which the watch reads what changed in the table
-// (watch.go). In the end the faults stop, and what must be true of a quiet sale is checked
-// (finish.go). The table's stream and what is published of it run beside that (publisher.go).
-package simulate
+// Two choosers decide what goes wrong. A seed draws random sales and faults (Simulate in
+// simulation.go; `make simulate`) and determines everything, so that each sale can be repeated. A
+// plan says which call of a scenario has which fault, and between which two calls another's request
+// runs; every plan of a few faults is run (enumerate.go, scenarios.go, plan.go; `make enumerate`).
+//
+// A draft is what a seed draws: sales, buyers, the operator's commands and the rates of faults
+// (draft.go). They run as goroutines (buyers.go, operator.go, payments.go, draws.go) whose turns the
+// schedule orders (schedule.go). Every call passes the network (faults.go), after which the watch
+// reads what changed in the table (watch.go). In the end the faults stop, and what must be true of a
+// quiet sale is checked (finish.go). What the table's stream publishes runs beside that (publisher.go).
+package explore
 
 import (
 	"fmt"
@@ -19,6 +21,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/aws/aws-lambda-go/events"
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/proof/harness"
@@ -55,6 +59,7 @@ type runningSale struct {
 	withdrawn map[string]int                            // units, by the operator's event
 	supplied  map[string]int                            // units that were added, by the event, or negative
 	applied   map[string]bool                           // the operators' events with an id
+	refused   map[string]bool                           // the operators' events
 	bodies    map[string]string                         // the first acceptance, by user and key
 	paid      map[harness.Payment]harness.PaymentAnswer // recorded payments, and what their providers were told
 	givenUp   []harness.Payment                         // that their providers reported in vain
@@ -183,32 +188,40 @@ func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation 
 	if worse := d.rates.seeding; worse != nil {
 		n.faultOf[harness.Seeding] = worse.table.Seeded(seed)
 	}
-	n.world = harness.NewWorld(n, s.random)
-	n.world.DB.Fault = n.tableFault
-	n.world.DB.Busy, n.world.DB.Lag = d.busy, d.lag
-	n.world.Queue.Fault = n.queueFault
-	n.watch = newWatch(n.world.DB, c.skew)
+	m := newWorld(n, d)
+	m.world.DB.Busy, m.world.DB.Lag = d.busy, d.lag
+	m.stream = newStream(seed, c, m.world.DB, &n.faultsOff)
 	if seed%silentEvery == 0 && !c.draws && !c.restores && !d.rates.sparesReconcile {
 		n.silent = drawSilence(rand.New(rand.NewPCG(seed, 0x73696c656e6365)), time.Now(), d)
 	}
 	if c.draws {
-		n.applyLate(seed, d.sales[0].draw.lateBuying)
+		first := m.sales[0]
+		first.watch.draw.dice = newRelays(n, first.draft.draw.dice)
+		n.applyLate(seed, first.draft.draw.lateBuying)
 	}
 	if d.rates.sparesReconcile && !c.outage {
 		n.watch.undisturbedSince = time.Now()
 	}
+	return m
+}
+
+// newWorld makes the sales of a draft and what they share.
+func newWorld(n *network, d draft) *simulation {
+	n.world = harness.NewWorld(n, n.random)
+	n.world.DB.Fault, n.world.Queue.Fault = n.tableFault, n.queueFault
+	n.watch = newWatch(n.world, n.skew)
 	n.world.Queue.OnSend = n.watch.messageSent
 	m := &simulation{
-		began: time.Now(), n: n, watch: n.watch, world: n.world, draft: d, pools: map[harness.Function]*pool{},
-		stream: newStream(seed, c, n.world.DB, &n.faultsOff), stop: make(chan struct{}),
+		began: time.Now(), n: n, watch: n.watch, world: n.world, draft: d, pools: map[harness.Function]*pool{}, stop: make(chan struct{}),
 	}
-	for _, f := range harness.Sorted(d.environments) {
-		m.pools[f] = &pool{n: n, function: f, most: d.environments[f]}
+	for f, most := range d.environments {
+		m.pools[f] = &pool{n: n, function: f, most: most}
 	}
 	for _, one := range d.sales {
 		m.sales = append(m.sales, &runningSale{
 			simulation: m, id: one.id, draft: one, watch: n.watch.add(one.id, one.grouped), sentEvents: map[int]string{}, bodies: map[string]string{},
-			withdrawn: map[string]int{}, supplied: map[string]int{}, superseded: map[int]bool{}, ended: map[int]bool{}, applied: map[string]bool{}, paid: map[harness.Payment]harness.PaymentAnswer{},
+			withdrawn: map[string]int{}, supplied: map[string]int{}, superseded: map[int]bool{}, ended: map[int]bool{}, applied: map[string]bool{},
+			refused: map[string]bool{}, paid: map[harness.Payment]harness.PaymentAnswer{},
 		})
 		if one.draw != nil {
 			m.addDraw(one)
@@ -220,15 +233,8 @@ func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation 
 // run runs while faults may happen: operators, buyers, messages and schedules, all
 // at once.
 func (m *simulation) run() {
-	go m.deliverMessages()
-	go m.reconcileEveryMinute()
+	m.startSchedules()
 	go m.sendPoison()
-	if m.pools[harness.Releasing] != nil {
-		go m.releaseEveryMinute()
-	}
-	if m.pools[harness.Drawing] != nil {
-		go m.leadEveryMinute()
-	}
 	var all sync.WaitGroup
 	if m.restoring != nil {
 		all.Go(m.restoreTable)
@@ -249,6 +255,18 @@ func (m *simulation) run() {
 	all.Wait()
 	m.n.wait("director", time.Millisecond)
 	m.n.wait("director", time.Until(m.began.Add(max(m.draft.poisoned, m.draft.gap.to))))
+}
+
+// startSchedules starts what runs by itself: messages and schedules.
+func (m *simulation) startSchedules() {
+	go m.deliverMessages()
+	go m.reconcileEveryMinute()
+	if m.pools[harness.Releasing] != nil {
+		go m.releaseEveryMinute()
+	}
+	if m.pools[harness.Drawing] != nil {
+		go m.leadEveryMinute()
+	}
 }
 
 // sendPoison sends poison messages: each kind once, or repeatedly for a while, so that the
@@ -299,16 +317,21 @@ func (m *simulation) deliverMessages() {
 		batch := m.world.Queue.Receive(time.Now(), m.draft.batch, d)
 		go func() {
 			m.n.wait(fmt.Sprint("batch ", e.Invocation), time.Microsecond)
-			m.write("finalize %d #%d gets %d messages", e.Number, e.Invocation, len(batch))
-			handles, took := e.Deliver(batch)
-			m.checkDuration(harness.Finalizing, took)
-			m.pools[harness.Finalizing].give(e)
-			for _, handle := range handles {
-				if f := m.n.deletionWorks(); f {
-					m.world.Queue.Remove(handle)
-				}
-			}
+			m.deliver(e, batch)
 		}()
+	}
+}
+
+// deliver delivers a batch of messages, and deletes those that are done.
+func (m *simulation) deliver(e *harness.Environment, batch []events.SQSMessage) {
+	m.write("finalize %d #%d gets %d messages", e.Number, e.Invocation, len(batch))
+	handles, took := e.Deliver(batch)
+	m.checkDuration(harness.Finalizing, took)
+	m.pools[harness.Finalizing].give(e)
+	for _, handle := range handles {
+		if m.n.deletionWorks() {
+			m.world.Queue.Remove(handle)
+		}
 	}
 }
 
@@ -381,6 +404,9 @@ func (m *simulation) reconcile(event string) []receipt {
 
 // deletionWorks reports whether a message's deletion works.
 func (n *network) deletionWorks() bool {
+	if n.planned != nil {
+		return n.chooseFault(harness.Finalizing, harness.Point{Op: "DeleteMessage"}).name == ""
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.faultName, n.caller = "", harness.Finalizing
@@ -393,11 +419,7 @@ func (m *simulation) violate(format string, args ...any) {
 	m.watch.violate(format, args...)
 }
 
-func (m *simulation) write(format string, args ...any) {
-	m.n.mu.Lock()
-	defer m.n.mu.Unlock()
-	m.n.log.write(format, args...)
-}
+func (m *simulation) write(format string, args ...any) { m.n.write(format, args...) }
 
 // checkDuration checks that a function answered before Lambda would have killed it.
 func (m *simulation) checkDuration(f harness.Function, took time.Duration) {

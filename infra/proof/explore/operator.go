@@ -1,4 +1,4 @@
-package simulate
+package explore
 
 import (
 	"cmp"
@@ -124,10 +124,13 @@ func (m *runningSale) sendUntilAnswered(c command, event string, repeated bool, 
 			if repeated {
 				return
 			}
+			m.n.mu.Lock()
+			m.refused[event] = true
+			m.n.mu.Unlock()
 			event = m.overtaken(event)
 			continue
 		}
-		if c.mayConflict && harness.CodeOf(err) == "conflicting-request" {
+		if code := harness.CodeOf(err); c.mayConflict && (code == "conflicting-request" || code == "recalled") {
 			m.recordRefused(event)
 			return
 		}
@@ -158,11 +161,14 @@ func (m *runningSale) recordApplied(event string) {
 	m.applied[event] = true
 }
 
-// recordRefused records that a draw does not allow a change. A withdrawal may have taken units
+// recordRefused records that a change was not allowed. A withdrawal may have taken units
 // before.
 func (m *runningSale) recordRefused(event string) {
 	m.n.mu.Lock()
-	m.watch.draw.figures.Refused++
+	m.refused[event] = true
+	if m.watch.draw != nil {
+		m.watch.draw.figures.Refused++
+	}
 	m.n.mu.Unlock()
 	if seedID := seedOf(event); seedID != "" {
 		m.recordWithdrawn(event, harness.WithdrawnBy(m.world.DB, m.id, seedID))
@@ -212,7 +218,7 @@ func (m *runningSale) beginCommand(c command) {
 func (m *runningSale) endCommand(c command, event string) {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
-	if c.units > 0 {
+	if c.units > 0 && !m.refused[event] {
 		m.supplied[event] = c.units
 	}
 	if c.withdraws {

@@ -1,6 +1,7 @@
-package simulate
+package explore
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -40,6 +41,7 @@ func (m *simulation) finishAndCheck() {
 			m.violate("%s: %s", s.id, text)
 		}
 		s.checkTable(b)
+		s.checkChanges()
 		s.checkReceipt(b)
 	}
 	m.endDraws()
@@ -194,6 +196,29 @@ func (m *runningSale) checkTable(b *harness.Books) {
 	}
 	if b.Seeded != int64(units) {
 		w.violate("P15: %d units were put into the sale and left there, it says %d", units, b.Seeded)
+	}
+}
+
+// checkChanges checks that each change with an id of its own that was answered is in the trail, or an
+// addition, once (P32).
+func (m *runningSale) checkChanges() {
+	if m.restoring != nil {
+		return // what was lost is repeated under other ids
+	}
+	made := map[string]int{}
+	for _, it := range m.world.DB.Items(harness.TableName) {
+		pk, sk := harness.Text(it["pk"]), harness.Text(it["sk"])
+		if pk == "CHANGES#"+m.id {
+			made[harness.Text(it["id"])]++
+		}
+		if id, isSeeding := strings.CutPrefix(sk, "SEED#"); isSeeding && pk == "SALE#"+m.id && !strings.Contains(id, "#") {
+			made[id]++
+		}
+	}
+	for _, event := range m.sentEvents {
+		if id := cmp.Or(valueOf(event, "changeId"), seedOf(event)); id != "" && !m.refused[event] && made[id] != 1 {
+			m.violate("P32: %s was answered, and was made %d times", event, made[id])
+		}
 	}
 }
 

@@ -1,11 +1,11 @@
-package simulate
+package explore
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"hash"
 	"hash/fnv"
+	"io"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -94,7 +94,16 @@ func (p *publisher) PutEvents(ctx context.Context, in *eventbridge.PutEventsInpu
 		return nil, harness.ErrDown
 	}
 	fails := func(int) string { return "" }
-	if !p.stream.faultsOff.Load() {
+	if n := p.stream.network; n != nil {
+		fails = func(index int) string {
+			// An entry is named by its place from the beginning, or from the end as -1.
+			f := n.planned.injected
+			if f.Kind == dynamotest.Unprocessed && (slices.Contains(f.Items, index) || slices.Contains(f.Items, index-len(in.Entries))) {
+				return "InternalFailure"
+			}
+			return ""
+		}
+	} else if !p.stream.faultsOff.Load() {
 		share, r := p.stream.draft.entries, rand.New(rand.NewPCG(p.chance.Uint64(), 0))
 		fails = func(int) string {
 			if !sometimes(r, share) {
@@ -105,7 +114,7 @@ func (p *publisher) PutEvents(ctx context.Context, in *eventbridge.PutEventsInpu
 	}
 	// A late call writes its answer after this one has returned, so it is no result.
 	var answer *eventbridge.PutEventsOutput
-	err := p.call(ctx, func() (err error) {
+	err := p.call(ctx, "PutEvents", func() (err error) {
 		answer, err = p.stream.bus.Put(in, fails)
 		return err
 	})
@@ -118,7 +127,7 @@ func (p *publisher) PutEvents(ctx context.Context, in *eventbridge.PutEventsInpu
 // SendMessage is the failure queue.
 func (p *publisher) SendMessage(ctx context.Context, in *sqs.SendMessageInput, _ ...func(*sqs.Options)) (*sqs.SendMessageOutput, error) {
 	var answer *sqs.SendMessageOutput // as above
-	err := p.call(ctx, func() (err error) {
+	err := p.call(ctx, "SendMessage", func() (err error) {
 		answer, err = p.stream.bus.Store(in)
 		return err
 	})
@@ -129,9 +138,21 @@ func (p *publisher) SendMessage(ctx context.Context, in *sqs.SendMessageInput, _
 }
 
 // call makes an outside call, unless something goes wrong.
-func (p *publisher) call(ctx context.Context, do func() error) error {
+func (p *publisher) call(ctx context.Context, op string, do func() error) error {
 	if p.Dead.Load() {
 		runtime.Goexit()
+	}
+	if n := p.stream.network; n != nil {
+		return n.Intercept(ctx, p.Environment, harness.Point{Op: op, Writes: true}, func() error {
+			kind := n.planned.injected.Kind
+			if kind == dynamotest.ServerError {
+				return harness.ErrDown
+			}
+			if err := do(); err != nil || kind != dynamotest.LostReply {
+				return err
+			}
+			return harness.ErrTimeout
+		})
 	}
 	d, r := p.stream.draft, p.chance
 	before, after, dice := between(r, 0, d.latency), between(r, 0, d.latency), r.Float64()
@@ -196,7 +217,9 @@ type stream struct {
 	lanes     []*lane
 	began     time.Time
 	stop      chan struct{}
-	all       sync.WaitGroup // lanes, invocations and late calls
+	// network has the plan of a scenario; nil in a simulation, where the draft says what goes wrong.
+	network *network
+	all     sync.WaitGroup // lanes, invocations and late calls
 	// chance and judge are used where the table's lock is held.
 	chance *rand.Rand
 	judge  *harness.EventJudge
@@ -245,6 +268,46 @@ func newStream(seed uint64, c conditions, db *dynamotest.DB, faultsOff *atomic.B
 	return s
 }
 
+// newPlannedStream makes the event source of a scenario: one lane, whose batches are delivered when the
+// scenario publishes.
+func newPlannedStream(m *simulation) *stream {
+	s := &stream{
+		faultsOff: &m.n.faultsOff, draft: streamDraft{lanes: 1, batch: 100, latency: 1}, bus: harness.NewBus(), began: time.Now(), stop: make(chan struct{}),
+		chance: rand.New(rand.NewPCG(1, 1)), judge: harness.NewEventJudge(), network: m.n,
+	}
+	s.lanes = []*lane{{stream: s, chance: rand.New(rand.NewPCG(1, 2)), arrived: make(chan struct{}, 1)}}
+	m.world.DB.Stream = s.record
+	return s
+}
+
+// publish delivers all waiting records in one batch.
+func (s *scene) publish() {
+	l := s.stream.lanes[0]
+	done := l.deliver(slices.Clone(l.waiting))
+	if a := s.n.chooseFault(harness.Publishing, harness.Point{Op: "Checkpoint"}); a.name == "" {
+		l.waiting = l.waiting[done:]
+	}
+	time.Sleep(time.Second)
+}
+
+// takePoison makes poison of the newest record of a claim.
+func (s *stream) takePoison(kind int) {
+	l := s.lanes[0]
+	for _, w := range slices.Backward(l.waiting) {
+		if w.Record.New["claimId"] != nil {
+			l.addPoison(w.Record, kind)
+			return
+		}
+	}
+}
+
+// addPoison has a record come that can never be published; the lane's lock is held.
+func (l *lane) addPoison(r dynamotest.Record, kind int) {
+	raw, sequence := harness.PoisonRecord(r, kind)
+	l.judge.Poison[string(raw)] = true
+	l.waiting = append(l.waiting, &harness.PendingRecord{Raw: raw, Sequence: sequence, Since: time.Now()})
+}
+
 func hashOf(text string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(text)) // writing to a hash never fails
@@ -263,9 +326,7 @@ func (s *stream) record(r dynamotest.Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !s.faultsOff.Load() && sometimes(s.chance, s.draft.poison) {
-		raw, sequence := harness.PoisonRecord(r, s.chance.IntN(4))
-		s.judge.Poison[string(raw)] = true
-		l.waiting = append(l.waiting, &harness.PendingRecord{Raw: raw, Sequence: sequence, Since: time.Now()})
+		l.addPoison(r, s.chance.IntN(4))
 	}
 	l.waiting = append(l.waiting, &harness.PendingRecord{Record: r, Sequence: r.SequenceNumber(), Since: time.Now()})
 	select {
@@ -451,7 +512,7 @@ func (l *lane) give(p *publisher) {
 }
 
 // finishStream waits until the stream is published and judges it.
-func (m *simulation) finishStream(digest hash.Hash) harness.EventFigures {
+func (m *simulation) finishStream(digest io.Writer) harness.EventFigures {
 	m.stream.finish()
 	figures, found := m.stream.judge.Judge(m.world.DB.Items(harness.TableName), m.stream.bus, digest)
 	for _, text := range slices.Concat(m.stream.wrong, found) {

@@ -1,4 +1,4 @@
-package simulate
+package explore
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ const callTime = 3 * time.Minute
 // watchedDraw is the watch's record of a draw: what became of it in the table, and what its users
 // were told.
 type watchedDraw struct {
-	dice                  *relays
+	dice                  *relays  // nil if its signatures are not judged
 	users                 []string // who may enter
 	enterFrom, enterUntil time.Time
 	roll, seed            string
@@ -97,9 +97,9 @@ func textOf(all []counter) string {
 	return strings.Join(text, " ")
 }
 
-func newWatchedDraw(d *drawDraft, dice *relays) *watchedDraw {
+func newWatchedDraw(d *drawDraft) *watchedDraw {
 	w := &watchedDraw{
-		dice: dice, isOn: map[string]bool{}, callOf: map[string]int{}, enteredAt: map[string]time.Time{}, receipts: map[string]string{}, pays: map[string]bool{},
+		isOn: map[string]bool{}, callOf: map[string]int{}, enteredAt: map[string]time.Time{}, receipts: map[string]string{}, pays: map[string]bool{},
 	}
 	for _, e := range d.entrants {
 		w.users = append(w.users, e.user)
@@ -132,14 +132,14 @@ func (w *watchedSale) observeHead(it map[string]types.AttributeValue) {
 			}
 		}
 		closed, _ := harness.Number(it["closedAt"])
-		if dice := signer().Chain().TimeOf(d.round).Sub(time.UnixMilli(closed)); dice < harness.DrawTimes.Dice {
+		if dice := w.world.Chain.TimeOf(d.round).Sub(time.UnixMilli(closed)); dice < harness.DrawTimes.Dice {
 			w.violate("P28: the round is signed %v after the roll was closed", dice)
 		}
 	}
 	if roll != d.roll || uint64(round) != d.round || d.seed != "" && seed != d.seed {
 		w.violate("P28: roll %s, round %d and seed %q were exchanged for %s, %d and %q", d.roll, d.round, d.seed, roll, round, seed)
 	}
-	if d.seed = seed; seed != "" && harness.Text(it["signature"]) != d.dice.signature(d.round) {
+	if d.seed = seed; seed != "" && d.dice != nil && harness.Text(it["signature"]) != d.dice.signature(d.round) {
 		w.violate("P28: the signature is not that of round %d", d.round)
 	}
 }
@@ -291,7 +291,7 @@ func (w *watchedSale) nextOfDraw() (due time.Time, ends bool, last *watchedCall)
 	case d.roll == "":
 		return d.enterUntil.Add(harness.DrawTimes.Settle), false, last
 	case d.seed == "":
-		return signer().Chain().TimeOf(d.round), false, last
+		return w.world.Chain.TimeOf(d.round), false, last
 	case last != nil && last.hi == "":
 		return last.begunAt, false, last
 	case last != nil && last.open:

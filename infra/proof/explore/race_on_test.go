@@ -1,6 +1,6 @@
 //go:build race
 
-package simulate
+package explore
 
 // Under the race detector every step takes longer, and what is looked for is
 // races: few runs do. The full numbers run without it.
