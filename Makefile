@@ -266,7 +266,7 @@ deploy: preflight ## preflight, build and deploy ENV=dev or ENV=prod with the SA
 	@parameters=$$($(HOST)/deploy parameters -env "$$ENV" -built $(SAM_BUILT) $${RELEASE:+-release "$$RELEASE"} -- "$${PARAMETERS-}"); \
 	set --; while IFS= read -r one; do if [ -n "$$one" ]; then set -- "$$@" "$$one"; fi; done <<<"$$parameters"; \
 	if [ $$# -gt 0 ]; then set -- --parameter-overrides "$$@"; fi; \
-	sam deploy $(SAM_CONFIG) --template-file "$${RELEASE:-$(SAM_BUILT)}/template.yaml" $${YES:+--no-confirm-changeset} "$$@"
+	sam deploy $(SAM_CONFIG) --template-file $(SAM_BUILT)/template.yaml $${YES:+--no-confirm-changeset} "$$@"
 
 # A bill of materials is made from what a function's program says of itself, so that it lists what is
 # deployed and nothing else. Without serial number and time, it is the same every time.

@@ -54,7 +54,7 @@ func (f files) evaluate(set *flag.FlagSet, args []string) (e samconfig.Environme
 func runParameters(_ context.Context, args []string, out, complaints io.Writer) error {
 	f, file := flags("parameters", complaints)
 	built := f.String("built", ".aws-sam/build", "the output `folder` of sam build")
-	release := f.String("release", "", "`folder` of a release to deploy; its programs are put into -built")
+	release := f.String("release", "", "`folder` of a release to deploy; its programs and templates are put into -built")
 	e, template, err := file.evaluate(f, args)
 	if err == nil && *release != "" {
 		err = unpacked(*release, *file.template, *built)
@@ -73,10 +73,8 @@ func runParameters(_ context.Context, args []string, out, complaints io.Writer) 
 	if err != nil {
 		return err
 	}
-	for _, function := range functions {
-		if e.Parameters[function.parameter], err = function.fingerprint(*built); err != nil {
-			return err
-		}
+	if err := fingerprinted(*built, functions); err != nil {
+		return err
 	}
 	arguments, err := e.Arguments()
 	if err != nil {

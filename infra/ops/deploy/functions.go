@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"go.yaml.in/yaml/v3"
+
 	"flashsale/infra/local/cloudformation"
 )
 
@@ -17,8 +19,6 @@ const functionType = "AWS::Serverless::Function"
 // function is a function of the template.
 type function struct {
 	id string // logical
-	// parameter is the one that must change for a version to be published.
-	parameter string
 	// settings are everything in a published version except its program.
 	settings []byte
 }
@@ -28,7 +28,7 @@ type function struct {
 // effect without a new version. All other properties are part of the fingerprint, including
 // ones added later.
 var unversioned = []string{
-	"AutoPublishAlias", "AutoPublishAliasAllProperties", "AutoPublishCodeSha256", "DeploymentPreference", "EventInvokeConfig", "Events",
+	"AutoPublishAlias", "AutoPublishAliasAllProperties", "DeploymentPreference", "EventInvokeConfig", "Events",
 	"PropagateTags", "RecursiveLoop", "ReservedConcurrentExecutions", "Tags",
 }
 
@@ -36,10 +36,7 @@ var unversioned = []string{
 func functionsOf(t *cloudformation.Template) ([]function, error) {
 	var all []function
 	for _, resource := range t.OfType(functionType) {
-		f := function{id: resource.ID, parameter: cloudformation.Reference(cloudformation.Member(resource.Properties, "AutoPublishCodeSha256"))}
-		if f.parameter == "" {
-			return nil, fmt.Errorf("fingerprint %s: its AutoPublishCodeSha256 does not refer to a parameter", f.id)
-		}
+		f := function{id: resource.ID}
 		var settings [2]map[string]any
 		var err error
 		if settings[0], err = t.Values(t.Globals(), unversioned...); err == nil {
@@ -54,6 +51,50 @@ func functionsOf(t *cloudformation.Template) ([]function, error) {
 		all = append(all, f)
 	}
 	return all, nil
+}
+
+// codeHash is the property of a function whose change makes SAM publish a version.
+const codeHash = "AutoPublishCodeSha256"
+
+// fingerprinted puts each function's fingerprint into the template that is deployed, which lies with the
+// programs: SAM takes it from a text or from one parameter, not from a part of one.
+func fingerprinted(built string, functions []function) error {
+	path := filepath.Join(built, "template.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read the template to deploy: %w", err)
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		return fmt.Errorf("parse %s: %w", path, err)
+	}
+	for _, f := range functions {
+		print, err := f.fingerprint(built)
+		if err != nil {
+			return err
+		}
+		properties := propertiesOf(&document, f.id)
+		if properties == nil {
+			return fmt.Errorf("%s has no properties of %s", path, f.id)
+		}
+		if own := cloudformation.Member(properties, codeHash); own != nil {
+			own.SetString(print)
+			continue
+		}
+		properties.Content = append(properties.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: codeHash}, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: print})
+	}
+	if text, err = yaml.Marshal(&document); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return os.WriteFile(path, text, 0o644)
+}
+
+// propertiesOf returns a resource's properties in a document, nil if there are none.
+func propertiesOf(document *yaml.Node, id string) *yaml.Node {
+	if document.Kind != yaml.DocumentNode {
+		return nil
+	}
+	return cloudformation.Member(cloudformation.Member(cloudformation.Member(document.Content[0], "Resources"), id), "Properties")
 }
 
 // fingerprint changes with the function's program and with everything else that a

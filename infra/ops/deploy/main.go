@@ -31,7 +31,7 @@ const usage = `usage:
   deploy release    [-tag vX.Y.Z] [-built DIR -out DIR] [-name]  may this tree be released? -built: make the release's files
   deploy preflight  -env NAME [-offline] [Parameter=value ...]   can this deployment succeed?
   deploy parameters -env NAME [-built DIR] [-release DIR] [Parameter=value ...]
-                                                                 all parameters, as sam deploy takes them
+                                                                 all parameters, as sam deploy takes them; fingerprints go into -built's template
   deploy smoke      [where] [-sale ID] [-token T] [-bound 30s]   test a running system as one buyer
   deploy tokens     [where] -n 1 [-out FILE]                     access tokens of test users, one a line (dev only)
 

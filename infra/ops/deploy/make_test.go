@@ -46,6 +46,7 @@ case $config in /*) ;; *) config=$folder/$config;; esac
 { for word; do printf '%s\n' "$word"; done; echo; } >>`+b.calls+`
 if [ "$1" = build ]; then
 	while [ "$1" != --build-dir ]; do shift; done
+	mkdir -p "$2"; cp template.yaml "$2/"
 	for f in Purchase Finalize Query Seed Operate Reconcile Release Draw Page Pay Publish; do mkdir -p "$2/${f}Function"; echo "$f" >"$2/${f}Function/bootstrap"; done
 fi
 `)

@@ -241,8 +241,8 @@ func listed(folder string) ([]byte, error) {
 	return list.Bytes(), nil
 }
 
-// unpacked checks a release that shall be deployed from this tree, and writes its programs where `sam build`
-// would.
+// unpacked checks a release that shall be deployed from this tree, and puts its files where those of
+// `sam build` would be, and its programs beside them.
 func unpacked(folder, template, to string) error {
 	want, err := os.ReadFile(filepath.Join(folder, sums))
 	if err != nil {
@@ -265,6 +265,9 @@ func unpacked(folder, template, to string) error {
 	}
 	if !bytes.Equal(packagedTemplate(own), text) {
 		return fmt.Errorf("the template in %s is not this tree's (%s): check out the release's tag", folder, sale.Release)
+	}
+	if err := os.CopyFS(to, os.DirFS(folder)); err != nil {
+		return fmt.Errorf("copy release: %w", err)
 	}
 	zips, err := filepath.Glob(filepath.Join(folder, "*.zip"))
 	if err != nil {

