@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"mime"
 	"net/http"
 	"strings"
 	"time"
@@ -48,36 +47,21 @@ func (v *View) actions() map[string]action {
 	}
 }
 
-// ownPage admits only requests that the page itself makes. No other site's page can send
-// this Origin, and none can send JSON without asking first.
-func ownPage(act action) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		origin := r.Header["Origin"]
-		if len(origin) != 1 || origin[0] != "http://"+r.Host {
-			answer(w, http.StatusForbidden, "Only the page itself may do this.")
-			return
-		}
-		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-			answer(w, http.StatusUnsupportedMediaType, "The request is not JSON.")
-			return
-		}
-		var asked request
-		body := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
-		body.DisallowUnknownFields()
-		if err := body.Decode(&asked); err != nil {
-			answer(w, http.StatusBadRequest, "The request cannot be read.")
-			return
-		}
-		ctx, cancel := context.WithTimeout(r.Context(), actTime)
-		defer cancel()
-		says, err := act(ctx, asked)
-		if no := (*refused)(nil); errors.As(err, &no) {
-			answer(w, no.status, no.says)
-		} else if err != nil {
-			answer(w, http.StatusBadGateway, "It did not work: "+err.Error())
-		} else {
-			answer(w, http.StatusOK, says)
-		}
+func (act action) serve(w http.ResponseWriter, r *http.Request) {
+	var asked request
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&asked); err != nil {
+		answer(w, http.StatusBadRequest, "The request cannot be read.")
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), actTime)
+	defer cancel()
+	says, err := act(ctx, asked)
+	if no := (*refused)(nil); errors.As(err, &no) {
+		answer(w, no.status, no.says)
+	} else if err != nil {
+		answer(w, http.StatusBadGateway, "It did not work: "+err.Error())
+	} else {
+		answer(w, http.StatusOK, says)
 	}
 }
 
@@ -167,33 +151,13 @@ func (v *View) heal(ctx context.Context, _ request) (string, error) {
 	return "Healed. Orders that are still pending are confirmed within two minutes.", nil
 }
 
-// recountNow starts a recount after the one that is being made, which may have read what has
-// changed since.
-func (v *View) recountNow(ctx context.Context, r request) (string, error) {
-	for {
-		started, before := v.tryRecount(r.Sale)
-		switch {
-		case started:
-			return "Every item of the sale is counted again.", nil
-		case before == nil:
-			return "", &refused{http.StatusConflict, "Nobody looks at this sale."}
-		}
-		select {
-		case <-before:
-		case <-ctx.Done():
-			return "", &refused{http.StatusConflict, "A recount is still being made."}
-		}
-	}
-}
-
-// tryRecount starts a recount of a sale that somebody looks at, unless before is being made.
-func (v *View) tryRecount(saleID string) (started bool, before <-chan struct{}) {
+func (v *View) recountNow(_ context.Context, r request) (string, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	w := v.sales[saleID]
+	w := v.sales[r.Sale]
 	if w == nil {
-		return false, nil
+		return "", &refused{http.StatusConflict, "Nobody looks at this sale."}
 	}
-	before = v.counting
-	return v.recount(saleID, w, w.state), before
+	w.asked = true
+	return "Every item of the sale is counted again.", nil
 }

@@ -26,15 +26,9 @@ const (
 
 // crowd is one rush.
 type crowd struct {
-	saleID string
-
-	mu       sync.Mutex
-	signedIn int
-	clicks   int
-	answers  map[client.Outcome]int
-	winners  map[string]bool // claims of its buyers
-	ended    bool
-	problem  string
+	mu      sync.Mutex
+	seen    crowdView
+	winners map[string]bool // claims of its buyers
 }
 
 type crowdView struct {
@@ -51,26 +45,13 @@ type crowdView struct {
 	Problem        string `json:"problem,omitempty"`
 }
 
-func (c *crowd) running() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return !c.ended
-}
+func (c *crowd) running() bool { return c.view().Running }
 
 func (c *crowd) view() *crowdView {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := &crowdView{
-		SaleID: c.saleID, Buyers: crowdSize, SignedIn: c.signedIn, Clicks: c.clicks, Winners: len(c.winners),
-		AlreadyOrdered: c.answers[client.AlreadyOrdered] + c.answers[client.Accepted] - len(c.winners),
-		SoldOut:        c.answers[client.SoldOut],
-		Running:        !c.ended, Problem: c.problem,
-	}
-	for _, n := range c.answers {
-		w.Answered += n
-	}
-	w.GaveUp = w.Answered - w.Winners - w.AlreadyOrdered - w.SoldOut
-	return w
+	seen := c.seen
+	return &seen
 }
 
 // newCrowd makes buyers whose names no other crowd has, and who click in the order of the
@@ -95,7 +76,7 @@ func (v *View) send(saleID string) bool {
 		return false
 	}
 	all := newCrowd(crowdSize)
-	c := &crowd{saleID: saleID, answers: map[client.Outcome]int{}, winners: map[string]bool{}, clicks: rush.TotalClicks(all)}
+	c := &crowd{winners: map[string]bool{}, seen: crowdView{SaleID: saleID, Buyers: crowdSize, Clicks: rush.TotalClicks(all), Running: true}}
 	v.crowd = c
 	v.work.Go(func() {
 		ctx, cancel := context.WithTimeout(v.ctx, rushTime)
@@ -103,8 +84,8 @@ func (v *View) send(saleID string) bool {
 		err := c.run(ctx, v, all)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.ended = true; err != nil {
-			c.problem = err.Error()
+		if c.seen.Running = false; err != nil {
+			c.seen.Problem = err.Error()
 		}
 	})
 	return true
@@ -118,7 +99,7 @@ func (c *crowd) run(ctx context.Context, v *View, all []rush.Buyer) error {
 	tokens, err := v.o.Client.Tokens(ctx, users, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.signedIn++
+		c.seen.SignedIn++
 	})
 	if err != nil {
 		return err
@@ -126,7 +107,7 @@ func (c *crowd) run(ctx context.Context, v *View, all []rush.Buyer) error {
 	for i := range all {
 		all[i].Token = tokens[i]
 	}
-	rush.Run(ctx, v.o.Client, c.saleID, all, inFlight, v.now, func(r rush.Result) {
+	rush.Run(ctx, v.o.Client, c.seen.SaleID, all, inFlight, v.now, func(r rush.Result) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.count(r)
@@ -137,8 +118,16 @@ func (c *crowd) run(ctx context.Context, v *View, all []rush.Buyer) error {
 // count counts the final answer to a click. A buyer whose first answers were lost may learn of
 // the unit by "already ordered" only. The caller holds the lock.
 func (c *crowd) count(r rush.Result) {
-	c.answers[r.Outcome]++
-	if r.Outcome == client.Accepted || r.Outcome == client.AlreadyOrdered {
-		c.winners[r.Reply.Claim.ClaimID] = true
+	c.seen.Answered++
+	switch claim := r.Reply.Claim.ClaimID; {
+	case r.Outcome == client.SoldOut:
+		c.seen.SoldOut++
+	case r.Outcome != client.Accepted && r.Outcome != client.AlreadyOrdered:
+		c.seen.GaveUp++
+	case c.winners[claim]:
+		c.seen.AlreadyOrdered++
+	default:
+		c.winners[claim] = true
+		c.seen.Winners++
 	}
 }

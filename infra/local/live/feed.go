@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// maxViewers bounds the feeds.
-const maxViewers = 16
+// patience is how long a viewer may not read.
+const patience = 5 * time.Second
 
 // viewer is one open feed.
 type viewer struct {
@@ -22,13 +22,9 @@ func (v *View) watched() bool {
 	return len(v.viewers) > 0
 }
 
-// join adds a viewer, or returns nil if there are too many.
 func (v *View) join(sale string) *viewer {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if len(v.viewers) >= maxViewers {
-		return nil
-	}
 	one := &viewer{sale: sale, frames: make(chan []byte, 1)}
 	v.viewers[one] = true
 	select {
@@ -85,7 +81,7 @@ func (v *View) complete(s *snapshot) {
 		s.Crowd = v.crowd.view()
 	}
 	if s.Sale != nil {
-		s.Receipt = v.recountIfQuiet(s.Sale)
+		s.Receipt = v.recounted(s.Sale)
 	}
 }
 
@@ -93,15 +89,11 @@ func (v *View) complete(s *snapshot) {
 // stack stops.
 func (v *View) feed(w http.ResponseWriter, r *http.Request) {
 	one := v.join(r.URL.Query().Get("sale"))
-	if one == nil {
-		answer(w, http.StatusServiceUnavailable, "Too many pages are open.")
-		return
-	}
 	defer v.leave(one)
 	w.Header().Set("Content-Type", "text/event-stream")
 	connection := http.NewResponseController(w)
 	send := func(text []byte) bool {
-		_ = connection.SetWriteDeadline(time.Now().Add(v.patience))
+		_ = connection.SetWriteDeadline(time.Now().Add(patience))
 		_, err := w.Write(text)
 		return err == nil && connection.Flush() == nil
 	}

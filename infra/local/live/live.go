@@ -63,7 +63,6 @@ type Options struct {
 type View struct {
 	o        Options
 	interval time.Duration // between snapshots
-	patience time.Duration // with a viewer who does not read
 	now      func() time.Time
 	ctx      context.Context
 	stop     context.CancelFunc
@@ -77,7 +76,7 @@ type View struct {
 	crowd    *crowd // the last one; nil if there was none
 	accident *accident
 	brokenAt time.Time
-	counting chan struct{} // closed when the recount that is being made has ended; nil if none is
+	counting bool // a recount is being made
 }
 
 // New makes the view. Run must run while it is served.
@@ -87,7 +86,7 @@ func New(o Options) (*View, error) {
 		return nil, fmt.Errorf("open live view: %q is not on this machine", o.Client.API)
 	}
 	v := &View{
-		o: o, interval: time.Second, patience: 5 * time.Second, now: time.Now,
+		o: o, interval: time.Second, now: time.Now,
 		viewers: map[*viewer]bool{}, joined: make(chan struct{}, 1), sales: map[string]*watched{},
 	}
 	v.ctx, v.stop = context.WithCancel(context.Background())
@@ -124,7 +123,7 @@ func (v *View) Handler() http.Handler {
 	}
 	mux.HandleFunc("GET "+Prefix+"feed", v.feed)
 	for name, act := range v.actions() {
-		mux.HandleFunc("POST "+Prefix+name, ownPage(act))
+		mux.HandleFunc("POST "+Prefix+name, act.serve)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

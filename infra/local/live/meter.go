@@ -29,15 +29,15 @@ type sample struct {
 // meter keeps the latest samples.
 type meter struct {
 	mu      sync.Mutex
-	samples [maxSamples]sample
-	next    int
+	samples []sample
 }
 
 func (m *meter) add(s sample) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.samples[m.next%maxSamples] = s
-	m.next++
+	if m.samples = append(m.samples, s); len(m.samples) > 2*maxSamples {
+		m.samples = slices.Clone(m.samples[maxSamples:])
+	}
 }
 
 // purchases are the answers of the last minute.
@@ -52,7 +52,7 @@ func (m *meter) since(t time.Time) purchases {
 	p := purchases{Answers: map[string]int{}}
 	var took []time.Duration
 	m.mu.Lock()
-	for _, s := range m.samples[:min(m.next, maxSamples)] {
+	for _, s := range m.samples[max(0, len(m.samples)-maxSamples):] {
 		if s.at.After(t) {
 			p.Answers[s.outcome]++
 			took = append(took, s.took)

@@ -113,6 +113,7 @@ type receipt struct {
 type watched struct {
 	state   string // at the last snapshot
 	receipt *receipt
+	asked   bool // for another recount
 }
 
 // read reads the sale with the id, or if it is empty, the first open one.
@@ -296,9 +297,10 @@ func (s *saleView) fingerprint() string {
 	return fmt.Sprint(s.Seeded, s.Left, s.Pending, s.Confirmed, s.Paid, s.Expired, s.Cancelled, s.State)
 }
 
-// recountIfQuiet recounts a sale that has changed since its receipt and not since the last
-// snapshot. It returns the latest receipt. The caller holds the lock.
-func (v *View) recountIfQuiet(s *saleView) *receipt {
+// recounted returns the latest receipt of a sale. It starts a recount when the sale has changed
+// since its receipt and not since the last snapshot, or when somebody asked for one; one at a time.
+// The caller holds the lock.
+func (v *View) recounted(s *saleView) *receipt {
 	w := v.sales[s.ID]
 	if w == nil {
 		w = &watched{}
@@ -307,23 +309,16 @@ func (v *View) recountIfQuiet(s *saleView) *receipt {
 	now := s.fingerprint()
 	quiet := w.state == now && (v.crowd == nil || !v.crowd.running())
 	w.state = now
-	if quiet && (w.receipt == nil || w.receipt.of != now) {
-		v.recount(s.ID, w, now)
+	due := w.asked || quiet && (w.receipt == nil || w.receipt.of != now)
+	if !due || v.counting {
+		return w.receipt
 	}
-	return w.receipt
-}
-
-// recount starts a recount unless one is being made. The caller holds the lock.
-func (v *View) recount(saleID string, w *watched, of string) bool {
-	if v.counting != nil || v.ctx.Err() != nil {
-		return false
-	}
-	v.counting = make(chan struct{})
+	v.counting, w.asked = true, false
 	v.work.Go(func() {
 		ctx, cancel := context.WithTimeout(v.ctx, countTime)
 		defer cancel()
-		counted, err := books.Recount(ctx, v.o.DB, v.o.Table, saleID, books.Options{Now: v.now})
-		r := &receipt{Receipt: counted, of: of}
+		counted, err := books.Recount(ctx, v.o.DB, v.o.Table, s.ID, books.Options{Now: v.now})
+		r := &receipt{Receipt: counted, of: now}
 		if err != nil {
 			r.Problem = err.Error()
 		} else {
@@ -332,9 +327,7 @@ func (v *View) recount(saleID string, w *watched, of string) bool {
 		}
 		v.mu.Lock()
 		defer v.mu.Unlock()
-		close(v.counting)
-		v.counting = nil
-		w.receipt = r
+		v.counting, w.receipt = false, r
 	})
-	return true
+	return w.receipt
 }
