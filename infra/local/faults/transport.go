@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"flashsale/infra/local/eventsource"
 )
 
 // ErrBroken: the connection broke before the answer: the request may have been applied,
@@ -62,7 +64,8 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.Base.RoundTrip(again(r.Context()))
 	}
 	p := t.Config.plan(t.number(), c)
-	if err := pause(r.Context(), p.wait); err != nil {
+	eventsource.Sleep(r.Context(), p.wait)
+	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
 	if p.kind == kindLate && !t.applyLater(p.late, func(ctx context.Context) { t.apply(again(ctx), c) }) {
@@ -107,20 +110,6 @@ func (t *Transport) apply(r *http.Request, c call) {
 	}
 	_, _ = io.Copy(io.Discard, answer.Body)
 	_ = answer.Body.Close()
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 // number counts a call and returns its number, from 1.

@@ -1,6 +1,7 @@
 package streampoller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -20,165 +21,96 @@ import (
 	"flashsale/infra/local/eventsource/eventsourcetest"
 )
 
-const (
-	fakeARN = "arn:aws:dynamodb:us-east-1:1:table/t/stream/2026-11-11T00:00:00.000"
-	// DynamoDB's rules for streams.
-	iteratorLife = 15 * time.Minute
-	keptFor      = 24 * time.Hour
-)
+const fakeARN = "arn:aws:dynamodb:us-east-1:1:table/t/stream/2026-11-11T00:00:00.000"
 
-type fakeShard struct {
-	id      string
-	records []types.Record
-	closed  bool
-}
-
-// fakeStream keeps DynamoDB's rules: iterators expire, records are trimmed after a day, a shard
-// that ended has no next iterator, and its children are other shards.
+// fakeStream keeps DynamoDB's rules: a page has a thousand records at most, no position is found
+// after a record that was trimmed, and a shard that ended has no next iterator.
 type fakeStream struct {
 	mu     sync.Mutex
-	shards []*fakeShard
+	shards [][]types.Record // all but the last one have ended
 	number int
 	down   bool
 	calls  int
 }
 
-func newStream() *fakeStream { return &fakeStream{shards: []*fakeShard{{id: "shard-1"}}} }
+func newStream() *fakeStream { return &fakeStream{shards: make([][]types.Record, 1)} }
 
 // puts adds records to the last shard that no reader sees one without the other.
 func (s *fakeStream) puts(prefix string, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	last := len(s.shards) - 1
 	for i := range n {
-		s.add(prefix + strconv.Itoa(i))
-	}
-}
-
-func (s *fakeStream) add(pk string) {
-	s.number++
-	last := s.shards[len(s.shards)-1]
-	key := map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: pk}}
-	last.records = append(last.records, types.Record{
-		AwsRegion: aws.String("elsewhere"), EventID: aws.String(fmt.Sprintf("id-%d", s.number)), EventName: types.OperationTypeInsert,
-		EventSource: aws.String("aws:dynamodb"), EventVersion: aws.String("1.1"),
-		Dynamodb: &types.StreamRecord{
-			ApproximateCreationDateTime: aws.Time(time.Now()), Keys: key, NewImage: key, SizeBytes: aws.Int64(12),
-			SequenceNumber: aws.String(fmt.Sprintf("%021d", s.number)), StreamViewType: types.StreamViewTypeNewAndOldImages,
-		},
-	})
-}
-
-// split ends the last shard; a child follows.
-func (s *fakeStream) split() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	last := s.shards[len(s.shards)-1]
-	last.closed = true
-	s.shards = append(s.shards, &fakeShard{id: fmt.Sprintf("shard-%d", len(s.shards)+1)})
-}
-
-func (s *fakeStream) setDown(down bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.down = down
-}
-
-func (s *fakeStream) called() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.calls
-}
-
-func (s *fakeStream) enter() error {
-	s.calls++
-	if s.down {
-		return eventsourcetest.ErrDown
-	}
-	for _, shard := range s.shards {
-		shard.records = slices.DeleteFunc(shard.records, func(r types.Record) bool {
-			return time.Since(*r.Dynamodb.ApproximateCreationDateTime) > keptFor
+		s.number++
+		key := map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: prefix + strconv.Itoa(i)}}
+		s.shards[last] = append(s.shards[last], types.Record{
+			EventName: types.OperationTypeInsert, Dynamodb: &types.StreamRecord{Keys: key, NewImage: key, SequenceNumber: aws.String(fmt.Sprintf("%021d", s.number))},
 		})
 	}
-	return nil
 }
 
-func (s *fakeStream) DescribeStream(_ context.Context, in *dynamodbstreams.DescribeStreamInput, _ ...func(*dynamodbstreams.Options)) (*dynamodbstreams.DescribeStreamOutput, error) {
+// change changes the stream, or its state, while nobody reads it.
+func (s *fakeStream) change(to func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.enter(); err != nil {
+	to()
+}
+
+// split ends the last shard; another one follows.
+func (s *fakeStream) split() { s.change(func() { s.shards = append(s.shards, nil) }) }
+
+// call begins a call on a shard, by its index.
+func (s *fakeStream) call(shard string) (index int, err error) {
+	s.mu.Lock()
+	s.calls++
+	if s.down {
+		return 0, eventsourcetest.ErrDown
+	}
+	return strconv.Atoi(cmp.Or(shard, "-1"))
+}
+
+// DescribeStream returns one shard a page.
+func (s *fakeStream) DescribeStream(_ context.Context, in *dynamodbstreams.DescribeStreamInput, _ ...func(*dynamodbstreams.Options)) (*dynamodbstreams.DescribeStreamOutput, error) {
+	before, err := s.call(aws.ToString(in.ExclusiveStartShardId))
+	defer s.mu.Unlock()
+	if err != nil {
 		return nil, err
 	}
-	if *in.StreamArn != fakeARN {
-		return nil, &types.ResourceNotFoundException{}
-	}
-	// One shard a page.
-	i := slices.IndexFunc(s.shards, func(f *fakeShard) bool { return f.id == aws.ToString(in.ExclusiveStartShardId) }) + 1
-	described := &types.StreamDescription{Shards: []types.Shard{{ShardId: &s.shards[i].id}}}
-	if i+1 < len(s.shards) {
-		described.LastEvaluatedShardId = &s.shards[i].id
+	id := aws.String(strconv.Itoa(before + 1))
+	described := &types.StreamDescription{Shards: []types.Shard{{ShardId: id}}}
+	if before+2 < len(s.shards) {
+		described.LastEvaluatedShardId = id
 	}
 	return &dynamodbstreams.DescribeStreamOutput{StreamDescription: described}, nil
 }
 
-// An iterator is the shard, the number after which it reads, and its time in nanoseconds.
+// GetShardIterator returns the shard, and the number after which is read.
 func (s *fakeStream) GetShardIterator(_ context.Context, in *dynamodbstreams.GetShardIteratorInput, _ ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetShardIteratorOutput, error) {
-	s.mu.Lock()
+	shard, err := s.call(*in.ShardId)
 	defer s.mu.Unlock()
-	if err := s.enter(); err != nil {
-		return nil, err
+	after := aws.ToString(in.SequenceNumber)
+	if err == nil && after != "" && !slices.ContainsFunc(s.shards[shard], func(r types.Record) bool { return *r.Dynamodb.SequenceNumber == after }) {
+		err = &types.TrimmedDataAccessException{}
 	}
-	after := ""
-	switch in.ShardIteratorType {
-	case types.ShardIteratorTypeTrimHorizon:
-	case types.ShardIteratorTypeAfterSequenceNumber:
-		after = *in.SequenceNumber
-		shard := s.shard(*in.ShardId)
-		if !slices.ContainsFunc(shard.records, func(r types.Record) bool { return *r.Dynamodb.SequenceNumber == after }) {
-			return nil, &types.TrimmedDataAccessException{}
-		}
-	}
-	return &dynamodbstreams.GetShardIteratorOutput{ShardIterator: iterator(*in.ShardId, after)}, nil
-}
-
-func iterator(shard, after string) *string {
-	return aws.String(fmt.Sprintf("%s|%s|%d", shard, after, time.Now().UnixNano()))
-}
-
-func (s *fakeStream) shard(id string) *fakeShard {
-	return s.shards[slices.IndexFunc(s.shards, func(f *fakeShard) bool { return f.id == id })]
+	return &dynamodbstreams.GetShardIteratorOutput{ShardIterator: aws.String(*in.ShardId + "|" + after)}, err
 }
 
 func (s *fakeStream) GetRecords(_ context.Context, in *dynamodbstreams.GetRecordsInput, _ ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetRecordsOutput, error) {
-	s.mu.Lock()
+	id, after, _ := strings.Cut(*in.ShardIterator, "|")
+	shard, err := s.call(id)
 	defer s.mu.Unlock()
-	if err := s.enter(); err != nil {
-		return nil, err
-	}
-	parts := strings.Split(*in.ShardIterator, "|")
-	at, err := strconv.ParseInt(parts[2], 10, 64)
 	if err != nil {
 		return nil, err
 	}
-	if time.Since(time.Unix(0, at)) > iteratorLife {
-		return nil, &types.ExpiredIteratorException{}
+	page := slices.DeleteFunc(slices.Clone(s.shards[shard]), func(r types.Record) bool { return *r.Dynamodb.SequenceNumber <= after })
+	more := len(page) > pageRecords
+	page = page[:min(len(page), pageRecords)]
+	if len(page) > 0 {
+		after = *page[len(page)-1].Dynamodb.SequenceNumber
 	}
-	shard, after := s.shard(parts[0]), parts[1]
-	out := &dynamodbstreams.GetRecordsOutput{}
-	more := false
-	for _, r := range shard.records {
-		if *r.Dynamodb.SequenceNumber <= after {
-			continue
-		}
-		if more = len(out.Records) == pageRecords; more {
-			break
-		}
-		out.Records = append(out.Records, r)
-	}
-	if n := len(out.Records); n > 0 {
-		after = *out.Records[n-1].Dynamodb.SequenceNumber
-	}
-	if more || !shard.closed {
-		out.NextShardIterator = iterator(shard.id, after)
+	out := &dynamodbstreams.GetRecordsOutput{Records: page}
+	if more || shard == len(s.shards)-1 {
+		out.NextShardIterator = aws.String(id + "|" + after)
 	}
 	return out, nil
 }
@@ -236,16 +168,15 @@ func TestRecordsArriveOnceInBatchesAndInOrder(t *testing.T) {
 func TestABatchWaitsForItsWindowAtMost(t *testing.T) {
 	s, f := newStream(), &fakeFunction{}
 	play(t, config(t, func(c *Config) { c.BatchSize, c.Window = 10, 5*time.Second }), s, f, func() {
-		began := time.Now()
 		s.puts("a", 12)
-		eventsourcetest.After(time.Second)
-		if got := f.Sizes(); !slices.Equal(got, []int{10}) {
-			t.Errorf("batches of %v ran at once, want the full one", got)
-		}
-		eventsourcetest.After(10 * time.Second)
-		got := f.Seen()
-		if !slices.Equal(f.Sizes(), []int{10, 2}) || got[1].At.Sub(began) < 5*time.Second || got[1].At.Sub(began) > 6*time.Second {
-			t.Errorf("batches of %v, want the rest after the window", f.Sizes())
+		for _, step := range []struct {
+			after time.Duration
+			want  []int
+		}{{time.Second, []int{10}}, {3900 * time.Millisecond, []int{10}}, {time.Second, []int{10, 2}}} {
+			eventsourcetest.After(step.after)
+			if got := f.Sizes(); !slices.Equal(got, step.want) {
+				t.Errorf("batches of %v after another %v, want %v", got, step.after, step.want)
+			}
 		}
 	})
 }
@@ -450,19 +381,21 @@ func TestAShardIsReadAfterTheOneBeforeItAcrossRestarts(t *testing.T) {
 	}
 }
 
-func TestExpiredIteratorsAndAStreamThatIsDownLoseNothing(t *testing.T) {
+func TestAStreamThatIsDownIsAskedAgainWithGrowingPauses(t *testing.T) {
 	s, f := newStream(), &fakeFunction{}
 	play(t, config(t, nil), s, f, func() {
 		s.puts("a", 1)
 		eventsourcetest.After(time.Second)
-		s.setDown(true)
-		before := s.called()
+		var before int
+		s.change(func() { s.down, before = true, s.calls })
 		eventsourcetest.After(20 * time.Minute)
-		if n := s.called() - before; n < 200 || n > 600 {
-			t.Errorf("%d calls in 20 minutes without a stream, want pauses of up to 5 s", n)
-		}
 		s.puts("b", 1)
-		s.setDown(false)
+		s.change(func() {
+			s.down = false
+			if n := s.calls - before; n < 200 || n > 600 {
+				t.Errorf("%d calls in 20 minutes without a stream, want pauses of up to 5 s", n)
+			}
+		})
 		eventsourcetest.After(10 * time.Second)
 	})
 	if got := f.Keys(); !slices.Equal(got, []string{"a0", "b0"}) {
@@ -472,17 +405,13 @@ func TestExpiredIteratorsAndAStreamThatIsDownLoseNothing(t *testing.T) {
 
 func TestReadingGoesOnWithTheOldestRecordThatIsLeft(t *testing.T) {
 	s, f := newStream(), &fakeFunction{}
-	c := config(t, nil)
-	play(t, c, s, f, func() {
+	play(t, config(t, nil), s, f, func() {
 		s.puts("a", 1)
 		eventsourcetest.After(time.Second)
-	})
-	// synctest's clocks begin anew: what is older than a day is deleted here.
-	s.mu.Lock()
-	s.shards[0].records = nil
-	s.mu.Unlock()
-	play(t, c, s, f, func() {
+		s.change(func() { s.shards[0], s.down = nil, true })
+		eventsourcetest.After(time.Minute)
 		s.puts("b", 1)
+		s.change(func() { s.down = false })
 		eventsourcetest.After(time.Minute)
 	})
 	if got := f.Keys(); !slices.Equal(got, []string{"a0", "b0"}) {
