@@ -289,9 +289,9 @@ tokens: deployer ## write N=… access tokens of test users to OUT=file, from th
 	@$(HOST)/deploy tokens $(SYSTEM) -n "$${N:-1}" -out "$${OUT:-$(BUILD)/tokens}"
 
 .PHONY: rehearse
-rehearse: deployer operator ## run a trial sale at RATE=… for DURATION=…, with its receipt, on AWS its bill, and the report in REPORT=… (locally PAYMENTS=1: buyers must pay); ENV=… TOKENS=file ALLOW_REMOTE=1
+rehearse: operator ## run a trial sale at RATE=… for DURATION=…, with its receipt, on AWS its bill, and the report in REPORT=… (locally PAYMENTS=1: buyers must pay); ENV=… TOKENS=file ALLOW_REMOTE=1
 	@$(GO_BUILD) -o $(HOST)/load ./infra/ops/load
-	@exec $(HOST)/deploy rehearse $(SYSTEM) -report "$${REPORT:-$(BUILD)/rehearsal.html}" \
+	@exec $(HOST)/load -rehearse $(SYSTEM) -report "$${REPORT:-$(BUILD)/rehearsal.html}" \
 		$${RATE:+-rate "$$RATE"} $${PEAK:+-peak "$$PEAK"} $${DURATION:+-duration "$$DURATION"} \
 		$${STOCK:+-stock "$$STOCK"} $${SHARDS:+-shards "$$SHARDS"} $${TOKENS:+-tokens "$$TOKENS"} \
 		$${ALLOW_REMOTE:+-allow-remote} $${PAYMENTS:+-payments}

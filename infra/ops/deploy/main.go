@@ -16,7 +16,6 @@ import (
 	"syscall"
 
 	"flashsale/infra/ops/deploy/preflight"
-	"flashsale/infra/ops/deploy/rehearse"
 	"flashsale/infra/ops/deploy/smoke"
 )
 
@@ -54,7 +53,7 @@ func exitCode(err error, w io.Writer) int {
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return exitFine
-	case errors.Is(err, preflight.ErrFailed), errors.Is(err, smoke.ErrMismatch), errors.Is(err, rehearse.ErrBroken):
+	case errors.Is(err, preflight.ErrFailed), errors.Is(err, smoke.ErrMismatch):
 		fmt.Fprintln(w, "deploy:", err)
 		return exitWrong
 	}
@@ -65,7 +64,7 @@ func exitCode(err error, w io.Writer) int {
 // run does one command.
 func run(ctx context.Context, args []string, out, complaints io.Writer) error {
 	commands := map[string]func(context.Context, []string, io.Writer, io.Writer) error{
-		"release": runRelease, "preflight": runPreflight, "parameters": runParameters, "smoke": runSmoke, "tokens": runTokens, "rehearse": runRehearse,
+		"release": runRelease, "preflight": runPreflight, "parameters": runParameters, "smoke": runSmoke, "tokens": runTokens,
 	}
 	if len(args) > 0 && (args[0] == "-h" || args[0] == "--help") {
 		fmt.Fprint(complaints, usage)

@@ -23,22 +23,6 @@ import (
 // patience bounds every wait for an expected event.
 const patience = time.Minute
 
-// runOn are the arguments of `make run` with these variables on free ports, the first of which is
-// the API's.
-func runOn(t *testing.T, variables ...string) (args []string, api int) {
-	t.Helper()
-	ports, err := child.FreePorts(5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// -o: do not rebuild what make test has built.
-	args = append([]string{"--no-print-directory", "-o", "host", "run", "DATA=" + t.TempDir()}, variables...)
-	for i, name := range []string{"API_PORT", "LAMBDA_PORT", "DYNAMODB_PORT", "SQS_PORT", "OPERATE_PORT"} {
-		args = append(args, fmt.Sprintf("%s=%d", name, ports[i]))
-	}
-	return args, ports[0]
-}
-
 // localStack runs a stack as `make run` does, with these variables, until the test ends.
 func localStack(t *testing.T, variables ...string) string {
 	t.Helper()
@@ -49,8 +33,16 @@ func localStack(t *testing.T, variables ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args, port := runOn(t, variables...)
-	url := fmt.Sprintf("http://127.0.0.1:%d", port)
+	ports, err := child.FreePorts(5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// -o: do not rebuild what make test has built.
+	args := append([]string{"--no-print-directory", "-o", "host", "run", "DATA=" + t.TempDir()}, variables...)
+	for i, name := range []string{"API_PORT", "LAMBDA_PORT", "DYNAMODB_PORT", "SQS_PORT", "OPERATE_PORT"} {
+		args = append(args, fmt.Sprintf("%s=%d", name, ports[i]))
+	}
+	url := fmt.Sprintf("http://127.0.0.1:%d", ports[0])
 	var said child.Tail
 	p := child.Program{Name: "stack", ReadyURL: url + "/_local/health", Command: child.Command{
 		Path: program, Args: args, Dir: root, Env: append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL="), Output: &said,
@@ -73,18 +65,6 @@ func localStack(t *testing.T, variables ...string) string {
 		t.Fatalf("%v:\n%s", err, &said)
 	}
 	return url
-}
-
-// With fewer environments than the template reserves, a stack cannot start; what is beyond them is
-// refused as infra/local/lambda and infra/proof/system test it.
-func TestMakeRunGivesTheStackItsConcurrency(t *testing.T) {
-	t.Parallel()
-	args, _ := runOn(t, "CONCURRENCY=30")
-	c := exec.CommandContext(t.Context(), "make", args...)
-	c.Dir, c.Env = root, append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=")
-	if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), " of 30 are left for the other functions") {
-		t.Errorf("%v\n%s", err, out)
-	}
 }
 
 func TestTheSmokeTestAndTheRehearsalRunOnTheLocalStack(t *testing.T) {

@@ -18,12 +18,6 @@ import (
 	"flashsale/infra/local/launch"
 )
 
-// preset are the flags of the demonstration. A lost message is sent again within five minutes
-// of the acceptance (P8), also if it was lost twice, and then finalized: so long is patience.
-var preset = map[string]string{
-	"buyers": "1000", "stock": "100", "shards": "5", "clicks": "3", "inflight": "64", "patience": "5m30s", "drain": "10m",
-}
-
 const (
 	recountTime = time.Minute
 	// The small sale: of its buyers most pay, one cancels, and the rest do not pay in time.
@@ -37,10 +31,10 @@ const (
 	pollEvery = time.Second
 )
 
-// demonstration is one run of the preset.
-type demonstration struct {
+// show is one demonstration.
+type show struct {
 	options
-	at  place
+	at  target
 	out io.Writer
 	bar progress
 }
@@ -121,7 +115,7 @@ func (o options) demonstrateOn(ctx context.Context, visits []visit, stdout io.Wr
 		return nil, err
 	}
 	defer where.system.Close()
-	d := demonstration{o, where, stdout, bar}
+	d := show{o, where, stdout, bar}
 	fmt.Fprintf(d.out, "sale %s is open: %s bottles on %s stock shards\n", d.at.sale, thousands(d.stock), thousands(min(d.shards, d.stock)))
 	receipts := make([]saleReceipt, 1, 2)
 	group, ctx := errgroup.WithContext(ctx)
@@ -145,7 +139,7 @@ func (o options) demonstrateOn(ctx context.Context, visits []visit, stdout io.Wr
 }
 
 // rushes sends the crowd and checks the books.
-func (d *demonstration) rushes(ctx context.Context, visits []visit) ([]line, error) {
+func (d *show) rushes(ctx context.Context, visits []visit) ([]line, error) {
 	r := rush{
 		client: d.at.system, sale: d.at.sale, visits: visits, tokens: d.at.tokens, inflight: d.inflight, patience: d.patience, tally: newTally(), insists: true,
 		history: verdict.New(verdict.Sale{Units: int64(d.stock), Shards: min(d.shards, d.stock), Own: true, Steady: true}),
@@ -171,7 +165,7 @@ func (d *demonstration) rushes(ctx context.Context, visits []visit) ([]line, err
 }
 
 // recount reads a sale's items, which must not change any more.
-func (d *demonstration) recount(ctx context.Context, saleID string) (*books.Sale, *books.Receipt, error) {
+func (d *show) recount(ctx context.Context, saleID string) (*books.Sale, *books.Receipt, error) {
 	ctx, cancel := context.WithTimeout(ctx, recountTime)
 	defer cancel()
 	all, err := books.Read(ctx, launch.Table(d.at.system.DynamoDB), d.at.system.Table)
@@ -187,7 +181,7 @@ func (d *demonstration) recount(ctx context.Context, saleID string) (*books.Sale
 
 // sellsAgain sells the small sale, whose buyers must pay: a third of its units come back and
 // are sold again.
-func (d *demonstration) sellsAgain(ctx context.Context) (saleReceipt, error) {
+func (d *show) sellsAgain(ctx context.Context) (saleReceipt, error) {
 	small := saleReceipt{saleID: newSaleID("demo-paid")}
 	now := time.Now()
 	if err := d.at.system.Seed(ctx, client.Sale{

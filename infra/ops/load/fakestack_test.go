@@ -31,12 +31,8 @@ import (
 // infra/kit/books and the buyers find is on the receipt.
 type flaws struct {
 	oversells      bool // adds a unit that it was not given
-	rewords        bool // answers a repeat differently
-	neverConfirms  bool
-	losesOrders    bool // stores no order items
 	breaks         bool // answers some requests with an internal error
 	dies           bool // has API Gateway answer some requests
-	hidesStatus    bool // denies every order
 	busyFirst      bool // not a flaw: answers "busy" to the first try of each buyer
 	dropsSomeReply bool // not a flaw: closes some connections after accepting
 }
@@ -100,9 +96,6 @@ func (h *fakeStack) stored(pk string) (keys []string) {
 
 // Send is the order queue of PurchaseFunction: an order has its id at once.
 func (h *fakeStack) Send(ctx context.Context, m orderq.Message) error {
-	if h.neverConfirms {
-		return nil
-	}
 	return h.environment().Confirm(ctx, []ledger.ClaimRef{{SaleID: m.SaleID, User: m.User, ClaimID: m.ClaimID}})[0].Err
 }
 
@@ -152,11 +145,8 @@ func (h *fakeStack) asked(handle func(context.Context, httpapi.Request) (httpapi
 			return
 		}
 		status := told.StatusCode
-		if h.hidesStatus && r.Pattern == "GET /sales/{saleId}/orders/me" {
-			status, body = http.StatusNotFound, map[string]any{"code": sale.OrderNotFound}
-		}
 		if status == http.StatusAccepted {
-			h.accept(user, body)
+			h.accept(user)
 		}
 		answer(w, status, body)
 	}
@@ -180,14 +170,11 @@ func (h *fakeStack) fails(w http.ResponseWriter, user string) bool {
 	return true
 }
 
-// accept rewords the acceptance of a repeat, or closes the connection of every other buyer's first one.
-func (h *fakeStack) accept(user string, body map[string]any) {
+// accept closes the connection of every other buyer's first one.
+func (h *fakeStack) accept(user string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.accepted[user]++
-	if h.rewords && h.accepted[user] > 1 {
-		body["acceptedAt"] = "later"
-	}
 	if h.dropsSomeReply && h.requests[user] == 1 && len(h.accepted)%2 == 0 {
 		panic(http.ErrAbortHandler)
 	}
@@ -197,9 +184,6 @@ func (h *fakeStack) accept(user string, body map[string]any) {
 func (h *fakeStack) scan(w http.ResponseWriter, _ *http.Request) {
 	items := []json.RawMessage{}
 	for _, it := range h.db.Items("ShopTable") {
-		if h.losesOrders && it["sk"].(*types.AttributeValueMemberS).Value == "ORDER" {
-			continue
-		}
 		items = append(items, dynamotest.JSON(it))
 	}
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")

@@ -16,15 +16,15 @@ func TestOnlyThisMachineMayBeLoaded(t *testing.T) {
 		"http://192.0.2.1": errRemote, "https://abc.execute-api.eu-west-1.amazonaws.com": errRemote,
 		"http://localhost.example.com": errRemote, "http://0.0.0.0:3000": errRemote, "http://127.0.0.1.example.com": errRemote,
 	} {
-		if err := checkTarget(address, false); !errors.Is(err, want) {
+		if err := (&options{url: address}).checkTarget(); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", address, err, want)
 		}
-		if err := checkTarget(address, true); err != nil {
+		if err := (&options{url: address, allowRemote: true}).checkTarget(); err != nil {
 			t.Errorf("%s, allowed: %v", address, err)
 		}
 	}
-	if err := checkTarget("ftp://127.0.0.1", true); err == nil {
-		t.Error("no error")
+	if err := (&options{env: "dev", rehearse: true}).checkTarget(); !errors.Is(err, errRemote) {
+		t.Errorf("a stack on AWS: %v, want %v", err, errRemote)
 	}
 }
 
@@ -45,7 +45,7 @@ func TestNoSaleIsMadeThroughARemoteInvokeAPI(t *testing.T) {
 		fmt.Fprint(w, "token")
 	}))
 	defer server.Close()
-	o := options{url: server.URL, inflight: 1, shards: 1, stock: 1}
+	o := options{url: server.URL, crowd: steady, shards: 1, stock: 1}
 	if _, err := prepare(t.Context(), o, make([]visit, 1), progress{w: io.Discard}); !errors.Is(err, errRemote) {
 		t.Errorf("%v, want %v", err, errRemote)
 	}
@@ -59,10 +59,9 @@ func TestEachRequestInFlightHasItsOwnConnection(t *testing.T) {
 
 func TestInvalidFlagsAreRefused(t *testing.T) {
 	for _, args := range []string{
-		"-rate 0", "-rate NaN", "-rate 1e9", "-duration 0s", "-duration 2h", "-late -1", "-clicks 1",
-		"-inflight 0", "-shards 0", "-stock -1", "-url http://192.0.2.1", "-tokens x",
-		"-allow-remote -url http://192.0.2.1", "-allow-remote -url http://192.0.2.1 -sale s -tokens f -payments", "extra", "-report=", "-unknown",
-		"-demo -buyers 0", "-demo -clicks 0", "-demo -inflight 0", "-demo -stock x", "-demo -stock 0", "-demo -sale s", "-demo -url http://192.0.2.1", "-demo now", "-buyers 10",
+		"-rate 0.01", "-rate NaN", "-rate 1e9", "-peak -1", "-duration 0s", "-duration 2h", "-shards 0", "-stock -1", "-stock x", "extra", "-report=", "-unknown",
+		"-url http://192.0.2.1", "-url ftp://127.0.0.1", "-tokens x", "-allow-remote -url http://192.0.2.1", "-allow-remote -url http://192.0.2.1 -sale s -tokens f -payments",
+		"-demo -sale s", "-demo -url http://192.0.2.1", "-demo now", "-rehearse -sale s", "-rehearse -env dev -allow-remote", "-env dev -allow-remote -sale s -tokens f",
 	} {
 		if _, err := parse(strings.Fields(args), io.Discard); err == nil {
 			t.Errorf("%s: no error", args)

@@ -10,6 +10,8 @@
 // the table's raw items and shares no code with the ledger, so that it cannot share the
 // ledger's faults.
 //
+// With -rehearse it makes a trial sale, also on a stack on AWS, and prints what it cost there.
+//
 // It exits with 0 if every promise held, 1 if a client can see one broken or the books do
 // not balance, 2 if it could not run.
 package main
@@ -52,6 +54,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, terminal 
 		fmt.Fprintf(stderr, "load: %v\n", err)
 		return exitNotRun
 	}
+	return o.run(ctx, stdout, stderr, terminal)
+}
+
+func (o options) run(ctx context.Context, stdout, stderr io.Writer, terminal bool) int {
 	work := measure
 	if o.demo {
 		work = demonstrate
@@ -73,21 +79,24 @@ func measure(ctx context.Context, o options, stdout io.Writer, bar progress) (br
 	if err != nil {
 		return false, err
 	}
-	place, err := prepare(ctx, o, visits, bar)
+	to, err := prepare(ctx, o, visits, bar)
 	if err != nil {
 		return false, err
 	}
-	defer place.system.Close()
+	defer to.system.Close()
+	if o.rehearse {
+		fmt.Fprintf(stdout, "rehearsal: sale %s of %d units on %d shards at %s\n", to.sale, to.stock, min(o.shards, to.stock), to.system.API)
+	}
 	fmt.Fprintf(stdout, "%d buyers in %v at %.0f/s (peak %.0f/s) to sale %s at %s (-seed %d)\n",
-		len(visits), o.duration, o.rate, max(o.peak, o.rate), place.sale, o.url, o.seed)
+		len(visits), o.duration, o.rate, max(o.peak, o.rate), to.sale, to.system.API, o.seed)
 
 	r := rush{
-		client: place.system, sale: place.sale, visits: visits, tokens: place.tokens,
+		client: to.system, sale: to.sale, visits: visits, tokens: to.tokens,
 		inflight: o.inflight, patience: o.patience, tally: newTally(),
-		history: verdict.New(verdict.Sale{Units: int64(place.stock), Own: o.sale == "", AsksForPayment: o.payments}),
+		history: verdict.New(verdict.Sale{Units: int64(to.stock), Own: o.sale == "", AsksForPayment: o.payments}),
 	}
 	if o.payments {
-		r.payer = localPayer(place.system.Client)
+		r.payer = localPayer(to.system.Client)
 		o.drain += payWithin + releaseTime
 	}
 	one, end := bar.step("buyers", len(visits))
@@ -100,11 +109,12 @@ func measure(ctx context.Context, o options, stdout io.Writer, bar progress) (br
 		return false, errors.New("interrupted")
 	}
 
-	res := r.tally.result(time.Since(started))
-	res.title = fmt.Sprintf("%d buyers, sale %s", len(visits), place.sale)
-	res.settings = o.settings(place)
+	ended := time.Now()
+	res := r.tally.result(ended.Sub(started))
+	res.title = fmt.Sprintf("%d buyers, sale %s", len(visits), to.sale)
+	res.settings = o.settings(to)
 	res.findings = r.history.Findings()
-	books := o.receipt(ctx, place)
+	books := o.receipt(ctx, to)
 	res.receipt, res.receiptMade = books.text, books.made
 	broken = len(res.findings) > 0 || books.broken
 	res.broken = broken
@@ -113,5 +123,8 @@ func measure(ctx context.Context, o options, stdout io.Writer, bar progress) (br
 		return broken, err
 	}
 	fmt.Fprintf(stdout, "\nreport: %s\n", o.report)
-	return broken, nil
+	if o.rehearse {
+		err = to.printBill(ctx, stdout, started, ended, res.accepted)
+	}
+	return broken, err
 }

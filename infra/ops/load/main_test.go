@@ -51,6 +51,20 @@ func TestARunMakesASaleLoadsItAndShowsTheReceipt(t *testing.T) {
 	}
 }
 
+func TestARehearsalIsASaleOfItsOwn(t *testing.T) {
+	h, url := opened(t, flaws{})
+	code, out, _ := loaded(t, "-rehearse", "-url", url, "-stock", "5", "-operator", operator(t, "balanced", 0))
+	sales := h.stored("SALES")
+	for _, want := range []string{"rehearsal: sale " + sales[0] + " of 5 units on 5 shards at " + url, "balanced: -api-port", "no broken promise was seen", "\n5 orders; what they cost is counted on AWS only"} {
+		if code != exitFine || !strings.Contains(out, want) {
+			t.Errorf("exit code %d, no %q in\n%s", code, want, out)
+		}
+	}
+	if code, out, _ := loaded(t, "-rehearse", "-url", "", "-env", "dev"); code != exitNotRun || !strings.Contains(out, "ALLOW_REMOTE=1") {
+		t.Errorf("on AWS: exit code %d\n%s", code, out)
+	}
+}
+
 func TestABrokenPromiseGivesExitCodeOne(t *testing.T) {
 	balanced := operator(t, "balanced", 0)
 	for name, c := range map[string]struct {

@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/samconfig"
+	"flashsale/infra/ops/awscli"
+	"flashsale/infra/ops/place"
 	"flashsale/shared/sale"
 )
 
@@ -28,61 +31,74 @@ const (
 	maxToken = 8 << 10
 )
 
-// place is what a run needs before it starts.
-type place struct {
+// target is what a run needs before it starts.
+type target struct {
 	sale   string
 	stock  int // 0 if unknown
 	system client.System
 	tokens []string // one for each visit
+	meter  meter    // of a stack on AWS
 }
 
-// prepare finds the sale and the tokens, or makes them on the local stack.
-func prepare(ctx context.Context, o options, visits []visit, bar progress) (place, error) {
-	p := place{sale: o.sale, stock: o.stock}
+// prepare finds the sale and the tokens, or makes them.
+func prepare(ctx context.Context, o options, visits []visit, bar progress) (t target, err error) {
+	t = target{sale: o.sale, stock: o.stock}
 	if o.sale == "" {
-		p.stock = o.stockFor(visits)
+		t.stock = o.stockFor(visits)
+	} else if !sale.ValidID(o.sale) {
+		return t, fmt.Errorf("%q is not a sale id", o.sale)
 	}
-	if o.sale != "" && !sale.ValidID(o.sale) {
-		return p, fmt.Errorf("%q is not a sale id", o.sale)
+	if err := t.find(ctx, o); err != nil {
+		return t, err
 	}
-	p.system.Client = newClient(o.url, o.inflight, o.allowRemote)
-	// An API on this machine need not be a local stack; on another machine, do not look for one.
-	var err error
-	if !o.allowRemote {
-		found, missing := client.Find(ctx, o.url, client.Options{Transport: transport(o.inflight, false)})
-		if missing == nil {
-			p.system = found
-		} else if o.tokensFile == "" || o.sale == "" {
-			return p, missing
-		}
+	if o.tokensFile == "" {
+		t.tokens, err = fetchTokens(ctx, t.system.Client, len(visits), bar)
+	} else {
+		t.tokens, err = readTokensFile(o.tokensFile, len(visits))
 	}
-	if o.tokensFile != "" {
-		f, err := os.Open(o.tokensFile)
-		if err != nil {
-			return p, fmt.Errorf("open tokens: %w", err)
-		}
-		defer f.Close()
-		p.tokens, err = readTokens(f, len(visits))
-		return p, err
-	}
-	if p.tokens, err = fetchTokens(ctx, p.system.Client, len(visits), bar); err != nil || o.sale != "" {
-		return p, err
+	if err != nil || o.sale != "" {
+		return t, err
 	}
 	// Last, so that the sale opens when the run starts.
-	within := time.Duration(0)
-	if o.payments {
-		within = payWithin
+	made := client.Sale{Name: "load", Stock: t.stock, Shards: min(o.shards, t.stock)}
+	switch {
+	case o.demo:
+		made.Name = "demo" // a sale of its own asks for payment
+	case o.rehearse:
+		made.Name = "rehearsal"
 	}
-	name := "load"
-	if o.demo {
-		name, within = "demo", 0 // a sale of its own asks for payment
+	if o.payments && !o.demo {
+		made.PayWithin = payWithin
 	}
-	p.sale = newSaleID(name)
+	t.sale = newSaleID(made.Name)
 	now := time.Now()
-	return p, p.system.Seed(ctx, client.Sale{
-		ID: p.sale, Name: name, Stock: p.stock, Shards: min(o.shards, p.stock),
-		OpensAt: now.Add(-time.Second), ClosesAt: now.Add(saleTime), PayWithin: within,
-	})
+	made.ID, made.OpensAt, made.ClosesAt = t.sale, now.Add(-time.Second), now.Add(saleTime)
+	return t, t.system.Seed(ctx, made)
+}
+
+// find finds the system: a stack on AWS, the local stack, or any API.
+func (t *target) find(ctx context.Context, o options) error {
+	if o.env != "" {
+		e, err := samconfig.Read(o.config, o.env)
+		if err != nil {
+			return err
+		}
+		found, err := place.Find(ctx, place.Wanted{URL: o.url, Stack: e.StackName, Region: e.Region, Transport: transport(o.inflight, true)})
+		t.system, t.meter = found.System, meter{awscli.CLI{Region: e.Region}, found.Parts, e.StackName}
+		return err
+	}
+	t.system.Client = newClient(o.url, o.inflight, o.allowRemote)
+	if o.allowRemote {
+		return nil
+	}
+	// An API on this machine need not be a local stack.
+	found, missing := client.Find(ctx, o.url, client.Options{Transport: transport(o.inflight, false)})
+	if missing == nil {
+		t.system = found
+	} else if o.tokensFile == "" || o.sale == "" {
+		return missing
+	}
+	return nil
 }
 
 // fetchTokens gets a token for each buyer.
@@ -103,6 +119,15 @@ func fetchTokens(ctx context.Context, c *client.Client, n int, bar progress) ([]
 func userName(i int) string { return fmt.Sprintf("buyer-%06d", i) }
 
 func newSaleID(name string) string { return name + "-" + strings.ToLower(rand.Text()[:12]) }
+
+func readTokensFile(path string, buyers int) ([]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open tokens: %w", err)
+	}
+	defer f.Close()
+	return readTokens(f, buyers)
+}
 
 // readTokens reads a token for each buyer, one per line. It ignores the rest; with too few,
 // two buyers would be the same user.

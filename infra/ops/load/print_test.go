@@ -83,16 +83,3 @@ func TestWithoutATerminalProgressIsPrintedRegularly(t *testing.T) {
 		}
 	})
 }
-
-func TestOnATerminalProgressIsABarThatIsErased(t *testing.T) {
-	for _, parts := range []int{2, 0} {
-		var out bytes.Buffer
-		one, end := progress{&out, true}.step("clicks", parts)
-		one()
-		one()
-		end()
-		if !strings.Contains(out.String(), "\r") || strings.Contains(out.String(), "\n") {
-			t.Errorf("drawn: %q", out.String())
-		}
-	}
-}

@@ -21,8 +21,8 @@ type recount struct {
 
 // receipt runs the operator program to recount the sale from the table, independently of
 // this package's code.
-func (o *options) receipt(ctx context.Context, p place) recount {
-	if !p.system.Local && o.table == "" {
+func (o *options) receipt(ctx context.Context, t target) recount {
+	if !t.system.Local && o.table == "" && o.env == "" {
 		return recount{text: "no receipt: give the deployed table with TABLE=... (-table)"}
 	}
 	program := o.operator
@@ -33,13 +33,16 @@ func (o *options) receipt(ctx context.Context, p place) recount {
 		}
 		program = filepath.Join(filepath.Dir(self), "operator")
 	}
-	args := []string{"-api-port", p.system.Port()}
-	if o.table != "" {
+	args := []string{"-api-port", t.system.Port()}
+	switch {
+	case o.table != "":
 		args = []string{"-table", o.table}
+	case o.env != "":
+		args = []string{"-env", o.env}
 	}
 	ctx, cancel := context.WithTimeout(ctx, receiptTime)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, program, append(args, "receipt", "-sale", p.sale)...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, program, append(args, "receipt", "-sale", t.sale)...).CombinedOutput()
 	b := recount{text: strings.TrimSpace(string(out)), made: err == nil}
 	// A recount that fails counts as broken, too.
 	var exit *exec.ExitError

@@ -72,23 +72,6 @@ func TestTheReportEscapesForeignText(t *testing.T) {
 	}
 }
 
-func TestQuantilesMatchTheValues(t *testing.T) {
-	l := newLatencies()
-	for i := 1; i <= 1000; i++ {
-		l.record(time.Duration(i) * time.Millisecond)
-	}
-	l.record(-time.Second) // the clock was set back
-	l.record(10 * time.Hour)
-	for q, want := range map[float64]time.Duration{50: 500 * time.Millisecond, 90: 900 * time.Millisecond, 99: 991 * time.Millisecond} {
-		if got := l.at(q); !near(got, want) {
-			t.Errorf("p%v %v, want %v", q, got, want)
-		}
-	}
-	if l.count() != 1002 || !near(l.at(100), 20*time.Minute) {
-		t.Errorf("%d values up to %v, want 1002 up to the bound of 20m", l.count(), l.at(100))
-	}
-}
-
 func TestABreakdownIsSortedAndAddsUp(t *testing.T) {
 	rows := breakdown(map[client.Outcome]int64{"b": 1, "a": 1, "c": 6})
 	sum := 0.0

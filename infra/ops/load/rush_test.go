@@ -223,11 +223,3 @@ func TestAnInterruptedRunCountsTheBuyersWhoDidNotCome(t *testing.T) {
 		t.Errorf("first answers %v: want 20, about half of them not sent", tally.firsts[honest])
 	}
 }
-
-func TestAClientWaitsWithinBounds(t *testing.T) {
-	for told, want := range map[time.Duration]time.Duration{-1: unsaidWait, 0: minWait, time.Second: time.Second, time.Hour: maxWait} {
-		if got := wait(told); got != want {
-			t.Errorf("told to wait %v it waits %v, want %v", told, got, want)
-		}
-	}
-}

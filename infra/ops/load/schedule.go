@@ -86,10 +86,10 @@ func (o *options) plan() ([]visit, error) {
 	}
 	early := slices.Clone(whole)
 	for i := range early {
-		early[i].rate *= 1 - o.late
+		early[i].rate *= 1 - lateShare
 	}
 	third := o.duration / 3
-	lastThird := []stretch{{o.duration - third, o.duration, o.late * total / third.Seconds()}}
+	lastThird := []stretch{{o.duration - third, o.duration, lateShare * total / third.Seconds()}}
 
 	r := rand.New(rand.NewPCG(o.seed, 0))
 	var visits []visit

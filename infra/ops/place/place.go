@@ -37,6 +37,8 @@ type Wanted struct {
 	URL    string // of the local stack or of any API; empty: the stack's API
 	Stack  string // its CloudFormation name
 	Region string // empty: from the environment
+	// Transport replaces the default one for the API's requests.
+	Transport http.RoundTripper
 }
 
 // Find locates the parts of a system. It fails with client.ErrNoSystem if there is none.
@@ -53,10 +55,10 @@ func find(ctx context.Context, w Wanted, cli awscli.CLI) (p Place, err error) {
 		return p, fmt.Errorf("%w: %w", client.ErrNoSystem, err)
 	}
 	if !client.Loopback(u.Hostname()) {
-		p.Client = client.New(w.URL, client.Options{})
+		p.Client = client.New(w.URL, client.Options{Transport: w.Transport})
 		return p, nil // only the API's address is known
 	}
-	p.System, err = client.Find(ctx, w.URL, client.Options{})
+	p.System, err = client.Find(ctx, w.URL, client.Options{Transport: w.Transport})
 	p.Functions = map[string]string{
 		client.SeedFunction: client.SeedFunction, client.ReconcileFunction: client.ReconcileFunction, client.OperateFunction: client.OperateFunction,
 	}
@@ -107,7 +109,7 @@ func deployed(ctx context.Context, w Wanted, cli awscli.CLI) (p Place, err error
 	if err != nil {
 		return p, err
 	}
-	p.Client = client.New(api, client.Options{Invoke: invoker(lambda.NewFromConfig(cfg), p.Functions)})
+	p.Client = client.New(api, client.Options{Transport: w.Transport, Invoke: invoker(lambda.NewFromConfig(cfg), p.Functions)})
 	p.sts = sts.NewFromConfig(cfg)
 	p.users = userPool{
 		api: cognito.NewFromConfig(cfg),

@@ -1,9 +1,10 @@
-package rehearse
+package main
 
 import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +22,10 @@ var almost = cmpopts.EquateApprox(0, 1e-9)
 // records its arguments.
 func metrics(t *testing.T, answer string) (awscli.CLI, string) {
 	t.Helper()
-	path := executable(t, "printf '%s\\n' \"$@\" >$0.asked\ncat <<'END'\n"+answer+"\nEND\n")
+	path := filepath.Join(t.TempDir(), "aws")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\nprintf '%s\\n' \"$@\" >$0.asked\ncat <<'END'\n"+answer+"\nEND\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	return awscli.CLI{Program: path}, path + ".asked"
 }
 
@@ -40,13 +44,13 @@ func TestCloudWatchsSumsBecomeTheUsage(t *testing.T) {
 		results = append(results, fmt.Sprintf(`{"Id":"m%d","Values":[%d,%d]}`, i, 10*(i+1), 10*(i+1)))
 	}
 	cli, askedFile := metrics(t, `{"MetricDataResults":[`+strings.Join(results, ",")+`]}`)
-	c := &CloudWatch{CLI: cli, Parts: parts, Stack: "shop"}
+	m := meter{cli, parts, "shop"}
 	from := time.Date(2026, 11, 11, 12, 0, 30, 0, time.UTC)
-	got, how, err := c.Usage(t.Context(), from, from.Add(time.Minute))
+	got, how, err := m.usage(t.Context(), from, from.Add(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// In order: requests; Ask's, Buy's and Publish's invocations and milliseconds; reads,
+	// In order: requests; Ask's, Buy's and Publish's milliseconds and invocations; reads,
 	// writes; empty receives, deleted, received, sent; log bytes; events.
 	want := price.Usage{
 		Requests: 20, Invocations: 40 + 80 + 120, GBSeconds: 0.5 * (60 + 100 + 140) / 1000,
@@ -87,9 +91,9 @@ func TestCloudWatchsSumsBecomeTheUsage(t *testing.T) {
 	}
 	wantNames := []string{
 		"AWS/ApiGateway Count [{ApiId a1}] 60 Sum",
-		"AWS/Lambda Invocations [{FunctionName shop-Ask}] 60 Sum", "AWS/Lambda Duration [{FunctionName shop-Ask}] 60 Sum",
-		"AWS/Lambda Invocations [{FunctionName shop-Buy}] 60 Sum", "AWS/Lambda Duration [{FunctionName shop-Buy}] 60 Sum",
-		"AWS/Lambda Invocations [{FunctionName shop-Publish}] 60 Sum", "AWS/Lambda Duration [{FunctionName shop-Publish}] 60 Sum",
+		"AWS/Lambda Duration [{FunctionName shop-Ask}] 60 Sum", "AWS/Lambda Invocations [{FunctionName shop-Ask}] 60 Sum",
+		"AWS/Lambda Duration [{FunctionName shop-Buy}] 60 Sum", "AWS/Lambda Invocations [{FunctionName shop-Buy}] 60 Sum",
+		"AWS/Lambda Duration [{FunctionName shop-Publish}] 60 Sum", "AWS/Lambda Invocations [{FunctionName shop-Publish}] 60 Sum",
 		"AWS/DynamoDB ConsumedReadCapacityUnits [{TableName shop-Ledger}] 60 Sum", "AWS/DynamoDB ConsumedWriteCapacityUnits [{TableName shop-Ledger}] 60 Sum",
 		"AWS/SQS NumberOfEmptyReceives [{QueueName shop-Orders}] 60 Sum", "AWS/SQS NumberOfMessagesDeleted [{QueueName shop-Orders}] 60 Sum",
 		"AWS/SQS NumberOfMessagesReceived [{QueueName shop-Orders}] 60 Sum", "AWS/SQS NumberOfMessagesSent [{QueueName shop-Orders}] 60 Sum",
@@ -103,9 +107,16 @@ func TestCloudWatchsSumsBecomeTheUsage(t *testing.T) {
 func TestMissingMetricsAreAnError(t *testing.T) {
 	for name, answer := range map[string]string{"no metric": `{"MetricDataResults":[]}`, "no JSON": "hello"} {
 		cli, _ := metrics(t, answer)
-		c := &CloudWatch{CLI: cli, Parts: parts}
-		if u, _, err := c.Usage(t.Context(), time.Time{}, time.Time{}); err == nil {
+		m := meter{cli, parts, "shop"}
+		if u, _, err := m.usage(t.Context(), time.Time{}, time.Time{}); err == nil {
 			t.Errorf("%s: %+v", name, u)
 		}
+	}
+}
+
+func TestEveryFunctionHasTheMemoryThatIsBilled(t *testing.T) {
+	text, err := os.ReadFile("../../../template.yaml")
+	if n := strings.Count(string(text), " MemorySize: "); err != nil || n != 1 || !strings.Contains(string(text), fmt.Sprintf("MemorySize: %d\n", memoryMB)) {
+		t.Errorf("the template names a memory size %d times, %v; want once, %d", n, err, memoryMB)
 	}
 }

@@ -1,9 +1,10 @@
-package rehearse
+package main
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"path"
 	"slices"
@@ -12,6 +13,9 @@ import (
 	"flashsale/infra/ops/awscli"
 	"flashsale/infra/ops/deploy/price"
 )
+
+// settle is how long the metrics take to be complete.
+const settle = 3 * time.Minute
 
 // period is the finest period that all of these metrics have.
 const period = time.Minute
@@ -22,50 +26,49 @@ const memoryMB = 512
 // perCall is how many messages Lambda's poller receives or deletes per call.
 const perCall = 10
 
-// CloudWatch measures a deployed stack's usage from the services' metrics. Other traffic in
-// the same minutes is included.
-type CloudWatch struct {
-	CLI awscli.CLI
-	// Parts are the stack's physical ids by type and logical id.
-	Parts map[string]map[string]string
-	// Stack is the stack's name, a dimension of its own metrics.
-	Stack string
-	// Settle is how long to wait until the metrics are complete.
-	Settle time.Duration
+// meter measures a deployed stack's usage from the services' metrics. Other traffic in the
+// same minutes is included.
+type meter struct {
+	cli awscli.CLI
+	// parts are the stack's physical ids by type and logical id, and stack is its name, a
+	// dimension of its own metrics.
+	parts map[string]map[string]string
+	stack string
 }
 
-// query is one metric and how its sum adds to the usage.
-type query struct {
-	namespace, metric string
-	dimensions        []dimension
-	add               func(u *price.Usage, sum float64)
+// metric is one metric of CloudWatch, and how its sum adds to the usage.
+type metric struct {
+	namespace, name string
+	dimensions      []dimension
+	add             func(u *price.Usage, sum float64)
 }
 
 type dimension struct{ Name, Value string }
 
-func (c *CloudWatch) queries() []query {
-	var all []query
+func (m meter) metrics() []metric {
+	var all []metric
 	each := func(kind, namespace, name string, metrics map[string]func(*price.Usage, float64)) {
-		for _, id := range slices.Sorted(maps.Values(c.Parts[kind])) {
-			for _, metric := range slices.Sorted(maps.Keys(metrics)) {
-				all = append(all, query{namespace, metric, []dimension{{name, path.Base(id)}}, metrics[metric]})
+		for _, id := range slices.Sorted(maps.Values(m.parts[kind])) {
+			if kind == "AWS::SQS::Queue" {
+				id = path.Base(id) // a queue's id is its URL
+			}
+			for _, counted := range slices.Sorted(maps.Keys(metrics)) {
+				all = append(all, metric{namespace, counted, []dimension{{name, id}}, metrics[counted]})
 			}
 		}
 	}
 	each("AWS::ApiGatewayV2::Api", "AWS/ApiGateway", "ApiId", map[string]func(*price.Usage, float64){
 		"Count": func(u *price.Usage, sum float64) { u.Requests += sum },
 	})
-	for _, logical := range slices.Sorted(maps.Keys(c.Parts["AWS::Lambda::Function"])) {
-		name, gb := c.Parts["AWS::Lambda::Function"][logical], memoryMB/1024.0
-		all = append(all,
-			query{"AWS/Lambda", "Invocations", []dimension{{"FunctionName", name}}, func(u *price.Usage, sum float64) { u.Invocations += sum }},
-			query{"AWS/Lambda", "Duration", []dimension{{"FunctionName", name}}, func(u *price.Usage, sum float64) { u.GBSeconds += gb * sum / 1000 }})
-	}
+	each("AWS::Lambda::Function", "AWS/Lambda", "FunctionName", map[string]func(*price.Usage, float64){
+		"Invocations": func(u *price.Usage, sum float64) { u.Invocations += sum },
+		"Duration":    func(u *price.Usage, sum float64) { u.GBSeconds += memoryMB / 1024.0 * sum / 1000 },
+	})
 	each("AWS::DynamoDB::Table", "AWS/DynamoDB", "TableName", map[string]func(*price.Usage, float64){
 		"ConsumedWriteCapacityUnits": func(u *price.Usage, sum float64) { u.WriteUnits += sum },
 		"ConsumedReadCapacityUnits":  func(u *price.Usage, sum float64) { u.ReadUnits += sum },
 	})
-	// A queue's physical id is its URL. Lambda's poller receives and deletes up to ten messages
+	// Lambda's poller receives and deletes up to ten messages
 	// per call; each send is a call.
 	each("AWS::SQS::Queue", "AWS/SQS", "QueueName", map[string]func(*price.Usage, float64){
 		"NumberOfMessagesSent":     func(u *price.Usage, sum float64) { u.QueueCalls += sum },
@@ -73,28 +76,22 @@ func (c *CloudWatch) queries() []query {
 		"NumberOfMessagesDeleted":  func(u *price.Usage, sum float64) { u.QueueCalls += sum / perCall },
 		"NumberOfEmptyReceives":    func(u *price.Usage, sum float64) { u.QueueCalls += sum },
 	})
-	for _, group := range slices.Sorted(maps.Values(c.Parts["AWS::Logs::LogGroup"])) {
-		all = append(all, query{"AWS/Logs", "IncomingBytes", []dimension{{"LogGroupName", group}},
-			func(u *price.Usage, sum float64) { u.LogBytes += sum }})
-	}
-	if c.Parts["AWS::Lambda::Function"]["PublishFunction"] != "" {
-		all = append(all, query{"flashsale", "events", []dimension{{"stack", c.Stack}, {"service", "publish"}},
+	each("AWS::Logs::LogGroup", "AWS/Logs", "LogGroupName", map[string]func(*price.Usage, float64){
+		"IncomingBytes": func(u *price.Usage, sum float64) { u.LogBytes += sum },
+	})
+	if m.parts["AWS::Lambda::Function"]["PublishFunction"] != "" {
+		all = append(all, metric{"flashsale", "events", []dimension{{"stack", m.stack}, {"service", "publish"}},
 			func(u *price.Usage, sum float64) { u.Events += sum }})
 	}
 	return all
 }
 
-// Usage implements Meter. It waits for Settle first.
-func (c *CloudWatch) Usage(ctx context.Context, from, to time.Time) (price.Usage, string, error) {
+// usage returns the usage between two instants, and how it was measured.
+func (m meter) usage(ctx context.Context, from, to time.Time) (price.Usage, string, error) {
 	from, to = from.UTC().Truncate(period), to.UTC().Add(period).Truncate(period)
 	how := fmt.Sprintf("measured by CloudWatch\nfor the whole stack from %s to %s", from.Format(time.TimeOnly), to.Format(time.TimeOnly))
 	var u price.Usage
-	select {
-	case <-ctx.Done():
-		return u, how, ctx.Err()
-	case <-time.After(c.Settle):
-	}
-	queries := c.queries()
+	queries := m.metrics()
 	// GetMetricData accepts 500 queries; a stack of this project has about forty.
 	text, err := json.Marshal(asked(queries))
 	if err != nil {
@@ -106,7 +103,7 @@ func (c *CloudWatch) Usage(ctx context.Context, from, to time.Time) (price.Usage
 			Values []float64
 		}
 	}
-	if err := c.CLI.Read(ctx, &answer, "cloudwatch", "get-metric-data", "--start-time", from.Format(time.RFC3339),
+	if err := m.cli.Read(ctx, &answer, "cloudwatch", "get-metric-data", "--start-time", from.Format(time.RFC3339),
 		"--end-time", to.Format(time.RFC3339), "--metric-data-queries", string(text)); err != nil {
 		return u, how, err
 	}
@@ -128,16 +125,34 @@ func (c *CloudWatch) Usage(ctx context.Context, from, to time.Time) (price.Usage
 func id(i int) string { return fmt.Sprintf("m%d", i) }
 
 // asked converts the queries to the API's format.
-func asked(queries []query) []map[string]any {
+func asked(queries []metric) []map[string]any {
 	var all []map[string]any
 	for i, q := range queries {
 		all = append(all, map[string]any{"Id": id(i), "MetricStat": map[string]any{
 			"Metric": map[string]any{
-				"Namespace": q.namespace, "MetricName": q.metric,
+				"Namespace": q.namespace, "MetricName": q.name,
 				"Dimensions": q.dimensions,
 			},
 			"Period": int(period / time.Second), "Stat": "Sum",
 		}})
 	}
 	return all
+}
+
+// printBill prints what a sale of that many orders cost between two instants.
+func (t target) printBill(ctx context.Context, out io.Writer, from, to time.Time, orders int64) error {
+	if t.system.Local {
+		fmt.Fprintf(out, "\n%d orders; what they cost is counted on AWS only (make plan computes it)\n", orders)
+		return nil
+	}
+	if !waitUntil(ctx, time.Now().Add(settle)) {
+		return ctx.Err()
+	}
+	usage, how, err := t.meter.usage(ctx, from, to)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\ncost of %d orders at the on-demand prices of %s for %s, without free tier; %s\n", orders, price.Region, price.Architecture, how)
+	price.Print(out, price.Bill(usage), orders)
+	return nil
 }
