@@ -1,8 +1,10 @@
 package gateway
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -27,7 +29,7 @@ func TestTheEventHasTheShapeOfPayloadFormat2(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := &fakeInvoker{response: `{"statusCode":200}`}
-	h := newGateway(t,
+	h := newGateway(
 		[]Route{{Method: "POST", Path: "/sales/{saleId}/orders", Function: "Purchase", Authorizer: testJWT()}},
 		f, Options{APIID: "abc123"})
 	r := httptest.NewRequest(http.MethodPost, "/sales/mou%20tai/orders?a=1&a=2%2C3&b=x+y&c", strings.NewReader(`{"a":"<&"}`))
@@ -58,21 +60,15 @@ func TestTheEventHasTheShapeOfPayloadFormat2(t *testing.T) {
 
 func TestAnEventOfAPublicRouteWithoutBodyIsBare(t *testing.T) {
 	f := &fakeInvoker{response: `{"statusCode":200}`}
-	h := newGateway(t, routes("GET /a/{b}"), f, Options{})
-	serve(h, httptest.NewRequest(http.MethodGet, "/a/b", nil))
+	serve(newGateway(routes("GET /a/{b}"), f, Options{}), request("GET", "/a/b", ""))
 	got := decodeAny(t, f.payloads[0])
-	for _, absent := range []string{"body", "cookies", "queryStringParameters", "stageVariables"} {
-		if value, ok := got[absent]; ok {
-			t.Errorf("the event has %s: %v", absent, value)
-		}
-	}
 	context := got["requestContext"].(map[string]any)
-	for _, absent := range []string{"authorizer", "authentication"} {
-		if value, ok := context[absent]; ok {
-			t.Errorf("the request context has %s: %v", absent, value)
+	for _, absent := range []string{"body", "queryStringParameters", "authorizer"} {
+		if got[absent] != nil || context[absent] != nil {
+			t.Errorf("the event has %s: %s", absent, f.payloads[0])
 		}
 	}
-	if got["routeKey"] != "GET /a/{b}" || context["apiId"] != "local" || context["accountId"] != "000000000000" {
+	if got["routeKey"] != "GET /a/{b}" || context["apiId"] != "local" {
 		t.Errorf("event is %s", f.payloads[0])
 	}
 }
@@ -95,9 +91,7 @@ func TestBodiesAreTextOrBase64ByContentType(t *testing.T) {
 	} {
 		t.Run(c.contentType+" "+c.body, func(t *testing.T) {
 			f := &fakeInvoker{response: `{"statusCode":200}`}
-			r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(c.body))
-			r.Header.Set("Content-Type", c.contentType)
-			serve(newGateway(t, routes("POST /"), f, Options{}), r)
+			serve(newGateway(routes("POST /"), f, Options{}), request("POST", "/", c.body, "Content-Type", c.contentType))
 			e := f.event(t)
 			want := c.body
 			if c.base64 {
@@ -105,6 +99,61 @@ func TestBodiesAreTextOrBase64ByContentType(t *testing.T) {
 			}
 			if e.Body != want || e.IsBase64Encoded != c.base64 {
 				t.Errorf("body %q base64 %v, want %q %v", e.Body, e.IsBase64Encoded, want, c.base64)
+			}
+		})
+	}
+}
+
+func TestWhatAFunctionReturnsBecomesTheResponse(t *testing.T) {
+	plain := http.Header{"Content-Type": {"application/json"}}
+	for _, c := range []struct {
+		name, response string
+		status         int
+		header         http.Header
+		body           string
+	}{
+		{"a whole response", `{"statusCode":202,"headers":{"content-type":"text/plain","Location":"/x"},"body":"hi"}`,
+			202, http.Header{"Content-Type": {"text/plain"}, "Location": {"/x"}}, "hi"},
+		{"only a status code", `{"statusCode":404}`, 404, plain, ""},
+		{"a base64 body", `{"statusCode":200,"isBase64Encoded":true,"body":"aGk="}`, 200, plain, "hi"},
+		{"null headers", `{"statusCode":200,"headers":null,"cookies":null,"body":"hi"}`, 200, plain, "hi"},
+		{"headers about the connection are dropped", `{"statusCode":200,"headers":{"Connection":"close","Content-Length":"99","Transfer-Encoding":"chunked","Apigw-Requestid":"forged"},"body":"hi"}`,
+			200, plain, "hi"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := serve(newGateway(routes("GET /"), &fakeInvoker{response: c.response}, Options{}), httptest.NewRequest(http.MethodGet, "/", nil))
+			if w.Code != c.status || w.Body.String() != c.body {
+				t.Errorf("answer %d %q, want %d %q", w.Code, w.Body, c.status, c.body)
+			}
+			if id := w.Header().Get("Apigw-Requestid"); id == "" || id == "forged" {
+				t.Errorf("apigw-requestid is %q", id)
+			}
+			w.Header().Del("Apigw-Requestid")
+			w.Header().Del("Content-Length")
+			if diff := cmp.Diff(c.header, w.Header()); diff != "" {
+				t.Errorf("headers (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAnUnusableResponseIsAnInternalServerError(t *testing.T) {
+	for name, response := range map[string]string{
+		"no JSON":                       "hello",
+		"no status code":                `{"message":"hi"}`,
+		"a status code by another name": `{"StatusCode":200}`,
+		"a status code too high":        `{"statusCode":600}`,
+		"a body that is not base64":     `{"statusCode":200,"isBase64Encoded":true,"body":"%"}`,
+		"a cookie":                      `{"statusCode":200,"cookies":["a=1"]}`,
+		"a header of several values":    `{"statusCode":200,"multiValueHeaders":{"X":["a","b"]}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			h := newGateway(routes("GET /"), &fakeInvoker{response: response}, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+			w := serve(h, httptest.NewRequest(http.MethodGet, "/", nil))
+			wantMessage(t, w, http.StatusInternalServerError, "Internal Server Error")
+			if !strings.Contains(log.String(), "read response of GET /") || !strings.Contains(log.String(), w.Header().Get("Apigw-Requestid")) {
+				t.Errorf("the log does not say why: %s", &log)
 			}
 		})
 	}

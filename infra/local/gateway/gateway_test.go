@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,38 +12,81 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/iotest"
 	"time"
+
+	"github.com/aws/aws-lambda-go/events"
 )
 
-// slowInvoker runs until it is released, like a function that does not notice that its
-// caller has gone.
-type slowInvoker struct {
-	started chan struct{}
-	release chan struct{}
-	// ended gets the state of the invocation's context when it has been released.
-	ended chan error
+// fakeInvoker records what it was invoked with.
+type fakeInvoker struct {
+	response      string
+	functionError string
+	err           error
+
+	mu        sync.Mutex
+	functions []string
+	payloads  [][]byte
 }
 
-func newSlowInvoker() *slowInvoker {
-	return &slowInvoker{make(chan struct{}, 1), make(chan struct{}), make(chan error, 1)}
+func (f *fakeInvoker) Invoke(_ context.Context, function string, payload []byte) ([]byte, string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.functions = append(f.functions, function)
+	f.payloads = append(f.payloads, payload)
+	return []byte(f.response), f.functionError, f.err
 }
 
-func (s *slowInvoker) Invoke(ctx context.Context, _ string, _ []byte) ([]byte, string, error) {
-	s.started <- struct{}{}
-	<-s.release
-	s.ended <- ctx.Err()
-	return []byte(`{"statusCode":202}`), "", nil
-}
-
-func within[T any](t *testing.T, what string, c <-chan T) T {
+// event decodes the last payload as a function does.
+func (f *fakeInvoker) event(t *testing.T) events.APIGatewayV2HTTPRequest {
 	t.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(time.Minute):
-		t.Fatalf("waited a minute for %s", what)
-		panic("unreachable")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.payloads) == 0 {
+		t.Fatal("the function was not invoked")
+	}
+	var e events.APIGatewayV2HTTPRequest
+	if err := json.Unmarshal(f.payloads[len(f.payloads)-1], &e); err != nil {
+		t.Fatalf("decode event: %v", err)
+	}
+	return e
+}
+
+func newGateway(routes []Route, invoker Invoker, o Options) http.Handler {
+	if o.Now == nil {
+		o.Now = testNow
+	}
+	return New(routes, invoker, o)
+}
+
+// request makes a request with headers, which are names and values in turn.
+func request(method, target, body string, headers ...string) *http.Request {
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	for pair := range slices.Chunk(headers, 2) {
+		r.Header.Add(pair[0], pair[1])
+	}
+	return r
+}
+
+func serve(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// wantMessage checks an answer that the gateway gives itself.
+func wantMessage(t *testing.T, w *httptest.ResponseRecorder, status int, message string) {
+	t.Helper()
+	if want := `{"message":"` + message + `"}`; w.Code != status || w.Body.String() != want {
+		t.Errorf("answer %d %s, want %d %s", w.Code, w.Body, status, want)
+	}
+	if got := w.Header().Get("Content-Type"); got != "application/json" {
+		t.Errorf("content type is %q, want application/json", got)
+	}
+	if w.Header().Get("Apigw-Requestid") == "" {
+		t.Error("the answer has no apigw-requestid")
 	}
 }
 
@@ -63,98 +107,66 @@ func TestFailuresOfTheFunction(t *testing.T) {
 		{"a function that cannot be run is unavailable", &fakeInvoker{err: errors.New("broken: secret")}, 503, "Service Unavailable", true},
 		{"so is one without concurrency, without a log line each", &fakeInvoker{err: fmt.Errorf("invoke: %w", throttled{errors.New("secret")})}, 503, "Service Unavailable", false},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			var log bytes.Buffer
-			h := newGateway(t, routes("GET /"), c.invoker, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
-			wantMessage(t, serve(h, httptest.NewRequest(http.MethodGet, "/", nil)), c.status, c.message)
-			if logged := strings.Contains(log.String(), "secret"); logged != c.logged {
-				t.Errorf("the log says why: %t, want %t: %s", logged, c.logged, &log)
-			}
-		})
+		var log bytes.Buffer
+		h := newGateway(routes("GET /"), c.invoker, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		wantMessage(t, serve(h, request("GET", "/", "")), c.status, c.message)
+		if logged := strings.Contains(log.String(), "secret"); logged != c.logged {
+			t.Errorf("%s: the log says why: %t, want %t: %s", c.name, logged, c.logged, &log)
+		}
 	}
 }
 
-func TestAFunctionThatIsTooSlowIsUnavailableButRunsOn(t *testing.T) {
-	s := newSlowInvoker()
-	h := newGateway(t, routes("POST /"), s, Options{Timeout: time.Millisecond})
-	wantMessage(t, serve(h, httptest.NewRequest(http.MethodPost, "/", nil)), http.StatusServiceUnavailable, "Service Unavailable")
-	within(t, "the invocation", s.started)
-	close(s.release)
-	if err := within(t, "the end of the invocation", s.ended); err != nil {
-		t.Errorf("the invocation was cancelled: %v", err)
-	}
+// slow runs until it is released, and then says whether its context has ended.
+type slow struct {
+	release chan struct{}
+	ended   chan error
 }
 
-func TestAClientThatGoesAwayDoesNotStopTheFunction(t *testing.T) {
-	s := newSlowInvoker()
-	h := newGateway(t, routes("POST /"), s, Options{})
-	answered := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer close(answered)
-		h.ServeHTTP(w, r)
-	}))
-	defer server.Close()
-	ctx, leave := context.WithCancel(t.Context())
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	failed := make(chan error, 1)
-	go func() {
-		_, err := server.Client().Do(r)
-		failed <- err
-	}()
-	within(t, "the invocation", s.started)
+func (s slow) Invoke(ctx context.Context, _ string, _ []byte) ([]byte, string, error) {
+	<-s.release
+	s.ended <- ctx.Err()
+	return nil, "", nil
+}
+
+func TestAFunctionRunsToItsEndThoughNobodyWaits(t *testing.T) {
+	gone, leave := context.WithCancel(t.Context())
 	leave()
-	if err := within(t, "the client", failed); !errors.Is(err, context.Canceled) {
-		t.Errorf("the client got %v", err)
-	}
-	within(t, "the gateway to stop waiting", answered)
-	close(s.release)
-	if err := within(t, "the end of the invocation", s.ended); err != nil {
-		t.Errorf("the invocation was cancelled: %v", err)
+	for name, c := range map[string]struct {
+		ctx     context.Context
+		timeout time.Duration
+	}{"the client's time is over": {t.Context(), time.Millisecond}, "the client has gone": {gone, time.Hour}} {
+		s := slow{make(chan struct{}), make(chan error)}
+		h := newGateway(routes("POST /"), s, Options{Timeout: c.timeout})
+		wantMessage(t, serve(h, request("POST", "/", "").WithContext(c.ctx)), http.StatusServiceUnavailable, "Service Unavailable")
+		close(s.release)
+		if err := <-s.ended; err != nil {
+			t.Errorf("%s: the invocation was cancelled: %v", name, err)
+		}
 	}
 }
-
-// streamed hides a body's length, as chunked transfer does.
-type streamed struct{ io.Reader }
 
 func TestBodiesThatFitLambdasEventPass(t *testing.T) {
-	h := newGateway(t, routes("POST /"), &fakeInvoker{response: `{"statusCode":200}`}, Options{})
+	h := newGateway(routes("POST /"), &fakeInvoker{response: `{"statusCode":200}`}, Options{})
 	for _, c := range []struct {
 		name string
-		body io.Reader
+		body string
 		want int
 	}{
-		{"with room for the rest of the event", strings.NewReader(strings.Repeat("x", maxEventBytes-10_000)), http.StatusOK},
-		{"without", strings.NewReader(strings.Repeat("x", maxEventBytes)), http.StatusRequestEntityTooLarge},
-		{"as Base64 without", strings.NewReader(strings.Repeat("\xff", maxEventBytes-10_000)), http.StatusRequestEntityTooLarge},
-		{"larger than the event", strings.NewReader(strings.Repeat("x", maxEventBytes+1)), http.StatusRequestEntityTooLarge},
-		{"larger, of unknown length", streamed{strings.NewReader(strings.Repeat("x", maxEventBytes+1))}, http.StatusRequestEntityTooLarge},
+		{"with room for the rest of the event", strings.Repeat("x", maxEventBytes-10_000), http.StatusOK},
+		{"without", strings.Repeat("x", maxEventBytes), http.StatusRequestEntityTooLarge},
+		{"as Base64 without", strings.Repeat("\xff", maxEventBytes-10_000), http.StatusRequestEntityTooLarge},
+		{"larger than the event", strings.Repeat("x", maxEventBytes+1), http.StatusRequestEntityTooLarge},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := serve(h, httptest.NewRequest(http.MethodPost, "/", c.body))
-			if c.want == http.StatusOK {
-				if w.Code != c.want {
-					t.Errorf("answer %d %s", w.Code, w.Body)
-				}
-				return
-			}
-			wantMessage(t, w, c.want, "Request Entity Too Large")
-		})
+		if w := serve(h, request("POST", "/", c.body)); w.Code != c.want {
+			t.Errorf("%s: answer %d %s, want %d", c.name, w.Code, w.Body, c.want)
+		}
 	}
-	t.Run("a body that breaks off is a bad request", func(t *testing.T) {
-		broken := streamed{io.MultiReader(strings.NewReader("{"), brokenReader{})}
-		wantMessage(t, serve(h, httptest.NewRequest(http.MethodPost, "/", broken)), http.StatusBadRequest, "Bad Request")
-	})
+	broken := httptest.NewRequest(http.MethodPost, "/", io.MultiReader(strings.NewReader("{"), iotest.ErrReader(io.ErrUnexpectedEOF)))
+	wantMessage(t, serve(h, broken), http.StatusBadRequest, "Bad Request")
 }
 
-type brokenReader struct{}
-
-func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
-
 func TestRequestLineAndHeadersUpTo10240BytesPass(t *testing.T) {
-	h := newGateway(t, routes("GET /"), &fakeInvoker{response: `{"statusCode":200}`}, Options{})
+	h := newGateway(routes("GET /"), &fakeInvoker{response: `{"statusCode":200}`}, Options{})
 	// The rest is "GET / HTTP/1.1", "Host: api" and "X: " with their line ends.
 	const rest = 16 + 11 + 5
 	for size, want := range map[int]int{maxHeadBytes: http.StatusOK, maxHeadBytes + 1: http.StatusRequestHeaderFieldsTooLarge} {
@@ -168,7 +180,7 @@ func TestRequestLineAndHeadersUpTo10240BytesPass(t *testing.T) {
 }
 
 func TestPathsAndMethodsAreServedOnlyAsTheyAreRouted(t *testing.T) {
-	api := newGateway(t, routes("GET /sales/{saleId}", "GET /sales/{saleId}/x", "HEAD /b"), &fakeInvoker{response: `{"statusCode":200,"body":"served"}`}, Options{})
+	api := newGateway(routes("GET /sales/{saleId}", "GET /sales/{saleId}/x", "HEAD /b"), &fakeInvoker{response: `{"statusCode":200,"body":"served"}`}, Options{})
 	server := httptest.NewServer(api)
 	defer server.Close()
 	for request, want := range map[string]int{
@@ -191,7 +203,7 @@ func TestPathsAndMethodsAreServedOnlyAsTheyAreRouted(t *testing.T) {
 }
 
 func TestAResponseWithoutContentHasNoBody(t *testing.T) {
-	server := httptest.NewServer(newGateway(t, routes("GET /"), &fakeInvoker{response: `{"statusCode":204,"body":"ignored"}`}, Options{}))
+	server := httptest.NewServer(newGateway(routes("GET /"), &fakeInvoker{response: `{"statusCode":204,"body":"ignored"}`}, Options{}))
 	defer server.Close()
 	response, err := server.Client().Get(server.URL)
 	if err != nil {
@@ -208,7 +220,7 @@ func TestAThrottledRouteRefusesBeforeItLooksAtTheTokenAndRefills(t *testing.T) {
 	limited := Route{Method: http.MethodPost, Path: "/limited", Function: "F", Authorizer: testJWT(), Throttle: Throttle{PerSecond: 2, Burst: 3}}
 	free := Route{Method: http.MethodGet, Path: "/free", Function: "F"}
 	f := &fakeInvoker{response: `{"statusCode":200}`}
-	h := newGateway(t, []Route{limited, free}, f, Options{Now: func() time.Time { return now }})
+	h := newGateway([]Route{limited, free}, f, Options{Now: func() time.Time { return now }})
 	statuses := func(n int) (got []int) {
 		for range n {
 			got = append(got, serve(h, httptest.NewRequest(http.MethodPost, "/limited", nil)).Code)
