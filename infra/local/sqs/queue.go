@@ -2,7 +2,7 @@ package sqs
 
 import (
 	"encoding/json"
-	"maps"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +13,6 @@ import (
 // server's lock.
 type queue struct {
 	name        string
-	attributes  map[string]string // as created
 	visibility  time.Duration
 	deadLetters *queue // of messages that were received maxReceives times, nil for none
 	maxReceives int
@@ -73,61 +72,36 @@ func (q *queue) visible(at time.Time) int {
 	return n
 }
 
-// createQueue creates a queue, or finds one of the same name and attributes. Package template
-// has checked the names and values.
-func (s *Server) createQueue(c call) (any, error) {
-	in, err := decode[struct {
-		QueueName  string
-		Attributes map[string]string
-	}](c)
-	if err != nil {
-		return nil, err
-	}
+// Create creates a queue with CreateQueue's attributes. Its dead-letter queue must exist.
+func (s *Server) Create(name string, attributes map[string]string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q := s.queues[in.QueueName]
-	switch {
-	case q == nil:
-		if q, err = s.newQueue(in.QueueName, in.Attributes); err != nil {
-			return nil, err
-		}
-		s.queues[in.QueueName] = q
-	case !maps.Equal(q.attributes, in.Attributes):
-		return nil, errQueueExists
-	}
-	return struct{ QueueUrl string }{c.baseURL + "/" + s.options.AccountID + "/" + in.QueueName}, nil
-}
-
-func (s *Server) newQueue(name string, attributes map[string]string) (*queue, error) {
-	q := &queue{
-		name: name, attributes: attributes, visibility: 30 * time.Second,
-		messages: map[string]*message{}, changed: make(chan struct{}),
-	}
-	for name, value := range attributes {
-		switch name {
+	q := &queue{name: name, visibility: 30 * time.Second, messages: map[string]*message{}, changed: make(chan struct{})}
+	for attribute, value := range attributes {
+		var err error
+		switch attribute {
 		case "VisibilityTimeout":
-			seconds, err := strconv.Atoi(value)
-			if err != nil {
-				return nil, errParameter("Invalid value for the parameter VisibilityTimeout.")
-			}
-			q.visibility = time.Duration(seconds) * time.Second
+			q.visibility, err = time.ParseDuration(value + "s")
 		case "RedrivePolicy":
 			var policy struct {
 				Target          string `json:"deadLetterTargetArn"`
 				MaxReceiveCount int    `json:"maxReceiveCount"`
 			}
-			err := json.Unmarshal([]byte(value), &policy)
-			prefix := "arn:aws:sqs:" + s.options.Region + ":" + s.options.AccountID + ":"
-			q.deadLetters, q.maxReceives = s.queues[strings.TrimPrefix(policy.Target, prefix)], policy.MaxReceiveCount
-			if err != nil || q.deadLetters == nil {
-				return nil, errParameter("Value %s for parameter RedrivePolicy is invalid, or its target does not exist.", value)
+			err = json.Unmarshal([]byte(value), &policy)
+			target := strings.TrimPrefix(policy.Target, "arn:aws:sqs:"+s.options.Region+":"+s.options.AccountID+":")
+			if q.deadLetters, q.maxReceives = s.queues[target], policy.MaxReceiveCount; q.deadLetters == nil && err == nil {
+				err = errNoQueue
 			}
 		case "MessageRetentionPeriod":
 		default:
-			return nil, errUnknownAttribute(name)
+			err = errUnknownAttribute(attribute)
+		}
+		if err != nil {
+			return fmt.Errorf("create queue %s: %s %s: %w", name, attribute, value, err)
 		}
 	}
-	return q, nil
+	s.queues[name] = q
+	return nil
 }
 
 // getQueueAttributes counts messages, which is all that anybody asks for.

@@ -78,9 +78,8 @@ const (
 
 // A call is one request being processed.
 type call struct {
-	ctx     context.Context
-	body    []byte
-	baseURL string // prefix of queue URLs in the answer
+	ctx  context.Context
+	body []byte
 }
 
 // decode reads a request's members. One that would have no effect is refused.
@@ -97,7 +96,6 @@ func decode[T any](c call) (in T, err error) {
 type empty struct{}
 
 var operations = map[string]func(*Server, call) (any, error){
-	"CreateQueue":             (*Server).createQueue,
 	"GetQueueAttributes":      (*Server).getQueueAttributes,
 	"SendMessage":             (*Server).sendMessage,
 	"ReceiveMessage":          (*Server).receiveMessage,
@@ -121,7 +119,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeFault(w, errUnsupported(err.Error()))
 		return
 	}
-	out, err := operate(s, call{ctx: r.Context(), body: body, baseURL: "http://" + r.Host})
+	out, err := operate(s, call{r.Context(), body})
 	var f *fault
 	switch {
 	case err == nil:

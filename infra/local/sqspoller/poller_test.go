@@ -69,16 +69,14 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func newQueue(t *testing.T) *queue {
 	t.Helper()
-	q := &queue{t: t, Client: sqs.New(sqs.Options{
-		BaseEndpoint: aws.String("http://queues"), Region: "us-east-1", Retryer: aws.NopRetryer{},
-		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), HTTPClient: &http.Client{Transport: direct{localsqs.New(localsqs.Options{})}},
-	})}
-	out, err := q.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("q"), Attributes: map[string]string{"VisibilityTimeout": "30"}})
-	if err != nil {
+	server := localsqs.New(localsqs.Options{})
+	if err := server.Create("q", map[string]string{"VisibilityTimeout": "30"}); err != nil {
 		t.Fatal(err)
 	}
-	q.url = *out.QueueUrl
-	return q
+	return &queue{t: t, url: "http://queues/0/q", Client: sqs.New(sqs.Options{
+		BaseEndpoint: aws.String("http://queues"), Region: "us-east-1", Retryer: aws.NopRetryer{},
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), HTTPClient: &http.Client{Transport: direct{server}},
+	})}
 }
 
 func (q *queue) send(n int) {

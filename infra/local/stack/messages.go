@@ -35,7 +35,7 @@ func queueARN(q template.Queue) string {
 }
 
 // startQueues starts the embedded SQS with the template's queues.
-func (s *Stack) startQueues(ctx context.Context, l net.Listener) error {
+func (s *Stack) startQueues(l net.Listener) error {
 	c := s.given
 	server := sqs.New(sqs.Options{AccountID: accountID, Region: region, Disorder: sqs.Disorder{
 		Seed: c.Seed, Duplicate: c.Duplicate, Reorder: c.Reorder, Delay: c.Delay, MaxDelay: c.DelayBy,
@@ -43,8 +43,8 @@ func (s *Stack) startQueues(ctx context.Context, l net.Listener) error {
 	s.onStop(func() error { server.Close(); return nil })
 	s.serve(l, server, guard.Rules{})
 	for _, q := range s.described.Queues {
-		if _, err := s.queueClient().CreateQueue(ctx, &awssqs.CreateQueueInput{QueueName: &q.Name, Attributes: q.Attributes}); err != nil {
-			return fmt.Errorf("create queue %s: %w", q.Name, err)
+		if err := server.Create(q.Name, q.Attributes); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -140,7 +140,7 @@ func (s *Stack) start(ctx context.Context) error {
 	}
 	for _, step := range []func(context.Context) error{
 		func(ctx context.Context) error { return s.startEngine(ctx, listeners[4]) },
-		func(ctx context.Context) error { return s.startQueues(ctx, listeners[2]) },
+		func(context.Context) error { return s.startQueues(listeners[2]) },
 		func(context.Context) error { return s.startEventBus() },
 		func(context.Context) error { return s.startFaults() },
 		func(context.Context) error { return s.startFunctions(listeners[1]) },

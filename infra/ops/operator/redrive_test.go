@@ -51,11 +51,10 @@ func deadLetters(t *testing.T, book claims, bodies ...string) *redriving {
 		BaseEndpoint: &h.URL, Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})}
 	for name, url := range map[string]*string{"orders": &r.source, "dead": &r.deadLetters} {
-		made, err := r.client.CreateQueue(t.Context(), &awssqs.CreateQueueInput{QueueName: &name})
-		if err != nil {
+		if err := server.Create(name, nil); err != nil {
 			t.Fatal(err)
 		}
-		*url = aws.ToString(made.QueueUrl)
+		*url = h.URL + "/000000000000/" + name
 	}
 	for _, body := range bodies {
 		if _, err := r.client.SendMessage(t.Context(), &awssqs.SendMessageInput{QueueUrl: &r.deadLetters, MessageBody: &body}); err != nil {
