@@ -3,9 +3,9 @@ package system
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -162,20 +162,15 @@ func secretIsAnothers(t *testing.T, d *drill) {
 // schedule changes ReleaseFunction's schedule in the stack's own copy of the template.
 func (d *drill) schedule(t *testing.T, properties string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(project, "template.yaml"))
+	err := d.rewrite(func(text string) (string, error) {
+		const releasing, own = "\n        Releasing:\n", "            ScheduleExpression: rate(1 minute)\n"
+		before, schedule, found := strings.Cut(text, releasing)
+		if head, _, ok := strings.Cut(schedule, own); !found || !ok || strings.Count(head, "\n") > 4 {
+			return "", errors.New("the template's schedule of ReleaseFunction is not found")
+		}
+		return before + releasing + strings.Replace(schedule, own, "            "+properties+"\n", 1), nil
+	})
 	if err != nil {
-		t.Fatal(err)
-	}
-	const releasing, own = "\n        Releasing:\n", "            ScheduleExpression: rate(1 minute)\n"
-	before, schedule, found := strings.Cut(string(text), releasing)
-	if head, _, ok := strings.Cut(schedule, own); !found || !ok || strings.Count(head, "\n") > 4 {
-		t.Fatal("the template's schedule of ReleaseFunction is not found")
-	}
-	path := filepath.Join(d.root, "template.yaml")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(before+releasing+strings.Replace(schedule, own, "            "+properties+"\n", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -108,7 +108,7 @@ func shared(t *testing.T) visit {
 	return visit{s, t}
 }
 
-// startShared starts the stack with a demonstration sale, and with parameters that shorten waits.
+// startShared starts the stack with a demonstration sale, and with settings that shorten waits.
 func startShared() (*system, error) {
 	folder, err := os.MkdirTemp("", "flashsale-system-")
 	if err != nil {
@@ -123,10 +123,13 @@ func startShared() (*system, error) {
 	if err := launch.Link(project, s.root); err != nil {
 		return nil, err
 	}
+	if err := s.rewrite(nil); err != nil {
+		return nil, err
+	}
 	if s.output, err = os.Create(filepath.Join(folder, "output")); err != nil {
 		return nil, err
 	}
-	err = s.prepare("-root", s.root, "-demo-sale", "-parameter", "OrderVisibilityTimeout=9", "-parameter", "EligibilityUrl="+s.service.server.URL,
+	err = s.prepare("-root", s.root, "-demo-sale", "-parameter", "EligibilityUrl="+s.service.server.URL,
 		"-parameter", "PaymentUrl="+s.shop()+"?order={orderId}&sale={saleId}&amount={amount}&currency={currency}&payBy={payBy}&signature={signature}",
 		"-parameter", fmt.Sprintf("DrawSeconds=%d/%d/%d", drawTimes.Settle/time.Second, drawTimes.Dice/time.Second, drawTimes.Gap/time.Second))
 	if err != nil {
@@ -150,6 +153,27 @@ func startShared() (*system, error) {
 
 // shop is the path of the local gateway that leads to a shop's page of payment.
 func (s *system) shop() string { return fmt.Sprint("/_local/shop/", s.shopPort) }
+
+// rewrite writes the stack's own copy of the template, in which a message that was not handled comes again
+// after seconds, and which edit, if there is one, changes further.
+func (s *system) rewrite(edit func(text string) (string, error)) error {
+	whole, err := os.ReadFile(filepath.Join(project, "template.yaml"))
+	if err != nil {
+		return err
+	}
+	const visibility = "      VisibilityTimeout: 55 "
+	text := strings.Replace(string(whole), visibility, "      VisibilityTimeout: 9 ", 1)
+	if text == string(whole) {
+		return fmt.Errorf("the template has no %q", visibility)
+	}
+	if edit != nil {
+		if text, err = edit(text); err != nil {
+			return err
+		}
+	}
+	path := filepath.Join(s.root, "template.yaml")
+	return errors.Join(os.Remove(path), os.WriteFile(path, []byte(text), 0o644))
+}
 
 // prepare gives the stack ports and a client.
 func (s *system) prepare(arguments ...string) (err error) {

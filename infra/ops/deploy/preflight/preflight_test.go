@@ -153,7 +153,6 @@ func TestADeploymentThatWouldFailOrHarmIsStopped(t *testing.T) {
 		{"too little time before the dice", "DrawSeconds has 3599 s before the dice: at least 3600", gives("DrawSeconds", "900/3599/60")},
 		{"too little time between calls", "DrawSeconds has 59 s between two calls: at least 60", gives("DrawSeconds", "900/3600/59")},
 		{"more than a day before the dice", "DrawSeconds has 86401 s before the dice", gives("DrawSeconds", "900/86401/60")},
-		{"a message that reappears too early", "OrderVisibilityTimeout=54: it must be at least 55", gives("OrderVisibilityTimeout", "54")},
 		{"test users outside dev", "test users: CreateUserPool=with-test-users", gives("CreateUserPool", "with-test-users", "SignInDomainPrefix", "shop")},
 		{"no recipient of alarms in production", "no recipient", gives("AlarmEmail", "", "PageTopicArn", topic)},
 

@@ -24,9 +24,6 @@ var regional = []string{
 	"ApiCertificateArn", "StripeKeysArn", "StandardWebhooksKeysArn", "PaymentLinkKeyArn", "ExistingTableStreamArn", "PageTopicArn", "TicketTopicArn", "EventBusArn",
 }
 
-// leastVisible is 6 × FinalizeFunction's timeout and its window, in seconds.
-const leastVisible = 6*9 + 1
-
 // drawTimes are the bounds of the times in DrawSeconds. Shorter ones are for a stack on one machine,
 // and with longer ones than a day no function starts.
 var drawTimes = []struct {
@@ -67,9 +64,6 @@ func (r *report) values() {
 	}
 	if strings.Contains(r.text("PaymentUrl"), "{signature}") && r.text("PaymentLinkKeyArn") == "" {
 		fail("PaymentUrl has a {signature}: QueryFunction would not start without PaymentLinkKeyArn")
-	}
-	if seconds := r.number("OrderVisibilityTimeout"); seconds < leastVisible {
-		fail("OrderVisibilityTimeout=%d: it must be at least %d, or a message comes again while it is handled", seconds, leastVisible)
 	}
 	for i, text := range strings.Split(r.text("DrawSeconds"), "/") {
 		if seconds := number(text); i < len(drawTimes) && (seconds < drawTimes[i].seconds || seconds > longestDrawTime) {
