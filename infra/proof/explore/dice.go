@@ -60,7 +60,6 @@ func signsAnything() time.Time { return time.Date(2100, 1, 1, 0, 0, 0, 0, time.U
 type relays struct {
 	n     *network
 	draft diceDraft
-	lies  int               // guarded by the network's lock
 	known map[uint64]string // signatures, guarded by the network's lock
 }
 
@@ -114,18 +113,18 @@ func (t *relays) RoundTrip(q *http.Request) (*http.Response, error) {
 		lag = 0
 	}
 	status, text := http.StatusOK, ""
-	switch isLie := dice < d.fails+d.lies; {
+	isLie := dice < d.fails+d.lies
+	if isLie {
+		t.n.watch.counts["lies"]++
+	}
+	switch {
 	case isLie && lie == 0: // the round before under this one's number
-		t.lies++
 		text = answer(round, t.signature(round-1))
 	case isLie && lie == 1: // the round before
-		t.lies++
 		text = answer(round-1, t.signature(round-1))
 	case isLie && lie == 2: // not on the curve
-		t.lies++
 		text = answer(round, strings.Repeat("5", 2*beacon.SignatureSize))
 	case isLie:
-		t.lies++
 		text = "<html>"
 	case time.Now().Before(signer().Chain().TimeOf(round).Add(lag)):
 		status, text = http.StatusNotFound, "the round has not been signed"

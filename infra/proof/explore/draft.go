@@ -57,6 +57,7 @@ func drawConditions(r *rand.Rand) conditions {
 		sales: 1, skew: usualSkew, midnight: sometimes(r, 0.2), freezes: sometimes(r, 0.2), lag: sometimes(r, 0.3),
 		halfVisible: sometimes(r, 0.3), vagueReasons: sometimes(r, 0.3), seeding: sometimes(r, 0.2), poison: sometimes(r, 0.15), outage: sometimes(r, 0.1),
 	}
+	c.slow, c.publishes = c.midnight && sometimes(r, 0.5), sometimes(r, 0.05)
 	if sometimes(r, 0.4) {
 		c.sales = 2 + r.IntN(3)
 	}

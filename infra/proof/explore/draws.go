@@ -239,7 +239,7 @@ func (m *runningSale) checkEntry(user string, r harness.Reply, ok bool, call, be
 	switch {
 	case !ok || r.Code == "busy":
 	case r.Status == 200:
-		d.figures.Entries++
+		w.counts["entries"]++
 		if first, again := d.receipts[user]; again && first != r.Body {
 			w.violate("P27: %s was told %s, then %s", user, first, r.Body)
 		}
@@ -252,7 +252,7 @@ func (m *runningSale) checkEntry(user string, r harness.Reply, ok bool, call, be
 	case r.Code == "entering-not-open" && call.Add(-w.skew).Before(d.enterFrom):
 	case (r.Code == "entering-closed" || r.Code == "entry-not-found") && !entered && !(d.isOn[user] && d.rolledAt.Before(began)):
 		if r.Code == "entering-closed" {
-			d.figures.TooLate++
+			w.counts["entries-too-late"]++
 			if now.Add(w.skew).Before(d.enterUntil) {
 				w.violate("P27: %s was told at %v that entering is over", user, now.Sub(m.began))
 			}
@@ -299,7 +299,7 @@ func (m *simulation) lead(who string) {
 	defer m.n.mu.Unlock()
 	for _, c := range out.Draws {
 		if c.DiceLateSeconds > 0 {
-			m.watch.sales[c.SaleID].draw.figures.LateDice++
+			m.watch.counts["late-dice"]++
 		}
 	}
 }
@@ -415,7 +415,7 @@ func (n *network) applyLate(seed uint64, longest time.Duration) {
 				f.After = usual
 			}
 			if f.Kind == dynamotest.ApplyLate && f.After > time.Minute && !n.faultsOff.Load() {
-				n.watch.lateWrites++
+				n.watch.counts["late-writes"]++
 			}
 			return f
 		}

@@ -101,9 +101,6 @@ type network struct {
 	touched   []string
 	silent    silence
 	spared    bool // it meets no fault
-	calls     int
-	faults    int
-	freezes   int
 	// made are the environments, if keepsAll. No other one starts until frozen is closed, if it is
 	// not nil; thawedAt is when it was.
 	made     []*harness.Environment
@@ -240,7 +237,7 @@ func (n *network) crashes(f harness.Function, dice float64) bool {
 	if n.withoutFaults(f) || dice >= rate {
 		return false
 	}
-	n.faults++
+	n.watch.counts["faults"]++
 	return true
 }
 
@@ -248,7 +245,7 @@ func (n *network) crashes(f harness.Function, dice float64) bool {
 func (n *network) execute(e *harness.Environment, p harness.Point, do func() error) (hidden time.Duration, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.calls++
+	n.watch.counts["operations"]++
 	n.faultName, n.late, n.hidden, n.touched = "", false, 0, nil
 	n.caller, n.watch.invocation = e.Function, e.Invocation
 	err = do()
@@ -339,7 +336,7 @@ func (n *network) count(f dynamotest.Fault) {
 	if f.Kind == dynamotest.NoFault {
 		return
 	}
-	n.faults++
+	n.watch.counts["faults"]++
 	n.faultName = faultNames[f.Kind] + ": "
 	n.late = f.Kind == dynamotest.ApplyLate
 }

@@ -42,7 +42,7 @@ func (w *watch) queued(body string) {
 	if c.invocation == w.invocation {
 		return
 	}
-	w.resent++
+	w.counts["resent"]++
 	if w.undisturbedSince.IsZero() {
 		return
 	}

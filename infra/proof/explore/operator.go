@@ -166,9 +166,7 @@ func (m *runningSale) recordApplied(event string) {
 func (m *runningSale) recordRefused(event string) {
 	m.n.mu.Lock()
 	m.refused[event] = true
-	if m.watch.draw != nil {
-		m.watch.draw.figures.Refused++
-	}
+	m.watch.counts["refused-changes"]++
 	m.n.mu.Unlock()
 	if seedID := seedOf(event); seedID != "" {
 		m.recordWithdrawn(event, harness.WithdrawnBy(m.world.DB, m.id, seedID))

@@ -145,7 +145,7 @@ func (m *simulation) sendWebhook(who string, request httpapi.Request) (r harness
 	m.checkDuration(harness.Paying, took)
 	if ok && !m.n.faultsOff.Load() && m.n.random() < m.n.rates.sends/3 {
 		m.n.mu.Lock()
-		m.n.faults++
+		m.watch.counts["faults"]++
 		m.n.mu.Unlock()
 		ok = false
 	}

@@ -105,7 +105,7 @@ func (p *pool) unfreezeLocked(now time.Time) *harness.Environment {
 		if !f.until.After(now) {
 			p.frozen = slices.Delete(p.frozen, i, i+1)
 			p.running++
-			p.n.freezes++
+			p.n.watch.counts["freezes"]++
 			p.n.numberLocked(f.Environment)
 			p.n.log.write("%s %d is thawed", f.Function, f.Number)
 			return f.Environment

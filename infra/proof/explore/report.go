@@ -4,18 +4,27 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"flashsale/infra/proof/harness"
 )
+
+// counters are what simulations count, in the order of their last line: operations are the functions'
+// calls to table and queue, paid, refunds and released the orders that were paid, the payments to be
+// refunded and the claims that were released, resent the order messages that were lost and resent.
+// Events are the order events, duplicates how often one was published again, poison the records that can
+// never be published. Late-writes were applied more than a minute late, late-dice are runs of a draw that
+// missed the round that decides, lies wrong answers of the dice, and refused-changes what a sale does not
+// allow. Halves are transactions that a restore takes back in part, cut-offs those of the replay,
+// replayed-ends payments, releases and refunds, and lost-claims those of which no user was told.
+var counters = []string{
+	"sales", "operations", "faults", "freezes", "paid", "refunds", "released", "resent", "events", "duplicates", "poison",
+	"entries", "entries-too-late", "rolls", "calls", "called", "moved", "open-calls", "not-your-turn", "turn-over", "late-writes", "late-dice", "lies",
+	"refused-changes", "restores", "halves", "cut-offs", "replayed-claims", "replayed-orders", "replayed-ends", "lost-claims", "violations",
+}
 
 // Total is the result of many seeds.
 type Total struct {
-	Seeds, Sales, Calls, Faults, Freezes, Resent, Violations int
-	Paid, Refunds, Released                                  int
-	Published                                                harness.EventFigures
-	Draws                                                    DrawFigures
-	Restores                                                 RestoreFigures
-	Longest, Virtual                                         time.Duration
+	Seeds                   int
+	Counts                  map[string]int
+	Longest, Delay, Virtual time.Duration
 	// Hash is the sum of the seeds' hashes, independent of the order in which they ran.
 	Hash uint64
 }
@@ -23,31 +32,25 @@ type Total struct {
 // Add adds one seed's result.
 func (t *Total) Add(r Result) {
 	t.Seeds++
-	t.Calls += r.Calls
-	t.Sales += r.Sales
-	t.Faults += r.Faults
-	t.Freezes += r.Freezes
-	t.Resent += r.Resent
-	t.Paid, t.Refunds, t.Released = t.Paid+r.Paid, t.Refunds+r.Refunds, t.Released+r.Released
-	t.Longest = max(t.Longest, r.Longest)
-	t.Published.Add(r.Published)
-	t.Draws.add(r.Draws)
-	t.Restores.add(r.Restores)
+	for name, n := range r.Counts {
+		t.Counts[name] += n
+	}
+	t.Longest, t.Delay = max(t.Longest, r.Longest), max(t.Delay, r.Delay)
 	t.Virtual += r.Virtual
-	t.Violations += r.Violations
 	t.Hash += r.Hash
 }
 
-// String is the last line of a simulation's output: operations are the functions' calls
-// to table and queue, paid, refunds and released the orders that were paid, the payments
-// to be refunded and the claims that were released, resent the order messages that were lost and resent, and
-// longest-loss the longest time from such a loss to the next message while nothing
-// disturbed reconciliation. events are the order events, duplicates how often one was
-// published again, poison the records that can never be published, and longest-delay the
-// longest time from a change to its event.
+// String is the last line of a simulation's output: longest-loss is the longest time from the loss of a
+// message to the next one while nothing disturbed reconciliation, longest-delay that from a change to its
+// event.
 func (t Total) String() string {
-	return fmt.Sprintf("seeds=%d sales=%d operations=%d faults=%d freezes=%d paid=%d refunds=%d released=%d resent=%d longest-loss=%v (bound %v) %v %v %v virtual=%.1fh hash=%016x violations=%d",
-		t.Seeds, t.Sales, t.Calls, t.Faults, t.Freezes, t.Paid, t.Refunds, t.Released, t.Resent, t.Longest.Round(time.Second), resendBound, t.Published, t.Draws, t.Restores, t.Virtual.Hours(), t.Hash, t.Violations)
+	var text strings.Builder
+	fmt.Fprintf(&text, "seeds=%d longest-loss=%v (bound %v) longest-delay=%v virtual=%.1fh hash=%016x",
+		t.Seeds, t.Longest.Round(time.Second), resendBound, t.Delay.Round(time.Second), t.Virtual.Hours(), t.Hash)
+	for _, name := range counters {
+		fmt.Fprintf(&text, " %s=%d", name, t.Counts[name])
+	}
+	return text.String()
 }
 
 // maxShown bounds the violations shown per seed: the first is the most useful.
@@ -57,7 +60,7 @@ const maxShown = 5
 // them.
 func (r Result) Report() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "seed %d: %d violations\n", r.Seed, r.Violations)
+	fmt.Fprintf(&text, "seed %d: %d violations\n", r.Seed, r.Counts["violations"])
 	for _, v := range r.Shown {
 		fmt.Fprintf(&text, "  %s\n", v)
 	}

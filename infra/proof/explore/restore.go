@@ -18,7 +18,6 @@ import (
 	"flashsale/infra/kit/restore"
 	"flashsale/infra/proof/harness"
 	"flashsale/shared/httpapi"
-	"flashsale/shared/ledger"
 )
 
 // restoring is what a seed draws of a restore of the table to an earlier instant, and what is kept
@@ -28,33 +27,10 @@ type restoring struct {
 	at     time.Duration
 	back   time.Duration // how much earlier the instant is that the table is restored to
 
-	figures RestoreFigures
-
 	mu      sync.Mutex
 	lines   bytes.Buffer        // the functions' log
 	changes []dynamotest.Record // of the table
 }
-
-// RestoreFigures count what happened in restores.
-type RestoreFigures struct {
-	Restores, Halves, CutOffs      int // Halves of transactions, CutOffs of the replay
-	Claims, Orders, Ends, Unlisted int // Claims, Orders and Ends (payments, releases and refunds) that were replayed; Unlisted were lost with no user told
-}
-
-func (f *RestoreFigures) add(g RestoreFigures) {
-	for i, c := range f.counters() {
-		*c.count += *g.counters()[i].count
-	}
-}
-
-func (f *RestoreFigures) counters() []counter {
-	return []counter{
-		{"restores", &f.Restores}, {"halves", &f.Halves}, {"cut-offs", &f.CutOffs}, {"replayed-claims", &f.Claims},
-		{"replayed-orders", &f.Orders}, {"replayed-ends", &f.Ends}, {"lost-claims", &f.Unlisted},
-	}
-}
-
-func (f RestoreFigures) String() string { return textOf(f.counters()) }
 
 // restoreEvery is how many seeds there are, on average, for one with a restore.
 const restoreEvery = 8
@@ -114,7 +90,7 @@ const halved = hiddenAtMost
 
 // choose returns the instant to restore to and the changes that this takes back. Often that is the
 // instant of a transaction. No change from before since is taken back.
-func (r *restoring) choose(since, now time.Time) (to time.Time, lost []dynamotest.Record) {
+func (r *restoring) choose(since, now time.Time) (to time.Time, lost []dynamotest.Record, halves int) {
 	to = now.Add(-r.back)
 	if earliest := since.Add(halved + 1); to.Before(earliest) {
 		to = earliest
@@ -136,7 +112,7 @@ func (r *restoring) choose(since, now time.Time) (to time.Time, lost []dynamotes
 	for _, c := range append(slices.Clone(r.changes), dynamotest.Record{At: now.Add(1)}) {
 		if !c.At.Equal(last.At) {
 			if taken && kept {
-				r.figures.Halves++
+				halves++
 			}
 			taken, kept = false, false
 		}
@@ -158,7 +134,7 @@ func (r *restoring) choose(since, now time.Time) (to time.Time, lost []dynamotes
 			kept = true
 		}
 	}
-	return to, lost
+	return to, lost, halves
 }
 
 // restoreTable puts the table back to an earlier instant, and replays what is known of the time since,
@@ -189,11 +165,12 @@ func (m *simulation) restoreTable() {
 		before[s] = *s.watch.newestWindow()
 	}
 	m.watch.afterCall(nil, false) // of the late requests
-	to, lost := r.choose(since, time.Now())
+	to, lost, halves := r.choose(since, time.Now())
 	m.world.DB.Rewind(lost)
 	clear(m.watch.late)
 	m.n.unwatched = true
-	r.figures.Restores++
+	m.watch.counts["restores"]++
+	m.watch.counts["halves"] += halves
 	m.n.log.write("the table is restored to %v, %d changes are lost", to.Sub(m.began), len(lost))
 	m.n.mu.Unlock()
 	archive := m.stream.bus.Archive()
@@ -286,16 +263,20 @@ func (m *simulation) replayLost(to time.Time, archive []byte) {
 		m.n.mu.Unlock()
 		done, err := e.Replay(lost)
 		m.write("the replay to %v: %+v %v", to.Sub(m.began), done, err)
-		r.count(done)
+		m.n.mu.Lock()
+		m.watch.counts["replayed-claims"] += done.Claims
+		m.watch.counts["replayed-orders"] += done.OrderIDs
+		m.watch.counts["replayed-ends"] += done.Payments + done.Releases + done.Refunds
+		if err == harness.ErrDied {
+			m.watch.counts["cut-offs"]++
+		}
+		m.n.mu.Unlock()
 		if err == nil {
 			m.n.wait("restore", 10*time.Second) // late requests of it apply
 			if len(done.Oversold) > 0 {
 				m.violate("P1: after the replay these are oversold: %+v", done.Oversold)
 			}
 			return
-		}
-		if err == harness.ErrDied {
-			r.figures.CutOffs++
 		}
 		m.n.wait("restore", time.Second)
 	}
@@ -331,11 +312,6 @@ func (m *simulation) listedPayments(archive []byte) string {
 		}
 	}
 	return lines.String()
-}
-
-func (r *restoring) count(d ledger.Replayed) {
-	f := &r.figures
-	f.Claims, f.Orders, f.Ends = f.Claims+d.Claims, f.Orders+d.OrderIDs, f.Ends+d.Payments+d.Releases+d.Refunds
 }
 
 // checkRestored recounts each sale: before that no function may go on.

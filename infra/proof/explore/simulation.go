@@ -75,35 +75,21 @@ type runningSale struct {
 
 // Result is the result of one seed.
 type Result struct {
-	Seed    uint64
-	Sales   int
-	Calls   int // of table and queue
-	Faults  int
-	Freezes int // environments used again after a long time
-	// Paid and Released count the claims that ended so, Refunds the payments that are to
-	// be refunded.
-	Paid, Refunds, Released int
-	// Published counts the order events.
-	Published harness.EventFigures
-	Draws     DrawFigures
-	Restores  RestoreFigures
-	// Resent counts the order messages that were lost and resent; Longest is the
-	// longest time that took while nothing disturbed reconciliation.
-	Resent  int
-	Longest time.Duration
-	Virtual time.Duration
-	// Violations counts them; Shown are the first.
-	Violations int
-	Shown      []string
+	Seed   uint64
+	Counts map[string]int // by the counters' names
+	// Longest is the longest time that a lost message took while nothing disturbed reconciliation,
+	// Delay that of a change until its event.
+	Longest, Delay, Virtual time.Duration
+	// Shown are the first violations.
+	Shown []string
 	// Hash is a hash of all events; Tail is the last of them.
 	Hash uint64
 	Tail string
 }
 
-// Simulate runs the sales of a seed from their creation to their last orders, under the
-// conditions that the seed draws and force, if not nil, changes. It must be called in a
+// Simulate runs the sales of a seed from their creation to their last orders. It must be called in a
 // testing/synctest bubble after harness.AdvanceClock.
-func Simulate(seed uint64, force func(*conditions)) Result {
+func Simulate(seed uint64) Result {
 	s := newSchedule(seed)
 	defer close(s.stop)
 	c := draw(s, drawConditions)
@@ -114,9 +100,6 @@ func Simulate(seed uint64, force func(*conditions)) Result {
 	}
 	c.draws = seed%drawEvery == 0
 	c.restores = restoreOf(seed).IntN(restoreEvery) == 0
-	if force != nil {
-		force(&c)
-	}
 	if c.draws { // they last for hours, in which reconciliation may be dull
 		c.outage, c.restores, c.sales = false, false, min(c.sales, 2)
 	}
@@ -137,22 +120,16 @@ func Simulate(seed uint64, force func(*conditions)) Result {
 	published := m.finishStream(hash)
 	text := m.n.log.text.String()
 	_, _ = hash.Write([]byte(text)) // writing to a hash never fails
-	r := Result{
-		Seed: seed, Sales: len(m.sales), Calls: m.n.calls, Faults: m.n.faults, Freezes: m.n.freezes,
-		Resent: m.watch.resent, Longest: m.watch.longest, Virtual: time.Since(m.began),
-		Published: published, Violations: m.watch.count, Shown: m.watch.found, Hash: hash.Sum64(), Tail: m.n.log.tail(80),
-	}
-	if m.restoring != nil {
-		r.Restores = m.restoring.figures
-	}
+	count := m.watch.counts
+	count["sales"] = len(m.sales)
+	count["events"], count["duplicates"], count["poison"] = published.Events, published.Duplicates, published.Poison
 	for _, s := range m.sales {
-		if d := s.watch.draw; d != nil {
-			r.Draws = d.figures
-			r.Draws.Lies, r.Draws.Late = d.dice.lies, m.watch.lateWrites
-		}
-		r.count(harness.ReadBooks(m.world.DB, s.id), s.paid)
+		s.countEnds()
 	}
-	return r
+	return Result{
+		Seed: seed, Counts: count, Longest: m.watch.longest, Delay: published.Delay, Virtual: time.Since(m.began),
+		Shown: m.watch.found, Hash: hash.Sum64(), Tail: m.n.log.tail(80),
+	}
 }
 
 // drawEvery is how many seeds there are for one that has a draw. Each kind of sale has draws among
@@ -163,19 +140,19 @@ const drawEvery = 5
 // of the seed excludes that.
 const silentEvery = 3
 
-// count counts how the claims and payments of a sale ended.
-func (r *Result) count(b *harness.Books, payments map[harness.Payment]harness.PaymentAnswer) {
-	for _, c := range b.Claims {
+// countEnds counts how the claims and payments of a sale ended.
+func (m *runningSale) countEnds() {
+	for _, c := range harness.ReadBooks(m.world.DB, m.id).Claims {
 		switch {
 		case c.Payment() != "":
-			r.Paid++
+			m.watch.counts["paid"]++
 		case c.End() != "":
-			r.Released++
+			m.watch.counts["released"]++
 		}
 	}
-	for _, told := range payments {
+	for _, told := range m.paid {
 		if told.IsRefund() {
-			r.Refunds++
+			m.watch.counts["refunds"]++
 		}
 	}
 }

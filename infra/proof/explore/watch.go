@@ -31,16 +31,13 @@ type watch struct {
 	// issued are the order ids that claims had before a restore.
 	issued map[string]bool
 	// undisturbedSince is since when nothing disturbs reconciliation, calmSince since when there
-	// are no faults at all; zero if something may. resent counts the messages that were lost
-	// and resent, longest is the longest time that took a claim of which reconciliation was
-	// undisturbed from the beginning.
+	// are no faults at all; zero if something may. longest is the longest time that a lost message
+	// took of which reconciliation was undisturbed from the beginning.
 	undisturbedSince time.Time
 	calmSince        time.Time
-	resent           int
-	lateWrites       int // that were applied more than a minute late
 	longest          time.Duration
-	found            []string // the first violations, of
-	count            int      // so many
+	counts           map[string]int // see counters
+	found            []string       // the first violations
 }
 
 // watchedSale is the watch's record of one sale: when there was no stock, who got which
@@ -118,7 +115,7 @@ type window struct {
 func newWatch(world *harness.World, skew time.Duration) *watch {
 	return &watch{
 		world: world, db: world.DB, began: time.Now(), skew: skew, late: map[string]bool{}, sales: map[string]*watchedSale{},
-		refused: map[string]bool{}, claims: map[string]*seenClaim{}, issued: map[string]bool{},
+		refused: map[string]bool{}, claims: map[string]*seenClaim{}, issued: map[string]bool{}, counts: map[string]int{},
 	}
 }
 
@@ -133,7 +130,7 @@ func (w *watch) add(id string, grouped bool) *watchedSale {
 }
 
 func (w *watch) violate(format string, args ...any) {
-	if w.count++; w.count > maxShown {
+	if w.counts["violations"]++; w.counts["violations"] > maxShown {
 		return
 	}
 	w.found = append(w.found, fmt.Sprintf("after %v: ", time.Since(w.began))+fmt.Sprintf(format, args...))

@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +30,6 @@ type watchedDraw struct {
 	receipts              map[string]string
 	pays                  map[string]bool // users who have begun to pay
 	notKept               bool            // has been found
-	figures               DrawFigures
 }
 
 // watchedCall is a call of a draw.
@@ -51,50 +49,6 @@ func (c *watchedCall) callsNobody() bool { return !c.open && (c.hi == "" || c.hi
 // isRunning reports whether people are called now.
 func (c *watchedCall) isRunning() bool {
 	return c != nil && !c.callsNobody() && time.Now().Before(c.until)
-}
-
-// DrawFigures count what happened in draws.
-type DrawFigures struct {
-	// Entries are answers that a user has entered, TooLate that entering is over.
-	Entries, TooLate int
-	// Rolls, Calls and OpenCalls were made, Called are the people of them, Moved the calls that got
-	// a later end; NotYourTurn and TurnOver are refusals.
-	Rolls, Calls, Called, OpenCalls, Moved, NotYourTurn, TurnOver int
-	// Late are writes of purchases and draws that were applied more than a minute late.
-	Late int
-	// LateDice are runs that missed the round that decides, Lies wrong answers of relays, and
-	// Refused are changes that a draw does not allow.
-	LateDice, Lies, Refused int
-}
-
-func (f *DrawFigures) add(o DrawFigures) {
-	all := f.counters()
-	for i, n := range o.counters() {
-		*all[i].count += *n.count
-	}
-}
-
-type counter struct {
-	name  string
-	count *int
-}
-
-func (f *DrawFigures) counters() []counter {
-	return []counter{
-		{"entries", &f.Entries}, {"entries-too-late", &f.TooLate}, {"rolls", &f.Rolls}, {"calls", &f.Calls}, {"called", &f.Called}, {"moved", &f.Moved}, {"open-calls", &f.OpenCalls},
-		{"not-your-turn", &f.NotYourTurn}, {"turn-over", &f.TurnOver}, {"late-writes", &f.Late}, {"late-dice", &f.LateDice}, {"lies", &f.Lies},
-		{"refused-changes", &f.Refused},
-	}
-}
-
-func (f DrawFigures) String() string { return textOf(f.counters()) }
-
-func textOf(all []counter) string {
-	var text []string
-	for _, c := range all {
-		text = append(text, fmt.Sprint(c.name, "=", *c.count))
-	}
-	return strings.Join(text, " ")
 }
 
 func newWatchedDraw(d *drawDraft) *watchedDraw {
@@ -125,7 +79,7 @@ func (w *watchedSale) observeHead(it map[string]types.AttributeValue) {
 	roll, seed := harness.Text(it["roll"]), harness.Text(it["seed"])
 	if d.roll == "" {
 		d.roll, d.round, d.rolledAt = roll, uint64(round), time.Now()
-		d.figures.Rolls++
+		w.counts["rolls"]++
 		for _, user := range d.users {
 			if d.isOn[user] = harness.IsOnRoll(w.db, w.id, user); !d.isOn[user] && !d.enteredAt[user].IsZero() {
 				w.violate("P27: %s was told of an entry, and is not on the roll", user)
@@ -156,8 +110,8 @@ func (w *watchedSale) observeCall(n int, it map[string]types.AttributeValue) {
 		begun := now
 		begun.hi, begun.before, begun.begunAt = "", now.until, time.Now()
 		d.calls = append(d.calls, &begun)
-		if d.figures.Calls++; now.open {
-			d.figures.OpenCalls++
+		if w.counts["calls"]++; now.open {
+			w.counts["open-calls"]++
 		}
 	}
 	if n > len(d.calls) {
@@ -170,7 +124,7 @@ func (w *watchedSale) observeCall(n int, it map[string]types.AttributeValue) {
 	}
 	if now.until.After(c.until) {
 		c.before, c.until, c.movedAt = c.until, now.until, time.Now()
-		d.figures.Moved++
+		w.counts["moved"]++
 	}
 	if c.hi != "" || now.hi == "" {
 		return
@@ -209,7 +163,7 @@ func (w *watchedSale) callPeople(n int, c *watchedCall) {
 			w.violate("P30: %s was called by call %d, and is by call %d", user, before, n)
 		}
 		d.callOf[user] = n
-		d.figures.Called++
+		w.counts["called"]++
 	}
 }
 
@@ -260,11 +214,11 @@ func (w *watchedSale) checkTurnRefusal(user, code string, began, now time.Time) 
 	d := w.draw
 	own := d.callOf[user]
 	if code == "turn-over" {
-		if d.figures.TurnOver++; own == 0 {
+		if w.counts["turn-over"]++; own == 0 {
 			w.violate("P29: %s was told that a turn is over that never was", user)
 		}
 	} else {
-		d.figures.NotYourTurn++
+		w.counts["not-your-turn"]++
 	}
 	if len(d.calls) == 0 {
 		w.violate("P29: %s was told %s, and nobody has been called", user, code)

@@ -129,7 +129,7 @@ func (m *simulation) adopt(archive []byte) {
 	m.n.unwatched = false
 	m.watch.publishedEvents(archive)
 	for _, s := range m.sales {
-		m.restoring.figures.Unlisted += s.watch.adopt(m.restoring.inLog)
+		m.watch.counts["lost-claims"] += s.watch.adopt(m.restoring.inLog)
 		clear(s.applied)
 		s.recallKnown = time.Time{}
 	}

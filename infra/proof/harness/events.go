@@ -99,17 +99,8 @@ func (j *EventJudge) Observe(r dynamotest.Record) (due bool) {
 
 // EventFigures count what was published.
 type EventFigures struct {
-	Events, duplicates, poison int
-	delay                      time.Duration // the longest, from a change to its first publication
-}
-
-func (f *EventFigures) Add(g EventFigures) {
-	f.Events, f.duplicates, f.poison = f.Events+g.Events, f.duplicates+g.duplicates, f.poison+g.poison
-	f.delay = max(f.delay, g.delay)
-}
-
-func (f EventFigures) String() string {
-	return fmt.Sprintf("events=%d duplicates=%d poison=%d longest-delay=%v", f.Events, f.duplicates, f.poison, f.delay.Round(time.Second))
+	Events, Duplicates, Poison int
+	Delay                      time.Duration // the longest, from a change to its first publication
 }
 
 // Judge returns what is wrong: events that are due by the changes or by the items of the
@@ -149,7 +140,7 @@ func (j *EventJudge) Judge(items []map[string]types.AttributeValue, b *Bus, dige
 			violate("%s is published with two contents, one is %s", id, text)
 		}
 		got[id] = p
-		f.Events, f.duplicates, f.delay = f.Events+1, f.duplicates+p.times-1, max(f.delay, p.first.Sub(due.since))
+		f.Events, f.Duplicates, f.Delay = f.Events+1, f.Duplicates+p.times-1, max(f.Delay, p.first.Sub(due.since))
 		fmt.Fprintln(digest, text, p.times, p.first.UnixNano())
 	}
 	for _, id := range Sorted(j.due) {
@@ -183,7 +174,7 @@ func (j *EventJudge) Judge(items []map[string]types.AttributeValue, b *Bus, dige
 		}
 	}
 	for _, record := range Sorted(b.failures) {
-		f.poison++
+		f.Poison++
 		if !j.Poison[record] && !refused[record] {
 			violate("%s is in the failure queue", record)
 		}
