@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -120,27 +119,6 @@ func TestADeployedFunctionIsInvokedByItsName(t *testing.T) {
 	var refusal *client.Refusal
 	if err := p.Ask(t.Context(), client.ReconcileFunction, 1, nil); !errors.As(err, &refusal) || refusal.Code != "busy" {
 		t.Errorf("%v, want the function's own error", err)
-	}
-}
-
-func TestTheLocalStacksUsersGetTokens(t *testing.T) {
-	mux := http.NewServeMux()
-	server := httptest.NewServer(mux)
-	defer server.Close()
-	mux.HandleFunc("GET /_local/health", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `{"lambda":%q,"table":"LedgerTable"}`, server.URL)
-	})
-	mux.HandleFunc("GET /_local/token", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "token-of-"+r.FormValue("sub")) })
-	p, err := Find(t.Context(), Wanted{URL: server.URL})
-	if err != nil || !p.Local || p.Functions[client.ReconcileFunction] != client.ReconcileFunction {
-		t.Fatalf("%+v, %v", p, err)
-	}
-	made, err := p.Tokens(t.Context(), "a", 2)
-	if want := []string{"token-of-a-000001", "token-of-a-000002"}; err != nil || !slices.Equal(made, want) {
-		t.Errorf("tokens %q, %v, want %q", made, err, want)
-	}
-	if _, err := p.Tokens(t.Context(), "a", 0); err == nil {
-		t.Error("0 tokens: no error")
 	}
 }
 

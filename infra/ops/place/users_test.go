@@ -16,90 +16,61 @@ import (
 	cognito "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 )
 
-// cognitoStub implements the Cognito calls that are made here.
+// cognitoStub implements the Cognito calls that are made here, as the template's user pool answers them.
 type cognitoStub struct {
 	allowed bool // ADMIN_USER_PASSWORD_AUTH
 
 	mu        sync.Mutex
-	users     map[string]string // passwords
-	permanent map[string]bool
-	throttle  int // number of calls to throttle first
+	passwords map[string]string // permanent ones, by user
+	throttle  int               // number of calls to throttle first
 }
 
 func (p *cognitoStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var in struct {
-		UserPoolID     string `json:"UserPoolId"`
-		Username       string
-		Password       string
-		Permanent      bool
-		ClientID       string `json:"ClientId"`
-		AuthFlow       string
-		MessageAction  string
-		AuthParameters map[string]string
+		UserPoolId, Username, Password, ClientId, AuthFlow, MessageAction string
+		Permanent                                                         bool
+		AuthParameters                                                    map[string]string
 	}
-	refuse := func(code string) {
-		w.Header().Set("X-Amzn-Errortype", code)
-		w.WriteHeader(http.StatusBadRequest)
-		fmt.Fprintf(w, `{"__type":%q}`, code)
-	}
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-		refuse("SerializationException")
-		return
-	}
-	if p.throttle > 0 {
+	err := json.NewDecoder(r.Body).Decode(&in)
+	_, known := p.passwords[in.Username]
+	lacks := func(is func(rune) bool) bool { return !strings.ContainsFunc(in.Password, is) }
+	name, password := in.AuthParameters["USERNAME"], in.AuthParameters["PASSWORD"]
+	refusal, answer := "", "{}"
+	switch call := strings.TrimPrefix(r.Header.Get("X-Amz-Target"), "AWSCognitoIdentityProviderService."); {
+	case p.throttle > 0:
 		p.throttle--
-		refuse("TooManyRequestsException")
-		return
-	}
-	if in.UserPoolID != "pool" {
-		refuse("ResourceNotFoundException")
-		return
-	}
-	_, known := p.users[in.Username]
-	switch strings.TrimPrefix(r.Header.Get("X-Amz-Target"), "AWSCognitoIdentityProviderService.") {
-	case "AdminCreateUser":
-		switch {
-		case known:
-			refuse("UsernameExistsException")
-		case !strings.Contains(in.Username, "@") || in.MessageAction != "SUPPRESS":
-			refuse("InvalidParameterException") // names are addresses, and no mail is sent
-		default:
-			p.users[in.Username] = ""
-			fmt.Fprint(w, `{"User":{}}`)
-		}
-	case "AdminSetUserPassword":
-		has := func(is func(rune) bool) bool { return strings.ContainsFunc(in.Password, is) }
-		switch {
-		case !known:
-			refuse("UserNotFoundException")
-		case len(in.Password) < 12 || !has(unicode.IsLower) || !has(unicode.IsUpper) || !has(unicode.IsDigit):
-			refuse("InvalidPasswordException")
-		default:
-			p.users[in.Username], p.permanent[in.Username] = in.Password, in.Permanent
-			fmt.Fprint(w, `{}`)
-		}
-	case "AdminInitiateAuth":
-		name, password := in.AuthParameters["USERNAME"], in.AuthParameters["PASSWORD"]
-		switch {
-		case in.ClientID != "client" || !p.allowed || in.AuthFlow != "ADMIN_USER_PASSWORD_AUTH":
-			refuse("InvalidParameterException")
-		case password == "" || p.users[name] != password:
-			refuse("NotAuthorizedException")
-		case !p.permanent[name]:
-			fmt.Fprint(w, `{"ChallengeName":"NEW_PASSWORD_REQUIRED"}`)
-		default:
-			fmt.Fprintf(w, `{"AuthenticationResult":{"AccessToken":"token of %s"}}`, name)
-		}
+		refusal = "TooManyRequestsException"
+	case err != nil || in.UserPoolId != "pool":
+		refusal = "ResourceNotFoundException"
+	case call == "AdminCreateUser" && known:
+		refusal = "UsernameExistsException"
+	case call == "AdminCreateUser" && in.MessageAction != "SUPPRESS":
+		refusal = "InvalidParameterException" // a mail would be sent
+	case call == "AdminCreateUser":
+		p.passwords[in.Username] = ""
+	case call == "AdminSetUserPassword" && (!known || !in.Permanent || lacks(unicode.IsLower) || lacks(unicode.IsUpper) || lacks(unicode.IsDigit)):
+		refusal = "InvalidPasswordException"
+	case call == "AdminSetUserPassword":
+		p.passwords[in.Username] = in.Password
+	case in.ClientId != "client" || !p.allowed || in.AuthFlow != "ADMIN_USER_PASSWORD_AUTH":
+		refusal = "InvalidParameterException"
+	case password == "" || p.passwords[name] != password:
+		refusal = "NotAuthorizedException"
 	default:
-		refuse("UnknownOperationException")
+		answer = fmt.Sprintf(`{"AuthenticationResult":{"AccessToken":"token of %s"}}`, name)
 	}
+	if refusal != "" {
+		w.Header().Set("X-Amzn-Errortype", refusal)
+		w.WriteHeader(http.StatusBadRequest)
+	}
+	fmt.Fprint(w, answer)
 }
 
 func placeOf(t *testing.T, p *cognitoStub) Place {
 	t.Helper()
-	p.users, p.permanent = map[string]string{}, map[string]bool{}
+	p.passwords = map[string]string{}
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
 	return Place{users: userPool{id: "pool", client: "client", api: cognito.New(cognito.Options{

@@ -3,18 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"math"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"flashsale/infra/kit/dynamotest"
-	rules "flashsale/shared/draw"
-	"flashsale/shared/ledger"
-	"flashsale/shared/sale"
 )
 
 // aDraw is a draw with three days to enter and one to buy.
@@ -22,104 +15,6 @@ func aDraw(users int, stock int64) wish {
 	w := wished(users, stock, 500)
 	w.drawn, w.enter, w.keep = true, 72*time.Hour, 24*time.Hour
 	return w
-}
-
-// The plan's counts of a draw are those of the ledger itself.
-func TestADrawIsCountedCallByCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(opens))
-		db := dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})
-		environment := func() *ledger.Ledger { return ledger.New(db, "T", ledger.Options{}) }
-		const settle, gap = 15 * time.Minute, time.Minute
-		const entrants, units, shards = 6000, 50, 5
-		c := sale.Creation{SaleID: "wine", Stock: units, Shards: shards, OpensAt: opens.Add(5 * time.Hour), ClosesAt: opens.Add(50 * time.Hour)}
-		c.EnterFrom, c.EnterUntil, c.KeepFor = opens, opens.Add(time.Hour), 2*time.Hour
-		l := environment()
-		check := func(err error) {
-			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		_, err := l.Create(t.Context(), c)
-		check(err)
-		s, err := l.Sale(t.Context(), "wine")
-		check(err)
-		plan := drawnAmong(aDraw(entrants, units), advice{shards: shards})
-		// within compares the units since the last time with the plan's, of which they must be at
-		// least that share.
-		within := func(what string, wantWrites, wantReads, share float64) {
-			t.Helper()
-			writes, reads := db.Consumed()
-			for _, u := range []struct{ got, want float64 }{{writes, wantWrites}, {reads, wantReads}} {
-				if u.got > u.want || u.got < share*u.want {
-					t.Errorf("%s: %v write and %v read units, the plan says %v and %v; %v", what, writes, reads, wantWrites, wantReads, db.Calls())
-				}
-			}
-			db.ResetUsage()
-		}
-		db.ResetUsage()
-		users := make([]string, entrants)
-		for i := range users {
-			users[i] = fmt.Sprintf("2f1c7c1e-6f0b-4b0e-9f0a-3d1b8a%06d", i)
-			_, err := l.Enter(t.Context(), "wine", users[i], settle, nil)
-			check(err)
-		}
-		if writes, reads := db.Consumed(); writes != plan.entering.WriteUnits || reads > 2 {
-			t.Errorf("entries: %v write and %v read units, the plan says %v and none", writes, reads, plan.entering.WriteUnits)
-		}
-		db.ResetUsage()
-
-		time.Sleep(time.Until(c.EnterUntil.Add(settle)))
-		head, err := environment().CloseRoll(t.Context(), s, func(at time.Time) uint64 { return uint64(at.Unix()) }, diceTime)
-		check(err)
-		check(environment().SetSeed(t.Context(), s, rules.Digest{1}, make([]byte, 48)))
-		within("the roll", plan.roll.WriteUnits, plan.roll.ReadUnits, 0.7)
-
-		time.Sleep(time.Until(c.OpensAt))
-		e := environment()
-		state, err := e.DrawState(t.Context(), "wine", gap)
-		check(err)
-		leaves, err := e.Leaves(t.Context(), s, head.Roll)
-		check(err)
-		ranks := rules.Ranks(state.Head.Seed, leaves)
-		_, err = e.BeginCall(t.Context(), state, ranks, gap)
-		check(err)
-		call, err := e.FinishCall(t.Context(), "wine", ranks, gap)
-		check(err)
-		looks := 3 * plan.calling.Invocations
-		calls := float64(plan.calls)
-		within("a call", plan.calling.WriteUnits/calls, (plan.calling.ReadUnits-looks)/calls, 0.9)
-
-		time.Sleep(gap)
-		bought := 0
-		for i, leaf := range leavesOf(t, l, users) {
-			if bought == 3 || rules.RankOf(state.Head.Seed, leaf).Compare(call.Hi) > 0 {
-				continue
-			}
-			db.ResetUsage()
-			_, err := environment().Purchase(t.Context(), ledger.Request{SaleID: "wine", User: users[i]})
-			check(err)
-			perOrder := plan.buying.ReadUnits/units - pollsOfBuyer*unitsPerPoll
-			within("a purchase", 4, perOrder, 0.6)
-			bought++
-		}
-		if bought != 3 {
-			t.Errorf("%d purchases were counted", bought)
-		}
-	})
-}
-
-func leavesOf(t *testing.T, l *ledger.Ledger, users []string) (leaves []rules.Leaf) {
-	t.Helper()
-	for _, user := range users {
-		entry, err := l.Entry(t.Context(), "wine", user, 15*time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
-		leaves = append(leaves, entry.Leaf)
-	}
-	return leaves
 }
 
 func TestADrawSpreadsWhatARushWantsAtOnce(t *testing.T) {

@@ -14,17 +14,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/kit/samconfig"
 	"flashsale/infra/local/cloudformation"
 	"flashsale/infra/ops/deploy/preflight"
-	"flashsale/shared/ledger"
-	"flashsale/shared/sale"
 )
 
 func wished(users int, stock int64, peak float64) wish {
@@ -151,37 +147,6 @@ func TestReadsOfTheSalesPageBeyondTheTableAreNamed(t *testing.T) {
 			}
 		})
 	}
-}
-
-// What an environment reads for a second of the sale's page is the ledger's own count.
-func TestReadsOfTheSalesPageAreCountedCallByCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(opens))
-		db := dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})
-		for _, shards := range []int{10, 150} {
-			id := fmt.Sprint("wine-", shards)
-			c := sale.Creation{SaleID: id, Stock: 5000, Shards: shards, OpensAt: opens, ClosesAt: opens.Add(time.Hour)}
-			if _, err := ledger.New(db, "T", ledger.Options{}).Create(t.Context(), c); err != nil {
-				t.Fatal(err)
-			}
-			db.ResetUsage()
-			environment := ledger.New(db, "T", ledger.Options{})
-			for range 100 {
-				s, err := environment.Sale(t.Context(), id)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := environment.Remaining(t.Context(), s); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(time.Second / 101)
-			}
-			_, reads := db.Consumed()
-			if want := (advice{shards: shards, queryRate: 1}).pageReads(false); reads != want {
-				t.Errorf("%d shards: %v read units, the plan counts %v", shards, reads, want)
-			}
-		}
-	})
 }
 
 func TestThePlanKnowsTheTemplatesDefaults(t *testing.T) {
@@ -316,15 +281,6 @@ func TestTheBillCountsWhatAWSCounts(t *testing.T) {
 		}
 		if line.Unit == "GB-seconds" && math.Abs(line.Counted-perSecond[line.What]) > 1e-6 {
 			t.Errorf("%s: %g GB-seconds, want %g", line.What, line.Counted, perSecond[line.What])
-		}
-	}
-}
-
-func TestTheRatesHaveTheirOrder(t *testing.T) {
-	for _, w := range []wish{wished(1000, 100, 500), wished(500_000, 10_000, 50_000)} {
-		r := advise(w).rates
-		if n := float64(advise(w).shards); r.advised != 20*n || r.busy != 50*n || r.ceiling != 100*n || r.buckets < 50*n {
-			t.Errorf("%g shards: %+v; want 20, 50 and 100 orders a second of each, and about 60 of the buckets", n, r)
 		}
 	}
 }
