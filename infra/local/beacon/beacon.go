@@ -27,8 +27,6 @@ type Options struct {
 	Seed string
 	// Genesis is when round 1 is signed, in whole seconds.
 	Genesis time.Time
-	// Period is from one round to the next, in whole seconds; 3 s when zero.
-	Period time.Duration
 	// Now is time.Now when nil.
 	Now func() time.Time
 }
@@ -44,9 +42,6 @@ type Relay struct {
 
 // New returns the relay of a chain.
 func New(o Options) (*Relay, error) {
-	if o.Period == 0 {
-		o.Period = 3 * time.Second
-	}
 	r := &Relay{now: o.Now}
 	if r.now == nil {
 		r.now = time.Now
@@ -56,7 +51,7 @@ func New(o Options) (*Relay, error) {
 	var key bls12381.G2
 	key.ScalarMult(&r.secret, bls12381.G2Generator())
 	r.group = sha256.Sum256(key.BytesCompressed())
-	r.chain = beacon.Chain{Key: hex.EncodeToString(key.BytesCompressed()), Genesis: o.Genesis.Unix(), Period: int64(o.Period / time.Second)}
+	r.chain = beacon.Chain{Key: hex.EncodeToString(key.BytesCompressed()), Genesis: o.Genesis.Unix(), Period: period}
 	hash := hashOf(r.chain, key.BytesCompressed(), r.group[:], id)
 	r.chain.Hash = hex.EncodeToString(hash[:])
 	if err := r.chain.Check(); err != nil {
@@ -69,6 +64,9 @@ func New(o Options) (*Relay, error) {
 
 // Chain is the relay's chain. As JSON it is the value of DRAW_BEACON.
 func (r *Relay) Chain() beacon.Chain { return r.chain }
+
+// period is from one round to the next, in seconds.
+const period = 3
 
 // id is the chain's name among drand's.
 const id = "flashsale-local"

@@ -1,7 +1,6 @@
 package beacon
 
 import (
-	"encoding/hex"
 	"fmt"
 	"math"
 	"net/http"
@@ -80,19 +79,5 @@ func TestASeedMakesOneChain(t *testing.T) {
 	other, _ := serve(t, 0, func(o *Options) { o.Seed = "other" })
 	if first.Chain() != again.Chain() || first.Chain().Hash == other.Chain().Hash || first.Chain().Key == other.Chain().Key {
 		t.Errorf("the chains of one seed are %+v and %+v, of another %+v", first.Chain(), again.Chain(), other.Chain())
-	}
-}
-
-func TestAChainsHashIsTheOneThatDrandComputes(t *testing.T) {
-	key, err := hex.DecodeString(beacon.Quicknet.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	group, err := hex.DecodeString("f477d5c89f21a17c863a7f937c6a6d15859414d2be09cd448d4279af331c5d3e")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := fmt.Sprintf("%x", hashOf(beacon.Quicknet, key, group, "quicknet")); got != beacon.Quicknet.Hash {
-		t.Errorf("quicknet: got %s, want %s", got, beacon.Quicknet.Hash)
 	}
 }

@@ -164,8 +164,7 @@ func headBytes(r *http.Request) int {
 	return size
 }
 
-// readBody fails with *http.MaxBytesError beyond the size limit, and with
-// os.ErrDeadlineExceeded when the server's limit for a slow body is over.
+// readBody fails with *http.MaxBytesError beyond the size limit.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength == 0 {
 		return nil, nil

@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
 	"time"
 )
 
@@ -114,8 +113,6 @@ func (g *gateway) answer(w http.ResponseWriter, r *http.Request, id string) answ
 	body, err := readBody(w, r)
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return refuse(http.StatusRequestEntityTooLarge)
-	} else if errors.Is(err, os.ErrDeadlineExceeded) {
-		return refuse(http.StatusRequestTimeout)
 	} else if err != nil {
 		return refuse(http.StatusBadRequest)
 	}

@@ -48,9 +48,6 @@ func (queues) GetQueueAttributes(_ context.Context, in *sqs.GetQueueAttributesIn
 // stub is the stack: its API, its functions and what breaks.
 type stub struct {
 	mu         sync.Mutex
-	status     int // of the answer to a purchase, with the code
-	code       string
-	bought     int
 	asked      []string // requests to SeedFunction
 	refuses    bool     // SeedFunction
 	injections []Injection
@@ -59,35 +56,19 @@ type stub struct {
 func (s *stub) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	header, status, body := http.Header{}, http.StatusOK, `{}`
-	switch path := r.URL.Path; {
-	case path == "/_local/token":
-		body = "token-of-" + r.URL.Query().Get("sub")
-	case strings.HasSuffix(path, "/orders"):
-		s.bought++
-		status, body = s.status, fmt.Sprintf(`{"code":%q}`, s.code)
-		if s.status == http.StatusAccepted {
-			body = fmt.Sprintf(`{"claimId":"c%d","saleId":"moutai","state":"PENDING"}`, s.bought)
-		}
-	case strings.HasSuffix(path, "/functions/SeedFunction/invocations"):
-		text, err := io.ReadAll(r.Body)
-		if err != nil {
-			return nil, err
-		}
-		if s.asked = append(s.asked, string(text)); s.refuses {
-			header.Set(client.FunctionError, "Unhandled")
-			body = `{"errorType":"sale-not-found","errorMessage":"sale-not-found"}`
-		}
-	default:
-		return nil, errors.New("nothing is there: " + path)
+	header, body := http.Header{}, `{}`
+	if !strings.HasSuffix(r.URL.Path, "/functions/SeedFunction/invocations") {
+		return nil, errors.New("nothing is there: " + r.URL.Path)
 	}
-	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
-}
-
-func (s *stub) purchases() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.bought
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if s.asked = append(s.asked, string(text)); s.refuses {
+		header.Set(client.FunctionError, "Unhandled")
+		body = `{"errorType":"sale-not-found","errorMessage":"sale-not-found"}`
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
 }
 
 func (s *stub) Inject(_ context.Context, d Injection) error {
@@ -114,7 +95,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	db := &table{DB: dynamotest.New(dynamotest.Table{Name: tableName, PK: "pk", SK: "sk"})}
-	w := &world{World: ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: tableName}), table: db, stub: &stub{status: 409, code: "sold-out"}}
+	w := &world{World: ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: tableName}), table: db, stub: &stub{}}
 	var err error
 	if w.View, err = New(Options{
 		Client: client.New("http://127.0.0.1:1", client.Options{Lambda: "http://127.0.0.1:2", Transport: w.stub}),

@@ -220,7 +220,7 @@ func (s *Stack) Stop() error {
 // that the rules accept.
 func (s *Stack) serve(l net.Listener, h http.Handler, rules guard.Rules) {
 	server := &http.Server{
-		Handler: rules.Handler(timeBodies(h)), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		Handler: rules.Handler(h), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelWarn),
 	}
 	s.work.Go(func() {
