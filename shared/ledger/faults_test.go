@@ -119,19 +119,6 @@ func TestAfterAnUnknownOutcomeNothingIsRefused(t *testing.T) {
 	w.Balanced(1)
 }
 
-func TestALateTryDoesNotTakeASecondUnit(t *testing.T) {
-	w, db, next := faulty(t)
-	w.Open(10, 5)
-	next(times(2, dynamotest.Fault{Kind: dynamotest.ApplyLate})...)
-	first := w.Accepted(w.Buy("alice"))
-	db.ApplyPending()
-	_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
-	if held := w.Refused(sale.AlreadyOrdered, err); held.Claim.ID != first.Claim.ID {
-		t.Errorf("got claim %s, want %s", held.Claim.ID, first.Claim.ID)
-	}
-	w.Balanced(5)
-}
-
 // cancelled answers every transaction with the same reasons.
 func cancelled(reasons []types.CancellationReason) dynamotest.Hook {
 	return dynamotest.Instead("TransactWriteItems", func() (*dynamodb.TransactWriteItemsOutput, error) {
@@ -198,27 +185,6 @@ func (s *tokens) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWr
 	}
 	s.off = in.ClientRequestToken == nil && options.IdempotencyTokenProvider == nil
 	return s.API.TransactWriteItems(ctx, in, o...)
-}
-
-func TestAMarkWhoseAnswerWasLostIsStillThisCallsOwn(t *testing.T) {
-	w, db, _ := faulty(t)
-	w.Open(10, 1)
-	p := w.Accepted(w.Buy("alice"))
-	w.Pass(time.Minute)
-	lost := false
-	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-		if c.Op != "UpdateItem" || lost {
-			return dynamotest.Fault{}
-		}
-		lost = true
-		return dynamotest.Fault{Kind: dynamotest.LostReply}
-	}
-	if mark, err := w.Ledger.MarkResent(w.Ctx, p.Claim, false); mark.IsZero() || err != nil {
-		t.Errorf("got %v (%v): nobody would send the message before the next quiet period ends", mark, err)
-	}
-	if mark, err := w.Ledger.MarkResent(w.Ctx, p.Claim, false); !mark.IsZero() || err != nil {
-		t.Errorf("a second call may send, too: %v (%v)", mark, err)
-	}
 }
 
 func TestAMarkThatMayBeWrittenIsReportedAsThisCallsOwn(t *testing.T) {
@@ -404,16 +370,6 @@ func TestOneBuyerFindsEveryShardEmptyInOneRequest(t *testing.T) {
 	})
 }
 
-func TestAnEditThatDynamoDBRefusesIsInternal(t *testing.T) {
-	w, _, _ := faulty(t)
-	w.Open(1, 1)
-	refusing := dynamotest.Instead("TransactWriteItems", func() (*dynamodb.TransactWriteItemsOutput, error) {
-		return nil, &types.ResourceNotFoundException{Message: aws.String("no such table")}
-	})
-	_, err := w.Hooked(refusing).Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(true)})
-	w.Refused(sale.Internal, err)
-}
-
 func TestANewEnvironmentAdmitsByAnEventuallyConsistentRead(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.Open(10, 1)
@@ -443,15 +399,6 @@ func TestTheAnswerToAClosingTellsOfAllShards(t *testing.T) {
 	_, err := late.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: userOf(1, "c")})
 	w.Refused(sale.SoldOut, err)
 	if got, want := db.Calls(), map[string]int{"TransactWriteItems": 1, "UpdateItem": 1, "GetItem": 1}; !maps.Equal(got, want) { // the claim
-		t.Errorf("calls %v, want %v", got, want)
-	}
-}
-
-func TestNoClaimIsLookedForInASaleThatDoesNotExist(t *testing.T) {
-	w, db, _ := faulty(t)
-	_, err := w.BuyWith("alice", "key")
-	w.Refused(sale.SaleNotFound, err)
-	if got, want := db.Calls(), map[string]int{"GetItem": 2}; !maps.Equal(got, want) { // the sale, twice
 		t.Errorf("calls %v, want %v", got, want)
 	}
 }
@@ -496,23 +443,5 @@ func TestASaleWithImpossibleNumbersIsInternal(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
-	}
-}
-
-func TestAPassStatesTheReadUnitsThatItCost(t *testing.T) {
-	sold, soldDB, _ := claimed(t, 3)
-	drawn, drawnDB, _ := faulty(t)
-	drawn.OpenDraw(9, 3)
-	batch, batchDB, _ := faulty(t) // of shards that nearly fill two calls
-	batch.Open(199, 199)
-	for w, db := range map[*ledgertest.World]*dynamotest.DB{sold: soldDB, drawn: drawnDB, batch: batchDB} {
-		db.ResetUsage()
-		r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
-		if err != nil || r == nil {
-			t.Fatalf("%+v (%v)", r, err)
-		}
-		if _, units := db.Consumed(); r.ReadUnits != units {
-			t.Errorf("%v read units, want %v", r.ReadUnits, units)
-		}
 	}
 }

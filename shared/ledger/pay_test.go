@@ -144,24 +144,6 @@ func TestAPaymentWaitsForAThrottledReadAndIsBusyInTheEnd(t *testing.T) {
 	}
 }
 
-// A payment whose answer was lost finds itself on the claim, and is never refunded.
-func TestAPaymentWhoseAnswerWasLostIsItsOrders(t *testing.T) {
-	w, db, _ := faulty(t)
-	w.OpenUnpaid(5, 1)
-	id := w.Ordered("alice")[0]
-	lost := 0
-	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-		if c.Op != "TransactWriteItems" || lost > 0 {
-			return dynamotest.Fault{}
-		}
-		lost++
-		return dynamotest.Fault{Kind: dynamotest.LostReply}
-	}
-	if done, err := w.Ledger.Pay(w.Ctx, ledgertest.PaymentOf(id, "pi_1")); err != nil || done.Refund != nil || lost != 1 {
-		t.Errorf("got %+v, %+v (%v)", done, done.Refund, err)
-	}
-}
-
 // A refund whose put had no answer must be there after the next report.
 func TestARefundWhoseAnswerWasLostIsThere(t *testing.T) {
 	for name, kind := range map[string]dynamotest.Kind{"lost": dynamotest.LostReply, "not applied": dynamotest.ServerError} {

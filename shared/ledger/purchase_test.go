@@ -3,7 +3,6 @@ package ledger_test
 import (
 	"context"
 	"errors"
-	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,7 +14,6 @@ import (
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
-	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
@@ -169,64 +167,6 @@ func TestAPassReadsEveryBucketOnceAndTheShardsTwiceButOnlyTheShardsWhileNothingI
 		}
 		a = a.Next()
 	}
-}
-
-// set writes one attribute behind the ledger's back.
-func set(t *testing.T, db *dynamotest.DB, pk, sk, attribute string, value types.AttributeValue) {
-	t.Helper()
-	_, err := db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
-		TableName:                 aws.String(table),
-		Key:                       map[string]types.AttributeValue{"pk": text(pk), "sk": text(sk)},
-		UpdateExpression:          aws.String("SET #a = :a"),
-		ExpressionAttributeNames:  map[string]string{"#a": attribute},
-		ExpressionAttributeValues: map[string]types.AttributeValue{":a": value},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestAnEmptyShardThatCannotExistIsInternal(t *testing.T) {
-	for shard, want := range map[string]sale.Code{
-		"-1": sale.Internal, "1.5": sale.Internal,
-		strconv.Itoa(sale.MaxShards - 1): "", strconv.Itoa(sale.MaxShards): sale.Internal,
-	} {
-		w, db, _ := faulty(t)
-		w.Open(1, 1)
-		set(t, db, "SALE#moutai", "SALE", "empty", &types.AttributeValueMemberNS{Value: []string{shard}})
-		if _, err := w.Ledger.Sale(w.Ctx, "moutai"); sale.CodeOf(err) != want {
-			t.Errorf("shard %s: got %v, want %q", shard, err, want)
-		}
-	}
-}
-
-func TestAnOrderItemOfAnotherClaimIsInternalAndStays(t *testing.T) {
-	w, db, refs := claimed(t, 1)
-	id := w.Ledger.Confirm(w.Ctx, refs)[0].Order.ID
-	set(t, db, "ORDER#"+orderid.String(id), "ORDER", "user", text("another"))
-	if got := w.Ledger.Confirm(w.Ctx, refs); sale.CodeOf(got[0].Err) != sale.Internal {
-		t.Errorf("got %+v", got)
-	}
-	if o, err := w.Ledger.Order(w.Ctx, id); err != nil || o.User != "another" {
-		t.Errorf("the order is %+v (%v)", o, err)
-	}
-}
-
-func TestAnEditThatMeetsContentionForEverIsBusyInTheEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, db, _ := faulty(t)
-		w.Open(4, 2)
-		tries := 0
-		db.Fault = dynamotest.On("TransactWriteItems", "", func(dynamotest.Call) dynamotest.Fault {
-			tries++
-			return dynamotest.Fault{Kind: dynamotest.Conflict}
-		})
-		_, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(true)})
-		w.Refused(sale.Busy, err)
-		if tries != patience {
-			t.Errorf("%d tries, want %d (P16)", tries, patience)
-		}
-	})
 }
 
 func TestAShardsUnexpectedErrorIsToldBeforeAnothersContention(t *testing.T) {

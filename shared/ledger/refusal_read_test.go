@@ -192,17 +192,6 @@ func TestNoRefusalReadIsMadeWhileTheSaleCannotBeRead(t *testing.T) {
 	w.Refused(sale.AlreadyOrdered, err)
 }
 
-func TestAClaimThatARefusalReadCannotReadLeavesTheRefusal(t *testing.T) {
-	w, _, _ := soldToAlice(t)
-	claim := w.Item("CLAIM#moutai#0", "alice")
-	delete(claim, "claimId")
-	if _, err := w.Engine.API.PutItem(w.Ctx, &dynamodb.PutItemInput{TableName: aws.String(table), Item: claim}); err != nil {
-		t.Fatal(err)
-	}
-	_, err := w.Buy("alice")
-	w.Refused(sale.SoldOut, err)
-}
-
 func TestKeysThatStayUnprocessedAreAskedForSixTimesWithPauses(t *testing.T) {
 	for unprocessed, want := range map[int]struct {
 		calls int
@@ -230,28 +219,6 @@ func TestKeysThatStayUnprocessedAreAskedForSixTimesWithPauses(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestRemainingUnitsAreCountedOnceASecondAndAfterEachRestock(t *testing.T) {
-	w, db, _ := faulty(t)
-	w.Open(10, 1)
-	count := func(want int64, calls int) {
-		t.Helper()
-		s := w.Current()
-		db.ResetUsage()
-		r, err := w.Ledger.Remaining(w.Ctx, s)
-		if got := db.Calls()["BatchGetItem"]; err != nil || r.Units != want || got != calls {
-			t.Errorf("%+v (%v) after %d calls, want %d after %d", r, err, got, want, calls)
-		}
-	}
-	count(10, 1)
-	w.Accepted(w.Buy("alice"))
-	w.Pass(time.Second - 1)
-	count(10, 0)
-	w.Pass(1)
-	count(9, 1)
-	w.Add("s", 5)
-	count(14, 1)
 }
 
 func TestRemainingUnitsAreCountedOnceAMinuteBeforeTheSaleOpensAndAfterItHasClosed(t *testing.T) {

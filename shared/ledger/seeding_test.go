@@ -189,66 +189,6 @@ func remove(t *testing.T, db *dynamotest.DB, pk, sk string) {
 	}
 }
 
-func TestWhatNeedsAnItemThatIsGoneIsInternalAndPutsNoneInItsPlace(t *testing.T) {
-	add := func(w *ledgertest.World, api ledger.API) error {
-		_, err := w.EnvironmentOver(api).Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 2})
-		return err
-	}
-	withdraw := func(w *ledgertest.World, api ledger.API) error {
-		_, err := w.EnvironmentOver(api).Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 2})
-		return err
-	}
-	edit := func(w *ledgertest.World, api ledger.API, e sale.Edit) error {
-		e.SaleID = "moutai"
-		_, err := w.EnvironmentOver(api).Edit(w.Ctx, e)
-		return err
-	}
-	pause := func(w *ledgertest.World, api ledger.API) error {
-		return edit(w, api, sale.Edit{Paused: aws.Bool(true)})
-	}
-	move := func(w *ledgertest.World, api ledger.API) error {
-		return edit(w, api, sale.Edit{OpensAt: w.Now(), ClosesAt: w.Now().Add(time.Minute)})
-	}
-	for name, tt := range map[string]struct {
-		pk, sk string
-		call   func(*ledgertest.World, ledger.API) error
-	}{
-		"adding to a shard":             {"STOCK#moutai#1", "STOCK", add},
-		"adding to a sale":              {"SALE#moutai", "SALE", add},
-		"adding to a sale's listing":    {"SALES", "moutai", add},
-		"withdrawing from a shard":      {"STOCK#moutai#1", "STOCK", withdraw},
-		"withdrawing from a sale":       {"SALE#moutai", "SALE", withdraw},
-		"withdrawing from a listing":    {"SALES", "moutai", withdraw},
-		"pausing a shard":               {"STOCK#moutai#1", "STOCK", pause},
-		"rescheduling a sale's listing": {"SALES", "moutai", move},
-	} {
-		w, db, _ := faulty(t)
-		w.Open(4, 2)
-		// The sale itself is removed after the call has read it.
-		if tt.sk != "SALE" {
-			remove(t, db, tt.pk, tt.sk)
-		}
-		transactions := 0
-		db.Fault = dynamotest.On("TransactWriteItems", "", func(dynamotest.Call) dynamotest.Fault {
-			transactions++
-			return dynamotest.Fault{}
-		})
-		api := ledger.API(db)
-		if tt.sk == "SALE" {
-			api = dynamotest.WithHook(db, dynamotest.After("TransactWriteItems", func() { remove(t, db, tt.pk, tt.sk) }))
-		}
-		if err := tt.call(w, api); sale.CodeOf(err) != sale.Internal {
-			t.Errorf("%s: got %v, want internal", name, err)
-		}
-		if transactions == 0 {
-			t.Errorf("%s: nothing was tried", name)
-		}
-		if it := w.Item(tt.pk, tt.sk); it != nil {
-			t.Errorf("%s: made %v", name, it)
-		}
-	}
-}
-
 func TestAnEditWhoseAnswerWasLostFindsItselfInTheTrail(t *testing.T) {
 	for _, reply := range []dynamotest.Reply{dynamotest.ReplyTimeout, dynamotest.ReplyInternalError, dynamotest.ReplyBrokenConnection} {
 		for _, kind := range []dynamotest.Kind{dynamotest.LostReply, dynamotest.ApplyLate} {
@@ -275,23 +215,34 @@ func TestAnEditWhoseAnswerWasLostFindsItselfInTheTrail(t *testing.T) {
 // patience is how often a call is tried if no client waits.
 const patience = 24
 
-func TestAnEditThatAlwaysLosesTheRaceIsBusyInTheEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, _, _ := faulty(t)
-		w.Open(4, 2)
-		tries := 0
-		losing := w.Hooked(dynamotest.Before("TransactWriteItems", func() {
-			tries++
+func TestAnEditThatAlwaysLosesTheRaceOrMeetsContentionIsBusyInTheEnd(t *testing.T) {
+	for name, meets := range map[string]func(w *ledgertest.World) dynamotest.Fault{
+		"loses the race": func(w *ledgertest.World) dynamotest.Fault {
 			if _, err := w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(false)}); err != nil {
 				t.Error(err)
 			}
-		}))
-		_, err := losing.Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(true)})
-		w.Refused(sale.Busy, err)
-		if tries != patience {
-			t.Errorf("%d tries, want %d (P16)", tries, patience)
-		}
-	})
+			return dynamotest.Fault{}
+		},
+		"meets contention": func(*ledgertest.World) dynamotest.Fault { return dynamotest.Fault{Kind: dynamotest.Conflict} },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w, db, _ := faulty(t)
+			w.Open(4, 2)
+			tries, inside := 0, false
+			db.Fault = dynamotest.On("TransactWriteItems", "", func(dynamotest.Call) dynamotest.Fault {
+				if inside { // the edit that wins
+					return dynamotest.Fault{}
+				}
+				tries, inside = tries+1, true
+				defer func() { inside = false }()
+				return meets(w)
+			})
+			_, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(true)})
+			if w.Refused(sale.Busy, err); tries != patience {
+				t.Errorf("%s: %d tries, want %d (P16)", name, tries, patience)
+			}
+		})
+	}
 }
 
 func TestAnOrderIDsSecondAndItsDayAreOfOneInstant(t *testing.T) {

@@ -106,23 +106,6 @@ func userOf(shard int, prefix string) string {
 	}
 }
 
-func TestAStaleSnapshotNeverRefuses(t *testing.T) {
-	// The sale cannot be read any more: an environment that last saw it paused must
-	// stop answering so.
-	w, db, _ := faulty(t)
-	w.Open(10, 1)
-	e := sale.Edit{SaleID: "moutai", At: w.Now(), Paused: aws.Bool(true)}
-	if _, err := w.Ledger.Edit(w.Ctx, e); err != nil {
-		t.Fatal(err)
-	}
-	_, err := w.Buy("alice")
-	w.Refused(sale.Paused, err)
-	db.Fault = dynamotest.Fault{Kind: dynamotest.ServerError}.On("GetItem", "")
-	w.Pass(2 * time.Second)
-	_, err = w.Buy("alice")
-	w.Refused(sale.Busy, err)
-}
-
 func TestAStaleReadNeverRefuses(t *testing.T) {
 	// Eventually consistent reads still show the sale as it was before it was
 	// resumed, or restocked: only a consistent one may refuse.
@@ -232,34 +215,6 @@ func TestAThrottledSaleItemIsNotAskedAgainAtOnce(t *testing.T) {
 	}
 }
 
-func TestAThrottledClosingIsRepeated(t *testing.T) {
-	w, db, _ := faulty(t)
-	w.Open(2, 2)
-	w.Accepted(w.Buy(userOf(0, "first")))
-	throttled := 0
-	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-		if c.Op == "UpdateItem" && throttled < 2 {
-			throttled++
-			return dynamotest.Fault{Kind: dynamotest.Throttle}
-		}
-		return dynamotest.Fault{}
-	}
-	w.Accepted(w.Buy(userOf(0, "second")))
-	s, err := w.Environment().Sale(w.Ctx, "moutai")
-	if err != nil || !s.Empty.Has(0) {
-		t.Errorf("after two throttled tries shard 0 is not closed (%v)", err)
-	}
-}
-
-func TestAnOldSnapshotThatAdmitsIsGoodEnoughToBuy(t *testing.T) {
-	w, db, _ := faulty(t)
-	w.Open(10, 1)
-	w.Accepted(w.Buy("alice"))
-	db.Fault = dynamotest.Fault{Kind: dynamotest.Throttle}.On("GetItem", "")
-	w.Pass(2 * time.Second)
-	w.Accepted(w.Buy("bob"))
-}
-
 func TestARefusalThatNoConsistentReadConfirmsIsBusyEachTime(t *testing.T) {
 	// The sale was restocked; eventually consistent reads still show it sold out, and
 	// consistent ones are throttled.
@@ -337,33 +292,6 @@ func TestAnEmptyShardIsClosedByOneTryIfTheSaleCannotBeRead(t *testing.T) {
 	w.Accepted(l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: userOf(0, "alice")}))
 	if got, want := fmt.Sprint(db.Calls()), fmt.Sprint(map[string]int{"GetItem": 1, "TransactWriteItems": 2, "UpdateItem": 1}); got != want {
 		t.Errorf("calls %v, want %v", got, want)
-	}
-}
-
-// Its write says that the sale has another version, but not what it says of the shards.
-func TestAClosingOfAnotherVersionThatCannotBeReadIsATry(t *testing.T) {
-	const shards = 50
-	w, db, _ := faulty(t)
-	w.Open(shards, shards)
-	// It does not wait between its tries, so its snapshot stays new enough to write without another read.
-	l := ledger.New(db, table, ledger.Options{Now: w.Now, Random: func() float64 { return 0 }})
-	if _, err := l.Sale(w.Ctx, "moutai"); err != nil {
-		t.Fatal(err)
-	}
-	for k := range shards {
-		if err := db.Tamper(w.Ctx, table, fmt.Sprintf("STOCK#moutai#%d", k), "STOCK", "stock", -1); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := db.Tamper(w.Ctx, table, "SALE#moutai", "SALE", "version", 1); err != nil {
-		t.Fatal(err)
-	}
-	db.Fault = dynamotest.Fault{Kind: dynamotest.Throttle}.On("GetItem", "")
-	db.ResetUsage()
-	_, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
-	w.Refused(sale.Busy, err)
-	if got := db.Calls(); got["TransactWriteItems"] != 6 || got["UpdateItem"] != 6 {
-		t.Errorf("calls %v, want six transactions and as many closings", got)
 	}
 }
 

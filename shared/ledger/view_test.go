@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -19,9 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	transport "github.com/aws/smithy-go/endpoints"
 
-	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/clock"
-	"flashsale/shared/draw"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -100,14 +97,6 @@ func TestAReadThatAnotherOneOvertookCountsOnlyIfItShowsANewerVersion(t *testing.
 	}
 }
 
-func TestASaleThatIsGoneIsNotKnownAnyMore(t *testing.T) {
-	v := known(version(5))
-	v.accept(v.begin(), false, sale.Sale{}, readAt, snapshotAge)
-	if s := v.load(readAt); s.found || !s.known || s.isOpen() {
-		t.Errorf("the sale is still there: %+v", s)
-	}
-}
-
 func TestOnlyAReadThatBeganLaterConfirmsAnEmptyShard(t *testing.T) {
 	// Both reads show version 5. Only the second began after the shard was found empty,
 	// so only it proves that the sale was not restocked since (P6).
@@ -181,57 +170,6 @@ func TestThePauseAfterFailedReadsDoublesUntilHalfASecond(t *testing.T) {
 	}
 }
 
-func TestASnapshotIsReadAnewAfterOneAndAHalfSecondsMoreOrLess(t *testing.T) {
-	for random, want := range map[float64]time.Duration{0: 1350, 0.5: 1500, 1: 1650} {
-		l := New(nil, "Ledger", Options{Random: func() float64 { return random }})
-		if age := l.snapshotAge().Round(time.Microsecond); age != want*time.Millisecond {
-			t.Errorf("random number %v: %v, want %v ms", random, age, int64(want))
-		}
-	}
-}
-
-func TestADraftIsNotOpen(t *testing.T) {
-	draft := snapshot{known: true, found: true, sale: sale.Sale{State: sale.Draft}}
-	nothing := snapshot{sale: sale.Sale{State: sale.Open}}
-	open := snapshot{known: true, found: true, sale: sale.Sale{State: sale.Open}}
-	if draft.isOpen() || nothing.isOpen() || !open.isOpen() {
-		t.Errorf("open: the draft %v, no sale %v, the sale %v; want the last one alone", draft.isOpen(), nothing.isOpen(), open.isOpen())
-	}
-}
-
-func TestAShardIsNotClosedWhileReadsOfTheSalePause(t *testing.T) {
-	l := New(nil, "Ledger", Options{Now: func() time.Time { return readAt }})
-	v := known(version(5))
-	v.recordRead(errors.New("throttled"), readAt) // it pauses
-	p := purchasing{ledger: l, view: v}
-	if tries := p.closingTries(t.Context(), 5, 0); tries != 0 {
-		t.Errorf("%d tries to close the shard, want none", tries)
-	}
-}
-
-func TestTheNextPassLooksAtTheOrdersOfTheLastTwoMinutesAndThoseThatAreMissing(t *testing.T) {
-	many := make([]uint64, maxAbsent)
-	for name, tt := range map[string]struct {
-		pass       Audit
-		wantFrom   time.Time
-		wantAbsent []uint64
-	}{
-		"nothing is missing": {Audit{Absent: []uint64{7}}, readAt.Add(-2 * time.Minute), nil},
-		"some are missing": {
-			Audit{Missing: 2, Absent: []uint64{7}, StillAbsent: []uint64{7, 8}}, readAt.Add(-2 * time.Minute), []uint64{7, 8},
-		},
-		"too many are missing": {
-			Audit{Missing: maxAbsent + 1, OrdersFrom: readAt.Add(-time.Hour), Absent: []uint64{7}, StillAbsent: many},
-			readAt.Add(-time.Hour), []uint64{7},
-		},
-	} {
-		tt.pass.Began = readAt
-		if next := tt.pass.Next(); !next.OrdersFrom.Equal(tt.wantFrom) || !slices.Equal(next.Absent, tt.wantAbsent) {
-			t.Errorf("%s: from %v and %v, want %v and %v", name, next.OrdersFrom, next.Absent, tt.wantFrom, tt.wantAbsent)
-		}
-	}
-}
-
 func TestTheClientOfAFunctionMakesOneAttemptPerCall(t *testing.T) {
 	var requests atomic.Int32
 	table := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -255,18 +193,6 @@ func TestTheClientOfAFunctionMakesOneAttemptPerCall(t *testing.T) {
 	}
 }
 
-func TestTheLongestWaitDoublesFrom20MillisecondsTo200(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		longest := New(nil, "Ledger", Options{Random: func() float64 { return 1 }})
-		for try, want := range map[int]time.Duration{0: 20, 1: 40, 2: 80, 3: 160, 4: 200, 100: 200} {
-			start := time.Now()
-			if !longest.backOffUpTo(t.Context(), backoffCap, try) || time.Since(start) != want*time.Millisecond {
-				t.Errorf("try %d: waited %v, want %d ms", try, time.Since(start), int64(want))
-			}
-		}
-	})
-}
-
 // exhausted is a table that takes no write.
 type exhausted struct{ API }
 
@@ -284,16 +210,6 @@ func TestAStarvedStatementIsTriedMoreOften(t *testing.T) {
 			t.Errorf("%v after %v, want busy after %v", errs[0], took, want)
 		}
 	})
-}
-
-// The fake takes no item of more than 400 KB.
-func TestAPartOfAPageHasUpTo12000Leaves(t *testing.T) {
-	l := New(dynamotest.New(dynamotest.Table{Name: "Ledger", PK: "pk", SK: "sk"}), "Ledger", Options{})
-	for n, want := range map[int]sale.Code{12_000: "", 12_001: sale.Internal} {
-		if err := l.putPart(t.Context(), "moutai", 0, 0, make([]draw.Leaf, n)); sale.CodeOf(err) != want {
-			t.Errorf("%d leaves: %v, want %q", n, err, want)
-		}
-	}
 }
 
 func TestACallIsGivenUpAfterASecond(t *testing.T) {
@@ -333,29 +249,9 @@ func TestWhatAnEnvironmentRemembersIsBounded(t *testing.T) {
 	}
 }
 
-func TestAPassListsTwentyFindingsAndTwentyMismatchesAtMost(t *testing.T) {
-	a := &Audit{}
-	for i := range 25 {
-		a.note("finding %d", i)
-		a.suspect(fmt.Sprint("key ", i), "mismatch %d", i)
-		if want := min(i+1, 20); len(a.Findings) != want || len(a.Mismatches) != want {
-			t.Fatalf("after %d: %d findings and %d mismatches", i+1, len(a.Findings), len(a.Mismatches))
-		}
-	}
-}
-
 func TestALedgerThatIsGivenNoClockAgesByTheWallClock(t *testing.T) {
 	if now := New(nil, "Ledger", Options{}).now(); now != now.Round(0) {
 		t.Errorf("%v has a monotonic reading: it stands still while the environment is frozen", now)
-	}
-}
-
-func TestAnOrderWhoseKeyHoldsNoOrderIDCannotBeRead(t *testing.T) {
-	for pk, readable := range map[string]bool{"ORDER#123": true, "ORDER#x": false, "ORDER#": false} {
-		it := with(key(pk, orderSK), item{"saleId": str("moutai"), "user": str("alice"), "claimId": str("c")})
-		if o, err := readOrder(it); (err == nil) != readable {
-			t.Errorf("%s: got %+v (%v), want that it can be read: %t", pk, o, err, readable)
-		}
 	}
 }
 
@@ -425,14 +321,6 @@ func FuzzKeysAreInjectiveAndBounded(f *testing.F) {
 	})
 }
 
-func TestWhatLacksHalfOfAKeyHasNoIdentity(t *testing.T) {
-	for name, it := range map[string]item{"nothing": {}, "half": {attrPK: str("SEQ#1")}, "the other half": {attrSK: str("SEQ")}} {
-		if got := identityOf(it); got != (identity{}) {
-			t.Errorf("%s: %+v", name, got)
-		}
-	}
-}
-
 func TestAnOldClaimIsDueAgainSoonEnoughForTheRepairBound(t *testing.T) {
 	for _, age := range []time.Duration{time.Hour, 8 * time.Hour, 30 * 24 * time.Hour} {
 		now := readAt.Add(age)
@@ -440,20 +328,6 @@ func TestAnOldClaimIsDueAgainSoonEnoughForTheRepairBound(t *testing.T) {
 		if now = now.Add(RepairBound - ResendBound); resendDue(c, now, false) || !resendDue(c, now.Add(1), false) {
 			t.Errorf("%v old: due %t, a moment later %t", age, resendDue(c, now, false), resendDue(c, now.Add(1), false))
 		}
-	}
-}
-
-func TestAMessageThatWasLostTwiceIsSentASecondTimeWithinTheBound(t *testing.T) {
-	// A pass every minute, as in reconciliation's schedule.
-	c, sent := sale.Claim{AcceptedAt: readAt}, 0
-	for age := time.Minute; age <= ResendBound; age += time.Minute {
-		if now := readAt.Add(age); resendDue(c, now, false) {
-			c.ResentAt = now
-			sent++
-		}
-	}
-	if sent != 2 {
-		t.Errorf("sent %d times again within %s, want twice", sent, ResendBound)
 	}
 }
 

@@ -2,7 +2,6 @@ package ledger_test
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -10,7 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
-	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/sale"
 )
 
@@ -60,16 +58,5 @@ func TestAWithdrawalCostsATransactionPerShardAndItsRepeatNone(t *testing.T) {
 		if w.Item("SALE#moutai", fmt.Sprintf("WITHDRAWN#typo#%d", step)) == nil {
 			t.Errorf("there is no step %d", step)
 		}
-	}
-}
-
-func TestAWithdrawalLooksNoSecondTimeAtTheShardsIfAUnitWasSoldMeanwhile(t *testing.T) {
-	w, db, _ := faulty(t)
-	w.Open(3, 1)
-	overtaken := w.Hooked(dynamotest.After("BatchGetItem", sync.OnceFunc(func() { w.Accepted(w.Buy("alice")) })))
-	db.ResetUsage()
-	got, err := overtaken.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 2})
-	if err != nil || got.Units != 2 || db.Calls()["BatchGetItem"] != 1 {
-		t.Errorf("got %+v (%v) after %d looks, want 2 units after one", got, err, db.Calls()["BatchGetItem"])
 	}
 }
