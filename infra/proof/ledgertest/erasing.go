@@ -250,6 +250,15 @@ var erasing = map[string]func(*testing.T, *World){
 		w.Balanced(2)
 		w.hasNumber(1, "SALE#moutai", "SALE", "erased")
 	},
+	"two who erase at once a user of whom only a guard is left move it once": func(t *testing.T, w *World) {
+		c := w.openIn("shoe", "moutai", 2)
+		w.Ordered("alice")
+		w.ends(c)
+		w.remove(w.Item("CLAIM#moutai#0", "alice"))
+		w.erases(w.beforeTransaction(1, func() { w.erases(w.Environment(), "alice") }), "alice")
+		w.hasNumber(1, "SALE#moutai", "SALE", "erased")
+		w.holdsNothing("alice")
+	},
 	"a pass of a release that a seal overtakes notes nothing": func(t *testing.T, w *World) {
 		c := w.OpenUnpaid(9, 2)
 		w.Settles(PaymentOf(w.Ordered("alice")[0], "pi_1"))
