@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Lints the templates with every rule of cfn-lint, the informational ones
 # included: as they are written, and once more what SAM makes of the first, with
-# its defaults, with everything switched on and with an existing table. What is not installed is named.
+# its defaults, with everything switched on, and with an existing table and issuers of one's own. What is not installed is named.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 templates=(template.yaml infra/front.yaml infra/alarms.yaml)
@@ -41,7 +41,9 @@ everything=(
 )
 $python infra/proof/checks/translate.py template.yaml >"$made/defaults.json"
 $python infra/proof/checks/translate.py template.yaml "${everything[@]}" >"$made/everything.json"
-$python infra/proof/checks/translate.py template.yaml PublishEvents=true ExistingTable=shop-restored \
+$python infra/proof/checks/translate.py template.yaml PublishEvents=true JwtIssuer=https://id.example JwtAudience=shop CreateOperatorApi=true \
+	OperatorIssuer=https://staff.example OperatorAudience=staff SignIn=https://id.example/authorize,https://id.example/token,shop,openid \
+	OperatorSignIn=https://staff.example/authorize,https://staff.example/token,staff,openid ExistingTable=shop-restored \
 	ExistingTableStreamArn=arn:aws:dynamodb:us-east-1:123456789012:table/shop-restored/stream/2026-11-11T12:00:00.000 >"$made/existing.json"
 cfn-lint --include-checks I -- "$made"/*.json
 echo "cfn-lint: what SAM translates template.yaml to is clean, too"
