@@ -24,7 +24,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 )
 
 const (
@@ -268,8 +267,8 @@ func refuse(w http.ResponseWriter, status int, kind, message string) {
 const (
 	maxEntries    = 10
 	maxTotalBytes = 1 << 20 // of all entries; they must be smaller
-	maxDetailType = 128     // characters
-	timeBytes     = 14      // what a time counts, however it is written
+	maxDetailType = 128
+	timeBytes     = 14 // what a time counts, however it is written
 )
 
 // entry is one of a request, with the members that the product sends.
@@ -289,7 +288,6 @@ type result struct {
 const (
 	codeArgument = "InvalidArgument"
 	codeDetail   = "MalformedDetail"
-	codeSource   = "NotAuthorizedForSourceException"
 	codeThrottle = "ThrottlingException"
 )
 
@@ -297,12 +295,8 @@ const (
 func (e *entry) refuse() *result {
 	var object map[string]json.RawMessage
 	switch {
-	case e.Source == "" || e.DetailType == "" || e.Detail == "":
-		return &result{ErrorCode: codeArgument, ErrorMessage: "Source, DetailType and Detail are required arguments."}
-	case utf8.RuneCountInString(e.DetailType) > maxDetailType:
-		return &result{ErrorCode: codeArgument, ErrorMessage: "Parameter DetailType is not valid. Reason: it has more than 128 characters."}
-	case strings.HasPrefix(e.Source, "aws."):
-		return &result{ErrorCode: codeSource, ErrorMessage: "Not authorized for the source."}
+	case e.Source == "" || e.DetailType == "" || e.Detail == "" || len(e.DetailType) > maxDetailType:
+		return &result{ErrorCode: codeArgument, ErrorMessage: "Source, DetailType and Detail are required arguments, and DetailType has at most 128 bytes here."}
 	case json.Unmarshal([]byte(e.Detail), &object) != nil || object == nil:
 		return &result{ErrorCode: codeDetail, ErrorMessage: "Detail is malformed."}
 	}

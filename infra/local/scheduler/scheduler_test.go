@@ -4,67 +4,35 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"flashsale/infra/local/eventsource/eventsourcetest"
 )
 
-type call struct {
-	at       time.Duration
-	function string
-	payload  string
-}
+type (
+	fakeFunction = eventsourcetest.Function
+	call         = eventsourcetest.Batch
+)
 
-type fakeFunction struct {
-	start  time.Time
-	answer func(ctx context.Context, call int) (functionError string, err error)
-
-	mu    sync.Mutex
-	calls []call
-}
-
-func (f *fakeFunction) Invoke(ctx context.Context, function string, payload []byte) ([]byte, string, error) {
-	f.mu.Lock()
-	f.calls = append(f.calls, call{time.Since(f.start), function, string(payload)})
-	n := len(f.calls)
-	f.mu.Unlock()
-	if f.answer == nil {
-		return nil, "", nil
+// times are when the function was invoked, since the beginning of virtual time.
+func times(f *fakeFunction) (all []time.Duration) {
+	for _, c := range f.Seen() {
+		all = append(all, c.At.Sub(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)))
 	}
-	functionError, err := f.answer(ctx, n)
-	return nil, functionError, err
-}
-
-func (f *fakeFunction) times() []time.Duration {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var out []time.Duration
-	for _, c := range f.calls {
-		out = append(out, c.at)
-	}
-	return out
+	return all
 }
 
 // play runs schedules for some virtual time, which begins on 2000-01-01T00:00:00Z, then stops.
 func play(t *testing.T, f *fakeFunction, d time.Duration, o Options, schedules ...Schedule) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		f.start = time.Now()
 		s, err := New(schedules, f, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, stop := context.WithCancel(t.Context())
-		defer stop()
-		ended := make(chan error, 1)
-		go func() { ended <- s.Run(ctx) }()
-		time.Sleep(d)
-		synctest.Wait()
-		stop()
-		if err := <-ended; err != nil {
-			t.Errorf("Run returned %v, want nil", err)
-		}
+		eventsourcetest.Run(t, s.Run, func() { eventsourcetest.After(d) })
 	})
 }
 
@@ -72,54 +40,43 @@ func schedule(expression string) Schedule {
 	return Schedule{Name: "S", Function: "F", Expression: expression, Timezone: "UTC", Enabled: true, MaxEventAge: time.Hour}
 }
 
-func TestARateFirstFiresOnePeriodAfterTheStart(t *testing.T) {
-	f := &fakeFunction{}
+func TestASchedulesInvocations(t *testing.T) {
 	disabled := schedule("rate(1 minute)")
 	disabled.Enabled = false
-	play(t, f, 11*time.Minute, Options{}, schedule("rate(5 minutes)"), disabled)
-	if got := f.times(); !slices.Equal(got, []time.Duration{5 * time.Minute, 10 * time.Minute}) {
-		t.Errorf("fired after %v, want 5 and 10 minutes", got)
-	}
-	if f.calls[0].function != "F" || f.calls[0].payload != "{}" {
-		t.Errorf("call %+v, want function F with {}", f.calls[0])
-	}
-}
-
-func TestAnAtScheduleFiresOnceAndNeverLate(t *testing.T) {
-	f := &fakeFunction{}
-	play(t, f, 48*time.Hour, Options{}, schedule("at(2000-01-01T12:00:00)"), schedule("at(1999-12-31T23:59:59)"))
-	if got := f.times(); !slices.Equal(got, []time.Duration{12 * time.Hour}) {
-		t.Errorf("fired after %v, want only noon", got)
-	}
-}
-
-func TestWhatWasDueSinceTheSchedulesWereCreatedFiresAtOnce(t *testing.T) {
-	f := &fakeFunction{}
-	since := time.Date(1999, 12, 31, 23, 59, 30, 0, time.UTC)
-	play(t, f, time.Hour, Options{Since: since}, schedule("at(1999-12-31T23:59:59)"), schedule("at(1999-12-31T23:59:29)"))
-	if got := f.times(); !slices.Equal(got, []time.Duration{0}) {
-		t.Errorf("fired after %v, want at once, and only what was due since then", got)
+	for _, tt := range []struct {
+		name     string
+		since    string // "" is the beginning
+		schedule Schedule
+		want     []time.Duration // of the first eleven minutes
+	}{
+		{"a rate fires first after its period", "", schedule("rate(5 minutes)"), []time.Duration{5 * time.Minute, 10 * time.Minute}},
+		{"at fires once", "", schedule("at(2000-01-01T00:10:00)"), []time.Duration{10 * time.Minute}},
+		{"at never fires late", "", schedule("at(1999-12-31T23:59:59)"), nil},
+		{"what was due since the schedule was created fires at once", "1999-12-31T23:59:30Z", schedule("at(1999-12-31T23:59:59)"), []time.Duration{0}},
+		{"what was due before does not", "1999-12-31T23:59:30Z", schedule("at(1999-12-31T23:59:29)"), nil},
+		{"what was missed is made up for once", "1999-12-31T22:00:00Z", schedule("rate(7 minutes)"), []time.Duration{0, 6 * time.Minute}},
+		{"a disabled schedule does not fire", "", disabled, nil},
+	} {
+		o, f := Options{}, &fakeFunction{}
+		if tt.since != "" {
+			o.Since = at(t, tt.since)
+		}
+		play(t, f, 11*time.Minute, o, tt.schedule)
+		if got := times(f); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: fired after %v, want %v", tt.name, got, tt.want)
+		}
 	}
 }
 
 func TestTheDueTimeIsInThePayloadAndStaysTheSameOverRetries(t *testing.T) {
-	f := &fakeFunction{answer: func(_ context.Context, n int) (string, error) {
-		if n == 1 {
-			return "Unhandled", nil
-		}
-		return "", nil
-	}}
+	f := &fakeFunction{Answer: func(context.Context, call) (string, string, error) { return "", "Unhandled", nil }}
 	s := schedule("cron(0 1 * * ? *)")
 	s.Input = `{"at":"<aws.scheduler.scheduled-time>"}`
 	s.RetryAttempts = 1
 	play(t, f, 2*time.Hour, Options{}, s)
-	if len(f.calls) != 2 {
-		t.Fatalf("%d calls, want the failed one and its repetition", len(f.calls))
-	}
-	for _, c := range f.calls {
-		if c.payload != `{"at":"2000-01-01T01:00:00Z"}` {
-			t.Errorf("the payload is %s", c.payload)
-		}
+	calls := f.Seen()
+	if len(calls) != 2 || calls[0].Payload != `{"at":"2000-01-01T01:00:00Z"}` || calls[1].Payload != calls[0].Payload {
+		t.Errorf("%+v, want the call and its repetition", calls)
 	}
 }
 
@@ -134,50 +91,40 @@ func TestAFailedInvocationIsRepeatedWithGrowingPausesWhileItIsNotTooOld(t *testi
 		"an invocation that cannot run": {"", errors.New("throttled"), time.Hour, []time.Duration{60 * time.Second, 61 * time.Second, 63 * time.Second, 67 * time.Second}},
 		"an event that is too old":      {"Unhandled", nil, 5 * time.Second, []time.Duration{60 * time.Second, 61 * time.Second, 63 * time.Second}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			f := &fakeFunction{answer: func(context.Context, int) (string, error) { return tt.functionError, tt.err }}
-			s := schedule("at(2000-01-01T00:01:00)")
-			s.RetryAttempts, s.MaxEventAge = 3, tt.age
-			play(t, f, time.Hour, Options{}, s)
-			if got := f.times(); !slices.Equal(got, tt.want) {
-				t.Errorf("invoked after %v, want %v", got, tt.want)
-			}
-		})
+		f := &fakeFunction{Answer: func(context.Context, call) (string, string, error) { return "", tt.functionError, tt.err }}
+		s := schedule("at(2000-01-01T00:01:00)")
+		s.RetryAttempts, s.MaxEventAge = 3, tt.age
+		play(t, f, time.Hour, Options{}, s)
+		if got := times(f); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: invoked after %v, want %v", name, got, tt.want)
+		}
 	}
 }
 
 func TestASlowInvocationDoesNotPutOffTheNextOne(t *testing.T) {
-	f := &fakeFunction{answer: func(context.Context, int) (string, error) {
+	f := &fakeFunction{Answer: func(context.Context, call) (string, string, error) {
 		time.Sleep(150 * time.Second)
-		return "", nil
+		return "", "", nil
 	}}
 	play(t, f, 190*time.Second, Options{}, schedule("rate(1 minute)"))
-	if got := len(f.times()); got != 3 {
+	if got := len(f.Seen()); got != 3 {
 		t.Errorf("%d invocations in three minutes, want 3", got)
-	}
-}
-
-func TestWhatWasMissedWhileTheMachineSleptIsMadeUpForOnce(t *testing.T) {
-	f := &fakeFunction{}
-	play(t, f, 150*time.Second, Options{Since: time.Date(1999, 12, 31, 23, 0, 0, 0, time.UTC)}, schedule("rate(1 minute)"))
-	if got := f.times(); !slices.Equal(got, []time.Duration{0, 0, time.Minute, 2 * time.Minute}) {
-		t.Errorf("fired after %v, want no burst for the hour before", got)
 	}
 }
 
 func TestStoppingAbandonsAnInvocationAfterTheGracePeriodAndDoesNotRepeatIt(t *testing.T) {
 	var waited time.Duration
-	f := &fakeFunction{answer: func(ctx context.Context, _ int) (string, error) {
+	f := &fakeFunction{Answer: func(ctx context.Context, _ call) (string, string, error) {
 		began := time.Now()
 		<-ctx.Done()
 		waited = time.Since(began)
-		return "", ctx.Err()
+		return "", "", ctx.Err()
 	}}
 	s := schedule("rate(1 minute)")
 	s.RetryAttempts = 5
 	play(t, f, 61*time.Second, Options{}, s)
-	if waited != 11*time.Second || len(f.calls) != 1 {
-		t.Errorf("%d invocations, the first for %v; want one for 1 s and the grace period of 10 s", len(f.calls), waited)
+	if waited != 11*time.Second || len(f.Seen()) != 1 {
+		t.Errorf("%d invocations, the first for %v; want one for 1 s and the grace period of 10 s", len(f.Seen()), waited)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 func TestAMessageArrivesAsItWasSent(t *testing.T) {
-	play(t, sqs.Options{}, func(f *fixture) {
+	play(t, sqs.Disorder{}, func(f *fixture) {
 		url := f.queue("q")
 		sent, err := f.client.SendMessage(f.Context(), &awssqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("msg")})
 		if err != nil {
@@ -43,7 +43,7 @@ func TestAMessageArrivesAsItWasSent(t *testing.T) {
 }
 
 func TestAMessageBecomesVisibleAgainAfterItsVisibilityTimeout(t *testing.T) {
-	play(t, sqs.Options{}, func(f *fixture) {
+	play(t, sqs.Disorder{}, func(f *fixture) {
 		url := f.queue("q", "VisibilityTimeout", "40")
 		f.send(url, "b")
 		first := f.one(url, 0)
@@ -63,7 +63,7 @@ func TestAMessageBecomesVisibleAgainAfterItsVisibilityTimeout(t *testing.T) {
 }
 
 func TestDelay(t *testing.T) {
-	play(t, sqs.Options{}, func(f *fixture) {
+	play(t, sqs.Disorder{}, func(f *fixture) {
 		url := f.queue("q")
 		for body, seconds := range map[string]int32{"in ten seconds": 10, "in five": 5} {
 			if _, err := f.client.SendMessage(f.Context(), &awssqs.SendMessageInput{QueueUrl: &url, MessageBody: &body, DelaySeconds: seconds}); err != nil {
@@ -81,7 +81,7 @@ func TestDelay(t *testing.T) {
 }
 
 func TestAHandleIsForTheLastReceive(t *testing.T) {
-	play(t, sqs.Options{}, func(f *fixture) {
+	play(t, sqs.Disorder{}, func(f *fixture) {
 		url, other := f.queue("q"), f.queue("other")
 		f.send(url, "b")
 		old := f.one(url, 0).ReceiptHandle
@@ -107,7 +107,7 @@ func TestAHandleIsForTheLastReceive(t *testing.T) {
 }
 
 func TestAnEntryOfABatchFailsAlone(t *testing.T) {
-	play(t, sqs.Options{}, func(f *fixture) {
+	play(t, sqs.Disorder{}, func(f *fixture) {
 		url := f.queue("q")
 		f.send(url, "a", "b", "c")
 		m := f.receive(url, 0)
@@ -130,7 +130,7 @@ func TestAnEntryOfABatchFailsAlone(t *testing.T) {
 }
 
 func TestAMessageThatWasReceivedTooOftenIsADeadLetter(t *testing.T) {
-	play(t, sqs.Options{}, func(f *fixture) {
+	play(t, sqs.Disorder{}, func(f *fixture) {
 		dead := f.queue("dead")
 		url := f.queue("q", "RedrivePolicy", redrive("dead", "2"))
 		f.send(url, "poison")
@@ -182,7 +182,7 @@ func TestALongPollIsWokenWhenThereIsAMessage(t *testing.T) {
 		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			play(t, sqs.Options{}, func(f *fixture) {
+			play(t, sqs.Disorder{}, func(f *fixture) {
 				url := f.queue("q")
 				if tt.prepare != nil {
 					tt.prepare(f, url)
@@ -204,7 +204,7 @@ func TestALongPollIsWokenWhenThereIsAMessage(t *testing.T) {
 }
 
 func TestAnAbandonedLongPollSwallowsNothing(t *testing.T) {
-	play(t, sqs.Options{}, func(f *fixture) {
+	play(t, sqs.Disorder{}, func(f *fixture) {
 		url := f.queue("q")
 		ctx, abandon := context.WithCancel(f.Context())
 		gone, stayed := f.polling(ctx, url), f.polling(f.Context(), url)
@@ -217,7 +217,7 @@ func TestAnAbandonedLongPollSwallowsNothing(t *testing.T) {
 }
 
 func TestALongPollEndsWithItsServer(t *testing.T) {
-	play(t, sqs.Options{}, func(f *fixture) {
+	play(t, sqs.Disorder{}, func(f *fixture) {
 		url := f.queue("q")
 		began, got := time.Now(), f.polling(f.Context(), url)
 		f.server.Close()
@@ -237,7 +237,7 @@ func TestEveryMessageArrivesHoweverGreatTheDisorder(t *testing.T) {
 		"no disorder": {}, "duplicates, late and out of order": {sqs.Disorder{Seed: 1, Duplicate: 0.3, Reorder: 0.5, Delay: 0.3, MaxDelay: time.Second}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			play(t, sqs.Options{Disorder: tt.Disorder}, func(f *fixture) {
+			play(t, tt.Disorder, func(f *fixture) {
 				url := f.queue("q", "VisibilityTimeout", "600")
 				ctx, stop := context.WithCancel(f.Context())
 				var all sync.WaitGroup
@@ -283,7 +283,7 @@ func TestEveryMessageArrivesHoweverGreatTheDisorder(t *testing.T) {
 }
 
 func TestMessagesComeInTheOrderInWhichTheyWereSent(t *testing.T) {
-	play(t, sqs.Options{}, func(f *fixture) {
+	play(t, sqs.Disorder{}, func(f *fixture) {
 		url := f.queue("q")
 		f.send(url, "a", "b", "c")
 		for i, m := range f.receive(url, 0) {

@@ -88,7 +88,7 @@ func (s *Server) Create(name string, attributes map[string]string) error {
 				MaxReceiveCount int    `json:"maxReceiveCount"`
 			}
 			err = json.Unmarshal([]byte(value), &policy)
-			target := strings.TrimPrefix(policy.Target, "arn:aws:sqs:"+s.options.Region+":"+s.options.AccountID+":")
+			target := policy.Target[strings.LastIndexByte(policy.Target, ':')+1:]
 			if q.deadLetters, q.maxReceives = s.queues[target], policy.MaxReceiveCount; q.deadLetters == nil && err == nil {
 				err = errNoQueue
 			}

@@ -102,7 +102,7 @@ func (s *Server) take(q *queue, in receiveRequest, now time.Time) (taken []recei
 	}
 	// A message that this receive makes visible again comes behind these, and waits for the next.
 	for left := q.visible(now); len(taken) < max(1, in.MaxNumberOfMessages) && left > 0; left-- {
-		m := s.options.Disorder.pick(s.chance, q.order[:left])
+		m := s.disorder.pick(s.chance, q.order[:left])
 		if q.deadLetters != nil && m.receives >= q.maxReceives {
 			q.remove(m)
 			m.received, m.receives, m.first = false, 0, time.Time{}
@@ -115,21 +115,21 @@ func (s *Server) take(q *queue, in receiveRequest, now time.Time) (taken []recei
 		if m.first.IsZero() {
 			m.first = now
 		}
-		q.put(m, now.Add(s.options.Disorder.visibility(s.chance, hidden)))
-		taken = append(taken, in.answer(m, q.name, s.options.AccountID))
+		q.put(m, now.Add(s.disorder.visibility(s.chance, hidden)))
+		taken = append(taken, in.answer(m, q.name))
 	}
 	return taken
 }
 
 // answer returns a delivery, with the message's system attributes if they are requested.
-func (in receiveRequest) answer(m *message, queue, account string) received {
+func (in receiveRequest) answer(m *message, queue string) received {
 	out := received{
 		MessageId: m.id, ReceiptHandle: handle{queue, m.id, m.generation}.String(), MD5OfBody: md5Hex(m.body), Body: m.body,
 	}
 	if len(in.MessageSystemAttributeNames) > 0 {
 		millis := func(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
 		out.Attributes = map[string]string{
-			"SenderId": account, "SentTimestamp": millis(m.sent), "ApproximateReceiveCount": strconv.Itoa(m.receives),
+			"SenderId": "000000000000", "SentTimestamp": millis(m.sent), "ApproximateReceiveCount": strconv.Itoa(m.receives),
 			"ApproximateFirstReceiveTimestamp": millis(m.first),
 		}
 	}

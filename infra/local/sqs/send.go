@@ -31,7 +31,7 @@ func (s *Server) sendMessage(c call) (any, error) {
 		case in.DelaySeconds < 0 || in.DelaySeconds > maxDelaySeconds:
 			return errParameter("Value %d for parameter DelaySeconds is invalid. Reason: DelaySeconds must be >= 0 and <= 900.", in.DelaySeconds)
 		}
-		q.put(m, m.sent.Add(s.options.Disorder.delay(s.chance)+time.Duration(in.DelaySeconds)*time.Second))
+		q.put(m, m.sent.Add(s.disorder.delay(s.chance)+time.Duration(in.DelaySeconds)*time.Second))
 		return nil
 	})
 }

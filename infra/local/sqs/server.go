@@ -21,33 +21,20 @@ import (
 	"sync"
 )
 
-// Options are the options of a server.
-type Options struct {
-	AccountID string   // "" is 000000000000
-	Region    string   // "" is us-east-1
-	Disorder  Disorder // zero: none
-}
-
 // Server is a queue service. It is an http.Handler and safe for concurrent use.
 type Server struct {
-	options Options
-	ctx     context.Context // ends with Close
-	stop    context.CancelFunc
+	ctx  context.Context // ends with Close
+	stop context.CancelFunc
 
-	mu     sync.Mutex
-	queues map[string]*queue // by name
-	chance *randv2.Rand      // of the disorder
+	mu       sync.Mutex
+	queues   map[string]*queue // by name
+	disorder Disorder
+	chance   *randv2.Rand // of the disorder
 }
 
 // New returns a server without queues.
-func New(o Options) *Server {
-	if o.AccountID == "" {
-		o.AccountID = "000000000000"
-	}
-	if o.Region == "" {
-		o.Region = "us-east-1"
-	}
-	s := &Server{options: o, queues: map[string]*queue{}, chance: randv2.New(randv2.NewPCG(o.Disorder.Seed, 0))}
+func New(d Disorder) *Server {
+	s := &Server{queues: map[string]*queue{}, disorder: d, chance: randv2.New(randv2.NewPCG(d.Seed, 0))}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
 }

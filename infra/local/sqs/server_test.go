@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
 
+	"flashsale/infra/local/eventsource/eventsourcetest"
 	"flashsale/infra/local/sqs"
 )
 
@@ -35,27 +36,16 @@ type fixture struct {
 }
 
 // play tells a story in virtual time: the SDK's client calls the server without a network.
-func play(t *testing.T, o sqs.Options, story func(f *fixture)) {
+func play(t *testing.T, d sqs.Disorder, story func(f *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		server := sqs.New(o)
+		server := sqs.New(d)
 		defer server.Close()
 		story(&fixture{t, server, awssqs.New(awssqs.Options{
 			BaseEndpoint: aws.String("http://queues"), Region: "us-east-1", Retryer: aws.NopRetryer{},
-			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), HTTPClient: &http.Client{Transport: direct{server}},
+			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), HTTPClient: &http.Client{Transport: eventsourcetest.Direct{Handler: server}},
 		})})
 	})
-}
-
-type direct struct{ http.Handler }
-
-func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := httptest.NewRecorder()
-	d.ServeHTTP(w, r)
-	if err := r.Context().Err(); err != nil {
-		return nil, err
-	}
-	return w.Result(), nil
 }
 
 // queue makes a queue; attributes come in pairs.
@@ -161,7 +151,7 @@ func (f *fixture) fails(what string, err error, want string) {
 }
 
 func TestAQueueHasTheTemplatesAttributes(t *testing.T) {
-	play(t, sqs.Options{}, func(f *fixture) {
+	play(t, sqs.Disorder{}, func(f *fixture) {
 		f.queue("dead")
 		f.queue("q", "VisibilityTimeout", "60", "MessageRetentionPeriod", "60", "RedrivePolicy", redrive("dead", "5"))
 		for name, value := range map[string]string{
@@ -175,7 +165,7 @@ func TestAQueueHasTheTemplatesAttributes(t *testing.T) {
 }
 
 func TestWhatNobodySendsIsRefused(t *testing.T) {
-	play(t, sqs.Options{}, func(f *fixture) {
+	play(t, sqs.Disorder{}, func(f *fixture) {
 		url := f.queue("q")
 		_, err := f.client.GetQueueAttributes(f.Context(), &awssqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: []types.QueueAttributeName{"All"}})
 		f.fails("attributes that nobody reads", err, "InvalidAttributeName")
@@ -227,7 +217,7 @@ func TestWhatNobodySendsIsRefused(t *testing.T) {
 
 // The SDK does not show the second name, nor that there is no empty list.
 func TestAnswersHaveTheFormOfTheProtocol(t *testing.T) {
-	play(t, sqs.Options{}, func(f *fixture) {
+	play(t, sqs.Disorder{}, func(f *fixture) {
 		f.queue("q")
 		post := func(body string) *httptest.ResponseRecorder {
 			r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/", strings.NewReader(body))

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -56,26 +55,15 @@ func (q *queue) DeleteMessageBatch(ctx context.Context, in *sqs.DeleteMessageBat
 	return q.Client.DeleteMessageBatch(ctx, in, o...)
 }
 
-type direct struct{ http.Handler }
-
-func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := httptest.NewRecorder()
-	d.ServeHTTP(w, r)
-	if err := r.Context().Err(); err != nil {
-		return nil, err
-	}
-	return w.Result(), nil
-}
-
 func newQueue(t *testing.T) *queue {
 	t.Helper()
-	server := localsqs.New(localsqs.Options{})
+	server := localsqs.New(localsqs.Disorder{})
 	if err := server.Create("q", map[string]string{"VisibilityTimeout": "30"}); err != nil {
 		t.Fatal(err)
 	}
 	return &queue{t: t, url: "http://queues/0/q", Client: sqs.New(sqs.Options{
 		BaseEndpoint: aws.String("http://queues"), Region: "us-east-1", Retryer: aws.NopRetryer{},
-		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), HTTPClient: &http.Client{Transport: direct{server}},
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), HTTPClient: &http.Client{Transport: eventsourcetest.Direct{Handler: server}},
 	})}
 }
 

@@ -37,9 +37,7 @@ func queueARN(q template.Queue) string {
 // startQueues starts the embedded SQS with the template's queues.
 func (s *Stack) startQueues(l net.Listener) error {
 	c := s.given
-	server := sqs.New(sqs.Options{AccountID: accountID, Region: region, Disorder: sqs.Disorder{
-		Seed: c.Seed, Duplicate: c.Duplicate, Reorder: c.Reorder, Delay: c.Delay, MaxDelay: c.DelayBy,
-	}})
+	server := sqs.New(sqs.Disorder{Seed: c.Seed, Duplicate: c.Duplicate, Reorder: c.Reorder, Delay: c.Delay, MaxDelay: c.DelayBy})
 	s.onStop(func() error { server.Close(); return nil })
 	s.serve(l, server, guard.Rules{})
 	for _, q := range s.described.Queues {

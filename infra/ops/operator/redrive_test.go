@@ -41,7 +41,7 @@ func (h held) Claim(_ context.Context, saleID, user string) (sale.Claim, error) 
 // deadLetters makes a dead-letter queue with these messages, and its order queue.
 func deadLetters(t *testing.T, book claims, bodies ...string) *redriving {
 	t.Helper()
-	server := sqs.New(sqs.Options{})
+	server := sqs.New(sqs.Disorder{})
 	h := httptest.NewServer(server)
 	t.Cleanup(func() {
 		server.Close()

@@ -1,5 +1,5 @@
-// Package eventsourcetest has what the tests of the pollers have in common: a function that they
-// invoke, and virtual time.
+// Package eventsourcetest has what the tests of the pollers and of the scheduler have in common: a
+// function that they invoke, a service without a network, and virtual time.
 package eventsourcetest
 
 import (
@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -29,7 +31,8 @@ type Function struct {
 
 // Batch is what the function was invoked with.
 type Batch struct {
-	At time.Time
+	At      time.Time
+	Payload string
 	// IDs are what a response names of a message or record: the id or the sequence number. Keys
 	// are the records' partition keys.
 	IDs, Keys []string
@@ -49,7 +52,7 @@ func (f *Function) Invoke(ctx context.Context, _ string, payload []byte) ([]byte
 	if err := json.Unmarshal(payload, &event); err != nil {
 		return nil, "", err
 	}
-	b := Batch{At: time.Now()}
+	b := Batch{At: time.Now(), Payload: string(payload)}
 	for _, r := range event.Records {
 		b.IDs = append(b.IDs, r.MessageID+r.Dynamodb.SequenceNumber)
 		b.Keys = append(b.Keys, r.Dynamodb.Keys["pk"].S)
@@ -99,6 +102,19 @@ func (f *Function) Most() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.most
+}
+
+// Direct is a client's connection to a service in the same process.
+type Direct struct{ http.Handler }
+
+// RoundTrip implements http.RoundTripper.
+func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	return w.Result(), nil
 }
 
 // Failing is the response that reports these ids.
