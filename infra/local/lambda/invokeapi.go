@@ -27,15 +27,10 @@ func (s *Service) serveInvoke(w http.ResponseWriter, r *http.Request) {
 		// Few callers read the response before they have written the whole request.
 		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, 10*maxRequest))
 	}
-	if kind := r.Header.Get("X-Amz-Invocation-Type"); kind != "" && kind != "RequestResponse" {
+	kind, log := r.Header.Get("X-Amz-Invocation-Type"), r.Header.Get("X-Amz-Log-Type")
+	if kind != "" && kind != "RequestResponse" || log != "" && log != "None" || r.Header.Get("X-Amz-Client-Context") != "" || r.URL.RawQuery != "" {
 		writeError(w, id, http.StatusBadRequest, "InvalidParameterValueException", "User", "message",
-			"Invocation type must be RequestResponse: no other runs locally")
-		return
-	}
-	if log := r.Header.Get("X-Amz-Log-Type"); log != "" && log != "None" ||
-		r.Header.Get("X-Amz-Client-Context") != "" || r.Header.Get("X-Amz-Tenant-Id") != "" || r.URL.RawQuery != "" {
-		writeError(w, id, http.StatusBadRequest, "InvalidParameterValueException", "User", "message",
-			"Only the payload is taken locally: no log type, qualifier, client context or tenant")
+			"Only the payload is taken locally: no invocation type but RequestResponse, no log type, qualifier or client context")
 		return
 	}
 	out, err := s.invoke(r.Context(), function, event{id: id, payload: payload})

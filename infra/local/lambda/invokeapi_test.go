@@ -65,7 +65,7 @@ func TestRefusalsOfTheInvokeAPI(t *testing.T) {
 		{"a payload above 6 MiB", input(func(in *client.InvokeInput) { in.Payload = []byte(`"` + strings.Repeat("x", 8<<20) + `"`) }),
 			"RequestTooLargeException", 413, "payload is too large"},
 		{"an asynchronous invocation", input(func(in *client.InvokeInput) { in.InvocationType = types.InvocationTypeEvent }),
-			"InvalidParameterValueException", 400, "Invocation type"},
+			"InvalidParameterValueException", 400, "no invocation type"},
 		{"a log", input(func(in *client.InvokeInput) { in.LogType = types.LogTypeTail }),
 			"InvalidParameterValueException", 400, "no log type"},
 	} {

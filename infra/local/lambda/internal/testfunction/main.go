@@ -59,9 +59,6 @@ func handle(ctx context.Context, e event) (any, error) {
 		panic("at the disco")
 	case "exit":
 		os.Exit(e.N)
-	case "exit-after-answer":
-		// The answer is sent once this function returns.
-		time.AfterFunc(50*time.Millisecond, func() { os.Exit(1) })
 	case "sleep":
 		time.Sleep(time.Duration(e.N) * time.Millisecond)
 	case "hang":
