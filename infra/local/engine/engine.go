@@ -258,11 +258,8 @@ func shelter() (place, error) {
 	return place{}, fmt.Errorf("listen on one of the ports %v: %w", shelters, last)
 }
 
-// ErrOtherKeys: the table exists with keys other than the template's.
-var ErrOtherKeys = errors.New("table exists with other keys")
-
 // EnsureTable creates the table if it does not exist, gives it the stream that it shall have
-// and returns once it is active. A table of that name with other keys gives ErrOtherKeys.
+// and returns once it is active.
 func EnsureTable(ctx context.Context, client *dynamodb.Client, t template.Table) error {
 	for {
 		out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name})
@@ -275,8 +272,6 @@ func EnsureTable(ctx context.Context, client *dynamodb.Client, t template.Table)
 			continue
 		case err != nil:
 			return fmt.Errorf("describe table %s: %w", t.Name, err)
-		case !sameKeys(out.Table, t):
-			return fmt.Errorf("ensure table %s: %w", t.Name, ErrOtherKeys)
 		case out.Table.TableStatus == types.TableStatusActive:
 			done, err := ensureStream(ctx, client, t, out.Table.StreamSpecification)
 			if done || err != nil {
@@ -313,25 +308,4 @@ func create(ctx context.Context, client *dynamodb.Client, t template.Table) erro
 		return fmt.Errorf("create table %s: %w", t.Name, err)
 	}
 	return nil
-}
-
-func sameKeys(have *types.TableDescription, want template.Table) bool {
-	if have == nil || len(have.KeySchema) != len(want.KeySchema) {
-		return false
-	}
-	kinds := map[string]string{}
-	for _, a := range have.AttributeDefinitions {
-		kinds[aws.ToString(a.AttributeName)] = string(a.AttributeType)
-	}
-	for _, a := range want.AttributeDefinitions {
-		if kinds[a.Name] != a.Type {
-			return false
-		}
-	}
-	for i, k := range want.KeySchema {
-		if aws.ToString(have.KeySchema[i].AttributeName) != k.Name || string(have.KeySchema[i].KeyType) != k.Type {
-			return false
-		}
-	}
-	return true
 }

@@ -14,7 +14,6 @@ import (
 
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/engine/enginetest"
-	"flashsale/infra/local/template"
 	"flashsale/infra/proof/ledgertest"
 )
 
@@ -119,33 +118,6 @@ func TestAProgramThatDoesNotServeIsAnError(t *testing.T) {
 	cancel()
 	if _, err := engine.Start(ctx, engine.Options{Binary: enginetest.Binary(t)}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the end of the context", err)
-	}
-}
-
-func TestATableIsCreatedOnceWithTheTemplatesKeys(t *testing.T) {
-	client := engine.Client(enginetest.Start(t).Endpoint())
-	table := template.Table{
-		Name:                 "orders",
-		KeySchema:            []template.Key{{Name: "pk", Type: "HASH"}, {Name: "n", Type: "RANGE"}},
-		AttributeDefinitions: []template.Attribute{{Name: "pk", Type: "S"}, {Name: "n", Type: "N"}},
-	}
-	for range 2 {
-		if err := engine.EnsureTable(t.Context(), client, table); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for name, change := range map[string]func(*template.Table){
-		"another key":         func(o *template.Table) { o.KeySchema = []template.Key{{Name: "pk", Type: "HASH"}} },
-		"another type of key": func(o *template.Table) { o.AttributeDefinitions = []template.Attribute{{Name: "n", Type: "S"}} },
-		"a key by another name": func(o *template.Table) {
-			o.KeySchema = []template.Key{{Name: "id", Type: "HASH"}, {Name: "n", Type: "RANGE"}}
-		},
-	} {
-		other := table
-		change(&other)
-		if err := engine.EnsureTable(t.Context(), client, other); !errors.Is(err, engine.ErrOtherKeys) {
-			t.Errorf("%s: got %v, want ErrOtherKeys", name, err)
-		}
 	}
 }
 

@@ -35,21 +35,6 @@ func TestParseReadsEverySettingAndWhatStringWrites(t *testing.T) {
 	}
 }
 
-func TestPresetsMeetEveryFault(t *testing.T) {
-	for _, name := range []string{"mild", "harsh"} {
-		c := config(t, name)
-		for what, share := range map[string]float64{
-			"conflict": c.Conflict, "throttle": c.Throttle, "error": c.Error, "lost": c.Lost, "late": c.Late, "send": c.Send, "publish": c.Publish,
-			"duplicate": c.Duplicate, "delay": c.Delay, "reorder": c.Reorder,
-			"latency": float64(c.Latency), "inflight": float64(c.InFlight),
-		} {
-			if share == 0 {
-				t.Errorf("%s has no %s", name, what)
-			}
-		}
-	}
-}
-
 func TestParseRefusesWhatIsNotExactlySettings(t *testing.T) {
 	for _, text := range []string{
 		"nonsense", "conflict", "conflict=", "conflict=1.1", "conflict=-0.1", "conflict=NaN", "conflict=Inf", "conflict=10%",

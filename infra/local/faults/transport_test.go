@@ -392,23 +392,6 @@ func TestCloseLeavesNothingToHappenLater(t *testing.T) {
 	})
 }
 
-func TestLatencyIsDrawnUpToItsMost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "latency=100ms")
-		var least, most time.Duration = time.Hour, 0
-		for range 200 {
-			start := time.Now()
-			if err := w.get(t, "a"); err != nil {
-				t.Error(err)
-			}
-			least, most = min(least, time.Since(start)), max(most, time.Since(start))
-		}
-		if least > 10*time.Millisecond || most < 90*time.Millisecond || most > 100*time.Millisecond {
-			t.Errorf("between %v and %v", least, most)
-		}
-	})
-}
-
 func TestAnItemIsKnownByItsKeyHoweverItIsNamed(t *testing.T) {
 	w := newWorld(t, "inflight=1m")
 	if err := w.transact(t, "a"); err != nil {

@@ -381,41 +381,29 @@ func TestAShardIsReadAfterTheOneBeforeItAcrossRestarts(t *testing.T) {
 	}
 }
 
-func TestAStreamThatIsDownIsAskedAgainWithGrowingPauses(t *testing.T) {
-	s, f := newStream(), &fakeFunction{}
-	play(t, config(t, nil), s, f, func() {
-		s.puts("a", 1)
-		eventsourcetest.After(time.Second)
-		var before int
-		s.change(func() { s.down, before = true, s.calls })
-		eventsourcetest.After(20 * time.Minute)
-		s.puts("b", 1)
-		s.change(func() {
-			s.down = false
-			if n := s.calls - before; n < 200 || n > 600 {
-				t.Errorf("%d calls in 20 minutes without a stream, want pauses of up to 5 s", n)
-			}
+func TestAStreamThatWasDownIsReadOnFromTheOldestRecordThatIsLeft(t *testing.T) {
+	for name, kept := range map[string]bool{"nothing was dropped": true, "what was read was dropped": false} {
+		s, f := newStream(), &fakeFunction{}
+		play(t, config(t, nil), s, f, func() {
+			s.puts("a", 1)
+			eventsourcetest.After(time.Second)
+			before := 0
+			s.change(func() { s.down, before = true, s.calls })
+			eventsourcetest.After(20 * time.Minute)
+			s.change(func() {
+				if n := s.calls - before; n < 200 || n > 600 {
+					t.Errorf("%d calls in 20 minutes without a stream, want pauses of up to 5 s", n)
+				}
+				if s.down = false; !kept {
+					s.shards[0] = nil
+				}
+			})
+			s.puts("b", 1)
+			eventsourcetest.After(10 * time.Second)
 		})
-		eventsourcetest.After(10 * time.Second)
-	})
-	if got := f.Keys(); !slices.Equal(got, []string{"a0", "b0"}) {
-		t.Errorf("got %v", got)
-	}
-}
-
-func TestReadingGoesOnWithTheOldestRecordThatIsLeft(t *testing.T) {
-	s, f := newStream(), &fakeFunction{}
-	play(t, config(t, nil), s, f, func() {
-		s.puts("a", 1)
-		eventsourcetest.After(time.Second)
-		s.change(func() { s.shards[0], s.down = nil, true })
-		eventsourcetest.After(time.Minute)
-		s.puts("b", 1)
-		s.change(func() { s.down = false })
-		eventsourcetest.After(time.Minute)
-	})
-	if got := f.Keys(); !slices.Equal(got, []string{"a0", "b0"}) {
-		t.Errorf("got %v", got)
+		if got := f.Keys(); !slices.Equal(got, []string{"a0", "b0"}) {
+			t.Errorf("%s: got %v", name, got)
+		}
 	}
 }
 
