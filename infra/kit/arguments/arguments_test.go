@@ -53,26 +53,6 @@ func TestAnErrorIsOneLineThatNamesTheVariable(t *testing.T) {
 	}
 }
 
-func TestValidOptionsAreReadAndTheRestIsLeft(t *testing.T) {
-	f := flagSet(&bytes.Buffer{})
-	if err := Parse(f, []string{"-stock", "10", "-duration", "5s", "-note", " a note ", "more"}); err != nil || f.Lookup("stock").Value.String() != "10" || f.Arg(0) != "more" {
-		t.Errorf("%v, stock %v, rest %v", err, f.Lookup("stock").Value, f.Args())
-	}
-}
-
-func TestHelpListsTheFlags(t *testing.T) {
-	var out bytes.Buffer
-	if err := Parse(flagSet(&out), []string{"-h"}); !errors.Is(err, flag.ErrHelp) || !strings.Contains(out.String(), "buyers a second") {
-		t.Errorf("%v, printed %q", err, out.String())
-	}
-	out.Reset()
-	f := flagSet(&out)
-	f.Usage = func() { out.WriteString("usage: its own") }
-	if err := Parse(f, []string{"-h"}); !errors.Is(err, flag.ErrHelp) || out.String() != "usage: its own" {
-		t.Errorf("%v, printed %q", err, out.String())
-	}
-}
-
 func TestAnOptionThatMeansNothingAloneIsNotLeftOutSilently(t *testing.T) {
 	for args, want := range map[string]string{"-rate 1 -seed 2": "", "-seed 2": "", "-rate 1": "-rate means nothing without SEED: give both", "-stock 1": ""} {
 		f := flagSet(&bytes.Buffer{})

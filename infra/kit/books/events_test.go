@@ -11,10 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"flashsale/shared/eventbus"
-	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
@@ -137,17 +134,6 @@ func TestEachKindOfWrongPublicationIsNamed(t *testing.T) {
 	}
 }
 
-func TestManyFindingsAreCounted(t *testing.T) {
-	w := newWorld(t)
-	w.Open(70, 5)
-	w.confirm(w.buy(0, 70))
-	w.Pass(time.Minute)
-	r := w.checkEvents("moutai", Options{Overdue: AtOnce})
-	if len(r.Findings) != maxFindings+1 || r.Findings[maxFindings].Text != "and 20 more" {
-		t.Errorf("%d findings, the last one %v", len(r.Findings), r.Findings[len(r.Findings)-1])
-	}
-}
-
 func TestAnEventThatIsNotOverdueMayStillCome(t *testing.T) {
 	w := newWorld(t)
 	w.Open(8, 2)
@@ -170,23 +156,6 @@ func TestAnEventThatIsNotOverdueMayStillCome(t *testing.T) {
 		}})
 	if err != nil || !r.Complete || r.Published != 1 || r.Waiting != 0 {
 		t.Errorf("the others came meanwhile: %+v (%v)", r, err)
-	}
-}
-
-func TestWhatTheTableDoesNotKeepIsNoFinding(t *testing.T) {
-	w := drained(t)
-	lines := w.published("moutai")
-	s := w.items()[saleKey]
-	s["empty"] = &types.AttributeValueMemberNS{Value: []string{"0", "1", "2", "3", "4"}}
-	soldOut, err := ledger.Changes(nil, ledger.Image(s), w.Now())
-	if err != nil || len(soldOut) != 1 {
-		t.Fatalf("%+v, %v", soldOut, err)
-	}
-	lines = append(lines, envelope(soldOut[0]))
-	w.edit(sale.Edit{OpensAt: w.Now().Add(time.Hour), ClosesAt: w.Now().Add(2 * time.Hour)})
-	r := w.checkEvents("", Options{Overdue: AtOnce}, lines...)
-	if r.NotKept != 2 || r.Expected != 10 || r.Published != 11 || r.Waiting != 1 || !r.Complete {
-		t.Errorf("%+v", r)
 	}
 }
 
@@ -217,17 +186,6 @@ func TestAnOccasionThatTheTableRulesOutIsAFinding(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 		})
-	}
-}
-
-func TestASaleWhoseItemIsGoneIsAFindingOfTheWholeTablesEvents(t *testing.T) {
-	w := settled(t)
-	lines := w.published("moutai", "")
-	all := w.items()
-	delete(all, saleKey)
-	w.db = load(t, all)
-	if r := w.checkEvents("", Options{Overdue: AtOnce}, lines...); r.Complete || !strings.Contains(r.Findings[0].Text, "the item of sale moutai is missing, so its events are unknown") {
-		t.Errorf("%+v", r)
 	}
 }
 

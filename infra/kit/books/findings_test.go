@@ -524,19 +524,6 @@ func TestASaleForANewerReleaseIsNotRecountedAndHidesNoOther(t *testing.T) {
 	}
 }
 
-func TestAListingThatIsNotAsDocumentedHidesNoSale(t *testing.T) {
-	w := newWorld(t)
-	w.Open(8, 2)
-	all := w.items()
-	all.set(listingKey, "closesAt", nil)
-	db := load(t, all)
-	list, err := Sales(w.Ctx, db, tableName)
-	if err != nil || len(list) != 1 || list[0].SaleID != "moutai" {
-		t.Errorf("the list is %+v (%v)", list, err)
-	}
-	has(t, all.recount(t, w.Now()), "P19", "the item SALES, moutai is not as documented: closesAt is not a number")
-}
-
 func TestWhatNoOrderOfAGroupExplainsIsAFinding(t *testing.T) {
 	w := grouped(t)
 	guard := func(group, user, claimID string) item {
@@ -553,18 +540,6 @@ func TestWhatNoOrderOfAGroupExplainsIsAFinding(t *testing.T) {
 		all := w.items()
 		all[keyOf(it)] = it
 		has(t, all.recount(t, w.Now()), "P34", want)
-	}
-}
-
-func TestAMinReaderThatIsNoVersionIsAFinding(t *testing.T) {
-	w := newWorld(t)
-	w.Open(8, 2)
-	all := w.items()
-	k := key{"SALE#moutai", "SALE"}
-	all[k] = maps.Clone(all[k])
-	all[k]["minReader"] = text("x")
-	if r := all.recount(t, w.Now()); r.Balanced {
-		t.Error("nothing is found")
 	}
 }
 

@@ -3,13 +3,11 @@ package books
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
 	"flashsale/infra/kit/dynamotest"
@@ -158,23 +156,6 @@ func TestASaleThatIsNotThereHasNoReceipt(t *testing.T) {
 		if r, err := Recount(w.Ctx, w.db, tableName, id, Options{Now: w.Now, Sleep: noSleep}); !errors.Is(err, ErrNoSale) {
 			t.Errorf("%q: %+v (%v)", id, r, err)
 		}
-	}
-}
-
-func TestAReceiptListsNoMoreThanASheetOfFindings(t *testing.T) {
-	w := newWorld(t)
-	w.Open(200, 2)
-	w.buy(0, 80)
-	all := w.items()
-	for k, it := range all {
-		if strings.HasPrefix(k.pk, "CLAIM#") {
-			all[k] = maps.Clone(it)
-			all[k]["extra"] = &types.AttributeValueMemberNULL{Value: true}
-		}
-	}
-	r := all.recount(t, w.Now())
-	if n := len(r.Findings); n != maxFindings+1 || fmt.Sprint(r.Findings[maxFindings]) != "and 30 more (P19)" {
-		t.Errorf("%d findings, the last is %v", n, r.Findings[n-1])
 	}
 }
 

@@ -69,31 +69,6 @@ func TestAPlotLabelsItsAxesAndMarks(t *testing.T) {
 	}
 }
 
-func TestALineIsInterruptedWhereItHasNoValue(t *testing.T) {
-	p := Plot{Step: 1, Lines: []Line{{"a", []float64{1, math.NaN(), 1, 1}}}}
-	same := func(v float64) float64 { return v }
-	if got, want := p.path(p.Lines[0], same, same), "M0.0 1.0h.1M2.0 1.0h.1L3.0 1.0"; got != want {
-		t.Errorf("path %s, want %s", got, want)
-	}
-}
-
-func TestBarsAreDrawnToOneScale(t *testing.T) {
-	text := string(Bars{X: "orders in percent", Mark: &Mark{"the stock", 8}, Bars: []Bar{
-		{"<half>", "5", []Part{{5, "blue"}}},
-		{"whole", "6+4", []Part{{6, "green"}, {4, "red"}}},
-	}}.SVG())
-	wellFormed(t, text)
-	for _, want := range []string{
-		`width="250.0" height="12" fill="blue"`, `width="300.0"`, `x="490.0" y="22" width="200.0"`, `class="mark" x1="590.0"`, "&lt;half&gt;",
-		">orders in percent</text>", ">the stock</text>", ">10</text>",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the drawing lacks %s:\n%s", want, text)
-		}
-	}
-	wellFormed(t, string(Bars{}.SVG()))
-}
-
 func TestTicksAreRoundAndFew(t *testing.T) {
 	for _, c := range []struct {
 		high float64

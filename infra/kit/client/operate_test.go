@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -16,23 +15,6 @@ var (
 	aChange = OperatorRequest{Method: "POST", Route: "/operate/sales/{saleId}/changes", Path: map[string]string{"saleId": "moutai"}, Body: `{"id":"x","action":"pause"}`}
 	aBuyer  = OperatorRequest{Method: "GET", Route: "/operate/sales/{saleId}/buyers/{user}", Path: map[string]string{"saleId": "moutai", "user": "a/b c%?#"}, Query: map[string]string{"drained": "1"}}
 )
-
-func TestWhatAnOperatorSendsOverHTTP(t *testing.T) {
-	address, last := server(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Retry-After", "2")
-		w.WriteHeader(http.StatusConflict)
-		fmt.Fprint(w, `{"code":"conflicting-request","detail":"no"}`)
-	})
-	o := Operator{Client: New("http://127.0.0.1:1", Options{Lambda: "http://127.0.0.1:1"}), API: address, Token: "tok"}
-	a, err := o.Operate(t.Context(), aChange)
-	if err != nil || a.Status != http.StatusConflict || a.Code != "conflicting-request" || last.method != "POST" || last.url != "/operate/sales/moutai/changes" ||
-		last.header.Get("Authorization") != "Bearer tok" || last.header.Get("Content-Type") != "application/json" || last.body != aChange.Body {
-		t.Errorf("%v, %v: %s %s %v %s", a, err, last.method, last.url, last.header, last.body)
-	}
-	if _, err := o.Operate(t.Context(), aBuyer); err != nil || last.url != "/operate/sales/moutai/buyers/a%2Fb%20c%25%3F%23?drained=1" || last.header.Get("Content-Type") != "" || last.body != "" {
-		t.Errorf("%v: %s %v %q", err, last.url, last.header, last.body)
-	}
-}
 
 func TestWhatAnOperatorSendsByInvoke(t *testing.T) {
 	var asked []byte

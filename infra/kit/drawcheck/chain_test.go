@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"slices"
 	"testing"
-	"time"
 )
 
 // signed are rounds of quicknet, as its relays show them.
@@ -63,13 +62,5 @@ func TestThePinnedHashIsThatOfThePinnedKeyAndTimes(t *testing.T) {
 	text = slices.Concat(text, bytesOf(t, Quicknet.Key), bytesOf(t, "f477d5c89f21a17c863a7f937c6a6d15859414d2be09cd448d4279af331c5d3e"), []byte("quicknet"))
 	if hash := sha256.Sum256(text); hex.EncodeToString(hash[:]) != Quicknet.Hash {
 		t.Errorf("the hash is %x, want %s", hash, Quicknet.Hash)
-	}
-}
-
-func TestARoundsTimeFollowsFromGenesisAndPeriod(t *testing.T) {
-	for round, want := range map[uint64]int64{1: 1692803367, 2: 1692803370, 1_000_000: 1695803364} {
-		if got := Quicknet.TimeOf(round); !got.Equal(time.Unix(want, 0)) {
-			t.Errorf("round %d is signed at %s, want %s", round, got, time.Unix(want, 0).UTC())
-		}
 	}
 }

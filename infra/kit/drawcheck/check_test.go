@@ -150,18 +150,6 @@ func TestWhatIsNotPublishedYetIsPendingAndNotWrong(t *testing.T) {
 	}
 }
 
-func TestManyFaultsOfAKindAreCounted(t *testing.T) {
-	s, pages := readVectors(t).drawn(t)
-	pages[0], pages[1] = nil, append(pages[0], pages[1]...)
-	for i := range 10 {
-		pages[0] = append(pages[0], Leaf{2, byte(i)})
-	}
-	r := Check(Quicknet, s, pages)
-	if len(r.Wrong) < maxOfAKind+1 || r.Wrong[maxOfAKind] != "and 7 more leaves are out of place" {
-		t.Errorf("wrong: %q", r.Wrong)
-	}
-}
-
 func TestTheAnswersOfTheAPIAreRead(t *testing.T) {
 	const sale = `{"saleId":"moutai","opensAt":"2026-11-26T12:00:00.000Z","closesAt":"2026-11-28T12:00:00.000Z","draw":{"enterFrom":"2026-11-20T12:00:00.000Z",` +
 		`"enterUntil":"2026-11-25T12:00:00.000Z","keepHours":24%s}}`

@@ -17,7 +17,6 @@ package dynamotest
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -124,7 +123,7 @@ func (db *DB) Dump() string {
 	defer db.mu.Unlock()
 	var out strings.Builder
 	for _, it := range db.table.items() {
-		out.WriteString(db.table.Name + " " + textOf(it) + "\n")
+		fmt.Fprintf(&out, "%s %s\n", db.table.Name, JSON(it))
 	}
 	return out.String()
 }
@@ -192,35 +191,4 @@ func inOrder(all []pendingRequest) {
 		}
 		return a.due.Compare(b.due)
 	})
-}
-
-// textOf spells an item in a stable way: equal items have equal texts.
-func textOf(it map[string]types.AttributeValue) string {
-	var out strings.Builder
-	out.WriteString("{")
-	for i, name := range slices.Sorted(maps.Keys(it)) {
-		if i > 0 {
-			out.WriteString(", ")
-		}
-		fmt.Fprintf(&out, "%s: ", name)
-		writeText(&out, it[name])
-	}
-	out.WriteString("}")
-	return out.String()
-}
-
-// writeText spells a value in a stable way.
-func writeText(out *strings.Builder, v types.AttributeValue) {
-	switch v := v.(type) {
-	case *types.AttributeValueMemberS:
-		fmt.Fprintf(out, "%q", v.Value)
-	case *types.AttributeValueMemberN:
-		out.WriteString(v.Value)
-	case *types.AttributeValueMemberBOOL:
-		fmt.Fprint(out, v.Value)
-	case *types.AttributeValueMemberSS:
-		fmt.Fprintf(out, "SS%q", v.Value)
-	case *types.AttributeValueMemberNS:
-		fmt.Fprintf(out, "NS%v", v.Value)
-	}
 }

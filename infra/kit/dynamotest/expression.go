@@ -1,6 +1,7 @@
 package dynamotest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -27,7 +28,6 @@ type condition struct {
 	op          string // AND, OR, a comparator or a function
 	parts       []*condition
 	left, right operand
-	grouped     bool // in parentheses
 }
 
 // assignment is one action of an update. SET assigns left, or left op right with op + or -;
@@ -65,7 +65,7 @@ func invalid(parameter string, err error) error {
 	return err
 }
 
-// parser reads one expression. The first error ends it.
+// parser reads one expression. It panics with a syntaxError, which parseText recovers.
 type parser struct {
 	text   string
 	tokens []string // the last one is "", the end
@@ -82,7 +82,7 @@ type cached struct {
 	err        error
 }
 
-func parseCached(grammar, text string, parse func(*parser) error) (*expression, error) {
+func parseCached(grammar, text string, parse func(*parser)) (*expression, error) {
 	key := [2]string{grammar, text}
 	if hit, ok := cache.Load(key); ok {
 		c := hit.(cached)
@@ -95,35 +95,37 @@ func parseCached(grammar, text string, parse func(*parser) error) (*expression, 
 
 var tokenForm = regexp.MustCompile(`^(?:[#:]?[A-Za-z0-9_]+|<>|<=|>=|[(),=<>+-])`)
 
-func parseText(text string, parse func(*parser) error) (*expression, error) {
-	if len(text) > maxExpression {
-		return nil, syntaxError(fmt.Sprintf("Expression size has exceeded the maximum allowed size; expression size: %d", len(text)))
-	}
+func parseText(text string, parse func(*parser)) (_ *expression, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = r.(syntaxError) // or else a fault here, which goes on
+		}
+	}()
 	p := &parser{text: text, out: &expression{}}
+	if len(text) > maxExpression {
+		p.fail("Expression size has exceeded the maximum allowed size; expression size: %d", len(text))
+	}
 	for rest := strings.TrimLeft(text, " "); rest != ""; rest = strings.TrimLeft(rest, " ") {
 		token := tokenForm.FindString(rest)
 		if token == "" {
-			return nil, p.unknown(rest)
+			p.unknown(rest)
 		}
 		p.tokens = append(p.tokens, token)
 		rest = rest[len(token):]
 	}
 	p.tokens = append(p.tokens, "")
-	if err := parse(p); err != nil {
-		return nil, err
-	}
+	parse(p)
 	if t := p.next(); t != "" {
-		return nil, p.unknown(t)
+		p.unknown(t)
 	}
 	return p.out, nil
 }
 
+func (p *parser) fail(format string, args ...any) { panic(syntaxError(fmt.Sprintf(format, args...))) }
+
 // unknown refuses what stands at a place: DynamoDB may know it, or may not.
-func (p *parser) unknown(token string) error {
-	if token == "" {
-		token = "<EOF>"
-	}
-	return syntaxError(fmt.Sprintf("dynamotest does not know %q here: %s", token, p.text))
+func (p *parser) unknown(token string) {
+	p.fail("dynamotest does not know %q here: %s", cmp.Or(token, "<EOF>"), p.text)
 }
 
 func (p *parser) next() string {
@@ -142,100 +144,74 @@ func (p *parser) take(token string) bool {
 	return false
 }
 
-func (p *parser) expect(token string) error {
+func (p *parser) expect(token string) {
 	if !p.take(token) {
-		return p.unknown(p.tokens[p.at])
+		p.unknown(p.tokens[p.at])
 	}
-	return nil
 }
 
-func parseConditionText(p *parser) (err error) {
-	p.out.condition, err = p.or()
-	return err
-}
+func parseConditionText(p *parser) { p.out.condition = p.or() }
 
-func (p *parser) or() (*condition, error)  { return p.joined("OR", p.and) }
-func (p *parser) and() (*condition, error) { return p.joined("AND", p.term) }
+func (p *parser) or() *condition  { return p.joined("OR", p.and) }
+func (p *parser) and() *condition { return p.joined("AND", p.term) }
 
 // joined reads conditions with a word between them.
-func (p *parser) joined(word string, part func() (*condition, error)) (*condition, error) {
-	first, err := part()
-	if err != nil || p.tokens[p.at] != word {
-		return first, err
+func (p *parser) joined(word string, part func() *condition) *condition {
+	first := part()
+	if p.tokens[p.at] != word {
+		return first
 	}
 	all := &condition{op: word, parts: []*condition{first}}
 	for p.take(word) {
-		next, err := part()
-		if err != nil {
-			return nil, err
-		}
-		all.parts = append(all.parts, next)
+		all.parts = append(all.parts, part())
 	}
-	return all, nil
+	return all
 }
 
 var comparators = []string{"=", "<>", "<=", "<", ">=", ">"}
 
-func (p *parser) term() (*condition, error) {
+func (p *parser) term() *condition {
 	if p.take("(") {
-		inner, err := p.or()
-		switch {
-		case err != nil:
-			return nil, err
-		case inner.grouped:
-			return nil, syntaxError("The expression has redundant parentheses;")
-		}
-		inner.grouped = true
-		return inner, p.expect(")")
+		inner := p.or()
+		p.expect(")")
+		return inner
 	}
-	switch function := p.tokens[p.at]; function {
+	switch p.tokens[p.at] {
 	case "attribute_exists", "attribute_not_exists", "begins_with":
 		return p.function(p.next())
 	}
-	left, err := p.operand(true)
-	if err != nil {
-		return nil, err
+	c := &condition{left: p.operand(true), op: p.next()}
+	if !slices.Contains(comparators, c.op) {
+		p.unknown(c.op)
 	}
-	op := p.next()
-	if !slices.Contains(comparators, op) {
-		return nil, p.unknown(op)
-	}
-	right, err := p.operand(true)
-	return &condition{op: op, left: left, right: right}, err
+	c.right = p.operand(true)
+	return c
 }
 
 // function reads the arguments of a function: an attribute, and of begins_with a value.
-func (p *parser) function(name string) (*condition, error) {
-	c := &condition{op: name}
-	err := p.expect("(")
-	if err == nil {
-		c.left.name, err = p.name()
+func (p *parser) function(name string) *condition {
+	p.expect("(")
+	c := &condition{op: name, left: operand{name: p.name()}}
+	if name == "begins_with" {
+		p.expect(",")
+		c.right.value = p.value()
 	}
-	if err == nil && name == "begins_with" {
-		if err = p.expect(","); err == nil {
-			c.right.value, err = p.value()
-		}
-	}
-	if err == nil {
-		err = p.expect(")")
-	}
-	return c, err
+	p.expect(")")
+	return c
 }
 
-func (p *parser) operand(mayBeSize bool) (o operand, err error) {
+func (p *parser) operand(mayBeSize bool) (o operand) {
 	switch t := p.tokens[p.at]; {
 	case strings.HasPrefix(t, ":"):
-		o.value, err = p.value()
+		o.value = p.value()
 	case mayBeSize && t == "size" && p.tokens[p.at+1] == "(":
 		p.at += 2
-		o.size = true
-		if o.name, err = p.name(); err == nil {
-			err = p.expect(")")
-		}
+		o.size, o.name = true, p.name()
+		p.expect(")")
 	default:
-		o.name, err = p.name()
+		o.name = p.name()
 	}
-	return o, err
+	return o
 }
 
 var (
@@ -243,77 +219,59 @@ var (
 	valueForm = regexp.MustCompile(`^:\w+$`)
 )
 
-func (p *parser) name() (string, error) {
+func (p *parser) name() string {
 	t := p.next()
 	switch {
 	case !nameForm.MatchString(t):
-		return "", p.unknown(t)
+		p.unknown(t)
 	case t[0] == '#':
 		p.out.names = append(p.out.names, t)
 	case reserved(t):
-		return "", syntaxError(fmt.Sprintf("Attribute name is a reserved keyword; reserved keyword: %q in: %s", t, p.text))
+		p.fail("Attribute name is a reserved keyword; reserved keyword: %q in: %s", t, p.text)
 	}
-	return t, nil
+	return t
 }
 
-func (p *parser) value() (string, error) {
+func (p *parser) value() string {
 	t := p.next()
 	if !valueForm.MatchString(t) {
-		return "", p.unknown(t)
+		p.unknown(t)
 	}
 	p.out.values = append(p.out.values, t)
-	return t, nil
+	return t
 }
 
-func parseUpdateText(p *parser) error {
+func parseUpdateText(p *parser) {
 	seen := map[string]bool{}
 	for first := true; first || p.tokens[p.at] != ""; first = false {
 		section := p.next()
 		switch {
 		case !slices.Contains([]string{"SET", "REMOVE", "ADD", "DELETE"}, section):
-			return p.unknown(section)
+			p.unknown(section)
 		case seen[section]:
-			return syntaxError("The \"" + section + "\" section can only be used once in an update expression;")
+			p.fail("The %q section can only be used once in an update expression;", section)
 		}
 		seen[section] = true
-		for {
-			a, err := p.action(section)
-			if err != nil {
-				return err
-			}
-			if p.out.update = append(p.out.update, a); !p.take(",") {
-				break
-			}
+		for again := true; again; again = p.take(",") {
+			p.out.update = append(p.out.update, p.action(section))
 		}
 	}
-	return nil
 }
 
-func (p *parser) action(section string) (a assignment, err error) {
-	a.section = section
-	if a.name, err = p.name(); err != nil {
-		return a, err
-	}
+func (p *parser) action(section string) assignment {
+	a := assignment{section: section, name: p.name()}
 	switch section {
 	case "REMOVE":
-		return a, nil
+		return a
 	case "ADD", "DELETE":
-		a.left.value, err = p.value()
-		return a, err
+		a.left.value = p.value()
+		return a
 	}
-	if err := p.expect("="); err != nil {
-		return a, err
+	p.expect("=")
+	a.left = p.operand(false)
+	if t := p.tokens[p.at]; t == "+" || t == "-" {
+		a.op = p.next()
+		a.right = p.operand(false)
 	}
-	if a.left, err = p.operand(false); err != nil {
-		return a, err
-	}
-	if p.take("+") {
-		a.op = "+"
-	} else if p.take("-") {
-		a.op = "-"
-	} else {
-		return a, nil
-	}
-	a.right, err = p.operand(false)
-	return a, err
+	return a
 }

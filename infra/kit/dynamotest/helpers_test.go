@@ -3,6 +3,8 @@ package dynamotest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,12 +71,23 @@ func look(t *testing.T, db *DB, pk, sk string) attributes {
 	return out.Item
 }
 
-// text formats an item for comparison.
+// text formats an item for comparison: its names with strings and numbers.
 func text(it attributes) string {
 	if it == nil {
 		return "none"
 	}
-	return textOf(it)
+	plain := map[string]any{}
+	for name, v := range it {
+		switch v := v.(type) {
+		case *types.AttributeValueMemberS:
+			plain[name] = v.Value
+		case *types.AttributeValueMemberN:
+			plain[name] = v.Value
+		default:
+			plain[name] = v
+		}
+	}
+	return strings.TrimPrefix(fmt.Sprint(plain), "map")
 }
 
 func wantItem(t *testing.T, got attributes, want string) {
@@ -129,4 +142,32 @@ func buy(user string) *dynamodb.TransactWriteItemsInput {
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		}},
 	}}
+}
+
+func said(text string, parameters ...types.AttributeValue) types.BatchStatementRequest {
+	return types.BatchStatementRequest{Statement: &text, Parameters: parameters}
+}
+
+const insertText = `INSERT INTO "sales" VALUE {'pk': ?, 'sk': ?, 'user': ?}`
+
+func insert(sk string) types.BatchStatementRequest {
+	return said(insertText, str("ORDER"), str(sk), str("alice"))
+}
+
+// answers returns the codes of a batch's statements, "ok" for none.
+func answers(t *testing.T, db *DB, all ...types.BatchStatementRequest) string {
+	t.Helper()
+	out, err := db.BatchExecuteStatement(t.Context(), &dynamodb.BatchExecuteStatementInput{Statements: all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var codes []string
+	for _, r := range out.Responses {
+		if r.Error == nil {
+			codes = append(codes, "ok")
+		} else {
+			codes = append(codes, string(r.Error.Code))
+		}
+	}
+	return strings.Join(codes, " ")
 }

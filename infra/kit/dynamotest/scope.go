@@ -1,7 +1,6 @@
 package dynamotest
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -65,7 +64,7 @@ func (b *binder) fail(err error) {
 
 // parse reads one expression and notes the placeholders it uses; nil if there is none, or
 // after an error.
-func (b *binder) parse(parameter string, text *string, grammar string, parse func(*parser) error) *expression {
+func (b *binder) parse(parameter string, text *string, grammar string, parse func(*parser)) *expression {
 	if text == nil || b.err != nil {
 		return nil
 	}
@@ -98,9 +97,6 @@ func (b *binder) condition(parameter string, text *string) *condition {
 	if out == nil {
 		return nil
 	}
-	if err := b.checkCondition(out.condition); err != nil {
-		b.fail(invalid(parameter, err))
-	}
 	return out.condition
 }
 
@@ -115,7 +111,7 @@ func (b *binder) update(text *string) []assignment {
 	for i := range resolved {
 		resolved[i].name = b.name(resolved[i].name)
 	}
-	if err := b.checkUpdate(resolved); err != nil {
+	if err := checkUpdate(resolved); err != nil {
 		b.fail(invalid(parameter, err))
 	}
 	return resolved
@@ -147,54 +143,14 @@ func unused[V any](given map[string]V, used map[string]bool) string {
 	return strings.Join(left, ", ")
 }
 
-// What DynamoDB refuses before it looks at any item: operands that can never
-// fit their operator. Only the :values have a type by then.
-
-func wrongType(operator, given string) error {
-	return syntaxError(fmt.Sprintf(
-		"Incorrect operand type for operator or function; operator or function: %s, operand type: %s", operator, given))
-}
-
-func (s *scope) checkCondition(c *condition) error {
-	for _, part := range c.parts {
-		if err := s.checkCondition(part); err != nil {
-			return err
-		}
-	}
-	if c.left.name != "" && !c.left.size && s.name(c.left.name) == s.name(c.right.name) {
-		return syntaxError("The first operand must be distinct from the remaining operands for this operator or function; operator: " + c.op)
-	}
-	for _, o := range []operand{c.left, c.right} {
-		given := typeOf(s.values[o.value])
-		ordering := c.op != "=" && c.op != "<>"
-		switch {
-		case given == "" || given == "S" || given == "N" && c.op != "begins_with":
-		case ordering:
-			return wrongType(c.op, given)
-		}
-	}
-	return nil
-}
-
-func (s *scope) checkUpdate(actions []assignment) error {
+// checkUpdate refuses an update that names an attribute twice.
+func checkUpdate(actions []assignment) error {
 	seen := map[string]bool{}
 	for _, a := range actions {
 		if seen[a.name] {
 			return syntaxError("Two document paths overlap with each other; must remove or rewrite one of these paths; path: " + a.name)
 		}
 		seen[a.name] = true
-		given := typeOf(s.values[a.left.value])
-		switch {
-		case a.section == "ADD" && !slices.Contains([]string{"N", "SS", "NS"}, given):
-			return wrongType("ADD", given)
-		case a.section == "DELETE" && !slices.Contains([]string{"SS", "NS"}, given):
-			return wrongType("DELETE", given)
-		}
-		for _, o := range []operand{a.left, a.right} {
-			if given := typeOf(s.values[o.value]); a.op != "" && given != "" && given != "N" {
-				return wrongType(a.op, given)
-			}
-		}
 	}
 	return nil
 }

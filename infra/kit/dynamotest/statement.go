@@ -195,7 +195,7 @@ func (w *write) bindUpdate(s *statement) (err error) {
 		}
 		w.update = append(w.update, assignment{section: "SET", name: name, left: operand{value: parameter(i)}})
 	}
-	return invalid("statement", w.scope.checkUpdate(w.update))
+	return invalid("statement", checkUpdate(w.update))
 }
 
 // BatchExecuteStatement is DynamoDB's BatchExecuteStatement for the statements

@@ -2,6 +2,7 @@ package dynamotest
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,23 +12,14 @@ import (
 const maxItemSize = 400 << 10 // bytes, names included
 
 // item is one stored item. A stored item never changes: a write makes a new
-// one, so readers and snapshots may share it, and only what leaves the package
-// or enters it is copied.
+// one, so readers and snapshots may share it. Nobody may change a value that has
+// entered or left the package.
 type item map[string]types.AttributeValue
 
-// copied is a deep copy for the outside world; nil for no item.
-func (it item) copied() map[string]types.AttributeValue {
-	if it == nil {
-		return nil
-	}
-	out := make(map[string]types.AttributeValue, len(it))
-	for name, v := range it {
-		out[name] = copyValue(v)
-	}
-	return out
-}
+// copied is a copy with the same values; nil for no item.
+func (it item) copied() map[string]types.AttributeValue { return maps.Clone(it) }
 
-// admitItem is a deep, checked and normal copy of what a caller passed.
+// admitItem is a checked and normal copy of what a caller passed.
 func admitItem(in map[string]types.AttributeValue) (item, error) {
 	out := make(item, len(in))
 	for name, v := range in {
@@ -44,7 +36,7 @@ func admitItem(in map[string]types.AttributeValue) (item, error) {
 }
 
 // admit checks one value and returns its normal form: numbers in plain digits,
-// sets in order. Nothing of the result belongs to the caller.
+// sets in order.
 func admit(v types.AttributeValue) (types.AttributeValue, error) {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberN:
@@ -70,9 +62,9 @@ func admit(v types.AttributeValue) (types.AttributeValue, error) {
 		if v.Value == nil { // the client sends it as null
 			return nil, emptyValue()
 		}
-		return copyValue(v), nil
+		return v, nil
 	case *types.AttributeValueMemberS, *types.AttributeValueMemberBOOL:
-		return copyValue(v), nil
+		return v, nil
 	case nil:
 		return nil, emptyValue()
 	}
@@ -91,25 +83,6 @@ func checkSet(kind string, size, distinct int) error {
 		return validation("One or more parameter values were invalid: Input collection contains duplicates.")
 	}
 	return nil
-}
-
-// copyValue is a deep copy of an admitted value.
-func copyValue(v types.AttributeValue) types.AttributeValue {
-	switch v := v.(type) {
-	case *types.AttributeValueMemberS:
-		return &types.AttributeValueMemberS{Value: v.Value}
-	case *types.AttributeValueMemberN:
-		return &types.AttributeValueMemberN{Value: v.Value}
-	case *types.AttributeValueMemberB:
-		return &types.AttributeValueMemberB{Value: slices.Clone(v.Value)}
-	case *types.AttributeValueMemberBOOL:
-		return &types.AttributeValueMemberBOOL{Value: v.Value}
-	case *types.AttributeValueMemberSS:
-		return &types.AttributeValueMemberSS{Value: slices.Clone(v.Value)}
-	case *types.AttributeValueMemberNS:
-		return &types.AttributeValueMemberNS{Value: slices.Clone(v.Value)}
-	}
-	return v
 }
 
 // typeOf is the type descriptor of an admitted value: S, N, B, SS, NS or BOOL; "" for

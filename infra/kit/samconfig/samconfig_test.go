@@ -33,17 +33,6 @@ func TestAnEnvironmentIsReadFromItsSections(t *testing.T) {
 	}
 }
 
-func TestACommandsSectionOverridesTheOneForAllCommands(t *testing.T) {
-	got, err := Parse([]byte(`[dev.global.parameters]
-stack_name = "a"
-region = "eu-west-1"
-[dev.deploy.parameters]
-region = "us-east-1"`), "dev")
-	if err != nil || got.Region != "us-east-1" || got.StackName != "a" {
-		t.Errorf("%+v, %v", got, err)
-	}
-}
-
 func TestTheErrorForAMissingEnvironmentListsTheOthers(t *testing.T) {
 	_, err := Parse([]byte(file), "staging")
 	if !errors.Is(err, ErrNoEnvironment) {
@@ -134,12 +123,5 @@ func TestAValueThatCannotBeExpressedIsRefused(t *testing.T) {
 		if got, err := e.Arguments(); err == nil {
 			t.Errorf("%s is formatted as %s", value, got)
 		}
-	}
-}
-
-func TestALaterOverrideWins(t *testing.T) {
-	e := Environment{Parameters: map[string]string{"A": "1", "B": "2"}}
-	if err := e.Override("A=3"); err != nil || e.Parameters["A"] != "3" || e.Parameters["B"] != "2" {
-		t.Errorf("%v, %v", e.Parameters, err)
 	}
 }

@@ -271,15 +271,3 @@ func TestNothingIsFoundWhere(t *testing.T) {
 		})
 	}
 }
-
-func TestARepeatedAcceptanceIsNotASecondOne(t *testing.T) {
-	h := New(Sale{})
-	a := client.Answer{Claim: claim("a1", "")}
-	if first, second := h.Clicked("A", true, Span{}, client.Accepted, a), h.Clicked("A", true, Span{}, client.Accepted, a); first || !second {
-		t.Errorf("repeated: %v, then %v", first, second)
-	}
-	h.Clicked("b", false, Span{}, client.SoldOut, client.Answer{})
-	if winners, refusals := h.Count(); winners != 1 || refusals != 1 || !h.Holds("A") || h.Holds("b") {
-		t.Errorf("%d winners, %d refusals", winners, refusals)
-	}
-}

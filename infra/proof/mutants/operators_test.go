@@ -27,7 +27,7 @@ var swaps = map[string][]string{
 
 // slowTests are not run for each operator: they take long, and their findings are
 // random.
-const slowTests = "^(TestADrawOfManyEntrants|TestReleasingManyClaims|TestARecallOfManyOrders|TestTheLedgerOverAFakeFullOfContention)"
+const slowTests = "^(TestReleasingManyClaims|TestARecallOfManyOrders|TestTheLedgerOverAFakeFullOfContention)"
 
 // A stage is the tests to run, if no stage before it has noticed a change, and those of them to
 // skip. A change that makes them endless is noticed when they have taken longer than patience.
