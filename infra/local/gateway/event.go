@@ -143,26 +143,9 @@ func host(r *http.Request) string {
 	return name
 }
 
-const (
-	// maxEventBytes is Lambda's limit for an event. The event contains the body, as
-	// Base64 if it is not text, so an HTTP API's own limit of 10 MB is never reached.
-	maxEventBytes = 6 << 20
-	// maxHeadBytes is an HTTP API's limit for the request line and all headers.
-	maxHeadBytes = 10240
-)
-
-// headBytes is the size of the request line and headers as HTTP/1.1 writes them.
-func headBytes(r *http.Request) int {
-	const lineEnd, separator = 2, 2
-	size := len(r.Method) + 1 + len(r.RequestURI) + 1 + len(r.Proto) + lineEnd
-	size += len("Host") + separator + len(r.Host) + lineEnd
-	for name, values := range r.Header {
-		for _, value := range values {
-			size += len(name) + separator + len(value) + lineEnd
-		}
-	}
-	return size
-}
+// maxEventBytes is Lambda's limit for an event. The event contains the body, as
+// Base64 if it is not text, so an HTTP API's own limit of 10 MB is never reached.
+const maxEventBytes = 6 << 20
 
 // readBody fails with *http.MaxBytesError beyond the size limit.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {

@@ -84,12 +84,9 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.write(w)
 }
 
-// answer checks in API Gateway's order: limits, route, throttle, authorizer,
+// answer checks in API Gateway's order: route, throttle, authorizer,
 // integration. So requests without a token use up the throttle, too.
 func (g *gateway) answer(w http.ResponseWriter, r *http.Request, id string) answer {
-	if headBytes(r) > maxHeadBytes {
-		return refuse(http.StatusRequestHeaderFieldsTooLarge)
-	}
 	if g.o.CORS != nil && isPreflight(r) {
 		return g.o.CORS.preflight(r.Header.Get("Origin"))
 	}

@@ -165,20 +165,6 @@ func TestBodiesThatFitLambdasEventPass(t *testing.T) {
 	wantMessage(t, serve(h, broken), http.StatusBadRequest, "Bad Request")
 }
 
-func TestRequestLineAndHeadersUpTo10240BytesPass(t *testing.T) {
-	h := newGateway(routes("GET /"), &fakeInvoker{response: `{"statusCode":200}`}, Options{})
-	// The rest is "GET / HTTP/1.1", "Host: api" and "X: " with their line ends.
-	const rest = 16 + 11 + 5
-	for size, want := range map[int]int{maxHeadBytes: http.StatusOK, maxHeadBytes + 1: http.StatusRequestHeaderFieldsTooLarge} {
-		r := httptest.NewRequest(http.MethodGet, "/", nil)
-		r.Host = "api"
-		r.Header.Set("X", strings.Repeat("x", size-rest))
-		if w := serve(h, r); w.Code != want {
-			t.Errorf("%d bytes: answer %d, want %d", size, w.Code, want)
-		}
-	}
-}
-
 func TestPathsAndMethodsAreServedOnlyAsTheyAreRouted(t *testing.T) {
 	api := newGateway(routes("GET /sales/{saleId}", "GET /sales/{saleId}/x", "HEAD /b"), &fakeInvoker{response: `{"statusCode":200,"body":"served"}`}, Options{})
 	server := httptest.NewServer(api)

@@ -17,162 +17,67 @@ func parse(t *testing.T, text string, o Options) *Stack {
 	return s
 }
 
-func TestFunctionsGetSAMDefaultsGlobalsAndTheirEvents(t *testing.T) {
-	s := parse(t, `
+// whole is a template with one of each type; each refusal changes something in it.
+const whole = `
+Parameters:
+  Url: {Type: String, Default: "", AllowedPattern: "(https://.+)?"}
+Rules:
+  R: {Assertions: [{Assert: !Not [!Equals [!Ref Url, "https://no/"]], AssertDescription: not that one}]}
 Globals:
   Function:
     MemorySize: 512
     Environment: {Variables: {AA: global, BB: global, ON: true}}
 Resources:
-  Plain: {Type: AWS::Serverless::Function}
-  Busy:
-    Type: AWS::Serverless::Function
+  Q:
+    Type: AWS::SQS::Queue
     Properties:
-      Timeout: 20
-      MemorySize: 256
-      ReservedConcurrentExecutions: 1
-      Environment: {Variables: {BB: own, CC: !Ref "AWS::NoValue"}}
-      Events:
-        Q:
-          Type: SQS
-          Properties: {Queue: !GetAtt Work.Arn, FunctionResponseTypes: [ReportBatchItemFailures]}
-        W:
-          Type: SQS
-          Properties:
-            Queue: !GetAtt Slow.Arn
-            BatchSize: 25
-            MaximumBatchingWindowInSeconds: 1
-            FunctionResponseTypes: [ReportBatchItemFailures]
-            ScalingConfig: {MaximumConcurrency: 20}
-        S:
-          Type: ScheduleV2
-          Properties: {ScheduleExpression: rate(1 day)}
-        T:
-          Type: ScheduleV2
-          Properties:
-            ScheduleExpression: cron(0 9 ? * MON *)
-            ScheduleExpressionTimezone: Asia/Shanghai
-            State: DISABLED
-            Input: '{"a":1}'
-            RetryPolicy: {MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60}
-  Work: {Type: AWS::SQS::Queue}
-  Slow: {Type: AWS::SQS::Queue, Properties: {VisibilityTimeout: 20}}
-`, Options{})
-	want := []Function{
-		{
-			LogicalID:   "Busy",
-			Environment: map[string]string{"AA": "global", "BB": "own", "ON": "true"},
-			Timeout:     20 * time.Second, MemoryMB: 256, ReservedConcurrency: 1,
-			Queues: []QueueSource{
-				{Queue: "Work", BatchSize: 10},
-				{Queue: "Slow", BatchSize: 25, Window: time.Second, MaximumConcurrency: 20},
-			},
-			Schedules: []Schedule{
-				{Name: "BusyS", Expression: "rate(1 day)", Timezone: "UTC", Enabled: true, RetryAttempts: 185, MaxEventAge: 24 * time.Hour},
-				{Name: "BusyT", Expression: "cron(0 9 ? * MON *)", Timezone: "Asia/Shanghai", Input: `{"a":1}`, MaxEventAge: time.Minute},
-			},
-		},
-		{
-			LogicalID:   "Plain",
-			Environment: map[string]string{"AA": "global", "BB": "global", "ON": "true"},
-			Timeout:     3 * time.Second, MemoryMB: 512,
-		},
-	}
-	if diff := cmp.Diff(want, s.Functions); diff != "" {
-		t.Errorf("functions (-want +got):\n%s", diff)
-	}
-}
-
-func TestRoutesFollowSAMsAuthorizerRules(t *testing.T) {
-	s := parse(t, `
-Resources:
-  Api:
+      QueueName: first
+      VisibilityTimeout: 10
+      RedrivePolicy: {deadLetterTargetArn: !GetAtt Z.Arn, maxReceiveCount: 5}
+  Z: {Type: AWS::SQS::Queue, Properties: {RedriveAllowPolicy: {redrivePermission: denyAll}}}
+  T:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      TableName: !Sub "${AWS::StackName}-orders"
+      BillingMode: PAY_PER_REQUEST
+      AttributeDefinitions: [{AttributeName: pk, AttributeType: S}, {AttributeName: n, AttributeType: N}]
+      KeySchema: [{AttributeName: pk, KeyType: HASH}, {AttributeName: n, KeyType: RANGE}]
+      StreamSpecification: {StreamViewType: NEW_IMAGE}
+  E: {Type: AWS::Events::EventBus}
+  H:
     Type: AWS::Serverless::HttpApi
     Properties:
       CorsConfiguration: {AllowOrigins: ["https://shop.example"], AllowMethods: [GET], MaxAge: 60}
       DefaultRouteSettings: {ThrottlingRateLimit: 50.5, ThrottlingBurstLimit: 100}
       RouteSettings: {"POST /c": {ThrottlingRateLimit: 7}}
       Auth:
-        DefaultAuthorizer: Jwt
+        DefaultAuthorizer: D
         Authorizers:
-          Jwt:
-            IdentitySource: $request.header.Authorization
-            JwtConfiguration: {issuer: "https://issuer", audience: [a, b]}
-          Staff:
-            IdentitySource: $request.header.Authorization
-            JwtConfiguration: {issuer: "https://staff", audience: [c]}
+          D: {IdentitySource: $request.header.Authorization, JwtConfiguration: {issuer: "https://issuer", audience: [a, b]}}
+          J: {IdentitySource: $request.header.Authorization, JwtConfiguration: {issuer: "https://staff", audience: [c]}}
   F:
     Type: AWS::Serverless::Function
     Properties:
+      Role: !GetAtt Elsewhere.Arn
+      MemorySize: 256
+      ReservedConcurrentExecutions: 1
+      Environment: {Variables: {BB: own, CC: !Ref "AWS::NoValue", TABLE: !Ref T, QUEUE: !Ref Q, BUS: !Ref E, V: x}}
       Events:
-        A: {Type: HttpApi, Properties: {ApiId: !Ref Api, Method: GET, Path: /a}}
-        B: {Type: HttpApi, Properties: {ApiId: !Ref Api, Method: GET, Path: "/b/{id}", Auth: {Authorizer: NONE}}}
-        C: {Type: HttpApi, Properties: {ApiId: !Ref Api, Method: POST, Path: /c, Auth: {Authorizer: Staff}}}
-        D: {Type: HttpApi, Properties: {ApiId: !Ref Api, Method: POST, Path: /d, Auth: {Authorizer: Staff, AuthorizationScopes: [admin]}}}
-`, Options{})
-	want := API{
-		LogicalID: "Api",
-		Authorizers: map[string]Authorizer{
-			"Jwt":   {Issuer: "https://issuer", Audience: []string{"a", "b"}},
-			"Staff": {Issuer: "https://staff", Audience: []string{"c"}},
-		},
-		CORS: &CORS{AllowOrigins: []string{"https://shop.example"}, AllowMethods: []string{"GET"}, MaxAge: time.Minute},
-		Routes: []Route{
-			{Function: "F", Method: "GET", Path: "/a", Authorizer: "Jwt", Throttle: Throttle{PerSecond: 50.5, Burst: 100}},
-			{Function: "F", Method: "GET", Path: "/b/{id}", Throttle: Throttle{PerSecond: 50.5, Burst: 100}},
-			{Function: "F", Method: "POST", Path: "/c", Authorizer: "Staff", Throttle: Throttle{PerSecond: 7}},
-			{Function: "F", Method: "POST", Path: "/d", Authorizer: "Staff", Scopes: []string{"admin"}, Throttle: Throttle{PerSecond: 50.5, Burst: 100}},
-		},
-	}
-	if diff := cmp.Diff(want, s.API); diff != "" {
-		t.Errorf("api (-want +got):\n%s", diff)
-	}
-}
-
-func TestQueuesStandAfterTheirDeadLetterQueuesWithSQSAttributes(t *testing.T) {
-	s := parse(t, `
-Resources:
-  A:
-    Type: AWS::SQS::Queue
-    Properties:
-      QueueName: first
-      VisibilityTimeout: 35
-      MessageRetentionPeriod: 345600
-      SqsManagedSseEnabled: true
-      RedrivePolicy: {deadLetterTargetArn: !GetAtt Z.Arn, maxReceiveCount: 5}
-  Z: {Type: AWS::SQS::Queue, Properties: {RedriveAllowPolicy: {redrivePermission: denyAll}}}
-`, Options{Region: "eu-west-1"})
-	want := []Queue{
-		{LogicalID: "Z", Name: "Z", Attributes: map[string]string{}},
-		{LogicalID: "A", Name: "first", Attributes: map[string]string{
-			"VisibilityTimeout": "35", "MessageRetentionPeriod": "345600",
-			"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:eu-west-1:000000000000:Z","maxReceiveCount":5}`,
-		}},
-	}
-	if diff := cmp.Diff(want, s.Queues); diff != "" {
-		t.Errorf("queues (-want +got):\n%s", diff)
-	}
-}
-
-func TestATableHasItsKeysItsStreamAndTheNameThatReferencesSee(t *testing.T) {
-	const text = `
-Resources:
-  T:
-    Type: AWS::DynamoDB::Table
-    Properties:
-      TableName: NAME
-      BillingMode: PAY_PER_REQUEST
-      AttributeDefinitions: [{AttributeName: pk, AttributeType: S}, {AttributeName: n, AttributeType: N}]
-      KeySchema: [{AttributeName: pk, KeyType: HASH}, {AttributeName: n, KeyType: RANGE}]
-      StreamSpecification: {StreamViewType: NEW_AND_OLD_IMAGES}
-  Bus: {Type: AWS::Events::EventBus, Properties: {Name: !Sub "${AWS::StackName}-events", Description: orders}}
-  F:
-    Type: AWS::Serverless::Function
-    Properties:
-      Environment: {Variables: {TABLE: !Ref T, BUS: !Ref Bus}}
-      Events:
-        A: {Type: DynamoDB, Properties: {Stream: !GetAtt T.StreamArn, StartingPosition: TRIM_HORIZON, FunctionResponseTypes: [ReportBatchItemFailures]}}
-        B:
+        A: {Type: HttpApi, Properties: {ApiId: !Ref H, Method: GET, Path: /a}}
+        B: {Type: HttpApi, Properties: {ApiId: !Ref H, Method: GET, Path: "/b/{id}", Auth: {Authorizer: NONE}}}
+        C: {Type: HttpApi, Properties: {ApiId: !Ref H, Method: POST, Path: /c, Auth: {Authorizer: J, AuthorizationScopes: [admin]}}}
+        Q: {Type: SQS, Properties: {Queue: !GetAtt Q.Arn, FunctionResponseTypes: [ReportBatchItemFailures]}}
+        R:
+          Type: SQS
+          Properties:
+            Queue: !GetAtt Z.Arn
+            BatchSize: 25
+            MaximumBatchingWindowInSeconds: 1
+            FunctionResponseTypes: [ReportBatchItemFailures]
+            ScalingConfig: {MaximumConcurrency: 20}
+        S: {Type: ScheduleV2, Properties: {ScheduleExpression: rate(1 day)}}
+        T: {Type: DynamoDB, Properties: {Stream: !GetAtt T.StreamArn, StartingPosition: TRIM_HORIZON, FunctionResponseTypes: [ReportBatchItemFailures]}}
+        U:
           Type: DynamoDB
           Properties:
             Stream: !GetAtt T.StreamArn
@@ -182,57 +87,14 @@ Resources:
             MaximumBatchingWindowInSeconds: 2
             ParallelizationFactor: 2
             FilterCriteria: {Filters: [{Pattern: a}, {Pattern: b}]}
-`
-	for _, c := range []struct{ property, option, want string }{
-		{`!Ref AWS::NoValue`, "", "T"},
-		{"orders", "", "orders"},
-		{`!Sub "${AWS::StackName}-orders"`, "", "orders"},
-		{"orders", "given", "given"},
-	} {
-		s := parse(t, strings.Replace(text, "NAME", c.property, 1), Options{TableName: c.option})
-		want := &Stack{
-			Parameters: map[string]string{},
-			Tables: []Table{{
-				LogicalID: "T", Name: c.want, StreamView: "NEW_AND_OLD_IMAGES",
-				KeySchema:            []Key{{"pk", "HASH"}, {"n", "RANGE"}},
-				AttributeDefinitions: []Attribute{{"pk", "S"}, {"n", "N"}},
-			}},
-			Buses: []Bus{{"Bus", "events"}},
-			Functions: []Function{{
-				LogicalID: "F", Timeout: 3 * time.Second, MemoryMB: 128, Environment: map[string]string{"TABLE": c.want, "BUS": "events"},
-				Streams: []StreamSource{
-					{Table: "T", BatchSize: 100, Parallel: 1},
-					{Table: "T", BatchSize: 25, Window: 2 * time.Second, Parallel: 2, Filters: []string{"a", "b"}},
-				},
-			}},
-		}
-		if diff := cmp.Diff(want, s); diff != "" {
-			t.Errorf("%s and option %q (-want +got):\n%s", c.property, c.option, diff)
-		}
-	}
-}
-
-// whole is a template with one of each type; each refusal changes something in it.
-const whole = `
-Parameters:
-  Url: {Type: String, Default: "", AllowedPattern: "(https://.+)?"}
-Rules:
-  R: {Assertions: [{Assert: !Not [!Equals [!Ref Url, "https://no/"]], AssertDescription: not that one}]}
-Resources:
-  Q: {Type: AWS::SQS::Queue, Properties: {VisibilityTimeout: 10}}
-  T: {Type: AWS::DynamoDB::Table, Properties: {StreamSpecification: {StreamViewType: NEW_IMAGE}}}
-  E: {Type: AWS::Events::EventBus}
-  H: {Type: AWS::Serverless::HttpApi, Properties: {Auth: {Authorizers: {J: {IdentitySource: $request.header.Authorization}}}}}
-  F:
-    Type: AWS::Serverless::Function
-    Properties:
-      Role: !GetAtt Elsewhere.Arn
-      Environment: {Variables: {V: x}}
-      Events:
-        Q: {Type: SQS, Properties: {Queue: !GetAtt Q.Arn, FunctionResponseTypes: [ReportBatchItemFailures]}}
-        T: {Type: DynamoDB, Properties: {Stream: !GetAtt T.StreamArn, StartingPosition: TRIM_HORIZON, FunctionResponseTypes: [ReportBatchItemFailures]}}
-        S: {Type: ScheduleV2, Properties: {ScheduleExpression: rate(1 day)}}
-        R: {Type: HttpApi, Properties: {ApiId: !Ref H, Method: GET, Path: /, Auth: {Authorizer: J}}}
+        W:
+          Type: ScheduleV2
+          Properties:
+            ScheduleExpression: cron(0 9 ? * MON *)
+            ScheduleExpressionTimezone: Asia/Shanghai
+            State: DISABLED
+            Input: '{"a":1}'
+            RetryPolicy: {MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60}
   Alarm: {Type: AWS::CloudWatch::Alarm, Properties: {AlarmActions: [!ImportValue x]}}
   A: {Type: AWS::ApiGatewayV2::Api, Properties: {ProtocolType: HTTP}}
   P: {Type: AWS::ApiGatewayV2::Stage, Properties: {ApiId: !Ref A, StageName: $default}}
@@ -241,18 +103,65 @@ Resources:
   O: {Type: AWS::ApiGatewayV2::Route, Properties: {ApiId: !Ref A, RouteKey: GET /x, Target: !Sub "integrations/${I}", AuthorizationType: JWT, AuthorizerId: !Ref J}}
 `
 
-func TestWhatDoesNotRunLocallyIsRefused(t *testing.T) {
-	if s := parse(t, whole, Options{}); len(s.Operators.Routes) != 1 || s.Operators.Routes[0].Authorizer != "J" || s.Operators.Routes[0].Function != "F" {
-		t.Errorf("the operators' API is read as %+v", s.Operators)
+func TestATemplateIsReadWithTheDefaultsOfSAMAndTheServices(t *testing.T) {
+	byDefault := Throttle{PerSecond: 50.5, Burst: 100}
+	want := &Stack{
+		Parameters: map[string]string{"Url": ""},
+		Functions: []Function{{
+			LogicalID: "F", Timeout: 3 * time.Second, MemoryMB: 256, ReservedConcurrency: 1,
+			Environment: map[string]string{"AA": "global", "BB": "own", "ON": "true", "TABLE": "orders", "QUEUE": "first", "BUS": "E", "V": "x"},
+			Queues:      []QueueSource{{Queue: "Q", BatchSize: 10}, {Queue: "Z", BatchSize: 25, Window: time.Second, MaximumConcurrency: 20}},
+			Streams: []StreamSource{
+				{Table: "T", BatchSize: 100, Parallel: 1},
+				{Table: "T", BatchSize: 25, Window: 2 * time.Second, Parallel: 2, Filters: []string{"a", "b"}},
+			},
+			Schedules: []Schedule{
+				{Name: "FS", Expression: "rate(1 day)", Timezone: "UTC", Enabled: true, RetryAttempts: 185, MaxEventAge: 24 * time.Hour},
+				{Name: "FW", Expression: "cron(0 9 ? * MON *)", Timezone: "Asia/Shanghai", Input: `{"a":1}`, MaxEventAge: time.Minute},
+			},
+		}},
+		API: API{
+			LogicalID: "H",
+			Authorizers: map[string]Authorizer{
+				"D": {Issuer: "https://issuer", Audience: []string{"a", "b"}}, "J": {Issuer: "https://staff", Audience: []string{"c"}},
+			},
+			CORS: &CORS{AllowOrigins: []string{"https://shop.example"}, AllowMethods: []string{"GET"}, MaxAge: time.Minute},
+			Routes: []Route{
+				{Function: "F", Method: "GET", Path: "/a", Authorizer: "D", Throttle: byDefault},
+				{Function: "F", Method: "GET", Path: "/b/{id}", Throttle: byDefault},
+				{Function: "F", Method: "POST", Path: "/c", Authorizer: "J", Scopes: []string{"admin"}, Throttle: Throttle{PerSecond: 7}},
+			},
+		},
+		Operators: API{
+			LogicalID: "A", Authorizers: map[string]Authorizer{"J": {Issuer: "https://i.example", Audience: []string{"a"}}},
+			Routes: []Route{{Function: "F", Method: "GET", Path: "/x", Authorizer: "J"}},
+		},
+		Tables: []Table{{"T", "orders", []Key{{"pk", "HASH"}, {"n", "RANGE"}}, []Attribute{{"pk", "S"}, {"n", "N"}}, "NEW_IMAGE"}},
+		Queues: []Queue{
+			{LogicalID: "Z", Name: "Z", Attributes: map[string]string{}},
+			{LogicalID: "Q", Name: "first", Attributes: map[string]string{
+				"VisibilityTimeout": "10", "RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:Z","maxReceiveCount":5}`,
+			}},
+		},
+		Buses: []Bus{{"E", "E"}},
 	}
+	if diff := cmp.Diff(want, parse(t, whole, Options{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if s := parse(t, whole, Options{TableName: "given"}); s.Tables[0].Name != "given" || s.Functions[0].Environment["TABLE"] != "given" {
+		t.Errorf("tables %+v and references to them %v, want the given name", s.Tables, s.Functions[0].Environment)
+	}
+}
+
+func TestWhatDoesNotRunLocallyIsRefused(t *testing.T) {
 	for _, c := range []struct{ was, is, refusal string }{
 		{"VisibilityTimeout: 10", "FifoQueue: true", `unknown field "FifoQueue"`},
-		{"StreamSpecification: {StreamViewType: NEW_IMAGE}", "GlobalSecondaryIndexes: []", `unknown field "GlobalSecondaryIndexes"`},
+		{"BillingMode: PAY_PER_REQUEST", "GlobalSecondaryIndexes: []", `unknown field "GlobalSecondaryIndexes"`},
 		{"StreamSpecification: {StreamViewType: NEW_IMAGE}", "", "no table of the template has the stream"},
 		{"AWS::Events::EventBus", "AWS::Pipes::Pipe", "E: line"},
 		{"AWS::Events::EventBus", "AWS::Serverless::HttpApi", "serves one AWS::Serverless::HttpApi"},
-		{"$request.header.Authorization}", "$request.querystring.t}", "IdentitySource"},
-		{"Properties: {Auth:", "Properties: {CorsConfiguration: {AllowCredentials: true}, Auth:", `unknown field "AllowCredentials"`},
+		{"IdentitySource: $request.header.Authorization", "IdentitySource: $request.querystring.t", "IdentitySource"},
+		{"CorsConfiguration: {", "CorsConfiguration: {AllowCredentials: true, ", `unknown field "AllowCredentials"`},
 		{"V: x", "V: !GetAtt Q.QueueName", "attribute QueueName of Q"},
 		{"V: x", "V: !Ref AWS::StackId", "AWS::StackId"},
 		{"V: x", "V: [x]", "it does not run locally"},
@@ -266,7 +175,7 @@ func TestWhatDoesNotRunLocallyIsRefused(t *testing.T) {
 		{"TRIM_HORIZON", "LATEST", "StartingPosition"},
 		{"StartingPosition: TRIM_HORIZON,", "StartingPosition: TRIM_HORIZON, MaximumRetryAttempts: 3,", `unknown field "MaximumRetryAttempts"`},
 		{"ScheduleExpression: rate(1 day)", "ScheduleExpression: rate(1 day), FlexibleTimeWindow: {Mode: FLEXIBLE}", `unknown field "FlexibleTimeWindow"`},
-		{"{Authorizer: J}", "{Authorizer: X}", `no authorizer "X"`},
+		{"Authorizer: J,", "Authorizer: X,", `no authorizer "X"`},
 		{"ProtocolType: HTTP", "ProtocolType: WEBSOCKET", "must be HTTP"},
 		{"StageName: $default", "StageName: prod", "must be A $default"},
 		{"StageName: $default", "StageName: $default, RouteSettings: {}", `unknown field "RouteSettings"`},
