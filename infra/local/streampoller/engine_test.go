@@ -7,40 +7,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"flashsale/infra/kit/wait"
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/engine/enginetest"
 	"flashsale/infra/local/eventsource/eventsourcetest"
-	"flashsale/infra/local/template"
 )
 
 // TestTheEnginesStreamIsPolled is in real time.
 func TestTheEnginesStreamIsPolled(t *testing.T) {
 	e := enginetest.Start(t)
-	client, name := engine.Client(e.Endpoint()), "orders"
-	if err := engine.EnsureTable(t.Context(), client, template.Table{
-		Name: name, KeySchema: []template.Key{{Name: "pk", Type: "HASH"}},
-		AttributeDefinitions: []template.Attribute{{Name: "pk", Type: "S"}}, StreamView: "NEW_AND_OLD_IMAGES",
-	}); err != nil {
-		t.Fatal(err)
-	}
-	arn, err := engine.Stream(t.Context(), client, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	put := func(pks ...string) {
-		t.Helper()
-		for _, pk := range pks {
-			if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{
-				TableName: &name, Item: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: pk}},
-			}); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	client := engine.Client(e.Endpoint())
+	arn := enginetest.Ensure(t, client, enginetest.Streamed("orders"))
+	put := func(pks ...string) { t.Helper(); enginetest.Put(t, client, "orders", pks...) }
 	c := config(t, func(c *Config) {
 		c.StreamARN, c.BatchSize = arn, 3
 		c.Filters = []string{`{"dynamodb":{"NewImage":{"pk":{"S":[{"prefix":"a"}]}},"OldImage":{"pk":{"S":[{"exists":false}]}}}}`}

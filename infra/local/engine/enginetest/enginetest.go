@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	dbtypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
@@ -64,6 +65,38 @@ func EnsureLedger(tb testing.TB, client *dynamodb.Client, table string) {
 	defer cancel()
 	if err := engine.EnsureTable(ctx, client, s.Tables[0]); err != nil {
 		tb.Fatal(err)
+	}
+}
+
+// Streamed returns a table with the key pk and a stream of its items.
+func Streamed(name string) template.Table {
+	return template.Table{
+		Name: name, KeySchema: []template.Key{{Name: "pk", Type: "HASH"}},
+		AttributeDefinitions: []template.Attribute{{Name: "pk", Type: "S"}}, StreamView: "NEW_AND_OLD_IMAGES",
+	}
+}
+
+// Ensure creates a table or changes its stream, and returns the stream's ARN, if it has one.
+func Ensure(tb testing.TB, client *dynamodb.Client, table template.Table) (stream string) {
+	tb.Helper()
+	if err := engine.EnsureTable(tb.Context(), client, table); err != nil {
+		tb.Fatal(err)
+	}
+	stream, err := engine.Stream(tb.Context(), client, table.Name)
+	if (err == nil) != (table.StreamView != "") {
+		tb.Fatalf("the stream is %q, %v", stream, err)
+	}
+	return stream
+}
+
+// Put puts items with these keys into a table whose key is pk.
+func Put(tb testing.TB, client *dynamodb.Client, table string, pks ...string) {
+	tb.Helper()
+	for _, pk := range pks {
+		item := map[string]dbtypes.AttributeValue{"pk": &dbtypes.AttributeValueMemberS{Value: pk}}
+		if _, err := client.PutItem(tb.Context(), &dynamodb.PutItemInput{TableName: &table, Item: item}); err != nil {
+			tb.Fatal(err)
+		}
 	}
 }
 
