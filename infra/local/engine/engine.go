@@ -65,20 +65,8 @@ func StreamfileUnder(root string) string {
 // BinaryUnder returns where `make engine` puts the program for this machine
 // below the module's root.
 func BinaryUnder(root string) string {
-	// The package uses Node's names for systems and processors.
-	system := map[string]string{"windows": "win32"}[runtime.GOOS]
-	if system == "" {
-		system = runtime.GOOS
-	}
-	cpu := map[string]string{"amd64": "x64"}[runtime.GOARCH]
-	if cpu == "" {
-		cpu = runtime.GOARCH
-	}
-	name := "dynoxide"
-	if system == "win32" {
-		name += ".exe"
-	}
-	return filepath.Join(root, ".build", "engine", "node_modules", "@dynoxide", system+"-"+cpu, name)
+	cpu := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH] // as Node names them
+	return filepath.Join(root, ".build", "engine", "node_modules", "@dynoxide", runtime.GOOS+"-"+cpu, "dynoxide")
 }
 
 // Start starts the program and returns once it answers. ctx bounds the start only; the
