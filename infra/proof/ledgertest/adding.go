@@ -2,7 +2,6 @@ package ledgertest
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -95,22 +94,6 @@ var adding = map[string]func(*testing.T, *World){
 		if s := w.Add("s", 4); !s.Applied || s.Seeded != 8 {
 			t.Errorf("got %+v", s)
 		}
-	},
-	"additions at once do not pass the maxStock together": func(t *testing.T, w *World) {
-		w.limited(4, 4, 20)
-		var wait sync.WaitGroup
-		for i := range 6 {
-			l := w.Environment()
-			wait.Go(func() {
-				_, err := l.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: fmt.Sprint("s", i), Stock: 5})
-				if code := sale.CodeOf(err); code != "" && code != sale.Conflicting {
-					t.Errorf("got %v", err)
-				}
-			})
-		}
-		wait.Wait()
-		w.hasNumber(19, "SALE#moutai", "SALE", "seeded")
-		w.Balanced(4)
 	},
 	"a withdrawal gives room back for as many units as it took": func(t *testing.T, w *World) {
 		w.limited(6, 2, 6)

@@ -264,29 +264,6 @@ var archiving = map[string]func(*testing.T, *World){
 		w.deleted(file)
 		w.holdsNothing("alice", "bob", "carol")
 	},
-	"an archive whose file changes while it is read is not finished": func(t *testing.T, w *World) {
-		w.toArchive()
-		file := w.archived()
-		for _, changed := range []int{2, 3} { // the first reading deletes nothing, the second the claims, the third the orders
-			reads := 0
-			_, err := w.Environment().DeleteArchived(w.Ctx, "moutai", func() (io.ReadCloser, error) {
-				text := file
-				if reads++; reads == changed {
-					text = strings.ReplaceAll(file, `"alice"`, `"erased-x"`)
-				}
-				return io.NopCloser(strings.NewReader(text)), nil
-			})
-			if e := w.Refused(sale.Poison, err); !strings.Contains(e.Detail, "changed while it was read") || w.Item("SALE#moutai", "SALE")["archivedAt"] != nil {
-				t.Errorf("changed at reading %d, it is refused with %v", changed, e)
-			}
-			if reads != changed {
-				t.Errorf("changed at reading %d, it was read %d times", changed, reads)
-			}
-		}
-		if _, err := w.deletes(w.Ctx, w.Environment(), file); err != nil || len(w.holds("alice", 1)) != 0 {
-			t.Errorf("the file as it was: %v", err)
-		}
-	},
 	"nobody is erased from a sale that is being archived": func(t *testing.T, w *World) {
 		w.toArchive()
 		file := w.archived()
@@ -361,22 +338,6 @@ var archiving = map[string]func(*testing.T, *World){
 		w.deleted(w.archived())
 		if at, v := w.Number("SALE#size-44", "SALE", "sealedAt"), w.Number("SALE#size-44", "SALE", "minReader"); at != w.Now().UnixMilli() || v != sale.ReadsSealed {
 			t.Errorf("the other sale is sealed at %d, for readers from %d", at, v)
-		}
-	},
-	"an archive is as good once another sale of the group has sealed its sale": func(t *testing.T, w *World) {
-		w.toArchive()
-		file := w.archived()
-		c := w.openIn("shoe", "size-42", 1)
-		w.orderedIn("size-42", "dave")
-		w.moment(c.ClosesAt.Add(ledger.DrainAfter))
-		w.drainsUnsold("size-42")
-		w.erases(w.Environment(), "dave")
-		w.Pass(time.Hour)
-		if w.Item("SALE#moutai", "SALE")["sealedAt"] == nil {
-			t.Fatal("the sale is not sealed")
-		}
-		if a, err := w.deletes(w.Ctx, w.Environment(), file); err != nil || a.Claims != 3 {
-			t.Errorf("got %+v (%v)", a, err)
 		}
 	},
 	"an erasure that an archive overtakes seals and erases nothing": func(t *testing.T, w *World) {

@@ -162,27 +162,6 @@ var changingConcurrently = map[string]func(*testing.T, *World){
 			t.Errorf("got %+v, want 3 additions and withdrawals", got)
 		}
 	},
-	"who reads the sale before a change and the trail after it is answered with the sale after it": func(t *testing.T, w *World) {
-		w.Open(10, 2)
-		d := sale.Description{SaleID: "moutai", ChangeID: "mine", About: ptr("53 %")}
-		slow := w.overtaken("GetItem", func() {
-			if done, err := w.Environment().Describe(w.Ctx, d); err != nil || !done.Applied {
-				t.Errorf("applied %t (%v)", done.Applied, err)
-			}
-		})
-		if done, err := slow.Describe(w.Ctx, d); err != nil || done.Applied || done.Sale.About != "53 %" {
-			t.Errorf("described as %q, applied %t (%v)", done.Sale.About, done.Applied, err)
-		}
-		r := sale.Recall{SaleID: "moutai", ChangeID: "recall"}
-		slow = w.overtaken("GetItem", func() {
-			if done, err := w.Environment().Recall(w.Ctx, r); err != nil || !done.Applied {
-				t.Errorf("applied %t (%v)", done.Applied, err)
-			}
-		})
-		if done, err := slow.Recall(w.Ctx, r); err != nil || done.Applied || !done.Sale.IsRecalled() {
-			t.Errorf("recalled at %v, applied %t (%v)", done.Sale.RecalledAt, done.Applied, err)
-		}
-	},
 	"a resumption of who has seen nothing leaves a person's pause as it is": func(t *testing.T, w *World) {
 		w.Open(10, 2)
 		pause := func(by string) string {

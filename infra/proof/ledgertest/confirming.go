@@ -112,17 +112,6 @@ var confirming = map[string]func(*testing.T, *World){
 		}
 		w.succeeds(w.Ledger.Order(w.Ctx, id))
 	},
-	"ids of two days differ though both start at one": func(t *testing.T, w *World) {
-		w.Open(10, 1)
-		refs := w.bought("alice", "bob")
-		w.Pass(4*time.Hour - time.Millisecond) // one before midnight
-		first := w.confirmed(refs[:1])[0]
-		w.Pass(time.Millisecond)
-		second := w.confirmed(refs[1:])[0]
-		if orderid.Sequence(first) != 1 || orderid.Sequence(second) != 1 || first >= second {
-			t.Errorf("got %d and %d", first, second)
-		}
-	},
 	"a claim that becomes another between its reading and its order id gets none": func(t *testing.T, w *World) {
 		w.Open(2, 1)
 		refs := w.bought("alice")

@@ -2,7 +2,6 @@ package ledgertest
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -97,23 +96,6 @@ var creating = map[string]func(*testing.T, *World){
 		}
 		w.unchanged(before)
 	},
-	"a sale says its terms, and one that asks for no payment has none of its attributes": func(t *testing.T, w *World) {
-		c := w.OpenPriced(5, 2)
-		s := w.Current()
-		if s.PayWithin != payWithin || s.Price != c.Price || s.Currency != "CNY" || w.Listing().PayWithin != payWithin {
-			t.Errorf("got %+v", s)
-		}
-		c = w.Sale(5, 1)
-		c.SaleID = "free"
-		w.Create(c)
-		for _, key := range [][2]string{{"SALE#free", "SALE"}, {"SALE#free", "CREATE"}, {"SALES", "free"}, {"STOCK#free#0", "STOCK"}} {
-			for _, name := range []string{"payWithin", "price", "currency", "minReader", "released", "putBack", "nextDue", "releasing"} {
-				if it := w.Item(key[0], key[1]); it[name] != nil {
-					t.Errorf("%v has %s", key, name)
-				}
-			}
-		}
-	},
 	"a creation that comes too late to a shard that has sold does not reset its stock": func(t *testing.T, w *World) {
 		c := w.Sale(10, 1)
 		late := w.overtaken("PutItem", func() {
@@ -127,40 +109,5 @@ var creating = map[string]func(*testing.T, *World){
 			t.Errorf("%d units left, want 9", left[0])
 		}
 		w.Balanced(1)
-	},
-	"two creations at once make one sale": func(t *testing.T, w *World) {
-		c := w.Sale(100, 20)
-		var wait sync.WaitGroup
-		for range 4 {
-			wait.Go(func() {
-				w.succeeds(w.Environment().Create(w.Ctx, c))
-			})
-		}
-		wait.Wait()
-		w.Balanced(20)
-		w.hasNumber(100, "SALE#moutai", "SALE", "seeded")
-	},
-	"a sale that is stored in part is not created over, and is left as it is": func(t *testing.T, w *World) {
-		c := w.Open(4, 2)
-		whole := w.table()
-		parts := [][2]string{{"SALE#moutai", "CREATE"}, {"SALE#moutai", "SALE"}, {"SALES", "moutai"}}
-		for gone := range 1<<len(parts) - 1 {
-			w.becomes(whole)
-			for i, part := range parts {
-				if gone&(1<<i) != 0 {
-					w.remove(w.Item(part[0], part[1]))
-				}
-			}
-			before := w.everything()
-			_, err := w.Environment().Create(w.Ctx, c)
-			if gone == 0 && err != nil {
-				t.Errorf("the whole sale: %v", err)
-			}
-			if gone != 0 {
-				w.Refused(sale.Internal, err)
-				w.isCancelled(err) // the transaction tells it, not a later reading of what is missing
-			}
-			w.unchanged(before)
-		}
 	},
 }

@@ -123,19 +123,6 @@ var draining = map[string]func(*testing.T, *World){
 			t.Errorf("got %+v, of which the pass has not seen the last claim", r)
 		}
 	},
-	"a claim without its unit keeps a sale that has sold nothing from being drained": func(t *testing.T, w *World) {
-		c := w.Open(20, 2)
-		a := &ledger.Audit{SaleID: "moutai"}
-		w.auditFrom(a)
-		w.tamper("CLAIM#moutai#0", "alice", "SET claimId = :id, #shard = :shard, acceptedAt = :at", map[string]types.AttributeValue{
-			":id": &types.AttributeValueMemberS{Value: "made-up"}, ":shard": &types.AttributeValueMemberN{Value: "0"},
-			":at": &types.AttributeValueMemberN{Value: fmt.Sprint(w.Now().UnixMilli())},
-		})
-		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
-		if r, stranded := w.auditFrom(a.Next()); r.Finished || r.Balanced || r.Claims != 1 || len(stranded) == 0 {
-			t.Errorf("got %+v, stranded %v, want the claim found", r, stranded)
-		}
-	},
 	"a pass that finishes a sale looks at every order, and no other looks again at what was there": func(t *testing.T, w *World) {
 		c := w.Open(20, 2)
 		w.confirmed(w.bought("alice"))

@@ -428,15 +428,6 @@ var rolling = map[string]func(*testing.T, *World){
 			}
 		}
 	},
-	"a page with an item that is no part of it is not shown": func(t *testing.T, w *World) {
-		_, users, _ := w.rolled(2, 1, 1)
-		page, s := leafOf(users[0]).Page(), w.state().Sale
-		if leaves, err := w.Environment().RollPage(w.Ctx, s, page); err != nil || len(leaves) != 1 {
-			t.Errorf("got %v (%v), want one leaf", leaves, err)
-		}
-		w.place(moved(w.Item("ROLL#moutai", fmt.Sprintf("%02x#0", page)), "ROLL#moutai", fmt.Sprintf("%02x#9", page)))
-		w.Refused(sale.Internal, errOf(w.Environment().RollPage(w.Ctx, s, page)))
-	},
 }
 
 // rollOf is the digest of a roll, from its definition.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"flashsale/shared/draw"
-	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
@@ -100,15 +99,6 @@ var combiningMore = map[string]func(*testing.T, *World){
 		}
 		w.Settled(1)
 	},
-	"a call that a recall overtakes before it is complete is never completed": func(t *testing.T, w *World) {
-		_, users, ranks := w.rolled(3, 1, 8)
-		w.begun(ranks)
-		w.recalls("", true)
-		if call := w.completes(ranks); call != (ledger.Call{}) || w.state().Last.Complete {
-			t.Errorf("got %+v", call)
-		}
-		w.Refused(sale.Recalled, w.buys(users[0]))
-	},
 	"a call that ended in a pause goes on, if it gets a later end before the sale is resumed": func(t *testing.T, w *World) {
 		c, users, ranks := w.rolled(2, 1, 8)
 		first := w.calls(ranks)
@@ -140,18 +130,15 @@ var combiningMore = map[string]func(*testing.T, *World){
 		}
 		w.allBuy(users[1:3]...)
 		w.moment(w.state().NextCallAt(gap).Add(time.Hour))
-		if w.state().HasStock {
-			t.Error("a unit is left")
-		}
-		w.Add("when none is left", 2)
-		if third := w.calls(ranks); third.Stock != 2 || third.Hi != ranks[3] {
+		w.Add("when none is left", 1)
+		if third := w.calls(ranks); third.Stock != 1 || third.Hi != ranks[3] {
 			t.Errorf("the third call is %+v", third)
 		}
-		if open := w.next(ranks); !open.Open || open.Stock != 2 {
+		if open := w.next(ranks); !open.Open || open.Stock != 1 {
 			t.Errorf("the last call is %+v", open)
 		}
 		w.Add("in the last call", 1)
-		w.allBuy("dora", users[3], "emil")
+		w.allBuy("dora", users[3])
 		w.Refused(sale.SoldOut, w.buys("fred"))
 	},
 	// A restore may bring back some and not all of what one transaction wrote.
@@ -192,10 +179,5 @@ var combiningMore = map[string]func(*testing.T, *World){
 		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)})
 		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)})
 		w.allBuy(users[0])
-	},
-	"after a restore a roll of which a part is lost calls nobody": func(t *testing.T, w *World) {
-		w.rolled(2, 1, 8) // most of its pages are not placed
-		d := w.state()
-		w.Refused(sale.Internal, errOf(w.Environment().Leaves(w.Ctx, d.Sale, d.Head.Roll)))
 	},
 }

@@ -38,47 +38,28 @@ var editingDraws = map[string]func(*testing.T, *World){
 			}
 		}
 	},
-	"a call is newer than an edit of the same millisecond": func(t *testing.T, w *World) {
-		_, _, ranks := w.rolled(2, 1, 8)
-		e := w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)})
-		if call, want := w.calls(ranks), e.Sale.ChangedAt.Add(time.Millisecond); !call.At.Equal(want) {
-			t.Errorf("the call is of %v, want %v", call.At, want)
-		}
-	},
 	"the draw of a sale becomes later only": func(t *testing.T, w *World) {
 		c := w.OpenDraw(2, 1)
-		lead := c.OpensAt.Sub(c.EnterUntil)
-		s := func(e sale.Edit) error {
-			e.SaleID, e.DrawLead = "moutai", lead
-			_, err := w.Ledger.Edit(w.Ctx, e)
-			return err
-		}
+		lead := c.OpensAt.Sub(c.EnterUntil) // what the dice need
+		later, end := c.OpensAt.Add(time.Hour), c.ClosesAt.Add(time.Hour)
 		for name, e := range map[string]sale.Edit{
-			"an earlier beginning": {OpensAt: c.OpensAt.Add(-time.Millisecond), ClosesAt: c.ClosesAt},
-			"an earlier end":       {OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(-time.Millisecond)},
-			"the end of no call":   {OpensAt: c.OpensAt, ClosesAt: c.ClosesAt, Until: c.ClosesAt},
+			"an earlier beginning":   {OpensAt: c.OpensAt.Add(-time.Millisecond), ClosesAt: c.ClosesAt, DrawLead: lead},
+			"an earlier end":         {OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(-time.Millisecond), DrawLead: lead},
+			"the end of no call":     {OpensAt: c.OpensAt, ClosesAt: c.ClosesAt, Until: c.ClosesAt, DrawLead: lead},
+			"too early for the dice": {OpensAt: later, ClosesAt: c.ClosesAt, DrawLead: lead + time.Hour + time.Millisecond},
 		} {
-			if err := s(e); sale.CodeOf(err) != sale.Conflicting {
+			e.SaleID = "moutai"
+			if _, err := w.Ledger.Edit(w.Ctx, e); sale.CodeOf(err) != sale.Conflicting {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		lead += time.Hour + time.Millisecond
-		if err := s(sale.Edit{OpensAt: c.OpensAt.Add(time.Hour), ClosesAt: c.ClosesAt}); sale.CodeOf(err) != sale.Conflicting {
-			t.Errorf("too early for the dice: %v", err)
-		}
-		lead -= time.Millisecond
-		if err := s(sale.Edit{OpensAt: c.OpensAt.Add(time.Hour), ClosesAt: c.ClosesAt.Add(time.Hour)}); err != nil {
-			t.Error(err)
-		}
-		d := w.state().Sale
-		if !d.BeginsAt.Equal(c.OpensAt.Add(time.Hour)) || d.OpensAt != d.BeginsAt || !d.EndsAt.Equal(c.ClosesAt.Add(time.Hour)) || d.ClosesAt != d.EndsAt {
+		w.edit(sale.Edit{SaleID: "moutai", OpensAt: later, ClosesAt: end, DrawLead: lead + time.Hour})
+		if d := w.state().Sale; !d.BeginsAt.Equal(later) || d.OpensAt != d.BeginsAt || !d.EndsAt.Equal(end) || d.ClosesAt != d.EndsAt {
 			t.Errorf("got %+v", d)
 		}
-		w.hasNumber(d.EndsAt.UnixMilli(), "SALES", "moutai", "closesAt")
-		lead -= time.Hour
-		if err := s(sale.Edit{OpensAt: d.BeginsAt.Add(-time.Millisecond), ClosesAt: d.EndsAt}); sale.CodeOf(err) != sale.Conflicting {
-			t.Errorf("earlier than before, if late enough for the dice: %v", err)
-		}
+		w.hasNumber(end.UnixMilli(), "SALES", "moutai", "closesAt")
+		earlier := sale.Edit{SaleID: "moutai", OpensAt: later.Add(-time.Millisecond), ClosesAt: end, DrawLead: lead} // late enough for the dice
+		w.Refused(sale.Conflicting, errOf(w.Ledger.Edit(w.Ctx, earlier)))
 	},
 	"a call may end later, and never earlier": func(t *testing.T, w *World) {
 		c, users, ranks := w.rolled(2, 1, 8)
@@ -86,8 +67,7 @@ var editingDraws = map[string]func(*testing.T, *World){
 		before := w.everything()
 		edit := func(e sale.Edit) error {
 			e.SaleID = "moutai"
-			_, err := w.Environment().Edit(w.Ctx, e)
-			return err
+			return errOf(w.Environment().Edit(w.Ctx, e))
 		}
 		for name, e := range map[string]sale.Edit{
 			"another beginning":      {OpensAt: c.OpensAt.Add(time.Hour), ClosesAt: c.ClosesAt},
@@ -101,31 +81,21 @@ var editingDraws = map[string]func(*testing.T, *World){
 			}
 		}
 		w.unchanged(before)
-		w.Add("units", 1)
-		taken := sale.Edit{ChangeID: "units", OpensAt: c.OpensAt, ClosesAt: c.ClosesAt, Until: call.Until.Add(time.Hour)}
-		w.refusedBecause("the change id was used for another change", sale.Conflicting, edit(taken))
 		longer := sale.Edit{ChangeID: "longer", OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour), Until: call.Until.Add(time.Hour)}
-		for range 2 {
-			if err := edit(longer); err != nil {
-				t.Error(err)
-			}
-		}
+		w.succeeds(nil, edit(longer))
 		other := longer
 		other.Until = other.Until.Add(time.Hour)
 		w.refusedBecause("the change id was used for another change", sale.Conflicting, edit(other))
 		call.Until = call.Until.Add(time.Hour)
 		w.callItem(1, map[string]any{"from": call.From, "until": call.Until, "lo": call.Lo.String(), "hi": call.Hi.String(), "stock": 2})
-		if w.Number("STOCK#moutai#0", "STOCK", "closesAt") != call.Until.UnixMilli() || w.Number("STOCK#moutai#0", "STOCK", "opensAt") != call.From.UnixMilli() ||
-			w.Number("SALES", "moutai", "closesAt") != longer.ClosesAt.UnixMilli() || w.Number("SALE#moutai", "SALE", "endsAt") != longer.ClosesAt.UnixMilli() {
-			t.Error("the sale, its shard and its listing are not as the edit asks")
-		}
+		w.hasNumber(call.Until.UnixMilli(), "STOCK#moutai#0", "STOCK", "closesAt")
+		w.hasNumber(call.From.UnixMilli(), "STOCK#moutai#0", "STOCK", "opensAt")
+		w.hasNumber(longer.ClosesAt.UnixMilli(), "SALES", "moutai", "closesAt")
+		w.hasNumber(longer.ClosesAt.UnixMilli(), "SALE#moutai", "SALE", "endsAt")
 		w.moment(call.Until.Add(-time.Millisecond))
 		w.allBuy(users[0])
-		// It is the same request after the next call has begun.
 		w.next(ranks)
-		if err := edit(longer); err != nil {
-			t.Error(err)
-		}
+		w.succeeds(nil, edit(longer)) // it is the same request after the next call has begun
 	},
 	"a later end of the sale moves the call along that would have lasted longer": func(t *testing.T, w *World) {
 		c, _, ranks := w.rolled(2, 1, 3)

@@ -173,27 +173,6 @@ var turningMore = map[string]func(*testing.T, *World){
 			t.Errorf("%d were checked, %v units are left", asked, left)
 		}
 	},
-	"a winner hears of the claim and not that the turn is over": func(t *testing.T, w *World) {
-		_, users, ranks := w.rolled(2, 1, 8)
-		w.calls(ranks)
-		_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: users[0], Key: "k"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		again := func() {
-			t.Helper()
-			w.Refused(sale.AlreadyOrdered, w.buysWith(users[0], "another"))
-			p, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: users[0], Key: "k"})
-			if err != nil || p.New || p.Claim.User != users[0] {
-				t.Errorf("got %+v (%v)", p, err)
-			}
-		}
-		again()
-		w.moment(w.state().Sale.ClosesAt)
-		again()
-		w.next(ranks)
-		again()
-	},
 	"a claim that was accepted in no call is found": func(t *testing.T, w *World) {
 		c, users, ranks := w.rolled(2, 1, 8)
 		call := w.calls(ranks)

@@ -77,14 +77,8 @@ var editing = map[string]func(*testing.T, *World){
 		ahead := w.Now().Add(time.Second)
 		w.race(sale.Edit{SaleID: "moutai", At: ahead, Paused: ptr(false)}, ahead.Add(time.Millisecond))
 	},
-	"an edit that loses the race to another of its instant applies after it": func(t *testing.T, w *World) {
-		w.race(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(false)}, w.Now().Add(time.Millisecond))
-	},
 	"an edit that loses the race to an older one that agrees is still of now": func(t *testing.T, w *World) {
 		w.race(sale.Edit{SaleID: "moutai", At: w.Now().Add(-time.Hour), Paused: ptr(true)}, w.Now())
-	},
-	"two pauses in the same millisecond are two edits": func(t *testing.T, w *World) {
-		w.race(sale.Edit{SaleID: "moutai", Paused: ptr(true)}, w.Now().Add(time.Millisecond))
 	},
 	"an edit that another overtakes before it is answered is an error": func(t *testing.T, w *World) {
 		w.Open(10, 2)

@@ -270,17 +270,6 @@ var erasing = map[string]func(*testing.T, *World){
 			t.Errorf("the listing notes %+v", *listing.Releasing)
 		}
 	},
-	"a sale that an older release takes back meanwhile is not touched": func(t *testing.T, w *World) {
-		w.drainedWith()
-		l := w.beforeTransaction(1, func() { w.tamper("SALES", "moutai", "SET #cursor = :x REMOVE drained", text("{}")) })
-		err := l.Erase(w.Ctx, "alice", func(ledger.Held) { t.Error("a sale is done") })
-		if e := w.Refused(sale.Conflicting, err); !strings.Contains(e.Detail, "moutai is not drained") || w.claimOf("alice").OrderID == 0 {
-			t.Errorf("refused with %v", e)
-		}
-		w.tamper("SALES", "moutai", "SET drained = :x", map[string]types.AttributeValue{":x": &types.AttributeValueMemberBOOL{Value: true}})
-		w.erases(w.Environment(), "alice")
-		w.erasedClaim()
-	},
 	"an erasure that something overtakes seals nothing": func(t *testing.T, w *World) {
 		c := w.Sale(9, 2)
 		c.LimitGroup = "shoe"

@@ -104,12 +104,6 @@ var grouping = map[string]func(*testing.T, *World){
 			t.Errorf("got %v", got)
 		}
 	},
-	"a group of drafts is not found": func(t *testing.T, w *World) {
-		draft := w.Sale(9, 2)
-		draft.LimitGroup = "shoe"
-		w.drafts(draft)
-		w.Refused(sale.GroupNotFound, errOf(w.Ledger.Group(w.Ctx, "shoe")))
-	},
 	"a group has 30 sales at most, and their creations may be repeated": func(t *testing.T, w *World) {
 		var last sale.Creation
 		for i := range sale.MaxGroup {

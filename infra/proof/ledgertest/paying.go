@@ -205,44 +205,6 @@ var paying = map[string]func(*testing.T, *World){
 		}
 		w.hasNoItem("REFUND#", "stripe#pi_1")
 	},
-	"an order whose claim has another order or none, or is gone, is not paid": func(t *testing.T, w *World) {
-		w.OpenUnpaid(5, 1)
-		id := w.Ordered("alice")[0]
-		isRefused := func(reference string) {
-			t.Helper()
-			w.Refused(sale.Internal, errOf(w.Ledger.Pay(w.Ctx, PaymentOf(id, reference))))
-		}
-		for update, values := range map[string]map[string]types.AttributeValue{"REMOVE orderId": nil, "SET orderId = :one": one()} {
-			w.tamper("CLAIM#moutai#0", "alice", update, values)
-			isRefused("pi_1")
-			if w.Item("CLAIM#moutai#0", "alice")["paidAt"] != nil {
-				t.Errorf("%s: it is paid", update)
-			}
-		}
-		w.tamper("CLAIM#moutai#0", "alice", "SET orderId = :one", one())
-		w.paid("alice", 1)
-		isRefused("pi_1") // the other order's
-		isRefused("pi_2")
-		w.remove(w.Item("CLAIM#moutai#0", "alice"))
-		isRefused("pi_1")
-		w.hasNoItem("CLAIM#moutai#0", "alice")
-		if refunds := w.Partition("REFUND#moutai"); len(refunds) > 0 {
-			t.Errorf("what goes back is %v", refunds)
-		}
-	},
-	"an id of the far future is of an unknown order": func(t *testing.T, w *World) {
-		w.OpenUnpaid(5, 1)
-		for in, want := range map[time.Duration]bool{time.Hour: false, ledger.LateOrderWait + time.Second: true} {
-			id, err := orderid.New(w.Now().Add(in), 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			done, err := w.Ledger.Pay(w.Ctx, PaymentOf(id, fmt.Sprint("pi_", in)))
-			if got := err == nil && done.Refund != nil; got != want || !want && sale.CodeOf(err) != sale.Busy {
-				t.Errorf("in %v: got %+v (%v)", in, done, err)
-			}
-		}
-	},
 	"a payment has one fate, in whatever order two reports of it come": func(t *testing.T, w *World) {
 		f := newFates(w, len(reports)*len(reports))
 		for _, a := range reports {

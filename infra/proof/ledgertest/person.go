@@ -24,45 +24,39 @@ func (w *World) holds(user string, sales int) map[string]ledger.Held {
 
 var findingAPerson = map[string]func(*testing.T, *World){
 	"what is held of a user is found in every sale, and nothing of anybody else": func(t *testing.T, w *World) {
-		w.openIn("shoe", "size-42", 2)
-		c := w.Sale(9, 2)
-		c.PayWithin, c.LimitGroup = payWithin, "shoe"
-		w.Create(c)
-		ids := w.Ordered("alice", "bob")
-		for i, reference := range []string{"pi_alice", "pi_bob"} {
-			w.Settles(PaymentOf(ids[i], reference))
-			w.Settles(PaymentOf(ids[i], reference+"-again"))
-		}
-		held := w.holds("alice", 2)
-		h := held["moutai"]
-		if len(held) != 1 || h.Claim == nil || h.Claim.OrderID != ids[0] || h.Claim.Payment != "stripe#pi_alice" || h.Order == nil || h.Order.ID != ids[0] ||
-			h.Order.User != "alice" || !h.Guarded || h.Entry != nil || len(h.Refunds) != 1 || h.Refunds[0].Payment != "stripe#pi_alice-again" {
-			t.Errorf("got %+v", held)
-		}
-		if held := w.holds("carol", 2); len(held) != 0 {
-			t.Errorf("of somebody who never came it holds %+v", held)
-		}
-	},
-	"what is held of a user has an order that waits, and an entry in a draw": func(t *testing.T, w *World) {
 		c := w.OpenDraw(9, 2)
-		other := w.Sale(9, 2)
-		other.SaleID = "other"
-		w.Create(other)
-		w.Accepted(w.buyIn("other", "alice"))
 		w.moment(c.EnterFrom)
 		entry, err := w.enters("alice")
 		if err != nil {
 			t.Fatal(err)
 		}
-		held := w.holds("alice", 2)
+		c = w.Sale(9, 1)
+		for id, group := range map[string]string{"waiting": "", "size-39": "shoe", "size-42": "shoe"} {
+			c.SaleID, c.LimitGroup = id, group
+			w.Create(c)
+		}
+		w.Accepted(w.buyIn("waiting", "alice"))
+		alice, bob := w.orderedIn("size-39", "alice"), w.orderedIn("size-39", "bob")
+		for reference, id := range map[string]uint64{"pi_alice": alice, "pi_bob": bob} {
+			for _, again := range []string{"", "-again"} {
+				p := PaymentOf(id, reference+again)
+				p.SaleID = "size-39"
+				w.Settles(p)
+			}
+		}
+		held := w.holds("alice", 4)
 		if h := held["moutai"]; h.Entry == nil || *h.Entry != entry || h.Claim != nil {
 			t.Errorf("got %+v, want the entry", h)
 		}
-		if h := held["other"]; h.Entry != nil || h.Claim == nil || h.Claim.State() != sale.Pending || h.Order != nil || h.Guarded {
+		if h := held["waiting"]; h.Entry != nil || h.Claim == nil || h.Claim.State() != sale.Pending || h.Order != nil || h.Guarded {
 			t.Errorf("got %+v, want a claim", h)
 		}
-		if held := w.holds("bob", 2); len(held) != 0 {
-			t.Errorf("of somebody who has not entered it holds %+v", held)
+		if h := held["size-39"]; len(held) != 3 || h.Claim == nil || h.Claim.Payment != "stripe#pi_alice" || h.Order == nil || h.Order.ID != alice ||
+			h.Order.User != "alice" || !h.Guarded || h.Entry != nil || len(h.Refunds) != 1 || h.Refunds[0].Payment != "stripe#pi_alice-again" {
+			t.Errorf("got %+v, want the order with its refund", held)
+		}
+		if held := w.holds("carol", 4); len(held) != 0 {
+			t.Errorf("of somebody who never came it holds %+v", held)
 		}
 	},
 	"a sale that cannot be read hides nothing of what others hold of a user, and is named": func(t *testing.T, w *World) {

@@ -38,19 +38,6 @@ var reading = map[string]func(*testing.T, *World){
 			t.Errorf("got %+v, want about 1500", r)
 		}
 	},
-	"nothing is left only when every shard is empty": func(t *testing.T, w *World) {
-		w.Open(3, 3)
-		w.bought(people(2)...)
-		if r := w.remaining(); r.Units != 1 {
-			t.Errorf("got %+v, want 1", r)
-		}
-		w.bought("last")
-		w.Refused(sale.SoldOut, errOf(w.Buy("late")))
-		w.Pass(2 * time.Second)
-		if r := w.remaining(); r != (ledger.Remaining{}) {
-			t.Errorf("got %+v, want none", r)
-		}
-	},
 	"an unreachable table is busy, never a refusal": func(t *testing.T, w *World) {
 		w.Open(1, 1)
 		dead := w.Hooked(dynamotest.Instead("GetItem", func() (*dynamodb.GetItemOutput, error) { return nil, errDead }))

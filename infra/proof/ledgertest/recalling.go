@@ -373,24 +373,6 @@ var recalling = map[string]func(*testing.T, *World){
 		w.Pass(pauseSettles)
 		w.finishes(w.Environment(), 0, 0, 0, true)
 	},
-	"a payment of which no guard says the amount goes back at the sale's price, or at none": func(t *testing.T, w *World) {
-		for price, currency := range map[int64]string{199900: "CNY", 0: "XXX"} {
-			w.becomes(table{})
-			c := w.Sale(9, 2)
-			if c.PayWithin = payWithin; price != 0 {
-				c.Price, c.Currency = price, currency
-			}
-			w.Create(c)
-			w.Ordered("alice")
-			w.paid("alice", 2)
-			w.recalls("", true)
-			w.Pass(pauseSettles)
-			w.finishes(w.Environment(), 0, 0, 1, true)
-			if got := w.refunds("moutai"); len(got) != 1 || got[0].Amount != price || got[0].Currency != currency || got[0].User != "alice" {
-				t.Errorf("at a price of %d: got %+v", price, got)
-			}
-		}
-	},
 	"many payments go back in batches, several at once, and the listing notes one of them": func(t *testing.T, w *World) {
 		w.Open(200, 2)
 		users := usersOf(0, 1, 60)
@@ -480,12 +462,5 @@ var recalling = map[string]func(*testing.T, *World){
 			w.tamper("SALES", "moutai", "REMOVE recalling", nil)
 			w.finds(want)
 		}
-	},
-	"nothing is released of a sale whose listing alone says that it is recalled": func(t *testing.T, w *World) {
-		w.Open(9, 1)
-		w.Ordered("alice")
-		w.tamper("SALES", "moutai", "SET recalling = :at", attributes(map[string]any{":at": w.Now()}))
-		w.finishes(w.Environment(), 0, 0, 0, false)
-		w.states(map[string]sale.ClaimState{"alice": sale.Confirmed})
 	},
 }

@@ -49,8 +49,21 @@ var refunding = map[string]func(*testing.T, *World){
 			}
 		}
 	},
-	"a listing notes a refund if the one that it notes is older than an hour, for one environment": notesRefunds(func(w *World) *ledger.Ledger { return w.Ledger }),
-	"a listing notes a refund if the one that it notes is older than an hour, for several":         notesRefunds((*World).Environment),
+	"a listing notes a refund if the one that it notes is older than an hour": func(t *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		id := w.Ordered("alice")[0]
+		w.Settles(PaymentOf(id, "pi_0"))
+		start := w.Now()
+		for i, tt := range []struct{ passes, noted time.Duration }{
+			{0, 0}, {time.Minute, 0}, {59 * time.Minute, 0}, {time.Millisecond, time.Hour + time.Millisecond},
+		} {
+			w.Pass(tt.passes)
+			if done := w.Settles(PaymentOf(id, fmt.Sprint("pi_", i+1))); done.Refund == nil {
+				t.Fatalf("got %+v, want a refund", done)
+			}
+			w.hasNumber(start.Add(tt.noted).UnixMilli(), "SALES", "moutai", "refundAt")
+		}
+	},
 	"the list of sales forgets a refund that is done, but none that is due or was noted since": func(t *testing.T, w *World) {
 		w.OpenUnpaid(5, 1)
 		id := w.Ordered("alice")[0]
@@ -138,26 +151,4 @@ var refunding = map[string]func(*testing.T, *World){
 			t.Errorf("bob's claim notes %v", c.Refunds)
 		}
 	},
-}
-
-// notesRefunds records refunds of one sale, each in an environment of that kind.
-func notesRefunds(environment func(*World) *ledger.Ledger) func(*testing.T, *World) {
-	return func(t *testing.T, w *World) {
-		w.OpenUnpaid(5, 1)
-		id := w.Ordered("alice")[0]
-		w.Settles(PaymentOf(id, "pi_0"))
-		start := w.Now()
-		for i, tt := range []struct{ passes, noted time.Duration }{
-			{0, 0}, {time.Minute, 0}, {59 * time.Minute, 0}, {time.Millisecond, time.Hour + time.Millisecond},
-		} {
-			w.Pass(tt.passes)
-			done, err := environment(w).Pay(w.Ctx, PaymentOf(id, fmt.Sprint("pi_", i+1)))
-			if err != nil || done.Refund == nil {
-				t.Fatalf("got %+v (%v)", done, err)
-			}
-			if at, want := w.Number("SALES", "moutai", "refundAt"), start.Add(tt.noted).UnixMilli(); at != want {
-				t.Errorf("refund %d is noted at %d, want %d", i+1, at, want)
-			}
-		}
-	}
 }

@@ -245,24 +245,6 @@ var releasing = map[string]func(*testing.T, *World){
 		}
 		w.Settled(16)
 	},
-	"a grace that was changed counts for all claims from the next call on": func(t *testing.T, w *World) {
-		w.OpenUnpaid(8, 2)
-		id := w.Ordered("alice")[0]
-		payBy := orderid.Time(id).Add(payWithin)
-		w.Pass(10 * time.Minute)
-		call := func(grace time.Duration, released int) {
-			listing := w.Listing()
-			done, err := w.Environment().ReleaseDue(w.Ctx, listing, grace)
-			if err != nil || done.Released != released || released == 0 && !done.NextRelease.Equal(payBy.Add(grace)) {
-				t.Errorf("grace %v at %v: got %+v (%v), want %d released", grace, w.Now(), done, err, released)
-			}
-		}
-		call(time.Hour, 0)
-		w.Pass(payBy.Add(grace).Sub(w.Now()))
-		call(time.Hour, 0)
-		call(grace+time.Millisecond, 0)
-		call(grace, 1)
-	},
 	"a sale that asks for payment is drained when all is paid or back in stock": func(t *testing.T, w *World) {
 		c := w.OpenUnpaid(9, 2)
 		ids := w.Ordered("alice", "bob", "carol")

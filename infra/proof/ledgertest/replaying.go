@@ -237,21 +237,6 @@ var replaying = map[string]func(*testing.T, *World){
 			}
 		}
 	},
-	"the receipts of every shard count, and those of no shard do not": func(t *testing.T, w *World) {
-		w.Open(22, 11)
-		w.Add("more", 11)
-		w.withdraws(w.Ledger, "typo", 1, done(1, 32, 11, true))
-		for _, no := range []string{"11", ":"} {
-			w.place(moved(w.Item("SALE#moutai", "SEED#more#0"), "SALE#moutai", "SEED#more#"+no))
-		}
-		taken := moved(w.Item("SALE#moutai", "WITHDRAWN#typo#0"), "SALE#moutai", "WITHDRAWN#typo#1")
-		taken["shard"] = &types.AttributeValueMemberN{Value: "11"}
-		w.place(taken)
-		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
-		if done := p.replays(w.Environment(), true); done.Missing() != 0 || len(done.Oversold)+len(done.Problems) != 0 {
-			t.Errorf("%+v", done)
-		}
-	},
 	"what contradicts the table, or how a claim has ended, is named and left alone": func(t *testing.T, w *World) {
 		c := w.Sale(9, 1)
 		c.PayWithin, c.Price, c.Currency, c.LimitGroup = payWithin, 199900, "CNY", "shoe"
@@ -330,51 +315,6 @@ var replaying = map[string]func(*testing.T, *World){
 		}
 		w.Pass(time.Millisecond)
 		w.Refused(sale.Internal, errOf(w.Environment().Replay(w.Ctx, p.scanner(), p.lost, true)))
-	},
-	"a change of a recalled sale that was restored is made once, also while its entry is hidden": func(t *testing.T, w *World) {
-		w.Open(1, 1)
-		w.recalls("", true)
-		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
-		p.replays(w.Environment(), true)
-		pause := func() (bool, error) { return w.change(sale.ActionPause, "p", sale.Author{Actor: "lee"}) }
-		if applied, err := pause(); !applied || err != nil {
-			t.Fatal(applied, err)
-		}
-		entry := w.Item("CHANGES#moutai", fmt.Sprintf("%010d", w.Number("SALE#moutai", "SALE", "edits")))
-		w.remove(entry) // plain reads see a transaction item by item
-		w.Refused(sale.Busy, errOf(pause()))
-		w.place(entry)
-		if applied, err := pause(); applied || err != nil {
-			t.Errorf("again: applied %t (%v)", applied, err)
-		}
-	},
-	"facts that know a user by the id of the erasure alone are of whoever has the order": func(t *testing.T, w *World) {
-		p := w.lives()
-		whole := p.replays(w.Environment(), false)
-		for i := range p.lost.Claims {
-			if user := p.lost.Claims[i].User; user == "alice" || user == "carol" {
-				p.lost.Claims[i].User = "erased-" + user
-			}
-		}
-		for i := range p.lost.Refunds {
-			if p.lost.Refunds[i].User == "alice" {
-				p.lost.Refunds[i].User = "erased-alice"
-			}
-		}
-		if got := p.replays(w.Environment(), false); !cmp.Equal(got, whole) {
-			t.Errorf("of a table that has the orders: %s", cmp.Diff(whole, got))
-		}
-		p.becomes(p.kept)
-		got := p.replays(w.Environment(), true)
-		if len(got.Problems) != 1 || !strings.Contains(got.Problems[0], "is known under erased-carol alone") {
-			t.Errorf("of a table that has lost carol's order: %q", got.Problems)
-		}
-		if strings.Contains(w.everything(), "erased-") {
-			t.Error("the id of an erased user is in the table")
-		}
-		if refunds, err := w.Environment().Refunds(w.Ctx, "moutai"); err != nil || !slices.ContainsFunc(refunds, func(r sale.Refund) bool { return r.User == "alice" }) {
-			t.Errorf("the refunds are %+v (%v)", refunds, err)
-		}
 	},
 	"every lost sale comes back, behind others that are sealed, drained or drafts": func(t *testing.T, w *World) {
 		c := w.Sale(9, 1)
@@ -475,29 +415,6 @@ var replaying = map[string]func(*testing.T, *World){
 			}
 			if applied, err := w.change(action, "c", sale.Author{}); !applied || err != nil {
 				t.Errorf("%s again: applied %t (%v)", action, applied, err)
-			}
-		}
-	},
-	"a drained sale that a recall or another end has taken back is replayed, also if its listing does not say so": func(t *testing.T, w *World) {
-		for _, action := range []sale.Action{sale.ActionRecall, sale.ActionReschedule} {
-			w.becomes(table{})
-			c := w.Open(3, 1)
-			w.Ordered("alice-" + string(action))
-			w.ends(c)
-			listing := w.Item("SALES", "moutai")
-			w.Pass(time.Second)
-			if applied, err := w.change(action, "c", sale.Author{}); !applied || err != nil {
-				t.Fatal(applied, err)
-			}
-			w.place(listing)
-			p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
-			p.replays(w.Environment(), true)
-			if l := w.Listing(); l.Drained || l.Recalling != (action == sale.ActionRecall) {
-				t.Errorf("%s: the listing is %+v", action, l)
-			}
-			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "bob"})
-			if code := sale.CodeOf(err); code != sale.Recalled && code != sale.Paused && code != sale.Closed {
-				t.Errorf("%s: bob is answered %v", action, err)
 			}
 		}
 	},

@@ -3,7 +3,6 @@ package ledgertest
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -182,36 +181,6 @@ var replayingPayments = map[string]func(*testing.T, *World){
 		}
 		if diff := cmp.Diff(promised(p.full), promised(p.table())); diff != "" {
 			t.Errorf("(-before the restore, +after the replay)\n%s", diff)
-		}
-	},
-	"a note of a refund that nothing else tells goes, so that the payment can be recorded again": func(t *testing.T, w *World) {
-		w.OpenPriced(1, 1)
-		payment := PaymentOf(w.Ordered("alice")[0], "a")
-		payment.Amount--
-		w.Settles(payment) // its note stays
-		payment.Reference = "b"
-		w.Settles(payment)
-		due, err := w.Environment().Refunds(w.Ctx, "moutai")
-		if err != nil {
-			t.Fatal(err)
-		}
-		due = slices.DeleteFunc(due, func(r sale.Refund) bool { return r.Payment != payment.ID() })
-		p := &past{World: w, full: w.table(), lost: ledger.Lost{RestoredTo: w.Now(), Claims: []sale.Claim{w.claimOf("alice")}}}
-		w.remove(p.full["REFUND#moutai stripe#b"])
-		w.remove(p.full["PAYMENT#stripe#b PAYMENT"])
-		p.lost.Refunds = due
-		if done := p.replays(w.Environment(), false); done.Halves != 0 || done.Refunds != 1 {
-			t.Errorf("with its event: %+v", done)
-		}
-		p.lost.Refunds = nil
-		for _, write := range []bool{false, true} {
-			if done := p.replays(w.Environment(), write); done.Halves != 1 || len(w.claimOf("alice").Refunds) > 1 == write {
-				t.Errorf("write %t: %+v, %+v", write, done, w.claimOf("alice"))
-			}
-		}
-		w.Settles(payment)
-		if diff := cmp.Diff(promised(p.full), promised(w.table())); diff != "" {
-			t.Errorf("(-before the restore, +after the payment)\n%s", diff)
 		}
 	},
 }

@@ -11,20 +11,6 @@ import (
 )
 
 var versions = map[string]func(*testing.T, *World){
-	"a sale of the version that this release reads is a sale like any other": func(t *testing.T, w *World) {
-		w.Open(20, 4)
-		w.needs("SALE#moutai", "SALE", sale.Reads)
-		w.needs("SALES", "moutai", sale.Reads)
-		refs := w.bought("alice")
-		w.hasNumber(sale.Reads, "CLAIM#moutai#0", "alice", "minReader")
-		w.confirmed(refs)
-		if r, _ := w.audit(); !r.Balanced || r.Confirmed != 1 {
-			t.Errorf("got %+v", r)
-		}
-		if l, err := w.Ledger.Listing(w.Ctx, "moutai"); err != nil || l.SaleID != "moutai" {
-			t.Errorf("got %+v (%v)", l, err)
-		}
-	},
 	"a sale of a newer version is refused by everything, and nothing is written": func(t *testing.T, w *World) {
 		created := w.Open(20, 4)
 		c := w.Accepted(w.BuyWith("alice", "key")).Claim
@@ -50,15 +36,6 @@ var versions = map[string]func(*testing.T, *World){
 			}
 		}
 		w.unchanged(before)
-	},
-	"a minReader that is no version is refused, too": func(t *testing.T, w *World) {
-		w.Open(20, 4)
-		for _, wrong := range []any{"2", 0, -1} {
-			w.needs("SALE#moutai", "SALE", wrong)
-			w.Refused(sale.Internal, errOf(w.Environment().Sale(w.Ctx, "moutai")))
-		}
-		w.needs("SALE#moutai", "SALE", 1)
-		w.succeeds(w.Environment().Sale(w.Ctx, "moutai"))
 	},
 	"a claim of a newer version is not confirmed, although its sale is not read": func(t *testing.T, w *World) {
 		w.Open(20, 4)

@@ -62,14 +62,6 @@ var withdrawing = map[string]func(*testing.T, *World){
 		w.hasNoItem("SALE#moutai", "WITHDRAWN#typo#4")
 		w.withdraws(w.Environment(), "another", 2, done(2, 3, 4, true))
 	},
-	"the shards that have most give most": func(_ *testing.T, w *World) {
-		w.Open(12, 3)
-		w.Add("s", 2)
-		w.withdraws(w.Ledger, "typo", 1, done(1, 13, 3, true))
-		w.left(5, 4, 4)
-		w.withdraws(w.Ledger, "second-typo", 4, done(4, 9, 3, true))
-		w.left(3, 3, 3)
-	},
 	"a unit that was sold is not withdrawn, and the answer says how many were": func(t *testing.T, w *World) {
 		w.Open(6, 3)
 		w.bought(people(4)...)
@@ -79,14 +71,6 @@ var withdrawing = map[string]func(*testing.T, *World){
 		w.Add("s", 5)
 		w.withdraws(w.Environment(), "typo", 100, done(2, 9, 3, false))
 		w.left(2, 2, 1)
-	},
-	"a withdrawal from a sale without a unit takes nothing, once": func(_ *testing.T, w *World) {
-		w.Open(1, 1)
-		w.bought("alice")
-		w.withdraws(w.Ledger, "typo", 1, done(0, 1, 1, true))
-		w.Add("s", 1)
-		w.withdraws(w.Ledger, "typo", 1, done(0, 2, 1, false))
-		w.left(1)
 	},
 	"a withdrawal of all units sells the sale out": func(t *testing.T, w *World) {
 		w.Open(6, 3)
