@@ -5,7 +5,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,14 +71,6 @@ func TestTheDocumentsOpeningDayPassesThePreflight(t *testing.T) {
 	}
 }
 
-func TestProdOnADefaultAccountHasNoWarningOfItsThrottles(t *testing.T) {
-	for _, f := range findings(t, environment(t, production)) {
-		if strings.HasPrefix(f.Check, "API ") && f.Verdict != preflight.OK {
-			t.Errorf("%s %s: %s", f.Verdict, f.Check, f.Says)
-		}
-	}
-}
-
 // findings are those of a first deployment into an account with AWS's default quotas.
 func findings(t *testing.T, e samconfig.Environment) []preflight.Finding {
 	t.Helper()
@@ -93,19 +84,4 @@ func findings(t *testing.T, e samconfig.Environment) []preflight.Finding {
 			return preflight.Limits{Concurrency: 1000, Unreserved: 1000, TableReads: 40_000, TableWrites: 40_000, Rate: 10_000, Burst: 5000}, nil
 		},
 	})
-}
-
-// The SAM CLI resolves a path in the file from the template's folder if a template is given,
-// otherwise from the working directory, so a path would be ambiguous.
-func TestTheFileHoldsNoPaths(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "infra", "samconfig.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		key, _, _ := strings.Cut(line, " =")
-		if slices.Contains([]string{"template", "template_file", "build_dir", "cache_dir", "base_dir", "config_file"}, key) {
-			t.Errorf("a path: %s", line)
-		}
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"flashsale/infra/kit/client"
-	"flashsale/infra/kit/samconfig"
 	"flashsale/infra/ops/deploy/preflight"
 	"flashsale/infra/ops/deploy/smoke"
 )
@@ -29,15 +28,6 @@ func TestAnInvalidCommandLineIsRefused(t *testing.T) {
 	} {
 		if err := run(t.Context(), args, io.Discard, io.Discard); !errors.Is(err, errUsage) {
 			t.Errorf("%q: %v, want %v", args, err, errUsage)
-		}
-	}
-}
-
-func TestAnEnvironmentMustBeInTheFile(t *testing.T) {
-	for _, command := range []string{"preflight", "parameters", "smoke"} {
-		err := run(t.Context(), []string{command, "-config", root + "/infra/samconfig.toml", "-env", "moon"}, io.Discard, io.Discard)
-		if !errors.Is(err, samconfig.ErrNoEnvironment) {
-			t.Errorf("%s: %v, want %v", command, err, samconfig.ErrNoEnvironment)
 		}
 	}
 }

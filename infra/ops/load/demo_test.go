@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -77,20 +75,6 @@ func TestTheReceiptNamesThePromiseAShopBreaks(t *testing.T) {
 				t.Errorf("exit %d, want %s broken\n%s%s", code, c.want, out, errs)
 			}
 		})
-	}
-}
-
-func TestADemonstrationThatCannotMakeItsSaleFails(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
-			http.NotFound(w, r)
-			return
-		}
-		newFakeStack(flaws{}).mux.ServeHTTP(w, r)
-	}))
-	defer server.Close()
-	if code, _, stderr := demonstrated(t, small(t, server.URL)); code != exitNotRun || !strings.Contains(stderr, "create sale") {
-		t.Errorf("exit %d, %q, want an error that names the creation of the sale", code, stderr)
 	}
 }
 

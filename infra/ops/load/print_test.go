@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -64,22 +63,4 @@ func TestEveryFigureOfTheRushIsLabelled(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}
 	}
-}
-
-func TestWithoutATerminalProgressIsPrintedRegularly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
-		one, end := progress{w: &out}.step("clicks", 4)
-		one()
-		one()
-		time.Sleep(2*lineEvery + lineEvery/2)
-		one()
-		end()
-		_, end = progress{w: &out}.step("starting the stack", 0)
-		time.Sleep(lineEvery + lineEvery/2)
-		end()
-		if got, want := out.String(), "clicks: 2 of 4\nclicks: 2 of 4\nstarting the stack: 2 s\n"; got != want || lineEvery > 5*time.Second {
-			t.Errorf("printed %q, want %q", got, want)
-		}
-	})
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -69,21 +68,6 @@ func TestTheReportEscapesForeignText(t *testing.T) {
 	}
 	if !strings.Contains(text, "<b>Broken.</b>") {
 		t.Error("the report does not say that something is broken")
-	}
-}
-
-func TestABreakdownIsSortedAndAddsUp(t *testing.T) {
-	rows := breakdown(map[client.Outcome]int64{"b": 1, "a": 1, "c": 6})
-	sum := 0.0
-	var order string
-	for _, row := range rows {
-		sum, order = sum+row.Percent, order+string(row.Outcome)
-	}
-	if order != "cab" || math.Abs(sum-100) > 1e-9 || rows[0].Percent != 75 {
-		t.Errorf("%v", rows)
-	}
-	if len(breakdown(nil)) != 0 {
-		t.Error("a breakdown of nothing has rows")
 	}
 }
 

@@ -121,25 +121,6 @@ func TestAStallShowsInTheLatencyOfEveryBuyerWhoCameMeanwhile(t *testing.T) {
 	}
 }
 
-func TestRequestsThatCannotBeSentInTimeAreCounted(t *testing.T) {
-	s := &shop{onOrder: func(n int, _ time.Duration, _ string) (client.Answer, error) {
-		if n == 0 {
-			time.Sleep(8 * time.Second)
-		}
-		return refused("sold-out", http.StatusConflict, -1), nil
-	}}
-	r, _ := rushed(t, s, everyTenth(2), 1)
-	if got := count(r.outcomes, notSent); got != 1 {
-		t.Errorf("%d not sent in time, want 1", got)
-	}
-	if got := count(r.outcomes, "sold-out"); got != 2 {
-		t.Errorf("%d sold out, want 2: the late request is sent again", got)
-	}
-	if first := r.latencies[0]; first.Count != 2 || !near(first.Max, 8*time.Second) {
-		t.Errorf("%d first answers, max %v; want 2 and 8s", first.Count, first.Max)
-	}
-}
-
 func TestAnHonestBuyerWaitsForTheRetryAfter(t *testing.T) {
 	s := &shop{
 		onOrder: func(n int, _ time.Duration, token string) (client.Answer, error) {
@@ -195,31 +176,5 @@ func TestAGreedyBuyerClicksAllAtOnce(t *testing.T) {
 	}
 	if len(s.clicks) != 4 || len(s.polls) != 1 || count(r.outcomes, "already-ordered") != 3 || len(h.Findings()) > 0 {
 		t.Errorf("%d clicks, %d polls, outcomes %v, findings %v", len(s.clicks), len(s.polls), r.outcomes, h.Findings())
-	}
-}
-
-func TestABuyerWithoutAFinalAnswerGivesUp(t *testing.T) {
-	s := &shop{onOrder: func(int, time.Duration, string) (client.Answer, error) {
-		return refused("busy", http.StatusServiceUnavailable, 11*time.Second), nil
-	}}
-	r, h := rushed(t, s, everyTenth(1), 1)
-	if r.givenUp != 1 || len(s.clicks) != 6 || len(h.Findings()) > 0 {
-		t.Errorf("gave up %d after %d tries, findings %v; want 1 after 6 in a minute, and none", r.givenUp, len(s.clicks), h.Findings())
-	}
-}
-
-func TestAnInterruptedRunCountsTheBuyersWhoDidNotCome(t *testing.T) {
-	tally := newTally()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		s := &shop{onOrder: func(int, time.Duration, string) (client.Answer, error) {
-			return refused("sold-out", http.StatusConflict, -1), nil
-		}}
-		run := rush{client: s, sale: testSale, visits: everyTenth(20), tokens: make([]string, 20), inflight: 4, patience: time.Minute, tally: tally, history: verdict.New(verdict.Sale{Own: true})}
-		run.run(ctx, time.Now(), func() {})
-	})
-	if missed := tally.firsts[honest][notSent]; missed < 9 || missed+tally.firsts[honest]["sold-out"] != 20 {
-		t.Errorf("first answers %v: want 20, about half of them not sent", tally.firsts[honest])
 	}
 }

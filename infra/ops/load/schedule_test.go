@@ -108,23 +108,3 @@ func TestBuyersComeInOrderAndLateOnesInTheLastThird(t *testing.T) {
 		}
 	}
 }
-
-func TestAScheduleBeyondTheBoundIsRefused(t *testing.T) {
-	o := someOptions()
-	o.rate, o.duration = mostRate, longest
-	if _, err := o.plan(); err == nil {
-		t.Error("no error")
-	}
-}
-
-func TestTheDefaultStockIsHalfOfTheBuyersWhoAreNotLate(t *testing.T) {
-	o := someOptions()
-	visits := []visit{{kind: honest}, {kind: greedy}, {kind: honest}, {kind: honest}, {kind: late}, {kind: late}}
-	if got := o.stockFor(visits); got != 2 {
-		t.Errorf("stock %d, want 2", got)
-	}
-	o.stock = 9
-	if got := o.stockFor(visits); got != 9 {
-		t.Errorf("stock %d, want the 9 asked for", got)
-	}
-}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"math"
 	"strings"
 	"testing"
@@ -72,16 +71,5 @@ func TestADrawIsPrintedBesideTheRush(t *testing.T) {
 	encoded, err := json.Marshal(p)
 	if err != nil || p.Draw == nil || p.Draw.RushRequestsPerSecond != 101_854 || p.Draw.RushEnvironments != a.concurrency || p.Draw.RequestsPerSecond != 277.8 || p.Draw.Calls != 7 {
 		t.Errorf("%s, %v", encoded, err)
-	}
-}
-
-func TestADrawsTimesOutOfRangeAreRefused(t *testing.T) {
-	for arguments, works := range map[string]bool{
-		"-draw": true, "-draw -enter 1m -keep 168h": true,
-		"-enter 1h": false, "-draw -enter 1s": false, "-draw -enter 2161h": false, "-draw -keep 30m": false, "-draw -keep 90m": false, "-draw -keep 169h": false,
-	} {
-		if _, _, err := parse(strings.Fields("-users 10 -stock 1 -peak 1 "+arguments), io.Discard); (err == nil) != works {
-			t.Errorf("%s: %v", arguments, err)
-		}
 	}
 }
