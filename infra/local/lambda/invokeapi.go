@@ -2,6 +2,7 @@ package lambda
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -33,6 +34,10 @@ func (s *Service) serveInvoke(w http.ResponseWriter, r *http.Request) {
 			"Only the payload is taken locally: no invocation type but RequestResponse, no log type, qualifier or client context")
 		return
 	}
+	if len(payload) > 0 && len(payload) <= maxRequest && !json.Valid(payload) {
+		writeError(w, id, http.StatusBadRequest, "InvalidRequestContentException", "User", "message", "Could not parse request body into json")
+		return
+	}
 	out, err := s.invoke(r.Context(), function, event{id: id, payload: payload})
 	if err != nil {
 		s.refuseInvoke(w, id, function, err)
@@ -59,9 +64,6 @@ func (s *Service) refuseInvoke(w http.ResponseWriter, id, function string, err e
 		writeError(w, id, http.StatusRequestEntityTooLarge, "RequestTooLargeException", "User", "message", err.Error())
 	case errors.Is(err, ErrThrottled):
 		writeError(w, id, http.StatusTooManyRequests, "TooManyRequestsException", "User", "message", "Rate Exceeded.")
-	case errors.Is(err, ErrPayloadInvalid):
-		writeError(w, id, http.StatusBadRequest, "InvalidRequestContentException", "User", "message",
-			"Could not parse request body into json")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		// The caller has gone: no answer.
 	default:

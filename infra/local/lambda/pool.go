@@ -97,14 +97,12 @@ func (p *pool) serve(e event) (outcome, error) {
 func (p *pool) takeIdle() (proc *process, warm bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for len(p.idle) > 0 && proc == nil {
-		last := len(p.idle) - 1
-		proc, p.idle = p.idle[last], p.idle[:last]
-		if proc.gone() {
-			proc = nil
-		}
+	last := len(p.idle) - 1
+	if last < 0 {
+		return nil, false
 	}
-	return proc, proc != nil
+	proc, p.idle = p.idle[last], p.idle[:last]
+	return proc, true
 }
 
 // putIdle keeps a process for the next event. It reports false if the process has died,

@@ -86,15 +86,6 @@ func (p *process) watch() {
 	close(p.over)
 }
 
-func (p *process) gone() bool {
-	select {
-	case <-p.child.Done():
-		return true
-	default:
-		return false
-	}
-}
-
 // end kills the program, if it still runs, and waits for the cleanup.
 func (p *process) end() {
 	p.child.Kill()

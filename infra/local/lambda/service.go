@@ -123,9 +123,8 @@ func (s *Service) arn(function string) string {
 // payload is passed on as {}. The function error is empty, or "Unhandled" when
 // the function failed: the response then is Lambda's error object.
 //
-// The error is ErrFunctionNotFound, ErrPayloadTooLarge (above 6 MiB),
-// ErrPayloadInvalid, ErrThrottled, ErrClosed, or the cause of ctx. A ctx that ends while the
-// function runs does not stop the function, as on AWS.
+// The error is ErrFunctionNotFound, ErrPayloadTooLarge (above 6 MiB), ErrThrottled, ErrClosed,
+// or the cause of ctx. A ctx that ends while the function runs does not stop it, as on AWS.
 func (s *Service) Invoke(ctx context.Context, function string, payload []byte) (response []byte, functionError string, err error) {
 	out, err := s.invoke(ctx, function, event{id: newRequestID(), payload: payload})
 	if err != nil {
@@ -141,9 +140,14 @@ type event struct {
 }
 
 func (s *Service) invoke(ctx context.Context, function string, e event) (outcome, error) {
-	p, e, err := s.admit(function, e)
-	if err != nil {
-		return outcome{}, err
+	p := s.pools[function]
+	switch {
+	case p == nil:
+		return outcome{}, ErrFunctionNotFound
+	case len(e.payload) > maxRequest:
+		return outcome{}, fmt.Errorf("%w: %d bytes of at most %d", ErrPayloadTooLarge, len(e.payload), maxRequest)
+	case len(e.payload) == 0:
+		e.payload = []byte("{}")
 	}
 	if err := p.enter(ctx); err != nil {
 		return outcome{}, err
@@ -169,24 +173,6 @@ func (s *Service) invoke(ctx context.Context, function string, e event) (outcome
 	case <-ctx.Done():
 		return outcome{}, context.Cause(ctx)
 	}
-}
-
-// admit checks a request and returns its pool.
-func (s *Service) admit(function string, e event) (*pool, event, error) {
-	p := s.pools[function]
-	if p == nil {
-		return nil, e, ErrFunctionNotFound
-	}
-	if len(e.payload) > maxRequest {
-		return nil, e, fmt.Errorf("%w: %d bytes of at most %d", ErrPayloadTooLarge, len(e.payload), maxRequest)
-	}
-	if len(e.payload) == 0 {
-		e.payload = []byte("{}")
-	}
-	if !json.Valid(e.payload) {
-		return nil, e, ErrPayloadInvalid
-	}
-	return p, e, nil
 }
 
 // begin registers an invocation, unless the service is closed.
@@ -234,7 +220,6 @@ const (
 var (
 	ErrFunctionNotFound = errors.New("function not found")
 	ErrPayloadTooLarge  = errors.New("payload is too large")
-	ErrPayloadInvalid   = errors.New("payload is not JSON")
 )
 
 // ErrThrottled refuses an invocation beyond a concurrency limit.
