@@ -349,7 +349,7 @@ drill: host operator ## run the runbook's commands on a new stack during each ac
 # cannot be detected.
 .PHONY: mutate
 mutate: ## mutate every operator of functions and shared in turn; tests must fail (MUTATED=shared/sale)
-	@go test -timeout 0 ./infra/proof/mutants -run '^TestEveryOperatorIsNeeded$$' -v -packages "$${MUTATED-$$(go list -f \
+	@go test -timeout 0 ./infra/proof/mutants -run '^TestEveryOperatorIsNeeded$$' -v -packages "$${MUTATED-shared/ledger/table shared/ledger/maintenance $$(go list -f \
 		'{{if .TestGoFiles}}{{.Dir}}{{else if .XTestGoFiles}}{{.Dir}}{{end}}' ./functions/... ./shared/... | sed "s|^$$PWD/||" | grep -v 'test$$')}" \
 		| grep --line-buffered -v '^=== \|--- PASS'
 

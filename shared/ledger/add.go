@@ -5,9 +5,9 @@ import (
 	"context"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
 )
 
@@ -22,14 +22,14 @@ import (
 // room, with sale.ChangedMeanwhile if it has Seen and there was another change since, with
 // sale.Recalled, sale.Busy or sale.Internal.
 func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
-	s, err := l.readOpenSale(ctx, a.SaleID)
+	s, err := l.table.OpenSale(ctx, a.SaleID)
 	if err != nil {
 		return Seeding{}, err
 	}
 	if err := l.announceSeeding(ctx, s, a.Seen, sale.Change{ID: a.SeedID, Action: sale.ActionAdd, Author: a.Author, Units: a.Stock}); err != nil {
 		return Seeding{}, err
 	}
-	applied, err := l.receipts(ctx, a.SaleID, seedHead(a.SeedID))
+	applied, err := l.table.Receipts(ctx, a.SaleID, table.SeedHead(a.SeedID))
 	if err != nil {
 		return Seeding{}, err
 	}
@@ -41,7 +41,7 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 		if units == 0 {
 			break
 		}
-		if applied[identityOf(seedShardKey(a.SaleID, a.SeedID, k))] != nil {
+		if applied[table.IdentityOf(table.SeedShardKey(a.SaleID, a.SeedID, k))] != nil {
 			continue
 		}
 		added, err := l.addToShard(ctx, a, k, units)
@@ -50,7 +50,7 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 		}
 		done.Applied = done.Applied || added
 	}
-	s, err = l.readOpenSale(ctx, a.SaleID)
+	s, err = l.table.OpenSale(ctx, a.SaleID)
 	done.Seeded, done.Seen = s.Seeded, a.Seen.WithSeeding(s)
 	return done, err
 }
@@ -73,7 +73,7 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 // also if it must fail because the sale has been edited since.
 func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, seen *sale.Seen, c sale.Change) error {
 	c.At = l.now()
-	for left := l.upTo(patientTries); ; {
+	for left := l.table.UpTo(table.PatientTries); ; {
 		switch {
 		case s.IsSealed():
 			return sale.RefuseSealed()
@@ -87,10 +87,10 @@ func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, seen *sale.Se
 		case h.asked != nil:
 			return errOtherChange
 		case h.whole:
-		case !left.again(ctx):
+		case !left.Again(ctx):
 			return errHalf
 		default:
-			if s, err = l.readOpenSale(ctx, s.ID); err != nil {
+			if s, err = l.table.OpenSale(ctx, s.ID); err != nil {
 				return err
 			}
 			continue
@@ -102,24 +102,24 @@ func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, seen *sale.Se
 			}
 			at.Edits = seen.Edits
 		}
-		reasons, err := l.retryTransaction(ctx, l.put(seedingItem(s, c)), l.unedited(at, seen, c))
+		reasons, err := l.table.RetryTransaction(ctx, l.table.Put(table.SeedingItem(s, c)), l.unedited(at, seen, c))
 		switch {
 		case reasons == nil:
-			return asInternal(err)
-		case failed(reasons[0]):
+			return sale.AsInternal(err)
+		case table.Failed(reasons[0]):
 			return sameSeeding(reasons[0].Item, c)
 		}
-		now, readErr := readSale(reasons[1].Item)
+		now, readErr := table.ReadSale(reasons[1].Item)
 		switch {
 		case readErr != nil:
-			return asInternal(readErr)
+			return sale.AsInternal(readErr)
 		case seen != nil && now.Edits == s.Edits && now.Seen() != *seen:
 			return l.refuseSeeding(ctx, now, *seen, h.newest)
 		case now.Edits == s.Edits && c.Action == sale.ActionWithdraw:
 			return errCalled
 		case now.Edits == s.Edits:
 			return refuseRoom(reasons[1].Item)
-		case !left.again(ctx):
+		case !left.Again(ctx):
 			return sale.Fail(sale.Busy, err)
 		}
 		s = now
@@ -131,20 +131,20 @@ var errOtherChange = sale.Refuse(sale.Conflicting, "the change id was used for a
 
 // refuseSeeding refuses an addition or a withdrawal because of the newest edit, or because of the
 // newest addition or withdrawal that can be read.
-func (l *Ledger) refuseSeeding(ctx context.Context, s sale.Sale, seen sale.Seen, edit item) error {
+func (l *Ledger) refuseSeeding(ctx context.Context, s sale.Sale, seen sale.Seen, edit table.Item) error {
 	if s.Edits != seen.Edits {
 		return refuseMeanwhile(s, edit)
 	}
-	heads, err := l.seedings(ctx, s.ID)
+	heads, err := l.table.Seedings(ctx, s.ID)
 	var newest *sale.Change
 	for _, it := range heads {
-		c, readErr := readSeeding(it)
+		c, readErr := table.ReadSeeding(it)
 		if err = cmp.Or(err, readErr); newest == nil || c.At.After(newest.At) {
 			newest = &c
 		}
 	}
 	if err != nil {
-		return asInternal(err)
+		return sale.AsInternal(err)
 	}
 	return sale.RefuseMeanwhile(&s, newest)
 }
@@ -154,112 +154,94 @@ func (l *Ledger) refuseSeeding(ctx context.Context, s sale.Sale, seen sale.Seen,
 // the room, and for a withdrawal from one with a draw it requires that nobody has been called.
 func (l *Ledger) unedited(s sale.Sale, seen *sale.Seen, c sale.Change) types.TransactWriteItem {
 	condition, update := "attribute_not_exists(#edits)", "ADD #seedings :one"
-	names, values := map[string]string{"#edits": "edits", "#seedings": "seedings"}, item{":one": num(1)}
+	names, values := map[string]string{"#edits": "edits", "#seedings": "seedings"}, table.Item{":one": table.N(1)}
 	if s.Edits > 0 {
-		condition, values[":edits"] = "#edits = :edits", num(s.Edits)
+		condition, values[":edits"] = "#edits = :edits", table.N(s.Edits)
 	}
 	switch {
 	case seen == nil:
 	case seen.Seedings > 0:
-		condition, values[":seedings"] = condition+" AND #seedings = :seedings", num(seen.Seedings)
+		condition, values[":seedings"] = condition+" AND #seedings = :seedings", table.N(seen.Seedings)
 	default:
 		condition += " AND attribute_not_exists(#seedings)"
 	}
 	if s.Limited && c.Action == sale.ActionAdd {
 		condition, update = condition+" AND #room >= :u", "SET #room = #room - :u "+update
-		names["#room"], values[":u"] = "room", num(c.Units)
+		names["#room"], values[":u"] = "room", table.N(c.Units)
 	}
 	if s.HasDraw() && c.Action == sale.ActionWithdraw {
 		condition, names["#call"] = condition+" AND "+ifUncalled, "call"
 	}
 	return types.TransactWriteItem{Update: &types.Update{
-		TableName: l.table, Key: saleKey(s.ID), UpdateExpression: &update, ConditionExpression: &condition,
+		TableName: l.table.Name, Key: table.SaleKey(s.ID), UpdateExpression: &update, ConditionExpression: &condition,
 		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}
 }
 
 // refuseRoom says for how many units there is room in the stored sale.
-func refuseRoom(stored item) error {
-	r := reader{item: stored}
-	room := r.number("room")
-	if r.err != nil {
-		return asInternal(r.err)
+func refuseRoom(stored table.Item) error {
+	r := table.Reader{Item: stored}
+	room := r.Number("room")
+	if r.Err != nil {
+		return sale.AsInternal(r.Err)
 	}
 	return sale.Refusef(sale.Conflicting, "the sale's maxStock leaves room for %d more units", room)
 }
 
 // sameSeeding refuses a seed id whose stored request is another one than c.
-func sameSeeding(stored item, c sale.Change) error {
-	before, err := readSeeding(stored)
+func sameSeeding(stored table.Item, c sale.Change) error {
+	before, err := table.ReadSeeding(stored)
 	switch {
 	case err != nil:
-		return asInternal(err)
+		return sale.AsInternal(err)
 	case before.Action != c.Action || before.Units != c.Units:
 		return sale.Refuse(sale.Conflicting, "the seedId was used before with another action or stock")
 	}
 	return nil
 }
 
-// receipts returns the items of a sale whose sort key begins with head. With them a
-// repeat costs one read instead of a cancelled transaction per shard.
-func (l *Ledger) receipts(ctx context.Context, saleID, head string) (map[identity]item, error) {
-	items, err := l.queryAll(ctx, patientTries, dynamodb.QueryInput{
-		KeyConditionExpression:    aws.String("#pk = :pk AND begins_with(#sk, :head)"),
-		ExpressionAttributeNames:  map[string]string{"#pk": attrPK, "#sk": attrSK},
-		ExpressionAttributeValues: item{":pk": saleKey(saleID)[attrPK], ":head": str(head)},
-	})
-	if err != nil {
-		return nil, err
-	}
-	found := map[identity]item{}
-	for _, it := range items {
-		found[identityOf(it)] = it
-	}
-	return found, nil
-}
-
 // addToShard adds units to one shard, and reports whether this call did.
 func (l *Ledger) addToShard(ctx context.Context, a sale.Addition, k int, units int64) (bool, error) {
-	receipt := with(seedShardKey(a.SaleID, a.SeedID, k), item{"units": num(units), "at": millis(l.now())})
-	reasons, err := l.retryTransaction(ctx,
-		l.put(receipt),
+	receipt := table.With(table.SeedShardKey(a.SaleID, a.SeedID, k), table.Item{"units": table.N(units), "at": table.Millis(l.now())})
+	reasons, err := l.table.RetryTransaction(ctx,
+		l.table.Put(receipt),
 		types.TransactWriteItem{Update: &types.Update{
-			TableName:                 l.table,
-			Key:                       stockKey(a.SaleID, k),
+			TableName:                 l.table.Name,
+			Key:                       table.StockKey(a.SaleID, k),
 			UpdateExpression:          aws.String("SET #stock = #stock + :u, #seeded = #seeded + :u"),
 			ConditionExpression:       aws.String("attribute_exists(pk)"),
 			ExpressionAttributeNames:  map[string]string{"#stock": "stock", "#seeded": "seeded"},
-			ExpressionAttributeValues: item{":u": num(units)},
+			ExpressionAttributeValues: table.Item{":u": table.N(units)},
 		}},
 		types.TransactWriteItem{Update: &types.Update{
-			TableName:           l.table,
-			Key:                 saleKey(a.SaleID),
+			TableName:           l.table.Name,
+			Key:                 table.SaleKey(a.SaleID),
 			UpdateExpression:    aws.String("SET #seeded = #seeded + :u, #version = #version + :one DELETE #empty :k"),
 			ConditionExpression: aws.String("#state = :open"),
 			ExpressionAttributeNames: map[string]string{
 				"#seeded": "seeded", "#version": "version", "#empty": "empty", "#state": "state",
 			},
-			ExpressionAttributeValues: item{
-				":u": num(units), ":one": num(1), ":k": numberSet(k), ":open": str(string(sale.Open)),
+			ExpressionAttributeValues: table.Item{
+				":u": table.N(units), ":one": table.N(1), ":k": table.NS(k), ":open": table.S(string(sale.Open)),
 			},
 		}},
 		l.undrain(a.SaleID),
 	)
 	switch {
-	case reasons != nil && failed(reasons[0]):
+	case reasons != nil && table.Failed(reasons[0]):
 		return false, nil // its receipt exists: applied before
 	case reasons != nil && isSealed(reasons[3]):
 		return false, sale.RefuseSealed()
 	}
-	return err == nil, asInternal(err)
+	return err == nil, sale.AsInternal(err)
 }
 
 // undrain puts a sale back on the list of sales to reconcile, unless it was sealed.
 func (l *Ledger) undrain(saleID string) types.TransactWriteItem {
 	return types.TransactWriteItem{Update: &types.Update{
-		TableName:                           l.table,
-		Key:                                 listingKey(saleID),
+		TableName:                           l.table.Name,
+		Key:                                 table.ListingKey(saleID),
 		UpdateExpression:                    aws.String("REMOVE #drained"),
 		ConditionExpression:                 &ifNotSealed,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,

@@ -11,6 +11,7 @@ import (
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
 )
 
@@ -33,13 +34,13 @@ func TestARefundThatCannotBeSeenYetIsErasedAndArchivedLikeOthers(t *testing.T) {
 				time.Sleep(hidden / 6)
 			}
 			if archived {
-				w.Pass(ledger.ArchiveAfter)
+				w.Pass(maintenance.ArchiveAfter)
 				var file bytes.Buffer
-				if _, err := w.Environment().WriteArchive(w.Ctx, "moutai", &file); err != nil {
+				if _, err := maintenance.Of(w.Environment()).WriteArchive(w.Ctx, "moutai", &file); err != nil {
 					t.Fatal(err)
 				}
 				opened := 0
-				if _, err := w.Environment().DeleteArchived(w.Ctx, "moutai", func() (io.ReadCloser, error) {
+				if _, err := maintenance.Of(w.Environment()).DeleteArchived(w.Ctx, "moutai", func() (io.ReadCloser, error) {
 					if opened++; opened == 2 { // the sale has been compared with the file
 						isPaidAgain()
 					}
@@ -49,7 +50,7 @@ func TestARefundThatCannotBeSeenYetIsErasedAndArchivedLikeOthers(t *testing.T) {
 				}
 			} else {
 				isPaidAgain()
-				w.Refused(sale.Conflicting, w.Environment().Erase(w.Ctx, "alice", func(ledger.Held) { t.Error("erased while a refund is due") }))
+				w.Refused(sale.Conflicting, maintenance.Of(w.Environment()).Erase(w.Ctx, "alice", func(maintenance.Held) { t.Error("erased while a refund is due") }))
 			}
 			if err := <-paid; err != nil {
 				t.Fatal(err)
@@ -59,7 +60,7 @@ func TestARefundThatCannotBeSeenYetIsErasedAndArchivedLikeOthers(t *testing.T) {
 				if _, _, err := w.Environment().MarkRefunded(w.Ctx, "moutai", "stripe#pi_2"); err != nil {
 					t.Fatal(err)
 				}
-				if err := w.Environment().Erase(w.Ctx, "alice", func(ledger.Held) {}); err != nil {
+				if err := maintenance.Of(w.Environment()).Erase(w.Ctx, "alice", func(maintenance.Held) {}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -81,13 +82,13 @@ func TestAnArchiveDeletesAHundredItemsInATransaction(t *testing.T) {
 	w.Ordered(users...)
 	w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
 	drain(w, "moutai")
-	w.Pass(ledger.ArchiveAfter)
+	w.Pass(maintenance.ArchiveAfter)
 	var file bytes.Buffer
-	if _, err := w.Ledger.WriteArchive(w.Ctx, "moutai", &file); err != nil {
+	if _, err := maintenance.Of(w.Ledger).WriteArchive(w.Ctx, "moutai", &file); err != nil {
 		t.Fatal(err)
 	}
 	db.ResetUsage()
-	if _, err := w.Ledger.DeleteArchived(w.Ctx, "moutai", func() (io.ReadCloser, error) {
+	if _, err := maintenance.Of(w.Ledger).DeleteArchived(w.Ctx, "moutai", func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(file.Bytes())), nil
 	}); err != nil {
 		t.Fatal(err)

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/shared/draw"
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -27,13 +27,13 @@ const (
 	// maxAbsent bounds the missing orders that a pass names to the next one. If more are
 	// missing, the next pass checks all that this one has checked.
 	maxAbsent = 100
-	// clockSkew is how much two machines' clocks may differ: an order id's second may
+	// ClockSkew is how much two machines' clocks may differ: an order id's second may
 	// be that much earlier than its claim.
-	clockSkew = time.Minute
+	ClockSkew = time.Minute
 	// recheck is how long before its start a pass leaves orders to the next pass. The
 	// ids' seconds come from other machines' clocks, and an order item is written up to
 	// a few seconds after its id is issued.
-	recheck = 2 * clockSkew
+	recheck = 2 * ClockSkew
 	// editTime is longer than any edit takes to reach every shard: SeedFunction
 	// times out after two minutes.
 	editTime = 5 * time.Minute
@@ -112,7 +112,7 @@ type Audit struct {
 	// those that it reads itself.
 	payments []uint64
 	// calls are those of the sale's draw.
-	calls []Call
+	calls []draw.Call
 }
 
 // Place is where to continue in a bucket: after that user, or nowhere if all were read.
@@ -138,7 +138,7 @@ type Stranded func(sale.Claim)
 // (with a *DraftError for a draft), sale.Busy (step again later; a keeps its progress)
 // or sale.Internal.
 func (l *Ledger) Step(ctx context.Context, a *Audit, stranded Stranded) (*Receipt, error) {
-	s, err := l.readOpenSale(ctx, a.SaleID)
+	s, err := l.table.OpenSale(ctx, a.SaleID)
 	if err != nil {
 		return nil, err
 	}
@@ -147,14 +147,14 @@ func (l *Ledger) Step(ctx context.Context, a *Audit, stranded Stranded) (*Receip
 	}
 	a.ReadUnits++
 	if s.HasDraw() {
-		d, err := l.readDraw(ctx, patientTries, s)
+		d, err := l.readDraw(ctx, table.PatientTries, s)
 		if err != nil {
 			return nil, err
 		}
 		a.calls = d.Calls
 		a.ReadUnits++
 	}
-	var shards []shard
+	var shards []table.Shard
 	if a.Sold == nil {
 		if shards, err = l.beginPass(ctx, s, a); err != nil {
 			return nil, err
@@ -221,7 +221,7 @@ func (l *Ledger) isRecallComplete(ctx context.Context, s sale.Sale) (bool, error
 }
 
 // beginPass returns the shards if the pass needs to read nothing else.
-func (l *Ledger) beginPass(ctx context.Context, s sale.Sale, a *Audit) ([]shard, error) {
+func (l *Ledger) beginPass(ctx context.Context, s sale.Sale, a *Audit) ([]table.Shard, error) {
 	began := l.now()
 	shards, err := l.readShards(ctx, s, a)
 	if err != nil {
@@ -237,10 +237,10 @@ func (l *Ledger) beginPass(ctx context.Context, s sale.Sale, a *Audit) ([]shard,
 		a.Places = append(a.Places, Place{Bucket: b})
 	}
 	for k, one := range shards {
-		a.Sold[k] = one.sold()
-		a.ReleasedBefore += one.released
+		a.Sold[k] = one.Sold()
+		a.ReleasedBefore += one.Released
 		// An edit may not have reached every shard, and the shard's window applies.
-		a.Closed = a.Closed && began.Sub(one.closesAt) >= DrainAfter
+		a.Closed = a.Closed && began.Sub(one.ClosesAt) >= DrainAfter
 	}
 	if a.OrdersFrom.After(began.Add(-recheck)) {
 		a.OrdersFrom, a.Absent = time.Time{}, nil // the clock of an earlier pass was ahead
@@ -254,7 +254,7 @@ func (l *Ledger) beginPass(ctx context.Context, s sale.Sale, a *Audit) ([]shard,
 
 // compare compares the claims with the shards before and after them, and the
 // shards with the sale, which was read before them.
-func (l *Ledger) compare(s sale.Sale, a *Audit, shards []shard) *Receipt {
+func (l *Ledger) compare(s sale.Sale, a *Audit, shards []table.Shard) *Receipt {
 	now := l.now()
 	r := &Receipt{
 		SaleID: s.ID, AsOf: now, Claims: a.Pending + a.Confirmed, Pending: a.Pending, Confirmed: a.Confirmed,
@@ -271,24 +271,24 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []shard) *Receipt {
 	}
 	edited := s.Version == a.Version && now.Sub(a.Since) >= editTime
 	for k, one := range shards {
-		r.Stock += one.stock
-		r.Seeded += one.seeded
-		sold := one.sold()
-		r.Released += one.released
+		r.Stock += one.Stock
+		r.Seeded += one.Seeded
+		sold := one.Sold()
+		r.Released += one.Released
 		r.Finished = r.Finished && a.Claims[k] == sold
-		r.Finished = r.Finished && one.putBack == one.released
+		r.Finished = r.Finished && one.PutBack == one.Released
 		if a.Claims[k] < a.Sold[k] || a.Claims[k] > sold {
 			a.suspect(fmt.Sprintf("sold %d", k), "shard %d: %d to %d units sold, %d claims (P1, P2)", k, a.Sold[k], sold, a.Claims[k])
 		}
-		if one.putBack > one.released {
-			a.note("shard %d: %d units were put back, but only %d released (P2)", k, one.putBack, one.released)
+		if one.PutBack > one.Released {
+			a.note("shard %d: %d units were put back, but only %d released (P2)", k, one.PutBack, one.Released)
 		}
 		// Adding stock raises the version and removes the shard from the set.
-		if s.Empty.Has(k) && one.stock > 0 {
+		if s.Empty.Has(k) && one.Stock > 0 {
 			a.suspect(fmt.Sprintf("empty %d, version %d", k, s.Version),
-				"shard %d has %d units but is marked empty: nobody can buy them (P6)", k, one.stock)
+				"shard %d has %d units but is marked empty: nobody can buy them (P6)", k, one.Stock)
 		}
-		if edited && (!one.opensAt.Equal(s.OpensAt) || !one.closesAt.Equal(s.ClosesAt) || one.paused != s.Paused) {
+		if edited && (!one.OpensAt.Equal(s.OpensAt) || !one.ClosesAt.Equal(s.ClosesAt) || one.Paused != s.Paused) {
 			a.suspect(fmt.Sprintf("window %d, version %d", k, s.Version),
 				"shard %d: its window or pause differs from the sale's; repeat the last edit (P14)", k)
 		}
@@ -348,38 +348,38 @@ func (a *Audit) suspect(key, format string, args ...any) {
 
 // readShards reads every shard consistently. A missing or unreadable shard is a finding
 // and counts as zero, so that the others are still checked.
-func (l *Ledger) readShards(ctx context.Context, s sale.Sale, a *Audit) ([]shard, error) {
-	keys := make([]item, s.Shards)
+func (l *Ledger) readShards(ctx context.Context, s sale.Sale, a *Audit) ([]table.Shard, error) {
+	keys := make([]table.Item, s.Shards)
 	for k := range keys {
-		keys[k] = stockKey(s.ID, k)
+		keys[k] = table.StockKey(s.ID, k)
 	}
-	items := make([][]item, (len(keys)+batchKeys-1)/batchKeys)
+	items := make([][]table.Item, (len(keys)+table.BatchKeys-1)/table.BatchKeys)
 	errs := make([]error, len(items))
-	each(len(items), func(i int) {
-		items[i], errs[i] = l.batchGet(ctx, patientTries, keys[i*batchKeys:min((i+1)*batchKeys, len(keys))], true)
+	table.Each(len(items), func(i int) {
+		items[i], errs[i] = l.table.BatchGet(ctx, table.PatientTries, keys[i*table.BatchKeys:min((i+1)*table.BatchKeys, len(keys))], true)
 	})
-	if err := worst("batch of shards", errs); err != nil {
+	if err := table.Worst("batch of shards", errs); err != nil {
 		return nil, err
 	}
 	a.ReadUnits += float64(s.Shards)
-	stored := make(map[identity]item, s.Shards)
+	stored := make(map[table.Identity]table.Item, s.Shards)
 	for _, it := range slices.Concat(items...) {
-		stored[identityOf(it)] = it
+		stored[table.IdentityOf(it)] = it
 	}
-	shards := make([]shard, s.Shards)
+	shards := make([]table.Shard, s.Shards)
 	for k := range shards {
-		it := stored[identityOf(stockKey(s.ID, k))]
+		it := stored[table.IdentityOf(table.StockKey(s.ID, k))]
 		if it == nil {
 			a.note("shard %d does not exist (P2)", k)
 			continue
 		}
-		one, err := readShard(it)
+		one, err := table.ReadShard(it)
 		if err != nil {
 			a.note("shard %d: %v (P19)", k, err)
 			continue
 		}
-		if shards[k] = one; one.stock < 0 {
-			a.note("shard %d: stock is %d (P1)", k, one.stock)
+		if shards[k] = one; one.Stock < 0 {
+			a.note("shard %d: stock is %d (P1)", k, one.Stock)
 		}
 	}
 	return shards, nil
@@ -390,7 +390,7 @@ func (l *Ledger) auditClaims(ctx context.Context, s sale.Sale, a *Audit, strande
 	var mu sync.Mutex // guards a, but for its places, and orders the calls of stranded
 	var failed atomic.Bool
 	errs := make([]error, len(a.Places))
-	each(len(a.Places), func(i int) {
+	table.Each(len(a.Places), func(i int) {
 		for place := &a.Places[i]; !place.read && !failed.Load(); {
 			if errs[i] = l.auditPage(ctx, s, a, place, &mu, stranded); errs[i] != nil {
 				failed.Store(true)
@@ -398,7 +398,7 @@ func (l *Ledger) auditClaims(ctx context.Context, s sale.Sale, a *Audit, strande
 		}
 	})
 	a.Places = slices.DeleteFunc(a.Places, func(p Place) bool { return p.read })
-	return worst("bucket", errs)
+	return table.Worst("bucket", errs)
 }
 
 // pageClaims bounds a page, so that the pages that are held at a time need little memory.
@@ -408,16 +408,16 @@ const pageClaims = 1000
 func (l *Ledger) auditPage(ctx context.Context, s sale.Sale, a *Audit, at *Place, mu *sync.Mutex, stranded Stranded) error {
 	l.pages <- struct{}{}
 	defer func() { <-l.pages }()
-	out, err := l.claimPage(ctx, s.ID, at.Bucket, at.After, pageClaims)
+	out, err := l.table.ClaimPage(ctx, s.ID, at.Bucket, at.After, pageClaims)
 	if err != nil {
 		return err
 	}
 	claims := make([]sale.Claim, 0, len(out.Items))
 	var unreadable []string
 	for _, it := range out.Items {
-		c, err := readClaim(s.ID, s.Buckets, it)
+		c, err := table.ReadClaim(s.ID, s.Buckets, it)
 		if err != nil {
-			unreadable = append(unreadable, fmt.Sprintf("user %q: %v (P19)", identityOf(it).sk, err))
+			unreadable = append(unreadable, fmt.Sprintf("user %q: %v (P19)", table.IdentityOf(it).SK, err))
 			continue
 		}
 		claims = append(claims, c)
@@ -427,7 +427,7 @@ func (l *Ledger) auditPage(ctx context.Context, s sale.Sale, a *Audit, at *Place
 		return err
 	}
 	next := Place{Bucket: at.Bucket}
-	bucket, after, err := pageEnd(out, at.Bucket)
+	bucket, after, err := table.PageEnd(out, at.Bucket)
 	if err != nil {
 		return err
 	}
@@ -457,42 +457,6 @@ func (l *Ledger) auditPage(ctx context.Context, s sale.Sale, a *Audit, at *Place
 	return nil
 }
 
-// claimPage reads the page of a bucket's claims after that user, or its first page if
-// that is "": at most that many claims, or as many as DynamoDB returns if most is 0.
-func (l *Ledger) claimPage(ctx context.Context, saleID string, bucket int, after string, most int32) (*dynamodb.QueryOutput, error) {
-	pk := claimKey(saleID, bucket, "")[attrPK]
-	in := &dynamodb.QueryInput{
-		TableName:                 l.table,
-		ConsistentRead:            &yes,
-		KeyConditionExpression:    aws.String("#pk = :pk"),
-		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
-		ExpressionAttributeValues: item{":pk": pk},
-		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
-	}
-	if after != "" {
-		in.ExclusiveStartKey = item{attrPK: pk, attrSK: str(after)}
-	}
-	if most > 0 {
-		in.Limit = &most
-	}
-	var out *dynamodb.QueryOutput
-	err := l.retry(ctx, patientTries, func(ctx context.Context) (err error) {
-		out, err = l.api.Query(ctx, in)
-		return err
-	})
-	return out, asInternal(err)
-}
-
-// pageEnd returns where the page after out begins: the bucket and its last user read.
-func pageEnd(out *dynamodb.QueryOutput, bucket int) (int, string, error) {
-	if len(out.LastEvaluatedKey) == 0 {
-		return bucket + 1, "", nil
-	}
-	r := reader{item: out.LastEvaluatedKey}
-	after := r.text(attrSK)
-	return bucket, after, asInternal(r.err)
-}
-
 // age records how long an order has been unfinished. A pass may take longer than that,
 // so the age is taken when the claim is read.
 func (a *Audit) age(d time.Duration) { a.OldestSeconds = max(a.OldestSeconds, int64(d/time.Second)) }
@@ -510,9 +474,9 @@ func (l *Ledger) countClaims(s sale.Sale, a *Audit, bucket int, claims []sale.Cl
 		}
 		checkAccepted(s, a, c, now)
 		// The release compared the same two instants, so clock error does not matter.
-		if c.State() == sale.Expired && c.ReleasedAt.Before(payBy(s, c.OrderID)) {
+		if c.State() == sale.Expired && c.ReleasedAt.Before(s.PayBy(c.OrderID)) {
 			a.note("user %q: released at %s, although it was to be paid by %s (P21)", c.User,
-				c.ReleasedAt.Format(time.RFC3339), payBy(s, c.OrderID).Format(time.RFC3339))
+				c.ReleasedAt.Format(time.RFC3339), s.PayBy(c.OrderID).Format(time.RFC3339))
 		}
 		switch c.State() {
 		case sale.Confirmed:
@@ -526,8 +490,8 @@ func (l *Ledger) countClaims(s sale.Sale, a *Audit, bucket int, claims []sale.Cl
 		if c.State() != sale.Pending {
 			a.Confirmed++
 			// An id has whole seconds only.
-			earliest := c.AcceptedAt.Add(-clockSkew).Truncate(time.Second)
-			if at := orderid.Time(c.OrderID); at.Before(earliest) || at.After(now.Add(clockSkew)) {
+			earliest := c.AcceptedAt.Add(-ClockSkew).Truncate(time.Second)
+			if at := orderid.Time(c.OrderID); at.Before(earliest) || at.After(now.Add(ClockSkew)) {
 				a.note("user %q: order %s says %s, the claim is of %s (P7)", c.User, orderid.String(c.OrderID),
 					at.Format(time.RFC3339), c.AcceptedAt.Format(time.RFC3339))
 			}
@@ -569,10 +533,10 @@ func (a *Audit) findDoublePayments() {
 // never edited; if it was, the window at the time of the purchase is unknown. The windows of a
 // draw's calls are all known.
 func checkAccepted(s sale.Sale, a *Audit, c sale.Claim, now time.Time) {
-	if c.AcceptedAt.After(now.Add(clockSkew)) {
+	if c.AcceptedAt.After(now.Add(ClockSkew)) {
 		a.note("user %q: the claim is of %s, which is yet to come (P14)", c.User, c.AcceptedAt.Format(time.RFC3339))
 	}
-	isIn := func(call Call) bool { return !c.AcceptedAt.Before(call.From) && c.AcceptedAt.Before(call.Until) }
+	isIn := func(call draw.Call) bool { return !c.AcceptedAt.Before(call.From) && c.AcceptedAt.Before(call.Until) }
 	switch {
 	case s.HasDraw():
 		if !slices.ContainsFunc(a.calls, isIn) { // it may have begun after the calls were read
@@ -595,31 +559,31 @@ type auditedOrders struct {
 // auditOrders checks the orders of a page's confirmed claims. An order that names its
 // claim belongs to that claim alone, so ids are unique if all do (P7).
 func (l *Ledger) auditOrders(ctx context.Context, a *Audit, claims []sale.Claim) (result auditedOrders, err error) {
-	var keys []item
+	var keys []table.Item
 	var asked []sale.Claim
 	for _, c := range claims {
 		if c.State() != sale.Pending && (!orderid.Time(c.OrderID).Before(a.OrdersFrom) || slices.Contains(a.Absent, c.OrderID)) {
-			keys, asked = append(keys, orderKey(c.OrderID)), append(asked, c)
+			keys, asked = append(keys, table.OrderKey(c.OrderID)), append(asked, c)
 		}
 	}
-	errs := make([]error, (len(keys)+batchKeys-1)/batchKeys)
-	orders := make([]map[identity]item, len(errs))
-	each(len(errs), func(i int) {
+	errs := make([]error, (len(keys)+table.BatchKeys-1)/table.BatchKeys)
+	orders := make([]map[table.Identity]table.Item, len(errs))
+	table.Each(len(errs), func(i int) {
 		l.batches <- struct{}{}
 		defer func() { <-l.batches }()
-		orders[i], errs[i] = l.getAll(ctx, keys[i*batchKeys:min((i+1)*batchKeys, len(keys))])
+		orders[i], errs[i] = l.table.GetAll(ctx, keys[i*table.BatchKeys:min((i+1)*table.BatchKeys, len(keys))])
 	})
 	if err := errors.Join(errs...); err != nil {
-		return auditedOrders{}, worst("batch of orders", errs)
+		return auditedOrders{}, table.Worst("batch of orders", errs)
 	}
 	result.read = len(keys)
 	for i, c := range asked {
-		it := orders[i/batchKeys][identityOf(orderKey(c.OrderID))]
+		it := orders[i/table.BatchKeys][table.IdentityOf(table.OrderKey(c.OrderID))]
 		if it == nil {
 			result.missing = append(result.missing, c)
 			continue
 		}
-		switch o, err := readOrder(it); {
+		switch o, err := table.ReadOrder(it); {
 		case err != nil:
 			result.findings = append(result.findings, fmt.Sprintf("order %s: %v (P19)", orderid.String(c.OrderID), err))
 		case o != sale.Order{ID: c.OrderID, SaleID: c.SaleID, User: c.User, ClaimID: c.ID}:

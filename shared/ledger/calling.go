@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/draw"
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
 )
 
@@ -27,9 +28,9 @@ const drawActor = "draw"
 // also if that call was completed meanwhile, or with sale.Internal.
 func (l *Ledger) BeginCall(ctx context.Context, d DrawState, ranks []draw.Rank, gap time.Duration) (bool, error) {
 	if !d.Head.HasSeed() {
-		return false, asInternal(errors.New("the draw has no seed"))
+		return false, sale.AsInternal(errors.New("the draw has no seed"))
 	}
-	next := Call{Number: d.Last.Number + 1, Lo: d.Last.Hi}
+	next := draw.Call{Number: d.Last.Number + 1, Lo: d.Last.Hi}
 	if !d.Last.Complete {
 		next.Lo = d.Last.Lo
 	}
@@ -55,27 +56,27 @@ func (l *Ledger) BeginCall(ctx context.Context, d DrawState, ranks []draw.Rank, 
 			return after, nil
 		},
 		others: func(after sale.Sale) []types.TransactWriteItem {
-			it := with(callKey(after.ID, next.Number), item{
-				"from": millis(after.OpensAt), "until": millis(after.ClosesAt), "at": millis(after.ChangedAt), "lo": str(next.Lo.String()),
+			it := table.With(table.CallKey(after.ID, next.Number), table.Item{
+				"from": table.Millis(after.OpensAt), "until": table.Millis(after.ClosesAt), "at": table.Millis(after.ChangedAt), "lo": table.S(next.Lo.String()),
 			})
 			if next.Open {
-				it["open"] = boolean(true)
+				it["open"] = table.Bool(true)
 			}
 			// The record may be there without the sale being in the call: half of what began it, in a
 			// table that was restored. Nobody was called in it, so it is begun anew.
-			record := l.put(it)
+			record := l.table.Put(it)
 			record.Put.ConditionExpression, record.Put.ExpressionAttributeNames = &ifIncomplete, map[string]string{"#hi": "hi"}
 			actions := []types.TransactWriteItem{record}
 			if d.Last.Number > 0 && !d.Last.Complete {
 				actions = append(actions, types.TransactWriteItem{Update: &types.Update{
-					TableName: l.table, Key: callKey(after.ID, d.Last.Number), UpdateExpression: &closeCall, ConditionExpression: &ifIncomplete,
-					ExpressionAttributeNames: map[string]string{"#hi": "hi"}, ExpressionAttributeValues: item{":lo": str(d.Last.Lo.String())},
+					TableName: l.table.Name, Key: table.CallKey(after.ID, d.Last.Number), UpdateExpression: &closeCall, ConditionExpression: &ifIncomplete,
+					ExpressionAttributeNames: map[string]string{"#hi": "hi"}, ExpressionAttributeValues: table.Item{":lo": table.S(d.Last.Lo.String())},
 				}})
 			}
 			return actions
 		},
 		refused: func(others []types.CancellationReason) error {
-			if failed(others[len(others)-1]) && !failed(others[0]) {
+			if table.Failed(others[len(others)-1]) && !table.Failed(others[0]) {
 				return sale.Fail(sale.Busy, fmt.Errorf("call %d was completed meanwhile", d.Last.Number))
 			}
 			return nil
@@ -87,13 +88,13 @@ func (l *Ledger) BeginCall(ctx context.Context, d DrawState, ranks []draw.Rank, 
 var ifIncomplete = "attribute_not_exists(#hi)"
 
 // setCall makes the window of a sale that of its new call.
-func setCall(s sale.Sale) (string, map[string]string, item) {
+func setCall(s sale.Sale) (string, map[string]string, table.Item) {
 	update := "SET #opensAt = :opensAt, #closesAt = :closesAt, #changedAt = :at, #call = :call"
 	names := map[string]string{"#opensAt": "opensAt", "#closesAt": "closesAt", "#changedAt": "changedAt", "#call": "call"}
-	values := item{":opensAt": millis(s.OpensAt), ":closesAt": millis(s.ClosesAt), ":at": millis(s.ChangedAt), ":call": num(s.Call)}
+	values := table.Item{":opensAt": table.Millis(s.OpensAt), ":closesAt": table.Millis(s.ClosesAt), ":at": table.Millis(s.ChangedAt), ":call": table.N(s.Call)}
 	if s.OpenCall {
 		update += ", #openCall = :yes"
-		names["#openCall"], values[":yes"] = "openCall", boolean(true)
+		names["#openCall"], values[":yes"] = "openCall", table.Bool(true)
 	}
 	return update, names, values
 }
@@ -111,50 +112,50 @@ func setCall(s sale.Sale) (string, map[string]string, item) {
 //
 // FinishCall fails with sale.Busy, also if the call is by rank after all because another run has
 // begun it, or with sale.Internal.
-func (l *Ledger) FinishCall(ctx context.Context, saleID string, ranks []draw.Rank, gap time.Duration) (Call, error) {
-	s, err := l.readOpenSale(ctx, saleID)
+func (l *Ledger) FinishCall(ctx context.Context, saleID string, ranks []draw.Rank, gap time.Duration) (draw.Call, error) {
+	s, err := l.table.OpenSale(ctx, saleID)
 	if err != nil || s.IsRecalled() {
-		return Call{}, err
+		return draw.Call{}, err
 	}
-	call, err := l.readCallOf(ctx, patientTries, s)
+	call, err := l.readCallOf(ctx, table.PatientTries, s)
 	if err != nil || call.Number == 0 || call.Complete {
 		return call, err
 	}
 	if call.IsByRank(l.now(), gap) && len(ranks) == 0 { // it is not for anybody, so somebody has a rank
 		return call, sale.Fail(sale.Busy, fmt.Errorf("call %d is another run's", call.Number))
 	}
-	if err := l.editShards(ctx, s, nil); err != nil {
+	if err := l.EditShards(ctx, s, nil); err != nil {
 		return call, err
 	}
-	shards, err := l.shardsOf(ctx, s)
+	shards, err := l.table.Shards(ctx, s)
 	if err != nil {
 		return call, err
 	}
 	for _, one := range shards {
-		call.Stock += one.stock
+		call.Stock += one.Stock
 	}
 	if call.Hi = call.Lo; !call.Open {
 		call.Hi, _ = draw.NthAbove(ranks, call.Lo, call.Stock)
 	}
-	update, values := completeCall, item{":hi": str(call.Hi.String()), ":stock": num(call.Stock)}
+	update, values := completeCall, table.Item{":hi": table.S(call.Hi.String()), ":stock": table.N(call.Stock)}
 	names := map[string]string{"#hi": "hi", "#stock": "stock"}
 	if !call.Open && !call.IsByRank(l.now(), gap) {
 		call.Hi, call.Stock = call.Lo, 0
-		update, values = closeCall, item{":lo": str(call.Lo.String())}
+		update, values = closeCall, table.Item{":lo": table.S(call.Lo.String())}
 		delete(names, "#stock")
 	}
-	err = l.retry(ctx, patientTries, func(ctx context.Context) error {
-		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: l.table, Key: callKey(saleID, call.Number), UpdateExpression: &update, ConditionExpression: &ifIncomplete,
+	err = l.table.Retry(ctx, table.PatientTries, func(ctx context.Context) error {
+		_, err := l.table.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: l.table.Name, Key: table.CallKey(saleID, call.Number), UpdateExpression: &update, ConditionExpression: &ifIncomplete,
 			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 		})
 		return err
 	})
-	if judge(err) == conditioned { // by another run, or an earlier try
-		return l.readCallOf(ctx, patientTries, s)
+	if table.Judge(err) == table.Conditioned { // by another run, or an earlier try
+		return l.readCallOf(ctx, table.PatientTries, s)
 	}
 	call.Complete = err == nil
-	return call, asInternal(err)
+	return call, sale.AsInternal(err)
 }
 
 var (

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
 )
 
@@ -33,7 +34,7 @@ const (
 // Claim returns the user's claim in a sale. It fails with sale.OrderNotFound,
 // sale.SaleNotFound, sale.Busy or sale.Internal.
 func (l *Ledger) Claim(ctx context.Context, saleID, user string) (sale.Claim, error) {
-	s, err := l.existing(ctx, maxTries, saleID)
+	s, err := l.existing(ctx, table.MaxTries, saleID)
 	if err != nil {
 		return sale.Claim{}, err
 	}
@@ -45,7 +46,7 @@ func (l *Ledger) Claim(ctx context.Context, saleID, user string) (sale.Claim, er
 // fails with sale.SaleNotFound, sale.Busy or report's error; and in the end with
 // sale.NewerVersion or sale.Internal if there are claims that cannot be read.
 func (l *Ledger) Claims(ctx context.Context, saleID string, report func(sale.Sale, []sale.Claim) error) error {
-	s, err := l.existing(ctx, patientTries, saleID)
+	s, err := l.existing(ctx, table.PatientTries, saleID)
 	if err != nil {
 		return err
 	}
@@ -53,49 +54,31 @@ func (l *Ledger) Claims(ctx context.Context, saleID string, report func(sale.Sal
 		return s.RefuseArchived()
 	}
 	var unreadable error // the first one's
-	err = l.claimItems(ctx, s, func(items []item) error {
+	err = l.table.ClaimItems(ctx, s, func(items []table.Item) error {
 		claims := make([]sale.Claim, 0, len(items))
 		for _, it := range items {
-			c, err := readClaim(saleID, s.Buckets, it)
+			c, err := table.ReadClaim(saleID, s.Buckets, it)
 			if err != nil {
-				unreadable = cmp.Or(unreadable, fmt.Errorf("%v: %w", identityOf(it), err))
+				unreadable = cmp.Or(unreadable, fmt.Errorf("%v: %w", table.IdentityOf(it), err))
 				continue
 			}
 			claims = append(claims, c)
 		}
 		return report(s, claims)
 	})
-	return cmp.Or(err, asInternal(unreadable))
-}
-
-// claimItems passes the items of a sale's claims to report, a page at a time, in the order of
-// buckets and users.
-func (l *Ledger) claimItems(ctx context.Context, s sale.Sale, report func([]item) error) error {
-	for bucket, after := 0, ""; bucket < s.Buckets; {
-		out, err := l.claimPage(ctx, s.ID, bucket, after, 0)
-		if err != nil {
-			return err
-		}
-		if err := report(out.Items); err != nil {
-			return err
-		}
-		if bucket, after, err = pageEnd(out, bucket); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(err, sale.AsInternal(unreadable))
 }
 
 func (l *Ledger) claim(ctx context.Context, s sale.Sale, user string) (sale.Claim, error) {
-	it, err := l.get(ctx, claimKey(s.ID, sale.BucketOf(user, s.Buckets), user))
+	it, err := l.table.Get(ctx, table.ClaimKey(s.ID, sale.BucketOf(user, s.Buckets), user))
 	if err != nil {
 		return sale.Claim{}, err
 	}
 	if it == nil {
 		return sale.Claim{}, sale.Refuse(sale.OrderNotFound, "the user has no order in this sale")
 	}
-	c, err := readClaim(s.ID, s.Buckets, it)
-	return c, asInternal(err)
+	c, err := table.ReadClaim(s.ID, s.Buckets, it)
+	return c, sale.AsInternal(err)
 }
 
 // MarkResent marks a claim if its order message is due to be resent now, so that only one
@@ -117,12 +100,12 @@ func (l *Ledger) MarkResent(ctx context.Context, c sale.Claim, hurry bool) (mark
 	if c.State() == sale.Pending {
 		condition, names["#orderId"] = &ifPendingAndQuiet, "orderId"
 	}
-	values := item{":claimId": str(c.ID), ":now": millis(now), ":before": millis(now.Add(-quietTime(c, now, hurry)))}
+	values := table.Item{":claimId": table.S(c.ID), ":now": table.Millis(now), ":before": table.Millis(now.Add(-quietTime(c, now, hurry)))}
 	unsure, err := l.updateMark(ctx, c, &markResent, condition, names, values)
 	var failed *types.ConditionalCheckFailedException
 	if errors.As(err, &failed) {
-		stored := reader{item: failed.Item}
-		if unsure && stored.optionalNumber("resentAt") == now.UnixMilli() {
+		stored := table.Reader{Item: failed.Item}
+		if unsure && stored.OptionalNumber("resentAt") == now.UnixMilli() {
 			return now, nil
 		}
 		return time.Time{}, nil
@@ -130,35 +113,35 @@ func (l *Ledger) MarkResent(ctx context.Context, c sale.Claim, hurry bool) (mark
 	if err == nil || unsure {
 		mark = now
 	}
-	return mark, asInternal(err)
+	return mark, sale.AsInternal(err)
 }
 
 // Unmark puts back what c, as MarkResent got it, says of its last message, unless somebody
 // else has marked the claim since: its message could not be sent, and it is due again at
 // once. It fails with sale.Busy or sale.Internal.
 func (l *Ledger) Unmark(ctx context.Context, c sale.Claim, mark time.Time) error {
-	update, values := &removeMark, item{":mark": millis(mark)}
+	update, values := &removeMark, table.Item{":mark": table.Millis(mark)}
 	if !c.ResentAt.IsZero() {
-		update, values[":now"] = &markResent, millis(c.ResentAt)
+		update, values[":now"] = &markResent, table.Millis(c.ResentAt)
 	}
 	_, err := l.updateMark(ctx, c, update, &ifMarked, map[string]string{"#resentAt": "resentAt"}, values)
 	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
 		return nil
 	}
-	return asInternal(err)
+	return sale.AsInternal(err)
 }
 
 // updateMark updates the claim. unsure: a try had no answer, so that the update may have
 // been applied, or may still be.
-func (l *Ledger) updateMark(ctx context.Context, c sale.Claim, update, condition *string, names map[string]string, values item) (unsure bool, err error) {
-	s, err := l.existing(ctx, patientTries, c.SaleID)
+func (l *Ledger) updateMark(ctx context.Context, c sale.Claim, update, condition *string, names map[string]string, values table.Item) (unsure bool, err error) {
+	s, err := l.existing(ctx, table.PatientTries, c.SaleID)
 	if err != nil {
 		return false, err
 	}
-	err = l.retry(ctx, patientTries, func(ctx context.Context) error {
-		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName:                 l.table,
-			Key:                       claimKey(c.SaleID, sale.BucketOf(c.User, s.Buckets), c.User),
+	err = l.table.Retry(ctx, table.PatientTries, func(ctx context.Context) error {
+		_, err := l.table.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName:                 l.table.Name,
+			Key:                       table.ClaimKey(c.SaleID, sale.BucketOf(c.User, s.Buckets), c.User),
 			UpdateExpression:          update,
 			ConditionExpression:       condition,
 			ExpressionAttributeNames:  names,
@@ -166,7 +149,7 @@ func (l *Ledger) updateMark(ctx context.Context, c sale.Claim, update, condition
 
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		})
-		unsure = unsure || judge(err) == unknown
+		unsure = unsure || table.Judge(err) == table.Unknown
 		return err
 	})
 	return unsure, err
@@ -201,15 +184,15 @@ var (
 // Order returns an order by its id. It fails with sale.OrderNotFound,
 // sale.Busy or sale.Internal.
 func (l *Ledger) Order(ctx context.Context, id uint64) (sale.Order, error) {
-	it, err := l.get(ctx, orderKey(id))
+	it, err := l.table.Get(ctx, table.OrderKey(id))
 	if err != nil {
 		return sale.Order{}, err
 	}
 	if it == nil {
 		return sale.Order{}, sale.Refuse(sale.OrderNotFound, "no such order")
 	}
-	o, err := readOrder(it)
-	return o, asInternal(err)
+	o, err := table.ReadOrder(it)
+	return o, sale.AsInternal(err)
 }
 
 const (

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -56,7 +57,7 @@ func (l *Ledger) Confirm(ctx context.Context, refs []ClaimRef) []Confirmation {
 	if _, limited := ctx.Deadline(); !limited {
 		return out
 	}
-	for positions := busy(out); len(positions) > 0 && l.backOffUpTo(ctx, starvedCap, patientTries); positions = busy(out) {
+	for positions := busy(out); len(positions) > 0 && l.table.BackOffUpTo(ctx, table.StarvedCap, table.PatientTries); positions = busy(out) {
 		again := make([]ClaimRef, len(positions))
 		for n, i := range positions {
 			again[n] = refs[i]
@@ -83,8 +84,8 @@ func busy(results []Confirmation) (positions []int) {
 // confirmAll confirms claims in batches, once.
 func (l *Ledger) confirmAll(ctx context.Context, refs []ClaimRef) []Confirmation {
 	out := make([]Confirmation, len(refs))
-	for start := 0; start < len(refs); start += maxStatements {
-		end := min(start+maxStatements, len(refs))
+	for start := 0; start < len(refs); start += table.MaxStatements {
+		end := min(start+table.MaxStatements, len(refs))
 		l.confirm(ctx, refs[start:end], out[start:end])
 	}
 	return out
@@ -138,9 +139,11 @@ type confirming struct {
 	insertOrder               [5]types.AttributeValue
 }
 
-func (c *confirming) key() item { return item{attrPK: &c.pk, attrSK: &c.user} }
+func (c *confirming) key() table.Item { return table.Item{table.PK: &c.pk, table.SK: &c.user} }
 
-func (c *confirming) identity() identity { return identity{c.pk.Value, c.user.Value} }
+func (c *confirming) identity() table.Identity {
+	return table.Identity{PK: c.pk.Value, SK: c.user.Value}
+}
 
 // withoutFailed drops, in place, the claims that have failed.
 func withoutFailed(batch []*confirming) []*confirming {
@@ -154,15 +157,15 @@ func failAll(batch []*confirming, err error) {
 }
 
 // load copies the stored claim; a nil item means that there is none.
-func (c *confirming) load(it item) {
+func (c *confirming) load(it table.Item) {
 	if it == nil {
 		c.Err = errNoClaim
 		return
 	}
-	held, err := readClaim(c.ref.SaleID, c.ref.Buckets, it)
+	held, err := table.ReadClaim(c.ref.SaleID, c.ref.Buckets, it)
 	switch {
 	case err != nil:
-		c.Err = asInternal(err)
+		c.Err = sale.AsInternal(err)
 	case held.ID != c.ref.ClaimID:
 		c.Err = poisonous(errors.New("the user holds another claim"))
 	default:
@@ -204,7 +207,7 @@ func (l *Ledger) loadClaims(ctx context.Context, batch []*confirming) {
 
 // setKey fills in the claim's table key.
 func (c *confirming) setKey(buckets int) {
-	c.pk.Value = claimPK(c.ref.SaleID, sale.BucketOf(c.ref.User, buckets))
+	c.pk.Value = table.ClaimPK(c.ref.SaleID, sale.BucketOf(c.ref.User, buckets))
 	c.saleID.Value, c.user.Value, c.claimID.Value = c.ref.SaleID, c.ref.User, c.ref.ClaimID
 }
 
@@ -220,7 +223,7 @@ func (l *Ledger) readKeys(ctx context.Context, batch []*confirming) {
 	for _, c := range batch {
 		f, known := sales[c.ref.SaleID]
 		if !known {
-			f.sale, f.err = l.existing(ctx, patientTries, c.ref.SaleID)
+			f.sale, f.err = l.existing(ctx, table.PatientTries, c.ref.SaleID)
 			if sale.CodeOf(f.err) == sale.SaleNotFound {
 				f.err = poisonous(fmt.Errorf("no such sale: %s", c.ref.SaleID))
 			}
@@ -238,12 +241,12 @@ func (l *Ledger) readClaims(ctx context.Context, batch []*confirming) {
 	if len(batch) == 0 {
 		return
 	}
-	keys := make([]item, len(batch))
+	keys := make([]table.Item, len(batch))
 	for i, c := range batch {
 		keys[i] = c.key()
 	}
 	// Refs may have different claim ids for one user, so keys may be repeated.
-	stored, err := l.getAll(ctx, keys)
+	stored, err := l.table.GetAll(ctx, keys)
 	if err != nil {
 		failAll(batch, err)
 		return
@@ -272,14 +275,14 @@ func (l *Ledger) giveIDs(ctx context.Context, batch []*confirming) {
 		updates[i] = l.statements.setOrder(c, ids[i])
 	}
 	var unreturned []*confirming
-	for i, err := range l.execute(ctx, updates) {
+	for i, err := range l.table.Execute(ctx, updates) {
 		c := pending[i]
 		failed, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
 		switch {
 		case err == nil:
 			c.storedID = ids[i]
 		case !refused:
-			c.Err = asInternal(err)
+			c.Err = sale.AsInternal(err)
 		case failed.Item != nil:
 			c.load(failed.Item)
 		default: // not every engine returns the item
@@ -289,7 +292,7 @@ func (l *Ledger) giveIDs(ctx context.Context, batch []*confirming) {
 	l.readClaims(ctx, unreturned)
 	for i, c := range pending {
 		if c.Err == nil && c.storedID == 0 {
-			c.Err = asInternal(errors.New("a pending claim refused its order id"))
+			c.Err = sale.AsInternal(errors.New("a pending claim refused its order id"))
 		}
 		c.New = c.Err == nil && c.storedID == ids[i]
 	}
@@ -300,7 +303,7 @@ func (l *Ledger) giveIDs(ctx context.Context, batch []*confirming) {
 func (l *Ledger) putOrders(ctx context.Context, batch []*confirming) {
 	fresh := make([]*confirming, 0, len(batch))
 	inserts := make([]types.BatchStatementRequest, 0, len(batch))
-	taken := make([]uint64, 0, maxStatements)
+	taken := make([]uint64, 0, table.MaxStatements)
 	var existing []*confirming
 	for _, c := range batch {
 		c.Order = sale.Order{ID: c.storedID, SaleID: c.ref.SaleID, User: c.ref.User, ClaimID: c.ref.ClaimID}
@@ -313,33 +316,33 @@ func (l *Ledger) putOrders(ctx context.Context, batch []*confirming) {
 		taken = append(taken, c.storedID)
 		fresh, inserts = append(fresh, c), append(inserts, l.statements.insertOrder(c))
 	}
-	for i, err := range l.execute(ctx, inserts) {
+	for i, err := range l.table.Execute(ctx, inserts) {
 		if _, duplicate := errors.AsType[*types.DuplicateItemException](err); duplicate {
 			existing = append(existing, fresh[i])
 			continue
 		}
-		fresh[i].Err = asInternal(err)
+		fresh[i].Err = sale.AsInternal(err)
 	}
 	l.checkOrders(ctx, existing)
 }
 
 // checkOrders checks that the existing orders belong to these claims.
 func (l *Ledger) checkOrders(ctx context.Context, existing []*confirming) {
-	keys := make([]item, len(existing))
+	keys := make([]table.Item, len(existing))
 	for i, c := range existing {
-		keys[i] = orderKey(c.Order.ID)
+		keys[i] = table.OrderKey(c.Order.ID)
 	}
-	stored, err := l.getAll(ctx, keys)
+	stored, err := l.table.GetAll(ctx, keys)
 	if err != nil {
 		failAll(existing, err)
 		return
 	}
 	for _, c := range existing {
-		o, err := readOrder(stored[identity{c.orderPK.Value, orderSK}])
+		o, err := table.ReadOrder(stored[table.Identity{PK: c.orderPK.Value, SK: table.OrderSK}])
 		if err == nil && o != c.Order {
 			err = fmt.Errorf("order %s belongs to claim %s of sale %s", orderid.String(c.Order.ID), o.ClaimID, o.SaleID)
 		}
-		c.Err = asInternal(err)
+		c.Err = sale.AsInternal(err)
 	}
 }
 
@@ -359,8 +362,8 @@ func newStatements(table string) statements {
 
 // setOrder records the order id of a claim unless it has one or has another claim id.
 func (s statements) setOrder(c *confirming, id uint64) types.BatchStatementRequest {
-	c.orderPK.Value = orderPK(id)
-	c.orderID.Value = c.orderPK.Value[len(orderPKHead):] // one string for both
+	c.orderPK.Value = table.OrderPK(id)
+	c.orderID.Value = c.orderPK.Value[len(table.OrderPKHead):] // one string for both
 	c.setOrder = [...]types.AttributeValue{&c.orderID, &c.pk, &c.user, &c.claimID}
 	return types.BatchStatementRequest{
 		Statement:                           s.setOrderText,
@@ -372,10 +375,10 @@ func (s statements) setOrder(c *confirming, id uint64) types.BatchStatementReque
 // insertOrder puts the order item of a claim unless there is one.
 func (s statements) insertOrder(c *confirming) types.BatchStatementRequest {
 	if !c.New {
-		c.orderPK.Value = orderPK(c.storedID)
+		c.orderPK.Value = table.OrderPK(c.storedID)
 	}
 	c.insertOrder = [...]types.AttributeValue{&c.orderPK, orderSKValue, &c.saleID, &c.user, &c.claimID}
 	return types.BatchStatementRequest{Statement: s.insertOrderText, Parameters: c.insertOrder[:]}
 }
 
-var orderSKValue = str(orderSK)
+var orderSKValue = table.S(table.OrderSK)

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
 )
 
@@ -26,7 +27,7 @@ type Seeding struct {
 // Created reports whether a creation of the sale is stored, if only as a draft. It fails
 // with sale.Busy or sale.Internal.
 func (l *Ledger) Created(ctx context.Context, saleID string) (bool, error) {
-	it, err := l.get(ctx, createKey(saleID))
+	it, err := l.table.Get(ctx, table.CreateKey(saleID))
 	return it != nil, err
 }
 
@@ -56,22 +57,22 @@ func (l *Ledger) Create(ctx context.Context, c sale.Creation) (Seeding, error) {
 	if err := l.announce(ctx, c, draft); err != nil {
 		return Seeding{}, err
 	}
-	it, err := l.get(ctx, saleKey(c.SaleID))
+	it, err := l.table.Get(ctx, table.SaleKey(c.SaleID))
 	if err != nil {
 		return Seeding{}, err
 	}
-	current, err := readSale(it)
+	current, err := table.ReadSale(it)
 	if err != nil {
-		return Seeding{}, asInternal(err)
+		return Seeding{}, sale.AsInternal(err)
 	}
 	done := Seeding{SaleID: c.SaleID, Seeded: current.Seeded, Shards: current.Shards}
 	if current.State == sale.Open {
 		return done, nil
 	}
 	errs := make([]error, c.Shards)
-	each(c.Shards, func(k int) { errs[k] = l.putShard(ctx, draft, k, sale.Share(c.Stock, k, c.Shards)) })
+	table.Each(c.Shards, func(k int) { errs[k] = l.putShard(ctx, draft, k, sale.Share(c.Stock, k, c.Shards)) })
 	if err := errors.Join(errs...); err != nil {
-		return Seeding{}, worst("shard", errs)
+		return Seeding{}, table.Worst("shard", errs)
 	}
 	done.Applied, err = l.open(ctx, c.SaleID)
 	return done, err
@@ -81,25 +82,25 @@ func (l *Ledger) Create(ctx context.Context, c sale.Creation) (Seeding, error) {
 // receipts, and adds the sale to its group; or
 // it checks that the same request is already stored.
 func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale) error {
-	request := withTerms(draft, with(createKey(c.SaleID), item{
-		"name":     str(c.Name),
-		"opensAt":  millis(c.OpensAt),
-		"closesAt": millis(c.ClosesAt),
-		"stock":    num(c.Stock),
-		"shards":   num(int64(c.Shards)),
+	request := table.WithTerms(draft, table.With(table.CreateKey(c.SaleID), table.Item{
+		"name":     table.S(c.Name),
+		"opensAt":  table.Millis(c.OpensAt),
+		"closesAt": table.Millis(c.ClosesAt),
+		"stock":    table.N(c.Stock),
+		"shards":   table.N(int64(c.Shards)),
 	}))
-	drafted := saleItem(draft)
+	drafted := table.SaleItem(draft)
 	if c.MaxStock != 0 {
-		request["maxStock"], drafted["room"] = num(c.MaxStock), num(c.MaxStock-c.Stock)
+		request["maxStock"], drafted["room"] = table.N(c.MaxStock), table.N(c.MaxStock-c.Stock)
 	}
-	listing := forReader(draft.MinReader, withLabels(c.Labels, with(listingKey(c.SaleID), item{"closesAt": millis(c.ClosesAt)})))
+	listing := table.ForReader(draft.MinReader, table.WithLabels(c.Labels, table.With(table.ListingKey(c.SaleID), table.Item{"closesAt": table.Millis(c.ClosesAt)})))
 	if c.PayWithin != 0 {
 		listing["payWithin"] = request["payWithin"]
 	}
 	if c.HasDraw() {
-		listing["draw"] = boolean(true)
+		listing["draw"] = table.Bool(true)
 	}
-	actions := []types.TransactWriteItem{l.put(request), l.put(drafted), l.put(listing)}
+	actions := []types.TransactWriteItem{l.table.Put(request), l.table.Put(drafted), l.table.Put(listing)}
 	if c.LimitGroup != "" {
 		actions = append(actions, l.joinGroup(c.LimitGroup, c.SaleID))
 	}
@@ -108,32 +109,32 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 		if err != nil {
 			return err
 		}
-		actions = append(actions, l.put(secret))
+		actions = append(actions, l.table.Put(secret))
 	}
-	reasons, err := l.retryTransaction(ctx, actions...)
+	reasons, err := l.table.RetryTransaction(ctx, actions...)
 	if reasons == nil {
-		return asInternal(err)
+		return sale.AsInternal(err)
 	}
-	if c.LimitGroup != "" && !failed(reasons[0]) && failed(reasons[3]) {
+	if c.LimitGroup != "" && !table.Failed(reasons[0]) && table.Failed(reasons[3]) {
 		if isSealed(reasons[3]) {
 			return sale.RefuseSealed()
 		}
 		return sale.Refuse(sale.Conflicting, fmt.Sprintf("the group has %d sales, and cannot have more", sale.MaxGroup))
 	}
 	// One transaction writes all three, and nothing deletes them.
-	if there := [...]bool{failed(reasons[0]), failed(reasons[1]), failed(reasons[2])}; there != [...]bool{true, true, true} {
-		return asInternal(fmt.Errorf("the sale is stored in part (its request, its item, its listing: %t): %w", there, err))
+	if there := [...]bool{table.Failed(reasons[0]), table.Failed(reasons[1]), table.Failed(reasons[2])}; there != [...]bool{true, true, true} {
+		return sale.AsInternal(fmt.Errorf("the sale is stored in part (its request, its item, its listing: %t): %w", there, err))
 	}
-	r := reader{item: reasons[0].Item}
-	same := r.text("name") == c.Name && r.number("opensAt") == c.OpensAt.UnixMilli() &&
-		r.number("closesAt") == c.ClosesAt.UnixMilli() && r.number("stock") == c.Stock &&
-		r.number("shards") == int64(c.Shards) && r.optionalNumber("maxStock") == c.MaxStock &&
-		r.optionalNumber("payWithin") == int64(c.PayWithin/time.Second) && r.optionalNumber("price") == c.Price &&
-		r.optionalText("currency") == c.Currency && r.optionalText("limitGroup") == c.LimitGroup && r.labels() == c.Labels && r.presentation() == c.Presentation &&
-		r.drawTerms() == utc(c.DrawTerms)
+	r := table.Reader{Item: reasons[0].Item}
+	same := r.Text("name") == c.Name && r.Number("opensAt") == c.OpensAt.UnixMilli() &&
+		r.Number("closesAt") == c.ClosesAt.UnixMilli() && r.Number("stock") == c.Stock &&
+		r.Number("shards") == int64(c.Shards) && r.OptionalNumber("maxStock") == c.MaxStock &&
+		r.OptionalNumber("payWithin") == int64(c.PayWithin/time.Second) && r.OptionalNumber("price") == c.Price &&
+		r.OptionalText("currency") == c.Currency && r.OptionalText("limitGroup") == c.LimitGroup && r.Labels() == c.Labels && r.Presentation() == c.Presentation &&
+		r.DrawTerms() == utc(c.DrawTerms)
 	switch {
-	case r.err != nil:
-		return asInternal(r.err)
+	case r.Err != nil:
+		return sale.AsInternal(r.Err)
 	case !same:
 		return sale.Refuse(sale.Conflicting, "the sale was created before with other contents")
 	}
@@ -143,26 +144,26 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 // putShard writes a shard unless it exists: an existing one may already have sold
 // units.
 func (l *Ledger) putShard(ctx context.Context, s sale.Sale, k int, units int64) error {
-	return l.putAbsent(ctx, shardItem(s, k, units))
+	return l.table.PutAbsent(ctx, table.ShardItem(s, k, units))
 }
 
 // open turns a draft into an open sale, and reports whether this call did.
 func (l *Ledger) open(ctx context.Context, saleID string) (bool, error) {
-	err := l.retry(ctx, patientTries, func(ctx context.Context) error {
-		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName:                 l.table,
-			Key:                       saleKey(saleID),
+	err := l.table.Retry(ctx, table.PatientTries, func(ctx context.Context) error {
+		_, err := l.table.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName:                 l.table.Name,
+			Key:                       table.SaleKey(saleID),
 			UpdateExpression:          &setState,
 			ConditionExpression:       &ifState,
 			ExpressionAttributeNames:  map[string]string{"#state": "state"},
-			ExpressionAttributeValues: item{":draft": str(string(sale.Draft)), ":open": str(string(sale.Open))},
+			ExpressionAttributeValues: table.Item{":draft": table.S(string(sale.Draft)), ":open": table.S(string(sale.Open))},
 		})
 		return err
 	})
-	if judge(err) == conditioned {
+	if table.Judge(err) == table.Conditioned {
 		return false, nil
 	}
-	return err == nil, asInternal(err)
+	return err == nil, sale.AsInternal(err)
 }
 
 var (

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
 )
 
@@ -15,15 +16,15 @@ import (
 // (for a draft, too), sale.Busy or sale.Internal.
 func (l *Ledger) Describe(ctx context.Context, d sale.Description) (Edited, error) {
 	return l.edit(ctx, edit{
-		saleID: d.SaleID, asks: d.Change(), seen: d.Seen, counts: ", #described :one", set: func(after sale.Sale) (string, map[string]string, item) { return description(d, after) },
+		saleID: d.SaleID, asks: d.Change(), seen: d.Seen, counts: ", #described :one", set: func(after sale.Sale) (string, map[string]string, table.Item) { return description(d, after) },
 		next: func(before sale.Sale) (sale.Sale, error) { return d.Apply(before), nil },
 	})
 }
 
 // description sets or removes the fields that are given.
-func description(d sale.Description, after sale.Sale) (string, map[string]string, item) {
+func description(d sale.Description, after sale.Sale) (string, map[string]string, table.Item) {
 	set, remove := "", ""
-	names, values := map[string]string{"#described": "described"}, item{}
+	names, values := map[string]string{"#described": "described"}, table.Item{}
 	for _, field := range []struct {
 		name  string
 		given *string
@@ -36,7 +37,7 @@ func description(d sale.Description, after sale.Sale) (string, map[string]string
 			remove += ", #" + field.name
 		default:
 			set += ", #" + field.name + " = :" + field.name
-			values[":"+field.name] = str(field.value)
+			values[":"+field.name] = table.S(field.value)
 		}
 		names["#"+field.name] = field.name
 	}

@@ -63,7 +63,7 @@ func TestWhatADrawCosts(t *testing.T) {
 	}
 	w.Pass(c.EnterUntil.Add(drawSettle).Sub(w.Now()))
 	s := drawState(t, w).Sale
-	var head ledger.DrawHead
+	var head draw.Head
 	var err error
 	closes := func() {
 		if head, err = w.Environment().CloseRoll(w.Ctx, s, func(at time.Time) uint64 { return uint64(at.Unix()) }, time.Hour); err != nil {
@@ -105,7 +105,7 @@ func TestWhatADrawCosts(t *testing.T) {
 	ranks := draw.Ranks(seed, leaves)
 	function := w.Environment()
 	var state ledger.DrawState
-	var call ledger.Call
+	var call draw.Call
 	counted(t, db, "a look at a draw whose call is due", 0, 102, map[string]int{"GetItem": 2, "BatchGetItem": 1}, func() {
 		state, err = function.DrawState(w.Ctx, "moutai", drawGap)
 	})

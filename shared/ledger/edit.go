@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
 )
 
@@ -51,10 +52,10 @@ func (l *Ledger) Edit(ctx context.Context, e sale.Edit) (Edited, error) {
 	if err != nil {
 		return Edited{}, err
 	}
-	if err := l.editShards(ctx, done.Sale, nil); err != nil {
+	if err := l.EditShards(ctx, done.Sale, nil); err != nil {
 		return Edited{}, err
 	}
-	if done.Sale, err = l.readOpenSale(ctx, e.SaleID); err != nil {
+	if done.Sale, err = l.table.OpenSale(ctx, e.SaleID); err != nil {
 		return Edited{}, err
 	}
 	if !e.Agrees(done.Sale) {
@@ -102,12 +103,12 @@ func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (Edited, error) {
 		one.refused = refusedBySeal
 		one.others = func(after sale.Sale) []types.TransactWriteItem {
 			actions := []types.TransactWriteItem{{Update: &types.Update{
-				TableName:           l.table,
-				Key:                 listingKey(after.ID),
+				TableName:           l.table.Name,
+				Key:                 table.ListingKey(after.ID),
 				UpdateExpression:    aws.String("SET #closesAt = :closesAt REMOVE #drained"),
 				ConditionExpression: &ifNotSealed, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 				ExpressionAttributeNames:  map[string]string{"#closesAt": "closesAt", "#drained": "drained", "#sealedAt": "sealedAt"},
-				ExpressionAttributeValues: item{":closesAt": millis(after.Ends())},
+				ExpressionAttributeValues: table.Item{":closesAt": table.Millis(after.Ends())},
 			}}}
 			if after.Call > 0 {
 				actions = append(actions, l.moveCall(after))
@@ -140,40 +141,40 @@ func (l *Ledger) editDraw(e sale.Edit, before sale.Sale) (sale.Sale, error) {
 // moveCall sets the end of the newest call to the sale's.
 func (l *Ledger) moveCall(s sale.Sale) types.TransactWriteItem {
 	return types.TransactWriteItem{Update: &types.Update{
-		TableName: l.table, Key: callKey(s.ID, s.Call),
+		TableName: l.table.Name, Key: table.CallKey(s.ID, s.Call),
 		UpdateExpression:         aws.String("SET #until = :until"),
-		ExpressionAttributeNames: map[string]string{"#until": "until"}, ExpressionAttributeValues: item{":until": millis(s.ClosesAt)},
+		ExpressionAttributeNames: map[string]string{"#until": "until"}, ExpressionAttributeValues: table.Item{":until": table.Millis(s.ClosesAt)},
 	}}
 }
 
 // setSaleOf sets what an edit changes of a sale: the window and the pause flag, with a draw also
 // its beginning, its end and the instant of the edit.
-func setSaleOf(s sale.Sale) (string, map[string]string, item) {
+func setSaleOf(s sale.Sale) (string, map[string]string, table.Item) {
 	update, names, values := setWindowOf(s)
 	if s.HasDraw() {
 		update += ", #beginsAt = :beginsAt, #endsAt = :endsAt, #operatedAt = :operatedAt"
 		names["#beginsAt"], names["#endsAt"], names["#operatedAt"] = "beginsAt", "endsAt", "operatedAt"
-		values[":beginsAt"], values[":endsAt"], values[":operatedAt"] = millis(s.BeginsAt), millis(s.EndsAt), millis(s.OperatedAt)
+		values[":beginsAt"], values[":endsAt"], values[":operatedAt"] = table.Millis(s.BeginsAt), table.Millis(s.EndsAt), table.Millis(s.OperatedAt)
 	}
 	return update, names, values
 }
 
 // setWindowOf sets the window and the pause flag of a sale or of one of its shards.
-func setWindowOf(s sale.Sale) (string, map[string]string, item) {
+func setWindowOf(s sale.Sale) (string, map[string]string, table.Item) {
 	return "SET #opensAt = :opensAt, #closesAt = :closesAt, #paused = :paused, #changedAt = :at",
 		map[string]string{"#opensAt": "opensAt", "#closesAt": "closesAt", "#paused": "paused", "#changedAt": "changedAt"},
-		item{":opensAt": millis(s.OpensAt), ":closesAt": millis(s.ClosesAt), ":paused": boolean(s.Paused), ":at": millis(s.ChangedAt)}
+		table.Item{":opensAt": table.Millis(s.OpensAt), ":closesAt": table.Millis(s.ClosesAt), ":paused": table.Bool(s.Paused), ":at": table.Millis(s.ChangedAt)}
 }
 
-// editShards edits every shard, or those that are late, if that is not nil.
-func (l *Ledger) editShards(ctx context.Context, s sale.Sale, late func(k int) bool) error {
+// EditShards edits every shard, or those that are late, if that is not nil.
+func (l *Ledger) EditShards(ctx context.Context, s sale.Sale, late func(k int) bool) error {
 	errs := make([]error, s.Shards)
-	each(s.Shards, func(k int) {
+	table.Each(s.Shards, func(k int) {
 		if late == nil || late(k) {
 			errs[k] = l.editShard(ctx, s, k)
 		}
 	})
-	return asInternal(worst("shard", errs))
+	return sale.AsInternal(table.Worst("shard", errs))
 }
 
 // editShard sets one shard's window and pause flag to the sale's, unless the shard has
@@ -181,11 +182,11 @@ func (l *Ledger) editShards(ctx context.Context, s sale.Sale, late func(k int) b
 // edit that is interrupted half-way and overtaken by another would remain in some
 // shards and not in others.
 func (l *Ledger) editShard(ctx context.Context, s sale.Sale, k int) error {
-	err := l.retry(ctx, patientTries, func(ctx context.Context) error {
+	err := l.table.Retry(ctx, table.PatientTries, func(ctx context.Context) error {
 		update, names, values := setWindowOf(s)
-		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName:                           l.table,
-			Key:                                 stockKey(s.ID, k),
+		_, err := l.table.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName:                           l.table.Name,
+			Key:                                 table.StockKey(s.ID, k),
 			UpdateExpression:                    &update,
 			ConditionExpression:                 aws.String("#changedAt < :at"),
 			ExpressionAttributeNames:            names,
@@ -196,10 +197,10 @@ func (l *Ledger) editShard(ctx context.Context, s sale.Sale, k int) error {
 	})
 	var failed *types.ConditionalCheckFailedException
 	if !errors.As(err, &failed) {
-		return asInternal(err)
+		return sale.AsInternal(err)
 	}
 	if failed.Item == nil {
-		return asInternal(errors.New("the shard does not exist"))
+		return sale.AsInternal(errors.New("the shard does not exist"))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/draw"
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
 )
 
@@ -49,15 +50,15 @@ func (l *Ledger) Enter(ctx context.Context, saleID, user string, settle time.Dur
 		}
 		return entry, err
 	}
-	entry, err := l.receipt(ctx, s, user)
+	entry, err := l.Receipt(ctx, s, user)
 	if err != nil {
 		return Entry{}, err
 	}
 	entry.At = time.UnixMilli(now.UnixMilli()).UTC()
-	err = l.retry(ctx, maxTries, func(ctx context.Context) error {
-		_, err := l.api.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: l.table, Item: with(entryKey(s.ID, entry.Leaf.Page(), user), item{"at": millis(entry.At)}),
-			ConditionExpression:                 &ifAbsent,
+	err = l.table.Retry(ctx, table.MaxTries, func(ctx context.Context) error {
+		_, err := l.table.API.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: l.table.Name, Item: table.With(table.EntryKey(s.ID, entry.Leaf.Page(), user), table.Item{"at": table.Millis(entry.At)}),
+			ConditionExpression:                 &table.IfAbsent,
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		})
 		return err
@@ -65,11 +66,11 @@ func (l *Ledger) Enter(ctx context.Context, saleID, user string, settle time.Dur
 	var entered *types.ConditionalCheckFailedException
 	switch {
 	case errors.As(err, &entered):
-		if entry.At, err = readEntered(entered.Item); err != nil {
+		if entry.At, err = table.ReadEntered(entered.Item); err != nil {
 			return Entry{}, err
 		}
 	case err != nil:
-		return Entry{}, asInternal(err)
+		return Entry{}, sale.AsInternal(err)
 	}
 	return entry, l.settled(s, settle)
 }
@@ -93,7 +94,7 @@ func (l *Ledger) settled(s sale.Sale, settle time.Duration) error {
 // sale.SaleNotFound or sale.Internal, and with sale.Busy also while it is unknown whether the
 // entry will be on the roll.
 func (l *Ledger) Entry(ctx context.Context, saleID, user string, settle time.Duration) (Entry, error) {
-	s, err := l.existing(ctx, maxTries, saleID)
+	s, err := l.existing(ctx, table.MaxTries, saleID)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -104,24 +105,24 @@ func (l *Ledger) Entry(ctx context.Context, saleID, user string, settle time.Dur
 }
 
 func (l *Ledger) entry(ctx context.Context, s sale.Sale, user string, settle time.Duration) (Entry, error) {
-	entry, err := l.receipt(ctx, s, user)
+	entry, err := l.Receipt(ctx, s, user)
 	if err != nil {
 		return Entry{}, err
 	}
-	it, err := l.get(ctx, entryKey(s.ID, entry.Leaf.Page(), user))
+	it, err := l.table.Get(ctx, table.EntryKey(s.ID, entry.Leaf.Page(), user))
 	if err != nil {
 		return Entry{}, err
 	}
 	if it == nil {
 		return Entry{}, errNoEntry
 	}
-	if entry.At, err = readEntered(it); err != nil {
+	if entry.At, err = table.ReadEntered(it); err != nil {
 		return Entry{}, err
 	}
 	if l.settled(s, settle) == nil { // asked after the entry was read
 		return entry, nil
 	}
-	head, err := l.drawHead(ctx, maxTries, s.ID)
+	head, err := l.drawHead(ctx, table.MaxTries, s.ID)
 	switch {
 	case err != nil:
 		return Entry{}, err
@@ -139,18 +140,12 @@ func (l *Ledger) entry(ctx context.Context, s sale.Sale, user string, settle tim
 
 var errNoEntry = sale.Refuse(sale.EntryNotFound, "the user has not entered the draw")
 
-// receipt returns a user's nonce and leaf, whether or not they have entered.
-func (l *Ledger) receipt(ctx context.Context, s sale.Sale, user string) (Entry, error) {
-	secret, err := l.leafKey(ctx, maxTries, s.ID)
+// Receipt returns a user's nonce and leaf, whether or not they have entered.
+func (l *Ledger) Receipt(ctx context.Context, s sale.Sale, user string) (Entry, error) {
+	secret, err := l.leafKey(ctx, table.MaxTries, s.ID)
 	if err != nil {
 		return Entry{}, err
 	}
 	nonce := draw.NonceOf(secret, user)
 	return Entry{Nonce: nonce, Leaf: draw.LeafOf(user, nonce)}, nil
-}
-
-func readEntered(it item) (time.Time, error) {
-	r := reading(it)
-	at := r.time("at")
-	return at, asInternal(r.err)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -22,7 +23,7 @@ import (
 // alone. So an item that is read later yields the same events as its records did (P26).
 
 // Image is an item in a record of the table's stream.
-type Image item
+type Image table.Item
 
 // UnmarshalJSON implements json.Unmarshaler for DynamoDB's JSON. A type that the ledger
 // does not use becomes NULL, which no reader of an attribute takes for its value.
@@ -64,16 +65,16 @@ func (i *Image) UnmarshalJSON(text []byte) error {
 // moved, by an erasure, or put back, after a restore: nothing has happened to its order. at is when the
 // item changed. Changes fails with sale.NewerVersion or sale.Internal if an image cannot be read (P19).
 func Changes(before, after Image, at time.Time) ([]sale.Event, error) {
-	events, err := eventsOf(item(after))
+	events, err := eventsOf(table.Item(after))
 	if err != nil {
-		return nil, asInternal(err)
+		return nil, sale.AsInternal(err)
 	}
-	if kind, _, _ := strings.Cut(identityOf(item(after)).pk, "#"); kind == "CLAIM" && before == nil && has(item(after), "orderId") {
+	if kind, _, _ := strings.Cut(table.IdentityOf(table.Item(after)).PK, "#"); kind == "CLAIM" && before == nil && table.Has(table.Item(after), "orderId") {
 		return nil, nil
 	}
-	earlier, err := eventsOf(item(before))
+	earlier, err := eventsOf(table.Item(before))
 	if err != nil {
-		return nil, asInternal(err)
+		return nil, sale.AsInternal(err)
 	}
 	events = slices.DeleteFunc(events, func(e sale.Event) bool {
 		return slices.ContainsFunc(earlier, func(h sale.Event) bool { return h.Type == e.Type })
@@ -94,12 +95,12 @@ func Changes(before, after Image, at time.Time) ([]sale.Event, error) {
 // there are items that cannot be read.
 func (l *Ledger) Events(ctx context.Context, saleID string, report func([]sale.Event) error) error {
 	var unreadable []error
-	reportItems := func(items []item) error {
+	reportItems := func(items []table.Item) error {
 		var events []sale.Event
 		for _, it := range items {
 			its, err := eventsOf(it)
 			if err != nil {
-				unreadable = append(unreadable, fmt.Errorf("%v: %w", identityOf(it), err))
+				unreadable = append(unreadable, fmt.Errorf("%v: %w", table.IdentityOf(it), err))
 				continue
 			}
 			events = append(events, its...)
@@ -110,80 +111,80 @@ func (l *Ledger) Events(ctx context.Context, saleID string, report func([]sale.E
 		return report(events)
 	}
 	if saleID != "" {
-		s, err := l.existing(ctx, patientTries, saleID)
+		s, err := l.existing(ctx, table.PatientTries, saleID)
 		if err != nil {
 			return err
 		}
 		if s.Archive != "" {
 			return s.RefuseArchived()
 		}
-		if err := l.claimItems(ctx, s, reportItems); err != nil {
+		if err := l.table.ClaimItems(ctx, s, reportItems); err != nil {
 			return err
 		}
-		listing, err := l.get(ctx, listingKey(saleID))
+		listing, err := l.table.Get(ctx, table.ListingKey(saleID))
 		if err != nil {
 			return err
 		}
-		edits, err := l.edits(ctx, maxTries, saleID)
+		edits, err := l.table.Edits(ctx, table.MaxTries, saleID)
 		if err != nil {
 			return err
 		}
-		seedings, err := l.seedings(ctx, saleID)
+		seedings, err := l.table.Seedings(ctx, saleID)
 		if err != nil {
 			return err
 		}
-		head, err := l.get(ctx, drawHeadKey(saleID)) // none in a sale without a draw
+		head, err := l.table.Get(ctx, table.DrawHeadKey(saleID)) // none in a sale without a draw
 		if err != nil {
 			return err
 		}
-		if err := reportItems(slices.Concat([]item{listing, head}, edits, seedings)); err != nil {
+		if err := reportItems(slices.Concat([]table.Item{listing, head}, edits, seedings)); err != nil {
 			return err
 		}
 	}
-	refunds, err := l.refundItems(ctx, saleID)
+	refunds, err := l.table.RefundItems(ctx, saleID)
 	if err != nil {
 		return err
 	}
-	return cmp.Or(reportItems(refunds), asInternal(errors.Join(unreadable...)))
+	return cmp.Or(reportItems(refunds), sale.AsInternal(errors.Join(unreadable...)))
 }
 
 // eventsOf returns every event that must have happened to the item, none of a nil item.
-func eventsOf(it item) ([]sale.Event, error) {
-	id := identityOf(it)
-	kind, rest, _ := strings.Cut(id.pk, "#")
+func eventsOf(it table.Item) ([]sale.Event, error) {
+	id := table.IdentityOf(it)
+	kind, rest, _ := strings.Cut(id.PK, "#")
 	switch {
 	case kind == "CLAIM":
 		saleID, _, _ := strings.Cut(rest, "#")
-		c, err := readClaim(saleID, 0, it)
+		c, err := table.ReadClaim(saleID, 0, it)
 		return eventsOfClaim(c), err
 	case kind == "REFUND":
-		r, err := readRefund(it)
+		r, err := table.ReadRefund(it)
 		return []sale.Event{eventOfRefund(r)}, err
-	case kind == "SALE" && id.sk == "SALE":
-		s, err := readSale(it)
+	case kind == "SALE" && id.SK == "SALE":
+		s, err := table.ReadSale(it)
 		if err != nil || !s.SoldOut() {
 			return nil, err
 		}
 		return []sale.Event{{
 			Type: sale.EventSoldOut, ID: string(sale.EventSoldOut) + ":" + s.ID + ":" + strconv.FormatInt(s.Version, 10), SaleID: s.ID, Labels: s.Labels,
 		}}, nil
-	case kind == "DRAW" && !strings.HasPrefix(id.sk, callHead):
-		h, err := readDrawHead(it)
+	case kind == "DRAW" && !strings.HasPrefix(id.SK, table.CallHead):
+		h, err := table.ReadDrawHead(it)
 		return []sale.Event{{
 			Type: sale.EventRollClosed, ID: string(sale.EventRollClosed) + ":" + rest, OccurredAt: h.ClosedAt, SaleID: rest,
 			Roll: sale.Roll{Entrants: h.Entrants, Digest: h.Roll.String(), Round: int64(h.Round)},
 		}}, err
 	case kind == "CHANGES":
-		c, err := readChange(it)
+		c, err := table.ReadChange(it)
 		return []sale.Event{eventOfChange(rest, strconv.FormatInt(c.Number, 10), c, it)}, err
-	case kind == "SALE" && isSeeding(id) && has(it, "action"):
-		c, err := readSeeding(it)
+	case kind == "SALE" && table.IsSeeding(id) && table.Has(it, "action"):
+		c, err := table.ReadSeeding(it)
 		return []sale.Event{eventOfChange(rest, "seed:"+c.ID, c, it)}, err
 	case kind == "SALES":
-		r := reading(it)
-		saleID, closesAt, labels := r.text(attrSK), r.time("closesAt"), r.labels()
-		if r.err != nil || !has(it, "drained") {
-			return nil, r.err
+		r := table.Read(it)
+		saleID, closesAt, labels := r.Text(table.SK), r.Time("closesAt"), r.Labels()
+		if r.Err != nil || !table.Has(it, "drained") {
+			return nil, r.Err
 		}
 		return []sale.Event{{
 			Type: sale.EventDrained, ID: string(sale.EventDrained) + ":" + saleID + ":" + strconv.FormatInt(closesAt.UnixMilli(), 10),
@@ -220,11 +221,11 @@ func eventsOfClaim(c sale.Claim) []sale.Event {
 
 // eventOfChange is that of an entry of a sale's trail. Additions and withdrawals of releases
 // without a trail have none.
-func eventOfChange(saleID, number string, c sale.Change, it item) sale.Event {
-	r := reader{item: it}
+func eventOfChange(saleID, number string, c sale.Change, it table.Item) sale.Event {
+	r := table.Reader{Item: it}
 	c.Name, c.Image, c.About, c.Link = nil, nil, nil, nil
 	return sale.Event{
-		Type: sale.EventChanged, ID: string(sale.EventChanged) + ":" + saleID + ":" + number, OccurredAt: c.At, SaleID: saleID, Change: c, Labels: r.labels(),
+		Type: sale.EventChanged, ID: string(sale.EventChanged) + ":" + saleID + ":" + number, OccurredAt: c.At, SaleID: saleID, Change: c, Labels: r.Labels(),
 	}
 }
 

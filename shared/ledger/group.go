@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
 )
 
@@ -29,7 +30,7 @@ func (l *Ledger) Group(ctx context.Context, group string) ([]Member, error) {
 		return nil, err
 	}
 	members, errs := make([]Member, len(ids)), make([]error, len(ids))
-	each(len(ids), func(i int) {
+	table.Each(len(ids), func(i int) {
 		if members[i].Sale, errs[i] = l.Sale(ctx, ids[i]); errs[i] == nil {
 			members[i].Remaining, errs[i] = l.Remaining(ctx, members[i].Sale)
 		}
@@ -37,7 +38,7 @@ func (l *Ledger) Group(ctx context.Context, group string) ([]Member, error) {
 			errs[i] = nil
 		}
 	})
-	if err := worst("sale", errs); err != nil {
+	if err := table.Worst("sale", errs); err != nil {
 		return nil, err
 	}
 	members = slices.DeleteFunc(members, func(m Member) bool { return m.Sale.ID == "" })
@@ -54,14 +55,14 @@ func (l *Ledger) salesOf(ctx context.Context, group string) ([]string, error) {
 	if ids, ok := l.groups.Get(group, now); ok {
 		return ids, nil
 	}
-	it, err := l.get(ctx, groupKey(group))
+	it, err := l.table.Get(ctx, table.GroupKey(group))
 	if err != nil {
 		return nil, err
 	}
-	r := reading(it)
-	ids := r.optionalTexts("sales")
-	if r.err != nil {
-		return nil, asInternal(r.err)
+	r := table.Read(it)
+	ids := r.OptionalTexts("sales")
+	if r.Err != nil {
+		return nil, sale.AsInternal(r.Err)
 	}
 	l.groups.Put(strings.Clone(group), ids, now, now.Add(groupAge))
 	return ids, nil
@@ -70,24 +71,24 @@ func (l *Ledger) salesOf(ctx context.Context, group string) ([]string, error) {
 // OrderedIn returns the sale of a group in which the user has ordered; "" for none. It fails with
 // sale.Busy or sale.Internal.
 func (l *Ledger) OrderedIn(ctx context.Context, group, user string) (saleID string, err error) {
-	it, err := l.get(ctx, groupGuardKey(group, user))
+	it, err := l.table.Get(ctx, table.GroupGuardKey(group, user))
 	if err != nil || it == nil {
 		return "", err
 	}
-	g, err := readGroupGuard(it)
-	return g.saleID, asInternal(err)
+	g, err := table.ReadGroupGuard(it)
+	return g.SaleID, sale.AsInternal(err)
 }
 
 // joinGroup adds a sale to its group, in the transaction that announces the sale.
 func (l *Ledger) joinGroup(group, saleID string) types.TransactWriteItem {
 	return types.TransactWriteItem{Update: &types.Update{
-		TableName:                l.table,
-		Key:                      groupKey(group),
+		TableName:                l.table.Name,
+		Key:                      table.GroupKey(group),
 		UpdateExpression:         &joinGroupUpdate,
 		ConditionExpression:      &ifGroupHasRoom,
 		ExpressionAttributeNames: map[string]string{"#sales": "sales", "#sealedAt": "sealedAt"},
-		ExpressionAttributeValues: item{
-			":sale": &types.AttributeValueMemberSS{Value: []string{saleID}}, ":most": num(sale.MaxGroup),
+		ExpressionAttributeValues: table.Item{
+			":sale": &types.AttributeValueMemberSS{Value: []string{saleID}}, ":most": table.N(sale.MaxGroup),
 		},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}

@@ -1,18 +1,14 @@
-// Package ledger is the DynamoDB table: every key, expression, transaction and
-// cancellation reason of the system is here and nowhere else.
+// Package ledger is what a sale is in the DynamoDB table: every key, expression, transaction and
+// cancellation reason of the system is here, in package table below it and in package
+// maintenance above it, and nowhere else.
 //
 // It applies the rules of package sale and contains no HTTP, queue or Lambda. Its
 // callers get the codes of package sale only, never a cancellation reason.
-//
-// The ledger is the only layer that retries DynamoDB calls (P16): its client makes one
-// attempt per call, see OneAttempt.
 package ledger
 
 import (
 	"context"
-	crand "crypto/rand"
 	"errors"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -23,43 +19,23 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	transport "github.com/aws/smithy-go/endpoints"
 
-	"flashsale/shared/clock"
 	"flashsale/shared/endpoint"
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/recent"
 )
 
 // API is the part of the DynamoDB client that the ledger uses.
-type API interface {
-	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
-	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
-	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
-	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
-	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
-	BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error)
-	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
-}
+type API = table.API
 
 // Options are the ledger's sources of time and randomness; nil fields get real ones.
-// All must be safe for concurrent use.
-type Options struct {
-	// Now is the current instant. Its times must have no monotonic reading, because the
-	// age of everything cached is measured by them; the default is clock.Wall.
-	Now    func() time.Time
-	Random func() float64 // uniform in [0,1): jitter
-	// Secret fills a slice with unpredictable bytes: the key of a draw's receipts.
-	Secret func([]byte) (int, error)
-	NewID  func() string // a fresh, unguessable claim id
-}
+type Options = table.Options
 
 // Ledger reads and writes one table. It caches sales and claims, is safe for concurrent
 // use and meant to live as long as its execution environment.
 type Ledger struct {
-	api        API
-	table      *string
+	table      *table.Table
 	statements statements
-	now        func() time.Time
-	random     func() float64
-	secret     func([]byte) (int, error)
+	now        func() time.Time // the table's
 	newID      func() string
 	views      *views
 	recent     *recent.Memory[buyer, remembered]
@@ -77,27 +53,13 @@ type Ledger struct {
 }
 
 // New returns a ledger over the table of that name.
-func New(api API, table string, o Options) *Ledger {
-	if o.Now == nil {
-		o.Now = clock.Wall
-	}
-	if o.Random == nil {
-		o.Random = rand.Float64
-	}
-	if o.Secret == nil {
-		o.Secret = crand.Read
-	}
-	if o.NewID == nil {
-		o.NewID = crand.Text
-	}
+func New(api API, name string, o Options) *Ledger {
+	t := table.New(api, name, o)
 	return &Ledger{
-		api:        api,
-		table:      aws.String(table),
-		statements: newStatements(table),
-		now:        o.Now,
-		random:     o.Random,
-		secret:     o.Secret,
-		newID:      o.NewID,
+		table:      t,
+		statements: newStatements(name),
+		now:        t.Now,
+		newID:      t.NewID,
 		views:      newViews(),
 		recent:     recent.NewMemory[buyer, remembered](maxRecent),
 		remaining:  recent.NewMemory[edition, Remaining](maxViews),
@@ -105,22 +67,25 @@ func New(api API, table string, o Options) *Ledger {
 		groups:     recent.NewMemory[string, []string](maxViews),
 		draws:      newDraws(),
 		noted:      recent.NewMemory[string, struct{}](maxViews),
-		pages:      make(chan struct{}, atOnce),
-		batches:    make(chan struct{}, atOnce),
+		pages:      make(chan struct{}, table.AtOnce),
+		batches:    make(chan struct{}, table.AtOnce),
 	}
 }
+
+// Table returns the ledger's table, for package maintenance.
+func (l *Ledger) Table() *table.Table { return l.table }
 
 // FromEnv returns a ledger over the table named by TABLE_NAME. It fails if that is not
 // set, so that a misconfigured function fails at start (P19). now is Options.Now.
 func FromEnv(cfg aws.Config, now func() time.Time) (*Ledger, error) {
-	table := os.Getenv("TABLE_NAME")
-	if table == "" {
+	name := os.Getenv("TABLE_NAME")
+	if name == "" {
 		return nil, errors.New("TABLE_NAME is not set")
 	}
 	client := dynamodb.NewFromConfig(cfg, OneAttempt, func(o *dynamodb.Options) {
 		o.EndpointResolverV2 = &resolver{own: o.EndpointResolverV2}
 	})
-	return New(client, table, Options{Now: now}), nil
+	return New(client, name, Options{Now: now}), nil
 }
 
 // OneAttempt makes the client try each call once: the ledger does the retries, because

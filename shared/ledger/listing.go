@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
 )
 
@@ -61,11 +62,11 @@ const RefundsFor = 90 * 24 * time.Hour
 // Listings returns every sale that is not drained, and the drained ones of which a refund
 // may be due. It fails with sale.Busy or sale.Internal.
 func (l *Ledger) Listings(ctx context.Context) ([]Listing, error) {
-	items, err := l.queryAll(ctx, patientTries, dynamodb.QueryInput{
+	items, err := l.table.QueryAll(ctx, table.PatientTries, dynamodb.QueryInput{
 		KeyConditionExpression:    aws.String("#pk = :pk"),
 		FilterExpression:          aws.String("attribute_not_exists(#drained) OR #refundAt > :since"),
-		ExpressionAttributeNames:  map[string]string{"#pk": attrPK, "#drained": "drained", "#refundAt": "refundAt"},
-		ExpressionAttributeValues: item{":pk": listingKey("")[attrPK], ":since": millis(l.now().Add(-RefundsFor))},
+		ExpressionAttributeNames:  map[string]string{"#pk": table.PK, "#drained": "drained", "#refundAt": "refundAt"},
+		ExpressionAttributeValues: table.Item{":pk": table.ListingKey("")[table.PK], ":since": table.Millis(l.now().Add(-RefundsFor))},
 	})
 	if err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func (l *Ledger) Listings(ctx context.Context) ([]Listing, error) {
 // Listing returns the listing of one sale, drained or not. It fails with
 // sale.SaleNotFound, sale.Busy or the listing's Err.
 func (l *Ledger) Listing(ctx context.Context, saleID string) (Listing, error) {
-	it, err := l.getWithin(ctx, patientTries, listingKey(saleID))
+	it, err := l.table.GetWithin(ctx, table.PatientTries, table.ListingKey(saleID))
 	if err != nil {
 		return Listing{}, err
 	}
@@ -91,25 +92,25 @@ func (l *Ledger) Listing(ctx context.Context, saleID string) (Listing, error) {
 	return one, one.Err
 }
 
-func readListing(it item) Listing {
-	r := reading(it)
-	one := Listing{SaleID: r.text(attrSK), PayWithin: time.Duration(r.optionalNumber("payWithin")) * time.Second}
-	if has(it, "nextDue") {
-		one.NextPayBy = r.time("nextDue")
+func readListing(it table.Item) Listing {
+	r := table.Read(it)
+	one := Listing{SaleID: r.Text(table.SK), PayWithin: time.Duration(r.OptionalNumber("payWithin")) * time.Second}
+	if table.Has(it, "nextDue") {
+		one.NextPayBy = r.Time("nextDue")
 	}
-	if has(it, "recalling") {
-		_, one.Recalling = r.time("recalling"), true
+	if table.Has(it, "recalling") {
+		_, one.Recalling = r.Time("recalling"), true
 	}
-	if has(it, "refundAt") {
-		one.RefundAt = r.time("refundAt")
+	if table.Has(it, "refundAt") {
+		one.RefundAt = r.Time("refundAt")
 	}
-	if has(it, "drained") {
-		one.Drained = r.flag("drained")
+	if table.Has(it, "drained") {
+		one.Drained = r.Flag("drained")
 	}
-	if has(it, "draw") {
-		one.Draw = r.flag("draw")
+	if table.Has(it, "draw") {
+		one.Draw = r.Flag("draw")
 	}
-	if text := r.optionalText("cursor"); text != "" {
+	if text := r.OptionalText("cursor"); text != "" {
 		one.Cursor = &Audit{}
 		err := json.Unmarshal([]byte(text), one.Cursor)
 		if err != nil || one.Cursor.Format != cursorFormat || one.Cursor.SaleID != one.SaleID {
@@ -118,19 +119,19 @@ func readListing(it item) Listing {
 			one.Cursor = nil
 		}
 	}
-	if text := r.optionalText("releasing"); text != "" {
+	if text := r.OptionalText("releasing"); text != "" {
 		one.Releasing = &ReleasePass{}
 		if json.Unmarshal([]byte(text), one.Releasing) != nil {
 			one.Releasing = nil
 		}
 	}
-	if text := r.optionalText("books"); text != "" {
+	if text := r.OptionalText("books"); text != "" {
 		one.Books = &Receipt{}
 		if json.Unmarshal([]byte(text), one.Books) != nil {
 			one.Books = nil
 		}
 	}
-	one.Err = asInternal(r.err)
+	one.Err = sale.AsInternal(r.Err)
 	return one
 }
 
@@ -154,45 +155,45 @@ func (l *Ledger) SaveCursor(ctx context.Context, a *Audit, r *Receipt) error {
 // busy. They may name users, so nothing is stored of a sale that is sealed.
 func (l *Ledger) saveCursors(ctx context.Context, saleID string, attributes map[string]any) error {
 	var sets []string
-	names, values := map[string]string{}, item{}
+	names, values := map[string]string{}, table.Item{}
 	for _, name := range slices.Sorted(maps.Keys(attributes)) {
 		text, err := json.Marshal(attributes[name])
 		if err != nil {
-			return asInternal(fmt.Errorf("write cursor: %w", err))
+			return sale.AsInternal(fmt.Errorf("write cursor: %w", err))
 		}
 		sets = append(sets, "#"+name+" = :"+name)
-		names["#"+name], values[":"+name] = name, str(string(text))
+		names["#"+name], values[":"+name] = name, table.S(string(text))
 	}
 	names["#sealedAt"] = "sealedAt"
-	err := l.retry(ctx, patientTries, func(ctx context.Context) error {
-		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: l.table, Key: listingKey(saleID), UpdateExpression: aws.String("SET " + strings.Join(sets, ", ")),
+	err := l.table.Retry(ctx, table.PatientTries, func(ctx context.Context) error {
+		_, err := l.table.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: l.table.Name, Key: table.ListingKey(saleID), UpdateExpression: aws.String("SET " + strings.Join(sets, ", ")),
 			ConditionExpression: &ifNotSealed, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 		})
 		return err
 	})
 	refused, conditioned := errors.AsType[*types.ConditionalCheckFailedException](err)
-	if conditioned && has(refused.Item, "sealedAt") {
+	if conditioned && table.Has(refused.Item, "sealedAt") {
 		return nil
 	}
-	if err = asInternal(err); sale.CodeOf(err) == sale.Busy {
+	if err = sale.AsInternal(err); sale.CodeOf(err) == sale.Busy {
 		return nil
 	}
 	return err
 }
 
 // setListing updates the listing of a sale, which must exist.
-func (l *Ledger) setListing(ctx context.Context, saleID, update string, names map[string]string, values item) error {
-	err := l.retry(ctx, patientTries, func(ctx context.Context) error {
-		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: l.table, Key: listingKey(saleID), UpdateExpression: &update,
+func (l *Ledger) setListing(ctx context.Context, saleID, update string, names map[string]string, values table.Item) error {
+	err := l.table.Retry(ctx, table.PatientTries, func(ctx context.Context) error {
+		_, err := l.table.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: l.table.Name, Key: table.ListingKey(saleID), UpdateExpression: &update,
 			ConditionExpression:      aws.String("attribute_exists(pk)"),
 			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 		})
 		return err
 	})
-	return asInternal(err)
+	return sale.AsInternal(err)
 }
 
 // Drain takes a finished sale off the list of sales to reconcile, unless it has been
@@ -203,23 +204,23 @@ func (l *Ledger) setListing(ctx context.Context, saleID, update string, names ma
 func (l *Ledger) Drain(ctx context.Context, r *Receipt) (bool, error) {
 	books, err := json.Marshal(r)
 	if err != nil {
-		return false, asInternal(fmt.Errorf("write books: %w", err))
+		return false, sale.AsInternal(fmt.Errorf("write books: %w", err))
 	}
-	refused, err := l.retryTransaction(ctx,
+	refused, err := l.table.RetryTransaction(ctx,
 		types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-			TableName:                 l.table,
-			Key:                       saleKey(r.SaleID),
+			TableName:                 l.table.Name,
+			Key:                       table.SaleKey(r.SaleID),
 			ConditionExpression:       aws.String("#version = :version"),
 			ExpressionAttributeNames:  map[string]string{"#version": "version"},
-			ExpressionAttributeValues: item{":version": num(r.Version)},
+			ExpressionAttributeValues: table.Item{":version": table.N(r.Version)},
 		}},
 		types.TransactWriteItem{Update: &types.Update{
-			TableName:                 l.table,
-			Key:                       listingKey(r.SaleID),
+			TableName:                 l.table.Name,
+			Key:                       table.ListingKey(r.SaleID),
 			UpdateExpression:          aws.String("SET #drained = :yes, #books = :books REMOVE #cursor, #releasing"),
 			ConditionExpression:       aws.String("#closesAt = :closesAt AND attribute_not_exists(#recalling)"),
 			ExpressionAttributeNames:  map[string]string{"#drained": "drained", "#cursor": "cursor", "#releasing": "releasing", "#books": "books", "#closesAt": "closesAt", "#recalling": "recalling"},
-			ExpressionAttributeValues: item{":yes": boolean(true), ":books": str(string(books)), ":closesAt": millis(r.ClosesAt)},
+			ExpressionAttributeValues: table.Item{":yes": table.Bool(true), ":books": table.S(string(books)), ":closesAt": table.Millis(r.ClosesAt)},
 		}},
 	)
 	if refused != nil {

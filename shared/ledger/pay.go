@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -64,13 +65,13 @@ func (l *Ledger) Pay(ctx context.Context, p sale.Payment) (Settlement, error) {
 // refundPaidOrder returns the refund of the payment that has paid an order of a recalled sale, and records it
 // unless it is there.
 func (l *Ledger) refundPaidOrder(ctx context.Context, s sale.Sale, orderID uint64, payment string) (*sale.Refund, error) {
-	it, err := l.get(ctx, refundKey(s.ID, payment))
+	it, err := l.table.Get(ctx, table.RefundKey(s.ID, payment))
 	if err == nil && it == nil {
 		var o sale.Order
 		if o, err = l.Order(ctx, orderID); err == nil {
 			recall := releasing{Ledger: l, sale: s, done: &ReleaseResult{}}
 			if _, err = recall.refundRecalled(ctx, []paid{{user: o.User, orderID: o.ID, payment: payment}}); err == nil {
-				it, err = l.get(ctx, refundKey(s.ID, payment))
+				it, err = l.table.Get(ctx, table.RefundKey(s.ID, payment))
 			}
 		}
 	}
@@ -80,8 +81,8 @@ func (l *Ledger) refundPaidOrder(ctx context.Context, s sale.Sale, orderID uint6
 	case it == nil: // a transaction becomes visible item by item to plain reads
 		return nil, sale.Fail(sale.Busy, errors.New("the payment's refund is not visible yet"))
 	}
-	refund, err := readRefund(it)
-	return &refund, asInternal(err)
+	refund, err := table.ReadRefund(it)
+	return &refund, sale.AsInternal(err)
 }
 
 // settle records a payment as if no sale were recalled.
@@ -102,17 +103,17 @@ func (l *Ledger) settle(ctx context.Context, p sale.Payment) (Settlement, error)
 		}
 		return l.putRefund(ctx, p, sale.RefundUnknownOrder, nil)
 	}
-	o, err := readOrder(stored.order)
+	o, err := table.ReadOrder(stored.order)
 	if err != nil {
-		return Settlement{}, asInternal(err)
+		return Settlement{}, sale.AsInternal(err)
 	}
-	s, err := l.existing(ctx, maxTries, o.SaleID)
+	s, err := l.existing(ctx, table.MaxTries, o.SaleID)
 	if err != nil {
 		return Settlement{}, internalIfMissing(err)
 	}
 	of := &ordered{o, s}
 	if p.SaleID != o.SaleID {
-		it, err := l.get(ctx, refundKey(o.SaleID, p.ID()))
+		it, err := l.table.Get(ctx, table.RefundKey(o.SaleID, p.ID()))
 		switch {
 		case err != nil:
 			return Settlement{}, err
@@ -135,9 +136,9 @@ func (l *Ledger) Recorded(ctx context.Context, p sale.Payment) (bool, error) {
 	if err != nil || stored.guard != nil || stored.refund != nil || stored.order == nil {
 		return err == nil && (stored.guard != nil || stored.refund != nil), err
 	}
-	o, err := readOrder(stored.order)
+	o, err := table.ReadOrder(stored.order)
 	if err != nil {
-		return false, asInternal(err)
+		return false, sale.AsInternal(err)
 	}
 	c, err := l.Claim(ctx, o.SaleID, o.User)
 	return c.Payment == p.ID(), internalIfMissing(err)
@@ -149,28 +150,28 @@ type ordered struct {
 	sale sale.Sale
 }
 
-func (o *ordered) claimKey() item {
-	return claimKey(o.SaleID, sale.BucketOf(o.User, o.sale.Buckets), o.User)
+func (o *ordered) claimKey() table.Item {
+	return table.ClaimKey(o.SaleID, sale.BucketOf(o.User, o.sale.Buckets), o.User)
 }
 
 // storedPayment is what the table has about a payment; what it does not have is nil.
-type storedPayment struct{ guard, refund, order item }
+type storedPayment struct{ guard, refund, order table.Item }
 
 // readPayment reads what is known about a payment, in one call. A refund may have been
 // recorded by a release that put no guards, so it is looked for where such a release put it.
 func (l *Ledger) readPayment(ctx context.Context, p sale.Payment) (storedPayment, error) {
 	id := p.ID()
-	keys := []item{paymentKey(id), refundKey("", id)}
+	keys := []table.Item{table.PaymentKey(id), table.RefundKey("", id)}
 	if sale.ValidID(p.SaleID) {
-		keys = append(keys, refundKey(p.SaleID, id))
+		keys = append(keys, table.RefundKey(p.SaleID, id))
 	}
 	if p.OrderID != 0 {
-		keys = append(keys, orderKey(p.OrderID))
+		keys = append(keys, table.OrderKey(p.OrderID))
 	}
-	found, err := l.batchGet(ctx, maxTries, keys, true)
+	found, err := l.table.BatchGet(ctx, table.MaxTries, keys, true)
 	var stored storedPayment
 	for _, it := range found {
-		switch kind, _, _ := strings.Cut(identityOf(it).pk, "#"); kind {
+		switch kind, _, _ := strings.Cut(table.IdentityOf(it).PK, "#"); kind {
 		case "PAYMENT":
 			stored.guard = it
 		case "REFUND":
@@ -194,19 +195,19 @@ func internalIfMissing(err error) error {
 // payClaim records a payment as its order's, unless the claim is paid or released.
 func (l *Ledger) payClaim(ctx context.Context, p sale.Payment, o *ordered) (Settlement, error) {
 	now := l.now()
-	reasons, err := l.retryTransaction(ctx,
-		l.put(guardItem(p, o.SaleID, fatePaid, now)),
+	reasons, err := l.table.RetryTransaction(ctx,
+		l.table.Put(table.GuardItem(p, o.SaleID, table.FatePaid, now)),
 		types.TransactWriteItem{Update: &types.Update{
-			TableName:           l.table,
+			TableName:           l.table.Name,
 			Key:                 o.claimKey(),
 			UpdateExpression:    aws.String("SET #paidAt = :now, #payment = :payment, #amount = :amount, #currency = :currency"),
-			ConditionExpression: aws.String("#orderId = :orderId AND " + ifNotFinal),
+			ConditionExpression: aws.String("#orderId = :orderId AND " + table.IfNotFinal),
 			ExpressionAttributeNames: map[string]string{
 				"#paidAt": "paidAt", "#payment": "payment", "#releasedAt": "releasedAt", "#orderId": "orderId",
 				"#amount": "amount", "#currency": "currency",
 			},
-			ExpressionAttributeValues: item{
-				":now": millis(now), ":payment": str(p.ID()), ":amount": num(p.Amount), ":currency": str(p.Currency), ":orderId": num(int64(o.ID)),
+			ExpressionAttributeValues: table.Item{
+				":now": table.Millis(now), ":payment": table.S(p.ID()), ":amount": table.N(p.Amount), ":currency": table.S(p.Currency), ":orderId": table.N(int64(o.ID)),
 			},
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		}},
@@ -216,7 +217,7 @@ func (l *Ledger) payClaim(ctx context.Context, p sale.Payment, o *ordered) (Sett
 		return Settlement{SaleID: o.SaleID, New: true, paid: o.ID}, nil
 	case reasons == nil:
 		return Settlement{}, err
-	case failed(reasons[0]):
+	case table.Failed(reasons[0]):
 		return l.fated(ctx, p, reasons[0].Item)
 	}
 	held, err := o.claimOf(reasons[1].Item)
@@ -230,60 +231,36 @@ func (l *Ledger) payClaim(ctx context.Context, p sale.Payment, o *ordered) (Sett
 	case held.Released():
 		return l.putRefund(ctx, p, sale.RefundReleased, o)
 	}
-	return Settlement{}, asInternal(errors.New("read cancellation: the claim meets its condition"))
+	return Settlement{}, sale.AsInternal(errors.New("read cancellation: the claim meets its condition"))
 }
 
 // claimOf reads the order's claim. It fails if that is another order's.
-func (o *ordered) claimOf(it item) (sale.Claim, error) {
-	held, err := readClaim(o.SaleID, o.sale.Buckets, it)
+func (o *ordered) claimOf(it table.Item) (sale.Claim, error) {
+	held, err := table.ReadClaim(o.SaleID, o.sale.Buckets, it)
 	if err == nil && held.OrderID != o.ID {
 		err = errors.New("the order's claim is another one")
 	}
-	return held, asInternal(err)
-}
-
-// ifNotFinal: neither paid nor released. Either is written only under this condition, so
-// a claim never has both (P20).
-const ifNotFinal = "attribute_not_exists(#paidAt) AND attribute_not_exists(#releasedAt)"
-
-// What became of a payment, as its guard says.
-const (
-	fatePaid   = "paid"
-	fateRefund = "refund-due"
-)
-
-// guardItem is the guard of a payment: its fate and the report that decided it.
-func guardItem(p sale.Payment, saleID, fate string, at time.Time) item {
-	it := with(paymentKey(p.ID()), item{
-		"fate": str(fate), "amount": num(p.Amount), "currency": str(p.Currency), "at": millis(at),
-	})
-	if saleID != "" {
-		it["saleId"] = str(saleID)
-	}
-	if p.OrderID != 0 {
-		it["orderId"] = num(int64(p.OrderID))
-	}
-	return it
+	return held, sale.AsInternal(err)
 }
 
 // fated returns the settlement of a payment that has a guard.
-func (l *Ledger) fated(ctx context.Context, p sale.Payment, guard item) (Settlement, error) {
-	r := reading(guard)
+func (l *Ledger) fated(ctx context.Context, p sale.Payment, guard table.Item) (Settlement, error) {
+	r := table.Read(guard)
 	s := Settlement{
-		SaleID:      r.optionalText("saleId"),
-		Contradicts: uint64(r.optionalNumber("orderId")) != p.OrderID || r.number("amount") != p.Amount || r.text("currency") != p.Currency,
+		SaleID:      r.OptionalText("saleId"),
+		Contradicts: uint64(r.OptionalNumber("orderId")) != p.OrderID || r.Number("amount") != p.Amount || r.Text("currency") != p.Currency,
 	}
-	fate := r.text("fate")
+	fate := r.Text("fate")
 	switch {
-	case r.err != nil:
-		return Settlement{}, asInternal(r.err)
-	case fate == fatePaid:
-		s.paid = uint64(r.number("orderId"))
-		return s, asInternal(r.err)
-	case fate != fateRefund:
-		return Settlement{}, asInternal(errors.New("read item: attribute fate is neither paid nor refund-due"))
+	case r.Err != nil:
+		return Settlement{}, sale.AsInternal(r.Err)
+	case fate == table.FatePaid:
+		s.paid = uint64(r.Number("orderId"))
+		return s, sale.AsInternal(r.Err)
+	case fate != table.FateRefund:
+		return Settlement{}, sale.AsInternal(errors.New("read item: attribute fate is neither paid nor refund-due"))
 	}
-	it, err := l.get(ctx, refundKey(s.SaleID, p.ID()))
+	it, err := l.table.Get(ctx, table.RefundKey(s.SaleID, p.ID()))
 	switch {
 	case err != nil:
 		return Settlement{}, err
@@ -291,7 +268,7 @@ func (l *Ledger) fated(ctx context.Context, p sale.Payment, guard item) (Settlem
 		// A transaction becomes visible item by item to plain reads.
 		return Settlement{}, sale.Fail(sale.Busy, errors.New("the payment's refund is not visible yet"))
 	}
-	refund, err := readRefund(it)
+	refund, err := table.ReadRefund(it)
 	s.Refund = &refund
-	return s, asInternal(err)
+	return s, sale.AsInternal(err)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
 )
 
@@ -125,7 +126,7 @@ type purchasing struct {
 	// tries counts the transactions. Those without a definite answer use up what is left:
 	// a try that found a shard empty, which the table then lists, costs nothing.
 	tries int
-	left  tries
+	left  table.Tries
 	// moves counts how often the call left a shard for another, so that it does not come
 	// back to the same one.
 	moves int
@@ -138,7 +139,7 @@ type purchasing struct {
 // run tries the transaction on one shard after another, until its outcome is final or the
 // tries or the time are used up.
 func (p *purchasing) run(ctx context.Context) (PurchaseResult, error) {
-	p.claimID, p.left = p.ledger.newID(), p.ledger.upTo(maxTries)
+	p.claimID, p.left = p.ledger.newID(), p.ledger.table.UpTo(table.MaxTries)
 	for {
 		now := p.ledger.now()
 		s := p.view.load(now)
@@ -154,7 +155,7 @@ func (p *purchasing) run(ctx context.Context) (PurchaseResult, error) {
 			}
 			// Some shards are empty only according to this environment; a new
 			// consistent read must confirm that.
-			if err := p.ledger.readConsistently(ctx, maxTries, p.view, p.request.SaleID); err != nil {
+			if err := p.ledger.readConsistently(ctx, table.MaxTries, p.view, p.request.SaleID); err != nil {
 				return p.fail(sale.CodeOf(err), err)
 			}
 			continue
@@ -168,7 +169,7 @@ func (p *purchasing) run(ctx context.Context) (PurchaseResult, error) {
 		case waitAndMove:
 			p.moves++
 		}
-		if !p.left.again(ctx) {
+		if !p.left.Again(ctx) {
 			return p.fail(sale.Busy, err)
 		}
 	}
@@ -195,22 +196,22 @@ func (p *purchasing) try(ctx context.Context, s *snapshot, shard int, now time.T
 	}
 	take := p.takeUnit(shard, now)
 	if s.sale.HasDraw() {
-		take.Update.ConditionExpression, take.Update.ExpressionAttributeValues[":opens"] = &takeTurnCondition, millis(p.opens)
+		take.Update.ConditionExpression, take.Update.ExpressionAttributeValues[":opens"] = &takeTurnCondition, table.Millis(p.opens)
 	}
 	actions := []types.TransactWriteItem{take, p.putClaim(claim)}
 	if s.sale.LimitGroup != "" {
-		actions = append(actions, p.ledger.put(groupGuardItem(s.sale.LimitGroup, claim)))
+		actions = append(actions, p.ledger.table.Put(table.GroupGuardItem(s.sale.LimitGroup, claim)))
 	}
-	err := attempt(ctx, func(ctx context.Context) error { return p.ledger.transact(ctx, actions...) })
-	switch judge(err) {
-	case succeeded:
+	err := table.Attempt(ctx, func(ctx context.Context) error { return p.ledger.table.Transact(ctx, actions...) })
+	switch table.Judge(err) {
+	case table.Succeeded:
 		p.ledger.remember(claim, s.sale.AsksForPayment(), now)
 		return finish, PurchaseResult{Claim: claim, New: true, Tries: p.tries}, nil
-	case cancelled:
+	case table.Cancelled:
 		return p.handleCancelled(ctx, s, shard, now, err)
-	case contended:
+	case table.Contended:
 		return waitAndMove, PurchaseResult{}, err
-	case unknown:
+	case table.Unknown:
 		p.unsure = true
 		return waitAndMove, PurchaseResult{}, err
 	}
@@ -258,13 +259,13 @@ func (p *purchasing) handleCancelled(ctx context.Context, s *snapshot, shard int
 // the pause flag, which therefore cannot change meanwhile (P14).
 func (p *purchasing) takeUnit(shard int, now time.Time) types.TransactWriteItem {
 	return types.TransactWriteItem{Update: &types.Update{
-		TableName:                p.ledger.table,
-		Key:                      stockKey(p.request.SaleID, shard),
+		TableName:                p.ledger.table.Name,
+		Key:                      table.StockKey(p.request.SaleID, shard),
 		UpdateExpression:         &takeUnitUpdate,
 		ConditionExpression:      &takeUnitCondition,
 		ExpressionAttributeNames: takeUnitNames,
-		ExpressionAttributeValues: item{
-			":zero": zero, ":one": one, ":now": millis(now), ":no": no,
+		ExpressionAttributeValues: table.Item{
+			":zero": zero, ":one": one, ":now": table.Millis(now), ":no": no,
 		},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}
@@ -277,15 +278,15 @@ var (
 	// The window tells the calls of a draw apart, so no try of an earlier call takes a unit of a
 	// later one, however late it is applied and whatever its machine's clock said (P29).
 	takeTurnCondition = takeUnitCondition + " AND #opensAt = :opens"
-	zero, one, no     = num(0), num(1), boolean(false)
+	zero, one, no     = table.N(0), table.N(1), table.Bool(false)
 )
 
 // putClaim is the user's half: one claim per sale and user, forever (P3).
 func (p *purchasing) putClaim(c sale.Claim) types.TransactWriteItem {
 	return types.TransactWriteItem{Put: &types.Put{
-		TableName:                           p.ledger.table,
-		Item:                                claimItem(c, sale.BucketOf(c.User, c.Buckets)),
-		ConditionExpression:                 &ifAbsent,
+		TableName:                           p.ledger.table.Name,
+		Item:                                table.ClaimItem(c, sale.BucketOf(c.User, c.Buckets)),
+		ConditionExpression:                 &table.IfAbsent,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}
 }
@@ -294,10 +295,10 @@ func (p *purchasing) putClaim(c sale.Claim) types.TransactWriteItem {
 // user has a guard. One of another sale is final even if an earlier try had no answer: that
 // try can commit no more than this one, because no guard is ever deleted (P34). One of this
 // sale was committed with a claim, which is read: it may be this call's own.
-func (p *purchasing) answerWithGuard(ctx context.Context, s *snapshot, g groupGuard, err error) (step, PurchaseResult, error) {
-	if g.saleID != p.request.SaleID {
-		p.ledger.rememberOther(p.request.SaleID, p.request.User, g.saleID, p.ledger.now())
-		return finish, PurchaseResult{Tries: p.tries}, refuseOther(g.saleID)
+func (p *purchasing) answerWithGuard(ctx context.Context, s *snapshot, g table.GroupGuard, err error) (step, PurchaseResult, error) {
+	if g.SaleID != p.request.SaleID {
+		p.ledger.rememberOther(p.request.SaleID, p.request.User, g.SaleID, p.ledger.now())
+		return finish, PurchaseResult{Tries: p.tries}, refuseOther(g.SaleID)
 	}
 	held, readErr := p.ledger.claim(ctx, s.sale, p.request.User)
 	switch {
@@ -390,7 +391,7 @@ func (p *purchasing) fail(code sale.Code, err error) (PurchaseResult, error) {
 // takes seconds.
 func (p *purchasing) closeShard(ctx context.Context, version int64, shard int) {
 	p.view.observe(version, shard)
-	tries := maxTries
+	tries := table.MaxTries
 	if p.view.isOlder(p.ledger.now(), newsAge) {
 		if tries = p.closingTries(ctx, version, shard); tries == 0 {
 			return
@@ -404,28 +405,28 @@ func (p *purchasing) closeShard(ctx context.Context, version int64, shard int) {
 	}
 	begun, now := p.view.begin(), p.ledger.now()
 	var out *dynamodb.UpdateItemOutput
-	err := p.ledger.retry(ctx, tries, func(ctx context.Context) (err error) {
-		out, err = p.ledger.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName:                 p.ledger.table,
-			Key:                       saleKey(p.request.SaleID),
+	err := p.ledger.table.Retry(ctx, tries, func(ctx context.Context) (err error) {
+		out, err = p.ledger.table.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName:                 p.ledger.table.Name,
+			Key:                       table.SaleKey(p.request.SaleID),
 			UpdateExpression:          &closeShardUpdate,
 			ConditionExpression:       &ifVersion,
 			ExpressionAttributeNames:  map[string]string{"#empty": "empty", "#version": "version"},
-			ExpressionAttributeValues: item{":k": numberSet(shard), ":v": num(version)},
+			ExpressionAttributeValues: table.Item{":k": table.NS(shard), ":v": table.N(version)},
 			ReturnValues:              types.ReturnValueAllNew,
 		})
 		return err
 	})
-	switch judge(err) {
-	case succeeded:
-		if s, err := readSale(out.Attributes); err == nil {
+	switch table.Judge(err) {
+	case table.Succeeded:
+		if s, err := table.ReadSale(out.Attributes); err == nil {
 			p.view.accept(begun, true, s, now, p.ledger.snapshotAge())
 		}
-	case conditioned:
+	case table.Conditioned:
 		// The version has changed: the observation is void, so read the new state.
 		// After a failed read the old snapshot stays, which the next transaction
 		// corrects.
-		_ = p.ledger.readConsistently(ctx, maxTries, p.view, p.request.SaleID)
+		_ = p.ledger.readConsistently(ctx, table.MaxTries, p.view, p.request.SaleID)
 	}
 }
 
@@ -439,7 +440,7 @@ func (p *purchasing) closingTries(ctx context.Context, version int64, shard int)
 	case p.ledger.readConsistently(ctx, 1, p.view, p.request.SaleID) != nil:
 		return 1
 	case p.view.isNews(version, shard):
-		return maxTries
+		return table.MaxTries
 	}
 	return 0
 }

@@ -1,47 +1,24 @@
 package ledger
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
 )
-
-// Cancellation reasons, as AWS spells them.
-const (
-	reasonNone       = "None"
-	reasonCondition  = "ConditionalCheckFailed"
-	reasonConflict   = "TransactionConflict"
-	reasonThroughput = "ProvisionedThroughputExceeded"
-	reasonThrottling = "ThrottlingError"
-	reasonInProgress = "TransactionInProgress"
-)
-
-// reasonsOf returns the reasons of a cancelled transaction of n actions.
-func reasonsOf(err error, n int) ([]types.CancellationReason, error) {
-	cancel, ok := errors.AsType[*types.TransactionCanceledException](err)
-	if !ok {
-		return nil, fmt.Errorf("read cancellation: %w", err)
-	}
-	if len(cancel.CancellationReasons) != n {
-		return nil, fmt.Errorf("read cancellation: %d reasons for %d actions: %w", len(cancel.CancellationReasons), n, err)
-	}
-	return cancel.CancellationReasons, nil
-}
 
 // verdict is what a cancelled purchase means. One without holder, guard, empty and refusal means
 // nothing but contention: try once more.
 type verdict struct {
-	holder    *sale.Claim // the user's existing claim
-	guard     *groupGuard // the user's existing guard in the sale's group
-	keepShard bool        // the next try may be on the same shard
-	empty     bool        // the shard has no stock
-	refusal   *sale.Error // the sale admits no purchase
-	otherCall bool        // the shard is in another call of the draw
+	holder    *sale.Claim       // the user's existing claim
+	guard     *table.GroupGuard // the user's existing guard in the sale's group
+	keepShard bool              // the next try may be on the same shard
+	empty     bool              // the shard has no stock
+	refusal   *sale.Error       // the sale admits no purchase
+	otherCall bool              // the shard is in another call of the draw
 }
 
 // purchase actions, in the order of the transaction.
@@ -64,47 +41,47 @@ func readPurchase(err error, of *sale.Sale, opens, now time.Time) (verdict, erro
 	if of.LimitGroup != "" {
 		actions = groupedActions
 	}
-	reasons, readErr := reasonsOf(err, actions)
+	reasons, readErr := table.ReasonsOf(err, actions)
 	if readErr != nil {
 		return verdict{}, readErr
 	}
 	stock, claim := reasons[actionStock], reasons[actionClaim]
-	stockCode, claimCode, guardCode := aws.ToString(stock.Code), aws.ToString(claim.Code), reasonNone
+	stockCode, claimCode, guardCode := aws.ToString(stock.Code), aws.ToString(claim.Code), table.ReasonNone
 	if of.LimitGroup != "" {
 		guardCode = aws.ToString(reasons[actionGuard].Code)
 	}
 	switch {
-	case claimCode == reasonCondition:
-		holder, readErr := readClaim(of.ID, of.Buckets, claim.Item)
+	case claimCode == table.ReasonCondition:
+		holder, readErr := table.ReadClaim(of.ID, of.Buckets, claim.Item)
 		if readErr != nil {
 			return verdict{}, readErr
 		}
 		return verdict{holder: &holder}, nil
-	case guardCode == reasonCondition:
-		g, readErr := readGroupGuard(reasons[actionGuard].Item)
+	case guardCode == table.ReasonCondition:
+		g, readErr := table.ReadGroupGuard(reasons[actionGuard].Item)
 		if readErr != nil {
 			return verdict{}, readErr
 		}
 		return verdict{guard: &g}, nil
-	case contention(stockCode):
+	case table.Contention(stockCode):
 		return verdict{}, nil
-	case contention(claimCode) || contention(guardCode):
-		return verdict{keepShard: stockCode == reasonNone}, nil
-	case stockCode != reasonCondition || claimCode != reasonNone || guardCode != reasonNone:
+	case table.Contention(claimCode) || table.Contention(guardCode):
+		return verdict{keepShard: stockCode == table.ReasonNone}, nil
+	case stockCode != table.ReasonCondition || claimCode != table.ReasonNone || guardCode != table.ReasonNone:
 		return verdict{}, fmt.Errorf("read cancellation: reasons %q, %q, %q: %w", stockCode, claimCode, guardCode, err)
 	}
-	s, readErr := readShard(stock.Item)
+	s, readErr := table.ReadShard(stock.Item)
 	if readErr != nil {
 		return verdict{}, readErr
 	}
-	if of.HasDraw() && !s.opensAt.Equal(opens) {
+	if of.HasDraw() && !s.OpensAt.Equal(opens) {
 		return verdict{otherCall: true}, nil
 	}
-	as := sale.Sale{State: sale.Open, OpensAt: s.opensAt, ClosesAt: s.closesAt, Paused: s.paused, Draw: of.Draw}
+	as := sale.Sale{State: sale.Open, OpensAt: s.OpensAt, ClosesAt: s.ClosesAt, Paused: s.Paused, Draw: of.Draw}
 	if refusal := as.Refusal(now); refusal != nil {
 		return verdict{refusal: refusal}, nil
 	}
-	if s.stock <= 0 {
+	if s.Stock <= 0 {
 		return verdict{empty: true}, nil
 	}
 	return verdict{}, fmt.Errorf("read cancellation: the shard meets its condition: %w", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -25,7 +26,7 @@ import (
 func (l *Ledger) Recall(ctx context.Context, r sale.Recall) (Edited, error) {
 	done, err := l.recallSale(ctx, r)
 	if err == nil {
-		err = l.editShards(ctx, done.Sale, nil)
+		err = l.EditShards(ctx, done.Sale, nil)
 	}
 	if err != nil {
 		return Edited{}, err
@@ -39,10 +40,10 @@ func (l *Ledger) Recall(ctx context.Context, r sale.Recall) (Edited, error) {
 func (l *Ledger) notePaused(ctx context.Context, s sale.Sale) error {
 	pass, err := json.Marshal(ReleasePass{RecalledAt: s.RecalledAt, PausedAt: l.now()})
 	if err == nil {
-		err = l.update(ctx, listingKey(s.ID), "SET #releasing = :pass", "attribute_exists(#recalling) AND attribute_not_exists(#releasing)",
-			map[string]string{"#releasing": "releasing", "#recalling": "recalling"}, item{":pass": str(string(pass))})
+		err = l.table.Update(ctx, table.ListingKey(s.ID), "SET #releasing = :pass", "attribute_exists(#recalling) AND attribute_not_exists(#releasing)",
+			map[string]string{"#releasing": "releasing", "#recalling": "recalling"}, table.Item{":pass": table.S(string(pass))})
 	}
-	if err = asInternal(err); sale.CodeOf(err) == sale.Busy {
+	if err = sale.AsInternal(err); sale.CodeOf(err) == sale.Busy {
 		return nil
 	}
 	return err
@@ -64,23 +65,23 @@ func (l *Ledger) recallSale(ctx context.Context, r sale.Recall) (Edited, error) 
 		},
 		others: func(after sale.Sale) []types.TransactWriteItem {
 			return []types.TransactWriteItem{{Update: &types.Update{
-				TableName: l.table, Key: listingKey(after.ID),
+				TableName: l.table.Name, Key: table.ListingKey(after.ID),
 				UpdateExpression:    aws.String("SET #recalling = :at REMOVE #drained, #releasing"),
 				ConditionExpression: &ifNotSealed, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 				ExpressionAttributeNames:  map[string]string{"#recalling": "recalling", "#drained": "drained", "#releasing": "releasing", "#sealedAt": "sealedAt"},
-				ExpressionAttributeValues: item{":at": millis(after.RecalledAt)},
+				ExpressionAttributeValues: table.Item{":at": table.Millis(after.RecalledAt)},
 			}}}
 		},
 	})
 }
 
-func setRecall(after sale.Sale) (string, map[string]string, item) {
+func setRecall(after sale.Sale) (string, map[string]string, table.Item) {
 	update := "SET #paused = :yes, #changedAt = :at, #recalledAt = :at, #minReader = :reader"
-	names := map[string]string{"#paused": "paused", "#changedAt": "changedAt", "#recalledAt": "recalledAt", "#minReader": attrMinReader}
-	values := item{":yes": boolean(true), ":at": millis(after.RecalledAt), ":reader": num(int64(max(after.MinReader, sale.ReadsRecalls)))}
+	names := map[string]string{"#paused": "paused", "#changedAt": "changedAt", "#recalledAt": "recalledAt", "#minReader": table.MinReader}
+	values := table.Item{":yes": table.Bool(true), ":at": table.Millis(after.RecalledAt), ":reader": table.N(int64(max(after.MinReader, sale.ReadsRecalls)))}
 	if after.RecallNote != "" {
 		update += ", #recallNote = :note"
-		names["#recallNote"], values[":note"] = "recallNote", str(after.RecallNote)
+		names["#recallNote"], values[":note"] = "recallNote", table.S(after.RecallNote)
 	}
 	return update, names, values
 }
@@ -93,19 +94,19 @@ func setRecall(after sale.Sale) (string, map[string]string, item) {
 //
 // Every pass pauses the shards first: the caller of Recall may have died before. So after
 // that no claim is made. But plain reads may see the unit of a purchase gone and not yet its
-// claim, so only a pass that begins longer than pauseSettles after that, by whichever clocks,
+// claim, so only a pass that begins longer than PauseSettles after that, by whichever clocks,
 // is sure to read all that there will ever be, and may complete the recall.
 func (l *Ledger) releaseRecalled(ctx context.Context, listing Listing) (done ReleaseResult, err error) {
-	s, err := l.readOpenSale(ctx, listing.SaleID)
+	s, err := l.table.OpenSale(ctx, listing.SaleID)
 	if err != nil || !s.IsRecalled() { // plain reads see a transaction item by item
 		return done, err
 	}
-	shards, err := l.shardsOf(ctx, s)
+	shards, err := l.table.Shards(ctx, s)
 	if err != nil {
 		return done, err
 	}
-	isLate := func(one shard) bool { return one.changedAt.Before(s.ChangedAt) }
-	if err := l.editShards(ctx, s, func(k int) bool { return isLate(shards[k]) }); err != nil {
+	isLate := func(one table.Shard) bool { return one.ChangedAt.Before(s.ChangedAt) }
+	if err := l.EditShards(ctx, s, func(k int) bool { return isLate(shards[k]) }); err != nil {
 		return done, err
 	}
 	now := l.now()
@@ -123,9 +124,9 @@ func (l *Ledger) releaseRecalled(ctx context.Context, listing Listing) (done Rel
 	return done, err
 }
 
-// pauseSettles is how long after the last shard was paused a claim that was made before may still
+// PauseSettles is how long after the last shard was paused a claim that was made before may still
 // be hidden, and after a release its shard, as far as clocks agree.
-const pauseSettles = clockSkew + SettleTime
+const PauseSettles = ClockSkew + SettleTime
 
 // paid is what the refund of a recalled sale's payment needs to know of its claim.
 type paid struct {
@@ -147,7 +148,7 @@ func (p *releasing) gatherRecalled(c sale.Claim, next *ReleasePass) {
 		p.due[c.Shard] = append(p.due[c.Shard], unpaid{c.User, c.OrderID})
 	case c.State() == sale.Paid && !slices.Contains(c.Refunds, c.Payment):
 		p.paid = append(p.paid, paid{c.User, c.OrderID, c.Payment, c.Amount, c.Currency})
-	case c.Released() && p.now().Sub(c.ReleasedAt).Abs() < pauseSettles:
+	case c.Released() && p.now().Sub(c.ReleasedAt).Abs() < PauseSettles:
 		next.Again = true // whoever released it may have died, and its shard may not show the unit yet
 		return
 	default:
@@ -172,23 +173,23 @@ func (p *releasing) refundPaid(ctx context.Context) error {
 	refunded, errs := make([]int, len(batches)), make([]error, len(batches))
 	for _, at := range []int{0, 1} {
 		upTo := max(1, at*len(batches))
-		each(upTo-at, func(i int) { refunded[at+i], errs[at+i] = p.refundRecalled(ctx, batches[at+i]) })
+		table.Each(upTo-at, func(i int) { refunded[at+i], errs[at+i] = p.refundRecalled(ctx, batches[at+i]) })
 	}
 	for _, n := range refunded {
 		p.done.Refunded += n
 	}
-	return asInternal(worst("batch of refunds", errs))
+	return sale.AsInternal(table.Worst("batch of refunds", errs))
 }
 
 // refundRecalled records that the payments of claims of a recalled sale go back, up to
 // maxReleases of them in one transaction, and reports how many it recorded. The guard of each
 // stays: it says that the payment has paid its order. A refund that is there is done.
 func (p *releasing) refundRecalled(ctx context.Context, claims []paid) (int, error) {
-	keys := make([]item, len(claims))
+	keys := make([]table.Item, len(claims))
 	for i, c := range claims {
-		keys[i] = paymentKey(c.payment)
+		keys[i] = table.PaymentKey(c.payment)
 	}
-	guards, err := p.getAll(ctx, keys)
+	guards, err := p.table.GetAll(ctx, keys)
 	if err != nil {
 		return 0, err
 	}
@@ -197,33 +198,33 @@ func (p *releasing) refundRecalled(ctx context.Context, claims []paid) (int, err
 	for len(claims) > 0 {
 		var actions []types.TransactWriteItem
 		for _, c := range claims {
-			refund, err := p.refundOf(c, guards[identityOf(paymentKey(c.payment))], now)
+			refund, err := p.refundOf(c, guards[table.IdentityOf(table.PaymentKey(c.payment))], now)
 			if err != nil {
-				return 0, asInternal(err)
+				return 0, sale.AsInternal(err)
 			}
-			actions = append(actions, p.put(refundItem(refund)), p.notePaid(c))
+			actions = append(actions, p.table.Put(table.RefundItem(refund)), p.notePaid(c))
 		}
 		if !isNoted {
 			actions = append(actions, p.setRefundAt(sale.Refund{SaleID: p.sale.ID, At: now}))
 		}
-		reasons, err := p.retryTransaction(ctx, actions...)
+		reasons, err := p.table.RetryTransaction(ctx, actions...)
 		if reasons == nil {
 			if err == nil && !isNoted {
 				p.noted.Put(p.sale.ID, struct{}{}, now, now.Add(noteAge))
 			}
-			return len(claims), asInternal(err)
+			return len(claims), sale.AsInternal(err)
 		}
 		left := claims[:0:0]
 		for i, c := range claims {
-			if failed(reasons[2*i+1]) {
-				return 0, asInternal(errors.New("a paid claim of a recalled sale has changed"))
+			if table.Failed(reasons[2*i+1]) {
+				return 0, sale.AsInternal(errors.New("a paid claim of a recalled sale has changed"))
 			}
-			if !failed(reasons[2*i]) {
+			if !table.Failed(reasons[2*i]) {
 				left = append(left, c)
 			}
 		}
 		claims = left
-		if last := reasons[len(reasons)-1]; failed(last) {
+		if last := reasons[len(reasons)-1]; table.Failed(last) {
 			p.keepNote(p.sale.ID, last.Item, now)
 			isNoted = true
 		}
@@ -236,7 +237,7 @@ const noCurrency = "XXX"
 
 // refundOf returns the refund of a payment, of the amount that its guard says. A release that
 // put no guards checked the price, if the sale has one; or else the amount is not known here.
-func (p *releasing) refundOf(c paid, guard item, at time.Time) (sale.Refund, error) {
+func (p *releasing) refundOf(c paid, guard table.Item, at time.Time) (sale.Refund, error) {
 	refund := sale.Refund{
 		SaleID: p.sale.ID, Payment: c.payment, OrderID: c.orderID, User: c.user, Reason: sale.RefundRecalled, Labels: p.sale.Labels,
 		Amount: p.sale.Price, Currency: cmp.Or(p.sale.Currency, noCurrency), At: at,
@@ -248,27 +249,27 @@ func (p *releasing) refundOf(c paid, guard item, at time.Time) (sale.Refund, err
 		}
 		return refund, nil
 	}
-	r := reading(guard)
-	refund.Amount, refund.Currency = r.number("amount"), r.text("currency")
-	return refund, r.err
+	r := table.Read(guard)
+	refund.Amount, refund.Currency = r.Number("amount"), r.Text("currency")
+	return refund, r.Err
 }
 
 // notePaid notes on a claim that the payment that has paid it goes back, also if it notes as
 // many others as it may.
 func (p *releasing) notePaid(c paid) types.TransactWriteItem {
 	return types.TransactWriteItem{Update: &types.Update{
-		TableName: p.table, Key: claimKey(p.sale.ID, sale.BucketOf(c.user, p.sale.Buckets), c.user),
+		TableName: p.table.Name, Key: table.ClaimKey(p.sale.ID, sale.BucketOf(c.user, p.sale.Buckets), c.user),
 		UpdateExpression: aws.String("ADD #refunds :refund"), ConditionExpression: aws.String("#payment = :payment"),
 		ExpressionAttributeNames: map[string]string{"#refunds": "refunds", "#payment": "payment"},
-		ExpressionAttributeValues: item{
-			":refund": &types.AttributeValueMemberSS{Value: []string{c.payment}}, ":payment": str(c.payment),
+		ExpressionAttributeValues: table.Item{
+			":refund": &types.AttributeValueMemberSS{Value: []string{c.payment}}, ":payment": table.S(c.payment),
 		},
 	}}
 }
 
 // completeRecall ends the pass: the recall is complete, or another pass begins.
 func (p *releasing) completeRecall(ctx context.Context) error {
-	if p.pass.Again || p.pass.Began.Sub(p.pass.PausedAt) < pauseSettles {
+	if p.pass.Again || p.pass.Began.Sub(p.pass.PausedAt) < PauseSettles {
 		p.pass = ReleasePass{RecalledAt: p.pass.RecalledAt, PausedAt: p.pass.PausedAt}
 		return p.save(ctx)
 	}

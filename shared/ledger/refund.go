@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
 )
 
@@ -26,26 +27,26 @@ type refundPage struct {
 // refundPage reads the page of a sale's refunds after that payment, or the first page if
 // that is "".
 func (l *Ledger) refundPage(ctx context.Context, saleID, after string) (page refundPage, err error) {
-	pk := refundKey(saleID, "")[attrPK]
+	pk := table.RefundKey(saleID, "")[table.PK]
 	in := &dynamodb.QueryInput{
-		TableName: l.table, ConsistentRead: &yes, KeyConditionExpression: aws.String("#pk = :pk"),
-		ExpressionAttributeNames: map[string]string{"#pk": attrPK}, ExpressionAttributeValues: item{":pk": pk},
+		TableName: l.table.Name, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("#pk = :pk"),
+		ExpressionAttributeNames: map[string]string{"#pk": table.PK}, ExpressionAttributeValues: table.Item{":pk": pk},
 	}
 	if after != "" {
-		in.ExclusiveStartKey = item{attrPK: pk, attrSK: str(after)}
+		in.ExclusiveStartKey = table.Item{table.PK: pk, table.SK: table.S(after)}
 	}
 	var out *dynamodb.QueryOutput
-	err = l.retry(ctx, patientTries, func(ctx context.Context) (err error) {
-		out, err = l.api.Query(ctx, in)
+	err = l.table.Retry(ctx, table.PatientTries, func(ctx context.Context) (err error) {
+		out, err = l.table.API.Query(ctx, in)
 		return err
 	})
 	if err != nil {
-		return refundPage{}, asInternal(err)
+		return refundPage{}, sale.AsInternal(err)
 	}
 	for _, it := range out.Items {
-		refund, err := readRefund(it)
+		refund, err := table.ReadRefund(it)
 		if err != nil {
-			page.unreadable = append(page.unreadable, fmt.Errorf("refund %q: %w", identityOf(it).sk, err))
+			page.unreadable = append(page.unreadable, fmt.Errorf("refund %q: %w", table.IdentityOf(it).SK, err))
 			continue
 		}
 		if page.refunds = append(page.refunds, refund); refund.RefundedAt.IsZero() {
@@ -53,9 +54,9 @@ func (l *Ledger) refundPage(ctx context.Context, saleID, after string) (page ref
 		}
 	}
 	if len(out.LastEvaluatedKey) > 0 {
-		r := reader{item: out.LastEvaluatedKey}
-		page.last = r.text(attrSK)
-		err = asInternal(r.err)
+		r := table.Reader{Item: out.LastEvaluatedKey}
+		page.last = r.Text(table.SK)
+		err = sale.AsInternal(r.Err)
 	}
 	return page, err
 }
@@ -98,7 +99,7 @@ func (l *Ledger) CountRefunds(ctx context.Context, c *RefundCount) error {
 		c.after, c.Complete = page.last, page.last == ""
 	}
 	if c.Due > 0 || c.unreadable != nil || c.NotedAt.IsZero() || c.began.Sub(c.NotedAt) < forgetAfter {
-		return asInternal(c.unreadable)
+		return sale.AsInternal(c.unreadable)
 	}
 	return l.forgetRefunds(ctx, c.SaleID, c.NotedAt)
 }
@@ -106,19 +107,19 @@ func (l *Ledger) CountRefunds(ctx context.Context, c *RefundCount) error {
 // forgetRefunds removes the note of a listing, if it is still that one. A note that stays
 // only costs the next count, so it is no error that the table is too busy.
 func (l *Ledger) forgetRefunds(ctx context.Context, saleID string, notedAt time.Time) error {
-	err := l.retry(ctx, patientTries, func(ctx context.Context) error {
-		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: l.table, Key: listingKey(saleID), UpdateExpression: aws.String("REMOVE #refundAt"),
+	err := l.table.Retry(ctx, table.PatientTries, func(ctx context.Context) error {
+		_, err := l.table.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: l.table.Name, Key: table.ListingKey(saleID), UpdateExpression: aws.String("REMOVE #refundAt"),
 			ConditionExpression:       aws.String("#refundAt = :read"),
 			ExpressionAttributeNames:  map[string]string{"#refundAt": "refundAt"},
-			ExpressionAttributeValues: item{":read": millis(notedAt)},
+			ExpressionAttributeValues: table.Item{":read": table.Millis(notedAt)},
 		})
 		return err
 	})
 	if _, changed := errors.AsType[*types.ConditionalCheckFailedException](err); changed || sale.CodeOf(err) == sale.Busy {
 		return nil
 	}
-	return asInternal(err)
+	return sale.AsInternal(err)
 }
 
 // Refunds returns the refunds of a sale, due and done, or those of unknown orders if the
@@ -134,15 +135,7 @@ func (l *Ledger) Refunds(ctx context.Context, saleID string) (refunds []sale.Ref
 		refunds, unreadable = append(refunds, page.refunds...), append(unreadable, page.unreadable...)
 		after, more = page.last, page.last != ""
 	}
-	return refunds, asInternal(errors.Join(unreadable...))
-}
-
-func (l *Ledger) refundItems(ctx context.Context, saleID string) ([]item, error) {
-	return l.queryAll(ctx, patientTries, dynamodb.QueryInput{
-		KeyConditionExpression:    aws.String("#pk = :pk"),
-		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
-		ExpressionAttributeValues: item{":pk": refundKey(saleID, "")[attrPK]},
-	})
+	return refunds, sale.AsInternal(errors.Join(unreadable...))
 }
 
 // MarkRefunded marks a refund as done, once, and reports whether this call did. payment
@@ -152,33 +145,33 @@ func (l *Ledger) MarkRefunded(ctx context.Context, saleID, payment string) (sale
 	now := l.now()
 	var out *dynamodb.UpdateItemOutput
 	unsure := false // a try had no answer: the mark may be this call's
-	err := l.retry(ctx, maxTries, func(ctx context.Context) (err error) {
-		out, err = l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName:                           l.table,
-			Key:                                 refundKey(saleID, payment),
+	err := l.table.Retry(ctx, table.MaxTries, func(ctx context.Context) (err error) {
+		out, err = l.table.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName:                           l.table.Name,
+			Key:                                 table.RefundKey(saleID, payment),
 			UpdateExpression:                    aws.String("SET #refundedAt = :now"),
 			ConditionExpression:                 aws.String("attribute_exists(pk) AND attribute_not_exists(#refundedAt)"),
 			ExpressionAttributeNames:            map[string]string{"#refundedAt": "refundedAt"},
-			ExpressionAttributeValues:           item{":now": millis(now)},
+			ExpressionAttributeValues:           table.Item{":now": table.Millis(now)},
 			ReturnValues:                        types.ReturnValueAllNew,
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		})
-		unsure = unsure || judge(err) == unknown
+		unsure = unsure || table.Judge(err) == table.Unknown
 		return err
 	})
 	if err == nil {
-		refund, err := readRefund(out.Attributes)
-		return refund, true, asInternal(err)
+		refund, err := table.ReadRefund(out.Attributes)
+		return refund, true, sale.AsInternal(err)
 	}
 	refused, isRefused := errors.AsType[*types.ConditionalCheckFailedException](err)
 	switch {
 	case !isRefused:
-		return sale.Refund{}, false, asInternal(err)
+		return sale.Refund{}, false, sale.AsInternal(err)
 	case refused.Item == nil:
 		return sale.Refund{}, false, sale.Refuse(sale.OrderNotFound, "no such refund")
 	}
-	refund, err := readRefund(refused.Item)
-	return refund, unsure && refund.RefundedAt.UnixMilli() == now.UnixMilli(), asInternal(err)
+	refund, err := table.ReadRefund(refused.Item)
+	return refund, unsure && refund.RefundedAt.UnixMilli() == now.UnixMilli(), sale.AsInternal(err)
 }
 
 // noteAge is how old the newest refund that a sale's listing notes may be, when another one
@@ -198,7 +191,7 @@ func (l *Ledger) putRefund(ctx context.Context, p sale.Payment, reason sale.Refu
 	if reason != sale.RefundUnknownOrder {
 		refund.SaleID, refund.User, refund.Labels = o.SaleID, o.User, o.sale.Labels
 	}
-	guard, put := l.put(guardItem(p, refund.SaleID, fateRefund, refund.At)), l.put(refundItem(refund))
+	guard, put := l.table.Put(table.GuardItem(p, refund.SaleID, table.FateRefund, refund.At)), l.table.Put(table.RefundItem(refund))
 	_, isNoted := l.noted.Get(refund.SaleID, refund.At)
 	noteSale, noteClaim := refund.SaleID != "" && !isNoted, refund.SaleID != ""
 	for {
@@ -214,7 +207,7 @@ func (l *Ledger) putRefund(ctx context.Context, p sale.Payment, reason sale.Refu
 		if noteSale {
 			actions = append(actions, l.setRefundAt(refund))
 		}
-		reasons, err := l.retryTransaction(ctx, actions...)
+		reasons, err := l.table.RetryTransaction(ctx, actions...)
 		switch {
 		case err == nil:
 			if noteSale {
@@ -222,23 +215,23 @@ func (l *Ledger) putRefund(ctx context.Context, p sale.Payment, reason sale.Refu
 			}
 			return Settlement{SaleID: refund.SaleID, Refund: &refund, New: true}, nil
 		case reasons == nil:
-			return Settlement{}, asInternal(err)
-		case failed(reasons[0]):
+			return Settlement{}, sale.AsInternal(err)
+		case table.Failed(reasons[0]):
 			return l.fated(ctx, p, reasons[0].Item)
-		case failed(reasons[1]):
+		case table.Failed(reasons[1]):
 			return refundBefore(p, reasons[1].Item)
-		case failed(reasons[2]) && o == nil:
+		case table.Failed(reasons[2]) && o == nil:
 			// The order has appeared meanwhile: the next report finds it.
 			return Settlement{}, sale.Fail(sale.Busy, err)
-		case failed(reasons[2]):
+		case table.Failed(reasons[2]):
 			held, err := o.claimOf(reasons[2].Item)
 			switch {
 			case err != nil:
 				return Settlement{}, err
 			case held.Payment == refund.Payment: // recorded by a release that put no guards
 				return Settlement{SaleID: o.SaleID, paid: o.ID}, nil
-			case len(held.Refunds) < maxClaimRefunds:
-				return Settlement{}, asInternal(errors.New("read cancellation: the claim meets its condition"))
+			case len(held.Refunds) < MaxClaimRefunds:
+				return Settlement{}, sale.AsInternal(errors.New("read cancellation: the claim meets its condition"))
 			}
 			noteClaim = false
 		default:
@@ -248,21 +241,21 @@ func (l *Ledger) putRefund(ctx context.Context, p sale.Payment, reason sale.Refu
 	}
 }
 
-// maxClaimRefunds is how many refunds a claim notes, so that a claim stays small.
-const maxClaimRefunds = 20
+// MaxClaimRefunds is how many refunds a claim notes, so that a claim stays small.
+const MaxClaimRefunds = 20
 
 // noteRefund adds a payment to those of its claim that are to be refunded, unless it has
 // paid the claim.
 func (l *Ledger) noteRefund(p sale.Payment, o *ordered) types.TransactWriteItem {
 	return types.TransactWriteItem{Update: &types.Update{
-		TableName: l.table, Key: o.claimKey(), UpdateExpression: aws.String("ADD #refunds :refund"),
+		TableName: l.table.Name, Key: o.claimKey(), UpdateExpression: aws.String("ADD #refunds :refund"),
 		ConditionExpression: aws.String(ifNotPaidBy + " AND (attribute_not_exists(#refunds) OR size(#refunds) < :most)"),
 		ExpressionAttributeNames: map[string]string{
 			"#refunds": "refunds", "#orderId": "orderId", "#payment": "payment",
 		},
-		ExpressionAttributeValues: item{
-			":refund": &types.AttributeValueMemberSS{Value: []string{p.ID()}}, ":most": num(maxClaimRefunds),
-			":orderId": num(int64(o.ID)), ":payment": str(p.ID()),
+		ExpressionAttributeValues: table.Item{
+			":refund": &types.AttributeValueMemberSS{Value: []string{p.ID()}}, ":most": table.N(MaxClaimRefunds),
+			":orderId": table.N(int64(o.ID)), ":payment": table.S(p.ID()),
 		},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}
@@ -274,33 +267,33 @@ const ifNotPaidBy = "#orderId = :orderId AND (attribute_not_exists(#payment) OR 
 
 func (l *Ledger) ifNotPaidBy(p sale.Payment, o *ordered) types.TransactWriteItem {
 	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-		TableName: l.table, Key: o.claimKey(), ConditionExpression: aws.String(ifNotPaidBy),
+		TableName: l.table.Name, Key: o.claimKey(), ConditionExpression: aws.String(ifNotPaidBy),
 		ExpressionAttributeNames:            map[string]string{"#orderId": "orderId", "#payment": "payment"},
-		ExpressionAttributeValues:           item{":orderId": num(int64(o.ID)), ":payment": str(p.ID())},
+		ExpressionAttributeValues:           table.Item{":orderId": table.N(int64(o.ID)), ":payment": table.S(p.ID())},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}
 }
 
 // RefundsOf returns the refunds of a claim's order, due and done, the oldest first and
-// maxClaimRefunds at most. A claim without any costs no call. It fails with sale.Busy or
+// MaxClaimRefunds at most. A claim without any costs no call. It fails with sale.Busy or
 // sale.Internal.
 func (l *Ledger) RefundsOf(ctx context.Context, c sale.Claim) ([]sale.Refund, error) {
 	if len(c.Refunds) == 0 {
 		return nil, nil
 	}
-	keys := make([]item, len(c.Refunds))
+	keys := make([]table.Item, len(c.Refunds))
 	for i, payment := range c.Refunds {
-		keys[i] = refundKey(c.SaleID, payment)
+		keys[i] = table.RefundKey(c.SaleID, payment)
 	}
-	items, err := l.batchGet(ctx, maxTries, keys, true)
+	items, err := l.table.BatchGet(ctx, table.MaxTries, keys, true)
 	if err != nil {
 		return nil, err
 	}
 	var refunds []sale.Refund
 	for _, it := range items {
-		refund, err := readRefund(it)
+		refund, err := table.ReadRefund(it)
 		if err != nil {
-			return nil, asInternal(err)
+			return nil, sale.AsInternal(err)
 		}
 		refunds = append(refunds, refund)
 	}
@@ -312,19 +305,19 @@ func (l *Ledger) RefundsOf(ctx context.Context, c sale.Claim) ([]sale.Refund, er
 // noteAge.
 func (l *Ledger) setRefundAt(refund sale.Refund) types.TransactWriteItem {
 	return types.TransactWriteItem{Update: &types.Update{
-		TableName: l.table, Key: listingKey(refund.SaleID), UpdateExpression: aws.String("SET #refundAt = :now"),
+		TableName: l.table.Name, Key: table.ListingKey(refund.SaleID), UpdateExpression: aws.String("SET #refundAt = :now"),
 		ConditionExpression:       aws.String("attribute_exists(pk) AND (attribute_not_exists(#refundAt) OR #refundAt < :before)"),
 		ExpressionAttributeNames:  map[string]string{"#refundAt": "refundAt"},
-		ExpressionAttributeValues: item{":now": millis(refund.At), ":before": millis(refund.At.Add(-noteAge))},
+		ExpressionAttributeValues: table.Item{":now": table.Millis(refund.At), ":before": table.Millis(refund.At.Add(-noteAge))},
 
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}
 }
 
 // keepNote remembers that the listing notes another refund.
-func (l *Ledger) keepNote(saleID string, listing item, now time.Time) {
-	if r := (reader{item: listing}); has(listing, "refundAt") {
-		l.noted.Put(saleID, struct{}{}, now, r.time("refundAt").Add(noteAge))
+func (l *Ledger) keepNote(saleID string, listing table.Item, now time.Time) {
+	if r := (table.Reader{Item: listing}); table.Has(listing, "refundAt") {
+		l.noted.Put(saleID, struct{}{}, now, r.Time("refundAt").Add(noteAge))
 	}
 }
 
@@ -333,15 +326,15 @@ func (l *Ledger) keepNote(saleID string, listing item, now time.Time) {
 // that order.
 func (l *Ledger) ifUnordered(p sale.Payment) types.TransactWriteItem {
 	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-		TableName: l.table, Key: orderKey(p.OrderID), ConditionExpression: &ifAbsent,
+		TableName: l.table.Name, Key: table.OrderKey(p.OrderID), ConditionExpression: &table.IfAbsent,
 	}}
 }
 
 // refundBefore is the settlement of a payment whose refund was recorded without a guard.
-func refundBefore(p sale.Payment, it item) (Settlement, error) {
-	refund, err := readRefund(it)
+func refundBefore(p sale.Payment, it table.Item) (Settlement, error) {
+	refund, err := table.ReadRefund(it)
 	return Settlement{
 		SaleID: refund.SaleID, Refund: &refund,
 		Contradicts: refund.OrderID != p.OrderID || refund.Amount != p.Amount || refund.Currency != p.Currency,
-	}, asInternal(err)
+	}, sale.AsInternal(err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
 )
 
@@ -27,7 +28,7 @@ func (p *purchasing) claimBeforeRefusal(ctx context.Context, s sale.Sale) (sale.
 	}
 	ctx, cancel := context.WithTimeout(ctx, refusalReadTimeout)
 	defer cancel()
-	it, err := p.ledger.readItem(ctx, 1, claimKey(s.ID, sale.BucketOf(p.request.User, s.Buckets), p.request.User), false)
+	it, err := p.ledger.table.ReadItem(ctx, 1, table.ClaimKey(s.ID, sale.BucketOf(p.request.User, s.Buckets), p.request.User), false)
 	if err != nil {
 		p.ledger.refusalReadFailed.Store(p.ledger.now().UnixNano())
 		return sale.Claim{}, false
@@ -35,6 +36,6 @@ func (p *purchasing) claimBeforeRefusal(ctx context.Context, s sale.Sale) (sale.
 	if it == nil {
 		return sale.Claim{}, false
 	}
-	held, err := readClaim(s.ID, s.Buckets, it)
+	held, err := table.ReadClaim(s.ID, s.Buckets, it)
 	return held, err == nil
 }

@@ -10,24 +10,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/invocation"
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
 // maxReleases is how many claims one transaction releases.
 const maxReleases = 25
-
-// PayBy returns the instant by which a claim of the sale must be paid: payWithin after
-// its order id was reserved, so a slow queue takes no time from a buyer. It is zero if
-// the sale asks for no payment or the claim is pending.
-func PayBy(s sale.Sale, c sale.Claim) time.Time {
-	if s.PayWithin == 0 || c.OrderID == 0 {
-		return time.Time{}
-	}
-	return payBy(s, c.OrderID)
-}
-
-func payBy(s sale.Sale, orderID uint64) time.Time { return orderid.Time(orderID).Add(s.PayWithin) }
 
 // unpaid is what releasing needs to know of a claim. A pass holds many of them.
 type unpaid struct {
@@ -42,7 +31,7 @@ type unpaid struct {
 // payment; with sale.OrderPending, sale.OrderPaid or sale.OrderExpired, each with the
 // claim; with sale.SaleNotFound, sale.Busy or sale.Internal.
 func (l *Ledger) Cancel(ctx context.Context, saleID, user string) (sale.Claim, error) {
-	s, err := l.existing(ctx, maxTries, saleID)
+	s, err := l.existing(ctx, table.MaxTries, saleID)
 	if err != nil {
 		return sale.Claim{}, err
 	}
@@ -81,7 +70,7 @@ func answerCancel(held sale.Claim) (sale.Claim, error) {
 	case sale.Expired:
 		return refuse(sale.OrderExpired, "the order was not paid in time")
 	}
-	return sale.Claim{}, asInternal(errors.New("a released claim is in no final state"))
+	return sale.Claim{}, sale.AsInternal(errors.New("a released claim is in no final state"))
 }
 
 // release releases claims of one shard: up to maxReleases of them and the shard's count
@@ -94,29 +83,29 @@ func answerCancel(held sale.Claim) (sale.Claim, error) {
 // be reported. Once a pause is answered, no claim expires until the sale is resumed.
 func (l *Ledger) release(ctx context.Context, s sale.Sale, k int, claims []unpaid, by sale.ReleasedBy) (int, error) {
 	for len(claims) > 0 {
-		reasons, err := l.retryTransaction(ctx, l.releaseClaims(s, k, claims, by)...)
+		reasons, err := l.table.RetryTransaction(ctx, l.releaseClaims(s, k, claims, by)...)
 		if reasons == nil {
 			if err != nil {
-				return 0, asInternal(err)
+				return 0, sale.AsInternal(err)
 			}
 			return len(claims), nil
 		}
 		ofShard, ofClaims := reasons[0], reasons[1:]
 		var left []unpaid
 		for i, c := range claims {
-			if !failed(ofClaims[i]) {
+			if !table.Failed(ofClaims[i]) {
 				left = append(left, c)
 				continue
 			}
-			held, err := readClaim(s.ID, s.Buckets, ofClaims[i].Item)
+			held, err := table.ReadClaim(s.ID, s.Buckets, ofClaims[i].Item)
 			switch {
 			case err != nil:
-				return 0, asInternal(err)
+				return 0, sale.AsInternal(err)
 			case held.PaidAt.IsZero() && !held.Released():
-				return 0, asInternal(fmt.Errorf("order %s is not the claim's", orderid.String(c.orderID)))
+				return 0, sale.AsInternal(fmt.Errorf("order %s is not the claim's", orderid.String(c.orderID)))
 			}
 		}
-		if failed(ofShard) {
+		if table.Failed(ofShard) {
 			return 0, errReleasePaused
 		}
 		claims = left
@@ -128,14 +117,14 @@ func (l *Ledger) release(ctx context.Context, s sale.Sale, k int, claims []unpai
 var errReleasePaused = sale.Refuse(sale.Paused, "the sale is paused")
 
 func (l *Ledger) releaseClaims(s sale.Sale, k int, claims []unpaid, by sale.ReleasedBy) []types.TransactWriteItem {
-	now := millis(l.now())
+	now := table.Millis(l.now())
 	// A shard without the count has nothing to add to, which is an error.
 	count := types.Update{
-		TableName:                 l.table,
-		Key:                       stockKey(s.ID, k),
+		TableName:                 l.table.Name,
+		Key:                       table.StockKey(s.ID, k),
 		UpdateExpression:          aws.String("SET #released = #released + :n"),
 		ExpressionAttributeNames:  map[string]string{"#released": "released"},
-		ExpressionAttributeValues: item{":n": num(int64(len(claims)))},
+		ExpressionAttributeValues: table.Item{":n": table.N(int64(len(claims)))},
 	}
 	switch by {
 	case sale.ByOperator: // the shards of a sale that asks for no payment have no counts yet
@@ -148,14 +137,14 @@ func (l *Ledger) releaseClaims(s sale.Sale, k int, claims []unpaid, by sale.Rele
 	actions := append(make([]types.TransactWriteItem, 0, 1+len(claims)), types.TransactWriteItem{Update: &count})
 	for _, c := range claims {
 		actions = append(actions, types.TransactWriteItem{Update: &types.Update{
-			TableName:           l.table,
-			Key:                 claimKey(s.ID, sale.BucketOf(c.user, s.Buckets), c.user),
+			TableName:           l.table.Name,
+			Key:                 table.ClaimKey(s.ID, sale.BucketOf(c.user, s.Buckets), c.user),
 			UpdateExpression:    aws.String("SET #releasedAt = :now, #releasedBy = :by"),
-			ConditionExpression: aws.String("#orderId = :orderId AND " + ifNotFinal),
+			ConditionExpression: aws.String("#orderId = :orderId AND " + table.IfNotFinal),
 			ExpressionAttributeNames: map[string]string{
 				"#releasedAt": "releasedAt", "#releasedBy": "releasedBy", "#paidAt": "paidAt", "#orderId": "orderId",
 			},
-			ExpressionAttributeValues:           item{":now": now, ":by": str(string(by)), ":orderId": num(int64(c.orderID))},
+			ExpressionAttributeValues:           table.Item{":now": now, ":by": table.S(string(by)), ":orderId": table.N(int64(c.orderID))},
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		}})
 	}
@@ -227,7 +216,7 @@ type ReleaseResult struct {
 // sale.Internal; what it did until then is done.
 func (l *Ledger) ReleaseDue(ctx context.Context, listing Listing, grace time.Duration) (done ReleaseResult, err error) {
 	if grace < 0 || grace > MaxGrace {
-		return done, asInternal(fmt.Errorf("grace is %v, want 0 to %v", grace, MaxGrace))
+		return done, sale.AsInternal(fmt.Errorf("grace is %v, want 0 to %v", grace, MaxGrace))
 	}
 	if listing.Recalling {
 		return l.releaseRecalled(ctx, listing)
@@ -242,9 +231,9 @@ func (l *Ledger) ReleaseDue(ctx context.Context, listing Listing, grace time.Dur
 	mayBeDue := isAhead || !listing.NextPayBy.Add(grace).After(now)
 	var s sale.Sale
 	if mayBeDue {
-		s, err = l.readOpenSale(ctx, listing.SaleID)
+		s, err = l.table.OpenSale(ctx, listing.SaleID)
 	} else {
-		s, err = l.existing(ctx, patientTries, listing.SaleID)
+		s, err = l.existing(ctx, table.PatientTries, listing.SaleID)
 	}
 	if err != nil {
 		return done, err
@@ -333,7 +322,7 @@ func (p *releasing) part(ctx context.Context) error {
 		}
 	}
 	released, errs := make([]int, p.sale.Shards), make([]error, p.sale.Shards)
-	each(p.sale.Shards, func(k int) { released[k], errs[k] = p.releaseShard(ctx, k) })
+	table.Each(p.sale.Shards, func(k int) { released[k], errs[k] = p.releaseShard(ctx, k) })
 	for k, n := range released {
 		p.done.Released += n
 		next.Again = next.Again || next.isRecall() && n < len(p.due[k])
@@ -341,8 +330,8 @@ func (p *releasing) part(ctx context.Context) error {
 			return errReleasePaused
 		}
 	}
-	if err := worst("shard", errs); err != nil {
-		return asInternal(err)
+	if err := table.Worst("shard", errs); err != nil {
+		return sale.AsInternal(err)
 	}
 	if err := p.refundPaid(ctx); err != nil {
 		return err
@@ -370,7 +359,7 @@ func (p *releasing) releaseShard(ctx context.Context, k int) (released int, err 
 
 // gatherDue gathers the due claims of the page after next, and moves next behind it.
 func (p *releasing) gatherDue(ctx context.Context, next *ReleasePass) error {
-	out, err := p.claimPage(ctx, p.sale.ID, next.Bucket, next.After, 0)
+	out, err := p.table.ClaimPage(ctx, p.sale.ID, next.Bucket, next.After, 0)
 	if err != nil {
 		return err
 	}
@@ -379,7 +368,7 @@ func (p *releasing) gatherDue(ctx context.Context, next *ReleasePass) error {
 	}
 	now := p.now()
 	for _, it := range out.Items {
-		c, err := readClaim(p.sale.ID, p.sale.Buckets, it)
+		c, err := table.ReadClaim(p.sale.ID, p.sale.Buckets, it)
 		if err != nil || c.Shard < 0 || c.Shard >= p.sale.Shards {
 			continue // the audit reports what cannot be read
 		}
@@ -390,7 +379,7 @@ func (p *releasing) gatherDue(ctx context.Context, next *ReleasePass) error {
 		if c.State() != sale.Confirmed {
 			continue
 		}
-		by := payBy(p.sale, c.OrderID)
+		by := p.sale.PayBy(c.OrderID)
 		due := by.Add(p.grace)
 		if due.After(now) {
 			if next.NextPayBy.IsZero() || by.Before(next.NextPayBy) {
@@ -402,7 +391,7 @@ func (p *releasing) gatherDue(ctx context.Context, next *ReleasePass) error {
 		p.due[c.Shard] = append(p.due[c.Shard], unpaid{c.User, c.OrderID})
 		p.count++
 	}
-	next.Bucket, next.After, err = pageEnd(out, next.Bucket)
+	next.Bucket, next.After, err = table.PageEnd(out, next.Bucket)
 	return err
 }
 
@@ -421,14 +410,14 @@ func (p *releasing) save(ctx context.Context) error {
 // write, and up to a second because an order id counts in seconds.
 func (p *releasing) complete(ctx context.Context, next time.Time) error {
 	update := "SET #nextDue = :next REMOVE #releasing"
-	return p.setListing(ctx, p.sale.ID, update, map[string]string{"#nextDue": "nextDue", "#releasing": "releasing"}, item{":next": millis(next)})
+	return p.setListing(ctx, p.sale.ID, update, map[string]string{"#nextDue": "nextDue", "#releasing": "releasing"}, table.Item{":next": table.Millis(next)})
 }
 
 // putBack puts the released units of a sale back into stock, shard by shard: each
 // transaction writes the sale item, so concurrent ones would only conflict. It returns
 // how many units it put back; units of a try without an answer may be missing in that.
 func (l *Ledger) putBack(ctx context.Context, s sale.Sale) (units int64, err error) {
-	shards, err := l.shardsOf(ctx, s)
+	shards, err := l.table.Shards(ctx, s)
 	if err != nil {
 		return 0, err
 	}
@@ -442,62 +431,43 @@ func (l *Ledger) putBack(ctx context.Context, s sale.Sale) (units int64, err err
 	return units, nil
 }
 
-// shardsOf reads the shards of a sale.
-func (l *Ledger) shardsOf(ctx context.Context, s sale.Sale) ([]shard, error) {
-	keys := make([]item, s.Shards)
-	for k := range keys {
-		keys[k] = stockKey(s.ID, k)
-	}
-	stored, err := l.getAll(ctx, keys)
-	if err != nil {
-		return nil, err
-	}
-	shards := make([]shard, s.Shards)
-	for k := range shards {
-		if shards[k], err = readShard(stored[identityOf(stockKey(s.ID, k))]); err != nil {
-			return nil, asInternal(fmt.Errorf("shard %d: %w", k, err))
-		}
-	}
-	return shards, nil
-}
-
 // putBackShard puts the released units of one shard back. The transaction requires that the
 // shard's putBack is what was read, so a repeat changes nothing. It also raises the sale's
 // version and takes the shard out of the empty set, as an addition does (P6).
-func (l *Ledger) putBackShard(ctx context.Context, saleID string, k int, one shard) (int64, error) {
-	for one.released > one.putBack {
-		units := one.released - one.putBack
-		reasons, err := l.retryTransaction(ctx,
+func (l *Ledger) putBackShard(ctx context.Context, saleID string, k int, one table.Shard) (int64, error) {
+	for one.Released > one.PutBack {
+		units := one.Released - one.PutBack
+		reasons, err := l.table.RetryTransaction(ctx,
 			types.TransactWriteItem{Update: &types.Update{
-				TableName:                           l.table,
-				Key:                                 stockKey(saleID, k),
+				TableName:                           l.table.Name,
+				Key:                                 table.StockKey(saleID, k),
 				UpdateExpression:                    aws.String("SET #stock = #stock + :n, #putBack = :r"),
 				ConditionExpression:                 aws.String("#putBack = :p"),
 				ExpressionAttributeNames:            map[string]string{"#stock": "stock", "#putBack": "putBack"},
-				ExpressionAttributeValues:           item{":n": num(units), ":r": num(one.released), ":p": num(one.putBack)},
+				ExpressionAttributeValues:           table.Item{":n": table.N(units), ":r": table.N(one.Released), ":p": table.N(one.PutBack)},
 				ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 			}},
 			types.TransactWriteItem{Update: &types.Update{
-				TableName:                 l.table,
-				Key:                       saleKey(saleID),
+				TableName:                 l.table.Name,
+				Key:                       table.SaleKey(saleID),
 				UpdateExpression:          aws.String("SET #version = #version + :one DELETE #empty :k"),
 				ConditionExpression:       aws.String("#state = :open"),
 				ExpressionAttributeNames:  map[string]string{"#version": "version", "#empty": "empty", "#state": "state"},
-				ExpressionAttributeValues: item{":one": num(1), ":k": numberSet(k), ":open": str(string(sale.Open))},
+				ExpressionAttributeValues: table.Item{":one": table.N(1), ":k": table.NS(k), ":open": table.S(string(sale.Open))},
 			}},
 		)
 		if reasons == nil {
-			return units, asInternal(err)
+			return units, sale.AsInternal(err)
 		}
-		if !failed(reasons[0]) {
-			return 0, asInternal(err)
+		if !table.Failed(reasons[0]) {
+			return 0, sale.AsInternal(err)
 		}
 		// Another call, or a try of this one, has put some back. putBack only grows, so
 		// this loop ends.
-		before := one.putBack
+		before := one.PutBack
 		var readErr error
-		if one, readErr = readShard(reasons[0].Item); readErr != nil || one.putBack <= before {
-			return 0, asInternal(fmt.Errorf("shard %d has %d put back: %w", k, one.putBack, err))
+		if one, readErr = table.ReadShard(reasons[0].Item); readErr != nil || one.PutBack <= before {
+			return 0, sale.AsInternal(fmt.Errorf("shard %d has %d put back: %w", k, one.PutBack, err))
 		}
 	}
 	return 0, nil

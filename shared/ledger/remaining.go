@@ -5,12 +5,13 @@ import (
 	"errors"
 	"time"
 
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
 )
 
 const (
 	// sampleShards is how many shards the sale page reads at most.
-	sampleShards = batchKeys
+	sampleShards = table.BatchKeys
 	// remainingAge is how often an environment reads them.
 	remainingAge = time.Second
 	// unchangedAge is how often it reads them before the sale opens and after it has closed.
@@ -50,7 +51,7 @@ func (l *Ledger) Remaining(ctx context.Context, s sale.Sale) (Remaining, error) 
 	if r, ok := l.remaining.Get(edition{s.ID, s.Version}, now); ok {
 		return r, nil
 	}
-	for range maxTries {
+	for range table.MaxTries {
 		isSettled := l.isSettled(edition{s.ID, s.Version}, now)
 		until, consistent := now.Add(remainingAge), false
 		if refusal := s.Refusal(now); refusal != nil && refusal.Code != sale.Paused {
@@ -75,7 +76,7 @@ func (l *Ledger) Remaining(ctx context.Context, s sale.Sale) (Remaining, error) 
 			for k := 0; k < s.Shards && isSettled; k++ {
 				v.observe(s.Version, k)
 			}
-			if err := l.readConsistently(ctx, maxTries, v, s.ID); err != nil {
+			if err := l.readConsistently(ctx, table.MaxTries, v, s.ID); err != nil {
 				return Remaining{}, err
 			}
 			if s, err = l.Sale(ctx, s.ID); err != nil {
@@ -106,22 +107,22 @@ func (l *Ledger) isSettled(e edition, now time.Time) bool {
 func (l *Ledger) countRemaining(ctx context.Context, s sale.Sale, consistent bool) (Remaining, error) {
 	open := s.Shards - s.Empty.Len()
 	sampled := min(open, sampleShards)
-	keys := make([]item, 0, sampled)
+	keys := make([]table.Item, 0, sampled)
 	for i := range sampled {
 		// Sample evenly over the open shards, not only the first ones.
-		keys = append(keys, stockKey(s.ID, s.Empty.NthAbsent(i*open/sampled, s.Shards)))
+		keys = append(keys, table.StockKey(s.ID, s.Empty.NthAbsent(i*open/sampled, s.Shards)))
 	}
-	items, err := l.batchGet(ctx, maxTries, keys, consistent)
+	items, err := l.table.BatchGet(ctx, table.MaxTries, keys, consistent)
 	if err != nil {
 		return Remaining{}, err
 	}
 	var r Remaining
 	for _, it := range items {
-		shard, err := readShard(it)
+		shard, err := table.ReadShard(it)
 		if err != nil {
-			return Remaining{}, asInternal(err)
+			return Remaining{}, sale.AsInternal(err)
 		}
-		r.Units += shard.stock
+		r.Units += shard.Stock
 	}
 	if r.Units == 0 && !consistent {
 		return l.countRemaining(ctx, s, true)

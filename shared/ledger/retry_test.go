@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
 )
 
@@ -39,37 +40,37 @@ func answering(t *testing.T, answer func(call int, w http.ResponseWriter, r *htt
 }
 
 // outcomeOf judges one call that is answered so.
-func outcomeOf(t *testing.T, status int, code string) outcome {
+func outcomeOf(t *testing.T, status int, code string) table.Outcome {
 	t.Helper()
 	l := answering(t, func(int, http.ResponseWriter, *http.Request) (int, string) { return status, code })
-	_, err := l.api.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: l.table, Key: saleKey("moutai")})
-	return judge(err)
+	_, err := l.table.API.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: l.table.Name, Key: table.SaleKey("moutai")})
+	return table.Judge(err)
 }
 
 func TestWhatTheSDKRetriesIsNeverHopeless(t *testing.T) {
 	for code := range retry.DefaultThrottleErrorCodes {
-		want := contended
+		want := table.Contended
 		if code == "TransactionInProgressException" {
-			want = unknown // the other call of the token may still be applied
+			want = table.Unknown // the other call of the token may still be applied
 		}
 		if got := outcomeOf(t, 400, code); got != want {
 			t.Errorf("%s: outcome %d, want %d", code, got, want)
 		}
 	}
 	for code := range retry.DefaultRetryableErrorCodes {
-		if got := outcomeOf(t, 400, code); got != unknown {
-			t.Errorf("%s: outcome %d, want %d", code, got, unknown)
+		if got := outcomeOf(t, 400, code); got != table.Unknown {
+			t.Errorf("%s: outcome %d, want %d", code, got, table.Unknown)
 		}
 	}
 	for status := range retry.DefaultRetryableHTTPStatusCodes {
-		if got := outcomeOf(t, status, "SomethingNew"); got != unknown {
-			t.Errorf("status %d: outcome %d, want %d", status, got, unknown)
+		if got := outcomeOf(t, status, "SomethingNew"); got != table.Unknown {
+			t.Errorf("status %d: outcome %d, want %d", status, got, table.Unknown)
 		}
 	}
 }
 
 func TestAnAnswerNobodyKnowsIsJudgedByItsStatus(t *testing.T) {
-	for status, want := range map[int]outcome{400: hopeless, 429: contended, 499: hopeless, 500: unknown, 503: unknown} {
+	for status, want := range map[int]table.Outcome{400: table.Hopeless, 429: table.Contended, 499: table.Hopeless, 500: table.Unknown, 503: table.Unknown} {
 		for _, code := range []string{"SomethingNew", ""} {
 			if got := outcomeOf(t, status, code); got != want {
 				t.Errorf("status %d, code %q: outcome %d, want %d", status, code, got, want)
@@ -102,7 +103,7 @@ func TestAClockThatIsMinutesOffCostsOneTry(t *testing.T) {
 			}
 			return http.StatusOK, ""
 		})
-		_, err := l.get(t.Context(), saleKey("moutai"))
+		_, err := l.table.Get(t.Context(), table.SaleKey("moutai"))
 		if (err == nil) != (tt.want == "") || err != nil && sale.CodeOf(err) != tt.want || made != tt.calls {
 			t.Errorf("%s: %v after %d calls, want %q after %d", name, err, made, tt.want, tt.calls)
 		}
@@ -112,30 +113,30 @@ func TestAClockThatIsMinutesOffCostsOneTry(t *testing.T) {
 // The SDK has read such an attribute as nil and as UnknownUnionMember. A claim whose paidAt a later
 // release stores otherwise would be released as unpaid.
 func TestAnAttributeOfATypeThatTheSDKDoesNotKnowIsNeverReadAsMissing(t *testing.T) {
-	released := claimItem(sale.Claim{SaleID: "moutai", User: "alice", ID: "c", RequestKey: "k", Labels: "a=b", MinReader: 2}, 0)
-	released["releasedAt"], released["releasedBy"], released["resentAt"] = millis(readAt), str("buyer"), millis(readAt)
-	released["orderId"] = num(7)
-	paid := with(claimKey("moutai", 0, "bob"), item{
-		"claimId": str("c"), "shard": zero, "acceptedAt": millis(readAt), "paidAt": millis(readAt), "payment": str("stripe#pi_1"),
-		"amount": num(1), "currency": str("CNY"), "refunds": &types.AttributeValueMemberSS{Value: []string{"stripe#pi_2"}},
+	released := table.ClaimItem(sale.Claim{SaleID: "moutai", User: "alice", ID: "c", RequestKey: "k", Labels: "a=b", MinReader: 2}, 0)
+	released["releasedAt"], released["releasedBy"], released["resentAt"] = table.Millis(readAt), table.S("buyer"), table.Millis(readAt)
+	released["orderId"] = table.N(7)
+	paid := table.With(table.ClaimKey("moutai", 0, "bob"), table.Item{
+		"claimId": table.S("c"), "shard": zero, "acceptedAt": table.Millis(readAt), "paidAt": table.Millis(readAt), "payment": table.S("stripe#pi_1"),
+		"amount": table.N(1), "currency": table.S("CNY"), "refunds": &types.AttributeValueMemberSS{Value: []string{"stripe#pi_2"}},
 	})
-	whole := saleItem(sale.Sale{
+	whole := table.SaleItem(sale.Sale{
 		ID: "moutai", Shards: 1, Buckets: 1, PayWithin: time.Hour, Price: 1, Currency: "CNY", Labels: "a=b", LimitGroup: "g", MinReader: 2,
 		Presentation: sale.Presentation{Image: "i", About: "a", Link: "l"}, Draw: sale.Draw{DrawTerms: sale.DrawTerms{EnterFrom: readAt, EnterUntil: readAt, KeepFor: time.Hour}},
 	})
-	maps.Copy(whole, item{
-		"empty": numberSet(0), "recalledAt": millis(readAt), "recallNote": str("n"), "edits": num(1), "sealedAt": millis(readAt),
-		"archive": str("a"), "archivedAt": millis(readAt), "operatedAt": millis(readAt), "openCall": boolean(true), "call": num(1),
+	maps.Copy(whole, table.Item{
+		"empty": table.NS(0), "recalledAt": table.Millis(readAt), "recallNote": table.S("n"), "edits": table.N(1), "sealedAt": table.Millis(readAt),
+		"archive": table.S("a"), "archivedAt": table.Millis(readAt), "operatedAt": table.Millis(readAt), "openCall": table.Bool(true), "call": table.N(1),
 	})
 	unread := map[string]bool{"sk": true, "pk": true} // the keys of an item that was asked for by its key
 	for name, tt := range map[string]struct {
-		item item
-		read func(item) error
+		item table.Item
+		read func(table.Item) error
 	}{
-		"sale":           {whole, func(it item) error { _, err := readSale(it); return err }},
-		"shard":          {shardItem(sale.Sale{ID: "moutai", PayWithin: time.Hour}, 0, 1), func(it item) error { _, err := readShard(it); return err }},
-		"released claim": {released, func(it item) error { _, err := readClaim("moutai", 1, it); return err }},
-		"paid claim":     {paid, func(it item) error { _, err := readClaim("moutai", 1, it); return err }},
+		"sale":           {whole, func(it table.Item) error { _, err := table.ReadSale(it); return err }},
+		"shard":          {table.ShardItem(sale.Sale{ID: "moutai", PayWithin: time.Hour}, 0, 1), func(it table.Item) error { _, err := table.ReadShard(it); return err }},
+		"released claim": {released, func(it table.Item) error { _, err := table.ReadClaim("moutai", 1, it); return err }},
+		"paid claim":     {paid, func(it table.Item) error { _, err := table.ReadClaim("moutai", 1, it); return err }},
 	} {
 		if err := tt.read(tt.item); err != nil {
 			t.Errorf("%s: %v", name, err)

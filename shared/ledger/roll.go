@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"flashsale/shared/draw"
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
 )
 
@@ -38,43 +39,43 @@ func partOf(l draw.Leaf) int { return int(l[1] >> 6) }
 // It must not be called before the time to settle has passed since the end of entering, see
 // Enter. A call that was cut off is completed by the next one, and what is stored never changes.
 // It fails with sale.Busy or sale.Internal.
-func (l *Ledger) CloseRoll(ctx context.Context, s sale.Sale, roundAt func(time.Time) uint64, dice time.Duration) (DrawHead, error) {
-	if head, err := l.drawHead(ctx, patientTries, s.ID); err != nil || head.IsClosed() {
+func (l *Ledger) CloseRoll(ctx context.Context, s sale.Sale, roundAt func(time.Time) uint64, dice time.Duration) (draw.Head, error) {
+	if head, err := l.drawHead(ctx, table.PatientTries, s.ID); err != nil || head.IsClosed() {
 		return head, err
 	}
 	if l.now().Before(s.EnterUntil) {
-		return DrawHead{}, asInternal(errors.New("people may still enter"))
+		return draw.Head{}, sale.AsInternal(errors.New("people may still enter"))
 	}
-	secret, err := l.leafKey(ctx, patientTries, s.ID)
+	secret, err := l.leafKey(ctx, table.PatientTries, s.ID)
 	if err != nil {
-		return DrawHead{}, err
+		return draw.Head{}, err
 	}
 	var digests [draw.Pages]draw.Digest
 	counts, errs := make([]int64, draw.Pages), make([]error, draw.Pages)
-	each(draw.Pages, func(i int) { digests[i], counts[i], errs[i] = l.closePage(ctx, s.ID, byte(i), secret) })
-	if err := worst("page", errs); err != nil {
-		return DrawHead{}, asInternal(err)
+	table.Each(draw.Pages, func(i int) { digests[i], counts[i], errs[i] = l.closePage(ctx, s.ID, byte(i), secret) })
+	if err := table.Worst("page", errs); err != nil {
+		return draw.Head{}, sale.AsInternal(err)
 	}
-	head := DrawHead{Roll: draw.RollDigest(&digests), ClosedAt: time.UnixMilli(l.now().UnixMilli()).UTC()}
+	head := draw.Head{Roll: draw.RollDigest(&digests), ClosedAt: time.UnixMilli(l.now().UnixMilli()).UTC()}
 	for _, n := range counts {
 		head.Entrants += n
 	}
 	head.Round = roundAt(head.ClosedAt.Add(dice))
-	err = l.retry(ctx, patientTries, func(ctx context.Context) error {
-		_, err := l.api.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: l.table, ConditionExpression: &ifAbsent,
-			Item: with(drawHeadKey(s.ID), item{
-				"roll": str(head.Roll.String()), "entrants": num(head.Entrants), "round": num(int64(head.Round)), "closedAt": millis(head.ClosedAt),
+	err = l.table.Retry(ctx, table.PatientTries, func(ctx context.Context) error {
+		_, err := l.table.API.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: l.table.Name, ConditionExpression: &table.IfAbsent,
+			Item: table.With(table.DrawHeadKey(s.ID), table.Item{
+				"roll": table.S(head.Roll.String()), "entrants": table.N(head.Entrants), "round": table.N(int64(head.Round)), "closedAt": table.Millis(head.ClosedAt),
 			}),
 		})
 		return err
 	})
-	if judge(err) != conditioned {
-		return head, asInternal(err)
+	if table.Judge(err) != table.Conditioned {
+		return head, sale.AsInternal(err)
 	}
-	stored, err := l.drawHead(ctx, patientTries, s.ID) // another run's, or an earlier try's
+	stored, err := l.drawHead(ctx, table.PatientTries, s.ID) // another run's, or an earlier try's
 	if err == nil && stored.Roll != head.Roll {
-		err = asInternal(fmt.Errorf("the roll is %s, its pages are those of %s", stored.Roll, head.Roll))
+		err = sale.AsInternal(fmt.Errorf("the roll is %s, its pages are those of %s", stored.Roll, head.Roll))
 	}
 	return stored, err
 }
@@ -82,7 +83,7 @@ func (l *Ledger) CloseRoll(ctx context.Context, s sale.Sale, roundAt func(time.T
 // closePage stores a page unless it is stored, and returns its digest and the number of its
 // leaves.
 func (l *Ledger) closePage(ctx context.Context, saleID string, page byte, secret []byte) (draw.Digest, int64, error) {
-	parts, err := l.pageParts(ctx, patientTries, saleID, page, true)
+	parts, err := l.pageParts(ctx, table.PatientTries, saleID, page, true)
 	if err != nil {
 		return draw.Digest{}, 0, err
 	}
@@ -100,25 +101,25 @@ func (l *Ledger) closePage(ctx context.Context, saleID string, page byte, secret
 			}
 		}
 		// Another run may have put any of them, so only what is stored counts.
-		if parts, err = l.pageParts(ctx, patientTries, saleID, page, true); err != nil {
+		if parts, err = l.pageParts(ctx, table.PatientTries, saleID, page, true); err != nil {
 			return draw.Digest{}, 0, err
 		}
 	}
 	leaves, err := joinParts(page, parts)
-	return draw.PageDigest(leaves), int64(len(leaves)), asInternal(err)
+	return draw.PageDigest(leaves), int64(len(leaves)), sale.AsInternal(err)
 }
 
 // enteredLeaves returns the leaves of a page's entries as they are now, by their parts, each in
 // order.
 func (l *Ledger) enteredLeaves(ctx context.Context, saleID string, page byte, secret []byte) (parts [pageParts][]draw.Leaf, err error) {
-	err = l.queryPages(ctx, patientTries, dynamodb.QueryInput{
+	err = l.table.QueryPages(ctx, table.PatientTries, dynamodb.QueryInput{
 		Limit:                     aws.Int32(entriesAtOnce),
 		KeyConditionExpression:    aws.String("#pk = :pk"),
-		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
-		ExpressionAttributeValues: item{":pk": str(entryPK(saleID, page))},
-	}, true, func(items []item) error {
+		ExpressionAttributeNames:  map[string]string{"#pk": table.PK},
+		ExpressionAttributeValues: table.Item{":pk": table.S(table.EntryPK(saleID, page))},
+	}, true, func(items []table.Item) error {
 		for _, it := range items {
-			user := identityOf(it).sk
+			user := table.IdentityOf(it).SK
 			leaf := draw.LeafOf(user, draw.NonceOf(secret, user))
 			parts[partOf(leaf)] = append(parts[partOf(leaf)], leaf)
 		}
@@ -133,27 +134,27 @@ func (l *Ledger) enteredLeaves(ctx context.Context, saleID string, page byte, se
 // putPart puts a part of a page if it is absent.
 func (l *Ledger) putPart(ctx context.Context, saleID string, page byte, part int, leaves []draw.Leaf) error {
 	if len(leaves) > maxPartLeaves {
-		return asInternal(fmt.Errorf("page %02x: %d leaves do not fit part %d", page, len(leaves), part))
+		return sale.AsInternal(fmt.Errorf("page %02x: %d leaves do not fit part %d", page, len(leaves), part))
 	}
-	return l.putAbsent(ctx, with(rollKey(saleID, page, part), item{"leaves": binary(draw.Join(leaves))}))
+	return l.table.PutAbsent(ctx, table.With(table.RollKey(saleID, page, part), table.Item{"leaves": table.B(draw.Join(leaves))}))
 }
 
 // pageParts returns the parts of a page that are stored.
 func (l *Ledger) pageParts(ctx context.Context, tries int, saleID string, page byte, consistent bool) (map[int][]draw.Leaf, error) {
 	parts := map[int][]draw.Leaf{}
-	err := l.queryPages(ctx, tries, dynamodb.QueryInput{
+	err := l.table.QueryPages(ctx, tries, dynamodb.QueryInput{
 		KeyConditionExpression:    aws.String("#pk = :pk AND begins_with(#sk, :page)"),
-		ExpressionAttributeNames:  map[string]string{"#pk": attrPK, "#sk": attrSK},
-		ExpressionAttributeValues: item{":pk": str(rollPK(saleID)), ":page": str(pageName(page) + "#")},
-	}, consistent, func(items []item) error {
+		ExpressionAttributeNames:  map[string]string{"#pk": table.PK, "#sk": table.SK},
+		ExpressionAttributeValues: table.Item{":pk": table.S(table.RollPK(saleID)), ":page": table.S(table.PageName(page) + "#")},
+	}, consistent, func(items []table.Item) error {
 		for _, it := range items {
 			leaves, err := readPart(it)
-			part := slices.IndexFunc(partNumbers, func(p int) bool { return identityOf(it) == identityOf(rollKey(saleID, page, p)) })
+			part := slices.IndexFunc(partNumbers, func(p int) bool { return table.IdentityOf(it) == table.IdentityOf(table.RollKey(saleID, page, p)) })
 			if err == nil && part < 0 {
 				err = errors.New("it is no part of a page")
 			}
 			if err != nil {
-				return asInternal(fmt.Errorf("%v: %w", identityOf(it), err))
+				return sale.AsInternal(fmt.Errorf("%v: %w", table.IdentityOf(it), err))
 			}
 			parts[part] = leaves
 		}
@@ -186,15 +187,15 @@ func (l *Ledger) isOnRoll(ctx context.Context, saleID string, leaf draw.Leaf) (b
 	leaves, ok := l.draws.parts.Get(id, l.now())
 	if !ok {
 		// At half the cost, an eventually consistent read shows the same: parts never change.
-		it, err := l.readItem(ctx, maxTries, rollKey(saleID, id.page, id.part), false)
+		it, err := l.table.ReadItem(ctx, table.MaxTries, table.RollKey(saleID, id.page, id.part), false)
 		if err == nil && it == nil {
-			it, err = l.get(ctx, rollKey(saleID, id.page, id.part))
+			it, err = l.table.Get(ctx, table.RollKey(saleID, id.page, id.part))
 		}
 		if err != nil {
 			return false, err
 		}
 		if leaves, err = readPart(it); err != nil {
-			return false, asInternal(fmt.Errorf("page %02x, part %d: %w", id.page, id.part, err))
+			return false, sale.AsInternal(fmt.Errorf("page %02x, part %d: %w", id.page, id.part, err))
 		}
 		id.saleID = strings.Clone(saleID)
 		l.draws.parts.Put(id, leaves, time.Time{}, forever)
@@ -203,11 +204,11 @@ func (l *Ledger) isOnRoll(ctx context.Context, saleID string, leaf draw.Leaf) (b
 	return found, nil
 }
 
-func readPart(it item) ([]draw.Leaf, error) {
-	r := reading(it)
-	leaves := r.bytes("leaves")
-	if r.err != nil {
-		return nil, r.err
+func readPart(it table.Item) ([]draw.Leaf, error) {
+	r := table.Read(it)
+	leaves := r.Bytes("leaves")
+	if r.Err != nil {
+		return nil, r.Err
 	}
 	return draw.Split(leaves)
 }
@@ -218,16 +219,16 @@ func (l *Ledger) rollPage(ctx context.Context, saleID string, page byte) ([]draw
 	if leaves, ok := l.draws.pages.Get(id, l.now()); ok {
 		return leaves, nil
 	}
-	parts, err := l.pageParts(ctx, maxTries, saleID, page, false)
+	parts, err := l.pageParts(ctx, table.MaxTries, saleID, page, false)
 	if err == nil && len(parts) < pageParts {
-		parts, err = l.pageParts(ctx, maxTries, saleID, page, true)
+		parts, err = l.pageParts(ctx, table.MaxTries, saleID, page, true)
 	}
 	if err != nil {
 		return nil, err
 	}
 	leaves, err := joinParts(page, parts)
 	if err != nil {
-		return nil, asInternal(err)
+		return nil, sale.AsInternal(err)
 	}
 	id.saleID = strings.Clone(saleID)
 	l.draws.pages.Put(id, leaves, time.Time{}, forever)
@@ -253,18 +254,18 @@ func (l *Ledger) RollPage(ctx context.Context, s sale.Sale, page byte) ([]draw.L
 func (l *Ledger) Leaves(ctx context.Context, s sale.Sale, roll draw.Digest) ([]draw.Leaf, error) {
 	var digests [draw.Pages]draw.Digest
 	pages, errs := make([][]draw.Leaf, draw.Pages), make([]error, draw.Pages)
-	each(draw.Pages, func(i int) {
-		parts, err := l.pageParts(ctx, patientTries, s.ID, byte(i), true)
+	table.Each(draw.Pages, func(i int) {
+		parts, err := l.pageParts(ctx, table.PatientTries, s.ID, byte(i), true)
 		if err == nil {
 			pages[i], err = joinParts(byte(i), parts)
 		}
-		digests[i], errs[i] = draw.PageDigest(pages[i]), asInternal(err)
+		digests[i], errs[i] = draw.PageDigest(pages[i]), sale.AsInternal(err)
 	})
-	if err := worst("page", errs); err != nil {
+	if err := table.Worst("page", errs); err != nil {
 		return nil, err
 	}
 	if stored := draw.RollDigest(&digests); stored != roll {
-		return nil, asInternal(fmt.Errorf("the roll is %s, its pages are those of %s", roll, stored))
+		return nil, sale.AsInternal(fmt.Errorf("the roll is %s, its pages are those of %s", roll, stored))
 	}
 	return slices.Concat(pages...), nil
 }

@@ -6,7 +6,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
 )
 
 // ReserveOrderIDs reserves a block of n order ids in one write. The ids' second and
@@ -18,29 +20,29 @@ func (l *Ledger) ReserveOrderIDs(ctx context.Context, n int) ([]uint64, error) {
 	}
 	now := l.now()
 	var out *dynamodb.UpdateItemOutput
-	err := l.retry(ctx, patientTries, func(ctx context.Context) (err error) {
-		out, err = l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName:                 l.table,
-			Key:                       sequenceKey(orderid.Day(now)),
+	err := l.table.Retry(ctx, table.PatientTries, func(ctx context.Context) (err error) {
+		out, err = l.table.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName:                 l.table.Name,
+			Key:                       table.SequenceKey(orderid.Day(now)),
 			UpdateExpression:          &advance,
 			ExpressionAttributeNames:  advanceNames,
-			ExpressionAttributeValues: item{":n": num(int64(n))},
+			ExpressionAttributeValues: table.Item{":n": table.N(int64(n))},
 			ReturnValues:              types.ReturnValueUpdatedNew,
 		})
 		return err
 	})
 	if err != nil {
-		return nil, asInternal(err)
+		return nil, sale.AsInternal(err)
 	}
-	r := reader{item: out.Attributes}
-	last := r.number("next")
-	if r.err != nil {
-		return nil, asInternal(r.err)
+	r := table.Reader{Item: out.Attributes}
+	last := r.Number("next")
+	if r.Err != nil {
+		return nil, sale.AsInternal(r.Err)
 	}
 	ids := make([]uint64, n)
 	for i := range ids {
 		if ids[i], err = orderid.New(now, uint64(last-int64(n)+int64(i)+1)); err != nil {
-			return nil, asInternal(err)
+			return nil, sale.AsInternal(err)
 		}
 	}
 	return ids, nil

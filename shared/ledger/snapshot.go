@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/recent"
 	"flashsale/shared/sale"
 )
@@ -192,7 +193,7 @@ func (v *view) replace(found bool, s sale.Sale, readAt time.Time, age time.Durat
 func (v *view) reject(why error, readAt time.Time) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.unreadable, v.rejectedAt = asInternal(why), readAt
+	v.unreadable, v.rejectedAt = sale.AsInternal(why), readAt
 	return v.unreadable
 }
 
@@ -288,7 +289,7 @@ func (l *Ledger) look(ctx context.Context, v *view, saleID string) (snapshot, *s
 	}
 	switch {
 	case !s.known:
-		if err := l.readEventually(ctx, maxTries, v, saleID); err != nil {
+		if err := l.readEventually(ctx, table.MaxTries, v, saleID); err != nil {
 			return s, nil, err
 		}
 	case v.isBackingOff(now):
@@ -302,7 +303,7 @@ func (l *Ledger) look(ctx context.Context, v *view, saleID string) (snapshot, *s
 	if refusal = s.refusal(now); s.mayAnswer(refusal, now) {
 		return s, refusal, nil
 	}
-	if err := l.readConsistently(ctx, maxTries, v, saleID); err != nil {
+	if err := l.readConsistently(ctx, table.MaxTries, v, saleID); err != nil {
 		return s, nil, err
 	}
 	now = l.now()
@@ -317,12 +318,12 @@ func (l *Ledger) readEventually(ctx context.Context, tries int, v *view, saleID 
 	if err := v.rejected(now); err != nil {
 		return err
 	}
-	it, err := l.readItem(ctx, tries, saleKey(saleID), false)
+	it, err := l.table.ReadItem(ctx, tries, table.SaleKey(saleID), false)
 	v.recordRead(err, l.now())
 	if err != nil || it == nil {
 		return err
 	}
-	s, err := readSale(it)
+	s, err := table.ReadSale(it)
 	if err != nil {
 		return v.reject(err, now)
 	}
@@ -352,7 +353,7 @@ func (l *Ledger) readConsistently(ctx context.Context, tries int, v *view, saleI
 		return err
 	}
 	begun, now := v.begin(), l.now()
-	it, err := l.getWithin(ctx, tries, saleKey(saleID))
+	it, err := l.table.GetWithin(ctx, tries, table.SaleKey(saleID))
 	v.recordRead(err, l.now())
 	if err != nil {
 		return err
@@ -361,7 +362,7 @@ func (l *Ledger) readConsistently(ctx context.Context, tries int, v *view, saleI
 		v.accept(begun, false, sale.Sale{}, now, l.snapshotAge())
 		return nil
 	}
-	s, err := readSale(it)
+	s, err := table.ReadSale(it)
 	if err != nil {
 		return v.reject(err, now)
 	}
@@ -370,5 +371,5 @@ func (l *Ledger) readConsistently(ctx context.Context, tries int, v *view, saleI
 }
 
 func (l *Ledger) snapshotAge() time.Duration {
-	return time.Duration((0.9 + 0.2*l.random()) * float64(snapshotAge))
+	return time.Duration((0.9 + 0.2*l.table.Random()) * float64(snapshotAge))
 }

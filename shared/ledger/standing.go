@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
 )
 
@@ -22,28 +23,28 @@ type Standing struct {
 func (l *Ledger) Standings(ctx context.Context, drained bool) ([]Standing, error) {
 	query := dynamodb.QueryInput{
 		KeyConditionExpression:    aws.String("#pk = :pk"),
-		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
-		ExpressionAttributeValues: item{":pk": listingKey("")[attrPK]},
+		ExpressionAttributeNames:  map[string]string{"#pk": table.PK},
+		ExpressionAttributeValues: table.Item{":pk": table.ListingKey("")[table.PK]},
 	}
 	if !drained {
 		query.FilterExpression = aws.String("attribute_not_exists(#drained)")
 		query.ExpressionAttributeNames["#drained"] = "drained"
 	}
-	listings, err := l.queryAll(ctx, patientTries, query)
+	listings, err := l.table.QueryAll(ctx, table.PatientTries, query)
 	if err != nil {
 		return nil, err
 	}
-	keys := make([]item, len(listings))
+	keys := make([]table.Item, len(listings))
 	for i, it := range listings {
-		keys[i] = saleKey(identityOf(it).sk)
+		keys[i] = table.SaleKey(table.IdentityOf(it).SK)
 	}
-	stored, err := l.getAll(ctx, keys)
+	stored, err := l.table.GetAll(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
 	all := make([]Standing, len(listings))
 	for i, it := range listings {
-		all[i] = readStanding(it, stored[identityOf(saleKey(identityOf(it).sk))])
+		all[i] = readStanding(it, stored[table.IdentityOf(table.SaleKey(table.IdentityOf(it).SK))])
 	}
 	return all, nil
 }
@@ -51,29 +52,29 @@ func (l *Ledger) Standings(ctx context.Context, drained bool) ([]Standing, error
 // Standing returns one sale, drained or not, and the units in its shards; those of a draft are
 // not counted. It fails with sale.SaleNotFound, sale.Busy, sale.NewerVersion or sale.Internal.
 func (l *Ledger) Standing(ctx context.Context, saleID string) (one Standing, units int64, err error) {
-	stored, err := l.getAll(ctx, []item{listingKey(saleID), saleKey(saleID)})
+	stored, err := l.table.GetAll(ctx, []table.Item{table.ListingKey(saleID), table.SaleKey(saleID)})
 	if err != nil {
 		return Standing{}, 0, err
 	}
-	listing := stored[identityOf(listingKey(saleID))]
+	listing := stored[table.IdentityOf(table.ListingKey(saleID))]
 	if listing == nil {
 		return Standing{}, 0, sale.Refuse(sale.SaleNotFound, "no such sale")
 	}
-	if one = readStanding(listing, stored[identityOf(saleKey(saleID))]); one.Err != nil || one.Sale.State != sale.Open {
+	if one = readStanding(listing, stored[table.IdentityOf(table.SaleKey(saleID))]); one.Err != nil || one.Sale.State != sale.Open {
 		return one, 0, one.Err
 	}
-	shards, err := l.shardsOf(ctx, one.Sale)
+	shards, err := l.table.Shards(ctx, one.Sale)
 	for _, s := range shards {
-		units += s.stock
+		units += s.Stock
 	}
 	return one, units, err
 }
 
-func readStanding(listing, stored item) Standing {
+func readStanding(listing, stored table.Item) Standing {
 	one := Standing{Listing: readListing(listing)}
 	var err error
-	if one.Sale, err = readSale(stored); one.Err == nil {
-		one.Err = asInternal(err)
+	if one.Sale, err = table.ReadSale(stored); one.Err == nil {
+		one.Err = sale.AsInternal(err)
 	}
 	return one
 }

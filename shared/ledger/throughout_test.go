@@ -18,6 +18,7 @@ import (
 	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/draw"
 	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
 )
 
@@ -177,7 +178,7 @@ func orderIn(w *ledgertest.World, c sale.Creation) {
 }
 
 var erasedOfThree = func(w *ledgertest.World, l *ledger.Ledger) error {
-	return l.Erase(w.Ctx, "alice", func(ledger.Held) {})
+	return maintenance.Of(l).Erase(w.Ctx, "alice", func(maintenance.Held) {})
 }
 
 func namesNoAlice(_ *ledgertest.World, db *dynamotest.DB) bool {
@@ -319,15 +320,15 @@ func deletingArchived() many {
 			w.Ordered(numbered(0, 101)...)
 			w.Pass(c.ClosesAt.Add(ledger.DrainAfter).Sub(w.Now()))
 			drain(w, c.SaleID)
-			w.Pass(ledger.ArchiveAfter)
+			w.Pass(maintenance.ArchiveAfter)
 			file.Reset()
-			if _, err := w.Ledger.WriteArchive(w.Ctx, c.SaleID, &file); err != nil {
+			if _, err := maintenance.Of(w.Ledger).WriteArchive(w.Ctx, c.SaleID, &file); err != nil {
 				w.T.Fatal(err)
 			}
 			return "CLAIM#moutai#0|" + numbered(0, 101)[100]
 		},
 		operate: func(w *ledgertest.World, l *ledger.Ledger) error {
-			_, err := l.DeleteArchived(w.Ctx, "moutai", func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file.Bytes())), nil })
+			_, err := maintenance.Of(l).DeleteArchived(w.Ctx, "moutai", func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file.Bytes())), nil })
 			return err
 		},
 		isDone: func(w *ledgertest.World, _ *dynamotest.DB) bool { return len(w.Partition("CLAIM#moutai#0")) == 0 },
@@ -370,7 +371,7 @@ func TestAPageThatAFilterHasEmptiedIsNotTheLastOne(t *testing.T) {
 	if all, err := w.Ledger.Standings(w.Ctx, false); err != nil || len(all) != 1 || all[0].Sale.ID != "moutai" {
 		t.Errorf("shown: %+v (%v), want the sale behind three that are drained", all, err)
 	}
-	if _, err := w.Ledger.Person(w.Ctx, "bob", func(h ledger.Held) error {
+	if _, err := maintenance.Of(w.Ledger).Person(w.Ctx, "bob", func(h maintenance.Held) error {
 		if len(h.Refunds) != 1 || h.Refunds[0].Payment != "stripe#second1" {
 			t.Errorf("bob holds %+v, want the refund behind that of another buyer", h.Refunds)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"flashsale/shared/draw"
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
 )
 
@@ -19,12 +20,12 @@ const callAge = 500 * time.Millisecond
 // that may refuse, so the sale may be read again. mayHold: a user who is refused may hold a
 // claim.
 func (p *purchasing) takeTurn(ctx context.Context, s *snapshot) (refusal *sale.Error, mayHold bool, err error) {
-	for range maxTries {
+	for range table.MaxTries {
 		if refusal, err = p.turn(ctx, &s.sale); refusal == nil || err != nil || s.mayAnswer(refusal, p.ledger.now()) {
 			// Who has not been called yet can hold no claim.
 			return refusal, refusal != nil && refusal.Code != sale.NotYourTurn, err
 		}
-		if err := p.ledger.readConsistently(ctx, maxTries, p.view, p.request.SaleID); err != nil {
+		if err := p.ledger.readConsistently(ctx, table.MaxTries, p.view, p.request.SaleID); err != nil {
 			return nil, false, err
 		}
 		now := p.ledger.now()
@@ -51,11 +52,11 @@ func (p *purchasing) turn(ctx context.Context, s *sale.Sale) (*sale.Error, error
 	case !call.Complete:
 		return nil, sale.Fail(sale.Busy, errors.New("the call is not complete"))
 	}
-	head, err := l.drawHead(ctx, maxTries, s.ID)
+	head, err := l.drawHead(ctx, table.MaxTries, s.ID)
 	if err != nil {
 		return nil, err
 	}
-	own, err := l.receipt(ctx, *s, p.request.User)
+	own, err := l.Receipt(ctx, *s, p.request.User)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +77,7 @@ func (p *purchasing) turn(ctx context.Context, s *sale.Sale) (*sale.Error, error
 }
 
 // untilNextCall is how long to wait for the call after one of the sale.
-func (p *purchasing) untilNextCall(s sale.Sale, call Call) time.Duration {
+func (p *purchasing) untilNextCall(s sale.Sale, call draw.Call) time.Duration {
 	d := DrawState{Sale: s, Last: call}
 	if wait := d.NextCallAt(p.request.CallGap).Sub(p.ledger.now()); wait > 0 {
 		return wait
@@ -87,19 +88,19 @@ func (p *purchasing) untilNextCall(s sale.Sale, call Call) time.Duration {
 // withWait adds to a refusal after a call when the next one may be.
 func (p *purchasing) withWait(s *sale.Sale, refusal *sale.Error) *sale.Error {
 	if refusal.Code == sale.NotYourTurn && refusal.RetryAfter == 0 {
-		refusal.RetryAfter = p.untilNextCall(*s, Call{Number: s.Call, Open: true})
+		refusal.RetryAfter = p.untilNextCall(*s, draw.Call{Number: s.Call, Open: true})
 	}
 	return refusal
 }
 
 // callOf returns the newest call of the sale. A complete one is remembered: what the turn
 // depends on is final then.
-func (l *Ledger) callOf(ctx context.Context, s sale.Sale) (Call, error) {
+func (l *Ledger) callOf(ctx context.Context, s sale.Sale) (draw.Call, error) {
 	id, now := callID{s.ID, s.Call}, l.now()
 	if c, ok := l.draws.calls.Get(id, now); ok {
 		return c, nil
 	}
-	c, err := l.readCallOf(ctx, maxTries, s)
+	c, err := l.readCallOf(ctx, table.MaxTries, s)
 	if err != nil {
 		return c, err
 	}

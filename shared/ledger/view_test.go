@@ -19,6 +19,7 @@ import (
 	transport "github.com/aws/smithy-go/endpoints"
 
 	"flashsale/shared/clock"
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -172,23 +173,23 @@ func TestThePauseAfterFailedReadsDoublesUntilHalfASecond(t *testing.T) {
 
 func TestTheClientOfAFunctionMakesOneAttemptPerCall(t *testing.T) {
 	var requests atomic.Int32
-	table := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		requests.Add(1)
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 		w.WriteHeader(http.StatusInternalServerError) // the SDK would retry this
 		_, _ = io.WriteString(w, `{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"internal"}`)
 	}))
-	defer table.Close()
+	defer server.Close()
 	t.Setenv("TABLE_NAME", "Ledger")
 	l, err := FromEnv(aws.Config{
-		Region: "eu-central-1", BaseEndpoint: &table.URL,
+		Region: "eu-central-1", BaseEndpoint: &server.URL,
 		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
 	}, clock.Wall)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = l.api.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: l.table, Key: saleKey("moutai")})
-	if judge(err) != unknown || requests.Load() != 1 {
+	_, err = l.table.API.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: l.table.Name, Key: table.SaleKey("moutai")})
+	if table.Judge(err) != table.Unknown || requests.Load() != 1 {
 		t.Errorf("%d requests for one call (%v), want 1 (P16)", requests.Load(), err)
 	}
 }
@@ -204,9 +205,9 @@ func TestAStarvedStatementIsTriedMoreOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		longest := New(exhausted{}, "Ledger", Options{Random: func() float64 { return 1 }})
 		start := time.Now()
-		errs := longest.execute(t.Context(), make([]types.BatchStatementRequest, 1))
+		errs := longest.table.Execute(t.Context(), make([]types.BatchStatementRequest, 1))
 		want := (20 + 40 + 80 + 160 + 3*200 + 16*50) * time.Millisecond
-		if took := time.Since(start); judge(errs[0]) != hopeless || took != want {
+		if took := time.Since(start); table.Judge(errs[0]) != table.Hopeless || took != want {
 			t.Errorf("%v after %v, want busy after %v", errs[0], took, want)
 		}
 	})
@@ -215,8 +216,8 @@ func TestAStarvedStatementIsTriedMoreOften(t *testing.T) {
 func TestACallIsGivenUpAfterASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		err := attempt(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
-		if judge(err) != unknown || time.Since(start) != time.Second {
+		err := table.Attempt(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+		if table.Judge(err) != table.Unknown || time.Since(start) != time.Second {
 			t.Errorf("%v after %v, want an unknown outcome after 1 s", err, time.Since(start))
 		}
 	})
@@ -257,17 +258,17 @@ func TestALedgerThatIsGivenNoClockAgesByTheWallClock(t *testing.T) {
 
 // names returns every key that can be made of the parts, by kind. Numbers wrap to the
 // valid range.
-func names(saleID, user, seed string, n uint16, id uint64) map[string]item {
+func names(saleID, user, seed string, n uint16, id uint64) map[string]table.Item {
 	shard := int(n) % sale.MaxShards
-	return map[string]item{
-		"sale":    saleKey(saleID),
-		"create":  createKey(saleID),
-		"listing": listingKey(saleID),
-		"seed":    seedKey(saleID, seed),
-		"receipt": seedShardKey(saleID, seed, shard),
-		"stock":   stockKey(saleID, shard),
-		"claim":   claimKey(saleID, shard, user),
-		"order":   orderKey(id),
+	return map[string]table.Item{
+		"sale":    table.SaleKey(saleID),
+		"create":  table.CreateKey(saleID),
+		"listing": table.ListingKey(saleID),
+		"seed":    table.SeedKey(saleID, seed),
+		"receipt": table.SeedShardKey(saleID, seed, shard),
+		"stock":   table.StockKey(saleID, shard),
+		"claim":   table.ClaimKey(saleID, shard, user),
+		"order":   table.OrderKey(id),
 	}
 }
 
@@ -298,13 +299,13 @@ func FuzzKeysAreInjectiveAndBounded(f *testing.F) {
 		}
 		first, second := names(sale1, user1, seed1, n1, id1), names(sale2, user2, seed2, n2, id2)
 		for kind1, k1 := range first {
-			id := identityOf(k1)
-			pk, sk := id.pk, id.sk
+			id := table.IdentityOf(k1)
+			pk, sk := id.PK, id.SK
 			if len(pk) > 2048 || len(sk) > 1024 || pk == "" || sk == "" {
 				t.Errorf("%s key %q %q is out of DynamoDB's bounds", kind1, pk, sk)
 			}
 			for kind2, k2 := range second {
-				if id != identityOf(k2) {
+				if id != table.IdentityOf(k2) {
 					continue
 				}
 				of := parts[kind1]

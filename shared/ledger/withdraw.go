@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
 )
 
@@ -35,7 +36,7 @@ type Withdrawn struct {
 // It fails as Add does, but for sale.Recalled. In a sale with a draw it fails with
 // sale.Conflicting from the first call on: the units are kept for people who are called (P30).
 func (l *Ledger) Withdraw(ctx context.Context, w sale.Withdrawal) (Withdrawn, error) {
-	s, err := l.readOpenSale(ctx, w.SaleID)
+	s, err := l.table.OpenSale(ctx, w.SaleID)
 	if err != nil {
 		return Withdrawn{}, err
 	}
@@ -51,7 +52,7 @@ func (l *Ledger) Withdraw(ctx context.Context, w sale.Withdrawal) (Withdrawn, er
 			return Withdrawn{}, err
 		}
 	}
-	s, err = l.readOpenSale(ctx, w.SaleID)
+	s, err = l.table.OpenSale(ctx, w.SaleID)
 	return Withdrawn{Seeding{SaleID: w.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: p.applied, Seen: w.Seen.WithSeeding(s)}, p.taken}, err
 }
 
@@ -68,12 +69,12 @@ type withdrawal struct {
 
 // resume reads the receipts of the steps made before.
 func (p *withdrawal) resume(ctx context.Context) error {
-	made, err := p.receipts(ctx, p.SaleID, withdrawalHead(p.SeedID))
+	made, err := p.table.Receipts(ctx, p.SaleID, table.WithdrawalHead(p.SeedID))
 	if err != nil {
 		return err
 	}
 	for {
-		it := made[identityOf(withdrawalKey(p.SaleID, p.SeedID, p.steps))]
+		it := made[table.IdentityOf(table.WithdrawalKey(p.SaleID, p.SeedID, p.steps))]
 		if it == nil {
 			return nil
 		}
@@ -84,15 +85,15 @@ func (p *withdrawal) resume(ctx context.Context) error {
 }
 
 // follow adds the next step's receipt to the totals.
-func (p *withdrawal) follow(receipt item) error {
-	r := reader{item: receipt}
-	if has(receipt, "ended") {
-		p.ended = r.flag("ended")
+func (p *withdrawal) follow(receipt table.Item) error {
+	r := table.Reader{Item: receipt}
+	if table.Has(receipt, "ended") {
+		p.ended = r.Flag("ended")
 	} else {
-		p.taken += r.number("units")
+		p.taken += r.Number("units")
 	}
 	p.steps++
-	return asInternal(r.err)
+	return sale.AsInternal(r.Err)
 }
 
 // round takes each shard's part until another call makes a step; then the shards must
@@ -119,28 +120,28 @@ func (p *withdrawal) end(ctx context.Context) error {
 	var actions []types.TransactWriteItem
 	if p.sale.HasDraw() {
 		actions = append(actions, types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-			TableName: p.table, Key: saleKey(p.SaleID), ConditionExpression: &ifUncalled, ExpressionAttributeNames: map[string]string{"#call": "call"},
+			TableName: p.table.Name, Key: table.SaleKey(p.SaleID), ConditionExpression: &ifUncalled, ExpressionAttributeNames: map[string]string{"#call": "call"},
 		}})
 	}
-	_, refused, err := p.step(ctx, item{"ended": boolean(true), "at": millis(p.now())}, actions...)
+	_, refused, err := p.step(ctx, table.Item{"ended": table.Bool(true), "at": table.Millis(p.now())}, actions...)
 	switch {
 	case refused == nil:
 		return err
-	case p.sale.HasDraw() && failed(refused[1]):
+	case p.sale.HasDraw() && table.Failed(refused[1]):
 		return errCalled
 	}
-	return asInternal(err)
+	return sale.AsInternal(err)
 }
 
 // stock returns the units left in each shard.
 func (p *withdrawal) stock(ctx context.Context) ([]int64, error) {
-	shards, err := p.shardsOf(ctx, p.sale)
+	shards, err := p.table.Shards(ctx, p.sale)
 	if err != nil {
 		return nil, err
 	}
 	stock := make([]int64, len(shards))
 	for k, one := range shards {
-		stock[k] = one.stock
+		stock[k] = one.Stock
 	}
 	return stock, nil
 }
@@ -152,41 +153,41 @@ func (p *withdrawal) take(ctx context.Context, k int, units, stock int64) (mine 
 		if units = min(units, stock); units <= 0 {
 			return true, nil
 		}
-		mine, refused, err := p.step(ctx, item{"shard": num(int64(k)), "units": num(units), "at": millis(p.now())},
+		mine, refused, err := p.step(ctx, table.Item{"shard": table.N(int64(k)), "units": table.N(units), "at": table.Millis(p.now())},
 			p.fromShard(k, units, stock), p.fromSale(k, units, stock), p.undrain(p.SaleID))
 		if refused == nil {
 			return mine, err
 		}
-		if p.sale.HasDraw() && failed(refused[2]) {
+		if p.sale.HasDraw() && table.Failed(refused[2]) {
 			return false, errCalled
 		}
-		one, readErr := readShard(refused[1].Item)
+		one, readErr := table.ReadShard(refused[1].Item)
 		switch {
 		case isSealed(refused[3]):
 			return false, sale.RefuseSealed()
-		case !failed(refused[1]):
-			return false, asInternal(err)
+		case !table.Failed(refused[1]):
+			return false, sale.AsInternal(err)
 		case readErr != nil:
-			return false, asInternal(readErr)
-		case one.stock == stock:
-			return false, asInternal(fmt.Errorf("read cancellation: the shard meets its condition: %w", err))
+			return false, sale.AsInternal(readErr)
+		case one.Stock == stock:
+			return false, sale.AsInternal(fmt.Errorf("read cancellation: the shard meets its condition: %w", err))
 		}
-		stock = one.stock
+		stock = one.Stock
 	}
 }
 
 // step makes the next step: its receipt and the given actions. It reports whether this
 // call made it. It returns the reasons only if anything but the receipt failed.
-func (p *withdrawal) step(ctx context.Context, attributes item, actions ...types.TransactWriteItem) (mine bool, refused []types.CancellationReason, err error) {
-	receipt := with(withdrawalKey(p.SaleID, p.SeedID, p.steps), attributes)
-	reasons, err := p.retryTransaction(ctx, append([]types.TransactWriteItem{p.put(receipt)}, actions...)...)
+func (p *withdrawal) step(ctx context.Context, attributes table.Item, actions ...types.TransactWriteItem) (mine bool, refused []types.CancellationReason, err error) {
+	receipt := table.With(table.WithdrawalKey(p.SaleID, p.SeedID, p.steps), attributes)
+	reasons, err := p.table.RetryTransaction(ctx, append([]types.TransactWriteItem{p.table.Put(receipt)}, actions...)...)
 	switch {
 	case err == nil:
 		p.applied = true
 		return true, nil, p.follow(receipt)
 	case reasons == nil:
-		return false, nil, asInternal(err)
-	case failed(reasons[0]):
+		return false, nil, sale.AsInternal(err)
+	case table.Failed(reasons[0]):
 		return false, nil, p.follow(reasons[0].Item)
 	}
 	return false, reasons, err
@@ -200,12 +201,12 @@ func (p *withdrawal) fromShard(k int, units, stock int64) types.TransactWriteIte
 		condition = aws.String("#stock = :u")
 	}
 	return types.TransactWriteItem{Update: &types.Update{
-		TableName:                           p.table,
-		Key:                                 stockKey(p.SaleID, k),
+		TableName:                           p.table.Name,
+		Key:                                 table.StockKey(p.SaleID, k),
 		UpdateExpression:                    aws.String("SET #stock = #stock - :u, #seeded = #seeded - :u"),
 		ConditionExpression:                 condition,
 		ExpressionAttributeNames:            map[string]string{"#stock": "stock", "#seeded": "seeded"},
-		ExpressionAttributeValues:           item{":u": num(units)},
+		ExpressionAttributeValues:           table.Item{":u": table.N(units)},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}
 }
@@ -217,18 +218,18 @@ func (p *withdrawal) fromShard(k int, units, stock int64) types.TransactWriteIte
 func (p *withdrawal) fromSale(k int, units, stock int64) types.TransactWriteItem {
 	lower := "SET #seeded = #seeded - :u, #version = #version + :one"
 	names := map[string]string{"#seeded": "seeded", "#version": "version"}
-	values := item{":u": num(units), ":one": num(1)}
+	values := table.Item{":u": table.N(units), ":one": table.N(1)}
 	if p.sale.Limited {
 		lower += ", #room = #room + :u"
 		names["#room"] = "room"
 	}
 	if units == stock {
 		lower += " ADD #empty :k"
-		names["#empty"], values[":k"] = "empty", numberSet(k)
+		names["#empty"], values[":k"] = "empty", table.NS(k)
 	}
 	update := &types.Update{
-		TableName:                 p.table,
-		Key:                       saleKey(p.SaleID),
+		TableName:                 p.table.Name,
+		Key:                       table.SaleKey(p.SaleID),
 		UpdateExpression:          &lower,
 		ExpressionAttributeNames:  names,
 		ExpressionAttributeValues: values,

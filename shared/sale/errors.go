@@ -160,3 +160,19 @@ func (e *Error) DetailBy(word func(english string) string) string {
 func Fail(code Code, err error) *Error {
 	return &Error{Code: code, Err: err}
 }
+
+// AsInternal gives an error without a code the code sale.Internal.
+func AsInternal(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ours := errors.AsType[*Error](err); ours {
+		return err
+	}
+	return Fail(Internal, err)
+}
+
+// DraftError is the cause of a sale.SaleNotFound whose sale is still being created.
+type DraftError struct{ OpensAt, ClosesAt time.Time }
+
+func (e *DraftError) Error() string { return "a draft that opens at " + e.OpensAt.Format(time.RFC3339) }

@@ -3,6 +3,8 @@ package sale
 import (
 	"strings"
 	"time"
+
+	"flashsale/shared/orderid"
 )
 
 const (
@@ -15,6 +17,16 @@ const (
 	// it stays within DynamoDB's 1,024 bytes for a sort key, its provider included.
 	MaxReference = 200
 )
+
+// PayBy returns the instant by which an order of the sale must be paid: PayWithin after its id
+// was reserved, so a slow queue takes no time from a buyer. It is zero if the sale asks for no
+// payment or the order has no id yet.
+func (s *Sale) PayBy(orderID uint64) time.Time {
+	if s.PayWithin == 0 || orderID == 0 {
+		return time.Time{}
+	}
+	return orderid.Time(orderID).Add(s.PayWithin)
+}
 
 // Payment is a payment that its provider has confirmed by a valid signature.
 type Payment struct {

@@ -12,6 +12,7 @@ import (
 	"flashsale/infra/kit/testledger"
 	"flashsale/shared/beacon"
 	"flashsale/shared/clock"
+	"flashsale/shared/draw"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -155,7 +156,7 @@ func (w *world) public(saleID string) ledger.Draw {
 }
 
 // calls are those of the sale of the events.
-func (w *world) calls() []ledger.Call {
+func (w *world) calls() []draw.Call {
 	w.T.Helper()
 	return w.public(testledger.SaleID).Calls
 }

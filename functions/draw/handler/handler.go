@@ -28,11 +28,11 @@ type Book interface {
 	Listings(context.Context) ([]ledger.Listing, error)
 	Listing(ctx context.Context, saleID string) (ledger.Listing, error)
 	DrawState(ctx context.Context, saleID string, gap time.Duration) (ledger.DrawState, error)
-	CloseRoll(ctx context.Context, s sale.Sale, roundAt func(time.Time) uint64, dice time.Duration) (ledger.DrawHead, error)
+	CloseRoll(ctx context.Context, s sale.Sale, roundAt func(time.Time) uint64, dice time.Duration) (draw.Head, error)
 	SetSeed(ctx context.Context, s sale.Sale, seed draw.Digest, signature []byte) error
 	Leaves(ctx context.Context, s sale.Sale, roll draw.Digest) ([]draw.Leaf, error)
 	BeginCall(ctx context.Context, d ledger.DrawState, ranks []draw.Rank, gap time.Duration) (begun bool, err error)
-	FinishCall(ctx context.Context, saleID string, ranks []draw.Rank, gap time.Duration) (ledger.Call, error)
+	FinishCall(ctx context.Context, saleID string, ranks []draw.Rank, gap time.Duration) (draw.Call, error)
 }
 
 // Dice returns the signature of a round of the beacon, verified.
@@ -118,7 +118,7 @@ func (h *Handler) lead(ctx context.Context, event *telemetry.Event, raw []byte, 
 			if sale.CodeOf(saleErr) == sale.Busy && !invocation.Outlasts(turn, callTime) {
 				cut, saleErr = true, nil // the time ended during a step: the next turn continues
 			}
-			if _, isDraft := errors.AsType[*ledger.DraftError](saleErr); isDraft && !named {
+			if _, isDraft := errors.AsType[*sale.DraftError](saleErr); isDraft && !named {
 				c.isDraft = true // reconciliation reports it
 				return false
 			}

@@ -21,7 +21,7 @@ func TestADrawGoesFromTheRollToACallForAnybody(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.draws(5)
 		w.runUntil(enterEnd.Add(times.Settle + time.Minute))
-		head := w.public(testledger.SaleID).DrawHead
+		head := w.public(testledger.SaleID).Head
 		if head.Entrants != 5 || !head.ClosedAt.Equal(enterEnd.Add(times.Settle)) || head.HasSeed() {
 			t.Fatalf("a minute after the time to settle: %+v, want the roll of 5 closed at its end", head)
 		}
@@ -29,7 +29,7 @@ func TestADrawGoesFromTheRollToACallForAnybody(t *testing.T) {
 			t.Errorf("the round is signed %s after the roll, want an hour (P27)", at)
 		}
 		w.runUntil(opens.Add(-time.Minute))
-		head = w.public(testledger.SaleID).DrawHead
+		head = w.public(testledger.SaleID).Head
 		if want := draw.SeedOf(testledger.SaleID, head.Roll, beacon.Randomness(head.Signature)); head.Seed != want || !slices.Contains(w.dice.asked, head.Round) || w.dice.asked[0] != head.Round {
 			t.Errorf("the seed is %s, want %s; rounds %v were asked for", head.Seed, want, w.dice.asked)
 		}

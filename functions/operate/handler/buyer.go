@@ -7,7 +7,6 @@ import (
 
 	"flashsale/shared/currency"
 	"flashsale/shared/httpapi"
-	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -129,7 +128,7 @@ func (h *Handler) tellSettled(ctx context.Context, told *story, s sale.Sale, c s
 	var lines []dated
 	word, says := told.to.word, told.to.says
 	add := func(at time.Time, what string) { lines = append(lines, dated{at, what}) }
-	number, payBy := orderid.String(c.OrderID), ledger.PayBy(s, c)
+	number, payBy := orderid.String(c.OrderID), s.PayBy(c.OrderID)
 	if s.IsRecalled() {
 		add(s.RecalledAt, says("the sale was recalled%s", because(s)))
 	}

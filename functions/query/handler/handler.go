@@ -279,7 +279,7 @@ func (h *Handler) elsewhere(ctx context.Context, saleID, user string, refusal er
 // which neither is asked. s may be of any age, so an unpaid claim's is read again: it may have been recalled. While
 // that cannot be read, the last one counts.
 func (h *Handler) payment(ctx context.Context, s sale.Sale, c sale.Claim) (payBy, address string, err error) {
-	by := ledger.PayBy(s, c)
+	by := s.PayBy(c.OrderID)
 	if by.IsZero() {
 		return "", "", nil
 	}

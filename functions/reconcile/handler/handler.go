@@ -108,7 +108,7 @@ func (h *Handler) reconcileAll(ctx context.Context, event *telemetry.Event, raw 
 		mu.Lock()
 		defer mu.Unlock()
 		answer.Resent += resent
-		draft, isDraft := errors.AsType[*ledger.DraftError](saleErr)
+		draft, isDraft := errors.AsType[*sale.DraftError](saleErr)
 		switch {
 		case isDraft && !named:
 			h.reportDraft(part, listing.SaleID, draft)

@@ -88,7 +88,7 @@ const seedingMargin = 15 * time.Minute
 // reportDraft writes a line about a sale that is still being created. From
 // seedingMargin before its opening until its end a draft is a warning and counts as
 // unseeded: its creation was interrupted, and buyers get "no such sale".
-func (h *Handler) reportDraft(event *telemetry.Event, saleID string, draft *ledger.DraftError) {
+func (h *Handler) reportDraft(event *telemetry.Event, saleID string, draft *sale.DraftError) {
 	event.Text("saleId", saleID)
 	code, unseeded := sale.SaleNotFound, 0
 	if now := h.now(); now.Sub(draft.OpensAt) >= -seedingMargin && now.Before(draft.ClosesAt) {

@@ -117,7 +117,7 @@ func (h *Handler) release(ctx context.Context, event *telemetry.Event, raw []byt
 		if sale.CodeOf(saleErr) == sale.Busy && !invocation.Outlasts(turn, callTime) {
 			saleErr = nil // the time ended during a call: the next turn continues
 		}
-		if _, isDraft := errors.AsType[*ledger.DraftError](saleErr); isDraft && !named {
+		if _, isDraft := errors.AsType[*sale.DraftError](saleErr); isDraft && !named {
 			return false // reconciliation reports it
 		}
 		if saleErr != nil {

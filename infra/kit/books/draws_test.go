@@ -96,7 +96,7 @@ func (w *world) begins() []draw.Rank {
 }
 
 // calls makes the next call, which is then open.
-func (w *world) calls() ledger.Call {
+func (w *world) calls() draw.Call {
 	w.T.Helper()
 	call, err := w.drawing().FinishCall(w.Ctx, "moutai", w.begins(), gap)
 	if err != nil || !call.Complete {

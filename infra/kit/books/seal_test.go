@@ -11,6 +11,7 @@ import (
 
 	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
 )
 
@@ -30,7 +31,7 @@ func (w *world) ends() {
 func (w *world) erase(users ...string) {
 	w.T.Helper()
 	for _, user := range users {
-		if err := w.Ledger.Erase(w.Ctx, user, func(ledger.Held) {}); err != nil {
+		if err := maintenance.Of(w.Ledger).Erase(w.Ctx, user, func(maintenance.Held) {}); err != nil {
 			w.T.Fatal(err)
 		}
 	}
@@ -124,13 +125,13 @@ func TestEachKindOfBrokenErasureIsNamed(t *testing.T) {
 // archivedSale is a sale of a group whose four claims are archived.
 func archivedSale(t *testing.T) *world {
 	w := beforeErasure(t)
-	w.Pass(ledger.ArchiveAfter)
+	w.Pass(maintenance.ArchiveAfter)
 	var file bytes.Buffer
-	if _, err := w.Ledger.WriteArchive(w.Ctx, "moutai", &file); err != nil {
+	if _, err := maintenance.Of(w.Ledger).WriteArchive(w.Ctx, "moutai", &file); err != nil {
 		t.Fatal(err)
 	}
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file.Bytes())), nil }
-	if _, err := w.Ledger.DeleteArchived(w.Ctx, "moutai", open); err != nil {
+	if _, err := maintenance.Of(w.Ledger).DeleteArchived(w.Ctx, "moutai", open); err != nil {
 		t.Fatal(err)
 	}
 	return w

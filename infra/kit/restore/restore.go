@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -23,7 +23,7 @@ import (
 type Source struct {
 	claims    map[string]*sale.Claim // by sale and claim id
 	refunds   map[string]sale.Refund
-	additions map[string]ledger.LostAddition
+	additions map[string]maintenance.LostAddition
 	edits     map[string]edit
 }
 
@@ -175,13 +175,13 @@ func (s *Source) Events(r io.Reader) error {
 			s.refunds[d.SaleID+"/"+d.Payment] = refund
 		case sale.EventChanged:
 			if s.edits == nil {
-				s.edits, s.additions = map[string]edit{}, map[string]ledger.LostAddition{}
+				s.edits, s.additions = map[string]edit{}, map[string]maintenance.LostAddition{}
 			}
 			if d.Action != string(sale.ActionAdd) {
 				s.edits[d.SaleID+"/"+d.ChangeID] = edit{d.SaleID, d.Action, d.ChangeID, d.OccurredAt}
 				return nil
 			}
-			s.additions[d.SaleID+"/"+d.ChangeID] = ledger.LostAddition{SaleID: d.SaleID, Change: sale.Change{
+			s.additions[d.SaleID+"/"+d.ChangeID] = maintenance.LostAddition{SaleID: d.SaleID, Change: sale.Change{
 				ID: d.ChangeID, Action: sale.ActionAdd, At: d.OccurredAt, Units: d.Units,
 				Author: sale.Author{Actor: d.Actor, Verified: d.Verified, Note: d.Note},
 			}}
@@ -191,8 +191,8 @@ func (s *Source) Events(r io.Reader) error {
 }
 
 // Lost returns the facts, for the replay into a table that was restored to that instant.
-func (s *Source) Lost(restoredTo time.Time) ledger.Lost {
-	lost := ledger.Lost{RestoredTo: restoredTo}
+func (s *Source) Lost(restoredTo time.Time) maintenance.Lost {
+	lost := maintenance.Lost{RestoredTo: restoredTo}
 	for _, c := range s.claims {
 		lost.Claims = append(lost.Claims, *c)
 	}
@@ -213,7 +213,9 @@ func (s *Source) Lost(restoredTo time.Time) ledger.Lost {
 	for _, a := range s.additions {
 		lost.Additions = append(lost.Additions, a)
 	}
-	slices.SortFunc(lost.Additions, func(a, b ledger.LostAddition) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
+	slices.SortFunc(lost.Additions, func(a, b maintenance.LostAddition) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
+	})
 	return lost
 }
 

@@ -71,7 +71,7 @@ func (w *World) Throw() {
 }
 
 // Call begins the next call as soon as it is due, completes it and waits until it runs.
-func (w *World) Call() ledger.Call {
+func (w *World) Call() draw.Call {
 	w.T.Helper()
 	d := w.Draw()
 	w.Until(d.NextCallAt(DrawTimes.Gap))
@@ -93,7 +93,7 @@ func (w *World) Call() ledger.Call {
 }
 
 // Drawn goes from a new sale of that stock, whose draw those users enter, into its first call.
-func (w *World) Drawn(stock int64, users ...string) ledger.Call {
+func (w *World) Drawn(stock int64, users ...string) draw.Call {
 	w.T.Helper()
 	w.Open(WithDraw, func(c *sale.Creation) { c.Stock = stock })
 	w.Until(EnterFrom)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"flashsale/infra/proof/ledgertest"
-	"flashsale/shared/ledger"
+	"flashsale/shared/draw"
 	"flashsale/shared/sale"
 )
 
@@ -118,7 +118,7 @@ func TestTheFeedShowsADraw(t *testing.T) {
 	w = newWorld(t)
 	users, ranks := w.Rolled(func(*sale.Creation) {}, 2, 2, 4)
 	shown(drawView{Phase: "the dice are known, waiting for the first call", Entrants: 4}, "between calls")
-	called := func() ledger.Call {
+	called := func() draw.Call {
 		t.Helper()
 		d, err := w.Environment().DrawState(w.Ctx, "moutai", time.Minute)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
 )
 
@@ -54,14 +55,14 @@ func writeArchive(ctx context.Context, book *ledger.Ledger, saleID, name string,
 		}
 	}()
 	buffered := bufio.NewWriterSize(file, 1<<20)
-	written, err := book.WriteArchive(ctx, saleID, buffered)
+	written, err := maintenance.Of(book).WriteArchive(ctx, saleID, buffered)
 	if err = cmp.Or(err, buffered.Flush(), file.Sync()); err != nil {
 		return err
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	read, err := ledger.CheckArchive(file, saleID)
+	read, err := maintenance.CheckArchive(file, saleID)
 	if err == nil && read != written {
 		err = fmt.Errorf("the file reads as %+v, and was written as %+v", read, written)
 	}
@@ -74,7 +75,7 @@ func writeArchive(ctx context.Context, book *ledger.Ledger, saleID, name string,
 }
 
 func deleteArchived(ctx context.Context, book *ledger.Ledger, saleID, name string, out io.Writer) error {
-	a, err := book.DeleteArchived(ctx, saleID, func() (io.ReadCloser, error) { return os.Open(name) })
+	a, err := maintenance.Of(book).DeleteArchived(ctx, saleID, func() (io.ReadCloser, error) { return os.Open(name) })
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"flashsale/infra/kit/books"
 	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
 )
 
@@ -36,7 +37,7 @@ func TestASaleIsDeletedOnlyOnceItsArchiveIsReadBack(t *testing.T) {
 		}
 		does("write", name, errNotDone, "NOT ARCHIVED: the sale moutai may be archived from ")
 		drained(t, book)
-		time.Sleep(ledger.ArchiveAfter)
+		time.Sleep(maintenance.ArchiveAfter)
 		if err := notArchived(writeArchive(t.Context(), book, "moutai", filepath.Join(name, "nowhere"), io.Discard), io.Discard); err == nil || errors.Is(err, errNotDone) {
 			t.Errorf("a destination that refuses: %v", err)
 		}

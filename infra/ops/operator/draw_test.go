@@ -126,7 +126,7 @@ func (d *drawing) throw() {
 }
 
 // call makes the next call as soon as it is due, and returns it.
-func (d *drawing) call() ledger.Call {
+func (d *drawing) call() draw.Call {
 	d.t.Helper()
 	state, err := d.environment().DrawState(d.t.Context(), "moutai", gap)
 	d.check(err)
@@ -146,7 +146,7 @@ func (d *drawing) call() ledger.Call {
 }
 
 // called are those of the users whom a call calls.
-func (d *drawing) called(c ledger.Call, users []string) (called []string) {
+func (d *drawing) called(c draw.Call, users []string) (called []string) {
 	d.t.Helper()
 	for _, user := range users {
 		e, err := d.environment().Entry(d.t.Context(), "moutai", user, settle)

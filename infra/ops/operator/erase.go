@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
 )
 
@@ -26,13 +27,13 @@ func erasePerson(ctx context.Context, book *ledger.Ledger, user string, sure boo
 	done := 0
 	var err error
 	if sure {
-		err = book.Erase(ctx, user, func(h ledger.Held) {
+		err = maintenance.Of(book).Erase(ctx, user, func(h maintenance.Held) {
 			done++
 			fmt.Fprintf(out, "%s  erased\n", h.Sale.ID)
 		})
 	} else {
-		var held []ledger.Held
-		held, err = book.Erasable(ctx, user)
+		var held []maintenance.Held
+		held, err = maintenance.Of(book).Erasable(ctx, user)
 		for _, h := range held {
 			if err == nil {
 				heldOf(h).print(out)

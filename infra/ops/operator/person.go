@@ -10,6 +10,7 @@ import (
 
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/orderid"
 )
 
@@ -63,7 +64,7 @@ type refundJSON struct {
 	RefundedAt string `json:"refundedAt,omitempty"`
 }
 
-func heldOf(h ledger.Held) heldJSON {
+func heldOf(h maintenance.Held) heldJSON {
 	one := heldJSON{SaleID: h.Sale.ID, Name: h.Sale.Name}
 	if h.Guarded {
 		one.Group = h.Sale.LimitGroup
@@ -90,7 +91,7 @@ func heldOf(h ledger.Held) heldJSON {
 func showPerson(ctx context.Context, book *ledger.Ledger, user string, asJSON bool, out io.Writer) error {
 	show, clear := progress("sales with the user")
 	all := []heldJSON{}
-	read, err := book.Person(ctx, user, func(h ledger.Held) error {
+	read, err := maintenance.Of(book).Person(ctx, user, func(h maintenance.Held) error {
 		all = append(all, heldOf(h))
 		show(int64(len(all)), -1)
 		return nil

@@ -10,6 +10,7 @@ import (
 
 	"flashsale/infra/kit/restore"
 	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -71,9 +72,9 @@ func facts(at, log, events string) (*restore.Source, time.Time, error) {
 
 // replayInto checks, and with sure replays if the check finds nothing that a person must decide. It
 // fails with errBroken if the table lacks something then.
-func replayInto(ctx context.Context, book *ledger.Ledger, table ledger.Scanner, source *restore.Source, restoredTo time.Time, sure bool, out io.Writer) error {
+func replayInto(ctx context.Context, book *ledger.Ledger, table maintenance.Scanner, source *restore.Source, restoredTo time.Time, sure bool, out io.Writer) error {
 	lost := source.Lost(restoredTo)
-	done, err := book.Replay(ctx, table, lost, false)
+	done, err := maintenance.Of(book).Replay(ctx, table, lost, false)
 	if err != nil {
 		return errors.New(oneLine(err))
 	}
@@ -101,14 +102,14 @@ func replayInto(ctx context.Context, book *ledger.Ledger, table ledger.Scanner, 
 	}
 	// A replay that has to be repeated goes on where it was; its own check is the last word.
 	for range replayTries {
-		if done, err = book.Replay(ctx, table, lost, true); sale.CodeOf(err) != sale.Busy {
+		if done, err = maintenance.Of(book).Replay(ctx, table, lost, true); sale.CodeOf(err) != sale.Busy {
 			break
 		}
 	}
 	if err != nil {
 		return fmt.Errorf("%s; repeat the command: it goes on", oneLine(err))
 	}
-	if done, err = book.Replay(ctx, table, lost, false); err != nil {
+	if done, err = maintenance.Of(book).Replay(ctx, table, lost, false); err != nil {
 		return errors.New(oneLine(err))
 	}
 	if list(out, "NOT REPLAYED:", done.Problems); done.Missing() > 0 || len(done.Problems) > 0 {
@@ -122,7 +123,7 @@ func replayInto(ctx context.Context, book *ledger.Ledger, table ledger.Scanner, 
 // replayTries is how often a busy table is tried.
 const replayTries = 5
 
-func printLacking(out io.Writer, r ledger.Replayed) {
+func printLacking(out io.Writer, r maintenance.Replayed) {
 	for _, line := range []struct {
 		name string
 		n    int

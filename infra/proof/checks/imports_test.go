@@ -73,12 +73,18 @@ var edges = []edge{
 	}},
 	group("kit"), group("local", "kit"), group("ops", "kit", "local"), group("proof", "kit", "local"), group("lab", "kit", "local"),
 	{"the domain knows the standard library only", codeIn("shared/currency", "shared/draw", "shared/orderid"), only()},
-	{"the sale's rules know the currencies only", codeIn("shared/sale"), only(module + "/shared/currency")},
+	{"the sale's rules know the currencies and order ids only", codeIn("shared/sale"), only(module+"/shared/currency", module+"/shared/orderid")},
 	{"the HTTP contract knows Lambda's events and no AWS client", codeIn("shared/httpapi"), func(_ *source, imported string) bool {
 		return !strings.HasPrefix(imported, "github.com/aws/") || imported == "github.com/aws/aws-lambda-go/events"
 	}},
 	{"only shared/ledger knows the DynamoDB client", anyIn("shared", "functions"), func(s *source, imported string) bool {
 		return under(s.dir(), "shared/ledger") || !under(imported, dynamodbPackage)
+	}},
+	{"only the ledger knows its table", anyIn("shared", "functions", "infra", "events"), func(s *source, imported string) bool {
+		return under(s.dir(), "shared/ledger") || imported != module+"/shared/ledger/table"
+	}},
+	{"no function contains what operators alone do to the table", codeIn("shared", "functions"), func(_ *source, imported string) bool {
+		return imported != module+"/shared/ledger/maintenance"
 	}},
 	{"only shared/orderq and functions/publish know the SQS client", anyIn("shared", "functions"), func(s *source, imported string) bool {
 		return s.dir() == "shared/orderq" || s.dir() == "functions/publish/handler" || !under(imported, sqsPackage)
@@ -101,7 +107,7 @@ var edges = []edge{
 		return imported != "testing" && !isTestSupport(dir)
 	}},
 	{"the wall clock is handed out by main.go, and by the ledger where it is given none", isDeployed, func(s *source, imported string) bool {
-		return imported != module+"/shared/clock" || s.path == "shared/ledger/ledger.go" || strings.HasSuffix(s.path, "/main.go")
+		return imported != module+"/shared/clock" || s.path == "shared/ledger/table/table.go" || strings.HasSuffix(s.path, "/main.go")
 	}},
 }
 

@@ -157,12 +157,13 @@ func ledgerCaller() (name string) {
 	for more := true; more; {
 		var frame runtime.Frame
 		frame, more = frames.Next()
-		outer, ours := strings.CutPrefix(closure.ReplaceAllString(frame.Function, ""), ledgerPackage)
-		// A test may call the ledger during a call of the ledger; each starts the goroutines.
-		if name != "" && (outer == "each" || strings.Contains(frame.Function, "/ledgertest.")) {
+		outer, ours := strings.CutPrefix(closure.ReplaceAllString(frame.Function, ""), strings.TrimSuffix(ledgerPackage, "."))
+		outer = strings.TrimPrefix(outer, ".") // of package maintenance it keeps the package's name
+		// A test may call the ledger during a call of the ledger; Each starts the goroutines.
+		if name != "" && (strings.HasPrefix(outer, "/table.Each") || strings.Contains(frame.Function, "/ledgertest.")) {
 			return name
 		}
-		if ours {
+		if ours && !strings.HasPrefix(outer, "/table.") {
 			name = outer
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
 	"flashsale/shared/httpapi"
-	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/maintenance"
 )
 
 // Reply is the part of an HTTP answer that the checks use.
@@ -148,7 +148,7 @@ func (e *Environment) Command(event string, out any) (took time.Duration, err er
 }
 
 // Replay replays what is known of the time that a restore has taken from the table.
-func (e *Environment) Replay(lost ledger.Lost) (done ledger.Replayed, err error) {
+func (e *Environment) Replay(lost maintenance.Lost) (done maintenance.Replayed, err error) {
 	if e.Invoke(func(ctx context.Context) { done, err = e.replay(ctx, lost) }).Died {
 		return done, ErrDied
 	}

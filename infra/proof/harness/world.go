@@ -49,6 +49,7 @@ import (
 	"flashsale/shared/clock/clocktest"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/orderq"
 	"flashsale/shared/telemetry"
 )
@@ -150,7 +151,7 @@ type Environment struct {
 	batch func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
 	raw   func(context.Context, json.RawMessage) (any, error)
 	// replay replays a restored table.
-	replay func(context.Context, ledger.Lost) (ledger.Replayed, error)
+	replay func(context.Context, maintenance.Lost) (maintenance.Replayed, error)
 }
 
 // Start makes a cold environment with a clock error of skew.
@@ -167,8 +168,8 @@ func (w *World) Start(f Function, skew time.Duration) *Environment {
 	log := telemetry.New(logOf{e}, string(f), now)
 	switch f {
 	case Replaying:
-		e.replay = func(ctx context.Context, lost ledger.Lost) (ledger.Replayed, error) {
-			return book.Replay(ctx, tableAPI{e}, lost, true)
+		e.replay = func(ctx context.Context, lost maintenance.Lost) (maintenance.Replayed, error) {
+			return maintenance.Of(book).Replay(ctx, tableAPI{e}, lost, true)
 		}
 	case Paying:
 		e.http = payhandler.New(book, webhooksOf(), log, now).Handle

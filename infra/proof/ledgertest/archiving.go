@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
 )
 
@@ -20,11 +21,11 @@ import (
 func (w *World) archived() string {
 	w.T.Helper()
 	var file bytes.Buffer
-	a, err := w.Environment().WriteArchive(w.Ctx, "moutai", &file)
+	a, err := maintenance.Of(w.Environment()).WriteArchive(w.Ctx, "moutai", &file)
 	if err != nil {
 		w.T.Fatalf("archive: %v", err)
 	}
-	if again, err := ledger.CheckArchive(strings.NewReader(file.String()), "moutai"); err != nil || again != a {
+	if again, err := maintenance.CheckArchive(strings.NewReader(file.String()), "moutai"); err != nil || again != a {
 		w.T.Fatalf("read back it is %+v (%v), written %+v", again, err, a)
 	}
 	if lines := int64(strings.Count(file.String(), "\n")); a.Lines != lines-1 {
@@ -34,8 +35,8 @@ func (w *World) archived() string {
 }
 
 // deletes deletes what a file has.
-func (w *World) deletes(ctx context.Context, l *ledger.Ledger, file string) (ledger.Archived, error) {
-	return l.DeleteArchived(ctx, "moutai", func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(file)), nil })
+func (w *World) deletes(ctx context.Context, l *ledger.Ledger, file string) (maintenance.Archived, error) {
+	return maintenance.Of(l).DeleteArchived(ctx, "moutai", func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(file)), nil })
 }
 
 // deleted deletes what a file has, or ends the test.
@@ -69,7 +70,7 @@ func (w *World) toArchive() []uint64 {
 		w.marksRefunded("moutai", "stripe#"+again)
 	}
 	w.ends(c)
-	w.moment(c.ClosesAt.Add(ledger.ArchiveAfter))
+	w.moment(c.ClosesAt.Add(maintenance.ArchiveAfter))
 	return ids
 }
 
@@ -140,7 +141,7 @@ var archiving = map[string]func(*testing.T, *World){
 		}
 		w.Refused(sale.Conflicting, w.Environment().Claims(w.Ctx, "moutai", func(sale.Sale, []sale.Claim) error { return nil }))
 		w.Refused(sale.Conflicting, w.Environment().Events(w.Ctx, "moutai", func([]sale.Event) error { return nil }))
-		w.Refused(sale.Conflicting, errOf(w.Environment().WriteArchive(w.Ctx, "moutai", io.Discard)))
+		w.Refused(sale.Conflicting, errOf(maintenance.Of(w.Environment()).WriteArchive(w.Ctx, "moutai", io.Discard)))
 		whole := w.everything()
 		w.Pass(time.Hour)
 		if again, err := w.deletes(w.Ctx, w.Environment(), file); err != nil || again != a || w.everything() != whole {
@@ -152,11 +153,11 @@ var archiving = map[string]func(*testing.T, *World){
 		call := w.calls(ranks)
 		w.Ordered(users[0])
 		w.ends(c)
-		w.moment(c.ClosesAt.Add(ledger.ArchiveAfter - time.Millisecond))
+		w.moment(c.ClosesAt.Add(maintenance.ArchiveAfter - time.Millisecond))
 		if !call.Until.Before(c.ClosesAt) {
 			t.Fatalf("the call ends at %v, with the sale", call.Until)
 		}
-		w.Refused(sale.Conflicting, errOf(w.Environment().WriteArchive(w.Ctx, "moutai", io.Discard)))
+		w.Refused(sale.Conflicting, errOf(maintenance.Of(w.Environment()).WriteArchive(w.Ctx, "moutai", io.Discard)))
 		w.Pass(time.Millisecond)
 		if first := w.archived(); first != w.archived() {
 			t.Error("the second file is another one")
@@ -167,10 +168,10 @@ var archiving = map[string]func(*testing.T, *World){
 		ids := w.Ordered("alice")
 		refuse := func(why string) {
 			t.Helper()
-			w.refusedBecause(why, sale.Conflicting, errOf(w.Environment().WriteArchive(w.Ctx, "moutai", io.Discard)))
+			w.refusedBecause(why, sale.Conflicting, errOf(maintenance.Of(w.Environment()).WriteArchive(w.Ctx, "moutai", io.Discard)))
 		}
 		w.ends(c)
-		w.moment(c.ClosesAt.Add(ledger.ArchiveAfter - time.Millisecond))
+		w.moment(c.ClosesAt.Add(maintenance.ArchiveAfter - time.Millisecond))
 		refuse("may be archived from ")
 		w.Pass(time.Millisecond)
 		w.Add("more", 1)
@@ -195,7 +196,7 @@ var archiving = map[string]func(*testing.T, *World){
 		w.mayNotDelete(l, sale.Poison, strings.Join(lines[1:], ""), "does not fit its lines")
 		w.mayNotDelete(l, sale.Poison, strings.Replace(file, `{"archive":{"saleId":"moutai"`, `{"archive":{"saleId":"other"`, 1), "does not fit its lines")
 		full := errors.New("the disk is full")
-		if _, err := l.DeleteArchived(w.Ctx, "moutai", func() (io.ReadCloser, error) { return nil, full }); !errors.Is(err, full) {
+		if _, err := maintenance.Of(l).DeleteArchived(w.Ctx, "moutai", func() (io.ReadCloser, error) { return nil, full }); !errors.Is(err, full) {
 			t.Errorf("got %v", err)
 		}
 	},
@@ -252,7 +253,7 @@ var archiving = map[string]func(*testing.T, *World){
 		w.toArchive()
 		file := w.archived()
 		erased := strings.ReplaceAll(file, `"alice"`, `"erased-x"`)
-		if a, err := ledger.CheckArchive(strings.NewReader(erased), "moutai"); err != nil || a.Claims != 3 {
+		if a, err := maintenance.CheckArchive(strings.NewReader(erased), "moutai"); err != nil || a.Claims != 3 {
 			t.Errorf("it has %+v (%v)", a, err)
 		}
 		w.mayNotDelete(w.Environment(), sale.Conflicting, erased, "has other users than the table")
@@ -279,7 +280,7 @@ var archiving = map[string]func(*testing.T, *World){
 	"an archive that an erasure overtakes deletes nothing, and is written again": func(t *testing.T, w *World) {
 		w.toArchive()
 		w.erases(w.Environment(), "carol")
-		if _, err := w.Environment().WriteArchive(w.Ctx, "moutai", io.Discard); sale.CodeOf(err) != sale.Busy {
+		if _, err := maintenance.Of(w.Environment()).WriteArchive(w.Ctx, "moutai", io.Discard); sale.CodeOf(err) != sale.Busy {
 			t.Errorf("while the erasure may be seen in part: %v", err)
 		}
 		w.Pass(pauseSettles)
@@ -346,7 +347,7 @@ var archiving = map[string]func(*testing.T, *World){
 		l := w.beforeTransaction(1, func() {
 			w.succeeds(w.deletes(w.Ctx, w.Environment(), file))
 		})
-		err := l.Erase(w.Ctx, "alice", func(ledger.Held) { t.Error("a sale is done") })
+		err := maintenance.Of(l).Erase(w.Ctx, "alice", func(maintenance.Held) { t.Error("a sale is done") })
 		w.Refused(sale.Busy, err)
 		if w.Item("SALE#moutai", "SALE")["erased"] != nil {
 			t.Error("an erasure is counted")
@@ -375,12 +376,12 @@ var archiving = map[string]func(*testing.T, *World){
 		w.moment(c.EnterUntil.Add(settle))
 		w.succeeds(w.closes(w.Environment()))
 		w.ends(c)
-		w.moment(c.ClosesAt.Add(ledger.ArchiveAfter))
+		w.moment(c.ClosesAt.Add(maintenance.ArchiveAfter))
 		file := w.archived()
 		w.mayNotDelete(w.Environment(), sale.Poison, strings.ReplaceAll(file, "ENTRY#moutai#", "ENTRY#other#"), "does not fit its lines")
 		erased := strings.ReplaceAll(file, `"alice"`, `"erased-x"`)
 		w.mayNotDelete(w.Environment(), sale.Conflicting, erased, "has other users than the table")
-		if a, err := ledger.CheckArchive(strings.NewReader(erased), "moutai"); err != nil || a.Claims != 0 || a.Lines != int64(strings.Count(file, "\n"))-1 {
+		if a, err := maintenance.CheckArchive(strings.NewReader(erased), "moutai"); err != nil || a.Claims != 0 || a.Lines != int64(strings.Count(file, "\n"))-1 {
 			t.Errorf("without the entrant it has %+v (%v)", a, err)
 		}
 		w.deleted(file)

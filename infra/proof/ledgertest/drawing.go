@@ -70,7 +70,7 @@ func (w *World) entered(users ...string) {
 func round(at time.Time) uint64 { return uint64(at.Unix()) }
 
 // closes closes the roll in that environment.
-func (w *World) closes(l *ledger.Ledger) (ledger.DrawHead, error) {
+func (w *World) closes(l *ledger.Ledger) (draw.Head, error) {
 	s := w.Current()
 	return l.CloseRoll(w.Ctx, s, round, dice)
 }
@@ -154,7 +154,7 @@ func (w *World) begun(ranks []draw.Rank) {
 }
 
 // finishes completes the newest call in a new environment.
-func (w *World) completes(ranks []draw.Rank) ledger.Call {
+func (w *World) completes(ranks []draw.Rank) draw.Call {
 	w.T.Helper()
 	call, err := w.Environment().FinishCall(w.Ctx, "moutai", ranks, gap)
 	if err != nil {
@@ -164,7 +164,7 @@ func (w *World) completes(ranks []draw.Rank) ledger.Call {
 }
 
 // calls makes a call, which is open when calls returns.
-func (w *World) calls(ranks []draw.Rank) ledger.Call {
+func (w *World) calls(ranks []draw.Rank) draw.Call {
 	w.T.Helper()
 	w.begun(ranks)
 	call := w.completes(ranks)
@@ -176,7 +176,7 @@ func (w *World) calls(ranks []draw.Rank) ledger.Call {
 }
 
 // next makes the call after one that is over.
-func (w *World) next(ranks []draw.Rank) ledger.Call {
+func (w *World) next(ranks []draw.Rank) draw.Call {
 	w.T.Helper()
 	d := w.state()
 	w.moment(d.NextCallAt(gap))
@@ -347,7 +347,7 @@ var rolling = map[string]func(*testing.T, *World){
 			leaves[i] = leafOf(user)
 		}
 		slices.SortFunc(leaves, draw.Leaf.Compare)
-		want := ledger.DrawHead{Roll: rollOf(leaves), Entrants: 30, Round: round(w.Now().Add(dice)), ClosedAt: w.Now()}
+		want := draw.Head{Roll: rollOf(leaves), Entrants: 30, Round: round(w.Now().Add(dice)), ClosedAt: w.Now()}
 		head, err := w.closes(w.Environment())
 		if err != nil || fmt.Sprint(head) != fmt.Sprint(want) {
 			t.Fatalf("got %+v (%v), want %+v", head, err, want)
@@ -398,7 +398,7 @@ var rolling = map[string]func(*testing.T, *World){
 		ctx, dying := w.cutAfter(400)
 		w.Refused(sale.Busy, errOf(dying.CloseRoll(ctx, s, round, dice)))
 		// Another run closes it when this one has read what is different by then.
-		var other ledger.DrawHead
+		var other draw.Head
 		var err error
 		slow := w.overtaken("PutItem", func() {
 			// One for each page, in the part of it that is stored last.
@@ -440,7 +440,7 @@ func rollOf(leaves []draw.Leaf) draw.Digest {
 }
 
 // seeded sets the seed of a draw whose roll is closed, once.
-func (w *World) seeded(head ledger.DrawHead) {
+func (w *World) seeded(head draw.Head) {
 	w.T.Helper()
 	s := w.state().Sale
 	signature := []byte{0xab, 0xcd}
@@ -456,7 +456,7 @@ func (w *World) seeded(head ledger.DrawHead) {
 	w.Refused(sale.Internal, w.Environment().SetSeed(w.Ctx, s, draw.Digest{1}, signature))
 	head.Seed, head.Signature = seed, signature
 	d, err := w.Environment().Draw(w.Ctx, s)
-	if err != nil || fmt.Sprint(d) != fmt.Sprint(ledger.Draw{DrawHead: head}) || hex.EncodeToString(d.Signature) != "abcd" {
+	if err != nil || fmt.Sprint(d) != fmt.Sprint(ledger.Draw{Head: head}) || hex.EncodeToString(d.Signature) != "abcd" {
 		w.T.Errorf("got %+v (%v), want %+v", d, err, head)
 	}
 	if d, err := early.DrawState(w.Ctx, "moutai", gap); err != nil || d.Head.Seed != seed {

@@ -9,19 +9,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"flashsale/shared/draw"
-	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
 var calling = map[string]func(*testing.T, *World){
 	"a call is for as many as there are units, in the order of the ranks, and says so": func(t *testing.T, w *World) {
 		c, users, ranks := w.rolled(5, 2, 8)
-		if d := w.state(); d.Sale.Call != 0 || !d.HasStock || !d.NextCallAt(gap).Equal(c.OpensAt) || d.Last != (ledger.Call{}) {
+		if d := w.state(); d.Sale.Call != 0 || !d.HasStock || !d.NextCallAt(gap).Equal(c.OpensAt) || d.Last != (draw.Call{}) {
 			t.Errorf("before the first call: %+v", d)
 		}
 		from := w.Now().Add(gap / 4)
 		first := w.calls(ranks)
-		want := ledger.Call{Number: 1, From: from, Until: from.Add(keepFor), Hi: ranks[4], Complete: true, Stock: 5, At: c.OpensAt}
+		want := draw.Call{Number: 1, From: from, Until: from.Add(keepFor), Hi: ranks[4], Complete: true, Stock: 5, At: c.OpensAt}
 		if first != want {
 			t.Errorf("got %+v, want %+v", first, want)
 		}
@@ -40,12 +39,12 @@ var calling = map[string]func(*testing.T, *World){
 		}
 		second := w.next(ranks)
 		from = want.Until.Add(gap + gap/4)
-		want = ledger.Call{Number: 2, From: from, Until: from.Add(keepFor), Lo: ranks[4], Hi: ranks[7], Complete: true, Stock: 3, At: want.Until.Add(gap)}
+		want = draw.Call{Number: 2, From: from, Until: from.Add(keepFor), Lo: ranks[4], Hi: ranks[7], Complete: true, Stock: 3, At: want.Until.Add(gap)}
 		if second != want {
 			t.Errorf("got %+v, want %+v", second, want)
 		}
 		public, err := w.Environment().Draw(w.Ctx, w.state().Sale)
-		if err != nil || fmt.Sprint(public.Calls) != fmt.Sprint([]ledger.Call{first, second}) || !public.HasSeed() {
+		if err != nil || fmt.Sprint(public.Calls) != fmt.Sprint([]draw.Call{first, second}) || !public.HasSeed() {
 			t.Errorf("public is %+v (%v)", public, err)
 		}
 		w.trail(9, false, "2 "+w.changeID(2)+" call by \"draw\" because call 2 false "+window(second), "1 "+w.changeID(1)+" call by \"draw\" because call 1 false "+window(first))
@@ -188,7 +187,7 @@ var calling = map[string]func(*testing.T, *World){
 	"whom a call is for is written once": func(t *testing.T, w *World) {
 		_, _, ranks := w.rolled(2, 1, 8)
 		w.begun(ranks)
-		var first ledger.Call
+		var first draw.Call
 		more := sync.OnceFunc(func() { w.Add("more", 1) })
 		slow := w.Hooked(func(op string, in any, call func() (any, error)) (any, error) {
 			if update, ok := in.(*dynamodb.UpdateItemInput); ok && value(update.Key["pk"]) == "DRAW#moutai" && first.Number == 0 {
@@ -262,7 +261,7 @@ var calling = map[string]func(*testing.T, *World){
 	},
 	"a withdrawal that the first call overtakes stays refused when nothing is left": func(t *testing.T, w *World) {
 		_, users, ranks := w.rolled(1, 1, 8)
-		var call ledger.Call
+		var call draw.Call
 		slow := w.overtaken("BatchGetItem", func() { call = w.calls(ranks) })
 		w.Refused(sale.Conflicting, errOf(slow.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "slow", Stock: 2})))
 		w.moment(call.From)
@@ -325,12 +324,12 @@ func beginnings() map[string]func(*testing.T, *World) {
 			}
 		}
 	}
-	for name, edit := range map[string]func(w *World, c sale.Creation, first ledger.Call){
-		"a pause": func(w *World, _ sale.Creation, _ ledger.Call) { w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)}) },
-		"a later end of the call before it": func(w *World, c sale.Creation, first ledger.Call) {
+	for name, edit := range map[string]func(w *World, c sale.Creation, first draw.Call){
+		"a pause": func(w *World, _ sale.Creation, _ draw.Call) { w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)}) },
+		"a later end of the call before it": func(w *World, c sale.Creation, first draw.Call) {
 			w.edit(sale.Edit{SaleID: "moutai", OpensAt: c.OpensAt, ClosesAt: c.ClosesAt, Until: first.Until.Add(time.Hour)})
 		},
-		"a recall": func(w *World, _ sale.Creation, _ ledger.Call) { w.recalls("", true) },
+		"a recall": func(w *World, _ sale.Creation, _ draw.Call) { w.recalls("", true) },
 	} {
 		all["a call that is overtaken by "+name+" is judged again"] = func(t *testing.T, w *World) {
 			c, _, ranks := w.rolled(2, 1, 8)
@@ -372,7 +371,7 @@ func (w *World) changeID(number int) string {
 }
 
 // window is a call's, as says writes it.
-func window(c ledger.Call) string {
+func window(c draw.Call) string {
 	return c.From.UTC().Format("15:04") + "-" + c.Until.UTC().Format("15:04")
 }
 

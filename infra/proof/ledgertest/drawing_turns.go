@@ -86,7 +86,7 @@ var turns = []turn{
 }
 
 // firstCall makes the first call, in which the second one buys.
-func (w *World) firstCall(ranks []draw.Rank) ledger.Call {
+func (w *World) firstCall(ranks []draw.Rank) draw.Call {
 	w.T.Helper()
 	call := w.calls(ranks)
 	for _, user := range people(5) {

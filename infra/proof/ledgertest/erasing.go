@@ -10,13 +10,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
 )
 
 // erases erases a user in that environment, and returns the sales that are done.
 func (w *World) erases(l *ledger.Ledger, user string) (sales []string) {
 	w.T.Helper()
-	if err := l.Erase(w.Ctx, user, func(h ledger.Held) { sales = append(sales, h.Sale.ID) }); err != nil {
+	if err := maintenance.Of(l).Erase(w.Ctx, user, func(h maintenance.Held) { sales = append(sales, h.Sale.ID) }); err != nil {
 		w.T.Fatalf("erase %s: %v", user, err)
 	}
 	return sales
@@ -26,7 +27,7 @@ func (w *World) erases(l *ledger.Ledger, user string) (sales []string) {
 func (w *World) mayNotErase(l *ledger.Ledger, code sale.Code, why string) {
 	w.T.Helper()
 	before := w.everything()
-	err := l.Erase(w.Ctx, "alice", func(ledger.Held) { w.T.Error("a sale is done") })
+	err := maintenance.Of(l).Erase(w.Ctx, "alice", func(maintenance.Held) { w.T.Error("a sale is done") })
 	w.refusedBecause(why, code, err)
 	w.unchanged(before)
 }
@@ -101,7 +102,7 @@ var erasing = map[string]func(*testing.T, *World){
 		if again := w.erases(w.Environment(), "alice"); len(again) != 0 || w.everything() != before {
 			t.Errorf("the repeat erased in %v", again)
 		}
-		w.Refused(sale.Conflicting, w.Environment().Erase(w.Ctx, claim.User, func(ledger.Held) {}))
+		w.Refused(sale.Conflicting, maintenance.Of(w.Environment()).Erase(w.Ctx, claim.User, func(maintenance.Held) {}))
 	},
 	"nobody is erased from a sale that is not over, nor while a refund is due, nor while another sale of the group is on": func(t *testing.T, w *World) {
 		c := w.openIn("shoe", "moutai", 2)
@@ -111,7 +112,7 @@ var erasing = map[string]func(*testing.T, *World){
 		w.Settles(PaymentOf(ids[0], "pi_2"))
 		w.ends(c)
 		asksFirst := func(want string) {
-			w.refusedBecause(want, sale.Conflicting, errOf(w.Environment().Erasable(w.Ctx, "alice")))
+			w.refusedBecause(want, sale.Conflicting, errOf(maintenance.Of(w.Environment()).Erasable(w.Ctx, "alice")))
 			w.mayNotErase(w.Environment(), sale.Conflicting, want)
 		}
 		asksFirst("1 refunds of the sale moutai are due")
@@ -216,7 +217,7 @@ var erasing = map[string]func(*testing.T, *World){
 		w.Settles(PaymentOf(ids[0], "pi_1")) // it pays
 		for _, reference := range []string{"pi_2", "pi_3"} {
 			p := PaymentOf(ids[0], reference)
-			err := w.beforeTransaction(1, func() { w.Settles(p) }).Erase(w.Ctx, "alice", func(ledger.Held) { t.Error("a sale is done") })
+			err := maintenance.Of(w.beforeTransaction(1, func() { w.Settles(p) })).Erase(w.Ctx, "alice", func(maintenance.Held) { t.Error("a sale is done") })
 			w.refusedBecause("1 refunds of the sale moutai are due", sale.Conflicting, err)
 			w.marksRefunded("moutai", p.ID())
 		}
@@ -287,7 +288,7 @@ var erasing = map[string]func(*testing.T, *World){
 			},
 			"a new sale of the group": func() { w.openIn("shoe", "size-43", 1) },
 		} {
-			err := w.beforeTransaction(1, meanwhile).Erase(w.Ctx, "alice", func(ledger.Held) { t.Errorf("%s: a sale is done", what) })
+			err := maintenance.Of(w.beforeTransaction(1, meanwhile)).Erase(w.Ctx, "alice", func(maintenance.Held) { t.Errorf("%s: a sale is done", what) })
 			if code := sale.CodeOf(err); code != sale.Conflicting && code != sale.Busy {
 				t.Errorf("%s: %v, want a refusal", what, err)
 			}
@@ -342,7 +343,7 @@ var erasing = map[string]func(*testing.T, *World){
 		w.drainedWith()
 		for writes := range 2 {
 			ctx, l := w.cutAfter(writes)
-			if err := l.Erase(ctx, "alice", func(ledger.Held) {}); (err == nil) != (writes == 1) {
+			if err := maintenance.Of(l).Erase(ctx, "alice", func(maintenance.Held) {}); (err == nil) != (writes == 1) {
 				t.Errorf("cut off after %d writes: %v", writes, err)
 			}
 			w.Balanced(2)

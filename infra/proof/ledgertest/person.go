@@ -4,15 +4,15 @@ import (
 	"errors"
 	"testing"
 
-	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
 )
 
 // holds is what the table holds of a user, by sale; so many sales are looked at.
-func (w *World) holds(user string, sales int) map[string]ledger.Held {
+func (w *World) holds(user string, sales int) map[string]maintenance.Held {
 	w.T.Helper()
-	held := map[string]ledger.Held{}
-	read, err := w.Environment().Person(w.Ctx, user, func(h ledger.Held) error {
+	held := map[string]maintenance.Held{}
+	read, err := maintenance.Of(w.Environment()).Person(w.Ctx, user, func(h maintenance.Held) error {
 		held[h.Sale.ID] = h
 		return nil
 	})
@@ -65,7 +65,7 @@ var findingAPerson = map[string]func(*testing.T, *World){
 		w.Ordered("alice")
 		w.tamper("SALE#newer", "SALE", "SET minReader = :x", attributes(map[string]any{":x": 1000}))
 		var held []string
-		read, err := w.Environment().Person(w.Ctx, "alice", func(h ledger.Held) error {
+		read, err := maintenance.Of(w.Environment()).Person(w.Ctx, "alice", func(h maintenance.Held) error {
 			held = append(held, h.Sale.ID)
 			return nil
 		})
@@ -74,7 +74,7 @@ var findingAPerson = map[string]func(*testing.T, *World){
 			t.Errorf("%d sales read, found in %v", read, held)
 		}
 		full := errors.New("the disk is full")
-		if _, err := w.Environment().Person(w.Ctx, "alice", func(ledger.Held) error { return full }); !errors.Is(err, full) {
+		if _, err := maintenance.Of(w.Environment()).Person(w.Ctx, "alice", func(maintenance.Held) error { return full }); !errors.Is(err, full) {
 			t.Errorf("got %v, want report's error", err)
 		}
 	},

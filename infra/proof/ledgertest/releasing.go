@@ -21,7 +21,7 @@ var releasing = map[string]func(*testing.T, *World){
 		if err != nil || !s.MayReturn() {
 			t.Fatalf("got %+v (%v), want a sale whose units may return", s, err)
 		}
-		payBy := ledger.PayBy(s, sale.Claim{OrderID: id})
+		payBy := s.PayBy(id)
 		if !payBy.Equal(orderid.Time(id).Add(payWithin)) {
 			t.Errorf("to be paid by %v", payBy)
 		}

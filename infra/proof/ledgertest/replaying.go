@@ -15,6 +15,7 @@ import (
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
 )
 
@@ -22,7 +23,7 @@ var replaying = map[string]func(*testing.T, *World){
 	"a replay writes what a restored table lacks, and a check says beforehand what that is": func(t *testing.T, w *World) {
 		p := w.lives()
 		p.becomes(p.kept)
-		want := ledger.Replayed{Claims: 3, Guards: 3 + 1 + 1 + 3 + 1, OrderIDs: 3, Orders: 3, Payments: 2, Releases: 2, Refunds: 4, Additions: 1, Shards: 2}
+		want := maintenance.Replayed{Claims: 3, Guards: 3 + 1 + 1 + 3 + 1, OrderIDs: 3, Orders: 3, Payments: 2, Releases: 2, Refunds: 4, Additions: 1, Shards: 2}
 		before := p.table()
 		if got := p.replays(w.Environment(), false); !cmp.Equal(got, want) {
 			t.Errorf("the check: %s", cmp.Diff(want, got))
@@ -43,7 +44,7 @@ var replaying = map[string]func(*testing.T, *World){
 		for writes, whole := 0, false; !whole; writes++ {
 			p.becomes(p.kept)
 			ctx, l := w.cutAfter(writes)
-			_, err := l.Replay(ctx, p.scanner(), p.lost, true)
+			_, err := maintenance.Of(l).Replay(ctx, p.scanner(), p.lost, true)
 			whole = err == nil
 			p.replays(w.Environment(), true)
 			p.isWhole(fmt.Sprint("after ", writes, " writes"))
@@ -102,7 +103,7 @@ var replaying = map[string]func(*testing.T, *World){
 				}
 				return call()
 			})
-			_, _ = l.Replay(w.Ctx, p.scanner(), p.lost, true)
+			_, _ = maintenance.Of(l).Replay(w.Ctx, p.scanner(), p.lost, true)
 			once() // if it was not written, it is as it was, which is not what is wanted
 			if got := value(w.Item(of.pk2, of.sk2)[of.name]); got != of.want {
 				t.Errorf("%s of %s %s is %s, want %s: %s", of.name, of.pk2, of.sk2, got, of.want, claim("dave", "orderId"))
@@ -168,7 +169,7 @@ var replaying = map[string]func(*testing.T, *World){
 	"a restored sale without payments gets its counts, and shards that were found empty sell again": func(t *testing.T, w *World) {
 		w.Open(4, 2)
 		refs := w.bought("alice", "bob")
-		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+		p := &past{World: w, lost: maintenance.Lost{RestoredTo: w.Now()}}
 		for _, c := range refs {
 			w.remove(w.Item("CLAIM#moutai#0", c.User))
 		}
@@ -199,7 +200,7 @@ var replaying = map[string]func(*testing.T, *World){
 		w.withdraws(w.Ledger, "typo", 5, done(5, 5, 4, true))
 		full := w.table()
 		for lost, steps := range map[string]struct{ kept, takenBack int }{"SEED#typo": {0, 4}, "WITHDRAWN#typo#0": {0, 3}, "WITHDRAWN#typo#2": {2, 1}} {
-			p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+			p := &past{World: w, lost: maintenance.Lost{RestoredTo: w.Now()}}
 			p.becomes(full)
 			w.remove(full["SALE#moutai "+lost])
 			for _, write := range []bool{false, true} {
@@ -222,7 +223,7 @@ var replaying = map[string]func(*testing.T, *World){
 	},
 	"a shard with more claims than units keeps its counts, and its claims are listed": func(t *testing.T, w *World) {
 		w.Open(4, 2)
-		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+		p := &past{World: w, lost: maintenance.Lost{RestoredTo: w.Now()}}
 		w.bought("alice", "bob", "dora", "eve")
 		p.lost.Claims = []sale.Claim{{SaleID: "moutai", User: "carol", ID: "third", AcceptedAt: w.Now()}}
 		for _, write := range []bool{false, true} {
@@ -247,7 +248,7 @@ var replaying = map[string]func(*testing.T, *World){
 		w.place(moved(w.Item("SALE#moutai", "SALE"), "STRANGE#1", "x"))
 		w.place(moved(w.Item(guardOf("ann"), "ann"), guardOf("erin"), "erin"))
 		paid, released, held := w.claimOf("alice"), w.claimOf("ann"), w.claimOf("bob")
-		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+		p := &past{World: w, lost: maintenance.Lost{RestoredTo: w.Now()}}
 		for name, tt := range map[string]struct {
 			of       sale.Claim
 			change   func(*sale.Claim)
@@ -279,7 +280,7 @@ var replaying = map[string]func(*testing.T, *World){
 		for _, unknown := range []string{"other", "draft"} {
 			p.lost.Claims = []sale.Claim{{SaleID: unknown, User: "alice", ID: "c"}}
 			before := w.everything()
-			w.Refused(sale.SaleNotFound, errOf(w.Environment().Replay(w.Ctx, p.scanner(), p.lost, true)))
+			w.Refused(sale.SaleNotFound, errOf(maintenance.Of(w.Environment()).Replay(w.Ctx, p.scanner(), p.lost, true)))
 			w.unchanged(before)
 		}
 	},
@@ -293,7 +294,7 @@ var replaying = map[string]func(*testing.T, *World){
 		c.SaleID = "draft"
 		w.drafts(c)
 		draft := flat(w.Item("SALE#draft", "SALE"))
-		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+		p := &past{World: w, lost: maintenance.Lost{RestoredTo: w.Now()}}
 		w.Pass(36 * 24 * time.Hour)
 		p.replays(w.Environment(), true)
 		for days := range 37 {
@@ -314,7 +315,7 @@ var replaying = map[string]func(*testing.T, *World){
 			t.Errorf("the draft was %v, and is %v", draft, got)
 		}
 		w.Pass(time.Millisecond)
-		w.Refused(sale.Internal, errOf(w.Environment().Replay(w.Ctx, p.scanner(), p.lost, true)))
+		w.Refused(sale.Internal, errOf(maintenance.Of(w.Environment()).Replay(w.Ctx, p.scanner(), p.lost, true)))
 	},
 	"every lost sale comes back, behind others that are sealed, drained or drafts": func(t *testing.T, w *World) {
 		c := w.Sale(9, 1)
@@ -376,7 +377,7 @@ var replaying = map[string]func(*testing.T, *World){
 		}
 		w.tamper("STOCK#moutai#1", "STOCK", "SET changedAt = :x", stored{":x": &types.AttributeValueMemberN{Value: fmt.Sprint(w.Now().UnixMilli())}})
 		w.moment(midnight.Add(-30 * time.Second))
-		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+		p := &past{World: w, lost: maintenance.Lost{RestoredTo: w.Now()}}
 		p.replays(w.Environment(), true)
 		for shard := range 2 {
 			if got, want := w.Number(fmt.Sprint("STOCK#moutai#", shard), "STOCK", "changedAt"), w.Number("SALE#moutai", "SALE", "changedAt"); got != want {
@@ -395,7 +396,7 @@ var replaying = map[string]func(*testing.T, *World){
 			w.Open(1, 1)
 			user := "alice-" + string(action)
 			w.Ordered(user)
-			p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now(), Claims: []sale.Claim{w.claimOf(user)}}}
+			p := &past{World: w, kept: w.table(), lost: maintenance.Lost{RestoredTo: w.Now(), Claims: []sale.Claim{w.claimOf(user)}}}
 			w.Pass(time.Minute) // the clock of whoever changes it is ahead
 			if applied, err := w.change(action, "c", sale.Author{}); !applied || err != nil {
 				t.Fatal(applied, err)
@@ -421,7 +422,7 @@ var replaying = map[string]func(*testing.T, *World){
 	"a claim of a draw comes back if its call is there": func(t *testing.T, w *World) {
 		_, called, ranks := w.rolled(3, 1, 3)
 		w.calls(ranks)
-		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now()}}
+		p := &past{World: w, kept: w.table(), lost: maintenance.Lost{RestoredTo: w.Now()}}
 		w.Pass(time.Second)
 		w.allBuy(called[0])
 		p.full = w.table()
@@ -444,7 +445,7 @@ var replaying = map[string]func(*testing.T, *World){
 	},
 	"what is there of a transaction says the rest, also if no log and no event does": func(t *testing.T, w *World) {
 		p := w.lives()
-		p.lost = ledger.Lost{RestoredTo: p.lost.RestoredTo}
+		p.lost = maintenance.Lost{RestoredTo: p.lost.RestoredTo}
 		for _, key := range slices.Sorted(maps.Keys(promised(p.full))) {
 			if p.kept[key] != nil || strings.HasPrefix(key, "CLAIM") || strings.HasPrefix(key, "REFUND# ") || p.full[key]["fate"] != nil && value(p.full[key]["saleId"]) == "<nil>" {
 				continue

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
 )
 
@@ -22,7 +23,7 @@ var replayingPayments = map[string]func(*testing.T, *World){
 		due := sale.Refund{SaleID: "moutai", Payment: "stripe#x", User: "alice", OrderID: order + 1, Amount: 1, Currency: "CNY", At: w.Now(), Reason: sale.RefundOtherPayment}
 		old := due
 		old.Payment, old.User, old.OrderID = "stripe#old", "", order
-		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now(), Refunds: []sale.Refund{due, old}}}
+		p := &past{World: w, lost: maintenance.Lost{RestoredTo: w.Now(), Refunds: []sale.Refund{due, old}}}
 		if done := p.replays(w.Environment(), true); done.Refunds != 2 || len(w.claimOf("alice").Refunds) != 0 {
 			t.Errorf("%+v, %+v", done, w.claimOf("alice"))
 		}
@@ -41,7 +42,7 @@ var replayingPayments = map[string]func(*testing.T, *World){
 		wrong.Amount--
 		w.Settles(wrong)
 		w.Settles(PaymentOf(orders[1], "b"))
-		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now()}}
+		p := &past{World: w, kept: w.table(), lost: maintenance.Lost{RestoredTo: w.Now()}}
 		w.Pass(time.Minute)
 		w.recalls("", true)
 		w.Pass(pauseSettles)
@@ -70,7 +71,7 @@ var replayingPayments = map[string]func(*testing.T, *World){
 	"a refund due for a released order tells of a release that nothing else tells": func(t *testing.T, w *World) {
 		w.OpenPriced(3, 1)
 		orders := w.Ordered("alice", "bob")
-		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now()}}
+		p := &past{World: w, kept: w.table(), lost: maintenance.Lost{RestoredTo: w.Now()}}
 		w.Cancels("alice")
 		w.Settles(PaymentOf(orders[0], "a"))
 		w.Pass(payWithin + ledger.DefaultGrace + time.Second)
@@ -87,7 +88,7 @@ var replayingPayments = map[string]func(*testing.T, *World){
 			t.Fatal(refunds, err)
 		}
 		p.full = w.table()
-		for kept, want := range map[string]ledger.Replayed{
+		for kept, want := range map[string]maintenance.Replayed{
 			"":                {Refunds: 3, Guards: 3, Releases: 3, Shards: 1},
 			"REFUND PAYMENT ": {Halves: 3 + 3, Shards: 1}, // each note and release
 			"PAYMENT ":        {Halves: 2 + 2, Shards: 1}, // each refund and release
@@ -125,7 +126,7 @@ var replayingPayments = map[string]func(*testing.T, *World){
 	},
 	"a release by a replay changes no claim that has ended since it was read": func(t *testing.T, w *World) {
 		w.OpenPriced(2, 1)
-		p := &past{World: w, lost: ledger.Lost{RestoredTo: w.Now()}}
+		p := &past{World: w, lost: maintenance.Lost{RestoredTo: w.Now()}}
 		for i, order := range w.Ordered("alice", "bob") {
 			user := []string{"alice", "bob"}[i]
 			p.lost.Claims = append(p.lost.Claims, w.claimOf(user))
@@ -149,7 +150,7 @@ var replayingPayments = map[string]func(*testing.T, *World){
 	"a refund due besides a payment that nothing tells is named, until an event tells the payment": func(t *testing.T, w *World) {
 		w.OpenPriced(1, 1)
 		order := w.Ordered("alice")[0]
-		p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now(), Claims: []sale.Claim{w.claimOf("alice")}}}
+		p := &past{World: w, kept: w.table(), lost: maintenance.Lost{RestoredTo: w.Now(), Claims: []sale.Claim{w.claimOf("alice")}}}
 		w.Settles(PaymentOf(order, "first"))
 		w.Settles(PaymentOf(order, "second"))
 		paid := w.claimOf("alice")

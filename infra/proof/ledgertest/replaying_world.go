@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
 )
 
@@ -18,18 +19,18 @@ import (
 type past struct {
 	*World
 	kept, full table // before the lost time and after it
-	lost       ledger.Lost
+	lost       maintenance.Lost
 	judge      func(about string) // an independent one, or nil
 }
 
 // scanner is what a replay scans.
-func (w *World) scanner() ledger.Scanner {
+func (w *World) scanner() maintenance.Scanner {
 	if w.Engine.Between != nil {
-		if between, ok := w.Engine.Between(w.Engine.API).(ledger.Scanner); ok {
+		if between, ok := w.Engine.Between(w.Engine.API).(maintenance.Scanner); ok {
 			return between
 		}
 	}
-	return w.Engine.API.(ledger.Scanner)
+	return w.Engine.API.(maintenance.Scanner)
 }
 
 // lives makes a sale with payments, a group and a maxStock, in which after the instant of the
@@ -42,7 +43,7 @@ func (w *World) lives() *past {
 	w.Create(c)
 	alice := w.Ordered("alice", "ann")
 	early := w.bought("early")
-	p := &past{World: w, kept: w.table(), lost: ledger.Lost{RestoredTo: w.Now()}}
+	p := &past{World: w, kept: w.table(), lost: maintenance.Lost{RestoredTo: w.Now()}}
 	w.Pass(time.Minute)
 	w.confirmed(early)
 	w.Settles(PaymentOf(alice[0], "a"))
@@ -89,15 +90,15 @@ func (p *past) remember() {
 	}
 	for _, c := range changes {
 		if c.Action == sale.ActionAdd {
-			p.lost.Additions = append(p.lost.Additions, ledger.LostAddition{SaleID: "moutai", Change: c})
+			p.lost.Additions = append(p.lost.Additions, maintenance.LostAddition{SaleID: "moutai", Change: c})
 		}
 	}
 }
 
 // replays runs a replay, or a check without writes.
-func (p *past) replays(l *ledger.Ledger, write bool) ledger.Replayed {
+func (p *past) replays(l *ledger.Ledger, write bool) maintenance.Replayed {
 	p.T.Helper()
-	done, err := l.Replay(p.Ctx, p.scanner(), p.lost, write)
+	done, err := maintenance.Of(l).Replay(p.Ctx, p.scanner(), p.lost, write)
 	if err != nil {
 		p.T.Fatalf("replay: %v", err)
 	}

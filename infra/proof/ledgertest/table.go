@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
 )
 
@@ -276,7 +277,7 @@ func (w *World) table() table {
 	all := table{}
 	in := &dynamodb.ScanInput{TableName: &w.Engine.Table, ConsistentRead: aws.Bool(true)}
 	for more := true; more; more = len(in.ExclusiveStartKey) > 0 {
-		page, err := look(w.Ctx, w.Engine.API.(ledger.Scanner).Scan, in)
+		page, err := look(w.Ctx, w.Engine.API.(maintenance.Scanner).Scan, in)
 		if err != nil {
 			w.T.Fatal(err)
 		}

@@ -38,10 +38,19 @@ type stage struct {
 
 // stagesOf returns a package's stages. The first one of the ledger takes a second, and notices most changes.
 func stagesOf(pkg string) []stage {
-	if pkg == "shared/ledger" {
+	if pkg == "./shared/ledger" {
 		return []stage{{"^TestTheLedgerOverTheFake$", slowTests, limit}, {".", slowTests, limit}}
 	}
 	return []stage{{".", slowTests, limit}}
+}
+
+// testsOf returns the package whose tests must notice a change of a package: the ledger's tests are those of
+// the packages below it, too.
+func testsOf(pkg string) string {
+	if strings.HasPrefix(pkg, "shared/ledger/") {
+		pkg = "shared/ledger"
+	}
+	return "./" + pkg
 }
 
 // TestEveryOperatorIsNeeded changes one operator after the other, and runs the tests of
@@ -64,12 +73,13 @@ func TestEveryOperatorIsNeeded(t *testing.T) {
 				return
 			}
 			built := newBuilds(t, root, all)
-			binary := built.common["./"+pkg]
-			stages := stagesOf(pkg)
+			tests := testsOf(pkg)
+			binary := built.common[tests]
+			stages := stagesOf(tests)
 			t.Run("operators", func(t *testing.T) {
 				for i := range stages {
 					start := time.Now()
-					if out, err := built.run(t, binary, "./"+pkg, unchanged, stages[i]); err != nil {
+					if out, err := built.run(t, binary, tests, unchanged, stages[i]); err != nil {
 						t.Fatalf("the tests fail without a change: %v\n%s", err, out)
 					}
 					// Tests that run in parallel take longer, but not ten times as long.
@@ -87,14 +97,14 @@ func TestEveryOperatorIsNeeded(t *testing.T) {
 						}
 						var out []byte
 						for _, s := range stages {
-							if out, err = built.run(t, own, "./"+pkg, number, s); err != nil {
+							if out, err = built.run(t, own, tests, number, s); err != nil {
 								break
 							}
 						}
 						reason, listed := survivors[c.name]
 						switch {
 						case err == nil && !listed:
-							t.Errorf("no test of %s notices: %s", pkg, c.name)
+							t.Errorf("no test of %s notices: %s", tests, c.name)
 						case err != nil && listed:
 							t.Errorf("listed as a survivor (%s), but a test fails:\n%s", reason, out)
 						}
@@ -140,7 +150,7 @@ func operatorChanges(root, pkg string) ([]change, error) {
 				if count[name]++; count[name] > 1 {
 					name += fmt.Sprintf(" (%d)", count[name])
 				}
-				all = append(all, change{name, "./" + pkg, s, at, was, is})
+				all = append(all, change{name, testsOf(pkg), s, at, was, is})
 			}
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {

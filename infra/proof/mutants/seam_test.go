@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/maintenance"
 )
 
 // seam wraps the ledger's table. For each request it derives all possible changes to
@@ -39,9 +40,10 @@ func (s *seam) at(operation string) site {
 	var chain []string
 	for {
 		frame, more := frames.Next()
-		if name, ok := strings.CutPrefix(frame.Function, "flashsale/shared/ledger."); ok {
+		if _, name, ok := strings.Cut(frame.Function, "flashsale/shared/ledger"); ok {
+			_, name, _ = strings.Cut(name, ".") // behind the package's name
 			name = closure.ReplaceAllString(receiver.ReplaceAllString(name, ""), "")
-			if name == "each" && len(chain) > 0 {
+			if name == "Each" && len(chain) > 0 {
 				break // one of several is called in its own goroutine, a single one is not
 			}
 			if !carriers[name] && (len(chain) == 0 || chain[len(chain)-1] != name) {
@@ -63,7 +65,7 @@ func (s *seam) at(operation string) site {
 var (
 	receiver = regexp.MustCompile(`^\(\*?\w+\)\.`)
 	closure  = regexp.MustCompile(`(\.func\d+|\.gowrap\d+|\.\d+|-range\d+)+$`)
-	carriers = map[string]bool{"attempt": true, "retry": true, "each": true, "transact": true, "retryTransaction": true}
+	carriers = map[string]bool{"Attempt": true, "Retry": true, "Each": true, "Transact": true, "RetryTransaction": true}
 )
 
 // wants records a change, and reports whether it is the one to make.
@@ -156,7 +158,7 @@ func (s *seam) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dy
 func (s *seam) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
 	mutated := *in
 	mutated.ConsistentRead = s.at("Scan").consistent(in.ConsistentRead)
-	return s.API.(ledger.Scanner).Scan(ctx, &mutated, o...)
+	return s.API.(maintenance.Scanner).Scan(ctx, &mutated, o...)
 }
 
 func (s *seam) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {

@@ -1,4 +1,4 @@
-package ledger
+package maintenance
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -21,30 +23,30 @@ import (
 // recall belongs to a payment that has paid its order, whose guard says so. While the recall itself is
 // lost, there is none, nor one for an order that it had released.
 func (p *replay) refund(ctx context.Context, r sale.Refund, isHalf bool) error {
-	keys := []item{refundKey(r.SaleID, r.Payment), paymentKey(r.Payment)}
+	keys := []table.Item{table.RefundKey(r.SaleID, r.Payment), table.PaymentKey(r.Payment)}
 	one, recalled := p.sales[r.SaleID], r.Reason == sale.RefundRecalled
 	if recalled && !one.sale.IsRecalled() || r.Reason == sale.RefundReleased && p.unreleased[r.OrderID] {
 		return nil
 	}
 	if one != nil && r.User != "" {
-		keys = append(keys, claimKey(r.SaleID, sale.BucketOf(r.User, one.sale.Buckets), r.User))
+		keys = append(keys, table.ClaimKey(r.SaleID, sale.BucketOf(r.User, one.sale.Buckets), r.User))
 	}
-	there, err := p.getAll(ctx, slices.Clone(keys))
+	there, err := p.table.GetAll(ctx, slices.Clone(keys))
 	if err != nil {
 		return err
 	}
 	var held sale.Claim // none, or unreadable
-	if len(keys) == 3 && there[identityOf(keys[2])] != nil {
-		held, _ = readClaim(r.SaleID, one.sale.Buckets, there[identityOf(keys[2])])
+	if len(keys) == 3 && there[table.IdentityOf(keys[2])] != nil {
+		held, _ = table.ReadClaim(r.SaleID, one.sale.Buckets, there[table.IdentityOf(keys[2])])
 	}
 	if recalled && held.Payment != r.Payment {
 		return nil
 	}
 	provider, reference, _ := strings.Cut(r.Payment, "#")
 	payment := sale.Payment{Provider: provider, Reference: reference, OrderID: r.OrderID, Amount: r.Amount, Currency: r.Currency}
-	guard := there[identityOf(keys[1])]
+	guard := there[table.IdentityOf(keys[1])]
 	if guard != nil {
-		if g := (&reader{item: guard}); g.text("fate") != fateRefund && !recalled {
+		if g := (&table.Reader{Item: guard}); g.Text("fate") != table.FateRefund && !recalled {
 			p.problem("payment %s has paid an order, and was published as a refund due", r.Payment)
 			return nil
 		}
@@ -59,12 +61,14 @@ func (p *replay) refund(ctx context.Context, r sale.Refund, isHalf bool) error {
 		}
 	}
 	notes := &p.done.Halves
-	if there[identityOf(keys[0])] == nil {
+	if there[table.IdentityOf(keys[0])] == nil {
 		notes = new(int) // counted with the refund
-		lacks(refunds, func() error { return p.putAbsent(ctx, refundItem(r)) })
+		lacks(refunds, func() error { return p.table.PutAbsent(ctx, table.RefundItem(r)) })
 	}
 	if guard == nil && !recalled {
-		lacks(guards, func() error { return p.putAbsent(ctx, guardItem(payment, r.SaleID, fateRefund, r.At)) })
+		lacks(guards, func() error {
+			return p.table.PutAbsent(ctx, table.GuardItem(payment, r.SaleID, table.FateRefund, r.At))
+		})
 	}
 	if one == nil {
 		return err
@@ -73,10 +77,10 @@ func (p *replay) refund(ctx context.Context, r sale.Refund, isHalf bool) error {
 	if held.ID == "" || held.OrderID != r.OrderID {
 		return err
 	}
-	if !slices.Contains(held.Refunds, r.Payment) && (recalled || len(held.Refunds) < maxClaimRefunds) {
+	if !slices.Contains(held.Refunds, r.Payment) && (recalled || len(held.Refunds) < ledger.MaxClaimRefunds) {
 		lacks(notes, func() error {
-			return p.update(ctx, keys[2], "ADD #refunds :refund", "attribute_exists(pk)", map[string]string{"#refunds": "refunds"},
-				item{":refund": &types.AttributeValueMemberSS{Value: []string{r.Payment}}})
+			return p.table.Update(ctx, keys[2], "ADD #refunds :refund", "attribute_exists(pk)", map[string]string{"#refunds": "refunds"},
+				table.Item{":refund": &types.AttributeValueMemberSS{Value: []string{r.Payment}}})
 		})
 	}
 	switch {
@@ -98,7 +102,7 @@ func (p *replay) refund(ctx context.Context, r sale.Refund, isHalf bool) error {
 // releasedUntil guesses by whom an order was released that is known to have been by then: the stack may
 // have another grace, and buyers also cancel when it is over.
 func releasedUntil(s sale.Sale, orderID uint64, then time.Time) sale.ReleasedBy {
-	expires := payBy(s, orderID).Add(DefaultGrace)
+	expires := s.PayBy(orderID).Add(ledger.DefaultGrace)
 	switch {
 	case s.IsRecalled() && !s.RecalledAt.After(then) && (s.PayWithin == 0 || expires.After(s.RecalledAt)):
 		return sale.ByOperator
@@ -111,8 +115,8 @@ func releasedUntil(s sale.Sale, orderID uint64, then time.Time) sale.ReleasedBy 
 // noteRefund notes whether the listing notes one of the sale's refunds.
 func (one *replayed) noteRefund(at time.Time) {
 	one.refundAt = at
-	r := reader{item: one.listing}
-	one.isNoted = one.isNoted || r.optionalNumber("refundAt") == at.UnixMilli()
+	r := table.Reader{Item: one.listing}
+	one.isNoted = one.isNoted || r.OptionalNumber("refundAt") == at.UnixMilli()
 }
 
 // kinds are those of the table's partition keys.
@@ -122,20 +126,20 @@ var kinds = []string{
 
 // scan reads the whole table: it counts the claims of each shard, and completes what was
 // restored in part.
-func (p *replay) scan(ctx context.Context, table Scanner) error {
-	in := dynamodb.ScanInput{TableName: p.table}
-	in.ConsistentRead = &yes
+func (p *replay) scan(ctx context.Context, scanner Scanner) error {
+	in := dynamodb.ScanInput{TableName: p.table.Name}
+	in.ConsistentRead = aws.Bool(true)
 	for {
 		page := in // a try that was given up may still read its input
 		var out *dynamodb.ScanOutput
-		err := p.retry(ctx, patientTries, func(ctx context.Context) (err error) {
-			out, err = table.Scan(ctx, &page)
+		err := p.table.Retry(ctx, table.PatientTries, func(ctx context.Context) (err error) {
+			out, err = scanner.Scan(ctx, &page)
 			return err
 		})
 		if err != nil {
-			return asInternal(err)
+			return sale.AsInternal(err)
 		}
-		for items := range slices.Chunk(out.Items, batchKeys/4) {
+		for items := range slices.Chunk(out.Items, table.BatchKeys/4) {
 			if err := p.complete(ctx, items); err != nil {
 				return err
 			}
@@ -149,17 +153,17 @@ func (p *replay) scan(ctx context.Context, table Scanner) error {
 // half is an item of the table with the claim that it should have, as far as it says.
 type half struct {
 	kind  string
-	item  item
+	item  table.Item
 	claim sale.Claim
 }
 
 // complete looks for what belongs to some items of the table.
-func (p *replay) complete(ctx context.Context, items []item) error {
+func (p *replay) complete(ctx context.Context, items []table.Item) error {
 	var halves []half
 	for _, it := range items {
-		kind, rest, _ := strings.Cut(identityOf(it).pk, "#")
+		kind, rest, _ := strings.Cut(table.IdentityOf(it).PK, "#")
 		saleID, _, _ := strings.Cut(rest, "#")
-		r := reading(it)
+		r := table.Read(it)
 		h := half{kind: kind, item: it}
 		var err error
 		switch kind {
@@ -168,39 +172,39 @@ func (p *replay) complete(ctx context.Context, items []item) error {
 			if one == nil {
 				continue
 			}
-			if h.claim, err = readClaim(saleID, one.sale.Buckets, it); err == nil {
+			if h.claim, err = table.ReadClaim(saleID, one.sale.Buckets, it); err == nil {
 				one.count(h.claim)
 			}
 		case "ORDER":
 			var o sale.Order
-			o, err = readOrder(it)
+			o, err = table.ReadOrder(it)
 			h.claim = sale.Claim{SaleID: o.SaleID, User: o.User, ID: o.ClaimID, OrderID: o.ID}
 		case "GUARD":
-			h.claim = sale.Claim{SaleID: r.text("saleId"), User: r.text(attrSK), ID: r.text("claimId")}
-			err = r.err
+			h.claim = sale.Claim{SaleID: r.Text("saleId"), User: r.Text(table.SK), ID: r.Text("claimId")}
+			err = r.Err
 		case "REFUND":
-			refund, err := readRefund(it)
+			refund, err := table.ReadRefund(it)
 			if err == nil && (refund.SaleID == "" || p.sales[refund.SaleID] != nil && refund.User != "") { // an order's without a user is older than guards
 				err = p.refund(ctx, refund, true)
 			}
 			if err != nil {
-				return asInternal(err)
+				return sale.AsInternal(err)
 			}
 			continue
 		case "PAYMENT":
-			h.claim = sale.Claim{SaleID: r.optionalText("saleId"), OrderID: uint64(r.optionalNumber("orderId")), Payment: strings.TrimPrefix(r.text(attrPK), "PAYMENT#"), Amount: r.number("amount"), Currency: r.text("currency"), PaidAt: r.time("at")}
-			err = r.err
+			h.claim = sale.Claim{SaleID: r.OptionalText("saleId"), OrderID: uint64(r.OptionalNumber("orderId")), Payment: strings.TrimPrefix(r.Text(table.PK), "PAYMENT#"), Amount: r.Number("amount"), Currency: r.Text("currency"), PaidAt: r.Time("at")}
+			err = r.Err
 		default:
 			if !slices.Contains(kinds, kind) {
-				p.problem("the item %s is no ledger's", identityOf(it).pk)
+				p.problem("the item %s is no ledger's", table.IdentityOf(it).PK)
 			}
 			continue
 		}
 		if err != nil {
-			p.problem("%s, %s: %v", identityOf(it).pk, identityOf(it).sk, err)
+			p.problem("%s, %s: %v", table.IdentityOf(it).PK, table.IdentityOf(it).SK, err)
 			continue
 		}
-		if kind == "PAYMENT" && h.claim.SaleID == "" && r.text("fate") == fateRefund {
+		if kind == "PAYMENT" && h.claim.SaleID == "" && r.Text("fate") == table.FateRefund {
 			if err := p.refund(ctx, refundOf(h.claim, sale.RefundUnknownOrder), true); err != nil {
 				return err
 			}
@@ -213,37 +217,37 @@ func (p *replay) complete(ctx context.Context, items []item) error {
 }
 
 func (p *replay) completeHalves(ctx context.Context, halves []half) error {
-	var orders, keys []item
+	var orders, keys []table.Item
 	for _, h := range halves {
 		if h.claim.OrderID != 0 {
-			orders = append(orders, orderKey(h.claim.OrderID))
+			orders = append(orders, table.OrderKey(h.claim.OrderID))
 		}
 	}
-	there, err := p.getAll(ctx, orders)
+	there, err := p.table.GetAll(ctx, orders)
 	if err != nil {
 		return err
 	}
 	for i := range halves {
 		c := &halves[i].claim
-		if it := there[identityOf(orderKey(c.OrderID))]; halves[i].kind == "PAYMENT" && it != nil {
-			o, err := readOrder(it)
+		if it := there[table.IdentityOf(table.OrderKey(c.OrderID))]; halves[i].kind == "PAYMENT" && it != nil {
+			o, err := table.ReadOrder(it)
 			if err != nil {
-				return asInternal(err)
+				return sale.AsInternal(err)
 			}
 			c.User, c.ID = o.User, o.ClaimID
 		}
 		one := p.sales[c.SaleID]
 		c.Labels, c.MinReader, c.Buckets = one.sale.Labels, one.sale.MinReader, one.sale.Buckets
-		keys = append(keys, claimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User), refundKey(c.SaleID, c.Payment), paymentKey(c.Payment))
+		keys = append(keys, table.ClaimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User), table.RefundKey(c.SaleID, c.Payment), table.PaymentKey(c.Payment))
 		for _, payment := range c.Refunds {
-			keys = append(keys, refundKey(c.SaleID, payment), paymentKey(payment))
+			keys = append(keys, table.RefundKey(c.SaleID, payment), table.PaymentKey(payment))
 		}
 		if g := one.sale.LimitGroup; g != "" {
-			keys = append(keys, groupGuardKey(g, c.User))
+			keys = append(keys, table.GroupGuardKey(g, c.User))
 		}
 	}
-	keys = slices.DeleteFunc(keys, func(k item) bool { id := identityOf(k); return id.sk == "" || id.pk == "PAYMENT#" })
-	others, err := p.getAll(ctx, keys)
+	keys = slices.DeleteFunc(keys, func(k table.Item) bool { id := table.IdentityOf(k); return id.SK == "" || id.PK == "PAYMENT#" })
+	others, err := p.table.GetAll(ctx, keys)
 	if err != nil {
 		return err
 	}
@@ -256,13 +260,13 @@ func (p *replay) completeHalves(ctx context.Context, halves []half) error {
 }
 
 // completeHalf writes what an item says of another one that is not there.
-func (p *replay) completeHalf(ctx context.Context, h half, orders, others map[identity]item) error {
+func (p *replay) completeHalf(ctx context.Context, h half, orders, others map[table.Identity]table.Item) error {
 	c, one := h.claim, p.sales[h.claim.SaleID]
-	claim := others[identityOf(claimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User))]
+	claim := others[table.IdentityOf(table.ClaimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User))]
 	var held sale.Claim
 	if claim != nil {
 		var err error
-		if held, err = readClaim(c.SaleID, c.Buckets, claim); err != nil {
+		if held, err = table.ReadClaim(c.SaleID, c.Buckets, claim); err != nil {
 			return nil // the claim's own turn says so
 		}
 	}
@@ -272,29 +276,29 @@ func (p *replay) completeHalf(ctx context.Context, h half, orders, others map[id
 		}
 		return write()
 	}
-	put := func(it item) error { return heal(func() error { return p.putAbsent(ctx, it) }) }
+	put := func(it table.Item) error { return heal(func() error { return p.table.PutAbsent(ctx, it) }) }
 	switch h.kind {
 	case "CLAIM":
-		if g := one.sale.LimitGroup; g != "" && others[identityOf(groupGuardKey(g, c.User))] == nil {
-			if err := put(groupGuardItem(g, c)); err != nil {
+		if g := one.sale.LimitGroup; g != "" && others[table.IdentityOf(table.GroupGuardKey(g, c.User))] == nil {
+			if err := put(table.GroupGuardItem(g, c)); err != nil {
 				return err
 			}
 		}
 		for _, payment := range c.Refunds {
-			guard := reader{item: others[identityOf(paymentKey(payment))]}
-			if others[identityOf(refundKey(c.SaleID, payment))] == nil && guard.optionalText("fate") != fateRefund && !p.due[payment] { // nothing says how much
+			guard := table.Reader{Item: others[table.IdentityOf(table.PaymentKey(payment))]}
+			if others[table.IdentityOf(table.RefundKey(c.SaleID, payment))] == nil && guard.OptionalText("fate") != table.FateRefund && !p.due[payment] { // nothing says how much
 				if err := heal(func() error { return p.dropNote(ctx, c, payment) }); err != nil {
 					return err
 				}
 			}
 		}
-		if c.Currency != "" && others[identityOf(paymentKey(c.Payment))] == nil {
+		if c.Currency != "" && others[table.IdentityOf(table.PaymentKey(c.Payment))] == nil {
 			if err := put(paidGuard(c)); err != nil {
 				return err
 			}
 		}
-		if c.OrderID != 0 && orders[identityOf(orderKey(c.OrderID))] == nil {
-			return put(orderItem(sale.Order{ID: c.OrderID, SaleID: c.SaleID, User: c.User, ClaimID: c.ID}))
+		if c.OrderID != 0 && orders[table.IdentityOf(table.OrderKey(c.OrderID))] == nil {
+			return put(table.OrderItem(sale.Order{ID: c.OrderID, SaleID: c.SaleID, User: c.User, ClaimID: c.ID}))
 		}
 	case "ORDER":
 		switch {
@@ -311,12 +315,12 @@ func (p *replay) completeHalf(ctx context.Context, h half, orders, others map[id
 			return heal(func() error { return p.dropGuard(ctx, one.sale.LimitGroup, c) })
 		}
 	case "PAYMENT":
-		r := reader{item: h.item}
-		switch fate := r.text("fate"); {
-		case fate == fatePaid && held.OrderID == c.OrderID && held.PaidAt.IsZero() && !held.Released():
+		r := table.Reader{Item: h.item}
+		switch fate := r.Text("fate"); {
+		case fate == table.FatePaid && held.OrderID == c.OrderID && held.PaidAt.IsZero() && !held.Released():
 			delete(p.unexplained, c.OrderID)
 			return heal(func() error { return p.finish(ctx, c) })
-		case fate == fateRefund && others[identityOf(refundKey(c.SaleID, c.Payment))] == nil:
+		case fate == table.FateRefund && others[table.IdentityOf(table.RefundKey(c.SaleID, c.Payment))] == nil:
 			reason := sale.RefundOtherPayment
 			switch {
 			case one.sale.Price != 0 && (c.Amount != one.sale.Price || c.Currency != one.sale.Currency):
@@ -337,11 +341,11 @@ func refundOf(c sale.Claim, reason sale.RefundReason) sale.Refund {
 
 // dropGuard removes the guard of a claim that nobody was told of.
 func (p *replay) dropGuard(ctx context.Context, group string, c sale.Claim) error {
-	_, err := p.retryTransaction(ctx, types.TransactWriteItem{Delete: &types.Delete{
-		TableName: p.table, Key: groupGuardKey(group, c.User), ConditionExpression: aws.String("#claimId = :claimId"),
-		ExpressionAttributeNames: map[string]string{"#claimId": "claimId"}, ExpressionAttributeValues: item{":claimId": str(c.ID)},
+	_, err := p.table.RetryTransaction(ctx, types.TransactWriteItem{Delete: &types.Delete{
+		TableName: p.table.Name, Key: table.GroupGuardKey(group, c.User), ConditionExpression: aws.String("#claimId = :claimId"),
+		ExpressionAttributeNames: map[string]string{"#claimId": "claimId"}, ExpressionAttributeValues: table.Item{":claimId": table.S(c.ID)},
 	}})
-	if judge(err) == cancelled {
+	if table.Judge(err) == table.Cancelled {
 		return nil
 	}
 	return err
@@ -349,8 +353,8 @@ func (p *replay) dropGuard(ctx context.Context, group string, c sale.Claim) erro
 
 // dropNote removes a refund from a claim: whoever records that payment again writes it again.
 func (p *replay) dropNote(ctx context.Context, c sale.Claim, payment string) error {
-	return p.update(ctx, claimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User), "DELETE #refunds :refund", "attribute_exists(pk)",
-		map[string]string{"#refunds": "refunds"}, item{":refund": &types.AttributeValueMemberSS{Value: []string{payment}}})
+	return p.table.Update(ctx, table.ClaimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User), "DELETE #refunds :refund", "attribute_exists(pk)",
+		map[string]string{"#refunds": "refunds"}, table.Item{":refund": &types.AttributeValueMemberSS{Value: []string{payment}}})
 }
 
 // derive makes the counts of a sale and its shards those that follow from its creation, the
@@ -361,50 +365,50 @@ func (p *replay) derive(ctx context.Context, one *replayed) error {
 	if err != nil {
 		return err
 	}
-	keys := make([]item, one.sale.Shards)
+	keys := make([]table.Item, one.sale.Shards)
 	for k := range keys {
-		keys[k] = stockKey(one.sale.ID, k)
+		keys[k] = table.StockKey(one.sale.ID, k)
 	}
-	there, err := p.getAll(ctx, slices.Clone(keys))
+	there, err := p.table.GetAll(ctx, slices.Clone(keys))
 	if err != nil {
 		return err
 	}
-	want, short := make([]shard, len(keys)), map[int]bool{}
+	want, short := make([]table.Shard, len(keys)), map[int]bool{}
 	var all int64
 	for k := range want {
-		it := there[identityOf(keys[k])]
+		it := there[table.IdentityOf(keys[k])]
 		if it == nil {
 			p.problem("shard %d of sale %q is gone", k, one.sale.ID)
 			return nil
 		}
-		want[k], err = readShard(it)
+		want[k], err = table.ReadShard(it)
 		if err != nil {
-			return asInternal(err)
+			return sale.AsInternal(err)
 		}
 		w := &want[k]
-		w.seeded, w.released, w.putBack = seeded[k], one.released[k], one.released[k]
-		w.stock = w.seeded - one.claims[k] + w.putBack
-		short[k] = w.stock < 0
-		all += w.seeded
+		w.Seeded, w.Released, w.PutBack = seeded[k], one.released[k], one.released[k]
+		w.Stock = w.Seeded - one.claims[k] + w.PutBack
+		short[k] = w.Stock < 0
+		all += w.Seeded
 	}
-	if slices.ContainsFunc(want, func(w shard) bool { return w.stock < 0 }) {
+	if slices.ContainsFunc(want, func(w table.Shard) bool { return w.Stock < 0 }) {
 		return p.oversold(ctx, one, short)
 	}
 	for k, w := range want {
-		if have, _ := readShard(there[identityOf(keys[k])]); have == w {
+		if have, _ := table.ReadShard(there[table.IdentityOf(keys[k])]); have == w {
 			continue
 		}
 		if p.done.Shards++; !p.write {
 			continue
 		}
-		r := reader{item: there[identityOf(keys[k])]}
+		r := table.Reader{Item: there[table.IdentityOf(keys[k])]}
 		update := "SET #stock = :stock, #seeded = :seeded"
-		names, values := map[string]string{"#stock": "stock", "#seeded": "seeded"}, item{":stock": num(w.stock), ":seeded": num(w.seeded), ":read": num(r.number("stock"))}
-		if one.sale.AsksForPayment() || w.released > 0 {
+		names, values := map[string]string{"#stock": "stock", "#seeded": "seeded"}, table.Item{":stock": table.N(w.Stock), ":seeded": table.N(w.Seeded), ":read": table.N(r.Number("stock"))}
+		if one.sale.AsksForPayment() || w.Released > 0 {
 			update += ", #released = :released, #putBack = :released"
-			names["#released"], names["#putBack"], values[":released"] = "released", "putBack", num(w.released)
+			names["#released"], names["#putBack"], values[":released"] = "released", "putBack", table.N(w.Released)
 		}
-		if err := p.update(ctx, keys[k], update, "#stock = :read", names, values); err != nil {
+		if err := p.table.Update(ctx, keys[k], update, "#stock = :read", names, values); err != nil {
 			return err
 		}
 	}
@@ -413,37 +417,37 @@ func (p *replay) derive(ctx context.Context, one *replayed) error {
 
 // deriveSale sets what is left of a sale's own counts.
 func (p *replay) deriveSale(ctx context.Context, one *replayed, seeded, room int64) error {
-	s, err := p.readOpenSale(ctx, one.sale.ID)
+	s, err := p.table.OpenSale(ctx, one.sale.ID)
 	if err != nil || !p.write {
 		return err
 	}
 	update, names := "SET #seeded = :seeded", map[string]string{"#seeded": "seeded", "#version": "version"}
-	values := item{":seeded": num(seeded), ":v": num(s.Version)}
+	values := table.Item{":seeded": table.N(seeded), ":v": table.N(s.Version)}
 	if s.Limited {
 		update += ", #room = :room"
-		names["#room"], values[":room"] = "room", num(room)
+		names["#room"], values[":room"] = "room", table.N(room)
 	}
-	if err := p.update(ctx, saleKey(s.ID), update, ifVersion, names, values); err != nil || one.isNoted || one.refundAt.IsZero() {
+	if err := p.table.Update(ctx, table.SaleKey(s.ID), update, "#version = :v", names, values); err != nil || one.isNoted || one.refundAt.IsZero() {
 		return err
 	}
-	return p.update(ctx, listingKey(s.ID), "SET #refundAt = :at", "attribute_exists(pk)", map[string]string{"#refundAt": "refundAt"}, item{":at": millis(one.refundAt)})
+	return p.table.Update(ctx, table.ListingKey(s.ID), "SET #refundAt = :at", "attribute_exists(pk)", map[string]string{"#refundAt": "refundAt"}, table.Item{":at": table.Millis(one.refundAt)})
 }
 
 // seeded returns what each shard was given, less what was withdrawn from it, and the room that
 // is left for additions.
 func (p *replay) seeded(ctx context.Context, s sale.Sale) (units []int64, room int64, err error) {
-	create, err := p.get(ctx, createKey(s.ID))
+	create, err := p.table.Get(ctx, table.CreateKey(s.ID))
 	if err != nil {
 		return nil, 0, err
 	}
-	r := reading(create)
-	stock := r.number("stock")
-	room = r.optionalNumber("maxStock") - stock
-	added, err := p.receipts(ctx, s.ID, seedHeads)
+	r := table.Read(create)
+	stock := r.Number("stock")
+	room = r.OptionalNumber("maxStock") - stock
+	added, err := p.table.Receipts(ctx, s.ID, table.SeedHeads)
 	if err != nil {
 		return nil, 0, err
 	}
-	taken, err := p.receipts(ctx, s.ID, withdrawalHeads)
+	taken, err := p.table.Receipts(ctx, s.ID, table.WithdrawalHeads)
 	if err == nil {
 		err = p.takeBack(ctx, s.ID, added, taken)
 	}
@@ -457,36 +461,36 @@ func (p *replay) seeded(ctx context.Context, s sale.Sale) (units []int64, room i
 		}
 	}
 	for id, it := range added {
-		r.item = it
-		n := r.number("units")
-		if isSeeding(id) {
+		r.Item = it
+		n := r.Number("units")
+		if table.IsSeeding(id) {
 			room -= max(0, n)
-		} else if k := shardOf(id.sk); k < s.Shards {
+		} else if k := shardOf(id.SK); k < s.Shards {
 			units[k] += n
 		}
 	}
 	for _, it := range taken {
-		if r.item = it; !has(it, "ended") {
-			n, k := r.number("units"), int(r.number("shard"))
+		if r.Item = it; !table.Has(it, "ended") {
+			n, k := r.Number("units"), int(r.Number("shard"))
 			room += n
 			if k < s.Shards {
 				units[k] -= n
 			}
 		}
 	}
-	return units, room, asInternal(r.err)
+	return units, room, sale.AsInternal(r.Err)
 }
 
 // takeBack removes the steps of withdrawals whose head or an earlier step was lost: a repeat would make
 // that step again, before these.
-func (p *replay) takeBack(ctx context.Context, saleID string, added, taken map[identity]item) error {
-	var broken []item
+func (p *replay) takeBack(ctx context.Context, saleID string, added, taken map[table.Identity]table.Item) error {
+	var broken []table.Item
 	for id, it := range taken {
-		seed, number, _ := strings.Cut(strings.TrimPrefix(id.sk, withdrawalHeads), "#")
+		seed, number, _ := strings.Cut(strings.TrimPrefix(id.SK, table.WithdrawalHeads), "#")
 		step, err := strconv.Atoi(number)
-		whole := err == nil && added[identityOf(seedKey(saleID, seed))] != nil
+		whole := err == nil && added[table.IdentityOf(table.SeedKey(saleID, seed))] != nil
 		for before := 0; whole && before < step; before++ {
-			whole = taken[identityOf(withdrawalKey(saleID, seed, before))] != nil
+			whole = taken[table.IdentityOf(table.WithdrawalKey(saleID, seed, before))] != nil
 		}
 		if whole {
 			continue
@@ -499,11 +503,11 @@ func (p *replay) takeBack(ctx context.Context, saleID string, added, taken map[i
 	slices.Sort(p.done.TakenBack)
 	for _, it := range broken {
 		p.done.Halves++
-		delete(taken, identityOf(it))
+		delete(taken, table.IdentityOf(it))
 		if !p.write {
 			continue
 		}
-		if _, err := p.retryTransaction(ctx, p.remove(keyOf(it))); err != nil {
+		if _, err := p.table.RetryTransaction(ctx, p.table.Remove(table.KeyOf(it))); err != nil {
 			return err
 		}
 	}
@@ -539,7 +543,7 @@ func (p *replay) oversold(ctx context.Context, one *replayed, short map[int]bool
 			note(c)
 		}
 	}
-	return p.Claims(ctx, one.sale.ID, func(_ sale.Sale, claims []sale.Claim) error {
+	return p.ledger.Claims(ctx, one.sale.ID, func(_ sale.Sale, claims []sale.Claim) error {
 		for _, c := range claims {
 			if p.write || !p.known[c.ID] {
 				note(c)

@@ -1,4 +1,4 @@
-package ledger
+package maintenance
 
 import (
 	"cmp"
@@ -10,6 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -21,11 +23,11 @@ type Held struct {
 	Order *sale.Order
 	// Guarded: the user's guard in the sale's group names this sale.
 	Guarded bool
-	Entry   *Entry
+	Entry   *ledger.Entry
 	Refunds []sale.Refund
 
-	claim, guard, entry, order item      // as they are stored
-	sealing                    []Listing // the sales to seal before it is erased, see mayBeSealed
+	claim, guard, entry, order table.Item       // as they are stored
+	sealing                    []ledger.Listing // the sales to seal before it is erased, see mayBeSealed
 }
 
 func (h *Held) isEmpty() bool {
@@ -36,22 +38,22 @@ func (h *Held) isEmpty() bool {
 // looked at: all that were ever created, a page at a time. It fails with sale.Busy or report's
 // error; and in the end with sale.NewerVersion or sale.Internal if there are sales that cannot be
 // read.
-func (l *Ledger) Person(ctx context.Context, user string, report func(Held) error) (sales int, err error) {
+func (m *Maintenance) Person(ctx context.Context, user string, report func(Held) error) (sales int, err error) {
 	var unreadable []error
-	err = l.queryPages(ctx, patientTries, dynamodb.QueryInput{
+	err = m.table.QueryPages(ctx, table.PatientTries, dynamodb.QueryInput{
 		KeyConditionExpression:    aws.String("#pk = :pk"),
-		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
-		ExpressionAttributeValues: item{":pk": listingKey("")[attrPK]},
-	}, true, func(listings []item) error {
+		ExpressionAttributeNames:  map[string]string{"#pk": table.PK},
+		ExpressionAttributeValues: table.Item{":pk": table.ListingKey("")[table.PK]},
+	}, true, func(listings []table.Item) error {
 		held, errs := make([]Held, len(listings)), make([]error, len(listings))
-		each(len(listings), func(i int) { held[i], errs[i] = l.heldIn(ctx, identityOf(listings[i]).sk, user) })
+		table.Each(len(listings), func(i int) { held[i], errs[i] = m.heldIn(ctx, table.IdentityOf(listings[i]).SK, user) })
 		for i, err := range errs {
 			sales++
 			switch {
 			case sale.CodeOf(err) == sale.Busy:
 				return err
 			case err != nil:
-				unreadable = append(unreadable, fmt.Errorf("sale %s: %w", identityOf(listings[i]).sk, err))
+				unreadable = append(unreadable, fmt.Errorf("sale %s: %w", table.IdentityOf(listings[i]).SK, err))
 			case !held[i].isEmpty():
 				if err := report(held[i]); err != nil {
 					return err
@@ -60,73 +62,73 @@ func (l *Ledger) Person(ctx context.Context, user string, report func(Held) erro
 		}
 		return nil
 	})
-	return sales, cmp.Or(err, asInternal(errors.Join(unreadable...)))
+	return sales, cmp.Or(err, sale.AsInternal(errors.Join(unreadable...)))
 }
 
 // heldIn reads what a sale holds of a user.
-func (l *Ledger) heldIn(ctx context.Context, saleID, user string) (Held, error) {
-	it, err := l.getWithin(ctx, patientTries, saleKey(saleID))
+func (m *Maintenance) heldIn(ctx context.Context, saleID, user string) (Held, error) {
+	it, err := m.table.GetWithin(ctx, table.PatientTries, table.SaleKey(saleID))
 	if err != nil {
 		return Held{}, err
 	}
-	s, err := readSale(it)
+	s, err := table.ReadSale(it)
 	if err != nil {
-		return Held{}, asInternal(err)
+		return Held{}, sale.AsInternal(err)
 	}
 	h := Held{Sale: s}
-	claim, guard, entry := claimKey(s.ID, sale.BucketOf(user, s.Buckets), user), item{}, item{}
-	keys := []item{claim}
+	claim, guard, entry := table.ClaimKey(s.ID, sale.BucketOf(user, s.Buckets), user), table.Item{}, table.Item{}
+	keys := []table.Item{claim}
 	if s.LimitGroup != "" {
-		guard = groupGuardKey(s.LimitGroup, user)
+		guard = table.GroupGuardKey(s.LimitGroup, user)
 		keys = append(keys, guard)
 	}
 	if s.HasDraw() {
-		receipt, err := l.receipt(ctx, s, user)
+		receipt, err := m.ledger.Receipt(ctx, s, user)
 		if err != nil {
 			return Held{}, err
 		}
-		h.Entry, entry = &receipt, entryKey(s.ID, receipt.Leaf.Page(), user)
+		h.Entry, entry = &receipt, table.EntryKey(s.ID, receipt.Leaf.Page(), user)
 		keys = append(keys, entry)
 	}
-	found, err := l.getAll(ctx, keys)
+	found, err := m.table.GetAll(ctx, keys)
 	if err != nil {
 		return Held{}, err
 	}
-	h.claim, h.guard, h.entry = found[identityOf(claim)], found[identityOf(guard)], found[identityOf(entry)]
+	h.claim, h.guard, h.entry = found[table.IdentityOf(claim)], found[table.IdentityOf(guard)], found[table.IdentityOf(entry)]
 	if h.entry == nil {
 		h.Entry = nil
-	} else if h.Entry.At, err = readEntered(h.entry); err != nil {
+	} else if h.Entry.At, err = table.ReadEntered(h.entry); err != nil {
 		return Held{}, err
 	}
 	if h.guard != nil {
-		g, err := readGroupGuard(h.guard)
+		g, err := table.ReadGroupGuard(h.guard)
 		if err != nil {
-			return Held{}, asInternal(err)
+			return Held{}, sale.AsInternal(err)
 		}
-		h.Guarded = g.saleID == s.ID
+		h.Guarded = g.SaleID == s.ID
 	}
 	if h.claim != nil {
-		err = l.readHeld(ctx, &h)
+		err = m.readHeld(ctx, &h)
 	}
-	return h, asInternal(err)
+	return h, sale.AsInternal(err)
 }
 
 // readHeld reads the claim, its order and its refunds. The claim notes the first refunds of its
 // order, so one without any has none. Plain reads may see what it notes before the refund.
-func (l *Ledger) readHeld(ctx context.Context, h *Held) error {
-	c, err := readClaim(h.Sale.ID, h.Sale.Buckets, h.claim)
+func (m *Maintenance) readHeld(ctx context.Context, h *Held) error {
+	c, err := table.ReadClaim(h.Sale.ID, h.Sale.Buckets, h.claim)
 	if err != nil {
 		return err
 	}
 	h.Claim = &c
 	if c.OrderID != 0 {
-		if h.order, err = l.getWithin(ctx, patientTries, orderKey(c.OrderID)); err != nil {
+		if h.order, err = m.table.GetWithin(ctx, table.PatientTries, table.OrderKey(c.OrderID)); err != nil {
 			return err
 		}
 		if h.order == nil {
 			return fmt.Errorf("order %s of the claim is not there", orderid.String(c.OrderID))
 		}
-		o, err := readOrder(h.order)
+		o, err := table.ReadOrder(h.order)
 		if err != nil {
 			return err
 		}
@@ -135,12 +137,12 @@ func (l *Ledger) readHeld(ctx context.Context, h *Held) error {
 	if len(c.Refunds) == 0 {
 		return nil
 	}
-	for left := l.upTo(patientTries); ; {
-		items, err := l.queryAll(ctx, patientTries, dynamodb.QueryInput{
+	for left := m.table.UpTo(table.PatientTries); ; {
+		items, err := m.table.QueryAll(ctx, table.PatientTries, dynamodb.QueryInput{
 			KeyConditionExpression:    aws.String("#pk = :pk"),
 			FilterExpression:          aws.String("#user = :user"),
-			ExpressionAttributeNames:  map[string]string{"#pk": attrPK, "#user": "user"},
-			ExpressionAttributeValues: item{":pk": refundKey(c.SaleID, "")[attrPK], ":user": str(c.User)},
+			ExpressionAttributeNames:  map[string]string{"#pk": table.PK, "#user": "user"},
+			ExpressionAttributeValues: table.Item{":pk": table.RefundKey(c.SaleID, "")[table.PK], ":user": table.S(c.User)},
 		})
 		if err != nil {
 			return err
@@ -148,7 +150,7 @@ func (l *Ledger) readHeld(ctx context.Context, h *Held) error {
 		h.Refunds = nil
 		unseen := slices.Clone(c.Refunds)
 		for _, it := range items {
-			refund, err := readRefund(it)
+			refund, err := table.ReadRefund(it)
 			if err != nil {
 				return err
 			}
@@ -158,7 +160,7 @@ func (l *Ledger) readHeld(ctx context.Context, h *Held) error {
 		if len(unseen) == 0 {
 			return nil
 		}
-		if !left.again(ctx) {
+		if !left.Again(ctx) {
 			return sale.Fail(sale.Busy, errors.New("a refund that the claim notes is not visible yet"))
 		}
 	}

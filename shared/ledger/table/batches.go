@@ -1,4 +1,4 @@
-package ledger
+package table
 
 import (
 	"context"
@@ -14,36 +14,36 @@ import (
 )
 
 const (
-	// batchKeys is DynamoDB's limit for one BatchGetItem.
-	batchKeys = 100
-	// maxStatements is DynamoDB's limit for one BatchExecuteStatement.
-	maxStatements = 25
-	// atOnce bounds the calls in flight of one operation.
-	atOnce = 16
+	// BatchKeys is DynamoDB's limit for one BatchGetItem.
+	BatchKeys = 100
+	// MaxStatements is DynamoDB's limit for one BatchExecuteStatement.
+	MaxStatements = 25
+	// AtOnce bounds the calls in flight of one operation.
+	AtOnce = 16
 )
 
-// batchGet reads items in as few calls as the limits allow, each with that many tries.
+// BatchGet reads items in as few calls as the limits allow, each with that many tries.
 // Items that do not exist are missing from the result.
-func (l *Ledger) batchGet(ctx context.Context, most int, keys []item, consistent bool) ([]item, error) {
-	var found []item
-	for start := 0; start < len(keys); start += batchKeys {
-		unread := keys[start:min(start+batchKeys, len(keys))]
-		for left := l.upTo(most); len(unread) > 0; {
+func (t *Table) BatchGet(ctx context.Context, most int, keys []Item, consistent bool) ([]Item, error) {
+	var found []Item
+	for start := 0; start < len(keys); start += BatchKeys {
+		unread := keys[start:min(start+BatchKeys, len(keys))]
+		for left := t.UpTo(most); len(unread) > 0; {
 			var out *dynamodb.BatchGetItemOutput
-			err := l.retry(ctx, most, func(ctx context.Context) (err error) {
-				out, err = l.api.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
+			err := t.Retry(ctx, most, func(ctx context.Context) (err error) {
+				out, err = t.API.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
 					RequestItems: map[string]types.KeysAndAttributes{
-						*l.table: {Keys: unread, ConsistentRead: &consistent},
+						*t.Name: {Keys: unread, ConsistentRead: &consistent},
 					},
 				})
 				return err
 			})
 			if err != nil {
-				return nil, asInternal(err)
+				return nil, sale.AsInternal(err)
 			}
-			found = append(found, out.Responses[*l.table]...)
-			unread = out.UnprocessedKeys[*l.table].Keys
-			if len(unread) > 0 && !left.again(ctx) {
+			found = append(found, out.Responses[*t.Name]...)
+			unread = out.UnprocessedKeys[*t.Name].Keys
+			if len(unread) > 0 && !left.Again(ctx) {
 				return nil, sale.Fail(sale.Busy, fmt.Errorf("%d keys stay unprocessed", len(unread)))
 			}
 		}
@@ -51,49 +51,49 @@ func (l *Ledger) batchGet(ctx context.Context, most int, keys []item, consistent
 	return found, nil
 }
 
-// getAll reads items consistently, each once even if its key is repeated; it reorders
+// GetAll reads items consistently, each once even if its key is repeated; it reorders
 // keys for that. An item that does not exist is nil in the result.
-func (l *Ledger) getAll(ctx context.Context, keys []item) (map[identity]item, error) {
-	items := make(map[identity]item, len(keys))
+func (t *Table) GetAll(ctx context.Context, keys []Item) (map[Identity]Item, error) {
+	items := make(map[Identity]Item, len(keys))
 	asked := keys[:0]
 	for _, k := range keys {
-		items[identityOf(k)] = nil
+		items[IdentityOf(k)] = nil
 		if len(items) > len(asked) { // DynamoDB refuses duplicate keys
 			asked = append(asked, k)
 		}
 	}
-	found, err := l.batchGet(ctx, patientTries, asked, true)
+	found, err := t.BatchGet(ctx, PatientTries, asked, true)
 	if err != nil {
 		return nil, err
 	}
 	for _, it := range found {
-		items[identityOf(it)] = it
+		items[IdentityOf(it)] = it
 	}
 	return items, nil
 }
 
-// execute runs up to maxStatements writes of different items in one call. Only those
+// Execute runs up to MaxStatements writes of different items in one call. Only those
 // with contention or an unknown outcome are tried again, by the rules of retry. It
 // returns one error per statement: nil, types.ConditionalCheckFailedException,
 // types.DuplicateItemException, sale.Busy when the tries or the time have run out, or
 // the error that no retry can cure.
-func (l *Ledger) execute(ctx context.Context, all []types.BatchStatementRequest) []error {
+func (t *Table) Execute(ctx context.Context, all []types.BatchStatementRequest) []error {
 	if len(all) == 0 {
 		return nil
 	}
-	errs := l.executeOnce(ctx, all)
-	left := tries{ledger: l, most: patientTries, starving: true}
+	errs := t.executeOnce(ctx, all)
+	left := Tries{table: t, most: PatientTries, starving: true}
 	for {
 		var again []int // positions
 		for i, err := range errs {
-			if o := judge(err); o == contended || o == unknown {
+			if o := Judge(err); o == Contended || o == Unknown {
 				again = append(again, i)
 			}
 		}
 		if len(again) == 0 {
 			return errs
 		}
-		if !left.again(ctx) {
+		if !left.Again(ctx) {
 			for _, i := range again {
 				errs[i] = sale.Fail(sale.Busy, errs[i])
 			}
@@ -103,21 +103,21 @@ func (l *Ledger) execute(ctx context.Context, all []types.BatchStatementRequest)
 		for n, i := range again {
 			batch[n] = all[i]
 		}
-		for n, err := range l.executeOnce(ctx, batch) {
+		for n, err := range t.executeOnce(ctx, batch) {
 			errs[again[n]] = err
 		}
 	}
 }
 
 // executeOnce makes one call and returns each statement's result.
-func (l *Ledger) executeOnce(ctx context.Context, batch []types.BatchStatementRequest) []error {
+func (t *Table) executeOnce(ctx context.Context, batch []types.BatchStatementRequest) []error {
 	var out *dynamodb.BatchExecuteStatementOutput
-	err := attempt(ctx, func(ctx context.Context) (err error) {
-		out, err = l.api.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{Statements: batch})
+	err := Attempt(ctx, func(ctx context.Context) (err error) {
+		out, err = t.API.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{Statements: batch})
 		return err
 	})
 	if err == nil && len(out.Responses) != len(batch) {
-		err = asInternal(fmt.Errorf("read batch: %d responses to %d statements", len(out.Responses), len(batch)))
+		err = sale.AsInternal(fmt.Errorf("read batch: %d responses to %d statements", len(out.Responses), len(batch)))
 	}
 	errs := make([]error, len(batch))
 	for i := range errs {
@@ -143,14 +143,14 @@ func statementError(e *types.BatchStatementError) error {
 	return &smithy.GenericAPIError{Code: string(e.Code), Message: aws.ToString(e.Message)}
 }
 
-// each calls f for 0…n-1, at most atOnce at a time, and waits for all.
-func each(n int, f func(i int)) {
+// Each calls f for 0…n-1, at most AtOnce at a time, and waits for all.
+func Each(n int, f func(i int)) {
 	if n == 1 {
 		f(0)
 		return
 	}
 	var wait sync.WaitGroup
-	slots := make(chan struct{}, atOnce)
+	slots := make(chan struct{}, AtOnce)
 	for i := range n {
 		slots <- struct{}{}
 		wait.Go(func() {
@@ -161,9 +161,9 @@ func each(n int, f func(i int)) {
 	wait.Wait()
 }
 
-// worst returns the error that matters most, anything before sale.Busy, with the number of
+// Worst returns the error that matters most, anything before sale.Busy, with the number of
 // the shard, or whatever else it is of.
-func worst(of string, errs []error) error {
+func Worst(of string, errs []error) error {
 	var busy error
 	for k, err := range errs {
 		if err == nil {

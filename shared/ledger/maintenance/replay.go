@@ -1,4 +1,4 @@
-package ledger
+package maintenance
 
 import (
 	"context"
@@ -13,6 +13,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"flashsale/shared/draw"
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -91,9 +94,9 @@ const (
 //
 // It fails with sale.SaleNotFound, before it writes anything, if the table does not have a sale
 // of the facts, with sale.Busy or sale.Internal.
-func (l *Ledger) Replay(ctx context.Context, table Scanner, lost Lost, write bool) (Replayed, error) {
+func (m *Maintenance) Replay(ctx context.Context, scanner Scanner, lost Lost, write bool) (Replayed, error) {
 	p := &replay{
-		Ledger: l, lost: lost, write: write, sales: map[string]*replayed{},
+		Maintenance: m, lost: lost, write: write, sales: map[string]*replayed{},
 		known: map[string]bool{}, due: map[string]bool{}, ends: map[uint64]bool{}, unreleased: map[uint64]bool{}, unexplained: map[uint64]string{},
 	}
 	for _, r := range lost.Refunds {
@@ -114,7 +117,7 @@ func (l *Ledger) Replay(ctx context.Context, table Scanner, lost Lost, write boo
 			err = p.add(ctx, a)
 		}
 	}
-	for claims := range slices.Chunk(p.lost.Claims, batchKeys/4) {
+	for claims := range slices.Chunk(p.lost.Claims, table.BatchKeys/4) {
 		if err == nil {
 			err = p.restoreClaims(ctx, claims)
 		}
@@ -132,7 +135,7 @@ func (l *Ledger) Replay(ctx context.Context, table Scanner, lost Lost, write boo
 				clear(one.released)
 			}
 		}
-		err = p.scan(ctx, table)
+		err = p.scan(ctx, scanner)
 	}
 	p.done.Problems = append(p.done.Problems, slices.Sorted(maps.Values(p.unexplained))...)
 	for _, id := range p.ids {
@@ -140,12 +143,12 @@ func (l *Ledger) Replay(ctx context.Context, table Scanner, lost Lost, write boo
 			err = p.derive(ctx, p.sales[id])
 		}
 	}
-	return p.done, asInternal(err)
+	return p.done, sale.AsInternal(err)
 }
 
 // replay is the state of one call.
 type replay struct {
-	*Ledger
+	*Maintenance
 	lost       Lost
 	known      map[string]bool // the ids of its claims
 	due        map[string]bool // the payments of its refunds
@@ -162,8 +165,8 @@ type replay struct {
 // replayed is a sale of a replay, with what its claims add up to.
 type replayed struct {
 	sale             sale.Sale
-	item, listing    item
-	calls            []Call
+	item, listing    table.Item
+	calls            []draw.Call
 	claims, released []int64 // per shard
 	added            []int64 // by additions that the table lacks
 	// refundAt is the instant of one of its refunds; isNoted: the listing notes one.
@@ -177,9 +180,9 @@ func (p *replay) problem(format string, about ...any) {
 
 // readSales reads the sales whose orders are not finished, and those of the facts.
 func (p *replay) readSales(ctx context.Context) error {
-	listings, err := p.queryAll(ctx, patientTries, dynamodb.QueryInput{
-		KeyConditionExpression: aws.String("#pk = :pk"), ExpressionAttributeNames: map[string]string{"#pk": attrPK},
-		ExpressionAttributeValues: item{":pk": str("SALES")},
+	listings, err := p.table.QueryAll(ctx, table.PatientTries, dynamodb.QueryInput{
+		KeyConditionExpression: aws.String("#pk = :pk"), ExpressionAttributeNames: map[string]string{"#pk": table.PK},
+		ExpressionAttributeValues: table.Item{":pk": table.S("SALES")},
 	})
 	if err != nil {
 		return err
@@ -196,13 +199,13 @@ func (p *replay) readSales(ctx context.Context) error {
 	}
 	delete(of, "") // refunds of unknown orders
 	for _, listing := range listings {
-		id := identityOf(listing).sk
-		if has(listing, "sealedAt") { // it had lost nothing, and users may have been erased from it since
+		id := table.IdentityOf(listing).SK
+		if table.Has(listing, "sealedAt") { // it had lost nothing, and users may have been erased from it since
 			delete(of, id)
 			p.lost = p.lost.without(id)
 			continue
 		}
-		if has(listing, "drained") && !of[id] {
+		if table.Has(listing, "drained") && !of[id] {
 			isFinished, err := p.isFinished(ctx, id, listing)
 			if err != nil {
 				return err
@@ -229,27 +232,27 @@ func (p *replay) readSales(ctx context.Context) error {
 
 // isFinished reports whether a sale whose listing says that it is drained has not been taken back by a
 // recall or another end: the listing may be the half of it that was not restored.
-func (p *replay) isFinished(ctx context.Context, id string, listing item) (bool, error) {
-	it, err := p.getWithin(ctx, patientTries, saleKey(id))
+func (p *replay) isFinished(ctx context.Context, id string, listing table.Item) (bool, error) {
+	it, err := p.table.GetWithin(ctx, table.PatientTries, table.SaleKey(id))
 	if err != nil {
 		return false, err
 	}
-	s, err := readSale(it)
+	s, err := table.ReadSale(it)
 	if err != nil {
 		return true, nil // nor can it be replayed
 	}
-	r := reader{item: listing}
-	return !s.IsRecalled() && s.Ends().Equal(r.time("closesAt")), asInternal(r.err)
+	r := table.Reader{Item: listing}
+	return !s.IsRecalled() && s.Ends().Equal(r.Time("closesAt")), sale.AsInternal(r.Err)
 }
 
 // identify finds in the table whose the claims and refunds are of which the facts know the id of an
 // erased user alone: they were published again after the erasure, which the table has lost. One whose order
 // the table has not is nobody's.
 func (p *replay) identify(ctx context.Context) error {
-	var keys []item
+	var keys []table.Item
 	ask := func(user string, orderID uint64) {
 		if sale.IsErased(user) && orderID != 0 {
-			keys = append(keys, orderKey(orderID))
+			keys = append(keys, table.OrderKey(orderID))
 		}
 	}
 	for _, c := range p.lost.Claims {
@@ -258,7 +261,7 @@ func (p *replay) identify(ctx context.Context) error {
 	for _, r := range p.lost.Refunds {
 		ask(r.User, r.OrderID)
 	}
-	orders, err := p.getAll(ctx, keys)
+	orders, err := p.table.GetAll(ctx, keys)
 	if err != nil || len(keys) == 0 {
 		return err
 	}
@@ -266,8 +269,8 @@ func (p *replay) identify(ctx context.Context) error {
 		if !sale.IsErased(user) {
 			return user
 		}
-		r := reader{item: orders[identityOf(orderKey(orderID))]}
-		return r.optionalText("user")
+		r := table.Reader{Item: orders[table.IdentityOf(table.OrderKey(orderID))]}
+		return r.OptionalText("user")
 	}
 	claims := p.lost.Claims
 	p.lost.Claims = nil
@@ -295,8 +298,8 @@ func (l Lost) without(saleID string) Lost {
 }
 
 // readSale returns nil for a draft, which has no claims.
-func (p *replay) readSale(ctx context.Context, id string, listing item) (*replayed, error) {
-	it, err := p.getWithin(ctx, patientTries, saleKey(id))
+func (p *replay) readSale(ctx context.Context, id string, listing table.Item) (*replayed, error) {
+	it, err := p.table.GetWithin(ctx, table.PatientTries, table.SaleKey(id))
 	if err != nil {
 		return nil, err
 	}
@@ -304,24 +307,24 @@ func (p *replay) readSale(ctx context.Context, id string, listing item) (*replay
 		p.problem("sale %q is listed, and its item is gone", id)
 		return nil, nil
 	}
-	s, err := readSale(it)
+	s, err := table.ReadSale(it)
 	if err != nil || s.State != sale.Open {
-		return nil, asInternal(err)
+		return nil, sale.AsInternal(err)
 	}
 	one := &replayed{sale: s, item: it, listing: listing, claims: make([]int64, s.Shards), released: make([]int64, s.Shards), added: make([]int64, s.Shards)}
 	if s.HasDraw() {
-		calls, err := p.queryAll(ctx, patientTries, dynamodb.QueryInput{
-			KeyConditionExpression: aws.String("#pk = :pk"), ExpressionAttributeNames: map[string]string{"#pk": attrPK},
-			ExpressionAttributeValues: item{":pk": str(drawPK(id))},
+		calls, err := p.table.QueryAll(ctx, table.PatientTries, dynamodb.QueryInput{
+			KeyConditionExpression: aws.String("#pk = :pk"), ExpressionAttributeNames: map[string]string{"#pk": table.PK},
+			ExpressionAttributeValues: table.Item{":pk": table.S(table.DrawPK(id))},
 		})
 		if err != nil {
 			return nil, err
 		}
 		for _, it := range calls {
-			if strings.HasPrefix(identityOf(it).sk, callHead) {
-				c, err := readCall(it)
+			if strings.HasPrefix(table.IdentityOf(it).SK, table.CallHead) {
+				c, err := table.ReadCall(it)
 				if err != nil {
-					return nil, asInternal(err)
+					return nil, sale.AsInternal(err)
 				}
 				one.calls = append(one.calls, c)
 			}
@@ -335,14 +338,14 @@ func (p *replay) readSale(ctx context.Context, id string, listing item) (*replay
 
 // leap makes sure that nothing is given out again, and pauses the sales.
 func (p *replay) leap(ctx context.Context) error {
-	now := p.now().UTC()
+	now := p.table.Now().UTC()
 	from := p.lost.RestoredTo.UTC()
 	if now.Sub(from) > maxRestoreDays*24*time.Hour {
 		return fmt.Errorf("the table is of %s, and no restore goes further back than 35 days", from.Format(time.RFC3339))
 	}
 	// The clock of whoever gave out an order id may have been on the day before or after.
-	for day := from.Add(-clockSkew).Truncate(24 * time.Hour); !day.After(now.Add(clockSkew)); day = day.AddDate(0, 0, 1) {
-		if err := p.mark(ctx, sequenceKey(orderid.Day(day)), "ADD #next :leap SET #restoredAt = :at", sequenceLeap, map[string]string{"#next": "next"}, item{}); err != nil {
+	for day := from.Add(-ledger.ClockSkew).Truncate(24 * time.Hour); !day.After(now.Add(ledger.ClockSkew)); day = day.AddDate(0, 0, 1) {
+		if err := p.mark(ctx, table.SequenceKey(orderid.Day(day)), "ADD #next :leap SET #restoredAt = :at", sequenceLeap, map[string]string{"#next": "next"}, table.Item{}); err != nil {
 			return err
 		}
 	}
@@ -366,34 +369,34 @@ const restoreActor = "restore"
 // be repeated under its id. This one is later than that.
 func (p *replay) pause(ctx context.Context, one *replayed, now time.Time) error {
 	s := one.sale
-	trail, err := p.edits(ctx, maxTries, s.ID)
+	trail, err := p.table.Edits(ctx, table.MaxTries, s.ID)
 	if err != nil {
 		return err
 	}
 	last := s.ChangedAt.UnixMilli()
 	for _, entry := range trail {
-		made, err := readChange(entry)
+		made, err := table.ReadChange(entry)
 		if err != nil {
-			return asInternal(err)
+			return sale.AsInternal(err)
 		}
 		last = max(last, made.At.UnixMilli())
 		if made.Number > s.Edits {
-			if _, err := p.retryTransaction(ctx, p.remove(keyOf(entry))); err != nil {
-				return asInternal(err)
+			if _, err := p.table.RetryTransaction(ctx, p.table.Remove(table.KeyOf(entry))); err != nil {
+				return sale.AsInternal(err)
 			}
 		}
 	}
 	update := "ADD #version :leap, #edits :leap SET #restoredAt = :at, #paused = :paused, #changedAt = :now"
 	names := map[string]string{"#version": "version", "#edits": "edits", "#empty": "empty", "#paused": "paused", "#changedAt": "changedAt"}
-	values := item{":paused": boolean(s.Paused || s.Ends().After(now)), ":now": num(max(now.UnixMilli(), last+1))}
+	values := table.Item{":paused": table.Bool(s.Paused || s.Ends().After(now)), ":now": table.N(max(now.UnixMilli(), last+1))}
 	if s.HasDraw() {
 		update += ", #operatedAt = :now"
 		names["#operatedAt"] = "operatedAt"
 	}
-	if err := p.mark(ctx, saleKey(s.ID), update+" REMOVE #empty", saleLeap, names, values); err != nil {
+	if err := p.mark(ctx, table.SaleKey(s.ID), update+" REMOVE #empty", saleLeap, names, values); err != nil {
 		return err
 	}
-	if s, err = p.readOpenSale(ctx, s.ID); err != nil {
+	if s, err = p.table.OpenSale(ctx, s.ID); err != nil {
 		return err
 	}
 	c := sale.Change{
@@ -407,34 +410,19 @@ func (p *replay) pause(ctx context.Context, one *replayed, now time.Time) error 
 	if s.HasDraw() {
 		c.OperatedAt, c.BeginsAt, c.EndsAt = s.OperatedAt, s.BeginsAt, s.EndsAt
 	}
-	entry := withLabels(s.Labels, changeItem(s.ID, c))
-	entry["call"] = str(c.ID)
-	if err := p.putAbsent(ctx, entry); err != nil {
+	entry := table.WithLabels(s.Labels, table.ChangeItem(s.ID, c))
+	entry["call"] = table.S(c.ID)
+	if err := p.table.PutAbsent(ctx, entry); err != nil {
 		return err
 	}
 	one.sale = s
-	return p.editShards(ctx, s, nil)
+	return p.ledger.EditShards(ctx, s, nil)
 }
 
 // mark raises numbers of an item by a leap, once in a restore.
-func (p *replay) mark(ctx context.Context, key item, update string, leap int64, names map[string]string, values item) error {
-	names["#restoredAt"], values[":leap"], values[":at"] = "restoredAt", num(leap), millis(p.lost.RestoredTo)
-	return p.update(ctx, key, update, "attribute_not_exists(#restoredAt) OR #restoredAt < :at", names, values)
-}
-
-// update updates an item unless its condition refuses that.
-func (l *Ledger) update(ctx context.Context, key item, update, condition string, names map[string]string, values item) error {
-	err := l.retry(ctx, patientTries, func(ctx context.Context) error {
-		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: l.table, Key: key, UpdateExpression: &update, ConditionExpression: &condition,
-			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-		})
-		return err
-	})
-	if judge(err) == conditioned {
-		return nil
-	}
-	return asInternal(err)
+func (p *replay) mark(ctx context.Context, key table.Item, update string, leap int64, names map[string]string, values table.Item) error {
+	names["#restoredAt"], values[":leap"], values[":at"] = "restoredAt", table.N(leap), table.Millis(p.lost.RestoredTo)
+	return p.table.Update(ctx, key, update, "attribute_not_exists(#restoredAt) OR #restoredAt < :at", names, values)
 }
 
 // resetListing makes the scheduled functions begin anew, and the listing agree with the sale.
@@ -443,19 +431,19 @@ func (p *replay) resetListing(ctx context.Context, one *replayed) error {
 	names := map[string]string{
 		"#closesAt": "closesAt", "#drained": "drained", "#cursor": "cursor", "#books": "books", "#releasing": "releasing", "#nextDue": "nextDue",
 	}
-	r := reader{item: one.listing}
-	values := item{":closesAt": millis(one.sale.Ends()), ":read": num(r.number("closesAt"))}
+	r := table.Reader{Item: one.listing}
+	values := table.Item{":closesAt": table.Millis(one.sale.Ends()), ":read": table.N(r.Number("closesAt"))}
 	if one.sale.IsRecalled() {
 		update = strings.Replace(update, " REMOVE", ", #recalling = :recalling REMOVE", 1)
-		names["#recalling"], values[":recalling"] = "recalling", millis(one.sale.RecalledAt)
-	} else if has(one.listing, "recalling") {
+		names["#recalling"], values[":recalling"] = "recalling", table.Millis(one.sale.RecalledAt)
+	} else if table.Has(one.listing, "recalling") {
 		update += ", #recalling"
 		names["#recalling"] = "recalling"
 	}
-	if r.err != nil {
-		return asInternal(r.err)
+	if r.Err != nil {
+		return sale.AsInternal(r.Err)
 	}
-	return p.update(ctx, listingKey(one.sale.ID), update, "#closesAt = :read", names, values)
+	return p.table.Update(ctx, table.ListingKey(one.sale.ID), update, "#closesAt = :read", names, values)
 }
 
 // add puts an addition and its receipts, under its own instant and author, so that its event stays
@@ -463,25 +451,25 @@ func (p *replay) resetListing(ctx context.Context, one *replayed) error {
 func (p *replay) add(ctx context.Context, a LostAddition) error {
 	one := p.sales[a.SaleID]
 	s := one.sale
-	items := []item{seedingItem(s, a.Change)}
+	items := []table.Item{table.SeedingItem(s, a.Change)}
 	for k := range s.Shards {
 		if units := sale.Share(a.Units, k, s.Shards); units > 0 {
-			items = append(items, with(seedShardKey(s.ID, a.ID, k), item{"units": num(units), "at": millis(a.At)}))
+			items = append(items, table.With(table.SeedShardKey(s.ID, a.ID, k), table.Item{"units": table.N(units), "at": table.Millis(a.At)}))
 		}
 	}
-	there, err := p.receipts(ctx, s.ID, seedHeads+a.ID)
+	there, err := p.table.Receipts(ctx, s.ID, table.SeedHeads+a.ID)
 	if err != nil {
 		return err
 	}
 	lacking := false
 	for k, it := range items {
-		if there[identityOf(it)] != nil {
+		if there[table.IdentityOf(it)] != nil {
 			continue
 		}
 		lacking = true
 		switch {
 		case p.write:
-			if err := p.putAbsent(ctx, it); err != nil {
+			if err := p.table.PutAbsent(ctx, it); err != nil {
 				return err
 			}
 		case k > 0:
@@ -500,7 +488,7 @@ const replayRounds = 4
 
 var errReplayOvertaken = errors.New("the table changed under the replay: something else writes to it")
 
-// restoreClaims completes up to a quarter of batchKeys claims and what belongs to each: its order, its
+// restoreClaims completes up to a quarter of table.BatchKeys claims and what belongs to each: its order, its
 // guard in a group, its payment's guard.
 func (p *replay) restoreClaims(ctx context.Context, claims []sale.Claim) error {
 	for round := range replayRounds {
@@ -509,32 +497,32 @@ func (p *replay) restoreClaims(ctx context.Context, claims []sale.Claim) error {
 			return err
 		}
 		errs := make([]error, len(writes))
-		each(len(writes), func(i int) { errs[i] = writes[i](ctx) })
-		if err := worst("claim", errs); err != nil {
+		table.Each(len(writes), func(i int) { errs[i] = writes[i](ctx) })
+		if err := table.Worst("claim", errs); err != nil {
 			return err
 		}
 	}
-	return asInternal(errReplayOvertaken)
+	return sale.AsInternal(errReplayOvertaken)
 }
 
 // lacking returns the writes of the claims of a batch that can be made now. In the first round
 // it counts whatever is lacking.
 func (p *replay) lacking(ctx context.Context, claims []sale.Claim, count bool) (writes []func(context.Context) error, err error) {
-	var keys []item
+	var keys []table.Item
 	for _, c := range claims {
 		s := p.sales[c.SaleID].sale
-		keys = append(keys, claimKey(c.SaleID, sale.BucketOf(c.User, s.Buckets), c.User))
+		keys = append(keys, table.ClaimKey(c.SaleID, sale.BucketOf(c.User, s.Buckets), c.User))
 		if c.OrderID != 0 {
-			keys = append(keys, orderKey(c.OrderID))
+			keys = append(keys, table.OrderKey(c.OrderID))
 		}
 		if s.LimitGroup != "" {
-			keys = append(keys, groupGuardKey(s.LimitGroup, c.User))
+			keys = append(keys, table.GroupGuardKey(s.LimitGroup, c.User))
 		}
 		if c.Payment != "" {
-			keys = append(keys, paymentKey(c.Payment))
+			keys = append(keys, table.PaymentKey(c.Payment))
 		}
 	}
-	there, err := p.getAll(ctx, keys)
+	there, err := p.table.GetAll(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -551,7 +539,7 @@ func (p *replay) lacking(ctx context.Context, claims []sale.Claim, count bool) (
 }
 
 // lackingOf returns the writes for one claim.
-func (p *replay) lackingOf(c sale.Claim, one *replayed, there map[identity]item, count bool) (writes []func(context.Context) error) {
+func (p *replay) lackingOf(c sale.Claim, one *replayed, there map[table.Identity]table.Item, count bool) (writes []func(context.Context) error) {
 	problem := func(format string, about ...any) []func(context.Context) error {
 		if count {
 			p.problem("claim "+c.ID+" of sale "+c.SaleID+": "+format, about...)
@@ -566,16 +554,16 @@ func (p *replay) lackingOf(c sale.Claim, one *replayed, there map[identity]item,
 			writes = append(writes, write)
 		}
 	}
-	key := claimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User)
-	stored := there[identityOf(key)]
+	key := table.ClaimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User)
+	stored := there[table.IdentityOf(key)]
 	if stored == nil {
 		switch {
 		case c.AcceptedAt.IsZero() || c.Shard < 0 || c.Shard >= one.sale.Shards:
 			return problem("no line of a log says when it was accepted, and in which shard")
-		case one.sale.HasDraw() && !slices.ContainsFunc(one.calls, func(call Call) bool { return !c.AcceptedAt.Before(call.From) && c.AcceptedAt.Before(call.Until) }):
+		case one.sale.HasDraw() && !slices.ContainsFunc(one.calls, func(call draw.Call) bool { return !c.AcceptedAt.Before(call.From) && c.AcceptedAt.Before(call.Until) }):
 			return problem("it was accepted in a call that is lost")
 		}
-		lacks(&p.done.Claims, func(ctx context.Context) error { return p.putAbsent(ctx, wholeClaim(c)) })
+		lacks(&p.done.Claims, func(ctx context.Context) error { return p.table.PutAbsent(ctx, wholeClaim(c)) })
 		if count && !p.write {
 			one.count(c)
 		}
@@ -583,7 +571,7 @@ func (p *replay) lackingOf(c sale.Claim, one *replayed, there map[identity]item,
 	held := sale.Claim{ID: c.ID}
 	if stored != nil {
 		var err error
-		if held, err = readClaim(c.SaleID, c.Buckets, stored); err != nil {
+		if held, err = table.ReadClaim(c.SaleID, c.Buckets, stored); err != nil {
 			return problem("%v", err)
 		}
 	}
@@ -610,28 +598,28 @@ func (p *replay) lackingOf(c sale.Claim, one *replayed, there map[identity]item,
 		}
 	}
 	if g := one.sale.LimitGroup; g != "" {
-		switch it := there[identityOf(groupGuardKey(g, c.User))]; {
+		switch it := there[table.IdentityOf(table.GroupGuardKey(g, c.User))]; {
 		case it == nil:
-			lacks(&p.done.Guards, func(ctx context.Context) error { return p.putAbsent(ctx, groupGuardItem(g, c)) })
+			lacks(&p.done.Guards, func(ctx context.Context) error { return p.table.PutAbsent(ctx, table.GroupGuardItem(g, c)) })
 		default:
-			if guard, err := readGroupGuard(it); err != nil || guard.claimID != c.ID {
-				return problem("the user's guard in group %s is of claim %s (%v)", g, guard.claimID, err)
+			if guard, err := table.ReadGroupGuard(it); err != nil || guard.ClaimID != c.ID {
+				return problem("the user's guard in group %s is of claim %s (%v)", g, guard.ClaimID, err)
 			}
 		}
 	}
 	if c.OrderID != 0 {
 		o := sale.Order{ID: c.OrderID, SaleID: c.SaleID, User: c.User, ClaimID: c.ID}
-		switch it := there[identityOf(orderKey(c.OrderID))]; {
+		switch it := there[table.IdentityOf(table.OrderKey(c.OrderID))]; {
 		case it == nil:
-			lacks(&p.done.Orders, func(ctx context.Context) error { return p.putAbsent(ctx, orderItem(o)) })
+			lacks(&p.done.Orders, func(ctx context.Context) error { return p.table.PutAbsent(ctx, table.OrderItem(o)) })
 		default:
-			if have, err := readOrder(it); err != nil || have != o {
+			if have, err := table.ReadOrder(it); err != nil || have != o {
 				return problem("order %s is of claim %s (%v)", orderid.String(c.OrderID), have.ClaimID, err)
 			}
 		}
 	}
-	if c.Payment != "" && there[identityOf(paymentKey(c.Payment))] == nil {
-		lacks(&p.done.Guards, func(ctx context.Context) error { return p.putAbsent(ctx, paidGuard(c)) })
+	if c.Payment != "" && there[table.IdentityOf(table.PaymentKey(c.Payment))] == nil {
+		lacks(&p.done.Guards, func(ctx context.Context) error { return p.table.PutAbsent(ctx, paidGuard(c)) })
 	}
 	return writes
 }
@@ -644,21 +632,17 @@ func unless(later bool, write func(context.Context) error) func(context.Context)
 	return write
 }
 
-func orderItem(o sale.Order) item {
-	return with(orderKey(o.ID), item{"saleId": str(o.SaleID), "user": str(o.User), "claimId": str(o.ClaimID)})
-}
-
 // paidGuard is the guard of the payment that has paid the claim.
-func paidGuard(c sale.Claim) item {
+func paidGuard(c sale.Claim) table.Item {
 	provider, reference, _ := strings.Cut(c.Payment, "#")
-	return guardItem(sale.Payment{Provider: provider, Reference: reference, OrderID: c.OrderID, Amount: c.Amount, Currency: c.Currency}, c.SaleID, fatePaid, c.PaidAt)
+	return table.GuardItem(sale.Payment{Provider: provider, Reference: reference, OrderID: c.OrderID, Amount: c.Amount, Currency: c.Currency}, c.SaleID, table.FatePaid, c.PaidAt)
 }
 
 // wholeClaim is a claim with all that is known of it.
-func wholeClaim(c sale.Claim) item {
-	it := claimItem(c, sale.BucketOf(c.User, c.Buckets))
+func wholeClaim(c sale.Claim) table.Item {
+	it := table.ClaimItem(c, sale.BucketOf(c.User, c.Buckets))
 	if c.OrderID != 0 {
-		it["orderId"] = num(int64(c.OrderID))
+		it["orderId"] = table.N(int64(c.OrderID))
 		_, _, values := finishing(c)
 		for name, value := range values {
 			it[strings.TrimPrefix(name, ":")] = value
@@ -668,30 +652,30 @@ func wholeClaim(c sale.Claim) item {
 }
 
 // finishing sets what makes a claim paid or released.
-func finishing(c sale.Claim) (update string, names map[string]string, values item) {
+func finishing(c sale.Claim) (update string, names map[string]string, values table.Item) {
 	switch {
 	case c.Released():
 		return "SET #releasedAt = :releasedAt, #releasedBy = :releasedBy",
 			map[string]string{"#releasedAt": "releasedAt", "#releasedBy": "releasedBy"},
-			item{":releasedAt": millis(c.ReleasedAt), ":releasedBy": str(string(c.ReleasedBy))}
+			table.Item{":releasedAt": table.Millis(c.ReleasedAt), ":releasedBy": table.S(string(c.ReleasedBy))}
 	case c.PaidAt.IsZero():
 		return "", nil, nil
 	}
 	return "SET #paidAt = :paidAt, #payment = :payment, #amount = :amount, #currency = :currency",
 		map[string]string{"#paidAt": "paidAt", "#payment": "payment", "#amount": "amount", "#currency": "currency"},
-		item{":paidAt": millis(c.PaidAt), ":payment": str(c.Payment), ":amount": num(c.Amount), ":currency": str(c.Currency)}
+		table.Item{":paidAt": table.Millis(c.PaidAt), ":payment": table.S(c.Payment), ":amount": table.N(c.Amount), ":currency": table.S(c.Currency)}
 }
 
 func (p *replay) giveOrderID(ctx context.Context, c sale.Claim) error {
-	return p.update(ctx, claimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User), "SET #orderId = :orderId",
-		"attribute_not_exists(#orderId)", map[string]string{"#orderId": "orderId"}, item{":orderId": num(int64(c.OrderID))})
+	return p.table.Update(ctx, table.ClaimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User), "SET #orderId = :orderId",
+		"attribute_not_exists(#orderId)", map[string]string{"#orderId": "orderId"}, table.Item{":orderId": table.N(int64(c.OrderID))})
 }
 
 // finish writes that a claim is paid or released.
 func (p *replay) finish(ctx context.Context, c sale.Claim) error {
 	update, names, values := finishing(c)
 	names["#paidAt"], names["#releasedAt"] = "paidAt", "releasedAt"
-	return p.update(ctx, claimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User), update, ifNotFinal, names, values)
+	return p.table.Update(ctx, table.ClaimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User), update, table.IfNotFinal, names, values)
 }
 
 func (one *replayed) count(c sale.Claim) {

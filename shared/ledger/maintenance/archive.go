@@ -1,4 +1,4 @@
-package ledger
+package maintenance
 
 import (
 	"bufio"
@@ -20,6 +20,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
 )
 
@@ -38,7 +40,7 @@ type Archived struct {
 // image is an item as a line has it, an attribute's type before its value.
 type image map[string]map[string]any
 
-func imageOf(it item) (image, error) {
+func imageOf(it table.Item) (image, error) {
 	out := image{}
 	for name, value := range it {
 		switch v := value.(type) {
@@ -53,7 +55,7 @@ func imageOf(it item) (image, error) {
 		case *types.AttributeValueMemberNS:
 			out[name] = map[string]any{"NS": slices.Sorted(slices.Values(v.Value))}
 		default:
-			return nil, fmt.Errorf("archive %v: attribute %s is of another type", identityOf(it), name)
+			return nil, fmt.Errorf("archive %v: attribute %s is of another type", table.IdentityOf(it), name)
 		}
 	}
 	return out, nil
@@ -87,18 +89,18 @@ func (a *archiving) add(one image) error {
 		return err
 	}
 	bare := maps.Clone(one)
-	pk := one.text(attrPK)
-	fmt.Fprintf(a.keys, "%q %q\n", pk, one.text(attrSK))
+	pk := one.text(table.PK)
+	fmt.Fprintf(a.keys, "%q %q\n", pk, one.text(table.SK))
 	kind, _, _ := strings.Cut(pk, "#")
 	switch kind {
 	case "CLAIM":
 		a.Claims++
-		delete(bare, attrSK)
+		delete(bare, table.SK)
 	case "GUARD", "ENTRY": // its key ends with a bucket or page that depends on the user
-		bare[attrPK] = map[string]any{"S": pk[:max(0, strings.LastIndexByte(pk, '#'))]}
-		delete(bare, attrSK)
+		bare[table.PK] = map[string]any{"S": pk[:max(0, strings.LastIndexByte(pk, '#'))]}
+		delete(bare, table.SK)
 	case "SALE":
-		for _, name := range []string{"sealedAt", "archive", "archivedClaims", "archivedKeys", "archivedAt", attrMinReader} {
+		for _, name := range []string{"sealedAt", "archive", "archivedClaims", "archivedKeys", "archivedAt", table.MinReader} {
 			delete(bare, name)
 		}
 	}
@@ -125,12 +127,12 @@ func (a *archiving) sum() summed {
 // seedings, trail, shards, claims, orders, guards, refunds and entries, and in the end what an archive
 // has. It fails with sale.Conflicting unless the sale has been over for ArchiveAfter and it and its
 // group may be sealed; with sale.SaleNotFound, sale.Busy or sale.Internal; or with to's error.
-func (l *Ledger) WriteArchive(ctx context.Context, saleID string, to io.Writer) (Archived, error) {
-	s, _, err := l.mayBeArchived(ctx, saleID)
+func (m *Maintenance) WriteArchive(ctx context.Context, saleID string, to io.Writer) (Archived, error) {
+	s, _, err := m.mayBeArchived(ctx, saleID)
 	if err != nil {
 		return Archived{}, err
 	}
-	a, err := l.archive(ctx, s, to)
+	a, err := m.archive(ctx, s, to)
 	if err != nil {
 		return Archived{}, err
 	}
@@ -142,32 +144,32 @@ func (l *Ledger) WriteArchive(ctx context.Context, saleID string, to io.Writer) 
 }
 
 // mayBeArchived returns a sale that may be archived, and the sales to seal with it.
-func (l *Ledger) mayBeArchived(ctx context.Context, saleID string) (sale.Sale, []Listing, error) {
-	s, err := l.readOpenSale(ctx, saleID)
+func (m *Maintenance) mayBeArchived(ctx context.Context, saleID string) (sale.Sale, []ledger.Listing, error) {
+	s, err := m.table.OpenSale(ctx, saleID)
 	switch {
 	case err != nil:
 		return s, nil, err
 	case s.Archive != "":
 		return s, nil, s.RefuseArchived()
 	}
-	if from := s.Ends().Add(ArchiveAfter); l.now().Before(from) {
+	if from := s.Ends().Add(ArchiveAfter); m.table.Now().Before(from) {
 		return s, nil, sale.Refusef(sale.Conflicting, "the sale %s may be archived from %s on", saleID, from.UTC().Format(time.RFC3339))
 	}
-	if l.now().Sub(s.SealedAt).Abs() < pauseSettles {
+	if m.table.Now().Sub(s.SealedAt).Abs() < ledger.PauseSettles {
 		return s, nil, sale.Fail(sale.Busy, fmt.Errorf("somebody has just been erased from the sale %s, perhaps not in every item that can be seen", saleID))
 	}
-	with, err := l.mayBeSealed(ctx, s)
+	with, err := m.mayBeSealed(ctx, s)
 	return s, with, err
 }
 
 // archive writes the lines of a sale.
-func (l *Ledger) archive(ctx context.Context, s sale.Sale, to io.Writer) (summed, error) {
+func (m *Maintenance) archive(ctx context.Context, s sale.Sale, to io.Writer) (summed, error) {
 	a := newArchiving(s.ID, to)
-	add := func(items []item) error {
+	add := func(items []table.Item) error {
 		for _, it := range items {
 			one, err := imageOf(it)
 			if err != nil {
-				return asInternal(err)
+				return sale.AsInternal(err)
 			}
 			if err := a.add(one); err != nil {
 				return err
@@ -176,18 +178,18 @@ func (l *Ledger) archive(ctx context.Context, s sale.Sale, to io.Writer) (summed
 		return nil
 	}
 	partition := func(pk types.AttributeValue) error {
-		return l.queryPages(ctx, patientTries, dynamodb.QueryInput{
-			KeyConditionExpression: aws.String("#pk = :pk"), ExpressionAttributeNames: map[string]string{"#pk": attrPK}, ExpressionAttributeValues: item{":pk": pk},
+		return m.table.QueryPages(ctx, table.PatientTries, dynamodb.QueryInput{
+			KeyConditionExpression: aws.String("#pk = :pk"), ExpressionAttributeNames: map[string]string{"#pk": table.PK}, ExpressionAttributeValues: table.Item{":pk": pk},
 		}, true, add)
 	}
-	parts := []types.AttributeValue{saleKey(s.ID)[attrPK], str(changesPK(s.ID)), str(drawPK(s.ID))}
+	parts := []types.AttributeValue{table.SaleKey(s.ID)[table.PK], table.S(table.ChangesPK(s.ID)), table.S(table.DrawPK(s.ID))}
 	for k := range s.Shards {
-		parts = append(parts, stockKey(s.ID, k)[attrPK])
+		parts = append(parts, table.StockKey(s.ID, k)[table.PK])
 	}
-	parts = append(parts, refundKey(s.ID, "")[attrPK])
+	parts = append(parts, table.RefundKey(s.ID, "")[table.PK])
 	if s.HasDraw() {
 		for page := range 256 {
-			parts = append(parts, str(entryPK(s.ID, byte(page))))
+			parts = append(parts, table.S(table.EntryPK(s.ID, byte(page))))
 		}
 	}
 	for _, pk := range parts {
@@ -195,33 +197,33 @@ func (l *Ledger) archive(ctx context.Context, s sale.Sale, to io.Writer) (summed
 			return summed{}, err
 		}
 	}
-	err := l.claimItems(ctx, s, func(claims []item) error {
+	err := m.table.ClaimItems(ctx, s, func(claims []table.Item) error {
 		if err := add(claims); err != nil {
 			return err
 		}
-		var keys []item
+		var keys []table.Item
 		for _, it := range claims {
-			c, err := readClaim(s.ID, s.Buckets, it)
+			c, err := table.ReadClaim(s.ID, s.Buckets, it)
 			if err != nil {
-				return asInternal(err)
+				return sale.AsInternal(err)
 			}
 			if c.OrderID != 0 {
-				keys = append(keys, orderKey(c.OrderID))
+				keys = append(keys, table.OrderKey(c.OrderID))
 			}
 			if s.LimitGroup != "" {
-				keys = append(keys, groupGuardKey(s.LimitGroup, c.User))
+				keys = append(keys, table.GroupGuardKey(s.LimitGroup, c.User))
 			}
 		}
 		asked := slices.Clone(keys)
-		found, err := l.getAll(ctx, keys)
+		found, err := m.table.GetAll(ctx, keys)
 		if err != nil {
 			return err
 		}
 		for _, k := range asked {
-			if it := found[identityOf(k)]; it == nil {
+			if it := found[table.IdentityOf(k)]; it == nil {
 				// An erasure in between has moved it.
-				return sale.Fail(sale.Busy, fmt.Errorf("%v of a claim is not there", identityOf(k)))
-			} else if err := add([]item{it}); err != nil {
+				return sale.Fail(sale.Busy, fmt.Errorf("%v of a claim is not there", table.IdentityOf(k)))
+			} else if err := add([]table.Item{it}); err != nil {
 				return err
 			}
 		}
@@ -282,7 +284,7 @@ func readArchive(from io.Reader, saleID string, each func(image) error) (summed,
 // creation, its trail, its shards, its refunds, its roll and the guards of its payments stay, with the archive's
 // digest. The same again, after it was cut off anywhere, deletes what is left. It fails as
 // WriteArchive does, and with sale.Poison if the archive is not whole.
-func (l *Ledger) DeleteArchived(ctx context.Context, saleID string, open func() (io.ReadCloser, error)) (Archived, error) {
+func (m *Maintenance) DeleteArchived(ctx context.Context, saleID string, open func() (io.ReadCloser, error)) (Archived, error) {
 	read := func(each func(image) error) (summed, error) {
 		from, err := open()
 		if err != nil {
@@ -295,13 +297,13 @@ func (l *Ledger) DeleteArchived(ctx context.Context, saleID string, open func() 
 	if err != nil {
 		return sum.Archived, err
 	}
-	s, err := l.readOpenSale(ctx, saleID)
+	s, err := m.table.OpenSale(ctx, saleID)
 	if err != nil {
 		return sum.Archived, err
 	}
 	switch {
 	case s.Archive == "":
-		err = l.beginArchive(ctx, saleID, sum)
+		err = m.beginArchive(ctx, saleID, sum)
 	case s.Archive != sum.Digest:
 		err = sale.Refusef(sale.Conflicting, "the sale %s was archived in another file, whose digest is %s", saleID, s.Archive)
 	case s.ArchivedKeys != sum.keys:
@@ -312,10 +314,10 @@ func (l *Ledger) DeleteArchived(ctx context.Context, saleID string, open func() 
 	}
 	// The claims first: an order without a claim is nobody's, but reconciliation would put an order that a
 	// claim has and the table has not.
-	d := deleting{Ledger: l, ctx: ctx, noted: map[string]bool{}}
+	d := deleting{Maintenance: m, ctx: ctx, noted: map[string]bool{}}
 	for _, kinds := range [][]string{{"CLAIM", "GUARD", "ENTRY"}, {"ORDER"}} {
 		again, err := read(func(one image) error {
-			if kind, _, _ := strings.Cut(one.text(attrPK), "#"); !slices.Contains(kinds, kind) {
+			if kind, _, _ := strings.Cut(one.text(table.PK), "#"); !slices.Contains(kinds, kind) {
 				return nil
 			}
 			return d.add(one)
@@ -333,8 +335,8 @@ func (l *Ledger) DeleteArchived(ctx context.Context, saleID string, open func() 
 	if err := d.forgetRefunded(saleID); err != nil {
 		return sum.Archived, err
 	}
-	return sum.Archived, l.update(ctx, saleKey(saleID), "SET #archivedAt = :now", "attribute_not_exists(#archivedAt)",
-		map[string]string{"#archivedAt": "archivedAt"}, item{":now": millis(l.now())})
+	return sum.Archived, m.table.Update(ctx, table.SaleKey(saleID), "SET #archivedAt = :now", "attribute_not_exists(#archivedAt)",
+		map[string]string{"#archivedAt": "archivedAt"}, table.Item{":now": table.Millis(m.table.Now())})
 }
 
 // refuseUsers: by its digest alone, which has no user, the file would do.
@@ -342,12 +344,12 @@ var refuseUsers = sale.Refuse(sale.Conflicting, "the archive has other users tha
 
 // beginArchive compares the sale with the archive, seals it and notes the archive in it: from then on
 // its claims may be deleted, and nobody can be erased from it.
-func (l *Ledger) beginArchive(ctx context.Context, saleID string, sum summed) error {
-	s, with, err := l.mayBeArchived(ctx, saleID)
+func (m *Maintenance) beginArchive(ctx context.Context, saleID string, sum summed) error {
+	s, with, err := m.mayBeArchived(ctx, saleID)
 	if err != nil {
 		return err
 	}
-	now, err := l.archive(ctx, s, io.Discard)
+	now, err := m.archive(ctx, s, io.Discard)
 	switch {
 	case err != nil:
 		return err
@@ -362,49 +364,49 @@ func (l *Ledger) beginArchive(ctx context.Context, saleID string, sum summed) er
 		names: map[string]string{
 			"#archive": "archive", "#archivedClaims": "archivedClaims", "#archivedKeys": "archivedKeys", "#version": "version", "#erased": "erased",
 		},
-		values: item{
-			":digest": str(sum.Digest), ":claims": num(sum.Claims), ":keys": str(sum.keys), ":version": num(s.Version),
+		values: table.Item{
+			":digest": table.S(sum.Digest), ":claims": table.N(sum.Claims), ":keys": table.S(sum.keys), ":version": table.N(s.Version),
 		},
 	}
 	if s.Erased > 0 {
-		note.condition, note.values[":erased"] = "#version = :version AND #erased = :erased", num(s.Erased)
+		note.condition, note.values[":erased"] = "#version = :version AND #erased = :erased", table.N(s.Erased)
 	}
-	reasons, err := l.retryTransaction(ctx, note.actions(l)...)
+	reasons, err := m.table.RetryTransaction(ctx, note.actions(m)...)
 	if reasons != nil {
 		return note.refused(reasons)
 	}
-	return asInternal(err)
+	return sale.AsInternal(err)
 }
 
 // forgetRefunded takes the users out of a sale's refunds, also of those that came after the archive
 // was written: those that can be seen, and those that the deleted claims have noted. No refund gets a
 // user without a claim. The refunds stay: a provider that reports one again gets the same answer.
 func (d *deleting) forgetRefunded(saleID string) error {
-	refunds, err := d.refundItems(d.ctx, saleID)
+	refunds, err := d.table.RefundItems(d.ctx, saleID)
 	if err != nil {
 		return err
 	}
-	keys := map[identity]item{}
+	keys := map[table.Identity]table.Item{}
 	for _, it := range refunds {
-		if has(it, "user") {
-			keys[identityOf(it)] = keyOf(it)
+		if table.Has(it, "user") {
+			keys[table.IdentityOf(it)] = table.KeyOf(it)
 		}
 	}
 	for payment := range d.noted {
-		key := refundKey(saleID, payment)
-		keys[identityOf(key)] = key
+		key := table.RefundKey(saleID, payment)
+		keys[table.IdentityOf(key)] = key
 	}
 	for _, key := range keys {
-		if err := d.update(d.ctx, key, "REMOVE #user", "attribute_exists(#user)", map[string]string{"#user": "user"}, nil); err != nil {
+		if err := d.table.Update(d.ctx, key, "REMOVE #user", "attribute_exists(#user)", map[string]string{"#user": "user"}, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// deleting deletes items in transactions of maxDeletes, atOnce of them at a time.
+// deleting deletes items in transactions of maxDeletes, table.AtOnce of them at a time.
 type deleting struct {
-	*Ledger
+	*Maintenance
 	ctx   context.Context
 	batch []types.TransactWriteItem
 	noted map[string]bool // the payments that deleted claims have noted to go back
@@ -414,13 +416,13 @@ type deleting struct {
 const maxDeletes = 100
 
 func (d *deleting) add(one image) error {
-	key := item{attrPK: str(one.text(attrPK)), attrSK: str(one.text(attrSK))}
-	if strings.HasPrefix(one.text(attrPK), "CLAIM#") {
+	key := table.Item{table.PK: table.S(one.text(table.PK)), table.SK: table.S(one.text(table.SK))}
+	if strings.HasPrefix(one.text(table.PK), "CLAIM#") {
 		d.batch = append(d.batch, d.deleteArchivedClaim(key, one))
 	} else {
-		d.batch = append(d.batch, d.remove(key))
+		d.batch = append(d.batch, d.table.Remove(key))
 	}
-	if len(d.batch) < maxDeletes*atOnce {
+	if len(d.batch) < maxDeletes*table.AtOnce {
 		return nil
 	}
 	return d.flush()
@@ -428,7 +430,7 @@ func (d *deleting) add(one image) error {
 
 // deleteArchivedClaim deletes a claim if it notes as many refunds as in the archive, unless a payment has
 // come since that was written.
-func (d *deleting) deleteArchivedClaim(key item, one image) types.TransactWriteItem {
+func (d *deleting) deleteArchivedClaim(key table.Item, one image) types.TransactWriteItem {
 	refunds, _ := one["refunds"]["SS"].([]any)
 	for _, payment := range refunds {
 		if id, ok := payment.(string); ok {
@@ -445,34 +447,34 @@ func (d *deleting) deleteArchivedClaim(key item, one image) types.TransactWriteI
 func (d *deleting) flush() error {
 	batches := slices.Collect(slices.Chunk(d.batch, maxDeletes))
 	noted, errs := make([][]string, len(batches)), make([]error, len(batches))
-	each(len(batches), func(i int) { noted[i], errs[i] = d.deleteAll(batches[i]) })
+	table.Each(len(batches), func(i int) { noted[i], errs[i] = d.deleteAll(batches[i]) })
 	for _, payment := range slices.Concat(noted...) {
 		d.noted[payment] = true
 	}
 	d.batch = d.batch[:0]
-	return worst("batch", errs)
+	return table.Worst("batch", errs)
 }
 
 // deleteAll deletes the items of a batch, and returns what else its claims have noted to go back since
 // the archive was written. A claim that is gone notes nothing.
 func (d *deleting) deleteAll(batch []types.TransactWriteItem) (noted []string, err error) {
 	for {
-		reasons, err := d.retryTransaction(d.ctx, batch...)
+		reasons, err := d.table.RetryTransaction(d.ctx, batch...)
 		if reasons == nil {
-			return noted, asInternal(err)
+			return noted, sale.AsInternal(err)
 		}
 		for i, reason := range reasons {
-			if !failed(reason) {
+			if !table.Failed(reason) {
 				continue
 			}
 			gone := batch[i].Delete
-			if gone.ExpressionAttributeNames["#payment"] != "" && has(reason.Item, "payment") {
+			if gone.ExpressionAttributeNames["#payment"] != "" && table.Has(reason.Item, "payment") {
 				return noted, sale.Refuse(sale.Conflicting, "an order was paid after the archive was written (see make refunds): what is left stays")
 			}
-			r := reader{item: reason.Item}
-			refunds := r.optionalTexts("refunds")
-			if r.err != nil {
-				return noted, asInternal(r.err)
+			r := table.Reader{Item: reason.Item}
+			refunds := r.OptionalTexts("refunds")
+			if r.Err != nil {
+				return noted, sale.AsInternal(r.Err)
 			}
 			noted = append(noted, refunds...)
 			batch[i] = d.deleteNoting(gone.Key, gone.ExpressionAttributeNames, len(refunds))
@@ -482,13 +484,13 @@ func (d *deleting) deleteAll(batch []types.TransactWriteItem) (noted []string, e
 
 // deleteNoting deletes a claim if that many refunds are noted on it, and if it is not paid, unless names
 // has no payment.
-func (d *deleting) deleteNoting(key item, names map[string]string, refunds int) types.TransactWriteItem {
+func (d *deleting) deleteNoting(key table.Item, names map[string]string, refunds int) types.TransactWriteItem {
 	condition, values := ifNotes(refunds)
 	if names["#payment"] != "" {
 		condition += " AND attribute_not_exists(#payment)"
 	}
 	return types.TransactWriteItem{Delete: &types.Delete{
-		TableName: d.table, Key: key, ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+		TableName: d.table.Name, Key: key, ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}
 }

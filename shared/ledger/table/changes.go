@@ -1,0 +1,98 @@
+package table
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"flashsale/shared/sale"
+)
+
+// withAuthor adds who asked for a change and why, as far as it is given.
+func withAuthor(a sale.Author, it Item) Item {
+	if a.Actor != "" {
+		it["actor"] = S(a.Actor)
+	}
+	if a.Verified {
+		it["verified"] = Bool(true)
+	}
+	if a.Note != "" {
+		it["note"] = S(a.Note)
+	}
+	return it
+}
+
+func (r *Reader) author() sale.Author {
+	return sale.Author{Actor: r.OptionalText("actor"), Verified: Has(r.Item, "verified") && r.Flag("verified"), Note: r.OptionalText("note")}
+}
+
+// texts are what a description may give.
+func texts(c *sale.Change) map[string]**string {
+	return map[string]**string{"name": &c.Name, "image": &c.Image, "about": &c.About, "link": &c.Link}
+}
+
+func ChangeItem(saleID string, c sale.Change) Item {
+	it := withAuthor(c.Author, With(ChangeKey(saleID, c.Number), Item{"id": S(c.ID), "action": S(string(c.Action)), "at": Millis(c.At)}))
+	if !c.OpensAt.IsZero() {
+		it["paused"], it["opensAt"], it["closesAt"] = Bool(c.Paused), Millis(c.OpensAt), Millis(c.ClosesAt)
+	}
+	if !c.OperatedAt.IsZero() {
+		it["operatedAt"], it["beginsAt"], it["endsAt"] = Millis(c.OperatedAt), Millis(c.BeginsAt), Millis(c.EndsAt)
+	}
+	for name, text := range texts(&c) {
+		if *text != nil {
+			it[name] = S(**text)
+		}
+	}
+	return it
+}
+
+func ReadChange(it Item) (sale.Change, error) {
+	r := Read(it)
+	number, err := strconv.ParseInt(r.Text(SK), 10, 64)
+	c := sale.Change{Number: number, ID: r.Text("id"), Action: sale.Action(r.Text("action")), At: r.Time("at"), Author: r.author()}
+	if Has(it, "opensAt") {
+		c.Paused, c.OpensAt, c.ClosesAt = r.Flag("paused"), r.Time("opensAt"), r.Time("closesAt")
+	}
+	if Has(it, "operatedAt") {
+		c.OperatedAt, c.BeginsAt, c.EndsAt = r.Time("operatedAt"), r.Time("beginsAt"), r.Time("endsAt")
+	}
+	for name, text := range texts(&c) {
+		if Has(it, name) {
+			*text = aws.String(r.Text(name))
+		}
+	}
+	return c, cmp.Or(r.Err, err)
+}
+
+// SeedingItem is the head of an addition, or of a withdrawal, whose units are negative.
+func SeedingItem(s sale.Sale, c sale.Change) Item {
+	units := c.Units
+	if c.Action == sale.ActionWithdraw {
+		units = -units
+	}
+	return WithLabels(s.Labels, withAuthor(c.Author, With(SeedKey(s.ID, c.ID), Item{
+		"units": N(units), "at": Millis(c.At), "action": S(string(c.Action)),
+	})))
+}
+
+// ReadSeeding reads the head of an addition or a withdrawal. An older release stored no action
+// and no author.
+func ReadSeeding(it Item) (sale.Change, error) {
+	r := Read(it)
+	c := sale.Change{
+		ID: strings.TrimPrefix(r.Text(SK), SeedHeads), Action: sale.ActionAdd, At: r.Time("at"), Author: r.author(), Units: r.Number("units"),
+	}
+	if c.Units < 0 {
+		c.Action, c.Units = sale.ActionWithdraw, -c.Units
+	}
+	return c, r.Err
+}
+
+// IsSeeding tells the head of an addition or a withdrawal from the receipts of its shards.
+func IsSeeding(id Identity) bool {
+	seed, ok := strings.CutPrefix(id.SK, SeedHeads)
+	return ok && !strings.Contains(seed, "#")
+}

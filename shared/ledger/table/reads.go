@@ -1,0 +1,151 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/sale"
+)
+
+// Receipts returns the items of a sale whose sort key begins with head. With them a
+// repeat costs one read instead of a cancelled transaction per shard.
+func (t *Table) Receipts(ctx context.Context, saleID, head string) (map[Identity]Item, error) {
+	items, err := t.QueryAll(ctx, PatientTries, dynamodb.QueryInput{
+		KeyConditionExpression:    aws.String("#pk = :pk AND begins_with(#sk, :head)"),
+		ExpressionAttributeNames:  map[string]string{"#pk": PK, "#sk": SK},
+		ExpressionAttributeValues: Item{":pk": SaleKey(saleID)[PK], ":head": S(head)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	found := map[Identity]Item{}
+	for _, it := range items {
+		found[IdentityOf(it)] = it
+	}
+	return found, nil
+}
+
+// ClaimPage reads the page of a bucket's claims after that user, or its first page if
+// that is "": at most that many claims, or as many as DynamoDB returns if most is 0.
+func (t *Table) ClaimPage(ctx context.Context, saleID string, bucket int, after string, most int32) (*dynamodb.QueryOutput, error) {
+	pk := ClaimKey(saleID, bucket, "")[PK]
+	in := &dynamodb.QueryInput{
+		TableName:                 t.Name,
+		ConsistentRead:            aws.Bool(true),
+		KeyConditionExpression:    aws.String("#pk = :pk"),
+		ExpressionAttributeNames:  map[string]string{"#pk": PK},
+		ExpressionAttributeValues: Item{":pk": pk},
+		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
+	}
+	if after != "" {
+		in.ExclusiveStartKey = Item{PK: pk, SK: S(after)}
+	}
+	if most > 0 {
+		in.Limit = &most
+	}
+	var out *dynamodb.QueryOutput
+	err := t.Retry(ctx, PatientTries, func(ctx context.Context) (err error) {
+		out, err = t.API.Query(ctx, in)
+		return err
+	})
+	return out, sale.AsInternal(err)
+}
+
+// PageEnd returns where the page after out begins: the bucket and its last user read.
+func PageEnd(out *dynamodb.QueryOutput, bucket int) (int, string, error) {
+	if len(out.LastEvaluatedKey) == 0 {
+		return bucket + 1, "", nil
+	}
+	r := Reader{Item: out.LastEvaluatedKey}
+	after := r.Text(SK)
+	return bucket, after, sale.AsInternal(r.Err)
+}
+
+// ClaimItems passes the items of a sale's claims to report, a page at a time, in the order of
+// buckets and users.
+func (t *Table) ClaimItems(ctx context.Context, s sale.Sale, report func([]Item) error) error {
+	for bucket, after := 0, ""; bucket < s.Buckets; {
+		out, err := t.ClaimPage(ctx, s.ID, bucket, after, 0)
+		if err != nil {
+			return err
+		}
+		if err := report(out.Items); err != nil {
+			return err
+		}
+		if bucket, after, err = PageEnd(out, bucket); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Table) RefundItems(ctx context.Context, saleID string) ([]Item, error) {
+	return t.QueryAll(ctx, PatientTries, dynamodb.QueryInput{
+		KeyConditionExpression:    aws.String("#pk = :pk"),
+		ExpressionAttributeNames:  map[string]string{"#pk": PK},
+		ExpressionAttributeValues: Item{":pk": RefundKey(saleID, "")[PK]},
+	})
+}
+
+// Shards reads the shards of a sale.
+func (t *Table) Shards(ctx context.Context, s sale.Sale) ([]Shard, error) {
+	keys := make([]Item, s.Shards)
+	for k := range keys {
+		keys[k] = StockKey(s.ID, k)
+	}
+	stored, err := t.GetAll(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	shards := make([]Shard, s.Shards)
+	for k := range shards {
+		if shards[k], err = ReadShard(stored[IdentityOf(StockKey(s.ID, k))]); err != nil {
+			return nil, sale.AsInternal(fmt.Errorf("shard %d: %w", k, err))
+		}
+	}
+	return shards, nil
+}
+
+// OpenSale reads the sale from the table and not from a snapshot. A draft
+// counts as not found.
+func (t *Table) OpenSale(ctx context.Context, saleID string) (sale.Sale, error) {
+	it, err := t.GetWithin(ctx, PatientTries, SaleKey(saleID))
+	if err != nil {
+		return sale.Sale{}, err
+	}
+	if it == nil {
+		return sale.Sale{}, sale.Refuse(sale.SaleNotFound, "no such sale")
+	}
+	s, err := ReadSale(it)
+	if err != nil {
+		return sale.Sale{}, sale.AsInternal(err)
+	}
+	if s.State != sale.Open {
+		return sale.Sale{}, &sale.Error{
+			Code: sale.SaleNotFound, Detail: "the sale is still being created", Err: &sale.DraftError{OpensAt: s.OpensAt, ClosesAt: s.ClosesAt},
+		}
+	}
+	return s, nil
+}
+
+// Edits returns the entries of a sale's edits, the oldest first.
+func (t *Table) Edits(ctx context.Context, tries int, saleID string) ([]Item, error) {
+	return t.QueryAll(ctx, tries, dynamodb.QueryInput{
+		KeyConditionExpression:    aws.String("#pk = :pk"),
+		ExpressionAttributeNames:  map[string]string{"#pk": PK},
+		ExpressionAttributeValues: Item{":pk": S(ChangesPK(saleID))},
+	})
+}
+
+// Seedings returns the heads of a sale's additions and withdrawals, without their receipts.
+func (t *Table) Seedings(ctx context.Context, saleID string) ([]Item, error) {
+	found, err := t.Receipts(ctx, saleID, SeedHeads)
+	maps.DeleteFunc(found, func(id Identity, _ Item) bool { return !IsSeeding(id) })
+	return slices.Collect(maps.Values(found)), err
+}
