@@ -38,9 +38,9 @@ type meter struct {
 
 // metric is one metric of CloudWatch, and how its sum adds to the usage.
 type metric struct {
-	namespace, name string
-	dimensions      []dimension
-	add             func(u *price.Usage, sum float64)
+	Namespace, MetricName string
+	Dimensions            []dimension
+	add                   func(u *price.Usage, sum float64)
 }
 
 type dimension struct{ Name, Value string }
@@ -91,9 +91,13 @@ func (m meter) usage(ctx context.Context, from, to time.Time) (price.Usage, stri
 	from, to = from.UTC().Truncate(period), to.UTC().Add(period).Truncate(period)
 	how := fmt.Sprintf("measured by CloudWatch\nfor the whole stack from %s to %s", from.Format(time.TimeOnly), to.Format(time.TimeOnly))
 	var u price.Usage
-	queries := m.metrics()
+	metrics := m.metrics()
 	// GetMetricData accepts 500 queries; a stack of this project has about forty.
-	text, err := json.Marshal(asked(queries))
+	var queries []map[string]any
+	for i, asked := range metrics {
+		queries = append(queries, map[string]any{"Id": id(i), "MetricStat": map[string]any{"Metric": asked, "Period": int(period / time.Second), "Stat": "Sum"}})
+	}
+	text, err := json.Marshal(queries)
 	if err != nil {
 		return u, how, fmt.Errorf("read CloudWatch: %w", err)
 	}
@@ -113,8 +117,8 @@ func (m meter) usage(ctx context.Context, from, to time.Time) (price.Usage, stri
 			sums[r.ID] += v
 		}
 	}
-	for i, q := range queries {
-		q.add(&u, sums[id(i)])
+	for i, counted := range metrics {
+		counted.add(&u, sums[id(i)])
 	}
 	if u.Invocations == 0 {
 		return u, how, fmt.Errorf("read CloudWatch: it has no invocation in that time")
@@ -123,21 +127,6 @@ func (m meter) usage(ctx context.Context, from, to time.Time) (price.Usage, stri
 }
 
 func id(i int) string { return fmt.Sprintf("m%d", i) }
-
-// asked converts the queries to the API's format.
-func asked(queries []metric) []map[string]any {
-	var all []map[string]any
-	for i, q := range queries {
-		all = append(all, map[string]any{"Id": id(i), "MetricStat": map[string]any{
-			"Metric": map[string]any{
-				"Namespace": q.namespace, "MetricName": q.name,
-				"Dimensions": q.dimensions,
-			},
-			"Period": int(period / time.Second), "Stat": "Sum",
-		}})
-	}
-	return all
-}
 
 // printBill prints what a sale of that many orders cost between two instants.
 func (t target) printBill(ctx context.Context, out io.Writer, from, to time.Time, orders int64) error {

@@ -70,9 +70,9 @@ func TestCloudWatchsSumsBecomeTheUsage(t *testing.T) {
 		t.Errorf("the CLI got (-want +got):\n%s", diff)
 	}
 	for _, query := range []string{
-		`{"Id":"m4","MetricStat":{"Metric":{"Dimensions":[{"Name":"FunctionName","Value":"shop-Buy"}],"MetricName":"Invocations","Namespace":"AWS/Lambda"},"Period":60,"Stat":"Sum"}}`,
-		`"Dimensions":[{"Name":"QueueName","Value":"shop-Orders"}],"MetricName":"NumberOfEmptyReceives"`,
-		`"Dimensions":[{"Name":"stack","Value":"shop"},{"Name":"service","Value":"publish"}],"MetricName":"events"`,
+		`{"Id":"m4","MetricStat":{"Metric":{"Namespace":"AWS/Lambda","MetricName":"Invocations","Dimensions":[{"Name":"FunctionName","Value":"shop-Buy"}]},"Period":60,"Stat":"Sum"}}`,
+		`"MetricName":"NumberOfEmptyReceives","Dimensions":[{"Name":"QueueName","Value":"shop-Orders"}]`,
+		`"MetricName":"events","Dimensions":[{"Name":"stack","Value":"shop"},{"Name":"service","Value":"publish"}]`,
 	} {
 		if !strings.Contains(words[7], query) {
 			t.Errorf("CloudWatch was not asked for %s:\n%s", query, words[7])

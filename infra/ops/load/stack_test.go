@@ -63,8 +63,8 @@ func TestWithoutARunningStackItStartsOne(t *testing.T) {
 		code, kept              int    // files or folders
 	}{
 		{"and leaves nothing behind when all is well", "serve", program, "no stack is running", exitFine, 0},
-		{"and keeps its data and log when a promise is broken", "oversell", program, "make run DATA=", exitBroken, 2},
-		{"and shows its last lines when it does not start", "die", program, "the stack was started with", exitNotRun, 1},
+		{"and keeps its data when a promise is broken", "oversell", program, "make run DATA=", exitBroken, 1},
+		{"and shows its last lines when it does not start", "die", program, "the stack was started with", exitNotRun, 0},
 		{"unless there is no program", "", filepath.Join(t.TempDir(), "local"), "make host builds it", exitNotRun, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

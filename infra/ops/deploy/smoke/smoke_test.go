@@ -1,7 +1,6 @@
 package smoke
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -133,19 +132,6 @@ func TestAnHonestShopPassesEveryCheck(t *testing.T) {
 	}
 }
 
-func TestTheReceiptHasItsOwnRow(t *testing.T) {
-	for _, tt := range []struct {
-		err    error
-		failed int
-	}{{nil, 0}, {errors.New("1 unit too few"), 1}} {
-		r := round(t, &shop{})
-		r.Receipt = func(context.Context) (string, error) { return "1 seeded = 0 left + 1 claims", tt.err }
-		if passed, failed, _ := outcome(r.Run(t.Context())); len(failed) != tt.failed || len(passed)+len(failed) != 21 {
-			t.Errorf("%v: passed %q, failed %q", tt.err, passed, failed)
-		}
-	}
-}
-
 func TestWithoutATokenThePurchaseIsSkipped(t *testing.T) {
 	r := round(t, &shop{})
 	r.Token = ""
@@ -178,17 +164,13 @@ func TestEveryWrongAnswerIsNoticed(t *testing.T) {
 	}{
 		{"the page is closed", "open sale's page: 200 CLOSED", answer("GET /sales/s", 200, `{"saleId":"s","state":"CLOSED"}`)},
 		{"the page is another sale's", "open sale's page", answer("GET /sales/s", 200, `{"saleId":"x","state":"OPEN"}`)},
-		{"the page is not JSON", `open sale's page: 200 "hello"`, answer("GET /sales/s", 200, `hello`)},
-		{"the buyer's page is another sale's", "buyer's page: 200", answer("GET /s/s", 200, `<html data-sale="x">`)},
 		{"the buyer's page has no script", "buyer's page: 200 text/html, 20 bytes", func(w http.ResponseWriter, r *http.Request) bool {
 			w.Header().Set("Content-Type", "text/html")
 			w.Header().Set("Content-Security-Policy", "default-src 'none'")
 			return answer("GET /s/s", 200, `<html data-sale="s">`)(w, r)
 		}},
 		{"the script is gone", "buyer's page: script: 404", answer("GET /assets/page.1.js", 404, "no such file")},
-		{"the script may not be kept", "buyer's page: script: 200", answer("GET /assets/page.1.js", 200, "")},
 		{"any sale exists", "unknown sale's page: 200 OPEN", answer("GET /sales/s-none", 200, `{"saleId":"s-none","state":"OPEN"}`)},
-		{"API Gateway's 404", "unknown sale's page", answer("GET /sales/s-none", 404, `{"message":"Not Found"}`)},
 		{"anybody may buy", "purchase without token: 202 PENDING", func(w http.ResponseWriter, r *http.Request) bool {
 			if r.Method != "POST" || r.Header.Get("Authorization") != "" {
 				return false
@@ -204,10 +186,8 @@ func TestEveryWrongAnswerIsNoticed(t *testing.T) {
 			w.WriteHeader(202)
 			return true
 		}},
-		{"everything is refused", "purchase: 409 sold-out", answer("POST /sales/s/orders", 409, `{"code":"sold-out"}`)},
 		{"a purchase is final at once", "purchase: 202 CONFIRMED", answer("POST /sales/s/orders", 202, `{"claimId":"c1","saleId":"s","state":"CONFIRMED"}`)},
 		{"every purchase is accepted", "another purchase: 202 PENDING", answer("POST /sales/s/orders", 202, `{"claimId":"c1","saleId":"s","state":"PENDING"}`)},
-		{"the order is another claim's", "order id", answer("GET /sales/s/orders/me", 200, `{"claimId":"c2","saleId":"s","state":"CONFIRMED","orderId":"77"}`)},
 		{"the order never comes", "order id: 200 PENDING", answer("GET /sales/s/orders/me", 200, `{"claimId":"c1","saleId":"s","state":"PENDING"}`)},
 		{"the order is not found", "the order: 404 order-not-found", answer("GET /orders/77", 404, `{"code":"order-not-found"}`)},
 		{"webhooks have no route", "unsigned: stripe: 404", answer("POST /payments/stripe", 404, `{"message":"Not Found"}`)},
@@ -236,13 +216,5 @@ func TestEveryWrongAnswerIsNoticed(t *testing.T) {
 				t.Errorf("%v, want %v", err, ErrMismatch)
 			}
 		})
-	}
-}
-
-func TestASystemThatDoesNotAnswerFails(t *testing.T) {
-	r := Round{URL: "http://127.0.0.1:1", Sale: "s", Bound: time.Second}
-	passed, failed, _ := outcome(r.Run(t.Context()))
-	if passed != nil || len(failed) != 9 {
-		t.Errorf("passed %q, failed %q", passed, failed)
 	}
 }
