@@ -262,6 +262,8 @@ func TestOneStrangeUserCutsOffNobodyElse(t *testing.T) {
 		{"an id that cannot be read", 400, "{}", false},
 		{"forbidden", 403, no, false},
 		{"our credentials", 401, "", false},
+		{"a gateway whose service is being replaced", 405, `{"message":"Forbidden"}`, false},
+		{"gone", 410, no, false},
 		{"a redirect", 302, "", false},
 		{"a 200 that is no answer", 200, "<html>", false},
 		{"no content", 204, "", false},
@@ -293,24 +295,6 @@ func TestOneStrangeUserCutsOffNobodyElse(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// The operator's ingress answers while the service behind it is being replaced, or a key has expired.
-func TestAGatewaysAnswerBarsNobody(t *testing.T) {
-	for _, status := range []int{http.StatusNotFound, http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusGone} {
-		for _, open := range []bool{false, true} {
-			at(t, func(o *Options) { o.FailOpen = open }, func(t *testing.T, o *office, c *Checker) {
-				o.set(time.Millisecond, status, `{"message":"Forbidden"}`)
-				if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", inAnHour()); admitted != open || err == nil {
-					t.Errorf("%d: admitted %t, %v; want %t and why", status, admitted, err, open)
-				}
-				o.set(time.Millisecond, http.StatusOK, yes)
-				if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", inAnHour()); !admitted || err != nil {
-					t.Errorf("once the service is back after %d: admitted %t, %v", status, admitted, err)
-				}
-			})
-		}
 	}
 }
 

@@ -25,6 +25,8 @@ func TestTheEnvironmentSaysWhomToAskAndWithHowMuchPatience(t *testing.T) {
 		{"no time", url, "0", "", "", nil, "ELIGIBILITY_TIMEOUT_MS"},
 		{"too much time", url, "1001", "", "", nil, "ELIGIBILITY_TIMEOUT_MS is \"1001\", want 1 to 1000\n"},
 		{"a time that is none", url, "300ms", "", "", nil, "ELIGIBILITY_TIMEOUT_MS"},
+		{"less than no time", url, "-1", "", "", nil, "ELIGIBILITY_TIMEOUT_MS"},
+		{"fewer than nobody at once", url, "", "-1", "", nil, "ELIGIBILITY_CONCURRENCY"},
 		{"nobody at once", url, "", "0", "", nil, "ELIGIBILITY_CONCURRENCY"},
 		{"too many at once", url, "", "1001", "", nil, "ELIGIBILITY_CONCURRENCY"},
 		{"a number that is none", url, "", "eight", "", nil, "ELIGIBILITY_CONCURRENCY"},
@@ -60,28 +62,5 @@ func TestTheEnvironmentSaysWhomToAskAndWithHowMuchPatience(t *testing.T) {
 				t.Errorf("asks %s", got.service.url)
 			}
 		})
-	}
-}
-
-func TestOptionsOutsideTheirBoundsAreRefused(t *testing.T) {
-	good := Options{URL: "http://127.0.0.1:1", Timeout: time.Second, Concurrency: 1, Now: clock.Wall}
-	if _, err := New(good); err != nil {
-		t.Fatal(err)
-	}
-	for name, change := range map[string]func(*Options){
-		"no URL":               func(o *Options) { o.URL = "" },
-		"no timeout":           func(o *Options) { o.Timeout = 0 },
-		"a timeout too long":   func(o *Options) { o.Timeout = MaxTimeout + 1 },
-		"no concurrency":       func(o *Options) { o.Concurrency = 0 },
-		"too much concurrency": func(o *Options) { o.Concurrency = MaxConcurrency + 1 },
-		"a negative timeout":   func(o *Options) { o.Timeout = -time.Second },
-		"negative concurrency": func(o *Options) { o.Concurrency = -1 },
-		"no clock":             func(o *Options) { o.Now = nil },
-	} {
-		o := good
-		change(&o)
-		if _, err := New(o); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
 	}
 }

@@ -11,6 +11,9 @@ import (
 
 func TestAnObjectSaysWhatWasAddedInThatOrder(t *testing.T) {
 	var o Object
+	if got := string(Object(nil).Close()); got != "{}" || o.Members() != nil {
+		t.Errorf("without members it is %s, and has %q", got, o.Members())
+	}
 	o.Text("text", `a "quoted" <word>`)
 	o.TextIf("nothing", "")
 	o.TextIf("something", "x")
@@ -36,26 +39,6 @@ func TestAnObjectSaysWhatWasAddedInThatOrder(t *testing.T) {
 			t.Errorf("%s is not where it was added: %s", name, text)
 		}
 		last = at
-	}
-}
-
-func TestAnObjectWithoutMembersIsOne(t *testing.T) {
-	var o Object
-	if got := string(o.Close()); got != "{}" || o.Members() != nil {
-		t.Errorf("got %s and %q", got, o.Members())
-	}
-	o.Int("a", 1)
-	if got := string(o.Members()); got != `"a":1` {
-		t.Errorf("the members are %s", got)
-	}
-}
-
-func TestQuotingPrintableASCIITakesNoMemory(t *testing.T) {
-	to := make([]byte, 0, 64)
-	for _, text := range []string{" ", "~", "auth0|a \"quoted\" back\\slash"} {
-		if n := testing.AllocsPerRun(100, func() { Quote(to, text) }); n != 0 {
-			t.Errorf("%q: %v allocations", text, n)
-		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package recent
 
 import (
-	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -55,24 +54,6 @@ func TestAValueHoldsFromAnInstantUntilAnother(t *testing.T) {
 	m.Put("a", 9, until, until.Add(time.Minute))
 	if a, ok := m.Get("a", until); a != 9 || !ok {
 		t.Errorf("put again: %d, %t", a, ok)
-	}
-}
-
-func TestAFullMemoryAllocatesNothing(t *testing.T) {
-	m := NewMemory[string, int](100)
-	keys := make([]string, 1000)
-	now := time.Unix(1, 0)
-	for i := range keys {
-		keys[i] = fmt.Sprint("user-", i)
-		m.Put(keys[i], i, now, now.Add(time.Minute))
-	}
-	i := 0
-	if got := testing.AllocsPerRun(10*len(keys), func() {
-		m.Put(keys[i%len(keys)], i, now, now.Add(time.Minute))
-		m.Get(keys[i%len(keys)], now)
-		i++
-	}); got != 0 {
-		t.Errorf("%v allocations to replace and read an entry, want none", got)
 	}
 }
 

@@ -26,6 +26,7 @@ func named(name, unit string) any { return map[string]any{"Name": name, "Unit": 
 
 func TestMetricsAreEmbeddedTheWayCloudWatchReadsThem(t *testing.T) {
 	byService, byResult := []any{"service"}, []any{"service", "result"}
+	byStack, byStackAndResult := []any{"stack", "service"}, []any{"stack", "service", "result"}
 	tests := []struct {
 		name string
 		tell func(*Event)
@@ -39,10 +40,10 @@ func TestMetricsAreEmbeddedTheWayCloudWatchReadsThem(t *testing.T) {
 			map[string]any{"service": "purchase", "confirmed": 3.0, "acceptToConfirmMs": 250.0},
 		},
 		{
-			"a count is filed by its result, too",
-			func(e *Event) { e.CountBy("purchases", "result", "accepted") },
-			[]any{filed(byResult, named("purchases", "Count"))},
-			map[string]any{"service": "purchase", "purchases": 1.0, "result": "accepted"},
+			"those of a stack are filed under it",
+			func(e *Event) { e.Metric("unsent", Count, 1); e.CountBy("purchases", "result", "accepted") },
+			[]any{filed(byStack, named("unsent", "Count")), filed(byStackAndResult, named("purchases", "Count"))},
+			map[string]any{"stack": "flashsale-dev", "service": "purchase", "purchases": 1.0, "result": "accepted"},
 		},
 		{
 			"metrics around a count stay apart from it",
@@ -66,6 +67,8 @@ func TestMetricsAreEmbeddedTheWayCloudWatchReadsThem(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			stack, _ := tt.line["stack"].(string)
+			t.Setenv("STACK_NAME", stack)
 			l, out := newLog(t)
 			_, cancel, e := l.Begin(t.Context())
 			defer cancel()
@@ -81,34 +84,6 @@ func TestMetricsAreEmbeddedTheWayCloudWatchReadsThem(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestMetricsOfAStackAreFiledUnderIt(t *testing.T) {
-	t.Setenv("STACK_NAME", "flashsale-dev")
-	l, out := newLog(t)
-	_, cancel, e := l.Begin(t.Context())
-	defer cancel()
-	e.Metric("unsent", Count, 1)
-	e.CountBy("purchases", "result", "accepted")
-	e.End("purchase", "", nil)
-	fields := fieldsOf(t, out)
-	want := []any{
-		filed([]any{"stack", "service"}, named("unsent", "Count")),
-		filed([]any{"stack", "service", "result"}, named("purchases", "Count")),
-	}
-	if diff := cmp.Diff(want, embeddedIn(t, fields)); diff != "" || fields["stack"] != "flashsale-dev" {
-		t.Errorf("stack %v, directives (-want +got):\n%s", fields["stack"], diff)
-	}
-}
-
-func TestALineWithoutMetricsHasNoDirective(t *testing.T) {
-	l, out := newLog(t)
-	_, cancel, e := l.Begin(t.Context())
-	defer cancel()
-	e.End("purchase", "", nil)
-	if got, ok := fieldsOf(t, out)["_aws"]; ok {
-		t.Errorf("_aws = %v", got)
 	}
 }
 
