@@ -39,9 +39,8 @@ func (m *runningSale) click(user, key, name string) harness.Reply {
 func (m *runningSale) clickIn(e *harness.Environment, user, key string, call time.Time) harness.Reply {
 	m.write("%s clicks in %s, key %q, in purchase %d #%d", user, m.id, key, e.Number, e.Invocation)
 	began := time.Now()
-	r, took, ok := e.Buy(m.id, user, key)
+	r, ok := e.Buy(m.id, user, key)
 	asked := e.ClaimIDs
-	m.checkDuration(harness.Purchasing, took)
 	m.write("%s is told %t %d %s %s", user, ok, r.Status, r.Code, r.Claim.ClaimID)
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
@@ -128,8 +127,7 @@ func (m *runningSale) checkAnswer(e *harness.Environment, user, key string, r ha
 func (m *runningSale) queryOrder(user string) {
 	call := time.Now()
 	e := m.pools[harness.Querying].take(m.id + " " + user)
-	r, took, ok := e.Status(m.id, user)
-	m.checkDuration(harness.Querying, took)
+	r, ok := e.Status(m.id, user)
 	m.pools[harness.Querying].give(e)
 	m.write("%s looks: %t %d %s %+v", user, ok, r.Status, r.Code, r.Claim)
 	if !ok || r.Code == "busy" {
@@ -156,14 +154,8 @@ func (m *runningSale) queryOrder(user string) {
 func (m *runningSale) queryPage(user string) {
 	e := m.pools[harness.Querying].take(m.id + " " + user)
 	defer m.pools[harness.Querying].give(e)
-	m.queryPageIn(e, user)
-}
-
-// queryPageIn asks that environment for the sale page.
-func (m *runningSale) queryPageIn(e *harness.Environment, user string) {
 	began := time.Now()
-	r, took, ok := e.SalePage(m.id)
-	m.checkDuration(harness.Querying, took)
+	r, ok := e.SalePage(m.id)
 	m.write("%s visits: %t %d %s", user, ok, r.Status, r.Body)
 	if !ok || r.Status != 200 {
 		return

@@ -32,9 +32,6 @@ type conditions struct {
 	// poison: poison messages arrive again and again, while buyers' messages are lost;
 	// reconciliation itself has no faults.
 	poison bool
-	// outage: the last reconciliation pass before a sale closes is cut off, and the
-	// next one runs when the sale may be drained; messages are lost meanwhile.
-	outage bool
 	// withdraws: the operators withdraw units, whatever is left.
 	withdraws bool
 	// pays: the sales ask for payment.
@@ -55,7 +52,7 @@ type conditions struct {
 func drawConditions(r *rand.Rand) conditions {
 	c := conditions{
 		sales: 1, skew: usualSkew, midnight: sometimes(r, 0.2), freezes: sometimes(r, 0.2), lag: sometimes(r, 0.3),
-		halfVisible: sometimes(r, 0.3), vagueReasons: sometimes(r, 0.3), seeding: sometimes(r, 0.2), poison: sometimes(r, 0.15), outage: sometimes(r, 0.1),
+		halfVisible: sometimes(r, 0.3), vagueReasons: sometimes(r, 0.3), seeding: sometimes(r, 0.2), poison: sometimes(r, 0.15),
 	}
 	c.slow, c.publishes = c.midnight && sometimes(r, 0.5), sometimes(r, 0.05)
 	if sometimes(r, 0.4) {
@@ -84,20 +81,12 @@ type draft struct {
 	sales        []saleDraft
 	poisons      []string
 	poisoned     time.Duration // until when they are repeated
-	gap          reconcileGap
 	firstPass    time.Duration // of reconciliation; the others follow every minute
 	environments map[harness.Function]int
 	batch        int
 	busy         time.Duration // how long a transaction locks its items
 	lag          time.Duration // of eventually consistent reads
 	rates        faultRates
-}
-
-// reconcileGap is a time without reconciliation, after a pass that is cut off. Instants are
-// counted from the beginning, like all in this file.
-type reconcileGap struct {
-	from, to time.Duration
-	cut      cutOff
 }
 
 // saleDraft is one sale.
@@ -160,7 +149,7 @@ type command struct {
 
 func drawSales(r *rand.Rand, c conditions) draft {
 	d := draft{
-		environments: map[harness.Function]int{harness.Seeding: 1, harness.Reconciling: 1},
+		environments: map[harness.Function]int{harness.Seeding: 1, harness.Reconciling: 1, harness.Publishing: 4},
 		batch:        1 + r.IntN(25),
 		busy:         between(r, 0, 15*time.Millisecond),
 	}
@@ -227,20 +216,6 @@ func (d *draft) applyConditions(r *rand.Rand, c conditions) {
 		d.poisons, d.poisoned = harness.PoisonMessages, 12*time.Minute
 		w.sends, w.sparesReconcile = 0.3, true
 	}
-	if c.outage {
-		// The pass sees few claims; most are made after it.
-		from := max(d.sales[0].opensAt, time.Second) + between(r, -500*time.Millisecond, 500*time.Millisecond)
-		d.gap = reconcileGap{from: from, cut: cutOff{harness.Reconciling, "", 1 + r.IntN(8*c.sales)}}
-		if sometimes(r, 0.5) {
-			// After the claims have been read, when the shards are compared with them.
-			d.gap.cut = cutOff{harness.Reconciling, "BatchGetItem STOCK", 2 * (1 + r.IntN(c.sales))}
-		}
-		w.sends, w.sparesReconcile = 0.45, true
-		for i := range d.sales {
-			s := &d.sales[i]
-			d.gap.to = max(d.gap.to, s.closesAt+16*time.Minute)
-		}
-	}
 }
 
 func drawSale(r *rand.Rand, c conditions, number, users int, opensAt time.Duration) saleDraft {
@@ -258,9 +233,7 @@ func drawSale(r *rand.Rand, c conditions, number, users int, opensAt time.Durati
 		s.opensAt, s.twice = between(r, -time.Second, 2*time.Second), true
 	}
 	s.closesAt = s.opensAt + 24*time.Hour
-	if c.outage {
-		s.closesAt = s.opensAt + between(r, 10*time.Second, time.Minute)
-	} else if sometimes(r, 0.3) {
+	if sometimes(r, 0.3) {
 		s.closesAt = s.opensAt + between(r, 5*time.Second, 3*time.Minute)
 	}
 	for i := range users {
@@ -371,7 +344,7 @@ func drawCommands(r *rand.Rand, d saleDraft, c conditions) []command {
 	}
 	if d.draw != nil {
 		all = append(all, drawDrawCommands(r, d)...)
-	} else if sometimes(r, 0.2) && !c.outage {
+	} else if sometimes(r, 0.2) {
 		opens, closes := between(r, -10*time.Second, 10*time.Second), between(r, 11*time.Second, 2*time.Minute)
 		all = append(all, command{at: during(), edit: true, again: -1, event: func(now time.Time) string {
 			return fmt.Sprintf(`{"action":"reschedule","saleId":%q,"opensAt":%q,"closesAt":%q,"at":%q}`,

@@ -1,12 +1,9 @@
 package explore
 
 import (
-	"fmt"
 	"io"
-	"strings"
 	"time"
 
-	"flashsale/infra/kit/client/webhook"
 	"flashsale/infra/proof/harness"
 )
 
@@ -90,7 +87,7 @@ func (s scenario) run(p *planned) (violations []string) {
 	p.meanwhile = nil
 	m.startSchedules()
 	if m.stream != nil {
-		m.stream.all.Go(m.stream.lanes[0].run)
+		m.stream.run()
 	}
 	m.finishAndCheck()
 	if m.stream != nil {
@@ -114,23 +111,6 @@ func (s *scene) setActive(active bool) {
 	s.n.planned.active = active
 }
 
-// during runs act, and other at any one instant during it, or after it.
-func (s *scene) during(other, act func()) {
-	s.n.planned.meanwhile = other
-	act()
-	if s.n.planned.meanwhile != nil {
-		s.n.planned.meanwhile = nil
-		other()
-	}
-}
-
-// withoutFaults runs act without faults, because another scenario covers them.
-func (s *scene) withoutFaults(act func()) {
-	s.setActive(false)
-	act()
-	s.setActive(true)
-}
-
 // start starts an environment for purchases.
 func (s *scene) start() *harness.Environment { return s.simulation.start(harness.Purchasing) }
 
@@ -142,40 +122,10 @@ func (s *scene) alive(e *harness.Environment) *harness.Environment {
 	return e
 }
 
-// buy sends a user's purchase, with a key or without, to that environment, or to a cold one.
-func (s *scene) buy(e *harness.Environment, user, key string) harness.Reply {
-	return s.buyOf(s.runningSale, e, user, key)
-}
-
-func (s *scene) buyOf(sale *runningSale, e *harness.Environment, user, key string) harness.Reply {
+// buy sends a user's purchase in one of the sales, with a key or without, to that environment.
+func (s *scene) buy(sale *runningSale, e *harness.Environment, user, key string) {
 	sale.draft.buyers = append(sale.draft.buyers, buyer{user: user, clicks: []click{{key: key}}})
-	return sale.clickIn(e, user, key, time.Now())
-}
-
-// buyConfirmed buys for the users and confirms their orders.
-func (s *scene) buyConfirmed(users ...string) {
-	for _, user := range users {
-		s.buy(s.start(), user, "")
-	}
-	s.deliverAll()
-}
-
-// buyOverdue does the same and waits until the claims may be released unpaid.
-func (s *scene) buyOverdue(users ...string) {
-	s.buyConfirmed(users...)
-	time.Sleep(harness.PayWithin + harness.Grace + time.Second)
-}
-
-// pay reports a payment until it is recorded, as its provider does. One in two is
-// reported by Stripe.
-func (s *scene) pay(user, reference string) {
-	p := harness.Payment{
-		Provider: webhook.Stripe, Reference: reference, Sale: s.id, Order: s.watch.claims[user].orderID, User: user, Amount: harness.Price,
-	}
-	if strings.HasSuffix(reference, "2") {
-		p.Provider = webhook.StandardWebhooks
-	}
-	s.reportPayment(p, user+" pays "+reference)
+	sale.clickIn(e, user, key, time.Now())
 }
 
 // change asks for a change until it is made, or refused if it may be.
@@ -184,33 +134,6 @@ func (s *scene) change(c command, event string) {
 	s.draft.commands = append(s.draft.commands, c)
 	s.sentEvents[c.number] = event
 	s.command(c, event, false)
-}
-
-// restock adds a unit, withdraw takes units out of the sale, edit pauses or resumes it.
-func (s *scene) restock() {
-	s.change(command{units: 1}, `{"action":"add","saleId":"`+s.id+`","seedId":"second-batch","stock":1}`)
-}
-
-func (s *scene) withdraw(units int) {
-	s.change(command{withdraws: true}, fmt.Sprintf(`{"action":"withdraw","saleId":%q,"seedId":"rest","stock":%d}`, s.id, units))
-}
-
-func (s *scene) edit(action, id string) {
-	s.change(command{edit: true, mayConflict: true}, fmt.Sprintf(`{"action":%q,"saleId":%q,"changeId":%q}`, action, s.id, id))
-}
-
-// recall asks for the recall once: if it is cut off after it is in the table, the passes must go on with it.
-func (s *scene) recall() {
-	var out struct{ Applied bool }
-	err := s.invoke(harness.Seeding, "operator", `{"action":"recall","saleId":"`+s.id+`","note":"defective"}`, &out)
-	s.write("recall: %+v %v", out, err)
-}
-
-// dropQueue loses every message.
-func (s *scene) dropQueue() {
-	for _, m := range s.world.Queue.Receive(time.Now(), 100, nil) {
-		s.world.Queue.Remove(m.ReceiptHandle)
-	}
 }
 
 // deliverAll delivers all visible messages in one batch, and deletes those that are done.

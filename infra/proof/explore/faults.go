@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,13 +33,6 @@ type faultRates struct {
 	seeding *faultRates
 	// sparesReconcile: ReconcileFunction has none of these faults.
 	sparesReconcile bool
-}
-
-// cutOff is a call that blocks until the invocation's time is up.
-type cutOff struct {
-	function harness.Function
-	point    string // prefix of the call's point as text
-	calls    int    // such calls left, including this one; 0 is never
 }
 
 const slowest = 1500 * time.Millisecond
@@ -79,6 +71,8 @@ type network struct {
 	world *harness.World
 	watch *watch
 	log   *journal
+	// stream is nil in most scenarios.
+	stream *stream
 
 	// pages are those of a roll that are not empty, by their sale.
 	pages map[string]map[byte]bool
@@ -91,7 +85,6 @@ type network struct {
 	faultsOff atomic.Bool
 	faultOf   map[harness.Function]func(dynamotest.Call) dynamotest.Fault
 	skew      time.Duration // maximum error of a clock
-	cut       cutOff
 	// The current call: its caller, its fault, whether it may be applied later, for how
 	// long half of its writes is hidden, and its items, as the table read them.
 	caller    harness.Function
@@ -142,9 +135,8 @@ func (n *network) Intercept(ctx context.Context, e *harness.Environment, p harne
 		n.note(e, name, "not sent in time")
 		return harness.ErrTimeout
 	}
-	if n.cutsOff(e, name) {
-		n.note(e, name, "the invocation's time is up")
-		n.pass(e.Invocation, name, time.Time{}, func(*rand.Rand) time.Duration { return time.Until(e.Deadline.Add(-harness.InvocationMargin)) })
+	if e.Function == harness.Publishing && n.stream.isDown() && n.stream.draft.hangs {
+		n.pass(e.Invocation, name, deadline, func(*rand.Rand) time.Duration { return time.Hour })
 		return harness.ErrTimeout
 	}
 	if n.crashes(e.Function, crash) {
@@ -190,32 +182,6 @@ func (n *network) oneWayLatency(r *rand.Rand, f harness.Function) time.Duration 
 		return between(r, 0, slowest)
 	}
 	return between(r, time.Millisecond, n.rates.latency)
-}
-
-// cutOff makes an invocation time out.
-func (n *network) cutOff(c cutOff) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.cut = c
-}
-
-// markUndisturbed records that nothing disturbs reconciliation any more.
-func (n *network) markUndisturbed() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.cut = cutOff{} // the pass may have been too short for it
-	n.watch.undisturbedSince = time.Now()
-}
-
-// cutsOff counts the matching calls and reports whether this one is cut off.
-func (n *network) cutsOff(e *harness.Environment, point string) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if e.Function != n.cut.function || n.cut.calls == 0 || !strings.HasPrefix(point, n.cut.point) {
-		return false
-	}
-	n.cut.calls--
-	return n.cut.calls == 0
 }
 
 // withoutFaults reports whether the function has no faults.

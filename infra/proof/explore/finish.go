@@ -56,39 +56,25 @@ func (m *simulation) finishAndCheck() {
 // checkUnfrozen changes every sale while some environments are frozen, and then sends them
 // requests: their answers must not be from before (P5, P6, P14).
 func (m *simulation) checkUnfrozen() {
-	frozen := m.pools[harness.Purchasing].frozen
-	if len(frozen)+len(m.pools[harness.Querying].frozen) == 0 {
+	var until time.Time
+	thawed := slices.Concat(m.pools[harness.Purchasing].frozen, m.pools[harness.Querying].frozen)
+	for _, f := range thawed {
+		until = slices.MaxFunc([]time.Time{until, f.until}, time.Time.Compare)
+	}
+	if until.IsZero() {
 		return
 	}
 	for _, s := range m.sales {
-		if harness.ReadBooks(m.world.DB, s.id).Recalled {
-			continue
+		if units := s.draft.shards + len(thawed); !harness.ReadBooks(m.world.DB, s.id).Recalled {
+			s.command(command{units: units, again: -1}, fmt.Sprintf(`{"action":"add","saleId":%q,"seedId":"thaw","stock":%d}`, s.id, units), false)
 		}
-		units := s.draft.shards + len(frozen)
-		s.command(command{units: units, event: nil, again: -1},
-			fmt.Sprintf(`{"action":"add","saleId":%q,"seedId":"thaw","stock":%d}`, s.id, units), false)
 	}
-	m.n.wait("director", harness.RefusalAge+time.Second)
-	for i := 0; ; i++ {
-		e := m.pools[harness.Purchasing].unfreeze()
-		if e == nil {
-			break
-		}
+	m.n.wait("director", max(harness.RefusalAge+time.Second, time.Until(until)))
+	for i := range thawed {
 		for _, s := range m.sales {
-			call := time.Now()
-			s.clickIn(e, fmt.Sprint("thaw-", i), "", call)
+			s.click(fmt.Sprint("thaw-", i), "", "thaw")
+			s.queryPage("somebody")
 		}
-		m.pools[harness.Purchasing].give(e)
-	}
-	for {
-		e := m.pools[harness.Querying].unfreeze()
-		if e == nil {
-			break
-		}
-		for _, s := range m.sales {
-			s.queryPageIn(e, "somebody")
-		}
-		m.pools[harness.Querying].give(e)
 	}
 }
 

@@ -141,8 +141,7 @@ func (m *simulation) sendWebhook(who string, request httpapi.Request) (r harness
 		m.pools[harness.Paying].give(e)
 		return r, false
 	}
-	r, took, ok := e.Ask("", request)
-	m.checkDuration(harness.Paying, took)
+	r, ok = e.Ask("", request)
 	if ok && !m.n.faultsOff.Load() && m.n.random() < m.n.rates.sends/3 {
 		m.n.mu.Lock()
 		m.watch.counts["faults"]++
@@ -206,8 +205,7 @@ func (m *runningSale) reportTo(p harness.Payment, who string, send func(who stri
 func (m *runningSale) cancel(user, who string) {
 	for range 50 {
 		e := m.pools[harness.Paying].take(who)
-		r, took, ok := e.Cancel(m.id, user)
-		m.checkDuration(harness.Paying, took)
+		r, ok := e.Cancel(m.id, user)
 		m.pools[harness.Paying].give(e)
 		m.write("%s: %t %d %s", who, ok, r.Status, r.Body)
 		hasLostID := r.Code == "order-pending" && m.restoring != nil

@@ -29,7 +29,7 @@ type frozen struct {
 // take returns a free environment, warm or cold, or waits for one.
 func (p *pool) take(who string) *harness.Environment {
 	p.n.mu.Lock()
-	if frozen := p.n.frozen; frozen != nil {
+	if frozen := p.n.frozen; frozen != nil && p.function != harness.Publishing {
 		p.n.mu.Unlock()
 		<-frozen
 		p.n.wait("thawed "+who, time.Microsecond)
@@ -70,7 +70,7 @@ func (p *pool) take(who string) *harness.Environment {
 func (p *pool) give(e *harness.Environment) {
 	p.n.mu.Lock()
 	defer p.n.mu.Unlock()
-	if p.n.frozen != nil {
+	if p.n.frozen != nil && p.function != harness.Publishing {
 		p.running--
 		return
 	}
@@ -114,26 +114,6 @@ func (p *pool) unfreezeLocked(now time.Time) *harness.Environment {
 	return nil
 }
 
-// unfreeze waits for the next frozen environment, however long that takes; nil if there is
-// none.
-func (p *pool) unfreeze() *harness.Environment {
-	p.n.mu.Lock()
-	var until time.Time
-	for _, f := range p.frozen {
-		if until.IsZero() || f.until.Before(until) {
-			until = f.until
-		}
-	}
-	p.n.mu.Unlock()
-	if until.IsZero() {
-		return nil
-	}
-	p.n.wait("thaw", max(time.Microsecond, time.Until(until)))
-	p.n.mu.Lock()
-	defer p.n.mu.Unlock()
-	return p.unfreezeLocked(time.Now())
-}
-
 // startLocked makes an environment with a random clock error.
 func (n *network) startLocked(f harness.Function) *harness.Environment {
 	skew := draw(n.schedule, func(r *rand.Rand) time.Duration {
@@ -144,7 +124,7 @@ func (n *network) startLocked(f harness.Function) *harness.Environment {
 	})
 	e := n.world.Start(f, skew)
 	n.numberLocked(e)
-	if n.keepsAll {
+	if n.keepsAll && f != harness.Publishing {
 		n.made = append(n.made, e)
 	}
 	return e

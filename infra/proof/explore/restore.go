@@ -173,7 +173,7 @@ func (m *simulation) restoreTable() {
 	m.watch.counts["halves"] += halves
 	m.n.log.write("the table is restored to %v, %d changes are lost", to.Sub(m.began), len(lost))
 	m.n.mu.Unlock()
-	archive := m.stream.bus.Archive()
+	archive := m.world.Bus.Archive()
 	m.replayLost(to, archive)
 	for _, s := range m.sales {
 		s.repeatChanges()
@@ -205,9 +205,11 @@ func (m *simulation) freeze() {
 	for _, e := range m.n.made {
 		e.Dead.Store(true)
 	}
-	for _, p := range m.pools {
-		p.running -= len(p.idle)
-		p.idle, p.frozen = nil, nil
+	for f, p := range m.pools {
+		if f != harness.Publishing {
+			p.running -= len(p.idle)
+			p.idle, p.frozen = nil, nil
+		}
 	}
 	m.n.log.write("every function is frozen")
 }
@@ -334,7 +336,7 @@ func (m *simulation) checkRestored() {
 func (m *runningSale) operate(event string) int {
 	for range 1000 {
 		var out struct{ Withdrawn int }
-		_, err := m.start(harness.Seeding).Command(event, &out)
+		err := m.start(harness.Seeding).Command(event, &out)
 		m.write("operator: %s: %+v %v", event, out, err)
 		if err == nil {
 			return out.Withdrawn
@@ -423,7 +425,7 @@ func (m *runningSale) recordPayments(archive []byte) {
 		}
 		m.n.mu.Unlock()
 		m.reportTo(p, m.id+" "+p.ID()+" of the list", func(_ string, request httpapi.Request) (r harness.Reply, ok bool) {
-			r, _, ok = m.start(harness.Paying).Ask("", request)
+			r, ok = m.start(harness.Paying).Ask("", request)
 			return r, ok
 		})
 	}

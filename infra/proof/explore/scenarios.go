@@ -3,368 +3,263 @@ package explore
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"flashsale/infra/kit/client/webhook"
 	"flashsale/infra/proof/harness"
 )
 
-func units(stock, shards int) saleDraft { return saleDraft{stock: stock, shards: shards} }
-
-// priced is a sale that asks for payment.
-func priced(stock, shards int) saleDraft {
-	return saleDraft{stock: stock, shards: shards, payWithin: harness.PayWithin}
-}
-
 // scenarios are what is run under every plan.
-var scenarios = slices.Concat(sellingScenarios, withdrawalScenarios, changeScenarios, groupScenarios, paymentScenarios, recallScenarios, drawScenarios, eventScenarios)
-
-// sellingScenarios are the scenarios of buying, restocking and finishing orders.
-var sellingScenarios = []scenario{
+var scenarios = []scenario{
+	// Buying, restocking and finishing orders.
 	{
+		// Bob's whole request may run between any two calls of Alice's.
 		name: "two buyers and one unit", sale: units(1, 1),
-		act: func(s *scene) {
-			// Bob's whole request may run between any two calls of Alice's.
-			s.during(func() { s.buy(s.start(), "bob", "") }, func() { s.buy(s.start(), "alice", "first") })
-		},
+		act: during(buys("bob", ""), buys("alice", "first")),
 	},
 	{
 		name: "one buyer's double click on the last units of two shards", sale: units(2, 2),
-		act: func(s *scene) {
-			s.during(func() { s.buy(s.start(), "alice", "") }, func() { s.buy(s.start(), "alice", "") })
-		},
+		act: during(buys("alice", ""), buys("alice", "")),
 	},
 	{
+		// The second time from memory, the third time from the table.
 		name: "a repeat with the same key", sale: units(1, 1),
-		act: func(s *scene) {
-			e := s.start()
-			s.buy(e, "alice", "first")
-			// The second time from memory, the third time from the table.
-			s.buy(s.alive(e), "alice", "first")
-			s.buy(s.start(), "alice", "first")
-		},
+		act: do(buysInOne("alice first", "alice first"), buys("alice", "first")),
 	},
 	{
+		// Bob closes the shard. A read that failed for Carol excuses "sold out".
 		name: "a winner without a key who asks again after the end", sale: units(1, 1),
-		prepare: func(s *scene) {
-			s.buy(s.start(), "alice", "")
-			s.buy(s.start(), "bob", "") // closes the shard
-		},
-		act: func(s *scene) {
-			e := s.start()
-			s.buy(e, "carol", "")
-			s.buy(s.alive(e), "alice", "") // a read that failed for Carol excuses "sold out"
-		},
+		prepare: do(buys("alice", ""), buys("bob", "")),
+		act:     buysInOne("carol", "alice"),
 	},
 	{
 		name: "a restock under faults", sale: units(1, 1),
-		prepare: func(s *scene) { s.buy(s.start(), "alice", "") },
-		act: func(s *scene) {
-			s.restock()
-			s.withoutFaults(func() { s.buy(s.start(), "bob", "") })
-		},
+		prepare: buys("alice", ""),
+		act:     do((*scene).restock, without(buys("bob", ""))),
 	},
 	{
 		name: "a restock while a shard is being closed", sale: units(1, 1),
-		prepare: func(s *scene) { s.buy(s.start(), "alice", "") },
-		act: func(s *scene) {
-			e := s.start()
-			s.during(func() { s.withoutFaults(s.restock) }, func() { s.buy(e, "bob", "") })
-			time.Sleep(harness.RefusalAge) // now no environment may refuse because of older data
-			s.buy(s.alive(e), "bob", "second")
-		},
+		prepare: buys("alice", ""),
+		act:     func(s *scene) { s.buyWhile((*scene).restock, "second") },
 	},
 	{
 		// Alice takes the unit of shard 0. Bob looks there first and may find it
 		// empty; then it gets another unit, and Carol takes that of shard 1. So
 		// each shard was empty, and the sale never.
 		name: "two shards that are never empty together", sale: units(2, 2),
-		prepare: func(s *scene) { s.buy(s.start(), "alice", "") },
-		act: func(s *scene) {
-			s.during(func() {
-				s.withoutFaults(func() {
-					s.restock()
-					s.buy(s.start(), "carol", "")
-				})
-			}, func() { s.buy(s.start(), "bob", "") })
-		},
+		prepare: buys("alice", ""),
+		act:     during(without((*scene).restock, buys("carol", "")), buys("bob", "")),
 	},
 	{
 		name: "an order message that was never sent", sale: units(1, 1),
-		prepare: func(s *scene) {
-			s.buy(s.start(), "alice", "first")
-			s.dropQueue()
-			time.Sleep(time.Minute)
-		},
-		act: func(s *scene) { s.reconcile("{}") },
+		prepare: do(buys("alice", "first"), (*scene).dropQueue, after(time.Minute)),
+		act:     reconciles,
 	},
 	{
 		// The pass may be cut off before Bob buys, and is resumed when a new pass could
-		// drain the sale.
+		// drain the sale. Later failures can only be caused by this pass.
 		name: "a pass that began before the last purchase", sale: units(2, 1),
-		prepare: func(s *scene) {
-			now := time.Now()
-			s.change(command{edit: true}, fmt.Sprintf(`{"action":"reschedule","saleId":%q,"opensAt":%q,"closesAt":%q,"at":%q}`, s.id,
-				harness.Stamp(now.Add(-time.Minute)), harness.Stamp(now.Add(10*time.Minute)), harness.Stamp(now)))
-			s.buyConfirmed("alice")
-		},
-		act: func(s *scene) {
-			s.reconcile("{}")
-			s.n.planned.faultsLeft = 0 // later failures can only be caused by this pass
-			s.buy(s.start(), "bob", "")
-			s.dropQueue()
-			time.Sleep(26 * time.Minute)
-			s.reconcile("{}")
-		},
+		prepare: do(closesIn(10*time.Minute), confirmed("alice")),
+		act: do(reconciles, func(s *scene) { s.n.planned.faultsLeft = 0 }, buys("bob", ""), (*scene).dropQueue, after(26*time.Minute),
+			reconciles),
 	},
 	{
 		name: "poison beside an order message", sale: units(1, 1),
-		prepare: func(s *scene) {
-			s.simulation.draft.poisons = harness.PoisonMessages
-			for _, body := range harness.PoisonMessages {
-				s.world.Queue.Put(body, time.Now())
-			}
-		},
-		act: func(s *scene) { s.buy(s.start(), "alice", "first") },
+		prepare: (*scene).putPoison,
+		act:     buys("alice", "first"),
 	},
-}
 
-// withdrawalScenarios are the scenarios in which units are withdrawn, or may not be added.
-var withdrawalScenarios = []scenario{
+	// Units are withdrawn, or may not be added.
 	{
 		name: "a withdrawal under faults", sale: units(2, 1),
-		prepare: func(s *scene) { s.buy(s.start(), "alice", "") },
-		act: func(s *scene) {
-			s.withdraw(9)
-			s.withoutFaults(func() { s.buy(s.start(), "bob", "") })
-		},
+		prepare: buys("alice", ""),
+		act:     do(withdraws(9), without(buys("bob", ""))),
 	},
 	{
 		name: "a withdrawal while the last units are bought", sale: units(2, 1),
-		act: func(s *scene) {
-			s.during(func() { s.withoutFaults(func() { s.buy(s.start(), "alice", "") }) }, func() { s.withdraw(2) })
-		},
+		act: during(without(buys("alice", "")), withdraws(2)),
 	},
 	{
 		name: "a purchase while the last units are withdrawn", sale: units(1, 1),
-		act: func(s *scene) {
-			s.during(func() { s.withoutFaults(func() { s.withdraw(1) }) }, func() { s.buy(s.start(), "alice", "first") })
-		},
+		act: during(without(withdraws(1)), buys("alice", "first")),
 	},
 	{
 		name: "one withdrawal by two operators", sale: units(4, 2),
-		act: func(s *scene) {
-			s.during(func() { s.withoutFaults(func() { s.withdraw(3) }) }, func() { s.withdraw(3) })
-		},
+		act: during(without(withdraws(3)), withdraws(3)),
 	},
 	{
 		// Units that the withdrawal did not find are not taken from later additions.
 		name: "a restock during a withdrawal", sale: units(1, 1),
-		act: func(s *scene) {
-			s.during(func() { s.withoutFaults(s.restock) }, func() { s.withdraw(2) })
-		},
+		act: during(without((*scene).restock), withdraws(2)),
 	},
 	{
 		name: "two additions that have room for one", sale: saleDraft{stock: 1, shards: 1, maxStock: 3},
-		act: func(s *scene) {
-			add := func(seedID string) func() {
-				return func() {
-					s.change(command{units: 2, mayConflict: true}, fmt.Sprintf(`{"action":"add","saleId":%q,"seedId":%q,"stock":2}`, s.id, seedID))
-				}
-			}
-			s.during(func() { s.withoutFaults(add("one")) }, add("other"))
-		},
+		act: during(without(adds("one", 2)), adds("other", 2)),
 	},
-}
 
-// changeScenarios are the scenarios in which operators change a sale under ids of their own.
-var changeScenarios = []scenario{
+	// Operators change a sale under ids of their own.
 	{
 		name: "one pause by two operators", sale: units(1, 1),
-		act: func(s *scene) {
-			s.during(func() { s.edit("pause", "one") }, func() { s.edit("pause", "one") })
-		},
+		act: during(edits("pause", "one"), edits("pause", "one")),
 	},
 	{
 		// If its answer is lost, the pause is repeated after the resumption, which it must not undo.
 		name: "a resumption during a pause", sale: units(1, 1),
-		act: func(s *scene) {
-			s.during(func() { s.withoutFaults(func() { s.edit("resume", "two") }) }, func() { s.edit("pause", "one") })
-		},
+		act: during(without(edits("resume", "two")), edits("pause", "one")),
 	},
 	{
 		name: "a pause and an addition under one id", sale: units(1, 1),
-		act: func(s *scene) {
-			s.during(func() { s.withoutFaults(func() { s.edit("pause", "one") }) }, func() {
-				s.change(command{units: 1, mayConflict: true}, `{"action":"add","saleId":"`+s.id+`","seedId":"one","stock":1}`)
-			})
-		},
+		act: during(without(edits("pause", "one")), adds("one", 1)),
 	},
-}
 
-// groupScenarios are the scenarios of two sales in which a user has one order.
-var groupScenarios = []scenario{
+	// Two sales in which a user has one order.
 	{
 		name: "one buyer clicks in two sales of a group", sale: units(1, 1), grouped: true,
-		act: func(s *scene) {
-			s.during(func() { s.buyOf(s.sales[1], s.start(), "alice", "") }, func() { s.buy(s.start(), "alice", "") })
-		},
+		act: during(buysInOther("alice"), buys("alice", "")),
 	},
 	{
 		name: "one buyer clicks twice in a sale and once in another of the group", sale: units(2, 2), grouped: true,
-		act: func(s *scene) {
-			s.during(func() {
-				s.withoutFaults(func() {
-					s.buy(s.start(), "alice", "")
-					s.buyOf(s.sales[1], s.start(), "alice", "")
-				})
-			}, func() { s.buy(s.start(), "alice", "first") })
-		},
+		act: during(without(buys("alice", ""), buysInOther("alice")), buys("alice", "first")),
 	},
 	{
 		name: "an order in a sold-out sale of a group", sale: units(1, 1), grouped: true,
 		act: func(s *scene) {
 			e := s.start()
-			s.during(func() { s.withoutFaults(func() { s.buy(s.start(), "bob", "") }) }, func() { s.buyOf(s.sales[1], e, "alice", "") })
-			s.buy(s.alive(e), "alice", "")
+			during(without(buys("bob", "")), func(s *scene) { s.buy(s.sales[1], e, "alice", "") })(s)
+			s.buy(s.runningSale, s.alive(e), "alice", "")
 		},
 	},
-}
 
-// paymentScenarios are the scenarios in which orders are paid, released or cancelled.
-var paymentScenarios = []scenario{
+	// Orders are paid, released or cancelled.
 	{
 		name: "a payment while its claim is released", sale: priced(1, 1),
-		prepare: func(s *scene) { s.buyOverdue("alice") },
-		act: func(s *scene) {
-			s.during(func() { s.withoutFaults(func() { s.pay("alice", "pi_1") }) }, func() { s.release("release") })
-		},
+		prepare: overdue("alice"),
+		act:     during(without(pays("alice", "pi_1")), releases),
 	},
 	{
 		name: "a release while its claim is paid", sale: priced(1, 1),
-		prepare: func(s *scene) { s.buyOverdue("alice") },
-		act: func(s *scene) {
-			s.during(func() { s.withoutFaults(func() { s.release("release") }) }, func() { s.pay("alice", "pi_1") })
-		},
+		prepare: overdue("alice"),
+		act:     during(without(releases), pays("alice", "pi_1")),
 	},
 	{
 		name: "a payment while its claim is cancelled", sale: priced(1, 1),
-		prepare: func(s *scene) { s.buyConfirmed("alice") },
-		act: func(s *scene) {
-			s.during(func() { s.withoutFaults(func() { s.pay("alice", "pi_1") }) }, func() { s.cancel("alice", "alice cancels") })
-		},
+		prepare: confirmed("alice"),
+		act:     during(without(pays("alice", "pi_1")), cancels("alice")),
 	},
 	{
 		name: "a cancellation while its claim is released", sale: priced(1, 1),
-		prepare: func(s *scene) { s.buyOverdue("alice") },
-		act: func(s *scene) {
-			s.during(func() { s.withoutFaults(func() { s.cancel("alice", "alice cancels") }) }, func() { s.release("release") })
-		},
+		prepare: overdue("alice"),
+		act:     during(without(cancels("alice")), releases),
 	},
 	{
 		name: "two passes at once", sale: priced(2, 1),
-		prepare: func(s *scene) { s.buyOverdue("alice", "bob") },
-		act: func(s *scene) {
-			s.during(func() { s.withoutFaults(func() { s.release("other release") }) }, func() { s.release("release") })
-		},
+		prepare: overdue("alice", "bob"),
+		act:     during(without(releases), releases),
 	},
 	{
 		name: "two payments of one order, one of them reported twice", sale: priced(1, 1),
-		prepare: func(s *scene) { s.buyConfirmed("alice") },
-		act: func(s *scene) {
-			s.during(func() {
-				s.withoutFaults(func() {
-					s.pay("alice", "pi_1")
-					s.pay("alice", "pi_2")
-				})
-			}, func() { s.pay("alice", "pi_1") })
-		},
+		prepare: confirmed("alice"),
+		act:     during(without(pays("alice", "pi_1"), pays("alice", "pi_2")), pays("alice", "pi_1")),
 	},
 	{
 		name: "one payment, reported of two orders", sale: priced(2, 1),
-		prepare: func(s *scene) { s.buyConfirmed("alice", "bob") },
-		act: func(s *scene) {
-			s.during(func() { s.withoutFaults(func() { s.pay("bob", "pi_1") }) }, func() { s.pay("alice", "pi_1") })
-		},
+		prepare: confirmed("alice", "bob"),
+		act:     during(without(pays("bob", "pi_1")), pays("alice", "pi_1")),
 	},
 	{
 		name: "a unit that comes back while its shard is being closed", sale: priced(1, 1),
-		prepare: func(s *scene) { s.buyOverdue("alice") },
-		act: func(s *scene) {
-			e := s.start()
-			s.during(func() { s.withoutFaults(func() { s.release("release") }) }, func() { s.buy(e, "bob", "") })
-			time.Sleep(harness.RefusalAge) // now no environment may refuse because of older data
-			s.buy(s.alive(e), "bob", "")
-		},
+		prepare: overdue("alice"),
+		act:     func(s *scene) { s.buyWhile(releases, "") },
 	},
 	{
 		name: "a unit that comes back during a restock", sale: priced(1, 1),
-		prepare: func(s *scene) { s.buyOverdue("alice") },
-		act: func(s *scene) {
-			s.during(func() { s.withoutFaults(s.restock) }, func() { s.release("release") })
-		},
+		prepare: overdue("alice"),
+		act:     during(without((*scene).restock), releases),
 	},
-}
 
-// recallScenarios are the scenarios in which a sale is recalled.
-var recallScenarios = []scenario{
+	// A sale is recalled.
 	{
 		name: "a recall, an order without an id, and a payment", sale: priced(2, 1),
-		prepare: func(s *scene) {
-			s.buyConfirmed("alice")
-			s.buy(s.start(), "bob", "")
-		},
-		act: func(s *scene) {
-			s.during(func() { s.withoutFaults(func() { s.pay("alice", "pi_1") }) }, s.recallAndRelease)
-		},
+		prepare: do(confirmed("alice"), buys("bob", "")),
+		act:     during(without(pays("alice", "pi_1")), do((*scene).recall, releases)),
 	},
 	{
 		name: "a recall of a sale that asks for no payment, an order that was paid, and a purchase", sale: units(3, 1),
-		prepare: func(s *scene) {
-			s.buyConfirmed("alice", "bob")
-			s.pay("alice", "pi_1")
-		},
+		prepare: do(confirmed("alice", "bob"), pays("alice", "pi_1")),
 		act: func(s *scene) {
-			remembers := s.start()
-			s.withoutFaults(func() { s.buy(remembers, "bob", "") })
-			s.during(func() { s.withoutFaults(func() { s.buy(remembers, "carol", "") }) }, s.recallAndRelease)
+			e := s.start()
+			remembers := func(user string) func(*scene) {
+				return func(s *scene) { s.buy(s.runningSale, e, user, "") }
+			}
+			do(without(remembers("bob")), during(without(remembers("carol")), do((*scene).recall, releases)))(s)
 		},
 	},
 	{
 		name: "a resumption while the sale is recalled", sale: priced(2, 1),
-		prepare: func(s *scene) {
-			s.buyConfirmed("alice")
-			s.edit("pause", "one")
-		},
-		act: func(s *scene) {
-			s.during(func() { s.withoutFaults(func() { s.edit("resume", "two") }) }, s.recallAndRelease)
-		},
+		prepare: do(confirmed("alice"), edits("pause", "one")),
+		act:     during(without(edits("resume", "two")), do((*scene).recall, releases)),
 	},
 	{
 		name: "a recall of several orders that were paid", sale: priced(3, 1), mostFaults: 1,
-		prepare: func(s *scene) {
-			s.buyConfirmed("alice", "bob", "carol")
-			for i, user := range []string{"alice", "bob", "carol"} {
-				s.pay(user, fmt.Sprint("pi_", i+1))
-			}
-		},
-		act: func(s *scene) { s.recallAndRelease() },
+		prepare: do(confirmed("alice", "bob", "carol"), pays("alice", "pi_1"), pays("bob", "pi_2"), pays("carol", "pi_3")),
+		act:     do((*scene).recall, releases),
 	},
 	{
 		name: "two passes of a recall at once", sale: priced(2, 1),
-		prepare: func(s *scene) {
-			s.buyConfirmed("alice", "bob")
-			s.pay("alice", "pi_1")
-			s.recall()
-		},
+		prepare: do(confirmed("alice", "bob"), pays("alice", "pi_1"), (*scene).recall),
+		act:     during(without(releases), releases),
+	},
+
+	// A sale has a draw, from entering to the second call.
+	{
+		name: "people enter a draw", sale: drawn(1, 1),
+		prepare: enters("bob"),
+		act:     do(during(without(enters(harness.PageUser)), enters(harness.PageUser)), enters("bob")),
+	},
+	{
+		name: "a roll is closed", sale: drawn(1, 1), mostFaults: 1,
+		prepare: do(enters(entrants...), until(enteringLasts+harness.DrawTimes.Settle)),
+		act:     leads,
+	},
+	{
+		name: "the first call by two runs at once", sale: drawn(2, 2), mostFaults: 1,
+		prepare: do(enters(entrants...), leadsTo(0)),
+		act:     during(without(leads), leads),
+	},
+	{
+		name: "whoever is called buys, and nobody else", sale: drawn(2, 2), mostFaults: 1,
+		prepare: do(enters(entrants...), leadsTo(1)),
+		act:     buysInOne("alice key-alice", "bob key-bob", "carol key-carol", "dave key-dave"),
+	},
+	{
+		// Between any two calls of the draw function the purchase of somebody of the first call is
+		// applied, which had no answer then. The next run completes the call if this one was cut off.
+		name: "the second call, and a purchase of the first one that is applied late", sale: drawn(2, 2), mostFaults: 1,
+		prepare: do(enters(entrants...), leadsTo(1), (*scene).buyLate, after(keepFor+harness.DrawTimes.Gap)),
+		act:     do(during(func(s *scene) { s.applyLateWrites() }, leads), after(time.Minute), without(leads)),
+	},
+
+	// Changes of the table are published.
+	{
+		name: "orders that are confirmed, paid and cancelled, a refund and the end of the stock, and poison among them", sale: priced(3, 1),
+		prepare: do(func(s *scene) { s.setStream(newStream(s.simulation, streamDraft{lanes: 1, batch: 100}, 1)) }, confirmed("alice", "bob", "carol"),
+			buys("dave", ""), (*scene).takePoison, pays("bob", "pi_1"), pays("bob", "pi_2"), cancels("carol")),
 		act: func(s *scene) {
-			s.during(func() { s.withoutFaults(func() { s.release("other release") }) }, func() { s.release("release") })
+			for try := 0; try < 6 && !s.stream.isEmpty(); try++ {
+				l := s.stream.lanes[0]
+				l.deliver(l.newest(l.draft.batch))
+				time.Sleep(time.Second)
+			}
 		},
 	},
 }
 
-func (s *scene) recallAndRelease() {
-	s.recall()
-	s.release("release")
+func units(stock, shards int) saleDraft { return saleDraft{stock: stock, shards: shards} }
+
+// priced is a sale that asks for payment.
+func priced(stock, shards int) saleDraft {
+	return saleDraft{stock: stock, shards: shards, payWithin: harness.PayWithin}
 }
 
 // entrants are those who enter the draws.
@@ -386,115 +281,197 @@ func drawn(stock, shards int) saleDraft {
 	return d
 }
 
-// drawScenarios are the scenarios of a sale with a draw, from entering to the second call.
-var drawScenarios = []scenario{
-	{
-		name: "people enter a draw", sale: drawn(1, 1),
-		prepare: func(s *scene) { s.enter("bob") },
-		act: func(s *scene) {
-			s.during(func() { s.withoutFaults(func() { s.enter(harness.PageUser) }) }, func() { s.enter(harness.PageUser) })
-			s.enter("bob")
-		},
-	},
-	{
-		name: "a roll is closed", sale: drawn(1, 1), mostFaults: 1,
-		prepare: func(s *scene) {
-			s.enterAll()
-			s.until(enteringLasts + harness.DrawTimes.Settle)
-		},
-		act: func(s *scene) { s.lead("draw") },
-	},
-	{
-		name: "the first call by two runs at once", sale: drawn(2, 2), mostFaults: 1,
-		prepare: func(s *scene) {
-			s.enterAll()
-			s.leadTo(0)
-		},
-		act: func(s *scene) {
-			s.during(func() { s.withoutFaults(func() { s.lead("other draw") }) }, func() { s.lead("draw") })
-		},
-	},
-	{
-		name: "whoever is called buys, and nobody else", sale: drawn(2, 2), mostFaults: 1,
-		prepare: func(s *scene) {
-			s.enterAll()
-			s.leadTo(1)
-		},
-		act: func(s *scene) {
-			e := s.start()
-			for _, user := range entrants {
-				e = s.alive(e)
-				s.buy(e, user, "key-"+user)
-			}
-		},
-	},
-	{
-		// Between any two calls of the draw function the purchase of somebody of the first call is
-		// applied, which had no answer then.
-		name: "the second call, and a purchase of the first one that is applied late", sale: drawn(2, 2), mostFaults: 1,
-		prepare: func(s *scene) {
-			s.enterAll()
-			s.leadTo(1)
-			s.n.planned.holdsBack = true
-			for _, user := range entrants {
-				if s.watch.draw.callOf[user] == 1 {
-					s.buy(s.start(), user, "")
-					break
-				}
-			}
-			s.n.planned.holdsBack = false
-			time.Sleep(keepFor + harness.DrawTimes.Gap)
-		},
-		act: func(s *scene) {
-			s.during(s.applyLateWrites, func() { s.lead("draw") })
-			time.Sleep(time.Minute)
-			s.withoutFaults(func() { s.lead("next draw") }) // it completes the call if this one was cut off
-		},
-	},
-}
-
-func (s *scene) enterAll() {
-	for _, user := range entrants {
-		s.enter(user)
+// do is one step after the other.
+func do(steps ...func(*scene)) func(*scene) {
+	return func(s *scene) {
+		for _, step := range steps {
+			step(s)
+		}
 	}
 }
+
+// without is steps without faults, because another scenario covers them.
+func without(steps ...func(*scene)) func(*scene) {
+	return func(s *scene) {
+		s.setActive(false)
+		do(steps...)(s)
+		s.setActive(true)
+	}
+}
+
+// during is act, and other at any one instant during it, or after it.
+func during(other, act func(*scene)) func(*scene) {
+	return func(s *scene) {
+		s.n.planned.meanwhile = func() { other(s) }
+		act(s)
+		if s.n.planned.meanwhile != nil {
+			s.n.planned.meanwhile = nil
+			other(s)
+		}
+	}
+}
+
+func after(d time.Duration) func(*scene) { return func(*scene) { time.Sleep(d) } }
 
 // until waits until that long after the creation.
-func (s *scene) until(after time.Duration) { time.Sleep(time.Until(s.began.Add(after))) }
+func until(d time.Duration) func(*scene) {
+	return func(s *scene) { time.Sleep(time.Until(s.began.Add(d))) }
+}
 
-// leadTo leads the draw to the instant at which the first call is due, or to its call of that
-// number, which has begun then.
-func (s *scene) leadTo(number int) {
-	s.until(enteringLasts + harness.DrawTimes.Settle)
-	for time.Since(s.began) < enteringLasts+beginsAfter-time.Minute {
-		s.lead("draw")
-		time.Sleep(time.Minute)
-	}
-	s.until(enteringLasts + beginsAfter)
-	for range 5 {
-		if len(s.watch.draw.calls) >= number {
-			break
+func buys(user, key string) func(*scene) {
+	return func(s *scene) { s.buy(s.runningSale, s.start(), user, key) }
+}
+
+// buysInOne is purchases, each of a user and perhaps a key, in one environment as long as it lives.
+func buysInOne(purchases ...string) func(*scene) {
+	return func(s *scene) {
+		e := s.start()
+		for _, one := range purchases {
+			user, key, _ := strings.Cut(one, " ")
+			e = s.alive(e)
+			s.buy(s.runningSale, e, user, key)
 		}
-		s.lead("draw")
-		time.Sleep(time.Minute)
 	}
 }
 
-// eventScenarios are the scenarios in which changes of the table are published.
-var eventScenarios = []scenario{{
-	name: "orders that are confirmed, paid and cancelled, a refund and the end of the stock, and poison among them", sale: priced(3, 1),
-	prepare: func(s *scene) {
-		s.simulation.stream = newPlannedStream(s.simulation)
-		s.buyConfirmed("alice", "bob", "carol")
-		s.buy(s.start(), "dave", "") // closes the shard
-		s.stream.takePoison(3)
-		s.pay("bob", "pi_1")
-		s.pay("bob", "pi_2")
-		s.cancel("carol", "carol cancels")
-	},
-	act: func(s *scene) {
-		for try := 0; try < 6 && !s.stream.isEmpty(); try++ {
-			s.publish()
+func buysInOther(user string) func(*scene) {
+	return func(s *scene) { s.buy(s.sales[1], s.start(), user, "") }
+}
+
+// confirmed is purchases whose orders are confirmed.
+func confirmed(users ...string) func(*scene) {
+	return func(s *scene) {
+		for _, user := range users {
+			buys(user, "")(s)
 		}
-	},
-}}
+		s.deliverAll()
+	}
+}
+
+// overdue is the same, of claims that may then be released unpaid.
+func overdue(users ...string) func(*scene) {
+	return do(confirmed(users...), after(harness.PayWithin+harness.Grace+time.Second))
+}
+
+// pays is a payment of Stripe, or if its reference ends in 2 of the other provider.
+func pays(user, reference string) func(*scene) {
+	return func(s *scene) {
+		p := harness.Payment{
+			Provider: webhook.Stripe, Reference: reference, Sale: s.id, Order: s.watch.claims[user].orderID, User: user, Amount: harness.Price,
+		}
+		if strings.HasSuffix(reference, "2") {
+			p.Provider = webhook.StandardWebhooks
+		}
+		s.reportPayment(p, user+" pays "+reference)
+	}
+}
+
+func cancels(user string) func(*scene) {
+	return func(s *scene) { s.cancel(user, user+" cancels") }
+}
+
+func adds(seedID string, units int) func(*scene) {
+	return func(s *scene) {
+		s.change(command{units: units, mayConflict: true}, fmt.Sprintf(`{"action":"add","saleId":%q,"seedId":%q,"stock":%d}`, s.id, seedID, units))
+	}
+}
+
+func withdraws(units int) func(*scene) {
+	return func(s *scene) {
+		s.change(command{withdraws: true}, fmt.Sprintf(`{"action":"withdraw","saleId":%q,"seedId":"rest","stock":%d}`, s.id, units))
+	}
+}
+
+func edits(action, id string) func(*scene) {
+	return func(s *scene) {
+		s.change(command{edit: true, mayConflict: true}, fmt.Sprintf(`{"action":%q,"saleId":%q,"changeId":%q}`, action, s.id, id))
+	}
+}
+
+func closesIn(d time.Duration) func(*scene) {
+	return func(s *scene) {
+		now := time.Now()
+		s.change(command{edit: true}, fmt.Sprintf(`{"action":"reschedule","saleId":%q,"opensAt":%q,"closesAt":%q,"at":%q}`, s.id,
+			harness.Stamp(now.Add(-time.Minute)), harness.Stamp(now.Add(d)), harness.Stamp(now)))
+	}
+}
+
+func enters(users ...string) func(*scene) {
+	return func(s *scene) {
+		for _, user := range users {
+			s.enter(user)
+		}
+	}
+}
+
+func reconciles(s *scene) { s.reconcile("{}") }
+func releases(s *scene)   { s.release("release") }
+func leads(s *scene)      { s.lead("draw") }
+
+// leadsTo leads the draw to the instant at which the first call is due, or to its call of that
+// number, which has begun then.
+func leadsTo(number int) func(*scene) {
+	return func(s *scene) {
+		until(enteringLasts + harness.DrawTimes.Settle)(s)
+		for time.Since(s.began) < enteringLasts+beginsAfter-time.Minute {
+			do(leads, after(time.Minute))(s)
+		}
+		until(enteringLasts + beginsAfter)(s)
+		for try := 0; try < 5 && len(s.watch.draw.calls) < number; try++ {
+			do(leads, after(time.Minute))(s)
+		}
+	}
+}
+
+func (s *scene) restock() {
+	s.change(command{units: 1}, `{"action":"add","saleId":"`+s.id+`","seedId":"second-batch","stock":1}`)
+}
+
+// recall asks for the recall once: if it is cut off after it is in the table, the passes must go on with it.
+func (s *scene) recall() {
+	var out struct{ Applied bool }
+	err := s.invoke(harness.Seeding, "operator", `{"action":"recall","saleId":"`+s.id+`","note":"defective"}`, &out)
+	s.write("recall: %+v %v", out, err)
+}
+
+// buyWhile buys for Bob while something happens without faults, and again when no environment may refuse
+// because of older data.
+func (s *scene) buyWhile(other func(*scene), key string) {
+	e := s.start()
+	during(without(other), func(s *scene) { s.buy(s.runningSale, e, "bob", "") })(s)
+	time.Sleep(harness.RefusalAge)
+	s.buy(s.runningSale, s.alive(e), "bob", key)
+}
+
+// buyLate has somebody of the first call buy, whose purchase is not answered and not applied yet.
+func (s *scene) buyLate() {
+	s.n.planned.holdsBack = true
+	called := func(user string) bool { return s.watch.draw.callOf[user] == 1 }
+	buys(entrants[slices.IndexFunc(entrants, called)], "")(s)
+	s.n.planned.holdsBack = false
+}
+
+// dropQueue loses every message.
+func (s *scene) dropQueue() {
+	for _, m := range s.world.Queue.Receive(time.Now(), 100, nil) {
+		s.world.Queue.Remove(m.ReceiptHandle)
+	}
+}
+
+func (s *scene) putPoison() {
+	s.simulation.draft.poisons = harness.PoisonMessages
+	for _, body := range harness.PoisonMessages {
+		s.world.Queue.Put(body, time.Now())
+	}
+}
+
+// takePoison has poison come that is made of the newest record of a claim.
+func (s *scene) takePoison() {
+	l := s.stream.lanes[0]
+	for _, one := range slices.Backward(l.waiting) {
+		if one.Record.New["claimId"] != nil {
+			l.addPoison(one.Record, 3)
+			return
+		}
+	}
+}

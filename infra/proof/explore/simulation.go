@@ -101,7 +101,7 @@ func Simulate(seed uint64) Result {
 	c.draws = seed%drawEvery == 0
 	c.restores = restoreOf(seed).IntN(restoreEvery) == 0
 	if c.draws { // they last for hours, in which reconciliation may be dull
-		c.outage, c.restores, c.sales = false, false, min(c.sales, 2)
+		c.restores, c.sales = false, min(c.sales, 2)
 	}
 	d := draw(s, func(r *rand.Rand) draft { return drawSales(r, c) })
 	if c.midnight {
@@ -115,9 +115,9 @@ func Simulate(seed uint64) Result {
 	}
 	m.run()
 	m.finishAndCheck()
-	m.close()
 	hash := fnv.New64a()
 	published := m.finishStream(hash)
+	m.close()
 	text := m.n.log.text.String()
 	_, _ = hash.Write([]byte(text)) // writing to a hash never fails
 	count := m.watch.counts
@@ -167,7 +167,8 @@ func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation 
 	}
 	m := newWorld(n, d)
 	m.world.DB.Busy, m.world.DB.Lag = d.busy, d.lag
-	m.stream = newStream(seed, c, m.world.DB, &n.faultsOff)
+	r := rand.New(rand.NewPCG(seed, 0x73747265616d))
+	m.setStream(newStream(m, drawStream(r, c), seed))
 	if seed%silentEvery == 0 && !c.draws && !c.restores && !d.rates.sparesReconcile {
 		n.silent = drawSilence(rand.New(rand.NewPCG(seed, 0x73696c656e6365)), time.Now(), d)
 	}
@@ -176,18 +177,22 @@ func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation 
 		first.watch.draw.dice = newRelays(n, first.draft.draw.dice)
 		n.applyLate(seed, first.draft.draw.lateBuying)
 	}
-	if d.rates.sparesReconcile && !c.outage {
+	if d.rates.sparesReconcile {
 		n.watch.undisturbedSince = time.Now()
 	}
 	return m
 }
+
+// setStream makes that the event source of the table.
+func (m *simulation) setStream(s *stream) { m.stream, m.n.stream = s, s }
 
 // newWorld makes the sales of a draft and what they share.
 func newWorld(n *network, d draft) *simulation {
 	n.world = harness.NewWorld(n, n.random)
 	n.world.DB.Fault, n.world.Queue.Fault = n.tableFault, n.queueFault
 	n.watch = newWatch(n.world, n.skew)
-	n.world.Queue.OnSend = n.watch.messageSent
+	n.world.Queue.OnSend, n.world.Bus.Fault = n.watch.messageSent, n.busFault
+	n.world.TooLong = func(f harness.Function, took time.Duration) { n.violate("P16: %s took %v", f, took) }
 	m := &simulation{
 		began: time.Now(), n: n, watch: n.watch, world: n.world, draft: d, pools: map[harness.Function]*pool{}, stop: make(chan struct{}),
 	}
@@ -211,6 +216,7 @@ func newWorld(n *network, d draft) *simulation {
 // at once.
 func (m *simulation) run() {
 	m.startSchedules()
+	m.stream.run()
 	go m.sendPoison()
 	var all sync.WaitGroup
 	if m.restoring != nil {
@@ -231,7 +237,7 @@ func (m *simulation) run() {
 	}
 	all.Wait()
 	m.n.wait("director", time.Millisecond)
-	m.n.wait("director", time.Until(m.began.Add(max(m.draft.poisoned, m.draft.gap.to))))
+	m.n.wait("director", time.Until(m.began.Add(m.draft.poisoned)))
 }
 
 // startSchedules starts what runs by itself: messages and schedules.
@@ -302,8 +308,7 @@ func (m *simulation) deliverMessages() {
 // deliver delivers a batch of messages, and deletes those that are done.
 func (m *simulation) deliver(e *harness.Environment, batch []events.SQSMessage) {
 	m.write("finalize %d #%d gets %d messages", e.Number, e.Invocation, len(batch))
-	handles, took := e.Deliver(batch)
-	m.checkDuration(harness.Finalizing, took)
+	handles := e.Deliver(batch)
 	m.pools[harness.Finalizing].give(e)
 	for _, handle := range handles {
 		if m.n.deletionWorks() {
@@ -313,38 +318,23 @@ func (m *simulation) deliver(e *harness.Environment, batch []events.SQSMessage) 
 }
 
 // reconcileEveryMinute is the schedule of ReconcileFunction; an invocation is dropped
-// while the previous one is running. There may be a time without
-// invocations; then the last one before that is cut off.
+// while the previous one is running.
 func (m *simulation) reconcileEveryMinute() {
-	pause := m.draft.firstPass
-	gap := m.draft.gap
-	for minute := 0; ; {
-		if left := time.Until(m.began.Add(gap.from)); gap.to > 0 && left < pause {
-			m.n.wait("reconcile", left)
-			m.n.cutOff(gap.cut)
-			m.reconcile("{}")
-			m.n.wait("reconcile", time.Until(m.began.Add(gap.to)))
-			m.n.markUndisturbed()
-			gap = reconcileGap{}
-		} else {
-			m.n.wait("reconcile", pause)
-		}
-		pause = time.Minute
+	for minute, pause := 1, m.draft.firstPass; ; minute, pause = minute+1, time.Minute {
+		m.n.wait("reconcile", pause)
 		if m.isStopped() {
 			return
 		}
-		if minute++; m.isDull() && minute%10 > 0 {
-			continue
+		if !m.isDull() || minute%10 == 0 {
+			m.reconcile("{}")
 		}
-		m.reconcile("{}")
 	}
 }
 
 // invoke invokes a function of the schedules or the operator once, in an environment of its pool.
 func (m *simulation) invoke(f harness.Function, who, event string, out any) error {
 	e := m.pools[f].take(who)
-	took, err := e.Command(event, out)
-	m.checkDuration(f, took)
+	err := e.Command(event, out)
 	m.pools[f].give(e)
 	return err
 }
@@ -390,20 +380,15 @@ func (n *network) deletionWorks() bool {
 	return n.queueFault("DeleteMessage").Kind == 0
 }
 
-func (m *simulation) violate(format string, args ...any) {
-	m.n.mu.Lock()
-	defer m.n.mu.Unlock()
-	m.watch.violate(format, args...)
+func (m *simulation) violate(format string, args ...any) { m.n.violate(format, args...) }
+
+func (n *network) violate(format string, args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.watch.violate(format, args...)
 }
 
 func (m *simulation) write(format string, args ...any) { m.n.write(format, args...) }
-
-// checkDuration checks that a function answered before Lambda would have killed it.
-func (m *simulation) checkDuration(f harness.Function, took time.Duration) {
-	if took > harness.Timeouts[f] {
-		m.violate("P16: %s took %v", f, took)
-	}
-}
 
 // journal is the log of a simulation.
 type journal struct {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	publishhandler "flashsale/functions/publish/handler"
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/clock"
 	"flashsale/shared/clock/clocktest"
 	"flashsale/shared/eventbus"
@@ -34,6 +36,9 @@ const (
 // Bus is an EventBridge bus with the rules of PutEvents, and the queue of what cannot be
 // published.
 type Bus struct {
+	// Fault is called once per call, with the number of its entries: LostReply applies the call, an
+	// Unprocessed refuses Items of its entries, -1 for the last one, and ServerError the call.
+	Fault func(op string, entries int) dynamotest.Fault
 	// Refuses reports whether the bus never takes the event with that id.
 	Refuses func(id string) bool
 
@@ -54,6 +59,7 @@ type publication struct {
 
 func NewBus() *Bus {
 	return &Bus{
+		Fault:   func(string, int) dynamotest.Fault { return dynamotest.Fault{} },
 		Refuses: func(string) bool { return false },
 		events:  map[string]*publication{}, refused: map[string]bool{}, failures: map[string]bool{},
 	}
@@ -130,6 +136,44 @@ func (b *Bus) Store(in *sqs.SendMessageInput) (*sqs.SendMessageOutput, error) {
 	}
 	b.failures[string(m.Record)] = true
 	return &sqs.SendMessageOutput{MessageId: aws.String("failure")}, nil
+}
+
+// busAPI is one environment's access to the bus and to the queue of failures.
+type busAPI struct{ e *Environment }
+
+func (a busAPI) PutEvents(ctx context.Context, in *eventbridge.PutEventsInput, _ ...func(*eventbridge.Options)) (*eventbridge.PutEventsOutput, error) {
+	b := a.e.world.Bus
+	return Intercept(ctx, a.e, Point{Op: "PutEvents", Writes: true}, func() (*eventbridge.PutEventsOutput, error) {
+		n := len(in.Entries)
+		f := b.Fault("PutEvents", n)
+		return under(f, func() (*eventbridge.PutEventsOutput, error) {
+			return b.Put(in, func(index int) string {
+				if f.Kind == dynamotest.Unprocessed && (slices.Contains(f.Items, index) || slices.Contains(f.Items, index-n)) {
+					return []string{"InternalFailure", "ThrottlingException"}[index%2]
+				}
+				return ""
+			})
+		})
+	})
+}
+
+func (a busAPI) SendMessage(ctx context.Context, in *sqs.SendMessageInput, _ ...func(*sqs.Options)) (*sqs.SendMessageOutput, error) {
+	b := a.e.world.Bus
+	return Intercept(ctx, a.e, Point{Op: "SendMessage", Writes: true}, func() (*sqs.SendMessageOutput, error) {
+		return under(b.Fault("SendMessage", 0), func() (*sqs.SendMessageOutput, error) { return b.Store(in) })
+	})
+}
+
+// under makes a call that may be refused, or whose answer may be lost.
+func under[O any](f dynamotest.Fault, do func() (*O, error)) (*O, error) {
+	if f.Kind == dynamotest.ServerError {
+		return nil, ErrDown
+	}
+	out, err := do()
+	if f.Kind == dynamotest.LostReply {
+		return nil, ErrTimeout
+	}
+	return out, err
 }
 
 // PublisherAPI are the outside calls of one publishing environment.

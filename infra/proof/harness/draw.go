@@ -55,12 +55,12 @@ func (oneThrow) Signature(_ context.Context, round uint64) ([]byte, error) {
 }
 
 // Enter is PUT /sales/{saleId}/entries/me.
-func (e *Environment) Enter(sale, user string) (Reply, time.Duration, bool) {
+func (e *Environment) Enter(sale, user string) (Reply, bool) {
 	return e.Ask(sale, httpapi.Request{RouteKey: "PUT /sales/{saleId}/entries/me", Sub: user})
 }
 
 // Entry is GET /sales/{saleId}/entries/me.
-func (e *Environment) Entry(sale, user string) (Reply, time.Duration, bool) {
+func (e *Environment) Entry(sale, user string) (Reply, bool) {
 	return e.Ask(sale, httpapi.Request{RouteKey: "GET /sales/{saleId}/entries/me", Sub: user})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
+	publishhandler "flashsale/functions/publish/handler"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger/maintenance"
 )
@@ -38,16 +39,15 @@ type ClaimBody struct {
 func (c ClaimBody) Released() bool { return c.State == "EXPIRED" || c.State == "CANCELLED" }
 
 // Ask sends one HTTP request to the environment. ok is false if the environment died.
-func (e *Environment) Ask(sale string, request httpapi.Request) (r Reply, took time.Duration, ok bool) {
+func (e *Environment) Ask(sale string, request httpapi.Request) (r Reply, ok bool) {
 	request.Path.SaleID = sale
 	var response httpapi.Response
 	var err error
-	end := e.Invoke(func(ctx context.Context) { response, err = e.http(ctx, request) })
-	if end.Died {
-		return Reply{}, end.Took, false
+	if e.Invoke(func(ctx context.Context) { response, err = e.http(ctx, request) }) {
+		return Reply{}, false
 	}
 	if err != nil {
-		return Reply{Code: fmt.Sprintf("invocation failed: %v", err)}, end.Took, true
+		return Reply{Code: fmt.Sprintf("invocation failed: %v", err)}, true
 	}
 	var b struct {
 		ClaimBody
@@ -64,7 +64,7 @@ func (e *Environment) Ask(sale string, request httpapi.Request) (r Reply, took t
 	if r.Claim.ClaimID == "" {
 		r.Claim = b.Claim
 	}
-	return r, end.Took, true
+	return r, true
 }
 
 // Refuses reports whether the answer means that this request got no unit.
@@ -77,7 +77,7 @@ func (r Reply) Refuses() bool {
 }
 
 // Buy is POST /sales/{saleId}/orders.
-func (e *Environment) Buy(sale, user, key string) (Reply, time.Duration, bool) {
+func (e *Environment) Buy(sale, user, key string) (Reply, bool) {
 	e.ClaimIDs, e.lookedForClaim = nil, false
 	return e.Ask(sale, httpapi.Request{
 		RouteKey: "POST /sales/{saleId}/orders", Sub: user,
@@ -94,28 +94,28 @@ func (e *Environment) MustFindClaim(key string) bool {
 }
 
 // Status is GET /sales/{saleId}/orders/me.
-func (e *Environment) Status(sale, user string) (Reply, time.Duration, bool) {
+func (e *Environment) Status(sale, user string) (Reply, bool) {
 	return e.Ask(sale, httpapi.Request{RouteKey: "GET /sales/{saleId}/orders/me", Sub: user})
 }
 
 // Cancel is DELETE /sales/{saleId}/orders/me.
-func (e *Environment) Cancel(sale, user string) (Reply, time.Duration, bool) {
+func (e *Environment) Cancel(sale, user string) (Reply, bool) {
 	return e.Ask(sale, httpapi.Request{RouteKey: "DELETE /sales/{saleId}/orders/me", Sub: user})
 }
 
 // SalePage is GET /sales/{saleId}.
-func (e *Environment) SalePage(sale string) (Reply, time.Duration, bool) {
+func (e *Environment) SalePage(sale string) (Reply, bool) {
 	return e.Ask(sale, httpapi.Request{RouteKey: "GET /sales/{saleId}"})
 }
 
 // Deliver delivers a batch to the environment and returns the handles of the messages
 // to delete: all but the failures it reports, none if it failed or died.
-func (e *Environment) Deliver(batch []events.SQSMessage) (done []string, took time.Duration) {
+func (e *Environment) Deliver(batch []events.SQSMessage) (done []string) {
 	var answer events.SQSEventResponse
 	var err error
-	end := e.Invoke(func(ctx context.Context) { answer, err = e.batch(ctx, events.SQSEvent{Records: batch}) })
-	if end.Died || err != nil {
-		return nil, end.Took
+	died := e.Invoke(func(ctx context.Context) { answer, err = e.batch(ctx, events.SQSEvent{Records: batch}) })
+	if died || err != nil {
+		return nil
 	}
 	failed := map[string]bool{}
 	for _, f := range answer.BatchItemFailures {
@@ -126,33 +126,48 @@ func (e *Environment) Deliver(batch []events.SQSMessage) (done []string, took ti
 			done = append(done, m.ReceiptHandle)
 		}
 	}
-	return done, end.Took
+	return done
 }
 
 // Command sends a raw event and decodes the answer into out. The error is the
 // function's, or ErrDied.
-func (e *Environment) Command(event string, out any) (took time.Duration, err error) {
+func (e *Environment) Command(event string, out any) (err error) {
 	var answer any
-	end := e.Invoke(func(ctx context.Context) { answer, err = e.raw(ctx, json.RawMessage(event)) })
-	if end.Died {
-		return end.Took, ErrDied
+	if e.Invoke(func(ctx context.Context) { answer, err = e.raw(ctx, json.RawMessage(event)) }) {
+		return ErrDied
 	}
 	if err != nil {
-		return end.Took, err
+		return err
 	}
 	text, err := json.Marshal(answer)
 	if err != nil {
-		return end.Took, fmt.Errorf("encode answer: %w", err)
+		return fmt.Errorf("encode answer: %w", err)
 	}
-	return end.Took, json.Unmarshal(text, out)
+	return json.Unmarshal(text, out)
 }
 
 // Replay replays what is known of the time that a restore has taken from the table.
 func (e *Environment) Replay(lost maintenance.Lost) (done maintenance.Replayed, err error) {
-	if e.Invoke(func(ctx context.Context) { done, err = e.replay(ctx, lost) }).Died {
+	if e.Invoke(func(ctx context.Context) { done, err = e.replay(ctx, lost) }) {
 		return done, ErrDied
 	}
 	return done, err
+}
+
+// Publish delivers a batch of the stream's records, and returns how many of them need not come again.
+func (e *Environment) Publish(batch []*PendingRecord) (done int, err error) {
+	records := make([]json.RawMessage, len(batch))
+	for i, one := range batch {
+		if one.Raw == nil {
+			one.Raw = one.Record.JSON()
+		}
+		records[i] = one.Raw
+	}
+	var answer events.DynamoDBEventResponse
+	if e.Invoke(func(ctx context.Context) { answer, err = e.publish(ctx, publishhandler.Batch{Records: records}) }) || err != nil {
+		return 0, err
+	}
+	return CountHandled(batch, answer), nil
 }
 
 // ErrDied: the environment died; its progress is unknown.

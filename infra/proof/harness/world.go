@@ -38,6 +38,7 @@ import (
 	drawhandler "flashsale/functions/draw/handler"
 	finalizehandler "flashsale/functions/finalize/handler"
 	payhandler "flashsale/functions/pay/handler"
+	publishhandler "flashsale/functions/publish/handler"
 	purchasehandler "flashsale/functions/purchase/handler"
 	queryhandler "flashsale/functions/query/handler"
 	reconcilehandler "flashsale/functions/reconcile/handler"
@@ -64,7 +65,7 @@ const (
 // Function names a deployed function.
 type Function string
 
-// The functions that a World can start; of PublishFunction see NewPublisher.
+// The functions that a World can start.
 const (
 	Purchasing  Function = "purchase"
 	Finalizing  Function = "finalize"
@@ -102,6 +103,7 @@ func TimeToFinish(skew time.Duration) time.Duration { return ledger.RepairBound 
 type World struct {
 	DB          *dynamotest.DB
 	Queue       *Queue
+	Bus         *Bus
 	interceptor Interceptor
 	random      func() float64 // jitter; must be safe for concurrent use
 	// Chain and Dice are the public dice; by default every throw is the same.
@@ -111,6 +113,8 @@ type World struct {
 	Log    io.Writer
 	claims atomic.Int64 // claim ids made so far
 	made   atomic.Int64 // environments made so far
+	// TooLong is called for each invocation that took longer than its function's timeout.
+	TooLong func(Function, time.Duration)
 	// Invocations counts invocations, for interceptors that need it.
 	Invocations int
 }
@@ -119,7 +123,7 @@ type World struct {
 func NewWorld(i Interceptor, random func() float64) *World {
 	return &World{
 		DB:    dynamotest.New(dynamotest.Table{Name: TableName, PK: "pk", SK: "sk"}),
-		Queue: NewQueue(), interceptor: i, random: random, Chain: beacon.Quicknet, Dice: oneThrow{}, Log: io.Discard,
+		Queue: NewQueue(), Bus: NewBus(), TooLong: func(Function, time.Duration) {}, interceptor: i, random: random, Chain: beacon.Quicknet, Dice: oneThrow{}, Log: io.Discard,
 	}
 }
 
@@ -147,9 +151,10 @@ type Environment struct {
 	// end ends the context of the current invocation.
 	end context.CancelFunc
 
-	http  func(context.Context, httpapi.Request) (httpapi.Response, error)
-	batch func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
-	raw   func(context.Context, json.RawMessage) (any, error)
+	http    func(context.Context, httpapi.Request) (httpapi.Response, error)
+	batch   func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
+	raw     func(context.Context, json.RawMessage) (any, error)
+	publish func(context.Context, publishhandler.Batch) (events.DynamoDBEventResponse, error)
 	// replay replays a restored table.
 	replay func(context.Context, maintenance.Lost) (maintenance.Replayed, error)
 }
@@ -171,6 +176,8 @@ func (w *World) Start(f Function, skew time.Duration) *Environment {
 		e.replay = func(ctx context.Context, lost maintenance.Lost) (maintenance.Replayed, error) {
 			return maintenance.Of(book).Replay(ctx, tableAPI{e}, lost, true)
 		}
+	case Publishing:
+		e.publish = NewPublisher(e, busAPI{e}, w.random, skew).Handle
 	case Paying:
 		e.http = payhandler.New(book, webhooksOf(), log, now).Handle
 	case Releasing:
@@ -206,14 +213,9 @@ func (e *Environment) Die() {
 	runtime.Goexit()
 }
 
-// Outcome is how one invocation ended.
-type Outcome struct {
-	Died bool // with its environment: no answer
-	Took time.Duration
-}
-
-// Invoke runs one invocation to its end.
-func (e *Environment) Invoke(run func(context.Context)) Outcome {
+// Invoke runs one invocation to its end, and reports whether its environment died: then there is no
+// answer. Lambda kills an invocation of PublishFunction that has not ended in time.
+func (e *Environment) Invoke(run func(context.Context)) (died bool) {
 	ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), caller{}, e), Timeouts[e.Function])
 	defer cancel()
 	e.end = cancel
@@ -229,7 +231,13 @@ func (e *Environment) Invoke(run func(context.Context)) Outcome {
 		run(ctx)
 	}()
 	<-done
-	return Outcome{Died: e.Dead.Load(), Took: time.Since(began)}
+	switch took := time.Since(began); {
+	case e.Function == Publishing && took >= Timeouts[e.Function]:
+		e.Dead.Store(true)
+	case took > Timeouts[e.Function]:
+		e.world.TooLong(e.Function, took)
+	}
+	return e.Dead.Load()
 }
 
 // logOf is where an environment's log lines go.
