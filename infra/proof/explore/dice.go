@@ -64,7 +64,7 @@ type relays struct {
 }
 
 // newRelays gives a world relays.
-func newRelays(n *network, d diceDraft) *relays {
+func newRelays(n *network, d diceDraft) {
 	t := &relays{n: n, draft: d, known: map[uint64]string{}}
 	var urls []string
 	for i := range d.relays {
@@ -75,7 +75,6 @@ func newRelays(n *network, d diceDraft) *relays {
 		panic(err)
 	}
 	n.world.Chain, n.world.Dice = client.Chain, client
-	return t
 }
 
 // RoundTrip answers a request for a round.

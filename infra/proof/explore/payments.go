@@ -24,8 +24,6 @@ type paymentPlan struct {
 	// payments are those of the order. They are made at paysAt, counted from payBy.
 	payments []harness.Payment
 	paysAt   time.Duration
-	// corrected are reports of the first of them that contradict it.
-	corrected []harness.Payment
 	// reports is how often the provider reports each of them.
 	reports int
 }
@@ -74,13 +72,6 @@ func drawPaymentPlan(r *rand.Rand) paymentPlan {
 			pays(wrong)
 		}
 	}
-	for _, wrong := range []string{"amount", "unknown-order"} {
-		if f.payments != nil && sometimes(r, 0.1) {
-			p := reported(wrong)
-			p.Provider = f.payments[0].Provider
-			f.corrected = append(f.corrected, p)
-		}
-	}
 	return f
 }
 
@@ -123,12 +114,6 @@ func (m *runningSale) payOrCancel(b buyer) {
 			name := fmt.Sprint(name, " ", n, " ", i)
 			at(name, f.paysAt, func() { m.reportPayment(p, name) })
 		}
-	}
-	for n, p := range f.corrected {
-		p.Reference, p.User = fmt.Sprint("pi_", m.id, "_", b.user, "_0"), b.user
-		p.NameOrder(m.id, orderID)
-		name := fmt.Sprint(name, " corrected ", n)
-		at(name, f.paysAt, func() { m.reportPayment(p, name) })
 	}
 	all.Wait()
 }
@@ -268,14 +253,11 @@ func (m *runningSale) finishPayments() {
 		if b.Paused {
 			break // a pause keeps claims from expiring
 		}
-		waiting := 0
+		waiting := int(b.Waiting())
 		for _, c := range b.Claims {
 			if c.End() == "" {
 				waiting++
 			}
-		}
-		for _, s := range b.Shards {
-			waiting += int(s.Released - s.PutBack)
 		}
 		if waiting == 0 {
 			break

@@ -174,7 +174,7 @@ func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation 
 	}
 	if c.draws {
 		first := m.sales[0]
-		first.watch.draw.dice = newRelays(n, first.draft.draw.dice)
+		newRelays(n, first.draft.draw.dice)
 		n.applyLate(seed, first.draft.draw.lateBuying)
 	}
 	if d.rates.sparesReconcile {

@@ -28,8 +28,6 @@ type watch struct {
 	refused map[string]bool
 	// claims are the claims of all sales, by id.
 	claims map[string]*seenClaim
-	// issued are the order ids that claims had before a restore.
-	issued map[string]bool
 	// undisturbedSince is since when nothing disturbs reconciliation, calmSince since when there
 	// are no faults at all; zero if something may. longest is the longest time that a lost message
 	// took of which reconciliation was undisturbed from the beginning.
@@ -115,7 +113,7 @@ type window struct {
 func newWatch(world *harness.World, skew time.Duration) *watch {
 	return &watch{
 		world: world, db: world.DB, began: time.Now(), skew: skew, late: map[string]bool{}, sales: map[string]*watchedSale{},
-		refused: map[string]bool{}, claims: map[string]*seenClaim{}, issued: map[string]bool{}, counts: map[string]int{},
+		refused: map[string]bool{}, claims: map[string]*seenClaim{}, counts: map[string]int{},
 	}
 }
 
@@ -224,11 +222,6 @@ func (w *watchedSale) observeClaim(user string, it map[string]types.AttributeVal
 		w.claims[user] = c
 		w.watch.claims[id] = c
 		w.checkAdmitted(user, c)
-		for _, other := range w.sales {
-			if w.grouped && other != w && other.claims[user] != nil {
-				w.violate("P34: %s has orders in %s and %s", user, w.id, other.id)
-			}
-		}
 		if w.refused[id] {
 			w.violate("P5: a request of %s was refused, and got %s afterwards", user, id)
 		}
@@ -281,9 +274,6 @@ func (w *watchedSale) recordRefusal(user string, asked []string) {
 // checkAdmitted checks that a unit was sold within the window that the last edit's answer
 // promised (P14).
 func (w *watchedSale) checkAdmitted(user string, c *seenClaim) {
-	if w.draw != nil {
-		w.checkTurn(user, c)
-	}
 	s := w.answeredWindow
 	if s == nil {
 		return

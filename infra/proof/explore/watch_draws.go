@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,7 +16,6 @@ const callTime = 3 * time.Minute
 // watchedDraw is the watch's record of a draw: what became of it in the table, and what its users
 // were told.
 type watchedDraw struct {
-	dice                  *relays  // nil if its signatures are not judged
 	users                 []string // who may enter
 	enterFrom, enterUntil time.Time
 	roll, seed            string
@@ -85,17 +83,11 @@ func (w *watchedSale) observeHead(it map[string]types.AttributeValue) {
 				w.violate("P27: %s was told of an entry, and is not on the roll", user)
 			}
 		}
-		closed, _ := harness.Number(it["closedAt"])
-		if dice := w.world.Chain.TimeOf(d.round).Sub(time.UnixMilli(closed)); dice < harness.DrawTimes.Dice {
-			w.violate("P28: the round is signed %v after the roll was closed", dice)
-		}
 	}
 	if roll != d.roll || uint64(round) != d.round || d.seed != "" && seed != d.seed {
 		w.violate("P28: roll %s, round %d and seed %q were exchanged for %s, %d and %q", d.roll, d.round, d.seed, roll, round, seed)
 	}
-	if d.seed = seed; seed != "" && d.dice != nil && harness.Text(it["signature"]) != d.dice.signature(d.round) {
-		w.violate("P28: the signature is not that of round %d", d.round)
-	}
+	d.seed = seed
 }
 
 func (w *watchedSale) observeCall(n int, it map[string]types.AttributeValue) {
@@ -104,9 +96,6 @@ func (w *watchedSale) observeCall(n int, it map[string]types.AttributeValue) {
 	until, _ := harness.Number(it["until"])
 	now := watchedCall{from: time.UnixMilli(from), until: time.UnixMilli(until), lo: harness.Text(it["lo"]), hi: harness.Text(it["hi"]), open: it["open"] != nil}
 	if n == len(d.calls)+1 {
-		if due := w.nextCallDue(); now.from.Before(due.Add(harness.DrawTimes.Gap / 4)) {
-			w.violate("P29: call %d is from %v, and was due at %v", n, now.from, due)
-		}
 		begun := now
 		begun.hi, begun.before, begun.begunAt = "", now.until, time.Now()
 		d.calls = append(d.calls, &begun)
@@ -133,51 +122,16 @@ func (w *watchedSale) observeCall(n int, it map[string]types.AttributeValue) {
 	w.callPeople(n, c)
 }
 
-// nextCallDue returns the earliest instant of the next call, by what is stored.
-func (w *watchedSale) nextCallDue() time.Time {
-	d := w.draw
-	if len(d.calls) == 0 {
-		begins, _ := harness.Number(w.db.Item(harness.TableName, "SALE#"+w.id, "SALE")["beginsAt"])
-		return time.UnixMilli(begins)
-	}
-	last := d.calls[len(d.calls)-1]
-	if last.callsNobody() {
-		return last.from.Add(harness.DrawTimes.Gap)
-	}
-	return last.until.Add(harness.DrawTimes.Gap)
-}
-
 // callPeople records whom a call that is complete has called.
 func (w *watchedSale) callPeople(n int, c *watchedCall) {
 	d := w.draw
-	if d.seed == "" {
-		w.violate("P28: call %d is complete, and there is no seed", n)
-		return
-	}
 	for _, user := range d.users {
 		rank := harness.RankOf(d.seed, user)
 		if !d.isOn[user] || rank <= c.lo || rank > c.hi {
 			continue
 		}
-		if before := d.callOf[user]; before > 0 {
-			w.violate("P30: %s was called by call %d, and is by call %d", user, before, n)
-		}
 		d.callOf[user] = n
 		w.counts["called"]++
-	}
-}
-
-// checkTurn checks that a claim was made in its user's turn (P29).
-func (w *watchedSale) checkTurn(user string, c *seenClaim) {
-	d := w.draw
-	admits := func(call *watchedCall) bool {
-		return !c.acceptedAt.Before(call.from) && c.acceptedAt.Before(call.until)
-	}
-	if slices.ContainsFunc(d.calls, func(call *watchedCall) bool { return call.open && admits(call) }) {
-		return
-	}
-	if own := d.callOf[user]; own == 0 || !admits(d.calls[own-1]) {
-		w.violate("P29: %s got a unit, accepted at %v, is called by call %d of %d", user, c.acceptedAt, own, len(d.calls))
 	}
 }
 
@@ -228,31 +182,4 @@ func (w *watchedSale) checkTurnRefusal(user, code string, began, now time.Time) 
 	if own > 0 && w.isSurely(d.calls[own-1], began, now) || newest.open && w.isSurely(newest, began, now) {
 		w.violate("P29: %s was told %s during call %d, and is called by call %d", user, code, len(d.calls), own)
 	}
-}
-
-// nextOfDraw returns when something is due in a draw; zero if everybody has been called. It is over
-// if nothing follows. last is the newest call, or nil.
-func (w *watchedSale) nextOfDraw() (due time.Time, ends bool, last *watchedCall) {
-	d := w.draw
-	sale := w.newestWindow()
-	gap := harness.DrawTimes.Gap
-	if len(d.calls) > 0 {
-		last = d.calls[len(d.calls)-1]
-	}
-	switch {
-	case sale.recalled || !time.Now().Before(sale.endsAt): // also if there were no dice until then
-		return time.Time{}, true, last
-	case d.roll == "":
-		return d.enterUntil.Add(harness.DrawTimes.Settle), false, last
-	case d.seed == "":
-		return w.world.Chain.TimeOf(d.round), false, last
-	case last != nil && last.hi == "":
-		return last.begunAt, false, last
-	case last != nil && last.open:
-		return time.Time{}, false, last
-	default:
-		due = w.nextCallDue()
-	}
-	running := last.isRunning()
-	return due, !running && (sale.paused || w.total == 0) || !time.Now().Add(gap/2).Before(sale.endsAt) || !due.Add(gap/2).Before(sale.endsAt), last
 }

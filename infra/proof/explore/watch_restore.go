@@ -95,9 +95,6 @@ func (w *watchedSale) adopt(inLog func(ids ...string) bool) (lost int) {
 		case end != "" && end != known.end && (known.isEndPublished || harness.IsPayment(end) || harness.IsPayment(known.end)):
 			w.violate("P20: before the restore the claim of %s ended as %q, and after the replay as %q", user, known.end, end)
 		}
-		if known.orderID != "" {
-			w.issued[known.orderID] = true
-		}
 		if known.orderID, known.end = order, end; end == "" {
 			known.releasedAt = time.Time{}
 		}

@@ -131,47 +131,22 @@ type PaymentAnswer struct {
 // IsRefund reports whether the payment is to be refunded.
 func (s PaymentAnswer) IsRefund() bool { return s.Outcome == "refund-due" }
 
-// Check compares what the provider was told of the payment with the table: what its guard says,
-// how the claim of its order ended and whether there is a refund (P24). It returns "" if all is right.
+// Check compares what the provider was told of the payment with the table: what its guard says, how the
+// claim of its order ended, and the reason of its refund (P24). That guards, claims and refunds agree is in
+// the recount. Another report of the payment may have decided its fate. It returns "" if all is right.
 func (p Payment) Check(db *dynamotest.DB, told PaymentAnswer, end string) string {
-	of := p.Sale
-	if p.Wrong == "unknown-order" {
-		of = ""
-	}
-	// Another report of the payment may have decided its fate.
 	guard := db.Item(TableName, "PAYMENT#"+p.ID(), "PAYMENT")
-	if reason := Text(db.Item(TableName, "REFUND#"+Text(guard["saleId"]), p.ID())["reason"]); told.IsRefund() && told.Reason == "recalled" && isRecalled(db, Text(guard["saleId"]), reason) {
-		told = PaymentAnswer{Outcome: "paid"} // it has paid the order, and is refunded for that
-	}
-	if guard == nil || Text(guard["fate"]) != told.Outcome {
-		return fmt.Sprintf("P24: %+v was said to be %+v, its guard is %v", p, told, guard)
-	}
-	if Text(guard["saleId"]) != of || Text(guard["orderId"]) != p.Order || Text(guard["amount"]) != strconv.Itoa(p.Amount) {
-		reason := Text(db.Item(TableName, "REFUND#"+Text(guard["saleId"]), p.ID())["reason"])
-		if told.Reason != reason && !isRecalled(db, Text(guard["saleId"]), reason) {
-			return fmt.Sprintf("P24: %+v was said to be %+v, its refund has the reason %q", p, told, reason)
-		}
+	sale := Text(guard["saleId"])
+	reason := Text(db.Item(TableName, "REFUND#"+sale, p.ID())["reason"])
+	recalled := isRecalled(db, sale, reason)
+	isFirst := sale == p.Sale && Text(guard["orderId"]) == p.Order && Text(guard["amount"]) == strconv.Itoa(p.Amount)
+	switch fate := Text(guard["fate"]); {
+	case fate == "paid" && told.Outcome == "paid" && (reason == "" || recalled) && (!isFirst || p.Wrong == "" && end == p.ID()),
+		fate == "paid" && recalled && told == PaymentAnswer{"refund-due", "recalled"}, // it has paid the order, and is refunded for that
+		fate == told.Outcome && told.IsRefund() && (told.Reason == reason || recalled) && (!isFirst || end != p.ID()):
 		return ""
 	}
-	reason := Text(db.Item(TableName, "REFUND#"+of, p.ID())["reason"])
-	isRight := false
-	switch {
-	case told.Outcome == "paid":
-		isRight = p.Wrong == "" && end == p.ID() && (reason == "" || isRecalled(db, of, reason))
-	case told.IsRefund() && end != p.ID() && reason != "" && reason == told.Reason:
-		switch reason {
-		case "released":
-			isRight = p.Wrong == "" && (end == "expiry" || end == "buyer" || end == "operator")
-		case "other-payment":
-			isRight = p.Wrong == "" && IsPayment(end)
-		default:
-			isRight = reason == p.Wrong
-		}
-	}
-	if isRight {
-		return ""
-	}
-	return fmt.Sprintf("P24: %+v was said to be %+v; its order's claim ended as %q, the refund has the reason %q", p, told, end, reason)
+	return fmt.Sprintf("P24: %+v was said to be %+v; its guard is %v, its order's claim ended as %q, the refund has the reason %q", p, told, guard, end, reason)
 }
 
 // isRecalled reports whether that reason of a refund is the recall of its sale: the payment has paid
