@@ -158,13 +158,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "UnknownOperationException", "only PutEvents is served here")
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
-	if err != nil {
-		refuse(w, http.StatusRequestEntityTooLarge, "RequestEntityTooLargeException", "the request is too large")
-		return
-	}
 	var in struct{ Entries []entry }
-	strict := json.NewDecoder(bytes.NewReader(body))
+	strict := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
 	strict.DisallowUnknownFields() // they would have no effect
 	if err := strict.Decode(&in); err != nil {
 		refuse(w, http.StatusBadRequest, "SerializationException", err.Error())

@@ -34,9 +34,8 @@ type Config struct {
 	Lost     float64 // applied, then the connection breaks
 	Late     float64 // writes: the connection breaks, the request is applied later
 
-	LateBy   time.Duration // longest delay of a late request
-	Latency  time.Duration // longest delay of any call, uniformly distributed
-	InFlight time.Duration // how long a transaction locks its items; 0 means not at all
+	LateBy  time.Duration // longest delay of a late request
+	Latency time.Duration // longest delay of any call, uniformly distributed
 
 	// Send is the share of calls that send messages which fail: half of them
 	// answered with 500 and not sent, half of them sent and the answer lost.
@@ -66,9 +65,9 @@ const (
 
 // presets are named settings that a text may begin with.
 var presets = map[string]string{
-	"mild": "conflict=0.05,throttle=0.01,error=0.005,lost=0.01,late=0.005,lateby=500ms,latency=5ms,inflight=5ms," +
+	"mild": "conflict=0.05,throttle=0.01,error=0.005,lost=0.01,late=0.005,lateby=500ms,latency=5ms," +
 		"send=0.01,publish=0.01,duplicate=0.02,delay=0.02,delayby=1s,reorder=0.05",
-	"harsh": "conflict=0.2,throttle=0.05,error=0.02,lost=0.05,late=0.02,lateby=2s,latency=10ms,inflight=10ms," +
+	"harsh": "conflict=0.2,throttle=0.05,error=0.02,lost=0.05,late=0.02,lateby=2s,latency=10ms," +
 		"send=0.05,publish=0.05,duplicate=0.1,delay=0.1,delayby=2s,reorder=0.2",
 }
 
@@ -80,7 +79,7 @@ func (c *Config) shares() map[string]*float64 {
 }
 
 func (c *Config) durations() map[string]*time.Duration {
-	return map[string]*time.Duration{"lateby": &c.LateBy, "latency": &c.Latency, "inflight": &c.InFlight, "delayby": &c.DelayBy}
+	return map[string]*time.Duration{"lateby": &c.LateBy, "latency": &c.Latency, "delayby": &c.DelayBy}
 }
 
 // settings are the names of the text form and their places.
@@ -97,7 +96,7 @@ func (c *Config) settings() *flag.FlagSet {
 	return f
 }
 
-// Parse reads a configuration such as "conflict=0.2,inflight=10ms,seed=42". It may
+// Parse reads a configuration such as "conflict=0.2,seed=42". It may
 // begin with a preset, "mild" or "harsh", whose settings the following ones replace:
 // "harsh,send=0". The empty text is the zero Config. Unknown or repeated names, shares
 // outside [0,1] and durations outside [0s,1m] are errors, and so are shares of DynamoDB
@@ -170,7 +169,6 @@ func (c Config) String() string {
 // The kinds of faults, as named by Counts.
 const (
 	kindConflict   = "conflict"
-	kindInFlight   = "inflight"
 	kindThrottle   = "throttle"
 	kindError      = "error"
 	kindLost       = "lost"
@@ -193,7 +191,7 @@ type plan struct {
 func (c Config) plan(n uint64, call call) plan {
 	chance := rand.New(rand.NewPCG(c.Seed, n))
 	p := plan{
-		wait: randomUpTo(chance, c.Latency), late: randomUpTo(chance, c.LateBy), some: randomSubset(chance, len(call.items)),
+		wait: randomUpTo(chance, c.Latency), late: randomUpTo(chance, c.LateBy), some: randomSubset(chance, call.actions),
 	}
 	p.kind = c.draw(chance.Float64(), call.class)
 	return p

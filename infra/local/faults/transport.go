@@ -33,10 +33,6 @@ type Transport struct {
 	// Base sends requests.
 	Base   http.RoundTripper
 	Config Config
-	// Keys are the names of the tables' key attributes, which identify items.
-	Keys []string
-
-	inFlight inFlight
 
 	mu      sync.Mutex
 	calls   uint64
@@ -59,7 +55,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		clone.Body, clone.ContentLength, clone.GetBody = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 		return clone
 	}
-	c := readCall(r.Header.Get("X-Amz-Target"), body, t.Keys)
+	c := readCall(r.Header.Get("X-Amz-Target"), body)
 	if c.class == untouched {
 		return t.Base.RoundTrip(again(r.Context()))
 	}
@@ -68,7 +64,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
-	if p.kind == kindLate && !t.applyLater(p.late, func(ctx context.Context) { t.apply(again(ctx), c) }) {
+	if p.kind == kindLate && !t.applyLater(p.late, func(ctx context.Context) { t.apply(again(ctx)) }) {
 		p.kind = kindError
 	}
 	t.count(p.kind)
@@ -83,28 +79,17 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		// The caller may have given up; the service would not notice.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), lateLimit)
 		defer cancel()
-		t.apply(again(ctx), c)
+		t.apply(again(ctx))
 		return nil, ErrBroken
 	case kindLate:
 		return nil, ErrBroken
 	}
-	return t.send(again(r.Context()), c)
-}
-
-// send passes a request on, unless a transaction in flight has one of its items.
-func (t *Transport) send(r *http.Request, c call) (*http.Response, error) {
-	if t.Config.InFlight > 0 && len(c.items) > 0 {
-		if busy := t.inFlight.lock(c, time.Now(), t.Config.InFlight); len(busy) > 0 {
-			t.count(kindInFlight)
-			return conflicting(c, busy).answer(r)
-		}
-	}
-	return t.Base.RoundTrip(r)
+	return t.Base.RoundTrip(again(r.Context()))
 }
 
 // apply sends a request whose answer is lost, and waits for its end.
-func (t *Transport) apply(r *http.Request, c call) {
-	answer, err := t.send(r, c)
+func (t *Transport) apply(r *http.Request) {
+	answer, err := t.Base.RoundTrip(r)
 	if err != nil {
 		return // applied or not: the caller does not know in any case
 	}
@@ -132,10 +117,8 @@ func (t *Transport) count(kind string) {
 	t.counts[kind]++
 }
 
-// Counts returns how many calls had which fault so far: "conflict" (by chance),
-// "inflight" (by another transaction), "throttle", "error", "lost", "late",
-// "send-failed" and "send-lost"; "calls" is the total. A call may have two: a lost or
-// late one may also find its item in flight.
+// Counts returns how many calls had which fault so far: "conflict",
+// "throttle", "error", "lost", "late", "send-failed" and "send-lost"; "calls" is the total.
 func (t *Transport) Counts() map[string]int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -188,7 +171,7 @@ func cancelled(n int, some []int, why reason) refusal {
 // conflicting refuses a call some of whose items are in another transaction.
 func conflicting(c call, some []int) refusal {
 	if c.class == transaction {
-		return cancelled(len(c.items), some, conflictReason)
+		return cancelled(c.actions, some, conflictReason)
 	}
 	return refuse(http.StatusBadRequest, dynamoNamespace+"TransactionConflictException", conflictReason.Message)
 }
@@ -196,7 +179,7 @@ func conflicting(c call, some []int) refusal {
 // throttling refuses a call for lack of capacity.
 func throttling(c call, some []int) refusal {
 	if c.class == transaction {
-		return cancelled(len(c.items), some, throttlingReason)
+		return cancelled(c.actions, some, throttlingReason)
 	}
 	return refuse(http.StatusBadRequest, dynamoNamespace+"ProvisionedThroughputExceededException",
 		"The level of configured provisioned throughput for the table was exceeded. Consider increasing your provisioning level with the UpdateTable API.")

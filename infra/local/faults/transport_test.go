@@ -84,7 +84,7 @@ type world struct {
 func newWorld(t *testing.T, faulty string) world {
 	t.Helper()
 	s := &stub{}
-	tr := &faults.Transport{Base: s, Keys: keys, Config: config(t, faulty)}
+	tr := &faults.Transport{Base: s, Config: config(t, faulty)}
 	return world{s, tr, tableAt("http://127.0.0.1", tr), queueAt("http://127.0.0.1", tr)}
 }
 
@@ -96,7 +96,7 @@ func proxied(t *testing.T, faulty string) world {
 	t.Cleanup(server.Close)
 	base := &http.Transport{}
 	t.Cleanup(base.CloseIdleConnections)
-	tr := &faults.Transport{Base: base, Keys: keys, Config: config(t, faulty)}
+	tr := &faults.Transport{Base: base, Config: config(t, faulty)}
 	target, err := url.Parse(server.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -106,24 +106,15 @@ func proxied(t *testing.T, faulty string) world {
 	return world{s, tr, tableAt(front.URL, base), queueAt(front.URL, base)}
 }
 
-// keys are the names of key's attributes.
-var keys = []string{"pk", "sk"}
+var key = map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "a"}}
 
-func key(name string) map[string]types.AttributeValue {
-	return map[string]types.AttributeValue{
-		"pk": &types.AttributeValueMemberS{Value: name}, "sk": &types.AttributeValueMemberS{Value: "x"},
-	}
-}
-
-func (w world) put(t *testing.T, name string) error {
-	item := key(name)
-	item["more"] = &types.AttributeValueMemberN{Value: "1"}
-	_, err := w.table.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("T"), Item: item})
+func (w world) put(t *testing.T) error {
+	_, err := w.table.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("T"), Item: key})
 	return err
 }
 
-func (w world) get(t *testing.T, name string) error {
-	_, err := w.table.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String("T"), Key: key(name)})
+func (w world) get(t *testing.T) error {
+	_, err := w.table.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String("T"), Key: key})
 	return err
 }
 
@@ -134,22 +125,10 @@ func (w world) execute(t *testing.T) error {
 	return err
 }
 
-// transact updates the first item, puts the second and checks the others.
-func (w world) transact(t *testing.T, names ...string) error {
-	var actions []types.TransactWriteItem
-	for i, name := range names {
-		var a types.TransactWriteItem
-		switch i {
-		case 0:
-			a.Update = &types.Update{TableName: aws.String("T"), Key: key(name), UpdateExpression: aws.String("SET a = b")}
-		case 1:
-			a.Put = &types.Put{TableName: aws.String("T"), Item: key(name)}
-		default:
-			a.ConditionCheck = &types.ConditionCheck{TableName: aws.String("T"), Key: key(name), ConditionExpression: aws.String("a = b")}
-		}
-		actions = append(actions, a)
-	}
-	_, err := w.table.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: actions})
+// transact has three actions.
+func (w world) transact(t *testing.T) error {
+	update := types.TransactWriteItem{Update: &types.Update{TableName: aws.String("T"), Key: key, UpdateExpression: aws.String("SET a = b")}}
+	_, err := w.table.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{update, update, update}})
 	return err
 }
 
@@ -192,9 +171,9 @@ func codes(err error) []string {
 // Every fault is what the SDK makes of the real service's answer, directly and
 // through a proxy.
 func TestFaultsLookReal(t *testing.T) {
-	put := func(w world) error { return w.put(t, "a") }
-	get := func(w world) error { return w.get(t, "a") }
-	transact := func(w world) error { return w.transact(t, "a", "b", "c") }
+	put := func(w world) error { return w.put(t) }
+	get := func(w world) error { return w.get(t) }
+	transact := func(w world) error { return w.transact(t) }
 	execute := func(w world) error { return w.execute(t) }
 	send := func(w world) error { return w.send(t, "a") }
 	list := func(w world) error {
@@ -248,7 +227,7 @@ func TestALostAnswerIsAppliedThoughTheCallerGaveUp(t *testing.T) {
 		cancel()
 		return s.RoundTrip(r)
 	})}
-	_, err := tableAt("http://127.0.0.1", tr).GetItem(ctx, &dynamodb.GetItemInput{TableName: aws.String("T"), Key: key("a")})
+	_, err := tableAt("http://127.0.0.1", tr).GetItem(ctx, &dynamodb.GetItemInput{TableName: aws.String("T"), Key: key})
 	if !unanswered(err) || s.count() != 1 {
 		t.Errorf("got %v, %d arrived", err, s.count())
 	}
@@ -286,7 +265,7 @@ func TestTheSeedDecides(t *testing.T) {
 		w := newWorld(t, fmt.Sprintf("conflict=0.2,throttle=0.1,error=0.1,lost=0.1,send=0.5,seed=%d", seed))
 		var log strings.Builder
 		for i := range calls {
-			err := w.transact(t, "a", "b", "c")
+			err := w.transact(t)
 			if i%4 == 0 {
 				err = w.send(t, "hello")
 			}
@@ -309,51 +288,10 @@ func TestTheSeedDecides(t *testing.T) {
 	}
 }
 
-func TestItemsOfATransactionAreBusyForAWhile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "inflight=10ms")
-		for _, step := range []struct {
-			name  string
-			after time.Duration
-			do    func() error
-			want  []string // reasons; nil for success
-		}{
-			{"the first takes its items", 0, func() error { return w.transact(t, "a", "b", "c") }, nil},
-			{"one that meets two of them is told which", 0, func() error { return w.transact(t, "x", "b", "y", "c") },
-				[]string{"None", "TransactionConflict", "None", "TransactionConflict"}},
-			{"the refused one took nothing", 0, func() error { return w.transact(t, "x", "y") }, nil},
-			{"other items are free", 9 * time.Millisecond, func() error { return w.transact(t, "d") }, nil},
-			{"the items are free after their time", time.Millisecond, func() error { return w.transact(t, "c", "a") }, nil},
-			{"reads do not meet them", 0, func() error { return w.get(t, "a") }, nil},
-			{"the later one is still in its own time", 8 * time.Millisecond, func() error { return w.transact(t, "d") },
-				[]string{"TransactionConflict"}},
-		} {
-			time.Sleep(step.after)
-			err := step.do()
-			if diff := cmp.Diff(step.want, codes(err)); diff != "" || (step.want == nil) != (err == nil) {
-				t.Errorf("%s: %v\n%s", step.name, err, diff)
-			}
-		}
-		if err := w.put(t, "d"); !is[*types.TransactionConflictException](err) {
-			t.Errorf("a write that meets a transaction: %v", err)
-		}
-		time.Sleep(10 * time.Millisecond)
-		if err := w.put(t, "d"); err != nil {
-			t.Errorf("a write after it: %v", err)
-		}
-		if err := w.put(t, "d"); err != nil {
-			t.Errorf("writes do not meet each other: %v", err)
-		}
-		if got := w.transport.Counts()["inflight"]; got != 3 {
-			t.Errorf("%d conflicts in flight were counted, want 3", got)
-		}
-	})
-}
-
 func TestALateRequestIsAppliedAfterItsCallerWasAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "late=1,lateby=2s")
-		if err := w.put(t, "a"); !errors.Is(err, faults.ErrBroken) || !errors.Is(err, io.ErrUnexpectedEOF) {
+		if err := w.put(t); !errors.Is(err, faults.ErrBroken) || !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("got %v", err)
 		}
 		if w.count() != 0 {
@@ -369,52 +307,26 @@ func TestALateRequestIsAppliedAfterItsCallerWasAnswered(t *testing.T) {
 
 func TestCloseLeavesNothingToHappenLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "late=1,lateby=1m,inflight=1m")
+		w := newWorld(t, "late=1,lateby=1m")
 		start := time.Now()
 		for range 3 {
-			if err := w.transact(t, "a"); !unanswered(err) {
+			if err := w.transact(t); !unanswered(err) {
 				t.Errorf("got %v", err)
 			}
 		}
 		if err := w.transport.Close(); err != nil {
 			t.Error(err)
 		}
-		// The first one takes the item, and the others meet it.
-		if w.count() != 1 || w.transport.Counts()["inflight"] != 2 || time.Since(start) != 0 {
+		if w.count() != 3 || time.Since(start) != 0 {
 			t.Errorf("%d arrived, %v later, counts %v", w.count(), time.Since(start), w.transport.Counts())
 		}
-		if err := w.put(t, "a"); !is[*types.InternalServerError](err) {
+		if err := w.put(t); !is[*types.InternalServerError](err) {
 			t.Errorf("late after Close: %v", err)
 		}
 		if err := w.transport.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-}
-
-func TestAnItemIsKnownByItsKeyHoweverItIsNamed(t *testing.T) {
-	w := newWorld(t, "inflight=1m")
-	if err := w.transact(t, "a"); err != nil {
-		t.Fatal(err)
-	}
-	update := func(table string, key map[string]types.AttributeValue) error {
-		_, err := w.table.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{TableName: &table, Key: key})
-		return err
-	}
-	if err := w.put(t, "a"); !is[*types.TransactionConflictException](err) {
-		t.Errorf("a put of the item: %v", err)
-	}
-	other, number := key("a"), key("a")
-	delete(other, "sk")
-	number["pk"] = &types.AttributeValueMemberN{Value: "1"}
-	for name, err := range map[string]error{
-		"the item of another table": update("T2", key("a")), "another item": update("T", key("b")),
-		"half a key": update("T", other), "a key of another type": update("T", number),
-	} {
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
 }
 
 // answering is a service whose answer is longer than the server's buffer, and a transport that

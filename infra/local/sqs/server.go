@@ -101,6 +101,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeFault(w, errUnsupported("the operation "+target))
 		return
 	}
+	// Read to its end, a request's context ends with its connection: a poll whose caller has gone takes nothing.
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequestBytes))
 	if err != nil {
 		writeFault(w, errUnsupported(err.Error()))

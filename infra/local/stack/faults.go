@@ -69,7 +69,7 @@ func (s *Stack) startFaults() error {
 // former ones are sent first.
 func (s *Stack) setFaults(c faults.Config, busDown bool) {
 	s.setBusOutage(busDown, c)
-	next := &faultProxies{Transport: faults.Transport{Base: s.base, Config: c, Keys: s.keyNames()}}
+	next := &faultProxies{Transport: faults.Transport{Base: s.base, Config: c}}
 	for i, target := range s.engines {
 		next.proxies[i] = faults.Proxy(target, &next.Transport)
 	}
@@ -147,17 +147,6 @@ func (s *Stack) killAtResponse(function, requestID string) bool {
 	}
 	s.o.Log.Info("killed at its response", "function", function, "request", requestID)
 	return true
-}
-
-// keyNames are the names of the tables' key attributes.
-func (s *Stack) keyNames() []string {
-	var names []string
-	for _, table := range s.described.Tables {
-		for _, key := range table.KeySchema {
-			names = append(names, key.Name)
-		}
-	}
-	return names
 }
 
 // Faults returns the faults in force ("" if none) and how many calls met which fault so
