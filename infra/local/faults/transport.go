@@ -44,10 +44,14 @@ type Transport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	_ = r.Body.Close()
-	if err != nil {
-		return nil, fmt.Errorf("read request: %w", err)
+	var body []byte
+	if r.Body != nil { // a reverse proxy passes on no empty one
+		var err error
+		body, err = io.ReadAll(r.Body)
+		_ = r.Body.Close()
+		if err != nil {
+			return nil, fmt.Errorf("read request: %w", err)
+		}
 	}
 	// again is the request with the body that was read from it.
 	again := func(ctx context.Context) *http.Request {

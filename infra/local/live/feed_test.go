@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"flashsale/infra/proof/ledgertest"
@@ -154,32 +153,6 @@ func TestASaleThatIsNotThereIsSaid(t *testing.T) {
 	if s := w.read(w.Ctx, "other"); s.Sale != nil || s.Problem != `there is no sale "other"` || len(s.Sales) != 0 {
 		t.Errorf("%+v", s)
 	}
-}
-
-func TestAllViewersShareOneSnapshotASecondAndWithoutThemThereIsNone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.run()()
-		time.Sleep(time.Minute)
-		if n := w.table.lists.Load(); n != 0 {
-			t.Errorf("%d snapshots without a viewer", n)
-		}
-		all := []*viewer{w.join(""), w.join(""), w.join("")}
-		time.Sleep(10*time.Second + 500*time.Millisecond)
-		if n := w.table.lists.Load(); n != 11 {
-			t.Errorf("%d snapshots for three viewers in ten seconds, want 11", n)
-		}
-		for _, one := range all {
-			if len(one.frames) != 1 {
-				t.Error("a viewer who does not read is kept more or less than the latest snapshot")
-			}
-			w.leave(one)
-		}
-		time.Sleep(time.Minute)
-		if n := w.table.lists.Load(); n > 12 {
-			t.Errorf("%d snapshots after the last viewer left", n-11)
-		}
-	})
 }
 
 func TestTheFeedEndsWithTheStack(t *testing.T) {

@@ -2,7 +2,7 @@
 // and the queue while they change, and lets its reader send a crowd and break things.
 //
 // It reads the table and the queues directly, not through the faults that the functions
-// meet, and only while somebody looks: one snapshot a second for all viewers. What it does
+// meet, and only while somebody looks, once a second. What it does
 // to the system, it does as buyers and operators do: over the API and SeedFunction.
 package live
 
@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -20,7 +21,6 @@ import (
 	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
 	"flashsale/infra/local/eventbus"
-	"flashsale/infra/local/eventsource"
 )
 
 // Prefix is the path of everything but the page itself.
@@ -69,9 +69,8 @@ type View struct {
 	work     sync.WaitGroup
 	meter    meter
 
+	viewers  atomic.Int32
 	mu       sync.Mutex
-	viewers  map[*viewer]bool
-	joined   chan struct{} // holds a token when there are viewers
 	sales    map[string]*watched
 	crowd    *crowd // the last one; nil if there was none
 	accident *accident
@@ -87,27 +86,20 @@ func New(o Options) (*View, error) {
 	}
 	v := &View{
 		o: o, interval: time.Second, now: time.Now,
-		viewers: map[*viewer]bool{}, joined: make(chan struct{}, 1), sales: map[string]*watched{},
+		sales: map[string]*watched{},
 	}
 	v.ctx, v.stop = context.WithCancel(context.Background())
 	return v, nil
 }
 
-// Run takes snapshots for the viewers until ctx is done. It always returns nil.
+// Run ends what the view does in the background when ctx is done. It always returns nil.
 func (v *View) Run(ctx context.Context) error {
-	defer v.work.Wait()
-	defer v.stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-v.joined:
-		}
-		for v.watched() && ctx.Err() == nil {
-			v.publish(ctx)
-			eventsource.Sleep(ctx, v.interval)
-		}
-	}
+	<-ctx.Done()
+	v.mu.Lock()
+	v.stop() // under the lock, under which all of it begins
+	v.mu.Unlock()
+	v.work.Wait()
+	return nil
 }
 
 // policy allows the page its own files and nothing else.

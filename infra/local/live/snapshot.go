@@ -310,7 +310,7 @@ func (v *View) recounted(s *saleView) *receipt {
 	quiet := w.state == now && (v.crowd == nil || !v.crowd.running())
 	w.state = now
 	due := w.asked || quiet && (w.receipt == nil || w.receipt.of != now)
-	if !due || v.counting {
+	if !due || v.counting || v.ctx.Err() != nil {
 		return w.receipt
 	}
 	v.counting, w.asked = true, false

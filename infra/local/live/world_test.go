@@ -8,11 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"flashsale/infra/kit/client"
@@ -21,20 +18,6 @@ import (
 )
 
 const tableName = "Ledger"
-
-// table is a DynamoDB in this process that counts the reads of the list of sales: one for
-// each snapshot.
-type table struct {
-	*dynamotest.DB
-	lists atomic.Int64
-}
-
-func (d *table) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
-	if pk, ok := in.ExpressionAttributeValues[":pk"].(*types.AttributeValueMemberS); ok && pk.Value == "SALES" {
-		d.lists.Add(1)
-	}
-	return d.DB.Query(ctx, in, o...)
-}
 
 // queues have as many messages as the length of their URL.
 type queues struct{}
@@ -88,14 +71,13 @@ func (s *stub) Faults() (string, map[string]int) {
 type world struct {
 	*ledgertest.World
 	*View
-	table *table
-	stub  *stub
+	stub *stub
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	db := &table{DB: dynamotest.New(dynamotest.Table{Name: tableName, PK: "pk", SK: "sk"})}
-	w := &world{World: ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: tableName}), table: db, stub: &stub{}}
+	db := dynamotest.New(dynamotest.Table{Name: tableName, PK: "pk", SK: "sk"})
+	w := &world{World: ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: tableName}), stub: &stub{}}
 	var err error
 	if w.View, err = New(Options{
 		Client: client.New("http://127.0.0.1:1", client.Options{Lambda: "http://127.0.0.1:2", Transport: w.stub}),

@@ -71,12 +71,12 @@ func (s *Stack) database() string { return filepath.Join(s.o.Data, "dynamodb.sql
 func (s *Stack) relaunchEngine(ended *engine.Engine) (next *engine.Engine, err error) {
 	for range relaunches {
 		if next, err = ended.Again(context.Background()); err == nil {
-			return next, nil
+			break
 		}
 		s.o.Log.Warn("the DynamoDB engine did not start", "error", err)
 		time.Sleep(relaunchPause)
 	}
-	return nil, err
+	return next, err
 }
 
 func (s *Stack) keepEngine(e *engine.Engine) {

@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,9 +82,6 @@ func (s *Stack) setFaults(c faults.Config, busDown bool) {
 // environment is a function's, with the addresses of the engines or of the proxies to them.
 func (s *Stack) environment(f template.Function, faulty bool) map[string]string {
 	env := maps.Clone(f.Environment)
-	if env == nil {
-		env = map[string]string{}
-	}
 	env["AWS_ENDPOINT_URL_DYNAMODB"], env["AWS_ENDPOINT_URL_SQS"] = s.engine, s.SQS
 	if s.bus != nil {
 		env["AWS_ENDPOINT_URL_EVENTBRIDGE"] = s.EventBridge
@@ -105,12 +103,9 @@ func (s *Stack) environment(f template.Function, faulty bool) map[string]string 
 func (s *Stack) Inject(_ context.Context, d live.Injection) error {
 	s.breaking.Lock()
 	defer s.breaking.Unlock()
-	c, err := faults.Parse(d.Faults)
+	c, err := faults.Parse(cmp.Or(d.Faults, s.o.Faults))
 	if err != nil {
 		return err
-	}
-	if d.Faults == "" {
-		c = s.given
 	}
 	if d.BusDown && s.bus == nil {
 		return errors.New("stop the event bus: no function publishes events, see the parameter PublishEvents")
@@ -118,11 +113,7 @@ func (s *Stack) Inject(_ context.Context, d live.Injection) error {
 	if d.Crash && s.crash == nil {
 		return errors.New("crash the database: the stack did not start it")
 	}
-	kill := d.Kill
-	if kill == 0 {
-		kill = s.o.KillAtResponse
-	}
-	s.killShare.Store(math.Float64bits(kill))
+	s.killShare.Store(math.Float64bits(cmp.Or(d.Kill, s.o.KillAtResponse)))
 	s.setFaults(c, d.BusDown)
 	for _, f := range s.described.Functions {
 		faulty := s.o.Faults != "" || d.Faults != "" && (len(d.Functions) == 0 || slices.Contains(d.Functions, f.LogicalID))
