@@ -27,6 +27,8 @@ const (
 	tokensTime = 5 * time.Minute
 	// saleTime is longer than any run.
 	saleTime = 2 * time.Hour
+	// afterwards is how long a rehearsal's sale stays open after the last arrival, for retries.
+	afterwards = 10 * time.Minute
 	// maxToken is the longest token, in bytes; API Gateway accepts no longer header.
 	maxToken = 8 << 10
 )
@@ -60,19 +62,20 @@ func prepare(ctx context.Context, o options, visits []visit, bar progress) (t ta
 		return t, err
 	}
 	// Last, so that the sale opens when the run starts.
+	open := saleTime
 	made := client.Sale{Name: "load", Stock: t.stock, Shards: min(o.shards, t.stock)}
 	switch {
 	case o.demo:
 		made.Name = "demo" // a sale of its own asks for payment
 	case o.rehearse:
-		made.Name = "rehearsal"
+		made.Name, open = "rehearsal", o.duration+afterwards
 	}
 	if o.payments && !o.demo {
 		made.PayWithin = payWithin
 	}
 	t.sale = newSaleID(made.Name)
 	now := time.Now()
-	made.ID, made.OpensAt, made.ClosesAt = t.sale, now.Add(-time.Second), now.Add(saleTime)
+	made.ID, made.OpensAt, made.ClosesAt = t.sale, now.Add(-time.Second), now.Add(open)
 	return t, t.system.Seed(ctx, made)
 }
 

@@ -70,15 +70,3 @@ func TestTheReportEscapesForeignText(t *testing.T) {
 		t.Error("the report does not say that something is broken")
 	}
 }
-
-func TestOnlyTheFirstFindingsAreListed(t *testing.T) {
-	r := result{findings: make([]books.Finding, 1000)}
-	var out strings.Builder
-	r.print(&out)
-	if listed := strings.Count(out.String(), "\n  - "); listed != mostFindings+1 || !strings.Contains(out.String(), "and 980 more") {
-		t.Errorf("%d are listed:\n%s", listed, &out)
-	}
-	if page := page1(t, r); strings.Count(page, "<li>") != mostFindings+1 || !strings.Contains(page, "and 980 more") {
-		t.Error("the report does not list as many")
-	}
-}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -42,22 +41,6 @@ func TestTheScheduleBeginsWithThePeak(t *testing.T) {
 	}
 	if want := 4000.0 * (1 - lateShare); math.Abs(float64(n)-want) > 5*math.Sqrt(want) {
 		t.Errorf("%d buyers in the peak, want about %v", n, want)
-	}
-}
-
-func TestTimesBetweenArrivalsAreExponential(t *testing.T) {
-	all := arrivals(rand.New(rand.NewPCG(3, 0)), []stretch{{0, 100 * time.Second, 200}}, mostBuyers)
-	var sum, squares float64
-	for i := 1; i < len(all); i++ {
-		gap := (all[i] - all[i-1]).Seconds()
-		sum, squares = sum+gap, squares+gap*gap
-	}
-	n := float64(len(all) - 1)
-	mean := sum / n
-	deviation := math.Sqrt(squares/n - mean*mean)
-	// Regular intervals would have no deviation; that of an exponential distribution is its mean.
-	if got := deviation / mean; got < 0.95 || got > 1.05 {
-		t.Errorf("deviation over mean is %.3f, want about 1", got)
 	}
 }
 

@@ -29,21 +29,13 @@ func TestADrawSpreadsWhatARushWantsAtOnce(t *testing.T) {
 	if want := 1e4 * (pollsOfBuyer*unitsPerPoll + readsPerTurn + 4); d.buying.ReadUnits != want {
 		t.Errorf("the purchases read %v units, want %v", d.buying.ReadUnits, want)
 	}
-	u := d.all()
-	if want := 1e6 + 2e6 + 3e4; u.Requests != want {
-		t.Errorf("%v requests, want %v", u.Requests, want)
-	}
-	if d.environments > 20 || d.writes > 100 || u.WriteUnits < 1e6 || u.WriteUnits > 1.2e6 {
+	if u := d.all(); u.Requests != 1e6+2e6+3e4 || d.environments > 20 || d.writes > 100 || u.WriteUnits < 1e6 || u.WriteUnits > 1.2e6 {
 		t.Errorf("%+v", d)
 	}
 	short := aDraw(1_000_000, 10_000)
 	short.enter = time.Hour
-	if d := drawnAmong(short, advice{shards: 100}); math.Abs(d.requests-rush*1e6/3600) > 1e-6 || d.environments != 1+math.Ceil(rush*1e6/3600*enterTime.Seconds()) {
-		t.Errorf("with an hour to enter %v requests and %v environments", d.requests, d.environments)
-	}
-	few := drawnAmong(aDraw(10, 500), advice{shards: 1})
-	if few.all().QueueCalls != 30 {
-		t.Errorf("ten people buy %v units", few.all().QueueCalls/3)
+	if d := drawnAmong(short, advice{shards: 100}); math.Abs(d.requests-rush*1e6/3600) > 1e-6 {
+		t.Errorf("with an hour to enter %v requests", d.requests)
 	}
 	front := aDraw(1_000_000, 10_000)
 	front.front = true
