@@ -70,7 +70,8 @@ type Server struct {
 	buses map[string]bool
 
 	mu      sync.Mutex
-	file    *file
+	file    *os.File // whole lines up to size
+	size    int64
 	counts  map[string]int // of events, by detail type
 	latest  []Event        // newest last, at most kept
 	trouble Trouble
@@ -87,9 +88,13 @@ func Open(o Options) (*Server, error) {
 	for _, name := range o.Buses {
 		s.buses[name] = true
 	}
-	var err error
-	if s.file, err = openFile(o.Path, s.note); err != nil {
+	f, err := os.OpenFile(o.Path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
 		return nil, fmt.Errorf("open event bus: %w", err)
+	}
+	s.file = f
+	if err := s.read(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open event bus: read %s: %w", o.Path, err), f.Close())
 	}
 	return s, nil
 }
@@ -238,13 +243,7 @@ func (s *Server) put(entries []entry, throttled int) ([]result, error) {
 		}
 		accepted = append(accepted, e.event(results[i].EventID, s.o.AccountID, s.o.Region, now))
 	}
-	if err := s.file.add(accepted); err != nil {
-		return nil, err
-	}
-	for _, e := range accepted {
-		s.note(e)
-	}
-	return results, nil
+	return results, s.record(accepted)
 }
 
 // busName is the name of an entry's bus, which may be given by its ARN.
@@ -321,48 +320,29 @@ func (e *entry) event(id, account, region string, at time.Time) Event {
 	return Event{"0", id, e.DetailType, e.Source, account, at.UTC().Truncate(time.Second), region, []string{}, detail.Bytes()}
 }
 
-// file is the file of events: whole lines up to size. What a failed or interrupted write left
-// behind them is cut off before the next one.
-type file struct {
-	f    *os.File
-	size int64
-}
-
-// openFile opens or creates the file, and passes its events to note.
-func openFile(path string, note func(Event)) (*file, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	log := &file{f: f}
-	if err := log.read(note); err != nil {
-		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), f.Close())
-	}
-	return log, nil
-}
-
-// read reads whole lines. A last line without its end was interrupted and has not been
-// answered, so it is cut off; a line before it that is no event is somebody else's and stays.
-func (l *file) read(note func(Event)) error {
-	lines := bufio.NewReader(l.f)
+// read reads the file's whole lines. A last line without its end was interrupted and has not
+// been answered, so it is cut off; a line before it that is no event is somebody else's and stays.
+func (s *Server) read() error {
+	lines := bufio.NewReader(s.file)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err == io.EOF {
-			return l.f.Truncate(l.size)
+			return s.file.Truncate(s.size)
 		}
 		if err != nil {
 			return err
 		}
-		l.size += int64(len(line))
+		s.size += int64(len(line))
 		var e Event
 		if json.Unmarshal(line, &e) == nil && e.DetailType != "" {
-			note(e)
+			s.note(e)
 		}
 	}
 }
 
-// add appends events durably, all or none.
-func (l *file) add(events []Event) error {
+// record appends events durably, all or none, and notes them. What a failed or interrupted write
+// left is cut off before. The caller holds the lock.
+func (s *Server) record(events []Event) error {
 	if len(events) == 0 {
 		return nil
 	}
@@ -374,19 +354,19 @@ func (l *file) add(events []Event) error {
 			return fmt.Errorf("encode event: %w", err)
 		}
 	}
-	err := l.f.Truncate(l.size)
+	err := s.file.Truncate(s.size)
 	if err == nil {
-		_, err = l.f.WriteAt(lines.Bytes(), l.size)
+		_, err = s.file.WriteAt(lines.Bytes(), s.size)
 	}
 	if err == nil {
-		err = l.f.Sync()
+		err = s.file.Sync()
 	}
 	if err != nil {
 		return fmt.Errorf("record events: %w", err)
 	}
-	l.size += int64(lines.Len())
+	s.size += int64(lines.Len())
+	for _, e := range events {
+		s.note(e)
+	}
 	return nil
 }
-
-// Close closes the file.
-func (l *file) Close() error { return l.f.Close() }

@@ -223,7 +223,7 @@ func TestAfterAnInterruptedWriteTheFileHasWholeLines(t *testing.T) {
 	again := start(t, path)
 	again.codes(good(`{"n":3}`))
 	// A write that failed leaves a part.
-	if _, err := again.file.f.WriteAt([]byte(`{"version":"0"`), again.file.size); err != nil {
+	if _, err := again.file.WriteAt([]byte(`{"version":"0"`), again.size); err != nil {
 		t.Fatal(err)
 	}
 	again.codes(good(`{"n":4}`))

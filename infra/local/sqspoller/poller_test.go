@@ -127,21 +127,6 @@ func TestABatchRunsWhenItIsFullOrItsWindowEnds(t *testing.T) {
 	}, empty)
 }
 
-func TestWithoutAWindowABatchIsWhatOneReceiveGives(t *testing.T) {
-	f := &fakeFunction{}
-	play(t, Config{BatchSize: 10, Concurrency: 3}, f, func(q *queue) {
-		q.send(12)
-		eventsourcetest.After(time.Second)
-	}, empty)
-	total := 0
-	for _, n := range f.Sizes() {
-		total += n
-	}
-	if total != 12 || slices.Max(f.Sizes()) > 10 {
-		t.Errorf("batches of %v, want 12 messages, ten at most at a time", f.Sizes())
-	}
-}
-
 func TestWhatFailedComesBackAfterItsVisibilityTimeoutAndNothingElseDoes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer func(batch) (string, string, error) // the first one
