@@ -175,13 +175,29 @@ func TestCallersWaitForAProcessUntilCloseEndsAll(t *testing.T) {
 	}
 }
 
-func TestAProcessThatDiesIdleIsReplaced(t *testing.T) {
+func TestAProcessIsReplacedAfterAllButAHandlersError(t *testing.T) {
 	s := open(t, Options{}, function(nil))
 	before := pid(t, s)
-	_ = syscall.Kill(before, syscall.SIGKILL)
-	wait.Until(t, 30*time.Second, "its end", func() bool { return len(pids(s)) == 0 })
-	if after := pid(t, s); after == before {
-		t.Errorf("process %d again", after)
+	for _, failure := range []string{`{"mode":"error"}`, `{"mode":"panic"}`, `{"mode":"exit","n":1}`, `{"mode":"hang"}`, "killed when idle"} {
+		timeout := &s.pools["TestFunction"].fn.Timeout
+		enough := *timeout
+		if failure == "killed when idle" {
+			_ = syscall.Kill(before, syscall.SIGKILL)
+			wait.Until(t, 30*time.Second, "its end", func() bool { return len(pids(s)) == 0 })
+		} else {
+			if failure == `{"mode":"hang"}` {
+				*timeout = 300 * time.Millisecond
+			}
+			if _, functionError := call(t, s, failure); functionError != unhandled {
+				t.Errorf("%s: function error %q, want %q", failure, functionError, unhandled)
+			}
+		}
+		*timeout = enough
+		after := pid(t, s)
+		if (after == before) != (failure == `{"mode":"error"}`) {
+			t.Errorf("%s: process %d, then %d", failure, before, after)
+		}
+		before = after
 	}
 }
 
