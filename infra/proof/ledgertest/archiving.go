@@ -148,21 +148,6 @@ var archiving = map[string]func(*testing.T, *World){
 			t.Errorf("the same again: %+v (%v), and it changed", again, err)
 		}
 	},
-	"a sale is written twice alike, whoever was called for it last, and is archived 90 days after its end": func(t *testing.T, w *World) {
-		c, users, ranks := w.rolled(2, 1, 4)
-		call := w.calls(ranks)
-		w.Ordered(users[0])
-		w.ends(c)
-		w.moment(c.ClosesAt.Add(maintenance.ArchiveAfter - time.Millisecond))
-		if !call.Until.Before(c.ClosesAt) {
-			t.Fatalf("the call ends at %v, with the sale", call.Until)
-		}
-		w.Refused(sale.Conflicting, errOf(maintenance.Of(w.Environment()).WriteArchive(w.Ctx, "moutai", io.Discard)))
-		w.Pass(time.Millisecond)
-		if first := w.archived(); first != w.archived() {
-			t.Error("the second file is another one")
-		}
-	},
 	"no sale is archived before its time, nor while it is not drained or a refund is due": func(t *testing.T, w *World) {
 		c := w.Open(9, 2)
 		ids := w.Ordered("alice")

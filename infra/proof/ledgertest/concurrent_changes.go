@@ -174,29 +174,22 @@ var changingConcurrently = map[string]func(*testing.T, *World){
 			return w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: id, At: at, Paused: ptr(false)})
 		}
 		pause("")
-		if done, err := resume("schedule-1", w.Now().Add(time.Millisecond)); err != nil || !done.Applied {
-			t.Errorf("after a schedule's pause: %+v (%v)", done, err)
-		}
+		w.succeeds(resume("schedule-1", w.Now().Add(time.Millisecond))) // after a schedule's pause
 		id := pause("lee")
 		for range 2 { // also after a schedule, or a restore, has paused it once more
 			before := w.everything()
 			for _, at := range []time.Time{{}, w.Now().Add(time.Second)} {
 				_, err := resume("schedule-2", at)
-				if w.meanwhile("moutai", "a scheduled resumption", id, err); w.everything() != before {
-					t.Error("it changes the table")
-				}
+				w.meanwhile("moutai", "a scheduled resumption", id, err)
+				w.unchanged(before)
 			}
 			pause("")
 		}
 		if _, applied, err := w.changeSeeing("moutai", sale.ActionResume, "kims", w.seen("moutai")); err != nil || !applied {
 			t.Errorf("of who has seen it: applied %t (%v)", applied, err)
 		}
-		if done, err := resume("schedule-3", time.Time{}); err != nil || !done.Applied {
-			t.Errorf("of a sale that is not paused: %+v (%v)", done, err)
-		}
+		w.succeeds(resume("schedule-3", time.Time{})) // it is not paused
 		pause("")
-		if done, err := resume("schedule-4", time.Time{}); err != nil || !done.Applied {
-			t.Errorf("after a schedule's pause that followed a person's: %+v (%v)", done, err)
-		}
+		w.succeeds(resume("schedule-4", time.Time{})) // after a schedule's pause that followed a person's
 	},
 }

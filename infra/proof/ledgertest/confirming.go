@@ -53,27 +53,6 @@ var confirming = map[string]func(*testing.T, *World){
 		}
 		w.hasNoItem("SEQ#2026-11-13", "SEQ")
 	},
-	"a claim is found whatever is told of its sale's buckets": func(t *testing.T, w *World) {
-		w.Open(400, 40)
-		refs := w.bought(people(30)...)
-		for i := range refs {
-			refs[i].Buckets = []int{0, 10, 3, sale.MaxShards}[i%4] // not known, right, wrong, wrong
-		}
-		twice := append(slices.Clone(refs[:3]), refs[:3]...)
-		for i := range 3 {
-			twice[3+i].Buckets = 10 - twice[i].Buckets
-		}
-		for i, c := range w.Environment().Confirm(w.Ctx, twice) {
-			if c.Err != nil || c.New != (i < 3) {
-				t.Errorf("%v: %+v, want it confirmed once", twice[i], c)
-			}
-		}
-		for i, c := range w.Environment().Confirm(w.Ctx, refs) {
-			if c.Err != nil || c.New != (i >= 3) {
-				t.Errorf("%v: %+v", refs[i], c)
-			}
-		}
-	},
 	"each poison claim fails alone and leaves no trace": func(t *testing.T, w *World) {
 		w.Open(10, 4)
 		good := w.bought("alice", "bob")

@@ -155,23 +155,15 @@ var turningMore = map[string]func(*testing.T, *World){
 	"nobody is checked whose turn it is not": func(t *testing.T, w *World) {
 		_, users, ranks := w.rolled(2, 1, 8)
 		w.calls(ranks)
-		asked := 0
-		ask := func(user string) error {
+		for user, want := range map[string]sale.Code{users[7]: sale.NotYourTurn, "nobody": sale.NotYourTurn, users[0]: sale.NotEligible} {
 			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user, CheckUser: func(context.Context, time.Time) error {
-				asked++
 				return sale.Refuse(sale.NotEligible, "no")
 			}})
-			return err
+			if got := sale.CodeOf(err); got != want {
+				t.Errorf("%s: got %v, want %q", user, err, want)
+			}
 		}
-		w.Refused(sale.NotYourTurn, ask(users[7]))
-		w.Refused(sale.NotYourTurn, ask("nobody"))
-		if asked != 0 {
-			t.Errorf("%d were checked", asked)
-		}
-		w.Refused(sale.NotEligible, ask(users[0]))
-		if left := w.Stock(1); asked != 1 || left[0] != 2 {
-			t.Errorf("%d were checked, %v units are left", asked, left)
-		}
+		w.left(2)
 	},
 	"a claim that was accepted in no call is found": func(t *testing.T, w *World) {
 		c, users, ranks := w.rolled(2, 1, 8)

@@ -50,14 +50,6 @@ var grouping = map[string]func(*testing.T, *World){
 			}
 		}
 	},
-	"groups do not limit each other, nor do sales without one": func(_ *testing.T, w *World) {
-		w.openIn("shoe", "size-38", 1)
-		w.openIn("hat", "hat-s", 1)
-		w.Open(9, 1)
-		for _, id := range []string{"size-38", "hat-s", "moutai"} {
-			w.Accepted(w.buyIn(id, "alice"))
-		}
-	},
 	"an order that was cancelled bars the other sales of its group": func(_ *testing.T, w *World) {
 		c := w.Sale(9, 1)
 		c.SaleID, c.LimitGroup, c.PayWithin = "size-38", "shoe", payWithin

@@ -140,20 +140,6 @@ var purchasing = map[string]func(*testing.T, *World){
 		w.Refused(sale.Paused, errOf(w.Buy("bob")))
 		w.Balanced(1)
 	},
-	"a restock reopens a sold-out sale for environments that saw it sold out": func(t *testing.T, w *World) {
-		w.Open(2, 2)
-		w.Accepted(w.Buy("a"))
-		w.Accepted(w.Buy("b"))
-		w.Refused(sale.SoldOut, errOf(w.Buy("c")))
-		w.succeeds(w.Environment().Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "second", Stock: 1}))
-		if s, err := w.Environment().Sale(w.Ctx, "moutai"); err != nil || s.Empty.Has(0) || !s.Empty.Has(1) {
-			t.Errorf("empty are 0: %t, 1: %t (%v), want only 1", s.Empty.Has(0), s.Empty.Has(1), err)
-		}
-		w.Pass(2 * time.Second)
-		w.Accepted(w.Buy("c"))
-		w.Refused(sale.SoldOut, errOf(w.Buy("d")))
-		w.Balanced(2)
-	},
 	"a user whose claim was released has had the one order": func(t *testing.T, w *World) {
 		w.OpenUnpaid(2, 1)
 		w.Accepted(w.BuyWith("alice", "key-1"))
@@ -188,14 +174,6 @@ var purchasing = map[string]func(*testing.T, *World){
 		if e := w.Refused(sale.AlreadyOrdered, err); e.Claim.State() != sale.Cancelled {
 			t.Errorf("another environment: told of %+v", e.Claim)
 		}
-	},
-	"users with separators and foreign letters have claims of their own": func(t *testing.T, w *World) {
-		w.Open(10, 1)
-		users := []string{"a#b", "a", "a#b#c", "用户", "\uff21", "\u00e9", "e\u0301", `"`, "SALE"}
-		for _, user := range users {
-			w.Accepted(w.Buy(user))
-		}
-		w.Balanced(1)
 	},
 	"a shard that was restocked since it was found empty is not closed": func(t *testing.T, w *World) {
 		w.Open(1, 1)

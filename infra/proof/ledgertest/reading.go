@@ -1,13 +1,9 @@
 package ledgertest
 
 import (
-	"errors"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
-	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
@@ -37,16 +33,6 @@ var reading = map[string]func(*testing.T, *World){
 		if r := w.remaining(); r != (ledger.Remaining{Units: 1500, Approximate: true}) {
 			t.Errorf("got %+v, want about 1500", r)
 		}
-	},
-	"an unreachable table is busy, never a refusal": func(t *testing.T, w *World) {
-		w.Open(1, 1)
-		dead := w.Hooked(dynamotest.Instead("GetItem", func() (*dynamodb.GetItemOutput, error) { return nil, errDead }))
-		w.Refused(sale.Busy, errOf(dead.Sale(w.Ctx, "moutai")))
-		_, err := dead.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
-		if refused := w.Refused(sale.Busy, err); !errors.Is(refused, errDead) {
-			t.Errorf("the cause is lost: %v", err)
-		}
-		w.Refused(sale.Busy, errOf(dead.Order(w.Ctx, 1<<32|1)))
 	},
 }
 

@@ -156,19 +156,6 @@ var recalling = map[string]func(*testing.T, *World){
 		w.states(map[string]sale.ClaimState{"alice": sale.Cancelled, "bob": sale.Cancelled})
 		w.Settled(2)
 	},
-	"an order of a recalled sale is due since the recall, or since it got its id": func(t *testing.T, w *World) {
-		w.Open(9, 1)
-		w.Ordered("alice")
-		refs := w.bought("bob")
-		w.Pass(time.Minute)
-		w.recalls("", true)
-		w.Pass(10 * time.Second)
-		w.confirmed(refs)
-		w.Pass(80 * time.Second)
-		if done := w.ReleasesBy(w.Environment()); done.Released != 2 || done.OldestDueSeconds != 90 {
-			t.Errorf("got %+v, want two orders, of which the first one was due for 90 seconds", done)
-		}
-	},
 	"a sale is not drained before its recall is complete": func(t *testing.T, w *World) {
 		c := w.OpenUnpaid(9, 2)
 		w.Settles(PaymentOf(w.Ordered("alice")[0], "pi_1"))
@@ -219,10 +206,7 @@ var recalling = map[string]func(*testing.T, *World){
 		old := w.knowing() // remembers the sale as it was
 		ctx, cut := w.cutAfter(1)
 		w.Refused(sale.Busy, errOf(cut.Recall(ctx, sale.Recall{SaleID: "moutai"})))
-		p, err := old.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := w.Accepted(old.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"}))
 		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: p.Claim.ID}})
 		w.Pass(pauseSettles)
 		w.finishes(w.Environment(), 1, 1, 0, false)
@@ -235,18 +219,16 @@ var recalling = map[string]func(*testing.T, *World){
 	},
 	"a resumption that began before the recall does not let it sell": func(t *testing.T, w *World) {
 		w.Open(9, 2)
-		paused, resumed := true, false
-		w.edit(sale.Edit{SaleID: "moutai", Paused: &paused})
+		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)})
 		// The recall comes between what the resumption writes: after the sale, before its shards.
 		slow := w.overtaken("UpdateItem", func() { w.recalls("", true) })
-		w.Refused(sale.Recalled, errOf(slow.Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: &resumed})))
+		w.Refused(sale.Recalled, errOf(slow.Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: ptr(false)})))
 		w.Refused(sale.Recalled, w.buys("alice"))
 		w.allPaused(2)
 	},
 	"a recall is written over the edit that overtook it": func(t *testing.T, w *World) {
 		w.Open(9, 2)
-		paused := true
-		slow := w.overtaken("TransactWriteItems", func() { w.edit(sale.Edit{SaleID: "moutai", Paused: &paused, At: w.Now().Add(30 * time.Second)}) })
+		slow := w.overtaken("TransactWriteItems", func() { w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true), At: w.Now().Add(30 * time.Second)}) })
 		got, err := slow.Recall(w.Ctx, sale.Recall{SaleID: "moutai"})
 		if want := w.Now().Add(30*time.Second + time.Millisecond); err != nil || !got.Applied || !got.Sale.RecalledAt.Equal(want) {
 			t.Errorf("got %+v (%v), want it recalled at %v", got, err, want)
@@ -259,12 +241,11 @@ var recalling = map[string]func(*testing.T, *World){
 		c := w.Open(9, 2)
 		w.recalls("", true)
 		w.Pass(pauseSettles)
-		paused, resumed := true, false
-		w.edit(sale.Edit{SaleID: "moutai", Paused: &paused})
+		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)})
 		for name, e := range map[string]sale.Edit{
-			"resume":     {SaleID: "moutai", Paused: &resumed},
+			"resume":     {SaleID: "moutai", Paused: ptr(false)},
 			"reschedule": {SaleID: "moutai", OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour)},
-			"both":       {SaleID: "moutai", Paused: &paused, OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour)},
+			"both":       {SaleID: "moutai", Paused: ptr(true), OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour)},
 		} {
 			if _, err := w.Ledger.Edit(w.Ctx, e); sale.CodeOf(err) != sale.Recalled {
 				t.Errorf("%s: %v", name, err)

@@ -75,20 +75,14 @@ var releasing = map[string]func(*testing.T, *World){
 				return done.Released
 			}
 			run(tt.ahead)
-			p, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: saleID, User: "alice"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ids := w.confirmed([]ledger.ClaimRef{{SaleID: saleID, User: "alice", ClaimID: p.Claim.ID}})
-			due := orderid.Time(ids[0]).Add(c.PayWithin + grace)
+			due := orderid.Time(w.orderedIn(saleID, "alice")).Add(c.PayWithin + grace)
 			if tt.paused {
 				w.edit(sale.Edit{SaleID: saleID, At: w.Now(), Paused: &tt.paused})
 				for range 30 {
 					w.Pass(time.Minute)
 					run(0)
 				}
-				resumed := false
-				w.edit(sale.Edit{SaleID: saleID, At: w.Now(), Paused: &resumed})
+				w.edit(sale.Edit{SaleID: saleID, At: w.Now(), Paused: ptr(false)})
 			}
 			for released := 0; released == 0 && w.Now().Before(due.Add(time.Hour)); {
 				w.Pass(time.Minute)
@@ -275,14 +269,5 @@ var releasing = map[string]func(*testing.T, *World){
 		w.Pass(payWithin - time.Second)
 		w.releasedClaim("alice", 2, "expiry")
 		w.finds("although it was to be paid by " + w.Now().Add(time.Second).Format(time.RFC3339) + " (P21)")
-	},
-	"a claim that names a shard that is not there is left to the audit, and the others are released": func(t *testing.T, w *World) {
-		w.OpenUnpaid(9, 2)
-		w.Ordered("alice", "bob", "carol")
-		w.final("alice", 2, "SET #shard = :s", map[string]any{":s": 2})
-		w.final("carol", 2, "SET #shard = :s", map[string]any{":s": -1})
-		w.Pass(payWithin + grace)
-		w.releases(1, 1)
-		w.states(map[string]sale.ClaimState{"alice": sale.Confirmed, "bob": sale.Expired, "carol": sale.Confirmed})
 	},
 }

@@ -307,8 +307,7 @@ var replaying = map[string]func(*testing.T, *World){
 			if paused := value(w.Item("SALE#"+id, "SALE")["paused"]); paused != "true" {
 				t.Errorf("%s: paused is %s", id, paused)
 			}
-			resumed := false
-			_, err := w.Environment().Edit(w.Ctx, sale.Edit{SaleID: id, Paused: &resumed}) // as a schedule does
+			_, err := w.Environment().Edit(w.Ctx, sale.Edit{SaleID: id, Paused: ptr(false)}) // as a schedule does
 			w.Refused(sale.ChangedMeanwhile, err)
 		}
 		if got := flat(w.Item("SALE#draft", "SALE")); len(draft) == 0 || !slices.Equal(got, draft) {
@@ -324,11 +323,7 @@ var replaying = map[string]func(*testing.T, *World){
 			w.Create(c)
 		}
 		p := w.lives()
-		w.Accepted(w.buyIn("zeta", "zoe"))
-		zoe, err := w.Environment().Claim(w.Ctx, "zeta", "zoe")
-		if err != nil {
-			t.Fatal(err)
-		}
+		zoe := w.Accepted(w.buyIn("zeta", "zoe")).Claim
 		for _, id := range []string{"y-sealed", "zeta"} {
 			p.lost.Claims = append(p.lost.Claims, sale.Claim{SaleID: id, User: "zoe", ID: zoe.ID, Shard: zoe.Shard, AcceptedAt: zoe.AcceptedAt})
 		}
@@ -387,35 +382,6 @@ var replaying = map[string]func(*testing.T, *World){
 		for _, at := range []time.Time{midnight.Add(-time.Second), midnight} {
 			if n := w.Number("SEQ#"+at.Format(time.DateOnly), "SEQ", "next"); n < 100_000_000 {
 				t.Errorf("on %s next is %d", at.Format(time.DateOnly), n)
-			}
-		}
-	},
-	"a change of which only the entry in the trail was restored is made when it is repeated, under its id": func(t *testing.T, w *World) {
-		for _, action := range []sale.Action{sale.ActionPause, sale.ActionDescribe, sale.ActionRecall} {
-			w.becomes(table{})
-			w.Open(1, 1)
-			user := "alice-" + string(action)
-			w.Ordered(user)
-			p := &past{World: w, kept: w.table(), lost: maintenance.Lost{RestoredTo: w.Now(), Claims: []sale.Claim{w.claimOf(user)}}}
-			w.Pass(time.Minute) // the clock of whoever changes it is ahead
-			if applied, err := w.change(action, "c", sale.Author{}); !applied || err != nil {
-				t.Fatal(applied, err)
-			}
-			restored := maps.Clone(p.kept)
-			at := ""
-			for key, it := range w.table() {
-				if strings.HasPrefix(key, "CHANGES#moutai ") {
-					restored[key], at = it, value(it["at"])
-				}
-			}
-			p.becomes(restored)
-			w.Pass(-time.Minute)
-			p.replays(w.Environment(), true)
-			if changes, _, err := w.Environment().Trail(w.Ctx, "moutai", 9); err != nil || len(changes) != 1 || fmt.Sprint(changes[0].At.UnixMilli()) <= at {
-				t.Errorf("%s: %+v (%v), want one, later than %s", action, changes, err, at)
-			}
-			if applied, err := w.change(action, "c", sale.Author{}); !applied || err != nil {
-				t.Errorf("%s again: applied %t (%v)", action, applied, err)
 			}
 		}
 	},

@@ -35,39 +35,6 @@ var replayingPayments = map[string]func(*testing.T, *World){
 			t.Errorf("%+v, and the claim notes %d refunds", done, len(w.claimOf("alice").Refunds))
 		}
 	},
-	"what a lost recall has released and refunded comes back when the recall is repeated": func(t *testing.T, w *World) {
-		w.OpenPriced(3, 1)
-		orders := w.Ordered("alice", "bob")
-		wrong := PaymentOf(orders[0], "wrong")
-		wrong.Amount--
-		w.Settles(wrong)
-		w.Settles(PaymentOf(orders[1], "b"))
-		p := &past{World: w, kept: w.table(), lost: maintenance.Lost{RestoredTo: w.Now()}}
-		w.Pass(time.Minute)
-		w.recalls("", true)
-		w.Pass(pauseSettles)
-		w.finishes(w.Environment(), 1, 1, 1, true)
-		w.Pass(time.Minute)
-		w.Settles(PaymentOf(orders[0], "late"))
-		var err error
-		if p.lost.Refunds, err = w.Environment().Refunds(w.Ctx, "moutai"); err != nil || len(p.lost.Refunds) != 3 {
-			t.Fatal(p.lost.Refunds, err)
-		}
-		p.lost.Claims = []sale.Claim{w.claimOf("alice"), w.claimOf("bob")}
-		for i := range p.lost.Claims {
-			p.lost.Claims[i].Refunds = nil
-		}
-		p.becomes(p.kept)
-		p.replays(w.Environment(), true)
-		if left, err := w.Environment().Refunds(w.Ctx, "moutai"); err != nil || len(left) != 1 || !w.claimOf("alice").ReleasedAt.IsZero() {
-			t.Errorf("before the recall is repeated: %+v (%v)", left, err)
-		}
-		w.recalls("", true)
-		p.replays(w.Environment(), true)
-		if all, err := w.Environment().Refunds(w.Ctx, "moutai"); err != nil || !cmp.Equal(all, p.lost.Refunds) || w.claimOf("alice").ReleasedAt.IsZero() {
-			t.Errorf("after it: %+v (%v), want %+v", all, err, p.lost.Refunds)
-		}
-	},
 	"a refund due for a released order tells of a release that nothing else tells": func(t *testing.T, w *World) {
 		w.OpenPriced(3, 1)
 		orders := w.Ordered("alice", "bob")

@@ -51,42 +51,38 @@ var resending = map[string]func(*testing.T, *World){
 	"a claim whose message could not be sent gets its old mark back, and no other": func(t *testing.T, w *World) {
 		w.Open(10, 1)
 		w.Accepted(w.Buy("alice"))
-		read := func() sale.Claim {
+		marks := func(hurry bool) time.Time {
 			t.Helper()
-			c := w.claimOf("alice")
-			return c
+			mark, err := w.Ledger.MarkResent(w.Ctx, w.claimOf("alice"), hurry)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return mark
 		}
 		var old time.Time
-		for _, hurry := range []bool{false, false, true} {
+		for _, hurry := range []bool{false, true} { // without an old mark, and with one
 			w.Pass(time.Minute)
-			c := read()
-			mark, err := w.Ledger.MarkResent(w.Ctx, c, hurry)
-			if due := hurry || old.IsZero(); err != nil || mark.IsZero() == due {
-				t.Fatalf("marked at %v (%v), in a hurry: %t", mark, err, hurry)
-			}
-			if mark.IsZero() { // not yet: half of its age
-				w.Pass(time.Second)
-				c = read()
-				if mark, err = w.Ledger.MarkResent(w.Ctx, c, false); mark.IsZero() || err != nil {
-					t.Fatalf("marked at %v (%v)", mark, err)
-				}
-			}
+			c, mark := w.claimOf("alice"), marks(hurry)
 			for _, other := range []time.Time{mark.Add(time.Millisecond), mark, mark} { // somebody else's; its own; again
 				if err := w.Ledger.Unmark(w.Ctx, c, other); err != nil {
 					t.Fatal(err)
 				}
-				if want := map[bool]time.Time{true: mark, false: old}[other.After(mark)].Truncate(time.Millisecond); !read().ResentAt.Equal(want) {
-					t.Errorf("the claim was sent again at %v, want %v", read().ResentAt, want)
+				want := old
+				if other.After(mark) {
+					want = mark.Truncate(time.Millisecond)
+				}
+				if got := w.claimOf("alice").ResentAt; mark.IsZero() || !got.Equal(want) {
+					t.Errorf("the claim was sent again at %v, want %v", got, want)
 				}
 			}
-			if old, err = w.Ledger.MarkResent(w.Ctx, c, hurry); old.IsZero() || err != nil {
-				t.Errorf("not due at once: %v", err)
-			}
-			old = old.Truncate(time.Millisecond)
+			old = marks(hurry).Truncate(time.Millisecond)
+		}
+		if mark := marks(false); !mark.IsZero() {
+			t.Errorf("marked at %v, before half of its age has passed", mark)
 		}
 		w.Pass(ledger.ResendGrace)
-		if mark, err := w.Ledger.MarkResent(w.Ctx, read(), true); !mark.IsZero() || err != nil {
-			t.Errorf("marked at %v (%v), in a hurry, within the grace", mark, err)
+		if mark := marks(true); !mark.IsZero() {
+			t.Errorf("marked at %v, in a hurry, within the grace", mark)
 		}
 	},
 	"a claim whose order item is missing may be resent by one of many, and not for another claim": func(t *testing.T, w *World) {

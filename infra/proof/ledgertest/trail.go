@@ -219,27 +219,6 @@ var trailing = map[string]func(*testing.T, *World){
 			}
 		}
 	},
-	"the id of an edit is no seed id, and a seed id is no edit's": func(t *testing.T, w *World) {
-		w.pairs(func(saleID, what string, first, second sale.Action, want sale.Code) {
-			if applied, err := w.changeIn(saleID, w.Environment(), first, "mine", sale.Author{}); err != nil || !applied {
-				t.Fatalf("%s: %t (%v)", what, applied, err)
-			}
-			before := w.itemsOf(saleID)
-			_, err := w.changeIn(saleID, w.Environment(), second, "mine", sale.Author{})
-			if e := w.Refused(want, err); want == sale.Conflicting && !strings.Contains(e.Detail, "used for another change") || w.itemsOf(saleID) != before {
-				t.Errorf("%s: %v", what, e)
-			}
-			if applied, err := w.changeIn(saleID, w.Environment(), first, "mine", sale.Author{}); err != nil || applied || w.itemsOf(saleID) != before {
-				t.Errorf("%s, then the first again: applied %t (%v)", what, applied, err)
-			}
-			if want == sale.Recalled {
-				return
-			}
-			if applied, err := w.changeIn(saleID, w.Environment(), second, "other", sale.Author{}); err != nil || !applied {
-				t.Errorf("%s, under another id: applied %t (%v)", what, applied, err)
-			}
-		})
-	},
 	"of an edit and an addition or a withdrawal at once, the later one is refused under the same id and made under another": func(t *testing.T, w *World) {
 		for _, id := range []string{"same", "another"} {
 			w.pairs(func(saleID, what string, first, second sale.Action, want sale.Code) {
