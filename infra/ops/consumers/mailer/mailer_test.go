@@ -49,7 +49,7 @@ func newOutbox() *outbox {
 
 func TestTheLastMailSaysHowAnOrderStandsInWhicheverOrderItsEventsCome(t *testing.T) {
 	for name, l := range lives.All() {
-		for all := range lives.InEveryOrder(l.Events) {
+		for _, all := range lives.InEveryOrder(l.Events) {
 			o := newOutbox()
 			for _, e := range slices.Concat(lives.Others(), all) {
 				o.now = o.now.Add(time.Hour)

@@ -24,7 +24,7 @@ func TestTheExportSaysHowAnOrderStandsInWhicheverOrderItsEventsCome(t *testing.T
 			return `"'` + strings.ReplaceAll(text, ";", ";'") + `"`
 		}
 		want := strings.Join([]string{cell("moutai"), cell("523415642750058497"), cell(l.User), l.State, cell(l.Since.Format(time.RFC3339)), cell(l.Payment), amount, cell("sku=0042")}, ",")
-		for all := range lives.InEveryOrder(l.Events) {
+		for _, all := range lives.InEveryOrder(l.Events) {
 			w := &warehouse{db: dynamotest.New(dynamotest.Table{Name: "Orders", PK: "orderId"}), table: "Orders"}
 			for _, e := range slices.Concat(lives.Others(), all) {
 				if err := w.handle(t.Context(), lives.Delivered(e)); err != nil {

@@ -3,7 +3,6 @@ package lives
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"time"
 
@@ -104,30 +103,23 @@ func Delivered(e sale.Event) events.EventBridgeEvent {
 }
 
 // InEveryOrder returns each order in which the events can come, and after it each in which they can come again.
-func InEveryOrder(all []sale.Event) iter.Seq[[]sale.Event] {
-	return func(yield func([]sale.Event) bool) {
-		for first := range orders(all) {
-			for again := range orders(all) {
-				if !yield(slices.Concat(first, again)) {
-					return
-				}
-			}
+func InEveryOrder(all []sale.Event) (found [][]sale.Event) {
+	for _, first := range orders(all) {
+		for _, again := range orders(all) {
+			found = append(found, slices.Concat(first, again))
 		}
 	}
+	return found
 }
 
-func orders(all []sale.Event) iter.Seq[[]sale.Event] {
-	return func(yield func([]sale.Event) bool) {
-		if len(all) == 0 {
-			yield(nil)
-			return
-		}
-		for i, e := range all {
-			for rest := range orders(slices.Concat(all[:i], all[i+1:])) {
-				if !yield(append([]sale.Event{e}, rest...)) {
-					return
-				}
-			}
+func orders(all []sale.Event) (found [][]sale.Event) {
+	if len(all) == 0 {
+		return [][]sale.Event{nil}
+	}
+	for i, e := range all {
+		for _, rest := range orders(slices.Concat(all[:i], all[i+1:])) {
+			found = append(found, append([]sale.Event{e}, rest...))
 		}
 	}
+	return found
 }
