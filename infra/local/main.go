@@ -19,22 +19,8 @@ import (
 	"flashsale/infra/local/stack"
 )
 
-// parameters collects -parameter Name=value.
-type parameters map[string]string
-
-func (p parameters) String() string { return "" }
-
-func (p parameters) Set(text string) error {
-	name, value, ok := strings.Cut(text, "=")
-	if !ok {
-		return errors.New("want Name=value")
-	}
-	p[name] = value
-	return nil
-}
-
 func main() {
-	o := stack.Options{Parameters: parameters{}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
+	o := stack.Options{Parameters: map[string]string{}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	f := flag.NewFlagSet("local", flag.ContinueOnError)
 	f.StringVar(&o.Root, "root", ".", "the project's folder")
 	f.StringVar(&o.Data, "data", ".local", "where the stack keeps its data")
@@ -47,7 +33,14 @@ func main() {
 	f.BoolVar(&o.DemoSale, "demo-sale", false, "seed a demonstration sale by the template's schedule")
 	f.Float64Var(&o.KillAtResponse, "kill-at-response", 0, "share of the functions' answers, 0 to 1, at which the process is killed and the answer lost")
 	f.StringVar(&o.Faults, "faults", "", `what the functions meet at DynamoDB, SQS and EventBridge: "mild", "harsh" or as in "harsh,send=0,seed=7"`)
-	f.Var(parameters(o.Parameters), "parameter", "a template parameter as Name=value; may be repeated")
+	f.Func("parameter", "a template parameter as Name=value; may be repeated", func(text string) error {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return errors.New("want Name=value")
+		}
+		o.Parameters[name] = value
+		return nil
+	})
 	f.Func("parameters", `template parameters as infra/ops/deploy takes them: Name=value Other="two words"`, func(text string) error {
 		given := samconfig.Environment{Parameters: o.Parameters}
 		return given.Override(text)

@@ -33,8 +33,6 @@ func TestMain(m *testing.M) {
 		fmt.Println("one")
 		fmt.Fprintln(os.Stderr, "two")
 		fmt.Print("\nthree")
-	case "environment":
-		fmt.Println(strings.Join(os.Environ(), " "))
 	case "exit":
 		os.Exit(3)
 	case "polite":
@@ -131,23 +129,6 @@ func TestOutputArrivesLineByLineInOrderAndALongLineInPieces(t *testing.T) {
 	all := long.all()
 	if text := strings.ReplaceAll(strings.Join(all, ""), "\n", ""); len(all) != 3 || text != strings.Repeat("x", maxLine+10)+"after" || all[2] != "after\n" {
 		t.Errorf("%d lines of %d bytes in all", len(all), len(text))
-	}
-}
-
-func TestNothingOfTheParentsEnvironmentIsInherited(t *testing.T) {
-	t.Setenv("SECRET", "of the parent")
-	var out recorder
-	if err := launch(t, self("environment", &out)).Wait(); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := strings.Join(out.all(), ""), mode+"=environment "+quick+"\n"; got != want {
-		t.Errorf("environment %q, want %q", got, want)
-	}
-}
-
-func TestAMissingProgramIsAnErrorOfStart(t *testing.T) {
-	if _, err := Start(Command{Path: "./no-such-program"}); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("Start: %v, want os.ErrNotExist", err)
 	}
 }
 

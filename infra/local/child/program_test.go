@@ -98,13 +98,3 @@ func TestPortsAreFreeAndOneProcesss(t *testing.T) {
 		t.Errorf("the port of a process that has ended: %v", err)
 	}
 }
-
-func TestATailIsTheEnd(t *testing.T) {
-	var tail Tail
-	for range 3 {
-		fmt.Fprint(&tail, strings.Repeat("x", tailSize/2), "\xff")
-	}
-	if text := tail.String(); len(text) != tailSize || !strings.HasSuffix(text, "x?") {
-		t.Errorf("%d bytes: …%q", len(text), text[len(text)-3:])
-	}
-}
