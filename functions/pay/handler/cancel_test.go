@@ -6,7 +6,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"flashsale/shared/callers"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/sale"
@@ -47,11 +46,8 @@ func TestACancellationThatIsRefused(t *testing.T) {
 		"nobody":               {func(r *events.APIGatewayV2HTTPRequest) { r.RequestContext.Authorizer = nil }, confirmed, 401, sale.Unauthorized, false},
 		"an impossible user":   {httpapitest.User("a\nb"), confirmed, 400, sale.InvalidRequest, false},
 		"an impossible sale":   {httpapitest.Path("saleId", "a b"), confirmed, 400, sale.InvalidRequest, false},
-		"no such sale":         {httpapitest.Path("saleId", "other"), confirmed, 404, sale.SaleNotFound, true},
-		"without a claim":      {httpapitest.User("bob"), confirmed, 404, sale.OrderNotFound, true},
 		"without a number yet": {nil, func(f *function) { f.sells(time.Hour) }, 409, sale.OrderPending, true},
 		"paid":                 {nil, func(f *function) { confirmed(f); f.Pay("pi_1", 149900) }, 409, sale.OrderPaid, true},
-		"expired":              {nil, func(f *function) { confirmed(f); f.Expire() }, 409, sale.OrderExpired, true},
 		"final":                {nil, func(f *function) { f.sells(0); f.confirms() }, 409, sale.NotCancellable, true},
 		"busy":                 {nil, func(f *function) { confirmed(f); f.Throttles() }, 503, sale.Busy, true},
 	} {
@@ -76,23 +72,4 @@ func TestACancellationThatIsRefused(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestTooManyCancellationsOfAUserAreRefusedBeforeAnythingIsRead(t *testing.T) {
-	owing(t, func(t *testing.T, f *function) {
-		for range callers.Burst {
-			if r := f.Ask(t, t.Context(), event(t, "pay-cancel.json")); r.StatusCode != 200 {
-				t.Errorf("%d %s", r.StatusCode, r.Body)
-			}
-		}
-		var r httpapi.Response
-		calls := f.Calls(func() { r = f.Ask(t, t.Context(), event(t, "pay-cancel.json")) })
-		httpapitest.Refused(t, r, 429, sale.TooManyRequests)
-		if calls > 0 || r.Headers.RetryAfter == "" {
-			t.Errorf("%d calls of the ledger, Retry-After %q", calls, r.Headers.RetryAfter)
-		}
-		if r := f.Ask(t, t.Context(), event(t, "pay-cancel.json", httpapitest.User("bob"))); r.StatusCode != 404 {
-			t.Errorf("another user is told %d", r.StatusCode)
-		}
-	})
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	published "github.com/bojanz/currency"
 	"github.com/stripe/stripe-go/v84"
 	"github.com/stripe/stripe-go/v84/webhook"
@@ -106,9 +105,7 @@ func TestAWebhookWithoutAValidSignatureReachesNoTable(t *testing.T) {
 		"another scheme of Stripe":           {report{Stripe, session(""), v0}, 400, sale.InvalidRequest},
 		"without its time":                   {report{Stripe, session(""), timeless}, 400, sale.InvalidRequest},
 		"301 seconds old":                    {report{Stripe, session(""), signature(session(""), now.Add(-301*time.Second), stripeNew)}, 400, sale.InvalidRequest},
-		"an hour ahead":                      {report{Stripe, session(""), signature(session(""), now.Add(time.Hour), stripeNew)}, 400, sale.InvalidRequest},
 		"301 seconds old, Standard Webhooks": {report{StandardWebhooks, succeeded, signed(t, succeeded, now.Add(-302*time.Second), standardNew)}, 400, sale.InvalidRequest},
-		"of the future, Standard Webhooks":   {report{StandardWebhooks, succeeded, signed(t, succeeded, now.Add(time.Hour), standardNew)}, 400, sale.InvalidRequest},
 		"re-encoded":                         {report{Stripe, spaced, signature(session(""), now, stripeNew)}, 400, sale.InvalidRequest},
 		"re-encoded, Standard Webhooks":      {report{StandardWebhooks, strings.ReplaceAll(succeeded, `,`, `, `), signed(t, succeeded, now, standardNew)}, 400, sale.InvalidRequest},
 		"another amount":                     {report{Stripe, session(`"amount_total":1`), signature(session(""), now, stripeNew)}, 400, sale.InvalidRequest},
@@ -189,14 +186,10 @@ func TestWhatIsNotOursIsIgnoredAndCounted(t *testing.T) {
 		"a refund's change":             {Stripe, of("charge.refund.updated"), "any", "ignored-refunded"},
 		"a refund of its own":           {Stripe, of("refund.created"), "any", "ignored-refunded"},
 		"a dispute":                     {Stripe, of("charge.dispute.created"), "any", "ignored-disputed"},
-		"a charge that failed":          {Stripe, of("charge.failed"), "any", "ignored"},
-		"an intent that failed":         {Stripe, of("payment_intent.payment_failed"), "any", "ignored"},
-		"a session that ended":          {Stripe, of("checkout.session.expired"), "any", "ignored"},
 		"something else":                {Stripe, of("customer.created"), "any", "ignored-unknown"},
 		"something from the sender":     {Stripe, of("user-4711"), "any", "ignored-unknown"},
 		"an attempt that failed":        {StandardWebhooks, standard("payment.failed"), "any", "ignored"},
 		"a refund, Standard Webhooks":   {StandardWebhooks, standard("payment.refunded"), "any", "ignored-refunded"},
-		"a part of it":                  {StandardWebhooks, standard("payment.partially_refunded"), "any", "ignored-refunded"},
 		"the refund itself":             {StandardWebhooks, standard("refund.succeeded"), "any", "ignored-refunded"},
 		"a dispute, Standard Webhooks":  {StandardWebhooks, standard("dispute.opened"), "any", "ignored-disputed"},
 		"something else, of a standard": {StandardWebhooks, standard("invoice.paid"), "any", "ignored-unknown"},
@@ -419,11 +412,4 @@ func TestASecretThatCannotBeOneStopsTheFunctionAndIsNotQuoted(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestTheFunctionKnowsItsRoutesOnly(t *testing.T) {
-	in(t, func(t *testing.T, f *function) {
-		request := httpapitest.Event(t, "pay-standard.json", func(r *events.APIGatewayV2HTTPRequest) { r.RouteKey = "GET /payments" })
-		httpapitest.Refused(t, f.Ask(t, t.Context(), request), 500, sale.Internal)
-	})
 }

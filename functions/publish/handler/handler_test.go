@@ -242,31 +242,24 @@ func TestPoisonBehindARecordThatIsRepeatedIsStoredOnce(t *testing.T) {
 }
 
 func TestOfARecordThatIsTooLongTheBeginningIsStored(t *testing.T) {
-	for _, filler := range []string{"x", "\x01"} {
+	for filler, length := range map[string]int{"x": 1 << 20, "\x01": 1 << 20, "y": maxRecord - 2} {
 		q := &queue{}
-		record, err := json.Marshal(strings.Repeat(filler, 1<<20))
+		record, err := json.Marshal(strings.Repeat(filler, length))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := NewFailureQueue(q, "http://127.0.0.1/failures").Send(t.Context(), record, sale.Fail(sale.Poison, nil)); err != nil {
 			t.Fatal(err)
 		}
-		var stored struct{ Beginning string }
-		if err := json.Unmarshal([]byte(q.bodies[0]), &stored); err != nil || len(stored.Beginning) < 100_000 || !strings.HasPrefix(string(record), stored.Beginning) {
-			t.Errorf("stored %.100s (%v)", q.bodies[0], err)
+		var stored struct {
+			Beginning string
+			Record    json.RawMessage
 		}
-	}
-}
-
-func TestARecordOfTheLongestLengthIsStoredWhole(t *testing.T) {
-	q := &queue{}
-	record := []byte(`"` + strings.Repeat("x", maxRecord-2) + `"`)
-	if err := NewFailureQueue(q, "http://127.0.0.1/failures").Send(t.Context(), record, sale.Fail(sale.Poison, nil)); err != nil {
-		t.Fatal(err)
-	}
-	var stored struct{ Record json.RawMessage }
-	if err := json.Unmarshal([]byte(q.bodies[0]), &stored); err != nil || !bytes.Equal(stored.Record, record) {
-		t.Errorf("stored %.100s (%v)", q.bodies[0], err)
+		err = json.Unmarshal([]byte(q.bodies[0]), &stored)
+		whole := bytes.Equal(stored.Record, record)
+		if err != nil || whole != (len(record) <= maxRecord) || !whole && (len(stored.Beginning) < 100_000 || !strings.HasPrefix(string(record), stored.Beginning)) {
+			t.Errorf("of %d bytes %.100s is stored (%v)", len(record), q.bodies[0], err)
+		}
 	}
 }
 

@@ -105,16 +105,6 @@ func TestTheSameIdempotencyKeyGetsTheSameBodyByteForByte(t *testing.T) {
 	})
 }
 
-func TestAClaimStandsAlsoWhenItsMessageCannotBeSent(t *testing.T) {
-	in(t, func(t *testing.T, f *function) {
-		f.queue.fault = errors.New("sqs: secret endpoint is down")
-		isAccepted(t, f.invoke(t, t.Context(), event(t, "purchase.json")))
-		if f.Logged(t, "unsent") != 1.0 || f.Logged(t, "outcome") != "ok" || f.Logged(t, "level") != "INFO" || f.claims() != 1 {
-			t.Errorf("%d claims, and the log does not count the message: %s", f.claims(), f.Log.String())
-		}
-	})
-}
-
 func TestABuyerWhoAsksAgainAfterALongWaitHealsTheOrder(t *testing.T) {
 	keyed, bare := event(t, "purchase-idempotent.json"), event(t, "purchase.json", user("bob"))
 	for _, tt := range []struct {

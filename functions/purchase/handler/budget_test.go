@@ -75,29 +75,6 @@ func TestTheWorstCaseWhileEveryShardIsEmptyAndTheSaleItemIsThrottled(t *testing.
 	}
 }
 
-// Nobody may be told "sold out" before every shard was seen empty. A request whose time ends
-// until then has closed some for all others.
-func TestRequestsThatFindEveryShardEmptyTryEachOnce(t *testing.T) {
-	testledger.Run(t, func(w *testledger.World) {
-		const shards = 400
-		opened(w, shards, shards)
-		empties(w, shards)
-		w.DB.ResetUsage()
-		w.DB.Fault = func(dynamotest.Call) dynamotest.Fault { return dynamotest.Fault{Delay: 20 * time.Millisecond} }
-		for _, want := range []sale.Code{sale.Busy, sale.Busy, sale.SoldOut} {
-			ctx, cancel := context.WithTimeout(w.T.Context(), timeout-invocation.Margin)
-			_, err := w.Ledger().Purchase(ctx, ledger.Request{SaleID: "moutai", User: "alice"})
-			cancel()
-			if sale.CodeOf(err) != want {
-				t.Errorf("got %v, want %s", err, want)
-			}
-		}
-		if n := w.DB.Calls()["TransactWriteItems"]; n > shards+2 { // two may have been cut off
-			t.Errorf("%d transactions on %d shards", n, shards)
-		}
-	})
-}
-
 // empties takes the unit of each shard, without noting anywhere that the shard is empty.
 func empties(w *testledger.World, shards int) {
 	w.T.Helper()

@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"flashsale/infra/kit/testledger"
-	"flashsale/shared/callers"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry/telemetrytest"
@@ -131,36 +130,6 @@ func TestAnEntryIsALineThatCountsItAndNoPurchase(t *testing.T) {
 			"level": "INFO", "message": "entry", "service": "purchase", "coldStart": true, "route": "PUT /sales/{saleId}/entries/me", "saleId": "moutai", "user": "alice",
 			"checkMs": 0.0, "outcome": "ok", "result": "entered", "entries": 1.0,
 		}, map[string]string{"entries": "Count by service, result"})
-	})
-}
-
-func TestTooManyEntriesOfAUserAreRefusedBeforeAnythingIsRead(t *testing.T) {
-	drawing(t, entering, func(t *testing.T, f *function) {
-		for i := range callers.Burst {
-			f.invoke(t, t.Context(), event(t, []string{"purchase-enter.json", "purchase-entry.json"}[i%2]))
-		}
-		calls := f.Calls(func() {
-			refused(t, f.invoke(t, t.Context(), event(t, "purchase-enter.json")), 429, sale.TooManyRequests)
-			refused(t, f.invoke(t, t.Context(), event(t, "purchase-entry.json")), 429, sale.TooManyRequests)
-		})
-		if calls != 0 {
-			t.Errorf("%d calls of the table", calls)
-		}
-	})
-}
-
-func TestEnteringIsOnlyForRequestsThroughTheFront(t *testing.T) {
-	origin, err := httpapi.NewOrigin("0123456789abcdef0123456789abcdef")
-	if err != nil {
-		t.Fatal(err)
-	}
-	drawing(t, entering, func(t *testing.T, f *function) {
-		f.handler.Behind(origin)
-		for _, name := range []string{"purchase-enter.json", "purchase-entry.json"} {
-			refused(t, f.invoke(t, t.Context(), event(t, name)), 403, sale.Forbidden)
-			r := f.invoke(t, t.Context(), event(t, name, header("x-origin-verify", "0123456789abcdef0123456789abcdef")))
-			receipt(t, r)
-		}
 	})
 }
 

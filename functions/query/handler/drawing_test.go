@@ -133,9 +133,3 @@ func TestThePagesOfARollAreTheRoll(t *testing.T) {
 		refusedForAll(t, f.Ask(t, t.Context(), event(t, "query-roll.json", path("saleId", "other"))), 404, sale.SaleNotFound)
 	})
 }
-
-func TestOfASaleWithoutADrawThereIsNoRoll(t *testing.T) {
-	selling(t, func(t *testing.T, f *function) {
-		refusedForAll(t, f.Ask(t, t.Context(), event(t, "query-roll.json")), 404, sale.DrawNotFound)
-	})
-}

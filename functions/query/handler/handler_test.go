@@ -290,83 +290,43 @@ func TestRefusalsOfTheQueries(t *testing.T) {
 	}
 }
 
-func TestTooManyQuestionsOfAUserAreRefusedBeforeAnythingIsRead(t *testing.T) {
-	for _, fixture := range []string{"query-claim.json", "query-order.json"} {
-		selling(t, func(t *testing.T, f *function) {
-			for range callers.Burst / 2 { // both routes count
-				answered(t, f.Ask(t, t.Context(), event(t, "query-claim.json")), "no-store")
-				answered(t, f.Ask(t, t.Context(), event(t, "query-order.json")), "no-store")
-			}
-			reads := f.Calls(func() {
-				r := f.Ask(t, t.Context(), event(t, fixture))
-				if body := refused(t, r, 429, sale.TooManyRequests); body["detail"] != "this user sends too many requests" || r.Headers.RetryAfter == "" {
-					t.Errorf("%s: %v, Retry-After %q", fixture, body, r.Headers.RetryAfter)
-				}
-			})
-			if reads > 0 {
-				t.Errorf("%s: %d reads", fixture, reads)
-			}
-			if r := f.Ask(t, t.Context(), event(t, "query-sale.json")); r.StatusCode != 200 {
-				t.Errorf("the public page counts: %d", r.StatusCode)
-			}
-			if r := f.Ask(t, t.Context(), event(t, fixture, user("bob"))); r.StatusCode != 404 {
-				t.Errorf("%s: another user is told %d", fixture, r.StatusCode)
-			}
-			time.Sleep(time.Second)
-			if r := f.Ask(t, t.Context(), event(t, fixture)); r.StatusCode != 200 {
-				t.Errorf("%s: a second later the answer is %d", fixture, r.StatusCode)
-			}
-		})
-	}
-}
-
-func TestAFaultIsBusyOrInternalOnEveryRouteAndTellsNothing(t *testing.T) {
-	routes := map[string]fields{
-		"query-sale.json":  {"route": salePath, "saleId": "moutai"},
-		"query-group.json": {"route": groupPath, "groupId": "spirits"},
-		"query-claim.json": {"route": claimPath, "saleId": "moutai", "user": "alice"},
-		"query-order.json": {"route": orderPath, "user": "alice"},
-	}
-	faults := []struct {
-		name    string
-		change  func(*function)
-		status  int
-		told    sale.Code
-		outcome sale.Code
-		result  string
-		line    fields
+func TestAFaultIsBusyOrInternalAndTellsNothing(t *testing.T) {
+	newer := func(f *function) { f.Newer("SALE#moutai", "SALE") }
+	const isNewer = "newer-version: "
+	for _, tt := range []struct {
+		name, fixture string
+		change        func(*function)
+		told, outcome sale.Code
+		line          fields // besides its level
 	}{
-		{"a throttled table", func(f *function) { f.Throttles() }, 503, sale.Busy, sale.Busy, "busy", fields{"level": "WARN", "error": "busy: "}},
-		{"a sale for a newer release", func(f *function) { f.Newer("SALE#moutai", "SALE") }, 503, sale.Busy, sale.NewerVersion, "internal",
-			fields{"level": "ERROR", "error": "newer-version: "}},
-		{"a foreign error", func(f *function) { f.over(f.Nowhere()) }, 500, sale.Internal, sale.Internal, "internal",
-			fields{"level": "ERROR", "error": "internal: "}},
-		{"a panic", func(f *function) { f.Burns() }, 500, sale.Internal, sale.Internal, "internal",
-			fields{"level": "ERROR", "error": "panic: " + testledger.ErrFire}},
-	}
-	for _, fault := range faults {
-		for fixture, route := range routes {
-			t.Run(fault.name+", "+fixture, func(t *testing.T) {
-				selling(t, func(t *testing.T, f *function) {
-					fault.change(f)
-					r := f.Ask(t, t.Context(), event(t, fixture, telemetrytest.Confide))
-					refused(t, r, fault.status, fault.told)
-					if told := r.Headers.RetryAfter != ""; told != (fault.status == 503) {
-						t.Errorf("Retry-After %q with status %d", r.Headers.RetryAfter, fault.status)
-					}
-					want := fields{"result": fault.result}
-					maps.Copy(want, route)
-					maps.Copy(want, fault.line)
-					if fault.outcome == sale.NewerVersion && fixture == "query-order.json" {
-						want["saleId"] = "moutai" // the order names it
-					}
-					if fault.outcome == sale.NewerVersion && fixture == "query-group.json" {
-						want["error"] = "sale 0: newer-version: " // the first of the group
-					}
-					isLine(t, f, fault.outcome, want)
-				}, inGroup)
-			})
-		}
+		{"a throttled table", "query-claim.json", func(f *function) { f.Throttles() }, sale.Busy, sale.Busy,
+			fields{"route": claimPath, "saleId": "moutai", "user": "alice", "level": "WARN", "error": "busy: "}},
+		{"a foreign error", "query-order.json", func(f *function) { f.over(f.Nowhere()) }, sale.Internal, sale.Internal,
+			fields{"route": orderPath, "user": "alice", "error": "internal: "}},
+		{"a panic", "query-sale.json", func(f *function) { f.Burns() }, sale.Internal, sale.Internal,
+			fields{"route": salePath, "saleId": "moutai", "error": "panic: " + testledger.ErrFire}},
+		{"a sale for a newer release", "query-sale.json", newer, sale.Busy, sale.NewerVersion, fields{"route": salePath, "saleId": "moutai", "error": isNewer}},
+		{"one in a group", "query-group.json", newer, sale.Busy, sale.NewerVersion, fields{"route": groupPath, "groupId": "spirits", "error": "sale 0: " + isNewer}},
+		{"one with a claim", "query-claim.json", newer, sale.Busy, sale.NewerVersion, fields{"route": claimPath, "saleId": "moutai", "user": "alice", "error": isNewer}},
+		{"one with an order", "query-order.json", newer, sale.Busy, sale.NewerVersion, fields{"route": orderPath, "saleId": "moutai", "user": "alice", "error": isNewer}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			selling(t, func(t *testing.T, f *function) {
+				tt.change(f)
+				r := f.Ask(t, t.Context(), event(t, tt.fixture, telemetrytest.Confide))
+				status := map[sale.Code]int{sale.Busy: 503, sale.Internal: 500}[tt.told]
+				refused(t, r, status, tt.told)
+				if told := r.Headers.RetryAfter != ""; told != (status == 503) {
+					t.Errorf("Retry-After %q with status %d", r.Headers.RetryAfter, status)
+				}
+				want := fields{"level": "ERROR"}
+				if tt.outcome == sale.NewerVersion {
+					want["result"] = "internal"
+				}
+				maps.Copy(want, tt.line)
+				isLine(t, f, tt.outcome, want)
+			}, inGroup)
+		})
 	}
 }
 
@@ -381,25 +341,4 @@ func TestQueriesEndHalfASecondBeforeTheDeadline(t *testing.T) {
 			}
 		})
 	})
-}
-
-func TestARequestAroundTheFrontIsRefusedBeforeItReachesAnything(t *testing.T) {
-	const secret = "sesame-sesame-sesame-sesame-sesame"
-	origin, err := httpapi.NewOrigin(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, fixture := range []string{"query-sale.json", "query-group.json", "query-claim.json", "query-order.json"} {
-		selling(t, func(t *testing.T, f *function) {
-			f.handler.Behind(origin)
-			reads := f.Calls(func() { refused(t, f.Ask(t, t.Context(), event(t, fixture)), 403, sale.Forbidden) })
-			if f.Logged(t, "outcome") != "forbidden" || reads != 0 {
-				t.Errorf("%s: line %s; %d reads", fixture, f.Log.String(), reads)
-			}
-			f.Ask(t, t.Context(), event(t, fixture, func(r *events.APIGatewayV2HTTPRequest) { r.Headers["x-origin-verify"] = secret }))
-			if f.Logged(t, "outcome") != "ok" || telemetrytest.Told(f.Log.Bytes()) != nil {
-				t.Errorf("%s: line %s", fixture, f.Log.String())
-			}
-		}, inGroup)
-	}
 }

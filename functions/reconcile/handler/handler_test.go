@@ -153,18 +153,21 @@ func TestAMismatchIsLeftToTheNextRunIfThereIsNoTimeToLookAgain(t *testing.T) {
 }
 
 func TestAMismatchThatStaysIsReportedAndLogged(t *testing.T) {
-	in(t, func(w *world) {
-		w.open("moutai", 10, 1)
-		w.Crowd("moutai", 0, 2)
-		w.Tamper("STOCK#moutai#0", "STOCK", "stock", -1)
-		r := w.receipts(`{"saleId":"moutai"}`)
-		if r[0].Balanced || len(r[0].Findings) == 0 || !strings.Contains(r[0].Findings[0], "P1") {
-			t.Errorf("got %+v", r)
-		}
-		if log := w.Log.String(); !strings.Contains(log, `"unbalanced":1`) || !strings.Contains(log, `"level":"ERROR"`) {
-			t.Errorf("log: %s", log)
-		}
-	})
+	for stock, oversold := range map[int64]float64{10: 0, 2: 1} {
+		in(t, func(w *world) {
+			w.open("moutai", stock, 1)
+			w.Crowd("moutai", 0, 2)
+			w.Tamper("STOCK#moutai#0", "STOCK", "stock", -1)
+			r := w.receipts(`{"saleId":"moutai"}`)
+			if r[0].Balanced || len(r[0].Findings) == 0 || !strings.Contains(r[0].Findings[0], "P1") {
+				t.Errorf("of %d: got %+v", stock, r)
+			}
+			line := w.Lines("message")["receipt"].Fields
+			if line["unbalanced"] != 1.0 || line["oversold"] != oversold || line["level"] != "ERROR" || line["error"] == nil {
+				t.Errorf("of %d: line %v, want %v oversold", stock, line, oversold)
+			}
+		})
+	}
 }
 
 func TestAPassIsStoredAlsoWhenItsMessagesTakeAllTheTime(t *testing.T) {
@@ -221,6 +224,38 @@ func TestABalancedSaleIsDrainedAQuarterOfAnHourAfterItsEnd(t *testing.T) {
 		}
 		if r := w.receipts(`{"saleId":"moutai"}`); len(r) != 1 || r[0].Confirmed != 5 {
 			t.Errorf("a drained sale has no receipt by hand: %+v", r)
+		}
+	})
+}
+
+func TestAReceiptIsALineWithTheFiguresThatAlarmsWatch(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 10, 2)
+		w.Confirm(w.Crowd("moutai", 0, 5)[:2]...)
+		time.Sleep(time.Hour / 2)
+		w.receipts(`{}`)
+		lines := w.Lines("message")
+		receipt := map[string]any{
+			"level": "INFO", "message": "receipt", "service": "reconcile", "coldStart": true, "outcome": "ok", "saleId": "moutai",
+			"oversold": 0.0, "unbalanced": 0.0, "pending": 3.0, "resent": 3.0, "oldestPendingSeconds": 1800.0,
+			"available": 5.0, "readUnits": lines["receipt"].Fields["readUnits"],
+		}
+		if units, _ := lines["receipt"].Fields["readUnits"].(float64); units < 5 {
+			t.Errorf("it cost %v read units", units)
+		}
+		metrics := map[string]string{
+			"oversold": "Count by service", "unbalanced": "Count by service", "pending": "Count by service", "resent": "Count by service",
+			"oldestPendingSeconds": "Seconds by service", "readUnits": "Count by service", "available": "Count by service",
+		}
+		if diff := lines["receipt"].Diff(receipt, metrics); diff != "" {
+			t.Errorf("receipt (-want +got):\n%s", diff)
+		}
+		whole := map[string]any{
+			"level": "INFO", "message": "reconcile", "service": "reconcile", "coldStart": true,
+			"outcome": "ok", "result": "ok", "reconciliations": 1.0, "sales": 1.0,
+		}
+		if diff := lines["reconcile"].Diff(whole, map[string]string{"reconciliations": "Count by service, result"}); diff != "" {
+			t.Errorf("line (-want +got):\n%s", diff)
 		}
 	})
 }

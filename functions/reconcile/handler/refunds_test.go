@@ -192,26 +192,6 @@ func (w *world) published() (due any) {
 	return due
 }
 
-func TestRefundsOfAThousandDrainedSalesAreCountedInARunAndDelayNoOther(t *testing.T) {
-	in(t, func(w *world) {
-		w.overpaid(1000)
-		for i := range 50 {
-			saleID := fmt.Sprint("open-", i)
-			w.open(saleID, 10, 1)
-			w.Crowd(saleID, 0, 1)
-		}
-		w.DB.Fault = func(dynamotest.Call) dynamotest.Fault { return dynamotest.Fault{Delay: 10 * time.Millisecond} }
-		w.DB.ResetUsage()
-		began := time.Now()
-		r := w.receipts(`{}`)
-		if took, due := time.Since(began), w.published(); len(r) != 50 || due != 1000.0 || took > 5*time.Second {
-			w.T.Errorf("%d receipts and %v refunds due after %v", len(r), due, took)
-		} else {
-			w.T.Logf("1,000 refunds and 50 sales: %v, %v", took, w.DB.Calls())
-		}
-	})
-}
-
 // Each count takes nearly a second, so that 15 s suffice for 256 of 320 sales.
 func TestACountOfRefundsThatIsCutOffIsContinuedAndPublishedWhenItIsComplete(t *testing.T) {
 	in(t, func(w *world) {

@@ -171,20 +171,6 @@ func TestADraftIsNoFailureAndNoSecret(t *testing.T) {
 	})
 }
 
-func TestAHugeSaleLeavesTheOthersTheirTime(t *testing.T) {
-	in(t, func(w *world) {
-		w.open("a-huge", 1000, 1000) // 250 buckets, 16 at once: 14 s
-		w.Crowd("a-huge", 0, 60)
-		w.open("small", 10, 2)
-		w.Crowd("small", 0, 1)
-		time.Sleep(time.Minute)
-		w.DB.Fault = dynamotest.Fault{Delay: 900 * time.Millisecond}.On("", "CLAIM#a-huge#")
-		if r, err := w.reconcile(`{}`, 20*time.Second); err != nil || len(r) != 1 || r[0].SaleID != "small" || r[0].Resent != 1 {
-			w.T.Errorf("got %+v (%v), want the small sale's receipt and its message sent again", r, err)
-		}
-	})
-}
-
 // A walk over the claims of one of ten sales takes 14 s, more than its first turn, and the others need next to nothing:
 // what they leave over is for that one sale, so that a walk takes one run.
 func TestALongPassEndsWithinARunBesideNineSalesThatAreIdle(t *testing.T) {

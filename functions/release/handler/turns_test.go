@@ -128,21 +128,6 @@ func TestASaleThatIsCutOffGoesOnInItsNextTurn(t *testing.T) {
 	})
 }
 
-func TestTheTurnsOfASaleAreOnePass(t *testing.T) {
-	var a Answer
-	for _, turn := range []Pass{
-		{SaleID: "moutai", Released: 1, PutBack: 2, Refunded: 3, OverdueSeconds: 9, ReadUnits: 4},
-		{SaleID: "other"},
-		{SaleID: "moutai", Released: 10, PutBack: 20, Refunded: 30, OverdueSeconds: 5, ReadUnits: 40, Complete: true, NextDue: "later"},
-	} {
-		a.add(turn)
-	}
-	want := []Pass{{SaleID: "moutai", Released: 11, PutBack: 22, Refunded: 33, OverdueSeconds: 9, ReadUnits: 44, Complete: true, NextDue: "later"}, {SaleID: "other"}}
-	if !reflect.DeepEqual(a.Passes, want) {
-		t.Errorf("got %+v, want %+v", a.Passes, want)
-	}
-}
-
 // A sale that fails late in its turn was not cut off: it has no other turn, in which it would
 // fail again.
 func TestASaleThatFailsAtTheEndOfItsTurnHasNoOther(t *testing.T) {
@@ -160,4 +145,24 @@ func TestASaleThatFailsAtTheEndOfItsTurnHasNoOther(t *testing.T) {
 			t.Errorf("%d failures (%v), want one", failures, err)
 		}
 	})
+}
+
+func TestATableThatIsBusyForTwoSecondsIsNoFailure(t *testing.T) {
+	for name, call := range map[string][2]string{
+		"storing the end": {"UpdateItem", "SALES"}, "reading the claims": {"Query", "CLAIM#"}, "reading the sale": {"GetItem", "SALE#"},
+		"listing the sales": {"Query", "SALES"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				w.random = func() float64 { return 0.999 }
+				w.open("moutai", 2, 1, payWithin)
+				w.order("moutai", 0, 1)
+				time.Sleep(payWithin + grace + time.Second)
+				w.BusyFor(2*time.Second, call[0], call[1])
+				if p := w.passes(`{}`); len(p) != 1 || !p[0].Complete || p[0].Released != 1 || p[0].PutBack != 1 {
+					t.Errorf("got %+v", p)
+				}
+			})
+		})
+	}
 }

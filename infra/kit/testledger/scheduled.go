@@ -43,30 +43,6 @@ func (w *Scheduled) Lines(members ...string) map[string]telemetrytest.Line {
 	return all
 }
 
-// EachFailureLeavesItsLine checks the one line, with that message, of each way in which a whole
-// run of the function can fail.
-func (w *Scheduled) EachFailureLeavesItsLine(message string, invoke func(payload string) error) {
-	w.T.Helper()
-	for _, tt := range []struct {
-		name, payload, level, outcome string
-		fault                         dynamotest.Fault
-	}{
-		{"no request", `[]`, "INFO", "invalid-request", dynamotest.Fault{}},
-		{"no such sale", `{"saleId":"nowhere"}`, "INFO", "sale-not-found", dynamotest.Fault{}},
-		{"a throttled table", `{}`, "WARN", "busy", dynamotest.Fault{Kind: dynamotest.Throttle}},
-	} {
-		w.always(tt.fault)
-		if err := invoke(tt.payload); err == nil {
-			w.T.Errorf("%s: no error", tt.name)
-		}
-		lines := w.Lines("message")
-		fields := lines[message].Fields
-		if len(lines) != 1 || fields["level"] != tt.level || fields["outcome"] != tt.outcome || fields["result"] != tt.outcome || fields["error"] == nil {
-			w.T.Errorf("%s: lines %v", tt.name, lines)
-		}
-	}
-}
-
 // OneFails lists, by name, the ways in which the calls for one sale fail while others succeed.
 var OneFails = map[string]func(dynamotest.Call) dynamotest.Fault{
 	"throttled": func(dynamotest.Call) dynamotest.Fault { return dynamotest.Fault{Kind: dynamotest.Throttle} },
