@@ -93,8 +93,6 @@ func (l *Ledger) settle(ctx context.Context, p sale.Payment) (Settlement, error)
 		return Settlement{}, err
 	case stored.guard != nil:
 		return l.fated(ctx, p, stored.guard)
-	case stored.refund != nil:
-		return refundBefore(p, stored.refund)
 	case p.OrderID == 0:
 		return l.putRefund(ctx, p, sale.RefundUnknownOrder, nil)
 	case stored.order == nil:
@@ -112,16 +110,8 @@ func (l *Ledger) settle(ctx context.Context, p sale.Payment) (Settlement, error)
 		return Settlement{}, internalIfMissing(err)
 	}
 	of := &ordered{o, s}
-	if p.SaleID != o.SaleID {
-		it, err := l.table.Get(ctx, table.RefundKey(o.SaleID, p.ID()))
-		switch {
-		case err != nil:
-			return Settlement{}, err
-		case it != nil:
-			return refundBefore(p, it)
-		case p.SaleID != "":
-			return l.putRefund(ctx, p, sale.RefundUnknownOrder, of)
-		}
+	if p.SaleID != "" && p.SaleID != o.SaleID {
+		return l.putRefund(ctx, p, sale.RefundUnknownOrder, of)
 	}
 	if s.Price != 0 && (p.Amount != s.Price || p.Currency != s.Currency) {
 		return l.putRefund(ctx, p, sale.RefundAmount, of)
@@ -132,16 +122,8 @@ func (l *Ledger) settle(ctx context.Context, p sale.Payment) (Settlement, error)
 // Recorded reports whether a payment was recorded, as its order's or as a refund due. It
 // fails with sale.Busy or sale.Internal.
 func (l *Ledger) Recorded(ctx context.Context, p sale.Payment) (bool, error) {
-	stored, err := l.readPayment(ctx, p)
-	if err != nil || stored.guard != nil || stored.refund != nil || stored.order == nil {
-		return err == nil && (stored.guard != nil || stored.refund != nil), err
-	}
-	o, err := table.ReadOrder(stored.order)
-	if err != nil {
-		return false, sale.AsInternal(err)
-	}
-	c, err := l.Claim(ctx, o.SaleID, o.User)
-	return c.Payment == p.ID(), internalIfMissing(err)
+	guard, err := l.table.Get(ctx, table.PaymentKey(p.ID()))
+	return guard != nil, err
 }
 
 // ordered is an order that exists, with its sale.
@@ -155,16 +137,11 @@ func (o *ordered) claimKey() table.Item {
 }
 
 // storedPayment is what the table has about a payment; what it does not have is nil.
-type storedPayment struct{ guard, refund, order table.Item }
+type storedPayment struct{ guard, order table.Item }
 
-// readPayment reads what is known about a payment, in one call. A refund may have been
-// recorded by a release that put no guards, so it is looked for where such a release put it.
+// readPayment reads what is known about a payment, in one call.
 func (l *Ledger) readPayment(ctx context.Context, p sale.Payment) (storedPayment, error) {
-	id := p.ID()
-	keys := []table.Item{table.PaymentKey(id), table.RefundKey("", id)}
-	if sale.ValidID(p.SaleID) {
-		keys = append(keys, table.RefundKey(p.SaleID, id))
-	}
+	keys := []table.Item{table.PaymentKey(p.ID())}
 	if p.OrderID != 0 {
 		keys = append(keys, table.OrderKey(p.OrderID))
 	}
@@ -174,8 +151,6 @@ func (l *Ledger) readPayment(ctx context.Context, p sale.Payment) (storedPayment
 		switch kind, _, _ := strings.Cut(table.IdentityOf(it).PK, "#"); kind {
 		case "PAYMENT":
 			stored.guard = it
-		case "REFUND":
-			stored.refund = it
 		case "ORDER":
 			stored.order = it
 		}
@@ -224,8 +199,6 @@ func (l *Ledger) payClaim(ctx context.Context, p sale.Payment, o *ordered) (Sett
 	switch {
 	case err != nil:
 		return Settlement{}, err
-	case held.Payment == p.ID(): // recorded by a release that put no guards
-		return Settlement{SaleID: o.SaleID, paid: o.ID}, nil
 	case held.State() == sale.Paid:
 		return l.putRefund(ctx, p, sale.RefundOtherPayment, o)
 	case held.Released():

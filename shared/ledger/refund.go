@@ -199,9 +199,7 @@ func (l *Ledger) putRefund(ctx context.Context, p sale.Payment, reason sale.Refu
 		switch {
 		case noteClaim:
 			actions = append(actions, l.noteRefund(p, o))
-		case o != nil:
-			actions = append(actions, l.ifNotPaidBy(p, o))
-		case p.OrderID != 0:
+		case o == nil && p.OrderID != 0:
 			actions = append(actions, l.ifUnordered(p))
 		}
 		if noteSale {
@@ -219,17 +217,15 @@ func (l *Ledger) putRefund(ctx context.Context, p sale.Payment, reason sale.Refu
 		case table.Failed(reasons[0]):
 			return l.fated(ctx, p, reasons[0].Item)
 		case table.Failed(reasons[1]):
-			return refundBefore(p, reasons[1].Item)
+			return Settlement{}, sale.AsInternal(errors.New("the payment has a refund and no guard"))
 		case table.Failed(reasons[2]) && o == nil:
 			// The order has appeared meanwhile: the next report finds it.
 			return Settlement{}, sale.Fail(sale.Busy, err)
-		case table.Failed(reasons[2]):
+		case table.Failed(reasons[2]) && noteClaim:
 			held, err := o.claimOf(reasons[2].Item)
 			switch {
 			case err != nil:
 				return Settlement{}, err
-			case held.Payment == refund.Payment: // recorded by a release that put no guards
-				return Settlement{SaleID: o.SaleID, paid: o.ID}, nil
 			case len(held.Refunds) < MaxClaimRefunds:
 				return Settlement{}, sale.AsInternal(errors.New("read cancellation: the claim meets its condition"))
 			}
@@ -244,32 +240,16 @@ func (l *Ledger) putRefund(ctx context.Context, p sale.Payment, reason sale.Refu
 // MaxClaimRefunds is how many refunds a claim notes, so that a claim stays small.
 const MaxClaimRefunds = 20
 
-// noteRefund adds a payment to those of its claim that are to be refunded, unless it has
-// paid the claim.
+// noteRefund adds a payment to those of its claim that are to be refunded.
 func (l *Ledger) noteRefund(p sale.Payment, o *ordered) types.TransactWriteItem {
 	return types.TransactWriteItem{Update: &types.Update{
 		TableName: l.table.Name, Key: o.claimKey(), UpdateExpression: aws.String("ADD #refunds :refund"),
-		ConditionExpression: aws.String(ifNotPaidBy + " AND (attribute_not_exists(#refunds) OR size(#refunds) < :most)"),
-		ExpressionAttributeNames: map[string]string{
-			"#refunds": "refunds", "#orderId": "orderId", "#payment": "payment",
-		},
+		ConditionExpression:      aws.String("#orderId = :orderId AND (attribute_not_exists(#refunds) OR size(#refunds) < :most)"),
+		ExpressionAttributeNames: map[string]string{"#refunds": "refunds", "#orderId": "orderId"},
 		ExpressionAttributeValues: table.Item{
 			":refund": &types.AttributeValueMemberSS{Value: []string{p.ID()}}, ":most": table.N(MaxClaimRefunds),
-			":orderId": table.N(int64(o.ID)), ":payment": table.S(p.ID()),
+			":orderId": table.N(int64(o.ID)),
 		},
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}
-}
-
-// ifNotPaidBy: the payment has not paid its order. Only a release that put no guards can
-// have recorded that and left the refund possible.
-const ifNotPaidBy = "#orderId = :orderId AND (attribute_not_exists(#payment) OR #payment <> :payment)"
-
-func (l *Ledger) ifNotPaidBy(p sale.Payment, o *ordered) types.TransactWriteItem {
-	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-		TableName: l.table.Name, Key: o.claimKey(), ConditionExpression: aws.String(ifNotPaidBy),
-		ExpressionAttributeNames:            map[string]string{"#orderId": "orderId", "#payment": "payment"},
-		ExpressionAttributeValues:           table.Item{":orderId": table.N(int64(o.ID)), ":payment": table.S(p.ID())},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}
 }
@@ -328,13 +308,4 @@ func (l *Ledger) ifUnordered(p sale.Payment) types.TransactWriteItem {
 	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
 		TableName: l.table.Name, Key: table.OrderKey(p.OrderID), ConditionExpression: &table.IfAbsent,
 	}}
-}
-
-// refundBefore is the settlement of a payment whose refund was recorded without a guard.
-func refundBefore(p sale.Payment, it table.Item) (Settlement, error) {
-	refund, err := table.ReadRefund(it)
-	return Settlement{
-		SaleID: refund.SaleID, Refund: &refund,
-		Contradicts: refund.OrderID != p.OrderID || refund.Amount != p.Amount || refund.Currency != p.Currency,
-	}, sale.AsInternal(err)
 }

@@ -231,63 +231,10 @@ var paying = map[string]func(*testing.T, *World){
 		}
 		f.settledOnce(2*f.cases - 1)
 	},
-	"a refund without a guard is the payment's fate, also if it is written while a report is": func(t *testing.T, w *World) {
-		f := newFates(w, len(reports))
-		for _, meanwhile := range []bool{false, true} {
-			f.cases = 0
-			for _, r := range reports {
-				if r.fate == "" || r.fate == "paid" {
-					continue
-				}
-				p, of := f.payment(r), "moutai"
-				if r.fate == "unknown-order" {
-					of = ""
-				}
-				p.Reference = fmt.Sprint("before-guards-", meanwhile, r.name)
-				place := func() {
-					w.place(attributes(map[string]any{
-						"pk": "REFUND#" + of, "sk": p.ID(), "reason": r.fate, "amount": 7, "currency": "CNY", "at": w.Now(), "orderId": 7,
-					}))
-				}
-				l := w.Environment()
-				if meanwhile {
-					l = w.overtaken("BatchGetItem", place)
-				} else {
-					place()
-				}
-				if done, err := l.Pay(w.Ctx, p); err != nil || done.Refund == nil || done.Refund.Amount != 7 || done.New || !done.Contradicts {
-					t.Errorf("%s, meanwhile %t: got %+v (%v)", r.name, meanwhile, done, err)
-				}
-				f.cases++
-			}
-		}
-	},
-	"a payment without a guard is its order's, whatever is reported of that order": func(t *testing.T, w *World) {
-		f := newFates(w, 1)
-		w.paid("unpaid-0", 4) // by stripe#pi_1
-		for _, change := range []func(*sale.Payment){
-			func(*sale.Payment) {}, func(p *sale.Payment) { p.Amount-- }, func(p *sale.Payment) { p.SaleID = "maotai" }, func(p *sale.Payment) { p.SaleID = "" },
-		} {
-			p := PaymentOf(f.next("unpaid"), "pi_1")
-			change(&p)
-			if done := w.Settles(p); done.Refund != nil || done.New || done.SaleID != "moutai" {
-				t.Errorf("%+v: got %+v", p, done)
-			}
-		}
-		for _, of := range []string{"moutai", "", "maotai"} {
-			if refunds := w.Partition("REFUND#" + of); len(refunds) > 0 {
-				t.Errorf("refunds of %q: %v", of, refunds)
-			}
-		}
-	},
 	"what is recorded is known to be, and nothing else": func(t *testing.T, w *World) {
 		f := newFates(w, 1)
-		w.paid("unpaid-0", 4) // by stripe#pi_1, without a guard
 		late := PaymentOf(f.next("released"), "pi_2")
 		w.Settles(late)
-		older := PaymentOf(f.next("released"), "pi_4")
-		w.Settles(older)
-		w.remove(w.Item("PAYMENT#stripe#pi_4", "PAYMENT"))
 		for name, tt := range map[string]struct {
 			payment sale.Payment
 			want    bool
@@ -296,10 +243,7 @@ var paying = map[string]func(*testing.T, *World){
 			"paid, of another order":    {PaymentOf(f.young, "before-0"), true},
 			"of an order that is there": {PaymentOf(f.next("other"), "before-0"), true},
 			"to be refunded":            {late, true},
-			"refunded without a guard":  {older, true},
-			"paid without a guard":      {PaymentOf(f.next("unpaid"), "pi_1"), true},
 			"another of a paid order":   {PaymentOf(f.next("paid"), "pi_3"), false},
-			"another of that order":     {PaymentOf(f.next("unpaid"), "pi_3"), false},
 			"of an order that is late":  {PaymentOf(f.young, "pi_3"), false},
 			"of no order":               {PaymentOf(0, "pi_3"), false},
 			"of another, unpaid, order": {PaymentOf(f.next("other"), "pi_3"), false},
