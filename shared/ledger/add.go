@@ -64,9 +64,7 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 //
 // A seed id is no edit's id. The trail is read after the sale until it is whole, and the transaction requires
 // that the sale has had no edit since; an edit's transaction requires that there is no such
-// seed id. So if both are asked for at once under one id, the later one is refused. A function
-// of a release before this one looks for neither, so that is not promised while releases are
-// mixed.
+// seed id. So if both are asked for at once under one id, the later one is refused.
 //
 // With seen there has been no other addition or withdrawal since, either. Heads have no numbers, so
 // a read cannot tell that one is not visible yet: the transaction tells whether the id is there,

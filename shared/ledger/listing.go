@@ -35,11 +35,7 @@ type Listing struct {
 	Err error
 	// PayWithin is the sale's, 0 if it asks for no payment. NextPayBy is the earliest payBy
 	// that an unpaid claim may have, as the last complete pass left it; zero if
-	// there was none. Releasing is the pass to continue, or nil.
-	//
-	// In the table it is nextDue, to which the release that introduced it adds the grace. Read
-	// here, such a value delays one pass by the grace; that release reads a value of this one
-	// too early, which costs it one pass.
+	// there was none; in the table it is nextDue. Releasing is the pass to continue, or nil.
 	PayWithin time.Duration
 	NextPayBy time.Time
 	Releasing *ReleasePass

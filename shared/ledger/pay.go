@@ -122,8 +122,8 @@ func (l *Ledger) settle(ctx context.Context, p sale.Payment) (Settlement, error)
 // Recorded reports whether a payment was recorded, as its order's or as a refund due. It
 // fails with sale.Busy or sale.Internal.
 func (l *Ledger) Recorded(ctx context.Context, p sale.Payment) (bool, error) {
-	guard, err := l.table.Get(ctx, table.PaymentKey(p.ID()))
-	return guard != nil, err
+	stored, err := l.readPayment(ctx, p)
+	return stored.guard != nil, err
 }
 
 // ordered is an order that exists, with its sale.

@@ -76,9 +76,7 @@ type edit struct {
 //
 // An edit whose id is in the trail has been made. The sale is read first, then its trail, which
 // must be whole, and the transaction requires that the sale has no newer edit: the same id is never
-// written twice.
-// It also requires that changedAt is as it was: an older release raises nothing else. And it
-// requires that the id is no seed id: see announceSeeding.
+// written twice. It also requires that the id is no seed id: see announceSeeding.
 func (l *Ledger) edit(ctx context.Context, e edit) (Edited, error) {
 	call := l.newID() // tells the entry of this call from another call's with the same id
 	e.asks.ID = cmp.Or(e.asks.ID, call)
@@ -159,13 +157,11 @@ func refuseMeanwhile(s sale.Sale, newest table.Item) error {
 
 func (l *Ledger) writeEdit(e edit, before, after sale.Sale, call string) []types.TransactWriteItem {
 	update, names, values := e.set(after)
-	condition := "#changedAt = :before AND attribute_not_exists(#edits)"
-	for name, attribute := range map[string]string{"#changedAt": "changedAt", "#version": "version", "#edits": "edits"} {
-		names[name] = attribute
-	}
-	values[":before"], values[":one"] = table.Millis(before.ChangedAt), table.N(1)
+	condition := "attribute_not_exists(#edits)"
+	names["#version"], names["#edits"] = "version", "edits"
+	values[":one"] = table.N(1)
 	if before.Edits > 0 {
-		condition, values[":edits"] = "#changedAt = :before AND #edits = :edits", table.N(before.Edits)
+		condition, values[":edits"] = "#edits = :edits", table.N(before.Edits)
 	}
 	update += " ADD #version :one, #edits :one" + e.counts
 	c := e.asks

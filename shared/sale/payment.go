@@ -68,8 +68,7 @@ type Refund struct {
 	// Payment is the payment's id: its provider and reference.
 	Payment string
 	OrderID uint64 // as the payment named it; 0 if it named none
-	// User is the order's; "" if the order is unknown, or if an earlier release recorded the
-	// refund.
+	// User is the order's; "" if the order is unknown, or its sale archived.
 	User     string
 	Reason   RefundReason
 	Amount   int64

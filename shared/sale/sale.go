@@ -35,8 +35,7 @@ type Sale struct {
 	Version int64
 	// Edits counts the entries of the trail that are edits, descriptions and the recall.
 	Edits int64
-	// Seedings counts the additions and withdrawals that were announced since a release that counts
-	// them.
+	// Seedings counts the additions and withdrawals that were announced.
 	Seedings int64
 	State    State
 	// PayWithin is how long after its order id a claim may remain unpaid; 0 if the sale
@@ -60,7 +59,7 @@ type Sale struct {
 	// seal change it. See Reads.
 	MinReader int
 	// Price, in minor units, and Currency are what a payment must be of; 0 and "" if any
-	// payment will do, as in sales of older releases. They never change.
+	// payment will do. They never change.
 	Price    int64
 	Currency string
 	Labels   Labels
@@ -178,8 +177,7 @@ type Claim struct {
 	OrderID uint64
 	// PaidAt and Payment, provider#reference, are of a paid claim; ReleasedAt and
 	// ReleasedBy of one whose unit its buyer does not get. Both are final, and a claim
-	// has one of them at most. Amount, in minor units, and Currency are what was paid; ""
-	// if a release that did not store them recorded the payment.
+	// has one of them at most. Amount, in minor units, and Currency are what was paid.
 	PaidAt     time.Time
 	Payment    string
 	Amount     int64
@@ -189,7 +187,7 @@ type Claim struct {
 	// Refunds are the ids of this order's payments that are to be refunded, or were: the
 	// first ones, if they are very many.
 	Refunds []string
-	// Labels are its sale's; "" if a release that knew none accepted it.
+	// Labels are its sale's.
 	Labels Labels
 	// Buckets is its sale's number of buckets, which its key depends on; 0 if unknown.
 	Buckets int
