@@ -333,7 +333,6 @@ func TestADrawInEachOfItsStatesBalances(t *testing.T) {
 			w.enters(4, 2, 9)
 			w.Pass(-time.Minute)
 		}, ""},
-		"entering is over": {func(w *world) { w.enters(4, 2, 9) }, ""},
 		"the roll is being closed": {func(w *world) {
 			w.enters(4, 2, 9)
 			w.Pass(settle)
@@ -346,7 +345,6 @@ func TestADrawInEachOfItsStatesBalances(t *testing.T) {
 				return err
 			})
 		}, "the roll is being closed: 20 of 1024 parts are stored"},
-		"nobody entered": {func(w *world) { w.rolls(w.enters(4, 2, 0)); w.calls(); w.confirm(w.turns(3, 3)) }, ""},
 		"an entry was applied too late": {func(w *world) {
 			c := w.enters(4, 2, 9)
 			w.rolls(c)
@@ -358,16 +356,6 @@ func TestADrawInEachOfItsStatesBalances(t *testing.T) {
 			}
 			w.calls()
 		}, ""},
-		"it is rescheduled before the first call": {func(w *world) {
-			c := w.enters(4, 2, 9)
-			w.edit(sale.Edit{OpensAt: c.OpensAt.Add(time.Hour), ClosesAt: c.ClosesAt.Add(time.Hour)})
-			c.OpensAt = c.OpensAt.Add(time.Hour)
-			w.rolls(c)
-			w.calls()
-			w.confirm(w.turns(9, 2))
-		}, ""},
-		"the whole draw": {func(w *world) { *w = *drawnSale(w.T) }, ""},
-		"a call that was cut off, and one for anybody": {func(w *world) { *w = *openedSale(w.T) }, ""},
 		"units were withdrawn before the first call": {func(w *world) {
 			c := w.enters(9, 2, 9)
 			w.withdraw("typo", 5)

@@ -159,36 +159,6 @@ func TestAnEventThatIsNotOverdueMayStillCome(t *testing.T) {
 	}
 }
 
-// TestAnOccasionThatTheTableRulesOutIsAFinding: the sale is open until 21:00, was changed, and has units.
-func TestAnOccasionThatTheTableRulesOutIsAFinding(t *testing.T) {
-	w := settled(t)
-	s, _ := readSale(w.items()[saleKey])
-	soldOutAt := func(version int64) sale.Event {
-		return sale.Event{Type: sale.EventSoldOut, ID: fmt.Sprintf("SaleSoldOut:moutai:%d", version), SaleID: "moutai", OccurredAt: w.Now(), Labels: sale.Labels(s.labels)}
-	}
-	drainedAfter := func(end time.Time) sale.Event {
-		return sale.Event{Type: sale.EventDrained, ID: fmt.Sprintf("SaleDrained:moutai:%d", end.UnixMilli()), SaleID: "moutai", OccurredAt: end, Labels: sale.Labels(s.labels)}
-	}
-	for name, c := range map[string]struct {
-		event sale.Event
-		isFor string // "" if the sale may have had it
-	}{
-		"sold out before it was changed":        {soldOutAt(s.version - 1), ""},
-		"sold out, with units":                  {soldOutAt(s.version), "SaleSoldOut:moutai"},
-		"drained before it was rescheduled":     {drainedAfter(w.Now().Add(-drainAfter)), ""},
-		"drained by a clock that is fast":       {drainedAfter(w.Now().Add(skew - drainAfter)), ""},
-		"drained less than 15 minutes after it": {drainedAfter(w.Now().Add(skew - drainAfter + time.Millisecond)), "SaleDrained:moutai"},
-		"drained while it is open":              {drainedAfter(time.UnixMilli(s.closesAt)), "SaleDrained:moutai"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := w.checkEvents("", Options{Overdue: AtOnce}, append(w.published("moutai", ""), envelope(c.event))...)
-			if isFound := len(r.Findings) == 1 && strings.Contains(r.Findings[0].Text, "event "+c.isFor); isFound != (c.isFor != "") || isFound == (r.NotKept == 1) {
-				t.Errorf("%+v", r)
-			}
-		})
-	}
-}
-
 func TestEventsOfWhatCannotBeReadAreAnError(t *testing.T) {
 	w := sold(t)
 	path := filepath.Join(t.TempDir(), "events.jsonl")

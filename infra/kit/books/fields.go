@@ -1,6 +1,7 @@
 package books
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -166,6 +167,24 @@ func (f *fields) shard() int {
 	}
 	f.fail("shard is not a shard number")
 	return -1
+}
+
+// oneOf is a string that is one of these.
+func (f *fields) oneOf(name string, all ...string) string {
+	s := f.text(name)
+	if !slices.Contains(all, s) {
+		f.fail(name + " is none of " + strings.Join(all, ", "))
+	}
+	return s
+}
+
+// printable is a string of at most that many printable characters.
+func (f *fields) printable(name string, most int) string {
+	s := f.text(name)
+	if !isText(s, most) {
+		f.fail(fmt.Sprintf("%s is not at most %d printable characters", name, most))
+	}
+	return s
 }
 
 // isID reports whether s is a valid id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -.

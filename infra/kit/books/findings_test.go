@@ -179,7 +179,7 @@ func TestEachKindOfBrokenBooksIsNamed(t *testing.T) {
 		{"another name", func(all items) { all.set(saleKey, "name", text("Maotai")) }, "P15", "the sale is shown as {name:Maotai image:https://"},
 		{"another link", func(all items) { all.set(saleKey, "link", text("https://evil.example/")) }, "P15", "and never described"},
 		{"a sale that is a draft again", func(all items) { all.set(saleKey, "state", text("DRAFT")) }, "P15", "the sale is a DRAFT, but has claims"},
-		{"a state that is none", func(all items) { all.set(saleKey, "state", text("CLOSED")) }, "P19", "state is neither DRAFT nor OPEN"},
+		{"a state that is none", func(all items) { all.set(saleKey, "state", text("CLOSED")) }, "P19", "state is none of DRAFT, OPEN"},
 		{"no sale item", func(all items) { delete(all, saleKey) }, "P11", "the sale item is missing"},
 		{"no creation", func(all items) { delete(all, createKey) }, "P9", "the CREATE item is missing"},
 		{"no listing", func(all items) { delete(all, listingKey) }, "P8", "the sale is not on the list of sales"},

@@ -3,7 +3,6 @@ package books
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -170,26 +169,4 @@ func TestAnEditThatWasCutOffLongAgoIsFound(t *testing.T) {
 	})
 	w.Pass(6 * time.Minute)
 	has(t, w.items().recount(t, w.Now()), "P14", "(not paused, open 2026-11-11T19:59:00.000Z to 2026-11-11T21:00:00.000Z), not as that of 2026-11-11T20:00:01.000Z: repeat the last edit")
-}
-
-func TestSalesAndTheirRowsAreRead(t *testing.T) {
-	w := sold(t)
-	all, err := Sales(w.Ctx, w.db, tableName)
-	if err != nil || len(all) != 1 || all[0].SaleID != "moutai" || all[0].Drained || !all[0].ClosesAt.Equal(time.Date(2026, 11, 11, 21, 0, 0, 0, time.UTC)) {
-		t.Errorf("got %+v (%v)", all, err)
-	}
-	b, err := Read(w.Ctx, w.db, tableName)
-	if err != nil || !slices.Equal(b.Sales(), []string{"moutai"}) {
-		t.Fatalf("sales %v (%v)", b.Sales(), err)
-	}
-	s := b.Sale("moutai")
-	if s.Seeded != 11 || !s.Open || s.Drained || len(s.Shards) != 5 || s.Stock() != 2 || len(s.Claims) != 9 || len(s.Orders) != 8 {
-		t.Errorf("got %+v", s)
-	}
-	if u := s.Unfinished(); len(u) != 1 || u[0].User != "user-8" || s.Claim("user-8").ClaimID != u[0].ClaimID || s.Claim("nobody").ClaimID != "" {
-		t.Errorf("unfinished %+v", u)
-	}
-	if s := b.Sale("maotai"); s.Open || len(s.Claims)+len(s.Orders)+len(s.Shards) > 0 {
-		t.Errorf("a sale that is not there: %+v", s)
-	}
 }

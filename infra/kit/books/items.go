@@ -94,7 +94,7 @@ func readSale(it item) (s saleItem, problem string) {
 		opensAt: f.instant("opensAt"), closesAt: f.instant("closesAt"), paused: f.flag("paused"),
 		changedAt: f.within("changedAt", 0, year2100), seeded: f.within("seeded", 0, math.MaxInt64), room: -1,
 		shards: int(f.within("shards", 1, maxShards)), buckets: int(f.within("buckets", 1, maxBuckets)),
-		empty: f.numbers("empty"), version: f.positive("version"), state: f.text("state"),
+		empty: f.numbers("empty"), version: f.positive("version"), state: f.oneOf("state", "DRAFT", "OPEN"),
 		lasting: f.lasting(), minReader: f.minReader(), shown: f.presentation(), described: optional(f, "described", f.positive),
 		edits: optional(f, "edits", f.positive), seedings: optional(f, "seedings", f.positive), recalledAt: optional(f, "recalledAt", f.instant), restoredAt: optional(f, "restoredAt", f.instant),
 	}
@@ -102,13 +102,10 @@ func readSale(it item) (s saleItem, problem string) {
 	if f.has("room") {
 		s.room = f.within("room", 0, maxUnits)
 	}
-	if f.has("recallNote") && (!isText(f.text("recallNote"), 500) || s.recalledAt == 0) {
-		f.fail("recallNote is not at most 500 printable characters of a recalled sale")
+	if f.has("recallNote") && f.printable("recallNote", 500) != "" && s.recalledAt == 0 {
+		f.fail("recallNote is there, but no recalledAt")
 	}
 	f.window(s.opensAt, s.closesAt)
-	if s.state != "DRAFT" && s.state != "OPEN" {
-		f.fail("state is neither DRAFT nor OPEN")
-	}
 	return s, f.end()
 }
 
@@ -260,9 +257,6 @@ type Claim struct {
 	labels   string
 	settlement
 }
-
-// Resent reports whether reconcile sent the claim's message again.
-func (c Claim) Resent() bool { return c.resentAt != 0 }
 
 // readClaim reads the claim of a user. The shard is -1 if it is missing or invalid.
 func readClaim(it item, bucket int) (c Claim, problem string) {

@@ -91,10 +91,7 @@ func (f *fields) settlement() (s settlement) {
 		}
 	}
 	if f.has("releasedAt") || f.has("releasedBy") {
-		s.releasedAt, s.releasedBy = f.instant("releasedAt"), f.text("releasedBy")
-		if !slices.Contains([]string{"expiry", "buyer", "operator"}, s.releasedBy) {
-			f.fail("releasedBy is not expiry, buyer or operator")
-		}
+		s.releasedAt, s.releasedBy = f.instant("releasedAt"), f.oneOf("releasedBy", "expiry", "buyer", "operator")
 	}
 	if s.refunds = f.texts("refunds"); len(s.refunds) > maxClaimRefunds && !(len(s.refunds) == maxClaimRefunds+1 && slices.Contains(s.refunds, s.payment)) {
 		f.fail("refunds are more than 20")
@@ -281,7 +278,7 @@ func readRefund(it item) (r refundItem, problem string) {
 	f := newFields(it)
 	_, of, _ := cutKind(keyOf(it).pk)
 	r = refundItem{
-		sale: of, payment: keyOf(it).sk, reason: f.text("reason"), amount: f.within("amount", 0, maxPrice),
+		sale: of, payment: keyOf(it).sk, reason: f.oneOf("reason", "released", "other-payment", "amount", "recalled", "unknown-order"), amount: f.within("amount", 0, maxPrice),
 		currency: f.currency("currency"), labels: f.labels(), at: f.instant("at"),
 	}
 	if !isPayment(r.payment) {
@@ -299,8 +296,6 @@ func readRefund(it item) (r refundItem, problem string) {
 		}
 	}
 	switch unknown := r.reason == "unknown-order"; {
-	case !slices.Contains([]string{"released", "other-payment", "amount", "recalled", "unknown-order"}, r.reason):
-		f.fail("reason is not released, other-payment, amount, recalled or unknown-order")
 	case unknown != (of == ""):
 		f.fail("reason and sale do not go together")
 	case unknown && r.user != "":
@@ -437,12 +432,9 @@ func guardKey(payment string) key { return key{"PAYMENT#" + payment, "PAYMENT"} 
 func readGuard(it item) (g guardItem, problem string) {
 	f := newFields(it)
 	_, payment, _ := cutKind(keyOf(it).pk)
-	g = guardItem{payment: payment, fate: f.text("fate"), amount: f.within("amount", 0, maxPrice), currency: f.currency("currency"), at: f.instant("at")}
+	g = guardItem{payment: payment, fate: f.oneOf("fate", "paid", "refund-due"), amount: f.within("amount", 0, maxPrice), currency: f.currency("currency"), at: f.instant("at")}
 	if !isPayment(payment) || keyOf(it).sk != "PAYMENT" {
 		f.fail("its key is no payment's")
-	}
-	if !slices.Contains([]string{"paid", "refund-due"}, g.fate) {
-		f.fail("fate is not paid or refund-due")
 	}
 	g.sale, g.orderID = optional(f, "saleId", f.id), optional(f, "orderId", f.positive)
 	if g.orderID == 0 && (g.fate == "paid" || g.sale != "") {

@@ -3,7 +3,6 @@ package books
 import (
 	"context"
 	"errors"
-	"maps"
 	"strings"
 	"testing"
 
@@ -156,36 +155,5 @@ func TestASaleThatIsNotThereHasNoReceipt(t *testing.T) {
 		if r, err := Recount(w.Ctx, w.db, tableName, id, Options{Now: w.Now, Sleep: noSleep}); !errors.Is(err, ErrNoSale) {
 			t.Errorf("%q: %+v (%v)", id, r, err)
 		}
-	}
-}
-
-func TestATableWithoutAnySaleHoldsNothingButRefundsOfUnknownOrders(t *testing.T) {
-	w := settled(t)
-	lost := items{}
-	for k, it := range w.items() {
-		if k.pk == "REFUND#" {
-			lost[k] = it
-		}
-	}
-	for name, c := range map[string]struct {
-		add      func(items)
-		finds    string
-		refusing string
-		notLook  string
-	}{
-		"nothing but refunds": {func(items) {}, "", "", ""},
-		"a sale that is not listed": {func(all items) { all[saleKey] = w.items()[saleKey] },
-			"the item SALE#moutai, SALE is there, but the list of sales is empty: nobody reconciles its sale", "", ""},
-		"a table that must not be scanned": {func(items) {}, "", "Scan", "whether an item is left of a sale that is not listed: dynamodb:Scan is not permitted"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			all := maps.Clone(lost)
-			c.add(all)
-			found, notLookedFor, err := WithoutSales(t.Context(), refusing{load(t, all), c.refusing}, tableName, false)
-			if err != nil || (c.finds == "") != (len(found) == 0) || c.finds != "" && found[0] != (Finding{"P8", c.finds}) ||
-				strings.Join(notLookedFor, "\n") != c.notLook {
-				t.Errorf("found %q, did not look for %q (%v)", found, notLookedFor, err)
-			}
-		})
 	}
 }

@@ -1,4 +1,4 @@
-// Package chart draws plots and bars as SVG with labelled axes, for self-contained HTML
+// Package chart draws plots as SVG with labelled axes, for self-contained HTML
 // files. Every text in a drawing is escaped.
 package chart
 
@@ -19,7 +19,7 @@ const Style template.CSS = `.chart { width: 100%; max-width: 900px; height: auto
 // Palette is safe for common colour blindness.
 var Palette = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#882255", "#555555"}
 
-// Mark is a value on an axis that gets a dashed line.
+// Mark is a value of x that gets a dashed line.
 type Mark struct {
 	Name string
 	At   float64

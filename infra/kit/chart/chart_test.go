@@ -38,7 +38,7 @@ func TestAPlotIsDrawnForEveryShapeOfData(t *testing.T) {
 		"zeros, logarithmic":  {Log: true, Lines: []Line{{"a", []float64{0, 0}}}},
 		"a gap":               {Log: true, Lines: []Line{{"a", []float64{1, nan, 1000}}}},
 		"large":               {Lines: []Line{{"a", []float64{1e9, 3}}, {"b", []float64{0.001}}}},
-		"marks beyond":        {Lines: []Line{{"a", []float64{1, 2}}}, Level: &Mark{"l", 50}, Marks: []Mark{{"m", 70}}},
+		"marks beyond":        {Lines: []Line{{"a", []float64{1, 2}}}, Marks: []Mark{{"m", 70}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p.Step = 1
@@ -54,12 +54,11 @@ func TestAPlotIsDrawnForEveryShapeOfData(t *testing.T) {
 func TestAPlotLabelsItsAxesAndMarks(t *testing.T) {
 	text := string(Plot{
 		X: "seconds <after> the opening", Y: "units & more", Step: 0.1, Lines: []Line{{"a", []float64{0, 2000, 4000}}, {"<b>", nil}},
-		Level: &Mark{"advised", 3000}, Marks: []Mark{{"opening", 0}, {"sold out", 0.2}},
+		Marks: []Mark{{"opening", 0}, {"sold out", 0.2}},
 	}.SVG())
 	wellFormed(t, text)
 	for _, want := range []string{
 		"seconds &lt;after&gt; the opening</text>", "units &amp; more</text>", ">1,000</text>", ">4,000</text>", ">0.1</text>", ">0.2</text>",
-		`<line class="mark" x1="64.0" y1="81.5" x2="844.0" y2="81.5"/>`, ">advised</text>",
 		`<line class="mark" x1="844.0" y1="34.0" x2="844.0" y2="224.0"/><text class="note" text-anchor="end" x="840.0" y="30.0">sold out</text>`,
 		`<text class="note" text-anchor="start" x="68.0" y="30.0">opening</text>`, "&lt;b&gt;",
 	} {

@@ -25,7 +25,6 @@ type Plot struct {
 	Step  float64 // of x between two values, above 0
 	Log   bool    // logarithmic y axis; values of 0 are left out
 	Lines []Line
-	Level *Mark  // a value of y to mark; may be nil
 	Marks []Mark // values of x to mark
 }
 
@@ -57,10 +56,6 @@ func (p Plot) SVG() template.HTML {
 	}
 	for n, l := range p.Lines {
 		fmt.Fprintf(d, `<path fill="none" stroke="%s" stroke-width="1.8" d="%s"/>`, Palette[n%len(Palette)], p.path(l, x, y))
-	}
-	if p.Level != nil {
-		d.line("mark", plotLeft, y(p.Level.At), plotWidth-plotRight, y(p.Level.At))
-		d.text("note", "end", plotWidth-plotRight, y(p.Level.At)-4, p.Level.Name)
 	}
 	for _, m := range p.Marks {
 		anchor, gap := "start", 4.0
@@ -119,9 +114,6 @@ func (p Plot) bounds() (low, high, end float64) {
 		for _, v := range l.Values {
 			note(v)
 		}
-	}
-	if p.Level != nil {
-		note(p.Level.At)
 	}
 	for _, m := range p.Marks {
 		end = max(end, m.At)

@@ -154,7 +154,7 @@ func TestTheAnswersOfTheAPIAreRead(t *testing.T) {
 	const sale = `{"saleId":"moutai","opensAt":"2026-11-26T12:00:00.000Z","closesAt":"2026-11-28T12:00:00.000Z","draw":{"enterFrom":"2026-11-20T12:00:00.000Z",` +
 		`"enterUntil":"2026-11-25T12:00:00.000Z","keepHours":24%s}}`
 	digest, rank := strings.Repeat("ab", 32), strings.Repeat("0a", 16)
-	s, err := ReadSale(fmt.Appendf(nil, sale, `,"entrants":7,"roll":"`+digest+`","round":9,"closedAt":"2026-11-25T12:15:00.000Z","seed":"`+digest+`","signature":"`+rank+`",`+
+	s, err := readSale(fmt.Appendf(nil, sale, `,"entrants":7,"roll":"`+digest+`","round":9,"closedAt":"2026-11-25T12:15:00.000Z","seed":"`+digest+`","signature":"`+rank+`",`+
 		`"calls":[{"call":1,"from":"2026-11-26T12:00:15.000Z","until":"2026-11-27T12:00:15.000Z","lo":"`+rank+`","hi":"`+rank+`","stock":3},`+
 		`{"call":2,"from":"2026-11-27T12:01:30.000Z","until":"2026-11-28T12:00:00.000Z","lo":"`+rank+`","open":true}]`))
 	if err != nil {
@@ -168,25 +168,25 @@ func TestTheAnswersOfTheAPIAreRead(t *testing.T) {
 	if first.Hi == nil || first.Hi.String() != rank || first.Stock != 3 || at(first.From) != "2026-11-26 12:00:15.000 UTC" || first.Open || !open.Open || open.Hi != nil || open.Stock != 0 {
 		t.Errorf("the calls are %+v", s.Calls)
 	}
-	if s, err := ReadSale(fmt.Appendf(nil, sale, "")); err != nil || s.Round != 0 || len(s.Calls) != 0 {
+	if s, err := readSale(fmt.Appendf(nil, sale, "")); err != nil || s.Round != 0 || len(s.Calls) != 0 {
 		t.Errorf("before the roll it is %+v, %v", s, err)
 	}
-	if _, err := ReadSale([]byte(`{"saleId":"moutai"}`)); !errors.Is(err, ErrNoDraw) {
+	if _, err := readSale([]byte(`{"saleId":"moutai"}`)); !errors.Is(err, ErrNoDraw) {
 		t.Errorf("a sale without a draw: %v", err)
 	}
 	for _, wrong := range []string{
 		`,"roll":"` + strings.ToUpper(digest) + `","round":9,"closedAt":"2026-11-25T12:15:00.000Z"`, `,"roll":"` + digest[2:] + `","round":9,"closedAt":"2026-11-25T12:15:00.000Z"`, `,"roll":"` + digest + `"`, `,"round":9`, `,"roll":"` + digest + `","round":9`, `,"closedAt":"2026-11-25T12:15:00.000Z"`,
 		`,"seed":"` + digest + `"`, `,"signature":"aa"`, `,"seed":"` + digest + `","signature":"xx"`, `,"entrants":"7"`,
 	} {
-		if s, err := ReadSale(fmt.Appendf(nil, sale, wrong)); err == nil {
+		if s, err := readSale(fmt.Appendf(nil, sale, wrong)); err == nil {
 			t.Errorf("%s is read as %+v", wrong, s)
 		}
 	}
-	if page, err := ReadPage([]byte(`{"leaves":["` + digest + `"]}`)); err != nil || len(page) != 1 || page[0].String() != digest {
+	if page, err := readPage([]byte(`{"leaves":["` + digest + `"]}`)); err != nil || len(page) != 1 || page[0].String() != digest {
 		t.Errorf("the page is %v, %v", page, err)
 	}
 	for _, wrong := range []string{`{}`, `{"leaves":["` + digest[1:] + `"]}`, `{"leaves":[`, `[]`} {
-		if page, err := ReadPage([]byte(wrong)); err == nil {
+		if page, err := readPage([]byte(wrong)); err == nil {
 			t.Errorf("%s is read as %v", wrong, page)
 		}
 	}

@@ -27,9 +27,10 @@ type Sale struct {
 
 // Call is a call as it is published.
 type Call struct {
-	Number      int64     `json:"call"`
-	From, Until time.Time `json:"-"`
-	Lo          Rank      `json:"lo"`
+	Number int64     `json:"call"`
+	From   time.Time `json:"from"`
+	Until  time.Time `json:"until"`
+	Lo     Rank      `json:"lo"`
 	// Hi is nil while the call is not complete.
 	Hi *Rank `json:"hi"`
 	// Stock is how many units were left when the call was completed; 0 also if it was given up.
@@ -44,8 +45,8 @@ func (c *Call) callsNobody() bool { return !c.Open && (c.Hi == nil || *c.Hi == c
 // ErrNoDraw means that a sale has no draw.
 var ErrNoDraw = errors.New("the sale has no draw")
 
-// ReadSale reads the answer of GET /sales/{saleId}. It fails with ErrNoDraw.
-func ReadSale(body []byte) (Sale, error) {
+// readSale reads the answer of GET /sales/{saleId}. It fails with ErrNoDraw.
+func readSale(body []byte) (Sale, error) {
 	var page struct {
 		SaleID   string    `json:"saleId"`
 		OpensAt  time.Time `json:"opensAt"`
@@ -59,11 +60,7 @@ func ReadSale(body []byte) (Sale, error) {
 			ClosedAt   time.Time `json:"closedAt"`
 			Seed       *Digest   `json:"seed"`
 			Signature  string    `json:"signature"`
-			Calls      []struct {
-				Call
-				From  time.Time `json:"from"`
-				Until time.Time `json:"until"`
-			} `json:"calls"`
+			Calls      []Call    `json:"calls"`
 		} `json:"draw"`
 	}
 	if err := json.Unmarshal(body, &page); err != nil {
@@ -75,7 +72,7 @@ func ReadSale(body []byte) (Sale, error) {
 	d := page.Draw
 	s := Sale{
 		ID: page.SaleID, OpensAt: page.OpensAt, ClosesAt: page.ClosesAt, EnterUntil: d.EnterUntil, KeepFor: time.Duration(d.KeepHours) * time.Hour,
-		Entrants: d.Entrants, Round: d.Round, ClosedAt: d.ClosedAt,
+		Entrants: d.Entrants, Round: d.Round, ClosedAt: d.ClosedAt, Calls: d.Calls,
 	}
 	if (d.Roll == nil) != (d.Round == 0) || (d.Roll == nil) != d.ClosedAt.IsZero() {
 		return Sale{}, errors.New("read sale: of roll, round and closedAt it shows only a part")
@@ -93,15 +90,11 @@ func ReadSale(body []byte) (Sale, error) {
 		}
 		s.Seed = *d.Seed
 	}
-	for _, c := range d.Calls {
-		c.Call.From, c.Call.Until = c.From, c.Until
-		s.Calls = append(s.Calls, c.Call)
-	}
 	return s, nil
 }
 
-// ReadPage reads the answer of GET /sales/{saleId}/roll/{page}.
-func ReadPage(body []byte) ([]Leaf, error) {
+// readPage reads the answer of GET /sales/{saleId}/roll/{page}.
+func readPage(body []byte) ([]Leaf, error) {
 	var page struct {
 		Leaves *[]Leaf `json:"leaves"`
 	}

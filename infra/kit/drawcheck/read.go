@@ -51,7 +51,7 @@ func Read(ctx context.Context, api *client.Client, saleID string, progress func(
 	var page struct {
 		Now time.Time `json:"now"`
 	}
-	if p.Sale, err = ReadSale(body); err == nil {
+	if p.Sale, err = readSale(body); err == nil {
 		err = json.Unmarshal(body, &page)
 	}
 	if err == nil && p.Sale.ID != saleID {
@@ -70,7 +70,7 @@ func Read(ctx context.Context, api *client.Client, saleID string, progress func(
 		group.Go(func() error {
 			body, err := get(ctx, api, fmt.Sprintf("/sales/%s/roll/%02x", url.PathEscape(saleID), i))
 			if err == nil {
-				p.Pages[i], err = ReadPage(body)
+				p.Pages[i], err = readPage(body)
 			}
 			if err != nil {
 				return fmt.Errorf("page %02x of the roll: %w", i, err)

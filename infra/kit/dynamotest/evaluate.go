@@ -74,10 +74,8 @@ func length(v types.AttributeValue) (int, bool) {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
 		return utf8.RuneCountInString(v.Value), true
-	case *types.AttributeValueMemberSS:
-		return len(v.Value), true
-	case *types.AttributeValueMemberNS:
-		return len(v.Value), true
+	case *types.AttributeValueMemberSS, *types.AttributeValueMemberNS:
+		return len(membersOf(v)), true
 	}
 	return 0, false
 }
@@ -144,24 +142,16 @@ func sum(old, more types.AttributeValue) (types.AttributeValue, error) {
 	if old == nil {
 		return more, nil
 	}
-	switch more := more.(type) {
-	case *types.AttributeValueMemberN:
-		if old, ok := old.(*types.AttributeValueMemberN); ok {
-			return sumOf(old, more, false)
-		}
-	case *types.AttributeValueMemberSS:
-		if old, ok := old.(*types.AttributeValueMemberSS); ok {
-			set := slices.Concat(old.Value, more.Value)
-			slices.Sort(set)
-			return &types.AttributeValueMemberSS{Value: slices.Compact(set)}, nil
-		}
-	case *types.AttributeValueMemberNS:
-		if old, ok := old.(*types.AttributeValueMemberNS); ok {
-			set, err := admitNumbers(slices.Concat(old.Value, more.Value))
-			return &types.AttributeValueMemberNS{Value: set}, err
+	if x, ok := old.(*types.AttributeValueMemberN); ok {
+		if y, ok := more.(*types.AttributeValueMemberN); ok {
+			return sumOf(x, y, false)
 		}
 	}
-	return nil, incorrectType()
+	members, added := membersOf(old), membersOf(more)
+	if added == nil || typeOf(old) != typeOf(more) {
+		return nil, incorrectType()
+	}
+	return newSet(typeOf(old), slices.Concat(members, added))
 }
 
 // difference is what DELETE leaves of a set; nil if nothing is left, because
@@ -170,25 +160,34 @@ func difference(old, less types.AttributeValue) (types.AttributeValue, error) {
 	if old == nil {
 		return nil, nil
 	}
-	switch less := less.(type) {
-	case *types.AttributeValueMemberSS:
-		if old, ok := old.(*types.AttributeValueMemberSS); ok {
-			if left := without(old.Value, less.Value); len(left) > 0 {
-				return &types.AttributeValueMemberSS{Value: left}, nil
-			}
-			return nil, nil
-		}
-	case *types.AttributeValueMemberNS:
-		if old, ok := old.(*types.AttributeValueMemberNS); ok {
-			if left := without(old.Value, less.Value); len(left) > 0 {
-				return &types.AttributeValueMemberNS{Value: left}, nil
-			}
-			return nil, nil
-		}
+	gone := membersOf(less)
+	if gone == nil || typeOf(old) != typeOf(less) {
+		return nil, incorrectType()
 	}
-	return nil, incorrectType()
+	left := slices.DeleteFunc(slices.Clone(membersOf(old)), func(s string) bool { return slices.Contains(gone, s) })
+	if len(left) == 0 {
+		return nil, nil
+	}
+	return newSet(typeOf(old), left)
 }
 
-func without(set, gone []string) []string {
-	return slices.DeleteFunc(slices.Clone(set), func(s string) bool { return slices.Contains(gone, s) })
+// membersOf are the members of a set; nil for another type.
+func membersOf(v types.AttributeValue) []string {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberSS:
+		return v.Value
+	case *types.AttributeValueMemberNS:
+		return v.Value
+	}
+	return nil
+}
+
+// newSet is a set of that type, SS or NS, with distinct members in order.
+func newSet(kind string, members []string) (types.AttributeValue, error) {
+	if kind == "NS" {
+		set, err := admitNumbers(members)
+		return &types.AttributeValueMemberNS{Value: set}, err
+	}
+	slices.Sort(members)
+	return &types.AttributeValueMemberSS{Value: slices.Compact(members)}, nil
 }

@@ -1,16 +1,12 @@
 package dynamotest
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"maps"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"flashsale/shared/jsonwrite"
 )
 
 // Record is one record of a table's stream with the view type NEW_AND_OLD_IMAGES.
@@ -58,80 +54,51 @@ func (db *DB) record(w *write, it item, now time.Time) {
 // JSON is the record as Lambda delivers it to a function. Equal records have equal
 // texts.
 func (r Record) JSON() []byte {
-	var change jsonwrite.Object
-	change.Name("ApproximateCreationDateTime")
-	change = strconv.AppendInt(change, r.At.Unix(), 10) // in whole seconds
-	size := item(r.Keys).size()
-	change.Name("Keys")
-	change = appendItem(change, r.Keys)
-	for _, image := range []struct {
-		name string
-		item map[string]types.AttributeValue
-	}{{"NewImage", r.New}, {"OldImage", r.Old}} {
-		if image.item != nil {
-			change.Name(image.name)
-			change = appendItem(change, image.item)
-			size += item(image.item).size()
-		}
+	change := map[string]any{
+		"ApproximateCreationDateTime": r.At.Unix(), // in whole seconds
+		"Keys":                        plain(r.Keys), "SequenceNumber": r.SequenceNumber(), "StreamViewType": "NEW_AND_OLD_IMAGES",
+		"SizeBytes": item(r.Keys).size() + item(r.Old).size() + item(r.New).size(),
 	}
-	change.Text("SequenceNumber", r.SequenceNumber())
-	change.Int("SizeBytes", int64(size))
-	change.Text("StreamViewType", "NEW_AND_OLD_IMAGES")
-	var o jsonwrite.Object
-	o.Text("eventID", strconv.FormatInt(r.Sequence, 10))
-	o.Text("eventName", r.EventName())
-	o.Text("eventVersion", "1.1")
-	o.Text("eventSource", "aws:dynamodb")
-	o.Text("awsRegion", "eu-central-1")
-	o.Name("dynamodb")
-	o = append(o, change.Close()...)
-	o.Text("eventSourceARN", "arn:aws:dynamodb:eu-central-1:123456789012:table/"+r.Table+"/stream/2026-01-01T00:00:00.000")
-	return o.Close()
+	if r.Old != nil {
+		change["OldImage"] = plain(r.Old)
+	}
+	if r.New != nil {
+		change["NewImage"] = plain(r.New)
+	}
+	return encoded(map[string]any{
+		"eventID": strconv.FormatInt(r.Sequence, 10), "eventName": r.EventName(), "eventVersion": "1.1", "eventSource": "aws:dynamodb",
+		"awsRegion": "eu-central-1", "dynamodb": change,
+		"eventSourceARN": "arn:aws:dynamodb:eu-central-1:123456789012:table/" + r.Table + "/stream/2026-01-01T00:00:00.000",
+	})
 }
 
 // JSON is an item in DynamoDB's JSON.
-func JSON(it map[string]types.AttributeValue) json.RawMessage { return appendItem(nil, it) }
+func JSON(it map[string]types.AttributeValue) json.RawMessage { return encoded(plain(it)) }
 
-// appendItem appends an item in DynamoDB's JSON.
-func appendItem(b []byte, it map[string]types.AttributeValue) []byte {
-	b = append(b, '{')
-	for i, name := range slices.Sorted(maps.Keys(it)) {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(jsonwrite.Quote(b, name), ':')
-		b = appendValue(b, it[name])
+func encoded(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it is made of texts and numbers
 	}
-	return append(b, '}')
+	return text
 }
 
-// appendValue appends a value with its type, as in {"S":"text"}.
-func appendValue(b []byte, v types.AttributeValue) []byte {
-	b = append(append(append(b, `{"`...), typeOf(v)...), `":`...)
-	switch v := v.(type) {
-	case *types.AttributeValueMemberS:
-		b = jsonwrite.Quote(b, v.Value)
-	case *types.AttributeValueMemberN:
-		b = jsonwrite.Quote(b, v.Value)
-	case *types.AttributeValueMemberB:
-		b = append(base64.StdEncoding.AppendEncode(append(b, '"'), v.Value), '"')
-	case *types.AttributeValueMemberBOOL:
-		b = strconv.AppendBool(b, v.Value)
-	case *types.AttributeValueMemberSS:
-		b = appendList(b, v.Value, jsonwrite.Quote)
-	case *types.AttributeValueMemberNS:
-		b = appendList(b, v.Value, jsonwrite.Quote)
-	}
-	return append(b, '}')
-}
-
-func appendList[V any](b []byte, all []V, appendOne func([]byte, V) []byte) []byte {
-	b = append(b, '[')
-	for i, one := range all {
-		if i > 0 {
-			b = append(b, ',')
+// plain has each value of an item with its type, as in {"S":"text"}.
+func plain(it map[string]types.AttributeValue) map[string]map[string]any {
+	out := make(map[string]map[string]any, len(it))
+	for name, v := range it {
+		var value any = membersOf(v)
+		switch v := v.(type) {
+		case *types.AttributeValueMemberS:
+			value = v.Value
+		case *types.AttributeValueMemberN:
+			value = v.Value
+		case *types.AttributeValueMemberB:
+			value = v.Value
+		case *types.AttributeValueMemberBOOL:
+			value = v.Value
 		}
-		b = appendOne(b, one)
+		out[name] = map[string]any{typeOf(v): value}
 	}
-	return append(b, ']')
+	return out
 }

@@ -1,8 +1,8 @@
 package dynamotest
 
 import (
-	"bytes"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -105,29 +105,20 @@ func typeOf(v types.AttributeValue) string {
 	return ""
 }
 
-// equal compares two admitted values; a missing value equals nothing.
+// equal compares two admitted values, of which equal ones have one form; a missing value equals
+// nothing.
 func equal(a, b types.AttributeValue) bool {
 	switch a := a.(type) {
+	case nil:
+		return false
 	case *types.AttributeValueMemberS:
 		b, ok := b.(*types.AttributeValueMemberS)
 		return ok && a.Value == b.Value
-	case *types.AttributeValueMemberN: // normal forms of equal numbers are equal texts
+	case *types.AttributeValueMemberN:
 		b, ok := b.(*types.AttributeValueMemberN)
 		return ok && a.Value == b.Value
-	case *types.AttributeValueMemberB:
-		b, ok := b.(*types.AttributeValueMemberB)
-		return ok && bytes.Equal(a.Value, b.Value)
-	case *types.AttributeValueMemberBOOL:
-		b, ok := b.(*types.AttributeValueMemberBOOL)
-		return ok && a.Value == b.Value
-	case *types.AttributeValueMemberSS:
-		b, ok := b.(*types.AttributeValueMemberSS)
-		return ok && slices.Equal(a.Value, b.Value)
-	case *types.AttributeValueMemberNS:
-		b, ok := b.(*types.AttributeValueMemberNS)
-		return ok && slices.Equal(a.Value, b.Value)
 	}
-	return false
+	return reflect.DeepEqual(a, b)
 }
 
 // ordered compares two strings or two numbers; ok is false
@@ -164,14 +155,13 @@ func valueSize(v types.AttributeValue) int {
 		return len(v.Value)
 	case *types.AttributeValueMemberN:
 		return numberSize(v.Value)
-	case *types.AttributeValueMemberSS:
-		for _, s := range v.Value {
-			total += len(s)
-		}
-		return total
-	case *types.AttributeValueMemberNS:
-		for _, n := range v.Value {
-			total += numberSize(n)
+	case *types.AttributeValueMemberSS, *types.AttributeValueMemberNS:
+		for _, one := range membersOf(v) {
+			if typeOf(v) == "NS" {
+				total += numberSize(one)
+			} else {
+				total += len(one)
+			}
 		}
 		return total
 	}

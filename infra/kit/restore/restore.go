@@ -152,7 +152,7 @@ func (s *Source) Events(r io.Reader) error {
 				return err
 			case e.Type == string(sale.EventReleased):
 				c.ReleasedAt, c.ReleasedBy = d.OccurredAt, sale.ReleasedBy(d.ReleasedBy)
-			case e.Type == string(sale.EventPaid) && d.Currency != "": // an older release's has no amount; its provider has it
+			case e.Type == string(sale.EventPaid):
 				c.PaidAt, c.Payment, c.Amount, c.Currency = d.OccurredAt, d.Payment, d.Amount, d.Currency
 			}
 		case sale.EventRefundDue:

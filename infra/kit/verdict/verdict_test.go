@@ -212,18 +212,11 @@ func TestNothingIsFoundWhere(t *testing.T) {
 		change func(w *world)
 	}{
 		{"every promise is kept", func(*world) {}},
-		{"a winner's other click without a key gets sold-out", func(w *world) { w.told[ofCAgain] = soldOut("c", between(4, 5)) }},
 		{"a buyer whose answer was lost finds the order by asking for it", func(w *world) {
 			w.told[ofC], w.told[ofCAgain] = soldOut("c", between(4, 5)), soldOut("c", between(4, 5))
 		}},
-		{"a loser who asks has no order", func(w *world) { w.told = append(w.told, unknownOrder("d", between(5, 6))) }},
 		{"a buyer asked for the order before the answer to the click came", func(w *world) {
 			w.told = append(w.told, unknownOrder("A", between(1, 1.6)))
-		}},
-		{"an order that is shown as pending after its confirmation", func(w *world) {
-			w.told = append(w.told, func(h *History) {
-				h.Asked("A", between(5, 6), client.Pending, client.Answer{Claim: claim("a1", "")})
-			})
 		}},
 		{"fewer buyers than units leave some unsold", func(w *world) {
 			w.told = append(w.told[:ofD:ofD], w.told[seenByA:]...)
@@ -235,27 +228,14 @@ func TestNothingIsFoundWhere(t *testing.T) {
 			w.books.Shards[0] = books.Shard{Stock: 1, Seeded: 3}
 			w.told = append(w.told, func(h *History) { h.Restocked(between(3, 3)) })
 		}},
-		{"a unit is sold after a refusal and a restock", func(w *world) {
-			w.sale.Steady = false
-			w.told[ofD] = soldOut("d", between(1, 2))
-			w.told = append(w.told, func(h *History) { h.Restocked(between(2.5, 2.8)) })
-		}},
 		{"a killed try may commit after its repeat was refused", func(w *world) {
 			w.sale.Steady = false
 			w.told[ofAAgain] = soldOut("A", between(3, 3.5))
 			w.books.Claims[0].AcceptedAt = second(1.5)
 		}},
-		{"an unknown sale closes", func(w *world) {
-			w.sale = Sale{}
-			w.told[ofD] = click("d", between(4, 5), "sale-closed", client.Answer{Status: 410})
-		}},
 		{"a buyer has ordered in an unknown sale before", func(w *world) {
 			w.sale = Sale{}
 			w.told[ofA], w.told[ofAAgain] = alreadyOrdered("A", "a1"), alreadyOrdered("A", "a1")
-		}},
-		{"an unknown sale has other buyers", func(w *world) {
-			w.sale = Sale{}
-			w.told[ofB], w.told[seenByB] = w.told[ofA], w.told[seenByA]
 		}},
 		{"a buyer whose claim was released clicks again", func(w *world) {
 			released := client.Claim{ClaimID: "a1", SaleID: "s", State: "EXPIRED", OrderID: orderID(1, 1)}
