@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -80,24 +79,20 @@ func findings(t *testing.T, change func(*attempt)) []Finding {
 	}
 	change(&a)
 	var err error
-	if a.Template, err = Read(declarations(), a.Region, a.given); err != nil {
+	if a.Template, err = evaluate(declarations(), a.Region, a.given); err != nil {
 		t.Fatal(err)
 	}
 	return Run(t.Context(), a.Deployment)
 }
 
-// declarations is a file of the template without its resources.
-var declarations = sync.OnceValue(func() string {
+// declarations are the template without its resources, which would take long to read each time.
+var declarations = sync.OnceValue(func() []byte {
 	text, err := os.ReadFile("../../../../template.yaml")
 	if err != nil {
 		panic(err)
 	}
 	text, _, _ = bytes.Cut(text, []byte("\nResources:"))
-	path := filepath.Join(os.TempDir(), "declarations.yaml")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		panic(err)
-	}
-	return path
+	return text
 })
 
 // reserve reserves that many environments for PurchaseFunction, and 33 for others.
