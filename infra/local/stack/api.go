@@ -101,11 +101,10 @@ func (s *Stack) startAPI(l net.Listener) error {
 
 // openView opens the live view, which ends with the stack.
 func (s *Stack) openView() (*live.View, error) {
-	queues := s.SQS + "/" + accountID + "/"
 	o := live.Options{
 		Client: client.New(s.API, client.Options{Lambda: s.Lambda, Connections: connectionsKept}),
 		DB:     engine.Client(s.engine), Table: s.Table,
-		Queues: s.queueClient(), OrderQueue: queues + "OrderQueue", DeadLetterQueue: queues + "OrderDeadLetterQueue",
+		Queues: s.queueClient(), OrderQueue: s.queueURL("OrderQueue"), DeadLetterQueue: s.queueURL("OrderDeadLetterQueue"),
 		System: s,
 	}
 	if s.bus != nil {
@@ -131,7 +130,7 @@ func (s *Stack) health(w http.ResponseWriter, _ *http.Request) {
 		parts["eventbridge"], parts["events"] = s.EventBridge, s.EventLog
 	}
 	if len(s.described.Buses) > 0 {
-		parts["eventBus"] = s.described.Buses[0].Name
+		parts["eventBus"] = s.described.Buses[0]
 	}
 	if settings, met := s.Faults(); settings != "" {
 		parts["faults"], parts["faultsMet"] = settings, met

@@ -67,19 +67,15 @@ func processes(f template.Function) int {
 
 // startPollers connects queues to functions.
 func (s *Stack) startPollers() {
-	queues := map[string]template.Queue{}
-	for _, q := range s.described.Queues {
-		queues[q.LogicalID] = q
-	}
 	for _, f := range s.described.Functions {
 		for _, source := range f.Queues {
 			concurrency := processes(f)
 			if source.MaximumConcurrency > 0 {
 				concurrency = min(concurrency, source.MaximumConcurrency)
 			}
-			q := queues[source.Queue]
 			p := sqspoller.New(sqspoller.Config{
-				QueueURL: s.queueURL(q), QueueARN: queueARN(q), Function: f.LogicalID, Region: region,
+				QueueURL: s.queueURL(source.Queue), QueueARN: "arn:aws:sqs:" + region + ":" + accountID + ":" + source.Queue,
+				Function: f.LogicalID, Region: region,
 				BatchSize: source.BatchSize, Window: source.Window, Concurrency: concurrency, Log: s.o.Log,
 			}, s.queueClient(), s.functions)
 			s.keep(p.Run)

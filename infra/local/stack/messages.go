@@ -28,11 +28,7 @@ func (s *Stack) queueClient() *awssqs.Client {
 	})
 }
 
-func (s *Stack) queueURL(q template.Queue) string { return s.SQS + "/" + accountID + "/" + q.Name }
-
-func queueARN(q template.Queue) string {
-	return "arn:aws:sqs:" + region + ":" + accountID + ":" + q.Name
-}
+func (s *Stack) queueURL(name string) string { return s.SQS + "/" + accountID + "/" + name }
 
 // startQueues starts the embedded SQS with the template's queues.
 func (s *Stack) startQueues(l net.Listener) error {
@@ -55,17 +51,15 @@ func (s *Stack) startEventBus() error {
 	if len(s.described.Buses) == 0 && !streams {
 		return nil
 	}
-	var names []string
-	for _, b := range s.described.Buses {
-		names = append(names, b.Name)
-	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	s.onStop(func() error { _ = l.Close(); return nil })
 	s.EventBridge, s.EventLog = address(l), filepath.Join(s.o.Data, "events.jsonl")
-	s.bus, err = eventbus.Open(eventbus.Options{Path: s.EventLog, Buses: names, AccountID: accountID, Region: region, Log: s.o.Log})
+	s.bus, err = eventbus.Open(eventbus.Options{
+		Path: s.EventLog, Buses: s.described.Buses, AccountID: accountID, Region: region, Log: s.o.Log,
+	})
 	if err != nil {
 		return err
 	}
@@ -84,19 +78,14 @@ func (s *Stack) setBusOutage(down bool, c faults.Config) {
 
 // startStreamPollers connects tables' streams to functions.
 func (s *Stack) startStreamPollers(ctx context.Context) error {
-	names := map[string]string{}
-	for _, t := range s.described.Tables {
-		names[t.LogicalID] = t.Name
-	}
 	for _, f := range s.described.Functions {
 		for _, source := range f.Streams {
-			table := names[source.Table]
-			arn, err := engine.Stream(ctx, engine.Client(s.engine), table)
+			arn, err := engine.Stream(ctx, engine.Client(s.engine), source.Table)
 			if err != nil {
 				return err
 			}
 			p, err := streampoller.New(streampoller.Config{
-				StreamARN: arn, SourceARN: "arn:aws:dynamodb:" + region + ":" + accountID + ":table/" + table + "/stream/local",
+				StreamARN: arn, SourceARN: "arn:aws:dynamodb:" + region + ":" + accountID + ":table/" + source.Table + "/stream/local",
 				Function: f.LogicalID, Region: region, Checkpoint: filepath.Join(s.o.Data, "streams", f.LogicalID+"-"+source.Table+".json"),
 				BatchSize: source.BatchSize, Window: source.Window, Parallel: source.Parallel, Filters: source.Filters, Log: s.o.Log,
 			}, engine.StreamsClient(s.engine), s.functions)

@@ -180,7 +180,7 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 		Strict:     []string{"PaymentUrl"}, // the buyer's page shows no other address
 		Region:     region,
 		Secrets:    secrets(),
-		QueueURL:   func(name string) string { return s.SQS + "/" + accountID + "/" + name },
+		QueueURL:   s.queueURL,
 	})
 }
 

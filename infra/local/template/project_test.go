@@ -48,7 +48,7 @@ func TestProjectTemplateBootsWithAnIssuerAndAnAudience(t *testing.T) {
 			}
 		}
 	}
-	if last := s.Queues[len(s.Queues)-1]; len(s.Tables) != 1 || last.LogicalID != "OrderQueue" || len(s.API.Authorizers) != 1 || s.Operators.LogicalID != "" {
+	if last := s.Queues[len(s.Queues)-1]; len(s.Tables) != 1 || last.Name != "OrderQueue" || len(s.API.Authorizers) != 1 || s.Operators.LogicalID != "" {
 		t.Errorf("read as %+v, want one table, dead-letter queues first, one authorizer and no operators' API", s)
 	}
 }

@@ -40,7 +40,7 @@ func (r *reader) tables() {
 		// never deletes here. Indexes would change answers.
 		r.read(res, &p, "TableName", "BillingMode", "DeletionProtectionEnabled", "OnDemandThroughput",
 			"PointInTimeRecoverySpecification", "SSESpecification", "Tags", "TimeToLiveSpecification", "WarmThroughput")
-		r.s.Tables = append(r.s.Tables, Table{res.ID, r.nameOf(res), p.KeySchema, p.AttributeDefinitions, p.StreamSpecification.StreamViewType})
+		r.s.Tables = append(r.s.Tables, Table{r.nameOf(res), p.KeySchema, p.AttributeDefinitions, p.StreamSpecification.StreamViewType})
 	}
 }
 
@@ -56,7 +56,7 @@ func (r *reader) queues() {
 		// Encryption has no local counterpart, and whom a dead-letter queue admits is checked in
 		// infra/proof/checks.
 		r.read(res, &p, "QueueName", "KmsMasterKeyId", "RedriveAllowPolicy", "SqsManagedSseEnabled", "Tags")
-		q := Queue{LogicalID: res.ID, Name: r.nameOf(res), Attributes: map[string]string{
+		q := Queue{Name: r.nameOf(res), Attributes: map[string]string{
 			"MessageRetentionPeriod": p.MessageRetentionPeriod, "VisibilityTimeout": p.VisibilityTimeout,
 		}}
 		maps.DeleteFunc(q.Attributes, func(_, value string) bool { return value == "" })
@@ -73,7 +73,7 @@ func (r *reader) queues() {
 func (r *reader) buses() {
 	for _, res := range r.t.OfType(typeBus) {
 		r.read(res, &struct{}{}, "Name", "Description", "Tags")
-		r.s.Buses = append(r.s.Buses, Bus{res.ID, r.nameOf(res)})
+		r.s.Buses = append(r.s.Buses, r.nameOf(res))
 	}
 }
 
@@ -158,7 +158,7 @@ func (r *reader) queueSource(where string, properties json.RawMessage) QueueSour
 		BatchSize: p.BatchSize, Window: time.Duration(p.MaximumBatchingWindowInSeconds) * time.Second, MaximumConcurrency: p.ScalingConfig.MaximumConcurrency,
 	}
 	if i := slices.IndexFunc(r.s.Queues, func(q Queue) bool { return r.queueARN(q.Name) == p.Queue }); i >= 0 {
-		source.Queue = r.s.Queues[i].LogicalID
+		source.Queue = r.s.Queues[i].Name
 	} else {
 		r.fail(where, "no queue of the template has the ARN %q", p.Queue)
 	}
@@ -186,7 +186,7 @@ func (r *reader) streamSource(where string, properties json.RawMessage) StreamSo
 		source.Filters = append(source.Filters, filter.Pattern)
 	}
 	if i := slices.IndexFunc(r.s.Tables, func(t Table) bool { return t.StreamView != "" && r.streamARN(t.Name) == p.Stream }); i >= 0 {
-		source.Table = r.s.Tables[i].LogicalID
+		source.Table = r.s.Tables[i].Name
 	} else {
 		r.fail(where, "no table of the template has the stream %q", p.Stream)
 	}

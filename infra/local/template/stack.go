@@ -13,12 +13,11 @@ type Stack struct {
 	// Operators is the HTTP API that is made of API Gateway's own resources; its LogicalID is
 	// empty when there is none.
 	Operators API
-	// Tables is sorted by logical id.
-	Tables []Table
+	Tables    []Table
 	// Queues has dead-letter queues before the queues that use them.
 	Queues []Queue
-	// Buses is sorted by logical id.
-	Buses []Bus
+	// Buses are the names of event buses.
+	Buses []string
 }
 
 // Function is one AWS::Serverless::Function with its Globals merged in.
@@ -86,8 +85,7 @@ type Route struct {
 
 // QueueSource is a queue whose messages a function receives in batches.
 type QueueSource struct {
-	// Queue is a logical id.
-	Queue     string
+	Queue     string // its name
 	BatchSize int
 	// Window is how long a batch may wait to fill.
 	Window time.Duration
@@ -98,8 +96,7 @@ type QueueSource struct {
 // StreamSource is a table's stream whose records a function receives in batches, in the
 // order of each item's changes. A failed batch is repeated until its records expire.
 type StreamSource struct {
-	// Table is a logical id.
-	Table     string
+	Table     string // its name
 	BatchSize int
 	// Window is how long a batch may wait to fill.
 	Window time.Duration
@@ -126,7 +123,6 @@ type Schedule struct {
 
 // Table is one AWS::DynamoDB::Table.
 type Table struct {
-	LogicalID            string
 	Name                 string
 	KeySchema            []Key
 	AttributeDefinitions []Attribute
@@ -151,14 +147,7 @@ type Attribute struct {
 
 // Queue is one AWS::SQS::Queue, always a standard queue.
 type Queue struct {
-	LogicalID string
-	Name      string
+	Name string
 	// Attributes are CreateQueue's; only those that the template sets.
 	Attributes map[string]string
-}
-
-// Bus is one AWS::Events::EventBus.
-type Bus struct {
-	LogicalID string
-	Name      string
 }

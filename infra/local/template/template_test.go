@@ -110,10 +110,10 @@ func TestATemplateIsReadWithTheDefaultsOfSAMAndTheServices(t *testing.T) {
 		Functions: []Function{{
 			LogicalID: "F", Timeout: 3 * time.Second, MemoryMB: 256, ReservedConcurrency: 1,
 			Environment: map[string]string{"AA": "global", "BB": "own", "ON": "true", "TABLE": "orders", "QUEUE": "first", "BUS": "E", "V": "x"},
-			Queues:      []QueueSource{{Queue: "Q", BatchSize: 10}, {Queue: "Z", BatchSize: 25, Window: time.Second, MaximumConcurrency: 20}},
+			Queues:      []QueueSource{{Queue: "first", BatchSize: 10}, {Queue: "Z", BatchSize: 25, Window: time.Second, MaximumConcurrency: 20}},
 			Streams: []StreamSource{
-				{Table: "T", BatchSize: 100, Parallel: 1},
-				{Table: "T", BatchSize: 25, Window: 2 * time.Second, Parallel: 2, Filters: []string{"a", "b"}},
+				{Table: "orders", BatchSize: 100, Parallel: 1},
+				{Table: "orders", BatchSize: 25, Window: 2 * time.Second, Parallel: 2, Filters: []string{"a", "b"}},
 			},
 			Schedules: []Schedule{
 				{Name: "FS", Expression: "rate(1 day)", Timezone: "UTC", Enabled: true, RetryAttempts: 185, MaxEventAge: 24 * time.Hour},
@@ -136,14 +136,14 @@ func TestATemplateIsReadWithTheDefaultsOfSAMAndTheServices(t *testing.T) {
 			LogicalID: "A", Authorizers: map[string]Authorizer{"J": {Issuer: "https://i.example", Audience: []string{"a"}}},
 			Routes: []Route{{Function: "F", Method: "GET", Path: "/x", Authorizer: "J"}},
 		},
-		Tables: []Table{{"T", "orders", []Key{{"pk", "HASH"}, {"n", "RANGE"}}, []Attribute{{"pk", "S"}, {"n", "N"}}, "NEW_IMAGE"}},
+		Tables: []Table{{"orders", []Key{{"pk", "HASH"}, {"n", "RANGE"}}, []Attribute{{"pk", "S"}, {"n", "N"}}, "NEW_IMAGE"}},
 		Queues: []Queue{
-			{LogicalID: "Z", Name: "Z", Attributes: map[string]string{}},
-			{LogicalID: "Q", Name: "first", Attributes: map[string]string{
+			{Name: "Z", Attributes: map[string]string{}},
+			{Name: "first", Attributes: map[string]string{
 				"VisibilityTimeout": "10", "RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:Z","maxReceiveCount":5}`,
 			}},
 		},
-		Buses: []Bus{{"E", "E"}},
+		Buses: []string{"E"},
 	}
 	if diff := cmp.Diff(want, parse(t, whole, Options{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
