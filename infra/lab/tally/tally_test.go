@@ -66,16 +66,6 @@ func TestACountComesFromOrdersAndAnswersAlone(t *testing.T) {
 	}
 }
 
-func TestTheSentenceNamesEveryFindingAndAccident(t *testing.T) {
-	c := Of(1, sold("aab"), told("a+ b+ c+ d~"))
-	_, why := c.Judge([]string{"server 1 killed"})
-	const want = "3 orders for 1 unit, 2 too many; 1 buyer has more than one order; 1 buyer was told yes without an order; " +
-		"1 buyer got no decision, with 0 of 1 unit left (server 1 killed)"
-	if why != want {
-		t.Errorf("got  %q\nwant %q", why, want)
-	}
-}
-
 func TestDecisionsAreTimedAndBusyIsNone(t *testing.T) {
 	var answers []Answer
 	for i := range 100 {
