@@ -1,8 +1,6 @@
 package engine_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -102,22 +100,6 @@ func TestAShelteredEngineKeepsAPlaceOfItsOwn(t *testing.T) {
 	}
 	if err := again.Stop(); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestAProgramThatDoesNotServeIsAnError(t *testing.T) {
-	missing := filepath.Join(t.TempDir(), "nothing")
-	if _, err := engine.Start(t.Context(), engine.Options{Binary: missing}); err == nil {
-		t.Error("a missing program was started")
-	}
-	ended := engine.Options{Binary: enginetest.Binary(t), DBPath: filepath.Join(missing, "no-such-folder", "x.db")}
-	if _, err := engine.Start(t.Context(), ended); err == nil {
-		t.Error("a program that ended at once was accepted")
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := engine.Start(ctx, engine.Options{Binary: enginetest.Binary(t)}); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want the end of the context", err)
 	}
 }
 

@@ -189,19 +189,6 @@ func TestACallHasEventBridgesLimits(t *testing.T) {
 	}
 }
 
-func TestOnlyPutEventsIsServed(t *testing.T) {
-	b := newBus(t)
-	for name, body := range map[string]string{"AWSEvents.ListRules": "{}", target: `{"EndpointId":"e"}`} {
-		r := httptest.NewRequest("POST", "/", strings.NewReader(body))
-		r.Header.Set("X-Amz-Target", name)
-		w := httptest.NewRecorder()
-		b.ServeHTTP(w, r)
-		if w.Code != 400 || w.Header().Get("Content-Type") != contentType || !strings.Contains(w.Body.String(), "__type") {
-			t.Errorf("%s: %d %s", name, w.Code, w.Body)
-		}
-	}
-}
-
 func TestAfterAnInterruptedWriteTheFileHasWholeLines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	b := start(t, path)

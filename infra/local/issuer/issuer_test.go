@@ -58,22 +58,6 @@ func TestTheKeyOutlivesARestart(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsNoKeyIsNamedAndStays(t *testing.T) {
-	for _, text := range []string{"", "noise", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"} {
-		dir := t.TempDir()
-		path := filepath.Join(dir, keyFile)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Open(dir, Options{URL: testURL, Audience: "flashsale"}); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("%q: %v, want an error that names %s", text, err, path)
-		}
-		if kept, err := os.ReadFile(path); err != nil || string(kept) != text {
-			t.Errorf("%q is now %q, %v", text, kept, err)
-		}
-	}
-}
-
 func TestTheTokenEndpoint(t *testing.T) {
 	i := open(t, "")
 	i.groups = map[string]string{"operator": "operators"}

@@ -155,11 +155,3 @@ func TestACodeIsForOneExchangeByWhoAskedForIt(t *testing.T) {
 		}
 	}
 }
-
-func TestExpiredCodesAreForgotten(t *testing.T) {
-	var g grants
-	g.issue(grant{until: testTime.Add(codeTTL)}, testTime)
-	if g.issue(grant{}, testTime.Add(codeTTL)); len(g.all) != 1 {
-		t.Errorf("expired codes stay: %d", len(g.all))
-	}
-}

@@ -336,25 +336,6 @@ func TestStoppingLetsARunningInvocationFinishAndStartsNoOther(t *testing.T) {
 	}
 }
 
-func TestWhatNoFilterLetsThroughIsDone(t *testing.T) {
-	s, f := newStream(), &fakeFunction{}
-	c := config(t, func(c *Config) {
-		c.Filters = []string{`{"dynamodb":{"Keys":{"pk":{"S":[{"prefix":"a"}]}}}}`, `{"dynamodb":{"Keys":{"pk":{"S":["c1"]}}}}`}
-	})
-	play(t, c, s, f, func() {
-		s.puts("b", 3)
-		s.puts("a", 2)
-		s.puts("c", 3)
-		eventsourcetest.After(time.Second)
-	})
-	if got := f.Keys(); !slices.Equal(got, []string{"a0", "a1", "c1"}) {
-		t.Errorf("got %v", got)
-	}
-	if done, err := openCheckpoint(c.Checkpoint, fakeARN); err != nil || !strings.HasSuffix(done.After, "008") {
-		t.Errorf("the checkpoint is %v, %v, want the last record", done, err)
-	}
-}
-
 func TestAShardIsReadAfterTheOneBeforeItAcrossRestarts(t *testing.T) {
 	s := newStream()
 	f := &fakeFunction{Answer: func(context.Context, batch) (string, string, error) {
@@ -404,24 +385,6 @@ func TestAStreamThatWasDownIsReadOnFromTheOldestRecordThatIsLeft(t *testing.T) {
 		if got := f.Keys(); !slices.Equal(got, []string{"a0", "b0"}) {
 			t.Errorf("%s: got %v", name, got)
 		}
-	}
-}
-
-func TestAFilterAndACheckpointThatCannotBeReadAreRefused(t *testing.T) {
-	for name, change := range map[string]func(*Config){
-		"an unknown filter": func(c *Config) { c.Filters = []string{`{"eventName":["INSERT"]}`} },
-		"a checkpoint that is no checkpoint": func(c *Config) {
-			c.Checkpoint += "/F.json"
-			if err := os.MkdirAll(c.Checkpoint, 0o755); err != nil {
-				t.Fatal(err)
-			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if _, err := New(config(t, change), nil, nil); err == nil {
-				t.Error("accepted")
-			}
-		})
 	}
 }
 
