@@ -200,21 +200,6 @@ func TestWhenAllRelaysAreDownTheErrorNamesEach(t *testing.T) {
 	}
 }
 
-func TestTheCallersEndEndsTheRequests(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, err := NewRelays(Quicknet, []string{"https://relay.example.com"}, &network{relay: map[string]answer{"relay.example.com": {after: time.Hour}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		begun := time.Now()
-		if _, err := r.Signature(ctx, 1000); err == nil || time.Since(begun) != time.Second {
-			t.Errorf("it took %s: %v", time.Since(begun), err)
-		}
-	})
-}
-
 func TestARelayIsReachedByHTTPSOrOnThisMachine(t *testing.T) {
 	for text, ok := range map[string]bool{
 		"https://api.drand.sh": true, "https://api.drand.sh/": true, "https://relay.example.com/drand": true, "https://10.0.0.1:8443": true,

@@ -1,7 +1,6 @@
 package draw
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"math/rand/v2"
@@ -198,17 +197,6 @@ func roundTrip[T interface {
 	for _, wrong := range []string{"", strings.ToUpper(text), text[2:], text + "00", text[:len(text)-1], "0x" + text[2:], text[:len(text)-2] + "0g", " " + text[1:]} {
 		if again, err := parse(wrong); err == nil {
 			t.Errorf("%q is read as %v", wrong, again)
-		}
-	}
-}
-
-func TestRanksAreComparedFromTheFirstByte(t *testing.T) {
-	for _, tt := range []struct {
-		a, b Rank
-		want int
-	}{{Rank{}, Rank{}, 0}, {Rank{1}, Rank{0, 255}, 1}, {Rank{15: 1}, Rank{15: 2}, -1}, {Rank{0x80}, Rank{0x7f}, 1}} {
-		if got := tt.a.Compare(tt.b); cmp.Compare(got, 0) != tt.want {
-			t.Errorf("%s and %s compare as %d, want %d", tt.a, tt.b, got, tt.want)
 		}
 	}
 }

@@ -135,15 +135,17 @@ func TestAnEventIsJSONOfWhatItIsAbout(t *testing.T) {
 
 func TestEventsArePublishedTenAtATime(t *testing.T) {
 	for _, n := range []int{0, 1, 10, 11, 25} {
-		b := &bus{t: t}
-		events := confirmed(n)
-		errs := b.publisher().Publish(t.Context(), events)
-		if len(errs) != n || errors.Join(errs...) != nil || b.calls != (n+9)/10 {
-			t.Errorf("%d events: %d calls, errors %v", n, b.calls, errs)
-		}
-		if diff := cmp.Diff(details(events), b.got); diff != "" {
-			t.Errorf("%d events (-want +got):\n%s", n, diff)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			b, began := &bus{t: t}, time.Now()
+			events := confirmed(n)
+			errs := b.publisher().Publish(t.Context(), events)
+			if len(errs) != n || errors.Join(errs...) != nil || b.calls != (n+9)/10 || time.Since(began) != 0 {
+				t.Errorf("%d events: %d calls in %v, errors %v", n, b.calls, time.Since(began), errs)
+			}
+			if diff := cmp.Diff(details(events), b.got); diff != "" {
+				t.Errorf("%d events (-want +got):\n%s", n, diff)
+			}
+		})
 	}
 }
 
@@ -199,16 +201,6 @@ func TestWhatStillFailsIsBusy(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestNothingIsWaitedForAfterTheLastEvent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		b := &bus{t: t}
-		if errs := b.publisher().Publish(t.Context(), confirmed(2)); errors.Join(errs...) != nil || time.Since(began) != 0 {
-			t.Errorf("%v later: errors %v", time.Since(began), errs)
-		}
-	})
 }
 
 func TestTheTimeBudgetEndsTheTries(t *testing.T) {

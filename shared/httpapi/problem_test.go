@@ -132,6 +132,10 @@ func TestARefusalSaysWhatTheBuyerNeeds(t *testing.T) {
 	if diff := cmp.Diff(want, r.Body); diff != "" {
 		t.Errorf("body (-want +got):\n%s", diff)
 	}
+	r = Problem(&sale.Error{Code: sale.ChangedMeanwhile, Meanwhile: &sale.Meanwhile{Seen: "1.0.x"}}, "")
+	if !strings.Contains(r.Body, `"seen":"1.0.x"`) || strings.Contains(r.Body, `"change":`) {
+		t.Errorf("a change that nobody can name: %s", r.Body)
+	}
 	r = Problem(&sale.Error{Code: sale.NotOpen, RetryAfter: 90*time.Second + 1}, "moutai")
 	if got := r.Headers.RetryAfter; got != "91" {
 		t.Errorf("Retry-After %q, want 91", got)

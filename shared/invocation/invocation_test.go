@@ -150,13 +150,3 @@ func TestTheLastCallGetsItsTimeAlsoWhenTheTimeIsUp(t *testing.T) {
 		})
 	}
 }
-
-func TestAStopwatchMeasuresWhatHasPassed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := Start()
-		time.Sleep(42 * time.Millisecond)
-		if got := s.Elapsed(); got != 42*time.Millisecond {
-			t.Errorf("it shows %v, want 42 ms", got)
-		}
-	})
-}

@@ -62,37 +62,22 @@ func TestAPurchaseIsAdmittedOnlyInsideTheWindowOfAnOpenSale(t *testing.T) {
 	}
 }
 
-func TestAClaimMayBeReleasedUntilItIsPaidOrReleased(t *testing.T) {
-	for name, tt := range map[string]struct {
-		claim Claim
-		want  bool
-	}{
-		"pending":   {Claim{}, true},
-		"confirmed": {Claim{OrderID: 1}, true},
-		"paid":      {Claim{OrderID: 1, PaidAt: opensAt}, false},
-		"released":  {Claim{OrderID: 1, ReleasedAt: opensAt}, false},
-	} {
-		if got := tt.claim.MayBeReleased(); got != tt.want {
-			t.Errorf("%s: %t, want %t", name, got, tt.want)
-		}
-	}
-}
-
-func TestTheStateOfAClaim(t *testing.T) {
+func TestTheStateOfAClaimAndWhetherItMayBeReleased(t *testing.T) {
 	at := time.Unix(1, 0)
 	for _, tt := range []struct {
 		claim Claim
 		want  ClaimState
+		may   bool
 	}{
-		{Claim{}, Pending},
-		{Claim{OrderID: 1}, Confirmed},
-		{Claim{OrderID: 1, PaidAt: at}, Paid},
-		{Claim{OrderID: 1, ReleasedAt: at, ReleasedBy: ByExpiry}, Expired},
-		{Claim{OrderID: 1, ReleasedAt: at, ReleasedBy: ByBuyer}, Cancelled},
-		{Claim{OrderID: 1, ReleasedAt: at, ReleasedBy: ByOperator}, Cancelled},
+		{Claim{}, Pending, true},
+		{Claim{OrderID: 1}, Confirmed, true},
+		{Claim{OrderID: 1, PaidAt: at}, Paid, false},
+		{Claim{OrderID: 1, ReleasedAt: at, ReleasedBy: ByExpiry}, Expired, false},
+		{Claim{OrderID: 1, ReleasedAt: at, ReleasedBy: ByBuyer}, Cancelled, false},
+		{Claim{OrderID: 1, ReleasedAt: at, ReleasedBy: ByOperator}, Cancelled, false},
 	} {
-		if got := tt.claim.State(); got != tt.want {
-			t.Errorf("%+v: state %q, want %q", tt.claim, got, tt.want)
+		if got, may := tt.claim.State(), tt.claim.MayBeReleased(); got != tt.want || may != tt.may {
+			t.Errorf("%+v: state %q, may be released %t; want %q, %t", tt.claim, got, may, tt.want, tt.may)
 		}
 	}
 }

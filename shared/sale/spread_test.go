@@ -133,14 +133,6 @@ func TestTheShardIsAlwaysAnOpenOneAndTheNextTryAnother(t *testing.T) {
 	}
 }
 
-func TestChoosingAShardAllocatesNothing(t *testing.T) {
-	var empty Set
-	empty.Add(3)
-	if n := testing.AllocsPerRun(100, func() { ShardFor("alice", 1, &empty, 10) }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
 func TestWhatIsTakenLeavesTheShardsEven(t *testing.T) {
 	for _, tt := range []struct {
 		stock []int64

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/shared/clock"
+	"flashsale/shared/invocation"
 	"flashsale/shared/jsonwrite"
 	"flashsale/shared/sale"
 )
@@ -50,8 +51,14 @@ func TestAnEventIsOneLineThatSaysWhatHappened(t *testing.T) {
 		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
 		//lint:ignore SA1029 the key is Lambda's
 		ctx = context.WithValue(ctx, "x-amzn-trace-id", "Root=1-2-3")
-		_, cancel, e := l.Begin(ctx)
+		ctx, end := context.WithTimeout(ctx, time.Minute)
+		defer end()
+		inner, cancel, e := l.Begin(ctx)
 		defer cancel()
+		whole, _ := ctx.Deadline()
+		if until, _ := inner.Deadline(); !until.Equal(whole.Add(-invocation.Margin)) {
+			t.Errorf("it ends at %v, the invocation at %v", until, whole)
+		}
 		time.Sleep(42 * time.Millisecond)
 		e.Text("user", "alice")
 		e.Int("tries", 2)

@@ -115,24 +115,6 @@ func TestReferencesNameTheServedFiles(t *testing.T) {
 	}
 }
 
-func TestAFileThatChangesGetsAnotherNameAndSoDoWhoReferToIt(t *testing.T) {
-	source := tiny()
-	_, before, err := build(source, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	source["words.js"].Data = []byte("export const a = 2;\n")
-	_, after, err := build(source, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, changed := range map[string]bool{"words.js": true, "page.js": true, "style.css": false} {
-		if (before[name].hash != after[name].hash) != changed || len(after[name].hash) != hashLength {
-			t.Errorf("%s is %s and then %s", name, before[name].public(name), after[name].public(name))
-		}
-	}
-}
-
 func TestAScriptLosesItsCommentsAndTheStyleIsFollowedByTheShops(t *testing.T) {
 	source := tiny()
 	source["words.js"].Data = []byte("// a comment\nexport const a = 1;\n")

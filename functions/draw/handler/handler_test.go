@@ -198,23 +198,6 @@ func TestACallThatWasCutOffIsFinishedAfterTheSaleAndCallsNobody(t *testing.T) {
 	})
 }
 
-func TestACallThatIsFinishedTooLateIsFollowedByAnotherOne(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		w.cutsOff(3)
-		w.Until(opens.Add(2 * time.Minute))
-		if d := w.run()[0]; !slices.Equal(d.Steps, []string{"finish", "begin"}) || d.Call != 2 {
-			t.Errorf("got %+v", d)
-		}
-		if bought, _ := w.buy(3); len(bought) != 0 {
-			t.Errorf("%v buy before the call", bought)
-		}
-		time.Sleep(15 * time.Second)
-		if bought, _ := w.buy(3); len(bought) != 2 {
-			t.Errorf("%v buy", bought)
-		}
-	})
-}
-
 func TestHowLateACallIsIsReportedUntilItIsComplete(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.draws(3)

@@ -1,20 +1,16 @@
 package handler
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/kit/testledger"
-	"flashsale/shared/invocation"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
@@ -232,19 +228,4 @@ func TestAMessageForANewerReleaseIsLeftToItAndIsNoFunctionError(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestConfirmingEndsHalfASecondBeforeTheDeadline(t *testing.T) {
-	in(t, func(t *testing.T, f *function) {
-		f.Hangs()
-		f.Within(10*time.Second, func(ctx context.Context) {
-			began := time.Now()
-			if _, err := f.invoke(t, ctx, batch(t, order(alice))); !errors.Is(err, errAllFailed) {
-				t.Errorf("err = %v, want %v", err, errAllFailed)
-			}
-			if took := time.Since(began); took > 10*time.Second-invocation.Margin {
-				t.Errorf("it took %v", took)
-			}
-		})
-	})
 }

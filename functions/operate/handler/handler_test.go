@@ -197,25 +197,6 @@ func TestEachChangeIsMadeAndIsInTheTrailWithItsAuthor(t *testing.T) {
 	})
 }
 
-func TestAChangeIdIsOfOneChange(t *testing.T) {
-	selling(t, func(t *testing.T, f *function) {
-		f.changed(t, `{"id":"c","action":"reschedule","opensAt":"2026-01-01T00:00:00Z","closesAt":"2030-01-01T00:00:00Z"}`)
-		f.changed(t, `{"id":"s","action":"add","stock":1}`)
-		before := f.DB.Dump()
-		for _, other := range []string{
-			`{"id":"c","action":"pause"}`,
-			`{"id":"c","action":"reschedule","opensAt":"2026-01-01T00:00:00Z","closesAt":"2031-01-01T00:00:00Z"}`,
-			`{"id":"s","action":"withdraw","stock":1}`,
-			`{"id":"c","action":"add","stock":1}`,
-		} {
-			refused(t, f.Ask(t, t.Context(), event(t, "operate-pause.json", body(f.looking(other)))), 409, sale.Conflicting)
-		}
-		if f.DB.Dump() != before {
-			t.Error("a refused change has changed the table")
-		}
-	})
-}
-
 func TestAnOvertakenChangeIsRefusedWithWhatCameBetween(t *testing.T) {
 	selling(t, func(t *testing.T, f *function) {
 		const resume = `{"id":"kims","action":"resume","seen":"%s"}`

@@ -115,20 +115,6 @@ func id(n int) int {
 
 func eventID(n int) string { return fmt.Sprint("OrderConfirmed:", id(n)) }
 
-func TestEveryChangeIsPublished(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		if got := w.handle(t, order(1), order(2)); got != nil {
-			t.Errorf("failures %v", got)
-		}
-		if diff := cmp.Diff([]string{eventID(1), eventID(2)}, w.bus.got); diff != "" {
-			t.Errorf("events (-want +got):\n%s", diff)
-		}
-		if got := w.handle(t); got != nil {
-			t.Errorf("failures of no records: %v", got)
-		}
-	})
-}
-
 // soldOut is the record of a sale whose only shard became empty, created at an instant in
 // Unix seconds.
 func soldOut(at string) string {

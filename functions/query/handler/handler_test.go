@@ -14,7 +14,6 @@ import (
 	"flashsale/shared/callers"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/httpapi/httpapitest"
-	"flashsale/shared/invocation"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry/telemetrytest"
@@ -328,17 +327,4 @@ func TestAFaultIsBusyOrInternalAndTellsNothing(t *testing.T) {
 			}, inGroup)
 		})
 	}
-}
-
-func TestQueriesEndHalfASecondBeforeTheDeadline(t *testing.T) {
-	selling(t, func(t *testing.T, f *function) {
-		f.Hangs()
-		f.Within(3*time.Second, func(ctx context.Context) {
-			began := time.Now()
-			refused(t, f.Ask(t, ctx, event(t, "query-order.json")), 503, sale.Busy)
-			if took := time.Since(began); took > 3*time.Second-invocation.Margin {
-				t.Errorf("it took %v", took)
-			}
-		})
-	})
 }

@@ -1,7 +1,6 @@
 package handler
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"flashsale/infra/kit/testledger"
-	"flashsale/shared/invocation"
 	"flashsale/shared/sale"
 )
 
@@ -325,21 +323,6 @@ func TestAnInvalidRequestReachesNothing(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestSeedingEndsHalfASecondBeforeTheDeadline(t *testing.T) {
-	in(t, func(t *testing.T, f *function) {
-		f.Hangs()
-		f.Within(30*time.Second, func(ctx context.Context) {
-			began := time.Now()
-			if _, failure := f.invoke(t, ctx, event(t, "seed-create.json")); failure == nil || failure.Type != string(sale.Busy) {
-				t.Errorf("failed with %+v, want busy", failure)
-			}
-			if took := time.Since(began); took > 30*time.Second-invocation.Margin {
-				t.Errorf("it took %v", took)
-			}
-		})
-	})
 }
 
 // A sale that opens before the dice can be there would open without anybody who may buy.
