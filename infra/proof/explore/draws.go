@@ -262,27 +262,21 @@ func (m *runningSale) checkEntry(user string, r harness.Reply, ok bool, call, be
 	}
 }
 
-// leadEveryMinute is the schedule of DrawFunction. Runs may overlap.
-func (m *simulation) leadEveryMinute() {
-	for minute := 0; ; minute++ {
-		m.n.wait("draws", time.Minute)
-		if m.isStopped() || m.drawsEnded.Load() {
-			return
-		}
-		runs := 1
-		if m.n.random() < 0.15 {
-			runs = 2
-		}
-		if m.isDull() && minute%10 > 0 {
-			continue
-		}
-		for i := range runs {
-			go func() {
-				who := fmt.Sprint("draw ", minute, " ", i)
-				m.n.pass(0, who, time.Time{}, func(r *rand.Rand) time.Duration { return between(r, 0, time.Duration(i)*20*time.Second) })
-				m.lead(who)
-			}()
-		}
+// leadOnceOrTwice runs the draw function, as its schedule does, which may invoke it twice.
+func (m *simulation) leadOnceOrTwice(minute int) {
+	if m.drawsEnded.Load() {
+		return
+	}
+	runs := 1
+	if m.n.random() < 0.15 {
+		runs = 2
+	}
+	for i := range runs {
+		go func() {
+			who := fmt.Sprint("draw ", minute, " ", i)
+			m.n.pass(0, who, time.Time{}, func(r *rand.Rand) time.Duration { return between(r, 0, time.Duration(i)*20*time.Second) })
+			m.lead(who)
+		}()
 	}
 }
 

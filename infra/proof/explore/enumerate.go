@@ -149,7 +149,7 @@ func (s *scene) repair() {
 	for minute := range 3 {
 		if minute > 0 {
 			time.Sleep(time.Minute)
-			s.reconcile("{}")
+			s.reconcile()
 		}
 		s.deliverAll()
 		unfinished := 0

@@ -120,30 +120,24 @@ func (m *runningSale) sendUntilAnswered(c command, event string, repeated bool, 
 			}
 			return
 		}
-		if harness.CodeOf(err) == "changed-meanwhile" {
-			if repeated {
-				return
-			}
+		code := harness.CodeOf(err)
+		contradicts := code == "conflicting-request" || code == "recalled"
+		switch {
+		case code == "changed-meanwhile" && repeated:
+			return
+		case code == "changed-meanwhile":
 			m.n.mu.Lock()
 			m.refused[event] = true
 			m.n.mu.Unlock()
 			event = m.overtaken(event)
 			continue
-		}
-		if code := harness.CodeOf(err); c.mayConflict && (code == "conflicting-request" || code == "recalled") {
+		case contradicts && c.mayConflict:
 			m.recordRefused(event)
 			return
-		}
-		if c.edit && began.Before(m.n.thawedAt) && (harness.CodeOf(err) == "conflicting-request" || harness.CodeOf(err) == "recalled") {
-			return // the table was restored meanwhile, and edited since
-		}
-		if repeated && harness.CodeOf(err) == "recalled" {
+		case contradicts && c.edit && began.Before(m.n.thawedAt), // the table was restored meanwhile, and edited since
+			contradicts && repeated && (code == "recalled" || strings.Contains(event, `"at":`) || strings.Contains(event, `"changeId":`)): // a newer edit disagrees
 			return
-		}
-		if repeated && harness.CodeOf(err) == "conflicting-request" && (strings.Contains(event, `"at":`) || strings.Contains(event, `"changeId":`)) {
-			return // a newer edit disagrees
-		}
-		if !errors.Is(err, harness.ErrDied) && harness.CodeOf(err) != "busy" {
+		case !errors.Is(err, harness.ErrDied) && code != "busy":
 			m.violate("P15: %s: %v", event, err)
 			return
 		}

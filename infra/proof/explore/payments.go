@@ -212,25 +212,8 @@ func (m *runningSale) cancel(user, who string) {
 	m.violate("P5: %s gets no answer to a cancellation", user)
 }
 
-// releaseEveryMinute is the schedule of releasing. Passes may overlap.
-func (m *simulation) releaseEveryMinute() {
-	for minute := 0; ; minute++ {
-		m.n.wait("release", time.Minute)
-		if m.isStopped() {
-			return
-		}
-		if m.isDull() && minute%10 > 0 {
-			continue
-		}
-		go func() {
-			who := fmt.Sprint("release ", minute)
-			m.n.wait(who, time.Microsecond)
-			m.release(who)
-		}()
-	}
-}
-
 func (m *simulation) release(who string) {
+	m.n.wait(who, time.Microsecond)
 	var out harness.Passes
 	err := m.invoke(harness.Releasing, who, "{}", &out)
 	m.write("%s: %+v %v", who, out, err)

@@ -74,17 +74,18 @@ func (p *pool) give(e *harness.Environment) {
 		p.running--
 		return
 	}
-	if e.Dead.Load() || !p.n.faultsOff.Load() && p.n.random() < p.n.rates.recycle {
-		if len(p.waiting) == 0 {
-			p.running--
-			return
-		}
-		e = p.n.startLocked(p.function)
-	} else if !p.n.faultsOff.Load() && p.n.random() < p.n.rates.freeze {
+	isFaulty := !p.n.faultsOff.Load()
+	switch {
+	case e.Dead.Load() || isFaulty && p.n.random() < p.n.rates.recycle:
+		e = nil
+	case isFaulty && p.n.random() < p.n.rates.freeze:
 		// From three seconds to twenty minutes, mostly short.
 		pause := time.Duration(float64(3*time.Second) * math.Pow(400, p.n.random()))
 		p.n.log.write("%s %d is frozen for %v", e.Function, e.Number, pause)
 		p.frozen = append(p.frozen, frozen{e, time.Now().Add(pause)})
+		e = nil
+	}
+	if e == nil {
 		if len(p.waiting) == 0 {
 			p.running--
 			return

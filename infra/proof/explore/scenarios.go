@@ -404,7 +404,7 @@ func enters(users ...string) func(*scene) {
 	}
 }
 
-func reconciles(s *scene) { s.reconcile("{}") }
+func reconciles(s *scene) { s.reconcile() }
 func releases(s *scene)   { s.release("release") }
 func leads(s *scene)      { s.lead("draw") }
 

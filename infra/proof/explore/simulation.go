@@ -243,12 +243,15 @@ func (m *simulation) run() {
 // startSchedules starts what runs by itself: messages and schedules.
 func (m *simulation) startSchedules() {
 	go m.deliverMessages()
-	go m.reconcileEveryMinute()
+	// An invocation of ReconcileFunction is dropped while the previous one is running; others may overlap.
+	go m.everyMinute("reconcile", m.draft.firstPass, func(int) { m.reconcile() })
 	if m.pools[harness.Releasing] != nil {
-		go m.releaseEveryMinute()
+		go m.everyMinute("release", time.Minute, func(minute int) {
+			go m.release(fmt.Sprint("release ", minute))
+		})
 	}
 	if m.pools[harness.Drawing] != nil {
-		go m.leadEveryMinute()
+		go m.everyMinute("draws", time.Minute, m.leadOnceOrTwice)
 	}
 }
 
@@ -317,16 +320,17 @@ func (m *simulation) deliver(e *harness.Environment, batch []events.SQSMessage) 
 	}
 }
 
-// reconcileEveryMinute is the schedule of ReconcileFunction; an invocation is dropped
-// while the previous one is running.
-func (m *simulation) reconcileEveryMinute() {
-	for minute, pause := 1, m.draft.firstPass; ; minute, pause = minute+1, time.Minute {
-		m.n.wait("reconcile", pause)
-		if m.isStopped() {
+// everyMinute is a schedule, whose first run is after that time.
+func (m *simulation) everyMinute(who string, first time.Duration, run func(minute int)) {
+	for minute, pause := 0, first; ; minute, pause = minute+1, time.Minute {
+		m.n.wait(who, pause)
+		select {
+		case <-m.stop:
 			return
+		default:
 		}
-		if !m.isDull() || minute%10 == 0 {
-			m.reconcile("{}")
+		if minute%10 == 0 || !m.isDull() {
+			run(minute)
 		}
 	}
 }
@@ -339,34 +343,22 @@ func (m *simulation) invoke(f harness.Function, who, event string, out any) erro
 	return err
 }
 
-// isStopped reports whether the schedules have ended.
-func (m *simulation) isStopped() bool {
-	select {
-	case <-m.stop:
-		return true
-	default:
-		return false
-	}
-}
-
 // receipt is reconciliation's receipt of a sale.
 type receipt struct {
-	SaleID                         string
-	Stock, Claims, Pending, Seeded int64
-	Balanced                       bool
-	Findings                       []string
+	SaleID   string
+	Balanced bool
+	Findings []string
 }
 
-func (m *simulation) reconcile(event string) []receipt {
+func (m *simulation) reconcile() {
 	var out struct{ Receipts []receipt }
-	err := m.invoke(harness.Reconciling, "reconcile", event, &out)
-	m.write("reconcile %s: %+v %v", event, out.Receipts, err)
+	err := m.invoke(harness.Reconciling, "reconcile", "{}", &out)
+	m.write("reconcile: %+v %v", out.Receipts, err)
 	for _, r := range out.Receipts {
 		if !r.Balanced && !m.isCutOff(r) {
 			m.violate("P2: the receipt of %s does not balance: %q", r.SaleID, r.Findings)
 		}
 	}
-	return out.Receipts
 }
 
 // deletionWorks reports whether a message's deletion works.
