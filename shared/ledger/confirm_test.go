@@ -100,20 +100,6 @@ func TestABatchOfConfirmationsCostsTheSameCallsHoweverLarge(t *testing.T) {
 	}
 }
 
-func TestWhoIsToldTheBucketsReadsNoSale(t *testing.T) {
-	w, db, refs := claimed(t, 25)
-	for i := range refs {
-		refs[i].Buckets = 1
-	}
-	db.ResetUsage()
-	got := w.Environment().Confirm(w.Ctx, refs)
-	want := map[string]int{"BatchGetItem": 1, "UpdateItem": 1, "BatchExecuteStatement": 2}
-	if diff := cmp.Diff(want, db.Calls()); diff != "" {
-		t.Errorf("calls in a new environment (-want +got):\n%s", diff)
-	}
-	inOrder(t, w, got, refs)
-}
-
 func TestTheStatementThatMeetsContentionIsTriedAgainAlone(t *testing.T) {
 	for name, fault := range map[string]dynamotest.Fault{
 		"a conflict":      {Kind: dynamotest.Conflict, Items: []int{7}},
@@ -214,19 +200,6 @@ func TestAnEngineThatDoesNotSayWhatStoodInTheWayIsAsked(t *testing.T) {
 	}
 	if reads := db.Calls()["BatchGetItem"]; reads != 2 || len(*sizes) != 3 {
 		t.Errorf("%d reads and %v statements, want the claims read once more", reads, *sizes)
-	}
-}
-
-func TestEqualRefsShareOneConfirmation(t *testing.T) {
-	w, _, refs := claimed(t, 2)
-	twice := []ledger.ClaimRef{refs[0], refs[1], refs[0], {SaleID: "moutai", User: refs[0].User, ClaimID: "other"}}
-	got := w.Ledger.Confirm(w.Ctx, twice)
-	if got[0].Order != got[2].Order || !got[0].New || got[2].New || sale.CodeOf(got[3].Err) != sale.Poison {
-		t.Errorf("got %+v", got)
-	}
-	inOrder(t, w, got[:2], refs)
-	if next := w.Number("SEQ#2026-11-11", "SEQ", "next"); next != 2 {
-		t.Errorf("%d numbers taken, want 2", next)
 	}
 }
 

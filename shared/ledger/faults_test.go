@@ -61,22 +61,6 @@ func TestAPurchaseWhoseAnswerWasLostFindsItsOwnClaim(t *testing.T) {
 	}
 }
 
-func TestAConflictOnTheClaimAloneKeepsTheShard(t *testing.T) {
-	w, db, _ := faulty(t)
-	w.Open(100, 10)
-	var keys []string
-	db.Fault = dynamotest.On("TransactWriteItems", "", func(c dynamotest.Call) dynamotest.Fault {
-		if keys = append(keys, c.Keys[0]); len(keys) == 1 {
-			return dynamotest.Fault{Kind: dynamotest.Conflict, Items: []int{1}}
-		}
-		return dynamotest.Fault{}
-	})
-	w.Accepted(w.Buy("alice"))
-	if len(keys) != 2 || keys[0] != keys[1] {
-		t.Errorf("the tries went to %v, want one shard twice", keys)
-	}
-}
-
 func TestUnansweredOrContendedToTheEndIsBusyNeverARefusal(t *testing.T) {
 	for name, fault := range map[string]dynamotest.Fault{
 		"conflict":        {Kind: dynamotest.Conflict},
@@ -420,28 +404,4 @@ func TestAfterAnUnknownOutcomeTheShardsRefusalIsNotBelieved(t *testing.T) {
 	}
 	_, err := w.Buy("alice")
 	w.Refused(sale.Busy, err)
-}
-
-func TestASaleWithImpossibleNumbersIsInternal(t *testing.T) {
-	for name, tt := range map[string]struct {
-		attribute string
-		by        int64
-		want      sale.Code
-	}{
-		"no shards":       {"shards", -1, sale.Internal},
-		"many shards":     {"shards", sale.MaxShards - 1, ""},
-		"too many shards": {"shards", sale.MaxShards, sale.Internal},
-		"no buckets":      {"buckets", -1, sale.Internal},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w, db, _ := faulty(t)
-			w.Open(1, 1)
-			if err := db.Tamper(w.Ctx, table, "SALE#moutai", "SALE", tt.attribute, tt.by); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := w.Ledger.Sale(w.Ctx, "moutai"); sale.CodeOf(err) != tt.want {
-				t.Errorf("got %v, want %q", err, tt.want)
-			}
-		})
-	}
 }

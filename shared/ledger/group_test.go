@@ -97,23 +97,6 @@ func TestEveryCancellationOfAPurchaseInAGroup(t *testing.T) {
 	}
 }
 
-func TestAnOrderInAnotherSaleIsFinalEvenAfterATryWithoutAnAnswer(t *testing.T) {
-	w, db, next := faulty(t)
-	inGroup(w)
-	w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "size-39", User: "alice"}))
-	next(dynamotest.Fault{Kind: dynamotest.ApplyLate})
-	_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "size-38", User: "alice", Key: "k"})
-	if e := w.Refused(sale.AlreadyOrdered, err); e.OtherSale != "size-39" {
-		t.Errorf("got %+v", e)
-	}
-	if db.ApplyPending() != 1 {
-		t.Fatal("no try was pending")
-	}
-	if w.Item("CLAIM#size-38#0", "alice") != nil {
-		t.Error("the late try was committed")
-	}
-}
-
 func TestAnOrderInAnotherSaleIsRememberedForAMinute(t *testing.T) {
 	w, db, _ := faulty(t)
 	inGroup(w)

@@ -269,23 +269,3 @@ func TestAPassWithoutEnoughTimeReleasesWhatItHasReadAndIsContinued(t *testing.T)
 		}
 	})
 }
-
-// A cursor behind claims that were not released would leave them to the next pass.
-func TestAPassWhoseReleasesFailIsRepeatedFromBeforeThem(t *testing.T) {
-	w, db, _ := faulty(t)
-	w.OpenUnpaid(60, 4)
-	w.Ordered("alice", "bob", "carol")
-	w.Pass(payWithin + grace)
-	db.Fault = dynamotest.Fault{Kind: dynamotest.ServerError}.On("TransactWriteItems", "")
-	ctx, cancel := context.WithTimeout(w.Ctx, 300*time.Millisecond)
-	defer cancel()
-	listing := w.Listing()
-	done, err := w.Environment().ReleaseDue(ctx, listing, grace)
-	if w.Refused(sale.Busy, err); done.Complete || done.Released != 0 {
-		t.Errorf("got %+v", done)
-	}
-	db.Fault = nil
-	if done, err := lateRelease(w, w.Environment()); err != nil || done.Released != 3 || !done.Complete {
-		t.Errorf("got %+v (%v), want three claims released", done, err)
-	}
-}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"flashsale/infra/kit/dynamotest"
-	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
@@ -46,31 +45,6 @@ func TestARecallFinishesAnOrderWhoseClaimItCouldNotSee(t *testing.T) {
 		pass(0, false)
 		w.Pass(time.Minute)
 		pass(0, true)
-	})
-}
-
-func TestARecallRefundsWhatWasPaidAlsoWhileItsGuardIsHidden(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, db, next := faulty(t)
-		db.Now = time.Now
-		w.Open(4, 1) // without a price
-		p := ledgertest.PaymentOf(w.Ordered("alice")[0], "pi_1")
-		const hidden = 30 * time.Millisecond
-		next(dynamotest.Fault{Hidden: []int{0}, HiddenFor: hidden, ReplyDelay: hidden})
-		paid := make(chan error)
-		go func() { _, err := w.Environment().Pay(w.Ctx, p); paid <- err }()
-		time.Sleep(hidden / 6)
-		if _, err := w.Environment().Recall(w.Ctx, sale.Recall{SaleID: "moutai"}); err != nil {
-			t.Fatal(err)
-		}
-		w.ReleasesBy(w.Environment())
-		if err := <-paid; err != nil {
-			t.Fatal(err)
-		}
-		refunds, err := w.Environment().Refunds(w.Ctx, "moutai")
-		if err != nil || len(refunds) != 1 || refunds[0].Amount != p.Amount || refunds[0].Currency != p.Currency {
-			t.Errorf("refunds %+v (%v), want one of %d %s", refunds, err, p.Amount, p.Currency)
-		}
 	})
 }
 

@@ -170,28 +170,6 @@ func TestARefusalReadDelaysARefusalByThreeTenthsOfASecondAtMost(t *testing.T) {
 	})
 }
 
-func TestNoRefusalReadIsMadeWhileTheSaleCannotBeRead(t *testing.T) {
-	w, db, _ := soldToAlice(t)
-	reads := refusalReads(db, dynamotest.Fault{})
-	throttled, fault := true, db.Fault
-	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-		if throttled && c.Op == "GetItem" && c.Keys[0] == "SALE#moutai|SALE" {
-			return dynamotest.Fault{Kind: dynamotest.Throttle}
-		}
-		return fault(c)
-	}
-	w.Pass(1800 * time.Millisecond) // the snapshot may still refuse
-	_, err := w.Buy("alice")
-	w.Refused(sale.SoldOut, err)
-	if *reads != 0 {
-		t.Errorf("%d refusal reads, want none", *reads)
-	}
-	throttled = false
-	w.Pass(50 * time.Millisecond)
-	_, err = w.Buy("alice")
-	w.Refused(sale.AlreadyOrdered, err)
-}
-
 func TestKeysThatStayUnprocessedAreAskedForSixTimesWithPauses(t *testing.T) {
 	for unprocessed, want := range map[int]struct {
 		calls int
@@ -353,30 +331,4 @@ func TestACountThatFindsNothingIsMadeConsistently(t *testing.T) {
 			t.Errorf("got %+v (%v), want 1 unit", r, err)
 		}
 	})
-}
-
-func TestNothingIsLeftOnlyIfTheShardsWereEmptyAtOneInstant(t *testing.T) {
-	w, _, _ := faulty(t)
-	w.Open(2, 2)
-	buy := func(user string) {
-		t.Helper()
-		w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user}))
-	}
-	buy(userOf(0, "first"))
-	w.Pass(time.Second)
-	if _, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: userOf(0, "second")}); err != nil {
-		t.Fatal(err) // found shard 0 empty, closed it, and took the unit of shard 1
-	}
-	s, err := w.Environment().Sale(w.Ctx, "moutai")
-	if err != nil || s.Empty.Len() != 1 {
-		t.Fatalf("%d shards are known to be empty (%v), want 1", s.Empty.Len(), err)
-	}
-	if r, err := w.Ledger.Remaining(w.Ctx, s); err != nil || r.Units != 0 {
-		t.Errorf("before the restock: %+v (%v), want nothing", r, err)
-	}
-	w.Pass(time.Second)
-	w.Add("s", 1)
-	if r, err := w.Ledger.Remaining(w.Ctx, s); err != nil || r.Units != 1 {
-		t.Errorf("shard 0 was restocked after the sale was read: %+v (%v), want 1 unit", r, err)
-	}
 }

@@ -16,38 +16,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// What was read before the table was busy is released; a table that is busy from the start
-// ends the call, because the next one comes within a minute.
-func TestAPassThatTheBusyTableStops(t *testing.T) {
-	for name, readable := range map[string]int{"from its first page on": 0, "after a page": 1} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w, db, _ := faulty(t)
-				w.OpenUnpaid(60, 1)
-				for i := range 30 {
-					w.Ordered(fmt.Sprint("user-", i))
-				}
-				w.Pass(payWithin + grace)
-				db.PageBytes = 1000
-				pages := 0
-				db.Fault = dynamotest.On("Query", "", func(dynamotest.Call) dynamotest.Fault {
-					if pages++; pages <= readable {
-						return dynamotest.Fault{}
-					}
-					return dynamotest.Fault{Kind: dynamotest.Throttle}
-				})
-				ctx, cancel := context.WithTimeout(w.Ctx, time.Minute)
-				defer cancel()
-				listing := w.Listing()
-				done, err := w.Environment().ReleaseDue(ctx, listing, grace)
-				if w.Refused(sale.Busy, err); (done.Released > 0) != (readable > 0) || done.Complete || ctx.Err() != nil {
-					t.Errorf("got %+v (%v)", done, ctx.Err())
-				}
-			})
-		})
-	}
-}
-
 // A cursor that the busy table does not take costs the next call reads. Any other failure to
 // store it is one of the pass.
 func TestAPassThatCannotStoreItsCursor(t *testing.T) {

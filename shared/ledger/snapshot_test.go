@@ -120,31 +120,6 @@ func TestAStaleReadNeverRefuses(t *testing.T) {
 	w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "second"}))
 }
 
-func TestAStaleReadConfirmsNoEmptyShard(t *testing.T) {
-	// An environment finds the only shard empty, cannot close it, and a stale read
-	// shows the same version, although the sale has been restocked since.
-	w, db, _ := faulty(t)
-	db.Now = w.Now
-	w.Open(1, 1)
-	l := w.Hooked(deaf)
-	if _, err := l.Sale(w.Ctx, "moutai"); err != nil {
-		t.Fatal(err)
-	}
-	w.Accepted(w.Buy("first"))
-	db.Lag = time.Minute
-	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-		if in, ok := c.Input.(*dynamodb.GetItemInput); ok && aws.ToBool(in.ConsistentRead) {
-			return dynamotest.Fault{Kind: dynamotest.Throttle}
-		}
-		return dynamotest.Fault{}
-	}
-	_, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "second"})
-	w.Refused(sale.Busy, err)
-	w.Pass(2 * time.Second)
-	_, err = l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "second"})
-	w.Refused(sale.Busy, err)
-}
-
 func TestSoldOutIsToldForLessThanTwoSecondsWithoutAReading(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.Open(1, 1)
@@ -364,25 +339,5 @@ func TestAnEnvironmentThatWasFrozenReadsTheClaimOfARepeatAnew(t *testing.T) {
 		if w.Refused(sale.AlreadyOrdered, err); confirmed[0].Err != nil || p.Claim.OrderID != confirmed[0].Order.ID {
 			t.Errorf("got order %d, want %d (%v)", p.Claim.OrderID, confirmed[0].Order.ID, confirmed[0].Err)
 		}
-	})
-}
-
-func TestAnEnvironmentThatWasFrozenCountsTheRemainingUnitsAnew(t *testing.T) {
-	frozen(t, func(t *testing.T, w *ledgertest.World, leap func()) {
-		w.Open(2, 1)
-		remain := func(want int64) {
-			t.Helper()
-			s, err := w.Ledger.Sale(w.Ctx, "moutai")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if left, err := w.Ledger.Remaining(w.Ctx, s); err != nil || left.Units != want {
-				t.Errorf("%d units remain (%v), want %d", left.Units, err, want)
-			}
-		}
-		remain(2)
-		leap()
-		w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"}))
-		remain(1)
 	})
 }

@@ -284,12 +284,10 @@ var ofMany = map[string]many{
 	},
 	"completing a call":                    completingCall(),
 	"erasing from the last of three sales": inThreeSales("SALE#c|", orderIn, erasedOfThree, namesNoAlice),
-	"counting in the last of three sales":  inThreeSales("STOCK#c#0|", nil, groupOfThree, always),
 	"listing the sales, page by page": inThreeSales("SALES", nil, func(w *ledgertest.World, l *ledger.Ledger) error {
 		all, err := l.Listings(w.Ctx)
 		return saying(w, len(all) == 3, err)
 	}, always),
-	"looking at how the last of three stands":                      inThreeSales("SALE#c|", nil, standingsOfThree, always),
 	"deleting more than a transaction's items of an archived sale": deletingArchived(),
 }
 
@@ -379,19 +377,6 @@ func TestAPageThatAFilterHasEmptiedIsNotTheLastOne(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
-}
-
-func groupOfThree(w *ledgertest.World, l *ledger.Ledger) error {
-	members, err := l.Group(w.Ctx, "shoe")
-	return saying(w, len(members) == 3, err)
-}
-
-func standingsOfThree(w *ledgertest.World, l *ledger.Ledger) error {
-	all, err := l.Standings(w.Ctx, true)
-	if i := slices.IndexFunc(all, func(s ledger.Standing) bool { return s.Err != nil }); i >= 0 {
-		err = all[i].Err
-	}
-	return saying(w, len(all) == 3, err)
 }
 
 func TestWhatIsDoneToManyIsNotDoneWhileTheLastOfThemFails(t *testing.T) {

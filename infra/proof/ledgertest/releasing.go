@@ -30,8 +30,8 @@ var releasing = map[string]func(*testing.T, *World){
 			t.Error("a unit may return, and the refusal does not say so")
 		}
 		w.Pass(payBy.Add(grace).Sub(w.Now()) - time.Millisecond)
-		if done := w.releases(0, 0); !done.NextRelease.Equal(payBy.Add(grace)) {
-			t.Errorf("next due %v, want %v", done.NextRelease, payBy.Add(grace))
+		if done := w.releases(0, 0); !done.NextRelease.Equal(payBy.Add(grace)) || !w.Listing().NextPayBy.Equal(payBy) {
+			t.Errorf("next due %v, want %v; the listing is %+v", done.NextRelease, payBy.Add(grace), w.Listing())
 		}
 		w.Settles(PaymentOf(w.claimOf("bob").OrderID, "pi_1")) // later than payBy, and in time all the same
 		w.Pass(time.Millisecond)

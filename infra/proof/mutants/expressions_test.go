@@ -27,6 +27,7 @@ var equivalent = map[string]string{
 	"Add > QueryPages: Query key condition without begins_with(#sk, :head)":                                                       "receipts are looked up by their whole key: more than them costs only read units",
 	"ReleaseDue > putBackShard: Update SALE/SALE condition without #state = :open":                                                "ReleaseDue has read that the sale is open, and an open sale never becomes a draft again",
 	"Pay > putRefund: Update SALES condition without attribute_exists(pk)":                                                        "a listing is never deleted, and Pay has read its sale",
+	"Pay > payClaim: Update CLAIM condition without #orderId = :orderId":                                                          "Pay has read the order, which is written after its claim has the id, and neither that nor a claim ever goes away",
 	"Pay > putRefund: Update CLAIM condition without #orderId = :orderId":                                                         "Pay has read the order, which is written after its claim has the id, and neither that nor a claim ever goes away",
 	"ReleaseDue > setListing: UpdateItem condition without attribute_exists(pk)":                                                  "a listing is never deleted, and ReleaseDue has read that its sale is open",
 	"ReleaseDue > saveCursors: UpdateItem condition without attribute_exists(pk)":                                                 "a listing is never deleted, and ReleaseDue has read that its sale is open",
