@@ -47,7 +47,11 @@ var excused = map[string]string{
 	"create about changed/withdrawn": "the sale was described",
 	"create about removed/withdrawn": "the sale was described",
 
-	"sale version more/settled":         "a shard's units may have been put back in two parts",
+	"sale version more/opened":          "whoever corrects the empty shards by hand raises it as well",
+	"sale version more/withdrawn":       "likewise",
+	"sale version more/drained":         "likewise",
+	"sale version more/drawn":           "likewise",
+	"sale version more/settled":         "likewise",
 	"sale version more/recalled":        "likewise",
 	"listing nextDue more":              "it is a time to look again",
 	"listing nextDue less":              "it is a time to look again",
