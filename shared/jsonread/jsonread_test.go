@@ -3,6 +3,7 @@ package jsonread
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -114,5 +115,57 @@ func TestAReaderKeepsNothingOfItsText(t *testing.T) {
 	}
 	if err := Read([]byte(`7`), (*Reader).Skip); err != nil {
 		t.Errorf("the next text: %v", err)
+	}
+}
+
+func TestAFlatObjectIsReadStrictly(t *testing.T) {
+	for _, tt := range []struct {
+		text, names string
+		ok          bool
+	}{
+		{`{}`, "", true},
+		{" \n{\"s\":\"x\",\"n\":7}\t", "s n", true},
+		{`{"S":"x"}`, "S", true}, // for the caller to refuse
+		{`{"unknown":7}`, "unknown", true},
+		{`{"\u0073":"x"}`, "s", true},
+
+		{``, "", false},
+		{`null`, "", false},
+		{`[]`, "", false},
+		{`[{}]`, "", false},
+		{`"s"`, "", false},
+		{`7`, "", false},
+		{`{`, "", false},
+		{`{"s"`, "", false},
+		{`{"s":`, "", false},
+		{`{"s":"x"`, "", false},
+		{`{"s":"x",}`, "", false},
+		{`{} {}`, "", false},
+		{`{} x`, "", false},
+		{`{"s":"x","s":"y"}`, "", false},
+		{`{"s":"x","\u0073":"y"}`, "", false},
+		{`{"s":null}`, "", false},
+		{`{"s":true}`, "", false},
+		{`{"s":["x"]}`, "", false},
+		{`{"s":{"s":"x"}}`, "", false},
+		{`{"s":7}`, "", false},
+		{`{"n":"7"}`, "", false},
+		{`{"n":1.5}`, "", false},
+		{"{\"s\":\"\xff\"}", "", false},
+		{"{\"\xff\":\"x\"}", "", false},
+		{"{\"s\":\"\x00\"}", "", false},
+		{`{"s":"\ud800"}`, "", false},
+	} {
+		var into struct {
+			S string `json:"s"`
+			N int    `json:"n"`
+		}
+		names, err := Flat([]byte(tt.text), &into)
+		if (err == nil) != tt.ok || strings.Join(names, " ") != tt.names {
+			t.Errorf("%q: names %q (%v), want %q, success %t", tt.text, names, err, tt.names, tt.ok)
+		}
+		if tt.text == `{"\u0073":"x"}` && into.S != "x" {
+			t.Errorf("%q: read %+v", tt.text, into)
+		}
 	}
 }

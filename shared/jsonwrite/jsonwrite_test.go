@@ -42,6 +42,15 @@ func TestAnObjectSaysWhatWasAddedInThatOrder(t *testing.T) {
 	}
 }
 
+func TestQuotingPrintableASCIITakesNoMemory(t *testing.T) {
+	to := make([]byte, 0, 64)
+	for _, text := range []string{" ", "~", "auth0|a \"quoted\" back\\slash"} {
+		if n := testing.AllocsPerRun(100, func() { Quote(to, text) }); n != 0 {
+			t.Errorf("%q: %v allocations", text, n)
+		}
+	}
+}
+
 func FuzzQuoteAgainstTheStandardLibrary(f *testing.F) {
 	for _, text := range []string{"", "plain", "茅台 & <b>", "a\"b\\c", "\x00\x1f\x7f", "\u2028\u2029", "a\xffb", "\xed\xa0\x80"} {
 		f.Add(text)

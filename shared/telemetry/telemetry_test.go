@@ -128,6 +128,7 @@ func TestUserTextNeitherBreaksNorLengthensTheLine(t *testing.T) {
 		{"a DEL", "a\x7fb", "a\ufffdb"},
 		{"higher controls", "a\u009bb\u0085", "a\ufffdb\ufffd"},
 		{"marks that turn and hide text", "a\u202eb\u200bc", "a\ufffdb\ufffdc"},
+		{"such a mark alone", "\u202e", "\ufffd"},
 		{"invalid UTF-8", "a\xffb", "a\ufffdb"},
 		{"the longest user id", strings.Repeat("\U0001F377", 128), strings.Repeat("\U0001F377", 128)},
 		{"a byte more", strings.Repeat("x", 513), strings.Repeat("x", 512) + "…"},

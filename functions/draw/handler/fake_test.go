@@ -42,27 +42,20 @@ func (d *dice) Signature(_ context.Context, round uint64) ([]byte, error) {
 	return sum[:beacon.SignatureSize], nil
 }
 
-// endsBusy is a ledger that is busy when a run has so much time left.
-type endsBusy struct {
+// slow is a ledger whose answers about a draw come at an instant, and may say that it is busy.
+type slow struct {
 	Book
-	left time.Duration
+	until func(end time.Time) time.Time
+	busy  bool
 }
 
-func (b endsBusy) DrawState(ctx context.Context, _ string, _ time.Duration) (ledger.DrawState, error) {
+func (s slow) DrawState(ctx context.Context, saleID string, gap time.Duration) (ledger.DrawState, error) {
+	d, err := s.Book.DrawState(ctx, saleID, gap)
 	end, _ := ctx.Deadline()
-	time.Sleep(time.Until(end) - b.left)
-	return ledger.DrawState{}, sale.Fail(sale.Busy, errors.New("throttled"))
-}
-
-// outlasts is a ledger whose answer about a draw comes at that instant.
-type outlasts struct {
-	Book
-	until time.Time
-}
-
-func (b outlasts) DrawState(ctx context.Context, saleID string, gap time.Duration) (ledger.DrawState, error) {
-	d, err := b.Book.DrawState(ctx, saleID, gap)
-	time.Sleep(time.Until(b.until))
+	time.Sleep(time.Until(s.until(end)))
+	if s.busy {
+		err = sale.Fail(sale.Busy, errors.New("throttled"))
+	}
 	return d, err
 }
 

@@ -254,7 +254,7 @@ func TestABusyTableIsNoFailureOfARunThatIsNearlyOver(t *testing.T) {
 	for left, fails := range map[time.Duration]bool{300 * time.Millisecond: false, 301 * time.Millisecond: true} {
 		in(t, func(t *testing.T, w *world) {
 			w.draws(0)
-			h := New(endsBusy{w.Ledger(), left}, beacon.Quicknet, &w.dice, times, quiet(), clock.Wall)
+			h := New(slow{w.Ledger(), func(end time.Time) time.Time { return end.Add(-left) }, true}, beacon.Quicknet, &w.dice, times, quiet(), clock.Wall)
 			if _, err := testledger.Invoke(&w.Scheduled, h.Handle, `{}`, time.Minute); (err != nil) != fails {
 				t.Errorf("with %s left: %v", left, err)
 			}
@@ -267,7 +267,7 @@ func TestACallThatIsDueOnceTheDrawIsReadIsBegunByTheSameRun(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.draws(3)
 		w.runUntil(opens.Add(-time.Second))
-		h := New(outlasts{w.Ledger(), opens}, beacon.Quicknet, &w.dice, times, quiet(), clock.Wall)
+		h := New(slow{w.Ledger(), func(time.Time) time.Time { return opens }, false}, beacon.Quicknet, &w.dice, times, quiet(), clock.Wall)
 		a, err := testledger.Invoke(&w.Scheduled, h.Handle, `{}`, time.Minute)
 		if err != nil || !slices.Equal(a.Draws[0].Steps, []string{"begin"}) || len(w.calls()) != 1 {
 			t.Errorf("got %+v (%v), want the call begun", a, err)

@@ -36,7 +36,6 @@ type function struct {
 
 func in(t *testing.T, test func(t *testing.T, f *function)) {
 	t.Helper()
-	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
 	testledger.Run(t, func(w *testledger.World) {
 		f := &function{World: w}
 		w.Open()

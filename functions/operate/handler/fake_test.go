@@ -44,7 +44,6 @@ type function struct {
 // in runs a test of a function over an empty table.
 func in(t *testing.T, test func(t *testing.T, f *function)) {
 	t.Helper()
-	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
 	testledger.Run(t, func(w *testledger.World) {
 		f := &function{World: w}
 		f.over(w.Ledger())

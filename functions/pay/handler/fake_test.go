@@ -43,7 +43,7 @@ type function struct {
 func in(t *testing.T, test func(t *testing.T, f *function), settings ...string) {
 	t.Helper()
 	settings = append([]string{
-		"AWS_LAMBDA_LOG_LEVEL", "", "STRIPE_SECRETS", stripeOld + " , " + stripeNew + " ", "STRIPE_EVENTS", "any",
+		"STRIPE_SECRETS", stripeOld + " , " + stripeNew + " ", "STRIPE_EVENTS", "any",
 		"STANDARD_WEBHOOKS_SECRETS", standardOld + "," + standardNew,
 	}, settings...)
 	for i := 0; i < len(settings); i += 2 {

@@ -18,7 +18,6 @@ import (
 // prepare leaves it.
 func drawing(t *testing.T, prepare func(*testledger.World), test func(t *testing.T, f *function)) {
 	t.Helper()
-	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
 	testledger.Run(t, func(w *testledger.World) {
 		f := &function{World: w}
 		prepare(w)

@@ -57,7 +57,6 @@ type function struct {
 // in runs a test five seconds after a sale of 2 units opened.
 func in(t *testing.T, test func(t *testing.T, f *function)) {
 	t.Helper()
-	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
 	testledger.Run(t, func(w *testledger.World) {
 		w.Open()
 		time.Sleep(5 * time.Second)

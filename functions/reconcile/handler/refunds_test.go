@@ -127,39 +127,6 @@ func TestARefundThatCannotBeReadHidesNoOtherAndKeepsNoMessageFromBeingSent(t *te
 	})
 }
 
-// Their orders are final, but may be paid: before and after they are drained.
-func TestRefundsOfSalesThatAskForNoPaymentAreCountedAndOthersAreNotRead(t *testing.T) {
-	in(t, func(w *world) {
-		w.open("moutai", 3, 1)
-		w.Confirm(w.Crowd("moutai", 0, 3)...)
-		reads := 0
-		w.DB.Fault = dynamotest.On("Query", "REFUND#", func(dynamotest.Call) dynamotest.Fault {
-			reads++
-			return dynamotest.Fault{}
-		})
-		counts := func(drained bool, wantReads int, want any) {
-			w.T.Helper()
-			reads = 0
-			w.receipts(`{}`)
-			lines := w.Lines("message")
-			if got := lines["refunds"].Fields["refundsDue"]; got != want || reads != wantReads || drained != (lines["receipt"].Fields == nil) {
-				w.T.Errorf("refunds due: %v after %d reads, want %v after %d; %v", got, reads, want, wantReads, lines)
-			}
-		}
-		counts(false, 1, nil) // of unknown orders
-		w.pays("", 0, "pi_1")
-		counts(false, 1, 1.0)
-		time.Sleep(time.Hour + ledger.DrainAfter + time.Second)
-		w.receipts(`{}`)
-		w.Lines("message")
-		counts(true, 1, 1.0)
-		w.pays("moutai", w.orderOf("moutai", 0), "pi_2")
-		counts(true, 1, 1.0)
-		w.pays("moutai", w.orderOf("moutai", 0), "pi_3")
-		counts(true, 2, 2.0)
-	})
-}
-
 // overpaid opens sales that are drained, each with one refund due.
 func (w *world) overpaid(sales int) {
 	w.T.Helper()

@@ -81,25 +81,6 @@ func TestADraftIsSkippedUnlessItIsNamed(t *testing.T) {
 	})
 }
 
-func TestSalesThatAskForNoPaymentCostOneRead(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		w.open("moutai", 5, 2, 0)
-		w.order("moutai", 0, 5)
-		time.Sleep(time.Hour)
-		calls := w.Calls(func() {
-			if p := w.passes(`{}`); len(p) != 0 {
-				t.Errorf("got %+v", p)
-			}
-		})
-		if calls != 1 {
-			t.Errorf("%d calls: %v", calls, w.DB.Calls())
-		}
-		if p := w.passes(`{"saleId":"moutai"}`); len(p) != 1 || !p[0].Complete || p[0].NextDue != "" {
-			t.Errorf("got %+v, want nothing due, ever", p)
-		}
-	})
-}
-
 func TestARecalledSaleGetsItsPassWhateverItAsksFor(t *testing.T) {
 	for name, within := range map[string]time.Duration{"no payment": 0, "payment": payWithin} {
 		t.Run(name, func(t *testing.T) {

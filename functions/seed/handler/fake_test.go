@@ -31,7 +31,6 @@ type function struct {
 // in runs a test of a function over an empty table, on the second of January.
 func in(t *testing.T, test func(t *testing.T, f *function)) {
 	t.Helper()
-	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
 	testledger.Run(t, func(w *testledger.World) {
 		time.Sleep(24 * time.Hour)
 		f := &function{World: w}
