@@ -89,9 +89,9 @@ func accountWith(t *testing.T, answers map[string]string, s *shop) (config strin
 	bin := t.TempDir()
 	const cli = `#!/bin/sh
 case "$*" in
-*"describe-stacks --stack-name old") echo '{"Stacks":[{"Outputs":[{"OutputKey":"ApiUrl","OutputValue":"https://abc.test"},
+"cloudformation describe-stacks --stack-name old"*) echo '{"Stacks":[{"Outputs":[{"OutputKey":"ApiUrl","OutputValue":"https://abc.test"},
  {"OutputKey":"TableName","OutputValue":"T"},{"OutputKey":"SeedFunctionName","OutputValue":"shop-Seed:live"}]}]}';;
-*"--region eu-west-1"*"describe-stacks --stack-name shop") echo '{"Stacks":[{"Outputs":[{"OutputKey":"OperateFunctionName","OutputValue":"shop-Operate:live"},
+"cloudformation describe-stacks --stack-name shop --region eu-west-1") echo '{"Stacks":[{"Outputs":[{"OutputKey":"OperateFunctionName","OutputValue":"shop-Operate:live"},
  {"OutputKey":"ApiUrl","OutputValue":"https://abc.test"},{"OutputKey":"TableName","OutputValue":"shop-Table"},
  {"OutputKey":"SeedFunctionName","OutputValue":"shop-Seed:live"},{"OutputKey":"ReconcileFunctionName","OutputValue":"shop-Reconcile:live"},{"OutputKey":"EventBusName","OutputValue":"shop-orders"},
  {"OutputKey":"OrderQueueUrl","OutputValue":"https://sqs.test/1/orders"},{"OutputKey":"OrderDeadLetterQueueUrl","OutputValue":"https://sqs.test/1/dead"}]}]}';;
