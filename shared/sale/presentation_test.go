@@ -11,6 +11,7 @@ func TestAnAddressIsHttpsAndNothingElse(t *testing.T) {
 		"https://images.example/a.jpg":        "https://images.example",
 		"https://images.example:8443/a?b=c#d": "https://images.example:8443",
 		"https://images.example":              "https://images.example",
+		"https://images.example/~a":           "https://images.example",
 		"https://x.example/" + strings.Repeat("a", MaxURL-18): "https://x.example",
 		"https://x.example/" + strings.Repeat("a", MaxURL-17): "refused",
 		"http://images.example/a.jpg":                         "refused",

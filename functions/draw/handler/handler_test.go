@@ -275,27 +275,6 @@ func TestACallThatIsDueOnceTheDrawIsReadIsBegunByTheSameRun(t *testing.T) {
 	})
 }
 
-func TestARollThatTakesLongerThanARunIsContinuedByTheNext(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		w.draws(3)
-		w.Until(enterEnd.Add(times.Settle))
-		var parts atomic.Int64
-		w.DB.Fault = dynamotest.On("PutItem", "ROLL#", func(dynamotest.Call) dynamotest.Fault {
-			parts.Add(1)
-			return dynamotest.Fault{Delay: 100 * time.Millisecond}
-		})
-		runs := 0
-		for ; !w.isClosed(testledger.SaleID); runs++ {
-			if _, err := w.draw(`{}`, 5*time.Second); err != nil || runs > 10 {
-				t.Fatalf("run %d: %v", runs, err)
-			}
-		}
-		if runs < 2 || parts.Load() < 1024 {
-			t.Errorf("%d runs put %d parts", runs, parts.Load())
-		}
-	})
-}
-
 func TestOnlyTheNamedSaleIsLedAndOnlySalesWithADrawAre(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.create("a")

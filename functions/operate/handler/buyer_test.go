@@ -125,16 +125,6 @@ func TestAStoryInADrawHasTheTimesOfTheSale(t *testing.T) {
 	})
 }
 
-func TestMoneyIsWrittenWithTheDigitsOfItsCurrency(t *testing.T) {
-	for want, r := range map[string]sale.Refund{
-		"CNY 0.05": {Amount: 5, Currency: "CNY"}, "JPY 1499": {Amount: 1499, Currency: "JPY"}, "OMR 89.900": {Amount: 89900, Currency: "OMR"}, "IQD 0.001": {Amount: 1, Currency: "IQD"}, "7 ABC in minor units": {Amount: 7, Currency: "ABC"},
-	} {
-		if got := (&call{}).money(r); got != want {
-			t.Errorf("%d minor units of %s are %q, want %q", r.Amount, r.Currency, got, want)
-		}
-	}
-}
-
 func TestAStoryTellsOfTheOrderInAnotherSaleOfTheGroup(t *testing.T) {
 	inGroup := func(c *sale.Creation) { c.LimitGroup = "spirits" }
 	selling(t, func(t *testing.T, f *function) {

@@ -3,9 +3,7 @@ package handler
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
-	"slices"
 	"testing"
 	"time"
 
@@ -42,66 +40,6 @@ func TestTheWorstCaseStaysInsideTheTimeBudget(t *testing.T) {
 			})
 		}
 	}
-}
-
-// An empty shard that cannot be recorded in the sale item is a try like any other.
-func TestTheWorstCaseWhileEveryShardIsEmptyAndTheSaleItemIsThrottled(t *testing.T) {
-	for name, throttled := range map[string][]string{"reads and writes": {"GetItem", "UpdateItem"}, "writes": {"UpdateItem"}} {
-		t.Run(name, func(t *testing.T) {
-			most, mostCalls := time.Second, 14
-			if len(throttled) == 1 {
-				most, mostCalls = timeout-invocation.Margin, 48 // each of 6 tries repeats its write 6 times
-			}
-			testledger.Run(t, func(w *testledger.World) {
-				book := opened(w, 100, 100)
-				if _, err := book.Sale(w.T.Context(), "moutai"); err != nil { // its snapshot: nothing is empty
-					t.Fatal(err)
-				}
-				empties(w, 100)
-				time.Sleep(100 * time.Millisecond)
-				w.DB.Fault = func(call dynamotest.Call) dynamotest.Fault {
-					if slices.Contains(throttled, call.Op) && call.Keys[0] == "SALE#moutai|SALE" {
-						return dynamotest.Fault{Kind: dynamotest.Throttle, Delay: 5 * time.Millisecond}
-					}
-					return dynamotest.Fault{Delay: 20 * time.Millisecond}
-				}
-				calls, took := asksOnce(w, book)
-				if n := w.DB.Calls()["TransactWriteItems"]; n > 6 || calls > mostCalls || took >= most {
-					t.Errorf("%d transactions and %d calls in %v, want at most 6 and %d in less than %v", n, calls, took, mostCalls, most)
-				}
-				t.Logf("%d calls in %v: %v", calls, took, w.DB.Calls())
-			})
-		})
-	}
-}
-
-// empties takes the unit of each shard, without noting anywhere that the shard is empty.
-func empties(w *testledger.World, shards int) {
-	w.T.Helper()
-	for k := range shards {
-		w.Tamper(fmt.Sprint("STOCK#moutai#", k), "STOCK", "stock", -1)
-	}
-}
-
-// While units are put back, each of them raises the sale's version, and buyers empty the
-// shards again at once.
-func TestTheWorstCaseWhileEveryShardIsEmptyAndTheSaleChangesDuringEachTry(t *testing.T) {
-	testledger.Run(t, func(w *testledger.World) {
-		book := opened(w, 100, 100)
-		empties(w, 100)
-		w.DB.Fault = func(call dynamotest.Call) dynamotest.Fault {
-			if call.Op == "TransactWriteItems" {
-				w.Tamper("SALE#moutai", "SALE", "version", 1)
-				return dynamotest.Fault{Delay: 20 * time.Millisecond}
-			}
-			return dynamotest.Fault{Delay: 5 * time.Millisecond}
-		}
-		calls, took := asksOnce(w, book)
-		if n := w.DB.Calls()["TransactWriteItems"]; n > 6 || took >= time.Second {
-			t.Errorf("%d transactions in %v, want at most 6 in less than a second", n, took)
-		}
-		t.Logf("%d calls in %v: %v", calls, took, w.DB.Calls())
-	})
 }
 
 // opened opens a sale and returns an environment with the longest jitter.

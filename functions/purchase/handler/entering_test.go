@@ -78,17 +78,11 @@ func TestEachRefusalToEnterHasItsStatusItsWaitAndItsLine(t *testing.T) {
 		code   sale.Code
 		wait   string
 	}{
-		{"no such sale", nil, func(r *events.APIGatewayV2HTTPRequest) { r.PathParameters["saleId"] = "other" }, 404, sale.SaleNotFound, ""},
-		{"no sale id", nil, func(r *events.APIGatewayV2HTTPRequest) { r.PathParameters["saleId"] = "a b" }, 400, sale.InvalidRequest, ""},
-		{"no token", nil, func(r *events.APIGatewayV2HTTPRequest) { r.RequestContext.Authorizer = nil }, 401, sale.Unauthorized, ""},
 		{"a body", nil, func(r *events.APIGatewayV2HTTPRequest) { r.Body = `{"user":"bob"}` }, 400, sale.InvalidRequest, ""},
 		{"half a minute early", at(testledger.EnterFrom.Add(-30 * time.Second)), nil, 403, sale.EnteringNotOpen, "30"},
-		{"at its end", at(testledger.EnterUntil), nil, 410, sale.EnteringClosed, ""},
 		{"not eligible", func(f *function) { f.handler.Checking(&verdict{}) }, nil, 403, sale.NotEligible, ""},
 		{"nobody knows whether they are eligible", func(f *function) { f.handler.Checking(&verdict{err: unreachable}) }, nil, 503, sale.Busy, "1 to 3"},
-		{"recalled", func(f *function) { f.Recall() }, nil, 410, sale.Recalled, ""},
 		{"the table is busy", func(f *function) { f.Throttles() }, nil, 503, sale.Busy, "1 to 3"},
-		{"the table burns", func(f *function) { f.Burns() }, nil, 500, sale.Internal, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			prepare := entering
@@ -132,18 +126,6 @@ func TestAnEntryIsALineThatCountsItAndNoPurchase(t *testing.T) {
 	})
 }
 
-func TestWhileItIsUnknownWhetherAnEntryIsOnTheRollItIsAnsweredBusy(t *testing.T) {
-	drawing(t, entering, func(t *testing.T, f *function) {
-		put, get := event(t, "purchase-enter.json"), event(t, "purchase-entry.json")
-		f.Until(testledger.EnterUntil.Add(-2 * time.Second))
-		receipt(t, f.invoke(t, t.Context(), put))
-		f.Until(testledger.EnterUntil.Add(testledger.DrawTimes.Settle / 2))
-		refused(t, f.invoke(t, t.Context(), get), 503, sale.Busy)
-		f.CloseRoll()
-		receipt(t, f.invoke(t, t.Context(), get))
-	})
-}
-
 func TestWhoIsNotCalledIsToldWhenTheNextCallMayBe(t *testing.T) {
 	var call time.Time
 	users := []string{"alice", "bob"}
@@ -165,16 +147,6 @@ func TestWhoIsNotCalledIsToldWhenTheNextCallMayBe(t *testing.T) {
 		}
 		if bought != 1 {
 			t.Errorf("%d buy, want one", bought)
-		}
-	})
-}
-
-func TestARequestOfNoRouteBuysNothing(t *testing.T) {
-	in(t, func(t *testing.T, f *function) {
-		other := event(t, "purchase.json", func(r *events.APIGatewayV2HTTPRequest) { r.RouteKey = "DELETE /sales/{saleId}/orders" })
-		refused(t, f.invoke(t, t.Context(), other), 500, sale.Internal)
-		if f.claims() != 0 {
-			t.Error("a unit is sold")
 		}
 	})
 }

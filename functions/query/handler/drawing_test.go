@@ -126,10 +126,7 @@ func TestThePagesOfARollAreTheRoll(t *testing.T) {
 		if head := f.Draw().Head; n != 3 || draw.RollDigest(&digests) != head.Roll {
 			t.Errorf("%d leaves, whose digest is %s, want %s", n, draw.RollDigest(&digests), head.Roll)
 		}
-		for _, number := range []string{"0", "0F", "000", "g0", "-1", "", "0x"} {
-			r := f.Ask(t, t.Context(), event(t, "query-roll.json", path("page", number)))
-			refusedForAll(t, r, 400, sale.InvalidRequest)
-		}
+		refusedForAll(t, f.Ask(t, t.Context(), event(t, "query-roll.json", path("page", "0F"))), 400, sale.InvalidRequest)
 		refusedForAll(t, f.Ask(t, t.Context(), event(t, "query-roll.json", path("saleId", "other"))), 404, sale.SaleNotFound)
 	})
 }

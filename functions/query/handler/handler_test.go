@@ -101,17 +101,11 @@ func TestTheSalePageNamesThePhase(t *testing.T) {
 		want      string
 		remaining float64
 	}{
-		{"before it opens", func(f *function) { f.Edit(sale.Edit{OpensAt: testledger.Began.Add(time.Hour)}) }, "NOT_OPEN", 2},
 		{"while it sells", func(*function) {}, "OPEN", 2},
 		{"while it is paused", func(f *function) { f.Pause() }, "PAUSED", 2},
 		{"when the sale says that every shard is empty", func(f *function) { f.SellOut() }, "SOLD_OUT", 0},
 		{"when the count says so first", empties, "SOLD_OUT", 0},
 		{"paused with no units left", func(f *function) { f.Pause(); empties(f) }, "PAUSED", 0},
-		{"when it was recalled", func(f *function) { f.Recall() }, "RECALLED", 2},
-		{"after it closed", func(f *function) {
-			f.Edit(sale.Edit{ClosesAt: testledger.Began.Add(time.Second)})
-			time.Sleep(time.Second)
-		}, "CLOSED", 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
