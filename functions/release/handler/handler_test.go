@@ -81,6 +81,16 @@ func TestADraftIsSkippedUnlessItIsNamed(t *testing.T) {
 	})
 }
 
+func TestNothingIsEverDueInASaleThatAsksForNoPayment(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.open("moutai", 5, 2, 0)
+		w.order("moutai", 0, 5)
+		if p := w.passes(`{"saleId":"moutai"}`); len(p) != 1 || !p[0].Complete || p[0].NextDue != "" {
+			t.Errorf("got %+v", p)
+		}
+	})
+}
+
 func TestARecalledSaleGetsItsPassWhateverItAsksFor(t *testing.T) {
 	for name, within := range map[string]time.Duration{"no payment": 0, "payment": payWithin} {
 		t.Run(name, func(t *testing.T) {
