@@ -174,62 +174,39 @@ func (p *pass) findDoubles(unique int) {
 // checkOrders checks the orders of a page of claims. An order that names its claim
 // belongs to that claim alone, so ids are unique if all do.
 func (p *pass) checkOrders(ctx context.Context, claims []Claim) error {
-	keys := make([]key, 0, len(claims))
-	for _, c := range claims {
-		if c.OrderID != "" {
-			keys = append(keys, key{"ORDER#" + c.OrderID, "ORDER"})
-		}
-	}
-	orders, err := p.get(ctx, keys)
-	if err != nil {
-		return err
-	}
-	for _, c := range claims {
-		if c.OrderID == "" {
-			continue
-		}
+	confirmed := slices.DeleteFunc(slices.Clone(claims), func(c Claim) bool { return c.OrderID == "" })
+	orderOf := func(c Claim) key { return key{"ORDER#" + c.OrderID, "ORDER"} }
+	return lookUp(ctx, p, confirmed, orderOf, func(c Claim, it item) {
 		about := func() string { return fmt.Sprintf("claim %d %s order", c.Bucket, c.User) }
-		it := orders[key{"ORDER#" + c.OrderID, "ORDER"}]
 		if it == nil {
 			if p.missing++; secondOf(c.orderID).Before(p.Now().Add(-p.Overdue)) {
 				p.find("P7", about(), "order %s of %q has no order item", c.OrderID, c.User)
 			}
-			continue
+			return
 		}
 		o, problem := readOrder(it)
 		p.malformed(it, problem)
 		if o.SaleID != p.saleID || o.User != c.User || o.ClaimID != c.ClaimID {
 			p.find("P7", about(), "order %s of %q (claim %s) names sale %q, user %q and claim %s", c.OrderID, c.User, c.ClaimID, o.SaleID, o.User, o.ClaimID)
 		}
-	}
-	return nil
+	})
 }
 
 // readSequences checks that no order id is ahead of its day's sequence: the next order would get the same number.
 func (p *pass) readSequences(ctx context.Context) error {
 	days := slices.Sorted(maps.Keys(p.days))
-	keys := make([]key, len(days))
-	for i, day := range days {
-		keys[i] = key{"SEQ#" + day, "SEQ"}
-	}
-	items, err := p.get(ctx, keys)
-	if err != nil {
-		return err
-	}
-	for i, day := range days {
-		it := items[keys[i]]
+	return lookUp(ctx, p, days, func(day string) key { return key{"SEQ#" + day, "SEQ"} }, func(day string, it item) {
 		id := p.days[day]
 		if it == nil {
 			p.find("P7", "sequence "+day, "the sequence of %s is missing, but order %d has number %d of that day: the number will be given again", day, id, numberOf(id))
-			continue
+			return
 		}
 		next, problem := readSequence(it)
 		p.malformed(it, problem)
 		if problem == "" && next < numberOf(id) {
 			p.find("P7", "sequence "+day, "the sequence of %s stands at %d, but order %d has number %d of that day: the number will be given again", day, next, id, numberOf(id))
 		}
-	}
-	return nil
+	})
 }
 
 // clock formats an instant as the API does.

@@ -36,9 +36,7 @@ func (f *fields) drawTerms() (t drawTerms) {
 		return t
 	}
 	t = drawTerms{f.instant("enterFrom"), f.instant("enterUntil"), f.within("keepHours", 1, maxKeepHours)}
-	if t.enterFrom >= t.enterUntil {
-		f.fail("enterUntil is not after enterFrom")
-	}
+	f.failIf(t.enterFrom >= t.enterUntil, "enterUntil is not after enterFrom")
 	return t
 }
 
@@ -86,9 +84,7 @@ func (f *fields) binary(name string) []byte {
 func (f *fields) hex(name string, size int) string {
 	text := f.text(name)
 	b, err := hex.DecodeString(text)
-	if err != nil || len(b) != size || hex.EncodeToString(b) != text {
-		f.fail(fmt.Sprintf("%s is not %d lower-case hexadecimal digits", name, 2*size))
-	}
+	f.failIf(err != nil || len(b) != size || hex.EncodeToString(b) != text, fmt.Sprintf("%s is not %d lower-case hexadecimal digits", name, 2*size))
 	return text
 }
 
@@ -151,9 +147,7 @@ func readCall(it item) (c callItem, problem string) {
 	} else {
 		f.fail("sk is no call")
 	}
-	if c.from >= c.until {
-		f.fail("until is not after from")
-	}
+	f.failIf(c.from >= c.until, "until is not after from")
 	if f.has("hi") {
 		c.hi = f.hex("hi", rankBytes)
 	}
@@ -195,9 +189,7 @@ func readLeafKey(it item) (leafKey []byte, problem string) {
 	if leafKey = f.binary("leafKey"); len(leafKey) != sha256.Size {
 		f.fail("leafKey is not 32 bytes")
 	}
-	if keyOf(it).sk != "KEY" {
-		f.fail("sk is not KEY")
-	}
+	f.failIf(keyOf(it).sk != "KEY", "sk is not KEY")
 	return leafKey, f.end()
 }
 
@@ -205,37 +197,31 @@ func readLeafKey(it item) (leafKey []byte, problem string) {
 func readEntry(it item) (at int64, problem string) {
 	f := newFields(it)
 	at = f.instant("at")
-	if !isUser(keyOf(it).sk) {
-		f.fail("sk is no user id")
-	}
+	f.failIf(!isUser(keyOf(it).sk), "sk is no user id")
 	return at, f.end()
 }
 
 // readPart reads ROLL#<sale>, <page>#<part>: leaves of a page, in order.
-func readPart(it item) (page, part int, leaves []rules.Leaf, problem string) {
+func readPart(it item) (page int, leaves []rules.Leaf, problem string) {
 	f := newFields(it)
 	text := f.binary("leaves")
-	if len(text)%leafBytes != 0 {
-		f.fail("leaves are not 32 bytes each")
-	}
+	f.failIf(len(text)%leafBytes != 0, "leaves are not 32 bytes each")
 	name, number, _ := strings.Cut(keyOf(it).sk, "#")
 	page, onPage := pageOf(name)
 	part, isPart := index(number)
 	if !onPage || !isPart || part >= pageParts {
 		f.fail("sk is no part of a page")
-		return 0, 0, nil, f.end()
+		return 0, nil, f.end()
 	}
 	for ; len(text) >= leafBytes; text = text[leafBytes:] {
 		l := rules.Leaf(text[:leafBytes])
-		if int(l[0]) != page || partOf(l) != part {
-			f.fail("it has a leaf of another part")
-		}
+		f.failIf(int(l[0]) != page || partOf(l) != part, "it has a leaf of another part")
 		if n := len(leaves); n > 0 && leaves[n-1].Compare(l) >= 0 {
 			f.fail("its leaves are not in order, each once")
 		}
 		leaves = append(leaves, l)
 	}
-	return page, part, leaves, f.end()
+	return page, leaves, f.end()
 }
 
 // pageOf reads two lower-case hexadecimal digits.

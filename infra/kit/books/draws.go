@@ -41,24 +41,20 @@ func (p *pass) readDraw(ctx context.Context) (err error) {
 	if d.before, err = p.readCalls(ctx); err != nil {
 		return err
 	}
-	err = p.partition(ctx, "DRAWKEY#"+p.saleID, 0, func(items []item) error {
-		for _, it := range items {
-			var problem string
-			d.leafKey, problem = readLeafKey(it)
-			p.malformed(it, problem)
-		}
+	err = each(ctx, p, "DRAWKEY#"+p.saleID, func(it item) error {
+		var problem string
+		d.leafKey, problem = readLeafKey(it)
+		p.malformed(it, problem)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	err = p.partition(ctx, "ROLL#"+p.saleID, 0, func(items []item) error {
-		for _, it := range items {
-			page, _, leaves, problem := readPart(it)
-			p.malformed(it, problem)
-			d.pages[page] = append(d.pages[page], leaves...)
-			d.parts++
-		}
+	err = each(ctx, p, "ROLL#"+p.saleID, func(it item) error {
+		page, leaves, problem := readPart(it)
+		p.malformed(it, problem)
+		d.pages[page] = append(d.pages[page], leaves...)
+		d.parts++
 		return nil
 	})
 	if err != nil {
@@ -79,21 +75,19 @@ func (p *pass) readDraw(ctx context.Context) (err error) {
 
 // readCalls reads the calls of the draw, and its head as it is now.
 func (p *pass) readCalls(ctx context.Context) (calls []callItem, err error) {
-	err = p.partition(ctx, "DRAW#"+p.saleID, 0, func(items []item) error {
-		for _, it := range items {
-			switch sk := keyOf(it).sk; {
-			case sk == "HEAD":
-				var problem string
-				p.draw.head, problem = readHead(it)
-				p.draw.closed = true
-				p.malformed(it, problem)
-			case strings.HasPrefix(sk, "CALL#"):
-				c, problem := readCall(it)
-				p.malformed(it, problem)
-				calls = append(calls, c)
-			default:
-				p.malformed(it, "no such item is documented under a draw's key")
-			}
+	err = each(ctx, p, "DRAW#"+p.saleID, func(it item) error {
+		switch sk := keyOf(it).sk; {
+		case sk == "HEAD":
+			var problem string
+			p.draw.head, problem = readHead(it)
+			p.draw.closed = true
+			p.malformed(it, problem)
+		case strings.HasPrefix(sk, "CALL#"):
+			c, problem := readCall(it)
+			p.malformed(it, problem)
+			calls = append(calls, c)
+		default:
+			p.malformed(it, "no such item is documented under a draw's key")
 		}
 		return nil
 	})
@@ -104,20 +98,15 @@ func (p *pass) readCalls(ctx context.Context) (calls []callItem, err error) {
 // was applied late, but nobody is on it who did not enter.
 func (p *pass) readEntries(ctx context.Context, page int) error {
 	terms, entered := p.lasting().draw, map[rules.Leaf]bool{}
-	err := p.partition(ctx, entryPK(p.saleID, page), 0, func(items []item) error {
-		for _, it := range items {
-			at, problem := readEntry(it)
-			p.malformed(it, problem)
-			user := keyOf(it).sk
-			l, about := leafOf(p.draw.leafKey, user), "entry "+user
-			if int(l[0]) != page {
-				p.find("P27", about+" "+pageName(page), "an entry of %q lies in page %s, where nobody looks for it; the user's page is %s", user, pageName(page), pageName(int(l[0])))
-			}
-			if at < terms.enterFrom || at >= terms.enterUntil {
-				p.find("P27", about, "%q entered at %s, when nobody could", user, clock(at))
-			}
-			entered[l] = true
-		}
+	err := each(ctx, p, entryPK(p.saleID, page), func(it item) error {
+		at, problem := readEntry(it)
+		p.malformed(it, problem)
+		user := keyOf(it).sk
+		l, about := leafOf(p.draw.leafKey, user), "entry "+user
+		p.findIf(int(l[0]) != page, "P27", about+" "+pageName(page),
+			"an entry of %q lies in page %s, where nobody looks for it; the user's page is %s", user, pageName(page), pageName(int(l[0])))
+		p.findIf(at < terms.enterFrom || at >= terms.enterUntil, "P27", about, "%q entered at %s, when nobody could", user, clock(at))
+		entered[l] = true
 		return nil
 	})
 	if err != nil {
@@ -145,26 +134,20 @@ func (p *pass) judgeOrder() {
 		if d.parts > 0 {
 			p.unfinish("the roll is being closed: %d of %d parts are stored", d.parts, rules.Pages*pageParts)
 		}
-		if len(d.before) > 0 {
-			p.find("P28", "draw head", "there are %d calls, but the head of the draw is missing", len(d.before))
-		}
+		p.findIf(len(d.before) > 0, "P28", "draw head", "there are %d calls, but the head of the draw is missing", len(d.before))
 		return
 	}
 	roll, entrants := rules.DigestOf(&d.pages).String(), int64(0)
 	for _, leaves := range d.pages {
 		entrants += int64(len(leaves))
 	}
-	if d.parts != rules.Pages*pageParts || d.head.roll != roll || d.head.entrants != entrants {
-		p.find("P27", "roll", "the roll that was closed has %d entrants and the digest %s, but its %d parts have %d and %s: it was changed, or is missing in part",
-			d.head.entrants, d.head.roll, d.parts, entrants, roll)
-	}
+	p.findIf(d.parts != rules.Pages*pageParts || d.head.roll != roll || d.head.entrants != entrants, "P27", "roll", "the roll that was closed has %d entrants and the digest %s, but its %d parts have %d and %s: it was changed, or is missing in part",
+		d.head.entrants, d.head.roll, d.parts, entrants, roll)
 	if until := p.lasting().draw.enterUntil; d.head.closedAt < until {
 		p.find("P27", "roll closedAt", "the roll was closed at %s, when people could still enter", clock(d.head.closedAt))
 	}
 	if d.head.seed == "" {
-		if len(d.before) > 0 {
-			p.find("P28", "draw seed", "there are %d calls, but no seed", len(d.before))
-		}
+		p.findIf(len(d.before) > 0, "P28", "draw seed", "there are %d calls, but no seed", len(d.before))
 		return
 	}
 	signature, _ := hex.DecodeString(d.head.signature)
@@ -186,9 +169,7 @@ func (p *pass) judgeOrder() {
 		}
 	}
 	for i, c := range d.before {
-		if !isRank[i] && d.called[i] > 0 {
-			p.find("P30", fmt.Sprint("call ", c.number, " hi"), "call %d ends at the rank %s, which is nobody's", c.number, c.hi)
-		}
+		p.findIf(!isRank[i] && d.called[i] > 0, "P30", fmt.Sprint("call ", c.number, " hi"), "call %d ends at the rank %s, which is nobody's", c.number, c.hi)
 	}
 	p.judgeCalled()
 }
@@ -205,9 +186,7 @@ func (p *pass) judgeChain() {
 	calls := p.draw.before
 	for i, c := range calls {
 		about := fmt.Sprint("call ", c.number)
-		if c.number != int64(i+1) {
-			p.find("P30", about, "there is a call %d, but no call %d", c.number, i+1)
-		}
+		p.findIf(c.number != int64(i+1), "P30", about, "there is a call %d, but no call %d", c.number, i+1)
 		lo := strings.Repeat("0", 2*rankBytes)
 		if i > 0 {
 			before := calls[i-1]
@@ -217,16 +196,10 @@ func (p *pass) judgeChain() {
 			if early := before.until; c.from < early && !before.callsNobody() {
 				p.find("P29", about+" early", "call %d begins at %s, before call %d ends at %s", c.number, clock(c.from), before.number, clock(early))
 			}
-			if c.from <= before.from {
-				p.find("P29", about+" from", "call %d begins at %s, and call %d before it at %s", c.number, clock(c.from), before.number, clock(before.from))
-			}
+			p.findIf(c.from <= before.from, "P29", about+" from", "call %d begins at %s, and call %d before it at %s", c.number, clock(c.from), before.number, clock(before.from))
 		}
-		if c.lo != lo {
-			p.find("P30", about+" lo", "call %d begins above the rank %s, but the one before it ended at %q: somebody is called twice, or never", c.number, c.lo, lo)
-		}
-		if c.hi == "" && i < len(calls)-1 {
-			p.find("P30", about+" hi", "call %d does not say whom it has called, and there is one after it", c.number)
-		}
+		p.findIf(c.lo != lo, "P30", about+" lo", "call %d begins above the rank %s, but the one before it ended at %q: somebody is called twice, or never", c.number, c.lo, lo)
+		p.findIf(c.hi == "" && i < len(calls)-1, "P30", about+" hi", "call %d does not say whom it has called, and there is one after it", c.number)
 	}
 	if n := len(calls); n > 0 && calls[n-1].at < p.draw.head.closedAt {
 		p.find("P28", "roll closedAt", "the roll was closed at %s, but call %d was begun at %s", clock(p.draw.head.closedAt), calls[n-1].number, clock(calls[n-1].at))
@@ -300,12 +273,9 @@ func (p *pass) outOfTurn(calls []callItem, c Claim) (why string) {
 
 // judgeDraw compares the draw with the sale, its trail and its claims.
 func (p *pass) judgeDraw(h *header) {
-	if h.hasSale && h.hasCreate && h.sale.draw != h.create.draw {
-		p.find("P15", "sale draw", "the sale has the draw %+v, but was created with %+v", h.sale.draw, h.create.draw)
-	}
-	if h.listed && h.listing.draw != p.lasting().hasDraw() {
-		p.find("P31", "listing draw", "the list of sales says that the sale has a draw: %t, the sale says %t: the draw function goes by the list", h.listing.draw, p.lasting().hasDraw())
-	}
+	p.findIf(h.hasSale && h.hasCreate && h.sale.draw != h.create.draw, "P15", "sale draw", "the sale has the draw %+v, but was created with %+v", h.sale.draw, h.create.draw)
+	p.findIf(h.listed && h.listing.draw != p.lasting().hasDraw(), "P31", "listing draw",
+		"the list of sales says that the sale has a draw: %t, the sale says %t: the draw function goes by the list", h.listing.draw, p.lasting().hasDraw())
 	if !p.lasting().hasDraw() || !h.hasSale || p.draw.leafKey == nil {
 		return
 	}
@@ -382,13 +352,10 @@ func (p *pass) judgeCourse(h *header) {
 		now.operatedAt = c.drawn.operatedAt
 	}
 	now.openCall = len(calls) > 0 && calls[len(calls)-1].open
-	if s.drawn != now || now.call != int64(len(calls)) {
-		p.find("P32", "sale draw", "the sale has the draw %+v with %d calls, but by its trail it is %+v", s.drawn, len(calls), now)
-	}
+	p.findIf(s.drawn != now || now.call != int64(len(calls)), "P32", "sale draw",
+		"the sale has the draw %+v with %d calls, but by its trail it is %+v", s.drawn, len(calls), now)
 	for i, c := range calls {
-		if c.until != untils[i] {
-			p.find("P29", fmt.Sprint("call ", c.number, " until"), "call %d ends at %s, by the trail at %s", c.number, clock(c.until), clock(untils[i]))
-		}
+		p.findIf(c.until != untils[i], "P29", fmt.Sprint("call ", c.number, " until"), "call %d ends at %s, by the trail at %s", c.number, clock(c.until), clock(untils[i]))
 	}
 }
 
@@ -420,9 +387,8 @@ func (p *pass) judgeWithdrawn(h *header) {
 	first := p.draw.after[0].at
 	for id, s := range h.seeds {
 		for n, one := range s.steps {
-			if !one.ended && one.at > first+skew.Milliseconds() {
-				p.find("P30", fmt.Sprintf("seed %s %d call", id, n), "withdrawal %q took %d units at %s, after the first call was begun at %s", id, one.units, clock(one.at), clock(first))
-			}
+			p.findIf(!one.ended && one.at > first+skew.Milliseconds(), "P30", fmt.Sprintf("seed %s %d call", id, n),
+				"withdrawal %q took %d units at %s, after the first call was begun at %s", id, one.units, clock(one.at), clock(first))
 		}
 	}
 }
@@ -444,9 +410,8 @@ func (p *pass) judgeNext(h *header) {
 	}
 	switch {
 	case !d.closed:
-		if now > due+late {
-			p.find("P31", "draw roll", "the roll is not closed at %s, %s after the sale began: nobody can be called", clock(now), time.Duration(now-due)*time.Millisecond)
-		}
+		p.findIf(now > due+late, "P31", "draw roll",
+			"the roll is not closed at %s, %s after the sale began: nobody can be called", clock(now), time.Duration(now-due)*time.Millisecond)
 		return
 	case d.head.seed == "":
 		if now > due {
@@ -476,9 +441,7 @@ func (p *pass) judgeNext(h *header) {
 			since = max(since, r.at)
 		}
 	}
-	if units > 0 && now > since+late {
-		p.find("P31", "draw call", "%d units are left and call %d was due at %s, but has not begun at %s", units, n+1, clock(due), clock(now))
-	}
+	p.findIf(units > 0 && now > since+late, "P31", "draw call", "%d units are left and call %d was due at %s, but has not begun at %s", units, n+1, clock(due), clock(now))
 }
 
 // isEntryOf reports whether rest, after the kind, is a sale and a page.
@@ -490,7 +453,6 @@ func isEntryOf(rest string) bool {
 
 // checkDrawn finds items of a draw in a sale that has none.
 func (s *strays) checkDrawn(kind, saleID string, k key) {
-	if kind != "CHANGES" && saleID == s.saleID && s.before.hasSale && !s.lasting().hasDraw() {
-		s.find("P13", "drawn "+k.pk+" "+k.sk, "the item %s, %s is of a draw, and the sale has none", k.pk, k.sk)
-	}
+	s.findIf(kind != "CHANGES" && saleID == s.saleID && s.before.hasSale && !s.lasting().hasDraw(), "P13", "drawn "+k.pk+" "+k.sk,
+		"the item %s, %s is of a draw, and the sale has none", k.pk, k.sk)
 }

@@ -46,6 +46,12 @@ func (f *fields) fail(problem string) {
 	}
 }
 
+func (f *fields) failIf(is bool, problem string) {
+	if is {
+		f.fail(problem)
+	}
+}
+
 // has reports whether an attribute that may be missing is there, of whatever type: the client
 // returns nil for the value of a type that it does not know.
 func (f *fields) has(name string) bool {

@@ -29,9 +29,7 @@ func readBarred(it item) (g barredUser, problem string) {
 	_, rest, _ := cutKind(keyOf(it).pk)
 	group, _, _ := cutNumber(rest)
 	g = barredUser{group: group, user: keyOf(it).sk, sale: f.id("saleId"), claimID: f.id("claimId"), minReader: f.minReader()}
-	if !isID(group) || !isUser(g.user) || keyOf(it) != barredKey(group, g.user) {
-		f.fail("its key is not that of a user in a group")
-	}
+	f.failIf(!isID(group) || !isUser(g.user) || keyOf(it) != barredKey(group, g.user), "its key is not that of a user in a group")
 	return g, f.end()
 }
 
@@ -41,29 +39,17 @@ func (p *pass) checkBarred(ctx context.Context, claims []Claim) error {
 	if group == "" {
 		return nil
 	}
-	keys := make([]key, len(claims))
-	for i, c := range claims {
-		keys[i] = barredKey(group, c.User)
-	}
-	found, err := p.get(ctx, keys)
-	if err != nil {
-		return err
-	}
-	for i, c := range claims {
+	return lookUp(ctx, p, claims, func(c Claim) key { return barredKey(group, c.User) }, func(c Claim, it item) {
 		about := "barred " + group + " " + c.User
-		it := found[keys[i]]
 		if it == nil {
 			p.find("P34", about, "%q has the claim %s and no guard in group %q: the user may order in another sale of it", c.User, c.ClaimID, group)
-			continue
+			return
 		}
 		g, problem := readBarred(it)
 		p.malformed(it, problem)
-		if problem == "" && g != (barredUser{group, c.User, p.saleID, c.ClaimID, p.needs()}) {
-			p.find("P34", about, "%q has the claim %s, but the user's guard in group %q names claim %s of sale %q, for readers of version %d",
-				c.User, c.ClaimID, group, g.claimID, g.sale, g.minReader)
-		}
-	}
-	return nil
+		p.findIf(problem == "" && g != (barredUser{group, c.User, p.saleID, c.ClaimID, p.needs()}), "P34", about, "%q has the claim %s, but the user's guard in group %q names claim %s of sale %q, for readers of version %d",
+			c.User, c.ClaimID, group, g.claimID, g.sale, g.minReader)
+	})
 }
 
 // checkBars finds the guards of a page, all of the sale, that are not of its group or have no claim.
@@ -71,20 +57,11 @@ func (p *pass) checkBars(ctx context.Context, all []barredUser) error {
 	if p.buckets == 0 {
 		return nil
 	}
-	keys := make([]key, len(all))
-	for i, g := range all {
-		keys[i] = key{p.claimPK(bucketOf(g.user, p.buckets)), g.user}
-	}
-	claims, err := p.get(ctx, keys)
-	if err != nil {
-		return err
-	}
-	for i, g := range all {
-		if c, _ := readClaim(claims[keys[i]], 0); g.group != p.lasting().group || c.ClaimID != g.claimID {
+	return lookUp(ctx, p, all, func(g barredUser) key { return p.claimKey(g.user) }, func(g barredUser, it item) {
+		if c, _ := readClaim(it, 0); g.group != p.lasting().group || c.ClaimID != g.claimID {
 			p.find("P34", "barred "+g.group+" "+g.user, "%q is barred from group %q by claim %s, but has no such claim in a sale of it", g.user, g.group, g.claimID)
 		}
-	}
-	return nil
+	})
 }
 
 // readSales reads GROUP#<group>, GROUP: the ids of its sales.
@@ -93,39 +70,29 @@ func readSales(it item) (sales []string, problem string) {
 	optional(f, "sealedAt", f.instant)
 	_, group, _ := cutKind(keyOf(it).pk)
 	sales = f.texts("sales")
-	if !isID(group) || keyOf(it).sk != "GROUP" {
-		f.fail("its key is no group's")
-	}
-	if len(sales) == 0 || len(sales) > maxGroup || slices.ContainsFunc(sales, func(id string) bool { return !isID(id) }) {
-		f.fail("sales are not 1 to 30 ids")
-	}
+	f.failIf(!isID(group) || keyOf(it).sk != "GROUP", "its key is no group's")
+	f.failIf(len(sales) == 0 || len(sales) > maxGroup || slices.ContainsFunc(sales, func(id string) bool { return !isID(id) }), "sales are not 1 to 30 ids")
 	return sales, f.end()
 }
 
 // readGroup compares the sale with its group.
 func (p *pass) readGroup(ctx context.Context) error {
 	h, group := &p.after, p.lasting().group
-	if h.hasSale && h.hasCreate && h.sale.group != h.create.group {
-		p.find("P15", "sale group", "the sale is of group %q, but was created in %q", h.sale.group, h.create.group)
-	}
+	p.findIf(h.hasSale && h.hasCreate && h.sale.group != h.create.group, "P15", "sale group", "the sale is of group %q, but was created in %q", h.sale.group, h.create.group)
 	if group == "" {
 		return nil
 	}
-	at := key{"GROUP#" + group, "GROUP"}
-	found, err := p.get(ctx, []key{at})
+	it, err := one(ctx, p, key{"GROUP#" + group, "GROUP"})
 	if err != nil {
 		return err
 	}
-	sales, problem := readSales(found[at])
-	if found[at] != nil {
-		p.malformed(found[at], problem)
+	sales, problem := readSales(it)
+	if it != nil {
+		p.malformed(it, problem)
 	}
-	if h.sale.sealedAt != 0 && !newFields(found[at]).has("sealedAt") {
-		p.find("P34", "group "+group+" sealed", "the sale is sealed, and its group %q is not: whoever was erased may order in a new sale of it", group)
-	}
-	if !slices.Contains(sales, p.saleID) {
-		p.find("P34", "group "+group, "the sale is of group %q, which does not name it: its page does not show the sale", group)
-	}
+	p.findIf(h.sale.sealedAt != 0 && !newFields(it).has("sealedAt"), "P34", "group "+group+" sealed",
+		"the sale is sealed, and its group %q is not: whoever was erased may order in a new sale of it", group)
+	p.findIf(!slices.Contains(sales, p.saleID), "P34", "group "+group, "the sale is of group %q, which does not name it: its page does not show the sale", group)
 	return nil
 }
 
@@ -149,7 +116,6 @@ func (s *strays) takeGroup(it item) {
 		s.name(id, keyOf(it))
 	}
 	_, group, _ := cutKind(keyOf(it).pk)
-	if slices.Contains(sales, s.saleID) && group != s.lasting().group {
-		s.find("P34", "group "+group, "group %q names the sale, which is of group %q", group, s.lasting().group)
-	}
+	s.findIf(slices.Contains(sales, s.saleID) && group != s.lasting().group, "P34", "group "+group,
+		"group %q names the sale, which is of group %q", group, s.lasting().group)
 }

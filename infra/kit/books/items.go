@@ -70,9 +70,7 @@ type presentation struct{ name, image, about, link string }
 
 func (f *fields) presentation() (p presentation) {
 	p.name = f.text("name")
-	if p.name == "" || !isText(p.name, 200) {
-		f.fail("name is not 1 to 200 printable characters")
-	}
+	f.failIf(p.name == "" || !isText(p.name, 200), "name is not 1 to 200 printable characters")
 	for name, value := range map[string]*string{"image": &p.image, "link": &p.link} {
 		if f.has(name) {
 			if *value = f.text(name); !strings.HasPrefix(*value, "https://") || !isText(*value, 500) {
@@ -102,17 +100,13 @@ func readSale(it item) (s saleItem, problem string) {
 	if f.has("room") {
 		s.room = f.within("room", 0, maxUnits)
 	}
-	if f.has("recallNote") && f.printable("recallNote", 500) != "" && s.recalledAt == 0 {
-		f.fail("recallNote is there, but no recalledAt")
-	}
+	f.failIf(f.has("recallNote") && f.printable("recallNote", 500) != "" && s.recalledAt == 0, "recallNote is there, but no recalledAt")
 	f.window(s.opensAt, s.closesAt)
 	return s, f.end()
 }
 
 func (f *fields) window(opensAt, closesAt int64) {
-	if opensAt >= closesAt {
-		f.fail("closesAt is not after opensAt")
-	}
+	f.failIf(opensAt >= closesAt, "closesAt is not after opensAt")
 }
 
 // createItem is SALE#<sale>, CREATE.
@@ -151,9 +145,7 @@ type seedItem struct {
 func readSeed(it item) (s seedItem, problem string) {
 	f := newFields(it)
 	s = seedItem{units: f.within("units", -maxUnits, maxUnits), at: f.instant("at"), author: f.author(), labels: f.labels()}
-	if s.units == 0 {
-		f.fail("units is 0")
-	}
+	f.failIf(s.units == 0, "units is 0")
 	if s.action = f.text("action"); s.action != map[bool]string{true: "add", false: "withdraw"}[s.units > 0] {
 		f.fail("action is not what its units say")
 	}
@@ -206,9 +198,7 @@ func readListing(it item) (l listingItem, problem string) {
 	l.drained, l.draw = f.mark("drained"), f.mark("draw")
 	l.sealedAt, l.refundAt, l.recalling = optional(f, "sealedAt", f.instant), optional(f, "refundAt", f.instant), optional(f, "recalling", f.instant)
 	for _, name := range []string{"cursor", "books", "releasing"} {
-		if f.has(name) && !json.Valid([]byte(f.text(name))) {
-			f.fail(name + " is not JSON")
-		}
+		f.failIf(f.has(name) && !json.Valid([]byte(f.text(name))), name+" is not JSON")
 	}
 	l.noted, l.releasing = f.has("cursor"), f.has("releasing")
 	if nextDue := optional(f, "nextDue", f.instant); nextDue != 0 && l.payWithin == 0 {
@@ -262,9 +252,7 @@ type Claim struct {
 func readClaim(it item, bucket int) (c Claim, problem string) {
 	f := newFields(it)
 	c = Claim{User: keyOf(it).sk, Bucket: bucket, ClaimID: f.id("claimId")}
-	if !isUser(c.User) {
-		f.fail("sk is no user id")
-	}
+	f.failIf(!isUser(c.User), "sk is no user id")
 	c.Shard = f.shard()
 	c.AcceptedAt = time.UnixMilli(f.instant("acceptedAt")).UTC()
 	optional(f, "requestKey", f.id)
@@ -291,9 +279,7 @@ func readOrder(it item) (o Order, problem string) {
 	if n, err := strconv.ParseUint(id, 10, 63); err != nil || strconv.FormatUint(n, 10) != id || numberOf(n) == 0 {
 		f.fail("its key is no order id")
 	}
-	if keyOf(it).sk != "ORDER" {
-		f.fail("sk is not ORDER")
-	}
+	f.failIf(keyOf(it).sk != "ORDER", "sk is not ORDER")
 	return o, f.end()
 }
 

@@ -17,12 +17,8 @@ func (p *pass) still() bool {
 // judge compares the items that the pass has read.
 func (p *pass) judge() {
 	h := &p.after
-	if !h.hasSale {
-		p.find("P11", "sale", "the sale item is missing: to everybody this sale does not exist")
-	}
-	if !h.hasCreate {
-		p.find("P9", "create", "the CREATE item is missing: a repeat of the creation is not recognised, and what was seeded cannot be recounted")
-	}
+	p.findIf(!h.hasSale, "P11", "sale", "the sale item is missing: to everybody this sale does not exist")
+	p.findIf(!h.hasCreate, "P9", "create", "the CREATE item is missing: a repeat of the creation is not recognised, and what was seeded cannot be recounted")
 	if h.hasSale && h.hasCreate {
 		p.judgeSale(h)
 	}
@@ -42,18 +38,13 @@ func (p *pass) judge() {
 // judgeSale compares the sale item with its creation and its additions.
 func (p *pass) judgeSale(h *header) {
 	s, c := &h.sale, &h.create
-	if s.shards != c.shards {
-		p.find("P2", "sale shards", "the sale has %d shards, but was created with %d", s.shards, c.shards)
-	}
+	p.findIf(s.shards != c.shards, "P2", "sale shards", "the sale has %d shards, but was created with %d", s.shards, c.shards)
 	if want := (s.shards + 3) / 4; s.buckets != want {
 		p.find("P3", "sale buckets", "the sale has %d buckets, should be %d (a quarter of %d shards)", s.buckets, want, s.shards)
 	}
-	if s.restoredAt > 0 && min(s.version, s.edits) < restoreLeap {
-		p.find("P26", "sale restoredAt", "the sale was restored to %s, but has the version %d and %d edits, which did not leap: they have been given out before", clock(s.restoredAt), s.version, s.edits)
-	}
-	if s.described == 0 && s.shown != c.shown {
-		p.find("P15", "sale name", "the sale is shown as %+v, but was created as %+v and never described", s.shown, c.shown)
-	}
+	p.findIf(s.restoredAt > 0 && min(s.version, s.edits) < restoreLeap, "P26", "sale restoredAt",
+		"the sale was restored to %s, but has the version %d and %d edits, which did not leap: they have been given out before", clock(s.restoredAt), s.version, s.edits)
+	p.findIf(s.described == 0 && s.shown != c.shown, "P15", "sale name", "the sale is shown as %+v, but was created as %+v and never described", s.shown, c.shown)
 	if low, high := p.seeded(); s.seeded < low || s.seeded > high {
 		p.find("P15", "sale seeded", "the sale says that %d units were seeded, should be %d (%s): %s",
 			s.seeded, h.all(), sources(c.stock, sum(h.added), sum(h.withdrawn)), difference(s.seeded-h.all()))
@@ -66,13 +57,10 @@ func (p *pass) judgeSale(h *header) {
 	case c.maxStock > 0 && (s.room < low || s.room > high):
 		p.find("P15", "sale room", "the sale has room for %d more units, should be %d (a maxStock of %d): %s", s.room, low, c.maxStock, difference(s.room-low))
 	}
-	if s.restoredAt == 0 && (p.before.sale.seedings > int64(len(h.seeds)) || s.seedings < int64(len(p.before.seeds))) {
-		p.find("P32", "sale seedings", "the sale counts %d additions and withdrawals, but has %d: nobody can say who made the others", s.seedings, len(h.seeds))
-	}
+	p.findIf(s.restoredAt == 0 && (p.before.sale.seedings > int64(len(h.seeds)) || s.seedings < int64(len(p.before.seeds))), "P32", "sale seedings",
+		"the sale counts %d additions and withdrawals, but has %d: nobody can say who made the others", s.seedings, len(h.seeds))
 	for k := range s.empty {
-		if k >= s.shards {
-			p.find("P6", "empty "+shardName(k), "shard %d is marked empty, but the sale has %d shards", k, s.shards)
-		}
+		p.findIf(k >= s.shards, "P6", "empty "+shardName(k), "shard %d is marked empty, but the sale has %d shards", k, s.shards)
 	}
 	if !p.still() {
 		return
@@ -83,9 +71,8 @@ func (p *pass) judgeSale(h *header) {
 		p.find("P6", "sale version", "the sale's version is %d, should be %d to %d: 1 + %d receipts of additions and withdrawals + %d edits + %d to %d for units put back",
 			s.version, s.version-n+low, s.version-n+high, h.receipts, s.edits, low, high)
 	}
-	if s.changedAt > p.Now().Add(2*skew).UnixMilli() {
-		p.find("P14", "sale changedAt", "the sale was last edited at %s, which is in the future: no edit applies until then", clock(s.changedAt))
-	}
+	p.findIf(s.changedAt > p.Now().Add(2*skew).UnixMilli(), "P14", "sale changedAt",
+		"the sale was last edited at %s, which is in the future: no edit applies until then", clock(s.changedAt))
 	if s.state == "DRAFT" {
 		if p.total > 0 || s.changedAt > 0 || len(s.empty) > 0 || len(h.seeds) > 0 {
 			p.find("P15", "sale state", "the sale is a DRAFT, but has claims, additions or edits: buyers do not see it")
@@ -138,13 +125,9 @@ func (p *pass) judgeStock(k int, s0, s *shardItem) {
 	if !p.after.hasCreate {
 		low, high = s0.seeded, s.seeded
 	}
-	if s.seeded < low || s.seeded > high {
-		p.find("P15", name+" seeded", "%s: it says that %d units were seeded, should be %d (%s): %s", name, s.seeded, high,
-			sources(share(p.after.create.stock, k, p.n), p.after.added[k], p.after.withdrawn[k]), difference(s.seeded-high))
-	}
-	if s.stock < 0 {
-		p.find("P1", name+" below zero", "%s: stock is %d, below zero", name, s.stock)
-	}
+	p.findIf(s.seeded < low || s.seeded > high, "P15", name+" seeded", "%s: it says that %d units were seeded, should be %d (%s): %s", name, s.seeded, high,
+		sources(share(p.after.create.stock, k, p.n), p.after.added[k], p.after.withdrawn[k]), difference(s.seeded-high))
+	p.findIf(s.stock < 0, "P1", name+" below zero", "%s: stock is %d, below zero", name, s.stock)
 	if live := claims - p.released[k]; live > high {
 		p.find("P1", name+" oversold", "%s: %d claims, but only %d units were seeded: %d oversold", name, live, high, live-high)
 	}
@@ -155,9 +138,8 @@ func (p *pass) judgeStock(k int, s0, s *shardItem) {
 	case !quiet && (claims < s0.sold() || claims > s.sold()):
 		p.find("P2", name+" stock", "%s: %d to %d units were sold while it was counted, but it has %d claims", name, s0.sold(), s.sold(), claims)
 	}
-	if s.stock > 0 && p.still() && p.before.sale.empty[k] && p.after.sale.empty[k] {
-		p.find("P6", name+" empty", "%s has %d units but is marked empty: nobody can buy them", name, s.stock)
-	}
+	p.findIf(s.stock > 0 && p.still() && p.before.sale.empty[k] && p.after.sale.empty[k], "P6", name+" empty",
+		"%s has %d units but is marked empty: nobody can buy them", name, s.stock)
 }
 
 // sold is the number of claims that the shard's units have had.
@@ -205,15 +187,13 @@ func (p *pass) judgeListing(h *header) {
 	}
 	l := &h.listing
 	// An edit may have come between the two reads of a header, but not of both.
-	if p.still() && l.closesAt == p.before.listing.closesAt && l.closesAt != h.sale.ends() {
-		p.find("P8", "listing closesAt", "the list of sales says that it closes at %s, the sale %s", clock(l.closesAt), clock(h.sale.ends()))
-	}
+	p.findIf(p.still() && l.closesAt == p.before.listing.closesAt && l.closesAt != h.sale.ends(), "P8", "listing closesAt",
+		"the list of sales says that it closes at %s, the sale %s", clock(l.closesAt), clock(h.sale.ends()))
 	if !l.drained || !p.before.listing.drained {
 		return
 	}
-	if p.Now().Add(skew).UnixMilli() < h.sale.ends()+drainAfter.Milliseconds() {
-		p.find("P8", "listing drained", "the sale is drained, but closes at %s: reconcile does not look at it any more", clock(h.sale.ends()))
-	}
+	p.findIf(p.Now().Add(skew).UnixMilli() < h.sale.ends()+drainAfter.Milliseconds(), "P8", "listing drained",
+		"the sale is drained, but closes at %s: reconcile does not look at it any more", clock(h.sale.ends()))
 	if n := p.pending + p.missing; n > 0 {
 		p.find("P8", "listing orders", "the sale is drained with %d orders unfinished: nobody sends their messages again", n)
 	}

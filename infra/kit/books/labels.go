@@ -10,24 +10,18 @@ func (f *fields) labels() string {
 	text := f.text("labels")
 	all := strings.Split(text, ",")
 	for _, label := range all {
-		if label == "" || !isText(label, 50) || label != strings.TrimSpace(label) {
-			f.fail("labels are not separated by commas, each 1 to 50 printable characters")
-		}
+		f.failIf(label == "" || !isText(label, 50) || label != strings.TrimSpace(label), "labels are not separated by commas, each 1 to 50 printable characters")
 	}
-	if len(all) > 10 || len(text) > 512 {
-		f.fail("labels are more than 10, or more than 512 bytes")
-	}
+	f.failIf(len(all) > 10 || len(text) > 512, "labels are more than 10, or more than 512 bytes")
 	return text
 }
 
 // judgeLabels compares the sale's labels with those of its creation and its listing.
 func (p *pass) judgeLabels(h *header) {
-	if h.hasSale && h.hasCreate && h.sale.labels != h.create.labels {
-		p.find("P15", "sale labels", "the sale has the labels %q, but was created with %q", h.sale.labels, h.create.labels)
-	}
-	if h.hasSale && h.listed && h.listing.labels != h.sale.labels {
-		p.find("P26", "listing labels", "the list of sales has the labels %q, the sale %q", h.listing.labels, h.sale.labels)
-	}
+	p.findIf(h.hasSale && h.hasCreate && h.sale.labels != h.create.labels, "P15", "sale labels",
+		"the sale has the labels %q, but was created with %q", h.sale.labels, h.create.labels)
+	p.findIf(h.hasSale && h.listed && h.listing.labels != h.sale.labels, "P26", "listing labels",
+		"the list of sales has the labels %q, the sale %q", h.listing.labels, h.sale.labels)
 }
 
 // checkLabels compares the labels of a claim, a refund or a change with the sale's.

@@ -38,18 +38,14 @@ func (f *fields) terms() (t terms) {
 	if f.has("currency") {
 		t.currency = f.currency("currency")
 	}
-	if (t.price == 0) != (t.currency == "") {
-		f.fail("price and currency do not come together")
-	}
+	f.failIf((t.price == 0) != (t.currency == ""), "price and currency do not come together")
 	return t
 }
 
 // currency is a string of three capital letters.
 func (f *fields) currency(name string) string {
 	s := f.text(name)
-	if len(s) != 3 || strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'Z' }) {
-		f.fail(name + " is not three capital letters")
-	}
+	f.failIf(len(s) != 3 || strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'Z' }), name+" is not three capital letters")
 	return s
 }
 
@@ -86,9 +82,7 @@ func (f *fields) settlement() (s settlement) {
 	s.minReader = f.minReader()
 	if f.has("paidAt") || f.has("payment") || f.has("amount") || f.has("currency") {
 		s.paidAt, s.payment, s.amount, s.currency = f.instant("paidAt"), f.text("payment"), f.within("amount", 0, maxPrice), f.currency("currency")
-		if !isPayment(s.payment) {
-			f.fail("payment is no provider#reference")
-		}
+		f.failIf(!isPayment(s.payment), "payment is no provider#reference")
 	}
 	if f.has("releasedAt") || f.has("releasedBy") {
 		s.releasedAt, s.releasedBy = f.instant("releasedAt"), f.oneOf("releasedBy", "expiry", "buyer", "operator")
@@ -97,9 +91,7 @@ func (f *fields) settlement() (s settlement) {
 		f.fail("refunds are more than 20")
 	}
 	for _, payment := range s.refunds {
-		if !isPayment(payment) {
-			f.fail("refunds has what is no provider#reference")
-		}
+		f.failIf(!isPayment(payment), "refunds has what is no provider#reference")
 	}
 	return s
 }
@@ -206,9 +198,8 @@ func (p *pass) putBacks() (low, high int64) {
 func (p *pass) judgePayments(h *header) {
 	p.judgeLabels(h)
 	asks := p.lasting().terms
-	if h.hasSale && h.hasCreate && h.sale.terms != h.create.terms {
-		p.find("P15", "sale terms", "the sale asks for payment as in %+v, but was created with %+v", h.sale.terms, h.create.terms)
-	}
+	p.findIf(h.hasSale && h.hasCreate && h.sale.terms != h.create.terms, "P15", "sale terms",
+		"the sale asks for payment as in %+v, but was created with %+v", h.sale.terms, h.create.terms)
 	needs := p.needs()
 	if h.sale.recalledAt != 0 {
 		needs = max(needs, recallReader)
@@ -216,15 +207,12 @@ func (p *pass) judgePayments(h *header) {
 	if h.sale.sealedAt != 0 {
 		needs = sealedReader
 	}
-	if h.hasSale && h.sale.minReader != needs {
-		p.find("P19", "sale minReader", "the sale is for readers of version %d, and needs version %d", h.sale.minReader, needs)
-	}
+	p.findIf(h.hasSale && h.sale.minReader != needs, "P19", "sale minReader", "the sale is for readers of version %d, and needs version %d", h.sale.minReader, needs)
 	if needs := p.needs(); h.listed && h.listing.minReader != needs {
 		p.find("P19", "listing minReader", "the sale's listing is for readers of version %d, and needs version %d", h.listing.minReader, needs)
 	}
-	if h.listed && h.listing.payWithin != asks.payWithin {
-		p.find("P22", "listing payWithin", "the list of sales says %d seconds to pay, the sale %d", h.listing.payWithin, asks.payWithin)
-	}
+	p.findIf(h.listed && h.listing.payWithin != asks.payWithin, "P22", "listing payWithin",
+		"the list of sales says %d seconds to pay, the sale %d", h.listing.payWithin, asks.payWithin)
 	if at := p.before.listing.refundAt; h.listed && (at != 0 || p.refundsDue > 0) && !p.isNoted {
 		p.find("P24", "listing refundAt", "of %d refunds, %d of them due, the list of sales notes one of %s, which is none of them: reconcile may not see one that is due", p.refunds, p.refundsDue, clock(at))
 	}
@@ -238,24 +226,19 @@ func (p *pass) judgePayments(h *header) {
 			s0 = s
 		}
 		name, released := shardName(k), p.released[k]
-		if s.counts != (asks.payWithin != 0) && !(s.counts && h.sale.recalledAt != 0) {
-			p.find("P19", name+" counts", "%s counts released units: %t, but the sale has %d seconds to pay", name, s.counts, asks.payWithin)
-		}
-		if released < s0.released || released > s.released {
-			p.find("P2", name+" released", "%s counts %d to %d released claims, but %d are", name, s0.released, s.released, released)
-		}
-		if s.putBack < 0 || s.putBack > s.released {
-			p.find("P2", name+" putBack", "%s has %d units put back, but %d released", name, s.putBack, s.released)
-		}
+		p.findIf(s.counts != (asks.payWithin != 0) && !(s.counts && h.sale.recalledAt != 0), "P19", name+" counts",
+			"%s counts released units: %t, but the sale has %d seconds to pay", name, s.counts, asks.payWithin)
+		p.findIf(released < s0.released || released > s.released, "P2", name+" released",
+			"%s counts %d to %d released claims, but %d are", name, s0.released, s.released, released)
+		p.findIf(s.putBack < 0 || s.putBack > s.released, "P2", name+" putBack", "%s has %d units put back, but %d released", name, s.putBack, s.released)
 		waiting += s.released - s.putBack
 	}
 	if waiting > 0 {
 		p.unfinish("%d released units are not back in stock yet", waiting)
 	}
 	drained := h.listing.drained && p.before.listing.drained
-	if drained && (p.unpaid > 0 || waiting > 0) {
-		p.find("P22", "listing unpaid", "the sale is drained with %d claims unpaid and %d released units not in stock: nobody releases or puts them back", p.unpaid, waiting)
-	}
+	p.findIf(drained && (p.unpaid > 0 || waiting > 0), "P22", "listing unpaid",
+		"the sale is drained with %d claims unpaid and %d released units not in stock: nobody releases or puts them back", p.unpaid, waiting)
 	if late := p.Now().Sub(time.UnixMilli(p.oldestDue)); p.unpaid > 0 && late > maxGrace+p.Overdue && !h.sale.paused {
 		p.find("P22", "unpaid", "%d claims are unpaid, the oldest was to be paid %v ago", p.unpaid, late.Round(time.Second))
 	}
@@ -281,9 +264,7 @@ func readRefund(it item) (r refundItem, problem string) {
 		sale: of, payment: keyOf(it).sk, reason: f.oneOf("reason", "released", "other-payment", "amount", "recalled", "unknown-order"), amount: f.within("amount", 0, maxPrice),
 		currency: f.currency("currency"), labels: f.labels(), at: f.instant("at"),
 	}
-	if !isPayment(r.payment) {
-		f.fail("sk is no provider#reference")
-	}
+	f.failIf(!isPayment(r.payment), "sk is no provider#reference")
 	r.orderID = optional(f, "orderId", f.positive)
 	if f.has("user") {
 		if r.user = f.text("user"); !isUser(r.user) {
@@ -362,26 +343,18 @@ func (p *pass) checkRefunds(ctx context.Context, refunds []refundItem) error {
 
 // claimsOf returns the claims of orders of the sale, by order id.
 func (p *pass) claimsOf(ctx context.Context, orderIDs []int64) (map[int64]item, error) {
-	keys := make([]key, len(orderIDs))
-	for i, id := range orderIDs {
-		keys[i] = key{"ORDER#" + strconv.FormatInt(id, 10), "ORDER"}
-	}
-	orders, err := p.get(ctx, keys)
+	users, claims := map[int64]string{}, map[int64]item{}
+	orderKey := func(id int64) key { return key{"ORDER#" + strconv.FormatInt(id, 10), "ORDER"} }
+	err := lookUp(ctx, p, orderIDs, orderKey, func(id int64, it item) {
+		if o, _ := readOrder(it); o.SaleID == p.saleID {
+			users[id] = o.User
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
-	at := map[int64]key{}
-	for i, id := range orderIDs {
-		if o, _ := readOrder(orders[keys[i]]); o.SaleID == p.saleID && isUser(o.User) {
-			at[id] = key{p.claimPK(bucketOf(o.User, p.buckets)), o.User}
-		}
-	}
-	found, err := p.get(ctx, slices.Collect(maps.Values(at)))
-	claims := map[int64]item{}
-	for id, k := range at {
-		claims[id] = found[k]
-	}
-	return claims, err
+	claimOf := func(id int64) key { return p.claimKey(users[id]) }
+	return claims, lookUp(ctx, p, slices.Collect(maps.Keys(users)), claimOf, func(id int64, it item) { claims[id] = it })
 }
 
 // checkRefund compares a refund with the claim of its order; nil if there is none.
@@ -394,15 +367,12 @@ func (p *pass) checkRefund(r refundItem, it item) {
 		p.find("P24", about+" at", "the refund of %s was recorded or made at %s, which is in the future", r.payment, clock(latest))
 	}
 	if it == nil {
-		if r.sale != "" {
-			p.find("P24", about, "a refund of %s is due for order %d, which is no order of this sale", r.payment, r.orderID)
-		}
+		p.findIf(r.sale != "", "P24", about, "a refund of %s is due for order %d, which is no order of this sale", r.payment, r.orderID)
 		return
 	}
 	c, _ := readClaim(it, 0)
-	if r.sale != "" && (r.user != c.User || len(c.refunds) < maxClaimRefunds && !slices.Contains(c.refunds, r.payment)) {
-		p.find("P24", about+" user", "%s is to be refunded to %q, but the claim of its order is of %q and does not note it, or is another's", r.payment, r.user, c.User)
-	}
+	p.findIf(r.sale != "" && (r.user != c.User || len(c.refunds) < maxClaimRefunds && !slices.Contains(c.refunds, r.payment)), "P24", about+" user",
+		"%s is to be refunded to %q, but the claim of its order is of %q and does not note it, or is another's", r.payment, r.user, c.User)
 	asks := p.lasting().terms
 	isPrice := asks.price == 0 || r.amount == asks.price && r.currency == asks.currency
 	switch {
@@ -433,16 +403,10 @@ func readGuard(it item) (g guardItem, problem string) {
 	f := newFields(it)
 	_, payment, _ := cutKind(keyOf(it).pk)
 	g = guardItem{payment: payment, fate: f.oneOf("fate", "paid", "refund-due"), amount: f.within("amount", 0, maxPrice), currency: f.currency("currency"), at: f.instant("at")}
-	if !isPayment(payment) || keyOf(it).sk != "PAYMENT" {
-		f.fail("its key is no payment's")
-	}
+	f.failIf(!isPayment(payment) || keyOf(it).sk != "PAYMENT", "its key is no payment's")
 	g.sale, g.orderID = optional(f, "saleId", f.id), optional(f, "orderId", f.positive)
-	if g.orderID == 0 && (g.fate == "paid" || g.sale != "") {
-		f.fail("orderId is missing")
-	}
-	if g.sale == "" && g.fate == "paid" {
-		f.fail("saleId is missing")
-	}
+	f.failIf(g.orderID == 0 && (g.fate == "paid" || g.sale != ""), "orderId is missing")
+	f.failIf(g.sale == "" && g.fate == "paid", "saleId is missing")
 	return g, f.end()
 }
 
@@ -494,19 +458,10 @@ func (p *pass) checkPaid(ctx context.Context, claims []Claim) error {
 
 // checkRefundGuards does the same with refunds.
 func (p *pass) checkRefundGuards(ctx context.Context, refunds []refundItem) error {
-	keys := make([]key, len(refunds))
-	for i, r := range refunds {
-		keys[i] = guardKey(r.payment)
-	}
-	guards, err := p.get(ctx, keys)
-	if err != nil {
-		return err
-	}
-	for i, r := range refunds {
-		it := guards[keys[i]]
+	return lookUp(ctx, p, refunds, func(r refundItem) key { return guardKey(r.payment) }, func(r refundItem, it item) {
 		if it == nil {
 			p.find("P24", "guard "+r.payment, "the refund of %s has no guard: the payment may pay an order, too", r.payment)
-			continue
+			return
 		}
 		g, problem := readGuard(it)
 		p.malformed(it, problem)
@@ -514,12 +469,9 @@ func (p *pass) checkRefundGuards(ctx context.Context, refunds []refundItem) erro
 		if r.reason == recalled { // the guard says that the payment has paid its order, and when
 			want.fate, want.at = "paid", g.at
 		}
-		if problem == "" && g != want {
-			p.find("P24", "guard "+r.payment, "the refund of %d %s for %s and order %d is not what the payment's guard says: %s, %d %s, order %d of sale %q",
-				r.amount, r.currency, r.payment, r.orderID, g.fate, g.amount, g.currency, g.orderID, g.sale)
-		}
-	}
-	return nil
+		p.findIf(problem == "" && g != want, "P24", "guard "+r.payment, "the refund of %d %s for %s and order %d is not what the payment's guard says: %s, %d %s, order %d of sale %q",
+			r.amount, r.currency, r.payment, r.orderID, g.fate, g.amount, g.currency, g.orderID, g.sale)
+	})
 }
 
 // checkGuards finds the guards of a page, of the sale or of unknown orders, whose payment is
@@ -528,34 +480,24 @@ func (p *pass) checkGuards(ctx context.Context, guards []guardItem) error {
 	if p.buckets == 0 {
 		return nil
 	}
-	refundOf := func(g guardItem) key { return key{"REFUND#" + g.sale, g.payment} }
 	var orders []int64
-	var keys []key
 	for _, g := range guards {
 		if g.fate == "paid" {
 			orders = append(orders, g.orderID)
-		} else {
-			keys = append(keys, refundOf(g))
 		}
-	}
-	refunds, err := p.get(ctx, keys)
-	if err != nil {
-		return err
 	}
 	claims, err := p.claimsOf(ctx, orders)
 	if err != nil {
 		return err
 	}
-	for _, g := range guards {
+	refundOf := func(g guardItem) key { return key{"REFUND#" + g.sale, g.payment} }
+	return lookUp(ctx, p, guards, refundOf, func(g guardItem, refund item) {
 		if g.fate != "paid" {
-			if refunds[refundOf(g)] == nil {
-				p.find("P24", "guard "+g.payment, "%s is to be refunded, says its guard, but there is no refund", g.payment)
-			}
-			continue
+			p.findIf(refund == nil, "P24", "guard "+g.payment, "%s is to be refunded, says its guard, but there is no refund", g.payment)
+			return
 		}
 		if c, _ := readClaim(claims[g.orderID], 0); c.payment != g.payment {
 			p.find("P24", "guard "+g.payment, "%s has paid order %d, says its guard, but the order is not paid by it", g.payment, g.orderID)
 		}
-	}
-	return nil
+	})
 }

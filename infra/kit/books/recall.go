@@ -20,20 +20,15 @@ func (p *pass) open(c Claim) {
 func (p *pass) judgeRecall(h *header) {
 	at, l := h.sale.recalledAt, &h.listing
 	if at == 0 {
-		if l.recalling != 0 || l.releasing && l.payWithin == 0 {
-			p.find("P35", "listing recalling", "the list of sales says that the sale is being recalled, but the sale was not recalled")
-		}
+		p.findIf(l.recalling != 0 || l.releasing && l.payWithin == 0, "P35", "listing recalling",
+			"the list of sales says that the sale is being recalled, but the sale was not recalled")
 		return
 	}
-	if !h.sale.paused || h.sale.changedAt < at {
-		p.find("P35", "sale recalled", "the sale was recalled at %s, but its last edit is of %s, and it is paused: %t", clock(at), clock(h.sale.changedAt), h.sale.paused)
-	}
-	if l.recalling != 0 && l.recalling != at {
-		p.find("P35", "listing recalling", "the list of sales says that the sale was recalled at %s, the sale says at %s", clock(l.recalling), clock(at))
-	}
-	if l.recalling != 0 && l.drained {
-		p.find("P35", "recall drained", "the sale is drained, but its recall is not complete: reconcile does not look at it any more")
-	}
+	p.findIf(!h.sale.paused || h.sale.changedAt < at, "P35", "sale recalled",
+		"the sale was recalled at %s, but its last edit is of %s, and it is paused: %t", clock(at), clock(h.sale.changedAt), h.sale.paused)
+	p.findIf(l.recalling != 0 && l.recalling != at, "P35", "listing recalling",
+		"the list of sales says that the sale was recalled at %s, the sale says at %s", clock(l.recalling), clock(at))
+	p.findIf(l.recalling != 0 && l.drained, "P35", "recall drained", "the sale is drained, but its recall is not complete: reconcile does not look at it any more")
 	bound := recallTime*time.Duration(1+p.total/100_000) + p.Overdue
 	late := p.Now().Sub(time.UnixMilli(max(at, p.lastConfirmed)))
 	switch was := p.before.listing.recalling != 0; {

@@ -73,6 +73,13 @@ func (p *pass) find(promise, about, format string, args ...any) {
 	p.found = append(p.found, Finding{promise, fmt.Sprintf(format, args...)})
 }
 
+// findIf records it only if that is so.
+func (p *pass) findIf(is bool, promise, about, format string, args ...any) {
+	if is {
+		p.find(promise, about, format, args...)
+	}
+}
+
 // malformed records an item that deviates from ITEMS.md.
 func (p *pass) malformed(it item, problem string) {
 	if problem != "" {
@@ -171,26 +178,19 @@ type header struct {
 
 func (p *pass) readHeader(ctx context.Context) (header, error) {
 	h := header{seeds: map[string]*seeding{}, added: map[int]int64{}, withdrawn: map[int]int64{}}
-	pk := "SALE#" + p.saleID
-	err := p.partition(ctx, pk, 0, func(items []item) error {
-		for _, it := range items {
-			h.any = true
-			if err := readable(it); err != nil {
-				return err
-			}
-			p.malformed(it, h.take(it))
-		}
+	err := each(ctx, p, "SALE#"+p.saleID, func(it item) error {
+		h.any = true
+		p.malformed(it, h.take(it))
 		return nil
 	})
 	if err != nil {
 		return h, err
 	}
-	at := key{"SALES", p.saleID}
-	listings, err := p.get(ctx, []key{at})
+	it, err := one(ctx, p, key{"SALES", p.saleID})
 	if err != nil {
 		return h, err
 	}
-	if it := listings[at]; it != nil {
+	if it != nil {
 		if err := readable(it); err != nil {
 			return h, err
 		}
@@ -232,23 +232,25 @@ func (p *pass) stockKey(k int) key { return key{"STOCK#" + p.saleID + "#" + strc
 
 func (p *pass) claimPK(bucket int) string { return "CLAIM#" + p.saleID + "#" + strconv.Itoa(bucket) }
 
+// claimKey is where the claim of a user lies; zero if there is no such place.
+func (p *pass) claimKey(user string) key {
+	if p.buckets == 0 || !isUser(user) {
+		return key{}
+	}
+	return key{p.claimPK(bucketOf(user, p.buckets)), user}
+}
+
 // readShards reads the shards of the sale; nil is a missing one.
 func (p *pass) readShards(ctx context.Context) ([]*shardItem, error) {
-	keys := make([]key, p.n)
-	for k := range keys {
-		keys[k] = p.stockKey(k)
+	shards, numbers := make([]*shardItem, p.n), make([]int, p.n)
+	for k := range numbers {
+		numbers[k] = k
 	}
-	items, err := p.get(ctx, keys)
-	if err != nil {
-		return nil, err
-	}
-	shards := make([]*shardItem, p.n)
-	for k, at := range keys {
-		if it := items[at]; it != nil {
+	return shards, lookUp(ctx, p, numbers, p.stockKey, func(k int, it item) {
+		if it != nil {
 			s, problem := readShard(it)
 			p.malformed(it, problem)
 			shards[k] = &s
 		}
-	}
-	return shards, nil
+	})
 }

@@ -18,9 +18,7 @@ type sealed struct {
 
 func (f *fields) sealed() (s sealed) {
 	s.sealedAt, s.erased = optional(f, "sealedAt", f.instant), optional(f, "erased", f.positive)
-	if s.erased != 0 && s.sealedAt == 0 {
-		f.fail("erased is there, but no sealedAt")
-	}
+	f.failIf(s.erased != 0 && s.sealedAt == 0, "erased is there, but no sealedAt")
 	if f.has("archive") {
 		if s.archive = f.hex("archive", 32); s.sealedAt == 0 {
 			f.fail("archive is there, but no sealedAt")
@@ -62,9 +60,8 @@ func (p *pass) runArchived(ctx context.Context) (err error) {
 		}
 		sold += s.seeded + s.putBack - s.stock
 	}
-	if sold != h.sale.archivedClaims {
-		p.find("P2", "archived claims", "%d units were sold, but the archive has %d claims: %s", sold, h.sale.archivedClaims, difference(h.sale.archivedClaims-sold))
-	}
+	p.findIf(sold != h.sale.archivedClaims, "P2", "archived claims",
+		"%d units were sold, but the archive has %d claims: %s", sold, h.sale.archivedClaims, difference(h.sale.archivedClaims-sold))
 	switch {
 	case h.sale.archivedAt == 0:
 		p.unfinish("it is being archived, and %d claims are left: repeat make archive with the same file", left)
@@ -89,10 +86,8 @@ func (p *pass) takeErased(c Claim) {
 
 // judgeSealed compares the sale with its listing: a sealed sale is drained for ever.
 func (p *pass) judgeSealed(h *header) {
-	if h.hasSale && h.listed && (h.sale.sealedAt != h.listing.sealedAt || h.sale.sealedAt != 0 && !h.listing.drained) {
-		p.find("P36", "listing sealedAt", "the sale was sealed at %s, its listing at %s, and it is drained: %t", clock(h.sale.sealedAt), clock(h.listing.sealedAt), h.listing.drained)
-	}
-	if h.listing.sealedAt != 0 && (h.listing.noted || h.listing.releasing) {
-		p.find("P36", "listing notes", "the sale is sealed, and its listing still notes how far a pass came: at a user, who may have been erased")
-	}
+	p.findIf(h.hasSale && h.listed && (h.sale.sealedAt != h.listing.sealedAt || h.sale.sealedAt != 0 && !h.listing.drained), "P36", "listing sealedAt",
+		"the sale was sealed at %s, its listing at %s, and it is drained: %t", clock(h.sale.sealedAt), clock(h.listing.sealedAt), h.listing.drained)
+	p.findIf(h.listing.sealedAt != 0 && (h.listing.noted || h.listing.releasing), "P36", "listing notes",
+		"the sale is sealed, and its listing still notes how far a pass came: at a user, who may have been erased")
 }

@@ -40,6 +40,43 @@ type source interface {
 	cost() (readUnits float64)
 }
 
+// each reads the items under pk, one by one. It fails with ErrNewerVersion for an item that this recount does not understand.
+func each(ctx context.Context, src source, pk string, do func(item) error) error {
+	return src.partition(ctx, pk, 0, func(items []item) error {
+		for _, it := range items {
+			if err := cmp.Or(readable(it), do(it)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// one reads an item; nil is a missing one.
+func one(ctx context.Context, src source, k key) (item, error) {
+	found, err := src.get(ctx, []key{k})
+	return found[k], err
+}
+
+// lookUp reads the item that belongs to each of all, and has do compare the two; nil is a missing item.
+// The zero key belongs to none.
+func lookUp[T any](ctx context.Context, src source, all []T, keyOf func(T) key, do func(T, item)) error {
+	keys := make([]key, 0, len(all))
+	for _, one := range all {
+		if k := keyOf(one); k != (key{}) {
+			keys = append(keys, k)
+		}
+	}
+	found, err := src.get(ctx, keys)
+	if err != nil {
+		return err
+	}
+	for _, one := range all {
+		do(one, found[keyOf(one)])
+	}
+	return nil
+}
+
 const (
 	// A page of a scan has at most 1 MB, so this bounds the size of tables that are
 	// scanned by default: 16,384 read units.

@@ -191,25 +191,13 @@ func isUnknownGuard(it item) bool {
 
 // checkOwners finds the orders of a page that have no claim.
 func (p *pass) checkOwners(ctx context.Context, orders []Order) error {
-	owner := func(o Order) key { return key{p.claimPK(bucketOf(o.User, p.buckets)), o.User} }
-	if p.buckets == 0 || len(orders) == 0 {
-		return nil
-	}
-	keys := make([]key, 0, len(orders))
-	for _, o := range orders {
-		if isUser(o.User) {
-			keys = append(keys, owner(o))
+	return lookUp(ctx, p, orders, func(o Order) key { return p.claimKey(o.User) }, func(o Order, it item) {
+		if p.buckets == 0 {
+			return
 		}
-	}
-	claims, err := p.get(ctx, keys)
-	if err != nil {
-		return err
-	}
-	for _, o := range orders {
-		it := claims[owner(o)]
 		if it == nil {
 			p.find("P7", "order "+o.ID, "order %s of %q belongs to no claim: the user has none", o.ID, o.User)
-			continue
+			return
 		}
 		c, _ := readClaim(it, 0)
 		switch {
@@ -219,8 +207,7 @@ func (p *pass) checkOwners(ctx context.Context, orders []Order) error {
 		default:
 			p.find("P7", "order "+o.ID, "order %s of %q belongs to no claim: the user's claim %s has order %s", o.ID, o.User, c.ClaimID, c.OrderID)
 		}
-	}
-	return nil
+	})
 }
 
 // shardName is a shard's name in findings.

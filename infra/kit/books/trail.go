@@ -64,9 +64,7 @@ func readChange(it item) (c changeItem, problem string) {
 				}
 			}
 		}
-		if len(c.given) == 0 {
-			f.fail("it describes nothing")
-		}
+		f.failIf(len(c.given) == 0, "it describes nothing")
 	case "pause", "resume", "reschedule", "recall", "call":
 		c.paused, c.opensAt, c.closesAt = f.flag("paused"), f.instant("opensAt"), f.instant("closesAt")
 		f.window(c.opensAt, c.closesAt)
@@ -85,17 +83,12 @@ func readChange(it item) (c changeItem, problem string) {
 // readTrail reads the sale's trail between the two reads of its own items: an edit is in both
 // or in neither (P32).
 func (p *pass) readTrail(ctx context.Context) error {
-	return p.partition(ctx, "CHANGES#"+p.saleID, 0, func(items []item) error {
-		for _, it := range items {
-			if err := readable(it); err != nil {
-				return err
-			}
-			c, problem := readChange(it)
-			p.malformed(it, problem)
-			if c.number > 0 {
-				p.trail = append(p.trail, c)
-				p.checkLabels("edit "+keyOf(it).sk, fmt.Sprintf("edit %d", c.number), c.labels)
-			}
+	return each(ctx, p, "CHANGES#"+p.saleID, func(it item) error {
+		c, problem := readChange(it)
+		p.malformed(it, problem)
+		if c.number > 0 {
+			p.trail = append(p.trail, c)
+			p.checkLabels("edit "+keyOf(it).sk, fmt.Sprintf("edit %d", c.number), c.labels)
 		}
 		return nil
 	})
@@ -127,30 +120,21 @@ func (p *pass) judgeTrail(h *header) {
 			described++
 			continue
 		}
-		if c.at <= last.at {
-			p.find(promise, about, "edit %d is of %s, and edit %d before it of %s", c.number, clock(c.at), last.number, clock(last.at))
-		}
-		if c.action == "recall" && p.still() && s.recalledAt != c.at && c.at > s.restoredAt+skew.Milliseconds() {
-			p.find(promise, about, "the trail has a recall of %s, but the sale was recalled at %s", clock(c.at), clock(s.recalledAt))
-		}
+		p.findIf(c.at <= last.at, promise, about, "edit %d is of %s, and edit %d before it of %s", c.number, clock(c.at), last.number, clock(last.at))
+		p.findIf(c.action == "recall" && p.still() && s.recalledAt != c.at && c.at > s.restoredAt+skew.Milliseconds(), promise, about,
+			"the trail has a recall of %s, but the sale was recalled at %s", clock(c.at), clock(s.recalledAt))
 		isKept := c.action == "call" || c.action == "reschedule" || c.opensAt == last.opensAt && c.closesAt == last.closesAt
-		if s.restoredAt == 0 && h.hasCreate && !isKept {
-			p.find(promise, about, "edit %d in the trail, %s, leaves the window %s to %s, which was %s to %s", c.number, c.action,
-				clock(c.opensAt), clock(c.closesAt), clock(last.opensAt), clock(last.closesAt))
-		}
+		p.findIf(s.restoredAt == 0 && h.hasCreate && !isKept, promise, about, "edit %d in the trail, %s, leaves the window %s to %s, which was %s to %s", c.number, c.action,
+			clock(c.opensAt), clock(c.closesAt), clock(last.opensAt), clock(last.closesAt))
 		last = c
 	}
 	missing(p.before.sale.edits + 1)
 	if !p.still() || !h.hasSale || !h.hasCreate || last.at <= s.restoredAt && s.restoredAt > 0 {
 		return
 	}
-	if described != s.described && s.restoredAt == 0 {
-		p.find(promise, "sale described", "the trail has %d descriptions, but the sale counts %d", described, s.described)
-	}
-	if last.at != s.changedAt || last.paused != s.paused || last.opensAt != s.opensAt || last.closesAt != s.closesAt {
-		p.find("P14", "trail last", "by its creation and its trail the sale is as of %s (%s, open %s to %s), but says that it is as of %s (%s, open %s to %s)",
-			clock(last.at), pausedText(last.paused), clock(last.opensAt), clock(last.closesAt), clock(s.changedAt), pausedText(s.paused), clock(s.opensAt), clock(s.closesAt))
-	}
+	p.findIf(described != s.described && s.restoredAt == 0, promise, "sale described", "the trail has %d descriptions, but the sale counts %d", described, s.described)
+	p.findIf(last.at != s.changedAt || last.paused != s.paused || last.opensAt != s.opensAt || last.closesAt != s.closesAt, "P14", "trail last", "by its creation and its trail the sale is as of %s (%s, open %s to %s), but says that it is as of %s (%s, open %s to %s)",
+		clock(last.at), pausedText(last.paused), clock(last.opensAt), clock(last.closesAt), clock(s.changedAt), pausedText(s.paused), clock(s.opensAt), clock(s.closesAt))
 }
 
 func pausedText(paused bool) string {
