@@ -71,9 +71,4 @@ func TestASaleIsDeletedOnlyOnceItsArchiveIsReadBack(t *testing.T) {
 			t.Errorf("the list of orders: %v", err)
 		}
 	})
-	for want, args := range map[string][]string{"is not a sale id": {"archive", "-file", "x"}, "name the file": {"archive", "-sale", "moutai"}} {
-		if err := (&place{}).does(t, io.Discard, args...); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: got %v", args, err)
-		}
-	}
 }

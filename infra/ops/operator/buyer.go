@@ -19,7 +19,7 @@ import (
 func buyer(ctx context.Context, p *place, o options, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
-	with, _, err := p.operator(ctx, "buyer")
+	with, _, err := p.operator(ctx)
 	var told story
 	if err == nil {
 		err = read(ctx, with, "/operate/sales/{saleId}/buyers/{user}", map[string]string{"saleId": o["sale"], "user": o["user"]}, nil, &told)

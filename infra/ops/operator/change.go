@@ -325,7 +325,7 @@ func (c change) request(ctx context.Context, p *place, values map[string]string,
 		}
 		return c.ask(ctx, where, saleID)
 	}
-	with, _, err := p.operator(ctx, c.action)
+	with, _, err := p.operator(ctx)
 	if err == nil && c.sees && values["seen"] == "" {
 		err = look(ctx, with, values)
 	}
@@ -335,7 +335,7 @@ func (c change) request(ctx context.Context, p *place, values map[string]string,
 	if err != nil {
 		return after, err
 	}
-	if values["seen"] != "" { // a function of 0.6.0 knows none
+	if values["seen"] != "" {
 		request["seen"] = values["seen"]
 	}
 	body, err := json.Marshal(request)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -89,8 +88,6 @@ func accountWith(t *testing.T, answers map[string]string, s *shop) (config strin
 	bin := t.TempDir()
 	const cli = `#!/bin/sh
 case "$*" in
-"cloudformation describe-stacks --stack-name old"*) echo '{"Stacks":[{"Outputs":[{"OutputKey":"ApiUrl","OutputValue":"https://abc.test"},
- {"OutputKey":"TableName","OutputValue":"T"},{"OutputKey":"SeedFunctionName","OutputValue":"shop-Seed:live"}]}]}';;
 "cloudformation describe-stacks --stack-name shop --region eu-west-1") echo '{"Stacks":[{"Outputs":[{"OutputKey":"OperateFunctionName","OutputValue":"shop-Operate:live"},
  {"OutputKey":"ApiUrl","OutputValue":"https://abc.test"},{"OutputKey":"TableName","OutputValue":"shop-Table"},
  {"OutputKey":"SeedFunctionName","OutputValue":"shop-Seed:live"},{"OutputKey":"ReconcileFunctionName","OutputValue":"shop-Reconcile:live"},{"OutputKey":"EventBusName","OutputValue":"shop-orders"},
@@ -103,8 +100,7 @@ esac
 		t.Fatal(err)
 	}
 	config = filepath.Join(bin, "samconfig.toml")
-	file := "[dev.deploy.parameters]\nstack_name = \"shop\"\nregion = \"eu-west-1\"\n[other.deploy.parameters]\nstack_name = \"none\"\nregion = \"eu-west-1\"\n" +
-		"[old.deploy.parameters]\nstack_name = \"old\"\nregion = \"eu-west-1\"\n"
+	file := "[dev.deploy.parameters]\nstack_name = \"shop\"\nregion = \"eu-west-1\"\n[other.deploy.parameters]\nstack_name = \"none\"\nregion = \"eu-west-1\"\n"
 	if err := os.WriteFile(config, []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -373,22 +369,6 @@ func TestAnEnvironmentsSalesAndBuyersAreShownByOperateFunction(t *testing.T) {
 	}
 }
 
-func TestAStackWithoutOperateFunctionIsToldSo(t *testing.T) {
-	config, calls := account(t, nil)
-	for says, command := range map[string][]string{
-		"NOT PAUSED: the stack's release has no OperateFunction; with the sale's id in the file: aws lambda invoke --function-name shop-Seed:live --payload fileb://events/seed-pause.json /dev/stdout\n": {"pause", "-sale", "m"},
-		"the stack's release has no OperateFunction; `make receipt` and `make orders` read its table":                                                                                                     {"sales"},
-	} {
-		var out bytes.Buffer
-		if err := run(t.Context(), append([]string{"-env", "old", "-config", config}, command...), &out); err == nil || !strings.HasPrefix(out.String()+err.Error(), says) {
-			t.Errorf("%v: %v, %q", command, err, &out)
-		}
-	}
-	if len(*calls) > 0 {
-		t.Errorf("asked: %+v", *calls)
-	}
-}
-
 func TestAnEnvironmentsTableAndQueuesAreThoseOfItsStack(t *testing.T) {
 	config, calls := account(t, map[string]string{
 		"AmazonSQS.GetQueueAttributes": `{"Attributes":{"ApproximateNumberOfMessages":"0"}}`,
@@ -410,99 +390,6 @@ func TestAnEnvironmentsTableAndQueuesAreThoseOfItsStack(t *testing.T) {
 		}
 	}
 	if !services["dynamodb"] || !services["sqs"] {
-		t.Errorf("asked: %+v", *calls)
-	}
-}
-
-func TestAMissingEnvironmentIsNotCalled(t *testing.T) {
-	config, calls := account(t, nil)
-	for says, where := range map[string][]string{
-		"there are: dev, old, other": {"-env", "staging"}, "stack none": {"-env", "other"}, "give only one of": {"-env", "dev", "-table", "T"},
-	} {
-		for _, command := range [][]string{{"pause", "-sale", "moutai"}, {"receipt"}, {"redrive"}} {
-			var out bytes.Buffer
-			err := run(t.Context(), slices.Concat(where, []string{"-config", config}, command), &out)
-			if err == nil || !strings.Contains(out.String()+err.Error(), says) {
-				t.Errorf("%v %s: %v, said %q, want %q", where, command[0], err, &out, says)
-			}
-			if errors.Is(err, errNotDone) && !strings.HasPrefix(out.String(), "NOT PAUSED: ") {
-				t.Errorf("%v: said %q", where, &out)
-			}
-		}
-	}
-	if err := run(t.Context(), []string{"-table", "T", "pause", "-sale", "moutai"}, &bytes.Buffer{}); err == nil {
-		t.Error("a table was paused")
-	}
-	if len(*calls) > 0 {
-		t.Errorf("asked: %+v", *calls)
-	}
-}
-
-func TestAnIdWithABlankAndAnOptionOfAnotherCommandAreRefused(t *testing.T) {
-	all := maps.Clone(commands)
-	for _, c := range changes {
-		all[c.action] = c.command()
-	}
-	options := map[string]bool{}
-	for _, c := range all {
-		for option := range strings.FieldsSeq(c.takes) {
-			options[option] = true
-		}
-	}
-	for name, c := range all {
-		for option := range options {
-			flag, hasValue := strings.CutSuffix(option, "=")
-			if !hasValue || slices.Contains([]string{"note", "name", "about"}, flag) {
-				continue
-			}
-			want := "which begins or ends with a blank"
-			if !slices.Contains(strings.Fields(c.takes), option) {
-				want = "there is no option -" + flag
-			}
-			for _, value := range []string{"pi_x ", "\u3000alice", "moutai\n"} {
-				var out bytes.Buffer
-				if err := run(t.Context(), []string{name, "-" + flag, value}, &out); err == nil || !strings.Contains(err.Error()+out.String(), want) {
-					t.Errorf("%s -%s %q: got %v, %s, want %q", name, flag, value, err, &out, want)
-				}
-			}
-		}
-	}
-	for want, command := range map[string][]string{
-		"is not a sale id":           {"receipt", "-sale", "a b"},
-		"is not a user id":           {"verify-draw", "-sale", "moutai", "-user", "al\x00ice"},
-		"give only one of SALE and":  {"receipt", "-sale", "moutai", "-all"},
-		"name the sale that is reco": {"receipt", "-json"},
-		"belong to a TABLE":          {"-queue", "q", "redrive"},
-	} {
-		if err := run(t.Context(), command, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: got %v, want %q", command, err, want)
-		}
-	}
-}
-
-func TestAnInvalidChangeIsNotRequested(t *testing.T) {
-	config, calls := account(t, nil)
-	for says, command := range map[string][]string{
-		"NOT PAUSED: \"\" is not a sale id; name the sale: make pause SALE=moutai\n":      {"pause"},
-		"NOT RESCHEDULED: OPENS=\"tomorrow\" is not an instant; give both: OPENS=":        {"reschedule", "-sale", "m", "-opens", "tomorrow", "-closes", "2026-11-11T14:00:00Z"},
-		"NOT RESCHEDULED: CLOSES=\"\" is not an instant; give both: OPENS=":               {"reschedule", "-sale", "m", "-opens", "2026-11-11T14:00:00Z"},
-		"NOT RESCHEDULED: UNTIL=\"\" is not an instant; give both: OPENS=":                {"reschedule", "-sale", "m", "-opens", "2026-11-11T14:00:00Z", "-closes", "2026-11-11T15:00:00Z", "-until", ""},
-		"NOT ADDED: \"\" is not a name; give the request a name that was not used before": {"add", "-sale", "m", "-stock", "5"},
-		"NOT ADDED: \"-5\" is not a number of units; give one such as STOCK=50":           {"add", "-sale", "m", "-stock", "-5", "-seed-id", "x"},
-		"NOT WITHDRAWN: \"0\" is not a number of units; give one such as STOCK=50":        {"withdraw", "-sale", "m", "-stock", "0", "-seed-id", "x"},
-		"NOT RECALLED: say why, for the colleagues who are asked: NOTE='the soles":        {"recall", "-sale", "m", "-yes"},
-		"NOT RECALLED: NOTE: invalid-request: note must be at most 500 printable":         {"recall", "-sale", "m", "-yes", "-note", strings.Repeat("x", 501)},
-		"NOT PAUSED: \"a b\" is not the id of a change; give the one":                     {"pause", "-sale", "m", "-id", "a b"},
-		"NOT PAUSED: NOTE: invalid-request: note must be at most 500":                     {"pause", "-sale", "m", "-note", "a\nb"},
-		"NOT ADDED: \"5 0\" is not a number of units; give one such as STOCK=50":          {"add", "-sale", "m", "-stock", "5 0", "-seed-id", "x"},
-	} {
-		var out bytes.Buffer
-		err := run(t.Context(), append([]string{"-env", "dev", "-config", config}, command...), &out)
-		if !errors.Is(err, errNotDone) || !strings.HasPrefix(out.String(), says) || strings.Count(out.String(), "\n") != 1 {
-			t.Errorf("%v: %v, said %q, want %q", command, err, &out, says)
-		}
-	}
-	if len(*calls) > 0 {
 		t.Errorf("asked: %+v", *calls)
 	}
 }

@@ -6,13 +6,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -333,54 +331,6 @@ func TestAForgedAnswerIsWrong(t *testing.T) {
 	contains(t, out, "of alice is not on the roll")
 }
 
-// A table that is restored to a time after its roll was closed goes on with the same draw. One of
-// before closes another roll, which whoever noted the first one finds.
-func TestADrawInARestoredTableIsTheOneThatWasNoted(t *testing.T) {
-	const lost = 6 // enters after the time to which the table is restored
-	d := newDrawing(t, entrants[:lost]...)
-	entering := d.db.Snapshot()
-	receipt := d.enter(entrants[lost])
-	d.close()
-	closed := d.db.Snapshot()
-	noted, err := d.environment().Draw(t.Context(), d.sale())
-	d.check(err)
-	notes := []string{"-roll", noted.Roll.String(), "-round", fmt.Sprint(noted.Round), "-user", entrants[lost], "-nonce", receipt.Nonce.String()}
-	d.throw()
-	thrown := d.db.Snapshot()
-	first := d.call()
-	restore := func(s *dynamotest.Snapshot) {
-		d.db.Restore(s)
-		d.book = d.environment()
-	}
-
-	restore(thrown) // the call is lost, and a unit has been added since
-	_, err = d.book.Add(t.Context(), sale.Addition{SaleID: "moutai", SeedID: "more", Stock: 1})
-	d.check(err)
-	if again := d.call(); again.Number != first.Number || again.Stock != 4 || again.Hi.Compare(first.Hi) <= 0 {
-		t.Errorf("after the dice the call is %+v, and was %+v", again, first)
-	}
-	_, err = d.verify(notes...)
-	d.check(err)
-
-	restore(closed)
-	d.throw()
-	if again := d.call(); again.Hi != first.Hi {
-		t.Errorf("before the dice the call is %+v, and was %+v", again, first)
-	}
-	_, err = d.verify(notes...)
-	d.check(err)
-
-	restore(entering)
-	d.now = noon.Add(2 * time.Hour)
-	_, err = d.book.CloseRoll(t.Context(), d.sale(), d.relay.Chain().RoundAt, dice)
-	d.check(err)
-	out, err := d.verify(notes...)
-	if !errors.Is(err, errBroken) {
-		t.Error(err)
-	}
-	contains(t, out, "you noted the roll "+noted.Roll.String()+" before the dice, but it is ", fmt.Sprintf("you noted round %d before the dice, but it is ", noted.Round), "of grace is not on the roll")
-}
-
 // An API elsewhere that names dice of its own does not choose the order.
 func TestOnlyAStackOnThisMachineHasDiceOfItsOwn(t *testing.T) {
 	d := newDrawing(t, entrants...)
@@ -428,34 +378,6 @@ func TestTheTableShowsWhoIsOnTheRollWithoutAnEntryAndWhoBoughtOutOfTurn(t *testi
 		return strings.Contains(s, "the roll has 7 leaves, but 6 of the entries in the table are on it")
 	}) {
 		t.Errorf("%v, wrong: %q", err, v.Wrong)
-	}
-}
-
-var manyEntrants = flag.Int("entrants", 10_000, "how many people enter the largest draw")
-
-func TestAListOfTheCalledNeedsTheMemoryOfTheRollAndOfOnePage(t *testing.T) {
-	users := make([]string, *manyEntrants)
-	for i := range users {
-		users[i] = fmt.Sprintf("%08x-0000-4000-8000-%012x", i, i)
-	}
-	d := newDrawing(t, users...)
-	_, err := d.book.Add(t.Context(), sale.Addition{SaleID: "moutai", SeedID: "more", Stock: int64(len(users)/2 - 3)})
-	d.check(err)
-	d.close()
-	d.throw()
-	d.call()
-	var before runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	began := time.Now()
-	v, b := d.read(io.Discard)
-	read := time.Since(began)
-	p := peak{rarely: len(users) / 500} // the table is in memory, too
-	d.check(v.writeCalled(t.Context(), b, v.running(), &p))
-	grown := int64(p.heap) - int64(before.HeapAlloc)
-	t.Logf("%d entrants: read and checked in %.1f s, %d called listed in %.1f s, %d MB held", len(users), read.Seconds(), p.lines-1, (time.Since(began) - read).Seconds(), grown>>20)
-	if most := int64(len(users))*128 + 16<<20; p.lines != len(users)/2+1 || p.heap == 0 || grown > most {
-		t.Errorf("%d lines, with %d bytes more, want at most %d", p.lines, grown, most)
 	}
 }
 
@@ -525,31 +447,5 @@ func TestWhatToPublishIsShownUntilTheDiceHaveFallen(t *testing.T) {
 	d.shown = func(s map[string]any) { s["entrants"] = 8 }
 	if _, err := show("-csv"); err == nil || !strings.Contains(err.Error(), "the draw is not correct") {
 		t.Errorf("of a draw that is wrong the list is %v", err)
-	}
-}
-
-func TestADrawThatCannotBeAskedForIsRefused(t *testing.T) {
-	d := newDrawing(t)
-	_, err := d.book.Create(t.Context(), sale.Creation{SaleID: "plain", Name: "Plain", Stock: 1, Shards: 1, OpensAt: noon, ClosesAt: noon.Add(time.Hour)})
-	d.check(err)
-	for want, args := range map[string][]string{
-		"name the sale: make verify-draw": {"verify-draw", "-sale", "a b"},
-		"give BUYER=… and NONCE=…":        {"verify-draw", "-sale", "moutai", "-user", "alice"},
-		"ROUND is \"1st\"":                {"verify-draw", "-sale", "moutai", "-round", "1st"},
-		"is not the http or https":        {"verify-draw", "-url", "ftp://shop", "-sale", "moutai"},
-		"the sale has no draw":            {"verify-draw", "-url", d.api.URL, "-sale", "plain"},
-		"the API answered 404":            {"verify-draw", "-url", d.api.URL, "-sale", "other"},
-	} {
-		if err := (&place{}).does(t, io.Discard, args...); err == nil || errors.Is(err, errBroken) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: got %v, want %q", args, err, want)
-		}
-	}
-	if err := (&place{table: "T"}).does(t, io.Discard, "draw", "-sale", "moutai"); err == nil || !strings.Contains(err.Error(), "a table alone is not enough") {
-		t.Errorf("a table alone: %v", err)
-	}
-	for id, want := range map[string]error{"moutai": nil, "none": books.ErrNoSale, "a b": books.ErrNoSale, "plain": books.ErrNoDrawing} {
-		if _, err := books.OpenDrawing(t.Context(), d.db, "T", id); !errors.Is(err, want) {
-			t.Errorf("%s: %v, want %v", id, err, want)
-		}
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -38,7 +37,4 @@ func TestAPersonIsErasedOnceTheirSalesAreOver(t *testing.T) {
 			erases(sure, errNotDone, "NOT ERASED: no sale holds anything of alice")
 		}
 	})
-	if err := (&place{}).does(t, io.Discard, "erase", "-user", ""); err == nil || !strings.Contains(err.Error(), "is not a user id") {
-		t.Errorf("got %v", err)
-	}
 }

@@ -26,23 +26,13 @@ var (
 	askPause = time.Second
 )
 
-// operator is how to ask the system's OperateFunction for a command. For a stack whose release has
-// none, the error names what that release has.
-func (p *place) operator(ctx context.Context, command string) (client.Operator, system.Place, error) {
+// operator is how to ask the system's OperateFunction.
+func (p *place) operator(ctx context.Context) (client.Operator, system.Place, error) {
 	where, err := p.system(ctx)
 	if err != nil {
 		return client.Operator{}, where, err
 	}
-	with, err := where.Operator(ctx)
-	switch {
-	case !errors.Is(err, system.ErrTooOld):
-	case command == "sales" || command == "buyer":
-		err = fmt.Errorf("%w; `make receipt` and `make orders` read its table", err)
-	default:
-		err = fmt.Errorf("%w; with the sale's id in the file: aws lambda invoke --function-name %s --payload fileb://events/seed-%s.json /dev/stdout",
-			err, where.Functions[client.SeedFunction], command)
-	}
-	return with, where, err
+	return where.Operator(ctx), where, nil
 }
 
 // read asks for what a route of the operators' API shows.

@@ -107,17 +107,6 @@ func TestEveryOrderIsListedInItsState(t *testing.T) {
 	})
 }
 
-func TestOrdersThatCannotBeAskedForAreRefused(t *testing.T) {
-	for want, args := range map[string][]string{
-		"make orders SALE=moutai":                   {"orders", "-sale", "a b"},
-		"pending, confirmed, paid, expired, cancel": {"orders", "-sale", "moutai", "-state", "payed"},
-	} {
-		if err := (&place{}).does(t, io.Discard, args...); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: got %v, want %q", args, err, want)
-		}
-	}
-}
-
 func TestAReaderThatLeavesIsNoFailure(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

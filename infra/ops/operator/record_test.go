@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -62,30 +61,4 @@ func TestAPaymentThatWasNeverReportedIsRecordedOnce(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestAPaymentThatNoProviderReportsIsNotRecorded(t *testing.T) {
-	valid := func(change ...string) []string {
-		values := map[string]string{"provider": "stripe", "sale": "moutai", "order": "523415642750058497", "payment": "pi_1", "amount": "89900", "currency": "CNY"}
-		values[change[0]] = change[1]
-		args := []string{"record", "-go"}
-		for name, value := range values {
-			args = append(args, "-"+name, value)
-		}
-		return args
-	}
-	for want, args := range map[string][]string{
-		"PROVIDER is stripe or standard-webhooks":  valid("provider", "Stripe"),
-		"PAYMENT is its payment intent":            valid("payment", "cs_1"),
-		"is not a sale id":                         valid("sale", "a b"),
-		"is not an order id":                       valid("order", "7x"),
-		"whole number of minor units, 89900 for 8": valid("amount", "899.00"),
-		"no valid amount":                          valid("amount", "-1"),
-		"no valid currency":                        valid("currency", "yuan"),
-		"no valid reference":                       valid("payment", "pi_"+strings.Repeat("1", 200)),
-	} {
-		if err := (&place{}).does(t, io.Discard, args...); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: got %v, want %q", args, err, want)
-		}
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -171,19 +170,5 @@ func TestRefundsOfManySalesAreListedAlsoIfSomeCannotBeRead(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-func TestRefundsAreMarkedOnlyWhenTheyAreNamedAndAskedFor(t *testing.T) {
-	for want, args := range map[string][]string{
-		"name the payment": {"refunds", "-sale", "moutai", "-go"},
-		"add GO=1":         {"refunds", "-sale", "moutai", "-payment", "stripe#pi_1"},
-		"is not a sale id": {"refunds", "-sale", "a b", "-go", "-payment", "stripe#pi_1"},
-		"no option -all":   {"refunds", "-all"},
-		"unexpected":       {"refunds", "moutai"},
-	} {
-		if err := (&place{}).does(t, io.Discard, args...); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: got %v, want %q", args, err, want)
-		}
 	}
 }

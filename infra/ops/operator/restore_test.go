@@ -3,9 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -183,32 +180,4 @@ func TestATableThatTheFilesContradictIsNotReplayed(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestFilesThatSayNothingAreRefused(t *testing.T) {
-	file := func(text string) string {
-		path := filepath.Join(t.TempDir(), "log")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	const claim = `{"service":"purchase","saleId":"moutai","user":"bob","claimId":"c","shard":0,"acceptedAt":1}`
-	for want, args := range map[string][]string{
-		"no instant":                {"restore-replay", "-at", "noon", "-log", file(claim)},
-		"LOG=file":                  {"restore-replay", "-at", "2026-11-11T12:04:00Z"},
-		"name no order":             {"restore-replay", "-at", "2026-11-11T12:04:00Z", "-log", file("START\n")},
-		"line 2: unexpected end":    {"restore-replay", "-at", "2026-11-11T12:04:00Z", "-log", file(claim + "\n" + claim[:40])},
-		"missing or malformed":      {"restore-replay", "-at", "2026-11-11T12:04:00Z", "-log", file(strings.Replace(claim, `"shard":0,`, "", 1))},
-		"of two users":              {"restore-replay", "-at", "2026-11-11T12:04:00Z", "-log", file(claim + "\n" + strings.Replace(claim, "bob", "eve", 1))},
-		"of a running stack is not": {"restore-replay", "-at", "2026-11-11T12:04:00Z", "-log", file(claim)},
-	} {
-		p := &place{table: "T"}
-		if strings.Contains(want, "running") {
-			p.env = "prod"
-		}
-		if err := p.does(t, io.Discard, args...); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: got %v, want %q", args, err, want)
-		}
-	}
 }

@@ -43,7 +43,7 @@ type audited struct {
 // saleList is every sale, as of an instant of the function's clock.
 type saleList struct {
 	AsOf    time.Time    `json:"asOf"`
-	Version string       `json:"version"` // of the function's release; "" before 0.6.0
+	Version string       `json:"version"` // of the function's release
 	Sales   []listedSale `json:"sales"`
 }
 
@@ -52,7 +52,7 @@ type saleList struct {
 func sales(ctx context.Context, p *place, _ options, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
-	with, where, err := p.operator(ctx, "sales")
+	with, where, err := p.operator(ctx)
 	var list saleList
 	if err == nil {
 		err = read(ctx, with, "/operate/sales", nil, map[string]string{"drained": "1"}, &list)
@@ -60,9 +60,7 @@ func sales(ctx context.Context, p *place, _ options, out io.Writer) error {
 	if err != nil {
 		return errors.New(oneLine(err))
 	}
-	if list.Version != "" {
-		fmt.Fprintf(out, "release %s\n", list.Version)
-	}
+	fmt.Fprintf(out, "release %s\n", list.Version)
 	if len(list.Sales) == 0 {
 		fmt.Fprintf(out, "the table %s has no sale\n", where.Table)
 		return nil

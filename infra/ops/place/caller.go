@@ -3,7 +3,6 @@ package place
 import (
 	"cmp"
 	"context"
-	"errors"
 	"os"
 	"os/user"
 	"time"
@@ -18,18 +17,12 @@ import (
 // callerTime bounds the question who the caller is: stopping a sale must not wait for the answer.
 const callerTime = 3 * time.Second
 
-// ErrTooOld means that the stack's release has no OperateFunction.
-var ErrTooOld = errors.New("the stack's release has no OperateFunction")
-
 // Operator returns how to ask the system's OperateFunction: by invoking it, on AWS in the name of the
 // owner of the credentials, as STS gives it, on the local stack or if that is not known in time in that
 // of this machine's user. The function takes the name as it is told.
-func (p *Place) Operator(ctx context.Context) (client.Operator, error) {
+func (p *Place) Operator(ctx context.Context) client.Operator {
 	o := client.Operator{Client: p.Client, Actor: machineUser()}
-	switch {
-	case p.Functions[client.OperateFunction] == "":
-		return o, ErrTooOld
-	case p.sts != nil:
+	if p.sts != nil {
 		ctx, cancel := context.WithTimeout(ctx, callerTime)
 		defer cancel()
 		if caller, err := p.sts.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{}); err == nil {
@@ -37,7 +30,7 @@ func (p *Place) Operator(ctx context.Context) (client.Operator, error) {
 			o.Actor = cmp.Or(arn[max(0, len(arn)-sale.MaxActor):], o.Actor)
 		}
 	}
-	return o, nil
+	return o
 }
 
 func machineUser() string {
