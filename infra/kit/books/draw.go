@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"flashsale/infra/kit/drawcheck/rules"
 )
 
@@ -60,24 +58,9 @@ func (f *fields) drawn(has bool) (d drawn) {
 
 // mark is a boolean that is true if it is there.
 func (f *fields) mark(name string) bool {
-	if !f.has(name) {
-		return false
-	}
-	if !f.flag(name) {
-		f.fail(name + " is there and not true")
-		return false
-	}
-	return true
-}
-
-// binary is the value of a binary attribute.
-func (f *fields) binary(name string) []byte {
-	v, ok := f.value(name).(*types.AttributeValueMemberB)
-	if !ok {
-		f.fail(name + " is not binary")
-		return nil
-	}
-	return v.Value
+	is := optional(f, name, f.flag)
+	f.failIf(f.has(name) && !is, name+" is there and not true")
+	return is
 }
 
 // hex is a string of that many bytes in lower-case hexadecimal digits.

@@ -47,9 +47,10 @@ type EventReport struct {
 // describes, and no other. It fails with ErrNoSale, with ErrNewerVersion, or if it cannot
 // read the table or the file.
 //
-// The file is read before the table and, if events are missing, its new lines after it. So
-// the sale may go on meanwhile. Of the events in the file it keeps hashes only. Two events count as equal if a 64-bit hash of them is: of two million events,
-// two different ones are with a probability of one in ten million.
+// The file is read before the table, and only what was to be in it by then is missing. So the
+// sale may go on meanwhile. Of the events in the file it keeps hashes only. Two events count as
+// equal if a 64-bit hash of them is: of two million events, two different ones are with a
+// probability of one in ten million.
 func CheckEvents(ctx context.Context, db DynamoDB, name, path, saleID string, o Options) (*EventReport, error) {
 	o.setDefaults()
 	c := &eventCheck{
@@ -69,6 +70,8 @@ type eventCheck struct {
 	known   map[string]saleItem
 	r       EventReport
 	claims  int64
+	seeded  int64     // in the sales that were read
+	overdue time.Time // until when the events were to be in the file
 	missing map[uint64]missingEvent
 	erased  map[string]event // by id, those of erased users
 	found   int64            // findings, with those that are not in the report
@@ -84,6 +87,7 @@ func (c *eventCheck) run(ctx context.Context) (*EventReport, error) {
 	if c.saleID != "" && !isID(c.saleID) {
 		return nil, fmt.Errorf("%w: a sale's id is 1 to 64 characters of A-Z, a-z, 0-9, _ and -", ErrNoSale)
 	}
+	c.overdue = c.Now().Add(-c.Overdue)
 	if err := c.file.read(); err != nil {
 		return nil, err
 	}
@@ -95,9 +99,6 @@ func (c *eventCheck) run(ctx context.Context) (*EventReport, error) {
 		if err := c.readSale(ctx, saleID); err != nil {
 			return nil, err
 		}
-	}
-	if err := c.lookAgain(ctx); err != nil {
-		return nil, err
 	}
 	if err := c.judge(); err != nil {
 		return nil, err
@@ -126,94 +127,73 @@ func (c *eventCheck) sales(ctx context.Context) ([]string, error) {
 	return ids, err
 }
 
-// readSale expects the events of one sale.
+// readSale expects the events of one sale, or those of the refunds of unknown orders.
 func (c *eventCheck) readSale(ctx context.Context, saleID string) error {
+	var partitions []string
 	if saleID != "" {
-		if err := c.readClaims(ctx, saleID); err != nil {
-			return err
-		}
-		if err := cmp.Or(c.readListing(ctx, saleID), c.readTrail(ctx, saleID), c.readRoll(ctx, saleID)); err != nil {
-			return err
-		}
-	}
-	if c.known[saleID].archive != "" {
-		return nil
-	}
-	return c.partition(ctx, "REFUND#"+saleID, 0, c.expectOf)
-}
-
-func (c *eventCheck) readClaims(ctx context.Context, saleID string) error {
-	at := key{"SALE#" + saleID, "SALE"}
-	found, err := c.get(ctx, []key{at})
-	if err != nil {
-		return err
-	}
-	it := found[at]
-	switch {
-	case it == nil && c.saleID == "":
-		c.find("the item of sale %s is missing, so its events are unknown", saleID)
-		return nil
-	case it == nil:
-		return fmt.Errorf("%w: %s", ErrNoSale, saleID)
-	}
-	if err := readable(it); err != nil {
-		return err
-	}
-	s, problem := readSale(it)
-	if c.malformed(it, problem) {
-		return nil
-	}
-	c.known[saleID] = s
-	for bucket := range s.buckets {
-		err := c.partition(ctx, "CLAIM#"+saleID+"#"+strconv.Itoa(bucket), 0, func(items []item) error {
-			for _, it := range items {
-				if err := readable(it); err != nil {
-					return err
-				}
-			}
-			c.claims += int64(len(items))
-			c.Progress(c.claims, max(s.seeded, c.claims))
-			return c.expectOf(items)
-		})
+		s, err := c.readItem(ctx, saleID)
 		if err != nil {
+			return err
+		}
+		listing, err := one(ctx, c, key{"SALES", saleID})
+		if err != nil {
+			return err
+		}
+		if err := cmp.Or(readable(listing), c.expectOf(listing)); err != nil {
+			return err
+		}
+		for bucket := range s.buckets {
+			partitions = append(partitions, fmt.Sprintf("CLAIM#%s#%d", saleID, bucket))
+		}
+		partitions = append(partitions, "CHANGES#"+saleID, "SALE#"+saleID, "DRAW#"+saleID)
+	}
+	if c.known[saleID].archive == "" {
+		partitions = append(partitions, "REFUND#"+saleID)
+	}
+	for _, pk := range partitions {
+		if err := each(ctx, c, pk, c.expectOf); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *eventCheck) readListing(ctx context.Context, saleID string) error {
-	at := key{"SALES", saleID}
-	found, err := c.get(ctx, []key{at})
-	if err != nil {
-		return err
-	}
-	it := found[at]
-	if it == nil {
-		return nil // a finding of the recount
+// readItem reads the sale's own item. It is zero if the events cannot be known by it, which is a finding.
+func (c *eventCheck) readItem(ctx context.Context, saleID string) (s saleItem, err error) {
+	it, err := one(ctx, c, key{"SALE#" + saleID, "SALE"})
+	switch {
+	case err != nil:
+		return s, err
+	case it == nil && c.saleID == "":
+		c.find("the item of sale %s is missing, so its events are unknown", saleID)
+		return s, nil
+	case it == nil:
+		return s, fmt.Errorf("%w: %s", ErrNoSale, saleID)
 	}
 	if err := readable(it); err != nil {
-		return err
+		return s, err
 	}
-	return c.expectOf([]item{it})
+	s, problem := readSale(it)
+	if c.malformed(it, problem) {
+		return saleItem{}, nil
+	}
+	c.known[saleID] = s
+	c.seeded += s.seeded
+	return s, nil
 }
 
-// readTrail expects the events of the edits, and of the additions and withdrawals that are in
-// the trail, too.
-func (c *eventCheck) readTrail(ctx context.Context, saleID string) error {
-	return cmp.Or(c.partition(ctx, "CHANGES#"+saleID, 0, c.expectOf), c.partition(ctx, "SALE#"+saleID, 0, c.expectOf))
-}
-
-// expectOf expects the events that items stand for.
-func (c *eventCheck) expectOf(items []item) error {
-	for _, it := range items {
-		all, problem := eventsOf(it)
-		if c.malformed(it, problem) {
-			continue
-		}
-		for _, e := range all {
-			c.expect(e)
-		}
+// expectOf expects the events that an item stands for.
+func (c *eventCheck) expectOf(it item) error {
+	all, problem := eventsOf(it)
+	if c.malformed(it, problem) {
+		return nil
+	}
+	for _, e := range all {
+		c.expect(e)
+	}
+	if kind, _, _ := cutKind(keyOf(it).pk); kind == "CLAIM" {
+		c.claims++
+		c.Progress(c.claims, max(c.seeded, c.claims))
 	}
 	return nil
 }
@@ -282,19 +262,6 @@ func (c changeItem) event(saleID string) event {
 	return e
 }
 
-// readRoll expects the event of a draw's roll, if it is closed.
-func (c *eventCheck) readRoll(ctx context.Context, saleID string) error {
-	at := key{"DRAW#" + saleID, "HEAD"}
-	if s := c.known[saleID]; !s.hasDraw() {
-		return nil
-	}
-	found, err := c.get(ctx, []key{at})
-	if err != nil || found[at] == nil {
-		return err
-	}
-	return c.expectOf([]item{found[at]})
-}
-
 func changeEvent(saleID, number, id, action string, at int64, by author, labels string) event {
 	e := newEvent("SaleChanged", saleID+":"+number, saleID, at)
 	e.members["changeId"], e.members["action"], e.members["verified"] = id, action, by.verified
@@ -332,20 +299,7 @@ func (c *eventCheck) expect(e event) {
 		c.file.expected[sum] = true
 		return
 	}
-	c.missing[sum] = missingEvent{e.id(), !e.at.After(c.Now().Add(-c.Overdue))}
-}
-
-// lookAgain looks for the missing events in the lines that the file has got since it was
-// read.
-func (c *eventCheck) lookAgain(ctx context.Context) error {
-	if len(c.missing) == 0 {
-		return nil
-	}
-	if err := c.Sleep(ctx, SettleTime); err != nil {
-		return err
-	}
-	_, err := c.file.each(c.file.end, 0, func(l line) { delete(c.missing, l.sum) })
-	return err
+	c.missing[sum] = missingEvent{e.id(), !e.at.After(c.overdue)}
 }
 
 // judge names what is missing and what should not be in the file.
@@ -526,7 +480,7 @@ func (e event) sum(seed maphash.Seed) uint64 { return maphash.Bytes(seed, e.text
 
 // read reads the whole file.
 func (f *eventFile) read() (err error) {
-	f.end, err = f.each(0, 0, func(l line) {
+	f.end, err = f.each(0, func(l line) {
 		f.lines++
 		f.expected[l.sum] = false
 	})
@@ -535,7 +489,7 @@ func (f *eventFile) read() (err error) {
 
 // unexpected reads the events that the table does not stand for, each once.
 func (f *eventFile) unexpected(do func(line)) error {
-	_, err := f.each(0, f.end, func(l line) {
+	_, err := f.each(f.end, func(l line) {
 		if isExpected, known := f.expected[l.sum]; known && !isExpected {
 			f.expected[l.sum] = true
 			do(l)
@@ -544,20 +498,17 @@ func (f *eventFile) unexpected(do func(line)) error {
 	return err
 }
 
-// each reads the complete lines from one byte to another, to the end of the file if that is
-// 0, and returns where they end. A line is complete if it ends with a line feed.
-func (f *eventFile) each(from, to int64, do func(line)) (end int64, err error) {
+// each reads the complete lines up to a byte, to the end of the file if that is 0, and returns
+// where they end. A line is complete if it ends with a line feed.
+func (f *eventFile) each(to int64, do func(line)) (end int64, err error) {
 	file, err := os.Open(f.path)
 	if err != nil {
 		return 0, fmt.Errorf("read events: %w", err)
 	}
 	defer file.Close()
-	if _, err := file.Seek(from, io.SeekStart); err != nil {
-		return 0, fmt.Errorf("read events: %w", err)
-	}
 	r := bufio.NewReaderSize(file, 1<<16)
 	number := int64(0)
-	for end = from; to == 0 || end < to; {
+	for to == 0 || end < to {
 		text, err := r.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
 			return end, nil

@@ -67,37 +67,80 @@ func (f *fields) value(name string) types.AttributeValue {
 	return v
 }
 
+// typed is an attribute's value, or V's zero and a problem.
+func typed[V types.AttributeValue](f *fields, name, kind string) (v V, ok bool) {
+	v, ok = f.value(name).(V)
+	f.failIf(!ok, name+" is not "+kind)
+	return v, ok
+}
+
 // text is a string's value, or "" and a problem.
-func (f *fields) text(name string) string {
-	v, ok := f.value(name).(*types.AttributeValueMemberS)
-	if !ok {
-		f.fail(name + " is not a string")
-		return ""
+func (f *fields) text(name string) (text string) {
+	if v, ok := typed[*types.AttributeValueMemberS](f, name, "a string"); ok {
+		text = v.Value
 	}
-	return v.Value
+	return text
 }
 
 // number is an integer's value, or 0 and a problem.
-func (f *fields) number(name string) int64 {
-	v, ok := f.value(name).(*types.AttributeValueMemberN)
-	if !ok {
-		f.fail(name + " is not a number")
-		return 0
-	}
-	n, err := strconv.ParseInt(v.Value, 10, 64)
-	if err != nil {
-		f.fail(name + " is not an integer")
+func (f *fields) number(name string) (n int64) {
+	if v, ok := typed[*types.AttributeValueMemberN](f, name, "a number"); ok {
+		var err error
+		n, err = strconv.ParseInt(v.Value, 10, 64)
+		f.failIf(err != nil, name+" is not an integer")
 	}
 	return n
+}
+
+// flag is a boolean's value, or false and a problem.
+func (f *fields) flag(name string) (is bool) {
+	if v, ok := typed[*types.AttributeValueMemberBOOL](f, name, "a boolean"); ok {
+		is = v.Value
+	}
+	return is
+}
+
+// binary is the value of a binary attribute, or nil and a problem.
+func (f *fields) binary(name string) (b []byte) {
+	if v, ok := typed[*types.AttributeValueMemberB](f, name, "binary"); ok {
+		b = v.Value
+	}
+	return b
+}
+
+// texts is a set of strings, or nil and a problem.
+func (f *fields) texts(name string) (all []string) {
+	if v, ok := typed[*types.AttributeValueMemberSS](f, name, "a set of strings"); ok {
+		all = v.Value
+	}
+	return all
+}
+
+// numbers is a set of whole numbers, or nil and a problem.
+func (f *fields) numbers(name string) map[int]bool {
+	v, ok := typed[*types.AttributeValueMemberNS](f, name, "a set of numbers")
+	if !ok {
+		return nil
+	}
+	set := make(map[int]bool, len(v.Value))
+	for _, text := range v.Value {
+		k, ok := index(text)
+		f.failIf(!ok, name+" holds "+text+", which is no shard number")
+		set[k] = true
+	}
+	return set
 }
 
 // within is a number from low to high.
 func (f *fields) within(name string, low, high int64) int64 {
 	n := f.number(name)
-	if n < low || n > high {
-		f.fail(name + " is out of range")
-	}
+	f.failIf(n < low || n > high, name+" is out of range")
 	return n
+}
+
+// between reads a number from low to high.
+func (f *fields) between(low, high int64) func(name string) int64 {
+	return func(name string) int64 { return f.within(name, low, high) }
 }
 
 // positive is a number from 1.
@@ -119,50 +162,6 @@ var (
 
 // instant is a time in Unix milliseconds.
 func (f *fields) instant(name string) int64 { return f.within(name, year2000, year2100-1) }
-
-func (f *fields) flag(name string) bool {
-	v, ok := f.value(name).(*types.AttributeValueMemberBOOL)
-	if !ok {
-		f.fail(name + " is not a boolean")
-		return false
-	}
-	return v.Value
-}
-
-// numbers is a set of whole numbers, none if the attribute is missing.
-func (f *fields) numbers(name string) map[int]bool {
-	if !f.has(name) {
-		return nil
-	}
-	v, ok := f.value(name).(*types.AttributeValueMemberNS)
-	if !ok {
-		f.fail(name + " is not a set of numbers")
-		return nil
-	}
-	set := make(map[int]bool, len(v.Value))
-	for _, text := range v.Value {
-		k, ok := index(text)
-		if !ok {
-			f.fail(name + " holds " + text + ", which is no shard number")
-			continue
-		}
-		set[k] = true
-	}
-	return set
-}
-
-// texts is a set of strings, none if the attribute is missing.
-func (f *fields) texts(name string) []string {
-	if !f.has(name) {
-		return nil
-	}
-	v, ok := f.value(name).(*types.AttributeValueMemberSS)
-	if !ok {
-		f.fail(name + " is not a set of strings")
-		return nil
-	}
-	return v.Value
-}
 
 // shard is the number of a shard, or -1 and a problem.
 func (f *fields) shard() int {
@@ -203,9 +202,7 @@ func isID(s string) bool {
 // id is a string that is a valid id.
 func (f *fields) id(name string) string {
 	s := f.text(name)
-	if !isID(s) {
-		f.fail(name + " is not 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
-	}
+	f.failIf(!isID(s), name+" is not 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
 	return s
 }
 

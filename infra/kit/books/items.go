@@ -71,18 +71,13 @@ type presentation struct{ name, image, about, link string }
 func (f *fields) presentation() (p presentation) {
 	p.name = f.text("name")
 	f.failIf(p.name == "" || !isText(p.name, 200), "name is not 1 to 200 printable characters")
-	for name, value := range map[string]*string{"image": &p.image, "link": &p.link} {
-		if f.has(name) {
-			if *value = f.text(name); !strings.HasPrefix(*value, "https://") || !isText(*value, 500) {
-				f.fail(name + " is not an https address of at most 500 characters")
-			}
-		}
+	address := func(name string) string {
+		text := f.text(name)
+		f.failIf(!strings.HasPrefix(text, "https://") || !isText(text, 500), name+" is not an https address of at most 500 characters")
+		return text
 	}
-	if f.has("about") {
-		if p.about = f.text("about"); p.about == "" || !isText(strings.ReplaceAll(p.about, "\n", ""), 500) {
-			f.fail("about is not 1 to 500 printable characters")
-		}
-	}
+	p.image, p.link, p.about = optional(f, "image", address), optional(f, "link", address), optional(f, "about", f.text)
+	f.failIf(f.has("about") && (p.about == "" || !isText(strings.ReplaceAll(p.about, "\n", ""), 500)), "about is not 1 to 500 printable characters")
 	return p
 }
 
@@ -92,7 +87,7 @@ func readSale(it item) (s saleItem, problem string) {
 		opensAt: f.instant("opensAt"), closesAt: f.instant("closesAt"), paused: f.flag("paused"),
 		changedAt: f.within("changedAt", 0, year2100), seeded: f.within("seeded", 0, math.MaxInt64), room: -1,
 		shards: int(f.within("shards", 1, maxShards)), buckets: int(f.within("buckets", 1, maxBuckets)),
-		empty: f.numbers("empty"), version: f.positive("version"), state: f.oneOf("state", "DRAFT", "OPEN"),
+		empty: optional(f, "empty", f.numbers), version: f.positive("version"), state: f.oneOf("state", "DRAFT", "OPEN"),
 		lasting: f.lasting(), minReader: f.minReader(), shown: f.presentation(), described: optional(f, "described", f.positive),
 		edits: optional(f, "edits", f.positive), seedings: optional(f, "seedings", f.positive), recalledAt: optional(f, "recalledAt", f.instant), restoredAt: optional(f, "restoredAt", f.instant),
 	}
@@ -126,9 +121,7 @@ func readCreate(it item) (c createItem, problem string) {
 		stock: f.within("stock", 1, maxUnits), shards: int(f.within("shards", 1, maxShards)),
 		lasting: f.lasting(),
 	}
-	if f.has("maxStock") {
-		c.maxStock = f.within("maxStock", c.stock, maxUnits)
-	}
+	c.maxStock = optional(f, "maxStock", f.between(c.stock, maxUnits))
 	f.window(c.opensAt, c.closesAt)
 	return c, f.end()
 }
@@ -146,9 +139,8 @@ func readSeed(it item) (s seedItem, problem string) {
 	f := newFields(it)
 	s = seedItem{units: f.within("units", -maxUnits, maxUnits), at: f.instant("at"), author: f.author(), labels: f.labels()}
 	f.failIf(s.units == 0, "units is 0")
-	if s.action = f.text("action"); s.action != map[bool]string{true: "add", false: "withdraw"}[s.units > 0] {
-		f.fail("action is not what its units say")
-	}
+	s.action = f.text("action")
+	f.failIf(s.action != map[bool]string{true: "add", false: "withdraw"}[s.units > 0], "action is not what its units say")
 	return s, f.end()
 }
 

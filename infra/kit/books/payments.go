@@ -29,15 +29,8 @@ type terms struct {
 }
 
 func (f *fields) terms() (t terms) {
-	if f.has("payWithin") {
-		t.payWithin = f.within("payWithin", minPayWithin, maxPayWithin)
-	}
-	if f.has("price") {
-		t.price = f.within("price", 1, maxPrice)
-	}
-	if f.has("currency") {
-		t.currency = f.currency("currency")
-	}
+	t.payWithin, t.price = optional(f, "payWithin", f.between(minPayWithin, maxPayWithin)), optional(f, "price", f.between(1, maxPrice))
+	t.currency = optional(f, "currency", f.currency)
 	f.failIf((t.price == 0) != (t.currency == ""), "price and currency do not come together")
 	return t
 }
@@ -51,10 +44,7 @@ func (f *fields) currency(name string) string {
 
 // minReader is 0 if there is none.
 func (f *fields) minReader() int64 {
-	if !f.has("minReader") {
-		return 0
-	}
-	return f.within("minReader", paymentReader, sealedReader)
+	return optional(f, "minReader", f.between(paymentReader, sealedReader))
 }
 
 // isPayment reports whether s is a payment's id: a provider and its reference.
@@ -87,7 +77,7 @@ func (f *fields) settlement() (s settlement) {
 	if f.has("releasedAt") || f.has("releasedBy") {
 		s.releasedAt, s.releasedBy = f.instant("releasedAt"), f.oneOf("releasedBy", "expiry", "buyer", "operator")
 	}
-	if s.refunds = f.texts("refunds"); len(s.refunds) > maxClaimRefunds && !(len(s.refunds) == maxClaimRefunds+1 && slices.Contains(s.refunds, s.payment)) {
+	if s.refunds = optional(f, "refunds", f.texts); len(s.refunds) > maxClaimRefunds && !(len(s.refunds) == maxClaimRefunds+1 && slices.Contains(s.refunds, s.payment)) {
 		f.fail("refunds are more than 20")
 	}
 	for _, payment := range s.refunds {
@@ -265,17 +255,9 @@ func readRefund(it item) (r refundItem, problem string) {
 		currency: f.currency("currency"), labels: f.labels(), at: f.instant("at"),
 	}
 	f.failIf(!isPayment(r.payment), "sk is no provider#reference")
-	r.orderID = optional(f, "orderId", f.positive)
-	if f.has("user") {
-		if r.user = f.text("user"); !isUser(r.user) {
-			f.fail("user is no user id")
-		}
-	}
-	if f.has("refundedAt") {
-		if r.refundedAt = f.instant("refundedAt"); r.refundedAt < r.at-skew.Milliseconds() {
-			f.fail("refundedAt is before at")
-		}
-	}
+	r.orderID, r.user, r.refundedAt = optional(f, "orderId", f.positive), optional(f, "user", f.text), optional(f, "refundedAt", f.instant)
+	f.failIf(f.has("user") && !isUser(r.user), "user is no user id")
+	f.failIf(f.has("refundedAt") && r.refundedAt < r.at-skew.Milliseconds(), "refundedAt is before at")
 	switch unknown := r.reason == "unknown-order"; {
 	case unknown != (of == ""):
 		f.fail("reason and sale do not go together")

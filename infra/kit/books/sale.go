@@ -81,51 +81,47 @@ func (b *Books) Sales() []string {
 
 // Sale returns a sale; if there is none, everything in it is empty.
 func (b *Books) Sale(saleID string) *Sale {
-	s := &Sale{Shards: map[int]Shard{}, Orders: map[string]Order{}, Refunds: map[string]string{}}
-	for pk, items := range b.partitions {
-		kind, rest, _ := cutKind(pk)
-		of, n, _ := cutNumber(rest)
-		switch {
-		case pk == "SALE#"+saleID:
-			for _, it := range items {
-				if keyOf(it).sk == "SALE" {
-					s.describe(it)
-				}
-			}
-		case pk == "SALES":
-			for _, it := range items {
-				if keyOf(it).sk == saleID {
-					listing, _ := readListing(it)
-					s.Drained, s.Recalling = listing.drained, listing.recalling != 0
-				}
-			}
-		case kind == "STOCK" && of == saleID:
-			for _, it := range items {
-				shard, _ := readShard(it)
-				s.Shards[n] = Shard{shard.stock, shard.seeded, shard.released, shard.putBack}
-			}
-		case kind == "CLAIM" && of == saleID:
-			for _, it := range items {
-				c, _ := readClaim(it, n)
-				s.Claims = append(s.Claims, c)
-			}
-		case pk == "REFUND#"+saleID:
-			for _, it := range items {
-				r, _ := readRefund(it)
-				s.Refunds[r.payment] = r.reason
-			}
-		case kind == "ORDER":
-			for _, it := range items {
-				if o, _ := readOrder(it); o.SaleID == saleID {
-					s.Orders[o.ID] = o
-				}
-			}
+	s := newSale()
+	for _, items := range b.partitions {
+		for _, it := range items {
+			s.take(saleID, it)
 		}
 	}
 	slices.SortFunc(s.Claims, func(a, b Claim) int {
 		return cmp.Or(cmp.Compare(a.Bucket, b.Bucket), strings.Compare(a.User, b.User))
 	})
 	return s
+}
+
+func newSale() *Sale {
+	return &Sale{Shards: map[int]Shard{}, Orders: map[string]Order{}, Refunds: map[string]string{}}
+}
+
+// take adds an item, if it is one of the sale.
+func (s *Sale) take(saleID string, it item) {
+	k := keyOf(it)
+	kind, rest, _ := cutKind(k.pk)
+	of, n, _ := cutNumber(rest)
+	switch {
+	case k == key{"SALE#" + saleID, "SALE"}:
+		s.describe(it)
+	case k == key{"SALES", saleID}:
+		listing, _ := readListing(it)
+		s.Drained, s.Recalling = listing.drained, listing.recalling != 0
+	case kind == "STOCK" && of == saleID:
+		shard, _ := readShard(it)
+		s.Shards[n] = Shard{shard.stock, shard.seeded, shard.released, shard.putBack}
+	case kind == "CLAIM" && of == saleID:
+		c, _ := readClaim(it, n)
+		s.Claims = append(s.Claims, c)
+	case k.pk == "REFUND#"+saleID:
+		r, _ := readRefund(it)
+		s.Refunds[r.payment] = r.reason
+	case kind == "ORDER":
+		if o, _ := readOrder(it); o.SaleID == saleID {
+			s.Orders[o.ID] = o
+		}
+	}
 }
 
 // describe reads the sale item.
@@ -145,39 +141,32 @@ func Glance(ctx context.Context, db DynamoDB, name, saleID string, claims int) (
 	if !isID(saleID) {
 		return nil, ErrNoSale
 	}
-	header := key{"SALE#" + saleID, "SALE"}
-	found, err := t.get(ctx, []key{header})
+	it, err := one(ctx, t, key{"SALE#" + saleID, "SALE"})
 	if err != nil {
 		return nil, err
 	}
-	it, ok := found[header]
-	if !ok {
+	if it == nil {
 		return nil, ErrNoSale
 	}
-	s := &Sale{Shards: map[int]Shard{}, Refunds: map[string]string{}}
+	s := newSale()
 	described := s.describe(it)
+	take := func(items []item) error {
+		for _, it := range items {
+			s.take(saleID, it)
+		}
+		return nil
+	}
 	keys := make([]key, described.shards)
 	for i := range keys {
 		keys[i] = key{fmt.Sprintf("STOCK#%s#%d", saleID, i), "STOCK"}
 	}
-	if found, err = t.get(ctx, keys); err != nil {
+	shards, err := t.get(ctx, keys)
+	if err != nil {
 		return nil, err
 	}
-	for i, k := range keys {
-		if it, ok := found[k]; ok {
-			shard, _ := readShard(it)
-			s.Shards[i] = Shard{shard.stock, shard.seeded, shard.released, shard.putBack}
-		}
-	}
+	_ = take(slices.Collect(maps.Values(shards))) // it never fails
 	for bucket := range described.buckets {
-		pk := fmt.Sprintf("CLAIM#%s#%d", saleID, bucket)
-		if err := t.partition(ctx, pk, int32(max(1, claims/described.buckets)), func(items []item) error {
-			for _, it := range items {
-				c, _ := readClaim(it, bucket)
-				s.Claims = append(s.Claims, c)
-			}
-			return nil
-		}); err != nil {
+		if err := t.partition(ctx, fmt.Sprintf("CLAIM#%s#%d", saleID, bucket), int32(max(1, claims/described.buckets)), take); err != nil {
 			return nil, err
 		}
 	}

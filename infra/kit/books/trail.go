@@ -27,21 +27,9 @@ type author struct {
 }
 
 func (f *fields) author() (a author) {
-	for name, of := range map[string]struct {
-		value *string
-		most  int
-	}{"actor": {&a.actor, 256}, "note": {&a.note, 500}} {
-		if f.has(name) {
-			if *of.value = f.text(name); *of.value == "" || !isText(*of.value, of.most) {
-				f.fail(fmt.Sprintf("%s is not 1 to %d printable characters", name, of.most))
-			}
-		}
-	}
-	if f.has("verified") {
-		if a.verified = f.flag("verified"); !a.verified {
-			f.fail("verified is there and not true")
-		}
-	}
+	a.actor, a.note, a.verified = optional(f, "actor", f.text), optional(f, "note", f.text), f.mark("verified")
+	f.failIf(f.has("actor") && (a.actor == "" || !isText(a.actor, 256)), "actor is not 1 to 256 printable characters")
+	f.failIf(f.has("note") && (a.note == "" || !isText(a.note, 500)), "note is not 1 to 500 printable characters")
 	return a
 }
 
