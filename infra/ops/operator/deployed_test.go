@@ -37,6 +37,16 @@ type call struct {
 
 const operateLive = "/2015-03-31/functions/shop-Operate:live/invocations"
 
+// offline takes every way to an AWS account away.
+func offline(t *testing.T) {
+	for name, value := range map[string]string{
+		"AWS_EC2_METADATA_DISABLED": "true", "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_PROFILE": "",
+		"AWS_CONFIG_FILE": t.TempDir() + "/none", "AWS_SHARED_CREDENTIALS_FILE": t.TempDir() + "/none",
+	} {
+		t.Setenv(name, value)
+	}
+}
+
 // account is an AWS account with the stack "shop" in eu-west-1 whose services give the
 // test's answers, by operation or function. It returns the calls.
 func account(t *testing.T, answers map[string]string) (config string, calls *[]call) {

@@ -213,7 +213,7 @@ func (d *drawing) query(w http.ResponseWriter, r *http.Request) {
 func (d *drawing) verify(args ...string) (string, error) {
 	d.t.Helper()
 	var out bytes.Buffer
-	err := (&place{}).does(d.t, &out, append([]string{"verify-draw", "-url", d.api.URL, "-sale", "moutai"}, args...)...)
+	err := run(d.t.Context(), append([]string{"verify-draw", "-url", d.api.URL, "-sale", "moutai"}, args...), &out)
 	return out.String(), err
 }
 
@@ -421,13 +421,10 @@ func TestTheCalledAreListedForASpreadsheet(t *testing.T) {
 func TestWhatToPublishIsShownUntilTheDiceHaveFallen(t *testing.T) {
 	d := newDrawing(t, entrants...)
 	d.close()
-	address, err := url.Parse(d.api.URL)
-	d.check(err)
-	port, err := strconv.Atoi(address.Port())
-	d.check(err)
+	port := strconv.Itoa(portOf(t, d.api))
 	show := func(args ...string) (string, error) {
 		var out bytes.Buffer
-		err := (&place{apiPort: port}).does(t, &out, append([]string{"draw", "-sale", "moutai"}, args...)...)
+		err := run(t.Context(), append([]string{"-api-port", port, "draw", "-sale", "moutai"}, args...), &out)
 		return out.String(), err
 	}
 	out, err := show()

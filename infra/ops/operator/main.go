@@ -45,7 +45,7 @@ const usage = `usage:
   operator [where] withdraw -sale ID -stock N -seed-id NAME   unsold units go, once per name
   operator [where] recall -sale ID -note TEXT [-yes]      nothing is sold any more, ever; orders are released, payments go back
   operator [where] resend -sale ID                        lost order messages again, at once, 5,000 at most
-  operator [where] receipt -sale ID|-all [-json] [-full] [-bound 5m] [-events FILE]
+  operator [where] receipt -sale ID|-all [-json] [-full] [-events FILE]
                                                           recounts a sale; -full scans any table; -events also compares its events
   operator [where] orders -sale ID [-state paid] [-csv]   every order of a sale, of any number
   operator [where] buyer -sale ID -user ID                what happened to one buyer's order
@@ -123,7 +123,7 @@ type command struct {
 
 var commands = map[string]command{
 	"sales":          {run: sales},
-	"receipt":        {run: receipt, takes: "sale= all json full bound= events=", example: "make receipt SALE=moutai"},
+	"receipt":        {run: receipt, takes: "sale= all json full events=", example: "make receipt SALE=moutai"},
 	"orders":         {run: listOrders, takes: "sale= state= csv", needs: "sale", example: "make orders SALE=moutai"},
 	"buyer":          {run: buyer, takes: "sale= user=", needs: "sale user", example: "make buyer SALE=moutai BUYER=alice"},
 	"person":         {run: person, takes: "user= json", needs: "user", example: "make person BUYER=alice"},

@@ -106,10 +106,6 @@ func orderCells(s sale.Sale, c sale.Claim) []spreadsheet.Cell {
 	if c.OrderID != 0 {
 		order, confirmed = orderid.String(c.OrderID), httpapi.Time(orderid.Time(c.OrderID))
 	}
-	if !c.PaidAt.IsZero() && c.Currency == "" {
-		// A release that did not store the amount recorded the payment; only the price could pay.
-		c.Amount, c.Currency = s.Price, s.Currency
-	}
 	if c.Currency != "" {
 		amount = spreadsheet.Amount(c.Amount, c.Currency)
 	}

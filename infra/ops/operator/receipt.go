@@ -21,58 +21,65 @@ import (
 // Without a sale it lists the sales; with -all it recounts all of them. With -events it also
 // compares the events in a file with the table.
 func receipt(ctx context.Context, p *place, o options, out io.Writer) error {
-	saleID, all, asJSON, full, events := o["sale"], o.has("all"), o.has("json"), o.has("full"), o["events"]
-	bound, err := time.ParseDuration(cmp.Or(o["bound"], "5m"))
-	if err != nil {
-		return fmt.Errorf("-bound is %q; it must be a duration such as 5m", o["bound"])
-	}
+	r := recounting{saleID: o["sale"], all: o.has("all"), json: o.has("json"), events: o["events"], Options: books.Options{Full: o.has("full")}}
 	switch {
-	case saleID != "" && all:
+	case r.saleID != "" && r.all:
 		return errors.New("give only one of SALE and ALL=1")
-	case events != "" && saleID == "" && !all:
+	case r.events != "" && r.saleID == "" && !r.all:
 		return errors.New("name the sale whose events are compared: make receipt SALE=moutai EVENTS=… (ALL=1: those of the whole table)")
-	case saleID == "" && !all && (asJSON || full):
+	case r.saleID == "" && !r.all && (r.json || r.Full):
 		return errors.New("name the sale that is recounted: make receipt SALE=moutai (ALL=1: every sale)")
 	}
 	db, table, err := p.dynamodb(ctx)
 	if err != nil {
 		return err
 	}
+	return r.run(ctx, db, table, out)
+}
+
+// recounting is what is recounted: the sale or all; without either the sales are listed.
+type recounting struct {
+	saleID    string
+	all, json bool
+	events    string // the file whose events are compared; "": none
+	books.Options
+}
+
+func (r recounting) run(ctx context.Context, db books.DynamoDB, table string, out io.Writer) error {
 	sales, err := reach(ctx, db, table)
 	if err != nil {
 		return err
 	}
-	if saleID == "" && !all {
+	if r.saleID == "" && !r.all {
 		listSales(out, table, sales)
 		return nil
 	}
-	ids := []string{saleID}
-	if all {
-		ids = nil
-		for _, s := range sales {
-			ids = append(ids, s.SaleID)
-		}
-	}
-	how := books.Options{Full: full, Overdue: bound}
 	var incomplete error
-	if events != "" {
-		of := saleID
-		if all {
-			of = ""
-		}
-		incomplete = checkEvents(ctx, db, table, events, of, how, asJSON, out)
-	}
-	count := func() error { return recountEach(ctx, db, table, ids, how, asJSON, out) }
-	if len(ids) == 0 {
-		count = func() error { return withoutSales(ctx, db, table, full, asJSON, out) }
+	if r.events != "" {
+		incomplete = checkEvents(ctx, db, table, r.events, r.saleID, r.Options, r.json, out)
 	}
 	if err = incomplete; err == nil || errors.Is(err, errBroken) {
-		err = cmp.Or(count(), incomplete)
+		err = cmp.Or(r.count(ctx, db, table, sales, out), incomplete)
 	}
 	if errors.Is(err, books.ErrNoSale) {
 		return fmt.Errorf("%w; %s", err, saleNames(table, sales))
 	}
 	return err
+}
+
+// count writes the receipt of the sale, or of each of the table's.
+func (r recounting) count(ctx context.Context, db books.DynamoDB, table string, sales []books.Listing, out io.Writer) error {
+	if !r.all {
+		return recountEach(ctx, db, table, []string{r.saleID}, r.Options, r.json, out)
+	}
+	if len(sales) == 0 {
+		return withoutSales(ctx, db, table, r.Full, r.json, out)
+	}
+	var ids []string
+	for _, s := range sales {
+		ids = append(ids, s.SaleID)
+	}
+	return recountEach(ctx, db, table, ids, r.Options, r.json, out)
 }
 
 // withoutSales says that the table has no sale, and fails with errBroken if it has items of

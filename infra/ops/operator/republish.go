@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -17,12 +16,7 @@ const (
 	// publishers calls with publishAtOnce events each are made at a time.
 	publishers    = 4
 	publishAtOnce = 10
-	// An event that the bus does not take, mostly because it is throttled, is tried again
-	// after publishPause, and after twice as long, up to rounds times in all.
-	rounds       = 5
-	publishPause = time.Second
-	// maxRefused bounds the refused events: so many mean that the bus takes none. So many are
-	// published, with all rounds, before the next: half a minute shows a bus that refuses all.
+	// maxRefused bounds the refused events: so many mean that the bus takes none.
 	maxRefused = 200
 	maxListed  = 50
 )
@@ -30,7 +24,7 @@ const (
 // errNotPublished means that the bus refused events, and that they have been listed.
 var errNotPublished = errors.New("not every event was published")
 
-// publisher is the part of the event bus that republish uses.
+// publisher is the part of the event bus that republish uses. It repeats its calls itself.
 type publisher interface {
 	Publish(ctx context.Context, events []sale.Event) []error
 }
@@ -70,7 +64,6 @@ type republishing struct {
 	// events is how many were read; those that are neither published nor refused were not tried
 	// to the end.
 	events, published, refused int64
-	retried                    bool // an event was tried again, which has been said
 }
 
 var errRefused = fmt.Errorf("the bus refused %d events", maxRefused)
@@ -79,8 +72,15 @@ var errRefused = fmt.Errorf("the bus refused %d events", maxRefused)
 func (r *republishing) publish(ctx context.Context, events []sale.Event) error {
 	for part := range slices.Chunk(events, maxRefused) {
 		r.events += int64(len(part))
-		if err := r.publishRounds(ctx, part); err != nil {
-			return err
+		for i, err := range r.publishOnce(ctx, part) {
+			if err == nil {
+				r.published++
+			} else if r.refused++; r.refused <= maxListed {
+				fmt.Fprintf(r.out, "  %s: %s\n", part[i].ID, oneLine(err))
+			}
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		r.show(r.events, -1)
 		if r.refused >= maxRefused {
@@ -88,39 +88,6 @@ func (r *republishing) publish(ctx context.Context, events []sale.Event) error {
 		}
 	}
 	return nil
-}
-
-// publishRounds publishes events, those that the bus does not take several times. It fails if
-// ctx ends.
-func (r *republishing) publishRounds(ctx context.Context, left []sale.Event) error {
-	for round := range rounds {
-		if round > 0 {
-			select {
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			case <-time.After(publishPause << (round - 1)):
-			}
-		}
-		var busy []sale.Event
-		for i, err := range r.publishOnce(ctx, left) {
-			switch {
-			case err == nil:
-				r.published++
-			case sale.CodeOf(err) == sale.Busy && round+1 < rounds:
-				if !r.retried {
-					fmt.Fprintf(r.out, "  %s: %s; what the bus does not take is tried up to %d times\n", left[i].ID, oneLine(err), rounds)
-				}
-				r.retried = true
-				busy = append(busy, left[i])
-			default:
-				r.refuse(left[i], err)
-			}
-		}
-		if left = busy; len(left) == 0 {
-			break
-		}
-	}
-	return ctx.Err()
 }
 
 // publishOnce publishes the events in calls of their own.
@@ -137,12 +104,6 @@ func (r *republishing) publishOnce(ctx context.Context, events []sale.Event) []e
 	}
 	_ = group.Wait() // every error is in errs
 	return errs
-}
-
-func (r *republishing) refuse(e sale.Event, err error) {
-	if r.refused++; r.refused <= maxListed {
-		fmt.Fprintf(r.out, "  %s: %s\n", e.ID, oneLine(err))
-	}
 }
 
 // end says what was published; err is that of reading the table.
