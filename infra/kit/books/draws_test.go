@@ -41,15 +41,11 @@ func (w *world) enters(units int64, shards, people int) sale.Creation {
 	c := w.Sale(units, shards)
 	c.EnterFrom, c.EnterUntil, c.KeepFor = w.Now(), w.Now().Add(time.Hour), time.Hour
 	c.OpensAt, c.ClosesAt = c.EnterUntil.Add(settle+dice+10*time.Minute), c.EnterUntil.Add(48*time.Hour)
-	if _, err := w.drawing().Create(w.Ctx, c); err != nil {
-		w.T.Fatal(err)
-	}
+	w.did(w.drawing().Create(w.Ctx, c))
 	l := w.drawing()
 	for i := range people {
 		w.Pass(time.Second)
-		if _, err := l.Enter(w.Ctx, "moutai", fmt.Sprint("user-", i), settle, nil); err != nil {
-			w.T.Fatal(err)
-		}
+		w.did(l.Enter(w.Ctx, "moutai", fmt.Sprint("user-", i), settle, nil))
 	}
 	w.Pass(c.EnterUntil.Sub(w.Now()))
 	return c
@@ -60,18 +56,12 @@ func (w *world) rolls(c sale.Creation) {
 	w.T.Helper()
 	w.Pass(settle)
 	s, err := w.drawing().Sale(w.Ctx, "moutai")
-	if err != nil {
-		w.T.Fatal(err)
-	}
+	w.ok(err)
 	head, err := w.drawing().CloseRoll(w.Ctx, s, func(at time.Time) uint64 { return uint64(at.Unix() / 3) }, dice)
-	if err != nil {
-		w.T.Fatal(err)
-	}
+	w.ok(err)
 	w.Pass(dice)
 	signature := bytes.Repeat([]byte{5}, 48)
-	if err := w.drawing().SetSeed(w.Ctx, s, draw.SeedOf("moutai", head.Roll, sha256.Sum256(signature)), signature); err != nil {
-		w.T.Fatal(err)
-	}
+	w.ok(w.drawing().SetSeed(w.Ctx, s, draw.SeedOf("moutai", head.Roll, sha256.Sum256(signature)), signature))
 	w.Pass(c.OpensAt.Sub(w.Now()))
 }
 
@@ -80,14 +70,10 @@ func (w *world) begins() []draw.Rank {
 	w.T.Helper()
 	l := w.drawing()
 	d, err := l.DrawState(w.Ctx, "moutai", gap)
-	if err != nil {
-		w.T.Fatal(err)
-	}
+	w.ok(err)
 	w.Pass(max(0, d.NextCallAt(gap).Sub(w.Now())))
 	leaves, err := l.Leaves(w.Ctx, d.Sale, d.Head.Roll)
-	if err != nil {
-		w.T.Fatal(err)
-	}
+	w.ok(err)
 	ranks := draw.Ranks(d.Head.Seed, leaves)
 	if begun, err := l.BeginCall(w.Ctx, d, ranks, gap); !begun || err != nil {
 		w.T.Fatalf("begun %t (%v)", begun, err)
@@ -138,9 +124,7 @@ func drawnSale(t *testing.T) *world {
 	w.pause(true)
 	w.pause(false)
 	d, err := w.drawing().DrawState(w.Ctx, "moutai", gap)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.ok(err)
 	w.edit(sale.Edit{OpensAt: d.Sale.BeginsAt, ClosesAt: d.Sale.EndsAt, Until: d.Sale.ClosesAt.Add(time.Hour)})
 	refs = append(refs, w.turns(9, 1)...)
 	w.add("more", 2)
@@ -219,8 +203,7 @@ func TestADrawThatWasTamperedWithIsFound(t *testing.T) {
 		{"a claim before its user's call", func(all items) { all.add(all.claim(buyer), "acceptedAt", -100*hour) }, "P29", "but was called from"},
 		{"a call of one person more", func(all items) { all.set(callKey(3), "hi", text(ranks(all)[8])) }, "P30", "call 3 found 1 units and has called 2 people, should be 1"},
 		{"a call of one person fewer", func(all items) {
-			all.set(callKey(2), "hi", text(ranks(all)[5]))
-			all.set(callKey(3), "lo", text(ranks(all)[5]))
+			all.set(callKey(2), "hi", text(ranks(all)[5])).set(callKey(3), "lo", text(ranks(all)[5]))
 		}, "P30", "call 2 found 3 units and has called 2 people, should be 3"},
 		{"a person in two calls", func(all items) { all.set(callKey(2), "lo", text(ranks(all)[2])) }, "P30", "somebody is called twice, or never"},
 		{"a call that ends between two people", func(all items) {
@@ -229,9 +212,7 @@ func TestADrawThatWasTamperedWithIsFound(t *testing.T) {
 			all.set(callKey(3), "hi", text(strings.ToLower(string(hi))))
 		}, "P30", "call 3"},
 		{"a call for anybody before everybody was called", func(all items) {
-			all.set(callKey(3), "open", yes)
-			all.set(callKey(3), "hi", all[callKey(3)]["lo"])
-			all.set(saleKey, "openCall", yes)
+			all.set(callKey(3), "open", yes).set(callKey(3), "hi", all[callKey(3)]["lo"]).set(saleKey, "openCall", yes)
 		}, "P30", "call 3 is for anybody, but 2 people were not called before it"},
 		{"a call that lasts longer than anybody was told", func(all items) { all.add(callKey(3), "until", 1) }, "P29", "call 3 ends at"},
 		{"a call that opens earlier", func(all items) { all.add(callKey(2), "from", -1) }, "P32", "but call 2 is of"},
@@ -256,16 +237,11 @@ func TestADrawThatWasTamperedWithIsFound(t *testing.T) {
 			k := entry(all)
 			all.copy(k, key{"ENTRY#moutai#00", k.sk}, nil)
 		}, "P27", "lies in page 00, where nobody looks for it"},
-		{"a unit that is gone", func(all items) {
-			all.set(shardKey(0), "stock", number("0"))
-			all.set(shardKey(1), "stock", number("0"))
-		}, "P30", "1 people of call 3 have not bought, but only 0 units are left for them"},
+		{"a unit that is gone", func(all items) { all.set(shardKey(0), "stock", number("0")).set(shardKey(1), "stock", number("0")) }, "P30", "1 people of call 3 have not bought, but only 0 units are left for them"},
 		{"an edit of the calls that no operator made", func(all items) { all.add(saleKey, "operatedAt", 1) }, "P32", "but by its trail it is"},
 		{"a listing that the draw function passes over", func(all items) { all.set(listingKey, "draw", nil) }, "P31", "the draw function goes by the list"},
 		{"a draw in a sale that has none", func(all items) {
-			for _, name := range []string{"enterFrom", "enterUntil", "keepHours", "beginsAt", "endsAt", "call", "openCall", "operatedAt"} {
-				all.set(saleKey, name, nil)
-			}
+			all.drop(saleKey, "enterFrom", "enterUntil", "keepHours", "beginsAt", "endsAt", "call", "openCall", "operatedAt")
 		}, "P13", "is of a draw, and the sale has none"},
 		{"the receipts' key is gone", func(all items) { delete(all, key{"DRAWKEY#moutai", "KEY"}) }, "P27", "the key of the draw's receipts is missing"},
 	}.areFound(w)
@@ -337,9 +313,7 @@ func TestADrawInEachOfItsStatesBalances(t *testing.T) {
 			w.enters(4, 2, 9)
 			w.Pass(settle)
 			s, err := w.drawing().Sale(w.Ctx, "moutai")
-			if err != nil {
-				w.T.Fatal(err)
-			}
+			w.ok(err)
 			w.cutOff(20, func(ctx context.Context, l *ledger.Ledger) error {
 				_, err := l.CloseRoll(ctx, s, func(time.Time) uint64 { return 7 }, dice)
 				return err
@@ -349,11 +323,9 @@ func TestADrawInEachOfItsStatesBalances(t *testing.T) {
 			c := w.enters(4, 2, 9)
 			w.rolls(c)
 			l, name := leafOf(bytes.Repeat([]byte{7}, 32), "late"), tableName
-			if _, err := w.db.PutItem(w.Ctx, &dynamodb.PutItemInput{TableName: &name, Item: item{
+			w.did(w.db.PutItem(w.Ctx, &dynamodb.PutItemInput{TableName: &name, Item: item{
 				"pk": text(entryPK("moutai", int(l[0]))), "sk": text("late"), "at": number(fmt.Sprint(c.EnterUntil.UnixMilli() - 1)),
-			}}); err != nil {
-				w.T.Fatal(err)
-			}
+			}}))
 			w.calls()
 		}, ""},
 		"units were withdrawn before the first call": {func(w *world) {
@@ -367,9 +339,7 @@ func TestADrawInEachOfItsStatesBalances(t *testing.T) {
 			w.rolls(w.enters(4, 2, 9))
 			w.calls()
 			w.confirm(w.turns(9, 2))
-			if _, err := w.drawing().Recall(w.Ctx, sale.Recall{SaleID: "moutai"}); err != nil {
-				w.T.Fatal(err)
-			}
+			w.did(w.drawing().Recall(w.Ctx, sale.Recall{SaleID: "moutai"}))
 			w.Pass(2 * time.Minute)
 			w.ReleasesBy(w.Ledger)
 			w.Pass(4 * time.Minute)

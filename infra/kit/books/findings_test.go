@@ -18,16 +18,25 @@ import (
 )
 
 // set changes an attribute of an item that is there; nil removes it.
-func (all items) set(k key, name string, v types.AttributeValue) {
+func (all items) set(k key, name string, v types.AttributeValue) items {
 	if all[k][name] = v; v == nil {
 		delete(all[k], name)
 	}
+	return all
+}
+
+// drop removes attributes of an item.
+func (all items) drop(k key, names ...string) items {
+	for _, name := range names {
+		delete(all[k], name)
+	}
+	return all
 }
 
 // add adds to a number of an item.
-func (all items) add(k key, name string, n int64) {
+func (all items) add(k key, name string, n int64) items {
 	f := newFields(all[k])
-	all.set(k, name, number(fmt.Sprint(f.number(name)+n)))
+	return all.set(k, name, number(fmt.Sprint(f.number(name)+n)))
 }
 
 // move puts an item under another key.
@@ -111,15 +120,9 @@ func TestEachKindOfBrokenBooksIsNamed(t *testing.T) {
 		{"units put into a shard by hand", func(all items) { all.add(full, "stock", 18) }, "P2",
 			fmt.Sprintf("shard %d: stock is %d, should be %d (seeded %d - claims %d): 18 too many", some, stock.stock+18, stock.stock, stock.seeded, stock.seeded-stock.stock)},
 		{"a unit gone", func(all items) { all.add(full, "stock", -1) }, "P2", ": 1 too few"},
-		{"a unit gone with seeded - 1 on its shard", func(all items) {
-			all.add(full, "stock", -1)
-			all.add(full, "seeded", -1)
-		}, "P15", fmt.Sprintf("shard %d: it says that %d units were seeded, should be %d", some, stock.seeded-1, stock.seeded)},
+		{"a unit gone with seeded - 1 on its shard", func(all items) { all.add(full, "stock", -1).add(full, "seeded", -1) }, "P15", fmt.Sprintf("shard %d: it says that %d units were seeded, should be %d", some, stock.seeded-1, stock.seeded)},
 		{"a shard below zero", func(all items) { all.add(empty, "stock", -1) }, "P1", fmt.Sprintf("shard %d: stock is -1, below zero", none)},
-		{"one shard has lost what another has won", func(all items) {
-			all.add(full, "stock", -1)
-			all.add(empty, "stock", 1)
-		}, "P2", fmt.Sprintf("shard %d: stock is 1, should be 0 (seeded %d - claims %d): 1 too many", none, bare.seeded, bare.seeded)},
+		{"one shard has lost what another has won", func(all items) { all.add(full, "stock", -1).add(empty, "stock", 1) }, "P2", fmt.Sprintf("shard %d: stock is 1, should be 0 (seeded %d - claims %d): 1 too many", none, bare.seeded, bare.seeded)},
 		{"units put into a shard that is marked empty", func(all items) { all.add(empty, "stock", 22) }, "P6",
 			fmt.Sprintf("shard %d has 22 units but is marked empty: nobody can buy them", none)},
 		{"every shard marked empty with stock left", func(all items) {
@@ -129,10 +132,7 @@ func TestEachKindOfBrokenBooksIsNamed(t *testing.T) {
 			"shard 9 is marked empty, but the sale has 5 shards"},
 		{"the sale's seeded + 1", func(all items) { all.add(saleKey, "seeded", 1) }, "P15",
 			"the sale says that 12 units were seeded, should be 11 (created with 8 + 3 added): 1 too many"},
-		{"an addition twice in a shard", func(all items) {
-			all.add(shardKey(0), "seeded", 1)
-			all.add(shardKey(0), "stock", 1)
-		}, "P15", "shard 0: it says that 4 units were seeded, should be 3 (created with 2 + 1 added): 1 too many"},
+		{"an addition twice in a shard", func(all items) { all.add(shardKey(0), "seeded", 1).add(shardKey(0), "stock", 1) }, "P15", "shard 0: it says that 4 units were seeded, should be 3 (created with 2 + 1 added): 1 too many"},
 		{"a receipt of an addition without its units", func(all items) { all.copy(key{salePK, "SEED#second-batch#0"}, key{salePK, "SEED#second-batch#3"}, nil) }, "P15",
 			"shard 3: it says that 1 units were seeded, should be 2"},
 		{"a receipt of units that were never announced", func(all items) { delete(all, key{salePK, "SEED#second-batch"}) }, "P15",
@@ -168,8 +168,7 @@ func TestEachKindOfBrokenBooksIsNamed(t *testing.T) {
 		{"an edit that nobody made", func(all items) { all.set(saleKey, "changedAt", number(fmt.Sprint(now.UnixMilli()-hour/2))) }, "P14",
 			"by its creation and its trail the sale is as of 1970-01-01T00:00:00.000Z"},
 		{"an edit that has reached no shard", func(all items) {
-			all.set(saleKey, "changedAt", number(fmt.Sprint(now.UnixMilli()-hour/2)))
-			all.add(saleKey, "version", 1)
+			all.set(saleKey, "changedAt", number(fmt.Sprint(now.UnixMilli()-hour/2))).add(saleKey, "version", 1)
 		}, "P14", "shard 0 still is as the edit of 1970-01-01T00:00:00.000Z left it (not paused, open"},
 		{"an edit of tomorrow", func(all items) { all.set(saleKey, "changedAt", number(fmt.Sprint(now.UnixMilli()+24*hour))) }, "P14", "no edit applies until then"},
 		{"a version too low", func(all items) { all.add(saleKey, "version", -1) }, "P6", "the sale's version is 3, should be 4 to 4: 1 + 3 receipts"},
@@ -211,9 +210,7 @@ func TestEachKindOfBrokenBooksIsNamed(t *testing.T) {
 			c, _ := readClaim(all[k], 0)
 			all.set(k, "shard", number(fmt.Sprint((c.Shard+1)%5)))
 		}, "P2", "1 too"},
-		{"two claims with one id", func(all items) {
-			all.set(all.claim("user-1"), "claimId", all[all.claim("user-2")]["claimId"])
-		}, "P13", `2 claims have the same claimId: the claim of "user-`},
+		{"two claims with one id", func(all items) { all.set(all.claim("user-1"), "claimId", all[all.claim("user-2")]["claimId"]) }, "P13", `2 claims have the same claimId: the claim of "user-`},
 		{"accepted before the opening", func(all items) { all.add(all.claim("user-1"), "acceptedAt", -hour) }, "P14",
 			`the claim of "user-1" was accepted at 2026-11-11T19:00:00.000Z, when the sale was not open`},
 		{"accepted tomorrow", func(all items) { all.add(all.claim("user-8"), "acceptedAt", 24*hour) }, "P14",
@@ -237,9 +234,7 @@ func TestEachKindOfBrokenBooksIsNamed(t *testing.T) {
 			a, b := all.claim("user-1"), all.claim("user-2")
 			all[a]["orderId"], all[b]["orderId"] = all[b]["orderId"], all[a]["orderId"]
 		}, "P7", `of "user-2" (claim claim-3) names sale "moutai", user "user-1" and claim claim-2`},
-		{"two claims with one order", func(all items) {
-			all.set(all.claim("user-1"), "orderId", all[all.claim("user-2")]["orderId"])
-		}, "P7", `of "user-1" (claim claim-2) names sale "moutai", user "user-2" and claim claim-3`},
+		{"two claims with one order", func(all items) { all.set(all.claim("user-1"), "orderId", all[all.claim("user-2")]["orderId"]) }, "P7", `of "user-1" (claim claim-2) names sale "moutai", user "user-2" and claim claim-3`},
 		{"two orders with one number", func(all items) {
 			k := all.claim("user-1")
 			c, _ := readClaim(all[k], 0)
@@ -301,21 +296,12 @@ func (all breakages) areFound(w *world) {
 
 func TestEachKindOfBrokenPaymentIsNamed(t *testing.T) {
 	breakages{
-		{"paid and released", func(all items) {
-			k := all.claim("user-3")
-			all.pay(k, "releasedAt")
-		}, "P20", `the claim of "user-3" is paid and released`},
-		{"pending and paid", func(all items) {
-			k := all.claim("user-10")
-			all.pay(k, "acceptedAt")
-		}, "P20", `the claim of "user-10" is paid or released, and has no order`},
+		{"paid and released", func(all items) { all.pay(all.claim("user-3"), "releasedAt") }, "P20", `the claim of "user-3" is paid and released`},
+		{"pending and paid", func(all items) { all.pay(all.claim("user-10"), "acceptedAt") }, "P20", `the claim of "user-10" is paid or released, and has no order`},
 		{"released early", func(all items) { all.add(all.claim("user-3"), "releasedAt", -3*60_000) }, "P21",
 			`the claim of "user-3" expired at 2026-11-11T20:29:00.000Z, before it was to be paid: 2026-11-11T20:30:00.000Z`},
 		{"released twice", func(all items) { all.add(shardKey(0), "released", 1) }, "P2", "released claims, but"},
-		{"put back twice", func(all items) {
-			all.add(shardKey(0), "putBack", 5)
-			all.add(shardKey(0), "stock", 5)
-		}, "P2", "units put back, but"},
+		{"put back twice", func(all items) { all.add(shardKey(0), "putBack", 5).add(shardKey(0), "stock", 5) }, "P2", "units put back, but"},
 		{"put back and not in stock", func(all items) { all.add(shardKey(0), "putBack", 1) }, "P2", "stock is"},
 		{"one payment of two orders", func(all items) { all.set(all.claim("user-2"), "payment", text("stripe#pi_1")) }, "P24",
 			`2 claims and refunds have the same payment: the claim of "user-`},
@@ -364,22 +350,12 @@ func TestAClaimThatNobodyReleasesIsFound(t *testing.T) {
 }
 
 func TestEachKindOfBrokenRecallIsNamed(t *testing.T) {
-	unpaid := func(all items) {
-		k := all.claim("user-1")
-		delete(all[k], "releasedAt")
-		delete(all[k], "releasedBy")
-	}
+	unpaid := func(all items) { all.drop(all.claim("user-1"), "releasedAt", "releasedBy") }
 	breakages{
 		{"an order that is neither released nor paid", unpaid, "P35", "the recall is complete, but 1 orders are neither released nor to be refunded, and 0 have no id"},
-		{"an order without an id", func(all items) {
-			unpaid(all)
-			k := all.claim("user-1")
-			delete(all[k], "orderId")
-		}, "P35", "but 0 orders are neither released nor to be refunded, and 1 have no id"},
+		{"an order without an id", func(all items) { all.drop(all.claim("user-1"), "releasedAt", "releasedBy", "orderId") }, "P35", "but 0 orders are neither released nor to be refunded, and 1 have no id"},
 		{"a paid order without its refund", func(all items) {
-			k := all.claim("user-0")
-			delete(all[k], "refunds")
-			delete(all, refundKey("pi_1"))
+			delete(all.drop(all.claim("user-0"), "refunds"), refundKey("pi_1"))
 		}, "P35", "the recall is complete, but 1 orders"},
 		{"a paid order whose refund has another reason", func(all items) { all.set(refundKey("pi_1"), "reason", text("other-payment")) }, "P35", "the recall is complete, but 1 orders"},
 		{"a refund without a recall", func(all items) { all.set(saleKey, "recalledAt", nil) }, "P35", "because of a recall, but the sale was not recalled"},
@@ -389,15 +365,11 @@ func TestEachKindOfBrokenRecallIsNamed(t *testing.T) {
 		{"a sale that sells again", func(all items) { all.set(saleKey, "paused", &types.AttributeValueMemberBOOL{}) }, "P35", "and it is paused: false"},
 		{"an older reader's sale", func(all items) { all.add(saleKey, "minReader", -1) }, "P19", "for readers of version 2"},
 		{"a recall in the list alone", func(all items) {
-			for _, name := range []string{"recalledAt", "recallNote"} {
-				all.set(saleKey, name, nil)
-			}
-			all.set(listingKey, "recalling", number("1794427200000"))
+			all.drop(saleKey, "recalledAt", "recallNote").set(listingKey, "recalling", number("1794427200000"))
 		}, "P35", "the list of sales says that the sale is being recalled, but"},
 		{"another recall in the list", func(all items) { all.set(listingKey, "recalling", number("1794427200000")) }, "P35", "the list of sales says that the sale was recalled at"},
 		{"drained too early", func(all items) {
-			all.set(listingKey, "recalling", all[saleKey]["recalledAt"])
-			all.set(listingKey, "drained", yes)
+			all.set(listingKey, "recalling", all[saleKey]["recalledAt"]).set(listingKey, "drained", yes)
 		}, "P35", "the sale is drained, but its recall is not complete"},
 		{"another amount than the payment's", func(all items) { all.add(refundKey("pi_1"), "amount", 1) }, "P24", "is not what the payment's guard says"},
 		{"a note that is too long", func(all items) { all.set(saleKey, "recallNote", text(strings.Repeat("x", 501))) }, "P19", "recallNote is not at most 500"},
@@ -418,15 +390,9 @@ func TestEachKindOfBrokenTrailIsNamed(t *testing.T) {
 		{"another instant", func(all items) { all.add(third, "at", 1) }, "P14", "the sale is as of 2026-11-11T20:00:03.001Z"},
 		{"another pause", func(all items) { all.set(third, "paused", yes) }, "P14", "(paused, open"},
 		{"another window", func(all items) { all.add(third, "closesAt", -1) }, "P14", "to 2026-11-11T21:59:59.999Z), but says that it is as of"},
-		{"an edit that is not in the trail", func(all items) {
-			all.add(saleKey, "changedAt", 1000)
-			all.add(saleKey, "version", 1)
-		}, "P14", "the sale is as of 2026-11-11T20:00:03.000Z (not paused, open 2026-11-11T19:59:00.000Z to 2026-11-11T22:00:00.000Z), but says that it is as of 2026-11-11T20:00:04"},
+		{"an edit that is not in the trail", func(all items) { all.add(saleKey, "changedAt", 1000).add(saleKey, "version", 1) }, "P14", "the sale is as of 2026-11-11T20:00:03.000Z (not paused, open 2026-11-11T19:59:00.000Z to 2026-11-11T22:00:00.000Z), but says that it is as of 2026-11-11T20:00:04"},
 		{"edits in another order", func(all items) { all.add(first, "at", 2000) }, "P32", "edit 2 is of 2026-11-11T20:00:02.000Z, and edit 1 before it of 2026-11-11T20:00:03.000Z"},
-		{"a recall that was none", func(all items) {
-			all.set(third, "action", text("recall"))
-			all.set(third, "paused", yes)
-		}, "P32", "the trail has a recall of 2026-11-11T20:00:03.000Z"},
+		{"a recall that was none", func(all items) { all.set(third, "action", text("recall")).set(third, "paused", yes) }, "P32", "the trail has a recall of 2026-11-11T20:00:03.000Z"},
 		{"more edits than the version counts", func(all items) { all.add(saleKey, "version", -1) }, "P6",
 			"the sale's version is 3, should be 4 to 4: 1 + 0 receipts of additions and withdrawals + 3 edits"},
 		{"a number that is none", func(all items) { all.move(third, key{trail, "3"}) }, "P19", "sk is no number of an edit"},
@@ -437,9 +403,7 @@ func TestARecallThatIsUnderWayIsUnfinishedUntilItIsLate(t *testing.T) {
 	w := newWorld(t)
 	w.Open(14, 5)
 	w.confirm(w.buy(0, 3))
-	if _, err := w.Ledger.Recall(w.Ctx, sale.Recall{SaleID: "moutai"}); err != nil {
-		t.Fatal(err)
-	}
+	w.did(w.Ledger.Recall(w.Ctx, sale.Recall{SaleID: "moutai"}))
 	late := recallTime + 5*time.Minute // and Options.Overdue
 	w.Pass(late)
 	if r := w.balanced(); r.Unpaid != 3 || !strings.Contains(strings.Join(r.Unfinished, "\n"), "3 orders are neither released nor to be refunded, and 0 have no id") {
@@ -505,9 +469,7 @@ func TestASaleForANewerReleaseIsNotRecountedAndHidesNoOther(t *testing.T) {
 			if it["minReader"] != nil {
 				add = 1
 			}
-			if err := w.db.Tamper(w.Ctx, tableName, k.pk, k.sk, "minReader", add); err != nil {
-				t.Fatal(err)
-			}
+			w.ok(w.db.Tamper(w.Ctx, tableName, k.pk, k.sk, "minReader", add))
 			isNewer := version > reads
 			_, err := Recount(w.Ctx, w.db, tableName, "moutai", at(w.Now()))
 			if errors.Is(err, ErrNewerVersion) != isNewer || isNewer && !strings.Contains(err.Error(), "needs version 6, and this recount reads version 5") {
@@ -548,17 +510,13 @@ func TestAGlanceSeesTheSaleAsTheBooksDo(t *testing.T) {
 	w.Open(60, 6)
 	w.confirm(w.buy(0, 12)[:5])
 	all, err := Read(w.Ctx, w.db, tableName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.ok(err)
 	want := all.Sale("moutai")
 	if want.Name == "" || len(want.Claims) != 12 || len(want.Shards) != 6 {
 		t.Fatalf("the books have %+v", want)
 	}
 	got, err := Glance(w.Ctx, w.db, tableName, "moutai", 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.ok(err)
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Sale{}, "Orders"), cmpopts.IgnoreUnexported(Claim{}), cmpopts.SortSlices(func(a, b Claim) bool { return a.User < b.User })); diff != "" {
 		t.Errorf("a glance differs (-books +glance):\n%s", diff)
 	}

@@ -56,12 +56,6 @@ func TestWhatIsBrokenIsFoundThroughTheTableToo(t *testing.T) {
 		"a shard beyond the sale's": {func(all items) { all.copy(shardKey(0), key{"STOCK#moutai#999", "STOCK"}, nil) }, "P2",
 			"STOCK#moutai#999 is there", true},
 		"a claim beyond the sale's buckets": {func(all items) { all.copy(all.claim("user-1"), claimKey(249, "user-1"), nil) }, "P3", "CLAIM#moutai#249", true},
-		"two claims with one id": {func(all items) {
-			all.set(all.claim("user-1"), "claimId", all[all.claim("user-2")]["claimId"])
-		}, "P13", "the same claimId", false},
-		"two claims with one order": {func(all items) {
-			all.set(all.claim("user-1"), "orderId", all[all.claim("user-2")]["orderId"])
-		}, "P7", `of "user-1" (claim claim-2) names sale "moutai", user "user-2" and claim claim-3`, false},
 		"another sale that is not listed": {func(all items) { all.copy(saleKey, key{"SALE#maotai", "SALE"}, nil) }, "P8",
 			`sale "maotai" is not on the list of sales`, true},
 		"an order that no claim knows": {func(all items) { all.copy(all.order("user-1"), key{"ORDER#99", "ORDER"}, nil) }, "P7", "order 99", true},

@@ -20,9 +20,7 @@ func (w *world) ends() {
 	w.T.Helper()
 	w.Pass(72 * time.Hour)
 	r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
-	if err != nil {
-		w.T.Fatal(err)
-	}
+	w.ok(err)
 	if done, err := w.Ledger.Drain(w.Ctx, r); !done || err != nil {
 		w.T.Fatalf("not drained: %+v (%v)", r, err)
 	}
@@ -31,9 +29,7 @@ func (w *world) ends() {
 func (w *world) erase(users ...string) {
 	w.T.Helper()
 	for _, user := range users {
-		if err := maintenance.Of(w.Ledger).Erase(w.Ctx, user, func(maintenance.Held) {}); err != nil {
-			w.T.Fatal(err)
-		}
+		w.ok(maintenance.Of(w.Ledger).Erase(w.Ctx, user, func(maintenance.Held) {}))
 	}
 }
 
@@ -44,12 +40,8 @@ func beforeErasure(t *testing.T) *world {
 	c.LimitGroup = "shoe"
 	w.Create(c)
 	w.confirm(w.buy(0, 4))
-	claim, err := w.Ledger.Claim(w.Ctx, "moutai", "user-0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.Settles(ledgertest.PaymentOf(claim.OrderID, "pi_1"))
-	w.Settles(ledgertest.PaymentOf(claim.OrderID, "pi_2"))
+	w.Settles(ledgertest.PaymentOf(w.orderID("user-0"), "pi_1"))
+	w.Settles(ledgertest.PaymentOf(w.orderID("user-0"), "pi_2"))
 	if _, _, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#pi_2"); err != nil {
 		t.Fatal(err)
 	}
@@ -96,11 +88,7 @@ func TestASaleFromWhichUsersWereErasedBalancesWithTheEventsOfBefore(t *testing.T
 
 func TestEachKindOfBrokenErasureIsNamed(t *testing.T) {
 	breakages{
-		{"the sale is not sealed", func(all items) {
-			for _, name := range []string{"sealedAt", "erased"} {
-				all.set(saleKey, name, nil)
-			}
-		}, "P36", "the sale was sealed at 1970-01-01"},
+		{"the sale is not sealed", func(all items) { all.drop(saleKey, "sealedAt", "erased") }, "P36", "the sale was sealed at 1970-01-01"},
 		{"its listing is not sealed", func(all items) { all.set(listingKey, "sealedAt", nil) }, "P36", "its listing at 1970-01-01"},
 		{"it may be audited again", func(all items) { all.set(listingKey, "drained", nil) }, "P36", "and it is drained: false"},
 		{"a pass is noted at a user", func(all items) { all[listingKey]["cursor"] = &types.AttributeValueMemberS{Value: "{}"} }, "P36", "still notes how far a pass came"},
@@ -127,13 +115,9 @@ func archivedSale(t *testing.T) *world {
 	w := beforeErasure(t)
 	w.Pass(maintenance.ArchiveAfter)
 	var file bytes.Buffer
-	if _, err := maintenance.Of(w.Ledger).WriteArchive(w.Ctx, "moutai", &file); err != nil {
-		t.Fatal(err)
-	}
+	w.did(maintenance.Of(w.Ledger).WriteArchive(w.Ctx, "moutai", &file))
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file.Bytes())), nil }
-	if _, err := maintenance.Of(w.Ledger).DeleteArchived(w.Ctx, "moutai", open); err != nil {
-		t.Fatal(err)
-	}
+	w.did(maintenance.Of(w.Ledger).DeleteArchived(w.Ctx, "moutai", open))
 	return w
 }
 
@@ -161,9 +145,6 @@ func TestAnArchivedSaleSaysSoAndWhatIsLeftIsChecked(t *testing.T) {
 		{"units that nobody bought", func(all items) { all.add(saleKey, "archivedClaims", 1) }, "P2", "4 units were sold, but the archive has 5 claims: 1 too many"},
 		{"an archive without a seal", func(all items) { all.set(saleKey, "sealedAt", nil) }, "P19", "archive is there, but no sealedAt"},
 		{"a shard is gone", func(all items) { delete(all, shardKey(1)) }, "P2", "is missing"},
-		{"a shard was seeded with more", func(all items) {
-			all.add(shardKey(1), "seeded", 1)
-			all.add(shardKey(1), "stock", 1)
-		}, "P15", "units were seeded, should be"},
+		{"a shard was seeded with more", func(all items) { all.add(shardKey(1), "seeded", 1).add(shardKey(1), "stock", 1) }, "P15", "units were seeded, should be"},
 	}.areFound(archivedSale(t))
 }

@@ -57,6 +57,33 @@ func (w *world) buy(from, n int) (refs []ledger.ClaimRef) {
 	return refs
 }
 
+// ok fails the test if a step of a history failed.
+func (w *world) ok(err error) {
+	w.T.Helper()
+	if err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// did is ok for a step that returns something else, too.
+func (w *world) did(_ any, err error) {
+	w.T.Helper()
+	w.ok(err)
+}
+
+// orderID is that of a user's claim.
+func (w *world) orderID(user string) uint64 {
+	w.T.Helper()
+	claim, err := w.Ledger.Claim(w.Ctx, "moutai", user)
+	w.ok(err)
+	return claim.OrderID
+}
+
+func (w *world) cancel(user string) {
+	w.T.Helper()
+	w.did(w.Ledger.Cancel(w.Ctx, "moutai", user))
+}
+
 func (w *world) confirm(refs []ledger.ClaimRef) {
 	w.T.Helper()
 	for i, c := range w.Ledger.Confirm(w.Ctx, refs) {
@@ -68,25 +95,19 @@ func (w *world) confirm(refs []ledger.ClaimRef) {
 
 func (w *world) add(seedID string, units int64) {
 	w.T.Helper()
-	if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: seedID, Stock: units}); err != nil {
-		w.T.Fatal(err)
-	}
+	w.did(w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: seedID, Stock: units}))
 }
 
 func (w *world) withdraw(seedID string, units int64) {
 	w.T.Helper()
-	if _, err := w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: seedID, Stock: units}); err != nil {
-		w.T.Fatal(err)
-	}
+	w.did(w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: seedID, Stock: units}))
 }
 
 func (w *world) edit(e sale.Edit) {
 	w.T.Helper()
 	w.Pass(time.Second)
 	e.SaleID, e.At = "moutai", w.Now()
-	if _, err := w.editor().Edit(w.Ctx, e); err != nil {
-		w.T.Fatal(err)
-	}
+	w.did(w.editor().Edit(w.Ctx, e))
 }
 
 func (w *world) pause(paused bool) { w.T.Helper(); w.edit(sale.Edit{Paused: &paused}) }
@@ -157,9 +178,7 @@ func sold(t *testing.T) *world {
 	refs := w.buy(0, 9)
 	for i := range refs[8:] {
 		c, err := w.Ledger.Claim(w.Ctx, "moutai", refs[8+i].User)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.ok(err)
 		w.Pass(time.Minute)
 		if mark, err := w.Ledger.MarkResent(w.Ctx, c, false); mark.IsZero() || err != nil {
 			t.Fatalf("not sent again: %v", err)
@@ -179,9 +198,7 @@ func withdrawn(t *testing.T) *world {
 	c.About = shown.About
 	w.Create(c)
 	about := "54 % vol."
-	if _, err := w.editor().Describe(w.Ctx, sale.Description{SaleID: "moutai", About: &about}); err != nil {
-		t.Fatal(err)
-	}
+	w.did(w.editor().Describe(w.Ctx, sale.Description{SaleID: "moutai", About: &about}))
 	refs := w.buy(0, 3)
 	w.withdraw("typo", 5)
 	w.withdraw("rest", 9)
@@ -199,9 +216,7 @@ func grouped(t *testing.T) *world {
 	w.Create(c)
 	refs := w.buy(0, 4)
 	w.confirm(refs[:3])
-	if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "user-1"); err != nil {
-		t.Fatal(err)
-	}
+	w.cancel("user-1")
 	w.Pass(2 * time.Minute)
 	return w
 }
@@ -214,34 +229,22 @@ func settled(t *testing.T) *world {
 	c := w.Sale(14, 5)
 	c.PayWithin, c.Price, c.Currency, c.Labels = 30*time.Minute, 199900, "CNY", "sku=A-38,erp=4711"
 	w.Create(c)
-	id := func(user string) uint64 {
-		claim, err := w.Ledger.Claim(w.Ctx, "moutai", user)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return claim.OrderID
-	}
-	cancel := func(user string) {
-		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", user); err != nil {
-			t.Fatal(err)
-		}
-	}
 	w.confirm(w.buy(0, 8))
-	w.Settles(ledgertest.PaymentOf(id("user-0"), "pi_1"))
-	cancel("user-1")
+	w.Settles(ledgertest.PaymentOf(w.orderID("user-0"), "pi_1"))
+	w.cancel("user-1")
 	w.Pass(32 * time.Minute)
-	w.Settles(ledgertest.PaymentOf(id("user-2"), "pi_2"))
+	w.Settles(ledgertest.PaymentOf(w.orderID("user-2"), "pi_2"))
 	w.ReleasesBy(w.Ledger)
 	w.confirm(w.buy(8, 2))
 	w.buy(10, 1)
-	cancel("user-9")
-	w.Settles(ledgertest.PaymentOf(id("user-0"), "pi_3"))
-	w.Settles(ledgertest.PaymentOf(id("user-3"), "pi_4"))
-	less := ledgertest.PaymentOf(id("user-8"), "pi_5")
+	w.cancel("user-9")
+	w.Settles(ledgertest.PaymentOf(w.orderID("user-0"), "pi_3"))
+	w.Settles(ledgertest.PaymentOf(w.orderID("user-3"), "pi_4"))
+	less := ledgertest.PaymentOf(w.orderID("user-8"), "pi_5")
 	less.Amount--
 	w.Settles(less)
 	w.Settles(ledgertest.PaymentOf(0, "pi_6"))
-	unknown := ledgertest.PaymentOf(id("user-0"), "pi_7")
+	unknown := ledgertest.PaymentOf(w.orderID("user-0"), "pi_7")
 	unknown.SaleID = "maotai"
 	w.Settles(unknown)
 	if _, _, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#pi_4"); err != nil {
@@ -257,15 +260,9 @@ func recalledSale(t *testing.T) *world {
 	w := newWorld(t)
 	w.Open(14, 5)
 	w.confirm(w.buy(0, 6))
-	claim, err := w.Ledger.Claim(w.Ctx, "moutai", "user-0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.Settles(ledgertest.PaymentOf(claim.OrderID, "pi_1"))
+	w.Settles(ledgertest.PaymentOf(w.orderID("user-0"), "pi_1"))
 	w.Pass(time.Minute)
-	if _, err := w.Ledger.Recall(w.Ctx, sale.Recall{SaleID: "moutai", Author: sale.Author{Note: "soles come off"}}); err != nil {
-		t.Fatal(err)
-	}
+	w.did(w.Ledger.Recall(w.Ctx, sale.Recall{SaleID: "moutai", Author: sale.Author{Note: "soles come off"}}))
 	w.Pass(2 * time.Minute) // an earlier pass does not complete the recall
 	w.ReleasesBy(w.Ledger)
 	w.Pass(4 * time.Minute)
@@ -283,9 +280,7 @@ func drained(t *testing.T) *world {
 	w.confirm(append(refs, w.buy(3, 3)...))
 	w.Pass(3 * time.Hour)
 	r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.ok(err)
 	if done, err := w.Ledger.Drain(w.Ctx, r); !done || err != nil {
 		t.Fatalf("not drained: %v", err)
 	}
