@@ -49,8 +49,6 @@ type drawing struct {
 	book  *ledger.Ledger
 	api   *httptest.Server
 	shown func(map[string]any) // changes what the API shows of the draw
-
-	wasBusy bool
 }
 
 // newDrawing is a draw that some have entered, for three units in two shards.
@@ -185,16 +183,10 @@ func (d *drawing) routes() http.Handler {
 }
 
 // query answers as QueryFunction, whose clock is ahead of what may be recent, with what shown makes
-// of a draw. One page of the roll is busy at first.
+// of a draw.
 func (d *drawing) query(w http.ResponseWriter, r *http.Request) {
 	asked := httpapi.Request{RouteKey: r.Pattern}
 	asked.Path.SaleID, asked.Path.Page = r.PathValue("saleId"), r.PathValue("page")
-	if asked.Path.Page == "07" && !d.wasBusy { // a page is read by one goroutine at a time
-		d.wasBusy = true
-		w.Header().Set("Retry-After", "0")
-		http.Error(w, "{}", http.StatusServiceUnavailable)
-		return
-	}
 	ahead := func() time.Time { return d.now.Add(2 * recent) }
 	told, err := query.New(d.environment(), telemetry.New(io.Discard, "query", ahead), ahead).Handle(r.Context(), asked)
 	body := map[string]any{}
@@ -209,12 +201,18 @@ func (d *drawing) query(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-// verify runs the command against the API.
-func (d *drawing) verify(args ...string) (string, error) {
+// tells runs a command about the draw, of which broken means that it must find it wrong. Its output or
+// its error must have each of the texts.
+func (d *drawing) tells(command string, broken bool, want ...string) {
 	d.t.Helper()
 	var out bytes.Buffer
-	err := run(d.t.Context(), append([]string{"verify-draw", "-url", d.api.URL, "-sale", "moutai"}, args...), &out)
-	return out.String(), err
+	name, options, _ := strings.Cut(command, " ")
+	err := run(d.t.Context(), append([]string{"-api-port", strconv.Itoa(portOf(d.t, d.api)), name, "-sale", "moutai"}, strings.Fields(options)...), &out)
+	if errors.Is(err, errBroken) != broken {
+		d.t.Errorf("%s: %v, after\n%s", command, err, &out)
+	}
+	fmt.Fprint(&out, err)
+	contains(d.t, out.String(), want...)
 }
 
 // read is the draw as its API shows it, and as the table has it.
@@ -248,87 +246,56 @@ func contains(t *testing.T, text string, want ...string) {
 	}
 }
 
-func TestADrawIsVerifiedFromItsRollToItsOpenCall(t *testing.T) {
+func TestADrawIsToldAndVerifiedFromItsRollToItsOpenCall(t *testing.T) {
 	d := newDrawing(t, entrants...)
 	receipt := d.enter("alice")
-	turn := []string{"-user", "alice", "-nonce", receipt.Nonce.String()}
-	out, err := d.verify(turn...)
-	if err != nil {
-		t.Error(err)
-	}
-	contains(t, out, "entering     until 2026-11-11T13:00:00Z", "your leaf    "+receipt.Leaf.String()+": look for it", "not checked:", "the roll: it is closed")
+	turn, nobody := "verify-draw -user alice -nonce "+receipt.Nonce.String(), strings.Repeat("0", 64)
+	d.tells(turn, false, "entering     until 2026-11-11T13:00:00Z", "your leaf    "+receipt.Leaf.String()+": look for it", "not checked:", "the roll: it is closed")
 	d.close()
-	if out, err = d.verify(turn...); err != nil {
-		t.Error(err)
-	}
-	contains(t, out, "roll         7 entrants, digest ", "this machine's own dice", "1h0m0s after the roll was closed", receipt.Leaf.String()+", on the roll", "correct so far", "the dice: round")
+	public, err := d.environment().Draw(t.Context(), d.sale())
+	d.check(err)
+	d.tells(turn, false, "roll         7 entrants, digest ", "this machine's own dice", "1h0m0s after the roll was closed", receipt.Leaf.String()+", on the roll", "correct so far", "the dice: round")
+	d.tells(fmt.Sprintf("verify-draw -roll %s -round %d", public.Roll, public.Round), false, "correct so far")
+	d.tells("verify-draw -roll "+nobody, true, "WRONG:", "you noted the roll "+nobody+" before the dice, but it is "+public.Roll.String()+" now: the roll was changed")
+	d.tells(fmt.Sprintf("verify-draw -round %d0", public.Round), true, "WRONG:", "the dice were chosen again")
+	d.tells("draw", false, fmt.Sprintf("to publish elsewhere, before round %d is signed at ", public.Round), "moutai: 7 entrants, roll "+public.Roll.String())
+	d.tells("draw -csv", false, "no call for people on the roll is running")
+
 	d.throw()
 	first := d.call()
-	if out, err = d.verify(turn...); err != nil {
-		t.Error(err)
-	}
-	contains(t, out, "call 1       3 people, places 1 to 3, from 2026-11-11T15:00:15Z until 2026-11-11T17:00:15Z", "uncalled     4", "your place   ", "correct: every leaf")
+	d.tells(turn, false, "call 1       3 people, places 1 to 3, from 2026-11-11T15:00:15Z until 2026-11-11T17:00:15Z", "uncalled     4", "your place   ", "correct: every leaf")
+	d.tells("draw", false, "call 1 runs until 2026-11-11T17:00:15Z: CSV=1 lists the people")
+	d.tells("verify-draw -user alice -nonce "+nobody, true, "of alice is not on the roll")
+	d.shown = func(s map[string]any) { s["seed"] = nobody } // every forgery is tested in infra/kit/drawcheck
+	d.tells("verify-draw", true, "WRONG:", "the seed is")
+	d.tells("draw -csv", false, "the draw is not correct")
+	d.shown = func(map[string]any) {}
+
 	for _, user := range d.called(first, entrants)[:2] {
 		d.buy(user)
 	}
 	second := d.call() // the unit that is left
 	d.buy(d.called(second, entrants)[0])
-	if _, err := d.book.Add(t.Context(), sale.Addition{SaleID: "moutai", SeedID: "more", Stock: 9}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = d.book.Add(t.Context(), sale.Addition{SaleID: "moutai", SeedID: "more", Stock: 9})
+	d.check(err)
 	d.call()
 	d.call() // for anybody
 	d.buy("mallory")
-	if out, err = d.verify(); err != nil {
-		t.Error(err)
-	}
-	contains(t, out, "call 2       1 people, places 4 to 4", "call 3       3 people, places 5 to 7", "call 4       anybody", "uncalled     0")
-	_, out, err = d.owned()
-	if err != nil {
-		t.Error(err)
-	}
+	d.tells("verify-draw", false, "call 2       1 people, places 4 to 4", "call 3       3 people, places 5 to 7", "call 4       anybody", "uncalled     0")
+	_, out, err := d.owned()
+	d.check(err)
 	contains(t, out, "7 on the roll, 0 that came too late", "claims       4, each bought in a call for its user")
 }
 
-func TestWhatWasNotedBeforeTheDiceIsCompared(t *testing.T) {
-	d := newDrawing(t, entrants...)
-	d.close()
-	public, err := d.environment().Draw(t.Context(), d.sale())
+func TestADrawThatIsNotThereIsRefused(t *testing.T) {
+	d := newDrawing(t)
+	_, err := d.book.Create(t.Context(), sale.Creation{SaleID: "plain", Name: "Plain", Stock: 1, Shards: 1, OpensAt: noon, ClosesAt: noon.Add(time.Hour)})
 	d.check(err)
-	round := strconv.FormatUint(public.Round, 10)
-	if out, err := d.verify("-roll", public.Roll.String(), "-round", round); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-	for want, args := range map[string][]string{
-		"the roll was changed":       {"-roll", strings.Repeat("0", 64)},
-		"the dice were chosen again": {"-round", round + "0"},
-	} {
-		out, err := d.verify(args...)
-		if !errors.Is(err, errBroken) {
-			t.Errorf("%v: %v", args, err)
+	for id, want := range map[string]string{"plain": "the sale has no draw", "other": "the API answered 404"} {
+		if err := run(t.Context(), []string{"verify-draw", "-url", d.api.URL, "-sale", id}, io.Discard); err == nil || errors.Is(err, errBroken) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", id, err, want)
 		}
-		contains(t, out, "WRONG:", want)
 	}
-}
-
-// Every forgery that can be told is tested in infra/kit/drawcheck.
-func TestAForgedAnswerIsWrong(t *testing.T) {
-	d := newDrawing(t, entrants...)
-	d.close()
-	d.throw()
-	d.call()
-	d.shown = func(s map[string]any) { s["seed"] = strings.Repeat("0", 64) }
-	out, err := d.verify()
-	if !errors.Is(err, errBroken) {
-		t.Error(err)
-	}
-	contains(t, out, "WRONG:", "the seed is")
-	d.shown = func(map[string]any) {}
-	out, err = d.verify("-user", "alice", "-nonce", strings.Repeat("0", 64))
-	if !errors.Is(err, errBroken) {
-		t.Error(err)
-	}
-	contains(t, out, "of alice is not on the roll")
 }
 
 // An API elsewhere that names dice of its own does not choose the order.
@@ -365,20 +332,13 @@ func TestTheTableShowsWhoIsOnTheRollWithoutAnEntryAndWhoBoughtOutOfTurn(t *testi
 	}
 	contains(t, out, called[0]+" bought at 2026-11-11T15:00:14Z, but was called from 2026-11-11T15:00:15Z", "(call 1)", "claims       0, each")
 
+	for want, turn := range map[string]drawcheck.Turn{"was not called (place 5)": {OnRoll: true, Place: 5}, "is not on the roll": {}} {
+		contains(t, outOf(turn), want)
+	}
 	uncalled := slices.DeleteFunc(slices.Clone(entrants), func(user string) bool { return slices.Contains(called, user) })
-	if got := outOf(drawcheck.Turn{OnRoll: true, Place: 5}); !strings.Contains(got, "was not called (place 5)") {
-		t.Error(got)
-	}
-	if got := outOf(drawcheck.Turn{}); !strings.Contains(got, "is not on the roll") {
-		t.Error(got)
-	}
 	d.forget(uncalled[0])
-	v, _, err = d.owned()
-	if !errors.Is(err, errBroken) || !slices.ContainsFunc(v.Wrong, func(s string) bool {
-		return strings.Contains(s, "the roll has 7 leaves, but 6 of the entries in the table are on it")
-	}) {
-		t.Errorf("%v, wrong: %q", err, v.Wrong)
-	}
+	_, out, err = d.owned()
+	contains(t, fmt.Sprint(out, err), "the roll has 7 leaves, but 6 of the entries in the table are on it", errBroken.Error())
 }
 
 func TestTheCalledAreListedForASpreadsheet(t *testing.T) {
@@ -390,22 +350,22 @@ func TestTheCalledAreListedForASpreadsheet(t *testing.T) {
 	call := v.running()
 	var out bytes.Buffer
 	d.check(v.writeCalled(t.Context(), b, call, &out))
-	lines := strings.Split(strings.TrimSpace(strings.TrimPrefix(out.String(), "\ufeff")), "\n")
-	if len(lines) != 4 || lines[0] != "sale,user,call,from,until,place,leaf" {
+	lines := strings.Split(strings.TrimPrefix(strings.NewReplacer(`"'`, "", `"`, "", "'", "").Replace(out.String()), "\ufeff"), "\n")
+	if len(lines) != 5 || lines[0] != "sale,user,call,from,until,place,leaf" {
 		t.Fatalf("%s", &out)
 	}
-	places := map[string]bool{}
-	var users []string
-	for _, line := range lines[1:] {
-		cells := strings.Split(strings.NewReplacer(`"'`, "", `"`, "").Replace(line), ",")
-		users, places[cells[5]] = append(users, cells[1]), true
-		if cells[0] != "moutai" || cells[2] != "1" || cells[3] != "2026-11-11T15:00:15Z" || cells[4] != "2026-11-11T17:00:15Z" || len(cells[6]) != 64 {
+	var users, places []string
+	for _, line := range lines[1:4] {
+		cells := strings.Split(line, ",")
+		users, places = append(users, cells[1]), append(places, cells[5])
+		if !strings.HasPrefix(line, "moutai,"+cells[1]+",1,2026-11-11T15:00:15Z,2026-11-11T17:00:15Z,"+cells[5]+",") || len(cells[6]) != 64 {
 			t.Errorf("line %s", line)
 		}
 	}
-	slices.Sort(users)
-	slices.Sort(want)
-	if !slices.Equal(users, want) || len(places) != 3 || !places["1"] || !places["3"] {
+	for _, all := range [][]string{users, places, want} {
+		slices.Sort(all)
+	}
+	if !slices.Equal(users, want) || !slices.Equal(places, []string{"1", "2", "3"}) {
 		t.Errorf("the called are %v at places %v, want %v", users, places, want)
 	}
 	d.forget(want[0])
@@ -415,34 +375,5 @@ func TestTheCalledAreListedForASpreadsheet(t *testing.T) {
 	v.published.AsOf = call.Until
 	if v.running() != nil {
 		t.Error("a call runs at its end")
-	}
-}
-
-func TestWhatToPublishIsShownUntilTheDiceHaveFallen(t *testing.T) {
-	d := newDrawing(t, entrants...)
-	d.close()
-	port := strconv.Itoa(portOf(t, d.api))
-	show := func(args ...string) (string, error) {
-		var out bytes.Buffer
-		err := run(t.Context(), append([]string{"-api-port", port, "draw", "-sale", "moutai"}, args...), &out)
-		return out.String(), err
-	}
-	out, err := show()
-	d.check(err)
-	contains(t, out, "to publish elsewhere, before round ", "moutai: 7 entrants, roll ")
-	if _, err := show("-csv"); err == nil || !strings.Contains(err.Error(), "no call for people on the roll is running") {
-		t.Errorf("before a call the list is %v", err)
-	}
-	d.throw()
-	d.call()
-	out, err = show()
-	d.check(err)
-	contains(t, out, "call 1 runs until 2026-11-11T17:00:15Z: CSV=1 lists the people")
-	if strings.Contains(out, "to publish") {
-		t.Errorf("after the dice it says\n%s", out)
-	}
-	d.shown = func(s map[string]any) { s["entrants"] = 8 }
-	if _, err := show("-csv"); err == nil || !strings.Contains(err.Error(), "the draw is not correct") {
-		t.Errorf("of a draw that is wrong the list is %v", err)
 	}
 }
