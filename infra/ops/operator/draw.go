@@ -54,16 +54,12 @@ func verifyDraw(ctx context.Context, p *place, o options, out io.Writer) error {
 		v.printTurn(user, *own)
 	}
 	if o.has("owner") {
-		db, table, err := p.dynamodb(ctx)
+		d, err := p.drawing(ctx, saleID)
 		if err != nil {
 			return err
 		}
-		d, err := books.OpenDrawing(ctx, db, table, saleID)
-		if err == nil {
-			err = v.compareTable(ctx, d)
-		}
-		if err != nil {
-			return fmt.Errorf("read the table %s: %s", table, oneLine(err))
+		if err := v.compareTable(ctx, d); err != nil {
+			return fmt.Errorf("read the table: %s", oneLine(err))
 		}
 	}
 	return v.end()
@@ -82,6 +78,19 @@ func (p *place) publicAPI(ctx context.Context, address string) (*client.Client, 
 		err = errors.New("a table alone is not enough, because the draw is read as everybody reads it: give URL=… or the environment (ENV=dev)")
 	}
 	return where.Client, err
+}
+
+// drawing is the draw as only its operator can read it.
+func (p *place) drawing(ctx context.Context, saleID string) (*books.Drawing, error) {
+	db, table, err := p.dynamodb(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d, err := books.OpenDrawing(ctx, db, table, saleID)
+	if err != nil {
+		return nil, fmt.Errorf("read the table %s: %s", table, oneLine(err))
+	}
+	return d, nil
 }
 
 func readDraw(ctx context.Context, api *client.Client, saleID string) (*drawcheck.Published, error) {
@@ -302,13 +311,9 @@ func showDraw(ctx context.Context, p *place, o options, out io.Writer) error {
 	if call == nil {
 		return fmt.Errorf("no call for people on the roll is running in sale %s", saleID)
 	}
-	db, table, err := p.dynamodb(ctx)
+	d, err := p.drawing(ctx, saleID)
 	if err != nil {
 		return err
-	}
-	d, err := books.OpenDrawing(ctx, db, table, saleID)
-	if err != nil {
-		return fmt.Errorf("read the table %s: %s", table, oneLine(err))
 	}
 	signal.Ignore(syscall.SIGPIPE) // `make draw CSV=1 | head` is no failure
 	return v.writeCalled(ctx, d, call, out)

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -20,11 +19,7 @@ func TestAPersonIsErasedOnceTheirSalesAreOver(t *testing.T) {
 			if err := erasePerson(t.Context(), book, "alice", sure, &out); !errors.Is(err, fails) {
 				t.Errorf("%t: got %v, want %v", sure, err, fails)
 			}
-			for _, text := range want {
-				if !strings.Contains(out.String(), text) {
-					t.Errorf("%t: no %q in\n%s", sure, text, &out)
-				}
-			}
+			contains(t, out.String(), want...)
 		}
 		for _, sure := range []bool{false, true} {
 			erases(sure, errNotDone, "NOT ERASED: the sale moutai is not drained")

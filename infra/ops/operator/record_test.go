@@ -51,11 +51,7 @@ func TestAPaymentThatWasNeverReportedIsRecordedOnce(t *testing.T) {
 			if err := act(t.Context(), book, p, &out); err != nil {
 				out.WriteString(err.Error())
 			}
-			for _, want := range tt.want {
-				if !strings.Contains(out.String(), want) {
-					t.Errorf("%s %s %t: no %q in\n%s", tt.user, tt.payment, tt.sure, want, &out)
-				}
-			}
+			contains(t, out.String(), tt.want...)
 			if grown := len(db.Items("T")) - before; (grown > 0) != strings.Contains(out.String(), "recorded now") {
 				t.Errorf("%s %s %t: %d items more after\n%s", tt.user, tt.payment, tt.sure, grown, &out)
 			}

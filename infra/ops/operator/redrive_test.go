@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -114,11 +113,7 @@ func TestOnlyPendingMessagesAreMovedAndPoisonIsDeletedOnlyOnRequest(t *testing.T
 			if err := r.run(t.Context(), &out); err != nil {
 				t.Fatal(err)
 			}
-			for _, want := range c.says {
-				if !strings.Contains(out.String(), want) {
-					t.Errorf("no %q in: %s", want, &out)
-				}
-			}
+			contains(t, out.String(), c.says...)
 			if got, want := fmt.Sprint(r.lying(t, source)), fmt.Sprint(counted(c.back)); got != want {
 				t.Errorf("the order queue has %s, want %s", got, want)
 			}

@@ -10,15 +10,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
-
-// refundBook is the part of the ledger that refunds uses.
-type refundBook interface {
-	Refunds(ctx context.Context, saleID string) ([]sale.Refund, error)
-	MarkRefunded(ctx context.Context, saleID, payment string) (sale.Refund, bool, error)
-}
 
 // refundQueries is how many sales' refunds are read at a time.
 const refundQueries = 16
@@ -65,7 +60,7 @@ func refunds(ctx context.Context, p *place, o options, out io.Writer) error {
 // listRefunds prints the refunds of the sales, the done ones, too, and what it has found before
 // an error. It asks every sale that was ever listed and does not rely on refundAt in the list:
 // this is the list by which money goes back.
-func listRefunds(ctx context.Context, book refundBook, ids []string, out io.Writer) error {
+func listRefunds(ctx context.Context, book *ledger.Ledger, ids []string, out io.Writer) error {
 	found, failure := findRefunds(ctx, book, ids)
 	lines := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	due, done := 0, 0
@@ -98,33 +93,24 @@ func listRefunds(ctx context.Context, book refundBook, ids []string, out io.Writ
 }
 
 // findRefunds returns the refunds of each sale. A sale whose refunds cannot be read does not
-// hide those of the others; a table that is busy for others, too, ends the search.
-func findRefunds(ctx context.Context, book refundBook, ids []string) ([][]sale.Refund, error) {
+// hide those of the others.
+func findRefunds(ctx context.Context, book *ledger.Ledger, ids []string) ([][]sale.Refund, error) {
 	found, unread := make([][]sale.Refund, len(ids)), make([]error, len(ids))
-	group, ctx := errgroup.WithContext(ctx)
+	var group errgroup.Group
 	group.SetLimit(refundQueries)
 	for i, id := range ids {
 		group.Go(func() (err error) {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if found[i], err = book.Refunds(ctx, id); err == nil {
-				return nil
-			}
-			unread[i] = fmt.Errorf("refunds of %s: %w", cmp.Or(id, unknownOrders), err)
-			if sale.CodeOf(err) != sale.Busy || id == "" {
-				return nil
-			}
-			if _, err := book.Refunds(ctx, ""); sale.CodeOf(err) == sale.Busy {
-				return unread[i]
+			if found[i], err = book.Refunds(ctx, id); err != nil {
+				unread[i] = fmt.Errorf("refunds of %s: %w", cmp.Or(id, unknownOrders), err)
 			}
 			return nil
 		})
 	}
-	return found, cmp.Or(group.Wait(), errors.Join(unread...))
+	_ = group.Wait() // every error is in unread
+	return found, errors.Join(unread...)
 }
 
-func markRefunded(ctx context.Context, book refundBook, saleID, payment string, out io.Writer) error {
+func markRefunded(ctx context.Context, book *ledger.Ledger, saleID, payment string, out io.Writer) error {
 	r, marked, err := book.MarkRefunded(ctx, saleID, payment)
 	switch {
 	case sale.CodeOf(err) == sale.OrderNotFound:

@@ -132,11 +132,7 @@ func TestARestoredTableIsCheckedAndThenReplayedOnce(t *testing.T) {
 			if (err != nil) != step.broken {
 				t.Errorf("%+v: %v\n%s", step, err, &out)
 			}
-			for _, want := range step.says {
-				if !strings.Contains(out.String(), want) {
-					t.Errorf("no %q in\n%s", want, &out)
-				}
-			}
+			contains(t, out.String(), step.says...)
 			if !step.sure && !reflect.DeepEqual(db.Items("T"), items) {
 				t.Errorf("a check has written")
 			}
