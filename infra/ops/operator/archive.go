@@ -11,7 +11,6 @@ import (
 
 	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/maintenance"
-	"flashsale/shared/sale"
 )
 
 // archive writes a sale to a file, or with -go deletes from the table what such a file has.
@@ -27,20 +26,7 @@ func archive(ctx context.Context, p *place, o options, out io.Writer) error {
 	if o.has("go") {
 		act = deleteArchived
 	}
-	return notArchived(act(ctx, book, o["sale"], o["file"], out), out)
-}
-
-// notArchived prints why the ledger refuses, and then returns errNotDone.
-func notArchived(err error, out io.Writer) error {
-	var refused *sale.Error
-	if errors.As(err, &refused) && (refused.Code == sale.Conflicting || refused.Code == sale.Poison) {
-		fmt.Fprintf(out, "NOT ARCHIVED: %s\n", refused.Detail)
-		return errNotDone
-	}
-	if err != nil {
-		return errors.New(oneLine(err))
-	}
-	return nil
+	return notDone("ARCHIVED", act(ctx, book, o["sale"], o["file"], out), out)
 }
 
 // writeArchive writes a new file and reads it back. A file that could not be written whole is removed.

@@ -30,7 +30,7 @@ func TestASaleIsDeletedOnlyOnceItsArchiveIsReadBack(t *testing.T) {
 			if act == "delete" {
 				run = deleteArchived
 			}
-			err := notArchived(run(t.Context(), book, "moutai", file, &out), &out)
+			err := notDone("ARCHIVED", run(t.Context(), book, "moutai", file, &out), &out)
 			if said := out.String(); fails != nil && !errors.Is(err, fails) || fails == nil && err != nil || !strings.Contains(said, want) {
 				t.Errorf("%s %s: got %v and %q, want %v and %q", act, file, err, said, fails, want)
 			}
@@ -38,11 +38,11 @@ func TestASaleIsDeletedOnlyOnceItsArchiveIsReadBack(t *testing.T) {
 		does("write", name, errNotDone, "NOT ARCHIVED: the sale moutai may be archived from ")
 		drained(t, book)
 		time.Sleep(maintenance.ArchiveAfter)
-		if err := notArchived(writeArchive(t.Context(), book, "moutai", filepath.Join(name, "nowhere"), io.Discard), io.Discard); err == nil || errors.Is(err, errNotDone) {
+		if err := notDone("ARCHIVED", writeArchive(t.Context(), book, "moutai", filepath.Join(name, "nowhere"), io.Discard), io.Discard); err == nil || errors.Is(err, errNotDone) {
 			t.Errorf("a destination that refuses: %v", err)
 		}
 		does("write", name, nil, "nothing was deleted")
-		if err := notArchived(writeArchive(t.Context(), book, "moutai", name, io.Discard), io.Discard); err == nil {
+		if err := notDone("ARCHIVED", writeArchive(t.Context(), book, "moutai", name, io.Discard), io.Discard); err == nil {
 			t.Error("a file that is there is overwritten")
 		}
 		whole, err := os.ReadFile(name)

@@ -23,6 +23,20 @@ import (
 // errNotDone means that the change failed and the line that says so has been printed.
 var errNotDone = errors.New("the sale is not in the requested state")
 
+// notDone prints why the ledger refuses what an operator asked for, and then returns errNotDone. Any other
+// error is that of a command that could not find out.
+func notDone(what string, err error, out io.Writer) error {
+	refused, ok := errors.AsType[*sale.Error](err)
+	switch {
+	case ok && (refused.Code == sale.Conflicting || refused.Code == sale.Poison):
+		fmt.Fprintf(out, "NOT %s: %s\n", what, refused.Detail)
+		return errNotDone
+	case err != nil:
+		return errors.New(oneLine(err))
+	}
+	return nil
+}
+
 // changed is a function's answer to a change of a sale. Which fields are set depends on
 // the action.
 type changed struct {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -139,7 +140,7 @@ func (v *verifying) print(api string) {
 		}
 		v.line("roll", "%d entrants, digest %s", s.Entrants, s.Roll)
 		v.line("dice", "round %d of %s, signed at %s, %s after the roll was closed", s.Round, of, instant(v.published.Chain.TimeOf(s.Round)),
-			v.published.Chain.TimeOf(s.Round).Sub(laterOf(s.EnterUntil, s.ClosedAt)).Round(time.Second))
+			v.published.Chain.TimeOf(s.Round).Sub(slices.MaxFunc([]time.Time{s.EnterUntil, s.ClosedAt}, time.Time.Compare)).Round(time.Second))
 	}
 	if len(s.Signature) > 0 {
 		v.line("seed", "%s", s.Seed)
@@ -271,13 +272,6 @@ func (v *verifying) end() error {
 		fmt.Fprintln(v.out, "correct so far: every leaf is on its page once, and the pages are the published roll.\nNote the digest and the round, and compare them after the dice (ROLL=… ROUND=…)")
 	}
 	return nil
-}
-
-func laterOf(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // showDraw prints how a draw stands and what to publish elsewhere, or as CSV whom the running

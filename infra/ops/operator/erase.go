@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -43,15 +42,11 @@ func erasePerson(ctx context.Context, book *ledger.Ledger, user string, sure boo
 			fmt.Fprintf(out, "nothing was erased: GO=1 erases %s in these %d sales, for ever, and seals them with their groups\n", user, done)
 		}
 	}
-	failure := (*sale.Error)(nil)
 	switch {
-	case errors.As(err, &failure) && failure.Code == sale.Conflicting:
-		fmt.Fprintf(out, "NOT ERASED: %s\n", failure.Detail)
-		return errNotDone
-	case err != nil && done > 0 && sure:
+	case err != nil && done > 0 && sure && sale.CodeOf(err) != sale.Conflicting:
 		return fmt.Errorf("%s; repeat the command: it erases what is left", oneLine(err))
 	case err != nil:
-		return errors.New(oneLine(err))
+		return notDone("ERASED", err, out)
 	case done == 0:
 		fmt.Fprintf(out, "NOT ERASED: no sale holds anything of %s: it is not the id of a buyer (ids are case-sensitive), or was erased before\n", user)
 		return errNotDone

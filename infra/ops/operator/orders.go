@@ -15,6 +15,7 @@ import (
 
 	"flashsale/infra/kit/spreadsheet"
 	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -40,11 +41,6 @@ func stateOf(s sale.Sale, c sale.Claim) sale.ClaimState {
 	return c.State()
 }
 
-// claimList is the part of the ledger that orders uses.
-type claimList interface {
-	Claims(ctx context.Context, saleID string, report func(sale.Sale, []sale.Claim) error) error
-}
-
 // listOrders lists the orders of a sale, for people or with -csv for programs. It holds one
 // page of claims at a time.
 func listOrders(ctx context.Context, p *place, o options, out io.Writer) error {
@@ -62,7 +58,7 @@ func listOrders(ctx context.Context, p *place, o options, out io.Writer) error {
 
 // writeOrders writes the orders of that state, all for "". What cannot be read hides nothing
 // else, and is an error in the end.
-func writeOrders(ctx context.Context, book claimList, saleID string, state sale.ClaimState, asCSV bool, out io.Writer) error {
+func writeOrders(ctx context.Context, book *ledger.Ledger, saleID string, state sale.ClaimState, asCSV bool, out io.Writer) error {
 	buffered := bufio.NewWriter(out)
 	write, flush := forPeople(buffered), buffered.Flush
 	if asCSV {

@@ -66,7 +66,6 @@ func TestASaleIsListedAsItIsNowAndThenAsItsLastAuditFoundIt(t *testing.T) {
 		"a OPEN 2026-11-11T14:00:00Z 12 34 s ago 7 of 10 1 balanced":                                                        of + books + `}}`,
 		"a OPEN 2026-11-11T14:00:00Z 12 none yet":                                                                           of + `"books":null}`,
 		"a CLOSED, drained 2026-11-11T14:00:00Z 12 34 s ago 7 of 10 1 balanced":                                             strings.Replace(of, "OPEN", "CLOSED", 1) + `"drained":true,` + books + `}}`,
-		"a OPEN, drained 2026-11-11T14:00:00Z 12 none yet":                                                                  of + `"drained":true,"books":null}`,
 		"a OPEN 2026-11-11T14:00:00Z 12 34 s ago 7 of 10 1 balanced; 1 paid, 1 unpaid, 0 released":                          of + books + `,"paid":1,"unpaid":1}}`,
 		"a OPEN, recalled 2026-11-11T14:00:00Z 12 34 s ago 7 of 10 1 balanced; 0 paid, 0 unpaid, 2 released, 1 REFUNDS DUE": of + `"recalledAt":"2026-11-11T11:00:00.000Z",` + books + `,"released":2,"refundsDue":1}}`,
 		"a OPEN, recalled: soles 2026-11-11T14:00:00Z 12 none yet":                                                          of + `"recalledAt":"2026-11-11T11:00:00.000Z","recallNote":"soles","books":null}`,
