@@ -184,8 +184,7 @@ func (p *pass) checkOrders(ctx context.Context, claims []Claim) error {
 			}
 			return
 		}
-		o, problem := readOrder(it)
-		p.malformed(it, problem)
+		o := sound(p, it, readOrder)
 		if o.SaleID != p.saleID || o.User != c.User || o.ClaimID != c.ClaimID {
 			p.find("P7", about(), "order %s of %q (claim %s) names sale %q, user %q and claim %s", c.OrderID, c.User, c.ClaimID, o.SaleID, o.User, o.ClaimID)
 		}

@@ -42,9 +42,7 @@ func (p *pass) readDraw(ctx context.Context) (err error) {
 		return err
 	}
 	err = each(ctx, p, "DRAWKEY#"+p.saleID, func(it item) error {
-		var problem string
-		d.leafKey, problem = readLeafKey(it)
-		p.malformed(it, problem)
+		d.leafKey = sound(p, it, readLeafKey)
 		return nil
 	})
 	if err != nil {
@@ -78,14 +76,9 @@ func (p *pass) readCalls(ctx context.Context) (calls []callItem, err error) {
 	err = each(ctx, p, "DRAW#"+p.saleID, func(it item) error {
 		switch sk := keyOf(it).sk; {
 		case sk == "HEAD":
-			var problem string
-			p.draw.head, problem = readHead(it)
-			p.draw.closed = true
-			p.malformed(it, problem)
+			p.draw.head, p.draw.closed = sound(p, it, readHead), true
 		case strings.HasPrefix(sk, "CALL#"):
-			c, problem := readCall(it)
-			p.malformed(it, problem)
-			calls = append(calls, c)
+			calls = append(calls, sound(p, it, readCall))
 		default:
 			p.malformed(it, "no such item is documented under a draw's key")
 		}
@@ -99,9 +92,7 @@ func (p *pass) readCalls(ctx context.Context) (calls []callItem, err error) {
 func (p *pass) readEntries(ctx context.Context, page int) error {
 	terms, entered := p.lasting().draw, map[rules.Leaf]bool{}
 	err := each(ctx, p, entryPK(p.saleID, page), func(it item) error {
-		at, problem := readEntry(it)
-		p.malformed(it, problem)
-		user := keyOf(it).sk
+		at, user := sound(p, it, readEntry), keyOf(it).sk
 		l, about := leafOf(p.draw.leafKey, user), "entry "+user
 		p.findIf(int(l[0]) != page, "P27", about+" "+pageName(page),
 			"an entry of %q lies in page %s, where nobody looks for it; the user's page is %s", user, pageName(page), pageName(int(l[0])))

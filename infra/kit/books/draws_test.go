@@ -305,10 +305,6 @@ func TestACallThatIsNotMadeInTimeIsFound(t *testing.T) {
 
 func TestADrawInEachOfItsStatesBalances(t *testing.T) {
 	histories{
-		"people may enter": {func(w *world) {
-			w.enters(4, 2, 9)
-			w.Pass(-time.Minute)
-		}, ""},
 		"the roll is being closed": {func(w *world) {
 			w.enters(4, 2, 9)
 			w.Pass(settle)
@@ -327,22 +323,6 @@ func TestADrawInEachOfItsStatesBalances(t *testing.T) {
 				"pk": text(entryPK("moutai", int(l[0]))), "sk": text("late"), "at": number(fmt.Sprint(c.EnterUntil.UnixMilli() - 1)),
 			}}))
 			w.calls()
-		}, ""},
-		"units were withdrawn before the first call": {func(w *world) {
-			c := w.enters(9, 2, 9)
-			w.withdraw("typo", 5)
-			w.rolls(c)
-			w.calls()
-			w.confirm(w.turns(9, 4))
-		}, ""},
-		"it was recalled in a call": {func(w *world) {
-			w.rolls(w.enters(4, 2, 9))
-			w.calls()
-			w.confirm(w.turns(9, 2))
-			w.did(w.drawing().Recall(w.Ctx, sale.Recall{SaleID: "moutai"}))
-			w.Pass(2 * time.Minute)
-			w.ReleasesBy(w.Ledger)
-			w.Pass(4 * time.Minute)
 		}, ""},
 	}.balance(t)
 }

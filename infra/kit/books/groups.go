@@ -96,22 +96,9 @@ func (p *pass) readGroup(ctx context.Context) error {
 	return nil
 }
 
-// takeBarred checks one guard of a user and returns it if it is of the sale.
-func (s *strays) takeBarred(it item) (g barredUser, mine bool) {
-	g, problem := readBarred(it)
-	if mine = g.sale == s.saleID || g.sale == ""; mine {
-		s.malformed(it, problem)
-	}
-	if g.sale != "" {
-		s.name(g.sale, keyOf(it))
-	}
-	return g, mine && problem == ""
-}
-
 // takeGroup checks one group.
 func (s *strays) takeGroup(it item) {
-	sales, problem := readSales(it)
-	s.malformed(it, problem)
+	sales := sound(s.pass, it, readSales)
 	for _, id := range sales {
 		s.name(id, keyOf(it))
 	}

@@ -88,6 +88,13 @@ func (p *pass) malformed(it item, problem string) {
 	}
 }
 
+// sound is what a reader makes of an item, whose deviations are findings.
+func sound[T any](p *pass, it item, reader func(item) (T, string)) T {
+	v, problem := reader(it)
+	p.malformed(it, problem)
+	return v
+}
+
 func (p *pass) unfinish(format string, args ...any) {
 	p.unfinished = append(p.unfinished, fmt.Sprintf(format, args...))
 }
@@ -194,10 +201,8 @@ func (p *pass) readHeader(ctx context.Context) (header, error) {
 		if err := readable(it); err != nil {
 			return h, err
 		}
-		var problem string
 		h.any, h.listed = true, true
-		h.listing, problem = readListing(it)
-		p.malformed(it, problem)
+		h.listing = sound(p, it, readListing)
 	}
 	return h, nil
 }
@@ -248,8 +253,7 @@ func (p *pass) readShards(ctx context.Context) ([]*shardItem, error) {
 	}
 	return shards, lookUp(ctx, p, numbers, p.stockKey, func(k int, it item) {
 		if it != nil {
-			s, problem := readShard(it)
-			p.malformed(it, problem)
+			s := sound(p, it, readShard)
 			shards[k] = &s
 		}
 	})

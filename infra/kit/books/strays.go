@@ -39,11 +39,11 @@ func (p *pass) readStrays(ctx context.Context) (err error) {
 		for _, it := range items {
 			switch kind, _, _ := cutKind(keyOf(it).pk); kind {
 			case "PAYMENT":
-				if g, mine := s.takeGuard(it); mine {
+				if g, problem := readGuard(it); s.belongs(it, g.sale, problem) {
 					guards = append(guards, g)
 				}
 			case "GUARD":
-				if g, mine := s.takeBarred(it); mine {
+				if g, problem := readBarred(it); s.belongs(it, g.sale, problem) {
 					barred = append(barred, g)
 				}
 			case "GROUP":
@@ -118,41 +118,29 @@ func (s *strays) take(it item) (o Order, mine bool) {
 		}
 	case kind == "ORDER" && cut:
 		o, problem := readOrder(it)
-		if o.SaleID == s.saleID || o.SaleID == "" {
-			s.malformed(it, problem)
-		}
-		if o.SaleID != "" {
-			s.name(o.SaleID, k)
-		}
-		return o, o.SaleID == s.saleID && problem == ""
+		return o, s.belongs(it, o.SaleID, problem)
 	case kind == "REFUND" && cut && (rest == "" || isID(rest)):
 		_, problem := readRefund(it)
-		if rest == s.saleID || rest == "" {
-			s.malformed(it, problem)
-		}
-		if rest != "" {
-			s.name(rest, k)
-		}
+		s.belongs(it, rest, problem)
 	case kind == "SEQ" && cut:
-		_, problem := readSequence(it)
-		s.malformed(it, problem)
+		sound(s.pass, it, readSequence)
 	default:
 		s.malformed(it, "no such item is documented")
 	}
 	return o, false
 }
 
-// takeGuard checks one guard and returns it if it is of the sale, or of none.
-func (s *strays) takeGuard(it item) (g guardItem, mine bool) {
-	g, problem := readGuard(it)
-	mine = g.sale == s.saleID || g.sale == ""
-	if mine {
+// belongs checks an item that names its sale, "" for none, and reports whether it is sound, and of
+// the sale or of none.
+func (s *strays) belongs(it item, saleID, problem string) bool {
+	isOurs := saleID == s.saleID || saleID == ""
+	if isOurs {
 		s.malformed(it, problem)
 	}
-	if g.sale != "" {
-		s.name(g.sale, keyOf(it))
+	if saleID != "" {
+		s.name(saleID, keyOf(it))
 	}
-	return g, mine && problem == ""
+	return isOurs && problem == ""
 }
 
 func (s *strays) name(saleID string, k key) {

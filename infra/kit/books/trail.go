@@ -72,9 +72,7 @@ func readChange(it item) (c changeItem, problem string) {
 // or in neither (P32).
 func (p *pass) readTrail(ctx context.Context) error {
 	return each(ctx, p, "CHANGES#"+p.saleID, func(it item) error {
-		c, problem := readChange(it)
-		p.malformed(it, problem)
-		if c.number > 0 {
+		if c := sound(p, it, readChange); c.number > 0 {
 			p.trail = append(p.trail, c)
 			p.checkLabels("edit "+keyOf(it).sk, fmt.Sprintf("edit %d", c.number), c.labels)
 		}
