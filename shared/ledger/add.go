@@ -152,7 +152,7 @@ func (l *Ledger) refuseSeeding(ctx context.Context, s sale.Sale, seen sale.Seen,
 // the room, and for a withdrawal from one with a draw it requires that nobody has been called.
 func (l *Ledger) unedited(s sale.Sale, seen *sale.Seen, c sale.Change) types.TransactWriteItem {
 	condition, update := "attribute_not_exists(#edits)", "ADD #seedings :one"
-	names, values := map[string]string{"#edits": "edits", "#seedings": "seedings"}, table.Item{":one": table.N(1)}
+	names, values := map[string]string{"#edits": "edits", "#seedings": "seedings"}, table.Item{":one": table.One}
 	if s.Edits > 0 {
 		condition, values[":edits"] = "#edits = :edits", table.N(s.Edits)
 	}
@@ -221,7 +221,7 @@ func (l *Ledger) addToShard(ctx context.Context, a sale.Addition, k int, units i
 				"#seeded": "seeded", "#version": "version", "#empty": "empty", "#state": "state",
 			},
 			ExpressionAttributeValues: table.Item{
-				":u": table.N(units), ":one": table.N(1), ":k": table.NS(k), ":open": table.S(string(sale.Open)),
+				":u": table.N(units), ":one": table.One, ":k": table.NS(k), ":open": table.S(string(sale.Open)),
 			},
 		}},
 		l.undrain(a.SaleID),

@@ -60,7 +60,7 @@ func (l *Ledger) BeginCall(ctx context.Context, d DrawState, ranks []draw.Rank, 
 				"from": table.Millis(after.OpensAt), "until": table.Millis(after.ClosesAt), "at": table.Millis(after.ChangedAt), "lo": table.S(next.Lo.String()),
 			})
 			if next.Open {
-				it["open"] = table.Bool(true)
+				it["open"] = table.Yes
 			}
 			// The record may be there without the sale being in the call: half of what began it, in a
 			// table that was restored. Nobody was called in it, so it is begun anew.
@@ -94,7 +94,7 @@ func setCall(s sale.Sale) (string, map[string]string, table.Item) {
 	values := table.Item{":opensAt": table.Millis(s.OpensAt), ":closesAt": table.Millis(s.ClosesAt), ":at": table.Millis(s.ChangedAt), ":call": table.N(s.Call)}
 	if s.OpenCall {
 		update += ", #openCall = :yes"
-		names["#openCall"], values[":yes"] = "openCall", table.Bool(true)
+		names["#openCall"], values[":yes"] = "openCall", table.Yes
 	}
 	return update, names, values
 }

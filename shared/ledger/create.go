@@ -98,7 +98,7 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 		listing["payWithin"] = request["payWithin"]
 	}
 	if c.HasDraw() {
-		listing["draw"] = table.Bool(true)
+		listing["draw"] = table.Yes
 	}
 	actions := []types.TransactWriteItem{l.table.Put(request), l.table.Put(drafted), l.table.Put(listing)}
 	if c.LimitGroup != "" {

@@ -7,19 +7,14 @@
 package ledger
 
 import (
-	"context"
 	"errors"
 	"os"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	transport "github.com/aws/smithy-go/endpoints"
 
-	"flashsale/shared/endpoint"
 	"flashsale/shared/ledger/table"
 	"flashsale/shared/recent"
 )
@@ -82,34 +77,8 @@ func FromEnv(cfg aws.Config, now func() time.Time) (*Ledger, error) {
 	if name == "" {
 		return nil, errors.New("TABLE_NAME is not set")
 	}
-	client := dynamodb.NewFromConfig(cfg, OneAttempt, func(o *dynamodb.Options) {
-		o.EndpointResolverV2 = &resolver{own: o.EndpointResolverV2}
-	})
-	return New(client, name, Options{Now: now}), nil
+	return New(table.Client(cfg), name, Options{Now: now}), nil
 }
 
-// OneAttempt makes the client try each call once: the ledger does the retries, because
-// the SDK neither retries a cancelled transaction nor respects a request's time budget
-// (its back-off takes seconds).
-func OneAttempt(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
-
-// resolver is the client's default resolver with a cache. A table given by ARN may have
-// its account's endpoint, so such a call is resolved every time.
-type resolver struct {
-	own    dynamodb.EndpointResolverV2
-	memory endpoint.Memory
-}
-
-// ResolveEndpoint implements dynamodb.EndpointResolverV2.
-func (r *resolver) ResolveEndpoint(ctx context.Context, p dynamodb.EndpointParameters) (transport.Endpoint, error) {
-	if isARN(aws.ToString(p.ResourceArn)) || slices.ContainsFunc(p.ResourceArnList, isARN) || aws.ToBool(p.IsSearchOperation) {
-		return r.own.ResolveEndpoint(ctx, p)
-	}
-	return r.memory.At(endpoint.Place{
-		Region: aws.ToString(p.Region), URL: aws.ToString(p.Endpoint),
-		AccountID: aws.ToString(p.AccountId), ByAccount: aws.ToString(p.AccountIdEndpointMode),
-		DualStack: aws.ToBool(p.UseDualStack), FIPS: aws.ToBool(p.UseFIPS),
-	}, func() (transport.Endpoint, error) { return r.own.ResolveEndpoint(ctx, p) })
-}
-
-func isARN(table string) bool { return strings.HasPrefix(table, "arn:") }
+// OneAttempt makes a DynamoDB client try each call once, as the ledger needs it.
+func OneAttempt(o *dynamodb.Options) { table.OneAttempt(o) }

@@ -216,7 +216,7 @@ func (l *Ledger) Drain(ctx context.Context, r *Receipt) (bool, error) {
 			UpdateExpression:          aws.String("SET #drained = :yes, #books = :books REMOVE #cursor, #releasing"),
 			ConditionExpression:       aws.String("#closesAt = :closesAt AND attribute_not_exists(#recalling)"),
 			ExpressionAttributeNames:  map[string]string{"#drained": "drained", "#cursor": "cursor", "#releasing": "releasing", "#books": "books", "#closesAt": "closesAt", "#recalling": "recalling"},
-			ExpressionAttributeValues: table.Item{":yes": table.Bool(true), ":books": table.S(string(books)), ":closesAt": table.Millis(r.ClosesAt)},
+			ExpressionAttributeValues: table.Item{":yes": table.Yes, ":books": table.S(string(books)), ":closesAt": table.Millis(r.ClosesAt)},
 		}},
 	)
 	if refused != nil {

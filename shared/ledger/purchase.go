@@ -2,9 +2,11 @@ package ledger
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -255,6 +257,83 @@ func (p *purchasing) handleCancelled(ctx context.Context, s *snapshot, shard int
 	return waitAndStay, PurchaseResult{}, err // on the shard that now takes its place
 }
 
+// verdict is what a cancelled purchase means. One without holder, guard, empty and refusal means
+// nothing but contention: try once more.
+type verdict struct {
+	holder    *sale.Claim       // the user's existing claim
+	guard     *table.GroupGuard // the user's existing guard in the sale's group
+	keepShard bool              // the next try may be on the same shard
+	empty     bool              // the shard has no stock
+	refusal   *sale.Error       // the sale admits no purchase
+	otherCall bool              // the shard is in another call of the draw
+}
+
+// purchase actions, in the order of the transaction.
+const (
+	actionStock = iota
+	actionClaim
+	actionGuard     // only in a sale with a group
+	purchaseActions = actionGuard
+	groupedActions  = actionGuard + 1
+)
+
+// readPurchase interprets the cancellation of a purchase tried at now, in a sale with a draw in
+// the call that begins at opens. The order
+// matters: an existing claim comes first, then an existing guard, which also stands where the
+// claim of the same transaction is not shown; contention on any item hides the result of
+// its condition (a user's own double click in flight, which may win, is not "sold out");
+// stock comes last. An unknown combination is an error, never a guess.
+func readPurchase(err error, of *sale.Sale, opens, now time.Time) (verdict, error) {
+	actions := purchaseActions
+	if of.LimitGroup != "" {
+		actions = groupedActions
+	}
+	reasons, readErr := table.ReasonsOf(err, actions)
+	if readErr != nil {
+		return verdict{}, readErr
+	}
+	stock, claim := reasons[actionStock], reasons[actionClaim]
+	stockCode, claimCode, guardCode := aws.ToString(stock.Code), aws.ToString(claim.Code), table.ReasonNone
+	if of.LimitGroup != "" {
+		guardCode = aws.ToString(reasons[actionGuard].Code)
+	}
+	switch {
+	case claimCode == table.ReasonCondition:
+		holder, readErr := table.ReadClaim(of.ID, of.Buckets, claim.Item)
+		if readErr != nil {
+			return verdict{}, readErr
+		}
+		return verdict{holder: &holder}, nil
+	case guardCode == table.ReasonCondition:
+		g, readErr := table.ReadGroupGuard(reasons[actionGuard].Item)
+		if readErr != nil {
+			return verdict{}, readErr
+		}
+		return verdict{guard: &g}, nil
+	case table.Contention(stockCode):
+		return verdict{}, nil
+	case table.Contention(claimCode) || table.Contention(guardCode):
+		return verdict{keepShard: stockCode == table.ReasonNone}, nil
+	case stockCode != table.ReasonCondition || claimCode != table.ReasonNone || guardCode != table.ReasonNone:
+		return verdict{}, fmt.Errorf("read cancellation: reasons %q, %q, %q: %w", stockCode, claimCode, guardCode, err)
+	}
+	s, readErr := table.ReadShard(stock.Item)
+	if readErr != nil {
+		return verdict{}, readErr
+	}
+	if of.HasDraw() && !s.OpensAt.Equal(opens) {
+		return verdict{otherCall: true}, nil
+	}
+	as := sale.Sale{State: sale.Open, OpensAt: s.OpensAt, ClosesAt: s.ClosesAt, Paused: s.Paused, Draw: of.Draw}
+	if refusal := as.Refusal(now); refusal != nil {
+		return verdict{refusal: refusal}, nil
+	}
+	if s.Stock <= 0 {
+		return verdict{empty: true}, nil
+	}
+	return verdict{}, fmt.Errorf("read cancellation: the shard meets its condition: %w", err)
+}
+
 // takeUnit is the stock half of the transaction. Its condition includes the window and
 // the pause flag, which therefore cannot change meanwhile (P14).
 func (p *purchasing) takeUnit(shard int, now time.Time) types.TransactWriteItem {
@@ -265,7 +344,7 @@ func (p *purchasing) takeUnit(shard int, now time.Time) types.TransactWriteItem 
 		ConditionExpression:      &takeUnitCondition,
 		ExpressionAttributeNames: takeUnitNames,
 		ExpressionAttributeValues: table.Item{
-			":zero": zero, ":one": one, ":now": table.Millis(now), ":no": no,
+			":zero": table.Zero, ":one": table.One, ":now": table.Millis(now), ":no": table.No,
 		},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}
@@ -278,7 +357,6 @@ var (
 	// The window tells the calls of a draw apart, so no try of an earlier call takes a unit of a
 	// later one, however late it is applied and whatever its machine's clock said (P29).
 	takeTurnCondition = takeUnitCondition + " AND #opensAt = :opens"
-	zero, one, no     = table.N(0), table.N(1), table.Bool(false)
 )
 
 // putClaim is the user's half: one claim per sale and user, forever (P3).

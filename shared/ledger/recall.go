@@ -78,7 +78,7 @@ func (l *Ledger) recallSale(ctx context.Context, r sale.Recall) (Edited, error) 
 func setRecall(after sale.Sale) (string, map[string]string, table.Item) {
 	update := "SET #paused = :yes, #changedAt = :at, #recalledAt = :at, #minReader = :reader"
 	names := map[string]string{"#paused": "paused", "#changedAt": "changedAt", "#recalledAt": "recalledAt", "#minReader": table.MinReader}
-	values := table.Item{":yes": table.Bool(true), ":at": table.Millis(after.RecalledAt), ":reader": table.N(int64(max(after.MinReader, sale.ReadsRecalls)))}
+	values := table.Item{":yes": table.Yes, ":at": table.Millis(after.RecalledAt), ":reader": table.N(int64(max(after.MinReader, sale.ReadsRecalls)))}
 	if after.RecallNote != "" {
 		update += ", #recallNote = :note"
 		names["#recallNote"], values[":note"] = "recallNote", table.S(after.RecallNote)

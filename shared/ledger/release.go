@@ -129,10 +129,10 @@ func (l *Ledger) releaseClaims(s sale.Sale, k int, claims []unpaid, by sale.Rele
 	switch by {
 	case sale.ByOperator: // the shards of a sale that asks for no payment have no counts yet
 		count.UpdateExpression = aws.String("ADD #released :n, #putBack :zero")
-		count.ExpressionAttributeNames["#putBack"], count.ExpressionAttributeValues[":zero"] = "putBack", zero
+		count.ExpressionAttributeNames["#putBack"], count.ExpressionAttributeValues[":zero"] = "putBack", table.Zero
 	case sale.ByExpiry:
 		count.ConditionExpression = aws.String("#paused = :no")
-		count.ExpressionAttributeNames["#paused"], count.ExpressionAttributeValues[":no"] = "paused", no
+		count.ExpressionAttributeNames["#paused"], count.ExpressionAttributeValues[":no"] = "paused", table.No
 	}
 	actions := append(make([]types.TransactWriteItem, 0, 1+len(claims)), types.TransactWriteItem{Update: &count})
 	for _, c := range claims {
@@ -453,7 +453,7 @@ func (l *Ledger) putBackShard(ctx context.Context, saleID string, k int, one tab
 				UpdateExpression:          aws.String("SET #version = #version + :one DELETE #empty :k"),
 				ConditionExpression:       aws.String("#state = :open"),
 				ExpressionAttributeNames:  map[string]string{"#version": "version", "#empty": "empty", "#state": "state"},
-				ExpressionAttributeValues: table.Item{":one": table.N(1), ":k": table.NS(k), ":open": table.S(string(sale.Open))},
+				ExpressionAttributeValues: table.Item{":one": table.One, ":k": table.NS(k), ":open": table.S(string(sale.Open))},
 			}},
 		)
 		if reasons == nil {

@@ -159,7 +159,7 @@ func (l *Ledger) writeEdit(e edit, before, after sale.Sale, call string) []types
 	update, names, values := e.set(after)
 	condition := "attribute_not_exists(#edits)"
 	names["#version"], names["#edits"] = "version", "edits"
-	values[":one"] = table.N(1)
+	values[":one"] = table.One
 	if before.Edits > 0 {
 		condition, values[":edits"] = "#edits = :edits", table.N(before.Edits)
 	}

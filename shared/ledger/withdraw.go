@@ -123,7 +123,7 @@ func (p *withdrawal) end(ctx context.Context) error {
 			TableName: p.table.Name, Key: table.SaleKey(p.SaleID), ConditionExpression: &ifUncalled, ExpressionAttributeNames: map[string]string{"#call": "call"},
 		}})
 	}
-	_, refused, err := p.step(ctx, table.Item{"ended": table.Bool(true), "at": table.Millis(p.now())}, actions...)
+	_, refused, err := p.step(ctx, table.Item{"ended": table.Yes, "at": table.Millis(p.now())}, actions...)
 	switch {
 	case refused == nil:
 		return err
@@ -218,7 +218,7 @@ func (p *withdrawal) fromShard(k int, units, stock int64) types.TransactWriteIte
 func (p *withdrawal) fromSale(k int, units, stock int64) types.TransactWriteItem {
 	lower := "SET #seeded = #seeded - :u, #version = #version + :one"
 	names := map[string]string{"#seeded": "seeded", "#version": "version"}
-	values := table.Item{":u": table.N(units), ":one": table.N(1)}
+	values := table.Item{":u": table.N(units), ":one": table.One}
 	if p.sale.Limited {
 		lower += ", #room = #room + :u"
 		names["#room"] = "room"

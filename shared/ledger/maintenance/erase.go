@@ -68,7 +68,7 @@ func (m *Maintenance) eraseIn(ctx context.Context, user string, h Held) error {
 	// The sale counts the erasure, so that a recount knows how many hashes on a roll are of nobody.
 	s := seal{
 		sale: h.Sale, with: h.sealing, write: " ADD #erased :one", condition: "attribute_not_exists(#archive)",
-		names: map[string]string{"#erased": "erased", "#archive": "archive"}, values: table.Item{":one": table.N(1)},
+		names: map[string]string{"#erased": "erased", "#archive": "archive"}, values: table.Item{":one": table.One},
 	}
 	for left := m.table.UpTo(table.PatientTries); ; {
 		reasons, err := m.table.RetryTransaction(ctx, append(s.actions(m), m.eraseActions(h, user, sale.ErasedPrefix+m.table.NewID())...)...)

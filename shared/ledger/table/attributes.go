@@ -43,6 +43,9 @@ func N(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
+// Values that many expressions have; nobody changes them.
+var Zero, One, Yes, No = N(0), N(1), Bool(true), Bool(false)
+
 func Bool(b bool) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: b} }
 
 // Millis stores an instant as Unix milliseconds, as all instants are.

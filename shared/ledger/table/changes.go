@@ -16,7 +16,7 @@ func withAuthor(a sale.Author, it Item) Item {
 		it["actor"] = S(a.Actor)
 	}
 	if a.Verified {
-		it["verified"] = Bool(true)
+		it["verified"] = Yes
 	}
 	if a.Note != "" {
 		it["note"] = S(a.Note)

@@ -155,7 +155,7 @@ func ShardItem(s sale.Sale, k int, units int64) Item {
 		"changedAt": Millis(s.ChangedAt),
 	})
 	if s.PayWithin != 0 {
-		it["released"], it["putBack"] = N(0), N(0)
+		it["released"], it["putBack"] = Zero, Zero
 	}
 	return it
 }
