@@ -117,7 +117,7 @@ func TestAnAttributeOfATypeThatTheSDKDoesNotKnowIsNeverReadAsMissing(t *testing.
 	released["releasedAt"], released["releasedBy"], released["resentAt"] = table.Millis(readAt), table.S("buyer"), table.Millis(readAt)
 	released["orderId"] = table.N(7)
 	paid := table.With(table.ClaimKey("moutai", 0, "bob"), table.Item{
-		"claimId": table.S("c"), "shard": zero, "acceptedAt": table.Millis(readAt), "paidAt": table.Millis(readAt), "payment": table.S("stripe#pi_1"),
+		"claimId": table.S("c"), "shard": table.Zero, "acceptedAt": table.Millis(readAt), "paidAt": table.Millis(readAt), "payment": table.S("stripe#pi_1"),
 		"amount": table.N(1), "currency": table.S("CNY"), "refunds": &types.AttributeValueMemberSS{Value: []string{"stripe#pi_2"}},
 	})
 	whole := table.SaleItem(sale.Sale{
