@@ -35,6 +35,8 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	h := handler.New(book, log, clock.Wall).ImagesFrom(os.Getenv("IMAGE_ORIGIN")).Drawing(times.Lead()).RolesFrom(os.Getenv("ROLES_CLAIM")).Showing(page)
+	h := handler.New(book, log, clock.Wall)
+	h.Desk.ImageOrigin, h.Desk.DrawLead = os.Getenv("IMAGE_ORIGIN"), times.Lead()
+	h.RolesClaim, h.Page = os.Getenv("ROLES_CLAIM"), page
 	lambda.Start(h)
 }

@@ -32,5 +32,6 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(h.Behind(origin).Handle)
+	h.Origin = origin
+	lambda.Start(h.Handle)
 }

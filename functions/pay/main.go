@@ -29,5 +29,7 @@ func main() {
 	if err := errors.Join(noBook, noProviders, noOrigin); err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(httpapi.Serve(handler.New(book, providers, log, clock.Wall).Behind(origin).Handle))
+	h := handler.New(book, providers, log, clock.Wall)
+	h.Origin = origin
+	lambda.Start(httpapi.Serve(h.Handle))
 }

@@ -35,9 +35,10 @@ func main() {
 	if err := errors.Join(noBook, noQueue, noUsers, noOrigin, noTimes); err != nil {
 		log.Fatal(err)
 	}
-	h := handler.New(book, queue, log, clock.Wall).Behind(origin).Drawing(times)
+	h := handler.New(book, queue, log, clock.Wall)
+	h.Origin, h.Times = origin, times
 	if users != nil {
-		h.Checking(users)
+		h.Users = users // a nil pointer would be no nil interface
 	}
 	lambda.Start(httpapi.Serve(h.Handle))
 }

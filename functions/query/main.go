@@ -35,5 +35,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(httpapi.Serve(handler.New(book, log, clock.Wall).Behind(origin).PayingAt(link).Handle))
+	h := handler.New(book, log, clock.Wall)
+	h.Origin, h.PayLink = origin, link
+	lambda.Start(httpapi.Serve(h.Handle))
 }

@@ -29,5 +29,7 @@ func main() {
 	if err := errors.Join(noBook, noTimes); err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(handler.New(book, log, clock.Wall).ImagesFrom(os.Getenv("IMAGE_ORIGIN")).Drawing(times.Lead()).ChargedByStripe(os.Getenv("STRIPE") != "").Handle)
+	h := handler.New(book, log, clock.Wall)
+	h.Desk.ImageOrigin, h.Desk.DrawLead, h.Desk.Stripe = os.Getenv("IMAGE_ORIGIN"), times.Lead(), os.Getenv("STRIPE") != ""
+	lambda.Start(h.Handle)
 }

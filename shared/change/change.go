@@ -85,64 +85,65 @@ type described struct {
 // Apply applies a request. It fails with the error of the ledger, or with
 // sale.InvalidRequest.
 func (d *Desk) Apply(ctx context.Context, r Request) (Answer, error) {
-	out, err := d.apply(ctx, r)
-	if r.Seen == nil && r.Action != "create" {
-		out.Seen = ""
+	out, seen, err := d.apply(ctx, r)
+	if err == nil && (r.Seen != nil || r.Action == "create") {
+		out.Seen = seen.Text(r.SaleID)
 	}
 	return out, err
 }
 
-func (d *Desk) apply(ctx context.Context, r Request) (Answer, error) {
+// apply also returns what the author has then seen.
+func (d *Desk) apply(ctx context.Context, r Request) (Answer, sale.Seen, error) {
 	switch r.Action {
 	case "create":
 		c, err := r.creation()
 		if err != nil {
-			return Answer{}, err
+			return Answer{}, sale.Seen{}, err
 		}
-		// A release that knew no such rule, or a stack with another ImageOrigin, DrawLead or provider,
-		// may have stored the same request.
+		// A stack with another ImageOrigin, DrawLead, provider or list of currencies may have
+		// stored the same request.
 		if err := cmp.Or(c.CheckNew(), c.CheckImage(d.ImageOrigin), c.CheckDraw(d.DrawLead), c.CheckStripe(d.Stripe)); err != nil {
 			if stored, failed := d.Book.Created(ctx, c.SaleID); failed != nil || !stored {
-				return Answer{}, cmp.Or(failed, err)
+				return Answer{}, sale.Seen{}, cmp.Or(failed, err)
 			}
 		}
 		return seeded(d.Book.Create(ctx, c))
 	case "add":
 		a, err := r.addition()
 		if err != nil {
-			return Answer{}, err
+			return Answer{}, sale.Seen{}, err
 		}
 		return seeded(d.Book.Add(ctx, a))
 	case "withdraw":
 		a, err := r.addition()
 		if err != nil {
-			return Answer{}, err
+			return Answer{}, sale.Seen{}, err
 		}
 		done, err := d.Book.Withdraw(ctx, sale.Withdrawal(a))
-		out, err := seeded(done.Seeding, err)
+		out, seen, err := seeded(done.Seeding, err)
 		out.withdrawn = &withdrawn{done.Units}
-		return out, err
+		return out, seen, err
 	case "describe":
 		return d.describe(ctx, r)
 	case "recall":
 		one := sale.Recall{SaleID: r.SaleID, ChangeID: r.ChangeID, Author: r.author()}
 		if err := one.Check(); err != nil {
-			return Answer{}, err
+			return Answer{}, sale.Seen{}, err
 		}
 		return editedTo(d.Book.Recall(ctx, one))
 	}
 	e, err := r.edit(d.Now())
 	if err != nil {
-		return Answer{}, err
+		return Answer{}, sale.Seen{}, err
 	}
 	e.DrawLead = d.DrawLead
 	return editedTo(d.Book.Edit(ctx, e))
 }
 
-func editedTo(after ledger.Edited, err error) (Answer, error) {
+func editedTo(after ledger.Edited, err error) (Answer, sale.Seen, error) {
 	s := after.Sale
 	out := Answer{
-		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: after.Applied, Seen: after.Seen.Text(s.ID),
+		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: after.Applied,
 		edited: &edited{
 			Paused: s.Paused, OpensAt: httpapi.Time(s.Begins()), ClosesAt: httpapi.Time(s.Ends()), ChangedAt: httpapi.Time(s.ChangedAt),
 		},
@@ -153,26 +154,26 @@ func editedTo(after ledger.Edited, err error) (Answer, error) {
 	if s.IsRecalled() {
 		out.RecalledAt = httpapi.Time(s.RecalledAt)
 	}
-	return out, err
+	return out, after.Seen, err
 }
 
-func (d *Desk) describe(ctx context.Context, r Request) (Answer, error) {
+func (d *Desk) describe(ctx context.Context, r Request) (Answer, sale.Seen, error) {
 	text, err := r.description()
 	if err != nil {
-		return Answer{}, err
+		return Answer{}, sale.Seen{}, err
 	}
 	picture := sale.Presentation{Image: given(r.Image)}
 	if err := picture.CheckImage(d.ImageOrigin); err != nil {
-		return Answer{}, err
+		return Answer{}, sale.Seen{}, err
 	}
 	after, err := d.Book.Describe(ctx, text)
 	s := after.Sale
 	return Answer{
-		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: after.Applied, Seen: after.Seen.Text(s.ID),
+		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: after.Applied,
 		described: &described{Name: s.Name, Image: s.Image, About: s.About, Link: s.Link},
-	}, err
+	}, after.Seen, err
 }
 
-func seeded(s ledger.Seeding, err error) (Answer, error) {
-	return Answer{SaleID: s.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: s.Applied, Seen: s.Seen.Text(s.SaleID)}, err
+func seeded(s ledger.Seeding, err error) (Answer, sale.Seen, error) {
+	return Answer{SaleID: s.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: s.Applied}, s.Seen, err
 }

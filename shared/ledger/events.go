@@ -177,7 +177,7 @@ func eventsOf(it table.Item) ([]sale.Event, error) {
 	case kind == "CHANGES":
 		c, err := table.ReadChange(it)
 		return []sale.Event{eventOfChange(rest, strconv.FormatInt(c.Number, 10), c, it)}, err
-	case kind == "SALE" && table.IsSeeding(id) && table.Has(it, "action"):
+	case kind == "SALE" && table.IsSeeding(id):
 		c, err := table.ReadSeeding(it)
 		return []sale.Event{eventOfChange(rest, "seed:"+c.ID, c, it)}, err
 	case kind == "SALES":
@@ -219,8 +219,7 @@ func eventsOfClaim(c sale.Claim) []sale.Event {
 	return events
 }
 
-// eventOfChange is that of an entry of a sale's trail. Additions and withdrawals of releases
-// without a trail have none.
+// eventOfChange is that of an entry of a sale's trail.
 func eventOfChange(saleID, number string, c sale.Change, it table.Item) sale.Event {
 	r := table.Reader{Item: it}
 	c.Name, c.Image, c.About, c.Link = nil, nil, nil, nil

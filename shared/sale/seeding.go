@@ -43,8 +43,7 @@ type Creation struct {
 	// PayWithin is how long after its order id a buyer may pay, in whole seconds; 0 asks
 	// for no payment.
 	PayWithin time.Duration
-	// Price, in minor units, and Currency are what a payment must be of. 0 and "" are any:
-	// only a sale that an older release created has one of PayWithin and Price alone.
+	// Price, in minor units, and Currency are what a payment must be of; 0 and "" are any.
 	Price    int64
 	Currency string
 	Labels   Labels

@@ -69,8 +69,9 @@ func selling(t *testing.T, test func(t *testing.T, f *function), changes ...func
 
 // over makes the handler use that ledger.
 func (f *function) over(b Book) {
-	f.Handler = New(b, telemetry.New(&f.Log, "operate", clock.Wall), clock.Wall).
-		ImagesFrom("https://images.example").RolesFrom("cognito:groups")
+	h := New(b, telemetry.New(&f.Log, "operate", clock.Wall), clock.Wall)
+	h.Desk.ImageOrigin, h.RolesClaim = "https://images.example", "cognito:groups"
+	f.Handler = h
 }
 
 // answered runs a request that must succeed, and decodes its body.

@@ -49,19 +49,24 @@ type route struct {
 
 // Handler serves one execution environment; it is safe for concurrent use.
 type Handler struct {
-	book       Book
-	desk       change.Desk
-	log        *telemetry.Log
-	now        func() time.Time
-	rolesClaim string
-	page       Page
-	routes     map[string]route
+	// Desk applies the changes. Its rules beyond the ledger and the time are fields that main sets.
+	Desk change.Desk
+	// RolesClaim is the claim of a token that names the caller's roles; "" leaves every token
+	// without any.
+	RolesClaim string
+	// Page is served, too, unless it is nil.
+	Page Page
+
+	book   Book
+	log    *telemetry.Log
+	now    func() time.Time
+	routes map[string]route
 }
 
 // New returns a handler over a ledger. now returns the current instant; its times must have
 // no monotonic reading: see package clock.
 func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
-	h := &Handler{book: b, desk: change.Desk{Book: b, Now: now}, log: log, now: now}
+	h := &Handler{book: b, Desk: change.Desk{Book: b, Now: now}, log: log, now: now}
 	h.routes = map[string]route{
 		"GET /operate/sales":                        {viewer, h.sales},
 		"GET /operate/sales/{saleId}":               {viewer, h.sale},
@@ -72,37 +77,12 @@ func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
 	return h
 }
 
-// ImagesFrom allows pictures of that origin, and of no other; "" allows none.
-func (h *Handler) ImagesFrom(origin string) *Handler {
-	h.desk.ImageOrigin = origin
-	return h
-}
-
-// Drawing gives the handler the least time from the end of entering to the first call of a draw.
-func (h *Handler) Drawing(lead time.Duration) *Handler {
-	h.desk.DrawLead = lead
-	return h
-}
-
-// RolesFrom makes that claim of a token name the caller's roles; "" leaves every token without
-// any.
-func (h *Handler) RolesFrom(claim string) *Handler {
-	h.rolesClaim = claim
-	return h
-}
-
-// Showing makes the handler serve that page, too.
-func (h *Handler) Showing(p Page) *Handler {
-	h.page = p
-	return h
-}
-
 // Invoke implements Lambda's Handler. It fails only for what is no event, or for one that
 // names its caller twice.
 func (h *Handler) Invoke(ctx context.Context, payload []byte) (response []byte, err error) {
 	ctx, cancel, event := h.log.Begin(ctx)
 	defer cancel()
-	c, failure := readCall(payload, h.rolesClaim)
+	c, failure := readCall(payload, h.RolesClaim)
 	if failure != nil {
 		h.end(event, failure)
 		return nil, failure
@@ -117,13 +97,13 @@ func (h *Handler) Invoke(ctx context.Context, payload []byte) (response []byte, 
 		h.end(event, failure)
 	}()
 	event.Text("route", c.RouteKey)
-	if h.page != nil && isPage(c.RouteKey) {
+	if h.Page != nil && isPage(c.RouteKey) {
 		var r events.APIGatewayV2HTTPRequest
 		if failure = json.Unmarshal(payload, &r); failure != nil {
 			return nil, nil
 		}
 		var shown events.APIGatewayV2HTTPResponse
-		if shown, failure = h.page.Answer(r); failure != nil {
+		if shown, failure = h.Page.Answer(r); failure != nil {
 			return nil, nil
 		}
 		return json.Marshal(shown)
@@ -187,7 +167,7 @@ func (h *Handler) change(ctx context.Context, c *call, event *telemetry.Event) (
 	event.Text("action", r.Action)
 	event.Text("changeId", r.ID)
 	r.Actor, r.Verified = c.actor, c.verified
-	done, err := h.desk.Apply(ctx, r)
+	done, err := h.Desk.Apply(ctx, r)
 	done.ChangeID = r.ID
 	return done, err
 }

@@ -22,7 +22,7 @@ func TestThePageIsTheSameForEverybodyAndTellsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	in(t, func(t *testing.T, f *function) {
-		f.Handler.(*Handler).Showing(page)
+		f.Handler.(*Handler).Page = page
 		for route, want := range map[string]string{"GET /": `data-client="operators"`, "GET /signin": `data-runbook="https://wiki.example/runbook"`, "GET /assets/{name}": "words"} {
 			asked := events.APIGatewayV2HTTPRequest{RouteKey: route, PathParameters: map[string]string{"name": "operate.js"}}
 			payload, err := json.Marshal(asked)

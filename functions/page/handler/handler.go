@@ -27,10 +27,12 @@ type (
 
 // Handler serves one execution environment; it is safe for concurrent use.
 type Handler struct {
+	// Origin refuses requests that did not come through it; the zero value refuses none.
+	Origin httpapi.Origin
+
 	page   *webpage.Page
 	signIn webpage.SignIn
 	log    *telemetry.Log
-	origin httpapi.Origin
 }
 
 // New returns a handler of the page whose files are given. It fails if the page refers to
@@ -41,12 +43,6 @@ func New(source fs.FS, s webpage.SignIn, look Look, log *telemetry.Log) (*Handle
 		return nil, err
 	}
 	return &Handler{page: page, signIn: s, log: log}, nil
-}
-
-// Behind makes the handler refuse requests that did not come through that origin.
-func (h *Handler) Behind(o httpapi.Origin) *Handler {
-	h.origin = o
-	return h
 }
 
 // Handle answers one request; it never returns an error.
@@ -67,7 +63,7 @@ func (h *Handler) Handle(ctx context.Context, r request) (out response, _ error)
 	}()
 
 	event.Text("route", r.RouteKey)
-	if err = h.origin.Check(&httpapi.Request{OriginVerify: header(r, "x-origin-verify")}); err != nil {
+	if err = h.Origin.Check(&httpapi.Request{OriginVerify: header(r, "x-origin-verify")}); err != nil {
 		return out, nil
 	}
 	out, err = h.route(r, event)

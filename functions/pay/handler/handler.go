@@ -37,24 +37,20 @@ type Book interface {
 
 // Handler serves one execution environment; it is safe for concurrent use.
 type Handler struct {
+	// Origin refuses requests that did not come through it; the zero value refuses none.
+	Origin httpapi.Origin
+
 	book      Book
 	providers Providers
 	log       *telemetry.Log
 	now       func() time.Time
 	callers   *callers.Limit
-	origin    httpapi.Origin
 }
 
 // New returns a handler over a ledger that takes webhooks of these providers. now returns the
 // current instant; its times must have no monotonic reading: see package clock.
 func New(b Book, p Providers, log *telemetry.Log, now func() time.Time) *Handler {
 	return &Handler{book: b, providers: p, log: log, now: now, callers: callers.New()}
-}
-
-// Behind makes the handler refuse requests that did not come through that origin.
-func (h *Handler) Behind(o httpapi.Origin) *Handler {
-	h.origin = o
-	return h
 }
 
 // Handle answers one request; it never returns an error.
@@ -80,7 +76,7 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 	}()
 
 	event.Text("route", r.RouteKey)
-	if err = h.origin.Check(&r); err != nil {
+	if err = h.Origin.Check(&r); err != nil {
 		return response, nil
 	}
 	switch r.RouteKey {

@@ -15,23 +15,17 @@ type Users interface {
 	IsEligible(ctx context.Context, saleID, user string, end time.Time) (eligible bool, err error)
 }
 
-// Checking makes the handler check users before it sells to them.
-func (h *Handler) Checking(u Users) *Handler {
-	h.users = u
-	return h
-}
-
 // checkUser returns the ledger.Request.CheckUser of a user, nil if no users are checked. It is
 // not called when the sale refuses anyway or the user holds a claim. It may be slow: in the incident it took
 // longer than the lock that was held meanwhile. So nothing is held while it runs,
 // neither a unit nor a claim.
 func (h *Handler) checkUser(event *telemetry.Event, saleID, user string) func(context.Context, time.Time) error {
-	if h.users == nil {
+	if h.Users == nil {
 		return nil
 	}
 	return func(ctx context.Context, closesAt time.Time) error {
 		call := invocation.Start()
-		eligible, err := h.users.IsEligible(ctx, saleID, user, closesAt)
+		eligible, err := h.Users.IsEligible(ctx, saleID, user, closesAt)
 		event.Int("checkMs", int(call.Elapsed().Milliseconds()))
 		if err != nil {
 			event.Metric("unchecked", telemetry.Count, 1)

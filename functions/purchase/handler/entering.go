@@ -37,7 +37,7 @@ func (h *Handler) entry(ctx context.Context, r *httpapi.Request) (response httpa
 	}()
 
 	event.Text("route", r.RouteKey)
-	if err = h.origin.Check(r); err != nil {
+	if err = h.Origin.Check(r); err != nil {
 		return response
 	}
 	user, saleID, err := httpapi.UserAndSale(r)
@@ -56,9 +56,9 @@ func (h *Handler) entry(ctx context.Context, r *httpapi.Request) (response httpa
 	}
 	var entry ledger.Entry
 	if r.RouteKey == enterRoute {
-		entry, err = h.book.Enter(ctx, saleID, user, h.times.Settle, h.checkUser(event, saleID, user))
+		entry, err = h.book.Enter(ctx, saleID, user, h.Times.Settle, h.checkUser(event, saleID, user))
 	} else {
-		entry, err = h.book.Entry(ctx, saleID, user, h.times.Settle)
+		entry, err = h.book.Entry(ctx, saleID, user, h.Times.Settle)
 	}
 	if err != nil {
 		return response

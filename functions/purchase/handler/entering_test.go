@@ -22,7 +22,7 @@ func drawing(t *testing.T, prepare func(*testledger.World), test func(t *testing
 		f := &function{World: w}
 		prepare(w)
 		f.over(w.Ledger())
-		f.handler.Drawing(testledger.DrawTimes)
+		f.handler.Times = testledger.DrawTimes
 		test(w.T, f)
 	})
 }
@@ -80,8 +80,8 @@ func TestEachRefusalToEnterHasItsStatusItsWaitAndItsLine(t *testing.T) {
 	}{
 		{"a body", nil, func(r *events.APIGatewayV2HTTPRequest) { r.Body = `{"user":"bob"}` }, 400, sale.InvalidRequest, ""},
 		{"half a minute early", at(testledger.EnterFrom.Add(-30 * time.Second)), nil, 403, sale.EnteringNotOpen, "30"},
-		{"not eligible", func(f *function) { f.handler.Checking(&verdict{}) }, nil, 403, sale.NotEligible, ""},
-		{"nobody knows whether they are eligible", func(f *function) { f.handler.Checking(&verdict{err: unreachable}) }, nil, 503, sale.Busy, "1 to 3"},
+		{"not eligible", func(f *function) { f.handler.Users = &verdict{} }, nil, 403, sale.NotEligible, ""},
+		{"nobody knows whether they are eligible", func(f *function) { f.handler.Users = &verdict{err: unreachable} }, nil, 503, sale.Busy, "1 to 3"},
 		{"the table is busy", func(f *function) { f.Throttles() }, nil, 503, sale.Busy, "1 to 3"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestEachRefusalToEnterHasItsStatusItsWaitAndItsLine(t *testing.T) {
 
 func TestAnEntryIsALineThatCountsItAndNoPurchase(t *testing.T) {
 	drawing(t, entering, func(t *testing.T, f *function) {
-		f.handler.Checking(&verdict{eligible: true})
+		f.handler.Users = &verdict{eligible: true}
 		f.invoke(t, t.Context(), event(t, "purchase-enter.json", telemetrytest.Confide))
 		f.IsLine(t, map[string]any{
 			"level": "INFO", "message": "entry", "service": "purchase", "coldStart": true, "route": "PUT /sales/{saleId}/entries/me", "saleId": "moutai", "user": "alice",

@@ -57,14 +57,18 @@ type Sender interface {
 
 // Handler serves one execution environment; it is safe for concurrent use.
 type Handler struct {
+	// Origin refuses requests that did not come through it; the zero value refuses none.
+	Origin httpapi.Origin
+	// Users are checked before anything is sold to them, unless it is nil.
+	Users Users
+	// Times are those of draws.
+	Times draw.Times
+
 	book    Book
 	queue   Sender
 	log     *telemetry.Log
 	now     func() time.Time
-	origin  httpapi.Origin
-	users   Users // nil for none
 	callers *callers.Limit
-	times   draw.Times
 }
 
 // New returns a handler over a ledger and an order queue. now returns the current
@@ -72,18 +76,6 @@ type Handler struct {
 // package clock.
 func New(b Book, q Sender, log *telemetry.Log, now func() time.Time) *Handler {
 	return &Handler{book: b, queue: q, log: log, now: now, callers: callers.New()}
-}
-
-// Behind makes the handler refuse requests that did not come through that origin.
-func (h *Handler) Behind(o httpapi.Origin) *Handler {
-	h.origin = o
-	return h
-}
-
-// Drawing gives the handler the times of draws.
-func (h *Handler) Drawing(t draw.Times) *Handler {
-	h.times = t
-	return h
 }
 
 // Handle answers one request; it never returns an error.
@@ -115,7 +107,7 @@ func (h *Handler) purchase(ctx context.Context, r *httpapi.Request) (response ht
 		err = fmt.Errorf("no such route: %q", r.RouteKey)
 		return httpapi.Problem(err, "")
 	}
-	if err = h.origin.Check(r); err != nil {
+	if err = h.Origin.Check(r); err != nil {
 		return httpapi.Problem(err, "")
 	}
 	if request, err = parse(r); err != nil {
@@ -127,7 +119,7 @@ func (h *Handler) purchase(ctx context.Context, r *httpapi.Request) (response ht
 	if err = h.callers.Allow(request.User, h.now()); err != nil {
 		return httpapi.Problem(err, saleID)
 	}
-	request.CheckUser, request.CallGap = h.checkUser(event, request.SaleID, request.User), h.times.Gap
+	request.CheckUser, request.CallGap = h.checkUser(event, request.SaleID, request.User), h.Times.Gap
 	p, err = h.book.Purchase(ctx, request)
 	event.Int("tries", p.Tries)
 	logClaim(event, p.Claim)

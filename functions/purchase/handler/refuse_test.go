@@ -70,8 +70,8 @@ func TestEachAcceptanceLeavesItsLine(t *testing.T) {
 			fields{"tries": 1.0, "resent": 1.0}, []string{"resent"}},
 		{"not sent", func(f *function) { f.queue.fault = errors.New("sqs: down") }, nil, 0,
 			fields{"tries": 1.0, "unsent": 1.0, "sendError": "sqs: down"}, []string{"unsent"}},
-		{"after a check", func(f *function) { f.handler.Checking(&verdict{eligible: true}) }, nil, 1, fields{"tries": 1.0, "checkMs": 0.0}, nil},
-		{"without a check", func(f *function) { f.handler.Checking(&verdict{eligible: true, err: unreachable}) }, nil, 1,
+		{"after a check", func(f *function) { f.handler.Users = &verdict{eligible: true} }, nil, 1, fields{"tries": 1.0, "checkMs": 0.0}, nil},
+		{"without a check", func(f *function) { f.handler.Users = &verdict{eligible: true, err: unreachable} }, nil, 1,
 			fields{"tries": 1.0, "checkMs": 0.0, "unchecked": 1.0, "checkError": unreachable.Error()}, []string{"unchecked"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -125,9 +125,9 @@ func TestEachRefusalHasItsStatusItsWaitAndItsLine(t *testing.T) {
 		{"recalled, and the user has an order", func(f *function) { f.Buy("alice", "HELD", "k1"); f.Recall() }, "", 409, sale.AlreadyOrdered, "", sale.AlreadyOrdered, fields{"tries": 0.0}, nil},
 		{"sold out", func(f *function) { f.SellOut() }, "", 409, sale.SoldOut, "", sale.SoldOut, fields{"tries": 0.0}, nil},
 		{"already ordered", func(f *function) { f.Buy("alice", "HELD", "k1") }, "", 409, sale.AlreadyOrdered, "", sale.AlreadyOrdered, fields{"tries": 1.0}, nil},
-		{"not eligible", func(f *function) { f.handler.Checking(&verdict{}) }, "", 403, sale.NotEligible, "", sale.NotEligible,
+		{"not eligible", func(f *function) { f.handler.Users = &verdict{} }, "", 403, sale.NotEligible, "", sale.NotEligible,
 			fields{"tries": 0.0, "checkMs": 0.0, "error": "not-eligible: the user may not buy in this sale"}, nil},
-		{"busy for want of a check", func(f *function) { f.handler.Checking(&verdict{err: unreachable}) }, "", 503, sale.Busy, soon, sale.Busy,
+		{"busy for want of a check", func(f *function) { f.handler.Users = &verdict{err: unreachable} }, "", 503, sale.Busy, soon, sale.Busy,
 			fields{"tries": 0.0, "checkMs": 0.0, "unchecked": 1.0, "level": "WARN", "error": "busy: " + unreachable.Error()}, []string{"unchecked"}},
 		{"busy", func(f *function) { f.Throttles() }, "", 503, sale.Busy, soon, sale.Busy,
 			fields{"tries": 0.0, "level": "WARN", "error": "busy: "}, nil},
@@ -205,7 +205,7 @@ func TestARequestAroundTheFrontReachesNothing(t *testing.T) {
 	}
 	for _, given := range []string{"", "sesame", "another-secret-than-the-one-they-have", secret} {
 		in(t, func(t *testing.T, f *function) {
-			f.handler.Behind(origin)
+			f.handler.Origin = origin
 			var r httpapi.Response
 			calls := f.Calls(func() {
 				r = f.invoke(t, t.Context(), event(t, "purchase.json", telemetrytest.Confide, header("X-Origin-Verify", given), header("x-origin-verify", given)))
@@ -268,7 +268,7 @@ func TestBadInputIsAnsweredAndReachesNothing(t *testing.T) {
 func TestTooManyRequestsOfAUserAreRefusedBeforeAnythingIsReadOrWritten(t *testing.T) {
 	in(t, func(t *testing.T, f *function) {
 		check := &verdict{eligible: true}
-		f.handler.Checking(check)
+		f.handler.Users = check
 		keyed := event(t, "purchase.json", header("idempotency-key", "k1"))
 		first := f.invoke(t, t.Context(), keyed)
 		isAccepted(t, first)

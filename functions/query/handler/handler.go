@@ -53,12 +53,15 @@ type route func(ctx context.Context, r *httpapi.Request, event *telemetry.Event)
 
 // Handler serves one execution environment; it is safe for concurrent use.
 type Handler struct {
+	// Origin refuses requests that did not come through it; the zero value refuses none.
+	Origin httpapi.Origin
+	// PayLink shows buyers where to pay; the zero value shows nothing.
+	PayLink PaymentLink
+
 	book    Book
 	log     *telemetry.Log
 	now     func() time.Time
 	callers *callers.Limit
-	origin  httpapi.Origin
-	payLink PaymentLink
 	routes  map[string]route
 }
 
@@ -73,18 +76,6 @@ func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
 		"GET /sales/{saleId}/orders/me": h.claim,
 		"GET /orders/{orderId}":         h.order,
 	}
-	return h
-}
-
-// Behind makes the handler refuse requests that did not come through that origin.
-func (h *Handler) Behind(o httpapi.Origin) *Handler {
-	h.origin = o
-	return h
-}
-
-// PayingAt makes the handler show buyers where to pay.
-func (h *Handler) PayingAt(l PaymentLink) *Handler {
-	h.payLink = l
 	return h
 }
 
@@ -115,7 +106,7 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 		err = fmt.Errorf("no such route: %q", r.RouteKey)
 		return response, nil
 	}
-	if err = h.origin.Check(&r); err != nil {
+	if err = h.Origin.Check(&r); err != nil {
 		return response, nil
 	}
 	response, err = answer(ctx, &r, event)
@@ -294,7 +285,7 @@ func (h *Handler) payment(ctx context.Context, s sale.Sale, c sale.Claim) (payBy
 		return "", "", err
 	}
 	if !s.IsRecalled() {
-		address = h.payLink.of(s, c.OrderID, payBy)
+		address = h.PayLink.of(s, c.OrderID, payBy)
 	}
 	return payBy, address, nil
 }

@@ -141,7 +141,7 @@ func (f *function) paysAt(t *testing.T, address, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.handler.PayingAt(link)
+	f.handler.PayLink = link
 }
 
 // TestALinkIsSignedOverAllOfItsValues: the expected signatures were made by

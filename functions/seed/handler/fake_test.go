@@ -41,7 +41,8 @@ func in(t *testing.T, test func(t *testing.T, f *function)) {
 
 // over makes the handler use that ledger.
 func (f *function) over(b change.Book) {
-	f.handler = New(b, telemetry.New(&f.Log, "seed", clock.Wall), clock.Wall).ImagesFrom("https://images.example")
+	f.handler = New(b, telemetry.New(&f.Log, "seed", clock.Wall), clock.Wall)
+	f.handler.Desk.ImageOrigin = "https://images.example"
 	f.Handler = lambda.NewHandler(f.handler.Handle)
 }
 

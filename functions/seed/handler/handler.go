@@ -19,32 +19,14 @@ import (
 
 // Handler serves one execution environment; it is safe for concurrent use.
 type Handler struct {
-	desk change.Desk
+	// Desk applies the requests. Its rules beyond the ledger and the time are fields that main sets.
+	Desk change.Desk
 	log  *telemetry.Log
 }
 
 // New returns a handler over a ledger; now returns the current instant.
 func New(b change.Book, log *telemetry.Log, now func() time.Time) *Handler {
-	return &Handler{desk: change.Desk{Book: b, Now: now}, log: log}
-}
-
-// ImagesFrom allows pictures of that origin, and of no other; "" allows none.
-func (h *Handler) ImagesFrom(origin string) *Handler {
-	h.desk.ImageOrigin = origin
-	return h
-}
-
-// Drawing gives the handler the least time from the end of entering to the first call of a draw.
-func (h *Handler) Drawing(lead time.Duration) *Handler {
-	h.desk.DrawLead = lead
-	return h
-}
-
-// ChargedByStripe tells the handler whether Stripe reports payments, so that prices must be of amounts
-// that it charges.
-func (h *Handler) ChargedByStripe(is bool) *Handler {
-	h.desk.Stripe = is
-	return h
+	return &Handler{Desk: change.Desk{Book: b, Now: now}, log: log}
 }
 
 // Handle applies one request. A failure is a function error named after its code.
@@ -60,7 +42,7 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (change.Answe
 		if lc, ok := lambdacontext.FromContext(ctx); ok && r.ChangeID == "" {
 			r.ChangeID = lc.AwsRequestID // which a retry of an asynchronous invocation keeps
 		}
-		if out, err = h.desk.Apply(ctx, r); err != nil {
+		if out, err = h.Desk.Apply(ctx, r); err != nil {
 			return err
 		}
 		event.Metric("seeded", telemetry.Count, int(out.Seeded))

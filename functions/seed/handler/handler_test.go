@@ -89,7 +89,7 @@ func TestEachRequestHasItsAnswerAndItsLine(t *testing.T) {
 			in(t, func(t *testing.T, f *function) {
 				for _, request := range tt.before {
 					if request == otherOrigin {
-						f.handler.ImagesFrom("https://new.example")
+						f.handler.Desk.ImageOrigin = "https://new.example"
 						continue
 					}
 					if _, failure := f.invoke(t, t.Context(), requestOf(t, request)); failure != nil {
@@ -249,7 +249,7 @@ func TestAPriceThatStripeCannotChargeIsRefusedWhereStripeReportsPayments(t *test
 	} {
 		for _, is := range []bool{true, false} {
 			in(t, func(t *testing.T, f *function) {
-				f.handler.ChargedByStripe(is)
+				f.handler.Desk.Stripe = is
 				_, failure := f.invoke(t, t.Context(), []byte(create+tt.price))
 				if refused := failure != nil; refused != (is && tt.code != "") || refused && (failure.Type != string(tt.code) || !strings.Contains(failure.Message, "Stripe charges no smaller part of")) {
 					t.Errorf("%s, with Stripe %t: %+v", tt.price, is, failure)
@@ -312,7 +312,7 @@ func TestASaleWithADrawOpensNoEarlierThanItsDiceAreThere(t *testing.T) {
 	enterUntil := testledger.Began.Add(48 * time.Hour)
 	for early, want := range map[time.Duration]sale.Code{0: "ok", time.Millisecond: sale.InvalidRequest} {
 		in(t, func(t *testing.T, f *function) {
-			f.handler.Drawing(lead)
+			f.handler.Desk.DrawLead = lead
 			request := fmt.Sprintf(`{"action":"create","saleId":"moutai","opensAt":%q,"closesAt":"2036-01-01T00:00:00Z","stock":100,`+
 				`"enterFrom":"2026-01-02T00:00:00Z","enterUntil":%q,"keepHours":24}`,
 				enterUntil.Add(lead-early).Format(time.RFC3339Nano), enterUntil.Format(time.RFC3339))

@@ -237,7 +237,8 @@ func (w *world) functions(d door) gateway.Invoker {
 		book = w.Nowhere()
 	}
 	query := queryhandler.New(book, telemetry.New(io.Discard, "query", clock.Wall), clock.Wall)
-	purchase := purchasehandler.New(book, unsent{}, telemetry.New(io.Discard, "purchase", clock.Wall), clock.Wall).Drawing(testledger.DrawTimes)
+	purchase := purchasehandler.New(book, unsent{}, telemetry.New(io.Discard, "purchase", clock.Wall), clock.Wall)
+	purchase.Times = testledger.DrawTimes
 	page, err := pagehandler.New(assets.Files, webpage.SignIn{}, pagehandler.Look{}, telemetry.New(io.Discard, "page", clock.Wall))
 	if err != nil {
 		w.T.Fatal(err)
@@ -251,19 +252,17 @@ func (w *world) functions(d door) gateway.Invoker {
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	operate := operatehandler.New(book, telemetry.New(io.Discard, "operate", clock.Wall), clock.Wall).RolesFrom("cognito:groups").Showing(operatorsPage)
+	operate := operatehandler.New(book, telemetry.New(io.Discard, "operate", clock.Wall), clock.Wall)
+	operate.RolesClaim, operate.Page = "cognito:groups", operatorsPage
 	if d.picky {
-		purchase.Checking(nobody{})
+		purchase.Users = nobody{}
 	}
 	if d.hidden {
 		origin, err := httpapi.NewOrigin("a secret that the distribution alone knows")
 		if err != nil {
 			w.T.Fatal(err)
 		}
-		query.Behind(origin)
-		purchase.Behind(origin)
-		page.Behind(origin)
-		pay.Behind(origin)
+		query.Origin, purchase.Origin, page.Origin, pay.Origin = origin, origin, origin, origin
 	}
 	return invoker{
 		"QueryFunction": httpapi.Serve(query.Handle), "PurchaseFunction": httpapi.Serve(purchase.Handle), "PageFunction": lambda.NewHandler(page.Handle),

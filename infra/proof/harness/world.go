@@ -184,13 +184,16 @@ func (w *World) Start(f Function, skew time.Duration) *Environment {
 		h := releasehandler.New(book, Grace, log)
 		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
 	case Purchasing:
-		e.http = purchasehandler.New(book, sender, log, now).Drawing(DrawTimes).Handle
+		h := purchasehandler.New(book, sender, log, now)
+		h.Times = DrawTimes
+		e.http = h.Handle
 	case Querying:
 		e.http = queryhandler.New(book, log, now).Handle
 	case Finalizing:
 		e.batch = finalizehandler.New(book, log, now).Handle
 	case Seeding:
-		h := seedhandler.New(book, log, now).Drawing(DrawTimes.Lead())
+		h := seedhandler.New(book, log, now)
+		h.Desk.DrawLead = DrawTimes.Lead()
 		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
 	case Drawing:
 		h := drawhandler.New(book, w.Chain, w.Dice, DrawTimes, log, now)

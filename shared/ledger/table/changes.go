@@ -78,8 +78,7 @@ func SeedingItem(s sale.Sale, c sale.Change) Item {
 	})))
 }
 
-// ReadSeeding reads the head of an addition or a withdrawal. An older release stored no action
-// and no author.
+// ReadSeeding reads the head of an addition or a withdrawal.
 func ReadSeeding(it Item) (sale.Change, error) {
 	r := Read(it)
 	c := sale.Change{
