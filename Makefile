@@ -195,9 +195,9 @@ draw: operator ## show how the draw of SALE=… stands and what to publish befor
 	@$(OPERATOR) draw -sale "$${SALE-}" $${CSV:+-csv}
 
 .PHONY: verify-draw
-verify-draw: operator ## check a draw from what everybody can read: URL=… SALE=…, for an entrant BUYER=… NONCE=…, against ROLL=… ROUND=… noted before the dice (OWNER=1: also from the table)
+verify-draw: operator ## check a draw from what everybody can read: URL=… SALE=…, for an entrant BUYER=… NONCE=…, against ROLL=… ROUND=… noted before the dice
 	@$(OPERATOR) verify-draw -url "$${URL-}" -sale "$${SALE-}" -user "$${BUYER-}" -nonce "$${NONCE-}" \
-		-roll "$${ROLL-}" $${ROUND:+-round "$$ROUND"} $${OWNER:+-owner}
+		-roll "$${ROLL-}" $${ROUND:+-round "$$ROUND"}
 
 .PHONY: refunds
 refunds: operator ## list payments that must go back (of SALE=…); GO=1 PAYMENT='provider\#reference' marks one as refunded, once

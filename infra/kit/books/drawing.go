@@ -11,15 +11,14 @@ import (
 // ErrNoDrawing means that a sale has no draw.
 var ErrNoDrawing = errors.New("the sale has no draw")
 
-// Drawing reads what only the operator has of a draw: who entered, and who bought. It judges
-// nothing, and holds one page of users or claims at a time.
+// Drawing reads what only the operator has of a draw: who entered. It judges
+// nothing, and holds one page of users at a time.
 type Drawing struct {
 	// LeafKey is what the receipts of the entrants are made with.
 	LeafKey []byte
 
-	table   *table
-	saleID  string
-	buckets int
+	table  *table
+	saleID string
 }
 
 // OpenDrawing finds the draw of a sale. It fails with ErrNoSale and ErrNoDrawing.
@@ -36,8 +35,6 @@ func OpenDrawing(ctx context.Context, db DynamoDB, name, saleID string) (*Drawin
 	if found[header] == nil {
 		return nil, ErrNoSale
 	}
-	s, _ := readSale(found[header])
-	d.buckets = s.buckets
 	leafKey, ok := found[secret]["leafKey"].(*types.AttributeValueMemberB)
 	if !ok {
 		return nil, ErrNoDrawing
@@ -55,21 +52,4 @@ func (d *Drawing) Entrants(ctx context.Context, page byte, report func(users []s
 		}
 		return report(users)
 	})
-}
-
-// Claims reports the claims of the sale, in parts.
-func (d *Drawing) Claims(ctx context.Context, report func([]Claim) error) error {
-	for bucket := range d.buckets {
-		err := d.table.partition(ctx, fmt.Sprintf("CLAIM#%s#%d", d.saleID, bucket), 0, func(items []item) error {
-			claims := make([]Claim, len(items))
-			for i, it := range items {
-				claims[i], _ = readClaim(it, bucket)
-			}
-			return report(claims)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

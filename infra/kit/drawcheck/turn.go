@@ -2,7 +2,6 @@ package drawcheck
 
 import (
 	"slices"
-	"time"
 
 	"flashsale/infra/kit/drawcheck/rules"
 )
@@ -37,15 +36,3 @@ func (r *Report) Turn(l Leaf) Turn {
 
 // HasOrder reports whether the order of the roll is known.
 func (r *Report) HasOrder() bool { return r.ranks != nil }
-
-// Admits reports whether somebody could buy at that instant: called in a call that was running,
-// or anybody during one for everybody.
-func (r *Report) Admits(t Turn, bought time.Time) bool {
-	for _, c := range r.Sale.Calls {
-		isTheirs := c.Open || t.Call != nil && t.Call.Number == c.Number
-		if isTheirs && !bought.Before(c.From) && bought.Before(c.Until) {
-			return true
-		}
-	}
-	return false
-}

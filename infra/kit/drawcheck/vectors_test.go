@@ -132,31 +132,3 @@ func TestAnEntrantFindsTheirPlaceAndTurn(t *testing.T) {
 		t.Errorf("a leaf by another nonce is on the roll: %+v", turn)
 	}
 }
-
-func TestABuyerIsAdmittedInTheirOwnCallAndAnybodyInAnOpenOne(t *testing.T) {
-	v := readVectors(t)
-	s, pages := v.drawn(t)
-	r := Check(Quicknet, s, pages)
-	first, open := &s.Calls[0], &s.Calls[len(s.Calls)-1]
-	own, other := Turn{OnRoll: true, Call: first}, Turn{OnRoll: true, Call: &s.Calls[1]}
-	for _, tt := range []struct {
-		name   string
-		turn   Turn
-		bought time.Time
-		want   bool
-	}{
-		{"in the call's first moment", own, first.From, true},
-		{"before it", own, first.From.Add(-time.Millisecond), false},
-		{"in its last moment", own, first.Until.Add(-time.Millisecond), true},
-		{"at its end", own, first.Until, false},
-		{"in the call of others", other, first.From, false},
-		{"nobody's turn", Turn{OnRoll: true}, first.From, false},
-		{"in the open call", own, open.From, true},
-		{"in the open call, without an entry", Turn{}, open.From, true},
-		{"after the open call", Turn{}, open.Until, false},
-	} {
-		if got := r.Admits(tt.turn, tt.bought); got != tt.want {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
-		}
-	}
-}

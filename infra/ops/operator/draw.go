@@ -23,8 +23,8 @@ import (
 
 // verifyDraw checks a draw from what its API shows to everybody, and fails with errBroken if
 // anything is not as it must be. With a user and their nonce it finds their turn, with -roll and
-// -round it compares what was noted before the dice, and with -owner also what only the
-// operator can read: that everybody on the roll has entered and bought in their turn.
+// -round it compares what was noted before the dice. Whether everybody on the roll has entered and has
+// bought in their turn is in the sale's receipt, because only the operator can read that.
 func verifyDraw(ctx context.Context, p *place, o options, out io.Writer) error {
 	saleID, user := o["sale"], o["user"]
 	round, err := strconv.ParseUint(cmp.Or(o["round"], "0"), 10, 64)
@@ -54,15 +54,6 @@ func verifyDraw(ctx context.Context, p *place, o options, out io.Writer) error {
 	if own != nil {
 		v.printTurn(user, *own)
 	}
-	if o.has("owner") {
-		d, err := p.drawing(ctx, saleID)
-		if err != nil {
-			return err
-		}
-		if err := v.compareTable(ctx, d); err != nil {
-			return fmt.Errorf("read the table: %s", oneLine(err))
-		}
-	}
 	return v.end()
 }
 
@@ -79,19 +70,6 @@ func (p *place) publicAPI(ctx context.Context, address string) (*client.Client, 
 		err = errors.New("a table alone is not enough, because the draw is read as everybody reads it: give URL=… or the environment (ENV=dev)")
 	}
 	return where.Client, err
-}
-
-// drawing is the draw as only its operator can read it.
-func (p *place) drawing(ctx context.Context, saleID string) (*books.Drawing, error) {
-	db, table, err := p.dynamodb(ctx)
-	if err != nil {
-		return nil, err
-	}
-	d, err := books.OpenDrawing(ctx, db, table, saleID)
-	if err != nil {
-		return nil, fmt.Errorf("read the table %s: %s", table, oneLine(err))
-	}
-	return d, nil
 }
 
 func readDraw(ctx context.Context, api *client.Client, saleID string) (*drawcheck.Published, error) {
@@ -184,80 +162,6 @@ func (v *verifying) printTurn(user string, l drawcheck.Leaf) {
 	}
 }
 
-// recent is how old the answer about a sale may be: whoever bought later may have been called
-// after it.
-const recent = 5 * time.Second
-
-// compareTable compares the roll and the calls with what only the operator can read.
-func (v *verifying) compareTable(ctx context.Context, d *books.Drawing) error {
-	entered, late := int64(0), int64(0)
-	for page := range drawcheck.Pages {
-		err := d.Entrants(ctx, byte(page), func(users []string) error {
-			for _, user := range users {
-				if v.turnOf(d, user).OnRoll {
-					entered++
-				} else {
-					late++
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if v.Sale.Round == 0 {
-		v.line("entries", "%d", late)
-		return nil
-	}
-	v.line("entries", "%d on the roll, %d that came too late and were told to ask again", entered, late)
-	if entered != v.Sale.Entrants {
-		v.wrong("the roll has %d leaves, but %d of the entries in the table are on it: somebody is on the roll who has not entered", v.Sale.Entrants, entered)
-	}
-	inTurn, unchecked, outOfTurn := 0, 0, 0
-	err := d.Claims(ctx, func(claims []books.Claim) error {
-		for _, c := range claims {
-			turn := v.turnOf(d, c.User)
-			if v.Admits(turn, c.AcceptedAt) {
-				inTurn++
-			} else if c.AcceptedAt.After(v.published.AsOf.Add(-recent)) {
-				unchecked++
-			} else if outOfTurn++; outOfTurn <= maxNamed {
-				v.wrong("%s bought at %s, %s", c.User, instant(c.AcceptedAt), outOf(turn))
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if more := outOfTurn - maxNamed; more > 0 {
-		v.wrong("and %d more bought out of turn", more)
-	}
-	v.line("claims", "%d, each bought in a call for its user", inTurn)
-	if unchecked > 0 {
-		v.Pending = append(v.Pending, fmt.Sprintf("%d claims that were accepted while the draw was read: ask again", unchecked))
-	}
-	return nil
-}
-
-// maxNamed bounds how many users out of turn are named.
-const maxNamed = 10
-
-func outOf(t drawcheck.Turn) string {
-	switch {
-	case !t.OnRoll:
-		return "outside a call for everybody, and is not on the roll"
-	case t.Call == nil:
-		return fmt.Sprintf("outside a call for everybody, and was not called (place %d)", t.Place)
-	}
-	return fmt.Sprintf("but was called from %s until %s (call %d)", instant(t.Call.From), instant(t.Call.Until), t.Call.Number)
-}
-
-func (v *verifying) turnOf(d *books.Drawing, user string) drawcheck.Turn {
-	return v.Turn(rules.LeafOf(user, rules.NonceOf(d.LeafKey, user)))
-}
-
 // end prints the verdict and returns it.
 func (v *verifying) end() error {
 	list(v.out, "not checked:", v.Pending)
@@ -305,9 +209,13 @@ func showDraw(ctx context.Context, p *place, o options, out io.Writer) error {
 	if call == nil {
 		return fmt.Errorf("no call for people on the roll is running in sale %s", saleID)
 	}
-	d, err := p.drawing(ctx, saleID)
+	db, table, err := p.dynamodb(ctx)
 	if err != nil {
 		return err
+	}
+	d, err := books.OpenDrawing(ctx, db, table, saleID)
+	if err != nil {
+		return fmt.Errorf("read the table %s: %s", table, oneLine(err))
 	}
 	signal.Ignore(syscall.SIGPIPE) // `make draw CSV=1 | head` is no failure
 	return v.writeCalled(ctx, d, call, out)
@@ -332,7 +240,7 @@ func (v *verifying) writeCalled(ctx context.Context, d *books.Drawing, call *dra
 	for page := 0; page < drawcheck.Pages && err == nil; page++ {
 		err = d.Entrants(ctx, byte(page), func(users []string) error {
 			for _, user := range users {
-				t := v.turnOf(d, user)
+				t := v.Turn(rules.LeafOf(user, rules.NonceOf(d.LeafKey, user)))
 				if t.Call == nil || t.Call.Number != call.Number {
 					continue
 				}

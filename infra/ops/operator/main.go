@@ -53,8 +53,8 @@ const usage = `usage:
   operator [where] erase -user ID [-go]                   random ids in the user's place, once their sales are over; -go does it
   operator [where] archive -sale ID -file FILE [-go]      writes a sale that has been over for 90 days to a file; -go reads it and deletes claims and orders
   operator [where] draw -sale ID [-csv]                   how a draw stands, and what to publish elsewhere; -csv lists whom the running call calls
-  operator [where] verify-draw -sale ID [-url URL] [-user ID -nonce N] [-roll DIGEST -round N] [-owner]
-                                                          checks a draw from what everybody can read; -owner also from the table
+  operator [where] verify-draw -sale ID [-url URL] [-user ID -nonce N] [-roll DIGEST -round N]
+                                                          checks a draw from what everybody can read
   operator [where] refunds [-sale ID] [-go -payment P]    the payments that must go back; -go marks one as refunded, once
   operator [where] record -provider P -sale ID -order ID -payment REFERENCE -amount N -currency C [-go]
                                                           a payment whose webhook never came; -go records it, once
@@ -130,7 +130,7 @@ var commands = map[string]command{
 	"erase":          {run: erase, takes: "user= go", needs: "user", example: "make erase BUYER=alice"},
 	"archive":        {run: archive, takes: "sale= file= go", needs: "sale", example: "make archive SALE=moutai FILE=moutai.jsonl"},
 	"draw":           {run: showDraw, takes: "sale= csv", needs: "sale", example: "make draw SALE=moutai"},
-	"verify-draw":    {run: verifyDraw, takes: "sale= url= user= nonce= roll= round= owner", needs: "sale", example: "make verify-draw URL=https://… SALE=moutai"},
+	"verify-draw":    {run: verifyDraw, takes: "sale= url= user= nonce= roll= round=", needs: "sale", example: "make verify-draw URL=https://… SALE=moutai"},
 	"refunds":        {run: refunds, takes: "sale= go payment=", example: "make refunds SALE=moutai"},
 	"record":         {run: record, takes: "provider= sale= order= payment= amount= currency= go", needs: "sale", example: "SALE=moutai"},
 	"restore-check":  {run: restoreCheck, takes: "at= log= events="},
