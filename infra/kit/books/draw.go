@@ -169,9 +169,8 @@ func (c *callItem) admits(at int64) bool { return c.from <= at && at < c.until }
 // readLeafKey reads DRAWKEY#<sale>, KEY.
 func readLeafKey(it item) (leafKey []byte, problem string) {
 	f := newFields(it)
-	if leafKey = f.binary("leafKey"); len(leafKey) != sha256.Size {
-		f.fail("leafKey is not 32 bytes")
-	}
+	leafKey = f.binary("leafKey")
+	f.failIf(len(leafKey) != sha256.Size, "leafKey is not 32 bytes")
 	f.failIf(keyOf(it).sk != "KEY", "sk is not KEY")
 	return leafKey, f.end()
 }

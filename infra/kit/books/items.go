@@ -193,9 +193,7 @@ func readListing(it item) (l listingItem, problem string) {
 		f.failIf(f.has(name) && !json.Valid([]byte(f.text(name))), name+" is not JSON")
 	}
 	l.noted, l.releasing = f.has("cursor"), f.has("releasing")
-	if nextDue := optional(f, "nextDue", f.instant); nextDue != 0 && l.payWithin == 0 {
-		f.fail("nextDue is there, but no payWithin")
-	}
+	f.failIf(optional(f, "nextDue", f.instant) != 0 && l.payWithin == 0, "nextDue is there, but no payWithin")
 	return l, f.end()
 }
 

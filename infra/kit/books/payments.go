@@ -77,9 +77,9 @@ func (f *fields) settlement() (s settlement) {
 	if f.has("releasedAt") || f.has("releasedBy") {
 		s.releasedAt, s.releasedBy = f.instant("releasedAt"), f.oneOf("releasedBy", "expiry", "buyer", "operator")
 	}
-	if s.refunds = optional(f, "refunds", f.texts); len(s.refunds) > maxClaimRefunds && !(len(s.refunds) == maxClaimRefunds+1 && slices.Contains(s.refunds, s.payment)) {
-		f.fail("refunds are more than 20")
-	}
+	s.refunds = optional(f, "refunds", f.texts)
+	others := slices.DeleteFunc(slices.Clone(s.refunds), func(payment string) bool { return payment == s.payment })
+	f.failIf(len(others) > maxClaimRefunds, "refunds are more than 20")
 	for _, payment := range s.refunds {
 		f.failIf(!isPayment(payment), "refunds has what is no provider#reference")
 	}

@@ -19,10 +19,10 @@ type Sale struct {
 	OpensAt, ClosesAt time.Time
 	Paused            bool
 	Recalled          bool
+	Recalling         bool  // it was recalled, and the recall is not complete
 	Seeded            int64 // according to the sale item
 	Open              bool
 	Drained           bool
-	Recalling         bool // it was recalled, and the recall is not complete
 	Shards            map[int]Shard
 	Claims            []Claim          // sorted by bucket and user
 	Orders            map[string]Order // by id

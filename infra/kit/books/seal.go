@@ -20,9 +20,8 @@ func (f *fields) sealed() (s sealed) {
 	s.sealedAt, s.erased = optional(f, "sealedAt", f.instant), optional(f, "erased", f.positive)
 	f.failIf(s.erased != 0 && s.sealedAt == 0, "erased is there, but no sealedAt")
 	if f.has("archive") {
-		if s.archive = f.hex("archive", 32); s.sealedAt == 0 {
-			f.fail("archive is there, but no sealedAt")
-		}
+		s.archive = f.hex("archive", 32)
+		f.failIf(s.sealedAt == 0, "archive is there, but no sealedAt")
 		f.hex("archivedKeys", 32)
 		s.archivedClaims = f.within("archivedClaims", 0, math.MaxInt64)
 		s.archivedAt = optional(f, "archivedAt", f.instant)

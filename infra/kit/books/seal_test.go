@@ -3,6 +3,7 @@ package books
 import (
 	"bytes"
 	"io"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -10,21 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/infra/proof/ledgertest"
-	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/maintenance"
-	"flashsale/shared/sale"
 )
-
-// ends drains the sale.
-func (w *world) ends() {
-	w.T.Helper()
-	w.Pass(72 * time.Hour)
-	r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
-	w.ok(err)
-	if done, err := w.Ledger.Drain(w.Ctx, r); !done || err != nil {
-		w.T.Fatalf("not drained: %+v (%v)", r, err)
-	}
-}
 
 func (w *world) erase(users ...string) {
 	w.T.Helper()
@@ -45,7 +33,15 @@ func beforeErasure(t *testing.T) *world {
 	if _, _, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#pi_2"); err != nil {
 		t.Fatal(err)
 	}
-	w.ends()
+	w.Pass(72 * time.Hour)
+	w.drain()
+	return w
+}
+
+func drawnAndOver(t *testing.T) *world {
+	w := drawnSale(t)
+	w.Pass(72 * time.Hour)
+	w.drain()
 	return w
 }
 
@@ -58,7 +54,7 @@ func afterErasure(t *testing.T) *world {
 func TestASaleFromWhichUsersWereErasedBalancesWithTheEventsOfBefore(t *testing.T) {
 	for name, begin := range map[string]func(*testing.T) *world{
 		"in a group": beforeErasure,
-		"drawn":      func(t *testing.T) *world { w := drawnSale(t); w.ends(); return w },
+		"drawn":      drawnAndOver,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := begin(t)
@@ -98,16 +94,13 @@ func TestEachKindOfBrokenErasureIsNamed(t *testing.T) {
 		{"an erasure that was not counted", func(all items) { all.set(saleKey, "erased", nil) }, "P36", "but the sale counts 0 erasures"},
 		{"a count without a seal", func(all items) { all.set(saleKey, "sealedAt", nil) }, "P19", "erased is there, but no sealedAt"},
 	}.areFound(afterErasure(t))
-	begin := func(t *testing.T) *world { w := drawnSale(t); w.ends(); w.erase("user-0"); return w }
+	w := drawnAndOver(t)
+	w.erase("user-0")
 	breakages{
 		{"an entry that nobody erased is gone", func(all items) {
-			for k := range all {
-				if strings.HasPrefix(k.pk, "ENTRY#") && k.sk == "user-1" {
-					delete(all, k)
-				}
-			}
+			maps.DeleteFunc(all, func(k key, _ item) bool { return kindOf(k) == "entry" && k.sk == "user-1" })
 		}, "P27", "is on the roll, but is of nobody who entered"},
-	}.areFound(begin(t))
+	}.areFound(w)
 }
 
 // archivedSale is a sale of a group whose four claims are archived.

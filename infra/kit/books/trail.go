@@ -47,9 +47,8 @@ func readChange(it item) (c changeItem, problem string) {
 	case "describe":
 		for name, most := range map[string]int{"name": 200, "image": 500, "about": 500, "link": 500} {
 			if f.has(name) {
-				if c.given[name] = f.text(name); !isText(strings.ReplaceAll(c.given[name], "\n", ""), most) {
-					f.fail(fmt.Sprintf("%s is not at most %d printable characters", name, most))
-				}
+				c.given[name] = f.text(name)
+				f.failIf(!isText(strings.ReplaceAll(c.given[name], "\n", ""), most), fmt.Sprintf("%s is not at most %d printable characters", name, most))
 			}
 		}
 		f.failIf(len(c.given) == 0, "it describes nothing")

@@ -279,12 +279,18 @@ func drained(t *testing.T) *world {
 	w.edit(sale.Edit{OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour)})
 	w.confirm(append(refs, w.buy(3, 3)...))
 	w.Pass(3 * time.Hour)
+	w.drain()
+	return w
+}
+
+// drain has reconcile look at the sale for the last time.
+func (w *world) drain() {
+	w.T.Helper()
 	r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
 	w.ok(err)
 	if done, err := w.Ledger.Drain(w.Ctx, r); !done || err != nil {
-		t.Fatalf("not drained: %v", err)
+		w.T.Fatalf("not drained: %+v (%v)", r, err)
 	}
-	return w
 }
 
 // at are the options of a recount at that instant.
