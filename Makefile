@@ -377,10 +377,9 @@ simulate: ## simulate SEEDS=… random sales, from seed FIRST=… on, in virtual
 		$${SEED:+-seed "$$SEED"} $${FIRST:+-first "$$FIRST"} -progress | grep -vx PASS
 
 .PHONY: enumerate
-enumerate: ## run every plan of up to FAULTS=3 faults; an overlapping request counts as a fault (OVERLAP=1: does not)
+enumerate: ## run every plan of up to FAULTS=3 faults; an overlapping request counts as a fault
 	@mkdir -p $(HOST) && go test -c -o $(HOST)/explore ./infra/proof/explore
-	@$(HOST)/explore -test.run '^TestEveryPlan' -test.timeout 0 -faults "$${FAULTS:-3}" \
-		$${OVERLAP:+-overlap} -progress | grep -vx PASS
+	@$(HOST)/explore -test.run '^TestEveryPlan' -test.timeout 0 -faults "$${FAULTS:-3}" -progress | grep -vx PASS
 
 # The strategies' engines come from the system's packages; the lab names a missing one.
 .PHONY: lab

@@ -44,8 +44,8 @@ type conditions struct {
 	draws bool
 	// publishes: the publishing of events has every fault that it may have, often.
 	publishes bool
-	// restores: the table is restored to an earlier instant. A draw's entries and calls would be lost,
-	// so no sale with a draw is.
+	// restores: in the end the table is restored to an earlier instant. A draw's entries and calls would be
+	// lost, so no sale with a draw is.
 	restores bool
 }
 

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -8,9 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/proof/harness"
-	"flashsale/shared/ledger"
 )
 
 // drawDraft is what a seed draws of a sale whose buyers are drawn. Instants are counted from the
@@ -23,9 +22,6 @@ type drawDraft struct {
 	dice  diceDraft
 	// callsAfter is how many calls follow after the faults at most.
 	callsAfter int
-	// lateBuying is the longest time after which a purchase, or a write of the draw function, is
-	// applied: longer than a call.
-	lateBuying time.Duration
 }
 
 // entrant is one user, who may or may not enter.
@@ -63,9 +59,6 @@ func drawDrawnSale(r *rand.Rand, c conditions, users int) saleDraft {
 	d.until = between(r, d.enterUntil, s.closesAt+time.Minute)
 	if sometimes(r, 0.4) {
 		d.until = between(r, d.enterUntil, s.opensAt+10*time.Minute)
-	}
-	if sometimes(r, 0.4) {
-		d.lateBuying = between(r, time.Minute, 80*time.Minute)
 	}
 	for i := range s.buyers {
 		b := &s.buyers[i]
@@ -282,18 +275,11 @@ func (m *simulation) leadOnceOrTwice(minute int) {
 
 // lead runs the draw function once.
 func (m *simulation) lead(who string) {
-	var out harness.Courses
+	var out json.RawMessage
 	err := m.invoke(harness.Drawing, who, "{}", &out)
-	m.write("%s: %+v %v", who, out, err)
+	m.write("%s: %s %v", who, out, err)
 	if code := harness.CodeOf(err); err != nil && code != "busy" && code != "" {
 		m.violate("P31: a run fails with %v", err)
-	}
-	m.n.mu.Lock()
-	defer m.n.mu.Unlock()
-	for _, c := range out.Draws {
-		if c.DiceLateSeconds > 0 {
-			m.watch.counts["late-dice"]++
-		}
 	}
 }
 
@@ -392,50 +378,7 @@ func (m *simulation) addDraw(s saleDraft) {
 	m.n.spared = false
 }
 
-// applyLate makes writes of purchases and draws that are applied late come later than usual: after
-// the call that they belong to.
-func (n *network) applyLate(seed uint64, longest time.Duration) {
-	if longest == 0 {
-		return
-	}
-	later, usual := n.rates.table, n.rates.table.Late
-	later.ApplyLate, later.Late = max(later.ApplyLate, 0.03), longest
-	for _, f := range []harness.Function{harness.Purchasing, harness.Drawing} {
-		fault := later.Seeded(seed)
-		n.faultOf[f] = func(c dynamotest.Call) dynamotest.Fault {
-			f := fault(c)
-			if f.Kind == dynamotest.ApplyLate && f.After > usual && !n.mayBeSoLate(c, f.After) {
-				f.After = usual
-			}
-			if f.Kind == dynamotest.ApplyLate && f.After > time.Minute && !n.faultsOff.Load() {
-				n.watch.counts["late-writes"]++
-			}
-			return f
-		}
-	}
-}
-
-// mayBeSoLate reports whether a write of a draw may be applied so late: before its sale can be
-// drained, which no write comes after.
-func (n *network) mayBeSoLate(c dynamotest.Call, after time.Duration) bool {
-	for _, key := range c.Keys {
-		pk, _, _ := strings.Cut(key, "|")
-		parts := strings.Split(pk, "#")
-		if len(parts) < 2 {
-			return false
-		}
-		w := n.watch.sales[parts[1]]
-		if w == nil || w.draw == nil {
-			return false
-		}
-		if now := w.newestWindow(); now == nil || time.Until(now.endsAt)+ledger.DrainAfter/2 < after {
-			return false
-		}
-	}
-	return true
-}
-
-// applyLateWrites applies the writes that would come long after the faults.
+// applyLateWrites applies the writes that have not been applied yet.
 func (m *simulation) applyLateWrites() {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()

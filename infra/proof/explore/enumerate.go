@@ -31,10 +31,9 @@ type enumeration struct {
 	Violations []string
 }
 
-// enumerate runs the scenario through every plan of up to that many faults, where an
-// overlapping request counts as overlap faults, in at most budget runs. It must be
-// called in a synctest bubble.
-func enumerate(s scenario, faults, overlap, budget int) (result enumeration) {
+// enumerate runs the scenario through every plan of up to that many faults, of which an
+// overlapping request is one, in at most budget runs. It must be called in a synctest bubble.
+func enumerate(s scenario, faults, budget int) (result enumeration) {
 	var p plan
 	if s.mostFaults > 0 {
 		faults = min(faults, s.mostFaults)
@@ -44,7 +43,7 @@ func enumerate(s scenario, faults, overlap, budget int) (result enumeration) {
 		// Every run begins at the start of a minute: order ids contain whole seconds,
 		// so a run may depend on the fraction of a second at which it begins.
 		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)))
-		result.Violations = s.run(&planned{plan: &p, faultsLeft: faults, overlap: overlap})
+		result.Violations = s.run(&planned{plan: &p, faultsLeft: faults})
 		if more := p.next(); !more || p.nondeterministic {
 			result.Complete = !p.nondeterministic
 			return result

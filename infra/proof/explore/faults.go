@@ -94,14 +94,7 @@ type network struct {
 	touched   []string
 	silent    silence
 	spared    bool // it meets no fault
-	// made are the environments, if keepsAll. No other one starts until frozen is closed, if it is
-	// not nil; thawedAt is when it was.
-	made     []*harness.Environment
-	keepsAll bool
-	// unwatched: the table has been restored, and its replay is not complete.
-	unwatched bool
-	frozen    chan struct{}
-	thawedAt  time.Time
+	unwatched bool // the table has been restored
 	// cutReplay counts down the instants at which the replay may be cut off, two for each call; 0 is never.
 	cutReplay int
 }

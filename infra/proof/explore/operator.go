@@ -32,7 +32,7 @@ func (m *runningSale) runCommands(commands []command) {
 				m.sentEvents[c.number] = m.looking(c.event(time.Now()))
 			}
 			m.command(c, m.sentEvents[c.number], false)
-		} else if event := m.sentEvents[c.again]; event != "" && !m.superseded[c.again] {
+		} else if event := m.sentEvents[c.again]; event != "" {
 			m.command(c, event, true)
 		}
 	}
@@ -95,7 +95,7 @@ func (m *runningSale) command(c command, event string, repeated bool) {
 // sendUntilAnswered sends one event until it succeeds.
 func (m *runningSale) sendUntilAnswered(c command, event string, repeated bool, who string) {
 	m.n.wait(who, time.Microsecond)
-	for began := time.Now(); ; {
+	for {
 		var out struct {
 			Seeded    int64 `json:"seeded"`
 			Applied   bool  `json:"applied"`
@@ -134,8 +134,7 @@ func (m *runningSale) sendUntilAnswered(c command, event string, repeated bool, 
 		case contradicts && c.mayConflict:
 			m.recordRefused(event)
 			return
-		case contradicts && c.edit && began.Before(m.n.thawedAt), // the table was restored meanwhile, and edited since
-			contradicts && repeated && (code == "recalled" || strings.Contains(event, `"at":`) || strings.Contains(event, `"changeId":`)): // a newer edit disagrees
+		case contradicts && repeated && (code == "recalled" || strings.Contains(event, `"at":`) || strings.Contains(event, `"changeId":`)): // a newer edit disagrees
 			return
 		case !errors.Is(err, harness.ErrDied) && code != "busy":
 			m.violate("P15: %s: %v", event, err)
@@ -177,13 +176,6 @@ func valueOf(event, name string) string {
 	return value
 }
 
-// readCreatedAt returns when the first creation was answered, zero if none was.
-func (m *runningSale) readCreatedAt() time.Time {
-	m.n.mu.Lock()
-	defer m.n.mu.Unlock()
-	return m.createdAt
-}
-
 // recordWithdrawn records how many units a command withdrew, 0 if it is not a withdrawal: all
 // answers to it must agree.
 func (m *runningSale) recordWithdrawn(event string, units int) {
@@ -201,7 +193,6 @@ func (m *runningSale) beginCommand(c command) {
 	defer m.n.mu.Unlock()
 	if c.edit {
 		m.watch.answeredWindow = nil
-		m.editing++
 	}
 }
 
@@ -216,11 +207,8 @@ func (m *runningSale) endCommand(c command, event string) {
 	if c.withdraws {
 		m.supplied[event] = -m.withdrawn[event]
 	}
-	if m.ended[c.number] = true; c.number == 0 && m.createdAt.IsZero() {
+	if c.number == 0 && m.createdAt.IsZero() {
 		m.createdAt = time.Now()
-	}
-	if c.edit {
-		m.editing--
 	}
 	if now := m.watch.newestWindow(); c.edit && now != nil {
 		settled := *now

@@ -120,12 +120,7 @@ func (m *runningSale) payOrCancel(b buyer) {
 
 // sendWebhook sends a webhook. An answer may be lost on its way to the provider.
 func (m *simulation) sendWebhook(who string, request httpapi.Request) (r harness.Reply, ok bool) {
-	began := time.Now()
 	e := m.pools[harness.Paying].take(who)
-	if m.n.thawedAt.After(began) { // the provider waits for no answer so long
-		m.pools[harness.Paying].give(e)
-		return r, false
-	}
 	r, ok = e.Ask("", request)
 	if ok && !m.n.faultsOff.Load() && m.n.random() < m.n.rates.sends/3 {
 		m.n.mu.Lock()
@@ -139,11 +134,6 @@ func (m *simulation) sendWebhook(who string, request httpapi.Request) (r harness
 
 // reportPayment reports a payment until it is recorded (P24).
 func (m *runningSale) reportPayment(p harness.Payment, who string) {
-	m.n.mu.Lock()
-	if !slices.Contains(m.listed, p) {
-		m.listed = append(m.listed, p)
-	}
-	m.n.mu.Unlock()
 	m.reportTo(p, who, m.sendWebhook)
 }
 
@@ -166,10 +156,6 @@ func (m *runningSale) reportTo(p harness.Payment, who string, send func(who stri
 		m.watch.violate("%v", err)
 		return
 	}
-	if c := m.watch.claims[p.User]; m.watch.lost[p.User] && (c == nil || c.orderID != p.Order) { // the order that it names is lost
-		delete(m.paid, p)
-		return
-	}
 	recalled := harness.PaymentAnswer{Outcome: "refund-due", Reason: "recalled"}
 	switch before, known := m.paid[p]; {
 	case !known || before == told || before.Outcome == "paid" && told == recalled:
@@ -179,9 +165,6 @@ func (m *runningSale) reportTo(p harness.Payment, who string, send func(who stri
 		m.watch.violate("P9: %s was said to be %+v and is said to be %+v", p.ID(), before, told)
 	}
 	m.paid[p] = told
-	if told.Outcome == "paid" {
-		m.watch.claims[p.User].tell(harness.ClaimBody{OrderID: p.Order, State: "PAID"})
-	}
 	if wrong := p.Check(m.world.DB, told, m.watch.claims[p.User].end); wrong != "" {
 		m.watch.violate("%s", wrong)
 	}
@@ -193,20 +176,15 @@ func (m *runningSale) cancel(user, who string) {
 		r, ok := e.Cancel(m.id, user)
 		m.pools[harness.Paying].give(e)
 		m.write("%s: %t %d %s", who, ok, r.Status, r.Body)
-		hasLostID := r.Code == "order-pending" && m.restoring != nil
-		if !ok || r.Code == "busy" || hasLostID {
+		if !ok || r.Code == "busy" {
 			m.n.wait(who, 2*time.Second)
 			continue
 		}
 		m.n.mu.Lock()
 		defer m.n.mu.Unlock()
-		if m.watch.claims[user] == nil { // it is lost
-			return
-		}
 		if wrong := harness.CheckCancelled(user, r, m.watch.claims[user].end); wrong != "" {
 			m.watch.violate("%s", wrong)
 		}
-		m.watch.claims[user].tell(r.Claim)
 		return
 	}
 	m.violate("P5: %s gets no answer to a cancellation", user)
@@ -253,9 +231,7 @@ func (m *runningSale) finishPayments() {
 	}
 	b := harness.ReadBooks(m.world.DB, m.id)
 	m.n.mu.Lock()
-	all := slices.SortedFunc(maps.Keys(m.paid), func(a, b harness.Payment) int {
-		return cmp.Or(strings.Compare(a.ID(), b.ID()), strings.Compare(a.Sale, b.Sale), strings.Compare(a.Order, b.Order), a.Amount-b.Amount)
-	})
+	all := m.recordedPayments()
 	known := map[string]bool{}
 	for _, p := range all {
 		known[p.ID()] = true
@@ -276,6 +252,13 @@ func (m *runningSale) finishPayments() {
 	if after := m.claimsAndRefunds(); after != before {
 		m.violate("P9: reporting payments again changed the claims or the refunds from\n%s to\n%s", before, after)
 	}
+}
+
+// recordedPayments are the payments of the providers' lists.
+func (m *runningSale) recordedPayments() []harness.Payment {
+	return slices.SortedFunc(maps.Keys(m.paid), func(a, b harness.Payment) int {
+		return cmp.Or(strings.Compare(a.ID(), b.ID()), strings.Compare(a.Sale, b.Sale), strings.Compare(a.Order, b.Order), a.Amount-b.Amount)
+	})
 }
 
 // claimsAndRefunds is all that a payment of this sale can change. Meanwhile the sales

@@ -60,9 +60,8 @@ type planned struct {
 	faultsLeft int
 	active     bool
 	// meanwhile may run once, in another environment, between two calls of the current
-	// invocation. overlap is how many faults it counts as: 0, or 1 for fewer plans.
+	// invocation. It counts as a fault.
 	meanwhile func()
-	overlap   int
 	// injected is the fault of the current call.
 	injected dynamotest.Fault
 	// holdsBack: the writes of purchases have no answer, and are applied when the table's pending
@@ -181,11 +180,11 @@ func (n *network) chooseFault(f harness.Function, p harness.Point) (a plannedFau
 func (n *network) interleave() {
 	n.mu.Lock()
 	c := n.planned
-	if c.meanwhile == nil || !c.active || c.faultsLeft < c.overlap || c.choose(2) == 0 {
+	if c.meanwhile == nil || !c.active || c.faultsLeft == 0 || c.choose(2) == 0 {
 		n.mu.Unlock()
 		return
 	}
-	c.faultsLeft -= c.overlap
+	c.faultsLeft--
 	other := c.meanwhile
 	c.meanwhile = nil
 	n.mu.Unlock()

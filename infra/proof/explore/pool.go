@@ -29,12 +29,6 @@ type frozen struct {
 // take returns a free environment, warm or cold, or waits for one.
 func (p *pool) take(who string) *harness.Environment {
 	p.n.mu.Lock()
-	if frozen := p.n.frozen; frozen != nil && p.function != harness.Publishing {
-		p.n.mu.Unlock()
-		<-frozen
-		p.n.wait("thawed "+who, time.Microsecond)
-		p.n.mu.Lock()
-	}
 	if e := p.unfreezeLocked(time.Now()); e != nil {
 		p.n.mu.Unlock()
 		return e
@@ -70,10 +64,6 @@ func (p *pool) take(who string) *harness.Environment {
 func (p *pool) give(e *harness.Environment) {
 	p.n.mu.Lock()
 	defer p.n.mu.Unlock()
-	if p.n.frozen != nil && p.function != harness.Publishing {
-		p.running--
-		return
-	}
 	isFaulty := !p.n.faultsOff.Load()
 	switch {
 	case e.Dead.Load() || isFaulty && p.n.random() < p.n.rates.recycle:
@@ -125,9 +115,6 @@ func (n *network) startLocked(f harness.Function) *harness.Environment {
 	})
 	e := n.world.Start(f, skew)
 	n.numberLocked(e)
-	if n.keepsAll && f != harness.Publishing {
-		n.made = append(n.made, e)
-	}
 	return e
 }
 

@@ -47,6 +47,9 @@ func drawStream(r *rand.Rand, c conditions) streamDraft {
 	if sometimes(r, 0.03) || c.publishes {
 		d.outage, d.hangs = between(r, time.Second, time.Minute), sometimes(r, 0.5)
 	}
+	if c.restores { // which knows what has been published
+		d.refusedForever = 0
+	}
 	return d
 }
 

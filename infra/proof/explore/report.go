@@ -10,14 +10,12 @@ import (
 // calls to table and queue, paid, refunds and released the orders that were paid, the payments to be
 // refunded and the claims that were released, resent the order messages that were lost and resent.
 // Events are the order events, duplicates how often one was published again, poison the records that can
-// never be published. Late-writes were applied more than a minute late, late-dice are runs of a draw that
-// missed the round that decides, lies wrong answers of the dice, and refused-changes what a sale does not
-// allow. Halves are transactions that a restore takes back in part, cut-offs those of the replay,
-// replayed-ends payments, releases and refunds, and lost-claims those of which no user was told.
+// never be published. Refused-changes are what a sale does not allow, halves transactions that a restore
+// takes back in part, cut-offs those of the replay, and replayed-ends payments, releases and refunds.
 var counters = []string{
 	"sales", "operations", "faults", "freezes", "paid", "refunds", "released", "resent", "events", "duplicates", "poison",
-	"entries", "entries-too-late", "rolls", "calls", "called", "moved", "open-calls", "not-your-turn", "turn-over", "late-writes", "late-dice", "lies",
-	"refused-changes", "restores", "halves", "cut-offs", "replayed-claims", "replayed-orders", "replayed-ends", "lost-claims", "violations",
+	"entries", "entries-too-late", "rolls", "calls", "called", "moved", "open-calls", "not-your-turn", "turn-over",
+	"refused-changes", "restores", "halves", "cut-offs", "replayed-claims", "replayed-orders", "replayed-ends", "violations",
 }
 
 // Total is the result of many seeds.

@@ -40,9 +40,8 @@ type simulation struct {
 
 	stream *stream
 	stop   chan struct{}
-	// restoring is nil unless the table is restored; the functions were frozen for that at frozenAt.
+	// restoring is nil unless the table is restored in the end.
 	restoring *restoring
-	frozenAt  time.Time
 	// drawsEnded: the draw function runs no more.
 	drawsEnded atomic.Bool
 }
@@ -65,12 +64,7 @@ type runningSale struct {
 	givenUp   []harness.Payment                         // that their providers reported in vain
 	// recallKnown is from when every environment knows of the recall; zero while that is not answered.
 	recallKnown time.Time
-	listed      []harness.Payment // in their providers' lists
-	createdAt   time.Time         // zero until the creation is answered
-	editing     int               // edits in progress
-	ended       map[int]bool      // the commands that were answered, by their number
-	// superseded are the edits from before a restore: the operator has edited the sale since as they had left it.
-	superseded map[int]bool
+	createdAt   time.Time // zero until the creation is answered
 }
 
 // Result is the result of one seed.
@@ -87,7 +81,7 @@ type Result struct {
 	Tail string
 }
 
-// Simulate runs the sales of a seed from their creation to their last orders. It must be called in a
+// Simulate runs the sales of a seed from their creation to their last orders, and perhaps a restore. It must be called in a
 // testing/synctest bubble after harness.AdvanceClock.
 func Simulate(seed uint64) Result {
 	s := newSchedule(seed)
@@ -111,13 +105,16 @@ func Simulate(seed uint64) Result {
 	}
 	m := newSimulation(seed, s, c, d)
 	if c.restores {
-		m.keep(drawRestore(restoreOf(seed+1), d.sales[0]))
+		m.keep(&restoring{chance: restoreOf(seed + 1)})
 	}
 	m.run()
 	m.finishAndCheck()
 	hash := fnv.New64a()
 	published := m.finishStream(hash)
 	m.close()
+	if m.restoring != nil {
+		m.restoreTable()
+	}
 	text := m.n.log.text.String()
 	_, _ = hash.Write([]byte(text)) // writing to a hash never fails
 	count := m.watch.counts
@@ -173,9 +170,7 @@ func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation 
 		n.silent = drawSilence(rand.New(rand.NewPCG(seed, 0x73696c656e6365)), time.Now(), d)
 	}
 	if c.draws {
-		first := m.sales[0]
-		newRelays(n, first.draft.draw.dice)
-		n.applyLate(seed, first.draft.draw.lateBuying)
+		n.world.Dice = &dice{n, m.sales[0].draft.draw.dice}
 	}
 	if d.rates.sparesReconcile {
 		n.watch.undisturbedSince = time.Now()
@@ -202,7 +197,7 @@ func newWorld(n *network, d draft) *simulation {
 	for _, one := range d.sales {
 		m.sales = append(m.sales, &runningSale{
 			simulation: m, id: one.id, draft: one, watch: n.watch.add(one.id, one.grouped), sentEvents: map[int]string{}, bodies: map[string]string{},
-			withdrawn: map[string]int{}, supplied: map[string]int{}, superseded: map[int]bool{}, ended: map[int]bool{}, applied: map[string]bool{},
+			withdrawn: map[string]int{}, supplied: map[string]int{}, applied: map[string]bool{},
 			refused: map[string]bool{}, paid: map[harness.Payment]harness.PaymentAnswer{},
 		})
 		if one.draw != nil {
@@ -219,9 +214,6 @@ func (m *simulation) run() {
 	m.stream.run()
 	go m.sendPoison()
 	var all sync.WaitGroup
-	if m.restoring != nil {
-		all.Go(m.restoreTable)
-	}
 	for _, s := range m.sales {
 		all.Go(func() { s.runCommands(s.draft.commands) })
 		if s.draft.draw != nil {

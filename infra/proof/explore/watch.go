@@ -51,8 +51,6 @@ type watchedSale struct {
 	claims     map[string]*seenClaim // by user
 	grouped    bool
 	draw       *watchedDraw // nil if the sale has none
-	// lost are the users whose claims a restore has lost.
-	lost map[string]bool
 	// windows are those written to the sale and to each shard, in order.
 	windows map[string][]window
 	// answeredWindow is the window after the newest answered edit; nil while an edit is in
@@ -82,9 +80,6 @@ type seenClaim struct {
 	// sent.
 	lostAt time.Time
 	queued bool
-	told   told
-	// isPublished: an event tells of the claim, at the time of a restore; isEndPublished: one tells how it ended.
-	isPublished, isEndPublished bool
 }
 
 // visibleToAll is when every reader sees the claim: it may be the half of its transaction that
@@ -121,7 +116,7 @@ func newWatch(world *harness.World, skew time.Duration) *watch {
 func (w *watch) add(id string, grouped bool) *watchedSale {
 	s := &watchedSale{
 		watch: w, id: id, grouped: grouped, stock: map[string]int64{}, sold: map[string]int64{}, emptySpans: []span{{from: w.began}}, soldOut: make(chan struct{}, 1),
-		claims: map[string]*seenClaim{}, lost: map[string]bool{}, windows: map[string][]window{},
+		claims: map[string]*seenClaim{}, windows: map[string][]window{},
 	}
 	w.sales[id] = s
 	return s

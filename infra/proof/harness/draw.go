@@ -145,13 +145,3 @@ func SeenOf(db *dynamotest.DB, saleID string) sale.Seen {
 	seedings, _ := Number(it["seedings"])
 	return sale.Seen{Edits: edits, Seedings: seedings}
 }
-
-// Courses is the part of the draw function's answer that the checks use.
-type Courses struct {
-	Draws []struct {
-		SaleID          string
-		Steps           []string
-		Call            int64
-		DiceLateSeconds int64
-	}
-}

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,8 +21,6 @@ type dueEvent struct {
 	// records mean it; most events have one. A sale that is drained again after a restock
 	// has another.
 	records []dynamotest.Record
-	// repeated are the instants of the same change when it was repeated after a restore.
-	repeated []any
 }
 
 // expected returns the details of the events that must have been published of an item, which
@@ -62,13 +58,10 @@ type EventJudge struct {
 	due    map[string]*dueEvent // by id
 	wrong  []string             // items that are not as documented
 	Poison map[string]bool      // records that can never be published
-	// Repeated are the ids of changes that an operator repeats because a restore has undone
-	// them: only the instant may differ.
-	Repeated map[string]bool
 }
 
 func NewEventJudge() *EventJudge {
-	return &EventJudge{due: map[string]*dueEvent{}, Poison: map[string]bool{}, Repeated: map[string]bool{}}
+	return &EventJudge{due: map[string]*dueEvent{}, Poison: map[string]bool{}}
 }
 
 // Observe records what a change of an item means: the events that it did not mean before. It
@@ -88,11 +81,7 @@ func (j *EventJudge) Observe(r dynamotest.Record) (due bool) {
 		if j.due[id] == nil {
 			j.due[id] = &dueEvent{detail: d, since: time.Now()}
 		}
-		known := j.due[id]
-		if j.Repeated[id] {
-			known.repeated = append(known.repeated, d["occurredAt"])
-		}
-		known.records = append(known.records, r)
+		j.due[id].records = append(j.due[id].records, r)
 	}
 	return due
 }
@@ -126,17 +115,12 @@ func (j *EventJudge) Judge(items []map[string]types.AttributeValue, b *Bus, dige
 			violate("%s is published and not in the table (%v)", text, err)
 			continue
 		}
-		want := due.detail
-		if slices.Contains(due.repeated, d["occurredAt"]) {
-			want = maps.Clone(want)
-			want["occurredAt"] = d["occurredAt"]
-		}
 		switch {
-		case !isSame(d, want):
-			violate("%s is published, want %v", text, want)
+		case !isSame(d, due.detail):
+			violate("%s is published, want %v", text, due.detail)
 		case p.source != "flashsale" || p.detailType != typeOf(d) || Stamp(p.time) != d["occurredAt"]:
 			violate("%s is published with source %s, type %s, time %v", id, p.source, p.detailType, p.time)
-		case got[id] != nil && due.repeated == nil:
+		case got[id] != nil:
 			violate("%s is published with two contents, one is %s", id, text)
 		}
 		got[id] = p

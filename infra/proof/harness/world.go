@@ -106,9 +106,8 @@ type World struct {
 	Bus         *Bus
 	interceptor Interceptor
 	random      func() float64 // jitter; must be safe for concurrent use
-	// Chain and Dice are the public dice; by default every throw is the same.
-	Chain beacon.Chain
-	Dice  drawhandler.Dice
+	// Dice are the public dice; by default every throw is the same.
+	Dice drawhandler.Dice
 	// Log gets the functions' log lines, but none of an environment that has died.
 	Log    io.Writer
 	claims atomic.Int64 // claim ids made so far
@@ -123,7 +122,7 @@ type World struct {
 func NewWorld(i Interceptor, random func() float64) *World {
 	return &World{
 		DB:    dynamotest.New(dynamotest.Table{Name: TableName, PK: "pk", SK: "sk"}),
-		Queue: NewQueue(), Bus: NewBus(), TooLong: func(Function, time.Duration) {}, interceptor: i, random: random, Chain: beacon.Quicknet, Dice: oneThrow{}, Log: io.Discard,
+		Queue: NewQueue(), Bus: NewBus(), TooLong: func(Function, time.Duration) {}, interceptor: i, random: random, Dice: oneThrow{}, Log: io.Discard,
 	}
 }
 
@@ -196,7 +195,7 @@ func (w *World) Start(f Function, skew time.Duration) *Environment {
 		h.Desk.DrawLead = DrawTimes.Lead()
 		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
 	case Drawing:
-		h := drawhandler.New(book, w.Chain, w.Dice, DrawTimes, log, now)
+		h := drawhandler.New(book, beacon.Quicknet, w.Dice, DrawTimes, log, now)
 		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
 	case Reconciling:
 		h := reconcilehandler.New(book, sender, log, now)
