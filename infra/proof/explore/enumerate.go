@@ -24,32 +24,25 @@ type scenario struct {
 // otherSale has other shards and buckets than harness.SaleID.
 const otherSale = "maotai"
 
-// enumeration is the result of a scenario.
-type enumeration struct {
-	Runs       int
-	Complete   bool // every plan was run within the budget
-	Violations []string
-}
-
 // enumerate runs the scenario through every plan of up to that many faults, of which an
-// overlapping request is one, in at most budget runs. It must be called in a synctest bubble.
-func enumerate(s scenario, faults, budget int) (result enumeration) {
+// overlapping request is one, until a promise is broken. It must be called in a synctest bubble.
+func enumerate(s scenario, faults int) (runs int, violations []string) {
 	var p plan
 	if s.mostFaults > 0 {
 		faults = min(faults, s.mostFaults)
 	}
-	for result.Runs < budget && len(result.Violations) == 0 {
-		result.Runs++
+	for more := true; more && len(violations) == 0; {
+		runs++
 		// Every run begins at the start of a minute: order ids contain whole seconds,
 		// so a run may depend on the fraction of a second at which it begins.
 		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)))
-		result.Violations = s.run(&planned{plan: &p, faultsLeft: faults})
-		if more := p.next(); !more || p.nondeterministic {
-			result.Complete = !p.nondeterministic
-			return result
+		violations = s.run(&planned{plan: &p, faultsLeft: faults})
+		more = p.next()
+		if p.nondeterministic {
+			return runs, append(violations, s.name+": a run had other choices than the one before under the same plan")
 		}
 	}
-	return result
+	return runs, violations
 }
 
 // run runs the scenario under one plan.

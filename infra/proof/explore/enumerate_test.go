@@ -13,9 +13,6 @@ import (
 
 var faults = flag.Int("faults", 1, "how many faults a plan has at most")
 
-// budget bounds the runs of one scenario.
-const budget = 1_000_000
-
 func TestEveryPlanOfFewFaultsKeepsThePromises(t *testing.T) {
 	var mu sync.Mutex
 	runs, violations := 0, 0
@@ -25,18 +22,15 @@ func TestEveryPlanOfFewFaultsKeepsThePromises(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					harness.AdvanceClock()
-					got := enumerate(s, *faults, budget)
-					for _, text := range got.Violations {
+					plans, found := enumerate(s, *faults)
+					for _, text := range found {
 						t.Error(text)
-					}
-					if !got.Complete && len(got.Violations) == 0 {
-						t.Errorf("%d runs, and not every plan was walked", got.Runs)
 					}
 					mu.Lock()
 					defer mu.Unlock()
-					runs, violations = runs+got.Runs, violations+len(got.Violations)
+					runs, violations = runs+plans, violations+len(found)
 					if *progress {
-						fmt.Printf("%7d plans: %s\n", got.Runs, s.name)
+						fmt.Printf("%7d plans: %s\n", plans, s.name)
 					}
 				})
 			})
@@ -54,8 +48,8 @@ func TestABrokenPromiseIsFound(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got := enumerate(scenario{name: "a unit from nowhere", sale: units(1, 1), act: do(buys("alice", ""), oneMore, buys("bob", ""))}, 0, 1)
-		if text := strings.Join(got.Violations, "\n"); !strings.Contains(text, "P2: ") {
+		_, found := enumerate(scenario{name: "a unit from nowhere", sale: units(1, 1), act: do(buys("alice", ""), oneMore, buys("bob", ""))}, 0)
+		if text := strings.Join(found, "\n"); !strings.Contains(text, "P2: ") {
 			t.Errorf("found %q, want that two units were sold of one (P2)", text)
 		}
 	})
