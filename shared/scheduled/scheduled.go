@@ -45,9 +45,9 @@ func Try(do func() error) (err error) {
 	return do()
 }
 
-// SaleOf reads a request for one sale, or for every one: then saleID is "". A request for one
+// saleOf reads a request for one sale, or for every one: then saleID is "". A request for one
 // sale may name one of these actions.
-func SaleOf(raw []byte, actions ...string) (saleID, action string, err error) {
+func saleOf(raw []byte, actions ...string) (saleID, action string, err error) {
 	var r struct {
 		SaleID *string `json:"saleId"`
 		Action *string `json:"action"`

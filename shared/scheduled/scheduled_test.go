@@ -75,16 +75,16 @@ func TestARequestIsReadStrictly(t *testing.T) {
 		`{"saleId":"moutai","__proto__":{"drained":true}}`, `{"saleId":"` + strings.Repeat("a", 1<<20) + `"}`, strings.Repeat("[", 5000) + strings.Repeat("]", 5000),
 		`{"saleId":"moutai"}x`, `{"action":"resend"}`, `{"saleId":"moutai","action":"pause"}`, `{"saleId":"moutai","Action":"resend"}`, `{"version":"0","id":"7","detail-type":"Scheduled Event","source":"aws.events","detail":{}}`,
 	} {
-		if id, action, err := SaleOf([]byte(request), "resend"); sale.CodeOf(err) != sale.InvalidRequest || id+action != "" {
+		if id, action, err := saleOf([]byte(request), "resend"); sale.CodeOf(err) != sale.InvalidRequest || id+action != "" {
 			t.Errorf("%s: %q, %q, %v", request, id, action, err)
 		}
 	}
 	for request, want := range map[string]string{`{}`: " ", `{"saleId":"moutai"}`: "moutai ", `{"action":"resend","saleId":"moutai"}`: "moutai resend"} {
-		if id, action, err := SaleOf([]byte(request), "resend"); id+" "+action != want || err != nil {
+		if id, action, err := saleOf([]byte(request), "resend"); id+" "+action != want || err != nil {
 			t.Errorf("%s: %q, %q, %v", request, id, action, err)
 		}
 	}
-	if _, _, err := SaleOf([]byte(`{"saleId":"moutai","action":"resend"}`)); sale.CodeOf(err) != sale.InvalidRequest {
+	if _, _, err := saleOf([]byte(`{"saleId":"moutai","action":"resend"}`)); sale.CodeOf(err) != sale.InvalidRequest {
 		t.Errorf("an action that the function does not know: %v", err)
 	}
 }

@@ -41,9 +41,6 @@ const (
 
 // advance takes every step that is due.
 func (c *course) advance(ctx context.Context) error {
-	if c.listing.Err != nil {
-		return c.listing.Err
-	}
 	for {
 		now := c.now() // before the state is read, which says whether a call that is due has units
 		state, err := c.book.DrawState(ctx, c.listing.SaleID, c.times.Gap)

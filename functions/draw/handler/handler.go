@@ -10,8 +10,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"flashsale/shared/beacon"
@@ -25,8 +23,7 @@ import (
 
 // Book is the part of the ledger that the handler uses.
 type Book interface {
-	Listings(context.Context) ([]ledger.Listing, error)
-	Listing(ctx context.Context, saleID string) (ledger.Listing, error)
+	scheduled.Book
 	DrawState(ctx context.Context, saleID string, gap time.Duration) (ledger.DrawState, error)
 	CloseRoll(ctx context.Context, s sale.Sale, roundAt func(time.Time) uint64, dice time.Duration) (draw.Head, error)
 	SetSeed(ctx context.Context, s sale.Sale, seed draw.Digest, signature []byte) error
@@ -101,34 +98,39 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (Answer, erro
 
 func (h *Handler) lead(ctx context.Context, event *telemetry.Event, raw []byte, answer *Answer) error {
 	begun := invocation.Start()
-	listings, named, err := h.sales(ctx, raw)
+	sales, err := scheduled.SalesOf(ctx, h.book, raw)
 	if err != nil {
 		return err
 	}
-	var errs []error
-	courses := make([]*course, len(listings))
-	for i, l := range listings {
-		courses[i] = &course{Handler: h, listing: l, shown: Course{SaleID: l.SaleID, Steps: []string{}}}
+	var courses []*course
+	for _, l := range sales.Listings {
+		if sales.Named || !l.Drained && (l.Err != nil || l.Draw) {
+			courses = append(courses, &course{Handler: h, listing: l, shown: Course{SaleID: l.SaleID, Steps: []string{}}})
+		}
 	}
+	var errs []error
 	for due := courses; len(due) > 0; due = h.await(ctx, begun, courses) {
-		scheduled.Turns(ctx, len(due), 1, func(turn context.Context, i int) (cut bool) {
-			c := due[i]
-			turn, part := event.Part(turn)
-			saleErr := scheduled.Try(func() error { return c.advance(turn) })
-			if sale.CodeOf(saleErr) == sale.Busy && !invocation.Outlasts(turn, callTime) {
-				cut, saleErr = true, nil // the time ended during a step: the next turn continues
-			}
-			if _, isDraft := errors.AsType[*sale.DraftError](saleErr); isDraft && !named {
-				c.isDraft = true // reconciliation reports it
-				return false
-			}
-			if saleErr != nil {
-				c.next = time.Time{}
-				errs = append(errs, fmt.Errorf("sale %s: %w", c.listing.SaleID, saleErr))
-			}
-			c.report(part, saleErr)
-			return cut
-		})
+		sales.Listings = nil
+		for _, c := range due {
+			sales.Listings = append(sales.Listings, c.listing)
+		}
+		errs = append(errs, sales.Each(ctx, event, scheduled.Work{
+			AtOnce: 1,
+			Do: func(turn context.Context, i int) (cut bool, err error) {
+				err = due[i].advance(turn)
+				if sale.CodeOf(err) == sale.Busy && !invocation.Outlasts(turn, callTime) {
+					return true, nil // the time ended during a step: the next turn continues
+				}
+				return false, err
+			},
+			Report: func(line *telemetry.Event, i int, err error) {
+				if err != nil {
+					due[i].next = time.Time{}
+				}
+				due[i].report(line, err)
+			},
+			Draft: func(_ *telemetry.Event, i int, _ *sale.DraftError) { due[i].isDraft = true }, // reconciliation reports it
+		}))
 	}
 	for _, c := range courses {
 		if !c.isDraft {
@@ -136,20 +138,6 @@ func (h *Handler) lead(ctx context.Context, event *telemetry.Event, raw []byte, 
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// sales returns the sales with a draw.
-func (h *Handler) sales(ctx context.Context, raw []byte) (listings []ledger.Listing, named bool, err error) {
-	saleID, _, err := scheduled.SaleOf(raw)
-	if err != nil {
-		return nil, false, err
-	}
-	if saleID != "" {
-		listing, err := h.book.Listing(ctx, saleID)
-		return []ledger.Listing{listing}, true, err
-	}
-	listings, err = h.book.Listings(ctx)
-	return slices.DeleteFunc(listings, func(l ledger.Listing) bool { return l.Drained || l.Err == nil && !l.Draw }), false, err
 }
 
 // await waits for the earliest step that is due while the invocation still watches, and returns

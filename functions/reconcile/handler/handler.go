@@ -11,9 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"flashsale/shared/invocation"
@@ -26,8 +24,7 @@ import (
 
 // Book is the part of the ledger that the handler uses.
 type Book interface {
-	Listings(context.Context) ([]ledger.Listing, error)
-	Listing(ctx context.Context, saleID string) (ledger.Listing, error)
+	scheduled.Book
 	Step(context.Context, *ledger.Audit, ledger.Stranded) (*ledger.Receipt, error)
 	SaveCursor(context.Context, *ledger.Audit, *ledger.Receipt) error
 	Drain(context.Context, *ledger.Receipt) (bool, error)
@@ -78,55 +75,48 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (Answer, erro
 }
 
 func (h *Handler) reconcileAll(ctx context.Context, event *telemetry.Event, raw []byte, answer *Answer) error {
-	listings, named, err := h.sales(ctx, raw)
+	sales, err := h.sales(ctx, raw)
 	if err != nil {
 		return err
 	}
-	var errs []error
-	if !named {
+	var noRefunds error
+	if !sales.Named {
 		var drained []ledger.Listing
-		listings, drained = split(listings)
+		sales.Listings, drained = split(sales.Listings)
 		turn, part := event.Part(ctx)
 		turn, cancel := invocation.Share(turn, 4)
 		turn, stop := context.WithTimeout(turn, refundTime)
-		errs = append(errs, h.reportRefunds(turn, part, drained))
+		noRefunds = h.reportRefunds(turn, part, drained)
 		stop()
 		cancel()
 	}
-	var mu sync.Mutex // guards errs, receipts and answer
-	receipts := make([]*Receipt, len(listings))
-	scheduled.Turns(ctx, len(listings), salesAtOnce, func(turn context.Context, i int) (cut bool) {
-		turn, part := event.Part(turn)
-		listing := &listings[i]
-		listing.Cursor = cmp.Or(listing.Cursor, &ledger.Audit{SaleID: listing.SaleID}) // a further turn continues it
-		var receipt *Receipt
-		var resent int64
-		saleErr := scheduled.Try(func() (err error) {
-			receipt, resent, cut, err = h.reconcile(turn, *listing)
-			return err
-		})
-		mu.Lock()
-		defer mu.Unlock()
-		answer.Resent += resent
-		draft, isDraft := errors.AsType[*sale.DraftError](saleErr)
-		switch {
-		case isDraft && !named:
-			h.reportDraft(part, listing.SaleID, draft)
-		case saleErr != nil:
-			errs = append(errs, fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))
-		}
-		if receipt != nil {
-			report(part, *receipt)
-			receipts[i] = receipt
-		}
-		return cut && saleErr == nil
+	receipts, resent := make([]*Receipt, len(sales.Listings)), make([]int64, len(sales.Listings))
+	err = sales.Each(ctx, event, scheduled.Work{
+		AtOnce: salesAtOnce,
+		Do: func(turn context.Context, i int) (cut bool, err error) {
+			listing := &sales.Listings[i]
+			listing.Cursor = cmp.Or(listing.Cursor, &ledger.Audit{SaleID: listing.SaleID}) // a further turn continues it
+			var sent int64
+			receipts[i], sent, cut, err = h.reconcile(turn, *listing)
+			resent[i] += sent
+			return cut, err
+		},
+		Report: func(line *telemetry.Event, i int, _ error) {
+			if receipts[i] != nil {
+				report(line, *receipts[i])
+			}
+		},
+		Draft: func(line *telemetry.Event, i int, draft *sale.DraftError) {
+			h.reportDraft(line, sales.Listings[i].SaleID, draft)
+		},
 	})
-	for _, r := range receipts {
+	for i, r := range receipts {
+		answer.Resent += resent[i]
 		if r != nil {
 			answer.Receipts = append(answer.Receipts, *r)
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(noRefunds, err)
 }
 
 // resend is the action of an operator who does not want to wait until messages are due to be
@@ -137,24 +127,19 @@ const resend = "resend"
 // sales returns the sales to reconcile, the one that has waited longest first: if the
 // time does not suffice for all, the others come first next time. A sale requested by
 // id is reconciled from the beginning, drained or not.
-func (h *Handler) sales(ctx context.Context, raw []byte) (listings []ledger.Listing, named bool, err error) {
-	saleID, action, err := scheduled.SaleOf(raw, resend)
-	if err != nil {
-		return nil, false, err
+func (h *Handler) sales(ctx context.Context, raw []byte) (scheduled.Sales, error) {
+	sales, err := scheduled.SalesOf(ctx, h.book, raw, resend)
+	switch {
+	case !sales.Named:
+		slices.SortStableFunc(sales.Listings, func(a, b ledger.Listing) int { return savedAt(a).Compare(savedAt(b)) })
+	case sales.Action == resend:
+		one := &sales.Listings[0]
+		one.Cursor = cmp.Or(one.Cursor, &ledger.Audit{SaleID: one.SaleID})
+		one.Cursor.Hurry = true
+	default:
+		sales.Listings[0].Cursor = nil
 	}
-	if saleID != "" {
-		listing, err := h.book.Listing(ctx, saleID)
-		if action != resend {
-			listing.Cursor = nil
-		} else {
-			listing.Cursor = cmp.Or(listing.Cursor, &ledger.Audit{SaleID: saleID})
-			listing.Cursor.Hurry = true
-		}
-		return []ledger.Listing{listing}, true, err
-	}
-	listings, err = h.book.Listings(ctx)
-	slices.SortStableFunc(listings, func(a, b ledger.Listing) int { return savedAt(a).Compare(savedAt(b)) })
-	return listings, false, err
+	return sales, err
 }
 
 // split separates the drained sales, of which only refunds are looked at.
@@ -180,9 +165,6 @@ func savedAt(l ledger.Listing) time.Time {
 // reconcile begins or continues the pass of a listing. A nil receipt without an error means
 // that the pass is not complete yet; cut, that its time was up. resent counts the messages.
 func (h *Handler) reconcile(ctx context.Context, listing ledger.Listing) (receipt *Receipt, resent int64, cut bool, err error) {
-	if listing.Err != nil {
-		return nil, 0, false, listing.Err
-	}
 	audit := listing.Cursor
 	stranded := &stranded{most: h.most}
 	books, cut, err := h.pass(ctx, audit, stranded)

@@ -6,7 +6,6 @@ package handler
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -23,8 +22,7 @@ import (
 
 // Book is the part of the ledger that the handler uses.
 type Book interface {
-	Listings(context.Context) ([]ledger.Listing, error)
-	Listing(ctx context.Context, saleID string) (ledger.Listing, error)
+	scheduled.Book
 	ReleaseDue(ctx context.Context, listing ledger.Listing, grace time.Duration) (ledger.ReleaseResult, error)
 }
 
@@ -104,32 +102,28 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (Answer, erro
 }
 
 func (h *Handler) release(ctx context.Context, event *telemetry.Event, raw []byte, answer *Answer) error {
-	listings, named, err := h.sales(ctx, raw)
+	sales, err := h.sales(ctx, raw)
 	if err != nil {
 		return err
 	}
-	var errs []error
-	cut := make([]bool, len(listings))
-	scheduled.Turns(ctx, len(listings), 1, func(turn context.Context, i int) bool {
-		turn, part := event.Part(turn)
-		listing := listings[i]
-		done, saleErr := h.pass(turn, listing, cut[i])
-		if sale.CodeOf(saleErr) == sale.Busy && !invocation.Outlasts(turn, callTime) {
-			saleErr = nil // the time ended during a call: the next turn continues
-		}
-		if _, isDraft := errors.AsType[*sale.DraftError](saleErr); isDraft && !named {
-			return false // reconciliation reports it
-		}
-		if saleErr != nil {
-			errs = append(errs, fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))
-		}
-		pass := shown(listing.SaleID, done)
-		report(part, pass, saleErr)
-		answer.add(pass)
-		cut[i] = saleErr == nil && !done.Complete && !invocation.Outlasts(turn, restOfTurn)
-		return cut[i]
+	done, again := make([]ledger.ReleaseResult, len(sales.Listings)), make([]bool, len(sales.Listings))
+	return sales.Each(ctx, event, scheduled.Work{
+		AtOnce: 1,
+		Do: func(turn context.Context, i int) (cut bool, err error) {
+			done[i] = ledger.ReleaseResult{} // what was done before is reported
+			done[i], err = h.pass(turn, sales.Listings[i], again[i])
+			if sale.CodeOf(err) == sale.Busy && !invocation.Outlasts(turn, callTime) {
+				err = nil // the time ended during a call: the next turn continues
+			}
+			again[i] = err == nil && !done[i].Complete && !invocation.Outlasts(turn, restOfTurn)
+			return again[i], err
+		},
+		Report: func(line *telemetry.Event, i int, err error) {
+			pass := shown(sales.Listings[i].SaleID, done[i])
+			report(line, pass, err)
+			answer.add(pass)
+		},
 	})
-	return errors.Join(errs...)
 }
 
 // restOfTurn is the time in which ledger.ReleaseDue begins no further part of a pass. A pass
@@ -142,18 +136,15 @@ const callTime = 300 * time.Millisecond
 // sales returns the sales that ask for payment or are being recalled, the one that was due
 // first at the end: what those leave over of which nothing is due is for it. A sale that was
 // never looked at, as a draft, comes first, and one that is being recalled last.
-func (h *Handler) sales(ctx context.Context, raw []byte) (listings []ledger.Listing, named bool, err error) {
-	saleID, _, err := scheduled.SaleOf(raw)
-	if err != nil {
-		return nil, false, err
+func (h *Handler) sales(ctx context.Context, raw []byte) (scheduled.Sales, error) {
+	sales, err := scheduled.SalesOf(ctx, h.book, raw)
+	if sales.Named {
+		return sales, err
 	}
-	if saleID != "" {
-		listing, err := h.book.Listing(ctx, saleID)
-		return []ledger.Listing{listing}, true, err
-	}
-	listings, err = h.book.Listings(ctx)
-	listings = slices.DeleteFunc(listings, func(l ledger.Listing) bool { return l.Drained || l.Err == nil && l.PayWithin == 0 && !l.Recalling })
-	slices.SortStableFunc(listings, func(a, b ledger.Listing) int {
+	sales.Listings = slices.DeleteFunc(sales.Listings, func(l ledger.Listing) bool {
+		return l.Drained || l.Err == nil && l.PayWithin == 0 && !l.Recalling
+	})
+	slices.SortStableFunc(sales.Listings, func(a, b ledger.Listing) int {
 		if a.Recalling != b.Recalling {
 			if a.Recalling {
 				return 1
@@ -165,24 +156,18 @@ func (h *Handler) sales(ctx context.Context, raw []byte) (listings []ledger.List
 		}
 		return b.NextPayBy.Compare(a.NextPayBy)
 	})
-	return listings, false, err
+	return sales, err
 }
 
 // pass begins or continues a pass. After a turn that was cut off the listing is read again,
 // because it says how far that turn came.
 func (h *Handler) pass(ctx context.Context, listing ledger.Listing, again bool) (done ledger.ReleaseResult, err error) {
-	err = scheduled.Try(func() (err error) {
-		if again {
-			listing, err = h.book.Listing(ctx, listing.SaleID)
-			listing.Err = err
+	if again {
+		if listing, err = h.book.Listing(ctx, listing.SaleID); err != nil {
+			return done, err
 		}
-		if listing.Err != nil {
-			return listing.Err
-		}
-		done, err = h.book.ReleaseDue(ctx, listing, h.grace)
-		return err
-	})
-	return done, err
+	}
+	return h.book.ReleaseDue(ctx, listing, h.grace)
 }
 
 func shown(saleID string, r ledger.ReleaseResult) Pass {

@@ -67,8 +67,8 @@ var mutants = []mutant{
 	{"P10", "a poison message takes a number", "shared/ledger/confirm.go", overFake + "^each_poison_claim",
 		`l.loadClaims(ctx, left)
 	left = withoutFailed(left)`, `l.loadClaims(ctx, left)`},
-	{"P11", "reconcile stops at the first sale that fails", "functions/reconcile/handler/handler.go", "functions/reconcile/handler ^TestASaleThatFails",
-		`errs = append(errs, fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))`, `panic(fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))`},
+	{"P11", "reconcile stops at the first sale that fails", "shared/scheduled/each.go", "functions/reconcile/handler ^TestASaleThatFails",
+		`errs = append(errs, fmt.Errorf("sale %s: %w", s.Listings[i].SaleID, err))`, `panic(fmt.Errorf("sale %s: %w", s.Listings[i].SaleID, err))`},
 	{"P11", "a list of refunds lacks one that cannot be read, and nobody is told", "shared/ledger/refund.go", overFake + "^a_refund_that_cannot_be_read",
 		`sale.AsInternal(errors.Join(unreadable...))`, `sale.AsInternal(errors.Join(unreadable[:0]...))`},
 	{"P12", "the user from a claim of another name", "shared/httpapi/event.go", "shared/httpapi ^TestOnlyTheClaimSub", `string(name) != path[0] {`, `len(name) != len(path[0]) {`},
