@@ -93,13 +93,10 @@ func (l *Ledger) settle(ctx context.Context, p sale.Payment) (Settlement, error)
 		return Settlement{}, err
 	case stored.guard != nil:
 		return l.fated(ctx, p, stored.guard)
-	case p.OrderID == 0:
-		return l.putRefund(ctx, p, sale.RefundUnknownOrder, nil)
+	case stored.order == nil && p.OrderID != 0 && l.now().Sub(orderid.Time(p.OrderID)).Abs() < LateOrderWait:
+		return Settlement{}, sale.Fail(sale.Busy, errors.New("the payment's order does not exist yet"))
 	case stored.order == nil:
-		if l.now().Sub(orderid.Time(p.OrderID)).Abs() < LateOrderWait {
-			return Settlement{}, sale.Fail(sale.Busy, errors.New("the payment's order does not exist yet"))
-		}
-		return l.putRefund(ctx, p, sale.RefundUnknownOrder, nil)
+		return l.putRefund(ctx, p, refundReason(p, nil, sale.Claim{}), nil)
 	}
 	o, err := table.ReadOrder(stored.order)
 	if err != nil {
@@ -110,13 +107,27 @@ func (l *Ledger) settle(ctx context.Context, p sale.Payment) (Settlement, error)
 		return Settlement{}, internalIfMissing(err)
 	}
 	of := &ordered{o, s}
-	if p.SaleID != "" && p.SaleID != o.SaleID {
-		return l.putRefund(ctx, p, sale.RefundUnknownOrder, of)
-	}
-	if s.Price != 0 && (p.Amount != s.Price || p.Currency != s.Currency) {
-		return l.putRefund(ctx, p, sale.RefundAmount, of)
+	if reason := refundReason(p, of, sale.Claim{}); reason != "" {
+		return l.putRefund(ctx, p, reason, of)
 	}
 	return l.payClaim(ctx, p, of)
+}
+
+// refundReason says why a payment goes back although its sale was not recalled: "" if it may be
+// its order's. of is nil if there is no such order; held is the order's claim, zero as long as it
+// is not known to be final.
+func refundReason(p sale.Payment, of *ordered, held sale.Claim) sale.RefundReason {
+	switch {
+	case of == nil || p.SaleID != "" && p.SaleID != of.SaleID:
+		return sale.RefundUnknownOrder
+	case of.sale.Price != 0 && (p.Amount != of.sale.Price || p.Currency != of.sale.Currency):
+		return sale.RefundAmount
+	case held.State() == sale.Paid:
+		return sale.RefundOtherPayment
+	case held.Released():
+		return sale.RefundReleased
+	}
+	return ""
 }
 
 // Recorded reports whether a payment was recorded, as its order's or as a refund due. It
@@ -196,13 +207,11 @@ func (l *Ledger) payClaim(ctx context.Context, p sale.Payment, o *ordered) (Sett
 		return l.fated(ctx, p, reasons[0].Item)
 	}
 	held, err := o.claimOf(reasons[1].Item)
-	switch {
-	case err != nil:
+	if err != nil {
 		return Settlement{}, err
-	case held.State() == sale.Paid:
-		return l.putRefund(ctx, p, sale.RefundOtherPayment, o)
-	case held.Released():
-		return l.putRefund(ctx, p, sale.RefundReleased, o)
+	}
+	if reason := refundReason(p, o, held); reason != "" {
+		return l.putRefund(ctx, p, reason, o)
 	}
 	return Settlement{}, sale.AsInternal(errors.New("read cancellation: the claim meets its condition"))
 }
