@@ -59,7 +59,8 @@ func NewRelays(chain Chain, urls []string, transport http.RoundTripper) (*Relays
 		if err != nil {
 			return nil, fmt.Errorf("read relays: %w", err)
 		}
-		if u.Scheme != "https" && !(u.Scheme == "http" && isLoopback(u)) || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		if u.Scheme != "https" && !(u.Scheme == "http" && isLoopback(u)) ||
+			u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 			return nil, fmt.Errorf("read relays: %q is not https://HOST, or http://HOST on loopback", text)
 		}
 		r.urls = append(r.urls, u)
@@ -112,7 +113,8 @@ func (r *Relays) Signature(ctx context.Context, round uint64) ([]byte, error) {
 
 // ask asks one relay for a round, and verifies its answer.
 func (r *Relays) ask(ctx context.Context, relay *url.URL, round uint64) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, relay.JoinPath(r.Chain.Hash, "public", strconv.FormatUint(round, 10)).String(), nil)
+	address := relay.JoinPath(r.Chain.Hash, "public", strconv.FormatUint(round, 10))
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
 	}

@@ -55,7 +55,10 @@ type Request struct {
 
 // fields lists the fields of each action besides action and saleId.
 var fields = map[string][]string{
-	"create":     {"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock", "payWithin", "price", "currency", "labels", "limitGroup", "image", "about", "link", "enterFrom", "enterUntil", "keepHours"},
+	"create": {
+		"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock", "payWithin", "price", "currency", "labels",
+		"limitGroup", "image", "about", "link", "enterFrom", "enterUntil", "keepHours",
+	},
 	"add":        {"seedId", "stock", "actor", "note", "seen"},
 	"withdraw":   {"seedId", "stock", "actor", "note", "seen"},
 	"pause":      {"at", "actor", "note", "changeId"},
@@ -92,7 +95,8 @@ func DecodeOperated(raw []byte, saleID string) (Request, error) {
 		return r, sale.RefuseID("id")
 	}
 	if r.Seen == nil && slices.Contains(operated[r.Action], "seen") {
-		return r, invalid("seen is needed: give back the one that came with the sale, so that nothing is undone that somebody else has changed since")
+		return r, invalid("seen is needed: give back the one that came with the sale, " +
+			"so that nothing is undone that somebody else has changed since")
 	}
 	r.SaleID, r.ChangeID = saleID, r.ID
 	if r.seeds() {
@@ -225,7 +229,10 @@ func given(text *string) string {
 }
 
 func (r *Request) description() (sale.Description, error) {
-	d := sale.Description{SaleID: r.SaleID, ChangeID: r.ChangeID, Author: r.author(), Name: r.Name, Image: r.Image, About: r.About, Link: r.Link}
+	d := sale.Description{
+		SaleID: r.SaleID, ChangeID: r.ChangeID, Author: r.author(),
+		Name: r.Name, Image: r.Image, About: r.About, Link: r.Link,
+	}
 	var err error
 	d.Seen, err = r.seen()
 	return d, cmp.Or(d.Check(), err)

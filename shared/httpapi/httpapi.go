@@ -84,7 +84,8 @@ func User(r *Request) (string, error) {
 		return "", sale.Refuse(sale.Unauthorized, "the request carries no verified user")
 	}
 	if !sale.AdmitsUser(r.Sub) {
-		return "", sale.Refuse(sale.InvalidRequest, "the token's sub must be 1 to 128 printable characters, or up to 255 of ASCII, without a blank at either end")
+		return "", sale.Refuse(sale.InvalidRequest, "the token's sub must be 1 to 128 printable characters, "+
+			"or up to 255 of ASCII, without a blank at either end")
 	}
 	return r.Sub, nil
 }

@@ -26,7 +26,8 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 	if err != nil {
 		return Seeding{}, err
 	}
-	if err := l.announceSeeding(ctx, s, a.Seen, sale.Change{ID: a.SeedID, Action: sale.ActionAdd, Author: a.Author, Units: a.Stock}); err != nil {
+	asks := sale.Change{ID: a.SeedID, Action: sale.ActionAdd, Author: a.Author, Units: a.Stock}
+	if err := l.announceSeeding(ctx, s, a.Seen, asks); err != nil {
 		return Seeding{}, err
 	}
 	applied, err := l.table.Receipts(ctx, a.SaleID, table.SeedHead(a.SeedID))

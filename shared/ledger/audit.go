@@ -587,7 +587,8 @@ func (l *Ledger) auditOrders(ctx context.Context, a *Audit, claims []sale.Claim)
 		case err != nil:
 			result.findings = append(result.findings, fmt.Sprintf("order %s: %v (P19)", orderid.String(c.OrderID), err))
 		case o != sale.Order{ID: c.OrderID, SaleID: c.SaleID, User: c.User, ClaimID: c.ID}:
-			result.findings = append(result.findings, fmt.Sprintf("user %q: order %s belongs to another claim (P7)", c.User, orderid.String(c.OrderID)))
+			result.findings = append(result.findings,
+				fmt.Sprintf("user %q: order %s belongs to another claim (P7)", c.User, orderid.String(c.OrderID)))
 		}
 	}
 	return result, nil

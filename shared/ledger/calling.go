@@ -57,7 +57,8 @@ func (l *Ledger) BeginCall(ctx context.Context, d DrawState, ranks []draw.Rank, 
 		},
 		others: func(after sale.Sale) []types.TransactWriteItem {
 			it := table.With(table.CallKey(after.ID, next.Number), table.Item{
-				"from": table.Millis(after.OpensAt), "until": table.Millis(after.ClosesAt), "at": table.Millis(after.ChangedAt), "lo": table.S(next.Lo.String()),
+				"from": table.Millis(after.OpensAt), "until": table.Millis(after.ClosesAt), "at": table.Millis(after.ChangedAt),
+				"lo": table.S(next.Lo.String()),
 			})
 			if next.Open {
 				it["open"] = table.Yes
@@ -91,7 +92,9 @@ var ifIncomplete = "attribute_not_exists(#hi)"
 func setCall(s sale.Sale) (string, map[string]string, table.Item) {
 	update := "SET #opensAt = :opensAt, #closesAt = :closesAt, #changedAt = :at, #call = :call"
 	names := map[string]string{"#opensAt": "opensAt", "#closesAt": "closesAt", "#changedAt": "changedAt", "#call": "call"}
-	values := table.Item{":opensAt": table.Millis(s.OpensAt), ":closesAt": table.Millis(s.ClosesAt), ":at": table.Millis(s.ChangedAt), ":call": table.N(s.Call)}
+	values := table.Item{
+		":opensAt": table.Millis(s.OpensAt), ":closesAt": table.Millis(s.ClosesAt), ":at": table.Millis(s.ChangedAt), ":call": table.N(s.Call),
+	}
 	if s.OpenCall {
 		update += ", #openCall = :yes"
 		names["#openCall"], values[":yes"] = "openCall", table.Yes

@@ -133,7 +133,9 @@ func (l *Ledger) Unmark(ctx context.Context, c sale.Claim, mark time.Time) error
 
 // updateMark updates the claim. unsure: a try had no answer, so that the update may have
 // been applied, or may still be.
-func (l *Ledger) updateMark(ctx context.Context, c sale.Claim, update, condition *string, names map[string]string, values table.Item) (unsure bool, err error) {
+func (l *Ledger) updateMark(
+	ctx context.Context, c sale.Claim, update, condition *string, names map[string]string, values table.Item,
+) (unsure bool, err error) {
 	s, err := l.existing(ctx, table.PatientTries, c.SaleID)
 	if err != nil {
 		return false, err

@@ -42,8 +42,9 @@ func (l *Ledger) Create(ctx context.Context, c sale.Creation) (Seeding, error) {
 	draft := sale.Sale{
 		ID: c.SaleID, Name: c.Name, OpensAt: c.OpensAt, ClosesAt: c.ClosesAt,
 		ChangedAt: time.UnixMilli(0), Seeded: c.Stock, Shards: c.Shards, Buckets: sale.BucketsFor(c.Shards),
-		Version: 1, State: sale.Draft, PayWithin: c.PayWithin, Price: c.Price, Currency: c.Currency, Labels: c.Labels, Presentation: c.Presentation,
-		LimitGroup: c.LimitGroup,
+		Version: 1, State: sale.Draft, PayWithin: c.PayWithin, Price: c.Price, Currency: c.Currency, Labels: c.Labels,
+		Presentation: c.Presentation,
+		LimitGroup:   c.LimitGroup,
 	}
 	switch {
 	case c.HasDraw():
@@ -93,7 +94,8 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 	if c.MaxStock != 0 {
 		request["maxStock"], drafted["room"] = table.N(c.MaxStock), table.N(c.MaxStock-c.Stock)
 	}
-	listing := table.ForReader(draft.MinReader, table.WithLabels(c.Labels, table.With(table.ListingKey(c.SaleID), table.Item{"closesAt": table.Millis(c.ClosesAt)})))
+	listing := table.With(table.ListingKey(c.SaleID), table.Item{"closesAt": table.Millis(c.ClosesAt)})
+	listing = table.ForReader(draft.MinReader, table.WithLabels(c.Labels, listing))
 	if c.PayWithin != 0 {
 		listing["payWithin"] = request["payWithin"]
 	}
@@ -130,7 +132,8 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 		r.Number("closesAt") == c.ClosesAt.UnixMilli() && r.Number("stock") == c.Stock &&
 		r.Number("shards") == int64(c.Shards) && r.OptionalNumber("maxStock") == c.MaxStock &&
 		r.OptionalNumber("payWithin") == int64(c.PayWithin/time.Second) && r.OptionalNumber("price") == c.Price &&
-		r.OptionalText("currency") == c.Currency && r.OptionalText("limitGroup") == c.LimitGroup && r.Labels() == c.Labels && r.Presentation() == c.Presentation &&
+		r.OptionalText("currency") == c.Currency && r.OptionalText("limitGroup") == c.LimitGroup && r.Labels() == c.Labels &&
+		r.Presentation() == c.Presentation &&
 		r.DrawTerms() == utc(c.DrawTerms)
 	switch {
 	case r.Err != nil:

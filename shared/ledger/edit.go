@@ -154,7 +154,8 @@ func setSaleOf(s sale.Sale) (string, map[string]string, table.Item) {
 	if s.HasDraw() {
 		update += ", #beginsAt = :beginsAt, #endsAt = :endsAt, #operatedAt = :operatedAt"
 		names["#beginsAt"], names["#endsAt"], names["#operatedAt"] = "beginsAt", "endsAt", "operatedAt"
-		values[":beginsAt"], values[":endsAt"], values[":operatedAt"] = table.Millis(s.BeginsAt), table.Millis(s.EndsAt), table.Millis(s.OperatedAt)
+		values[":beginsAt"], values[":endsAt"] = table.Millis(s.BeginsAt), table.Millis(s.EndsAt)
+		values[":operatedAt"] = table.Millis(s.OperatedAt)
 	}
 	return update, names, values
 }
@@ -163,7 +164,10 @@ func setSaleOf(s sale.Sale) (string, map[string]string, table.Item) {
 func setWindowOf(s sale.Sale) (string, map[string]string, table.Item) {
 	return "SET #opensAt = :opensAt, #closesAt = :closesAt, #paused = :paused, #changedAt = :at",
 		map[string]string{"#opensAt": "opensAt", "#closesAt": "closesAt", "#paused": "paused", "#changedAt": "changedAt"},
-		table.Item{":opensAt": table.Millis(s.OpensAt), ":closesAt": table.Millis(s.ClosesAt), ":paused": table.Bool(s.Paused), ":at": table.Millis(s.ChangedAt)}
+		table.Item{
+			":opensAt": table.Millis(s.OpensAt), ":closesAt": table.Millis(s.ClosesAt),
+			":paused": table.Bool(s.Paused), ":at": table.Millis(s.ChangedAt),
+		}
 }
 
 // EditShards edits every shard, or those that are late, if that is not nil.

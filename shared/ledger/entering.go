@@ -29,7 +29,9 @@ type Entry struct {
 // with sale.DrawNotFound, sale.Recalled or sale.SaleNotFound; with sale.Busy when it is unknown
 // whether the entry will be on the roll, and then the same may be asked again; or with
 // sale.Internal.
-func (l *Ledger) Enter(ctx context.Context, saleID, user string, settle time.Duration, check func(ctx context.Context, until time.Time) error) (Entry, error) {
+func (l *Ledger) Enter(
+	ctx context.Context, saleID, user string, settle time.Duration, check func(ctx context.Context, until time.Time) error,
+) (Entry, error) {
 	s, err := l.Sale(ctx, saleID)
 	if err != nil {
 		return Entry{}, err

@@ -69,7 +69,8 @@ func Changes(before, after Image, at time.Time) ([]sale.Event, error) {
 	if err != nil {
 		return nil, sale.AsInternal(err)
 	}
-	if kind, _, _ := strings.Cut(table.IdentityOf(table.Item(after)).PK, "#"); kind == "CLAIM" && before == nil && table.Has(table.Item(after), "orderId") {
+	kind, _, _ := strings.Cut(table.IdentityOf(table.Item(after)).PK, "#")
+	if kind == "CLAIM" && before == nil && table.Has(table.Item(after), "orderId") {
 		return nil, nil
 	}
 	earlier, err := eventsOf(table.Item(before))
@@ -166,7 +167,8 @@ func eventsOf(it table.Item) ([]sale.Event, error) {
 			return nil, err
 		}
 		return []sale.Event{{
-			Type: sale.EventSoldOut, ID: string(sale.EventSoldOut) + ":" + s.ID + ":" + strconv.FormatInt(s.Version, 10), SaleID: s.ID, Labels: s.Labels,
+			Type: sale.EventSoldOut, ID: string(sale.EventSoldOut) + ":" + s.ID + ":" + strconv.FormatInt(s.Version, 10),
+			SaleID: s.ID, Labels: s.Labels,
 		}}, nil
 	case kind == "DRAW" && !strings.HasPrefix(id.SK, table.CallHead):
 		h, err := table.ReadDrawHead(it)
@@ -224,7 +226,8 @@ func eventOfChange(saleID, number string, c sale.Change, it table.Item) sale.Eve
 	r := table.Reader{Item: it}
 	c.Name, c.Image, c.About, c.Link = nil, nil, nil, nil
 	return sale.Event{
-		Type: sale.EventChanged, ID: string(sale.EventChanged) + ":" + saleID + ":" + number, OccurredAt: c.At, SaleID: saleID, Change: c, Labels: r.Labels(),
+		Type: sale.EventChanged, ID: string(sale.EventChanged) + ":" + saleID + ":" + number, OccurredAt: c.At,
+		SaleID: saleID, Change: c, Labels: r.Labels(),
 	}
 }
 

@@ -211,11 +211,14 @@ func (l *Ledger) Drain(ctx context.Context, r *Receipt) (bool, error) {
 			ExpressionAttributeValues: table.Item{":version": table.N(r.Version)},
 		}},
 		types.TransactWriteItem{Update: &types.Update{
-			TableName:                 l.table.Name,
-			Key:                       table.ListingKey(r.SaleID),
-			UpdateExpression:          aws.String("SET #drained = :yes, #books = :books REMOVE #cursor, #releasing"),
-			ConditionExpression:       aws.String("#closesAt = :closesAt AND attribute_not_exists(#recalling)"),
-			ExpressionAttributeNames:  map[string]string{"#drained": "drained", "#cursor": "cursor", "#releasing": "releasing", "#books": "books", "#closesAt": "closesAt", "#recalling": "recalling"},
+			TableName:           l.table.Name,
+			Key:                 table.ListingKey(r.SaleID),
+			UpdateExpression:    aws.String("SET #drained = :yes, #books = :books REMOVE #cursor, #releasing"),
+			ConditionExpression: aws.String("#closesAt = :closesAt AND attribute_not_exists(#recalling)"),
+			ExpressionAttributeNames: map[string]string{
+				"#drained": "drained", "#cursor": "cursor", "#releasing": "releasing", "#books": "books", "#closesAt": "closesAt",
+				"#recalling": "recalling",
+			},
 			ExpressionAttributeValues: table.Item{":yes": table.Yes, ":books": table.S(string(books)), ":closesAt": table.Millis(r.ClosesAt)},
 		}},
 	)

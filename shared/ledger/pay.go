@@ -193,7 +193,8 @@ func (l *Ledger) payClaim(ctx context.Context, p sale.Payment, o *ordered) (Sett
 				"#amount": "amount", "#currency": "currency",
 			},
 			ExpressionAttributeValues: table.Item{
-				":now": table.Millis(now), ":payment": table.S(p.ID()), ":amount": table.N(p.Amount), ":currency": table.S(p.Currency), ":orderId": table.N(int64(o.ID)),
+				":now": table.Millis(now), ":payment": table.S(p.ID()), ":amount": table.N(p.Amount), ":currency": table.S(p.Currency),
+				":orderId": table.N(int64(o.ID)),
 			},
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		}},

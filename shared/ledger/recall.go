@@ -40,7 +40,8 @@ func (l *Ledger) Recall(ctx context.Context, r sale.Recall) (Edited, error) {
 func (l *Ledger) notePaused(ctx context.Context, s sale.Sale) error {
 	pass, err := json.Marshal(ReleasePass{RecalledAt: s.RecalledAt, PausedAt: l.now()})
 	if err == nil {
-		err = l.table.Update(ctx, table.ListingKey(s.ID), "SET #releasing = :pass", "attribute_exists(#recalling) AND attribute_not_exists(#releasing)",
+		err = l.table.Update(ctx, table.ListingKey(s.ID), "SET #releasing = :pass",
+			"attribute_exists(#recalling) AND attribute_not_exists(#releasing)",
 			map[string]string{"#releasing": "releasing", "#recalling": "recalling"}, table.Item{":pass": table.S(string(pass))})
 	}
 	if err = sale.AsInternal(err); sale.CodeOf(err) == sale.Busy {
@@ -68,7 +69,9 @@ func (l *Ledger) recallSale(ctx context.Context, r sale.Recall) (Edited, error) 
 				TableName: l.table.Name, Key: table.ListingKey(after.ID),
 				UpdateExpression:    aws.String("SET #recalling = :at REMOVE #drained, #releasing"),
 				ConditionExpression: &ifNotSealed, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-				ExpressionAttributeNames:  map[string]string{"#recalling": "recalling", "#drained": "drained", "#releasing": "releasing", "#sealedAt": "sealedAt"},
+				ExpressionAttributeNames: map[string]string{
+					"#recalling": "recalling", "#drained": "drained", "#releasing": "releasing", "#sealedAt": "sealedAt",
+				},
 				ExpressionAttributeValues: table.Item{":at": table.Millis(after.RecalledAt)},
 			}}}
 		},
@@ -78,7 +81,9 @@ func (l *Ledger) recallSale(ctx context.Context, r sale.Recall) (Edited, error) 
 func setRecall(after sale.Sale) (string, map[string]string, table.Item) {
 	update := "SET #paused = :yes, #changedAt = :at, #recalledAt = :at, #minReader = :reader"
 	names := map[string]string{"#paused": "paused", "#changedAt": "changedAt", "#recalledAt": "recalledAt", "#minReader": table.MinReader}
-	values := table.Item{":yes": table.Yes, ":at": table.Millis(after.RecalledAt), ":reader": table.N(int64(max(after.MinReader, sale.ReadsRecalls)))}
+	values := table.Item{
+		":yes": table.Yes, ":at": table.Millis(after.RecalledAt), ":reader": table.N(int64(max(after.MinReader, sale.ReadsRecalls))),
+	}
 	if after.RecallNote != "" {
 		update += ", #recallNote = :note"
 		names["#recallNote"], values[":note"] = "recallNote", table.S(after.RecallNote)
@@ -273,7 +278,8 @@ func (p *releasing) completeRecall(ctx context.Context) error {
 		p.pass = ReleasePass{RecalledAt: p.pass.RecalledAt, PausedAt: p.pass.PausedAt}
 		return p.save(ctx)
 	}
-	err := p.setListing(ctx, p.sale.ID, "REMOVE #recalling, #releasing", map[string]string{"#recalling": "recalling", "#releasing": "releasing"}, nil)
+	names := map[string]string{"#recalling": "recalling", "#releasing": "releasing"}
+	err := p.setListing(ctx, p.sale.ID, "REMOVE #recalling, #releasing", names, nil)
 	p.done.Complete = err == nil
 	return err
 }

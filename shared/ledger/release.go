@@ -410,7 +410,8 @@ func (p *releasing) save(ctx context.Context) error {
 // write, and up to a second because an order id counts in seconds.
 func (p *releasing) complete(ctx context.Context, next time.Time) error {
 	update := "SET #nextDue = :next REMOVE #releasing"
-	return p.setListing(ctx, p.sale.ID, update, map[string]string{"#nextDue": "nextDue", "#releasing": "releasing"}, table.Item{":next": table.Millis(next)})
+	names := map[string]string{"#nextDue": "nextDue", "#releasing": "releasing"}
+	return p.setListing(ctx, p.sale.ID, update, names, table.Item{":next": table.Millis(next)})
 }
 
 // putBack puts the released units of a sale back into stock, shard by shard: each

@@ -65,7 +65,8 @@ func (l *Ledger) CloseRoll(ctx context.Context, s sale.Sale, roundAt func(time.T
 		_, err := l.table.API.PutItem(ctx, &dynamodb.PutItemInput{
 			TableName: l.table.Name, ConditionExpression: &table.IfAbsent,
 			Item: table.With(table.DrawHeadKey(s.ID), table.Item{
-				"roll": table.S(head.Roll.String()), "entrants": table.N(head.Entrants), "round": table.N(int64(head.Round)), "closedAt": table.Millis(head.ClosedAt),
+				"roll": table.S(head.Roll.String()), "entrants": table.N(head.Entrants), "round": table.N(int64(head.Round)),
+				"closedAt": table.Millis(head.ClosedAt),
 			}),
 		})
 		return err
@@ -149,7 +150,9 @@ func (l *Ledger) pageParts(ctx context.Context, tries int, saleID string, page b
 	}, consistent, func(items []table.Item) error {
 		for _, it := range items {
 			leaves, err := readPart(it)
-			part := slices.IndexFunc(partNumbers, func(p int) bool { return table.IdentityOf(it) == table.IdentityOf(table.RollKey(saleID, page, p)) })
+			part := slices.IndexFunc(partNumbers, func(p int) bool {
+				return table.IdentityOf(it) == table.IdentityOf(table.RollKey(saleID, page, p))
+			})
 			if err == nil && part < 0 {
 				err = errors.New("it is no part of a page")
 			}

@@ -60,7 +60,10 @@ func (p *purchasing) turn(ctx context.Context, s *sale.Sale) (*sale.Error, error
 	if err != nil {
 		return nil, err
 	}
-	uncalled := &sale.Error{Code: sale.NotYourTurn, Detail: "you have not been called; if units are left, there will be another call", RetryAfter: p.untilNextCall(*s, call)}
+	uncalled := &sale.Error{
+		Code: sale.NotYourTurn, Detail: "you have not been called; if units are left, there will be another call",
+		RetryAfter: p.untilNextCall(*s, call),
+	}
 	rank := draw.RankOf(head.Seed, own.Leaf)
 	if rank.Compare(call.Hi) > 0 {
 		return uncalled, nil

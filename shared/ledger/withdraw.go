@@ -40,7 +40,8 @@ func (l *Ledger) Withdraw(ctx context.Context, w sale.Withdrawal) (Withdrawn, er
 	if err != nil {
 		return Withdrawn{}, err
 	}
-	if err := l.announceSeeding(ctx, s, w.Seen, sale.Change{ID: w.SeedID, Action: sale.ActionWithdraw, Author: w.Author, Units: w.Stock}); err != nil {
+	asks := sale.Change{ID: w.SeedID, Action: sale.ActionWithdraw, Author: w.Author, Units: w.Stock}
+	if err := l.announceSeeding(ctx, s, w.Seen, asks); err != nil {
 		return Withdrawn{}, err
 	}
 	p := &withdrawal{Ledger: l, Withdrawal: w, sale: s}
@@ -53,7 +54,8 @@ func (l *Ledger) Withdraw(ctx context.Context, w sale.Withdrawal) (Withdrawn, er
 		}
 	}
 	s, err = l.table.OpenSale(ctx, w.SaleID)
-	return Withdrawn{Seeding{SaleID: w.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: p.applied, Seen: w.Seen.WithSeeding(s)}, p.taken}, err
+	after := Seeding{SaleID: w.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: p.applied, Seen: w.Seen.WithSeeding(s)}
+	return Withdrawn{after, p.taken}, err
 }
 
 // withdrawal is the state of one call of Withdraw.
@@ -120,7 +122,8 @@ func (p *withdrawal) end(ctx context.Context) error {
 	var actions []types.TransactWriteItem
 	if p.sale.HasDraw() {
 		actions = append(actions, types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-			TableName: p.table.Name, Key: table.SaleKey(p.SaleID), ConditionExpression: &ifUncalled, ExpressionAttributeNames: map[string]string{"#call": "call"},
+			TableName: p.table.Name, Key: table.SaleKey(p.SaleID), ConditionExpression: &ifUncalled,
+			ExpressionAttributeNames: map[string]string{"#call": "call"},
 		}})
 	}
 	_, refused, err := p.step(ctx, table.Item{"ended": table.Yes, "at": table.Millis(p.now())}, actions...)
@@ -178,7 +181,9 @@ func (p *withdrawal) take(ctx context.Context, k int, units, stock int64) (mine 
 
 // step makes the next step: its receipt and the given actions. It reports whether this
 // call made it. It returns the reasons only if anything but the receipt failed.
-func (p *withdrawal) step(ctx context.Context, attributes table.Item, actions ...types.TransactWriteItem) (mine bool, refused []types.CancellationReason, err error) {
+func (p *withdrawal) step(
+	ctx context.Context, attributes table.Item, actions ...types.TransactWriteItem,
+) (mine bool, refused []types.CancellationReason, err error) {
 	receipt := table.With(table.WithdrawalKey(p.SaleID, p.SeedID, p.steps), attributes)
 	reasons, err := p.table.RetryTransaction(ctx, append([]types.TransactWriteItem{p.table.Put(receipt)}, actions...)...)
 	switch {

@@ -71,7 +71,8 @@ func (c *Creation) CheckDraw(lead time.Duration) error {
 }
 
 func tooEarly(lead time.Duration) string {
-	return fmt.Sprintf("opensAt must be at least %d seconds after enterUntil: the roll, the dice and the first call need that time", lead/time.Second)
+	return fmt.Sprintf("opensAt must be at least %d seconds after enterUntil: the roll, the dice and the first call need that time",
+		lead/time.Second)
 }
 
 // Begins returns the first instant at which anybody may be able to buy.

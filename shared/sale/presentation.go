@@ -25,9 +25,11 @@ type Presentation struct {
 func (p *Presentation) check() error {
 	switch {
 	case p.Image != "" && httpsOrigin(p.Image) == "":
-		return Refuse(InvalidRequest, fmt.Sprintf("image must be an address of at most %d characters that begins with https://, percent-encoded", MaxURL))
+		return Refuse(InvalidRequest,
+			fmt.Sprintf("image must be an address of at most %d characters that begins with https://, percent-encoded", MaxURL))
 	case p.Link != "" && httpsOrigin(p.Link) == "":
-		return Refuse(InvalidRequest, fmt.Sprintf("link must be an address of at most %d characters that begins with https://, percent-encoded", MaxURL))
+		return Refuse(InvalidRequest,
+			fmt.Sprintf("link must be an address of at most %d characters that begins with https://, percent-encoded", MaxURL))
 	case !validText(strings.ReplaceAll(p.About, "\n", " "), MaxAbout):
 		return Refuse(InvalidRequest, fmt.Sprintf("about must be at most %d printable characters and line breaks", MaxAbout))
 	}
@@ -50,7 +52,8 @@ func (p *Presentation) CheckImage(origin string) error {
 // characters that every reader takes for the same are allowed: a browser takes a backslash
 // for a slash.
 func httpsOrigin(address string) string {
-	if len(address) > MaxURL || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"'<>\\^`{|}", r) }) {
+	isNot := func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"'<>\\^`{|}", r) }
+	if len(address) > MaxURL || strings.ContainsFunc(address, isNot) {
 		return ""
 	}
 	u, err := url.Parse(address)

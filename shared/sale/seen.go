@@ -47,7 +47,8 @@ func ParseSeen(saleID, text string) (Seen, error) {
 	s.Edits, _ = strconv.ParseInt(edits, 10, 64)
 	s.Seedings, _ = strconv.ParseInt(seedings, 10, 64)
 	if s.Text(saleID) != text || s.Edits < 0 || s.Seedings < 0 {
-		return Seen{}, Refuse(InvalidRequest, "seen is not of this sale: give it back as it came with the sale, or with the answer to the change before")
+		return Seen{}, Refuse(InvalidRequest, "seen is not of this sale: give it back as it came with the sale, "+
+			"or with the answer to the change before")
 	}
 	return s, nil
 }

@@ -18,7 +18,9 @@ import (
 // Run runs one invocation within its time, and writes its line with that message; count
 // adds the figures. A failure is a function error named after its code, with the public
 // detail and never another error's text.
-func Run(ctx context.Context, log *telemetry.Log, message string, do func(context.Context, *telemetry.Event) error, count func(*telemetry.Event, sale.Code)) error {
+func Run(ctx context.Context, log *telemetry.Log, message string,
+	do func(context.Context, *telemetry.Event) error, count func(*telemetry.Event, sale.Code),
+) error {
 	ctx, cancel, event := log.Begin(ctx)
 	defer cancel()
 	err := Try(func() error { return do(ctx, event) })

@@ -70,7 +70,8 @@ func (h *Handler) Handle(ctx context.Context, batch events.SQSEvent) (answer eve
 			continue
 		}
 		answer.BatchItemFailures = append(answer.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: record.MessageId})
-		if code := sale.CodeOf(failure); cause == nil || code == sale.Internal || code == sale.NewerVersion && sale.CodeOf(cause) != sale.Internal {
+		code := sale.CodeOf(failure)
+		if cause == nil || code == sale.Internal || code == sale.NewerVersion && sale.CodeOf(cause) != sale.Internal {
 			cause = fmt.Errorf("message %q: %w", record.MessageId, failure)
 		}
 	}

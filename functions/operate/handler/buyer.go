@@ -66,7 +66,8 @@ func (h *Handler) buyer(ctx context.Context, c *call, event *telemetry.Event) (a
 // tellNone tells of a buyer without a claim why there may be none.
 func (h *Handler) tellNone(ctx context.Context, told *story, s sale.Sale) error {
 	told.now("%s has no claim in sale %s (ids are case-sensitive; the id is the token's sub)", told.User, s.ID)
-	told.now("%s sells from %s to %s and is %s now%s", s.ID, instant(s.Begins()), instant(s.Ends()), told.to.word(string(s.Phase(h.now()))), because(s))
+	phase := told.to.word(string(s.Phase(h.now())))
+	told.now("%s sells from %s to %s and is %s now%s", s.ID, instant(s.Begins()), instant(s.Ends()), phase, because(s))
 	if s.Archive != "" {
 		told.now("%s", told.to.refusal(s.RefuseArchived()).(*sale.Error).Detail)
 	}

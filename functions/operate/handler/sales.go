@@ -67,7 +67,10 @@ func drawnOf(s sale.Sale) *drawn {
 	if !s.HasDraw() {
 		return nil
 	}
-	d := &drawn{EnterFrom: httpapi.Time(s.EnterFrom), EnterUntil: httpapi.Time(s.EnterUntil), KeepHours: int64(s.KeepFor / time.Hour), Call: s.Call, Open: s.OpenCall}
+	d := &drawn{
+		EnterFrom: httpapi.Time(s.EnterFrom), EnterUntil: httpapi.Time(s.EnterUntil), KeepHours: int64(s.KeepFor / time.Hour),
+		Call: s.Call, Open: s.OpenCall,
+	}
 	if s.Call > 0 {
 		d.From, d.Until = httpapi.Time(s.OpensAt), httpapi.Time(s.ClosesAt)
 	}

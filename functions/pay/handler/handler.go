@@ -205,7 +205,9 @@ func (h *Handler) otherKind(ctx context.Context, p sale.Payment) (outcome, error
 	case recorded:
 		return outcome{Outcome: ignored}, nil
 	}
-	return outcome{Outcome: wrongKind}, sale.Refuse(sale.InvalidRequest, "the payment is not recorded, and StripeEvents does not count this kind of event: change it, or put the metadata into the other object only")
+	return outcome{Outcome: wrongKind}, sale.Refuse(sale.InvalidRequest,
+		"the payment is not recorded, and StripeEvents does not count this kind of event: "+
+			"change it, or put the metadata into the other object only")
 }
 
 // cancel releases the caller's own claim in a sale.

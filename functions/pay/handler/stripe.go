@@ -106,7 +106,8 @@ func aboutStripe(kind string) subject {
 		return refunded
 	case strings.HasPrefix(kind, "charge.dispute."):
 		return disputed
-	case kind == "charge.failed", kind == "charge.expired", strings.HasPrefix(kind, "payment_intent."), strings.HasPrefix(kind, "checkout.session."):
+	case kind == "charge.failed", kind == "charge.expired",
+		strings.HasPrefix(kind, "payment_intent."), strings.HasPrefix(kind, "checkout.session."):
 		return unpaid
 	case strings.HasPrefix(kind, "charge."):
 		return charge
@@ -122,7 +123,8 @@ func readStripe(body []byte, events string) (p sale.Payment, _ subject, err erro
 	// Thin events name their object and no more. If they were ignored, nobody would hear that
 	// payments are not recorded.
 	if e.Object == "v2.core.event" {
-		return p, unknown, sale.Refuse(sale.InvalidRequest, "this is a thin event, which does not say what was paid: choose the snapshot payload for Stripe's event destination")
+		return p, unknown, sale.Refuse(sale.InvalidRequest, "this is a thin event, which does not say what was paid: "+
+			"choose the snapshot payload for Stripe's event destination")
 	}
 	isCheckout := e.Type == "checkout.session.completed" || e.Type == "checkout.session.async_payment_succeeded"
 	isIntent := e.Type == "payment_intent.succeeded"

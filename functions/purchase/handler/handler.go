@@ -39,7 +39,8 @@ const (
 type Book interface {
 	Purchase(context.Context, ledger.Request) (ledger.PurchaseResult, error)
 	MarkResent(ctx context.Context, c sale.Claim, hurry bool) (mark time.Time, err error)
-	Enter(ctx context.Context, saleID, user string, settle time.Duration, check func(ctx context.Context, until time.Time) error) (ledger.Entry, error)
+	Enter(ctx context.Context, saleID, user string, settle time.Duration,
+		check func(ctx context.Context, until time.Time) error) (ledger.Entry, error)
 	Entry(ctx context.Context, saleID, user string, settle time.Duration) (ledger.Entry, error)
 }
 

@@ -49,7 +49,8 @@ func (h *Handler) draw(ctx context.Context, s sale.Sale) (*drawPage, error) {
 		return nil, err
 	}
 	page := &drawPage{
-		EnterFrom: httpapi.Time(s.EnterFrom), EnterUntil: httpapi.Time(s.EnterUntil), KeepHours: int64(s.KeepFor / time.Hour), Calls: []callPage{},
+		EnterFrom: httpapi.Time(s.EnterFrom), EnterUntil: httpapi.Time(s.EnterUntil), KeepHours: int64(s.KeepFor / time.Hour),
+		Calls: []callPage{},
 	}
 	if d.IsClosed() {
 		page.ClosedAt, page.Entrants, page.Roll, page.Round = httpapi.Time(d.ClosedAt), &d.Entrants, d.Roll.String(), d.Round

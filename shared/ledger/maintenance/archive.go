@@ -156,7 +156,8 @@ func (m *Maintenance) mayBeArchived(ctx context.Context, saleID string) (sale.Sa
 		return s, nil, sale.Refusef(sale.Conflicting, "the sale %s may be archived from %s on", saleID, from.UTC().Format(time.RFC3339))
 	}
 	if m.table.Now().Sub(s.SealedAt).Abs() < ledger.PauseSettles {
-		return s, nil, sale.Fail(sale.Busy, fmt.Errorf("somebody has just been erased from the sale %s, perhaps not in every item that can be seen", saleID))
+		return s, nil, sale.Fail(sale.Busy,
+			fmt.Errorf("somebody has just been erased from the sale %s, perhaps not in every item that can be seen", saleID))
 	}
 	with, err := m.mayBeSealed(ctx, s)
 	return s, with, err
@@ -179,7 +180,8 @@ func (m *Maintenance) archive(ctx context.Context, s sale.Sale, to io.Writer) (s
 	}
 	partition := func(pk types.AttributeValue) error {
 		return m.table.QueryPages(ctx, table.PatientTries, dynamodb.QueryInput{
-			KeyConditionExpression: aws.String("#pk = :pk"), ExpressionAttributeNames: map[string]string{"#pk": table.PK}, ExpressionAttributeValues: table.Item{":pk": pk},
+			KeyConditionExpression: aws.String("#pk = :pk"), ExpressionAttributeNames: map[string]string{"#pk": table.PK},
+			ExpressionAttributeValues: table.Item{":pk": pk},
 		}, true, add)
 	}
 	parts := []types.AttributeValue{table.SaleKey(s.ID)[table.PK], table.S(table.ChangesPK(s.ID)), table.S(table.DrawPK(s.ID))}

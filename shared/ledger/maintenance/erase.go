@@ -37,7 +37,8 @@ func (m *Maintenance) mayBeErased(ctx context.Context, h *Held) (err error) {
 		return sale.Refusef(sale.Conflicting, "the sale %s is being archived: finish that first, with the same file", h.Sale.ID)
 	}
 	if c := h.Claim; c != nil && len(c.Refunds) >= ledger.MaxClaimRefunds {
-		return sale.Refusef(sale.Conflicting, "the order in the sale %s has %d payments to refund: its claim may not note all of them", h.Sale.ID, len(c.Refunds))
+		return sale.Refusef(sale.Conflicting,
+			"the order in the sale %s has %d payments to refund: its claim may not note all of them", h.Sale.ID, len(c.Refunds))
 	}
 	h.sealing, err = m.mayBeSealed(ctx, h.Sale)
 	return err
@@ -106,7 +107,9 @@ func (m *Maintenance) eraseActions(h Held, user, erased string) (actions []types
 		return types.TransactWriteItem{Put: &types.Put{TableName: m.table.Name, Item: moved}}
 	}
 	take := func(key table.Item) types.TransactWriteItem {
-		return types.TransactWriteItem{Delete: &types.Delete{TableName: m.table.Name, Key: key, ConditionExpression: aws.String("attribute_exists(pk)")}}
+		return types.TransactWriteItem{Delete: &types.Delete{
+			TableName: m.table.Name, Key: key, ConditionExpression: aws.String("attribute_exists(pk)"),
+		}}
 	}
 	if h.claim != nil {
 		actions = append(actions, m.deleteClaim(h), move(h.claim, table.ClaimKey(h.Sale.ID, sale.BucketOf(erased, h.Sale.Buckets), erased)))
@@ -115,7 +118,8 @@ func (m *Maintenance) eraseActions(h Held, user, erased string) (actions []types
 		actions = append(actions, rename(table.OrderKey(h.Order.ID)))
 	}
 	if h.Guarded {
-		actions = append(actions, take(table.GroupGuardKey(h.Sale.LimitGroup, user)), move(h.guard, table.GroupGuardKey(h.Sale.LimitGroup, erased)))
+		group := h.Sale.LimitGroup
+		actions = append(actions, take(table.GroupGuardKey(group, user)), move(h.guard, table.GroupGuardKey(group, erased)))
 	}
 	if h.entry != nil {
 		actions = append(actions, take(table.KeyOf(h.entry)))
@@ -137,7 +141,8 @@ func (m *Maintenance) deleteClaim(h Held) types.TransactWriteItem {
 	condition, names["#refunds"] = condition+" AND "+noting, "refunds"
 	maps.Copy(values, noted)
 	return types.TransactWriteItem{Delete: &types.Delete{
-		TableName: m.table.Name, Key: table.KeyOf(h.claim), ConditionExpression: aws.String(condition), ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+		TableName: m.table.Name, Key: table.KeyOf(h.claim), ConditionExpression: aws.String(condition),
+		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 	}}
 }
 

@@ -97,7 +97,8 @@ const (
 func (m *Maintenance) Replay(ctx context.Context, scanner Scanner, lost Lost, write bool) (Replayed, error) {
 	p := &replay{
 		Maintenance: m, lost: lost, write: write, sales: map[string]*replayed{},
-		known: map[string]bool{}, due: map[string]bool{}, ends: map[uint64]bool{}, unreleased: map[uint64]bool{}, unexplained: map[uint64]string{},
+		known: map[string]bool{}, due: map[string]bool{}, ends: map[uint64]bool{}, unreleased: map[uint64]bool{},
+		unexplained: map[uint64]string{},
 	}
 	for _, r := range lost.Refunds {
 		p.due[r.Payment] = true
@@ -277,7 +278,8 @@ func (p *replay) identify(ctx context.Context) error {
 	for _, c := range claims {
 		erased := c.User
 		if c.User = userOf(c.User, c.OrderID); c.User == "" {
-			p.problem("claim %s of sale %s is known under %s alone, the id of an erased user: no line of a log and no older event says whose it was", c.ID, c.SaleID, erased)
+			p.problem("claim %s of sale %s is known under %s alone, the id of an erased user: "+
+				"no line of a log and no older event says whose it was", c.ID, c.SaleID, erased)
 			continue
 		}
 		p.lost.Claims = append(p.lost.Claims, c)
@@ -311,7 +313,10 @@ func (p *replay) readSale(ctx context.Context, id string, listing table.Item) (*
 	if err != nil || s.State != sale.Open {
 		return nil, sale.AsInternal(err)
 	}
-	one := &replayed{sale: s, item: it, listing: listing, claims: make([]int64, s.Shards), released: make([]int64, s.Shards), added: make([]int64, s.Shards)}
+	one := &replayed{
+		sale: s, item: it, listing: listing,
+		claims: make([]int64, s.Shards), released: make([]int64, s.Shards), added: make([]int64, s.Shards),
+	}
 	if s.HasDraw() {
 		calls, err := p.table.QueryAll(ctx, table.PatientTries, dynamodb.QueryInput{
 			KeyConditionExpression: aws.String("#pk = :pk"), ExpressionAttributeNames: map[string]string{"#pk": table.PK},
@@ -345,7 +350,8 @@ func (p *replay) leap(ctx context.Context) error {
 	}
 	// The clock of whoever gave out an order id may have been on the day before or after.
 	for day := from.Add(-ledger.ClockSkew).Truncate(24 * time.Hour); !day.After(now.Add(ledger.ClockSkew)); day = day.AddDate(0, 0, 1) {
-		if err := p.mark(ctx, table.SequenceKey(orderid.Day(day)), "ADD #next :leap SET #restoredAt = :at", sequenceLeap, map[string]string{"#next": "next"}, table.Item{}); err != nil {
+		if err := p.mark(ctx, table.SequenceKey(orderid.Day(day)), "ADD #next :leap SET #restoredAt = :at", sequenceLeap,
+			map[string]string{"#next": "next"}, table.Item{}); err != nil {
 			return err
 		}
 	}
@@ -400,7 +406,8 @@ func (p *replay) pause(ctx context.Context, one *replayed, now time.Time) error 
 		return err
 	}
 	c := sale.Change{
-		Number: s.Edits, ID: "restore-" + strconv.FormatInt(p.lost.RestoredTo.UnixMilli(), 10), Action: sale.ActionResume, At: s.ChangedAt, Paused: s.Paused,
+		Number: s.Edits, ID: "restore-" + strconv.FormatInt(p.lost.RestoredTo.UnixMilli(), 10), Action: sale.ActionResume,
+		At: s.ChangedAt, Paused: s.Paused,
 		OpensAt: s.OpensAt, ClosesAt: s.ClosesAt,
 		Author: sale.Author{Actor: restoreActor, Note: "restored to " + p.lost.RestoredTo.UTC().Format(time.RFC3339)},
 	}
@@ -539,7 +546,9 @@ func (p *replay) lacking(ctx context.Context, claims []sale.Claim, count bool) (
 }
 
 // lackingOf returns the writes for one claim.
-func (p *replay) lackingOf(c sale.Claim, one *replayed, there map[table.Identity]table.Item, count bool) (writes []func(context.Context) error) {
+func (p *replay) lackingOf(
+	c sale.Claim, one *replayed, there map[table.Identity]table.Item, count bool,
+) (writes []func(context.Context) error) {
 	problem := func(format string, about ...any) []func(context.Context) error {
 		if count {
 			p.problem("claim "+c.ID+" of sale "+c.SaleID+": "+format, about...)
@@ -580,7 +589,8 @@ func (p *replay) lackingOf(c sale.Claim, one *replayed, there map[table.Identity
 		return problem("the user has another claim, %s", held.ID)
 	case held.OrderID != 0 && c.OrderID != 0 && held.OrderID != c.OrderID:
 		return problem("its order id is %s, and was published as %s", orderid.String(held.OrderID), orderid.String(c.OrderID))
-	case held.Released() && c.Payment != "" || held.Payment != "" && c.Released() || held.Payment != "" && c.Payment != "" && held.Payment != c.Payment:
+	case held.Released() && c.Payment != "" || held.Payment != "" && c.Released() ||
+		held.Payment != "" && c.Payment != "" && held.Payment != c.Payment:
 		return problem("it is paid, released or paid otherwise, and the events say another thing")
 	}
 	final := !c.PaidAt.IsZero() || c.Released()
@@ -635,7 +645,8 @@ func unless(later bool, write func(context.Context) error) func(context.Context)
 // paidGuard is the guard of the payment that has paid the claim.
 func paidGuard(c sale.Claim) table.Item {
 	provider, reference, _ := strings.Cut(c.Payment, "#")
-	return table.GuardItem(sale.Payment{Provider: provider, Reference: reference, OrderID: c.OrderID, Amount: c.Amount, Currency: c.Currency}, c.SaleID, table.FatePaid, c.PaidAt)
+	payment := sale.Payment{Provider: provider, Reference: reference, OrderID: c.OrderID, Amount: c.Amount, Currency: c.Currency}
+	return table.GuardItem(payment, c.SaleID, table.FatePaid, c.PaidAt)
 }
 
 // wholeClaim is a claim with all that is known of it.
@@ -663,7 +674,10 @@ func finishing(c sale.Claim) (update string, names map[string]string, values tab
 	}
 	return "SET #paidAt = :paidAt, #payment = :payment, #amount = :amount, #currency = :currency",
 		map[string]string{"#paidAt": "paidAt", "#payment": "payment", "#amount": "amount", "#currency": "currency"},
-		table.Item{":paidAt": table.Millis(c.PaidAt), ":payment": table.S(c.Payment), ":amount": table.N(c.Amount), ":currency": table.S(c.Currency)}
+		table.Item{
+			":paidAt": table.Millis(c.PaidAt), ":payment": table.S(c.Payment),
+			":amount": table.N(c.Amount), ":currency": table.S(c.Currency),
+		}
 }
 
 func (p *replay) giveOrderID(ctx context.Context, c sale.Claim) error {

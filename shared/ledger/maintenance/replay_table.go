@@ -94,7 +94,9 @@ func (p *replay) refund(ctx context.Context, r sale.Refund, isHalf bool) error {
 		}
 	case r.Reason == sale.RefundOtherPayment:
 		p.ends[r.OrderID] = true
-		p.unexplained[r.OrderID] = fmt.Sprintf("payment %s of order %s is to be refunded because another one has paid the order, and no event tells that one: find it in the provider's list, and add its event OrderPaid to EVENTS", r.Payment, orderid.String(r.OrderID))
+		p.unexplained[r.OrderID] = fmt.Sprintf("payment %s of order %s is to be refunded because another one has paid the order, "+
+			"and no event tells that one: find it in the provider's list, and add its event OrderPaid to EVENTS",
+			r.Payment, orderid.String(r.OrderID))
 	}
 	return err
 }
@@ -193,7 +195,11 @@ func (p *replay) complete(ctx context.Context, items []table.Item) error {
 			}
 			continue
 		case "PAYMENT":
-			h.claim = sale.Claim{SaleID: r.OptionalText("saleId"), OrderID: uint64(r.OptionalNumber("orderId")), Payment: strings.TrimPrefix(r.Text(table.PK), "PAYMENT#"), Amount: r.Number("amount"), Currency: r.Text("currency"), PaidAt: r.Time("at")}
+			h.claim = sale.Claim{
+				SaleID: r.OptionalText("saleId"), OrderID: uint64(r.OptionalNumber("orderId")),
+				Payment: strings.TrimPrefix(r.Text(table.PK), "PAYMENT#"), Amount: r.Number("amount"), Currency: r.Text("currency"),
+				PaidAt: r.Time("at"),
+			}
 			err = r.Err
 		default:
 			if !slices.Contains(kinds, kind) {
@@ -239,7 +245,8 @@ func (p *replay) completeHalves(ctx context.Context, halves []half) error {
 		}
 		one := p.sales[c.SaleID]
 		c.Labels, c.MinReader, c.Buckets = one.sale.Labels, one.sale.MinReader, one.sale.Buckets
-		keys = append(keys, table.ClaimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User), table.RefundKey(c.SaleID, c.Payment), table.PaymentKey(c.Payment))
+		keys = append(keys, table.ClaimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User),
+			table.RefundKey(c.SaleID, c.Payment), table.PaymentKey(c.Payment))
 		for _, payment := range c.Refunds {
 			keys = append(keys, table.RefundKey(c.SaleID, payment), table.PaymentKey(payment))
 		}
@@ -337,7 +344,10 @@ func (p *replay) completeHalf(ctx context.Context, h half, orders, others map[ta
 
 // refundOf is the refund due of a guard's payment.
 func refundOf(c sale.Claim, reason sale.RefundReason) sale.Refund {
-	return sale.Refund{SaleID: c.SaleID, Payment: c.Payment, User: c.User, OrderID: c.OrderID, Amount: c.Amount, Currency: c.Currency, At: c.PaidAt, Labels: c.Labels, Reason: reason}
+	return sale.Refund{
+		SaleID: c.SaleID, Payment: c.Payment, User: c.User, OrderID: c.OrderID, Amount: c.Amount, Currency: c.Currency,
+		At: c.PaidAt, Labels: c.Labels, Reason: reason,
+	}
 }
 
 // dropGuard removes the guard of a claim that nobody was told of.
@@ -354,7 +364,8 @@ func (p *replay) dropGuard(ctx context.Context, group string, c sale.Claim) erro
 
 // dropNote removes a refund from a claim: whoever records that payment again writes it again.
 func (p *replay) dropNote(ctx context.Context, c sale.Claim, payment string) error {
-	return p.table.Update(ctx, table.ClaimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User), "DELETE #refunds :refund", "attribute_exists(pk)",
+	return p.table.Update(ctx, table.ClaimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User),
+		"DELETE #refunds :refund", "attribute_exists(pk)",
 		map[string]string{"#refunds": "refunds"}, table.Item{":refund": &types.AttributeValueMemberSS{Value: []string{payment}}})
 }
 
@@ -404,7 +415,8 @@ func (p *replay) derive(ctx context.Context, one *replayed) error {
 		}
 		r := table.Reader{Item: there[table.IdentityOf(keys[k])]}
 		update := "SET #stock = :stock, #seeded = :seeded"
-		names, values := map[string]string{"#stock": "stock", "#seeded": "seeded"}, table.Item{":stock": table.N(w.Stock), ":seeded": table.N(w.Seeded), ":read": table.N(r.Number("stock"))}
+		names := map[string]string{"#stock": "stock", "#seeded": "seeded"}
+		values := table.Item{":stock": table.N(w.Stock), ":seeded": table.N(w.Seeded), ":read": table.N(r.Number("stock"))}
 		if one.sale.AsksForPayment() || w.Released > 0 {
 			update += ", #released = :released, #putBack = :released"
 			names["#released"], names["#putBack"], values[":released"] = "released", "putBack", table.N(w.Released)
@@ -431,7 +443,8 @@ func (p *replay) deriveSale(ctx context.Context, one *replayed, seeded, room int
 	if err := p.table.Update(ctx, table.SaleKey(s.ID), update, "#version = :v", names, values); err != nil || one.isNoted || one.refundAt.IsZero() {
 		return err
 	}
-	return p.table.Update(ctx, table.ListingKey(s.ID), "SET #refundAt = :at", "attribute_exists(pk)", map[string]string{"#refundAt": "refundAt"}, table.Item{":at": table.Millis(one.refundAt)})
+	return p.table.Update(ctx, table.ListingKey(s.ID), "SET #refundAt = :at", "attribute_exists(pk)",
+		map[string]string{"#refundAt": "refundAt"}, table.Item{":at": table.Millis(one.refundAt)})
 }
 
 // seeded returns what each shard was given, less what was withdrawn from it, and the room that

@@ -85,7 +85,8 @@ func (s *seal) actions(m *Maintenance) (actions []types.TransactWriteItem) {
 		for i, one := range s.with {
 			ids[i] = one.SaleID
 		}
-		update(table.GroupKey(g), "", aws.String("#sales = :sales"), map[string]string{"#sales": "sales"}, table.Item{":sales": &types.AttributeValueMemberSS{Value: ids}})
+		update(table.GroupKey(g), "", aws.String("#sales = :sales"), map[string]string{"#sales": "sales"},
+			table.Item{":sales": &types.AttributeValueMemberSS{Value: ids}})
 	}
 	for _, one := range s.with {
 		expression, names, values := ", #minReader = :reader", map[string]string{"#minReader": table.MinReader}, table.Item{":reader": table.N(sale.ReadsSealed)}
