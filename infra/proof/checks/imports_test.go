@@ -39,15 +39,15 @@ type edge struct {
 }
 
 // group allows the packages of one group below infra to import the product, their
-// own group and those given. Tests may import the fakes; those of ops also the world
-// that proof judges the product in, and those of proof the tools of ops.
+// own group and those given. Tests may import the fakes, those of proof also the tools of
+// ops.
 func group(group string, others ...string) edge {
 	return edge{"the groups of infra point one way", anyIn("infra/" + group), func(s *source, imported string) bool {
 		dir, ours := inModule(imported)
 		if !ours || !under(dir, "infra") || under(dir, "infra/"+group) {
 			return true
 		}
-		if s.isTest() && (isFake(dir) || group == "ops" && dir == "infra/proof/harness" || group == "proof" && under(dir, "infra/ops")) {
+		if s.isTest() && (isFake(dir) || group == "proof" && under(dir, "infra/ops")) {
 			return true
 		}
 		return slices.ContainsFunc(others, func(other string) bool { return under(dir, "infra/"+other) })

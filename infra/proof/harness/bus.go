@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -16,12 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	publishhandler "flashsale/functions/publish/handler"
 	"flashsale/infra/kit/dynamotest"
-	"flashsale/shared/clock"
-	"flashsale/shared/clock/clocktest"
-	"flashsale/shared/eventbus"
-	"flashsale/shared/telemetry"
 )
 
 const (
@@ -166,17 +160,4 @@ func under[O any](f dynamotest.Fault, do func() (*O, error)) (*O, error) {
 		return nil, ErrTimeout
 	}
 	return out, err
-}
-
-// PublisherAPI are the outside calls of one publishing environment.
-type PublisherAPI interface {
-	eventbus.API
-	SendMessage(context.Context, *sqs.SendMessageInput, ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
-}
-
-// NewPublisher returns the handler of a cold environment with a clock error of skew.
-func NewPublisher(e *Environment, api PublisherAPI, random func() float64, skew time.Duration) *publishhandler.Handler {
-	now := func() time.Time { return clock.Strip(clocktest.Frozen(time.Now(), e.frozen)).Add(skew) }
-	return publishhandler.New(eventbus.New(api, busName, random), publishhandler.NewFailureQueue(api, "failures"),
-		telemetry.New(io.Discard, string(e.Function), now), now)
 }

@@ -239,7 +239,6 @@ type PendingRecord struct {
 	Record   dynamotest.Record
 	Raw      json.RawMessage
 	Sequence string
-	Since    time.Time
 }
 
 // PoisonRecord returns a record that can never be published, made from another one.

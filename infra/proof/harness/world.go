@@ -48,6 +48,7 @@ import (
 	"flashsale/shared/beacon"
 	"flashsale/shared/clock"
 	"flashsale/shared/clock/clocktest"
+	"flashsale/shared/eventbus"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/maintenance"
@@ -176,7 +177,8 @@ func (w *World) Start(f Function, skew time.Duration) *Environment {
 			return maintenance.Of(book).Replay(ctx, tableAPI{e}, lost, true)
 		}
 	case Publishing:
-		e.publish = NewPublisher(e, busAPI{e}, w.random, skew).Handle
+		api := busAPI{e}
+		e.publish = publishhandler.New(eventbus.New(api, busName, w.random), publishhandler.NewFailureQueue(api, "failures"), telemetry.New(io.Discard, string(f), now), now).Handle
 	case Paying:
 		e.http = payhandler.New(book, webhooksOf(), log, now).Handle
 	case Releasing:
