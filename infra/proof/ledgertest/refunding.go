@@ -49,6 +49,19 @@ var refunding = map[string]func(*testing.T, *World){
 			}
 		}
 	},
+	// A table may be restored to within a transaction: a replay completes it, and no report before that
+	// takes it for a payment of which nothing is known.
+	"a refund whose guard was not restored stays as it is": func(_ *testing.T, w *World) {
+		w.OpenPriced(5, 1)
+		other := PaymentOf(w.Ordered("alice")[0], "pi_1")
+		other.Amount--
+		w.refunded(other, "moutai", "alice", sale.RefundAmount)
+		w.marksRefunded("moutai", "stripe#pi_1")
+		w.remove(w.Item("PAYMENT#stripe#pi_1", "PAYMENT"))
+		before := w.everything()
+		w.Refused(sale.Internal, errOf(w.Environment().Pay(w.Ctx, other)))
+		w.unchanged(before)
+	},
 	"a listing notes a refund if the one that it notes is older than an hour": func(t *testing.T, w *World) {
 		w.OpenUnpaid(5, 1)
 		id := w.Ordered("alice")[0]
