@@ -1,0 +1,46 @@
+package checks
+
+import (
+	"strings"
+	"testing"
+)
+
+// weights are the most lines of Go that each part may have. Who adds a feature raises the product's by
+// what it adds, and those around it by at most twice that, in the commit that adds it, with the reason.
+var weights = []struct {
+	part, folders string // of a folder with + its tests alone, of one with - all but its tests
+	most          int
+}{
+	{"the product", "-functions -shared", 22_000},
+	{"its tests", "+functions +shared", 17_700},
+	{"the ledger's suite", "infra/proof/ledgertest", 8_000},
+	{"simulation and enumeration", "infra/proof/explore infra/proof/harness", 6_450},
+	{"the running system", "infra/proof/system", 3_700},
+	{"contract", "infra/proof/contract", 1_500},
+	{"browser", "infra/proof/browser", 3_550},
+	{"checks", "infra/proof/checks", 2_850},
+	{"mutants", "infra/proof/mutants", 1_240},
+	{"benchmarks and clients", "infra/proof/bench infra/proof/clients", 1_230},
+	{"kit", "infra/kit", 15_900},
+	{"local stack", "infra/local", 15_500},
+	{"operators' tools", "infra/ops", 15_800},
+	{"lab", "infra/lab", 6_500},
+}
+
+func TestNoPartOutgrowsItsWeight(t *testing.T) {
+	all := sources(t)
+	for _, w := range weights {
+		lines := 0
+		for _, s := range all {
+			for folder := range strings.FieldsSeq(w.folders) {
+				tests, others := folder[0] != '-', folder[0] != '+'
+				if strings.HasPrefix(s.path, strings.Trim(folder, "+-")+"/") && (tests && s.isTest() || others && !s.isTest()) {
+					lines += s.fset.File(s.ast.FileStart).LineCount()
+				}
+			}
+		}
+		if most := w.most * 102 / 100; lines > most || lines == 0 {
+			t.Errorf("%s: %d lines of Go, want at most %d", w.part, lines, most)
+		}
+	}
+}
