@@ -37,6 +37,25 @@ var versions = map[string]func(*testing.T, *World){
 		}
 		w.unchanged(before)
 	},
+	"what a later release adds to items that this one may read is kept": func(t *testing.T, w *World) {
+		w.OpenPriced(4, 1)
+		ref := w.bought("alice")[0]
+		items := [][2]string{{"SALE#moutai", "SALE"}, {"SALES", "moutai"}, {"STOCK#moutai#0", "STOCK"}, {"CLAIM#moutai#0", "alice"}}
+		for _, it := range items {
+			w.tamper(it[0], it[1], "SET ofLater = :x", text("kept"))
+		}
+		w.Settles(PaymentOf(w.confirmed([]ledger.ClaimRef{ref})[0], "pi_1"))
+		w.Ordered("bob")
+		w.Cancels("bob")
+		w.Add("second-batch", 2)
+		w.changes("moutai", sale.ActionPause, "p1", sale.Author{})
+		for _, it := range items {
+			if got := value(w.Item(it[0], it[1])["ofLater"]); got != value(text("kept")[":x"]) {
+				t.Errorf("%s %s: ofLater is %s", it[0], it[1], got)
+			}
+		}
+		w.states(map[string]sale.ClaimState{"alice": sale.Paid, "bob": sale.Cancelled})
+	},
 	"a claim of a newer version is not confirmed, although its sale is not read": func(t *testing.T, w *World) {
 		w.Open(20, 4)
 		ref := w.bought("alice")[0]
