@@ -2,11 +2,8 @@ package ledger
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -224,116 +221,6 @@ func finishWith(result PurchaseResult, err error) (step, PurchaseResult, error) 
 	return finish, result, err
 }
 
-// handleCancelled says what follows a transaction that was cancelled with err, and closes
-// the shard if it is empty.
-func (p *purchasing) handleCancelled(ctx context.Context, s *snapshot, shard int, now time.Time, err error) (step, PurchaseResult, error) {
-	v, readErr := readPurchase(err, &s.sale, p.opens, now)
-	switch {
-	case readErr != nil:
-		return finishWith(p.fail(sale.Internal, readErr))
-	case v.holder != nil:
-		return finishWith(p.answerWithClaim(&s.sale, *v.holder, now))
-	case v.guard != nil:
-		return p.answerWithGuard(ctx, s, *v.guard, err)
-	case v.otherCall:
-		return finishWith(p.fail(sale.Busy, err))
-	case v.refusal != nil && p.unsure:
-		return finishWith(p.fail(sale.Busy, v.refusal))
-	case v.refusal != nil:
-		// The same transaction also found that the user has no claim.
-		return finish, PurchaseResult{Tries: p.tries}, p.withWait(&s.sale, v.refusal)
-	case v.keepShard:
-		return waitAndStay, PurchaseResult{}, err
-	case !v.empty:
-		return waitAndMove, PurchaseResult{}, err
-	}
-	p.closeShard(ctx, s.sale.Version, shard)
-	if p.view.lists(shard) {
-		return tryAnother, PurchaseResult{}, err
-	}
-	if changed := p.view.load(now); !changed.avoid.Has(shard) {
-		return waitAndMove, PurchaseResult{}, err // the sale has changed
-	}
-	return waitAndStay, PurchaseResult{}, err // on the shard that now takes its place
-}
-
-// verdict is what a cancelled purchase means. One without holder, guard, empty and refusal means
-// nothing but contention: try once more.
-type verdict struct {
-	holder    *sale.Claim       // the user's existing claim
-	guard     *table.GroupGuard // the user's existing guard in the sale's group
-	keepShard bool              // the next try may be on the same shard
-	empty     bool              // the shard has no stock
-	refusal   *sale.Error       // the sale admits no purchase
-	otherCall bool              // the shard is in another call of the draw
-}
-
-// purchase actions, in the order of the transaction.
-const (
-	actionStock = iota
-	actionClaim
-	actionGuard     // only in a sale with a group
-	purchaseActions = actionGuard
-	groupedActions  = actionGuard + 1
-)
-
-// readPurchase interprets the cancellation of a purchase tried at now, in a sale with a draw in
-// the call that begins at opens. The order
-// matters: an existing claim comes first, then an existing guard, which also stands where the
-// claim of the same transaction is not shown; contention on any item hides the result of
-// its condition (a user's own double click in flight, which may win, is not "sold out");
-// stock comes last. An unknown combination is an error, never a guess.
-func readPurchase(err error, of *sale.Sale, opens, now time.Time) (verdict, error) {
-	actions := purchaseActions
-	if of.LimitGroup != "" {
-		actions = groupedActions
-	}
-	reasons, readErr := table.ReasonsOf(err, actions)
-	if readErr != nil {
-		return verdict{}, readErr
-	}
-	stock, claim := reasons[actionStock], reasons[actionClaim]
-	stockCode, claimCode, guardCode := aws.ToString(stock.Code), aws.ToString(claim.Code), table.ReasonNone
-	if of.LimitGroup != "" {
-		guardCode = aws.ToString(reasons[actionGuard].Code)
-	}
-	switch {
-	case claimCode == table.ReasonCondition:
-		holder, readErr := table.ReadClaim(of.ID, of.Buckets, claim.Item)
-		if readErr != nil {
-			return verdict{}, readErr
-		}
-		return verdict{holder: &holder}, nil
-	case guardCode == table.ReasonCondition:
-		g, readErr := table.ReadGroupGuard(reasons[actionGuard].Item)
-		if readErr != nil {
-			return verdict{}, readErr
-		}
-		return verdict{guard: &g}, nil
-	case table.Contention(stockCode):
-		return verdict{}, nil
-	case table.Contention(claimCode) || table.Contention(guardCode):
-		return verdict{keepShard: stockCode == table.ReasonNone}, nil
-	case stockCode != table.ReasonCondition || claimCode != table.ReasonNone || guardCode != table.ReasonNone:
-		return verdict{}, fmt.Errorf("read cancellation: reasons %q, %q, %q: %w", stockCode, claimCode, guardCode, err)
-	}
-	s, readErr := table.ReadShard(stock.Item)
-	if readErr != nil {
-		return verdict{}, readErr
-	}
-	if of.HasDraw() && !s.OpensAt.Equal(opens) {
-		return verdict{otherCall: true}, nil
-	}
-	as := sale.Sale{State: sale.Open, OpensAt: s.OpensAt, ClosesAt: s.ClosesAt, Paused: s.Paused, Draw: of.Draw}
-	if refusal := as.Refusal(now); refusal != nil {
-		return verdict{refusal: refusal}, nil
-	}
-	if s.Stock <= 0 {
-		return verdict{empty: true}, nil
-	}
-	return verdict{}, fmt.Errorf("read cancellation: the shard meets its condition: %w", err)
-}
-
 // takeUnit is the stock half of the transaction. Its condition includes the window and
 // the pause flag, which therefore cannot change meanwhile (P14).
 func (p *purchasing) takeUnit(shard int, now time.Time) types.TransactWriteItem {
@@ -397,33 +284,6 @@ func (p *purchasing) answerWithClaim(s *sale.Sale, held sale.Claim, now time.Tim
 	}
 	return p.request.answerRepeat(held, p.tries)
 }
-
-// refuse ends a call with a refusal, unless the user has a claim: a winner whose answer
-// was lost must not get "sold out", nor one whose other click took the last unit while
-// this one found its shard empty. The refusal follows from that snapshot. If looking for the
-// claim took until it is too old to refuse, the answer is "busy": a newer snapshot would have
-// to be followed by another look for the claim, which the user's other click may have made
-// meanwhile.
-func (p *purchasing) refuse(ctx context.Context, s snapshot, refusal *sale.Error) (PurchaseResult, error) {
-	if p.unsure {
-		return p.fail(sale.Busy, refusal)
-	}
-	if answer, found, err := p.findRepeat(ctx, s.sale); found || err != nil {
-		return answer, err
-	}
-	if !isFresh(p.ledger.now(), s.readAt, refusalAge) {
-		return p.fail(sale.Busy, refusal)
-	}
-	if p.request.Key == "" && slices.Contains(finalRefusals, refusal.Code) {
-		if held, found := p.claimBeforeRefusal(ctx, s.sale); found {
-			return p.answerWithClaim(&s.sale, held, p.ledger.now())
-		}
-	}
-	return PurchaseResult{Tries: p.tries}, p.withWait(&s.sale, refusal)
-}
-
-// finalRefusals are those of which a buyer who has an order must not hear first.
-var finalRefusals = []sale.Code{sale.SoldOut, sale.Closed, sale.Recalled, sale.NotYourTurn, sale.TurnOver}
 
 // findRepeat answers a repeat from the user's claim, if there is one. Looking costs one
 // consistent read and its retries, so only requests with a key, which may be repeats, are

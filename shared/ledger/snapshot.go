@@ -15,9 +15,6 @@ const (
 	// snapshotAge is how old a snapshot may be before it is re-read; each read varies
 	// it by ±10 % to spread the environments.
 	snapshotAge = 1500 * time.Millisecond
-	// refusalAge is how old a snapshot may be and still refuse purchases when it cannot
-	// be re-read. "Sold out" must have been true within two seconds (P6).
-	refusalAge = 1900 * time.Millisecond
 	// firstPause is how long an environment leaves the sale item alone after a read that
 	// failed. The pause doubles with each further one, up to longestPause.
 	firstPause   = 30 * time.Millisecond
@@ -110,20 +107,6 @@ func (v *view) load(now time.Time) snapshot {
 	}
 	s.avoid.Union(v.emptySeen)
 	return s
-}
-
-// refusal returns why a purchase at now is refused without a transaction, or nil.
-func (s *snapshot) refusal(now time.Time) *sale.Error {
-	if !s.found {
-		return sale.Refuse(sale.SaleNotFound, "no such sale")
-	}
-	if refusal := s.sale.Refusal(now); refusal != nil {
-		return refusal
-	}
-	if s.sale.SoldOut() {
-		return s.sale.RefuseSoldOut()
-	}
-	return nil
 }
 
 // observe notes that a shard was empty in a transaction, or in a consistent read, that was
@@ -254,20 +237,6 @@ func (v *view) isOlder(now time.Time, age time.Duration) bool {
 func isFresh(now, since time.Time, age time.Duration) bool {
 	passed := now.Sub(since)
 	return 0 <= passed && passed < age
-}
-
-// isOutdated reports whether the sale must be read again before the snapshot, from which
-// that refusal follows, is used.
-func (s *snapshot) isOutdated(refusal *sale.Error) bool {
-	return !s.fresh || refusal != nil && !s.certain
-}
-
-// mayAnswer reports whether the snapshot, from which that refusal follows, may be used
-// although the sale could not be read again. Without a refusal it may be of any age,
-// because the transaction checks everything. A refusal needs a consistent read not older
-// than refusalAge (P5, P6).
-func (s *snapshot) mayAnswer(refusal *sale.Error, now time.Time) bool {
-	return s.known && (refusal == nil || s.certain && isFresh(now, s.readAt, refusalAge))
 }
 
 // look returns a snapshot, and the refusal of a purchase that follows from it, if any.

@@ -6,10 +6,8 @@ import (
 	"reflect"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"flashsale/infra/kit/dynamotest"
@@ -106,67 +104,6 @@ func userOf(shard int, prefix string) string {
 	}
 }
 
-func TestAStaleReadNeverRefuses(t *testing.T) {
-	// Eventually consistent reads still show the sale as it was before it was
-	// resumed, or restocked: only a consistent one may refuse.
-	w, db, _ := faulty(t)
-	db.Now, db.Lag = w.Now, time.Minute
-	w.Open(1, 1)
-	w.Accepted(w.Buy("first"))
-	_, err := w.Buy("second")
-	w.Refused(sale.SoldOut, err)
-	w.Pass(2 * db.Lag) // every read shows this now
-	w.Add("s", 1)
-	w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "second"}))
-}
-
-func TestSoldOutIsToldForLessThanTwoSecondsWithoutAReading(t *testing.T) {
-	w, db, _ := faulty(t)
-	w.Open(1, 1)
-	w.Accepted(w.Buy("first"))
-	_, err := w.Buy("second")
-	w.Refused(sale.SoldOut, err)
-	db.Fault = dynamotest.Fault{Kind: dynamotest.Throttle}.On("GetItem", "")
-	w.Pass(1800 * time.Millisecond)
-	_, err = w.Buy("third")
-	w.Refused(sale.SoldOut, err)
-	w.Pass(150 * time.Millisecond)
-	_, err = w.Buy("fourth")
-	w.Refused(sale.Busy, err)
-}
-
-func TestARefusalThatIsTooOldAfterTheSearchForTheClaimIsBusy(t *testing.T) {
-	w, db, _ := faulty(t)
-	w.Open(1, 1)
-	w.Accepted(w.Buy("first"))
-	_, err := w.Buy("second")
-	w.Refused(sale.SoldOut, err)
-	search := func(took time.Duration) {
-		db.Fault = dynamotest.On("GetItem", "CLAIM#", func(dynamotest.Call) dynamotest.Fault {
-			w.Pass(took)
-			return dynamotest.Fault{}
-		})
-	}
-	w.Pass(1300 * time.Millisecond) // the snapshot is fresh
-	search(599 * time.Millisecond)
-	_, err = w.BuyWith("third", "k")
-	w.Refused(sale.SoldOut, err)
-	w.Pass(time.Second)
-	search(0)
-	_, err = w.BuyWith("third", "k") // reads the sale again
-	w.Refused(sale.SoldOut, err)
-	w.Pass(1300 * time.Millisecond)
-	search(600 * time.Millisecond)
-	_, err = w.BuyWith("third", "k")
-	w.Refused(sale.Busy, err)
-	w.Pass(1300 * time.Millisecond)
-	if _, err := w.Environment().Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
-		t.Fatal(err)
-	}
-	search(0)
-	w.Accepted(w.BuyWith("third", "k"))
-}
-
 func TestAThrottledSaleItemIsNotAskedAgainAtOnce(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.Open(10, 1)
@@ -188,33 +125,6 @@ func TestAThrottledSaleItemIsNotAskedAgainAtOnce(t *testing.T) {
 	if reads != 2 {
 		t.Errorf("%d reads a second later, want another one", reads)
 	}
-}
-
-func TestARefusalThatNoConsistentReadConfirmsIsBusyEachTime(t *testing.T) {
-	// The sale was restocked; eventually consistent reads still show it sold out, and
-	// consistent ones are throttled.
-	synctest.Test(t, func(t *testing.T) {
-		w, db, _ := faulty(t)
-		db.Lag = 10 * time.Second
-		w.Open(1, 1)
-		w.Accepted(w.Buy("first"))
-		_, err := w.Buy("second")
-		w.Refused(sale.SoldOut, err)
-		w.Pass(2 * db.Lag)
-		time.Sleep(2 * db.Lag)
-		w.Add("s", 1)
-		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if in, ok := c.Input.(*dynamodb.GetItemInput); ok && aws.ToBool(in.ConsistentRead) {
-				return dynamotest.Fault{Kind: dynamotest.Throttle}
-			}
-			return dynamotest.Fault{}
-		}
-		l := w.Environment()
-		for range 2 {
-			_, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "second"})
-			w.Refused(sale.Busy, err)
-		}
-	})
 }
 
 func TestAnEmptyShardIsReadAboutBeforeItIsClosedAgain(t *testing.T) {

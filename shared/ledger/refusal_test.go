@@ -1,0 +1,259 @@
+package ledger_test
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/proof/ledgertest"
+	"flashsale/shared/clock/clocktest"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// refusalReads counts the eventually consistent reads of claims and answers them with that
+// fault.
+func refusalReads(db *dynamotest.DB, fault dynamotest.Fault) *int {
+	reads := new(int)
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		in, ok := c.Input.(*dynamodb.GetItemInput)
+		if !ok || aws.ToBool(in.ConsistentRead) || c.Keys[0] == "SALE#moutai|SALE" {
+			return dynamotest.Fault{}
+		}
+		*reads++
+		return fault
+	}
+	return reads
+}
+
+// soldToAlice is a sale of one unit, which alice got in another environment, and an
+// environment that knows it to be sold out.
+func soldToAlice(t *testing.T) (w *ledgertest.World, db *dynamotest.DB, claim sale.Claim) {
+	t.Helper()
+	w, db, _ = faulty(t)
+	w.Open(1, 1)
+	claim = w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})).Claim
+	_, err := w.Buy("bob")
+	w.Refused(sale.SoldOut, err)
+	return w, db, claim
+}
+
+func TestAWinnerWithoutAKeyWhoAsksAgainAfterTheEndHasAlreadyOrdered(t *testing.T) {
+	w, db, claim := soldToAlice(t)
+	for _, step := range []struct {
+		after time.Duration
+		pause bool
+		want  sale.Code
+		reads int
+	}{
+		{want: sale.AlreadyOrdered, reads: 1},
+		{pause: true, want: sale.Paused},
+		{after: 2 * time.Hour, want: sale.AlreadyOrdered, reads: 1}, // closed
+		{after: -4 * time.Hour, want: sale.NotOpen},
+	} {
+		w.Pass(step.after)
+		if step.pause {
+			e := sale.Edit{SaleID: "moutai", At: w.Now(), Paused: &step.pause}
+			if _, err := w.Environment().Edit(w.Ctx, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		reads := refusalReads(db, dynamotest.Fault{})
+		p, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+		w.Refused(step.want, err)
+		if told := step.want == sale.AlreadyOrdered; told && !reflect.DeepEqual(p.Claim, claim) || *reads != step.reads {
+			t.Errorf("%s: %+v after %d refusal reads, want %+v after %d", step.want, p, *reads, claim, step.reads)
+		}
+	}
+}
+
+func TestALoserWithoutAKeyCostsHalfAReadUnit(t *testing.T) {
+	w, db, _ := soldToAlice(t)
+	for user, code := range map[string]sale.Code{"carol": sale.SoldOut, "alice": sale.AlreadyOrdered} {
+		db.ResetUsage()
+		_, err := w.Buy(user)
+		w.Refused(code, err)
+		if writes, reads := db.Consumed(); writes != 0 || reads != 0.5 || db.Calls()["GetItem"] != 1 {
+			t.Errorf("%s: %v calls, %v write and %v read units; want one read of half a unit", user, db.Calls(), writes, reads)
+		}
+	}
+	db.ResetUsage()
+	_, err := w.Buy("alice")
+	w.Refused(sale.AlreadyOrdered, err)
+	if calls := db.Calls(); len(calls) != 0 {
+		t.Errorf("the next click of the same winner: %v, want the answer from memory", calls)
+	}
+}
+
+func TestARefusalReadThatFailsLeavesTheRefusalAndTheTableAloneForASecond(t *testing.T) {
+	for name, fault := range map[string]dynamotest.Fault{
+		"throttled":    {Kind: dynamotest.Throttle},
+		"server error": {Kind: dynamotest.ServerError},
+		"no answer":    {Kind: dynamotest.LostReply},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, db, _ := soldToAlice(t)
+			reads := refusalReads(db, fault)
+			answer := db.Fault
+			db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+				f := answer(c)
+				if f.Kind != 0 {
+					w.Pass(200 * time.Millisecond) // the pause begins when the read has failed
+				}
+				return f
+			}
+			want := 0
+			buy := func(read bool) {
+				t.Helper()
+				_, err := w.Buy("alice")
+				w.Refused(sale.SoldOut, err)
+				if read {
+					want++
+				}
+				if *reads != want {
+					t.Fatalf("%d refusal reads, want %d", *reads, want)
+				}
+			}
+			buy(true)
+			buy(false)
+			w.Pass(time.Second - 1)
+			buy(false)
+			w.Pass(1)
+			buy(true)
+			w.Pass(-time.Minute) // after the clock was set back nobody knows how long ago that was
+			buy(true)
+
+			// Other environments and requests with a key do not pause.
+			elsewhere := w.Environment()
+			_, err := elsewhere.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+			w.Refused(sale.SoldOut, err)
+			want++
+			buy(false)
+			_, err = w.BuyWith("alice", "k")
+			w.Refused(sale.AlreadyOrdered, err)
+		})
+	}
+}
+
+func TestARefusalReadDelaysARefusalByThreeTenthsOfASecondAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := clocktest.New()
+		db := newDB()
+		book := ledger.New(db, table, ledger.Options{Now: clock.Wall})
+		now := clock.Wall()
+		c := sale.Creation{SaleID: "moutai", Stock: 1, Shards: 1, OpensAt: now, ClosesAt: now.Add(time.Hour)}
+		if err := c.Check(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := book.Create(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			_, _ = book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: fmt.Sprint("user-", i)})
+		}
+		for _, after := range []struct{ delay, took time.Duration }{
+			{299 * time.Millisecond, 299 * time.Millisecond}, {time.Minute, 300 * time.Millisecond}, {time.Minute, 0},
+		} {
+			refusalReads(db, dynamotest.Fault{Delay: after.delay})
+			began := time.Now()
+			_, err := book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "late"})
+			if took := time.Since(began); sale.CodeOf(err) != sale.SoldOut || took != after.took {
+				t.Errorf("a read of %v: %v after %v, want sold out after %v", after.delay, err, took, after.took)
+			}
+		}
+	})
+}
+
+func TestAStaleReadNeverRefuses(t *testing.T) {
+	// Eventually consistent reads still show the sale as it was before it was
+	// resumed, or restocked: only a consistent one may refuse.
+	w, db, _ := faulty(t)
+	db.Now, db.Lag = w.Now, time.Minute
+	w.Open(1, 1)
+	w.Accepted(w.Buy("first"))
+	_, err := w.Buy("second")
+	w.Refused(sale.SoldOut, err)
+	w.Pass(2 * db.Lag) // every read shows this now
+	w.Add("s", 1)
+	w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "second"}))
+}
+
+func TestSoldOutIsToldForLessThanTwoSecondsWithoutAReading(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(1, 1)
+	w.Accepted(w.Buy("first"))
+	_, err := w.Buy("second")
+	w.Refused(sale.SoldOut, err)
+	db.Fault = dynamotest.Fault{Kind: dynamotest.Throttle}.On("GetItem", "")
+	w.Pass(1800 * time.Millisecond)
+	_, err = w.Buy("third")
+	w.Refused(sale.SoldOut, err)
+	w.Pass(150 * time.Millisecond)
+	_, err = w.Buy("fourth")
+	w.Refused(sale.Busy, err)
+}
+
+func TestARefusalThatIsTooOldAfterTheSearchForTheClaimIsBusy(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(1, 1)
+	w.Accepted(w.Buy("first"))
+	_, err := w.Buy("second")
+	w.Refused(sale.SoldOut, err)
+	search := func(took time.Duration) {
+		db.Fault = dynamotest.On("GetItem", "CLAIM#", func(dynamotest.Call) dynamotest.Fault {
+			w.Pass(took)
+			return dynamotest.Fault{}
+		})
+	}
+	w.Pass(1300 * time.Millisecond) // the snapshot is fresh
+	search(599 * time.Millisecond)
+	_, err = w.BuyWith("third", "k")
+	w.Refused(sale.SoldOut, err)
+	w.Pass(time.Second)
+	search(0)
+	_, err = w.BuyWith("third", "k") // reads the sale again
+	w.Refused(sale.SoldOut, err)
+	w.Pass(1300 * time.Millisecond)
+	search(600 * time.Millisecond)
+	_, err = w.BuyWith("third", "k")
+	w.Refused(sale.Busy, err)
+	w.Pass(1300 * time.Millisecond)
+	if _, err := w.Environment().Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
+		t.Fatal(err)
+	}
+	search(0)
+	w.Accepted(w.BuyWith("third", "k"))
+}
+
+func TestARefusalThatNoConsistentReadConfirmsIsBusyEachTime(t *testing.T) {
+	// The sale was restocked; eventually consistent reads still show it sold out, and
+	// consistent ones are throttled.
+	synctest.Test(t, func(t *testing.T) {
+		w, db, _ := faulty(t)
+		db.Lag = 10 * time.Second
+		w.Open(1, 1)
+		w.Accepted(w.Buy("first"))
+		_, err := w.Buy("second")
+		w.Refused(sale.SoldOut, err)
+		w.Pass(2 * db.Lag)
+		time.Sleep(2 * db.Lag)
+		w.Add("s", 1)
+		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if in, ok := c.Input.(*dynamodb.GetItemInput); ok && aws.ToBool(in.ConsistentRead) {
+				return dynamotest.Fault{Kind: dynamotest.Throttle}
+			}
+			return dynamotest.Fault{}
+		}
+		l := w.Environment()
+		for range 2 {
+			_, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "second"})
+			w.Refused(sale.Busy, err)
+		}
+	})
+}
