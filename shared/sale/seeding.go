@@ -23,9 +23,6 @@ const (
 	MaxOrdersPerSecond = OrdersPerShard * MaxShards
 	// MaxGroup is the most sales of one limit group: the group's page shows them all.
 	MaxGroup = 30
-	// MaxAhead is how far in the future an edit's instant may be: more than clocks
-	// differ, but not so much that later edits are blocked for long.
-	MaxAhead = time.Minute
 )
 
 // Creation asks for a new sale.
@@ -163,118 +160,6 @@ type Withdrawal struct {
 func (w *Withdrawal) Check() error {
 	a := Addition(*w)
 	return a.Check()
-}
-
-// Edit asks for a change of an existing sale's pause flag or window. Edits are
-// ordered by their instants.
-type Edit struct {
-	SaleID string
-	// ChangeID is the edit's id: with the same one it is applied once. "" lets the ledger
-	// make one.
-	ChangeID string
-	Author
-	// Seen is what the author had seen; nil makes the edit, whatever there was since. But a
-	// resumption with nil leaves a person's pause as it is.
-	Seen *Seen
-	// At is the edit's instant: an edit that is older than the newest one changes
-	// nothing. Zero means that the edit applies in any case, as the newest one.
-	At time.Time
-	// Paused is the new pause flag, or nil to keep it.
-	Paused *bool
-	// OpensAt and ClosesAt are the new window, or both zero to keep it. In a sale with a draw
-	// they are the new BeginsAt and EndsAt, and Until may be a later end of the newest call.
-	OpensAt, ClosesAt time.Time
-	Until             time.Time
-	// DrawLead is the lead of Creation.CheckDraw, for a rescheduling before the first call.
-	DrawLead time.Duration
-}
-
-// Check validates the edit at the instant now.
-func (e *Edit) Check(now time.Time) error {
-	switch {
-	case !ValidID(e.SaleID):
-		return RefuseID("saleId")
-	case e.At.After(now.Add(MaxAhead)):
-		return Refuse(InvalidRequest, "at must not lie in the future")
-	case !e.At.IsZero() && !inRange(e.At):
-		return Refuse(InvalidRequest, "at is out of range")
-	case e.Reschedules():
-		if err := checkWindow(e.OpensAt, e.ClosesAt); err != nil {
-			return err
-		}
-	}
-	if !e.Until.IsZero() && (!e.Reschedules() || !inRange(e.Until)) {
-		return Refuse(InvalidRequest, "until is out of range")
-	}
-	return cmp.Or(checkChangeID(e.ChangeID), e.Author.Check())
-}
-
-// Change returns what the edit asks for.
-func (e *Edit) Change() Change {
-	c := Change{ID: e.ChangeID, Action: ActionReschedule, At: e.At, Author: e.Author, OpensAt: e.OpensAt, ClosesAt: e.ClosesAt, Until: e.Until}
-	switch {
-	case e.Reschedules() || e.Paused == nil:
-	case *e.Paused:
-		c.Action = ActionPause
-	default:
-		c.Action = ActionResume
-	}
-	return c
-}
-
-// Reschedules reports whether the edit sets the window.
-func (e *Edit) Reschedules() bool { return !e.OpensAt.IsZero() || !e.ClosesAt.IsZero() }
-
-// MayFollowRecall reports whether the edit may be applied to a recalled sale: it does not
-// let the sale sell again.
-func (e *Edit) MayFollowRecall() bool { return e.Paused != nil && *e.Paused && !e.Reschedules() }
-
-// Apply returns the sale after the edit at the instant at.
-func (e *Edit) Apply(s Sale, at time.Time) Sale {
-	s.ChangedAt = at
-	if e.Paused != nil {
-		s.Paused = *e.Paused
-	}
-	switch {
-	case !e.Reschedules():
-	case s.HasDraw():
-		e.applyToDraw(&s)
-	default:
-		s.OpensAt, s.ClosesAt = e.OpensAt, e.ClosesAt
-	}
-	return s
-}
-
-// Agrees reports whether the sale is already as the edit asks.
-func (e *Edit) Agrees(s Sale) bool {
-	if e.Paused != nil && s.Paused != *e.Paused {
-		return false
-	}
-	// A call may have begun since, and then it ends later than the one that Until is of.
-	return !e.Reschedules() ||
-		s.Begins().UnixMilli() == e.OpensAt.UnixMilli() && s.Ends().UnixMilli() == e.ClosesAt.UnixMilli() &&
-			(e.Until.IsZero() || s.ClosesAt.UnixMilli() >= e.Until.UnixMilli())
-}
-
-// Recall asks to recall a sale: it never sells again, its unpaid orders are released, and
-// the payments of its paid ones go back. Its note stays with the sale.
-type Recall struct {
-	SaleID   string
-	ChangeID string // as in Edit
-	Author
-}
-
-// Check validates the recall.
-func (r *Recall) Check() error {
-	if !ValidID(r.SaleID) {
-		return RefuseID("saleId")
-	}
-	return cmp.Or(checkChangeID(r.ChangeID), r.Author.Check())
-}
-
-// Change returns what the recall asks for.
-func (r *Recall) Change() Change {
-	return Change{ID: r.ChangeID, Action: ActionRecall, Author: r.Author}
 }
 
 func checkWindow(opensAt, closesAt time.Time) error {

@@ -1,7 +1,6 @@
 package sale
 
 import (
-	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -133,121 +132,5 @@ func TestAnAdditionAndAWithdrawalAreCheckedFieldByField(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestAnEditIsCheckedFieldByField(t *testing.T) {
-	now := opensAt
-	paused := true
-	tests := []struct {
-		name string
-		e    Edit
-		want Code
-	}{
-		{"a pause is valid", Edit{SaleID: "moutai", At: now, Paused: &paused}, ""},
-		{"a past instant is valid", Edit{SaleID: "moutai", At: now.Add(-time.Hour), Paused: &paused}, ""},
-		{"an instant within a clock's error is valid", Edit{SaleID: "moutai", At: now.Add(MaxAhead), Paused: &paused}, ""},
-		{"a rescheduling is valid", Edit{SaleID: "moutai", At: now, OpensAt: opensAt, ClosesAt: closesAt}, ""},
-		{"the year 2000 is valid", Edit{SaleID: "moutai", At: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), Paused: &paused}, ""},
-		{"the year 1999", Edit{SaleID: "moutai", At: time.Date(1999, 12, 31, 23, 59, 59, 0, time.UTC), Paused: &paused}, InvalidRequest},
-		{"an invalid sale id", Edit{SaleID: "", At: now, Paused: &paused}, InvalidRequest},
-		{"an instant in the future", Edit{SaleID: "moutai", At: now.Add(MaxAhead + 1), Paused: &paused}, InvalidRequest},
-		{"no instant is valid", Edit{SaleID: "moutai", Paused: &paused}, ""},
-		{"an instant before 2000", Edit{SaleID: "moutai", At: time.UnixMilli(0), Paused: &paused}, InvalidRequest},
-		{"half a window", Edit{SaleID: "moutai", At: now, OpensAt: opensAt}, InvalidRequest},
-		{"the other half", Edit{SaleID: "moutai", At: now, ClosesAt: closesAt}, InvalidRequest},
-		{"a window backwards", Edit{SaleID: "moutai", At: now, OpensAt: closesAt, ClosesAt: opensAt}, InvalidRequest},
-		{"an end of a call is valid", Edit{SaleID: "moutai", OpensAt: opensAt, ClosesAt: closesAt, Until: closesAt}, ""},
-		{"an end of a call without a window", Edit{SaleID: "moutai", Until: closesAt}, InvalidRequest},
-		{"an end of a call before 2000", Edit{SaleID: "moutai", OpensAt: opensAt, ClosesAt: closesAt, Until: time.UnixMilli(0)}, InvalidRequest},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if err := tt.e.Check(now); CodeOf(err) != tt.want {
-				t.Errorf("Check() = %v, want code %q", err, tt.want)
-			}
-		})
-	}
-}
-
-func TestAnEditAgreesWithASaleThatIsAsItAsks(t *testing.T) {
-	yes, no := true, false
-	s := Sale{Paused: true, OpensAt: opensAt, ClosesAt: closesAt}
-	later := opensAt.Add(time.Millisecond)
-	tests := []struct {
-		name string
-		e    Edit
-		want bool
-	}{
-		{"the same pause flag", Edit{Paused: &yes}, true},
-		{"another pause flag", Edit{Paused: &no}, false},
-		{"the same window", Edit{OpensAt: opensAt, ClosesAt: closesAt}, true},
-		{"the same window to the millisecond", Edit{OpensAt: opensAt.Add(time.Nanosecond), ClosesAt: closesAt}, true},
-		{"another opening", Edit{OpensAt: later, ClosesAt: closesAt}, false},
-		{"another end", Edit{OpensAt: opensAt, ClosesAt: closesAt.Add(time.Millisecond)}, false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.e.Agrees(s); got != tt.want {
-				t.Errorf("Agrees = %t, want %t", got, tt.want)
-			}
-			after := tt.e.Apply(s, later)
-			if !tt.e.Agrees(after) || !after.ChangedAt.Equal(later) {
-				t.Errorf("after it was applied the sale is %+v", after)
-			}
-		})
-	}
-}
-
-func TestEveryChangeChecksItsAuthorAndItsID(t *testing.T) {
-	now, yes := time.Now(), true
-	for _, tt := range []struct {
-		id   string
-		by   Author
-		want Code
-	}{
-		{"", Author{}, ""}, {"c-1", Author{Actor: strings.Repeat("安", MaxActor), Verified: true, Note: strings.Repeat("n", MaxNote)}, ""},
-		{"c#1", Author{}, InvalidRequest}, {strings.Repeat("c", MaxID+1), Author{}, InvalidRequest},
-		{"c", Author{Actor: strings.Repeat("a", MaxActor+1)}, InvalidRequest}, {"c", Author{Actor: "a\nb"}, InvalidRequest},
-		{"c", Author{Note: strings.Repeat("n", MaxNote+1)}, InvalidRequest}, {"c", Author{Note: "a\x00"}, InvalidRequest},
-	} {
-		seedID := cmp.Or(tt.id, "s")
-		for name, err := range map[string]error{
-			"pause":      (&Edit{SaleID: "moutai", ChangeID: tt.id, Author: tt.by, Paused: &yes}).Check(now),
-			"reschedule": (&Edit{SaleID: "moutai", ChangeID: tt.id, Author: tt.by, OpensAt: now, ClosesAt: now.Add(time.Hour)}).Check(now),
-			"describe":   (&Description{SaleID: "moutai", ChangeID: tt.id, Author: tt.by, Name: &seedID}).Check(),
-			"recall":     (&Recall{SaleID: "moutai", ChangeID: tt.id, Author: tt.by}).Check(),
-			"add":        (&Addition{SaleID: "moutai", SeedID: seedID, Stock: 1, Author: tt.by}).Check(),
-			"withdraw":   (&Withdrawal{SaleID: "moutai", SeedID: seedID, Stock: 1, Author: tt.by}).Check(),
-		} {
-			if CodeOf(err) != tt.want {
-				t.Errorf("%s %.9q by %.9q: %v, want %q", name, tt.id, tt.by.Actor, err, tt.want)
-			}
-		}
-	}
-}
-
-func TestARecallIsOfAValidSale(t *testing.T) {
-	if err := (&Recall{SaleID: "mou tai"}).Check(); CodeOf(err) != InvalidRequest {
-		t.Errorf("Check() = %v, want %s", err, InvalidRequest)
-	}
-}
-
-func TestTheActionOfAnEditAndWhetherItMayFollowARecall(t *testing.T) {
-	yes, no := true, false
-	for _, tt := range []struct {
-		edit   Edit
-		action Action
-		may    bool
-	}{
-		{Edit{Paused: &yes}, ActionPause, true},
-		{Edit{Paused: &no}, ActionResume, false},
-		{Edit{OpensAt: opensAt, ClosesAt: closesAt}, ActionReschedule, false},
-		{Edit{Paused: &yes, ClosesAt: closesAt}, ActionReschedule, false},
-		{Edit{}, ActionReschedule, false},
-	} {
-		if action, may := tt.edit.Change().Action, tt.edit.MayFollowRecall(); action != tt.action || may != tt.may {
-			t.Errorf("%+v: %s, %t; want %s, %t", tt.edit, action, may, tt.action, tt.may)
-		}
 	}
 }

@@ -129,58 +129,6 @@ func (s *Sale) EnteringRefusal(now time.Time) *Error {
 // RefuseNoDraw returns the refusal of what only a sale with a draw does.
 func RefuseNoDraw() *Error { return Refuse(DrawNotFound, "the sale has no draw") }
 
-// CheckDraw refuses what a rescheduling must not do to a sale with a draw: people have been told
-// when they are called and until when a unit is kept for them, so nothing becomes earlier. It
-// allows anything in a sale without one, but for a later end of a call.
-func (e *Edit) CheckDraw(s Sale) error {
-	refuse := func(detail string) error { return Refuse(Conflicting, detail) }
-	if !s.HasDraw() {
-		if !e.Until.IsZero() {
-			return refuse("until is the end of a call, and the sale has no draw")
-		}
-		return nil
-	}
-	after := e.Apply(s, s.ChangedAt)
-	switch {
-	case !e.Reschedules():
-		return nil
-	case e.OpensAt.UnixMilli() < s.BeginsAt.UnixMilli():
-		return refuse("opensAt of a sale with a draw must not become earlier")
-	case e.ClosesAt.UnixMilli() < s.EndsAt.UnixMilli():
-		return refuse("closesAt of a sale with a draw must not become earlier")
-	case s.Call == 0 && e.OpensAt.Before(s.EnterUntil.Add(e.DrawLead)):
-		return refuse(tooEarly(e.DrawLead))
-	case s.Call == 0 && !e.Until.IsZero():
-		return refuse("until is the end of a call, and nobody has been called yet")
-	case s.Call > 0 && e.OpensAt.UnixMilli() != s.BeginsAt.UnixMilli():
-		return refuse("opensAt must not change any more: the first call has begun")
-	case after.ClosesAt.UnixMilli() < s.ClosesAt.UnixMilli():
-		return refuse("until must not be earlier than the end of the call, " + s.ClosesAt.UTC().Format(time.RFC3339))
-	case after.ClosesAt.UnixMilli() > after.EndsAt.UnixMilli():
-		return refuse("until must not be later than closesAt")
-	case s.OpenCall && after.ClosesAt.UnixMilli() < after.EndsAt.UnixMilli():
-		return refuse("until must be closesAt: the call is for anybody, until the end of the sale")
-	}
-	return nil
-}
-
-// applyToDraw reschedules a sale with a draw. A later end of the sale moves that of a call
-// along which would have lasted longer but for the end of the sale.
-func (e *Edit) applyToDraw(s *Sale) {
-	before := s.EndsAt
-	s.EndsAt = e.ClosesAt
-	switch {
-	case s.Call == 0:
-		s.BeginsAt, s.OpensAt, s.ClosesAt = e.OpensAt, e.OpensAt, e.ClosesAt
-	case !e.Until.IsZero():
-		s.ClosesAt = e.Until
-	case s.OpenCall:
-		s.ClosesAt = s.EndsAt
-	case !s.ClosesAt.Before(before):
-		s.ClosesAt = s.CallUntil(s.OpensAt)
-	}
-}
-
 // CallUntil returns the end of a call that begins at from and is not for anybody.
 func (s *Sale) CallUntil(from time.Time) time.Time {
 	if until := from.Add(s.KeepFor); until.Before(s.EndsAt) {

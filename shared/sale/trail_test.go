@@ -1,6 +1,8 @@
 package sale
 
 import (
+	"cmp"
+	"strings"
 	"testing"
 	"time"
 )
@@ -38,6 +40,34 @@ func TestAChangeAsksForTheOneOfTheSameActionAndArguments(t *testing.T) {
 	} {
 		if got := tt.asked.Asks(tt.made); got != tt.want {
 			t.Errorf("%s: %t, want %t", name, got, tt.want)
+		}
+	}
+}
+
+func TestEveryChangeChecksItsAuthorAndItsID(t *testing.T) {
+	now, yes := time.Now(), true
+	for _, tt := range []struct {
+		id   string
+		by   Author
+		want Code
+	}{
+		{"", Author{}, ""}, {"c-1", Author{Actor: strings.Repeat("安", MaxActor), Verified: true, Note: strings.Repeat("n", MaxNote)}, ""},
+		{"c#1", Author{}, InvalidRequest}, {strings.Repeat("c", MaxID+1), Author{}, InvalidRequest},
+		{"c", Author{Actor: strings.Repeat("a", MaxActor+1)}, InvalidRequest}, {"c", Author{Actor: "a\nb"}, InvalidRequest},
+		{"c", Author{Note: strings.Repeat("n", MaxNote+1)}, InvalidRequest}, {"c", Author{Note: "a\x00"}, InvalidRequest},
+	} {
+		seedID := cmp.Or(tt.id, "s")
+		for name, err := range map[string]error{
+			"pause":      (&Edit{SaleID: "moutai", ChangeID: tt.id, Author: tt.by, Paused: &yes}).Check(now),
+			"reschedule": (&Edit{SaleID: "moutai", ChangeID: tt.id, Author: tt.by, OpensAt: now, ClosesAt: now.Add(time.Hour)}).Check(now),
+			"describe":   (&Description{SaleID: "moutai", ChangeID: tt.id, Author: tt.by, Name: &seedID}).Check(),
+			"recall":     (&Recall{SaleID: "moutai", ChangeID: tt.id, Author: tt.by}).Check(),
+			"add":        (&Addition{SaleID: "moutai", SeedID: seedID, Stock: 1, Author: tt.by}).Check(),
+			"withdraw":   (&Withdrawal{SaleID: "moutai", SeedID: seedID, Stock: 1, Author: tt.by}).Check(),
+		} {
+			if CodeOf(err) != tt.want {
+				t.Errorf("%s %.9q by %.9q: %v, want %q", name, tt.id, tt.by.Actor, err, tt.want)
+			}
 		}
 	}
 }

@@ -1,0 +1,28 @@
+package change
+
+// fields lists the fields of each action besides action and saleId.
+var fields = map[string][]string{
+	"create": {
+		"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock", "payWithin", "price", "currency", "labels",
+		"limitGroup", "image", "about", "link", "enterFrom", "enterUntil", "keepHours",
+	},
+	"add":        {"seedId", "stock", "actor", "note", "seen"},
+	"withdraw":   {"seedId", "stock", "actor", "note", "seen"},
+	"pause":      {"at", "actor", "note", "changeId"},
+	"resume":     {"at", "actor", "note", "changeId", "seen"},
+	"reschedule": {"opensAt", "closesAt", "until", "at", "actor", "note", "changeId", "seen"},
+	"describe":   {"name", "image", "about", "link", "actor", "note", "changeId", "seen"},
+	"recall":     {"actor", "note", "changeId"},
+}
+
+// operated lists the fields of each action on the operators' API besides action, id and note. A
+// pause and a recall always get through: they take no seen. The others need it.
+var operated = map[string][]string{
+	"add":        {"stock", "seen"},
+	"withdraw":   {"stock", "seen"},
+	"pause":      {},
+	"resume":     {"seen"},
+	"reschedule": {"opensAt", "closesAt", "until", "seen"},
+	"describe":   {"name", "image", "about", "link", "seen"},
+	"recall":     {},
+}

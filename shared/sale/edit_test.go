@@ -1,0 +1,143 @@
+package sale
+
+import (
+	"cmp"
+	"testing"
+	"time"
+)
+
+func TestAnEditIsCheckedFieldByField(t *testing.T) {
+	now := opensAt
+	paused := true
+	tests := []struct {
+		name string
+		e    Edit
+		want Code
+	}{
+		{"a pause is valid", Edit{SaleID: "moutai", At: now, Paused: &paused}, ""},
+		{"a past instant is valid", Edit{SaleID: "moutai", At: now.Add(-time.Hour), Paused: &paused}, ""},
+		{"an instant within a clock's error is valid", Edit{SaleID: "moutai", At: now.Add(MaxAhead), Paused: &paused}, ""},
+		{"a rescheduling is valid", Edit{SaleID: "moutai", At: now, OpensAt: opensAt, ClosesAt: closesAt}, ""},
+		{"the year 2000 is valid", Edit{SaleID: "moutai", At: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), Paused: &paused}, ""},
+		{"the year 1999", Edit{SaleID: "moutai", At: time.Date(1999, 12, 31, 23, 59, 59, 0, time.UTC), Paused: &paused}, InvalidRequest},
+		{"an invalid sale id", Edit{SaleID: "", At: now, Paused: &paused}, InvalidRequest},
+		{"an instant in the future", Edit{SaleID: "moutai", At: now.Add(MaxAhead + 1), Paused: &paused}, InvalidRequest},
+		{"no instant is valid", Edit{SaleID: "moutai", Paused: &paused}, ""},
+		{"an instant before 2000", Edit{SaleID: "moutai", At: time.UnixMilli(0), Paused: &paused}, InvalidRequest},
+		{"half a window", Edit{SaleID: "moutai", At: now, OpensAt: opensAt}, InvalidRequest},
+		{"the other half", Edit{SaleID: "moutai", At: now, ClosesAt: closesAt}, InvalidRequest},
+		{"a window backwards", Edit{SaleID: "moutai", At: now, OpensAt: closesAt, ClosesAt: opensAt}, InvalidRequest},
+		{"an end of a call is valid", Edit{SaleID: "moutai", OpensAt: opensAt, ClosesAt: closesAt, Until: closesAt}, ""},
+		{"an end of a call without a window", Edit{SaleID: "moutai", Until: closesAt}, InvalidRequest},
+		{"an end of a call before 2000", Edit{SaleID: "moutai", OpensAt: opensAt, ClosesAt: closesAt, Until: time.UnixMilli(0)}, InvalidRequest},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if err := tt.e.Check(now); CodeOf(err) != tt.want {
+				t.Errorf("Check() = %v, want code %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestAnEditAgreesWithASaleThatIsAsItAsks(t *testing.T) {
+	yes, no := true, false
+	s := Sale{Paused: true, OpensAt: opensAt, ClosesAt: closesAt}
+	later := opensAt.Add(time.Millisecond)
+	tests := []struct {
+		name string
+		e    Edit
+		want bool
+	}{
+		{"the same pause flag", Edit{Paused: &yes}, true},
+		{"another pause flag", Edit{Paused: &no}, false},
+		{"the same window", Edit{OpensAt: opensAt, ClosesAt: closesAt}, true},
+		{"the same window to the millisecond", Edit{OpensAt: opensAt.Add(time.Nanosecond), ClosesAt: closesAt}, true},
+		{"another opening", Edit{OpensAt: later, ClosesAt: closesAt}, false},
+		{"another end", Edit{OpensAt: opensAt, ClosesAt: closesAt.Add(time.Millisecond)}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.e.Agrees(s); got != tt.want {
+				t.Errorf("Agrees = %t, want %t", got, tt.want)
+			}
+			after := tt.e.Apply(s, later)
+			if !tt.e.Agrees(after) || !after.ChangedAt.Equal(later) {
+				t.Errorf("after it was applied the sale is %+v", after)
+			}
+		})
+	}
+}
+
+func TestTheActionOfAnEditAndWhetherItMayFollowARecall(t *testing.T) {
+	yes, no := true, false
+	for _, tt := range []struct {
+		edit   Edit
+		action Action
+		may    bool
+	}{
+		{Edit{Paused: &yes}, ActionPause, true},
+		{Edit{Paused: &no}, ActionResume, false},
+		{Edit{OpensAt: opensAt, ClosesAt: closesAt}, ActionReschedule, false},
+		{Edit{Paused: &yes, ClosesAt: closesAt}, ActionReschedule, false},
+		{Edit{}, ActionReschedule, false},
+	} {
+		if action, may := tt.edit.Change().Action, tt.edit.MayFollowRecall(); action != tt.action || may != tt.may {
+			t.Errorf("%+v: %s, %t; want %s, %t", tt.edit, action, may, tt.action, tt.may)
+		}
+	}
+}
+
+// People have been told until when a unit is kept for them (P30), and nobody would be called
+// after a call for anybody that ends before the sale (P31).
+func TestAReschedulingMakesNothingInADrawEarlier(t *testing.T) {
+	c := drawn()
+	begins, ends := c.OpensAt, c.ClosesAt
+	during := func(call int64, from, until time.Time) Sale {
+		return Sale{State: Open, OpensAt: from, ClosesAt: until, Draw: Draw{DrawTerms: c.DrawTerms, BeginsAt: begins, EndsAt: ends, Call: call}}
+	}
+	uncalled := during(0, begins, ends)
+	// Units are kept for four hours.
+	longer := during(2, begins.Add(10*time.Hour), begins.Add(16*time.Hour))
+	shortened := during(3, ends.Add(-time.Hour), ends)
+	anybody := shortened
+	anybody.OpenCall = true
+	const ms = time.Millisecond
+	for name, tt := range map[string]struct {
+		sale Sale
+		edit Edit
+		want time.Time // the end of the call or, before the first, of the sale; zero if the edit is refused
+	}{
+		"nothing, before the first call":                            {uncalled, Edit{OpensAt: begins, ClosesAt: ends}, ends},
+		"a later window, before the first call":                     {uncalled, Edit{OpensAt: begins.Add(ms), ClosesAt: ends.Add(ms)}, ends.Add(ms)},
+		"a window before the dice are known":                        {uncalled, Edit{OpensAt: begins, ClosesAt: ends, DrawLead: time.Hour + ms}, time.Time{}},
+		"another beginning, after the first call":                   {longer, Edit{OpensAt: begins.Add(ms), ClosesAt: ends}, time.Time{}},
+		"an earlier end of the sale":                                {longer, Edit{OpensAt: begins, ClosesAt: ends.Add(-ms)}, time.Time{}},
+		"a later end of the sale, in a call that lasts longer":      {longer, Edit{OpensAt: begins, ClosesAt: ends.Add(ms)}, longer.ClosesAt},
+		"an earlier end of the call":                                {longer, Edit{OpensAt: begins, ClosesAt: ends, Until: longer.ClosesAt.Add(-ms)}, time.Time{}},
+		"an end of the call at that of the sale":                    {longer, Edit{OpensAt: begins, ClosesAt: ends, Until: ends}, ends},
+		"an end of the call after that of the sale":                 {longer, Edit{OpensAt: begins, ClosesAt: ends, Until: ends.Add(ms)}, time.Time{}},
+		"a sale an hour longer, in a call three hours too short":    {shortened, Edit{OpensAt: begins, ClosesAt: ends.Add(time.Hour)}, ends.Add(time.Hour)},
+		"a sale nine hours longer, in a call three hours too short": {shortened, Edit{OpensAt: begins, ClosesAt: ends.Add(9 * time.Hour)}, ends.Add(3 * time.Hour)},
+		"a later end of the sale, in a call for anybody":            {anybody, Edit{OpensAt: begins, ClosesAt: ends.Add(9 * time.Hour)}, ends.Add(9 * time.Hour)},
+		"a later end of the sale and of its call for anybody":       {anybody, Edit{OpensAt: begins, ClosesAt: ends.Add(ms), Until: ends.Add(ms)}, ends.Add(ms)},
+		"a later end of the sale, but not of its call for anybody":  {anybody, Edit{OpensAt: begins, ClosesAt: ends.Add(ms), Until: ends}, time.Time{}},
+	} {
+		e, s := tt.edit, tt.sale
+		e.DrawLead = cmp.Or(e.DrawLead, time.Hour)
+		err := e.CheckDraw(s)
+		if tt.want.IsZero() {
+			if CodeOf(err) != Conflicting {
+				t.Errorf("%s: got %v, want that it is refused", name, err)
+			}
+			continue
+		}
+		after := e.Apply(s, s.ChangedAt)
+		if err != nil || after.ClosesAt != tt.want || after.Ends() != e.ClosesAt {
+			t.Errorf("%s: %v; the call ends at %v, the sale at %v", name, err, after.ClosesAt, after.Ends())
+		}
+		if !e.Agrees(after) || e.Agrees(s) != (after == s) {
+			t.Errorf("%s: agrees with the sale before it: %t, and after it: %t", name, e.Agrees(s), e.Agrees(after))
+		}
+	}
+}
