@@ -3,49 +3,10 @@ package handler
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"flashsale/shared/httpapi"
 	"flashsale/shared/jsonread"
-	"flashsale/shared/sale"
 )
-
-// role is what a caller may do.
-type role int
-
-const (
-	nobody role = iota
-	viewer
-	operator
-)
-
-func (r role) String() string { return [...]string{"", "viewer", "operator"}[r] }
-
-// The names of the roles in a token.
-const (
-	viewerGroup   = "flashsale-viewer"
-	operatorGroup = "flashsale-operator"
-)
-
-// rolesOf reads the claim of the roles: one name, several with spaces between them, or a list,
-// which API Gateway writes as [a b]. A name counts only as a whole.
-func rolesOf(claim string) role {
-	if inner, ok := strings.CutPrefix(claim, "["); ok {
-		if inner, ok = strings.CutSuffix(inner, "]"); ok {
-			claim = inner
-		}
-	}
-	may := nobody
-	for name := range strings.SplitSeq(claim, " ") {
-		switch name {
-		case viewerGroup:
-			may = max(may, viewer)
-		case operatorGroup:
-			may = operator
-		}
-	}
-	return may
-}
 
 // call is one request and who makes it.
 type call struct {
@@ -103,22 +64,6 @@ func readCall(payload []byte, rolesClaim string) (*call, error) {
 	}
 	c.drained, c.chinese = drained == "1", prefersChinese(languages)
 	return c, nil
-}
-
-// identify returns the error of a caller who is nobody, or may not do what takes that role.
-func (c *call) identify(least role) (err error) {
-	if !c.told {
-		if c.actor, err = httpapi.User(&c.Request); err != nil {
-			return err
-		}
-	}
-	switch {
-	case c.actor == "":
-		return sale.Refuse(sale.Unauthorized, "the request names nobody who asks")
-	case c.role < least:
-		return sale.Refuse(sale.Forbidden, "this takes the role "+least.String())
-	}
-	return nil
 }
 
 // members are the members of an object that are read, with what takes their values.

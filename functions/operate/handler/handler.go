@@ -41,12 +41,6 @@ type Page interface {
 	Answer(events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error)
 }
 
-// route answers a caller who has at least that role.
-type route struct {
-	least  role
-	answer func(ctx context.Context, c *call, event *telemetry.Event) (any, error)
-}
-
 // Handler serves one execution environment; it is safe for concurrent use.
 type Handler struct {
 	// Desk applies the changes. Its rules beyond the ledger and the time are fields that main sets.
@@ -67,13 +61,7 @@ type Handler struct {
 // no monotonic reading: see package clock.
 func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
 	h := &Handler{book: b, Desk: change.Desk{Book: b, Now: now}, log: log, now: now}
-	h.routes = map[string]route{
-		"GET /operate/sales":                        {viewer, h.sales},
-		"GET /operate/sales/{saleId}":               {viewer, h.sale},
-		"GET /operate/sales/{saleId}/changes":       {viewer, h.trail},
-		"GET /operate/sales/{saleId}/buyers/{user}": {viewer, h.buyer},
-		"POST /operate/sales/{saleId}/changes":      {operator, h.change},
-	}
+	h.routes = routesOf(h)
 	return h
 }
 

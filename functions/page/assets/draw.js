@@ -100,7 +100,7 @@ const zh = {
 /** What refusals are called. */
 export const names = { "not-your-turn": "notYourTurn", "turn-over": "turnOver", "entering-not-open": "enterSoon", "entering-closed": "notEntered" };
 
-/** @typedef {import("./shop.js").Answer} Answer */
+/** @typedef {import("./api.js").Answer} Answer */
 
 /**
  * @typedef {object} Sale of the page's

@@ -2,11 +2,11 @@
 // end, and while it is seen every minute or so. It counts down by itself, and orders when the
 // buyer presses the button.
 
-import { awake, call, now, offline, passing, slept } from "./shop.js";
+import { awake, call, now, offline, passing, slept } from "./api.js";
 import { available, ended, expire, finish, signIn, signOut, token, validSale } from "./signin.js";
 import { countdown, dates, fill, language, locale, words } from "./words.js";
 
-/** @typedef {import("./shop.js").Answer} Answer */
+/** @typedef {import("./api.js").Answer} Answer */
 
 /**
  * @typedef {object} Sale

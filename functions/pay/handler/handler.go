@@ -11,12 +11,12 @@ import (
 	"net/http"
 	"time"
 
-	"flashsale/shared/callers"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
+	"flashsale/shared/userlimit"
 )
 
 const (
@@ -44,13 +44,13 @@ type Handler struct {
 	providers Providers
 	log       *telemetry.Log
 	now       func() time.Time
-	callers   *callers.Limit
+	limit     *userlimit.Limit
 }
 
 // New returns a handler over a ledger that takes webhooks of these providers. now returns the
 // current instant; its times must have no monotonic reading: see package clock.
 func New(b Book, p Providers, log *telemetry.Log, now func() time.Time) *Handler {
-	return &Handler{book: b, providers: p, log: log, now: now, callers: callers.New()}
+	return &Handler{book: b, providers: p, log: log, now: now, limit: userlimit.New()}
 }
 
 // Handle answers one request; it never returns an error.
@@ -218,7 +218,7 @@ func (h *Handler) cancel(ctx context.Context, r *httpapi.Request, event *telemet
 	}
 	event.Text("saleId", saleID)
 	event.Text("user", user)
-	if err := h.callers.Allow(user, h.now()); err != nil {
+	if err := h.limit.Allow(user, h.now()); err != nil {
 		return httpapi.Response{}, err
 	}
 	c, err := h.book.Cancel(ctx, saleID, user)

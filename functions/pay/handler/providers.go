@@ -38,9 +38,6 @@ const (
 	unknown  subject = "unknown" // any other type
 )
 
-// tolerance is how far the instant of a signature may be away.
-const tolerance = 300 * time.Second
-
 // Providers are those with secrets, by the name in their path.
 type Providers map[string]provider
 

@@ -59,6 +59,11 @@ func newStripe(secrets []string, events string, now func() time.Time) (provider,
 	return provider{verify, read}, nil
 }
 
+// maxAhead is how far ahead of now the time of a signature by Stripe may be. How old one may be
+// is for the two libraries to say: 300 s in stripe-go v84.4.1, 5 min in standard-webhooks v0.0.1,
+// which allows as much ahead, too.
+const maxAhead = 300 * time.Second
+
 var errAhead = errors.New("the signature's time is ahead")
 
 // notAhead fails if the time of a valid signature is too far ahead, which Stripe's library does
@@ -73,7 +78,7 @@ func notAhead(header string, now time.Time) error {
 			}
 		}
 	}
-	if time.Unix(seconds, 0).After(now.Add(tolerance)) {
+	if time.Unix(seconds, 0).After(now.Add(maxAhead)) {
 		return errAhead
 	}
 	return nil

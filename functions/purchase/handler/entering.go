@@ -51,7 +51,7 @@ func (h *Handler) entry(ctx context.Context, r *httpapi.Request) (response httpa
 			return response
 		}
 	}
-	if err = h.callers.Allow(user, h.now()); err != nil {
+	if err = h.limit.Allow(user, h.now()); err != nil {
 		return response
 	}
 	var entry ledger.Entry

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"time"
 
-	"flashsale/shared/callers"
 	"flashsale/shared/draw"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/invocation"
@@ -19,6 +18,7 @@ import (
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
+	"flashsale/shared/userlimit"
 )
 
 const (
@@ -65,18 +65,18 @@ type Handler struct {
 	// Times are those of draws.
 	Times draw.Times
 
-	book    Book
-	queue   Sender
-	log     *telemetry.Log
-	now     func() time.Time
-	callers *callers.Limit
+	book  Book
+	queue Sender
+	log   *telemetry.Log
+	now   func() time.Time
+	limit *userlimit.Limit
 }
 
 // New returns a handler over a ledger and an order queue. now returns the current
 // instant, for limiting users' requests; its times must have no monotonic reading: see
 // package clock.
 func New(b Book, q Sender, log *telemetry.Log, now func() time.Time) *Handler {
-	return &Handler{book: b, queue: q, log: log, now: now, callers: callers.New()}
+	return &Handler{book: b, queue: q, log: log, now: now, limit: userlimit.New()}
 }
 
 // Handle answers one request; it never returns an error.
@@ -117,7 +117,7 @@ func (h *Handler) purchase(ctx context.Context, r *httpapi.Request) (response ht
 	saleID = request.SaleID
 	event.Text("saleId", saleID)
 	event.Text("user", request.User)
-	if err = h.callers.Allow(request.User, h.now()); err != nil {
+	if err = h.limit.Allow(request.User, h.now()); err != nil {
 		return httpapi.Problem(err, saleID)
 	}
 	request.CheckUser, request.CallGap = h.checkUser(event, request.SaleID, request.User), h.Times.Gap

@@ -12,11 +12,11 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"flashsale/infra/kit/testledger"
-	"flashsale/shared/callers"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry/telemetrytest"
+	"flashsale/shared/userlimit"
 )
 
 // verdict is a user check with the same answer for everybody.
@@ -272,7 +272,7 @@ func TestTooManyRequestsOfAUserAreRefusedBeforeAnythingIsReadOrWritten(t *testin
 		keyed := event(t, "purchase.json", header("idempotency-key", "k1"))
 		first := f.invoke(t, t.Context(), keyed)
 		isAccepted(t, first)
-		for range callers.Burst - 1 {
+		for range userlimit.Burst - 1 {
 			f.invoke(t, t.Context(), event(t, "purchase.json"))
 		}
 		asked, sent, book := check.asked, len(f.queue.sent), f.handler.book

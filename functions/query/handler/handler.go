@@ -13,13 +13,13 @@ import (
 	"slices"
 	"time"
 
-	"flashsale/shared/callers"
 	"flashsale/shared/draw"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
+	"flashsale/shared/userlimit"
 )
 
 // Book is the part of the ledger that the handler uses.
@@ -58,17 +58,17 @@ type Handler struct {
 	// PayLink shows buyers where to pay; the zero value shows nothing.
 	PayLink PaymentLink
 
-	book    Book
-	log     *telemetry.Log
-	now     func() time.Time
-	callers *callers.Limit
-	routes  map[string]route
+	book   Book
+	log    *telemetry.Log
+	now    func() time.Time
+	limit  *userlimit.Limit
+	routes map[string]route
 }
 
 // New returns a handler over a ledger. now returns the current instant; its times must have
 // no monotonic reading: see package clock.
 func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
-	h := &Handler{book: b, log: log, now: now, callers: callers.New()}
+	h := &Handler{book: b, log: log, now: now, limit: userlimit.New()}
 	h.routes = map[string]route{
 		saleRoute:                       h.sale,
 		groupRoute:                      h.group,
@@ -222,7 +222,7 @@ func (h *Handler) claim(ctx context.Context, r *httpapi.Request, event *telemetr
 	}
 	event.Text("saleId", saleID)
 	event.Text("user", user)
-	if err := h.callers.Allow(user, h.now()); err != nil {
+	if err := h.limit.Allow(user, h.now()); err != nil {
 		return httpapi.Response{}, err
 	}
 	c, err := h.book.Claim(ctx, saleID, user)
@@ -334,7 +334,7 @@ func (h *Handler) order(ctx context.Context, r *httpapi.Request, event *telemetr
 		return httpapi.Response{}, err
 	}
 	event.Text("user", user)
-	if err := h.callers.Allow(user, h.now()); err != nil {
+	if err := h.limit.Allow(user, h.now()); err != nil {
 		return httpapi.Response{}, err
 	}
 	o, err := h.book.Order(ctx, id)

@@ -12,12 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/kit/testledger"
-	"flashsale/shared/callers"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry/telemetrytest"
+	"flashsale/shared/userlimit"
 )
 
 const (
@@ -162,7 +162,7 @@ func TestABuyerIsAskedToWaitLongerTheLongerTheClaimIsPending(t *testing.T) {
 			f.handler.now = func() time.Time { return time.Now().Add(time.Duration(c.age) * time.Second) }
 			met := map[int]bool{}
 			for range 400 {
-				f.handler.callers = callers.New() // these are questions of many buyers
+				f.handler.limit = userlimit.New() // these are questions of many buyers
 				r := f.Ask(t, t.Context(), event(t, "query-claim.json"))
 				wait, err := strconv.Atoi(r.Headers.RetryAfter)
 				if err != nil || wait < c.from || wait > c.to {

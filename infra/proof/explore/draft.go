@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/proof/harness"
 )
 
@@ -247,24 +246,6 @@ func drawSale(r *rand.Rand, c conditions, number, users int, opensAt time.Durati
 }
 
 func sometimes(r *rand.Rand, share float64) bool { return r.Float64() < share }
-
-// drawFaultRates draws each fault with equal chances of none, some and many.
-func drawFaultRates(r *rand.Rand) faultRates {
-	rate := func(much float64) float64 { return []float64{0, much / 5, much}[r.IntN(3)] }
-	w := faultRates{
-		table: dynamotest.Rates{
-			Conflict: rate(0.2), Throttle: rate(0.1), ServerError: rate(0.1), LostReply: rate(0.15),
-			ApplyLate: rate(0.1), Unprocessed: rate(0.3), Late: between(r, time.Millisecond, 4*time.Second),
-		},
-		sends:   rate(0.3),
-		latency: between(r, 2*time.Millisecond, 40*time.Millisecond),
-		slow:    rate(0.05),
-		crash:   rate(0.02),
-		recycle: rate(0.2),
-	}
-	w.disorder.Shuffled, w.disorder.Twice = rate(1), rate(0.3)
-	return w
-}
 
 func drawBuyer(r *rand.Rand, number int, opensAt time.Duration) buyer {
 	b := buyer{user: fmt.Sprintf("user-%03d", number), first: opensAt + time.Duration(r.ExpFloat64()*float64(2*time.Second))}

@@ -8,7 +8,7 @@
 //
 // A draft is what a seed draws: sales, buyers, the operator's commands and the rates of faults
 // (draft.go). They run as goroutines (buyers.go, operator.go, payments.go, draws.go) whose turns the
-// schedule orders (schedule.go). Every call passes the network (faults.go), after which the watch
+// schedule orders (schedule.go). Every call passes the network (network.go), after which the watch
 // reads what changed in the table (watch.go). In the end the faults stop, and what must be true of a
 // quiet sale is checked (finish.go). What the table's stream publishes runs beside that (publisher.go).
 package explore

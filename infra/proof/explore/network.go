@@ -37,6 +37,24 @@ type faultRates struct {
 
 const slowest = 1500 * time.Millisecond
 
+// drawFaultRates draws each fault with equal chances of none, some and many.
+func drawFaultRates(r *rand.Rand) faultRates {
+	rate := func(much float64) float64 { return []float64{0, much / 5, much}[r.IntN(3)] }
+	w := faultRates{
+		table: dynamotest.Rates{
+			Conflict: rate(0.2), Throttle: rate(0.1), ServerError: rate(0.1), LostReply: rate(0.15),
+			ApplyLate: rate(0.1), Unprocessed: rate(0.3), Late: between(r, time.Millisecond, 4*time.Second),
+		},
+		sends:   rate(0.3),
+		latency: between(r, 2*time.Millisecond, 40*time.Millisecond),
+		slow:    rate(0.05),
+		crash:   rate(0.02),
+		recycle: rate(0.2),
+	}
+	w.disorder.Shuffled, w.disorder.Twice = rate(1), rate(0.3)
+	return w
+}
+
 // silence is a time in which one item, or one partition, answers nobody.
 type silence struct {
 	from, to time.Time

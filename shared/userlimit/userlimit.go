@@ -1,5 +1,5 @@
-// Package callers limits how many requests one user may send to an execution environment.
-package callers
+// Package userlimit limits how many requests one user may send to an execution environment.
+package userlimit
 
 import (
 	"strings"
