@@ -58,11 +58,6 @@ func takenAnswer() answer {
 		claimText(claimKey("alice"), "alice", orderID)+`}]}`)
 }
 
-// accepting answer a purchase that is accepted.
-func accepting() endpoints {
-	return endpoints{getSale: saleAnswer(false), "TransactWriteItems": done()}
-}
-
 func done() answer { return answerOf(http.StatusOK, `{}`) }
 
 func claimKey(user string) string {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"testing"
 	"time"
@@ -31,7 +32,8 @@ type benchCase struct {
 	make   factory
 	event  func() []byte
 	aws    endpoints
-	status int // of the answer, 0 if there is none
+	socket bool // AWS is an HTTP server in this process instead of a stub transport
+	status int  // of the answer, 0 if there is none
 }
 
 // factory makes a handler as its main.go does.
@@ -51,8 +53,10 @@ func newQuery(b *ledger.Ledger, _ *orderq.Sender, log *telemetry.Log) any {
 
 func cases(tb testing.TB) []benchCase {
 	buy, ask := newCrowd(tb, "purchase.json").next, newCrowd(tb, "query-claim.json").next
+	accepting := endpoints{getSale: saleAnswer(false), "TransactWriteItems": done()}
 	all := []benchCase{
-		{name: "purchase-accepted", make: newPurchase, event: buy, aws: accepting(), status: 202},
+		{name: "purchase-accepted", make: newPurchase, event: buy, aws: accepting, status: 202},
+		{name: "purchase-accepted-socket", make: newPurchase, event: buy, aws: accepting, socket: true, status: 202},
 		{name: "purchase-duplicate", make: newPurchase, event: buy,
 			aws: endpoints{getSale: saleAnswer(false), "TransactWriteItems": takenAnswer()}, status: 409},
 		{name: "purchase-sold-out", make: newPurchase, event: buy,
@@ -60,14 +64,16 @@ func cases(tb testing.TB) []benchCase {
 		{name: "query-claim", make: newQuery, event: ask, aws: endpoints{getSale: saleAnswer(false),
 			"GetItem": answerOf(http.StatusOK, `{"Item":`+claimText(claimKey("alice"), "alice", orderID)+`}`)}, status: 200},
 	}
-	for _, n := range []int{1, 25} {
+	for _, n := range []int{1, 10, 25} {
 		users := make([]string, n)
 		for i := range users {
 			users[i] = fmt.Sprintf("user-%05d", i)
 		}
 		batch := batchOf(tb, users)
-		all = append(all, benchCase{name: fmt.Sprintf("finalize-%d", n), make: newFinalize,
-			event: func() []byte { return batch }, aws: finalizeEndpoints(users)})
+		c := benchCase{name: fmt.Sprintf("finalize-%d", n), make: newFinalize, event: func() []byte { return batch }, aws: finalizeEndpoints(users)}
+		overSocket := c
+		overSocket.name, overSocket.socket = c.name+"-socket", true
+		all = append(all, c, overSocket)
 	}
 	return all
 }
@@ -95,7 +101,13 @@ func (c benchCase) sides(tb testing.TB) sides {
 	} {
 		tb.Setenv(name, value)
 	}
-	cfg, err := config.LoadDefaultConfig(tb.Context(), config.WithHTTPClient(&http.Client{Transport: c.aws}), config.WithRegion("eu-central-1"),
+	endpoint := config.WithHTTPClient(&http.Client{Transport: c.aws})
+	if c.socket {
+		server := httptest.NewServer(c.aws)
+		tb.Cleanup(server.Close)
+		endpoint = config.WithBaseEndpoint(server.URL)
+	}
+	cfg, err := config.LoadDefaultConfig(tb.Context(), endpoint, config.WithRegion("eu-central-1"),
 		config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("AKIDEXAMPLE", "secret", "")))
 	if err != nil {
 		tb.Fatal(err)

@@ -51,17 +51,20 @@ func (e endpoints) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// ServeHTTP implements http.Handler, for programs that are started.
+// ServeHTTP implements http.Handler.
 func (e endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	out, err := e.RoundTrip(r)
+	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the caller has gone
 	}
-	for name, values := range out.Header {
-		w.Header()[name] = values
-	}
-	w.WriteHeader(out.StatusCode)
-	_, _ = io.Copy(w, out.Body) // fails only if the caller has gone
+	a := e.answer(r.Header.Get("X-Amz-Target"), body)
+	h := w.Header()
+	h.Set("Content-Type", "application/x-amz-json-1.0")
+	h.Set("X-Amz-Crc32", a.checksum)
+	h.Set("X-Amzn-Requestid", requestID)
+	h.Set("Content-Length", strconv.Itoa(len(a.body)))
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body) // fails only if the caller has gone
 }
 
 // getSale names the GetItem of a sale, as opposed to other items.

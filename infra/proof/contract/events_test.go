@@ -151,7 +151,7 @@ func declared(t *testing.T, path, of string) (values []string) {
 func TestTheSchemasNameTheValuesOfMembersThatMayGetNewOnes(t *testing.T) {
 	for _, tt := range []struct{ event, member, path, goType string }{
 		{"RefundDue", "reason", "payment.go", "RefundReason"}, {"OrderReleased", "releasedBy", "sale.go", "ReleasedBy"},
-		{"SaleChanged", "action", "change.go", "Action"},
+		{"SaleChanged", "action", "trail.go", "Action"},
 	} {
 		text, err := eventDocuments.ReadFile("events/" + tt.event + ".json")
 		if err != nil {
