@@ -44,8 +44,9 @@ func SalesOf(ctx context.Context, b Book, raw []byte, actions ...string) (s Sale
 // called for one sale at a time.
 type Work struct {
 	AtOnce int
-	// Do does what there is to do, and reports whether its time ended before, see Turns. It is
-	// not called for a sale whose listing cannot be read.
+	// Do does what there is to do, and reports whether its time ended before: then the sale has
+	// another turn, as often as the others leave time for it. It is not called for a sale whose
+	// listing cannot be read.
 	Do func(turn context.Context, i int) (cut bool, err error)
 	// Report writes the line of a turn that ended with that error.
 	Report func(line *telemetry.Event, i int, err error)
@@ -58,7 +59,7 @@ type Work struct {
 func (s Sales) Each(ctx context.Context, event *telemetry.Event, w Work) error {
 	var mu sync.Mutex
 	var errs []error
-	Turns(ctx, len(s.Listings), w.AtOnce, func(turn context.Context, i int) (cut bool) {
+	turns(ctx, len(s.Listings), w.AtOnce, func(turn context.Context, i int) (cut bool) {
 		turn, line := event.Part(turn)
 		err := Try(func() (err error) {
 			if err = s.Listings[i].Err; err == nil {

@@ -9,10 +9,10 @@ import (
 	"flashsale/shared/invocation"
 )
 
-// Turns calls turn for each of n sales, atOnce at a time, with an equal share of the time
+// turns calls turn for each of n sales, atOnce at a time, with an equal share of the time
 // that is left. turn reports whether its time ended before its work did; such a sale has
 // another turn, as often as the others leave time for it.
-func Turns(ctx context.Context, n, atOnce int, turn func(ctx context.Context, i int) (cut bool)) {
+func turns(ctx context.Context, n, atOnce int, turn func(ctx context.Context, i int) (cut bool)) {
 	var left []int
 	for i := range n {
 		left = append(left, i)

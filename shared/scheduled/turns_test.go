@@ -34,7 +34,7 @@ func TestWhatASaleLeavesOverIsForThoseThatWereCutOff(t *testing.T) {
 				defer cancel()
 				var got []float64
 				had := make([]time.Duration, len(tt.work))
-				Turns(ctx, len(tt.work), max(1, tt.atOnce), func(ctx context.Context, i int) bool {
+				turns(ctx, len(tt.work), max(1, tt.atOnce), func(ctx context.Context, i int) bool {
 					began := time.Now()
 					select {
 					case <-time.After(time.Duration(tt.work[i])*time.Second - had[i]):
