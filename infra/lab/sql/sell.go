@@ -95,49 +95,42 @@ func conditional(ctx context.Context, d *desk, user string) (shop.Outcome, error
 	})
 }
 
-// insertThenTake lets the index decide about the user, and then takes a unit: the hot row
+// insertThen lets the index decide about the user, and then takes a unit: what buyers compete for
 // is locked last and for the shortest time.
-func insertThenTake(ctx context.Context, d *desk, user string) (shop.Outcome, error) {
-	if err := d.host.CheckUser(ctx, user); err != nil {
-		return "", err
-	}
-	return d.within(ctx, d.db, sql.LevelReadCommitted, func(tx *sql.Tx) (shop.Outcome, error) {
-		if err := insert(ctx, tx, user); isDuplicate(err) {
-			return shop.AlreadyOrdered, nil
-		} else if err != nil {
+func insertThen(take func(ctx context.Context, d *desk, tx *sql.Tx) (bool, error)) sale {
+	return func(ctx context.Context, d *desk, user string) (shop.Outcome, error) {
+		if err := d.host.CheckUser(ctx, user); err != nil {
 			return "", err
 		}
-		if taken, err := change(ctx, tx, takeOne); err != nil || !taken {
-			return shop.SoldOut, err
-		}
-		d.host.At(ctx, shop.Taken)
-		return shop.Accepted, nil
-	})
+		return d.within(ctx, d.db, sql.LevelReadCommitted, func(tx *sql.Tx) (shop.Outcome, error) {
+			if err := insert(ctx, tx, user); isDuplicate(err) {
+				return shop.AlreadyOrdered, nil
+			} else if err != nil {
+				return "", err
+			}
+			if taken, err := take(ctx, d, tx); err != nil || !taken {
+				return shop.SoldOut, err
+			}
+			d.host.At(ctx, shop.Taken)
+			return shop.Accepted, nil
+		})
+	}
 }
 
-// insertThenTakeRow lets the index decide about the user, and then takes any unit whose row no
-// other transaction has locked: buyers wait for nobody.
-func insertThenTakeRow(ctx context.Context, d *desk, user string) (shop.Outcome, error) {
-	if err := d.host.CheckUser(ctx, user); err != nil {
-		return "", err
+func takeFromRow(ctx context.Context, _ *desk, tx *sql.Tx) (bool, error) {
+	return change(ctx, tx, takeOne)
+}
+
+// takeRow takes any unit whose row no other transaction has locked: buyers wait for nobody.
+func takeRow(ctx context.Context, d *desk, tx *sql.Tx) (bool, error) {
+	unit, err := number(ctx, tx, "SELECT id FROM units WHERE NOT sold LIMIT 1 FOR UPDATE SKIP LOCKED")
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	} else if err != nil {
+		return false, err
 	}
-	return d.within(ctx, d.db, sql.LevelReadCommitted, func(tx *sql.Tx) (shop.Outcome, error) {
-		if err := insert(ctx, tx, user); isDuplicate(err) {
-			return shop.AlreadyOrdered, nil
-		} else if err != nil {
-			return "", err
-		}
-		unit, err := number(ctx, tx, "SELECT id FROM units WHERE NOT sold LIMIT 1 FOR UPDATE SKIP LOCKED")
-		if errors.Is(err, sql.ErrNoRows) {
-			return shop.SoldOut, nil
-		} else if err != nil {
-			return "", err
-		}
-		d.host.At(ctx, shop.Locked)
-		_, err = change(ctx, tx, "UPDATE units SET sold = TRUE WHERE id = ?", unit)
-		d.host.At(ctx, shop.Taken)
-		return shop.Accepted, err
-	})
+	d.host.At(ctx, shop.Locked)
+	return change(ctx, tx, "UPDATE units SET sold = TRUE WHERE id = ?", unit)
 }
 
 // lockWait is how many seconds a purchase waits for the lock.
