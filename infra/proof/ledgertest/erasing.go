@@ -291,20 +291,24 @@ var erasing = map[string]func(*testing.T, *World){
 		w.Ordered("alice")
 		w.ends(c)
 		w.drainsUnsold("size-42")
-		for what, meanwhile := range map[string]func(){
-			"an addition to the sale": func() { w.Add("more", 1) },
-			"a reschedule of another sale of the group": func() {
+		// The new sale comes last: while it sells, nobody is erased from the group at all.
+		for _, one := range []struct {
+			what      string
+			meanwhile func()
+		}{
+			{"an addition to the sale", func() { w.Add("more", 1) }},
+			{"a reschedule of another sale of the group", func() {
 				w.changes("size-42", sale.ActionReschedule, "later", sale.Author{})
-			},
-			"a new sale of the group": func() { w.openIn("shoe", "size-43", 1) },
+			}},
+			{"a new sale of the group", func() { w.openIn("shoe", "size-43", 1) }},
 		} {
-			err := maintenance.Of(w.beforeTransaction(1, meanwhile)).Erase(w.Ctx, "alice", func(maintenance.Held) { t.Errorf("%s: a sale is done", what) })
+			err := maintenance.Of(w.beforeTransaction(1, one.meanwhile)).Erase(w.Ctx, "alice", func(maintenance.Held) { t.Errorf("%s: a sale is done", one.what) })
 			if code := sale.CodeOf(err); code != sale.Conflicting && code != sale.Busy {
-				t.Errorf("%s: %v, want a refusal", what, err)
+				t.Errorf("%s: %v, want a refusal", one.what, err)
 			}
 			for _, at := range [][2]string{{"SALE#moutai", "SALE"}, {"SALES", "moutai"}, {"SALE#size-42", "SALE"}, {"SALES", "size-42"}, {"GROUP#shoe", "GROUP"}} {
 				if w.Item(at[0], at[1])["sealedAt"] != nil {
-					t.Errorf("%s: %s is sealed", what, at[0])
+					t.Errorf("%s: %s is sealed", one.what, at[0])
 				}
 			}
 			w.moment(Start.Add(3 * time.Hour))
