@@ -219,14 +219,13 @@ restore-replay: operator ## the same; GO=1 writes it into the table, before a st
 redrive: operator ## show the dead letters and their reasons; GO=1 moves pending ones back, DROP=poison deletes poison ones
 	@$(OPERATOR) redrive $${GO:+-go} $${DROP:+-drop "$$DROP"}
 
-# Optional: W (how long a transaction keeps an
-# item busy), LATENCY (median duration of a transaction), MEMORY (MB) and WRITES (the
-# account's quota for a table, in write units a second); GROUP=1 if the sale has a limitGroup.
+# Optional: LATENCY (median duration of a transaction) and WRITES (the account's quota for a
+# table, in write units a second); FRONT=1 if CloudFront answers the sale page; GROUP=1 if the sale has a limitGroup.
 .PHONY: plan
-plan: ## size a sale and price it: USERS=500000 STOCK=10000 PEAK=50000 (DRAW=1: a draw beside it, ENTER=72h KEEP=24h; JSON=1; APPLY=dev OPENS=… configures it, APPLY=dev REST=1 undoes that)
+plan: ## size a sale and price it: USERS=500000 STOCK=10000 PEAK=50000 (DRAW=1: a draw beside it, ENTER=72h KEEP=24h; APPLY=dev OPENS=… configures it, APPLY=dev REST=1 undoes that)
 	@$(GO_BUILD) -o $(HOST)/plan ./infra/ops/plan
 	@$(HOST)/plan -users "$${USERS:-500000}" -stock "$${STOCK:-10000}" -peak "$${PEAK:-50000}" \
-		-w "$${W:-10ms}" -latency "$${LATENCY:-20ms}" -memory "$${MEMORY:-512}" -writes "$${WRITES:-40000}" $${JSON:+-json} \
+		-latency "$${LATENCY:-20ms}" -writes "$${WRITES:-40000}" \
 		$${FRONT:+-front} $${GROUP:+-group} $${DRAW:+-draw} $${ENTER:+-enter "$$ENTER"} $${KEEP:+-keep "$$KEEP"} \
 		$${APPLY:+-apply "$$APPLY"} $${OPENS:+-opens "$$OPENS"} $${REST:+-rest}
 

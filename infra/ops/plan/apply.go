@@ -30,6 +30,9 @@ func (a advice) reserve(list string) string {
 	return strings.Join(all, ",")
 }
 
+// burst is the throttle's burst beside a rate of requests a second.
+func burst(rate float64) float64 { return min(rate, gatewayBurst) }
+
 // throttle is a route's throttle as the template takes it, for a rate of requests a second.
 func throttle(rate float64) string {
 	return fmt.Sprintf("%d/%d", int(math.Ceil(rate)), int(math.Ceil(burst(rate))))

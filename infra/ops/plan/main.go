@@ -32,7 +32,6 @@ func main() {
 
 // output is where the plan is written.
 type output struct {
-	json          bool
 	config        string    // the SAM CLI's configuration file
 	environment   string    // whose parameters to write; empty means none
 	opens         time.Time // when the sale opens
@@ -48,17 +47,13 @@ func parse(args []string, stderr io.Writer) (wish, output, error) {
 	f.IntVar(&w.users, "users", 0, "number of users who want a unit")
 	f.Int64Var(&w.stock, "stock", 0, "number of units")
 	f.Float64Var(&w.peak, "peak", 0, "first requests a second when the sale opens")
-	f.DurationVar(&w.window, "w", 10*time.Millisecond, "how long a transaction keeps an item busy")
 	f.DurationVar(&w.latency, "latency", 20*time.Millisecond, "median duration of a transaction")
-	f.IntVar(&w.memory, "memory", 512, "memory of each function, in MB")
 	f.IntVar(&w.writes, "writes", tableQuota, "write units a second that the account allows a table")
 	f.BoolVar(&w.front, "front", false, "CloudFront answers the sale page")
 	f.BoolVar(&w.grouped, "group", false, "the sale has a limitGroup")
 	f.BoolVar(&w.drawn, "draw", false, "show a draw beside the rush")
 	f.DurationVar(&w.enter, "enter", 72*time.Hour, "with -draw: how long people may enter")
 	f.DurationVar(&w.keep, "keep", 24*time.Hour, "with -draw: how long a unit is kept for somebody who was called")
-	f.StringVar(&w.region, "region", "us-east-1", "region whose prices apply")
-	f.BoolVar(&o.json, "json", false, "print one JSON object instead of text")
 	f.StringVar(&o.environment, "apply", "", "`environment` whose parameters are written beside the configuration file")
 	f.BoolVar(&o.rest, "rest", false, "with -apply: take back the sale's parameters")
 	opens := f.String("opens", "", "with -apply: when the sale opens, RFC 3339")
@@ -75,14 +70,10 @@ func parse(args []string, stderr io.Writer) (wish, output, error) {
 		return w, o, w.check()
 	}
 	e, err := samconfig.Read(o.config, o.environment)
-	if err != nil {
+	if err != nil || o.rest {
 		return w, o, err
 	}
 	w.front = w.front || e.Parameters["CreateFront"] == "true"
-	w.region = cmp.Or(e.Region, w.region)
-	if o.rest {
-		return w, o, nil
-	}
 	if o.opens, err = time.Parse(time.RFC3339, *opens); err != nil {
 		return w, o, errors.New("APPLY needs OPENS, when the sale opens, such as OPENS=2026-11-11T12:00:00Z")
 	}
@@ -99,9 +90,6 @@ func run(w wish, o output) error {
 			return err
 		}
 	}
-	if o.json {
-		return printJSON(o.out, summary(w, a, expect(w, a)))
-	}
-	printText(o.out, w, a, expect(w, a))
+	report(o.out, w, a, expect(w, a))
 	return nil
 }

@@ -3,10 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -22,15 +19,16 @@ import (
 	"flashsale/infra/kit/samconfig"
 	"flashsale/infra/local/cloudformation"
 	"flashsale/infra/ops/deploy/preflight"
+	"flashsale/infra/ops/deploy/price"
 )
 
 func wished(users int, stock int64, peak float64) wish {
-	return wish{users: users, stock: stock, peak: peak, window: 10 * time.Millisecond, latency: 20 * time.Millisecond, memory: 512, writes: tableQuota, region: "us-east-1"}
+	return wish{users: users, stock: stock, peak: peak, latency: 20 * time.Millisecond, writes: tableQuota, enter: 72 * time.Hour, keep: 24 * time.Hour}
 }
 
 func TestAdviceFollowsTheDemandUpToWhatLimitsIt(t *testing.T) {
-	wider := wished(100_000, 100_000, 1000)
-	wider.window = 25 * time.Millisecond
+	slower := wished(100_000, 100_000, 1000)
+	slower.latency = 50 * time.Millisecond
 	for _, c := range []struct {
 		name           string
 		wish           wish
@@ -39,13 +37,16 @@ func TestAdviceFollowsTheDemandUpToWhatLimitsIt(t *testing.T) {
 		{"a small sale has a tenth as many shards as units", wished(1000, 100, 500), 10, 4000},
 		{"one unit has one shard", wished(1000, 1, 500), 1, 4000},
 		{"a rate has a shard for 20 orders a second", wished(100_000, 10_000, 1000), 50, 11_000},
-		{"with a wider window for 1,000 orders a second × 25 ms ÷ 0.2", wider, 125, 11_000},
+		{"with slower transactions for 1,000 orders a second × 25 ms ÷ 0.2", slower, 125, 11_000},
 		{"a peak beyond the table's quota is planned for the quota", wished(500_000, 10_000, 50_000), 285, 40_000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := advise(c.wish)
 			if a.shards != c.shards || a.warmWrites != c.writes {
 				t.Errorf("%d shards, %d writes; want %d, %d", a.shards, a.warmWrites, c.shards, c.writes)
+			}
+			if most := float64(a.concurrency) * perConcurrency; a.throttle < c.wish.peak || a.throttle > most {
+				t.Errorf("a peak of %g: the gateway lets in %g, Lambda %g", c.wish.peak, a.throttle, most)
 			}
 		})
 	}
@@ -77,9 +78,11 @@ func TestWhatIsExpectedIsNearASimulation(t *testing.T) {
 		{1_000_000, 20_000, 100_000, 4.47, 0.4625},
 	} {
 		w := wished(c.users, c.stock, c.peak)
-		p := summary(w, advise(w), expect(w, advise(w)))
-		if p.Orders != c.stock || math.Abs(p.SecondsToSellOut/c.seconds-1) > 0.15 || math.Abs(p.DollarsPer1000Orders/c.dollars-1) > 0.03 {
-			t.Errorf("%d users: %d orders in %v s, $%v for 1,000; simulated %d in %v s, $%v", c.users, p.Orders, p.SecondsToSellOut, p.DollarsPer1000Orders, c.stock, c.seconds, c.dollars)
+		a := advise(w)
+		r := expect(w, a)
+		seconds, dollars := r.soldOut.Seconds(), 1000*price.Sum(r.bill(w, a))/float64(r.orders)
+		if r.orders != c.stock || math.Abs(seconds/c.seconds-1) > 0.15 || math.Abs(dollars/c.dollars-1) > 0.05 {
+			t.Errorf("%d users: %d orders in %v s, $%v for 1,000; simulated %d in %v s, $%v", c.users, r.orders, seconds, dollars, c.stock, c.seconds, c.dollars)
 		}
 	}
 }
@@ -91,7 +94,7 @@ func TestASaleEndsWhoeverComes(t *testing.T) {
 		left int64
 		ends time.Duration // 0: not sold out
 	}{
-		{"one person, one unit", wished(1, 1, 1), 0, 700 * time.Millisecond},
+		{"one person, one unit", wished(1, 1, 1), 0, 736 * time.Millisecond},
 		{"more units than people", wished(1000, 5000, 500), 4000, 0},
 		{"months", wished(100_000_000, 5_000_000, 1), 0, 5_129_300 * time.Second},
 		{"everybody at once", wished(100_000_000, 5_000_000, 1_000_000), 0, 1173 * time.Second},
@@ -103,20 +106,11 @@ func TestASaleEndsWhoeverComes(t *testing.T) {
 	}
 }
 
-func TestTheThrottleLetsThePeakInAndNoMoreThanTheFunctionsTake(t *testing.T) {
-	for _, w := range []wish{wished(1000, 100, 5), wished(100_000, 10_000, 1000), wished(500_000, 10_000, 50_000)} {
-		a := advise(w)
-		if most := float64(a.concurrency) * perConcurrency; a.throttle < w.peak || a.throttle > most {
-			t.Errorf("a peak of %g: the gateway lets in %g, Lambda %g", w.peak, a.throttle, most)
-		}
-	}
-}
-
 func TestQuotasBelowThePeakAreNamed(t *testing.T) {
-	if got := advise(wished(1000, 100, 500)).quotas; len(got) != 0 {
+	if got := advise(wished(1000, 100, 500)).quotas(); len(got) != 0 {
 		t.Errorf("a small sale: %v, want none", got)
 	}
-	all := strings.Join(advise(wished(500_000, 10_000, 50_000)).quotas, "\n")
+	all := strings.Join(advise(wished(500_000, 10_000, 50_000)).quotas(), "\n")
 	for _, service := range []string{"API Gateway", "Lambda", "DynamoDB"} {
 		if !strings.Contains(all, service) {
 			t.Errorf("quotas to raise: %q does not name %s", all, service)
@@ -127,26 +121,45 @@ func TestQuotasBelowThePeakAreNamed(t *testing.T) {
 	}
 }
 
-func TestReadsOfTheSalesPageBeyondTheTableAreNamed(t *testing.T) {
-	crowd := wished(500_000, 10_000, 50_000)
-	behind := crowd
-	behind.front = true
+func TestAFrontIsRequiredWhereARouteOrLambdaRefusesPages(t *testing.T) {
+	files := filesOfPage()
 	for _, c := range []struct {
-		name   string
-		wish   wish
-		reads  float64
-		excess bool
+		name string
+		wish wish
+		page float64 // requests a second that PageFunction takes
 	}{
-		{"seven environments and ten shards", wished(1000, 100, 500), 42, false},
-		{"680 environments and a hundred of the shards", crowd, 34_680, true},
-		{"with a front its twenty caches", behind, 1020, false},
+		{"a small sale: PageThrottle", wished(1000, 100, 500), 8600},
+		{"a large sale: the environments that cannot be reserved", wished(500_000, 10_000, 50_000), 1000},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			a := advise(c.wish)
-			if reads, advice := a.pageReads(c.wish.front), a.pageReadsAdvice(c.wish.front); reads != c.reads || (advice != "") != c.excess {
-				t.Errorf("%v read units a second, advice %q", reads, advice)
-			}
-		})
+		limit := advise(c.wish).pagesWithoutFront()
+		fits := func(pages float64) bool {
+			return pages*files/arrival.Seconds() <= pageRouteRate && pages*(1+files)/arrival.Seconds() <= c.page
+		}
+		if !fits(limit) || fits(limit+1) {
+			t.Errorf("%s: a front is required above %v pages of %v files", c.name, limit, files)
+		}
+	}
+	if own, behind := pagesOf(1e6, false), pagesOf(1e6, true); behind.EdgeRequests != own.Requests || behind.Requests > own.Requests/10 {
+		t.Errorf("with a front %+v, without %+v", behind, own)
+	}
+}
+
+func TestADrawSpreadsWhatARushWantsAtOnce(t *testing.T) {
+	w := wished(1_000_000, 10_000, 50_000)
+	d := drawnAmong(w)
+	// A page of the roll each, at a random moment of an hour.
+	if want := 1e6 / 3600; math.Abs(d.requests-want) > 1e-6 || d.writes > 100 {
+		t.Errorf("%v requests and %v write units in the busiest second, want %v and few", d.requests, d.writes, want)
+	}
+	if d.calls != 7 { // for 10,000, 2,000, 400, 80, 16, 4 and 1 of which four fifths come
+		t.Errorf("%d calls, want 7", d.calls)
+	}
+	if u := d.usage; u.Requests != 1e6+2e6+3e4 || u.WriteUnits != 1e6+1e4*6.04 {
+		t.Errorf("%+v", d)
+	}
+	w.enter = time.Hour
+	if d := drawnAmong(w); math.Abs(d.requests-rush*1e6/3600) > 1e-6 {
+		t.Errorf("with an hour to enter %v requests", d.requests)
 	}
 }
 
@@ -156,13 +169,19 @@ func TestThePlanKnowsTheTemplatesDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"WarmReadUnitsPerSecond": strconv.Itoa(warmReads), "PaymentThrottle": strconv.Itoa(webhookRate), "PageThrottle": strconv.Itoa(pageRouteRate),
+		"PaymentThrottle": strconv.Itoa(webhookRate), "PageThrottle": strconv.Itoa(pageRouteRate),
 		// The environments of functions without a reserve are those that no function has reserved.
 		"ReservedConcurrency": reserves,
 	} {
 		i := slices.IndexFunc(template.Parameters, func(p cloudformation.Parameter) bool { return p.Name == name })
 		if got, _, _ := strings.Cut(template.Parameters[i].Value, "/"); got != want {
 			t.Errorf("%s is %s by default, the plan counts on %s", name, got, want)
+		}
+	}
+	text, err := os.ReadFile("../../../template.yaml")
+	for _, want := range []string{"BatchSize: " + strconv.Itoa(batch) + "\n", "MemorySize: " + strconv.Itoa(memory) + "\n"} {
+		if err != nil || strings.Count(string(text), want) != 1 {
+			t.Errorf("%v: the template has %q not once", err, want)
 		}
 	}
 	if a := (advice{concurrency: 400, finalizers: 20}); a.reserve(reserves) != reserves {
@@ -179,20 +198,15 @@ func TestAPlanLeavesWhatItDoesNotReserve(t *testing.T) {
 	}
 }
 
-func TestBatchesAreTheTemplates(t *testing.T) {
-	text, err := os.ReadFile("../../../template.yaml")
-	if want := fmt.Sprintf("BatchSize: %d\n", batch); err != nil || !strings.Contains(string(text), want) {
-		t.Errorf("%v: the template has no %q", err, want)
-	}
-}
-
 func TestEachFigureIsPrintedBesideItsParameter(t *testing.T) {
 	number := regexp.MustCompile(`[\d,/]*\d`)
 	for _, w := range []wish{wished(1000, 100, 500), wished(500_000, 10_000, 50_000)} {
-		w.region = "eu-west-1" // which has no prices here
-		a := advise(w)
+		w.drawn = true
 		var out bytes.Buffer
-		printText(&out, w, a, expect(w, a))
+		if err := run(w, output{out: &out}); err != nil {
+			t.Fatal(err)
+		}
+		a := advise(w)
 		for name, value := range a.parameters(output{opens: opens}, nil) {
 			before, _, found := strings.Cut(out.String(), "("+name+")")
 			if !found {
@@ -203,9 +217,13 @@ func TestEachFigureIsPrintedBesideItsParameter(t *testing.T) {
 				t.Errorf("%g requests a second: %s stands beside %s, and is %s", w.peak, name, got, value)
 			}
 		}
-		for _, text := range []string{"(QueryThrottle)", "(PurchaseThrottle)", fmt.Sprintf("%s environments reserved (Purchase in", grouped(float64(a.concurrency))), "unknown for eu-west-1"} {
+		for _, text := range []string{
+			"(QueryThrottle)", "(PurchaseThrottle)", "(FinalizeMaximumConcurrency)", grouped(float64(a.concurrency)) + " environments reserved (Purchase in",
+			"shards", "WarmWriteUnitsPerSecond", "orders a second", "sold out after", "conflicts", "per 1,000 orders", "people sign in", "required above",
+			"requests in the busiest second",
+		} {
 			if !strings.Contains(out.String(), text) {
-				t.Errorf("the plan does not print %s", text)
+				t.Errorf("the plan does not print %q:\n%s", text, &out)
 			}
 		}
 	}
@@ -214,7 +232,7 @@ func TestEachFigureIsPrintedBesideItsParameter(t *testing.T) {
 func TestArgumentsOutOfRangeAreRefused(t *testing.T) {
 	for _, arguments := range []string{
 		"", "-users 0 -stock 1 -peak 1", "-users 1 -stock 0 -peak 1", "-users 1 -stock 1 -peak 0", "-users 1 -stock 1 -peak NaN",
-		"-users 1 -stock 1 -peak 1 -w 1s", "-users 1 -stock 1 -peak 1 -latency 0s", "-users 1 -stock 1 -peak 1 -memory 64", "-users 1 -stock 1 -peak 1 -writes 100",
+		"-users 1 -stock 1 -peak 1 -latency 0s", "-users 1 -stock 1 -peak 1 -writes 100",
 		"-users 1 -stock 1 -peak 1 -enter 1h", "-users 1 -stock 1 -peak 1 -draw -enter 1s", "-users 1 -stock 1 -peak 1 -draw -enter 2161h",
 		"-users 1 -stock 1 -peak 1 -draw -keep 30m", "-users 1 -stock 1 -peak 1 -draw -keep 90m", "-users 1 -stock 1 -peak 1 -draw -keep 169h",
 		"-users 1 -stock 1 -peak 1 more", "-users x", "-users 1 -stock 5000001 -peak 1", "-users 100000001 -stock 1 -peak 1", "-users 1 -stock 1 -peak 1000001",
@@ -222,40 +240,6 @@ func TestArgumentsOutOfRangeAreRefused(t *testing.T) {
 		if _, _, err := parse(strings.Fields(arguments), io.Discard); err == nil {
 			t.Errorf("%q: no error", arguments)
 		}
-	}
-}
-
-func TestAPlanIsPrinted(t *testing.T) {
-	var out bytes.Buffer
-	if err := run(wished(3000, 200, 400), output{out: &out}); err != nil {
-		t.Fatal(err)
-	}
-	for _, part := range []string{
-		"shards", "WarmWriteUnitsPerSecond", "PurchaseThrottle", "FinalizeMaximumConcurrency", "Query in ReservedConcurrency", "sale's page",
-		"advised rate", "busy rate", "ceiling", "refused by the throttle", "sold out after", "conflicts", "per 1,000",
-		"open pages", "\n         1,000 ", "\n        10,000 ", "\n       100,000 ", "A front is required above ",
-		"\n  sign-ins                   $0.00 if 3,000 people sign in ", "\n  access log  ", "\n  traces  ", "\n  each month  ", "\n  left out  ",
-	} {
-		if !strings.Contains(out.String(), part) {
-			t.Errorf("the plan says nothing of %q:\n%s", part, out.String())
-		}
-	}
-}
-
-func TestForMachinesItIsOneObjectWithTheAgreedKeys(t *testing.T) {
-	var out bytes.Buffer
-	if err := run(wished(2000, 100, 300), output{json: true, out: &out}); err != nil {
-		t.Fatal(err)
-	}
-	var got map[string]float64
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
-		t.Fatalf("%v: %s", err, out.String())
-	}
-	want := strings.Fields("accountConcurrency advisedOrdersPerSecond bucketOrdersPerSecond buckets busyOrdersPerSecond ceilingOrdersPerSecond concurrency conflictRate " +
-		"dollars dollarsPer1000Orders finalizeConcurrency orders ordersPerSecond pagesWithoutFront queryConcurrency secondsToSellOut shards signInDollars " +
-		"tableOrdersPerSecond warmWrites writeUnits")
-	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(got))); diff != "" || got["secondsToSellOut"] <= 0 || got["dollars"] <= 0 || got["writeUnits"] < 600 {
-		t.Errorf("got %v (-want +got):\n%s", got, diff)
 	}
 }
 

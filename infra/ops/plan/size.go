@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -11,7 +12,7 @@ import (
 )
 
 const (
-	// targetConflicts is p*, the share of transactions that may conflict.
+	// targetConflicts is the share of transactions that may conflict.
 	targetConflicts = 0.2
 	// unitsPerItem is the cost of a small item in a transaction, unitsToConfirm the
 	// cost of confirming an order: claim, order and a share of the sequence.
@@ -35,37 +36,47 @@ const (
 	// gatewayBurst is an account's burst at that rate. AWS raises it with the rate, by a rule
 	// that it does not publish, so a route gets no larger one.
 	gatewayBurst = 5000
-	// webhookRate is PaymentThrottle's rate in template.yaml.
-	webhookRate = 200
-	// pageRouteRate is PageThrottle's rate in template.yaml.
-	pageRouteRate = 1200
+	// webhookRate and pageRouteRate are the rates of PaymentThrottle and PageThrottle in
+	// template.yaml.
+	webhookRate, pageRouteRate = 200, 1200
 	// coldWrites is the capacity of a new on-demand table, in write units a second.
 	coldWrites = 4000
 	// perConcurrency is Lambda's limit of requests a second per unit of concurrency.
 	perConcurrency = 10
 	// keptFree is the part of the account's concurrency that cannot be reserved.
 	keptFree = 100
+	// operators, reconcilers, releasers and drawers are the reserved concurrency of
+	// OperateFunction, ReconcileFunction, ReleaseFunction and DrawFunction in template.yaml.
+	operators, reconcilers, releasers, drawers = 10, 1, 1, 1
+	// memory is MemorySize of every function in template.yaml, in MB.
+	memory = 512
 )
 
 // wish is the seller's input.
 type wish struct {
 	users   int
 	stock   int64
-	peak    float64
-	window  time.Duration
-	latency time.Duration
-	memory  int
-	// writes is the account's quota for a table, in write units a second.
-	writes int
-	// front: CloudFront answers the sale page, so QueryFunction only serves buyers.
-	front  bool
-	region string // for the prices
-	// grouped: the sale has a limitGroup.
-	grouped bool
+	peak    float64       // requests a second when the sale opens
+	latency time.Duration // of a transaction, the median
+	writes  int           // the account's quota for a table, in write units a second
+	front   bool          // CloudFront answers the sale page, so QueryFunction only serves buyers
+	grouped bool          // the sale has a limitGroup
 	// drawn: the plan shows a draw beside the rush, with this much time to enter and, in each
 	// call, to buy.
 	drawn       bool
 	enter, keep time.Duration
+}
+
+func (w wish) check() error {
+	err := cmp.Or(
+		arguments.Between("users", w.users, 1, 100_000_000), arguments.Between("stock", w.stock, 1, 5_000_000),
+		arguments.Between("peak", w.peak, 1, 1_000_000), arguments.Between("latency", w.latency, 2*time.Millisecond, time.Second/2),
+		arguments.Between("writes", w.writes, coldWrites, 1_000_000),
+		arguments.Between("enter", w.enter, time.Minute, 90*24*time.Hour), arguments.Between("keep", w.keep, time.Hour, 7*24*time.Hour))
+	if err == nil && w.keep%time.Hour != 0 {
+		err = errors.New("KEEP must be whole hours")
+	}
+	return err
 }
 
 // unitsPerTry is the cost of a purchase's transaction.
@@ -76,16 +87,14 @@ func (w wish) unitsPerTry() float64 {
 	return 2 * unitsPerItem
 }
 
-func (w wish) check() error {
-	err := cmp.Or(
-		arguments.Between("users", w.users, 1, 100_000_000), arguments.Between("stock", w.stock, 1, 5_000_000),
-		arguments.Between("peak", w.peak, 1, 1_000_000),
-		arguments.Between("w", w.window, time.Millisecond, 100*time.Millisecond), arguments.Between("latency", w.latency, 2*time.Millisecond, time.Second/2),
-		arguments.Between("memory", w.memory, 128, 10_240), arguments.Between("writes", w.writes, coldWrites, 1_000_000))
-	if err == nil && w.drawn {
-		err = w.checkDraw()
-	}
-	return err
+// window is about how long a transaction keeps an item busy: for half of its time.
+func (w wish) window() time.Duration { return w.latency / 2 }
+
+// purchaseTime is about how long an accepted purchase takes in the function: a
+// snapshot, a transaction and a quarter, a back-off now and then, a message.
+func (w wish) purchaseTime() time.Duration {
+	const cpu = 1769 * time.Millisecond / memory
+	return w.latency*5/4 + 15*time.Millisecond + cpu
 }
 
 // advice is the recommended configuration.
@@ -101,20 +110,43 @@ type advice struct {
 	// functions' concurrency Lambda would refuse them, with a 503 of the gateway; its
 	// throttle answers 429 instead.
 	throttle float64
-	rates    rates
-	quotas   []string // to raise, in words
+	// advised is the orders a second at which a fifth of the transactions conflict. For a short
+	// time a sale can have more, at the price of more conflicts.
+	advised float64
+	// ofShards, ofBuckets and ofTable are the most orders a second that each of them takes:
+	// the shards while about 1 % of the buyers get "busy", the table at the advised conflicts.
+	ofShards, ofBuckets, ofTable float64
 }
 
-// rates are orders a second.
-type rates struct {
-	// advised is the rate at which a fifth of the transactions conflict, busy at which
-	// about 1 % of the buyers get "busy", and ceiling at which the shards are in
-	// transactions all the time. For a short time a sale can exceed advised, at the
-	// price of more conflicts.
-	advised, busy, ceiling float64
-	// buckets is the ceiling of the claim buckets, table that of the write units at
-	// the advised share of conflicts.
-	buckets, table float64
+// advise sizes the parts for the peak: shards so that a fifth of the transactions
+// conflict, the table for what they cost, and an environment for every concurrent
+// request.
+func advise(w wish) advice {
+	perOrder := w.unitsPerTry()/(1-targetConflicts) + unitsToConfirm
+	want := min(w.peak, float64(w.writes)/perOrder)
+	perShard := targetConflicts / w.window().Seconds()
+	a := advice{shards: int(max(1, min(int64(math.Ceil(want/perShard)), w.stock/10, sale.MaxShards)))}
+	a.buckets = sale.BucketsFor(a.shards)
+	a.advised, a.ofShards = float64(a.shards)*perShard, float64(a.shards)*busyLoad/w.window().Seconds()
+	a.ofBuckets = float64(a.buckets) * partitionWrites / unitsInBucket
+	// Conflicts exceed the plan while there are more requests than can be served, and
+	// requests try empty shards in vain until the environments have read about them.
+	units := max(1.5*min(want, a.advised)*perOrder, w.peak*w.unitsPerTry())
+	a.warmWrites = int(min(float64(w.writes), max(coldWrites, 1000*math.Ceil(units/1000))))
+	a.ofTable = float64(a.warmWrites) / perOrder
+	inside := w.peak * w.purchaseTime().Seconds()
+	a.provisioned = max(1, int(math.Ceil(inside)))
+	a.concurrency = max(int(math.Ceil(1.2*inside)), int(math.Ceil(w.peak/perConcurrency)), 10)
+	a.throttle = math.Floor(min(float64(a.concurrency)/w.purchaseTime().Seconds(), perConcurrency*float64(a.concurrency)))
+	orders := min(w.peak, a.ofShards/busyLoad, a.ofTable)
+	a.finalizers = min(1000, max(20, int(math.Ceil(1.5*orders/batch*batchTime.Seconds()))))
+	a.queryRate = min(float64(w.stock), orders*waiting.Seconds()) / pollEvery.Seconds()
+	if !w.front {
+		a.queryRate += w.peak // everybody requests the sale page once
+	}
+	a.queryRate = math.Ceil(1.2 * a.queryRate)
+	a.queries = max(10, int(math.Ceil(a.queryRate*queryTime.Seconds())), int(math.Ceil(a.queryRate/perConcurrency)))
+	return a
 }
 
 // reserved is the reserved concurrency of all functions.
@@ -130,79 +162,8 @@ func (a advice) gatewayRate() float64 {
 	return max(gatewayQuota, a.throttle+a.queryRate+pageRouteRate+webhookRate)
 }
 
-// burst is the throttle's burst beside a rate of requests a second.
-func burst(rate float64) float64 { return min(rate, gatewayBurst) }
-
-// pageReads is how many read units a second the sale's page costs while all requests to
-// QueryFunction are for it, or with a front one a second of each of its caches: an environment
-// that serves it reads the sale consistently, at most once a second, and up to 100 shards
-// eventually consistently, half a unit each.
-func (a advice) pageReads(front bool) float64 {
-	environments := math.Ceil(a.queryRate * queryTime.Seconds())
-	if front {
-		environments = min(environments, caches)
-	}
-	return environments * (1 + float64(min(a.shards, 100))/2)
-}
-
-func (a advice) pageReadsAdvice(front bool) string {
-	if a.pageReads(front) <= warmReads {
-		return ""
-	}
-	return fmt.Sprintf("; beyond %s they take reads from purchases: use a front, or raise WarmReadUnitsPerSecond", grouped(warmReads))
-}
-
-// warmReads is the default of WarmReadUnitsPerSecond in template.yaml, and how many read
-// units a second every on-demand table serves at once.
-const warmReads = 12_000
-
-// operators, reconcilers, releasers and drawers are the reserved concurrency of
-// OperateFunction, ReconcileFunction, ReleaseFunction and DrawFunction in template.yaml.
-const operators, reconcilers, releasers, drawers = 10, 1, 1, 1
-
-// advise sizes the parts for the peak: shards so that a fifth of the transactions
-// conflict, the table for what they cost, and an environment for every concurrent
-// request.
-func advise(w wish) advice {
-	perOrder := w.unitsPerTry()/(1-targetConflicts) + unitsToConfirm
-	want := min(w.peak, float64(w.writes)/perOrder)
-	perShard := targetConflicts / w.window.Seconds()
-	a := advice{shards: int(math.Ceil(want / perShard))}
-	a.shards = int(max(1, min(int64(a.shards), w.stock/10, sale.MaxShards)))
-	a.buckets = sale.BucketsFor(a.shards)
-	a.rates = rates{
-		advised: float64(a.shards) * perShard, busy: float64(a.shards) * busyLoad / w.window.Seconds(),
-		ceiling: float64(a.shards) / w.window.Seconds(), buckets: float64(a.buckets) * partitionWrites / unitsInBucket,
-	}
-	// Conflicts exceed the plan while there are more requests than can be served, and
-	// requests try empty shards in vain until the environments have read about them.
-	units := max(1.5*min(want, a.rates.advised)*perOrder, w.peak*w.unitsPerTry())
-	a.warmWrites = int(min(float64(w.writes), max(coldWrites, 1000*math.Ceil(units/1000))))
-	a.rates.table = float64(a.warmWrites) / perOrder
-	inside := w.peak * purchaseTime(w).Seconds()
-	a.provisioned = max(1, int(math.Ceil(inside)))
-	a.concurrency = max(int(math.Ceil(1.2*inside)), int(math.Ceil(w.peak/perConcurrency)), 10)
-	a.throttle = math.Floor(min(float64(a.concurrency)/purchaseTime(w).Seconds(), perConcurrency*float64(a.concurrency)))
-	orders := min(w.peak, a.rates.ceiling, a.rates.table)
-	a.finalizers = min(1000, max(20, int(math.Ceil(1.5*orders/batch*batchTime.Seconds()))))
-	a.queryRate = min(float64(w.stock), orders*waiting.Seconds()) / pollEvery.Seconds()
-	if !w.front {
-		a.queryRate += w.peak // everybody requests the sale page once
-	}
-	a.queryRate = math.Ceil(1.2 * a.queryRate)
-	a.queries = max(10, int(math.Ceil(a.queryRate*queryTime.Seconds())), int(math.Ceil(a.queryRate/perConcurrency)))
-	a.quotas = quotas(a)
-	return a
-}
-
-// purchaseTime is about how long an accepted purchase takes in the function: a
-// snapshot, a transaction and a quarter, a back-off now and then, a message.
-func purchaseTime(w wish) time.Duration {
-	cpu := time.Duration(float64(time.Millisecond) * max(1, 1769/float64(w.memory)))
-	return w.latency*5/4 + 15*time.Millisecond + cpu
-}
-
-func quotas(a advice) []string {
+// quotas are the account's quotas to raise, in words.
+func (a advice) quotas() []string {
 	var out []string
 	if rate := a.gatewayRate(); rate > gatewayQuota {
 		out = append(out, fmt.Sprintf("API Gateway: throttle rate of the account from %s to %s requests a second", grouped(gatewayQuota), grouped(rate)))
