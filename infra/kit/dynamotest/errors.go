@@ -26,15 +26,6 @@ func validation(format string, args ...any) error {
 	}
 }
 
-// validationMessage returns the message of a ValidationException.
-func validationMessage(err error) (string, bool) {
-	var api *smithy.GenericAPIError
-	if errors.As(err, &api) && api.Code == "ValidationException" {
-		return api.Message, true
-	}
-	return "", false
-}
-
 func conditionFailed(old item) error {
 	return &types.ConditionalCheckFailedException{Message: aws.String("The conditional request failed"), Item: old.copied()}
 }
@@ -101,7 +92,29 @@ const (
 	reasonThrottling = "ThrottlingError"
 	reasonThroughput = "ProvisionedThroughputExceeded"
 	reasonValidation = "ValidationError"
+	// These are of a statement only.
+	reasonDuplicate = "DuplicateItem"
+	reasonNoTable   = "ResourceNotFound"
 )
+
+// reasonOf is the reason that stands for the exception by which a single write is refused.
+func reasonOf(err error) types.CancellationReason {
+	switch err := err.(type) {
+	case nil:
+		return reason(reasonNone)
+	case *types.ConditionalCheckFailedException:
+		r := reason(reasonCondition)
+		r.Item = err.Item
+		return r
+	case *types.TransactionConflictException:
+		return reason(reasonConflict)
+	case *types.ResourceNotFoundException:
+		return types.CancellationReason{Code: aws.String(reasonNoTable), Message: err.Message}
+	case *smithy.GenericAPIError: // validation makes it
+		return types.CancellationReason{Code: aws.String(reasonValidation), Message: &err.Message}
+	}
+	panic(err) // a single write is refused in no other way
+}
 
 // reason is a cancellation reason as AWS words it.
 func reason(code string) types.CancellationReason {
@@ -111,6 +124,8 @@ func reason(code string) types.CancellationReason {
 		r.Message = aws.String("The conditional request failed")
 	case reasonConflict:
 		r.Message = aws.String("Transaction is ongoing for the item")
+	case reasonDuplicate:
+		r.Message = aws.String("Duplicate primary key exists in table")
 	case reasonThrottling, reasonThroughput:
 		r.Message = aws.String("Throughput exceeds the current capacity of your table or index.")
 	}

@@ -10,8 +10,7 @@ import (
 )
 
 // holds evaluates a condition on an item, nil for no item. A missing attribute
-// and a type that does not fit make a comparison false, except for <>, which is
-// true wherever = is not.
+// and a type that does not fit make a comparison false.
 func (s *scope) holds(c *condition, it item) bool {
 	if c == nil {
 		return true
@@ -35,8 +34,6 @@ func (s *scope) holds(c *condition, it item) bool {
 		return isString && strings.HasPrefix(text, head)
 	case "=":
 		return equal(left, right)
-	case "<>":
-		return !equal(left, right)
 	}
 	order, ok := ordered(left, right)
 	if !ok {
@@ -99,21 +96,22 @@ func (s *scope) applied(actions []assignment, old item) (item, error) {
 	for _, a := range actions {
 		var v types.AttributeValue
 		var err error
+		name := s.name(a.name)
 		switch a.section {
 		case "SET":
 			v, err = s.assigned(a, old)
 		case "ADD":
-			v, err = sum(old[a.name], s.values[a.left.value])
+			v, err = sum(old[name], s.values[a.left.value])
 		case "DELETE":
-			v, err = difference(old[a.name], s.values[a.left.value])
+			v, err = difference(old[name], s.values[a.left.value])
 		}
 		if err != nil {
 			return nil, err
 		}
 		if v == nil {
-			delete(out, a.name)
+			delete(out, name)
 		} else {
-			out[a.name] = v
+			out[name] = v
 		}
 	}
 	return out, nil

@@ -2,12 +2,12 @@ package dynamotest
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/aws/smithy-go"
 )
 
 // The expressions that this project uses: conditions of comparisons, attribute_exists,
@@ -30,42 +30,36 @@ type condition struct {
 	left, right operand
 }
 
+// terms are the parts of a condition that joins them by AND, or else the condition itself.
+func (c *condition) terms() []*condition {
+	if c.op == "AND" {
+		return c.parts
+	}
+	return []*condition{c}
+}
+
 // assignment is one action of an update. SET assigns left, or left op right with op + or -;
 // the value of ADD and DELETE is left.
 type assignment struct {
 	section     string
-	name        string // of the attribute
+	name        string // as written
 	left, right operand
 	op          string
 }
 
-// expression is one expression, parsed, and the placeholders it uses.
+// expression is the expression of a parameter, parsed, and the placeholders it uses, with
+// their # or colon.
 type expression struct {
-	condition *condition
-	update    []assignment
-	names     []string // with their #
-	values    []string // with their colon
+	parameter    string
+	condition    *condition
+	update       []assignment
+	placeholders []string
 }
 
 // maxExpression is the longest expression DynamoDB reads, in bytes.
 const maxExpression = 4096
 
-// syntaxError is what is wrong with the text of an expression. The caller knows
-// which expression of which request it is and makes a ValidationException of it.
-type syntaxError string
-
-func (e syntaxError) Error() string { return string(e) }
-
-// invalid makes the exception out of what is wrong with an expression.
-func invalid(parameter string, err error) error {
-	var syntax syntaxError
-	if errors.As(err, &syntax) {
-		return validation("Invalid %s: %s", parameter, string(syntax))
-	}
-	return err
-}
-
-// parser reads one expression. It panics with a syntaxError, which parseText recovers.
+// parser reads one expression. It panics with a ValidationException, which parseText recovers.
 type parser struct {
 	text   string
 	tokens []string // the last one is "", the end
@@ -73,7 +67,15 @@ type parser struct {
 	out    *expression
 }
 
-// cache keeps every parsed expression by its grammar and text: a program has a
+// The parameters that are expressions.
+const (
+	updateExpression       = "UpdateExpression"
+	conditionExpression    = "ConditionExpression"
+	filterExpression       = "FilterExpression"
+	keyConditionExpression = "KeyConditionExpression"
+)
+
+// cache keeps every parsed expression by its parameter and text: a program has a
 // handful of them and runs each a million times.
 var cache sync.Map // [2]string → cached
 
@@ -82,26 +84,30 @@ type cached struct {
 	err        error
 }
 
-func parseCached(grammar, text string, parse func(*parser)) (*expression, error) {
-	key := [2]string{grammar, text}
+// parse reads the expression of a parameter; it is empty if the request has none.
+func parse(parameter string, text *string) (*expression, error) {
+	if text == nil {
+		return &expression{}, nil
+	}
+	key := [2]string{parameter, *text}
 	if hit, ok := cache.Load(key); ok {
 		c := hit.(cached)
 		return c.expression, c.err
 	}
-	out, err := parseText(text, parse)
+	out, err := parseText(parameter, *text)
 	cache.Store(key, cached{out, err})
 	return out, err
 }
 
-var tokenForm = regexp.MustCompile(`^(?:[#:]?[A-Za-z0-9_]+|<>|<=|>=|[(),=<>+-])`)
+var tokenForm = regexp.MustCompile(`^(?:[#:]?[A-Za-z0-9_]+|<=|>=|[(),=<>+-])`)
 
-func parseText(text string, parse func(*parser)) (_ *expression, err error) {
+func parseText(parameter, text string) (_ *expression, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = r.(syntaxError) // or else a fault here, which goes on
+			err = r.(*smithy.GenericAPIError) // or else a fault here, which goes on
 		}
 	}()
-	p := &parser{text: text, out: &expression{}}
+	p := &parser{text: text, out: &expression{parameter: parameter}}
 	if len(text) > maxExpression {
 		p.fail("Expression size has exceeded the maximum allowed size; expression size: %d", len(text))
 	}
@@ -114,14 +120,20 @@ func parseText(text string, parse func(*parser)) (_ *expression, err error) {
 		rest = rest[len(token):]
 	}
 	p.tokens = append(p.tokens, "")
-	parse(p)
+	if parameter == updateExpression {
+		p.update()
+	} else {
+		p.out.condition = p.or()
+	}
 	if t := p.next(); t != "" {
 		p.unknown(t)
 	}
 	return p.out, nil
 }
 
-func (p *parser) fail(format string, args ...any) { panic(syntaxError(fmt.Sprintf(format, args...))) }
+func (p *parser) fail(format string, args ...any) {
+	panic(validation("Invalid "+p.out.parameter+": "+format, args...))
+}
 
 // unknown refuses what stands at a place: DynamoDB may know it, or may not.
 func (p *parser) unknown(token string) {
@@ -150,8 +162,6 @@ func (p *parser) expect(token string) {
 	}
 }
 
-func parseConditionText(p *parser) { p.out.condition = p.or() }
-
 func (p *parser) or() *condition  { return p.joined("OR", p.and) }
 func (p *parser) and() *condition { return p.joined("AND", p.term) }
 
@@ -168,7 +178,7 @@ func (p *parser) joined(word string, part func() *condition) *condition {
 	return all
 }
 
-var comparators = []string{"=", "<>", "<=", "<", ">=", ">"}
+var comparators = []string{"=", "<=", "<", ">=", ">"}
 
 func (p *parser) term() *condition {
 	if p.take("(") {
@@ -225,7 +235,7 @@ func (p *parser) name() string {
 	case !nameForm.MatchString(t):
 		p.unknown(t)
 	case t[0] == '#':
-		p.out.names = append(p.out.names, t)
+		p.out.placeholders = append(p.out.placeholders, t)
 	case reserved(t):
 		p.fail("Attribute name is a reserved keyword; reserved keyword: %q in: %s", t, p.text)
 	}
@@ -237,11 +247,11 @@ func (p *parser) value() string {
 	if !valueForm.MatchString(t) {
 		p.unknown(t)
 	}
-	p.out.values = append(p.out.values, t)
+	p.out.placeholders = append(p.out.placeholders, t)
 	return t
 }
 
-func parseUpdateText(p *parser) {
+func (p *parser) update() {
 	seen := map[string]bool{}
 	for first := true; first || p.tokens[p.at] != ""; first = false {
 		section := p.next()

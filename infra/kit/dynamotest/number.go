@@ -3,7 +3,6 @@ package dynamotest
 import (
 	"cmp"
 	"math/big"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,8 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// This project computes with and compares whole numbers of 64 bits, so every number is one. A
-// set may hold fractions, too, which are only kept.
+// This project computes with and compares whole numbers of 64 bits, so every number is one.
 
 // wholeNumber reads a number. Its error is a ValidationException.
 func wholeNumber(text string) (int64, error) {
@@ -27,28 +25,17 @@ func numberOf(n int64) *types.AttributeValueMemberN {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// fractionForm is a fraction in plain digits, as DynamoDB answers it.
-var fractionForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)\.[0-9]*[1-9]$`)
-
 // admitNumbers returns the distinct numbers of a set in order.
 func admitNumbers(texts []string) ([]string, error) {
-	out := make([]string, 0, len(texts))
-	for _, text := range texts {
+	out := make([]string, len(texts))
+	for i, text := range texts {
 		n, err := wholeNumber(text)
-		switch {
-		case err == nil:
-			out = append(out, strconv.FormatInt(n, 10))
-		case fractionForm.MatchString(text):
-			out = append(out, text)
-		default:
+		if err != nil {
 			return nil, err
 		}
+		out[i] = strconv.FormatInt(n, 10)
 	}
-	slices.SortFunc(out, func(a, b string) int {
-		x, _ := strconv.ParseFloat(a, 64) // it has one of the forms above
-		y, _ := strconv.ParseFloat(b, 64)
-		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a, b))
-	})
+	slices.SortFunc(out, compareNumbers)
 	return slices.Compact(out), nil
 }
 

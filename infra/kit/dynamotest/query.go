@@ -3,6 +3,7 @@ package dynamotest
 import (
 	"cmp"
 	"context"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -44,10 +45,16 @@ func (db *DB) newPager(in *dynamodb.QueryInput) (*pager, error) {
 			return nil, validation("Value '%d' at 'limit' failed to satisfy constraint: Member must have value greater than or equal to 1", p.limit)
 		}
 	}
-	b := bind(in.ExpressionAttributeNames, in.ExpressionAttributeValues)
-	p.keys = b.condition("KeyConditionExpression", in.KeyConditionExpression)
-	p.filter = b.condition("FilterExpression", in.FilterExpression)
-	if p.scope, err = b.done(); err != nil {
+	keys, err := parse(keyConditionExpression, in.KeyConditionExpression)
+	if err != nil {
+		return nil, err
+	}
+	filter, err := parse(filterExpression, in.FilterExpression)
+	if err != nil {
+		return nil, err
+	}
+	p.keys, p.filter = keys.condition, filter.condition
+	if p.scope, err = bind(in.ExpressionAttributeNames, in.ExpressionAttributeValues, keys, filter); err != nil {
 		return nil, err
 	}
 	if in.ExclusiveStartKey == nil {
@@ -71,7 +78,7 @@ func (db *DB) queryRequest(in *dynamodb.QueryInput) (request, error) {
 	}
 	keys, err := p.scope.keyRange(p.table, p.keys)
 	if err != nil {
-		return request{}, invalid("KeyConditionExpression", err)
+		return request{}, err
 	}
 	for _, name := range p.scope.attributes(p.filter) {
 		if p.table.isKey(name) {
@@ -88,27 +95,26 @@ func (db *DB) queryRequest(in *dynamodb.QueryInput) (request, error) {
 	}}, nil
 }
 
-// queried are the sort keys a query reads, in its order.
-func (p *pager) queried(keys keyRange) []key {
-	part := p.table.partitions[keys.pk]
-	if part == nil {
-		return nil
-	}
-	at, _ := slices.BinarySearch(part.order, keys.head)
-	if p.start != nil {
-		var exact bool
-		if at, exact = slices.BinarySearch(part.order, p.start.sk); exact {
-			at++
+// queried are the keys a query reads, in its order.
+func (p *pager) queried(keys keyRange) iter.Seq[key] {
+	return func(yield func(key) bool) {
+		part := p.table.partitions[keys.pk]
+		if part == nil {
+			return
+		}
+		at, _ := slices.BinarySearch(part.order, keys.head)
+		if p.start != nil {
+			var exact bool
+			if at, exact = slices.BinarySearch(part.order, p.start.sk); exact {
+				at++
+			}
+		}
+		for _, sk := range part.order[at:] {
+			if !strings.HasPrefix(sk, keys.head) || !yield(key{keys.pk, sk}) {
+				return
+			}
 		}
 	}
-	var out []key
-	for _, sk := range part.order[at:] {
-		if !strings.HasPrefix(sk, keys.head) {
-			break
-		}
-		out = append(out, key{keys.pk, sk})
-	}
-	return out
 }
 
 // keyRange is what a KeyConditionExpression asks for: one partition, or those of its items
@@ -117,11 +123,7 @@ type keyRange struct{ pk, head string }
 
 // keyRange reads a key condition: pk = :v, alone or AND begins_with(sk, :v).
 func (s *scope) keyRange(t *table, c *condition) (out keyRange, err error) {
-	parts := c.parts
-	if c.op != "AND" {
-		parts = []*condition{c}
-	}
-	for _, part := range parts {
+	for _, part := range c.terms() {
 		name := s.name(part.left.name)
 		text, isString := stringOf(s.values[part.right.value])
 		switch {
@@ -164,20 +166,21 @@ type page struct {
 
 // read reads and bills items until the page is full. A page that is ended by its limit has a
 // key to go on from even if nothing follows, as in DynamoDB.
-func (p *pager) read(db *DB, m moment, keys []key) page {
+func (p *pager) read(db *DB, m moment, keys iter.Seq[key]) page {
 	out := page{items: []map[string]types.AttributeValue{}}
 	capacity, see := cmp.Or(db.PageBytes, defaultPage), db.view(m, p.consistent)
 	var last key
 	size, scanned, full := 0, 0, false
-	for _, k := range keys {
+	for k := range keys {
 		it := p.table.get(k, see)
 		if it == nil {
 			continue
 		}
-		if full = scanned > 0 && size+it.size() > capacity; full {
+		its := it.size()
+		if full = scanned > 0 && size+its > capacity; full {
 			break
 		}
-		last, size, scanned = k, size+it.size(), scanned+1
+		last, size, scanned = k, size+its, scanned+1
 		if p.scope.holds(p.filter, it) {
 			out.items = append(out.items, it.copied())
 		}
@@ -217,17 +220,17 @@ func (db *DB) scanRequest(in *dynamodb.ScanInput) (request, error) {
 }
 
 // scanned are the keys a scan reads, in its order.
-func (p *pager) scanned() []key {
-	var out []key
-	for _, pk := range slices.SortedFunc(maps.Keys(p.table.partitions), scanOrder) {
-		if p.start != nil && scanOrder(pk, p.start.pk) < 0 {
-			continue
-		}
-		for _, sk := range p.table.partitions[pk].order {
-			if p.start == nil || pk != p.start.pk || sk > p.start.sk {
-				out = append(out, key{pk, sk})
+func (p *pager) scanned() iter.Seq[key] {
+	return func(yield func(key) bool) {
+		for _, pk := range slices.SortedFunc(maps.Keys(p.table.partitions), scanOrder) {
+			if p.start != nil && scanOrder(pk, p.start.pk) < 0 {
+				continue
+			}
+			for _, sk := range p.table.partitions[pk].order {
+				if (p.start == nil || pk != p.start.pk || sk > p.start.sk) && !yield(key{pk, sk}) {
+					return
+				}
 			}
 		}
 	}
-	return out
 }

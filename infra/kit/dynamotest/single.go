@@ -75,14 +75,7 @@ func (db *DB) writeRequest(in writeInput, answer func(w *write, it item, units f
 		return request{}, err
 	}
 	return request{keys: []string{w.key.String()}, evaluate: func(m moment) (any, error) {
-		old := w.table.current(w.key)
-		if db.busy(w.key, m.now) {
-			db.bill(writeUnits(old, nil), 0)
-			return nil, conflict()
-		}
-		it, err := w.result(old)
-		units := writeUnits(old, it)
-		db.bill(units, 0)
+		it, units, err := db.attempt(w, db.busy(w.key, m.now), 1)
 		if err != nil {
 			return nil, err
 		}
@@ -97,13 +90,10 @@ func (w *write) returned(returns types.ReturnValue, it item) item {
 	case types.ReturnValueAllNew:
 		return it
 	case types.ReturnValueUpdatedNew:
-		var written item
+		written := item{}
 		for _, a := range w.update {
-			if v := it[a.name]; v != nil {
-				if written == nil {
-					written = item{}
-				}
-				written[a.name] = v
+			if name := w.scope.name(a.name); it[name] != nil {
+				written[name] = it[name]
 			}
 		}
 		return written

@@ -83,22 +83,31 @@ func encoded(v any) []byte {
 	return text
 }
 
-// plain has each value of an item with its type, as in {"S":"text"}.
-func plain(it map[string]types.AttributeValue) map[string]map[string]any {
-	out := make(map[string]map[string]any, len(it))
+// plainValue is a value with its type, as in {"S":"text"}.
+type plainValue struct {
+	S, N   *string  `json:",omitempty"`
+	B      *[]byte  `json:",omitempty"`
+	BOOL   *bool    `json:",omitempty"`
+	SS, NS []string `json:",omitempty"`
+}
+
+func plain(it map[string]types.AttributeValue) map[string]plainValue {
+	out := make(map[string]plainValue, len(it))
 	for name, v := range it {
-		var value any = membersOf(v)
 		switch v := v.(type) {
 		case *types.AttributeValueMemberS:
-			value = v.Value
+			out[name] = plainValue{S: &v.Value}
 		case *types.AttributeValueMemberN:
-			value = v.Value
+			out[name] = plainValue{N: &v.Value}
 		case *types.AttributeValueMemberB:
-			value = v.Value
+			out[name] = plainValue{B: &v.Value}
 		case *types.AttributeValueMemberBOOL:
-			value = v.Value
+			out[name] = plainValue{BOOL: &v.Value}
+		case *types.AttributeValueMemberSS:
+			out[name] = plainValue{SS: v.Value}
+		case *types.AttributeValueMemberNS:
+			out[name] = plainValue{NS: v.Value}
 		}
-		out[name] = map[string]any{typeOf(v): value}
 	}
 	return out
 }

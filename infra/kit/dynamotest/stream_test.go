@@ -78,7 +78,7 @@ func TestARecordIsReadableAsLambdaSendsIt(t *testing.T) {
 	db := streamed(&got)
 	db.Now = newClock().now
 	more := attributes{
-		"text": str("„x\"\n"), "n": num("-15"), "yes": boolean(true), "names": strSet("a", "b"), "numbers": numSet("-1.5", "2"),
+		"text": str("„x\"\n"), "n": num("-15"), "yes": boolean(true), "names": strSet("a", "b"), "numbers": numSet("-15", "2"),
 	}
 	mustPut(t, db, "P", "S", more)
 	mustPut(t, db, "P", "S", nil)

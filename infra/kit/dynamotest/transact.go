@@ -2,10 +2,7 @@ package dynamotest
 
 import (
 	"context"
-	"errors"
-	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -107,9 +104,9 @@ func (db *DB) commit(writes []*write, m moment) (any, error) {
 	accepted := 0
 	db.forgetLanded(m.now)
 	for i, w := range writes {
-		old := w.table.current(w.key)
-		results[i], reasons[i] = db.prepare(w, old, m.now)
-		if *reasons[i].Code == reasonNone {
+		var err error
+		results[i], _, err = db.attempt(w, db.busy(w.key, m.now), transactional)
+		if reasons[i] = reasonOf(err); err == nil {
 			accepted++
 			// The item is in flight until the outcome has been applied to it, whatever the
 			// outcome is, and whether or not it has been applied to the others.
@@ -117,7 +114,6 @@ func (db *DB) commit(writes []*write, m moment) (any, error) {
 				db.inFlight[w.key] = m.now.Add(busy)
 			}
 		}
-		db.bill(transactional*writeUnits(old, results[i]), 0)
 	}
 	cancelled := m.fault.disguise(reasons)
 	if cancelled || accepted < len(writes) {
@@ -130,26 +126,4 @@ func (db *DB) commit(writes []*write, m moment) (any, error) {
 		}
 	}
 	return &dynamodb.TransactWriteItemsOutput{}, nil
-}
-
-// prepare asks one item whether it accepts its write, and what it becomes.
-func (db *DB) prepare(w *write, old item, now time.Time) (item, types.CancellationReason) {
-	if db.busy(w.key, now) {
-		return nil, reason(reasonConflict)
-	}
-	it, err := w.result(old)
-	var failed *types.ConditionalCheckFailedException
-	switch {
-	case err == nil:
-		return it, reason(reasonNone)
-	case errors.As(err, &failed):
-		r := reason(reasonCondition)
-		r.Item = failed.Item
-		return nil, r
-	}
-	r := reason(reasonValidation)
-	if message, ok := validationMessage(err); ok {
-		r.Message = aws.String(message)
-	}
-	return nil, r
 }

@@ -2,6 +2,7 @@ package dynamotest
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -76,22 +77,35 @@ func (db *DB) newWrite(in writeInput) (*write, error) {
 			return nil, validation("Item size has exceeded the maximum allowed size")
 		}
 	}
-	b := bind(in.names, in.values)
-	w.update = b.update(in.update)
-	w.condition = b.condition("ConditionExpression", in.condition)
-	if w.scope, err = b.done(); err != nil {
+	update, err := parse(updateExpression, in.update)
+	if err != nil {
 		return nil, err
 	}
-	for _, a := range w.update {
-		if t.isKey(a.name) {
-			return nil, cannotUpdate(a.name)
-		}
+	condition, err := parse(conditionExpression, in.condition)
+	if err != nil {
+		return nil, err
 	}
-	return w, nil
+	w.update, w.condition = update.update, condition.condition
+	if w.scope, err = bind(in.names, in.values, update, condition); err != nil {
+		return nil, err
+	}
+	return w, w.checkUpdate()
 }
 
-func cannotUpdate(key string) error {
-	return validation("One or more parameter values were invalid: Cannot update attribute %s. This attribute is part of the key", key)
+// checkUpdate refuses an update of the key, and one that names an attribute twice.
+func (w *write) checkUpdate() error {
+	seen := make([]string, 0, len(w.update))
+	for _, a := range w.update {
+		name := w.scope.name(a.name)
+		switch {
+		case w.table.isKey(name):
+			return validation("One or more parameter values were invalid: Cannot update attribute %s. This attribute is part of the key", name)
+		case slices.Contains(seen, name):
+			return validation("Invalid UpdateExpression: Two document paths overlap with each other; must remove or rewrite one of these paths; path: %s", name)
+		}
+		seen = append(seen, name)
+	}
+	return nil
 }
 
 // result is the item after the write, nil for none. It fails with a
@@ -119,6 +133,20 @@ func (w *write) result(old item) (item, error) {
 		return nil, validation("Item size to update has exceeded the maximum allowed size")
 	}
 	return it, err
+}
+
+// attempt is what a write makes of its item, or why it is refused: it conflicts if the item
+// is busy. It is billed so many times as a plain write, and stores nothing. db.mu is held.
+func (db *DB) attempt(w *write, busy bool, times float64) (it item, units float64, err error) {
+	old := w.table.current(w.key)
+	if busy {
+		err = conflict()
+	} else {
+		it, err = w.result(old)
+	}
+	units = times * writeUnits(old, it)
+	db.bill(units, 0)
+	return it, units, err
 }
 
 // store makes the result of the write the current item. db.mu is held.
