@@ -88,21 +88,19 @@ func rephrase(f *flag.FlagSet, err error) error {
 
 // kind describes the values that a flag accepts; reason is why this one was refused.
 func kind(f *flag.Flag, reason string) string {
-	getter, ok := f.Value.(flag.Getter)
-	if !ok {
-		return "different: " + reason
-	}
-	switch getter.Get().(type) {
-	case int, int64:
-		return "a whole number"
-	case uint, uint64:
-		return "a whole number of at least 0"
-	case float64:
-		return "a number"
-	case time.Duration:
-		return "a time such as 500ms, 30s or 5m"
-	case bool:
-		return "true or false"
+	if getter, ok := f.Value.(flag.Getter); ok {
+		switch getter.Get().(type) {
+		case int, int64:
+			return "a whole number"
+		case uint, uint64:
+			return "a whole number of at least 0"
+		case float64:
+			return "a number"
+		case time.Duration:
+			return "a time such as 500ms, 30s or 5m"
+		case bool:
+			return "true or false"
+		}
 	}
 	return "different: " + reason
 }

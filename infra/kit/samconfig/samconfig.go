@@ -6,12 +6,14 @@
 package samconfig
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -57,88 +59,97 @@ func SaleFile(path, name string) string {
 	return filepath.Join(filepath.Dir(path), "sale-"+name+".parameters")
 }
 
+// command is the part of a command's table that is used.
+type command struct {
+	Parameters *struct {
+		StackName string `toml:"stack_name"`
+		Region    string `toml:"region"`
+		Overrides any    `toml:"parameter_overrides"` // a string or a list of strings
+	} `toml:"parameters"`
+}
+
 // Parse is Read for a file's contents.
 func Parse(text []byte, name string) (Environment, error) {
 	e := Environment{Name: name, Parameters: map[string]string{}}
-	file := map[string]any{}
-	if err := toml.Unmarshal(text, &file); err != nil {
+	var file map[string]toml.Primitive // some are no tables, such as version
+	decoder, err := toml.Decode(string(text), &file)
+	if err != nil {
 		return e, fmt.Errorf("parse samconfig: %w", err)
 	}
-	if section(file, name, "deploy", "parameters") == nil {
-		var known []string
-		for other := range file {
-			if section(file, other, "deploy", "parameters") != nil {
-				known = append(known, other)
-			}
+	var known []string
+	for _, other := range slices.Sorted(maps.Keys(file)) {
+		var commands map[string]command
+		err := decoder.PrimitiveDecode(file[other], &commands)
+		if err == nil && commands["deploy"].Parameters != nil {
+			known = append(known, other)
 		}
-		slices.Sort(known)
-		return e, fmt.Errorf("%q: %w; there are: %s", name, ErrNoEnvironment, strings.Join(known, ", "))
-	}
-	// The command's section overrides the section for all commands.
-	for _, command := range []string{"global", "deploy"} {
-		for key, value := range section(file, name, command, "parameters") {
-			if err := e.set(key, value); err != nil {
+		if other != name {
+			continue
+		}
+		if err != nil {
+			return e, fmt.Errorf("parse samconfig: %s: %w", name, err)
+		}
+		// The command's section overrides the section for all commands.
+		for _, c := range []command{commands["global"], commands["deploy"]} {
+			if c.Parameters == nil {
+				continue
+			}
+			e.StackName, e.Region = cmp.Or(c.Parameters.StackName, e.StackName), cmp.Or(c.Parameters.Region, e.Region)
+			if err := e.overrides(c.Parameters.Overrides); err != nil {
 				return e, err
 			}
 		}
 	}
+	if !slices.Contains(known, name) {
+		return e, fmt.Errorf("%q: %w; there are: %s", name, ErrNoEnvironment, strings.Join(known, ", "))
+	}
 	return e, nil
 }
 
-// section finds a table in tables, nil if there is none.
-func section(table map[string]any, path ...string) map[string]any {
-	for _, step := range path {
-		next, ok := table[step].(map[string]any)
-		if !ok {
-			return nil
-		}
-		table = next
+func (e *Environment) overrides(value any) error {
+	all, ok := value.([]any)
+	if !ok && value != nil {
+		all = []any{value}
 	}
-	return table
-}
-
-func (e *Environment) set(key string, value any) error {
-	switch key {
-	case "stack_name", "region":
-		text, ok := value.(string)
+	for _, one := range all {
+		text, ok := one.(string)
 		if !ok {
-			return fmt.Errorf("read samconfig: %s of %s is not a string", key, e.Name)
+			return fmt.Errorf("read samconfig: parameter_overrides of %s has %v, which is not a string", e.Name, one)
 		}
-		if key == "region" {
-			e.Region = text
-		} else {
-			e.StackName = text
+		if err := e.Override(text); err != nil {
+			return err
 		}
-	case "parameter_overrides":
-		var texts []string
-		switch v := value.(type) {
-		case string:
-			texts = []string{v}
-		case []any:
-			for _, one := range v {
-				text, ok := one.(string)
-				if !ok {
-					return fmt.Errorf("read samconfig: parameter_overrides of %s contains %v, which is not a string", e.Name, one)
-				}
-				texts = append(texts, text)
-			}
-		default:
-			return fmt.Errorf("read samconfig: parameter_overrides of %s is neither a string nor a list of strings", e.Name)
-		}
-		return e.Override(texts...)
 	}
 	return nil
 }
 
+// pair is a Name=value at the start of a text. A value may be in single or double quotes, and a backslash
+// escapes the next character.
+var pair = regexp.MustCompile(`(?s)^([A-Za-z0-9]{1,255})=("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|(?:(?:\\.|[^ "'\\])(?:\\.|[^ "\\])*)?)(?: +|$)`)
+
+// unescape undoes the escapes that the SAM CLI knows; other backslashes stay.
+var unescape = strings.NewReplacer(`\ `, " ", `\"`, `"`, `\'`, "'")
+
 // Override adds parameters in the SAM CLI's syntax: Name=value, several in one text
-// separated by spaces, a value with spaces in quotes.
+// separated by spaces, a value with spaces in quotes. Text that the SAM CLI would
+// silently skip is an error here.
 func (e *Environment) Override(texts ...string) error {
 	for _, text := range texts {
-		read, err := parseOverrides(text)
-		if err != nil {
-			return err
+		given := map[string]bool{}
+		for rest := strings.TrimSpace(text); rest != ""; {
+			found := pair.FindStringSubmatch(rest)
+			if found == nil {
+				return fmt.Errorf("read parameters: %q does not begin with Name=value; a value with spaces or quotes must be quoted", rest)
+			}
+			name, value := found[1], found[2]
+			if given[name] {
+				return fmt.Errorf("read parameters: %s is given twice", name)
+			}
+			if value != "" && (value[0] == '"' || value[0] == '\'') {
+				value = value[1 : len(value)-1]
+			}
+			given[name], e.Parameters[name], rest = true, unescape.Replace(value), rest[len(found[0]):]
 		}
-		maps.Copy(e.Parameters, read)
 	}
 	return nil
 }
@@ -151,9 +162,11 @@ func (e *Environment) Override(texts ...string) error {
 func (e *Environment) Arguments() ([]string, error) {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(e.Parameters)) {
-		argument := name + "=" + quote(e.Parameters[name])
-		if read, err := parseOverrides(argument); err != nil || read[name] != e.Parameters[name] || strings.ContainsAny(argument, "\r\n") {
-			return nil, fmt.Errorf("format parameter %s: the SAM CLI's syntax cannot express %q", name, e.Parameters[name])
+		value := e.Parameters[name]
+		argument := name + `="` + strings.ReplaceAll(value, `"`, `\"`) + `"`
+		read := Environment{Parameters: map[string]string{}}
+		if err := read.Override(argument); err != nil || read.Parameters[name] != value || strings.ContainsAny(value, "\r\n") {
+			return nil, fmt.Errorf("format parameter %s: the SAM CLI's syntax cannot express %q", name, value)
 		}
 		out = append(out, argument)
 	}

@@ -2,44 +2,41 @@ package samconfig
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 const file = `version = 0.1
-[dev.global.parameters]
-stack_name = "shop-dev"
+[test.global.parameters]
+stack_name = "shop-test"
 region = "eu-west-1"
-[dev.build.parameters]
+[test.build.parameters]
 parallel = true
-[dev.deploy.parameters]
+[test.deploy.parameters]
 region = "us-east-1"
-parameter_overrides = ["A=1", "B=two words"]
+parameter_overrides = ["A=1"]
 [prod.deploy.parameters]
 stack_name = "shop"
 parameter_overrides = "A=1 B=\"two words\" C='x'"
-[broken.deploy.parameters]
-parameter_overrides = 7
 [ci.build.parameters]
 cached = true
 `
 
 func TestAnEnvironmentIsReadFromItsSections(t *testing.T) {
-	got, err := Parse([]byte(file), "prod")
-	want := Environment{Name: "prod", StackName: "shop", Parameters: map[string]string{"A": "1", "B": "two words", "C": "x"}}
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
+	for name, want := range map[string]Environment{
+		"prod": {Name: "prod", StackName: "shop", Parameters: map[string]string{"A": "1", "B": "two words", "C": "x"}},
+		"test": {Name: "test", StackName: "shop-test", Region: "us-east-1", Parameters: map[string]string{"A": "1"}},
+	} {
+		if got, err := Parse([]byte(file), name); err != nil || !cmp.Equal(want, got) {
+			t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(want, got))
+		}
 	}
-}
-
-func TestTheErrorForAMissingEnvironmentListsTheOthers(t *testing.T) {
-	_, err := Parse([]byte(file), "staging")
-	if !errors.Is(err, ErrNoEnvironment) {
-		t.Errorf("%v, want %v", err, ErrNoEnvironment)
-	}
-	if _, err := Parse([]byte(file), "ci"); !errors.Is(err, ErrNoEnvironment) {
-		t.Errorf("an environment without deployment: %v, want %v", err, ErrNoEnvironment)
+	for _, name := range []string{"staging", "ci"} { // ci is not deployed
+		if _, err := Parse([]byte(file), name); !errors.Is(err, ErrNoEnvironment) || !strings.Contains(err.Error(), "there are: prod, test") {
+			t.Errorf("%s: %v, want %v and the others", name, err, ErrNoEnvironment)
+		}
 	}
 }
 
@@ -59,7 +56,7 @@ func TestAnAmbiguousFileIsRefused(t *testing.T) {
 }
 
 func TestOverridesAreReadAsTheSAMCLIReadsThem(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		text string
 		want map[string]string // nil: refused
 	}{
@@ -76,52 +73,29 @@ func TestOverridesAreReadAsTheSAMCLIReadsThem(t *testing.T) {
 		{`A="cron(0 12 * * ? *)"`, map[string]string{"A": "cron(0 12 * * ? *)"}},
 		{"A=https://x.test/?a=b", map[string]string{"A": "https://x.test/?a=b"}},
 		{"A", nil}, {"=1", nil}, {"A-B=1", nil}, {"A=1 A=2", nil}, {`A="x`, nil}, {`A="x"y`, nil}, {`A=x"y"`, nil}, {`A=\`, nil},
-	}
-	for _, tt := range tests {
-		got, err := parseOverrides(tt.text)
-		if (err != nil) != (tt.want == nil) {
-			t.Errorf("%s: %v, %v", tt.text, got, err)
-			continue
-		}
-		if diff := cmp.Diff(tt.want, got); err == nil && diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.text, diff)
-		}
-	}
-}
-
-// `make deploy` uses each line of the output as an argument of sam.
-func TestNoArgumentHasASecondLine(t *testing.T) {
-	for _, value := range []string{"x\n--no-confirm-changeset", "x\r"} {
-		e := Environment{Parameters: map[string]string{"A": value}}
-		if arguments, err := e.Arguments(); err == nil {
-			t.Errorf("%q is formatted as %q", value, arguments)
+	} {
+		e := Environment{Parameters: map[string]string{}}
+		err := e.Override(tt.text)
+		if (err != nil) != (tt.want == nil) || err == nil && !cmp.Equal(tt.want, e.Parameters) {
+			t.Errorf("%s: %v, %v, want %v", tt.text, e.Parameters, err, tt.want)
 		}
 	}
 }
 
 func TestArgumentsAreReadBackUnchanged(t *testing.T) {
 	e := Environment{Parameters: map[string]string{"B": `{"a":"b c"}`, "A": "", "C": "it's"}}
-	again := Environment{Parameters: map[string]string{}}
 	arguments, err := e.Arguments()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := again.Override(arguments...); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(e.Parameters, again.Parameters); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{`A=""`, `B="{\"a\":\"b c\"}"`, `C="it's"`}, arguments); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{`A=""`, `B="{\"a\":\"b c\"}"`, `C="it's"`}, arguments); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
 
-func TestAValueThatCannotBeExpressedIsRefused(t *testing.T) {
-	for _, value := range []string{`a\ b`, `a\"b`, `a\`} {
+// `make deploy` uses each line of the output as an argument of sam.
+func TestAValueThatCannotBeExpressedOnOneLineIsRefused(t *testing.T) {
+	for _, value := range []string{`a\ b`, `a\"b`, `a\`, "x\n--no-confirm-changeset", "x\r"} {
 		e := Environment{Parameters: map[string]string{"A": value}}
 		if got, err := e.Arguments(); err == nil {
-			t.Errorf("%s is formatted as %s", value, got)
+			t.Errorf("%q is formatted as %q", value, got)
 		}
 	}
 }
