@@ -252,7 +252,7 @@ func TestWhatThePlanWritesPassesThePreflight(t *testing.T) {
 		}
 		d := deployment(t, o, preflight.Limits{
 			Concurrency: a.accountConcurrency(), Unreserved: a.accountConcurrency(), TableReads: tableQuota, TableWrites: tableQuota,
-			Rate: a.gatewayRate(), Burst: 5000,
+			Rate: a.gatewayRate(),
 		})
 		for _, f := range preflight.Run(t.Context(), d) {
 			if f.Verdict == preflight.Failed || f.Verdict == preflight.Warning && strings.HasPrefix(f.Check, "API ") {
@@ -263,7 +263,7 @@ func TestWhatThePlanWritesPassesThePreflight(t *testing.T) {
 		if a.accountConcurrency() > lambdaQuota && preflight.Print(io.Discard, preflight.Run(t.Context(), d)) == nil {
 			t.Errorf("%g requests a second: the preflight takes an account with one execution less than the plan asks for", w.peak)
 		}
-		d.Limits = account(preflight.Limits{Rate: a.gatewayRate() - 1, Burst: 5000})
+		d.Limits = account(preflight.Limits{Rate: a.gatewayRate() - 1})
 		if a.gatewayRate() > gatewayQuota && !slices.ContainsFunc(preflight.Run(t.Context(), d), func(f preflight.Finding) bool {
 			return f.Verdict == preflight.Warning && f.Check == "API throttle"
 		}) {
@@ -293,7 +293,7 @@ func TestAfterTheSaleOnlyWhatCannotBeTakenBackStays(t *testing.T) {
 	if e, err = samconfig.Read(o.config, o.environment); err != nil || e.Parameters["WarmWriteUnitsPerSecond"] != "40000" {
 		t.Errorf("after a plan for %d write units the table is to have %s (%v), want the 40000 that it has", small.warmWrites, e.Parameters["WarmWriteUnitsPerSecond"], err)
 	}
-	for _, f := range preflight.Run(t.Context(), deployment(t, o, preflight.Limits{Concurrency: 2000, Unreserved: 2000, TableReads: tableQuota, TableWrites: tableQuota, Rate: 10_000, Burst: 10_000})) {
+	for _, f := range preflight.Run(t.Context(), deployment(t, o, preflight.Limits{Concurrency: 2000, Unreserved: 2000, TableReads: tableQuota, TableWrites: tableQuota, Rate: 10_000})) {
 		if f.Verdict == preflight.Failed {
 			t.Errorf("%s: %s", f.Check, f.Says)
 		}

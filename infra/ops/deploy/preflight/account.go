@@ -25,10 +25,7 @@ func (a Account) Limits(ctx context.Context, stack string) (l Limits, err error)
 	}
 	var dynamo struct{ TableMaxReadCapacityUnits, TableMaxWriteCapacityUnits int }
 	var gateway struct {
-		ThrottleSettings struct {
-			RateLimit  float64
-			BurstLimit int
-		}
+		ThrottleSettings struct{ RateLimit float64 }
 	}
 	var stacks struct {
 		StackSummaries []struct{ StackName, StackStatus string }
@@ -46,8 +43,7 @@ func (a Account) Limits(ctx context.Context, stack string) (l Limits, err error)
 	}
 	l = Limits{
 		Account: who.Account + " as " + who.Arn, Concurrency: lambda.AccountLimit.ConcurrentExecutions, Unreserved: lambda.AccountLimit.UnreservedConcurrentExecutions,
-		TableReads: dynamo.TableMaxReadCapacityUnits, TableWrites: dynamo.TableMaxWriteCapacityUnits,
-		Rate: gateway.ThrottleSettings.RateLimit, Burst: gateway.ThrottleSettings.BurstLimit,
+		TableReads: dynamo.TableMaxReadCapacityUnits, TableWrites: dynamo.TableMaxWriteCapacityUnits, Rate: gateway.ThrottleSettings.RateLimit,
 	}
 	if l.Concurrency == 0 || l.TableWrites == 0 || l.Rate == 0 {
 		return l, errors.New("an answer has no limit")
@@ -65,6 +61,7 @@ func (a Account) deployed(ctx context.Context, stack string, l *Limits) error {
 	var found struct {
 		Stacks []struct {
 			Parameters []struct{ ParameterKey, ParameterValue string }
+			Outputs    []struct{ OutputKey, OutputValue string } // none while the first creation fails
 		}
 	}
 	if err := a.CLI.Read(ctx, &found, "cloudformation", "describe-stacks", "--stack-name", stack); err != nil {
@@ -75,27 +72,20 @@ func (a Account) deployed(ctx context.Context, stack string, l *Limits) error {
 		for _, p := range s.Parameters {
 			l.Deployed[p.ParameterKey] = p.ParameterValue
 		}
-	}
-	var parts struct {
-		StackResourceSummaries []struct{ ResourceType, PhysicalResourceId, ResourceStatus string }
-	}
-	if err := a.CLI.Read(ctx, &parts, "cloudformation", "list-stack-resources", "--stack-name", stack); err != nil {
-		return err
-	}
-	for _, part := range parts.StackResourceSummaries {
-		// A stack whose creation failed lists what it has deleted, too.
-		if part.ResourceType != "AWS::DynamoDB::Table" || part.PhysicalResourceId == "" || strings.HasPrefix(part.ResourceStatus, "DELETE_") {
-			continue
-		}
-		var described struct {
-			Table struct {
-				WarmThroughput struct{ ReadUnitsPerSecond, WriteUnitsPerSecond int }
+		for _, o := range s.Outputs {
+			if o.OutputKey != "TableName" {
+				continue
 			}
+			var described struct {
+				Table struct {
+					WarmThroughput struct{ ReadUnitsPerSecond, WriteUnitsPerSecond int }
+				}
+			}
+			if err := a.CLI.Read(ctx, &described, "dynamodb", "describe-table", "--table-name", o.OutputValue); err != nil {
+				return err
+			}
+			l.WarmReads, l.WarmWrites = described.Table.WarmThroughput.ReadUnitsPerSecond, described.Table.WarmThroughput.WriteUnitsPerSecond
 		}
-		if err := a.CLI.Read(ctx, &described, "dynamodb", "describe-table", "--table-name", part.PhysicalResourceId); err != nil {
-			return err
-		}
-		l.WarmReads, l.WarmWrites = described.Table.WarmThroughput.ReadUnitsPerSecond, described.Table.WarmThroughput.WriteUnitsPerSecond
 	}
 	return nil
 }
@@ -106,24 +96,12 @@ func (a Account) Bus(ctx context.Context, arn string) error {
 	return a.CLI.Read(ctx, &found, "events", "describe-event-bus", "--name", arn)
 }
 
-const (
-	// issuerTime bounds one request to an issuer. API Gateway waits 1.5 s for a JWKS
-	// endpoint.
-	issuerTime = 5 * time.Second
-	// maxDocument is the maximum length of a document, in bytes.
-	maxDocument = 1 << 20
-)
-
 // Discovery reads an issuer's documents as API Gateway does: over https, first the discovery
 // document, then the keys at its jwks_uri.
 type Discovery struct{ Client *http.Client }
 
 // Check is Deployment.Issuer. The error says why API Gateway would refuse all tokens.
 func (d Discovery) Check(ctx context.Context, issuer string) error {
-	u, err := url.Parse(issuer)
-	if err != nil || u.Scheme != "https" || u.Host == "" {
-		return fmt.Errorf("not an https address, which API Gateway requires")
-	}
 	var document struct {
 		Issuer string `json:"issuer"`
 		Keys   string `json:"jwks_uri"`
@@ -133,9 +111,6 @@ func (d Discovery) Check(ctx context.Context, issuer string) error {
 	}
 	if document.Issuer != issuer {
 		return fmt.Errorf("its discovery document names another issuer: %q", document.Issuer)
-	}
-	if !strings.HasPrefix(document.Keys, "https://") {
-		return fmt.Errorf("its discovery document names no https jwks_uri: %q", document.Keys)
 	}
 	var keys struct {
 		Keys []struct {
@@ -150,10 +125,16 @@ func (d Discovery) Check(ctx context.Context, issuer string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("it publishes no RSA key, and API Gateway accepts only RSA")
+	return errors.New("it publishes no RSA key, and API Gateway accepts only RSA")
 }
 
+// issuerTime bounds one request to an issuer. API Gateway waits 1.5 s for a JWKS endpoint.
+const issuerTime = 5 * time.Second
+
 func (d Discovery) get(ctx context.Context, address string, into any) error {
+	if u, err := url.Parse(address); err != nil || u.Scheme != "https" || u.Host == "" {
+		return fmt.Errorf("%q is not an https address, which API Gateway requires", address)
+	}
 	ctx, cancel := context.WithTimeout(ctx, issuerTime)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -165,14 +146,10 @@ func (d Discovery) get(ctx context.Context, address string, into any) error {
 		return fmt.Errorf("call issuer: %w", err)
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxDocument))
-	switch {
-	case err != nil:
-		return fmt.Errorf("call issuer: %w", err)
-	case response.StatusCode != http.StatusOK:
+	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s answered %d", address, response.StatusCode)
 	}
-	if err := json.Unmarshal(body, into); err != nil {
+	if err := json.NewDecoder(io.LimitReader(response.Body, 1<<20)).Decode(into); err != nil {
 		return fmt.Errorf("%s is not JSON: %w", address, err)
 	}
 	return nil

@@ -38,8 +38,7 @@ type Finding struct {
 	Says    string
 }
 
-// Deployment is the deployment to check. What one of the functions would look up is not checked
-// if it is nil, and a finding says so.
+// Deployment is the deployment to check.
 type Deployment struct {
 	Stack      string
 	Region     string
@@ -49,7 +48,8 @@ type Deployment struct {
 	Now        time.Time
 	// Changes lists the uncommitted files of the work tree, a line for each.
 	Changes func(context.Context) ([]string, error)
-	// Limits returns what the account allows.
+	// Limits returns what the account allows. If it is nil, nothing is looked up: neither the account
+	// nor what the functions below it would find.
 	Limits func(ctx context.Context, stack string) (Limits, error)
 	// Issuer fails if API Gateway would refuse the tokens of an issuer.
 	Issuer func(ctx context.Context, issuer string) error
@@ -72,12 +72,16 @@ func Run(ctx context.Context, d Deployment) []Finding {
 	r.recipients()
 	r.seeding()
 	r.warming()
-	r.issuers(ctx)
 	r.page()
+	r.tree(ctx)
+	r.pollers()
+	if r.Limits == nil {
+		r.add(Warning, "-offline", "neither the account nor an issuer, a bus or a table that exists was looked at")
+		return r.findings
+	}
+	r.issuers(ctx)
 	r.bus(ctx)
 	r.existingTable(ctx)
-	r.tree(ctx)
-	r.concurrencyByFunction()
 	r.quotas(ctx)
 	return r.findings
 }
@@ -113,10 +117,7 @@ func (r *report) number(parameter string) int { return number(r.text(parameter))
 
 // number reads a whole number, 0 if it is none.
 func number(text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return 0
-	}
+	n, _ := strconv.Atoi(text)
 	return n
 }
 
@@ -147,17 +148,9 @@ func (r *report) unless(err error, check, says string) {
 }
 
 func (r *report) issuers(ctx context.Context) {
-	const check = "issuer"
-	if r.ownPool() {
-		r.add(OK, check, "the stack creates it")
-	}
 	for _, issuer := range []string{r.text("JwtIssuer"), r.text("OperatorIssuer")} {
-		switch {
-		case issuer == "":
-		case r.Issuer == nil:
-			r.add(Warning, check, "%s was not checked", issuer)
-		default:
-			r.unless(r.Issuer(ctx, issuer), check, issuer)
+		if issuer != "" {
+			r.unless(r.Issuer(ctx, issuer), "issuer", issuer)
 		}
 	}
 }
@@ -165,18 +158,11 @@ func (r *report) issuers(ctx context.Context) {
 // bus checks the bus of the order events. Whether a bus of another account takes them is
 // decided by its policy, which cannot be tried before PublishFunction has its role.
 func (r *report) bus(ctx context.Context) {
-	const check = "event bus"
-	arn, on := r.text("EventBusArn"), r.text("PublishEvents") == "true"
-	switch {
-	case !on && arn != "":
-		r.add(Warning, check, "EventBusArn is unused without PublishEvents=true")
-	case !on:
-	case arn == "":
-		r.add(OK, check, "the stack creates it")
-	case r.Bus == nil:
-		r.add(Warning, check, "%s was not checked", arn)
-	default:
-		r.unless(r.Bus(ctx, arn), check, arn)
+	switch arn, on := r.text("EventBusArn"), r.text("PublishEvents") == "true"; {
+	case arn != "" && on:
+		r.unless(r.Bus(ctx, arn), "event bus", arn)
+	case arn != "":
+		r.add(Warning, "event bus", "EventBusArn is unused without PublishEvents=true")
 	}
 }
 

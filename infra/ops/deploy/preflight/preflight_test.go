@@ -25,7 +25,7 @@ const (
 // account is an account with AWS's default quotas, in which a stack is deployed.
 func account() Limits {
 	return Limits{
-		Account: "123456789012", Concurrency: 1000, Unreserved: 1000, TableReads: 40_000, TableWrites: 40_000, Rate: 10_000, Burst: 5000,
+		Account: "123456789012", Concurrency: 1000, Unreserved: 1000, TableReads: 40_000, TableWrites: 40_000, Rate: 10_000,
 		Deployed: map[string]string{"WarmReadUnitsPerSecond": "12000", "WarmWriteUnitsPerSecond": "20000", "MaxWriteRequestUnits": "40000", "PublishEvents": "false"},
 	}
 }
@@ -121,8 +121,8 @@ func TestASoundDeploymentPasses(t *testing.T) {
 		t.Errorf("%v:\n%s", err, &table)
 	}
 	for _, want := range []string{
-		"parameters", "alarms                 ops@example.com", `schedule of the seeding next at 2026-11-11T01:00:00Z, for sale "s"`, "warming                300 environments at 2026-11-11T11:50:00Z, 0 environments",
-		"issuer                 https://i.test", "buyer's page", "work tree", "account", "Lambda concurrency     533 environments", "DynamoDB writes        warm 20,000, at most 40,000", "API throttle           5,000",
+		"parameters", "alarms                 ops@example.com", `schedule of the seeding next at 2026-11-11T01:00:00Z, for sale "s"`, "warming                300 environments at 2026-11-11T11:50:00Z, 0 at",
+		"issuer                 https://i.test", "buyer's page", "work tree", "account", "Lambda concurrency     533 environments", "DynamoDB capacity      warm for 12,000 reads and 20,000 writes a second, at most 40,000 writes", "API throttle           5,000",
 	} {
 		if !strings.Contains(table.String(), "ok    "+want) {
 			t.Errorf("no %q in\n%s", want, &table)
@@ -137,10 +137,6 @@ func TestADeploymentThatWouldFailOrHarmIsStopped(t *testing.T) {
 		change     func(*attempt)
 	}{
 		{"a parameter that the template does not have", `Isuer="x": the template has no such parameter`, gives("Isuer", "x")},
-		{"a number that is none", `WriteUnitsAlarm="many": it is not a whole number`, gives("WriteUnitsAlarm", "many")},
-		{"a fraction", `EligibilityTimeoutMs="0.5": it is not a whole number`, gives("EligibilityTimeoutMs", "0.5")},
-		{"a zero that a condition takes for another number", `MonthlyBudget="00": it is not a whole number`, gives("MonthlyBudget", "00")},
-		{"a stack whose queue would have too long a name", "stack_name has 70 characters", func(a *attempt) { a.Stack = strings.Repeat("s", 70) }},
 		{"a signature without its key", "QueryFunction would not start without PaymentLinkKeyArn", gives("PaymentUrl", "https://s/{signature}")},
 		{"an eligibility check without a host", "PurchaseFunction would not start", gives("EligibilityUrl", "https://?key=k")},
 		{"a topic of another region", "PageTopicArn=arn:aws:sns:eu-west-1:123456789012:ops: it must be in the stack's region, us-east-1", gives("PageTopicArn", strings.Replace(topic, "us-east-1", "eu-west-1", 1))},
@@ -152,15 +148,12 @@ func TestADeploymentThatWouldFailOrHarmIsStopped(t *testing.T) {
 		{"no recipient of alarms in production", "no recipient", gives("AlarmEmail", "", "PageTopicArn", topic)},
 
 		{"an invalid schedule", "parse at(tomorrow)", gives("SeedScheduleExpression", "at(tomorrow)")},
-		{"a rate of one unit in the plural", "rate(2 day)", gives("SeedScheduleExpression", "rate(2 day)")},
 		{"an invalid time zone", "load time zone", gives("SeedScheduleTimezone", "Local")},
 		{"a sale that opens before it is seeded", "it opens before it is seeded", gives("SeedScheduleInput", seeded("2026-11-11T01:00:00Z", "2026-11-11T14:00:00Z"))},
 		{"a sale that closes before it opens", "it closes before it opens", gives("SeedScheduleInput", seeded("2026-11-11T12:00:00Z", "2026-11-11T12:00:00Z"))},
 		{"a sale without a time", "opensAt", gives("SeedScheduleInput", `{"action":"create","saleId":"s"}`)},
 		{"a scheduled edit without an instant", `pause needs "at"`, gives("SeedScheduleInput", `{"action":"pause","saleId":"s"}`)},
 		{"an input that is not JSON", "not a JSON object", gives("SeedScheduleInput", "{")},
-		{"an input that is not JSON, of a schedule that is off", "not a JSON object", gives("SeedScheduleInput", "{", "SeedScheduleExpression", "")},
-		{"an input that is not a JSON object", "not a JSON object", gives("SeedScheduleInput", "[]")},
 		{"an invalid warming schedule", "WarmFrom: parse", gives("WarmFrom", "cron(x)")},
 		{"a cooling before the warming", "is before WarmFrom", gives("WarmUntil", "at(2026-11-11T11:00:00)")},
 
@@ -171,7 +164,6 @@ func TestADeploymentThatWouldFailOrHarmIsStopped(t *testing.T) {
 		}},
 		{"a page at another domain than the API's", "buyers see it at https://api.example", gives("ApiDomainName", "api.example", "ApiCertificateArn", certificate)},
 		{"a page at another domain than the front's", "buyers see it at https://other.example", gives("CreateFront", "true", "OriginSecret", secret, "FrontDomainName", "other.example", "FrontCertificateArn", certificate, "ApiDomainName", "shop.example", "ApiCertificateArn", certificate)},
-		{"a prefix that Cognito refuses", "Cognito refuses the words", gives("CreateUserPool", "true", "SignInDomainPrefix", "my-cognito-shop")},
 		{"a bus that is not there", "no such bus", gives("PublishEvents", "true", "EventBusArn", bus+"2")},
 		{"a bus of another region", "EventBusArn=arn:aws:events:eu-west-1:123456789012:event-bus/orders: it must be in", func(a *attempt) {
 			a.give("PublishEvents", "true", "EventBusArn", strings.Replace(bus, "us-east-1", "eu-west-1", 1))
@@ -190,17 +182,10 @@ func TestADeploymentThatWouldFailOrHarmIsStopped(t *testing.T) {
 		{"more reserved than the account has", "of which 532 can be reserved", func(a *attempt) { a.limits.Unreserved = 632 }},
 		{"a new account's quota of ten", "allows 10 (concurrent executions), of which 0 can", func(a *attempt) { a.limits.Concurrency, a.limits.Unreserved = 10, 10 }},
 		{"too much provisioned without a reservation", "33 environments reserved and 900 more provisioned", gives("ReservedConcurrency", reserve(0), "PurchaseProvisionedConcurrency", "900")},
-		{"more provisioned than reserved", "PurchaseFunction: 501 environments provisioned, but 500 reserved", gives("PurchaseProvisionedConcurrency", "501")},
 		{"a poller beyond its function", "FinalizeFunction: 21 environments for its poller, but 20 reserved", gives("FinalizeMaximumConcurrency", "21")},
-		{"a table warmer than the quota", "warm 50,000, at most the quota; the account allows 40,000", gives("WarmWriteUnitsPerSecond", "50000", "MaxWriteRequestUnits", "0")},
-		{"a table warmer for reads than the quota", "warm 40,001; the account allows 40,000 read units", gives("WarmReadUnitsPerSecond", "40001")},
-		{"a limit that is removed from a table that is not there yet", "a new table has no limit to remove", func(a *attempt) {
-			a.limits.Deployed = nil
-			a.give("MaxWriteRequestUnits", "-1")
-		}},
-		{"a table limited beyond the quota", "at most 40,001", gives("MaxWriteRequestUnits", "40001")},
-		{"a table warmer than its own limit", "above the table's own limit of 10000", gives("MaxWriteRequestUnits", "10000")},
-		{"a warm throughput below a new table's", "below the 4000", gives("WarmWriteUnitsPerSecond", "3999")},
+		{"a table warmer than the quota", "50,000 writes a second, at most 0 writes; the account allows a table 40,000", gives("WarmWriteUnitsPerSecond", "50000", "MaxWriteRequestUnits", "0")},
+		{"a table warmer for reads than the quota", "warm for 40,001 reads", gives("WarmReadUnitsPerSecond", "40001")},
+		{"a table limited beyond the quota", "at most 40,001 writes", gives("MaxWriteRequestUnits", "40001")},
 		{"less warm throughput than the table has by now", "set WarmReadUnitsPerSecond=20000 WarmWriteUnitsPerSecond=20001", func(a *attempt) {
 			a.limits.WarmReads, a.limits.WarmWrites = 20_000, 20_001
 			a.limits.Deployed["WarmWriteUnitsPerSecond"] = "10000"
@@ -251,7 +236,6 @@ func TestWhatCanBeDeployedIsNotStopped(t *testing.T) {
 		}},
 		{"topics instead of an address", "", gives("AlarmEmail", "", "PageTopicArn", topic, "TicketTopicArn", topic)},
 		{"a secret of the stack's region", "", gives("StripeKeysArn", key)},
-		{"the longest name of a stack", "", func(a *attempt) { a.Stack = strings.Repeat("s", 69) }},
 		{"a signature with its key", "", gives("PaymentUrl", "https://s/{signature}", "PaymentLinkKeyArn", key)},
 		{"an edit that is off", "", gives("SeedScheduleExpression", "", "SeedScheduleInput", `{"action":"pause"}`)},
 		{"an edit that fills in its own time", "", gives("SeedScheduleInput", `{"action":"pause","at":"<aws.scheduler.scheduled-time>"}`)},
@@ -259,7 +243,6 @@ func TestWhatCanBeDeployedIsNotStopped(t *testing.T) {
 		{"a roll-back on the day, when the sale has been seeded", "is in the past", gives("SeedScheduleExpression", "at(2026-11-10T19:59:59)")},
 		{"a roll-back on the day, when environments have been warmed", "is in the past", gives("WarmFrom", "at(2026-11-10T11:50:00)")},
 
-		{"an issuer that is not asked", "https://i.test was not checked", func(a *attempt) { a.Issuer = nil }},
 		{"the stack's own pool", "", gives("CreateUserPool", "true", "JwtIssuer", "", "SignInDomainPrefix", "shop")},
 		{"a page on which nobody can sign in", "nobody can sign in on it", gives("SignIn", ",,,openid")},
 		{"a page without an origin", "PageOrigin is empty", gives("PageOrigin", "")},
@@ -267,12 +250,8 @@ func TestWhatCanBeDeployedIsNotStopped(t *testing.T) {
 		{"a page at a front of their own, whose domain is unknown", "", gives("CreateFront", "own", "OriginSecret", secret, "ApiDomainName", "api.example", "ApiCertificateArn", certificate)},
 		{"a bus without events", "EventBusArn is unused", gives("EventBusArn", bus)},
 		{"a bus that is there", "", gives("PublishEvents", "true", "EventBusArn", bus)},
-		{"a bus that is not asked", "was not checked", func(a *attempt) {
-			a.Bus = nil
-			a.give("PublishEvents", "true", "EventBusArn", bus)
-		}},
 
-		{"an account that is not asked", "not compared with the account", func(a *attempt) { a.Limits = nil }},
+		{"an account that is not asked", "neither the account nor an issuer", func(a *attempt) { a.Limits = nil }},
 		{"a new account's quota of ten, if nothing is reserved", "allows 10 concurrent executions and so 100 requests per second", func(a *attempt) {
 			a.limits.Concurrency, a.limits.Unreserved = 10, 10
 			a.give("PurchaseProvisionedConcurrency", "0", "ReservedConcurrency", strings.NewReplacer("10", "0", "20", "0", "1", "0").Replace(reserve(0)))
@@ -283,7 +262,6 @@ func TestWhatCanBeDeployedIsNotStopped(t *testing.T) {
 			a.limits.Deployed["ReservedConcurrency"] = reserve(520)
 		}},
 		{"a first deployment", "", func(a *attempt) { a.limits.Deployed = nil }},
-		{"a limit that is removed from a table", "", gives("MaxWriteRequestUnits", "-1")},
 		{"a table as warm as it is to be", "", func(a *attempt) { a.limits.WarmReads, a.limits.WarmWrites = 12_000, 20_000 }},
 		{"a warmer table than a deployment says that says nothing of it", "", func(a *attempt) {
 			a.limits.WarmReads, a.limits.WarmWrites = 12_000, 20_000
@@ -292,7 +270,6 @@ func TestWhatCanBeDeployedIsNotStopped(t *testing.T) {
 		{"a roll-back that leaves a table alone that is warmer by now", "set WarmReadUnitsPerSecond=20000 WarmWriteUnitsPerSecond=20000", func(a *attempt) {
 			a.limits.WarmReads, a.limits.WarmWrites = 20_000, 20_000
 		}},
-		{"a burst above the account's", "5,001 requests; the account's APIs share 5,000", gives("QueryThrottle", "3000/5001")},
 		{"routes that share more than the account's rate", "together admit 10,001 requests per second; the account refuses what exceeds 10,000", gives("PageThrottle", "1801/1")},
 		{"routes that share the account's rate", "", gives("PageThrottle", "1800/1")},
 

@@ -11,8 +11,6 @@ const (
 	keptFree = 100
 	// perConcurrency is Lambda's limit of requests a second for each concurrent execution.
 	perConcurrency = 10
-	// leastWarm is the capacity of a new on-demand table, in write units per second.
-	leastWarm = 4000
 )
 
 // Limits are what an account allows in the deployment's region.
@@ -25,9 +23,8 @@ type Limits struct {
 	// TableReads and TableWrites are the maximum number of units per second of one table.
 	TableReads  int
 	TableWrites int
-	// Rate and Burst are API Gateway's limits for all APIs of the account together.
-	Rate  float64
-	Burst int
+	// Rate is API Gateway's limit for all APIs of the account together.
+	Rate float64
 	// Deployed holds the stack's parameters, nil before the first deployment.
 	Deployed map[string]string
 	// WarmReads and WarmWrites are the warm throughput of the stack's own table, in units per
@@ -36,10 +33,6 @@ type Limits struct {
 }
 
 func (r *report) quotas(ctx context.Context) {
-	if r.Limits == nil {
-		r.add(Warning, "quotas", "not compared with the account (-offline)")
-		return
-	}
 	l, err := r.Limits(ctx, r.Stack)
 	if err != nil {
 		r.add(Failed, "quotas", "the account's limits cannot be read: %v", err)
@@ -70,55 +63,31 @@ func (r *report) takenAway(l Limits) {
 }
 
 // throttles compares the API's throttles with those of the account, which apply as well.
-// Not tried: that API Gateway refuses a route's rate above the account's, and accepts a larger
-// sum or burst.
+// Not tried: that API Gateway refuses a route's rate above the account's, and accepts a larger sum.
 func (r *report) throttles(l Limits) {
 	const check = "API throttle"
-	var rate, total, burst int
+	var rate, total int
 	for _, route := range []string{"Purchase", "Query", "Page", "Payment"} {
-		perSecond, atOnce, _ := strings.Cut(r.text(route+"Throttle"), "/")
+		perSecond, _, _ := strings.Cut(r.text(route+"Throttle"), "/")
 		rate = max(rate, number(perSecond))
 		total += number(perSecond)
-		burst = max(burst, number(atOnce))
 	}
 	r.check(float64(rate) <= l.Rate, check, "%s requests per second on a route; the account's APIs share %s", grouped(rate), grouped(int(l.Rate)))
 	if float64(rate) <= l.Rate && float64(total) > l.Rate {
 		r.add(Warning, check, "all routes together admit %s requests per second; the account refuses what exceeds %s, purchases as well",
 			grouped(total), grouped(int(l.Rate)))
 	}
-	if burst > l.Burst {
-		r.add(Warning, "API burst", "%s requests; the account's APIs share %s, which AWS alone determines, by the account's rate: more has no effect",
-			grouped(burst), grouped(l.Burst))
-	}
 }
 
-// capacity compares the table's capacities with the account's quotas, with each other, and with
-// what the table has.
+// capacity compares the table's capacities with the account's quotas and with what the table has.
 func (r *report) capacity(l Limits) {
-	const check = "DynamoDB writes"
 	reads, writes, most := r.number("WarmReadUnitsPerSecond"), r.number("WarmWriteUnitsPerSecond"), r.number("MaxWriteRequestUnits")
-	limit := "the quota"
-	if most > 0 {
-		limit = grouped(most)
+	r.check(reads <= l.TableReads && max(writes, most) <= l.TableWrites, "DynamoDB capacity",
+		"warm for %s reads and %s writes a second, at most %s writes; the account allows a table %s and %s",
+		grouped(reads), grouped(writes), grouped(most), grouped(l.TableReads), grouped(l.TableWrites))
+	if writes > 0 {
+		r.cooling(l, reads, writes)
 	}
-	r.check(writes <= l.TableWrites && most <= l.TableWrites, check,
-		"warm %s, at most %s; the account allows %s write units per second for a table", grouped(max(writes, leastWarm)), limit, grouped(l.TableWrites))
-	if most < 0 && l.Deployed == nil {
-		r.add(Failed, check, "a new table has no limit to remove; set MaxWriteRequestUnits=0")
-	}
-	if writes == 0 {
-		return
-	}
-	if most > 0 && writes > most {
-		r.add(Failed, check, "a warm throughput of %d is above the table's own limit of %d", writes, most)
-	}
-	if writes < leastWarm {
-		r.add(Failed, check, "a warm throughput of %d is below the %d of a new table", writes, leastWarm)
-	}
-	if reads > l.TableReads {
-		r.add(Failed, "DynamoDB reads", "warm %s; the account allows %s read units per second for a table", grouped(reads), grouped(l.TableReads))
-	}
-	r.cooling(l, reads, writes)
 }
 
 // cooling checks that the table is not to have less warm throughput than it has. DynamoDB raises
@@ -151,18 +120,12 @@ func reserves(list string) (by map[string]int, sum int) {
 	return by, sum
 }
 
-// concurrencyByFunction checks each function: Lambda refuses to provision or to poll beyond
-// its reserved concurrency.
-func (r *report) concurrencyByFunction() {
+// pollers checks that FinalizeFunction's poller stays within what the function has reserved: what Lambda
+// throttles beyond that ends in the dead-letter queue.
+func (r *report) pollers() {
 	reserved, _ := reserves(r.text("ReservedConcurrency"))
-	for _, used := range []struct{ function, parameter, what string }{
-		{"Purchase", "PurchaseProvisionedConcurrency", "provisioned"},
-		{"Finalize", "FinalizeMaximumConcurrency", "for its poller"},
-	} {
-		has, wants := reserved[used.function], r.number(used.parameter)
-		if has > 0 && wants > has {
-			r.add(Failed, "Lambda concurrency", "%sFunction: %d environments %s, but %d reserved", used.function, wants, used.what, has)
-		}
+	if has, wants := reserved["Finalize"], r.number("FinalizeMaximumConcurrency"); has > 0 && wants > has {
+		r.add(Failed, "Lambda concurrency", "FinalizeFunction: %d environments for its poller, but %d reserved", wants, has)
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,10 +11,6 @@ import (
 	"flashsale/infra/local/scheduler"
 	"flashsale/shared/eligibility"
 )
-
-// longestStack is how long a stack's name may be: SQS allows 80 characters for the name of
-// the order queue, which is the stack's with "-OrderQueue".
-const longestStack = 80 - len("-OrderQueue")
 
 // regional are the parameters whose ARN must be of the stack's region. The ARNs of a front are of
 // us-east-1, as their patterns say.
@@ -44,9 +38,6 @@ func (r *report) values() {
 	const check = "parameters"
 	before := len(r.findings)
 	fail := func(format string, values ...any) { r.add(Failed, check, format, values...) }
-	if n := len(r.Stack); n > longestStack {
-		fail("stack_name has %d characters: with more than %d, SQS refuses the name of the order queue", n, longestStack)
-	}
 	for _, p := range r.Template.Parameters {
 		if p.Missing {
 			fail("%s has no value: set it in the file's section or in PARAMETERS", p.Name)
@@ -164,64 +155,45 @@ func comesInTime(seeded time.Time, opensAt, closesAt string) error {
 // later release is required.
 func (r *report) warming() {
 	const check = "warming"
-	environments := r.number("PurchaseProvisionedConcurrency")
-	if environments == 0 {
+	if r.text("PurchaseProvisionedConcurrency") == "0" {
 		return
 	}
-	var says []string
-	var last time.Time
-	for _, w := range []struct {
-		parameter    string
-		environments int
-	}{{"WarmFrom", environments}, {"WarmUntil", 0}} {
-		at := r.text(w.parameter)
+	var due []string
+	for _, parameter := range []string{"WarmFrom", "WarmUntil"} {
+		at := r.text(parameter)
 		expression, err := scheduler.Parse(at, "UTC")
 		if err != nil {
-			r.add(Failed, check, "%s: %v", w.parameter, err)
+			r.add(Failed, check, "%s: %v", parameter, err)
 			return
 		}
 		next, ok := expression.Next(r.Now)
 		if !ok {
-			r.add(Warning, check, "%s=%s %s", w.parameter, at, isOver)
+			r.add(Warning, check, "%s=%s %s", parameter, at, isOver)
 			return
 		}
-		if strings.HasPrefix(at, "at(") && next.Before(last) {
-			r.add(Failed, check, "WarmUntil, %s, is before WarmFrom", next.UTC().Format(time.RFC3339))
-			return
-		}
-		last = next
-		says = append(says, fmt.Sprintf("%d environments at %s", w.environments, next.UTC().Format(time.RFC3339)))
+		due = append(due, next.UTC().Format(time.RFC3339))
 	}
-	r.add(OK, check, "%s", strings.Join(says, ", "))
+	if strings.HasPrefix(r.text("WarmUntil"), "at(") && due[1] < due[0] {
+		r.add(Failed, check, "WarmUntil, %s, is before WarmFrom", due[1])
+		return
+	}
+	r.add(OK, check, "%s environments at %s, 0 at %s", r.text("PurchaseProvisionedConcurrency"), due[0], due[1])
 }
-
-// reserved are words that Cognito refuses in a sign-in domain.
-var reserved = []string{"aws", "amazon", "cognito"}
 
 // page checks how buyers sign in on the buyer's page. That nobody can is a warning: a shop
 // may have a page of its own.
 func (r *report) page() {
 	const check = "buyer's page"
-	origin, prefix := r.text("PageOrigin"), r.text("SignInDomainPrefix")
 	own := r.ownPool()
-	if own && prefix == "" || !own && strings.HasPrefix(r.text("SignIn"), ",") {
+	if own && r.text("SignInDomainPrefix") == "" || !own && strings.HasPrefix(r.text("SignIn"), ",") {
 		r.add(Warning, check, "nobody can sign in on it: set PageOrigin and SignInDomainPrefix, or with another issuer SignIn")
 		return
 	}
-	if own && slices.ContainsFunc(reserved, func(word string) bool { return strings.Contains(prefix, word) }) {
-		r.add(Failed, check, "SignInDomainPrefix=%s: Cognito refuses the words %s", prefix, strings.Join(reserved, ", "))
-		return
-	}
-	served := r.text("ApiDomainName")
-	switch r.text("CreateFront") {
-	case "true":
-		served = r.text("FrontDomainName")
-	case "own":
-		served = "" // its domain is unknown
-	}
-	u, err := url.Parse(origin)
-	switch {
-	case err != nil || served != "" && u.Host != served:
+	// The domain of a front of their own is unknown.
+	served := map[string]string{"false": r.text("ApiDomainName"), "true": r.text("FrontDomainName")}[r.text("CreateFront")]
+	origin := r.text("PageOrigin")
+	switch host, _ := strings.CutPrefix(origin, "https://"); {
+	case served != "" && host != served:
 		r.add(Failed, check, "PageOrigin=%s, but buyers see it at https://%s: the sign-in would come back to another origin", origin, served)
 	case origin == "":
 		r.add(Warning, check, "PageOrigin is empty: the page takes whatever origin it is opened at for its own")

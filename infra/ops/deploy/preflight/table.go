@@ -34,10 +34,6 @@ func (r *report) existingTable(ctx context.Context) {
 			r.add(Warning, tableCheck, "%s=%s has no effect on %s: set it with aws dynamodb update-table", name, v, table)
 		}
 	}
-	if r.Table == nil {
-		r.add(Warning, tableCheck, "%s was not checked", table)
-		return
-	}
 	if r.text("PublishEvents") != "true" {
 		stream = ""
 	}
@@ -51,7 +47,7 @@ func (r *report) otherTable(ctx context.Context, l Limits) {
 	if was == will {
 		return
 	}
-	if will != "" && r.Balanced != nil {
+	if will != "" {
 		r.unless(r.Balanced(ctx, will), tableCheck, "the receipts of "+will+" balance")
 	}
 	kind := r.text("DeploymentType")
