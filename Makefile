@@ -312,8 +312,7 @@ bench: ## benchmark the handlers' overhead over their AWS calls, and a cold star
 # as running, so: no vet, because `make check` vets with more analyzers; GOGC=400, which saves
 # a seventh of the CPU time and uses more memory. Some packages mostly wait for real
 # timeouts, so four run at a time on two CPUs, and the ones that wait longest start first.
-# SQLite takes minutes to compile for the race detector, so streamfile runs without it.
-override RACED := $$(go list ./functions/... ./shared/... ./infra/local/faults ./infra/ops/load ./infra/kit/rush ./infra/local/... | grep -v /streamfile$$)
+override RACED := $$(go list ./functions/... ./shared/... ./infra/local/faults ./infra/ops/load ./infra/kit/rush ./infra/local/...)
 override WAITING := ./infra/proof/explore ./infra/proof/system ./shared/ledger ./infra/proof/contract
 # What `make check` tests besides: what stands around the product.
 override AROUND := ./infra/ops/... ./infra/local/... ./infra/kit/... ./infra/proof/bench/...
@@ -413,8 +412,7 @@ $(FUNCTIONS:%=build-%): build-%Function:
 # The functions, the local stack and its engine, for this machine.
 .PHONY: host
 host: needs-go engine
-	@$(GO_BUILD) -o $(HOST)/ ./functions/... ./infra/local ./infra/local/streamfile ./infra/ops/load ./infra/ops/consumers/shop
-	@ln -f $(HOST)/streamfile $(BUILD)/engine/streamfile
+	@$(GO_BUILD) -o $(HOST)/ ./functions/... ./infra/local ./infra/ops/load ./infra/ops/consumers/shop
 	@for f in $(FUNCTIONS); do mkdir -p $(HOST)/$$f && \
 		ln -f $(HOST)/$$(echo $${f%Function} | tr A-Z a-z) $(HOST)/$$f/bootstrap; done
 
@@ -428,7 +426,7 @@ needs-go:
 .PHONY: engine
 engine: $(if $(value AWS_ENDPOINT_URL_DYNAMODB),,$(BUILD)/engine/installed)
 
-$(BUILD)/engine/installed: infra/local/engine/package.json infra/local/engine/package-lock.json
+$(BUILD)/engine/installed: infra/local/engine/package.json infra/local/engine/package-lock.json infra/local/engine/streamfile.mjs
 	@bash infra/make/need.sh node
 	@mkdir -p $(BUILD)/engine && cp $^ $(BUILD)/engine
 	@$(TELL) npm ci --prefix $(BUILD)/engine --ignore-scripts --no-audit --no-fund --loglevel=error

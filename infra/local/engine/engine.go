@@ -56,12 +56,6 @@ type Engine struct {
 	process *child.Process
 }
 
-// StreamfileUnder returns where `make host` puts the program that maintains the streams in the
-// engine's file.
-func StreamfileUnder(root string) string {
-	return filepath.Join(root, ".build", "engine", "streamfile")
-}
-
 // BinaryUnder returns where `make engine` puts the program for this machine
 // below the module's root.
 func BinaryUnder(root string) string {

@@ -28,7 +28,7 @@ import (
 //   - GetRecords returns up to 1,000 records. An iterator never expires, and one after any
 //     number is accepted: there is no TrimmedDataAccessException.
 //   - It never deletes a record, not even with the table, and reads all of them for each write:
-//     see streamfile.
+//     see streamfile.mjs.
 //   - UpdateTable turns a stream on and off. Turned on again, even when it is on already, the
 //     stream has a new label and still the records of its predecessor.
 

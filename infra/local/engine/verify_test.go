@@ -27,13 +27,15 @@ func TestAnEngineWithoutAKnownIntegrityNeedsTheRegistrysSignature(t *testing.T) 
 	for _, tt := range []struct {
 		name, integrity, npm string
 		platform, version    string
+		loads                string // does libsql?
 		want                 string // empty: accepted
 	}{
-		{"npm compared it with the lock file", "sha512-x", "exit 1", "linux-x64", "1.2.1", ""},
-		{"a good signature", "", `[ "$*" = "audit signatures --loglevel=error" ]`, "linux-x64", "1.2.1", ""},
-		{"a bad signature", "", "echo 1 package has an invalid registry signature; exit 1", "linux-x64", "1.2.1", "could not be verified"},
-		{"npm passed it over", "", "true", "darwin-arm64", "1.2.1", "could not install @dynoxide/darwin-arm64 1.2.1"},
-		{"a machine that has none", "", "true", "freebsd-x64", "", "AWS_ENDPOINT_URL_DYNAMODB"},
+		{"npm compared it with the lock file", "sha512-x", "exit 1", "linux-x64", "1.2.1", "true", ""},
+		{"a good signature", "", `[ "$*" = "audit signatures --loglevel=error" ]`, "linux-x64", "1.2.1", "true", ""},
+		{"a bad signature", "", "echo 1 package has an invalid registry signature; exit 1", "linux-x64", "1.2.1", "true", "could not be verified"},
+		{"npm passed SQLite over", "sha512-x", "true", "linux-x64", "1.2.1", "echo Error: no libsql >&2; exit 1", "could not install libsql for this machine: Error: no libsql"},
+		{"npm passed it over", "", "true", "darwin-arm64", "1.2.1", "true", "could not install @dynoxide/darwin-arm64 1.2.1"},
+		{"a machine that has none", "", "true", "freebsd-x64", "", "true", "AWS_ENDPOINT_URL_DYNAMODB"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			folder := t.TempDir()
@@ -45,7 +47,7 @@ func TestAnEngineWithoutAKnownIntegrityNeedsTheRegistrysSignature(t *testing.T) 
 				t.Fatal(err)
 			}
 			// It is asked for the platform, for package.json's version and for the lock file's integrity.
-			node := `case "$2" in process*) echo ` + tt.platform + `;; *package.json*) echo "` + tt.version + `";; *) echo "` + tt.integrity + `";; esac`
+			node := `[ "$1" != -e ] || { ` + tt.loads + `; exit; }; case "$2" in process*) echo ` + tt.platform + `;; *package.json*) echo "` + tt.version + `";; *) echo "` + tt.integrity + `";; esac`
 			out, ok := script(t, "infra/local/engine/verify.sh", folder, map[string]string{"node": node, "npm": tt.npm})
 			_, err := os.Stat(program)
 			if ok != (tt.want == "") || !strings.Contains(out, tt.want) {

@@ -1,7 +1,6 @@
 package stack
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
@@ -122,9 +120,5 @@ func (s *Stack) maintainStreams(ctx context.Context) error {
 			return err
 		}
 	}
-	out, err := exec.CommandContext(ctx, engine.StreamfileUnder(s.o.Root), s.database()).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("maintain streams: %w: %s", err, bytes.TrimSpace(out))
-	}
-	return nil
+	return engine.MaintainStreams(ctx, s.o.Root, s.database(), time.Now())
 }

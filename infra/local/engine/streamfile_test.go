@@ -1,4 +1,4 @@
-package main
+package engine_test
 
 import (
 	"errors"
@@ -18,10 +18,7 @@ import (
 // with runs do over an engine on the file.
 func with(t *testing.T, file string, do func(e *engine.Engine, db *dynamodb.Client)) {
 	t.Helper()
-	e, err := engine.Start(t.Context(), engine.Options{Binary: enginetest.Binary(t), DBPath: file})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := start(t, engine.Options{DBPath: file})
 	defer func() {
 		if err := e.Stop(); err != nil {
 			t.Error(err)
@@ -45,7 +42,7 @@ func numbers(t *testing.T, e *engine.Engine, table string) (all []string) {
 
 func TestRecordsAreKeptADayAndTheirNumbersGoOn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a folder?", "ledger#1.sqlite")
-	if err := maintain(t.Context(), file, time.Now()); !errors.Is(err, fs.ErrNotExist) {
+	if err := engine.MaintainStreams(t.Context(), enginetest.Root(t), file, time.Now()); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("got %v for a missing file", err)
 	}
 	file = filepath.Join(t.TempDir(), "ledger#1.sqlite")
@@ -55,7 +52,7 @@ func TestRecordsAreKeptADayAndTheirNumbersGoOn(t *testing.T) {
 	})
 	maintain := func(now time.Time) {
 		t.Helper()
-		if err := maintain(t.Context(), file, now); err != nil {
+		if err := engine.MaintainStreams(t.Context(), enginetest.Root(t), file, now); err != nil {
 			t.Fatal(err)
 		}
 	}
