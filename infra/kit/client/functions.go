@@ -38,9 +38,8 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return fmt.Sprintf("%s answered %.300q", r.Function, r.Detail) }
 
-// Invoke calls a function by its logical id in the template and waits for its answer; header
-// alternates names and values and applies to a local stack only.
-func (c *Client) Invoke(ctx context.Context, function string, payload []byte, header ...string) (Answer, error) {
+// Invoke calls a function by its logical id in the template and waits for its answer.
+func (c *Client) Invoke(ctx context.Context, function string, payload []byte) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, invokeTime)
 	defer cancel()
 	switch {
@@ -50,7 +49,7 @@ func (c *Client) Invoke(ctx context.Context, function string, payload []byte, he
 		return Answer{}, ErrNoFunctions
 	}
 	address := c.lambda + "/2015-03-31/functions/" + url.PathEscape(function) + "/invocations"
-	return c.send(ctx, http.MethodPost, address, string(payload), append([]string{"Content-Type", "application/json"}, header...))
+	return c.send(ctx, http.MethodPost, address, string(payload), []string{"Content-Type", "application/json"})
 }
 
 // Ask calls a function with a request and decodes its answer unless answer is nil. The error

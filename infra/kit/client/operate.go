@@ -10,7 +10,7 @@ import (
 )
 
 // Operator asks OperateFunction in one person's name: over the operators' HTTP API, or, where
-// only the functions are known, by Invoke with the event that the API would send.
+// only the functions are known, by Invoke with what the function reads of the API's event.
 type Operator struct {
 	*Client
 	API   string // address of the operators' API; "" invokes the function
@@ -30,15 +30,15 @@ type OperatorRequest struct {
 // Operate makes the request. A function that failed is answered as API Gateway answers: 500
 // without a code.
 func (o Operator) Operate(ctx context.Context, r OperatorRequest) (Answer, error) {
+	if o.API == "" {
+		return o.invokeOperate(ctx, r)
+	}
 	path, query := r.Route, url.Values{}
 	for name, value := range r.Path {
 		path = strings.Replace(path, "{"+name+"}", url.PathEscape(value), 1)
 	}
 	for name, value := range r.Query {
 		query.Set(name, value)
-	}
-	if o.API == "" {
-		return o.invokeOperate(ctx, r, path, query.Encode())
 	}
 	if len(query) > 0 {
 		path += "?" + query.Encode()
@@ -52,23 +52,13 @@ func (o Operator) Operate(ctx context.Context, r OperatorRequest) (Answer, error
 	return o.send(ctx, r.Method, o.API+path, r.Body, header)
 }
 
-func (o Operator) invokeOperate(ctx context.Context, r OperatorRequest, path, query string) (Answer, error) {
-	event := map[string]any{
-		"version": "2.0", "routeKey": r.Method + " " + r.Route, "rawPath": path, "rawQueryString": query,
-		"headers": map[string]string{"content-type": "application/json"},
-		"requestContext": map[string]any{
-			"authorizer": map[string]any{"asTold": map[string]string{"actor": o.Actor}},
-			"http":       map[string]string{"method": r.Method, "path": path},
-		},
-		"body": r.Body, "isBase64Encoded": false,
-	}
-	if len(r.Path) > 0 { // the API leaves out what is empty
-		event["pathParameters"] = r.Path
-	}
-	if len(r.Query) > 0 {
-		event["queryStringParameters"] = r.Query
-	}
-	payload, err := json.Marshal(event)
+func (o Operator) invokeOperate(ctx context.Context, r OperatorRequest) (Answer, error) {
+	payload, err := json.Marshal(map[string]any{
+		"version": "2.0", "routeKey": r.Method + " " + r.Route, "pathParameters": r.Path, "queryStringParameters": r.Query,
+		"headers":        map[string]string{"content-type": "application/json"},
+		"requestContext": map[string]any{"authorizer": map[string]any{"asTold": map[string]string{"actor": o.Actor}}},
+		"body":           r.Body,
+	})
 	if err != nil {
 		return Answer{}, fmt.Errorf("write event: %w", err)
 	}
