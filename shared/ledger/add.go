@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger/table"
@@ -153,7 +152,7 @@ func (l *Ledger) refuseSeeding(ctx context.Context, s sale.Sale, seen sale.Seen,
 // the room, and for a withdrawal from one with a draw it requires that nobody has been called.
 func (l *Ledger) unedited(s sale.Sale, seen *sale.Seen, c sale.Change) types.TransactWriteItem {
 	condition, update := "attribute_not_exists(#edits)", "ADD #seedings :one"
-	names, values := map[string]string{"#edits": "edits", "#seedings": "seedings"}, table.Item{":one": table.One}
+	values := table.Item{":one": table.One}
 	if s.Edits > 0 {
 		condition, values[":edits"] = "#edits = :edits", table.N(s.Edits)
 	}
@@ -166,16 +165,12 @@ func (l *Ledger) unedited(s sale.Sale, seen *sale.Seen, c sale.Change) types.Tra
 	}
 	if s.Limited && c.Action == sale.ActionAdd {
 		condition, update = condition+" AND #room >= :u", "SET #room = #room - :u "+update
-		names["#room"], values[":u"] = "room", table.N(c.Units)
+		values[":u"] = table.N(c.Units)
 	}
 	if s.HasDraw() && c.Action == sale.ActionWithdraw {
-		condition, names["#call"] = condition+" AND "+ifUncalled, "call"
+		condition += " AND " + ifUncalled
 	}
-	return types.TransactWriteItem{Update: &types.Update{
-		TableName: l.table.Name, Key: table.SaleKey(s.ID), UpdateExpression: &update, ConditionExpression: &condition,
-		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}
+	return l.table.Action(table.Update{Key: table.SaleKey(s.ID), Expr: update, If: condition, Values: values, ReturnOld: true})
 }
 
 // refuseRoom says for how many units there is room in the stored sale.
@@ -205,26 +200,14 @@ func (l *Ledger) addToShard(ctx context.Context, a sale.Addition, k int, units i
 	receipt := table.With(table.SeedShardKey(a.SaleID, a.SeedID, k), table.Item{"units": table.N(units), "at": table.Millis(l.now())})
 	reasons, err := l.table.RetryTransaction(ctx,
 		l.table.Put(receipt),
-		types.TransactWriteItem{Update: &types.Update{
-			TableName:                 l.table.Name,
-			Key:                       table.StockKey(a.SaleID, k),
-			UpdateExpression:          aws.String("SET #stock = #stock + :u, #seeded = #seeded + :u"),
-			ConditionExpression:       aws.String("attribute_exists(pk)"),
-			ExpressionAttributeNames:  map[string]string{"#stock": "stock", "#seeded": "seeded"},
-			ExpressionAttributeValues: table.Item{":u": table.N(units)},
-		}},
-		types.TransactWriteItem{Update: &types.Update{
-			TableName:           l.table.Name,
-			Key:                 table.SaleKey(a.SaleID),
-			UpdateExpression:    aws.String("SET #seeded = #seeded + :u, #version = #version + :one DELETE #empty :k"),
-			ConditionExpression: aws.String("#state = :open"),
-			ExpressionAttributeNames: map[string]string{
-				"#seeded": "seeded", "#version": "version", "#empty": "empty", "#state": "state",
-			},
-			ExpressionAttributeValues: table.Item{
-				":u": table.N(units), ":one": table.One, ":k": table.NS(k), ":open": table.S(string(sale.Open)),
-			},
-		}},
+		l.table.Action(table.Update{
+			Key: table.StockKey(a.SaleID, k), Expr: "SET #stock = #stock + :u, #seeded = #seeded + :u", If: "attribute_exists(pk)",
+			Values: table.Item{":u": table.N(units)},
+		}),
+		l.table.Action(table.Update{
+			Key: table.SaleKey(a.SaleID), Expr: "SET #seeded = #seeded + :u, #version = #version + :one DELETE #empty :k", If: "#state = :open",
+			Values: table.Item{":u": table.N(units), ":one": table.One, ":k": table.NS(k), ":open": table.S(string(sale.Open))},
+		}),
 		l.undrain(a.SaleID),
 	)
 	switch {
@@ -238,12 +221,5 @@ func (l *Ledger) addToShard(ctx context.Context, a sale.Addition, k int, units i
 
 // undrain puts a sale back on the list of sales to reconcile, unless it was sealed.
 func (l *Ledger) undrain(saleID string) types.TransactWriteItem {
-	return types.TransactWriteItem{Update: &types.Update{
-		TableName:                           l.table.Name,
-		Key:                                 table.ListingKey(saleID),
-		UpdateExpression:                    aws.String("REMOVE #drained"),
-		ConditionExpression:                 &ifNotSealed,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		ExpressionAttributeNames:            map[string]string{"#drained": "drained", "#sealedAt": "sealedAt"},
-	}}
+	return l.table.Action(table.Update{Key: table.ListingKey(saleID), Expr: "REMOVE #drained", If: ifNotSealed, ReturnOld: true})
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/draw"
@@ -66,13 +66,12 @@ func (l *Ledger) BeginCall(ctx context.Context, d DrawState, ranks []draw.Rank, 
 			// The record may be there without the sale being in the call: half of what began it, in a
 			// table that was restored. Nobody was called in it, so it is begun anew.
 			record := l.table.Put(it)
-			record.Put.ConditionExpression, record.Put.ExpressionAttributeNames = &ifIncomplete, map[string]string{"#hi": "hi"}
+			record.Put.ConditionExpression, record.Put.ExpressionAttributeNames = aws.String(ifIncomplete), table.NamesIn(ifIncomplete)
 			actions := []types.TransactWriteItem{record}
 			if d.Last.Number > 0 && !d.Last.Complete {
-				actions = append(actions, types.TransactWriteItem{Update: &types.Update{
-					TableName: l.table.Name, Key: table.CallKey(after.ID, d.Last.Number), UpdateExpression: &closeCall, ConditionExpression: &ifIncomplete,
-					ExpressionAttributeNames: map[string]string{"#hi": "hi"}, ExpressionAttributeValues: table.Item{":lo": table.S(d.Last.Lo.String())},
-				}})
+				actions = append(actions, l.table.Action(table.Update{
+					Key: table.CallKey(after.ID, d.Last.Number), Expr: closeCall, If: ifIncomplete, Values: table.Item{":lo": table.S(d.Last.Lo.String())},
+				}))
 			}
 			return actions
 		},
@@ -86,20 +85,19 @@ func (l *Ledger) BeginCall(ctx context.Context, d DrawState, ranks []draw.Rank, 
 	return done.Applied, err
 }
 
-var ifIncomplete = "attribute_not_exists(#hi)"
+const ifIncomplete = "attribute_not_exists(#hi)"
 
 // setCall makes the window of a sale that of its new call.
-func setCall(s sale.Sale) (string, map[string]string, table.Item) {
+func setCall(s sale.Sale) (string, table.Item) {
 	update := "SET #opensAt = :opensAt, #closesAt = :closesAt, #changedAt = :at, #call = :call"
-	names := map[string]string{"#opensAt": "opensAt", "#closesAt": "closesAt", "#changedAt": "changedAt", "#call": "call"}
 	values := table.Item{
 		":opensAt": table.Millis(s.OpensAt), ":closesAt": table.Millis(s.ClosesAt), ":at": table.Millis(s.ChangedAt), ":call": table.N(s.Call),
 	}
 	if s.OpenCall {
 		update += ", #openCall = :yes"
-		names["#openCall"], values[":yes"] = "openCall", table.Yes
+		values[":yes"] = table.Yes
 	}
-	return update, names, values
+	return update, values
 }
 
 // FinishCall completes the newest call of a sale and returns it; zero if there is none, or if the
@@ -141,19 +139,11 @@ func (l *Ledger) FinishCall(ctx context.Context, saleID string, ranks []draw.Ran
 		call.Hi, _ = draw.NthAbove(ranks, call.Lo, call.Stock)
 	}
 	update, values := completeCall, table.Item{":hi": table.S(call.Hi.String()), ":stock": table.N(call.Stock)}
-	names := map[string]string{"#hi": "hi", "#stock": "stock"}
 	if !call.Open && !call.IsByRank(l.now(), gap) {
 		call.Hi, call.Stock = call.Lo, 0
 		update, values = closeCall, table.Item{":lo": table.S(call.Lo.String())}
-		delete(names, "#stock")
 	}
-	err = l.table.Retry(ctx, table.PatientTries, func(ctx context.Context) error {
-		_, err := l.table.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: l.table.Name, Key: table.CallKey(saleID, call.Number), UpdateExpression: &update, ConditionExpression: &ifIncomplete,
-			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-		})
-		return err
-	})
+	err = l.table.TryUpdate(ctx, table.Update{Key: table.CallKey(saleID, call.Number), Expr: update, If: ifIncomplete, Values: values})
 	if table.Judge(err) == table.Conditioned { // by another run, or an earlier try
 		return l.readCallOf(ctx, table.PatientTries, s)
 	}
@@ -161,7 +151,7 @@ func (l *Ledger) FinishCall(ctx context.Context, saleID string, ranks []draw.Ran
 	return call, sale.AsInternal(err)
 }
 
-var (
+const (
 	completeCall = "SET #hi = :hi, #stock = :stock"
 	closeCall    = "SET #hi = :lo" // it calls nobody
 )

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger/table"
@@ -152,24 +151,12 @@ func (l *Ledger) putShard(ctx context.Context, s sale.Sale, k int, units int64) 
 
 // open turns a draft into an open sale, and reports whether this call did.
 func (l *Ledger) open(ctx context.Context, saleID string) (bool, error) {
-	err := l.table.Retry(ctx, table.PatientTries, func(ctx context.Context) error {
-		_, err := l.table.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName:                 l.table.Name,
-			Key:                       table.SaleKey(saleID),
-			UpdateExpression:          &setState,
-			ConditionExpression:       &ifState,
-			ExpressionAttributeNames:  map[string]string{"#state": "state"},
-			ExpressionAttributeValues: table.Item{":draft": table.S(string(sale.Draft)), ":open": table.S(string(sale.Open))},
-		})
-		return err
+	err := l.table.TryUpdate(ctx, table.Update{
+		Key: table.SaleKey(saleID), Expr: "SET #state = :open", If: "#state = :draft",
+		Values: table.Item{":draft": table.S(string(sale.Draft)), ":open": table.S(string(sale.Open))},
 	})
 	if table.Judge(err) == table.Conditioned {
 		return false, nil
 	}
 	return err == nil, sale.AsInternal(err)
 }
-
-var (
-	setState = "SET #state = :open"
-	ifState  = "#state = :draft"
-)

@@ -17,15 +17,14 @@ import (
 func (l *Ledger) Describe(ctx context.Context, d sale.Description) (Edited, error) {
 	return l.edit(ctx, edit{
 		saleID: d.SaleID, asks: d.Change(), seen: d.Seen, counts: ", #described :one",
-		set:  func(after sale.Sale) (string, map[string]string, table.Item) { return description(d, after) },
+		set:  func(after sale.Sale) (string, table.Item) { return description(d, after) },
 		next: func(before sale.Sale) (sale.Sale, error) { return d.Apply(before), nil },
 	})
 }
 
 // description sets or removes the fields that are given.
-func description(d sale.Description, after sale.Sale) (string, map[string]string, table.Item) {
-	set, remove := "", ""
-	names, values := map[string]string{"#described": "described"}, table.Item{}
+func description(d sale.Description, after sale.Sale) (string, table.Item) {
+	set, remove, values := "", "", table.Item{}
 	for _, field := range []struct {
 		name  string
 		given *string
@@ -40,7 +39,6 @@ func description(d sale.Description, after sale.Sale) (string, map[string]string
 			set += ", #" + field.name + " = :" + field.name
 			values[":"+field.name] = table.S(field.value)
 		}
-		names["#"+field.name] = field.name
 	}
 	update := ""
 	if set != "" {
@@ -49,5 +47,5 @@ func description(d sale.Description, after sale.Sale) (string, map[string]string
 	if remove != "" {
 		update += " REMOVE " + strings.TrimPrefix(remove, ", ")
 	}
-	return update, names, values
+	return update, values
 }

@@ -9,9 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"flashsale/shared/draw"
 	"flashsale/shared/ledger/table"
 	"flashsale/shared/recent"
@@ -113,11 +110,7 @@ func (l *Ledger) Draw(ctx context.Context, s sale.Sale) (Draw, error) {
 
 // readDraw reads what is public of a draw from the table.
 func (l *Ledger) readDraw(ctx context.Context, tries int, s sale.Sale) (Draw, error) {
-	items, err := l.table.QueryAll(ctx, tries, dynamodb.QueryInput{
-		KeyConditionExpression:    aws.String("#pk = :pk"),
-		ExpressionAttributeNames:  map[string]string{"#pk": table.PK},
-		ExpressionAttributeValues: table.Item{":pk": table.S(table.DrawPK(s.ID))},
-	})
+	items, err := l.table.QueryAll(ctx, tries, table.Partition(table.S(table.DrawPK(s.ID))))
 	if err != nil {
 		return Draw{}, err
 	}
@@ -201,13 +194,10 @@ func (l *Ledger) readCallOf(ctx context.Context, tries int, s sale.Sale) (draw.C
 // stored. The caller has verified the signature as that of the draw's round. It fails with
 // sale.Busy, or with sale.Internal if another seed is stored or the roll is not closed.
 func (l *Ledger) SetSeed(ctx context.Context, s sale.Sale, seed draw.Digest, signature []byte) error {
-	err := l.table.Retry(ctx, table.PatientTries, func(ctx context.Context) error {
-		_, err := l.table.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: l.table.Name, Key: table.DrawHeadKey(s.ID), UpdateExpression: &setSeed, ConditionExpression: &ifNoSeed,
-			ExpressionAttributeNames:  map[string]string{"#round": "round", "#seed": "seed", "#signature": "signature"},
-			ExpressionAttributeValues: table.Item{":seed": table.S(seed.String()), ":signature": table.S(hex.EncodeToString(signature))},
-		})
-		return err
+	err := l.table.TryUpdate(ctx, table.Update{
+		Key: table.DrawHeadKey(s.ID), Expr: "SET #seed = :seed, #signature = :signature",
+		If:     "attribute_exists(#round) AND attribute_not_exists(#seed)",
+		Values: table.Item{":seed": table.S(seed.String()), ":signature": table.S(hex.EncodeToString(signature))},
 	})
 	if table.Judge(err) != table.Conditioned {
 		return sale.AsInternal(err)
@@ -222,11 +212,6 @@ func (l *Ledger) SetSeed(ctx context.Context, s sale.Sale, seed draw.Digest, sig
 	}
 	return nil
 }
-
-var (
-	setSeed  = "SET #seed = :seed, #signature = :signature"
-	ifNoSeed = "attribute_exists(#round) AND attribute_not_exists(#seed)"
-)
 
 // utc returns the terms with their instants as the table stores them.
 func utc(t sale.DrawTerms) sale.DrawTerms {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger/table"
@@ -102,14 +100,10 @@ func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (Edited, error) {
 	if e.Reschedules() {
 		one.refused = refusedBySeal
 		one.others = func(after sale.Sale) []types.TransactWriteItem {
-			actions := []types.TransactWriteItem{{Update: &types.Update{
-				TableName:           l.table.Name,
-				Key:                 table.ListingKey(after.ID),
-				UpdateExpression:    aws.String("SET #closesAt = :closesAt REMOVE #drained"),
-				ConditionExpression: &ifNotSealed, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-				ExpressionAttributeNames:  map[string]string{"#closesAt": "closesAt", "#drained": "drained", "#sealedAt": "sealedAt"},
-				ExpressionAttributeValues: table.Item{":closesAt": table.Millis(after.Ends())},
-			}}}
+			actions := []types.TransactWriteItem{l.table.Action(table.Update{
+				Key: table.ListingKey(after.ID), Expr: "SET #closesAt = :closesAt REMOVE #drained", If: ifNotSealed, ReturnOld: true,
+				Values: table.Item{":closesAt": table.Millis(after.Ends())},
+			})}
 			if after.Call > 0 {
 				actions = append(actions, l.moveCall(after))
 			}
@@ -140,34 +134,29 @@ func (l *Ledger) editDraw(e sale.Edit, before sale.Sale) (sale.Sale, error) {
 
 // moveCall sets the end of the newest call to the sale's.
 func (l *Ledger) moveCall(s sale.Sale) types.TransactWriteItem {
-	return types.TransactWriteItem{Update: &types.Update{
-		TableName: l.table.Name, Key: table.CallKey(s.ID, s.Call),
-		UpdateExpression:         aws.String("SET #until = :until"),
-		ExpressionAttributeNames: map[string]string{"#until": "until"}, ExpressionAttributeValues: table.Item{":until": table.Millis(s.ClosesAt)},
-	}}
+	return l.table.Action(table.Update{
+		Key: table.CallKey(s.ID, s.Call), Expr: "SET #until = :until", Values: table.Item{":until": table.Millis(s.ClosesAt)},
+	})
 }
 
 // setSaleOf sets what an edit changes of a sale: the window and the pause flag, with a draw also
 // its beginning, its end and the instant of the edit.
-func setSaleOf(s sale.Sale) (string, map[string]string, table.Item) {
-	update, names, values := setWindowOf(s)
+func setSaleOf(s sale.Sale) (string, table.Item) {
+	update, values := setWindowOf(s)
 	if s.HasDraw() {
 		update += ", #beginsAt = :beginsAt, #endsAt = :endsAt, #operatedAt = :operatedAt"
-		names["#beginsAt"], names["#endsAt"], names["#operatedAt"] = "beginsAt", "endsAt", "operatedAt"
 		values[":beginsAt"], values[":endsAt"] = table.Millis(s.BeginsAt), table.Millis(s.EndsAt)
 		values[":operatedAt"] = table.Millis(s.OperatedAt)
 	}
-	return update, names, values
+	return update, values
 }
 
 // setWindowOf sets the window and the pause flag of a sale or of one of its shards.
-func setWindowOf(s sale.Sale) (string, map[string]string, table.Item) {
-	return "SET #opensAt = :opensAt, #closesAt = :closesAt, #paused = :paused, #changedAt = :at",
-		map[string]string{"#opensAt": "opensAt", "#closesAt": "closesAt", "#paused": "paused", "#changedAt": "changedAt"},
-		table.Item{
-			":opensAt": table.Millis(s.OpensAt), ":closesAt": table.Millis(s.ClosesAt),
-			":paused": table.Bool(s.Paused), ":at": table.Millis(s.ChangedAt),
-		}
+func setWindowOf(s sale.Sale) (string, table.Item) {
+	return "SET #opensAt = :opensAt, #closesAt = :closesAt, #paused = :paused, #changedAt = :at", table.Item{
+		":opensAt": table.Millis(s.OpensAt), ":closesAt": table.Millis(s.ClosesAt),
+		":paused": table.Bool(s.Paused), ":at": table.Millis(s.ChangedAt),
+	}
 }
 
 // EditShards edits every shard, or those that are late, if that is not nil.
@@ -186,21 +175,12 @@ func (l *Ledger) EditShards(ctx context.Context, s sale.Sale, late func(k int) b
 // edit that is interrupted half-way and overtaken by another would remain in some
 // shards and not in others.
 func (l *Ledger) editShard(ctx context.Context, s sale.Sale, k int) error {
-	err := l.table.Retry(ctx, table.PatientTries, func(ctx context.Context) error {
-		update, names, values := setWindowOf(s)
-		_, err := l.table.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName:                           l.table.Name,
-			Key:                                 table.StockKey(s.ID, k),
-			UpdateExpression:                    &update,
-			ConditionExpression:                 aws.String("#changedAt < :at"),
-			ExpressionAttributeNames:            names,
-			ExpressionAttributeValues:           values,
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		})
-		return err
+	update, values := setWindowOf(s)
+	err := l.table.TryUpdate(ctx, table.Update{
+		Key: table.StockKey(s.ID, k), Expr: update, If: "#changedAt < :at", Values: values, ReturnOld: true,
 	})
-	var failed *types.ConditionalCheckFailedException
-	if !errors.As(err, &failed) {
+	failed, isRefused := errors.AsType[*types.ConditionalCheckFailedException](err)
+	if !isRefused {
 		return sale.AsInternal(err)
 	}
 	if failed.Item == nil {

@@ -81,20 +81,9 @@ func (l *Ledger) OrderedIn(ctx context.Context, group, user string) (saleID stri
 
 // joinGroup adds a sale to its group, in the transaction that announces the sale.
 func (l *Ledger) joinGroup(group, saleID string) types.TransactWriteItem {
-	return types.TransactWriteItem{Update: &types.Update{
-		TableName:                l.table.Name,
-		Key:                      table.GroupKey(group),
-		UpdateExpression:         &joinGroupUpdate,
-		ConditionExpression:      &ifGroupHasRoom,
-		ExpressionAttributeNames: map[string]string{"#sales": "sales", "#sealedAt": "sealedAt"},
-		ExpressionAttributeValues: table.Item{
-			":sale": &types.AttributeValueMemberSS{Value: []string{saleID}}, ":most": table.N(sale.MaxGroup),
-		},
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}
+	return l.table.Action(table.Update{
+		Key: table.GroupKey(group), Expr: "ADD #sales :sale", ReturnOld: true,
+		If:     "attribute_not_exists(#sealedAt) AND (attribute_not_exists(#sales) OR size(#sales) < :most)",
+		Values: table.Item{":sale": table.SS(saleID), ":most": table.N(sale.MaxGroup)},
+	})
 }
-
-var (
-	joinGroupUpdate = "ADD #sales :sale"
-	ifGroupHasRoom  = "attribute_not_exists(#sealedAt) AND (attribute_not_exists(#sales) OR size(#sales) < :most)"
-)

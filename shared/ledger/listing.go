@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger/table"
@@ -58,12 +56,8 @@ const RefundsFor = 90 * 24 * time.Hour
 // Listings returns every sale that is not drained, and the drained ones of which a refund
 // may be due. It fails with sale.Busy or sale.Internal.
 func (l *Ledger) Listings(ctx context.Context) ([]Listing, error) {
-	items, err := l.table.QueryAll(ctx, table.PatientTries, dynamodb.QueryInput{
-		KeyConditionExpression:    aws.String("#pk = :pk"),
-		FilterExpression:          aws.String("attribute_not_exists(#drained) OR #refundAt > :since"),
-		ExpressionAttributeNames:  map[string]string{"#pk": table.PK, "#drained": "drained", "#refundAt": "refundAt"},
-		ExpressionAttributeValues: table.Item{":pk": table.ListingKey("")[table.PK], ":since": table.Millis(l.now().Add(-RefundsFor))},
-	})
+	items, err := l.table.QueryAll(ctx, table.PatientTries, table.Filtered(table.ListingKey("")[table.PK],
+		"attribute_not_exists(#drained) OR #refundAt > :since", table.Item{":since": table.Millis(l.now().Add(-RefundsFor))}))
 	if err != nil {
 		return nil, err
 	}
@@ -151,23 +145,17 @@ func (l *Ledger) SaveCursor(ctx context.Context, a *Audit, r *Receipt) error {
 // busy. They may name users, so nothing is stored of a sale that is sealed.
 func (l *Ledger) saveCursors(ctx context.Context, saleID string, attributes map[string]any) error {
 	var sets []string
-	names, values := map[string]string{}, table.Item{}
+	values := table.Item{}
 	for _, name := range slices.Sorted(maps.Keys(attributes)) {
 		text, err := json.Marshal(attributes[name])
 		if err != nil {
 			return sale.AsInternal(fmt.Errorf("write cursor: %w", err))
 		}
 		sets = append(sets, "#"+name+" = :"+name)
-		names["#"+name], values[":"+name] = name, table.S(string(text))
+		values[":"+name] = table.S(string(text))
 	}
-	names["#sealedAt"] = "sealedAt"
-	err := l.table.Retry(ctx, table.PatientTries, func(ctx context.Context) error {
-		_, err := l.table.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: l.table.Name, Key: table.ListingKey(saleID), UpdateExpression: aws.String("SET " + strings.Join(sets, ", ")),
-			ConditionExpression: &ifNotSealed, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-		})
-		return err
+	err := l.table.TryUpdate(ctx, table.Update{
+		Key: table.ListingKey(saleID), Expr: "SET " + strings.Join(sets, ", "), If: ifNotSealed, Values: values, ReturnOld: true,
 	})
 	refused, conditioned := errors.AsType[*types.ConditionalCheckFailedException](err)
 	if conditioned && table.Has(refused.Item, "sealedAt") {
@@ -180,16 +168,10 @@ func (l *Ledger) saveCursors(ctx context.Context, saleID string, attributes map[
 }
 
 // setListing updates the listing of a sale, which must exist.
-func (l *Ledger) setListing(ctx context.Context, saleID, update string, names map[string]string, values table.Item) error {
-	err := l.table.Retry(ctx, table.PatientTries, func(ctx context.Context) error {
-		_, err := l.table.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: l.table.Name, Key: table.ListingKey(saleID), UpdateExpression: &update,
-			ConditionExpression:      aws.String("attribute_exists(pk)"),
-			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-		})
-		return err
-	})
-	return sale.AsInternal(err)
+func (l *Ledger) setListing(ctx context.Context, saleID, update string, values table.Item) error {
+	return sale.AsInternal(l.table.TryUpdate(ctx, table.Update{
+		Key: table.ListingKey(saleID), Expr: update, If: "attribute_exists(pk)", Values: values,
+	}))
 }
 
 // Drain takes a finished sale off the list of sales to reconcile, unless it has been
@@ -203,24 +185,12 @@ func (l *Ledger) Drain(ctx context.Context, r *Receipt) (bool, error) {
 		return false, sale.AsInternal(fmt.Errorf("write books: %w", err))
 	}
 	refused, err := l.table.RetryTransaction(ctx,
-		types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-			TableName:                 l.table.Name,
-			Key:                       table.SaleKey(r.SaleID),
-			ConditionExpression:       aws.String("#version = :version"),
-			ExpressionAttributeNames:  map[string]string{"#version": "version"},
-			ExpressionAttributeValues: table.Item{":version": table.N(r.Version)},
-		}},
-		types.TransactWriteItem{Update: &types.Update{
-			TableName:           l.table.Name,
-			Key:                 table.ListingKey(r.SaleID),
-			UpdateExpression:    aws.String("SET #drained = :yes, #books = :books REMOVE #cursor, #releasing"),
-			ConditionExpression: aws.String("#closesAt = :closesAt AND attribute_not_exists(#recalling)"),
-			ExpressionAttributeNames: map[string]string{
-				"#drained": "drained", "#cursor": "cursor", "#releasing": "releasing", "#books": "books", "#closesAt": "closesAt",
-				"#recalling": "recalling",
-			},
-			ExpressionAttributeValues: table.Item{":yes": table.Yes, ":books": table.S(string(books)), ":closesAt": table.Millis(r.ClosesAt)},
-		}},
+		l.table.Check(table.SaleKey(r.SaleID), "#version = :version", table.Item{":version": table.N(r.Version)}),
+		l.table.Action(table.Update{
+			Key: table.ListingKey(r.SaleID), Expr: "SET #drained = :yes, #books = :books REMOVE #cursor, #releasing",
+			If:     "#closesAt = :closesAt AND attribute_not_exists(#recalling)",
+			Values: table.Item{":yes": table.Yes, ":books": table.S(string(books)), ":closesAt": table.Millis(r.ClosesAt)},
+		}),
 	)
 	if refused != nil {
 		return false, nil

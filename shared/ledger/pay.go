@@ -6,9 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"flashsale/shared/ledger/table"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
@@ -183,21 +180,14 @@ func (l *Ledger) payClaim(ctx context.Context, p sale.Payment, o *ordered) (Sett
 	now := l.now()
 	reasons, err := l.table.RetryTransaction(ctx,
 		l.table.Put(table.GuardItem(p, o.SaleID, table.FatePaid, now)),
-		types.TransactWriteItem{Update: &types.Update{
-			TableName:           l.table.Name,
-			Key:                 o.claimKey(),
-			UpdateExpression:    aws.String("SET #paidAt = :now, #payment = :payment, #amount = :amount, #currency = :currency"),
-			ConditionExpression: aws.String("#orderId = :orderId AND " + table.IfNotFinal),
-			ExpressionAttributeNames: map[string]string{
-				"#paidAt": "paidAt", "#payment": "payment", "#releasedAt": "releasedAt", "#orderId": "orderId",
-				"#amount": "amount", "#currency": "currency",
-			},
-			ExpressionAttributeValues: table.Item{
+		l.table.Action(table.Update{
+			Key: o.claimKey(), Expr: "SET #paidAt = :now, #payment = :payment, #amount = :amount, #currency = :currency",
+			If: "#orderId = :orderId AND " + table.IfNotFinal, ReturnOld: true,
+			Values: table.Item{
 				":now": table.Millis(now), ":payment": table.S(p.ID()), ":amount": table.N(p.Amount), ":currency": table.S(p.Currency),
 				":orderId": table.N(int64(o.ID)),
 			},
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		}},
+		}),
 	)
 	switch {
 	case err == nil:

@@ -248,12 +248,7 @@ var (
 
 // putClaim is the user's half: one claim per sale and user, forever (P3).
 func (p *purchasing) putClaim(c sale.Claim) types.TransactWriteItem {
-	return types.TransactWriteItem{Put: &types.Put{
-		TableName:                           p.ledger.table.Name,
-		Item:                                table.ClaimItem(c, sale.BucketOf(c.User, c.Buckets)),
-		ConditionExpression:                 &table.IfAbsent,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}
+	return p.ledger.table.Put(table.ClaimItem(c, sale.BucketOf(c.User, c.Buckets)))
 }
 
 // answerWithGuard says what follows a transaction that was cancelled with err because the
@@ -344,15 +339,12 @@ func (p *purchasing) closeShard(ctx context.Context, version int64, shard int) {
 	begun, now := p.view.begin(), p.ledger.now()
 	var out *dynamodb.UpdateItemOutput
 	err := p.ledger.table.Retry(ctx, tries, func(ctx context.Context) (err error) {
-		out, err = p.ledger.table.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName:                 p.ledger.table.Name,
-			Key:                       table.SaleKey(p.request.SaleID),
-			UpdateExpression:          &closeShardUpdate,
-			ConditionExpression:       &ifVersion,
-			ExpressionAttributeNames:  map[string]string{"#empty": "empty", "#version": "version"},
-			ExpressionAttributeValues: table.Item{":k": table.NS(shard), ":v": table.N(version)},
-			ReturnValues:              types.ReturnValueAllNew,
+		update := p.ledger.table.Input(table.Update{
+			Key: table.SaleKey(p.request.SaleID), Expr: "ADD #empty :k", If: "#version = :v",
+			Values: table.Item{":k": table.NS(shard), ":v": table.N(version)},
 		})
+		update.ReturnValues = types.ReturnValueAllNew
+		out, err = p.ledger.table.API.UpdateItem(ctx, update)
 		return err
 	})
 	switch table.Judge(err) {
@@ -385,8 +377,3 @@ func (p *purchasing) closingTries(ctx context.Context, version int64, shard int)
 
 // newsAge: with an older snapshot, the sale is read again before an empty shard is closed.
 const newsAge = 50 * time.Millisecond
-
-var (
-	closeShardUpdate = "ADD #empty :k"
-	ifVersion        = "#version = :v"
-)

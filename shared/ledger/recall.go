@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger/table"
@@ -40,9 +39,10 @@ func (l *Ledger) Recall(ctx context.Context, r sale.Recall) (Edited, error) {
 func (l *Ledger) notePaused(ctx context.Context, s sale.Sale) error {
 	pass, err := json.Marshal(ReleasePass{RecalledAt: s.RecalledAt, PausedAt: l.now()})
 	if err == nil {
-		err = l.table.Update(ctx, table.ListingKey(s.ID), "SET #releasing = :pass",
-			"attribute_exists(#recalling) AND attribute_not_exists(#releasing)",
-			map[string]string{"#releasing": "releasing", "#recalling": "recalling"}, table.Item{":pass": table.S(string(pass))})
+		err = l.table.Update(ctx, table.Update{
+			Key: table.ListingKey(s.ID), Expr: "SET #releasing = :pass", If: "attribute_exists(#recalling) AND attribute_not_exists(#releasing)",
+			Values: table.Item{":pass": table.S(string(pass))},
+		})
 	}
 	if err = sale.AsInternal(err); sale.CodeOf(err) == sale.Busy {
 		return nil
@@ -65,30 +65,24 @@ func (l *Ledger) recallSale(ctx context.Context, r sale.Recall) (Edited, error) 
 			return s, nil
 		},
 		others: func(after sale.Sale) []types.TransactWriteItem {
-			return []types.TransactWriteItem{{Update: &types.Update{
-				TableName: l.table.Name, Key: table.ListingKey(after.ID),
-				UpdateExpression:    aws.String("SET #recalling = :at REMOVE #drained, #releasing"),
-				ConditionExpression: &ifNotSealed, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-				ExpressionAttributeNames: map[string]string{
-					"#recalling": "recalling", "#drained": "drained", "#releasing": "releasing", "#sealedAt": "sealedAt",
-				},
-				ExpressionAttributeValues: table.Item{":at": table.Millis(after.RecalledAt)},
-			}}}
+			return []types.TransactWriteItem{l.table.Action(table.Update{
+				Key: table.ListingKey(after.ID), Expr: "SET #recalling = :at REMOVE #drained, #releasing", If: ifNotSealed, ReturnOld: true,
+				Values: table.Item{":at": table.Millis(after.RecalledAt)},
+			})}
 		},
 	})
 }
 
-func setRecall(after sale.Sale) (string, map[string]string, table.Item) {
+func setRecall(after sale.Sale) (string, table.Item) {
 	update := "SET #paused = :yes, #changedAt = :at, #recalledAt = :at, #minReader = :reader"
-	names := map[string]string{"#paused": "paused", "#changedAt": "changedAt", "#recalledAt": "recalledAt", "#minReader": table.MinReader}
 	values := table.Item{
 		":yes": table.Yes, ":at": table.Millis(after.RecalledAt), ":reader": table.N(int64(max(after.MinReader, sale.ReadsRecalls))),
 	}
 	if after.RecallNote != "" {
 		update += ", #recallNote = :note"
-		names["#recallNote"], values[":note"] = "recallNote", table.S(after.RecallNote)
+		values[":note"] = table.S(after.RecallNote)
 	}
-	return update, names, values
+	return update, values
 }
 
 // releaseRecalled makes a pass over a recalled sale, whether or not it asks for payment: it
@@ -262,14 +256,11 @@ func (p *releasing) refundOf(c paid, guard table.Item, at time.Time) (sale.Refun
 // notePaid notes on a claim that the payment that has paid it goes back, also if it notes as
 // many others as it may.
 func (p *releasing) notePaid(c paid) types.TransactWriteItem {
-	return types.TransactWriteItem{Update: &types.Update{
-		TableName: p.table.Name, Key: table.ClaimKey(p.sale.ID, sale.BucketOf(c.user, p.sale.Buckets), c.user),
-		UpdateExpression: aws.String("ADD #refunds :refund"), ConditionExpression: aws.String("#payment = :payment"),
-		ExpressionAttributeNames: map[string]string{"#refunds": "refunds", "#payment": "payment"},
-		ExpressionAttributeValues: table.Item{
-			":refund": &types.AttributeValueMemberSS{Value: []string{c.payment}}, ":payment": table.S(c.payment),
-		},
-	}}
+	return p.table.Action(table.Update{
+		Key:  table.ClaimKey(p.sale.ID, sale.BucketOf(c.user, p.sale.Buckets), c.user),
+		Expr: "ADD #refunds :refund", If: "#payment = :payment",
+		Values: table.Item{":refund": table.SS(c.payment), ":payment": table.S(c.payment)},
+	})
 }
 
 // completeRecall ends the pass: the recall is complete, or another pass begins.
@@ -278,8 +269,7 @@ func (p *releasing) completeRecall(ctx context.Context) error {
 		p.pass = ReleasePass{RecalledAt: p.pass.RecalledAt, PausedAt: p.pass.PausedAt}
 		return p.save(ctx)
 	}
-	names := map[string]string{"#recalling": "recalling", "#releasing": "releasing"}
-	err := p.setListing(ctx, p.sale.ID, "REMOVE #recalling, #releasing", names, nil)
+	err := p.setListing(ctx, p.sale.ID, "REMOVE #recalling, #releasing", nil)
 	p.done.Complete = err == nil
 	return err
 }

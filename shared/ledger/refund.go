@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -27,21 +26,9 @@ type refundPage struct {
 // refundPage reads the page of a sale's refunds after that payment, or the first page if
 // that is "".
 func (l *Ledger) refundPage(ctx context.Context, saleID, after string) (page refundPage, err error) {
-	pk := table.RefundKey(saleID, "")[table.PK]
-	in := &dynamodb.QueryInput{
-		TableName: l.table.Name, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("#pk = :pk"),
-		ExpressionAttributeNames: map[string]string{"#pk": table.PK}, ExpressionAttributeValues: table.Item{":pk": pk},
-	}
-	if after != "" {
-		in.ExclusiveStartKey = table.Item{table.PK: pk, table.SK: table.S(after)}
-	}
-	var out *dynamodb.QueryOutput
-	err = l.table.Retry(ctx, table.PatientTries, func(ctx context.Context) (err error) {
-		out, err = l.table.API.Query(ctx, in)
-		return err
-	})
+	out, err := l.table.QueryPage(ctx, table.Partition(table.RefundKey(saleID, "")[table.PK]), after)
 	if err != nil {
-		return refundPage{}, sale.AsInternal(err)
+		return refundPage{}, err
 	}
 	for _, it := range out.Items {
 		refund, err := table.ReadRefund(it)
@@ -107,19 +94,13 @@ func (l *Ledger) CountRefunds(ctx context.Context, c *RefundCount) error {
 // forgetRefunds removes the note of a listing, if it is still that one. A note that stays
 // only costs the next count, so it is no error that the table is too busy.
 func (l *Ledger) forgetRefunds(ctx context.Context, saleID string, notedAt time.Time) error {
-	err := l.table.Retry(ctx, table.PatientTries, func(ctx context.Context) error {
-		_, err := l.table.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: l.table.Name, Key: table.ListingKey(saleID), UpdateExpression: aws.String("REMOVE #refundAt"),
-			ConditionExpression:       aws.String("#refundAt = :read"),
-			ExpressionAttributeNames:  map[string]string{"#refundAt": "refundAt"},
-			ExpressionAttributeValues: table.Item{":read": table.Millis(notedAt)},
-		})
-		return err
+	err := l.table.Update(ctx, table.Update{
+		Key: table.ListingKey(saleID), Expr: "REMOVE #refundAt", If: "#refundAt = :read", Values: table.Item{":read": table.Millis(notedAt)},
 	})
-	if _, changed := errors.AsType[*types.ConditionalCheckFailedException](err); changed || sale.CodeOf(err) == sale.Busy {
+	if sale.CodeOf(err) == sale.Busy {
 		return nil
 	}
-	return sale.AsInternal(err)
+	return err
 }
 
 // Refunds returns the refunds of a sale, due and done, or those of unknown orders if the
@@ -146,16 +127,12 @@ func (l *Ledger) MarkRefunded(ctx context.Context, saleID, payment string) (sale
 	var out *dynamodb.UpdateItemOutput
 	unsure := false // a try had no answer: the mark may be this call's
 	err := l.table.Retry(ctx, table.MaxTries, func(ctx context.Context) (err error) {
-		out, err = l.table.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName:                           l.table.Name,
-			Key:                                 table.RefundKey(saleID, payment),
-			UpdateExpression:                    aws.String("SET #refundedAt = :now"),
-			ConditionExpression:                 aws.String("attribute_exists(pk) AND attribute_not_exists(#refundedAt)"),
-			ExpressionAttributeNames:            map[string]string{"#refundedAt": "refundedAt"},
-			ExpressionAttributeValues:           table.Item{":now": table.Millis(now)},
-			ReturnValues:                        types.ReturnValueAllNew,
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		update := l.table.Input(table.Update{
+			Key: table.RefundKey(saleID, payment), Expr: "SET #refundedAt = :now", ReturnOld: true,
+			If: "attribute_exists(pk) AND attribute_not_exists(#refundedAt)", Values: table.Item{":now": table.Millis(now)},
 		})
+		update.ReturnValues = types.ReturnValueAllNew
+		out, err = l.table.API.UpdateItem(ctx, update)
 		unsure = unsure || table.Judge(err) == table.Unknown
 		return err
 	})
@@ -242,16 +219,11 @@ const MaxClaimRefunds = 20
 
 // noteRefund adds a payment to those of its claim that are to be refunded.
 func (l *Ledger) noteRefund(p sale.Payment, o *ordered) types.TransactWriteItem {
-	return types.TransactWriteItem{Update: &types.Update{
-		TableName: l.table.Name, Key: o.claimKey(), UpdateExpression: aws.String("ADD #refunds :refund"),
-		ConditionExpression:      aws.String("#orderId = :orderId AND (attribute_not_exists(#refunds) OR size(#refunds) < :most)"),
-		ExpressionAttributeNames: map[string]string{"#refunds": "refunds", "#orderId": "orderId"},
-		ExpressionAttributeValues: table.Item{
-			":refund": &types.AttributeValueMemberSS{Value: []string{p.ID()}}, ":most": table.N(MaxClaimRefunds),
-			":orderId": table.N(int64(o.ID)),
-		},
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}
+	return l.table.Action(table.Update{
+		Key: o.claimKey(), Expr: "ADD #refunds :refund", ReturnOld: true,
+		If:     "#orderId = :orderId AND (attribute_not_exists(#refunds) OR size(#refunds) < :most)",
+		Values: table.Item{":refund": table.SS(p.ID()), ":most": table.N(MaxClaimRefunds), ":orderId": table.N(int64(o.ID))},
+	})
 }
 
 // RefundsOf returns the refunds of a claim's order, due and done, the oldest first and
@@ -284,14 +256,11 @@ func (l *Ledger) RefundsOf(ctx context.Context, c sale.Claim) ([]sale.Refund, er
 // setRefundAt sets the listing's refundAt to the refund's instant, unless it is younger than
 // noteAge.
 func (l *Ledger) setRefundAt(refund sale.Refund) types.TransactWriteItem {
-	return types.TransactWriteItem{Update: &types.Update{
-		TableName: l.table.Name, Key: table.ListingKey(refund.SaleID), UpdateExpression: aws.String("SET #refundAt = :now"),
-		ConditionExpression:       aws.String("attribute_exists(pk) AND (attribute_not_exists(#refundAt) OR #refundAt < :before)"),
-		ExpressionAttributeNames:  map[string]string{"#refundAt": "refundAt"},
-		ExpressionAttributeValues: table.Item{":now": table.Millis(refund.At), ":before": table.Millis(refund.At.Add(-noteAge))},
-
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}
+	return l.table.Action(table.Update{
+		Key: table.ListingKey(refund.SaleID), Expr: "SET #refundAt = :now", ReturnOld: true,
+		If:     "attribute_exists(pk) AND (attribute_not_exists(#refundAt) OR #refundAt < :before)",
+		Values: table.Item{":now": table.Millis(refund.At), ":before": table.Millis(refund.At.Add(-noteAge))},
+	})
 }
 
 // keepNote remembers that the listing notes another refund.
@@ -305,7 +274,5 @@ func (l *Ledger) keepNote(saleID string, listing table.Item, now time.Time) {
 // not: a payment of an order that exists is its order's, or is refunded for a reason of
 // that order.
 func (l *Ledger) ifUnordered(p sale.Payment) types.TransactWriteItem {
-	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-		TableName: l.table.Name, Key: table.OrderKey(p.OrderID), ConditionExpression: &table.IfAbsent,
-	}}
+	return l.table.Check(table.OrderKey(p.OrderID), table.IfAbsent, nil)
 }

@@ -119,34 +119,22 @@ var errReleasePaused = sale.Refuse(sale.Paused, "the sale is paused")
 func (l *Ledger) releaseClaims(s sale.Sale, k int, claims []unpaid, by sale.ReleasedBy) []types.TransactWriteItem {
 	now := table.Millis(l.now())
 	// A shard without the count has nothing to add to, which is an error.
-	count := types.Update{
-		TableName:                 l.table.Name,
-		Key:                       table.StockKey(s.ID, k),
-		UpdateExpression:          aws.String("SET #released = #released + :n"),
-		ExpressionAttributeNames:  map[string]string{"#released": "released"},
-		ExpressionAttributeValues: table.Item{":n": table.N(int64(len(claims)))},
+	count := table.Update{
+		Key: table.StockKey(s.ID, k), Expr: "SET #released = #released + :n", Values: table.Item{":n": table.N(int64(len(claims)))},
 	}
 	switch by {
 	case sale.ByOperator: // the shards of a sale that asks for no payment have no counts yet
-		count.UpdateExpression = aws.String("ADD #released :n, #putBack :zero")
-		count.ExpressionAttributeNames["#putBack"], count.ExpressionAttributeValues[":zero"] = "putBack", table.Zero
+		count.Expr, count.Values[":zero"] = "ADD #released :n, #putBack :zero", table.Zero
 	case sale.ByExpiry:
-		count.ConditionExpression = aws.String("#paused = :no")
-		count.ExpressionAttributeNames["#paused"], count.ExpressionAttributeValues[":no"] = "paused", table.No
+		count.If, count.Values[":no"] = "#paused = :no", table.No
 	}
-	actions := append(make([]types.TransactWriteItem, 0, 1+len(claims)), types.TransactWriteItem{Update: &count})
+	actions := append(make([]types.TransactWriteItem, 0, 1+len(claims)), l.table.Action(count))
 	for _, c := range claims {
-		actions = append(actions, types.TransactWriteItem{Update: &types.Update{
-			TableName:           l.table.Name,
-			Key:                 table.ClaimKey(s.ID, sale.BucketOf(c.user, s.Buckets), c.user),
-			UpdateExpression:    aws.String("SET #releasedAt = :now, #releasedBy = :by"),
-			ConditionExpression: aws.String("#orderId = :orderId AND " + table.IfNotFinal),
-			ExpressionAttributeNames: map[string]string{
-				"#releasedAt": "releasedAt", "#releasedBy": "releasedBy", "#paidAt": "paidAt", "#orderId": "orderId",
-			},
-			ExpressionAttributeValues:           table.Item{":now": now, ":by": table.S(string(by)), ":orderId": table.N(int64(c.orderID))},
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		}})
+		actions = append(actions, l.table.Action(table.Update{
+			Key:  table.ClaimKey(s.ID, sale.BucketOf(c.user, s.Buckets), c.user),
+			Expr: "SET #releasedAt = :now, #releasedBy = :by", If: "#orderId = :orderId AND " + table.IfNotFinal, ReturnOld: true,
+			Values: table.Item{":now": now, ":by": table.S(string(by)), ":orderId": table.N(int64(c.orderID))},
+		}))
 	}
 	return actions
 }
@@ -409,9 +397,7 @@ func (p *releasing) save(ctx context.Context) error {
 // page was read is released late, by no more than finalize took from the reservation to the
 // write, and up to a second because an order id counts in seconds.
 func (p *releasing) complete(ctx context.Context, next time.Time) error {
-	update := "SET #nextDue = :next REMOVE #releasing"
-	names := map[string]string{"#nextDue": "nextDue", "#releasing": "releasing"}
-	return p.setListing(ctx, p.sale.ID, update, names, table.Item{":next": table.Millis(next)})
+	return p.setListing(ctx, p.sale.ID, "SET #nextDue = :next REMOVE #releasing", table.Item{":next": table.Millis(next)})
 }
 
 // putBack puts the released units of a sale back into stock, shard by shard: each
@@ -439,23 +425,14 @@ func (l *Ledger) putBackShard(ctx context.Context, saleID string, k int, one tab
 	for one.Released > one.PutBack {
 		units := one.Released - one.PutBack
 		reasons, err := l.table.RetryTransaction(ctx,
-			types.TransactWriteItem{Update: &types.Update{
-				TableName:                           l.table.Name,
-				Key:                                 table.StockKey(saleID, k),
-				UpdateExpression:                    aws.String("SET #stock = #stock + :n, #putBack = :r"),
-				ConditionExpression:                 aws.String("#putBack = :p"),
-				ExpressionAttributeNames:            map[string]string{"#stock": "stock", "#putBack": "putBack"},
-				ExpressionAttributeValues:           table.Item{":n": table.N(units), ":r": table.N(one.Released), ":p": table.N(one.PutBack)},
-				ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-			}},
-			types.TransactWriteItem{Update: &types.Update{
-				TableName:                 l.table.Name,
-				Key:                       table.SaleKey(saleID),
-				UpdateExpression:          aws.String("SET #version = #version + :one DELETE #empty :k"),
-				ConditionExpression:       aws.String("#state = :open"),
-				ExpressionAttributeNames:  map[string]string{"#version": "version", "#empty": "empty", "#state": "state"},
-				ExpressionAttributeValues: table.Item{":one": table.One, ":k": table.NS(k), ":open": table.S(string(sale.Open))},
-			}},
+			l.table.Action(table.Update{
+				Key: table.StockKey(saleID, k), Expr: "SET #stock = #stock + :n, #putBack = :r", If: "#putBack = :p", ReturnOld: true,
+				Values: table.Item{":n": table.N(units), ":r": table.N(one.Released), ":p": table.N(one.PutBack)},
+			}),
+			l.table.Action(table.Update{
+				Key: table.SaleKey(saleID), Expr: "SET #version = #version + :one DELETE #empty :k", If: "#state = :open",
+				Values: table.Item{":one": table.One, ":k": table.NS(k), ":open": table.S(string(sale.Open))},
+			}),
 		)
 		if reasons == nil {
 			return units, sale.AsInternal(err)

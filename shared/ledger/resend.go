@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger/table"
@@ -44,12 +43,12 @@ func (l *Ledger) MarkResent(ctx context.Context, c sale.Claim, hurry bool) (mark
 	if !resendDue(c, now, hurry) {
 		return time.Time{}, nil
 	}
-	condition, names := &ifQuiet, map[string]string{"#claimId": "claimId", "#resentAt": "resentAt"}
+	condition := ifQuiet
 	if c.State() == sale.Pending {
-		condition, names["#orderId"] = &ifPendingAndQuiet, "orderId"
+		condition += " AND attribute_not_exists(#orderId)"
 	}
 	values := table.Item{":claimId": table.S(c.ID), ":now": table.Millis(now), ":before": table.Millis(now.Add(-quietTime(c, now, hurry)))}
-	unsure, err := l.updateMark(ctx, c, &markResent, condition, names, values)
+	unsure, err := l.updateMark(ctx, c, table.Update{Expr: markResent, If: condition, Values: values})
 	var failed *types.ConditionalCheckFailedException
 	if errors.As(err, &failed) {
 		stored := table.Reader{Item: failed.Item}
@@ -68,11 +67,11 @@ func (l *Ledger) MarkResent(ctx context.Context, c sale.Claim, hurry bool) (mark
 // else has marked the claim since: its message could not be sent, and it is due again at
 // once. It fails with sale.Busy or sale.Internal.
 func (l *Ledger) Unmark(ctx context.Context, c sale.Claim, mark time.Time) error {
-	update, values := &removeMark, table.Item{":mark": table.Millis(mark)}
+	update := table.Update{Expr: "REMOVE #resentAt", If: "#resentAt = :mark", Values: table.Item{":mark": table.Millis(mark)}}
 	if !c.ResentAt.IsZero() {
-		update, values[":now"] = &markResent, table.Millis(c.ResentAt)
+		update.Expr, update.Values[":now"] = markResent, table.Millis(c.ResentAt)
 	}
-	_, err := l.updateMark(ctx, c, update, &ifMarked, map[string]string{"#resentAt": "resentAt"}, values)
+	_, err := l.updateMark(ctx, c, update)
 	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
 		return nil
 	}
@@ -81,24 +80,14 @@ func (l *Ledger) Unmark(ctx context.Context, c sale.Claim, mark time.Time) error
 
 // updateMark updates the claim. unsure: a try had no answer, so that the update may have
 // been applied, or may still be.
-func (l *Ledger) updateMark(
-	ctx context.Context, c sale.Claim, update, condition *string, names map[string]string, values table.Item,
-) (unsure bool, err error) {
+func (l *Ledger) updateMark(ctx context.Context, c sale.Claim, update table.Update) (unsure bool, err error) {
 	s, err := l.existing(ctx, table.PatientTries, c.SaleID)
 	if err != nil {
 		return false, err
 	}
+	update.Key, update.ReturnOld = table.ClaimKey(c.SaleID, sale.BucketOf(c.User, s.Buckets), c.User), true
 	err = l.table.Retry(ctx, table.PatientTries, func(ctx context.Context) error {
-		_, err := l.table.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName:                 l.table.Name,
-			Key:                       table.ClaimKey(c.SaleID, sale.BucketOf(c.User, s.Buckets), c.User),
-			UpdateExpression:          update,
-			ConditionExpression:       condition,
-			ExpressionAttributeNames:  names,
-			ExpressionAttributeValues: values,
-
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		})
+		_, err := l.table.API.UpdateItem(ctx, l.table.Input(update))
 		unsure = unsure || table.Judge(err) == table.Unknown
 		return err
 	})
@@ -123,10 +112,7 @@ func quietTime(c sale.Claim, now time.Time, hurry bool) time.Duration {
 	return min(max(ResendGrace, now.Sub(c.AcceptedAt)/2), longestQuiet)
 }
 
-var (
-	markResent        = "SET #resentAt = :now"
-	removeMark        = "REMOVE #resentAt"
-	ifMarked          = "#resentAt = :mark"
-	ifQuiet           = "#claimId = :claimId AND (attribute_not_exists(#resentAt) OR #resentAt < :before)"
-	ifPendingAndQuiet = ifQuiet + " AND attribute_not_exists(#orderId)"
+const (
+	markResent = "SET #resentAt = :now"
+	ifQuiet    = "#claimId = :claimId AND (attribute_not_exists(#resentAt) OR #resentAt < :before)"
 )

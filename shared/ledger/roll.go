@@ -113,12 +113,9 @@ func (l *Ledger) closePage(ctx context.Context, saleID string, page byte, secret
 // enteredLeaves returns the leaves of a page's entries as they are now, by their parts, each in
 // order.
 func (l *Ledger) enteredLeaves(ctx context.Context, saleID string, page byte, secret []byte) (parts [pageParts][]draw.Leaf, err error) {
-	err = l.table.QueryPages(ctx, table.PatientTries, dynamodb.QueryInput{
-		Limit:                     aws.Int32(entriesAtOnce),
-		KeyConditionExpression:    aws.String("#pk = :pk"),
-		ExpressionAttributeNames:  map[string]string{"#pk": table.PK},
-		ExpressionAttributeValues: table.Item{":pk": table.S(table.EntryPK(saleID, page))},
-	}, true, func(items []table.Item) error {
+	query := table.Partition(table.S(table.EntryPK(saleID, page)))
+	query.Limit = aws.Int32(entriesAtOnce)
+	err = l.table.QueryPages(ctx, table.PatientTries, query, true, func(items []table.Item) error {
 		for _, it := range items {
 			user := table.IdentityOf(it).SK
 			leaf := draw.LeafOf(user, draw.NonceOf(secret, user))

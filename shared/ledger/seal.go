@@ -15,7 +15,7 @@ import (
 
 // ifNotSealed is the condition on a sale's listing of everything that takes the sale back into
 // reconciliation, or notes how far a pass came.
-var ifNotSealed = "attribute_exists(pk) AND attribute_not_exists(#sealedAt)"
+const ifNotSealed = "attribute_exists(pk) AND attribute_not_exists(#sealedAt)"
 
 // refusedBySeal is edit.refused of an edit whose first other action requires ifNotSealed.
 func refusedBySeal(others []types.CancellationReason) error {

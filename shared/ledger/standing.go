@@ -3,9 +3,6 @@ package ledger
 import (
 	"context"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
 )
@@ -21,14 +18,9 @@ type Standing struct {
 // Standings returns every sale, without the drained ones unless they are asked for, in the
 // order of their ids. It fails with sale.Busy or sale.Internal.
 func (l *Ledger) Standings(ctx context.Context, drained bool) ([]Standing, error) {
-	query := dynamodb.QueryInput{
-		KeyConditionExpression:    aws.String("#pk = :pk"),
-		ExpressionAttributeNames:  map[string]string{"#pk": table.PK},
-		ExpressionAttributeValues: table.Item{":pk": table.ListingKey("")[table.PK]},
-	}
+	query := table.Partition(table.ListingKey("")[table.PK])
 	if !drained {
-		query.FilterExpression = aws.String("attribute_not_exists(#drained)")
-		query.ExpressionAttributeNames["#drained"] = "drained"
+		query = table.Filtered(table.ListingKey("")[table.PK], "attribute_not_exists(#drained)", nil)
 	}
 	listings, err := l.table.QueryAll(ctx, table.PatientTries, query)
 	if err != nil {

@@ -61,9 +61,9 @@ type edit struct {
 	seen   *sale.Seen // by its author; nil if that does not matter
 	// next returns the sale after the edit, or as it is if the edit changes nothing.
 	next func(before sale.Sale) (sale.Sale, error)
-	// set is what the edit sets or removes of the sale, as an update expression with its names
-	// and values, and counts what it counts besides the version and the edits.
-	set    func(after sale.Sale) (expression string, names map[string]string, values table.Item)
+	// set is what the edit sets or removes of the sale, as an update expression with its
+	// values, and counts what it counts besides the version and the edits.
+	set    func(after sale.Sale) (expression string, values table.Item)
 	counts string
 	// others are the actions on other items, if there are any.
 	others func(after sale.Sale) []types.TransactWriteItem
@@ -156,9 +156,8 @@ func refuseMeanwhile(s sale.Sale, newest table.Item) error {
 }
 
 func (l *Ledger) writeEdit(e edit, before, after sale.Sale, call string) []types.TransactWriteItem {
-	update, names, values := e.set(after)
+	update, values := e.set(after)
 	condition := "attribute_not_exists(#edits)"
-	names["#version"], names["#edits"] = "version", "edits"
 	values[":one"] = table.One
 	if before.Edits > 0 {
 		condition, values[":edits"] = "#edits = :edits", table.N(before.Edits)
@@ -177,18 +176,13 @@ func (l *Ledger) writeEdit(e edit, before, after sale.Sale, call string) []types
 	entry := table.WithLabels(after.Labels, table.ChangeItem(e.saleID, c))
 	entry["call"] = table.S(call)
 	actions := []types.TransactWriteItem{
-		{Update: &types.Update{
-			TableName: l.table.Name, Key: table.SaleKey(e.saleID), UpdateExpression: &update, ConditionExpression: &condition,
-			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-		}},
+		l.table.Action(table.Update{Key: table.SaleKey(e.saleID), Expr: update, If: condition, Values: values}),
 		l.table.Put(entry),
 	}
 	if e.others != nil {
 		actions = append(actions, e.others(after)...)
 	}
-	return append(actions, types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-		TableName: l.table.Name, Key: table.SeedKey(e.saleID, c.ID), ConditionExpression: &table.IfAbsent,
-	}})
+	return append(actions, l.table.Check(table.SeedKey(e.saleID, c.ID), table.IfAbsent, nil))
 }
 
 // history is what the trail says about the edits of a sale that has been read.

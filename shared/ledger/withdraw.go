@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger/table"
@@ -121,10 +120,7 @@ func (p *withdrawal) round(ctx context.Context) error {
 func (p *withdrawal) end(ctx context.Context) error {
 	var actions []types.TransactWriteItem
 	if p.sale.HasDraw() {
-		actions = append(actions, types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-			TableName: p.table.Name, Key: table.SaleKey(p.SaleID), ConditionExpression: &ifUncalled,
-			ExpressionAttributeNames: map[string]string{"#call": "call"},
-		}})
+		actions = append(actions, p.table.Check(table.SaleKey(p.SaleID), ifUncalled, nil))
 	}
 	_, refused, err := p.step(ctx, table.Item{"ended": table.Yes, "at": table.Millis(p.now())}, actions...)
 	switch {
@@ -201,19 +197,14 @@ func (p *withdrawal) step(
 // fromShard takes units from a shard. The condition includes whether it takes all of
 // them, because then the same transaction closes the shard.
 func (p *withdrawal) fromShard(k int, units, stock int64) types.TransactWriteItem {
-	condition := aws.String("#stock > :u")
+	condition := "#stock > :u"
 	if units == stock {
-		condition = aws.String("#stock = :u")
+		condition = "#stock = :u"
 	}
-	return types.TransactWriteItem{Update: &types.Update{
-		TableName:                           p.table.Name,
-		Key:                                 table.StockKey(p.SaleID, k),
-		UpdateExpression:                    aws.String("SET #stock = #stock - :u, #seeded = #seeded - :u"),
-		ConditionExpression:                 condition,
-		ExpressionAttributeNames:            map[string]string{"#stock": "stock", "#seeded": "seeded"},
-		ExpressionAttributeValues:           table.Item{":u": table.N(units)},
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}
+	return p.table.Action(table.Update{
+		Key: table.StockKey(p.SaleID, k), Expr: "SET #stock = #stock - :u, #seeded = #seeded - :u", If: condition,
+		Values: table.Item{":u": table.N(units)}, ReturnOld: true,
+	})
 }
 
 // fromSale lowers the sale's seeded total and returns the room. It closes the shard if
@@ -221,33 +212,25 @@ func (p *withdrawal) fromShard(k int, units, stock int64) types.TransactWriteIte
 // version rises, although no shard opens, because reconciliation uses it to detect that
 // shards and sale were read at different times.
 func (p *withdrawal) fromSale(k int, units, stock int64) types.TransactWriteItem {
-	lower := "SET #seeded = #seeded - :u, #version = #version + :one"
-	names := map[string]string{"#seeded": "seeded", "#version": "version"}
-	values := table.Item{":u": table.N(units), ":one": table.One}
+	lower := table.Update{
+		Key: table.SaleKey(p.SaleID), Expr: "SET #seeded = #seeded - :u, #version = #version + :one",
+		Values: table.Item{":u": table.N(units), ":one": table.One},
+	}
 	if p.sale.Limited {
-		lower += ", #room = #room + :u"
-		names["#room"] = "room"
+		lower.Expr += ", #room = #room + :u"
 	}
 	if units == stock {
-		lower += " ADD #empty :k"
-		names["#empty"], values[":k"] = "empty", table.NS(k)
-	}
-	update := &types.Update{
-		TableName:                 p.table.Name,
-		Key:                       table.SaleKey(p.SaleID),
-		UpdateExpression:          &lower,
-		ExpressionAttributeNames:  names,
-		ExpressionAttributeValues: values,
+		lower.Expr += " ADD #empty :k"
+		lower.Values[":k"] = table.NS(k)
 	}
 	if p.sale.HasDraw() {
-		update.ConditionExpression, names["#call"] = &ifUncalled, "call"
+		lower.If = ifUncalled
 	}
-	return types.TransactWriteItem{Update: update}
+	return p.table.Action(lower)
 }
 
 // ifUncalled is the condition of each step of a withdrawal from a sale with a draw: a look at
 // the sale beforehand would not keep a step away from a call that begins meanwhile.
-var (
-	ifUncalled = "attribute_not_exists(#call)"
-	errCalled  = sale.Refuse(sale.Conflicting, "people have been called: the units are kept for them")
-)
+const ifUncalled = "attribute_not_exists(#call)"
+
+var errCalled = sale.Refuse(sale.Conflicting, "people have been called: the units are kept for them")

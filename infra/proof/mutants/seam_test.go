@@ -65,7 +65,9 @@ func (s *seam) at(operation string) site {
 var (
 	receiver = regexp.MustCompile(`^\(\*?\w+\)\.`)
 	closure  = regexp.MustCompile(`(\.func\d+|\.gowrap\d+|\.\d+|-range\d+)+$`)
-	carriers = map[string]bool{"Attempt": true, "Retry": true, "Each": true, "Transact": true, "RetryTransaction": true}
+	carriers = map[string]bool{
+		"Attempt": true, "Retry": true, "Each": true, "Transact": true, "RetryTransaction": true, "TryUpdate": true, "QueryPage": true,
+	}
 )
 
 // wants records a change, and reports whether it is the one to make.

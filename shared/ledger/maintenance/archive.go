@@ -16,8 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger"
@@ -179,10 +177,7 @@ func (m *Maintenance) archive(ctx context.Context, s sale.Sale, to io.Writer) (s
 		return nil
 	}
 	partition := func(pk types.AttributeValue) error {
-		return m.table.QueryPages(ctx, table.PatientTries, dynamodb.QueryInput{
-			KeyConditionExpression: aws.String("#pk = :pk"), ExpressionAttributeNames: map[string]string{"#pk": table.PK},
-			ExpressionAttributeValues: table.Item{":pk": pk},
-		}, true, add)
+		return m.table.QueryPages(ctx, table.PatientTries, table.Partition(pk), true, add)
 	}
 	parts := []types.AttributeValue{table.SaleKey(s.ID)[table.PK], table.S(table.ChangesPK(s.ID)), table.S(table.DrawPK(s.ID))}
 	for k := range s.Shards {
@@ -337,8 +332,10 @@ func (m *Maintenance) DeleteArchived(ctx context.Context, saleID string, open fu
 	if err := d.forgetRefunded(saleID); err != nil {
 		return sum.Archived, err
 	}
-	return sum.Archived, m.table.Update(ctx, table.SaleKey(saleID), "SET #archivedAt = :now", "attribute_not_exists(#archivedAt)",
-		map[string]string{"#archivedAt": "archivedAt"}, table.Item{":now": table.Millis(m.table.Now())})
+	return sum.Archived, m.table.Update(ctx, table.Update{
+		Key: table.SaleKey(saleID), Expr: "SET #archivedAt = :now", If: "attribute_not_exists(#archivedAt)",
+		Values: table.Item{":now": table.Millis(m.table.Now())},
+	})
 }
 
 // refuseUsers: by its digest alone, which has no user, the file would do.
@@ -363,9 +360,6 @@ func (m *Maintenance) beginArchive(ctx context.Context, saleID string, sum summe
 	note := seal{
 		sale: s, with: with, write: ", #archive = :digest, #archivedClaims = :claims, #archivedKeys = :keys",
 		condition: "#version = :version AND attribute_not_exists(#erased)",
-		names: map[string]string{
-			"#archive": "archive", "#archivedClaims": "archivedClaims", "#archivedKeys": "archivedKeys", "#version": "version", "#erased": "erased",
-		},
 		values: table.Item{
 			":digest": table.S(sum.Digest), ":claims": table.N(sum.Claims), ":keys": table.S(sum.keys), ":version": table.N(s.Version),
 		},
@@ -399,7 +393,7 @@ func (d *deleting) forgetRefunded(saleID string) error {
 		keys[table.IdentityOf(key)] = key
 	}
 	for _, key := range keys {
-		if err := d.table.Update(d.ctx, key, "REMOVE #user", "attribute_exists(#user)", map[string]string{"#user": "user"}, nil); err != nil {
+		if err := d.table.Update(d.ctx, table.Update{Key: key, Expr: "REMOVE #user", If: "attribute_exists(#user)"}); err != nil {
 			return err
 		}
 	}
@@ -422,7 +416,7 @@ func (d *deleting) add(one image) error {
 	if strings.HasPrefix(one.text(table.PK), "CLAIM#") {
 		d.batch = append(d.batch, d.deleteArchivedClaim(key, one))
 	} else {
-		d.batch = append(d.batch, d.table.Remove(key))
+		d.batch = append(d.batch, d.table.Delete(key, "", nil))
 	}
 	if len(d.batch) < maxDeletes*table.AtOnce {
 		return nil
@@ -439,11 +433,7 @@ func (d *deleting) deleteArchivedClaim(key table.Item, one image) types.Transact
 			d.noted[id] = true
 		}
 	}
-	names := map[string]string{"#refunds": "refunds"}
-	if one.text("payment") == "" {
-		names["#payment"] = "payment"
-	}
-	return d.deleteNoting(key, names, len(refunds))
+	return d.deleteNoting(key, one.text("payment") != "", len(refunds))
 }
 
 func (d *deleting) flush() error {
@@ -470,7 +460,8 @@ func (d *deleting) deleteAll(batch []types.TransactWriteItem) (noted []string, e
 				continue
 			}
 			gone := batch[i].Delete
-			if gone.ExpressionAttributeNames["#payment"] != "" && table.Has(reason.Item, "payment") {
+			mayBePaid := gone.ExpressionAttributeNames["#payment"] == ""
+			if !mayBePaid && table.Has(reason.Item, "payment") {
 				return noted, sale.Refuse(sale.Conflicting, "an order was paid after the archive was written (see make refunds): what is left stays")
 			}
 			r := table.Reader{Item: reason.Item}
@@ -479,20 +470,19 @@ func (d *deleting) deleteAll(batch []types.TransactWriteItem) (noted []string, e
 				return noted, sale.AsInternal(r.Err)
 			}
 			noted = append(noted, refunds...)
-			batch[i] = d.deleteNoting(gone.Key, gone.ExpressionAttributeNames, len(refunds))
+			batch[i] = d.deleteNoting(gone.Key, mayBePaid, len(refunds))
 		}
 	}
 }
 
-// deleteNoting deletes a claim if that many refunds are noted on it, and if it is not paid, unless names
-// has no payment.
-func (d *deleting) deleteNoting(key table.Item, names map[string]string, refunds int) types.TransactWriteItem {
+// deleteNoting deletes a claim if that many refunds are noted on it, and if it is not paid, unless it
+// may be.
+func (d *deleting) deleteNoting(key table.Item, mayBePaid bool, refunds int) types.TransactWriteItem {
 	condition, values := ifNotes(refunds)
-	if names["#payment"] != "" {
+	if !mayBePaid {
 		condition += " AND attribute_not_exists(#payment)"
 	}
-	return types.TransactWriteItem{Delete: &types.Delete{
-		TableName: d.table.Name, Key: key, ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}
+	action := d.table.Delete(key, condition, values)
+	action.Delete.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
+	return action
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger"
@@ -69,7 +68,7 @@ func (m *Maintenance) eraseIn(ctx context.Context, user string, h Held) error {
 	// The sale counts the erasure, so that a recount knows how many hashes on a roll are of nobody.
 	s := seal{
 		sale: h.Sale, with: h.sealing, write: " ADD #erased :one", condition: "attribute_not_exists(#archive)",
-		names: map[string]string{"#erased": "erased", "#archive": "archive"}, values: table.Item{":one": table.One},
+		values: table.Item{":one": table.One},
 	}
 	for left := m.table.UpTo(table.PatientTries); ; {
 		reasons, err := m.table.RetryTransaction(ctx, append(s.actions(m), m.eraseActions(h, user, sale.ErasedPrefix+m.table.NewID())...)...)
@@ -96,21 +95,14 @@ func (m *Maintenance) eraseIn(ctx context.Context, user string, h Held) error {
 // drained sale only a payment can change it.
 func (m *Maintenance) eraseActions(h Held, user, erased string) (actions []types.TransactWriteItem) {
 	rename := func(key table.Item) types.TransactWriteItem {
-		return types.TransactWriteItem{Update: &types.Update{
-			TableName: m.table.Name, Key: key, UpdateExpression: aws.String("SET #user = :erased"),
-			ExpressionAttributeNames: map[string]string{"#user": "user"}, ExpressionAttributeValues: table.Item{":erased": table.S(erased)},
-		}}
+		return m.table.Action(table.Update{Key: key, Expr: "SET #user = :erased", Values: table.Item{":erased": table.S(erased)}})
 	}
 	move := func(from, to table.Item) types.TransactWriteItem {
 		moved := table.With(maps.Clone(from), to)
 		delete(moved, "requestKey") // the buyer chose it
 		return types.TransactWriteItem{Put: &types.Put{TableName: m.table.Name, Item: moved}}
 	}
-	take := func(key table.Item) types.TransactWriteItem {
-		return types.TransactWriteItem{Delete: &types.Delete{
-			TableName: m.table.Name, Key: key, ConditionExpression: aws.String("attribute_exists(pk)"),
-		}}
-	}
+	take := func(key table.Item) types.TransactWriteItem { return m.table.Delete(key, "attribute_exists(pk)", nil) }
 	if h.claim != nil {
 		actions = append(actions, m.deleteClaim(h), move(h.claim, table.ClaimKey(h.Sale.ID, sale.BucketOf(erased, h.Sale.Buckets), erased)))
 	}
@@ -133,17 +125,13 @@ func (m *Maintenance) eraseActions(h Held, user, erased string) (actions []types
 // deleteClaim deletes the claim if it is as it was read: what it does not have may come, and its
 // refunds may become more.
 func (m *Maintenance) deleteClaim(h Held) types.TransactWriteItem {
-	condition, names, values := "#claimId = :claimId", map[string]string{"#claimId": "claimId"}, table.Item{":claimId": table.S(h.Claim.ID)}
+	condition, values := "#claimId = :claimId", table.Item{":claimId": table.S(h.Claim.ID)}
 	if h.Claim.PaidAt.IsZero() {
-		condition, names["#paidAt"] = condition+" AND attribute_not_exists(#paidAt)", "paidAt"
+		condition += " AND attribute_not_exists(#paidAt)"
 	}
 	noting, noted := ifNotes(len(h.Claim.Refunds))
-	condition, names["#refunds"] = condition+" AND "+noting, "refunds"
 	maps.Copy(values, noted)
-	return types.TransactWriteItem{Delete: &types.Delete{
-		TableName: m.table.Name, Key: table.KeyOf(h.claim), ConditionExpression: aws.String(condition),
-		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-	}}
+	return m.table.Delete(table.KeyOf(h.claim), condition+" AND "+noting, values)
 }
 
 // ifNotes is the condition that a claim notes that many refunds, with its values.

@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/table"
 	"flashsale/shared/orderid"
@@ -40,11 +37,8 @@ func (h *Held) isEmpty() bool {
 // read.
 func (m *Maintenance) Person(ctx context.Context, user string, report func(Held) error) (sales int, err error) {
 	var unreadable []error
-	err = m.table.QueryPages(ctx, table.PatientTries, dynamodb.QueryInput{
-		KeyConditionExpression:    aws.String("#pk = :pk"),
-		ExpressionAttributeNames:  map[string]string{"#pk": table.PK},
-		ExpressionAttributeValues: table.Item{":pk": table.ListingKey("")[table.PK]},
-	}, true, func(listings []table.Item) error {
+	all := table.Partition(table.ListingKey("")[table.PK])
+	err = m.table.QueryPages(ctx, table.PatientTries, all, true, func(listings []table.Item) error {
 		held, errs := make([]Held, len(listings)), make([]error, len(listings))
 		table.Each(len(listings), func(i int) { held[i], errs[i] = m.heldIn(ctx, table.IdentityOf(listings[i]).SK, user) })
 		for i, err := range errs {
@@ -138,12 +132,8 @@ func (m *Maintenance) readHeld(ctx context.Context, h *Held) error {
 		return nil
 	}
 	for left := m.table.UpTo(table.PatientTries); ; {
-		items, err := m.table.QueryAll(ctx, table.PatientTries, dynamodb.QueryInput{
-			KeyConditionExpression:    aws.String("#pk = :pk"),
-			FilterExpression:          aws.String("#user = :user"),
-			ExpressionAttributeNames:  map[string]string{"#pk": table.PK, "#user": "user"},
-			ExpressionAttributeValues: table.Item{":pk": table.RefundKey(c.SaleID, "")[table.PK], ":user": table.S(c.User)},
-		})
+		items, err := m.table.QueryAll(ctx, table.PatientTries,
+			table.Filtered(table.RefundKey(c.SaleID, "")[table.PK], "#user = :user", table.Item{":user": table.S(c.User)}))
 		if err != nil {
 			return err
 		}

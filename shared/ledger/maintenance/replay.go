@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"flashsale/shared/draw"
@@ -181,10 +180,7 @@ func (p *replay) problem(format string, about ...any) {
 
 // readSales reads the sales whose orders are not finished, and those of the facts.
 func (p *replay) readSales(ctx context.Context) error {
-	listings, err := p.table.QueryAll(ctx, table.PatientTries, dynamodb.QueryInput{
-		KeyConditionExpression: aws.String("#pk = :pk"), ExpressionAttributeNames: map[string]string{"#pk": table.PK},
-		ExpressionAttributeValues: table.Item{":pk": table.S("SALES")},
-	})
+	listings, err := p.table.QueryAll(ctx, table.PatientTries, table.Partition(table.ListingKey("")[table.PK]))
 	if err != nil {
 		return err
 	}
@@ -318,10 +314,7 @@ func (p *replay) readSale(ctx context.Context, id string, listing table.Item) (*
 		claims: make([]int64, s.Shards), released: make([]int64, s.Shards), added: make([]int64, s.Shards),
 	}
 	if s.HasDraw() {
-		calls, err := p.table.QueryAll(ctx, table.PatientTries, dynamodb.QueryInput{
-			KeyConditionExpression: aws.String("#pk = :pk"), ExpressionAttributeNames: map[string]string{"#pk": table.PK},
-			ExpressionAttributeValues: table.Item{":pk": table.S(table.DrawPK(id))},
-		})
+		calls, err := p.table.QueryAll(ctx, table.PatientTries, table.Partition(table.S(table.DrawPK(id))))
 		if err != nil {
 			return nil, err
 		}
@@ -350,8 +343,8 @@ func (p *replay) leap(ctx context.Context) error {
 	}
 	// The clock of whoever gave out an order id may have been on the day before or after.
 	for day := from.Add(-ledger.ClockSkew).Truncate(24 * time.Hour); !day.After(now.Add(ledger.ClockSkew)); day = day.AddDate(0, 0, 1) {
-		if err := p.mark(ctx, table.SequenceKey(orderid.Day(day)), "ADD #next :leap SET #restoredAt = :at", sequenceLeap,
-			map[string]string{"#next": "next"}, table.Item{}); err != nil {
+		key := table.SequenceKey(orderid.Day(day))
+		if err := p.mark(ctx, key, "ADD #next :leap SET #restoredAt = :at", sequenceLeap, table.Item{}); err != nil {
 			return err
 		}
 	}
@@ -387,19 +380,17 @@ func (p *replay) pause(ctx context.Context, one *replayed, now time.Time) error 
 		}
 		last = max(last, made.At.UnixMilli())
 		if made.Number > s.Edits {
-			if _, err := p.table.RetryTransaction(ctx, p.table.Remove(table.KeyOf(entry))); err != nil {
+			if _, err := p.table.RetryTransaction(ctx, p.table.Delete(table.KeyOf(entry), "", nil)); err != nil {
 				return sale.AsInternal(err)
 			}
 		}
 	}
 	update := "ADD #version :leap, #edits :leap SET #restoredAt = :at, #paused = :paused, #changedAt = :now"
-	names := map[string]string{"#version": "version", "#edits": "edits", "#empty": "empty", "#paused": "paused", "#changedAt": "changedAt"}
 	values := table.Item{":paused": table.Bool(s.Paused || s.Ends().After(now)), ":now": table.N(max(now.UnixMilli(), last+1))}
 	if s.HasDraw() {
 		update += ", #operatedAt = :now"
-		names["#operatedAt"] = "operatedAt"
 	}
-	if err := p.mark(ctx, table.SaleKey(s.ID), update+" REMOVE #empty", saleLeap, names, values); err != nil {
+	if err := p.mark(ctx, table.SaleKey(s.ID), update+" REMOVE #empty", saleLeap, values); err != nil {
 		return err
 	}
 	if s, err = p.table.OpenSale(ctx, s.ID); err != nil {
@@ -427,30 +418,28 @@ func (p *replay) pause(ctx context.Context, one *replayed, now time.Time) error 
 }
 
 // mark raises numbers of an item by a leap, once in a restore.
-func (p *replay) mark(ctx context.Context, key table.Item, update string, leap int64, names map[string]string, values table.Item) error {
-	names["#restoredAt"], values[":leap"], values[":at"] = "restoredAt", table.N(leap), table.Millis(p.lost.RestoredTo)
-	return p.table.Update(ctx, key, update, "attribute_not_exists(#restoredAt) OR #restoredAt < :at", names, values)
+func (p *replay) mark(ctx context.Context, key table.Item, update string, leap int64, values table.Item) error {
+	values[":leap"], values[":at"] = table.N(leap), table.Millis(p.lost.RestoredTo)
+	return p.table.Update(ctx, table.Update{
+		Key: key, Expr: update, If: "attribute_not_exists(#restoredAt) OR #restoredAt < :at", Values: values,
+	})
 }
 
 // resetListing makes the scheduled functions begin anew, and the listing agree with the sale.
 func (p *replay) resetListing(ctx context.Context, one *replayed) error {
 	update := "SET #closesAt = :closesAt REMOVE #drained, #cursor, #books, #releasing, #nextDue"
-	names := map[string]string{
-		"#closesAt": "closesAt", "#drained": "drained", "#cursor": "cursor", "#books": "books", "#releasing": "releasing", "#nextDue": "nextDue",
-	}
 	r := table.Reader{Item: one.listing}
 	values := table.Item{":closesAt": table.Millis(one.sale.Ends()), ":read": table.N(r.Number("closesAt"))}
 	if one.sale.IsRecalled() {
 		update = strings.Replace(update, " REMOVE", ", #recalling = :recalling REMOVE", 1)
-		names["#recalling"], values[":recalling"] = "recalling", table.Millis(one.sale.RecalledAt)
+		values[":recalling"] = table.Millis(one.sale.RecalledAt)
 	} else if table.Has(one.listing, "recalling") {
 		update += ", #recalling"
-		names["#recalling"] = "recalling"
 	}
 	if r.Err != nil {
 		return sale.AsInternal(r.Err)
 	}
-	return p.table.Update(ctx, table.ListingKey(one.sale.ID), update, "#closesAt = :read", names, values)
+	return p.table.Update(ctx, table.Update{Key: table.ListingKey(one.sale.ID), Expr: update, If: "#closesAt = :read", Values: values})
 }
 
 // add puts an addition and its receipts, under its own instant and author, so that its event stays
@@ -654,7 +643,7 @@ func wholeClaim(c sale.Claim) table.Item {
 	it := table.ClaimItem(c, sale.BucketOf(c.User, c.Buckets))
 	if c.OrderID != 0 {
 		it["orderId"] = table.N(int64(c.OrderID))
-		_, _, values := finishing(c)
+		_, values := finishing(c)
 		for name, value := range values {
 			it[strings.TrimPrefix(name, ":")] = value
 		}
@@ -663,33 +652,35 @@ func wholeClaim(c sale.Claim) table.Item {
 }
 
 // finishing sets what makes a claim paid or released.
-func finishing(c sale.Claim) (update string, names map[string]string, values table.Item) {
+func finishing(c sale.Claim) (update string, values table.Item) {
 	switch {
 	case c.Released():
 		return "SET #releasedAt = :releasedAt, #releasedBy = :releasedBy",
-			map[string]string{"#releasedAt": "releasedAt", "#releasedBy": "releasedBy"},
 			table.Item{":releasedAt": table.Millis(c.ReleasedAt), ":releasedBy": table.S(string(c.ReleasedBy))}
 	case c.PaidAt.IsZero():
-		return "", nil, nil
+		return "", nil
 	}
-	return "SET #paidAt = :paidAt, #payment = :payment, #amount = :amount, #currency = :currency",
-		map[string]string{"#paidAt": "paidAt", "#payment": "payment", "#amount": "amount", "#currency": "currency"},
-		table.Item{
-			":paidAt": table.Millis(c.PaidAt), ":payment": table.S(c.Payment),
-			":amount": table.N(c.Amount), ":currency": table.S(c.Currency),
-		}
+	return "SET #paidAt = :paidAt, #payment = :payment, #amount = :amount, #currency = :currency", table.Item{
+		":paidAt": table.Millis(c.PaidAt), ":payment": table.S(c.Payment),
+		":amount": table.N(c.Amount), ":currency": table.S(c.Currency),
+	}
+}
+
+func claimKey(c sale.Claim) table.Item {
+	return table.ClaimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User)
 }
 
 func (p *replay) giveOrderID(ctx context.Context, c sale.Claim) error {
-	return p.table.Update(ctx, table.ClaimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User), "SET #orderId = :orderId",
-		"attribute_not_exists(#orderId)", map[string]string{"#orderId": "orderId"}, table.Item{":orderId": table.N(int64(c.OrderID))})
+	return p.table.Update(ctx, table.Update{
+		Key: claimKey(c), Expr: "SET #orderId = :orderId", If: "attribute_not_exists(#orderId)",
+		Values: table.Item{":orderId": table.N(int64(c.OrderID))},
+	})
 }
 
 // finish writes that a claim is paid or released.
 func (p *replay) finish(ctx context.Context, c sale.Claim) error {
-	update, names, values := finishing(c)
-	names["#paidAt"], names["#releasedAt"] = "paidAt", "releasedAt"
-	return p.table.Update(ctx, table.ClaimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User), update, table.IfNotFinal, names, values)
+	update, values := finishing(c)
+	return p.table.Update(ctx, table.Update{Key: claimKey(c), Expr: update, If: table.IfNotFinal, Values: values})
 }
 
 func (one *replayed) count(c sale.Claim) {

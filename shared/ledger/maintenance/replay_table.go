@@ -10,7 +10,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/table"
@@ -79,8 +78,9 @@ func (p *replay) refund(ctx context.Context, r sale.Refund, isHalf bool) error {
 	}
 	if !slices.Contains(held.Refunds, r.Payment) && (recalled || len(held.Refunds) < ledger.MaxClaimRefunds) {
 		lacks(notes, func() error {
-			return p.table.Update(ctx, keys[2], "ADD #refunds :refund", "attribute_exists(pk)", map[string]string{"#refunds": "refunds"},
-				table.Item{":refund": &types.AttributeValueMemberSS{Value: []string{r.Payment}}})
+			return p.table.Update(ctx, table.Update{
+				Key: keys[2], Expr: "ADD #refunds :refund", If: "attribute_exists(pk)", Values: table.Item{":refund": table.SS(r.Payment)},
+			})
 		})
 	}
 	switch {
@@ -352,10 +352,8 @@ func refundOf(c sale.Claim, reason sale.RefundReason) sale.Refund {
 
 // dropGuard removes the guard of a claim that nobody was told of.
 func (p *replay) dropGuard(ctx context.Context, group string, c sale.Claim) error {
-	_, err := p.table.RetryTransaction(ctx, types.TransactWriteItem{Delete: &types.Delete{
-		TableName: p.table.Name, Key: table.GroupGuardKey(group, c.User), ConditionExpression: aws.String("#claimId = :claimId"),
-		ExpressionAttributeNames: map[string]string{"#claimId": "claimId"}, ExpressionAttributeValues: table.Item{":claimId": table.S(c.ID)},
-	}})
+	_, err := p.table.RetryTransaction(ctx,
+		p.table.Delete(table.GroupGuardKey(group, c.User), "#claimId = :claimId", table.Item{":claimId": table.S(c.ID)}))
 	if table.Judge(err) == table.Cancelled {
 		return nil
 	}
@@ -364,9 +362,9 @@ func (p *replay) dropGuard(ctx context.Context, group string, c sale.Claim) erro
 
 // dropNote removes a refund from a claim: whoever records that payment again writes it again.
 func (p *replay) dropNote(ctx context.Context, c sale.Claim, payment string) error {
-	return p.table.Update(ctx, table.ClaimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User),
-		"DELETE #refunds :refund", "attribute_exists(pk)",
-		map[string]string{"#refunds": "refunds"}, table.Item{":refund": &types.AttributeValueMemberSS{Value: []string{payment}}})
+	return p.table.Update(ctx, table.Update{
+		Key: claimKey(c), Expr: "DELETE #refunds :refund", If: "attribute_exists(pk)", Values: table.Item{":refund": table.SS(payment)},
+	})
 }
 
 // derive makes the counts of a sale and its shards those that follow from its creation, the
@@ -415,13 +413,12 @@ func (p *replay) derive(ctx context.Context, one *replayed) error {
 		}
 		r := table.Reader{Item: there[table.IdentityOf(keys[k])]}
 		update := "SET #stock = :stock, #seeded = :seeded"
-		names := map[string]string{"#stock": "stock", "#seeded": "seeded"}
 		values := table.Item{":stock": table.N(w.Stock), ":seeded": table.N(w.Seeded), ":read": table.N(r.Number("stock"))}
 		if one.sale.AsksForPayment() || w.Released > 0 {
 			update += ", #released = :released, #putBack = :released"
-			names["#released"], names["#putBack"], values[":released"] = "released", "putBack", table.N(w.Released)
+			values[":released"] = table.N(w.Released)
 		}
-		if err := p.table.Update(ctx, keys[k], update, "#stock = :read", names, values); err != nil {
+		if err := p.table.Update(ctx, table.Update{Key: keys[k], Expr: update, If: "#stock = :read", Values: values}); err != nil {
 			return err
 		}
 	}
@@ -434,17 +431,20 @@ func (p *replay) deriveSale(ctx context.Context, one *replayed, seeded, room int
 	if err != nil || !p.write {
 		return err
 	}
-	update, names := "SET #seeded = :seeded", map[string]string{"#seeded": "seeded", "#version": "version"}
-	values := table.Item{":seeded": table.N(seeded), ":v": table.N(s.Version)}
-	if s.Limited {
-		update += ", #room = :room"
-		names["#room"], values[":room"] = "room", table.N(room)
+	update := table.Update{
+		Key: table.SaleKey(s.ID), Expr: "SET #seeded = :seeded", If: "#version = :v",
+		Values: table.Item{":seeded": table.N(seeded), ":v": table.N(s.Version)},
 	}
-	if err := p.table.Update(ctx, table.SaleKey(s.ID), update, "#version = :v", names, values); err != nil || one.isNoted || one.refundAt.IsZero() {
+	if s.Limited {
+		update.Expr += ", #room = :room"
+		update.Values[":room"] = table.N(room)
+	}
+	if err := p.table.Update(ctx, update); err != nil || one.isNoted || one.refundAt.IsZero() {
 		return err
 	}
-	return p.table.Update(ctx, table.ListingKey(s.ID), "SET #refundAt = :at", "attribute_exists(pk)",
-		map[string]string{"#refundAt": "refundAt"}, table.Item{":at": table.Millis(one.refundAt)})
+	return p.table.Update(ctx, table.Update{
+		Key: table.ListingKey(s.ID), Expr: "SET #refundAt = :at", If: "attribute_exists(pk)", Values: table.Item{":at": table.Millis(one.refundAt)},
+	})
 }
 
 // seeded returns what each shard was given, less what was withdrawn from it, and the room that
@@ -521,7 +521,7 @@ func (p *replay) takeBack(ctx context.Context, saleID string, added, taken map[t
 		if !p.write {
 			continue
 		}
-		if _, err := p.table.RetryTransaction(ctx, p.table.Remove(table.KeyOf(it))); err != nil {
+		if _, err := p.table.RetryTransaction(ctx, p.table.Delete(table.KeyOf(it), "", nil)); err != nil {
 			return err
 		}
 	}

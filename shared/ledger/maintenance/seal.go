@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger"
@@ -57,7 +56,6 @@ type seal struct {
 	sale             sale.Sale
 	with             []ledger.Listing // the sales to seal, see mayBeSealed
 	write, condition string
-	names            map[string]string
 	values           table.Item
 }
 
@@ -66,37 +64,31 @@ type seal struct {
 // the listings may name users, and goes; nothing is noted in a sealed listing any more.
 func (s *seal) actions(m *Maintenance) (actions []types.TransactWriteItem) {
 	now := table.Millis(m.table.Now())
-	update := func(key table.Item, expression string, condition *string, names map[string]string, values table.Item) {
-		names["#sealedAt"], values[":now"] = "sealedAt", now
-		actions = append(actions, types.TransactWriteItem{Update: &types.Update{
-			TableName: m.table.Name, Key: key, UpdateExpression: aws.String("SET #sealedAt = :now" + expression), ConditionExpression: condition,
-			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-		}})
+	update := func(key table.Item, expression, condition string, values table.Item) {
+		values[":now"] = now
+		actions = append(actions, m.table.Action(table.Update{Key: key, Expr: "SET #sealedAt = :now" + expression, If: condition, Values: values}))
 	}
 	for _, one := range s.with {
-		expression, names := " REMOVE #cursor, #releasing", map[string]string{"#drained": "drained", "#cursor": "cursor", "#releasing": "releasing"}
+		expression := " REMOVE #cursor, #releasing"
 		if one.Books != nil && len(one.Books.Findings) > 0 {
-			expression, names["#books"] = expression+", #books", "books"
+			expression += ", #books"
 		}
-		update(table.ListingKey(one.SaleID), expression, aws.String("attribute_exists(#drained)"), names, table.Item{})
+		update(table.ListingKey(one.SaleID), expression, "attribute_exists(#drained)", table.Item{})
 	}
 	if g := s.sale.LimitGroup; g != "" {
 		ids := make([]string, len(s.with))
 		for i, one := range s.with {
 			ids[i] = one.SaleID
 		}
-		update(table.GroupKey(g), "", aws.String("#sales = :sales"), map[string]string{"#sales": "sales"},
-			table.Item{":sales": &types.AttributeValueMemberSS{Value: ids}})
+		update(table.GroupKey(g), "", "#sales = :sales", table.Item{":sales": table.SS(ids...)})
 	}
 	for _, one := range s.with {
-		expression, names, values := ", #minReader = :reader", map[string]string{"#minReader": table.MinReader}, table.Item{":reader": table.N(sale.ReadsSealed)}
-		if one.SaleID != s.sale.ID {
-			update(table.SaleKey(one.SaleID), expression, nil, names, values)
-			continue
+		expression, condition, values := ", #minReader = :reader", "", table.Item{":reader": table.N(sale.ReadsSealed)}
+		if one.SaleID == s.sale.ID {
+			expression, condition = expression+s.write, s.condition
+			maps.Copy(values, s.values)
 		}
-		maps.Copy(names, s.names)
-		maps.Copy(values, s.values)
-		update(table.SaleKey(one.SaleID), expression+s.write, &s.condition, names, values)
+		update(table.SaleKey(one.SaleID), expression, condition, values)
 	}
 	return actions
 }

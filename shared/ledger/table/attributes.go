@@ -53,6 +53,8 @@ func Millis(t time.Time) types.AttributeValue { return N(t.UnixMilli()) }
 
 func B(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: b} }
 
+func SS(texts ...string) types.AttributeValue { return &types.AttributeValueMemberSS{Value: texts} }
+
 func NS(ks ...int) types.AttributeValue {
 	values := make([]string, len(ks))
 	for i, k := range ks {

@@ -2,8 +2,11 @@ package table
 
 import (
 	"context"
+	"maps"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/sale"
 )
@@ -28,6 +31,37 @@ func (t *Table) ReadItem(ctx context.Context, tries int, key Item, consistent bo
 		return nil, sale.AsInternal(err)
 	}
 	return out.Item, nil
+}
+
+// Partition is the query for all items of a partition.
+func Partition(pk types.AttributeValue) dynamodb.QueryInput {
+	return dynamodb.QueryInput{
+		KeyConditionExpression: aws.String("#pk = :pk"), ExpressionAttributeNames: map[string]string{"#pk": PK},
+		ExpressionAttributeValues: Item{":pk": pk},
+	}
+}
+
+// Filtered is the query for the items of a partition that a filter lets through.
+func Filtered(pk types.AttributeValue, filter string, values Item) dynamodb.QueryInput {
+	in := Partition(pk)
+	in.FilterExpression, in.ExpressionAttributeNames = &filter, NamesIn(*in.KeyConditionExpression, filter)
+	maps.Copy(in.ExpressionAttributeValues, values)
+	return in
+}
+
+// QueryPage reads the page of a partition after that sort key, or its first page if that is "",
+// consistently.
+func (t *Table) QueryPage(ctx context.Context, in dynamodb.QueryInput, after string) (*dynamodb.QueryOutput, error) {
+	in.TableName, in.ConsistentRead = t.Name, aws.Bool(true)
+	if after != "" {
+		in.ExclusiveStartKey = Item{PK: in.ExpressionAttributeValues[":pk"], SK: S(after)}
+	}
+	var out *dynamodb.QueryOutput
+	err := t.Retry(ctx, PatientTries, func(ctx context.Context) (err error) {
+		out, err = t.API.Query(ctx, &in)
+		return err
+	})
+	return out, sale.AsInternal(err)
 }
 
 // QueryAll reads all items of a query consistently, page by page. in needs no table name.

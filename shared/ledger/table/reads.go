@@ -34,27 +34,12 @@ func (t *Table) Receipts(ctx context.Context, saleID, head string) (map[Identity
 // ClaimPage reads the page of a bucket's claims after that user, or its first page if
 // that is "": at most that many claims, or as many as DynamoDB returns if most is 0.
 func (t *Table) ClaimPage(ctx context.Context, saleID string, bucket int, after string, most int32) (*dynamodb.QueryOutput, error) {
-	pk := ClaimKey(saleID, bucket, "")[PK]
-	in := &dynamodb.QueryInput{
-		TableName:                 t.Name,
-		ConsistentRead:            aws.Bool(true),
-		KeyConditionExpression:    aws.String("#pk = :pk"),
-		ExpressionAttributeNames:  map[string]string{"#pk": PK},
-		ExpressionAttributeValues: Item{":pk": pk},
-		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
-	}
-	if after != "" {
-		in.ExclusiveStartKey = Item{PK: pk, SK: S(after)}
-	}
+	in := Partition(ClaimKey(saleID, bucket, "")[PK])
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	if most > 0 {
 		in.Limit = &most
 	}
-	var out *dynamodb.QueryOutput
-	err := t.Retry(ctx, PatientTries, func(ctx context.Context) (err error) {
-		out, err = t.API.Query(ctx, in)
-		return err
-	})
-	return out, sale.AsInternal(err)
+	return t.QueryPage(ctx, in, after)
 }
 
 // PageEnd returns where the page after out begins: the bucket and its last user read.
@@ -86,11 +71,7 @@ func (t *Table) ClaimItems(ctx context.Context, s sale.Sale, report func([]Item)
 }
 
 func (t *Table) RefundItems(ctx context.Context, saleID string) ([]Item, error) {
-	return t.QueryAll(ctx, PatientTries, dynamodb.QueryInput{
-		KeyConditionExpression:    aws.String("#pk = :pk"),
-		ExpressionAttributeNames:  map[string]string{"#pk": PK},
-		ExpressionAttributeValues: Item{":pk": RefundKey(saleID, "")[PK]},
-	})
+	return t.QueryAll(ctx, PatientTries, Partition(RefundKey(saleID, "")[PK]))
 }
 
 // Shards reads the shards of a sale.
@@ -136,11 +117,7 @@ func (t *Table) OpenSale(ctx context.Context, saleID string) (sale.Sale, error) 
 
 // Edits returns the entries of a sale's edits, the oldest first.
 func (t *Table) Edits(ctx context.Context, tries int, saleID string) ([]Item, error) {
-	return t.QueryAll(ctx, tries, dynamodb.QueryInput{
-		KeyConditionExpression:    aws.String("#pk = :pk"),
-		ExpressionAttributeNames:  map[string]string{"#pk": PK},
-		ExpressionAttributeValues: Item{":pk": S(ChangesPK(saleID))},
-	})
+	return t.QueryAll(ctx, tries, Partition(S(ChangesPK(saleID))))
 }
 
 // Seedings returns the heads of a sale's additions and withdrawals, without their receipts.

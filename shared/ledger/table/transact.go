@@ -11,25 +11,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-func (t *Table) Remove(key Item) types.TransactWriteItem {
-	return types.TransactWriteItem{Delete: &types.Delete{TableName: t.Name, Key: key}}
-}
-
-// Update updates an item unless its condition refuses that.
-func (t *Table) Update(ctx context.Context, key Item, update, condition string, names map[string]string, values Item) error {
-	err := t.Retry(ctx, PatientTries, func(ctx context.Context) error {
-		_, err := t.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: t.Name, Key: key, UpdateExpression: &update, ConditionExpression: &condition,
-			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-		})
-		return err
-	})
-	if Judge(err) == Conditioned {
-		return nil
-	}
-	return sale.AsInternal(err)
-}
-
 // withoutToken keeps the SDK from adding a ClientRequestToken. Every transaction here
 // detects its own repeat by what it wrote, at any age; a token would add a ten-minute
 // limit, parameter matching and two more errors.

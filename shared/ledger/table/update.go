@@ -1,0 +1,107 @@
+package table
+
+import (
+	"context"
+	"strings"
+	"unicode"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/sale"
+)
+
+// Update is an update of one item. In expressions "#a" names the attribute a.
+type Update struct {
+	Key       Item
+	Expr      string
+	If        string // the condition, or ""
+	Values    Item
+	ReturnOld bool // if the condition fails, return the item
+}
+
+// Input is the call that makes an update.
+func (t *Table) Input(u Update) *dynamodb.UpdateItemInput {
+	return &dynamodb.UpdateItemInput{
+		TableName: t.Name, Key: u.Key, UpdateExpression: &u.Expr, ConditionExpression: optional(u.If),
+		ExpressionAttributeNames: NamesIn(u.Expr, u.If), ExpressionAttributeValues: u.Values,
+		ReturnValuesOnConditionCheckFailure: returned(u.ReturnOld),
+	}
+}
+
+// Action is the update as an action of a transaction.
+func (t *Table) Action(u Update) types.TransactWriteItem {
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName: t.Name, Key: u.Key, UpdateExpression: &u.Expr, ConditionExpression: optional(u.If),
+		ExpressionAttributeNames: NamesIn(u.Expr, u.If), ExpressionAttributeValues: u.Values,
+		ReturnValuesOnConditionCheckFailure: returned(u.ReturnOld),
+	}}
+}
+
+// TryUpdate updates an item, and returns the client's error if its condition refuses that. See
+// Retry.
+func (t *Table) TryUpdate(ctx context.Context, u Update) error {
+	return t.Retry(ctx, PatientTries, func(ctx context.Context) error {
+		_, err := t.API.UpdateItem(ctx, t.Input(u))
+		return err
+	})
+}
+
+// Update updates an item unless its condition refuses that.
+func (t *Table) Update(ctx context.Context, u Update) error {
+	err := t.TryUpdate(ctx, u)
+	if Judge(err) == Conditioned {
+		return nil
+	}
+	return sale.AsInternal(err)
+}
+
+// Check is a condition on an item that a transaction does not write.
+func (t *Table) Check(key Item, condition string, values Item) types.TransactWriteItem {
+	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+		TableName: t.Name, Key: key, ConditionExpression: &condition,
+		ExpressionAttributeNames: NamesIn(condition), ExpressionAttributeValues: values,
+	}}
+}
+
+// Delete deletes an item inside a transaction, on a condition unless that is "".
+func (t *Table) Delete(key Item, condition string, values Item) types.TransactWriteItem {
+	return types.TransactWriteItem{Delete: &types.Delete{
+		TableName: t.Name, Key: key, ConditionExpression: optional(condition),
+		ExpressionAttributeNames: NamesIn(condition), ExpressionAttributeValues: values,
+	}}
+}
+
+// NamesIn returns the names in expressions with their attributes; nil if there are none.
+func NamesIn(expressions ...string) map[string]string {
+	var names map[string]string
+	for _, text := range strings.Split(strings.Join(expressions, " "), "#")[1:] {
+		if names == nil {
+			names = map[string]string{}
+		}
+		name, _, _ := strings.Cut(strings.Map(letterOrSpace, text), " ")
+		names["#"+name] = name
+	}
+	return names
+}
+
+func letterOrSpace(r rune) rune {
+	if unicode.IsLetter(r) {
+		return r
+	}
+	return ' '
+}
+
+func optional(expression string) *string {
+	if expression == "" {
+		return nil
+	}
+	return &expression
+}
+
+func returned(old bool) types.ReturnValuesOnConditionCheckFailure {
+	if old {
+		return types.ReturnValuesOnConditionCheckFailureAllOld
+	}
+	return ""
+}
