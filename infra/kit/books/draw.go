@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"flashsale/infra/kit/drawcheck/rules"
 )
@@ -63,18 +64,15 @@ func (f *fields) mark(name string) bool {
 	return is
 }
 
-// hex is a string of that many bytes in lower-case hexadecimal digits.
-func (f *fields) hex(name string, size int) string {
+// hex is that many bytes in lower-case hexadecimal digits, zeros and a problem.
+func (f *fields) hex(name string, size int) []byte {
 	text := f.text(name)
 	b, err := hex.DecodeString(text)
-	f.failIf(err != nil || len(b) != size || hex.EncodeToString(b) != text, fmt.Sprintf("%s is not %d lower-case hexadecimal digits", name, 2*size))
-	return text
-}
-
-// digestFrom is a digest that hex has read; zero if that failed.
-func digestFrom(text string) (d rules.Digest) {
-	_ = d.UnmarshalText([]byte(text))
-	return d
+	if err != nil || len(b) != size || hex.EncodeToString(b) != text {
+		f.fail(fmt.Sprintf("%s is not %d lower-case hexadecimal digits", name, 2*size))
+		return make([]byte, size)
+	}
+	return b
 }
 
 // ends returns when a sale ends for everybody. begins is likewise.
@@ -92,79 +90,41 @@ func (s *saleItem) begins() int64 {
 	return s.opensAt
 }
 
-// drawHead is DRAW#<sale>, HEAD: a draw whose roll is closed.
-type drawHead struct {
-	roll            string
-	entrants, round int64
-	closedAt        int64
-	seed, signature string // "" until the dice are known
-}
-
-func readHead(it item) (d drawHead, problem string) {
+// readHead reads DRAW#<sale>, HEAD: a draw whose roll is closed.
+func readHead(it item) (d rules.Draw, problem string) {
 	f := newFields(it)
-	d = drawHead{
-		roll: f.hex("roll", sha256.Size), entrants: f.within("entrants", 0, math.MaxInt64), round: f.positive("round"),
-		closedAt: f.instant("closedAt"),
-	}
+	_, d.SaleID, _ = cutKind(keyOf(it).pk)
+	d.Roll, d.Entrants, d.Round = rules.Digest(f.hex("roll", sha256.Size)), f.within("entrants", 0, math.MaxInt64), uint64(f.positive("round"))
+	d.ClosedAt = time.UnixMilli(f.instant("closedAt"))
 	if f.has("seed") || f.has("signature") {
-		d.seed, d.signature = f.hex("seed", sha256.Size), f.hex("signature", signatureBytes)
+		d.Seed, d.Signature = rules.Digest(f.hex("seed", sha256.Size)), f.hex("signature", signatureBytes)
 	}
 	return d, f.end()
 }
 
 // callItem is DRAW#<sale>, CALL#<number>.
 type callItem struct {
-	number          int64
-	from, until, at int64
-	lo, hi          string // hi is "" until the call is complete
-	open            bool
-	stock           int64 // -1 if the call was given up
+	rules.Call
+	at int64
 }
 
 func readCall(it item) (c callItem, problem string) {
 	f := newFields(it)
-	c = callItem{from: f.instant("from"), until: f.instant("until"), at: f.instant("at"), lo: f.hex("lo", rankBytes), open: f.mark("open"), stock: -1}
-	sk := keyOf(it).sk
-	if n, err := strconv.ParseInt(strings.TrimPrefix(sk, "CALL#"), 10, 64); err == nil && n > 0 && fmt.Sprintf("CALL#%010d", n) == sk {
-		c.number = n
-	} else {
-		f.fail("sk is no call")
-	}
-	f.failIf(c.from >= c.until, "until is not after from")
+	c.From, c.Until, c.at = time.UnixMilli(f.instant("from")).UTC(), time.UnixMilli(f.instant("until")).UTC(), f.instant("at")
+	c.Lo, c.Open = rules.Rank(f.hex("lo", rankBytes)), f.mark("open")
+	c.Number = f.numbered("CALL#")
+	f.window(c.From.UnixMilli(), c.Until.UnixMilli())
 	if f.has("hi") {
-		c.hi = f.hex("hi", rankBytes)
+		hi := rules.Rank(f.hex("hi", rankBytes))
+		c.Hi = &hi
 	}
-	if f.has("stock") {
-		c.stock = f.within("stock", 0, math.MaxInt64)
-	}
-	switch {
-	case c.hi == "" && c.stock >= 0:
-		f.fail("stock is there, but no hi")
-	case c.hi != "" && c.stock < 0 && (c.hi != c.lo || c.open):
-		f.fail("hi is there, but no stock")
-	case c.open && c.hi != "" && c.hi != c.lo:
-		f.fail("it is for anybody, and hi is not lo")
-	case c.hi != "" && c.hi < c.lo:
-		f.fail("hi is below lo")
-	}
+	c.Stock = optional(f, "stock", f.between(0, math.MaxInt64))
+	f.failIf(f.has("stock") && c.Hi == nil, "stock is there, but no hi")
+	f.failIf(c.Hi != nil && !f.has("stock") && !c.CallsNobody(), "hi is there, but no stock")
 	return c, f.end()
 }
 
-// callsNobody reports whether the call has come to nothing.
-func (c *callItem) callsNobody() bool { return !c.open && (c.hi == "" || c.hi == c.lo) }
-
-// end is the highest rank that has been called when the call was complete, or given up.
-func (c *callItem) end() string {
-	if c.hi == "" {
-		return c.lo
-	}
-	return c.hi
-}
-
-// calls reports whether the call is for a rank.
-func (c *callItem) calls(rank string) bool { return c.hi != "" && c.lo < rank && rank <= c.hi }
-
-func (c *callItem) admits(at int64) bool { return c.from <= at && at < c.until }
+func (c *callItem) admits(at int64) bool { return c.From.UnixMilli() <= at && at < c.Until.UnixMilli() }
 
 // readLeafKey reads DRAWKEY#<sale>, KEY.
 func readLeafKey(it item) (leafKey []byte, problem string) {
@@ -183,7 +143,7 @@ func readEntry(it item) (at int64, problem string) {
 	return at, f.end()
 }
 
-// readPart reads ROLL#<sale>, <page>#<part>: leaves of a page, in order.
+// readPart reads ROLL#<sale>, <page>#<part>: leaves of a page.
 func readPart(it item) (page int, leaves []rules.Leaf, problem string) {
 	f := newFields(it)
 	text := f.binary("leaves")
@@ -198,9 +158,6 @@ func readPart(it item) (page int, leaves []rules.Leaf, problem string) {
 	for ; len(text) >= leafBytes; text = text[leafBytes:] {
 		l := rules.Leaf(text[:leafBytes])
 		f.failIf(int(l[0]) != page || partOf(l) != part, "it has a leaf of another part")
-		if n := len(leaves); n > 0 && leaves[n-1].Compare(l) >= 0 {
-			f.fail("its leaves are not in order, each once")
-		}
 		leaves = append(leaves, l)
 	}
 	return page, leaves, f.end()

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"reflect"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -18,18 +18,15 @@ const callTime = 3 * time.Minute
 // drawCount is what a pass has read of a draw.
 type drawCount struct {
 	leafKey       []byte
-	head          drawHead
-	closed        bool       // the head is there
+	head          rules.Draw // without its calls
 	before, after []callItem // before and after the claims, in the order of their numbers
 	pages         [rules.Pages][]rules.Leaf
 	parts         int
-	// called counts the leaves of each call by the pass's first look at the calls, bought the
-	// claims of their users, and left the leaves that no call has called.
-	called, bought []int64
-	left           int64
-	unturned       []Claim // accepted in no call of the first look
-	unowned        int64   // leaves of nobody who entered
-	lastReleased   int64   // of the claims
+	called        []int64 // by the first look at the calls, how many people each has called
+	bought        int64   // claims of people whom the newest of them has called
+	unturned      []Claim // accepted in no call of the first look
+	unowned       int64   // leaves of nobody who entered
+	lastReleased  int64   // of the claims
 }
 
 // readDraw reads the draw before the claims: its calls only grow, and the roll never changes.
@@ -76,7 +73,7 @@ func (p *pass) readCalls(ctx context.Context) (calls []callItem, err error) {
 	err = each(ctx, p, "DRAW#"+p.saleID, func(it item) error {
 		switch sk := keyOf(it).sk; {
 		case sk == "HEAD":
-			p.draw.head, p.draw.closed = sound(p, it, readHead), true
+			p.draw.head = sound(p, it, readHead)
 		case strings.HasPrefix(sk, "CALL#"):
 			calls = append(calls, sound(p, it, readCall))
 		default:
@@ -120,98 +117,24 @@ func entryPK(saleID string, page int) string { return "ENTRY#" + saleID + "#" + 
 // counts whom each call has called.
 func (p *pass) judgeOrder() {
 	d := &p.draw
-	d.called, d.bought = make([]int64, len(d.before)), make([]int64, len(d.before))
-	if !d.closed {
-		if d.parts > 0 {
-			p.unfinish("the roll is being closed: %d of %d parts are stored", d.parts, rules.Pages*pageParts)
-		}
-		p.findIf(len(d.before) > 0, "P28", "draw head", "there are %d calls, but the head of the draw is missing", len(d.before))
-		return
+	switch of := rules.Pages * pageParts; {
+	case d.head.Round == 0 && d.parts > 0:
+		p.unfinish("the roll is being closed: %d of %d parts are stored", d.parts, of)
+	case d.head.Round != 0 && d.parts != of:
+		p.find("P27", "roll parts", "the roll was closed with %d parts, but has %d", of, d.parts)
 	}
-	roll, entrants := rules.DigestOf(&d.pages).String(), int64(0)
-	for _, leaves := range d.pages {
-		entrants += int64(len(leaves))
+	draw := d.head
+	draw.SaleID, draw.EnterUntil = p.saleID, time.UnixMilli(p.lasting().draw.enterUntil)
+	for _, c := range d.before {
+		draw.Calls = append(draw.Calls, c.Call)
 	}
-	p.findIf(d.parts != rules.Pages*pageParts || d.head.roll != roll || d.head.entrants != entrants, "P27", "roll", "the roll that was closed has %d entrants and the digest %s, but its %d parts have %d and %s: it was changed, or is missing in part",
-		d.head.entrants, d.head.roll, d.parts, entrants, roll)
-	if until := p.lasting().draw.enterUntil; d.head.closedAt < until {
-		p.find("P27", "roll closedAt", "the roll was closed at %s, when people could still enter", clock(d.head.closedAt))
+	order := rules.Check(&draw, &d.pages, nil) // the table has no key of the dice
+	d.called = order.Called
+	for _, f := range order.Faults {
+		p.find(f.Promise, fmt.Sprint("draw ", f.Promise, " ", f.Call), "%s", f.Text)
 	}
-	if d.head.seed == "" {
-		p.findIf(len(d.before) > 0, "P28", "draw seed", "there are %d calls, but no seed", len(d.before))
-		return
-	}
-	signature, _ := hex.DecodeString(d.head.signature)
-	if want := rules.SeedOf(p.saleID, digestFrom(d.head.roll), signature).String(); d.head.seed != want {
-		p.find("P28", "draw seed", "the seed is %s, but that of the roll and the signature is %s", d.head.seed, want)
-	}
-	p.judgeChain()
-	seed, isRank := digestFrom(d.head.seed), make([]bool, len(d.before))
-	for _, leaves := range d.pages {
-		for _, l := range leaves {
-			rank := rules.RankOf(seed, l).String()
-			i := callFor(d.before, rank)
-			if i == len(d.before) {
-				d.left++
-				continue
-			}
-			d.called[i]++
-			isRank[i] = isRank[i] || rank == d.before[i].hi
-		}
-	}
-	for i, c := range d.before {
-		p.findIf(!isRank[i] && d.called[i] > 0, "P30", fmt.Sprint("call ", c.number, " hi"), "call %d ends at the rank %s, which is nobody's", c.number, c.hi)
-	}
-	p.judgeCalled()
-}
-
-// callFor returns the index of the call for a rank, or how many calls there are if nobody has
-// called it. A rank of exactly lo was called before.
-func callFor(calls []callItem, rank string) int {
-	return sort.Search(len(calls), func(i int) bool { return calls[i].end() >= rank })
-}
-
-// judgeChain checks that each call goes on where the one before it ended, so that nobody is in
-// two.
-func (p *pass) judgeChain() {
-	calls := p.draw.before
-	for i, c := range calls {
-		about := fmt.Sprint("call ", c.number)
-		p.findIf(c.number != int64(i+1), "P30", about, "there is a call %d, but no call %d", c.number, i+1)
-		lo := strings.Repeat("0", 2*rankBytes)
-		if i > 0 {
-			before := calls[i-1]
-			if lo = before.end(); before.open {
-				p.find("P30", about, "call %d was for anybody, but there is one after it", before.number)
-			}
-			if early := before.until; c.from < early && !before.callsNobody() {
-				p.find("P29", about+" early", "call %d begins at %s, before call %d ends at %s", c.number, clock(c.from), before.number, clock(early))
-			}
-			p.findIf(c.from <= before.from, "P29", about+" from", "call %d begins at %s, and call %d before it at %s", c.number, clock(c.from), before.number, clock(before.from))
-		}
-		p.findIf(c.lo != lo, "P30", about+" lo", "call %d begins above the rank %s, but the one before it ended at %q: somebody is called twice, or never", c.number, c.lo, lo)
-		p.findIf(c.hi == "" && i < len(calls)-1, "P30", about+" hi", "call %d does not say whom it has called, and there is one after it", c.number)
-	}
-	if n := len(calls); n > 0 && calls[n-1].at < p.draw.head.closedAt {
-		p.find("P28", "roll closedAt", "the roll was closed at %s, but call %d was begun at %s", clock(p.draw.head.closedAt), calls[n-1].number, clock(calls[n-1].at))
-	}
-}
-
-// judgeCalled checks that each call has called as many people as it found units, in the order of
-// their ranks, or all of those who were left.
-func (p *pass) judgeCalled() {
-	d := &p.draw
-	left := d.left
-	for i, c := range slices.Backward(d.before) {
-		about := fmt.Sprint("call ", c.number, " hi")
-		// Those who were not called before it are its own and those of later calls.
-		left += d.called[i]
-		switch want := min(max(c.stock, 0), left); {
-		case c.open && left > 0:
-			p.find("P30", about, "call %d is for anybody, but %d people were not called before it", c.number, left)
-		case !c.open && c.hi != "" && d.called[i] != want:
-			p.find("P30", about, "call %d found %d units and has called %d people, should be %d", c.number, c.stock, d.called[i], want)
-		}
+	if n := len(d.before); n > 0 && d.before[n-1].at < d.head.ClosedAt.UnixMilli() {
+		p.find("P28", "roll closedAt", "the roll was closed at %s, but call %d was begun at %s", rules.Clock(d.head.ClosedAt), n, clock(d.before[n-1].at))
 	}
 }
 
@@ -229,10 +152,8 @@ func (p *pass) takeTurn(c Claim) {
 		return
 	}
 	l := leafOf(d.leafKey, c.User)
-	if d.head.seed != "" && p.isOnRoll(l) {
-		if i := callFor(d.before, rules.RankOf(digestFrom(d.head.seed), l).String()); i < len(d.before) {
-			d.bought[i]++
-		}
+	if n := len(d.before); n > 0 && p.isOnRoll(l) && d.before[n-1].Calls(rules.RankOf(d.head.Seed, l)) {
+		d.bought++
 	}
 	if p.outOfTurn(d.before, c) != "" && len(d.unturned) < remembered {
 		d.unturned = append(d.unturned, c)
@@ -243,21 +164,21 @@ func (p *pass) takeTurn(c Claim) {
 func (p *pass) outOfTurn(calls []callItem, c Claim) (why string) {
 	d := &p.draw
 	at, l := c.AcceptedAt.UnixMilli(), leafOf(d.leafKey, c.User)
-	isOpen := func(call callItem) bool { return call.open && call.admits(at) }
+	isOpen := func(call callItem) bool { return call.Open && call.admits(at) }
 	if slices.ContainsFunc(calls, isOpen) || isErased(c.User) {
 		return ""
 	}
-	if d.head.seed == "" {
+	if len(d.head.Signature) == 0 {
 		return "when nobody had been called"
 	}
-	rank := rules.RankOf(digestFrom(d.head.seed), l).String()
-	switch i := slices.IndexFunc(calls, func(call callItem) bool { return call.calls(rank) }); {
+	rank := rules.RankOf(d.head.Seed, l)
+	switch i := slices.IndexFunc(calls, func(call callItem) bool { return call.Calls(rank) }); {
 	case !p.isOnRoll(l):
 		return "but is not on the roll"
 	case i < 0:
 		return "but has not been called"
 	case !calls[i].admits(at):
-		return fmt.Sprintf("but was called from %s to %s", clock(calls[i].from), clock(calls[i].until))
+		return fmt.Sprintf("but was called from %s to %s", rules.Clock(calls[i].From), rules.Clock(calls[i].Until))
 	}
 	return ""
 }
@@ -275,7 +196,7 @@ func (p *pass) judgeDraw(h *header) {
 			p.find("P29", fmt.Sprintf("claim %d %s turn", c.Bucket, c.User), "the claim of %q was accepted at %s, %s", c.User, clock(c.AcceptedAt.UnixMilli()), why)
 		}
 	}
-	if !p.still() || !slices.Equal(p.draw.before, p.draw.after) {
+	if !p.still() || !reflect.DeepEqual(p.draw.before, p.draw.after) {
 		return
 	}
 	p.judgeCourse(h)
@@ -309,9 +230,9 @@ func (p *pass) judgeCourse(h *header) {
 				wrong("is by %q with the note %q", c.author.actor, c.author.note)
 			case i >= int64(len(calls)):
 				wrong("has begun call %d, which is missing", now.call)
-			case calls[i].at != c.at || calls[i].from != c.opensAt || c.opensAt < now.beginsAt || c.closesAt > now.endsAt:
+			case calls[i].at != c.at || calls[i].From.UnixMilli() != c.opensAt || c.opensAt < now.beginsAt || c.closesAt > now.endsAt:
 				wrong("is of %s and opens at %s, but call %d is of %s and opens at %s, in a sale from %s to %s", clock(c.at), clock(c.opensAt),
-					now.call, clock(calls[i].at), clock(calls[i].from), clock(now.beginsAt), clock(now.endsAt))
+					now.call, clock(calls[i].at), rules.Clock(calls[i].From), clock(now.beginsAt), clock(now.endsAt))
 			}
 			opensAt, closesAt = c.opensAt, c.closesAt
 		case c.action == "reschedule" && now.call == 0:
@@ -342,11 +263,11 @@ func (p *pass) judgeCourse(h *header) {
 		}
 		now.operatedAt = c.drawn.operatedAt
 	}
-	now.openCall = len(calls) > 0 && calls[len(calls)-1].open
+	now.openCall = len(calls) > 0 && calls[len(calls)-1].Open
 	p.findIf(s.drawn != now || now.call != int64(len(calls)), "P32", "sale draw",
 		"the sale has the draw %+v with %d calls, but by its trail it is %+v", s.drawn, len(calls), now)
 	for i, c := range calls {
-		p.findIf(c.until != untils[i], "P29", fmt.Sprint("call ", c.number, " until"), "call %d ends at %s, by the trail at %s", c.number, clock(c.until), clock(untils[i]))
+		p.findIf(c.Until.UnixMilli() != untils[i], "P29", fmt.Sprint("call ", c.Number, " until"), "call %d ends at %s, by the trail at %s", c.Number, rules.Clock(c.Until), clock(untils[i]))
 	}
 }
 
@@ -355,7 +276,7 @@ func (p *pass) judgeCourse(h *header) {
 func (p *pass) judgeKept() {
 	d := &p.draw
 	n := len(d.after)
-	if n == 0 || d.after[n-1].callsNobody() || d.after[n-1].open {
+	if n == 0 || n > len(d.called) || d.after[n-1].CallsNobody() || d.after[n-1].Open {
 		return
 	}
 	units := int64(0)
@@ -364,7 +285,7 @@ func (p *pass) judgeKept() {
 			units += s.stock
 		}
 	}
-	if waiting := d.called[n-1] - d.bought[n-1] - p.erased; units < waiting {
+	if waiting := d.called[n-1] - d.bought - p.erased; units < waiting {
 		p.find("P30", "kept", "%d people of call %d have not bought, but only %d units are left for them", waiting, n, units)
 	}
 }
@@ -400,27 +321,27 @@ func (p *pass) judgeNext(h *header) {
 		}
 	}
 	switch {
-	case !d.closed:
+	case d.head.Round == 0:
 		p.findIf(now > due+late, "P31", "draw roll",
 			"the roll is not closed at %s, %s after the sale began: nobody can be called", clock(now), time.Duration(now-due)*time.Millisecond)
 		return
-	case d.head.seed == "":
+	case len(d.head.Signature) == 0:
 		if now > due {
-			p.unfinish("the draw waits for round %d of the dice: nobody can be called", d.head.round)
+			p.unfinish("the draw waits for round %d of the dice: nobody can be called", d.head.Round)
 		}
 		return
-	case n > 0 && d.after[n-1].open:
-		if last := d.after[n-1]; last.hi == "" && now > max(last.at, s.changedAt)+late {
+	case n > 0 && d.after[n-1].Open:
+		if last := d.after[n-1]; last.Hi == nil && now > max(last.at, s.changedAt)+late {
 			p.find("P31", "draw open", "call %d is for anybody, but was cut off: it may not have reached every shard", n)
 		}
 		return
 	case n > 0:
 		last, gap := d.after[n-1], int64(0)
 		for _, c := range d.after {
-			gap = max(gap, 4*(c.from-c.at))
+			gap = max(gap, 4*(c.From.UnixMilli()-c.at))
 		}
-		if due = s.closesAt + gap; last.callsNobody() {
-			due = last.from + gap
+		if due = s.closesAt + gap; last.CallsNobody() {
+			due = last.From.UnixMilli() + gap
 		}
 		if max(due, now)+gap/4 >= s.drawn.endsAt {
 			return

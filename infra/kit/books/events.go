@@ -221,8 +221,8 @@ func eventsOf(it item) (all []event, problem string) {
 		return []event{e}, problem
 	case kind == "DRAW" && k.sk == "HEAD":
 		d, problem := readHead(it)
-		e := newEvent("RollClosed", rest, rest, d.closedAt)
-		e.members["entrants"], e.members["roll"], e.members["round"] = d.entrants, d.roll, d.round
+		e := newEvent("RollClosed", rest, rest, d.ClosedAt.UnixMilli())
+		e.members["entrants"], e.members["roll"], e.members["round"] = d.Entrants, d.Roll.String(), d.Round
 		return []event{e}, problem
 	case kind == "SALES":
 		l, problem := readListing(it)

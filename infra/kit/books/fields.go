@@ -174,6 +174,17 @@ func (f *fields) shard() int {
 	return -1
 }
 
+// numbered is the number in ten digits, from 1, with which the item's sk ends after a prefix, or 0 and a problem.
+func (f *fields) numbered(prefix string) int64 {
+	sk := keyOf(f.item).sk
+	n, err := strconv.ParseInt(strings.TrimPrefix(sk, prefix), 10, 64)
+	if err != nil || n <= 0 || fmt.Sprintf("%s%010d", prefix, n) != sk {
+		f.fail("sk is no number of an edit or a call")
+		return 0
+	}
+	return n
+}
+
 // oneOf is a string that is one of these.
 func (f *fields) oneOf(name string, all ...string) string {
 	s := f.text(name)

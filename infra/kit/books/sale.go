@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/infra/kit/drawcheck/rules"
 )
 
 // Sale is one sale in the books, unchecked, for comparison with the answers that
@@ -37,15 +39,7 @@ type Draw struct {
 	EnterFrom, EnterUntil time.Time
 	Closed, Ordered       bool // the roll is closed; the dice are known, too
 	Entrants              int64
-	Calls                 []Call // in their order
-}
-
-// Call is one call of a draw.
-type Call struct {
-	From, Until time.Time
-	Open        bool // for anybody
-	Complete    bool // it is known whom it is for
-	Stock       int64
+	Calls                 []rules.Call // in their order
 }
 
 // Shard is the stock of one shard.
@@ -181,11 +175,11 @@ func (d *Draw) read(items []item) error {
 	for _, it := range items {
 		if keyOf(it).sk == "HEAD" {
 			head, _ := readHead(it)
-			d.Closed, d.Ordered, d.Entrants = true, head.seed != "", head.entrants
+			d.Closed, d.Ordered, d.Entrants = true, len(head.Signature) > 0, head.Entrants
 			continue
 		}
 		c, _ := readCall(it)
-		d.Calls = append(d.Calls, Call{time.UnixMilli(c.from).UTC(), time.UnixMilli(c.until).UTC(), c.open, c.hi != "", max(c.stock, 0)})
+		d.Calls = append(d.Calls, c.Call)
 	}
 	return nil
 }

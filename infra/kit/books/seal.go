@@ -2,6 +2,8 @@ package books
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"math"
 	"strings"
 )
@@ -20,9 +22,9 @@ func (f *fields) sealed() (s sealed) {
 	s.sealedAt, s.erased = optional(f, "sealedAt", f.instant), optional(f, "erased", f.positive)
 	f.failIf(s.erased != 0 && s.sealedAt == 0, "erased is there, but no sealedAt")
 	if f.has("archive") {
-		s.archive = f.hex("archive", 32)
+		s.archive = hex.EncodeToString(f.hex("archive", sha256.Size))
 		f.failIf(s.sealedAt == 0, "archive is there, but no sealedAt")
-		f.hex("archivedKeys", 32)
+		f.hex("archivedKeys", sha256.Size)
 		s.archivedClaims = f.within("archivedClaims", 0, math.MaxInt64)
 		s.archivedAt = optional(f, "archivedAt", f.instant)
 	}

@@ -3,7 +3,6 @@ package books
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -37,12 +36,7 @@ func readChange(it item) (c changeItem, problem string) {
 	f := newFields(it)
 	c = changeItem{id: f.id("id"), action: f.text("action"), at: f.instant("at"), author: f.author(), labels: f.labels(), given: map[string]string{}}
 	f.id("call")
-	sk := keyOf(it).sk
-	if n, err := strconv.ParseInt(sk, 10, 64); err == nil && n > 0 && fmt.Sprintf("%010d", n) == sk {
-		c.number = n
-	} else {
-		f.fail("sk is no number of an edit")
-	}
+	c.number = f.numbered("")
 	switch c.action {
 	case "describe":
 		for name, most := range map[string]int{"name": 200, "image": 500, "about": 500, "link": 500} {

@@ -15,11 +15,11 @@ import (
 // published.
 type forgery struct {
 	Sale
-	pages *[Pages][]Leaf
+	pages *[rules.Pages][]rules.Leaf
 }
 
 // of returns a page with at least n leaves, or the one after the given page.
-func (f *forgery) of(n int) *[]Leaf {
+func (f *forgery) of(n int) *[]rules.Leaf {
 	for i := range f.pages {
 		if len(f.pages[i]) >= n {
 			return &f.pages[i]
@@ -37,12 +37,14 @@ func (f *forgery) republish() {
 	f.Roll = rules.DigestOf(f.pages)
 }
 
-func (f *forgery) reseed() { f.Seed = rules.SeedOf(f.ID, f.Roll, f.Signature) }
+func (f *forgery) reseed() { f.Seed = rules.SeedOf(f.SaleID, f.Roll, f.Signature) }
 
 // rank returns the rank at a place of the order.
-func (f *forgery) rank(place int64) Rank { return ordered(f.Seed, f.pages)[place-1] }
+func (f *forgery) rank(place int64) rules.Rank {
+	return rules.Check(&f.Draw, f.pages, nil).Ranks[place-1]
+}
 
-func (f *forgery) move(call int, hi Rank) {
+func (f *forgery) move(call int, hi rules.Rank) {
 	f.Calls[call].Hi = &hi
 	if call+1 < len(f.Calls) {
 		f.Calls[call+1].Lo = hi
@@ -50,7 +52,7 @@ func (f *forgery) move(call int, hi Rank) {
 }
 
 func TestEveryForgeryIsRefused(t *testing.T) {
-	after := func(l Leaf) Leaf { l[31]++; return l }
+	after := func(l rules.Leaf) rules.Leaf { l[31]++; return l }
 	v := readVectors(t)
 	for _, tt := range []struct {
 		name   string
@@ -80,7 +82,7 @@ func TestEveryForgeryIsRefused(t *testing.T) {
 		{"a forged signature", func(f *forgery) { f.Signature = bytesOf(t, signed[1000]); f.reseed() }, "the signature is not that of round 21000000"},
 		{"a signature that is none", func(f *forgery) { f.Signature[0] ^= 0x20; f.reseed() }, "the signature is not that of round 21000000"},
 		{"another seed", func(f *forgery) { f.Seed[0] ^= 1 }, "the seed is"},
-		{"the seed of another sale", func(f *forgery) { f.ID = "another" }, "the seed is"},
+		{"the seed of another sale", func(f *forgery) { f.SaleID = "another" }, "the seed is"},
 		{"a call ends at nobody's rank", func(f *forgery) { hi := f.rank(3); hi[15]++; f.move(0, hi) }, "which is nobody's rank"},
 		{"a call ends one person later", func(f *forgery) { f.move(0, f.rank(4)) }, "call 1 called 4 people, but there were units for 3"},
 		{"a call ends one person earlier", func(f *forgery) { f.move(0, f.rank(2)) }, "call 1 called 2 people, but there were units for 3"},
@@ -90,8 +92,8 @@ func TestEveryForgeryIsRefused(t *testing.T) {
 		{"a call skips a person", func(f *forgery) { f.Calls[1].Lo = f.rank(4) }, "people were left out or called again"},
 		{"a call begins with one who was called", func(f *forgery) { f.Calls[1].Lo = f.rank(2) }, "people were left out or called again"},
 		{"the first call leaves people out", func(f *forgery) { f.Calls[0].Lo = f.rank(1) }, "call 1 begins above rank"},
-		{"a call with units calls nobody", func(f *forgery) { f.move(0, Rank{}) }, "call 1 called 0 people, but there were units for 3"},
-		{"a call had less than no units", func(f *forgery) { f.move(0, Rank{}); f.Calls[0].Stock = -1 }, "call 1 called 0 people, but there were units for -1"},
+		{"a call with units calls nobody", func(f *forgery) { f.move(0, rules.Rank{}) }, "call 1 called 0 people, but there were units for 3"},
+		{"a call had less than no units", func(f *forgery) { f.move(0, rules.Rank{}); f.Calls[0].Stock = -1 }, "call 1 called 0 people, but there were units for -1"},
 		{"a call is for everybody too early", func(f *forgery) { f.Calls[3].Open = true }, "call 4 is for everybody, with 36 people who have not been called"},
 		{"the last call is for people, but there are none", func(f *forgery) { f.Calls[5].Open = false }, "call 6 is for people on the roll, with 0 people"},
 		{"a call is missing", func(f *forgery) { f.Calls = slices.Delete(f.Calls, 1, 2) }, "call 3 comes in place of call 2"},
@@ -101,8 +103,8 @@ func TestEveryForgeryIsRefused(t *testing.T) {
 		{"a call lasts longer than the sale", func(f *forgery) { f.ClosesAt = f.ClosesAt.Add(-1) }, "but the sale until"},
 		{"a call before the sale", func(f *forgery) { f.OpensAt = f.Calls[0].From.Add(1) }, "before the sale begins"},
 		{"a call before the dice", func(f *forgery) { f.Calls[0].From = Quicknet.TimeOf(f.Round) }, "the first call is from"},
-		{"a call without its end", func(f *forgery) { f.Calls[0].Hi = nil; f.Calls[1].Lo = Rank{} }, "call 1 is not complete, but call 2 has begun"},
-		{"calls without dice", func(f *forgery) { f.Seed, f.Signature = Digest{}, nil }, "people were called before the dice"},
+		{"a call without its end", func(f *forgery) { f.Calls[0].Hi = nil; f.Calls[1].Lo = rules.Rank{} }, "call 1 is not complete, but call 2 has begun"},
+		{"calls without dice", func(f *forgery) { f.Seed, f.Signature = rules.Digest{}, nil }, "people were called before the dice"},
 		{"calls without a roll", func(f *forgery) { f.Round = 0 }, "there are dice or calls, but no roll"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -124,15 +126,18 @@ func TestWhatIsNotPublishedYetIsPendingAndNotWrong(t *testing.T) {
 		change func(*forgery)
 		want   string
 	}{
-		{"people enter", func(f *forgery) { f.Sale = Sale{ID: f.ID, EnterUntil: f.EnterUntil}; f.pages = &[Pages][]Leaf{} }, "the roll: it is closed after entering"},
-		{"the dice are thrown", func(f *forgery) { f.Seed, f.Signature, f.Calls = Digest{}, nil, nil }, "the dice: round 21000000 is signed at"},
+		{"people enter", func(f *forgery) {
+			f.Draw = rules.Draw{SaleID: f.SaleID, EnterUntil: f.EnterUntil}
+			f.pages = &[rules.Pages][]rules.Leaf{}
+		}, "the roll: it is closed after entering"},
+		{"the dice are thrown", func(f *forgery) { f.Seed, f.Signature, f.Calls = rules.Digest{}, nil, nil }, "the dice: round 21000000 is signed at"},
 		{"nobody is called yet", func(f *forgery) { f.Calls = nil }, ""},
 		{"a call is being made", func(f *forgery) { f.Calls = f.Calls[:2]; f.Calls[1].Hi, f.Calls[1].Stock = nil, 0 }, ""},
 		{"a call was given up", func(f *forgery) {
 			given := f.Calls[0]
 			given.Hi, given.Stock = &given.Lo, 0
 			given.From = given.From.Add(-500 * time.Millisecond)
-			f.Calls = append([]Call{given}, f.Calls...)
+			f.Calls = append([]rules.Call{given}, f.Calls...)
 			for i := range f.Calls {
 				f.Calls[i].Number = int64(i + 1)
 			}
@@ -160,12 +165,12 @@ func TestTheAnswersOfTheAPIAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.ID != "moutai" || s.Entrants != 7 || s.Round != 9 || s.KeepFor != 24*time.Hour || s.Roll.String() != digest || s.Seed.String() != digest ||
-		len(s.Signature) != 16 || at(s.ClosedAt) != "2026-11-25 12:15:00.000 UTC" || len(s.Calls) != 2 {
+	if s.SaleID != "moutai" || s.Entrants != 7 || s.Round != 9 || s.Roll.String() != digest || s.Seed.String() != digest ||
+		len(s.Signature) != 16 || rules.Clock(s.ClosedAt) != "2026-11-25 12:15:00.000 UTC" || len(s.Calls) != 2 {
 		t.Errorf("the sale is %+v", s)
 	}
 	first, open := s.Calls[0], s.Calls[1]
-	if first.Hi == nil || first.Hi.String() != rank || first.Stock != 3 || at(first.From) != "2026-11-26 12:00:15.000 UTC" || first.Open || !open.Open || open.Hi != nil || open.Stock != 0 {
+	if first.Hi == nil || first.Hi.String() != rank || first.Stock != 3 || rules.Clock(first.From) != "2026-11-26 12:00:15.000 UTC" || first.Open || !open.Open || open.Hi != nil || open.Stock != 0 {
 		t.Errorf("the calls are %+v", s.Calls)
 	}
 	if s, err := readSale(fmt.Appendf(nil, sale, "")); err != nil || s.Round != 0 || len(s.Calls) != 0 {

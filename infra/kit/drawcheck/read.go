@@ -13,14 +13,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/drawcheck/rules"
 )
 
 // Published is a draw as everybody can read it.
 type Published struct {
 	Sale  Sale
-	AsOf  time.Time // by the API's clock
-	Chain Chain     // the dice that it must follow
-	Pages [Pages][]Leaf
+	Chain Chain // the dice that it must follow
+	Pages [rules.Pages][]rules.Leaf
 }
 
 // Check checks all of it.
@@ -48,19 +48,13 @@ func Read(ctx context.Context, api *client.Client, saleID string, progress func(
 	if err != nil {
 		return nil, fmt.Errorf("read sale %s: %w", saleID, err)
 	}
-	var page struct {
-		Now time.Time `json:"now"`
-	}
-	if p.Sale, err = readSale(body); err == nil {
-		err = json.Unmarshal(body, &page)
-	}
-	if err == nil && p.Sale.ID != saleID {
-		err = fmt.Errorf("the answer is about sale %q", p.Sale.ID)
+	if p.Sale, err = readSale(body); err == nil && p.Sale.SaleID != saleID {
+		err = fmt.Errorf("the answer is about sale %q", p.Sale.SaleID)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sale %s: %w", saleID, err)
 	}
-	if p.AsOf = page.Now; p.Sale.Round == 0 {
+	if p.Sale.Round == 0 {
 		return p, nil
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -75,7 +69,7 @@ func Read(ctx context.Context, api *client.Client, saleID string, progress func(
 			if err != nil {
 				return fmt.Errorf("page %02x of the roll: %w", i, err)
 			}
-			progress(done.Add(1), Pages)
+			progress(done.Add(1), rules.Pages)
 			return nil
 		})
 	}

@@ -1,7 +1,6 @@
 package drawcheck
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,24 +13,24 @@ import (
 
 // vectors is a draw that a third implementation has computed.
 type vectors struct {
-	Sale     string `json:"sale"`
-	LeafKey  string `json:"leafKey"`
+	Sale     string
+	LeafKey  string
 	Entrants []struct {
-		User  string `json:"user"`
-		Nonce Nonce  `json:"nonce"`
-		Leaf  Leaf   `json:"leaf"`
-		Rank  Rank   `json:"rank"`
-	} `json:"entrants"`
-	Roll      Digest `json:"roll"`
-	Round     uint64 `json:"round"`
-	Signature string `json:"signature"`
-	Seed      Digest `json:"seed"`
+		User  string
+		Nonce rules.Nonce
+		Leaf  rules.Leaf
+		Rank  rules.Rank
+	}
+	Roll      rules.Digest
+	Round     uint64
+	Signature string
+	Seed      rules.Digest
 	Calls     []struct {
-		Lo     Rank  `json:"lo"`
-		Hi     Rank  `json:"hi"`
-		Units  int64 `json:"units"`
-		Called int64 `json:"called"`
-	} `json:"calls"`
+		Lo     rules.Rank
+		Hi     rules.Rank
+		Units  int64
+		Called int64
+	}
 }
 
 func readVectors(t testing.TB) (v vectors) {
@@ -47,33 +46,29 @@ func readVectors(t testing.TB) (v vectors) {
 }
 
 // drawn is the draw of the vectors as it is published: the round is one of quicknet.
-func (v vectors) drawn(t testing.TB) (Sale, *[Pages][]Leaf) {
+func (v vectors) drawn(t testing.TB) (Sale, *[rules.Pages][]rules.Leaf) {
 	t.Helper()
-	signature, err := hex.DecodeString(v.Signature)
-	if err != nil {
-		t.Fatal(err)
-	}
 	signed := Quicknet.TimeOf(v.Round)
-	s := Sale{
-		ID: v.Sale, OpensAt: signed.Add(time.Hour), EnterUntil: signed.Add(-2 * time.Hour), ClosedAt: signed.Add(-time.Hour), KeepFor: time.Hour,
-		Roll: v.Roll, Entrants: int64(len(v.Entrants)), Round: v.Round, Seed: v.Seed, Signature: signature,
-	}
+	s := Sale{OpensAt: signed.Add(time.Hour), Draw: rules.Draw{
+		SaleID: v.Sale, EnterUntil: signed.Add(-2 * time.Hour), ClosedAt: signed.Add(-time.Hour),
+		Roll: v.Roll, Entrants: int64(len(v.Entrants)), Round: v.Round, Seed: v.Seed, Signature: bytesOf(t, v.Signature),
+	}}
 	from := s.OpensAt
 	for i, c := range v.Calls {
 		from = from.Add(time.Second)
-		published := Call{Number: int64(i + 1), From: from, Until: from.Add(time.Hour), Lo: c.Lo, Hi: &c.Hi, Stock: c.Units, Open: i == len(v.Calls)-1}
+		published := rules.Call{Number: int64(i + 1), From: from, Until: from.Add(time.Hour), Lo: c.Lo, Hi: &c.Hi, Stock: c.Units, Open: i == len(v.Calls)-1}
 		if c.Called > 0 {
 			from = published.Until
 		}
 		s.Calls = append(s.Calls, published)
 	}
 	s.ClosesAt = s.Calls[len(s.Calls)-1].Until
-	var pages [Pages][]Leaf
+	var pages [rules.Pages][]rules.Leaf
 	for _, e := range v.Entrants {
 		pages[e.Leaf[0]] = append(pages[e.Leaf[0]], e.Leaf)
 	}
 	for _, page := range pages {
-		slices.SortFunc(page, Leaf.Compare)
+		slices.SortFunc(page, rules.Leaf.Compare)
 	}
 	return s, &pages
 }
@@ -85,10 +80,7 @@ func TestTheOrderIsThatOfTwoOtherImplementations(t *testing.T) {
 	if len(r.Wrong) > 0 || len(r.Pending) > 0 {
 		t.Errorf("wrong: %q, pending: %q", r.Wrong, r.Pending)
 	}
-	key, err := hex.DecodeString(v.LeafKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := bytesOf(t, v.LeafKey)
 	for _, e := range v.Entrants {
 		if nonce := rules.NonceOf(key, e.User); nonce != e.Nonce || rules.LeafOf(e.User, nonce) != e.Leaf {
 			t.Errorf("%s: nonce %s and leaf %s, want %s and %s", e.User, nonce, rules.LeafOf(e.User, nonce), e.Nonce, e.Leaf)
@@ -128,7 +120,7 @@ func TestAnEntrantFindsTheirPlaceAndTurn(t *testing.T) {
 	if len(places) != len(v.Entrants) || places[1] != 1 || places[int64(len(v.Entrants))] != 1 {
 		t.Errorf("the places are %v", places)
 	}
-	if turn := r.Turn(rules.LeafOf("alice", Nonce{})); turn.OnRoll || turn.Call != nil {
+	if turn := r.Turn(rules.LeafOf("alice", rules.Nonce{})); turn.OnRoll || turn.Call != nil {
 		t.Errorf("a leaf by another nonce is on the roll: %+v", turn)
 	}
 }

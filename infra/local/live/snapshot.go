@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/drawcheck/rules"
 )
 
 // demoSale is the sale that the stack itself opens.
@@ -232,9 +233,9 @@ func state(s *books.Sale, now time.Time) string {
 }
 
 // isCalling reports whether somebody may buy in a call.
-func isCalling(calls []books.Call, now time.Time) bool {
-	return slices.ContainsFunc(calls, func(c books.Call) bool {
-		return (c.Open || c.Complete) && !now.Before(c.From) && now.Before(c.Until)
+func isCalling(calls []rules.Call, now time.Time) bool {
+	return slices.ContainsFunc(calls, func(c rules.Call) bool {
+		return (c.Open || c.Hi != nil) && !now.Before(c.From) && now.Before(c.Until)
 	})
 }
 
@@ -244,7 +245,7 @@ func drawOf(s *books.Sale, now time.Time) *drawView {
 		return nil
 	}
 	d := &drawView{Entrants: s.Draw.Entrants, Call: len(s.Draw.Calls)}
-	var c books.Call
+	var c rules.Call
 	if d.Call > 0 {
 		c = s.Draw.Calls[d.Call-1]
 		d.From, d.Kept = c.From, c.Stock
@@ -271,7 +272,7 @@ func drawOf(s *books.Sale, now time.Time) *drawView {
 		d.Phase = "waiting for the next call"
 	case c.Open:
 		d.Phase, d.Until = "open call, for anybody", c.Until
-	case !c.Complete || now.Before(c.From):
+	case c.Hi == nil || now.Before(c.From):
 		d.Phase, d.Until = "people are being called", c.Until
 	default:
 		d.Phase, d.Until = "the called may buy", c.Until

@@ -31,9 +31,9 @@ func verifyDraw(ctx context.Context, p *place, o options, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("ROUND is %q; it must be the number of a round", o["round"])
 	}
-	var own *drawcheck.Leaf
+	var own *rules.Leaf
 	if user != "" || o["nonce"] != "" {
-		var n drawcheck.Nonce
+		var n rules.Nonce
 		if err := n.UnmarshalText([]byte(o["nonce"])); err != nil || !sale.ValidUser(user) {
 			return errors.New("give BUYER=… and NONCE=… together: the nonce is 64 lower-case hexadecimal digits of the receipt")
 		}
@@ -109,7 +109,7 @@ func (v *verifying) compareNotes(roll string, round uint64) {
 
 func (v *verifying) print(api string) {
 	s := &v.Sale
-	fmt.Fprintf(v.out, "draw of sale %s at %s\n", s.ID, api)
+	fmt.Fprintf(v.out, "draw of sale %s at %s\n", s.SaleID, api)
 	v.line("entering", "until %s", instant(s.EnterUntil))
 	if s.Round != 0 {
 		of := "drand's quicknet"
@@ -146,7 +146,7 @@ func (v *verifying) print(api string) {
 	}
 }
 
-func (v *verifying) printTurn(user string, l drawcheck.Leaf) {
+func (v *verifying) printTurn(user string, l rules.Leaf) {
 	t := v.Turn(l)
 	switch {
 	case v.Sale.Round == 0:
@@ -195,7 +195,7 @@ func showDraw(ctx context.Context, p *place, o options, out io.Writer) error {
 		v.print(api.API)
 		if s := &v.Sale; s.Round != 0 && !v.HasOrder() {
 			fmt.Fprintf(out, "to publish elsewhere, before round %d is signed at %s:\n  %s: %d entrants, roll %s, round %d of drand's quicknet\n",
-				s.Round, instant(published.Chain.TimeOf(s.Round)), s.ID, s.Entrants, s.Roll, s.Round)
+				s.Round, instant(published.Chain.TimeOf(s.Round)), s.SaleID, s.Entrants, s.Roll, s.Round)
 		}
 		if call := v.running(); call != nil {
 			fmt.Fprintf(out, "call %d runs until %s: CSV=1 lists the people\n", call.Number, instant(call.Until))
@@ -222,9 +222,9 @@ func showDraw(ctx context.Context, p *place, o options, out io.Writer) error {
 }
 
 // running is the newest call if it has called people and lasts.
-func (v *verifying) running() *drawcheck.Call {
+func (v *verifying) running() *rules.Call {
 	if n := len(v.Sale.Calls); n > 0 {
-		if c := &v.Sale.Calls[n-1]; len(v.Called) == n && v.Called[n-1] > 0 && v.published.AsOf.Before(c.Until) {
+		if c := &v.Sale.Calls[n-1]; len(v.Called) == n && v.Called[n-1] > 0 && v.Sale.AsOf.Before(c.Until) {
 			return c
 		}
 	}
@@ -232,12 +232,12 @@ func (v *verifying) running() *drawcheck.Call {
 }
 
 // writeCalled writes the people of a call as CSV, in the order of their leaves.
-func (v *verifying) writeCalled(ctx context.Context, d *books.Drawing, call *drawcheck.Call, out io.Writer) error {
+func (v *verifying) writeCalled(ctx context.Context, d *books.Drawing, call *rules.Call, out io.Writer) error {
 	text, word := spreadsheet.Text, spreadsheet.Word
 	list := spreadsheet.NewWriter(out, "sale", "user", "call", "from", "until", "place", "leaf")
 	show, clear := progress("pages of entries")
 	listed, err := int64(0), error(nil)
-	for page := 0; page < drawcheck.Pages && err == nil; page++ {
+	for page := 0; page < rules.Pages && err == nil; page++ {
 		err = d.Entrants(ctx, byte(page), func(users []string) error {
 			for _, user := range users {
 				t := v.Turn(rules.LeafOf(user, rules.NonceOf(d.LeafKey, user)))
@@ -245,14 +245,14 @@ func (v *verifying) writeCalled(ctx context.Context, d *books.Drawing, call *dra
 					continue
 				}
 				listed++
-				if err := list.Line(text(v.Sale.ID), text(user), word(strconv.FormatInt(call.Number, 10)), text(instant(call.From)), text(instant(call.Until)),
+				if err := list.Line(text(v.Sale.SaleID), text(user), word(strconv.FormatInt(call.Number, 10)), text(instant(call.From)), text(instant(call.Until)),
 					word(strconv.FormatInt(t.Place, 10)), text(t.Leaf.String())); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
-		show(int64(page), drawcheck.Pages)
+		show(int64(page), rules.Pages)
 	}
 	clear()
 	flushed := list.Flush()

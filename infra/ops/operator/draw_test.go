@@ -333,7 +333,7 @@ func TestTheCalledAreListedForASpreadsheet(t *testing.T) {
 	if err := v.writeCalled(t.Context(), b, call, &out); err == nil || !strings.Contains(err.Error(), "the list has 2 of the 3 people") {
 		t.Errorf("a list without one of them: %v", err)
 	}
-	v.published.AsOf = call.Until
+	v.Sale.AsOf = call.Until
 	if v.running() != nil {
 		t.Error("a call runs at its end")
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/infra/kit/drawcheck/rules"
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/beacon"
 	"flashsale/shared/draw"
@@ -24,22 +25,20 @@ import (
 var DrawTimes = draw.Times{Settle: 4 * time.Minute, Dice: time.Minute, Gap: time.Minute}
 
 // leafKey is the key of every draw's receipts, so that a run can be repeated.
-func leafKey(b []byte) (int, error) { return copy(b, bytes.Repeat([]byte{7}, len(b))), nil }
+var leafKey = bytes.Repeat([]byte{7}, 32)
+
+func secret(b []byte) (int, error) { return copy(b, leafKey), nil }
 
 // LeafOf returns the leaf of a user in every draw.
-func LeafOf(user string) draw.Leaf {
-	key := make([]byte, 32)
-	_, _ = leafKey(key) // never fails
-	return draw.LeafOf(user, draw.NonceOf(key, user))
-}
+func LeafOf(user string) rules.Leaf { return rules.LeafOf(user, rules.NonceOf(leafKey, user)) }
 
-// RankOf returns the rank of a user by a seed, both as draws spell them; "" if the seed is none.
+// RankOf returns the rank of a user by a seed, both as the table spells them; "" if the seed is none.
 func RankOf(seed, user string) string {
-	s, err := draw.ParseDigest(seed)
-	if err != nil {
+	var d rules.Digest
+	if d.UnmarshalText([]byte(seed)) != nil {
 		return ""
 	}
-	return draw.RankOf(s, LeafOf(user)).String()
+	return rules.RankOf(d, LeafOf(user)).String()
 }
 
 // oneThrow are dice of which every round is the same, so that the order of the entrants does not
@@ -68,7 +67,7 @@ func (e *Environment) Entry(sale, user string) (Reply, bool) {
 func PagesOf(users []string) map[byte]bool {
 	pages := map[byte]bool{}
 	for _, user := range users {
-		pages[LeafOf(user).Page()] = true
+		pages[LeafOf(user)[0]] = true
 	}
 	return pages
 }
@@ -77,7 +76,7 @@ func PagesOf(users []string) map[byte]bool {
 // that closes it: a thousand writes, which need not be made under faults.
 func StoreEmptyPages(db *dynamotest.DB, saleID string, users []string) {
 	pages := PagesOf(users)
-	for page := range draw.Pages {
+	for page := range rules.Pages {
 		for part := 0; part < 4 && !pages[byte(page)]; part++ {
 			if _, err := db.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: aws.String(TableName), Item: map[string]types.AttributeValue{
 				"pk": &types.AttributeValueMemberS{Value: "ROLL#" + saleID}, "sk": &types.AttributeValueMemberS{Value: fmt.Sprintf("%02x#%d", page, part)},
@@ -105,7 +104,7 @@ func (p Point) IsPart() bool {
 		return false
 	}
 	kind, _, _ := strings.Cut(p.keys[0], "#")
-	page := fmt.Sprintf("%02x", LeafOf(PageUser).Page())
+	page := fmt.Sprintf("%02x", LeafOf(PageUser)[0])
 	switch {
 	case kind == "ROLL":
 		return p.Op == "Query" || !strings.HasSuffix(p.keys[0], "|"+page+"#0")
@@ -121,7 +120,7 @@ const PageUser = "alice"
 // IsOnRoll reports whether a user is on the roll.
 func IsOnRoll(db *dynamotest.DB, saleID, user string) bool {
 	leaf := LeafOf(user)
-	it := db.Item(TableName, "ROLL#"+saleID, fmt.Sprintf("%02x#%d", leaf.Page(), leaf[1]>>6))
+	it := db.Item(TableName, "ROLL#"+saleID, fmt.Sprintf("%02x#%d", leaf[0], leaf[1]>>6))
 	part, _ := it["leaves"].(*types.AttributeValueMemberB)
 	return part != nil && bytes.Contains(part.Value, leaf[:])
 }

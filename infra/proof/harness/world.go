@@ -168,7 +168,7 @@ func (w *World) Start(f Function, skew time.Duration) *Environment {
 		e.ClaimIDs = append(e.ClaimIDs, id)
 		return id
 	}
-	book := ledger.New(tableAPI{e}, TableName, ledger.Options{Now: now, Random: w.random, NewID: newID, Secret: leafKey})
+	book := ledger.New(tableAPI{e}, TableName, ledger.Options{Now: now, Random: w.random, NewID: newID, Secret: secret})
 	sender := orderq.NewSender(queueAPI{e}, "https://sqs.eu-central-1.amazonaws.com/123456789012/OrderQueue")
 	log := telemetry.New(logOf{e}, string(f), now)
 	switch f {
