@@ -3,28 +3,21 @@
 package main
 
 import (
-	"context"
 	"os"
 
 	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-sdk-go-v2/config"
 
 	"flashsale/functions/finalize/handler"
 	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
+	"flashsale/shared/startup"
 	"flashsale/shared/telemetry"
 )
 
 func main() {
 	log := telemetry.New(os.Stdout, "finalize", clock.Wall)
-	cfg, err := config.LoadDefaultConfig(context.Background())
-	if err != nil {
-		log.Fatal(err)
-	}
-	cfg = log.Watch(cfg)
+	cfg := startup.AWS(log)
 	book, err := ledger.FromEnv(cfg, clock.Wall)
-	if err != nil {
-		log.Fatal(err)
-	}
+	log.FatalIf(err)
 	lambda.Start(handler.New(book, log, clock.Wall))
 }

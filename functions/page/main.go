@@ -17,21 +17,13 @@ import (
 func main() {
 	log := telemetry.New(os.Stdout, "page", clock.Wall)
 	signIn, err := webpage.SignInFromEnv()
-	if err != nil {
-		log.Fatal(err)
-	}
+	log.FatalIf(err)
 	origin, err := httpapi.OriginFromEnv()
-	if err != nil {
-		log.Fatal(err)
-	}
+	log.FatalIf(err)
 	look, err := handler.LookFromEnv()
-	if err != nil {
-		log.Fatal(err)
-	}
+	log.FatalIf(err)
 	h, err := handler.New(assets.Files, signIn, look, log)
-	if err != nil {
-		log.Fatal(err)
-	}
+	log.FatalIf(err)
 	h.Origin = origin
 	lambda.Start(h.Handle)
 }

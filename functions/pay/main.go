@@ -2,33 +2,25 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"os"
 
 	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-sdk-go-v2/config"
 
 	"flashsale/functions/pay/handler"
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
+	"flashsale/shared/startup"
 	"flashsale/shared/telemetry"
 )
 
 func main() {
 	log := telemetry.New(os.Stdout, "pay", clock.Wall)
-	cfg, err := config.LoadDefaultConfig(context.Background())
-	if err != nil {
-		log.Fatal(err)
-	}
-	cfg = log.Watch(cfg)
+	cfg := startup.AWS(log)
 	book, noBook := ledger.FromEnv(cfg, clock.Wall)
 	providers, noProviders := handler.ProvidersFromEnv(clock.Wall)
 	origin, noOrigin := httpapi.OriginFromEnv()
-	if err := errors.Join(noBook, noProviders, noOrigin); err != nil {
-		log.Fatal(err)
-	}
+	log.FatalIf(noBook, noProviders, noOrigin)
 	h := handler.New(book, providers, log, clock.Wall)
 	h.Origin = origin
 	lambda.Start(httpapi.Serve(h.Handle))

@@ -3,30 +3,22 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"os"
 
 	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-sdk-go-v2/config"
 
 	"flashsale/functions/publish/handler"
 	"flashsale/shared/clock"
 	"flashsale/shared/eventbus"
+	"flashsale/shared/startup"
 	"flashsale/shared/telemetry"
 )
 
 func main() {
 	log := telemetry.New(os.Stdout, "publish", clock.Wall)
-	cfg, err := config.LoadDefaultConfig(context.Background())
-	if err != nil {
-		log.Fatal(err)
-	}
-	cfg = log.Watch(cfg)
+	cfg := startup.AWS(log)
 	bus, noBus := eventbus.FromEnv(cfg)
 	failures, noFailures := handler.FailureQueueFromEnv(cfg)
-	if err := errors.Join(noBus, noFailures); err != nil {
-		log.Fatal(err)
-	}
+	log.FatalIf(noBus, noFailures)
 	lambda.Start(handler.New(bus, failures, log, clock.Wall).Handle)
 }

@@ -3,12 +3,9 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"os"
 
 	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-sdk-go-v2/config"
 
 	"flashsale/functions/purchase/handler"
 	"flashsale/shared/clock"
@@ -17,24 +14,19 @@ import (
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
+	"flashsale/shared/startup"
 	"flashsale/shared/telemetry"
 )
 
 func main() {
 	log := telemetry.New(os.Stdout, "purchase", clock.Wall)
-	cfg, err := config.LoadDefaultConfig(context.Background())
-	if err != nil {
-		log.Fatal(err)
-	}
-	cfg = log.Watch(cfg)
+	cfg := startup.AWS(log)
 	book, noBook := ledger.FromEnv(cfg, clock.Wall)
 	queue, noQueue := orderq.FromEnv(cfg)
 	users, noUsers := eligibility.FromEnv(clock.Wall)
 	origin, noOrigin := httpapi.OriginFromEnv()
 	times, noTimes := draw.TimesFromEnv()
-	if err := errors.Join(noBook, noQueue, noUsers, noOrigin, noTimes); err != nil {
-		log.Fatal(err)
-	}
+	log.FatalIf(noBook, noQueue, noUsers, noOrigin, noTimes)
 	h := handler.New(book, queue, log, clock.Wall)
 	h.Origin, h.Times = origin, times
 	if users != nil {

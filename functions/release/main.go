@@ -3,30 +3,22 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"os"
 
 	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-sdk-go-v2/config"
 
 	"flashsale/functions/release/handler"
 	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
+	"flashsale/shared/startup"
 	"flashsale/shared/telemetry"
 )
 
 func main() {
 	log := telemetry.New(os.Stdout, "release", clock.Wall)
-	cfg, err := config.LoadDefaultConfig(context.Background())
-	if err != nil {
-		log.Fatal(err)
-	}
-	cfg = log.Watch(cfg)
+	cfg := startup.AWS(log)
 	book, noBook := ledger.FromEnv(cfg, clock.Wall)
 	grace, noGrace := handler.GraceFromEnv()
-	if err := errors.Join(noBook, noGrace); err != nil {
-		log.Fatal(err)
-	}
+	log.FatalIf(noBook, noGrace)
 	lambda.Start(handler.New(book, grace, log).Handle)
 }

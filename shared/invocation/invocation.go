@@ -1,11 +1,12 @@
 // Package invocation measures time within one invocation: how much is left of it, and
-// how long a call took. No environment is frozen during an invocation, so the monotonic
+// how long a call took; and it makes errors of panics. No environment is frozen during an invocation, so the monotonic
 // clock is right within one, but only there; ages across invocations are measured by
 // package clock.
 package invocation
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -66,6 +67,16 @@ func AtLeast(ctx context.Context, d time.Duration) (context.Context, context.Can
 		return ctx, func() {}
 	}
 	return context.WithTimeout(context.WithoutCancel(ctx), d)
+}
+
+// Try calls do; a panic is an error.
+func Try(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return do()
 }
 
 // Stopwatch measures how long something takes.

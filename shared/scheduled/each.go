@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"flashsale/shared/invocation"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -61,7 +62,7 @@ func (s Sales) Each(ctx context.Context, event *telemetry.Event, w Work) error {
 	var errs []error
 	turns(ctx, len(s.Listings), w.AtOnce, func(turn context.Context, i int) (cut bool) {
 		turn, line := event.Part(turn)
-		err := Try(func() (err error) {
+		err := invocation.Try(func() (err error) {
 			if err = s.Listings[i].Err; err == nil {
 				cut, err = w.Do(turn, i)
 			}

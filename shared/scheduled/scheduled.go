@@ -5,7 +5,6 @@ package scheduled
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/aws/aws-lambda-go/lambda/messages"
@@ -15,36 +14,20 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// Run runs one invocation within its time, and writes its line with that message; count
-// adds the figures. A failure is a function error named after its code, with the public
+// Run runs one invocation as telemetry.Log.Run does. A failure is a function error named after its code, with the public
 // detail and never another error's text.
 func Run(ctx context.Context, log *telemetry.Log, message string,
 	do func(context.Context, *telemetry.Event) error, count func(*telemetry.Event, sale.Code),
 ) error {
-	ctx, cancel, event := log.Begin(ctx)
-	defer cancel()
-	err := Try(func() error { return do(ctx, event) })
-	code := sale.CodeOf(err)
-	count(event, code)
-	event.End(message, code, err)
+	err := log.Run(ctx, message, do, count)
 	if err == nil {
 		return nil
 	}
-	text := string(code)
+	text := string(sale.CodeOf(err))
 	if e, ok := errors.AsType[*sale.Error](err); ok && e.Detail != "" {
 		text += ": " + e.Detail
 	}
-	return messages.InvokeResponse_Error{Type: string(code), Message: text}
-}
-
-// Try calls do; a panic is an error.
-func Try(do func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return do()
+	return messages.InvokeResponse_Error{Type: string(sale.CodeOf(err)), Message: text}
 }
 
 // saleOf reads a request for one sale, or for every one: then saleID is "". A request for one

@@ -8,6 +8,7 @@ package telemetry
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -79,8 +80,12 @@ func (l *Log) write(now time.Time, level slog.Level, message string, o jsonwrite
 // lines are buffers for the text of one event.
 var lines = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b }}
 
-// Fatal logs why a function cannot start and ends the process (P19).
-func (l *Log) Fatal(err error) {
+// FatalIf logs why a function cannot start and ends the process, if there is an error (P19).
+func (l *Log) FatalIf(errs ...error) {
+	err := errors.Join(errs...)
+	if err == nil {
+		return
+	}
 	var m jsonwrite.Object
 	l.name(&m)
 	m.Text("error", err.Error())
@@ -109,6 +114,18 @@ type Event struct {
 func (l *Log) event() *Event {
 	text := lines.Get().(*[]byte)
 	return &Event{log: l, stopwatch: invocation.Start(), text: text, members: (*text)[:0]}
+}
+
+// Run runs one invocation within its time, and writes its line with that message; count adds the
+// figures. A panic is an error.
+func (l *Log) Run(ctx context.Context, message string, do func(context.Context, *Event) error, count func(*Event, sale.Code)) error {
+	ctx, cancel, event := l.Begin(ctx)
+	defer cancel()
+	err := invocation.Try(func() error { return do(ctx, event) })
+	code := sale.CodeOf(err)
+	count(event, code)
+	event.End(message, code, err)
+	return err
 }
 
 // Begin starts the event of one invocation, and bounds its context: it ends

@@ -159,7 +159,7 @@ func TestUserTextNeitherBreaksNorLengthensTheLine(t *testing.T) {
 
 func TestFatalSaysWhyAndEndsTheProcess(t *testing.T) {
 	if os.Getenv("FATAL") != "" {
-		New(os.Stdout, "seed", clock.Wall).Fatal(errors.New("TABLE_NAME is not set"))
+		New(os.Stdout, "seed", clock.Wall).FatalIf(errors.New("TABLE_NAME is not set"))
 		return
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")

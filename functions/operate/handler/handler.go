@@ -67,51 +67,46 @@ func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
 
 // Invoke implements Lambda's Handler. It fails only for what is no event, or for one that
 // names its caller twice.
-func (h *Handler) Invoke(ctx context.Context, payload []byte) (response []byte, err error) {
-	ctx, cancel, event := h.log.Begin(ctx)
-	defer cancel()
-	c, failure := readCall(payload, h.RolesClaim)
-	if failure != nil {
-		h.end(event, failure)
-		return nil, failure
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			failure = fmt.Errorf("panic: %v", p)
-		}
-		if failure != nil {
-			response, err = json.Marshal(httpapi.Problem(c.refusal(failure), ""))
-		}
-		h.end(event, failure)
-	}()
-	event.Text("route", c.RouteKey)
-	if h.Page != nil && isPage(c.RouteKey) {
-		var r events.APIGatewayV2HTTPRequest
-		if failure = json.Unmarshal(payload, &r); failure != nil {
-			return nil, nil
-		}
-		var shown events.APIGatewayV2HTTPResponse
-		if shown, failure = h.Page.Answer(r); failure != nil {
-			return nil, nil
-		}
-		return json.Marshal(shown)
-	}
+func (h *Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	var c *call
 	var answer any
-	if answer, failure = h.answer(ctx, c, event); failure != nil {
-		return nil, nil
+	err := h.log.Run(ctx, "operate", func(ctx context.Context, event *telemetry.Event) (err error) {
+		if c, err = readCall(payload, h.RolesClaim); err != nil {
+			return err
+		}
+		event.Text("route", c.RouteKey)
+		if h.Page != nil && isPage(c.RouteKey) {
+			answer, err = h.page(payload)
+			return err
+		}
+		shown, err := h.answer(ctx, c, event)
+		if err == nil {
+			answer = httpapi.JSON(http.StatusOK, shown)
+		}
+		return err
+	}, func(event *telemetry.Event, code sale.Code) {
+		event.CountBy("operations", "result", telemetry.Result(code))
+	})
+	switch {
+	case c == nil:
+		return nil, err
+	case err != nil:
+		answer = httpapi.Problem(c.refusal(err), "")
 	}
-	return json.Marshal(httpapi.JSON(http.StatusOK, answer))
+	return json.Marshal(answer)
+}
+
+func (h *Handler) page(payload []byte) (events.APIGatewayV2HTTPResponse, error) {
+	var r events.APIGatewayV2HTTPRequest
+	if err := json.Unmarshal(payload, &r); err != nil {
+		return events.APIGatewayV2HTTPResponse{}, err
+	}
+	return h.Page.Answer(r)
 }
 
 // isPage reports whether a route is one of the operators' page.
 func isPage(route string) bool {
 	return route == "GET /" || route == "GET /signin" || strings.HasPrefix(route, "GET /assets/")
-}
-
-func (h *Handler) end(event *telemetry.Event, failure error) {
-	code := sale.CodeOf(failure)
-	event.CountBy("operations", "result", telemetry.Result(code))
-	event.End("operate", code, failure)
 }
 
 func (h *Handler) answer(ctx context.Context, c *call, event *telemetry.Event) (any, error) {

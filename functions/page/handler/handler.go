@@ -47,26 +47,19 @@ func New(source fs.FS, s webpage.SignIn, look Look, log *telemetry.Log) (*Handle
 
 // Handle answers one request; it never returns an error.
 func (h *Handler) Handle(ctx context.Context, r request) (out response, _ error) {
-	_, cancel, event := h.log.Begin(ctx)
-	defer cancel()
-	var err error
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
+	err := h.log.Run(ctx, "page", func(_ context.Context, event *telemetry.Event) (err error) {
+		event.Text("route", r.RouteKey)
+		if err := h.Origin.Check(&httpapi.Request{OriginVerify: header(r, "x-origin-verify")}); err != nil {
+			return err
 		}
-		if err != nil {
-			out = h.page.Problem(err)
-		}
-		code := sale.CodeOf(err)
+		out, err = h.route(r, event)
+		return err
+	}, func(event *telemetry.Event, code sale.Code) {
 		event.CountBy("pages", "result", telemetry.Outcome(code))
-		event.End("page", code, err)
-	}()
-
-	event.Text("route", r.RouteKey)
-	if err = h.Origin.Check(&httpapi.Request{OriginVerify: header(r, "x-origin-verify")}); err != nil {
-		return out, nil
+	})
+	if err != nil {
+		out = h.page.Problem(err)
 	}
-	out, err = h.route(r, event)
 	return out, nil
 }
 

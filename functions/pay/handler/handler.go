@@ -55,39 +55,32 @@ func New(b Book, p Providers, log *telemetry.Log, now func() time.Time) *Handler
 
 // Handle answers one request; it never returns an error.
 func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpapi.Response, _ error) {
-	ctx, end, event := h.log.Begin(ctx)
-	defer end()
 	var done outcome
-	var err error
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
+	err := h.log.Run(ctx, "pay", func(ctx context.Context, event *telemetry.Event) (err error) {
+		event.Text("route", r.RouteKey)
+		if err := h.Origin.Check(&r); err != nil {
+			return err
 		}
-		if err != nil {
-			response = httpapi.Problem(err, "")
+		switch r.RouteKey {
+		case payRoute:
+			if done, err = h.pay(ctx, &r, event); err == nil {
+				response = httpapi.JSON(http.StatusOK, done)
+			}
+		case cancelRoute:
+			response, err = h.cancel(ctx, &r, event)
+		default:
+			err = fmt.Errorf("no such route: %q", r.RouteKey)
 		}
-		code := sale.CodeOf(err)
+		return err
+	}, func(event *telemetry.Event, code sale.Code) {
 		if r.RouteKey == cancelRoute {
 			event.CountBy("cancellations", "result", telemetry.Result(code))
 		} else {
 			event.CountBy("payments", "result", result(done, code))
 		}
-		event.End("pay", code, err)
-	}()
-
-	event.Text("route", r.RouteKey)
-	if err = h.Origin.Check(&r); err != nil {
-		return response, nil
-	}
-	switch r.RouteKey {
-	case payRoute:
-		if done, err = h.pay(ctx, &r, event); err == nil {
-			response = httpapi.JSON(http.StatusOK, done)
-		}
-	case cancelRoute:
-		response, err = h.cancel(ctx, &r, event)
-	default:
-		err = fmt.Errorf("no such route: %q", r.RouteKey)
+	})
+	if err != nil {
+		response = httpapi.Problem(err, "")
 	}
 	return response, nil
 }

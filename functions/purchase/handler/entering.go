@@ -2,7 +2,6 @@ package handler
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 
 	"flashsale/shared/httpapi"
@@ -20,50 +19,43 @@ type entryPage struct {
 }
 
 // entry enters the caller into a sale's draw, or shows whether they have entered.
-func (h *Handler) entry(ctx context.Context, r *httpapi.Request) (response httpapi.Response) {
-	ctx, cancel, event := h.log.Begin(ctx)
-	defer cancel()
-	var err error
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-		if err != nil {
-			response = httpapi.Problem(err, "")
-		}
-		code := sale.CodeOf(err)
+func (h *Handler) entry(ctx context.Context, r *httpapi.Request) httpapi.Response {
+	var entry ledger.Entry
+	err := h.log.Run(ctx, "entry", func(ctx context.Context, event *telemetry.Event) (err error) {
+		event.Text("route", r.RouteKey)
+		entry, err = h.enterOrShow(ctx, r, event)
+		return err
+	}, func(event *telemetry.Event, code sale.Code) {
 		event.CountBy("entries", "result", entryResult(r.RouteKey, code))
-		event.End("entry", code, err)
-	}()
+	})
+	if err != nil {
+		return httpapi.Problem(err, "")
+	}
+	return httpapi.JSON(http.StatusOK, entryPage{Nonce: entry.Nonce.String(), Leaf: entry.Leaf.String(), EnteredAt: httpapi.Time(entry.At)})
+}
 
-	event.Text("route", r.RouteKey)
-	if err = h.Origin.Check(r); err != nil {
-		return response
+func (h *Handler) enterOrShow(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (ledger.Entry, error) {
+	if err := h.Origin.Check(r); err != nil {
+		return ledger.Entry{}, err
 	}
 	user, saleID, err := httpapi.UserAndSale(r)
 	if err != nil {
-		return response
+		return ledger.Entry{}, err
 	}
 	event.Text("saleId", saleID)
 	event.Text("user", user)
 	if r.RouteKey == enterRoute {
-		if err = httpapi.EmptyBody(r); err != nil {
-			return response
+		if err := httpapi.EmptyBody(r); err != nil {
+			return ledger.Entry{}, err
 		}
 	}
-	if err = h.limit.Allow(user, h.now()); err != nil {
-		return response
+	if err := h.limit.Allow(user, h.now()); err != nil {
+		return ledger.Entry{}, err
 	}
-	var entry ledger.Entry
 	if r.RouteKey == enterRoute {
-		entry, err = h.book.Enter(ctx, saleID, user, h.Times.Settle, h.checkUser(event, saleID, user))
-	} else {
-		entry, err = h.book.Entry(ctx, saleID, user, h.Times.Settle)
+		return h.book.Enter(ctx, saleID, user, h.Times.Settle, h.checkUser(event, saleID, user))
 	}
-	if err != nil {
-		return response
-	}
-	return httpapi.JSON(http.StatusOK, entryPage{Nonce: entry.Nonce.String(), Leaf: entry.Leaf.String(), EnteredAt: httpapi.Time(entry.At)})
+	return h.book.Entry(ctx, saleID, user, h.Times.Settle)
 }
 
 func entryResult(route string, code sale.Code) string {

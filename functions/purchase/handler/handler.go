@@ -88,47 +88,46 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (httpapi.Respon
 }
 
 func (h *Handler) purchase(ctx context.Context, r *httpapi.Request) (response httpapi.Response) {
-	ctx, cancel, event := h.log.Begin(ctx)
-	defer cancel()
-	var saleID string
-	var err error
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-			response = httpapi.Problem(err, "")
+	var saleID string // to which a refusal links
+	err := h.log.Run(ctx, "purchase", func(ctx context.Context, event *telemetry.Event) error {
+		if r.RouteKey != purchaseRoute {
+			return fmt.Errorf("no such route: %q", r.RouteKey)
 		}
-		code := sale.CodeOf(err)
+		if err := h.Origin.Check(r); err != nil {
+			return err
+		}
+		request, err := parse(r)
+		if err != nil {
+			return err
+		}
+		event.Text("saleId", request.SaleID)
+		event.Text("user", request.User)
+		claim, err := h.buy(ctx, request, event)
+		saleID = request.SaleID
+		if err == nil {
+			response = accepted(claim)
+		}
+		return err
+	}, func(event *telemetry.Event, code sale.Code) {
 		event.CountBy("purchases", "result", result(code))
-		event.End("purchase", code, err)
-	}()
-
-	var p ledger.PurchaseResult
-	var request ledger.Request
-	if r.RouteKey != purchaseRoute {
-		err = fmt.Errorf("no such route: %q", r.RouteKey)
-		return httpapi.Problem(err, "")
-	}
-	if err = h.Origin.Check(r); err != nil {
-		return httpapi.Problem(err, "")
-	}
-	if request, err = parse(r); err != nil {
-		return httpapi.Problem(err, "")
-	}
-	saleID = request.SaleID
-	event.Text("saleId", saleID)
-	event.Text("user", request.User)
-	if err = h.limit.Allow(request.User, h.now()); err != nil {
-		return httpapi.Problem(err, saleID)
-	}
-	request.CheckUser, request.CallGap = h.checkUser(event, request.SaleID, request.User), h.Times.Gap
-	p, err = h.book.Purchase(ctx, request)
-	event.Int("tries", p.Tries)
-	logClaim(event, p.Claim)
-	h.send(ctx, event, p)
+	})
 	if err != nil {
 		return httpapi.Problem(err, saleID)
 	}
-	return accepted(p.Claim)
+	return response
+}
+
+// buy takes a unit for the caller and sends the message of the claim.
+func (h *Handler) buy(ctx context.Context, request ledger.Request, event *telemetry.Event) (sale.Claim, error) {
+	if err := h.limit.Allow(request.User, h.now()); err != nil {
+		return sale.Claim{}, err
+	}
+	request.CheckUser, request.CallGap = h.checkUser(event, request.SaleID, request.User), h.Times.Gap
+	p, err := h.book.Purchase(ctx, request)
+	event.Int("tries", p.Tries)
+	logClaim(event, p.Claim)
+	h.send(ctx, event, p)
+	return p.Claim, err
 }
 
 // logClaim says whatever it takes to write the claim again, should the table be lost. The line of

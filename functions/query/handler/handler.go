@@ -81,35 +81,28 @@ func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
 
 // Handle answers one request; it never returns an error.
 func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpapi.Response, _ error) {
-	ctx, cancel, event := h.log.Begin(ctx)
-	defer cancel()
-	var err error
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
+	err := h.log.Run(ctx, "query", func(ctx context.Context, event *telemetry.Event) (err error) {
+		event.Text("route", r.RouteKey)
+		answer, ok := h.routes[r.RouteKey]
+		if !ok {
+			return fmt.Errorf("no such route: %q", r.RouteKey)
 		}
-		code := sale.CodeOf(err)
-		if err != nil {
-			response = httpapi.Problem(err, "")
-			isPublic := r.RouteKey == saleRoute || r.RouteKey == groupRoute || r.RouteKey == rollRoute
-			if isPublic && slices.Contains(lasting, code) {
-				response.Headers.CacheControl = publicAge
-			}
+		if err := h.Origin.Check(&r); err != nil {
+			return err
 		}
+		response, err = answer(ctx, &r, event)
+		return err
+	}, func(event *telemetry.Event, code sale.Code) {
 		event.CountBy("queries", "result", telemetry.Result(code))
-		event.End("query", code, err)
-	}()
-
-	event.Text("route", r.RouteKey)
-	answer, ok := h.routes[r.RouteKey]
-	if !ok {
-		err = fmt.Errorf("no such route: %q", r.RouteKey)
+	})
+	if err == nil {
 		return response, nil
 	}
-	if err = h.Origin.Check(&r); err != nil {
-		return response, nil
+	response = httpapi.Problem(err, "")
+	isPublic := r.RouteKey == saleRoute || r.RouteKey == groupRoute || r.RouteKey == rollRoute
+	if isPublic && slices.Contains(lasting, sale.CodeOf(err)) {
+		response.Headers.CacheControl = publicAge
 	}
-	response, err = answer(ctx, &r, event)
 	return response, nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"flashsale/shared/invocation"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
-	"flashsale/shared/scheduled"
 	"flashsale/shared/telemetry"
 )
 
@@ -74,7 +73,7 @@ func countRefunds(ctx context.Context, book Book, counts []*ledger.RefundCount) 
 	for range min(refundsAtOnce, len(counts)) {
 		wait.Go(func() {
 			for c := take(); c != nil; c = take() {
-				err := scheduled.Try(func() error { return book.CountRefunds(ctx, c) })
+				err := invocation.Try(func() error { return book.CountRefunds(ctx, c) })
 				if err == nil || sale.CodeOf(err) == sale.Busy && !invocation.Outlasts(ctx, saveTime) {
 					continue // the time ended during a call: the next run continues
 				}
