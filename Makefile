@@ -230,7 +230,7 @@ plan: ## size a sale and price it: USERS=500000 STOCK=10000 PEAK=50000 (DRAW=1: 
 		$${APPLY:+-apply "$$APPLY"} $${OPENS:+-opens "$$OPENS"} $${REST:+-rest}
 
 .PHONY: operator
-test: operator
+test: operator deployer
 operator: $(HOST)/operator
 
 # An open-loop load: RATE and PEAK in buyers a second, DURATION such as 30s, STOCK,

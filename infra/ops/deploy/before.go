@@ -54,10 +54,10 @@ func (f files) evaluate(set *flag.FlagSet, args []string) (e samconfig.Environme
 func runParameters(_ context.Context, args []string, out, complaints io.Writer) error {
 	f, file := flags("parameters", complaints)
 	built := f.String("built", ".aws-sam/build", "the output `folder` of sam build")
-	release := f.String("release", "", "`folder` of a release to deploy; its programs and templates are put into -built")
+	release := f.String("release", "", "`folder` of a release to deploy; its files are put into -built")
 	e, template, err := file.evaluate(f, args)
 	if err == nil && *release != "" {
-		err = unpacked(*release, *file.template, *built)
+		err = copied(*release, *file.template, *built)
 	}
 	if err != nil {
 		return err

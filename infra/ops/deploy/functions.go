@@ -2,12 +2,13 @@ package main
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -103,15 +104,12 @@ func propertiesOf(document *yaml.Node, id string) *yaml.Node {
 // (aws/serverless-application-model issue 3820), and names the version by the hash's
 // first ten characters.
 func (f function) fingerprint(built string) (string, error) {
-	program, err := os.Open(filepath.Join(built, f.id, "bootstrap"))
+	program, err := os.ReadFile(filepath.Join(built, f.id+".zip")) // of a release
+	if errors.Is(err, fs.ErrNotExist) {
+		program, err = os.ReadFile(filepath.Join(built, f.id, "bootstrap"))
+	}
 	if err != nil {
 		return "", fmt.Errorf("fingerprint %s: %w", f.id, err)
 	}
-	defer program.Close()
-	digest := sha256.New()
-	digest.Write(f.settings)
-	if _, err := io.Copy(digest, program); err != nil {
-		return "", fmt.Errorf("fingerprint %s: %w", f.id, err)
-	}
-	return hex.EncodeToString(digest.Sum(nil)), nil
+	return fmt.Sprintf("%x", sha256.Sum256(slices.Concat(f.settings, program))), nil
 }

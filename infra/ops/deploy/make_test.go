@@ -65,22 +65,22 @@ func (b *bench) program(name, script string) {
 	}
 }
 
-// programs builds the commands once, because every target would ask Go again.
-var programs = sync.OnceValue(func() error {
-	c := exec.Command("make", "deployer", "operator")
+// built builds the command once, because every target would ask Go again.
+var built = sync.OnceValue(func() error {
+	c := exec.Command("make", "deployer")
 	c.Dir, c.Env = root, append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=")
 	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the commands: %w\n%s", err, out)
+		return fmt.Errorf("build the command: %w\n%s", err, out)
 	}
 	return nil
 })
 
 // make runs a target of the repository's Makefile.
 func (b *bench) make(arguments ...string) (output string, err error) {
-	if err := programs(); err != nil {
+	if err := built(); err != nil {
 		b.t.Fatal(err)
 	}
-	c := exec.CommandContext(b.t.Context(), "make", append([]string{"--no-print-directory", "-o", "deployer", "-o", "operator"}, arguments...)...)
+	c := exec.CommandContext(b.t.Context(), "make", append([]string{"--no-print-directory", "-o", "deployer"}, arguments...)...)
 	c.Dir, c.Env = root, b.env
 	out, err := c.CombinedOutput()
 	return string(out), err
@@ -147,32 +147,27 @@ func TestMakeDeployAsksBeforeProd(t *testing.T) {
 
 func TestMakeDeployStopsBeforeSAMIfThePreflightFails(t *testing.T) {
 	t.Parallel()
-	spoilt := func(concurrency string, spoil func(*bench)) *bench {
-		b := newBench(t, concurrency)
-		if spoil != nil {
-			spoil(b)
-		}
-		return b
-	}
-	const sound = " JwtAudience=shop AlarmEmail=ops@example.com"
 	for _, tt := range []struct {
-		name, says string
-		bench      *bench
-		arguments  []string
+		name, says, concurrency string
+		git, aws                string // another program
+		arguments               []string
 	}{
-		{"a new account whose quota reserves nothing", "allows 10 (concurrent executions), of which 0", newBench(t, "10"),
-			[]string{"ENV=prod", "PARAMETERS=JwtIssuer=https://127.0.0.1:1" + sound}},
-		{"no environment", "there are: dev, prod", newBench(t, "1000"), nil},
-		{"prod with uncommitted changes", "1 files are not committed", spoilt("1000", func(b *bench) { b.program("git", "echo ' M x.go'\n") }), []string{"ENV=prod"}},
-		{"no credentials", "Unable to locate credentials", spoilt("1000", func(b *bench) { b.program("aws", "echo Unable to locate credentials >&2; exit 255\n") }), []string{"ENV=dev"}},
+		{"a new account whose quota reserves nothing", "allows 10 (concurrent executions), of which 0", "10", "", "",
+			[]string{"ENV=prod", "PARAMETERS=JwtIssuer=https://127.0.0.1:1 JwtAudience=shop AlarmEmail=ops@example.com"}},
+		{"no environment", "there are: dev, prod", "1000", "", "", nil},
+		{"prod with uncommitted changes", "1 files are not committed", "1000", "echo ' M x.go'\n", "", []string{"ENV=prod"}},
+		{"no credentials", "Unable to locate credentials", "1000", "", "echo Unable to locate credentials >&2; exit 255\n", []string{"ENV=dev"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			out, err := tt.bench.make(append([]string{"deploy", "YES=1"}, tt.arguments...)...)
-			if err == nil || !strings.Contains(out, tt.says) {
-				t.Errorf("%v, want a failure with %q:\n%s", err, tt.says, out)
+			b := newBench(t, tt.concurrency)
+			for name, script := range map[string]string{"git": tt.git, "aws": tt.aws} {
+				if script != "" {
+					b.program(name, script)
+				}
 			}
-			if calls := tt.bench.sam(); calls != nil {
-				t.Errorf("sam was called %q", calls)
+			out, err := b.make(append([]string{"deploy", "YES=1"}, tt.arguments...)...)
+			if err == nil || !strings.Contains(out, tt.says) || b.sam() != nil {
+				t.Errorf("%v, sam was called %q, want a failure with %q before it:\n%s", err, b.sam(), tt.says, out)
 			}
 		})
 	}
@@ -184,16 +179,6 @@ func TestMakePreflightOfflineMakesNoCalls(t *testing.T) {
 	b.program("aws", "echo asked >&2; exit 1\n")
 	out, err := b.make("preflight", "ENV=dev", "OFFLINE=1")
 	if err != nil || !strings.Contains(out, "-offline") {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
-
-func TestARemoteRehearsalIsRefusedBeforeAnyCall(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, "1000")
-	b.program("aws", "echo asked >&2; exit 1\n")
-	out, err := b.make("rehearse", "ENV=dev")
-	if err == nil || !strings.Contains(out, "ALLOW_REMOTE=1") || strings.Contains(out, "asked") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -241,9 +241,9 @@ func listed(folder string) ([]byte, error) {
 	return list.Bytes(), nil
 }
 
-// unpacked checks a release that shall be deployed from this tree, and puts its files where those of
-// `sam build` would be, and its programs beside them.
-func unpacked(folder, template, to string) error {
+// copied checks a release that shall be deployed from this tree, and puts its files where those of
+// `sam build` would be.
+func copied(folder, template, to string) error {
 	want, err := os.ReadFile(filepath.Join(folder, sums))
 	if err != nil {
 		return fmt.Errorf("read release: %w", err)
@@ -268,27 +268,6 @@ func unpacked(folder, template, to string) error {
 	}
 	if err := os.CopyFS(to, os.DirFS(folder)); err != nil {
 		return fmt.Errorf("copy release: %w", err)
-	}
-	zips, err := filepath.Glob(filepath.Join(folder, "*.zip"))
-	if err != nil {
-		return err
-	}
-	for _, name := range zips {
-		z, err := zip.OpenReader(name)
-		if err != nil {
-			return fmt.Errorf("read %s: %w", name, err)
-		}
-		program, err := z.Open("bootstrap")
-		if err == nil {
-			text, err = io.ReadAll(program)
-		}
-		at := filepath.Join(to, strings.TrimSuffix(filepath.Base(name), ".zip"))
-		if err := errors.Join(err, z.Close()); err != nil {
-			return fmt.Errorf("read %s: %w", name, err)
-		}
-		if err := errors.Join(os.MkdirAll(at, 0o755), os.WriteFile(filepath.Join(at, "bootstrap"), text, 0o755)); err != nil {
-			return err
-		}
 	}
 	return nil
 }

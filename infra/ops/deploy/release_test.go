@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -79,10 +78,7 @@ func TestTheSameProgramGivesTheSameZip(t *testing.T) {
 	program, made := filepath.Join(folder, "bootstrap"), [2][]byte{}
 	for i := range made {
 		writeFile(t, program, "a program")
-		if err := errors.Join(os.Chmod(program, os.FileMode(0o600+i*0o155)), os.Chtimes(program, time.Time{}, time.Unix(int64(i)*1e9, 0))); err != nil {
-			t.Fatal(err)
-		}
-		err := zipped(program, filepath.Join(folder, "zip"))
+		err := errors.Join(os.Chmod(program, os.FileMode(0o600+i*0o155)), os.Chtimes(program, time.Time{}, time.Unix(int64(i)*1e9, 0)), zipped(program, filepath.Join(folder, "zip")))
 		if err == nil {
 			made[i], err = os.ReadFile(filepath.Join(folder, "zip"))
 		}
@@ -92,40 +88,6 @@ func TestTheSameProgramGivesTheSameZip(t *testing.T) {
 	}
 	if !bytes.Equal(made[0], made[1]) {
 		t.Error("the zips differ")
-	}
-}
-
-// The copy is what a clone elsewhere would be; Go's cache knows packages by their content.
-func TestAFunctionBuiltInAnotherFolderIsTheSame(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	for _, part := range []string{"functions/seed", "shared", "infra/make"} {
-		if err := os.CopyFS(filepath.Join(folder, part), os.DirFS(filepath.Join(root, part))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, name := range []string{"go.mod", "go.sum", "Makefile"} {
-		text, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		writeFile(t, filepath.Join(folder, name), string(text))
-	}
-	made := [2][]byte{}
-	for i, from := range []string{root, folder} {
-		to := t.TempDir()
-		c := exec.CommandContext(t.Context(), "make", "--no-print-directory", "build-SeedFunction")
-		c.Dir, c.Env = from, append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=", "ARTIFACTS_DIR="+to, "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
-		out, err := c.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		if made[i], err = os.ReadFile(filepath.Join(to, "bootstrap")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !bytes.Equal(made[0], made[1]) {
-		t.Errorf("the programs differ: %d and %d bytes", len(made[0]), len(made[1]))
 	}
 }
 
@@ -183,17 +145,13 @@ func TestOnlyAWholeReleaseOfThisTreeIsDeployed(t *testing.T) {
 		folder := releaseOf(t, map[string]string{"PayFunction": "takes payments"})
 		spoil(folder)
 		to := t.TempDir()
-		err := unpacked(folder, template, to)
-		if says != "" {
-			if err == nil || !strings.Contains(err.Error(), says) {
-				t.Errorf("%v, want %q", err, says)
-			}
-			continue
+		err := copied(folder, template, to)
+		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("%v, want %q", err, says)
 		}
-		text, read := os.ReadFile(filepath.Join(to, "PayFunction", "bootstrap"))
 		made, _ := os.ReadDir(to)
-		if err != nil || read != nil || string(text) != "takes payments" || len(made) != 2*len(functions(t, template, nil))+len([]string{"template.yaml", sums}) {
-			t.Errorf("%v, %v: %q and %d functions", err, read, text, len(made))
+		if want := len(functions(t, template, nil)) + len([]string{"template.yaml", sums}); says == "" && len(made) != want {
+			t.Errorf("%d files of the release are deployed, want %d", len(made), want)
 		}
 	}
 }

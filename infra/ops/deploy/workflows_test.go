@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,8 +12,6 @@ import (
 
 // workflow is the part of a workflow that the rules check.
 type workflow struct {
-	text        string
-	Name        string            `yaml:"name"`
 	Permissions map[string]string `yaml:"permissions"`
 	Jobs        map[string]struct {
 		Uses        string            `yaml:"uses"`
@@ -30,9 +27,8 @@ type workflow struct {
 	} `yaml:"jobs"`
 }
 
-// workflows reads all workflows, by their files' names.
-func workflows(t *testing.T) map[string]workflow {
-	t.Helper()
+// That every action is pinned is tested in infra/proof/system; actionlint, in CI, knows the syntax.
+func TestWorkflowsKeepTheRules(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(root, ".github", "workflows", "*.yml"))
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no workflows: %v", err)
@@ -40,77 +36,43 @@ func workflows(t *testing.T) map[string]workflow {
 	all := map[string]workflow{}
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
-		w := workflow{text: string(text)}
+		var w workflow
 		if err == nil {
 			err = yaml.Unmarshal(text, &w)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		all[filepath.Base(path)] = w
-	}
-	return all
-}
-
-var inline = regexp.MustCompile(`\$\{\{`)
-
-// broken returns the rules that a workflow breaks. That every action is pinned is tested in
-// infra/proof/system; actionlint, in CI, knows the syntax.
-func broken(w workflow) (found []string) {
-	if len(w.Permissions) != 1 || w.Permissions["contents"] != "read" {
-		found = append(found, "jobs have more than read permission by default")
-	}
-	if strings.Contains(w.text, "secrets.") {
-		found = append(found, "a secret is used")
-	}
-	for name, job := range w.Jobs {
-		if job.Permissions["id-token"] == "write" && (job.Environment == nil || job.Needs == nil) {
-			found = append(found, name+" assumes a role without approval or without tests")
-		}
-		if job.Permissions["id-token"] == "write" && !strings.HasPrefix(job.If, "github.ref_protected && ") {
-			found = append(found, name+" assumes a role from a branch that is not protected")
-		}
-		publishes := w.Name == "release" && name == "publish"
-		for _, step := range job.Steps {
-			if publishes && (strings.HasPrefix(step.Uses, "actions/checkout@") || strings.Contains(step.Run, "make ")) {
-				found = append(found, name+" runs what is in the repository with the permission to write")
+		file := filepath.Base(path)
+		all[file] = w
+		wrong := func(is bool, says string) {
+			if is {
+				t.Errorf("%s %s", file, says)
 			}
 		}
-		for permission, level := range job.Permissions {
-			if level == "write" && permission != "id-token" && !publishes {
-				found = append(found, name+" may write "+permission)
+		wrong(len(w.Permissions) != 1 || w.Permissions["contents"] != "read", "gives its jobs more than read permission by default")
+		wrong(strings.Contains(string(text), "secrets."), "uses a secret")
+		for name, job := range w.Jobs {
+			publishes := file == "release.yml" && name == "publish"
+			for permission, level := range job.Permissions {
+				wrong(level == "write" && permission != "id-token" && !publishes, name+": may write "+permission)
 			}
-		}
-		for _, step := range job.Steps {
-			if strings.HasPrefix(step.Uses, "actions/checkout@") && step.With["persist-credentials"] != false {
-				found = append(found, name+" leaves the token in its work tree")
+			if job.Permissions["id-token"] == "write" {
+				wrong(job.Environment == nil || job.Needs == nil, name+": assumes a role without approval or without tests")
+				wrong(!strings.HasPrefix(job.If, "github.ref_protected && "), name+": assumes a role from a branch that is not protected")
 			}
-			if inline.MatchString(step.Run) {
-				found = append(found, name+" puts an expression into a script: "+step.Run)
+			for _, step := range job.Steps {
+				checkout := strings.HasPrefix(step.Uses, "actions/checkout@")
+				wrong(publishes && (checkout || strings.Contains(step.Run, "make ")), name+": runs what is in the repository with the permission to write")
+				wrong(checkout && step.With["persist-credentials"] != false, name+": leaves the token in its work tree")
+				wrong(strings.Contains(step.Run, "${{"), name+": puts an expression into a script: "+step.Run)
 			}
 		}
 	}
-	return found
-}
-
-func TestWorkflowsKeepTheRules(t *testing.T) {
-	for name, w := range workflows(t) {
-		for _, finding := range broken(w) {
-			t.Errorf("%s: %s", name, finding)
-		}
-	}
-}
-
-func TestNothingIsReleasedOrDeployedUntested(t *testing.T) {
-	all := workflows(t)
 	release, deploy := all["release.yml"].Jobs, all["deploy.yml"].Jobs
-	for what, uses := range map[string]string{"release": release["verify"].Uses, "deploy": deploy["verify"].Uses} {
-		if uses != "./.github/workflows/ci.yml" {
-			t.Errorf("%s verifies by %q", what, uses)
-		}
-	}
-	if release["build"].Needs != "verify" || release["publish"].Needs != "build" || deploy["deploy"].Needs != "verify" {
-		t.Errorf("publish needs %v, which needs %v; deploy needs %v", release["publish"].Needs, release["build"].Needs, deploy["deploy"].Needs)
+	const tests = "./.github/workflows/ci.yml"
+	if release["verify"].Uses != tests || release["build"].Needs != "verify" || release["publish"].Needs != "build" || deploy["verify"].Uses != tests || deploy["deploy"].Needs != "verify" {
+		t.Errorf("a release or a deployment does not wait for the tests: %+v, %+v", release, deploy)
 	}
 	var runs []string
 	for _, step := range deploy["deploy"].Steps {

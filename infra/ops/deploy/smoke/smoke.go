@@ -62,8 +62,8 @@ func (r Round) Run(ctx context.Context) []Row {
 	}
 
 	t := table{ctx: ctx, bound: r.Bound}
-	t.check("open sale's page", "200 OPEN", page(r.Sale), func(a answer) bool {
-		return a.Status == 200 && a.page().SaleID == r.Sale && a.state() == "OPEN"
+	t.check("open sale's page", "200 OPEN", page(r.Sale), func(a client.Answer) bool {
+		return a.Status == 200 && a.Claim.SaleID == r.Sale && a.Claim.State == "OPEN"
 	})
 	r.view(&t, c)
 	t.check("unknown sale's page", "404 sale-not-found", page(r.Sale+"-none"), is(404, "sale-not-found"))
@@ -75,40 +75,32 @@ func (r Round) Run(ctx context.Context) []Row {
 	}, is(404, ""))
 	r.pay(&t, c, "1")
 	if r.Token == "" {
-		t.skip("purchase", "no TOKEN was given")
+		t.rows = append(t.rows, Row{Check: "purchase", Got: "no TOKEN was given", Skipped: true})
 		return t.rows
 	}
-	bought := t.check("purchase", "202 PENDING", buy(r.Token, r.Key), func(a answer) bool {
-		return a.Status == 202 && a.state() == "PENDING" && a.Claim.ClaimID != "" && a.Header.Get("Location") == "/sales/"+r.Sale+"/orders/me"
-	})
-	claim := bought.Claim.ClaimID
-	t.check("the same request again", "202, same claim", buy(r.Token, r.Key), func(a answer) bool {
-		return a.Status == 202 && claim != "" && a.Claim.ClaimID == claim
-	})
-	t.check("another purchase", "409 already-ordered", buy(r.Token, ""), func(a answer) bool {
-		return is(409, "already-ordered")(a) && claim != "" && a.Claim.ClaimID == claim
-	})
-	confirmed := t.wait("order id", "200 CONFIRMED", mine(r.Token), func(a answer) bool {
-		return a.Status == 200 && a.state() == "CONFIRMED" && a.Claim.OrderID != "" && a.Claim.ClaimID == claim
-	})
-	if id := confirmed.Claim.OrderID; id != "" {
+	claim := t.check("purchase", "202 PENDING", buy(r.Token, r.Key), func(a client.Answer) bool {
+		return a.Status == 202 && a.Claim.State == "PENDING" && a.Claim.ClaimID != "" && a.Header.Get("Location") == "/sales/"+r.Sale+"/orders/me"
+	}).Claim.ClaimID
+	own := func(a client.Answer) bool { return claim != "" && a.Claim.ClaimID == claim }
+	t.check("the same request again", "202, same claim", buy(r.Token, r.Key), func(a client.Answer) bool { return a.Status == 202 && own(a) })
+	t.check("another purchase", "409 already-ordered", buy(r.Token, ""), func(a client.Answer) bool { return is(409, "already-ordered")(a) && own(a) })
+	id := t.wait("order id", "200 CONFIRMED", mine(r.Token), func(a client.Answer) bool {
+		return a.Status == 200 && a.Claim.State == "CONFIRMED" && a.Claim.OrderID != "" && own(a)
+	}).Claim.OrderID
+	if id != "" {
 		order := func(token string) call {
 			return func(ctx context.Context) (client.Answer, error) { return c.Order(ctx, id, token) }
 		}
 		// The order's item is written after its claim.
-		t.wait("the order", "200, same claim", order(r.Token), func(a answer) bool {
-			return a.Status == 200 && a.Claim.ClaimID == claim && a.Claim.SaleID == r.Sale
-		})
+		t.wait("the order", "200, same claim", order(r.Token), func(a client.Answer) bool { return a.Status == 200 && own(a) && a.Claim.SaleID == r.Sale })
 		t.check("the order without token", "401", order(""), is(401, ""))
 		r.pay(&t, c, id)
-		t.check("the order, not paid", "200 CONFIRMED", mine(r.Token), func(a answer) bool {
-			return a.Status == 200 && a.state() == "CONFIRMED" && a.Claim.OrderID == id
+		t.check("the order, not paid", "200 CONFIRMED", mine(r.Token), func(a client.Answer) bool {
+			return a.Status == 200 && a.Claim.State == "CONFIRMED" && a.Claim.OrderID == id
 		})
 	}
 	if r.LastUnit {
-		t.wait("the last unit is sold", "200 SOLD_OUT", page(r.Sale), func(a answer) bool {
-			return a.Status == 200 && a.state() == "SOLD_OUT"
-		})
+		t.wait("the last unit is sold", "200 SOLD_OUT", page(r.Sale), func(a client.Answer) bool { return a.Status == 200 && a.Claim.State == "SOLD_OUT" })
 	}
 	if r.Receipt != nil {
 		began := time.Now()
@@ -132,7 +124,7 @@ func (r Round) pay(t *table, c *client.Client, order string) {
 				return client.Answer{}, err
 			}
 			return c.Do(request)
-		}, func(a answer) bool { return is(400, "invalid-request")(a) || is(404, "provider-not-found")(a) })
+		}, func(a client.Answer) bool { return is(400, "invalid-request")(a) || is(404, "provider-not-found")(a) })
 	}
 }
 
@@ -144,13 +136,13 @@ func (r Round) view(t *table, c *client.Client) {
 	get := func(path string) call {
 		return func(ctx context.Context) (client.Answer, error) { return c.Send(ctx, http.MethodGet, path, "") }
 	}
-	page := t.check("buyer's page", "200 HTML", get("/s/"+r.Sale), func(a answer) bool {
+	page := t.check("buyer's page", "200 HTML", get("/s/"+r.Sale), func(a client.Answer) bool {
 		return a.Status == 200 && strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") &&
 			bytes.Contains(a.Body, []byte(`data-sale="`+r.Sale+`"`)) && reference.Match(a.Body) &&
 			strings.Contains(a.Header.Get("Content-Security-Policy"), "default-src 'none'")
 	})
 	for _, script := range reference.FindAllSubmatch(page.Body, -1) {
-		t.check("buyer's page: script", "200, immutable", get(string(script[1])), func(a answer) bool {
+		t.check("buyer's page: script", "200, immutable", get(string(script[1])), func(a client.Answer) bool {
 			return a.Status == 200 && strings.Contains(a.Header.Get("Cache-Control"), "immutable")
 		})
 	}
@@ -160,9 +152,12 @@ func (r Round) view(t *table, c *client.Client) {
 const forged = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJtYWxsb3J5In0."
 
 // is matches an answer by its status and, for a refusal, by its code.
-func is(status int, code string) func(answer) bool {
-	return func(a answer) bool { return a.Status == status && a.Code == code }
+func is(status int, code string) func(client.Answer) bool {
+	return func(a client.Answer) bool { return a.Status == status && a.Code == code }
 }
+
+// call makes one request.
+type call func(context.Context) (client.Answer, error)
 
 // table collects the rows.
 type table struct {
@@ -171,24 +166,53 @@ type table struct {
 	rows  []Row
 }
 
-func (t *table) check(name, want string, c call, fine func(answer) bool) answer {
-	return t.row(name, want, fine, func() answer { return ask(t.ctx, t.bound, c) })
+// check makes a request and repeats it while the answer allows a retry: being busy is correct
+// behaviour (P5).
+func (t *table) check(name, want string, c call, fine func(client.Answer) bool) client.Answer {
+	return t.row(name, want, c, fine, func(a client.Answer, err error) bool {
+		return err != nil || a.Status != http.StatusServiceUnavailable && a.Status != http.StatusTooManyRequests
+	})
 }
 
 // wait retries until an answer is fine or the time is up.
-func (t *table) wait(name, want string, c call, fine func(answer) bool) answer {
-	return t.row(name, want, fine, func() answer { return until(t.ctx, t.bound, c, fine) })
+func (t *table) wait(name, want string, c call, fine func(client.Answer) bool) client.Answer {
+	return t.row(name, want, c, fine, func(a client.Answer, err error) bool { return err == nil && fine(a) })
 }
 
-func (t *table) row(name, want string, fine func(answer) bool, ask func() answer) answer {
+// row repeats a request until it is done or the time is up, and judges the last answer.
+func (t *table) row(name, want string, request call, fine func(client.Answer) bool, done func(client.Answer, error) bool) client.Answer {
+	const shortest, longest = 50 * time.Millisecond, 5 * time.Second // waits for a Retry-After
 	began := time.Now()
-	a := ask()
-	t.rows = append(t.rows, Row{Check: name, Want: want, Got: a.String(), Passed: fine(a), Took: time.Since(began)})
+	a, err := request(t.ctx)
+	for !done(a, err) && t.ctx.Err() == nil {
+		pause := min(max(a.RetryAfter, shortest), longest)
+		if time.Since(began)+pause > t.bound {
+			break
+		}
+		select {
+		case <-t.ctx.Done():
+		case <-time.After(pause):
+		}
+		a, err = request(t.ctx)
+	}
+	t.rows = append(t.rows, Row{Check: name, Want: want, Got: says(a, err), Passed: err == nil && fine(a), Took: time.Since(began)})
 	return a
 }
 
-func (t *table) skip(name, why string) {
-	t.rows = append(t.rows, Row{Check: name, Got: why, Skipped: true})
+// says is an answer on one line.
+func says(a client.Answer, err error) string {
+	switch {
+	case err != nil:
+		return err.Error()
+	case a.Code != "":
+		return fmt.Sprintf("%d %s", a.Status, a.Code)
+	case a.Claim.State != "":
+		return strings.TrimSpace(fmt.Sprintf("%d %s %s", a.Status, a.Claim.State, a.Claim.OrderID))
+	}
+	if media, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";"); media == "text/html" || media == "text/javascript" {
+		return fmt.Sprintf("%d %s, %d bytes", a.Status, media, len(a.Body))
+	}
+	return a.String()
 }
 
 // Print writes the rows as a table. The error is ErrMismatch unless all checks passed or were
