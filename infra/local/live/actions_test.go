@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/kit/client"
-	"flashsale/infra/kit/rush"
 	"flashsale/infra/local/faults"
 )
 
@@ -99,14 +98,11 @@ func TestARecountIsMadeOnDemand(t *testing.T) {
 
 func TestABuyerWhoLearnsOfTheUnitByAlreadyOrderedGotIt(t *testing.T) {
 	c := &crowd{winners: map[string]bool{}}
-	click := func(v client.Outcome, claim string) {
-		c.count(rush.Result{Outcome: v, Reply: client.Answer{Claim: client.Claim{ClaimID: claim}}})
-	}
-	click(client.Accepted, "a")
-	click(client.Accepted, "a") // the same Idempotency-Key
-	click(client.AlreadyOrdered, "a")
-	click(client.AlreadyOrdered, "b") // whose 202 was lost
-	click(client.SoldOut, "")
+	c.count(client.Accepted, "a")
+	c.count(client.Accepted, "a") // the same Idempotency-Key
+	c.count(client.AlreadyOrdered, "a")
+	c.count(client.AlreadyOrdered, "b") // whose 202 was lost
+	c.count(client.SoldOut, "")
 	if w := c.view(); w.Winners != 2 || w.AlreadyOrdered != 2 || w.SoldOut != 1 || w.Answered != 5 {
 		t.Errorf("%+v, want 2 winners, 2 repeats, 1 sold out, 5 answered", w)
 	}

@@ -107,22 +107,25 @@ func (c *crowd) run(ctx context.Context, v *View, all []rush.Buyer) error {
 	for i := range all {
 		all[i].Token = tokens[i]
 	}
-	rush.Run(ctx, v.o.Client, c.seen.SaleID, all, inFlight, v.now, func(r rush.Result) {
+	r := rush.Rush{API: v.o.Client, SaleID: c.seen.SaleID, Crowd: all, InFlight: inFlight, Seen: func(t rush.Try) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.count(r)
-	})
+		if t.Final || t.GaveUp {
+			c.count(t.Outcome, t.Answer.Claim.ClaimID)
+		}
+	}}
+	r.Run(ctx, func() {})
 	return nil
 }
 
-// count counts the final answer to a click. A buyer whose first answers were lost may learn of
+// count counts the final answer to a click, "" for none. A buyer whose first answers were lost may learn of
 // the unit by "already ordered" only. The caller holds the lock.
-func (c *crowd) count(r rush.Result) {
+func (c *crowd) count(o client.Outcome, claim string) {
 	c.seen.Answered++
-	switch claim := r.Reply.Claim.ClaimID; {
-	case r.Outcome == client.SoldOut:
+	switch {
+	case o == client.SoldOut:
 		c.seen.SoldOut++
-	case r.Outcome != client.Accepted && r.Outcome != client.AlreadyOrdered:
+	case o != client.Accepted && o != client.AlreadyOrdered:
 		c.seen.GaveUp++
 	case c.winners[claim]:
 		c.seen.AlreadyOrdered++

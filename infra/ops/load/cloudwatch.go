@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"flashsale/infra/kit/rush"
 	"flashsale/infra/ops/awscli"
 	"flashsale/infra/ops/deploy/price"
 )
@@ -45,40 +46,34 @@ type metric struct {
 
 type dimension struct{ Name, Value string }
 
-func (m meter) metrics() []metric {
-	var all []metric
-	each := func(kind, namespace, name string, metrics map[string]func(*price.Usage, float64)) {
-		for _, id := range slices.Sorted(maps.Values(m.parts[kind])) {
-			if kind == "AWS::SQS::Queue" {
+// billed are the metrics of each part of a stack.
+var billed = []struct {
+	kind, namespace, dimension, name string
+	add                              func(u *price.Usage, sum float64)
+}{
+	{"AWS::ApiGatewayV2::Api", "AWS/ApiGateway", "ApiId", "Count", func(u *price.Usage, sum float64) { u.Requests += sum }},
+	{"AWS::Lambda::Function", "AWS/Lambda", "FunctionName", "Invocations", func(u *price.Usage, sum float64) { u.Invocations += sum }},
+	{"AWS::Lambda::Function", "AWS/Lambda", "FunctionName", "Duration", func(u *price.Usage, sum float64) {
+		u.GBSeconds += memoryMB / 1024.0 * sum / 1000
+	}},
+	{"AWS::DynamoDB::Table", "AWS/DynamoDB", "TableName", "ConsumedWriteCapacityUnits", func(u *price.Usage, sum float64) { u.WriteUnits += sum }},
+	{"AWS::DynamoDB::Table", "AWS/DynamoDB", "TableName", "ConsumedReadCapacityUnits", func(u *price.Usage, sum float64) { u.ReadUnits += sum }},
+	{"AWS::SQS::Queue", "AWS/SQS", "QueueName", "NumberOfMessagesSent", func(u *price.Usage, sum float64) { u.QueueCalls += sum }},
+	{"AWS::SQS::Queue", "AWS/SQS", "QueueName", "NumberOfMessagesReceived", func(u *price.Usage, sum float64) { u.QueueCalls += sum / perCall }},
+	{"AWS::SQS::Queue", "AWS/SQS", "QueueName", "NumberOfMessagesDeleted", func(u *price.Usage, sum float64) { u.QueueCalls += sum / perCall }},
+	{"AWS::SQS::Queue", "AWS/SQS", "QueueName", "NumberOfEmptyReceives", func(u *price.Usage, sum float64) { u.QueueCalls += sum }},
+	{"AWS::Logs::LogGroup", "AWS/Logs", "LogGroupName", "IncomingBytes", func(u *price.Usage, sum float64) { u.LogBytes += sum }},
+}
+
+func (m meter) metrics() (all []metric) {
+	for _, b := range billed {
+		for _, id := range slices.Sorted(maps.Values(m.parts[b.kind])) {
+			if b.kind == "AWS::SQS::Queue" {
 				id = path.Base(id) // a queue's id is its URL
 			}
-			for _, counted := range slices.Sorted(maps.Keys(metrics)) {
-				all = append(all, metric{namespace, counted, []dimension{{name, id}}, metrics[counted]})
-			}
+			all = append(all, metric{b.namespace, b.name, []dimension{{b.dimension, id}}, b.add})
 		}
 	}
-	each("AWS::ApiGatewayV2::Api", "AWS/ApiGateway", "ApiId", map[string]func(*price.Usage, float64){
-		"Count": func(u *price.Usage, sum float64) { u.Requests += sum },
-	})
-	each("AWS::Lambda::Function", "AWS/Lambda", "FunctionName", map[string]func(*price.Usage, float64){
-		"Invocations": func(u *price.Usage, sum float64) { u.Invocations += sum },
-		"Duration":    func(u *price.Usage, sum float64) { u.GBSeconds += memoryMB / 1024.0 * sum / 1000 },
-	})
-	each("AWS::DynamoDB::Table", "AWS/DynamoDB", "TableName", map[string]func(*price.Usage, float64){
-		"ConsumedWriteCapacityUnits": func(u *price.Usage, sum float64) { u.WriteUnits += sum },
-		"ConsumedReadCapacityUnits":  func(u *price.Usage, sum float64) { u.ReadUnits += sum },
-	})
-	// Lambda's poller receives and deletes up to ten messages
-	// per call; each send is a call.
-	each("AWS::SQS::Queue", "AWS/SQS", "QueueName", map[string]func(*price.Usage, float64){
-		"NumberOfMessagesSent":     func(u *price.Usage, sum float64) { u.QueueCalls += sum },
-		"NumberOfMessagesReceived": func(u *price.Usage, sum float64) { u.QueueCalls += sum / perCall },
-		"NumberOfMessagesDeleted":  func(u *price.Usage, sum float64) { u.QueueCalls += sum / perCall },
-		"NumberOfEmptyReceives":    func(u *price.Usage, sum float64) { u.QueueCalls += sum },
-	})
-	each("AWS::Logs::LogGroup", "AWS/Logs", "LogGroupName", map[string]func(*price.Usage, float64){
-		"IncomingBytes": func(u *price.Usage, sum float64) { u.LogBytes += sum },
-	})
 	if m.parts["AWS::Lambda::Function"]["PublishFunction"] != "" {
 		all = append(all, metric{"flashsale", "events", []dimension{{"stack", m.stack}, {"service", "publish"}},
 			func(u *price.Usage, sum float64) { u.Events += sum }})
@@ -134,7 +129,7 @@ func (t target) printBill(ctx context.Context, out io.Writer, from, to time.Time
 		fmt.Fprintf(out, "\n%d orders; what they cost is counted on AWS only (make plan computes it)\n", orders)
 		return nil
 	}
-	if !waitUntil(ctx, time.Now().Add(settle)) {
+	if !rush.WaitUntil(ctx, time.Now().Add(settle)) {
 		return ctx.Err()
 	}
 	usage, how, err := t.meter.usage(ctx, from, to)

@@ -14,6 +14,7 @@ import (
 
 	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/rush"
 	"flashsale/infra/kit/verdict"
 	"flashsale/infra/local/launch"
 )
@@ -140,27 +141,19 @@ func (o options) demonstrateOn(ctx context.Context, visits []visit, stdout io.Wr
 
 // rushes sends the crowd and checks the books.
 func (d *show) rushes(ctx context.Context, visits []visit) ([]line, error) {
-	r := rush{
-		client: d.at.system, sale: d.at.sale, visits: visits, tokens: d.at.tokens, inflight: d.inflight, patience: d.patience, tally: newTally(), insists: true,
-		history: verdict.New(verdict.Sale{Units: int64(d.stock), Shards: min(d.shards, d.stock), Own: true, Steady: true}),
+	b := d.newBuyers(d.at.system, d.at.sale, visits, verdict.Sale{Units: int64(d.stock), Shards: min(d.shards, d.stock), Own: true, Steady: true})
+	if err := b.come(ctx, d.drain, d.bar, "buyers who know their outcome"); err != nil {
+		return nil, err
 	}
-	one, end := d.bar.step("buyers who know their outcome", len(visits))
-	limited, cancel := context.WithTimeout(ctx, d.drain)
-	r.run(limited, time.Now(), one)
-	cancel()
-	end()
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	printRush(d.out, visits, r.tally)
-	_, end = d.bar.step("the table is recounted", 0)
+	printRush(d.out, b.Crowd, b.tally)
+	_, end := d.bar.step("the table is recounted", 0)
 	defer end()
 	sale, receipt, err := d.recount(ctx, d.at.sale)
 	if err != nil {
 		return nil, err
 	}
 	return audit(evidence{
-		buyers: len(visits), history: r.history, tally: r.tally, books: sale, findings: receipt.Findings, readAt: time.Now(),
+		buyers: len(visits), history: b.History, tally: b.tally, books: sale, findings: receipt.Findings, readAt: time.Now(),
 	}), nil
 }
 
@@ -190,63 +183,58 @@ func (d *show) sellsAgain(ctx context.Context) (saleReceipt, error) {
 	}); err != nil {
 		return small, err
 	}
-	tokens, err := fetchTokens(ctx, d.at.system.Client, unpaidStock+lateBuyers, d.bar)
-	if err != nil {
+	visits := make([]visit, unpaidStock+lateBuyers)
+	for i := range visits {
+		visits[i].Buyer = rush.Buyer{User: userName(i), Clicks: 1}
+	}
+	if err := fetchTokens(ctx, d.at.system.Client, visits, d.bar); err != nil {
 		return small, err
 	}
 	fmt.Fprintf(d.out, "sale %s is open: of %d buyers %d will pay, one will cancel and %d will not pay within %.0f s\n",
 		small.saleID, unpaidStock, willPay, returned-1, payWithin.Seconds())
-	r := rush{
-		client: d.at.system, sale: small.saleID, tokens: tokens, inflight: d.inflight, patience: d.patience, tally: newTally(), insists: true,
-		payer: localPayer(d.at.system.Client), history: verdict.New(verdict.Sale{Units: unpaidStock, Shards: unpaidShards, Own: true, AsksForPayment: true}),
-		release: func(ctx context.Context) error {
-			for {
-				// While its schedule runs it, it may be throttled.
-				err := d.at.system.Ask(ctx, client.ReleaseFunction, map[string]string{"saleId": small.saleID}, nil)
-				if err == nil || !waitUntil(ctx, time.Now().Add(pollEvery)) {
-					return err
-				}
+	b := d.newBuyers(d.at.system, small.saleID, visits, verdict.Sale{Units: unpaidStock, Shards: unpaidShards, Own: true, AsksForPayment: true})
+	b.payer = localPayer(d.at.system.Client)
+	b.release = func(ctx context.Context) error {
+		for {
+			// While its schedule runs it, it may be throttled.
+			err := d.at.system.Ask(ctx, client.ReleaseFunction, map[string]string{"saleId": small.saleID}, nil)
+			if err == nil || !rush.WaitUntil(ctx, time.Now().Add(pollEvery)) {
+				return err
 			}
-		},
+		}
 	}
 	limited, cancel := context.WithTimeout(ctx, d.drain)
 	defer cancel()
-	if err := r.sellAgain(limited); err != nil {
+	if err := b.sellAgain(limited); err != nil {
 		return small, err
 	}
 	sale, receipt, err := d.recount(ctx, small.saleID)
 	if err != nil {
 		return small, err
 	}
-	small.lines = auditPayments(r.history, sale, receipt)
+	small.lines = auditPayments(b.History, sale, receipt)
 	return small, nil
 }
 
 // sellAgain sends the first buyers, who settle their orders, and then the late ones: again and
 // again those who get "sold out", which may be two seconds old.
-func (r *rush) sellAgain(ctx context.Context) error {
-	r.history.Restocked(verdict.Span{From: time.Now(), Until: time.Now().Add(saleTime)}) // units may come back at any time
-	for user := range unpaidStock {
-		r.visits = append(r.visits, visit{user: user, clicks: 1})
-	}
-	r.run(ctx, time.Now(), func() {})
+func (b *buyers) sellAgain(ctx context.Context) error {
+	b.History.Restocked(verdict.Span{From: time.Now(), Until: time.Now().Add(saleTime)}) // units may come back at any time
+	all := b.Crowd
+	b.Crowd = all[:unpaidStock]
+	b.Run(ctx, func() {})
 	for range lateTries {
-		if err := r.release(ctx); err != nil {
+		if err := b.release(ctx); err != nil {
 			return err
 		}
-		if !waitUntil(ctx, time.Now().Add(pollEvery)) {
+		if !rush.WaitUntil(ctx, time.Now().Add(pollEvery)) {
 			return ctx.Err()
 		}
-		r.visits = nil
-		for user := unpaidStock; user < unpaidStock+lateBuyers; user++ {
-			if !r.history.Holds(userName(user)) {
-				r.visits = append(r.visits, visit{user: user, clicks: 1})
-			}
-		}
-		if len(r.visits) == lateBuyers-returned {
+		b.Crowd = slices.DeleteFunc(slices.Clone(all[unpaidStock:]), func(late rush.Buyer) bool { return b.History.Holds(late.User) })
+		if len(b.Crowd) == lateBuyers-returned {
 			break
 		}
-		r.run(ctx, time.Now(), func() {})
+		b.Run(ctx, func() {})
 	}
 	return ctx.Err()
 }

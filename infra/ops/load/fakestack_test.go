@@ -3,16 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	purchase "flashsale/functions/purchase/handler"
 	query "flashsale/functions/query/handler"
@@ -30,28 +27,21 @@ import (
 // flaws selects the ways in which a stack breaks its promises: enough to show that what infra/kit/verdict,
 // infra/kit/books and the buyers find is on the receipt.
 type flaws struct {
-	oversells      bool // adds a unit that it was not given
-	breaks         bool // answers some requests with an internal error
-	dies           bool // has API Gateway answer some requests
-	busyFirst      bool // not a flaw: answers "busy" to the first try of each buyer
-	dropsSomeReply bool // not a flaw: closes some connections after accepting
+	oversells bool // adds a unit that it was not given
+	breaks    bool // answers some requests with an internal error
 }
 
 // fakeStack is a stack in this process: the functions over a table in memory, in real time.
 type fakeStack struct {
 	flaws
-	db   *dynamotest.DB
-	seed *seeding.Handler
-	mux  http.ServeMux
-
-	mu       sync.Mutex
-	requests map[string]int // to purchase, by user
-	accepted map[string]int // those that were accepted
+	db    *dynamotest.DB
+	seed  *seeding.Handler
+	mux   http.ServeMux
+	asked atomic.Int64 // purchases
 }
 
 func newFakeStack(f flaws) *fakeStack {
-	h := &fakeStack{flaws: f, db: dynamotest.New(dynamotest.Table{Name: "ShopTable", PK: "pk", SK: "sk"}),
-		requests: map[string]int{}, accepted: map[string]int{}}
+	h := &fakeStack{flaws: f, db: dynamotest.New(dynamotest.Table{Name: "ShopTable", PK: "pk", SK: "sk"})}
 	log := telemetry.New(io.Discard, "test", clock.Wall)
 	h.seed = seeding.New(h.environment(), log, clock.Wall)
 	buys := purchase.New(h.environment(), h, log, clock.Wall)
@@ -67,7 +57,7 @@ func newFakeStack(f flaws) *fakeStack {
 	for route, handle := range map[string]func(context.Context, httpapi.Request) (httpapi.Response, error){
 		"POST /sales/{saleId}/orders": buys.Handle, "GET /sales/{saleId}/orders/me": shows.Handle, "GET /sales/{saleId}": shows.Handle,
 	} {
-		h.mux.HandleFunc(route, h.asked(handle))
+		h.mux.HandleFunc(route, h.answers(handle))
 	}
 	return h
 }
@@ -82,16 +72,6 @@ func opened(t *testing.T, f flaws) (h *fakeStack, url string) {
 
 func (h *fakeStack) environment() *ledger.Ledger {
 	return ledger.New(h.db, "ShopTable", ledger.Options{Now: clock.Wall})
-}
-
-// stored are the sort keys of the items whose partition key begins with that.
-func (h *fakeStack) stored(pk string) (keys []string) {
-	for _, it := range h.db.Items("ShopTable") {
-		if strings.HasPrefix(it["pk"].(*types.AttributeValueMemberS).Value, pk) {
-			keys = append(keys, it["sk"].(*types.AttributeValueMemberS).Value)
-		}
-	}
-	return keys
 }
 
 // Send is the order queue of PurchaseFunction: an order has its id at once.
@@ -128,55 +108,23 @@ func invoked(handle func(context.Context, json.RawMessage) (any, error)) http.Ha
 	}
 }
 
-// asked answers as API Gateway, with what the flaws make of a function's answer.
-func (h *fakeStack) asked(handle func(context.Context, httpapi.Request) (httpapi.Response, error)) http.HandlerFunc {
+// answers answers as API Gateway, with what the flaws make of a function's answer.
+func (h *fakeStack) answers(handle func(context.Context, httpapi.Request) (httpapi.Response, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		user := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer token-of-")
-		key := r.Header.Get("Idempotency-Key")
-		request := httpapi.Request{RouteKey: r.Pattern, Sub: user, IdempotencyKey: httpapi.Header{Value: key, Given: key != ""}}
-		request.Path.SaleID = r.PathValue("saleId")
-		if r.Method == http.MethodPost && h.fails(w, user) {
+		if r.Method == http.MethodPost && h.asked.Add(1)%7 == 0 && h.breaks {
+			answer(w, 500, map[string]any{"code": "internal", "status": 500})
 			return
 		}
+		key := r.Header.Get("Idempotency-Key")
+		request := httpapi.Request{RouteKey: r.Pattern, Sub: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer token-of-"),
+			IdempotencyKey: httpapi.Header{Value: key, Given: key != ""}}
+		request.Path.SaleID = r.PathValue("saleId")
 		told, err := handle(r.Context(), request)
-		body := map[string]any{}
-		if err := errors.Join(err, json.Unmarshal([]byte(told.Body), &body)); err != nil {
+		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		status := told.StatusCode
-		if status == http.StatusAccepted {
-			h.accept(user)
-		}
-		answer(w, status, body)
-	}
-}
-
-// fails answers a purchase that never begins.
-func (h *fakeStack) fails(w http.ResponseWriter, user string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.requests[user]++
-	switch {
-	case h.busyFirst && h.requests[user] == 1:
-		answer(w, 503, map[string]any{"code": "busy", "status": 503})
-	case h.breaks && len(h.requests)%7 == 0:
-		answer(w, 500, map[string]any{"code": "internal", "status": 500})
-	case h.dies && len(h.requests)%7 == 0:
-		answer(w, 500, map[string]string{"message": "Internal Server Error"})
-	default:
-		return false
-	}
-	return true
-}
-
-// accept closes the connection of every other buyer's first one.
-func (h *fakeStack) accept(user string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.accepted[user]++
-	if h.dropsSomeReply && h.requests[user] == 1 && len(h.accepted)%2 == 0 {
-		panic(http.ErrAbortHandler)
+		answer(w, told.StatusCode, json.RawMessage(told.Body))
 	}
 }
 
@@ -188,9 +136,4 @@ func (h *fakeStack) scan(w http.ResponseWriter, _ *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 	_ = json.NewEncoder(w).Encode(map[string]any{"Items": items, "Count": len(items), "ScannedCount": len(items)})
-}
-
-// offline keeps the SDK from reading configuration from outside the test.
-func offline(t *testing.T) {
-	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 }

@@ -68,12 +68,13 @@ func TestInvalidFlagsAreRefused(t *testing.T) {
 }
 
 func TestTokensAreReadFromAFile(t *testing.T) {
-	for text, want := range map[string]int{ // tokens for two buyers; 0: refused
-		"a.b.c\nd.e.f\n": 2, "\n  a.b.c \r\n\nd.e.f": 2, "a\nb\nc\n": 2,
-		"a\n": 0, "a\na\n": 0, "a\x01b\nc\n": 0, "a b\nc\n": 0, strings.Repeat("a", maxToken+1) + "\nb\n": 0,
+	for text, want := range map[string]string{ // tokens for two buyers; "": refused
+		"a.b.c\nd.e.f\n": "a.b.c d.e.f", "\n  a.b.c \r\n\nd.e.f": "a.b.c d.e.f", "a\nb\nc\n": "a b",
+		"a\n": "", "a\na\n": "", "a\x01b\nc\n": "", "a b\nc\n": "", strings.Repeat("a", maxToken+1) + "\nb\n": "",
 	} {
-		if got, err := readTokens(strings.NewReader(text), 2); (err == nil) != (want > 0) || len(got) != want {
-			t.Errorf("%.20q: %d tokens, error %v", text, len(got), err)
+		visits := make([]visit, 2)
+		if err := readTokensFile(written(t, "tokens", text), visits); (err == nil) != (want != "") || err == nil && visits[0].Token+" "+visits[1].Token != want {
+			t.Errorf("%.20q: %+v, error %v", text, visits, err)
 		}
 	}
 }

@@ -90,41 +90,26 @@ func measure(ctx context.Context, o options, stdout io.Writer, bar progress) (br
 	fmt.Fprintf(stdout, "%d buyers in %v at %.0f/s (peak %.0f/s) to sale %s at %s (-seed %d)\n",
 		len(visits), o.duration, o.rate, max(o.peak, o.rate), to.sale, to.system.API, o.seed)
 
-	r := rush{
-		client: to.system, sale: to.sale, visits: visits, tokens: to.tokens,
-		inflight: o.inflight, patience: o.patience, tally: newTally(),
-		history: verdict.New(verdict.Sale{Units: int64(to.stock), Own: o.sale == "", AsksForPayment: o.payments}),
-	}
+	b := o.newBuyers(to.system, to.sale, visits, verdict.Sale{Units: int64(to.stock), Own: o.sale == "", AsksForPayment: o.payments})
 	if o.payments {
-		r.payer = localPayer(to.system.Client)
+		b.payer = localPayer(to.system.Client)
 		o.drain += payWithin + releaseTime
 	}
-	one, end := bar.step("buyers", len(visits))
-	limited, cancel := context.WithTimeout(ctx, o.duration+o.drain)
-	started := time.Now()
-	r.run(limited, started, one)
-	cancel()
-	end()
-	if ctx.Err() != nil {
+	if err := b.come(ctx, o.duration+o.drain, bar, "buyers"); err != nil {
 		return false, errors.New("interrupted")
 	}
-
 	ended := time.Now()
-	res := r.tally.result(ended.Sub(started))
-	res.title = fmt.Sprintf("%d buyers, sale %s", len(visits), to.sale)
-	res.settings = o.settings(to)
-	res.findings = r.history.Findings()
+	r := b.tally.report(fmt.Sprintf("%d buyers, sale %s", len(visits), to.sale), o.settings(to), b.History.Findings())
 	books := o.receipt(ctx, to)
-	res.receipt, res.receiptMade = books.text, books.made
-	broken = len(res.findings) > 0 || books.broken
-	res.broken = broken
-	res.print(stdout)
-	if err := writeReport(o.report, res); err != nil {
-		return broken, err
+	r.Receipt, r.ReceiptMade = books.text, books.made
+	r.Broken = len(r.Findings) > 0 || books.broken
+	r.print(stdout)
+	if err := r.write(o.report); err != nil {
+		return r.Broken, err
 	}
 	fmt.Fprintf(stdout, "\nreport: %s\n", o.report)
 	if o.rehearse {
-		err = to.printBill(ctx, stdout, started, ended, res.accepted)
+		err = to.printBill(ctx, stdout, b.Start, ended, r.Accepted)
 	}
-	return broken, err
+	return r.Broken, err
 }

@@ -15,9 +15,15 @@ import (
 
 // operator makes a program that prints the text like the operator's receipt.
 func operator(t *testing.T, text string, code int) string {
-	path := filepath.Join(t.TempDir(), "operator")
-	script := fmt.Sprintf("#!/bin/sh\necho \"%s: $*\"\nexit %d\n", text, code)
-	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+	t.Helper()
+	return written(t, "operator", fmt.Sprintf("#!/bin/sh\necho \"%s: $*\"\nexit %d\n", text, code))
+}
+
+// written makes a program or file of that text.
+func written(t *testing.T, name, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -34,53 +40,42 @@ func loaded(t *testing.T, more ...string) (code int, out, report string) {
 	return code, stdout.String() + stderr.String(), string(page)
 }
 
-func TestARunMakesASaleLoadsItAndShowsTheReceipt(t *testing.T) {
-	h, url := opened(t, flaws{})
-	code, out, report := loaded(t, "-url", url, "-operator", operator(t, "balanced", 0))
-	if code != exitFine {
-		t.Fatalf("exit code %d\n%s", code, out)
+func TestARunLoadsASaleAndShowsTheReceipt(t *testing.T) {
+	var tokens strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&tokens, "token-of-%d\n", i)
 	}
-	sales := h.stored("SALES")
-	for _, want := range []string{"no broken promise was seen", "balanced: -api-port", "receipt -sale " + sales[0], "sold-out"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in:\n%s", want, out)
-		}
-	}
-	if !strings.Contains(report, "<svg") || !strings.Contains(report, sales[0]) {
-		t.Error("there is no report of the sale")
-	}
-}
-
-func TestARehearsalIsASaleOfItsOwn(t *testing.T) {
-	h, url := opened(t, flaws{})
-	code, out, _ := loaded(t, "-rehearse", "-url", url, "-stock", "5", "-operator", operator(t, "balanced", 0))
-	sales := h.stored("SALES")
-	for _, want := range []string{"rehearsal: sale " + sales[0] + " of 5 units on 5 shards at " + url, "balanced: -api-port", "no broken promise was seen", "\n5 orders; what they cost is counted on AWS only"} {
-		if code != exitFine || !strings.Contains(out, want) {
-			t.Errorf("exit code %d, no %q in\n%s", code, want, out)
-		}
-	}
-	if code, out, _ := loaded(t, "-rehearse", "-url", "", "-env", "dev"); code != exitNotRun || !strings.Contains(out, "ALLOW_REMOTE=1") {
-		t.Errorf("on AWS: exit code %d\n%s", code, out)
-	}
-}
-
-func TestABrokenPromiseGivesExitCodeOne(t *testing.T) {
+	theirs := []string{"-allow-remote", "-sale", "theirs", "-tokens", written(t, "tokens", tokens.String())}
 	balanced := operator(t, "balanced", 0)
 	for name, c := range map[string]struct {
-		flaws          flaws
-		operator, says string
+		flaws    flaws
+		args     []string
+		operator string
+		code     int
+		says     []string
+		page     string
 	}{
-		"an internal error":                    {flaws{breaks: true}, balanced, "BROKEN"},
-		"API Gateway answers for the function": {flaws{dies: true}, balanced, "BROKEN"},
-		"books that do not balance":            {flaws{}, operator(t, "NOT BALANCED", 1), "NOT BALANCED"},
-		"a receipt that cannot be made":        {flaws{}, filepath.Join(t.TempDir(), "none"), "no receipt: "},
+		"of its own":                    {args: []string{"-stock", "5"}, operator: balanced, says: []string{"no broken promise was seen", "balanced: -api-port ", "receipt -sale load-", "sold-out"}, page: "<svg"},
+		"a rehearsal":                   {args: []string{"-rehearse", "-stock", "5"}, operator: balanced, says: []string{"rehearsal: sale rehearsal-", " of 5 units on 5 shards at ", "receipt -sale rehearsal-", "\n5 orders; what they cost is counted on AWS only"}, page: "<svg"},
+		"a deployed one":                {args: theirs, says: []string{"give the deployed table"}, page: "<svg"},
+		"a deployed one with its table": {args: append(theirs, "-table", "T"), operator: balanced, says: []string{"balanced: -table T receipt -sale theirs"}, page: "<svg"},
+		"with an internal error":        {flaws: flaws{breaks: true}, operator: balanced, code: exitBroken, says: []string{"BROKEN"}, page: "<b>Broken.</b>"},
+		"whose books do not balance":    {operator: operator(t, "NOT BALANCED", 1), code: exitBroken, says: []string{"NOT BALANCED"}, page: "<b>Broken.</b>"},
+		"without a receipt":             {operator: filepath.Join(t.TempDir(), "none"), code: exitBroken, says: []string{"no receipt: "}, page: "<b>Broken.</b>"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, url := opened(t, c.flaws)
-			code, out, report := loaded(t, "-url", url, "-operator", c.operator)
-			if code != exitBroken || !strings.Contains(out, c.says) || !strings.Contains(report, "<b>Broken.</b>") {
-				t.Errorf("exit code %d\n%s", code, out)
+			h, url := opened(t, c.flaws)
+			if _, err := h.environment().Create(t.Context(), sale.Creation{SaleID: "theirs", Name: "x", Stock: 1000, Shards: 1, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour)}); err != nil {
+				t.Fatal(err)
+			}
+			code, out, page := loaded(t, append([]string{"-url", url, "-operator", c.operator}, c.args...)...)
+			if code != c.code || !strings.Contains(page, c.page) || strings.Contains(out+page, "token-of-1") {
+				t.Errorf("exit code %d, want %d\n%s", code, c.code, out)
+			}
+			for _, want := range c.says {
+				if !strings.Contains(out, want) {
+					t.Errorf("no %q in\n%s", want, out)
+				}
 			}
 		})
 	}
@@ -91,32 +86,6 @@ func TestAMissingStackIsReported(t *testing.T) {
 	s.Close()
 	code, out, _ := loaded(t, "-url", s.URL)
 	if code != exitNotRun || !strings.Contains(out, "make run") {
-		t.Errorf("exit code %d\n%s", code, out)
-	}
-}
-
-func TestADeployedSaleIsLoadedWithTokensFromAFile(t *testing.T) {
-	h, url := opened(t, flaws{})
-	if _, err := h.environment().Create(t.Context(), sale.Creation{SaleID: "theirs", Name: "x", Stock: 1000, Shards: 1, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour)}); err != nil {
-		t.Fatal(err)
-	}
-	var tokens strings.Builder
-	for i := range 300 {
-		fmt.Fprintf(&tokens, "token-of-%d\n", i)
-	}
-	file := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(file, []byte(tokens.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	code, out, report := loaded(t, "-url", url, "-allow-remote", "-sale", "theirs", "-tokens", file)
-	if code != exitFine || !strings.Contains(out, "give the deployed table") || len(h.stored("SALES")) != 1 {
-		t.Errorf("exit code %d, sales %q\n%s", code, h.stored("SALES"), out)
-	}
-	if strings.Contains(out+report, "token-of-1") {
-		t.Error("a token is printed")
-	}
-	code, out, _ = loaded(t, "-url", url, "-allow-remote", "-sale", "theirs", "-tokens", file, "-table", "T", "-operator", operator(t, "balanced", 0))
-	if code != exitFine || !strings.Contains(out, "balanced: -table T receipt -sale theirs") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 }

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -38,11 +36,10 @@ type target struct {
 	sale   string
 	stock  int // 0 if unknown
 	system client.System
-	tokens []string // one for each visit
-	meter  meter    // of a stack on AWS
+	meter  meter // of a stack on AWS
 }
 
-// prepare finds the sale and the tokens, or makes them.
+// prepare finds the sale and the visits' tokens, or makes them.
 func prepare(ctx context.Context, o options, visits []visit, bar progress) (t target, err error) {
 	t = target{sale: o.sale, stock: o.stock}
 	if o.sale == "" {
@@ -54,9 +51,9 @@ func prepare(ctx context.Context, o options, visits []visit, bar progress) (t ta
 		return t, err
 	}
 	if o.tokensFile == "" {
-		t.tokens, err = fetchTokens(ctx, t.system.Client, len(visits), bar)
+		err = fetchTokens(ctx, t.system.Client, visits, bar)
 	} else {
-		t.tokens, err = readTokensFile(o.tokensFile, len(visits))
+		err = readTokensFile(o.tokensFile, visits)
 	}
 	if err != nil || o.sale != "" {
 		return t, err
@@ -105,16 +102,20 @@ func (t *target) find(ctx context.Context, o options) error {
 }
 
 // fetchTokens gets a token for each buyer.
-func fetchTokens(ctx context.Context, c *client.Client, n int, bar progress) ([]string, error) {
+func fetchTokens(ctx context.Context, c *client.Client, visits []visit, bar progress) error {
 	ctx, cancel := context.WithTimeout(ctx, tokensTime)
 	defer cancel()
-	one, end := bar.step("tokens", n)
+	one, end := bar.step("tokens", len(visits))
 	defer end()
-	users := make([]string, n)
-	for i := range users {
-		users[i] = userName(i)
+	var users []string
+	for _, v := range visits {
+		users = append(users, v.User)
 	}
-	return c.Tokens(ctx, users, one)
+	tokens, err := c.Tokens(ctx, users, one)
+	for i, token := range tokens {
+		visits[i].Token = token
+	}
+	return err
 }
 
 // userName is the user of a visit. A token from a file has another user, whom only its reader
@@ -123,42 +124,32 @@ func userName(i int) string { return fmt.Sprintf("buyer-%06d", i) }
 
 func newSaleID(name string) string { return name + "-" + strings.ToLower(rand.Text()[:12]) }
 
-func readTokensFile(path string, buyers int) ([]string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open tokens: %w", err)
-	}
-	defer f.Close()
-	return readTokens(f, buyers)
-}
-
-// readTokens reads a token for each buyer, one per line. It ignores the rest; with too few,
+// readTokensFile reads a token for each buyer, one per line. It ignores the rest; with too few,
 // two buyers would be the same user.
-func readTokens(r io.Reader, buyers int) ([]string, error) {
-	var tokens []string
-	seen := map[string]bool{}
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxToken)
-	for n := 1; len(tokens) < buyers && lines.Scan(); n++ {
-		token := strings.TrimSpace(lines.Text())
+func readTokensFile(path string, visits []visit) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read tokens: %w", err)
+	}
+	n, seen := 0, map[string]bool{}
+	for line, token := range strings.Split(string(text), "\n") {
+		token = strings.TrimSpace(token)
 		switch {
-		case token == "":
+		case token == "" || n == len(visits):
 			continue
-		case strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }):
-			return nil, fmt.Errorf("read tokens: line %d is not a token", n)
+		case len(token) > maxToken, strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }):
+			return fmt.Errorf("read tokens: line %d is not a token", line+1)
 		case seen[token]:
-			return nil, fmt.Errorf("read tokens: line %d repeats a token", n)
+			return fmt.Errorf("read tokens: line %d repeats a token", line+1)
 		}
 		seen[token] = true
-		tokens = append(tokens, token)
+		visits[n].Token = token
+		n++
 	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("read tokens: %w", err)
+	if n < len(visits) {
+		return fmt.Errorf("read tokens: the schedule has %d buyers but the file only %d tokens: use a lower rate or a shorter duration", len(visits), n)
 	}
-	if len(tokens) < buyers {
-		return nil, fmt.Errorf("read tokens: the schedule has %d buyers but the file only %d tokens: use a lower rate or a shorter duration", buyers, len(tokens))
-	}
-	return tokens, nil
+	return nil
 }
 
 // newClient makes the client that all buyers share.

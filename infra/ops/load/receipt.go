@@ -3,12 +3,17 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
 
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
 	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/rush"
 	"flashsale/infra/kit/verdict"
 )
 
@@ -51,9 +56,9 @@ func audit(e evidence) []line {
 		{promise: "P2", says: "left + sold = stock, on every shard",
 			figure: fmt.Sprintf("%s + %s = %s bottles", thousands(int(e.books.Stock())), thousands(len(e.books.Claims)), thousands(int(e.books.Seeded)))},
 		{promise: "P3", says: "one order per buyer, however they click", figure: e.distinct(func(c books.Claim) string { return c.User }) + " buyers"},
-		{promise: "P4", says: "every accepted click is in the table", figure: told(client.Accepted, acceptedAgain) + " accepted clicks"},
+		{promise: "P4", says: "every accepted click is in the table", figure: told(client.Accepted, rush.AcceptedAgain) + " accepted clicks"},
 		{promise: "P5 P6", says: "every other click got a true refusal", figure: told(client.AlreadyOrdered, client.SoldOut) + " refused clicks"},
-		{promise: "P9", says: "same Idempotency-Key, same answer", figure: told(acceptedAgain) + " repeated clicks"},
+		{promise: "P9", says: "same Idempotency-Key, same answer", figure: told(rush.AcceptedAgain) + " repeated clicks"},
 		{promise: "P7", says: "one order id per order, all different", figure: e.distinct(func(c books.Claim) string { return c.OrderID }) + " order ids"},
 		{promise: "P7", says: "order ids rise with confirmation time", figure: e.duration()},
 		{promise: "P8", says: "every accepted order is confirmed", figure: thousands(e.pending()) + " orders pending"},
@@ -136,3 +141,54 @@ func auditPayments(h *verdict.History, s *books.Sale, r *books.Receipt) []line {
 	}
 	return lines
 }
+
+// examples is how many findings of one promise are printed.
+const examples = 5
+
+// printReceipt writes the findings and then the receipt, at most 80 columns wide.
+func printReceipt(w io.Writer, saleID string, lines []line) {
+	for _, l := range lines {
+		for i, b := range l.broken {
+			if i == examples {
+				fmt.Fprintf(w, "%s: and %d more\n", l.promise, len(l.broken)-examples)
+				break
+			}
+			fmt.Fprintf(w, "%s: %s\n", l.promise, b)
+		}
+	}
+	fmt.Fprintf(w, "\nreceipt of sale %s: the README's promises and the counts\n", saleID)
+	for _, l := range lines {
+		verdict := "ok"
+		if len(l.broken) > 0 {
+			verdict = "BROKEN"
+		}
+		fmt.Fprintf(w, "  %-5s  %-40s  %21s  %s\n", l.promise, l.says, l.figure, verdict)
+	}
+}
+
+// printRush writes how many clicks got each answer and what the answer means.
+func printRush(w io.Writer, crowd []rush.Buyer, t *tally) {
+	clicks, requests := rush.TotalClicks(crowd), int64(0)
+	for _, n := range t.all {
+		requests += n
+	}
+	fmt.Fprintf(w, "answers to %s clicks\n", thousands(clicks))
+	rest := int64(clicks)
+	say := func(n int64, what string) {
+		fmt.Fprintf(w, "  %9s  %s\n", thousands(int(n)), what)
+		rest -= n
+	}
+	say(t.finals[client.Accepted], "accepted: the buyer has a bottle")
+	say(t.finals[rush.AcceptedAgain], "accepted again: same Idempotency-Key, same answer, no second bottle")
+	say(t.finals[client.AlreadyOrdered], "already ordered: another click of a buyer who has a bottle")
+	say(t.finals[client.SoldOut], "sold out")
+	if rest > 0 {
+		say(rest, "no answer, or one that is not in the API's contract")
+	}
+	if repeats := requests - int64(clicks); repeats > 0 {
+		fmt.Fprintf(w, "  (%s requests were retried after a failure or an answer such as \"busy\")\n", thousands(int(repeats)))
+	}
+}
+
+// thousands formats 1234567 as 1,234,567.
+func thousands(n int) string { return message.NewPrinter(language.English).Sprint(n) }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -22,7 +23,76 @@ var page string
 var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 	"ms":      ms,
 	"percent": func(v float64) string { return fmt.Sprintf("%.1f %%", v) },
+	"style":   func() template.CSS { return chart.Style },
 }).Parse(page))
+
+// report is what a run reports, on a terminal and as a page.
+type report struct {
+	Title     string
+	Settings  [][2]string
+	Took      time.Duration
+	Latencies []latencyRow
+	// Outcomes counts all purchase requests, Kinds the first answers by kind of buyer, and Orders what
+	// became of the orders of a sale that asks for payment.
+	Outcomes, Polls, Orders []counted
+	Kinds                   []kindRow
+	seconds                 []second
+	// PeakAccepted is the maximum number of purchases accepted in one second.
+	Accepted, PeakAccepted, Confirmed, GivenUp, Unconfirmed int64
+	Findings                                                []string
+	Receipt                                                 string
+	ReceiptMade, Broken                                     bool
+}
+
+// print writes the short form for a terminal.
+func (r *report) print(w io.Writer) {
+	fmt.Fprintf(w, "\n%-27s %9s %9s %9s %9s %9s %9s\n", "from the intended time", "count", "p50", "p90", "p99", "p99.9", "max")
+	for _, l := range r.Latencies {
+		fmt.Fprintf(w, "%-27s %9d %9s %9s %9s %9s %9s\n", l.Name, l.Count, ms(l.P50), ms(l.P90), ms(l.P99), ms(l.P999), ms(l.Max))
+	}
+	fmt.Fprintf(w, "\naccepted %d (most in a second: %d), order ids seen %d, gave up %d, no order id in time %d, took %v\n",
+		r.Accepted, r.PeakAccepted, r.Confirmed, r.GivenUp, r.Unconfirmed, r.Took)
+	rows := func(counts []counted) {
+		for _, c := range counts {
+			fmt.Fprintf(w, "  %-20s %9d  %5.1f %%\n", c.Outcome, c.Count, c.Percent)
+		}
+	}
+	rows(r.Outcomes)
+	if len(r.Orders) > 0 {
+		fmt.Fprintln(w, "orders and late payments:")
+		rows(r.Orders)
+	}
+	fmt.Fprintf(w, "\n%s\n", cmp.Or(r.Receipt, "no receipt"))
+	if len(r.Findings) == 0 {
+		fmt.Fprintln(w, "no broken promise was seen")
+		return
+	}
+	fmt.Fprintln(w, "BROKEN:")
+	for _, f := range r.Findings {
+		fmt.Fprintln(w, "  -", f)
+	}
+}
+
+// ms formats a duration for a column.
+func ms(d time.Duration) string {
+	v := float64(d) / float64(time.Millisecond)
+	if v < 10 {
+		return fmt.Sprintf("%.2fms", v)
+	}
+	return fmt.Sprintf("%.0fms", v)
+}
+
+// write writes a self-contained HTML file.
+func (r *report) write(path string) error {
+	f, err := os.Create(path)
+	if err == nil {
+		err = cmp.Or(pageTemplate.Execute(f, r), f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}
 
 // drawn is a plot with its heading.
 type drawn struct {
@@ -30,34 +100,8 @@ type drawn struct {
 	SVG         template.HTML
 }
 
-// writeReport writes a self-contained HTML file.
-func writeReport(path string, r result) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	if err := r.html(f); err != nil {
-		_ = f.Close()
-		return fmt.Errorf("write report: %w", err)
-	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	return nil
-}
-
-func (r *result) html(w io.Writer) error {
-	return pageTemplate.Execute(w, map[string]any{
-		"Title": r.title, "Settings": r.settings, "Took": r.took.Round(100 * time.Millisecond).String(),
-		"Latencies": r.latencies, "Outcomes": r.outcomes, "Polls": r.polls, "Orders": r.orders, "Kinds": r.byKind,
-		"Accepted": r.accepted, "PeakAccepted": r.peakAccepted, "Confirmed": r.confirmed,
-		"GivenUp": r.givenUp, "Unconfirmed": r.unconfirmed,
-		"Findings": r.findings[:min(len(r.findings), mostFindings)], "MoreFindings": max(0, len(r.findings)-mostFindings), "Receipt": r.receipt, "ReceiptMade": r.receiptMade, "Broken": r.broken,
-		"Charts": r.charts(), "ChartStyle": chart.Style,
-	})
-}
-
-func (r *result) charts() []drawn {
+// Charts are the report's plots.
+func (r *report) Charts() []drawn {
 	quantiles := func(of func(second) latencies, at ...float64) []chart.Line {
 		var lines []chart.Line
 		for _, q := range at {
@@ -102,7 +146,7 @@ func (r *result) charts() []drawn {
 }
 
 // line makes a line with a value for every second.
-func (r *result) line(name string, value func(second) float64) chart.Line {
+func (r *report) line(name string, value func(second) float64) chart.Line {
 	l := chart.Line{Name: name, Values: make([]float64, len(r.seconds))}
 	for i, s := range r.seconds {
 		l.Values[i] = value(s)

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"flashsale/infra/kit/rush"
 )
 
 // kind is how a buyer behaves.
@@ -20,11 +22,8 @@ func (k kind) String() string { return [...]string{"honest", "greedy", "late"}[k
 
 // visit is one buyer's intended arrival.
 type visit struct {
-	user   int           // whose token it uses
-	at     time.Duration // after the opening
-	kind   kind
-	clicks int
-	key    string // Idempotency-Key, or ""
+	rush.Buyer
+	kind kind
 }
 
 // stretch is a period of constant rate.
@@ -94,29 +93,29 @@ func (o *options) plan() ([]visit, error) {
 	r := rand.New(rand.NewPCG(o.seed, 0))
 	var visits []visit
 	for range o.buyers {
-		visits = append(visits, visit{clicks: 1 + r.IntN(o.clicks)})
+		visits = append(visits, visit{Buyer: rush.Buyer{Clicks: 1 + r.IntN(o.clicks)}})
 	}
 	if o.buyers > 0 {
 		early, lastThird = nil, nil
 	}
 	for _, at := range arrivals(r, early, mostBuyers) {
-		v := visit{at: at, clicks: 1}
+		v := visit{Buyer: rush.Buyer{At: at, Clicks: 1}}
 		if r.Float64() < greedyShare {
-			v.kind, v.clicks = greedy, 2+r.IntN(o.clicks-1)
+			v.kind, v.Clicks = greedy, 2+r.IntN(o.clicks-1)
 		}
 		visits = append(visits, v)
 	}
 	for _, at := range arrivals(r, lastThird, mostBuyers-len(visits)) {
-		visits = append(visits, visit{at: at, kind: late, clicks: 1})
+		visits = append(visits, visit{rush.Buyer{At: at, Clicks: 1}, late})
 	}
 	for i := range visits {
 		if r.Float64() < keyedShare {
-			visits[i].key = fmt.Sprintf("key-%016x", r.Uint64())
+			visits[i].Key = fmt.Sprintf("key-%016x", r.Uint64())
 		}
 	}
-	slices.SortStableFunc(visits, func(a, b visit) int { return int(a.at - b.at) })
+	slices.SortStableFunc(visits, func(a, b visit) int { return int(a.At - b.At) })
 	for i := range visits {
-		visits[i].user = i
+		visits[i].User = userName(i)
 	}
 	if len(visits) == 0 {
 		return nil, fmt.Errorf("no buyer arrives at %g/s in %v", o.rate, o.duration)

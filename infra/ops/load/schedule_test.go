@@ -22,25 +22,19 @@ func someOptions() options {
 	return options{rate: 200, duration: 30 * time.Second, crowd: steady, seed: 7}
 }
 
-func TestTheScheduleHasTheRequestedRate(t *testing.T) {
+func TestTheScheduleHasTheRequestedRateAndBeginsWithThePeak(t *testing.T) {
 	o := someOptions()
-	// The tolerance is five standard deviations of a Poisson count.
-	if got, want := float64(len(scheduled(t, o))), o.rate*o.duration.Seconds(); math.Abs(got-want) > 5*math.Sqrt(want) {
-		t.Errorf("%v buyers, want about %v", got, want)
-	}
-}
-
-func TestTheScheduleBeginsWithThePeak(t *testing.T) {
-	o := someOptions()
-	o.peak = 2000
-	n := 0
-	for _, v := range scheduled(t, o) {
-		if v.at < peakFor {
-			n++
+	for peak, want := range map[float64]float64{0: o.rate * peakFor.Seconds(), 2000: 2000 * peakFor.Seconds()} {
+		o.peak = peak
+		visits := scheduled(t, o)
+		first := slices.IndexFunc(visits, func(v visit) bool { return v.At >= peakFor })
+		whole := o.rate*(o.duration-peakFor).Seconds() + want
+		// The tolerance is five standard deviations of a Poisson count.
+		for got, want := range map[int]float64{first: want * (1 - lateShare), len(visits): whole} {
+			if math.Abs(float64(got)-want) > 5*math.Sqrt(want) {
+				t.Errorf("with a peak of %v/s: %v buyers, want about %v", peak, got, want)
+			}
 		}
-	}
-	if want := 4000.0 * (1 - lateShare); math.Abs(float64(n)-want) > 5*math.Sqrt(want) {
-		t.Errorf("%d buyers in the peak, want about %v", n, want)
 	}
 }
 
@@ -63,19 +57,19 @@ func TestBuyersComeInOrderAndLateOnesInTheLastThird(t *testing.T) {
 	keyed := 0
 	for i, v := range visits {
 		counts[v.kind]++
-		if i > 0 && v.at < visits[i-1].at {
+		if i > 0 && v.At < visits[i-1].At {
 			t.Fatalf("buyer %d arrives before the previous one", i)
 		}
-		if v.at < 0 || v.at >= o.duration {
-			t.Errorf("buyer %d arrives at %v", i, v.at)
+		if v.At < 0 || v.At >= o.duration {
+			t.Errorf("buyer %d arrives at %v", i, v.At)
 		}
-		if v.kind == late && v.at < o.duration*2/3 {
-			t.Errorf("a late buyer arrives at %v", v.at)
+		if v.kind == late && v.At < o.duration*2/3 {
+			t.Errorf("a late buyer arrives at %v", v.At)
 		}
-		if many := v.clicks > 1; many != (v.kind == greedy) || v.clicks < 1 || v.clicks > o.clicks {
-			t.Errorf("a %v buyer clicks %d times", v.kind, v.clicks)
+		if many := v.Clicks > 1; many != (v.kind == greedy) || v.Clicks < 1 || v.Clicks > o.clicks {
+			t.Errorf("a %v buyer clicks %d times", v.kind, v.Clicks)
 		}
-		if v.key != "" {
+		if v.Key != "" {
 			keyed++
 		}
 	}

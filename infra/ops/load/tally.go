@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -8,7 +9,9 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/rush"
 )
 
 // longestLatency is the histogram's maximum, in microseconds.
@@ -31,111 +34,109 @@ func (l latencies) at(quantile float64) time.Duration {
 
 func (l latencies) count() int64 { return l.h.TotalCount() }
 
+// What is measured, with the names in reports.
+const (
+	firstAnswer = iota
+	finalAnswer
+	toOrderID
+	poll
+	queue
+	webhookAnswer // its row is left out if nobody pays
+)
+
+var measured = []string{
+	"click to first answer", "click to final answer", "click to order id seen", "status poll", "queueing in the generator", "payment to webhook answered",
+}
+
 // second holds the measurements of one second of a run.
 type second struct {
-	click  latencies                // time to the first answer, by intended second
-	queue  latencies                // wait inside the generator, by intended second
-	counts map[client.Outcome]int64 // answers, by the second of their arrival
+	click  latencies // time to the first answer, by intended second
+	queue  latencies // wait inside the generator, by intended second
+	counts counts    // answers, by the second of their arrival
 }
+
+type counts map[client.Outcome]int64
 
 // tally collects a run's measurements. It is safe for concurrent use.
 type tally struct {
-	mu sync.Mutex
+	visits []visit
+	start  time.Time
 
-	firstAnswer, finalAnswer, toOrderID, poll, queue, webhook latencies
-
+	mu     sync.Mutex
+	latest []latencies // as in measured
 	// firsts counts the first outcomes of clicks by kind of buyer, all those of all purchase
-	// requests, polls those of the status resource.
-	firsts     map[kind]map[client.Outcome]int64
-	all, polls map[client.Outcome]int64
-	// finals counts the final answers to clicks.
-	finals map[client.Outcome]int64
+	// requests, finals the final ones, and polls those of the status resource.
+	firsts             map[kind]counts
+	all, finals, polls counts
 	// orders counts what became of the orders of a sale that asks for payment.
-	orders        map[client.Outcome]int64
+	orders        counts
 	givenUp, lost int64
 	seconds       []second
 }
 
-func newTally() *tally {
-	return &tally{
-		firstAnswer: newLatencies(), finalAnswer: newLatencies(), toOrderID: newLatencies(), poll: newLatencies(), queue: newLatencies(), webhook: newLatencies(),
-		firsts: map[kind]map[client.Outcome]int64{}, all: map[client.Outcome]int64{}, polls: map[client.Outcome]int64{}, finals: map[client.Outcome]int64{}, orders: map[client.Outcome]int64{},
+// newTally begins a run of these visits.
+func newTally(visits []visit) *tally {
+	t := &tally{visits: visits, start: time.Now(), firsts: map[kind]counts{}, all: counts{}, finals: counts{}, polls: counts{}, orders: counts{}}
+	for range measured {
+		t.latest = append(t.latest, newLatencies())
 	}
+	return t
 }
 
-// second returns the record for a time after the start.
-func (t *tally) second(at time.Duration) *second {
-	n := int(max(at, 0) / time.Second)
+// second returns the record for an instant.
+func (t *tally) second(at time.Time) *second {
+	n := int(max(at.Sub(t.start), 0) / time.Second)
 	for len(t.seconds) <= n {
-		t.seconds = append(t.seconds, second{newLatencies(), newLatencies(), map[client.Outcome]int64{}})
+		t.seconds = append(t.seconds, second{newLatencies(), newLatencies(), counts{}})
 	}
 	return &t.seconds[n]
 }
 
-// first records the first outcome of a click by its intended time, even if no answer came.
-func (t *tally) first(k kind, o client.Outcome, at, took time.Duration) {
+// seen records what became of a try.
+func (t *tally) seen(r rush.Try) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.firstAnswer.record(took)
-	t.second(at).click.record(took)
-	if t.firsts[k] == nil {
-		t.firsts[k] = map[client.Outcome]int64{}
+	took := r.Answered.Sub(r.Intended)
+	switch {
+	case r.GaveUp && r.Poll:
+		t.lost++
+	case r.GaveUp:
+		t.givenUp++
+	case r.Poll:
+		t.polls[r.Outcome]++
+		t.latest[poll].record(r.Answered.Sub(r.Due))
+		if r.Outcome == client.Confirmed {
+			t.latest[toOrderID].record(took)
+			t.second(r.Answered).counts[client.Confirmed]++
+		}
+	default:
+		t.all[r.Outcome]++
+		t.second(r.Answered).counts[r.Outcome]++
+		if r.N == 0 {
+			t.latest[firstAnswer].record(took)
+			t.second(r.Intended).click.record(took)
+			k := t.visits[r.Buyer].kind
+			if t.firsts[k] == nil {
+				t.firsts[k] = counts{}
+			}
+			t.firsts[k][r.Outcome]++
+		}
+		if r.Final {
+			t.finals[r.Outcome]++
+			t.latest[finalAnswer].record(took)
+		}
 	}
-	t.firsts[k][o]++
-}
-
-// answered records the outcome of a purchase request.
-func (t *tally) answered(o client.Outcome, at time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.all[o]++
-	t.second(at).counts[o]++
-}
-
-// final records the final answer to a click and the time from its intended time.
-func (t *tally) final(o client.Outcome, took time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.finals[o]++
-	t.finalAnswer.record(took)
-}
-
-func (t *tally) gaveUp() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.givenUp++
-}
-
-// queued records how long a request waited inside the generator.
-func (t *tally) queued(at, waited time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.queue.record(waited)
-	t.second(at).queue.record(waited)
-}
-
-// polled records the outcome of a status poll and the time since it was due.
-func (t *tally) polled(o client.Outcome, took time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.polls[o]++
-	t.poll.record(took)
-}
-
-// confirmed records that an order id was seen, and the time since its buyer's intended
-// click.
-func (t *tally) confirmed(at, took time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.toOrderID.record(took)
-	t.second(at).counts[client.Confirmed]++
+	if !r.Sent.IsZero() {
+		t.latest[queue].record(r.Sent.Sub(r.Due))
+		t.second(r.Due).queue.record(r.Sent.Sub(r.Due))
+	}
 }
 
 // reported records the time from a payment to the final answer to its webhook.
 func (t *tally) reported(took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.webhook.record(took)
+	t.latest[webhookAnswer].record(took)
 }
 
 // settled counts what became of an order or of its payment.
@@ -143,12 +144,6 @@ func (t *tally) settled(o client.Outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.orders[o]++
-}
-
-func (t *tally) unconfirmed() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.lost++
 }
 
 // counted is one row of a breakdown.
@@ -159,14 +154,14 @@ type counted struct {
 }
 
 // breakdown sorts the counts, largest first.
-func breakdown(counts map[client.Outcome]int64) []counted {
+func (c counts) breakdown() []counted {
 	total := int64(0)
-	for _, n := range counts {
+	for _, n := range c {
 		total += n
 	}
-	rows := make([]counted, 0, len(counts))
-	for _, o := range slices.Sorted(maps.Keys(counts)) {
-		rows = append(rows, counted{o, counts[o], 100 * float64(counts[o]) / float64(total)})
+	var rows []counted
+	for _, o := range slices.Sorted(maps.Keys(c)) {
+		rows = append(rows, counted{o, c[o], 100 * float64(c[o]) / float64(total)})
 	}
 	slices.SortStableFunc(rows, func(a, b counted) int { return int(b.Count - a.Count) })
 	return rows
@@ -179,6 +174,41 @@ type latencyRow struct {
 	P50, P90, P99, P999, Max time.Duration
 }
 
-func (l latencies) row(name string) latencyRow {
-	return latencyRow{name, l.count(), l.at(50), l.at(90), l.at(99), l.at(99.9), time.Duration(l.h.Max()) * time.Microsecond}
+type kindRow struct {
+	Kind   kind
+	Firsts []counted
+}
+
+// mostFindings bounds the reported findings: a broken promise tends to affect thousands of buyers.
+const mostFindings = 20
+
+// report closes the tally, to which nothing may be added afterwards, and returns what it has.
+func (t *tally) report(title string, settings [][2]string, findings []books.Finding) report {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := report{
+		Title: title, Settings: settings, Took: time.Since(t.start).Round(100 * time.Millisecond),
+		Outcomes: t.all.breakdown(), Polls: t.polls.breakdown(), Orders: t.orders.breakdown(), seconds: t.seconds,
+		Accepted: t.all[client.Accepted], Confirmed: t.latest[toOrderID].count(), GivenUp: t.givenUp, Unconfirmed: t.lost,
+	}
+	for i, l := range t.latest {
+		if i != webhookAnswer || l.count() > 0 {
+			r.Latencies = append(r.Latencies, latencyRow{
+				measured[i], l.count(), l.at(50), l.at(90), l.at(99), l.at(99.9), time.Duration(l.h.Max()) * time.Microsecond,
+			})
+		}
+	}
+	for _, s := range t.seconds {
+		r.PeakAccepted = max(r.PeakAccepted, s.counts[client.Accepted])
+	}
+	for _, k := range slices.Sorted(maps.Keys(t.firsts)) {
+		r.Kinds = append(r.Kinds, kindRow{k, t.firsts[k].breakdown()})
+	}
+	for _, f := range findings[:min(len(findings), mostFindings)] {
+		r.Findings = append(r.Findings, f.String())
+	}
+	if more := len(findings) - mostFindings; more > 0 {
+		r.Findings = append(r.Findings, fmt.Sprintf("and %d more", more))
+	}
+	return r
 }

@@ -161,15 +161,13 @@ func TestNoPromiseIsBrokenWhateverIsKilled(t *testing.T) {
 	s.stop(t)
 	s.start(t, n.arguments...)
 	history := verdict.New(verdict.Sale{Units: units, Shards: 4, Own: true, AsksForPayment: true})
+	r := rush.Rush{API: s.client, SaleID: saleID, Crowd: crowd, InFlight: 64, Insists: true, History: history}
 
-	var results []rush.Result
-	n.while(func() {
-		results = rush.Run(t.Context(), s.client, saleID, crowd, 64, time.Now, func(rush.Result) {})
-	})
+	n.while(func() { r.Run(t.Context(), func() {}) })
 	s.recovered()
 	following, enough := context.WithTimeout(t.Context(), patience)
 	defer enough()
-	rush.Tell(history, crowd, results, rush.Follow(following, s.client, saleID, crowd, rush.WhoAsks(results), 64, time.Now, func() {}))
+	r.Follow(following)
 
 	claims := s.items().Sale(saleID).Claims
 	n.while(func() {

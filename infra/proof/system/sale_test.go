@@ -1,7 +1,6 @@
 package system
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -14,37 +13,21 @@ import (
 	"flashsale/infra/kit/verdict"
 )
 
-// rushed is a crowd that has clicked in a sale.
-type rushed struct {
-	saleID  string
-	sale    verdict.Sale
-	crowd   []rush.Buyer
-	results []rush.Result
-}
-
-// rush opens a sale and sends users who click several times at once and send no key.
-func (s visit) rush(saleID string, stock, shards, users, clicks int) *rushed {
+// rush opens a sale and sends users who click several times at once and send no key, and whose winners
+// ask for their orders. It checks the answers against each other and the table, and returns the number
+// of winners.
+func (s visit) rush(saleID string, stock, shards, users, clicks int) (winners int) {
 	s.t.Helper()
 	s.open(saleID, stock, shards)
-	r := &rushed{saleID: saleID, sale: verdict.Sale{Units: int64(stock), Shards: shards, Own: true, Steady: true}}
+	h := verdict.New(verdict.Sale{Units: int64(stock), Shards: shards, Own: true, Steady: true})
+	r := rush.Rush{API: s.client, SaleID: saleID, InFlight: 64, Patience: patience, Whole: true, Insists: true, History: h}
 	for i := range users {
 		user := fmt.Sprintf("user-%d", i)
-		r.crowd = append(r.crowd, rush.Buyer{User: user, Clicks: clicks, Token: strings.TrimPrefix(s.bearer(user)[1], "Bearer ")})
+		r.Crowd = append(r.Crowd, rush.Buyer{User: user, Clicks: clicks, Token: strings.TrimPrefix(s.bearer(user)[1], "Bearer ")})
 	}
-	r.results = rush.Run(s.t.Context(), s.client, saleID, r.crowd, 64, time.Now, func(rush.Result) {})
-	return r
-}
-
-// keptPromises checks the answers to a crowd, whose winners ask for their orders first, against
-// each other and the table. It returns the number of winners.
-func (s visit) keptPromises(r *rushed) (winners int) {
-	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
-	defer cancel()
-	sightings := rush.Follow(ctx, s.client, r.saleID, r.crowd, rush.WhoAsks(r.results), 64, time.Now, func() {})
-	h := verdict.New(r.sale)
-	rush.Tell(h, r.crowd, r.results, sightings)
-	for _, f := range slices.Concat(h.Findings(), h.Compare(s.balanced(r.saleID))) {
+	r.Run(s.t.Context(), func() {})
+	r.Follow(s.t.Context())
+	for _, f := range slices.Concat(h.Findings(), h.Compare(s.balanced(saleID))) {
 		s.t.Error(f)
 	}
 	winners, _ = h.Count()
@@ -54,7 +37,7 @@ func (s visit) keptPromises(r *rushed) (winners int) {
 func TestASaleSellsOutUnderDoubleClicks(t *testing.T) {
 	s := shared(t)
 	const stock = 40
-	if winners := s.keptPromises(s.rush("double-clicks", stock, 4, 150, 3)); winners != stock {
+	if winners := s.rush("double-clicks", stock, 4, 150, 3); winners != stock {
 		t.Errorf("%d were given a claim, want %d", winners, stock)
 	}
 	if a := s.must(s.call("GET", "/sales/double-clicks", "")); a.body["remaining"] != 0.0 || a.text("state") != "SOLD_OUT" {
