@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"testing"
-	"time"
 )
-
-var noon = time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
 
 func TestABuyersStoryIsPrintedInItsOrder(t *testing.T) {
 	for said, want := range map[string]string{

@@ -11,21 +11,18 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	query "flashsale/functions/query/handler"
-	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/drawcheck"
 	"flashsale/infra/kit/dynamotest"
 	local "flashsale/infra/local/beacon"
+	system "flashsale/infra/ops/place"
 	"flashsale/shared/beacon"
 	"flashsale/shared/draw"
 	"flashsale/shared/httpapi"
@@ -43,7 +40,7 @@ const (
 // drawing is a sale with a draw in the real ledger, with a clock of its own, and its public API.
 type drawing struct {
 	t     *testing.T
-	db    table
+	db    *dynamotest.DB
 	now   time.Time
 	relay *local.Relay
 	book  *ledger.Ledger
@@ -54,7 +51,7 @@ type drawing struct {
 // newDrawing is a draw that some have entered, for three units in two shards.
 func newDrawing(t *testing.T, users ...string) *drawing {
 	t.Helper()
-	d := &drawing{t: t, db: table{dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})}, now: noon, shown: func(map[string]any) {}}
+	d := &drawing{t: t, db: newTable(), now: noon, shown: func(map[string]any) {}}
 	var err error
 	if d.relay, err = local.New(local.Options{Seed: "test", Genesis: noon.Add(-time.Hour), Now: func() time.Time { return d.now }}); err != nil {
 		t.Fatal(err)
@@ -162,15 +159,6 @@ func (d *drawing) buy(user string) {
 	d.check(err)
 }
 
-// forget deletes a user's entry.
-func (d *drawing) forget(user string) {
-	d.t.Helper()
-	e, err := d.environment().Entry(d.t.Context(), "moutai", user, settle)
-	d.check(err)
-	_, err = d.db.DeleteItem(d.t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String("T"), Key: keyOf(fmt.Sprintf("ENTRY#moutai#%02x", e.Leaf.Page()), user)})
-	d.check(err)
-}
-
 // routes is the public API, and a part of that of the local stack.
 func (d *drawing) routes() http.Handler {
 	var mux http.ServeMux
@@ -200,40 +188,29 @@ func (d *drawing) query(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
+// says runs a command about the draw.
+func (d *drawing) says(command string) (said string, err error) {
+	d.t.Helper()
+	var out bytes.Buffer
+	name, options, _ := strings.Cut(command, " ")
+	c, _ := commandOf(name)
+	p := &place{db: d.db, table: "T", found: &system.Place{System: client.System{Client: client.New(d.api.URL, client.Options{})}}}
+	err = c.do(d.t.Context(), p, append([]string{"-sale", "moutai"}, strings.Fields(options)...), &out)
+	return out.String(), err
+}
+
 // tells runs a command about the draw, of which broken means that it must find it wrong. Its output or
 // its error must have each of the texts.
 func (d *drawing) tells(command string, broken bool, want ...string) {
 	d.t.Helper()
-	var out bytes.Buffer
-	name, options, _ := strings.Cut(command, " ")
-	err := run(d.t.Context(), append([]string{"-api-port", strconv.Itoa(portOf(d.t, d.api)), name, "-sale", "moutai"}, strings.Fields(options)...), &out)
+	said, err := d.says(command)
 	if errors.Is(err, errBroken) != broken {
-		d.t.Errorf("%s: %v, after\n%s", command, err, &out)
+		d.t.Errorf("%s: %v, after\n%s", command, err, said)
 	}
-	fmt.Fprint(&out, err)
-	contains(d.t, out.String(), want...)
-}
-
-// read is the draw as its API shows it, and as the table has it.
-func (d *drawing) read(out io.Writer) (verifying, *books.Drawing) {
-	d.t.Helper()
-	published, err := drawcheck.Read(d.t.Context(), client.New(d.api.URL, client.Options{}), "moutai", func(int64, int64) {})
-	d.check(err)
-	b, err := books.OpenDrawing(d.t.Context(), d.db, "T", "moutai")
-	d.check(err)
-	return verifying{Report: published.Check(), published: published, out: out}, b
+	contains(d.t, fmt.Sprint(said, err), want...)
 }
 
 var entrants = []string{"alice", "bob", "carol", "dave", "erin", "=cmd()", "grace"}
-
-func contains(t *testing.T, text string, want ...string) {
-	t.Helper()
-	for _, w := range want {
-		if !strings.Contains(text, w) {
-			t.Errorf("%q is missing in\n%s", w, text)
-		}
-	}
-}
 
 func TestADrawIsToldAndVerifiedFromItsRollToItsOpenCall(t *testing.T) {
 	d := newDrawing(t, entrants...)
@@ -307,34 +284,23 @@ func TestTheCalledAreListedForASpreadsheet(t *testing.T) {
 	d.close()
 	d.throw()
 	want := d.called(d.call(), entrants)
-	v, b := d.read(io.Discard)
-	call := v.running()
-	var out bytes.Buffer
-	d.check(v.writeCalled(t.Context(), b, call, &out))
-	lines := strings.Split(strings.TrimPrefix(strings.NewReplacer(`"'`, "", `"`, "", "'", "").Replace(out.String()), "\ufeff"), "\n")
-	if len(lines) != 5 || lines[0] != "sale,user,call,from,until,place,leaf" {
-		t.Fatalf("%s", &out)
-	}
+	said, err := d.says("draw -csv")
+	d.check(err)
+	line := regexp.MustCompile(`(?m)^"'moutai","'([^"]+)",1,"'2026-11-11T15:00:15Z","'2026-11-11T17:00:15Z",(\d),"'[0-9a-f]{64}"$`)
 	var users, places []string
-	for _, line := range lines[1:4] {
-		cells := strings.Split(line, ",")
-		users, places = append(users, cells[1]), append(places, cells[5])
-		if !strings.HasPrefix(line, "moutai,"+cells[1]+",1,2026-11-11T15:00:15Z,2026-11-11T17:00:15Z,"+cells[5]+",") || len(cells[6]) != 64 {
-			t.Errorf("line %s", line)
-		}
+	for _, cells := range line.FindAllStringSubmatch(said, -1) {
+		users, places = append(users, cells[1]), append(places, cells[2])
 	}
-	for _, all := range [][]string{users, places, want} {
-		slices.Sort(all)
+	slices.Sort(users)
+	slices.Sort(places)
+	slices.Sort(want)
+	if !slices.Equal(users, want) || !slices.Equal(places, []string{"1", "2", "3"}) || !strings.HasPrefix(said, "\ufeffsale,user,call,from,until,place,leaf\n") || strings.Count(said, "\n") != 4 {
+		t.Errorf("the called are %v at places %v, want %v, in\n%s", users, places, want, said)
 	}
-	if !slices.Equal(users, want) || !slices.Equal(places, []string{"1", "2", "3"}) {
-		t.Errorf("the called are %v at places %v, want %v", users, places, want)
-	}
-	d.forget(want[0])
-	if err := v.writeCalled(t.Context(), b, call, &out); err == nil || !strings.Contains(err.Error(), "the list has 2 of the 3 people") {
-		t.Errorf("a list without one of them: %v", err)
-	}
-	v.Sale.AsOf = call.Until
-	if v.running() != nil {
-		t.Error("a call runs at its end")
-	}
+	e, err := d.environment().Entry(t.Context(), "moutai", want[0], settle)
+	d.check(err)
+	remove(t, d.db, fmt.Sprintf("ENTRY#moutai#%02x", e.Leaf.Page()), want[0])
+	d.tells("draw -csv", false, "the list has 2 of the 3 people")
+	d.now = d.now.Add(2 * time.Hour)
+	d.tells("draw -csv", false, "no call for people on the roll is running")
 }

@@ -5,26 +5,20 @@ import (
 	"fmt"
 	"io"
 
-	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
 )
 
 // erase puts random ids in a user's place (GDPR, article 17; PIPL, article 47). Without -go it only says
-// whether that is possible.
+// whether that is possible. It fails with errNotDone if a sale is in the way or nothing is held of the
+// user, which the line says that it prints.
 func erase(ctx context.Context, p *place, o options, out io.Writer) error {
+	user, sure := o["user"], o.has("go")
 	book, err := p.ledger(ctx)
 	if err != nil {
 		return err
 	}
-	return erasePerson(ctx, book, o["user"], o.has("go"), out)
-}
-
-// erasePerson fails with errNotDone if a sale is in the way or nothing is held of the user, which the
-// line says that it prints.
-func erasePerson(ctx context.Context, book *ledger.Ledger, user string, sure bool, out io.Writer) error {
 	done := 0
-	var err error
 	if sure {
 		err = maintenance.Of(book).Erase(ctx, user, func(h maintenance.Held) {
 			done++

@@ -15,7 +15,6 @@ import (
 
 	"flashsale/infra/kit/spreadsheet"
 	"flashsale/shared/httpapi"
-	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -41,8 +40,9 @@ func stateOf(s sale.Sale, c sale.Claim) sale.ClaimState {
 	return c.State()
 }
 
-// listOrders lists the orders of a sale, for people or with -csv for programs. It holds one
-// page of claims at a time.
+// listOrders lists the orders of a sale, all or those of a state, for people or with -csv for programs.
+// It holds one page of claims at a time. What cannot be read hides nothing else, and is an error in the
+// end.
 func listOrders(ctx context.Context, p *place, o options, out io.Writer) error {
 	state := sale.ClaimState(strings.ToUpper(o["state"]))
 	if state != "" && !slices.Contains(orderStates, state) {
@@ -53,12 +53,7 @@ func listOrders(ctx context.Context, p *place, o options, out io.Writer) error {
 		return err
 	}
 	signal.Ignore(syscall.SIGPIPE) // `make orders | head` is no failure
-	return writeOrders(ctx, book, o["sale"], state, o.has("csv"), out)
-}
-
-// writeOrders writes the orders of that state, all for "". What cannot be read hides nothing
-// else, and is an error in the end.
-func writeOrders(ctx context.Context, book *ledger.Ledger, saleID string, state sale.ClaimState, asCSV bool, out io.Writer) error {
+	asCSV := o.has("csv")
 	buffered := bufio.NewWriter(out)
 	write, flush := forPeople(buffered), buffered.Flush
 	if asCSV {
@@ -67,7 +62,7 @@ func writeOrders(ctx context.Context, book *ledger.Ledger, saleID string, state 
 	}
 	show, clear := progress("orders")
 	read, listed := int64(0), 0
-	err := book.Claims(ctx, saleID, func(s sale.Sale, claims []sale.Claim) error {
+	err = book.Claims(ctx, o["sale"], func(s sale.Sale, claims []sale.Claim) error {
 		for _, c := range claims {
 			if state != "" && stateOf(s, c) != state {
 				continue

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"encoding/csv"
-	"io"
 	"os"
 	"strings"
 	"testing"
@@ -11,19 +9,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
 // listOf is a list of orders as CSV.
-func listOf(t *testing.T, book *ledger.Ledger, state sale.ClaimState) [][]string {
+func listOf(t *testing.T, db *dynamotest.DB, state sale.ClaimState) [][]string {
 	t.Helper()
-	var out bytes.Buffer
-	if err := writeOrders(t.Context(), book, "moutai", state, true, &out); err != nil {
+	said, err := does(t, db, "orders -csv -sale moutai -state="+string(state))
+	if err != nil {
 		t.Fatal(err)
 	}
-	lines, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(out.String(), "\ufeff"))).ReadAll()
+	lines, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(said, "\ufeff"))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,52 +55,50 @@ func TestEveryOrderIsListedInItsState(t *testing.T) {
 			{"'moutai", goods, number("alice"), "'alice", "PAID", at, at, at, "'stripe#pi_alice", "899.00", "CNY", "", "", labels},
 			{"'moutai", goods, "", "'pending", "PENDING", at, "", "", "", "", "", "", "", labels},
 		}
-		if diff := cmp.Diff(all, listOf(t, book, "")); diff != "" {
+		if diff := cmp.Diff(all, listOf(t, db, "")); diff != "" {
 			t.Errorf("orders (-want +got):\n%s", diff)
 		}
 		for state, want := range map[sale.ClaimState][][]string{
 			sale.Paid: {all[0], all[3], all[4]}, sale.Pending: {all[0], all[5]}, sale.Confirmed: {all[0], all[1]}, sale.Cancelled: {all[0], all[2]}, sale.Expired: {all[0]},
 		} {
-			if diff := cmp.Diff(want, listOf(t, book, state)); diff != "" {
+			if diff := cmp.Diff(want, listOf(t, db, state)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", state, diff)
 			}
 		}
-		var out bytes.Buffer
-		if err := writeOrders(t.Context(), book, "moutai", sale.Paid, false, &out); err != nil || !strings.HasSuffix(out.String(), "\n2 orders\n") ||
-			!strings.Contains(strings.Join(strings.Fields(out.String()), " "), strings.ReplaceAll(number("alice")+" alice PAID "+at+" "+at+" "+at+" stripe#pi_alice 899.00 CNY - - "+labels, "'", "")) {
-			t.Errorf("%v: %s", err, &out)
+		said, err := does(t, db, "orders -sale moutai -state paid")
+		if err != nil || !strings.HasSuffix(said, "\n2 orders\n") {
+			t.Errorf("%v: %s", err, said)
 		}
-		if err := writeOrders(t.Context(), book, "none", "", true, io.Discard); err == nil || !strings.Contains(err.Error(), "no such sale") {
-			t.Errorf("a sale that is not there: %v", err)
-		}
+		contains(t, strings.Join(strings.Fields(said), " "),
+			strings.ReplaceAll(number("alice")+" alice PAID "+at+" "+at+" "+at+" stripe#pi_alice 899.00 CNY - - "+labels, "'", ""))
+		tells(t, db, "orders -csv -sale none", errOther, "no such sale")
 		if _, err := book.Recall(t.Context(), sale.Recall{SaleID: "moutai"}); err != nil {
 			t.Fatal(err)
 		}
-		book = ledger.New(db, "T", ledger.Options{}) // as each command has its own
 		var states []string
-		for _, line := range listOf(t, book, "")[1:] {
+		for _, line := range listOf(t, db, "")[1:] {
 			states = append(states, line[3]+" "+line[4]+" "+line[9])
 		}
 		if diff := cmp.Diff([]string{"''bob RECALLED ", "'-2 CANCELLED ", "'=cmd() RECALLED 899.00", "'alice RECALLED 899.00", "'pending RECALLED "}, states); diff != "" {
 			t.Errorf("states after a recall (-want +got):\n%s", diff)
 		}
-		if paid, all := listOf(t, book, sale.Paid), listOf(t, book, recalled); len(paid) != 1 || len(all) != 5 {
+		if paid, all := listOf(t, db, sale.Paid), listOf(t, db, recalled); len(paid) != 1 || len(all) != 5 {
 			t.Errorf("after a recall %d orders are listed as paid and %d as recalled", len(paid)-1, len(all)-1)
 		}
 	})
 }
 
 func TestAReaderThatLeavesIsNoFailure(t *testing.T) {
-	_, book := listed(t, "moutai")
+	db, _ := listed(t, "moutai")
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = r.Close()
 	defer w.Close()
-	for _, asCSV := range []bool{true, false} {
-		if err := writeOrders(t.Context(), book, "moutai", "", asCSV, w); err != nil {
-			t.Errorf("csv %t: %v", asCSV, err)
+	for _, o := range []options{{"sale": "moutai"}, {"sale": "moutai", "csv": "true"}} {
+		if err := listOrders(t.Context(), &place{db: db, table: "T"}, o, w); err != nil {
+			t.Errorf("%v: %v", o, err)
 		}
 	}
 }

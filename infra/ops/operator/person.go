@@ -9,20 +9,9 @@ import (
 	"time"
 
 	"flashsale/shared/httpapi"
-	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/orderid"
 )
-
-// person prints everything that the table holds of one user: the answer to a request for access
-// (GDPR, article 15; PIPL, article 45).
-func person(ctx context.Context, p *place, o options, out io.Writer) error {
-	book, err := p.ledger(ctx)
-	if err != nil {
-		return err
-	}
-	return showPerson(ctx, book, o["user"], o.has("json"), out)
-}
 
 // heldJSON is what one sale holds of a user.
 type heldJSON struct {
@@ -87,8 +76,15 @@ func heldOf(h maintenance.Held) heldJSON {
 	return one
 }
 
-// showPerson writes what was found also if something could not be read, and then fails.
-func showPerson(ctx context.Context, book *ledger.Ledger, user string, asJSON bool, out io.Writer) error {
+// person prints everything that the table holds of one user: the answer to a request for access
+// (GDPR, article 15; PIPL, article 45). It writes what was found also if something could not be read,
+// and then fails.
+func person(ctx context.Context, p *place, o options, out io.Writer) error {
+	user := o["user"]
+	book, err := p.ledger(ctx)
+	if err != nil {
+		return err
+	}
 	show, clear := progress("sales with the user")
 	all := []heldJSON{}
 	read, err := maintenance.Of(book).Person(ctx, user, func(h maintenance.Held) error {
@@ -97,7 +93,7 @@ func showPerson(ctx context.Context, book *ledger.Ledger, user string, asJSON bo
 		return nil
 	})
 	clear()
-	if asJSON {
+	if o.has("json") {
 		failure := writeJSON(out, map[string]any{"user": user, "asOf": httpapi.Time(time.Now()), "salesRead": read, "complete": err == nil, "sales": all})
 		if failure != nil {
 			return failure

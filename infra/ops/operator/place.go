@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/samconfig"
 	"flashsale/infra/local/engine"
 	system "flashsale/infra/ops/place"
@@ -48,6 +49,13 @@ type place struct {
 
 	found  *system.Place // once it is known
 	region string        // of env's stack; empty: from the environment
+	db     database      // of a test, in place of the table's
+}
+
+// database is the part of DynamoDB's client that commands use.
+type database interface {
+	ledger.API
+	books.DynamoDB
 }
 
 // find finds the system. Of a given table, it is the table and the given queues alone.
@@ -100,7 +108,10 @@ func (p *place) open(ctx context.Context) (system.Place, aws.Config, error) {
 }
 
 // dynamodb opens the table; the changes apply to the client's options.
-func (p *place) dynamodb(ctx context.Context, change ...func(*dynamodb.Options)) (*dynamodb.Client, string, error) {
+func (p *place) dynamodb(ctx context.Context, change ...func(*dynamodb.Options)) (database, string, error) {
+	if p.db != nil {
+		return p.db, p.table, nil
+	}
 	where, cfg, err := p.open(ctx)
 	if err != nil {
 		return nil, "", err

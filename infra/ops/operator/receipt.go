@@ -21,80 +21,75 @@ import (
 // Without a sale it lists the sales; with -all it recounts all of them. With -events it also
 // compares the events in a file with the table.
 func receipt(ctx context.Context, p *place, o options, out io.Writer) error {
-	r := recounting{saleID: o["sale"], all: o.has("all"), json: o.has("json"), events: o["events"], Options: books.Options{Full: o.has("full")}}
+	saleID, all, events := o["sale"], o.has("all"), o["events"]
 	switch {
-	case r.saleID != "" && r.all:
+	case saleID != "" && all:
 		return errors.New("give only one of SALE and ALL=1")
-	case r.events != "" && r.saleID == "" && !r.all:
+	case events != "" && saleID == "" && !all:
 		return errors.New("name the sale whose events are compared: make receipt SALE=moutai EVENTS=… (ALL=1: those of the whole table)")
-	case r.saleID == "" && !r.all && (r.json || r.Full):
+	case saleID == "" && !all && (o.has("json") || o.has("full")):
 		return errors.New("name the sale that is recounted: make receipt SALE=moutai (ALL=1: every sale)")
 	}
-	db, table, err := p.dynamodb(ctx)
+	sales, err := p.sales(ctx)
 	if err != nil {
 		return err
 	}
-	return r.run(ctx, db, table, out)
-}
-
-// recounting is what is recounted: the sale or all; without either the sales are listed.
-type recounting struct {
-	saleID    string
-	all, json bool
-	events    string // the file whose events are compared; "": none
-	books.Options
-}
-
-func (r recounting) run(ctx context.Context, db books.DynamoDB, table string, out io.Writer) error {
-	sales, err := reach(ctx, db, table)
-	if err != nil {
+	r := recounting{place: p, json: o.has("json"), out: out, Options: books.Options{Full: o.has("full")}}
+	if r.db, r.name, err = p.dynamodb(ctx); err != nil {
 		return err
 	}
-	if r.saleID == "" && !r.all {
-		listSales(out, table, sales)
+	if saleID == "" && !all {
+		listSales(out, r.name, sales)
 		return nil
 	}
 	var incomplete error
-	if r.events != "" {
-		incomplete = checkEvents(ctx, db, table, r.events, r.saleID, r.Options, r.json, out)
+	if events != "" {
+		incomplete = r.checkEvents(ctx, events, saleID)
 	}
 	if err = incomplete; err == nil || errors.Is(err, errBroken) {
-		err = cmp.Or(r.count(ctx, db, table, sales, out), incomplete)
+		var ids []string
+		for _, s := range sales {
+			ids = append(ids, s.SaleID)
+		}
+		switch {
+		case !all:
+			err = r.recount(ctx, saleID)
+		case len(ids) == 0:
+			err = r.withoutSales(ctx)
+		default:
+			err = r.recount(ctx, ids...)
+		}
+		err = cmp.Or(err, incomplete)
 	}
 	if errors.Is(err, books.ErrNoSale) {
-		return fmt.Errorf("%w; %s", err, saleNames(table, sales))
+		return fmt.Errorf("%w; %s", err, saleNames(r.name, sales))
 	}
 	return err
 }
 
-// count writes the receipt of the sale, or of each of the table's.
-func (r recounting) count(ctx context.Context, db books.DynamoDB, table string, sales []books.Listing, out io.Writer) error {
-	if !r.all {
-		return recountEach(ctx, db, table, []string{r.saleID}, r.Options, r.json, out)
-	}
-	if len(sales) == 0 {
-		return withoutSales(ctx, db, table, r.Full, r.json, out)
-	}
-	var ids []string
-	for _, s := range sales {
-		ids = append(ids, s.SaleID)
-	}
-	return recountEach(ctx, db, table, ids, r.Options, r.json, out)
+// recounting is a recount of the sales of a table.
+type recounting struct {
+	place *place
+	db    database
+	name  string // of the table
+	json  bool
+	out   io.Writer
+	books.Options
 }
 
 // withoutSales says that the table has no sale, and fails with errBroken if it has items of
 // one.
-func withoutSales(ctx context.Context, db books.DynamoDB, table string, full, asJSON bool, out io.Writer) error {
-	found, notLookedFor, err := books.WithoutSales(ctx, db, table, full)
+func (r recounting) withoutSales(ctx context.Context) error {
+	found, notLookedFor, err := books.WithoutSales(ctx, r.db, r.name, r.Full)
 	if err != nil {
 		return errors.New(oneLine(err))
 	}
-	if asJSON {
-		err = writeJSON(out, map[string]any{"findings": append([]books.Finding{}, found...), "notLookedFor": append([]string{}, notLookedFor...)})
+	if r.json {
+		err = writeJSON(r.out, map[string]any{"findings": append([]books.Finding{}, found...), "notLookedFor": append([]string{}, notLookedFor...)})
 	} else {
-		fmt.Fprintf(out, "the table %s has no sale\n", table)
-		list(out, "NOT BALANCED:", found)
-		list(out, "not checked:", notLookedFor)
+		fmt.Fprintf(r.out, "the table %s has no sale\n", r.name)
+		list(r.out, "NOT BALANCED:", found)
+		list(r.out, "not checked:", notLookedFor)
 	}
 	if err == nil && len(found) > 0 {
 		err = errBroken
@@ -102,32 +97,52 @@ func withoutSales(ctx context.Context, db books.DynamoDB, table string, full, as
 	return err
 }
 
-// recountEach writes a receipt of each sale. One that cannot be read, or is for a newer
+// recount writes a receipt of each sale. One that cannot be read, or is for a newer
 // release, is an error in the end, unless nothing can be read any more. It fails with errBroken
 // if all were read and any does not balance.
-func recountEach(ctx context.Context, db books.DynamoDB, table string, ids []string, o books.Options, asJSON bool, out io.Writer) error {
+func (r recounting) recount(ctx context.Context, ids ...string) error {
 	var broken, unread error
 	for _, id := range ids {
-		r, err := recount(ctx, db, table, id, o)
+		var clear func()
+		r.Progress, clear = progress("claims")
+		receipt, err := books.Recount(ctx, r.db, r.name, id, r.Options)
+		clear()
 		if err != nil {
-			unread = errors.Join(unread, fmt.Errorf("no receipt of sale %s: %w", id, err))
-			if _, err := reach(ctx, db, table); err != nil {
+			unread = errors.Join(unread, fmt.Errorf("no receipt of sale %s: %w", id, inOneLine(err)))
+			if _, err := r.place.sales(ctx); err != nil {
 				return errors.Join(unread, err)
 			}
 			continue
 		}
-		if err := write(out, r, asJSON); err != nil {
+		if r.json {
+			err = writeJSON(r.out, receipt)
+		} else {
+			print(r.out, receipt)
+		}
+		if err != nil {
 			return err
 		}
-		if !r.Balanced {
+		if !receipt.Balanced {
 			broken = errBroken
 		}
 	}
 	return cmp.Or(unread, broken)
 }
 
-// reach reads the list of sales, which shows that the table can be reached.
-func reach(ctx context.Context, db books.DynamoDB, table string) ([]books.Listing, error) {
+// inOneLine is an error of package books, of which callers tell two from all others.
+func inOneLine(err error) error {
+	if errors.Is(err, books.ErrNoSale) || errors.Is(err, books.ErrNewerVersion) {
+		return err
+	}
+	return errors.New(oneLine(err))
+}
+
+// sales reads the list of sales, which shows that the table can be reached.
+func (p *place) sales(ctx context.Context) ([]books.Listing, error) {
+	db, table, err := p.dynamodb(ctx)
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	sales, err := books.Sales(ctx, db, table)
@@ -191,26 +206,6 @@ func progress(of string) (show func(done, about int64), clear func()) {
 		}
 		_ = bar.Set64(done)
 	}, func() { _ = bar.Clear() }
-}
-
-// recount recounts one sale.
-func recount(ctx context.Context, db books.DynamoDB, table, saleID string, o books.Options) (*books.Receipt, error) {
-	show, clear := progress("claims")
-	defer clear()
-	o.Progress = show
-	r, err := books.Recount(ctx, db, table, saleID, o)
-	if err != nil && !errors.Is(err, books.ErrNoSale) && !errors.Is(err, books.ErrNewerVersion) {
-		return nil, errors.New(oneLine(err))
-	}
-	return r, err
-}
-
-func write(out io.Writer, r *books.Receipt, asJSON bool) error {
-	if !asJSON {
-		print(out, r)
-		return nil
-	}
-	return writeJSON(out, r)
 }
 
 func writeJSON(out io.Writer, r any) error {
@@ -279,22 +274,20 @@ func list[T any](out io.Writer, title string, lines []T) {
 
 // checkEvents compares the events in a file with those of a sale, or of the whole table for
 // the sale id "", and fails with errBroken unless every event is there and no other.
-func checkEvents(ctx context.Context, db books.DynamoDB, table, path, saleID string, o books.Options, asJSON bool, out io.Writer) error {
-	show, clear := progress("claims")
-	o.Progress = show
-	r, err := books.CheckEvents(ctx, db, table, path, saleID, o)
-	switch clear(); {
-	case errors.Is(err, books.ErrNoSale), errors.Is(err, books.ErrNewerVersion):
-		return err
-	case err != nil:
-		return errors.New(oneLine(err))
+func (r recounting) checkEvents(ctx context.Context, path, saleID string) error {
+	var clear func()
+	r.Progress, clear = progress("claims")
+	found, err := books.CheckEvents(ctx, r.db, r.name, path, saleID, r.Options)
+	clear()
+	if err != nil {
+		return inOneLine(err)
 	}
-	if asJSON {
-		err = writeJSON(out, r)
+	if r.json {
+		err = writeJSON(r.out, found)
 	} else {
-		printEvents(out, path, saleID, r)
+		printEvents(r.out, path, saleID, found)
 	}
-	if err == nil && !r.Complete {
+	if err == nil && !found.Complete {
 		err = errBroken
 	}
 	return err

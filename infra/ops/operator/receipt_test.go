@@ -1,9 +1,6 @@
 package main
 
 import (
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -14,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"flashsale/infra/kit/books"
@@ -82,55 +80,51 @@ func TestATableThatCannotBeReadEndsWithOneLine(t *testing.T) {
 }
 
 func TestAReceiptIsOfEachSaleThatIsAskedForAndCanBeRead(t *testing.T) {
-	const missing = "the sale item is missing: to everybody this sale does not exist (P11)"
-	refuse := func(key string) func(table) {
-		return func(db table) { db.Fault = dynamotest.Fault{Kind: dynamotest.ServerError}.On("", key) }
+	refuse := func(key string) func(*dynamotest.DB) {
+		return func(db *dynamotest.DB) { db.Fault = dynamotest.Fault{Kind: dynamotest.ServerError}.On("", key) }
 	}
-	remove := func(pk, sk string) func(table) {
-		return func(db table) {
-			if _, err := db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String("T"), Key: keyOf(pk, sk)}); err != nil {
-				t.Fatal(err)
-			}
+	without := func(pk, sk string) func(*dynamotest.DB) {
+		return func(db *dynamotest.DB) { remove(t, db, pk, sk) }
+	}
+	newer := func(db *dynamotest.DB) {
+		if err := db.Tamper(t.Context(), "T", "SALE#boots", "SALE", "minReader", 1000); err != nil {
+			t.Fatal(err)
 		}
 	}
+	both, boots := []string{"boots", "moutai"}, []string{"boots"}
 	for name, tt := range map[string]struct {
-		sales  []string
-		change func(table)
-		what   recounting
-		broken bool // errBroken
-		fails  string
-		says   []string // the whole answer has this
-		counts int      // of receipts
+		sales   []string
+		change  func(*dynamotest.DB)
+		command string
+		fails   error
+		says    []string
+		counts  int // of receipts
 	}{
-		"without a sale the list":           {sales: []string{"boots", "moutai"}, says: []string{"sales of the table T (make receipt SALE=…", "  boots  ", "  moutai  ", "  closes 2026"}},
-		"of a table without a sale":         {says: []string{"the table T has no sale"}},
-		"one":                               {sales: []string{"boots", "moutai"}, what: recounting{saleID: "boots"}, says: []string{"receipt of sale boots"}, counts: 1},
-		"one that is not there":             {sales: []string{"boots"}, what: recounting{saleID: "maotai"}, fails: "; the table T has boots"},
-		"all, and one is broken":            {sales: []string{"boots", "moutai"}, change: remove("SALE#boots", "SALE"), what: recounting{all: true}, broken: true, says: []string{missing}, counts: 2},
-		"all, and one cannot be read":       {sales: []string{"boots", "moutai"}, change: refuse("SALE#boots"), what: recounting{all: true}, fails: "no receipt of sale boots: query SALE#boots: ", counts: 1},
-		"all, and one is for newer":         {sales: []string{"boots", "moutai"}, change: func(db table) { tamper(t, db, "SALE#boots", "SALE", "minReader", 1000) }, what: recounting{all: true}, fails: "no receipt of sale boots: stored for a newer release", counts: 1},
-		"the list cannot be read":           {sales: []string{"boots"}, change: refuse("SALES"), what: recounting{all: true}, fails: "the table T cannot be read: "},
-		"all of a table without any":        {what: recounting{all: true}, says: []string{"the table T has no sale\n"}},
-		"all, but one is not listed":        {sales: []string{"boots"}, change: remove("SALES", "boots"), what: recounting{all: true}, broken: true, says: []string{"NOT BALANCED:\n  - the item ", "#boots"}},
-		"its events, but there is no file":  {sales: []string{"boots"}, what: recounting{saleID: "boots", events: "none.jsonl"}, fails: "read events: open none.jsonl"},
-		"all events, but there is no file":  {sales: []string{"boots"}, what: recounting{all: true, events: "none.jsonl"}, fails: "read events: open none.jsonl"},
-		"for a machine, of a table without": {what: recounting{all: true, json: true}, says: []string{`"findings": []`}},
+		"without a sale the list":           {both, nil, "receipt", nil, []string{"sales of the table T (make receipt SALE=…", "  boots  ", "  moutai  ", "  closes 2000"}, 0},
+		"of a table without a sale":         {nil, nil, "receipt", nil, []string{"the table T has no sale"}, 0},
+		"one":                               {both, nil, "receipt -sale boots", nil, []string{"receipt of sale boots"}, 1},
+		"one that is not there":             {boots, nil, "receipt -sale maotai", errOther, []string{"; the table T has boots"}, 0},
+		"all, and one is broken":            {both, without("SALE#boots", "SALE"), "receipt -all", errBroken, []string{"the sale item is missing: to everybody this sale does not exist (P11)"}, 2},
+		"all, and one cannot be read":       {both, refuse("SALE#boots"), "receipt -all", errOther, []string{"no receipt of sale boots: query SALE#boots: "}, 1},
+		"all, and one is for newer":         {both, newer, "receipt -all", errOther, []string{"no receipt of sale boots: stored for a newer release"}, 1},
+		"the list cannot be read":           {boots, refuse("SALES"), "receipt -all", errOther, []string{"the table T cannot be read: "}, 0},
+		"all of a table without any":        {nil, nil, "receipt -all", nil, []string{"the table T has no sale\n"}, 0},
+		"all, but one is not listed":        {boots, without("SALES", "boots"), "receipt -all", errBroken, []string{"NOT BALANCED:\n  - the item ", "#boots"}, 0},
+		"its events, but there is no file":  {boots, nil, "receipt -sale boots -events none.jsonl", errOther, []string{"read events: open none.jsonl"}, 0},
+		"all events, but there is no file":  {boots, nil, "receipt -all -events none.jsonl", errOther, []string{"read events: open none.jsonl"}, 0},
+		"for a machine, of a table without": {nil, nil, "receipt -all -json", nil, []string{`"findings": []`}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			db, _ := listed(t, tt.sales...)
-			if tt.change != nil {
-				tt.change(db)
-			}
-			var out bytes.Buffer
-			tt.what.Sleep = noPause
-			err := tt.what.run(t.Context(), db, "T", &out)
-			if errors.Is(err, errBroken) != tt.broken || (err == nil) != (tt.fails == "" && !tt.broken) || err != nil && !strings.Contains(err.Error(), tt.fails) {
-				t.Errorf("got %v, want %q", err, tt.fails)
-			}
-			contains(t, out.String(), tt.says...)
-			if n := strings.Count(out.String(), "receipt of sale "); n != tt.counts {
-				t.Errorf("%d receipts, want %d, in\n%s", n, tt.counts, &out)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				db, _ := listed(t, tt.sales...)
+				if tt.change != nil {
+					tt.change(db)
+				}
+				tells(t, db, tt.command, tt.fails, tt.says...)
+				if said, _ := does(t, db, tt.command); strings.Count(said, "receipt of sale ") != tt.counts {
+					t.Errorf("want %d receipts in\n%s", tt.counts, said)
+				}
+			})
 		})
 	}
 }
@@ -140,9 +134,7 @@ func TestAReceiptIsPrintedForPeopleAndForMachines(t *testing.T) {
 		Findings:   []books.Finding{{Promise: "P2", Text: "shard 0: stock is 40, should be 22 (seeded 25 - claims 3): 18 too many"}},
 		Unfinished: []string{"1 confirmed claims have no order item yet"}, NotLookedFor: []string{"orders that no claim knows"}}
 	var out bytes.Buffer
-	if err := write(&out, r, false); err != nil {
-		t.Fatal(err)
-	}
+	print(&out, r)
 	want := `receipt of sale moutai as of 2026-11-11T20:00:00.000Z
   seeded                   25
   stock left               40
@@ -162,7 +154,7 @@ not checked:
 		t.Errorf("printed\n%s\nwant\n%s", &out, want)
 	}
 	out.Reset()
-	if err := write(&out, r, true); err != nil {
+	if err := writeJSON(&out, r); err != nil {
 		t.Fatal(err)
 	}
 	var back map[string]any

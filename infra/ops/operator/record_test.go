@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -38,22 +37,18 @@ func TestAPaymentThatWasNeverReportedIsRecordedOnce(t *testing.T) {
 			{"none", "pi_5", "89900", false, []string{"there is no order 523415642750058497", "nothing was recorded"}},
 			{"none", "pi_5", "89900", true, []string{"the payment's order does not exist yet; repeat the command"}},
 		} {
-			p, err := paymentOf(options{"provider": "stripe", "sale": "moutai", "order": orders[tt.user], "payment": tt.payment, "amount": tt.amount, "currency": "cny"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var out bytes.Buffer
-			act := showPayment
+			command := "record -provider stripe -sale moutai -currency cny -order " + orders[tt.user] + " -payment " + tt.payment + " -amount " + tt.amount
 			if tt.sure {
-				act = recordPayment
+				command += " -go"
 			}
 			before := len(db.Items("T"))
-			if err := act(t.Context(), book, p, &out); err != nil {
-				out.WriteString(err.Error())
+			said, err := does(t, db, command)
+			if err != nil {
+				said += err.Error()
 			}
-			contains(t, out.String(), tt.want...)
-			if grown := len(db.Items("T")) - before; (grown > 0) != strings.Contains(out.String(), "recorded now") {
-				t.Errorf("%s %s %t: %d items more after\n%s", tt.user, tt.payment, tt.sure, grown, &out)
+			contains(t, said, tt.want...)
+			if grown := len(db.Items("T")) - before; (grown > 0) != strings.Contains(said, "recorded now") {
+				t.Errorf("%s %s %t: %d items more after\n%s", tt.user, tt.payment, tt.sure, grown, said)
 			}
 		}
 	})

@@ -40,11 +40,7 @@ func refunds(ctx context.Context, p *place, o options, out io.Writer) error {
 	}
 	ids := []string{saleID}
 	if saleID == "" { // every sale, and at the end the payments of unknown orders
-		db, table, err := p.dynamodb(ctx)
-		if err != nil {
-			return err
-		}
-		listed, err := reach(ctx, db, table)
+		listed, err := p.sales(ctx)
 		if err != nil {
 			return err
 		}

@@ -1,16 +1,14 @@
 package main
 
 import (
-	"reflect"
-
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -19,10 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"flashsale/infra/kit/books"
-	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/eventbus"
-	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
@@ -103,53 +98,47 @@ func (f busFile) Publish(_ context.Context, events []sale.Event) []error {
 }
 
 func TestWhatIsRepublishedIsWhatTheTableStandsFor(t *testing.T) {
-	db := dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})
-	book := ledger.New(db, "T", ledger.Options{})
-	sellOut(t, book)
-	before := db.Items("T")
-	path := filepath.Join(t.TempDir(), "events.jsonl")
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	publish := func(saleID string) {
-		t.Helper()
-		r := republishing{bus: busFile{file}, out: io.Discard, show: func(int64, int64) {}}
-		if err := r.end(saleID, "orders", book.Events(t.Context(), saleID, func(events []sale.Event) error { return r.publish(t.Context(), events) })); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		// Of three units one is paid twice, one cancelled. A payment of an unknown order comes, too.
+		db, book := opened(t, sale.Creation{Name: "m", Stock: 3, Price: 89900})
+		alice := ordered(t, book, "alice")
+		ordered(t, book, "bob")
+		ordered(t, book, "carol")
+		pay(t, book, "first", alice, 89900)
+		pay(t, book, "second", alice, 89900)
+		pay(t, book, "none", 0, 89900)
+		if _, err := book.Cancel(t.Context(), "moutai", "bob"); err != nil {
 			t.Fatal(err)
 		}
-	}
-	check := func(saleID string, fails error, want ...string) {
-		t.Helper()
-		var out bytes.Buffer
-		if err := checkEvents(t.Context(), table{db}, "T", path, saleID, books.Options{Overdue: books.AtOnce, Sleep: noPause}, false, &out); !errors.Is(err, fails) {
-			t.Errorf("got %v, want %v", err, fails)
+		time.Sleep(time.Hour) // every event is overdue
+		before := db.Items("T")
+		path := filepath.Join(t.TempDir(), "events.jsonl")
+		file, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
 		}
-		contains(t, out.String(), want...)
-	}
-	check("moutai", errBroken, "NOT COMPLETE:\n  - event ", " was not published (P26)")
-	publish("moutai")
-	publish("moutai")
-	check("moutai", nil, "events of moutai in "+path+"\n", "  expected                  6\n  published                 6\n  repeated                  6  under the same id", "complete: ")
-	check("", errBroken, "events of all sales and unknown orders in", "NOT COMPLETE:\n  - event RefundDue::stripe#none was not published (P26)\n")
-	publish("")
-	check("", nil, "  expected                  7\n")
-	if after := db.Items("T"); !reflect.DeepEqual(after, before) {
-		t.Errorf("republishing has written: %v, before %v", after, before)
-	}
-	var out bytes.Buffer
-	err = checkEvents(t.Context(), table{db}, "T", os.DevNull, "moutai", books.Options{}, true, &out)
-	var r books.EventReport
-	if json.Unmarshal(out.Bytes(), &r) != nil || r.Expected != 6 || r.Waiting != 6 || !r.Complete || err != nil {
-		t.Errorf("%v, %s", err, &out)
-	}
-	if err := checkEvents(t.Context(), table{db}, "T", path+"x", "moutai", books.Options{}, true, &out); err == nil || !strings.Contains(err.Error(), "read events: open ") {
-		t.Errorf("no such file: %v", err)
-	}
+		defer file.Close()
+		publish := func(saleID string) {
+			t.Helper()
+			r := republishing{bus: busFile{file}, out: io.Discard, show: func(int64, int64) {}}
+			if err := r.end(saleID, "orders", book.Events(t.Context(), saleID, func(events []sale.Event) error { return r.publish(t.Context(), events) })); err != nil {
+				t.Fatal(err)
+			}
+		}
+		one, all := "receipt -sale moutai -events "+path, "receipt -all -events "+path
+		tells(t, db, one, errBroken, "NOT COMPLETE:\n  - event ", " was not published (P26)")
+		publish("moutai")
+		publish("moutai")
+		tells(t, db, one, nil, "events of moutai in "+path+"\n", "  expected                  6\n  published                 6\n  repeated                  6  under the same id", "complete: ")
+		tells(t, db, all, errBroken, "events of all sales and unknown orders in", "NOT COMPLETE:\n  - event RefundDue::stripe#none was not published (P26)\n")
+		publish("")
+		tells(t, db, all, nil, "  expected                  7\n")
+		tells(t, db, one+" -json", nil, `"expected": 6`, `"complete": true`)
+		if after := db.Items("T"); !reflect.DeepEqual(after, before) {
+			t.Errorf("republishing has written: %v, before %v", after, before)
+		}
+	})
 }
-
-func noPause(context.Context, time.Duration) error { return nil }
 
 // A bus that is not the system's own must be seen to exist, because EventBridge loses what is sent to
 // none. Whoever may publish to the system's own need not be allowed to look at it.
@@ -201,29 +190,5 @@ func TestAnEnvironmentsEventsArePublishedToABusThatIsThere(t *testing.T) {
 		if entry["EventBusName"] != tt.published || entry["DetailType"] != "RefundDue" || !strings.Contains(fmt.Sprint(entry["Detail"]), `"id":"RefundDue::stripe#pi_1"`) {
 			t.Errorf("%s: published %v", name, entry)
 		}
-	}
-}
-
-const price = 129900
-
-// sellOut makes a sale and sells its three units: one is paid twice, one cancelled. A payment of an unknown
-// order comes, too.
-func sellOut(t *testing.T, book *ledger.Ledger) {
-	t.Helper()
-	now := time.Now()
-	if _, err := book.Create(t.Context(), sale.Creation{
-		SaleID: "moutai", Name: "m", OpensAt: now, ClosesAt: now.Add(72 * time.Hour), Stock: 3, Shards: 1, PayWithin: 48 * time.Hour, Price: price, Currency: "CNY",
-	}); err != nil {
-		t.Fatal(err)
-	}
-	orders := map[string]uint64{}
-	for _, user := range []string{"alice", "bob", "carol"} {
-		orders[user] = ordered(t, book, user)
-	}
-	pay(t, book, "first", orders["alice"], price)
-	pay(t, book, "second", orders["alice"], price)
-	pay(t, book, "none", 0, price)
-	if _, err := book.Cancel(t.Context(), "moutai", "bob"); err != nil {
-		t.Fatal(err)
 	}
 }

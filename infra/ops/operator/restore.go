@@ -24,7 +24,8 @@ func restoreReplay(ctx context.Context, p *place, o options, out io.Writer) erro
 }
 
 // restoreCheck compares a restored table with logs and events. Without -go, which it does not take
-// itself, it writes nothing.
+// itself, it writes nothing; with it, only if it finds nothing that a person must decide. It fails with
+// errBroken if the table lacks something then.
 func restoreCheck(ctx context.Context, p *place, o options, out io.Writer) error {
 	source, restoredTo, err := facts(o["at"], o["log"], o["events"])
 	if err != nil {
@@ -34,7 +35,52 @@ func restoreCheck(ctx context.Context, p *place, o options, out io.Writer) error
 	if err != nil {
 		return err
 	}
-	return replayInto(ctx, ledger.New(db, table, ledger.Options{}), db, source, restoredTo, o.has("go"), out)
+	replays := maintenance.Of(ledger.New(db, table, ledger.Options{}))
+	lost := source.Lost(restoredTo)
+	done, err := replays.Replay(ctx, db, lost, false)
+	if err != nil {
+		return errors.New(oneLine(err))
+	}
+	fmt.Fprintf(out, "%d orders are known from the files; the table lacks\n", len(lost.Claims))
+	printLacking(out, done)
+	for _, c := range done.Oversold {
+		order := "no order yet"
+		if c.OrderID != 0 {
+			order = "order " + orderid.String(c.OrderID)
+		}
+		fmt.Fprintf(out, "OVERSOLD: %s of sale %s, shard %d, accepted %s, %s\n", c.User, c.SaleID, c.Shard, c.AcceptedAt.Format(time.RFC3339), order)
+	}
+	list(out, "NOT REPLAYED:", done.Problems)
+	list(out, "changed since, and to be repeated by you:", append(source.Repeat(restoredTo), done.TakenBack...))
+	refused := len(done.Oversold)+len(done.Problems) > 0
+	switch {
+	case refused:
+		fmt.Fprintln(out, "nothing was written: see what is listed")
+		return errBroken
+	case !o.has("go") && done.Missing() > 0:
+		fmt.Fprintln(out, "nothing was written: make restore-replay GO=1 writes it")
+		return errBroken
+	case !o.has("go"):
+		return nil
+	}
+	// A replay that has to be repeated goes on where it was; its own check is the last word.
+	for range replayTries {
+		if done, err = replays.Replay(ctx, db, lost, true); sale.CodeOf(err) != sale.Busy {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s; repeat the command: it goes on", oneLine(err))
+	}
+	if done, err = replays.Replay(ctx, db, lost, false); err != nil {
+		return errors.New(oneLine(err))
+	}
+	if list(out, "NOT REPLAYED:", done.Problems); done.Missing() > 0 || len(done.Problems) > 0 {
+		printLacking(out, done)
+		return errBroken
+	}
+	fmt.Fprintln(out, "replayed: nothing is lacking, and sales that are not over are paused; make preflight recounts every sale of the table")
+	return nil
 }
 
 // facts reads the files.
@@ -68,56 +114,6 @@ func facts(at, log, events string) (*restore.Source, time.Time, error) {
 		return nil, restoredTo, errors.New("the files name no order: are they those of PurchaseFunction and FinalizeFunction, from the instant of the restore on?")
 	}
 	return source, restoredTo, nil
-}
-
-// replayInto checks, and with sure replays if the check finds nothing that a person must decide. It
-// fails with errBroken if the table lacks something then.
-func replayInto(ctx context.Context, book *ledger.Ledger, table maintenance.Scanner, source *restore.Source, restoredTo time.Time, sure bool, out io.Writer) error {
-	lost := source.Lost(restoredTo)
-	done, err := maintenance.Of(book).Replay(ctx, table, lost, false)
-	if err != nil {
-		return errors.New(oneLine(err))
-	}
-	fmt.Fprintf(out, "%d orders are known from the files; the table lacks\n", len(lost.Claims))
-	printLacking(out, done)
-	for _, c := range done.Oversold {
-		order := "no order yet"
-		if c.OrderID != 0 {
-			order = "order " + orderid.String(c.OrderID)
-		}
-		fmt.Fprintf(out, "OVERSOLD: %s of sale %s, shard %d, accepted %s, %s\n", c.User, c.SaleID, c.Shard, c.AcceptedAt.Format(time.RFC3339), order)
-	}
-	list(out, "NOT REPLAYED:", done.Problems)
-	list(out, "changed since, and to be repeated by you:", append(source.Repeat(restoredTo), done.TakenBack...))
-	refused := len(done.Oversold)+len(done.Problems) > 0
-	switch {
-	case refused:
-		fmt.Fprintln(out, "nothing was written: see what is listed")
-		return errBroken
-	case !sure && done.Missing() > 0:
-		fmt.Fprintln(out, "nothing was written: make restore-replay GO=1 writes it")
-		return errBroken
-	case !sure:
-		return nil
-	}
-	// A replay that has to be repeated goes on where it was; its own check is the last word.
-	for range replayTries {
-		if done, err = maintenance.Of(book).Replay(ctx, table, lost, true); sale.CodeOf(err) != sale.Busy {
-			break
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("%s; repeat the command: it goes on", oneLine(err))
-	}
-	if done, err = maintenance.Of(book).Replay(ctx, table, lost, false); err != nil {
-		return errors.New(oneLine(err))
-	}
-	if list(out, "NOT REPLAYED:", done.Problems); done.Missing() > 0 || len(done.Problems) > 0 {
-		printLacking(out, done)
-		return errBroken
-	}
-	fmt.Fprintln(out, "replayed: nothing is lacking, and sales that are not over are paused; make preflight recounts every sale of the table")
-	return nil
 }
 
 // replayTries is how often a busy table is tried.

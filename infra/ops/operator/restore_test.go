@@ -1,16 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/kit/restore"
@@ -101,6 +99,20 @@ func TestWhatMustBeRepeatedIsEveryEditAndWithdrawalSinceAndNothingElse(t *testin
 	}
 }
 
+// replay is the command that replays what happened since noon.
+func replay(t *testing.T, log, events string) string {
+	t.Helper()
+	command := "restore-replay -at 2026-11-11T12:00:00Z"
+	for name, text := range map[string]string{"log": log, "events": events} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		command += " -" + name + " " + path
+	}
+	return command
+}
+
 func TestARestoredTableIsCheckedAndThenReplayedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, book := opened(t, sale.Creation{Stock: 4, Price: 89900})
@@ -108,35 +120,21 @@ func TestARestoredTableIsCheckedAndThenReplayedOnce(t *testing.T) {
 		if _, err := book.Withdraw(t.Context(), sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 1}); err != nil {
 			t.Fatal(err)
 		}
-		before, restoredTo := db.Snapshot(), time.Now()
+		before := db.Snapshot()
 		time.Sleep(time.Second)
 		log, events := restoring(t, book)
-		source := sourceOf(t, log, events)
+		check := replay(t, log, events)
 		db.Restore(before)
-		if _, err := db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String("T"), Key: keyOf("SALE#moutai", "SEED#typo")}); err != nil {
-			t.Fatal(err)
+		remove(t, db, "SALE#moutai", "SEED#typo")
+		items := db.Items("T")
+		tells(t, db, check, errBroken, "2 orders are known", "claims                    2", "order ids                 1", "shard counts              1", "pause of moutai (c1)", "withdrawal typo of moutai",
+			"halves                    1", "nothing was written: make restore-replay GO=1")
+		if !reflect.DeepEqual(db.Items("T"), items) {
+			t.Error("a check has written")
 		}
-		for _, step := range []struct {
-			sure   bool
-			broken bool
-			says   []string
-		}{
-			{false, true, []string{"2 orders are known", "claims                    2", "order ids                 1", "shard counts              1", "pause of moutai (c1)", "withdrawal typo of moutai", "halves                    1", "nothing was written: make restore-replay GO=1"}},
-			{true, false, []string{"claims                    2", "replayed: nothing is lacking"}},
-			{false, false, []string{"claims                    0", "shard counts              0"}},
-			{true, false, []string{"replayed: nothing is lacking"}},
-		} {
-			var out bytes.Buffer
-			items := db.Items("T")
-			err := replayInto(t.Context(), ledger.New(db, "T", ledger.Options{}), db, source, restoredTo, step.sure, &out)
-			if (err != nil) != step.broken {
-				t.Errorf("%+v: %v\n%s", step, err, &out)
-			}
-			contains(t, out.String(), step.says...)
-			if !step.sure && !reflect.DeepEqual(db.Items("T"), items) {
-				t.Errorf("a check has written")
-			}
-		}
+		tells(t, db, check+" -go", nil, "claims                    2", "replayed: nothing is lacking")
+		tells(t, db, check, nil, "claims                    0", "shard counts              0")
+		tells(t, db, check+" -go", nil, "replayed: nothing is lacking")
 		again, err := ledger.New(db, "T", ledger.Options{}).Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "bob", Key: "k"})
 		if err != nil || again.New {
 			t.Errorf("bob's repeat gets %+v (%v), want the claim that he was told", again, err)
@@ -147,32 +145,34 @@ func TestARestoredTableIsCheckedAndThenReplayedOnce(t *testing.T) {
 func TestATableThatTheFilesContradictIsNotReplayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, book := opened(t, sale.Creation{Stock: 3, Price: 89900})
-		before, restoredTo := db.Snapshot(), time.Now()
+		before := db.Snapshot()
 		time.Sleep(time.Second)
 		log, events := restoring(t, book)
 		after := db.Snapshot()
-		other := dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})
+		bob := strings.Split(log, "\n")[1]
+		another := func(user, claim string) string {
+			return strings.Replace(bob, `"user":"bob","claimId":"`, `"user":"`+user+`","claimId":"`+claim, 1) + "\n"
+		}
 		for name, tt := range map[string]struct {
 			log   string
 			at    *dynamotest.Snapshot // nil: another stack's table
+			fails error
 			wants string
 		}{
-			"another stack's table": {log, nil, "no open sale \"moutai\""},
-			"a line is missing":     {log[:strings.Index(log, `{"message":"finalize"`)], before, "no line of a log says when it was accepted"},
-			"another claim":         {strings.Replace(log, `"user":"bob"`, `"user":"carol"`, 1), after, "the user has another claim"},
-			"units are missing":     {log + strings.Replace(strings.Split(log, "\n")[1], `"user":"bob","claimId":"`, `"user":"eve","claimId":"x`, 1) + "\n" + strings.Replace(strings.Split(log, "\n")[1], `"user":"bob","claimId":"`, `"user":"fred","claimId":"y`, 1), before, "OVERSOLD: "},
+			"another stack's table": {log, nil, errOther, "no open sale \"moutai\""},
+			"a line is missing":     {log[:strings.Index(log, `{"message":"finalize"`)], before, errBroken, "no line of a log says when it was accepted"},
+			"another claim":         {strings.Replace(log, `"user":"bob"`, `"user":"carol"`, 1), after, errBroken, "the user has another claim"},
+			"units are missing":     {log + another("eve", "x") + another("fred", "y"), before, errBroken, "OVERSOLD: "},
 		} {
-			table := db
-			if tt.at == nil {
-				table = other
-			} else {
+			table := newTable()
+			if tt.at != nil {
+				table = db
 				db.Restore(tt.at)
 			}
 			items := table.Items("T")
-			var out bytes.Buffer
-			err := replayInto(t.Context(), ledger.New(table, "T", ledger.Options{}), table, sourceOf(t, tt.log, events), restoredTo, true, &out)
-			if err == nil || !strings.Contains(out.String()+err.Error(), tt.wants) || !reflect.DeepEqual(table.Items("T"), items) {
-				t.Errorf("%s: %v\n%s", name, err, &out)
+			tells(t, table, replay(t, tt.log, events)+" -go", tt.fails, tt.wants)
+			if !reflect.DeepEqual(table.Items("T"), items) {
+				t.Errorf("%s: something was written", name)
 			}
 		}
 	})

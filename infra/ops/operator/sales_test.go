@@ -7,43 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"flashsale/infra/kit/dynamotest"
-	"flashsale/shared/ledger"
-	"flashsale/shared/sale"
 )
-
-// table is a DynamoDB in this process.
-type table struct{ *dynamotest.DB }
-
-// listed are new sales of one shard each, and the ledger that has them.
-func listed(t *testing.T, ids ...string) (table, *ledger.Ledger) {
-	t.Helper()
-	db := table{dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})}
-	book := ledger.New(db, "T", ledger.Options{})
-	for _, id := range ids {
-		if _, err := book.Create(t.Context(), sale.Creation{
-			SaleID: id, Name: id, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour), Stock: 10, Shards: 1,
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return db, book
-}
-
-func keyOf(pk, sk string) map[string]types.AttributeValue {
-	return map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk}}
-}
-
-func tamper(t *testing.T, db table, pk, sk, attribute string, value int64) {
-	t.Helper()
-	if err := db.Tamper(t.Context(), "T", pk, sk, attribute, value); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // told is the list that the function tells at noon.
 func told(t *testing.T, sales string) (saleList, string) {
