@@ -63,9 +63,10 @@ func (s *seam) at(operation string) site {
 }
 
 var (
-	receiver = regexp.MustCompile(`^\(\*?\w+\)\.`)
-	closure  = regexp.MustCompile(`(\.func\d+|\.gowrap\d+|\.\d+|-range\d+)+$`)
-	carriers = map[string]bool{
+	receiver    = regexp.MustCompile(`^\(\*?\w+\)\.`)
+	placeholder = regexp.MustCompile(`[#:]\w+`)
+	closure     = regexp.MustCompile(`(\.func\d+|\.gowrap\d+|\.\d+|-range\d+)+$`)
+	carriers    = map[string]bool{
 		"Attempt": true, "Retry": true, "Each": true, "Transact": true, "RetryTransaction": true, "TryUpdate": true, "QueryPage": true,
 	}
 )
@@ -115,11 +116,14 @@ func (s site) consistent(asked *bool) *bool {
 
 // used returns the placeholders that the texts still use: DynamoDB refuses others.
 func used[V any](placeholders map[string]V, texts ...*string) map[string]V {
+	var named []string
+	for _, text := range texts {
+		if text != nil {
+			named = append(named, placeholder.FindAllString(*text, -1)...)
+		}
+	}
 	left := maps.Clone(placeholders)
-	maps.DeleteFunc(left, func(name string, _ V) bool {
-		word := regexp.MustCompile(regexp.QuoteMeta(name) + `\b`)
-		return !slices.ContainsFunc(texts, func(text *string) bool { return text != nil && word.MatchString(*text) })
-	})
+	maps.DeleteFunc(left, func(name string, _ V) bool { return !slices.Contains(named, name) })
 	if len(left) == 0 {
 		return nil // an empty map is refused, too
 	}

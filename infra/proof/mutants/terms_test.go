@@ -43,13 +43,15 @@ func termVariants(text string) []variant {
 		}
 		return all
 	}
-	bound := regexp.MustCompile(`^(\S+) (<=|<|>=|>) (\S+)$`).FindStringSubmatch(text)
+	bound := boundForm.FindStringSubmatch(text)
 	if bound == nil {
 		return nil
 	}
 	other := bound[1] + " " + map[string]string{"<": "<=", "<=": "<", ">": ">=", ">=": ">"}[bound[2]] + " " + bound[3]
 	return []variant{{"with " + other, other}}
 }
+
+var boundForm = regexp.MustCompile(`^(\S+) (<=|<|>=|>) (\S+)$`)
 
 func rewritten(all []variant, f func(string) string) []variant {
 	for i := range all {
