@@ -105,16 +105,12 @@ func (db *DB) count(op string) int {
 func (db *DB) evaluate(c Call, r request, f Fault) (any, error) {
 	now := db.settled()
 	defer db.mu.Unlock()
-	if err := f.refusal(c); err != nil {
-		db.usage.write += f.refusalCost(c)
+	if cost, err := f.refusal(c); err != nil {
+		db.bill(cost, 0)
 		return nil, err
 	}
 	if f.Kind == ApplyLate {
-		p := pendingRequest{request: r}
-		if f.After > 0 {
-			p.due = now.Add(f.After)
-		}
-		db.pending = append(db.pending, p)
+		db.pending = append(db.pending, pendingRequest{now.Add(cmp.Or(f.After, never)), r})
 		return nil, nil
 	}
 	return r.evaluate(moment{now: now, fault: f})

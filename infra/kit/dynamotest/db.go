@@ -69,9 +69,12 @@ type contents struct {
 
 // pendingRequest is a request that arrived and waits to be applied.
 type pendingRequest struct {
-	due     time.Time // zero: only ApplyPending applies it
+	due     time.Time
 	request request
 }
+
+// never is when a request is due that only ApplyPending applies: later than all others.
+const never = 200 * 365 * 24 * time.Hour
 
 // New makes an empty table. It panics if the description has no Name or PK: that is a
 // mistake in the test.
@@ -133,13 +136,9 @@ func (db *DB) Dump() string {
 func (db *DB) ApplyPending() int {
 	now := db.settled()
 	defer db.mu.Unlock()
-	all := db.pending
-	db.pending = nil
-	inOrder(all)
-	for _, p := range all {
-		db.apply(p.request, now)
-	}
-	return len(all)
+	n := len(db.pending)
+	db.settle(now, true)
+	return n
 }
 
 // Pending is how many late requests have not been applied yet.
@@ -153,42 +152,20 @@ func (db *DB) Pending() int {
 func (db *DB) settled() (now time.Time) {
 	now = db.now()
 	db.mu.Lock()
-	db.settle(now)
+	db.settle(now, false)
 	return now
 }
 
-// settle applies the late requests that are due, each as of its own instant.
-// db.mu is held.
-func (db *DB) settle(now time.Time) {
-	if len(db.pending) == 0 {
-		return
-	}
-	var due, later []pendingRequest
-	for _, p := range db.pending {
-		if p.due.IsZero() || p.due.After(now) {
-			later = append(later, p)
-		} else {
-			due = append(due, p)
+// settle applies the late requests that are due, each as of its own instant, or all of them.
+// Nobody hears of their outcome any more. db.mu is held.
+func (db *DB) settle(now time.Time, all bool) {
+	slices.SortStableFunc(db.pending, func(a, b pendingRequest) int { return a.due.Compare(b.due) })
+	for len(db.pending) > 0 && (all || !db.pending[0].due.After(now)) {
+		first := db.pending[0]
+		db.pending = db.pending[1:]
+		if first.due.After(now) {
+			first.due = now
 		}
+		_, _ = first.request.evaluate(moment{now: first.due})
 	}
-	db.pending = later
-	inOrder(due)
-	for _, p := range due {
-		db.apply(p.request, p.due)
-	}
-}
-
-// apply evaluates a late request, whose outcome nobody hears any more.
-func (db *DB) apply(r request, now time.Time) { _, _ = r.evaluate(moment{now: now}) }
-
-func inOrder(all []pendingRequest) {
-	slices.SortStableFunc(all, func(a, b pendingRequest) int {
-		if a.due.IsZero() != b.due.IsZero() {
-			if a.due.IsZero() {
-				return 1
-			}
-			return -1
-		}
-		return a.due.Compare(b.due)
-	})
 }

@@ -2,6 +2,7 @@ package dynamotest
 
 import (
 	"cmp"
+	_ "embed"
 	"regexp"
 	"slices"
 	"strings"
@@ -241,6 +242,23 @@ func (p *parser) name() string {
 	}
 	return t
 }
+
+// reservedText are the words which DynamoDB does not accept bare as an attribute name, as
+// "Reserved Words in DynamoDB" of the Developer Guide lists them, misspellings included.
+//
+//go:embed reserved.txt
+var reservedText string
+
+var reservedWords = func() map[string]bool {
+	set := map[string]bool{}
+	for word := range strings.FieldsSeq(reservedText) {
+		set[word] = true
+	}
+	return set
+}()
+
+// reserved reports whether the name is a reserved word, in any letter case.
+func reserved(name string) bool { return reservedWords[strings.ToUpper(name)] }
 
 func (p *parser) value() string {
 	t := p.next()

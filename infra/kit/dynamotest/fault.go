@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -118,6 +119,28 @@ func On(op, key string, fault func(Call) Fault) func(Call) Fault {
 	}
 }
 
+// Throughout fails each call of that operation ("" is any) on an item that has that text in its key, but for the first ones:
+// after them the item answers nobody any more. In a batch it spares the other items, as DynamoDB
+// does. met counts the calls on the item.
+func Throughout(op, key string, first int) (fault func(Call) Fault, met func() int) {
+	var calls atomic.Int64
+	return func(c Call) Fault {
+		f := Fault{Kind: Throttle}
+		if c.Op == "BatchGetItem" {
+			f.Kind = Unprocessed
+		}
+		for i, k := range c.Keys {
+			if (op == "" || op == c.Op) && strings.Contains(k, key) {
+				f.Items = append(f.Items, i)
+			}
+		}
+		if f.Items == nil || calls.Add(1) <= int64(first) {
+			return Fault{}
+		}
+		return f
+	}, func() int { return int(calls.Load()) }
+}
+
 // transactional reports whether the call is cancelled rather than refused.
 func (c Call) transactional() bool { return c.Op == "TransactWriteItems" }
 
@@ -157,38 +180,27 @@ func (f Fault) disguise(reasons []types.CancellationReason) bool {
 	return true
 }
 
-// refusal is the error of a fault that keeps the call from being evaluated; nil
-// if it does not.
-func (f Fault) refusal(c Call) error {
+// refusal is the error of a fault that keeps the call from being evaluated, nil if it does
+// not, and the refused call's cost in write units: of a conflict that of a small item's write,
+// of everything else nothing.
+func (f Fault) refusal(c Call) (cost float64, err error) {
 	switch {
 	case f.Kind == ServerError:
-		return internalError()
+		return 0, internalError()
 	case f.Kind == Conflict && c.transactional():
-		return canceledBy(len(c.Keys), f.hits, reasonConflict)
+		return float64(transactional * len(c.Keys)), canceledBy(len(c.Keys), f.hits, reasonConflict)
 	case f.Kind == Conflict && c.writing():
-		return conflict()
+		return 1, conflict()
 	case f.Kind == Throttle && c.batched() && len(f.Items) > 0:
-		return nil // its statements are
+		return 0, nil // its statements are
 	case f.Kind == Throttle && !c.transactional():
-		return throughputExceeded()
+		return 0, throughputExceeded()
 	case f.Kind == Throttle && len(f.Items) == 0:
-		return throttling()
+		return 0, throttling()
 	case f.Kind == Throttle:
-		return canceledBy(len(c.Keys), f.hits, f.throttleCode())
+		return 0, canceledBy(len(c.Keys), f.hits, f.throttleCode())
 	}
-	return nil
+	return 0, nil
 }
 
 func (f Fault) throttleCode() string { return cmp.Or(f.Code, reasonThrottling) }
-
-// refusalCost is what the refused call costs in write units: a conflict as much
-// as a small item's write, everything else nothing.
-func (f Fault) refusalCost(c Call) float64 {
-	switch {
-	case f.Kind == Conflict && c.transactional():
-		return float64(transactional * len(c.Keys))
-	case f.Kind == Conflict && c.writing():
-		return 1
-	}
-	return 0
-}

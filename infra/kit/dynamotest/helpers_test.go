@@ -1,7 +1,6 @@
 package dynamotest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,18 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
-)
-
-// api is implemented by both the SDK's client and a DB.
-type api interface {
-	API
-	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
-	Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
-}
-
-var (
-	_ api = (*dynamodb.Client)(nil)
-	_ api = (*DB)(nil)
 )
 
 type attributes = map[string]types.AttributeValue

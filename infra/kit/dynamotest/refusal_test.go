@@ -3,7 +3,6 @@ package dynamotest
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 	"testing"
 
@@ -15,11 +14,16 @@ import (
 // call is one call of a DB.
 type call func(*DB, context.Context) error
 
-func put(it attributes) call {
+// of is a call of that operation.
+func of[In, Out any](op func(*DB, context.Context, *In, ...func(*dynamodb.Options)) (*Out, error), in *In) call {
 	return func(db *DB, ctx context.Context) error {
-		_, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String(tableName), Item: it})
+		_, err := op(db, ctx, in)
 		return err
 	}
+}
+
+func put(it attributes) call {
+	return of((*DB).PutItem, &dynamodb.PutItemInput{TableName: aws.String(tableName), Item: it})
 }
 
 // with is an item that has an attribute besides its key.
@@ -28,47 +32,33 @@ func with(name string, v types.AttributeValue) attributes {
 }
 
 func get(key attributes) call {
-	return func(db *DB, ctx context.Context) error {
-		_, err := db.GetItem(ctx, &dynamodb.GetItemInput{TableName: aws.String(tableName), Key: key})
-		return err
-	}
+	return of((*DB).GetItem, &dynamodb.GetItemInput{TableName: aws.String(tableName), Key: key})
 }
 
 // on is a write on a condition.
 func on(condition string, names map[string]string, values attributes) call {
-	return func(db *DB, ctx context.Context) error {
-		_, err := db.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: aws.String(tableName), Item: keyAt("p", "s"), ConditionExpression: &condition,
-			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-		})
-		return err
-	}
+	return of((*DB).PutItem, &dynamodb.PutItemInput{
+		TableName: aws.String(tableName), Item: inP("s"), ConditionExpression: &condition,
+		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+	})
 }
 
 func update(expression string, values attributes) call {
-	return func(db *DB, ctx context.Context) error {
-		_, err := db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: aws.String(tableName), Key: keyAt("p", "s"), UpdateExpression: &expression, ExpressionAttributeValues: values,
-		})
-		return err
-	}
+	return of((*DB).UpdateItem, &dynamodb.UpdateItemInput{
+		TableName: aws.String(tableName), Key: inP("s"), UpdateExpression: &expression, ExpressionAttributeValues: values,
+	})
 }
 
 // query asks for partition p, and for what a change makes of that.
 func query(change func(*dynamodb.QueryInput)) call {
-	return func(db *DB, ctx context.Context) error {
-		in := queryOf("pk = :p", attributes{":p": str("p")})
-		change(in)
-		_, err := db.Query(ctx, in)
-		return err
-	}
+	in := queryOf("pk = :p", attributes{":p": str("p")})
+	change(in)
+	return of((*DB).Query, in)
 }
 
 // queryBy asks by a condition on the key, in which :p is p and :v is v.
 func queryBy(condition string, values attributes) call {
-	return query(func(in *dynamodb.QueryInput) {
-		in.KeyConditionExpression, in.ExpressionAttributeValues = &condition, values
-	})
+	return of((*DB).Query, queryOf(condition, values))
 }
 
 func queryOf(condition string, values attributes) *dynamodb.QueryInput {
@@ -76,24 +66,17 @@ func queryOf(condition string, values attributes) *dynamodb.QueryInput {
 }
 
 func transact(actions ...types.TransactWriteItem) call {
-	return func(db *DB, ctx context.Context) error {
-		_, err := db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: actions})
-		return err
-	}
+	return of((*DB).TransactWriteItems, &dynamodb.TransactWriteItemsInput{TransactItems: actions})
 }
 
-func getBatch(keys ...attributes) call {
-	return func(db *DB, ctx context.Context) error {
-		_, err := db.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{tableName: {Keys: keys}}})
-		return err
-	}
+func getBatch(keys ...attributes) call { return getOf(types.KeysAndAttributes{Keys: keys}) }
+
+func getOf(asked types.KeysAndAttributes) call {
+	return of((*DB).BatchGetItem, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{tableName: asked}})
 }
 
 func say(all ...types.BatchStatementRequest) call {
-	return func(db *DB, ctx context.Context) error {
-		_, err := db.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{Statements: all})
-		return err
-	}
+	return of((*DB).BatchExecuteStatement, &dynamodb.BatchExecuteStatementInput{Statements: all})
 }
 
 // many are n different things.
@@ -112,7 +95,7 @@ func inP(sk string) attributes { return keyAt("p", sk) }
 
 // What DynamoDB refuses before it looks at any item, and what nobody here says, changes nothing.
 func TestWhatDynamoDBRefusesToReadIsRefused(t *testing.T) {
-	one, p := attributes{":v": num("1")}, attributes{":p": str("p")}
+	one, two, p := attributes{":v": num("1")}, attributes{":v": num("1"), ":w": num("2")}, attributes{":p": str("p")}
 	pv := func(v types.AttributeValue) attributes { return attributes{":p": str("p"), ":v": v} }
 	putAndDelete := putting("a")
 	putAndDelete.Delete = &types.Delete{TableName: aws.String(tableName), Key: inP("b")}
@@ -130,18 +113,20 @@ func TestWhatDynamoDBRefusesToReadIsRefused(t *testing.T) {
 
 		"a key that is missing": get(nil),
 		"more than a key":       get(with("a", str("x"))),
-		"a parameter that nobody has": func(db *DB, ctx context.Context) error {
-			_, err := db.GetItem(ctx, &dynamodb.GetItemInput{TableName: aws.String(tableName), Key: inP("s"), ProjectionExpression: aws.String("n")})
-			return err
-		},
-		"a part of the items of a batch": func(db *DB, ctx context.Context) error {
-			_, err := db.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
-				tableName: {Keys: []map[string]types.AttributeValue{inP("s")}, ProjectionExpression: aws.String("n")},
-			}})
-			return err
-		},
+		"a parameter that nobody has": of((*DB).GetItem, &dynamodb.GetItemInput{
+			TableName: aws.String(tableName), Key: inP("s"), ProjectionExpression: aws.String("n"),
+		}),
+		"a part of the items of a batch": getOf(types.KeysAndAttributes{Keys: []map[string]types.AttributeValue{inP("s")}, ProjectionExpression: aws.String("n")}),
 
 		"an empty condition":              on("", nil, nil),
+		"a condition with <>":             on("n <> :v", nil, one),
+		"a condition with BETWEEN":        on("n BETWEEN :v AND :w", nil, two),
+		"a condition with IN":             on("n IN (:v, :w)", nil, two),
+		"a condition with NOT":            on("n = :v AND NOT m = :w", nil, two),
+		"a condition on a part of a map":  on("doc.a = :v", nil, one),
+		"a condition on a part of a list": on("many[0] = :v", nil, one),
+		"a condition with contains":       on("contains(s, :v)", nil, one),
+		"a condition on a type":           on("attribute_type(s, :v)", nil, one),
 		"an unknown function":             on("exists(n)", nil, nil),
 		"a reserved word":                 on("status = :v", nil, one),
 		"an undefined value":              on("n = :w", nil, one),
@@ -151,16 +136,19 @@ func TestWhatDynamoDBRefusesToReadIsRefused(t *testing.T) {
 		"a condition of more than 4 KB":   on("n = :v"+strings.Repeat(" ", 5000), nil, one),
 		"a section twice":                 update("SET a = :v SET b = :v", one),
 		"an attribute set twice":          update("SET a = :v, a = :v", one),
+		"a default for an attribute":      update("SET n = if_not_exists(n, :v)", one),
+		"an element more":                 update("SET many = list_append(many, :v)", one),
+		"an update of a part of a map":    update("SET doc.a = :v", one),
+		"an element removed":              update("REMOVE many[0]", nil),
 		"a partition key set":             update("SET pk = :v", one),
 		"a sort key removed":              update("REMOVE sk", nil),
 		"arithmetic on what is not there": update("SET n = gone + :v", one),
 		"a copy of what is not there":     update("SET n = gone", nil),
 		"a sum beyond 64 bits":            update("ADD n :v", attributes{":v": num("9223372036854775807")}),
 		"an update beyond 400 KB":         update("SET big = :v", attributes{":v": str(strings.Repeat("x", 400<<10))}),
-		"values of before the update": func(db *DB, ctx context.Context) error {
-			_, err := db.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: aws.String(tableName), Key: inP("s"), ReturnValues: types.ReturnValueAllOld})
-			return err
-		},
+		"values of before the update": of((*DB).UpdateItem, &dynamodb.UpdateItemInput{
+			TableName: aws.String(tableName), Key: inP("s"), ReturnValues: types.ReturnValueAllOld,
+		}),
 
 		"a query without a condition": query(func(in *dynamodb.QueryInput) { in.KeyConditionExpression, in.ExpressionAttributeValues = nil, nil }),
 		"a query of no items":         query(func(in *dynamodb.QueryInput) { in.Limit = aws.Int32(0) }),
@@ -209,55 +197,8 @@ func TestWhatDynamoDBRefusesToReadIsRefused(t *testing.T) {
 }
 
 func TestAnotherTableIsUnknown(t *testing.T) {
-	_, err := newDB().GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String("other"), Key: inP("s")})
-	wantCode(t, err, "ResourceNotFoundException")
-}
-
-// What DynamoDB knows and nobody here says is refused by its name, so that whoever begins to
-// say it finds out what is missing.
-func TestWhatNobodyHereSaysIsRefusedByName(t *testing.T) {
-	v := attributes{":v": num("1")}
-	both := maps.Clone(v)
-	both[":w"] = num("2")
-	for named, refused := range map[string]call{
-		`"BETWEEN"`:             on("n BETWEEN :v AND :w", nil, both),
-		`">" here: n <>`:        on("n <> :v", nil, v),
-		`"IN"`:                  on("n IN (:v, :w)", nil, both),
-		`"NOT"`:                 on("n = :v AND NOT m = :w", nil, both),
-		`".a = :v"`:             on("doc.a = :v", nil, v),
-		`"[0] = :v"`:            on("many[0] = :v", nil, v),
-		`"(" here: contains`:    on("contains(s, :v)", nil, v),
-		`"(" here: attribute_t`: on("attribute_type(s, :v)", nil, v),
-		`"(" here: SET n = if`:  update("SET n = if_not_exists(n, :v)", v),
-		`"(" here: SET many =`:  update("SET many = list_append(many, :v)", v),
-		`".a = :v" here`:        update("SET doc.a = :v", v),
-		`"[0]"`:                 update("REMOVE many[0]", nil),
-		"ProjectionExpression": func(db *DB, ctx context.Context) error {
-			_, err := db.Scan(ctx, &dynamodb.ScanInput{TableName: aws.String(tableName), ProjectionExpression: aws.String("n")})
-			return err
-		},
-	} {
-		err := refused(newDB(), t.Context())
-		if wantCode(t, err, "ValidationException"); !strings.Contains(err.Error(), named) {
-			t.Errorf("%v does not name %s", err, named)
-		}
-	}
-}
-
-func TestTheReservedWordListIsComplete(t *testing.T) {
-	if len(reservedWords) != 573 {
-		t.Errorf("%d reserved words, want 573", len(reservedWords))
-	}
-	for _, word := range []string{"ABORT", "zone", "Name", "status", "next", "at", "TTL"} {
-		if !reserved(word) {
-			t.Errorf("%s is not reserved", word)
-		}
-	}
-	for _, word := range []string{"pk", "sk", "stock", "claimId", "empty_", "opensAt", "version", "remove"} {
-		if reserved(word) {
-			t.Errorf("%s is reserved", word)
-		}
-	}
+	other := of((*DB).GetItem, &dynamodb.GetItemInput{TableName: aws.String("other"), Key: inP("s")})
+	wantCode(t, other(newDB(), t.Context()), "ResourceNotFoundException")
 }
 
 func TestStatementsThatAreRefusedAlone(t *testing.T) {

@@ -204,7 +204,7 @@ func (t *table) keyOf(attributes map[string]types.AttributeValue) (key, error) {
 		return key{}, validation("The provided key element does not match the schema")
 	}
 	for name, v := range attributes {
-		if !t.isKey(name) || typeOf(v) != "S" {
+		if _, isString := stringOf(v); !t.isKey(name) || !isString {
 			return key{}, validation("The provided key element does not match the schema")
 		}
 	}

@@ -1,9 +1,13 @@
 package dynamotest
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
+	"math/big"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -85,24 +89,9 @@ func checkSet(kind string, size, distinct int) error {
 	return nil
 }
 
-// typeOf is the type descriptor of an admitted value: S, N, B, SS, NS or BOOL; "" for
-// no value.
+// typeOf is the type descriptor of a value, such as S or NS.
 func typeOf(v types.AttributeValue) string {
-	switch v.(type) {
-	case *types.AttributeValueMemberS:
-		return "S"
-	case *types.AttributeValueMemberN:
-		return "N"
-	case *types.AttributeValueMemberB:
-		return "B"
-	case *types.AttributeValueMemberSS:
-		return "SS"
-	case *types.AttributeValueMemberNS:
-		return "NS"
-	case *types.AttributeValueMemberBOOL:
-		return "BOOL"
-	}
-	return ""
+	return strings.TrimPrefix(fmt.Sprintf("%T", v), "*types.AttributeValueMember")
 }
 
 // equal compares two admitted values, of which equal ones have one form; a missing value equals
@@ -146,8 +135,7 @@ func (it item) size() int {
 	return total
 }
 
-func valueSize(v types.AttributeValue) int {
-	total := 0
+func valueSize(v types.AttributeValue) (total int) {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
 		return len(v.Value)
@@ -155,15 +143,77 @@ func valueSize(v types.AttributeValue) int {
 		return len(v.Value)
 	case *types.AttributeValueMemberN:
 		return numberSize(v.Value)
-	case *types.AttributeValueMemberSS, *types.AttributeValueMemberNS:
-		for _, one := range membersOf(v) {
-			if typeOf(v) == "NS" {
-				total += numberSize(one)
-			} else {
-				total += len(one)
-			}
+	case *types.AttributeValueMemberSS:
+		for _, one := range v.Value {
+			total += len(one)
+		}
+		return total
+	case *types.AttributeValueMemberNS:
+		for _, one := range v.Value {
+			total += numberSize(one)
 		}
 		return total
 	}
 	return 1 // BOOL
+}
+
+// This project computes with and compares whole numbers of 64 bits, so every number is one.
+
+// wholeNumber reads a number. Its error is a ValidationException.
+func wholeNumber(text string) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, validation("The parameter cannot be converted to a numeric value of those that dynamotest knows, whole ones of 64 bits: %s", text)
+	}
+	return n, nil
+}
+
+func numberOf(n int64) *types.AttributeValueMemberN {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+// admitNumbers returns the distinct numbers of a set in order.
+func admitNumbers(texts []string) ([]string, error) {
+	out := make([]string, len(texts))
+	for i, text := range texts {
+		n, err := wholeNumber(text)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = strconv.FormatInt(n, 10)
+	}
+	slices.SortFunc(out, compareNumbers)
+	return slices.Compact(out), nil
+}
+
+// sumOf adds two admitted numbers, or subtracts the second one.
+func sumOf(a, b *types.AttributeValueMemberN, subtract bool) (types.AttributeValue, error) {
+	x, _ := wholeNumber(a.Value)
+	y, _ := wholeNumber(b.Value)
+	sum, other := big.NewInt(x), big.NewInt(y)
+	if subtract {
+		other.Neg(other)
+	}
+	if sum.Add(sum, other); !sum.IsInt64() {
+		return nil, validation("Number overflow: dynamotest knows whole numbers of 64 bits")
+	}
+	return numberOf(sum.Int64()), nil
+}
+
+// compareNumbers compares two admitted numbers.
+func compareNumbers(a, b string) int {
+	x, _ := wholeNumber(a)
+	y, _ := wholeNumber(b)
+	return cmp.Compare(x, y)
+}
+
+// numberSize is what a number counts for in the size of its item: about one byte for two
+// digits and one more, and one for the sign. Zeros at its end do not count.
+func numberSize(text string) int {
+	digits := strings.TrimPrefix(text, "-")
+	size := (max(1, len(strings.TrimRight(digits, "0")))+1)/2 + 1
+	if digits != text {
+		size++
+	}
+	return size
 }
