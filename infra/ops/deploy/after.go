@@ -5,15 +5,12 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"flashsale/infra/kit/arguments"
 	"flashsale/infra/kit/client"
 	"flashsale/infra/ops/deploy/smoke"
 	"flashsale/infra/ops/place"
@@ -29,37 +26,26 @@ const localURL = "http://127.0.0.1:3000"
 func fresh(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()[:12]) }
 
 // find finds the system given by -url or -env.
-func (f files) find(ctx context.Context, url string) (place.Place, error) {
-	if *f.env == "" {
+func (c *command) find(ctx context.Context, url string) (place.Place, error) {
+	if c.env == "" {
 		return place.Find(ctx, place.Wanted{URL: cmp.Or(url, localURL)})
 	}
-	e, err := f.environment(nil)
+	e, err := c.environment()
 	if err != nil {
 		return place.Place{}, err
 	}
 	return place.Find(ctx, place.Wanted{URL: url, Stack: e.StackName, Region: e.Region})
 }
 
-func parse(f *flag.FlagSet, args []string) error {
-	if err := arguments.Parse(f, args); err != nil {
-		return fmt.Errorf("%w: %w", errUsage, err)
-	}
-	if f.NArg() > 0 {
-		return fmt.Errorf("%w: unexpected argument %q", errUsage, f.Arg(0))
-	}
-	return nil
-}
-
-func runSmoke(ctx context.Context, args []string, out, complaints io.Writer) error {
-	f, file := flags("smoke", complaints)
-	url := f.String("url", "", "the API's address")
-	sale := f.String("sale", "", "an open sale's `id` (default: a new one of one unit)")
-	token := f.String("token", os.Getenv("TOKEN"), "access token of a user without a claim in the sale (default: $TOKEN)")
-	bound := f.Duration("bound", 30*time.Second, "time limit for the order id")
-	if err := parse(f, args); err != nil {
+func runSmoke(ctx context.Context, c *command) error {
+	url := c.String("url", "", "the API's address")
+	sale := c.String("sale", "", "an open sale's `id` (default: a new one of one unit)")
+	token := c.String("token", os.Getenv("TOKEN"), "access token of a user without a claim in the sale (default: $TOKEN)")
+	bound := c.Duration("bound", 30*time.Second, "time limit for the order id")
+	if err := c.parse(); err != nil {
 		return err
 	}
-	p, err := file.find(ctx, *url)
+	p, err := c.find(ctx, *url)
 	if err != nil {
 		return err
 	}
@@ -85,19 +71,18 @@ func runSmoke(ctx context.Context, args []string, out, complaints io.Writer) err
 	if p.Functions[client.ReconcileFunction] != "" && r.LastUnit && r.Token != "" {
 		r.Receipt = func(ctx context.Context) (string, error) { return p.Receipt(ctx, r.Sale) }
 	}
-	fmt.Fprintf(out, "smoke test of %s with sale %s\n", p.API, r.Sale)
-	return smoke.Print(out, r.Run(ctx))
+	fmt.Fprintf(c.out, "smoke test of %s with sale %s\n", p.API, r.Sale)
+	return smoke.Print(c.out, r.Run(ctx))
 }
 
-func runTokens(ctx context.Context, args []string, out, complaints io.Writer) error {
-	f, file := flags("tokens", complaints)
-	url := f.String("url", "", "the API's address")
-	n := f.Int("n", 1, "number of users")
-	path := f.String("out", ".build/tokens", "the `file` for the tokens")
-	if err := parse(f, args); err != nil {
+func runTokens(ctx context.Context, c *command) error {
+	url := c.String("url", "", "the API's address")
+	n := c.Int("n", 1, "number of users")
+	path := c.String("out", ".build/tokens", "the `file` for the tokens")
+	if err := c.parse(); err != nil {
 		return err
 	}
-	p, err := file.find(ctx, *url)
+	p, err := c.find(ctx, *url)
 	if err != nil {
 		return err
 	}
@@ -105,12 +90,9 @@ func runTokens(ctx context.Context, args []string, out, complaints io.Writer) er
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(*path), 0o755); err != nil {
+	if err := cmp.Or(os.MkdirAll(filepath.Dir(*path), 0o755), os.WriteFile(*path, []byte(strings.Join(made, "\n")+"\n"), 0o600)); err != nil {
 		return fmt.Errorf("write tokens: %w", err)
 	}
-	if err := os.WriteFile(*path, []byte(strings.Join(made, "\n")+"\n"), 0o600); err != nil {
-		return fmt.Errorf("write tokens: %w", err)
-	}
-	fmt.Fprintf(out, "%d access tokens are in %s; they are valid for about an hour\n", len(made), *path)
+	fmt.Fprintf(c.out, "%d access tokens are in %s; they are valid for about an hour\n", len(made), *path)
 	return nil
 }

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -29,35 +27,25 @@ import (
 // test users.
 const production, development = "prod", "dev"
 
-// environment reads the file's section and applies the overrides of the command line.
-func (f files) environment(overrides []string) (samconfig.Environment, error) {
-	e, err := samconfig.Read(*f.config, *f.env)
-	if err != nil {
-		return e, err
-	}
-	return e, e.Override(overrides...)
-}
-
 // evaluate parses the command line, whose arguments are overrides, and evaluates the template in
 // the environment.
-func (f files) evaluate(set *flag.FlagSet, args []string) (e samconfig.Environment, t *cloudformation.Template, err error) {
-	if err := arguments.Parse(set, args); err != nil {
-		return e, nil, fmt.Errorf("%w: %w", errUsage, err)
-	}
-	if e, err = f.environment(set.Args()); err != nil {
+func (c *command) evaluate() (e samconfig.Environment, t *cloudformation.Template, err error) {
+	if err := arguments.Parse(c.FlagSet, c.args); err != nil {
 		return e, nil, err
 	}
-	t, err = preflight.Read(*f.template, e.Region, e.Parameters)
+	if e, err = c.environment(c.Args()...); err != nil {
+		return e, nil, err
+	}
+	t, err = preflight.Read(c.template, e.Region, e.Parameters)
 	return e, t, err
 }
 
-func runParameters(_ context.Context, args []string, out, complaints io.Writer) error {
-	f, file := flags("parameters", complaints)
-	built := f.String("built", ".aws-sam/build", "the output `folder` of sam build")
-	release := f.String("release", "", "`folder` of a release to deploy; its files are put into -built")
-	e, template, err := file.evaluate(f, args)
+func runParameters(_ context.Context, c *command) error {
+	built := c.String("built", ".aws-sam/build", "the output `folder` of sam build")
+	release := c.String("release", "", "`folder` of a release to deploy; its files are put into -built")
+	e, template, err := c.evaluate()
 	if err == nil && *release != "" {
-		err = copied(*release, *file.template, *built)
+		err = copied(*release, c.template, *built)
 	}
 	if err != nil {
 		return err
@@ -81,21 +69,20 @@ func runParameters(_ context.Context, args []string, out, complaints io.Writer) 
 		return err
 	}
 	for _, argument := range arguments {
-		fmt.Fprintln(out, argument)
+		fmt.Fprintln(c.out, argument)
 	}
 	return nil
 }
 
-func runPreflight(ctx context.Context, args []string, out, complaints io.Writer) error {
-	f, file := flags("preflight", complaints)
-	offline := f.Bool("offline", false, "do not call AWS or the issuer")
-	e, template, err := file.evaluate(f, args)
+func runPreflight(ctx context.Context, c *command) error {
+	offline := c.Bool("offline", false, "do not call AWS or the issuer")
+	e, template, err := c.evaluate()
 	if err != nil {
 		return err
 	}
 	d := preflight.Deployment{
 		Stack: e.StackName, Region: e.Region, Production: e.Name == production, TestUsers: e.Name == development, Template: template, Now: time.Now(),
-		Changes: func(ctx context.Context) ([]string, error) { return uncommitted(ctx, filepath.Dir(*file.template)) },
+		Changes: func(ctx context.Context) ([]string, error) { return uncommitted(ctx, filepath.Dir(c.template)) },
 	}
 	if !*offline {
 		cfg, err := place.Config(ctx, e.Region)
@@ -106,8 +93,8 @@ func runPreflight(ctx context.Context, args []string, out, complaints io.Writer)
 		d.Limits, d.Bus, d.Table, d.Balanced = account.Limits, account.Bus, tables.Check, tables.Balanced
 		d.Issuer = preflight.Discovery{Client: http.DefaultClient}.Check
 	}
-	fmt.Fprintf(out, "preflight of stack %s (%s)\n", e.StackName, e.Name)
-	return preflight.Print(out, preflight.Run(ctx, d))
+	fmt.Fprintf(c.out, "preflight of stack %s (%s)\n", e.StackName, e.Name)
+	return preflight.Print(c.out, preflight.Run(ctx, d))
 }
 
 // output runs a program and returns what it prints. An error includes its complaint.

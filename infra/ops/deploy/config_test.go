@@ -25,21 +25,6 @@ func environment(t *testing.T, name string) samconfig.Environment {
 	return e
 }
 
-func TestEnvironmentsShareNeitherStackNorSecrets(t *testing.T) {
-	dev, prod := environment(t, "dev"), environment(t, production)
-	if dev.StackName == "" || prod.StackName == "" || dev.StackName == prod.StackName {
-		t.Errorf("stacks %q and %q", dev.StackName, prod.StackName)
-	}
-	for _, e := range []samconfig.Environment{dev, prod} {
-		if e.Region == "" {
-			t.Errorf("%s: its region depends on who deploys", e.Name)
-		}
-		if e.Parameters["OriginSecret"] != "" {
-			t.Errorf("%s: there is a secret in the file", e.Name)
-		}
-	}
-}
-
 // The opening day's parameters in DEPLOYING.md must pass the preflight.
 func TestTheDocumentsOpeningDayPassesThePreflight(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "infra", "docs", "DEPLOYING.md"))

@@ -2,7 +2,7 @@
 // the smoke test after it.
 //
 // The smoke test works the same way on the local stack and on a deployed one. This package reads
-// flags and sets exit codes; the packages below do the work.
+// flags; the packages below do the work.
 package main
 
 import (
@@ -15,15 +15,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"flashsale/infra/ops/deploy/preflight"
-	"flashsale/infra/ops/deploy/smoke"
-)
-
-// Exit codes: 1 means that something is wrong, 2 that the command could not find out.
-const (
-	exitFine   = 0
-	exitWrong  = 1
-	exitNotRun = 2
+	"flashsale/infra/kit/arguments"
+	"flashsale/infra/kit/samconfig"
 )
 
 const usage = `usage:
@@ -38,53 +31,62 @@ where: -url of a local stack (the default, http://127.0.0.1:3000) or of any API,
 stack of an environment in infra/samconfig.toml, with AWS credentials in the environment
 `
 
-// errUsage means that the command line is invalid.
-var errUsage = errors.New("wrong usage")
+var commands = map[string]func(context.Context, *command) error{
+	"release": runRelease, "preflight": runPreflight, "parameters": runParameters, "smoke": runSmoke, "tokens": runTokens,
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
-	os.Exit(exitCode(err, os.Stderr))
-}
-
-// exitCode prints the error to w and returns the exit code.
-func exitCode(err error, w io.Writer) int {
-	switch {
-	case err == nil, errors.Is(err, flag.ErrHelp):
-		return exitFine
-	case errors.Is(err, preflight.ErrFailed), errors.Is(err, smoke.ErrMismatch):
-		fmt.Fprintln(w, "deploy:", err)
-		return exitWrong
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "deploy:", err)
+		os.Exit(1)
 	}
-	fmt.Fprintln(w, "deploy:", err)
-	return exitNotRun
 }
 
 // run does one command.
 func run(ctx context.Context, args []string, out, complaints io.Writer) error {
-	commands := map[string]func(context.Context, []string, io.Writer, io.Writer) error{
-		"release": runRelease, "preflight": runPreflight, "parameters": runParameters, "smoke": runSmoke, "tokens": runTokens,
-	}
 	if len(args) > 0 && (args[0] == "-h" || args[0] == "--help") {
 		fmt.Fprint(complaints, usage)
 		return flag.ErrHelp
 	}
 	if len(args) == 0 || commands[args[0]] == nil {
-		return fmt.Errorf("%w: name a command (-h lists them)", errUsage)
+		return errors.New("name a command (-h lists them)")
 	}
-	return commands[args[0]](ctx, args[1:], out, complaints)
+	c := &command{FlagSet: flag.NewFlagSet(args[0], flag.ContinueOnError), args: args[1:], out: out}
+	c.SetOutput(complaints)
+	c.Usage = func() { fmt.Fprint(complaints, usage) }
+	c.StringVar(&c.env, "env", "", "environment in the configuration file")
+	c.StringVar(&c.config, "config", "infra/samconfig.toml", "the SAM CLI's configuration `file`")
+	c.StringVar(&c.template, "template", "template.yaml", "the template's `file`")
+	return commands[args[0]](ctx, c)
 }
 
-// flags returns a command's flag set with the flags for the files that most commands read.
-func flags(command string, complaints io.Writer) (f *flag.FlagSet, file files) {
-	f = flag.NewFlagSet(command, flag.ContinueOnError)
-	f.SetOutput(complaints)
-	f.Usage = func() { fmt.Fprint(complaints, usage) }
-	file.env = f.String("env", "", "environment in the configuration file")
-	file.config = f.String("config", "infra/samconfig.toml", "the SAM CLI's configuration `file`")
-	file.template = f.String("template", "template.yaml", "the template's `file`")
-	return f, file
+// command is one command with the flags for the files that most commands read.
+type command struct {
+	*flag.FlagSet
+	args                  []string
+	env, config, template string
+	out                   io.Writer
 }
 
-type files struct{ env, config, template *string }
+// parse reads the flags of a command that takes nothing else.
+func (c *command) parse() error {
+	if err := arguments.Parse(c.FlagSet, c.args); err != nil {
+		return err
+	}
+	if c.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", c.Arg(0))
+	}
+	return nil
+}
+
+// environment reads the file's section and applies overrides.
+func (c *command) environment(overrides ...string) (samconfig.Environment, error) {
+	e, err := samconfig.Read(c.config, c.env)
+	if err != nil {
+		return e, err
+	}
+	return e, e.Override(overrides...)
+}

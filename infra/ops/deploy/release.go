@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -34,20 +33,19 @@ var packed = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // runRelease checks whether a release may be made of this tree and, with -built, makes its files from
 // the functions' programs; bills of materials that are in the folder already are listed with them.
-func runRelease(ctx context.Context, args []string, out, complaints io.Writer) error {
-	f, file := flags("release", complaints)
-	tag := f.String("tag", "", "the tag that the release must have")
-	built := f.String("built", "", "`folder` of the functions' programs; without it the tree is only checked")
-	name := f.Bool("name", false, "only print the release's name")
-	to := f.String("out", ".build/release", "the release's `folder`")
-	if err := parse(f, args); err != nil {
+func runRelease(ctx context.Context, c *command) error {
+	tag := c.String("tag", "", "the tag that the release must have")
+	built := c.String("built", "", "`folder` of the functions' programs; without it the tree is only checked")
+	name := c.Bool("name", false, "only print the release's name")
+	to := c.String("out", ".build/release", "the release's `folder`")
+	if err := c.parse(); err != nil {
 		return err
 	}
 	if *name {
-		fmt.Fprintln(out, "v"+sale.Release)
+		fmt.Fprintln(c.out, "v"+sale.Release)
 		return nil
 	}
-	tree := filepath.Dir(*file.template)
+	tree := filepath.Dir(c.template)
 	if err := releasable(ctx, tree, *tag); err != nil {
 		return fmt.Errorf("no release: %w", err)
 	}
@@ -55,7 +53,7 @@ func runRelease(ctx context.Context, args []string, out, complaints io.Writer) e
 		return nil
 	}
 	modules := map[string]string{}
-	template, err := preflight.Read(*file.template, "", everyFunction)
+	template, err := preflight.Read(c.template, "", everyFunction)
 	if err != nil {
 		return err
 	}
@@ -77,8 +75,8 @@ func runRelease(ctx context.Context, args []string, out, complaints io.Writer) e
 		return err
 	}
 	files := map[string][]byte{"THIRD-PARTY-LICENSES.txt": notices}
-	for name, from := range map[string]string{"template.yaml": *file.template, "front.yaml": "infra/front.yaml", "alarms.yaml": "infra/alarms.yaml", "LICENSE": "LICENSE"} {
-		if from != *file.template {
+	for name, from := range map[string]string{"template.yaml": c.template, "front.yaml": "infra/front.yaml", "alarms.yaml": "infra/alarms.yaml", "LICENSE": "LICENSE"} {
+		if from != c.template {
 			from = filepath.Join(tree, from)
 		}
 		if files[name], err = os.ReadFile(from); err != nil {
@@ -98,7 +96,7 @@ func runRelease(ctx context.Context, args []string, out, complaints io.Writer) e
 	if err := os.WriteFile(filepath.Join(*to, sums), list, 0o644); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "release %s is in %s: %d files and %s\n", sale.Release, *to, bytes.Count(list, []byte("\n")), sums)
+	fmt.Fprintf(c.out, "release %s is in %s: %d files and %s\n", sale.Release, *to, bytes.Count(list, []byte("\n")), sums)
 	return nil
 }
 
