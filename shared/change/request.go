@@ -136,20 +136,14 @@ func (r *Request) creation() (sale.Creation, error) {
 		return c, invalid("stock is needed")
 	}
 	c.Stock = *r.Stock
-	if r.Shards != nil {
-		if c.Shards = *r.Shards; c.Shards == 0 {
-			return c, invalid("shards must be at least 1")
-		}
-	}
-	if r.OrdersPerSecond != nil {
-		if c.OrdersPerSecond = *r.OrdersPerSecond; c.OrdersPerSecond == 0 {
-			return c, invalid("ordersPerSecond must be at least 1")
-		}
-	}
-	if r.MaxStock != nil {
-		if c.MaxStock = *r.MaxStock; c.MaxStock == 0 {
-			return c, invalid("maxStock must be at least the stock")
-		}
+	if err := cmp.Or(
+		optional(&c.Shards, r.Shards, "shards must be at least 1"),
+		optional(&c.OrdersPerSecond, r.OrdersPerSecond, "ordersPerSecond must be at least 1"),
+		optional(&c.MaxStock, r.MaxStock, "maxStock must be at least the stock"),
+		optional(&c.LimitGroup, r.LimitGroup, "limitGroup must not be empty"),
+		optional(&c.Price, r.Price, "price must be at least 1 minor unit"),
+	); err != nil {
+		return c, err
 	}
 	// Beyond the limit the product could overflow.
 	if r.PayWithin < 0 || r.PayWithin > int64(sale.MaxPayWithin/time.Second) {
@@ -157,16 +151,6 @@ func (r *Request) creation() (sale.Creation, error) {
 	}
 	c.PayWithin, c.Currency = time.Duration(r.PayWithin)*time.Second, r.Currency
 	c.Labels = sale.Labels(r.Labels)
-	if r.LimitGroup != nil {
-		if c.LimitGroup = *r.LimitGroup; c.LimitGroup == "" {
-			return c, invalid("limitGroup must not be empty")
-		}
-	}
-	if r.Price != nil {
-		if c.Price = *r.Price; c.Price == 0 {
-			return c, invalid("price must be at least 1 minor unit")
-		}
-	}
 	if c.DrawTerms, err = r.drawTerms(); err != nil {
 		return c, err
 	}
@@ -192,6 +176,18 @@ func (r *Request) drawTerms() (terms sale.DrawTerms, err error) {
 		terms.EnterUntil, err = instant("enterUntil", *r.EnterUntil)
 	}
 	return terms, err
+}
+
+// optional sets a field to a value that may be missing. It refuses zero, which the field has
+// without one.
+func optional[T comparable](field, value *T, refusal string) error {
+	if value == nil {
+		return nil
+	}
+	if *field = *value; *field == *new(T) {
+		return invalid(refusal)
+	}
+	return nil
 }
 
 func given(text *string) string {
@@ -229,25 +225,15 @@ func (r *Request) edit(now time.Time) (sale.Edit, error) {
 	if e.Seen, err = r.seen(); err != nil {
 		return e, err
 	}
-	if r.At != nil {
-		if e.At, err = instant("at", *r.At); err != nil {
-			return e, err
-		}
-		if e.At.IsZero() {
-			return e, invalid("at is out of range")
-		}
+	if e.At, err = optionalInstant("at", r.At); err != nil {
+		return e, err
 	}
 	if r.Action == "reschedule" {
 		if e.OpensAt, e.ClosesAt, err = r.window(); err != nil {
 			return e, err
 		}
-		if r.Until != nil {
-			if e.Until, err = instant("until", *r.Until); err != nil {
-				return e, err
-			}
-			if e.Until.IsZero() {
-				return e, invalid("until is out of range")
-			}
+		if e.Until, err = optionalInstant("until", r.Until); err != nil {
+			return e, err
 		}
 	} else {
 		paused := r.Action == "pause"
@@ -261,6 +247,18 @@ func (r *Request) window() (opensAt, closesAt time.Time, err error) {
 		closesAt, err = instant("closesAt", r.ClosesAt)
 	}
 	return opensAt, closesAt, err
+}
+
+// optionalInstant refuses the zero time, which an edit has without one.
+func optionalInstant(name string, text *string) (time.Time, error) {
+	if text == nil {
+		return time.Time{}, nil
+	}
+	t, err := instant(name, *text)
+	if err == nil && t.IsZero() {
+		err = invalid(name + " is out of range")
+	}
+	return t, err
 }
 
 func instant(name, text string) (time.Time, error) {

@@ -163,18 +163,8 @@ func (l Leaf) String() string   { return hex.EncodeToString(l[:]) }
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 func (r Rank) String() string   { return hex.EncodeToString(r[:]) }
 
-// ParseNonce, ParseLeaf, ParseDigest and ParseRank read what String returns, and nothing else:
-// a value has one text, so that texts may be compared.
-func ParseNonce(text string) (n Nonce, err error) {
-	err = parse(n[:], text)
-	return n, err
-}
-
-func ParseLeaf(text string) (l Leaf, err error) {
-	err = parse(l[:], text)
-	return l, err
-}
-
+// ParseDigest and ParseRank read what String returns, and nothing else: a value has one text, so
+// that texts may be compared.
 func ParseDigest(text string) (d Digest, err error) {
 	err = parse(d[:], text)
 	return d, err

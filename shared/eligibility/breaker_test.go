@@ -40,29 +40,6 @@ func TestTheBreakerOpensAfterFiveFailuresInARow(t *testing.T) {
 	}
 }
 
-func TestOneCallMayTryWhenThePauseIsOver(t *testing.T) {
-	b := steady()
-	fail(t, b, maxFailures, start)
-	now := start.Add(firstPause)
-	state, ok := b.enter(now)
-	if !ok {
-		t.Fatal("nobody may try")
-	}
-	if _, second := b.enter(now); second || !b.isOpen(now) {
-		t.Error("a second call may try at the same time")
-	}
-	b.succeed(state, now)
-	for range 3 {
-		if _, ok := b.enter(now); !ok || b.isOpen(now) {
-			t.Error("not closed after a try that succeeded")
-		}
-	}
-	fail(t, b, maxFailures-1, now)
-	if b.isOpen(now) {
-		t.Error("old failures count again")
-	}
-}
-
 func TestAClockThatStepsBackBringsNoPauseBackThatASuccessHasEnded(t *testing.T) {
 	b := steady()
 	fail(t, b, maxFailures, start)

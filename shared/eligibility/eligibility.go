@@ -16,11 +16,8 @@ import (
 	"flashsale/shared/recent"
 )
 
-// The bounds of the options.
-const (
-	MaxTimeout     = time.Second // with it a purchase still has time for its tries (P16)
-	MaxConcurrency = 1000
-)
+// MaxTimeout bounds Options.Timeout: with it a purchase still has time for its tries (P16).
+const MaxTimeout = time.Second
 
 // Options say which service to ask and how long to wait.
 type Options struct {
@@ -30,7 +27,7 @@ type Options struct {
 	// bound of its own: a call with little time left would fail and make a busy service
 	// look broken.
 	Timeout time.Duration
-	// Concurrency bounds the calls at once: 1 to MaxConcurrency.
+	// Concurrency bounds the calls at once.
 	Concurrency int
 	// FailOpen lets users buy when there is no answer; otherwise they may not
 	// until there is one.
@@ -59,17 +56,8 @@ type Checker struct {
 	answers  *recent.Memory[question, bool]
 }
 
-// New returns a checker; it fails without a clock and for options out of range.
+// New returns a checker; it fails for a URL that cannot be meant.
 func New(o Options) (*Checker, error) {
-	if o.Now == nil {
-		return nil, errors.New("no clock")
-	}
-	if o.Timeout < time.Millisecond || o.Timeout > MaxTimeout {
-		return nil, fmt.Errorf("read eligibility timeout %s: must be 1 ms to %s", o.Timeout, MaxTimeout)
-	}
-	if o.Concurrency < 1 || o.Concurrency > MaxConcurrency {
-		return nil, fmt.Errorf("read eligibility concurrency %d: must be 1 to %d", o.Concurrency, MaxConcurrency)
-	}
 	s, err := newService(o.URL, o.Transport, o.Concurrency)
 	if err != nil {
 		return nil, err

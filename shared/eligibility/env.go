@@ -7,10 +7,12 @@ import (
 	"time"
 )
 
-// Defaults for unset variables.
 const (
+	// Defaults for unset variables.
 	defaultTimeout     = 300 * time.Millisecond
 	defaultConcurrency = 8
+
+	maxConcurrency = 1000
 )
 
 // FromEnv returns the checker that the environment variables describe, or nil if
@@ -28,8 +30,8 @@ func FromEnv(now func() time.Time) (*Checker, error) {
 	}
 	if text := os.Getenv("ELIGIBILITY_CONCURRENCY"); text != "" {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > MaxConcurrency {
-			return nil, fmt.Errorf("ELIGIBILITY_CONCURRENCY is %q, want 1 to %d", text, MaxConcurrency)
+		if err != nil || n < 1 || n > maxConcurrency {
+			return nil, fmt.Errorf("ELIGIBILITY_CONCURRENCY is %q, want 1 to %d", text, maxConcurrency)
 		}
 		o.Concurrency = n
 	}

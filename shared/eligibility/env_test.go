@@ -64,16 +64,3 @@ func TestTheEnvironmentSaysWhomToAskAndWithHowMuchPatience(t *testing.T) {
 		})
 	}
 }
-
-func TestOptionsOutsideTheirBoundsAreRefused(t *testing.T) {
-	for i, o := range []Options{
-		{Timeout: time.Second, Concurrency: 1}, // as it should be
-		{Concurrency: 1}, {Timeout: MaxTimeout + 1, Concurrency: 1},
-		{Timeout: time.Second}, {Timeout: time.Second, Concurrency: MaxConcurrency + 1},
-	} {
-		o.URL, o.Now = "http://127.0.0.1:1", clock.Wall
-		if _, err := New(o); (err == nil) != (i == 0) {
-			t.Errorf("%v, %d at once: %v", o.Timeout, o.Concurrency, err)
-		}
-	}
-}

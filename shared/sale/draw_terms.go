@@ -49,14 +49,14 @@ func (c *Creation) checkDraw() error {
 	}
 	switch {
 	case c.KeepFor < time.Hour || c.KeepFor > MaxKeepFor || c.KeepFor%time.Hour != 0:
-		return Refuse(InvalidRequest, fmt.Sprintf("keepHours must be 1 to %d, and comes with enterFrom and enterUntil", MaxKeepFor/time.Hour))
+		return Refusef(InvalidRequest, "keepHours must be 1 to %d, and comes with enterFrom and enterUntil", MaxKeepFor/time.Hour)
 	case !inRange(c.EnterFrom) || !inRange(c.EnterUntil):
 		return Refuse(InvalidRequest, "enterFrom and enterUntil are needed, between 2000 and 2100")
 	case c.EnterFrom.UnixMilli() >= c.EnterUntil.UnixMilli():
 		return Refuse(InvalidRequest, "enterUntil must be after enterFrom")
 	case c.Shards > MaxDrawShards || c.OrdersPerSecond > MaxDrawShards*OrdersPerShard:
-		return Refuse(InvalidRequest, fmt.Sprintf("a sale with a draw has at most %d shards, which are planned for %d ordersPerSecond",
-			MaxDrawShards, MaxDrawShards*OrdersPerShard))
+		return Refusef(InvalidRequest, "a sale with a draw has at most %d shards, which are planned for %d ordersPerSecond",
+			MaxDrawShards, MaxDrawShards*OrdersPerShard)
 	}
 	return c.CheckDraw(0)
 }

@@ -1,9 +1,6 @@
 package sale
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 const (
 	// MaxLabels is the most labels of a sale.
@@ -31,13 +28,12 @@ func (l Labels) List() []string {
 func (l Labels) check() error {
 	all := l.List()
 	if len(all) > MaxLabels || len(l) > MaxLabelBytes {
-		return Refuse(InvalidRequest,
-			fmt.Sprintf("labels must be at most %d, of at most %d bytes together", MaxLabels, MaxLabelBytes))
+		return Refusef(InvalidRequest, "labels must be at most %d, of at most %d bytes together", MaxLabels, MaxLabelBytes)
 	}
 	for _, label := range all {
 		if label == "" || !validText(label, MaxLabel) || label != strings.TrimSpace(label) {
-			return Refuse(InvalidRequest,
-				fmt.Sprintf("labels must be separated by commas, each 1 to %d printable characters without a space at its ends", MaxLabel))
+			return Refusef(InvalidRequest,
+				"labels must be separated by commas, each 1 to %d printable characters without a space at its ends", MaxLabel)
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package sale
 
 import (
 	"cmp"
-	"fmt"
 	"net/url"
 	"strings"
 )
@@ -25,15 +24,17 @@ type Presentation struct {
 func (p *Presentation) check() error {
 	switch {
 	case p.Image != "" && httpsOrigin(p.Image) == "":
-		return Refuse(InvalidRequest,
-			fmt.Sprintf("image must be an address of at most %d characters that begins with https://, percent-encoded", MaxURL))
+		return refuseAddress("image")
 	case p.Link != "" && httpsOrigin(p.Link) == "":
-		return Refuse(InvalidRequest,
-			fmt.Sprintf("link must be an address of at most %d characters that begins with https://, percent-encoded", MaxURL))
+		return refuseAddress("link")
 	case !validText(strings.ReplaceAll(p.About, "\n", " "), MaxAbout):
-		return Refuse(InvalidRequest, fmt.Sprintf("about must be at most %d printable characters and line breaks", MaxAbout))
+		return Refusef(InvalidRequest, "about must be at most %d printable characters and line breaks", MaxAbout)
 	}
 	return nil
+}
+
+func refuseAddress(field string) error {
+	return Refusef(InvalidRequest, "%s must be an address of at most %d characters that begins with https://, percent-encoded", field, MaxURL)
 }
 
 // CheckImage refuses a picture that is not of the origin, the only one from which the

@@ -2,7 +2,6 @@ package sale
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 	"unicode/utf8"
 
@@ -67,13 +66,13 @@ func (c *Creation) Check() error {
 	case c.Stock < 1 || c.Stock > MaxStock:
 		return Refusef(InvalidRequest, "stock must be 1 to %d", MaxStock)
 	case c.MaxStock != 0 && (c.MaxStock < c.Stock || c.MaxStock > MaxStock):
-		return Refuse(InvalidRequest, fmt.Sprintf("maxStock must be at least the stock, and at most %d", MaxStock))
+		return Refusef(InvalidRequest, "maxStock must be at least the stock, and at most %d", MaxStock)
 	case c.Shards != 0 && c.OrdersPerSecond != 0:
 		return Refuse(InvalidRequest, "give shards or ordersPerSecond, not both")
 	case c.Shards < 0 || int64(c.Shards) > min(c.Stock, MaxShards):
-		return Refuse(InvalidRequest, fmt.Sprintf("shards must be 1 to %d, and not more than the stock", MaxShards))
+		return Refusef(InvalidRequest, "shards must be 1 to %d, and not more than the stock", MaxShards)
 	case c.OrdersPerSecond < 0 || c.OrdersPerSecond > MaxOrdersPerSecond:
-		return Refuse(InvalidRequest, fmt.Sprintf("ordersPerSecond must be 1 to %d", MaxOrdersPerSecond))
+		return Refusef(InvalidRequest, "ordersPerSecond must be 1 to %d", MaxOrdersPerSecond)
 	}
 	if err := cmp.Or(c.checkPayment(), c.check(), c.checkDraw(), c.Labels.check()); err != nil {
 		return err
@@ -91,12 +90,11 @@ func (c *Creation) Check() error {
 func (c *Creation) checkPayment() error {
 	switch {
 	case c.PayWithin != 0 && (c.PayWithin < MinPayWithin || c.PayWithin > MaxPayWithin || c.PayWithin%time.Second != 0):
-		return Refuse(InvalidRequest, fmt.Sprintf("payWithin must be 0 or %d to %d seconds",
-			MinPayWithin/time.Second, MaxPayWithin/time.Second))
+		return Refusef(InvalidRequest, "payWithin must be 0 or %d to %d seconds", MinPayWithin/time.Second, MaxPayWithin/time.Second)
 	case (c.Price != 0) != (c.Currency != ""):
 		return Refuse(InvalidRequest, "give both price and currency, or neither")
 	case c.Price < 0 || c.Price > MaxPrice:
-		return Refuse(InvalidRequest, fmt.Sprintf("price must be 1 to %d minor units", MaxPrice))
+		return Refusef(InvalidRequest, "price must be 1 to %d minor units", MaxPrice)
 	case c.Currency != "" && !validCurrency(c.Currency):
 		return Refuse(InvalidRequest, "currency must be three capital letters such as EUR")
 	}
@@ -175,7 +173,7 @@ func checkWindow(opensAt, closesAt time.Time) error {
 // inRange reports whether the instant's Unix milliseconds are exact and positive.
 func inRange(t time.Time) bool { return t.Year() >= 2000 && t.Year() < 2100 }
 
-var errName = Refuse(InvalidRequest, fmt.Sprintf("name must be at most %d printable characters", MaxName))
+var errName = Refusef(InvalidRequest, "name must be at most %d printable characters", MaxName)
 
 // validText reports whether s is printable text of at most that many characters.
 func validText(s string, most int) bool {

@@ -1,9 +1,6 @@
 package sale
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 const (
 	// MaxNote is the longest note on a change, in characters.
@@ -25,7 +22,7 @@ type Author struct {
 func (a *Author) Check() error {
 	switch {
 	case !validText(a.Actor, MaxActor):
-		return Refuse(InvalidRequest, fmt.Sprintf("actor must be at most %d printable characters", MaxActor))
+		return Refusef(InvalidRequest, "actor must be at most %d printable characters", MaxActor)
 	case !validText(a.Note, MaxNote):
 		return Refusef(InvalidRequest, "note must be at most %d printable characters", MaxNote)
 	}

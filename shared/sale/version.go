@@ -19,23 +19,9 @@ const Release = "0.6.0"
 //   - An item with a higher minReader is refused with NewerVersion and never interpreted
 //     in part (P19).
 //
-// Version 2 is payment: see PayWithin, and the released and paid states of a claim.
-//
-// Version 4 is draws, see Draw: a release that does not read it would sell to anybody while a
-// call's window is open. The release that reads it writes it, too, so no such sale may be
-// created while an older one still runs: that one answers busy for it.
-//
-// Version 3 is groups of sales, see LimitGroup: a release that does not read it would sell
-// without looking for the user's order in another sale of the group. The release that reads
-// it puts the guards, too; it only cannot create such sales.
-//
-// So is a sale that was recalled, an exception to "never later": the recall writes
-// minReader 3 into the item of a sale that exists, because an older reader would sell it again
-// once it is resumed. Its listing and its claims keep what they have; they say nothing that an
-// older reader would misread.
-//
-// Version 5 is a sale that is sealed, see SealedAt, the other exception: an older reader would let
-// it sell again, to people whose order in it was erased. The release that reads it writes it, too.
+// A recalled or sealed sale is the exception to "never later": an older reader would sell it again
+// once it is resumed, so the recall or the seal writes minReader into the item of a sale that
+// exists. Its listing and its claims say nothing that an older reader would misread.
 const (
 	// Reads is the highest minReader of an item that this release understands.
 	Reads = 5

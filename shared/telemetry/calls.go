@@ -77,26 +77,13 @@ func (s sdkLogger) Logf(class logging.Classification, format string, values ...a
 	s.log.write(s.log.now(), level, "AWS SDK", m)
 }
 
+// transportOf returns the transport of the SDK's own client, or of a plain one.
 func transportOf(client aws.HTTPClient) http.RoundTripper {
-	switch c := client.(type) {
-	case nil:
-		return awshttp.NewBuildableClient().GetTransport()
-	case *awshttp.BuildableClient:
-		return c.GetTransport()
-	case *http.Client:
-		if c.Transport != nil {
-			return c.Transport
-		}
-		return http.DefaultTransport
+	if plain, ok := client.(*http.Client); ok {
+		return plain.Transport
 	}
-	return adapter{client}
+	return client.(*awshttp.BuildableClient).GetTransport()
 }
-
-// adapter makes an aws.HTTPClient of unknown type a RoundTripper.
-type adapter struct{ aws.HTTPClient }
-
-// RoundTrip implements http.RoundTripper.
-func (a adapter) RoundTrip(r *http.Request) (*http.Response, error) { return a.Do(r) }
 
 type stopwatch struct{ transport http.RoundTripper }
 

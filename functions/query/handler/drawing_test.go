@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"encoding/hex"
 	"strings"
 	"testing"
 	"time"
@@ -111,11 +112,11 @@ func TestThePagesOfARollAreTheRoll(t *testing.T) {
 			body := answered(t, f.Ask(t, t.Context(), event(t, "query-roll.json", path("page", number))), immutable)
 			var leaves []draw.Leaf
 			for _, text := range body["leaves"].([]any) {
-				l, err := draw.ParseLeaf(text.(string))
+				leaf, err := hex.DecodeString(text.(string))
 				if err != nil {
 					t.Fatal(err)
 				}
-				leaves = append(leaves, l)
+				leaves = append(leaves, draw.Leaf(leaf))
 			}
 			if err := draw.Check(byte(page), leaves); err != nil {
 				t.Error(err)
