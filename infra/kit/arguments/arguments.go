@@ -105,18 +105,6 @@ func kind(f *flag.Flag, reason string) string {
 	return "different: " + reason
 }
 
-// With returns an error if one of the options is given without the option that alone gives them a meaning.
-func With(f *flag.FlagSet, option string, only ...string) (err error) {
-	given := map[string]bool{}
-	f.Visit(func(one *flag.Flag) { given[one.Name] = true })
-	for _, o := range only {
-		if given[o] && !given[option] {
-			return fmt.Errorf("%s means nothing without %s: give both", Name(o), strings.ToUpper(option))
-		}
-	}
-	return nil
-}
-
 // Between returns an error unless an option's value is in its range.
 func Between[T int | int64 | float64 | time.Duration](option string, value, low, high T) error {
 	if value >= low && value <= high {

@@ -1,17 +1,23 @@
 package place
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -19,99 +25,96 @@ import (
 	"flashsale/infra/ops/awscli"
 )
 
-func program(t *testing.T, script string) awscli.CLI {
+// stackOf is an AWS CLI that knows one stack, shop, with these outputs beside those that every stack has, and
+// a user pool.
+func stackOf(t *testing.T, more map[string]string) awscli.CLI {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "aws")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
-		t.Fatal(err)
+	outputs := map[string]string{
+		"ApiUrl": "https://abc.test/", "TableName": "shop-T", "SeedFunctionName": "shop-Seed", "ReconcileFunctionName": "shop-Reconcile", "EventBusName": "orders",
 	}
-	return awscli.CLI{Program: path}
-}
-
-const stacks = `case "$*" in
-"cloudformation describe-stacks --stack-name shop") echo '{"Stacks":[{"Outputs":[
- {"OutputKey":"ApiUrl","OutputValue":"https://abc.test/"},{"OutputKey":"TableName","OutputValue":"shop-T"},{"OutputKey":"SeedFunctionName","OutputValue":"shop-Seed"}]}]}';;
-"cloudformation list-stack-resources --stack-name shop") echo '{"StackResourceSummaries":[
- {"ResourceType":"AWS::Lambda::Function","LogicalResourceId":"SeedFunction","PhysicalResourceId":"shop-Seed"},{"ResourceType":"AWS::IAM::Role","LogicalResourceId":"R","PhysicalResourceId":"r"}]}';;
-"cloudformation describe-stacks --stack-name fronted") echo '{"Stacks":[{"Outputs":[{"OutputKey":"FrontUrl","OutputValue":"https://cdn.test"},
- {"OutputKey":"ApiUrl","OutputValue":"https://abc.test/"},{"OutputKey":"TableName","OutputValue":"T"},{"OutputKey":"SeedFunctionName","OutputValue":"S"}]}]}';;
-"cloudformation list-stack-resources --stack-name fronted") echo '{}';;
-"cloudformation describe-stacks --stack-name issuing") echo '{"Stacks":[{"Outputs":[{"OutputKey":"ApiUrl","OutputValue":"https://abc.test/"},
- {"OutputKey":"TableName","OutputValue":"T"},{"OutputKey":"SeedFunctionName","OutputValue":"S"},{"OutputKey":"ReconcileFunctionName","OutputValue":"R"},{"OutputKey":"OperateFunctionName","OutputValue":"O"},{"OutputKey":"EventBusName","OutputValue":"orders"}]}]}';;
-"cloudformation list-stack-resources --stack-name issuing") echo '{"StackResourceSummaries":[
- {"ResourceType":"AWS::Cognito::UserPool","LogicalResourceId":"UserPool","PhysicalResourceId":"pool-1"},
- {"ResourceType":"AWS::Cognito::UserPoolClient","LogicalResourceId":"UserPoolClient","PhysicalResourceId":"client-1"}]}';;
-"cloudformation describe-stacks --stack-name bare") echo '{"Stacks":[{}]}';;
-*) echo "does not exist" >&2; exit 254;;
-esac
-`
-
-func TestADeployedStackIsFoundByItsName(t *testing.T) {
-	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
-	p, err := find(t.Context(), Wanted{Stack: "shop", Region: "us-east-1"}, program(t, stacks))
+	maps.Copy(outputs, more)
+	type pair struct{ OutputKey, OutputValue string }
+	var pairs []pair
+	for key, value := range outputs {
+		pairs = append(pairs, pair{key, value})
+	}
+	text, err := json.Marshal(pairs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.API != "https://abc.test" || p.Table != "shop-T" || p.Functions[client.SeedFunction] != "shop-Seed" || p.Local {
-		t.Errorf("%+v", p)
+	path := filepath.Join(t.TempDir(), "aws")
+	script := fmt.Sprintf(`#!/bin/sh
+case "$*" in
+"cloudformation describe-stacks --stack-name shop --region us-east-1") echo '{"Stacks":[{"Outputs":%s}]}';;
+"cloudformation list-stack-resources --stack-name shop --region us-east-1") echo '{"StackResourceSummaries":[
+ {"ResourceType":"AWS::IAM::Role","LogicalResourceId":"R","PhysicalResourceId":"r"},
+ {"ResourceType":"AWS::Cognito::UserPool","LogicalResourceId":"UserPool","PhysicalResourceId":"pool"},
+ {"ResourceType":"AWS::Cognito::UserPoolClient","LogicalResourceId":"UserPoolClient","PhysicalResourceId":"client"}]}';;
+*) echo "does not exist" >&2; exit 254;;
+esac
+`, text)
+	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
 	}
-	want := map[string]map[string]string{"AWS::Lambda::Function": {"SeedFunction": "shop-Seed"}, "AWS::IAM::Role": {"R": "r"}}
-	if diff := cmp.Diff(want, p.Parts); diff != "" {
-		t.Errorf("parts (-want +got):\n%s", diff)
+	return awscli.CLI{Program: path, Region: "us-east-1"}
+}
+
+// deployedAt is the stack shop in an account whose services the handler is.
+func deployedAt(t *testing.T, services http.HandlerFunc) Place {
+	t.Helper()
+	server := httptest.NewServer(services)
+	t.Cleanup(server.Close)
+	for name, value := range map[string]string{
+		"AWS_EC2_METADATA_DISABLED": "true", "AWS_ENDPOINT_URL": server.URL, "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
+	} {
+		t.Setenv(name, value)
 	}
-	p, err = find(t.Context(), Wanted{Stack: "shop", URL: "https://front.test", Region: "us-east-1"}, program(t, stacks))
-	if err != nil || p.API != "https://front.test" {
-		t.Errorf("with its own address: %q, %v", p.API, err)
+	p, err := find(t.Context(), Wanted{Stack: "shop", Region: "us-east-1"}, stackOf(t, nil))
+	if err != nil {
+		t.Fatal(err)
 	}
-	p, err = find(t.Context(), Wanted{Stack: "fronted", Region: "us-east-1"}, program(t, stacks))
-	if err != nil || p.API != "https://cdn.test" {
-		t.Errorf("behind a front: %q, %v", p.API, err)
-	}
-	if _, err := p.Receipt(t.Context(), "s"); err == nil || !strings.Contains(err.Error(), "do not name ReconcileFunction") {
-		t.Errorf("a function that the outputs do not name: %v", err)
-	}
-	if _, err := p.Tokens(t.Context(), "a", 1); err == nil || p.HasIssuer() {
-		t.Error("a stack without a user pool made tokens")
-	}
-	p, err = find(t.Context(), Wanted{Stack: "issuing", Region: "us-east-1"}, program(t, stacks))
-	if err != nil || !p.HasIssuer() || p.users.id != "pool-1" || p.users.client != "client-1" || p.Functions[client.ReconcileFunction] != "R" || p.Functions[client.OperateFunction] != "O" || p.EventBus != "orders" {
-		t.Errorf("a stack with a user pool: %+v, %v", p, err)
+	return p
+}
+
+func TestADeployedStackIsFoundByItsName(t *testing.T) {
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	for _, tt := range []struct{ name, url, front, want string }{
+		{"by its API", "", "", "https://abc.test"},
+		{"behind a front", "", "https://cdn.test", "https://cdn.test"},
+		{"at an address of its own", "https://own.test", "https://cdn.test", "https://own.test"},
+	} {
+		p, err := find(t.Context(), Wanted{Stack: "shop", URL: tt.url, Region: "us-east-1"}, stackOf(t, map[string]string{"FrontUrl": tt.front}))
+		if err != nil || p.API != tt.want || p.Table != "shop-T" || p.EventBus != "orders" || p.Functions[client.SeedFunction] != "shop-Seed" || p.Local || !p.HasIssuer() {
+			t.Errorf("%s: %+v, %v, want %s", tt.name, p, err, tt.want)
+		}
+		want := map[string]map[string]string{
+			"AWS::IAM::Role": {"R": "r"}, "AWS::Cognito::UserPool": {"UserPool": "pool"}, "AWS::Cognito::UserPoolClient": {"UserPoolClient": "client"},
+		}
+		if diff := cmp.Diff(want, p.Parts); diff != "" {
+			t.Errorf("parts (-want +got):\n%s", diff)
+		}
 	}
 }
 
 func TestAMissingSystemIsAnError(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{}`) }))
 	defer other.Close()
-	for _, w := range []Wanted{
-		{}, {URL: "127.0.0.1:3000"}, {URL: "ftp://x.test"}, {URL: "http://127.0.0.1:1"}, {URL: other.URL}, {Stack: "bare"}, {Stack: "none"},
-	} {
-		if p, err := find(t.Context(), w, program(t, stacks)); !errors.Is(err, client.ErrNoSystem) {
+	for _, w := range []Wanted{{}, {URL: "127.0.0.1:3000"}, {URL: "ftp://x.test"}, {URL: "http://127.0.0.1:1"}, {URL: other.URL}, {Stack: "none"}, {Stack: "shop"}} {
+		if p, err := find(t.Context(), w, stackOf(t, map[string]string{"TableName": ""})); !errors.Is(err, client.ErrNoSystem) {
 			t.Errorf("%+v: %+v, %v; want %v", w, p, err, client.ErrNoSystem)
 		}
 	}
 }
 
 func TestADeployedFunctionIsInvokedByItsName(t *testing.T) {
-	lambda := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		switch r.URL.Path {
-		case "/2015-03-31/functions/shop-Seed/invocations":
+	p := deployedAt(t, func(w http.ResponseWriter, r *http.Request) {
+		if body, _ := io.ReadAll(r.Body); r.URL.Path == "/2015-03-31/functions/shop-Seed/invocations" {
 			fmt.Fprintf(w, `{"asked":%s}`, body)
-		default:
-			w.Header().Set("X-Amz-Function-Error", "Unhandled")
-			fmt.Fprint(w, `{"errorType":"busy","errorMessage":"busy: later"}`)
+			return
 		}
-	}))
-	defer lambda.Close()
-	for name, value := range map[string]string{
-		"AWS_EC2_METADATA_DISABLED": "true", "AWS_ENDPOINT_URL": lambda.URL, "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
-	} {
-		t.Setenv(name, value)
-	}
-	p, err := find(t.Context(), Wanted{Stack: "issuing", Region: "us-east-1"}, program(t, strings.ReplaceAll(stacks, `"OutputValue":"S"`, `"OutputValue":"shop-Seed"`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+		w.Header().Set("X-Amz-Function-Error", "Unhandled")
+		fmt.Fprint(w, `{"errorType":"busy","errorMessage":"busy: later"}`)
+	})
 	var answer struct{ Asked map[string]string }
 	if err := p.Ask(t.Context(), client.SeedFunction, map[string]string{"action": "pause"}, &answer); err != nil || answer.Asked["action"] != "pause" {
 		t.Errorf("%+v, %v", answer, err)
@@ -119,6 +122,9 @@ func TestADeployedFunctionIsInvokedByItsName(t *testing.T) {
 	var refusal *client.Refusal
 	if err := p.Ask(t.Context(), client.ReconcileFunction, 1, nil); !errors.As(err, &refusal) || refusal.Code != "busy" {
 		t.Errorf("%v, want the function's own error", err)
+	}
+	if err := p.Ask(t.Context(), client.OperateFunction, 1, nil); err == nil || !strings.Contains(err.Error(), "do not name OperateFunction") {
+		t.Errorf("a function that the outputs do not name: %v", err)
 	}
 }
 
@@ -130,16 +136,14 @@ func TestARemoteAddressIsUsedAsGiven(t *testing.T) {
 	if err := p.Seed(t.Context(), client.Sale{ID: "s"}); !errors.Is(err, client.ErrNoFunctions) {
 		t.Errorf("a sale was seeded though no function is known: %v", err)
 	}
+	if _, err := p.Tokens(t.Context(), "a", 1); err == nil {
+		t.Error("a system without a user pool made tokens")
+	}
 }
 
 // The SDK's own retryer has given up after a sixth of a second.
 func TestACommandWaitsTwoSecondsBeforeItCallsAWSAgain(t *testing.T) {
-	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
-	cfg, err := Config(t.Context(), "us-east-1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := cfg.Retryer()
+	r := Retryer(Pause)
 	for try := range r.MaxAttempts() {
 		if pause, err := r.RetryDelay(try+1, io.ErrUnexpectedEOF); pause != 2*time.Second || err != nil {
 			t.Errorf("%v after try %d (%v), want 2 s", pause, try+1, err)
@@ -147,5 +151,108 @@ func TestACommandWaitsTwoSecondsBeforeItCallsAWSAgain(t *testing.T) {
 	}
 	if r.MaxAttempts() != 3 || !r.IsErrorRetryable(&net.OpError{Op: "dial", Err: errors.New("no route")}) {
 		t.Errorf("%d tries, want 3, also of a call that reaches nobody", r.MaxAttempts())
+	}
+}
+
+func TestACallerIsNamedByTheAccountAndElseByTheMachine(t *testing.T) {
+	own, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var arn string
+	p := deployedAt(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.FormValue("Action") != "GetCallerIdentity" || arn == "" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		fmt.Fprintf(w, "<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>%s</Arn></GetCallerIdentityResult></GetCallerIdentityResponse>", arn)
+	})
+	const ada = "arn:aws:sts::1:assumed-role/ops/ada"
+	long := strings.Repeat("p", 300) + "/ada"
+	for says, want := range map[string]string{ada: ada, "": own.Username, long: long[len(long)-256:]} {
+		arn = says
+		if o := p.Operator(t.Context()); o.Actor != want || o.API != "" {
+			t.Errorf("STS says %q: got %q, want %q", says, o.Actor, want)
+		}
+	}
+	var health *httptest.Server
+	health = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"lambda":%q,"table":"LedgerTable","operate":"http://127.0.0.1:8"}`, health.URL)
+	}))
+	defer health.Close()
+	local, err := Find(t.Context(), Wanted{URL: health.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// With the API and a token of the local issuer, which gives everybody any name, the trail would call it verified.
+	if o, want := local.Operator(t.Context()), (client.Operator{Client: local.Client, Actor: own.Username}); o != want {
+		t.Errorf("on the local stack: got %+v, want %+v", o, want)
+	}
+}
+
+// cognitoOf implements the Cognito calls that are made here, as the template's user pool answers them; the
+// first one it throttles.
+func cognitoOf(allowed bool) http.HandlerFunc {
+	var mu sync.Mutex
+	throttled, passwords := false, map[string]string{} // permanent ones, by user
+	return func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		var in struct {
+			UserPoolId, Username, Password, ClientId, AuthFlow, MessageAction string
+			Permanent                                                         bool
+			AuthParameters                                                    map[string]string
+		}
+		err := json.NewDecoder(r.Body).Decode(&in)
+		_, known := passwords[in.Username]
+		lacks := func(is func(rune) bool) bool { return !strings.ContainsFunc(in.Password, is) }
+		name, password := in.AuthParameters["USERNAME"], in.AuthParameters["PASSWORD"]
+		refusal, answer := "", "{}"
+		switch call := strings.TrimPrefix(r.Header.Get("X-Amz-Target"), "AWSCognitoIdentityProviderService."); {
+		case !throttled:
+			throttled, refusal = true, "TooManyRequestsException"
+		case err != nil || in.UserPoolId != "pool":
+			refusal = "ResourceNotFoundException"
+		case call == "AdminCreateUser" && known:
+			refusal = "UsernameExistsException"
+		case call == "AdminCreateUser" && in.MessageAction == "SUPPRESS": // else a mail would be sent
+			passwords[in.Username] = ""
+		case call == "AdminSetUserPassword" && (!known || !in.Permanent || lacks(unicode.IsLower) || lacks(unicode.IsUpper) || lacks(unicode.IsDigit)):
+			refusal = "InvalidPasswordException"
+		case call == "AdminSetUserPassword":
+			passwords[in.Username] = in.Password
+		case in.ClientId != "client" || !allowed || in.AuthFlow != "ADMIN_USER_PASSWORD_AUTH":
+			refusal = "InvalidParameterException"
+		case password == "" || passwords[name] != password:
+			refusal = "NotAuthorizedException"
+		default:
+			answer = fmt.Sprintf(`{"AuthenticationResult":{"AccessToken":"token of %s"}}`, name)
+		}
+		if refusal != "" {
+			w.Header().Set("X-Amzn-Errortype", refusal)
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		fmt.Fprint(w, answer)
+	}
+}
+
+func TestEachUserGetsTheirOwnTokenAndUsersAreReused(t *testing.T) {
+	p := deployedAt(t, cognitoOf(true))
+	first, err := p.Tokens(t.Context(), "buyer", 20)
+	if err != nil || len(first) != 20 || first[0] != "token of buyer-000001@test.invalid" || len(slices.Compact(slices.Clone(first))) != 20 {
+		t.Errorf("tokens %q, %v", first, err)
+	}
+	again, err := p.Tokens(t.Context(), "buyer", 20)
+	if err != nil || !slices.Equal(first, again) {
+		t.Errorf("again: %q, %v", again, err)
+	}
+	for _, n := range []int{-1, 0, maxUsers + 1} {
+		if _, err := p.Tokens(t.Context(), "buyer", n); err == nil {
+			t.Errorf("%d tokens were made", n)
+		}
+	}
+	refusing := deployedAt(t, cognitoOf(false))
+	if _, err := refusing.Tokens(t.Context(), "buyer", 1); !errors.Is(err, ErrNotAllowed) {
+		t.Errorf("%v, want ErrNotAllowed", err)
 	}
 }

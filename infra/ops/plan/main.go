@@ -52,21 +52,24 @@ func parse(args []string, stderr io.Writer) (wish, output, error) {
 	f.BoolVar(&w.front, "front", false, "CloudFront answers the sale page")
 	f.BoolVar(&w.grouped, "group", false, "the sale has a limitGroup")
 	f.BoolVar(&w.drawn, "draw", false, "show a draw beside the rush")
-	f.DurationVar(&w.enter, "enter", 72*time.Hour, "with -draw: how long people may enter")
-	f.DurationVar(&w.keep, "keep", 24*time.Hour, "with -draw: how long a unit is kept for somebody who was called")
+	f.DurationVar(&w.enter, "enter", 0, "with -draw: how long people may enter (default 72h)")
+	f.DurationVar(&w.keep, "keep", 0, "with -draw: how long a unit is kept for somebody who was called (default 24h)")
 	f.StringVar(&o.environment, "apply", "", "`environment` whose parameters are written beside the configuration file")
 	f.BoolVar(&o.rest, "rest", false, "with -apply: take back the sale's parameters")
 	opens := f.String("opens", "", "with -apply: when the sale opens, RFC 3339")
 	if err := arguments.Parse(f, args); err != nil {
 		return w, o, err
 	}
-	if err := cmp.Or(arguments.With(f, "draw", "enter", "keep"), arguments.With(f, "apply", "opens", "rest")); err != nil {
-		return w, o, err
-	}
 	switch {
 	case f.NArg() > 0:
 		return w, o, fmt.Errorf("unexpected argument %q", f.Arg(0))
-	case o.environment == "":
+	case !w.drawn && (w.enter != 0 || w.keep != 0):
+		return w, o, errors.New("ENTER and KEEP mean nothing without DRAW=1")
+	case o.environment == "" && (o.rest || *opens != ""):
+		return w, o, errors.New("OPENS and REST mean nothing without APPLY")
+	}
+	w.enter, w.keep = cmp.Or(w.enter, 72*time.Hour), cmp.Or(w.keep, 24*time.Hour)
+	if o.environment == "" {
 		return w, o, w.check()
 	}
 	e, err := samconfig.Read(o.config, o.environment)

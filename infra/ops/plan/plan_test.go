@@ -233,7 +233,7 @@ func TestArgumentsOutOfRangeAreRefused(t *testing.T) {
 	for _, arguments := range []string{
 		"", "-users 0 -stock 1 -peak 1", "-users 1 -stock 0 -peak 1", "-users 1 -stock 1 -peak 0", "-users 1 -stock 1 -peak NaN",
 		"-users 1 -stock 1 -peak 1 -latency 0s", "-users 1 -stock 1 -peak 1 -writes 100",
-		"-users 1 -stock 1 -peak 1 -enter 1h", "-users 1 -stock 1 -peak 1 -draw -enter 1s", "-users 1 -stock 1 -peak 1 -draw -enter 2161h",
+		"-users 1 -stock 1 -peak 1 -enter 1h", "-users 1 -stock 1 -peak 1 -rest", "-users 1 -stock 1 -peak 1 -opens 2026-11-11T12:00:00Z", "-users 1 -stock 1 -peak 1 -draw -enter 1s", "-users 1 -stock 1 -peak 1 -draw -enter 2161h",
 		"-users 1 -stock 1 -peak 1 -draw -keep 30m", "-users 1 -stock 1 -peak 1 -draw -keep 90m", "-users 1 -stock 1 -peak 1 -draw -keep 169h",
 		"-users 1 -stock 1 -peak 1 more", "-users x", "-users 1 -stock 5000001 -peak 1", "-users 100000001 -stock 1 -peak 1", "-users 1 -stock 1 -peak 1000001",
 	} {
