@@ -68,6 +68,17 @@ func unknownOrder(user string, at Span) func(*History) {
 	return func(h *History) { h.Asked(user, at, client.NoOrder, client.Answer{Status: 404}) }
 }
 
+// tell puts another answer in the place of one, or at the end for -1.
+func tell(one int, f func(*History)) func(*world) {
+	return func(w *world) {
+		if one < 0 {
+			w.told = append(w.told, f)
+		} else {
+			w.told[one] = f
+		}
+	}
+}
+
 const (
 	ofA = iota
 	ofAAgain
@@ -131,70 +142,40 @@ func TestEveryUntrueAnswerAndEveryTamperingIsFound(t *testing.T) {
 		{"there is a shard too many", func(w *world) { w.books.Shards[2] = books.Shard{} }, "3 shards are stored, but 2 were asked for (P2)"},
 		{"a batch was added twice", func(w *world) { w.books.Seeded = 6 }, "6 units were seeded, but 3 were asked for (P15)"},
 		{"a stranger holds a unit", func(w *world) { w.books.Claims[1].User = "z" }, "z never ordered but holds claim b1 (P12)"},
-		{"an accepted claim is not in the table", func(w *world) { w.told[ofD] = accepted("d", "d1") }, `d got claim d1, but the table has "" (P4)`},
+		{"an accepted claim is not in the table", tell(ofD, accepted("d", "d1")), `d got claim d1, but the table has "" (P4)`},
 		{"an accepted claim is another one in the table", func(w *world) { w.books.Claims[1].ClaimID = "x" }, `B got claim b1, but the table has "x" (P4)`},
-		{"a click has no answer", func(w *world) { w.told[ofD] = func(h *History) { h.Unanswered("d", "no route") } }, "a click of d has no answer: no route (P5)"},
-		{"an answer is not in the contract", func(w *world) {
-			w.told[ofD] = click("d", between(4, 5), client.Wrong, client.Answer{Status: 500, Body: []byte(`{"code":"internal"}`)})
-		}, `a click of d got the answer 500 "{`},
-		{"API Gateway answered for the function", func(w *world) {
-			w.told[ofD] = click("d", between(4, 5), client.Failed, client.Answer{Status: 503})
-		}, "a click of d got the answer 503"},
-		{"a refusal is not one of an open sale", func(w *world) {
-			w.told[ofD] = click("d", between(4, 5), "sale-closed", client.Answer{Status: 410})
-		}, "a click of d got the answer 410"},
-		{"the status resource left the contract", func(w *world) {
-			w.told[seenByC] = func(h *History) { h.Asked("c", between(4, 5), client.Wrong, client.Answer{Status: 500}) }
-		}, "c asked for the order and got 500"},
-		{"the status resource takes no token any more", func(w *world) {
-			w.told[seenByC] = func(h *History) { h.Asked("c", between(4, 5), client.Unauthorized, client.Answer{Status: 401}) }
-		}, "c asked for the order and got 401"},
+		{"a click has no answer", tell(ofD, func(h *History) { h.Unanswered("d", "no route") }), "a click of d has no answer: no route (P5)"},
+		{"an answer is not in the contract", tell(ofD, click("d", between(4, 5), client.Wrong, client.Answer{Status: 500, Body: []byte(`{"code":"internal"}`)})), `a click of d got the answer 500 "{`},
+		{"API Gateway answered for the function", tell(ofD, click("d", between(4, 5), client.Failed, client.Answer{Status: 503})), "a click of d got the answer 503"},
+		{"a refusal is not one of an open sale", tell(ofD, click("d", between(4, 5), "sale-closed", client.Answer{Status: 410})), "a click of d got the answer 410"},
+		{"the status resource left the contract", tell(seenByC, func(h *History) { h.Asked("c", between(4, 5), client.Wrong, client.Answer{Status: 500}) }), "c asked for the order and got 500"},
+		{"the status resource takes no token any more", tell(seenByC, func(h *History) { h.Asked("c", between(4, 5), client.Unauthorized, client.Answer{Status: 401}) }), "c asked for the order and got 401"},
 		{"a winner only got sold-out", func(w *world) {
 			w.told[ofB], w.told[seenByB] = soldOut("B", between(1, 2)), soldOut("B", between(1, 2))
 		}, "B holds claim b1 but never got it in an answer (P5)"},
-		{"sold-out was untrue, because a unit is left", func(w *world) {
-			w.books.Shards[0] = books.Shard{Stock: 1, Seeded: 3}
-		}, "d got sold-out at 12:00:04.500, but 1 units are left (P6)"},
-		{"sold-out was untrue, because a unit was sold later", func(w *world) {
-			w.told[ofD] = soldOut("d", between(1, 2))
-		}, "d got sold-out by 12:00:02.000, but c got a unit at 12:00:03.000 without a restock (P6)"},
-		{"a repeated key got another body", func(w *world) {
-			w.told[ofAAgain] = click("A", between(1, 2), client.Accepted, client.Answer{Status: 202, Body: []byte("claim a1, CONFIRMED"), Claim: claim("a1", "")})
-		}, "A got two different answers to one key"},
-		{"a repeated key got already-ordered", func(w *world) { w.told[ofAAgain] = alreadyOrdered("A", "a1") }, "A repeated a click with a key and got"},
-		{"a repeated key got sold-out", func(w *world) { w.told[ofAAgain] = soldOut("A", between(4, 5)) }, "A holds claim a1, and the same key got sold-out (P9)"},
+		{"sold-out was untrue, because a unit is left", func(w *world) { w.books.Shards[0] = books.Shard{Stock: 1, Seeded: 3} }, "d got sold-out at 12:00:04.500, but 1 units are left (P6)"},
+		{"sold-out was untrue, because a unit was sold later", tell(ofD, soldOut("d", between(1, 2))), "d got sold-out by 12:00:02.000, but c got a unit at 12:00:03.000 without a restock (P6)"},
+		{"a repeated key got another body", tell(ofAAgain, click("A", between(1, 2), client.Accepted, client.Answer{Status: 202, Body: []byte("claim a1, CONFIRMED"), Claim: claim("a1", "")})), "A got two different answers to one key"},
+		{"a repeated key got already-ordered", tell(ofAAgain, alreadyOrdered("A", "a1")), "A repeated a click with a key and got"},
+		{"a repeated key got sold-out", tell(ofAAgain, soldOut("A", between(4, 5))), "A holds claim a1, and the same key got sold-out (P9)"},
 		{"a repeated key got sold-out while something was killed", func(w *world) {
 			w.sale.Steady = false
 			w.told[ofAAgain] = soldOut("A", between(60, 61))
 		}, "A holds claim a1, and the same key got sold-out (P9)"},
-		{"two clicks without a key were accepted", func(w *world) { w.told[ofCAgain] = accepted("c", "c1") }, "c sent no key and 2 clicks were accepted (P9)"},
-		{"a buyer got two claims", func(w *world) { w.told[ofCAgain] = alreadyOrdered("c", "c2") }, "c got two claims, c1 and c2 (P3)"},
-		{"two buyers got one claim", func(w *world) { w.told[ofB] = accepted("B", "a1") }, "A and B got the same claim a1 (P3)"},
-		{"a buyer got two orders", func(w *world) {
-			w.told = append(w.told, saw("A", between(5, 6), claim("a1", "9")))
-		}, "A got two orders, " + orderID(1, 1) + " and 9 (P7)"},
-		{"two buyers got one order", func(w *world) {
-			w.told[seenByB] = saw("B", between(1, 2), claim("b1", orderID(1, 1)))
-		}, "A and B got the same order " + orderID(1, 1) + " (P7)"},
-		{"a buyer saw another order than the table has", func(w *world) {
-			w.told[seenByB] = saw("B", between(1, 2), claim("b1", "12345"))
-		}, "B got order 12345, but the table has"},
-		{"an order id is older than its claim", func(w *world) {
-			w.books.Claims[0].AcceptedAt = second(2)
-		}, "has the time 12:00:01, but was confirmed between 12:00:02"},
-		{"an order id is younger than its confirmation", func(w *world) {
-			w.told[seenByC] = saw("c", between(2, 3), claim("c1", orderID(4, 3)))
-		}, "has the time 12:00:04"},
+		{"two clicks without a key were accepted", tell(ofCAgain, accepted("c", "c1")), "c sent no key and 2 clicks were accepted (P9)"},
+		{"a buyer got two claims", tell(ofCAgain, alreadyOrdered("c", "c2")), "c got two claims, c1 and c2 (P3)"},
+		{"two buyers got one claim", tell(ofB, accepted("B", "a1")), "A and B got the same claim a1 (P3)"},
+		{"a buyer got two orders", tell(-1, saw("A", between(5, 6), claim("a1", "9"))), "A got two orders, " + orderID(1, 1) + " and 9 (P7)"},
+		{"two buyers got one order", tell(seenByB, saw("B", between(1, 2), claim("b1", orderID(1, 1)))), "A and B got the same order " + orderID(1, 1) + " (P7)"},
+		{"a buyer saw another order than the table has", tell(seenByB, saw("B", between(1, 2), claim("b1", "12345"))), "B got order 12345, but the table has"},
+		{"an order id is older than its claim", func(w *world) { w.books.Claims[0].AcceptedAt = second(2) }, "has the time 12:00:01, but was confirmed between 12:00:02"},
+		{"an order id is younger than its confirmation", tell(seenByC, saw("c", between(2, 3), claim("c1", orderID(4, 3)))), "has the time 12:00:04"},
 		{"a later order of the same second has the smaller id", func(w *world) {
 			w.told[seenByB] = saw("B", between(1, 1.3), claim("b1", orderID(1, 2)))
 			w.books.Claims[0].AcceptedAt = second(1.4)
 		}, "which was confirmed before it was accepted (P7)"},
-		{"an accepted order is denied afterwards", func(w *world) {
-			w.told[seenByC] = unknownOrder("c", between(4, 5))
-		}, "c got claim c1 and later order-not-found (P4)"},
-		{"something that only the caller sees", func(w *world) {
-			w.told[seenByC] = func(h *History) { h.Report("P8", "%s waits", "c") }
-		}, "c waits (P8)"},
+		{"an accepted order is denied afterwards", tell(seenByC, unknownOrder("c", between(4, 5))), "c got claim c1 and later order-not-found (P4)"},
+		{"something that only the caller sees", tell(seenByC, func(h *History) { h.Report("P8", "%s waits", "c") }), "c waits (P8)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := good()
@@ -215,9 +196,7 @@ func TestNothingIsFoundWhere(t *testing.T) {
 		{"a buyer whose answer was lost finds the order by asking for it", func(w *world) {
 			w.told[ofC], w.told[ofCAgain] = soldOut("c", between(4, 5)), soldOut("c", between(4, 5))
 		}},
-		{"a buyer asked for the order before the answer to the click came", func(w *world) {
-			w.told = append(w.told, unknownOrder("A", between(1, 1.6)))
-		}},
+		{"a buyer asked for the order before the answer to the click came", tell(-1, unknownOrder("A", between(1, 1.6)))},
 		{"fewer buyers than units leave some unsold", func(w *world) {
 			w.told = append(w.told[:ofD:ofD], w.told[seenByA:]...)
 			w.sale.Units, w.books.Seeded = 9, 9
