@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/draw"
@@ -57,14 +56,8 @@ func (l *Ledger) Enter(
 		return Entry{}, err
 	}
 	entry.At = time.UnixMilli(now.UnixMilli()).UTC()
-	err = l.table.Retry(ctx, table.MaxTries, func(ctx context.Context) error {
-		_, err := l.table.API.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: l.table.Name, Item: table.With(table.EntryKey(s.ID, entry.Leaf.Page(), user), table.Item{"at": table.Millis(entry.At)}),
-			ConditionExpression:                 &table.IfAbsent,
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		})
-		return err
-	})
+	it := table.With(table.EntryKey(s.ID, entry.Leaf.Page(), user), table.Item{"at": table.Millis(entry.At)})
+	err = l.table.TryPut(ctx, table.MaxTries, it, true)
 	var entered *types.ConditionalCheckFailedException
 	switch {
 	case errors.As(err, &entered):

@@ -84,45 +84,28 @@ func (l *Ledger) Listing(ctx context.Context, saleID string) (Listing, error) {
 
 func readListing(it table.Item) Listing {
 	r := table.Read(it)
-	one := Listing{SaleID: r.Text(table.SK), PayWithin: time.Duration(r.OptionalNumber("payWithin")) * time.Second}
-	if table.Has(it, "nextDue") {
-		one.NextPayBy = r.Time("nextDue")
+	one := Listing{
+		SaleID: r.Text(table.SK), PayWithin: time.Duration(r.OptionalNumber("payWithin")) * time.Second,
+		NextPayBy: r.OptionalTime("nextDue"), Recalling: !r.OptionalTime("recalling").IsZero(), RefundAt: r.OptionalTime("refundAt"),
+		Drained: r.OptionalFlag("drained"), Draw: r.OptionalFlag("draw"),
+		Cursor: noted[Audit](&r, "cursor"), Releasing: noted[ReleasePass](&r, "releasing"), Books: noted[Receipt](&r, "books"),
 	}
-	if table.Has(it, "recalling") {
-		_, one.Recalling = r.Time("recalling"), true
-	}
-	if table.Has(it, "refundAt") {
-		one.RefundAt = r.Time("refundAt")
-	}
-	if table.Has(it, "drained") {
-		one.Drained = r.Flag("drained")
-	}
-	if table.Has(it, "draw") {
-		one.Draw = r.Flag("draw")
-	}
-	if text := r.OptionalText("cursor"); text != "" {
-		one.Cursor = &Audit{}
-		err := json.Unmarshal([]byte(text), one.Cursor)
-		if err != nil || one.Cursor.Format != cursorFormat || one.Cursor.SaleID != one.SaleID {
-			// Another version of this program wrote it. Dropping it costs a new pass;
-			// an error would keep all other sales from being reconciled.
-			one.Cursor = nil
-		}
-	}
-	if text := r.OptionalText("releasing"); text != "" {
-		one.Releasing = &ReleasePass{}
-		if json.Unmarshal([]byte(text), one.Releasing) != nil {
-			one.Releasing = nil
-		}
-	}
-	if text := r.OptionalText("books"); text != "" {
-		one.Books = &Receipt{}
-		if json.Unmarshal([]byte(text), one.Books) != nil {
-			one.Books = nil
-		}
+	if one.Cursor != nil && (one.Cursor.Format != cursorFormat || one.Cursor.SaleID != one.SaleID) {
+		one.Cursor = nil
 	}
 	one.Err = sale.AsInternal(r.Err)
 	return one
+}
+
+// noted reads what a pass has noted, nil if there is nothing. What cannot be read was written by
+// another version of this program. Dropping it costs a new pass; an error would keep all other
+// sales from being reconciled.
+func noted[T any](r *table.Reader, name string) *T {
+	text, v := r.OptionalText(name), new(T)
+	if text == "" || json.Unmarshal([]byte(text), v) != nil {
+		return nil
+	}
+	return v
 }
 
 // cursorFormat changes whenever a pass that another version has begun cannot be

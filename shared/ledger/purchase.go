@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger/table"
@@ -193,11 +192,9 @@ func (p *purchasing) try(ctx context.Context, s *snapshot, shard int, now time.T
 		Shard: shard, AcceptedAt: time.UnixMilli(now.UnixMilli()).UTC(), RequestKey: p.request.Key,
 		Buckets: s.sale.Buckets, MinReader: s.sale.MinReader, Labels: s.sale.Labels,
 	}
-	take := p.takeUnit(shard, now)
-	if s.sale.HasDraw() {
-		take.Update.ConditionExpression, take.Update.ExpressionAttributeValues[":opens"] = &takeTurnCondition, table.Millis(p.opens)
-	}
-	actions := []types.TransactWriteItem{take, p.putClaim(claim)}
+	// One claim per sale and user, forever (P3).
+	putClaim := p.ledger.table.Put(table.ClaimItem(claim, sale.BucketOf(claim.User, claim.Buckets)))
+	actions := []types.TransactWriteItem{p.takeUnit(&s.sale, shard, now), putClaim}
 	if s.sale.LimitGroup != "" {
 		actions = append(actions, p.ledger.table.Put(table.GroupGuardItem(s.sale.LimitGroup, claim)))
 	}
@@ -223,32 +220,19 @@ func finishWith(result PurchaseResult, err error) (step, PurchaseResult, error) 
 
 // takeUnit is the stock half of the transaction. Its condition includes the window and
 // the pause flag, which therefore cannot change meanwhile (P14).
-func (p *purchasing) takeUnit(shard int, now time.Time) types.TransactWriteItem {
-	return types.TransactWriteItem{Update: &types.Update{
-		TableName:                p.ledger.table.Name,
-		Key:                      table.StockKey(p.request.SaleID, shard),
-		UpdateExpression:         &takeUnitUpdate,
-		ConditionExpression:      &takeUnitCondition,
-		ExpressionAttributeNames: takeUnitNames,
-		ExpressionAttributeValues: table.Item{
-			":zero": table.Zero, ":one": table.One, ":now": table.Millis(now), ":no": table.No,
-		},
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}
-}
-
-var (
-	takeUnitUpdate    = "SET #stock = #stock - :one"
-	takeUnitNames     = map[string]string{"#stock": "stock", "#opensAt": "opensAt", "#closesAt": "closesAt", "#paused": "paused"}
-	takeUnitCondition = "#stock > :zero AND #opensAt <= :now AND #closesAt > :now AND #paused = :no"
-	// The window tells the calls of a draw apart, so no try of an earlier call takes a unit of a
-	// later one, however late it is applied and whatever its machine's clock said (P29).
-	takeTurnCondition = takeUnitCondition + " AND #opensAt = :opens"
-)
-
-// putClaim is the user's half: one claim per sale and user, forever (P3).
-func (p *purchasing) putClaim(c sale.Claim) types.TransactWriteItem {
-	return p.ledger.table.Put(table.ClaimItem(c, sale.BucketOf(c.User, c.Buckets)))
+func (p *purchasing) takeUnit(s *sale.Sale, shard int, now time.Time) types.TransactWriteItem {
+	take := table.Update{
+		Key: table.StockKey(p.request.SaleID, shard), Expr: "SET #stock = #stock - :one", ReturnOld: true,
+		If:     "#stock > :zero AND #opensAt <= :now AND #closesAt > :now AND #paused = :no",
+		Values: table.Item{":zero": table.Zero, ":one": table.One, ":now": table.Millis(now), ":no": table.No},
+	}
+	if s.HasDraw() {
+		// The window tells the calls of a draw apart, so no try of an earlier call takes a unit of a
+		// later one, however late it is applied and whatever its machine's clock said (P29).
+		take.If += " AND #opensAt = :opens"
+		take.Values[":opens"] = table.Millis(p.opens)
+	}
+	return p.ledger.table.Action(take)
 }
 
 // answerWithGuard says what follows a transaction that was cancelled with err because the
@@ -337,19 +321,13 @@ func (p *purchasing) closeShard(ctx context.Context, version int64, shard int) {
 		return
 	}
 	begun, now := p.view.begin(), p.ledger.now()
-	var out *dynamodb.UpdateItemOutput
-	err := p.ledger.table.Retry(ctx, tries, func(ctx context.Context) (err error) {
-		update := p.ledger.table.Input(table.Update{
-			Key: table.SaleKey(p.request.SaleID), Expr: "ADD #empty :k", If: "#version = :v",
-			Values: table.Item{":k": table.NS(shard), ":v": table.N(version)},
-		})
-		update.ReturnValues = types.ReturnValueAllNew
-		out, err = p.ledger.table.API.UpdateItem(ctx, update)
-		return err
+	closed, _, err := p.ledger.table.UpdateWithin(ctx, tries, table.Update{
+		Key: table.SaleKey(p.request.SaleID), Expr: "ADD #empty :k", If: "#version = :v", Return: types.ReturnValueAllNew,
+		Values: table.Item{":k": table.NS(shard), ":v": table.N(version)},
 	})
 	switch table.Judge(err) {
 	case table.Succeeded:
-		if s, err := table.ReadSale(out.Attributes); err == nil {
+		if s, err := table.ReadSale(closed); err == nil {
 			p.view.accept(begun, true, s, now, p.ledger.snapshotAge())
 		}
 	case table.Conditioned:

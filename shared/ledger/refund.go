@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger/table"
@@ -124,20 +123,12 @@ func (l *Ledger) Refunds(ctx context.Context, saleID string) (refunds []sale.Ref
 // with sale.Busy or sale.Internal.
 func (l *Ledger) MarkRefunded(ctx context.Context, saleID, payment string) (sale.Refund, bool, error) {
 	now := l.now()
-	var out *dynamodb.UpdateItemOutput
-	unsure := false // a try had no answer: the mark may be this call's
-	err := l.table.Retry(ctx, table.MaxTries, func(ctx context.Context) (err error) {
-		update := l.table.Input(table.Update{
-			Key: table.RefundKey(saleID, payment), Expr: "SET #refundedAt = :now", ReturnOld: true,
-			If: "attribute_exists(pk) AND attribute_not_exists(#refundedAt)", Values: table.Item{":now": table.Millis(now)},
-		})
-		update.ReturnValues = types.ReturnValueAllNew
-		out, err = l.table.API.UpdateItem(ctx, update)
-		unsure = unsure || table.Judge(err) == table.Unknown
-		return err
+	marked, unsure, err := l.table.UpdateWithin(ctx, table.MaxTries, table.Update{
+		Key: table.RefundKey(saleID, payment), Expr: "SET #refundedAt = :now", Return: types.ReturnValueAllNew, ReturnOld: true,
+		If: "attribute_exists(pk) AND attribute_not_exists(#refundedAt)", Values: table.Item{":now": table.Millis(now)},
 	})
 	if err == nil {
-		refund, err := table.ReadRefund(out.Attributes)
+		refund, err := table.ReadRefund(marked)
 		return refund, true, sale.AsInternal(err)
 	}
 	refused, isRefused := errors.AsType[*types.ConditionalCheckFailedException](err)

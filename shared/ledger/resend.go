@@ -86,11 +86,7 @@ func (l *Ledger) updateMark(ctx context.Context, c sale.Claim, update table.Upda
 		return false, err
 	}
 	update.Key, update.ReturnOld = table.ClaimKey(c.SaleID, sale.BucketOf(c.User, s.Buckets), c.User), true
-	err = l.table.Retry(ctx, table.PatientTries, func(ctx context.Context) error {
-		_, err := l.table.API.UpdateItem(ctx, l.table.Input(update))
-		unsure = unsure || table.Judge(err) == table.Unknown
-		return err
-	})
+	_, unsure, err = l.table.UpdateWithin(ctx, table.PatientTries, update)
 	return unsure, err
 }
 

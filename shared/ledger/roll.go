@@ -61,16 +61,10 @@ func (l *Ledger) CloseRoll(ctx context.Context, s sale.Sale, roundAt func(time.T
 		head.Entrants += n
 	}
 	head.Round = roundAt(head.ClosedAt.Add(dice))
-	err = l.table.Retry(ctx, table.PatientTries, func(ctx context.Context) error {
-		_, err := l.table.API.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: l.table.Name, ConditionExpression: &table.IfAbsent,
-			Item: table.With(table.DrawHeadKey(s.ID), table.Item{
-				"roll": table.S(head.Roll.String()), "entrants": table.N(head.Entrants), "round": table.N(int64(head.Round)),
-				"closedAt": table.Millis(head.ClosedAt),
-			}),
-		})
-		return err
-	})
+	err = l.table.TryPut(ctx, table.PatientTries, table.With(table.DrawHeadKey(s.ID), table.Item{
+		"roll": table.S(head.Roll.String()), "entrants": table.N(head.Entrants), "round": table.N(int64(head.Round)),
+		"closedAt": table.Millis(head.ClosedAt),
+	}), false)
 	if table.Judge(err) != table.Conditioned {
 		return head, sale.AsInternal(err)
 	}

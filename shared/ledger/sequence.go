@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger/table"
@@ -19,22 +18,14 @@ func (l *Ledger) ReserveOrderIDs(ctx context.Context, n int) ([]uint64, error) {
 		return nil, nil
 	}
 	now := l.now()
-	var out *dynamodb.UpdateItemOutput
-	err := l.table.Retry(ctx, table.PatientTries, func(ctx context.Context) (err error) {
-		out, err = l.table.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName:                 l.table.Name,
-			Key:                       table.SequenceKey(orderid.Day(now)),
-			UpdateExpression:          &advance,
-			ExpressionAttributeNames:  advanceNames,
-			ExpressionAttributeValues: table.Item{":n": table.N(int64(n))},
-			ReturnValues:              types.ReturnValueUpdatedNew,
-		})
-		return err
+	advanced, _, err := l.table.UpdateWithin(ctx, table.PatientTries, table.Update{
+		Key: table.SequenceKey(orderid.Day(now)), Expr: "ADD #next :n", Values: table.Item{":n": table.N(int64(n))},
+		Return: types.ReturnValueUpdatedNew,
 	})
 	if err != nil {
 		return nil, sale.AsInternal(err)
 	}
-	r := table.Reader{Item: out.Attributes}
+	r := table.Reader{Item: advanced}
 	last := r.Number("next")
 	if r.Err != nil {
 		return nil, sale.AsInternal(r.Err)
@@ -47,8 +38,3 @@ func (l *Ledger) ReserveOrderIDs(ctx context.Context, n int) ([]uint64, error) {
 	}
 	return ids, nil
 }
-
-var (
-	advance      = "ADD #next :n"
-	advanceNames = map[string]string{"#next": "next"}
-)

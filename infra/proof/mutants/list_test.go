@@ -129,7 +129,7 @@ var mutants = []mutant{
 	{"P28", "a signature that does not verify is taken", "shared/beacon/relays.go", "shared/beacon ^TestWhateverARelaySays",
 		`return signature, r.Chain.Verify(round, signature)`, `return signature, nil`},
 	{"P29", "a try goes by the window that was read last", "shared/ledger/purchase.go", overFake + "^an_admission_to_one_call",
-		`&takeTurnCondition, table.Millis(p.opens)`, `&takeTurnCondition, table.Millis(s.sale.OpensAt)`},
+		`table.Millis(p.opens)`, `table.Millis(s.OpensAt)`},
 	{"P29", "a call that is not complete is for everybody", "shared/ledger/turn.go", overFake + "^the_turn_when_the_first_call_is_not_complete",
 		`case !call.Complete:`, `case false:`},
 	{"P30", "a call before the next one may still get its people", "shared/ledger/calling.go", overFake + "^a_call_for_no_unit",

@@ -67,7 +67,8 @@ var (
 	placeholder = regexp.MustCompile(`[#:]\w+`)
 	closure     = regexp.MustCompile(`(\.func\d+|\.gowrap\d+|\.\d+|-range\d+)+$`)
 	carriers    = map[string]bool{
-		"Attempt": true, "Retry": true, "Each": true, "Transact": true, "RetryTransaction": true, "TryUpdate": true, "QueryPage": true,
+		"Attempt": true, "Retry": true, "Each": true, "Transact": true, "RetryTransaction": true,
+		"UpdateWithin": true, "TryUpdate": true, "TryPut": true, "QueryPage": true,
 	}
 )
 

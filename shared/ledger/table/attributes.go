@@ -159,6 +159,16 @@ func (r *Reader) Bytes(name string) []byte {
 
 func (r *Reader) Time(name string) time.Time { return time.UnixMilli(r.Number(name)).UTC() }
 
+// OptionalTime returns the zero time if there is no such attribute.
+func (r *Reader) OptionalTime(name string) time.Time {
+	if !Has(r.Item, name) {
+		return time.Time{}
+	}
+	return r.Time(name)
+}
+
+func (r *Reader) OptionalFlag(name string) bool { return Has(r.Item, name) && r.Flag(name) }
+
 func (r *Reader) shards(name string) sale.Set {
 	var set sale.Set
 	if !Has(r.Item, name) {

@@ -25,7 +25,7 @@ func withAuthor(a sale.Author, it Item) Item {
 }
 
 func (r *Reader) author() sale.Author {
-	return sale.Author{Actor: r.OptionalText("actor"), Verified: Has(r.Item, "verified") && r.Flag("verified"), Note: r.OptionalText("note")}
+	return sale.Author{Actor: r.OptionalText("actor"), Verified: r.OptionalFlag("verified"), Note: r.OptionalText("note")}
 }
 
 // texts are what a description may give.

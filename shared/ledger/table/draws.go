@@ -20,12 +20,7 @@ func (r *Reader) DrawTerms() (t sale.DrawTerms) {
 // draw reads the draw of a sale that has one.
 func (r *Reader) draw() sale.Draw {
 	d := sale.Draw{DrawTerms: r.DrawTerms(), BeginsAt: r.Time("beginsAt"), EndsAt: r.Time("endsAt"), Call: r.OptionalNumber("call")}
-	if Has(r.Item, "operatedAt") {
-		d.OperatedAt = r.Time("operatedAt")
-	}
-	if Has(r.Item, "openCall") {
-		d.OpenCall = r.Flag("openCall")
-	}
+	d.OperatedAt, d.OpenCall = r.OptionalTime("operatedAt"), r.OptionalFlag("openCall")
 	if !d.HasDraw() {
 		r.Fail("keepHours", "a number of hours")
 	}
@@ -53,7 +48,7 @@ func ReadCall(it Item) (draw.Call, error) {
 	}
 	c := draw.Call{
 		Number: number, From: r.Time("from"), Until: r.Time("until"), At: r.Time("at"), Lo: r.rank("lo"),
-		Open: Has(it, "open") && r.Flag("open"), Stock: r.OptionalNumber("stock"),
+		Open: r.OptionalFlag("open"), Stock: r.OptionalNumber("stock"),
 	}
 	if Has(it, "hi") {
 		c.Complete, c.Hi = true, r.rank("hi")

@@ -42,16 +42,12 @@ func ReadSale(it Item) (sale.Sale, error) {
 		RecallNote:   r.OptionalText("recallNote"),
 		Edits:        r.OptionalNumber("edits"),
 		Seedings:     r.OptionalNumber("seedings"),
-	}
-	s.Erased, s.ArchivedKeys = r.OptionalNumber("erased"), r.OptionalText("archivedKeys")
-	if s.Archive = r.OptionalText("archive"); Has(it, "archivedAt") {
-		s.ArchivedAt = r.Time("archivedAt")
-	}
-	if Has(it, "sealedAt") {
-		s.SealedAt = r.Time("sealedAt")
-	}
-	if Has(it, "recalledAt") {
-		s.RecalledAt = r.Time("recalledAt")
+		RecalledAt:   r.OptionalTime("recalledAt"),
+		SealedAt:     r.OptionalTime("sealedAt"),
+		Erased:       r.OptionalNumber("erased"),
+		Archive:      r.OptionalText("archive"),
+		ArchivedKeys: r.OptionalText("archivedKeys"),
+		ArchivedAt:   r.OptionalTime("archivedAt"),
 	}
 	if Has(it, "enterFrom") {
 		s.Draw = r.draw()
@@ -171,12 +167,10 @@ func ReadClaim(saleID string, buckets int, it Item) (sale.Claim, error) {
 		AcceptedAt: r.Time("acceptedAt"),
 		RequestKey: r.OptionalText("requestKey"),
 		OrderID:    uint64(r.OptionalNumber("orderId")),
+		ResentAt:   r.OptionalTime("resentAt"),
 		Refunds:    r.OptionalTexts("refunds"),
 		Labels:     r.Labels(),
 		MinReader:  int(r.OptionalNumber(MinReader)),
-	}
-	if Has(it, "resentAt") {
-		c.ResentAt = r.Time("resentAt")
 	}
 	if Has(it, "paidAt") {
 		c.PaidAt, c.Payment, c.Amount, c.Currency = r.Time("paidAt"), r.Text("payment"), r.OptionalNumber("amount"), r.OptionalText("currency")
@@ -232,7 +226,7 @@ func ReadOrder(it Item) (sale.Order, error) {
 
 func ReadRefund(it Item) (sale.Refund, error) {
 	r := Read(it)
-	refund := sale.Refund{
+	return sale.Refund{
 		SaleID:   strings.TrimPrefix(r.Text(PK), "REFUND#"),
 		Payment:  r.Text(SK),
 		User:     r.OptionalText("user"),
@@ -242,11 +236,9 @@ func ReadRefund(it Item) (sale.Refund, error) {
 		Currency: r.Text("currency"),
 		Labels:   r.Labels(),
 		At:       r.Time("at"),
-	}
-	if Has(it, "refundedAt") {
-		refund.RefundedAt = r.Time("refundedAt")
-	}
-	return refund, r.Err
+
+		RefundedAt: r.OptionalTime("refundedAt"),
+	}, r.Err
 }
 
 func RefundItem(r sale.Refund) Item {

@@ -71,12 +71,19 @@ func (t *Table) Put(it Item) types.TransactWriteItem {
 	}}
 }
 
-// PutAbsent puts an item unless there is one.
-func (t *Table) PutAbsent(ctx context.Context, it Item) error {
-	err := t.Retry(ctx, PatientTries, func(ctx context.Context) error {
-		_, err := t.API.PutItem(ctx, &dynamodb.PutItemInput{TableName: t.Name, Item: it, ConditionExpression: &IfAbsent})
+// TryPut puts an item, and returns the client's error if there is one, with that if it says so.
+func (t *Table) TryPut(ctx context.Context, tries int, it Item, returnOld bool) error {
+	return t.Retry(ctx, tries, func(ctx context.Context) error {
+		_, err := t.API.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: t.Name, Item: it, ConditionExpression: &IfAbsent, ReturnValuesOnConditionCheckFailure: returned(returnOld),
+		})
 		return err
 	})
+}
+
+// PutAbsent puts an item unless there is one.
+func (t *Table) PutAbsent(ctx context.Context, it Item) error {
+	err := t.TryPut(ctx, PatientTries, it, false)
 	if Judge(err) == Conditioned {
 		return nil
 	}

@@ -17,16 +17,8 @@ type Update struct {
 	Expr      string
 	If        string // the condition, or ""
 	Values    Item
-	ReturnOld bool // if the condition fails, return the item
-}
-
-// Input is the call that makes an update.
-func (t *Table) Input(u Update) *dynamodb.UpdateItemInput {
-	return &dynamodb.UpdateItemInput{
-		TableName: t.Name, Key: u.Key, UpdateExpression: &u.Expr, ConditionExpression: optional(u.If),
-		ExpressionAttributeNames: NamesIn(u.Expr, u.If), ExpressionAttributeValues: u.Values,
-		ReturnValuesOnConditionCheckFailure: returned(u.ReturnOld),
-	}
+	Return    types.ReturnValue // of a call
+	ReturnOld bool              // if the condition fails, return the item
 }
 
 // Action is the update as an action of a transaction.
@@ -38,13 +30,28 @@ func (t *Table) Action(u Update) types.TransactWriteItem {
 	}}
 }
 
-// TryUpdate updates an item, and returns the client's error if its condition refuses that. See
-// Retry.
-func (t *Table) TryUpdate(ctx context.Context, u Update) error {
-	return t.Retry(ctx, PatientTries, func(ctx context.Context) error {
-		_, err := t.API.UpdateItem(ctx, t.Input(u))
+// UpdateWithin updates an item with that many tries and returns the attributes that u asks for, or
+// the client's error if the condition refuses that. See Retry. unsure: a try had no answer, so that
+// the update may have been applied, or may still be.
+func (t *Table) UpdateWithin(ctx context.Context, tries int, u Update) (attributes Item, unsure bool, err error) {
+	err = t.Retry(ctx, tries, func(ctx context.Context) error {
+		out, err := t.API.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: t.Name, Key: u.Key, UpdateExpression: &u.Expr, ConditionExpression: optional(u.If),
+			ExpressionAttributeNames: NamesIn(u.Expr, u.If), ExpressionAttributeValues: u.Values,
+			ReturnValues: u.Return, ReturnValuesOnConditionCheckFailure: returned(u.ReturnOld),
+		})
+		if unsure = unsure || Judge(err) == Unknown; err == nil {
+			attributes = out.Attributes
+		}
 		return err
 	})
+	return attributes, unsure, err
+}
+
+// TryUpdate updates an item, and returns the client's error if its condition refuses that.
+func (t *Table) TryUpdate(ctx context.Context, u Update) error {
+	_, _, err := t.UpdateWithin(ctx, PatientTries, u)
+	return err
 }
 
 // Update updates an item unless its condition refuses that.
