@@ -13,10 +13,11 @@ import (
 // stored is a book that may have a sale already, and keeps what it was last asked for.
 type stored struct {
 	is    bool
+	fault error // of looking whether it has
 	asked any
 }
 
-func (s *stored) Created(context.Context, string) (bool, error) { return s.is, nil }
+func (s *stored) Created(context.Context, string) (bool, error) { return s.is, s.fault }
 
 func (s *stored) Create(_ context.Context, c sale.Creation) (ledger.Seeding, error) {
 	return ledger.Seeding{SaleID: c.SaleID, Applied: !s.is}, nil
@@ -52,27 +53,46 @@ func (s *stored) Edit(_ context.Context, e sale.Edit) (ledger.Edited, error) {
 	return ledger.Edited{Sale: after, Applied: true}, nil
 }
 
-func TestASaleMustNotOpenBeforeItsDice(t *testing.T) {
-	const terms = `,"enterFrom":"2026-11-08T20:00:00Z","enterUntil":"2026-11-10T20:00:00Z","keepHours":4}`
+// The request for a stored sale may be repeated although the stack's settings or the list of currencies have changed.
+// 89,901 baisa are 89.901 rials: Stripe charges 89.900 or 89.910.
+func TestWhatOnlyANewSaleMustHaveIsNotAskedOfAStoredOne(t *testing.T) {
+	const draw = `"enterFrom":"2026-11-08T20:00:00Z","enterUntil":"2026-11-10T20:00:00Z","keepHours":4,`
+	const early, together = "at least 7200 seconds after enterUntil", "give payWithin, price and currency together"
 	for _, tt := range []struct {
-		stored  bool
-		opensAt string
-		want    sale.Code
+		opensAt, asks string
+		stripe        bool
+		want          string // the refusal of a new sale; "" for none
 	}{
-		{false, "2026-11-10T22:00:00Z", ""}, {false, "2026-11-10T21:59:59Z", sale.InvalidRequest},
-		{true, "2026-11-10T21:59:59Z", ""}, // a stack with shorter times has stored it
+		{"2026-11-10T22:00:00Z", draw, false, ""}, {"2026-11-10T21:59:59Z", draw, false, early},
+		{"2026-11-10T22:00:00Z", ``, false, ""}, {"2026-11-10T22:00:00Z", `"payWithin":60,"price":199900,"currency":"CNY",`, false, ""},
+		{"2026-11-10T22:00:00Z", `"payWithin":60,`, false, together}, {"2026-11-10T22:00:00Z", `"price":1,"currency":"CNY",`, false, together},
+		{"2026-11-10T22:00:00Z", `"payWithin":60,"price":1,"currency":"BGN",`, false, "currency must be one that ISO 4217 lists"},
+		{"2026-11-10T22:00:00Z", `"image":"https://other.example/a.jpg",`, false, "image must be of https://images.example"},
+		{"2026-11-10T22:00:00Z", `"payWithin":60,"price":89901,"currency":"OMR",`, true, "Stripe charges no smaller part of OMR"},
+		{"2026-11-10T22:00:00Z", `"payWithin":60,"price":89901,"currency":"OMR",`, false, ""},
+		{"2026-11-10T22:00:00Z", `"payWithin":60,"price":89900,"currency":"OMR",`, true, ""},
+		{"2026-11-10T22:00:00Z", `"payWithin":60,"price":150,"currency":"MGA",`, true, "Stripe charges no smaller part of MGA"},
 	} {
-		r, err := Decode([]byte(`{"action":"create","saleId":"moutai","closesAt":"2026-11-14T20:00:00Z","stock":100,"opensAt":"` + tt.opensAt + `"` + terms))
-		if err != nil {
-			t.Fatal(err)
-		}
-		d := Desk{Book: &stored{is: tt.stored}, Now: time.Now, DrawLead: 2 * time.Hour}
-		answer, err := d.Apply(t.Context(), r)
-		if sale.CodeOf(err) != tt.want || err == nil && answer.Applied == tt.stored {
-			t.Errorf("%+v: got %+v (%v)", tt, answer, err)
-		}
-		if err != nil && !strings.Contains(err.Error(), "at least 7200 seconds after enterUntil") {
-			t.Errorf("%+v: the operator is told %v", tt, err)
+		for _, book := range []*stored{{}, {is: true}, {fault: sale.Fail(sale.Busy, nil)}} {
+			d := Desk{Book: book, Now: time.Now, DrawLead: 2 * time.Hour, ImageOrigin: "https://images.example", Stripe: tt.stripe}
+			r, err := Decode([]byte(`{"action":"create","saleId":"moutai","closesAt":"2026-11-14T20:00:00Z","stock":100,` + tt.asks + `"opensAt":"` + tt.opensAt + `"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := sale.Code("")
+			switch {
+			case tt.want != "" && book.fault != nil:
+				want = sale.Busy
+			case tt.want != "" && !book.is:
+				want = sale.InvalidRequest
+			}
+			answer, err := d.Apply(t.Context(), r)
+			if sale.CodeOf(err) != want || err == nil && answer.Applied == book.is {
+				t.Errorf("%s%s, stored %t: got %+v (%v), want %q", tt.asks, tt.opensAt, book.is, answer, err, want)
+			}
+			if want == sale.InvalidRequest && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s%s: the operator is told %v, want %s", tt.asks, tt.opensAt, err, tt.want)
+			}
 		}
 	}
 }

@@ -57,31 +57,6 @@ func TestAnIDGivesBackItsSecondAndItsSequenceNumber(t *testing.T) {
 	}
 }
 
-func TestIDsSortByTimeAlsoOverMidnightWhereTheSequenceStartsAgain(t *testing.T) {
-	steps := []struct {
-		at string
-		n  uint64
-	}{
-		{"2026-11-11T23:59:58.100Z", 4_000_000},
-		{"2026-11-11T23:59:58.900Z", 4_000_001},
-		{"2026-11-11T23:59:59.999Z", 4_000_002},
-		{"2026-11-12T00:00:00Z", 1},
-		{"2026-11-12T00:00:00.001Z", 2},
-		{"2026-11-12T00:00:01Z", 3},
-	}
-	last := uint64(0)
-	for _, s := range steps {
-		id, err := New(at(t, s.at), s.n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if id <= last {
-			t.Errorf("the id of %s is not above the one before", s.at)
-		}
-		last = id
-	}
-}
-
 // Uniqueness (P7): a sequence belongs to one UTC day, and the id's second lies in that
 // very day, so equal ids would need the same day and the same number.
 func TestTheDayOfAnInstantIsTheDayOfItsID(t *testing.T) {

@@ -1,7 +1,6 @@
 package recent
 
 import (
-	"sync"
 	"testing"
 	"time"
 )
@@ -55,20 +54,4 @@ func TestAValueHoldsFromAnInstantUntilAnother(t *testing.T) {
 	if a, ok := m.Get("a", until); a != 9 || !ok {
 		t.Errorf("put again: %d, %t", a, ok)
 	}
-}
-
-func TestAMemoryIsSharedByManyRequests(t *testing.T) {
-	m, now := NewMemory[int, int](8), time.Unix(1, 0)
-	var all sync.WaitGroup
-	for g := range 8 {
-		all.Go(func() {
-			for i := range 1000 {
-				m.Put((g+i)%16, (g+i)%16, now, now.Add(1))
-				if v, ok := m.Get(i%16, now); ok && v != i%16 {
-					t.Errorf("key %d has %d", i%16, v)
-				}
-			}
-		})
-	}
-	all.Wait()
 }

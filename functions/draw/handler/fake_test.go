@@ -16,7 +16,6 @@ import (
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
-	"flashsale/shared/telemetry/telemetrytest"
 )
 
 // The first call is due two hours after the end of entering.
@@ -195,10 +194,4 @@ func (w *world) cutsOff(entrants int) {
 	if calls := w.calls(); len(calls) != 1 || calls[0].Complete {
 		w.T.Fatalf("got %+v, want one that is not complete", calls)
 	}
-}
-
-// lines returns the log's lines since the last call, by message and sale.
-func (w *world) lines() map[string]telemetrytest.Line {
-	w.T.Helper()
-	return w.Lines("message", "saleId")
 }

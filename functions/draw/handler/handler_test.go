@@ -207,17 +207,17 @@ func TestHowLateACallIsIsReportedUntilItIsComplete(t *testing.T) {
 		if _, err := w.draw(`{}`, 2*time.Minute); err == nil {
 			t.Error("no error")
 		}
-		late := w.lines()["course moutai"].Fields["callLateSeconds"]
+		late := w.Lines("message", "saleId")["course moutai"].Fields["callLateSeconds"]
 		if late != 180.0 {
 			t.Errorf("the call is %v seconds late, want 180", late)
 		}
 		w.failing("UpdateItem", "STOCK#") // it begins, and cannot be finished
 		_, _ = w.draw(`{}`, 2*time.Minute)
-		w.lines()
+		w.Lines("message", "saleId")
 		from := w.calls()[0].From
 		w.Until(from.Add(40 * time.Second))
 		_, _ = w.draw(`{}`, 2*time.Minute)
-		if late := w.lines()["course moutai"].Fields["callLateSeconds"]; late != 40.0 {
+		if late := w.Lines("message", "saleId")["course moutai"].Fields["callLateSeconds"]; late != 40.0 {
 			t.Errorf("the call is %v seconds late, want 40", late)
 		}
 	})
@@ -359,7 +359,7 @@ func TestATurnIsALineWithTheFiguresThatAlarmsWatch(t *testing.T) {
 		w.draws(0)
 		w.Until(enterEnd.Add(times.Settle))
 		w.run()
-		lines := w.lines()
+		lines := w.Lines("message", "saleId")
 		turn := map[string]any{
 			"level": "INFO", "message": "course", "service": "draw", "coldStart": true, "outcome": "ok", "saleId": "moutai",
 			"steps": "roll", "call": 0.0, "nextStep": "2026-01-01T02:15:01.000Z", "diceLateSeconds": 0.0, "callLateSeconds": 0.0,

@@ -10,7 +10,6 @@ import (
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
-	"flashsale/shared/telemetry/telemetrytest"
 )
 
 const (
@@ -128,10 +127,4 @@ func (w *world) passes(payload string) []Pass {
 		w.T.Fatal(err)
 	}
 	return passes
-}
-
-// lines returns the log's lines since the last call, by message and sale.
-func (w *world) lines() map[string]telemetrytest.Line {
-	w.T.Helper()
-	return w.Lines("message", "saleId")
 }

@@ -127,22 +127,3 @@ func TestASaleThatIsCutOffGoesOnInItsNextTurn(t *testing.T) {
 		}
 	})
 }
-
-// A sale that fails late in its turn was not cut off: it has no other turn, in which it would
-// fail again.
-func TestASaleThatFailsAtTheEndOfItsTurnHasNoOther(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		for _, saleID := range []string{"bad", "good"} {
-			w.open(saleID, 1, 1, payWithin)
-		}
-		failures := 0
-		w.DB.Fault = dynamotest.On("Query", "CLAIM#bad#", func(dynamotest.Call) dynamotest.Fault {
-			failures++
-			time.Sleep(3 * time.Second)
-			panic("a bug")
-		})
-		if _, err := w.release(`{}`, 9*time.Second); err == nil || failures != 1 {
-			t.Errorf("%d failures (%v), want one", failures, err)
-		}
-	})
-}
