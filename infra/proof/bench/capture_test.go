@@ -2,13 +2,12 @@ package bench
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"reflect"
+	"strings"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go/middleware"
 
@@ -22,17 +21,8 @@ type capture struct {
 	inputs []any
 }
 
-func (c *capture) take() []any {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	inputs := c.inputs
-	c.inputs = nil
-	return inputs
-}
-
 // attach makes every client of the configuration record its inputs.
 func (c *capture) attach(cfg aws.Config) aws.Config {
-	cfg = cfg.Copy()
 	note := middleware.InitializeMiddlewareFunc("capture", func(
 		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
 	) (middleware.InitializeOutput, middleware.Metadata, error) {
@@ -41,6 +31,7 @@ func (c *capture) attach(cfg aws.Config) aws.Config {
 		c.mu.Unlock()
 		return next.HandleInitialize(ctx, in)
 	})
+	cfg = cfg.Copy()
 	cfg.APIOptions = append(cfg.APIOptions, func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(note, middleware.Before)
 	})
@@ -48,50 +39,25 @@ func (c *capture) attach(cfg aws.Config) aws.Config {
 }
 
 // bareClients are the functions' clients alone.
-type bareClients struct {
-	table *dynamodb.Client
-	queue *sqs.Client
-}
-
-func newBareClients(cfg aws.Config) bareClients {
-	return bareClients{
+func bareClients(cfg aws.Config) []any {
+	return []any{
 		dynamodb.NewFromConfig(cfg, ledger.OneAttempt, func(o *dynamodb.Options) { o.IdempotencyTokenProvider = nil }),
 		sqs.NewFromConfig(cfg, func(o *sqs.Options) { o.Retryer = aws.NopRetryer{} }),
 	}
 }
 
-// replay makes the calls again in order. A cancelled transaction is not an error.
-func (b bareClients) replay(ctx context.Context, inputs []any) error {
+// replay makes the calls again in order, each by the client that has its operation.
+func replay(ctx context.Context, clients, inputs []any) error {
 	for _, input := range inputs {
-		err := b.call(ctx, input)
-		if _, cancelled := errors.AsType[*types.TransactionCanceledException](err); err != nil && !cancelled {
-			return fmt.Errorf("replay %T: %w", input, err)
+		operation := strings.TrimSuffix(reflect.TypeOf(input).Elem().Name(), "Input")
+		for _, client := range clients {
+			if call := reflect.ValueOf(client).MethodByName(operation); call.IsValid() {
+				answer := call.Call([]reflect.Value{reflect.ValueOf(ctx), reflect.ValueOf(input)})
+				if err, _ := answer[1].Interface().(error); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil
 }
-
-func (b bareClients) call(ctx context.Context, input any) (err error) {
-	switch in := input.(type) {
-	case *dynamodb.GetItemInput:
-		_, err = b.table.GetItem(ctx, in)
-	case *dynamodb.BatchGetItemInput:
-		_, err = b.table.BatchGetItem(ctx, in)
-	case *dynamodb.PutItemInput:
-		_, err = b.table.PutItem(ctx, in)
-	case *dynamodb.UpdateItemInput:
-		_, err = b.table.UpdateItem(ctx, in)
-	case *dynamodb.TransactWriteItemsInput:
-		_, err = b.table.TransactWriteItems(ctx, in)
-	case *dynamodb.BatchExecuteStatementInput:
-		_, err = b.table.BatchExecuteStatement(ctx, in)
-	case *sqs.SendMessageInput:
-		_, err = b.queue.SendMessage(ctx, in)
-	default:
-		err = errUnknownCall
-	}
-	return err
-}
-
-// errUnknownCall: the ledger makes a call that is not supported here yet.
-var errUnknownCall = errors.New("no such call")

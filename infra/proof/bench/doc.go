@@ -4,6 +4,6 @@
 // `make bench` runs the compiled test several times, so that both sides alternate and a
 // change of the machine affects both, and has benchstat compare them.
 //
-// AWS is a stub transport in memory, so this process's own CPU time and
-// allocations are measured, without a network.
+// AWS is an HTTP server in this process, so the process's own CPU time and allocations
+// are measured, without a network.
 package bench

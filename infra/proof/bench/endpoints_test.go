@@ -1,9 +1,7 @@
 package bench
 
 import (
-	"bytes"
 	"crypto/md5"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
@@ -11,91 +9,72 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
+
+	"flashsale/shared/sale"
 )
 
-// answer is an operation's constant answer.
-type answer struct {
-	status int
-	body   []byte
-	// checksum is DynamoDB's X-Amz-Crc32 of the body, which the client checks.
-	checksum string
-}
+const (
+	table    = "Ledger"
+	saleID   = "moutai"
+	shards   = 50
+	buckets  = 13
+	claimID  = "5LJQBKBVNQ2XRCM7KD3V4HTYWA"
+	queueURL = "https://sqs.eu-central-1.amazonaws.com/123456789012/OrderQueue"
+)
 
-func answerOf(status int, body string) answer {
-	return answer{status, []byte(body), strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(body))), 10)}
-}
+// endpoints answer the operations of DynamoDB and SQS, each with constant JSON. They cost
+// little, because their cost is on both sides of every comparison.
+type endpoints map[string]string
 
-// endpoints answer DynamoDB's and SQS's operations by name, as cheaply as possible,
-// because their cost is on both sides of every comparison. They are used in process as
-// a client's transport, and over a socket as a handler.
-type endpoints map[string]answer
-
-// RoundTrip implements http.RoundTripper.
-func (e endpoints) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, fmt.Errorf("read request: %w", err)
-	}
-	if err := r.Body.Close(); err != nil {
-		return nil, fmt.Errorf("close request: %w", err)
-	}
-	a := e.answer(r.Header.Get("X-Amz-Target"), body)
-	return &http.Response{
-		StatusCode: a.status, ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{
-			"Content-Type":     {"application/x-amz-json-1.0"},
-			"X-Amz-Crc32":      {a.checksum},
-			"X-Amzn-Requestid": {requestID},
-		},
-		Body: io.NopCloser(bytes.NewReader(a.body)), ContentLength: int64(len(a.body)), Request: r,
-	}, nil
-}
-
-// ServeHTTP implements http.Handler.
 func (e endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return // the caller has gone
-	}
-	a := e.answer(r.Header.Get("X-Amz-Target"), body)
-	h := w.Header()
-	h.Set("Content-Type", "application/x-amz-json-1.0")
-	h.Set("X-Amz-Crc32", a.checksum)
-	h.Set("X-Amzn-Requestid", requestID)
-	h.Set("Content-Length", strconv.Itoa(len(a.body)))
-	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body) // fails only if the caller has gone
-}
-
-// getSale names the GetItem of a sale, as opposed to other items.
-const getSale = "GetItem SALE"
-
-const queueURL = "https://sqs.eu-central-1.amazonaws.com/123456789012/OrderQueue"
-
-const requestID = "V8LTRMHDC3FSBN1PQ6ZKD0J5YWXV8LTRMHDC3FSBN1PQ6ZKD0J5Y"
-
-// answer finds the answer by the target, like "DynamoDB_20120810.GetItem".
-func (e endpoints) answer(target string, request []byte) answer {
-	_, operation, _ := strings.Cut(target, ".")
+	request, _ := io.ReadAll(r.Body)                                  // fails only if the caller has gone
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".") // "DynamoDB_20120810.GetItem"
+	status, answer := http.StatusOK, e[operation]
 	switch {
 	case operation == "SendMessage":
-		return sent(request)
-	case operation == "GetItem" && bytes.Contains(request, []byte(`"SALE#`)):
-		operation = getSale
+		answer = sent(request)
+	case answer == "":
+		status, answer = http.StatusBadRequest, `{"__type":"com.amazonaws#ValidationException","message":"no answer for `+operation+`"}`
 	}
-	if a, ok := e[operation]; ok {
-		return a
-	}
-	return answerOf(http.StatusBadRequest, `{"__type":"com.amazonaws#ValidationException","message":"no answer for `+operation+`"}`)
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	w.Header().Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(answer))), 10)) // which the client checks
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, answer)
 }
 
-// sent acknowledges a message with the digest of its body, which the client
-// compares.
-func sent(request []byte) answer {
+// sent acknowledges a message with the digest of its body, which the client compares.
+func sent(request []byte) string {
 	var in struct{ MessageBody string }
-	if err := json.Unmarshal(request, &in); err != nil {
-		return answerOf(http.StatusBadRequest, `{"__type":"com.amazonaws#SerializationException"}`)
+	_ = json.Unmarshal(request, &in) // the client refuses any other digest
+	return fmt.Sprintf(`{"MessageId":"380f4dc3-3844-4c8a-8806-2b1fbd872a04","MD5OfMessageBody":"%x"}`, md5.Sum([]byte(in.MessageBody)))
+}
+
+// openSale is GetItem's answer for an open sale with stock in every shard.
+func openSale() string {
+	now := time.Now()
+	return fmt.Sprintf(`{"Item":{"pk":{"S":"SALE#%s"},"sk":{"S":"SALE"},"name":{"S":"Feitian Moutai"},"opensAt":{"N":"%d"},"closesAt":{"N":"%d"},`+
+		`"changedAt":{"N":"0"},"paused":{"BOOL":false},"seeded":{"N":"100000"},"shards":{"N":"%d"},"buckets":{"N":"%d"},"version":{"N":"1"},`+
+		`"state":{"S":"OPEN"}}}`, saleID, now.Add(-time.Hour).UnixMilli(), now.Add(24*time.Hour).UnixMilli(), shards, buckets)
+}
+
+// accepting endpoints answer a purchase that is accepted.
+func accepting() endpoints { return endpoints{"GetItem": openSale(), "TransactWriteItems": `{}`} }
+
+// finalizing endpoints answer for a batch of so many pending claims: found, numbered, confirmed
+// and recorded, the same every time.
+func finalizing(messages int) endpoints {
+	claims, each := make([]string, messages), make([]string, messages)
+	for i := range messages {
+		user := userOf(i)
+		claims[i] = fmt.Sprintf(`{"pk":{"S":"CLAIM#%s#%d"},"sk":{"S":%q},"claimId":{"S":%q},"shard":{"N":"7"},"acceptedAt":{"N":"%d"}}`,
+			saleID, sale.BucketOf(user, buckets), user, claimID, time.Now().UnixMilli())
+		each[i] = `{"TableName":"` + table + `"}`
 	}
-	digest := md5.Sum([]byte(in.MessageBody))
-	return answerOf(http.StatusOK, `{"MessageId":"380f4dc3-3844-4c8a-8806-2b1fbd872a04","MD5OfMessageBody":"`+hex.EncodeToString(digest[:])+`"}`)
+	return endpoints{
+		"GetItem":               openSale(),
+		"BatchGetItem":          `{"Responses":{"` + table + `":[` + strings.Join(claims, ",") + `]},"UnprocessedKeys":{}}`,
+		"UpdateItem":            `{"Attributes":{"next":{"N":"100000"}}}`,
+		"BatchExecuteStatement": `{"Responses":[` + strings.Join(each, ",") + `]}`,
+	}
 }

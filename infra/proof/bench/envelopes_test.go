@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -19,48 +20,33 @@ const root = "../../.."
 func envelope(tb testing.TB, name string) []byte {
 	tb.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "events", name))
-	if err != nil {
-		tb.Fatal(err)
-	}
 	var b bytes.Buffer
-	if err := json.Compact(&b, text); err != nil {
+	if err := cmp.Or(err, json.Compact(&b, text)); err != nil {
 		tb.Fatal(err)
 	}
 	return b.Bytes()
 }
 
-// crowd is a request with a different user every time, among more users than an
-// environment caches, so that no request is answered from memory. The user is
-// overwritten in place, so making the event costs nothing.
-type crowd struct {
-	event []byte
-	user  []byte // the digits of the user within event
-	n     int
-}
-
-const crowdSize = 20_000
-
-func newCrowd(tb testing.TB, name string) *crowd {
-	tb.Helper()
-	event := bytes.ReplaceAll(envelope(tb, name), []byte(`"sub":"alice"`), []byte(`"sub":"user-00000"`))
-	at := bytes.Index(event, []byte("user-00000"))
-	if at < 0 {
-		tb.Fatalf("%s has no sub", name)
+// crowd returns purchases of a different user every time, among more users than an environment
+// remembers. The user is overwritten in place, so making the event costs nothing.
+func crowd(tb testing.TB) func() []byte {
+	const users = 20_000
+	event := bytes.ReplaceAll(envelope(tb, "purchase.json"), []byte(`"sub":"alice"`), []byte(`"sub":"user-00000"`))
+	_, behind, _ := bytes.Cut(event, []byte(`"sub":"user-`))
+	n := 0
+	return func() []byte {
+		n = (n + 1) % users
+		_ = fmt.Appendf(behind[:0], "%05d", n)
+		return event
 	}
-	return &crowd{event: event, user: event[at+len("user-") : at+len("user-00000")]}
 }
 
-func (c *crowd) next() []byte {
-	c.n = (c.n + 1) % crowdSize
-	for i, n := len(c.user)-1, c.n; i >= 0; i, n = i-1, n/10 {
-		c.user[i] = byte('0' + n%10)
-	}
-	return c.event
-}
+// userOf is the user of a message.
+func userOf(message int) string { return fmt.Sprintf("user-%05d", message) }
 
-// batchOf is a queue event with one message per user, otherwise like the repository's
+// batchOf is a queue event with messages of so many users, otherwise like the repository's
 // batch event.
-func batchOf(tb testing.TB, users []string) []byte {
+func batchOf(tb testing.TB, messages int) []byte {
 	tb.Helper()
 	var batch events.SQSEvent
 	if err := json.Unmarshal(envelope(tb, "finalize-batch.json"), &batch); err != nil {
@@ -68,9 +54,9 @@ func batchOf(tb testing.TB, users []string) []byte {
 	}
 	like := batch.Records[0]
 	batch.Records = nil
-	for i, user := range users {
+	for i := range messages {
 		like.MessageId = fmt.Sprintf("380f4dc3-3844-4c8a-8806-2b1fbd87%04d", i)
-		like.Body = orderq.Encode(orderq.Message{SaleID: saleID, User: user, ClaimID: claimID, Buckets: buckets})
+		like.Body = orderq.Encode(orderq.Message{SaleID: saleID, User: userOf(i), ClaimID: claimID, Buckets: buckets})
 		batch.Records = append(batch.Records, like)
 	}
 	text, err := json.Marshal(batch)

@@ -8,6 +8,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -63,15 +65,29 @@ type builds struct {
 	root, dir string
 	all       []change
 	common    map[string]string // binaries by package
-	alone     map[int]bool
+	alone     []bool            // by number
 }
 
 func newBuilds(t *testing.T, root string, all []change) *builds {
-	b := &builds{root, t.TempDir(), all, map[string]string{}, map[int]bool{}}
+	b := &builds{root: root, dir: t.TempDir(), all: all, common: map[string]string{}, alone: make([]bool, len(all))}
 	for _, c := range all {
-		if b.common[c.pkg] == "" {
-			b.common[c.pkg] = b.combine(t, c.pkg)
-		}
+		b.common[c.pkg] = ""
+	}
+	var wait sync.WaitGroup
+	var mu sync.Mutex // of common
+	for _, pkg := range slices.Collect(maps.Keys(b.common)) {
+		wait.Go(func() {
+			binary, err := b.combine(pkg)
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			b.common[pkg] = binary
+		})
+	}
+	if wait.Wait(); t.Failed() {
+		t.FailNow()
 	}
 	return b
 }
@@ -138,7 +154,7 @@ func (b *builds) build(pkg, name string, files map[string][]byte) (string, error
 var copyNumber = regexp.MustCompile(`mutant(\d+)\b`)
 
 // combine builds all changes of a package's tests, but those that need a build alone.
-func (b *builds) combine(t *testing.T, pkg string) (binary string) {
+func (b *builds) combine(pkg string) (binary string, err error) {
 	var numbers []int
 	for number, c := range b.all {
 		if c.pkg == pkg {
@@ -147,14 +163,13 @@ func (b *builds) combine(t *testing.T, pkg string) (binary string) {
 	}
 	// From the end of each file, so that what is inserted moves nothing that is still to be looked at.
 	slices.SortFunc(numbers, func(m, n int) int { return cmp.Compare(b.all[n].at, b.all[m].at) })
-	var err error
 	for attempt := range 5 {
 		files := map[string][]byte{}
 		for _, number := range numbers {
 			b.alone[number] = b.alone[number] || !b.all[number].copyFunction(number, files)
 		}
 		if binary, err = b.build(pkg, fmt.Sprint(strings.ReplaceAll(pkg, "/", "_"), attempt), files); err == nil {
-			return binary
+			return binary, nil
 		}
 		for _, guilty := range copyNumber.FindAllStringSubmatch(err.Error(), -1) {
 			if number, err := strconv.Atoi(guilty[1]); err == nil {
@@ -162,8 +177,7 @@ func (b *builds) combine(t *testing.T, pkg string) (binary string) {
 			}
 		}
 	}
-	t.Fatal(err)
-	return ""
+	return "", err
 }
 
 // copyFunction adds a changed copy of the function that the change is in, and a call of it

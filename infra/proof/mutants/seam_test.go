@@ -2,28 +2,49 @@ package mutants
 
 import (
 	"context"
-	"maps"
 	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/maintenance"
 )
 
-// seam wraps the ledger's table. For each request it derives all possible changes to
-// the expressions and reads, calls seen for each, and makes the named one wherever it
-// occurs.
+// seam is a table between the ledger and another one. For each request it derives all possible
+// changes to the expressions and reads, calls seen for each, and makes the named one wherever it
+// occurs, also in a request that is repeated.
 type seam struct {
 	ledger.API
+	over ledger.API
 	make string              // the change to make, or ""
 	seen func(change string) // safe for concurrent use
+	made *atomic.Int64       // how often the behaviour has made it
+}
+
+// endless is more often than any behaviour makes one change: one that does will not end.
+const endless = 4000
+
+func newSeam(over ledger.API, make string, made *atomic.Int64, seen func(change string)) *seam {
+	s := &seam{over: over, make: make, made: made, seen: seen}
+	s.API = dynamotest.WithHook(over, func(op string, in any, call func() (any, error)) (any, error) {
+		s.change(op, in)
+		return call()
+	})
+	return s
+}
+
+// Scan is a replay's.
+func (s *seam) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	in.ConsistentRead = s.at("Scan").consistent(in.ConsistentRead)
+	return s.over.(maintenance.Scanner).Scan(ctx, in, o...)
 }
 
 // site is a request, or an action of one, at a place in the ledger's code.
@@ -35,6 +56,9 @@ type site struct {
 // at names the place by two of the ledger's functions on the stack: the one called from
 // outside and the one that made the request. Those in between vary with contention.
 func (s *seam) at(operation string) site {
+	if !strings.Contains(s.make, ": "+operation+" ") && s.make != "" {
+		return site{s, ""} // the change to make is of another request
+	}
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	var chain []string
@@ -42,7 +66,8 @@ func (s *seam) at(operation string) site {
 		frame, more := frames.Next()
 		if _, name, ok := strings.Cut(frame.Function, "flashsale/shared/ledger"); ok {
 			_, name, _ = strings.Cut(name, ".") // behind the package's name
-			name = closure.ReplaceAllString(receiver.ReplaceAllString(name, ""), "")
+			name = receiver.ReplaceAllString(name, "")
+			name = name[:strings.IndexAny(name+".", ".-")] // a closure, perhaps of what was inlined, is its function's
 			if name == "Each" && len(chain) > 0 {
 				break // one of several is called in its own goroutine, a single one is not
 			}
@@ -63,10 +88,8 @@ func (s *seam) at(operation string) site {
 }
 
 var (
-	receiver    = regexp.MustCompile(`^\(\*?\w+\)\.`)
-	placeholder = regexp.MustCompile(`[#:]\w+`)
-	closure     = regexp.MustCompile(`(\.func\d+|\.gowrap\d+|\.\d+|-range\d+)+$`)
-	carriers    = map[string]bool{
+	receiver = regexp.MustCompile(`^\(\*?\w+\)\.`)
+	carriers = map[string]bool{
 		"Attempt": true, "Retry": true, "Each": true, "Transact": true, "RetryTransaction": true,
 		"UpdateWithin": true, "TryUpdate": true, "TryPut": true, "QueryPage": true,
 	}
@@ -76,13 +99,16 @@ var (
 func (s site) wants(change string) bool {
 	name := s.name + " " + change
 	s.seen(name)
+	if name == s.make && s.made.Add(1) > endless {
+		panic("the behaviour does not end")
+	}
 	return name == s.make
 }
 
 // expression returns the text, with the change to make if it is one of this text's.
 func (s site) expression(kind string, text *string, variants func(string) []variant) *string {
-	if text == nil {
-		return nil
+	if text == nil || s.name == "" {
+		return text
 	}
 	for _, v := range variants(*text) {
 		if s.wants(kind + " " + v.change) {
@@ -115,100 +141,91 @@ func (s site) consistent(asked *bool) *bool {
 	return asked
 }
 
+var placeholder = regexp.MustCompile(`[:#]\w+`)
+
 // used returns the placeholders that the texts still use: DynamoDB refuses others.
 func used[V any](placeholders map[string]V, texts ...*string) map[string]V {
-	var named []string
+	left := map[string]V{}
 	for _, text := range texts {
-		if text != nil {
-			named = append(named, placeholder.FindAllString(*text, -1)...)
+		for _, name := range placeholder.FindAllString(aws.ToString(text), -1) {
+			if value, ok := placeholders[name]; ok {
+				left[name] = value
+			}
 		}
 	}
-	left := maps.Clone(placeholders)
-	maps.DeleteFunc(left, func(name string, _ V) bool { return !slices.Contains(named, name) })
 	if len(left) == 0 {
 		return nil // an empty map is refused, too
 	}
 	return left
 }
 
-func (s *seam) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	mutated := *in
-	mutated.ConsistentRead = s.at("GetItem").consistent(in.ConsistentRead)
-	return s.API.GetItem(ctx, &mutated, o...)
-}
-
-func (s *seam) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
-	mutated, here := *in, s.at("BatchGetItem")
-	mutated.RequestItems = maps.Clone(in.RequestItems)
-	for table, keys := range mutated.RequestItems {
-		keys.ConsistentRead = here.consistent(keys.ConsistentRead)
-		mutated.RequestItems[table] = keys
-	}
-	return s.API.BatchGetItem(ctx, &mutated, o...)
-}
-
-func (s *seam) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
-	mutated, here := *in, s.at("Query")
-	mutated.ConsistentRead = here.consistent(in.ConsistentRead)
-	mutated.FilterExpression = here.expression("filter", in.FilterExpression, conditionVariants)
-	// A query needs the partition key.
-	mutated.KeyConditionExpression = here.expression("key condition", in.KeyConditionExpression, func(text string) []variant {
-		return slices.DeleteFunc(termVariants(text), func(v variant) bool { return strings.HasPrefix(v.change, "without #pk = ") })
-	})
-	texts := []*string{mutated.FilterExpression, mutated.KeyConditionExpression, in.ProjectionExpression}
-	mutated.ExpressionAttributeNames = used(in.ExpressionAttributeNames, texts...)
-	mutated.ExpressionAttributeValues = used(in.ExpressionAttributeValues, texts...)
-	return s.API.Query(ctx, &mutated, o...)
-}
-
-// Scan is a replay's.
-func (s *seam) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
-	mutated := *in
-	mutated.ConsistentRead = s.at("Scan").consistent(in.ConsistentRead)
-	return s.API.(maintenance.Scanner).Scan(ctx, &mutated, o...)
-}
-
-func (s *seam) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	put := *in
-	s.at("PutItem").write(&put.ConditionExpression, nil, &put.ExpressionAttributeNames, &put.ExpressionAttributeValues)
-	return s.API.PutItem(ctx, &put, o...)
-}
-
-func (s *seam) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	update := *in
-	s.at("UpdateItem").write(&update.ConditionExpression, &update.UpdateExpression, &update.ExpressionAttributeNames, &update.ExpressionAttributeValues)
-	return s.API.UpdateItem(ctx, &update, o...)
-}
-
-func (s *seam) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	mutated := *in
-	mutated.TransactItems = slices.Clone(in.TransactItems)
-	for i, action := range in.TransactItems {
-		here := s.at(actionName(in.TransactItems, i))
-		out := &mutated.TransactItems[i]
-		switch {
-		case action.Put != nil:
-			put := *action.Put
-			here.write(&put.ConditionExpression, nil, &put.ExpressionAttributeNames, &put.ExpressionAttributeValues)
-			out.Put = &put
-		case action.Update != nil:
-			update := *action.Update
-			here.write(&update.ConditionExpression, &update.UpdateExpression, &update.ExpressionAttributeNames, &update.ExpressionAttributeValues)
-			out.Update = &update
-		case action.ConditionCheck != nil:
-			check := *action.ConditionCheck
-			here.write(&check.ConditionExpression, nil, &check.ExpressionAttributeNames, &check.ExpressionAttributeValues)
-			if check.ConditionExpression == nil {
-				check.ConditionExpression = aws.String("attribute_exists(pk) OR attribute_not_exists(pk)") // it is required
-			}
-			out.ConditionCheck = &check
-		case action.Delete != nil:
-			gone := *action.Delete
-			here.write(&gone.ConditionExpression, nil, &gone.ExpressionAttributeNames, &gone.ExpressionAttributeValues)
-			out.Delete = &gone
+// change changes a request.
+func (s *seam) change(op string, in any) {
+	switch in := in.(type) {
+	case *dynamodb.GetItemInput:
+		in.ConsistentRead = s.at(op).consistent(in.ConsistentRead)
+	case *dynamodb.BatchGetItemInput:
+		for table, keys := range in.RequestItems {
+			keys.ConsistentRead = s.at(op).consistent(keys.ConsistentRead)
+			in.RequestItems[table] = keys
+		}
+	case *dynamodb.QueryInput:
+		here := s.at(op)
+		in.ConsistentRead = here.consistent(in.ConsistentRead)
+		in.FilterExpression = here.expression("filter", in.FilterExpression, conditionVariants)
+		in.KeyConditionExpression = here.expression("key condition", in.KeyConditionExpression, func(text string) []variant {
+			return slices.DeleteFunc(termVariants(text), func(v variant) bool { return strings.HasPrefix(v.change, "without #pk = ") }) // which is required
+		})
+		texts := []*string{in.FilterExpression, in.KeyConditionExpression, in.ProjectionExpression}
+		in.ExpressionAttributeNames, in.ExpressionAttributeValues = used(in.ExpressionAttributeNames, texts...), used(in.ExpressionAttributeValues, texts...)
+	case *dynamodb.PutItemInput:
+		s.at(op).write(&in.ConditionExpression, nil, &in.ExpressionAttributeNames, &in.ExpressionAttributeValues)
+	case *dynamodb.UpdateItemInput:
+		s.at(op).write(&in.ConditionExpression, &in.UpdateExpression, &in.ExpressionAttributeNames, &in.ExpressionAttributeValues)
+	case *dynamodb.TransactWriteItemsInput:
+		for i, action := range in.TransactItems {
+			s.at(actionName(in.TransactItems, i)).action(action)
+		}
+	case *dynamodb.BatchExecuteStatementInput:
+		for i := range in.Statements {
+			s.at(op).statement(&in.Statements[i])
 		}
 	}
-	return s.API.TransactWriteItems(ctx, &mutated, o...)
+}
+
+// action changes an action of a transaction.
+func (s site) action(a types.TransactWriteItem) {
+	switch {
+	case a.Put != nil:
+		s.write(&a.Put.ConditionExpression, nil, &a.Put.ExpressionAttributeNames, &a.Put.ExpressionAttributeValues)
+	case a.Update != nil:
+		s.write(&a.Update.ConditionExpression, &a.Update.UpdateExpression, &a.Update.ExpressionAttributeNames, &a.Update.ExpressionAttributeValues)
+	case a.ConditionCheck != nil:
+		s.write(&a.ConditionCheck.ConditionExpression, nil, &a.ConditionCheck.ExpressionAttributeNames, &a.ConditionCheck.ExpressionAttributeValues)
+		if a.ConditionCheck.ConditionExpression == nil {
+			a.ConditionCheck.ConditionExpression = aws.String("attribute_exists(pk) OR attribute_not_exists(pk)") // it is required
+		}
+	case a.Delete != nil:
+		s.write(&a.Delete.ConditionExpression, nil, &a.Delete.ExpressionAttributeNames, &a.Delete.ExpressionAttributeValues)
+	}
+}
+
+// statement changes a statement, and leaves out the parameters that it no longer uses.
+func (s site) statement(one *types.BatchStatementRequest) {
+	text := s.expression("statement", one.Statement, statementVariants)
+	if text == one.Statement {
+		return
+	}
+	var left []types.AttributeValue
+	plain := parameter.ReplaceAllStringFunc(*text, func(p string) string {
+		at, err := strconv.Atoi(p[1:])
+		if err != nil {
+			panic(err)
+		}
+		left = append(left, one.Parameters[at])
+		return "?"
+	})
+	one.Statement, one.Parameters = &plain, left
 }
 
 // actionName names an action of a transaction by its operation and the kind of its item, so
@@ -244,27 +261,4 @@ func itemKind(key map[string]types.AttributeValue) string {
 		kind += "/" + head("sk")
 	}
 	return kind
-}
-
-func (s *seam) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
-	mutated, here := *in, s.at("BatchExecuteStatement")
-	mutated.Statements = slices.Clone(in.Statements)
-	for i := range mutated.Statements {
-		one := &mutated.Statements[i]
-		text := here.expression("statement", one.Statement, statementVariants)
-		if text == one.Statement {
-			continue
-		}
-		var left []types.AttributeValue
-		plain := parameter.ReplaceAllStringFunc(*text, func(p string) string {
-			at, err := strconv.Atoi(p[1:])
-			if err != nil {
-				panic(err)
-			}
-			left = append(left, one.Parameters[at])
-			return "?"
-		})
-		one.Statement, one.Parameters = &plain, left
-	}
-	return s.API.BatchExecuteStatement(ctx, &mutated, o...)
 }
