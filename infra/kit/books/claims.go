@@ -18,11 +18,11 @@ func (p *pass) readClaims(ctx context.Context) error {
 	about := int64(0)
 	for _, s := range p.shards0 {
 		if s != nil {
-			about += max(0, s.seeded-s.stock+s.putBack)
+			about += max(0, s.Seeded-s.Stock+s.PutBack)
 		}
 	}
 	for i := range uniques {
-		if i != payments || p.lasting().terms.payWithin != 0 {
+		if i != payments || p.lasting().terms.PayWithin != 0 {
 			p.doubles[i].sums = make([]uint64, 0, min(max(about, 0), maxDoubles))
 		}
 	}
@@ -73,7 +73,7 @@ func (p *pass) take(c Claim, sound bool) {
 	}
 	p.compare(claimIDs, hashOf(c.ClaimID), c.owner)
 	p.settle(c)
-	p.checkLabels(about("claim"), fmt.Sprintf("the claim of %q", c.User), c.labels)
+	p.checkLabels(about("claim"), fmt.Sprintf("the claim of %q", c.User), c.Labels)
 	p.takeErased(c)
 	now := p.Now()
 	at := c.AcceptedAt.UnixMilli()
@@ -86,9 +86,9 @@ func (p *pass) take(c Claim, sound bool) {
 			p.outside = append(p.outside, c)
 		}
 	}
-	if c.resentAt != 0 {
-		if resent := time.UnixMilli(c.resentAt); resent.Before(c.AcceptedAt.Add(resendGrace-skew)) || resent.After(now.Add(skew)) {
-			p.find("P17", about("resentAt"), "the message of %q, accepted at %s, was sent again at %s", c.User, clock(at), clock(c.resentAt))
+	if c.ResentAt != 0 {
+		if resent := time.UnixMilli(c.ResentAt); resent.Before(c.AcceptedAt.Add(resendGrace-skew)) || resent.After(now.Add(skew)) {
+			p.find("P17", about("resentAt"), "the message of %q, accepted at %s, was sent again at %s", c.User, clock(at), clock(c.ResentAt))
 		}
 	}
 	if c.OrderID == "" {
@@ -108,8 +108,8 @@ func (p *pass) take(c Claim, sound bool) {
 // admits reports whether an instant of acceptance is within a window stored in the
 // header.
 func (h *header) admits(at int64) bool {
-	return h.hasSale && h.sale.opensAt <= at && at < h.sale.closesAt ||
-		h.hasCreate && h.create.opensAt <= at && at < h.create.closesAt
+	return h.hasSale && h.sale.OpensAt <= at && at < h.sale.ClosesAt ||
+		h.hasCreate && h.create.OpensAt <= at && at < h.create.ClosesAt
 }
 
 // What no two claims have in common, and no two payments. See uniques.
@@ -202,8 +202,8 @@ func (p *pass) readSequences(ctx context.Context) error {
 		}
 		next, problem := readSequence(it)
 		p.malformed(it, problem)
-		if problem == "" && next < numberOf(id) {
-			p.find("P7", "sequence "+day, "the sequence of %s stands at %d, but order %d has number %d of that day: the number will be given again", day, next, id, numberOf(id))
+		if problem == "" && next.Next < numberOf(id) {
+			p.find("P7", "sequence "+day, "the sequence of %s stands at %d, but order %d has number %d of that day: the number will be given again", day, next.Next, id, numberOf(id))
 		}
 	})
 }

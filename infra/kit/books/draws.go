@@ -39,16 +39,15 @@ func (p *pass) readDraw(ctx context.Context) (err error) {
 		return err
 	}
 	err = each(ctx, p, "DRAWKEY#"+p.saleID, func(it item) error {
-		d.leafKey = sound(p, it, readLeafKey)
+		d.leafKey = sound(p, it, readLeafKey).LeafKey
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	err = each(ctx, p, "ROLL#"+p.saleID, func(it item) error {
-		page, leaves, problem := readPart(it)
-		p.malformed(it, problem)
-		d.pages[page] = append(d.pages[page], leaves...)
+		part := sound(p, it, readPart)
+		d.pages[part.page] = append(d.pages[part.page], part.leaves...)
 		d.parts++
 		return nil
 	})
@@ -87,13 +86,13 @@ func (p *pass) readCalls(ctx context.Context) (calls []callItem, err error) {
 // readEntries compares the entries of a page with the roll: an entry may be missing on it, if it
 // was applied late, but nobody is on it who did not enter.
 func (p *pass) readEntries(ctx context.Context, page int) error {
-	terms, entered := p.lasting().draw, map[rules.Leaf]bool{}
+	terms, entered := p.lasting().drawTerms, map[rules.Leaf]bool{}
 	err := each(ctx, p, entryPK(p.saleID, page), func(it item) error {
-		at, user := sound(p, it, readEntry), keyOf(it).sk
+		at, user := sound(p, it, readEntry).At, keyOf(it).sk
 		l, about := leafOf(p.draw.leafKey, user), "entry "+user
 		p.findIf(int(l[0]) != page, "P27", about+" "+pageName(page),
 			"an entry of %q lies in page %s, where nobody looks for it; the user's page is %s", user, pageName(page), pageName(int(l[0])))
-		p.findIf(at < terms.enterFrom || at >= terms.enterUntil, "P27", about, "%q entered at %s, when nobody could", user, clock(at))
+		p.findIf(at < terms.EnterFrom || at >= terms.EnterUntil, "P27", about, "%q entered at %s, when nobody could", user, clock(at))
 		entered[l] = true
 		return nil
 	})
@@ -104,7 +103,7 @@ func (p *pass) readEntries(ctx context.Context, page int) error {
 		if entered[l] {
 			continue
 		}
-		if p.draw.unowned++; p.draw.unowned > p.before.sale.erased {
+		if p.draw.unowned++; p.draw.unowned > p.before.sale.Erased {
 			p.find("P27", "leaf "+hex.EncodeToString(l[:]), "the leaf %x is on the roll, but is of nobody who entered", l)
 		}
 	}
@@ -124,7 +123,7 @@ func (p *pass) judgeOrder() {
 		p.find("P27", "roll parts", "the roll was closed with %d parts, but has %d", of, d.parts)
 	}
 	draw := d.head
-	draw.SaleID, draw.EnterUntil = p.saleID, time.UnixMilli(p.lasting().draw.enterUntil)
+	draw.SaleID, draw.EnterUntil = p.saleID, time.UnixMilli(p.lasting().drawTerms.EnterUntil)
 	for _, c := range d.before {
 		draw.Calls = append(draw.Calls, c.Call)
 	}
@@ -133,8 +132,8 @@ func (p *pass) judgeOrder() {
 	for _, f := range order.Faults {
 		p.find(f.Promise, fmt.Sprint("draw ", f.Promise, " ", f.Call), "%s", f.Text)
 	}
-	if n := len(d.before); n > 0 && d.before[n-1].at < d.head.ClosedAt.UnixMilli() {
-		p.find("P28", "roll closedAt", "the roll was closed at %s, but call %d was begun at %s", rules.Clock(d.head.ClosedAt), n, clock(d.before[n-1].at))
+	if n := len(d.before); n > 0 && d.before[n-1].At < d.head.ClosedAt.UnixMilli() {
+		p.find("P28", "roll closedAt", "the roll was closed at %s, but call %d was begun at %s", rules.Clock(d.head.ClosedAt), n, clock(d.before[n-1].At))
 	}
 }
 
@@ -185,9 +184,9 @@ func (p *pass) outOfTurn(calls []callItem, c Claim) (why string) {
 
 // judgeDraw compares the draw with the sale, its trail and its claims.
 func (p *pass) judgeDraw(h *header) {
-	p.findIf(h.hasSale && h.hasCreate && h.sale.draw != h.create.draw, "P15", "sale draw", "the sale has the draw %+v, but was created with %+v", h.sale.draw, h.create.draw)
-	p.findIf(h.listed && h.listing.draw != p.lasting().hasDraw(), "P31", "listing draw",
-		"the list of sales says that the sale has a draw: %t, the sale says %t: the draw function goes by the list", h.listing.draw, p.lasting().hasDraw())
+	p.findIf(h.hasSale && h.hasCreate && h.sale.drawTerms != h.create.drawTerms, "P15", "sale draw", "the sale has the draw %+v, but was created with %+v", h.sale.drawTerms, h.create.drawTerms)
+	p.findIf(h.listed && h.listing.Draw != p.lasting().hasDraw(), "P31", "listing draw",
+		"the list of sales says that the sale has a draw: %t, the sale says %t: the draw function goes by the list", h.listing.Draw, p.lasting().hasDraw())
 	if !p.lasting().hasDraw() || !h.hasSale || p.draw.leafKey == nil {
 		return
 	}
@@ -209,62 +208,62 @@ func (p *pass) judgeDraw(h *header) {
 // knows no trail can read such a sale.
 func (p *pass) judgeCourse(h *header) {
 	s, calls := &h.sale, p.draw.after
-	now := drawn{beginsAt: h.create.opensAt, endsAt: h.create.closesAt}
-	opensAt, closesAt, paused, changedAt := now.beginsAt, now.endsAt, false, int64(0)
+	now := drawn{BeginsAt: h.create.OpensAt, EndsAt: h.create.ClosesAt}
+	opensAt, closesAt, paused, changedAt := now.BeginsAt, now.EndsAt, false, int64(0)
 	untils := make([]int64, len(calls))
 	for _, c := range p.trail {
-		if c.action == "describe" || c.number > s.edits {
+		if c.Action == "describe" || c.number > s.Edits {
 			continue
 		}
 		about := fmt.Sprint("edit ", c.number, " draw")
 		wrong := func(format string, args ...any) {
-			p.find("P32", about, "edit %d in the trail, %s, "+format, append([]any{c.number, c.action}, args...)...)
+			p.find("P32", about, "edit %d in the trail, %s, "+format, append([]any{c.number, c.Action}, args...)...)
 		}
 		switch {
-		case c.action == "call":
-			now.call++
-			switch i := now.call - 1; {
-			case paused || c.paused:
+		case c.Action == "call":
+			now.Call++
+			switch i := now.Call - 1; {
+			case paused || c.Paused:
 				wrong("was made while the sale was paused")
-			case c.author != author{actor: "draw", note: fmt.Sprint("call ", now.call)}:
-				wrong("is by %q with the note %q", c.author.actor, c.author.note)
+			case c.author != author{Actor: "draw", Note: fmt.Sprint("call ", now.Call)}:
+				wrong("is by %q with the note %q", c.author.Actor, c.author.Note)
 			case i >= int64(len(calls)):
-				wrong("has begun call %d, which is missing", now.call)
-			case calls[i].at != c.at || calls[i].From.UnixMilli() != c.opensAt || c.opensAt < now.beginsAt || c.closesAt > now.endsAt:
-				wrong("is of %s and opens at %s, but call %d is of %s and opens at %s, in a sale from %s to %s", clock(c.at), clock(c.opensAt),
-					now.call, clock(calls[i].at), rules.Clock(calls[i].From), clock(now.beginsAt), clock(now.endsAt))
+				wrong("has begun call %d, which is missing", now.Call)
+			case calls[i].At != c.At || calls[i].From.UnixMilli() != c.OpensAt || c.OpensAt < now.BeginsAt || c.ClosesAt > now.EndsAt:
+				wrong("is of %s and opens at %s, but call %d is of %s and opens at %s, in a sale from %s to %s", clock(c.At), clock(c.OpensAt),
+					now.Call, clock(calls[i].At), rules.Clock(calls[i].From), clock(now.BeginsAt), clock(now.EndsAt))
 			}
-			opensAt, closesAt = c.opensAt, c.closesAt
-		case c.action == "reschedule" && now.call == 0:
-			if c.opensAt != c.drawn.beginsAt || c.closesAt != c.drawn.endsAt || c.opensAt < now.beginsAt || c.closesAt < now.endsAt {
-				wrong("moves the sale from %s to %s, with the window %s to %s", clock(now.beginsAt), clock(now.endsAt), clock(c.opensAt), clock(c.closesAt))
+			opensAt, closesAt = c.OpensAt, c.ClosesAt
+		case c.Action == "reschedule" && now.Call == 0:
+			if c.OpensAt != c.BeginsAt || c.ClosesAt != c.EndsAt || c.OpensAt < now.BeginsAt || c.ClosesAt < now.EndsAt {
+				wrong("moves the sale from %s to %s, with the window %s to %s", clock(now.BeginsAt), clock(now.EndsAt), clock(c.OpensAt), clock(c.ClosesAt))
 			}
-			opensAt, closesAt, now.beginsAt, now.endsAt = c.opensAt, c.closesAt, c.drawn.beginsAt, c.drawn.endsAt
-		case c.action == "reschedule":
-			if c.opensAt != opensAt || c.closesAt < closesAt || c.drawn.endsAt < now.endsAt || c.closesAt > c.drawn.endsAt {
-				wrong("moves call %d from %s–%s to %s–%s, in a sale that ends at %s, before at %s", now.call, clock(opensAt), clock(closesAt), clock(c.opensAt), clock(c.closesAt),
-					clock(c.drawn.endsAt), clock(now.endsAt))
+			opensAt, closesAt, now.BeginsAt, now.EndsAt = c.OpensAt, c.ClosesAt, c.BeginsAt, c.EndsAt
+		case c.Action == "reschedule":
+			if c.OpensAt != opensAt || c.ClosesAt < closesAt || c.EndsAt < now.EndsAt || c.ClosesAt > c.EndsAt {
+				wrong("moves call %d from %s–%s to %s–%s, in a sale that ends at %s, before at %s", now.Call, clock(opensAt), clock(closesAt), clock(c.OpensAt), clock(c.ClosesAt),
+					clock(c.EndsAt), clock(now.EndsAt))
 			}
-			closesAt, now.endsAt = c.closesAt, c.drawn.endsAt
+			closesAt, now.EndsAt = c.ClosesAt, c.EndsAt
 		}
-		if paused = c.paused; now.call > 0 && now.call <= int64(len(calls)) {
-			untils[now.call-1] = closesAt
+		if paused = c.Paused; now.Call > 0 && now.Call <= int64(len(calls)) {
+			untils[now.Call-1] = closesAt
 		}
 		before := changedAt
-		if changedAt = c.at; c.action == "call" || c.action == "recall" {
+		if changedAt = c.At; c.Action == "call" || c.Action == "recall" {
 			continue
 		}
-		if c.at != max(c.drawn.operatedAt, before+1) {
-			wrong("is of %s, but was asked for %s after one of %s", clock(c.at), clock(c.drawn.operatedAt), clock(before))
+		if c.At != max(c.OperatedAt, before+1) {
+			wrong("is of %s, but was asked for %s after one of %s", clock(c.At), clock(c.OperatedAt), clock(before))
 		}
-		if c.drawn.operatedAt <= now.operatedAt || c.drawn.beginsAt != now.beginsAt || c.drawn.endsAt != now.endsAt {
-			wrong("is of %s after one of %s, in a sale from %s to %s, which is from %s to %s", clock(c.drawn.operatedAt), clock(now.operatedAt),
-				clock(c.drawn.beginsAt), clock(c.drawn.endsAt), clock(now.beginsAt), clock(now.endsAt))
+		if c.OperatedAt <= now.OperatedAt || c.BeginsAt != now.BeginsAt || c.EndsAt != now.EndsAt {
+			wrong("is of %s after one of %s, in a sale from %s to %s, which is from %s to %s", clock(c.OperatedAt), clock(now.OperatedAt),
+				clock(c.BeginsAt), clock(c.EndsAt), clock(now.BeginsAt), clock(now.EndsAt))
 		}
-		now.operatedAt = c.drawn.operatedAt
+		now.OperatedAt = c.OperatedAt
 	}
-	now.openCall = len(calls) > 0 && calls[len(calls)-1].Open
-	p.findIf(s.drawn != now || now.call != int64(len(calls)), "P32", "sale draw",
+	now.OpenCall = len(calls) > 0 && calls[len(calls)-1].Open
+	p.findIf(s.drawn != now || now.Call != int64(len(calls)), "P32", "sale draw",
 		"the sale has the draw %+v with %d calls, but by its trail it is %+v", s.drawn, len(calls), now)
 	for i, c := range calls {
 		p.findIf(c.Until.UnixMilli() != untils[i], "P29", fmt.Sprint("call ", c.Number, " until"), "call %d ends at %s, by the trail at %s", c.Number, rules.Clock(c.Until), clock(untils[i]))
@@ -282,7 +281,7 @@ func (p *pass) judgeKept() {
 	units := int64(0)
 	for _, s := range p.shards0 {
 		if s != nil {
-			units += s.stock
+			units += s.Stock
 		}
 	}
 	if waiting := d.called[n-1] - d.bought - p.erased; units < waiting {
@@ -296,11 +295,11 @@ func (p *pass) judgeWithdrawn(h *header) {
 	if len(p.draw.after) == 0 {
 		return
 	}
-	first := p.draw.after[0].at
+	first := p.draw.after[0].At
 	for id, s := range h.seeds {
 		for n, one := range s.steps {
-			p.findIf(!one.ended && one.at > first+skew.Milliseconds(), "P30", fmt.Sprintf("seed %s %d call", id, n),
-				"withdrawal %q took %d units at %s, after the first call was begun at %s", id, one.units, clock(one.at), clock(first))
+			p.findIf(!one.Ended && one.At > first+skew.Milliseconds(), "P30", fmt.Sprintf("seed %s %d call", id, n),
+				"withdrawal %q took %d units at %s, after the first call was begun at %s", id, one.Units, clock(one.At), clock(first))
 		}
 	}
 }
@@ -311,13 +310,13 @@ func (p *pass) judgeWithdrawn(h *header) {
 func (p *pass) judgeNext(h *header) {
 	d, s, now := &p.draw, &h.sale, p.Now().UnixMilli()
 	late := (callTime + p.Overdue).Milliseconds()
-	if s.state != "OPEN" || s.paused || now >= s.drawn.endsAt {
+	if s.State != "OPEN" || s.Paused || now >= s.drawn.EndsAt {
 		return
 	}
-	due, units, n := s.drawn.beginsAt, int64(0), len(d.after)
+	due, units, n := s.drawn.BeginsAt, int64(0), len(d.after)
 	for _, one := range p.shards1 {
 		if one != nil {
-			units += one.stock
+			units += one.Stock
 		}
 	}
 	switch {
@@ -331,26 +330,26 @@ func (p *pass) judgeNext(h *header) {
 		}
 		return
 	case n > 0 && d.after[n-1].Open:
-		if last := d.after[n-1]; last.Hi == nil && now > max(last.at, s.changedAt)+late {
+		if last := d.after[n-1]; last.Hi == nil && now > max(last.At, s.ChangedAt)+late {
 			p.find("P31", "draw open", "call %d is for anybody, but was cut off: it may not have reached every shard", n)
 		}
 		return
 	case n > 0:
 		last, gap := d.after[n-1], int64(0)
 		for _, c := range d.after {
-			gap = max(gap, 4*(c.From.UnixMilli()-c.at))
+			gap = max(gap, 4*(c.From.UnixMilli()-c.At))
 		}
-		if due = s.closesAt + gap; last.CallsNobody() {
+		if due = s.ClosesAt + gap; last.CallsNobody() {
 			due = last.From.UnixMilli() + gap
 		}
-		if max(due, now)+gap/4 >= s.drawn.endsAt {
+		if max(due, now)+gap/4 >= s.drawn.EndsAt {
 			return
 		}
 	}
-	since := max(due, s.changedAt, d.lastReleased)
+	since := max(due, s.ChangedAt, d.lastReleased)
 	for _, one := range h.seeds {
 		for _, r := range one.shards {
-			since = max(since, r.at)
+			since = max(since, r.At)
 		}
 	}
 	p.findIf(units > 0 && now > since+late, "P31", "draw call", "%d units are left and call %d was due at %s, but has not begun at %s", units, n+1, clock(due), clock(now))

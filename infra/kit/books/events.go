@@ -142,12 +142,12 @@ func (c *eventCheck) readSale(ctx context.Context, saleID string) error {
 		if err := cmp.Or(readable(listing), c.expectOf(listing)); err != nil {
 			return err
 		}
-		for bucket := range s.buckets {
+		for bucket := range s.Buckets {
 			partitions = append(partitions, fmt.Sprintf("CLAIM#%s#%d", saleID, bucket))
 		}
 		partitions = append(partitions, "CHANGES#"+saleID, "SALE#"+saleID, "DRAW#"+saleID)
 	}
-	if c.known[saleID].archive == "" {
+	if c.known[saleID].Archive == "" {
 		partitions = append(partitions, "REFUND#"+saleID)
 	}
 	for _, pk := range partitions {
@@ -178,7 +178,7 @@ func (c *eventCheck) readItem(ctx context.Context, saleID string) (s saleItem, e
 		return saleItem{}, nil
 	}
 	c.known[saleID] = s
-	c.seeded += s.seeded
+	c.seeded += s.Seeded
 	return s, nil
 }
 
@@ -216,8 +216,8 @@ func eventsOf(it item) (all []event, problem string) {
 		return []event{c.event(rest)}, problem
 	case kind == "SALE" && isSeed && !strings.Contains(seed, "#"):
 		s, problem := readSeed(it)
-		e := changeEvent(rest, "seed:"+seed, seed, s.action, s.at, s.author, s.labels)
-		e.members["units"] = max(s.units, -s.units)
+		e := changeEvent(rest, "seed:"+seed, seed, s.Action, s.At, s.author, s.Labels)
+		e.members["units"] = max(s.Units, -s.Units)
 		return []event{e}, problem
 	case kind == "DRAW" && k.sk == "HEAD":
 		d, problem := readHead(it)
@@ -226,8 +226,8 @@ func eventsOf(it item) (all []event, problem string) {
 		return []event{e}, problem
 	case kind == "SALES":
 		l, problem := readListing(it)
-		if l.drained {
-			all = append(all, drainedEvent(k.sk, l.labels, l.closesAt))
+		if l.Drained {
+			all = append(all, drainedEvent(k.sk, l.Labels, l.ClosesAt))
 		}
 		return all, problem
 	}
@@ -240,9 +240,9 @@ func EventsOf(it map[string]types.AttributeValue, changed time.Time) (details []
 	all, problem := eventsOf(it)
 	if k := keyOf(it); k.sk == "SALE" {
 		var s saleItem
-		if s, problem = readSale(it); problem == "" && len(s.empty) >= s.shards {
+		if s, problem = readSale(it); problem == "" && len(s.Empty) >= s.Shards {
 			_, saleID, _ := cutKind(k.pk)
-			all = append(all, soldOutEvent(saleID, s.labels, strconv.FormatInt(s.version, 10), clock(changed.Truncate(time.Second).UnixMilli())))
+			all = append(all, soldOutEvent(saleID, s.Labels, strconv.FormatInt(s.Version, 10), clock(changed.Truncate(time.Second).UnixMilli())))
 		}
 	}
 	for _, e := range all {
@@ -252,20 +252,20 @@ func EventsOf(it map[string]types.AttributeValue, changed time.Time) (details []
 }
 
 func (c changeItem) event(saleID string) event {
-	e := changeEvent(saleID, strconv.FormatInt(c.number, 10), c.id, c.action, c.at, c.author, c.labels)
+	e := changeEvent(saleID, strconv.FormatInt(c.number, 10), c.ID, c.Action, c.At, c.author, c.Labels)
 	switch {
-	case c.action == "reschedule" && c.drawn.beginsAt != 0: // in a sale with a draw
-		e.members["opensAt"], e.members["closesAt"] = clock(c.drawn.beginsAt), clock(c.drawn.endsAt)
-	case c.action == "reschedule" || c.action == "call":
-		e.members["opensAt"], e.members["closesAt"] = clock(c.opensAt), clock(c.closesAt)
+	case c.Action == "reschedule" && c.BeginsAt != 0: // in a sale with a draw
+		e.members["opensAt"], e.members["closesAt"] = clock(c.BeginsAt), clock(c.EndsAt)
+	case c.Action == "reschedule" || c.Action == "call":
+		e.members["opensAt"], e.members["closesAt"] = clock(c.OpensAt), clock(c.ClosesAt)
 	}
 	return e
 }
 
 func changeEvent(saleID, number, id, action string, at int64, by author, labels string) event {
 	e := newEvent("SaleChanged", saleID+":"+number, saleID, at)
-	e.members["changeId"], e.members["action"], e.members["verified"] = id, action, by.verified
-	for name, text := range map[string]string{"actor": by.actor, "note": by.note} {
+	e.members["changeId"], e.members["action"], e.members["verified"] = id, action, by.Verified
+	for name, text := range map[string]string{"actor": by.Actor, "note": by.Note} {
 		if text != "" {
 			e.members[name] = text
 		}
@@ -357,15 +357,15 @@ func (c *eventCheck) isPast(l line) bool {
 		return false
 	}
 	switch of, suffix := cutLast(l.id); {
-	case s.archive != "" && l.members["user"] != nil:
+	case s.Archive != "" && l.members["user"] != nil:
 		return true
 	case l.kind == "SaleSoldOut" && of == l.kind+":"+saleID:
 		version, err := strconv.ParseInt(suffix, 10, 64)
-		return err == nil && version >= 1 && (version < s.version || version == s.version && len(s.empty) >= s.shards) &&
-			!occurred.After(c.Now().Add(skew)) && soldOutEvent(saleID, s.labels, suffix, at).sum(c.file.seed) == l.sum
+		return err == nil && version >= 1 && (version < s.Version || version == s.Version && len(s.Empty) >= s.Shards) &&
+			!occurred.After(c.Now().Add(skew)) && soldOutEvent(saleID, s.Labels, suffix, at).sum(c.file.seed) == l.sum
 	case l.kind == "SaleDrained":
-		e := drainedEvent(saleID, s.labels, occurred.UnixMilli())
-		return s.version > 1 && !e.at.After(c.Now().Add(skew)) && e.sum(c.file.seed) == l.sum
+		e := drainedEvent(saleID, s.Labels, occurred.UnixMilli())
+		return s.Version > 1 && !e.at.After(c.Now().Add(skew)) && e.sum(c.file.seed) == l.sum
 	}
 	return false
 }
@@ -409,31 +409,31 @@ func (c Claim) events(saleID string) (all []event) {
 	add := func(kind, state string, millis int64) event {
 		e := newEvent(kind, c.OrderID, saleID, millis)
 		e.members["orderId"], e.members["claimId"], e.members["user"], e.members["state"] = c.OrderID, c.ClaimID, c.User, state
-		e.label(c.labels)
+		e.label(c.Labels)
 		all = append(all, e)
 		return e
 	}
 	add("OrderConfirmed", "CONFIRMED", c.ConfirmedAt.UnixMilli())
-	if c.paidAt != 0 {
-		paid := add("OrderPaid", "PAID", c.paidAt)
-		paid.members["payment"], paid.members["amount"], paid.members["currency"] = c.payment, c.amount, c.currency
+	if c.PaidAt != 0 {
+		paid := add("OrderPaid", "PAID", c.PaidAt)
+		paid.members["payment"], paid.members["amount"], paid.members["currency"] = c.Payment, c.Amount, c.Currency
 	}
-	if c.releasedAt != 0 {
-		add("OrderReleased", c.State(), c.releasedAt).members["releasedBy"] = c.releasedBy
+	if c.ReleasedAt != 0 {
+		add("OrderReleased", c.State(), c.ReleasedAt).members["releasedBy"] = c.ReleasedBy
 	}
 	return all
 }
 
 func (r refundItem) event() event {
-	e := newEvent("RefundDue", r.sale+":"+r.payment, r.sale, r.at)
-	if r.orderID != 0 {
-		e.members["orderId"] = strconv.FormatInt(r.orderID, 10)
+	e := newEvent("RefundDue", r.sale+":"+r.payment, r.sale, r.At)
+	if r.OrderID != 0 {
+		e.members["orderId"] = strconv.FormatInt(r.OrderID, 10)
 	}
-	if r.user != "" {
-		e.members["user"] = r.user
+	if r.User != "" {
+		e.members["user"] = r.User
 	}
-	e.members["payment"], e.members["reason"], e.members["amount"], e.members["currency"] = r.payment, r.reason, r.amount, r.currency
-	e.label(r.labels)
+	e.members["payment"], e.members["reason"], e.members["amount"], e.members["currency"] = r.payment, r.Reason, r.Amount, r.Currency
+	e.label(r.Labels)
 	return e
 }
 

@@ -15,27 +15,25 @@ const (
 
 // barredUser is GUARD#<group>#<bucket>, <user>: the sale of the group in which the user has ordered.
 type barredUser struct {
-	group, user   string
-	sale, claimID string
-	minReader     int64
+	group, user     string
+	SaleID, ClaimID string
+	MinReader       int64
 }
 
 func barredKey(group, user string) key {
 	return key{fmt.Sprintf("GUARD#%s#%d", group, bucketOf(user, guardBuckets)), user}
 }
 
-func readBarred(it item) (g barredUser, problem string) {
-	f := newFields(it)
-	_, rest, _ := cutKind(keyOf(it).pk)
-	group, _, _ := cutNumber(rest)
-	g = barredUser{group: group, user: keyOf(it).sk, sale: f.id("saleId"), claimID: f.id("claimId"), minReader: f.minReader()}
-	f.failIf(!isID(group) || !isUser(g.user) || keyOf(it) != barredKey(group, g.user), "its key is not that of a user in a group")
-	return g, f.end()
-}
+var readBarred = reader("guard of a user in a group", func(f *fields, g *barredUser) {
+	_, rest, _ := cutKind(keyOf(f.item).pk)
+	g.group, _, _ = cutNumber(rest)
+	g.user = keyOf(f.item).sk
+	f.failIf(!isID(g.group) || !isUser(g.user) || keyOf(f.item) != barredKey(g.group, g.user), "its key is not that of a user in a group")
+})
 
 // checkBarred compares the claims of a page with the guards of their users in the sale's group.
 func (p *pass) checkBarred(ctx context.Context, claims []Claim) error {
-	group := p.lasting().group
+	group := p.lasting().LimitGroup
 	if group == "" {
 		return nil
 	}
@@ -48,7 +46,7 @@ func (p *pass) checkBarred(ctx context.Context, claims []Claim) error {
 		g, problem := readBarred(it)
 		p.malformed(it, problem)
 		p.findIf(problem == "" && g != (barredUser{group, c.User, p.saleID, c.ClaimID, p.needs()}), "P34", about, "%q has the claim %s, but the user's guard in group %q names claim %s of sale %q, for readers of version %d",
-			c.User, c.ClaimID, group, g.claimID, g.sale, g.minReader)
+			c.User, c.ClaimID, group, g.ClaimID, g.SaleID, g.MinReader)
 	})
 }
 
@@ -58,27 +56,28 @@ func (p *pass) checkBars(ctx context.Context, all []barredUser) error {
 		return nil
 	}
 	return lookUp(ctx, p, all, func(g barredUser) key { return p.claimKey(g.user) }, func(g barredUser, it item) {
-		if c, _ := readClaim(it, 0); g.group != p.lasting().group || c.ClaimID != g.claimID {
-			p.find("P34", "barred "+g.group+" "+g.user, "%q is barred from group %q by claim %s, but has no such claim in a sale of it", g.user, g.group, g.claimID)
+		if c, _ := readClaim(it, 0); g.group != p.lasting().LimitGroup || c.ClaimID != g.ClaimID {
+			p.find("P34", "barred "+g.group+" "+g.user, "%q is barred from group %q by claim %s, but has no such claim in a sale of it", g.user, g.group, g.ClaimID)
 		}
 	})
 }
 
-// readSales reads GROUP#<group>, GROUP: the ids of its sales.
-func readSales(it item) (sales []string, problem string) {
-	f := newFields(it)
-	optional(f, "sealedAt", f.instant)
-	_, group, _ := cutKind(keyOf(it).pk)
-	sales = f.texts("sales")
-	f.failIf(!isID(group) || keyOf(it).sk != "GROUP", "its key is no group's")
-	f.failIf(len(sales) == 0 || len(sales) > maxGroup || slices.ContainsFunc(sales, func(id string) bool { return !isID(id) }), "sales are not 1 to 30 ids")
-	return sales, f.end()
+// groupItem is GROUP#<group>, GROUP: the ids of its sales.
+type groupItem struct {
+	Sales    []string
+	SealedAt int64
 }
+
+var readSales = reader("group of sales", func(f *fields, g *groupItem) {
+	_, group, _ := cutKind(keyOf(f.item).pk)
+	f.failIf(!isID(group) || keyOf(f.item).sk != "GROUP", "its key is no group's")
+	f.failIf(len(g.Sales) == 0 || len(g.Sales) > maxGroup, "sales are not 1 to 30")
+})
 
 // readGroup compares the sale with its group.
 func (p *pass) readGroup(ctx context.Context) error {
-	h, group := &p.after, p.lasting().group
-	p.findIf(h.hasSale && h.hasCreate && h.sale.group != h.create.group, "P15", "sale group", "the sale is of group %q, but was created in %q", h.sale.group, h.create.group)
+	h, group := &p.after, p.lasting().LimitGroup
+	p.findIf(h.hasSale && h.hasCreate && h.sale.LimitGroup != h.create.LimitGroup, "P15", "sale group", "the sale is of group %q, but was created in %q", h.sale.LimitGroup, h.create.LimitGroup)
 	if group == "" {
 		return nil
 	}
@@ -86,23 +85,23 @@ func (p *pass) readGroup(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sales, problem := readSales(it)
+	g, problem := readSales(it)
 	if it != nil {
 		p.malformed(it, problem)
 	}
-	p.findIf(h.sale.sealedAt != 0 && !newFields(it).has("sealedAt"), "P34", "group "+group+" sealed",
+	p.findIf(h.sale.SealedAt != 0 && g.SealedAt == 0, "P34", "group "+group+" sealed",
 		"the sale is sealed, and its group %q is not: whoever was erased may order in a new sale of it", group)
-	p.findIf(!slices.Contains(sales, p.saleID), "P34", "group "+group, "the sale is of group %q, which does not name it: its page does not show the sale", group)
+	p.findIf(!slices.Contains(g.Sales, p.saleID), "P34", "group "+group, "the sale is of group %q, which does not name it: its page does not show the sale", group)
 	return nil
 }
 
 // takeGroup checks one group.
 func (s *strays) takeGroup(it item) {
-	sales := sound(s.pass, it, readSales)
+	sales := sound(s.pass, it, readSales).Sales
 	for _, id := range sales {
 		s.name(id, keyOf(it))
 	}
 	_, group, _ := cutKind(keyOf(it).pk)
-	s.findIf(slices.Contains(sales, s.saleID) && group != s.lasting().group, "P34", "group "+group,
-		"group %q names the sale, which is of group %q", group, s.lasting().group)
+	s.findIf(slices.Contains(sales, s.saleID) && group != s.lasting().LimitGroup, "P34", "group "+group,
+		"group %q names the sale, which is of group %q", group, s.lasting().LimitGroup)
 }

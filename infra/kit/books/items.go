@@ -1,12 +1,10 @@
 package books
 
 import (
-	"encoding/json"
 	"hash/fnv"
 	"io"
-	"math"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -16,46 +14,71 @@ const restoreLeap = 1_000_000
 const (
 	maxShards  = 1000
 	maxBuckets = (maxShards + 3) / 4
-	maxUnits   = 1_000_000_000 // of one seeding
 )
 
-// saleItem is SALE#<sale>, SALE. All instants are Unix milliseconds.
+// saleItem is SALE#<sale>, SALE. All instants are Unix milliseconds. As in the other items, an attribute that is missing is zero.
 type saleItem struct {
-	opensAt, closesAt int64
-	paused            bool
-	changedAt         int64
-	seeded            int64
-	room              int64 // -1 if additions are unlimited
-	shards, buckets   int
-	empty             map[int]bool
-	version           int64
-	state             string
+	presentation
 	lasting
-	shown      presentation
-	described  int64 // how often a description changed it
-	edits      int64 // in the trail
-	seedings   int64 // additions and withdrawals
-	minReader  int64
-	recalledAt int64 // 0 if it was not
-	restoredAt int64 // 0 if it was not
-	drawn      drawn
+	drawn
 	sealed
+	OpensAt, ClosesAt, ChangedAt int64
+	Paused                       bool
+	Seeded                       int64
+	Room                         int64 // -1 if additions are unlimited
+	Shards, Buckets              int
+	Empty                        map[int]bool
+	State                        string
+	Version, MinReader           int64
+	Described                    int64 // how often a description changed it
+	Edits                        int64 // in the trail
+	Seedings                     int64 // additions and withdrawals
+	RecalledAt, RestoredAt       int64
 }
+
+// presentation is what buyers see of a sale.
+type presentation struct{ Name, Image, About, Link string }
 
 // lasting is what a sale's creation asked for and nothing changes.
 type lasting struct {
-	terms  terms
-	labels string
-	group  string // "" for none
-	draw   drawTerms
+	terms
+	drawTerms
+	Labels, LimitGroup string
 }
 
-func (f *fields) lasting() lasting {
-	return lasting{f.terms(), f.labels(), optional(f, "limitGroup", f.id), f.drawTerms()}
+// terms are what a sale asks of payments; zero if it asks for none.
+type terms struct {
+	PayWithin int64 // seconds
+	Price     int64
+	Currency  string
+}
+
+// drawTerms are what a sale's creation asks of a draw; zero if there is none.
+type drawTerms struct{ EnterFrom, EnterUntil, KeepHours int64 }
+
+// drawn is what a sale item says of its draw besides the terms. Call is 0 before the first one, and
+// OperatedAt before the first edit by an operator or a schedule.
+type drawn struct {
+	BeginsAt, EndsAt, Call, OperatedAt int64
+	OpenCall                           bool
+}
+
+// sealed is what a sale's item says of a sale that never sells again.
+type sealed struct {
+	SealedAt, Erased int64 // Erased is how many users were erased from it
+	// Archive is the digest of the archive that has its claims and orders; ArchivedAt is 0 while some of them may be left.
+	Archive                    string
+	ArchivedClaims, ArchivedAt int64
 }
 
 // hasDraw reports whether a draw decides who may buy.
-func (l lasting) hasDraw() bool { return l.draw != drawTerms{} }
+func (l lasting) hasDraw() bool { return l.drawTerms != drawTerms{} }
+
+func (l lasting) check(f *fields) {
+	f.together("price", "currency")
+	f.together("enterFrom", "enterUntil", "keepHours")
+	f.failIf(l.hasDraw() && l.EnterFrom >= l.EnterUntil, "enterUntil is not after enterFrom")
+}
 
 // lasting is the sale's, or its creation's if the sale item is missing.
 func (p *pass) lasting() lasting {
@@ -65,40 +88,20 @@ func (p *pass) lasting() lasting {
 	return p.before.create.lasting
 }
 
-// presentation is what buyers see of a sale.
-type presentation struct{ name, image, about, link string }
-
-func (f *fields) presentation() (p presentation) {
-	p.name = f.text("name")
-	f.failIf(p.name == "" || !isText(p.name, 200), "name is not 1 to 200 printable characters")
-	address := func(name string) string {
-		text := f.text(name)
-		f.failIf(!strings.HasPrefix(text, "https://") || !isText(text, 500), name+" is not an https address of at most 500 characters")
-		return text
+var readSale = reader("sale", func(f *fields, s *saleItem) {
+	if !f.has("room") {
+		s.Room = -1
 	}
-	p.image, p.link, p.about = optional(f, "image", address), optional(f, "link", address), optional(f, "about", f.text)
-	f.failIf(f.has("about") && (p.about == "" || !isText(strings.ReplaceAll(p.about, "\n", ""), 500)), "about is not 1 to 500 printable characters")
-	return p
-}
-
-func readSale(it item) (s saleItem, problem string) {
-	f := newFields(it)
-	s = saleItem{
-		opensAt: f.instant("opensAt"), closesAt: f.instant("closesAt"), paused: f.flag("paused"),
-		changedAt: f.within("changedAt", 0, year2100), seeded: f.within("seeded", 0, math.MaxInt64), room: -1,
-		shards: int(f.within("shards", 1, maxShards)), buckets: int(f.within("buckets", 1, maxBuckets)),
-		empty: optional(f, "empty", f.numbers), version: f.positive("version"), state: f.oneOf("state", "DRAFT", "OPEN"),
-		lasting: f.lasting(), minReader: f.minReader(), shown: f.presentation(), described: optional(f, "described", f.positive),
-		edits: optional(f, "edits", f.positive), seedings: optional(f, "seedings", f.positive), recalledAt: optional(f, "recalledAt", f.instant), restoredAt: optional(f, "restoredAt", f.instant),
-	}
-	s.drawn, s.sealed = f.drawn(s.hasDraw()), f.sealed()
-	if f.has("room") {
-		s.room = f.within("room", 0, maxUnits)
-	}
-	f.failIf(f.has("recallNote") && f.printable("recallNote", 500) != "" && s.recalledAt == 0, "recallNote is there, but no recalledAt")
-	f.window(s.opensAt, s.closesAt)
-	return s, f.end()
-}
+	s.check(f)
+	f.together("enterFrom", "beginsAt", "endsAt")
+	f.with("enterFrom", "call", "openCall", "operatedAt")
+	f.with("recalledAt", "recallNote")
+	f.with("sealedAt", "erased", "archive")
+	f.together("archive", "archivedKeys", "archivedClaims")
+	f.with("archive", "archivedAt")
+	f.window(s.OpensAt, s.ClosesAt)
+	f.failIf(s.hasDraw() && s.BeginsAt >= s.EndsAt, "endsAt is not after beginsAt")
+})
 
 func (f *fields) window(opensAt, closesAt int64) {
 	f.failIf(opensAt >= closesAt, "closesAt is not after opensAt")
@@ -106,119 +109,90 @@ func (f *fields) window(opensAt, closesAt int64) {
 
 // createItem is SALE#<sale>, CREATE.
 type createItem struct {
-	shown             presentation
-	opensAt, closesAt int64
-	stock             int64
-	maxStock          int64 // 0 if there is none
-	shards            int
+	presentation
 	lasting
+	OpensAt, ClosesAt int64
+	Stock, MaxStock   int64
+	Shards            int
 }
 
-func readCreate(it item) (c createItem, problem string) {
-	f := newFields(it)
-	c = createItem{
-		shown: f.presentation(), opensAt: f.instant("opensAt"), closesAt: f.instant("closesAt"),
-		stock: f.within("stock", 1, maxUnits), shards: int(f.within("shards", 1, maxShards)),
-		lasting: f.lasting(),
-	}
-	c.maxStock = optional(f, "maxStock", f.between(c.stock, maxUnits))
-	f.window(c.opensAt, c.closesAt)
-	return c, f.end()
+var readCreate = reader("what its creation asked for", func(f *fields, c *createItem) {
+	c.check(f)
+	f.failIf(f.has("maxStock") && c.MaxStock < c.Stock, "maxStock is below stock")
+	f.window(c.OpensAt, c.ClosesAt)
+})
+
+// author is who asked for a change, as far as it is stored, and why.
+type author struct {
+	Actor, Note string
+	Verified    bool
 }
 
 // seedItem is SALE#<sale>, SEED#<seed> or SEED#<seed>#<shard>. The units of a
 // withdrawal are negative.
 type seedItem struct {
-	units, at int64
-	action    string
-	author    author
-	labels    string
+	author
+	Units, At      int64
+	Action, Labels string
 }
 
-func readSeed(it item) (s seedItem, problem string) {
-	f := newFields(it)
-	s = seedItem{units: f.within("units", -maxUnits, maxUnits), at: f.instant("at"), author: f.author(), labels: f.labels()}
-	f.failIf(s.units == 0, "units is 0")
-	s.action = f.text("action")
-	f.failIf(s.action != map[bool]string{true: "add", false: "withdraw"}[s.units > 0], "action is not what its units say")
-	return s, f.end()
-}
+var readSeed = reader("addition or withdrawal", func(f *fields, s *seedItem) {
+	f.failIf(s.Units == 0, "units is 0")
+	f.failIf((s.Action == "add") != (s.Units > 0), "action is not what its units say")
+})
 
-func readReceipt(it item) (s seedItem, problem string) {
-	f := newFields(it)
-	s = seedItem{units: f.within("units", 1, maxUnits), at: f.instant("at")}
-	return s, f.end()
-}
+var readReceipt = reader("addition's receipt of a shard", func(*fields, *seedItem) {})
 
 // stepItem is SALE#<sale>, WITHDRAWN#<seed>#<step>: units taken from a shard, or the
 // end of a withdrawal that found no more.
 type stepItem struct {
-	shard     int
-	units, at int64
-	ended     bool
+	Shard     int
+	Units, At int64
+	Ended     bool
 }
 
+var (
+	readTaken = reader("withdrawal's step", func(*fields, *stepItem) {})
+	readEnded = reader("withdrawal's end", func(*fields, *stepItem) {})
+)
+
 func readStep(it item) (s stepItem, problem string) {
-	f := newFields(it)
-	s.at = f.instant("at")
-	if f.has("ended") {
-		s.ended = f.mark("ended")
-		return s, f.end()
+	if isThere(it, "ended") {
+		return readEnded(it)
 	}
-	s.shard, s.units = f.shard(), f.within("units", 1, maxUnits)
-	return s, f.end()
+	return readTaken(it)
 }
 
 // listingItem is SALES, <sale>.
 type listingItem struct {
-	closesAt  int64
-	drained   bool
-	payWithin int64
-	labels    string
-	minReader int64
-	refundAt  int64 // 0 if there is no refund
-	recalling int64 // the recall whose orders are not all finished; 0 if there is none
-	noted     bool  // it has a cursor
-	releasing bool
-	draw      bool
-	sealedAt  int64 // 0 if it is not
+	ClosesAt, PayWithin int64
+	Labels              string
+	MinReader           int64
+	RefundAt            int64 // 0 if there is no refund
+	Recalling           int64 // the recall whose orders are not all finished
+	SealedAt            int64
+	Drained, Draw       bool
+	noted, releasing    bool // it has a cursor, and how far a release came
 }
 
-func readListing(it item) (l listingItem, problem string) {
-	f := newFields(it)
-	l.closesAt, l.payWithin, l.labels, l.minReader = f.instant("closesAt"), f.terms().payWithin, f.labels(), f.minReader()
-	l.drained, l.draw = f.mark("drained"), f.mark("draw")
-	l.sealedAt, l.refundAt, l.recalling = optional(f, "sealedAt", f.instant), optional(f, "refundAt", f.instant), optional(f, "recalling", f.instant)
-	for _, name := range []string{"cursor", "books", "releasing"} {
-		f.failIf(f.has(name) && !json.Valid([]byte(f.text(name))), name+" is not JSON")
-	}
+var readListing = reader("listing", func(f *fields, l *listingItem) {
 	l.noted, l.releasing = f.has("cursor"), f.has("releasing")
-	f.failIf(optional(f, "nextDue", f.instant) != 0 && l.payWithin == 0, "nextDue is there, but no payWithin")
-	return l, f.end()
-}
+	f.with("payWithin", "nextDue")
+})
 
 // shardItem is STOCK#<sale>#<shard>, STOCK.
 type shardItem struct {
-	stock, seeded     int64
-	opensAt, closesAt int64
-	paused            bool
-	changedAt         int64
-	// counts: released and putBack are there.
-	counts            bool
-	released, putBack int64
+	Stock, Seeded                int64
+	OpensAt, ClosesAt, ChangedAt int64
+	Paused                       bool
+	Released, PutBack            int64
+	counts                       bool // it has the last two
 }
 
-func readShard(it item) (s shardItem, problem string) {
-	f := newFields(it)
-	s = shardItem{
-		stock: f.number("stock"), seeded: f.number("seeded"), opensAt: f.number("opensAt"), closesAt: f.number("closesAt"),
-		paused: f.flag("paused"), changedAt: f.number("changedAt"),
-	}
-	if s.counts = f.has("released") || f.has("putBack"); s.counts {
-		s.released, s.putBack = f.number("released"), f.number("putBack")
-	}
-	return s, f.end()
-}
+var readShard = reader("stock shard", func(f *fields, s *shardItem) {
+	s.counts = f.has("released")
+	f.together("released", "putBack")
+})
 
 // Claim is one unit held by one buyer: CLAIM#<sale>#<bucket>, <user>.
 type Claim struct {
@@ -231,59 +205,63 @@ type Claim struct {
 	// it.
 	OrderID     string
 	ConfirmedAt time.Time
+	// Payment is the provider and the reference of its payment; "" if it is not paid.
+	Payment string
 
-	orderID  uint64
-	resentAt int64 // 0 if its message was never resent
-	labels   string
 	settlement
+	orderID uint64
 }
 
-// readClaim reads the claim of a user. The shard is -1 if it is missing or invalid.
-func readClaim(it item, bucket int) (c Claim, problem string) {
-	f := newFields(it)
-	c = Claim{User: keyOf(it).sk, Bucket: bucket, ClaimID: f.id("claimId")}
+// settlement is how a claim ended: paid, released or neither.
+type settlement struct {
+	PaidAt     int64 // 0 if it is not paid
+	Amount     int64
+	Currency   string
+	ReleasedAt int64 // 0 if it is not released
+	ReleasedBy string
+	Refunds    []string // payments of its order that are to be refunded
+	ResentAt   int64    // 0 if its message was never resent
+	Labels     string
+	MinReader  int64
+}
+
+var readAnyClaim = reader("claim", func(f *fields, c *Claim) {
+	c.User = keyOf(f.item).sk
 	f.failIf(!isUser(c.User), "sk is no user id")
-	c.Shard = f.shard()
-	c.AcceptedAt = time.UnixMilli(f.instant("acceptedAt")).UTC()
-	optional(f, "requestKey", f.id)
-	c.resentAt = optional(f, "resentAt", f.instant)
-	if f.has("orderId") {
-		if c.orderID = uint64(f.positive("orderId")); numberOf(c.orderID) == 0 {
-			f.fail("orderId has no number of its day")
-		}
-		c.OrderID, c.ConfirmedAt = strconv.FormatUint(c.orderID, 10), secondOf(c.orderID)
+	if c.OrderID != "" {
+		c.orderID, _ = strconv.ParseUint(c.OrderID, 10, 63)
+		c.ConfirmedAt = secondOf(c.orderID)
 	}
-	c.labels, c.settlement = f.labels(), f.settlement()
-	return c, f.end()
+	f.together("paidAt", "payment", "amount", "currency")
+	f.together("releasedAt", "releasedBy")
+	isOther := func(payment string) bool { return payment == c.Payment }
+	f.failIf(len(slices.DeleteFunc(slices.Clone(c.Refunds), isOther)) > maxClaimRefunds, "refunds are more than 20")
+})
+
+// readClaim reads the claim of a user.
+func readClaim(it item, bucket int) (c Claim, problem string) {
+	c, problem = readAnyClaim(it)
+	c.Bucket = bucket
+	return c, problem
 }
 
 // Order is ORDER#<order id>, ORDER.
-type Order struct {
-	ID, SaleID, User, ClaimID string
-}
+type Order struct{ ID, SaleID, User, ClaimID string }
 
-func readOrder(it item) (o Order, problem string) {
-	f := newFields(it)
-	_, id, _ := cutKind(keyOf(it).pk)
-	o = Order{ID: id, SaleID: f.text("saleId"), User: f.text("user"), ClaimID: f.id("claimId")}
-	if n, err := strconv.ParseUint(id, 10, 63); err != nil || strconv.FormatUint(n, 10) != id || numberOf(n) == 0 {
-		f.fail("its key is no order id")
-	}
-	f.failIf(keyOf(it).sk != "ORDER", "sk is not ORDER")
-	return o, f.end()
-}
+var readOrder = reader("order", func(f *fields, o *Order) {
+	_, o.ID, _ = cutKind(keyOf(f.item).pk)
+	f.failIf(!isOrder(o.ID), "its key is no order id")
+	f.failIf(keyOf(f.item).sk != "ORDER", "sk is not ORDER")
+})
 
-// readSequence reads SEQ#<yyyy-mm-dd>, SEQ: the day's last number used for an order id.
-func readSequence(it item) (next int64, problem string) {
-	f := newFields(it)
-	next = f.within("next", 1, math.MaxUint32)
-	optional(f, "restoredAt", f.instant)
-	_, day, _ := cutKind(keyOf(it).pk)
-	if _, err := time.Parse(time.DateOnly, day); err != nil || keyOf(it).sk != "SEQ" {
-		f.fail("its key names no day")
-	}
-	return next, f.end()
-}
+// sequence is SEQ#<yyyy-mm-dd>, SEQ: the day's last number used for an order id.
+type sequence struct{ Next int64 }
+
+var readSequence = reader("sequence", func(f *fields, _ *sequence) {
+	_, day, _ := cutKind(keyOf(f.item).pk)
+	_, err := time.Parse(time.DateOnly, day)
+	f.failIf(err != nil || keyOf(f.item).sk != "SEQ", "its key names no day")
+})
 
 // An order id is the seconds since this instant, followed by 32 bits of the number
 // within that second's day.

@@ -10,8 +10,8 @@ import (
 // then must the sale's items and its shards agree.
 func (p *pass) still() bool {
 	a, b := &p.before, &p.after
-	return a.sale.version == b.sale.version && a.sale.changedAt == b.sale.changedAt && a.sale.seeded == b.sale.seeded &&
-		a.sale.state == b.sale.state && a.receipts == b.receipts && a.hasSale == b.hasSale
+	return a.sale.Version == b.sale.Version && a.sale.ChangedAt == b.sale.ChangedAt && a.sale.Seeded == b.sale.Seeded &&
+		a.sale.State == b.sale.State && a.receipts == b.receipts && a.hasSale == b.hasSale
 }
 
 // judge compares the items that the pass has read.
@@ -38,43 +38,43 @@ func (p *pass) judge() {
 // judgeSale compares the sale item with its creation and its additions.
 func (p *pass) judgeSale(h *header) {
 	s, c := &h.sale, &h.create
-	p.findIf(s.shards != c.shards, "P2", "sale shards", "the sale has %d shards, but was created with %d", s.shards, c.shards)
-	if want := (s.shards + 3) / 4; s.buckets != want {
-		p.find("P3", "sale buckets", "the sale has %d buckets, should be %d (a quarter of %d shards)", s.buckets, want, s.shards)
+	p.findIf(s.Shards != c.Shards, "P2", "sale shards", "the sale has %d shards, but was created with %d", s.Shards, c.Shards)
+	if want := (s.Shards + 3) / 4; s.Buckets != want {
+		p.find("P3", "sale buckets", "the sale has %d buckets, should be %d (a quarter of %d shards)", s.Buckets, want, s.Shards)
 	}
-	p.findIf(s.restoredAt > 0 && min(s.version, s.edits) < restoreLeap, "P26", "sale restoredAt",
-		"the sale was restored to %s, but has the version %d and %d edits, which did not leap: they have been given out before", clock(s.restoredAt), s.version, s.edits)
-	p.findIf(s.described == 0 && s.shown != c.shown, "P15", "sale name", "the sale is shown as %+v, but was created as %+v and never described", s.shown, c.shown)
-	if low, high := p.seeded(); s.seeded < low || s.seeded > high {
+	p.findIf(s.RestoredAt > 0 && min(s.Version, s.Edits) < restoreLeap, "P26", "sale restoredAt",
+		"the sale was restored to %s, but has the version %d and %d edits, which did not leap: they have been given out before", clock(s.RestoredAt), s.Version, s.Edits)
+	p.findIf(s.Described == 0 && s.presentation != c.presentation, "P15", "sale name", "the sale is shown as %+v, but was created as %+v and never described", s.presentation, c.presentation)
+	if low, high := p.seeded(); s.Seeded < low || s.Seeded > high {
 		p.find("P15", "sale seeded", "the sale says that %d units were seeded, should be %d (%s): %s",
-			s.seeded, h.all(), sources(c.stock, sum(h.added), sum(h.withdrawn)), difference(s.seeded-h.all()))
+			s.Seeded, h.all(), sources(c.Stock, sum(h.added), sum(h.withdrawn)), difference(s.Seeded-h.all()))
 	}
 	switch low, high := p.room(); {
-	case c.maxStock == 0 && s.room >= 0:
-		p.find("P15", "sale room", "the sale has room for %d more units, but was created without a maxStock", s.room)
-	case c.maxStock > 0 && s.room < 0:
-		p.find("P15", "sale room", "the sale was created with a maxStock of %d, but does not say what room is left: nothing limits its additions", c.maxStock)
-	case c.maxStock > 0 && (s.room < low || s.room > high):
-		p.find("P15", "sale room", "the sale has room for %d more units, should be %d (a maxStock of %d): %s", s.room, low, c.maxStock, difference(s.room-low))
+	case c.MaxStock == 0 && s.Room >= 0:
+		p.find("P15", "sale room", "the sale has room for %d more units, but was created without a maxStock", s.Room)
+	case c.MaxStock > 0 && s.Room < 0:
+		p.find("P15", "sale room", "the sale was created with a maxStock of %d, but does not say what room is left: nothing limits its additions", c.MaxStock)
+	case c.MaxStock > 0 && (s.Room < low || s.Room > high):
+		p.find("P15", "sale room", "the sale has room for %d more units, should be %d (a maxStock of %d): %s", s.Room, low, c.MaxStock, difference(s.Room-low))
 	}
-	p.findIf(s.restoredAt == 0 && (p.before.sale.seedings > int64(len(h.seeds)) || s.seedings < int64(len(p.before.seeds))), "P32", "sale seedings",
-		"the sale counts %d additions and withdrawals, but has %d: nobody can say who made the others", s.seedings, len(h.seeds))
-	for k := range s.empty {
-		p.findIf(k >= s.shards, "P6", "empty "+shardName(k), "shard %d is marked empty, but the sale has %d shards", k, s.shards)
+	p.findIf(s.RestoredAt == 0 && (p.before.sale.Seedings > int64(len(h.seeds)) || s.Seedings < int64(len(p.before.seeds))), "P32", "sale seedings",
+		"the sale counts %d additions and withdrawals, but has %d: nobody can say who made the others", s.Seedings, len(h.seeds))
+	for k := range s.Empty {
+		p.findIf(k >= s.Shards, "P6", "empty "+shardName(k), "shard %d is marked empty, but the sale has %d shards", k, s.Shards)
 	}
 	if !p.still() {
 		return
 	}
 	low, high := p.putBacks()
 	// An edited sale may have more: an operator who corrects its empty shards by hand raises the version, too.
-	if n := s.version - 1 - h.receipts - s.edits; s.restoredAt == 0 && (n < low || n > high && s.edits == 0) {
+	if n := s.Version - 1 - h.receipts - s.Edits; s.RestoredAt == 0 && (n < low || n > high && s.Edits == 0) {
 		p.find("P6", "sale version", "the sale's version is %d, should be %d to %d: 1 + %d receipts of additions and withdrawals + %d edits + %d to %d for units put back",
-			s.version, s.version-n+low, s.version-n+high, h.receipts, s.edits, low, high)
+			s.Version, s.Version-n+low, s.Version-n+high, h.receipts, s.Edits, low, high)
 	}
-	p.findIf(s.changedAt > p.Now().Add(2*skew).UnixMilli(), "P14", "sale changedAt",
-		"the sale was last edited at %s, which is in the future: no edit applies until then", clock(s.changedAt))
-	if s.state == "DRAFT" {
-		if p.total > 0 || s.changedAt > 0 || len(s.empty) > 0 || len(h.seeds) > 0 {
+	p.findIf(s.ChangedAt > p.Now().Add(2*skew).UnixMilli(), "P14", "sale changedAt",
+		"the sale was last edited at %s, which is in the future: no edit applies until then", clock(s.ChangedAt))
+	if s.State == "DRAFT" {
+		if p.total > 0 || s.ChangedAt > 0 || len(s.Empty) > 0 || len(h.seeds) > 0 {
 			p.find("P15", "sale state", "the sale is a DRAFT, but has claims, additions or edits: buyers do not see it")
 			return
 		}
@@ -96,7 +96,7 @@ func (p *pass) judgeShards() {
 	for k := range p.n {
 		s0, s := p.shards0[k], p.shards1[k]
 		switch {
-		case s == nil && p.after.sale.state == "DRAFT":
+		case s == nil && p.after.sale.State == "DRAFT":
 			missing++
 			continue
 		case s == nil:
@@ -114,7 +114,7 @@ func (p *pass) judgeShards() {
 		p.unfinish("%d of %d shards are still to be made", missing, p.n)
 	}
 	if late > 0 {
-		p.unfinish("the edit of %s has not reached %d of %d shards: it is under way or was cut off; repeat it", clock(p.after.sale.changedAt), late, p.n)
+		p.unfinish("the edit of %s has not reached %d of %d shards: it is under way or was cut off; repeat it", clock(p.after.sale.ChangedAt), late, p.n)
 	}
 }
 
@@ -123,34 +123,34 @@ func (p *pass) judgeStock(k int, s0, s *shardItem) {
 	name, claims := shardName(k), p.claims[k]
 	low, high := p.given(k)
 	if !p.after.hasCreate {
-		low, high = s0.seeded, s.seeded
+		low, high = s0.Seeded, s.Seeded
 	}
-	p.findIf(s.seeded < low || s.seeded > high, "P15", name+" seeded", "%s: it says that %d units were seeded, should be %d (%s): %s", name, s.seeded, high,
-		sources(share(p.after.create.stock, k, p.n), p.after.added[k], p.after.withdrawn[k]), difference(s.seeded-high))
-	p.findIf(s.stock < 0, "P1", name+" below zero", "%s: stock is %d, below zero", name, s.stock)
+	p.findIf(s.Seeded < low || s.Seeded > high, "P15", name+" seeded", "%s: it says that %d units were seeded, should be %d (%s): %s", name, s.Seeded, high,
+		sources(share(p.after.create.Stock, k, p.n), p.after.added[k], p.after.withdrawn[k]), difference(s.Seeded-high))
+	p.findIf(s.Stock < 0, "P1", name+" below zero", "%s: stock is %d, below zero", name, s.Stock)
 	if live := claims - p.released[k]; live > high {
 		p.find("P1", name+" oversold", "%s: %d claims, but only %d units were seeded: %d oversold", name, live, high, live-high)
 	}
-	switch quiet, want := *s0 == *s && low == high, high-claims+s.putBack; {
-	case quiet && s.stock != want:
-		p.find("P2", name+" stock", "%s: stock is %d, should be %d (seeded %d - claims %d%s): %s", name, s.stock, want, high, claims, s.returned(),
-			difference(s.stock-want))
+	switch quiet, want := *s0 == *s && low == high, high-claims+s.PutBack; {
+	case quiet && s.Stock != want:
+		p.find("P2", name+" stock", "%s: stock is %d, should be %d (seeded %d - claims %d%s): %s", name, s.Stock, want, high, claims, s.returned(),
+			difference(s.Stock-want))
 	case !quiet && (claims < s0.sold() || claims > s.sold()):
 		p.find("P2", name+" stock", "%s: %d to %d units were sold while it was counted, but it has %d claims", name, s0.sold(), s.sold(), claims)
 	}
-	p.findIf(s.stock > 0 && p.still() && p.before.sale.empty[k] && p.after.sale.empty[k], "P6", name+" empty",
-		"%s has %d units but is marked empty: nobody can buy them", name, s.stock)
+	p.findIf(s.Stock > 0 && p.still() && p.before.sale.Empty[k] && p.after.sale.Empty[k], "P6", name+" empty",
+		"%s has %d units but is marked empty: nobody can buy them", name, s.Stock)
 }
 
 // sold is the number of claims that the shard's units have had.
-func (s *shardItem) sold() int64 { return s.seeded - s.stock + s.putBack }
+func (s *shardItem) sold() int64 { return s.Seeded - s.Stock + s.PutBack }
 
 // returned is the part of an account that most shards do not have.
 func (s *shardItem) returned() string {
-	if s.putBack == 0 {
+	if s.PutBack == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" + put back %d", s.putBack)
+	return fmt.Sprintf(" + put back %d", s.PutBack)
 }
 
 // judgeEdit compares the window and the pause flag of a shard with the sale's. It
@@ -158,19 +158,19 @@ func (s *shardItem) returned() string {
 func (p *pass) judgeEdit(k int, s *shardItem) (late bool) {
 	sale, name := &p.after.sale, shardName(k)
 	switch {
-	case s.changedAt > sale.changedAt:
-		p.find("P14", name+" edit", "%s was last edited at %s, after the sale (%s): edits of the sale will not reach it", name, clock(s.changedAt), clock(sale.changedAt))
-	case s.changedAt < sale.changedAt:
-		if time.UnixMilli(sale.changedAt).After(p.Now().Add(-p.Overdue)) {
+	case s.ChangedAt > sale.ChangedAt:
+		p.find("P14", name+" edit", "%s was last edited at %s, after the sale (%s): edits of the sale will not reach it", name, clock(s.ChangedAt), clock(sale.ChangedAt))
+	case s.ChangedAt < sale.ChangedAt:
+		if time.UnixMilli(sale.ChangedAt).After(p.Now().Add(-p.Overdue)) {
 			return true
 		}
 		p.find("P14", name+" edit", "%s still is as the edit of %s left it (%s, open %s to %s), not as that of %s: repeat the last edit", name,
-			clock(s.changedAt), pausedText(s.paused), clock(s.opensAt), clock(s.closesAt), clock(sale.changedAt))
-	case s.paused != sale.paused:
-		p.find("P14", name+" paused", "%s is %s, but the sale is %s", name, pausedText(s.paused), pausedText(sale.paused))
-	case s.opensAt != sale.opensAt || s.closesAt != sale.closesAt:
+			clock(s.ChangedAt), pausedText(s.Paused), clock(s.OpensAt), clock(s.ClosesAt), clock(sale.ChangedAt))
+	case s.Paused != sale.Paused:
+		p.find("P14", name+" paused", "%s is %s, but the sale is %s", name, pausedText(s.Paused), pausedText(sale.Paused))
+	case s.OpensAt != sale.OpensAt || s.ClosesAt != sale.ClosesAt:
 		p.find("P14", name+" window", "%s is open from %s to %s, but the sale from %s to %s", name,
-			clock(s.opensAt), clock(s.closesAt), clock(sale.opensAt), clock(sale.closesAt))
+			clock(s.OpensAt), clock(s.ClosesAt), clock(sale.OpensAt), clock(sale.ClosesAt))
 	}
 	return false
 }
@@ -187,9 +187,9 @@ func (p *pass) judgeListing(h *header) {
 	}
 	l := &h.listing
 	// An edit may have come between the two reads of a header, but not of both.
-	p.findIf(p.still() && l.closesAt == p.before.listing.closesAt && l.closesAt != h.sale.ends(), "P8", "listing closesAt",
-		"the list of sales says that it closes at %s, the sale %s", clock(l.closesAt), clock(h.sale.ends()))
-	if !l.drained || !p.before.listing.drained {
+	p.findIf(p.still() && l.ClosesAt == p.before.listing.ClosesAt && l.ClosesAt != h.sale.ends(), "P8", "listing closesAt",
+		"the list of sales says that it closes at %s, the sale %s", clock(l.ClosesAt), clock(h.sale.ends()))
+	if !l.Drained || !p.before.listing.Drained {
 		return
 	}
 	p.findIf(p.Now().Add(skew).UnixMilli() < h.sale.ends()+drainAfter.Milliseconds(), "P8", "listing drained",
@@ -208,7 +208,7 @@ func (p *pass) judgeClaims(h *header) {
 		p.unfinish("%d confirmed claims have no order item yet", p.missing)
 	}
 	for _, c := range p.outside {
-		if at := c.AcceptedAt.UnixMilli(); h.sale.restoredAt == 0 && !p.wasOpen(at) {
+		if at := c.AcceptedAt.UnixMilli(); h.sale.RestoredAt == 0 && !p.wasOpen(at) {
 			p.find("P14", fmt.Sprintf("claim %d %s window", c.Bucket, c.User), "the claim of %q was accepted at %s, when the sale was not open", c.User, clock(at))
 		}
 	}
@@ -216,7 +216,7 @@ func (p *pass) judgeClaims(h *header) {
 
 // wasOpen reports whether the sale has ever had a window with that instant in it. Each window but the first is in the trail.
 func (p *pass) wasOpen(at int64) bool {
-	isIn := func(c changeItem) bool { return c.opensAt <= at && at < c.closesAt }
+	isIn := func(c changeItem) bool { return c.OpensAt <= at && at < c.ClosesAt }
 	return p.after.admits(at) || slices.ContainsFunc(p.trail, isIn)
 }
 
@@ -230,7 +230,7 @@ func (p *pass) receipt() *Receipt {
 	}
 	for _, s := range p.shards1 {
 		if s != nil {
-			r.Stock += s.stock
+			r.Stock += s.Stock
 		}
 	}
 	for _, n := range p.released {
@@ -242,10 +242,10 @@ func (p *pass) receipt() *Receipt {
 	if more := len(p.found) - maxFindings; more > 0 {
 		r.Findings = append(r.Findings, Finding{p.found[maxFindings].Promise, fmt.Sprintf("and %d more", more)})
 	}
-	if s := p.after.sale; s.archive != "" {
-		r.Archive, r.ArchivedClaims = s.archive, s.archivedClaims
-		if s.archivedAt != 0 {
-			r.ArchivedAt = clock(s.archivedAt)
+	if s := p.after.sale; s.Archive != "" {
+		r.Archive, r.ArchivedClaims = s.Archive, s.ArchivedClaims
+		if s.ArchivedAt != 0 {
+			r.ArchivedAt = clock(s.ArchivedAt)
 		}
 		r.NotLookedFor = append(r.NotLookedFor, "claims, orders, refunds, the trail and the draw: they balanced before they were archived, and the archive has them")
 		return r

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -14,86 +13,21 @@ const (
 	// The minReader of the items of a sale that asks for payment, of one with a group, of one
 	// that was recalled, of one with a draw, and of one that is sealed.
 	paymentReader, groupReader, recallReader, drawReader, sealedReader = 2, 3, 3, 4, 5
-	// The bounds of payWithin, in seconds.
-	minPayWithin, maxPayWithin = 60, 7 * 24 * 60 * 60
-	maxPrice                   = 1_000_000_000_000
 	// maxGrace is the longest that a claim may be due before it is released.
 	maxGrace = 24 * time.Hour
 )
 
-// terms are what a sale asks of payments; zero if it asks for none.
-type terms struct {
-	payWithin int64 // seconds
-	price     int64
-	currency  string
-}
-
-func (f *fields) terms() (t terms) {
-	t.payWithin, t.price = optional(f, "payWithin", f.between(minPayWithin, maxPayWithin)), optional(f, "price", f.between(1, maxPrice))
-	t.currency = optional(f, "currency", f.currency)
-	f.failIf((t.price == 0) != (t.currency == ""), "price and currency do not come together")
-	return t
-}
-
-// currency is a string of three capital letters.
-func (f *fields) currency(name string) string {
-	s := f.text(name)
-	f.failIf(len(s) != 3 || strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'Z' }), name+" is not three capital letters")
-	return s
-}
-
-// minReader is 0 if there is none.
-func (f *fields) minReader() int64 {
-	return optional(f, "minReader", f.between(paymentReader, sealedReader))
-}
-
-// isPayment reports whether s is a payment's id: a provider and its reference.
-func isPayment(s string) bool {
-	provider, reference, _ := strings.Cut(s, "#")
-	return isID(provider) && reference != "" && isText(reference, 200)
-}
-
 // maxClaimRefunds is how many refunds a claim notes.
 const maxClaimRefunds = 20
-
-// settlement is how a claim ended: paid, released or neither.
-type settlement struct {
-	refunds    []string // payments of its order that are to be refunded
-	paidAt     int64    // 0 if it is not paid
-	payment    string
-	amount     int64
-	currency   string
-	releasedAt int64 // 0 if it is not released
-	releasedBy string
-	minReader  int64
-}
-
-func (f *fields) settlement() (s settlement) {
-	s.minReader = f.minReader()
-	if f.has("paidAt") || f.has("payment") || f.has("amount") || f.has("currency") {
-		s.paidAt, s.payment, s.amount, s.currency = f.instant("paidAt"), f.text("payment"), f.within("amount", 0, maxPrice), f.currency("currency")
-		f.failIf(!isPayment(s.payment), "payment is no provider#reference")
-	}
-	if f.has("releasedAt") || f.has("releasedBy") {
-		s.releasedAt, s.releasedBy = f.instant("releasedAt"), f.oneOf("releasedBy", "expiry", "buyer", "operator")
-	}
-	s.refunds = optional(f, "refunds", f.texts)
-	others := slices.DeleteFunc(slices.Clone(s.refunds), func(payment string) bool { return payment == s.payment })
-	f.failIf(len(others) > maxClaimRefunds, "refunds are more than 20")
-	for _, payment := range s.refunds {
-		f.failIf(!isPayment(payment), "refunds has what is no provider#reference")
-	}
-	return s
-}
 
 // State is the claim's state as its buyer is shown it.
 func (c Claim) State() string {
 	switch {
-	case c.releasedAt != 0 && c.releasedBy == "expiry":
+	case c.ReleasedAt != 0 && c.ReleasedBy == "expiry":
 		return "EXPIRED"
-	case c.releasedAt != 0:
+	case c.ReleasedAt != 0:
 		return "CANCELLED"
-	case c.paidAt != 0:
+	case c.PaidAt != 0:
 		return "PAID"
 	case c.OrderID != "":
 		return "CONFIRMED"
@@ -101,62 +35,59 @@ func (c Claim) State() string {
 	return "PENDING"
 }
 
-// Payment is the provider and the reference of the payment of a claim; "" if it is not paid.
-func (c Claim) Payment() string { return c.payment }
-
 // End is how the claim ended: its payment, or by whom it was released; "" if it has not.
-func (c Claim) End() string { return c.payment + c.releasedBy }
+func (c Claim) End() string { return c.Payment + c.ReleasedBy }
 
 // settle counts how a claim ended and checks it.
 func (p *pass) settle(c Claim) {
 	about := fmt.Sprintf("claim %d %s settled", c.Bucket, c.User)
 	asks, now := p.lasting().terms, p.Now().Add(skew).UnixMilli()
-	due := c.ConfirmedAt.Add(time.Duration(asks.payWithin) * time.Second).UnixMilli()
+	due := c.ConfirmedAt.Add(time.Duration(asks.PayWithin) * time.Second).UnixMilli()
 	confirmed := c.ConfirmedAt.Add(-skew).UnixMilli()
-	if needs := p.needs(); c.minReader != needs {
-		p.find("P19", about+" minReader", "the claim of %q is for readers of version %d, of a sale for version %d", c.User, c.minReader, needs)
+	if needs := p.needs(); c.MinReader != needs {
+		p.find("P19", about+" minReader", "the claim of %q is for readers of version %d, of a sale for version %d", c.User, c.MinReader, needs)
 	}
-	if c.paidAt != 0 && c.releasedAt != 0 {
+	if c.PaidAt != 0 && c.ReleasedAt != 0 {
 		p.find("P20", about, "the claim of %q is paid and released", c.User)
 	}
-	switch final := c.paidAt != 0 || c.releasedAt != 0; {
+	switch final := c.PaidAt != 0 || c.ReleasedAt != 0; {
 	case final && c.OrderID == "":
 		p.find("P20", about+" order", "the claim of %q is paid or released, and has no order", c.User)
 		return
-	case c.releasedAt != 0 && c.releasedBy == "operator" && p.before.sale.recalledAt == 0:
+	case c.ReleasedAt != 0 && c.ReleasedBy == "operator" && p.before.sale.RecalledAt == 0:
 		p.find("P35", about+" operator", "the claim of %q was released by the operator, but the sale was not recalled", c.User)
-	case c.releasedAt != 0 && c.releasedBy != "operator" && asks.payWithin == 0:
+	case c.ReleasedAt != 0 && c.ReleasedBy != "operator" && asks.PayWithin == 0:
 		p.find("P20", about+" final", "the claim of %q is released, but the sale asks for no payment", c.User)
 	case !final && c.OrderID != "":
-		if p.open(c); asks.payWithin == 0 && p.before.sale.recalledAt == 0 {
+		if p.open(c); asks.PayWithin == 0 && p.before.sale.RecalledAt == 0 {
 			break
 		}
 		if p.unpaid++; due < p.oldestDue || p.unpaid == 1 {
 			p.oldestDue = due
 		}
 	}
-	if c.paidAt != 0 {
+	if c.PaidAt != 0 {
 		p.paid++
-		p.compare(payments, hashOf(c.payment), c.owner)
-		if c.paidAt < confirmed || c.paidAt > now {
-			p.find("P24", about+" paidAt", "the claim of %q was paid at %s, its order is of %s", c.User, clock(c.paidAt), clock(c.ConfirmedAt.UnixMilli()))
+		p.compare(payments, hashOf(c.Payment), c.owner)
+		if c.PaidAt < confirmed || c.PaidAt > now {
+			p.find("P24", about+" paidAt", "the claim of %q was paid at %s, its order is of %s", c.User, clock(c.PaidAt), clock(c.ConfirmedAt.UnixMilli()))
 		}
-		if asks.price != 0 && (c.amount != asks.price || c.currency != asks.currency) {
-			p.find("P24", about+" amount", "the claim of %q was paid by %d %s, but the price is %d %s", c.User, c.amount, c.currency, asks.price, asks.currency)
+		if asks.Price != 0 && (c.Amount != asks.Price || c.Currency != asks.Currency) {
+			p.find("P24", about+" amount", "the claim of %q was paid by %d %s, but the price is %d %s", c.User, c.Amount, c.Currency, asks.Price, asks.Currency)
 		}
 	}
-	if c.releasedAt == 0 {
+	if c.ReleasedAt == 0 {
 		return
 	}
 	if c.Shard >= 0 && c.Shard < p.n {
 		p.released[c.Shard]++
-		p.draw.lastReleased = max(p.draw.lastReleased, c.releasedAt)
+		p.draw.lastReleased = max(p.draw.lastReleased, c.ReleasedAt)
 	}
 	switch {
-	case c.releasedBy == "expiry" && c.releasedAt < due:
-		p.find("P21", about+" early", "the claim of %q expired at %s, before it was to be paid: %s", c.User, clock(c.releasedAt), clock(due))
-	case c.releasedAt < confirmed || c.releasedAt > now:
-		p.find("P21", about+" releasedAt", "the claim of %q was released at %s, its order is of %s", c.User, clock(c.releasedAt), clock(c.ConfirmedAt.UnixMilli()))
+	case c.ReleasedBy == "expiry" && c.ReleasedAt < due:
+		p.find("P21", about+" early", "the claim of %q expired at %s, before it was to be paid: %s", c.User, clock(c.ReleasedAt), clock(due))
+	case c.ReleasedAt < confirmed || c.ReleasedAt > now:
+		p.find("P21", about+" releasedAt", "the claim of %q was released at %s, its order is of %s", c.User, clock(c.ReleasedAt), clock(c.ConfirmedAt.UnixMilli()))
 	}
 }
 
@@ -165,9 +96,9 @@ func (p *pass) needs() int64 {
 	switch l := p.lasting(); {
 	case l.hasDraw():
 		return drawReader
-	case l.group != "":
+	case l.LimitGroup != "":
 		return groupReader
-	case l.terms.payWithin != 0:
+	case l.terms.PayWithin != 0:
 		return paymentReader
 	}
 	return 0
@@ -177,8 +108,8 @@ func (p *pass) needs() int64 {
 // each shard that has some, and at most one for each unit.
 func (p *pass) putBacks() (low, high int64) {
 	for _, s := range p.shards1 {
-		if s != nil && s.putBack > 0 {
-			low, high = low+1, high+s.putBack
+		if s != nil && s.PutBack > 0 {
+			low, high = low+1, high+s.PutBack
 		}
 	}
 	return low, high
@@ -191,19 +122,19 @@ func (p *pass) judgePayments(h *header) {
 	p.findIf(h.hasSale && h.hasCreate && h.sale.terms != h.create.terms, "P15", "sale terms",
 		"the sale asks for payment as in %+v, but was created with %+v", h.sale.terms, h.create.terms)
 	needs := p.needs()
-	if h.sale.recalledAt != 0 {
+	if h.sale.RecalledAt != 0 {
 		needs = max(needs, recallReader)
 	}
-	if h.sale.sealedAt != 0 {
+	if h.sale.SealedAt != 0 {
 		needs = sealedReader
 	}
-	p.findIf(h.hasSale && h.sale.minReader != needs, "P19", "sale minReader", "the sale is for readers of version %d, and needs version %d", h.sale.minReader, needs)
-	if needs := p.needs(); h.listed && h.listing.minReader != needs {
-		p.find("P19", "listing minReader", "the sale's listing is for readers of version %d, and needs version %d", h.listing.minReader, needs)
+	p.findIf(h.hasSale && h.sale.MinReader != needs, "P19", "sale minReader", "the sale is for readers of version %d, and needs version %d", h.sale.MinReader, needs)
+	if needs := p.needs(); h.listed && h.listing.MinReader != needs {
+		p.find("P19", "listing minReader", "the sale's listing is for readers of version %d, and needs version %d", h.listing.MinReader, needs)
 	}
-	p.findIf(h.listed && h.listing.payWithin != asks.payWithin, "P22", "listing payWithin",
-		"the list of sales says %d seconds to pay, the sale %d", h.listing.payWithin, asks.payWithin)
-	if at := p.before.listing.refundAt; h.listed && (at != 0 || p.refundsDue > 0) && !p.isNoted {
+	p.findIf(h.listed && h.listing.PayWithin != asks.PayWithin, "P22", "listing payWithin",
+		"the list of sales says %d seconds to pay, the sale %d", h.listing.PayWithin, asks.PayWithin)
+	if at := p.before.listing.RefundAt; h.listed && (at != 0 || p.refundsDue > 0) && !p.isNoted {
 		p.find("P24", "listing refundAt", "of %d refunds, %d of them due, the list of sales notes one of %s, which is none of them: reconcile may not see one that is due", p.refunds, p.refundsDue, clock(at))
 	}
 	waiting := int64(0)
@@ -216,20 +147,20 @@ func (p *pass) judgePayments(h *header) {
 			s0 = s
 		}
 		name, released := shardName(k), p.released[k]
-		p.findIf(s.counts != (asks.payWithin != 0) && !(s.counts && h.sale.recalledAt != 0), "P19", name+" counts",
-			"%s counts released units: %t, but the sale has %d seconds to pay", name, s.counts, asks.payWithin)
-		p.findIf(released < s0.released || released > s.released, "P2", name+" released",
-			"%s counts %d to %d released claims, but %d are", name, s0.released, s.released, released)
-		p.findIf(s.putBack < 0 || s.putBack > s.released, "P2", name+" putBack", "%s has %d units put back, but %d released", name, s.putBack, s.released)
-		waiting += s.released - s.putBack
+		p.findIf(s.counts != (asks.PayWithin != 0) && !(s.counts && h.sale.RecalledAt != 0), "P19", name+" counts",
+			"%s counts released units: %t, but the sale has %d seconds to pay", name, s.counts, asks.PayWithin)
+		p.findIf(released < s0.Released || released > s.Released, "P2", name+" released",
+			"%s counts %d to %d released claims, but %d are", name, s0.Released, s.Released, released)
+		p.findIf(s.PutBack < 0 || s.PutBack > s.Released, "P2", name+" putBack", "%s has %d units put back, but %d released", name, s.PutBack, s.Released)
+		waiting += s.Released - s.PutBack
 	}
 	if waiting > 0 {
 		p.unfinish("%d released units are not back in stock yet", waiting)
 	}
-	drained := h.listing.drained && p.before.listing.drained
+	drained := h.listing.Drained && p.before.listing.Drained
 	p.findIf(drained && (p.unpaid > 0 || waiting > 0), "P22", "listing unpaid",
 		"the sale is drained with %d claims unpaid and %d released units not in stock: nobody releases or puts them back", p.unpaid, waiting)
-	if late := p.Now().Sub(time.UnixMilli(p.oldestDue)); p.unpaid > 0 && late > maxGrace+p.Overdue && !h.sale.paused {
+	if late := p.Now().Sub(time.UnixMilli(p.oldestDue)); p.unpaid > 0 && late > maxGrace+p.Overdue && !h.sale.Paused {
 		p.find("P22", "unpaid", "%d claims are unpaid, the oldest was to be paid %v ago", p.unpaid, late.Round(time.Second))
 	}
 }
@@ -238,35 +169,33 @@ func (p *pass) judgePayments(h *header) {
 // unknown.
 type refundItem struct {
 	sale, payment  string
-	orderID        int64 // 0 if the payment named none
-	user           string
-	reason         string
-	amount         int64
-	currency       string
-	labels         string
-	at, refundedAt int64 // refundedAt is 0 while it is due
+	OrderID        int64 // 0 if the payment named none
+	User, Reason   string
+	Amount         int64
+	Currency       string
+	Labels         string
+	At, RefundedAt int64 // RefundedAt is 0 while it is due
+}
+
+var (
+	readOrdersRefund  = reader("refund", checkRefund)
+	readUnknownRefund = reader("refund of an unknown order", checkRefund)
+)
+
+func checkRefund(f *fields, r *refundItem) {
+	k := keyOf(f.item)
+	_, r.sale, _ = cutKind(k.pk)
+	r.payment = k.sk
+	f.failIf(!isPayment(r.payment), "sk is no provider#reference")
+	f.failIf(f.has("refundedAt") && r.RefundedAt < r.At-skew.Milliseconds(), "refundedAt is before at")
+	f.failIf(r.sale != "" && r.User == "", "user is missing")
 }
 
 func readRefund(it item) (r refundItem, problem string) {
-	f := newFields(it)
-	_, of, _ := cutKind(keyOf(it).pk)
-	r = refundItem{
-		sale: of, payment: keyOf(it).sk, reason: f.oneOf("reason", "released", "other-payment", "amount", "recalled", "unknown-order"), amount: f.within("amount", 0, maxPrice),
-		currency: f.currency("currency"), labels: f.labels(), at: f.instant("at"),
+	if keyOf(it).pk == "REFUND#" {
+		return readUnknownRefund(it)
 	}
-	f.failIf(!isPayment(r.payment), "sk is no provider#reference")
-	r.orderID, r.user, r.refundedAt = optional(f, "orderId", f.positive), optional(f, "user", f.text), optional(f, "refundedAt", f.instant)
-	f.failIf(f.has("user") && !isUser(r.user), "user is no user id")
-	f.failIf(f.has("refundedAt") && r.refundedAt < r.at-skew.Milliseconds(), "refundedAt is before at")
-	switch unknown := r.reason == "unknown-order"; {
-	case unknown != (of == ""):
-		f.fail("reason and sale do not go together")
-	case unknown && r.user != "":
-		f.fail("user is there, but the order is unknown")
-	case !unknown && (r.orderID == 0 || r.user == ""):
-		f.fail("orderId or user is missing")
-	}
-	return r, f.end()
+	return readOrdersRefund(it)
 }
 
 // readRefunds compares the sale's refunds, and those of unknown orders, with each other,
@@ -281,15 +210,15 @@ func (p *pass) readRefunds(ctx context.Context) error {
 				if problem == "" {
 					refunds = append(refunds, r)
 				}
-				if problem == "" && r.reason != recalled { // such a payment has paid its order
+				if problem == "" && r.Reason != recalled { // such a payment has paid its order
 					p.compare(payments, hashOf(r.payment), func() string { return fmt.Sprintf("the refund REFUND#%s, %s", of, r.payment) })
 				}
 				if of == "" {
 					continue
 				}
 				p.refunds++
-				p.isNoted = p.isNoted || r.at == p.before.listing.refundAt
-				if r.refundedAt == 0 {
+				p.isNoted = p.isNoted || r.At == p.before.listing.RefundAt
+				if r.RefundedAt == 0 {
 					p.refundsDue++
 				}
 			}
@@ -309,8 +238,8 @@ func (p *pass) checkRefunds(ctx context.Context, refunds []refundItem) error {
 	}
 	var orders []int64
 	for _, r := range refunds {
-		if r.orderID != 0 {
-			orders = append(orders, r.orderID)
+		if r.OrderID != 0 {
+			orders = append(orders, r.OrderID)
 		}
 	}
 	claims, err := p.claimsOf(ctx, orders)
@@ -318,7 +247,7 @@ func (p *pass) checkRefunds(ctx context.Context, refunds []refundItem) error {
 		return err
 	}
 	for _, r := range refunds {
-		p.checkRefund(r, claims[r.orderID])
+		p.checkRefund(r, claims[r.OrderID])
 	}
 	return nil
 }
@@ -343,67 +272,63 @@ func (p *pass) claimsOf(ctx context.Context, orderIDs []int64) (map[int64]item, 
 func (p *pass) checkRefund(r refundItem, it item) {
 	about := "refund " + r.payment
 	if r.sale != "" {
-		p.checkLabels(about, "the refund of "+r.payment, r.labels)
+		p.checkLabels(about, "the refund of "+r.payment, r.Labels)
 	}
-	if latest := max(r.at, r.refundedAt); latest > p.Now().Add(skew).UnixMilli() {
+	if latest := max(r.At, r.RefundedAt); latest > p.Now().Add(skew).UnixMilli() {
 		p.find("P24", about+" at", "the refund of %s was recorded or made at %s, which is in the future", r.payment, clock(latest))
 	}
 	if it == nil {
-		p.findIf(r.sale != "", "P24", about, "a refund of %s is due for order %d, which is no order of this sale", r.payment, r.orderID)
+		p.findIf(r.sale != "", "P24", about, "a refund of %s is due for order %d, which is no order of this sale", r.payment, r.OrderID)
 		return
 	}
 	c, _ := readClaim(it, 0)
-	p.findIf(r.sale != "" && (r.user != c.User || len(c.refunds) < maxClaimRefunds && !slices.Contains(c.refunds, r.payment)), "P24", about+" user",
-		"%s is to be refunded to %q, but the claim of its order is of %q and does not note it, or is another's", r.payment, r.user, c.User)
+	p.findIf(r.sale != "" && (r.User != c.User || len(c.Refunds) < maxClaimRefunds && !slices.Contains(c.Refunds, r.payment)), "P24", about+" user",
+		"%s is to be refunded to %q, but the claim of its order is of %q and does not note it, or is another's", r.payment, r.User, c.User)
 	asks := p.lasting().terms
-	isPrice := asks.price == 0 || r.amount == asks.price && r.currency == asks.currency
+	isPrice := asks.Price == 0 || r.Amount == asks.Price && r.Currency == asks.Currency
 	switch {
-	case r.reason == "unknown-order":
-	case isPrice == (r.reason == "amount"):
-		p.find("P24", about, "%d %s of %s is to be refunded because of %q, but the price is %d %s", r.amount, r.currency, r.payment, r.reason, asks.price, asks.currency)
-	case r.reason == recalled && p.after.sale.recalledAt == 0:
+	case r.Reason == "unknown-order":
+	case isPrice == (r.Reason == "amount"):
+		p.find("P24", about, "%d %s of %s is to be refunded because of %q, but the price is %d %s", r.Amount, r.Currency, r.payment, r.Reason, asks.Price, asks.Currency)
+	case r.Reason == recalled && p.after.sale.RecalledAt == 0:
 		p.find("P35", about, "%s is to be refunded because of a recall, but the sale was not recalled", r.payment)
-	case r.reason == "released" && c.releasedAt == 0, r.reason == "other-payment" && c.paidAt == 0, r.reason == recalled && c.payment != r.payment:
-		p.find("P24", about, "%s is to be refunded because of %q, but that is not so of order %s", r.payment, r.reason, c.OrderID)
+	case r.Reason == "released" && c.ReleasedAt == 0, r.Reason == "other-payment" && c.PaidAt == 0, r.Reason == recalled && c.Payment != r.payment:
+		p.find("P24", about, "%s is to be refunded because of %q, but that is not so of order %s", r.payment, r.Reason, c.OrderID)
 	}
 }
 
 // guardItem is PAYMENT#<provider>#<reference>, PAYMENT: the one fate of a payment.
 type guardItem struct {
 	payment  string
-	fate     string // paid or refund-due
-	sale     string // "" if the order is unknown
-	orderID  int64  // 0 if the payment named none
-	amount   int64
-	currency string
-	at       int64
+	Fate     string // paid or refund-due
+	SaleID   string // "" if the order is unknown
+	OrderID  int64  // 0 if the payment named none
+	Amount   int64
+	Currency string
+	At       int64
 }
 
 func guardKey(payment string) key { return key{"PAYMENT#" + payment, "PAYMENT"} }
 
-func readGuard(it item) (g guardItem, problem string) {
-	f := newFields(it)
-	_, payment, _ := cutKind(keyOf(it).pk)
-	g = guardItem{payment: payment, fate: f.oneOf("fate", "paid", "refund-due"), amount: f.within("amount", 0, maxPrice), currency: f.currency("currency"), at: f.instant("at")}
-	f.failIf(!isPayment(payment) || keyOf(it).sk != "PAYMENT", "its key is no payment's")
-	g.sale, g.orderID = optional(f, "saleId", f.id), optional(f, "orderId", f.positive)
-	f.failIf(g.orderID == 0 && (g.fate == "paid" || g.sale != ""), "orderId is missing")
-	f.failIf(g.sale == "" && g.fate == "paid", "saleId is missing")
-	return g, f.end()
-}
+var readGuard = reader("payment's guard", func(f *fields, g *guardItem) {
+	_, g.payment, _ = cutKind(keyOf(f.item).pk)
+	f.failIf(!isPayment(g.payment) || keyOf(f.item).sk != "PAYMENT", "its key is no payment's")
+	f.failIf(g.OrderID == 0 && (g.Fate == "paid" || g.SaleID != ""), "orderId is missing")
+	f.failIf(g.SaleID == "" && g.Fate == "paid", "saleId is missing")
+})
 
 // checkPaid compares the claims of a page with the guards of their payments and with the
 // refunds that they note.
 func (p *pass) checkPaid(ctx context.Context, claims []Claim) error {
 	var keys []key
 	for _, c := range claims {
-		if isPayment(c.payment) {
-			keys = append(keys, guardKey(c.payment))
-			if p.before.sale.recalledAt != 0 && !slices.Contains(c.refunds, c.payment) {
-				keys = append(keys, key{"REFUND#" + p.saleID, c.payment})
+		if isPayment(c.Payment) {
+			keys = append(keys, guardKey(c.Payment))
+			if p.before.sale.RecalledAt != 0 && !slices.Contains(c.Refunds, c.Payment) {
+				keys = append(keys, key{"REFUND#" + p.saleID, c.Payment})
 			}
 		}
-		for _, payment := range c.refunds {
+		for _, payment := range c.Refunds {
 			keys = append(keys, key{"REFUND#" + p.saleID, payment})
 		}
 	}
@@ -412,27 +337,27 @@ func (p *pass) checkPaid(ctx context.Context, claims []Claim) error {
 		return err
 	}
 	for _, c := range claims {
-		for _, payment := range c.refunds {
-			if r, _ := readRefund(found[key{"REFUND#" + p.saleID, payment}]); r.user != c.User || uint64(r.orderID) != c.orderID {
+		for _, payment := range c.Refunds {
+			if r, _ := readRefund(found[key{"REFUND#" + p.saleID, payment}]); r.User != c.User || uint64(r.OrderID) != c.orderID {
 				p.find("P24", "refund "+payment+" noted", "the claim of %q says that %s is to be refunded, but there is no such refund of its order", c.User, payment)
 			}
 		}
-		if r, _ := readRefund(found[key{"REFUND#" + p.saleID, c.payment}]); c.paidAt != 0 && r.reason != recalled {
+		if r, _ := readRefund(found[key{"REFUND#" + p.saleID, c.Payment}]); c.PaidAt != 0 && r.Reason != recalled {
 			p.open(c)
 		}
-		it := found[guardKey(c.payment)]
+		it := found[guardKey(c.Payment)]
 		if it == nil {
-			if c.paidAt != 0 {
-				p.find("P24", "guard "+c.payment, "%s has paid order %s, but has no guard: it may pay another", c.payment, c.OrderID)
+			if c.PaidAt != 0 {
+				p.find("P24", "guard "+c.Payment, "%s has paid order %s, but has no guard: it may pay another", c.Payment, c.OrderID)
 			}
 			continue
 		}
 		g, problem := readGuard(it)
 		p.malformed(it, problem)
-		if problem == "" && (g.fate != "paid" || g.sale != p.saleID || uint64(g.orderID) != c.orderID || g.at != c.paidAt ||
-			g.amount != c.amount || g.currency != c.currency) {
-			p.find("P24", "guard "+c.payment, "%s has paid order %s of %q at %s, %d %s, but its guard says at %s: %s, %d %s, order %d of sale %q",
-				c.payment, c.OrderID, c.User, clock(c.paidAt), c.amount, c.currency, clock(g.at), g.fate, g.amount, g.currency, g.orderID, g.sale)
+		if problem == "" && (g.Fate != "paid" || g.SaleID != p.saleID || uint64(g.OrderID) != c.orderID || g.At != c.PaidAt ||
+			g.Amount != c.Amount || g.Currency != c.Currency) {
+			p.find("P24", "guard "+c.Payment, "%s has paid order %s of %q at %s, %d %s, but its guard says at %s: %s, %d %s, order %d of sale %q",
+				c.Payment, c.OrderID, c.User, clock(c.PaidAt), c.Amount, c.Currency, clock(g.At), g.Fate, g.Amount, g.Currency, g.OrderID, g.SaleID)
 		}
 	}
 	return nil
@@ -447,12 +372,12 @@ func (p *pass) checkRefundGuards(ctx context.Context, refunds []refundItem) erro
 		}
 		g, problem := readGuard(it)
 		p.malformed(it, problem)
-		want := guardItem{r.payment, "refund-due", r.sale, r.orderID, r.amount, r.currency, r.at}
-		if r.reason == recalled { // the guard says that the payment has paid its order, and when
-			want.fate, want.at = "paid", g.at
+		want := guardItem{r.payment, "refund-due", r.sale, r.OrderID, r.Amount, r.Currency, r.At}
+		if r.Reason == recalled { // the guard says that the payment has paid its order, and when
+			want.Fate, want.At = "paid", g.At
 		}
 		p.findIf(problem == "" && g != want, "P24", "guard "+r.payment, "the refund of %d %s for %s and order %d is not what the payment's guard says: %s, %d %s, order %d of sale %q",
-			r.amount, r.currency, r.payment, r.orderID, g.fate, g.amount, g.currency, g.orderID, g.sale)
+			r.Amount, r.Currency, r.payment, r.OrderID, g.Fate, g.Amount, g.Currency, g.OrderID, g.SaleID)
 	})
 }
 
@@ -464,22 +389,22 @@ func (p *pass) checkGuards(ctx context.Context, guards []guardItem) error {
 	}
 	var orders []int64
 	for _, g := range guards {
-		if g.fate == "paid" {
-			orders = append(orders, g.orderID)
+		if g.Fate == "paid" {
+			orders = append(orders, g.OrderID)
 		}
 	}
 	claims, err := p.claimsOf(ctx, orders)
 	if err != nil {
 		return err
 	}
-	refundOf := func(g guardItem) key { return key{"REFUND#" + g.sale, g.payment} }
+	refundOf := func(g guardItem) key { return key{"REFUND#" + g.SaleID, g.payment} }
 	return lookUp(ctx, p, guards, refundOf, func(g guardItem, refund item) {
-		if g.fate != "paid" {
+		if g.Fate != "paid" {
 			p.findIf(refund == nil, "P24", "guard "+g.payment, "%s is to be refunded, says its guard, but there is no refund", g.payment)
 			return
 		}
-		if c, _ := readClaim(claims[g.orderID], 0); c.payment != g.payment {
-			p.find("P24", "guard "+g.payment, "%s has paid order %d, says its guard, but the order is not paid by it", g.payment, g.orderID)
+		if c, _ := readClaim(claims[g.OrderID], 0); c.Payment != g.payment {
+			p.find("P24", "guard "+g.payment, "%s has paid order %d, says its guard, but the order is not paid by it", g.payment, g.OrderID)
 		}
 	})
 }

@@ -18,21 +18,21 @@ func (p *pass) open(c Claim) {
 
 // judgeRecall checks that every order of a recalled sale is finished, or soon will be (P35).
 func (p *pass) judgeRecall(h *header) {
-	at, l := h.sale.recalledAt, &h.listing
+	at, l := h.sale.RecalledAt, &h.listing
 	if at == 0 {
-		p.findIf(l.recalling != 0 || l.releasing && l.payWithin == 0, "P35", "listing recalling",
+		p.findIf(l.Recalling != 0 || l.releasing && l.PayWithin == 0, "P35", "listing recalling",
 			"the list of sales says that the sale is being recalled, but the sale was not recalled")
 		return
 	}
-	p.findIf(!h.sale.paused || h.sale.changedAt < at, "P35", "sale recalled",
-		"the sale was recalled at %s, but its last edit is of %s, and it is paused: %t", clock(at), clock(h.sale.changedAt), h.sale.paused)
-	p.findIf(l.recalling != 0 && l.recalling != at, "P35", "listing recalling",
-		"the list of sales says that the sale was recalled at %s, the sale says at %s", clock(l.recalling), clock(at))
-	p.findIf(l.recalling != 0 && l.drained, "P35", "recall drained", "the sale is drained, but its recall is not complete: reconcile does not look at it any more")
+	p.findIf(!h.sale.Paused || h.sale.ChangedAt < at, "P35", "sale recalled",
+		"the sale was recalled at %s, but its last edit is of %s, and it is paused: %t", clock(at), clock(h.sale.ChangedAt), h.sale.Paused)
+	p.findIf(l.Recalling != 0 && l.Recalling != at, "P35", "listing recalling",
+		"the list of sales says that the sale was recalled at %s, the sale says at %s", clock(l.Recalling), clock(at))
+	p.findIf(l.Recalling != 0 && l.Drained, "P35", "recall drained", "the sale is drained, but its recall is not complete: reconcile does not look at it any more")
 	bound := recallTime*time.Duration(1+p.total/100_000) + p.Overdue
 	late := p.Now().Sub(time.UnixMilli(max(at, p.lastConfirmed)))
-	switch was := p.before.listing.recalling != 0; {
-	case p.before.sale.recalledAt == 0:
+	switch was := p.before.listing.Recalling != 0; {
+	case p.before.sale.RecalledAt == 0:
 	case !was && p.unrecalled+p.pending > 0:
 		p.find("P35", "recalled", "the recall is complete, but %d orders are neither released nor to be refunded, and %d have no id", p.unrecalled, p.pending)
 	case was && p.unrecalled > 0 && late > bound:

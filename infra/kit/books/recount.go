@@ -118,7 +118,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 		return err
 	}
 	p.size()
-	if p.before.sale.archive != "" {
+	if p.before.sale.Archive != "" {
 		return p.runArchived(ctx)
 	}
 	steps := []func(context.Context) error{
@@ -160,9 +160,9 @@ func (p *pass) readAgain(ctx context.Context) (err error) {
 // size sets the shards and buckets from the sale item or, if that is missing, from the
 // creation.
 func (p *pass) size() {
-	p.n, p.buckets = p.before.sale.shards, p.before.sale.buckets
+	p.n, p.buckets = p.before.sale.Shards, p.before.sale.Buckets
 	if p.n < 1 || p.n > maxShards {
-		p.n = min(max(p.before.create.shards, 0), maxShards)
+		p.n = min(max(p.before.create.Shards, 0), maxShards)
 	}
 	if p.buckets < 1 || p.buckets > maxBuckets {
 		p.buckets = (p.n + 3) / 4

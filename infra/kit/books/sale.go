@@ -62,7 +62,8 @@ func (b *Books) Sales() []string {
 			ids[saleID] = true
 		case "ORDER":
 			for _, it := range items {
-				ids[newFields(it).text("saleId")] = true
+				o, _ := readOrder(it)
+				ids[o.SaleID] = true
 			}
 		case "SALES":
 			for _, it := range items {
@@ -101,16 +102,16 @@ func (s *Sale) take(saleID string, it item) {
 		s.describe(it)
 	case k == key{"SALES", saleID}:
 		listing, _ := readListing(it)
-		s.Drained, s.Recalling = listing.drained, listing.recalling != 0
+		s.Drained, s.Recalling = listing.Drained, listing.Recalling != 0
 	case kind == "STOCK" && of == saleID:
 		shard, _ := readShard(it)
-		s.Shards[n] = Shard{shard.stock, shard.seeded, shard.released, shard.putBack}
+		s.Shards[n] = Shard{shard.Stock, shard.Seeded, shard.Released, shard.PutBack}
 	case kind == "CLAIM" && of == saleID:
 		c, _ := readClaim(it, n)
 		s.Claims = append(s.Claims, c)
 	case k.pk == "REFUND#"+saleID:
 		r, _ := readRefund(it)
-		s.Refunds[r.payment] = r.reason
+		s.Refunds[r.payment] = r.Reason
 	case kind == "ORDER":
 		if o, _ := readOrder(it); o.SaleID == saleID {
 			s.Orders[o.ID] = o
@@ -121,8 +122,8 @@ func (s *Sale) take(saleID string, it item) {
 // describe reads the sale item.
 func (s *Sale) describe(it item) saleItem {
 	i, _ := readSale(it)
-	s.Name, s.Paused, s.Seeded, s.Open = i.shown.name, i.paused, i.seeded, i.state == "OPEN"
-	s.Recalled = i.recalledAt != 0
+	s.Name, s.Paused, s.Seeded, s.Open = i.presentation.Name, i.Paused, i.Seeded, i.State == "OPEN"
+	s.Recalled = i.RecalledAt != 0
 	s.OpensAt, s.ClosesAt = time.UnixMilli(i.begins()).UTC(), time.UnixMilli(i.ends()).UTC()
 	return i
 }
@@ -150,7 +151,7 @@ func Glance(ctx context.Context, db DynamoDB, name, saleID string, claims int) (
 		}
 		return nil
 	}
-	keys := make([]key, described.shards)
+	keys := make([]key, described.Shards)
 	for i := range keys {
 		keys[i] = key{fmt.Sprintf("STOCK#%s#%d", saleID, i), "STOCK"}
 	}
@@ -159,13 +160,13 @@ func Glance(ctx context.Context, db DynamoDB, name, saleID string, claims int) (
 		return nil, err
 	}
 	_ = take(slices.Collect(maps.Values(shards))) // it never fails
-	for bucket := range described.buckets {
-		if err := t.partition(ctx, fmt.Sprintf("CLAIM#%s#%d", saleID, bucket), int32(max(1, claims/described.buckets)), take); err != nil {
+	for bucket := range described.Buckets {
+		if err := t.partition(ctx, fmt.Sprintf("CLAIM#%s#%d", saleID, bucket), int32(max(1, claims/described.Buckets)), take); err != nil {
 			return nil, err
 		}
 	}
 	if described.hasDraw() {
-		s.Draw = &Draw{EnterFrom: time.UnixMilli(described.draw.enterFrom).UTC(), EnterUntil: time.UnixMilli(described.draw.enterUntil).UTC()}
+		s.Draw = &Draw{EnterFrom: time.UnixMilli(described.drawTerms.EnterFrom).UTC(), EnterUntil: time.UnixMilli(described.drawTerms.EnterUntil).UTC()}
 		err = t.partition(ctx, "DRAW#"+saleID, 0, s.Draw.read)
 	}
 	return s, err
@@ -227,7 +228,7 @@ func Sales(ctx context.Context, db DynamoDB, name string) ([]Listing, error) {
 				continue
 			}
 			l, _ := readListing(it)
-			all = append(all, Listing{SaleID: keyOf(it).sk, ClosesAt: time.UnixMilli(l.closesAt).UTC(), Drained: l.drained})
+			all = append(all, Listing{SaleID: keyOf(it).sk, ClosesAt: time.UnixMilli(l.ClosesAt).UTC(), Drained: l.Drained})
 		}
 		return nil
 	})

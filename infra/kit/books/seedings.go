@@ -29,7 +29,7 @@ func (h *header) takeReceipt(s *seeding, shard string, it item) (problem string)
 	}
 	s.shards[k], problem = readReceipt(it)
 	h.receipts++
-	h.added[k] += s.shards[k].units
+	h.added[k] += s.shards[k].Units
 	return problem
 }
 
@@ -40,9 +40,9 @@ func (h *header) takeStep(s *seeding, number string, it item) (problem string) {
 		return "sk does not end with a step's number"
 	}
 	one, problem := readStep(it)
-	if s.steps[n] = one; !one.ended {
+	if s.steps[n] = one; !one.Ended {
 		h.receipts++
-		h.withdrawn[one.shard] += one.units
+		h.withdrawn[one.Shard] += one.Units
 	}
 	return problem
 }
@@ -55,32 +55,32 @@ func sum(units map[int]int64) (all int64) {
 }
 
 // all returns the units seeded in total, less those withdrawn.
-func (h *header) all() int64 { return h.create.stock + sum(h.added) - sum(h.withdrawn) }
+func (h *header) all() int64 { return h.create.Stock + sum(h.added) - sum(h.withdrawn) }
 
 // room returns bounds of how many more units could be added between the reads of the
 // two headers.
 func (p *pass) room() (low, high int64) {
 	announced := func(h *header) (units int64) {
 		for _, s := range h.seeds {
-			units += max(0, s.units)
+			units += max(0, s.Units)
 		}
 		return units
 	}
-	free := p.after.create.maxStock - p.after.create.stock
+	free := p.after.create.MaxStock - p.after.create.Stock
 	return free - announced(&p.after) + sum(p.before.withdrawn), free - announced(&p.before) + sum(p.after.withdrawn)
 }
 
 // seeded returns bounds of the units seeded at any instant of the pass: the totals of
 // additions and of withdrawals only grow.
 func (p *pass) seeded() (low, high int64) {
-	return p.before.create.stock + sum(p.before.added) - sum(p.after.withdrawn),
-		p.after.create.stock + sum(p.after.added) - sum(p.before.withdrawn)
+	return p.before.create.Stock + sum(p.before.added) - sum(p.after.withdrawn),
+		p.after.create.Stock + sum(p.after.added) - sum(p.before.withdrawn)
 }
 
 // given is the same for one shard.
 func (p *pass) given(k int) (low, high int64) {
-	return share(p.before.create.stock, k, p.n) + p.before.added[k] - p.after.withdrawn[k],
-		share(p.after.create.stock, k, p.n) + p.after.added[k] - p.before.withdrawn[k]
+	return share(p.before.create.Stock, k, p.n) + p.before.added[k] - p.after.withdrawn[k],
+		share(p.after.create.Stock, k, p.n) + p.after.added[k] - p.before.withdrawn[k]
 }
 
 // sources describes where units came from.
@@ -98,7 +98,7 @@ func (p *pass) judgeSeedings(h *header) {
 	future := p.Now().Add(skew).UnixMilli()
 	for _, id := range slices.Sorted(maps.Keys(h.seeds)) {
 		s := h.seeds[id]
-		p.checkLabels("seed "+id, fmt.Sprintf("%q", id), s.labels)
+		p.checkLabels("seed "+id, fmt.Sprintf("%q", id), s.Labels)
 		switch {
 		case !s.announced && len(s.steps) > 0:
 			p.find("P15", "seed "+id, "withdrawal %q has %d steps, but its own item SEED#%s is missing: a repeat would go on with any number of units",
@@ -108,12 +108,12 @@ func (p *pass) judgeSeedings(h *header) {
 			p.find("P15", "seed "+id, "addition %q has receipts of %d shards, but its own item SEED#%s is missing: a repeat would apply it with any number of units",
 				id, len(s.shards), id)
 			continue
-		case s.units > 0 && len(s.steps) > 0 || s.units < 0 && len(s.shards) > 0:
+		case s.Units > 0 && len(s.steps) > 0 || s.Units < 0 && len(s.shards) > 0:
 			p.find("P15", "seed "+id, "%q is an addition or a withdrawal, but has receipts of both", id)
-		case s.at > future:
-			p.find("P15", "seed at "+id, "addition %q was made at %s, which is in the future", id, clock(s.at))
+		case s.At > future:
+			p.find("P15", "seed at "+id, "addition %q was made at %s, which is in the future", id, clock(s.At))
 		}
-		if s.units < 0 {
+		if s.Units < 0 {
 			p.judgeWithdrawal(id, s, future)
 		} else {
 			p.judgeAddition(id, s, future)
@@ -124,19 +124,19 @@ func (p *pass) judgeSeedings(h *header) {
 func (p *pass) judgeAddition(id string, s *seeding, future int64) {
 	due := 0
 	for k := range p.n {
-		if share(s.units, k, p.n) > 0 {
+		if share(s.Units, k, p.n) > 0 {
 			due++
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(s.shards)) {
 		one, about := s.shards[k], fmt.Sprintf("seed %s %d", id, k)
-		switch want := share(s.units, k, max(p.n, 1)); {
+		switch want := share(s.Units, k, max(p.n, 1)); {
 		case k >= p.n:
 			p.find("P15", about, "addition %q has a receipt of shard %d, but the sale has %d shards", id, k, p.n)
-		case one.units != want:
-			p.find("P15", about, "addition %q of %d units gave shard %d %d of them, should be %d", id, s.units, k, one.units, want)
-		case one.at > future || one.at < s.at-skew.Milliseconds():
-			p.find("P15", about, "addition %q was made at %s, but reached shard %d at %s", id, clock(s.at), k, clock(one.at))
+		case one.Units != want:
+			p.find("P15", about, "addition %q of %d units gave shard %d %d of them, should be %d", id, s.Units, k, one.Units, want)
+		case one.At > future || one.At < s.At-skew.Milliseconds():
+			p.find("P15", about, "addition %q was made at %s, but reached shard %d at %s", id, clock(s.At), k, clock(one.At))
 		}
 	}
 	if done := len(s.shards); done < due {
@@ -145,7 +145,7 @@ func (p *pass) judgeAddition(id string, s *seeding, future int64) {
 }
 
 func (p *pass) judgeWithdrawal(id string, s *seeding, future int64) {
-	asked, taken, ended := -s.units, int64(0), false
+	asked, taken, ended := -s.Units, int64(0), false
 	for i, n := range slices.Sorted(maps.Keys(s.steps)) {
 		one, about := s.steps[n], fmt.Sprintf("seed %s %d", id, n)
 		switch {
@@ -153,12 +153,12 @@ func (p *pass) judgeWithdrawal(id string, s *seeding, future int64) {
 			p.find("P15", about, "withdrawal %q has a step %d, but no step %d", id, n, i)
 		case ended || taken >= asked:
 			p.find("P15", about, "withdrawal %q of %d units has a step %d after its end", id, asked, n)
-		case one.shard >= p.n:
-			p.find("P15", about, "withdrawal %q took units from shard %d, but the sale has %d shards", id, one.shard, p.n)
-		case one.at > future || one.at < s.at-skew.Milliseconds():
-			p.find("P15", about, "withdrawal %q was made at %s, but its step %d at %s", id, clock(s.at), n, clock(one.at))
+		case one.Shard >= p.n:
+			p.find("P15", about, "withdrawal %q took units from shard %d, but the sale has %d shards", id, one.Shard, p.n)
+		case one.At > future || one.At < s.At-skew.Milliseconds():
+			p.find("P15", about, "withdrawal %q was made at %s, but its step %d at %s", id, clock(s.At), n, clock(one.At))
 		}
-		taken, ended = taken+one.units, ended || one.ended
+		taken, ended = taken+one.Units, ended || one.Ended
 	}
 	switch {
 	case taken > asked:

@@ -39,11 +39,11 @@ func (p *pass) readStrays(ctx context.Context) (err error) {
 		for _, it := range items {
 			switch kind, _, _ := cutKind(keyOf(it).pk); kind {
 			case "PAYMENT":
-				if g, problem := readGuard(it); s.belongs(it, g.sale, problem) {
+				if g, problem := readGuard(it); s.belongs(it, g.SaleID, problem) {
 					guards = append(guards, g)
 				}
 			case "GUARD":
-				if g, problem := readBarred(it); s.belongs(it, g.sale, problem) {
+				if g, problem := readBarred(it); s.belongs(it, g.SaleID, problem) {
 					barred = append(barred, g)
 				}
 			case "GROUP":
@@ -174,7 +174,7 @@ func WithoutSales(ctx context.Context, db DynamoDB, name string, full bool) (fou
 
 func isUnknownGuard(it item) bool {
 	kind, _, _ := cutKind(keyOf(it).pk)
-	return kind == "PAYMENT" && !newFields(it).has("saleId")
+	return kind == "PAYMENT" && !isThere(it, "saleId")
 }
 
 // checkOwners finds the orders of a page that have no claim.

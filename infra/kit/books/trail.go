@@ -3,62 +3,40 @@ package books
 import (
 	"context"
 	"fmt"
-	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // changeItem is CHANGES#<sale>, <number>: an edit in the sale's trail.
 type changeItem struct {
-	number            int64
-	id, action        string
-	at                int64
-	author            author
-	paused            bool
-	opensAt, closesAt int64 // 0 in a description
-	labels            string
-	given             map[string]string // by a description
-	drawn             drawn             // of a sale with a draw, after an operator's edit
+	author
+	number                       int64
+	ID, Action, Labels           string
+	At                           int64
+	Paused                       bool
+	OpensAt, ClosesAt            int64 // 0 in a description
+	OperatedAt, BeginsAt, EndsAt int64 // of a sale with a draw, after an operator's edit
 }
 
-// author is who asked for a change, as far as it is stored, and why.
-type author struct {
-	actor, note string
-	verified    bool
-}
+var readEdit = reader("edit in the trail", func(f *fields, c *changeItem) {
+	isOperators := c.Action != "recall" && c.Action != "call"
+	c.number = f.numbered("")
+	f.window(c.OpensAt, c.ClosesAt)
+	f.failIf(c.Action != "reschedule" && c.Paused == (c.Action == "resume" || c.Action == "call"), "paused is not what its action leaves")
+	f.together("operatedAt", "beginsAt", "endsAt")
+	f.failIf(f.has("operatedAt") && !isOperators, "operatedAt is there, but no operator made it")
+})
 
-func (f *fields) author() (a author) {
-	a.actor, a.note, a.verified = optional(f, "actor", f.text), optional(f, "note", f.text), f.mark("verified")
-	f.failIf(f.has("actor") && (a.actor == "" || !isText(a.actor, 256)), "actor is not 1 to 256 printable characters")
-	f.failIf(f.has("note") && (a.note == "" || !isText(a.note, 500)), "note is not 1 to 500 printable characters")
-	return a
-}
+var readDescription = reader("description in the trail", func(f *fields, c *changeItem) {
+	c.number = f.numbered("")
+	f.failIf(!f.has("name") && !f.has("image") && !f.has("about") && !f.has("link"), "it describes nothing")
+})
 
 func readChange(it item) (c changeItem, problem string) {
-	f := newFields(it)
-	c = changeItem{id: f.id("id"), action: f.text("action"), at: f.instant("at"), author: f.author(), labels: f.labels(), given: map[string]string{}}
-	f.id("call")
-	c.number = f.numbered("")
-	switch c.action {
-	case "describe":
-		for name, most := range map[string]int{"name": 200, "image": 500, "about": 500, "link": 500} {
-			if f.has(name) {
-				c.given[name] = f.text(name)
-				f.failIf(!isText(strings.ReplaceAll(c.given[name], "\n", ""), most), fmt.Sprintf("%s is not at most %d printable characters", name, most))
-			}
-		}
-		f.failIf(len(c.given) == 0, "it describes nothing")
-	case "pause", "resume", "reschedule", "recall", "call":
-		c.paused, c.opensAt, c.closesAt = f.flag("paused"), f.instant("opensAt"), f.instant("closesAt")
-		f.window(c.opensAt, c.closesAt)
-		switch action := c.action; {
-		case action != "reschedule" && c.paused == (action == "resume" || action == "call"):
-			f.fail("paused is not what its action leaves")
-		case action != "recall" && action != "call" && f.has("operatedAt"):
-			c.drawn = drawn{operatedAt: f.instant("operatedAt"), beginsAt: f.instant("beginsAt"), endsAt: f.instant("endsAt")}
-		}
-	default:
-		f.fail("action is none of an edit")
+	if action, ok := it["action"].(*types.AttributeValueMemberS); ok && action.Value == "describe" {
+		return readDescription(it)
 	}
-	return c, f.end()
+	return readEdit(it)
 }
 
 // readTrail reads the sale's trail between the two reads of its own items: an edit is in both
@@ -67,7 +45,7 @@ func (p *pass) readTrail(ctx context.Context) error {
 	return each(ctx, p, "CHANGES#"+p.saleID, func(it item) error {
 		if c := sound(p, it, readChange); c.number > 0 {
 			p.trail = append(p.trail, c)
-			p.checkLabels("edit "+keyOf(it).sk, fmt.Sprintf("edit %d", c.number), c.labels)
+			p.checkLabels("edit "+keyOf(it).sk, fmt.Sprintf("edit %d", c.number), c.Labels)
 		}
 		return nil
 	})
@@ -77,9 +55,9 @@ func (p *pass) readTrail(ctx context.Context) error {
 func (p *pass) judgeTrail(h *header) {
 	const promise = "P32"
 	s, ids, next, described := &h.sale, map[string]int64{}, int64(1), int64(0)
-	last := changeItem{action: "create", opensAt: h.create.opensAt, closesAt: h.create.closesAt}
+	last := changeItem{Action: "create", OpensAt: h.create.OpensAt, ClosesAt: h.create.ClosesAt}
 	missing := func(before int64) {
-		for ; next < before && next <= p.before.sale.edits && s.restoredAt == 0; next++ {
+		for ; next < before && next <= p.before.sale.Edits && s.RestoredAt == 0; next++ {
 			p.find(promise, fmt.Sprint("edit ", next), "edit %d is not in the trail: nobody can say who made it", next)
 		}
 	}
@@ -87,33 +65,33 @@ func (p *pass) judgeTrail(h *header) {
 		about := fmt.Sprint("edit ", c.number)
 		missing(c.number)
 		next = c.number + 1
-		if c.number > s.edits {
-			p.find(promise, about, "the trail has an edit %d, but the sale has %d", c.number, s.edits)
+		if c.number > s.Edits {
+			p.find(promise, about, "the trail has an edit %d, but the sale has %d", c.number, s.Edits)
 			continue
 		}
-		if other := ids[c.id]; other > 0 {
-			p.find(promise, about, "edits %d and %d have the id %q: it was applied twice", other, c.number, c.id)
+		if other := ids[c.ID]; other > 0 {
+			p.find(promise, about, "edits %d and %d have the id %q: it was applied twice", other, c.number, c.ID)
 		}
-		ids[c.id] = c.number
-		if c.action == "describe" {
+		ids[c.ID] = c.number
+		if c.Action == "describe" {
 			described++
 			continue
 		}
-		p.findIf(c.at <= last.at, promise, about, "edit %d is of %s, and edit %d before it of %s", c.number, clock(c.at), last.number, clock(last.at))
-		p.findIf(c.action == "recall" && p.still() && s.recalledAt != c.at && c.at > s.restoredAt+skew.Milliseconds(), promise, about,
-			"the trail has a recall of %s, but the sale was recalled at %s", clock(c.at), clock(s.recalledAt))
-		isKept := c.action == "call" || c.action == "reschedule" || c.opensAt == last.opensAt && c.closesAt == last.closesAt
-		p.findIf(s.restoredAt == 0 && h.hasCreate && !isKept, promise, about, "edit %d in the trail, %s, leaves the window %s to %s, which was %s to %s", c.number, c.action,
-			clock(c.opensAt), clock(c.closesAt), clock(last.opensAt), clock(last.closesAt))
+		p.findIf(c.At <= last.At, promise, about, "edit %d is of %s, and edit %d before it of %s", c.number, clock(c.At), last.number, clock(last.At))
+		p.findIf(c.Action == "recall" && p.still() && s.RecalledAt != c.At && c.At > s.RestoredAt+skew.Milliseconds(), promise, about,
+			"the trail has a recall of %s, but the sale was recalled at %s", clock(c.At), clock(s.RecalledAt))
+		isKept := c.Action == "call" || c.Action == "reschedule" || c.OpensAt == last.OpensAt && c.ClosesAt == last.ClosesAt
+		p.findIf(s.RestoredAt == 0 && h.hasCreate && !isKept, promise, about, "edit %d in the trail, %s, leaves the window %s to %s, which was %s to %s", c.number, c.Action,
+			clock(c.OpensAt), clock(c.ClosesAt), clock(last.OpensAt), clock(last.ClosesAt))
 		last = c
 	}
-	missing(p.before.sale.edits + 1)
-	if !p.still() || !h.hasSale || !h.hasCreate || last.at <= s.restoredAt && s.restoredAt > 0 {
+	missing(p.before.sale.Edits + 1)
+	if !p.still() || !h.hasSale || !h.hasCreate || last.At <= s.RestoredAt && s.RestoredAt > 0 {
 		return
 	}
-	p.findIf(described != s.described && s.restoredAt == 0, promise, "sale described", "the trail has %d descriptions, but the sale counts %d", described, s.described)
-	p.findIf(last.at != s.changedAt || last.paused != s.paused || last.opensAt != s.opensAt || last.closesAt != s.closesAt, "P14", "trail last", "by its creation and its trail the sale is as of %s (%s, open %s to %s), but says that it is as of %s (%s, open %s to %s)",
-		clock(last.at), pausedText(last.paused), clock(last.opensAt), clock(last.closesAt), clock(s.changedAt), pausedText(s.paused), clock(s.opensAt), clock(s.closesAt))
+	p.findIf(described != s.Described && s.RestoredAt == 0, promise, "sale described", "the trail has %d descriptions, but the sale counts %d", described, s.Described)
+	p.findIf(last.At != s.ChangedAt || last.Paused != s.Paused || last.OpensAt != s.OpensAt || last.ClosesAt != s.ClosesAt, "P14", "trail last", "by its creation and its trail the sale is as of %s (%s, open %s to %s), but says that it is as of %s (%s, open %s to %s)",
+		clock(last.At), pausedText(last.Paused), clock(last.OpensAt), clock(last.ClosesAt), clock(s.ChangedAt), pausedText(s.Paused), clock(s.OpensAt), clock(s.ClosesAt))
 }
 
 func pausedText(paused bool) string {

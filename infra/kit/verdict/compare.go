@@ -126,8 +126,8 @@ func (c *comparison) paid() {
 		switch claim.State() {
 		case "PAID":
 			paid++
-			if c.payments[claim.Payment()].user != claim.User {
-				c.breaks("P25", "the order of %s is paid by %q, which is no payment of it", claim.User, claim.Payment())
+			if c.payments[claim.Payment].user != claim.User {
+				c.breaks("P25", "the order of %s is paid by %q, which is no payment of it", claim.User, claim.Payment)
 			}
 		case "CONFIRMED":
 			c.breaks("P22", "the order of %s is neither paid nor released", claim.User)
@@ -138,9 +138,9 @@ func (c *comparison) paid() {
 		if reason, due := c.books.Refunds[reference]; due {
 			want = "refund-due: " + reason
 		}
-		if told.outcome != want || (want == "paid") != (claim.Payment() == reference) {
+		if told.outcome != want || (want == "paid") != (claim.Payment == reference) {
 			c.breaks("P24", "the payment %s of %s was %q, but is %q, and the order is %s by %q",
-				reference, told.user, told.outcome, want, claim.State(), claim.Payment())
+				reference, told.user, told.outcome, want, claim.State(), claim.Payment)
 		}
 	}
 	for reference, reason := range c.books.Refunds {

@@ -240,7 +240,7 @@ func (m *runningSale) finishPayments() {
 		}
 	}
 	for _, c := range b.Claims {
-		if paid := c.Payment(); paid != "" && !known[paid] {
+		if paid := c.Payment; paid != "" && !known[paid] {
 			m.watch.violate("P25: the claim of %s is paid by %s, which nobody paid", c.User, paid)
 		}
 	}

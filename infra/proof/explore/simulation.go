@@ -141,7 +141,7 @@ const silentEvery = 3
 func (m *runningSale) countEnds() {
 	for _, c := range harness.ReadBooks(m.world.DB, m.id).Claims {
 		switch {
-		case c.Payment() != "":
+		case c.Payment != "":
 			m.watch.counts["paid"]++
 		case c.End() != "":
 			m.watch.counts["released"]++

@@ -1,0 +1,301 @@
+package books
+
+import (
+	_ "embed" // for the document
+	"encoding"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/infra/kit/drawcheck/rules"
+)
+
+// document describes the items of the table. They are read by it.
+//
+//go:embed ITEMS.md
+var document string
+
+// item is an item of the table.
+type item = map[string]types.AttributeValue
+
+// key is the key of an item.
+type key struct{ pk, sk string }
+
+func keyOf(it item) key {
+	pk, _ := it["pk"].(*types.AttributeValueMemberS)
+	sk, _ := it["sk"].(*types.AttributeValueMemberS)
+	if pk == nil || sk == nil {
+		return key{}
+	}
+	return key{pk.Value, sk.Value}
+}
+
+// attribute is an attribute of a kind of item.
+type attribute struct {
+	name, form string
+	isOptional bool
+	read       form
+}
+
+// form reads a value; ok is false for one that has another form.
+type form func(types.AttributeValue) (value any, ok bool)
+
+// described has the attributes of each kind of item in the document.
+var described = func() map[string][]attribute {
+	kinds := map[string][]attribute{}
+	for _, row := range regexp.MustCompile("(?m)^\\| ([^|]+) \\| `[^`]+` \\| `[^`]+` \\| ([^|]+) \\|$").FindAllStringSubmatch(document, -1) {
+		for text := range strings.SplitSeq(row[2], ", ") {
+			name, form, _ := strings.Cut(text, " ")
+			name, isOptional := strings.CutSuffix(name, "?")
+			kinds[row[1]] = append(kinds[row[1]], attribute{name, form, isOptional, formOf(form)})
+		}
+	}
+	return kinds
+}()
+
+// formOf is the form with a name, as the document explains it.
+func formOf(name string) form {
+	kind, size, _ := strings.Cut(name, "-")
+	most, _ := strconv.ParseInt(size, 10, 64)
+	if low, err := strconv.ParseInt(kind, 10, 64); err == nil {
+		return numberFrom(low, most)
+	}
+	if choice, isChoice := strings.CutPrefix(name, "="); isChoice {
+		words := strings.Split(choice, "/")
+		return stringThat(func(s string) bool { return slices.Contains(words, s) })
+	}
+	switch kind {
+	case "text":
+		return stringThat(func(s string) bool { return s != "" && isText(s, int(most)) })
+	case "lines":
+		return stringThat(func(s string) bool { return s != "" && areLines(s, int(most)) })
+	case "new":
+		return stringThat(func(s string) bool { return areLines(s, int(most)) })
+	case "hex":
+		return stringThat(regexp.MustCompile(fmt.Sprintf("^[0-9a-f]{%d}$", 2*most)).MatchString)
+	}
+	return forms[name]
+}
+
+var forms = map[string]form{
+	"boolean":  valueThat(func(v *types.AttributeValueMemberBOOL) (any, bool) { return v.Value, true }),
+	"true":     valueThat(func(v *types.AttributeValueMemberBOOL) (any, bool) { return true, v.Value }),
+	"binary":   valueThat(func(v *types.AttributeValueMemberB) (any, bool) { return v.Value, true }),
+	"number":   numberFrom(math.MinInt64, math.MaxInt64),
+	"count":    numberFrom(0, math.MaxInt64),
+	"positive": numberFrom(1, math.MaxInt64),
+	"instant":  numberFrom(year2000, year2100-1),
+	"order":    valueThat(func(v *types.AttributeValueMemberN) (any, bool) { return v.Value, isOrder(v.Value) }),
+	"string":   stringThat(func(string) bool { return true }),
+	"id":       stringThat(isID),
+	"user":     stringThat(isUser),
+	"payment":  stringThat(isPayment),
+	"labels":   stringThat(areLabels),
+	"json":     stringThat(func(s string) bool { return json.Valid([]byte(s)) }),
+	"address":  stringThat(func(s string) bool { return strings.HasPrefix(s, "https://") && isText(s, 500) }),
+	"currency": stringThat(regexp.MustCompile("^[A-Z]{3}$").MatchString),
+	"ids":      stringsThat(isID),
+	"payments": stringsThat(isPayment),
+	"shards": valueThat(func(v *types.AttributeValueMemberNS) (any, bool) {
+		set, ok := map[int]bool{}, true
+		for _, text := range v.Value {
+			k, isIndex := index(text)
+			set[k], ok = true, ok && isIndex
+		}
+		return set, ok
+	}),
+}
+
+// The bounds of every instant of a sale, as Unix milliseconds.
+var (
+	year2000 = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+	year2100 = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+)
+
+func valueThat[V types.AttributeValue](read func(V) (any, bool)) form {
+	return func(v types.AttributeValue) (any, bool) {
+		if typed, ok := v.(V); ok {
+			return read(typed)
+		}
+		return nil, false
+	}
+}
+
+func numberFrom(low, high int64) form {
+	return valueThat(func(v *types.AttributeValueMemberN) (any, bool) {
+		n, err := strconv.ParseInt(v.Value, 10, 64)
+		return n, err == nil && low <= n && n <= high
+	})
+}
+
+func stringThat(is func(string) bool) form {
+	return valueThat(func(v *types.AttributeValueMemberS) (any, bool) { return v.Value, is(v.Value) })
+}
+
+func stringsThat(are func(string) bool) form {
+	return valueThat(func(v *types.AttributeValueMemberSS) (any, bool) {
+		isOther := func(s string) bool { return !are(s) }
+		return v.Value, !slices.ContainsFunc(v.Value, isOther)
+	})
+}
+
+// fields is an item that is read, and its first deviation from the document.
+type fields struct {
+	item    item
+	problem string // "" if everything is as documented
+}
+
+func (f *fields) failIf(is bool, problem string) {
+	if is && f.problem == "" {
+		f.problem = problem
+	}
+}
+
+// has reports whether an attribute is there, of whatever type: the client returns nil for the
+// value of a type that it does not know.
+func (f *fields) has(name string) bool { return isThere(f.item, name) }
+
+func isThere(it item, name string) bool {
+	_, there := it[name]
+	return there
+}
+
+// with checks that some attributes are there only with another one.
+func (f *fields) with(other string, names ...string) {
+	for _, name := range names {
+		f.failIf(f.has(name) && !f.has(other), name+" is there, but no "+other)
+	}
+}
+
+// together checks that some attributes come together or not at all.
+func (f *fields) together(names ...string) {
+	for _, name := range names {
+		f.with(name, names...)
+	}
+}
+
+// reader returns what reads the items of a kind into the fields of a T that are called like the attributes, in
+// whatever case; one that is missing or has another form leaves its field zero. The rest of what is documented
+// is checked by check.
+func reader[T any](kind string, check func(*fields, *T)) func(item) (T, string) {
+	attributes, places := described[kind], map[string][]int{}
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[T]()) {
+		if field.IsExported() {
+			places[strings.ToLower(field.Name)] = field.Index
+		}
+	}
+	return func(it item) (to T, problem string) {
+		f, v, known := &fields{item: it}, reflect.ValueOf(&to).Elem(), 2 // pk and sk
+		for _, a := range attributes {
+			if !f.has(a.name) {
+				f.failIf(!a.isOptional, a.name+" is missing")
+				continue
+			}
+			known++
+			value, ok := a.read(it[a.name])
+			f.failIf(!ok, a.name+" is not "+a.form)
+			if place := places[strings.ToLower(a.name)]; ok && place != nil {
+				set(v.FieldByIndex(place), value)
+			}
+		}
+		if known != len(it) {
+			isKnown := func(name string) bool {
+				return name == "pk" || name == "sk" || slices.ContainsFunc(attributes, func(a attribute) bool { return a.name == name })
+			}
+			unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(it)), isKnown)
+			f.failIf(true, "has attributes that are not documented: "+strings.Join(unknown, ", "))
+		}
+		check(f, &to)
+		return to, f.problem
+	}
+}
+
+// set sets a field to a value of an attribute: a time to an instant, and bytes to hexadecimal digits.
+func set(field reflect.Value, value any) {
+	text, _ := value.(string)
+	switch to := field.Addr().Interface().(type) {
+	case *time.Time:
+		*to = time.UnixMilli(value.(int64)).UTC()
+	case **rules.Rank:
+		*to = new(rules.Rank)
+		_ = (*to).UnmarshalText([]byte(text)) // it has the form
+	case *[]byte:
+		if b, isBinary := value.([]byte); isBinary {
+			*to = b
+		} else {
+			*to, _ = hex.DecodeString(text) // likewise
+		}
+	case encoding.TextUnmarshaler:
+		_ = to.UnmarshalText([]byte(text)) // likewise
+	default:
+		field.Set(reflect.ValueOf(value).Convert(field.Type()))
+	}
+}
+
+// numbered is the number in ten digits, from 1, with which the item's sk ends after a prefix, or 0 and a problem.
+func (f *fields) numbered(prefix string) int64 {
+	sk := keyOf(f.item).sk
+	n, err := strconv.ParseInt(strings.TrimPrefix(sk, prefix), 10, 64)
+	if err != nil || n <= 0 || fmt.Sprintf("%s%010d", prefix, n) != sk {
+		f.failIf(true, "sk is no number of an edit or a call")
+		return 0
+	}
+	return n
+}
+
+// isID reports whether s is a valid id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -.
+func isID(s string) bool {
+	return s != "" && len(s) <= 64 && !strings.ContainsFunc(s, func(r rune) bool {
+		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	})
+}
+
+// isText reports whether s is printable text of at most that many characters.
+func isText(s string, most int) bool {
+	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= most &&
+		!strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// areLines is the same for text with line breaks.
+func areLines(s string, most int) bool { return isText(strings.ReplaceAll(s, "\n", ""), most) }
+
+func isUser(s string) bool {
+	return s != "" && (isText(s, 128) || isText(s, 255) && len(s) == utf8.RuneCountInString(s))
+}
+
+// isPayment reports whether s is a payment's id: a provider and its reference.
+func isPayment(s string) bool {
+	provider, reference, _ := strings.Cut(s, "#")
+	return isID(provider) && reference != "" && isText(reference, 200)
+}
+
+func areLabels(s string) bool {
+	all := strings.Split(s, ",")
+	isNone := func(label string) bool {
+		return label == "" || !isText(label, 50) || label != strings.TrimSpace(label)
+	}
+	return len(all) <= 10 && len(s) <= 512 && !slices.ContainsFunc(all, isNone)
+}
+
+func isOrder(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 63)
+	return err == nil && strconv.FormatUint(n, 10) == s && numberOf(n) != 0
+}
+
+// index parses a whole number at the end of a key: no sign, no leading zero.
+func index(text string) (int, bool) {
+	n, err := strconv.Atoi(text)
+	return n, err == nil && n >= 0 && strconv.Itoa(n) == text
+}
