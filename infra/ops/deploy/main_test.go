@@ -9,6 +9,9 @@ import (
 	"flashsale/infra/ops/deploy/smoke"
 )
 
+// root is the repository's top folder.
+const root = "../../.."
+
 func TestAnInvalidCommandLineIsRefused(t *testing.T) {
 	for _, args := range [][]string{
 		nil, {"dance"}, {"smoke", "now"}, {"smoke", "-loud"}, {"preflight", "-x"}, {"parameters", "-x"},

@@ -2,8 +2,7 @@ package preflight
 
 import (
 	"context"
-	"crypto/tls"
-	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -80,52 +79,44 @@ func TestWhatTheAWSCLIDoesNotAnswerIsAnError(t *testing.T) {
 	}
 }
 
-// openID starts an issuer over TLS; spoil may change its documents.
-func openID(t *testing.T, spoil func(document, keys map[string]any)) (issuer string, d Discovery) {
-	t.Helper()
-	mux := http.NewServeMux()
-	server := httptest.NewTLSServer(mux)
-	t.Cleanup(server.Close)
-	document := map[string]any{"issuer": server.URL, "jwks_uri": server.URL + "/jwks.json"}
-	keys := map[string]any{"keys": []any{map[string]string{"kty": "EC"}, map[string]string{"kty": "RSA"}}}
-	spoil(document, keys)
-	for path, body := range map[string]any{"/.well-known/openid-configuration": document, "/jwks.json": keys} {
-		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
-			if err := json.NewEncoder(w).Encode(body); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	return server.URL, Discovery{Client: server.Client()}
-}
-
 func TestAnIssuerIsAcceptedIfAPIGatewayAcceptsIt(t *testing.T) {
-	issuer, d := openID(t, func(map[string]any, map[string]any) {})
-	if err := d.Check(t.Context(), issuer); err != nil {
-		t.Error(err)
-	}
-	for name, spoil := range map[string]func(document, keys map[string]any){
-		"another issuer's document": func(d, _ map[string]any) { d["issuer"] = "https://other.test" },
-		"an extra slash":            func(d, _ map[string]any) { d["issuer"] = d["issuer"].(string) + "/" },
-		"keys over plain http":      func(d, _ map[string]any) { d["jwks_uri"] = "http://keys.test" },
-		"missing keys":              func(d, _ map[string]any) { d["jwks_uri"] = d["issuer"].(string) + "/none" },
-		"no RSA key":                func(_, k map[string]any) { k["keys"] = []any{map[string]string{"kty": "EC"}} },
-		"no key":                    func(_, k map[string]any) { delete(k, "keys") },
+	answers := map[string]string{}
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if answers[r.URL.Path] == "" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		fmt.Fprint(w, answers[r.URL.Path])
+	}))
+	defer server.Close()
+	const good = `{"keys":[{"kty":"EC"},{"kty":"RSA"}]}`
+	plain := strings.Replace(server.URL, "https", "http", 1)
+	for _, tt := range []struct {
+		name, issuer     string
+		named, at, keys  string // by the discovery document; what is there
+		accepted, strict bool   // strict: the server's certificate is not trusted
+	}{
+		{"sound", server.URL, server.URL, server.URL + "/jwks.json", good, true, false},
+		{"another issuer's document", server.URL, "https://other.test", server.URL + "/jwks.json", good, false, false},
+		{"an extra slash", server.URL, server.URL + "/", server.URL + "/jwks.json", good, false, false},
+		{"keys over plain http", server.URL, server.URL, plain + "/jwks.json", good, false, false},
+		{"missing keys", server.URL, server.URL, server.URL + "/none", good, false, false},
+		{"no RSA key", server.URL, server.URL, server.URL + "/jwks.json", `{"keys":[{"kty":"EC"}]}`, false, false},
+		{"no key", server.URL, server.URL, server.URL + "/jwks.json", `{}`, false, false},
+		{"no JSON", server.URL, server.URL, server.URL + "/jwks.json", `no keys`, false, false},
+		{"no address", "", "", server.URL + "/jwks.json", good, false, false},
+		{"no host", "https://", "https://", server.URL + "/jwks.json", good, false, false},
+		{"plain http", plain, plain, server.URL + "/jwks.json", good, false, false},
+		{"no document", server.URL + "/tenant", server.URL + "/tenant", server.URL + "/jwks.json", good, false, false},
+		{"an unknown certificate", server.URL, server.URL, server.URL + "/jwks.json", good, false, true},
 	} {
-		issuer, d := openID(t, spoil)
-		if err := d.Check(t.Context(), issuer); err == nil {
-			t.Errorf("%s: accepted", name)
+		answers["/.well-known/openid-configuration"], answers["/jwks.json"] = fmt.Sprintf(`{"issuer":%q,"jwks_uri":%q}`, tt.named, tt.at), tt.keys
+		d := Discovery{Client: server.Client()}
+		if tt.strict {
+			d.Client = &http.Client{}
 		}
-	}
-	for _, address := range []string{"", "https://", strings.Replace(issuer, "https", "http", 1), "issuer.test", issuer + "/tenant"} {
-		if err := d.Check(t.Context(), address); err == nil {
-			t.Errorf("%q: accepted", address)
+		if err := d.Check(t.Context(), tt.issuer); (err == nil) != tt.accepted {
+			t.Errorf("%s: %v, want accepted %t", tt.name, err, tt.accepted)
 		}
-	}
-	// A client that does not trust the test server's certificate.
-	strict := Discovery{Client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{}}}}
-	if err := strict.Check(t.Context(), issuer); err == nil {
-		t.Error("an unknown certificate is accepted")
 	}
 }
 

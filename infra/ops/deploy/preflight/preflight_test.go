@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"flashsale/infra/kit/samconfig"
 )
 
 const (
@@ -128,6 +131,22 @@ func TestASoundDeploymentPasses(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, &table)
 		}
 	}
+}
+
+// openingDay gives the parameters of the document.
+func openingDay(t *testing.T) func(*attempt) {
+	text, err := os.ReadFile("../../../docs/DEPLOYING.md")
+	const first = "\n\"SeedScheduleExpression="
+	_, block, found := strings.Cut(string(text), "```toml"+first)
+	block, _, closed := strings.Cut(block, "```")
+	if err != nil || !found || !closed {
+		t.Fatalf("the document has no block of parameters (%v)", err)
+	}
+	day, err := samconfig.Parse([]byte("[day.deploy.parameters]\nparameter_overrides = ["+first+block+"]"), "day")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(a *attempt) { maps.Copy(a.given, day.Parameters) }
 }
 
 func TestADeploymentIsStoppedIfItWouldFailOrHarm(t *testing.T) {
@@ -267,6 +286,7 @@ func TestADeploymentIsStoppedIfItWouldFailOrHarm(t *testing.T) {
 
 		{Warning, "a stream without a table", "unused without ExistingTable", gives("ExistingTableStreamArn", restoredStream)},
 		{Warning, "a table that is taken over", "the functions use shop-restored", gives("ExistingTable", restored, "DeploymentType", "AllAtOnce", "WarmWriteUnitsPerSecond", "0", "MaxWriteRequestUnits", "0")},
+		{Warning, "the opening day in DEPLOYING.md", "all routes together admit 14,000 requests per second", openingDay(t)},
 		{OK, "the same table again, with its stream", "", func(a *attempt) {
 			a.limits.Deployed["ExistingTable"] = restored
 			a.Balanced = func(context.Context, string) error { return errors.New("it is in use") }
