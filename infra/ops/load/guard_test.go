@@ -2,10 +2,7 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -32,21 +29,6 @@ func TestTheDialledAddressIsChecked(t *testing.T) {
 	c := newClient("http://192.0.2.1", 1, false)
 	defer c.Close()
 	if _, err := c.Buy(t.Context(), "s", "t", ""); !errors.Is(err, errRemote) {
-		t.Errorf("%v, want %v", err, errRemote)
-	}
-}
-
-func TestNoSaleIsMadeThroughARemoteInvokeAPI(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/_local/health" {
-			fmt.Fprint(w, `{"lambda":"http://192.0.2.1","table":"T"}`)
-			return
-		}
-		fmt.Fprint(w, "token")
-	}))
-	defer server.Close()
-	o := options{url: server.URL, crowd: steady, shards: 1, stock: 1}
-	if _, err := prepare(t.Context(), o, make([]visit, 1), progress{w: io.Discard}); !errors.Is(err, errRemote) {
 		t.Errorf("%v, want %v", err, errRemote)
 	}
 }

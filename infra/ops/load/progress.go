@@ -39,7 +39,9 @@ func (p progress) step(what string, parts int) (one, end func()) {
 		fmt.Fprint(p.w, begin, what, ": ", how, newline)
 	}
 	if p.terminal && parts > 0 {
-		bar := newBar(p.w, what, parts)
+		bar := progressbar.NewOptions(parts,
+			progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(what), progressbar.OptionShowCount(), progressbar.OptionSetWidth(30),
+			progressbar.OptionSetPredictTime(false), progressbar.OptionClearOnFinish())
 		// A terminal error must not stop the demonstration.
 		draw, finish = func() { _ = bar.Set64(done.Load()) }, func() { _ = bar.Clear() }
 	}
@@ -60,17 +62,9 @@ func (p progress) step(what string, parts int) (one, end func()) {
 			}
 		}
 	})
-	one = func() { done.Add(1) }
-	return one, func() {
+	return func() { done.Add(1) }, func() {
 		close(stop)
 		drawing.Wait()
 		finish()
 	}
-}
-
-func newBar(w io.Writer, what string, parts int) *progressbar.ProgressBar {
-	return progressbar.NewOptions(parts,
-		progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what),
-		progressbar.OptionShowCount(), progressbar.OptionSetWidth(30), progressbar.OptionSetPredictTime(false),
-		progressbar.OptionClearOnFinish())
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"flashsale/shared/httpapi"
-	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 )
 
@@ -64,15 +63,9 @@ func (s story) print(out io.Writer, whyPending func() string) {
 // whyPending says where the claim's message is, as far as the queues show.
 func (p *place) whyPending(ctx context.Context, saleID, claimID string) string {
 	repair := fmt.Sprintf("reconcile sends its message again, `make resend SALE=%s` at once", saleID)
-	queues, source, deadLetters, err := p.queues(ctx)
+	queues, source, _, err := p.queues(ctx)
 	if err != nil {
 		return repair
-	}
-	switch lost, err := isDeadLetter(ctx, queues, deadLetters, claimID); {
-	case err != nil:
-		return repair
-	case lost:
-		return "its message is in the dead-letter queue: fix what failed, then make redrive GO=1"
 	}
 	depth, err := queues.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &source, AttributeNames: []types.QueueAttributeName{
 		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
@@ -82,18 +75,4 @@ func (p *place) whyPending(ctx context.Context, saleID, claimID string) string {
 	}
 	return fmt.Sprintf("the order queue has %s messages waiting and %s being processed; %s",
 		depth.Attributes["ApproximateNumberOfMessages"], depth.Attributes["ApproximateNumberOfMessagesNotVisible"], repair)
-}
-
-// isDeadLetter looks for the claim's message among the first dead letters.
-func isDeadLetter(ctx context.Context, client *sqs.Client, deadLetters, claimID string) (found bool, err error) {
-	r := redriving{client: client, deadLetters: deadLetters}
-	total, err := r.depth(ctx)
-	if err != nil {
-		return false, err
-	}
-	return found, r.walk(ctx, min(total, previewed), previewHide, func(body, _ string) (bool, error) {
-		m, err := orderq.Decode(body)
-		found = found || err == nil && m.ClaimID == claimID
-		return true, nil
-	})
 }

@@ -22,13 +22,3 @@ func TestABuyersStoryIsPrintedInItsOrder(t *testing.T) {
 		}
 	}
 }
-
-func TestAPendingOrderWhoseMessageIsADeadLetterIsFound(t *testing.T) {
-	r := deadLetters(t, held{}, "garbage", order("alice", "C1"))
-	for id, want := range map[string]bool{"C1": true, "C2": false} {
-		found, err := isDeadLetter(t.Context(), r.client, r.deadLetters, id)
-		if err != nil || found != want {
-			t.Errorf("%s: found %t, %v", id, found, err)
-		}
-	}
-}

@@ -359,28 +359,6 @@ func TestARecallIsAskedForOnceWithTheNumbersOfOrders(t *testing.T) {
 	}
 }
 
-func TestAnEnvironmentsSalesAndBuyersAreShownByOperateFunction(t *testing.T) {
-	s := newShop(t)
-	p, err := s.book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "ada/1 %"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, _ := accountWith(t, nil, s)
-	for want, command := range map[string][]string{
-		"release " + sale.Release + "\n":                                                        {"sales"},
-		"moutai  OPEN   2026-11-11T13:00:00Z  100     none yet\n":                               {"sales"},
-		"accepted: claim " + p.Claim.ID:                                                         {"buyer", "-sale", "moutai", "-user", "ada/1 %"},
-		"ben has no claim in sale moutai (ids are case-sensitive; the id is the token's sub)\n": {"buyer", "-sale", "moutai", "-user", "ben"},
-	} {
-		if said, err := inDev(t, config, command...); err != nil || !strings.Contains(said, want) {
-			t.Errorf("%v: %v, %s", command, err, said)
-		}
-	}
-	if said, err := inDev(t, config, "buyer", "-sale", "nowhere", "-user", "ben"); err == nil || said != "" || !strings.HasPrefix(err.Error(), "sale-not-found") {
-		t.Errorf("%v, %q", err, said)
-	}
-}
-
 func TestAnEnvironmentsTableAndQueuesAreThoseOfItsStack(t *testing.T) {
 	config, calls := account(t, map[string]string{"AmazonSQS.GetQueueAttributes": `{"Attributes":{"ApproximateNumberOfMessages":"0"}}`, "DynamoDB_20120810.Query": `{"Items":[],"Count":0}`})
 	for _, command := range []string{"receipt", "redrive"} {

@@ -62,7 +62,7 @@ func receipt(ctx context.Context, p *place, o options, out io.Writer) error {
 		err = cmp.Or(err, incomplete)
 	}
 	if errors.Is(err, books.ErrNoSale) {
-		return fmt.Errorf("%w; %s", err, saleNames(r.name, sales))
+		return fmt.Errorf("%w: make receipt without SALE lists the sales of the table %s", err, r.name)
 	}
 	return err
 }
@@ -173,21 +173,6 @@ func listSales(out io.Writer, table string, sales []books.Listing) {
 		}
 		fmt.Fprintf(out, "  %-30s  %s %s\n", s.SaleID, state, s.ClosesAt.Format(time.RFC3339))
 	}
-}
-
-// saleNames names the first sales of the table.
-func saleNames(table string, sales []books.Listing) string {
-	var names []string
-	for _, s := range sales[:min(len(sales), 10)] {
-		names = append(names, s.SaleID)
-	}
-	if len(names) == 0 {
-		return "the table " + table + " has no sale"
-	}
-	if len(sales) > len(names) {
-		names = append(names, "…")
-	}
-	return "the table " + table + " has " + strings.Join(names, ", ")
 }
 
 // progress shows a bar on a terminal: what is done and about how much there is, -1 if that

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -103,7 +102,7 @@ func TestAReceiptIsOfEachSaleThatIsAskedForAndCanBeRead(t *testing.T) {
 		"without a sale the list":           {both, nil, "receipt", nil, []string{"sales of the table T (make receipt SALE=…", "  boots  ", "  moutai  ", "  closes 2000"}, 0},
 		"of a table without a sale":         {nil, nil, "receipt", nil, []string{"the table T has no sale"}, 0},
 		"one":                               {both, nil, "receipt -sale boots", nil, []string{"receipt of sale boots"}, 1},
-		"one that is not there":             {boots, nil, "receipt -sale maotai", errOther, []string{"; the table T has boots"}, 0},
+		"one that is not there":             {boots, nil, "receipt -sale maotai", errOther, []string{"make receipt without SALE lists the sales of the table T"}, 0},
 		"all, and one is broken":            {both, without("SALE#boots", "SALE"), "receipt -all", errBroken, []string{"the sale item is missing: to everybody this sale does not exist (P11)"}, 2},
 		"all, and one cannot be read":       {both, refuse("SALE#boots"), "receipt -all", errOther, []string{"no receipt of sale boots: query SALE#boots: "}, 1},
 		"all, and one is for newer":         {both, newer, "receipt -all", errOther, []string{"no receipt of sale boots: stored for a newer release"}, 1},
@@ -157,18 +156,10 @@ not checked:
 	if err := writeJSON(&out, r); err != nil {
 		t.Fatal(err)
 	}
-	var back map[string]any
-	if err := json.Unmarshal(out.Bytes(), &back); err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]any{
-		"saleId": "moutai", "seeded": 25.0, "pending": 1.0, "oldestPendingSeconds": 12.0, "balanced": false,
-		"findings": []any{"shard 0: stock is 40, should be 22 (seeded 25 - claims 3): 18 too many (P2)"},
-	} {
-		if !reflect.DeepEqual(back[name], want) {
-			t.Errorf("%s is %v, want %v", name, back[name], want)
-		}
-	}
+	contains(t, out.String(), `"saleId": "moutai"`, `"seeded": 25`, `"pending": 1`, `"oldestPendingSeconds": 12`, `"balanced": false`,
+		`"findings": [
+    "shard 0: stock is 40, should be 22 (seeded 25 - claims 3): 18 too many (P2)"
+  ]`)
 	out.Reset()
 	print(&out, &books.Receipt{SaleID: "moutai", Seeded: 25, Stock: 4, Claims: 23, Confirmed: 23, Paid: 19, Unpaid: 2, Released: 2, RefundsDue: 1, Balanced: true})
 	contains(t, out.String(), "    paid                   19\n    unpaid                  2\n    released                2\n  refunds due               1\n",

@@ -97,7 +97,7 @@ func (r *redriving) run(ctx context.Context, out io.Writer) error {
 	if !walks {
 		limit, hide = min(total, previewed), previewHide
 	}
-	err = r.walk(ctx, limit, hide, func(body, handle string) (bool, error) { return r.settle(ctx, body, handle, out) })
+	err = r.walk(ctx, limit, hide, out)
 	// A dead letter may contain anything, so it is quoted.
 	for _, why := range slices.Sorted(maps.Keys(r.found)) {
 		g := r.found[why]
@@ -132,13 +132,17 @@ func (r *redriving) depth(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// walk visits up to limit messages once, hiding each meanwhile, and makes those that stay
-// visible again.
-func (r *redriving) walk(ctx context.Context, limit int, hide time.Duration, visit func(body, handle string) (stays bool, err error)) error {
+// walk settles up to limit messages once, hiding each meanwhile, and makes those that stay
+// visible again. If that fails, they reappear after their visibility timeout.
+func (r *redriving) walk(ctx context.Context, limit int, hide time.Duration, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, moveLimit)
 	defer cancel()
 	var staying []string
-	defer func() { r.putBack(context.WithoutCancel(ctx), staying) }()
+	defer func() {
+		for _, handle := range staying {
+			_, _ = r.client.ChangeMessageVisibility(context.WithoutCancel(ctx), &sqs.ChangeMessageVisibilityInput{QueueUrl: &r.deadLetters, ReceiptHandle: &handle})
+		}
+	}()
 	for seen := 0; seen < limit; {
 		got, err := r.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 			QueueUrl: &r.deadLetters, MaxNumberOfMessages: 10, VisibilityTimeout: int32(hide / time.Second), WaitTimeSeconds: 1,
@@ -151,7 +155,7 @@ func (r *redriving) walk(ctx context.Context, limit int, hide time.Duration, vis
 		}
 		seen += len(got.Messages)
 		for _, m := range got.Messages {
-			stays, err := visit(aws.ToString(m.Body), aws.ToString(m.ReceiptHandle))
+			stays, err := r.settle(ctx, aws.ToString(m.Body), aws.ToString(m.ReceiptHandle), out)
 			if stays {
 				staying = append(staying, aws.ToString(m.ReceiptHandle))
 			}
@@ -192,14 +196,6 @@ func (r *redriving) settle(ctx context.Context, body, handle string, out io.Writ
 		return true, fmt.Errorf("delete message: %s", oneLine(err))
 	}
 	return false, nil
-}
-
-// putBack makes messages that were only read visible again. If it fails, they reappear
-// after their visibility timeout.
-func (r *redriving) putBack(ctx context.Context, handles []string) {
-	for _, handle := range handles {
-		_, _ = r.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &r.deadLetters, ReceiptHandle: &handle})
-	}
 }
 
 const newerRelease = "unknown: for a newer release; deploy it, then redrive with its make redrive"

@@ -97,29 +97,21 @@ func (w *warehouse) export(ctx context.Context, out io.Writer) error {
 
 // line is an order's line in the export.
 func line(item map[string]types.AttributeValue) []spreadsheet.Cell {
-	text := func(name string) string {
-		value, _ := item[name].(*types.AttributeValueMemberS)
-		if value == nil {
-			return ""
+	value := func(name string) string {
+		if v, ok := item[name].(*types.AttributeValueMemberS); ok {
+			return v.Value
 		}
-		return value.Value
+		return ""
 	}
 	amount := spreadsheet.Cell{}
-	if value, ok := item["amount"].(*types.AttributeValueMemberN); ok && text("currency") != "" {
-		if minor, err := strconv.ParseInt(value.Value, 10, 64); err == nil {
-			amount = spreadsheet.Amount(minor, text("currency"))
+	if v, ok := item["amount"].(*types.AttributeValueMemberN); ok && value("currency") != "" {
+		if minor, err := strconv.ParseInt(v.Value, 10, 64); err == nil {
+			amount = spreadsheet.Amount(minor, value("currency"))
 		}
 	}
-	var cells []spreadsheet.Cell
-	for _, name := range []string{"saleId", "orderId", "user", "state", "since", "payment", "amount", "currency", "labels"} {
-		switch name {
-		case "state", "currency":
-			cells = append(cells, spreadsheet.Word(text(name)))
-		case "amount":
-			cells = append(cells, amount)
-		default:
-			cells = append(cells, spreadsheet.Text(text(name)))
-		}
+	text, word := spreadsheet.Text, spreadsheet.Word
+	return []spreadsheet.Cell{
+		text(value("saleId")), text(value("orderId")), text(value("user")), word(value("state")), text(value("since")), text(value("payment")),
+		amount, word(value("currency")), text(value("labels")),
 	}
-	return cells
 }

@@ -42,23 +42,6 @@ func TestTheExportSaysHowAnOrderStandsInWhicheverOrderItsEventsCome(t *testing.T
 	}
 }
 
-func TestAnExportHasEveryOrderOnce(t *testing.T) {
-	db := dynamotest.New(dynamotest.Table{Name: "Orders", PK: "orderId"})
-	db.PageBytes = 300 // the export has several pages
-	w := &warehouse{db: db, table: "Orders"}
-	for order := range uint64(9) {
-		e := lives.All()["paid"].Events[1]
-		e.OrderID = order + 1
-		if err := w.handle(t.Context(), lives.Delivered(e)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var out bytes.Buffer
-	if err := w.export(t.Context(), &out); err != nil || strings.Count(out.String(), ",PAID,") != 9 || strings.Count(out.String(), "\n") != 10 {
-		t.Errorf("%v: %s", err, &out)
-	}
-}
-
 func TestWhatCannotBeReadOrKeptIsAnError(t *testing.T) {
 	w := &warehouse{db: dynamotest.New(dynamotest.Table{Name: "Orders", PK: "orderId"}), table: "none"}
 	of := lives.All()["paid"].Events
