@@ -89,9 +89,7 @@ func runPreflight(ctx context.Context, c *command) error {
 		if err != nil {
 			return err
 		}
-		account, tables := preflight.Account{CLI: awscli.CLI{Region: e.Region}}, preflight.Tables{Client: dynamodb.NewFromConfig(cfg)}
-		d.Limits, d.Bus, d.Table, d.Balanced = account.Limits, account.Bus, tables.Check, tables.Balanced
-		d.Issuer = preflight.Discovery{Client: http.DefaultClient}.Check
+		d.Lookup = preflight.Account{CLI: awscli.CLI{Region: e.Region}, DynamoDB: dynamodb.NewFromConfig(cfg), HTTP: http.DefaultClient}
 	}
 	fmt.Fprintf(c.out, "preflight of stack %s (%s)\n", e.StackName, e.Name)
 	return preflight.Print(c.out, preflight.Run(ctx, d))

@@ -304,9 +304,12 @@ func applied(t *testing.T) output {
 }
 
 // account is an account with these limits.
-func account(l preflight.Limits) func(context.Context, string) (preflight.Limits, error) {
-	return func(context.Context, string) (preflight.Limits, error) { return l, nil }
+type account struct {
+	preflight.Lookup
+	limits preflight.Limits
 }
+
+func (a account) Limits(context.Context, string) (preflight.Limits, error) { return a.limits, nil }
 
 // deployment is what make preflight judges, the day before.
 func deployment(t *testing.T, o output, limits preflight.Limits) preflight.Deployment {
@@ -319,5 +322,5 @@ func deployment(t *testing.T, o output, limits preflight.Limits) preflight.Deplo
 	if err != nil {
 		t.Fatal(err)
 	}
-	return preflight.Deployment{Template: template, Limits: account(limits), Now: opens.Add(-24 * time.Hour)}
+	return preflight.Deployment{Template: template, Lookup: account{limits: limits}, Now: opens.Add(-24 * time.Hour)}
 }

@@ -11,13 +11,23 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/infra/kit/books"
 	"flashsale/infra/ops/awscli"
 )
 
-// Account looks at an AWS account.
-type Account struct{ CLI awscli.CLI }
+// Account looks at an AWS account and at issuers.
+type Account struct {
+	CLI      awscli.CLI
+	DynamoDB interface {
+		books.DynamoDB
+		DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+	}
+	HTTP *http.Client
+}
 
-// Limits is Deployment.Limits.
+// Limits is Lookup.Limits.
 func (a Account) Limits(ctx context.Context, stack string) (l Limits, err error) {
 	var who struct{ Account, Arn string }
 	var lambda struct {
@@ -90,23 +100,21 @@ func (a Account) deployed(ctx context.Context, stack string, l *Limits) error {
 	return nil
 }
 
-// Bus is Deployment.Bus.
+// Bus is Lookup.Bus.
 func (a Account) Bus(ctx context.Context, arn string) error {
 	var found struct{ Arn string }
 	return a.CLI.Read(ctx, &found, "events", "describe-event-bus", "--name", arn)
 }
 
-// Discovery reads an issuer's documents as API Gateway does: over https, first the discovery
-// document, then the keys at its jwks_uri.
-type Discovery struct{ Client *http.Client }
-
-// Check is Deployment.Issuer. The error says why API Gateway would refuse all tokens.
-func (d Discovery) Check(ctx context.Context, issuer string) error {
+// Issuer is Lookup.Issuer. It reads the issuer's documents as API Gateway does: over https, first the
+// discovery document, then the keys at its jwks_uri. The error says why API Gateway would refuse all
+// tokens.
+func (a Account) Issuer(ctx context.Context, issuer string) error {
 	var document struct {
 		Issuer string `json:"issuer"`
 		Keys   string `json:"jwks_uri"`
 	}
-	if err := d.get(ctx, strings.TrimSuffix(issuer, "/")+"/.well-known/openid-configuration", &document); err != nil {
+	if err := a.get(ctx, strings.TrimSuffix(issuer, "/")+"/.well-known/openid-configuration", &document); err != nil {
 		return err
 	}
 	if document.Issuer != issuer {
@@ -117,7 +125,7 @@ func (d Discovery) Check(ctx context.Context, issuer string) error {
 			Type string `json:"kty"`
 		} `json:"keys"`
 	}
-	if err := d.get(ctx, document.Keys, &keys); err != nil {
+	if err := a.get(ctx, document.Keys, &keys); err != nil {
 		return err
 	}
 	for _, k := range keys.Keys {
@@ -131,7 +139,7 @@ func (d Discovery) Check(ctx context.Context, issuer string) error {
 // issuerTime bounds one request to an issuer. API Gateway waits 1.5 s for a JWKS endpoint.
 const issuerTime = 5 * time.Second
 
-func (d Discovery) get(ctx context.Context, address string, into any) error {
+func (a Account) get(ctx context.Context, address string, into any) error {
 	if u, err := url.Parse(address); err != nil || u.Scheme != "https" || u.Host == "" {
 		return fmt.Errorf("%q is not an https address, which API Gateway requires", address)
 	}
@@ -141,7 +149,7 @@ func (d Discovery) get(ctx context.Context, address string, into any) error {
 	if err != nil {
 		return fmt.Errorf("call issuer: %w", err)
 	}
-	response, err := d.Client.Do(request)
+	response, err := a.HTTP.Do(request)
 	if err != nil {
 		return fmt.Errorf("call issuer: %w", err)
 	}

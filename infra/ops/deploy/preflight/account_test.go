@@ -50,7 +50,7 @@ func TestLimitsComeFromTheServices(t *testing.T) {
 		Account: "123456789012 as arn:aws:iam::123456789012:user/me", Concurrency: 1000, Unreserved: 470,
 		TableReads: 60_000, TableWrites: 40_000, Rate: 10_000,
 	}
-	a := Account{cli(t, answers)}
+	a := Account{CLI: cli(t, answers)}
 	for _, stack := range []string{"gone", "new"} {
 		if got, err := a.Limits(t.Context(), stack); err != nil || !cmp.Equal(want, got) {
 			t.Errorf("stack %s: %v (-want +got):\n%s", stack, err, cmp.Diff(want, got))
@@ -66,11 +66,11 @@ func TestWhatTheAWSCLIDoesNotAnswerIsAnError(t *testing.T) {
 	for name, script := range map[string]string{
 		"it fails": "echo no credentials >&2; exit 255\n", "no JSON": "echo hello\n", "no limit": "echo '{}'\n",
 	} {
-		if l, err := (Account{cli(t, script)}).Limits(t.Context(), "shop"); err == nil {
+		if l, err := (Account{CLI: cli(t, script)}).Limits(t.Context(), "shop"); err == nil {
 			t.Errorf("%s: %+v, want an error", name, l)
 		}
 	}
-	there := Account{cli(t, `[ "$*" = "events describe-event-bus --name `+bus+`" ] && echo '{"Arn":"x"}'`)}
+	there := Account{CLI: cli(t, `[ "$*" = "events describe-event-bus --name `+bus+`" ] && echo '{"Arn":"x"}'`)}
 	if err := there.Bus(t.Context(), bus); err != nil {
 		t.Error(err)
 	}
@@ -110,11 +110,11 @@ func TestAnIssuerIsAcceptedIfAPIGatewayAcceptsIt(t *testing.T) {
 		{"an unknown certificate", server.URL, server.URL, server.URL + "/jwks.json", good, false, true},
 	} {
 		answers["/.well-known/openid-configuration"], answers["/jwks.json"] = fmt.Sprintf(`{"issuer":%q,"jwks_uri":%q}`, tt.named, tt.at), tt.keys
-		d := Discovery{Client: server.Client()}
+		d := Account{HTTP: server.Client()}
 		if tt.strict {
-			d.Client = &http.Client{}
+			d.HTTP = &http.Client{}
 		}
-		if err := d.Check(t.Context(), tt.issuer); (err == nil) != tt.accepted {
+		if err := d.Issuer(t.Context(), tt.issuer); (err == nil) != tt.accepted {
 			t.Errorf("%s: %v, want accepted %t", tt.name, err, tt.accepted)
 		}
 	}
@@ -141,7 +141,7 @@ func TestEverySaleOfATableIsRecounted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	tables := Tables{described{db, types.TableDescription{TableSizeBytes: aws.Int64(1)}}}
+	tables := Account{DynamoDB: described{db, types.TableDescription{TableSizeBytes: aws.Int64(1)}}}
 	if err := tables.Balanced(t.Context(), restored); err != nil {
 		t.Error(err)
 	}
@@ -174,7 +174,7 @@ func TestARestoredTableThatIsNotReadyIsRefused(t *testing.T) {
 			StreamSpecification: &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages},
 		}
 		tt.spoil(&about)
-		err := Tables{described{nil, about}}.Check(t.Context(), restored, tt.stream)
+		err := Account{DynamoDB: described{nil, about}}.Table(t.Context(), restored, tt.stream)
 		if (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.says)
 		}

@@ -48,18 +48,23 @@ type Deployment struct {
 	Now        time.Time
 	// Changes lists the uncommitted files of the work tree, a line for each.
 	Changes func(context.Context) ([]string, error)
-	// Limits returns what the account allows. If it is nil, nothing is looked up: neither the account
-	// nor what the functions below it would find.
-	Limits func(ctx context.Context, stack string) (Limits, error)
+	// Lookup finds what is there already; if it is nil, nothing of that is checked.
+	Lookup Lookup
+}
+
+// Lookup finds what a deployment will meet.
+type Lookup interface {
+	// Limits returns what the account allows, and what the stack has.
+	Limits(ctx context.Context, stack string) (Limits, error)
 	// Issuer fails if API Gateway would refuse the tokens of an issuer.
-	Issuer func(ctx context.Context, issuer string) error
+	Issuer(ctx context.Context, issuer string) error
 	// Bus fails if there is no event bus with that ARN.
-	Bus func(ctx context.Context, arn string) error
+	Bus(ctx context.Context, arn string) error
 	// Table fails if the table cannot be the stack's ledger, or has not that stream. The stream
 	// is empty if nobody reads it.
-	Table func(ctx context.Context, table, stream string) error
+	Table(ctx context.Context, table, stream string) error
 	// Balanced recounts every sale of a table, and fails with the first finding.
-	Balanced func(ctx context.Context, table string) error
+	Balanced(ctx context.Context, table string) error
 }
 
 // ErrNoClone means that the work tree has no history, as in a ZIP of it.
@@ -75,7 +80,7 @@ func Run(ctx context.Context, d Deployment) []Finding {
 	r.page()
 	r.tree(ctx)
 	r.pollers()
-	if r.Limits == nil {
+	if r.Lookup == nil {
 		r.add(Warning, "-offline", "neither the account nor an issuer, a bus or a table that exists was looked at")
 		return r.findings
 	}
@@ -150,7 +155,7 @@ func (r *report) unless(err error, check, says string) {
 func (r *report) issuers(ctx context.Context) {
 	for _, issuer := range []string{r.text("JwtIssuer"), r.text("OperatorIssuer")} {
 		if issuer != "" {
-			r.unless(r.Issuer(ctx, issuer), "issuer", issuer)
+			r.unless(r.Lookup.Issuer(ctx, issuer), "issuer", issuer)
 		}
 	}
 }
@@ -158,11 +163,8 @@ func (r *report) issuers(ctx context.Context) {
 // bus checks the bus of the order events. Whether a bus of another account takes them is
 // decided by its policy, which cannot be tried before PublishFunction has its role.
 func (r *report) bus(ctx context.Context) {
-	switch arn, on := r.text("EventBusArn"), r.text("PublishEvents") == "true"; {
-	case arn != "" && on:
-		r.unless(r.Bus(ctx, arn), "event bus", arn)
-	case arn != "":
-		r.add(Warning, "event bus", "EventBusArn is unused without PublishEvents=true")
+	if arn := r.text("EventBusArn"); arn != "" && r.text("PublishEvents") == "true" {
+		r.unless(r.Lookup.Bus(ctx, arn), "event bus", arn)
 	}
 }
 

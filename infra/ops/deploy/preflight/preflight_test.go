@@ -37,8 +37,31 @@ func account() Limits {
 // to change.
 type attempt struct {
 	Deployment
-	limits Limits
-	given  map[string]string
+	limits  Limits
+	given   map[string]string
+	changed string            // files of the work tree
+	fails   map[string]string // of what is looked up
+	offline bool
+}
+
+func (a *attempt) failure(of string) error {
+	if a.fails[of] != "" {
+		return errors.New(a.fails[of])
+	}
+	return nil
+}
+
+func (a *attempt) Limits(context.Context, string) (Limits, error) {
+	return a.limits, a.failure("Limits")
+}
+func (a *attempt) Issuer(context.Context, string) error   { return a.failure("Issuer") }
+func (a *attempt) Bus(context.Context, string) error      { return a.failure("Bus") }
+func (a *attempt) Balanced(context.Context, string) error { return a.failure("Balanced") }
+func (a *attempt) Table(_ context.Context, table, stream string) error {
+	if table != restored || stream != "" && stream != restoredStream {
+		return fmt.Errorf("table %s with stream %q", table, stream)
+	}
+	return nil
 }
 
 // give sets parameters, each by its name and its value.
@@ -51,7 +74,7 @@ func (a *attempt) give(pairs ...string) {
 // findings checks the changed deployment.
 func findings(t *testing.T, change func(*attempt)) []Finding {
 	t.Helper()
-	a := attempt{limits: account(), given: map[string]string{
+	a := &attempt{limits: account(), fails: map[string]string{}, given: map[string]string{
 		"JwtIssuer": "https://i.test", "JwtAudience": "shop", "AlarmEmail": "ops@example.com",
 		"SignIn": "https://i.test/authorize,https://i.test/token,page,openid", "PageOrigin": "https://shop.example",
 		"ReservedConcurrency": reserve(500), "PurchaseProvisionedConcurrency": "300", "FinalizeMaximumConcurrency": "20",
@@ -63,24 +86,12 @@ func findings(t *testing.T, change func(*attempt)) []Finding {
 	}}
 	a.Deployment = Deployment{
 		Stack: "shop", Region: "us-east-1", Production: true, Now: time.Date(2026, 11, 10, 12, 0, 0, 0, time.UTC),
-		Changes: func(context.Context) ([]string, error) { return nil, nil },
-		Limits:  func(context.Context, string) (Limits, error) { return a.limits, nil },
-		Issuer:  func(context.Context, string) error { return nil },
-		Bus: func(_ context.Context, arn string) error {
-			if arn != bus {
-				return errors.New("no such bus")
-			}
-			return nil
-		},
-		Table: func(_ context.Context, table, stream string) error {
-			if table != restored || stream != "" && stream != restoredStream {
-				return fmt.Errorf("table %s with stream %q", table, stream)
-			}
-			return nil
-		},
-		Balanced: func(context.Context, string) error { return nil },
+		Changes: func(context.Context) ([]string, error) { return strings.Fields(a.changed), a.failure("Changes") },
 	}
-	change(&a)
+	change(a)
+	if !a.offline {
+		a.Lookup = a
+	}
 	var err error
 	if a.Template, err = evaluate(declarations(), a.Region, a.given); err != nil {
 		t.Fatal(err)
@@ -151,6 +162,12 @@ func openingDay(t *testing.T) func(*attempt) {
 
 func TestADeploymentIsStoppedIfItWouldFailOrHarm(t *testing.T) {
 	gives := func(pairs ...string) func(*attempt) { return func(a *attempt) { a.give(pairs...) } }
+	fails := func(what, says string, pairs ...string) func(*attempt) {
+		return func(a *attempt) {
+			a.fails[what] = says
+			a.give(pairs...)
+		}
+	}
 	for _, tt := range []struct {
 		verdict    Verdict // the worst
 		name, says string  // in the one finding of that verdict
@@ -179,26 +196,17 @@ func TestADeploymentIsStoppedIfItWouldFailOrHarm(t *testing.T) {
 
 		{Failed, "a rule of the template that does not hold", "parameters: give JwtIssuer", gives("JwtIssuer", "")},
 		{Failed, "a value that is not allowed", `LogLevel="LOUD": it is not one of the allowed values`, gives("LogLevel", "LOUD")},
-		{Failed, "an unreachable issuer", "https://i.test: connection refused", func(a *attempt) {
-			a.Issuer = func(context.Context, string) error { return errors.New("connection refused") }
-		}},
+		{Failed, "an unreachable issuer", "https://i.test: connection refused", fails("Issuer", "connection refused")},
 		{Failed, "a page at another domain than the API's", "buyers see it at https://api.example", gives("ApiDomainName", "api.example", "ApiCertificateArn", certificate)},
 		{Failed, "a page at another domain than the front's", "buyers see it at https://other.example", gives("CreateFront", "true", "OriginSecret", secret, "FrontDomainName", "other.example", "FrontCertificateArn", certificate, "ApiDomainName", "shop.example", "ApiCertificateArn", certificate)},
-		{Failed, "a bus that is not there", "no such bus", gives("PublishEvents", "true", "EventBusArn", bus+"2")},
-		{Failed, "a bus of another region", "EventBusArn=arn:aws:events:eu-west-1:123456789012:event-bus/orders: it must be in", func(a *attempt) {
-			a.give("PublishEvents", "true", "EventBusArn", strings.Replace(bus, "us-east-1", "eu-west-1", 1))
-			a.Bus = func(context.Context, string) error { return nil }
-		}},
-		{Failed, "a work tree with changes in production", "1 files are not committed, the first: M x.go", func(a *attempt) {
-			a.Changes = func(context.Context) ([]string, error) { return []string{" M x.go"}, nil }
-		}},
+		{Failed, "a bus that is not there", "no such bus", fails("Bus", "no such bus", "PublishEvents", "true", "EventBusArn", bus)},
+		{Failed, "a bus of another region", "EventBusArn=arn:aws:events:eu-west-1:123456789012:event-bus/orders: it must be in", gives("PublishEvents", "true", "EventBusArn", strings.Replace(bus, "us-east-1", "eu-west-1", 1))},
+		{Failed, "a work tree with changes in production", "1 files are not committed, the first: x.go", func(a *attempt) { a.changed = "x.go" }},
 		{Failed, "a tree without its history in production", "this is no git clone", func(a *attempt) {
 			a.Changes = func(context.Context) ([]string, error) { return nil, ErrNoClone }
 		}},
 
-		{Failed, "an account that does not answer", "cannot be read: no credentials", func(a *attempt) {
-			a.Limits = func(context.Context, string) (Limits, error) { return Limits{}, errors.New("no credentials") }
-		}},
+		{Failed, "an account that does not answer", "cannot be read: no credentials", fails("Limits", "no credentials")},
 		{Failed, "more reserved than the account has", "of which 532 can be reserved", func(a *attempt) { a.limits.Unreserved = 632 }},
 		{Failed, "a new account's quota of ten", "allows 10 (concurrent executions), of which 0 can", func(a *attempt) { a.limits.Concurrency, a.limits.Unreserved = 10, 10 }},
 		{Failed, "too much provisioned without a reservation", "33 environments reserved and 900 more provisioned", gives("ReservedConcurrency", reserve(0), "PurchaseProvisionedConcurrency", "900")},
@@ -220,9 +228,8 @@ func TestADeploymentIsStoppedIfItWouldFailOrHarm(t *testing.T) {
 		{Failed, "a canary onto another table", "two tables at a time", gives("ExistingTable", restored, "DeploymentType", "Canary10Percent5Minutes")},
 		{Failed, "back to a new, empty table", "set ExistingTable=shop-restored", func(a *attempt) { a.limits.Deployed["ExistingTable"] = restored }},
 		{Failed, "a table whose receipts do not balance", "the receipts of shop-restored balance: sale moutai: stock is 9", func(a *attempt) {
-			a.Balanced = func(context.Context, string) error { return errors.New("sale moutai: stock is 9") }
 			a.limits.Deployed = nil
-			a.give("ExistingTable", restored)
+			fails("Balanced", "sale moutai: stock is 9", "ExistingTable", restored)(a)
 		}},
 
 		{OK, "test users in dev", "", func(a *attempt) {
@@ -233,9 +240,7 @@ func TestADeploymentIsStoppedIfItWouldFailOrHarm(t *testing.T) {
 			a.Production = false
 			a.give("AlarmEmail", "")
 		}},
-		{Warning, "uncommitted changes outside production", "the first: ?? x", func(a *attempt) {
-			a.Production, a.Changes = false, func(context.Context) ([]string, error) { return []string{"?? x"}, nil }
-		}},
+		{Warning, "uncommitted changes outside production", "the first: x", func(a *attempt) { a.Production, a.changed = false, "x" }},
 		{OK, "topics instead of an address", "", gives("AlarmEmail", "", "PageTopicArn", topic, "TicketTopicArn", topic)},
 		{OK, "a secret of the stack's region", "", gives("StripeKeysArn", key)},
 		{OK, "a signature with its key", "", gives("PaymentUrl", "https://s/{signature}", "PaymentLinkKeyArn", key)},
@@ -250,11 +255,10 @@ func TestADeploymentIsStoppedIfItWouldFailOrHarm(t *testing.T) {
 		{Warning, "a page without an origin", "PageOrigin is empty", gives("PageOrigin", "")},
 		{OK, "a page at the front's domain, which is not the API's", "", gives("CreateFront", "true", "OriginSecret", secret, "FrontDomainName", "shop.example", "FrontCertificateArn", certificate, "ApiDomainName", "api.example", "ApiCertificateArn", certificate)},
 		{OK, "a page at a front of their own, whose domain is unknown", "", gives("CreateFront", "own", "OriginSecret", secret, "ApiDomainName", "api.example", "ApiCertificateArn", certificate)},
-		{Warning, "a bus without events", "EventBusArn is unused", gives("EventBusArn", bus)},
 		{OK, "a bus that is there", "", gives("PublishEvents", "true", "EventBusArn", bus)},
 
-		{Warning, "an account that is not asked", "neither the account nor an issuer", func(a *attempt) { a.Limits = nil }},
-		{Warning, "a new account's quota of ten, if nothing is reserved", "allows 10 concurrent executions and so 100 requests per second", func(a *attempt) {
+		{Warning, "an account that is not asked", "neither the account nor an issuer", func(a *attempt) { a.offline = true }},
+		{OK, "a new account's quota of ten, if nothing is reserved", "", func(a *attempt) {
 			a.limits.Concurrency, a.limits.Unreserved = 10, 10
 			a.give("PurchaseProvisionedConcurrency", "0", "ReservedConcurrency", strings.NewReplacer("10", "0", "20", "0", "1", "0").Replace(reserve(0)))
 		}},
@@ -284,12 +288,11 @@ func TestADeploymentIsStoppedIfItWouldFailOrHarm(t *testing.T) {
 		}},
 		{Warning, "a boundary that the stack has and the deployment does not", "roles lose their boundary", func(a *attempt) { a.limits.Deployed["PermissionsBoundaryArn"] = "arn:b" }},
 
-		{Warning, "a stream without a table", "unused without ExistingTable", gives("ExistingTableStreamArn", restoredStream)},
 		{Warning, "a table that is taken over", "the functions use shop-restored", gives("ExistingTable", restored, "DeploymentType", "AllAtOnce", "WarmWriteUnitsPerSecond", "0", "MaxWriteRequestUnits", "0")},
 		{Warning, "the opening day in DEPLOYING.md", "all routes together admit 14,000 requests per second", openingDay(t)},
 		{OK, "the same table again, with its stream", "", func(a *attempt) {
 			a.limits.Deployed["ExistingTable"] = restored
-			a.Balanced = func(context.Context, string) error { return errors.New("it is in use") }
+			fails("Balanced", "it is in use")(a)
 			a.give("ExistingTable", restored, "ExistingTableStreamArn", restoredStream, "PublishEvents", "true", "WarmWriteUnitsPerSecond", "0", "MaxWriteRequestUnits", "0")
 		}},
 		{OK, "a stream that nobody reads", "", func(a *attempt) {

@@ -5,13 +5,9 @@ import (
 	"strings"
 )
 
-const (
-	// keptFree is the part of an account's concurrency that Lambda does not allow to be
-	// reserved.
-	keptFree = 100
-	// perConcurrency is Lambda's limit of requests a second for each concurrent execution.
-	perConcurrency = 10
-)
+// keptFree is the part of an account's concurrency that Lambda does not allow to be
+// reserved.
+const keptFree = 100
 
 // Limits are what an account allows in the deployment's region.
 type Limits struct {
@@ -33,7 +29,7 @@ type Limits struct {
 }
 
 func (r *report) quotas(ctx context.Context) {
-	l, err := r.Limits(ctx, r.Stack)
+	l, err := r.Lookup.Limits(ctx, r.Stack)
 	if err != nil {
 		r.add(Failed, "quotas", "the account's limits cannot be read: %v", err)
 		return
@@ -144,10 +140,4 @@ func (r *report) concurrency(l Limits) {
 	r.check(wanted+provisioned == 0 || wanted+provisioned <= free, check,
 		"%d environments reserved and %d more provisioned; the account allows %d (concurrent executions), of which %d can be reserved (%d stay unreserved)",
 		wanted, provisioned, l.Concurrency, max(free, 0), keptFree)
-	// New accounts have a quota of no more than keptFree, and there Lambda refuses every
-	// reservation.
-	if l.Concurrency <= keptFree {
-		r.add(Warning, check, "the account allows %d concurrent executions and so %d requests per second: enough to try it, not for a sale",
-			l.Concurrency, perConcurrency*l.Concurrency)
-	}
 }

@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -136,13 +137,10 @@ func (r *report) seeding() {
 // comesInTime fails unless a sale is seeded before it opens.
 func comesInTime(seeded time.Time, opensAt, closesAt string) error {
 	opens, err := time.Parse(time.RFC3339, opensAt)
-	if err != nil {
-		return fmt.Errorf("opensAt: %w", err)
-	}
-	closes, err := time.Parse(time.RFC3339, closesAt)
+	closes, failed := time.Parse(time.RFC3339, closesAt)
 	switch {
-	case err != nil:
-		return fmt.Errorf("closesAt: %w", err)
+	case err != nil || failed != nil:
+		return fmt.Errorf("opensAt and closesAt: %w", cmp.Or(err, failed))
 	case !closes.After(opens):
 		return errors.New("it closes before it opens")
 	case !opens.After(seeded):

@@ -20,9 +20,6 @@ const tableCheck = "existing table"
 func (r *report) existingTable(ctx context.Context) {
 	table, stream := r.text("ExistingTable"), r.text("ExistingTableStreamArn")
 	if table == "" {
-		if stream != "" {
-			r.add(Warning, tableCheck, "ExistingTableStreamArn is unused without ExistingTable")
-		}
 		return
 	}
 	if stream != "" && !strings.Contains(stream, ":table/"+table+"/stream/") {
@@ -37,7 +34,7 @@ func (r *report) existingTable(ctx context.Context) {
 	if r.text("PublishEvents") != "true" {
 		stream = ""
 	}
-	r.unless(r.Table(ctx, table, stream), tableCheck, table)
+	r.unless(r.Lookup.Table(ctx, table, stream), tableCheck, table)
 }
 
 // otherTable finds a deployment after which the functions use another table than before.
@@ -48,7 +45,7 @@ func (r *report) otherTable(ctx context.Context, l Limits) {
 		return
 	}
 	if will != "" {
-		r.unless(r.Balanced(ctx, will), tableCheck, "the receipts of "+will+" balance")
+		r.unless(r.Lookup.Balanced(ctx, will), tableCheck, "the receipts of "+will+" balance")
 	}
 	kind := r.text("DeploymentType")
 	switch {
@@ -62,29 +59,21 @@ func (r *report) otherTable(ctx context.Context, l Limits) {
 	}
 }
 
-// Tables looks at the tables of an account and region.
-type Tables struct {
-	Client interface {
-		books.DynamoDB
-		DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
-	}
-}
-
 // recountTime bounds the recount of a table, which reads every item in it.
 const recountTime = 20 * time.Minute
 
-// Balanced is Deployment.Balanced. It reads the claims, orders and refunds of every sale, so nothing
+// Balanced is Lookup.Balanced. It reads the claims, orders and refunds of every sale, so nothing
 // that the table says of itself can stand in for that. Nobody has worked on the table for a
 // while, so nothing counts as overdue.
-func (t Tables) Balanced(ctx context.Context, name string) error {
+func (a Account) Balanced(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, recountTime)
 	defer cancel()
-	sales, err := books.Sales(ctx, t.Client, name)
+	sales, err := books.Sales(ctx, a.DynamoDB, name)
 	if err != nil {
 		return fmt.Errorf("list its sales: %w", err)
 	}
 	for _, s := range sales {
-		receipt, err := books.Recount(ctx, t.Client, name, s.SaleID, books.Options{Overdue: 365 * 24 * time.Hour})
+		receipt, err := books.Recount(ctx, a.DynamoDB, name, s.SaleID, books.Options{Overdue: 365 * 24 * time.Hour})
 		switch {
 		case err != nil:
 			return fmt.Errorf("recount sale %s: %w", s.SaleID, err)
@@ -95,10 +84,10 @@ func (t Tables) Balanced(ctx context.Context, name string) error {
 	return nil
 }
 
-// Check is Deployment.Table. What a restored table lacks is named, because DynamoDB restores
+// Table is Lookup.Table. What a restored table lacks is named, because DynamoDB restores
 // the items and not the settings.
-func (t Tables) Check(ctx context.Context, name, stream string) error {
-	answer, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
+func (a Account) Table(ctx context.Context, name, stream string) error {
+	answer, err := a.DynamoDB.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
 	if err != nil {
 		return fmt.Errorf("describe it: %w", err)
 	}
