@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
@@ -57,13 +58,9 @@ var kinds = map[sale.Code]kind{
 // problem is an RFC 9457 problem.
 type problem struct {
 	kind
-	code      sale.Code
-	detail    string
-	mayReturn bool
-	order     string // path of the caller's own order
-	claim     *sale.Claim
-	otherSale string // in which the caller has ordered
-	meanwhile *sale.Meanwhile
+	code  sale.Code
+	order string      // path of the caller's own order
+	said  *sale.Error // its public parts; none of an error without a code
 }
 
 func (p problem) json() []byte {
@@ -72,19 +69,19 @@ func (p problem) json() []byte {
 	o.Text("title", p.title)
 	o.Int("status", int64(p.status))
 	o.Text("code", string(p.code))
-	o.TextIf("detail", p.detail)
-	if p.mayReturn {
+	o.TextIf("detail", p.said.Detail)
+	if p.said.MayReturn {
 		o.Bool("mayReturn", true)
 	}
 	o.TextIf("order", p.order)
-	o.TextIf("saleId", p.otherSale)
-	if p.claim != nil {
+	o.TextIf("saleId", p.said.OtherSale)
+	if p.said.Claim != nil {
 		o.Name("claim")
-		o = append(o, ClaimOf(*p.claim).json()...)
+		o = append(o, ClaimOf(*p.said.Claim).json()...)
 	}
-	if p.meanwhile != nil {
-		o.Text("seen", p.meanwhile.Seen)
-		if c := p.meanwhile.Change; c != nil {
+	if p.said.Meanwhile != nil {
+		o.Text("seen", p.said.Meanwhile.Seen)
+		if c := p.said.Meanwhile.Change; c != nil {
 			text, _ := json.Marshal(ChangeOf(*c)) // it is of strings, numbers and flags
 			o.Name("change")
 			o = append(o, text...)
@@ -106,22 +103,19 @@ func Problem(err error, saleID string) Response {
 	if !ok {
 		code, k = sale.Internal, kinds[sale.Internal]
 	}
-	p := problem{kind: k, code: code}
-	var wait time.Duration
+	p := problem{kind: k, code: code, said: &sale.Error{}}
 	if e, ours := errors.AsType[*sale.Error](err); ours && ok {
-		p.detail, p.claim, p.otherSale, p.mayReturn, wait = e.Detail, e.Claim, e.OtherSale, e.MayReturn, e.RetryAfter
-		p.meanwhile = e.Meanwhile
+		p.said = e
 	}
-	if p.otherSale != "" {
-		saleID = p.otherSale
-	}
+	saleID = cmp.Or(p.said.OtherSale, saleID)
 	if saleID != "" && code != sale.SaleNotFound {
 		p.order = ClaimPath(saleID)
 	}
 	r := response(k.status, "application/problem+json", p)
+	wait := p.said.RetryAfter
 	switch {
 	case wait != 0:
-	case p.mayReturn:
+	case p.said.MayReturn:
 		wait = ReturnWait()
 	case k.status == http.StatusServiceUnavailable, k.status == http.StatusTooManyRequests, code == sale.OrderPending:
 		wait = Jitter(time.Second, 3*time.Second)

@@ -46,6 +46,9 @@ func TestAChangeAsksForTheOneOfTheSameActionAndArguments(t *testing.T) {
 
 func TestEveryChangeChecksItsAuthorAndItsID(t *testing.T) {
 	now, yes := time.Now(), true
+	if err := (&Recall{SaleID: "mou tai"}).Check(); CodeOf(err) != InvalidRequest {
+		t.Errorf("the recall of an invalid sale: %v, want %s", err, InvalidRequest)
+	}
 	for _, tt := range []struct {
 		id   string
 		by   Author

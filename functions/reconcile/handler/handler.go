@@ -199,13 +199,8 @@ func (h *Handler) pass(ctx context.Context, audit *ledger.Audit, stranded *stran
 		}
 		// A mismatch without the time to look again is left to the next run, after more than
 		// SettleTime.
-		if books != nil || err != nil || !invocation.Outlasts(ctx, 2*ledger.SettleTime) {
+		if books != nil || err != nil || !invocation.Wait(ctx, ledger.SettleTime, ledger.SettleTime) {
 			return books, false, err
-		}
-		select {
-		case <-time.After(ledger.SettleTime):
-		case <-ctx.Done():
-			return nil, false, nil
 		}
 		stranded.claims = nil // the new pass finds them again
 	}

@@ -8,7 +8,6 @@ import (
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
-	"flashsale/shared/sale"
 )
 
 func TestAFullQueueDelaysAReSendForAMinute(t *testing.T) {
@@ -224,19 +223,6 @@ func TestOfMoreThanOnePassCanSendEachGetsItsTurn(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestTheStrandedClaimsAreCutToTheOldestWhenTheyAreTwiceAsManyAsAPassSends(t *testing.T) {
-	s := stranded{most: 2}
-	for i, want := range []int{1, 2, 3, 2, 3, 2} {
-		s.add(sale.Claim{AcceptedAt: time.Unix(int64(-i), 0)})
-		if len(s.claims) != want {
-			t.Errorf("%d claims after %d, want %d", len(s.claims), i+1, want)
-		}
-	}
-	if left := s.oldest(); left[0].AcceptedAt.Unix() != -5 || left[1].AcceptedAt.Unix() != -4 {
-		t.Errorf("left are %v", left)
-	}
 }
 
 func TestWhatACutOffPassHasFoundIsSentAgain(t *testing.T) {

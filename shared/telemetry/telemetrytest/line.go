@@ -28,8 +28,6 @@ type Line struct {
 	// Metrics are the metrics' units and dimensions, such as "Count by service,
 	// result".
 	Metrics map[string]string
-	// DynamoDBMs and SQSMs are the milliseconds spent there.
-	DynamoDBMs, SQSMs float64
 }
 
 // Diff says how the line's members and metrics differ from those; "" if they do not.
@@ -102,8 +100,8 @@ func (l *Line) common() error {
 	if _, err := time.Parse(time.RFC3339Nano, at); err != nil {
 		errs = append(errs, err)
 	}
-	for name, to := range map[string]*float64{"ms": new(float64), "dynamodbMs": &l.DynamoDBMs, "sqsMs": &l.SQSMs} {
-		if *to, _ = l.Fields[name].(float64); *to < 0 || l.Fields[name] == nil {
+	for _, name := range []string{"ms", "dynamodbMs", "sqsMs"} {
+		if ms, isNumber := l.Fields[name].(float64); !isNumber || ms < 0 {
 			errs = append(errs, fmt.Errorf("%s is %v", name, l.Fields[name]))
 		}
 		delete(l.Fields, name)
