@@ -2,52 +2,19 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/dynamotest"
 	system "flashsale/infra/ops/place"
 )
-
-// stackOver returns a local stack whose DynamoDB has this handler.
-func stackOver(t *testing.T, dynamodb http.HandlerFunc) *place {
-	t.Helper()
-	engine := httptest.NewServer(dynamodb)
-	t.Cleanup(engine.Close)
-	return pointing(t, engine.URL)
-}
-
-// pointing returns a local stack whose DynamoDB is at the URL.
-func pointing(t *testing.T, url string) *place {
-	t.Helper()
-	stack := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(map[string]string{"dynamodb": url, "table": "T"})
-	}))
-	t.Cleanup(stack.Close)
-	return &place{apiPort: portOf(t, stack)}
-}
-
-func portOf(t *testing.T, server *httptest.Server) int {
-	t.Helper()
-	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := strconv.Atoi(port)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
 
 func TestATableThatCannotBeReadEndsWithOneLine(t *testing.T) {
 	offline(t)
@@ -60,10 +27,18 @@ func TestATableThatCannotBeReadEndsWithOneLine(t *testing.T) {
 	hang := make(chan struct{})
 	defer close(hang)
 	t.Setenv("AWS_REGION", "us-east-1")
+	at := func(url string) *place {
+		return &place{found: &system.Place{System: client.System{Client: client.New(url, client.Options{}), Local: true, DynamoDB: url, Table: "T"}}}
+	}
+	answering := func(answer http.HandlerFunc) *place {
+		engine := httptest.NewServer(answer)
+		t.Cleanup(engine.Close)
+		return at(engine.URL)
+	}
 	for name, p := range map[string]*place{
-		"nothing listens": pointing(t, "http://127.0.0.1:1"),
-		"nothing answers": stackOver(t, func(http.ResponseWriter, *http.Request) { <-hang }),
-		"it fails":        stackOver(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "{}", http.StatusInternalServerError) }),
+		"nothing listens": at("http://127.0.0.1:1"),
+		"nothing answers": answering(func(http.ResponseWriter, *http.Request) { <-hang }),
+		"it fails":        answering(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "{}", http.StatusInternalServerError) }),
 		"no credentials":  {table: "T"},
 		"no stack runs":   {apiPort: 1},
 	} {
