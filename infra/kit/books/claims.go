@@ -185,9 +185,8 @@ func (p *pass) checkOrders(ctx context.Context, claims []Claim) error {
 			return
 		}
 		o := sound(p, it, readOrder)
-		if o.SaleID != p.saleID || o.User != c.User || o.ClaimID != c.ClaimID {
-			p.find("P7", about(), "order %s of %q (claim %s) names sale %q, user %q and claim %s", c.OrderID, c.User, c.ClaimID, o.SaleID, o.User, o.ClaimID)
-		}
+		p.findIf(o.SaleID != p.saleID || o.User != c.User || o.ClaimID != c.ClaimID, "P7", about(),
+			"order %s of %q (claim %s) names sale %q, user %q and claim %s", c.OrderID, c.User, c.ClaimID, o.SaleID, o.User, o.ClaimID)
 	})
 }
 
@@ -202,9 +201,8 @@ func (p *pass) readSequences(ctx context.Context) error {
 		}
 		next, problem := readSequence(it)
 		p.malformed(it, problem)
-		if problem == "" && next.Next < numberOf(id) {
-			p.find("P7", "sequence "+day, "the sequence of %s stands at %d, but order %d has number %d of that day: the number will be given again", day, next.Next, id, numberOf(id))
-		}
+		p.findIf(problem == "" && next.Next < numberOf(id), "P7", "sequence "+day,
+			"the sequence of %s stands at %d, but order %d has number %d of that day: the number will be given again", day, next.Next, id, numberOf(id))
 	})
 }
 

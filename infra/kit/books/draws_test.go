@@ -27,22 +27,14 @@ const (
 // headKey is that of a draw's head.
 var headKey = key{"DRAW#moutai", "HEAD"}
 
-// drawing is an environment whose secret is always the same.
-func (w *world) drawing() *ledger.Ledger {
-	return ledger.New(w.db, tableName, ledger.Options{
-		Now: w.Now, NewID: func() string { w.changes++; return fmt.Sprint("draw-", w.changes) },
-		Secret: func(b []byte) (int, error) { return copy(b, bytes.Repeat([]byte{7}, len(b))), nil },
-	})
-}
-
 // enters creates a sale with a draw, which that many people enter; entering is over.
 func (w *world) enters(units int64, shards, people int) sale.Creation {
 	w.T.Helper()
 	c := w.Sale(units, shards)
 	c.EnterFrom, c.EnterUntil, c.KeepFor = w.Now(), w.Now().Add(time.Hour), time.Hour
 	c.OpensAt, c.ClosesAt = c.EnterUntil.Add(settle+dice+10*time.Minute), c.EnterUntil.Add(48*time.Hour)
-	w.did(w.drawing().Create(w.Ctx, c))
-	l := w.drawing()
+	w.did(w.Environment().Create(w.Ctx, c))
+	l := w.Environment()
 	for i := range people {
 		w.Pass(time.Second)
 		w.did(l.Enter(w.Ctx, "moutai", fmt.Sprint("user-", i), settle, nil))
@@ -55,20 +47,20 @@ func (w *world) enters(units int64, shards, people int) sale.Creation {
 func (w *world) rolls(c sale.Creation) {
 	w.T.Helper()
 	w.Pass(settle)
-	s, err := w.drawing().Sale(w.Ctx, "moutai")
+	s, err := w.Environment().Sale(w.Ctx, "moutai")
 	w.ok(err)
-	head, err := w.drawing().CloseRoll(w.Ctx, s, func(at time.Time) uint64 { return uint64(at.Unix() / 3) }, dice)
+	head, err := w.Environment().CloseRoll(w.Ctx, s, func(at time.Time) uint64 { return uint64(at.Unix() / 3) }, dice)
 	w.ok(err)
 	w.Pass(dice)
 	signature := bytes.Repeat([]byte{5}, 48)
-	w.ok(w.drawing().SetSeed(w.Ctx, s, draw.SeedOf("moutai", head.Roll, sha256.Sum256(signature)), signature))
+	w.ok(w.Environment().SetSeed(w.Ctx, s, draw.SeedOf("moutai", head.Roll, sha256.Sum256(signature)), signature))
 	w.Pass(c.OpensAt.Sub(w.Now()))
 }
 
 // begins begins a call that is due, and returns the ranks of the roll.
 func (w *world) begins() []draw.Rank {
 	w.T.Helper()
-	l := w.drawing()
+	l := w.Environment()
 	d, err := l.DrawState(w.Ctx, "moutai", gap)
 	w.ok(err)
 	w.Pass(max(0, d.NextCallAt(gap).Sub(w.Now())))
@@ -84,7 +76,7 @@ func (w *world) begins() []draw.Rank {
 // calls makes the next call, which is then open.
 func (w *world) calls() draw.Call {
 	w.T.Helper()
-	call, err := w.drawing().FinishCall(w.Ctx, "moutai", w.begins(), gap)
+	call, err := w.Environment().FinishCall(w.Ctx, "moutai", w.begins(), gap)
 	if err != nil || !call.Complete {
 		w.T.Fatalf("not complete: %+v (%v)", call, err)
 	}
@@ -95,7 +87,7 @@ func (w *world) calls() draw.Call {
 // turns has users try to buy until that many have, and returns their claims.
 func (w *world) turns(people, buyers int) (refs []ledger.ClaimRef) {
 	w.T.Helper()
-	l := w.drawing()
+	l := w.Environment()
 	for i := range people {
 		if len(refs) == buyers {
 			return refs
@@ -123,11 +115,11 @@ func drawnSale(t *testing.T) *world {
 	refs := w.turns(9, 2)
 	w.pause(true)
 	w.pause(false)
-	d, err := w.drawing().DrawState(w.Ctx, "moutai", gap)
+	d, err := w.Environment().DrawState(w.Ctx, "moutai", gap)
 	w.ok(err)
 	w.edit(sale.Edit{OpensAt: d.Sale.BeginsAt, ClosesAt: d.Sale.EndsAt, Until: d.Sale.ClosesAt.Add(time.Hour)})
 	refs = append(refs, w.turns(9, 1)...)
-	w.add("more", 2)
+	w.Add("more", 2)
 	w.calls()
 	w.confirm(append(refs, w.turns(9, 2)...))
 	w.calls()
@@ -308,7 +300,7 @@ func TestADrawInEachOfItsStatesBalances(t *testing.T) {
 		"the roll is being closed": {func(w *world) {
 			w.enters(4, 2, 9)
 			w.Pass(settle)
-			s, err := w.drawing().Sale(w.Ctx, "moutai")
+			s, err := w.Environment().Sale(w.Ctx, "moutai")
 			w.ok(err)
 			w.cutOff(20, func(ctx context.Context, l *ledger.Ledger) error {
 				_, err := l.CloseRoll(ctx, s, func(time.Time) uint64 { return 7 }, dice)

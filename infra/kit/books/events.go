@@ -55,7 +55,7 @@ func CheckEvents(ctx context.Context, db DynamoDB, name, path, saleID string, o 
 	o.setDefaults()
 	c := &eventCheck{
 		Options: o, source: &table{db: db, name: name, sleep: o.Sleep}, saleID: saleID, known: map[string]saleItem{},
-		file: &eventFile{path: path, saleID: saleID, seed: maphash.MakeSeed(), expected: map[uint64]bool{}}, missing: map[uint64]missingEvent{}, erased: map[string]event{},
+		file: &eventFile{path: path, saleID: saleID, seed: maphash.MakeSeed()}, published: map[uint64]bool{}, lost: map[string]bool{}, erased: map[string]event{},
 		r: EventReport{Findings: []Finding{}},
 	}
 	return c.run(ctx)
@@ -67,20 +67,15 @@ type eventCheck struct {
 	saleID string
 	file   *eventFile
 	// known holds the items of the sales that were read.
-	known   map[string]saleItem
-	r       EventReport
-	claims  int64
-	seeded  int64     // in the sales that were read
-	overdue time.Time // until when the events were to be in the file
-	missing map[uint64]missingEvent
-	erased  map[string]event // by id, those of erased users
-	found   int64            // findings, with those that are not in the report
-}
-
-// missingEvent is an expected event that the file has not.
-type missingEvent struct {
-	id      string
-	overdue bool
+	known     map[string]saleItem
+	r         EventReport
+	claims    int64
+	seeded    int64            // in the sales that were read
+	overdue   time.Time        // until when the events were to be in the file
+	published map[uint64]bool  // the events in the file by hash, and whether the table stands for them
+	lost      map[string]bool  // by id, events that the file should have and has not
+	erased    map[string]event // by id, those of erased users
+	found     int64            // findings, with those that are not in the report
 }
 
 func (c *eventCheck) run(ctx context.Context) (*EventReport, error) {
@@ -88,7 +83,12 @@ func (c *eventCheck) run(ctx context.Context) (*EventReport, error) {
 		return nil, fmt.Errorf("%w: a sale's id is 1 to 64 characters of A-Z, a-z, 0-9, _ and -", ErrNoSale)
 	}
 	c.overdue = c.Now().Add(-c.Overdue)
-	if err := c.file.read(); err != nil {
+	lines := int64(0)
+	end, err := c.file.each(0, func(l line) {
+		lines++
+		c.published[l.sum] = false
+	})
+	if err != nil {
 		return nil, err
 	}
 	sales, err := c.sales(ctx)
@@ -100,11 +100,14 @@ func (c *eventCheck) run(ctx context.Context) (*EventReport, error) {
 			return nil, err
 		}
 	}
-	if err := c.judge(); err != nil {
+	if _, err := c.file.each(end, c.judge); err != nil {
 		return nil, err
 	}
-	c.r.Published = int64(len(c.file.expected))
-	c.r.Repeated = c.file.lines - c.r.Published
+	for _, id := range slices.Sorted(maps.Keys(c.lost)) {
+		c.find("event %s was not published", id)
+	}
+	c.r.Published = int64(len(c.published))
+	c.r.Repeated = lines - c.r.Published
 	c.r.Complete, c.r.ReadUnits = len(c.r.Findings) == 0, c.cost()
 	if more := c.found - maxFindings; more > 0 {
 		c.r.Findings = append(c.r.Findings, Finding{"P26", fmt.Sprintf("and %d more", more)})
@@ -295,49 +298,42 @@ func (c *eventCheck) expect(e event) {
 	if user, _ := e.members["user"].(string); isErased(user) {
 		c.erased[e.id()] = e // also if it was published again since: the one of before is in the file, too
 	}
-	if _, published := c.file.expected[sum]; published {
-		c.file.expected[sum] = true
-		return
+	switch _, isPublished := c.published[sum]; {
+	case isPublished:
+		c.published[sum] = true
+	case e.at.After(c.overdue):
+		c.r.Waiting++
+	default:
+		c.lost[e.id()] = true
 	}
-	c.missing[sum] = missingEvent{e.id(), !e.at.After(c.overdue)}
 }
 
-// judge names what is missing and what should not be in the file.
-func (c *eventCheck) judge() error {
-	lost := map[string]bool{}
-	for _, m := range c.missing {
-		if m.overdue {
-			lost[m.id] = true
-		} else {
-			c.r.Waiting++
-		}
+// judge takes an event of the file and says, once, if the table does not stand for it.
+func (c *eventCheck) judge(l line) {
+	if isExpected, known := c.published[l.sum]; !known || isExpected {
+		return
 	}
-	err := c.file.unexpected(func(l line) {
-		switch {
-		case l.problem != "":
-			c.find("line %d is no event: %s", l.number, l.problem)
-		case c.isPast(l):
-			c.r.NotKept++
-		case c.isErased(l):
-			delete(lost, l.id)
-			c.r.NotKept++
-		case lost[l.id]:
-			delete(lost, l.id)
-			c.find("line %d: event %s does not say what is in the table: %s", l.number, l.id, l.detail)
-		default:
-			c.find("line %d: event %s is not in the table with that content: %s", l.number, l.id, l.detail)
-		}
-	})
-	for _, id := range slices.Sorted(maps.Keys(lost)) {
-		c.find("event %s was not published", id)
+	c.published[l.sum] = true
+	switch id := l.id(); {
+	case l.problem != "":
+		c.find("line %d is no event: %s", l.number, l.problem)
+	case c.isPast(l):
+		c.r.NotKept++
+	case c.isErased(l):
+		delete(c.lost, id)
+		c.r.NotKept++
+	case c.lost[id]:
+		delete(c.lost, id)
+		c.find("line %d: event %s does not say what is in the table: %s", l.number, id, l.text())
+	default:
+		c.find("line %d: event %s is not in the table with that content: %s", l.number, id, l.text())
 	}
-	return err
 }
 
 // isErased reports whether an event was published before its user was erased: it says all that is in
 // the table, but the user. It replaces the event that is expected.
 func (c *eventCheck) isErased(l line) bool {
-	e, ok := c.erased[l.id]
+	e, ok := c.erased[l.id()]
 	if !ok {
 		return false
 	}
@@ -356,7 +352,7 @@ func (c *eventCheck) isPast(l line) bool {
 	if !ok || err != nil {
 		return false
 	}
-	switch of, suffix := cutLast(l.id); {
+	switch of, suffix := cutLast(l.id()); {
 	case s.Archive != "" && l.members["user"] != nil:
 		return true
 	case l.kind == "SaleSoldOut" && of == l.kind+":"+saleID:
@@ -390,7 +386,10 @@ func newEvent(kind, about, saleID string, millis int64) event {
 	return event{kind, members, time.UnixMilli(millis)}
 }
 
-func (e event) id() string { return e.members["id"].(string) }
+func (e event) id() string {
+	id, _ := e.members["id"].(string)
+	return id
+}
 
 // text is the same for equal events.
 func (e event) text() []byte {
@@ -457,46 +456,21 @@ func soldOutEvent(saleID, labels, version, at string) event {
 	return e
 }
 
-// eventFile is a file of published events, of which only their hashes are in memory.
+// eventFile is a file of published events.
 type eventFile struct {
 	path, saleID string // only the events of that sale count; "": all
 	seed         maphash.Seed
-	expected     map[uint64]bool // by hash, whether the table stands for the event
-	lines        int64
-	end          int64 // bytes that were read
 }
 
 // line is one event of the file.
 type line struct {
-	number   int64
-	kind, id string
-	members  map[string]any
-	detail   string
-	sum      uint64
-	problem  string // why it is none
+	event
+	number  int64
+	sum     uint64
+	problem string // why it is none
 }
 
 func (e event) sum(seed maphash.Seed) uint64 { return maphash.Bytes(seed, e.text()) }
-
-// read reads the whole file.
-func (f *eventFile) read() (err error) {
-	f.end, err = f.each(0, func(l line) {
-		f.lines++
-		f.expected[l.sum] = false
-	})
-	return err
-}
-
-// unexpected reads the events that the table does not stand for, each once.
-func (f *eventFile) unexpected(do func(line)) error {
-	_, err := f.each(f.end, func(l line) {
-		if isExpected, known := f.expected[l.sum]; known && !isExpected {
-			f.expected[l.sum] = true
-			do(l)
-		}
-	})
-	return err
-}
 
 // each reads the complete lines up to a byte, to the end of the file if that is 0, and returns
 // where they end. A line is complete if it ends with a line feed.
@@ -546,9 +520,7 @@ func (f *eventFile) line(text []byte) (l line, ours bool) {
 	if envelope.Source != "flashsale" || f.saleID != "" && envelope.Detail["saleId"] != f.saleID {
 		return l, false
 	}
-	e := event{kind: envelope.Kind, members: envelope.Detail}
-	l.kind, l.members, l.sum = e.kind, e.members, e.sum(f.seed)
-	l.id, _ = e.members["id"].(string)
-	l.detail = string(e.text())
+	l.event = event{kind: envelope.Kind, members: envelope.Detail}
+	l.sum = l.event.sum(f.seed)
 	return l, true
 }

@@ -385,7 +385,7 @@ func TestEachKindOfBrokenTrailIsNamed(t *testing.T) {
 		{"edits that nobody made", func(all items) { all.add(saleKey, "edits", 2) }, "P32", "edit 5 is not in the trail"},
 		{"an entry beyond", func(all items) { all.add(saleKey, "edits", -1) }, "P32", "the trail has an edit 3, but the sale has 2"},
 		{"a trail of a sale that knows none", func(all items) { all.set(saleKey, "edits", nil) }, "P32", "the trail has an edit 1, but the sale has 0"},
-		{"one id twice", func(all items) { all[third]["id"] = all[first]["id"] }, "P32", `edits 1 and 3 have the id "change-1": it was applied twice`},
+		{"one id twice", func(all items) { all[third]["id"] = all[first]["id"] }, "P32", `edits 1 and 3 have the id "claim-4": it was applied twice`},
 		{"additions that nobody made", func(all items) { all.set(saleKey, "seedings", number("9")) }, "P32", "the sale counts 9 additions and withdrawals, but has "},
 		{"another instant", func(all items) { all.add(third, "at", 1) }, "P14", "the sale is as of 2026-11-11T20:00:03.001Z"},
 		{"another pause", func(all items) { all.set(third, "paused", yes) }, "P14", "(paused, open"},

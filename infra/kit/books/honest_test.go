@@ -148,3 +148,12 @@ func TestAnEditThatWasCutOffLongAgoIsFound(t *testing.T) {
 	w.Pass(6 * time.Minute)
 	has(t, w.items().recount(t, w.Now()), "P14", "(not paused, open 2026-11-11T19:59:00.000Z to 2026-11-11T21:00:00.000Z), not as that of 2026-11-11T20:00:01.000Z: repeat the last edit")
 }
+
+func TestATableThatWasRestoredInPartBalancesOnceItIsReplayed(t *testing.T) {
+	w := newWorld(t)
+	w.RestoredInPart(func(about string) {
+		if r := w.balanced(); len(r.Unfinished) > 0 {
+			t.Errorf("%s: %q", about, r.Unfinished)
+		}
+	})
+}

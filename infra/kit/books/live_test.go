@@ -50,7 +50,7 @@ func TestASaleBalancesInTheMiddleOfSelling(t *testing.T) {
 			case 4:
 				if chance.IntN(3) == 0 {
 					seeds++
-					w.add(fmt.Sprint("seed-", seeds), 1+chance.Int64N(9))
+					w.Add(fmt.Sprint("seed-", seeds), 1+chance.Int64N(9))
 					w.withdraw(fmt.Sprint("less-", seeds), 1+chance.Int64N(5))
 				}
 			case 5:

@@ -47,9 +47,7 @@ func (p *pass) settle(c Claim) {
 	if needs := p.needs(); c.MinReader != needs {
 		p.find("P19", about+" minReader", "the claim of %q is for readers of version %d, of a sale for version %d", c.User, c.MinReader, needs)
 	}
-	if c.PaidAt != 0 && c.ReleasedAt != 0 {
-		p.find("P20", about, "the claim of %q is paid and released", c.User)
-	}
+	p.findIf(c.PaidAt != 0 && c.ReleasedAt != 0, "P20", about, "the claim of %q is paid and released", c.User)
 	switch final := c.PaidAt != 0 || c.ReleasedAt != 0; {
 	case final && c.OrderID == "":
 		p.find("P20", about+" order", "the claim of %q is paid or released, and has no order", c.User)
@@ -69,12 +67,10 @@ func (p *pass) settle(c Claim) {
 	if c.PaidAt != 0 {
 		p.paid++
 		p.compare(payments, hashOf(c.Payment), c.owner)
-		if c.PaidAt < confirmed || c.PaidAt > now {
-			p.find("P24", about+" paidAt", "the claim of %q was paid at %s, its order is of %s", c.User, clock(c.PaidAt), clock(c.ConfirmedAt.UnixMilli()))
-		}
-		if asks.Price != 0 && (c.Amount != asks.Price || c.Currency != asks.Currency) {
-			p.find("P24", about+" amount", "the claim of %q was paid by %d %s, but the price is %d %s", c.User, c.Amount, c.Currency, asks.Price, asks.Currency)
-		}
+		p.findIf(c.PaidAt < confirmed || c.PaidAt > now, "P24", about+" paidAt",
+			"the claim of %q was paid at %s, its order is of %s", c.User, clock(c.PaidAt), clock(c.ConfirmedAt.UnixMilli()))
+		p.findIf(asks.Price != 0 && (c.Amount != asks.Price || c.Currency != asks.Currency), "P24", about+" amount",
+			"the claim of %q was paid by %d %s, but the price is %d %s", c.User, c.Amount, c.Currency, asks.Price, asks.Currency)
 	}
 	if c.ReleasedAt == 0 {
 		return
@@ -347,9 +343,7 @@ func (p *pass) checkPaid(ctx context.Context, claims []Claim) error {
 		}
 		it := found[guardKey(c.Payment)]
 		if it == nil {
-			if c.PaidAt != 0 {
-				p.find("P24", "guard "+c.Payment, "%s has paid order %s, but has no guard: it may pay another", c.Payment, c.OrderID)
-			}
+			p.findIf(c.PaidAt != 0, "P24", "guard "+c.Payment, "%s has paid order %s, but has no guard: it may pay another", c.Payment, c.OrderID)
 			continue
 		}
 		g, problem := readGuard(it)

@@ -36,10 +36,8 @@ type Sale struct {
 
 // Draw is how far the draw of a sale has got, for a display.
 type Draw struct {
-	EnterFrom, EnterUntil time.Time
-	Closed, Ordered       bool // the roll is closed; the dice are known, too
-	Entrants              int64
-	Calls                 []rules.Call // in their order
+	EnterFrom time.Time
+	rules.Draw
 }
 
 // Shard is the stock of one shard.
@@ -166,7 +164,8 @@ func Glance(ctx context.Context, db DynamoDB, name, saleID string, claims int) (
 		}
 	}
 	if described.hasDraw() {
-		s.Draw = &Draw{EnterFrom: time.UnixMilli(described.drawTerms.EnterFrom).UTC(), EnterUntil: time.UnixMilli(described.drawTerms.EnterUntil).UTC()}
+		s.Draw = &Draw{EnterFrom: time.UnixMilli(described.EnterFrom).UTC()}
+		s.Draw.EnterUntil = time.UnixMilli(described.EnterUntil).UTC()
 		err = t.partition(ctx, "DRAW#"+saleID, 0, s.Draw.read)
 	}
 	return s, err
@@ -176,11 +175,12 @@ func (d *Draw) read(items []item) error {
 	for _, it := range items {
 		if keyOf(it).sk == "HEAD" {
 			head, _ := readHead(it)
-			d.Closed, d.Ordered, d.Entrants = true, len(head.Signature) > 0, head.Entrants
-			continue
+			head.EnterUntil, head.Calls = d.EnterUntil, d.Calls
+			d.Draw = head
+		} else {
+			c, _ := readCall(it)
+			d.Calls = append(d.Calls, c.Call)
 		}
-		c, _ := readCall(it)
-		d.Calls = append(d.Calls, c.Call)
 	}
 	return nil
 }

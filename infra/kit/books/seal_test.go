@@ -10,7 +10,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/ledger/maintenance"
 )
 
@@ -28,8 +27,8 @@ func beforeErasure(t *testing.T) *world {
 	c.LimitGroup = "shoe"
 	w.Create(c)
 	w.confirm(w.buy(0, 4))
-	w.Settles(ledgertest.PaymentOf(w.orderID("user-0"), "pi_1"))
-	w.Settles(ledgertest.PaymentOf(w.orderID("user-0"), "pi_2"))
+	w.pays("user-0", "pi_1")
+	w.pays("user-0", "pi_2")
 	if _, _, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#pi_2"); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+	"golang.org/x/sync/errgroup"
 )
 
 // DynamoDB is the part of the client that a recount uses. The client must have time
@@ -99,11 +100,11 @@ type table struct {
 	units float64
 }
 
-func (t *table) add(c ...types.ConsumedCapacity) {
+func (t *table) add(c *types.ConsumedCapacity) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, one := range c {
-		t.units += aws.ToFloat64(one.CapacityUnits)
+	if c != nil {
+		t.units += aws.ToFloat64(c.CapacityUnits)
 	}
 }
 
@@ -122,21 +123,17 @@ func (t *table) partition(ctx context.Context, pk string, atMost int32, page fun
 	if atMost > 0 {
 		in.Limit = &atMost
 	}
-	for {
-		out, err := t.db.Query(ctx, in)
+	for pages := dynamodb.NewQueryPaginator(t.db, in); pages.HasMorePages(); {
+		out, err := pages.NextPage(ctx)
 		if err != nil {
 			return fmt.Errorf("query %s: %w", pk, err)
 		}
-		if out.ConsumedCapacity != nil {
-			t.add(*out.ConsumedCapacity)
-		}
-		if err := page(out.Items); err != nil {
+		t.add(out.ConsumedCapacity)
+		if err := page(out.Items); err != nil || atMost > 0 {
 			return err
 		}
-		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 || atMost > 0 {
-			return nil
-		}
 	}
+	return nil
 }
 
 func (t *table) get(ctx context.Context, keys []key) (map[key]item, error) {
@@ -145,32 +142,20 @@ func (t *table) get(ctx context.Context, keys []key) (map[key]item, error) {
 	}))
 	found := make(map[key]item, len(keys))
 	var mu sync.Mutex
-	err := inParallel(slices.Collect(slices.Chunk(keys, batchKeys)), func(chunk []key) error {
-		items, err := t.batch(ctx, chunk)
-		mu.Lock()
-		defer mu.Unlock()
-		for _, it := range items {
-			found[keyOf(it)] = it
-		}
-		return err
-	})
-	return found, err
-}
-
-// inParallel calls do for all parts, readers at a time.
-func inParallel[T any](parts []T, do func(T) error) error {
-	errs := make([]error, len(parts))
-	hands := make(chan struct{}, readers)
-	var all sync.WaitGroup
-	for i, part := range parts {
-		hands <- struct{}{}
-		all.Go(func() {
-			errs[i] = do(part)
-			<-hands
+	var all errgroup.Group
+	all.SetLimit(readers)
+	for chunk := range slices.Chunk(keys, batchKeys) {
+		all.Go(func() error {
+			items, err := t.batch(ctx, chunk)
+			mu.Lock()
+			defer mu.Unlock()
+			for _, it := range items {
+				found[keyOf(it)] = it
+			}
+			return err
 		})
 	}
-	all.Wait()
-	return cmp.Or(errs...)
+	return found, all.Wait()
 }
 
 // batch reads at most batchKeys items. DynamoDB refuses a batch with the same key twice.
@@ -193,7 +178,9 @@ func (t *table) batch(ctx context.Context, keys []key) ([]item, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read %d items: %w", len(keys), err)
 		}
-		t.add(out.ConsumedCapacity...)
+		for _, c := range out.ConsumedCapacity {
+			t.add(&c)
+		}
 		found = append(found, out.Responses[t.name]...)
 		if request = out.UnprocessedKeys; len(request) == 0 {
 			return found, nil
@@ -208,27 +195,24 @@ func (t *table) scan(ctx context.Context, page func([]item) error) (whyNot strin
 	in := &dynamodb.ScanInput{
 		TableName: &t.name, ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	}
-	for pages := 0; ; pages++ {
-		if pages == maxPages && !t.full {
+	pages := dynamodb.NewScanPaginator(t.db, in)
+	for n := 0; pages.HasMorePages(); n++ {
+		if n == maxPages && !t.full {
 			return tooLarge, nil
 		}
-		out, err := t.db.Scan(ctx, in)
+		out, err := pages.NextPage(ctx)
 		if denied(err) {
 			return "dynamodb:Scan is not permitted", nil
 		}
 		if err != nil {
 			return "", fmt.Errorf("scan table %s: %w", t.name, err)
 		}
-		if out.ConsumedCapacity != nil {
-			t.add(*out.ConsumedCapacity)
-		}
+		t.add(out.ConsumedCapacity)
 		if err := page(out.Items); err != nil {
 			return "", err
 		}
-		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
-			return "", nil
-		}
 	}
+	return "", nil
 }
 
 func denied(err error) bool {

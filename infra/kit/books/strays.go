@@ -63,14 +63,11 @@ func (p *pass) readStrays(ctx context.Context) (err error) {
 		return err
 	}
 	for _, saleID := range slices.Sorted(maps.Keys(s.named)) {
-		if !s.exist[saleID] {
-			p.find("P13", "no sale "+saleID, "%s belongs to sale %q, which does not exist", s.named[saleID], saleID)
-		}
+		p.findIf(!s.exist[saleID], "P13", "no sale "+saleID, "%s belongs to sale %q, which does not exist", s.named[saleID], saleID)
 	}
 	for _, saleID := range slices.Sorted(maps.Keys(s.exist)) {
-		if !s.listed[saleID] && saleID != p.saleID {
-			p.find("P8", "not listed "+saleID, "sale %q is not on the list of sales: reconcile neither audits it nor sends a lost message again, and a recount of all sales leaves it out", saleID)
-		}
+		p.findIf(!s.listed[saleID] && saleID != p.saleID, "P8", "not listed "+saleID,
+			"sale %q is not on the list of sales: reconcile neither audits it nor sends a lost message again, and a recount of all sales leaves it out", saleID)
 	}
 	return nil
 }
@@ -113,9 +110,8 @@ func (s *strays) take(it item) (o Order, mine bool) {
 		}
 	case kind == "CLAIM" && numbered:
 		s.name(saleID, k)
-		if mine && n >= s.buckets {
-			s.find("P3", "stray "+k.pk+" "+k.sk, "a claim of %q lies in %s, but the sale has buckets 0 to %d only: nobody looks for it there", k.sk, k.pk, s.buckets-1)
-		}
+		s.findIf(mine && n >= s.buckets, "P3", "stray "+k.pk+" "+k.sk,
+			"a claim of %q lies in %s, but the sale has buckets 0 to %d only: nobody looks for it there", k.sk, k.pk, s.buckets-1)
 	case kind == "ORDER" && cut:
 		o, problem := readOrder(it)
 		return o, s.belongs(it, o.SaleID, problem)

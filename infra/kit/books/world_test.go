@@ -29,13 +29,7 @@ func newEngine() engine {
 // world is a table that the real ledger writes.
 type world struct {
 	*ledgertest.World
-	db      engine
-	changes int
-}
-
-// editor is an environment whose changes do not take the ids of claims.
-func (w *world) editor() *ledger.Ledger {
-	return ledger.New(w.db, tableName, ledger.Options{Now: w.Now, NewID: func() string { w.changes++; return fmt.Sprint("change-", w.changes) }})
+	db engine
 }
 
 func newWorld(t *testing.T) *world {
@@ -71,17 +65,14 @@ func (w *world) did(_ any, err error) {
 	w.ok(err)
 }
 
-// orderID is that of a user's claim.
-func (w *world) orderID(user string) uint64 {
+// pays reports a payment of a user's order.
+func (w *world) pays(user, reference string) { w.T.Helper(); w.Settles(w.payment(user, reference)) }
+
+func (w *world) payment(user, reference string) sale.Payment {
 	w.T.Helper()
 	claim, err := w.Ledger.Claim(w.Ctx, "moutai", user)
 	w.ok(err)
-	return claim.OrderID
-}
-
-func (w *world) cancel(user string) {
-	w.T.Helper()
-	w.did(w.Ledger.Cancel(w.Ctx, "moutai", user))
+	return ledgertest.PaymentOf(claim.OrderID, reference)
 }
 
 func (w *world) confirm(refs []ledger.ClaimRef) {
@@ -93,11 +84,6 @@ func (w *world) confirm(refs []ledger.ClaimRef) {
 	}
 }
 
-func (w *world) add(seedID string, units int64) {
-	w.T.Helper()
-	w.did(w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: seedID, Stock: units}))
-}
-
 func (w *world) withdraw(seedID string, units int64) {
 	w.T.Helper()
 	w.did(w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: seedID, Stock: units}))
@@ -107,7 +93,7 @@ func (w *world) edit(e sale.Edit) {
 	w.T.Helper()
 	w.Pass(time.Second)
 	e.SaleID, e.At = "moutai", w.Now()
-	w.did(w.editor().Edit(w.Ctx, e))
+	w.did(w.Environment().Edit(w.Ctx, e))
 }
 
 func (w *world) pause(paused bool) { w.T.Helper(); w.edit(sale.Edit{Paused: &paused}) }
@@ -174,7 +160,7 @@ func sold(t *testing.T) *world {
 	c := w.Sale(8, 5)
 	c.Presentation = shown
 	w.Create(c)
-	w.add("second-batch", 3)
+	w.Add("second-batch", 3)
 	refs := w.buy(0, 9)
 	for i := range refs[8:] {
 		c, err := w.Ledger.Claim(w.Ctx, "moutai", refs[8+i].User)
@@ -198,11 +184,11 @@ func withdrawn(t *testing.T) *world {
 	c.About = shown.About
 	w.Create(c)
 	about := "54 % vol."
-	w.did(w.editor().Describe(w.Ctx, sale.Description{SaleID: "moutai", About: &about}))
+	w.did(w.Environment().Describe(w.Ctx, sale.Description{SaleID: "moutai", About: &about}))
 	refs := w.buy(0, 3)
 	w.withdraw("typo", 5)
 	w.withdraw("rest", 9)
-	w.add("again", 2)
+	w.Add("again", 2)
 	w.confirm(append(refs, w.buy(3, 1)...))
 	w.Pass(2 * time.Minute)
 	return w
@@ -216,7 +202,7 @@ func grouped(t *testing.T) *world {
 	w.Create(c)
 	refs := w.buy(0, 4)
 	w.confirm(refs[:3])
-	w.cancel("user-1")
+	w.Cancels("user-1")
 	w.Pass(2 * time.Minute)
 	return w
 }
@@ -230,21 +216,21 @@ func settled(t *testing.T) *world {
 	c.PayWithin, c.Price, c.Currency, c.Labels = 30*time.Minute, 199900, "CNY", "sku=A-38,erp=4711"
 	w.Create(c)
 	w.confirm(w.buy(0, 8))
-	w.Settles(ledgertest.PaymentOf(w.orderID("user-0"), "pi_1"))
-	w.cancel("user-1")
+	w.pays("user-0", "pi_1")
+	w.Cancels("user-1")
 	w.Pass(32 * time.Minute)
-	w.Settles(ledgertest.PaymentOf(w.orderID("user-2"), "pi_2"))
+	w.pays("user-2", "pi_2")
 	w.ReleasesBy(w.Ledger)
 	w.confirm(w.buy(8, 2))
 	w.buy(10, 1)
-	w.cancel("user-9")
-	w.Settles(ledgertest.PaymentOf(w.orderID("user-0"), "pi_3"))
-	w.Settles(ledgertest.PaymentOf(w.orderID("user-3"), "pi_4"))
-	less := ledgertest.PaymentOf(w.orderID("user-8"), "pi_5")
+	w.Cancels("user-9")
+	w.pays("user-0", "pi_3")
+	w.pays("user-3", "pi_4")
+	less := w.payment("user-8", "pi_5")
 	less.Amount--
 	w.Settles(less)
 	w.Settles(ledgertest.PaymentOf(0, "pi_6"))
-	unknown := ledgertest.PaymentOf(w.orderID("user-0"), "pi_7")
+	unknown := w.payment("user-0", "pi_7")
 	unknown.SaleID = "maotai"
 	w.Settles(unknown)
 	if _, _, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#pi_4"); err != nil {
@@ -260,7 +246,7 @@ func recalledSale(t *testing.T) *world {
 	w := newWorld(t)
 	w.Open(14, 5)
 	w.confirm(w.buy(0, 6))
-	w.Settles(ledgertest.PaymentOf(w.orderID("user-0"), "pi_1"))
+	w.pays("user-0", "pi_1")
 	w.Pass(time.Minute)
 	w.did(w.Ledger.Recall(w.Ctx, sale.Recall{SaleID: "moutai", Author: sale.Author{Note: "soles come off"}}))
 	w.Pass(2 * time.Minute) // an earlier pass does not complete the recall

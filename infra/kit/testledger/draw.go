@@ -34,9 +34,7 @@ func (w *World) Until(t time.Time) { time.Sleep(time.Until(t)) }
 func (w *World) Enter(users ...string) {
 	w.T.Helper()
 	for _, user := range users {
-		if _, err := w.Ledger().Enter(w.T.Context(), SaleID, user, DrawTimes.Settle, nil); err != nil {
-			w.T.Fatal(err)
-		}
+		w.must(w.Ledger().Enter(w.T.Context(), SaleID, user, DrawTimes.Settle, nil))
 	}
 }
 
@@ -44,9 +42,7 @@ func (w *World) Enter(users ...string) {
 func (w *World) Draw() ledger.DrawState {
 	w.T.Helper()
 	d, err := w.Ledger().DrawState(w.T.Context(), SaleID, DrawTimes.Gap)
-	if err != nil {
-		w.T.Fatal(err)
-	}
+	w.must(d, err)
 	return d
 }
 
@@ -54,9 +50,7 @@ func (w *World) Draw() ledger.DrawState {
 func (w *World) CloseRoll() {
 	w.T.Helper()
 	w.Until(EnterUntil.Add(DrawTimes.Settle))
-	if _, err := w.Ledger().CloseRoll(w.T.Context(), w.Draw().Sale, beacon.Quicknet.RoundAt, DrawTimes.Dice); err != nil {
-		w.T.Fatal(err)
-	}
+	w.must(w.Ledger().CloseRoll(w.T.Context(), w.Draw().Sale, beacon.Quicknet.RoundAt, DrawTimes.Dice))
 }
 
 // Throw stores a signature as that of the round, and the seed that follows from it.
@@ -65,9 +59,7 @@ func (w *World) Throw() {
 	d := w.Draw()
 	w.Until(beacon.Quicknet.TimeOf(d.Head.Round))
 	signature := bytes.Repeat([]byte{0xab}, beacon.SignatureSize)
-	if err := w.Ledger().SetSeed(w.T.Context(), d.Sale, draw.SeedOf(SaleID, d.Head.Roll, beacon.Randomness(signature)), signature); err != nil {
-		w.T.Fatal(err)
-	}
+	w.must(nil, w.Ledger().SetSeed(w.T.Context(), d.Sale, draw.SeedOf(SaleID, d.Head.Roll, beacon.Randomness(signature)), signature))
 }
 
 // Call begins the next call as soon as it is due, completes it and waits until it runs.
@@ -77,9 +69,7 @@ func (w *World) Call() draw.Call {
 	w.Until(d.NextCallAt(DrawTimes.Gap))
 	l := w.Ledger()
 	leaves, err := l.Leaves(w.T.Context(), d.Sale, d.Head.Roll)
-	if err != nil {
-		w.T.Fatal(err)
-	}
+	w.must(leaves, err)
 	ranks := draw.Ranks(d.Head.Seed, leaves)
 	if begun, err := l.BeginCall(w.T.Context(), d, ranks, DrawTimes.Gap); err != nil || !begun {
 		w.T.Fatalf("call %d has begun: %t (%v)", d.Last.Number+1, begun, err)

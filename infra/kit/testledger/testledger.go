@@ -48,6 +48,14 @@ func Run(t *testing.T, test func(w *World)) {
 	})
 }
 
+// must fails the test if a step failed.
+func (w *World) must(_ any, err error) {
+	w.T.Helper()
+	if err != nil {
+		w.T.Fatal(err)
+	}
+}
+
 // Ledger returns the ledger of a new environment, which remembers nothing.
 func (w *World) Ledger() *ledger.Ledger { return w.LedgerWith(ledger.Options{}) }
 
@@ -71,9 +79,7 @@ func (w *World) Open(changes ...func(*sale.Creation)) {
 	if err := c.Check(); err != nil {
 		w.T.Fatal(err)
 	}
-	if _, err := w.Ledger().Create(w.T.Context(), c); err != nil {
-		w.T.Fatal(err)
-	}
+	w.must(w.Ledger().Create(w.T.Context(), c))
 }
 
 // Draft leaves a sale of that id whose creation is cut off. It lasts an hour from now unless
@@ -95,9 +101,7 @@ func (w *World) Draft(saleID string, changes ...func(*sale.Creation)) {
 func (w *World) Edit(e sale.Edit) {
 	w.T.Helper()
 	e.SaleID = SaleID
-	if _, err := w.Ledger().Edit(w.T.Context(), e); err != nil {
-		w.T.Fatal(err)
-	}
+	w.must(w.Ledger().Edit(w.T.Context(), e))
 }
 
 // Pause pauses the sale.
@@ -110,9 +114,7 @@ func (w *World) Pause() {
 // Recall recalls the sale.
 func (w *World) Recall() {
 	w.T.Helper()
-	if _, err := w.Ledger().Recall(w.T.Context(), sale.Recall{SaleID: "moutai", Author: sale.Author{Note: "a batch is defective"}}); err != nil {
-		w.T.Fatal(err)
-	}
+	w.must(w.Ledger().Recall(w.T.Context(), sale.Recall{SaleID: "moutai", Author: sale.Author{Note: "a batch is defective"}}))
 }
 
 // Buy makes a user's claim of that id, by a request with that key.
@@ -125,9 +127,7 @@ func (w *World) Buy(user, claimID, requestKey string) ledger.ClaimRef {
 func (w *World) BuyIn(saleID, user, claimID, requestKey string) ledger.ClaimRef {
 	w.T.Helper()
 	l := w.LedgerWith(ledger.Options{NewID: func() string { return claimID }})
-	if _, err := l.Purchase(w.T.Context(), ledger.Request{SaleID: saleID, User: user, Key: requestKey}); err != nil {
-		w.T.Fatal(err)
-	}
+	w.must(l.Purchase(w.T.Context(), ledger.Request{SaleID: saleID, User: user, Key: requestKey}))
 	return ledger.ClaimRef{SaleID: saleID, User: user, ClaimID: claimID}
 }
 
@@ -138,9 +138,7 @@ func (w *World) Crowd(saleID string, first, users int) []ledger.ClaimRef {
 	refs := make([]ledger.ClaimRef, users)
 	for i := range refs {
 		p, err := l.Purchase(w.T.Context(), ledger.Request{SaleID: saleID, User: fmt.Sprint("user-", first+i)})
-		if err != nil {
-			w.T.Fatal(err)
-		}
+		w.must(p, err)
 		refs[i] = ledger.ClaimRef{SaleID: saleID, User: p.Claim.User, ClaimID: p.Claim.ID}
 	}
 	return refs
@@ -191,9 +189,7 @@ func (w *World) PayFor(user, reference string, amount int64) ledger.Settlement {
 // Cancel cancels a user's order.
 func (w *World) Cancel(user string) {
 	w.T.Helper()
-	if _, err := w.Ledger().Cancel(w.T.Context(), SaleID, user); err != nil {
-		w.T.Fatal(err)
-	}
+	w.must(w.Ledger().Cancel(w.T.Context(), SaleID, user))
 }
 
 // Expire releases what is due, an hour after now.
@@ -208,12 +204,8 @@ func (w *World) Release() {
 	w.T.Helper()
 	l := w.Ledger()
 	listing, err := l.Listing(w.T.Context(), SaleID)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	if _, err := l.ReleaseDue(w.T.Context(), listing, 0); err != nil {
-		w.T.Fatal(err)
-	}
+	w.must(listing, err)
+	w.must(l.ReleaseDue(w.T.Context(), listing, 0))
 }
 
 // Claim returns a user's claim as it is stored; the zero claim for none.
@@ -248,18 +240,13 @@ func (w *World) Calls(run func()) (n int) {
 }
 
 // Throttles makes the table refuse every call.
-func (w *World) Throttles() { w.always(dynamotest.Fault{Kind: dynamotest.Throttle}) }
-
-// Hangs makes the table answer no call in time.
-func (w *World) Hangs() { w.always(dynamotest.Fault{Delay: time.Hour}) }
+func (w *World) Throttles() {
+	w.DB.Fault = func(dynamotest.Call) dynamotest.Fault { return dynamotest.Fault{Kind: dynamotest.Throttle} }
+}
 
 // Burns makes every call panic with ErrFire.
 func (w *World) Burns() {
 	w.DB.Fault = func(dynamotest.Call) dynamotest.Fault { panic(ErrFire) }
-}
-
-func (w *World) always(f dynamotest.Fault) {
-	w.DB.Fault = func(dynamotest.Call) dynamotest.Fault { return f }
 }
 
 // Newer makes an item say that only a newer release may read it.
@@ -268,9 +255,7 @@ func (w *World) Newer(pk, sk string) { w.Tamper(pk, sk, "minReader", 99) }
 // Tamper adds n to a number of an item behind the ledger's back.
 func (w *World) Tamper(pk, sk, attribute string, n int64) {
 	w.T.Helper()
-	if err := w.DB.Tamper(w.T.Context(), table, pk, sk, attribute, n); err != nil {
-		w.T.Fatal(err)
-	}
+	w.must(nil, w.DB.Tamper(w.T.Context(), table, pk, sk, attribute, n))
 }
 
 // Within calls f with a context that ends after that time.

@@ -260,9 +260,9 @@ func drawOf(s *books.Sale, now time.Time) *drawView {
 		d.Phase, d.Until = "nobody may enter yet", s.Draw.EnterFrom
 	case now.Before(s.Draw.EnterUntil):
 		d.Phase, d.Until = "people enter", s.Draw.EnterUntil
-	case !s.Draw.Closed:
+	case s.Draw.Round == 0:
 		d.Phase = "entering is over, the roll is not closed"
-	case !s.Draw.Ordered:
+	case s.Draw.Seed == rules.Digest{}:
 		d.Phase = "the roll is closed, waiting for the dice"
 	case !now.Before(s.ClosesAt):
 		d.Phase = "over"

@@ -94,7 +94,8 @@ var edges = []edge{
 	}},
 	// The judges share no code with the judged.
 	{"the recount knows DynamoDB's client and a second implementation of a draw's rules only", codeIn("infra/kit/books"), only(
-		dynamodbPackage, dynamodbPackage+"/types", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/smithy-go", module+"/infra/kit/drawcheck/rules",
+		dynamodbPackage, dynamodbPackage+"/types", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/smithy-go", "golang.org/x/sync/errgroup",
+		module+"/infra/kit/drawcheck/rules",
 	)},
 	{"the client knows the documented API only", func(s *source) bool { return !s.isTest() && s.dir() == "infra/kit/client" }, only("golang.org/x/sync/errgroup")},
 	{"the verdict knows the answers and the recounted table only", codeIn("infra/kit/verdict"), only(module+"/infra/kit/client", module+"/infra/kit/books")},

@@ -84,7 +84,7 @@ var mutants = []mutant{
 		`newest := before.OperatedAt.UnixMilli()`, `newest := before.ChangedAt.UnixMilli()`},
 	{"P15", "a creation's maxStock is forgotten", "shared/ledger/create.go", overFake + "^creating_again_changes_nothing", `&& r.OptionalNumber("maxStock") == c.MaxStock`, ``},
 	{"P15", "the recount believes a shard's own word for what it was given", "infra/kit/books/judge.go", "infra/kit/books ^TestEachKindOfBrokenBooksIsNamed$",
-		`low, high := p.given(k)`, `low, high := s0.seeded, s.seeded`},
+		`low, high := p.given(k)`, `low, high := s0.Seeded, s.Seeded`},
 	{"P16", "the SDK tries again under the ledger", "shared/ledger/table/client.go", inLedger + "^TestTheClientOfAFunctionMakesOneAttempt",
 		`dynamodb.NewFromConfig(cfg, OneAttempt, func`, `dynamodb.NewFromConfig(cfg, func`},
 	{"P16", "a user sends as much as he likes", "functions/purchase/handler/handler.go", "functions/purchase/handler ^TestTooManyRequestsOfAUser",
@@ -96,7 +96,7 @@ var mutants = []mutant{
 		`return verdict{}, fmt.Errorf("read cancellation: the shard meets its condition: %w", err)`, `return verdict{empty: true}, nil`},
 	{"P19", "a listing for a newer release is read", "shared/ledger/listing.go", overFake + "^a_listing_of_a_newer", `r := table.Read(it)`, `r := table.Reader{Item: it}`},
 	{"P20", "the recount takes a claim that is paid and released", "infra/kit/books/payments.go", "infra/kit/books ^TestEachKindOfBrokenPayment",
-		`if c.paidAt != 0 && c.releasedAt != 0 {`, `if false {`},
+		`p.findIf(c.PaidAt != 0 && c.ReleasedAt != 0,`, `p.findIf(false,`},
 	{"P20", "a release that only a refund tells stays lost", "shared/ledger/maintenance/replay_table.go", overFake + "^a_refund_due_for", `case r.Reason == sale.RefundReleased:`, `case false:`},
 	{"P21", "the grace is left out", "shared/ledger/release.go", overFake + "^an_unpaid_claim_is_released", `due := by.Add(p.grace)`, `due := by`},
 	{"P21", "the time to pay is left out", "shared/sale/payment.go", overFake + "^an_unpaid_claim_is_released", `orderid.Time(orderID).Add(s.PayWithin)`, `orderid.Time(orderID)`},
@@ -111,7 +111,7 @@ var mutants = []mutant{
 	{"P24", "a payment does not wait for its order item", "shared/ledger/pay.go", overFake + "^a_payment_whose_order_item_is_late",
 		`p.OrderID != 0 && l.now().Sub(orderid.Time(p.OrderID)).Abs() < LateOrderWait:`, `false:`},
 	{"P24", "a payment of two orders is no finding of a recount", "infra/kit/books/payments.go", "infra/kit/books ^TestEachKindOfBrokenPayment",
-		`p.compare(payments, hashOf(c.payment),`, `p.compare(payments, hashOf(c.payment+c.User),`},
+		`p.compare(payments, hashOf(c.Payment),`, `p.compare(payments, hashOf(c.Payment+c.User),`},
 	{"P25", "a webhook is read before its signature", "functions/pay/handler/handler.go", "functions/pay/handler ^TestAWebhookWithout",
 		`if err := p.verify(r, raw); err != nil {
 		return outcome{Outcome: unverified}, err
