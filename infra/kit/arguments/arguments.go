@@ -44,15 +44,14 @@ func Parse(f *flag.FlagSet, args []string) error {
 	err := f.Parse(args)
 	f.SetOutput(out)
 	f.Usage = usage
-	if err == nil {
+	switch {
+	case err == nil:
 		return blanks(f)
-	}
-	if !errors.Is(err, flag.ErrHelp) {
+	case !errors.Is(err, flag.ErrHelp):
 		return rephrase(f, err)
-	}
-	if usage != nil {
+	case usage != nil:
 		usage()
-	} else {
+	default:
 		f.PrintDefaults()
 	}
 	return err

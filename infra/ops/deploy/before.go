@@ -111,7 +111,7 @@ func output(ctx context.Context, program string, arguments ...string) ([]byte, e
 func uncommitted(ctx context.Context, tree string) ([]string, error) {
 	out, err := output(ctx, "git", "-C", tree, "status", "--porcelain")
 	if _, missing := os.Stat(filepath.Join(tree, ".git")); err != nil && errors.Is(missing, fs.ErrNotExist) {
-		return nil, preflight.ErrNoClone
+		return nil, errors.New("this is no git clone, so nobody can tell later what was deployed")
 	}
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -102,7 +103,7 @@ func (b *bench) sam() [][]string {
 
 func TestMakeDeployBuildsAndDeploysDevWithTheFilesParameters(t *testing.T) {
 	b := newBench(t, "1000")
-	out, err := b.make("deploy", "ENV=dev", "YES=1", `PARAMETERS=LogLevel=INFO SeedScheduleInput="{\"action\": \"pause\"}"`)
+	out, err := b.make("deploy", "ENV=dev", "YES=1", `PARAMETERS=LogLevel=INFO JwtAudience="two words" SeedScheduleInput="{\"action\": \"pause\"}"`)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -118,30 +119,38 @@ func TestMakeDeployBuildsAndDeploysDevWithTheFilesParameters(t *testing.T) {
 	if diff := cmp.Diff(append(append([]string{"build"}, config...), "--build-dir", ".build/sam"), calls[0]); diff != "" {
 		t.Errorf("sam (-want +got):\n%s", diff)
 	}
-	var overrides, complaints strings.Builder
-	if err := run(t.Context(), []string{"parameters", "-env", "dev", "-config", file, "-template", filepath.Join(root, "template.yaml"),
-		"-built", filepath.Join(root, ".build", "sam"), "LogLevel=INFO", `SeedScheduleInput="{\"action\": \"pause\"}"`}, &overrides, &complaints); err != nil {
-		t.Fatalf("%v\n%s", err, &complaints)
-	}
 	want := append(append([]string{"deploy"}, config...), "--template-file", ".build/sam/template.yaml", "--no-confirm-changeset", "--parameter-overrides")
-	want = append(want, strings.Split(strings.TrimSuffix(overrides.String(), "\n"), "\n")...)
-	if diff := cmp.Diff(want, calls[1]); diff != "" {
+	words, overrides := calls[1][:len(want)], calls[1][len(want):]
+	if diff := cmp.Diff(want, words); diff != "" {
 		t.Errorf("sam (-want +got):\n%s", diff)
+	}
+	for _, override := range []string{
+		`LogLevel="INFO"`, `JwtAudience="two words"`, `SeedScheduleInput="{\"action\": \"pause\"}"`, // from the command line
+		`CreateUserPool="with-test-users"`, // from the file
+		`ExistingTable=""`,                 // from the template
+	} {
+		if !slices.Contains(overrides, override) {
+			t.Errorf("sam gets no %s:\n%s", override, strings.Join(overrides, "\n"))
+		}
+	}
+	if strings.Contains(strings.Join(overrides, " "), "OriginSecret") {
+		t.Error("a secret that was not given is set to an empty value, but the stack must keep it")
 	}
 	if !strings.Contains(out, "ok    Lambda concurrency") || strings.Contains(out, "FAIL") {
 		t.Errorf("the preflight printed:\n%s", out)
 	}
 }
 
-func TestMakeDeployAsksBeforeProd(t *testing.T) {
+func TestMakeDeployAsksBeforeProdAndTakesASecretThatIsGiven(t *testing.T) {
 	b := newBench(t, "1000")
-	out, err := b.make("deploy", "ENV=prod", "PARAMETERS=CreateUserPool=true AlarmEmail=ops@example.com")
+	const secret = "0123456789abcdef0123456789abcdef"
+	out, err := b.make("deploy", "ENV=prod", "PARAMETERS=CreateUserPool=true AlarmEmail=ops@example.com CreateFront=own OriginSecret="+secret)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	calls := b.sam()
-	if len(calls) != 2 || strings.Contains(strings.Join(calls[1], " "), "confirm") {
-		t.Errorf("sam was called %q; want it to ask for confirmation as set in the file", calls)
+	if len(calls) != 2 || strings.Contains(strings.Join(calls[1], " "), "confirm") || !slices.Contains(calls[1], `OriginSecret="`+secret+`"`) {
+		t.Errorf("sam was called %q; want it to ask for confirmation as set in the file, and the secret", calls)
 	}
 }
 
@@ -170,15 +179,5 @@ func TestMakeDeployStopsBeforeSAMIfThePreflightFails(t *testing.T) {
 				t.Errorf("%v, sam was called %q, want a failure with %q before it:\n%s", err, b.sam(), tt.says, out)
 			}
 		})
-	}
-}
-
-func TestMakePreflightOfflineMakesNoCalls(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, "1000")
-	b.program("aws", "echo asked >&2; exit 1\n")
-	out, err := b.make("preflight", "ENV=dev", "OFFLINE=1")
-	if err != nil || !strings.Contains(out, "-offline") {
-		t.Errorf("%v\n%s", err, out)
 	}
 }

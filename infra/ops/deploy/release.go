@@ -75,11 +75,8 @@ func runRelease(ctx context.Context, c *command) error {
 		return err
 	}
 	files := map[string][]byte{"THIRD-PARTY-LICENSES.txt": notices}
-	for name, from := range map[string]string{"template.yaml": c.template, "front.yaml": "infra/front.yaml", "alarms.yaml": "infra/alarms.yaml", "LICENSE": "LICENSE"} {
-		if from != c.template {
-			from = filepath.Join(tree, from)
-		}
-		if files[name], err = os.ReadFile(from); err != nil {
+	for _, from := range []string{"template.yaml", "infra/front.yaml", "infra/alarms.yaml", "LICENSE"} {
+		if files[filepath.Base(from)], err = os.ReadFile(filepath.Join(tree, from)); err != nil {
 			return err
 		}
 	}
@@ -119,15 +116,15 @@ func releasable(ctx context.Context, tree, tag string) error {
 	if !strings.Contains(string(changelog), "\n## "+sale.Release+" - ") {
 		return fmt.Errorf("infra/docs/CHANGELOG.md has no section of %s", sale.Release)
 	}
-	commits, err := output(ctx, "git", "-C", tree, "for-each-ref", "--format=%(objectname) %(*objectname)", "refs/tags/v"+sale.Release)
-	if err != nil || len(bytes.TrimSpace(commits)) == 0 {
+	tags := []string{"-C", tree, "tag", "--list", "v" + sale.Release}
+	released, err := output(ctx, "git", tags...)
+	if err != nil || len(released) == 0 {
 		return err
 	}
-	head, err := output(ctx, "git", "-C", tree, "rev-parse", "HEAD")
-	if err == nil && !bytes.Contains(commits, bytes.TrimSpace(head)) {
-		return fmt.Errorf("%s is released: another commit has the tag v%s", sale.Release, sale.Release)
+	if here, err := output(ctx, "git", append(tags, "--points-at", "HEAD")...); err != nil || len(here) > 0 {
+		return err
 	}
-	return err
+	return fmt.Errorf("%s is released: another commit has the tag v%s", sale.Release, sale.Release)
 }
 
 // zipped writes a zip with that program.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -16,18 +17,13 @@ const reserves = "Purchase:400,Query:0,Page:0,Pay:0,Operate:10,Finalize:20,Recon
 
 // reserve replaces in a list like reserves what the plan says.
 func (a advice) reserve(list string) string {
-	planned := map[string]int{
+	for name, n := range map[string]int{
 		"Purchase": a.concurrency, "Query": a.queries, "Operate": operators, "Finalize": a.finalizers,
 		"Reconcile": reconcilers, "Release": releasers, "Draw": drawers,
+	} {
+		list = regexp.MustCompile(name+`:\d+`).ReplaceAllString(list, fmt.Sprintf("%s:%d", name, n))
 	}
-	all := strings.Split(list, ",")
-	for i, one := range all {
-		name, _, _ := strings.Cut(one, ":")
-		if n, ok := planned[name]; ok {
-			all[i] = name + ":" + strconv.Itoa(n)
-		}
-	}
-	return strings.Join(all, ",")
+	return list
 }
 
 // burst is the throttle's burst beside a rate of requests a second.
@@ -122,16 +118,13 @@ func rest(o output) error {
 	return nil
 }
 
-// write puts the parameters into the environment's sale file.
+// write puts the parameters into the environment's sale file, a line for each.
 func write(o output, p map[string]string) error {
 	arguments, err := (&samconfig.Environment{Parameters: p}).Arguments()
 	if err != nil {
 		return err
 	}
-	text := strings.Join(arguments, "\n")
-	if text != "" {
-		text += "\n"
-	}
+	text := strings.Join(append(arguments, ""), "\n")
 	if err := os.WriteFile(samconfig.SaleFile(o.config, o.environment), []byte(text), 0o644); err != nil {
 		return fmt.Errorf("write the sale's parameters: %w", err)
 	}

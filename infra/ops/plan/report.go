@@ -62,9 +62,8 @@ func report(out io.Writer, w wish, a advice, r course) {
 	_, _ = fmt.Fprintln(out, "\nBilled besides")
 	line("pages", "%s if every user opens the page and signs in; %s with a front",
 		dollars(price.Bill(pagesOf(float64(w.users), false))), dollars(price.Bill(pagesOf(float64(w.users), true))))
-	lite, essentials := price.SignIns(w.users)
-	line("sign-ins", "$%.2f if %s people sign in to the stack's own user pool in the month (CreateUserPool; Cognito's plan Lite, the first %s free; $%.2f by Essentials); with an issuer of yours AWS bills nothing",
-		lite, grouped(float64(w.users)), grouped(price.FreeSignIns), essentials)
+	line("sign-ins", "$%.2f if %s people sign in to the stack's own user pool in the month (CreateUserPool; the first %s are free); with an issuer of yours AWS bills nothing",
+		price.SignIns(w.users), grouped(float64(w.users)), grouped(price.FreeSignIns))
 	if a.warmWrites > coldWrites {
 		line("warm throughput", "once, when it is raised, and never lowered: the table keeps it for good; AWS's price list has the sum, this plan does not")
 	}

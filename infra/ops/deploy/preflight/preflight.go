@@ -67,9 +67,6 @@ type Lookup interface {
 	Balanced(ctx context.Context, table string) error
 }
 
-// ErrNoClone means that the work tree has no history, as in a ZIP of it.
-var ErrNoClone = errors.New("this is no git clone, so nobody can tell later what was deployed")
-
 // Run makes every check.
 func Run(ctx context.Context, d Deployment) []Finding {
 	r := &report{Deployment: d}
@@ -116,7 +113,15 @@ type report struct {
 	findings []Finding
 }
 
-func (r *report) text(parameter string) string { return value(r.Template, parameter) }
+// text returns a parameter's value, empty if there is none.
+func (r *report) text(parameter string) string {
+	for _, p := range r.Template.Parameters {
+		if p.Name == parameter {
+			return p.Value
+		}
+	}
+	return ""
+}
 
 func (r *report) number(parameter string) int { return number(r.text(parameter)) }
 
@@ -169,24 +174,20 @@ func (r *report) bus(ctx context.Context) {
 }
 
 func (r *report) tree(ctx context.Context) {
-	const check = "work tree"
 	if r.Changes == nil {
 		return
 	}
 	files, err := r.Changes(ctx)
-	spoilt := Warning
-	if r.Production {
-		spoilt = Failed
+	if err == nil && len(files) > 0 {
+		err = fmt.Errorf("%d files are not committed, the first: %s", len(files), strings.TrimSpace(files[0]))
 	}
 	switch {
-	case errors.Is(err, ErrNoClone):
-		r.add(spoilt, check, "%v", err)
-	case err != nil:
-		r.add(Failed, check, "%v", err)
-	case len(files) == 0:
-		r.add(OK, check, "everything is committed")
+	case err == nil:
+		r.add(OK, "work tree", "everything is committed")
+	case r.Production:
+		r.add(Failed, "work tree", "%v", err)
 	default:
-		r.add(spoilt, check, "%d files are not committed, the first: %s", len(files), strings.TrimSpace(files[0]))
+		r.add(Warning, "work tree", "%v", err)
 	}
 }
 

@@ -202,9 +202,7 @@ func TestADeploymentIsStoppedIfItWouldFailOrHarm(t *testing.T) {
 		{Failed, "a bus that is not there", "no such bus", fails("Bus", "no such bus", "PublishEvents", "true", "EventBusArn", bus)},
 		{Failed, "a bus of another region", "EventBusArn=arn:aws:events:eu-west-1:123456789012:event-bus/orders: it must be in", gives("PublishEvents", "true", "EventBusArn", strings.Replace(bus, "us-east-1", "eu-west-1", 1))},
 		{Failed, "a work tree with changes in production", "1 files are not committed, the first: x.go", func(a *attempt) { a.changed = "x.go" }},
-		{Failed, "a tree without its history in production", "this is no git clone", func(a *attempt) {
-			a.Changes = func(context.Context) ([]string, error) { return nil, ErrNoClone }
-		}},
+		{Failed, "a tree without its history in production", "this is no git clone", fails("Changes", "this is no git clone")},
 
 		{Failed, "an account that does not answer", "cannot be read: no credentials", fails("Limits", "no credentials")},
 		{Failed, "more reserved than the account has", "of which 532 can be reserved", func(a *attempt) { a.limits.Unreserved = 632 }},

@@ -3,7 +3,6 @@ package preflight
 import (
 	"fmt"
 	"os"
-	"slices"
 
 	"flashsale/infra/local/cloudformation"
 )
@@ -47,12 +46,4 @@ func evaluate(text []byte, region string, parameters map[string]string) (t *clou
 		return nil, fmt.Errorf("parse template: %w", err)
 	}
 	return t, nil
-}
-
-// value returns a parameter's value, empty if there is none.
-func value(t *cloudformation.Template, name string) string {
-	if i := slices.IndexFunc(t.Parameters, func(p cloudformation.Parameter) bool { return p.Name == name }); i >= 0 {
-		return t.Parameters[i].Value
-	}
-	return ""
 }

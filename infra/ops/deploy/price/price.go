@@ -62,17 +62,15 @@ func Bill(u Usage) []Line {
 	return bill
 }
 
-// FreeSignIns are the people a month who cost nothing, in each plan and for good: the one free tier
+// FreeSignIns are the people a month who cost nothing, for good: the one free tier
 // that is counted, because most sales would cost nothing at all by it.
 const FreeSignIns = 10_000
 
 // SignIns is what that many people cost in dollars who sign in to a Cognito user pool within a
-// month, by its plan Lite and by its plan Essentials.
-func SignIns(people int) (lite, essentials float64) {
+// month, by its plan Lite, which the template's has.
+func SignIns(people int) float64 {
 	between := func(from, to float64) float64 { return max(0, min(float64(people), to)-from) }
-	lite = between(FreeSignIns, 1e5)*signIn + between(1e5, 1e6)*signInFrom100k +
-		between(1e6, math.Inf(1))*signInFrom1M
-	return lite, between(FreeSignIns, math.Inf(1)) * essentialSignIn
+	return between(FreeSignIns, 1e5)*signIn + between(1e5, 1e6)*signInFrom100k + between(1e6, math.Inf(1))*signInFrom1M
 }
 
 // Sum is the bill's total in dollars.

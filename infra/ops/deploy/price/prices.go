@@ -21,9 +21,7 @@ const (
 	edgeRequest  = 0.0100 / 1e4 // HTTPS to CloudFront, North America or Europe; https://wring.co/blog/aws-cloudfront-pricing-guide, 2026-11-22
 	inspection   = 0.60 / 1e6   // of an edge request by its web ACL; https://c3x.dev/blog/aws-waf-cost-explained/, 2026-11-22
 
-	// A person who signs in to a Cognito user pool within a month: of the plan Lite up to 100,000, up to
-	// a million and beyond (https://github.com/stacktape/stacktape, 2026-11-27), and of the plan
-	// Essentials (https://aws.amazon.com/cognito/pricing/, 2026-09-20).
+	// A person who signs in to a Cognito user pool of the plan Lite within a month: up to 100,000, up to
+	// a million and beyond; https://github.com/stacktape/stacktape, 2026-11-27.
 	signIn, signInFrom100k, signInFrom1M = 0.0055, 0.0046, 0.00325
-	essentialSignIn                      = 0.015
 )
