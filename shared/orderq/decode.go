@@ -39,7 +39,7 @@ func Decode(body string) (Message, error) {
 	case w.Buckets < 0 || w.Buckets > sale.MaxShards:
 		return Message{}, poison(errors.New("invalid buckets"))
 	}
-	return Message{SaleID: w.SaleID, User: w.User, ClaimID: w.ClaimID, Buckets: w.Buckets}, nil
+	return w.Message, nil
 }
 
 // unmarshal also returns the version of a message whose other members have unexpected
@@ -57,9 +57,6 @@ func unmarshal(body string) (w wire, err error) {
 func poison(err error) error { return sale.Fail(sale.Poison, err) }
 
 type wire struct {
-	V       int    `json:"v"`
-	SaleID  string `json:"saleId"`
-	User    string `json:"user"`
-	ClaimID string `json:"claimId"`
-	Buckets int    `json:"buckets"`
+	V int `json:"v"`
+	Message
 }

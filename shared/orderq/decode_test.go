@@ -32,7 +32,7 @@ func TestAMessageIsTheVeryTextThatTheJSONPackageWrites(t *testing.T) {
 		var want bytes.Buffer
 		e := json.NewEncoder(&want)
 		e.SetEscapeHTML(false)
-		if err := e.Encode(wire{1, "moutai", user, "C1", 13}); err != nil {
+		if err := e.Encode(wire{1, Message{"moutai", user, "C1", 13}}); err != nil {
 			t.Fatal(err)
 		}
 		if got := Encode(Message{"moutai", user, "C1", 13}); got+"\n" != want.String() {

@@ -7,12 +7,12 @@ import (
 
 // Message names one accepted claim.
 type Message struct {
-	SaleID  string
-	User    string
-	ClaimID string
+	SaleID  string `json:"saleId"`
+	User    string `json:"user"`
+	ClaimID string `json:"claimId"`
 	// Buckets is the sale's number of them, see sale.Claim; 0 if not known. With it the
 	// claim is found without reading its sale, an item that the whole crowd reads.
-	Buckets int
+	Buckets int `json:"buckets"`
 }
 
 // Of returns the message of a claim.

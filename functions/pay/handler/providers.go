@@ -106,12 +106,12 @@ var (
 	errOld      = sale.Refuse(sale.InvalidRequest, "the webhook was not signed within 300 seconds of now")
 )
 
-// verifyAny returns nil if one of the secrets' checks succeeds. isOld recognises the error
+// verifyAny returns nil if the check succeeds with one of the secrets. isOld recognises the error
 // of a signature whose time is not acceptable.
-func verifyAny(checks []func() error, isOld func(error) bool) error {
+func verifyAny[Secret any](secrets []Secret, check func(Secret) error, isOld func(error) bool) error {
 	var all error
-	for _, check := range checks {
-		err := check()
+	for _, secret := range secrets {
+		err := check(secret)
 		if err == nil {
 			return nil
 		}

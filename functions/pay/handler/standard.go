@@ -30,11 +30,8 @@ func newStandardWebhooks(secrets []string) (provider, error) {
 		headers.Set(standardwebhooks.HeaderWebhookID, r.WebhookID.Value)
 		headers.Set(standardwebhooks.HeaderWebhookTimestamp, r.WebhookTimestamp.Value)
 		headers.Set(standardwebhooks.HeaderWebhookSignature, r.WebhookSignature.Value)
-		var checks []func() error
-		for _, key := range keys {
-			checks = append(checks, func() error { return key.Verify(body, headers) })
-		}
-		return verifyAny(checks, func(err error) bool {
+		check := func(key *standardwebhooks.Webhook) error { return key.Verify(body, headers) }
+		return verifyAny(keys, check, func(err error) bool {
 			return errors.Is(err, standardwebhooks.ErrMessageTooOld) || errors.Is(err, standardwebhooks.ErrMessageTooNew)
 		})
 	}

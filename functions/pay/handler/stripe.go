@@ -42,16 +42,13 @@ func newStripe(secrets []string, events string, now func() time.Time) (provider,
 		return provider{}, fmt.Errorf("want %s, %s or %s", checkoutEvents, paymentIntentEvents, anyEvents)
 	}
 	verify := func(r *httpapi.Request, body []byte) error {
-		var checks []func() error
-		for _, secret := range secrets {
-			checks = append(checks, func() error {
-				if err := webhook.ValidatePayload(body, r.StripeSignature.Value, secret); err != nil {
-					return err
-				}
-				return notAhead(r.StripeSignature.Value, now())
-			})
+		check := func(secret string) error {
+			if err := webhook.ValidatePayload(body, r.StripeSignature.Value, secret); err != nil {
+				return err
+			}
+			return notAhead(r.StripeSignature.Value, now())
 		}
-		return verifyAny(checks, func(err error) bool { return errors.Is(err, webhook.ErrTooOld) || errors.Is(err, errAhead) })
+		return verifyAny(secrets, check, func(err error) bool { return errors.Is(err, webhook.ErrTooOld) || errors.Is(err, errAhead) })
 	}
 	read := func(body []byte) (sale.Payment, subject, error) {
 		return readStripe(body, events)
