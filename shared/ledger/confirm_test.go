@@ -121,23 +121,6 @@ func TestTheStatementThatMeetsContentionIsTriedAgainAlone(t *testing.T) {
 	}
 }
 
-func TestABatchWhoseAnswerWasLostFindsItsOwnWrites(t *testing.T) {
-	for _, reply := range []dynamotest.Reply{dynamotest.ReplyTimeout, dynamotest.ReplyInternalError, dynamotest.ReplyBrokenConnection} {
-		for at := range 2 {
-			w, db, refs := claimed(t, 25)
-			batches(db, map[int]dynamotest.Fault{at: {Kind: dynamotest.LostReply, Reply: reply}})
-			got := w.Ledger.Confirm(w.Ctx, refs)
-			if fresh(got) != 25 {
-				t.Errorf("reply %v of batch %d: %d of 25 are new", reply, at, fresh(got))
-			}
-			if next := w.Number("SEQ#2026-11-11", "SEQ", "next"); next != 25 {
-				t.Errorf("reply %v of batch %d: %d numbers taken, want 25", reply, at, next)
-			}
-			inOrder(t, w, got, refs)
-		}
-	}
-}
-
 func TestABatchThatIsAppliedLateChangesNoOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := dynamotest.Fault{Kind: dynamotest.ApplyLate}

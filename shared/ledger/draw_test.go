@@ -43,128 +43,77 @@ func counted(t *testing.T, db *dynamotest.DB, what string, writes, reads float64
 	}
 }
 
-func TestWhatADrawCosts(t *testing.T) {
+func TestWhatPeopleInADrawCost(t *testing.T) {
 	w, db, _ := faulty(t)
-	const shards = 100
-	c := w.Drawn(200, shards)
+	c := w.Drawn(200, 100)
 	w.Create(c)
 	w.Pass(c.EnterFrom.Sub(w.Now()))
-	users := make([]string, 400)
-	entered := w.Environment()
-	enter := func(i int) {
-		users[i] = "user-" + strconv.Itoa(i)
-		if _, err := entered.Enter(w.Ctx, "moutai", users[i], drawSettle, nil); err != nil {
-			t.Fatal(err)
+	entering := w.Environment()
+	enter := func(user string) func() {
+		return func() {
+			if _, err := entering.Enter(w.Ctx, "moutai", user, drawSettle, nil); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	counted(t, db, "the first entry of an environment", 1, 2, map[string]int{"GetItem": 2, "PutItem": 1}, func() { enter(0) })
-	counted(t, db, "any other entry", 1, 0, map[string]int{"PutItem": 1}, func() { enter(1) })
-	for i := 2; i < len(users); i++ {
-		w.Pass(time.Second)
-		enter(i)
-	}
-	w.Pass(c.EnterUntil.Add(drawSettle).Sub(w.Now()))
-	s := drawState(t, w).Sale
-	var head draw.Head
-	var err error
-	closes := func() {
-		if head, err = w.Environment().CloseRoll(w.Ctx, s, func(at time.Time) uint64 { return uint64(at.Unix()) }, time.Hour); err != nil {
-			t.Fatal(err)
+	counted(t, db, "the first entry of an environment", 1, 2, map[string]int{"GetItem": 2, "PutItem": 1}, enter("alice"))
+	counted(t, db, "any other entry", 1, 0, map[string]int{"PutItem": 1}, enter("bob"))
+
+	w, db, _ = faulty(t)
+	users, ranks := w.Rolled(func(*sale.Creation) {}, 200, 100, 400)
+	begin := func() (call draw.Call) {
+		begun, err := w.Ledger.BeginCall(w.Ctx, drawState(t, w), ranks, drawGap)
+		if err == nil {
+			call, err = w.Ledger.FinishCall(w.Ctx, "moutai", ranks, drawGap)
 		}
+		if err != nil || !begun || !call.Complete {
+			t.Fatalf("got %t, %+v (%v)", begun, call, err)
+		}
+		w.Pass(call.From.Sub(w.Now()))
+		return call
 	}
-	closes()
-	counted(t, db, "a look at a roll that is closed", 0, 1, map[string]int{"GetItem": 1}, closes)
-	remove(t, db, "DRAW#moutai", "HEAD") // as if it had been cut off
-	counted(t, db, "the closing of a roll whose pages are stored", 1, 258, map[string]int{"GetItem": 2, "Query": 256, "PutItem": 1}, closes)
-	query := w.Environment()
+	s, public, page := w.Current(), w.Environment(), pageOf(w, users[0])
 	shows := func() {
-		if _, err := query.RollPage(w.Ctx, s, 0); err != nil {
+		if _, err := public.RollPage(w.Ctx, s, page); err != nil {
 			t.Error(err)
 		}
 	}
-	counted(t, db, "the first page of a roll", 0, 1.5, map[string]int{"Query": 2}, shows)
-	counted(t, db, "a page again", 0, 0, map[string]int{}, shows)
-	public := w.Environment()
 	shown := func() {
 		if d, err := public.Draw(w.Ctx, s); err != nil || !d.IsClosed() {
 			t.Errorf("got %+v (%v)", d, err)
 		}
 	}
-	counted(t, db, "the draw", 0, 1, map[string]int{"Query": 1}, shown)
+	counted(t, db, "the first page of a roll", 0, 1.5, map[string]int{"Query": 2}, shows)
+	counted(t, db, "a page again, and the draw", 0, 0, map[string]int{}, func() { shows(); shown() })
 	w.Pass(2*time.Second - time.Millisecond)
 	counted(t, db, "the draw, just before two seconds later", 0, 0, map[string]int{}, shown)
 	w.Pass(time.Millisecond)
 	counted(t, db, "the draw two seconds later", 0, 1, map[string]int{"Query": 1}, shown)
-	seed := draw.SeedOf("moutai", head.Roll, sha256.Sum256([]byte("signature")))
-	if err := w.Environment().SetSeed(w.Ctx, s, seed, []byte("signature")); err != nil {
-		t.Fatal(err)
-	}
-	w.Pass(c.OpensAt.Sub(w.Now()))
-	leaves, err := w.Environment().Leaves(w.Ctx, s, head.Roll)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ranks := draw.Ranks(seed, leaves)
-	function := w.Environment()
-	var state ledger.DrawState
-	var call draw.Call
-	counted(t, db, "a look at a draw whose call is due", 0, 102, map[string]int{"GetItem": 2, "BatchGetItem": 1}, func() {
-		state, err = function.DrawState(w.Ctx, "moutai", drawGap)
-	})
-	if err != nil || !state.HasStock {
-		t.Fatalf("got %+v (%v)", state, err)
-	}
-	// A transaction costs twice as much as its writes: the sale, the trail, the call, and the look
-	// for a seed that has the change's id.
-	counted(t, db, "the beginning of a call", 8, 2, map[string]int{"GetItem": 1, "Query": 1, "TransactWriteItems": 1}, func() {
-		if begun, err := function.BeginCall(w.Ctx, state, ranks, drawGap); err != nil || !begun {
-			t.Fatal(begun, err)
-		}
-	})
-	counted(t, db, "the rest of a call of 100 shards", 101, 102, map[string]int{"GetItem": 2, "UpdateItem": 101, "BatchGetItem": 1}, func() {
-		call, err = function.FinishCall(w.Ctx, "moutai", ranks, drawGap)
-	})
-	if err != nil || !call.Complete || call.Stock != 200 {
-		t.Fatalf("got %+v (%v)", call, err)
-	}
-	counted(t, db, "a look at a draw during a call", 0, 2, map[string]int{"GetItem": 2}, func() { drawStateOf(t, w, function) })
 
-	w.Pass(call.From.Sub(w.Now()))
-	slices.SortFunc(users, func(a, b string) int { return rankOf(w, seed, a).Compare(rankOf(w, seed, b)) })
-	buy := func(l *ledger.Ledger, user string, want sale.Code) {
-		t.Helper()
-		_, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user, CallGap: drawGap})
-		w.Refused(want, err)
+	call := begin()
+	l := w.Environment()
+	buys := func(user string, want sale.Code) func() {
+		return func() {
+			_, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user, CallGap: drawGap})
+			w.Refused(want, err)
+		}
 	}
 	// The sale, the call, the head, the key and a part of the roll.
-	l := w.Environment()
-	counted(t, db, "the first purchase of an environment", 4, 4, map[string]int{"GetItem": 5, "TransactWriteItems": 1}, func() { buy(l, users[0], "") })
-	page := pageOf(w, users[0])
-	for _, user := range users[1:200] {
-		if pageOf(w, user) != page {
-			counted(t, db, "another purchase", 4, 0.5, map[string]int{"GetItem": 1, "TransactWriteItems": 1}, func() { buy(l, user, "") })
-			break
-		}
-	}
+	counted(t, db, "the first purchase of an environment", 4, 4, map[string]int{"GetItem": 5, "TransactWriteItems": 1}, buys(users[0], ""))
+	other := slices.IndexFunc(users, func(user string) bool { return pageOf(w, user) != page })
+	counted(t, db, "another purchase", 4, 0.5, map[string]int{"GetItem": 1, "TransactWriteItems": 1}, buys(users[other], ""))
 	// The sale must be read consistently once before it refuses.
-	counted(t, db, "the first refusal of whoever is not called", 0, 1, map[string]int{"GetItem": 1}, func() { buy(l, users[300], sale.NotYourTurn) })
-	counted(t, db, "any other", 0, 0, map[string]int{}, func() { buy(l, users[301], sale.NotYourTurn) })
+	counted(t, db, "the first refusal of whoever is not called", 0, 1, map[string]int{"GetItem": 1}, buys(users[300], sale.NotYourTurn))
+	counted(t, db, "any other", 0, 0, map[string]int{}, buys(users[301], sale.NotYourTurn))
 
 	w.Pass(call.Until.Add(drawGap).Sub(w.Now()))
-	state = drawState(t, w)
-	if begun, err := function.BeginCall(w.Ctx, state, ranks, drawGap); err != nil || !begun {
-		t.Fatal(begun, err)
-	}
-	if call, err = function.FinishCall(w.Ctx, "moutai", ranks, drawGap); err != nil {
-		t.Fatal(err)
-	}
-	w.Pass(call.From.Sub(w.Now()))
+	begin()
 	l = w.Environment()
-	buy(l, users[199], sale.TurnOver)
+	buys(users[199], sale.TurnOver)()
 	// A winner whose answer was lost does not hear that the turn is over. Its part is remembered,
 	// the look for the claim costs half a unit.
-	buy(l, users[0], sale.AlreadyOrdered)
-	counted(t, db, "whose turn is over, again", 0, 0.5, map[string]int{"GetItem": 1}, func() { buy(l, users[199], sale.TurnOver) })
+	buys(users[0], sale.AlreadyOrdered)()
+	counted(t, db, "whose turn is over, again", 0, 0.5, map[string]int{"GetItem": 1}, buys(users[199], sale.TurnOver))
 }
 
 func TestACrowdReadsAnIncompleteCallTwiceASecondAndACompleteOneOnce(t *testing.T) {
@@ -199,12 +148,7 @@ func TestACrowdReadsAnIncompleteCallTwiceASecondAndACompleteOneOnce(t *testing.T
 
 func drawState(t *testing.T, w *ledgertest.World) ledger.DrawState {
 	t.Helper()
-	return drawStateOf(t, w, w.Environment())
-}
-
-func drawStateOf(t *testing.T, w *ledgertest.World, l *ledger.Ledger) ledger.DrawState {
-	t.Helper()
-	d, err := l.DrawState(w.Ctx, "moutai", drawGap)
+	d, err := w.Environment().DrawState(w.Ctx, "moutai", drawGap)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,10 +162,6 @@ func leafOf(w *ledgertest.World, user string) draw.Leaf {
 }
 
 func pageOf(w *ledgertest.World, user string) byte { return leafOf(w, user).Page() }
-
-func rankOf(w *ledgertest.World, seed draw.Digest, user string) draw.Rank {
-	return draw.RankOf(seed, leafOf(w, user))
-}
 
 // entered is a table whose entries are generated when they are read: among a million items the
 // collector would not keep to the limit on a busy machine.

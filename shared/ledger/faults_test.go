@@ -354,22 +354,6 @@ func TestOneBuyerFindsEveryShardEmptyInOneRequest(t *testing.T) {
 	})
 }
 
-func TestANewEnvironmentAdmitsByAnEventuallyConsistentRead(t *testing.T) {
-	w, db, _ := faulty(t)
-	w.Open(10, 1)
-	var reads []bool // whether consistent
-	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-		if in, ok := c.Input.(*dynamodb.GetItemInput); ok {
-			reads = append(reads, aws.ToBool(in.ConsistentRead))
-		}
-		return dynamotest.Fault{}
-	}
-	w.Accepted(w.Buy("alice"))
-	if len(reads) != 1 || reads[0] {
-		t.Errorf("consistent reads of the sale %v, want one that is not", reads)
-	}
-}
-
 func TestTheAnswerToAClosingTellsOfAllShards(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.Open(2, 2)

@@ -6,7 +6,6 @@ import (
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/proof/ledgertest"
-	"flashsale/shared/sale"
 )
 
 const table = "Ledger"
@@ -37,21 +36,4 @@ func TestTheLedgerOverAFakeWhoseReadsLag(t *testing.T) {
 		db.Lag = time.Hour
 		return ledgertest.Engine{API: db, Table: table}
 	})
-}
-
-func TestARepeatedAdditionTouchesNoShardThatHasItsUnits(t *testing.T) {
-	w, db, _ := faulty(t)
-	db.Lag = time.Hour
-	w.Open(4, 4)
-	addition := sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 4}
-	if _, err := w.Ledger.Add(w.Ctx, addition); err != nil {
-		t.Fatal(err)
-	}
-	db.ResetUsage()
-	if done, err := w.Ledger.Add(w.Ctx, addition); err != nil || done.Applied {
-		t.Errorf("the repeat: %+v (%v), want that nothing is applied", done, err)
-	}
-	if n := db.Calls()["TransactWriteItems"]; n != 1 {
-		t.Errorf("%d transactions, want only the one that compares the requests", n)
-	}
 }

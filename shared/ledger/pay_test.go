@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -143,26 +142,6 @@ func TestAPaymentWaitsForAThrottledReadAndIsBusyInTheEnd(t *testing.T) {
 	}
 }
 
-// A refund whose put had no answer must be there after the next report.
-func TestARefundWhoseAnswerWasLostIsThere(t *testing.T) {
-	for name, kind := range map[string]dynamotest.Kind{"lost": dynamotest.LostReply, "not applied": dynamotest.ServerError} {
-		w, db, _ := faulty(t)
-		w.OpenUnpaid(5, 1)
-		id := w.Ordered("alice")[0]
-		w.Cancels("alice")
-		db.Fault = dynamotest.Fault{Kind: kind}.On("TransactWriteItems", "REFUND#")
-		_, err := w.Ledger.Pay(w.Ctx, ledgertest.PaymentOf(id, "pi_1"))
-		if kind == dynamotest.ServerError {
-			w.Refused(sale.Busy, err)
-		}
-		db.Fault = nil
-		done, err := w.Ledger.Pay(w.Ctx, ledgertest.PaymentOf(id, "pi_1"))
-		if err != nil || done.Refund == nil || w.Item("REFUND#moutai", "stripe#pi_1") == nil {
-			t.Errorf("%s: got %+v (%v)", name, done, err)
-		}
-	}
-}
-
 // A plain read may see half of a transaction: here the guard of a payment without its refund,
 // whose put had no answer. The report must come again until both are visible.
 func TestAGuardThatIsVisibleBeforeItsRefundIsBusy(t *testing.T) {
@@ -185,40 +164,6 @@ func TestAGuardThatIsVisibleBeforeItsRefundIsBusy(t *testing.T) {
 			t.Errorf("got %+v (%v)", done, err)
 		}
 	})
-}
-
-// Release and put-back are each other's and their own repeats; what is applied late fails.
-func TestReleasesWhoseAnswersAreLostOrLateCountOnce(t *testing.T) {
-	for _, kind := range []dynamotest.Kind{dynamotest.LostReply, dynamotest.ApplyLate} {
-		for nth := 1; nth <= 4; nth++ { // the transaction that is hit
-			w, db, _ := faulty(t)
-			w.OpenUnpaid(60, 2)
-			for i := range 8 {
-				w.Ordered(fmt.Sprint("user-", i))
-			}
-			w.Pass(payWithin + grace)
-			var seen atomic.Int64
-			db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-				if c.Op == "TransactWriteItems" && seen.Add(1) == int64(nth) {
-					return dynamotest.Fault{Kind: kind}
-				}
-				return dynamotest.Fault{}
-			}
-			if _, err := lateRelease(w, w.Environment()); err != nil {
-				t.Errorf("%v, transaction %d: %v", kind, nth, err)
-			}
-			if kind == dynamotest.ApplyLate {
-				db.ApplyPending()
-			}
-			if _, err := lateRelease(w, w.Environment()); err != nil {
-				t.Errorf("%v, transaction %d: %v", kind, nth, err)
-			}
-			if left := w.Stock(2); left[0]+left[1] != 60 {
-				t.Errorf("%v, transaction %d: %v in stock, want all 60", kind, nth, left)
-			}
-			w.Settled(2)
-		}
-	}
 }
 
 // The time of an invocation ends before the pass: half of it is for reading.

@@ -135,18 +135,6 @@ func TestASaleThatEndsWhileAUserIsAskedAboutCostsNoTransaction(t *testing.T) {
 	})
 }
 
-func TestAMessageAboutAClaimThatIsNotThereCostsOneRead(t *testing.T) {
-	w, db, refs := claimed(t, 1)
-	refs[0].User = "nobody"
-	db.ResetUsage()
-	if got := w.Ledger.Confirm(w.Ctx, refs); sale.CodeOf(got[0].Err) != sale.Poison {
-		t.Errorf("got %+v, want poison", got)
-	}
-	if diff := cmp.Diff(map[string]int{"BatchGetItem": 1}, db.Calls()); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
-}
-
 func TestAPassReadsEveryBucketOnceAndTheShardsTwiceButOnlyTheShardsWhileNothingIsSold(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.Open(40, 16) // four buckets

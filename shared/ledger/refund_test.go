@@ -8,9 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/ledger"
@@ -67,28 +64,6 @@ func TestManyRefundsAtOnceDoNotWaitForEachOther(t *testing.T) {
 	})
 }
 
-func TestAnEnvironmentWritesTheListingWithoutEffectOnce(t *testing.T) {
-	w, db, _ := faulty(t)
-	w.OpenUnpaid(5, 1)
-	id := w.Ordered("alice")[0]
-	for i := range 2 { // it is paid, and another payment is to be refunded
-		w.Settles(ledgertest.PaymentOf(id, fmt.Sprint("pi_", i)))
-	}
-	w.Pass(time.Minute)
-	for i, want := range []int{3, 2, 2, 3} { // the first finds the claim paid
-		if i == 3 {
-			w.Pass(59 * time.Minute) // what it has read ages from the refund that is noted
-		}
-		db.ResetUsage()
-		if done, err := w.Ledger.Pay(w.Ctx, ledgertest.PaymentOf(id, fmt.Sprint("pi_again_", i))); err != nil || done.Refund == nil {
-			t.Fatalf("got %+v (%v)", done, err)
-		}
-		if n := db.Calls()["TransactWriteItems"]; n != want {
-			t.Errorf("refund %d: %d transactions, want %d", i, n, want)
-		}
-	}
-}
-
 // A mark whose answer was lost is this call's; one that is there before it is another's.
 func TestWhoMarkedARefund(t *testing.T) {
 	for name, lost := range map[string]int{"every call is answered": 0, "the first answer is lost": 1} {
@@ -134,26 +109,5 @@ func TestACountThatIsCutOffContinuesBehindTheLastPage(t *testing.T) {
 	}
 	if err := w.Ledger.CountRefunds(w.Ctx, c); err != nil || !c.Complete || c.Due != 20 {
 		t.Errorf("got %+v (%v)", c, err)
-	}
-}
-
-func TestANoteThatCannotBeRemovedIsNoErrorOnlyIfTheTableIsBusy(t *testing.T) {
-	for want, refusal := range map[sale.Code]error{
-		"": &types.ProvisionedThroughputExceededException{}, sale.Internal: &types.ResourceNotFoundException{},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			w, _, _ := faulty(t)
-			w.Open(1, 1)
-			count := &ledger.RefundCount{SaleID: "moutai", NotedAt: w.Now()}
-			w.Pass(24 * time.Hour)
-			tries := 0
-			l := w.Hooked(dynamotest.Instead("UpdateItem", func() (*dynamodb.UpdateItemOutput, error) {
-				tries++
-				return nil, refusal
-			}))
-			if err := l.CountRefunds(w.Ctx, count); sale.CodeOf(err) != want || tries == 0 {
-				t.Errorf("%T, %d tries: got %v, want %q", refusal, tries, err, want)
-			}
-		})
 	}
 }

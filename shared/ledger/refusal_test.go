@@ -73,24 +73,6 @@ func TestAWinnerWithoutAKeyWhoAsksAgainAfterTheEndHasAlreadyOrdered(t *testing.T
 	}
 }
 
-func TestALoserWithoutAKeyCostsHalfAReadUnit(t *testing.T) {
-	w, db, _ := soldToAlice(t)
-	for user, code := range map[string]sale.Code{"carol": sale.SoldOut, "alice": sale.AlreadyOrdered} {
-		db.ResetUsage()
-		_, err := w.Buy(user)
-		w.Refused(code, err)
-		if writes, reads := db.Consumed(); writes != 0 || reads != 0.5 || db.Calls()["GetItem"] != 1 {
-			t.Errorf("%s: %v calls, %v write and %v read units; want one read of half a unit", user, db.Calls(), writes, reads)
-		}
-	}
-	db.ResetUsage()
-	_, err := w.Buy("alice")
-	w.Refused(sale.AlreadyOrdered, err)
-	if calls := db.Calls(); len(calls) != 0 {
-		t.Errorf("the next click of the same winner: %v, want the answer from memory", calls)
-	}
-}
-
 func TestARefusalReadThatFailsLeavesTheRefusalAndTheTableAloneForASecond(t *testing.T) {
 	for name, fault := range map[string]dynamotest.Fault{
 		"throttled":    {Kind: dynamotest.Throttle},

@@ -57,88 +57,89 @@ func (i *contended) hook(_ string, in any, call func() (any, error)) (any, error
 }
 
 // unread is a table whose receipts of additions are not found by Query.
-func unread(api ledger.API) ledger.API {
-	return dynamotest.WithHook(api, dynamotest.Instead("Query", func() (*dynamodb.QueryOutput, error) { return &dynamodb.QueryOutput{}, nil }))
-}
+var unread = dynamotest.Instead("Query", func() (*dynamodb.QueryOutput, error) { return &dynamodb.QueryOutput{}, nil })
 
 func TestContentionInEveryPositionIsTriedAgainAndNeverMisread(t *testing.T) {
-	addition := sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 2}
-	add := func(w *ledgertest.World, api ledger.API, a sale.Addition) (any, error) {
-		return w.EnvironmentOver(api).Add(w.Ctx, a)
-	}
-	withdraw := func(w *ledgertest.World, api ledger.API, units int64) (any, error) {
-		return w.EnvironmentOver(api).Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: units})
-	}
-	create := func(w *ledgertest.World, api ledger.API, stock int64) (any, error) {
-		return w.EnvironmentOver(api).Create(w.Ctx, w.Sale(stock, 2))
-	}
-	edit := func(w *ledgertest.World, api ledger.API, e sale.Edit) (any, error) {
-		e.SaleID = "moutai"
-		return w.EnvironmentOver(api).Edit(w.Ctx, e)
-	}
-	buy := func(w *ledgertest.World, api ledger.API, user string) (any, error) {
-		p, err := w.EnvironmentOver(api).Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})
-		p.Tries = 0
-		return p, err
-	}
-	open := func(w *ledgertest.World) { w.Open(4, 2) }
-	added := func(w *ledgertest.World) {
-		w.Open(4, 2)
-		if _, err := w.Ledger.Add(w.Ctx, addition); err != nil {
-			w.T.Fatal(err)
+	type call func(*ledgertest.World, ledger.API) (any, error)
+	// made makes a call beforehand.
+	made := func(first call) func(*ledgertest.World) {
+		return func(w *ledgertest.World) {
+			w.Open(4, 2)
+			if _, err := first(w, w.Engine.API); err != nil {
+				w.T.Fatal(err)
+			}
 		}
 	}
+	create := func(stock int64) call {
+		return func(w *ledgertest.World, api ledger.API) (any, error) {
+			return w.EnvironmentOver(api).Create(w.Ctx, w.Sale(stock, 2))
+		}
+	}
+	add := func(units int64, hooks ...dynamotest.Hook) call {
+		return func(w *ledgertest.World, api ledger.API) (any, error) {
+			for _, hook := range hooks {
+				api = dynamotest.WithHook(api, hook)
+			}
+			return w.EnvironmentOver(api).Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: units})
+		}
+	}
+	withdraw := func(units int64, hooks ...dynamotest.Hook) call {
+		return func(w *ledgertest.World, api ledger.API) (any, error) {
+			for _, hook := range hooks {
+				api = dynamotest.WithHook(api, hook)
+			}
+			return w.EnvironmentOver(api).Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: units})
+		}
+	}
+	edit := func(e sale.Edit) call {
+		return func(w *ledgertest.World, api ledger.API) (any, error) {
+			e.SaleID = "moutai"
+			return w.EnvironmentOver(api).Edit(w.Ctx, e)
+		}
+	}
+	buy := func(user string) call {
+		return func(w *ledgertest.World, api ledger.API) (any, error) {
+			p, err := w.EnvironmentOver(api).Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})
+			p.Tries = 0
+			return p, err
+		}
+	}
+	none := func(*ledgertest.World) {}
+	open := func(w *ledgertest.World) { w.Open(4, 2) }
 	limited := func(w *ledgertest.World) {
 		c := w.Sale(4, 2)
 		c.MaxStock = 6
 		w.Create(c)
 	}
-	withdrawn := func(w *ledgertest.World) {
-		w.Open(4, 2)
-		if _, err := withdraw(w, w.Engine.API, 9); err != nil {
-			w.T.Fatal(err)
-		}
-	}
 	sold := func(w *ledgertest.World) {
 		w.Open(1, 1)
 		w.Accepted(w.Buy("alice"))
 	}
+	now := ledgertest.Start
 	for name, tt := range map[string]struct {
 		given func(*ledgertest.World)
-		call  func(*ledgertest.World, ledger.API) (any, error)
+		call  call
 		want  sale.Code
 	}{
-		"a creation":                         {func(*ledgertest.World) {}, func(w *ledgertest.World, api ledger.API) (any, error) { return create(w, api, 4) }, ""},
-		"a creation again":                   {open, func(w *ledgertest.World, api ledger.API) (any, error) { return create(w, api, 4) }, ""},
-		"a creation with other contents":     {open, func(w *ledgertest.World, api ledger.API) (any, error) { return create(w, api, 5) }, sale.Conflicting},
-		"an addition":                        {open, func(w *ledgertest.World, api ledger.API) (any, error) { return add(w, api, addition) }, ""},
-		"an addition again":                  {added, func(w *ledgertest.World, api ledger.API) (any, error) { return add(w, api, addition) }, ""},
-		"an addition whose receipts are met": {added, func(w *ledgertest.World, api ledger.API) (any, error) { return add(w, unread(api), addition) }, ""},
-		"an addition of other units": {added, func(w *ledgertest.World, api ledger.API) (any, error) {
-			return add(w, api, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 3})
-		}, sale.Conflicting},
-		"an addition up to the maxStock": {limited, func(w *ledgertest.World, api ledger.API) (any, error) { return add(w, api, addition) }, ""},
-		"an addition beyond the maxStock": {limited, func(w *ledgertest.World, api ledger.API) (any, error) {
-			return add(w, api, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 3})
-		}, sale.Conflicting},
-		"a withdrawal":                       {limited, func(w *ledgertest.World, api ledger.API) (any, error) { return withdraw(w, api, 3) }, ""},
-		"a withdrawal of more than there is": {open, func(w *ledgertest.World, api ledger.API) (any, error) { return withdraw(w, api, 9) }, ""},
-		"a withdrawal again":                 {withdrawn, func(w *ledgertest.World, api ledger.API) (any, error) { return withdraw(w, api, 9) }, ""},
-		"a withdrawal whose receipts are met": {withdrawn, func(w *ledgertest.World, api ledger.API) (any, error) {
-			return withdraw(w, unread(api), 9)
-		}, ""},
-		"a pause": {open, func(w *ledgertest.World, api ledger.API) (any, error) {
-			return edit(w, api, sale.Edit{Paused: aws.Bool(true)})
-		}, ""},
-		"a pause with an instant": {open, func(w *ledgertest.World, api ledger.API) (any, error) {
-			return edit(w, api, sale.Edit{Paused: aws.Bool(true), At: w.Now()})
-		}, ""},
-		"a rescheduling": {open, func(w *ledgertest.World, api ledger.API) (any, error) {
-			return edit(w, api, sale.Edit{OpensAt: w.Now(), ClosesAt: w.Now().Add(time.Minute)})
-		}, ""},
-		"a purchase":                    {func(w *ledgertest.World) { w.Open(4, 1) }, func(w *ledgertest.World, api ledger.API) (any, error) { return buy(w, api, "alice") }, ""},
-		"a second purchase":             {sold, func(w *ledgertest.World, api ledger.API) (any, error) { return buy(w, api, "alice") }, sale.AlreadyOrdered},
-		"a purchase after the last one": {sold, func(w *ledgertest.World, api ledger.API) (any, error) { return buy(w, api, "bob") }, sale.SoldOut},
+		"a creation":                          {none, create(4), ""},
+		"a creation again":                    {open, create(4), ""},
+		"a creation with other contents":      {open, create(5), sale.Conflicting},
+		"an addition":                         {open, add(2), ""},
+		"an addition again":                   {made(add(2)), add(2), ""},
+		"an addition whose receipts are met":  {made(add(2)), add(2, unread), ""},
+		"an addition of other units":          {made(add(2)), add(3), sale.Conflicting},
+		"an addition up to the maxStock":      {limited, add(2), ""},
+		"an addition beyond the maxStock":     {limited, add(3), sale.Conflicting},
+		"a withdrawal":                        {limited, withdraw(3), ""},
+		"a withdrawal of more than there is":  {open, withdraw(9), ""},
+		"a withdrawal again":                  {made(withdraw(9)), withdraw(9), ""},
+		"a withdrawal whose receipts are met": {made(withdraw(9)), withdraw(9, unread), ""},
+		"a pause":                             {open, edit(sale.Edit{Paused: aws.Bool(true)}), ""},
+		"a pause with an instant":             {open, edit(sale.Edit{Paused: aws.Bool(true), At: now}), ""},
+		"a rescheduling":                      {open, edit(sale.Edit{OpensAt: now, ClosesAt: now.Add(time.Minute)}), ""},
+		"a purchase":                          {func(w *ledgertest.World) { w.Open(4, 1) }, buy("alice"), ""},
+		"a second purchase":                   {sold, buy("alice"), sale.AlreadyOrdered},
+		"a purchase after the last one":       {sold, buy("bob"), sale.SoldOut},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -27,7 +27,10 @@ func TestCallsInTheSteadyState(t *testing.T) {
 			t.Errorf("%s: calls %v, want %v", what, got, want)
 		}
 	}
-	w.Accepted(w.Buy("warm"))
+	calls("the first one of an environment", map[string]int{"GetItem": 1, "TransactWriteItems": 1}, func() { w.Accepted(w.Buy("warm")) })
+	if _, reads := db.Consumed(); reads != 0.5 {
+		t.Errorf("the first one of an environment reads the sale for %v read units, want half of one", reads)
+	}
 	calls("accepted", map[string]int{"TransactWriteItems": 1}, func() { w.Accepted(w.Buy("alice")) })
 	calls("duplicate", map[string]int{}, func() { _, err := w.Buy("alice"); w.Refused(sale.AlreadyOrdered, err) })
 	w.Accepted(w.Buy("c"))
