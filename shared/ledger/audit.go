@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"slices"
@@ -349,16 +348,12 @@ func (a *Audit) suspect(key, format string, args ...any) {
 // readShards reads every shard consistently. A missing or unreadable shard is a finding
 // and counts as zero, so that the others are still checked.
 func (l *Ledger) readShards(ctx context.Context, s sale.Sale, a *Audit) ([]table.Shard, error) {
-	keys := make([]table.Item, s.Shards)
-	for k := range keys {
-		keys[k] = table.StockKey(s.ID, k)
-	}
-	items := make([][]table.Item, (len(keys)+table.BatchKeys-1)/table.BatchKeys)
-	errs := make([]error, len(items))
-	table.Each(len(items), func(i int) {
-		items[i], errs[i] = l.table.BatchGet(ctx, table.PatientTries, keys[i*table.BatchKeys:min((i+1)*table.BatchKeys, len(keys))], true)
-	})
-	if err := table.Worst("batch of shards", errs); err != nil {
+	batches := slices.Collect(slices.Chunk(table.StockKeys(s), table.BatchKeys))
+	items := make([][]table.Item, len(batches))
+	if err := table.EachOf("batch of shards", len(batches), func(i int) (err error) {
+		items[i], err = l.table.BatchGet(ctx, table.PatientTries, batches[i], true)
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	a.ReadUnits += float64(s.Shards)
@@ -389,16 +384,17 @@ func (l *Ledger) readShards(ctx context.Context, s sale.Sale, a *Audit) ([]table
 func (l *Ledger) auditClaims(ctx context.Context, s sale.Sale, a *Audit, stranded Stranded) error {
 	var mu sync.Mutex // guards a, but for its places, and orders the calls of stranded
 	var failed atomic.Bool
-	errs := make([]error, len(a.Places))
-	table.Each(len(a.Places), func(i int) {
+	err := table.EachOf("bucket", len(a.Places), func(i int) error {
 		for place := &a.Places[i]; !place.read && !failed.Load(); {
-			if errs[i] = l.auditPage(ctx, s, a, place, &mu, stranded); errs[i] != nil {
+			if err := l.auditPage(ctx, s, a, place, &mu, stranded); err != nil {
 				failed.Store(true)
+				return err
 			}
 		}
+		return nil
 	})
 	a.Places = slices.DeleteFunc(a.Places, func(p Place) bool { return p.read })
-	return table.Worst("bucket", errs)
+	return err
 }
 
 // pageClaims bounds a page, so that the pages that are held at a time need little memory.
@@ -566,15 +562,15 @@ func (l *Ledger) auditOrders(ctx context.Context, a *Audit, claims []sale.Claim)
 			keys, asked = append(keys, table.OrderKey(c.OrderID)), append(asked, c)
 		}
 	}
-	errs := make([]error, (len(keys)+table.BatchKeys-1)/table.BatchKeys)
-	orders := make([]map[table.Identity]table.Item, len(errs))
-	table.Each(len(errs), func(i int) {
+	batches := slices.Collect(slices.Chunk(keys, table.BatchKeys))
+	orders := make([]map[table.Identity]table.Item, len(batches))
+	if err := table.EachOf("batch of orders", len(batches), func(i int) (err error) {
 		l.batches <- struct{}{}
 		defer func() { <-l.batches }()
-		orders[i], errs[i] = l.table.GetAll(ctx, keys[i*table.BatchKeys:min((i+1)*table.BatchKeys, len(keys))])
-	})
-	if err := errors.Join(errs...); err != nil {
-		return auditedOrders{}, table.Worst("batch of orders", errs)
+		orders[i], err = l.table.GetAll(ctx, batches[i])
+		return err
+	}); err != nil {
+		return auditedOrders{}, err
 	}
 	result.read = len(keys)
 	for i, c := range asked {

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -69,10 +68,11 @@ func (l *Ledger) Create(ctx context.Context, c sale.Creation) (Seeding, error) {
 	if current.State == sale.Open {
 		return done, nil
 	}
-	errs := make([]error, c.Shards)
-	table.Each(c.Shards, func(k int) { errs[k] = l.putShard(ctx, draft, k, sale.Share(c.Stock, k, c.Shards)) })
-	if err := errors.Join(errs...); err != nil {
-		return Seeding{}, table.Worst("shard", errs)
+	// An existing shard may already have sold units.
+	if err := table.EachOf("shard", c.Shards, func(k int) error {
+		return l.table.PutAbsent(ctx, table.ShardItem(draft, k, sale.Share(c.Stock, k, c.Shards)))
+	}); err != nil {
+		return Seeding{}, err
 	}
 	done.Applied, err = l.open(ctx, c.SaleID)
 	return done, err
@@ -141,12 +141,6 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 		return sale.Refuse(sale.Conflicting, "the sale was created before with other contents")
 	}
 	return nil
-}
-
-// putShard writes a shard unless it exists: an existing one may already have sold
-// units.
-func (l *Ledger) putShard(ctx context.Context, s sale.Sale, k int, units int64) error {
-	return l.table.PutAbsent(ctx, table.ShardItem(s, k, units))
 }
 
 // open turns a draft into an open sale, and reports whether this call did.

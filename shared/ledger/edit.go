@@ -161,13 +161,12 @@ func setWindowOf(s sale.Sale) (string, table.Item) {
 
 // EditShards edits every shard, or those that are late, if that is not nil.
 func (l *Ledger) EditShards(ctx context.Context, s sale.Sale, late func(k int) bool) error {
-	errs := make([]error, s.Shards)
-	table.Each(s.Shards, func(k int) {
-		if late == nil || late(k) {
-			errs[k] = l.editShard(ctx, s, k)
+	return sale.AsInternal(table.EachOf("shard", s.Shards, func(k int) error {
+		if late != nil && !late(k) {
+			return nil
 		}
-	})
-	return sale.AsInternal(table.Worst("shard", errs))
+		return l.editShard(ctx, s, k)
+	}))
 }
 
 // editShard sets one shard's window and pause flag to the sale's, unless the shard has

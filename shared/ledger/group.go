@@ -29,16 +29,16 @@ func (l *Ledger) Group(ctx context.Context, group string) ([]Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	members, errs := make([]Member, len(ids)), make([]error, len(ids))
-	table.Each(len(ids), func(i int) {
-		if members[i].Sale, errs[i] = l.Sale(ctx, ids[i]); errs[i] == nil {
-			members[i].Remaining, errs[i] = l.Remaining(ctx, members[i].Sale)
+	members := make([]Member, len(ids))
+	if err := table.EachOf("sale", len(ids), func(i int) (err error) {
+		if members[i].Sale, err = l.Sale(ctx, ids[i]); err == nil {
+			members[i].Remaining, err = l.Remaining(ctx, members[i].Sale)
 		}
-		if sale.CodeOf(errs[i]) == sale.SaleNotFound { // a draft
-			errs[i] = nil
+		if sale.CodeOf(err) == sale.SaleNotFound { // a draft
+			return nil
 		}
-	})
-	if err := table.Worst("sale", errs); err != nil {
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	members = slices.DeleteFunc(members, func(m Member) bool { return m.Sale.ID == "" })

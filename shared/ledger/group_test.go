@@ -97,28 +97,6 @@ func TestEveryCancellationOfAPurchaseInAGroup(t *testing.T) {
 	}
 }
 
-func TestAnOrderInAnotherSaleIsRememberedForAMinute(t *testing.T) {
-	w, db, _ := faulty(t)
-	inGroup(w)
-	w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "size-39", User: "alice"}))
-	asks := func(user string, transactions int) {
-		t.Helper()
-		before := db.Calls()["TransactWriteItems"]
-		_, err := w.Ledger.Purchase(w.Ctx, ledger.Request{SaleID: "size-38", User: user, Key: "k"})
-		if e := w.Refused(sale.AlreadyOrdered, err); e.OtherSale != "size-39" {
-			t.Errorf("got %+v", e)
-		}
-		if n := db.Calls()["TransactWriteItems"] - before; n != transactions {
-			t.Errorf("%d transactions, want %d", n, transactions)
-		}
-	}
-	asks("alice", 1)
-	w.Pass(time.Minute - time.Millisecond)
-	asks("alice", 0)
-	w.Pass(time.Millisecond)
-	asks("alice", 1)
-}
-
 func TestAGuardWhoseClaimIsNotShownYetIsNoRefusal(t *testing.T) {
 	w, db, _ := faulty(t)
 	inGroup(w)

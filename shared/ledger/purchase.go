@@ -51,12 +51,12 @@ func (l *Ledger) Purchase(ctx context.Context, r Request) (PurchaseResult, error
 			return l.answerFromMemory(ctx, r, one)
 		}
 		p := purchasing{ledger: l, request: r, view: l.views.of(r.SaleID)}
-		s, refusal, err := l.look(ctx, p.view, r.SaleID)
+		s, err := l.look(ctx, p.view, r.SaleID)
 		switch {
 		case err != nil:
 			return PurchaseResult{}, err
-		case refusal != nil:
-			return p.refuse(ctx, s, refusal)
+		case s.refusal != nil:
+			return p.refuse(ctx, s, s.refusal)
 		}
 		if s.sale.HasDraw() {
 			refusal, mayHold, err := p.takeTurn(ctx, &s)

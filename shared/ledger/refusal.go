@@ -21,8 +21,8 @@ const (
 	refusalReadPause = time.Second
 )
 
-// refusal returns why a purchase at now is refused without a transaction, or nil.
-func (s *snapshot) refusal(now time.Time) *sale.Error {
+// refuses returns why a purchase at now is refused without a transaction, or nil.
+func (s *snapshot) refuses(now time.Time) *sale.Error {
 	if !s.found {
 		return sale.Refuse(sale.SaleNotFound, "no such sale")
 	}
@@ -33,12 +33,6 @@ func (s *snapshot) refusal(now time.Time) *sale.Error {
 		return s.sale.RefuseSoldOut()
 	}
 	return nil
-}
-
-// isOutdated reports whether the sale must be read again before the snapshot, from which
-// that refusal follows, is used.
-func (s *snapshot) isOutdated(refusal *sale.Error) bool {
-	return !s.fresh || refusal != nil && !s.certain
 }
 
 // mayAnswer reports whether the snapshot, from which that refusal follows, may be used

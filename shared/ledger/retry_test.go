@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -120,35 +119,19 @@ func TestAnAttributeOfATypeThatTheSDKDoesNotKnowIsNeverReadAsMissing(t *testing.
 		"claimId": table.S("c"), "shard": table.Zero, "acceptedAt": table.Millis(readAt), "paidAt": table.Millis(readAt), "payment": table.S("stripe#pi_1"),
 		"amount": table.N(1), "currency": table.S("CNY"), "refunds": &types.AttributeValueMemberSS{Value: []string{"stripe#pi_2"}},
 	})
-	whole := table.SaleItem(sale.Sale{
-		ID: "moutai", Shards: 1, Buckets: 1, PayWithin: time.Hour, Price: 1, Currency: "CNY", Labels: "a=b", LimitGroup: "g", MinReader: 2,
-		Presentation: sale.Presentation{Image: "i", About: "a", Link: "l"}, Draw: sale.Draw{DrawTerms: sale.DrawTerms{EnterFrom: readAt, EnterUntil: readAt, KeepFor: time.Hour}},
-	})
-	maps.Copy(whole, table.Item{
-		"empty": table.NS(0), "recalledAt": table.Millis(readAt), "recallNote": table.S("n"), "edits": table.N(1), "sealedAt": table.Millis(readAt),
-		"archive": table.S("a"), "archivedAt": table.Millis(readAt), "operatedAt": table.Millis(readAt), "openCall": table.Bool(true), "call": table.N(1),
-	})
 	unread := map[string]bool{"sk": true, "pk": true} // the keys of an item that was asked for by its key
-	for name, tt := range map[string]struct {
-		item table.Item
-		read func(table.Item) error
-	}{
-		"sale":           {whole, func(it table.Item) error { _, err := table.ReadSale(it); return err }},
-		"shard":          {table.ShardItem(sale.Sale{ID: "moutai", PayWithin: time.Hour}, 0, 1), func(it table.Item) error { _, err := table.ReadShard(it); return err }},
-		"released claim": {released, func(it table.Item) error { _, err := table.ReadClaim("moutai", 1, it); return err }},
-		"paid claim":     {paid, func(it table.Item) error { _, err := table.ReadClaim("moutai", 1, it); return err }},
-	} {
-		if err := tt.read(tt.item); err != nil {
+	for name, it := range map[string]table.Item{"released": released, "paid": paid} {
+		if _, err := table.ReadClaim("moutai", 1, it); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		for attribute, value := range tt.item {
+		for attribute, value := range it {
 			for _, other := range []types.AttributeValue{nil, &types.UnknownUnionMember{Tag: "X"}} {
-				tt.item[attribute] = other
-				if err := tt.read(tt.item); err == nil && !unread[attribute] {
+				it[attribute] = other
+				if _, err := table.ReadClaim("moutai", 1, it); err == nil && !unread[attribute] {
 					t.Errorf("%s: %s is read from %T", name, attribute, other)
 				}
 			}
-			tt.item[attribute] = value
+			it[attribute] = value
 		}
 	}
 }

@@ -51,9 +51,11 @@ func (l *Ledger) CloseRoll(ctx context.Context, s sale.Sale, roundAt func(time.T
 		return draw.Head{}, err
 	}
 	var digests [draw.Pages]draw.Digest
-	counts, errs := make([]int64, draw.Pages), make([]error, draw.Pages)
-	table.Each(draw.Pages, func(i int) { digests[i], counts[i], errs[i] = l.closePage(ctx, s.ID, byte(i), secret) })
-	if err := table.Worst("page", errs); err != nil {
+	counts := make([]int64, draw.Pages)
+	if err := table.EachOf("page", draw.Pages, func(i int) (err error) {
+		digests[i], counts[i], err = l.closePage(ctx, s.ID, byte(i), secret)
+		return err
+	}); err != nil {
 		return draw.Head{}, sale.AsInternal(err)
 	}
 	head := draw.Head{Roll: draw.RollDigest(&digests), ClosedAt: time.UnixMilli(l.now().UnixMilli()).UTC()}
@@ -247,15 +249,15 @@ func (l *Ledger) RollPage(ctx context.Context, s sale.Sale, page byte) ([]draw.L
 // sale.Internal if the roll is not the one of that digest.
 func (l *Ledger) Leaves(ctx context.Context, s sale.Sale, roll draw.Digest) ([]draw.Leaf, error) {
 	var digests [draw.Pages]draw.Digest
-	pages, errs := make([][]draw.Leaf, draw.Pages), make([]error, draw.Pages)
-	table.Each(draw.Pages, func(i int) {
+	pages := make([][]draw.Leaf, draw.Pages)
+	if err := table.EachOf("page", draw.Pages, func(i int) error {
 		parts, err := l.pageParts(ctx, table.PatientTries, s.ID, byte(i), true)
 		if err == nil {
 			pages[i], err = joinParts(byte(i), parts)
 		}
-		digests[i], errs[i] = draw.PageDigest(pages[i]), sale.AsInternal(err)
-	})
-	if err := table.Worst("page", errs); err != nil {
+		digests[i] = draw.PageDigest(pages[i])
+		return sale.AsInternal(err)
+	}); err != nil {
 		return nil, err
 	}
 	if stored := draw.RollDigest(&digests); stored != roll {

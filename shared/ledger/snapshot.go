@@ -91,6 +91,8 @@ type snapshot struct {
 	sale         sale.Sale
 	// avoid is the confirmed empty set plus the shards that this environment found empty.
 	avoid sale.Set
+	// refusal is why a purchase is refused now without a transaction, or nil.
+	refusal *sale.Error
 }
 
 func (v *view) load(now time.Time) snapshot {
@@ -106,6 +108,7 @@ func (v *view) load(now time.Time) snapshot {
 		avoid:   v.sale.Empty,
 	}
 	s.avoid.Union(v.emptySeen)
+	s.refusal = s.refuses(now)
 	return s
 }
 
@@ -239,45 +242,39 @@ func isFresh(now, since time.Time, age time.Duration) bool {
 	return 0 <= passed && passed < age
 }
 
-// look returns a snapshot, and the refusal of a purchase that follows from it, if any.
-// The snapshot is at most snapshotAge ± 10 % old, unless the table is too busy to be read
-// that often. look fails with sale.Busy or sale.Internal when there is no snapshot that may
-// answer.
+// look returns a snapshot from which a purchase may be tried or refused. It is at most
+// snapshotAge ± 10 % old, unless the table is too busy to be read that often. look fails with
+// sale.Busy or sale.Internal when there is no snapshot that may answer.
 //
 // All environments read one item, and a DynamoDB partition serves 3,000 read units a
 // second: a consistent read takes one, an eventually consistent read half of one.
 // Thousands of environments read the item at the same moment when a sale opens and when
 // its shards run empty. Retries would take capacity from each other, so an environment
 // that has a usable snapshot tries once, and pauses after a failure.
-func (l *Ledger) look(ctx context.Context, v *view, saleID string) (snapshot, *sale.Error, error) {
+func (l *Ledger) look(ctx context.Context, v *view, saleID string) (snapshot, error) {
 	now := l.now()
 	s := v.load(now)
-	refusal := s.refusal(now)
-	if !s.isOutdated(refusal) {
-		return s, refusal, nil
-	}
 	switch {
+	case s.fresh && (s.refusal == nil || s.certain):
+		return s, nil
 	case !s.known:
 		if err := l.readEventually(ctx, table.MaxTries, v, saleID); err != nil {
-			return s, nil, err
+			return s, err
 		}
 	case v.isBackingOff(now):
-	case refusal == nil:
+	case s.refusal == nil:
 		_ = l.readEventually(ctx, 1, v, saleID)
 	default:
 		_ = l.readConsistently(ctx, 1, v, saleID)
 	}
 	now = l.now()
-	s = v.load(now)
-	if refusal = s.refusal(now); s.mayAnswer(refusal, now) {
-		return s, refusal, nil
+	if s = v.load(now); s.mayAnswer(s.refusal, now) {
+		return s, nil
 	}
 	if err := l.readConsistently(ctx, table.MaxTries, v, saleID); err != nil {
-		return s, nil, err
+		return s, err
 	}
-	now = l.now()
-	s = v.load(now)
-	return s, s.refusal(now), nil
+	return v.load(l.now()), nil
 }
 
 // readEventually reads the sale with an eventually consistent read, which costs half a

@@ -28,10 +28,8 @@ func (p *purchasing) takeTurn(ctx context.Context, s *snapshot) (refusal *sale.E
 		if err := p.ledger.readConsistently(ctx, table.MaxTries, p.view, p.request.SaleID); err != nil {
 			return nil, false, err
 		}
-		now := p.ledger.now()
-		*s = p.view.load(now)
-		if refusal := s.refusal(now); refusal != nil {
-			return refusal, true, nil
+		if *s = p.view.load(p.ledger.now()); s.refusal != nil {
+			return s.refusal, true, nil
 		}
 	}
 	return nil, false, sale.Fail(sale.Busy, errors.New("the sale cannot be read in time"))

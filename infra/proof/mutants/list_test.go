@@ -77,7 +77,7 @@ var mutants = []mutant{
 	{"P14", "what stood before a user was asked about is believed", "shared/ledger/purchase.go", inLedger + "^TestASaleThatEndsWhile", `checked = true`, `return p.run(ctx)`},
 	{"P14", "an edit is content with a sale that is not as it asks", "shared/ledger/edit.go", overFake + "^an_edit_that_another_overtakes", `if !e.Agrees(done.Sale) {`, `if false {`},
 	{"P14", "an edit is answered before its last shard is written", "shared/ledger/edit.go", overFake + "^an_older_edit_that_agrees",
-		`table.Each(s.Shards, func(k int) {`, `table.Each(s.Shards-1, func(k int) {`},
+		`"shard", s.Shards, func(k int) error {`, `"shard", s.Shards-1, func(k int) error {`},
 	{"P14", "a schedule resumes what a restore has paused", "shared/ledger/maintenance/replay.go", overFake + "^a_replay_pauses_every_sale",
 		`sale.Author{Actor: restoreActor, Note:`, `sale.Author{Note:`},
 	{"P14", "an edit loses to a call", "shared/ledger/edit.go", overFake + "^calls_change_nothing",

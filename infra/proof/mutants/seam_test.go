@@ -90,7 +90,7 @@ func (s *seam) at(operation string) site {
 var (
 	receiver = regexp.MustCompile(`^\(\*?\w+\)\.`)
 	carriers = map[string]bool{
-		"Attempt": true, "Retry": true, "Each": true, "Transact": true, "RetryTransaction": true,
+		"Attempt": true, "Retry": true, "Each": true, "EachOf": true, "Transact": true, "RetryTransaction": true,
 		"UpdateWithin": true, "TryUpdate": true, "TryPut": true, "QueryPage": true,
 	}
 )

@@ -492,9 +492,7 @@ func (p *replay) restoreClaims(ctx context.Context, claims []sale.Claim) error {
 		if err != nil || len(writes) == 0 || !p.write {
 			return err
 		}
-		errs := make([]error, len(writes))
-		table.Each(len(writes), func(i int) { errs[i] = writes[i](ctx) })
-		if err := table.Worst("claim", errs); err != nil {
+		if err := table.EachOf("claim", len(writes), func(i int) error { return writes[i](ctx) }); err != nil {
 			return err
 		}
 	}

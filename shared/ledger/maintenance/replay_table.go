@@ -375,10 +375,7 @@ func (p *replay) derive(ctx context.Context, one *replayed) error {
 	if err != nil {
 		return err
 	}
-	keys := make([]table.Item, one.sale.Shards)
-	for k := range keys {
-		keys[k] = table.StockKey(one.sale.ID, k)
-	}
+	keys := table.StockKeys(one.sale)
 	there, err := p.table.GetAll(ctx, slices.Clone(keys))
 	if err != nil {
 		return err

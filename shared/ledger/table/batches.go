@@ -161,6 +161,13 @@ func Each(n int, f func(i int)) {
 	wait.Wait()
 }
 
+// EachOf calls f as Each does, and returns the error that matters most, see Worst.
+func EachOf(of string, n int, f func(i int) error) error {
+	errs := make([]error, n)
+	Each(n, func(i int) { errs[i] = f(i) })
+	return Worst(of, errs)
+}
+
 // Worst returns the error that matters most, anything before sale.Busy, with the number of
 // the shard, or whatever else it is of.
 func Worst(of string, errs []error) error {

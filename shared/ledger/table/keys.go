@@ -82,6 +82,15 @@ func StockKey(saleID string, shard int) Item {
 	return Item{PK: S("STOCK#" + saleID + "#" + strconv.Itoa(shard)), SK: stockSK}
 }
 
+// StockKeys returns the keys of a sale's shards.
+func StockKeys(s sale.Sale) []Item {
+	keys := make([]Item, s.Shards)
+	for k := range keys {
+		keys[k] = StockKey(s.ID, k)
+	}
+	return keys
+}
+
 func ClaimKey(saleID string, bucket int, user string) Item {
 	return Key(ClaimPK(saleID, bucket), user)
 }

@@ -76,11 +76,7 @@ func (t *Table) RefundItems(ctx context.Context, saleID string) ([]Item, error) 
 
 // Shards reads the shards of a sale.
 func (t *Table) Shards(ctx context.Context, s sale.Sale) ([]Shard, error) {
-	keys := make([]Item, s.Shards)
-	for k := range keys {
-		keys[k] = StockKey(s.ID, k)
-	}
-	stored, err := t.GetAll(ctx, keys)
+	stored, err := t.GetAll(ctx, StockKeys(s))
 	if err != nil {
 		return nil, err
 	}
