@@ -37,19 +37,13 @@ var unversioned = []string{
 func functionsOf(t *cloudformation.Template) ([]function, error) {
 	var all []function
 	for _, resource := range t.OfType(functionType) {
-		f := function{id: resource.ID}
-		var settings [2]map[string]any
-		var err error
-		if settings[0], err = t.Values(t.Globals(), unversioned...); err == nil {
-			settings[1], err = t.Values(resource.Properties, unversioned...)
+		globals, err := t.Values(t.Globals(), unversioned...)
+		own, failed := t.Values(resource.Properties, unversioned...)
+		settings, unfit := json.Marshal([]any{globals, own})
+		if err := errors.Join(err, failed, unfit); err != nil {
+			return nil, fmt.Errorf("fingerprint %s: %w", resource.ID, err)
 		}
-		if err == nil {
-			f.settings, err = json.Marshal(settings)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("fingerprint %s: %w", f.id, err)
-		}
-		all = append(all, f)
+		all = append(all, function{resource.ID, settings})
 	}
 	return all, nil
 }

@@ -15,14 +15,14 @@ import (
 )
 
 // releaseOf writes a release of programs that are only texts.
-func releaseOf(t *testing.T, programs map[string]string) (folder string) {
+func releaseOf(t *testing.T) (folder string) {
 	t.Helper()
 	template, err := os.ReadFile(filepath.Join(root, "template.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	folder = t.TempDir()
-	built := build(t, programs)
+	built := build(t, nil)
 	for _, f := range functions(t, filepath.Join(root, "template.yaml"), nil) {
 		if err := zipped(filepath.Join(built, f.id, "bootstrap"), filepath.Join(folder, f.id+".zip")); err != nil {
 			t.Fatal(err)
@@ -135,7 +135,7 @@ func TestOnlyAWholeReleaseOfThisTreeIsDeployed(t *testing.T) {
 			writeFile(t, filepath.Join(folder, sums), string(list))
 		},
 	} {
-		folder := releaseOf(t, map[string]string{"PayFunction": "takes payments"})
+		folder := releaseOf(t)
 		spoil(folder)
 		to := t.TempDir()
 		err := copied(folder, template, to)
@@ -151,7 +151,7 @@ func TestOnlyAWholeReleaseOfThisTreeIsDeployed(t *testing.T) {
 
 func TestMakeDeployDeploysAReleaseWithoutBuilding(t *testing.T) {
 	b := newBench(t, "1000")
-	folder := releaseOf(t, nil)
+	folder := releaseOf(t)
 	out, err := b.make("deploy", "ENV=dev", "YES=1", "RELEASE="+folder)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

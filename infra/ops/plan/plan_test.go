@@ -33,22 +33,29 @@ func TestAdviceFollowsTheDemandUpToWhatLimitsIt(t *testing.T) {
 		name           string
 		wish           wish
 		shards, writes int
+		quotas         []string // to raise
 	}{
-		{"a small sale has a tenth as many shards as units", wished(1000, 100, 500), 10, 4000},
-		{"one unit has one shard", wished(1000, 1, 500), 1, 4000},
-		{"a rate has a shard for 20 orders a second", wished(100_000, 10_000, 1000), 50, 11_000},
-		{"with slower transactions for 1,000 orders a second × 25 ms ÷ 0.2", slower, 125, 11_000},
-		{"a peak beyond the table's quota is planned for the quota", wished(500_000, 10_000, 50_000), 285, 40_000},
+		{"a small sale has a tenth as many shards as units", wished(1000, 100, 500), 10, 4000, nil},
+		{"one unit has one shard", wished(1000, 1, 500), 1, 4000, nil},
+		{"a rate has a shard for 20 orders a second", wished(100_000, 10_000, 1000), 50, 11_000, nil},
+		{"with slower transactions for 1,000 orders a second × 25 ms ÷ 0.2", slower, 125, 11_000, nil},
+		{"a peak beyond the table's quota is planned for the quota", wished(500_000, 10_000, 50_000), 285, 40_000, []string{"API Gateway", "Lambda", "DynamoDB"}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			a := advise(c.wish)
-			if a.shards != c.shards || a.warmWrites != c.writes {
-				t.Errorf("%d shards, %d writes; want %d, %d", a.shards, a.warmWrites, c.shards, c.writes)
-			}
-			if most := float64(a.concurrency) * perConcurrency; a.throttle < c.wish.peak || a.throttle > most {
-				t.Errorf("a peak of %g: the gateway lets in %g, Lambda %g", c.wish.peak, a.throttle, most)
-			}
-		})
+		a := advise(c.wish)
+		if a.shards != c.shards || a.warmWrites != c.writes {
+			t.Errorf("%s: %d shards, %d writes; want %d, %d", c.name, a.shards, a.warmWrites, c.shards, c.writes)
+		}
+		if most := float64(a.concurrency) * perConcurrency; a.throttle < c.wish.peak || a.throttle > most {
+			t.Errorf("%s: the gateway lets in %g, Lambda %g, for a peak of %g", c.name, a.throttle, most, c.wish.peak)
+		}
+		var services []string
+		for _, q := range a.quotas() {
+			service, _, _ := strings.Cut(q, ":")
+			services = append(services, service)
+		}
+		if !slices.Equal(services, c.quotas) {
+			t.Errorf("%s: quotas of %q are to be raised, want %q", c.name, services, c.quotas)
+		}
 	}
 }
 
@@ -106,37 +113,13 @@ func TestASaleEndsWhoeverComes(t *testing.T) {
 	}
 }
 
-func TestQuotasBelowThePeakAreNamed(t *testing.T) {
-	if got := advise(wished(1000, 100, 500)).quotas(); len(got) != 0 {
-		t.Errorf("a small sale: %v, want none", got)
-	}
-	all := strings.Join(advise(wished(500_000, 10_000, 50_000)).quotas(), "\n")
-	for _, service := range []string{"API Gateway", "Lambda", "DynamoDB"} {
-		if !strings.Contains(all, service) {
-			t.Errorf("quotas to raise: %q does not name %s", all, service)
-		}
-	}
-	if strings.Contains(all, "burst") {
-		t.Errorf("quotas to raise: %q names a burst, which AWS raises for nobody", all)
-	}
-}
-
 func TestAFrontIsRequiredWhereARouteOrLambdaRefusesPages(t *testing.T) {
 	files := filesOfPage()
-	for _, c := range []struct {
-		name string
-		wish wish
-		page float64 // requests a second that PageFunction takes
-	}{
-		{"a small sale: PageThrottle", wished(1000, 100, 500), 8600},
-		{"a large sale: the environments that cannot be reserved", wished(500_000, 10_000, 50_000), 1000},
-	} {
-		limit := advise(c.wish).pagesWithoutFront()
-		fits := func(pages float64) bool {
-			return pages*files/arrival.Seconds() <= pageRouteRate && pages*(1+files)/arrival.Seconds() <= c.page
-		}
-		if !fits(limit) || fits(limit+1) {
-			t.Errorf("%s: a front is required above %v pages of %v files", c.name, limit, files)
+	// PageThrottle refuses files, or there are no more environments than cannot be reserved, for files and HTML.
+	route, lambda := math.Floor(arrival.Seconds()*pageRouteRate/files), math.Floor(arrival.Seconds()*perConcurrency*keptFree/(1+files))
+	for want, w := range map[float64]wish{route: wished(1000, 100, 500), lambda: wished(500_000, 10_000, 50_000)} {
+		if got := advise(w).pagesWithoutFront(); got != want {
+			t.Errorf("%d users: a front is required above %v pages, want %v", w.users, got, want)
 		}
 	}
 	if own, behind := pagesOf(1e6, false), pagesOf(1e6, true); behind.EdgeRequests != own.Requests || behind.Requests > own.Requests/10 {
@@ -184,17 +167,12 @@ func TestThePlanKnowsTheTemplatesDefaults(t *testing.T) {
 			t.Errorf("%v: the template has %q not once", err, want)
 		}
 	}
-	if a := (advice{concurrency: 400, finalizers: 20}); a.reserve(reserves) != reserves {
-		t.Errorf("a plan of the template's reserves is %s, want %s", a.reserve(reserves), reserves)
-	}
-}
-
-// An environment's own reserve for payments outlives a plan, which says nothing of them.
-func TestAPlanLeavesWhatItDoesNotReserve(t *testing.T) {
-	section := map[string]string{"ReservedConcurrency": strings.Replace(reserves, "Pay:0", "Pay:50", 1)}
-	got := advice{concurrency: 800, queries: 30, finalizers: 40}.parameters(output{opens: opens}, section)["ReservedConcurrency"]
-	if want := "Purchase:800,Query:30,Page:0,Pay:50,Operate:10,Finalize:40,Reconcile:1,Release:1,Draw:1,Publish:0"; got != want {
-		t.Errorf("got %s, want %s", got, want)
+	a := advice{concurrency: 400, finalizers: 20}
+	for _, pay := range []string{"Pay:0", "Pay:50"} { // what the plan says nothing of stays as the environment has it
+		list := strings.Replace(reserves, "Pay:0", pay, 1)
+		if got := a.parameters(output{opens: opens}, map[string]string{"ReservedConcurrency": list})["ReservedConcurrency"]; got != list {
+			t.Errorf("a plan of the template's reserves is %s, want %s", got, list)
+		}
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,14 +24,6 @@ const (
 	restored       = "shop-restored"
 	restoredStream = "arn:aws:dynamodb:us-east-1:123456789012:table/shop-restored/stream/2026-11-11T12:00:00.000"
 )
-
-// account is an account with AWS's default quotas, in which a stack is deployed.
-func account() Limits {
-	return Limits{
-		Account: "123456789012", Concurrency: 1000, Unreserved: 1000, TableReads: 40_000, TableWrites: 40_000, Rate: 10_000,
-		Deployed: map[string]string{"WarmReadUnitsPerSecond": "12000", "WarmWriteUnitsPerSecond": "20000", "MaxWriteRequestUnits": "40000", "PublishEvents": "false"},
-	}
-}
 
 // attempt is a sound deployment into production and the account into which it goes, for a test
 // to change.
@@ -74,7 +66,10 @@ func (a *attempt) give(pairs ...string) {
 // findings checks the changed deployment.
 func findings(t *testing.T, change func(*attempt)) []Finding {
 	t.Helper()
-	a := &attempt{limits: account(), fails: map[string]string{}, given: map[string]string{
+	a := &attempt{fails: map[string]string{}, limits: Limits{ // AWS's default quotas, in an account where the stack is deployed
+		Account: "123456789012", Concurrency: 1000, Unreserved: 1000, TableReads: 40_000, TableWrites: 40_000, Rate: 10_000,
+		Deployed: map[string]string{"WarmReadUnitsPerSecond": "12000", "WarmWriteUnitsPerSecond": "20000", "MaxWriteRequestUnits": "40000", "PublishEvents": "false"},
+	}, given: map[string]string{
 		"JwtIssuer": "https://i.test", "JwtAudience": "shop", "AlarmEmail": "ops@example.com",
 		"SignIn": "https://i.test/authorize,https://i.test/token,page,openid", "PageOrigin": "https://shop.example",
 		"ReservedConcurrency": reserve(500), "PurchaseProvisionedConcurrency": "300", "FinalizeMaximumConcurrency": "20",
@@ -93,21 +88,22 @@ func findings(t *testing.T, change func(*attempt)) []Finding {
 		a.Lookup = a
 	}
 	var err error
-	if a.Template, err = evaluate(declarations(), a.Region, a.given); err != nil {
+	if a.Template, err = Read(declarations(t), a.Region, a.given); err != nil {
 		t.Fatal(err)
 	}
 	return Run(t.Context(), a.Deployment)
 }
 
-// declarations are the template without its resources, which would take long to read each time.
-var declarations = sync.OnceValue(func() []byte {
+// declarations is a file with the template without its resources, which would take long to read each time.
+func declarations(t *testing.T) string {
 	text, err := os.ReadFile("../../../../template.yaml")
-	if err != nil {
-		panic(err)
-	}
 	text, _, _ = bytes.Cut(text, []byte("\nResources:"))
-	return text
-})
+	path := filepath.Join(t.TempDir(), "template.yaml")
+	if err := errors.Join(err, os.WriteFile(path, text, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
 
 // reserve reserves that many environments for PurchaseFunction, and 33 for others.
 func reserve(purchase int) string {

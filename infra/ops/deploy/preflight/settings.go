@@ -101,9 +101,6 @@ func (r *report) seeding() {
 	var request struct{ Action, SaleID, At, OpensAt, ClosesAt string }
 	input, at := r.text("SeedScheduleInput"), r.text("SeedScheduleExpression")
 	read := json.Unmarshal([]byte(input), &request)
-	if strings.Contains(input, "<aws.scheduler.") { // it is incomplete until the scheduler fills in its values
-		read = nil
-	}
 	expression, err := scheduler.Parse(at, r.text("SeedScheduleTimezone"))
 	switch {
 	case read != nil:

@@ -14,15 +14,11 @@ var replacing = []string{"TableName", "QueueName", "LogGroupName", "Name", "KeyS
 // Read evaluates the template at path with the parameters of one deployment. A reference to
 // another resource becomes a text that changes if the deployment replaces the resource, whose
 // real name only CloudFormation knows.
-func Read(path, region string, parameters map[string]string) (*cloudformation.Template, error) {
+func Read(path, region string, parameters map[string]string) (t *cloudformation.Template, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read template: %w", err)
 	}
-	return evaluate(text, region, parameters)
-}
-
-func evaluate(text []byte, region string, parameters map[string]string) (t *cloudformation.Template, err error) {
 	o := cloudformation.Options{Parameters: parameters, Keep: true, Pseudo: map[string]string{"AWS::Region": region}}
 	for _, name := range []string{"AWS::StackName", "AWS::AccountId", "AWS::Partition", "AWS::URLSuffix"} {
 		o.Pseudo[name] = name
