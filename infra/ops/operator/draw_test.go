@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -103,12 +102,9 @@ func (d *drawing) RoundTrip(r *http.Request) (*http.Response, error) {
 // at runs a command about the draw, as that API shows it.
 func (d *drawing) at(api, command string) (said string, err error) {
 	d.t.Helper()
-	var out bytes.Buffer
 	name, options, _ := strings.Cut(command, " ")
-	c, _ := commandOf(name)
 	p := &place{db: d.db, table: "T", found: &system.Place{System: client.System{Client: client.New(api, client.Options{Transport: d})}}}
-	err = c.do(d.t.Context(), p, append([]string{"-sale", d.Sale}, strings.Fields(options)...), &out)
-	return out.String(), err
+	return p.does(d.t, name+" -sale "+d.Sale+" "+options)
 }
 
 // tells runs a command about the draw, of which broken means that it must find it wrong. Its output or

@@ -21,7 +21,7 @@ var errNoAnswer = errors.New("no confirmation came")
 
 // A request without an answer is repeated after askPause for as long as askTime, which an
 // operator who wants to stop a sale can wait.
-var (
+const (
 	askTime  = time.Minute
 	askPause = time.Second
 )

@@ -94,8 +94,8 @@ func remove(t *testing.T, db *dynamotest.DB, pk, sk string) {
 	}
 }
 
-// does runs a command on a table in this process, as its own process does.
-func does(t *testing.T, db *dynamotest.DB, command string, more ...string) (said string, err error) {
+// does runs a command at a place, whose words are separated by blanks; more words may have some.
+func (p *place) does(t *testing.T, command string, more ...string) (said string, err error) {
 	t.Helper()
 	words := append(strings.Fields(command), more...)
 	c, ok := commandOf(words[0])
@@ -103,8 +103,14 @@ func does(t *testing.T, db *dynamotest.DB, command string, more ...string) (said
 		t.Fatalf("there is no command %q", words[0])
 	}
 	var out bytes.Buffer
-	err = c.do(t.Context(), &place{db: db, table: "T"}, words[1:], &out)
+	err = c.do(t.Context(), p, words[1:], &out)
 	return out.String(), err
+}
+
+// does runs a command on a table in this process.
+func does(t *testing.T, db *dynamotest.DB, command string) (said string, err error) {
+	t.Helper()
+	return (&place{db: db, table: "T"}).does(t, command)
 }
 
 // errOther is any error that is none of those that a command fails with after it has worked.
