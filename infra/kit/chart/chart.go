@@ -66,7 +66,7 @@ const (
 	plotLeft, plotRight, plotTop, plotBottom = 64.0, 16.0, 34.0, 38.0
 )
 
-// Line is one curve: a value for every step of x, NaN where there is no value.
+// Line is one curve: a value for every whole number of x from 0 on, NaN where there is no value.
 type Line struct {
 	Name   string
 	Values []float64
@@ -75,7 +75,6 @@ type Line struct {
 // Plot draws lines over an x axis that begins at 0.
 type Plot struct {
 	X, Y  string  // what the axes show, with the unit
-	Step  float64 // of x between two values, above 0
 	Log   bool    // logarithmic y axis; values of 0 are left out
 	Lines []Line
 	Marks []Mark // values of x to mark
@@ -145,7 +144,7 @@ func (p Plot) path(l Line, x, y func(float64) float64) string {
 			pen = "M"
 			continue
 		}
-		fmt.Fprintf(&b, "%s%.1f %.1f", pen, x(p.Step*float64(i)), y(v))
+		fmt.Fprintf(&b, "%s%.1f %.1f", pen, x(float64(i)), y(v))
 		if pen == "M" {
 			b.WriteString("h.1")
 		}
@@ -158,9 +157,9 @@ func (p Plot) shows(v float64) bool { return !math.IsNaN(v) && (!p.Log || v > 0)
 
 // bounds returns the range of y and the end of x.
 func (p Plot) bounds() (low, high, end float64) {
-	low, high, end = math.Inf(1), math.Inf(-1), p.Step
+	low, high, end = math.Inf(1), math.Inf(-1), 1
 	for _, l := range p.Lines {
-		end = max(end, p.Step*float64(len(l.Values)-1))
+		end = max(end, float64(len(l.Values)-1))
 		for _, v := range l.Values {
 			if p.shows(v) {
 				low, high = min(low, v), max(high, v)

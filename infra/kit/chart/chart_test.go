@@ -40,7 +40,6 @@ func TestAPlotIsDrawnForEveryShapeOfData(t *testing.T) {
 		"marks beyond":        {Lines: []Line{{"a", []float64{1, 2}}}, Marks: []Mark{{"m", 70}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p.Step = 1
 			text := string(p.SVG())
 			wellFormed(t, text)
 			if strings.Count(text, "<line") > 30 {
@@ -52,12 +51,12 @@ func TestAPlotIsDrawnForEveryShapeOfData(t *testing.T) {
 
 func TestAPlotLabelsItsAxesAndMarks(t *testing.T) {
 	text := string(Plot{
-		X: "seconds <after> the opening", Y: "units & more", Step: 0.1, Lines: []Line{{"a", []float64{0, 2000, 4000}}, {"<b>", nil}},
-		Marks: []Mark{{"opening", 0}, {"sold out", 0.2}},
+		X: "seconds <after> the opening", Y: "units & more", Lines: []Line{{"a", []float64{0, 2000, 4000}}, {"<b>", nil}},
+		Marks: []Mark{{"opening", 0}, {"sold out", 2}},
 	}.SVG())
 	wellFormed(t, text)
 	for _, want := range []string{
-		"seconds &lt;after&gt; the opening</text>", "units &amp; more</text>", ">1,000</text>", ">4,000</text>", ">0.1</text>", ">0.2</text>",
+		"seconds &lt;after&gt; the opening</text>", "units &amp; more</text>", ">1,000</text>", ">4,000</text>", ">1</text>", ">2</text>",
 		`<line class="mark" x1="844.0" y1="34.0" x2="844.0" y2="224.0"/><text class="note" text-anchor="end" x="840.0" y="30.0">sold out</text>`,
 		`<text class="note" text-anchor="start" x="68.0" y="30.0">opening</text>`, "&lt;b&gt;",
 	} {

@@ -118,43 +118,38 @@ func (o options) demonstrateOn(ctx context.Context, visits []visit, stdout io.Wr
 	defer where.system.Close()
 	d := show{o, where, stdout, bar}
 	fmt.Fprintf(d.out, "sale %s is open: %s bottles on %s stock shards\n", d.at.sale, thousands(d.stock), thousands(min(d.shards, d.stock)))
-	receipts := make([]saleReceipt, 1, 2)
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		receipts[0].saleID = d.at.sale
-		receipts[0].lines, err = d.rushes(ctx, visits)
-		return err
-	})
-	var small saleReceipt
+	plays := []func(context.Context) (saleReceipt, error){func(ctx context.Context) (saleReceipt, error) { return d.rushes(ctx, visits) }}
 	if o.payments {
+		plays = append(plays, d.sellsAgain)
+	}
+	receipts := make([]saleReceipt, len(plays))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, play := range plays {
 		group.Go(func() (err error) {
-			small, err = d.sellsAgain(ctx)
+			receipts[i], err = play(ctx)
 			return err
 		})
 	}
-	err = group.Wait()
-	if o.payments {
-		receipts = append(receipts, small)
-	}
-	return receipts, err
+	return receipts, group.Wait()
 }
 
 // rushes sends the crowd and checks the books.
-func (d *show) rushes(ctx context.Context, visits []visit) ([]line, error) {
-	b := d.newBuyers(d.at.system, d.at.sale, visits, verdict.Sale{Units: int64(d.stock), Shards: min(d.shards, d.stock), Own: true, Steady: true})
+func (d *show) rushes(ctx context.Context, visits []visit) (r saleReceipt, err error) {
+	r.saleID = d.at.sale
+	b := d.newBuyers(d.at.system, r.saleID, visits, verdict.Sale{Units: int64(d.stock), Shards: min(d.shards, d.stock), Own: true, Steady: true})
 	if err := b.come(ctx, d.drain, d.bar, "buyers who know their outcome"); err != nil {
-		return nil, err
+		return r, err
 	}
 	printRush(d.out, b.Crowd, b.tally)
 	_, end := d.bar.step("the table is recounted", 0)
 	defer end()
-	sale, receipt, err := d.recount(ctx, d.at.sale)
-	if err != nil {
-		return nil, err
+	sale, receipt, err := d.recount(ctx, r.saleID)
+	if err == nil {
+		r.lines = audit(evidence{
+			buyers: len(visits), history: b.History, tally: b.tally, books: sale, findings: receipt.Findings, readAt: time.Now(),
+		})
 	}
-	return audit(evidence{
-		buyers: len(visits), history: b.History, tally: b.tally, books: sale, findings: receipt.Findings, readAt: time.Now(),
-	}), nil
+	return r, err
 }
 
 // recount reads a sale's items, which must not change any more.

@@ -2,13 +2,101 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"flashsale/infra/local/child"
 	"flashsale/shared/ledger"
 )
+
+// If this variable is set, the test program stands in for the stack's program: with "serve"
+// it serves one until SIGTERM, with "oversell" one that oversells; with "die" it exits.
+const actAs = "LOAD_TEST_ACT_AS"
+
+func TestMain(m *testing.M) {
+	if as := os.Getenv(actAs); as != "" {
+		os.Exit(actAsStack(as, os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+func actAsStack(as string, args []string) int {
+	fmt.Println("the stack was started with", args)
+	flags := map[string]string{}
+	for i := 0; i+1 < len(args); i += 2 {
+		flags[args[i]] = args[i+1]
+	}
+	if as == "die" {
+		return 3
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	if err := os.MkdirAll(flags["-data"], 0o700); err != nil {
+		return 4
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:"+flags["-api-port"])
+	if err != nil {
+		return 5
+	}
+	go func() { _ = http.Serve(l, &newFakeStack(flaws{oversells: as == "oversell"}).mux) }()
+	<-ctx.Done()
+	return 0
+}
+
+func TestADemonstrationUsesTheRunningStackOrStartsOne(t *testing.T) {
+	free, err := child.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, sound := opened(t, flaws{})
+	_, broken := opened(t, flaws{breaks: true})
+	none := fmt.Sprint("http://127.0.0.1:", free[0])
+	for name, c := range map[string]struct {
+		url, as    string
+		code, kept int      // files or folders
+		says       []string // in this order
+	}{
+		"a running one":                   {sound, "", exitFine, 0, []string{"using the running stack at " + sound, "0 orders pending  ok\n"}},
+		"a running one that is broken":    {broken, "", exitBroken, 0, []string{"using the running stack at " + broken, "is kept for inspection", "\n  P5 P6 ", "BROKEN"}},
+		"its own, of which nothing stays": {none, "serve", exitFine, 0, []string{"no stack is running", "0 orders pending  ok\n"}},
+		"its own that oversells":          {none, "oversell", exitBroken, 1, []string{"no stack is running", "make run DATA=", "is kept for inspection", "\n  P1 ", "BROKEN"}},
+		"its own that does not start":     {none, "die", exitNotRun, 0, []string{"no stack is running", "the stack was started with"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("TMPDIR", t.TempDir())
+			t.Setenv(actAs, c.as)
+			o := small(t, c.url)
+			o.local = program
+			var stdout, stderr strings.Builder
+			code := o.run(t.Context(), &stdout, &stderr, false)
+			out, errs := stdout.String(), stderr.String()
+			kept, err := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "*", "*"))
+			if code != c.code || err != nil || len(kept) != c.kept || code == exitFine && strings.Contains(out, "BROKEN") {
+				t.Errorf("exit %d, kept %v, %v\n%s%s", code, kept, err, out, errs)
+			}
+			rest := out
+			for _, want := range c.says {
+				_, after, found := strings.Cut(rest, want)
+				if rest = after; !found {
+					t.Errorf("no %q, or not in the order of %q, in\n%s%s", want, c.says, out, errs)
+				}
+			}
+		})
+	}
+}
 
 // small is a small demonstration at an address.
 func small(t *testing.T, url string) options {
@@ -20,42 +108,6 @@ func small(t *testing.T, url string) options {
 	}
 	o.buyers, o.stock, o.shards, o.inflight, o.patience = 40, 12, 4, 16, 30*time.Second
 	return o
-}
-
-// demonstrated runs a demonstration.
-func demonstrated(t *testing.T, o options) (code int, stdout, stderr string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	var out, errs strings.Builder
-	code = o.run(ctx, &out, &errs, false)
-	return code, out.String(), errs.String()
-}
-
-func TestTheReceiptNamesThePromiseAShopBreaks(t *testing.T) {
-	for _, c := range []struct {
-		flaws flaws
-		want  string // the end of the promise's line
-	}{
-		{flaws{}, ""},
-		{flaws{oversells: true}, "\n  P1 "},
-		{flaws{breaks: true}, "\n  P5 P6 "},
-	} {
-		_, url := opened(t, c.flaws)
-		code, out, errs := demonstrated(t, small(t, url))
-		_, line, found := strings.Cut(out, c.want)
-		line, _, _ = strings.Cut(line, "\n")
-		switch {
-		case !strings.Contains(out, "using the running stack at http://127.0.0.1:"):
-			t.Errorf("the running stack was not used:\n%s", out)
-		case c.want == "":
-			if code != exitFine || strings.Contains(out, "BROKEN") || !strings.HasSuffix(out, "0 orders pending  ok\n") {
-				t.Errorf("exit %d\n%s%s", code, out, errs)
-			}
-		case code != exitBroken || !found || !strings.HasSuffix(line, "BROKEN") || !strings.Contains(out, "is kept for inspection"):
-			t.Errorf("%+v: exit %d, want %s broken\n%s%s", c.flaws, code, c.want, out, errs)
-		}
-	}
 }
 
 func TestAnInterruptedDemonstrationHasNoReceipt(t *testing.T) {

@@ -133,7 +133,7 @@ func (r *report) Charts() []drawn {
 		marks = []chart.Mark{{Name: "first \"sold out\" answer", At: float64(i)}}
 	}
 	plot := func(y string, log bool, lines []chart.Line) template.HTML {
-		return chart.Plot{X: "seconds since the opening", Y: y, Step: 1, Log: log, Lines: lines, Marks: marks}.SVG()
+		return chart.Plot{X: "seconds since the opening", Y: y, Log: log, Lines: lines, Marks: marks}.SVG()
 	}
 	return []drawn{
 		{"Latency", "from a click's intended time to its first answer, by intended second",

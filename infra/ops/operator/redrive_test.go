@@ -131,19 +131,3 @@ func counted(bodies []string) map[string]int {
 	}
 	return n
 }
-
-func TestAPreviewReadsOnlyPartOfALongQueue(t *testing.T) {
-	bodies := make([]string, previewed+50)
-	for i := range bodies {
-		bodies[i] = "garbage"
-	}
-	r := deadLetters(t, held{}, bodies...)
-	r.source = ""
-	var out bytes.Buffer
-	if err := r.run(t.Context(), &out); err != nil || r.found["poison: not an order message"].count != previewed {
-		t.Errorf("%v: %s", err, &out)
-	}
-	if n := r.lying(t, r.deadLetters)["garbage"]; n != len(bodies) {
-		t.Errorf("%d messages are left of %d", n, len(bodies))
-	}
-}
