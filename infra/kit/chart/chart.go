@@ -74,8 +74,8 @@ type Line struct {
 
 // Plot draws lines over an x axis that begins at 0.
 type Plot struct {
-	X, Y  string  // what the axes show, with the unit
-	Log   bool    // logarithmic y axis; values of 0 are left out
+	X, Y  string // what the axes show, with the unit
+	Log   bool   // logarithmic y axis; values of 0 are left out
 	Lines []Line
 	Marks []Mark // values of x to mark
 }
