@@ -138,27 +138,6 @@ func TestAnAnswerIsForgottenAtTheEndOfItsSaleAndARefusalWhenTheClockStepsBack(t 
 	}
 }
 
-func TestWhatIsRememberedIsBounded(t *testing.T) {
-	at(t, nil, func(t *testing.T, o *office, c *Checker) {
-		end := inAnHour()
-		o.set(0, http.StatusOK, yes)
-		for i := range maxAnswers + 10 {
-			c.IsEligible(t.Context(), "moutai", fmt.Sprint(i), end)
-			c.IsEligible(t.Context(), "moutai", fmt.Sprint(i), end) // takes no further place
-		}
-		if o.count() != maxAnswers+10 {
-			t.Fatalf("%d calls, want one about each of %d users", o.count(), maxAnswers+10)
-		}
-		for _, user := range []int{10, 11, maxAnswers / 2, maxAnswers + 9, 0, 9} {
-			before := o.count()
-			c.IsEligible(t.Context(), "moutai", fmt.Sprint(user), end)
-			if asked := o.count() > before; asked != (user < 10) {
-				t.Errorf("user %d: asked about again %t", user, asked)
-			}
-		}
-	})
-}
-
 func TestNobodyWaitsLongerThanForATurnAndACall(t *testing.T) {
 	for _, delay := range []time.Duration{301 * time.Millisecond, 10 * time.Second, 30 * time.Second, time.Hour} {
 		at(t, func(o *Options) { o.Concurrency = 2 }, func(t *testing.T, o *office, c *Checker) {
