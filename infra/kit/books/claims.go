@@ -31,7 +31,8 @@ func (p *pass) readClaims(ctx context.Context) error {
 			claims := make([]Claim, len(items))
 			for i, it := range items {
 				var problem string
-				claims[i], problem = readClaim(it, bucket)
+				claims[i], problem = readClaim(it)
+				claims[i].User, claims[i].Bucket = keyOf(it).sk, bucket // of whatever form
 				p.malformed(it, problem)
 				p.take(claims[i], problem == "")
 			}

@@ -42,7 +42,15 @@ func keyOf(it item) key {
 	return key{pk.Value, sk.Value}
 }
 
-// attribute is an attribute of a kind of item.
+// kind is a kind of item in the document.
+type kind struct {
+	name       string
+	pk, sk     int      // how many parts they have, between the #
+	key        []string // all of them, with "" for one that has a name
+	names      []string // in their places; "" for one that has none
+	attributes []attribute
+}
+
 type attribute struct {
 	name, form string
 	isOptional bool
@@ -52,18 +60,70 @@ type attribute struct {
 // form reads a value; ok is false for one that has another form.
 type form func(types.AttributeValue) (value any, ok bool)
 
-// described has the attributes of each kind of item in the document.
-var described = func() map[string][]attribute {
-	kinds := map[string][]attribute{}
-	for _, row := range regexp.MustCompile("(?m)^\\| ([^|]+) \\| `[^`]+` \\| `[^`]+` \\| ([^|]+) \\|$").FindAllStringSubmatch(document, -1) {
-		for text := range strings.SplitSeq(row[2], ", ") {
+// described has the kinds of the document by what their partition keys begin with.
+var described = func() map[string][]*kind {
+	kinds := map[string][]*kind{}
+	for _, row := range regexp.MustCompile("(?m)^\\| ([^|]+) \\| `([^`]+)` \\| `([^`]+)` \\| ([^|]+) \\|$").FindAllStringSubmatch(document, -1) {
+		k := &kind{name: row[1], pk: strings.Count(row[2], "#") + 1, sk: strings.Count(row[3], "#") + 1}
+		for part := range strings.SplitSeq(row[2]+"#"+row[3], "#") {
+			name, isNamed := strings.CutPrefix(part, "<")
+			if isNamed {
+				k.names, k.key = append(k.names, strings.TrimSuffix(name, ">")), append(k.key, "")
+			} else {
+				k.names, k.key = append(k.names, ""), append(k.key, part)
+			}
+		}
+		for text := range strings.SplitSeq(row[4], ", ") {
 			name, form, _ := strings.Cut(text, " ")
 			name, isOptional := strings.CutSuffix(name, "?")
-			kinds[row[1]] = append(kinds[row[1]], attribute{name, form, isOptional, formOf(form)})
+			k.attributes = append(k.attributes, attribute{name, form, isOptional, formOf(form)})
 		}
+		kinds[k.key[0]] = append(kinds[k.key[0]], k)
 	}
 	return kinds
 }()
+
+// locate returns the first kind of item that has such a key, "" for none, and the parts of the key by their names in the document.
+func locate(k key) (kind string, parts map[string]string) {
+	begin, _, _ := strings.Cut(k.pk, "#")
+	for _, kind := range described[begin] {
+		if parts := kind.parts(k); parts != nil {
+			return kind.name, parts
+		}
+	}
+	return "", nil
+}
+
+// parts are the parts of a key by their names in the document; nil if it is not the key of such an item.
+func (k *kind) parts(of key) map[string]string {
+	// The last part of each may have a # in it.
+	texts := append(strings.SplitN(of.pk, "#", k.pk), strings.SplitN(of.sk, "#", k.sk)...)
+	if len(texts) != len(k.key) {
+		return nil
+	}
+	for i, text := range texts {
+		if k.names[i] == "" && text != k.key[i] || k.names[i] != "" && !partForms[k.names[i]](text) {
+			return nil
+		}
+	}
+	parts := map[string]string{}
+	for i, name := range k.names {
+		if name != "" {
+			parts[name] = texts[i]
+		}
+	}
+	return parts
+}
+
+var partForms = map[string]func(string) bool{
+	"sale": isID, "seed": isID, "group": isID, "user": isUser, "payment": isPayment, "order": isOrder, "shard": isIndex, "bucket": isIndex, "step": isIndex,
+	"page": func(s string) bool { return len(s) == 2 && strings.Trim(s, "0123456789abcdef") == "" }, "part": func(s string) bool { return len(s) == 1 && strings.Contains("0123", s) },
+	"number": func(s string) bool { return len(s) == 10 && s > "0000000000" && isIndex(strings.TrimLeft(s, "0")) },
+	"day": func(s string) bool {
+		_, err := time.Parse(time.DateOnly, s)
+		return err == nil
+	},
+}
 
 // formOf is the form with a name, as the document explains it.
 func formOf(name string) form {
@@ -111,8 +171,8 @@ var forms = map[string]form{
 	"shards": valueThat(func(v *types.AttributeValueMemberNS) (any, bool) {
 		set, ok := map[int]bool{}, true
 		for _, text := range v.Value {
-			k, isIndex := index(text)
-			set[k], ok = true, ok && isIndex
+			k, _ := strconv.Atoi(text)
+			set[k], ok = true, ok && isIndex(text)
 		}
 		return set, ok
 	}),
@@ -154,7 +214,8 @@ func stringsThat(are func(string) bool) form {
 // fields is an item that is read, and its first deviation from the document.
 type fields struct {
 	item    item
-	problem string // "" if everything is as documented
+	parts   map[string]string // of its key
+	problem string            // "" if everything is as documented
 }
 
 func (f *fields) failIf(is bool, problem string) {
@@ -186,19 +247,33 @@ func (f *fields) together(names ...string) {
 	}
 }
 
-// reader returns what reads the items of a kind into the fields of a T that are called like the attributes, in
-// whatever case; one that is missing or has another form leaves its field zero. The rest of what is documented
+// reader returns what reads the items of a kind into the fields of a T that are called like the attributes or
+// the parts of the key, in whatever case; one that is missing or has another form leaves its field zero. The rest of what is documented
 // is checked by check.
-func reader[T any](kind string, check func(*fields, *T)) func(item) (T, string) {
-	attributes, places := described[kind], map[string][]int{}
+func reader[T any](name string, check func(*fields, *T)) func(item) (T, string) {
+	var kind *kind
+	for _, all := range described {
+		for _, k := range all {
+			if k.name == name {
+				kind = k
+			}
+		}
+	}
+	places := map[string][]int{}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[T]()) {
 		if field.IsExported() {
 			places[strings.ToLower(field.Name)] = field.Index
 		}
 	}
 	return func(it item) (to T, problem string) {
-		f, v, known := &fields{item: it}, reflect.ValueOf(&to).Elem(), 2 // pk and sk
-		for _, a := range attributes {
+		f, v, known := &fields{item: it, parts: kind.parts(keyOf(it))}, reflect.ValueOf(&to).Elem(), 2 // pk and sk
+		f.failIf(f.parts == nil, "its key is not that of such an item")
+		for part, text := range f.parts {
+			if place := places[part]; place != nil {
+				setPart(v.FieldByIndex(place), part, text)
+			}
+		}
+		for _, a := range kind.attributes {
 			if !f.has(a.name) {
 				f.failIf(!a.isOptional, a.name+" is missing")
 				continue
@@ -212,7 +287,7 @@ func reader[T any](kind string, check func(*fields, *T)) func(item) (T, string) 
 		}
 		if known != len(it) {
 			isKnown := func(name string) bool {
-				return name == "pk" || name == "sk" || slices.ContainsFunc(attributes, func(a attribute) bool { return a.name == name })
+				return name == "pk" || name == "sk" || slices.ContainsFunc(kind.attributes, func(a attribute) bool { return a.name == name })
 			}
 			unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(it)), isKnown)
 			f.failIf(true, "has attributes that are not documented: "+strings.Join(unknown, ", "))
@@ -220,6 +295,20 @@ func reader[T any](kind string, check func(*fields, *T)) func(item) (T, string) 
 		check(f, &to)
 		return to, f.problem
 	}
+}
+
+// setPart sets a field to a part of a key.
+func setPart(field reflect.Value, part, text string) {
+	if field.Kind() == reflect.String {
+		field.SetString(text)
+		return
+	}
+	base := 10
+	if part == "page" {
+		base = 16
+	}
+	n, _ := strconv.ParseInt(text, base, 64) // it has the form
+	field.SetInt(n)
 }
 
 // set sets a field to a value of an attribute: a time to an instant, and bytes to hexadecimal digits.
@@ -242,17 +331,6 @@ func set(field reflect.Value, value any) {
 	default:
 		field.Set(reflect.ValueOf(value).Convert(field.Type()))
 	}
-}
-
-// numbered is the number in ten digits, from 1, with which the item's sk ends after a prefix, or 0 and a problem.
-func (f *fields) numbered(prefix string) int64 {
-	sk := keyOf(f.item).sk
-	n, err := strconv.ParseInt(strings.TrimPrefix(sk, prefix), 10, 64)
-	if err != nil || n <= 0 || fmt.Sprintf("%s%010d", prefix, n) != sk {
-		f.failIf(true, "sk is no number of an edit or a call")
-		return 0
-	}
-	return n
 }
 
 // isID reports whether s is a valid id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -.
@@ -294,8 +372,8 @@ func isOrder(s string) bool {
 	return err == nil && strconv.FormatUint(n, 10) == s && numberOf(n) != 0
 }
 
-// index parses a whole number at the end of a key: no sign, no leading zero.
-func index(text string) (int, bool) {
-	n, err := strconv.Atoi(text)
-	return n, err == nil && n >= 0 && strconv.Itoa(n) == text
+// isIndex reports whether s is a whole number from 0, with no sign and no leading zero.
+func isIndex(s string) bool {
+	n, err := strconv.Atoi(s)
+	return err == nil && n >= 0 && strconv.Itoa(n) == s
 }

@@ -3,14 +3,11 @@ package books
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"flashsale/infra/kit/drawcheck/rules"
 )
 
 const (
-	maxKeepHours = 7 * 24
 	// A page of a roll has a part for each value of the first two bits of the leaves' second byte.
 	pageParts            = 4
 	leafBytes, rankBytes = len(rules.Leaf{}), len(rules.Rank{})
@@ -40,7 +37,7 @@ func (s *saleItem) begins() int64 {
 }
 
 // readHead reads DRAW#<sale>, HEAD: a draw whose roll is closed.
-var readHead = reader("draw whose roll is closed", func(f *fields, _ *rules.Draw) { f.together("seed", "signature") })
+var readHead = reader("draw", func(f *fields, _ *rules.Draw) { f.together("seed", "signature") })
 
 // callItem is DRAW#<sale>, CALL#<number>.
 type callItem struct {
@@ -49,7 +46,6 @@ type callItem struct {
 }
 
 var readCall = reader("call", func(f *fields, c *callItem) {
-	c.Number = f.numbered("CALL#")
 	f.window(c.From.UnixMilli(), c.Until.UnixMilli())
 	f.with("hi", "stock")
 	f.failIf(c.Hi != nil && !f.has("stock") && !c.CallsNobody(), "hi is there, but no stock")
@@ -60,46 +56,29 @@ func (c *callItem) admits(at int64) bool { return c.From.UnixMilli() <= at && at
 // leafKey is DRAWKEY#<sale>, KEY.
 type leafKey struct{ LeafKey []byte }
 
-var readLeafKey = reader("key of a draw's receipts", func(f *fields, k *leafKey) {
+var readLeafKey = reader("leaf key", func(f *fields, k *leafKey) {
 	f.failIf(len(k.LeafKey) != 32, "leafKey is not 32 bytes")
-	f.failIf(keyOf(f.item).sk != "KEY", "sk is not KEY")
 })
 
 // entry is ENTRY#<sale>#<page>, <user>: when the user entered.
 type entry struct{ At int64 }
 
-var readEntry = reader("entry in a draw", func(f *fields, _ *entry) {
-	f.failIf(!isUser(keyOf(f.item).sk), "sk is no user id")
-})
+var readEntry = reader("entry", func(*fields, *entry) {})
 
 // rollPart is ROLL#<sale>, <page>#<part>: leaves of a page.
 type rollPart struct {
-	Leaves []byte
-	page   int
-	leaves []rules.Leaf
+	Page, Part int
+	Leaves     []byte
+	leaves     []rules.Leaf
 }
 
-var readPart = reader("part of a roll", func(f *fields, p *rollPart) {
+var readPart = reader("part", func(f *fields, p *rollPart) {
 	f.failIf(len(p.Leaves)%leafBytes != 0, "leaves are not 32 bytes each")
-	name, number, _ := strings.Cut(keyOf(f.item).sk, "#")
-	page, onPage := pageOf(name)
-	part, isPart := index(number)
-	if !onPage || !isPart || part >= pageParts {
-		f.failIf(true, "sk is no part of a page")
-		return
-	}
-	p.page = page
 	for leaves := range slices.Chunk(p.Leaves[:len(p.Leaves)/leafBytes*leafBytes], leafBytes) {
 		l := rules.Leaf(leaves)
-		f.failIf(int(l[0]) != page || partOf(l) != part, "it has a leaf of another part")
+		f.failIf(int(l[0]) != p.Page || partOf(l) != p.Part, "it has a leaf of another part")
 		p.leaves = append(p.leaves, l)
 	}
 })
-
-// pageOf reads two lower-case hexadecimal digits.
-func pageOf(name string) (page int, ok bool) {
-	n, err := strconv.ParseUint(name, 16, 8)
-	return int(n), err == nil && pageName(int(n)) == name
-}
 
 func pageName(page int) string { return fmt.Sprintf("%02x", page) }

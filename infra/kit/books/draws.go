@@ -47,7 +47,7 @@ func (p *pass) readDraw(ctx context.Context) (err error) {
 	}
 	err = each(ctx, p, "ROLL#"+p.saleID, func(it item) error {
 		part := sound(p, it, readPart)
-		d.pages[part.page] = append(d.pages[part.page], part.leaves...)
+		d.pages[part.Page] = append(d.pages[part.Page], part.leaves...)
 		d.parts++
 		return nil
 	})
@@ -212,12 +212,12 @@ func (p *pass) judgeCourse(h *header) {
 	opensAt, closesAt, paused, changedAt := now.BeginsAt, now.EndsAt, false, int64(0)
 	untils := make([]int64, len(calls))
 	for _, c := range p.trail {
-		if c.Action == "describe" || c.number > s.Edits {
+		if c.Action == "describe" || c.Number > s.Edits {
 			continue
 		}
-		about := fmt.Sprint("edit ", c.number, " draw")
+		about := fmt.Sprint("edit ", c.Number, " draw")
 		wrong := func(format string, args ...any) {
-			p.find("P32", about, "edit %d in the trail, %s, "+format, append([]any{c.number, c.Action}, args...)...)
+			p.find("P32", about, "edit %d in the trail, %s, "+format, append([]any{c.Number, c.Action}, args...)...)
 		}
 		switch {
 		case c.Action == "call":
@@ -353,17 +353,4 @@ func (p *pass) judgeNext(h *header) {
 		}
 	}
 	p.findIf(units > 0 && now > since+late, "P31", "draw call", "%d units are left and call %d was due at %s, but has not begun at %s", units, n+1, clock(due), clock(now))
-}
-
-// isEntryOf reports whether rest, after the kind, is a sale and a page.
-func isEntryOf(rest string) bool {
-	saleID, page, _ := strings.Cut(rest, "#")
-	_, ok := pageOf(page)
-	return isID(saleID) && ok
-}
-
-// checkDrawn finds items of a draw in a sale that has none.
-func (s *strays) checkDrawn(kind, saleID string, k key) {
-	s.findIf(kind != "CHANGES" && saleID == s.saleID && s.before.hasSale && !s.lasting().hasDraw(), "P13", "drawn "+k.pk+" "+k.sk,
-		"the item %s, %s is of a draw, and the sale has none", k.pk, k.sk)
 }

@@ -194,7 +194,7 @@ func (c *eventCheck) expectOf(it item) error {
 	for _, e := range all {
 		c.expect(e)
 	}
-	if kind, _, _ := cutKind(keyOf(it).pk); kind == "CLAIM" {
+	if kind, _ := locate(keyOf(it)); kind == "claim" {
 		c.claims++
 		c.Progress(c.claims, max(c.seeded, c.claims))
 	}
@@ -203,34 +203,32 @@ func (c *eventCheck) expectOf(it item) error {
 
 // eventsOf returns the events that an item stands for as long as it is there.
 func eventsOf(it item) (all []event, problem string) {
-	k := keyOf(it)
-	kind, rest, _ := cutKind(k.pk)
-	seed, isSeed := strings.CutPrefix(k.sk, "SEED#")
-	switch {
-	case kind == "CLAIM":
-		saleID, bucket, _ := cutNumber(rest)
-		c, problem := readClaim(it, bucket)
+	kind, of := locate(keyOf(it))
+	saleID := of["sale"]
+	switch kind {
+	case "claim":
+		c, problem := readClaim(it)
 		return c.events(saleID), problem
-	case kind == "REFUND":
+	case "refund", "unknown refund":
 		r, problem := readRefund(it)
 		return []event{r.event()}, problem
-	case kind == "CHANGES":
+	case "edit":
 		c, problem := readChange(it)
-		return []event{c.event(rest)}, problem
-	case kind == "SALE" && isSeed && !strings.Contains(seed, "#"):
+		return []event{c.event(saleID)}, problem
+	case "addition":
 		s, problem := readSeed(it)
-		e := changeEvent(rest, "seed:"+seed, seed, s.Action, s.At, s.author, s.Labels)
+		e := changeEvent(saleID, "seed:"+of["seed"], of["seed"], s.Action, s.At, s.author, s.Labels)
 		e.members["units"] = max(s.Units, -s.Units)
 		return []event{e}, problem
-	case kind == "DRAW" && k.sk == "HEAD":
+	case "draw":
 		d, problem := readHead(it)
-		e := newEvent("RollClosed", rest, rest, d.ClosedAt.UnixMilli())
+		e := newEvent("RollClosed", saleID, saleID, d.ClosedAt.UnixMilli())
 		e.members["entrants"], e.members["roll"], e.members["round"] = d.Entrants, d.Roll.String(), d.Round
 		return []event{e}, problem
-	case kind == "SALES":
+	case "listing":
 		l, problem := readListing(it)
 		if l.Drained {
-			all = append(all, drainedEvent(k.sk, l.Labels, l.ClosesAt))
+			all = append(all, drainedEvent(saleID, l.Labels, l.ClosesAt))
 		}
 		return all, problem
 	}
@@ -241,11 +239,10 @@ func eventsOf(it item) (all []event, problem string) {
 // as EVENTS.md describes them, or why it is not as documented.
 func EventsOf(it map[string]types.AttributeValue, changed time.Time) (details []map[string]any, problem string) {
 	all, problem := eventsOf(it)
-	if k := keyOf(it); k.sk == "SALE" {
+	if kind, of := locate(keyOf(it)); kind == "sale" {
 		var s saleItem
 		if s, problem = readSale(it); problem == "" && len(s.Empty) >= s.Shards {
-			_, saleID, _ := cutKind(k.pk)
-			all = append(all, soldOutEvent(saleID, s.Labels, strconv.FormatInt(s.Version, 10), clock(changed.Truncate(time.Second).UnixMilli())))
+			all = append(all, soldOutEvent(of["sale"], s.Labels, strconv.FormatInt(s.Version, 10), clock(changed.Truncate(time.Second).UnixMilli())))
 		}
 	}
 	for _, e := range all {
@@ -255,7 +252,7 @@ func EventsOf(it map[string]types.AttributeValue, changed time.Time) (details []
 }
 
 func (c changeItem) event(saleID string) event {
-	e := changeEvent(saleID, strconv.FormatInt(c.number, 10), c.ID, c.Action, c.At, c.author, c.Labels)
+	e := changeEvent(saleID, strconv.FormatInt(c.Number, 10), c.ID, c.Action, c.At, c.author, c.Labels)
 	switch {
 	case c.Action == "reschedule" && c.BeginsAt != 0: // in a sale with a draw
 		e.members["opensAt"], e.members["closesAt"] = clock(c.BeginsAt), clock(c.EndsAt)
@@ -424,14 +421,14 @@ func (c Claim) events(saleID string) (all []event) {
 }
 
 func (r refundItem) event() event {
-	e := newEvent("RefundDue", r.sale+":"+r.payment, r.sale, r.At)
+	e := newEvent("RefundDue", r.Sale+":"+r.Payment, r.Sale, r.At)
 	if r.OrderID != 0 {
 		e.members["orderId"] = strconv.FormatInt(r.OrderID, 10)
 	}
 	if r.User != "" {
 		e.members["user"] = r.User
 	}
-	e.members["payment"], e.members["reason"], e.members["amount"], e.members["currency"] = r.payment, r.Reason, r.Amount, r.Currency
+	e.members["payment"], e.members["reason"], e.members["amount"], e.members["currency"] = r.Payment, r.Reason, r.Amount, r.Currency
 	e.label(r.Labels)
 	return e
 }

@@ -65,7 +65,7 @@ func (all items) claim(user string) key {
 
 // order is the key of a user's order.
 func (all items) order(user string) key {
-	c, _ := readClaim(all[all.claim(user)], 0)
+	c, _ := readClaim(all[all.claim(user)])
 	return key{"ORDER#" + c.OrderID, "ORDER"}
 }
 
@@ -207,7 +207,7 @@ func TestEachKindOfBrokenBooksIsNamed(t *testing.T) {
 			`the claim of "user-1" names shard 7, but the sale has 5`},
 		{"a claim moved to another shard", func(all items) {
 			k := all.claim("user-1")
-			c, _ := readClaim(all[k], 0)
+			c, _ := readClaim(all[k])
 			all.set(k, "shard", number(fmt.Sprint((c.Shard+1)%5)))
 		}, "P2", "1 too"},
 		{"two claims with one id", func(all items) { all.set(all.claim("user-1"), "claimId", all[all.claim("user-2")]["claimId"]) }, "P13", `2 claims have the same claimId: the claim of "user-`},
@@ -218,7 +218,7 @@ func TestEachKindOfBrokenBooksIsNamed(t *testing.T) {
 		{"sent again before it was accepted", func(all items) { all.add(all.claim("user-8"), "resentAt", -hour/2) }, "P17",
 			`the message of "user-8", accepted at 2026-11-11T20:00:00.000Z, was sent again at 2026-11-11T19:31:00.000Z`},
 		{"a pending claim of long ago", func(all items) { all.add(all.claim("user-8"), "acceptedAt", -hour) }, "P8", "1 claims are pending, the oldest for 1h3m0s: more than 5m0s"},
-		{"a user that is none", func(all items) { all.move(all.claim("user-8"), claimKey(bucketOf("a\nb", 2), "a\nb")) }, "P19", "sk is no user id"},
+		{"a user that is none", func(all items) { all.move(all.claim("user-8"), claimKey(bucketOf("a\nb", 2), "a\nb")) }, "P19", "its key is not that of such an item"},
 
 		{"a claim's order id removed while its order stands", func(all items) { all.set(all.claim("user-1"), "orderId", nil) }, "P7",
 			`of "user-1" belongs to no claim: the user's claim claim-2 is pending and will get a second order`},
@@ -237,7 +237,7 @@ func TestEachKindOfBrokenBooksIsNamed(t *testing.T) {
 		{"two claims with one order", func(all items) { all.set(all.claim("user-1"), "orderId", all[all.claim("user-2")]["orderId"]) }, "P7", `of "user-1" (claim claim-2) names sale "moutai", user "user-2" and claim claim-3`},
 		{"two orders with one number", func(all items) {
 			k := all.claim("user-1")
-			c, _ := readClaim(all[k], 0)
+			c, _ := readClaim(all[k])
 			next := strconv.FormatUint(c.orderID+1<<32, 10) // the same number a second later
 			all.copy(k, claimKey(bucketOf("eve", 2), "eve"), item{"orderId": number(next), "claimId": text("forged")})
 			all.copy(all.order("user-1"), key{"ORDER#" + next, "ORDER"}, item{"user": text("eve"), "claimId": text("forged")})
@@ -250,7 +250,7 @@ func TestEachKindOfBrokenBooksIsNamed(t *testing.T) {
 		}, "P7", `of "user-1" says that it was confirmed at 2026-11-10T20:01:00.000Z, but its claim was accepted at 2026-11-11T20:00:00.000Z`},
 		{"a day without a sequence", func(all items) { delete(all, key{"SEQ#2026-11-11", "SEQ"}) }, "P7", "the sequence of 2026-11-11 is missing"},
 		{"a sequence behind the ids that it gave", func(all items) { all.add(key{"SEQ#2026-11-11", "SEQ"}, "next", -1) }, "P7", "the sequence of 2026-11-11 stands at 7, but order "},
-		{"a sequence of no day", func(all items) { all.move(key{"SEQ#2026-11-11", "SEQ"}, key{"SEQ#2026-11-31", "SEQ"}) }, "P19", "its key names no day"},
+		{"a sequence of no day", func(all items) { all.move(key{"SEQ#2026-11-11", "SEQ"}, key{"SEQ#2026-11-31", "SEQ"}) }, "P19", "SEQ#2026-11-31, SEQ is not as documented"},
 	}.areFound(w)
 	t.Run("an order item that has been missing for long", func(t *testing.T) {
 		all := w.items()
@@ -395,7 +395,7 @@ func TestEachKindOfBrokenTrailIsNamed(t *testing.T) {
 		{"a recall that was none", func(all items) { all.set(third, "action", text("recall")).set(third, "paused", yes) }, "P32", "the trail has a recall of 2026-11-11T20:00:03.000Z"},
 		{"more edits than the version counts", func(all items) { all.add(saleKey, "version", -1) }, "P6",
 			"the sale's version is 3, should be 4 to 4: 1 + 0 receipts of additions and withdrawals + 3 edits"},
-		{"a number that is none", func(all items) { all.move(third, key{trail, "3"}) }, "P19", "sk is no number of an edit"},
+		{"a number that is none", func(all items) { all.move(third, key{trail, "3"}) }, "P19", "its key is not that of such an item"},
 	}.areFound(drained(t))
 }
 

@@ -15,7 +15,7 @@ const (
 
 // barredUser is GUARD#<group>#<bucket>, <user>: the sale of the group in which the user has ordered.
 type barredUser struct {
-	group, user     string
+	Group, User     string
 	SaleID, ClaimID string
 	MinReader       int64
 }
@@ -24,11 +24,8 @@ func barredKey(group, user string) key {
 	return key{fmt.Sprintf("GUARD#%s#%d", group, bucketOf(user, guardBuckets)), user}
 }
 
-var readBarred = reader("guard of a user in a group", func(f *fields, g *barredUser) {
-	_, rest, _ := cutKind(keyOf(f.item).pk)
-	g.group, _, _ = cutNumber(rest)
-	g.user = keyOf(f.item).sk
-	f.failIf(!isID(g.group) || !isUser(g.user) || keyOf(f.item) != barredKey(g.group, g.user), "its key is not that of a user in a group")
+var readBarred = reader("barred user", func(f *fields, g *barredUser) {
+	f.failIf(keyOf(f.item) != barredKey(g.Group, g.User), "its key is not that of a user in a group")
 })
 
 // checkBarred compares the claims of a page with the guards of their users in the sale's group.
@@ -55,22 +52,21 @@ func (p *pass) checkBars(ctx context.Context, all []barredUser) error {
 	if p.buckets == 0 {
 		return nil
 	}
-	return lookUp(ctx, p, all, func(g barredUser) key { return p.claimKey(g.user) }, func(g barredUser, it item) {
-		if c, _ := readClaim(it, 0); g.group != p.lasting().LimitGroup || c.ClaimID != g.ClaimID {
-			p.find("P34", "barred "+g.group+" "+g.user, "%q is barred from group %q by claim %s, but has no such claim in a sale of it", g.user, g.group, g.ClaimID)
+	return lookUp(ctx, p, all, func(g barredUser) key { return p.claimKey(g.User) }, func(g barredUser, it item) {
+		if c, _ := readClaim(it); g.Group != p.lasting().LimitGroup || c.ClaimID != g.ClaimID {
+			p.find("P34", "barred "+g.Group+" "+g.User, "%q is barred from group %q by claim %s, but has no such claim in a sale of it", g.User, g.Group, g.ClaimID)
 		}
 	})
 }
 
 // groupItem is GROUP#<group>, GROUP: the ids of its sales.
 type groupItem struct {
+	Group    string
 	Sales    []string
 	SealedAt int64
 }
 
-var readSales = reader("group of sales", func(f *fields, g *groupItem) {
-	_, group, _ := cutKind(keyOf(f.item).pk)
-	f.failIf(!isID(group) || keyOf(f.item).sk != "GROUP", "its key is no group's")
+var readSales = reader("group", func(f *fields, g *groupItem) {
 	f.failIf(len(g.Sales) == 0 || len(g.Sales) > maxGroup, "sales are not 1 to 30")
 })
 
@@ -97,11 +93,10 @@ func (p *pass) readGroup(ctx context.Context) error {
 
 // takeGroup checks one group.
 func (s *strays) takeGroup(it item) {
-	sales := sound(s.pass, it, readSales).Sales
-	for _, id := range sales {
+	g := sound(s.pass, it, readSales)
+	for _, id := range g.Sales {
 		s.name(id, keyOf(it))
 	}
-	_, group, _ := cutKind(keyOf(it).pk)
-	s.findIf(slices.Contains(sales, s.saleID) && group != s.lasting().LimitGroup, "P34", "group "+group,
-		"group %q names the sale, which is of group %q", group, s.lasting().LimitGroup)
+	s.findIf(slices.Contains(g.Sales, s.saleID) && g.Group != s.lasting().LimitGroup, "P34", "group "+g.Group,
+		"group %q names the sale, which is of group %q", g.Group, s.lasting().LimitGroup)
 }

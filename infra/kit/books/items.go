@@ -116,7 +116,7 @@ type createItem struct {
 	Shards            int
 }
 
-var readCreate = reader("what its creation asked for", func(f *fields, c *createItem) {
+var readCreate = reader("creation", func(f *fields, c *createItem) {
 	c.check(f)
 	f.failIf(f.has("maxStock") && c.MaxStock < c.Stock, "maxStock is below stock")
 	f.window(c.OpensAt, c.ClosesAt)
@@ -128,32 +128,40 @@ type author struct {
 	Verified    bool
 }
 
-// seedItem is SALE#<sale>, SEED#<seed> or SEED#<seed>#<shard>. The units of a
-// withdrawal are negative.
+// seedItem is SALE#<sale>, SEED#<seed>. The units of a withdrawal are negative.
 type seedItem struct {
 	author
 	Units, At      int64
 	Action, Labels string
 }
 
-var readSeed = reader("addition or withdrawal", func(f *fields, s *seedItem) {
+var readSeed = reader("addition", func(f *fields, s *seedItem) {
 	f.failIf(s.Units == 0, "units is 0")
 	f.failIf((s.Action == "add") != (s.Units > 0), "action is not what its units say")
 })
 
-var readReceipt = reader("addition's receipt of a shard", func(*fields, *seedItem) {})
+// receipt is SALE#<sale>, SEED#<seed>#<shard>: a shard's part of an addition.
+type receipt struct {
+	Seed      string
+	Shard     int
+	Units, At int64
+}
+
+var readReceipt = reader("receipt", func(*fields, *receipt) {})
 
 // stepItem is SALE#<sale>, WITHDRAWN#<seed>#<step>: units taken from a shard, or the
 // end of a withdrawal that found no more.
 type stepItem struct {
+	Seed      string
+	Step      int
 	Shard     int
 	Units, At int64
 	Ended     bool
 }
 
 var (
-	readTaken = reader("withdrawal's step", func(*fields, *stepItem) {})
-	readEnded = reader("withdrawal's end", func(*fields, *stepItem) {})
+	readTaken = reader("step", func(*fields, *stepItem) {})
+	readEnded = reader("end of a withdrawal", func(*fields, *stepItem) {})
 )
 
 func readStep(it item) (s stepItem, problem string) {
@@ -182,6 +190,7 @@ var readListing = reader("listing", func(f *fields, l *listingItem) {
 
 // shardItem is STOCK#<sale>#<shard>, STOCK.
 type shardItem struct {
+	Shard                        int
 	Stock, Seeded                int64
 	OpensAt, ClosesAt, ChangedAt int64
 	Paused                       bool
@@ -189,7 +198,7 @@ type shardItem struct {
 	counts                       bool // it has the last two
 }
 
-var readShard = reader("stock shard", func(f *fields, s *shardItem) {
+var readShard = reader("shard", func(f *fields, s *shardItem) {
 	s.counts = f.has("released")
 	f.together("released", "putBack")
 })
@@ -225,9 +234,7 @@ type settlement struct {
 	MinReader  int64
 }
 
-var readAnyClaim = reader("claim", func(f *fields, c *Claim) {
-	c.User = keyOf(f.item).sk
-	f.failIf(!isUser(c.User), "sk is no user id")
+var readClaim = reader("claim", func(f *fields, c *Claim) {
 	if c.OrderID != "" {
 		c.orderID, _ = strconv.ParseUint(c.OrderID, 10, 63)
 		c.ConfirmedAt = secondOf(c.orderID)
@@ -238,30 +245,15 @@ var readAnyClaim = reader("claim", func(f *fields, c *Claim) {
 	f.failIf(len(slices.DeleteFunc(slices.Clone(c.Refunds), isOther)) > maxClaimRefunds, "refunds are more than 20")
 })
 
-// readClaim reads the claim of a user.
-func readClaim(it item, bucket int) (c Claim, problem string) {
-	c, problem = readAnyClaim(it)
-	c.Bucket = bucket
-	return c, problem
-}
-
 // Order is ORDER#<order id>, ORDER.
 type Order struct{ ID, SaleID, User, ClaimID string }
 
-var readOrder = reader("order", func(f *fields, o *Order) {
-	_, o.ID, _ = cutKind(keyOf(f.item).pk)
-	f.failIf(!isOrder(o.ID), "its key is no order id")
-	f.failIf(keyOf(f.item).sk != "ORDER", "sk is not ORDER")
-})
+var readOrder = reader("order", func(f *fields, o *Order) { o.ID = f.parts["order"] })
 
 // sequence is SEQ#<yyyy-mm-dd>, SEQ: the day's last number used for an order id.
 type sequence struct{ Next int64 }
 
-var readSequence = reader("sequence", func(f *fields, _ *sequence) {
-	_, day, _ := cutKind(keyOf(f.item).pk)
-	_, err := time.Parse(time.DateOnly, day)
-	f.failIf(err != nil || keyOf(f.item).sk != "SEQ", "its key names no day")
-})
+var readSequence = reader("sequence", func(*fields, *sequence) {})
 
 // An order id is the seconds since this instant, followed by 32 bits of the number
 // within that second's day.

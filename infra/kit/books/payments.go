@@ -164,7 +164,7 @@ func (p *pass) judgePayments(h *header) {
 // refundItem is REFUND#<sale>, <provider>#<reference>. The sale is "" if the order is
 // unknown.
 type refundItem struct {
-	sale, payment  string
+	Sale, Payment  string
 	OrderID        int64 // 0 if the payment named none
 	User, Reason   string
 	Amount         int64
@@ -175,16 +175,12 @@ type refundItem struct {
 
 var (
 	readOrdersRefund  = reader("refund", checkRefund)
-	readUnknownRefund = reader("refund of an unknown order", checkRefund)
+	readUnknownRefund = reader("unknown refund", checkRefund)
 )
 
 func checkRefund(f *fields, r *refundItem) {
-	k := keyOf(f.item)
-	_, r.sale, _ = cutKind(k.pk)
-	r.payment = k.sk
-	f.failIf(!isPayment(r.payment), "sk is no provider#reference")
 	f.failIf(f.has("refundedAt") && r.RefundedAt < r.At-skew.Milliseconds(), "refundedAt is before at")
-	f.failIf(r.sale != "" && r.User == "", "user is missing")
+	f.failIf(r.Sale != "" && r.User == "", "user is missing")
 }
 
 func readRefund(it item) (r refundItem, problem string) {
@@ -207,7 +203,7 @@ func (p *pass) readRefunds(ctx context.Context) error {
 					refunds = append(refunds, r)
 				}
 				if problem == "" && r.Reason != recalled { // such a payment has paid its order
-					p.compare(payments, hashOf(r.payment), func() string { return fmt.Sprintf("the refund REFUND#%s, %s", of, r.payment) })
+					p.compare(payments, hashOf(r.Payment), func() string { return fmt.Sprintf("the refund REFUND#%s, %s", of, r.Payment) })
 				}
 				if of == "" {
 					continue
@@ -266,36 +262,36 @@ func (p *pass) claimsOf(ctx context.Context, orderIDs []int64) (map[int64]item, 
 
 // checkRefund compares a refund with the claim of its order; nil if there is none.
 func (p *pass) checkRefund(r refundItem, it item) {
-	about := "refund " + r.payment
-	if r.sale != "" {
-		p.checkLabels(about, "the refund of "+r.payment, r.Labels)
+	about := "refund " + r.Payment
+	if r.Sale != "" {
+		p.checkLabels(about, "the refund of "+r.Payment, r.Labels)
 	}
 	if latest := max(r.At, r.RefundedAt); latest > p.Now().Add(skew).UnixMilli() {
-		p.find("P24", about+" at", "the refund of %s was recorded or made at %s, which is in the future", r.payment, clock(latest))
+		p.find("P24", about+" at", "the refund of %s was recorded or made at %s, which is in the future", r.Payment, clock(latest))
 	}
 	if it == nil {
-		p.findIf(r.sale != "", "P24", about, "a refund of %s is due for order %d, which is no order of this sale", r.payment, r.OrderID)
+		p.findIf(r.Sale != "", "P24", about, "a refund of %s is due for order %d, which is no order of this sale", r.Payment, r.OrderID)
 		return
 	}
-	c, _ := readClaim(it, 0)
-	p.findIf(r.sale != "" && (r.User != c.User || len(c.Refunds) < maxClaimRefunds && !slices.Contains(c.Refunds, r.payment)), "P24", about+" user",
-		"%s is to be refunded to %q, but the claim of its order is of %q and does not note it, or is another's", r.payment, r.User, c.User)
+	c, _ := readClaim(it)
+	p.findIf(r.Sale != "" && (r.User != c.User || len(c.Refunds) < maxClaimRefunds && !slices.Contains(c.Refunds, r.Payment)), "P24", about+" user",
+		"%s is to be refunded to %q, but the claim of its order is of %q and does not note it, or is another's", r.Payment, r.User, c.User)
 	asks := p.lasting().terms
 	isPrice := asks.Price == 0 || r.Amount == asks.Price && r.Currency == asks.Currency
 	switch {
 	case r.Reason == "unknown-order":
 	case isPrice == (r.Reason == "amount"):
-		p.find("P24", about, "%d %s of %s is to be refunded because of %q, but the price is %d %s", r.Amount, r.Currency, r.payment, r.Reason, asks.Price, asks.Currency)
+		p.find("P24", about, "%d %s of %s is to be refunded because of %q, but the price is %d %s", r.Amount, r.Currency, r.Payment, r.Reason, asks.Price, asks.Currency)
 	case r.Reason == recalled && p.after.sale.RecalledAt == 0:
-		p.find("P35", about, "%s is to be refunded because of a recall, but the sale was not recalled", r.payment)
-	case r.Reason == "released" && c.ReleasedAt == 0, r.Reason == "other-payment" && c.PaidAt == 0, r.Reason == recalled && c.Payment != r.payment:
-		p.find("P24", about, "%s is to be refunded because of %q, but that is not so of order %s", r.payment, r.Reason, c.OrderID)
+		p.find("P35", about, "%s is to be refunded because of a recall, but the sale was not recalled", r.Payment)
+	case r.Reason == "released" && c.ReleasedAt == 0, r.Reason == "other-payment" && c.PaidAt == 0, r.Reason == recalled && c.Payment != r.Payment:
+		p.find("P24", about, "%s is to be refunded because of %q, but that is not so of order %s", r.Payment, r.Reason, c.OrderID)
 	}
 }
 
 // guardItem is PAYMENT#<provider>#<reference>, PAYMENT: the one fate of a payment.
 type guardItem struct {
-	payment  string
+	Payment  string
 	Fate     string // paid or refund-due
 	SaleID   string // "" if the order is unknown
 	OrderID  int64  // 0 if the payment named none
@@ -306,9 +302,7 @@ type guardItem struct {
 
 func guardKey(payment string) key { return key{"PAYMENT#" + payment, "PAYMENT"} }
 
-var readGuard = reader("payment's guard", func(f *fields, g *guardItem) {
-	_, g.payment, _ = cutKind(keyOf(f.item).pk)
-	f.failIf(!isPayment(g.payment) || keyOf(f.item).sk != "PAYMENT", "its key is no payment's")
+var readGuard = reader("guard", func(f *fields, g *guardItem) {
 	f.failIf(g.OrderID == 0 && (g.Fate == "paid" || g.SaleID != ""), "orderId is missing")
 	f.failIf(g.SaleID == "" && g.Fate == "paid", "saleId is missing")
 })
@@ -359,19 +353,19 @@ func (p *pass) checkPaid(ctx context.Context, claims []Claim) error {
 
 // checkRefundGuards does the same with refunds.
 func (p *pass) checkRefundGuards(ctx context.Context, refunds []refundItem) error {
-	return lookUp(ctx, p, refunds, func(r refundItem) key { return guardKey(r.payment) }, func(r refundItem, it item) {
+	return lookUp(ctx, p, refunds, func(r refundItem) key { return guardKey(r.Payment) }, func(r refundItem, it item) {
 		if it == nil {
-			p.find("P24", "guard "+r.payment, "the refund of %s has no guard: the payment may pay an order, too", r.payment)
+			p.find("P24", "guard "+r.Payment, "the refund of %s has no guard: the payment may pay an order, too", r.Payment)
 			return
 		}
 		g, problem := readGuard(it)
 		p.malformed(it, problem)
-		want := guardItem{r.payment, "refund-due", r.sale, r.OrderID, r.Amount, r.Currency, r.At}
+		want := guardItem{r.Payment, "refund-due", r.Sale, r.OrderID, r.Amount, r.Currency, r.At}
 		if r.Reason == recalled { // the guard says that the payment has paid its order, and when
 			want.Fate, want.At = "paid", g.At
 		}
-		p.findIf(problem == "" && g != want, "P24", "guard "+r.payment, "the refund of %d %s for %s and order %d is not what the payment's guard says: %s, %d %s, order %d of sale %q",
-			r.Amount, r.Currency, r.payment, r.OrderID, g.Fate, g.Amount, g.Currency, g.OrderID, g.SaleID)
+		p.findIf(problem == "" && g != want, "P24", "guard "+r.Payment, "the refund of %d %s for %s and order %d is not what the payment's guard says: %s, %d %s, order %d of sale %q",
+			r.Amount, r.Currency, r.Payment, r.OrderID, g.Fate, g.Amount, g.Currency, g.OrderID, g.SaleID)
 	})
 }
 
@@ -391,14 +385,14 @@ func (p *pass) checkGuards(ctx context.Context, guards []guardItem) error {
 	if err != nil {
 		return err
 	}
-	refundOf := func(g guardItem) key { return key{"REFUND#" + g.SaleID, g.payment} }
+	refundOf := func(g guardItem) key { return key{"REFUND#" + g.SaleID, g.Payment} }
 	return lookUp(ctx, p, guards, refundOf, func(g guardItem, refund item) {
 		if g.Fate != "paid" {
-			p.findIf(refund == nil, "P24", "guard "+g.payment, "%s is to be refunded, says its guard, but there is no refund", g.payment)
+			p.findIf(refund == nil, "P24", "guard "+g.Payment, "%s is to be refunded, says its guard, but there is no refund", g.Payment)
 			return
 		}
-		if c, _ := readClaim(claims[g.OrderID], 0); c.Payment != g.payment {
-			p.find("P24", "guard "+g.payment, "%s has paid order %d, says its guard, but the order is not paid by it", g.payment, g.OrderID)
+		if c, _ := readClaim(claims[g.OrderID]); c.Payment != g.Payment {
+			p.find("P24", "guard "+g.Payment, "%s has paid order %d, says its guard, but the order is not paid by it", g.Payment, g.OrderID)
 		}
 	})
 }

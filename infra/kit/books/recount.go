@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -209,24 +208,30 @@ func (p *pass) readHeader(ctx context.Context) (header, error) {
 
 // take reads one item under the sale's key and returns what is wrong with it.
 func (h *header) take(it item) (problem string) {
-	sk := keyOf(it).sk
-	kind, rest, _ := strings.Cut(sk, "#")
-	id, part, ofPart := strings.Cut(rest, "#")
-	switch {
-	case sk == "SALE":
+	switch kind, of := locate(keyOf(it)); kind {
+	case "sale":
 		h.hasSale = true
 		h.sale, problem = readSale(it)
-	case sk == "CREATE":
+	case "creation":
 		h.hasCreate = true
 		h.create, problem = readCreate(it)
-	case kind == "SEED" && isID(id) && !ofPart:
-		s := h.seeding(id)
+	case "addition":
+		s := h.seeding(of["seed"])
 		s.announced = true
 		s.seedItem, problem = readSeed(it)
-	case kind == "SEED" && isID(id):
-		problem = h.takeReceipt(h.seeding(id), part, it)
-	case kind == "WITHDRAWN" && isID(id) && ofPart:
-		problem = h.takeStep(h.seeding(id), part, it)
+	case "receipt":
+		var one receipt
+		one, problem = readReceipt(it)
+		h.seeding(one.Seed).shards[one.Shard] = one
+		h.receipts++
+		h.added[one.Shard] += one.Units
+	case "step":
+		var one stepItem
+		if one, problem = readStep(it); !one.Ended {
+			h.receipts++
+			h.withdrawn[one.Shard] += one.Units
+		}
+		h.seeding(one.Seed).steps[one.Step] = one
 	default:
 		problem = "no such item is documented under a sale's key"
 	}

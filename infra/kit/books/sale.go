@@ -50,22 +50,14 @@ type Shard struct {
 // Sales returns the ids of all sales that any item names, sorted.
 func (b *Books) Sales() []string {
 	ids := map[string]bool{}
-	for pk, items := range b.partitions {
-		kind, rest, _ := cutKind(pk)
-		switch kind {
-		case "SALE", "CHANGES", "DRAW", "DRAWKEY", "ROLL":
-			ids[rest] = true
-		case "STOCK", "CLAIM", "ENTRY":
-			saleID, _, _ := cutNumber(rest)
-			ids[saleID] = true
-		case "ORDER":
-			for _, it := range items {
-				o, _ := readOrder(it)
-				ids[o.SaleID] = true
+	for _, items := range b.partitions {
+		for _, it := range items {
+			kind, of := locate(keyOf(it))
+			if o, _ := readOrder(it); kind == "order" {
+				of["sale"] = o.SaleID
 			}
-		case "SALES":
-			for _, it := range items {
-				ids[keyOf(it).sk] = true
+			if id := of["sale"]; id != "" {
+				ids[id] = true
 			}
 		}
 	}
@@ -92,28 +84,30 @@ func newSale() *Sale {
 
 // take adds an item, if it is one of the sale.
 func (s *Sale) take(saleID string, it item) {
-	k := keyOf(it)
-	kind, rest, _ := cutKind(k.pk)
-	of, n, _ := cutNumber(rest)
-	switch {
-	case k == key{"SALE#" + saleID, "SALE"}:
-		s.describe(it)
-	case k == key{"SALES", saleID}:
-		listing, _ := readListing(it)
-		s.Drained, s.Recalling = listing.Drained, listing.Recalling != 0
-	case kind == "STOCK" && of == saleID:
-		shard, _ := readShard(it)
-		s.Shards[n] = Shard{shard.Stock, shard.Seeded, shard.Released, shard.PutBack}
-	case kind == "CLAIM" && of == saleID:
-		c, _ := readClaim(it, n)
-		s.Claims = append(s.Claims, c)
-	case k.pk == "REFUND#"+saleID:
-		r, _ := readRefund(it)
-		s.Refunds[r.payment] = r.Reason
-	case kind == "ORDER":
+	kind, of := locate(keyOf(it))
+	if kind == "order" {
 		if o, _ := readOrder(it); o.SaleID == saleID {
 			s.Orders[o.ID] = o
 		}
+	}
+	if of["sale"] != saleID {
+		return
+	}
+	switch kind {
+	case "sale":
+		s.describe(it)
+	case "listing":
+		listing, _ := readListing(it)
+		s.Drained, s.Recalling = listing.Drained, listing.Recalling != 0
+	case "shard":
+		shard, _ := readShard(it)
+		s.Shards[shard.Shard] = Shard{shard.Stock, shard.Seeded, shard.Released, shard.PutBack}
+	case "claim":
+		c, _ := readClaim(it)
+		s.Claims = append(s.Claims, c)
+	case "refund":
+		r, _ := readRefund(it)
+		s.Refunds[r.Payment] = r.Reason
 	}
 }
 

@@ -10,41 +10,15 @@ import (
 type seeding struct {
 	announced bool
 	seedItem
-	shards map[int]seedItem // an addition's receipts, by shard
+	shards map[int]receipt  // an addition's, by shard
 	steps  map[int]stepItem // a withdrawal's, by their number
 }
 
 func (h *header) seeding(id string) *seeding {
 	if h.seeds[id] == nil {
-		h.seeds[id] = &seeding{shards: map[int]seedItem{}, steps: map[int]stepItem{}}
+		h.seeds[id] = &seeding{shards: map[int]receipt{}, steps: map[int]stepItem{}}
 	}
 	return h.seeds[id]
-}
-
-// takeReceipt reads an addition's receipt of a shard and returns what is wrong with it.
-func (h *header) takeReceipt(s *seeding, shard string, it item) (problem string) {
-	k, ok := index(shard)
-	if !ok {
-		return "sk does not end with a shard number"
-	}
-	s.shards[k], problem = readReceipt(it)
-	h.receipts++
-	h.added[k] += s.shards[k].Units
-	return problem
-}
-
-// takeStep reads a withdrawal's step and returns what is wrong with it.
-func (h *header) takeStep(s *seeding, number string, it item) (problem string) {
-	n, ok := index(number)
-	if !ok {
-		return "sk does not end with a step's number"
-	}
-	one, problem := readStep(it)
-	if s.steps[n] = one; !one.Ended {
-		h.receipts++
-		h.withdrawn[one.Shard] += one.Units
-	}
-	return problem
 }
 
 func sum(units map[int]int64) (all int64) {

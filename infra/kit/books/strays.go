@@ -7,22 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 )
-
-// cutKind splits a partition key at its first '#'.
-func cutKind(pk string) (kind, rest string, ok bool) { return strings.Cut(pk, "#") }
-
-// cutNumber splits the rest after the kind into a sale and a shard or bucket; ok is
-// false unless the number is written as documented.
-func cutNumber(rest string) (sale string, n int, ok bool) {
-	at := strings.LastIndexByte(rest, '#')
-	if at < 0 {
-		return rest, -1, false
-	}
-	n, ok = index(rest[at+1:])
-	return rest[:at], n, ok
-}
 
 // readStrays scans the table for orders without a claim, for shards and claims beyond
 // the sale's, for items of an undocumented kind or of no sale, and for other sales that are
@@ -37,16 +22,16 @@ func (p *pass) readStrays(ctx context.Context) (err error) {
 		var guards []guardItem
 		var barred []barredUser
 		for _, it := range items {
-			switch kind, _, _ := cutKind(keyOf(it).pk); kind {
-			case "PAYMENT":
+			switch kind, _ := locate(keyOf(it)); kind {
+			case "guard":
 				if g, problem := readGuard(it); s.belongs(it, g.SaleID, problem) {
 					guards = append(guards, g)
 				}
-			case "GUARD":
+			case "barred user":
 				if g, problem := readBarred(it); s.belongs(it, g.SaleID, problem) {
 					barred = append(barred, g)
 				}
-			case "GROUP":
+			case "group":
 				s.takeGroup(it)
 			default:
 				if o, mine := s.take(it); mine {
@@ -82,45 +67,35 @@ type strays struct {
 // take checks one item and returns it if it is an order of the sale.
 func (s *strays) take(it item) (o Order, mine bool) {
 	k := keyOf(it)
-	kind, rest, cut := cutKind(k.pk)
-	saleID, n, numbered := cutNumber(rest)
-	mine = saleID == s.saleID
-	switch {
-	case k.pk == "SALES":
-		s.listed[k.sk] = true
-		s.name(k.sk, k)
-	case kind == "SALE" && isID(rest):
-		if k.sk == "SALE" {
-			s.exist[rest] = true
-		}
-		s.name(rest, k)
-	case (kind == "CHANGES" || kind == "DRAW" || kind == "DRAWKEY" || kind == "ROLL") && isID(rest):
-		s.name(rest, k)
-		s.checkDrawn(kind, rest, k)
-	case kind == "ENTRY" && isEntryOf(rest):
-		saleID, _, _ := strings.Cut(rest, "#")
+	kind, of := locate(k)
+	saleID := of["sale"]
+	if saleID != "" {
 		s.name(saleID, k)
-		s.checkDrawn(kind, saleID, k)
-	case kind == "STOCK" && numbered:
-		s.name(saleID, k)
-		if mine && k.sk != "STOCK" {
-			s.malformed(it, "sk is not STOCK")
-		} else if mine && n >= s.n {
-			s.find("P2", "stray "+k.pk, "%s is there, but the sale has shards 0 to %d only: nobody can buy its units", k.pk, s.n-1)
-		}
-	case kind == "CLAIM" && numbered:
-		s.name(saleID, k)
-		s.findIf(mine && n >= s.buckets, "P3", "stray "+k.pk+" "+k.sk,
+	}
+	isOurs := saleID == s.saleID
+	switch kind {
+	case "listing":
+		s.listed[saleID] = true
+	case "sale":
+		s.exist[saleID] = true
+	case "draw", "call", "leaf key", "part", "entry":
+		s.findIf(isOurs && s.before.hasSale && !s.lasting().hasDraw(), "P13", "drawn "+k.pk+" "+k.sk, "the item %s, %s is of a draw, and the sale has none", k.pk, k.sk)
+	case "shard":
+		n, _ := strconv.Atoi(of["shard"])
+		s.findIf(isOurs && n >= s.n, "P2", "stray "+k.pk, "%s is there, but the sale has shards 0 to %d only: nobody can buy its units", k.pk, s.n-1)
+	case "claim":
+		n, _ := strconv.Atoi(of["bucket"])
+		s.findIf(isOurs && n >= s.buckets, "P3", "stray "+k.pk+" "+k.sk,
 			"a claim of %q lies in %s, but the sale has buckets 0 to %d only: nobody looks for it there", k.sk, k.pk, s.buckets-1)
-	case kind == "ORDER" && cut:
+	case "order":
 		o, problem := readOrder(it)
 		return o, s.belongs(it, o.SaleID, problem)
-	case kind == "REFUND" && cut && (rest == "" || isID(rest)):
+	case "refund", "unknown refund":
 		_, problem := readRefund(it)
-		s.belongs(it, rest, problem)
-	case kind == "SEQ" && cut:
+		s.belongs(it, saleID, problem)
+	case "sequence":
 		sound(s.pass, it, readSequence)
-	default:
+	case "":
 		s.malformed(it, "no such item is documented")
 	}
 	return o, false
@@ -169,8 +144,8 @@ func WithoutSales(ctx context.Context, db DynamoDB, name string, full bool) (fou
 }
 
 func isUnknownGuard(it item) bool {
-	kind, _, _ := cutKind(keyOf(it).pk)
-	return kind == "PAYMENT" && !isThere(it, "saleId")
+	kind, _ := locate(keyOf(it))
+	return kind == "guard" && !isThere(it, "saleId")
 }
 
 // checkOwners finds the orders of a page that have no claim.
@@ -183,7 +158,7 @@ func (p *pass) checkOwners(ctx context.Context, orders []Order) error {
 			p.find("P7", "order "+o.ID, "order %s of %q belongs to no claim: the user has none", o.ID, o.User)
 			return
 		}
-		c, _ := readClaim(it, 0)
+		c, _ := readClaim(it)
 		switch {
 		case c.OrderID == o.ID:
 		case c.OrderID == "":

@@ -31,21 +31,21 @@ var excused = map[string]string{
 	"addition units less/rest":      "a withdrawal that ended had found nothing left, however many units it was to take",
 	"addition units more/rest":      "so had one that was to take less",
 
-	"change id changed":                "nothing else names the change",
-	"change call changed":              "only the repeat of the call reads it",
-	"change note changed":              "it is for people",
-	"change note removed":              "it is for people",
-	"change at earlier/drained 1":      "no edit before it says when it was",
-	"change at earlier/withdrawn 1":    "nothing else says when the sale was described",
-	"change at later/withdrawn 1":      "nothing else says when the sale was described",
-	"change about changed/withdrawn 1": "it may have been described again since",
+	"edit id changed":                "nothing else names the change",
+	"edit call changed":              "only the repeat of the call reads it",
+	"edit note changed":              "it is for people",
+	"edit note removed":              "it is for people",
+	"edit at earlier/drained 1":      "no edit before it says when it was",
+	"edit at earlier/withdrawn 1":    "nothing else says when the sale was described",
+	"edit at later/withdrawn 1":      "nothing else says when the sale was described",
+	"edit about changed/withdrawn 1": "it may have been described again since",
 
-	"sale name changed/withdrawn":    "the sale was described",
-	"sale about changed/withdrawn":   "the sale was described",
-	"sale about removed/withdrawn":   "the sale was described",
-	"create name changed/withdrawn":  "the sale was described",
-	"create about changed/withdrawn": "the sale was described",
-	"create about removed/withdrawn": "the sale was described",
+	"sale name changed/withdrawn":      "the sale was described",
+	"sale about changed/withdrawn":     "the sale was described",
+	"sale about removed/withdrawn":     "the sale was described",
+	"creation name changed/withdrawn":  "the sale was described",
+	"creation about changed/withdrawn": "the sale was described",
+	"creation about removed/withdrawn": "the sale was described",
 
 	"sale version more/opened":          "whoever corrects the empty shards by hand raises it as well",
 	"sale version more/withdrawn":       "likewise",
@@ -66,12 +66,12 @@ var excused = map[string]string{
 	"sale recallNote removed":           "it is for people",
 	"refund refundedAt removed":         "it is due, then",
 
-	"begun call's change id changed":   "nothing else names the change",
-	"begun call's change call changed": "only the repeat of the call reads it",
-	"draw round more":                  "the round's signature is checked with the key of the dice, which is not in the table",
-	"draw round less":                  "likewise",
-	"call stock more/opened":           "all were called who were left",
-	"call stock less/opened":           "all were called who were left",
+	"begun call's edit id changed":   "nothing else names the change",
+	"begun call's edit call changed": "only the repeat of the call reads it",
+	"draw round more":                "the round's signature is checked with the key of the dice, which is not in the table",
+	"draw round less":                "likewise",
+	"call stock more/opened":         "all were called who were left",
+	"call stock less/opened":         "all were called who were left",
 }
 
 // wholeSales are sales in which everything is as it should be.
@@ -80,23 +80,8 @@ var wholeSales = map[string]func(*testing.T) *world{
 }
 
 func kindOf(k key) string {
-	kind, _, _ := strings.Cut(k.pk, "#")
-	switch {
-	case k.sk == "CREATE":
-		return "create"
-	case strings.HasPrefix(k.sk, "SEED#"):
-		return map[int]string{1: "addition", 2: "receipt"}[strings.Count(k.sk, "#")]
-	case kind == "CHANGES":
-		return "change"
-	case k.sk == "HEAD":
-		return "draw"
-	case strings.HasPrefix(k.sk, "CALL#"):
-		return "call"
-	case strings.HasPrefix(k.sk, "WITHDRAWN#"):
-		return "step"
-	}
-	return map[string]string{"SALE": "sale", "SALES": "listing", "STOCK": "shard", "CLAIM": "claim", "ORDER": "order", "SEQ": "sequence", "REFUND": "refund", "PAYMENT": "guard",
-		"GUARD": "barred user", "GROUP": "group", "ENTRY": "entry", "DRAWKEY": "receipts' key", "ROLL": "part"}[kind]
+	kind, _ := locate(k)
+	return kind
 }
 
 // others are values that an attribute may have, too.
@@ -186,7 +171,7 @@ func TestEveryChangeOfAnyAttributeOfAnyItemIsFound(t *testing.T) {
 					if reason, ok := whole["reason"].(*types.AttributeValueMemberS); ok {
 						of = reason.Value
 					}
-					if kindOf(k) == "change" {
+					if kindOf(k) == "edit" {
 						of = history + " " + strings.TrimLeft(k.sk, "0")
 					}
 					if history == "withdrawn" && kindOf(k) == "addition" {

@@ -10,7 +10,7 @@ import (
 // changeItem is CHANGES#<sale>, <number>: an edit in the sale's trail.
 type changeItem struct {
 	author
-	number                       int64
+	Number                       int64
 	ID, Action, Labels           string
 	At                           int64
 	Paused                       bool
@@ -18,17 +18,15 @@ type changeItem struct {
 	OperatedAt, BeginsAt, EndsAt int64 // of a sale with a draw, after an operator's edit
 }
 
-var readEdit = reader("edit in the trail", func(f *fields, c *changeItem) {
+var readEdit = reader("edit", func(f *fields, c *changeItem) {
 	isOperators := c.Action != "recall" && c.Action != "call"
-	c.number = f.numbered("")
 	f.window(c.OpensAt, c.ClosesAt)
 	f.failIf(c.Action != "reschedule" && c.Paused == (c.Action == "resume" || c.Action == "call"), "paused is not what its action leaves")
 	f.together("operatedAt", "beginsAt", "endsAt")
 	f.failIf(f.has("operatedAt") && !isOperators, "operatedAt is there, but no operator made it")
 })
 
-var readDescription = reader("description in the trail", func(f *fields, c *changeItem) {
-	c.number = f.numbered("")
+var readDescription = reader("description", func(f *fields, c *changeItem) {
 	f.failIf(!f.has("name") && !f.has("image") && !f.has("about") && !f.has("link"), "it describes nothing")
 })
 
@@ -43,9 +41,9 @@ func readChange(it item) (c changeItem, problem string) {
 // or in neither (P32).
 func (p *pass) readTrail(ctx context.Context) error {
 	return each(ctx, p, "CHANGES#"+p.saleID, func(it item) error {
-		if c := sound(p, it, readChange); c.number > 0 {
+		if c := sound(p, it, readChange); c.Number > 0 {
 			p.trail = append(p.trail, c)
-			p.checkLabels("edit "+keyOf(it).sk, fmt.Sprintf("edit %d", c.number), c.Labels)
+			p.checkLabels("edit "+keyOf(it).sk, fmt.Sprintf("edit %d", c.Number), c.Labels)
 		}
 		return nil
 	})
@@ -62,26 +60,26 @@ func (p *pass) judgeTrail(h *header) {
 		}
 	}
 	for _, c := range p.trail {
-		about := fmt.Sprint("edit ", c.number)
-		missing(c.number)
-		next = c.number + 1
-		if c.number > s.Edits {
-			p.find(promise, about, "the trail has an edit %d, but the sale has %d", c.number, s.Edits)
+		about := fmt.Sprint("edit ", c.Number)
+		missing(c.Number)
+		next = c.Number + 1
+		if c.Number > s.Edits {
+			p.find(promise, about, "the trail has an edit %d, but the sale has %d", c.Number, s.Edits)
 			continue
 		}
 		if other := ids[c.ID]; other > 0 {
-			p.find(promise, about, "edits %d and %d have the id %q: it was applied twice", other, c.number, c.ID)
+			p.find(promise, about, "edits %d and %d have the id %q: it was applied twice", other, c.Number, c.ID)
 		}
-		ids[c.ID] = c.number
+		ids[c.ID] = c.Number
 		if c.Action == "describe" {
 			described++
 			continue
 		}
-		p.findIf(c.At <= last.At, promise, about, "edit %d is of %s, and edit %d before it of %s", c.number, clock(c.At), last.number, clock(last.At))
+		p.findIf(c.At <= last.At, promise, about, "edit %d is of %s, and edit %d before it of %s", c.Number, clock(c.At), last.Number, clock(last.At))
 		p.findIf(c.Action == "recall" && p.still() && s.RecalledAt != c.At && c.At > s.RestoredAt+skew.Milliseconds(), promise, about,
 			"the trail has a recall of %s, but the sale was recalled at %s", clock(c.At), clock(s.RecalledAt))
 		isKept := c.Action == "call" || c.Action == "reschedule" || c.OpensAt == last.OpensAt && c.ClosesAt == last.ClosesAt
-		p.findIf(s.RestoredAt == 0 && h.hasCreate && !isKept, promise, about, "edit %d in the trail, %s, leaves the window %s to %s, which was %s to %s", c.number, c.Action,
+		p.findIf(s.RestoredAt == 0 && h.hasCreate && !isKept, promise, about, "edit %d in the trail, %s, leaves the window %s to %s, which was %s to %s", c.Number, c.Action,
 			clock(c.OpensAt), clock(c.ClosesAt), clock(last.OpensAt), clock(last.ClosesAt))
 		last = c
 	}
