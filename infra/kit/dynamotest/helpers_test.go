@@ -1,8 +1,10 @@
 package dynamotest
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -38,12 +40,8 @@ func keyAt(pk, sk string) attributes { return attributes{"pk": str(pk), "sk": st
 func mustPut(t *testing.T, db *DB, pk, sk string, more attributes) {
 	t.Helper()
 	it := keyAt(pk, sk)
-	for name, v := range more {
-		it[name] = v
-	}
-	if _, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(tableName), Item: it}); err != nil {
-		t.Fatalf("put %s|%s: %v", pk, sk, err)
-	}
+	maps.Copy(it, more)
+	wantTold(t, db, put(it), "ok")
 }
 
 // look returns the current item, nil for none.
@@ -84,51 +82,139 @@ func wantItem(t *testing.T, got attributes, want string) {
 	}
 }
 
-func wantCode(t *testing.T, err error, code string) {
-	t.Helper()
-	var apiErr smithy.APIError
-	if !errors.As(err, &apiErr) || apiErr.ErrorCode() != code {
-		t.Errorf("error %v, want code %s", err, code)
+// call is one call of a DB.
+type call func(*DB, context.Context) error
+
+// of is a call of that operation.
+func of[In, Out any](op func(*DB, context.Context, *In, ...func(*dynamodb.Options)) (*Out, error), in *In) call {
+	return func(db *DB, ctx context.Context) error {
+		_, err := op(db, ctx, in)
+		return err
 	}
-	var operation *smithy.OperationError
-	if !errors.As(err, &operation) || operation.Service() != "DynamoDB" {
+}
+
+func put(it attributes) call {
+	return of((*DB).PutItem, &dynamodb.PutItemInput{TableName: aws.String(tableName), Item: it})
+}
+
+// with is an item that has an attribute besides its key.
+func with(name string, v types.AttributeValue) attributes {
+	return attributes{"pk": str("p"), "sk": str("s"), name: v}
+}
+
+func remove(pk, sk string) call {
+	return of((*DB).DeleteItem, &dynamodb.DeleteItemInput{TableName: aws.String(tableName), Key: keyAt(pk, sk)})
+}
+
+func get(key attributes) call {
+	return of((*DB).GetItem, &dynamodb.GetItemInput{TableName: aws.String(tableName), Key: key})
+}
+
+// on is a write on a condition.
+func on(condition string, names map[string]string, values attributes) call {
+	return of((*DB).PutItem, &dynamodb.PutItemInput{
+		TableName: aws.String(tableName), Item: inP("s"), ConditionExpression: &condition,
+		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+	})
+}
+
+func update(expression string, values attributes) call {
+	return of((*DB).UpdateItem, &dynamodb.UpdateItemInput{
+		TableName: aws.String(tableName), Key: inP("s"), UpdateExpression: &expression, ExpressionAttributeValues: values,
+	})
+}
+
+// query asks for partition p, and for what a change makes of that.
+func query(change func(*dynamodb.QueryInput)) call {
+	in := queryOf("pk = :p", attributes{":p": str("p")})
+	change(in)
+	return of((*DB).Query, in)
+}
+
+// queryBy asks by a condition on the key, in which :p is p and :v is v.
+func queryBy(condition string, values attributes) call {
+	return of((*DB).Query, queryOf(condition, values))
+}
+
+func queryOf(condition string, values attributes) *dynamodb.QueryInput {
+	return &dynamodb.QueryInput{TableName: aws.String(tableName), KeyConditionExpression: &condition, ExpressionAttributeValues: values}
+}
+
+func transact(actions ...types.TransactWriteItem) call {
+	return of((*DB).TransactWriteItems, &dynamodb.TransactWriteItemsInput{TransactItems: actions})
+}
+
+func getBatch(keys ...attributes) call { return getOf(types.KeysAndAttributes{Keys: keys}) }
+
+func getOf(asked types.KeysAndAttributes) call {
+	return of((*DB).BatchGetItem, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{tableName: asked}})
+}
+
+func say(all ...types.BatchStatementRequest) call {
+	return of((*DB).BatchExecuteStatement, &dynamodb.BatchExecuteStatementInput{Statements: all})
+}
+
+// many are n different things.
+func many[T any](n int, one func(sk string) T) (all []T) {
+	for i := range n {
+		all = append(all, one(fmt.Sprint(i)))
+	}
+	return all
+}
+
+func putting(sk string) types.TransactWriteItem {
+	return types.TransactWriteItem{Put: &types.Put{TableName: aws.String(tableName), Item: keyAt("p", sk)}}
+}
+
+func inP(sk string) attributes { return keyAt("p", sk) }
+
+// told is what a call answers: "ok", the code of its error, or the reasons of a cancelled
+// transaction.
+func told(t *testing.T, db *DB, c call) string {
+	t.Helper()
+	err := c(db, t.Context())
+	if err == nil {
+		return "ok"
+	}
+	if operation, ok := errors.AsType[*smithy.OperationError](err); !ok || operation.Service() != "DynamoDB" {
 		t.Errorf("error %v is not wrapped as the SDK does", err)
 	}
+	if canceled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
+		var codes []string
+		for _, r := range canceled.CancellationReasons {
+			codes = append(codes, *r.Code)
+		}
+		return strings.Join(codes, " ")
+	}
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		return api.ErrorCode()
+	}
+	return err.Error()
 }
 
-// reasonsOf returns the codes of a cancelled transaction.
-func reasonsOf(t *testing.T, err error) []types.CancellationReason {
+func wantTold(t *testing.T, db *DB, c call, want string) {
 	t.Helper()
-	var canceled *types.TransactionCanceledException
-	if !errors.As(err, &canceled) {
-		t.Fatalf("error %v, want a cancelled transaction", err)
+	if got := told(t, db, c); got != want {
+		t.Errorf("it answers %s, want %s", got, want)
 	}
-	return canceled.CancellationReasons
-}
-
-func codes(reasons []types.CancellationReason) string {
-	out := ""
-	for _, r := range reasons {
-		out += *r.Code + " "
-	}
-	return out
 }
 
 // buy is the transaction of a purchase: a unit of the stock and the buyer's claim.
-func buy(user string) *dynamodb.TransactWriteItemsInput {
-	return &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
-		{Update: &types.Update{
+func buy(user string) call {
+	return transact(
+		types.TransactWriteItem{Update: &types.Update{
 			TableName: aws.String(tableName), Key: keyAt("STOCK", "S"),
 			UpdateExpression: aws.String("SET stock = stock - :one"), ConditionExpression: aws.String("stock > :zero"),
 			ExpressionAttributeValues:           attributes{":one": num("1"), ":zero": num("0")},
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		}},
-		{Put: &types.Put{
+		types.TransactWriteItem{Put: &types.Put{
 			TableName: aws.String(tableName), Item: keyAt("CLAIM", user),
 			ConditionExpression:                 aws.String("attribute_not_exists(pk)"),
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		}},
-	}}
+	)
 }
 
 func said(text string, parameters ...types.AttributeValue) types.BatchStatementRequest {

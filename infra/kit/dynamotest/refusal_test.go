@@ -1,8 +1,6 @@
 package dynamotest
 
 import (
-	"context"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -10,88 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
-
-// call is one call of a DB.
-type call func(*DB, context.Context) error
-
-// of is a call of that operation.
-func of[In, Out any](op func(*DB, context.Context, *In, ...func(*dynamodb.Options)) (*Out, error), in *In) call {
-	return func(db *DB, ctx context.Context) error {
-		_, err := op(db, ctx, in)
-		return err
-	}
-}
-
-func put(it attributes) call {
-	return of((*DB).PutItem, &dynamodb.PutItemInput{TableName: aws.String(tableName), Item: it})
-}
-
-// with is an item that has an attribute besides its key.
-func with(name string, v types.AttributeValue) attributes {
-	return attributes{"pk": str("p"), "sk": str("s"), name: v}
-}
-
-func get(key attributes) call {
-	return of((*DB).GetItem, &dynamodb.GetItemInput{TableName: aws.String(tableName), Key: key})
-}
-
-// on is a write on a condition.
-func on(condition string, names map[string]string, values attributes) call {
-	return of((*DB).PutItem, &dynamodb.PutItemInput{
-		TableName: aws.String(tableName), Item: inP("s"), ConditionExpression: &condition,
-		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-	})
-}
-
-func update(expression string, values attributes) call {
-	return of((*DB).UpdateItem, &dynamodb.UpdateItemInput{
-		TableName: aws.String(tableName), Key: inP("s"), UpdateExpression: &expression, ExpressionAttributeValues: values,
-	})
-}
-
-// query asks for partition p, and for what a change makes of that.
-func query(change func(*dynamodb.QueryInput)) call {
-	in := queryOf("pk = :p", attributes{":p": str("p")})
-	change(in)
-	return of((*DB).Query, in)
-}
-
-// queryBy asks by a condition on the key, in which :p is p and :v is v.
-func queryBy(condition string, values attributes) call {
-	return of((*DB).Query, queryOf(condition, values))
-}
-
-func queryOf(condition string, values attributes) *dynamodb.QueryInput {
-	return &dynamodb.QueryInput{TableName: aws.String(tableName), KeyConditionExpression: &condition, ExpressionAttributeValues: values}
-}
-
-func transact(actions ...types.TransactWriteItem) call {
-	return of((*DB).TransactWriteItems, &dynamodb.TransactWriteItemsInput{TransactItems: actions})
-}
-
-func getBatch(keys ...attributes) call { return getOf(types.KeysAndAttributes{Keys: keys}) }
-
-func getOf(asked types.KeysAndAttributes) call {
-	return of((*DB).BatchGetItem, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{tableName: asked}})
-}
-
-func say(all ...types.BatchStatementRequest) call {
-	return of((*DB).BatchExecuteStatement, &dynamodb.BatchExecuteStatementInput{Statements: all})
-}
-
-// many are n different things.
-func many[T any](n int, one func(sk string) T) (all []T) {
-	for i := range n {
-		all = append(all, one(fmt.Sprint(i)))
-	}
-	return all
-}
-
-func putting(sk string) types.TransactWriteItem {
-	return types.TransactWriteItem{Put: &types.Put{TableName: aws.String(tableName), Item: keyAt("p", sk)}}
-}
-
-func inP(sk string) attributes { return keyAt("p", sk) }
 
 // What DynamoDB refuses before it looks at any item, and what nobody here says, changes nothing.
 func TestWhatDynamoDBRefusesToReadIsRefused(t *testing.T) {
@@ -178,9 +94,8 @@ func TestWhatDynamoDBRefusesToReadIsRefused(t *testing.T) {
 		db := newDB()
 		mustPut(t, db, "p", "s", attributes{"n": num("10"), "s": str("x"), "shards": numSet("1")})
 		before := db.Dump()
-		err := refused(db, t.Context())
-		if wantCode(t, err, "ValidationException"); t.Failed() || db.Dump() != before {
-			t.Fatalf("%s: %v, and the table is\n%s", name, err, db.Dump())
+		if got := told(t, db, refused); got != "ValidationException" || db.Dump() != before {
+			t.Errorf("%s: got %s, want ValidationException; the table is\n%.1000s", name, got, db.Dump())
 		}
 	}
 	db := newDB()
@@ -190,15 +105,15 @@ func TestWhatDynamoDBRefusesToReadIsRefused(t *testing.T) {
 		}),
 		"100 actions": transact(many(100, putting)...), "100 keys": getBatch(many(100, inP)...), "25 statements": say(many(25, insert)...),
 	} {
-		if err := taken(db, t.Context()); err != nil {
-			t.Errorf("%s: %v", name, err)
+		if got := told(t, db, taken); got != "ok" {
+			t.Errorf("%s: %s", name, got)
 		}
 	}
 }
 
 func TestAnotherTableIsUnknown(t *testing.T) {
 	other := of((*DB).GetItem, &dynamodb.GetItemInput{TableName: aws.String("other"), Key: inP("s")})
-	wantCode(t, other(newDB(), t.Context()), "ResourceNotFoundException")
+	wantTold(t, newDB(), other, "ResourceNotFoundException")
 }
 
 func TestStatementsThatAreRefusedAlone(t *testing.T) {

@@ -196,19 +196,11 @@ const (
 
 // keyOf reads a Key parameter: exactly the key attributes.
 func (t *table) keyOf(attributes map[string]types.AttributeValue) (key, error) {
-	want := 1
-	if t.SK != "" {
-		want = 2
+	k, err := t.keyIn(attributes)
+	if err == nil && (len(attributes) > 2 || len(attributes) == 2 && t.SK == "") {
+		err = validation("The provided key element does not match the schema")
 	}
-	if len(attributes) != want {
-		return key{}, validation("The provided key element does not match the schema")
-	}
-	for name, v := range attributes {
-		if _, isString := stringOf(v); !t.isKey(name) || !isString {
-			return key{}, validation("The provided key element does not match the schema")
-		}
-	}
-	return t.keyIn(attributes)
+	return k, err
 }
 
 // keyIn reads the key out of a whole item.

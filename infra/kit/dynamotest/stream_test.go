@@ -34,37 +34,23 @@ func wantLines(t *testing.T, got []Record, want ...string) {
 	}
 }
 
-func setStock(t *testing.T, db *DB, stock string) error {
-	t.Helper()
-	_, err := db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+func setStock(stock string) call {
+	return of((*DB).UpdateItem, &dynamodb.UpdateItemInput{
 		TableName: aws.String(tableName), Key: keyAt("STOCK", "S"), UpdateExpression: aws.String("SET stock = :n"),
 		ExpressionAttributeValues: attributes{":n": num(stock)},
 	})
-	return err
-}
-
-func deleteStock(t *testing.T, db *DB) {
-	t.Helper()
-	_, err := db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(tableName), Key: keyAt("STOCK", "S")})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestTheStreamHasARecordOfEachChangeAndOfNoChangeOnlyIfAskedFor(t *testing.T) {
 	var got []Record
 	db := streamed(&got)
 	mustPut(t, db, "STOCK", "S", attributes{"stock": num("2")})
-	if err := setStock(t, db, "1"); err != nil {
-		t.Fatal(err)
-	}
+	wantTold(t, db, setStock("1"), "ok")
 	for _, db.StreamUnchanged = range []bool{false, true} {
-		if err := setStock(t, db, "01"); err != nil {
-			t.Fatal(err)
-		}
+		wantTold(t, db, setStock("01"), "ok")
 	}
-	deleteStock(t, db)
-	deleteStock(t, db)
+	wantTold(t, db, remove("STOCK", "S"), "ok")
+	wantTold(t, db, remove("STOCK", "S"), "ok")
 	wantLines(t, got,
 		`1 INSERT none → [pk:STOCK sk:S stock:2]`,
 		`2 MODIFY [pk:STOCK sk:S stock:2] → [pk:STOCK sk:S stock:1]`,
@@ -107,13 +93,11 @@ func TestARewoundTableIsAsBeforeTheRecordsAndNothingOlderReachesIt(t *testing.T)
 	db.Lag = time.Minute
 	mustPut(t, db, "STOCK", "S", attributes{"stock": num("2")})
 	before := db.Dump()
-	if _, err := db.TransactWriteItems(t.Context(), buy("alice")); err != nil {
-		t.Fatal(err)
-	}
-	deleteStock(t, db)
+	wantTold(t, db, buy("alice"), "ok")
+	wantTold(t, db, remove("STOCK", "S"), "ok")
 	half := got[2:] // the claim and the deletion, but not the unit
 	db.Fault = only(Fault{Kind: ApplyLate})
-	_ = setStock(t, db, "7")
+	told(t, db, setStock("7"))
 	db.Fault = nil
 	records := len(got)
 	db.Rewind(half)
