@@ -66,9 +66,9 @@ func (db *DB) readBatch(keys []key, consistent bool, asked types.ReturnConsumedC
 	answers, cost := []map[string]types.AttributeValue{}, 0.0
 	for _, k := range read {
 		it := db.table.get(k, db.view(m, consistent))
-		cost += readUnits(it.size(), consistent)
-		if it != nil {
-			answers = append(answers, it.copied())
+		cost += readUnits(it.size, consistent)
+		if it.item != nil {
+			answers = append(answers, it.item.copied())
 		}
 	}
 	db.bill(0, cost)

@@ -50,8 +50,8 @@ func (db *DB) ResetUsage() {
 // units is size in started units, at least one.
 func units(size, unit int) float64 { return float64(max(1, (size+unit-1)/unit)) }
 
-// writeUnits is the cost of a plain write of an item, old or new may be nil.
-func writeUnits(old, it item) float64 { return units(max(old.size(), it.size()), writeUnit) }
+// writeUnits is the cost of a plain write that makes one version of an item another one.
+func writeUnits(old, it version) float64 { return units(max(old.size, it.size), writeUnit) }
 
 // readUnits is the cost of reading size bytes in one request.
 func readUnits(size int, consistent bool) float64 {

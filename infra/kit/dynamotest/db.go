@@ -116,7 +116,7 @@ func (db *DB) Item(tableName, pk, sk string) map[string]types.AttributeValue {
 	if tableName != db.table.Name {
 		return nil
 	}
-	return db.table.current(key{pk, sk})
+	return db.table.current(key{pk, sk}).item
 }
 
 // Dump is the table as text, one line per item, the same for equal contents:

@@ -173,16 +173,15 @@ func (p *pager) read(db *DB, m moment, keys iter.Seq[key]) page {
 	size, scanned, full := 0, 0, false
 	for k := range keys {
 		it := p.table.get(k, see)
-		if it == nil {
+		if it.item == nil {
 			continue
 		}
-		its := it.size()
-		if full = scanned > 0 && size+its > capacity; full {
+		if full = scanned > 0 && size+it.size > capacity; full {
 			break
 		}
-		last, size, scanned = k, size+its, scanned+1
-		if p.scope.holds(p.filter, it) {
-			out.items = append(out.items, it.copied())
+		last, size, scanned = k, size+it.size, scanned+1
+		if p.scope.holds(p.filter, it.item) {
+			out.items = append(out.items, it.item.copied())
 		}
 		if full = scanned == p.limit; full {
 			break

@@ -27,8 +27,8 @@ func (db *DB) getRequest(in *dynamodb.GetItemInput) (request, error) {
 	consistent := aws.ToBool(in.ConsistentRead)
 	return request{keys: []string{k.String()}, evaluate: func(m moment) (any, error) {
 		it := t.get(k, db.view(m, consistent))
-		db.bill(0, readUnits(it.size(), consistent))
-		return &dynamodb.GetItemOutput{Item: it.copied()}, nil
+		db.bill(0, readUnits(it.size, consistent))
+		return &dynamodb.GetItemOutput{Item: it.item.copied()}, nil
 	}}, nil
 }
 
@@ -80,7 +80,7 @@ func (db *DB) writeRequest(in writeInput, answer func(w *write, it item, units f
 			return nil, err
 		}
 		db.store(w, it, m.now)
-		return answer(w, it, units), nil
+		return answer(w, it.item, units), nil
 	}}, nil
 }
 

@@ -39,12 +39,12 @@ func (db *DB) Rewind(records []Record) {
 	defer db.mu.Unlock()
 	for _, r := range slices.Backward(records) {
 		if k, err := db.table.keyIn(r.Keys); err == nil {
-			db.table.put(k, r.Old, r.At, 0)
+			db.table.put(k, versionOf(r.Old), r.At, 0)
 		}
 	}
 	for _, p := range db.table.partitions {
 		for sk, r := range p.rows {
-			p.rows[sk] = row{item: r.item}
+			p.rows[sk] = row{version: r.version}
 		}
 	}
 	db.inFlight, db.pending = map[key]time.Time{}, nil

@@ -32,25 +32,28 @@ func (k key) String() string {
 // row is one item and what it was before. A deleted item leaves its row, so that a
 // lagging read may still see it.
 type row struct {
-	item item
+	version
 	past []version // oldest first: the last one, and those within DB.Lag
 	// shownAt is when plain reads see the last write: later than the write itself
 	// for one half of a transaction.
 	shownAt time.Time
 }
 
-// version is an item as it was until an instant.
+// version is an item as it is, or was until an instant. Its size is counted once.
 type version struct {
-	item  item
+	item  item // nil for none
+	size  int
 	until time.Time
 }
 
+func versionOf(it item) version { return version{item: it, size: it.size()} }
+
 // before is the item before its last write.
-func (r row) before() item {
+func (r row) before() version {
 	if len(r.past) == 0 {
-		return nil
+		return version{}
 	}
-	return r.past[len(r.past)-1].item
+	return r.past[len(r.past)-1]
 }
 
 // partition is all items of one partition key, with the sort keys in order.
@@ -74,39 +77,35 @@ type view struct {
 	lag        time.Duration // the state of so long ago
 }
 
-func (v view) of(r row) item {
+func (v view) of(r row) version {
 	switch {
 	case v.latest:
-		return r.item
+		return r.version
 	case v.now.Before(r.shownAt), !v.consistent && v.stale:
 		return r.before()
 	case v.consistent:
-		return r.item
+		return r.version
 	}
 	at := v.now.Add(-v.lag)
 	for _, p := range r.past {
 		if at.Before(p.until) {
-			return p.item
+			return p
 		}
 	}
-	return r.item
+	return r.version
 }
 
-// get is the item a read sees, nil for none.
-func (t *table) get(k key, v view) item {
+// get is what a read sees of an item.
+func (t *table) get(k key, v view) version {
 	p := t.partitions[k.pk]
 	if p == nil {
-		return nil
+		return version{}
 	}
-	r, ok := p.rows[k.sk]
-	if !ok {
-		return nil
-	}
-	return v.of(r)
+	return v.of(p.rows[k.sk])
 }
 
 // current is the item as it is.
-func (t *table) current(k key) item { return t.get(k, view{latest: true}) }
+func (t *table) current(k key) version { return t.get(k, view{latest: true}) }
 
 // hide keeps the last write of an item from plain reads until that instant.
 func (t *table) hide(k key, until time.Time) {
@@ -119,10 +118,10 @@ func (t *table) hide(k key, until time.Time) {
 
 // put stores an item, or deletes it if it is nil. Older versions are kept for as
 // long as a read may lag.
-func (t *table) put(k key, it item, now time.Time, lag time.Duration) {
+func (t *table) put(k key, it version, now time.Time, lag time.Duration) {
 	p := t.partitions[k.pk]
 	if p == nil {
-		if it == nil {
+		if it.item == nil {
 			return
 		}
 		p = &partition{rows: map[string]row{}}
@@ -130,18 +129,19 @@ func (t *table) put(k key, it item, now time.Time, lag time.Duration) {
 	}
 	r, known := p.rows[k.sk]
 	if !known {
-		if it == nil {
+		if it.item == nil {
 			return
 		}
 		at, _ := slices.BinarySearch(p.order, k.sk)
 		p.order = slices.Insert(p.order, at, k.sk)
 	}
-	past := []version{{r.item, now}}
+	r.until = now
+	past := []version{r.version}
 	if lag > 0 {
 		old := slices.DeleteFunc(slices.Clone(r.past), func(v version) bool { return now.Sub(v.until) >= lag })
 		past = append(old, past...)
 	}
-	p.rows[k.sk] = row{item: it, past: past}
+	p.rows[k.sk] = row{version: it, past: past}
 }
 
 // copied is an independent copy; items are shared because they never change.

@@ -43,7 +43,7 @@ func (db *DB) record(w *write, it item, now time.Time) {
 	if db.Stream == nil {
 		return
 	}
-	old := w.table.current(w.key)
+	old := w.table.current(w.key).item
 	if old == nil && it == nil || !db.StreamUnchanged && maps.EqualFunc(old, it, equal) {
 		return
 	}

@@ -81,7 +81,7 @@ func (db *DB) transactionWrites(in *dynamodb.TransactWriteItemsInput) ([]*write,
 			return nil, validation("Transaction request cannot include multiple operations on one item")
 		}
 		seen[w.key] = true
-		if size += w.item.size(); size > maxTransactionSize {
+		if size += w.item.size; size > maxTransactionSize {
 			return nil, validation("Transaction request size exceeds the limit of 4 MB")
 		}
 		writes = append(writes, w)
@@ -99,7 +99,7 @@ func keysOf(writes []*write) []string {
 
 // commit applies all writes or none. db.mu is held.
 func (db *DB) commit(writes []*write, m moment) (any, error) {
-	results := make([]item, len(writes))
+	results := make([]version, len(writes))
 	reasons := make([]types.CancellationReason, len(writes))
 	accepted := 0
 	db.forgetLanded(m.now)

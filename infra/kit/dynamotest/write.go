@@ -37,7 +37,7 @@ type write struct {
 	action    action
 	table     *table
 	key       key
-	item      item // of a put
+	item      version // of a put
 	update    []assignment
 	condition *condition
 	scope     scope
@@ -70,10 +70,11 @@ func (db *DB) newWrite(in writeInput) (*write, error) {
 		return nil, err
 	}
 	if in.action == actionPut {
-		if w.item, err = admitItem(in.key); err != nil {
+		it, err := admitItem(in.key)
+		if err != nil {
 			return nil, err
 		}
-		if w.item.size() > maxItemSize {
+		if w.item = versionOf(it); w.item.size > maxItemSize {
 			return nil, validation("Item size has exceeded the maximum allowed size")
 		}
 	}
@@ -108,36 +109,37 @@ func (w *write) checkUpdate() error {
 	return nil
 }
 
-// result is the item after the write, nil for none. It fails with a
+// result is the item after the write. It fails with a
 // ConditionalCheckFailedException or a ValidationException and stores nothing.
-func (w *write) result(old item) (item, error) {
-	if !w.scope.holds(w.condition, old) {
+func (w *write) result(old version) (version, error) {
+	if !w.scope.holds(w.condition, old.item) {
 		if w.oldItem {
-			return nil, conditionFailed(old)
+			return version{}, conditionFailed(old.item)
 		}
-		return nil, conditionFailed(nil)
+		return version{}, conditionFailed(nil)
 	}
 	switch w.action {
 	case actionPut:
 		return w.item, nil
 	case actionDelete:
-		return nil, nil
+		return version{}, nil
 	case actionCheck:
 		return old, nil
 	}
-	if old == nil {
-		old = w.table.keyItem(w.key)
+	if old.item == nil {
+		old.item = w.table.keyItem(w.key)
 	}
-	it, err := w.scope.applied(w.update, old)
-	if err == nil && it.size() > maxItemSize {
-		return nil, validation("Item size to update has exceeded the maximum allowed size")
+	it, err := w.scope.applied(w.update, old.item)
+	after := versionOf(it)
+	if after.size > maxItemSize {
+		return version{}, validation("Item size to update has exceeded the maximum allowed size")
 	}
-	return it, err
+	return after, err
 }
 
 // attempt is what a write makes of its item, or why it is refused: it conflicts if the item
 // is busy. It is billed so many times as a plain write, and stores nothing. db.mu is held.
-func (db *DB) attempt(w *write, busy bool, times float64) (it item, units float64, err error) {
+func (db *DB) attempt(w *write, busy bool, times float64) (it version, units float64, err error) {
 	old := w.table.current(w.key)
 	if busy {
 		err = conflict()
@@ -150,9 +152,9 @@ func (db *DB) attempt(w *write, busy bool, times float64) (it item, units float6
 }
 
 // store makes the result of the write the current item. db.mu is held.
-func (db *DB) store(w *write, it item, now time.Time) {
+func (db *DB) store(w *write, it version, now time.Time) {
 	if w.action != actionCheck {
-		db.record(w, it, now)
+		db.record(w, it.item, now)
 		w.table.put(w.key, it, now, db.Lag)
 	}
 }
