@@ -5,7 +5,6 @@ import (
 	"crypto/sha512"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -14,15 +13,14 @@ import (
 )
 
 // diceDraft is what a seed draws of the public dice: how long after it is signed they have a round,
-// and the shares of requests that fail or are not answered.
+// and the share of requests that fail.
 type diceDraft struct {
-	lag          time.Duration
-	fails, hangs float64
+	lag   time.Duration
+	fails float64
 }
 
 func drawDice(r *rand.Rand) diceDraft {
-	share := func() float64 { return []float64{0, 0, 0.3, 0.9}[r.IntN(4)] }
-	d := diceDraft{lag: between(r, 0, 3*time.Second), fails: share() / 2, hangs: share() / 6}
+	d := diceDraft{lag: between(r, 0, 3*time.Second), fails: []float64{0, 0, 0.15, 0.5}[r.IntN(4)]}
 	if sometimes(r, 0.4) {
 		d.lag = between(r, 0, 10*time.Minute)
 	}
@@ -36,35 +34,20 @@ type dice struct {
 	draft diceDraft
 }
 
-// unanswered is how long a request waits for dice that do not answer.
-const unanswered = 5 * time.Second
-
 // Signature returns the signature of a round: any bytes, always the same ones.
 func (d *dice) Signature(ctx context.Context, round uint64) ([]byte, error) {
-	e := harness.CallerOf(ctx)
-	deadline, _ := ctx.Deadline()
-	chance := 2.0
-	d.n.pass(e.Invocation, fmt.Sprint("round ", round), deadline, func(r *rand.Rand) time.Duration {
-		if !d.n.faultsOff.Load() {
-			chance = r.Float64()
+	return harness.Intercept(ctx, harness.CallerOf(ctx), harness.Point{Op: "Signature"}, func() ([]byte, error) {
+		lag := d.draft.lag
+		switch {
+		case d.n.faultsOff.Load():
+			lag = 0
+		case d.n.random() < d.draft.fails:
+			return nil, harness.ErrDown
 		}
-		if chance < d.draft.hangs {
-			return unanswered
+		if time.Now().Before(beacon.Quicknet.TimeOf(round).Add(lag)) {
+			return nil, errors.New("the round has not been signed")
 		}
-		return between(r, time.Millisecond, 200*time.Millisecond)
+		signature := sha512.Sum512(binary.BigEndian.AppendUint64(nil, round))
+		return signature[:beacon.SignatureSize], nil
 	})
-	lag := d.draft.lag
-	if d.n.faultsOff.Load() {
-		lag = 0
-	}
-	switch {
-	case e.Dead.Load() || expired(deadline) || chance < d.draft.hangs:
-		return nil, harness.ErrTimeout
-	case chance < d.draft.hangs+d.draft.fails:
-		return nil, harness.ErrDown
-	case time.Now().Before(beacon.Quicknet.TimeOf(round).Add(lag)):
-		return nil, errors.New("the round has not been signed")
-	}
-	signature := sha512.Sum512(binary.BigEndian.AppendUint64(nil, round))
-	return signature[:beacon.SignatureSize], nil
 }

@@ -28,8 +28,7 @@ type conditions struct {
 	// seeding: sales are created, restocked and edited by requests that are cut off,
 	// sent twice at once and applied late, when buyers are already buying.
 	seeding bool
-	// poison: poison messages arrive again and again, while buyers' messages are lost;
-	// reconciliation itself has no faults.
+	// poison: poison messages arrive, while buyers' messages are lost.
 	poison bool
 	// withdraws: the operators withdraw units, whatever is left.
 	withdraws bool
@@ -79,7 +78,6 @@ const (
 type draft struct {
 	sales        []saleDraft
 	poisons      []string
-	poisoned     time.Duration // until when they are repeated
 	firstPass    time.Duration // of reconciliation; the others follow every minute
 	environments map[harness.Function]int
 	batch        int
@@ -205,15 +203,10 @@ func (d *draft) applyConditions(r *rand.Rand, c conditions) {
 		w.freeze = 0.1
 	}
 	if c.seeding {
-		worse := *w
-		worse.crash = 0.1
-		worse.table.LostReply, worse.table.ApplyLate, worse.table.Late = 0.15, 0.15, 4*time.Second
-		w.seeding = &worse
 		d.environments[harness.Seeding] = 3
 	}
 	if c.poison {
-		d.poisons, d.poisoned = harness.PoisonMessages, 12*time.Minute
-		w.sends, w.sparesReconcile = 0.3, true
+		d.poisons, w.sends = harness.PoisonMessages, 0.3
 	}
 }
 

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"flashsale/infra/kit/books"
 	"flashsale/infra/proof/harness"
 )
 
@@ -130,9 +132,9 @@ func (m *runningSale) runEntrants() {
 		all.Go(func() {
 			for i, at := range e.enters {
 				m.n.wait(m.id+" "+e.user, max(time.Microsecond, time.Until(m.began.Add(at))))
-				m.enter(e.user)
+				m.askEntry(e.user, "enters", (*harness.Environment).Enter)
 				if e.asks || i > 0 {
-					m.queryEntry(e.user)
+					m.askEntry(e.user, "looks", (*harness.Environment).Entry)
 				}
 			}
 		})
@@ -203,14 +205,6 @@ func (m *runningSale) paysFirst(user string) bool {
 	return true
 }
 
-// enter sends a user's entry.
-func (m *runningSale) enter(user string) { m.askEntry(user, "enters", (*harness.Environment).Enter) }
-
-// queryEntry asks for a user's own entry.
-func (m *runningSale) queryEntry(user string) {
-	m.askEntry(user, "looks", (*harness.Environment).Entry)
-}
-
 // askEntry sends a request about a user's entry and judges the answer (P27).
 func (m *runningSale) askEntry(user, does string, ask func(e *harness.Environment, sale, user string) (harness.Reply, bool)) {
 	call := time.Now()
@@ -275,11 +269,16 @@ func (m *simulation) leadOnceOrTwice(minute int) {
 
 // lead runs the draw function once.
 func (m *simulation) lead(who string) {
+	m.runScheduled(harness.Drawing, who, "P31")
+}
+
+// runScheduled runs a scheduled function once, which may fail for lack of time or luck only.
+func (m *simulation) runScheduled(f harness.Function, who, promise string) {
 	var out json.RawMessage
-	err := m.invoke(harness.Drawing, who, "{}", &out)
+	err := m.invoke(f, who, "{}", &out)
 	m.write("%s: %s %v", who, out, err)
-	if code := harness.CodeOf(err); err != nil && code != "busy" && code != "" {
-		m.violate("P31: a run fails with %v", err)
+	if err != nil && !errors.Is(err, harness.ErrDied) && harness.CodeOf(err) != "busy" {
+		m.violate("%s: %s fails with %v", promise, f, err)
 	}
 }
 
@@ -340,7 +339,7 @@ func (m *runningSale) finishDraw() {
 		if minute%10 > 0 {
 			continue
 		}
-		for _, text := range harness.ReadBooks(m.world.DB, m.id).Audit() {
+		for _, text := range harness.ReadBooks(m.world.DB, m.id).Recount(books.AtOnce) {
 			if strings.HasPrefix(text, "P31") {
 				m.violate("%s: %s", m.id, text)
 				return

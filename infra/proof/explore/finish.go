@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"flashsale/infra/kit/books"
 	"flashsale/infra/proof/harness"
 	"flashsale/shared/ledger"
 )
@@ -35,7 +36,7 @@ func (m *simulation) finishAndCheck() {
 	}
 	for _, s := range m.sales {
 		b := harness.ReadBooks(m.world.DB, s.id)
-		for _, text := range b.Audit() {
+		for _, text := range b.Recount(books.AtOnce) {
 			m.violate("%s: %s", s.id, text)
 		}
 		s.checkTable(b)
@@ -114,13 +115,16 @@ func (m *runningSale) probe() {
 // finishRecall waits until the recall of a sale is complete and its units are back (P35). What became of
 // its orders, all of which have been confirmed before, is in the recount.
 func (m *runningSale) finishRecall() {
-	for minute := 0; ; minute++ {
-		b := harness.ReadBooks(m.world.DB, m.id)
-		if !b.Recalling && (!b.Recalled || b.Waiting() == 0) {
-			return
-		}
-		if minute == 5 {
-			m.violate("P35: after %d minutes the recall of %s is not complete", minute, m.id)
+	m.await(5, "P35: the recall is complete", func(b *harness.Books) bool {
+		return !b.Recalling && (!b.Recalled || b.Waiting() == 0)
+	})
+}
+
+// await waits for so many minutes at most until that is true of the sale.
+func (m *runningSale) await(minutes int, what string, done func(*harness.Books) bool) {
+	for minute := 0; !done(harness.ReadBooks(m.world.DB, m.id)); minute++ {
+		if minute == minutes {
+			m.violate("%s: not true of %s after %d minutes", what, m.id, minutes)
 			return
 		}
 		m.n.wait("director", time.Minute)
@@ -208,7 +212,7 @@ func (m *simulation) checkDeadLetters() {
 	}
 }
 
-// replay repeats every message, every seeding and every accepted purchase: the
+// replay repeats every message, seeding and payment, and every accepted purchase: the
 // answers must be the same, and the table must not change (P9).
 func (m *simulation) replay() {
 	before := m.dump()
@@ -226,12 +230,15 @@ func (m *simulation) replay() {
 	}
 }
 
-// repeatRequests repeats the requests of operator and buyers.
+// repeatRequests repeats the requests of operator, buyers and payment providers.
 func (m *runningSale) repeatRequests() {
 	for _, c := range m.draft.commands {
 		if event := m.sentEvents[c.number]; event != "" {
 			m.command(c, event, true)
 		}
+	}
+	for _, p := range m.recordedPayments() {
+		m.reportPayment(p, m.id+" "+p.ID()+" again")
 	}
 	for _, b := range m.draft.buyers {
 		if key := b.clicks[0].key; m.bodies[b.user+key] != "" {

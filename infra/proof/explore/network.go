@@ -2,7 +2,6 @@ package explore
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -28,11 +27,6 @@ type faultRates struct {
 	// not used for a long time.
 	crash, recycle, freeze float64
 	disorder               harness.DisorderRates
-	// seeding replaces table and crash for SeedFunction, if it has higher fault rates
-	// than the others.
-	seeding *faultRates
-	// sparesReconcile: ReconcileFunction has none of these faults.
-	sparesReconcile bool
 }
 
 const slowest = 1500 * time.Millisecond
@@ -55,33 +49,6 @@ func drawFaultRates(r *rand.Rand) faultRates {
 	return w
 }
 
-// silence is a time in which one item, or one partition, answers nobody.
-type silence struct {
-	from, to time.Time
-	fault    func(dynamotest.Call) dynamotest.Fault
-}
-
-func (s *silence) isOn() bool {
-	now := time.Now()
-	return s.fault != nil && !now.Before(s.from) && now.Before(s.to)
-}
-
-// drawSilence draws the silence of a sale's last shard, of its first bucket of claims or of its listing. It
-// begins with one of the operator's commands, or soon after.
-func drawSilence(r *rand.Rand, began time.Time, d draft) silence {
-	s := d.sales[r.IntN(len(d.sales))]
-	key := fmt.Sprint("STOCK#", s.id, "#", s.shards-1, "|")
-	switch r.IntN(4) {
-	case 0:
-		key = fmt.Sprint("CLAIM#", s.id, "#0")
-	case 1:
-		key = fmt.Sprint("SALES|", s.id)
-	}
-	from := began.Add(s.commands[r.IntN(len(s.commands))].at + between(r, 0, 5*time.Second))
-	fault, _ := dynamotest.Throughout("", key, 0)
-	return silence{from, from.Add(between(r, 5*time.Second, 90*time.Second)), fault}
-}
-
 // network intercepts the calls of a simulation: they take time, fail at the drawn rates,
 // and are watched and logged.
 type network struct {
@@ -101,8 +68,8 @@ type network struct {
 	mu        sync.Mutex // one call at a time reaches table or queue
 	rates     faultRates
 	faultsOff atomic.Bool
-	faultOf   map[harness.Function]func(dynamotest.Call) dynamotest.Fault
-	skew      time.Duration // maximum error of a clock
+	fault     func(dynamotest.Call) dynamotest.Fault // by the rates
+	skew      time.Duration                          // maximum error of a clock
 	// The current call: its caller, its fault, whether it may be applied later, for how
 	// long half of its writes is hidden, and its items, as the table read them.
 	caller    harness.Function
@@ -110,7 +77,6 @@ type network struct {
 	late      bool
 	hidden    time.Duration
 	touched   []string
-	silent    silence
 	spared    bool // it meets no fault
 	unwatched bool // the table has been restored
 	// cutReplay counts down the instants at which the replay may be cut off, two for each call; 0 is never.
@@ -189,29 +155,20 @@ func expired(deadline time.Time) bool { return !deadline.IsZero() && !time.Now()
 
 // oneWayLatency draws how long a call or its answer takes to arrive.
 func (n *network) oneWayLatency(r *rand.Rand, f harness.Function) time.Duration {
-	if !n.withoutFaults(f) && r.Float64() < n.rates.slow {
+	if !n.faultsOff.Load() && r.Float64() < n.rates.slow {
 		return between(r, 0, slowest)
 	}
 	return between(r, time.Millisecond, n.rates.latency)
 }
 
-// withoutFaults reports whether the function has no faults.
-func (n *network) withoutFaults(f harness.Function) bool {
-	return n.faultsOff.Load() || f == harness.Reconciling && n.rates.sparesReconcile
-}
-
 func (n *network) crashes(f harness.Function, dice float64) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	rate := n.rates.crash
 	if f == harness.Replaying {
 		n.cutReplay--
 		return n.cutReplay == 0
 	}
-	if f == harness.Seeding && n.rates.seeding != nil {
-		rate = n.rates.seeding.crash
-	}
-	if n.withoutFaults(f) || dice >= rate {
+	if n.faultsOff.Load() || dice >= n.rates.crash {
 		return false
 	}
 	n.watch.counts["faults"]++
@@ -224,8 +181,11 @@ func (n *network) execute(e *harness.Environment, p harness.Point, do func() err
 	defer n.mu.Unlock()
 	n.watch.counts["operations"]++
 	n.faultName, n.late, n.hidden, n.touched = "", false, 0, nil
-	n.caller, n.watch.invocation = e.Function, e.Invocation
+	n.caller = e.Function
 	err = do()
+	if e.Function == harness.Reconciling && p.Op == "SendMessage" && err == nil {
+		n.watch.counts["resent"]++
+	}
 	switch {
 	case n.unwatched:
 	case p.Writes:
@@ -233,15 +193,8 @@ func (n *network) execute(e *harness.Environment, p harness.Point, do func() err
 	default:
 		n.watch.afterCall(nil, false)
 	}
-	n.log.write("%s %d #%d %v: %s%s", e.Function, e.Number, e.Invocation, p, n.faultName, result(err))
+	n.log.write("%s %d #%d %v: %s%v", e.Function, e.Number, e.Invocation, p, n.faultName, err)
 	return n.hidden, err
-}
-
-func result(err error) string {
-	if err == nil {
-		return "ok"
-	}
-	return err.Error()
 }
 
 func (n *network) write(format string, args ...any) {
@@ -265,19 +218,10 @@ func (n *network) tableFault(c dynamotest.Call) dynamotest.Fault {
 		n.count(n.planned.injected)
 		return n.planned.injected
 	}
-	fault := n.faultOf[n.caller]
-	if fault == nil {
-		fault = n.faultOf[""]
-	}
-	f := fault(c)
+	f := n.fault(c)
 	// DynamoDB's reads may always lag and show half of a transaction.
-	if n.hidden = f.HiddenFor; n.withoutFaults(n.caller) {
+	if n.hidden = f.HiddenFor; n.faultsOff.Load() {
 		return dynamotest.Fault{Stale: f.Stale, Hidden: f.Hidden, HiddenFor: f.HiddenFor}
-	}
-	if n.silent.isOn() {
-		if g := n.silent.fault(c); g.Kind != dynamotest.NoFault {
-			f, n.hidden = g, 0
-		}
 	}
 	f.ReplyDelay = 0 // call waits instead, without the lock
 	n.count(f)
@@ -288,7 +232,7 @@ func (n *network) queueFault(op string) dynamotest.Fault {
 	if n.planned != nil {
 		return n.planned.injected
 	}
-	if n.withoutFaults(n.caller) {
+	if n.faultsOff.Load() {
 		return dynamotest.Fault{}
 	}
 	var f dynamotest.Fault
@@ -324,8 +268,5 @@ func (n *network) stopFaults() {
 	defer n.mu.Unlock()
 	n.faultsOff.Store(true)
 	n.watch.calmSince = time.Now()
-	if n.watch.undisturbedSince.IsZero() {
-		n.watch.undisturbedSince = n.watch.calmSince
-	}
 	n.log.write("everything is calm")
 }

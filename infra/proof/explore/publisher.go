@@ -21,9 +21,6 @@ type streamDraft struct {
 	refused, entries float64
 	// forgotten is the share of batches whose checkpoint is lost.
 	forgotten float64
-	// poison is the share of records that come with one that can never be published,
-	// refusedForever that of events that the bus never takes.
-	poison, refusedForever float64
 	// outage is when the bus begins to be down, 0 for never. hangs: it does not answer
 	// then, instead of failing at once.
 	outage time.Duration
@@ -42,13 +39,10 @@ func drawStream(r *rand.Rand, c conditions) streamDraft {
 	}
 	d := streamDraft{
 		lanes: 1 + r.IntN(4), batch: 1 + r.IntN(100), refused: rate(0.2), entries: rate(0.2), forgotten: rate(0.2),
-		poison: rate(0.05), refusedForever: rate(0.02), unchanged: sometimes(r, 0.2),
+		unchanged: sometimes(r, 0.2),
 	}
 	if sometimes(r, 0.03) || c.publishes {
 		d.outage, d.hangs = between(r, time.Second, time.Minute), sometimes(r, 0.5)
-	}
-	if c.restores { // which knows what has been published
-		d.refusedForever = 0
 	}
 	return d
 }
@@ -76,13 +70,12 @@ type lane struct {
 	arrived chan struct{} // holds a token after a record has come
 
 	mu      sync.Mutex
-	waiting []*harness.PendingRecord
+	waiting []dynamotest.Record
 }
 
 // newStream makes the event source of a table. Its lanes do not run yet.
 func newStream(m *simulation, d streamDraft, seed uint64) *stream {
 	s := &stream{simulation: m, draft: d, chance: rand.New(rand.NewPCG(seed, 0x7075626c697368)), judge: harness.NewEventJudge()}
-	m.world.Bus.Refuses = func(id string) bool { return float64(hashOf(id)%1000) < 1000*d.refusedForever }
 	for n := range d.lanes {
 		s.lanes = append(s.lanes, &lane{stream: s, name: fmt.Sprint("lane ", n), arrived: make(chan struct{}, 1)})
 	}
@@ -104,7 +97,7 @@ func (n *network) busFault(op string, entries int) dynamotest.Fault {
 	if n.stream.isDown() {
 		return dynamotest.Fault{Kind: dynamotest.ServerError}
 	}
-	if n.withoutFaults(harness.Publishing) {
+	if n.faultsOff.Load() {
 		return dynamotest.Fault{}
 	}
 	d, f := n.stream.draft, dynamotest.Fault{}
@@ -146,21 +139,11 @@ func (s *stream) record(r dynamotest.Record) {
 	l := s.lanes[hashOf(harness.Text(r.Keys["pk"]))%uint64(len(s.lanes))]
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !s.n.faultsOff.Load() && sometimes(s.chance, s.draft.poison) {
-		l.addPoison(r, s.chance.IntN(4))
-	}
-	l.waiting = append(l.waiting, &harness.PendingRecord{Record: r, Sequence: r.SequenceNumber()})
+	l.waiting = append(l.waiting, r)
 	select {
 	case l.arrived <- struct{}{}:
 	default:
 	}
-}
-
-// addPoison has a record come that can never be published; the lane's lock is held.
-func (l *lane) addPoison(r dynamotest.Record, kind int) {
-	raw, sequence := harness.PoisonRecord(r, kind)
-	l.judge.Poison[string(raw)] = true
-	l.waiting = append(l.waiting, &harness.PendingRecord{Raw: raw, Sequence: sequence})
 }
 
 // run delivers the lane's records until the simulation ends. After a failure it waits longer and longer.
@@ -186,7 +169,7 @@ func (l *lane) run() {
 }
 
 // newest returns so many of the waiting records at most.
-func (l *lane) newest(most int) []*harness.PendingRecord {
+func (l *lane) newest(most int) []dynamotest.Record {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.waiting[:min(len(l.waiting), most)])
@@ -194,7 +177,7 @@ func (l *lane) newest(most int) []*harness.PendingRecord {
 
 // deliver delivers a batch and returns how many of its records, from the first on, need
 // not come again.
-func (l *lane) deliver(batch []*harness.PendingRecord) (done int) {
+func (l *lane) deliver(batch []dynamotest.Record) (done int) {
 	e := l.pools[harness.Publishing].take(l.name)
 	done, err := e.Publish(batch)
 	l.pools[harness.Publishing].give(e)
@@ -215,7 +198,7 @@ func (n *network) checkpointWorks(forgotten float64) bool {
 	if n.planned != nil {
 		return n.chooseFault(harness.Publishing, harness.Point{Op: "Checkpoint"}).name == ""
 	}
-	return n.withoutFaults(harness.Publishing) || n.random() >= forgotten
+	return n.faultsOff.Load() || n.random() >= forgotten
 }
 
 func (s *stream) isEmpty() bool {

@@ -8,21 +8,20 @@ import (
 
 // counters are what simulations count, in the order of their last line: operations are the functions'
 // calls to table and queue, paid, refunds and released the orders that were paid, the payments to be
-// refunded and the claims that were released, resent the order messages that were lost and resent.
-// Events are the order events, duplicates how often one was published again, poison the records that can
-// never be published. Refused-changes are what a sale does not allow, halves transactions that a restore
+// refunded and the claims that were released, resent the order messages that reconciliation sent again.
+// Events are the order events, duplicates how often one was published again. Refused-changes are what a sale does not allow, halves transactions that a restore
 // takes back in part, cut-offs those of the replay, and replayed-ends payments, releases and refunds.
 var counters = []string{
-	"sales", "operations", "faults", "freezes", "paid", "refunds", "released", "resent", "events", "duplicates", "poison",
+	"sales", "operations", "faults", "freezes", "paid", "refunds", "released", "resent", "events", "duplicates",
 	"entries", "entries-too-late", "rolls", "calls", "called", "moved", "open-calls", "not-your-turn", "turn-over",
 	"refused-changes", "restores", "halves", "cut-offs", "replayed-claims", "replayed-orders", "replayed-ends", "violations",
 }
 
 // Total is the result of many seeds.
 type Total struct {
-	Seeds                   int
-	Counts                  map[string]int
-	Longest, Delay, Virtual time.Duration
+	Seeds   int
+	Counts  map[string]int
+	Virtual time.Duration
 	// Hash is the sum of the seeds' hashes, independent of the order in which they ran.
 	Hash uint64
 }
@@ -33,18 +32,14 @@ func (t *Total) Add(r Result) {
 	for name, n := range r.Counts {
 		t.Counts[name] += n
 	}
-	t.Longest, t.Delay = max(t.Longest, r.Longest), max(t.Delay, r.Delay)
 	t.Virtual += r.Virtual
 	t.Hash += r.Hash
 }
 
-// String is the last line of a simulation's output: longest-loss is the longest time from the loss of a
-// message to the next one while nothing disturbed reconciliation, longest-delay that from a change to its
-// event.
+// String is the last line of a simulation's output.
 func (t Total) String() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "seeds=%d longest-loss=%v (bound %v) longest-delay=%v virtual=%.1fh hash=%016x",
-		t.Seeds, t.Longest.Round(time.Second), resendBound, t.Delay.Round(time.Second), t.Virtual.Hours(), t.Hash)
+	fmt.Fprintf(&text, "seeds=%d virtual=%.1fh hash=%016x", t.Seeds, t.Virtual.Hours(), t.Hash)
 	for _, name := range counters {
 		fmt.Fprintf(&text, " %s=%d", name, t.Counts[name])
 	}
@@ -57,11 +52,6 @@ const maxShown = 5
 // Report returns the violations, how to reproduce them, and the last events before
 // them.
 func (r Result) Report() string {
-	var text strings.Builder
-	fmt.Fprintf(&text, "seed %d: %d violations\n", r.Seed, r.Counts["violations"])
-	for _, v := range r.Shown {
-		fmt.Fprintf(&text, "  %s\n", v)
-	}
-	fmt.Fprintf(&text, "again: go test ./infra/proof/explore -run '^TestSimulation$' -count=1 -seed=%d\n%s", r.Seed, r.Tail)
-	return text.String()
+	return fmt.Sprintf("seed %d: %d violations\n  %s\nagain: go test ./infra/proof/explore -run '^TestSimulation$' -count=1 -seed=%d\n%s",
+		r.Seed, r.Counts["violations"], strings.Join(r.Shown, "\n  "), r.Seed, r.Tail)
 }

@@ -12,7 +12,6 @@ import (
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/kit/restore"
 	"flashsale/infra/proof/harness"
-	"flashsale/shared/httpapi"
 )
 
 // restoring is what is kept for a restore of the table to an earlier instant. It draws from random numbers
@@ -105,6 +104,9 @@ func (m *simulation) restoreTable() {
 	m.world.DB.Rewind(lost)
 	m.watch.counts["restores"]++
 	m.watch.counts["halves"] += halves
+	for f, p := range m.pools {
+		m.pools[f] = &pool{n: m.n, function: f, most: p.most} // its environments are new
+	}
 	m.write("the table is restored to %v, %d changes are lost", to.Sub(m.began), len(lost))
 	m.replayLost(to)
 	for _, s := range m.sales {
@@ -115,7 +117,9 @@ func (m *simulation) restoreTable() {
 	}
 	for _, s := range m.sales {
 		s.checkRestored(before)
-		s.repeatPayments()
+		for _, p := range s.recordedPayments() {
+			s.reportPayment(p, s.id+" "+p.ID()+" of the list")
+		}
 	}
 }
 
@@ -185,7 +189,7 @@ func (m *runningSale) repeatChanges() {
 func (m *runningSale) operate(event string) {
 	for range 1000 {
 		var out struct{ Withdrawn int }
-		err := m.start(harness.Seeding).Command(event, &out)
+		err := m.invoke(harness.Seeding, "operator", event, &out)
 		m.write("operator: %s: %+v %v", event, out, err)
 		switch code := harness.CodeOf(err); {
 		case err == nil || code == "recalled" && m.watch.isRecalled():
@@ -219,14 +223,5 @@ func (m *runningSale) checkRestored(before map[string]books.Claim) {
 		if m.watch.claims[c.User] == nil {
 			m.violate("P2: the replay made a claim of %s that never was", c.User)
 		}
-	}
-}
-
-// repeatPayments reports the payments of the providers' lists again.
-func (m *runningSale) repeatPayments() {
-	for _, p := range m.recordedPayments() {
-		m.reportTo(p, m.id+" "+p.ID()+" of the list", func(_ string, request httpapi.Request) (harness.Reply, bool) {
-			return m.start(harness.Paying).Ask("", request)
-		})
 	}
 }

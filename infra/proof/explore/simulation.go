@@ -24,7 +24,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/proof/harness"
 )
 
@@ -69,11 +68,9 @@ type runningSale struct {
 
 // Result is the result of one seed.
 type Result struct {
-	Seed   uint64
-	Counts map[string]int // by the counters' names
-	// Longest is the longest time that a lost message took while nothing disturbed reconciliation,
-	// Delay that of a change until its event.
-	Longest, Delay, Virtual time.Duration
+	Seed    uint64
+	Counts  map[string]int // by the counters' names
+	Virtual time.Duration
 	// Shown are the first violations.
 	Shown []string
 	// Hash is a hash of all events; Tail is the last of them.
@@ -119,12 +116,12 @@ func Simulate(seed uint64) Result {
 	_, _ = hash.Write([]byte(text)) // writing to a hash never fails
 	count := m.watch.counts
 	count["sales"] = len(m.sales)
-	count["events"], count["duplicates"], count["poison"] = published.Events, published.Duplicates, published.Poison
+	count["events"], count["duplicates"] = published.Events, published.Duplicates
 	for _, s := range m.sales {
 		s.countEnds()
 	}
 	return Result{
-		Seed: seed, Counts: count, Longest: m.watch.longest, Delay: published.Delay, Virtual: time.Since(m.began),
+		Seed: seed, Counts: count, Virtual: time.Since(m.began),
 		Shown: m.watch.found, Hash: hash.Sum64(), Tail: m.n.log.tail(80),
 	}
 }
@@ -132,10 +129,6 @@ func Simulate(seed uint64) Result {
 // drawEvery is how many seeds there are for one that has a draw. Each kind of sale has draws among
 // its seeds.
 const drawEvery = 5
-
-// silentEvery is how many seeds there are for one in which an item falls silent, if nothing else
-// of the seed excludes that.
-const silentEvery = 3
 
 // countEnds counts how the claims and payments of a sale ended.
 func (m *runningSale) countEnds() {
@@ -155,25 +148,13 @@ func (m *runningSale) countEnds() {
 }
 
 func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation {
-	n := &network{
-		schedule: s, rates: d.rates, skew: c.skew, log: &journal{began: time.Now()},
-		faultOf: map[harness.Function]func(dynamotest.Call) dynamotest.Fault{"": d.rates.table.Seeded(seed)},
-	}
-	if worse := d.rates.seeding; worse != nil {
-		n.faultOf[harness.Seeding] = worse.table.Seeded(seed)
-	}
+	n := &network{schedule: s, rates: d.rates, skew: c.skew, log: &journal{began: time.Now()}, fault: d.rates.table.Seeded(seed)}
 	m := newWorld(n, d)
 	m.world.DB.Busy, m.world.DB.Lag = d.busy, d.lag
 	r := rand.New(rand.NewPCG(seed, 0x73747265616d))
 	m.setStream(newStream(m, drawStream(r, c), seed))
-	if seed%silentEvery == 0 && !c.draws && !c.restores && !d.rates.sparesReconcile {
-		n.silent = drawSilence(rand.New(rand.NewPCG(seed, 0x73696c656e6365)), time.Now(), d)
-	}
 	if c.draws {
 		n.world.Dice = &dice{n, m.sales[0].draft.draw.dice}
-	}
-	if d.rates.sparesReconcile {
-		n.watch.undisturbedSince = time.Now()
 	}
 	return m
 }
@@ -186,7 +167,7 @@ func newWorld(n *network, d draft) *simulation {
 	n.world = harness.NewWorld(n, n.random)
 	n.world.DB.Fault, n.world.Queue.Fault = n.tableFault, n.queueFault
 	n.watch = newWatch(n.world, n.skew)
-	n.world.Queue.OnSend, n.world.Bus.Fault = n.watch.messageSent, n.busFault
+	n.world.Bus.Fault = n.busFault
 	n.world.TooLong = func(f harness.Function, took time.Duration) { n.violate("P16: %s took %v", f, took) }
 	m := &simulation{
 		began: time.Now(), n: n, watch: n.watch, world: n.world, draft: d, pools: map[harness.Function]*pool{}, stop: make(chan struct{}),
@@ -229,7 +210,6 @@ func (m *simulation) run() {
 	}
 	all.Wait()
 	m.n.wait("director", time.Millisecond)
-	m.n.wait("director", time.Until(m.began.Add(m.draft.poisoned)))
 }
 
 // startSchedules starts what runs by itself: messages and schedules.
@@ -247,21 +227,11 @@ func (m *simulation) startSchedules() {
 	}
 }
 
-// sendPoison sends poison messages: each kind once, or repeatedly for a while, so that the
-// queue is never empty.
+// sendPoison sends poison messages.
 func (m *simulation) sendPoison() {
-	if len(m.draft.poisons) == 0 {
-		return
-	}
-	for {
-		for i, body := range m.draft.poisons {
-			m.n.wait(fmt.Sprint("poison ", i), 7*time.Second)
-			m.world.Queue.Put(body, time.Now())
-		}
-		if time.Since(m.began) >= m.draft.poisoned {
-			return
-		}
-		m.n.wait("poison", harness.Visibility)
+	for i, body := range m.draft.poisons {
+		m.n.wait(fmt.Sprint("poison ", i), 7*time.Second)
+		m.world.Queue.Put(body, time.Now())
 	}
 }
 

@@ -22,20 +22,11 @@ type watch struct {
 	skew  time.Duration   // maximum error of a clock
 	late  map[string]bool // items that a late request may still change
 	sales map[string]*watchedSale
-	// invocation is the one making the current call.
-	invocation int
 	// refused are the claim ids of refused requests.
-	refused map[string]bool
-	// claims are the claims of all sales, by id.
-	claims map[string]*seenClaim
-	// undisturbedSince is since when nothing disturbs reconciliation, calmSince since when there
-	// are no faults at all; zero if something may. longest is the longest time that a lost message
-	// took of which reconciliation was undisturbed from the beginning.
-	undisturbedSince time.Time
-	calmSince        time.Time
-	longest          time.Duration
-	counts           map[string]int // see counters
-	found            []string       // the first violations
+	refused   map[string]bool
+	calmSince time.Time      // since when there are no faults; zero if there may be some
+	counts    map[string]int // see counters
+	found     []string       // the first violations
 }
 
 // watchedSale is the watch's record of one sale: when there was no stock, who got which
@@ -75,11 +66,6 @@ type seenClaim struct {
 	acceptedAt  time.Time
 	at          time.Time
 	releasedAt  time.Time // zero if it is not released
-	invocation  int       // that made it
-	// lostAt is when sending its message last failed, zero if never; queued: one was
-	// sent.
-	lostAt time.Time
-	queued bool
 }
 
 // visibleToAll is when every reader sees the claim: it may be the half of its transaction that
@@ -108,7 +94,7 @@ type window struct {
 func newWatch(world *harness.World, skew time.Duration) *watch {
 	return &watch{
 		world: world, db: world.DB, began: time.Now(), skew: skew, late: map[string]bool{}, sales: map[string]*watchedSale{},
-		refused: map[string]bool{}, claims: map[string]*seenClaim{}, counts: map[string]int{},
+		refused: map[string]bool{}, counts: map[string]int{},
 	}
 }
 
@@ -212,10 +198,9 @@ func (w *watchedSale) observeClaim(user string, it map[string]types.AttributeVal
 	if known == nil {
 		accepted, _ := harness.Number(it["acceptedAt"])
 		c := &seenClaim{
-			id: id, orderID: orderID, key: harness.Text(it["requestKey"]), acceptedAt: time.UnixMilli(accepted), at: time.Now(), invocation: w.invocation,
+			id: id, orderID: orderID, key: harness.Text(it["requestKey"]), acceptedAt: time.UnixMilli(accepted), at: time.Now(),
 		}
 		w.claims[user] = c
-		w.watch.claims[id] = c
 		w.checkAdmitted(user, c)
 		if w.refused[id] {
 			w.violate("P5: a request of %s was refused, and got %s afterwards", user, id)
@@ -298,9 +283,10 @@ func (w *watchedSale) observeWindow(key string, it map[string]types.AttributeVal
 	all := w.windows[key]
 	if len(all) > 0 {
 		last := &all[len(all)-1]
-		if last.open == now.open && last.opensAt.Equal(now.opensAt) && last.closesAt.Equal(now.closesAt) && last.endsAt.Equal(now.endsAt) && last.call == now.call && last.paused == now.paused && last.recalled == now.recalled {
+		if now.span = last.span; now == *last {
 			return
 		}
+		now.span = span{from: time.Now()}
 		last.to = now.from
 	}
 	w.windows[key] = append(all, now)

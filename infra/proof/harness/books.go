@@ -31,10 +31,8 @@ func (b *Books) Waiting() (units int64) {
 	return units
 }
 
-// Audit recounts a sale whose orders are all finished.
-func (b *Books) Audit() []string { return b.Recount(books.AtOnce) }
-
-// Recount returns the findings of a recount. What is due may take that long.
+// Recount returns the findings of a recount. What is due may take that long: books.AtOnce if the orders of the
+// sale are all finished.
 func (b *Books) Recount(overdue time.Duration) (found []string) {
 	receipt, err := b.all.Recount(context.Background(), b.id, books.Options{Overdue: overdue})
 	if err != nil {

@@ -2,11 +2,9 @@ package harness
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -23,20 +21,15 @@ const (
 	maxEntries = 10 // of one PutEvents
 )
 
-// Bus is an EventBridge bus with the rules of PutEvents, and the queue of what cannot be
-// published.
+// Bus is an EventBridge bus with the rules of PutEvents.
 type Bus struct {
 	// Fault is called once per call, with the number of its entries: LostReply applies the call, an
 	// Unprocessed refuses Items of its entries, -1 for the last one, and ServerError the call.
 	Fault func(op string, entries int) dynamotest.Fault
-	// Refuses reports whether the bus never takes the event with that id.
-	Refuses func(id string) bool
 
-	mu       sync.Mutex
-	events   map[string]*publication // by detail
-	refused  map[string]bool         // ids
-	failures map[string]bool         // the records in the failure queue
-	wrong    []string                // requests that break a rule
+	mu     sync.Mutex
+	events map[string]*publication // by detail
+	wrong  []string                // requests that break a rule
 }
 
 // publication is one distinct event.
@@ -49,9 +42,7 @@ type publication struct {
 
 func NewBus() *Bus {
 	return &Bus{
-		Fault:   func(string, int) dynamotest.Fault { return dynamotest.Fault{} },
-		Refuses: func(string) bool { return false },
-		events:  map[string]*publication{}, refused: map[string]bool{}, failures: map[string]bool{},
+		Fault: func(string, int) dynamotest.Fault { return dynamotest.Fault{} }, events: map[string]*publication{},
 	}
 }
 
@@ -71,9 +62,6 @@ func (b *Bus) Put(in *eventbridge.PutEventsInput, fails func(index int) string) 
 		case code != "":
 		case aws.ToString(e.Source) == "" || aws.ToString(e.DetailType) == "" || aws.ToString(e.EventBusName) != busName:
 			code = "InvalidArgument"
-		case b.Refuses(idOf(detail)):
-			code = "MalformedDetail"
-			b.refused[idOf(detail)] = true
 		}
 		if code != "" {
 			out.FailedEntryCount++
@@ -102,28 +90,6 @@ func (b *Bus) Archive() []byte {
 	return text
 }
 
-// idOf returns an event's id: decoding each publication would take too long.
-func idOf(detail string) string {
-	_, rest, _ := strings.Cut(detail, `"id":"`)
-	id, _, _ := strings.Cut(rest, `"`)
-	return id
-}
-
-// Store is SendMessage of the failure queue.
-func (b *Bus) Store(in *sqs.SendMessageInput) (*sqs.SendMessageOutput, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var m struct {
-		Code, Error string
-		Record      json.RawMessage
-	}
-	if err := json.Unmarshal([]byte(aws.ToString(in.MessageBody)), &m); err != nil || m.Code == "" || m.Error == "" {
-		b.wrong = append(b.wrong, fmt.Sprintf("the failure queue gets %s: %v", aws.ToString(in.MessageBody), err))
-	}
-	b.failures[string(m.Record)] = true
-	return &sqs.SendMessageOutput{MessageId: aws.String("failure")}, nil
-}
-
 // busAPI is one environment's access to the bus and to the queue of failures.
 type busAPI struct{ e *Environment }
 
@@ -143,11 +109,10 @@ func (a busAPI) PutEvents(ctx context.Context, in *eventbridge.PutEventsInput, _
 	})
 }
 
-func (a busAPI) SendMessage(ctx context.Context, in *sqs.SendMessageInput, _ ...func(*sqs.Options)) (*sqs.SendMessageOutput, error) {
-	b := a.e.world.Bus
-	return Intercept(ctx, a.e, Point{Op: "SendMessage", Writes: true}, func() (*sqs.SendMessageOutput, error) {
-		return under(b.Fault("SendMessage", 0), func() (*sqs.SendMessageOutput, error) { return b.Store(in) })
-	})
+// SendMessage is that of the failure queue, which gets nothing: no record is poison.
+func (a busAPI) SendMessage(_ context.Context, in *sqs.SendMessageInput, _ ...func(*sqs.Options)) (*sqs.SendMessageOutput, error) {
+	a.e.world.Bus.wrong = append(a.e.world.Bus.wrong, "the failure queue gets "+aws.ToString(in.MessageBody))
+	return &sqs.SendMessageOutput{MessageId: aws.String("failure")}, nil
 }
 
 // under makes a call that may be refused, or whose answer may be lost.

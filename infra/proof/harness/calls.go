@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -148,11 +149,24 @@ func (t tableAPI) TransactWriteItems(ctx context.Context, in *dynamodb.TransactW
 type queueAPI struct{ e *Environment }
 
 func (q queueAPI) SendMessage(ctx context.Context, in *sqs.SendMessageInput, _ ...func(*sqs.Options)) (*sqs.SendMessageOutput, error) {
-	p := Point{Op: "SendMessage", Writes: true}
-	return Intercept(ctx, q.e, p, func() (*sqs.SendMessageOutput, error) { return q.e.world.Queue.SendMessage(in) })
+	return Intercept(ctx, q.e, Point{Op: "SendMessage", Writes: true}, func() (*sqs.SendMessageOutput, error) {
+		f := q.e.world.Queue.Fault("SendMessage")
+		return under(f, func() (*sqs.SendMessageOutput, error) {
+			id := q.e.world.Queue.Put(aws.ToString(in.MessageBody), time.Now().Add(f.After))
+			return &sqs.SendMessageOutput{MessageId: &id}, nil
+		})
+	})
 }
 
+// GetQueueAttributes returns the sum of the three counts as one.
 func (q queueAPI) GetQueueAttributes(ctx context.Context, _ *sqs.GetQueueAttributesInput, _ ...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error) {
-	p := Point{Op: "GetQueueAttributes"}
-	return Intercept(ctx, q.e, p, func() (*sqs.GetQueueAttributesOutput, error) { return q.e.world.Queue.attributes() })
+	return Intercept(ctx, q.e, Point{Op: "GetQueueAttributes"}, func() (*sqs.GetQueueAttributesOutput, error) {
+		return under(q.e.world.Queue.Fault("GetQueueAttributes"), func() (*sqs.GetQueueAttributesOutput, error) {
+			return &sqs.GetQueueAttributesOutput{Attributes: map[string]string{
+				"ApproximateNumberOfMessages":           strconv.Itoa(q.e.world.Queue.Depth()),
+				"ApproximateNumberOfMessagesNotVisible": "0",
+				"ApproximateNumberOfMessagesDelayed":    "0",
+			}}, nil
+		})
+	})
 }

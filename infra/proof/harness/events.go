@@ -14,15 +14,6 @@ import (
 	"flashsale/infra/kit/dynamotest"
 )
 
-// dueEvent is an event that must be published.
-type dueEvent struct {
-	detail map[string]any
-	since  time.Time
-	// records mean it; most events have one. A sale that is drained again after a restock
-	// has another.
-	records []dynamotest.Record
-}
-
 // expected returns the details of the events that must have been published of an item, which
 // changed at that instant, by their type.
 func (j *EventJudge) expected(it map[string]types.AttributeValue, changed time.Time) map[string]map[string]any {
@@ -55,13 +46,12 @@ func isSame(a, b map[string]any) bool {
 
 // EventJudge compares what the table's changes mean with what is on the bus (P26).
 type EventJudge struct {
-	due    map[string]*dueEvent // by id
-	wrong  []string             // items that are not as documented
-	Poison map[string]bool      // records that can never be published
+	due   map[string]map[string]any // the details that must be published, by id
+	wrong []string                  // items that are not as documented
 }
 
 func NewEventJudge() *EventJudge {
-	return &EventJudge{due: map[string]*dueEvent{}, Poison: map[string]bool{}}
+	return &EventJudge{due: map[string]map[string]any{}}
 }
 
 // Observe records what a change of an item means: the events that it did not mean before. It
@@ -77,23 +67,20 @@ func (j *EventJudge) Observe(r dynamotest.Record) (due bool) {
 			continue
 		}
 		due = true
-		id := d["id"].(string)
-		if j.due[id] == nil {
-			j.due[id] = &dueEvent{detail: d, since: time.Now()}
+		if id := d["id"].(string); j.due[id] == nil {
+			j.due[id] = d
 		}
-		j.due[id].records = append(j.due[id].records, r)
 	}
 	return due
 }
 
 // EventFigures count what was published.
 type EventFigures struct {
-	Events, Duplicates, Poison int
-	Delay                      time.Duration // the longest, from a change to its first publication
+	Events, Duplicates int
 }
 
 // Judge returns what is wrong: events that are due by the changes or by the items of the
-// table and not on the bus, what else is there, and poison that was lost.
+// table and not on the bus, and what else is there.
 func (j *EventJudge) Judge(items []map[string]types.AttributeValue, b *Bus, digest io.Writer) (f EventFigures, found []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,7 +89,6 @@ func (j *EventJudge) Judge(items []map[string]types.AttributeValue, b *Bus, dige
 		violate("%s", text)
 	}
 	got := map[string]*publication{}
-	refused := map[string]bool{} // the records of the events that the bus refuses
 	for _, text := range Sorted(b.events) {
 		p := b.events[text]
 		var d map[string]any
@@ -116,29 +102,19 @@ func (j *EventJudge) Judge(items []map[string]types.AttributeValue, b *Bus, dige
 			continue
 		}
 		switch {
-		case !isSame(d, due.detail):
-			violate("%s is published, want %v", text, due.detail)
+		case !isSame(d, due):
+			violate("%s is published, want %v", text, due)
 		case p.source != "flashsale" || p.detailType != typeOf(d) || Stamp(p.time) != d["occurredAt"]:
 			violate("%s is published with source %s, type %s, time %v", id, p.source, p.detailType, p.time)
 		case got[id] != nil:
 			violate("%s is published with two contents, one is %s", id, text)
 		}
 		got[id] = p
-		f.Events, f.Duplicates, f.Delay = f.Events+1, f.Duplicates+p.times-1, max(f.Delay, p.first.Sub(due.since))
+		f.Events, f.Duplicates = f.Events+1, f.Duplicates+p.times-1
 		fmt.Fprintln(digest, text, p.times, p.first.UnixNano())
 	}
 	for _, id := range Sorted(j.due) {
-		switch {
-		case got[id] != nil:
-		case b.refused[id]:
-			for _, r := range j.due[id].records {
-				record := string(r.JSON())
-				refused[record] = true
-				if !b.failures[record] {
-					violate("%s is refused, and its record is not in the failure queue", id)
-				}
-			}
-		default:
+		if got[id] == nil {
 			violate("%s is not published", id)
 		}
 	}
@@ -151,17 +127,6 @@ func (j *EventJudge) Judge(items []map[string]types.AttributeValue, b *Bus, dige
 	}
 	for _, text := range j.wrong {
 		violate("%s", text)
-	}
-	for _, record := range Sorted(j.Poison) {
-		if !b.failures[record] {
-			violate("%s is not in the failure queue", record)
-		}
-	}
-	for _, record := range Sorted(b.failures) {
-		f.Poison++
-		if !j.Poison[record] && !refused[record] {
-			violate("%s is in the failure queue", record)
-		}
 	}
 	return f, found
 }

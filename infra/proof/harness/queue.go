@@ -1,10 +1,6 @@
 package harness
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -13,9 +9,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"flashsale/infra/kit/dynamotest"
 )
@@ -25,19 +18,12 @@ const (
 	maxReceives = 5
 )
 
-// errUnanswered is the error of a refused call or a lost answer.
-var errUnanswered = errors.New("the queue gave no answer")
-
 // Queue has the semantics of a standard SQS queue: at-least-once delivery in no order,
 // messages invisible while they are handled, and moved to the dead-letter queue after
 // five receives without a deletion. It never blocks; callers pass the time.
 type Queue struct {
-	// Fault is called once per API call: LostReply and ApplyLate apply the call and
-	// lose the answer, all other faults refuse it.
+	// Fault is called once per API call: LostReply applies the call, ServerError refuses it.
 	Fault func(op string) dynamotest.Fault
-	// OnSend is called for every message that a client sends, with whether the queue
-	// accepts it.
-	OnSend func(body string, taken bool)
 
 	mu       sync.Mutex
 	count    int
@@ -59,37 +45,9 @@ type message struct {
 
 func NewQueue() *Queue {
 	return &Queue{
-		Fault:  func(string) dynamotest.Fault { return dynamotest.Fault{} },
-		OnSend: func(string, bool) {},
-		known:  map[string]bool{}, Arrived: make(chan struct{}, 1),
+		Fault: func(string) dynamotest.Fault { return dynamotest.Fault{} },
+		known: map[string]bool{}, Arrived: make(chan struct{}, 1),
 	}
-}
-
-// SendMessage is the client's call.
-func (q *Queue) SendMessage(in *sqs.SendMessageInput) (*sqs.SendMessageOutput, error) {
-	f := q.Fault("SendMessage")
-	taken := f.Kind == dynamotest.NoFault || f.Kind == dynamotest.LostReply || f.Kind == dynamotest.ApplyLate
-	q.OnSend(aws.ToString(in.MessageBody), taken)
-	if !taken {
-		return nil, errUnanswered
-	}
-	id := q.Put(aws.ToString(in.MessageBody), time.Now().Add(f.After))
-	if f.Kind != dynamotest.NoFault {
-		return nil, errUnanswered
-	}
-	return &sqs.SendMessageOutput{MessageId: &id}, nil
-}
-
-// attributes returns the sum of the three counts as one.
-func (q *Queue) attributes() (*sqs.GetQueueAttributesOutput, error) {
-	if q.Fault("GetQueueAttributes").Kind != dynamotest.NoFault {
-		return nil, errUnanswered
-	}
-	return &sqs.GetQueueAttributesOutput{Attributes: map[string]string{
-		"ApproximateNumberOfMessages":           strconv.Itoa(q.Depth()),
-		"ApproximateNumberOfMessagesNotVisible": "0",
-		"ApproximateNumberOfMessagesDelayed":    "0",
-	}}, nil
 }
 
 // Put puts a message into the queue, visible from at on.
@@ -209,21 +167,7 @@ func (q *Queue) SentBodies() []string {
 var PoisonMessages = []string{
 	"not an order message",
 	`{"v":2,"saleId":"moutai","user":"mallory","claimId":"claim-1"}`,
-	orderMessage("nobody", "claim-of-nobody"),
-}
-
-// orderMessage is the body of an order message.
-func orderMessage(user, claimID string) string {
-	text, err := json.Marshal(struct {
-		V       int    `json:"v"`
-		SaleID  string `json:"saleId"`
-		User    string `json:"user"`
-		ClaimID string `json:"claimId"`
-	}{1, SaleID, user, claimID})
-	if err != nil {
-		panic(err) // strings and a number always encode
-	}
-	return string(text)
+	`{"v":1,"saleId":"moutai","user":"nobody","claimId":"claim-of-nobody"}`,
 }
 
 // IsDelivered reports whether Lambda delivers the record. The filters of template.yaml, which also look
@@ -232,42 +176,4 @@ func IsDelivered(r dynamotest.Record) bool {
 	pk := Text(r.Keys["pk"])
 	isOfKind := func(prefix string) bool { return strings.HasPrefix(pk, prefix) }
 	return slices.ContainsFunc([]string{"CLAIM#", "REFUND#", "CHANGES#", "SALE", "DRAW#"}, isOfKind)
-}
-
-// PendingRecord is a record that is not checkpointed yet.
-type PendingRecord struct {
-	Record   dynamotest.Record
-	Raw      json.RawMessage
-	Sequence string
-}
-
-// PoisonRecord returns a record that can never be published, made from another one.
-func PoisonRecord(r dynamotest.Record, kind int) (raw json.RawMessage, sequence string) {
-	r.Sequence += 1e15
-	sequence = r.SequenceNumber()
-	if kind == 0 {
-		return fmt.Appendf(nil, "%q", "garbage "+sequence), ""
-	}
-	if kind == 1 || !strings.HasPrefix(Text(r.Keys["pk"]), "CLAIM#") {
-		return fmt.Appendf(nil, `{"dynamodb":{"SequenceNumber":%q,"NewImage":{"pk":7}}}`, sequence), sequence
-	}
-	r.New = maps.Clone(r.New)
-	r.New["orderId"] = &types.AttributeValueMemberN{Value: "1" + Text(r.New["orderId"])}
-	if kind == 2 {
-		r.New["shard"] = &types.AttributeValueMemberS{Value: "none"}
-	} else { // of a newer release, whose order id means something else
-		r.New["minReader"] = &types.AttributeValueMemberN{Value: "99"}
-	}
-	return r.JSON(), sequence
-}
-
-// CountHandled returns how many records come before the first one that the answer names.
-// An identifier that Lambda cannot use fails the whole batch.
-func CountHandled(batch []*PendingRecord, answer events.DynamoDBEventResponse) int {
-	done := len(batch)
-	for _, f := range answer.BatchItemFailures {
-		at := slices.IndexFunc(batch, func(e *PendingRecord) bool { return e.Sequence != "" && e.Sequence == f.ItemIdentifier })
-		done = min(done, max(0, at))
-	}
-	return done
 }

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
 	publishhandler "flashsale/functions/publish/handler"
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger/maintenance"
 )
@@ -155,19 +157,21 @@ func (e *Environment) Replay(lost maintenance.Lost) (done maintenance.Replayed, 
 }
 
 // Publish delivers a batch of the stream's records, and returns how many of them need not come again.
-func (e *Environment) Publish(batch []*PendingRecord) (done int, err error) {
+func (e *Environment) Publish(batch []dynamotest.Record) (done int, err error) {
 	records := make([]json.RawMessage, len(batch))
 	for i, one := range batch {
-		if one.Raw == nil {
-			one.Raw = one.Record.JSON()
-		}
-		records[i] = one.Raw
+		records[i] = one.JSON()
 	}
 	var answer events.DynamoDBEventResponse
 	if e.Invoke(func(ctx context.Context) { answer, err = e.publish(ctx, publishhandler.Batch{Records: records}) }) || err != nil {
 		return 0, err
 	}
-	return CountHandled(batch, answer), nil
+	done = len(batch)
+	for _, f := range answer.BatchItemFailures { // an identifier that Lambda does not know fails the whole batch
+		at := slices.IndexFunc(batch, func(r dynamotest.Record) bool { return r.SequenceNumber() == f.ItemIdentifier })
+		done = min(done, max(0, at))
+	}
+	return done, nil
 }
 
 // ErrDied: the environment died; its progress is unknown.
@@ -180,18 +184,4 @@ func CodeOf(err error) string {
 		return told.Type
 	}
 	return ""
-}
-
-// Passes is the part of the release function's answer that the checks use.
-type Passes struct {
-	Passes []struct {
-		SaleID            string
-		Complete          bool
-		Released, PutBack int
-	}
-}
-
-// Fails reports whether an error of the function is more than a lack of time or luck.
-func (p Passes) Fails(err error) bool {
-	return err != nil && !errors.Is(err, ErrDied) && CodeOf(err) != "busy"
 }

@@ -23,12 +23,9 @@ const (
 	Grace     = time.Minute
 )
 
-// retries are the pauses after which a provider repeats what was not answered 2xx: what
-// Stripe does in practice, and what Standard Webhooks recommends.
-var retries = map[string][]time.Duration{
-	webhook.Stripe:           {5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 16 * time.Hour},
-	webhook.StandardWebhooks: {5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour},
-}
+// retries are the pauses after which a provider repeats what was not answered 2xx, much like Stripe and
+// Standard Webhooks do.
+var retries = []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour}
 
 // webhooksOf returns what the function takes: of Stripe the events of Checkout.
 func webhooksOf() payhandler.Providers {
@@ -67,36 +64,29 @@ func (p *Payment) NameOrder(sale string, orderID uint64) {
 	}
 }
 
-// reported is the payment as its provider reports it.
-func (p Payment) reported() webhook.Payment {
-	return webhook.Payment{SaleID: p.Sale, OrderID: p.Order, PaymentID: p.Reference, Amount: int64(p.Amount), Currency: "CNY"}
-}
-
-// report is the body of the webhook that reports the payment.
-func (p Payment) report() string {
-	body, err := p.reported().Body(p.Provider, time.Now())
+// webhook returns a maker of requests that report the payment, each signed when it is made.
+func (p Payment) webhook() func() httpapi.Request {
+	reported := webhook.Payment{SaleID: p.Sale, OrderID: p.Order, PaymentID: p.Reference, Amount: int64(p.Amount), Currency: "CNY"}
+	body, err := reported.Body(p.Provider, time.Now())
 	if err != nil {
 		panic(err) // the provider is one of the two
 	}
-	return string(body)
-}
-
-// signed is the request that delivers a body, signed at that instant.
-func (p Payment) signed(body, secret string, at time.Time) httpapi.Request {
-	signature := http.Header{}
-	if err := p.reported().Sign(signature, p.Provider, secret, []byte(body), at); err != nil {
-		panic(err) // the secrets are well-formed
+	return func() httpapi.Request {
+		signature := http.Header{}
+		if err := reported.Sign(signature, p.Provider, webhook.LocalSecrets[p.Provider], body, time.Now()); err != nil {
+			panic(err) // the secrets are well-formed
+		}
+		given := func(name string) httpapi.Header {
+			value := signature.Get(name)
+			return httpapi.Header{Value: value, Given: value != ""}
+		}
+		r := httpapi.Request{
+			RouteKey: "POST /payments/{provider}", Body: string(body), StripeSignature: given("Stripe-Signature"),
+			WebhookID: given("webhook-id"), WebhookTimestamp: given("webhook-timestamp"), WebhookSignature: given("webhook-signature"),
+		}
+		r.Path.Provider = p.Provider
+		return r
 	}
-	given := func(name string) httpapi.Header {
-		value := signature.Get(name)
-		return httpapi.Header{Value: value, Given: value != ""}
-	}
-	r := httpapi.Request{
-		RouteKey: "POST /payments/{provider}", Body: body, StripeSignature: given("Stripe-Signature"),
-		WebhookID: given("webhook-id"), WebhookTimestamp: given("webhook-timestamp"), WebhookSignature: given("webhook-signature"),
-	}
-	r.Path.Provider = p.Provider
-	return r
 }
 
 // ErrGivenUp: a provider reports the payment no more. Somebody has to have it repeat that
@@ -107,18 +97,18 @@ var ErrGivenUp = errors.New("P24: a payment is never recorded")
 // reports false if there was no answer. Any other answer than 200 and "busy" is an error, and
 // so is none at all (ErrGivenUp).
 func (p Payment) Deliver(send func(httpapi.Request) (Reply, bool), wait func(time.Duration)) (PaymentAnswer, error) {
-	body := p.report()
+	request := p.webhook()
 	for i := 0; ; i++ {
-		r, ok := send(p.signed(body, webhook.LocalSecrets[p.Provider], time.Now()))
+		r, ok := send(request())
 		switch {
 		case ok && r.Status == 200:
 			return r.payment, nil
 		case ok && r.Code != "busy":
 			return PaymentAnswer{}, fmt.Errorf("P24: %s is answered %d %s", p.ID(), r.Status, r.Body)
-		case i == len(retries[p.Provider]):
+		case i == len(retries):
 			return PaymentAnswer{}, fmt.Errorf("%w: %s", ErrGivenUp, p.ID())
 		}
-		wait(retries[p.Provider][i])
+		wait(retries[i])
 	}
 }
 
@@ -155,14 +145,11 @@ func isRecalled(db *dynamotest.DB, sale, reason string) bool {
 	return reason == "recalled" && db.Item(TableName, "SALE#"+sale, "SALE")["recalledAt"] != nil
 }
 
-// IsPayment reports whether a claim's end is a payment, and not who released the claim.
-func IsPayment(end string) bool { return strings.Contains(end, "#") }
-
 // CheckCancelled compares the answer to a cancellation with how the claim ended (P20).
 func CheckCancelled(user string, r Reply, end string) string {
 	switch {
 	case r.Status == 200 && r.Claim.State == "CANCELLED" && (end == "buyer" || end == "operator"),
-		r.Code == "order-paid" && IsPayment(end),
+		r.Code == "order-paid" && strings.Contains(end, "#"), // a payment
 		r.Code == "order-expired" && end == "expiry":
 		return ""
 	}
