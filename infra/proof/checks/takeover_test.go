@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -17,17 +18,7 @@ type request struct {
 
 // matches reports whether a text matches a pattern of IAM, in which * is any text.
 func matches(pattern, text string) bool {
-	first, rest, wild := strings.Cut(pattern, "*")
-	text, ok := strings.CutPrefix(text, first)
-	if !ok || !wild {
-		return ok && text == ""
-	}
-	for i := range len(text) + 1 {
-		if matches(rest, text[i:]) {
-			return true
-		}
-	}
-	return false
+	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$").MatchString(text)
 }
 
 // holds evaluates a statement's conditions by the rules of the IAM user guide, "IAM JSON
