@@ -8,15 +8,10 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"golang.org/x/sync/errgroup"
-
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
-
-// refundQueries is how many sales' refunds are read at a time.
-const refundQueries = 16
 
 // unknownOrders stands for a sale in the list of refunds.
 const unknownOrders = "(no such order)"
@@ -57,11 +52,15 @@ func refunds(ctx context.Context, p *place, o options, out io.Writer) error {
 // an error. It asks every sale that was ever listed and does not rely on refundAt in the list:
 // this is the list by which money goes back.
 func listRefunds(ctx context.Context, book *ledger.Ledger, ids []string, out io.Writer) error {
-	found, failure := findRefunds(ctx, book, ids)
+	var failure error
 	lines := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	due, done := 0, 0
-	for i, id := range ids {
-		for _, r := range found[i] {
+	for _, id := range ids {
+		found, err := book.Refunds(ctx, id)
+		if err != nil { // it does not hide those of the others
+			failure = errors.Join(failure, fmt.Errorf("refunds of %s: %w", cmp.Or(id, unknownOrders), err))
+		}
+		for _, r := range found {
 			if due+done == 0 {
 				fmt.Fprintln(lines, "SALE\tPAYMENT\tMINOR UNITS\tORDER\tBECAUSE\tSINCE\tREFUNDED")
 			}
@@ -86,24 +85,6 @@ func listRefunds(ctx context.Context, book *ledger.Ledger, ids []string, out io.
 	}
 	fmt.Fprintf(out, "%d refunds due, %d done\n", due, done)
 	return nil
-}
-
-// findRefunds returns the refunds of each sale. A sale whose refunds cannot be read does not
-// hide those of the others.
-func findRefunds(ctx context.Context, book *ledger.Ledger, ids []string) ([][]sale.Refund, error) {
-	found, unread := make([][]sale.Refund, len(ids)), make([]error, len(ids))
-	var group errgroup.Group
-	group.SetLimit(refundQueries)
-	for i, id := range ids {
-		group.Go(func() (err error) {
-			if found[i], err = book.Refunds(ctx, id); err != nil {
-				unread[i] = fmt.Errorf("refunds of %s: %w", cmp.Or(id, unknownOrders), err)
-			}
-			return nil
-		})
-	}
-	_ = group.Wait() // every error is in unread
-	return found, errors.Join(unread...)
 }
 
 func markRefunded(ctx context.Context, book *ledger.Ledger, saleID, payment string, out io.Writer) error {
