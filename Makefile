@@ -281,7 +281,7 @@ release: deployer ## make the files of a release in .build/release: zips, templa
 
 .PHONY: smoke
 smoke: deployer ## test the running stack, or URL=… SALE=…, or ENV=…, as one buyer; with TOKEN=… it buys
-	@$(HOST)/deploy smoke $(SYSTEM) $${SALE:+-sale "$$SALE"} $${BOUND:+-bound "$$BOUND"}
+	@$(HOST)/deploy smoke $(SYSTEM) $${SALE:+-sale "$$SALE"}
 
 .PHONY: tokens
 tokens: deployer ## write N=… access tokens of test users to OUT=file, from the local stack or ENV=dev's user pool

@@ -16,11 +16,14 @@ import (
 	"flashsale/infra/ops/place"
 )
 
-// saleTime is how long a smoke test's sale is open.
-const saleTime = 10 * time.Minute
-
-// localURL is the local stack's default address.
-const localURL = "http://127.0.0.1:3000"
+const (
+	// saleTime is how long a smoke test's sale is open.
+	saleTime = 10 * time.Minute
+	// bound is how long a smoke test waits for the order's id.
+	bound = 30 * time.Second
+	// localURL is the local stack's default address.
+	localURL = "http://127.0.0.1:3000"
+)
 
 // fresh returns a new, random id.
 func fresh(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()[:12]) }
@@ -41,7 +44,6 @@ func runSmoke(ctx context.Context, c *command) error {
 	url := c.String("url", "", "the API's address")
 	sale := c.String("sale", "", "an open sale's `id` (default: a new one of one unit)")
 	token := c.String("token", os.Getenv("TOKEN"), "access token of a user without a claim in the sale (default: $TOKEN)")
-	bound := c.Duration("bound", 30*time.Second, "time limit for the order id")
 	if err := c.parse(); err != nil {
 		return err
 	}
@@ -49,7 +51,7 @@ func runSmoke(ctx context.Context, c *command) error {
 	if err != nil {
 		return err
 	}
-	r := smoke.Round{URL: p.API, Sale: *sale, Token: *token, Key: fresh("smoke"), Bound: *bound}
+	r := smoke.Round{URL: p.API, Sale: *sale, Token: *token, Key: fresh("smoke"), Bound: bound}
 	if r.Token == "" && p.HasIssuer() {
 		made, err := p.Tokens(ctx, fresh("smoke-buyer"), 1)
 		if err != nil && !errors.Is(err, place.ErrNotAllowed) {

@@ -36,28 +36,28 @@ func (c *command) evaluate() (e samconfig.Environment, t *cloudformation.Templat
 	if e, err = c.environment(c.Args()...); err != nil {
 		return e, nil, err
 	}
-	t, err = preflight.Read(c.template, e.Region, e.Parameters)
+	t, err = preflight.Read(template, e.Region, e.Parameters)
 	return e, t, err
 }
 
 func runParameters(_ context.Context, c *command) error {
 	built := c.String("built", ".aws-sam/build", "the output `folder` of sam build")
 	release := c.String("release", "", "`folder` of a release to deploy; its files are put into -built")
-	e, template, err := c.evaluate()
+	e, t, err := c.evaluate()
 	if err == nil && *release != "" {
-		err = copied(*release, c.template, *built)
+		err = copied(*release, template, *built)
 	}
 	if err != nil {
 		return err
 	}
 	// For a parameter that is not given, the SAM CLI keeps the stack's previous value. A
 	// parameter removed from the file must go back to the template's default.
-	for _, p := range template.Parameters {
+	for _, p := range t.Parameters {
 		if _, given := e.Parameters[p.Name]; !given && !p.Missing && !p.Kept {
 			e.Parameters[p.Name] = p.Value
 		}
 	}
-	functions, err := functionsOf(template)
+	functions, err := functionsOf(t)
 	if err != nil {
 		return err
 	}
@@ -76,13 +76,13 @@ func runParameters(_ context.Context, c *command) error {
 
 func runPreflight(ctx context.Context, c *command) error {
 	offline := c.Bool("offline", false, "do not call AWS or the issuer")
-	e, template, err := c.evaluate()
+	e, t, err := c.evaluate()
 	if err != nil {
 		return err
 	}
 	d := preflight.Deployment{
-		Stack: e.StackName, Region: e.Region, Production: e.Name == production, TestUsers: e.Name == development, Template: template, Now: time.Now(),
-		Changes: func(ctx context.Context) ([]string, error) { return uncommitted(ctx, filepath.Dir(c.template)) },
+		Stack: e.StackName, Region: e.Region, Production: e.Name == production, TestUsers: e.Name == development, Template: t, Now: time.Now(),
+		Changes: func(ctx context.Context) ([]string, error) { return uncommitted(ctx, ".") },
 	}
 	if !*offline {
 		cfg, err := place.Config(ctx, e.Region)

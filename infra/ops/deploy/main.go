@@ -24,7 +24,7 @@ const usage = `usage:
   deploy preflight  -env NAME [-offline] [Parameter=value ...]   can this deployment succeed?
   deploy parameters -env NAME [-built DIR] [-release DIR] [Parameter=value ...]
                                                                  all parameters, as sam deploy takes them; fingerprints go into -built's template
-  deploy smoke      [where] [-sale ID] [-token T] [-bound 30s]   test a running system as one buyer
+  deploy smoke      [where] [-sale ID] [-token T]                test a running system as one buyer
   deploy tokens     [where] -n 1 [-out FILE]                     access tokens of test users, one a line (dev only)
 
 where: -url of a local stack (the default, http://127.0.0.1:3000) or of any API, or -env NAME for the
@@ -58,18 +58,19 @@ func run(ctx context.Context, args []string, out, complaints io.Writer) error {
 	c.SetOutput(complaints)
 	c.Usage = func() { fmt.Fprint(complaints, usage) }
 	c.StringVar(&c.env, "env", "", "environment in the configuration file")
-	c.StringVar(&c.config, "config", "infra/samconfig.toml", "the SAM CLI's configuration `file`")
-	c.StringVar(&c.template, "template", "template.yaml", "the template's `file`")
 	return commands[args[0]](ctx, c)
 }
 
-// command is one command with the flags for the files that most commands read.
+// command is one command.
 type command struct {
 	*flag.FlagSet
-	args                  []string
-	env, config, template string
-	out                   io.Writer
+	args []string
+	env  string // in config
+	out  io.Writer
 }
+
+// The files of the tree in which the command is started.
+const config, template = "infra/samconfig.toml", "template.yaml"
 
 // parse reads the flags of a command that takes nothing else.
 func (c *command) parse() error {
@@ -84,7 +85,7 @@ func (c *command) parse() error {
 
 // environment reads the file's section and applies overrides.
 func (c *command) environment(overrides ...string) (samconfig.Environment, error) {
-	e, err := samconfig.Read(c.config, c.env)
+	e, err := samconfig.Read(config, c.env)
 	if err != nil {
 		return e, err
 	}

@@ -45,19 +45,18 @@ func runRelease(ctx context.Context, c *command) error {
 		fmt.Fprintln(c.out, "v"+sale.Release)
 		return nil
 	}
-	tree := filepath.Dir(c.template)
-	if err := releasable(ctx, tree, *tag); err != nil {
+	if err := releasable(ctx, ".", *tag); err != nil {
 		return fmt.Errorf("no release: %w", err)
 	}
 	if *built == "" {
 		return nil
 	}
 	modules := map[string]string{}
-	template, err := preflight.Read(c.template, "", everyFunction)
+	t, err := preflight.Read(template, "", everyFunction)
 	if err != nil {
 		return err
 	}
-	for _, function := range template.OfType(functionType) {
+	for _, function := range t.OfType(functionType) {
 		program := filepath.Join(*built, function.ID, "bootstrap")
 		info, err := buildinfo.ReadFile(program)
 		if err != nil {
@@ -75,12 +74,12 @@ func runRelease(ctx context.Context, c *command) error {
 		return err
 	}
 	files := map[string][]byte{"THIRD-PARTY-LICENSES.txt": notices}
-	for _, from := range []string{"template.yaml", "infra/front.yaml", "infra/alarms.yaml", "LICENSE"} {
-		if files[filepath.Base(from)], err = os.ReadFile(filepath.Join(tree, from)); err != nil {
+	for _, from := range []string{template, "infra/front.yaml", "infra/alarms.yaml", "LICENSE"} {
+		if files[filepath.Base(from)], err = os.ReadFile(from); err != nil {
 			return err
 		}
 	}
-	files["template.yaml"] = packagedTemplate(files["template.yaml"])
+	files[template] = packagedTemplate(files[template])
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(*to, name), text, 0o644); err != nil {
 			return err

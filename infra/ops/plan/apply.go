@@ -56,9 +56,8 @@ func (a advice) parameters(o output, section map[string]string) map[string]strin
 // localTime is EventBridge's format of an instant in at(…).
 const localTime = "2006-01-02T15:04:05"
 
-// keptForGood are parameters that can never be lowered: a deployment with less than the
-// table has fails.
-var keptForGood = []string{"WarmWriteUnitsPerSecond", "WarmReadUnitsPerSecond"}
+// warmth can never be lowered: a deployment with less than the table has fails.
+const warmth = "WarmWriteUnitsPerSecond"
 
 // apply writes the sale's parameters for make preflight and make deploy.
 func apply(o output, a advice) error {
@@ -67,14 +66,9 @@ func apply(o output, a advice) error {
 		return err
 	}
 	p := a.parameters(o, e.Parameters)
-	for _, name := range keptForGood {
-		had, _ := strconv.Atoi(e.Parameters[name]) // not a number: 0
-		if now, _ := strconv.Atoi(p[name]); had > now {
-			p[name] = strconv.Itoa(had)
-		}
-	}
-	if warm, _ := strconv.Atoi(p["WarmWriteUnitsPerSecond"]); warm > a.warmWrites {
-		p["MaxWriteRequestUnits"] = strconv.Itoa(warm)
+	now, _ := strconv.Atoi(p[warmth]) // not given: 0
+	if had, _ := strconv.Atoi(e.Parameters[warmth]); had > now {
+		p[warmth], p["MaxWriteRequestUnits"] = strconv.Itoa(had), strconv.Itoa(max(had, a.warmWrites))
 	}
 	if err := write(o, p); err != nil {
 		return err
@@ -90,25 +84,22 @@ func rest(o output) error {
 	if err != nil {
 		return err
 	}
-	file := samconfig.SaleFile(o.config, o.environment)
-	if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
-		return fmt.Errorf("take back the sale's parameters: %w", err)
+	if err := write(o, nil); err != nil {
+		return err
 	}
 	own, err := samconfig.Read(o.config, o.environment)
 	if err != nil {
 		return err
 	}
 	p := map[string]string{}
-	for _, name := range keptForGood {
-		if v := e.Parameters[name]; v != "" && v != "0" {
-			p[name] = v
-			_, _ = fmt.Fprintf(o.progress, "%s stays %s: DynamoDB never lowers warm throughput. It was charged when it was raised and costs nothing more.\n", name, v)
-		}
+	warm, _ := strconv.Atoi(e.Parameters[warmth])
+	if warm > 0 {
+		p[warmth] = strconv.Itoa(warm)
+		_, _ = fmt.Fprintf(o.progress, "%s stays %d: DynamoDB never lowers warm throughput. It was charged when it was raised and costs nothing more.\n", warmth, warm)
 	}
 	if own.Parameters["MaxWriteRequestUnits"] == "" && e.Parameters["MaxWriteRequestUnits"] != "" {
 		// Leaving it out would keep the limit, and CloudFormation may refuse -1: its
 		// schema of the table has a minimum of 1.
-		warm, _ := strconv.Atoi(p["WarmWriteUnitsPerSecond"])
 		p["MaxWriteRequestUnits"] = strconv.Itoa(max(tableQuota, warm))
 	}
 	if err := write(o, p); err != nil {
