@@ -76,7 +76,6 @@ func Run(ctx context.Context, d Deployment) []Finding {
 	r.warming()
 	r.page()
 	r.tree(ctx)
-	r.pollers()
 	if r.Lookup == nil {
 		r.add(Warning, "-offline", "neither the account nor an issuer, a bus or a table that exists was looked at")
 		return r.findings

@@ -81,19 +81,16 @@ func (r *report) capacity(l Limits) {
 	r.check(reads <= l.TableReads && max(writes, most) <= l.TableWrites, "DynamoDB capacity",
 		"warm for %s reads and %s writes a second, at most %s writes; the account allows a table %s and %s",
 		grouped(reads), grouped(writes), grouped(most), grouped(l.TableReads), grouped(l.TableWrites))
-	if writes > 0 {
+	if writes > 0 && (reads < l.WarmReads || writes < l.WarmWrites) {
 		r.cooling(l, reads, writes)
 	}
 }
 
-// cooling checks that the table is not to have less warm throughput than it has. DynamoDB raises
+// cooling says that the table is to have less warm throughput than it has. DynamoDB raises
 // it with the table's usage and refuses a lower value, which fails the deployment.
 // CloudFormation updates a table only if its properties change, so a roll-back that leaves
 // them alone is not stopped.
 func (r *report) cooling(l Limits, reads, writes int) {
-	if reads >= l.WarmReads && writes >= l.WarmWrites {
-		return
-	}
 	v := Warning
 	for _, name := range []string{"WarmReadUnitsPerSecond", "WarmWriteUnitsPerSecond", "MaxWriteRequestUnits", "PublishEvents"} {
 		if l.Deployed[name] != r.text(name) {
@@ -116,15 +113,6 @@ func reserves(list string) (by map[string]int, sum int) {
 	return by, sum
 }
 
-// pollers checks that FinalizeFunction's poller stays within what the function has reserved: what Lambda
-// throttles beyond that ends in the dead-letter queue.
-func (r *report) pollers() {
-	reserved, _ := reserves(r.text("ReservedConcurrency"))
-	if has, wants := reserved["Finalize"], r.number("FinalizeMaximumConcurrency"); has > 0 && wants > has {
-		r.add(Failed, "Lambda concurrency", "FinalizeFunction: %d environments for its poller, but %d reserved", wants, has)
-	}
-}
-
 // concurrency compares the functions' total with what the account has left, and with what this
 // stack has reserved before. Provisioned concurrency without a reservation also comes from the
 // unreserved part.
@@ -134,6 +122,10 @@ func (r *report) concurrency(l Limits) {
 	provisioned := 0
 	if reserved["Purchase"] == 0 {
 		provisioned = r.number("PurchaseProvisionedConcurrency")
+	}
+	// What Lambda throttles of a poller beyond that ends in the dead-letter queue.
+	if has, wants := reserved["Finalize"], r.number("FinalizeMaximumConcurrency"); has > 0 && wants > has {
+		r.add(Failed, check, "FinalizeFunction: %d environments for its poller, but %d reserved", wants, has)
 	}
 	_, own := reserves(l.Deployed["ReservedConcurrency"])
 	free := l.Unreserved + own - keptFree

@@ -91,44 +91,51 @@ func (r *report) recipients() {
 	r.add(OK, "alarms", "%s", strings.Join(strings.Fields(page+" "+ticket+" "+email), " "))
 }
 
-// isOver is normal on the day of a sale: a rollback deploys the same parameters again.
-const isOver = "is in the past and will not run again; this is normal on the day of its sale"
+// due returns when a schedule is due next, in UTC, and adds a finding if it never is. That is normal on the
+// day of a sale: a roll-back deploys the same parameters again.
+func (r *report) due(check, parameter, zone string) (next time.Time, ok bool) {
+	expression, err := scheduler.Parse(r.text(parameter), zone)
+	if err != nil {
+		r.add(Failed, check, "%s: %v", parameter, err)
+		return next, false
+	}
+	if next, ok = expression.Next(r.Now); !ok {
+		r.add(Warning, check, "%s=%s (%s) is in the past and will not run again; this is normal on the day of its sale", parameter, r.text(parameter), zone)
+	}
+	return next.UTC(), ok
+}
 
 // seeding checks the schedule that creates or edits a sale.
 func (r *report) seeding() {
-	const check = "schedule of the seeding"
+	const check, schedule = "schedule of the seeding", "SeedScheduleExpression"
 	// The part of SeedFunction's request that says whether it comes in time.
 	var request struct{ Action, SaleID, At, OpensAt, ClosesAt string }
-	input, at := r.text("SeedScheduleInput"), r.text("SeedScheduleExpression")
-	read := json.Unmarshal([]byte(input), &request)
-	expression, err := scheduler.Parse(at, r.text("SeedScheduleTimezone"))
-	switch {
-	case read != nil:
-		r.add(Failed, check, "its input is not a JSON object: %v", read)
-	case at == "":
+	if err := json.Unmarshal([]byte(r.text("SeedScheduleInput")), &request); err != nil {
+		r.add(Failed, check, "its input is not a JSON object: %v", err)
+		return
+	}
+	if r.text(schedule) == "" {
 		if request.Action == "create" {
 			r.add(Warning, check, "it is off: sale %q will not be seeded automatically", request.SaleID)
 		}
-	case err != nil:
-		r.add(Failed, check, "%v", err)
-	default:
-		next, ok := expression.Next(r.Now)
-		if !ok {
-			r.add(Warning, check, "%s (%s) %s", at, r.text("SeedScheduleTimezone"), isOver)
-			return
-		}
-		says := "next at " + next.UTC().Format(time.RFC3339)
-		switch request.Action {
-		case "create":
-			says += ", for sale " + strconv.Quote(request.SaleID) + " which opens at " + request.OpensAt
-			err = comesInTime(next, request.OpensAt, request.ClosesAt)
-		case "pause", "resume", "reschedule":
-			if request.At == "" {
-				err = fmt.Errorf(`%s needs "at":"<aws.scheduler.scheduled-time>": the request may be delivered again after a newer edit`, request.Action)
-			}
-		}
-		r.unless(err, check, says)
+		return
 	}
+	next, ok := r.due(check, schedule, r.text("SeedScheduleTimezone"))
+	if !ok {
+		return
+	}
+	var err error
+	says := "next at " + next.Format(time.RFC3339)
+	switch request.Action {
+	case "create":
+		says += ", for sale " + strconv.Quote(request.SaleID) + " which opens at " + request.OpensAt
+		err = comesInTime(next, request.OpensAt, request.ClosesAt)
+	case "pause", "resume", "reschedule":
+		if request.At == "" {
+			err = fmt.Errorf(`%s needs "at":"<aws.scheduler.scheduled-time>": the request may be delivered again after a newer edit`, request.Action)
+		}
+	}
+	r.unless(err, check, says)
 }
 
 // comesInTime fails unless a sale is seeded before it opens.
@@ -153,26 +160,15 @@ func (r *report) warming() {
 	if r.text("PurchaseProvisionedConcurrency") == "0" {
 		return
 	}
-	var due []string
-	for _, parameter := range []string{"WarmFrom", "WarmUntil"} {
-		at := r.text(parameter)
-		expression, err := scheduler.Parse(at, "UTC")
-		if err != nil {
-			r.add(Failed, check, "%s: %v", parameter, err)
-			return
-		}
-		next, ok := expression.Next(r.Now)
-		if !ok {
-			r.add(Warning, check, "%s=%s %s", parameter, at, isOver)
-			return
-		}
-		due = append(due, next.UTC().Format(time.RFC3339))
+	from, begins := r.due(check, "WarmFrom", "UTC")
+	until, ends := r.due(check, "WarmUntil", "UTC")
+	switch {
+	case !begins || !ends:
+	case strings.HasPrefix(r.text("WarmUntil"), "at(") && until.Before(from):
+		r.add(Failed, check, "WarmUntil, %s, is before WarmFrom", until.Format(time.RFC3339))
+	default:
+		r.add(OK, check, "%s environments at %s, 0 at %s", r.text("PurchaseProvisionedConcurrency"), from.Format(time.RFC3339), until.Format(time.RFC3339))
 	}
-	if strings.HasPrefix(r.text("WarmUntil"), "at(") && due[1] < due[0] {
-		r.add(Failed, check, "WarmUntil, %s, is before WarmFrom", due[1])
-		return
-	}
-	r.add(OK, check, "%s environments at %s, 0 at %s", r.text("PurchaseProvisionedConcurrency"), due[0], due[1])
 }
 
 // page checks how buyers sign in on the buyer's page. That nobody can is a warning: a shop
