@@ -19,21 +19,6 @@ func streamed(records *[]Record) *DB {
 	return db
 }
 
-// lines formats records for comparison.
-func lines(records []Record) (all []string) {
-	for _, r := range records {
-		all = append(all, fmt.Sprintf("%d %s %s → %s", r.Sequence, r.EventName(), text(r.Old), text(r.New)))
-	}
-	return all
-}
-
-func wantLines(t *testing.T, got []Record, want ...string) {
-	t.Helper()
-	if diff := cmp.Diff(want, lines(got)); diff != "" {
-		t.Errorf("records (-want +got):\n%s", diff)
-	}
-}
-
 func setStock(stock string) call {
 	return of((*DB).UpdateItem, &dynamodb.UpdateItemInput{
 		TableName: aws.String(tableName), Key: keyAt("STOCK", "S"), UpdateExpression: aws.String("SET stock = :n"),
@@ -51,11 +36,19 @@ func TestTheStreamHasARecordOfEachChangeAndOfNoChangeOnlyIfAskedFor(t *testing.T
 	}
 	wantTold(t, db, remove("STOCK", "S"), "ok")
 	wantTold(t, db, remove("STOCK", "S"), "ok")
-	wantLines(t, got,
+	want := []string{
 		`1 INSERT none → [pk:STOCK sk:S stock:2]`,
 		`2 MODIFY [pk:STOCK sk:S stock:2] → [pk:STOCK sk:S stock:1]`,
 		`3 MODIFY [pk:STOCK sk:S stock:1] → [pk:STOCK sk:S stock:1]`,
-		`4 REMOVE [pk:STOCK sk:S stock:1] → none`)
+		`4 REMOVE [pk:STOCK sk:S stock:1] → none`,
+	}
+	var lines []string
+	for _, r := range got {
+		lines = append(lines, fmt.Sprintf("%d %s %s → %s", r.Sequence, r.EventName(), text(r.Old), text(r.New)))
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
 }
 
 // Lambda's own types must read the JSON.
