@@ -21,11 +21,6 @@ func (p *pass) readClaims(ctx context.Context) error {
 			about += max(0, s.Seeded-s.Stock+s.PutBack)
 		}
 	}
-	for i := range uniques {
-		if i != payments || p.lasting().terms.PayWithin != 0 {
-			p.doubles[i].sums = make([]uint64, 0, min(max(about, 0), maxDoubles))
-		}
-	}
 	for bucket := range p.buckets {
 		err := p.partition(ctx, p.claimPK(bucket), 0, func(items []item) error {
 			claims := make([]Claim, len(items))

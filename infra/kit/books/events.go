@@ -222,9 +222,8 @@ func eventsOf(it item) (all []event, problem string) {
 		return []event{e}, problem
 	case "draw":
 		d, problem := readHead(it)
-		e := newEvent("RollClosed", saleID, saleID, d.ClosedAt.UnixMilli())
-		e.members["entrants"], e.members["roll"], e.members["round"] = d.Entrants, d.Roll.String(), d.Round
-		return []event{e}, problem
+		members := map[string]any{"entrants": d.Entrants, "roll": d.Roll.String(), "round": d.Round}
+		return []event{newEvent("RollClosed", saleID, saleID, "", d.ClosedAt.UnixMilli(), members)}, problem
 	case "listing":
 		l, problem := readListing(it)
 		if l.Drained {
@@ -242,36 +241,13 @@ func EventsOf(it map[string]types.AttributeValue, changed time.Time) (details []
 	if kind, of := locate(keyOf(it)); kind == "sale" {
 		var s saleItem
 		if s, problem = readSale(it); problem == "" && len(s.Empty) >= s.Shards {
-			all = append(all, soldOutEvent(of["sale"], s.Labels, strconv.FormatInt(s.Version, 10), clock(changed.Truncate(time.Second).UnixMilli())))
+			all = append(all, soldOutEvent(of["sale"], s.Labels, strconv.FormatInt(s.Version, 10), changed.Truncate(time.Second).UnixMilli()))
 		}
 	}
 	for _, e := range all {
 		details = append(details, e.members)
 	}
 	return details, problem
-}
-
-func (c changeItem) event(saleID string) event {
-	e := changeEvent(saleID, strconv.FormatInt(c.Number, 10), c.ID, c.Action, c.At, c.author, c.Labels)
-	switch {
-	case c.Action == "reschedule" && c.BeginsAt != 0: // in a sale with a draw
-		e.members["opensAt"], e.members["closesAt"] = clock(c.BeginsAt), clock(c.EndsAt)
-	case c.Action == "reschedule" || c.Action == "call":
-		e.members["opensAt"], e.members["closesAt"] = clock(c.OpensAt), clock(c.ClosesAt)
-	}
-	return e
-}
-
-func changeEvent(saleID, number, id, action string, at int64, by author, labels string) event {
-	e := newEvent("SaleChanged", saleID+":"+number, saleID, at)
-	e.members["changeId"], e.members["action"], e.members["verified"] = id, action, by.Verified
-	for name, text := range map[string]string{"actor": by.Actor, "note": by.Note} {
-		if text != "" {
-			e.members[name] = text
-		}
-	}
-	e.label(labels)
-	return e
 }
 
 func (c *eventCheck) malformed(it item, problem string) bool {
@@ -355,7 +331,7 @@ func (c *eventCheck) isPast(l line) bool {
 	case l.kind == "SaleSoldOut" && of == l.kind+":"+saleID:
 		version, err := strconv.ParseInt(suffix, 10, 64)
 		return err == nil && version >= 1 && (version < s.Version || version == s.Version && len(s.Empty) >= s.Shards) &&
-			!occurred.After(c.Now().Add(skew)) && soldOutEvent(saleID, s.Labels, suffix, at).sum(c.file.seed) == l.sum
+			!occurred.After(c.Now().Add(skew)) && soldOutEvent(saleID, s.Labels, suffix, occurred.UnixMilli()).sum(c.file.seed) == l.sum
 	case l.kind == "SaleDrained":
 		e := drainedEvent(saleID, s.Labels, occurred.UnixMilli())
 		return s.Version > 1 && !e.at.After(c.Now().Add(skew)) && e.sum(c.file.seed) == l.sum
@@ -375,11 +351,13 @@ type event struct {
 	at      time.Time // when it happened at the earliest
 }
 
-func newEvent(kind, about, saleID string, millis int64) event {
-	members := map[string]any{"schemaVersion": 1, "id": kind + ":" + about, "occurredAt": clock(millis)}
-	if saleID != "" {
-		members["saleId"] = saleID
+// newEvent is an event of a sale at an instant. Members that are "" are left out.
+func newEvent(kind, about, saleID, labels string, millis int64, members map[string]any) event {
+	maps.Copy(members, map[string]any{"schemaVersion": 1, "id": kind + ":" + about, "occurredAt": clock(millis), "saleId": saleID})
+	if labels != "" {
+		members["labels"] = strings.Split(labels, ",")
 	}
+	maps.DeleteFunc(members, func(_ string, v any) bool { return v == "" })
 	return event{kind, members, time.UnixMilli(millis)}
 }
 
@@ -402,55 +380,55 @@ func (c Claim) events(saleID string) (all []event) {
 	if c.OrderID == "" {
 		return nil
 	}
-	add := func(kind, state string, millis int64) event {
-		e := newEvent(kind, c.OrderID, saleID, millis)
-		e.members["orderId"], e.members["claimId"], e.members["user"], e.members["state"] = c.OrderID, c.ClaimID, c.User, state
-		e.label(c.Labels)
-		all = append(all, e)
-		return e
+	add := func(kind, state string, millis int64, more map[string]any) {
+		members := map[string]any{"orderId": c.OrderID, "claimId": c.ClaimID, "user": c.User, "state": state}
+		maps.Copy(members, more)
+		all = append(all, newEvent(kind, c.OrderID, saleID, c.Labels, millis, members))
 	}
-	add("OrderConfirmed", "CONFIRMED", c.ConfirmedAt.UnixMilli())
+	add("OrderConfirmed", "CONFIRMED", c.ConfirmedAt.UnixMilli(), nil)
 	if c.PaidAt != 0 {
-		paid := add("OrderPaid", "PAID", c.PaidAt)
-		paid.members["payment"], paid.members["amount"], paid.members["currency"] = c.Payment, c.Amount, c.Currency
+		add("OrderPaid", "PAID", c.PaidAt, map[string]any{"payment": c.Payment, "amount": c.Amount, "currency": c.Currency})
 	}
 	if c.ReleasedAt != 0 {
-		add("OrderReleased", c.State(), c.ReleasedAt).members["releasedBy"] = c.ReleasedBy
+		add("OrderReleased", c.State(), c.ReleasedAt, map[string]any{"releasedBy": c.ReleasedBy})
 	}
 	return all
 }
 
 func (r refundItem) event() event {
-	e := newEvent("RefundDue", r.Sale+":"+r.Payment, r.Sale, r.At)
+	order := ""
 	if r.OrderID != 0 {
-		e.members["orderId"] = strconv.FormatInt(r.OrderID, 10)
+		order = strconv.FormatInt(r.OrderID, 10)
 	}
-	if r.User != "" {
-		e.members["user"] = r.User
+	return newEvent("RefundDue", r.Sale+":"+r.Payment, r.Sale, r.Labels, r.At, map[string]any{
+		"orderId": order, "user": r.User, "payment": r.Payment, "reason": r.Reason, "amount": r.Amount, "currency": r.Currency,
+	})
+}
+
+func (c changeItem) event(saleID string) event {
+	e := changeEvent(saleID, strconv.FormatInt(c.Number, 10), c.ID, c.Action, c.At, c.author, c.Labels)
+	switch {
+	case c.Action == "reschedule" && c.BeginsAt != 0: // in a sale with a draw
+		e.members["opensAt"], e.members["closesAt"] = clock(c.BeginsAt), clock(c.EndsAt)
+	case c.Action == "reschedule" || c.Action == "call":
+		e.members["opensAt"], e.members["closesAt"] = clock(c.OpensAt), clock(c.ClosesAt)
 	}
-	e.members["payment"], e.members["reason"], e.members["amount"], e.members["currency"] = r.Payment, r.Reason, r.Amount, r.Currency
-	e.label(r.Labels)
 	return e
 }
 
-func (e event) label(labels string) {
-	if labels != "" {
-		e.members["labels"] = strings.Split(labels, ",")
-	}
+func changeEvent(saleID, number, id, action string, at int64, by author, labels string) event {
+	return newEvent("SaleChanged", saleID+":"+number, saleID, labels, at,
+		map[string]any{"changeId": id, "action": action, "verified": by.Verified, "actor": by.Actor, "note": by.Note})
 }
 
 func drainedEvent(saleID, labels string, closesAt int64) event {
-	e := newEvent("SaleDrained", saleID+":"+strconv.FormatInt(closesAt, 10), saleID, closesAt)
-	e.label(labels)
+	e := newEvent("SaleDrained", saleID+":"+strconv.FormatInt(closesAt, 10), saleID, labels, closesAt, map[string]any{})
 	e.at = e.at.Add(drainAfter)
 	return e
 }
 
-func soldOutEvent(saleID, labels, version, at string) event {
-	e := newEvent("SaleSoldOut", saleID+":"+version, saleID, 0)
-	e.label(labels)
-	e.members["occurredAt"] = at
-	return e
+func soldOutEvent(saleID, labels, version string, at int64) event {
+	return newEvent("SaleSoldOut", saleID+":"+version, saleID, labels, at, map[string]any{})
 }
 
 // eventFile is a file of published events.

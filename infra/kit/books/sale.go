@@ -53,7 +53,8 @@ func (b *Books) Sales() []string {
 	for _, items := range b.partitions {
 		for _, it := range items {
 			kind, of := locate(keyOf(it))
-			if o, _ := readOrder(it); kind == "order" {
+			if kind == "order" {
+				o, _ := readOrder(it)
 				of["sale"] = o.SaleID
 			}
 			if id := of["sale"]; id != "" {
@@ -66,7 +67,7 @@ func (b *Books) Sales() []string {
 
 // Sale returns a sale; if there is none, everything in it is empty.
 func (b *Books) Sale(saleID string) *Sale {
-	s := newSale()
+	s := &Sale{Shards: map[int]Shard{}, Orders: map[string]Order{}, Refunds: map[string]string{}}
 	for _, items := range b.partitions {
 		for _, it := range items {
 			s.take(saleID, it)
@@ -76,10 +77,6 @@ func (b *Books) Sale(saleID string) *Sale {
 		return cmp.Or(cmp.Compare(a.Bucket, b.Bucket), strings.Compare(a.User, b.User))
 	})
 	return s
-}
-
-func newSale() *Sale {
-	return &Sale{Shards: map[int]Shard{}, Orders: map[string]Order{}, Refunds: map[string]string{}}
 }
 
 // take adds an item, if it is one of the sale.
@@ -95,7 +92,9 @@ func (s *Sale) take(saleID string, it item) {
 	}
 	switch kind {
 	case "sale":
-		s.describe(it)
+		i, _ := readSale(it)
+		s.Name, s.Paused, s.Seeded, s.Open, s.Recalled = i.Name, i.Paused, i.Seeded, i.State == "OPEN", i.RecalledAt != 0
+		s.OpensAt, s.ClosesAt = time.UnixMilli(i.begins()).UTC(), time.UnixMilli(i.ends()).UTC()
 	case "listing":
 		listing, _ := readListing(it)
 		s.Drained, s.Recalling = listing.Drained, listing.Recalling != 0
@@ -109,15 +108,6 @@ func (s *Sale) take(saleID string, it item) {
 		r, _ := readRefund(it)
 		s.Refunds[r.Payment] = r.Reason
 	}
-}
-
-// describe reads the sale item.
-func (s *Sale) describe(it item) saleItem {
-	i, _ := readSale(it)
-	s.Name, s.Paused, s.Seeded, s.Open = i.presentation.Name, i.Paused, i.Seeded, i.State == "OPEN"
-	s.Recalled = i.RecalledAt != 0
-	s.OpensAt, s.ClosesAt = time.UnixMilli(i.begins()).UTC(), time.UnixMilli(i.ends()).UTC()
-	return i
 }
 
 // Glance reads a sale for a display: all shards, and of the claims, in equal parts from
@@ -135,14 +125,7 @@ func Glance(ctx context.Context, db DynamoDB, name, saleID string, claims int) (
 	if it == nil {
 		return nil, ErrNoSale
 	}
-	s := newSale()
-	described := s.describe(it)
-	take := func(items []item) error {
-		for _, it := range items {
-			s.take(saleID, it)
-		}
-		return nil
-	}
+	described, _ := readSale(it)
 	keys := make([]key, described.Shards)
 	for i := range keys {
 		keys[i] = key{fmt.Sprintf("STOCK#%s#%d", saleID, i), "STOCK"}
@@ -151,12 +134,16 @@ func Glance(ctx context.Context, db DynamoDB, name, saleID string, claims int) (
 	if err != nil {
 		return nil, err
 	}
-	_ = take(slices.Collect(maps.Values(shards))) // it never fails
+	all := append(slices.Collect(maps.Values(shards)), it)
 	for bucket := range described.Buckets {
-		if err := t.partition(ctx, fmt.Sprintf("CLAIM#%s#%d", saleID, bucket), int32(max(1, claims/described.Buckets)), take); err != nil {
+		if err := t.partition(ctx, fmt.Sprintf("CLAIM#%s#%d", saleID, bucket), int32(max(1, claims/described.Buckets)), func(items []item) error {
+			all = append(all, items...)
+			return nil
+		}); err != nil {
 			return nil, err
 		}
 	}
+	s := Of(all).Sale(saleID)
 	if described.hasDraw() {
 		s.Draw = &Draw{EnterFrom: time.UnixMilli(described.EnterFrom).UTC()}
 		s.Draw.EnterUntil = time.UnixMilli(described.EnterUntil).UTC()

@@ -18,31 +18,11 @@ func (p *pass) readStrays(ctx context.Context) (err error) {
 	}
 	s := strays{pass: p, exist: map[string]bool{}, listed: map[string]bool{}, named: map[string]string{}}
 	p.whyNoScan, err = p.scan(ctx, func(items []item) error {
-		var orders []Order
-		var guards []guardItem
-		var barred []barredUser
+		s.orders, s.guards, s.barred = nil, nil, nil
 		for _, it := range items {
-			switch kind, _ := locate(keyOf(it)); kind {
-			case "guard":
-				if g, problem := readGuard(it); s.belongs(it, g.SaleID, problem) {
-					guards = append(guards, g)
-				}
-			case "barred user":
-				if g, problem := readBarred(it); s.belongs(it, g.SaleID, problem) {
-					barred = append(barred, g)
-				}
-			case "group":
-				s.takeGroup(it)
-			default:
-				if o, mine := s.take(it); mine {
-					orders = append(orders, o)
-				}
-			}
+			s.take(it)
 		}
-		if err := cmp.Or(p.checkGuards(ctx, guards), p.checkBars(ctx, barred)); err != nil {
-			return err
-		}
-		return p.checkOwners(ctx, orders)
+		return cmp.Or(p.checkGuards(ctx, s.guards), p.checkBars(ctx, s.barred), p.checkOwners(ctx, s.orders))
 	})
 	if err != nil || p.whyNoScan != "" {
 		return err
@@ -62,10 +42,15 @@ type strays struct {
 	*pass
 	exist, listed map[string]bool   // sales
 	named         map[string]string // sales named by an item, and the item
+
+	// Of a page, what is sound and of the sale or of none.
+	orders []Order
+	guards []guardItem
+	barred []barredUser
 }
 
-// take checks one item and returns it if it is an order of the sale.
-func (s *strays) take(it item) (o Order, mine bool) {
+// take checks one item.
+func (s *strays) take(it item) {
 	k := keyOf(it)
 	kind, of := locate(k)
 	saleID := of["sale"]
@@ -88,8 +73,19 @@ func (s *strays) take(it item) (o Order, mine bool) {
 		s.findIf(isOurs && n >= s.buckets, "P3", "stray "+k.pk+" "+k.sk,
 			"a claim of %q lies in %s, but the sale has buckets 0 to %d only: nobody looks for it there", k.sk, k.pk, s.buckets-1)
 	case "order":
-		o, problem := readOrder(it)
-		return o, s.belongs(it, o.SaleID, problem)
+		if o, problem := readOrder(it); s.belongs(it, o.SaleID, problem) {
+			s.orders = append(s.orders, o)
+		}
+	case "guard":
+		if g, problem := readGuard(it); s.belongs(it, g.SaleID, problem) {
+			s.guards = append(s.guards, g)
+		}
+	case "barred user":
+		if g, problem := readBarred(it); s.belongs(it, g.SaleID, problem) {
+			s.barred = append(s.barred, g)
+		}
+	case "group":
+		s.takeGroup(it)
 	case "refund", "unknown refund":
 		_, problem := readRefund(it)
 		s.belongs(it, saleID, problem)
@@ -98,7 +94,6 @@ func (s *strays) take(it item) (o Order, mine bool) {
 	case "":
 		s.malformed(it, "no such item is documented")
 	}
-	return o, false
 }
 
 // belongs checks an item that names its sale, "" for none, and reports whether it is sound, and of

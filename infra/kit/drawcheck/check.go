@@ -13,9 +13,16 @@ import (
 	"flashsale/infra/kit/drawcheck/rules"
 )
 
+// Published is a draw as everybody can read it.
+type Published struct {
+	Sale  Sale
+	Chain Chain // the dice that it must follow
+	Pages [rules.Pages][]rules.Leaf
+}
+
 // Report is what a check of a draw has found.
 type Report struct {
-	Sale Sale
+	*Published
 	// Wrong has a sentence for each thing that is not as it must be, at most a few of a kind.
 	Wrong []string
 	// Pending says what could not be checked, because it is not published yet or because what it
@@ -24,26 +31,25 @@ type Report struct {
 	// Called is how many people each call called, in the order of the calls.
 	Called []int64
 
-	pages *[rules.Pages][]rules.Leaf
 	order *rules.Judgement
 }
 
 // Check checks a draw: the pages of its roll, its dice and its calls.
-func Check(chain Chain, s Sale, pages *[rules.Pages][]rules.Leaf) *Report {
-	r := &Report{Sale: s, pages: pages}
+func (p *Published) Check() *Report {
+	r, s := &Report{Published: p}, &p.Sale
 	if s.Round != 0 {
-		r.checkTimes(chain)
+		r.checkTimes()
 	}
-	r.order = rules.Check(&s.Draw, pages, chain.Verify)
+	r.order = rules.Check(&s.Draw, &p.Pages, p.Chain.Verify)
 	r.Called = r.order.Called
 	for _, f := range r.order.Faults {
 		r.Wrong = append(r.Wrong, f.Text)
 	}
 	switch {
 	case s.Round == 0:
-		r.Pending = append(r.Pending, fmt.Sprintf("the roll: it is closed after entering, which ends at %s", rules.Clock(s.EnterUntil)))
+		r.Pending = append(r.Pending, "the roll: it is closed after entering, which ends at "+rules.Clock(s.EnterUntil))
 	case len(s.Signature) == 0:
-		r.Pending = append(r.Pending, fmt.Sprintf("the dice: round %d is signed at %s", s.Round, rules.Clock(chain.TimeOf(s.Round))))
+		r.Pending = append(r.Pending, fmt.Sprintf("the dice: round %d is signed at %s", s.Round, rules.Clock(p.Chain.TimeOf(s.Round))))
 	case !r.HasOrder():
 		r.Pending = append(r.Pending, "the calls: the order is not the one that the dice gave")
 	}
@@ -58,8 +64,8 @@ func (r *Report) expect(isSo bool, format string, args ...any) {
 
 // checkTimes checks that nobody could know the dice when the roll was closed, and that the calls are
 // after the dice and within the sale.
-func (r *Report) checkTimes(chain Chain) {
-	s, signed := &r.Sale, chain.TimeOf(r.Sale.Round)
+func (r *Report) checkTimes() {
+	s, signed := &r.Sale, r.Chain.TimeOf(r.Sale.Round)
 	r.expect(signed.After(s.ClosedAt), "round %d was signed at %s, but the roll was open until %s: the dice were known before", s.Round, rules.Clock(signed), rules.Clock(s.ClosedAt))
 	for i, c := range s.Calls {
 		if i == 0 {
@@ -87,7 +93,7 @@ type Turn struct {
 // Turn finds a leaf.
 func (r *Report) Turn(l rules.Leaf) Turn {
 	t := Turn{Leaf: l}
-	_, t.OnRoll = slices.BinarySearchFunc(r.pages[l[0]], l, rules.Leaf.Compare)
+	_, t.OnRoll = slices.BinarySearchFunc(r.Pages[l[0]], l, rules.Leaf.Compare)
 	if !t.OnRoll || !r.HasOrder() {
 		return t
 	}

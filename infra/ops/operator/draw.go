@@ -48,7 +48,7 @@ func verifyDraw(ctx context.Context, p *place, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	v := verifying{Report: published.Check(), published: published, out: out}
+	v := verifying{Report: published.Check(), out: out}
 	v.compareNotes(o["roll"], round)
 	v.print(api.API)
 	if own != nil {
@@ -85,8 +85,7 @@ func readDraw(ctx context.Context, api *client.Client, saleID string) (*drawchec
 // verifying is a check of a draw and where it is told.
 type verifying struct {
 	*drawcheck.Report
-	published *drawcheck.Published
-	out       io.Writer
+	out io.Writer
 }
 
 func (v *verifying) line(name, format string, args ...any) {
@@ -113,12 +112,12 @@ func (v *verifying) print(api string) {
 	v.line("entering", "until %s", instant(s.EnterUntil))
 	if s.Round != 0 {
 		of := "drand's quicknet"
-		if v.published.Chain != drawcheck.Quicknet {
+		if v.Chain != drawcheck.Quicknet {
 			of = "this machine's own dice, which prove nothing to others"
 		}
 		v.line("roll", "%d entrants, digest %s", s.Entrants, s.Roll)
-		v.line("dice", "round %d of %s, signed at %s, %s after the roll was closed", s.Round, of, instant(v.published.Chain.TimeOf(s.Round)),
-			v.published.Chain.TimeOf(s.Round).Sub(slices.MaxFunc([]time.Time{s.EnterUntil, s.ClosedAt}, time.Time.Compare)).Round(time.Second))
+		v.line("dice", "round %d of %s, signed at %s, %s after the roll was closed", s.Round, of, instant(v.Chain.TimeOf(s.Round)),
+			v.Chain.TimeOf(s.Round).Sub(slices.MaxFunc([]time.Time{s.EnterUntil, s.ClosedAt}, time.Time.Compare)).Round(time.Second))
 	}
 	if len(s.Signature) > 0 {
 		v.line("seed", "%s", s.Seed)
@@ -190,7 +189,7 @@ func showDraw(ctx context.Context, p *place, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	v := verifying{Report: published.Check(), published: published, out: out}
+	v := verifying{Report: published.Check(), out: out}
 	if !o.has("csv") {
 		v.print(api.API)
 		if s := &v.Sale; s.Round != 0 && !v.HasOrder() {

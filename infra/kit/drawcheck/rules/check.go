@@ -110,20 +110,11 @@ func (j *Judgement) checkRoll(pages *[Pages][]Leaf) {
 	for i, page := range pages {
 		leaves += int64(len(page))
 		for k, l := range page {
-			isAbove := k == 0 || page[k-1].Compare(l) < 0
-			if isAbove && int(l[0]) == i {
+			if isAbove := k == 0 || page[k-1].Compare(l) < 0; isAbove && int(l[0]) == i {
 				continue
 			}
-			if faults++; faults > maxOfAKind {
-				continue
-			}
-			switch {
-			case int(l[0]) != i:
-				j.expect("P27", false, "page %02x has the leaf %s, which belongs to page %02x", i, l, l[0])
-			case page[k-1] == l:
-				j.expect("P27", false, "page %02x has the leaf %s twice", i, l)
-			default:
-				j.expect("P27", false, "page %02x is out of order at leaf %s", i, l)
+			if faults++; faults <= maxOfAKind {
+				j.expect("P27", false, "page %02x has the leaf %s in the wrong place: it is there twice, out of order or of another page", i, l)
 			}
 		}
 	}
