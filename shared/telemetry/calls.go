@@ -77,10 +77,14 @@ func (s sdkLogger) Logf(class logging.Classification, format string, values ...a
 	s.log.write(s.log.now(), level, "AWS SDK", m)
 }
 
-// transportOf returns the transport of the SDK's own client, or of a plain one.
+// transportOf returns the transport of a client, or of the one that the SDK would make: its
+// configuration has a client only for what the environment sets, as AWS_CA_BUNDLE.
 func transportOf(client aws.HTTPClient) http.RoundTripper {
-	if plain, ok := client.(*http.Client); ok {
-		return plain.Transport
+	switch c := client.(type) {
+	case nil:
+		return awshttp.NewBuildableClient().GetTransport()
+	case *http.Client:
+		return c.Transport
 	}
 	return client.(*awshttp.BuildableClient).GetTransport()
 }

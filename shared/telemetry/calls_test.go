@@ -117,8 +117,7 @@ func TestWhatTheSDKLogsIsALineLikeAllOthers(t *testing.T) {
 
 func TestALineOfTheSDKIsBoundedAndFollowsTheLevel(t *testing.T) {
 	l, out := newLog(t)
-	base := aws.Config{HTTPClient: awshttp.NewBuildableClient()}
-	logger := l.Watch(base).Logger
+	logger := l.Watch(aws.Config{}).Logger
 	logger.Logf(logging.Debug, "request %d", 1)
 	if out.Len() != 0 {
 		t.Errorf("at level INFO the log has %s", out)
@@ -130,7 +129,7 @@ func TestALineOfTheSDKIsBoundedAndFollowsTheLevel(t *testing.T) {
 	}
 	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "DEBUG")
 	out.Reset()
-	New(out, "purchase", clock.Wall).Watch(base).Logger.Logf(logging.Debug, "request %d", 1)
+	New(out, "purchase", clock.Wall).Watch(aws.Config{}).Logger.Logf(logging.Debug, "request %d", 1)
 	if fields := fieldsOf(t, out); fields["level"] != "DEBUG" || fields["detail"] != "request 1" {
 		t.Errorf("line %v", fields)
 	}
@@ -138,7 +137,7 @@ func TestALineOfTheSDKIsBoundedAndFollowsTheLevel(t *testing.T) {
 
 func TestEveryKindOfClientIsWatched(t *testing.T) {
 	for name, client := range map[string]aws.HTTPClient{
-		"the SDK's": awshttp.NewBuildableClient(), "a plain one": &http.Client{Transport: http.DefaultTransport},
+		"none": nil, "the SDK's": awshttp.NewBuildableClient(), "a plain one": &http.Client{Transport: http.DefaultTransport},
 	} {
 		host := httptest.NewServer(http.RedirectHandler("/elsewhere", http.StatusTemporaryRedirect))
 		base := aws.Config{HTTPClient: client}
