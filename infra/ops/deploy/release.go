@@ -24,9 +24,6 @@ import (
 // sums is a release's list of its other files with their SHA-256.
 const sums = "SHA256SUMS"
 
-// everyFunction are the parameters with which the template has all of its functions.
-var everyFunction = map[string]string{"PublishEvents": "true"}
-
 // packed is the instant of a zip's entries, the first that the format has, so that the same program gives
 // the same bytes.
 var packed = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -52,7 +49,7 @@ func runRelease(ctx context.Context, c *command) error {
 		return nil
 	}
 	modules := map[string]string{}
-	t, err := preflight.Read(template, "", everyFunction)
+	t, err := preflight.Read(template, "", map[string]string{"PublishEvents": "true"}) // with all functions
 	if err != nil {
 		return err
 	}
