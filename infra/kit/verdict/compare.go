@@ -12,8 +12,6 @@ import (
 )
 
 const (
-	// staleness is the maximum age of the data behind a sold-out answer (P6).
-	staleness = 2 * time.Second
 	// engineDelay is how long the engine may go on with the work of a killed function.
 	engineDelay = 2 * time.Second
 	clock       = "15:04:05.000"
@@ -87,13 +85,17 @@ func (c *comparison) claimed() {
 	}
 }
 
-// refused finds the refusals that the table disproves. Stock only falls between restocks: if a
-// unit is left, or was claimed after a refusal without a restock in between, then it was there
-// at the time of the refusal. A claim's acceptedAt is before its commit, so it can be compared
-// with the refusal.
+// refused finds the refusals that the table disproves. Without a restock stock only falls: if a
+// unit is left, or was claimed after a refusal, then it was there at the time of the refusal. A
+// claim's acceptedAt is before its commit, so it can be compared with the refusal.
 func (c *comparison) refused() {
+	var last books.Claim
+	for _, claim := range c.books.Claims {
+		if claim.AcceptedAt.After(last.AcceptedAt) {
+			last = claim
+		}
+	}
 	left := c.books.Stock()
-	claims := slices.SortedFunc(slices.Values(c.books.Claims), func(a, b books.Claim) int { return a.AcceptedAt.Compare(b.AcceptedAt) })
 	for _, r := range c.refusals {
 		// A request with a known key is recognised even without stock. While something is killed,
 		// its first try may be under way when the next one is refused.
@@ -101,21 +103,15 @@ func (c *comparison) refused() {
 		if has && r.keyed && (c.sale.Steady || own.AcceptedAt.Add(engineDelay).Before(r.From)) {
 			c.breaks("P9", "%s holds claim %s, and the same key got sold-out", r.user, own.ClaimID)
 		}
-		if left > 0 && !c.restockedWithin(r.From.Add(-staleness), time.Now()) {
+		switch {
+		case c.sale.Restocked:
+		case left > 0:
 			c.breaks("P6", "%s got sold-out at %s, but %d units are left", r.user, r.Until.Format(clock), left)
-		}
-		next, _ := slices.BinarySearchFunc(claims, r.Until, func(claim books.Claim, until time.Time) int {
-			return cmp.Or(claim.AcceptedAt.Compare(until), -1)
-		})
-		if next < len(claims) && !c.restockedWithin(r.From.Add(-staleness), claims[next].AcceptedAt) {
-			c.breaks("P6", "%s got sold-out by %s, but %s got a unit at %s without a restock",
-				r.user, r.Until.Format(clock), claims[next].User, claims[next].AcceptedAt.Format(clock))
+		case last.AcceptedAt.After(r.Until):
+			c.breaks("P6", "%s got sold-out by %s, but %s got a unit at %s",
+				r.user, r.Until.Format(clock), last.User, last.AcceptedAt.Format(clock))
 		}
 	}
-}
-
-func (h *History) restockedWithin(from, until time.Time) bool {
-	return slices.ContainsFunc(h.restocks, func(s Span) bool { return !s.Until.Before(from) && !s.From.After(until) })
 }
 
 // paid compares the answers to payments and cancellations with the table, in which no order
@@ -188,17 +184,14 @@ func (h *History) CompareOrder(s *books.Sale, readAt time.Time) (found []books.F
 		}
 		all = append(all, c)
 	}
-	// Go through them by start, and keep the largest id of those that ended before it.
-	ended := slices.SortedFunc(slices.Values(all), func(a, b confirmation) int { return a.Until.Compare(b.Until) })
-	slices.SortFunc(all, func(a, b confirmation) int { return a.From.Compare(b.From) })
-	var largest uint64
-	for _, c := range all {
-		for len(ended) > 0 && ended[0].Until.Before(c.From) {
-			largest = max(largest, ended[0].id)
-			ended = ended[1:]
+	// From the largest id down, keep the order that was confirmed first of those with a larger id.
+	slices.SortFunc(all, func(a, b confirmation) int { return cmp.Compare(b.id, a.id) })
+	for i, first := 0, 0; i < len(all); i++ {
+		if all[i].From.After(all[first].Until) {
+			breaks("order %d is smaller than %d, which was confirmed before it was accepted", all[i].id, all[first].id)
 		}
-		if c.id <= largest {
-			breaks("order %d is smaller than %d, which was confirmed before it was accepted", c.id, largest)
+		if all[i].Until.Before(all[first].Until) {
+			first = i
 		}
 	}
 	return found

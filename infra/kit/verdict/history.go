@@ -28,6 +28,9 @@ type Sale struct {
 	Steady bool
 	// AsksForPayment: units that are not paid for come back.
 	AsksForPayment bool
+	// Restocked: units come back, or are added, at any time. So one that is left does not
+	// disprove an earlier refusal.
+	Restocked bool
 }
 
 // History holds all answers to the buyers of one sale. It is safe for concurrent use.
@@ -39,7 +42,6 @@ type History struct {
 	claims   map[string]string // the buyer of a claim
 	orders   map[string]string // the buyer of an order
 	refusals []refusal
-	restocks []Span
 	payments map[string]payment
 	found    []books.Finding
 }
@@ -206,13 +208,6 @@ func (h *History) Paid(user, reference, outcome string) {
 	h.payments[reference] = payment{user, outcome}
 }
 
-// Restocked notes when units were added or may have come back.
-func (h *History) Restocked(s Span) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.restocks = append(h.restocks, s)
-}
-
 // Holds reports whether a buyer was given a claim.
 func (h *History) Holds(user string) bool {
 	h.mu.Lock()
@@ -220,11 +215,11 @@ func (h *History) Holds(user string) bool {
 	return h.buyers[user] != nil && h.buyers[user].claim != ""
 }
 
-// Count returns how many buyers were given a claim, and how often one was told "sold out".
-func (h *History) Count() (winners, refusals int) {
+// Winners returns how many buyers were given a claim.
+func (h *History) Winners() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.claims), len(h.refusals)
+	return len(h.claims)
 }
 
 // Findings returns what the answers alone show to be broken.

@@ -187,7 +187,7 @@ func (d *show) sellsAgain(ctx context.Context) (saleReceipt, error) {
 	}
 	fmt.Fprintf(d.out, "sale %s is open: of %d buyers %d will pay, one will cancel and %d will not pay within %.0f s\n",
 		small.saleID, unpaidStock, willPay, returned-1, payWithin.Seconds())
-	b := d.newBuyers(d.at.system, small.saleID, visits, verdict.Sale{Units: unpaidStock, Shards: unpaidShards, Own: true, AsksForPayment: true})
+	b := d.newBuyers(d.at.system, small.saleID, visits, verdict.Sale{Units: unpaidStock, Shards: unpaidShards, Own: true, AsksForPayment: true, Restocked: true})
 	b.payer = localPayer(d.at.system.Client)
 	b.release = func(ctx context.Context) error {
 		for {
@@ -214,7 +214,6 @@ func (d *show) sellsAgain(ctx context.Context) (saleReceipt, error) {
 // sellAgain sends the first buyers, who settle their orders, and then the late ones: again and
 // again those who get "sold out", which may be two seconds old.
 func (b *buyers) sellAgain(ctx context.Context) error {
-	b.History.Restocked(verdict.Span{From: time.Now(), Until: time.Now().Add(saleTime)}) // units may come back at any time
 	all := b.Crowd
 	b.Crowd = all[:unpaidStock]
 	b.Run(ctx, func() {})
