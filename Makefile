@@ -343,7 +343,7 @@ prove: host ## run the tests in a browser, generated clients, the accidents, kil
 drill: host operator ## run the runbook's commands on a new stack during each accident; a table of results and times
 	@go test -vet=off -count 1 -timeout 15m ./infra/proof/system -run '^TestEveryAccident' -slow -v | grep --line-buffered -v '^=== \|--- PASS'
 
-# The result is compared with infra/proof/mutants/survivors_test.go, which says why a mutant
+# The result is compared with infra/proof/mutants/survivors.txt, which says why a mutant
 # cannot be detected.
 .PHONY: mutate
 mutate: ## mutate every operator of functions and shared in turn; tests must fail (MUTATED=shared/sale)

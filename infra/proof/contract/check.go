@@ -44,8 +44,8 @@ func (c *Contract) Check(method string, u *url.URL, a Answer) (Outcome, error) {
 	outcome := Outcome{Operation: route.Operation.OperationID, Status: a.Status}
 	schema, err := judge(route, method, a)
 	if err != nil {
-		return outcome, fmt.Errorf("%s %s was answered %d %s: not in the contract of %s: %w",
-			method, u.Path, a.Status, excerpt(a.Body), outcome.Operation, err)
+		return outcome, fmt.Errorf("%s %s was answered %d %.300s: not in the contract of %s: %w",
+			method, u.Path, a.Status, a.Body, outcome.Operation, err)
 	}
 	if schema != nil {
 		outcome.Schema = nameOf(schema)
@@ -151,13 +151,4 @@ func headersOf(schema *openapi3.Schema) []string {
 		names = append(names, headersOf(base.Value)...)
 	}
 	return names
-}
-
-// excerpt keeps a message short.
-func excerpt(body []byte) string {
-	const limit = 300
-	if len(body) > limit {
-		return string(body[:limit]) + "…"
-	}
-	return string(body)
 }

@@ -13,12 +13,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -33,9 +36,9 @@ const (
 	unchanged      = -1
 )
 
-// change replaces one text of a source file, which the tests of pkg must notice.
+// change replaces one text of a source file, which the tests of pkg must notice, or one of them.
 type change struct {
-	name, pkg string
+	name, pkg, test string
 	*source
 	at       int // old's offset
 	old, new string
@@ -73,21 +76,20 @@ func newBuilds(t *testing.T, root string, all []change) *builds {
 	for _, c := range all {
 		b.common[c.pkg] = ""
 	}
-	var wait sync.WaitGroup
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
 	var mu sync.Mutex // of common
 	for _, pkg := range slices.Collect(maps.Keys(b.common)) {
-		wait.Go(func() {
+		group.Go(func() error {
 			binary, err := b.combine(pkg)
-			if err != nil {
-				t.Error(err)
-			}
 			mu.Lock()
 			defer mu.Unlock()
 			b.common[pkg] = binary
+			return err
 		})
 	}
-	if wait.Wait(); t.Failed() {
-		t.FailNow()
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
 	}
 	return b
 }
@@ -105,14 +107,18 @@ func (b *builds) binary(number int) (string, error) {
 // testFailure matches the output of tests that failed or were ended by a crash.
 var testFailure = regexp.MustCompile(`--- FAIL|panic:|fatal error:`)
 
-// run runs tests of a package in a binary, with one of its changes. Errors other than test
-// failures end t.
-func (b *builds) run(t *testing.T, binary, pkg string, number int, tests stage) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(t.Context(), tests.patience)
+// run runs tests of a package in a binary, with one of its changes.
+func (b *builds) run(t *testing.T, binary, pkg string, number int, pattern string, patience time.Duration) ([]byte, error) {
+	return runTests(t, filepath.Join(b.root, pkg), fmt.Sprint(numberVariable, "=", number), patience, binary,
+		"-test.run", pattern, "-test.skip", slowTests)
+}
+
+// runTests runs a test binary until a test fails. Errors other than test failures end t.
+func runTests(t *testing.T, dir, variable string, patience time.Duration, binary string, arguments ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	command := exec.CommandContext(ctx, "sh", "-c", limited, binary, "-test.failfast", "-test.run", tests.run, "-test.skip", tests.skip)
-	command.Dir = filepath.Join(b.root, pkg)
-	command.Env = append(os.Environ(), fmt.Sprint(numberVariable, "=", number))
+	command := exec.CommandContext(ctx, "sh", append([]string{"-c", limited, binary, "-test.failfast"}, arguments...)...)
+	command.Dir, command.Env = dir, append(os.Environ(), variable)
 	out, err := command.CombinedOutput()
 	if err != nil && ctx.Err() == nil && !testFailure.Match(out) {
 		t.Fatalf("the test failed for another reason: %v\n%s", err, out)

@@ -1,12 +1,10 @@
 package mutants
 
 import (
-	"bytes"
 	"cmp"
-	"context"
+	_ "embed"
 	"maps"
 	"os"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,35 +18,10 @@ import (
 	"flashsale/shared/ledger"
 )
 
-// equivalent are the changes that no test can detect, with the reasons.
-var equivalent = map[string]string{
-	"Create > announce: Put DRAWKEY condition without attribute_not_exists(pk)":                                                   "a draw's key is put in the transaction that requires that there is no such sale yet",
-	"Add > addToShard: Update STOCK condition without attribute_exists(pk)":                                                       "without the shard its sums have nothing to add to, which is an error as well",
-	"Add > addToShard: Update SALE/SALE condition without #state = :open":                                                         "Add has read that the sale is open, and an open sale never becomes a draft again",
-	"EditShards > editShard: UpdateItem condition with #changedAt <= :at":                                                         "edits of one instant bring the same window and the same pause flag",
-	"Add > QueryPages: Query key condition without begins_with(#sk, :head)":                                                       "receipts are looked up by their whole key: more than them costs only read units",
-	"ReleaseDue > putBackShard: Update SALE/SALE condition without #state = :open":                                                "ReleaseDue has read that the sale is open, and an open sale never becomes a draft again",
-	"Pay > putRefund: Update SALES condition without attribute_exists(pk)":                                                        "a listing is never deleted, and Pay has read its sale",
-	"Pay > payClaim: Update CLAIM condition without #orderId = :orderId":                                                          "Pay has read the order, which is written after its claim has the id, and neither that nor a claim ever goes away",
-	"Pay > putRefund: Update CLAIM condition without #orderId = :orderId":                                                         "Pay has read the order, which is written after its claim has the id, and neither that nor a claim ever goes away",
-	"ReleaseDue > setListing: UpdateItem condition without attribute_exists(pk)":                                                  "a listing is never deleted, and ReleaseDue has read that its sale is open",
-	"ReleaseDue > saveCursors: UpdateItem condition without attribute_exists(pk)":                                                 "a listing is never deleted, and ReleaseDue has read that its sale is open",
-	"Pay > refundRecalled: Update CLAIM condition without #payment = :payment":                                                    "Pay has read that the payment has paid the claim, which is final",
-	"Pay > refundRecalled: Update SALES condition without attribute_exists(pk)":                                                   "a listing is never deleted, and Pay has read its sale",
-	"Trail > QueryPages: Query key condition without begins_with(#sk, :head)":                                                     "what is no addition or withdrawal is left out",
-	"Events > QueryPages: Query key condition without begins_with(#sk, :head)":                                                    "what is no addition or withdrawal is left out",
-	"BeginCall > edit: ConditionCheck SALE/SEED condition without attribute_not_exists(pk)":                                       "the ledger makes the id of a call, so no addition has it",
-	"Withdraw > announceSeeding: Update SALE/SALE condition without attribute_not_exists(#edits) AND attribute_not_exists(#call)": "each step of the withdrawal requires that nobody was called, and sales without a draw need the other term",
-	"Recall > edit: Update SALES condition without attribute_exists(pk)":                                                          "a listing is never deleted, and Recall has read that its sale is open",
-	"refundPaid > refundRecalled: Update CLAIM condition without #payment = :payment":                                             "the pass has read that the payment has paid the claim, which is final",
-	"refundPaid > refundRecalled: Update SALES condition without attribute_exists(pk)":                                            "a listing is never deleted, and ReleaseDue has read that its sale is open",
-	"Cancel > release: Update CLAIM condition without #orderId = :orderId":                                                        "Cancel has read the order id, and neither that nor a claim ever goes away",
-	"part > release: Update CLAIM condition without #orderId = :orderId":                                                          "the pass has read the order id, and neither that nor a claim ever goes away",
-	"Withdraw > QueryPages: Query key condition without begins_with(#sk, :head)":                                                  "steps are looked up by their whole key: more than them costs only read units",
-	"Replay > Update: UpdateItem condition without attribute_exists(pk)":                                                          "neither a listing nor a claim goes away while something may write to it, and the replay has read it",
-	"BeginCall > edit: Put CHANGES condition without attribute_not_exists(pk)":                                                    "the sale's count of edits is compared in the same transaction",
-	"DeleteArchived > Update: UpdateItem condition without attribute_exists(#user)":                                               "a refund that a claim notes is there, and one without a user stays as it is",
-}
+// equivalentList are the changes that no test can detect, with the reasons.
+//
+//go:embed equivalent.txt
+var equivalentList string
 
 // changeVariable names the change that a child process makes.
 const changeVariable = "FLASHSALE_LEDGER_CHANGE"
@@ -89,6 +62,7 @@ func TestEveryTermOfTheLedgerIsNeeded(t *testing.T) {
 	if len(behaviours) < 400 {
 		t.Errorf("only %d changes", len(behaviours))
 	}
+	equivalent := reasonsIn(equivalentList)
 	for name := range equivalent {
 		if behaviours[name] == nil {
 			t.Errorf("a listed change that nothing makes any more: %s", name)
@@ -120,14 +94,7 @@ func underChange(t *testing.T, change string, behaviours []string) (noticed bool
 	if len(behaviours) == 0 {
 		return false, nil
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
-	child := exec.CommandContext(ctx, os.Args[0], "-test.failfast", "-test.timeout", "60s",
-		"-test.run", "^TestEveryTermOfTheLedgerIsNeeded$/^suite$/^("+strings.ReplaceAll(regexp.QuoteMeta(strings.Join(behaviours, "\n")), "\n", "|")+")$")
-	child.Env = append(os.Environ(), changeVariable+"="+change)
-	out, err := child.CombinedOutput()
-	if err != nil && !bytes.Contains(out, []byte("--- FAIL")) && !bytes.Contains(out, []byte("panic:")) {
-		t.Fatalf("the child failed for another reason: %v\n%s", err, out)
-	}
+	names := strings.ReplaceAll(regexp.QuoteMeta(strings.Join(behaviours, "\n")), "\n", "|")
+	out, err := runTests(t, ".", changeVariable+"="+change, time.Minute, os.Args[0], "-test.run", "^TestEveryTermOfTheLedgerIsNeeded$/^suite$/^("+names+")$")
 	return err != nil, out
 }

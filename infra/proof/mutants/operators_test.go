@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"bytes"
+	_ "embed"
 	"flag"
 	"fmt"
 	"go/ast"
@@ -25,23 +26,22 @@ var swaps = map[string][]string{
 	"Before": {"After"}, "After": {"Before"}, "min": {"max"}, "max": {"min"}, "TrimSpace": {"Clone"},
 }
 
+// survivorsList are the changes that no test of the package can detect, with the reasons.
+//
+//go:embed survivors.txt
+var survivorsList string
+
 // slowTests are not run for each operator: they take long, and their findings are
 // random.
 const slowTests = "^(TestReleasingManyClaims|TestARecallOfManyOrders|TestTheLedgerOverAFakeFullOfContention)"
 
-// A stage is the tests to run, if no stage before it has noticed a change, and those of them to
-// skip. A change that makes them endless is noticed when they have taken longer than patience.
-type stage struct {
-	run, skip string
-	patience  time.Duration
-}
-
-// stagesOf returns a package's stages. The first one of the ledger takes a second, and notices most changes.
-func stagesOf(pkg string) []stage {
+// stagesOf returns which of a package's tests run in turn until a change is noticed. The first ones of the
+// ledger take a second, and notice most changes.
+func stagesOf(pkg string) []string {
 	if pkg == "./shared/ledger" {
-		return []stage{{"^TestTheLedgerOverTheFake$", slowTests, limit}, {".", slowTests, limit}}
+		return []string{"^TestTheLedgerOverTheFake$", "."}
 	}
-	return []stage{{".", slowTests, limit}}
+	return []string{"."}
 }
 
 // testsOf returns the package whose tests must notice a change of a package: the ledger's tests are those of
@@ -54,14 +54,14 @@ func testsOf(pkg string) string {
 }
 
 // TestEveryOperatorIsNeeded changes one operator after the other, and runs the tests of
-// its package: one of them must fail. Changes that survive must be listed in survivors
+// its package: one of them must fail. Changes that survive must be listed in survivors.txt
 // with the reason, and listed changes must survive.
 func TestEveryOperatorIsNeeded(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[string]bool{}
+	seen, survivors := map[string]bool{}, reasonsIn(survivorsList)
 	for _, pkg := range strings.Fields(*operatorPackages) {
 		all, err := operatorChanges(root, pkg)
 		if err != nil {
@@ -75,16 +75,14 @@ func TestEveryOperatorIsNeeded(t *testing.T) {
 			built := newBuilds(t, root, all)
 			tests := testsOf(pkg)
 			binary := built.common[tests]
-			stages := stagesOf(tests)
 			t.Run("operators", func(t *testing.T) {
-				for i := range stages {
-					start := time.Now()
-					if out, err := built.run(t, binary, tests, unchanged, stages[i]); err != nil {
-						t.Fatalf("the tests fail without a change: %v\n%s", err, out)
-					}
-					// Tests that run in parallel take longer, but not ten times as long.
-					stages[i].patience = min(limit, 20*time.Second+10*time.Since(start))
+				start := time.Now()
+				if out, err := built.run(t, binary, tests, unchanged, ".", limit); err != nil {
+					t.Fatalf("the tests fail without a change: %v\n%s", err, out)
 				}
+				// A change that makes them endless is noticed when they have taken longer than this. Tests that
+				// run in parallel take longer, but not ten times as long.
+				patience := min(limit, 20*time.Second+10*time.Since(start))
 				for number, c := range all {
 					t.Run(c.name, func(t *testing.T) {
 						t.Parallel()
@@ -96,8 +94,8 @@ func TestEveryOperatorIsNeeded(t *testing.T) {
 							defer os.Remove(own)
 						}
 						var out []byte
-						for _, s := range stages {
-							if out, err = built.run(t, own, tests, number, s); err != nil {
+						for _, s := range stagesOf(tests) {
+							if out, err = built.run(t, own, tests, number, s, patience); err != nil {
 								break
 							}
 						}
@@ -150,7 +148,7 @@ func operatorChanges(root, pkg string) ([]change, error) {
 				if count[name]++; count[name] > 1 {
 					name += fmt.Sprintf(" (%d)", count[name])
 				}
-				all = append(all, change{name, testsOf(pkg), s, at, was, is})
+				all = append(all, change{name: name, pkg: testsOf(pkg), source: s, at: at, old: was, new: is})
 			}
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {

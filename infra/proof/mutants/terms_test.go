@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -24,10 +25,6 @@ func conditionVariants(text string) []variant {
 
 // termVariants returns the changes after which the condition is not empty.
 func termVariants(text string) []variant {
-	if inner, ok := strings.CutPrefix(text, "("); ok && closes(text) {
-		inner = inner[:len(inner)-1]
-		return rewritten(termVariants(inner), func(s string) string { return "(" + s + ")" })
-	}
 	for _, operator := range []string{" OR ", " AND "} { // OR binds less
 		terms := split(text, operator)
 		if len(terms) == 1 {
@@ -42,6 +39,9 @@ func termVariants(text string) []variant {
 			all = append(all, rewritten(termVariants(term), func(s string) string { return with(s) })...)
 		}
 		return all
+	}
+	if strings.HasPrefix(text, "(") {
+		return rewritten(termVariants(text[1:len(text)-1]), func(s string) string { return "(" + s + ")" })
 	}
 	bound := boundForm.FindStringSubmatch(text)
 	if bound == nil {
@@ -79,55 +79,36 @@ func split(text, separator string) []string {
 	return append(parts, text[start:])
 }
 
-// closes reports whether the text's first parenthesis closes at its very end.
-func closes(text string) bool {
-	depth := 0
-	for i, c := range text {
-		switch c {
-		case '(':
-			depth++
-		case ')':
-			if depth--; depth == 0 {
-				return i == len(text)-1
-			}
-		}
-	}
-	return false
-}
-
 var clauseWord = regexp.MustCompile(`\b(SET|REMOVE|ADD|DELETE)\b `)
 
 // updateVariants returns an update without each of its assignments in turn. In place of
 // its only one it removes an attribute that no item has: a transaction's update needs
 // an expression.
-func updateVariants(text string) []variant {
-	var clauses [][]string // a keyword, then its assignments
+func updateVariants(text string) (all []variant) {
 	starts := clauseWord.FindAllStringIndex(text, -1)
-	for i, start := range starts {
+	for i, at := range starts {
 		end := len(text)
 		if i+1 < len(starts) {
 			end = starts[i+1][0]
 		}
-		keyword := strings.TrimSpace(text[start[0]:start[1]])
-		clauses = append(clauses, append([]string{keyword}, split(strings.TrimSpace(text[start[1]:end]), ", ")...))
-	}
-	var all []variant
-	for c := range clauses {
-		for a := 1; a < len(clauses[c]); a++ {
-			var left []string
-			for i, clause := range clauses {
-				if i == c {
-					clause = slices.Delete(slices.Clone(clause), a, a+1)
-				}
-				if len(clause) > 1 {
-					left = append(left, clause[0]+" "+strings.Join(clause[1:], ", "))
-				}
+		keyword := text[at[0]:at[1]]
+		for _, v := range listVariants(strings.TrimSpace(text[at[1]:end])) {
+			clause := ""
+			if v.text != "" {
+				clause = keyword + v.text + " "
 			}
-			if left == nil {
-				left = []string{"REMOVE noAttribute"}
-			}
-			all = append(all, variant{"without " + clauses[c][0] + " " + clauses[c][a], strings.Join(left, " ")})
+			whole := strings.TrimSpace(text[:at[0]] + clause + text[end:])
+			all = append(all, variant{"without " + keyword + v.change, cmp.Or(whole, "REMOVE noAttribute")})
 		}
+	}
+	return all
+}
+
+// listVariants returns a list without each of its parts in turn, which are the changes.
+func listVariants(list string) (all []variant) {
+	parts := split(list, ", ")
+	for i, part := range parts {
+		all = append(all, variant{part, strings.Join(slices.Delete(slices.Clone(parts), i, i+1), ", ")})
 	}
 	return all
 }
@@ -147,27 +128,19 @@ func statementVariants(text string) []variant {
 	text = parameter.ReplaceAllStringFunc(text, func(string) string { n++; return fmt.Sprintf("?%d", n) })
 	var all []variant
 	if m := updateStatement.FindStringSubmatch(text); m != nil {
-		set, where := m[2], m[4]
-		for _, v := range termVariants(where) {
-			if keyTerm.MatchString(strings.TrimPrefix(v.change, "without ")) {
-				continue
+		for _, v := range termVariants(m[4]) {
+			if !keyTerm.MatchString(strings.TrimPrefix(v.change, "without ")) {
+				all = append(all, variant{v.change, m[1] + m[2] + m[3] + v.text})
 			}
-			all = append(all, variant{v.change, m[1] + set + m[3] + v.text})
 		}
-		assignments := split(set, ", ")
-		for i, a := range assignments {
-			left := strings.Join(slices.Delete(slices.Clone(assignments), i, i+1), ", ")
-			if left == "" {
-				_, value, _ := strings.Cut(a, " = ")
-				left = "noAttribute = " + value
-			}
-			all = append(all, variant{"without SET " + a, m[1] + left + m[3] + where})
+		for _, v := range listVariants(m[2]) {
+			_, value, _ := strings.Cut(v.change, " = ")
+			all = append(all, variant{"without SET " + v.change, m[1] + cmp.Or(v.text, "noAttribute = "+value) + m[3] + m[4]})
 		}
 	} else if m := insertStatement.FindStringSubmatch(text); m != nil {
-		fields := split(m[2], ", ")
-		for i, f := range fields {
-			if !keyTerm.MatchString(f) {
-				all = append(all, variant{"without " + f, m[1] + strings.Join(slices.Delete(slices.Clone(fields), i, i+1), ", ") + m[3]})
+		for _, v := range listVariants(m[2]) {
+			if !keyTerm.MatchString(v.change) {
+				all = append(all, variant{"without " + v.change, m[1] + v.text + m[3]})
 			}
 		}
 	} else {
