@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"flashsale/infra/local/child"
+	"flashsale/infra/local/launch"
 )
 
 // limit bounds every wait; it only keeps a broken page from hanging a test.
@@ -60,6 +61,18 @@ func Start(root string) (*Browser, error) {
 		return nil, fmt.Errorf("start the browser: %w\n%s", err, b.output)
 	}
 	return b, nil
+}
+
+// Launch starts a new local stack with its data in a folder. root is the project's folder.
+func Launch(root, data string, arguments ...string) (*launch.Stack, error) {
+	stack, err := launch.New(launch.Built(root), data, arguments...)
+	if err != nil {
+		return nil, err
+	}
+	if stack.Command.Dir, err = filepath.Abs(root); err != nil {
+		return nil, err
+	}
+	return stack, stack.StartWithin(time.Minute)
 }
 
 // Stop ends the browser and removes its profile.

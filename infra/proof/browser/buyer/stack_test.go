@@ -10,7 +10,6 @@ import (
 	"maps"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -48,14 +47,8 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer os.RemoveAll(data)
-	local, err := launch.New(launch.Built(root), data, "-parameter", "ImageOrigin="+imageOrigin)
+	local, err := browser.Launch(root, data, "-parameter", "ImageOrigin="+imageOrigin)
 	if err != nil {
-		return 1, err
-	}
-	if local.Command.Dir, err = filepath.Abs(root); err != nil {
-		return 1, err
-	}
-	if err := local.StartWithin(limit); err != nil {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, local.Stop(limit)) }()

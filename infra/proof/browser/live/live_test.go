@@ -13,7 +13,6 @@ import (
 	"flashsale/infra/kit/wait"
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/engine/enginetest"
-	"flashsale/infra/local/launch"
 	"flashsale/infra/proof/browser"
 )
 
@@ -72,12 +71,8 @@ func TestTheLiveViewShowsASaleFromItsFirstUnitToItsReceipt(t *testing.T) {
 		}
 	})
 	noPageReachesTheEngine(t, b.Tab(t))
-	stack, err := launch.New(launch.Built(root), t.TempDir(), "-demo-sale")
+	stack, err := browser.Launch(root, t.TempDir(), "-demo-sale")
 	if err != nil {
-		t.Fatal(err)
-	}
-	stack.Command.Dir = root
-	if err := stack.StartWithin(time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

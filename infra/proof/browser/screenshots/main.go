@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"flashsale/infra/kit/client"
-	"flashsale/infra/local/launch"
 	"flashsale/infra/proof/browser"
 )
 
@@ -61,11 +60,8 @@ func take() (err error) {
 		return fmt.Errorf("make folder: %w", err)
 	}
 	defer os.RemoveAll(data)
-	stack, err := launch.New(launch.Built("."), data, "-demo-sale")
+	stack, err := browser.Launch(".", data, "-demo-sale")
 	if err != nil {
-		return err
-	}
-	if err := stack.StartWithin(time.Minute); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stack.Stop(20*time.Second)) }()
