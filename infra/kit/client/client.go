@@ -34,11 +34,10 @@ const (
 
 // Client makes requests. It is safe for concurrent use.
 type Client struct {
-	API     string // its address, without a slash at the end
-	lambda  string
-	invoke  Invoke
-	timeout time.Duration // of one request to the API
-	http    *http.Client
+	API    string // its address, without a slash at the end
+	lambda string
+	invoke Invoke
+	http   *http.Client
 }
 
 // Options configures a Client; every field is optional.
@@ -47,8 +46,6 @@ type Options struct {
 	Lambda string
 	// Invoke calls functions in place of the Invoke API at Lambda.
 	Invoke Invoke
-	// Timeout bounds one request to the API; 0 means 35 s.
-	Timeout time.Duration
 	// Connections is the number of idle connections to keep: the number of requests in flight.
 	Connections int
 	// Transport replaces the default, which is like http.DefaultTransport.
@@ -60,16 +57,13 @@ type Invoke func(ctx context.Context, function string, payload []byte) (Answer, 
 
 // New makes a client of the API at the address.
 func New(api string, o Options) *Client {
-	if o.Timeout == 0 {
-		o.Timeout = requestTime
-	}
 	if o.Transport == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, o.Connections
 		o.Transport = t
 	}
 	return &Client{
-		API: strings.TrimSuffix(api, "/"), lambda: o.Lambda, invoke: o.Invoke, timeout: o.Timeout,
+		API: strings.TrimSuffix(api, "/"), lambda: o.Lambda, invoke: o.Invoke,
 		http: &http.Client{
 			Transport: o.Transport,
 			// Following a redirect would send the token to an address the user did not give.
@@ -83,7 +77,7 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Send makes a request to a path of the API; header alternates names and values.
 func (c *Client) Send(ctx context.Context, method, path, body string, header ...string) (Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	return c.send(ctx, method, c.API+path, body, header)
 }

@@ -22,12 +22,8 @@ const (
 // FunctionError is the header that the Lambda service sets when the function failed.
 const FunctionError = "X-Amz-Function-Error"
 
-var (
-	// ErrNoFunctions means that only the address of the API is known.
-	ErrNoFunctions = errors.New("no SeedFunction known: give the stack's name or an existing sale")
-	// ErrUnbalanced means that a sale's books do not balance.
-	ErrUnbalanced = errors.New("the books do not balance")
-)
+// ErrNoFunctions means that only the address of the API is known.
+var ErrNoFunctions = errors.New("no SeedFunction known: give the stack's name or an existing sale")
 
 // Refusal is a function's own error.
 type Refusal struct {
@@ -128,8 +124,8 @@ func (c *Client) Seed(ctx context.Context, s Sale) error {
 	return nil
 }
 
-// Receipt gets a sale's books from ReconcileFunction and returns a summary. It fails with
-// ErrUnbalanced when they do not balance or an order is not confirmed.
+// Receipt gets a sale's books from ReconcileFunction and returns a summary. It fails when
+// they do not balance or an order is not confirmed.
 func (c *Client) Receipt(ctx context.Context, saleID string) (string, error) {
 	var answer struct {
 		Receipts []struct {
@@ -149,7 +145,7 @@ func (c *Client) Receipt(ctx context.Context, saleID string) (string, error) {
 	r := answer.Receipts[0]
 	words := fmt.Sprintf("%d seeded = %d left + %d claims", r.Seeded, r.Stock, r.Claims)
 	if !r.Balanced || r.Pending > 0 {
-		return words, fmt.Errorf("%w: %s, %d pending, %q", ErrUnbalanced, words, r.Pending, r.Findings)
+		return words, fmt.Errorf("the books do not balance: %s, %d pending, %q", words, r.Pending, r.Findings)
 	}
 	return words, nil
 }

@@ -47,7 +47,7 @@ func (o Operator) Operate(ctx context.Context, r OperatorRequest) (Answer, error
 	if r.Body != "" {
 		header = append(header, "Content-Type", "application/json")
 	}
-	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	return o.send(ctx, r.Method, o.API+path, r.Body, header)
 }

@@ -13,11 +13,7 @@ const (
 	Pending        Outcome = "pending"
 	Confirmed      Outcome = "confirmed"
 	NoOrder        Outcome = "order-not-found"
-	// NotYourTurn and TurnOver are of a sale with a draw: the same request may be made again in a
-	// later call.
-	NotYourTurn Outcome = "not-your-turn"
-	TurnOver    Outcome = "turn-over"
-	Busy        Outcome = "busy"
+	Busy           Outcome = "busy"
 	// Throttled is API Gateway's own 429, which has no code.
 	Throttled    Outcome = "throttled"
 	Unauthorized Outcome = "unauthorized"

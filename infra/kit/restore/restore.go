@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,13 +19,17 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Source collects facts. Its zero value is ready. It holds each claim in memory, about half a
-// kilobyte.
+// Source collects facts. It holds each claim in memory, about half a kilobyte.
 type Source struct {
 	claims    map[string]*sale.Claim // by sale and claim id
 	refunds   map[string]sale.Refund
 	additions map[string]maintenance.LostAddition
 	edits     map[string]edit
+}
+
+// NewSource returns a Source without facts.
+func NewSource() *Source {
+	return &Source{map[string]*sale.Claim{}, map[string]sale.Refund{}, map[string]maintenance.LostAddition{}, map[string]edit{}}
 }
 
 type edit struct {
@@ -104,9 +109,6 @@ func (s *Source) claim(saleID, user, id, orderID string) (*sale.Claim, error) {
 	c := s.claims[saleID+"/"+id]
 	if c == nil {
 		c = &sale.Claim{SaleID: saleID, User: user, ID: id}
-		if s.claims == nil {
-			s.claims = map[string]*sale.Claim{}
-		}
 		s.claims[saleID+"/"+id] = c
 	}
 	switch {
@@ -166,17 +168,11 @@ func (s *Source) Events(r io.Reader) error {
 					return err
 				}
 			}
-			if s.refunds == nil {
-				s.refunds = map[string]sale.Refund{}
-			}
 			if known := s.refunds[d.SaleID+"/"+d.Payment].User; known != "" && sale.IsErased(refund.User) {
 				refund.User = known
 			}
 			s.refunds[d.SaleID+"/"+d.Payment] = refund
 		case sale.EventChanged:
-			if s.edits == nil {
-				s.edits, s.additions = map[string]edit{}, map[string]maintenance.LostAddition{}
-			}
 			if d.Action != string(sale.ActionAdd) {
 				s.edits[d.SaleID+"/"+d.ChangeID] = edit{d.SaleID, d.Action, d.ChangeID, d.OccurredAt}
 				return nil
@@ -193,44 +189,40 @@ func (s *Source) Events(r io.Reader) error {
 // Lost returns the facts, for the replay into a table that was restored to that instant.
 func (s *Source) Lost(restoredTo time.Time) maintenance.Lost {
 	lost := maintenance.Lost{RestoredTo: restoredTo}
+	users := map[uint64]string{}
 	for _, c := range s.claims {
+		users[c.OrderID] = c.User
 		lost.Claims = append(lost.Claims, *c)
 	}
 	slices.SortFunc(lost.Claims, func(a, b sale.Claim) int {
 		return cmp.Or(strings.Compare(a.SaleID, b.SaleID), strings.Compare(a.ID, b.ID))
 	})
-	users := map[uint64]string{}
-	for _, c := range s.claims {
-		users[c.OrderID] = c.User
-	}
-	for _, r := range s.refunds {
+	lost.Refunds = sorted(s.refunds, func(r sale.Refund) (time.Time, string) { return r.At, r.Payment })
+	for i, r := range lost.Refunds {
 		if sale.IsErased(r.User) {
-			r.User = cmp.Or(users[r.OrderID], r.User)
+			lost.Refunds[i].User = cmp.Or(users[r.OrderID], r.User)
 		}
-		lost.Refunds = append(lost.Refunds, r)
 	}
-	slices.SortFunc(lost.Refunds, func(a, b sale.Refund) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Payment, b.Payment)) })
-	for _, a := range s.additions {
-		lost.Additions = append(lost.Additions, a)
-	}
-	slices.SortFunc(lost.Additions, func(a, b maintenance.LostAddition) int {
-		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
-	})
+	lost.Additions = sorted(s.additions, func(a maintenance.LostAddition) (time.Time, string) { return a.At, a.ID })
 	return lost
 }
 
 // Repeat lists what was changed since and is not replayed: edits and withdrawals, which an
 // operator makes again.
 func (s *Source) Repeat(restoredTo time.Time) (changes []string) {
-	edits := make([]edit, 0, len(s.edits))
-	for _, e := range s.edits {
+	for _, e := range sorted(s.edits, func(e edit) (time.Time, string) { return e.at, e.id }) {
 		if e.action != string(sale.ActionCall) && e.at.After(restoredTo) {
-			edits = append(edits, e)
+			changes = append(changes, fmt.Sprintf("%s  %s of %s (%s)", e.at.UTC().Format(time.RFC3339), e.action, e.saleID, e.id))
 		}
 	}
-	slices.SortFunc(edits, func(a, b edit) int { return cmp.Or(a.at.Compare(b.at), strings.Compare(a.id, b.id)) })
-	for _, e := range edits {
-		changes = append(changes, fmt.Sprintf("%s  %s of %s (%s)", e.at.UTC().Format(time.RFC3339), e.action, e.saleID, e.id))
-	}
 	return changes
+}
+
+// sorted returns the values by their instants, and those of the same instant by their ids.
+func sorted[T any](all map[string]T, key func(T) (at time.Time, id string)) []T {
+	return slices.SortedFunc(maps.Values(all), func(a, b T) int {
+		atA, idA := key(a)
+		atB, idB := key(b)
+		return cmp.Or(atA.Compare(atB), strings.Compare(idA, idB))
+	})
 }

@@ -129,22 +129,6 @@ func TestABuyerWaitsForTheRetryAfter(t *testing.T) {
 	}
 }
 
-func TestAGreedyBuyerClicksAllAtOnce(t *testing.T) {
-	s := &shop{
-		onOrder: func(n int, _ time.Duration) (client.Answer, error) {
-			if n == 0 {
-				return taken(), nil
-			}
-			return client.Answer{Status: http.StatusConflict, Code: "already-ordered", RetryAfter: -1, Claim: claim("PENDING", "")}, nil
-		},
-		onStatus: func(int, time.Duration) (client.Answer, error) { return confirmed(), nil },
-	}
-	_, h := rushed(t, s, 8, Buyer{User: "a", At: time.Second, Clicks: 4})
-	if at := time.Second; !slices.Equal(s.clicks, []time.Duration{at, at, at, at}) || len(s.polls) != 1 || len(h.Findings()) > 0 {
-		t.Errorf("clicks at %v, %d polls, findings %v", s.clicks, len(s.polls), h.Findings())
-	}
-}
-
 func TestABuyerWhoGetsNoAnswerGivesUp(t *testing.T) {
 	for name, answer := range map[string]client.Answer{
 		"after its last try":      refused("busy", http.StatusServiceUnavailable, 0), // minWait: 10 s

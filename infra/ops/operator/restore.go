@@ -92,7 +92,7 @@ func facts(at, log, events string) (*restore.Source, time.Time, error) {
 	case log == "" && events == "":
 		return nil, restoredTo, errors.New("give the functions' lines (LOG=file), the published events (EVENTS=file), or both")
 	}
-	source := &restore.Source{}
+	source := restore.NewSource()
 	for _, file := range []struct {
 		path string
 		read func(io.Reader) error

@@ -43,7 +43,7 @@ func restoring(t *testing.T, book *ledger.Ledger) (log, events string) {
 
 func sourceOf(t *testing.T, log, events string) *restore.Source {
 	t.Helper()
-	s := &restore.Source{}
+	s := restore.NewSource()
 	if err := s.Log(strings.NewReader(log)); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestTheEventsOfAnErasedUserThatWerePublishedAgainAreTheUsers(t *testing.T) 
 			t.Errorf("%s: %+v", name, lost)
 		}
 	}
-	s := &restore.Source{}
+	s := restore.NewSource()
 	if err := s.Events(strings.NewReader(of("alice") + of("bob"))); err == nil || !strings.Contains(err.Error(), "two users") {
 		t.Errorf("two users of one claim: %v", err)
 	}

@@ -135,7 +135,7 @@ func (m *simulation) start(f harness.Function) *harness.Environment {
 // replayLost replays what the log and the published events say, cut off at random.
 func (m *simulation) replayLost(to time.Time) {
 	r := m.restoring
-	var source restore.Source
+	source := restore.NewSource()
 	err := source.Log(bytes.NewReader(r.lines.Bytes()))
 	if err == nil {
 		err = source.Events(bytes.NewReader(m.world.Bus.Archive()))

@@ -198,8 +198,8 @@ func (s *system) prepare(arguments ...string) (err error) {
 			},
 		}
 	}
-	s.client = client.New(s.API, client.Options{Lambda: s.Lambda, Connections: 64, Timeout: 30 * time.Second, Transport: checked})
-	s.plain = client.New(s.API, client.Options{Lambda: s.Lambda, Connections: 16, Timeout: 30 * time.Second})
+	s.client = client.New(s.API, client.Options{Lambda: s.Lambda, Connections: 64, Transport: checked})
+	s.plain = client.New(s.API, client.Options{Lambda: s.Lambda, Connections: 16})
 	return nil
 }
 
