@@ -181,6 +181,7 @@ func TestEachKindOfBrokenBooksIsNamed(t *testing.T) {
 		{"a state that is none", func(all items) { all.set(saleKey, "state", text("CLOSED")) }, "P19", "state is not =DRAFT/OPEN"},
 		{"no sale item", func(all items) { delete(all, saleKey) }, "P11", "the sale item is missing"},
 		{"no creation", func(all items) { delete(all, createKey) }, "P9", "the CREATE item is missing"},
+		{"another sale without a listing", func(all items) { all.copy(saleKey, key{"SALE#maotai", "SALE"}, nil) }, "P8", `sale "maotai" is not on the list of sales`},
 		{"no listing", func(all items) { delete(all, listingKey) }, "P8", "the sale is not on the list of sales"},
 		{"a listing that closes at another time", func(all items) { all.add(listingKey, "closesAt", hour) }, "P8",
 			"the list of sales says that it closes at 2026-11-11T22:00:00.000Z, the sale 2026-11-11T21:00:00.000Z"},

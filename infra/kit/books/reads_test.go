@@ -45,40 +45,6 @@ func (r refusing) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*d
 	return r.engine.Scan(ctx, in, o...)
 }
 
-func TestWhatIsBrokenIsFoundThroughTheTableToo(t *testing.T) {
-	w := sold(t)
-	for name, c := range map[string]struct {
-		tamper         func(items)
-		promise, finds string
-		onlyByScan     bool
-	}{
-		"a unit too many": {func(all items) { all.add(shardKey(0), "stock", 1) }, "P2", "1 too many", false},
-		"a shard beyond the sale's": {func(all items) { all.copy(shardKey(0), key{"STOCK#moutai#999", "STOCK"}, nil) }, "P2",
-			"STOCK#moutai#999 is there", true},
-		"a claim beyond the sale's buckets": {func(all items) { all.copy(all.claim("user-1"), claimKey(249, "user-1"), nil) }, "P3", "CLAIM#moutai#249", true},
-		"another sale that is not listed": {func(all items) { all.copy(saleKey, key{"SALE#maotai", "SALE"}, nil) }, "P8",
-			`sale "maotai" is not on the list of sales`, true},
-		"an order that no claim knows": {func(all items) { all.copy(all.order("user-1"), key{"ORDER#99", "ORDER"}, nil) }, "P7", "order 99", true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			all := w.items()
-			c.tamper(all)
-			db := load(t, all)
-			for _, db.PageBytes = range []int{0, 200} { // all in a page, and one or two items
-				r, err := Recount(t.Context(), db, tableName, "moutai", Options{Now: w.Now, Sleep: noSleep})
-				if err != nil || len(r.NotLookedFor) > 0 {
-					t.Fatalf("got %+v (%v)", r, err)
-				}
-				has(t, r, c.promise, c.finds)
-			}
-			r, err := Recount(t.Context(), refusing{db, "Scan"}, tableName, "moutai", Options{Now: w.Now, Sleep: noSleep})
-			if err != nil || r.Balanced != c.onlyByScan {
-				t.Errorf("when the scan is refused: %+v (%v)", r, err)
-			}
-		})
-	}
-}
-
 func TestAReceiptSaysWhatItDidNotLookFor(t *testing.T) {
 	w := sold(t)
 	for name, c := range map[string]struct {

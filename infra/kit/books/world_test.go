@@ -127,7 +127,9 @@ func (w *world) balanced() *Receipt {
 	if !r.Balanced || len(r.Findings) > 0 {
 		w.T.Errorf("read at once: %v", r.Findings)
 	}
-	remote, err := Recount(w.Ctx, w.db, tableName, "moutai", Options{Now: w.Now, Sleep: noSleep})
+	w.db.PageBytes = 400 // a few items
+	remote, err := Recount(w.Ctx, w.db, tableName, "moutai", Options{Now: w.Now, Sleep: noSleep, Full: true})
+	w.db.PageBytes = 0
 	if err != nil || remote.ReadUnits == 0 {
 		w.T.Fatalf("read by calls: %+v (%v)", remote, err)
 	}
