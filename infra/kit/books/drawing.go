@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // ErrNoDrawing means that a sale has no draw.
@@ -35,11 +33,11 @@ func OpenDrawing(ctx context.Context, db DynamoDB, name, saleID string) (*Drawin
 	if found[header] == nil {
 		return nil, ErrNoSale
 	}
-	leafKey, ok := found[secret]["leafKey"].(*types.AttributeValueMemberB)
-	if !ok {
+	leafKey, problem := readLeafKey(found[secret])
+	if problem != "" {
 		return nil, ErrNoDrawing
 	}
-	d.LeafKey = leafKey.Value
+	d.LeafKey = leafKey.LeafKey
 	return d, nil
 }
 

@@ -1,8 +1,6 @@
 package books
 
 import (
-	"hash/fnv"
-	"io"
 	"slices"
 	"strconv"
 	"time"
@@ -285,9 +283,7 @@ func share(units int64, k, n int) int64 {
 // bucketOf is the bucket of a user's claim: FNV-1a of the user's bytes, mixed by
 // SplitMix64's finalizer, modulo the number of buckets.
 func bucketOf(user string, buckets int) int {
-	h := fnv.New64a()
-	_, _ = io.WriteString(h, user) // a hash takes everything
-	z := h.Sum64() + 0x9e3779b97f4a7c15
+	z := hashOf(user) + 0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	return int((z ^ z>>31) % uint64(buckets))

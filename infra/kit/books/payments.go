@@ -201,9 +201,9 @@ func (p *pass) readRefunds(ctx context.Context) error {
 				p.malformed(it, problem)
 				if problem == "" {
 					refunds = append(refunds, r)
-				}
-				if problem == "" && r.Reason != recalled { // such a payment has paid its order
-					p.compare(payments, hashOf(r.Payment), func() string { return fmt.Sprintf("the refund REFUND#%s, %s", of, r.Payment) })
+					if r.Reason != recalled { // such a payment has paid its order
+						p.compare(payments, hashOf(r.Payment), func() string { return fmt.Sprintf("the refund REFUND#%s, %s", of, r.Payment) })
+					}
 				}
 				if of == "" {
 					continue
