@@ -27,7 +27,6 @@ type System struct {
 	OrderQueue, OrderDeadLetterQueue string // URLs
 	EventBridge                      string // address of a local stack's
 	EventBus                         string // name or ARN; empty if no events are published
-	Operate                          string // address of a local stack's operators' API
 }
 
 // Find gets the addresses of a local stack's parts from the stack.
@@ -35,7 +34,7 @@ func Find(ctx context.Context, api string, o Options) (System, error) {
 	c := New(api, o)
 	ctx, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()
-	var parts struct{ Lambda, DynamoDB, SQS, Table, EventBridge, EventBus, Operate string }
+	var parts struct{ Lambda, DynamoDB, SQS, Table, EventBridge, EventBus string }
 	a, err := c.Send(ctx, http.MethodGet, "/_local/health", "")
 	switch {
 	case err != nil:
@@ -51,7 +50,7 @@ func Find(ctx context.Context, api string, o Options) (System, error) {
 	c.lambda = parts.Lambda
 	s := System{
 		Client: c, Local: true, Table: parts.Table, DynamoDB: parts.DynamoDB, SQS: parts.SQS,
-		EventBridge: parts.EventBridge, EventBus: parts.EventBus, Operate: parts.Operate,
+		EventBridge: parts.EventBridge, EventBus: parts.EventBus,
 	}
 	if s.SQS != "" {
 		queues := s.SQS + "/000000000000/"

@@ -5,16 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strings"
 )
 
-// Operator asks OperateFunction in one person's name: over the operators' HTTP API, or, where
-// only the functions are known, by Invoke with what the function reads of the API's event.
+// Operator asks OperateFunction in one person's name: by Invoke, with what the function reads of an
+// event of the operators' API.
 type Operator struct {
 	*Client
-	API   string // address of the operators' API; "" invokes the function
-	Token string // of the person, for the API
 	Actor string // the person, as told by whoever may invoke the function
 }
 
@@ -30,29 +26,6 @@ type OperatorRequest struct {
 // Operate makes the request. A function that failed is answered as API Gateway answers: 500
 // without a code.
 func (o Operator) Operate(ctx context.Context, r OperatorRequest) (Answer, error) {
-	if o.API == "" {
-		return o.invokeOperate(ctx, r)
-	}
-	path, query := r.Route, url.Values{}
-	for name, value := range r.Path {
-		path = strings.Replace(path, "{"+name+"}", url.PathEscape(value), 1)
-	}
-	for name, value := range r.Query {
-		query.Set(name, value)
-	}
-	if len(query) > 0 {
-		path += "?" + query.Encode()
-	}
-	header := bearer(o.Token)
-	if r.Body != "" {
-		header = append(header, "Content-Type", "application/json")
-	}
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
-	defer cancel()
-	return o.send(ctx, r.Method, o.API+path, r.Body, header)
-}
-
-func (o Operator) invokeOperate(ctx context.Context, r OperatorRequest) (Answer, error) {
 	payload, err := json.Marshal(map[string]any{
 		"version": "2.0", "routeKey": r.Method + " " + r.Route, "pathParameters": r.Path, "queryStringParameters": r.Query,
 		"headers":        map[string]string{"content-type": "application/json"},

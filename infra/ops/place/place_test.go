@@ -171,20 +171,19 @@ func TestACallerIsNamedByTheAccountAndElseByTheMachine(t *testing.T) {
 	long := strings.Repeat("p", 300) + "/ada"
 	for says, want := range map[string]string{ada: ada, "": own.Username, long: long[len(long)-256:]} {
 		arn = says
-		if o := p.Operator(t.Context()); o.Actor != want || o.API != "" {
+		if o := p.Operator(t.Context()); o.Actor != want {
 			t.Errorf("STS says %q: got %q, want %q", says, o.Actor, want)
 		}
 	}
 	var health *httptest.Server
 	health = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `{"lambda":%q,"table":"LedgerTable","operate":"http://127.0.0.1:8"}`, health.URL)
+		fmt.Fprintf(w, `{"lambda":%q,"table":"LedgerTable"}`, health.URL)
 	}))
 	defer health.Close()
 	local, err := Find(t.Context(), Wanted{URL: health.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
-	// With the API and a token of the local issuer, which gives everybody any name, the trail would call it verified.
 	if o, want := local.Operator(t.Context()), (client.Operator{Client: local.Client, Actor: own.Username}); o != want {
 		t.Errorf("on the local stack: got %+v, want %+v", o, want)
 	}
