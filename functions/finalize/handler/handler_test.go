@@ -35,6 +35,7 @@ func busyFor(user string) func(*function) {
 }
 
 func TestEachBatchHasItsAnswerAndItsLine(t *testing.T) {
+	newer := strings.Replace(order(alice), `"v":1`, fmt.Sprintf(`"v":%d`, sale.ReadsMessages+1), 1)
 	carol := alice
 	carol.SaleID, carol.User, carol.ClaimID = "cognac", "carol", "C3"
 	for _, tt := range []struct {
@@ -71,6 +72,10 @@ func TestEachBatchHasItsAnswerAndItsLine(t *testing.T) {
 			[]string{"m0", "m1", "m3"}, false, []string{"bob"}, sale.Busy,
 			map[string]any{"messages": 5.0, "confirmed": 1.0, "failed": 3.0, "saleId": "moutai", "level": "WARN",
 				"error": `message "m0": busy: `}},
+		{"one for a newer release", nil, []string{newer, order(bob)}, []string{"m0"}, false, []string{"bob"}, sale.NewerVersion,
+			map[string]any{"messages": 2.0, "confirmed": 1.0, "failed": 1.0, "saleId": "moutai", "level": "ERROR", "error": `message "m0": newer-version: `}},
+		{"poison and two for a newer release", nil, []string{"poison", newer, newer}, []string{"m0", "m1", "m2"}, false, nil, sale.NewerVersion,
+			map[string]any{"messages": 3.0, "failed": 3.0, "level": "ERROR", "error": `message "m2": newer-version: `}},
 		{"a table that is busy for all", (*function).throttles, []string{order(alice), "null", order(bob)}, nil, true, nil, sale.Busy,
 			map[string]any{"messages": 3.0, "confirmed": 0.0, "failed": 3.0, "saleId": "moutai", "level": "WARN", "error": `message "m0": busy: `}},
 		{"a failure without a code, behind poison", func(f *function) { f.over(f.Nowhere()) }, []string{"poison", order(bob)},
@@ -200,31 +205,6 @@ func TestEveryShapeOfPoisonFailsAlone(t *testing.T) {
 						t.Errorf("the log line has %d bytes", f.Log.Len())
 					}
 				})
-			}
-		})
-	}
-}
-
-func TestAMessageForANewerReleaseIsLeftToItAndIsNoFunctionError(t *testing.T) {
-	newer := strings.Replace(order(alice), `"v":1`, fmt.Sprintf(`"v":%d`, sale.ReadsMessages+1), 1)
-	for _, tt := range []struct {
-		bodies, failed, orders []string
-	}{{[]string{newer, order(bob)}, []string{"m0"}, []string{"bob"}}, {[]string{"poison", newer, newer}, []string{"m0", "m1", "m2"}, nil}} {
-		in(t, func(t *testing.T, f *function) {
-			failed, err := f.invoke(t, t.Context(), batch(t, tt.bodies...))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tt.failed, failed); diff != "" {
-				t.Errorf("failed (-want +got):\n%s", diff)
-			}
-			if got := slices.Sorted(maps.Keys(f.orders())); !slices.Equal(got, tt.orders) {
-				t.Errorf("%v have orders, want %v", got, tt.orders)
-			}
-			for name, want := range map[string]any{"outcome": "newer-version", "result": "newer-version", "level": "ERROR"} {
-				if got := f.Logged(t, name); got != want {
-					t.Errorf("logged %s = %v, want %v", name, got, want)
-				}
 			}
 		})
 	}

@@ -3,7 +3,6 @@ package handler
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
-	"flashsale/shared/telemetry/telemetrytest"
 )
 
 // openUnpaid opens a sale for an hour whose orders are to be paid within half an hour.
@@ -145,20 +143,6 @@ func (w *world) overpaid(sales int) {
 	w.Log.Reset()
 }
 
-// published returns the refunds due that were published since the last call; nil if none were.
-func (w *world) published() (due any) {
-	w.T.Helper()
-	for line := range strings.Lines(w.Log.String()) {
-		if parsed, err := telemetrytest.Parse([]byte(line)); err != nil {
-			w.T.Error(err)
-		} else if parsed.Fields["message"] == "refunds" {
-			due = parsed.Fields["refundsDue"]
-		}
-	}
-	w.Log.Reset()
-	return due
-}
-
 // Each count takes nearly a second, so that 15 s suffice for 256 of 320 sales.
 func TestACountOfRefundsThatIsCutOffIsContinuedAndPublishedWhenItIsComplete(t *testing.T) {
 	in(t, func(w *world) {
@@ -170,7 +154,7 @@ func TestACountOfRefundsThatIsCutOffIsContinuedAndPublishedWhenItIsComplete(t *t
 			began := time.Now()
 			_, err := h.Handle(ctx, []byte(`{}`))
 			cancel()
-			if took, got := time.Since(began), w.published(); err != nil || got != want || took > 16*time.Second {
+			if took, got := time.Since(began), w.Lines("message")["refunds"].Fields["refundsDue"]; err != nil || got != want || took > 16*time.Second {
 				w.T.Errorf("run %d: %v refunds due after %v (%v), want %v", run+1, got, took, err, want)
 			}
 		}

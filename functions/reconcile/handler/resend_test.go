@@ -11,35 +11,36 @@ import (
 )
 
 func TestAFullQueueDelaysAReSendForAMinute(t *testing.T) {
-	in(t, func(w *world) {
-		w.open("moutai", 10, 2)
-		w.Crowd("moutai", 0, 3)
-		time.Sleep(45 * time.Second)
-		w.queue.waiting = 3
-		if w.receipts(`{}`); len(w.queue.sent) != 0 {
-			w.T.Errorf("sent %v while the queue holds as many messages as there are unfinished orders", w.queue.sent)
-		}
-		w.queue.waiting = 2
-		if r := w.receipts(`{}`); len(w.queue.sent) != 3 || r[0].Resent != 3 || r[0].OldestPendingSeconds != 45 {
-			w.T.Errorf("sent %v, receipt %+v", w.queue.sent, r)
-		}
-	})
-}
-
-func TestAFullQueueDelaysNoClaimThatIsAMinuteOld(t *testing.T) {
-	in(t, func(w *world) {
-		w.open("moutai", 10, 2)
-		w.Crowd("moutai", 0, 3)
-		w.queue.waiting = 1_000
-		time.Sleep(time.Minute - time.Millisecond)
-		if w.receipts(`{}`); len(w.queue.sent) != 0 {
-			w.T.Errorf("sent %v a millisecond too early", w.queue.sent)
-		}
-		time.Sleep(time.Millisecond)
-		if w.receipts(`{}`); len(w.queue.sent) != 3 {
-			w.T.Errorf("sent %v, want 3 messages", w.queue.sent)
-		}
-	})
+	unknown := errors.New("access denied")
+	for name, tt := range map[string]struct {
+		age      time.Duration // of three claims
+		waiting  int           // in the queue
+		depthErr error
+		sent     int
+	}{
+		"as many messages wait as orders are unfinished": {45 * time.Second, 3, nil, 0},
+		"fewer wait":                            {45 * time.Second, 2, nil, 3},
+		"a millisecond too early":               {time.Minute - time.Millisecond, 1_000, nil, 0},
+		"a minute old":                          {time.Minute, 1_000, nil, 3},
+		"nobody knows how many wait":            {45 * time.Second, 0, unknown, 0},
+		"nobody knows how many wait, and later": {105 * time.Second, 0, unknown, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(w *world) {
+				w.open("moutai", 10, 2)
+				w.Crowd("moutai", 0, 3)
+				time.Sleep(tt.age)
+				w.queue.waiting, w.queue.depthErr = tt.waiting, tt.depthErr
+				r, err := w.reconcile(`{}`, time.Minute)
+				if len(w.queue.sent) != tt.sent || (err != nil) != (tt.depthErr != nil) {
+					t.Errorf("sent %v (%v), want %d messages", w.queue.sent, err, tt.sent)
+				}
+				if err == nil && (r[0].Resent != int64(tt.sent) || r[0].OldestPendingSeconds != int64(tt.age/time.Second)) {
+					t.Errorf("receipt %+v", r)
+				}
+			})
+		})
+	}
 }
 
 // losesOrders confirms claims whose order items are not written.
@@ -116,22 +117,6 @@ func TestAMessageLostTwiceIsSentAgainWithinTheBoundHoweverFullTheQueue(t *testin
 			}
 		})
 	}
-}
-
-func TestAQueueThatDoesNotTellItsDepthDelaysNoOldClaim(t *testing.T) {
-	in(t, func(w *world) {
-		w.open("moutai", 10, 2)
-		w.Crowd("moutai", 0, 3)
-		w.queue.depthErr = errors.New("access denied")
-		time.Sleep(45 * time.Second)
-		if _, err := w.reconcile(`{}`, time.Minute); err == nil || len(w.queue.sent) != 0 {
-			w.T.Errorf("sent %v (%v) for young claims", w.queue.sent, err)
-		}
-		time.Sleep(time.Minute)
-		if r, err := w.reconcile(`{}`, time.Minute); err == nil || len(w.queue.sent) != 3 {
-			w.T.Errorf("sent %v, answered %v (%v): want 3 messages and a failed invocation", w.queue.sent, r, err)
-		}
-	})
 }
 
 func TestAnUnreachableQueueIsTriedAFewTimesOnly(t *testing.T) {
