@@ -124,9 +124,12 @@ func TestACreationHasWhatItsRequestGivesUpToTheLimits(t *testing.T) {
 		`,"ordersPerSecond":1`: func(c sale.Creation) bool { return c.OrdersPerSecond == 1 },
 		`,"maxStock":100`:      func(c sale.Creation) bool { return c.MaxStock == 100 },
 		`,"limitGroup":"g"`:    func(c sale.Creation) bool { return c.LimitGroup == "g" },
-		paid + `604800`:        func(c sale.Creation) bool { return c.PayWithin == 7*24*time.Hour && c.Price == 1 },
-		drawn + `1`:            func(c sale.Creation) bool { return c.KeepFor == time.Hour },
-		drawn + `168`:          func(c sale.Creation) bool { return c.KeepFor == 7*24*time.Hour },
+		`,"labels":"a=b,c=d"`:  func(c sale.Creation) bool { return c.Labels == "a=b,c=d" },
+		paid + `604800`: func(c sale.Creation) bool {
+			return c.PayWithin == 7*24*time.Hour && c.Price == 1 && c.Currency == "CNY"
+		},
+		drawn + `1`:   func(c sale.Creation) bool { return c.KeepFor == time.Hour },
+		drawn + `168`: func(c sale.Creation) bool { return c.KeepFor == 7*24*time.Hour },
 	} {
 		r, err := Decode([]byte(create + given + "}"))
 		if err != nil {
@@ -136,12 +139,21 @@ func TestACreationHasWhatItsRequestGivesUpToTheLimits(t *testing.T) {
 			t.Errorf("%s: got %+v (%v)", given, c, err)
 		}
 	}
-	r, err := Decode([]byte(create + paid + `36028797018964028}`)) // in nanoseconds it would overflow to a minute
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c, err := r.creation(); sale.CodeOf(err) != sale.InvalidRequest {
-		t.Errorf("an endless time to pay: got %+v (%v)", c, err)
+	for name, given := range map[string]string{
+		"an endless time to pay": paid + `36028797018964028`, // in nanoseconds it would overflow to a minute
+		"a time of less than 0":  paid + `-1`,
+		"a price of nothing":     `,"price":0,"currency":"CNY"`,
+		"a group without a name": `,"limitGroup":""`,
+		"a group of two words":   `,"limitGroup":"a b"`,
+		"a label that is empty":  `,"labels":"a,,b"`,
+	} {
+		r, err := Decode([]byte(create + given + "}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := r.creation(); sale.CodeOf(err) != sale.InvalidRequest {
+			t.Errorf("%s: got %+v (%v)", name, c, err)
+		}
 	}
 }
 

@@ -3,28 +3,17 @@ package handler
 import (
 	"encoding/json"
 	"testing"
-	"testing/fstest"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"flashsale/functions/page/assets"
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/telemetry"
 	"flashsale/shared/webpage"
 	"flashsale/shared/webpage/webpagetest"
 )
-
-// tiny is a page of few files: page.js imports words.js, which imports nothing.
-func tiny() fstest.MapFS {
-	return fstest.MapFS{
-		"page.html": {Data: []byte(`<html data-sale="{{.SaleID}}" data-group="{{.GroupID}}" data-authorize="{{.Authorize}}" data-client="{{.ClientID}}"><link href="/assets/style.css"><script src="/assets/page.js"></script></html>`)},
-		"page.js":   {Data: []byte("import { a } from \"./words.js\";\nimport b from './words.js';\n")},
-		"words.js":  {Data: []byte("export const a = 1; // not ./style.css\n")},
-		"style.css": {Data: []byte("body { color: black }\n")},
-		"spare.js":  {Data: []byte("nothing refers to this\n")},
-	}
-}
 
 var signIn = webpage.SignIn{
 	Authorize: "https://issuer.example/oauth2/authorize", Token: "https://issuer.example/oauth2/token", ClientID: "client-1", Scope: "openid",
@@ -40,7 +29,7 @@ func newFunction(t *testing.T, look ...Look) *function {
 	t.Helper()
 	f := &function{}
 	var err error
-	if f.handler, err = New(tiny(), signIn, append(look, Look{})[0], telemetry.New(&f.Log, "page", clock.Wall)); err != nil {
+	if f.handler, err = New(assets.Files, signIn, append(look, Look{})[0], telemetry.New(&f.Log, "page", clock.Wall)); err != nil {
 		t.Fatal(err)
 	}
 	f.Handler = lambda.NewHandler(f.handler.Handle)

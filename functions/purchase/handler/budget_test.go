@@ -2,21 +2,14 @@ package handler
 
 import (
 	"context"
-	"encoding/json"
-	"io"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambda"
-
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/kit/testledger"
-	"flashsale/shared/clock"
-	"flashsale/shared/httpapi"
 	"flashsale/shared/invocation"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
-	"flashsale/shared/telemetry"
 )
 
 // timeout is PurchaseFunction's timeout in template.yaml.
@@ -42,24 +35,29 @@ func TestTheWorstCaseStaysInsideTheTimeBudget(t *testing.T) {
 	}
 }
 
-// opened opens a sale and returns an environment with the longest jitter.
-func opened(w *testledger.World, stock int64, shards int) *ledger.Ledger {
-	w.T.Helper()
-	w.Open(func(c *sale.Creation) { c.Stock, c.Shards = stock, shards })
-	return w.LedgerWith(ledger.Options{Random: func() float64 { return 0.999 }})
-}
-
-// worstCase sends one request that has the fault in every transaction, or in every
-// call.
+// worstCase sends one request, which must be answered "busy", and has the fault in every
+// transaction, or in every call.
 func worstCase(w *testledger.World, fault dynamotest.Fault, everything bool) {
-	book := opened(w, 100, 10)
+	w.Open(func(c *sale.Creation) { c.Stock, c.Shards = 100, 10 })
+	f := &function{World: w}
+	f.over(w.LedgerWith(ledger.Options{Random: func() float64 { return 0.999 }})) // the longest jitter
 	w.DB.Fault = func(call dynamotest.Call) dynamotest.Fault {
 		if everything || call.Op == "TransactWriteItems" {
 			return fault
 		}
 		return dynamotest.Fault{}
 	}
-	calls, took := asksOnce(w, book)
+	began := time.Now()
+	calls := w.Calls(func() {
+		w.Within(timeout, func(ctx context.Context) {
+			r := f.invoke(w.T, ctx, event(w.T, "purchase-idempotent.json"))
+			refused(w.T, r, 503, sale.Busy) // P5
+			if r.Headers.RetryAfter == "" {
+				w.T.Errorf("no Retry-After: %+v", r)
+			}
+		})
+	})
+	took := time.Since(began)
 	if took > timeout-invocation.Margin {
 		w.T.Errorf("it took %v, want at most %v", took, timeout-invocation.Margin)
 	}
@@ -67,30 +65,4 @@ func worstCase(w *testledger.World, fault dynamotest.Fault, everything bool) {
 		w.T.Errorf("%d calls: %v", calls, w.DB.Calls())
 	}
 	w.T.Logf("%d calls in %v: %v", calls, took, w.DB.Calls())
-}
-
-// asksOnce sends one request, which must be answered "busy", and counts its calls.
-func asksOnce(w *testledger.World, book *ledger.Ledger) (calls int, took time.Duration) {
-	w.T.Helper()
-	h := lambda.NewHandler(httpapi.Serve(New(book, nil, telemetry.New(io.Discard, "purchase", clock.Wall), clock.Wall).Handle))
-	began := time.Now()
-	var out []byte
-	calls = w.Calls(func() {
-		w.Within(timeout, func(ctx context.Context) {
-			var err error
-			if out, err = h.Invoke(ctx, event(w.T, "purchase-idempotent.json")); err != nil {
-				w.T.Fatal(err)
-			}
-		})
-	})
-	took = time.Since(began)
-	var response httpapi.Response
-	if err := json.Unmarshal(out, &response); err != nil {
-		w.T.Fatal(err)
-	}
-	refused(w.T, response, 503, sale.Busy) // P5
-	if response.Headers.RetryAfter == "" {
-		w.T.Errorf("no Retry-After: %+v", response)
-	}
-	return calls, took
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
@@ -153,30 +152,6 @@ func TestTheErrorTypeIsTheCodeAndACauseStaysInside(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestACreationTakesItsLabelsAndWhatItAsksOfPaymentsAlong(t *testing.T) {
-	const create = `{"action":"create","saleId":"moutai","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":100,"shards":5`
-	in(t, func(t *testing.T, f *function) {
-		for _, wrong := range []string{
-			`"payWithin":59`, `"payWithin":604801`, `"payWithin":-1`, `"payWithin":9223372036854775807`, `"price":0,"currency":"CNY"`, `"price":1`, `"currency":"CNY"`,
-			`"limitGroup":""`, `"limitGroup":"a b"`, `"limitGroup":"shoe#0"`, `"limitGroup":"` + strings.Repeat("g", 65) + `"`, `"limitGroup":["shoe"]`,
-			`"labels":"a,,b"`, `"labels":["a"]`,
-			`"payWithin":36028797018964028,"price":1,"currency":"CNY"`, // in nanoseconds it would overflow to a minute
-		} {
-			f.refuse(t, []byte(create+","+wrong+"}"), sale.InvalidRequest)
-		}
-		f.succeed(t, []byte(create+`,"payWithin":1800,"price":199900,"currency":"CNY","labels":"sku=A-38,erp=4711","limitGroup":"shoe"}`), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
-		if s := f.sale(); s.PayWithin != 30*time.Minute || s.Price != 199900 || s.Currency != "CNY" || s.Labels != "sku=A-38,erp=4711" || s.LimitGroup != "shoe" {
-			t.Errorf("created as %+v", s)
-		}
-	})
-	in(t, func(t *testing.T, f *function) {
-		f.succeed(t, []byte(create+`,"payWithin":604800,"price":1,"currency":"CNY"}`), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
-		if s := f.sale(); s.PayWithin != sale.MaxPayWithin {
-			t.Errorf("created as %+v, want seven days to pay", s)
-		}
-	})
 }
 
 func TestAChangeHasTheIDOfItsRequestOrThatOfItsInvocation(t *testing.T) {
