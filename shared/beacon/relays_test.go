@@ -145,7 +145,6 @@ func TestARelayIsAskedForTheRoundOfTheChain(t *testing.T) {
 // What a relay may say instead of the signature of round 1000.
 var others = map[string]answer{
 	"it has not the round yet":            {status: http.StatusNotFound},
-	"it is too early":                     {status: http.StatusTooEarly},
 	"it is broken":                        {status: http.StatusInternalServerError},
 	"it has moved":                        {status: http.StatusFound, moved: "https://relay.example.com/latest"},
 	"it says so with another status":      {status: http.StatusAccepted, body: saying(1000, published[1000]).body},
@@ -155,8 +154,6 @@ var others = map[string]answer{
 	"its answer is too long":              padded(maxAnswer + 1),
 	"its answer is endless":               {body: strings.Repeat("[", 1<<20)},
 	"its answer is empty":                 {},
-	"its answer is null":                  {body: "null"},
-	"its answer is a page":                {body: "<html>"},
 	"its answer has two rounds":           {body: `{"round":1000,"round":1000,"signature":"` + published[1000] + `"}`},
 	"it answers with the latest round":    saying(21_000_000, published[21_000_000]),
 	"it calls another round's this":       saying(1000, published[1001]),

@@ -121,18 +121,3 @@ func TestATryThatWasAbandonedLeavesItToTheNext(t *testing.T) {
 		t.Error("the second try does not close the breaker")
 	}
 }
-
-func TestCallsInFlightAtOnceCountEachFailure(t *testing.T) {
-	b := steady()
-	states := make([]int, maxFailures+1)
-	for i := range states {
-		states[i], _ = b.enter(start)
-	}
-	b.succeed(states[0], start)
-	for _, state := range states[1:] {
-		b.fail(state, start)
-	}
-	if !b.isOpen(start) {
-		t.Errorf("%d calls at once have failed, and the breaker is not open", maxFailures)
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -19,7 +20,6 @@ import (
 
 	"flashsale/shared/clock"
 	"flashsale/shared/ledger/table"
-	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
@@ -255,70 +255,46 @@ func TestALedgerThatIsGivenNoClockAgesByTheWallClock(t *testing.T) {
 	}
 }
 
-// names returns every key that can be made of the parts, by kind. Numbers wrap to the
-// valid range.
-func names(saleID, user, seed string, n uint16, id uint64) map[string]table.Item {
-	shard := int(n) % sale.MaxShards
-	return map[string]table.Item{
-		"sale":    table.SaleKey(saleID),
-		"create":  table.CreateKey(saleID),
-		"listing": table.ListingKey(saleID),
-		"seed":    table.SeedKey(saleID, seed),
-		"receipt": table.SeedShardKey(saleID, seed, shard),
-		"stock":   table.StockKey(saleID, shard),
-		"claim":   table.ClaimKey(saleID, shard, user),
-		"order":   table.OrderKey(id),
+// No two keys are the same, whatever ids and users they are made of (P13).
+func TestKeysAreInjectiveAndBounded(t *testing.T) {
+	ids := []string{"s", "s-1", "1", "11", "CREATE", "SALE", strings.Repeat("i", sale.MaxID)}
+	users := []string{"s", "a#USER#b", "SALE", "1", "1#s", "é", "e\u0301", strings.Repeat("𠀀", sale.MaxUser)}
+	made := map[table.Identity]string{}
+	is := func(what string, key table.Item) {
+		id := table.IdentityOf(key)
+		if len(id.PK) > 2048 || len(id.SK) > 1024 || id.PK == "" || id.SK == "" {
+			t.Errorf("the key of %s, %q %q, is out of DynamoDB's bounds", what, id.PK, id.SK)
+		}
+		if made[id] != "" {
+			t.Errorf("%s and %s have the key %v", made[id], what, id)
+		}
+		made[id] = what
 	}
-}
-
-// parts are the inputs of which a kind of key is made.
-var parts = map[string]struct{ sale, user, seed, number, id bool }{
-	"sale":    {sale: true},
-	"create":  {sale: true},
-	"listing": {sale: true},
-	"seed":    {sale: true, seed: true},
-	"receipt": {sale: true, seed: true, number: true},
-	"stock":   {sale: true, number: true},
-	"claim":   {sale: true, number: true, user: true},
-	"order":   {id: true},
-}
-
-func FuzzKeysAreInjectiveAndBounded(f *testing.F) {
-	f.Add("s", "a#USER#b", "x", uint16(1), uint64(1), "s-a", "b", "x", uint16(11), uint64(2))
-	f.Add("a", "CREATE", "CREATE", uint16(0), uint64(7), "a", "SALE", "SALE", uint16(1000), uint64(7))
-	f.Add("a", "é", "1", uint16(1), uint64(1<<32|1), "a", "e\u0301", "1-1", uint16(1), uint64(1))
-	f.Fuzz(func(t *testing.T, sale1, user1, seed1 string, n1 uint16, id1 uint64, sale2, user2, seed2 string, n2 uint16, id2 uint64) {
-		for _, id := range []string{sale1, sale2, seed1, seed2} {
-			if !sale.ValidID(id) {
-				return
+	for _, id := range ids {
+		is("sale "+id, table.SaleKey(id))
+		is("creation "+id, table.CreateKey(id))
+		is("listing "+id, table.ListingKey(id))
+		for _, seed := range ids {
+			is("seed "+id+" "+seed, table.SeedKey(id, seed))
+		}
+		for _, user := range users {
+			is("guard "+id+" "+user, table.GroupGuardKey(id, user))
+		}
+		for _, n := range []int{0, 1, 11, 111, sale.MaxShards - 1} {
+			of := fmt.Sprint(id, " ", n)
+			is("stock "+of, table.StockKey(id, n))
+			for _, seed := range ids {
+				is("receipt "+of+" "+seed, table.SeedShardKey(id, seed, n))
+				is("step "+of+" "+seed, table.WithdrawalKey(id, seed, n))
+			}
+			for _, user := range users {
+				is("claim "+of+" "+user, table.ClaimKey(id, n, user))
 			}
 		}
-		if !sale.ValidUser(user1) || !sale.ValidUser(user2) {
-			return
-		}
-		first, second := names(sale1, user1, seed1, n1, id1), names(sale2, user2, seed2, n2, id2)
-		for kind1, k1 := range first {
-			id := table.IdentityOf(k1)
-			pk, sk := id.PK, id.SK
-			if len(pk) > 2048 || len(sk) > 1024 || pk == "" || sk == "" {
-				t.Errorf("%s key %q %q is out of DynamoDB's bounds", kind1, pk, sk)
-			}
-			for kind2, k2 := range second {
-				if id != table.IdentityOf(k2) {
-					continue
-				}
-				of := parts[kind1]
-				same := kind1 == kind2 &&
-					(!of.sale || sale1 == sale2) && (!of.user || user1 == user2) && (!of.seed || seed1 == seed2) &&
-					(!of.number || int(n1)%sale.MaxShards == int(n2)%sale.MaxShards) &&
-					(!of.id || orderid.String(id1) == orderid.String(id2))
-				if !same {
-					t.Errorf("%s of (%q %q %q %d %d) and %s of (%q %q %q %d %d) share the key %v", kind1, sale1, user1, seed1, n1, id1,
-						kind2, sale2, user2, seed2, n2, id2, id)
-				}
-			}
-		}
-	})
+	}
+	for _, id := range []uint64{1, 7, 1<<32 | 1, 1<<63 - 1} {
+		is(fmt.Sprint("order ", id), table.OrderKey(id))
+	}
 }
 
 func TestAnOldClaimIsDueAgainSoonEnoughForTheRepairBound(t *testing.T) {

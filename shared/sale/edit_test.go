@@ -15,15 +15,12 @@ func TestAnEditIsCheckedFieldByField(t *testing.T) {
 		want Code
 	}{
 		{"a pause is valid", Edit{SaleID: "moutai", At: now, Paused: &paused}, ""},
-		{"a past instant is valid", Edit{SaleID: "moutai", At: now.Add(-time.Hour), Paused: &paused}, ""},
 		{"an instant within a clock's error is valid", Edit{SaleID: "moutai", At: now.Add(MaxAhead), Paused: &paused}, ""},
-		{"a rescheduling is valid", Edit{SaleID: "moutai", At: now, OpensAt: opensAt, ClosesAt: closesAt}, ""},
 		{"the year 2000 is valid", Edit{SaleID: "moutai", At: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), Paused: &paused}, ""},
 		{"the year 1999", Edit{SaleID: "moutai", At: time.Date(1999, 12, 31, 23, 59, 59, 0, time.UTC), Paused: &paused}, InvalidRequest},
 		{"an invalid sale id", Edit{SaleID: "", At: now, Paused: &paused}, InvalidRequest},
 		{"an instant in the future", Edit{SaleID: "moutai", At: now.Add(MaxAhead + 1), Paused: &paused}, InvalidRequest},
 		{"no instant is valid", Edit{SaleID: "moutai", Paused: &paused}, ""},
-		{"an instant before 2000", Edit{SaleID: "moutai", At: time.UnixMilli(0), Paused: &paused}, InvalidRequest},
 		{"half a window", Edit{SaleID: "moutai", At: now, OpensAt: opensAt}, InvalidRequest},
 		{"the other half", Edit{SaleID: "moutai", At: now, ClosesAt: closesAt}, InvalidRequest},
 		{"a window backwards", Edit{SaleID: "moutai", At: now, OpensAt: closesAt, ClosesAt: opensAt}, InvalidRequest},

@@ -36,9 +36,7 @@ func TestACreationIsCheckedFieldByField(t *testing.T) {
 		{"the most shards are valid", func(c *Creation) { c.Stock, c.Shards = 1000, MaxShards }, ""},
 		{"the highest rate is valid", func(c *Creation) { c.OrdersPerSecond = MaxOrdersPerSecond }, ""},
 		{"a name of 200 characters is valid", func(c *Creation) { c.Name = strings.Repeat("台", MaxName) }, ""},
-		{"ten labels are valid", func(c *Creation) { c.Labels = "a,b,c,d,e,f,g,h,i,j" }, ""},
 		{"ten labels of 50 characters are valid", func(c *Creation) { c.Labels = tenLabels }, ""},
-		{"a label with a space is valid", func(c *Creation) { c.Labels = "campaign=双 十一" }, ""},
 		{"eleven labels", func(c *Creation) { c.Labels = "a,b,c,d,e,f,g,h,i,j,k" }, InvalidRequest},
 		{"labels of 512 bytes are valid", func(c *Creation) { c.Labels = Labels(bytesLong + "34567890") }, ""},
 		{"labels of 513 bytes", func(c *Creation) { c.Labels = Labels(bytesLong + "345678901") }, InvalidRequest},
@@ -111,8 +109,6 @@ func TestAnAdditionAndAWithdrawalAreCheckedFieldByField(t *testing.T) {
 		want Code
 	}{
 		{"a complete one is valid", Addition{SaleID: "moutai", SeedID: "second-batch", Stock: 50}, ""},
-		{"the largest one is valid", Addition{SaleID: "moutai", SeedID: "s", Stock: MaxStock}, ""},
-		{"one unit is valid", Addition{SaleID: "moutai", SeedID: "s", Stock: 1}, ""},
 		{"an invalid sale id", Addition{SaleID: "mou tai", SeedID: "s", Stock: 1}, InvalidRequest},
 		{"no seed id", Addition{SaleID: "moutai", SeedID: "", Stock: 1}, InvalidRequest},
 		{"a seed id with a separator", Addition{SaleID: "moutai", SeedID: "s#1", Stock: 1}, InvalidRequest},
