@@ -66,7 +66,7 @@ func (a Account) Limits(ctx context.Context, stack string) (l Limits, err error)
 	return l, nil
 }
 
-// deployed adds what the stack has so far: its parameters, and the warm throughput of its table.
+// deployed adds what the stack has so far: its parameters, and the warm throughput of a table of its own.
 func (a Account) deployed(ctx context.Context, stack string, l *Limits) error {
 	var found struct {
 		Stacks []struct {
@@ -83,7 +83,7 @@ func (a Account) deployed(ctx context.Context, stack string, l *Limits) error {
 			l.Deployed[p.ParameterKey] = p.ParameterValue
 		}
 		for _, o := range s.Outputs {
-			if o.OutputKey != "TableName" {
+			if o.OutputKey != "TableName" || l.Deployed["ExistingTable"] != "" {
 				continue
 			}
 			var described struct {

@@ -60,6 +60,12 @@ func TestLimitsComeFromTheServices(t *testing.T) {
 	if got, err := a.Limits(t.Context(), "shop"); err != nil || !cmp.Equal(want, got) {
 		t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(want, got))
 	}
+	// The stack gives an existing table no throughput, so that table's is nothing to compare with.
+	a.CLI = cli(t, strings.NewReplacer("LogLevel", "ExistingTable", "INFO", "shop-Ledger-1").Replace(answers))
+	want.Deployed, want.WarmReads, want.WarmWrites = map[string]string{"ExistingTable": "shop-Ledger-1"}, 0, 0
+	if got, err := a.Limits(t.Context(), "shop"); err != nil || !cmp.Equal(want, got) {
+		t.Errorf("with an existing table: %v (-want +got):\n%s", err, cmp.Diff(want, got))
+	}
 }
 
 func TestWhatTheAWSCLIDoesNotAnswerIsAnError(t *testing.T) {
