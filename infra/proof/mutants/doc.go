@@ -2,7 +2,4 @@
 // mutants, each with the test that must fail; the ledger's expressions without each of
 // their terms; and, by `make mutate`, the code of functions and shared with each operator
 // changed. A surviving mutant means that a promise is no longer tested.
-//
-// The named mutants replace exact text. When that text changes, the mutant must be
-// updated: an edit that no longer applies is a failure, not a pass.
 package mutants

@@ -35,15 +35,6 @@ var survivorsList string
 // random.
 const slowTests = "^(TestReleasingManyClaims|TestARecallOfManyOrders|TestTheLedgerOverAFakeFullOfContention)"
 
-// stagesOf returns which of a package's tests run in turn until a change is noticed. The first ones of the
-// ledger take a second, and notice most changes.
-func stagesOf(pkg string) []string {
-	if pkg == "./shared/ledger" {
-		return []string{"^TestTheLedgerOverTheFake$", "."}
-	}
-	return []string{"."}
-}
-
 // testsOf returns the package whose tests must notice a change of a package: the ledger's tests are those of
 // the packages below it, too.
 func testsOf(pkg string) string {
@@ -73,7 +64,10 @@ func TestEveryOperatorIsNeeded(t *testing.T) {
 				return
 			}
 			built := newBuilds(t, root, all)
-			tests := testsOf(pkg)
+			tests, stages := testsOf(pkg), []string{"."}
+			if tests == "./shared/ledger" { // these take a second, and notice most changes
+				stages = []string{"^TestTheLedgerOverTheFake$", "."}
+			}
 			binary := built.common[tests]
 			t.Run("operators", func(t *testing.T) {
 				start := time.Now()
@@ -94,7 +88,7 @@ func TestEveryOperatorIsNeeded(t *testing.T) {
 							defer os.Remove(own)
 						}
 						var out []byte
-						for _, s := range stagesOf(tests) {
+						for _, s := range stages {
 							if out, err = built.run(t, own, tests, number, s, patience); err != nil {
 								break
 							}
