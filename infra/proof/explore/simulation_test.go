@@ -64,9 +64,6 @@ func TestSimulation(t *testing.T) {
 					if len(r.Shown) == 0 {
 						continue
 					}
-					if *progress { // the test's own output comes at its end
-						fmt.Fprintf(os.Stderr, "seed %d: %d violations\n", n, r.Counts["violations"])
-					}
 					if t.Error(r.Report()); failed.Add(1) >= maxFailed {
 						return
 					}
