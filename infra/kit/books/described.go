@@ -116,8 +116,10 @@ func (k *kind) parts(of key) map[string]string {
 }
 
 var partForms = map[string]func(string) bool{
-	"sale": isID, "seed": isID, "group": isID, "user": isUser, "payment": isPayment, "order": isOrder, "shard": isIndex, "bucket": isIndex, "step": isIndex,
-	"page": func(s string) bool { return len(s) == 2 && strings.Trim(s, "0123456789abcdef") == "" }, "part": func(s string) bool { return len(s) == 1 && strings.Contains("0123", s) },
+	"sale": isID, "seed": isID, "group": isID, "user": isUser, "payment": isPayment, "order": isOrder,
+	"shard": isIndex, "bucket": isIndex, "step": isIndex,
+	"page":   func(s string) bool { return len(s) == 2 && strings.Trim(s, "0123456789abcdef") == "" },
+	"part":   func(s string) bool { return len(s) == 1 && "0" <= s && s <= "3" },
 	"number": func(s string) bool { return len(s) == 10 && s > "0000000000" && isIndex(strings.TrimLeft(s, "0")) },
 	"day": func(s string) bool {
 		_, err := time.Parse(time.DateOnly, s)
