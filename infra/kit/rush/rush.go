@@ -118,6 +118,9 @@ type Try struct {
 // nobody else.
 func (r *Rush) Run(ctx context.Context, done func()) {
 	r.slots, r.asks, r.Start = make(chan struct{}, r.InFlight), map[int]time.Duration{}, time.Now()
+	if r.Seen == nil {
+		r.Seen = func(Try) {}
+	}
 	var wg sync.WaitGroup
 	for i, b := range r.Crowd {
 		WaitUntil(ctx, r.Start.Add(b.At)) // without time left the others come, too, and get no answer
@@ -226,14 +229,8 @@ func (r *Rush) try(ctx context.Context, t Try) (_ Try, next time.Time) {
 			t.Outcome = AcceptedAgain
 		}
 	}
-	r.see(t)
+	r.Seen(t)
 	return t, next
-}
-
-func (r *Rush) see(t Try) {
-	if r.Seen != nil {
-		r.Seen(t)
-	}
 }
 
 // click repeats the request until there is a final answer.
@@ -253,7 +250,7 @@ func (r *Rush) click(ctx context.Context, i int) {
 			return
 		}
 	}
-	r.see(Try{Buyer: i, GaveUp: true})
+	r.Seen(Try{Buyer: i, GaveUp: true})
 	if r.Insists {
 		r.History.Unanswered(r.Crowd[i].User, fmt.Sprintf("%s after %d tries", t.Outcome, t.N))
 	}
@@ -278,7 +275,7 @@ func (r *Rush) Poll(ctx context.Context, i int) (order string) {
 			return t.Answer.Claim.OrderID
 		}
 	}
-	r.see(Try{Buyer: i, Poll: true, GaveUp: true})
+	r.Seen(Try{Buyer: i, Poll: true, GaveUp: true})
 	if r.Insists {
 		r.History.Report("P8", "%s did not see the order confirmed", user)
 	}

@@ -46,14 +46,6 @@ func claim(state, order string) client.Claim {
 	return client.Claim{ClaimID: "c", SaleID: "s", State: state, OrderID: order}
 }
 
-func taken() client.Answer {
-	return client.Answer{Status: http.StatusAccepted, RetryAfter: 2 * time.Second, Claim: claim("PENDING", "")}
-}
-
-func confirmed() client.Answer {
-	return client.Answer{Status: http.StatusOK, Claim: claim("CONFIRMED", "17")}
-}
-
 func refused(code string, status int, retryAfter time.Duration) client.Answer {
 	return client.Answer{Status: status, Code: code, RetryAfter: retryAfter}
 }
@@ -113,13 +105,13 @@ func TestABuyerWaitsForTheRetryAfter(t *testing.T) {
 			case 1:
 				return client.Answer{}, errors.New("connection reset")
 			}
-			return taken(), nil
+			return client.Answer{Status: http.StatusAccepted, RetryAfter: 2 * time.Second, Claim: claim("PENDING", "")}, nil
 		},
 		onStatus: func(n int, _ time.Duration) (client.Answer, error) {
 			if n == 0 {
 				return client.Answer{Status: http.StatusOK, RetryAfter: 4 * time.Second, Claim: claim("PENDING", "")}, nil
 			}
-			return confirmed(), nil
+			return client.Answer{Status: http.StatusOK, Claim: claim("CONFIRMED", "17")}, nil
 		},
 	}
 	_, h := rushed(t, s, 8, Buyer{User: "a", Clicks: 1})

@@ -82,16 +82,13 @@ func TestOverridesAreReadAsTheSAMCLIReadsThem(t *testing.T) {
 	}
 }
 
-func TestArgumentsAreReadBackUnchanged(t *testing.T) {
+// `make deploy` uses each line of the output as an argument of sam.
+func TestArgumentsHaveOneLineEachOrAreRefused(t *testing.T) {
 	e := Environment{Parameters: map[string]string{"B": `{"a":"b c"}`, "A": "", "C": "it's"}}
 	arguments, err := e.Arguments()
 	if diff := cmp.Diff([]string{`A=""`, `B="{\"a\":\"b c\"}"`, `C="it's"`}, arguments); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-}
-
-// `make deploy` uses each line of the output as an argument of sam.
-func TestAValueThatCannotBeExpressedOnOneLineIsRefused(t *testing.T) {
 	for _, value := range []string{`a\ b`, `a\"b`, `a\`, "x\n--no-confirm-changeset", "x\r"} {
 		e := Environment{Parameters: map[string]string{"A": value}}
 		if got, err := e.Arguments(); err == nil {

@@ -29,8 +29,8 @@ func (c *comparison) breaks(promise, format string, a ...any) {
 	c.found = append(c.found, books.Finding{Promise: promise, Text: fmt.Sprintf(format, a...)})
 }
 
-// Compare compares the answers with the stored sale, in which nothing is in progress and every
-// buyer has an answer. It returns only what Findings does not have.
+// Compare compares the answers with the stored sale, in which nothing is in progress, every
+// buyer has an answer and nobody else has bought. It returns only what Findings does not have.
 func (h *History) Compare(s *books.Sale) []books.Finding {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -50,13 +50,13 @@ func (h *History) Compare(s *books.Sale) []books.Finding {
 // stock compares the units with what was asked for and, if every buyer who wanted a unit must
 // have one, with the number of buyers.
 func (c *comparison) stock() {
-	if c.sale.Units > 0 && c.books.Seeded != c.sale.Units {
+	if c.books.Seeded != c.sale.Units {
 		c.breaks("P15", "%d units were seeded, but %d were asked for", c.books.Seeded, c.sale.Units)
 	}
-	if c.sale.Shards > 0 && len(c.books.Shards) != c.sale.Shards {
+	if len(c.books.Shards) != c.sale.Shards {
 		c.breaks("P2", "%d shards are stored, but %d were asked for", len(c.books.Shards), c.sale.Shards)
 	}
-	if want := min(c.sale.Units, int64(len(c.buyers))); c.sale.Own && c.sale.Steady && int64(len(c.books.Claims)) != want {
+	if want := min(c.sale.Units, int64(len(c.buyers))); c.sale.Steady && int64(len(c.books.Claims)) != want {
 		c.breaks("P1", "%d units were sold, not %d", len(c.books.Claims), want)
 	}
 }
@@ -74,9 +74,6 @@ func (c *comparison) claimed() {
 		if b.claim == "" && is.ClaimID != "" {
 			c.breaks("P5", "%s holds claim %s but never got it in an answer", user, is.ClaimID)
 		}
-	}
-	if !c.sale.Own {
-		return
 	}
 	for _, claim := range c.books.Claims {
 		if c.buyers[claim.User] == nil {

@@ -20,7 +20,7 @@ type Span struct{ From, Until time.Time }
 // Sale is what is known of a sale before its buyers come.
 type Sale struct {
 	Units  int64 // seeded, with what is added later; 0 if unknown
-	Shards int   // 0 if unknown
+	Shards int
 	// Own: it is open, and nobody but its buyers here has ever bought in it.
 	Own bool
 	// Steady: nothing is killed, and no units are added or come back. So a unit is left

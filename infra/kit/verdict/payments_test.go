@@ -30,7 +30,7 @@ func releasedBy(user, by string) books.Claim {
 // settledSale is a sale of 3 units of which ann paid one and cat got the one that bob did not
 // pay in time; dan cancelled. Bob has paid too late.
 func settledSale() (*History, *books.Sale) {
-	h := New(Sale{AsksForPayment: true})
+	h := New(Sale{Units: 3, Shards: 1, AsksForPayment: true})
 	for _, user := range []string{"ann", "bob", "cat", "dan"} {
 		h.Clicked(user, false, Span{}, client.Accepted, client.Answer{Claim: client.Claim{ClaimID: "c-" + user}})
 	}
