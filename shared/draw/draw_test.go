@@ -49,46 +49,6 @@ func TestALeafIsOfOneUserAndOneNonce(t *testing.T) {
 	}
 }
 
-func TestARollsDigestChangesWithEveryLeaf(t *testing.T) {
-	digest := func(leaves []Leaf) Digest {
-		leaves = slices.SortedFunc(slices.Values(leaves), Leaf.Compare)
-		var pages [Pages]Digest
-		for p := range pages {
-			var page []Leaf
-			for _, l := range leaves {
-				if int(l.Page()) == p {
-					page = append(page, l)
-				}
-			}
-			if err := Check(byte(p), page); err != nil {
-				t.Fatal(err)
-			}
-			pages[p] = PageDigest(page)
-		}
-		return RollDigest(&pages)
-	}
-	leaves := leavesOf(600)
-	whole := digest(leaves)
-	if shuffled := slices.Concat(leaves[300:], leaves[:300]); digest(shuffled) != whole {
-		t.Error("the digest depends on the order of the entries")
-	}
-	for i := range leaves {
-		if digest(slices.Concat(leaves[:i], leaves[i+1:])) == whole {
-			t.Errorf("the digest is the same without leaf %d", i)
-		}
-	}
-	if digest(leavesOf(601)) == whole {
-		t.Error("the digest is the same with another leaf")
-	}
-	var none [Pages]Digest
-	for p := range none {
-		none[p] = sha256.Sum256(nil)
-	}
-	if digest(nil) != RollDigest(&none) {
-		t.Error("the digest of an empty roll is not that of empty pages")
-	}
-}
-
 func TestAPageHasItsOwnLeavesInOrderAndEachOnce(t *testing.T) {
 	a, b, other := Leaf{7, 1}, Leaf{7, 2}, Leaf{8}
 	for _, tt := range []struct {

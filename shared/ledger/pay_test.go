@@ -13,7 +13,6 @@ import (
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/proof/ledgertest"
-	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
@@ -21,18 +20,6 @@ const (
 	payWithin = 30 * time.Minute // of ledgertest.World.OpenUnpaid
 	grace     = 2 * time.Minute
 )
-
-// lateRelease makes a pass over the sale in that environment.
-func lateRelease(w *ledgertest.World, l *ledger.Ledger) (ledger.ReleaseResult, error) {
-	w.T.Helper()
-	return lateReleaseWithin(w.Ctx, w, l)
-}
-
-func lateReleaseWithin(ctx context.Context, w *ledgertest.World, l *ledger.Ledger) (ledger.ReleaseResult, error) {
-	w.T.Helper()
-	listing := w.Listing()
-	return l.ReleaseDue(ctx, listing, grace)
-}
 
 func TestCallsOfAPaymentAndItsRefund(t *testing.T) {
 	w, db, _ := faulty(t)
@@ -202,7 +189,7 @@ func TestAPassWithoutEnoughTimeReleasesWhatItHasReadAndIsContinued(t *testing.T)
 			t.Errorf("%d calls with %d queries released %d claims, want several, at most 30, 60", calls, queries, total)
 		}
 		w.Settled(80)
-		if _, err := lateRelease(w, w.Environment()); err != nil {
+		if _, err := w.Environment().ReleaseDue(w.Ctx, w.Listing(), grace); err != nil {
 			t.Fatal(err)
 		}
 		var stock int64

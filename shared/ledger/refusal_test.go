@@ -125,17 +125,8 @@ func TestARefusalReadThatFailsLeavesTheRefusalAndTheTableAloneForASecond(t *test
 
 func TestARefusalReadDelaysARefusalByThreeTenthsOfASecondAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clock := clocktest.New()
-		db := newDB()
-		book := ledger.New(db, table, ledger.Options{Now: clock.Wall})
-		now := clock.Wall()
-		c := sale.Creation{SaleID: "moutai", Stock: 1, Shards: 1, OpensAt: now, ClosesAt: now.Add(time.Hour)}
-		if err := c.Check(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := book.Create(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
+		_, db := selling(t, time.Now(), 1)
+		book := ledger.New(db, table, ledger.Options{Now: clocktest.New().Wall}) // what is remembered stays fresh
 		for i := range 2 {
 			_, _ = book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: fmt.Sprint("user-", i)})
 		}

@@ -100,7 +100,7 @@ func (r *releaseSteps) pass(minute int, cut bool) {
 	defer func() { r.db.Fault = nil }()
 	ctx, cancel := context.WithTimeout(r.Ctx, 10*time.Second)
 	defer cancel()
-	if done, err := lateReleaseWithin(ctx, r.World, r.warm); cut && sale.CodeOf(err) != sale.Busy || !cut && err != nil || cut == done.Complete {
+	if done, err := r.warm.ReleaseDue(ctx, r.Listing(), grace); cut && sale.CodeOf(err) != sale.Busy || !cut && err != nil || cut == done.Complete {
 		r.T.Fatalf("minute %d, cut off %t: got %+v (%v)", minute, cut, done, err)
 	}
 }

@@ -70,6 +70,12 @@ func TestContentionInEveryPositionIsTriedAgainAndNeverMisread(t *testing.T) {
 			}
 		}
 	}
+	hooked := func(api ledger.API, hooks []dynamotest.Hook) ledger.API {
+		for _, hook := range hooks {
+			api = dynamotest.WithHook(api, hook)
+		}
+		return api
+	}
 	create := func(stock int64) call {
 		return func(w *ledgertest.World, api ledger.API) (any, error) {
 			return w.EnvironmentOver(api).Create(w.Ctx, w.Sale(stock, 2))
@@ -77,18 +83,12 @@ func TestContentionInEveryPositionIsTriedAgainAndNeverMisread(t *testing.T) {
 	}
 	add := func(units int64, hooks ...dynamotest.Hook) call {
 		return func(w *ledgertest.World, api ledger.API) (any, error) {
-			for _, hook := range hooks {
-				api = dynamotest.WithHook(api, hook)
-			}
-			return w.EnvironmentOver(api).Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: units})
+			return w.EnvironmentOver(hooked(api, hooks)).Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: units})
 		}
 	}
 	withdraw := func(units int64, hooks ...dynamotest.Hook) call {
 		return func(w *ledgertest.World, api ledger.API) (any, error) {
-			for _, hook := range hooks {
-				api = dynamotest.WithHook(api, hook)
-			}
-			return w.EnvironmentOver(api).Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: units})
+			return w.EnvironmentOver(hooked(api, hooks)).Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: units})
 		}
 	}
 	edit := func(e sale.Edit) call {
