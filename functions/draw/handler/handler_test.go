@@ -300,8 +300,8 @@ func TestADrainedDrawIsNotLedOn(t *testing.T) {
 		w.draws(1)
 		w.runUntil(opens.Add(30 * time.Second))
 		w.Confirm(w.Buy("user-0", "C1", "k"))
-		w.PayFor("user-0", "pi_1", 5)
-		w.PayFor("user-0", "pi_2", 5)
+		w.Pay("user-0", "pi_1", 5)
+		w.Pay("user-0", "pi_2", 5)
 		w.Until(testledger.DrawEnds.Add(ledger.DrainAfter))
 		if draws := w.run(); len(draws) != 1 {
 			t.Fatalf("before it is drained: %+v", draws)

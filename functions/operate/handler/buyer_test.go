@@ -75,8 +75,8 @@ func TestABuyersStoryHasWhatSupportMaySay(t *testing.T) {
 func TestAStoryTellsOfPaymentsRefundsAndRecalls(t *testing.T) {
 	selling(t, func(t *testing.T, f *function) {
 		f.told(t, "alice", "CONFIRMED", testledger.AlicesClaim, "your order is 406709376884146177, and it is not paid", accepted, confirmed, payBy)
-		f.Pay("pi_1", 149900)
-		f.Pay("pi_2", 149900)
+		f.Pay("alice", "pi_1", 149900)
+		f.Pay("alice", "pi_2", 149900)
 		paid := line{"2026-01-01T00:00:08.000Z", "paid: stripe#pi_1"}
 		due := line{"2026-01-01T00:00:08.000Z", "a refund is due: stripe#pi_2, 149900 CNY in minor units, because: other-payment"}
 		f.told(t, "alice", "PAID", testledger.AlicesClaim,

@@ -47,7 +47,7 @@ func TestACancellationThatIsRefused(t *testing.T) {
 		"an impossible user":   {httpapitest.User("a\nb"), confirmed, 400, sale.InvalidRequest, false},
 		"an impossible sale":   {httpapitest.Path("saleId", "a b"), confirmed, 400, sale.InvalidRequest, false},
 		"without a number yet": {nil, func(f *function) { f.sells(time.Hour) }, 409, sale.OrderPending, true},
-		"paid":                 {nil, func(f *function) { confirmed(f); f.Pay("pi_1", 149900) }, 409, sale.OrderPaid, true},
+		"paid":                 {nil, func(f *function) { confirmed(f); f.Pay("alice", "pi_1", 149900) }, 409, sale.OrderPaid, true},
 		"final":                {nil, func(f *function) { f.sells(0); f.confirms() }, 409, sale.NotCancellable, true},
 		"busy":                 {nil, func(f *function) { confirmed(f); f.Throttles() }, 503, sale.Busy, true},
 	} {

@@ -212,9 +212,9 @@ func TestAPaymentReportedByTheOtherKindOfEventIsRefusedUntilItIsRecorded(t *test
 			result string
 		}{
 			"not recorded":            {func(*function) {}, 400, "wrong-kind"},
-			"recorded":                {func(f *function) { f.Pay("pi_1", 149900) }, 200, "ignored"},
-			"paid by another payment": {func(f *function) { f.Pay("pi_2", 149900) }, 400, "wrong-kind"},
-			"recorded as a refund":    {func(f *function) { f.Cancel("alice"); f.Pay("pi_1", 149900) }, 200, "ignored"},
+			"recorded":                {func(f *function) { f.Pay("alice", "pi_1", 149900) }, 200, "ignored"},
+			"paid by another payment": {func(f *function) { f.Pay("alice", "pi_2", 149900) }, 400, "wrong-kind"},
+			"recorded as a refund":    {func(f *function) { f.Cancel("alice"); f.Pay("alice", "pi_1", 149900) }, 200, "ignored"},
 			"the table is busy":       {func(f *function) { f.Throttles() }, 503, "busy"},
 		} {
 			owing(t, func(t *testing.T, f *function) {
@@ -320,7 +320,7 @@ func TestAThinEventOfStripeIsRefusedWithWhatToChoose(t *testing.T) {
 func TestTheAnswerIsWhatTheLedgerSaysAndLeavesItsLine(t *testing.T) {
 	const paid, late = `{"outcome":"paid"}`, `{"outcome":"refund-due","reason":"released"}`
 	of := func(metadata string) string { return session(`"metadata":{` + metadata + `}`) }
-	pays := func(f *function) { f.Pay("pi_1", 149900) }
+	pays := func(f *function) { f.Pay("alice", "pi_1", 149900) }
 	type fields map[string]any // in the line, in addition to what every line has; nil takes one away, of an error it is the start
 	for name, tt := range map[string]struct {
 		before  func(*function)

@@ -91,7 +91,7 @@ func TestTheSameIdempotencyKeyGetsTheSameBodyByteForByte(t *testing.T) {
 		f.Confirm(ledger.ClaimRef{SaleID: "moutai", User: "bob", ClaimID: "CLAIM1"})
 		f.over(f.Ledger()) // another environment
 		isAccepted(t, f.invoke(t, t.Context(), purchase))
-		f.PayFor("bob", "pi_1", 1)
+		f.Pay("bob", "pi_1", 1)
 		f.SellOut()
 		f.Pause()
 		f.Edit(sale.Edit{ClosesAt: time.Now()})

@@ -17,7 +17,7 @@ import (
 func TestABuyerSeesTheOwnClaimAndOrderAndUntilWhenAndWhereToPay(t *testing.T) {
 	const until, where = "2026-01-01T01:00:06.000Z", "https://shop.example/pay?order=" + testledger.AlicesNumber
 	confirmed := func(f *function) { f.confirms() }
-	paid := func(f *function) { f.confirms(); f.Pay("pi_1", 149900) }
+	paid := func(f *function) { f.confirms(); f.Pay("alice", "pi_1", 149900) }
 	for _, tt := range []struct {
 		name      string
 		payWithin time.Duration
@@ -29,7 +29,7 @@ func TestABuyerSeesTheOwnClaimAndOrderAndUntilWhenAndWhereToPay(t *testing.T) {
 		{"pending", time.Hour, func(*function) {}, "PENDING", nil, false},
 		{"confirmed", time.Hour, confirmed, "CONFIRMED", map[string]any{"payBy": until, "paymentUrl": where}, false},
 		{"paid", time.Hour, paid, "PAID", map[string]any{"payBy": until}, false},
-		{"expired", time.Hour, func(f *function) { f.confirms(); f.Expire() }, "EXPIRED", map[string]any{"payBy": until}, false},
+		{"expired", time.Hour, func(f *function) { f.confirms(); time.Sleep(time.Hour); f.Release() }, "EXPIRED", map[string]any{"payBy": until}, false},
 		{"cancelled", time.Hour, func(f *function) { f.confirms(); f.Cancel("alice") }, "CANCELLED", map[string]any{"payBy": until}, false},
 		{"pending, in a sale without payment", 0, func(*function) {}, "PENDING", nil, true},
 		{"confirmed, in a sale without payment", 0, confirmed, "CONFIRMED", nil, true},
@@ -115,13 +115,14 @@ func TestABuyerSeesWhatBecomesOfPaymentsThatGoBack(t *testing.T) {
 				t.Errorf("%s: a claim without refunds shows %v", name, body["refunds"])
 			}
 		}
-		f.Pay("<pi_2>", 899)
+		f.Pay("alice", "<pi_2>", 899)
 		if _, _, err := f.Ledger().MarkRefunded(t.Context(), "moutai", "stripe#<pi_2>"); err != nil {
 			t.Fatal(err)
 		}
 		refundedAt := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
-		f.Expire()
-		f.Pay("pi_1", 149900)
+		time.Sleep(time.Hour)
+		f.Release()
+		f.Pay("alice", "pi_1", 149900)
 		f.over(f.Ledger()) // another environment
 		want := []any{
 			map[string]any{"payment": "stripe#<pi_2>", "reason": "amount", "amount": 899.0, "currency": "CNY", "refundedAt": refundedAt},

@@ -168,14 +168,8 @@ func (w *World) Confirm(refs ...ledger.ClaimRef) {
 	}
 }
 
-// Pay reports a payment by stripe of that reference and amount, in CNY, of Alice's order.
-func (w *World) Pay(reference string, amount int64) ledger.Settlement {
-	w.T.Helper()
-	return w.PayFor(Alice, reference, amount)
-}
-
-// PayFor reports a payment of another user's order.
-func (w *World) PayFor(user, reference string, amount int64) ledger.Settlement {
+// Pay reports a payment by stripe of that reference and amount, in CNY, of a user's order.
+func (w *World) Pay(user, reference string, amount int64) ledger.Settlement {
 	w.T.Helper()
 	done, err := w.Ledger().Pay(w.T.Context(), sale.Payment{
 		Provider: "stripe", Reference: reference, SaleID: SaleID, OrderID: w.Claim(user).OrderID, Amount: amount, Currency: "CNY",
@@ -190,13 +184,6 @@ func (w *World) PayFor(user, reference string, amount int64) ledger.Settlement {
 func (w *World) Cancel(user string) {
 	w.T.Helper()
 	w.must(w.Ledger().Cancel(w.T.Context(), SaleID, user))
-}
-
-// Expire releases what is due, an hour after now.
-func (w *World) Expire() {
-	w.T.Helper()
-	time.Sleep(time.Hour)
-	w.Release()
 }
 
 // Release releases what is due, without a grace.
