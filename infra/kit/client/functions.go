@@ -99,10 +99,6 @@ const (
 
 // Seed creates a sale through SeedFunction.
 func (c *Client) Seed(ctx context.Context, s Sale) error {
-	var made struct {
-		SaleID         string
-		Seeded, Shards int
-	}
 	request := map[string]any{
 		"action": "create", "saleId": s.ID, "name": s.Name, "stock": s.Stock, "shards": s.Shards,
 		"opensAt": s.OpensAt.UTC().Format(time.RFC3339Nano), "closesAt": s.ClosesAt.UTC().Format(time.RFC3339Nano),
@@ -114,11 +110,7 @@ func (c *Client) Seed(ctx context.Context, s Sale) error {
 		request["enterFrom"], request["enterUntil"] = s.EnterFrom.UTC().Format(time.RFC3339Nano), s.EnterUntil.UTC().Format(time.RFC3339Nano)
 		request["keepHours"] = int64(s.KeepFor / time.Hour)
 	}
-	err := c.Ask(ctx, SeedFunction, request, &made)
-	if err == nil && (made.SaleID != s.ID || made.Seeded != s.Stock || made.Shards != s.Shards) {
-		err = fmt.Errorf("SeedFunction answered that it created %+v", made)
-	}
-	if err != nil {
+	if err := c.Ask(ctx, SeedFunction, request, nil); err != nil {
 		return fmt.Errorf("create sale %s: %w", s.ID, err)
 	}
 	return nil
