@@ -159,20 +159,14 @@ func (w *world) isClosed(saleID string) bool {
 	return d.IsClosed()
 }
 
-// resume lets a paused sale go on.
-func (w *world) resume() {
-	w.T.Helper()
-	paused := false
-	w.Edit(sale.Edit{Paused: &paused})
-}
-
 // pausedUntil pauses the sale before the first call is due, and resumes it at that instant.
 func (w *world) pausedUntil(end time.Time) {
 	w.T.Helper()
 	w.runUntil(opens.Add(-time.Minute))
 	w.Pause()
 	w.Until(end)
-	w.resume()
+	paused := false
+	w.Edit(sale.Edit{Paused: &paused})
 }
 
 // failing makes the calls of that operation on keys with that text fail.

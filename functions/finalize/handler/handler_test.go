@@ -76,12 +76,12 @@ func TestEachBatchHasItsAnswerAndItsLine(t *testing.T) {
 			map[string]any{"messages": 2.0, "confirmed": 1.0, "failed": 1.0, "saleId": "moutai", "level": "ERROR", "error": `message "m0": newer-version: `}},
 		{"poison and two for a newer release", nil, []string{"poison", newer, newer}, []string{"m0", "m1", "m2"}, false, nil, sale.NewerVersion,
 			map[string]any{"messages": 3.0, "failed": 3.0, "level": "ERROR", "error": `message "m2": newer-version: `}},
-		{"a table that is busy for all", (*function).throttles, []string{order(alice), "null", order(bob)}, nil, true, nil, sale.Busy,
+		{"a table that is busy for all", (*function).Throttles, []string{order(alice), "null", order(bob)}, nil, true, nil, sale.Busy,
 			map[string]any{"messages": 3.0, "confirmed": 0.0, "failed": 3.0, "saleId": "moutai", "level": "WARN", "error": `message "m0": busy: `}},
 		{"a failure without a code, behind poison", func(f *function) { f.over(f.Nowhere()) }, []string{"poison", order(bob)},
 			nil, true, nil, sale.Internal,
 			map[string]any{"messages": 2.0, "confirmed": 0.0, "failed": 2.0, "saleId": "moutai", "level": "ERROR", "error": `message "m1": internal: `}},
-		{"a panic", (*function).burns, []string{order(alice), order(bob)}, nil, true, nil, sale.Internal,
+		{"a panic", (*function).Burns, []string{order(alice), order(bob)}, nil, true, nil, sale.Internal,
 			map[string]any{"messages": 2.0, "failed": 2.0, "saleId": "moutai", "level": "ERROR", "error": "panic: " + testledger.ErrFire}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -102,9 +102,6 @@ func TestEachBatchHasItsAnswerAndItsLine(t *testing.T) {
 		})
 	}
 }
-
-func (f *function) throttles() { f.Throttles() }
-func (f *function) burns()     { f.Burns() }
 
 // isLine checks the line of the last batch.
 func isLine(t *testing.T, f *function, outcome sale.Code, more map[string]any) {

@@ -181,11 +181,11 @@ func TestASoldOutSaleSaysWhetherUnitsMayReturn(t *testing.T) {
 		change    func(*function)
 		want      bool
 	}{
-		{"sold out", time.Hour, (*function).sellsOut, true},
-		{"without payment", 0, (*function).sellsOut, false},
+		{"sold out", time.Hour, (*function).SellOut, true},
+		{"without payment", 0, (*function).SellOut, false},
 		{"units left", time.Hour, func(*function) {}, false},
-		{"closed", time.Hour, func(f *function) { f.sellsOut(); f.Edit(sale.Edit{ClosesAt: time.Now()}) }, false},
-		{"paused", time.Hour, func(f *function) { f.sellsOut(); f.Pause() }, false},
+		{"closed", time.Hour, func(f *function) { f.SellOut(); f.Edit(sale.Edit{ClosesAt: time.Now()}) }, false},
+		{"paused", time.Hour, func(f *function) { f.SellOut(); f.Pause() }, false},
 	} {
 		in(t, func(t *testing.T, f *function) {
 			f.Open(paidWithin(tt.payWithin))
@@ -200,5 +200,3 @@ func TestASoldOutSaleSaysWhetherUnitsMayReturn(t *testing.T) {
 		})
 	}
 }
-
-func (f *function) sellsOut() { f.SellOut() }

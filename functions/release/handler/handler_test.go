@@ -2,12 +2,12 @@ package handler
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"testing"
 	"time"
 
 	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/kit/testledger"
 	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
@@ -147,14 +147,11 @@ func TestAPassIsALineWithTheFiguresThatAlarmsWatch(t *testing.T) {
 	})
 }
 
-// slow is a book whose sale is busy when that much of its time is left.
-type slow struct{ left time.Duration }
-
-func (slow) Listings(context.Context) ([]ledger.Listing, error) {
-	return []ledger.Listing{{SaleID: "moutai", PayWithin: payWithin}}, nil
+// slow is a ledger whose sales are busy when that much of their time is left.
+type slow struct {
+	Book
+	left time.Duration
 }
-
-func (slow) Listing(context.Context, string) (ledger.Listing, error) { panic("not named") }
 
 func (s slow) ReleaseDue(ctx context.Context, _ ledger.Listing, _ time.Duration) (ledger.ReleaseResult, error) {
 	end, _ := ctx.Deadline()
@@ -165,10 +162,9 @@ func (s slow) ReleaseDue(ctx context.Context, _ ledger.Listing, _ time.Duration)
 func TestABusyTableIsAFailureUnlessTheTimeIsNearlyUp(t *testing.T) {
 	for left, fails := range map[time.Duration]bool{300 * time.Millisecond: false, 301 * time.Millisecond: true} {
 		in(t, func(t *testing.T, w *world) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			_, err := New(slow{left}, grace, telemetry.New(&w.Log, "release", clock.Wall)).Handle(ctx, json.RawMessage(`{}`))
-			if (err != nil) != fails {
+			w.open("moutai", 1, 1, payWithin)
+			h := New(slow{w.Ledger(), left}, grace, telemetry.New(&w.Log, "release", clock.Wall))
+			if _, err := testledger.Invoke(&w.Scheduled, h.Handle, `{}`, time.Minute); (err != nil) != fails {
 				t.Errorf("with %v left: %v", left, err)
 			}
 		})
