@@ -32,7 +32,14 @@ func TestTheBreakerOpensAfterFiveFailuresInARow(t *testing.T) {
 		}
 		b.succeed(state, start)
 	}
-	fail(t, b, maxFailures, start)
+	atOnce := make([]int, maxFailures+1)
+	for i := range atOnce {
+		atOnce[i], _ = b.enter(start)
+	}
+	b.succeed(atOnce[0], start)
+	for _, state := range atOnce[1:] {
+		b.fail(state, start)
+	}
 	for _, after := range []time.Duration{0, firstPause - 1} {
 		if _, ok := b.enter(start.Add(after)); ok || !b.isOpen(start.Add(after)) {
 			t.Errorf("not open %s after the fifth failure", after)

@@ -139,16 +139,14 @@ func audited(w *ledgertest.World, l *ledger.Ledger) error {
 
 func always(*ledgertest.World, *dynamotest.DB) bool { return true }
 
-// inThreeSales is an operation on three sales of a group, in each of which there are so many orders.
+// inThreeSales is an operation on three sales, of which each is prepared by then, unless that is nil.
 func inThreeSales(key string, then func(w *ledgertest.World, c sale.Creation), operate func(*ledgertest.World, *ledger.Ledger) error, isDone func(*ledgertest.World, *dynamotest.DB) bool) many {
 	return many{
 		prepare: func(w *ledgertest.World, db *dynamotest.DB) string {
 			db.PageBytes = 100 // a listing is a page
 			for _, id := range []string{"a", "b", "c"} {
 				c := w.Sale(3, 1)
-				if c.SaleID = id; then == nil {
-					c.LimitGroup = "shoe"
-				}
+				c.SaleID = id
 				w.Create(c)
 				if then != nil {
 					then(w, c)
