@@ -37,7 +37,7 @@ type function struct {
 func in(t *testing.T, test func(t *testing.T, f *function)) {
 	t.Helper()
 	testledger.Run(t, func(w *testledger.World) {
-		f := &function{World: w}
+		f := &function{World: w, Function: httpapitest.Function{Service: "finalize", Counts: "batches"}}
 		w.Open()
 		w.Buy(alice.User, alice.ClaimID, "")
 		w.Buy(bob.User, bob.ClaimID, "")

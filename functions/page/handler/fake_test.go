@@ -27,7 +27,7 @@ type function struct {
 
 func newFunction(t *testing.T, look ...Look) *function {
 	t.Helper()
-	f := &function{}
+	f := &function{Function: httpapitest.Function{Service: "page", Counts: "pages"}}
 	var err error
 	if f.handler, err = New(assets.Files, signIn, append(look, Look{})[0], telemetry.New(&f.Log, "page", clock.Wall)); err != nil {
 		t.Fatal(err)

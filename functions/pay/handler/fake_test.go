@@ -54,7 +54,7 @@ func in(t *testing.T, test func(t *testing.T, f *function), settings ...string) 
 		if err != nil {
 			w.T.Fatal(err)
 		}
-		f := &function{World: w, providers: providers}
+		f := &function{World: w, providers: providers, Function: httpapitest.Function{Service: "pay", Counts: "payments"}}
 		f.over(w.Ledger())
 		test(w.T, f)
 	})

@@ -38,7 +38,7 @@ type function struct {
 func in(t *testing.T, test func(t *testing.T, f *function)) {
 	t.Helper()
 	testledger.Run(t, func(w *testledger.World) {
-		f := &function{World: w}
+		f := &function{World: w, Function: httpapitest.Function{Service: "query", Counts: "queries"}}
 		f.over(w.Ledger())
 		test(w.T, f)
 	})

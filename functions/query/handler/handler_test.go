@@ -198,17 +198,6 @@ func TestSomebodyElsesOrderIsLikeNoOrder(t *testing.T) {
 // fields are members of a line.
 type fields map[string]any
 
-// isLine checks the line of the last request; of an error want has the start.
-func isLine(t *testing.T, f *function, outcome sale.Code, more fields) {
-	t.Helper()
-	want := map[string]any{
-		"level": "INFO", "message": "query", "service": "query", "coldStart": true,
-		"outcome": string(outcome), "result": string(outcome), "queries": 1.0,
-	}
-	maps.Copy(want, more)
-	f.IsLine(t, want, map[string]string{"queries": "Count by service, result"})
-}
-
 func TestEveryAnswerLeavesItsLine(t *testing.T) {
 	for fixture, want := range map[string]fields{
 		"query-sale.json":  {"route": salePath, "saleId": "moutai"},
@@ -220,7 +209,7 @@ func TestEveryAnswerLeavesItsLine(t *testing.T) {
 			if r := f.Ask(t, t.Context(), event(t, fixture, telemetrytest.Confide)); r.StatusCode != 200 {
 				t.Errorf("%s: %d", fixture, r.StatusCode)
 			}
-			isLine(t, f, "ok", want)
+			f.IsLine(t, "", want, nil)
 		}, inGroup)
 	}
 }
@@ -268,7 +257,7 @@ func TestRefusalsOfTheQueries(t *testing.T) {
 				}
 				want := fields{"route": routes[tt.fixture], "error": fmt.Sprintf("%s: %s", tt.code, body["detail"])}
 				maps.Copy(want, tt.line)
-				isLine(t, f, tt.code, want)
+				f.IsLine(t, tt.code, want, nil)
 			})
 		})
 	}
@@ -308,7 +297,7 @@ func TestAFaultIsBusyOrInternalAndTellsNothing(t *testing.T) {
 					want["result"] = "internal"
 				}
 				maps.Copy(want, tt.line)
-				isLine(t, f, tt.outcome, want)
+				f.IsLine(t, tt.outcome, want, nil)
 			}, inGroup)
 		})
 	}

@@ -33,7 +33,7 @@ func in(t *testing.T, test func(t *testing.T, f *function)) {
 	t.Helper()
 	testledger.Run(t, func(w *testledger.World) {
 		time.Sleep(24 * time.Hour)
-		f := &function{World: w}
+		f := &function{World: w, Function: httpapitest.Function{Service: "seed", Counts: "seedings"}}
 		f.over(w.Ledger())
 		test(w.T, f)
 	})

@@ -18,6 +18,7 @@ import (
 
 	"flashsale/shared/httpapi"
 	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
 	"flashsale/shared/telemetry/telemetrytest"
 )
 
@@ -27,7 +28,9 @@ type Function struct {
 	Handler interface {
 		Invoke(context.Context, []byte) ([]byte, error)
 	}
-	Log bytes.Buffer
+	// Service is the function's name in its log, and Counts the metric that counts its events.
+	Service, Counts string
+	Log             bytes.Buffer
 }
 
 // Invoke runs one event, which must log exactly one line of JSON.
@@ -69,20 +72,28 @@ func (f *Function) Logged(t *testing.T, name string) any {
 	return fields[name]
 }
 
-// IsLine checks the last event's whole line and its metrics, and that it tells no private
-// data. Of an error want has the start; what is nil in want must be missing.
-func (f *Function) IsLine(t *testing.T, want map[string]any, metrics map[string]string) {
+// IsLine checks the last event's whole line, and that it tells no private data. The line is that
+// of a cold start, and its event has that outcome, "" if it succeeded; more has what is different
+// or comes on top. Of an error more has the start; what is nil in more must be missing. Metrics are
+// those beside the one that counts events.
+func (f *Function) IsLine(t *testing.T, outcome sale.Code, more map[string]any, metrics map[string]string) {
 	t.Helper()
+	result := telemetry.Outcome(outcome)
+	want := map[string]any{
+		"level": "INFO", "message": f.Service, "service": f.Service, "coldStart": true, "outcome": result, "result": result, f.Counts: 1.0,
+	}
+	maps.Copy(want, more)
+	counted := map[string]string{f.Counts: "Count by service, result"}
+	maps.Copy(counted, metrics)
 	line, err := telemetrytest.Parse(f.Log.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}
-	want = maps.Clone(want)
 	maps.DeleteFunc(want, func(_ string, value any) bool { return value == nil })
 	if start, told := want["error"].(string); told && strings.HasPrefix(fmt.Sprint(line.Fields["error"]), start) {
 		want["error"] = line.Fields["error"]
 	}
-	if diff := line.Diff(want, metrics); diff != "" {
+	if diff := line.Diff(want, counted); diff != "" {
 		t.Errorf("line (-want +got):\n%s", diff)
 	}
 	if told := telemetrytest.Told(f.Log.Bytes()); told != nil {
