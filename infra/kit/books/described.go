@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"regexp"
@@ -249,15 +248,38 @@ func (f *fields) together(names ...string) {
 	}
 }
 
-// reader returns what reads the items of a kind into the fields of a T that are called like the attributes or
-// the parts of the key, in whatever case; one that is missing or has another form leaves its field zero. The rest of what is documented
-// is checked by check.
-func reader[T any](name string, check func(*fields, *T)) func(item) (T, string) {
-	var kind *kind
+// pick returns which of some kinds an item is: the first that has its key and all its attributes, or else
+// the first that has its key.
+func pick(kinds []*kind, it item) *kind {
+	hasKey := func(k *kind) bool { return k.parts(keyOf(it)) != nil }
+	i := slices.IndexFunc(kinds, func(k *kind) bool { return hasKey(k) && len(k.unknown(it)) == 0 })
+	if i < 0 {
+		i = slices.IndexFunc(kinds, hasKey)
+	}
+	return kinds[max(i, 0)]
+}
+
+// unknown are the attributes of an item that such a one does not have.
+func (k *kind) unknown(it item) (names []string) {
+	for name := range it {
+		isIt := func(a attribute) bool { return a.name == name }
+		if name != "pk" && name != "sk" && !slices.ContainsFunc(k.attributes, isIt) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// reader returns what reads the items of a kind, or of several, separated by commas, into the fields of a T that are called like the
+// attributes or the parts of the key, in whatever case; one that is missing or has another form leaves its field zero. The rest of what is
+// documented is checked by check.
+func reader[T any](names string, check func(*fields, *T)) func(item) (T, string) {
+	var kinds []*kind
 	for _, all := range described {
 		for _, k := range all {
-			if k.name == name {
-				kind = k
+			if slices.Contains(strings.Split(names, ", "), k.name) {
+				kinds = append(kinds, k)
 			}
 		}
 	}
@@ -268,7 +290,11 @@ func reader[T any](name string, check func(*fields, *T)) func(item) (T, string) 
 		}
 	}
 	return func(it item) (to T, problem string) {
-		f, v, known := &fields{item: it, parts: kind.parts(keyOf(it))}, reflect.ValueOf(&to).Elem(), 2 // pk and sk
+		kind := kinds[0]
+		if len(kinds) > 1 {
+			kind = pick(kinds, it)
+		}
+		f, v := &fields{item: it, parts: kind.parts(keyOf(it))}, reflect.ValueOf(&to).Elem()
 		f.failIf(f.parts == nil, "its key is not that of such an item")
 		for part, text := range f.parts {
 			if place := places[part]; place != nil {
@@ -280,20 +306,14 @@ func reader[T any](name string, check func(*fields, *T)) func(item) (T, string) 
 				f.failIf(!a.isOptional, a.name+" is missing")
 				continue
 			}
-			known++
 			value, ok := a.read(it[a.name])
 			f.failIf(!ok, a.name+" is not "+a.form)
 			if place := places[strings.ToLower(a.name)]; ok && place != nil {
 				set(v.FieldByIndex(place), value)
 			}
 		}
-		if known != len(it) {
-			isKnown := func(name string) bool {
-				return name == "pk" || name == "sk" || slices.ContainsFunc(kind.attributes, func(a attribute) bool { return a.name == name })
-			}
-			unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(it)), isKnown)
-			f.failIf(true, "has attributes that are not documented: "+strings.Join(unknown, ", "))
-		}
+		unknown := kind.unknown(it)
+		f.failIf(len(unknown) > 0, "has attributes that are not documented: "+strings.Join(unknown, ", "))
 		check(f, &to)
 		return to, f.problem
 	}

@@ -6,9 +6,6 @@ import (
 	"fmt"
 )
 
-// ErrNoDrawing means that a sale has no draw.
-var ErrNoDrawing = errors.New("the sale has no draw")
-
 // Drawing reads what only the operator has of a draw: who entered. It judges
 // nothing, and holds one page of users at a time.
 type Drawing struct {
@@ -19,26 +16,18 @@ type Drawing struct {
 	saleID string
 }
 
-// OpenDrawing finds the draw of a sale. It fails with ErrNoSale and ErrNoDrawing.
+// OpenDrawing finds the draw of a sale.
 func OpenDrawing(ctx context.Context, db DynamoDB, name, saleID string) (*Drawing, error) {
-	if !isID(saleID) {
-		return nil, ErrNoSale
-	}
-	d := &Drawing{table: &table{db: db, name: name, sleep: sleep}, saleID: saleID}
-	header, secret := key{"SALE#" + saleID, "SALE"}, key{"DRAWKEY#" + saleID, "KEY"}
-	found, err := d.table.get(ctx, []key{header, secret})
+	t := &table{db: db, name: name, sleep: sleep}
+	it, err := one(ctx, t, key{"DRAWKEY#" + saleID, "KEY"})
 	if err != nil {
 		return nil, err
 	}
-	if found[header] == nil {
-		return nil, ErrNoSale
-	}
-	leafKey, problem := readLeafKey(found[secret])
+	secret, problem := readLeafKey(it)
 	if problem != "" {
-		return nil, ErrNoDrawing
+		return nil, errors.New("the table has no such draw")
 	}
-	d.LeafKey = leafKey.LeafKey
-	return d, nil
+	return &Drawing{LeafKey: secret.LeafKey, table: t, saleID: saleID}, nil
 }
 
 // Entrants reports the users whose leaves begin with a byte, in parts, in no order that matters.

@@ -231,7 +231,7 @@ func TestADrawThatWasTamperedWithIsFound(t *testing.T) {
 		}, "P27", "lies in page 00, where nobody looks for it"},
 		{"a unit that is gone", func(all items) { all.set(shardKey(0), "stock", number("0")).set(shardKey(1), "stock", number("0")) }, "P30", "1 people of call 3 have not bought, but only 0 units are left for them"},
 		{"an edit of the calls that no operator made", func(all items) { all.add(saleKey, "operatedAt", 1) }, "P32", "but by its trail it is"},
-		{"a listing that the draw function passes over", func(all items) { all.set(listingKey, "draw", nil) }, "P31", "the draw function goes by the list"},
+		{"a listing that the draw function passes over", func(all items) { all.set(listingKey, "draw", nil) }, "P31", "the list of sales says draw false, the sale true"},
 		{"a draw in a sale that has none", func(all items) {
 			all.drop(saleKey, "enterFrom", "enterUntil", "keepHours", "beginsAt", "endsAt", "call", "openCall", "operatedAt")
 		}, "P13", "is of a draw, and the sale has none"},

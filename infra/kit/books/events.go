@@ -52,39 +52,16 @@ type EventReport struct {
 // equal if a 64-bit hash of them is: of two million events, two different ones are with a
 // probability of one in ten million.
 func CheckEvents(ctx context.Context, db DynamoDB, name, path, saleID string, o Options) (*EventReport, error) {
+	if saleID != "" && !isID(saleID) {
+		return nil, errNoID
+	}
 	o.setDefaults()
 	c := &eventCheck{
-		Options: o, source: &table{db: db, name: name, sleep: o.Sleep}, saleID: saleID, known: map[string]saleItem{},
-		file: &eventFile{path: path, saleID: saleID, seed: maphash.MakeSeed()}, published: map[uint64]bool{}, lost: map[string]bool{}, erased: map[string]event{},
-		r: EventReport{Findings: []Finding{}},
+		Options: o, source: &table{db: db, name: name, sleep: o.Sleep}, path: path, saleID: saleID, seed: maphash.MakeSeed(), overdue: o.Now().Add(-o.Overdue),
+		known: map[string]saleItem{}, published: map[uint64]bool{}, lost: map[string]bool{}, erased: map[string]event{}, r: EventReport{Findings: []Finding{}},
 	}
-	return c.run(ctx)
-}
-
-type eventCheck struct {
-	Options
-	source
-	saleID string
-	file   *eventFile
-	// known holds the items of the sales that were read.
-	known     map[string]saleItem
-	r         EventReport
-	claims    int64
-	seeded    int64            // in the sales that were read
-	overdue   time.Time        // until when the events were to be in the file
-	published map[uint64]bool  // the events in the file by hash, and whether the table stands for them
-	lost      map[string]bool  // by id, events that the file should have and has not
-	erased    map[string]event // by id, those of erased users
-	found     int64            // findings, with those that are not in the report
-}
-
-func (c *eventCheck) run(ctx context.Context) (*EventReport, error) {
-	if c.saleID != "" && !isID(c.saleID) {
-		return nil, fmt.Errorf("%w: a sale's id is 1 to 64 characters of A-Z, a-z, 0-9, _ and -", ErrNoSale)
-	}
-	c.overdue = c.Now().Add(-c.Overdue)
 	lines := int64(0)
-	end, err := c.file.each(0, func(l line) {
+	end, err := c.lines(0, func(l line) {
 		lines++
 		c.published[l.sum] = false
 	})
@@ -100,7 +77,7 @@ func (c *eventCheck) run(ctx context.Context) (*EventReport, error) {
 			return nil, err
 		}
 	}
-	if _, err := c.file.each(end, c.judge); err != nil {
+	if _, err := c.lines(end, c.judge); err != nil {
 		return nil, err
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.lost)) {
@@ -113,6 +90,23 @@ func (c *eventCheck) run(ctx context.Context) (*EventReport, error) {
 		c.r.Findings = append(c.r.Findings, Finding{"P26", fmt.Sprintf("and %d more", more)})
 	}
 	return &c.r, nil
+}
+
+type eventCheck struct {
+	Options
+	source
+	path, saleID string // the file; the sale whose events count, "" for all
+	seed         maphash.Seed
+	// known holds the items of the sales that were read.
+	known     map[string]saleItem
+	r         EventReport
+	claims    int64
+	seeded    int64            // in the sales that were read
+	overdue   time.Time        // until when the events were to be in the file
+	published map[uint64]bool  // the events in the file by hash, and whether the table stands for them
+	lost      map[string]bool  // by id, events that the file should have and has not
+	erased    map[string]event // by id, those of erased users
+	found     int64            // findings, with those that are not in the report
 }
 
 // sales are the sales to read; "" stands for the refunds of unknown orders.
@@ -139,10 +133,7 @@ func (c *eventCheck) readSale(ctx context.Context, saleID string) error {
 			return err
 		}
 		listing, err := one(ctx, c, key{"SALES", saleID})
-		if err != nil {
-			return err
-		}
-		if err := cmp.Or(readable(listing), c.expectOf(listing)); err != nil {
+		if err := cmp.Or(err, readable(listing), c.expectOf(listing)); err != nil {
 			return err
 		}
 		for bucket := range s.Buckets {
@@ -164,6 +155,7 @@ func (c *eventCheck) readSale(ctx context.Context, saleID string) error {
 // readItem reads the sale's own item. It is zero if the events cannot be known by it, which is a finding.
 func (c *eventCheck) readItem(ctx context.Context, saleID string) (s saleItem, err error) {
 	it, err := one(ctx, c, key{"SALE#" + saleID, "SALE"})
+	err = cmp.Or(err, readable(it))
 	switch {
 	case err != nil:
 		return s, err
@@ -172,9 +164,6 @@ func (c *eventCheck) readItem(ctx context.Context, saleID string) (s saleItem, e
 		return s, nil
 	case it == nil:
 		return s, fmt.Errorf("%w: %s", ErrNoSale, saleID)
-	}
-	if err := readable(it); err != nil {
-		return s, err
 	}
 	s, problem := readSale(it)
 	if c.malformed(it, problem) {
@@ -267,7 +256,7 @@ func (c *eventCheck) find(format string, args ...any) {
 // expect looks for an event that must have been published.
 func (c *eventCheck) expect(e event) {
 	c.r.Expected++
-	sum := e.sum(c.file.seed)
+	sum := e.sum(c.seed)
 	if user, _ := e.members["user"].(string); isErased(user) {
 		c.erased[e.id()] = e // also if it was published again since: the one of before is in the file, too
 	}
@@ -312,7 +301,7 @@ func (c *eventCheck) isErased(l line) bool {
 	}
 	e.members = maps.Clone(e.members)
 	e.members["user"] = l.members["user"]
-	return e.sum(c.file.seed) == l.sum
+	return e.sum(c.seed) == l.sum
 }
 
 // isPast reports whether an event is of an occasion that the sale may have had and that
@@ -331,10 +320,10 @@ func (c *eventCheck) isPast(l line) bool {
 	case l.kind == "SaleSoldOut" && of == l.kind+":"+saleID:
 		version, err := strconv.ParseInt(suffix, 10, 64)
 		return err == nil && version >= 1 && (version < s.Version || version == s.Version && len(s.Empty) >= s.Shards) &&
-			!occurred.After(c.Now().Add(skew)) && soldOutEvent(saleID, s.Labels, suffix, occurred.UnixMilli()).sum(c.file.seed) == l.sum
+			!occurred.After(c.Now().Add(skew)) && soldOutEvent(saleID, s.Labels, suffix, occurred.UnixMilli()).sum(c.seed) == l.sum
 	case l.kind == "SaleDrained":
 		e := drainedEvent(saleID, s.Labels, occurred.UnixMilli())
-		return s.Version > 1 && !e.at.After(c.Now().Add(skew)) && e.sum(c.file.seed) == l.sum
+		return s.Version > 1 && !e.at.After(c.Now().Add(skew)) && e.sum(c.seed) == l.sum
 	}
 	return false
 }
@@ -431,12 +420,6 @@ func soldOutEvent(saleID, labels, version string, at int64) event {
 	return newEvent("SaleSoldOut", saleID+":"+version, saleID, labels, at, map[string]any{})
 }
 
-// eventFile is a file of published events.
-type eventFile struct {
-	path, saleID string // only the events of that sale count; "": all
-	seed         maphash.Seed
-}
-
 // line is one event of the file.
 type line struct {
 	event
@@ -447,10 +430,10 @@ type line struct {
 
 func (e event) sum(seed maphash.Seed) uint64 { return maphash.Bytes(seed, e.text()) }
 
-// each reads the complete lines up to a byte, to the end of the file if that is 0, and returns
+// lines reads the complete lines of the file up to a byte, to its end if that is 0, and returns
 // where they end. A line is complete if it ends with a line feed.
-func (f *eventFile) each(to int64, do func(line)) (end int64, err error) {
-	file, err := os.Open(f.path)
+func (c *eventCheck) lines(to int64, do func(line)) (end int64, err error) {
+	file, err := os.Open(c.path)
 	if err != nil {
 		return 0, fmt.Errorf("read events: %w", err)
 	}
@@ -467,7 +450,7 @@ func (f *eventFile) each(to int64, do func(line)) (end int64, err error) {
 		}
 		number++
 		end += int64(len(text))
-		if l, ours := f.line(text); ours {
+		if l, ours := c.line(text); ours {
 			l.number = number
 			do(l)
 		}
@@ -476,7 +459,7 @@ func (f *eventFile) each(to int64, do func(line)) (end int64, err error) {
 }
 
 // line reads one line. ours is false for an event of another source or sale.
-func (f *eventFile) line(text []byte) (l line, ours bool) {
+func (c *eventCheck) line(text []byte) (l line, ours bool) {
 	var envelope struct {
 		Source string         `json:"source"`
 		Kind   string         `json:"detail-type"`
@@ -489,13 +472,13 @@ func (f *eventFile) line(text []byte) (l line, ours bool) {
 		err = errors.New("there is more than one value")
 	}
 	if err != nil {
-		l.problem, l.sum = fmt.Sprintf("%v: %.100q", err, text), maphash.Bytes(f.seed, text)
+		l.problem, l.sum = fmt.Sprintf("%v: %.100q", err, text), maphash.Bytes(c.seed, text)
 		return l, true
 	}
-	if envelope.Source != "flashsale" || f.saleID != "" && envelope.Detail["saleId"] != f.saleID {
+	if envelope.Source != "flashsale" || c.saleID != "" && envelope.Detail["saleId"] != c.saleID {
 		return l, false
 	}
 	l.event = event{kind: envelope.Kind, members: envelope.Detail}
-	l.sum = l.event.sum(f.seed)
+	l.sum = l.event.sum(c.seed)
 	return l, true
 }

@@ -73,7 +73,6 @@ var readSales = reader("group", func(f *fields, g *groupItem) {
 // readGroup compares the sale with its group.
 func (p *pass) readGroup(ctx context.Context) error {
 	h, group := &p.after, p.lasting().LimitGroup
-	p.findIf(h.hasSale && h.hasCreate && h.sale.LimitGroup != h.create.LimitGroup, "P15", "sale group", "the sale is of group %q, but was created in %q", h.sale.LimitGroup, h.create.LimitGroup)
 	if group == "" {
 		return nil
 	}

@@ -157,17 +157,7 @@ type stepItem struct {
 	Ended     bool
 }
 
-var (
-	readTaken = reader("step", func(*fields, *stepItem) {})
-	readEnded = reader("end of a withdrawal", func(*fields, *stepItem) {})
-)
-
-func readStep(it item) (s stepItem, problem string) {
-	if isThere(it, "ended") {
-		return readEnded(it)
-	}
-	return readTaken(it)
-}
+var readStep = reader("step, end of a withdrawal", func(*fields, *stepItem) {})
 
 // listingItem is SALES, <sale>.
 type listingItem struct {

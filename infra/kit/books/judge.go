@@ -38,6 +38,7 @@ func (p *pass) judge() {
 // judgeSale compares the sale item with its creation and its additions.
 func (p *pass) judgeSale(h *header) {
 	s, c := &h.sale, &h.create
+	p.findIf(s.lasting != c.lasting, "P15", "sale lasting", "the sale has %+v, but was created with %+v: nothing changes that", s.lasting, c.lasting)
 	p.findIf(s.Shards != c.Shards, "P2", "sale shards", "the sale has %d shards, but was created with %d", s.Shards, c.Shards)
 	if want := (s.Shards + 3) / 4; s.Buckets != want {
 		p.find("P3", "sale buckets", "the sale has %d buckets, should be %d (a quarter of %d shards)", s.Buckets, want, s.Shards)
@@ -142,6 +143,16 @@ func (p *pass) judgeStock(k int, s0, s *shardItem) {
 		"%s has %d units but is marked empty: nobody can buy them", name, s.Stock)
 }
 
+// unitsOf is the stock of all shards that are there.
+func unitsOf(shards []*shardItem) (units int64) {
+	for _, s := range shards {
+		if s != nil {
+			units += s.Stock
+		}
+	}
+	return units
+}
+
 // sold is the number of claims that the shard's units have had.
 func (s *shardItem) sold() int64 { return s.Seeded - s.Stock + s.PutBack }
 
@@ -186,6 +197,17 @@ func (p *pass) judgeListing(h *header) {
 		return
 	}
 	l := &h.listing
+	for _, of := range []struct {
+		promise, name string
+		listed, is    any
+	}{
+		{"P19", "minReader", l.MinReader, p.needs()},
+		{"P22", "payWithin", l.PayWithin, h.sale.PayWithin},
+		{"P26", "labels", l.Labels, h.sale.Labels},
+		{"P31", "draw", l.Draw, h.sale.hasDraw()},
+	} {
+		p.findIf(of.listed != of.is, of.promise, "listing "+of.name, "the list of sales says %s %#v, the sale %#v", of.name, of.listed, of.is)
+	}
 	// An edit may have come between the two reads of a header, but not of both.
 	p.findIf(p.still() && l.ClosesAt == p.before.listing.ClosesAt && l.ClosesAt != h.sale.ends(), "P8", "listing closesAt",
 		"the list of sales says that it closes at %s, the sale %s", clock(l.ClosesAt), clock(h.sale.ends()))
@@ -194,9 +216,8 @@ func (p *pass) judgeListing(h *header) {
 	}
 	p.findIf(p.Now().Add(skew).UnixMilli() < h.sale.ends()+drainAfter.Milliseconds(), "P8", "listing drained",
 		"the sale is drained, but closes at %s: reconcile does not look at it any more", clock(h.sale.ends()))
-	if n := p.pending + p.missing; n > 0 {
-		p.find("P8", "listing orders", "the sale is drained with %d orders unfinished: nobody sends their messages again", n)
-	}
+	n := p.pending + p.missing
+	p.findIf(n > 0, "P8", "listing orders", "the sale is drained with %d orders unfinished: nobody sends their messages again", n)
 }
 
 // judgeClaims finds claims that are overdue or outside the windows.
@@ -226,12 +247,8 @@ func (p *pass) receipt() *Receipt {
 	r := &Receipt{
 		SaleID: p.saleID, AsOf: clock(now.UnixMilli()), Seeded: p.after.all(), Claims: p.total, Pending: p.pending,
 		Confirmed: p.total - p.pending, Paid: p.paid, Unpaid: p.unpaid, RefundsDue: p.refundsDue, Balanced: len(p.found) == 0, Findings: append([]Finding{}, p.found[:min(len(p.found), maxFindings)]...),
+		Stock:      unitsOf(p.shards1),
 		Unfinished: append([]string{}, p.unfinished...), NotLookedFor: []string{}, ReadUnits: p.cost(),
-	}
-	for _, s := range p.shards1 {
-		if s != nil {
-			r.Stock += s.Stock
-		}
 	}
 	for _, n := range p.released {
 		r.Released += n
@@ -263,14 +280,6 @@ func (p *pass) receipt() *Receipt {
 		r.NotLookedFor = append(r.NotLookedFor, fmt.Sprintf("sequences of more than %d days", maxDays))
 	}
 	return r
-}
-
-// judgeLabels compares the sale's labels with those of its creation and its listing.
-func (p *pass) judgeLabels(h *header) {
-	p.findIf(h.hasSale && h.hasCreate && h.sale.Labels != h.create.Labels, "P15", "sale labels",
-		"the sale has the labels %q, but was created with %q", h.sale.Labels, h.create.Labels)
-	p.findIf(h.hasSale && h.listed && h.listing.Labels != h.sale.Labels, "P26", "listing labels",
-		"the list of sales has the labels %q, the sale %q", h.listing.Labels, h.sale.Labels)
 }
 
 // checkLabels compares the labels of a claim, a refund or a change with the sale's.

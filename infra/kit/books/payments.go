@@ -113,11 +113,7 @@ func (p *pass) putBacks() (low, high int64) {
 
 // judgePayments compares what the sale's items say about payments.
 func (p *pass) judgePayments(h *header) {
-	p.judgeLabels(h)
-	asks := p.lasting().terms
-	p.findIf(h.hasSale && h.hasCreate && h.sale.terms != h.create.terms, "P15", "sale terms",
-		"the sale asks for payment as in %+v, but was created with %+v", h.sale.terms, h.create.terms)
-	needs := p.needs()
+	asks, needs := p.lasting().terms, p.needs()
 	if h.sale.RecalledAt != 0 {
 		needs = max(needs, recallReader)
 	}
@@ -125,11 +121,6 @@ func (p *pass) judgePayments(h *header) {
 		needs = sealedReader
 	}
 	p.findIf(h.hasSale && h.sale.MinReader != needs, "P19", "sale minReader", "the sale is for readers of version %d, and needs version %d", h.sale.MinReader, needs)
-	if needs := p.needs(); h.listed && h.listing.MinReader != needs {
-		p.find("P19", "listing minReader", "the sale's listing is for readers of version %d, and needs version %d", h.listing.MinReader, needs)
-	}
-	p.findIf(h.listed && h.listing.PayWithin != asks.PayWithin, "P22", "listing payWithin",
-		"the list of sales says %d seconds to pay, the sale %d", h.listing.PayWithin, asks.PayWithin)
 	if at := p.before.listing.RefundAt; h.listed && (at != 0 || p.refundsDue > 0) && !p.isNoted {
 		p.find("P24", "listing refundAt", "of %d refunds, %d of them due, the list of sales notes one of %s, which is none of them: reconcile may not see one that is due", p.refunds, p.refundsDue, clock(at))
 	}
@@ -173,22 +164,10 @@ type refundItem struct {
 	At, RefundedAt int64 // RefundedAt is 0 while it is due
 }
 
-var (
-	readOrdersRefund  = reader("refund", checkRefund)
-	readUnknownRefund = reader("unknown refund", checkRefund)
-)
-
-func checkRefund(f *fields, r *refundItem) {
+var readRefund = reader("refund, unknown refund", func(f *fields, r *refundItem) {
 	f.failIf(f.has("refundedAt") && r.RefundedAt < r.At-skew.Milliseconds(), "refundedAt is before at")
 	f.failIf(r.Sale != "" && r.User == "", "user is missing")
-}
-
-func readRefund(it item) (r refundItem, problem string) {
-	if keyOf(it).pk == "REFUND#" {
-		return readUnknownRefund(it)
-	}
-	return readOrdersRefund(it)
-}
+})
 
 // readRefunds compares the sale's refunds, and those of unknown orders, with each other,
 // with the claims of their orders and with all payments of claims (P24).

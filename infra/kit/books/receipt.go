@@ -34,6 +34,8 @@ import (
 // ErrNoSale: the table has no item of the sale.
 var ErrNoSale = errors.New("no such sale")
 
+var errNoID = fmt.Errorf("%w: a sale's id is 1 to 64 characters of A-Z, a-z, 0-9, _ and -", ErrNoSale)
+
 // Finding is one error in the books, and the promise that it breaks.
 type Finding struct{ Promise, Text string }
 
@@ -157,7 +159,7 @@ func (b *Books) Recount(ctx context.Context, saleID string, o Options) (*Receipt
 // problems found again count.
 func recount(ctx context.Context, src source, saleID string, o Options) (*Receipt, error) {
 	if !isID(saleID) {
-		return nil, fmt.Errorf("%w: a sale's id is 1 to 64 characters of A-Z, a-z, 0-9, _ and -", ErrNoSale)
+		return nil, errNoID
 	}
 	first := &pass{source: src, saleID: saleID, Options: o}
 	if err := first.run(ctx); err != nil {

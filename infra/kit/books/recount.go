@@ -1,6 +1,7 @@
 package books
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -193,16 +194,11 @@ func (p *pass) readHeader(ctx context.Context) (header, error) {
 		return h, err
 	}
 	it, err := one(ctx, p, key{"SALES", p.saleID})
-	if err != nil {
+	if err = cmp.Or(err, readable(it)); err != nil || it == nil {
 		return h, err
 	}
-	if it != nil {
-		if err := readable(it); err != nil {
-			return h, err
-		}
-		h.any, h.listed = true, true
-		h.listing = sound(p, it, readListing)
-	}
+	h.any, h.listed = true, true
+	h.listing = sound(p, it, readListing)
 	return h, nil
 }
 

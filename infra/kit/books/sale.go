@@ -115,9 +115,6 @@ func (s *Sale) take(saleID string, it item) {
 // with ErrNoSale.
 func Glance(ctx context.Context, db DynamoDB, name, saleID string, claims int) (*Sale, error) {
 	t := &table{db: db, name: name, sleep: sleep}
-	if !isID(saleID) {
-		return nil, ErrNoSale
-	}
 	it, err := one(ctx, t, key{"SALE#" + saleID, "SALE"})
 	if err != nil {
 		return nil, err
@@ -131,17 +128,15 @@ func Glance(ctx context.Context, db DynamoDB, name, saleID string, claims int) (
 		keys[i] = key{fmt.Sprintf("STOCK#%s#%d", saleID, i), "STOCK"}
 	}
 	shards, err := t.get(ctx, keys)
-	if err != nil {
-		return nil, err
-	}
 	all := append(slices.Collect(maps.Values(shards)), it)
-	for bucket := range described.Buckets {
-		if err := t.partition(ctx, fmt.Sprintf("CLAIM#%s#%d", saleID, bucket), int32(max(1, claims/described.Buckets)), func(items []item) error {
+	for bucket := 0; err == nil && bucket < described.Buckets; bucket++ {
+		err = t.partition(ctx, fmt.Sprintf("CLAIM#%s#%d", saleID, bucket), int32(max(1, claims/described.Buckets)), func(items []item) error {
 			all = append(all, items...)
 			return nil
-		}); err != nil {
-			return nil, err
-		}
+		})
+	}
+	if err != nil {
+		return nil, err
 	}
 	s := Of(all).Sale(saleID)
 	if described.hasDraw() {

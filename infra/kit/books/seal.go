@@ -33,7 +33,7 @@ func (p *pass) runArchived(ctx context.Context) (err error) {
 		if low, high := p.given(k); h.hasCreate && (s.Seeded < low || s.Seeded > high) {
 			p.find("P15", shardName(k)+" seeded", "%s: it says that %d units were seeded, should be %d", shardName(k), s.Seeded, high)
 		}
-		sold += s.Seeded + s.PutBack - s.Stock
+		sold += s.sold()
 	}
 	p.findIf(sold != h.sale.ArchivedClaims, "P2", "archived claims",
 		"%d units were sold, but the archive has %d claims: %s", sold, h.sale.ArchivedClaims, difference(h.sale.ArchivedClaims-sold))

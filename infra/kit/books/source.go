@@ -21,14 +21,9 @@ import (
 // DynamoDB is the part of the client that a recount uses. The client must have time
 // limits and retry throttled calls.
 type DynamoDB interface {
-	Scanner
+	Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
 	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
 	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
-}
-
-// Scanner is the one call that reads a whole table.
-type Scanner interface {
-	Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
 }
 
 // source is where the items come from. A page is only valid during the call of page.
@@ -260,17 +255,16 @@ func Of(items []map[string]types.AttributeValue) *Books {
 
 // Read scans a whole table into memory. It is for tables of tests and
 // demonstrations.
-func Read(ctx context.Context, db Scanner, name string) (*Books, error) {
-	var items []item
-	pages := dynamodb.NewScanPaginator(db, &dynamodb.ScanInput{TableName: &name, ConsistentRead: aws.Bool(true)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("scan table %s: %w", name, err)
-		}
-		items = append(items, page.Items...)
+func Read(ctx context.Context, db DynamoDB, name string) (*Books, error) {
+	var all []item
+	whyNot, err := (&table{db: db, name: name, full: true}).scan(ctx, func(items []item) error {
+		all = append(all, items...)
+		return nil
+	})
+	if whyNot != "" {
+		err = errors.New(whyNot)
 	}
-	return Of(items), nil
+	return Of(all), err
 }
 
 func (b *Books) partition(_ context.Context, pk string, _ int32, page func([]item) error) error {

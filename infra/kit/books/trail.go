@@ -3,8 +3,6 @@ package books
 import (
 	"context"
 	"fmt"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // changeItem is CHANGES#<sale>, <number>: an edit in the sale's trail.
@@ -18,24 +16,17 @@ type changeItem struct {
 	OperatedAt, BeginsAt, EndsAt int64 // of a sale with a draw, after an operator's edit
 }
 
-var readEdit = reader("edit", func(f *fields, c *changeItem) {
+var readChange = reader("edit, description", func(f *fields, c *changeItem) {
+	if c.Action == "describe" {
+		f.failIf(!f.has("name") && !f.has("image") && !f.has("about") && !f.has("link"), "it describes nothing")
+		return
+	}
 	isOperators := c.Action != "recall" && c.Action != "call"
 	f.window(c.OpensAt, c.ClosesAt)
 	f.failIf(c.Action != "reschedule" && c.Paused == (c.Action == "resume" || c.Action == "call"), "paused is not what its action leaves")
 	f.together("operatedAt", "beginsAt", "endsAt")
 	f.failIf(f.has("operatedAt") && !isOperators, "operatedAt is there, but no operator made it")
 })
-
-var readDescription = reader("description", func(f *fields, c *changeItem) {
-	f.failIf(!f.has("name") && !f.has("image") && !f.has("about") && !f.has("link"), "it describes nothing")
-})
-
-func readChange(it item) (c changeItem, problem string) {
-	if action, ok := it["action"].(*types.AttributeValueMemberS); ok && action.Value == "describe" {
-		return readDescription(it)
-	}
-	return readEdit(it)
-}
 
 // readTrail reads the sale's trail between the two reads of its own items: an edit is in both
 // or in neither (P32).
