@@ -58,7 +58,6 @@ func TestEveryForgeryIsRefused(t *testing.T) {
 	}{
 		{"a leaf is added", func(f *forgery) { p := f.of(1); *p = append(*p, after((*p)[len(*p)-1])) }, "the roll has 41 leaves, but 40 entrants were published"},
 		{"a leaf is added, and counted", func(f *forgery) { p := f.of(1); *p = append(*p, after((*p)[len(*p)-1])); f.Sale.Entrants++ }, "a leaf was added, removed or changed"},
-		{"a leaf is removed", func(f *forgery) { p := f.of(1); *p = (*p)[1:] }, "the roll has 39 leaves, but 40 entrants were published"},
 		{"a leaf is another one, under the same digest", func(f *forgery) { p := f.of(1); (*p)[0] = after((*p)[0]) }, "a leaf was added, removed or changed"},
 		{"a leaf is another one, under a new digest", func(f *forgery) { p := f.of(1); (*p)[0] = after((*p)[0]); f.republish() }, "the seed is"},
 		{"a leaf is there twice", func(f *forgery) { p := f.of(1); *p = append((*p)[:1:1], *p...); f.republish(); f.reseed() }, "in the wrong place"},
@@ -71,14 +70,11 @@ func TestEveryForgeryIsRefused(t *testing.T) {
 			f.republish()
 			f.reseed()
 		}, "in the wrong place"},
-		{"another number of entrants", func(f *forgery) { f.Sale.Entrants-- }, "the roll has 40 leaves, but 39 entrants were published"},
 		{"another round", func(f *forgery) { f.Sale.Round++ }, "the signature is not that of round 21000001"},
 		{"another round with its own signature and seed", func(f *forgery) { f.Sale.Round, f.Sale.Signature = 1001, bytesOf(t, signed[1001]); f.reseed() }, "the dice were known before"},
 		{"a round at the roll's closing", func(f *forgery) { f.Sale.ClosedAt = Quicknet.TimeOf(f.Sale.Round) }, "the dice were known before"},
 		{"a roll that was closed before entering ended", func(f *forgery) { f.Sale.ClosedAt = f.Sale.EnterUntil.Add(-time.Millisecond) }, "while people could enter until"},
 		{"a forged signature", func(f *forgery) { f.Sale.Signature = bytesOf(t, signed[1000]); f.reseed() }, "the signature is not that of round 21000000"},
-		{"a signature that is none", func(f *forgery) { f.Sale.Signature[0] ^= 0x20; f.reseed() }, "the signature is not that of round 21000000"},
-		{"another seed", func(f *forgery) { f.Sale.Seed[0] ^= 1 }, "the seed is"},
 		{"the seed of another sale", func(f *forgery) { f.Sale.SaleID = "another" }, "the seed is"},
 		{"a call ends at nobody's rank", func(f *forgery) { hi := f.rank(3); hi[15]++; f.move(0, hi) }, "which is nobody's rank"},
 		{"a call ends one person later", func(f *forgery) { f.move(0, f.rank(4)) }, "call 1 called 4 people, but there were units for 3"},
@@ -87,10 +83,7 @@ func TestEveryForgeryIsRefused(t *testing.T) {
 		{"a call for everybody has an end", func(f *forgery) { hi := f.rank(40); hi[0]++; f.Sale.Calls[5].Hi = &hi }, "call 6 is for everybody, but ends at rank"},
 		{"a call goes back", func(f *forgery) { f.move(1, f.rank(1)) }, "below its beginning"},
 		{"a call skips a person", func(f *forgery) { f.Sale.Calls[1].Lo = f.rank(4) }, "people were left out or called again"},
-		{"a call begins with one who was called", func(f *forgery) { f.Sale.Calls[1].Lo = f.rank(2) }, "people were left out or called again"},
 		{"the first call leaves people out", func(f *forgery) { f.Sale.Calls[0].Lo = f.rank(1) }, "call 1 begins above rank"},
-		{"a call with units calls nobody", func(f *forgery) { f.move(0, rules.Rank{}) }, "call 1 called 0 people, but there were units for 3"},
-		{"a call had less than no units", func(f *forgery) { f.move(0, rules.Rank{}); f.Sale.Calls[0].Stock = -1 }, "call 1 called 0 people, but there were units for -1"},
 		{"a call is for everybody too early", func(f *forgery) { f.Sale.Calls[3].Open = true }, "call 4 is for everybody, with 36 people who have not been called"},
 		{"the last call is for people, but there are none", func(f *forgery) { f.Sale.Calls[5].Open = false }, "call 6 is for people on the roll, with 0 people"},
 		{"a call is missing", func(f *forgery) { f.Sale.Calls = slices.Delete(f.Sale.Calls, 1, 2) }, "call 3 comes in place of call 2"},

@@ -92,9 +92,7 @@ const (
 	reasonThrottling = "ThrottlingError"
 	reasonThroughput = "ProvisionedThroughputExceeded"
 	reasonValidation = "ValidationError"
-	// These are of a statement only.
-	reasonDuplicate = "DuplicateItem"
-	reasonNoTable   = "ResourceNotFound"
+	reasonDuplicate  = "DuplicateItem" // of a statement only
 )
 
 // reasonOf is the reason that stands for the exception by which a single write is refused.
@@ -103,34 +101,14 @@ func reasonOf(err error) types.CancellationReason {
 	case nil:
 		return reason(reasonNone)
 	case *types.ConditionalCheckFailedException:
-		r := reason(reasonCondition)
-		r.Item = err.Item
-		return r
+		return types.CancellationReason{Code: aws.String(reasonCondition), Item: err.Item}
 	case *types.TransactionConflictException:
 		return reason(reasonConflict)
-	case *types.ResourceNotFoundException:
-		return types.CancellationReason{Code: aws.String(reasonNoTable), Message: err.Message}
-	case *smithy.GenericAPIError: // validation makes it
-		return types.CancellationReason{Code: aws.String(reasonValidation), Message: &err.Message}
 	}
-	panic(err) // a single write is refused in no other way
+	return types.CancellationReason{Code: aws.String(reasonValidation), Message: aws.String(err.Error())}
 }
 
-// reason is a cancellation reason as AWS words it.
-func reason(code string) types.CancellationReason {
-	r := types.CancellationReason{Code: aws.String(code)}
-	switch code {
-	case reasonCondition:
-		r.Message = aws.String("The conditional request failed")
-	case reasonConflict:
-		r.Message = aws.String("Transaction is ongoing for the item")
-	case reasonDuplicate:
-		r.Message = aws.String("Duplicate primary key exists in table")
-	case reasonThrottling, reasonThroughput:
-		r.Message = aws.String("Throughput exceeds the current capacity of your table or index.")
-	}
-	return r
-}
+func reason(code string) types.CancellationReason { return types.CancellationReason{Code: &code} }
 
 // canceledBy is a cancellation of n actions with one code for those it hits.
 func canceledBy(n int, hits func(int) bool, code string) error {

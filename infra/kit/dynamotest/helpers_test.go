@@ -19,7 +19,6 @@ type attributes = map[string]types.AttributeValue
 
 func str(v string) types.AttributeValue       { return &types.AttributeValueMemberS{Value: v} }
 func num(v string) types.AttributeValue       { return &types.AttributeValueMemberN{Value: v} }
-func boolean(v bool) types.AttributeValue     { return &types.AttributeValueMemberBOOL{Value: v} }
 func numSet(v ...string) types.AttributeValue { return &types.AttributeValueMemberNS{Value: v} }
 func strSet(v ...string) types.AttributeValue { return &types.AttributeValueMemberSS{Value: v} }
 

@@ -80,11 +80,6 @@ func (db *DB) queryRequest(in *dynamodb.QueryInput) (request, error) {
 	if err != nil {
 		return request{}, err
 	}
-	for _, name := range p.scope.attributes(p.filter) {
-		if p.table.isKey(name) {
-			return request{}, validation("Filter Expression can only contain non-primary key attributes: Primary key attribute: %s", name)
-		}
-	}
 	if p.start != nil && (p.start.pk != keys.pk || !strings.HasPrefix(p.start.sk, keys.head)) {
 		return request{}, validation("The provided starting key is outside query boundaries based on provided conditions")
 	}
@@ -143,18 +138,6 @@ func (s *scope) keyRange(t *table, c *condition) (out keyRange, err error) {
 		return out, validation("Query condition missed key schema element: %s", t.PK)
 	}
 	return out, nil
-}
-
-// attributes are the names that a condition looks at.
-func (s *scope) attributes(c *condition) []string {
-	if c == nil {
-		return nil
-	}
-	names := []string{s.name(c.left.name), s.name(c.right.name)}
-	for _, part := range c.parts {
-		names = append(names, s.attributes(part)...)
-	}
-	return names
 }
 
 // page is what one page came to.

@@ -19,7 +19,7 @@ type Rates struct {
 	Hidden      float64 // of transactions, in addition to the others
 	// HiddenFor is the longest time for which an item of a transaction is hidden.
 	HiddenFor time.Duration
-	// Late is the longest delay of ApplyLate, one second if 0.
+	// Late is the longest delay of ApplyLate.
 	Late time.Duration
 }
 
@@ -66,11 +66,7 @@ func (r Rates) draw(chance *rand.Rand, c Call) Fault {
 	case falls(r.LostReply, true):
 		return Fault{Kind: LostReply, Reply: reply}
 	case falls(r.ApplyLate, changes):
-		late := r.Late
-		if late <= 0 {
-			late = time.Second
-		}
-		return Fault{Kind: ApplyLate, Reply: reply, After: 1 + time.Duration(chance.Int64N(int64(late)))}
+		return Fault{Kind: ApplyLate, Reply: reply, After: 1 + time.Duration(chance.Int64N(int64(r.Late)))}
 	case falls(r.Cancel, c.transactional()):
 		return Fault{Kind: Cancel, Codes: someCodes(chance, len(c.Keys))}
 	case falls(r.Unprocessed, c.Op == "BatchGetItem"):

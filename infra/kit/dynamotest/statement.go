@@ -11,10 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-const (
-	maxStatements = 25   // of one BatchExecuteStatement
-	maxStatement  = 8192 // bytes
-)
+// maxStatements is the most statements of one BatchExecuteStatement.
+const maxStatements = 25
 
 // Of PartiQL there is what the ledger says, in its spelling:
 //
@@ -138,9 +136,6 @@ func (db *DB) statementsRequest(in *dynamodb.BatchExecuteStatementInput) (reques
 	all, keys := make([]boundStatement, len(in.Statements)), make([]string, len(in.Statements))
 	seen := map[key]bool{}
 	for i, one := range in.Statements {
-		if n := len(aws.ToString(one.Statement)); n == 0 || n > maxStatement {
-			return request{}, validation("Value at 'statement' failed to satisfy constraint: Member must have length between 1 and %d", maxStatement)
-		}
 		s := &all[i]
 		if s.write, s.insert, s.err = db.statementWrite(one); s.err != nil {
 			continue

@@ -57,7 +57,6 @@ func (r Record) JSON() []byte {
 	change := map[string]any{
 		"ApproximateCreationDateTime": r.At.Unix(), // in whole seconds
 		"Keys":                        plain(r.Keys), "SequenceNumber": r.SequenceNumber(), "StreamViewType": "NEW_AND_OLD_IMAGES",
-		"SizeBytes": item(r.Keys).size() + item(r.Old).size() + item(r.New).size(),
 	}
 	if r.Old != nil {
 		change["OldImage"] = plain(r.Old)

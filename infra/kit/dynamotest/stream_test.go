@@ -1,12 +1,10 @@
 package dynamotest
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
@@ -48,35 +46,6 @@ func TestTheStreamHasARecordOfEachChangeAndOfNoChangeOnlyIfAskedFor(t *testing.T
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
-	}
-}
-
-// Lambda's own types must read the JSON.
-func TestARecordIsReadableAsLambdaSendsIt(t *testing.T) {
-	var got []Record
-	db := streamed(&got)
-	db.Now = newClock().now
-	more := attributes{
-		"text": str("„x\"\n"), "n": num("-15"), "yes": boolean(true), "names": strSet("a", "b"), "numbers": numSet("-15", "2"),
-	}
-	mustPut(t, db, "P", "S", more)
-	mustPut(t, db, "P", "S", nil)
-	for i, r := range got {
-		var read events.DynamoDBEventRecord
-		if err := json.Unmarshal(r.JSON(), &read); err != nil {
-			t.Fatalf("%s: %v", r.JSON(), err)
-		}
-		change := read.Change
-		if read.EventName != r.EventName() || change.SequenceNumber != fmt.Sprintf("10000000000000000000%d", i+1) ||
-			!change.ApproximateCreationDateTime.Equal(r.At) || change.StreamViewType != "NEW_AND_OLD_IMAGES" ||
-			change.SizeBytes != int64(item(r.Keys).size()+item(r.Old).size()+item(r.New).size()) {
-			t.Errorf("read %+v", read)
-		}
-		for is, read := range map[*attributes]map[string]events.DynamoDBAttributeValue{&r.Keys: change.Keys, &r.Old: change.OldImage, &r.New: change.NewImage} {
-			if again, err := json.Marshal(read); err != nil || *is != nil && string(again) != string(JSON(*is)) || *is == nil && read != nil {
-				t.Errorf("read %s (%v), want %s", again, err, JSON(*is))
-			}
-		}
 	}
 }
 

@@ -7,10 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-const (
-	maxActions         = 100
-	maxTransactionSize = 4 << 20 // bytes
-)
+// maxActions is the most actions of one transaction.
+const maxActions = 100
 
 // TransactWriteItems is DynamoDB's TransactWriteItems.
 func (db *DB) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
@@ -24,41 +22,29 @@ func (db *DB) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWrite
 
 // transactionInput reads one action of a transaction.
 func transactionInput(a types.TransactWriteItem) (writeInput, error) {
-	var all []writeInput
-	if p := a.Put; p != nil {
-		all = append(all, writeInput{
+	switch p, u, d, c := a.Put, a.Update, a.Delete, a.ConditionCheck; {
+	case p != nil:
+		return writeInput{
 			action: actionPut, table: p.TableName, key: p.Item, condition: p.ConditionExpression,
 			names: p.ExpressionAttributeNames, values: p.ExpressionAttributeValues, onFailure: p.ReturnValuesOnConditionCheckFailure,
-		})
-	}
-	if u := a.Update; u != nil {
-		if u.UpdateExpression == nil {
-			return writeInput{}, validation("The update expression of a transaction must not be null")
-		}
-		all = append(all, writeInput{
+		}, nil
+	case u != nil:
+		return writeInput{
 			action: actionUpdate, table: u.TableName, key: u.Key, update: u.UpdateExpression, condition: u.ConditionExpression,
 			names: u.ExpressionAttributeNames, values: u.ExpressionAttributeValues, onFailure: u.ReturnValuesOnConditionCheckFailure,
-		})
-	}
-	if d := a.Delete; d != nil {
-		all = append(all, writeInput{
+		}, nil
+	case d != nil:
+		return writeInput{
 			action: actionDelete, table: d.TableName, key: d.Key, condition: d.ConditionExpression,
 			names: d.ExpressionAttributeNames, values: d.ExpressionAttributeValues, onFailure: d.ReturnValuesOnConditionCheckFailure,
-		})
-	}
-	if c := a.ConditionCheck; c != nil {
-		if c.ConditionExpression == nil {
-			return writeInput{}, validation("The condition expression of a condition check must not be null")
-		}
-		all = append(all, writeInput{
+		}, nil
+	case c != nil:
+		return writeInput{
 			action: actionCheck, table: c.TableName, key: c.Key, condition: c.ConditionExpression,
 			names: c.ExpressionAttributeNames, values: c.ExpressionAttributeValues, onFailure: c.ReturnValuesOnConditionCheckFailure,
-		})
+		}, nil
 	}
-	if len(all) != 1 {
-		return writeInput{}, validation("TransactItems can only contain one of Check, Put, Update or Delete")
-	}
-	return all[0], nil
+	return writeInput{}, validation("TransactItems can only contain one of Check, Put, Update or Delete")
 }
 
 // transactionWrites reads and checks a transaction.
@@ -67,7 +53,7 @@ func (db *DB) transactionWrites(in *dynamodb.TransactWriteItemsInput) ([]*write,
 		return nil, validation("Value at 'transactItems' failed to satisfy constraint: Member must have length between 1 and %d", maxActions)
 	}
 	var writes []*write
-	seen, size := map[key]bool{}, 0
+	seen := map[key]bool{}
 	for _, a := range in.TransactItems {
 		input, err := transactionInput(a)
 		if err != nil {
@@ -81,9 +67,6 @@ func (db *DB) transactionWrites(in *dynamodb.TransactWriteItemsInput) ([]*write,
 			return nil, validation("Transaction request cannot include multiple operations on one item")
 		}
 		seen[w.key] = true
-		if size += w.item.size; size > maxTransactionSize {
-			return nil, validation("Transaction request size exceeds the limit of 4 MB")
-		}
 		writes = append(writes, w)
 	}
 	return writes, nil

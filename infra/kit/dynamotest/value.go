@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math/big"
 	"reflect"
 	"slices"
 	"strconv"
@@ -190,14 +189,13 @@ func admitNumbers(texts []string) ([]string, error) {
 func sumOf(a, b *types.AttributeValueMemberN, subtract bool) (types.AttributeValue, error) {
 	x, _ := wholeNumber(a.Value)
 	y, _ := wholeNumber(b.Value)
-	sum, other := big.NewInt(x), big.NewInt(y)
 	if subtract {
-		other.Neg(other)
+		y = -y
 	}
-	if sum.Add(sum, other); !sum.IsInt64() {
-		return nil, validation("Number overflow: dynamotest knows whole numbers of 64 bits")
+	if sum := x + y; (sum < x) == (y < 0) {
+		return numberOf(sum), nil
 	}
-	return numberOf(sum.Int64()), nil
+	return nil, validation("Number overflow: dynamotest knows whole numbers of 64 bits")
 }
 
 // compareNumbers compares two admitted numbers.

@@ -46,10 +46,7 @@ type write struct {
 
 // tableNamed is the table, if it has that name.
 func (db *DB) tableNamed(name *string) (*table, error) {
-	if aws.ToString(name) == "" {
-		return nil, validation("Value null at 'tableName' failed to satisfy constraint: Member must not be null")
-	}
-	if *name == db.table.Name {
+	if aws.ToString(name) == db.table.Name {
 		return db.table, nil
 	}
 	return nil, &types.ResourceNotFoundException{Message: aws.String("Requested resource not found")}
