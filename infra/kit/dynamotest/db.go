@@ -80,12 +80,8 @@ type pendingRequest struct {
 // never is when a request is due that only ApplyPending applies: later than all others.
 const never = 200 * 365 * 24 * time.Hour
 
-// New makes an empty table. It panics if the description has no Name or PK: that is a
-// mistake in the test.
+// New makes an empty table.
 func New(t Table) *DB {
-	if t.Name == "" || t.PK == "" {
-		panic(fmt.Sprintf("dynamotest: no valid table: %+v", t))
-	}
 	return &DB{usage: noUsage(), contents: contents{table: &table{Table: t, partitions: map[string]*partition{}}, inFlight: map[key]time.Time{}}}
 }
 

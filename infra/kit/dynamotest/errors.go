@@ -44,10 +44,6 @@ func throughputExceeded() error {
 	}
 }
 
-func throttling() error {
-	return &types.ThrottlingException{Message: aws.String("Rate of requests exceeds the allowed throughput")}
-}
-
 // answered wraps an error the way the SDK does when the service has answered
 // with it, so that errors.As finds every layer a real client shows.
 func answered(op string, err error) error {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -196,7 +197,7 @@ func (f Fault) refusal(c Call) (cost float64, err error) {
 	case f.Kind == Throttle && !c.transactional():
 		return 0, throughputExceeded()
 	case f.Kind == Throttle && len(f.Items) == 0:
-		return 0, throttling()
+		return 0, &types.ThrottlingException{Message: aws.String("Rate of requests exceeds the allowed throughput")}
 	case f.Kind == Throttle:
 		return 0, canceledBy(len(c.Keys), f.hits, f.throttleCode())
 	}

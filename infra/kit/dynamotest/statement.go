@@ -73,13 +73,13 @@ func parseStatement(text string) *statement {
 }
 
 // statementWrite is the write that a statement asks for.
-func (db *DB) statementWrite(in types.BatchStatementRequest) (w *write, insert bool, err error) {
+func (db *DB) statementWrite(in types.BatchStatementRequest) (_ *write, err error) {
 	s := statementOf(*in.Statement)
 	switch {
 	case s == nil:
-		return nil, false, validation("Statement wasn't well formed, can't be processed: dynamotest does not know: %s", *in.Statement)
+		return nil, validation("Statement wasn't well formed, can't be processed: dynamotest does not know: %s", *in.Statement)
 	case len(in.Parameters) != len(s.parameters):
-		return nil, false, validation("Number of parameters in request and statement don't match.")
+		return nil, validation("Number of parameters in request and statement don't match.")
 	}
 	given := item{}
 	for i, name := range s.parameters {
@@ -92,11 +92,10 @@ func (db *DB) statementWrite(in types.BatchStatementRequest) (w *write, insert b
 		// That the item has this key is a term of its condition, so UPDATE never makes one.
 		input.action, input.update, input.condition, input.values = actionUpdate, &s.update, &s.where, given
 		if input.key, err = db.keyAmong(s.where, given); err != nil {
-			return nil, false, err
+			return nil, err
 		}
 	}
-	w, err = db.newWrite(input)
-	return w, s.insert, err
+	return db.newWrite(input)
 }
 
 // keyAmong is the key of the item that WHERE names by equality on all of its attributes.
@@ -125,8 +124,7 @@ func (db *DB) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecu
 // boundStatement is a statement with its parameters, ready to run.
 type boundStatement struct {
 	*write
-	insert bool
-	err    error // why this statement alone is refused, whatever the table holds
+	err error // why this statement alone is refused, whatever the table holds
 }
 
 func (db *DB) statementsRequest(in *dynamodb.BatchExecuteStatementInput) (request, error) {
@@ -137,7 +135,7 @@ func (db *DB) statementsRequest(in *dynamodb.BatchExecuteStatementInput) (reques
 	seen := map[key]bool{}
 	for i, one := range in.Statements {
 		s := &all[i]
-		if s.write, s.insert, s.err = db.statementWrite(one); s.err != nil {
+		if s.write, s.err = db.statementWrite(one); s.err != nil {
 			continue
 		}
 		if seen[s.key] {
@@ -174,7 +172,7 @@ func (db *DB) execute(s boundStatement, m moment, hit bool) types.CancellationRe
 		db.store(s.write, it, m.now)
 	}
 	told := reasonOf(err)
-	if s.insert && *told.Code == reasonCondition {
+	if s.action == actionPut && *told.Code == reasonCondition {
 		told = reason(reasonDuplicate)
 	}
 	return told

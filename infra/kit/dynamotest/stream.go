@@ -2,6 +2,7 @@ package dynamotest
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"strconv"
 	"time"
@@ -34,8 +35,7 @@ func (r Record) EventName() string {
 
 // SequenceNumber is the sequence as the stream spells it: at least 21 digits.
 func (r Record) SequenceNumber() string {
-	digits := strconv.FormatInt(r.Sequence, 10)
-	return "100000000000000000000"[:21-len(digits)] + digits
+	return fmt.Sprintf("1%020d", r.Sequence)
 }
 
 // record tells Stream of a write that is about to be stored. db.mu is held.

@@ -85,7 +85,6 @@ func (db *DB) commit(writes []*write, m moment) (any, error) {
 	results := make([]version, len(writes))
 	reasons := make([]types.CancellationReason, len(writes))
 	accepted := 0
-	db.forgetLanded(m.now)
 	for i, w := range writes {
 		var err error
 		results[i], _, err = db.attempt(w, db.busy(w.key, m.now), transactional)

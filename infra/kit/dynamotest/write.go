@@ -1,7 +1,6 @@
 package dynamotest
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -164,12 +163,4 @@ func (db *DB) busy(at key, now time.Time) bool {
 		return false
 	}
 	return ok
-}
-
-// forgetLanded keeps the map of items in flight small where most keys are used
-// once. db.mu is held.
-func (db *DB) forgetLanded(now time.Time) {
-	if len(db.inFlight) > 1000 {
-		maps.DeleteFunc(db.inFlight, func(_ key, until time.Time) bool { return !now.Before(until) })
-	}
 }

@@ -29,11 +29,8 @@ type Environment struct {
 	Parameters map[string]string
 }
 
-// ErrNoEnvironment means that the file has no such section.
-var ErrNoEnvironment = errors.New("no such environment")
-
 // Read returns the named environment. The parameters in its SaleFile, if it exists, override
-// those of the file. The error is ErrNoEnvironment if the file has no such environment.
+// those of the file.
 func Read(path, name string) (Environment, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -101,7 +98,7 @@ func Parse(text []byte, name string) (Environment, error) {
 		}
 	}
 	if !slices.Contains(known, name) {
-		return e, fmt.Errorf("%q: %w; there are: %s", name, ErrNoEnvironment, strings.Join(known, ", "))
+		return e, fmt.Errorf("%q: no such environment; there are: %s", name, strings.Join(known, ", "))
 	}
 	return e, nil
 }
