@@ -27,7 +27,6 @@ const (
 )
 
 // Read reads a draw from an API, without credentials, and tells progress how many pages it has.
-// It fails with ErrNoDraw.
 func Read(ctx context.Context, api *client.Client, saleID string, progress func(pages, of int64)) (*Published, error) {
 	p := &Published{Chain: Quicknet}
 	if u, err := url.Parse(api.API); err == nil && client.Loopback(u.Hostname()) {
@@ -112,10 +111,7 @@ type Sale struct {
 	AsOf              time.Time // by the API's clock
 }
 
-// ErrNoDraw means that a sale has no draw.
-var ErrNoDraw = errors.New("the sale has no draw")
-
-// readSale reads the answer of GET /sales/{saleId}. It fails with ErrNoDraw.
+// readSale reads the answer of GET /sales/{saleId}.
 func readSale(body []byte) (s Sale, err error) {
 	var page struct {
 		SaleID                 string
@@ -132,7 +128,7 @@ func readSale(body []byte) (s Sale, err error) {
 	d := page.Draw
 	switch {
 	case d == nil:
-		return s, ErrNoDraw
+		return s, errors.New("the sale has no draw")
 	case (d.Roll == nil) != (d.Round == 0) || (d.Roll == nil) != d.ClosedAt.IsZero():
 		return s, errors.New("read sale: of roll, round and closedAt it shows only a part")
 	case (d.Seed == nil) != (d.Signature == ""):

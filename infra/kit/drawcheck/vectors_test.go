@@ -94,22 +94,3 @@ func TestTheOrderIsThatOfTwoOtherImplementations(t *testing.T) {
 		}
 	}
 }
-
-func TestAnEntrantFindsTheirPlaceAndTurn(t *testing.T) {
-	v := readVectors(t)
-	p := v.drawn(t)
-	p.Sale.Calls = p.Sale.Calls[:2] // 3 people, then 1
-	r := p.Check()
-	calls := make([]int64, len(v.Entrants)+1) // by place
-	for _, e := range v.Entrants {
-		if turn := r.Turn(e.Leaf); turn.Call != nil {
-			calls[turn.Place] = turn.Call.Number
-		}
-	}
-	if !slices.Equal(calls[:7], []int64{0, 1, 1, 1, 2, 0, 0}) {
-		t.Errorf("the first places are called by the calls %v", calls[:7])
-	}
-	if turn := r.Turn(rules.LeafOf("alice", rules.Nonce{})); turn.OnRoll || turn.Call != nil {
-		t.Errorf("a leaf by another nonce is on the roll: %+v", turn)
-	}
-}

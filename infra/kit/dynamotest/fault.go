@@ -199,9 +199,7 @@ func (f Fault) refusal(c Call) (cost float64, err error) {
 	case f.Kind == Throttle && len(f.Items) == 0:
 		return 0, &types.ThrottlingException{Message: aws.String("Rate of requests exceeds the allowed throughput")}
 	case f.Kind == Throttle:
-		return 0, canceledBy(len(c.Keys), f.hits, f.throttleCode())
+		return 0, canceledBy(len(c.Keys), f.hits, cmp.Or(f.Code, reasonThrottling))
 	}
 	return 0, nil
 }
-
-func (f Fault) throttleCode() string { return cmp.Or(f.Code, reasonThrottling) }

@@ -67,8 +67,6 @@ func text(it attributes) string {
 			plain[name] = v.Value
 		case *types.AttributeValueMemberN:
 			plain[name] = v.Value
-		default:
-			plain[name] = v
 		}
 	}
 	return strings.TrimPrefix(fmt.Sprint(plain), "map")

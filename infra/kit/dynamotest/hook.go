@@ -2,6 +2,7 @@ package dynamotest
 
 import (
 	"context"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
@@ -58,11 +59,7 @@ func Instead[Out any](op string, answer func() (*Out, error)) Hook {
 
 // IsWrite reports whether an operation writes.
 func IsWrite(op string) bool {
-	switch op {
-	case "PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchExecuteStatement":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchExecuteStatement"}, op)
 }
 
 type hooked struct {

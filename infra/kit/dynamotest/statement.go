@@ -1,10 +1,10 @@
 package dynamotest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -37,18 +37,7 @@ type statement struct {
 	parameters    []string // an INSERT's attributes, or an UPDATE's placeholders
 }
 
-// statements keeps every parsed statement by its text, as cache keeps expressions.
-var statements sync.Map // string → *statement, nil if it is not known
-
-func statementOf(text string) *statement {
-	if hit, ok := statements.Load(text); ok {
-		return hit.(*statement)
-	}
-	s := parseStatement(text)
-	statements.Store(text, s)
-	return s
-}
-
+// parseStatement reads a statement; it returns nil for one that it does not know.
 func parseStatement(text string) *statement {
 	if m := insertForm.FindStringSubmatch(text); m != nil {
 		s := &statement{insert: true, table: m[1]}
@@ -74,10 +63,10 @@ func parseStatement(text string) *statement {
 
 // statementWrite is the write that a statement asks for.
 func (db *DB) statementWrite(in types.BatchStatementRequest) (_ *write, err error) {
-	s := statementOf(*in.Statement)
+	s := parseStatement(aws.ToString(in.Statement))
 	switch {
 	case s == nil:
-		return nil, validation("Statement wasn't well formed, can't be processed: dynamotest does not know: %s", *in.Statement)
+		return nil, validation("Statement wasn't well formed, can't be processed: dynamotest does not know: %s", aws.ToString(in.Statement))
 	case len(in.Parameters) != len(s.parameters):
 		return nil, validation("Number of parameters in request and statement don't match.")
 	}
@@ -165,7 +154,7 @@ func (db *DB) execute(s boundStatement, m moment, hit bool) types.CancellationRe
 	case s.err != nil:
 		return reasonOf(s.err)
 	case hit && m.fault.Kind == Throttle:
-		return reason(m.fault.throttleCode())
+		return reason(cmp.Or(m.fault.Code, reasonThrottling))
 	}
 	it, _, err := db.attempt(s.write, hit && m.fault.Kind == Conflict || db.busy(s.key, m.now), 1)
 	if err == nil {

@@ -12,10 +12,10 @@ const maxActions = 100
 
 // TransactWriteItems is DynamoDB's TransactWriteItems.
 func (db *DB) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	var r request
 	writes, err := db.transactionWrites(in)
-	if err == nil {
-		r = request{keys: keysOf(writes), evaluate: func(m moment) (any, error) { return db.commit(writes, m) }}
+	r := request{evaluate: func(m moment) (any, error) { return db.commit(writes, m) }}
+	for _, w := range writes {
+		r.keys = append(r.keys, w.key.String())
 	}
 	return run[dynamodb.TransactWriteItemsOutput](ctx, db, "TransactWriteItems", in, r, err)
 }
@@ -70,14 +70,6 @@ func (db *DB) transactionWrites(in *dynamodb.TransactWriteItemsInput) ([]*write,
 		writes = append(writes, w)
 	}
 	return writes, nil
-}
-
-func keysOf(writes []*write) []string {
-	keys := make([]string, 0, len(writes))
-	for _, w := range writes {
-		keys = append(keys, w.key.String())
-	}
-	return keys
 }
 
 // commit applies all writes or none. db.mu is held.
