@@ -45,7 +45,6 @@ func TestAnAmbiguousFileIsRefused(t *testing.T) {
 		"a number":           "[e.deploy.parameters]\nparameter_overrides = 7",
 		"a list of numbers":  "[e.deploy.parameters]\nparameter_overrides = [7]",
 		"not a pair":         "[e.deploy.parameters]\nparameter_overrides = \"A\"",
-		"two words unquoted": "[e.deploy.parameters]\nparameter_overrides = [\"B=two words\"]",
 		"a stack of numbers": "[e.deploy.parameters]\nstack_name = 7",
 	} {
 		if e, err := Parse([]byte(text), "e"); err == nil {
