@@ -18,7 +18,7 @@ func (p *pass) readClaims(ctx context.Context) error {
 	about := int64(0)
 	for _, s := range p.shards0 {
 		if s != nil {
-			about += max(0, s.Seeded-s.Stock+s.PutBack)
+			about += s.sold()
 		}
 	}
 	for bucket := range p.buckets {
@@ -32,10 +32,7 @@ func (p *pass) readClaims(ctx context.Context) error {
 				p.take(claims[i], problem == "")
 			}
 			p.Progress(p.total, max(about, p.total))
-			if err := cmp.Or(p.checkPaid(ctx, claims), p.checkBarred(ctx, claims)); err != nil {
-				return err
-			}
-			return p.checkOrders(ctx, claims)
+			return cmp.Or(p.checkPaid(ctx, claims), p.checkBarred(ctx, claims), p.checkOrders(ctx, claims))
 		})
 		if err != nil {
 			return err
@@ -50,15 +47,13 @@ func (p *pass) readClaims(ctx context.Context) error {
 func (p *pass) take(c Claim, sound bool) {
 	p.total++
 	about := func(what string) string { return fmt.Sprintf("claim %d %s %s", c.Bucket, c.User, what) }
-	switch {
-	case c.Shard >= p.n:
-		p.find("P2", about("shard"), "the claim of %q names shard %d, but the sale has %d", c.User, c.Shard, p.n)
-	case c.Shard >= 0:
+	if c.Shard < p.n {
 		p.claims[c.Shard]++
+	} else {
+		p.find("P2", about("shard"), "the claim of %q names shard %d, but the sale has %d", c.User, c.Shard, p.n)
 	}
-	if right := bucketOf(c.User, p.buckets); c.Bucket != right {
-		p.find("P3", about("bucket"), "a claim of %q lies in bucket %d, where nobody looks for it; the user's bucket is %d", c.User, c.Bucket, right)
-	}
+	right := bucketOf(c.User, p.buckets)
+	p.findIf(c.Bucket != right, "P3", about("bucket"), "a claim of %q lies in bucket %d, where nobody looks for it; the user's bucket is %d", c.User, c.Bucket, right)
 	if c.OrderID == "" {
 		if p.pending++; p.pending == 1 || c.AcceptedAt.Before(p.oldest) {
 			p.oldest = c.AcceptedAt

@@ -309,14 +309,11 @@ func (p *pass) judgeNext(h *header) {
 			"the roll is not closed at %s, %s after the sale began: nobody can be called", clock(now), time.Duration(now-due)*time.Millisecond)
 		return
 	case len(d.head.Signature) == 0:
-		if now > due {
-			p.unfinish("the draw waits for round %d of the dice: nobody can be called", d.head.Round)
-		}
+		p.unfinishIf(now > due, "the draw waits for round %d of the dice: nobody can be called", d.head.Round)
 		return
 	case n > 0 && d.after[n-1].Open:
-		if last := d.after[n-1]; last.Hi == nil && now > max(last.At, s.ChangedAt)+late {
-			p.find("P31", "draw open", "call %d is for anybody, but was cut off: it may not have reached every shard", n)
-		}
+		last := d.after[n-1]
+		p.findIf(last.Hi == nil && now > max(last.At, s.ChangedAt)+late, "P31", "draw open", "call %d is for anybody, but was cut off: it may not have reached every shard", n)
 		return
 	case n > 0:
 		last, gap := d.after[n-1], int64(0)

@@ -2,7 +2,6 @@ package books
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"fmt"
 	"maps"
@@ -47,8 +46,7 @@ func (w *world) enters(units int64, shards, people int) sale.Creation {
 func (w *world) rolls(c sale.Creation) {
 	w.T.Helper()
 	w.Pass(settle)
-	s, err := w.Environment().Sale(w.Ctx, "moutai")
-	w.ok(err)
+	s := w.Current()
 	head, err := w.Environment().CloseRoll(w.Ctx, s, func(at time.Time) uint64 { return uint64(at.Unix() / 3) }, dice)
 	w.ok(err)
 	w.Pass(dice)
@@ -115,9 +113,8 @@ func drawnSale(t *testing.T) *world {
 	refs := w.turns(9, 2)
 	w.pause(true)
 	w.pause(false)
-	d, err := w.Environment().DrawState(w.Ctx, "moutai", gap)
-	w.ok(err)
-	w.edit(sale.Edit{OpensAt: d.Sale.BeginsAt, ClosesAt: d.Sale.EndsAt, Until: d.Sale.ClosesAt.Add(time.Hour)})
+	s := w.Current()
+	w.edit(sale.Edit{OpensAt: s.BeginsAt, ClosesAt: s.EndsAt, Until: s.ClosesAt.Add(time.Hour)})
 	refs = append(refs, w.turns(9, 1)...)
 	w.Add("more", 2)
 	w.calls()
@@ -151,14 +148,12 @@ func notable(all items) items {
 	return all
 }
 
-// leavesOf are the leaves of the first part of the roll that has some.
+// leavesOf are the leaves of a part of the roll that has some.
 func leavesOf(all items) key {
-	for _, k := range slices.SortedFunc(maps.Keys(all), func(a, b key) int { return strings.Compare(a.pk+a.sk, b.pk+b.sk) }) {
-		if b, ok := all[k]["leaves"].(*types.AttributeValueMemberB); ok && len(b.Value) > 0 {
-			return k
-		}
-	}
-	return key{}
+	return all.where(func(k key) bool {
+		b, ok := all[k]["leaves"].(*types.AttributeValueMemberB)
+		return ok && len(b.Value) > 0
+	})
 }
 
 func callKey(n int) key { return key{headKey.pk, fmt.Sprintf("CALL#%010d", n)} }
@@ -174,14 +169,7 @@ func TestADrawThatWasTamperedWithIsFound(t *testing.T) {
 		t.Fatalf("got %+v", r)
 	}
 	buyer := Of(w.db.Items(tableName)).Sale("moutai").Claims[0].User
-	entry := func(all items) key {
-		for k := range all {
-			if kindOf(k) == "entry" {
-				return k
-			}
-		}
-		panic("nobody has entered")
-	}
+	entry := func(all items) key { return all.where(func(k key) bool { return kindOf(k) == "entry" }) }
 	ranks := func(all items) (sorted []string) {
 		head, _ := readHead(all[headKey])
 		for i := range 9 {
@@ -300,12 +288,9 @@ func TestADrawInEachOfItsStatesBalances(t *testing.T) {
 		"the roll is being closed": {func(w *world) {
 			w.enters(4, 2, 9)
 			w.Pass(settle)
-			s, err := w.Environment().Sale(w.Ctx, "moutai")
-			w.ok(err)
-			w.cutOff(20, func(ctx context.Context, l *ledger.Ledger) error {
-				_, err := l.CloseRoll(ctx, s, func(time.Time) uint64 { return 7 }, dice)
-				return err
-			})
+			s := w.Current()
+			ctx, l := w.dying(20)
+			w.dies(l.CloseRoll(ctx, s, func(time.Time) uint64 { return 7 }, dice))
 		}, "the roll is being closed: 20 of 1024 parts are stored"},
 		"an entry was applied too late": {func(w *world) {
 			c := w.enters(4, 2, 9)

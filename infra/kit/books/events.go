@@ -314,23 +314,19 @@ func (c *eventCheck) isPast(l line) bool {
 	if !ok || err != nil {
 		return false
 	}
-	switch of, suffix := cutLast(l.id()); {
+	version, isSoldOut := strings.CutPrefix(l.id(), "SaleSoldOut:"+saleID+":")
+	switch {
 	case s.Archive != "" && l.members["user"] != nil:
 		return true
-	case l.kind == "SaleSoldOut" && of == l.kind+":"+saleID:
-		version, err := strconv.ParseInt(suffix, 10, 64)
-		return err == nil && version >= 1 && (version < s.Version || version == s.Version && len(s.Empty) >= s.Shards) &&
-			!occurred.After(c.Now().Add(skew)) && soldOutEvent(saleID, s.Labels, suffix, occurred.UnixMilli()).sum(c.seed) == l.sum
+	case isSoldOut:
+		n, err := strconv.ParseInt(version, 10, 64)
+		return err == nil && n >= 1 && (n < s.Version || n == s.Version && len(s.Empty) >= s.Shards) &&
+			!occurred.After(c.Now().Add(skew)) && soldOutEvent(saleID, s.Labels, version, occurred.UnixMilli()).sum(c.seed) == l.sum
 	case l.kind == "SaleDrained":
 		e := drainedEvent(saleID, s.Labels, occurred.UnixMilli())
 		return s.Version > 1 && !e.at.After(c.Now().Add(skew)) && e.sum(c.seed) == l.sum
 	}
 	return false
-}
-
-func cutLast(id string) (before, after string) {
-	at := strings.LastIndexByte(id, ':')
-	return id[:max(at, 0)], id[at+1:]
 }
 
 // event is an event with the members of its detail.

@@ -23,15 +23,12 @@ func envelope(e sale.Event) string {
 func (w *world) published(sales ...string) (lines []string) {
 	w.T.Helper()
 	for _, saleID := range sales {
-		err := w.Ledger.Events(w.Ctx, saleID, func(events []sale.Event) error {
+		w.ok(w.Ledger.Events(w.Ctx, saleID, func(events []sale.Event) error {
 			for _, e := range events {
 				lines = append(lines, envelope(e))
 			}
 			return nil
-		})
-		if err != nil {
-			w.T.Fatal(err)
-		}
+		}))
 	}
 	return lines
 }
@@ -40,14 +37,10 @@ func (w *world) published(sales ...string) (lines []string) {
 func (w *world) checkEvents(saleID string, o Options, lines ...string) *EventReport {
 	w.T.Helper()
 	path := filepath.Join(w.T.TempDir(), "events.jsonl")
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o600); err != nil {
-		w.T.Fatal(err)
-	}
+	w.ok(os.WriteFile(path, []byte(strings.Join(lines, "")), 0o600))
 	o.Now, o.Sleep = w.Now, noSleep
 	r, err := CheckEvents(w.Ctx, w.db, tableName, path, saleID, o)
-	if err != nil {
-		w.T.Fatal(err)
-	}
+	w.ok(err)
 	if r.Complete != (len(r.Findings) == 0) {
 		w.T.Errorf("complete is %t with %v", r.Complete, r.Findings)
 	}
@@ -153,9 +146,7 @@ func TestEventsOfWhatCannotBeReadAreAnError(t *testing.T) {
 	if err := check(w.db, "moutai"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	w.ok(os.WriteFile(path, nil, 0o600))
 	for _, saleID := range []string{"none", "no id"} {
 		if err := check(w.db, saleID); !errors.Is(err, ErrNoSale) {
 			t.Errorf("%s: %v", saleID, err)

@@ -49,13 +49,10 @@ func (p *pass) checkBarred(ctx context.Context, claims []Claim) error {
 
 // checkBars finds the guards of a page, all of the sale, that are not of its group or have no claim.
 func (p *pass) checkBars(ctx context.Context, all []barredUser) error {
-	if p.buckets == 0 {
-		return nil
-	}
 	return lookUp(ctx, p, all, func(g barredUser) key { return p.claimKey(g.User) }, func(g barredUser, it item) {
-		if c, _ := readClaim(it); g.Group != p.lasting().LimitGroup || c.ClaimID != g.ClaimID {
-			p.find("P34", "barred "+g.Group+" "+g.User, "%q is barred from group %q by claim %s, but has no such claim in a sale of it", g.User, g.Group, g.ClaimID)
-		}
+		c, _ := readClaim(it)
+		p.findIf(g.Group != p.lasting().LimitGroup || c.ClaimID != g.ClaimID, "P34", "barred "+g.Group+" "+g.User,
+			"%q is barred from group %q by claim %s, but has no such claim in a sale of it", g.User, g.Group, g.ClaimID)
 	})
 }
 

@@ -31,16 +31,15 @@ func (w *world) agrees(r *Receipt) {
 	}
 }
 
-// cutOff runs what a writer does that dies after that many writes.
-func (w *world) cutOff(writes int, do func(context.Context, *ledger.Ledger) error) {
-	w.T.Helper()
+// dying is a writer that dies after that many writes, and its context.
+func (w *world) dying(writes int) (context.Context, *ledger.Ledger) {
 	ctx, cancel := context.WithCancel(w.Ctx)
-	defer cancel()
+	w.T.Cleanup(cancel)
 	// Writes are counted and applied one at a time: otherwise the death caused by the next
 	// write could cancel a counted one.
 	var mu sync.Mutex
 	left := writes
-	dying := w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
+	return ctx, w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
 		if !dynamotest.IsWrite(op) || op == "BatchExecuteStatement" {
 			return call()
 		}
@@ -52,8 +51,13 @@ func (w *world) cutOff(writes int, do func(context.Context, *ledger.Ledger) erro
 		}
 		return call()
 	})
-	if err := do(ctx, dying); err == nil {
-		w.T.Fatalf("nothing was cut off after %d writes", writes)
+}
+
+// dies expects that a step of a dying writer was cut off.
+func (w *world) dies(_ any, err error) {
+	w.T.Helper()
+	if err == nil {
+		w.T.Fatal("nothing was cut off")
 	}
 }
 
@@ -98,53 +102,43 @@ func TestEveryHonestSaleBalances(t *testing.T) {
 			w.confirm(w.buy(5, 3))
 		}, ""},
 		"a creation that was cut off": {func(w *world) {
-			c := w.Sale(9, 4)
-			w.cutOff(3, func(ctx context.Context, l *ledger.Ledger) error { _, err := l.Create(ctx, c); return err })
+			ctx, l := w.dying(3)
+			w.dies(l.Create(ctx, w.Sale(9, 4)))
 		}, "2 of 4 shards are still to be made"},
 		"an addition that was cut off": {func(w *world) {
 			w.Open(9, 4)
-			w.cutOff(3, func(ctx context.Context, l *ledger.Ledger) error {
-				_, err := l.Add(ctx, sale.Addition{SaleID: "moutai", SeedID: "x", Stock: 10})
-				return err
-			})
+			ctx, l := w.dying(3)
+			w.dies(l.Add(ctx, sale.Addition{SaleID: "moutai", SeedID: "x", Stock: 10}))
 		}, `addition "x" has reached 2 of 4 shards`},
 		"limited, and an addition that was cut off": {func(w *world) {
 			c := w.Sale(9, 4)
 			c.MaxStock = 12
 			w.Create(c)
-			w.cutOff(1, func(ctx context.Context, l *ledger.Ledger) error {
-				_, err := l.Add(ctx, sale.Addition{SaleID: "moutai", SeedID: "x", Stock: 3})
-				return err
-			})
+			ctx, l := w.dying(1)
+			w.dies(l.Add(ctx, sale.Addition{SaleID: "moutai", SeedID: "x", Stock: 3}))
 		}, `addition "x" has reached 0 of 3 shards`},
 		"a withdrawal that was cut off": {func(w *world) {
 			w.Open(9, 4)
-			w.cutOff(3, func(ctx context.Context, l *ledger.Ledger) error {
-				_, err := l.Withdraw(ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "x", Stock: 8})
-				return err
-			})
+			ctx, l := w.dying(3)
+			w.dies(l.Withdraw(ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "x", Stock: 8}))
 		}, `withdrawal "x" has taken 4 of 8 units`},
-		"a pause that was cut off": {func(w *world) {
-			w.Open(9, 4)
-			w.Pass(time.Second)
-			w.cutOff(2, func(ctx context.Context, l *ledger.Ledger) error {
-				yes := true
-				_, err := l.Edit(ctx, sale.Edit{SaleID: "moutai", At: w.Now(), Paused: &yes})
-				return err
-			})
-		}, "has not reached 3 of 4 shards"},
+		"a pause that was cut off": {func(w *world) { w.pauseIsCutOff(2) }, "has not reached 3 of 4 shards"},
 	}.balance(t)
+}
+
+// pauseIsCutOff is a sale whose pause was cut off after that many writes.
+func (w *world) pauseIsCutOff(writes int) {
+	w.T.Helper()
+	w.Open(9, 4)
+	w.Pass(time.Second)
+	ctx, l := w.dying(writes)
+	paused := true
+	w.dies(l.Edit(ctx, sale.Edit{SaleID: "moutai", At: w.Now(), Paused: &paused}))
 }
 
 func TestAnEditThatWasCutOffLongAgoIsFound(t *testing.T) {
 	w := newWorld(t)
-	w.Open(9, 4)
-	w.Pass(time.Second)
-	w.cutOff(3, func(ctx context.Context, l *ledger.Ledger) error {
-		yes := true
-		_, err := l.Edit(ctx, sale.Edit{SaleID: "moutai", At: w.Now(), Paused: &yes})
-		return err
-	})
+	w.pauseIsCutOff(3)
 	w.Pass(6 * time.Minute)
 	has(t, w.items().recount(t, w.Now()), "P14", "(not paused, open 2026-11-11T19:59:00.000Z to 2026-11-11T21:00:00.000Z), not as that of 2026-11-11T20:00:01.000Z: repeat the last edit")
 }

@@ -9,11 +9,6 @@ import (
 // restoreLeap is by what a replay into a restored table raises a sale's version and edits.
 const restoreLeap = 1_000_000
 
-const (
-	maxShards  = 1000
-	maxBuckets = (maxShards + 3) / 4
-)
-
 // saleItem is SALE#<sale>, SALE. All instants are Unix milliseconds. As in the other items, an attribute that is missing is zero.
 type saleItem struct {
 	presentation

@@ -40,15 +40,14 @@ func (p *pass) judgeSale(h *header) {
 	s, c := &h.sale, &h.create
 	p.findIf(s.lasting != c.lasting, "P15", "sale lasting", "the sale has %+v, but was created with %+v: nothing changes that", s.lasting, c.lasting)
 	p.findIf(s.Shards != c.Shards, "P2", "sale shards", "the sale has %d shards, but was created with %d", s.Shards, c.Shards)
-	if want := (s.Shards + 3) / 4; s.Buckets != want {
-		p.find("P3", "sale buckets", "the sale has %d buckets, should be %d (a quarter of %d shards)", s.Buckets, want, s.Shards)
-	}
+	buckets := (s.Shards + 3) / 4
+	p.findIf(s.Buckets != buckets, "P3", "sale buckets", "the sale has %d buckets, should be %d (a quarter of %d shards)", s.Buckets, buckets, s.Shards)
 	p.findIf(s.RestoredAt > 0 && min(s.Version, s.Edits) < restoreLeap, "P26", "sale restoredAt",
 		"the sale was restored to %s, but has the version %d and %d edits, which did not leap: they have been given out before", clock(s.RestoredAt), s.Version, s.Edits)
 	p.findIf(s.Described == 0 && s.presentation != c.presentation, "P15", "sale name", "the sale is shown as %+v, but was created as %+v and never described", s.presentation, c.presentation)
 	if low, high := p.seeded(); s.Seeded < low || s.Seeded > high {
 		p.find("P15", "sale seeded", "the sale says that %d units were seeded, should be %d (%s): %s",
-			s.Seeded, h.all(), sources(c.Stock, sum(h.added), sum(h.withdrawn)), difference(s.Seeded-h.all()))
+			s.Seeded, h.all(), fmt.Sprintf(sources, c.Stock, sum(h.added), sum(h.withdrawn)), difference(s.Seeded-h.all()))
 	}
 	switch low, high := p.room(); {
 	case c.MaxStock == 0 && s.Room >= 0:
@@ -111,12 +110,8 @@ func (p *pass) judgeShards() {
 			late++
 		}
 	}
-	if missing > 0 {
-		p.unfinish("%d of %d shards are still to be made", missing, p.n)
-	}
-	if late > 0 {
-		p.unfinish("the edit of %s has not reached %d of %d shards: it is under way or was cut off; repeat it", clock(p.after.sale.ChangedAt), late, p.n)
-	}
+	p.unfinishIf(missing > 0, "%d of %d shards are still to be made", missing, p.n)
+	p.unfinishIf(late > 0, "the edit of %s has not reached %d of %d shards: it is under way or was cut off; repeat it", clock(p.after.sale.ChangedAt), late, p.n)
 }
 
 // judgeStock counts the units of one shard.
@@ -127,14 +122,13 @@ func (p *pass) judgeStock(k int, s0, s *shardItem) {
 		low, high = s0.Seeded, s.Seeded
 	}
 	p.findIf(s.Seeded < low || s.Seeded > high, "P15", name+" seeded", "%s: it says that %d units were seeded, should be %d (%s): %s", name, s.Seeded, high,
-		sources(share(p.after.create.Stock, k, p.n), p.after.added[k], p.after.withdrawn[k]), difference(s.Seeded-high))
+		fmt.Sprintf(sources, share(p.after.create.Stock, k, p.n), p.after.added[k], p.after.withdrawn[k]), difference(s.Seeded-high))
 	p.findIf(s.Stock < 0, "P1", name+" below zero", "%s: stock is %d, below zero", name, s.Stock)
-	if live := claims - p.released[k]; live > high {
-		p.find("P1", name+" oversold", "%s: %d claims, but only %d units were seeded: %d oversold", name, live, high, live-high)
-	}
+	live := claims - p.released[k]
+	p.findIf(live > high, "P1", name+" oversold", "%s: %d claims, but only %d units were seeded: %d oversold", name, live, high, live-high)
 	switch quiet, want := *s0 == *s && low == high, high-claims+s.PutBack; {
 	case quiet && s.Stock != want:
-		p.find("P2", name+" stock", "%s: stock is %d, should be %d (seeded %d - claims %d%s): %s", name, s.Stock, want, high, claims, s.returned(),
+		p.find("P2", name+" stock", "%s: stock is %d, should be %d (seeded %d - claims %d + put back %d): %s", name, s.Stock, want, high, claims, s.PutBack,
 			difference(s.Stock-want))
 	case !quiet && (claims < s0.sold() || claims > s.sold()):
 		p.find("P2", name+" stock", "%s: %d to %d units were sold while it was counted, but it has %d claims", name, s0.sold(), s.sold(), claims)
@@ -155,14 +149,6 @@ func unitsOf(shards []*shardItem) (units int64) {
 
 // sold is the number of claims that the shard's units have had.
 func (s *shardItem) sold() int64 { return s.Seeded - s.Stock + s.PutBack }
-
-// returned is the part of an account that most shards do not have.
-func (s *shardItem) returned() string {
-	if s.PutBack == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" + put back %d", s.PutBack)
-}
 
 // judgeEdit compares the window and the pause flag of a shard with the sale's. It
 // reports whether an edit has not reached the shard yet.
@@ -222,12 +208,9 @@ func (p *pass) judgeListing(h *header) {
 
 // judgeClaims finds claims that are overdue or outside the windows.
 func (p *pass) judgeClaims(h *header) {
-	if age := p.Now().Sub(p.oldest); p.pending > 0 && age > p.Overdue {
-		p.find("P8", "pending", "%d claims are pending, the oldest for %v: more than %v", p.pending, age.Round(time.Second), p.Overdue)
-	}
-	if p.missing > 0 {
-		p.unfinish("%d confirmed claims have no order item yet", p.missing)
-	}
+	age := p.Now().Sub(p.oldest)
+	p.findIf(p.pending > 0 && age > p.Overdue, "P8", "pending", "%d claims are pending, the oldest for %v: more than %v", p.pending, age.Round(time.Second), p.Overdue)
+	p.unfinishIf(p.missing > 0, "%d confirmed claims have no order item yet", p.missing)
 	for _, c := range p.outside {
 		if at := c.AcceptedAt.UnixMilli(); h.sale.RestoredAt == 0 && !p.wasOpen(at) {
 			p.find("P14", fmt.Sprintf("claim %d %s window", c.Bucket, c.User), "the claim of %q was accepted at %s, when the sale was not open", c.User, clock(at))
@@ -267,24 +250,24 @@ func (p *pass) receipt() *Receipt {
 		r.NotLookedFor = append(r.NotLookedFor, "claims, orders, refunds, the trail and the draw: they balanced before they were archived, and the archive has them")
 		return r
 	}
-	if p.whyNoScan != "" {
-		r.NotLookedFor = append(r.NotLookedFor, "orders that no claim knows, shards and claims beyond the sale's, sales that are not listed and items that belong to no sale: "+p.whyNoScan)
-	}
-	if !p.still() {
-		r.NotLookedFor = append(r.NotLookedFor, "whether the shards agree with the sale's window, pause flag and empty set: it was edited, added to or withdrawn from during the count")
-	}
-	if p.total > maxDoubles {
-		r.NotLookedFor = append(r.NotLookedFor, fmt.Sprintf("equal claim ids, order numbers and payments among more than %d claims", maxDoubles))
-	}
-	if len(p.days) == maxDays {
-		r.NotLookedFor = append(r.NotLookedFor, fmt.Sprintf("sequences of more than %d days", maxDays))
+	for _, left := range []struct {
+		is   bool
+		what string
+	}{
+		{p.whyNoScan != "", "orders that no claim knows, shards and claims beyond the sale's, sales that are not listed and items that belong to no sale: " + p.whyNoScan},
+		{!p.still(), "whether the shards agree with the sale's window, pause flag and empty set: it was edited, added to or withdrawn from during the count"},
+		{p.total > maxDoubles, fmt.Sprintf("equal claim ids, order numbers and payments among more than %d claims", maxDoubles)},
+		{len(p.days) == maxDays, fmt.Sprintf("sequences of more than %d days", maxDays)},
+	} {
+		if left.is {
+			r.NotLookedFor = append(r.NotLookedFor, left.what)
+		}
 	}
 	return r
 }
 
 // checkLabels compares the labels of a claim, a refund or a change with the sale's.
 func (p *pass) checkLabels(about, what, labels string) {
-	if of := p.lasting().Labels; labels != of {
-		p.find("P26", about+" labels", "%s has the labels %q, but its sale %q: the events differ", what, labels, of)
-	}
+	of := p.lasting().Labels
+	p.findIf(labels != of, "P26", about+" labels", "%s has the labels %q, but its sale %q: the events differ", what, labels, of)
 }

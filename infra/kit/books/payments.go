@@ -44,9 +44,7 @@ func (p *pass) settle(c Claim) {
 	asks, now := p.lasting().terms, p.Now().Add(skew).UnixMilli()
 	due := c.ConfirmedAt.Add(time.Duration(asks.PayWithin) * time.Second).UnixMilli()
 	confirmed := c.ConfirmedAt.Add(-skew).UnixMilli()
-	if needs := p.needs(); c.MinReader != needs {
-		p.find("P19", about+" minReader", "the claim of %q is for readers of version %d, of a sale for version %d", c.User, c.MinReader, needs)
-	}
+	p.findIf(c.MinReader != p.needs(), "P19", about+" minReader", "the claim of %q is for readers of version %d, of a sale for version %d", c.User, c.MinReader, p.needs())
 	p.findIf(c.PaidAt != 0 && c.ReleasedAt != 0, "P20", about, "the claim of %q is paid and released", c.User)
 	switch final := c.PaidAt != 0 || c.ReleasedAt != 0; {
 	case final && c.OrderID == "":
@@ -75,7 +73,7 @@ func (p *pass) settle(c Claim) {
 	if c.ReleasedAt == 0 {
 		return
 	}
-	if c.Shard >= 0 && c.Shard < p.n {
+	if c.Shard < p.n {
 		p.released[c.Shard]++
 		p.draw.lastReleased = max(p.draw.lastReleased, c.ReleasedAt)
 	}
@@ -141,9 +139,7 @@ func (p *pass) judgePayments(h *header) {
 		p.findIf(s.PutBack < 0 || s.PutBack > s.Released, "P2", name+" putBack", "%s has %d units put back, but %d released", name, s.PutBack, s.Released)
 		waiting += s.Released - s.PutBack
 	}
-	if waiting > 0 {
-		p.unfinish("%d released units are not back in stock yet", waiting)
-	}
+	p.unfinishIf(waiting > 0, "%d released units are not back in stock yet", waiting)
 	drained := h.listing.Drained && p.before.listing.Drained
 	p.findIf(drained && (p.unpaid > 0 || waiting > 0), "P22", "listing unpaid",
 		"the sale is drained with %d claims unpaid and %d released units not in stock: nobody releases or puts them back", p.unpaid, waiting)
@@ -207,11 +203,9 @@ func (p *pass) checkRefunds(ctx context.Context, refunds []refundItem) error {
 	if err := p.checkRefundGuards(ctx, refunds); err != nil || p.buckets == 0 {
 		return err
 	}
-	var orders []int64
-	for _, r := range refunds {
-		if r.OrderID != 0 {
-			orders = append(orders, r.OrderID)
-		}
+	orders := make([]int64, len(refunds))
+	for i, r := range refunds {
+		orders[i] = r.OrderID
 	}
 	claims, err := p.claimsOf(ctx, orders)
 	if err != nil {
@@ -245,9 +239,8 @@ func (p *pass) checkRefund(r refundItem, it item) {
 	if r.Sale != "" {
 		p.checkLabels(about, "the refund of "+r.Payment, r.Labels)
 	}
-	if latest := max(r.At, r.RefundedAt); latest > p.Now().Add(skew).UnixMilli() {
-		p.find("P24", about+" at", "the refund of %s was recorded or made at %s, which is in the future", r.Payment, clock(latest))
-	}
+	latest := max(r.At, r.RefundedAt)
+	p.findIf(latest > p.Now().Add(skew).UnixMilli(), "P24", about+" at", "the refund of %s was recorded or made at %s, which is in the future", r.Payment, clock(latest))
 	if it == nil {
 		p.findIf(r.Sale != "", "P24", about, "a refund of %s is due for order %d, which is no order of this sale", r.Payment, r.OrderID)
 		return
@@ -291,7 +284,7 @@ var readGuard = reader("guard", func(f *fields, g *guardItem) {
 func (p *pass) checkPaid(ctx context.Context, claims []Claim) error {
 	var keys []key
 	for _, c := range claims {
-		if isPayment(c.Payment) {
+		if c.Payment != "" {
 			keys = append(keys, guardKey(c.Payment))
 			if p.before.sale.RecalledAt != 0 && !slices.Contains(c.Refunds, c.Payment) {
 				keys = append(keys, key{"REFUND#" + p.saleID, c.Payment})
@@ -351,9 +344,6 @@ func (p *pass) checkRefundGuards(ctx context.Context, refunds []refundItem) erro
 // checkGuards finds the guards of a page, of the sale or of unknown orders, whose payment is
 // neither its order's nor to be refunded.
 func (p *pass) checkGuards(ctx context.Context, guards []guardItem) error {
-	if p.buckets == 0 {
-		return nil
-	}
 	var orders []int64
 	for _, g := range guards {
 		if g.Fate == "paid" {
@@ -370,8 +360,7 @@ func (p *pass) checkGuards(ctx context.Context, guards []guardItem) error {
 			p.findIf(refund == nil, "P24", "guard "+g.Payment, "%s is to be refunded, says its guard, but there is no refund", g.Payment)
 			return
 		}
-		if c, _ := readClaim(claims[g.OrderID]); c.Payment != g.Payment {
-			p.find("P24", "guard "+g.Payment, "%s has paid order %d, says its guard, but the order is not paid by it", g.Payment, g.OrderID)
-		}
+		c, _ := readClaim(claims[g.OrderID])
+		p.findIf(c.Payment != g.Payment, "P24", "guard "+g.Payment, "%s has paid order %d, says its guard, but the order is not paid by it", g.Payment, g.OrderID)
 	})
 }

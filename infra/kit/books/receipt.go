@@ -25,6 +25,7 @@
 package books
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,9 +111,7 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
-	if o.Overdue == 0 {
-		o.Overdue = 5 * time.Minute
-	}
+	o.Overdue = cmp.Or(o.Overdue, 5*time.Minute)
 	if o.Progress == nil {
 		o.Progress = func(int64, int64) {}
 	}

@@ -99,6 +99,12 @@ func (p *pass) unfinish(format string, args ...any) {
 	p.unfinished = append(p.unfinished, fmt.Sprintf(format, args...))
 }
 
+func (p *pass) unfinishIf(is bool, format string, args ...any) {
+	if is {
+		p.unfinish(format, args...)
+	}
+}
+
 // pause waits, in a second pass, until partly visible transactions are visible.
 func (p *pass) pause(ctx context.Context) error {
 	if p.first == nil {
@@ -157,16 +163,11 @@ func (p *pass) readAgain(ctx context.Context) (err error) {
 	return err
 }
 
-// size sets the shards and buckets from the sale item or, if that is missing, from the
+// size sets the shards and buckets from the sale item or, if they are missing there or are not as documented, from the
 // creation.
 func (p *pass) size() {
-	p.n, p.buckets = p.before.sale.Shards, p.before.sale.Buckets
-	if p.n < 1 || p.n > maxShards {
-		p.n = min(max(p.before.create.Shards, 0), maxShards)
-	}
-	if p.buckets < 1 || p.buckets > maxBuckets {
-		p.buckets = (p.n + 3) / 4
-	}
+	p.n = cmp.Or(p.before.sale.Shards, p.before.create.Shards)
+	p.buckets = cmp.Or(p.before.sale.Buckets, (p.n+3)/4)
 	p.claims, p.released = make([]int64, p.n), make([]int64, p.n)
 	p.days = map[string]uint64{}
 }

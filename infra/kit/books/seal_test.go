@@ -29,9 +29,7 @@ func beforeErasure(t *testing.T) *world {
 	w.confirm(w.buy(0, 4))
 	w.pays("user-0", "pi_1")
 	w.pays("user-0", "pi_2")
-	if _, _, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#pi_2"); err != nil {
-		t.Fatal(err)
-	}
+	w.refunds("stripe#pi_2")
 	w.Pass(72 * time.Hour)
 	w.drain()
 	return w

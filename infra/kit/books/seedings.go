@@ -57,14 +57,8 @@ func (p *pass) given(k int) (low, high int64) {
 		share(p.after.create.Stock, k, p.n) + p.after.added[k] - p.before.withdrawn[k]
 }
 
-// sources describes where units came from.
-func sources(created, added, withdrawn int64) string {
-	text := fmt.Sprintf("created with %d + %d added", created, added)
-	if withdrawn != 0 {
-		text += fmt.Sprintf(" - %d withdrawn", withdrawn)
-	}
-	return text
-}
+// sources is the format of where units came from.
+const sources = "created with %d + %d added - %d withdrawn"
 
 // judgeSeedings checks that each addition gave each shard its share, once, and that no
 // withdrawal took more than requested.
@@ -113,9 +107,8 @@ func (p *pass) judgeAddition(id string, s *seeding, future int64) {
 			p.find("P15", about, "addition %q was made at %s, but reached shard %d at %s", id, clock(s.At), k, clock(one.At))
 		}
 	}
-	if done := len(s.shards); done < due {
-		p.unfinish("addition %q has reached %d of %d shards: it is under way or was cut off; repeat it", id, done, due)
-	}
+	done := len(s.shards)
+	p.unfinishIf(done < due, "addition %q has reached %d of %d shards: it is under way or was cut off; repeat it", id, done, due)
 }
 
 func (p *pass) judgeWithdrawal(id string, s *seeding, future int64) {

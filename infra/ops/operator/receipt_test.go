@@ -105,7 +105,7 @@ func TestAReceiptIsOfEachSaleThatIsAskedForAndCanBeRead(t *testing.T) {
 
 func TestAReceiptIsPrintedForPeopleAndForMachines(t *testing.T) {
 	r := &books.Receipt{SaleID: "moutai", AsOf: "2026-11-11T20:00:00.000Z", Seeded: 25, Stock: 40, Claims: 3, Pending: 1, Confirmed: 2, OldestPendingSeconds: 12,
-		Findings:   []books.Finding{{Promise: "P2", Text: "shard 0: stock is 40, should be 22 (seeded 25 - claims 3): 18 too many"}},
+		Findings:   []books.Finding{{Promise: "P2", Text: "shard 0: stock is 40, should be 22 (seeded 25 - claims 3 + put back 0): 18 too many"}},
 		Unfinished: []string{"1 confirmed claims have no order item yet"}, NotLookedFor: []string{"orders that no claim knows"}}
 	var out bytes.Buffer
 	print(&out, r)
@@ -120,7 +120,7 @@ func TestAReceiptIsPrintedForPeopleAndForMachines(t *testing.T) {
 not finished:
   - 1 confirmed claims have no order item yet
 NOT BALANCED:
-  - shard 0: stock is 40, should be 22 (seeded 25 - claims 3): 18 too many (P2)
+  - shard 0: stock is 40, should be 22 (seeded 25 - claims 3 + put back 0): 18 too many (P2)
 not checked:
   - orders that no claim knows
 `
@@ -133,7 +133,7 @@ not checked:
 	}
 	contains(t, out.String(), `"saleId": "moutai"`, `"seeded": 25`, `"pending": 1`, `"oldestPendingSeconds": 12`, `"balanced": false`,
 		`"findings": [
-    "shard 0: stock is 40, should be 22 (seeded 25 - claims 3): 18 too many (P2)"
+    "shard 0: stock is 40, should be 22 (seeded 25 - claims 3 + put back 0): 18 too many (P2)"
   ]`)
 	out.Reset()
 	print(&out, &books.Receipt{SaleID: "moutai", Seeded: 25, Stock: 4, Claims: 23, Confirmed: 23, Paid: 19, Unpaid: 2, Released: 2, RefundsDue: 1, Balanced: true})
