@@ -152,11 +152,11 @@ func TestEachKindOfBrokenBooksIsNamed(t *testing.T) {
 		{"a shard too many", func(all items) { all.copy(full, shardKey(5), nil) }, "P2",
 			"STOCK#moutai#5 is there, but the sale has shards 0 to 4 only: nobody can buy its units"},
 		{"a shard with a name of two parts", func(all items) { all.copy(full, key{"STOCK#moutai#01", "STOCK"}, nil) }, "P19", "STOCK#moutai#01, STOCK is not as documented"},
-		{"a shard paused alone", func(all items) { all.set(full, "paused", yes) }, "P14", fmt.Sprintf("shard %d is paused, but the sale is not paused", some)},
+		{"a shard paused alone", func(all items) { all.set(full, "paused", yes) }, "P14", fmt.Sprintf("shard %d is as of 1970-01-01T00:00:00.000Z (paused, open", some)},
 		{"a shard with a window of its own", func(all items) { all.add(full, "closesAt", -hour/2) }, "P14",
-			fmt.Sprintf("shard %d is open from 2026-11-11T19:59:00.000Z to 2026-11-11T20:30:00.000Z, but the sale", some)},
+			fmt.Sprintf("shard %d is as of 1970-01-01T00:00:00.000Z (not paused, open 2026-11-11T19:59:00.000Z to 2026-11-11T20:30:00.000Z), but the sale", some)},
 		{"a shard edited after the sale", func(all items) { all.add(full, "changedAt", 1) }, "P14", "edits of the sale will not reach it"},
-		{"the sale paused and no shard", func(all items) { all.set(saleKey, "paused", yes) }, "P14", "shard 0 is not paused, but the sale is paused"},
+		{"the sale paused and no shard", func(all items) { all.set(saleKey, "paused", yes) }, "P14", "to 2026-11-11T21:00:00.000Z), but the sale as of 1970-01-01T00:00:00.000Z (paused, open"},
 		{"sale and shards paused without an edit", func(all items) {
 			all.set(saleKey, "paused", yes)
 			for k := range 5 {
@@ -174,7 +174,7 @@ func TestEachKindOfBrokenBooksIsNamed(t *testing.T) {
 			"by its creation and its trail the sale is as of 1970-01-01T00:00:00.000Z"},
 		{"an edit that has reached no shard", func(all items) {
 			all.set(saleKey, "changedAt", number(fmt.Sprint(now.UnixMilli()-hour/2))).add(saleKey, "version", 1)
-		}, "P14", "shard 0 still is as the edit of 1970-01-01T00:00:00.000Z left it (not paused, open"},
+		}, "P14", "shard 0 still is as of 1970-01-01T00:00:00.000Z (not paused, open"},
 		{"an edit of tomorrow", func(all items) { all.set(saleKey, "changedAt", number(fmt.Sprint(now.UnixMilli()+24*hour))) }, "P14", "no edit applies until then"},
 		{"a version too low", func(all items) { all.add(saleKey, "version", -1) }, "P6", "the sale's version is 3, should be 4 to 4: 1 + 3 receipts"},
 		{"a version too high", func(all items) { all.add(saleKey, "version", 1) }, "P6", "the sale's version is 5, should be 4 to 4"},

@@ -140,7 +140,7 @@ func TestAnEditThatWasCutOffLongAgoIsFound(t *testing.T) {
 	w := newWorld(t)
 	w.pauseIsCutOff(3)
 	w.Pass(6 * time.Minute)
-	has(t, w.items().recount(t, w.Now()), "P14", "(not paused, open 2026-11-11T19:59:00.000Z to 2026-11-11T21:00:00.000Z), not as that of 2026-11-11T20:00:01.000Z: repeat the last edit")
+	has(t, w.items().recount(t, w.Now()), "P14", "(not paused, open 2026-11-11T19:59:00.000Z to 2026-11-11T21:00:00.000Z), but the sale as of 2026-11-11T20:00:01.000Z (paused, open 2026-11-11T19:59:00.000Z to 2026-11-11T21:00:00.000Z): repeat the last edit")
 }
 
 func TestATableThatWasRestoredInPartBalancesOnceItIsReplayed(t *testing.T) {

@@ -1,6 +1,7 @@
 package books
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -15,18 +16,31 @@ type saleItem struct {
 	lasting
 	drawn
 	sealed
+	edited
+	Seeded                 int64
+	Room                   int64 // -1 if additions are unlimited
+	Shards, Buckets        int
+	Empty                  map[int]bool
+	State                  string
+	Version, MinReader     int64
+	Described              int64 // how often a description changed it
+	Edits                  int64 // in the trail
+	Seedings               int64 // additions and withdrawals
+	RecalledAt, RestoredAt int64
+}
+
+// edited is what an edit leaves: of the sale, and of each shard that it has reached.
+type edited struct {
 	OpensAt, ClosesAt, ChangedAt int64
 	Paused                       bool
-	Seeded                       int64
-	Room                         int64 // -1 if additions are unlimited
-	Shards, Buckets              int
-	Empty                        map[int]bool
-	State                        string
-	Version, MinReader           int64
-	Described                    int64 // how often a description changed it
-	Edits                        int64 // in the trail
-	Seedings                     int64 // additions and withdrawals
-	RecalledAt, RestoredAt       int64
+}
+
+func (e edited) String() string {
+	paused := "not paused"
+	if e.Paused {
+		paused = "paused"
+	}
+	return fmt.Sprintf("as of %s (%s, open %s to %s)", clock(e.ChangedAt), paused, clock(e.OpensAt), clock(e.ClosesAt))
 }
 
 // presentation is what buyers see of a sale.
@@ -173,12 +187,11 @@ var readListing = reader("listing", func(f *fields, l *listingItem) {
 
 // shardItem is STOCK#<sale>#<shard>, STOCK.
 type shardItem struct {
-	Shard                        int
-	Stock, Seeded                int64
-	OpensAt, ClosesAt, ChangedAt int64
-	Paused                       bool
-	Released, PutBack            int64
-	counts                       bool // it has the last two
+	Shard int
+	edited
+	Stock, Seeded     int64
+	Released, PutBack int64
+	counts            bool // it has the last two
 }
 
 var readShard = reader("shard", func(f *fields, s *shardItem) {

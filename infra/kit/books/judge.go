@@ -150,24 +150,20 @@ func unitsOf(shards []*shardItem) (units int64) {
 // sold is the number of claims that the shard's units have had.
 func (s *shardItem) sold() int64 { return s.Seeded - s.Stock + s.PutBack }
 
-// judgeEdit compares the window and the pause flag of a shard with the sale's. It
-// reports whether an edit has not reached the shard yet.
+// judgeEdit compares what the last edit left of a shard and of the sale. It reports whether an edit has not reached
+// the shard yet.
 func (p *pass) judgeEdit(k int, s *shardItem) (late bool) {
-	sale, name := &p.after.sale, shardName(k)
+	sale, name := p.after.sale.edited, shardName(k)
+	late = s.ChangedAt < sale.ChangedAt
 	switch {
+	case late && time.UnixMilli(sale.ChangedAt).After(p.Now().Add(-p.Overdue)):
+		return true
+	case late:
+		p.find("P14", name+" edit", "%s still is %s, but the sale %s: repeat the last edit", name, s.edited, sale)
 	case s.ChangedAt > sale.ChangedAt:
-		p.find("P14", name+" edit", "%s was last edited at %s, after the sale (%s): edits of the sale will not reach it", name, clock(s.ChangedAt), clock(sale.ChangedAt))
-	case s.ChangedAt < sale.ChangedAt:
-		if time.UnixMilli(sale.ChangedAt).After(p.Now().Add(-p.Overdue)) {
-			return true
-		}
-		p.find("P14", name+" edit", "%s still is as the edit of %s left it (%s, open %s to %s), not as that of %s: repeat the last edit", name,
-			clock(s.ChangedAt), pausedText(s.Paused), clock(s.OpensAt), clock(s.ClosesAt), clock(sale.ChangedAt))
-	case s.Paused != sale.Paused:
-		p.find("P14", name+" paused", "%s is %s, but the sale is %s", name, pausedText(s.Paused), pausedText(sale.Paused))
-	case s.OpensAt != sale.OpensAt || s.ClosesAt != sale.ClosesAt:
-		p.find("P14", name+" window", "%s is open from %s to %s, but the sale from %s to %s", name,
-			clock(s.OpensAt), clock(s.ClosesAt), clock(sale.OpensAt), clock(sale.ClosesAt))
+		p.find("P14", name+" edit", "%s is %s, after the sale (%s): edits of the sale will not reach it", name, s.edited, clock(sale.ChangedAt))
+	case s.edited != sale:
+		p.find("P14", name+" edit", "%s is %s, but the sale %s", name, s.edited, sale)
 	}
 	return false
 }

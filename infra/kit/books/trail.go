@@ -44,7 +44,7 @@ func (p *pass) readTrail(ctx context.Context) error {
 func (p *pass) judgeTrail(h *header) {
 	const promise = "P32"
 	s, ids, next, described := &h.sale, map[string]int64{}, int64(1), int64(0)
-	last := changeItem{Action: "create", OpensAt: h.create.OpensAt, ClosesAt: h.create.ClosesAt}
+	last := changeItem{OpensAt: h.create.OpensAt, ClosesAt: h.create.ClosesAt}
 	missing := func(before int64) {
 		for ; next < before && next <= p.before.sale.Edits && s.RestoredAt == 0; next++ {
 			p.find(promise, fmt.Sprint("edit ", next), "edit %d is not in the trail: nobody can say who made it", next)
@@ -79,13 +79,6 @@ func (p *pass) judgeTrail(h *header) {
 		return
 	}
 	p.findIf(described != s.Described && s.RestoredAt == 0, promise, "sale described", "the trail has %d descriptions, but the sale counts %d", described, s.Described)
-	p.findIf(last.At != s.ChangedAt || last.Paused != s.Paused || last.OpensAt != s.OpensAt || last.ClosesAt != s.ClosesAt, "P14", "trail last", "by its creation and its trail the sale is as of %s (%s, open %s to %s), but says that it is as of %s (%s, open %s to %s)",
-		clock(last.At), pausedText(last.Paused), clock(last.OpensAt), clock(last.ClosesAt), clock(s.ChangedAt), pausedText(s.Paused), clock(s.OpensAt), clock(s.ClosesAt))
-}
-
-func pausedText(paused bool) string {
-	if paused {
-		return "paused"
-	}
-	return "not paused"
+	is := edited{last.OpensAt, last.ClosesAt, last.At, last.Paused}
+	p.findIf(is != s.edited, "P14", "trail last", "by its creation and its trail the sale is %s, but says that it is %s", is, s.edited)
 }
