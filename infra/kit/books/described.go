@@ -44,9 +44,7 @@ func keyOf(it item) key {
 // kind is a kind of item in the document.
 type kind struct {
 	name       string
-	pk, sk     int      // how many parts they have, between the #
-	key        []string // all of them, with "" for one that has a name
-	names      []string // in their places; "" for one that has none
+	key        *regexp.Regexp // of pk and sk on two lines, with a group for each part that has a name
 	attributes []attribute
 }
 
@@ -61,23 +59,16 @@ type form func(types.AttributeValue) (value any, ok bool)
 
 // described has the kinds of the document by what their partition keys begin with.
 var described = func() map[string][]*kind {
-	kinds := map[string][]*kind{}
+	kinds, part := map[string][]*kind{}, regexp.MustCompile("<([a-z]+)>")
 	for _, row := range regexp.MustCompile("(?m)^\\| ([^|]+) \\| `([^`]+)` \\| `([^`]+)` \\| ([^|]+) \\|$").FindAllStringSubmatch(document, -1) {
-		k := &kind{name: row[1], pk: strings.Count(row[2], "#") + 1, sk: strings.Count(row[3], "#") + 1}
-		for part := range strings.SplitSeq(row[2]+"#"+row[3], "#") {
-			name, isNamed := strings.CutPrefix(part, "<")
-			if isNamed {
-				k.names, k.key = append(k.names, strings.TrimSuffix(name, ">")), append(k.key, "")
-			} else {
-				k.names, k.key = append(k.names, ""), append(k.key, part)
-			}
-		}
+		k := &kind{name: row[1], key: regexp.MustCompile("^" + part.ReplaceAllString(row[2]+"\n"+row[3], "(?P<$1>.+)") + "$")}
 		for text := range strings.SplitSeq(row[4], ", ") {
 			name, form, _ := strings.Cut(text, " ")
 			name, isOptional := strings.CutSuffix(name, "?")
 			k.attributes = append(k.attributes, attribute{name, form, isOptional, formOf(form)})
 		}
-		kinds[k.key[0]] = append(kinds[k.key[0]], k)
+		begin, _, _ := strings.Cut(row[2], "#")
+		kinds[begin] = append(kinds[begin], k)
 	}
 	return kinds
 }()
@@ -95,20 +86,14 @@ func locate(k key) (kind string, parts map[string]string) {
 
 // parts are the parts of a key by their names in the document; nil if it is not the key of such an item.
 func (k *kind) parts(of key) map[string]string {
-	// The last part of each may have a # in it.
-	texts := append(strings.SplitN(of.pk, "#", k.pk), strings.SplitN(of.sk, "#", k.sk)...)
-	if len(texts) != len(k.key) {
+	texts := k.key.FindStringSubmatch(of.pk + "\n" + of.sk)
+	if texts == nil {
 		return nil
 	}
-	for i, text := range texts {
-		if k.names[i] == "" && text != k.key[i] || k.names[i] != "" && !partForms[k.names[i]](text) {
-			return nil
-		}
-	}
 	parts := map[string]string{}
-	for i, name := range k.names {
-		if name != "" {
-			parts[name] = texts[i]
+	for i, name := range k.key.SubexpNames()[1:] {
+		if parts[name] = texts[i+1]; !partForms[name](parts[name]) {
+			return nil
 		}
 	}
 	return parts

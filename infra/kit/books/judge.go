@@ -106,6 +106,7 @@ func (p *pass) judgeShards() {
 			s0 = s // it was created between the reads
 		}
 		p.judgeStock(k, s0, s)
+		p.judgeReleased(k, s0, s)
 		if p.after.hasSale && p.still() && p.judgeEdit(k, s) {
 			late++
 		}

@@ -12,24 +12,25 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
 // between is a table with a hook between the reads of a recount.
 type between struct {
-	engine
+	*dynamotest.DB
 	happen func(call string)
 }
 
 func (b between) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	defer b.happen("Query")
-	return b.engine.Query(ctx, in, o...)
+	return b.DB.Query(ctx, in, o...)
 }
 
 func (b between) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
 	defer b.happen("BatchGetItem")
-	return b.engine.BatchGetItem(ctx, in, o...)
+	return b.DB.BatchGetItem(ctx, in, o...)
 }
 
 func TestASaleBalancesInTheMiddleOfSelling(t *testing.T) {

@@ -111,7 +111,7 @@ func (p *pass) putBacks() (low, high int64) {
 
 // judgePayments compares what the sale's items say about payments.
 func (p *pass) judgePayments(h *header) {
-	asks, needs := p.lasting().terms, p.needs()
+	needs := p.needs()
 	if h.sale.RecalledAt != 0 {
 		needs = max(needs, recallReader)
 	}
@@ -122,30 +122,23 @@ func (p *pass) judgePayments(h *header) {
 	if at := p.before.listing.RefundAt; h.listed && (at != 0 || p.refundsDue > 0) && !p.isNoted {
 		p.find("P24", "listing refundAt", "of %d refunds, %d of them due, the list of sales notes one of %s, which is none of them: reconcile may not see one that is due", p.refunds, p.refundsDue, clock(at))
 	}
-	waiting := int64(0)
-	for k, s := range p.shards1 {
-		if s == nil {
-			continue
-		}
-		s0 := p.shards0[k]
-		if s0 == nil {
-			s0 = s
-		}
-		name, released := shardName(k), p.released[k]
-		p.findIf(s.counts != (asks.PayWithin != 0) && !(s.counts && h.sale.RecalledAt != 0), "P19", name+" counts",
-			"%s counts released units: %t, but the sale has %d seconds to pay", name, s.counts, asks.PayWithin)
-		p.findIf(released < s0.Released || released > s.Released, "P2", name+" released",
-			"%s counts %d to %d released claims, but %d are", name, s0.Released, s.Released, released)
-		p.findIf(s.PutBack < 0 || s.PutBack > s.Released, "P2", name+" putBack", "%s has %d units put back, but %d released", name, s.PutBack, s.Released)
-		waiting += s.Released - s.PutBack
-	}
-	p.unfinishIf(waiting > 0, "%d released units are not back in stock yet", waiting)
+	p.unfinishIf(p.waiting > 0, "%d released units are not back in stock yet", p.waiting)
 	drained := h.listing.Drained && p.before.listing.Drained
-	p.findIf(drained && (p.unpaid > 0 || waiting > 0), "P22", "listing unpaid",
-		"the sale is drained with %d claims unpaid and %d released units not in stock: nobody releases or puts them back", p.unpaid, waiting)
-	if late := p.Now().Sub(time.UnixMilli(p.oldestDue)); p.unpaid > 0 && late > maxGrace+p.Overdue && !h.sale.Paused {
-		p.find("P22", "unpaid", "%d claims are unpaid, the oldest was to be paid %v ago", p.unpaid, late.Round(time.Second))
-	}
+	p.findIf(drained && (p.unpaid > 0 || p.waiting > 0), "P22", "listing unpaid",
+		"the sale is drained with %d claims unpaid and %d released units not in stock: nobody releases or puts them back", p.unpaid, p.waiting)
+	late := p.Now().Sub(time.UnixMilli(p.oldestDue))
+	p.findIf(p.unpaid > 0 && late > maxGrace+p.Overdue && !h.sale.Paused, "P22", "unpaid", "%d claims are unpaid, the oldest was to be paid %v ago", p.unpaid, late.Round(time.Second))
+}
+
+// judgeReleased compares the released units that a shard counts with its claims.
+func (p *pass) judgeReleased(k int, s0, s *shardItem) {
+	name, released, payWithin := shardName(k), p.released[k], p.lasting().PayWithin
+	p.findIf(s.counts != (payWithin != 0) && !(s.counts && p.after.sale.RecalledAt != 0), "P19", name+" counts",
+		"%s counts released units: %t, but the sale has %d seconds to pay", name, s.counts, payWithin)
+	p.findIf(released < s0.Released || released > s.Released, "P2", name+" released",
+		"%s counts %d to %d released claims, but %d are", name, s0.Released, s.Released, released)
+	p.findIf(s.PutBack < 0 || s.PutBack > s.Released, "P2", name+" putBack", "%s has %d units put back, but %d released", name, s.PutBack, s.Released)
+	p.waiting += s.Released - s.PutBack
 }
 
 // refundItem is REFUND#<sale>, <provider>#<reference>. The sale is "" if the order is

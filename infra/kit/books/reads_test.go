@@ -13,9 +13,9 @@ import (
 )
 
 // load makes a table of items.
-func load(t *testing.T, all items) engine {
+func load(t *testing.T, all items) *dynamotest.DB {
 	t.Helper()
-	db := newEngine()
+	db := newDB()
 	for _, it := range all {
 		name := tableName
 		if _, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &name, Item: it}); err != nil {
@@ -26,7 +26,7 @@ func load(t *testing.T, all items) engine {
 }
 
 // refusing is a table that may not be scanned.
-type refusing struct{ engine }
+type refusing struct{ *dynamotest.DB }
 
 func (refusing) Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
 	return nil, &smithy.GenericAPIError{Code: "AccessDeniedException", Message: "no"}
@@ -58,7 +58,7 @@ func TestAReceiptSaysWhatItDidNotLookFor(t *testing.T) {
 
 // manyPages is a table whose scan has that many pages, all but the last one empty.
 type manyPages struct {
-	engine
+	*dynamotest.DB
 	pages int
 }
 
@@ -67,7 +67,7 @@ func (m manyPages) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*
 		return &dynamodb.ScanOutput{LastEvaluatedKey: item{"pk": text(strings.Repeat("x", n)), "sk": text("x")}}, nil
 	}
 	in.ExclusiveStartKey = nil
-	return m.engine.Scan(ctx, in, o...)
+	return m.DB.Scan(ctx, in, o...)
 }
 
 func TestEveryReadIsConsistentAndThrottledKeysAreReadAgain(t *testing.T) {

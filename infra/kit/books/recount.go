@@ -29,6 +29,7 @@ type pass struct {
 	missing          int64     // confirmed claims without their order item
 	released         []int64   // per shard, the claims that are
 	paid, unpaid     int64     // claims
+	waiting          int64     // released units that are not back in stock
 	oldestDue        int64     // when the first of the unpaid was to be paid
 	refunds          int64
 	refundsDue       int64

@@ -19,21 +19,18 @@ import (
 
 const tableName = "Ledger"
 
-// engine is a DynamoDB in this process.
-type engine struct{ *dynamotest.DB }
-
-func newEngine() engine {
-	return engine{DB: dynamotest.New(dynamotest.Table{Name: tableName, PK: "pk", SK: "sk"})}
+func newDB() *dynamotest.DB {
+	return dynamotest.New(dynamotest.Table{Name: tableName, PK: "pk", SK: "sk"})
 }
 
 // world is a table that the real ledger writes.
 type world struct {
 	*ledgertest.World
-	db engine
+	db *dynamotest.DB
 }
 
 func newWorld(t *testing.T) *world {
-	db := newEngine()
+	db := newDB()
 	return &world{World: ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: tableName}), db: db}
 }
 
