@@ -14,7 +14,6 @@ import (
 	"flashsale/infra/local/lambda"
 	"flashsale/infra/local/scheduler"
 	"flashsale/infra/local/sqspoller"
-	"flashsale/infra/local/template"
 )
 
 // startFunctions starts the Lambda service with the template's functions.
@@ -37,7 +36,7 @@ func (s *Stack) startFunctions(l net.Listener) error {
 		s.environments[f.LogicalID] = env
 		functions = append(functions, lambda.Function{
 			Name: f.LogicalID, Command: command, Env: env,
-			Timeout: f.Timeout, MemoryMB: f.MemoryMB, Processes: processes(f), Reserved: f.ReservedConcurrency,
+			Timeout: f.Timeout, MemoryMB: f.MemoryMB, Processes: maxExecutions(f), Reserved: f.ReservedConcurrency,
 		})
 	}
 	s.functions, err = lambda.New(functions, lambda.Options{
@@ -57,19 +56,11 @@ func (s *Stack) startFunctions(l net.Listener) error {
 // precedence.
 var localRuntime = map[string]string{"GOMAXPROCS": "1", "GOGC": "400"}
 
-// processes returns how many processes a function may have here.
-func processes(f template.Function) int {
-	if f.ReservedConcurrency > 0 {
-		return min(f.ReservedConcurrency, maxProcesses)
-	}
-	return maxProcesses
-}
-
 // startPollers connects queues to functions.
 func (s *Stack) startPollers() {
 	for _, f := range s.described.Functions {
 		for _, source := range f.Queues {
-			concurrency := processes(f)
+			concurrency := maxExecutions(f)
 			if source.MaximumConcurrency > 0 {
 				concurrency = min(concurrency, source.MaximumConcurrency)
 			}

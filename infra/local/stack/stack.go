@@ -296,9 +296,6 @@ const (
 	// GCPercent suits a program that runs a stack: its heap is small, and collecting it
 	// less often trades memory for CPU time of the functions.
 	GCPercent = 400
-	// maxProcesses bounds the processes per function, in addition to the template's reserved
-	// concurrency. It suits a machine of a few cores.
-	maxProcesses = 12
 )
 
 // demoSale never changes, so that every boot may repeat it (P9).
