@@ -282,8 +282,8 @@ func (m *simulation) runScheduled(f harness.Function, who, promise string) {
 	}
 }
 
-// isDull reports whether nothing is due for minutes: a call runs that everybody knows of, and every
-// order is confirmed, and paid or released. A draw lasts for hours, most of which are so; then the
+// isDull reports whether nothing is due for minutes: a call runs that everybody knows of, every
+// order is confirmed, and paid or released, and what has ended is drained. A draw lasts for hours, most of which are so; then the
 // schedules leave out nine runs in ten.
 func (m *simulation) isDull() bool {
 	if m.sales[0].draft.draw == nil {
@@ -296,7 +296,7 @@ func (m *simulation) isDull() bool {
 		return false
 	}
 	for _, s := range m.sales {
-		if m.watch.sales[s.id].isRecalled() {
+		if m.watch.sales[s.id].isRecalled() || time.Until(s.watch.newestWindow().endsAt) <= 0 && s.isToBeDrained() {
 			return false
 		}
 		for _, c := range m.watch.sales[s.id].claims {

@@ -262,9 +262,16 @@ func (m *runningSale) checkDrained() {
 		mayDrain = at
 	}
 	m.n.wait("director", time.Until(mayDrain.Add(5*time.Minute)))
-	if b := harness.ReadBooks(m.world.DB, m.id); !b.Drained && (b.Recalled || !(b.Paused && m.draft.payWithin > 0)) {
+	if m.isToBeDrained() {
 		m.violate("P8: %s closed at %v and is not drained", m.id, closesAt.Sub(m.began))
 	}
+}
+
+// isToBeDrained reports whether the sale is not drained, and does not wait for an operator: of a paused sale
+// nothing is released.
+func (m *runningSale) isToBeDrained() bool {
+	b := harness.ReadBooks(m.world.DB, m.id)
+	return !b.Drained && (b.Recalled || !(b.Paused && m.draft.payWithin > 0))
 }
 
 // dump is the table without the listing, where reconciliation stores its cursors.
