@@ -93,13 +93,15 @@ func (l *Ledger) confirmAll(ctx context.Context, refs []ClaimRef) []Confirmation
 
 // confirm confirms the claims of one batch.
 func (l *Ledger) confirm(ctx context.Context, refs []ClaimRef, out []Confirmation) {
+	all := make([]confirming, 0, len(refs)) // never grows: pointers into it stay valid
 	left := make([]*confirming, 0, len(refs))
 	first := make([]int, len(refs)) // index of the first ref to the same claim
 	for i := range refs {
 		// Each claim is in a batch once: DynamoDB refuses a whole batch for a duplicate
 		// item.
 		if first[i] = refs[i].first(refs); first[i] == i {
-			left = append(left, &confirming{Confirmation: &out[i], ref: &refs[i]})
+			all = append(all, confirming{Confirmation: &out[i], ref: &refs[i]})
+			left = append(left, &all[len(all)-1])
 		}
 	}
 	l.loadClaims(ctx, left)
@@ -123,12 +125,24 @@ func (r *ClaimRef) first(refs []ClaimRef) int {
 	})
 }
 
-// confirming is one claim being confirmed.
+// confirming is one claim being confirmed. It contains the attribute values of its
+// calls, so that a batch is one allocation; none changes once a call uses it.
 type confirming struct {
 	*Confirmation
 	ref      *ClaimRef
-	key      table.Item // of the claim
-	storedID uint64     // the order id on the claim, 0 while it is pending
+	storedID uint64 // the order id on the claim, 0 while it is pending
+
+	pk, saleID, user, claimID types.AttributeValueMemberS
+	orderID                   types.AttributeValueMemberN
+	orderPK                   types.AttributeValueMemberS
+	setOrder                  [4]types.AttributeValue // parameters of the statements
+	insertOrder               [5]types.AttributeValue
+}
+
+func (c *confirming) key() table.Item { return table.Item{table.PK: &c.pk, table.SK: &c.user} }
+
+func (c *confirming) identity() table.Identity {
+	return table.Identity{PK: c.pk.Value, SK: c.user.Value}
 }
 
 // withoutFailed drops, in place, the claims that have failed.
@@ -191,8 +205,10 @@ func (l *Ledger) loadClaims(ctx context.Context, batch []*confirming) {
 	l.readClaims(ctx, withoutFailed(unknown))
 }
 
+// setKey fills in the claim's table key.
 func (c *confirming) setKey(buckets int) {
-	c.key = table.ClaimKey(c.ref.SaleID, sale.BucketOf(c.ref.User, buckets), c.ref.User)
+	c.pk.Value = table.ClaimPK(c.ref.SaleID, sale.BucketOf(c.ref.User, buckets))
+	c.saleID.Value, c.user.Value, c.claimID.Value = c.ref.SaleID, c.ref.User, c.ref.ClaimID
 }
 
 // readKeys reads each claim's sale, which says how many buckets it has, and sets the
@@ -227,7 +243,7 @@ func (l *Ledger) readClaims(ctx context.Context, batch []*confirming) {
 	}
 	keys := make([]table.Item, len(batch))
 	for i, c := range batch {
-		keys[i] = c.key
+		keys[i] = c.key()
 	}
 	// Refs may have different claim ids for one user, so keys may be repeated.
 	stored, err := l.table.GetAll(ctx, keys)
@@ -236,7 +252,7 @@ func (l *Ledger) readClaims(ctx context.Context, batch []*confirming) {
 		return
 	}
 	for _, c := range batch {
-		c.load(stored[table.IdentityOf(c.key)])
+		c.load(stored[c.identity()])
 	}
 }
 
@@ -322,7 +338,7 @@ func (l *Ledger) checkOrders(ctx context.Context, existing []*confirming) {
 		return
 	}
 	for _, c := range existing {
-		o, err := table.ReadOrder(stored[table.IdentityOf(table.OrderKey(c.Order.ID))])
+		o, err := table.ReadOrder(stored[table.Identity{PK: c.orderPK.Value, SK: table.OrderSK}])
 		if err == nil && o != c.Order {
 			err = fmt.Errorf("order %s belongs to claim %s of sale %s", orderid.String(c.Order.ID), o.ClaimID, o.SaleID)
 		}
@@ -346,17 +362,23 @@ func newStatements(table string) statements {
 
 // setOrder records the order id of a claim unless it has one or has another claim id.
 func (s statements) setOrder(c *confirming, id uint64) types.BatchStatementRequest {
+	c.orderPK.Value = table.OrderPK(id)
+	c.orderID.Value = c.orderPK.Value[len(table.OrderPKHead):] // one string for both
+	c.setOrder = [...]types.AttributeValue{&c.orderID, &c.pk, &c.user, &c.claimID}
 	return types.BatchStatementRequest{
 		Statement:                           s.setOrderText,
-		Parameters:                          []types.AttributeValue{table.N(int64(id)), c.key[table.PK], c.key[table.SK], table.S(c.ref.ClaimID)},
+		Parameters:                          c.setOrder[:],
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
 }
 
 // insertOrder puts the order item of a claim unless there is one.
 func (s statements) insertOrder(c *confirming) types.BatchStatementRequest {
-	key, o := table.OrderKey(c.storedID), c.Order
-	return types.BatchStatementRequest{
-		Statement: s.insertOrderText, Parameters: []types.AttributeValue{key[table.PK], key[table.SK], table.S(o.SaleID), table.S(o.User), table.S(o.ClaimID)},
+	if !c.New {
+		c.orderPK.Value = table.OrderPK(c.storedID)
 	}
+	c.insertOrder = [...]types.AttributeValue{&c.orderPK, orderSKValue, &c.saleID, &c.user, &c.claimID}
+	return types.BatchStatementRequest{Statement: s.insertOrderText, Parameters: c.insertOrder[:]}
 }
+
+var orderSKValue = table.S(table.OrderSK)

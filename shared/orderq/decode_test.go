@@ -88,6 +88,38 @@ func TestAMessageThatCanNeverBeProcessedIsPoison(t *testing.T) {
 	}
 }
 
+func TestOnlyWhatEncodeWritesIsReadAsText(t *testing.T) {
+	for _, m := range []Message{
+		{"moutai", "alice", "C1", 1}, {"moutai", " ~!", "C1", 9}, {"moutai", "auth0|5f7c[8]", "C1", 10}, {" ", "~", " ", sale.MaxShards},
+	} {
+		got, ok := cut(Encode(m))
+		if want := (wire{1, m}); !ok || got != want {
+			t.Errorf("cut(%s) = %+v, %v", Encode(m), got, ok)
+		}
+	}
+	body := func(saleID, user, claimID, buckets string) string {
+		return head + saleID + toUser + user + toClaim + claimID + toBuckets + buckets + tail
+	}
+	whole := body("moutai", "alice", "C1", "13")
+	others := []string{
+		strings.TrimPrefix(whole, head), strings.TrimSuffix(whole, tail), " " + whole, whole + "\n",
+		head + "moutai" + toClaim + "C1" + toBuckets + "13" + tail,
+		head + "moutai" + toUser + "alice" + toBuckets + "13" + tail,
+		head + "moutai" + toUser + "alice" + toClaim + "C1\"" + tail,
+	}
+	for _, odd := range []string{`a"b`, `a\\b`, "a\tb", "a\x1f", "a\x7f", "茅台"} {
+		others = append(others, body(odd, "alice", "C1", "13"), body("moutai", odd, "C1", "13"), body("moutai", "alice", odd, "13"))
+	}
+	for _, odd := range []string{"", "0", "-0", "-1", "+1", "013", "1_0", " 1", "1.0"} {
+		others = append(others, body("moutai", "alice", "C1", odd))
+	}
+	for _, other := range others {
+		if got, ok := cut(other); ok {
+			t.Errorf("cut(%s) = %+v", other, got)
+		}
+	}
+}
+
 func TestABodyOfExactly4KiBIsRead(t *testing.T) {
 	start := `{"v":1,"saleId":"moutai","user":"alice","claimId":"C1","x":"`
 	if _, err := Decode(start + strings.Repeat("x", maxBody-len(start)-2) + `"}`); err != nil {
@@ -136,6 +168,11 @@ func FuzzDecode(f *testing.F) {
 		f.Add(body)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
+		if short, ok := cut(body); ok {
+			if long, err := unmarshal(body); long != short || err != nil {
+				t.Errorf("%q is %+v as text and %+v (%v) as JSON", body, short, long, err)
+			}
+		}
 		m, err := Decode(body)
 		if err != nil {
 			if code := sale.CodeOf(err); code != sale.Poison && code != sale.NewerVersion || m != (Message{}) {
