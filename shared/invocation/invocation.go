@@ -1,7 +1,7 @@
 // Package invocation measures time within one invocation: how much is left of it, and
-// how long a call took; and it makes errors of panics. No environment is frozen during an invocation, so the monotonic
-// clock is right within one, but only there; ages across invocations are measured by
-// package clock.
+// how long a call took; and it makes errors of panics. No environment is frozen during an
+// invocation, so the monotonic clock is right within one, but only there; ages across
+// invocations are measured by package clock.
 package invocation
 
 import (

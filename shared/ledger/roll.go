@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"flashsale/shared/draw"
 	"flashsale/shared/ledger/table"
@@ -136,11 +135,8 @@ func (l *Ledger) putPart(ctx context.Context, saleID string, page byte, part int
 // pageParts returns the parts of a page that are stored.
 func (l *Ledger) pageParts(ctx context.Context, tries int, saleID string, page byte, consistent bool) (map[int][]draw.Leaf, error) {
 	parts := map[int][]draw.Leaf{}
-	err := l.table.QueryPages(ctx, tries, dynamodb.QueryInput{
-		KeyConditionExpression:    aws.String("#pk = :pk AND begins_with(#sk, :page)"),
-		ExpressionAttributeNames:  map[string]string{"#pk": table.PK, "#sk": table.SK},
-		ExpressionAttributeValues: table.Item{":pk": table.S(table.RollPK(saleID)), ":page": table.S(table.PageName(page) + "#")},
-	}, consistent, func(items []table.Item) error {
+	query := table.Headed(table.S(table.RollPK(saleID)), table.PageName(page)+"#")
+	err := l.table.QueryPages(ctx, tries, query, consistent, func(items []table.Item) error {
 		for _, it := range items {
 			leaves, err := readPart(it)
 			part := slices.IndexFunc(partNumbers, func(p int) bool {

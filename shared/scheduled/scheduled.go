@@ -14,8 +14,8 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// Run runs one invocation as telemetry.Log.Run does. A failure is a function error named after its code, with the public
-// detail and never another error's text.
+// Run runs one invocation as telemetry.Log.Run does. A failure is a function error named after its
+// code, with the public detail and never another error's text.
 func Run(ctx context.Context, log *telemetry.Log, message string,
 	do func(context.Context, *telemetry.Event) error, count func(*telemetry.Event, sale.Code),
 ) error {

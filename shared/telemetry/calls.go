@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -84,7 +85,7 @@ func transportOf(client aws.HTTPClient) http.RoundTripper {
 	case nil:
 		return awshttp.NewBuildableClient().GetTransport()
 	case *http.Client:
-		return c.Transport
+		return cmp.Or(c.Transport, http.DefaultTransport)
 	}
 	return client.(*awshttp.BuildableClient).GetTransport()
 }

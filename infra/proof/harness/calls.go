@@ -80,7 +80,7 @@ func pointOf(op string, in any) Point {
 			p.keys = append(p.keys, keyOf(key))
 		}
 	case *dynamodb.QueryInput:
-		p.keys, p.begins = []string{Text(in.ExpressionAttributeValues[":pk"])}, Text(in.ExpressionAttributeValues[":page"])
+		p.keys, p.begins = []string{Text(in.ExpressionAttributeValues[":pk"])}, Text(in.ExpressionAttributeValues[":head"])
 	case *dynamodb.PutItemInput:
 		p.keys = []string{keyOf(in.Item)}
 	case *dynamodb.UpdateItemInput:

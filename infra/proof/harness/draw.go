@@ -90,11 +90,12 @@ func StoreEmptyPages(db *dynamotest.DB, saleID string, users []string) {
 
 // Page returns the page of a roll that the call reads, and its sale; ok is false if it reads none.
 func (p Point) Page() (saleID string, page byte, ok bool) {
-	if p.Op != "Query" || p.begins == "" {
+	if p.Op != "Query" {
 		return "", 0, false
 	}
+	saleID, isRoll := strings.CutPrefix(p.keys[0], "ROLL#")
 	n, err := strconv.ParseUint(strings.TrimSuffix(p.begins, "#"), 16, 8)
-	return strings.TrimPrefix(p.keys[0], "ROLL#"), byte(n), err == nil
+	return saleID, byte(n), isRoll && err == nil
 }
 
 // IsPart reports whether the call is about a part of a roll, or the entries of a page, of

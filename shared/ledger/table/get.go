@@ -49,6 +49,14 @@ func Filtered(pk types.AttributeValue, filter string, values Item) dynamodb.Quer
 	return in
 }
 
+// Headed is the query for the items of a partition whose sort key begins with head.
+func Headed(pk types.AttributeValue, head string) dynamodb.QueryInput {
+	return dynamodb.QueryInput{
+		KeyConditionExpression: aws.String("#pk = :pk AND begins_with(#sk, :head)"), ExpressionAttributeNames: map[string]string{"#pk": PK, "#sk": SK},
+		ExpressionAttributeValues: Item{":pk": pk, ":head": S(head)},
+	}
+}
+
 // QueryPage reads the page of a partition after that sort key, or its first page if that is "",
 // consistently.
 func (t *Table) QueryPage(ctx context.Context, in dynamodb.QueryInput, after string) (*dynamodb.QueryOutput, error) {

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -16,11 +15,7 @@ import (
 // Receipts returns the items of a sale whose sort key begins with head. With them a
 // repeat costs one read instead of a cancelled transaction per shard.
 func (t *Table) Receipts(ctx context.Context, saleID, head string) (map[Identity]Item, error) {
-	items, err := t.QueryAll(ctx, PatientTries, dynamodb.QueryInput{
-		KeyConditionExpression:    aws.String("#pk = :pk AND begins_with(#sk, :head)"),
-		ExpressionAttributeNames:  map[string]string{"#pk": PK, "#sk": SK},
-		ExpressionAttributeValues: Item{":pk": SaleKey(saleID)[PK], ":head": S(head)},
-	})
+	items, err := t.QueryAll(ctx, PatientTries, Headed(SaleKey(saleID)[PK], head))
 	if err != nil {
 		return nil, err
 	}

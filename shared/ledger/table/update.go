@@ -81,22 +81,18 @@ func (t *Table) Delete(key Item, condition string, values Item) types.TransactWr
 
 // NamesIn returns the names in expressions with their attributes; nil if there are none.
 func NamesIn(expressions ...string) map[string]string {
-	var names map[string]string
-	for _, text := range strings.Split(strings.Join(expressions, " "), "#")[1:] {
-		if names == nil {
-			names = map[string]string{}
+	names := map[string]string{}
+	for _, text := range expressions {
+		for at := strings.IndexByte(text, '#'); at >= 0; at = strings.IndexByte(text, '#') {
+			rest := strings.TrimLeftFunc(text[at+1:], unicode.IsLetter)
+			name := text[at : len(text)-len(rest)]
+			names[name], text = name[1:], rest
 		}
-		name, _, _ := strings.Cut(strings.Map(letterOrSpace, text), " ")
-		names["#"+name] = name
+	}
+	if len(names) == 0 {
+		return nil // DynamoDB refuses an empty map
 	}
 	return names
-}
-
-func letterOrSpace(r rune) rune {
-	if unicode.IsLetter(r) {
-		return r
-	}
-	return ' '
 }
 
 func optional(expression string) *string {
