@@ -17,6 +17,7 @@ import (
 
 	finalize "flashsale/functions/finalize/handler"
 	purchase "flashsale/functions/purchase/handler"
+	query "flashsale/functions/query/handler"
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
@@ -39,12 +40,18 @@ type benchCase struct {
 const accepted = `"statusCode":202`
 
 func cases(tb testing.TB) []benchCase {
-	all := []benchCase{{
-		name: "purchase-accepted", event: crowd(tb), aws: accepting(), want: accepted,
-		make: func(book *ledger.Ledger, queue *orderq.Sender, log *telemetry.Log) any {
-			return httpapi.Serve(purchase.New(book, queue, log, clock.Wall).Handle)
-		},
-	}}
+	buy := func(book *ledger.Ledger, queue *orderq.Sender, log *telemetry.Log) any {
+		return httpapi.Serve(purchase.New(book, queue, log, clock.Wall).Handle)
+	}
+	ask := func(book *ledger.Ledger, _ *orderq.Sender, log *telemetry.Log) any {
+		return httpapi.Serve(query.New(book, log, clock.Wall).Handle)
+	}
+	all := []benchCase{
+		{name: "purchase-accepted", event: crowd(tb, "purchase.json"), aws: accepting(), make: buy, want: accepted},
+		{name: "purchase-duplicate", event: crowd(tb, "purchase.json"), aws: refusing(), make: buy, want: "already-ordered"},
+		{name: "purchase-sold-out", event: crowd(tb, "purchase.json"), aws: soldOut(), make: buy, want: "sold-out"},
+		{name: "query-claim", event: crowd(tb, "query-claim.json"), aws: holding(), make: ask, want: "CONFIRMED"},
+	}
 	for _, n := range []int{1, 10, 25} {
 		batch := batchOf(tb, n)
 		all = append(all, benchCase{
@@ -88,12 +95,12 @@ func (c benchCase) sides(tb testing.TB) (handler, bare func() error) {
 			return run(ctx)
 		}
 	}
-	measured, clients := c.build(tb, cfg), bareClients(cfg)
+	measured, clients := c.build(tb, cfg), newBareClients(cfg)
 	handler = invocation(func(ctx context.Context) error {
 		_, err := measured.Invoke(ctx, c.event())
 		return err
 	})
-	return handler, invocation(func(ctx context.Context) error { return replay(ctx, clients, seen.inputs) })
+	return handler, invocation(func(ctx context.Context) error { return clients.replay(ctx, seen.inputs) })
 }
 
 func (c benchCase) build(tb testing.TB, cfg aws.Config) lambda.Handler {

@@ -27,11 +27,11 @@ func envelope(tb testing.TB, name string) []byte {
 	return b.Bytes()
 }
 
-// crowd returns purchases of a different user every time, among more users than an environment
+// crowd returns one of the repository's events, of a different user every time, among more users than an environment
 // remembers. The user is overwritten in place, so making the event costs nothing.
-func crowd(tb testing.TB) func() []byte {
+func crowd(tb testing.TB, name string) func() []byte {
 	const users = 20_000
-	event := bytes.ReplaceAll(envelope(tb, "purchase.json"), []byte(`"sub":"alice"`), []byte(`"sub":"user-00000"`))
+	event := bytes.ReplaceAll(envelope(tb, name), []byte(`"sub":"alice"`), []byte(`"sub":"user-00000"`))
 	_, behind, _ := bytes.Cut(event, []byte(`"sub":"user-`))
 	n := 0
 	return func() []byte {
