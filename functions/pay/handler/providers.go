@@ -106,23 +106,6 @@ var (
 	errOld      = sale.Refuse(sale.InvalidRequest, "the webhook was not signed within 300 seconds of now")
 )
 
-// verifyAny returns nil if the check succeeds with one of the secrets. isOld recognises the error
-// of a signature whose time is not acceptable.
-func verifyAny[Secret any](secrets []Secret, check func(Secret) error, isOld func(error) bool) error {
-	var all error
-	for _, secret := range secrets {
-		err := check(secret)
-		if err == nil {
-			return nil
-		}
-		all = errors.Join(all, err)
-	}
-	if isOld(all) {
-		return errOld
-	}
-	return errUnsigned
-}
-
 // errNoAmount: an amount that is missing or null is not zero.
 var errNoAmount = errors.New("there is no amount")
 

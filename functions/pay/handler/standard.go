@@ -30,10 +30,18 @@ func newStandardWebhooks(secrets []string) (provider, error) {
 		headers.Set(standardwebhooks.HeaderWebhookID, r.WebhookID.Value)
 		headers.Set(standardwebhooks.HeaderWebhookTimestamp, r.WebhookTimestamp.Value)
 		headers.Set(standardwebhooks.HeaderWebhookSignature, r.WebhookSignature.Value)
-		check := func(key *standardwebhooks.Webhook) error { return key.Verify(body, headers) }
-		return verifyAny(keys, check, func(err error) bool {
-			return errors.Is(err, standardwebhooks.ErrMessageTooOld) || errors.Is(err, standardwebhooks.ErrMessageTooNew)
-		})
+		var failed error
+		for _, key := range keys {
+			err := key.Verify(body, headers)
+			if err == nil {
+				return nil
+			}
+			failed = errors.Join(failed, err)
+		}
+		if errors.Is(failed, standardwebhooks.ErrMessageTooOld) || errors.Is(failed, standardwebhooks.ErrMessageTooNew) {
+			return errOld
+		}
+		return errUnsigned
 	}
 	return provider{verify, readStandardWebhook}, nil
 }

@@ -2,16 +2,12 @@ package handler
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"strings"
 	"testing"
 	"time"
 
 	published "github.com/bojanz/currency"
-	"github.com/stripe/stripe-go/v84"
-	"github.com/stripe/stripe-go/v84/webhook"
 
 	"flashsale/infra/kit/testledger"
 	"flashsale/shared/clock"
@@ -38,6 +34,8 @@ func TestASignedPaymentIsRecordedAsReported(t *testing.T) {
 	small := strings.Replace(succeeded, "CNY", "cny", 1)
 	float := strings.Replace(succeeded, "149900", "149900.0", 1)
 	scaled := session(`"amount_total":1.499e5`)
+	// What stripe-go v84.4.1 makes of the session, the secret and the time.
+	theirs := map[string]string{"stripe-signature": "t=1767225606,v1=511a0dee9908a1918cac8978cf131f77c275a76c0187cd63454b673731ab2514"}
 	for name, tt := range map[string]struct {
 		report
 		paidBy string
@@ -45,6 +43,7 @@ func TestASignedPaymentIsRecordedAsReported(t *testing.T) {
 		"a Checkout session":                  {report{Stripe, session(""), signature(session(""), now, stripeNew)}, "stripe#pi_1"},
 		"one whose method of payment is slow": {report{Stripe, async, signature(async, now, stripeNew)}, "stripe#pi_1"},
 		"a payment intent":                    {report{Stripe, intent(""), signature(intent(""), now, stripeNew)}, "stripe#pi_1"},
+		"as Stripe's library signs it":        {report{Stripe, session(""), theirs}, "stripe#pi_1"},
 		"by the secret that ends":             {report{Stripe, session(""), signature(session(""), now, stripeOld)}, "stripe#pi_1"},
 		// Stripe signs with both secrets while one is being replaced; each may be unknown.
 		"only the second signature is known": {report{Stripe, session(""), signature(session(""), now, "whsec_unknown_secret", stripeOld)}, "stripe#pi_1"},
@@ -270,8 +269,7 @@ func TestASignedReportThatNamesNoPaymentIsRefused(t *testing.T) {
 	}
 }
 
-// An event that Stripe's library signs, and reads as we do, pays a price of ISO 4217's minor units: Stripe counts
-// some currencies otherwise.
+// A price of ISO 4217's minor units is paid by what Stripe counts otherwise in some currencies.
 func TestStripesAmountsAreConverted(t *testing.T) {
 	theirs := map[string]string{"ISK": "100", "UGX": "100", "MGA": "1", "BHD": "10", "JOD": "10", "KWD": "10", "OMR": "10", "TND": "10"}
 	ours := map[string]int64{"MGA": 100, "BHD": 10, "JOD": 10, "KWD": 10, "OMR": 10, "TND": 10}
@@ -282,17 +280,7 @@ func TestStripesAmountsAreConverted(t *testing.T) {
 			}
 			f.sells(time.Hour, func(c *sale.Creation) { c.Price, c.Currency = cmp.Or(ours[code], 1), code })
 			f.confirms()
-			body := session(`"amount_total":` + cmp.Or(theirs[code], "1") + `,"currency":"` + strings.ToLower(code) + `"`)
-			sent := webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{Payload: []byte(body), Secret: stripeNew, Timestamp: time.Now()})
-			event, err := webhook.ConstructEventWithOptions(sent.Payload, sent.Header, stripeNew, webhook.ConstructEventOptions{IgnoreAPIVersionMismatch: true, IgnoreTolerance: true})
-			var object stripe.CheckoutSession
-			if err == nil {
-				err = json.Unmarshal(event.Data.Raw, &object)
-			}
-			if err != nil || fmt.Sprint(object.AmountTotal) != cmp.Or(theirs[code], "1") || !strings.EqualFold(string(object.Currency), code) {
-				t.Errorf("%s: Stripe's library reads %d %s (%v)", code, object.AmountTotal, object.Currency, err)
-			}
-			r := f.Ask(t, t.Context(), post(t, Stripe, string(sent.Payload), map[string]string{"stripe-signature": sent.Header}))
+			r := f.reports(Stripe, session(`"amount_total":`+cmp.Or(theirs[code], "1")+`,"currency":"`+strings.ToLower(code)+`"`))
 			if r.Body != `{"outcome":"paid"}` {
 				t.Errorf("%s: %d %s", code, r.StatusCode, r.Body)
 			}
@@ -306,9 +294,6 @@ func TestAThinEventOfStripeIsRefusedWithWhatToChoose(t *testing.T) {
 		thin := `{"id":"evt_1","object":"v2.core.event","type":"` + kind + `","created":"2026-01-01T00:00:00.000Z","livemode":true,` +
 			`"related_object":{"id":"cs_1","type":"checkout.session","url":"/v1/checkout/sessions/cs_1"}}`
 		owing(t, func(t *testing.T, f *function) {
-			if _, err := stripe.NewClient("sk_test").ParseEventNotification([]byte(thin), signature(thin, time.Now(), stripeNew)["stripe-signature"], stripeNew, stripe.WithIgnoreTolerance()); err != nil {
-				t.Errorf("%s: Stripe's library: %v", kind, err)
-			}
 			r := f.reports(Stripe, thin)
 			if r.StatusCode != 400 || !strings.Contains(r.Body, "choose the snapshot payload") || f.Logged(t, "result") != "invalid-request" {
 				t.Errorf("%s: %d %s", kind, r.StatusCode, r.Body)

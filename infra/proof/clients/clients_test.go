@@ -1,4 +1,4 @@
-// Package clients reads the documents of the two APIs and of the events, and a draw's beacon, with
+// Package clients reads the documents of the two APIs and of the events, a draw's beacon and payments, with
 // other people's tools, and uses clients that they generate on a local stack. `make clients`
 // installs the tools.
 package clients

@@ -10,8 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stripe/stripe-go/v84/webhook"
-
+	"flashsale/infra/kit/client/webhook"
 	"flashsale/infra/kit/testledger"
 	"flashsale/shared/sale"
 )
@@ -85,8 +84,11 @@ func (s *scene) signed() *scene {
 	_, order := s.confirmedIn(unpaid)
 	s.body = fmt.Sprintf(`{"type":"checkout.session.completed","data":{"object":{"payment_intent":"pi_1","payment_status":"paid",`+
 		`"amount_total":%d,"currency":"cny","metadata":{"flashsale_sale":"unpaid","flashsale_order":"%d"}}}}`, price, order.ID)
-	now := time.Now()
-	s.header = []string{"Stripe-Signature", fmt.Sprintf("t=%d,v1=%x", now.Unix(), webhook.ComputeSignature(now, []byte(s.body), stripeSecret))}
+	header := http.Header{}
+	if err := (webhook.Payment{}).Sign(header, webhook.Stripe, stripeSecret, []byte(s.body), time.Now()); err != nil {
+		s.T.Fatal(err)
+	}
+	s.header = []string{"Stripe-Signature", header.Get("Stripe-Signature")}
 	return s
 }
 

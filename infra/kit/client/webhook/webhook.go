@@ -5,6 +5,8 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -13,7 +15,6 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
-	stripe "github.com/stripe/stripe-go/v84/webhook"
 )
 
 // The providers, as in the path of their webhooks.
@@ -94,7 +95,9 @@ func (p Payment) stripes() int64 {
 // Sign sets the headers by which the provider signs a body about the payment at that instant.
 func (p Payment) Sign(header http.Header, provider, secret string, body []byte, now time.Time) error {
 	if provider == Stripe {
-		header.Set("Stripe-Signature", fmt.Sprintf("t=%d,v1=%x", now.Unix(), stripe.ComputeSignature(now, body, secret)))
+		mac := hmac.New(sha256.New, []byte(secret))
+		fmt.Fprintf(mac, "%d.%s", now.Unix(), body)
+		header.Set("Stripe-Signature", fmt.Sprintf("t=%d,v1=%x", now.Unix(), mac.Sum(nil)))
 		return nil
 	}
 	key, err := standardwebhooks.NewWebhook(secret)

@@ -1,0 +1,93 @@
+package clients
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/stripe/stripe-go/v84"
+	"github.com/stripe/stripe-go/v84/webhook"
+
+	"flashsale/functions/pay/handler"
+	report "flashsale/infra/kit/client/webhook"
+	"flashsale/infra/kit/testledger"
+	"flashsale/shared/clock"
+	"flashsale/shared/httpapi"
+	"flashsale/shared/httpapi/httpapitest"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+// What Stripe's own library signs and reads is what is recorded as a payment, and a signature that it
+// refuses is refused.
+func TestStripesLibrarySignsAndReadsThePaymentsThatAreRecorded(t *testing.T) {
+	testledger.Run(t, func(w *testledger.World) {
+		t := w.T
+		w.Open(func(c *sale.Creation) { c.PayWithin, c.Price, c.Currency = time.Hour, 149900, "CNY" })
+		time.Sleep(5 * time.Second)
+		w.Buy(testledger.Alice, testledger.AlicesClaim, "")
+		time.Sleep(time.Second)
+		w.Confirm(ledger.ClaimRef{SaleID: testledger.SaleID, User: testledger.Alice, ClaimID: testledger.AlicesClaim})
+		const before, after = "whsec_stripe_before", "whsec_stripe_after"
+		providers, err := handler.NewProviders(before+","+after, "any", "", clock.Wall)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &httpapitest.Function{Service: "pay", Counts: "payments"}
+		f.Handler = lambda.NewHandler(httpapi.Serve(handler.New(w.Ledger(), providers, telemetry.New(&f.Log, "pay", clock.Wall), clock.Wall).Handle))
+		answer := func(body []byte, signature string) httpapi.Response {
+			return f.Ask(t, t.Context(), httpapitest.Event(t, "pay-standard.json", func(r *events.APIGatewayV2HTTPRequest) {
+				r.PathParameters["provider"], r.Body, r.Headers = handler.Stripe, string(body), map[string]string{"stripe-signature": signature}
+			}))
+		}
+		now := time.Now()
+		sign := func(body []byte, secret string, age time.Duration) string {
+			return webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{Payload: body, Secret: secret, Timestamp: now.Add(-age)}).Header
+		}
+		paid := report.Payment{SaleID: testledger.SaleID, OrderID: testledger.AlicesNumber, PaymentID: "pi_1", Amount: 149900, Currency: "CNY"}
+		body, err := paid.Body(report.Stripe, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		good := sign(body, after, 0)
+
+		event, err := webhook.ConstructEventWithOptions(body, good, after, webhook.ConstructEventOptions{IgnoreAPIVersionMismatch: true})
+		var session stripe.CheckoutSession
+		if err == nil {
+			err = json.Unmarshal(event.Data.Raw, &session)
+		}
+		if err != nil || session.AmountTotal != 149900 || session.Currency != stripe.CurrencyCNY || session.PaymentIntent.ID != "pi_1" ||
+			session.PaymentStatus != stripe.CheckoutSessionPaymentStatusPaid || session.Metadata["flashsale_order"] != testledger.AlicesNumber {
+			t.Errorf("Stripe's library reads %+v (%v)", session, err)
+		}
+		thin := []byte(`{"id":"evt_1","object":"v2.core.event","type":"v1.checkout.session.completed","created":"2026-01-01T00:00:00.000Z"}`)
+		if _, err := stripe.NewClient("sk_test").ParseEventNotification(thin, sign(thin, after, 0), after); err != nil || answer(thin, sign(thin, after, 0)).StatusCode != 400 {
+			t.Errorf("a thin event is one to Stripe's library (%v), and must be refused: %s", err, &f.Log)
+		}
+
+		at, v1, _ := strings.Cut(good, ",")
+		wrong := "v1=" + strings.Repeat("0", 64)
+		valid := 0
+		for _, signature := range []string{
+			good, sign(body, before, 0), sign(body, after, 300*time.Second), sign(body, after, -300*time.Second), // valid, as the next seven
+			at + "," + wrong + "," + v1, good + "," + wrong, at + ",v1=x," + v1, good + ",v0=00", v1 + "," + at, "t=1," + good, at + ",v1=" + strings.ToUpper(v1[3:]),
+			sign(body, "whsec_unknown_secret", 0), sign(thin, after, 0), sign(body, after, 301*time.Second), good + ",t=1", v1, at, at + ",v1=",
+			good[:len(good)-32], "", strings.Replace(good, "v1", "v0", 1), strings.Replace(good, "t=", "t=x", 1), strings.Replace(good, "t=", "t=10000000000", 1),
+		} {
+			want := webhook.ValidatePayload(body, signature, before) == nil || webhook.ValidatePayload(body, signature, after) == nil
+			if r := answer(body, signature); (r.Body == `{"outcome":"paid"}`) != want {
+				t.Errorf("%s is valid to Stripe's library: %t, and answered %d %s", signature, want, r.StatusCode, r.Body)
+			}
+			if want {
+				valid++
+			}
+		}
+		if valid != 11 {
+			t.Errorf("%d signatures are valid, want 11", valid)
+		}
+	})
+}
