@@ -308,11 +308,13 @@ bench: ## benchmark the handlers' overhead over their AWS calls, and a cold star
 	@for program in purchase bare; do printf 'zip %s bytes=%d\n' $$program "$$(gzip -c $(HOST)/$$program | wc -c)"; done
 
 # The race detector multiplies the running time, so it is used only for the packages whose
-# goroutines share memory. Every package is in a run of test, check, prove or lab-check. Building takes as long
-# as running, so: no vet, because `make check` vets with more analyzers; GOGC=400, which saves
-# a seventh of the CPU time and uses more memory. Some packages mostly wait for real
-# timeouts, so four run at a time on two CPUs, and the ones that wait longest start first.
+# goroutines share memory, and not for the ledger on its engine, a process of its own whose tests
+# take as long as all the others. Every package is in a run of test, check, prove or lab-check.
+# Building takes as long as running, so: no vet, because `make check` vets with more analyzers;
+# GOGC=400, which saves a seventh of the CPU time and uses more memory. Some packages mostly wait for
+# real timeouts, so four run at a time on two CPUs, and the ones that wait longest start first.
 override RACED := $$(go list ./functions/... ./shared/... ./infra/local/faults ./infra/ops/load ./infra/kit/rush ./infra/local/...)
+override SEPARATE := ^TestTheLedgerOverTheEngine
 override WAITING := ./infra/proof/explore ./infra/proof/system ./shared/ledger ./infra/proof/contract
 # What `make check` tests besides: what stands around the product.
 override AROUND := ./infra/ops/... ./infra/local/... ./infra/kit/... ./infra/proof/bench/...
@@ -327,17 +329,22 @@ override PROVED := ^TestEveryAccident|^TestNoPromiseIsBroken|^TestTheDocumentsCo
 test: host ## test the product, alone and on the local stack; `make check` has the tools, the stack itself and the rules of the sources, `make prove` the browsers, the accidents, the mutants and the long proofs
 	$(GO_TEST) -skip '$(PROVED)' $(WAITING) $$(go list ./... | grep -vxFf <(go list $(WAITING) $(LATER)))
 
-.PHONY: prove
-prove: host ## run the tests in a browser, generated clients, the accidents, kill -9, the mutants, the race detector and the long proofs in full: SEEDS=2000 random sales from FIRST=1 on, every plan of FAULTS=2 faults, 100,000 due claims, a draw of a million, the commands of the documents, races in the simulation
-	$(GO_TEST) ./infra/proof/explore -seeds "$${SEEDS:-2000}" -first "$${FIRST:-1}" -faults "$${FAULTS:-2}"
-	$(GO_TEST) ./shared/ledger -run '^TestReleasingManyClaims|^TestARecallOfManyOrders|^TestADrawOfManyEntrants' -dues 100000 -entrants 1000000
+.PHONY: prove prove-stack prove-rules
+prove: ## run the tests in a browser, generated clients, the accidents, kill -9, the mutants, the race detector and the long proofs in full: SEEDS=2000 random sales from FIRST=1 on, every plan of FAULTS=2 faults, 100,000 due claims, a draw of a million, the commands of the documents, races in the simulation
+	@$(MAKE) --no-print-directory -j 2 prove-stack prove-rules
+
+# Side by side, because the one mostly waits, for servers, browsers and real timeouts, and the other computes.
+prove-stack: host browser clients
 	$(GO_TEST) ./infra/proof/system -run '$(PROVED)'
-	$(if $(RACE),$(GO_RACE) ./infra/proof/explore -seeds "$$(($${SEEDS:-2000} / 40))" -first "$${FIRST:-1}")
-	$(if $(RACE),$(GO_RACE) ./infra/ops/load ./shared/ledger $(RACED))
-	@$(MAKE) --no-print-directory browser clients
 	$(GO_TEST) ./infra/proof/clients
 	$(GO_TEST) ./infra/proof/browser/...
+
+prove-rules: needs-go
+	$(GO_TEST) ./infra/proof/explore -seeds "$${SEEDS:-2000}" -first "$${FIRST:-1}" -faults "$${FAULTS:-2}"
+	$(GO_TEST) ./shared/ledger -run '^TestReleasingManyClaims|^TestARecallOfManyOrders|^TestADrawOfManyEntrants' -dues 100000 -entrants 1000000
 	$(GO_TEST) ./infra/proof/mutants
+	$(if $(RACE),$(GO_RACE) ./infra/proof/explore -run '^TestSimulation' -seeds "$$(($${SEEDS:-2000} / 80))" -first "$${FIRST:-1}")
+	$(if $(RACE),$(GO_RACE) -skip '$(SEPARATE)' ./infra/ops/load ./shared/ledger $(RACED))
 
 .PHONY: drill
 drill: host operator ## run the runbook's commands on a new stack during each accident; a table of results and times
