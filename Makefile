@@ -334,7 +334,7 @@ prove: ## run the tests in a browser, generated clients, the accidents, kill -9,
 	@$(MAKE) --no-print-directory -j 2 prove-stack prove-rules
 
 # Side by side, because the one mostly waits, for servers, browsers and real timeouts, and the other computes.
-prove-stack: host browser clients
+prove-stack: host operator deployer browser clients
 	$(GO_TEST) ./infra/proof/system -run '$(PROVED)'
 	$(GO_TEST) ./infra/proof/clients
 	$(GO_TEST) ./infra/proof/browser/...
