@@ -393,17 +393,23 @@ lab: host ## compare common flash-sale strategies side by side: STRATEGY=… SCE
 	@exec $(HOST)/lab -page $(BUILD)/lab.html $${STRATEGY:+-strategy "$$STRATEGY"} $${SCENARIO:+-scenario "$$SCENARIO"} \
 		$${SEED:+-seed "$$SEED"} $${SEEDS:+-seeds "$$SEEDS"} $${JSON:+-json}
 
+.PHONY: lab-speed
+lab-speed: host ## orders a second of the local stack, PostgreSQL and Redis, in turn, with the same clients: CLIENTS=64 DURATION=5s ROUNDS=3 (STRATEGY=… of the lab's others)
+	@$(LAB_BUILD)
+	@exec $(HOST)/lab -speed "$${DURATION:-5s}" -seeds "$${ROUNDS:-3}" $${CLIENTS:+-clients "$$CLIENTS"} $${STRATEGY:+-strategy "$$STRATEGY"}
+
 .PHONY: lab-engines
-lab-engines: ## install Redis and MariaDB for the lab (on Debian, if permitted)
-	@if command -v redis-server >/dev/null && { [ -x /usr/sbin/mariadbd ] || command -v mariadbd >/dev/null; }; then exit 0; fi; \
+lab-engines: ## install Redis, MariaDB and PostgreSQL for the lab (on Debian, if permitted)
+	@if command -v redis-server >/dev/null && { [ -x /usr/sbin/mariadbd ] || command -v mariadbd >/dev/null; } && \
+		{ compgen -G '/usr/lib/postgresql/*/bin/postgres' || command -v postgres; } >/dev/null; then exit 0; fi; \
 	if ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ]; then \
-		echo "install redis-server and mariadb-server with this system's packages"; exit 1; fi; \
-	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq redis-server mariadb-server >/dev/null
+		echo "install redis-server, mariadb-server and postgresql with this system's packages"; exit 1; fi; \
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq redis-server mariadb-server postgresql >/dev/null
 
 .PHONY: lab-check
 lab-check: lab-engines host ## test the lab, and run it reduced on real engines: the unsafe strategies fail in their scenario, the safe ones never
 	GOGC=400 bash infra/make/watch.sh go test -C infra/lab -vet=off -p 4 -timeout 60m $$(go list -C infra/lab ./... | grep -v '/engines$$')
-	LAB_ENGINES=required go test -C infra/lab -count 1 -parallel 1 -p 1 -timeout 60m -run '^TestOnRedisAndMariaDB$$' .
+	LAB_ENGINES=required go test -C infra/lab -count 1 -parallel 1 -p 1 -timeout 60m -run '^TestOnRealEngines$$|^TestEveryRowOfTheSpeed' .
 	LAB_ENGINES=required go test -C infra/lab -count 1 -parallel 1 -p 1 -timeout 60m ./engines
 
 .PHONY: build

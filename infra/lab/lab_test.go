@@ -17,7 +17,7 @@ import (
 	"flashsale/infra/local/engine/enginetest"
 )
 
-// required runs the strategies on Redis and MariaDB, and makes a missing one a
+// required runs the strategies on Redis, MariaDB and PostgreSQL, and makes a missing one a
 // failure. Otherwise their rows say "not run", installed or not: beside other tests
 // the slow ones among them would stall, which is a verdict, too.
 var required = os.Getenv("LAB_ENGINES") == "required"
@@ -103,9 +103,9 @@ func TestOneProcessProtectsItselfAndNoOther(t *testing.T) {
 	)
 }
 
-// TestOnRedisAndMariaDB is what `make lab-check` runs: each strategy in the accident
+// TestOnRealEngines is what `make lab-check` runs: each strategy in the accident
 // that it is known for, and beside it the one that differs in nothing but what is missing there.
-func TestOnRedisAndMariaDB(t *testing.T) {
+func TestOnRealEngines(t *testing.T) {
 	t.Parallel()
 	for _, group := range []struct {
 		name string
@@ -120,6 +120,8 @@ func TestOnRedisAndMariaDB(t *testing.T) {
 			"sql-row-per-unit: calm server-killed",
 			"sql-batch: answers-lost fifteen-clicks",
 			"sql-lock-in-transaction: calm",
+			"postgres-unique: engine-killed fifteen-clicks-scarce",
+			"postgres-batch: answers-lost fifteen-clicks",
 		}},
 		{"a lock is worth as much as its expiry", 1, []string{
 			"redis-set-nx-ex: last-units",
@@ -138,6 +140,7 @@ func TestOnRedisAndMariaDB(t *testing.T) {
 			"redis-lua-queue: server-killed",
 			"redis-lua-stream: engine-killed server-killed",
 			"redis-lua-always: engine-killed answers-lost fifteen-clicks-scarce",
+			"redis-lua-alone: engine-killed fifteen-clicks-scarce",
 			"split-shares: calm server-killed winner-asks-again",
 		}},
 	} {
@@ -153,7 +156,7 @@ func TestOursHoldsInEveryAccident(t *testing.T) {
 	var all []string
 	spec, _ := catalogue.Find("ours-ledger")
 	for _, s := range scenario.All() {
-		if s.Applies(&spec) && s.Peak == 0 {
+		if s.Applies(&spec) {
 			all = append(all, s.Name)
 		}
 	}
@@ -197,17 +200,17 @@ func TestWhatIsMissingIsInTheTableAndNotRun(t *testing.T) {
 	t.Parallel()
 	nowhere := t.TempDir()
 	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), []string{"-engines", nowhere, "-root", nowhere, "-strategy", "sql-unique,redis-lua-queue,redis-redlock,ours", "-scenario", "calm"}, &stdout, &stderr, false)
+	code := run(t.Context(), []string{"-engines", nowhere, "-root", nowhere, "-strategy", "sql-unique,postgres-unique,redis-lua-queue,redis-redlock,ours", "-scenario", "calm"}, &stdout, &stderr, false)
 	if code != exitFine {
 		t.Fatalf("exit %d: %s", code, &stderr)
 	}
-	for _, want := range []string{"redis-server is not installed: apt-get install -y redis-server", "mariadbd is not installed: apt-get install -y mariadb-server", "dynoxide is not installed: make engine"} {
+	for _, want := range []string{"redis-server is not installed: apt-get install -y redis-server", "mariadbd is not installed: apt-get install -y mariadb-server", "postgres is not installed: apt-get install -y postgresql", "dynoxide is not installed: make engine"} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("the table does not say %q:\n%s", want, &stdout)
 		}
 	}
-	if n := strings.Count(stdout.String(), "not run"); n != 5 {
-		t.Errorf("%d rows were not run, want 5:\n%s", n, &stdout)
+	if n := strings.Count(stdout.String(), "not run"); n != 6 {
+		t.Errorf("%d rows were not run, want 6:\n%s", n, &stdout)
 	}
 }
 
@@ -229,6 +232,21 @@ func TestWhatIsNotThereIsRefusedWithWhatIs(t *testing.T) {
 	}
 	if code := run(t.Context(), []string{"-help"}, &bytes.Buffer{}, &bytes.Buffer{}, false); code != exitFine {
 		t.Errorf("-help: exit %d", code)
+	}
+}
+
+func TestEveryRowOfTheSpeedSellsAsManyAsItSays(t *testing.T) {
+	args := []string{"-speed", "200ms", "-clients", "8", "-strategy", "postgres-unique,redis-lua-alone"}
+	if !required {
+		args = append(args, "-engines", t.TempDir())
+	}
+	var stdout, stderr bytes.Buffer
+	if code := run(t.Context(), args, &stdout, &stderr, false); code != exitFine {
+		t.Fatalf("exit %d: %s%s", code, &stdout, &stderr)
+	}
+	held := map[bool]int{true: 6, false: 2}[required]
+	if holds, not := strings.Count(stdout.String(), "  holds"), strings.Count(stdout.String(), "  not run"); holds != held || not != 6-held {
+		t.Errorf("%d rows hold and %d were not run, want %d of 6:\n%s", holds, not, held, &stdout)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"flashsale/infra/kit/arguments"
 	"flashsale/infra/lab/catalogue"
@@ -26,6 +27,9 @@ type options struct {
 	json       bool
 	page       string
 	root, path string
+	// speed is how long a round of the comparison of speed takes, with so many clients; 0 makes none.
+	speed   time.Duration
+	clients int
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -39,6 +43,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.IntVar(&o.seeds, "seeds", 1, "how many seeds, counted from -seed, 1 to 100")
 	f.BoolVar(&o.json, "json", false, "print an array of rows instead of a table")
 	f.StringVar(&o.page, "page", "", "write an HTML page of the run to this `file`")
+	f.DurationVar(&o.speed, "speed", 0, "compare speed instead, with the local stack, in rounds of this `duration` for each row, -seeds rounds")
+	f.IntVar(&o.clients, "clients", 64, "how many clients buy at a time in the comparison of speed, 1 to 1000")
 	f.StringVar(&o.root, "root", "", "the project's `folder` (default: the one with template.yaml, from here upwards)")
 	f.StringVar(&o.path, "engines", "", "look for engines in these `folders` only")
 	if err := arguments.Parse(f, args); err != nil {
@@ -48,7 +54,10 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	if f.NArg() > 0 {
 		errs = append(errs, fmt.Errorf("unexpected argument %q", f.Arg(0)))
 	}
-	errs = append(errs, arguments.Between("seeds", o.seeds, 1, 100))
+	errs = append(errs, arguments.Between("seeds", o.seeds, 1, 100), arguments.Between("clients", o.clients, 1, 1000))
+	if o.speed > 0 {
+		strategies = cmp.Or(strategies, rivals)
+	}
 	var err error
 	o.strategies, err = choose("strategy", catalogue.All(), strategies, func(s shop.Spec) []string { return []string{s.Name, s.Family} })
 	errs = append(errs, err)

@@ -20,6 +20,9 @@ import (
 	"flashsale/infra/lab/trial"
 )
 
+// errUnexpected says that a verdict is not the expected one.
+var errUnexpected = errors.New("a verdict is not the expected one")
+
 // cell is one row to come.
 type cell struct {
 	spec     shop.Spec
@@ -50,6 +53,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, terminal 
 	if err != nil {
 		fmt.Fprintln(stderr, "lab:", err)
 		return exitNotRun
+	}
+	if o.speed > 0 {
+		if err = runSpeed(ctx, o, stdout, stderr); errors.Is(err, errUnexpected) {
+			return exitUnexpected
+		} else if err != nil {
+			fmt.Fprintln(stderr, "lab:", err)
+			return exitNotRun
+		}
+		return exitFine
 	}
 	begun := time.Now()
 	r, err := runAll(ctx, o, progress{stderr, terminal})

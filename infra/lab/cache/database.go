@@ -22,7 +22,7 @@ func write(ctx context.Context, db *sql.DB, users []string) error {
 	for i, user := range users {
 		values[i] = user
 	}
-	n, err := affected(tx.ExecContext(ctx, "INSERT IGNORE INTO orders (user) VALUES (?)"+strings.Repeat(", (?)", len(users)-1), values...))
+	n, err := affected(tx.ExecContext(ctx, "INSERT IGNORE INTO orders (buyer) VALUES (?)"+strings.Repeat(", (?)", len(users)-1), values...))
 	if err != nil {
 		return fmt.Errorf("insert orders: %w", err)
 	}

@@ -45,6 +45,7 @@ func Specs() []shop.Spec {
 			"Redis with snapshots forgets orders that it has accepted", shop.Redis, delivery{stream: true}),
 		script("redis-lua-always", "the stream on a Redis that syncs with every write, UPDATE … stock > 0 and a unique index in the database",
 			"", shop.RedisAlways, delivery{stream: true}),
+		alone("redis-lua-alone", "one Lua script checks, counts and remembers the buyer, who is the order: a Redis that syncs with every write is the only store"),
 	}
 }
 

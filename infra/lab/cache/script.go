@@ -52,6 +52,36 @@ func script(name, does, flaw string, need shop.Need, by delivery) shop.Spec {
 	return s
 }
 
+// alone describes the same script without a database behind it: the set of buyers is the orders.
+func alone(name, does string) shop.Spec {
+	s := spec(name, does, "", shop.RedisAlways, func(_ context.Context, d *desk) (shop.Strategy, error) { return lone{d}, nil })
+	s.Orders = func(ctx context.Context, p shop.Place) (orders []shop.Order, err error) {
+		c := server(p)
+		defer c.Close()
+		users, err := c.SMembers(ctx, buyersKey(p)).Result()
+		if err != nil {
+			return nil, fmt.Errorf("read buyers: %w", err)
+		}
+		for _, user := range users {
+			orders = append(orders, shop.Order{User: user})
+		}
+		return orders, nil
+	}
+	return s
+}
+
+type lone struct{ *desk }
+
+// Buy lets the script decide, and nothing follows.
+func (l lone) Buy(ctx context.Context, user string) (shop.Outcome, error) {
+	if err := l.host.CheckUser(ctx, user); err != nil {
+		return "", err
+	}
+	o, err := l.decide(ctx, user, 0)
+	l.host.At(ctx, shop.Recorded)
+	return o, err
+}
+
 // The script looks for the buyer first: a winner whose answer was lost asks again. A
 // stock that is not there is no stock of 0, but a Redis that has lost its data.
 var (
@@ -96,8 +126,8 @@ type scripted struct {
 	waiting atomic.Int64
 }
 
-func (s *scripted) keys() []string {
-	return []string{stockKey(s.host.Place), buyersKey(s.host.Place), streamKey(s.host.Place)}
+func (d *desk) keys() []string {
+	return []string{stockKey(d.host.Place), buyersKey(d.host.Place), streamKey(d.host.Place)}
 }
 
 // Buy lets the script decide.
@@ -105,10 +135,14 @@ func (s *scripted) Buy(ctx context.Context, user string) (shop.Outcome, error) {
 	if err := s.host.CheckUser(ctx, user); err != nil {
 		return "", err
 	}
-	o, err := s.ask(ctx, user)
+	appends := 0
+	if s.stream {
+		appends = 1
+	}
+	o, err := s.decide(ctx, user, appends)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("run script: %w", err)
+		return "", err
 	case o == shop.Busy:
 		return o, s.rebuild(ctx)
 	case o != shop.Accepted:
@@ -123,14 +157,11 @@ func (s *scripted) Buy(ctx context.Context, user string) (shop.Outcome, error) {
 	return o, nil
 }
 
-func (s *scripted) ask(ctx context.Context, user string) (shop.Outcome, error) {
-	appends := 0
-	if s.stream {
-		appends = 1
-	}
-	n, err := decide.Run(ctx, s.redis, s.keys(), user, appends).Int()
+// decide runs the script, which appends to the stream if told 1.
+func (d *desk) decide(ctx context.Context, user string, appends int) (shop.Outcome, error) {
+	n, err := decide.Run(ctx, d.redis, d.keys(), user, appends).Int()
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("run script: %w", err)
 	}
 	return told[n], nil
 }

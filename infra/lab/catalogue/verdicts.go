@@ -21,6 +21,8 @@ var verdicts = map[string]expectation{
 	"sql-unique":              {tally.Holds, nil},
 	"sql-row-per-unit":        {tally.Holds, nil},
 	"sql-batch":               {tally.Holds, nil},
+	"postgres-unique":         {tally.Holds, nil},
+	"postgres-batch":          {tally.Holds, nil},
 	"sql-lock-in-transaction": {tally.Oversells, unprotected},
 
 	"redis-set-nx-ex": {tally.Holds, merge(twoSteps, expires, blindly)},
@@ -49,6 +51,7 @@ var verdicts = map[string]expectation{
 	// Something is accepted and not yet in the database, or nothing is.
 	"redis-lua-stream": {tally.Holds, map[string][]tally.Verdict{"engine-killed": {tally.Loses, tally.Holds}}},
 	"redis-lua-always": {tally.Holds, nil},
+	"redis-lua-alone":  {tally.Holds, nil},
 
 	// What every server knows by itself is right until their number changes or one of them dies.
 	// A buyer whose server is down is led to another, which does not know the order: it sells
@@ -65,7 +68,6 @@ var verdicts = map[string]expectation{
 // Whoever decides by an old read oversells wherever stock runs out.
 var unprotected = map[string][]tally.Verdict{
 	"fifteen-clicks": only(tally.Doubles),
-	"peak":           only(tally.Holds),
 }
 
 // A process that dies between the unit and its order leaves a unit that nobody has.

@@ -1,5 +1,5 @@
 // Package engines runs the real servers that strategies store their sales in:
-// Redis and MariaDB from the system's packages, and dynoxide. Each listens on a free port of 127.0.0.1, keeps its data in a folder of
+// Redis, MariaDB and PostgreSQL from the system's packages, and dynoxide. Each listens on a free port of 127.0.0.1, keeps its data in a folder of
 // its own, can be killed and started again, and is stopped by its process id.
 //
 // It contains nothing of the strategies and installs nothing: a missing program
@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -69,6 +70,9 @@ type Options struct {
 	// Path is searched for programs before the system's own folders; "" takes
 	// $PATH. It exists so that a missing engine can be shown.
 	Path string
+	// Memory says that Dir is memory and that nothing has to outlive a crash: an engine that can
+	// saves itself the work of syncing.
+	Memory bool
 }
 
 // Start starts the engine of a need. Its error is a *MissingError if a program
@@ -82,6 +86,9 @@ func Start(ctx context.Context, need shop.Need, o Options) (Engine, error) {
 	case shop.Redis:
 		return startRedis(ctx, dir, o, 1, snapshots, 0)
 	case shop.RedisAlways:
+		if o.Memory {
+			return startRedis(ctx, dir, o, 1, snapshots, 0)
+		}
 		return startRedis(ctx, dir, o, 1, "always", 0)
 	case shop.RedisTrio:
 		return startRedis(ctx, dir, o, 3, "always", shop.LockTTL)
@@ -89,6 +96,8 @@ func Start(ctx context.Context, need shop.Need, o Options) (Engine, error) {
 		return startPair(ctx, dir, o)
 	case shop.MariaDB:
 		return startMariaDB(ctx, dir, o)
+	case shop.Postgres:
+		return startPostgres(ctx, dir, o)
 	case shop.DynamoDB:
 		return startDynamo(ctx, dir, o)
 	}
@@ -99,6 +108,9 @@ func Start(ctx context.Context, need shop.Need, o Options) (Engine, error) {
 // in folders that are not on every user's path.
 func find(o Options, install string, programs ...string) (string, error) {
 	folders := []string{"/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/libexec", "/usr/local/bin", "/usr/bin"}
+	if versions, err := filepath.Glob("/usr/lib/postgresql/*/bin"); err == nil {
+		folders = append(folders, versions...)
+	}
 	if o.Path != "" {
 		folders = strings.Split(o.Path, string(os.PathListSeparator))
 	}

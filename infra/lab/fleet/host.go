@@ -84,7 +84,6 @@ func handler(strategy shop.Strategy, i *interruptions) http.Handler {
 		// The buyer may be gone, which is the buyer's affair.
 		_, _ = io.WriteString(w, string(outcome))
 	})
-	mux.HandleFunc("POST /peak", peakHandler(strategy))
 	mux.HandleFunc("GET /backlog", func(w http.ResponseWriter, r *http.Request) {
 		waiting := 0
 		if b, ok := strategy.(shop.Backlogged); ok {

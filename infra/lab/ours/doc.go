@@ -22,7 +22,7 @@ func Specs() []shop.Spec {
 	none.Flaw = "a winner whose answer was lost and who asks again is told \"sold out\" when the table has no room for a read at that moment"
 	all := []shop.Spec{direct(same), none}
 	for i := range all {
-		all[i].Family, all[i].Orders = "ours", orders
+		all[i].Family, all[i].Orders = "ours", Orders
 	}
 	return all
 }

@@ -9,9 +9,22 @@ import (
 	"flashsale/infra/local/engine"
 )
 
-// orders are the sale's order items. One without a claim of the same user would
+// Claimed are the users who have a unit: what was accepted, with its order or still without.
+func Claimed(ctx context.Context, p shop.Place) ([]shop.Order, error) {
+	s, err := readSale(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	var all []shop.Order
+	for _, c := range s.Claims {
+		all = append(all, shop.Order{User: c.User})
+	}
+	return all, nil
+}
+
+// Orders are the sale's order items. One without a claim of the same user would
 // be a unit that nobody took, and is an error.
-func orders(ctx context.Context, p shop.Place) ([]shop.Order, error) {
+func Orders(ctx context.Context, p shop.Place) ([]shop.Order, error) {
 	s, err := readSale(ctx, p)
 	if err != nil {
 		return nil, err

@@ -99,9 +99,5 @@ func All() []Scenario {
 			Name: "fifteen-clicks-scarce", Does: "one buyer's 15 clicks come first, for 4 units that 40 others want as well",
 			Stock: 4, Buyers: 40, Spread: rush, Clicks: 15, Ahead: 250 * time.Millisecond, Check: 30 * time.Millisecond, Patience: patience,
 		},
-		{
-			Name: "peak", Does: "48 buyers at a time, each followed by another one, ample stock, no pause and no accident",
-			Stock: 400_000, Buyers: 48, Spread: rush, Patience: patience, Peak: 2 * time.Second,
-		},
 	}
 }

@@ -46,9 +46,6 @@ type Scenario struct {
 	// Slow are passings of a point that take longer.
 	Slow   []fleet.Slow
 	Faults []Fault
-	// Peak is how long so many Buyers at a time, each of whom is followed by another
-	// one, buy without a pause or an accident; 0 is every other scenario.
-	Peak time.Duration
 	// Patience is how long a buyer clicks again when there is no decision.
 	Patience time.Duration
 }

@@ -30,6 +30,8 @@ type Place struct {
 	Redis []string `json:"redis,omitempty"`
 	// MariaDB is a data source name for go-sql-driver, with the lab's database.
 	MariaDB string `json:"mariadb,omitempty"`
+	// Postgres is a URL for pgx, with the lab's database.
+	Postgres string `json:"postgres,omitempty"`
 	// DynamoDB is the engine's URL and Table the ledger's name in it.
 	DynamoDB string `json:"dynamodb,omitempty"`
 	Table    string `json:"table,omitempty"`
@@ -125,6 +127,8 @@ const (
 	RedisPair Need = "redis-pair"
 	// MariaDB is one MariaDB (or MySQL) server with an empty database.
 	MariaDB Need = "mariadb"
+	// Postgres is one PostgreSQL server with an empty database.
+	Postgres Need = "postgres"
 	// DynamoDB is one dynoxide with an empty ledger table.
 	DynamoDB Need = "dynamodb"
 )

@@ -5,8 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
 	"flashsale/infra/lab/shop"
 )
@@ -25,7 +28,11 @@ type desk struct {
 
 // Open makes the connections of one application server.
 func Open(p shop.Place) (*sql.DB, error) {
-	db, err := sql.Open("mysql", p.MariaDB)
+	driver, name := "mysql", p.MariaDB
+	if p.Postgres != "" {
+		driver, name = "pgx", p.Postgres
+	}
+	db, err := sql.Open(driver, name)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
@@ -51,8 +58,8 @@ func (d *desk) Close() error { return d.db.Close() }
 // Create makes the tables sale, of the stock, and orders, of which a user has one.
 func Create(ctx context.Context, p shop.Place) error { return create(ctx, p, row, units, unique) }
 
-// create makes the tables on one connection, whose @stock is the stock.
-func create(ctx context.Context, p shop.Place, tables ...string) error {
+// create runs statements on one connection, in which @stock is the stock.
+func create(ctx context.Context, p shop.Place, statements ...string) error {
 	db, err := Open(p)
 	if err != nil {
 		return err
@@ -63,8 +70,8 @@ func create(ctx context.Context, p shop.Place, tables ...string) error {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer c.Close()
-	for _, statement := range append([]string{fmt.Sprintf("SET @stock = %d", p.Stock)}, tables...) {
-		if _, err := c.ExecContext(ctx, statement); err != nil {
+	for _, statement := range statements {
+		if _, err := c.ExecContext(ctx, strings.ReplaceAll(statement, "@stock", strconv.Itoa(p.Stock))); err != nil {
 			return fmt.Errorf("create tables: %w", err)
 		}
 	}
@@ -88,7 +95,7 @@ func Orders(ctx context.Context, p shop.Place) ([]shop.Order, error) {
 
 // Buyers are the users of all orders.
 func Buyers(ctx context.Context, db *sql.DB) ([]string, error) {
-	return texts(ctx, db, "SELECT user FROM orders")
+	return texts(ctx, db, "SELECT buyer FROM orders")
 }
 
 // session is what a statement runs in: the database, or a transaction.
@@ -125,12 +132,12 @@ func number(ctx context.Context, s session, query string, args ...any) (n int, e
 
 // has looks whether the user has an order, by an ordinary read.
 func has(ctx context.Context, s session, user string) (bool, error) {
-	n, err := number(ctx, s, "SELECT COUNT(*) FROM orders WHERE user = ?", user)
+	n, err := number(ctx, s, "SELECT COUNT(*) FROM orders WHERE buyer = ?", user)
 	return n > 0, err
 }
 
 func insert(ctx context.Context, s session, user string) error {
-	if _, err := s.ExecContext(ctx, "INSERT INTO orders (user) VALUES (?)", user); err != nil {
+	if _, err := s.ExecContext(ctx, "INSERT INTO orders (buyer) VALUES (?)", user); err != nil {
 		return fmt.Errorf("insert order: %w", err)
 	}
 	return nil

@@ -2,7 +2,7 @@
 // database: what is written between BEGIN and COMMIT, and what is not.
 //
 // The SQL is InnoDB's, at its default isolation, REPEATABLE READ, where a strategy does
-// not name another. No other engine is used.
+// not name another, or PostgreSQL's at its default, READ COMMITTED.
 package sql
 
 import (
@@ -17,12 +17,12 @@ const (
 	rows   = "CREATE TABLE units (id INT PRIMARY KEY, sold BOOL NOT NULL DEFAULT FALSE, KEY (sold))"
 	deep   = "SET SESSION max_recursive_iterations = 1000000"
 	fill   = "INSERT INTO units (id) WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < @stock) SELECT id FROM n"
-	unique = "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, user VARCHAR(128) NOT NULL, UNIQUE KEY (user))"
+	unique = "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, buyer VARCHAR(128) NOT NULL, UNIQUE KEY (buyer))"
 )
 
 // Specs are all strategies of the package.
 func Specs() []shop.Spec {
-	const orders = "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, user VARCHAR(128) NOT NULL, KEY (user))"
+	const orders = "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, buyer VARCHAR(128) NOT NULL, KEY (buyer))"
 	return []shop.Spec{
 		spec("sql-read-then-write", "SELECT stock; compare; UPDATE with the difference and INSERT in one transaction",
 			"requests that read the same stock all sell it, and write it back as if only one had", plain(readThenWrite), row, units, orders),
@@ -34,9 +34,11 @@ func Specs() []shop.Spec {
 		spec("sql-row-per-unit", "a row for each unit: INSERT under a unique index of users, then a unit whose row nobody has locked (SKIP LOCKED)",
 			"a locked unit counts as sold: buyers hear \"sold out\" of the last ones, also if whoever has them locked then fails",
 			plain(insertThen(takeRow)), rows, deep, fill, unique),
-		spec("sql-batch", "a worker per server locks the row once for all buyers who wait, one commit for all of them", "", merging, row, units, unique),
+		spec("sql-batch", "a worker per server locks the row once for all buyers who wait, one commit for all of them", "", merging(sellAll), row, units, unique),
 		spec("sql-lock-in-transaction", "BEGIN, look for an order, then take a lock, SELECT stock, compare, UPDATE, INSERT, COMMIT, unlock",
 			"the repeatable-read trap: the snapshot is older than the lock, so the stock it shows has been sold", plain(lockInTransaction), row, units, orders),
+		onPostgres("postgres-unique", "one statement, a function: INSERT under a unique index of users, then the conditional UPDATE", plain(buyOne)),
+		onPostgres("postgres-batch", "a worker per server, one statement and one commit for all buyers who wait", merging(buyAll)),
 	}
 }
 

@@ -36,9 +36,13 @@ type answer struct {
 	err     error
 }
 
-// merging puts purchases into a channel, and a worker does all that wait in one
+// merging puts purchases into a channel, and a worker sells to all that wait, in one
 // transaction. Each is answered after the commit.
-func merging(d *desk) shop.Strategy {
+func merging(sellAll func(ctx context.Context, d *desk, all []purchase)) func(d *desk) shop.Strategy {
+	return func(d *desk) shop.Strategy { return merge(d, sellAll) }
+}
+
+func merge(d *desk, sellAll func(ctx context.Context, d *desk, all []purchase)) shop.Strategy {
 	purchases := make(chan purchase)
 	buy := func(ctx context.Context, d *desk, user string) (shop.Outcome, error) {
 		if err := d.host.CheckUser(ctx, user); err != nil {
@@ -70,7 +74,7 @@ func merging(d *desk) shop.Strategy {
 						full = true
 					}
 				}
-				d.sellAll(ctx, all)
+				sellAll(ctx, d, all)
 			}
 		}
 	})
@@ -78,7 +82,7 @@ func merging(d *desk) shop.Strategy {
 }
 
 // sellAll sells to all in one transaction, and answers them.
-func (d *desk) sellAll(ctx context.Context, all []purchase) {
+func sellAll(ctx context.Context, d *desk, all []purchase) {
 	outcomes := map[string]shop.Outcome{}
 	_, err := d.within(ctx, d.db, sql.LevelReadCommitted, func(tx *sql.Tx) (shop.Outcome, error) {
 		left, err := number(ctx, tx, readStock+" FOR UPDATE")
@@ -90,7 +94,7 @@ func (d *desk) sellAll(ctx context.Context, all []purchase) {
 			users = append(users, p.user)
 		}
 		// Whoever else has the row locked commits before: the read is not too old.
-		have, err := texts(ctx, tx, "SELECT user FROM orders WHERE user IN (?"+strings.Repeat(", ?", len(users)-1)+")", users...)
+		have, err := texts(ctx, tx, "SELECT buyer FROM orders WHERE buyer IN (?"+strings.Repeat(", ?", len(users)-1)+")", users...)
 		if err != nil {
 			return "", err
 		}
@@ -111,13 +115,18 @@ func (d *desk) sellAll(ctx context.Context, all []purchase) {
 		if len(sold) == 0 {
 			return shop.SoldOut, nil
 		}
-		if _, err := change(ctx, tx, "INSERT INTO orders (user) VALUES (?)"+strings.Repeat(", (?)", len(sold)-1), sold...); err != nil {
+		if _, err := change(ctx, tx, "INSERT INTO orders (buyer) VALUES (?)"+strings.Repeat(", (?)", len(sold)-1), sold...); err != nil {
 			return "", err
 		}
 		_, err = change(ctx, tx, "UPDATE sale SET stock = stock - ? WHERE id = 1", len(sold))
 		d.host.At(ctx, shop.Taken)
 		return shop.Accepted, err
 	})
+	tell(all, outcomes, err)
+}
+
+// tell answers everybody; an error is everybody's.
+func tell(all []purchase, outcomes map[string]shop.Outcome, err error) {
 	for _, p := range all {
 		outcome := outcomes[p.user]
 		if err == nil && outcome == shop.Accepted {

@@ -52,10 +52,6 @@ type Count struct {
 	// PerSecond is decisions a second, from the opening to the last one.
 	PerSecond float64
 	P50, P99  time.Duration
-	// DurablePerSecond is orders a second until the last one was written, and
-	// DurableAfter how long after the last answer that was. Only a peak has them.
-	DurablePerSecond float64
-	DurableAfter     time.Duration
 }
 
 // Of counts a sale of that stock.
@@ -178,9 +174,6 @@ func (c *Count) Judge(accidents []string) (Verdict, string) {
 	}
 	if verdict == Holds {
 		found = append(found, fmt.Sprintf("%d of %s sold, one per buyer, and everybody told so", c.Sold, units(c.Stock)))
-	}
-	if c.DurablePerSecond > 0 {
-		found = append(found, fmt.Sprintf("%.0f accepted and %.0f durable orders a second, the last one durable %.1f s after its answer", c.PerSecond, c.DurablePerSecond, c.DurableAfter.Seconds()))
 	}
 	why := strings.Join(found, "; ")
 	if len(accidents) > 0 {

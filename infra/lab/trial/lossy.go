@@ -51,11 +51,14 @@ func between(p shop.Place) (shop.Place, *lossy, error) {
 			p.MariaDB = c.FormatDSN()
 		}
 	}
-	if p.DynamoDB != "" && err == nil {
+	for _, engine := range []*string{&p.DynamoDB, &p.Postgres} {
+		if *engine == "" || err != nil {
+			continue
+		}
 		var u *url.URL
-		if u, err = url.Parse(p.DynamoDB); err == nil {
+		if u, err = url.Parse(*engine); err == nil {
 			u.Host, err = lead(u.Host)
-			p.DynamoDB = u.String()
+			*engine = u.String()
 		}
 	}
 	if err != nil {

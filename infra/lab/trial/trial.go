@@ -101,7 +101,7 @@ func (l *Lab) sell(ctx context.Context, spec shop.Spec, sc scenario.Scenario, se
 	}
 	c := &crowd{scenario: sc, seed: seed}
 	f, err := fleet.Start(ctx, fleet.Options{
-		Program: l.Program, Spec: spec, Place: seen, Seed: seed, Slow: sc.Slow, Smooth: sc.Peak > 0,
+		Program: l.Program, Spec: spec, Place: seen, Seed: seed, Slow: sc.Slow,
 		Stops: n.stops, OnStop: n.at, CheckTime: c.checkTime,
 	})
 	if err != nil {
@@ -109,10 +109,6 @@ func (l *Lab) sell(ctx context.Context, spec shop.Spec, sc scenario.Scenario, se
 	}
 	defer f.Stop()
 	n.fleet = f
-	if sc.Peak > 0 {
-		count, err := peak(ctx, spec, sc, place, f)
-		return count, nil, err
-	}
 	answers := c.rush(ctx, f, n)
 	if err := n.rest(); err != nil {
 		return tally.Count{}, nil, err
@@ -166,14 +162,10 @@ type Row struct {
 	// Misled is buyers with an order who were told "sold out".
 	Misled int `json:"misled"`
 	// PerSecond is decisions a second; a decision is any answer but "busy".
-	PerSecond float64 `json:"perSecond"`
-	P50Ms     float64 `json:"p50Ms"`
-	P99Ms     float64 `json:"p99Ms"`
-	// DurablePerSecond is orders a second until the last was written, DurableAfterMs
-	// how long after the last answer that was; 0 in all scenarios but the peak.
-	DurablePerSecond float64       `json:"durablePerSecond,omitempty"`
-	DurableAfterMs   float64       `json:"durableAfterMs,omitempty"`
-	Verdict          tally.Verdict `json:"verdict"`
+	PerSecond float64       `json:"perSecond"`
+	P50Ms     float64       `json:"p50Ms"`
+	P99Ms     float64       `json:"p99Ms"`
+	Verdict   tally.Verdict `json:"verdict"`
 	// Why is one sentence, made from what was measured.
 	Why string `json:"why"`
 	// Expected reports whether the verdict is one that the lab expects.
@@ -186,7 +178,6 @@ type Row struct {
 func (r *Row) fill(c tally.Count) {
 	r.Sold, r.Oversold, r.Unsold, r.Doubles, r.Lost = c.Sold, c.Oversold, c.Unsold, c.Doubles, c.Lost
 	r.Misled = c.Misled
-	r.DurablePerSecond, r.DurableAfterMs = round(c.DurablePerSecond), milliseconds(c.DurableAfter)
 	r.PerSecond, r.P50Ms, r.P99Ms = round(c.PerSecond), milliseconds(c.P50), milliseconds(c.P99)
 }
 
