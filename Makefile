@@ -53,14 +53,14 @@ endif
 # The race detector needs a C compiler; without one, tests run without it.
 override RACE = $(if $(shell command -v "$$(go env CC)" 2>/dev/null),-race)
 
-# Where the local stack listens (always on 127.0.0.1) and keeps its data.
+# Where the local stack listens (always on 127.0.0.1), and keeps its data: without a folder, in memory.
 API_PORT      ?= 3000
 LAMBDA_PORT   ?= 3001
 DYNAMODB_PORT ?= 8000
 SQS_PORT      ?= 9324
 OPERATE_PORT  ?= 3002
 SHOP_PORT     ?= 3003
-DATA          ?= .local
+DATA          ?=
 export API_PORT LAMBDA_PORT DYNAMODB_PORT SQS_PORT OPERATE_PORT SHOP_PORT DATA
 override PORTS := -api-port "$$API_PORT" -lambda-port "$$LAMBDA_PORT" -dynamodb-port "$$DYNAMODB_PORT" -operate-port "$$OPERATE_PORT"
 override LOCAL_URL := http://127.0.0.1:$$API_PORT
@@ -73,7 +73,7 @@ help: ## list the targets
 	@grep -hE '^[a-z%-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 .PHONY: run
-run: host ## the system on this machine, with a demonstration sale open (FAULTS=… CONCURRENCY=… SHOP=1 PARAMETERS='Name=value …')
+run: host ## the system on this machine, in memory, with a demonstration sale open (DATA=folder keeps its data; FAULTS=… CONCURRENCY=… SHOP=1 PARAMETERS='Name=value …')
 	@exec $(HOST)/local $(PORTS) -sqs-port "$$SQS_PORT" -data "$$DATA" -demo-sale $${FAULTS:+-faults "$$FAULTS"} \
 		$${SHOP:+-parameter "PaymentUrl=/_local/shop/$$SHOP_PORT?order={orderId}&sale={saleId}&amount={amount}&currency={currency}&payBy={payBy}&signature={signature}"} \
 		$${CONCURRENCY:+-concurrency "$$CONCURRENCY"} $${PARAMETERS:+-parameters "$$PARAMETERS"}
@@ -469,5 +469,5 @@ $(BUILD)/clients/installed: infra/proof/clients/package.json infra/proof/clients
 	@touch $@
 
 .PHONY: clean
-clean: ## remove all build output (the stack's data stays)
+clean: ## remove all build output (the data of stacks stays)
 	rm -rf $(BUILD)

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -16,6 +17,7 @@ import (
 
 	"flashsale/infra/kit/arguments"
 	"flashsale/infra/kit/samconfig"
+	"flashsale/infra/local/scratch"
 	"flashsale/infra/local/stack"
 )
 
@@ -23,7 +25,7 @@ func main() {
 	o := stack.Options{Parameters: map[string]string{}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	f := flag.NewFlagSet("local", flag.ContinueOnError)
 	f.StringVar(&o.Root, "root", ".", "the project's folder")
-	f.StringVar(&o.Data, "data", ".local", "where the stack keeps its data")
+	f.StringVar(&o.Data, "data", "", "the folder that keeps the stack's data (none: it is in memory, and ends with the stack)")
 	f.IntVar(&o.APIPort, "api-port", 3000, "port of the HTTP API")
 	f.IntVar(&o.LambdaPort, "lambda-port", 3001, "port of the Lambda Invoke API")
 	f.IntVar(&o.DynamoDBPort, "dynamodb-port", 8000, "port of the DynamoDB engine")
@@ -58,11 +60,20 @@ func main() {
 	}
 }
 
-func run(o stack.Options) error {
+func run(o stack.Options) (err error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(stack.GCPercent)
 	}
 	fmt.Fprintln(os.Stderr, "starting the local stack ...")
+	data := ". Ctrl-C stops it; " + o.Data + " keeps its data."
+	if o.Data == "" {
+		folder, failed := scratch.Open()
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = errors.Join(err, folder.Remove()) }()
+		o.Data, data = folder.Path, forgets(folder, o.DynamoDBEndpoint)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	starting, cancel := context.WithTimeout(ctx, time.Minute)
@@ -74,6 +85,7 @@ func run(o stack.Options) error {
 	case err != nil:
 		return err
 	}
+	fmt.Printf("flashsale runs on this machine%s\n\n", data)
 	welcome(s, o)
 	var failure error
 	select {
@@ -85,8 +97,36 @@ func run(o stack.Options) error {
 	return errors.Join(failure, s.Stop())
 }
 
+const (
+	// orderSize is what an order takes of a stack's data with its events and the functions' log, in bytes.
+	orderSize = 4 << 10
+	// plenty of space is not worth a word, in bytes.
+	plenty = 1 << 30
+	// usual is the folder that the documents give to a stack that shall keep its data.
+	usual = ".local"
+)
+
+// forgets says where the data is that ends with the stack, and what does not end with it. engine is the
+// address of an engine that is not the stack's own.
+func forgets(f *scratch.Folder, engine string) string {
+	where := ", in memory"
+	if f.Why != nil {
+		where = fmt.Sprintf(", with its data in %s, because %v", filepath.Dir(f.Path), f.Why)
+	} else if free, err := scratch.Free(f.Path); err == nil && free < plenty {
+		where += fmt.Sprintf(" with room for some %d,000 orders", free/orderSize/1000)
+	}
+	what := "everything"
+	if engine != "" {
+		what += " but the table, which is in the engine at " + engine
+	}
+	said := fmt.Sprintf("%s. Ctrl-C stops it and forgets %s; make run DATA=folder keeps it.", where, what)
+	if stack.HasTable(usual) {
+		said += "\n" + usual + " has the table of another stack: make run DATA=" + usual + " goes on with it."
+	}
+	return said
+}
+
 func welcome(s *stack.Stack, o stack.Options) {
-	fmt.Printf("flashsale runs on this machine. Ctrl-C stops it; %s keeps its data.\n\n", o.Data)
 	fmt.Printf("  live view  %s/   in a browser: watch the sale, send a crowd, break something\n", s.API)
 	fmt.Printf(`  API        %s   HTTP API; tokens at /_local/token?sub=NAME
   Lambda     %s   Invoke API of all functions

@@ -29,8 +29,8 @@ type Stack struct {
 	Output *child.Tail
 }
 
-// New prepares a stack without starting it, with its data in a folder. more are
-// additional arguments, which override those set here.
+// New prepares a stack without starting it, with its data in a folder, or in memory without
+// one. more are additional arguments, which override those set here.
 func New(program, data string, more ...string) (*Stack, error) {
 	program, err := filepath.Abs(program)
 	if err != nil {

@@ -27,8 +27,7 @@ import (
 func (s *Stack) startEngine(ctx context.Context, l net.Listener) error {
 	s.engine, s.DynamoDB = s.o.DynamoDBEndpoint, s.o.DynamoDBEndpoint
 	if s.engine == "" {
-		_, err := os.Stat(s.database())
-		s.Forgot = err == nil
+		s.Forgot = HasTable(s.o.Data)
 		if err := s.maintainStreams(ctx); err != nil {
 			return err
 		}
@@ -62,7 +61,9 @@ func (s *Stack) launchEngine(ctx context.Context) (*engine.Engine, error) {
 	return engine.Start(ctx, engine.Options{Binary: engine.BinaryUnder(s.o.Root), Sheltered: true, DBPath: s.database()})
 }
 
-func (s *Stack) database() string { return filepath.Join(s.o.Data, "dynamodb.sqlite") }
+func (s *Stack) database() string { return database(s.o.Data) }
+
+func database(data string) string { return filepath.Join(data, "dynamodb.sqlite") }
 
 // relaunchEngine restarts the engine. The cause of its death may also kill the new one
 // while it starts, so a few starts may fail in a row.

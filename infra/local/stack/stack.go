@@ -15,7 +15,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -105,8 +104,8 @@ func (s *Stack) start(ctx context.Context) error {
 	if s.given, err = faults.Parse(s.o.Faults); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(s.o.Data, 0o755); err != nil {
-		return fmt.Errorf("make data folder: %w", err)
+	if err := s.openData(); err != nil {
+		return err
 	}
 	ports := []int{s.o.APIPort, s.o.LambdaPort, s.o.SQSPort, s.o.OperatePort}
 	if s.o.DynamoDBEndpoint == "" {
@@ -138,6 +137,7 @@ func (s *Stack) start(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
+	s.keep(s.watchSpace)
 	for _, step := range []func(context.Context) error{
 		func(ctx context.Context) error { return s.startEngine(ctx, listeners[4]) },
 		func(context.Context) error { return s.startQueues(listeners[2]) },

@@ -40,7 +40,7 @@ func actAsStack(as string, args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	if err := os.MkdirAll(flags["-data"], 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(flags["-data"], "streams"), 0o700); err != nil {
 		return 4
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:"+flags["-api-port"])

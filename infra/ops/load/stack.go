@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"flashsale/infra/local/launch"
+	"flashsale/infra/local/scratch"
 )
 
 const (
@@ -21,18 +21,18 @@ const (
 // stack is a local stack that this program started.
 type stack struct {
 	*launch.Stack
-	dir string // of its data
+	folder *scratch.Folder // of its data
 }
 
 // startStack runs the program with a new data folder and returns when the stack is healthy.
 func startStack(ctx context.Context, program string, out io.Writer) (*stack, error) {
-	dir, err := os.MkdirTemp("", "flashsale-demo-")
+	folder, err := scratch.Open()
 	if err != nil {
-		return nil, fmt.Errorf("make folder: %w", err)
+		return nil, err
 	}
-	s := &stack{dir: dir}
-	if s.Stack, err = launch.New(program, s.data()); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+	s := &stack{folder: folder}
+	if s.Stack, err = launch.New(program, folder.Path); err != nil {
+		return nil, errors.Join(err, folder.Remove())
 	}
 	// Ctrl-C reaches only this program, which then stops the stack.
 	s.Command.OwnGroup = true
@@ -45,20 +45,31 @@ func startStack(ctx context.Context, program string, out io.Writer) (*stack, err
 	return s, nil
 }
 
-func (s *stack) data() string { return filepath.Join(s.dir, "data") }
-
-// end stops the stack and removes its folder, or keeps it and prints where it is.
+// end stops the stack and removes its folder, or keeps a copy on disk and prints where it is.
 func (s *stack) end(out io.Writer, keep bool) {
 	died := s.Ended()
 	failure := s.Stop(stopTime)
-	if !keep {
-		if err := os.RemoveAll(s.dir); err != nil {
-			fmt.Fprintf(out, "remove the stack's folder: %v\n", err)
+	if keep {
+		if died {
+			fmt.Fprintf(out, "the stack had stopped unexpectedly (%v)\n", failure)
 		}
-		return
+		fmt.Fprintf(out, "the stack's last lines:\n%s\n", s.Output)
+		if folder, err := s.keep(); err != nil {
+			fmt.Fprintf(out, "its data could not be kept: %v\n", err)
+		} else {
+			fmt.Fprintf(out, "its data is kept; to inspect it: make run DATA=%s\n", folder)
+		}
 	}
-	if died {
-		fmt.Fprintf(out, "the stack had stopped unexpectedly (%v)\n", failure)
+	if err := s.folder.Remove(); err != nil {
+		fmt.Fprintf(out, "remove the stack's folder: %v\n", err)
 	}
-	fmt.Fprintf(out, "the stack's last lines:\n%s\nits data is kept; to inspect it: make run DATA=%s\n", s.Output, s.data())
+}
+
+// keep copies the data to a folder that stays.
+func (s *stack) keep() (string, error) {
+	folder, err := os.MkdirTemp("", "flashsale-demo-")
+	if err != nil {
+		return "", fmt.Errorf("make folder: %w", err)
+	}
+	return folder, os.CopyFS(folder, os.DirFS(s.folder.Path))
 }

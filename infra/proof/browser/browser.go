@@ -63,9 +63,9 @@ func Start(root string) (*Browser, error) {
 	return b, nil
 }
 
-// Launch starts a new local stack with its data in a folder. root is the project's folder.
-func Launch(root, data string, arguments ...string) (*launch.Stack, error) {
-	stack, err := launch.New(launch.Built(root), data, arguments...)
+// Launch starts a local stack in memory. root is the project's folder.
+func Launch(root string, arguments ...string) (*launch.Stack, error) {
+	stack, err := launch.New(launch.Built(root), "", arguments...)
 	if err != nil {
 		return nil, err
 	}

@@ -78,11 +78,7 @@ func workspace(t *testing.T, files ...string) string {
 
 // stack is the local stack of all tests here.
 var stack = sync.OnceValues(func() (*launch.Stack, error) {
-	data, err := os.MkdirTemp("", "flashsale-clients")
-	if err != nil {
-		return nil, err
-	}
-	s, err := launch.New(launch.Built(root), data)
+	s, err := launch.New(launch.Built(root), "")
 	if err != nil {
 		return nil, err
 	}

@@ -16,11 +16,20 @@ func engineIsKilled(t *testing.T, d *drill) {
 	const saleID = "engine-sale"
 	d.open(t, saleID, 10, 2)
 	d.sell(t, saleID, "ada", "ben")
-	all, err := child.Children(d.Pid())
+	i := d.meet(t, "the DynamoDB engine was killed", saleID)
+	killEngine(t, d.Pid())
+	i.see()
+	i.then()
+	d.sell(t, saleID, "cem")
+}
+
+// killEngine kills the engine of the stack with that process id.
+func killEngine(t *testing.T, stack int) {
+	t.Helper()
+	all, err := child.Children(stack)
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := d.meet(t, "the DynamoDB engine was killed", saleID)
 	killed := errors.New("there is no engine")
 	for _, c := range all {
 		if filepath.Base(c.Program()) == "dynoxide" {
@@ -30,7 +39,4 @@ func engineIsKilled(t *testing.T, d *drill) {
 	if killed != nil {
 		t.Fatal(killed)
 	}
-	i.see()
-	i.then()
-	d.sell(t, saleID, "cem")
 }

@@ -42,12 +42,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (code int, err error) {
-	data, err := os.MkdirTemp("", "flashsale-browser")
-	if err != nil {
-		return 1, err
-	}
-	defer os.RemoveAll(data)
-	local, err := browser.Launch(root, data, "-parameter", "ImageOrigin="+imageOrigin)
+	local, err := browser.Launch(root, "-parameter", "ImageOrigin="+imageOrigin)
 	if err != nil {
 		return 1, err
 	}

@@ -71,7 +71,7 @@ func TestTheLiveViewShowsASaleFromItsFirstUnitToItsReceipt(t *testing.T) {
 		}
 	})
 	noPageReachesTheEngine(t, b.Tab(t))
-	stack, err := browser.Launch(root, t.TempDir(), "-demo-sale")
+	stack, err := browser.Launch(root, "-demo-sale")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ const root = "../../../.."
 // buyer's story and lets the sale sell again; a viewer sees it.
 func TestAnOperatorOnTheLocalStack(t *testing.T) {
 	t.Parallel()
-	stack, err := browser.Launch(root, t.TempDir())
+	stack, err := browser.Launch(root)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,12 +55,7 @@ func take() (err error) {
 	if err := b.Picture(filepath.Join(out, "lab.png"), "file://"+page, 1000, 850); err != nil {
 		return err
 	}
-	data, err := os.MkdirTemp("", "flashsale-screenshots-")
-	if err != nil {
-		return fmt.Errorf("make folder: %w", err)
-	}
-	defer os.RemoveAll(data)
-	stack, err := browser.Launch(".", data, "-demo-sale")
+	stack, err := browser.Launch(".", "-demo-sale")
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,36 @@
+package stack
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+func TestASecondStackOnTheSameDataIsRefused(t *testing.T) {
+	data := t.TempDir()
+	first, second := &Stack{o: Options{Data: data}}, &Stack{o: Options{Data: data}}
+	if err := first.openData(); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.openData(); err == nil || !strings.Contains(err.Error(), "another stack runs on the data in "+data) {
+		t.Errorf("the second one got %v", err)
+	}
+	for _, stop := range first.closers {
+		_ = stop()
+	}
+	if err := second.openData(); err != nil {
+		t.Errorf("after the end of the first one: %v", err)
+	}
+}
+
+func TestTheEndOfTheSpaceIsSaidOnceAndTakenBackOnce(t *testing.T) {
+	var said bytes.Buffer
+	s, low := &Stack{o: Options{Log: slog.New(slog.NewTextHandler(&said, nil))}}, false
+	for _, free := range []int64{scarce, scarce - 1, 0, scarce, 2 * scarce, 3 * scarce} {
+		low = s.lookAtSpace(free, low)
+	}
+	if text := said.String(); strings.Count(text, "\n") != 2 || strings.Count(text, "hardly any space") != 1 || low {
+		t.Errorf("it said %q, want a warning and its end", text)
+	}
+}
