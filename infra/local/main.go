@@ -31,7 +31,7 @@ func main() {
 	f.IntVar(&o.DynamoDBPort, "dynamodb-port", 8000, "port of the DynamoDB engine")
 	f.IntVar(&o.SQSPort, "sqs-port", 9324, "port of the SQS queues")
 	f.IntVar(&o.OperatePort, "operate-port", 3002, "port of the operators' page and API")
-	f.IntVar(&o.Concurrency, "concurrency", 0, "the account's Lambda concurrency, beyond which invocations are throttled (0: a new account's 1,000)")
+	f.IntVar(&o.Concurrency, "concurrency", 0, "the account's Lambda concurrency: who waits for a process counts, and more are throttled (0: ten times a new account's)")
 	f.BoolVar(&o.DemoSale, "demo-sale", false, "seed a demonstration sale by the template's schedule")
 	f.Float64Var(&o.KillAtResponse, "kill-at-response", 0, "share of the functions' answers, 0 to 1, at which the process is killed and the answer lost")
 	f.StringVar(&o.Faults, "faults", "", `what the functions meet at DynamoDB, SQS and EventBridge: "mild", "harsh" or as in "harsh,send=0,seed=7"`)

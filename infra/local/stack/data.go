@@ -39,17 +39,13 @@ func HasTable(data string) bool {
 	return err == nil
 }
 
-const (
-	// scarce is how many free bytes are worth a warning: a rush fills them within seconds.
-	scarce = 8 << 20
-	// lookEvery is how often the space is looked at.
-	lookEvery = time.Second
-)
+// scarce is how many free bytes are worth a warning: a rush fills them within seconds.
+const scarce = 8 << 20
 
 // watchSpace says that the data's file system is nearly full. The engine then refuses every write, and
 // buyers get 503 until there is space again; nothing that was answered is lost.
 func (s *Stack) watchSpace(ctx context.Context) error {
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for low := false; ; {
 		if free, err := scratch.Free(s.o.Data); err == nil {

@@ -26,6 +26,7 @@ func (s *Stack) startFunctions(l net.Listener) error {
 	s.onStop(log.Close)
 	s.killShare.Store(math.Float64bits(s.o.KillAtResponse))
 	s.environments = map[string]map[string]string{}
+	account, reserved := s.throttles()
 	var functions []lambda.Function
 	for _, f := range s.described.Functions {
 		command := filepath.Join(s.o.Root, ".build", "host", f.LogicalID, "bootstrap")
@@ -36,11 +37,11 @@ func (s *Stack) startFunctions(l net.Listener) error {
 		s.environments[f.LogicalID] = env
 		functions = append(functions, lambda.Function{
 			Name: f.LogicalID, Command: command, Env: env,
-			Timeout: f.Timeout, MemoryMB: f.MemoryMB, Processes: maxExecutions(f), Reserved: f.ReservedConcurrency,
+			Timeout: f.Timeout, MemoryMB: f.MemoryMB, Processes: maxExecutions(f), Reserved: reserved(f),
 		})
 	}
 	s.functions, err = lambda.New(functions, lambda.Options{
-		Region: region, AccountID: accountID, Logs: log, AfterResponse: s.killAtResponse, Concurrency: s.o.Concurrency,
+		Region: region, AccountID: accountID, Logs: log, AfterResponse: s.killAtResponse, Concurrency: account,
 	})
 	if err != nil {
 		return err

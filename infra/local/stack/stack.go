@@ -275,7 +275,8 @@ type Options struct {
 	DynamoDBEndpoint string
 	// DemoSale seeds a demonstration sale, by the template's own schedule.
 	DemoSale bool
-	// Concurrency is the account's Lambda concurrency; 0 is a new account's, 1,000.
+	// Concurrency is the account's Lambda concurrency, invocations that wait for a process included; 0 is
+	// a new account's, and ten times as many may wait.
 	Concurrency int
 	// KillAtResponse is the share, 0 to 1, of the functions' answers at which the
 	// process is killed: the work is done and the reply is lost.
