@@ -79,11 +79,13 @@ run: host ## the system on this machine, in memory, with a demonstration sale op
 		$${CONCURRENCY:+-concurrency "$$CONCURRENCY"} $${PARAMETERS:+-parameters "$$PARAMETERS"}
 
 .PHONY: shop
-shop: host ## an example payment page of a shop, for a stack that was started with `make run SHOP=1` (SHOP_PORT=… WEBHOOK_SECRET=… PAYMENT_LINK_KEYS=… ADDRESSES=file)
+shop: needs-go ## an example payment page of a shop, for a stack that was started with `make run SHOP=1` (SHOP_PORT=… WEBHOOK_SECRET=… PAYMENT_LINK_KEYS=… ADDRESSES=file)
+	@$(GO_BUILD) -o $(HOST)/shop ./infra/ops/consumers/shop
 	@exec $(HOST)/shop "$(LOCAL_URL)"
 
 .PHONY: demo
 demo: host ## 1,000 buyers rush for 100 bottles on the running stack (or on a new one), then the receipt; PAYMENTS=1: some must pay
+	@$(GO_BUILD) -o $(HOST)/load ./infra/ops/load
 	@exec $(HOST)/load -demo -url "$(LOCAL_URL)" $${PAYMENTS:+-payments}
 
 # The lab's picture shows a part of the lab that fits: a few strategies of each family, and
@@ -327,6 +329,7 @@ override GO_RACE := $(if $(RACE),CGO_ENABLED=1 GOGC=400 bash infra/make/watch.sh
 override PROVED := ^TestEveryAccident|^TestNoPromiseIsBroken|^TestTheDocumentsCommands
 .PHONY: test
 test: host ## test the product, alone and on the local stack; `make check` has the tools, the stack itself and the rules of the sources, `make prove` the browsers, the accidents, the mutants and the long proofs
+	@$(GO_BUILD) -o $(HOST)/shop ./infra/ops/consumers/shop
 	$(GO_TEST) -skip '$(PROVED)' $(WAITING) $$(go list ./... | grep -vxFf <(go list $(WAITING) $(LATER)))
 
 .PHONY: prove prove-stack prove-rules
@@ -422,10 +425,11 @@ build: ## build every function for deployment (linux/arm64) under .build/lambda
 $(FUNCTIONS:%=build-%): build-%Function:
 	GOOS="$${GOOS:-linux}" GOARCH="$${GOARCH:-arm64}" $(GO_BUILD) -o "$${ARTIFACTS_DIR:?}/bootstrap" ./functions/$$(echo $* | tr A-Z a-z)
 
-# The functions, the local stack and its engine, for this machine.
+# The functions, the local stack and its engine, for this machine: what the first `make run` needs, and
+# no more. Each other program is built by the targets that start it.
 .PHONY: host
 host: needs-go engine
-	@$(GO_BUILD) -o $(HOST)/ ./functions/... ./infra/local ./infra/ops/load ./infra/ops/consumers/shop
+	@$(GO_BUILD) -o $(HOST)/ ./functions/... ./infra/local
 	@for f in $(FUNCTIONS); do mkdir -p $(HOST)/$$f && \
 		ln -f $(HOST)/$$(echo $${f%Function} | tr A-Z a-z) $(HOST)/$$f/bootstrap; done
 
