@@ -94,7 +94,7 @@ func (p userPool) signIn(ctx context.Context, name string) (string, error) {
 }
 
 // call makes a call of Cognito and decodes its answer. It is repeated as a command's calls are, also while
-// Cognito throttles. The SDK's package for Cognito takes longer to compile than the rest of a command.
+// Cognito throttles. The SDK's package for Cognito would take longer to compile than any other of a command.
 func (p userPool) call(ctx context.Context, operation string, in, out any) error {
 	body, err := json.Marshal(in)
 	for try := 1; err == nil; try++ {
