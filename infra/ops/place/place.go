@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/config"
+	cognito "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
@@ -111,7 +112,7 @@ func deployed(ctx context.Context, w Wanted, cli awscli.CLI) (p Place, err error
 	p.Client = client.New(api, client.Options{Transport: w.Transport, Invoke: invoker(lambda.NewFromConfig(cfg), p.Functions)})
 	p.sts = sts.NewFromConfig(cfg)
 	p.users = userPool{
-		aws: cfg,
+		api: cognito.NewFromConfig(cfg),
 		id:  p.Parts["AWS::Cognito::UserPool"]["UserPool"], client: p.Parts["AWS::Cognito::UserPoolClient"]["UserPoolClient"],
 	}
 	return p, nil

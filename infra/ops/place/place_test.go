@@ -228,7 +228,7 @@ func cognitoOf(allowed bool) http.HandlerFunc {
 			answer = fmt.Sprintf(`{"AuthenticationResult":{"AccessToken":"token of %s"}}`, name)
 		}
 		if refusal != "" {
-			answer = fmt.Sprintf(`{"__type":%q,"message":"why"}`, refusal)
+			w.Header().Set("X-Amzn-Errortype", refusal)
 			w.WriteHeader(http.StatusBadRequest)
 		}
 		fmt.Fprint(w, answer)
