@@ -17,11 +17,13 @@ import (
 
 	"flashsale/infra/kit/arguments"
 	"flashsale/infra/kit/samconfig"
+	"flashsale/infra/local/child"
 	"flashsale/infra/local/scratch"
 	"flashsale/infra/local/stack"
 )
 
 func main() {
+	child.Calmly(stack.TimerSlack)
 	o := stack.Options{Parameters: map[string]string{}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	f := flag.NewFlagSet("local", flag.ContinueOnError)
 	f.StringVar(&o.Root, "root", ".", "the project's folder")

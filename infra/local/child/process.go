@@ -34,6 +34,9 @@ type Command struct {
 	Output io.Writer
 	// OwnGroup keeps a terminal's Ctrl-C from the child: only this process gets it.
 	OwnGroup bool
+	// Slack is how late the kernel may wake the child's timers, to wake it less often (Linux
+	// only); 0 is as this process's own. See Calmly.
+	Slack time.Duration
 }
 
 // Process is a started child. All methods may be called by several goroutines
@@ -57,7 +60,7 @@ func Start(c Command) (*Process, error) {
 	if c.Output != nil {
 		cmd.Stdout, cmd.Stderr = out, out
 	}
-	if err := start(cmd); err != nil {
+	if err := start(cmd, c.Slack); err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Path, err)
 	}
 	p := &Process{cmd: cmd, done: make(chan struct{})}

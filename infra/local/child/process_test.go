@@ -58,6 +58,12 @@ func TestMain(m *testing.M) {
 	case "reserve":
 		port, _ := strconv.Atoi(os.Args[1])
 		fmt.Println(errors.Is(reserve(port), errReserved))
+	case "calm":
+		Calmly(3 * time.Millisecond)
+		fallthrough
+	case "slack":
+		own, _ := os.ReadFile("/proc/self/timerslack_ns")
+		fmt.Printf("slack %s", own)
 	case "long":
 		fmt.Print(strings.Repeat("x", maxLine+10))
 		fmt.Println()

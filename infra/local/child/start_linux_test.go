@@ -64,6 +64,35 @@ func TestAChildDoesNotEndWithTheThreadThatAskedForIt(t *testing.T) {
 	}
 }
 
+// Each of these children prints the slack of its first thread.
+func TestTheSlackOfTimersIsTheChildsAlone(t *testing.T) {
+	own, err := os.ReadFile("/proc/self/timerslack_ns")
+	if err != nil {
+		t.Skip(err)
+	}
+	usual := "slack " + strings.TrimSpace(string(own))
+	for _, tt := range []struct {
+		what  string
+		slack time.Duration
+		want  string
+	}{
+		{"slack", 0, usual},
+		{"slack", 2 * time.Millisecond, "slack 2000000"},
+		{"slack", 0, usual},
+		{"calm", 0, "slack 3000000"},
+	} {
+		var out recorder
+		c := self(tt.what, &out)
+		c.Slack = tt.slack
+		if err := launch(t, c).Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimSpace(strings.Join(out.all(), "")); got != tt.want {
+			t.Errorf("%s with %v prints %q, want %q", tt.what, tt.slack, got, tt.want)
+		}
+	}
+}
+
 func TestChildrenAreFoundAndSignalled(t *testing.T) {
 	p := launch(t, self("stubborn", nil))
 	all, err := Children(os.Getpid())

@@ -2,7 +2,13 @@
 
 package child
 
-import "os/exec"
+import (
+	"os/exec"
+	"time"
+)
 
-// start: this system has no death signal.
-func start(cmd *exec.Cmd) error { return cmd.Start() }
+// start: this system has no death signal and no slack of timers.
+func start(cmd *exec.Cmd, _ time.Duration) error { return cmd.Start() }
+
+// Calmly does nothing on this system.
+func Calmly(time.Duration) {}

@@ -69,6 +69,7 @@ func startProcess(p *pool) (*process, error) {
 		Dir:    filepath.Dir(command),
 		Env:    p.service.environment(fn, listener.Addr().String(), time.Now()),
 		Output: proc.log,
+		Slack:  p.service.opts.TimerSlack,
 	})
 	if err != nil {
 		_ = listener.Close()

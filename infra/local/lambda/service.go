@@ -58,6 +58,8 @@ type Options struct {
 	// InitTimeout is how long a process may take to ask for its first event;
 	// Lambda's 10 s if 0.
 	InitTimeout time.Duration
+	// TimerSlack is the processes'; see package child.
+	TimerSlack time.Duration
 }
 
 // Service runs functions until it is closed. It is safe for concurrent use.

@@ -42,6 +42,7 @@ func (s *Stack) startFunctions(l net.Listener) error {
 	}
 	s.functions, err = lambda.New(functions, lambda.Options{
 		Region: region, AccountID: accountID, Logs: log, AfterResponse: s.killAtResponse, Concurrency: account,
+		TimerSlack: TimerSlack,
 	})
 	if err != nil {
 		return err

@@ -297,6 +297,9 @@ const (
 	// GCPercent suits a program that runs a stack: its heap is small, and collecting it
 	// less often trades memory for CPU time of the functions.
 	GCPercent = 400
+	// TimerSlack suits programs that wait for each other: no timer of the stack or of a function
+	// needs to be more punctual.
+	TimerSlack = 5 * time.Millisecond
 )
 
 // demoSale never changes, so that every boot may repeat it (P9).
