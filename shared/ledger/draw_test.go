@@ -235,11 +235,10 @@ func TestADrawOfManyEntrantsIsOneRun(t *testing.T) {
 
 	step = measured(t, db)
 	l := w.Environment()
-	leaves, err := l.Leaves(w.Ctx, s, head.Roll)
+	ranks, err := l.Ranks(w.Ctx, s, state.Head)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ranks := draw.Ranks(seed, leaves)
 	took += step("the order")
 	step = measured(t, db)
 	if begun, err := l.BeginCall(w.Ctx, state, ranks, drawGap); err != nil || !begun {
@@ -259,8 +258,8 @@ func TestADrawOfManyEntrantsIsOneRun(t *testing.T) {
 	if called != stock {
 		t.Errorf("%d are called for %d units", called, stock)
 	}
-	if len(leaves) != *entrants || took > 2*time.Minute {
-		t.Errorf("%d leaves, in %v", len(leaves), took)
+	if len(ranks) != *entrants || took > 2*time.Minute {
+		t.Errorf("%d ranks, in %v", len(ranks), took)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -241,23 +242,30 @@ func (l *Ledger) RollPage(ctx context.Context, s sale.Sale, page byte) ([]draw.L
 	return l.rollPage(ctx, s.ID, page)
 }
 
-// Leaves returns the whole roll, page by page, each in order. It fails with sale.Busy, and with
-// sale.Internal if the roll is not the one of that digest.
-func (l *Ledger) Leaves(ctx context.Context, s sale.Sale, roll draw.Digest) ([]draw.Leaf, error) {
+// Ranks returns the ranks of the whole roll, in no order that matters. Its leaves, twice as large,
+// are held for a few pages at a time. It fails with sale.Busy, and with sale.Internal if the roll
+// is not the one of the head's digest.
+func (l *Ledger) Ranks(ctx context.Context, s sale.Sale, head draw.Head) ([]draw.Rank, error) {
 	var digests [draw.Pages]draw.Digest
-	pages := make([][]draw.Leaf, draw.Pages)
+	var mu sync.Mutex
+	all := make([]draw.Rank, 0, head.Entrants)
 	if err := table.EachOf("page", draw.Pages, func(i int) error {
 		parts, err := l.pageParts(ctx, table.PatientTries, s.ID, byte(i), true)
-		if err == nil {
-			pages[i], err = joinParts(byte(i), parts)
+		if err != nil {
+			return err
 		}
-		digests[i] = draw.PageDigest(pages[i])
+		leaves, err := joinParts(byte(i), parts)
+		digests[i] = draw.PageDigest(leaves)
+		ranks := draw.Ranks(head.Seed, leaves)
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, ranks...)
 		return sale.AsInternal(err)
 	}); err != nil {
 		return nil, err
 	}
-	if stored := draw.RollDigest(&digests); stored != roll {
-		return nil, sale.AsInternal(fmt.Errorf("the roll is %s, its pages are those of %s", roll, stored))
+	if stored := draw.RollDigest(&digests); stored != head.Roll {
+		return nil, sale.AsInternal(fmt.Errorf("the roll is %s, its pages are those of %s", head.Roll, stored))
 	}
-	return slices.Concat(pages...), nil
+	return all, nil
 }

@@ -276,8 +276,8 @@ var ofMany = map[string]many{
 		},
 		isDone: func(w *ledgertest.World, _ *dynamotest.DB) bool {
 			d := drawState(w.T, w)
-			leaves, err := w.Ledger.Leaves(w.Ctx, d.Sale, d.Head.Roll)
-			return err == nil && len(leaves) == 3
+			ranks, err := w.Ledger.Ranks(w.Ctx, d.Sale, d.Head)
+			return err == nil && len(ranks) == 3
 		},
 	},
 	"completing a call":                    completingCall(),

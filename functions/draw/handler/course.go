@@ -122,13 +122,9 @@ func (c *course) take(ctx context.Context, due step, d ledger.DrawState) (done b
 
 // rank computes the ranks of the roll, once in an invocation: the roll is read whole. A call does
 // not begin before they are known, because from then on people are waiting for its end.
-func (c *course) rank(ctx context.Context, d ledger.DrawState) error {
-	if c.ranks != nil {
-		return nil
-	}
-	leaves, err := c.book.Leaves(ctx, d.Sale, d.Head.Roll)
-	if err == nil {
-		c.ranks = draw.Ranks(d.Head.Seed, leaves)
+func (c *course) rank(ctx context.Context, d ledger.DrawState) (err error) {
+	if c.ranks == nil {
+		c.ranks, err = c.book.Ranks(ctx, d.Sale, d.Head)
 	}
 	return err
 }

@@ -27,7 +27,7 @@ type Book interface {
 	DrawState(ctx context.Context, saleID string, gap time.Duration) (ledger.DrawState, error)
 	CloseRoll(ctx context.Context, s sale.Sale, roundAt func(time.Time) uint64, dice time.Duration) (draw.Head, error)
 	SetSeed(ctx context.Context, s sale.Sale, seed draw.Digest, signature []byte) error
-	Leaves(ctx context.Context, s sale.Sale, roll draw.Digest) ([]draw.Leaf, error)
+	Ranks(ctx context.Context, s sale.Sale, head draw.Head) ([]draw.Rank, error)
 	BeginCall(ctx context.Context, d ledger.DrawState, ranks []draw.Rank, gap time.Duration) (begun bool, err error)
 	FinishCall(ctx context.Context, saleID string, ranks []draw.Rank, gap time.Duration) (draw.Call, error)
 }

@@ -62,9 +62,8 @@ func (w *world) begins() []draw.Rank {
 	d, err := l.DrawState(w.Ctx, "moutai", gap)
 	w.ok(err)
 	w.Pass(max(0, d.NextCallAt(gap).Sub(w.Now())))
-	leaves, err := l.Leaves(w.Ctx, d.Sale, d.Head.Roll)
+	ranks, err := l.Ranks(w.Ctx, d.Sale, d.Head)
 	w.ok(err)
-	ranks := draw.Ranks(d.Head.Seed, leaves)
 	if begun, err := l.BeginCall(w.Ctx, d, ranks, gap); !begun || err != nil {
 		w.T.Fatalf("begun %t (%v)", begun, err)
 	}

@@ -68,9 +68,8 @@ func (w *World) Call() draw.Call {
 	d := w.Draw()
 	w.Until(d.NextCallAt(DrawTimes.Gap))
 	l := w.Ledger()
-	leaves, err := l.Leaves(w.T.Context(), d.Sale, d.Head.Roll)
-	w.must(leaves, err)
-	ranks := draw.Ranks(d.Head.Seed, leaves)
+	ranks, err := l.Ranks(w.T.Context(), d.Sale, d.Head)
+	w.must(ranks, err)
 	if begun, err := l.BeginCall(w.T.Context(), d, ranks, DrawTimes.Gap); err != nil || !begun {
 		w.T.Fatalf("call %d has begun: %t (%v)", d.Last.Number+1, begun, err)
 	}

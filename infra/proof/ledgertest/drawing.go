@@ -366,18 +366,13 @@ var rolling = map[string]func(*testing.T, *World){
 		}
 		w.Refused(sale.EnteringClosed, errOf(w.enters("late")))
 		l := w.Environment()
-		if got, err := l.Leaves(w.Ctx, s, head.Roll); err != nil || !slices.Equal(got, leaves) {
-			t.Errorf("got %d leaves (%v), want the %d in order", len(got), err, len(leaves))
+		got, err := l.Ranks(w.Ctx, s, head)
+		slices.SortFunc(got, draw.Rank.Compare)
+		if ranks := slices.SortedFunc(slices.Values(draw.Ranks(head.Seed, leaves)), draw.Rank.Compare); err != nil || !slices.Equal(got, ranks) {
+			t.Errorf("got %d ranks (%v), want those of the %d leaves", len(got), err, len(leaves))
 		}
-		w.Refused(sale.Internal, errOf(l.Leaves(w.Ctx, s, draw.Digest{})))
-		var pages []draw.Leaf
-		for page := range draw.Pages {
-			got, err := l.RollPage(w.Ctx, s, byte(page))
-			if err != nil {
-				t.Fatal(err)
-			}
-			pages = append(pages, got...)
-		}
+		w.Refused(sale.Internal, errOf(l.Ranks(w.Ctx, s, draw.Head{Entrants: head.Entrants})))
+		pages := w.roll()
 		for _, leaf := range leaves {
 			part := w.Item("ROLL#moutai", fmt.Sprintf("%02x#%d", leaf[0], leaf[1]/64))["leaves"].(*types.AttributeValueMemberB).Value
 			if !bytes.Contains(part, leaf[:]) {
@@ -418,9 +413,9 @@ var rolling = map[string]func(*testing.T, *World){
 		if err != nil || slowErr != nil || fmt.Sprint(head) != fmt.Sprint(other) || head.Round == 1 {
 			t.Fatalf("got %+v (%v), the other run %+v (%v)", head, slowErr, other, err)
 		}
-		leaves, err := w.Environment().Leaves(w.Ctx, s, head.Roll)
-		if err != nil || int64(len(leaves)) != head.Entrants || head.Entrants <= 20 || head.Entrants == 20+draw.Pages {
-			t.Errorf("%d leaves (%v) of %d entrants, want the 20 and some late ones", len(leaves), err, head.Entrants)
+		leaves := w.roll()
+		if int64(len(leaves)) != head.Entrants || head.Entrants <= 20 || head.Entrants == 20+draw.Pages {
+			t.Errorf("%d leaves of %d entrants, want the 20 and some late ones", len(leaves), head.Entrants)
 		}
 		for _, user := range people(20) {
 			if !slices.Contains(leaves, leafOf(user)) {
@@ -428,6 +423,20 @@ var rolling = map[string]func(*testing.T, *World){
 			}
 		}
 	},
+}
+
+// roll is the whole roll, page by page.
+func (w *World) roll() (leaves []draw.Leaf) {
+	w.T.Helper()
+	l, s := w.Environment(), w.state().Sale
+	for page := range draw.Pages {
+		got, err := l.RollPage(w.Ctx, s, byte(page))
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		leaves = append(leaves, got...)
+	}
+	return leaves
 }
 
 // rollOf is the digest of a roll, from its definition.
