@@ -144,17 +144,27 @@ func (r Rank) Compare(other Rank) int { return bytes.Compare(r[:], other[:]) }
 // for n units after one that ended at lo calls those from lo, exclusive, to hi. The ranks keep
 // their order.
 func NthAbove(ranks []Rank, lo Rank, n int64) (hi Rank, called int64) {
-	above := make([]Rank, 0, len(ranks))
-	for _, r := range ranks {
-		if r.Compare(lo) > 0 {
-			above = append(above, r)
-		}
-	}
-	if called = min(n, int64(len(above))); called <= 0 {
+	if n = min(n, int64(len(ranks))); n <= 0 {
 		return lo, 0
 	}
-	slices.SortFunc(above, Rank.Compare)
-	return above[called-1], called
+	// Of a roll of millions no copy is made, but for the lowest.
+	lowest := make([]Rank, 0, 2*n)
+	keep := func() {
+		slices.SortFunc(lowest, Rank.Compare)
+		lowest = lowest[:min(n, int64(len(lowest)))]
+	}
+	for _, r := range ranks {
+		if r.Compare(lo) <= 0 {
+			continue
+		}
+		if lowest = append(lowest, r); len(lowest) == cap(lowest) {
+			keep()
+		}
+	}
+	if keep(); len(lowest) == 0 {
+		return lo, 0
+	}
+	return lowest[len(lowest)-1], int64(len(lowest))
 }
 
 // String returns lower-case hexadecimal digits, as everywhere outside of the table.
