@@ -71,7 +71,7 @@ func Check(d *Draw, pages *[Pages][]Leaf, verify func(round uint64, signature []
 		j.expect("P28", len(d.Calls) == 0 && len(d.Signature) == 0, "there are dice or calls, but no roll")
 		return j
 	}
-	j.checkRoll(pages)
+	leaves := j.checkRoll(pages)
 	if len(d.Signature) == 0 {
 		j.expect("P28", len(d.Calls) == 0, "people were called before the dice")
 		return j
@@ -84,7 +84,7 @@ func Check(d *Draw, pages *[Pages][]Leaf, verify func(round uint64, signature []
 	}
 	seed := SeedOf(d.SaleID, d.Roll, d.Signature)
 	if j.expect("P28", d.Seed == seed, "the seed is %s, but roll and signature give %s", d.Seed, seed) {
-		j.Ranks = []Rank{}
+		j.Ranks = make([]Rank, 0, leaves)
 		for _, leaves := range pages {
 			for _, l := range leaves {
 				j.Ranks = append(j.Ranks, RankOf(seed, l))
@@ -104,9 +104,9 @@ func (j *Judgement) expect(promise string, isSo bool, format string, args ...any
 }
 
 // checkRoll checks that each page has its own leaves, each once, and that all of them are the
-// roll whose digest and number were published, which was closed after entering.
-func (j *Judgement) checkRoll(pages *[Pages][]Leaf) {
-	d, leaves, faults := j.draw, int64(0), 0
+// roll whose digest and number were published, which was closed after entering. It returns their number.
+func (j *Judgement) checkRoll(pages *[Pages][]Leaf) (leaves int64) {
+	d, faults := j.draw, 0
 	for i, page := range pages {
 		leaves += int64(len(page))
 		for k, l := range page {
@@ -123,6 +123,7 @@ func (j *Judgement) checkRoll(pages *[Pages][]Leaf) {
 	digest := DigestOf(pages)
 	j.expect("P27", digest == d.Roll, "the pages have the digest %s, but the roll was published as %s: a leaf was added, removed or changed", digest, d.Roll)
 	j.expect("P27", !d.ClosedAt.Before(d.EnterUntil), "the roll was closed at %s, while people could enter until %s", Clock(d.ClosedAt), Clock(d.EnterUntil))
+	return leaves
 }
 
 // checkCalls checks that the calls follow the order without a gap, and each other in time.
