@@ -47,11 +47,15 @@ func PageEnd(out *dynamodb.QueryOutput, bucket int) (int, string, error) {
 	return bucket, after, sale.AsInternal(r.Err)
 }
 
+// claimsAtOnce bounds a page of ClaimItems, because decoded claims are many times as large as stored
+// ones, of which DynamoDB returns a megabyte.
+const claimsAtOnce = 500
+
 // ClaimItems passes the items of a sale's claims to report, a page at a time, in the order of
 // buckets and users.
 func (t *Table) ClaimItems(ctx context.Context, s sale.Sale, report func([]Item) error) error {
 	for bucket, after := 0, ""; bucket < s.Buckets; {
-		out, err := t.ClaimPage(ctx, s.ID, bucket, after, 0)
+		out, err := t.ClaimPage(ctx, s.ID, bucket, after, claimsAtOnce)
 		if err != nil {
 			return err
 		}
