@@ -118,8 +118,11 @@ func skewed(err error) bool {
 	return ok && refused.RetryableError()
 }
 
-// Attempt runs one call with its own time limit.
+// Attempt runs one call with its own time limit, unless that of ctx is shorter.
 func Attempt(ctx context.Context, call func(context.Context) error) error {
+	if !invocation.Outlasts(ctx, callTimeout) {
+		return call(ctx)
+	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return call(ctx)
