@@ -12,7 +12,6 @@ import (
 	"math"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"flashsale/shared/jsonwrite"
@@ -29,16 +28,15 @@ type Response struct {
 
 // json encodes the answer for API Gateway.
 func (r Response) json() []byte {
-	o := make(jsonwrite.Object, 0, 768) // most answers
+	o := make(jsonwrite.Object, 0, 256+len(r.Body)*5/4) // the headers, and the body with its quotes escaped
 	o.Int("statusCode", int64(r.StatusCode))
-	o.Name("headers")
-	var h jsonwrite.Object
-	h.TextIf("Content-Type", r.Headers.ContentType)
-	h.TextIf("Cache-Control", r.Headers.CacheControl)
-	h.TextIf("Location", r.Headers.Location)
-	h.TextIf("Retry-After", r.Headers.RetryAfter)
-	h.TextIf(VersionHeader, r.Headers.Version)
-	o = append(o, h.Close()...)
+	o.Open("headers")
+	o.TextIf("Content-Type", r.Headers.ContentType)
+	o.TextIf("Cache-Control", r.Headers.CacheControl)
+	o.TextIf("Location", r.Headers.Location)
+	o.TextIf("Retry-After", r.Headers.RetryAfter)
+	o.TextIf(VersionHeader, r.Headers.Version)
+	o.End()
 	o.Text("body", r.Body)
 	return o.Close()
 }
@@ -88,6 +86,11 @@ type Refund struct {
 
 func (c Claim) json() []byte {
 	o := make(jsonwrite.Object, 0, 192)
+	c.addTo(&o)
+	return o.Close()
+}
+
+func (c *Claim) addTo(o *jsonwrite.Object) {
 	o.Text("claimId", c.ClaimID)
 	o.Text("saleId", c.SaleID)
 	o.Text("state", string(c.State))
@@ -98,9 +101,8 @@ func (c Claim) json() []byte {
 	if len(c.Refunds) > 0 {
 		text, _ := json.Marshal(c.Refunds) // such structs always encode
 		o.Name("refunds")
-		o = append(o, text...)
+		*o = append(*o, text...)
 	}
-	return o.Close()
 }
 
 // RefundsOf converts the refunds of a claim.
@@ -128,23 +130,22 @@ func ClaimOf(c sale.Claim) Claim {
 // JSON returns an answer with a JSON body. It is private to the caller unless a handler
 // changes that, so no cache may store it.
 func JSON(status int, body any) Response {
-	return response(status, jsonMedia, body)
-}
-
-func response(status int, media string, body any) Response {
-	text, ok := body.(interface{ json() []byte })
-	r := Response{StatusCode: status, Headers: Headers{ContentType: media, CacheControl: "no-store", Version: sale.Release}}
-	if ok {
-		r.Body = string(text.json())
-		return r
+	if own, ok := body.(interface{ json() []byte }); ok {
+		return response(status, jsonMedia, own.json())
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(body); err != nil {
 		// The bodies are this program's own structs, which always encode.
-		r.StatusCode, b = http.StatusInternalServerError, *bytes.NewBufferString(`{"code":"internal"}`)
+		return response(http.StatusInternalServerError, jsonMedia, []byte(`{"code":"internal"}`))
 	}
-	r.Body = strings.TrimSuffix(b.String(), "\n")
-	return r
+	return response(status, jsonMedia, bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+}
+
+func response(status int, media string, body []byte) Response {
+	return Response{
+		StatusCode: status, Body: string(body),
+		Headers: Headers{ContentType: media, CacheControl: "no-store", Version: sale.Release},
+	}
 }

@@ -63,9 +63,10 @@ type problem struct {
 	said  *sale.Error // its public parts; none of an error without a code
 }
 
-func (p problem) json() []byte {
-	o := make(jsonwrite.Object, 0, 256)
-	o.Text("type", "urn:flashsale:problem:"+string(p.code))
+func (p *problem) json() []byte {
+	o := make(jsonwrite.Object, 0, 512) // most problems
+	o.Name("type")
+	o = append(append(append(o, `"urn:flashsale:problem:`...), p.code...), '"')
 	o.Text("title", p.title)
 	o.Int("status", int64(p.status))
 	o.Text("code", string(p.code))
@@ -76,8 +77,10 @@ func (p problem) json() []byte {
 	o.TextIf("order", p.order)
 	o.TextIf("saleId", p.said.OtherSale)
 	if p.said.Claim != nil {
-		o.Name("claim")
-		o = append(o, ClaimOf(*p.said.Claim).json()...)
+		o.Open("claim")
+		held := ClaimOf(*p.said.Claim)
+		held.addTo(&o)
+		o.End()
 	}
 	if p.said.Meanwhile != nil {
 		o.Text("seen", p.said.Meanwhile.Seen)
@@ -103,15 +106,16 @@ func Problem(err error, saleID string) Response {
 	if !ok {
 		code, k = sale.Internal, kinds[sale.Internal]
 	}
-	p := problem{kind: k, code: code, said: &sale.Error{}}
-	if e, ours := errors.AsType[*sale.Error](err); ours && ok {
-		p.said = e
+	said, ours := errors.AsType[*sale.Error](err)
+	if !ours || !ok {
+		said = new(sale.Error)
 	}
+	p := problem{kind: k, code: code, said: said}
 	saleID = cmp.Or(p.said.OtherSale, saleID)
 	if saleID != "" && code != sale.SaleNotFound {
 		p.order = ClaimPath(saleID)
 	}
-	r := response(k.status, "application/problem+json", p)
+	r := response(k.status, "application/problem+json", p.json())
 	wait := p.said.RetryAfter
 	switch {
 	case wait != 0:

@@ -17,12 +17,23 @@ type Object []byte
 
 // Name begins a member; the caller appends its value next.
 func (o *Object) Name(name string) {
-	separator := byte(',')
-	if len(*o) == 0 {
-		separator = '{'
+	switch n := len(*o); {
+	case n == 0:
+		*o = append(*o, '{')
+	case (*o)[n-1] != '{':
+		*o = append(*o, ',')
 	}
-	*o = append(append(append(*o, separator, '"'), name...), `":`...)
+	*o = append(append(append(*o, '"'), name...), `":`...)
 }
+
+// Open begins a member that is an object, to whose members those are added that follow until End.
+func (o *Object) Open(name string) {
+	o.Name(name)
+	*o = append(*o, '{')
+}
+
+// End ends the object that Open began.
+func (o *Object) End() { *o = append(*o, '}') }
 
 // Text adds a string, see Quote.
 func (o *Object) Text(name, value string) {
@@ -55,6 +66,12 @@ func (o *Object) Texts(name string, values []string) {
 func (o *Object) Int(name string, value int64) {
 	o.Name(name)
 	*o = strconv.AppendInt(*o, value, 10)
+}
+
+// Digits adds a number as a string: one of more than 53 bits is not safe as a number.
+func (o *Object) Digits(name string, value uint64) {
+	o.Name(name)
+	*o = append(strconv.AppendUint(append(*o, '"'), value, 10), '"')
 }
 
 // Bool adds a boolean.

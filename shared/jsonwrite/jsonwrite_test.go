@@ -2,6 +2,7 @@ package jsonwrite
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -23,17 +24,24 @@ func TestAnObjectSaysWhatWasAddedInThatOrder(t *testing.T) {
 	o.Texts("texts", []string{`"a"`, "b"})
 	o.Name("inner")
 	o = append(o, "[1,2]"...)
+	o.Open("object")
+	o.Text("a", "{")
+	o.Digits("b", math.MaxUint64)
+	o.End()
+	o.Open("empty")
+	o.End()
 	text := string(o.Close())
 	var got map[string]any
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	want := map[string]any{"text": `a "quoted" <word>`, "something": "x", "int": -42.0, "bool": true, "none": []any{}, "texts": []any{`"a"`, "b"}, "inner": []any{1.0, 2.0}}
+	want := map[string]any{"text": `a "quoted" <word>`, "something": "x", "int": -42.0, "bool": true, "none": []any{}, "texts": []any{`"a"`, "b"}, "inner": []any{1.0, 2.0},
+		"object": map[string]any{"a": "{", "b": "18446744073709551615"}, "empty": map[string]any{}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("object (-want +got):\n%s", diff)
 	}
 	last := 0
-	for _, name := range []string{"text", "something", "int", "bool", "none", "texts", "inner"} {
+	for _, name := range []string{"text", "something", "int", "bool", "none", "texts", "inner", "object", "empty"} {
 		at := strings.Index(text, `"`+name+`":`)
 		if at < last {
 			t.Errorf("%s is not where it was added: %s", name, text)
