@@ -11,6 +11,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -21,7 +22,14 @@ import (
 type Reader struct {
 	tokens *jsontext.Decoder
 	from   bytes.Buffer
+	// texts holds the short texts, one after the other; unquoted is for those with escapes.
+	texts    strings.Builder
+	unquoted []byte
 }
+
+// short is the longest text that shares its memory with other texts of the event. So whoever keeps an
+// id for longer than the event keeps no long text, as a body, with it.
+const short = 256
 
 var readers = sync.Pool{New: func() any { return &Reader{tokens: jsontext.NewDecoder(strings.NewReader(""))} }}
 
@@ -50,6 +58,9 @@ func Read(text []byte, read func(*Reader) error) error {
 func (r *Reader) open(text []byte) {
 	r.from = *bytes.NewBuffer(text)
 	r.tokens.Reset(&r.from, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	r.texts.Reset()
+	r.unquoted = nil
+	r.texts.Grow(len(text) / 5) // about what is read of most events
 }
 
 func (r *Reader) end() error {
@@ -122,16 +133,30 @@ func (r *Reader) Array(element func() error) error {
 
 // Text takes a string; given is false for null.
 func (r *Reader) Text() (text string, given bool, err error) {
-	t, err := r.tokens.ReadToken()
+	v, err := r.tokens.ReadValue()
 	switch {
 	case err != nil:
 		return "", false, err
-	case t.Kind() == '"':
-		return t.String(), true, nil
-	case t.Kind() == 'n':
+	case v.Kind() == '"':
+		return r.text(v), true, nil
+	case v.Kind() == 'n':
 		return "", false, nil
 	}
 	return "", false, errType
+}
+
+func (r *Reader) text(quoted []byte) string {
+	text := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(text, '\\') >= 0 || !utf8.Valid(text) {
+		r.unquoted, _ = jsontext.AppendUnquote(r.unquoted[:0], quoted) // invalid UTF-8 is replaced
+		text = r.unquoted
+	}
+	if len(text) > short {
+		return string(text)
+	}
+	start := r.texts.Len()
+	r.texts.Write(text)
+	return r.texts.String()[start:]
 }
 
 // Bool takes a boolean.

@@ -3,6 +3,7 @@ package jsonread
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -163,5 +164,34 @@ func TestAFlatObjectIsReadStrictly(t *testing.T) {
 		if tt.text == `{"\u0073":"x"}` && into.S != "x" {
 			t.Errorf("%q: read %+v", tt.text, into)
 		}
+	}
+}
+
+func TestTheTextsOfAnEventStayWhatTheyAreWhenOthersAreRead(t *testing.T) {
+	want := []string{"", "plain", `with "quotes"`, "茅台", strings.Repeat("long ", 100), "\x7f", strings.Repeat("a\n", 60)}
+	read := func(texts []string) (got []string) {
+		event, err := json.Marshal(texts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = Read(event, func(r *Reader) error {
+			return r.Array(func() error {
+				text, _, err := r.Text()
+				got = append(got, text)
+				return err
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		clear(event)
+		return got
+	}
+	got := read(want)
+	for range 10 {
+		read(slices.Repeat([]string{"another", "\\"}, 100))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("texts (-want +got):\n%s", diff)
 	}
 }
