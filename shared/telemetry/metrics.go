@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,23 +19,19 @@ const (
 	Seconds      Unit = "Seconds"
 )
 
+// metric is a member of the line that CloudWatch extracts. Its dimensions are the stack, the service, and
+// one more if that is not empty.
 type metric struct {
-	name string
-	unit Unit
-}
-
-// directive describes to CloudWatch which members of the line are metrics, and their
-// dimensions: the stack, the service, and one more if it is not empty.
-type directive struct {
 	dimension string
-	metrics   []metric
+	name      string
+	unit      Unit
 }
 
 // Metric adds a metric to the event, with its service as dimension: a member of the
 // line that CloudWatch extracts. Names must not collide with other attributes.
 func (e *Event) Metric(name string, unit Unit, value int) {
 	e.Int(name, value)
-	e.file("", metric{name, unit})
+	e.metrics = append(e.metrics, metric{"", name, unit})
 }
 
 // CountBy counts the event once under that name, by service and by one more dimension,
@@ -43,22 +40,12 @@ func (e *Event) Metric(name string, unit Unit, value int) {
 func (e *Event) CountBy(name, dimension, value string) {
 	e.members.Text(dimension, value)
 	e.Int(name, 1)
-	e.file(dimension, metric{name, Count})
-}
-
-func (e *Event) file(dimension string, m metric) {
-	for i := range e.directives {
-		if d := &e.directives[i]; d.dimension == dimension {
-			d.metrics = append(d.metrics, m)
-			return
-		}
-	}
-	e.directives = append(e.directives, directive{dimension, []metric{m}})
+	e.metrics = append(e.metrics, metric{dimension, name, Count})
 }
 
 // embed adds the member that describes the metrics to CloudWatch, if there are any.
 func (e *Event) embed(now time.Time) {
-	if len(e.directives) == 0 {
+	if len(e.metrics) == 0 {
 		return
 	}
 	dimensions := `["service"`
@@ -69,14 +56,21 @@ func (e *Event) embed(now time.Time) {
 	e.members.Name("_aws")
 	b := append(e.members, `{"Timestamp":`...)
 	b = append(strconv.AppendInt(b, now.UnixMilli(), 10), `,"CloudWatchMetrics":[`...)
-	for i, d := range e.directives {
-		b = append(separated(b, i), `{"Namespace":"`+Namespace+`","Dimensions":[`+dimensions...)
-		if d.dimension != "" {
-			b = jsonwrite.Quote(append(b, ','), d.dimension)
+	for i, first := range e.metrics {
+		like := func(m metric) bool { return m.dimension == first.dimension }
+		if slices.ContainsFunc(e.metrics[:i], like) {
+			continue
+		}
+		b = append(append(separated(b, i), `{"Namespace":"`+Namespace+`","Dimensions":[`...), dimensions...)
+		if first.dimension != "" {
+			b = jsonwrite.Quote(append(b, ','), first.dimension)
 		}
 		b = append(b, `]],"Metrics":[`...)
-		for i, m := range d.metrics {
-			b = jsonwrite.Quote(append(separated(b, i), `{"Name":`...), m.name)
+		for k, m := range e.metrics[i:] {
+			if !like(m) {
+				continue
+			}
+			b = jsonwrite.Quote(append(separated(b, k), `{"Name":`...), m.name)
 			b = append(jsonwrite.Quote(append(b, `,"Unit":`...), string(m.unit)), '}')
 		}
 		b = append(b, "]}"...)

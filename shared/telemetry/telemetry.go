@@ -102,18 +102,21 @@ func (l *Log) name(to *jsonwrite.Object) {
 // Event is a line being built. It belongs to one goroutine and must not be used after
 // End.
 type Event struct {
-	log        *Log
-	stopwatch  invocation.Stopwatch
-	text       *[]byte // the members' buffer, to be returned to the pool
-	members    jsonwrite.Object
-	prefix     int // length of the members shared by all events of the invocation
-	directives []directive
-	calls      calls
+	log       *Log
+	stopwatch invocation.Stopwatch
+	text      *[]byte // the members' buffer, to be returned to the pool
+	members   jsonwrite.Object
+	prefix    int // length of the members shared by all events of the invocation
+	metrics   []metric
+	few       [4]metric // the memory of most events' metrics
+	calls     calls
 }
 
 func (l *Log) event() *Event {
 	text := lines.Get().(*[]byte)
-	return &Event{log: l, stopwatch: invocation.Start(), text: text, members: (*text)[:0]}
+	e := &Event{log: l, stopwatch: invocation.Start(), text: text, members: (*text)[:0]}
+	e.metrics = e.few[:0]
+	return e
 }
 
 // Run runs one invocation within its time, and writes its line with that message; count adds the
@@ -202,7 +205,7 @@ func (e *Event) Int(name string, value int) {
 func (e *Event) List(name string, n int, fill func(i int, one *jsonwrite.Object)) {
 	e.members.Name(name)
 	e.members = append(e.members, '[')
-	var one jsonwrite.Object // its buffer serves all of them
+	one := make(jsonwrite.Object, 0, 256) // its buffer serves all of them
 	first := true
 	for i := range n {
 		one = one[:0]
@@ -236,7 +239,7 @@ func (e *Event) End(message string, code sale.Code, err error) {
 	if err != nil {
 		e.members.Text("error", capped(err.Error(), maxError))
 	}
-	if len(e.directives) > 0 || level >= e.log.least {
+	if len(e.metrics) > 0 || level >= e.log.least {
 		now := e.log.now()
 		e.embed(now)
 		e.log.write(now, level, message, e.members)
