@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -271,8 +272,13 @@ func (l *Ledger) giveIDs(ctx context.Context, batch []*confirming) {
 		return
 	}
 	updates := make([]types.BatchStatementRequest, len(pending))
+	var keys strings.Builder // the orders' keys are one allocation
+	keys.Grow(32 * len(pending))
 	for i, c := range pending {
-		updates[i] = l.statements.setOrder(c, ids[i])
+		var one [32]byte
+		start := keys.Len()
+		keys.Write(table.AppendOrderPK(one[:0], ids[i]))
+		updates[i] = l.statements.setOrder(c, keys.String()[start:])
 	}
 	var unreturned []*confirming
 	for i, err := range l.table.Execute(ctx, updates) {
@@ -360,9 +366,10 @@ func newStatements(table string) statements {
 	}
 }
 
-// setOrder records the order id of a claim unless it has one or has another claim id.
-func (s statements) setOrder(c *confirming, id uint64) types.BatchStatementRequest {
-	c.orderPK.Value = table.OrderPK(id)
+// setOrder records the order id of a claim, which is in the key of its order, unless it has one or has
+// another claim id.
+func (s statements) setOrder(c *confirming, orderPK string) types.BatchStatementRequest {
+	c.orderPK.Value = orderPK
 	c.orderID.Value = c.orderPK.Value[len(table.OrderPKHead):] // one string for both
 	c.setOrder = [...]types.AttributeValue{&c.orderID, &c.pk, &c.user, &c.claimID}
 	return types.BatchStatementRequest{

@@ -16,7 +16,6 @@ import (
 
 	"flashsale/shared/jsonwrite"
 	"flashsale/shared/ledger"
-	"flashsale/shared/orderid"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -135,7 +134,7 @@ func (h *Handler) confirm(ctx context.Context, records []events.SQSMessage, even
 			one.Text("saleId", r.Order.SaleID)
 			one.Text("user", r.Order.User)
 			one.Text("claimId", r.Order.ClaimID)
-			one.Text("orderId", orderid.String(r.Order.ID))
+			one.Digits("orderId", r.Order.ID)
 			one.Int("shard", int64(r.Shard))
 			one.Int("acceptedAt", r.AcceptedAt.UnixMilli())
 			one.TextIf("requestKey", r.RequestKey)
