@@ -74,9 +74,11 @@ func owner(dir string) ([]string, error) {
 	if err := os.Chown(dir, uid, gid); err != nil {
 		return nil, fmt.Errorf("give folder to postgres: %w", err)
 	}
-	// The one above is this program's own, and must be passed through.
-	if err := os.Chmod(filepath.Dir(dir), 0o711); err != nil {
-		return nil, fmt.Errorf("open folder to postgres: %w", err)
+	// Those above are this program's own temporary ones, which only root may pass through.
+	for above := filepath.Dir(dir); above != filepath.Clean(os.TempDir()) && above != "/dev/shm" && above != "/"; above = filepath.Dir(above) {
+		if err := os.Chmod(above, 0o711); err != nil {
+			return nil, fmt.Errorf("open folder to postgres: %w", err)
+		}
 	}
 	return []string{"setpriv", "--reuid=" + u.Uid, "--regid=" + u.Gid, "--clear-groups", "--pdeathsig=KILL"}, nil
 }

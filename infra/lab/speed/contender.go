@@ -100,12 +100,12 @@ type stack struct {
 	tokens  map[int]string
 }
 
-func openStack(ctx context.Context, root string, place shop.Place, clients int) (contender, error) {
+func openStack(ctx context.Context, root, data string, place shop.Place, clients int) (contender, error) {
 	ports, err := child.FreePorts(5)
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"-root", root, "-data", filepath.Join(place.Dir, place.Sale)}
+	args := []string{"-root", root, "-data", data}
 	for i, part := range []string{"api", "lambda", "dynamodb", "sqs", "operate"} {
 		args = append(args, "-"+part+"-port", strconv.Itoa(ports[i]))
 	}

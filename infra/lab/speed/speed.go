@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"flashsale/infra/lab/engines"
 	"flashsale/infra/lab/shop"
 	"flashsale/infra/lab/tally"
+	"flashsale/infra/local/scratch"
 )
 
 const (
@@ -31,8 +33,8 @@ const (
 	written = time.Minute
 )
 
-// media are the folders under which stores keep their files; "" is the system's for temporary files.
-var media = []struct{ name, folder string }{{"memory", "/dev/shm"}, {"disk", ""}}
+// media are what stores keep their files in: a folder in memory, and the system's temporary files.
+var media = []string{"memory", "disk"}
 
 // Options say what is measured.
 type Options struct {
@@ -69,25 +71,35 @@ type Row struct {
 func Run(ctx context.Context, o Options) (rows []Row, err error) {
 	o.Strategies = append([]shop.Spec{{Name: Ours}}, o.Strategies...)
 	rounds := make([][]Row, len(media)*len(o.Strategies))
-	pools, dirs := make([]*engines.Pool, len(media)), make([]string, len(media))
-	for i, m := range media {
-		if dirs[i], err = os.MkdirTemp(m.folder, "flashsale-lab-"); err != nil {
-			return nil, fmt.Errorf("make folder: %w", err)
-		}
+	memory, err := scratch.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, memory.Remove()) }()
+	disk, err := os.MkdirTemp("", "flashsale-lab-")
+	if err != nil {
+		return nil, fmt.Errorf("make folder: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(disk)) }()
+	pools, dirs := make([]*engines.Pool, len(media)), []string{memory.Path, disk}
+	for i := range media {
 		own := o.Engines
-		own.Dir, own.Memory = dirs[i], m.folder != ""
+		own.Dir, own.Memory = dirs[i], i == 0
 		pools[i] = engines.NewPool(own)
-		defer func() { err = errors.Join(err, pools[i].Stop(), os.RemoveAll(dirs[i])) }()
+		defer func() { err = errors.Join(err, pools[i].Stop()) }()
 	}
 	for n := range o.Rounds {
 		for i := range rounds {
 			m, spec := i/len(o.Strategies), o.Strategies[i%len(o.Strategies)]
-			one := measurement{Options: o, spec: spec, pool: pools[m], last: n == o.Rounds-1, place: shop.Place{Sale: fmt.Sprint("speed-", n), Stock: stock, Dir: dirs[m]}}
-			row, err := one.run(ctx)
-			if err = cmp.Or(ctx.Err(), err); err != nil {
-				return nil, fmt.Errorf("%s: %w", spec.Name, err)
+			one := measurement{Options: o, spec: spec, pool: pools[m], memory: m == 0, last: n == o.Rounds-1,
+				place: shop.Place{Sale: fmt.Sprint("speed-", n), Stock: stock, Dir: dirs[m]}}
+			row := Row{Verdict: tally.NotRun}
+			if m == 0 && memory.Why != nil {
+				row.Why = memory.Why.Error()
+			} else if row, err = one.run(ctx); cmp.Or(ctx.Err(), err) != nil {
+				return nil, fmt.Errorf("%s: %w", spec.Name, cmp.Or(ctx.Err(), err))
 			}
-			row.Name, row.Medium = spec.Name, media[m].name
+			row.Name, row.Medium = spec.Name, media[m]
 			o.Said(row)
 			rounds[i] = append(rounds[i], row)
 		}
@@ -111,14 +123,19 @@ type measurement struct {
 	spec  shop.Spec
 	pool  *engines.Pool
 	place shop.Place
-	last  bool
-	came  int // buyers so far
+	// memory says where, last that it is the last round.
+	memory, last bool
+	came         int // buyers so far
 }
 
 func (m *measurement) run(ctx context.Context) (row Row, err error) {
 	var c contender
 	if m.spec.Name == Ours {
-		c, err = openStack(ctx, m.Engines.Root, m.place, m.Clients)
+		data := "" // in memory, by default
+		if !m.memory {
+			data = filepath.Join(m.place.Dir, m.place.Sale)
+		}
+		c, err = openStack(ctx, m.Engines.Root, data, m.place, m.Clients)
 	} else {
 		c, err = openRival(ctx, m.Program, m.spec, m.place, m.pool)
 	}
