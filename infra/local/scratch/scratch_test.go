@@ -24,20 +24,10 @@ func TestAFolderIsInMemoryOrSaysWhyNot(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for place, tt := range map[string]struct {
-		memory string
-		least  int64
-		why    string
-	}{
-		"missing":       {filepath.Join(temporary, "none"), 0, "there is no "},
-		"a disk":        {"/", 0, "/ is not in memory"},
-		"too small":     {"/dev/shm", 1 << 60, "/dev/shm "},
-		"no folder":     {file, 0, file + " is not in memory"},
-		"not writeable": {"/proc", 0, "/proc"},
-	} {
-		f := opened(t, tt.memory, tt.least, temporary)
-		if f.Why == nil || !strings.HasPrefix(f.Why.Error(), tt.why) || filepath.Dir(f.Path) != temporary {
-			t.Errorf("%s: %s because %v, want one in %s because %s…", place, f.Path, f.Why, temporary, tt.why)
+	for place, least := range map[string]int64{filepath.Join(temporary, "none"): 0, "/": 0, file: 0, "/dev/shm": 1 << 60} {
+		f := opened(t, place, least, temporary)
+		if f.Why == nil || !strings.Contains(f.Why.Error(), place) || filepath.Dir(f.Path) != temporary {
+			t.Errorf("%s: got %s because %v, want one in %s because of it", place, f.Path, f.Why, temporary)
 		}
 	}
 	f, err := Open()
