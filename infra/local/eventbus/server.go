@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -68,6 +69,7 @@ const (
 type Server struct {
 	o     Options
 	buses map[string]bool
+	stuck atomic.Bool // the last call could not be recorded
 
 	mu      sync.Mutex
 	file    *os.File // whole lines up to size
@@ -184,8 +186,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		throttled = chance.IntN(len(in.Entries))
 	}
 	results, err := s.put(in.Entries, throttled)
-	if err != nil {
+	if known := s.stuck.Swap(err != nil); err != nil && !known {
 		s.o.Log.Error("the event bus records nothing until its file can be written", "error", err)
+	}
+	if err != nil {
 		refuse(w, http.StatusInternalServerError, "InternalException", err.Error())
 		return
 	}
