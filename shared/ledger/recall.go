@@ -145,6 +145,7 @@ func (p *releasing) gatherRecalled(c sale.Claim, next *ReleasePass) {
 		return
 	case c.State() == sale.Confirmed:
 		p.due[c.Shard] = append(p.due[c.Shard], unpaid{c.User, c.OrderID})
+		p.count++
 	case c.State() == sale.Paid && !slices.Contains(c.Refunds, c.Payment):
 		p.paid = append(p.paid, paid{c.User, c.OrderID, c.Payment, c.Amount, c.Currency})
 	case c.Released() && p.now().Sub(c.ReleasedAt).Abs() < PauseSettles:
@@ -153,7 +154,6 @@ func (p *releasing) gatherRecalled(c sale.Claim, next *ReleasePass) {
 	default:
 		return
 	}
-	p.count++
 	due := orderid.Time(c.OrderID)
 	if due.Before(next.RecalledAt) {
 		due = next.RecalledAt
@@ -161,14 +161,14 @@ func (p *releasing) gatherRecalled(c sale.Claim, next *ReleasePass) {
 	p.done.OldestDueSeconds = max(p.done.OldestDueSeconds, int64(p.now().Sub(due)/time.Second))
 }
 
-// refundPaid records the refunds of the gathered paid claims: the first one alone, because it
+// refundPaid records the refunds of paid claims: the first one alone, because it
 // notes in the listing that there are refunds, for which others would conflict, and then
 // several batches at once.
-func (p *releasing) refundPaid(ctx context.Context) error {
-	if len(p.paid) == 0 {
+func (p *releasing) refundPaid(ctx context.Context, claims []paid) error {
+	if len(claims) == 0 {
 		return nil
 	}
-	batches := append([][]paid{p.paid[:1]}, slices.Collect(slices.Chunk(p.paid[1:], maxReleases))...)
+	batches := append([][]paid{claims[:1]}, slices.Collect(slices.Chunk(claims[1:], maxReleases))...)
 	refunded, errs := make([]int, len(batches)), make([]error, len(batches))
 	for _, at := range []int{0, 1} {
 		upTo := max(1, at*len(batches))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -145,9 +146,11 @@ const (
 	DefaultGrace = 2 * time.Minute
 	// MaxGrace is the longest grace.
 	MaxGrace = 24 * time.Hour
-	// maxGathered bounds the claims that a pass holds in memory, about 100 bytes each. It
+	// maxGathered bounds the due claims that a pass holds in memory, about 100 bytes each. It
 	// is enough for full transactions in a sale of 1,000 shards.
 	maxGathered = 200_000
+	// maxPaid is how many paid claims a pass gathers, with a page more, before it records their refunds.
+	maxPaid = 2_000
 )
 
 // ReleasePass is one pass over a sale's claims that releases those that are due. It may
@@ -256,8 +259,8 @@ type releasing struct {
 	pass  ReleasePass
 	done  *ReleaseResult
 	due   [][]unpaid // per shard, gathered and not yet released
+	count int        // of due
 	paid  []paid     // of a recalled sale, gathered and without a refund
-	count int        // of both
 }
 
 func (p *releasing) run(ctx context.Context) error {
@@ -292,14 +295,25 @@ func (p *releasing) run(ctx context.Context) error {
 // minPart is the time that a part of a pass needs at least.
 const minPart = 2 * time.Second
 
-// part gathers due claims, with half of the time that is left, and releases them. Only
+// part gathers due claims, with half of the time that is left, and releases them. Meanwhile it
+// records the refunds of a recalled sale, because its paid claims would take the most memory. Only
 // then has the pass come further: if it is cut off here, the next call reads the same
 // claims again and finds fewer that are due.
 func (p *releasing) part(ctx context.Context) error {
-	p.due, p.paid, p.count = make([][]unpaid, p.sale.Shards), nil, 0
+	p.due, p.count, p.paid = make([][]unpaid, p.sale.Shards), 0, nil
 	next := p.pass
 	reading, cancel := invocation.Share(ctx, 2)
 	defer cancel()
+	var refunds sync.WaitGroup
+	defer refunds.Wait()
+	var notRefunded error // keeps nothing from being released
+	refund := func() {
+		refunds.Wait()
+		held := p.paid
+		if p.paid = nil; notRefunded == nil {
+			refunds.Go(func() { notRefunded = p.refundPaid(ctx, held) })
+		}
+	}
 	for pages := 0; next.Bucket < p.sale.Buckets && p.count < maxGathered; pages++ {
 		err := p.gatherDue(reading, &next)
 		if pages > 0 && sale.CodeOf(err) == sale.Busy && ctx.Err() == nil {
@@ -308,7 +322,11 @@ func (p *releasing) part(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if len(p.paid) >= maxPaid {
+			refund()
+		}
 	}
+	refunds.Wait()
 	released, errs := make([]int, p.sale.Shards), make([]error, p.sale.Shards)
 	table.Each(p.sale.Shards, func(k int) { released[k], errs[k] = p.releaseShard(ctx, k) })
 	for k, n := range released {
@@ -321,11 +339,12 @@ func (p *releasing) part(ctx context.Context) error {
 	if err := table.Worst("shard", errs); err != nil {
 		return sale.AsInternal(err)
 	}
-	if err := p.refundPaid(ctx); err != nil {
-		return err
+	p.due = nil
+	refund()
+	if refunds.Wait(); notRefunded == nil {
+		p.pass = next
 	}
-	p.pass = next
-	return nil
+	return notRefunded
 }
 
 // releaseShard releases the gathered claims of one shard, one transaction after the
