@@ -144,7 +144,7 @@ func (p *releasing) gatherRecalled(c sale.Claim, next *ReleasePass) {
 		next.Again = true
 		return
 	case c.State() == sale.Confirmed:
-		p.due[c.Shard] = append(p.due[c.Shard], unpaid{c.User, c.OrderID})
+		p.due[c.Shard].add(unpaid{c.User, c.OrderID})
 		p.count++
 	case c.State() == sale.Paid && !slices.Contains(c.Refunds, c.Payment):
 		p.paid = append(p.paid, paid{c.User, c.OrderID, c.Payment, c.Amount, c.Currency})

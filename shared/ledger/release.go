@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
@@ -19,10 +20,30 @@ import (
 // maxReleases is how many claims one transaction releases.
 const maxReleases = 25
 
-// unpaid is what releasing needs to know of a claim. A pass holds many of them.
+// unpaid is what releasing needs to know of a claim.
 type unpaid struct {
 	user    string
 	orderID uint64
+}
+
+// gathered are the unpaid claims that a pass holds of a shard, written one after the other, because as
+// strings they would take twice the memory.
+type gathered []byte
+
+func (g *gathered) add(c unpaid) {
+	*g = append(binary.AppendUvarint(binary.BigEndian.AppendUint64(*g, c.orderID), uint64(len(c.user))), c.user...)
+}
+
+// take returns the first claims, up to maxReleases of them, and the others.
+func (g gathered) take() (first []unpaid, others gathered) {
+	for len(g) > 0 && len(first) < maxReleases {
+		id := binary.BigEndian.Uint64(g)
+		length, n := binary.Uvarint(g[8:])
+		from := 8 + n
+		to := from + int(length)
+		first, g = append(first, unpaid{string(g[from:to]), id}), g[to:]
+	}
+	return first, g
 }
 
 // Cancel releases the user's own claim. The same again gets the same answer. The unit
@@ -146,7 +167,7 @@ const (
 	DefaultGrace = 2 * time.Minute
 	// MaxGrace is the longest grace.
 	MaxGrace = 24 * time.Hour
-	// maxGathered bounds the due claims that a pass holds in memory, about 100 bytes each. It
+	// maxGathered bounds the due claims that a pass holds in memory, about 60 bytes each. It
 	// is enough for full transactions in a sale of 1,000 shards.
 	maxGathered = 200_000
 	// maxPaid is how many paid claims a pass gathers, with a page more, before it records their refunds.
@@ -258,7 +279,7 @@ type releasing struct {
 	grace time.Duration
 	pass  ReleasePass
 	done  *ReleaseResult
-	due   [][]unpaid // per shard, gathered and not yet released
+	due   []gathered // per shard, gathered and not yet released
 	count int        // of due
 	paid  []paid     // of a recalled sale, gathered and without a refund
 }
@@ -300,7 +321,7 @@ const minPart = 2 * time.Second
 // then has the pass come further: if it is cut off here, the next call reads the same
 // claims again and finds fewer that are due.
 func (p *releasing) part(ctx context.Context) error {
-	p.due, p.count, p.paid = make([][]unpaid, p.sale.Shards), 0, nil
+	p.due, p.count, p.paid = make([]gathered, p.sale.Shards), 0, nil
 	next := p.pass
 	reading, cancel := invocation.Share(ctx, 2)
 	defer cancel()
@@ -329,9 +350,10 @@ func (p *releasing) part(ctx context.Context) error {
 	refunds.Wait()
 	released, errs := make([]int, p.sale.Shards), make([]error, p.sale.Shards)
 	table.Each(p.sale.Shards, func(k int) { released[k], errs[k] = p.releaseShard(ctx, k) })
+	left := p.count
 	for k, n := range released {
 		p.done.Released += n
-		next.Again = next.Again || next.isRecall() && n < len(p.due[k])
+		left -= n
 		if errors.Is(errs[k], errReleasePaused) {
 			return errReleasePaused
 		}
@@ -339,6 +361,7 @@ func (p *releasing) part(ctx context.Context) error {
 	if err := table.Worst("shard", errs); err != nil {
 		return sale.AsInternal(err)
 	}
+	next.Again = next.Again || next.isRecall() && left > 0
 	p.due = nil
 	refund()
 	if refunds.Wait(); notRefunded == nil {
@@ -354,8 +377,8 @@ func (p *releasing) releaseShard(ctx context.Context, k int) (released int, err 
 	if p.pass.isRecall() {
 		by = sale.ByOperator
 	}
-	for due := p.due[k]; len(due) > 0; due = due[min(maxReleases, len(due)):] {
-		n, err := p.release(ctx, p.sale, k, due[:min(maxReleases, len(due))], by)
+	for claims, others := p.due[k].take(); len(claims) > 0; claims, others = others.take() {
+		n, err := p.release(ctx, p.sale, k, claims, by)
 		if err != nil {
 			return released, err
 		}
@@ -395,7 +418,7 @@ func (p *releasing) gatherDue(ctx context.Context, next *ReleasePass) error {
 			continue
 		}
 		p.done.OldestDueSeconds = max(p.done.OldestDueSeconds, int64(now.Sub(due)/time.Second))
-		p.due[c.Shard] = append(p.due[c.Shard], unpaid{c.User, c.OrderID})
+		p.due[c.Shard].add(unpaid{c.User, c.OrderID})
 		p.count++
 	}
 	next.Bucket, next.After, err = table.PageEnd(out, next.Bucket)
