@@ -146,13 +146,20 @@ func (m *measurement) run(ctx context.Context) (row Row, err error) {
 		return row, fmt.Errorf("start: %w", err)
 	}
 	defer func() { err = errors.Join(err, c.stop()) }()
-	before, err := m.load(ctx, c, m.Duration/aside)
+	most, err := m.invite(ctx, c, m.Duration/aside)
 	if err != nil {
+		return row, err
+	}
+	before, err := m.load(ctx, c, most, m.Duration/aside)
+	if err != nil {
+		return row, err
+	}
+	if most, err = m.invite(ctx, c, m.Duration); err != nil { // a token's signature costs as much as an order
 		return row, err
 	}
 	atRest, _ := rested(ctx)
 	begun := time.Now()
-	answers, err := m.load(ctx, c, m.Duration)
+	answers, err := m.load(ctx, c, most, m.Duration)
 	if err != nil {
 		return row, err
 	}
@@ -172,13 +179,14 @@ func (m *measurement) run(ctx context.Context) (row Row, err error) {
 	return row, err
 }
 
-// load lets clients buy for so long, and finish what they have begun.
-func (m *measurement) load(ctx context.Context, c contender, how time.Duration) (all []tally.Answer, failed error) {
+// invite says how many buyers may come next, for so long.
+func (m *measurement) invite(ctx context.Context, c contender, how time.Duration) (most int, err error) {
+	return c.expect(ctx, m.came, max(m.Clients, int(expected*how.Seconds())))
+}
+
+// load lets clients buy for so long, as many as most, and finish what they have begun.
+func (m *measurement) load(ctx context.Context, c contender, most int, how time.Duration) (all []tally.Answer, failed error) {
 	first := m.came
-	most, err := c.expect(ctx, first, max(m.Clients, int(expected*how.Seconds())))
-	if err != nil {
-		return nil, err
-	}
 	var mu sync.Mutex
 	var clients sync.WaitGroup
 	begun := time.Now()
@@ -209,12 +217,13 @@ func (m *measurement) load(ctx context.Context, c contender, how time.Duration) 
 
 func user(n int) string { return fmt.Sprintf("buyer-%07d", n) }
 
-// holds waits until each accepted order is written, and holds the orders against the answers.
+// holds waits until each accepted order is written, and holds the orders against the answers. Orders that are
+// read while they are written may seem to have no claim.
 func holds(ctx context.Context, answers []tally.Answer, orders func(context.Context) ([]shop.Order, error)) (tally.Count, error) {
 	for limit := time.Now().Add(written); ; time.Sleep(restPoll) {
 		all, err := orders(ctx)
 		count := tally.Of(stock, all, answers)
-		if err != nil || count.Lost == 0 || time.Now().After(limit) || ctx.Err() != nil {
+		if err == nil && count.Lost == 0 || time.Now().After(limit) || ctx.Err() != nil {
 			return count, err
 		}
 	}
@@ -222,7 +231,11 @@ func holds(ctx context.Context, answers []tally.Answer, orders func(context.Cont
 
 // kill kills everything at the end of a load, and counts what was accepted then and is there after a new start.
 func (m *measurement) kill(ctx context.Context, c contender) (asked, lost int, err error) {
-	answers, err := m.load(ctx, c, m.Duration/aside)
+	most, err := m.invite(ctx, c, m.Duration/aside)
+	if err != nil {
+		return 0, 0, err
+	}
+	answers, err := m.load(ctx, c, most, m.Duration/aside)
 	if err != nil {
 		return 0, 0, err
 	}
