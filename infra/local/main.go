@@ -76,7 +76,7 @@ func run(o stack.Options) (err error) {
 		defer func() { err = errors.Join(err, folder.Remove()) }()
 		o.Data, data = folder.Path, forgets(folder, o.DynamoDBEndpoint)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	starting, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -147,14 +147,17 @@ func NthAbove(ranks []Rank, lo Rank, n int64) (hi Rank, called int64) {
 	if n = min(n, int64(len(ranks))); n <= 0 {
 		return lo, 0
 	}
-	// Of a roll of millions no copy is made, but for the lowest.
-	lowest := make([]Rank, 0, 2*n)
+	// Of a roll of millions no copy is made, but for the lowest; below is what the highest of n of them is.
+	lowest, below := make([]Rank, 0, min(2*n, int64(len(ranks)))), (*Rank)(nil)
 	keep := func() {
 		slices.SortFunc(lowest, Rank.Compare)
-		lowest = lowest[:min(n, int64(len(lowest)))]
+		if lowest = lowest[:min(n, int64(len(lowest)))]; int64(len(lowest)) == n {
+			highest := lowest[n-1]
+			below = &highest
+		}
 	}
 	for _, r := range ranks {
-		if r.Compare(lo) <= 0 {
+		if r.Compare(lo) <= 0 || below != nil && r.Compare(*below) >= 0 {
 			continue
 		}
 		if lowest = append(lowest, r); len(lowest) == cap(lowest) {

@@ -31,6 +31,9 @@ type Reader struct {
 // id for longer than the event keeps no long text, as a body, with it.
 const short = 256
 
+// mostTexts bounds what is taken at once for short texts, in bytes: an id that is kept keeps that much.
+const mostTexts = 1 << 10
+
 var readers = sync.Pool{New: func() any { return &Reader{tokens: jsontext.NewDecoder(strings.NewReader(""))} }}
 
 var (
@@ -60,7 +63,7 @@ func (r *Reader) open(text []byte) {
 	r.tokens.Reset(&r.from, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	r.texts.Reset()
 	r.unquoted = nil
-	r.texts.Grow(len(text) / 5) // about what is read of most events
+	r.texts.Grow(min(len(text)/5, mostTexts)) // about what is read of most events
 }
 
 func (r *Reader) end() error {

@@ -248,7 +248,7 @@ func (l *Ledger) RollPage(ctx context.Context, s sale.Sale, page byte) ([]draw.L
 func (l *Ledger) Ranks(ctx context.Context, s sale.Sale, head draw.Head) ([]draw.Rank, error) {
 	var digests [draw.Pages]draw.Digest
 	var mu sync.Mutex
-	all := make([]draw.Rank, 0, head.Entrants)
+	all := make([]draw.Rank, 0, min(max(head.Entrants, 0), draw.Pages*pageParts*maxPartLeaves))
 	if err := table.EachOf("page", draw.Pages, func(i int) error {
 		parts, err := l.pageParts(ctx, table.PatientTries, s.ID, byte(i), true)
 		if err != nil {

@@ -86,10 +86,14 @@ func in(parent string) (*Folder, error) {
 	prefix := fmt.Sprintf("flashsale-%d-", os.Getuid())
 	others, _ := filepath.Glob(filepath.Join(parent, prefix+"*"))
 	for _, path := range others {
-		if left, err := hold(path, syscall.LOCK_NB); err == nil {
-			_ = os.RemoveAll(path)
-			_ = left.Close()
+		left, err := hold(path, syscall.LOCK_NB)
+		if err != nil {
+			continue
 		}
+		if !inUse(path) {
+			_ = os.RemoveAll(path)
+		}
+		_ = left.Close()
 	}
 	for {
 		path, err := os.MkdirTemp(parent, prefix)
@@ -108,6 +112,19 @@ func in(parent string) (*Folder, error) {
 			return nil, errors.Join(err, os.RemoveAll(path))
 		}
 	}
+}
+
+// Lock is the file by which a program that goes on with a folder's data locks it.
+const Lock = "lock"
+
+// inUse reports whether a program goes on with the data that a dead process has left there.
+func inUse(path string) bool {
+	f, err := os.OpenFile(filepath.Join(path, Lock), os.O_RDWR|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	defer f.Close()
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil
 }
 
 // hold opens and locks a folder of this user's; how is added to the lock's flags.

@@ -1,10 +1,12 @@
 package scratch
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -66,8 +68,18 @@ func TestOnlyTheFoldersOfDeadProcessesAreRemoved(t *testing.T) {
 	if err := os.Symlink(other, strings.TrimRight(alive.Path, "0123456789")+"link"); err != nil {
 		t.Fatal(err)
 	}
+	// Somebody goes on with the data of another one that was killed.
+	rescued := opened(t, "", 0, parent)
+	lock, err := os.OpenFile(filepath.Join(rescued.Path, Lock), os.O_CREATE|os.O_RDWR, 0o600)
+	if err == nil {
+		err = errors.Join(syscall.Flock(int(lock.Fd()), syscall.LOCK_EX), rescued.held.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
 	opened(t, "", 0, parent)
-	for path, want := range map[string]bool{alive.Path: true, dead.Path: false, other: true} {
+	for path, want := range map[string]bool{alive.Path: true, dead.Path: false, rescued.Path: true, other: true} {
 		if _, err := os.Stat(path); (err == nil) != want {
 			t.Errorf("%s is there: %t, want %t", path, err == nil, want)
 		}

@@ -22,8 +22,8 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// What Stripe's own library signs and reads is what is recorded as a payment, and a signature that it
-// refuses is refused.
+// What Stripe's own library signs and reads is what is recorded as a payment, and these signatures are
+// refused where it refuses them.
 func TestStripesLibrarySignsAndReadsThePaymentsThatAreRecorded(t *testing.T) {
 	testledger.Run(t, func(w *testledger.World) {
 		t := w.T
