@@ -4,10 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,7 +13,7 @@ import (
 	"flashsale/infra/lab/fleet"
 	"flashsale/infra/lab/ours"
 	"flashsale/infra/lab/shop"
-	"flashsale/infra/local/child"
+	"flashsale/infra/local/launch"
 )
 
 // contender sells, over HTTP.
@@ -94,32 +91,25 @@ const (
 
 // stack is the whole local stack, as `make run` starts it.
 type stack struct {
-	program child.Program
-	system  client.System
-	place   shop.Place
-	tokens  map[int]string
+	*launch.Stack
+	system client.System
+	place  shop.Place
+	tokens map[int]string
 }
 
 func openStack(ctx context.Context, root, data string, place shop.Place, clients int) (contender, error) {
-	ports, err := child.FreePorts(5)
+	local, err := launch.New(launch.Built(root), data, "-root", root)
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"-root", root, "-data", data}
-	for i, part := range []string{"api", "lambda", "dynamodb", "sqs", "operate"} {
-		args = append(args, "-"+part+"-port", strconv.Itoa(ports[i]))
-	}
 	// The stack's own engine, and nobody's credentials.
-	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "AWS_") })
-	api := "http://127.0.0.1:" + strconv.Itoa(ports[0])
-	s := &stack{place: place, tokens: map[int]string{}, program: child.Program{
-		Name: "local stack", ReadyURL: api + "/_local/health",
-		Command: child.Command{Path: filepath.Join(root, ".build/host/local"), Args: args, Env: append(env, "AWS_EC2_METADATA_DISABLED=true"), Output: &child.Tail{}},
-	}}
-	if err := s.program.Start(ctx); err != nil {
-		return nil, fmt.Errorf("%w; it printed:\n%s", err, s.program.Command.Output)
+	own := slices.DeleteFunc(local.Command.Env, func(v string) bool { return strings.HasPrefix(v, "AWS_") })
+	local.Command.Env = append(own, "AWS_EC2_METADATA_DISABLED=true")
+	s := &stack{Stack: local, place: place, tokens: map[int]string{}}
+	if err := s.Start(ctx); err != nil {
+		return nil, fmt.Errorf("%w; it printed:\n%s", err, s.Output)
 	}
-	if s.system, err = client.Find(ctx, api, client.Options{Connections: clients}); err != nil {
+	if s.system, err = client.Find(ctx, s.API, client.Options{Connections: clients}); err != nil {
 		return nil, err
 	}
 	s.place.DynamoDB, s.place.Table = s.system.DynamoDB, s.system.Table
@@ -153,11 +143,11 @@ func (s *stack) buy(ctx context.Context, n int) (shop.Outcome, error) {
 func (s *stack) orders(ctx context.Context) ([]shop.Order, error) { return ours.Orders(ctx, s.place) }
 
 func (s *stack) crash(ctx context.Context) ([]shop.Order, error) {
-	s.program.Kill() // on Linux the kernel kills its engine and functions with it
-	if err := s.program.Start(ctx); err != nil {
+	s.Kill() // on Linux the kernel kills its engine and functions with it
+	if err := s.Start(ctx); err != nil {
 		return nil, err
 	}
 	return ours.Claimed(ctx, s.place)
 }
 
-func (s *stack) stop() error { return s.program.Stop(stopGrace) }
+func (s *stack) stop() error { return s.Stop(stopGrace) }

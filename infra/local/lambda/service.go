@@ -91,7 +91,7 @@ func New(functions []Function, o Options) (*Service, error) {
 		o.InitTimeout = initLimit
 	}
 	if o.Concurrency == 0 {
-		o.Concurrency = accountConcurrency
+		o.Concurrency = AccountConcurrency
 	}
 	s := &Service{opts: o, pools: make(map[string]*pool, len(functions))}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
@@ -214,8 +214,8 @@ const (
 	maxRequest  = 6 << 20
 	maxResponse = 6_291_556
 	initLimit   = 10 * time.Second
-	// accountConcurrency is the default quota.
-	accountConcurrency = 1000
+	// AccountConcurrency is the default quota, a new account's.
+	AccountConcurrency = 1000
 )
 
 // Requests that Invoke refuses before any function runs.

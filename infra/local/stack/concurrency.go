@@ -1,6 +1,9 @@
 package stack
 
-import "flashsale/infra/local/template"
+import (
+	"flashsale/infra/local/lambda"
+	"flashsale/infra/local/template"
+)
 
 // maxProcesses bounds the processes per function, in addition to the template's reserved
 // concurrency. It suits a machine of a few cores.
@@ -15,14 +18,10 @@ func maxExecutions(f template.Function) int {
 	return maxProcesses
 }
 
-const (
-	// newAccount is the Lambda concurrency of a new account.
-	newAccount = 1000
-	// queueing is how many times the concurrency may run and wait here, unless one is asked for. An
-	// invocation counts while it waits for a process. On AWS the template's 400 environments answer some
-	// 20,000 purchases a second, and nobody waits; here a queue of 400 is one slow second of a rush.
-	queueing = 10
-)
+// queueing is how many times the concurrency may run and wait here, unless one is asked for. An
+// invocation counts while it waits for a process. On AWS the template's 400 environments answer some
+// 20,000 purchases a second, and nobody waits; here a queue of 400 is one slow second of a rush.
+const queueing = 10
 
 // throttles are the account's concurrency and that of a function, 0 if it reserves none. A function that
 // has all its environments here is throttled as on AWS, so that two runs of one never overlap or queue.
@@ -30,7 +29,7 @@ func (s *Stack) throttles() (account int, reserved func(template.Function) int) 
 	if s.o.Concurrency != 0 {
 		return s.o.Concurrency, func(f template.Function) int { return f.ReservedConcurrency }
 	}
-	return queueing * newAccount, func(f template.Function) int {
+	return queueing * lambda.AccountConcurrency, func(f template.Function) int {
 		if f.ReservedConcurrency <= maxProcesses {
 			return f.ReservedConcurrency
 		}

@@ -22,7 +22,7 @@ var deployable = []string{
 var deployableIn = map[string][]string{
 	"DrawFunction":    {"github.com/cloudflare/circl", "golang.org/x/crypto", "golang.org/x/sys"}, // the beacon's signatures
 	"OperateFunction": {"golang.org/x/text"},                                                      // the languages that a browser accepts
-	"PayFunction":     {"github.com/standard-webhooks/standard-webhooks"},                         // webhooks' signatures,
+	"PayFunction":     {"github.com/standard-webhooks/standard-webhooks"},                         // webhooks' signatures
 }
 
 func TestAFunctionHoldsOnlyTheModulesItNeeds(t *testing.T) {
