@@ -67,9 +67,36 @@ var (
 	inCode = regexp.MustCompile(`["']\./([\w.-]+)["']`)
 )
 
-// comment is a line of a script that is nothing else. Nobody reads it in a browser, and the
-// number of lines stays, so that an error's line is that of the source.
-var comment = regexp.MustCompile(`(?m)^[ \t]*(//.*|/\*\*([^*\n]|\*[^/\n])*(\*/)?|\*.*)$`)
+// part is what shorten looks at in a script: a comment, a text, a regular expression, which
+// follows an operator, or blanks.
+var part = regexp.MustCompile(`//[^\n]*|/\*(?s:.*?)\*/|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|` + "`(?:[^`\\\\]|\\\\.)*`" +
+	`|[(\[{,;=:&|?!]\s*/(?:[^/*\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])*/|[ \t]+`)
+
+// between are the characters that blanks must keep apart.
+var between = regexp.MustCompile(`^[\w$]{2}|^\+\+|^--`)
+
+// shorten removes the comments and the blanks of a script, which nobody reads in a browser. Its
+// names and the number of its lines stay, so that an error's line is that of the source.
+func shorten(text []byte) (short []byte) {
+	rest := 0
+	for _, at := range part.FindAllIndex(text, -1) {
+		short = append(short, text[rest:at[0]]...)
+		found := text[at[0]:at[1]]
+		rest = at[1]
+		switch blank := found[0] == ' ' || found[0] == '\t'; {
+		case bytes.HasPrefix(found, []byte("//")) || bytes.HasPrefix(found, []byte("/*")):
+			short = append(short, bytes.Repeat([]byte("\n"), bytes.Count(found, []byte("\n")))...)
+		case !blank:
+			short = append(short, found...)
+		case len(short) > 0 && rest < len(text) && between.Match([]byte{short[len(short)-1], text[rest]}):
+			short = append(short, ' ')
+		}
+	}
+	return append(short, text[rest:]...)
+}
+
+// gap is what a style needs for its readers only.
+var gap = regexp.MustCompile(`\s*([{},;])\s*|(:)\s+|/\*(?s:.*?)\*/\s*`)
 
 // builder computes the files' public names. A file's name contains the hash of its text,
 // and its text contains the names of the files that it refers to, so those come first.
@@ -108,10 +135,8 @@ func (b *builder) read(name string, references *regexp.Regexp) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read page: %w", err)
 	}
-	if path.Ext(name) == ".js" {
-		text = comment.ReplaceAll(text, nil)
-	}
 	if name == styleName {
+		text = gap.ReplaceAll(text, []byte("$1$2"))
 		text = append(text, b.style...)
 	}
 	text = references.ReplaceAllFunc(text, func(reference []byte) []byte {
@@ -120,6 +145,9 @@ func (b *builder) read(name string, references *regexp.Regexp) ([]byte, error) {
 		err = errors.Join(err, failed)
 		return bytes.Replace(reference, target, []byte(f.public(string(target))), 1)
 	})
+	if path.Ext(name) == ".js" {
+		text = shorten(text)
+	}
 	return text, err
 }
 

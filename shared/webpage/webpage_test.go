@@ -1,6 +1,7 @@
 package webpage
 
 import (
+	"bytes"
 	"io/fs"
 	"net/http"
 	"strings"
@@ -57,7 +58,7 @@ func TestAFileIsKeptForeverUnderItsHashOnly(t *testing.T) {
 			t.Errorf("%s: %d, %s", tt.name, r.StatusCode, r.Headers["Cache-Control"])
 		}
 		switch {
-		case tt.status == 200 && (text != string(tiny()["words.js"].Data) || r.Headers["Content-Type"] != "text/javascript; charset=utf-8"):
+		case tt.status == 200 && (text != "export const a=1;\n" || r.Headers["Content-Type"] != "text/javascript; charset=utf-8"):
 			t.Errorf("%s: %s: %s", tt.name, r.Headers["Content-Type"], text)
 		case tt.status == 302 && r.Headers["Location"] != "/assets/words.js", tt.status != 302 && r.Headers["Location"] != "":
 			t.Errorf("%s leads to %q", tt.name, r.Headers["Location"])
@@ -72,7 +73,7 @@ func TestAFileIsKeptForeverUnderItsHashOnly(t *testing.T) {
 func TestAPageOfOneVersionGetsItsFilesFromTheOther(t *testing.T) {
 	source := tiny()
 	for _, name := range []string{"style.css", "words.js"} { // so that every hash changes
-		source[name] = &fstest.MapFile{Data: append([]byte("/* new */ "), source[name].Data...)}
+		source[name] = &fstest.MapFile{Data: bytes.ReplaceAll(source[name].Data, []byte("a"), []byte("e"))}
 	}
 	versions := []*Page{newPage(t, tiny()), newPage(t, source)}
 	files := 0
@@ -110,22 +111,35 @@ func TestReferencesNameTheServedFiles(t *testing.T) {
 		}
 	}
 	words := p.files["words.js"].public("words.js")
-	if script, want := p.Asset("page.js", "").Body, "import { a } from \"./"+words+"\";\nimport b from './"+words+"';\n"; script != want {
+	if script, want := p.Asset("page.js", "").Body, "import{a}from\"./"+words+"\";\nimport b from'./"+words+"';\n"; script != want {
 		t.Errorf("the script is %q, want %q", script, want)
 	}
 }
 
-func TestAScriptLosesItsCommentsAndTheStyleIsFollowedByTheShops(t *testing.T) {
+func TestTheStyleIsShortenedAndFollowedByTheShops(t *testing.T) {
 	source := tiny()
-	source["words.js"].Data = []byte("// a comment\nexport const a = 1;\n")
-	source["style.css"].Data = []byte("* { margin: 0 }\n")
+	source["style.css"].Data = []byte("/* all */\n* :hover, a { margin: 0;\n  content: \" a\"; }\n")
 	p, err := New(source, Options{Style: "a { color: red }\n"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"words.js": "\nexport const a = 1;\n", "style.css": "* { margin: 0 }\na { color: red }\n"} {
-		if text := p.Asset(name, "").Body; text != want {
-			t.Errorf("%s is %q, want %q", name, text, want)
+	if text, want := p.Asset("style.css", "").Body, "* :hover,a{margin:0;content:\" a\";}a { color: red }\n"; text != want {
+		t.Errorf("the style is %q, want %q", text, want)
+	}
+}
+
+func TestAScriptLosesWhatIsForItsReadersOnly(t *testing.T) {
+	for source, want := range map[string]string{
+		"// it's a comment\nlet a = 1; // one\n":                         "\nlet a=1;\n",
+		"/**\n * @type {number} \"a\n */\n  const b = /** of it */ (a);": "\n\n\nconst b=(a);",
+		`say("a // b", 'c /* d', "\" e  f")`:                             `say("a // b",'c /* d',"\" e  f")`,
+		"const at = `a  ${b}  // c`;":                                    "const at=`a  ${b}  // c`;",
+		`if (/["'  ]\/[/"]/.test(a) && b) return typeof c`:               `if(/["'  ]\/[/"]/.test(a)&&b)return typeof c`,
+		"a = b / c / d; e = f + +g - -h;":                                "a=b/c/d;e=f+ +g- -h;",
+		`const c = a ? /x y/ : [ /"/ , "  "];`:                           `const c=a? /x y/:[ /"/,"  "];`,
+	} {
+		if got := string(shorten([]byte(source))); got != want {
+			t.Errorf("%q becomes %q, want %q", source, got, want)
 		}
 	}
 }
