@@ -70,6 +70,8 @@ type edited struct {
 	ChangedAt string `json:"changedAt"` // the newest edit's instant
 	// Until is the end of the newest call of a draw.
 	Until string `json:"until,omitempty"`
+	// PayUntil is until when all unpaid orders may be paid, if an operator has given more time.
+	PayUntil string `json:"payUntil,omitempty"`
 	// RecalledAt is of a sale that was recalled.
 	RecalledAt string `json:"recalledAt,omitempty"`
 }
@@ -150,6 +152,9 @@ func editedTo(after ledger.Edited, err error) (Answer, sale.Seen, error) {
 	}
 	if s.Call > 0 {
 		out.Until = httpapi.Time(s.ClosesAt)
+	}
+	if !s.PayUntil.IsZero() {
+		out.PayUntil = httpapi.Time(s.PayUntil)
 	}
 	if s.IsRecalled() {
 		out.RecalledAt = httpapi.Time(s.RecalledAt)

@@ -11,6 +11,7 @@ var fields = map[string][]string{
 	"pause":      {"at", "actor", "note", "changeId"},
 	"resume":     {"at", "actor", "note", "changeId", "seen"},
 	"reschedule": {"opensAt", "closesAt", "until", "at", "actor", "note", "changeId", "seen"},
+	"extend":     {"until", "at", "actor", "note", "changeId", "seen"},
 	"describe":   {"name", "image", "about", "link", "actor", "note", "changeId", "seen"},
 	"recall":     {"actor", "note", "changeId"},
 }
@@ -23,6 +24,7 @@ var operated = map[string][]string{
 	"pause":      {},
 	"resume":     {"seen"},
 	"reschedule": {"opensAt", "closesAt", "until", "seen"},
+	"extend":     {"until", "seen"},
 	"describe":   {"name", "image", "about", "link", "seen"},
 	"recall":     {},
 }

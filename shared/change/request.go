@@ -228,14 +228,22 @@ func (r *Request) edit(now time.Time) (sale.Edit, error) {
 	if e.At, err = optionalInstant("at", r.At); err != nil {
 		return e, err
 	}
-	if r.Action == "reschedule" {
+	switch r.Action {
+	case "reschedule":
 		if e.OpensAt, e.ClosesAt, err = r.window(); err != nil {
 			return e, err
 		}
 		if e.Until, err = optionalInstant("until", r.Until); err != nil {
 			return e, err
 		}
-	} else {
+	case "extend":
+		if r.Until == nil {
+			return e, invalid("until is needed")
+		}
+		if e.PayUntil, err = optionalInstant("until", r.Until); err != nil {
+			return e, err
+		}
+	default:
 		paused := r.Action == "pause"
 		e.Paused = &paused
 	}

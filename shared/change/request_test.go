@@ -38,6 +38,8 @@ func TestARequestIsReadStrictly(t *testing.T) {
 		{"a draw that is an object", `{` + create + `,"draw":{"keepHours":4}}`, false},
 		{"a draw when pausing", `{"action":"pause","saleId":"moutai","keepHours":4}`, false},
 		{"a later end of a call", `{"action":"reschedule","saleId":"moutai","opensAt":"a","closesAt":"b","until":"c"}`, true},
+		{"more time to pay", `{"action":"extend","saleId":"moutai","until":"2026-11-11T16:00:00Z","changeId":"c-1"}`, true},
+		{"more time to pay at an instant", `{"action":"extend","saleId":"moutai","until":"a","at":"2026-01-01T00:00:00Z"}`, true},
 		{"the end of a call when creating", `{` + create + `,"until":"c"}`, false},
 		{"a pause at an instant", `{"action":"pause","saleId":"moutai","at":"2026-01-01T00:00:00Z"}`, true},
 		{"a description", `{"action":"describe","saleId":"moutai","about":"a\nb","link":""}`, true},
@@ -151,20 +153,40 @@ func TestAnOperatorsRequestAsksTheLedgerForItsChange(t *testing.T) {
 		`"action":"pause"`:                                   sale.Edit{SaleID: "moutai", ChangeID: "c", Paused: &yes, Author: why},
 		`"action":"resume"` + seen:                           sale.Edit{SaleID: "moutai", ChangeID: "c", Paused: &no, Author: why, Seen: saw},
 		`"action":"describe","image":"` + image + `"` + seen: sale.Description{SaleID: "moutai", ChangeID: "c", Image: &image, Author: why, Seen: saw},
-		`"action":"recall"`:                                  sale.Recall{SaleID: "moutai", ChangeID: "c", Author: why},
+		`"action":"extend","until":"2026-11-11T16:00:00Z"` + seen: sale.Edit{
+			SaleID: "moutai", ChangeID: "c", PayUntil: time.Date(2026, 11, 11, 16, 0, 0, 0, time.UTC), Author: why, Seen: saw,
+		},
+		`"action":"recall"`: sale.Recall{SaleID: "moutai", ChangeID: "c", Author: why},
 	} {
 		r, err := DecodeOperated([]byte(`{"id":"c","note":"why",`+asks+`}`), "moutai")
 		if err != nil {
 			t.Fatal(err)
 		}
 		book := &stored{}
-		d := Desk{Book: book, Now: time.Now, ImageOrigin: "https://images.example"}
+		now := func() time.Time { return time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC) }
+		d := Desk{Book: book, Now: now, ImageOrigin: "https://images.example"}
 		answer, err := d.Apply(t.Context(), r)
 		if diff := cmp.Diff(want, book.asked); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", asks, err, diff)
 		}
 		if answer.edited != nil && answer.Until != "" {
 			t.Errorf("%s: a sale without a draw has a call until %s", asks, answer.Until)
+		}
+	}
+}
+
+func TestMoreTimeToPayIsAnInstantWithinSevenDays(t *testing.T) {
+	now := time.Date(2026, 11, 11, 0, 0, 0, 0, time.UTC)
+	for until, want := range map[string]string{
+		`,"until":"2026-11-18T00:00:00Z"`: "", ``: "until is needed", `,"until":""`: "until must be an RFC 3339 time",
+		`,"until":"2026-11-18T00:00:00.001Z"`: "until must be at most 7 days ahead", `,"until":"0001-01-01T00:00:00Z"`: "until is out of range",
+	} {
+		r, err := Decode([]byte(`{"action":"extend","saleId":"moutai"` + until + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.edit(now); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", until, err, want)
 		}
 	}
 }

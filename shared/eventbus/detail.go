@@ -46,6 +46,9 @@ func Detail(e sale.Event) []byte {
 		if c.Units != 0 {
 			o.Int("units", c.Units)
 		}
+		if !c.PayUntil.IsZero() {
+			o.Text("payUntil", c.PayUntil.UTC().Format(timeLayout))
+		}
 		if c.Action == sale.ActionReschedule || c.Action == sale.ActionCall {
 			opensAt, closesAt := c.Window()
 			o.Text("opensAt", opensAt.UTC().Format(timeLayout))

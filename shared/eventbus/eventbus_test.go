@@ -121,6 +121,10 @@ func TestAnEventIsJSONOfWhatItIsAbout(t *testing.T) {
 			Type: sale.EventChanged, ID: "SaleChanged:moutai:1", OccurredAt: at, SaleID: "moutai",
 			Change: sale.Change{ID: "c", Action: sale.ActionCall, OpensAt: at, ClosesAt: at.Add(time.Hour)},
 		},
+		changed + `"extend","verified":false,"payUntil":"2026-11-11T21:00:00.007Z"}`: {
+			Type: sale.EventChanged, ID: "SaleChanged:moutai:1", OccurredAt: at, SaleID: "moutai",
+			Change: sale.Change{ID: "c", Action: sale.ActionExtend, OpensAt: at, ClosesAt: at.Add(time.Hour), PayUntil: at.Add(time.Hour)},
+		},
 		changed + `"reschedule","verified":false,"opensAt":"2026-11-11T20:00:00.007Z","closesAt":"2026-11-11T21:00:00.007Z"}`: { // what people are shown, not a call
 			Type: sale.EventChanged, ID: "SaleChanged:moutai:1", OccurredAt: at, SaleID: "moutai",
 			Change: sale.Change{ID: "c", Action: sale.ActionReschedule, OpensAt: at.Add(time.Minute), ClosesAt: at.Add(2 * time.Minute), BeginsAt: at, EndsAt: at.Add(time.Hour)},

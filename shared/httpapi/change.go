@@ -15,6 +15,7 @@ type Change struct {
 	Paused   *bool       `json:"paused,omitempty"`
 	OpensAt  string      `json:"opensAt,omitempty"`
 	ClosesAt string      `json:"closesAt,omitempty"`
+	PayUntil string      `json:"payUntil,omitempty"`
 	Units    int64       `json:"units,omitempty"`
 	Name     *string     `json:"name,omitempty"`
 	Image    *string     `json:"image,omitempty"`
@@ -30,6 +31,9 @@ func ChangeOf(c sale.Change) Change {
 	}
 	if opensAt, closesAt := c.Window(); !opensAt.IsZero() {
 		shown.Paused, shown.OpensAt, shown.ClosesAt = &c.Paused, Time(opensAt), Time(closesAt)
+	}
+	if !c.PayUntil.IsZero() {
+		shown.PayUntil = Time(c.PayUntil)
 	}
 	return shown
 }

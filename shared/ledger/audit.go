@@ -469,10 +469,8 @@ func (l *Ledger) countClaims(s sale.Sale, a *Audit, bucket int, claims []sale.Cl
 			a.Claims[c.Shard]++
 		}
 		checkAccepted(s, a, c, now)
-		// The release compared the same two instants, so clock error does not matter.
-		if c.State() == sale.Expired && c.ReleasedAt.Before(s.PayBy(c.OrderID)) {
-			a.note("user %q: released at %s, although it was to be paid by %s (P21)", c.User,
-				c.ReleasedAt.Format(time.RFC3339), s.PayBy(c.OrderID).Format(time.RFC3339))
+		if c.State() == sale.Expired {
+			checkExpired(s, a, c)
 		}
 		switch c.State() {
 		case sale.Confirmed:
@@ -498,6 +496,21 @@ func (l *Ledger) countClaims(s sale.Sale, a *Audit, bucket int, claims []sale.Cl
 		if resendDue(c, now, a.Hurry) {
 			stranded(c)
 		}
+	}
+}
+
+// checkExpired compares the instant of a release with when the order was to be paid. The release compared the
+// same two instants, so clock error does not matter. When more time was given is known no better than by the newest edit.
+func checkExpired(s sale.Sale, a *Audit, c sale.Claim) {
+	early := func(payBy time.Time, promise string) {
+		if c.ReleasedAt.Before(payBy) {
+			a.note("user %q: released at %s, although it was to be paid by %s (%s)", c.User,
+				c.ReleasedAt.Format(time.RFC3339), payBy.Format(time.RFC3339), promise)
+		}
+	}
+	early(s.FirstPayBy(c.OrderID), "P21")
+	if c.ReleasedAt.After(s.ChangedAt.Add(editTime)) {
+		early(s.PayUntil, "P38")
 	}
 }
 

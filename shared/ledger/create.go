@@ -44,15 +44,10 @@ func (l *Ledger) Create(ctx context.Context, c sale.Creation) (Seeding, error) {
 		Presentation: c.Presentation,
 		LimitGroup:   c.LimitGroup,
 	}
-	switch {
-	case c.HasDraw():
-		draft.MinReader = sale.ReadsDraws
+	if c.HasDraw() {
 		draft.Draw = sale.Draw{DrawTerms: c.DrawTerms, BeginsAt: c.OpensAt, EndsAt: c.ClosesAt}
-	case c.LimitGroup != "":
-		draft.MinReader = sale.ReadsGroups
-	case c.PayWithin != 0:
-		draft.MinReader = sale.ReadsPayment
 	}
+	draft.MinReader = draft.OrdersReader()
 	if err := l.announce(ctx, c, draft); err != nil {
 		return Seeding{}, err
 	}

@@ -23,9 +23,9 @@ type Edited struct {
 	Seen sale.Seen
 }
 
-// Edit pauses, resumes or reschedules a sale: the sale item first, then every shard. It
-// returns after the last shard, so once a pause has returned, no unit leaves any shard
-// (P14). e must have passed Check.
+// Edit pauses, resumes or reschedules a sale, or gives its unpaid orders more time: the sale item first, then every
+// shard. It returns after the last shard, so once a pause has returned, no unit leaves any shard
+// (P14), and once an extension has, no order expires before its time (P38). e must have passed Check.
 //
 // An edit without an instant always applies. Its instant is now, or a millisecond after
 // the newest edit if that is later: a clock that is ahead, or an edit with a later
@@ -69,6 +69,8 @@ func overruled(s sale.Sale, e sale.Edit) error {
 	}
 	stamp := func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 	switch at := stamp(s.ChangedAt); {
+	case e.Extends():
+		return sale.Refusef(sale.Conflicting, "an edit of %s stands: no more time was given", at)
 	case e.Reschedules():
 		return sale.Refusef(sale.Conflicting, "an edit of %s stands: the sale is open from %s to %s", at, stamp(s.Begins()), stamp(s.Ends()))
 	case s.Paused:
@@ -86,6 +88,9 @@ func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (Edited, error) {
 		if before.IsRecalled() && !e.MayFollowRecall() {
 			return before, sale.RefuseRecalled()
 		}
+		if err := e.CheckExtension(before, l.now()); err != nil {
+			return before, err
+		}
 		at := e.At.UnixMilli()
 		switch newest := before.ChangedAt.UnixMilli(); {
 		case before.HasDraw():
@@ -96,6 +101,13 @@ func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (Edited, error) {
 			return before, nil
 		}
 		return e.Apply(before, time.UnixMilli(at)), e.CheckDraw(before)
+	}
+	if e.Extends() {
+		one.set = func(after sale.Sale) (string, table.Item) {
+			update, values := setSaleOf(after)
+			values[":payUntil"], values[":reader"] = table.Millis(after.PayUntil), table.N(int64(after.MinReader))
+			return update + ", #payUntil = :payUntil, #minReader = :reader", values
+		}
 	}
 	if e.Reschedules() {
 		one.refused = refusedBySeal

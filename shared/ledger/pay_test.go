@@ -59,6 +59,27 @@ func TestCallsOfAPaymentAndItsRefund(t *testing.T) {
 	}
 }
 
+func TestMoreTimeToPayCostsAsMuchAsAPause(t *testing.T) {
+	costs := func(e sale.Edit) (map[string]int, float64) {
+		w, db, _ := faulty(t)
+		w.OpenUnpaid(9, 5)
+		e.SaleID = "moutai"
+		l := w.Environment()
+		db.ResetUsage()
+		if _, err := l.Edit(w.Ctx, e); err != nil {
+			t.Fatal(err)
+		}
+		writes, _ := db.Consumed()
+		return db.Calls(), writes
+	}
+	paused := true
+	calls, writes := costs(sale.Edit{PayUntil: ledgertest.Start.Add(time.Hour)})
+	pauseCalls, pauseWrites := costs(sale.Edit{Paused: &paused})
+	if diff := cmp.Diff(pauseCalls, calls); diff != "" || writes != pauseWrites {
+		t.Errorf("%v write units, a pause %v; calls (-of a pause +of more time):\n%s", writes, pauseWrites, diff)
+	}
+}
+
 func TestCallsOfAPassThatReleases(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.OpenUnpaid(120, 1)

@@ -101,8 +101,9 @@ func answerCancel(held sale.Claim) (sale.Claim, error) {
 // closing of a shard. It reports how many it released; a claim whose try had no answer may
 // be missing in that.
 //
-// No claim of a paused shard expires, so an operator can pause a sale while payments cannot
-// be reported. Once a pause is answered, no claim expires until the sale is resumed.
+// No claim of a shard expires that has a later edit than s: a pause, so that an operator can pause a sale while
+// payments cannot be reported, or more time. So once either is answered, no claim expires against it, whatever a pass
+// had read before. A shard with an earlier edit is as good: one that was cut off has reached the sale, which counts.
 func (l *Ledger) release(ctx context.Context, s sale.Sale, k int, claims []unpaid, by sale.ReleasedBy) (int, error) {
 	for len(claims) > 0 {
 		reasons, err := l.table.RetryTransaction(ctx, l.releaseClaims(s, k, claims, by)...)
@@ -128,15 +129,15 @@ func (l *Ledger) release(ctx context.Context, s sale.Sale, k int, claims []unpai
 			}
 		}
 		if table.Failed(ofShard) {
-			return 0, errReleasePaused
+			return 0, errReleaseEdited
 		}
 		claims = left
 	}
 	return 0, nil
 }
 
-// errReleasePaused: a paused sale releases nothing.
-var errReleasePaused = sale.Refuse(sale.Paused, "the sale is paused")
+// errReleaseEdited: the sale is paused, or was edited after the pass had read it.
+var errReleaseEdited = sale.Refuse(sale.Paused, "the sale is paused, or was edited meanwhile")
 
 func (l *Ledger) releaseClaims(s sale.Sale, k int, claims []unpaid, by sale.ReleasedBy) []types.TransactWriteItem {
 	now := table.Millis(l.now())
@@ -148,7 +149,7 @@ func (l *Ledger) releaseClaims(s sale.Sale, k int, claims []unpaid, by sale.Rele
 	case sale.ByOperator: // the shards of a sale that asks for no payment have no counts yet
 		count.Expr, count.Values[":zero"] = "ADD #released :n, #putBack :zero", table.Zero
 	case sale.ByExpiry:
-		count.If, count.Values[":no"] = "#paused = :no", table.No
+		count.If, count.Values[":read"] = "#changedAt <= :read", table.Millis(s.ChangedAt)
 	}
 	actions := append(make([]types.TransactWriteItem, 0, 1+len(claims)), l.table.Action(count))
 	for _, c := range claims {
@@ -207,7 +208,7 @@ type ReleaseResult struct {
 	// read it.
 	OldestDueSeconds int64
 	// Complete: the pass has seen every claim, and a recall's has finished each. If it has not,
-	// it was cut off, the sale is paused or a recall needs another pass, and the next call continues.
+	// it was cut off, the sale is paused or was just edited, or a recall needs another pass, and the next call continues.
 	Complete bool
 	// NextRelease is when the next claim is to be released at the earliest, if Complete.
 	NextRelease time.Time
@@ -287,8 +288,8 @@ type releasing struct {
 func (p *releasing) run(ctx context.Context) error {
 	for p.pass.Bucket < p.sale.Buckets {
 		if err := p.part(ctx); err != nil || p.pass.Bucket < p.sale.Buckets && !invocation.Outlasts(ctx, minPart) {
-			if errors.Is(err, errReleasePaused) {
-				return nil
+			if errors.Is(err, errReleaseEdited) {
+				err = nil // the next pass reads the sale again
 			}
 			return errors.Join(err, p.save(ctx))
 		}
@@ -354,8 +355,8 @@ func (p *releasing) part(ctx context.Context) error {
 	for k, n := range released {
 		p.done.Released += n
 		left -= n
-		if errors.Is(errs[k], errReleasePaused) {
-			return errReleasePaused
+		if errors.Is(errs[k], errReleaseEdited) {
+			return errReleaseEdited
 		}
 	}
 	if err := table.Worst("shard", errs); err != nil {

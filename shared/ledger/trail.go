@@ -170,7 +170,7 @@ func (l *Ledger) writeEdit(e edit, before, after sale.Sale, call string) []types
 	} else {
 		c.At, c.Paused, c.OpensAt, c.ClosesAt = after.ChangedAt, after.Paused, after.OpensAt, after.ClosesAt
 	}
-	if after.HasDraw() && (c.Action == sale.ActionPause || c.Action == sale.ActionResume || c.Action == sale.ActionReschedule) {
+	if after.HasDraw() && c.Action != sale.ActionDescribe && c.Action != sale.ActionRecall && c.Action != sale.ActionCall {
 		c.OperatedAt, c.BeginsAt, c.EndsAt = after.OperatedAt, after.BeginsAt, after.EndsAt
 	}
 	entry := table.WithLabels(after.Labels, table.ChangeItem(e.saleID, c))

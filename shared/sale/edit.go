@@ -9,7 +9,7 @@ import (
 // differ, but not so much that later edits are blocked for long.
 const MaxAhead = time.Minute
 
-// Edit asks for a change of an existing sale's pause flag or window. Edits are
+// Edit asks for a change of an existing sale's pause flag or window, or for more time to pay. Edits are
 // ordered by their instants.
 type Edit struct {
 	SaleID string
@@ -29,9 +29,15 @@ type Edit struct {
 	// they are the new BeginsAt and EndsAt, and Until may be a later end of the newest call.
 	OpensAt, ClosesAt time.Time
 	Until             time.Time
+	// PayUntil gives all orders that are not paid time until then, at most MaxExtension from now; zero keeps it.
+	// Such an edit asks for nothing else.
+	PayUntil time.Time
 	// DrawLead is the lead of Creation.CheckDraw, for a rescheduling before the first call.
 	DrawLead time.Duration
 }
+
+// MaxExtension is how far ahead of its request an extension's PayUntil may be.
+const MaxExtension = 7 * 24 * time.Hour
 
 // Check validates the edit at the instant now.
 func (e *Edit) Check(now time.Time) error {
@@ -46,6 +52,8 @@ func (e *Edit) Check(now time.Time) error {
 		if err := checkWindow(e.OpensAt, e.ClosesAt); err != nil {
 			return err
 		}
+	case e.Extends() && (!inRange(e.PayUntil) || e.PayUntil.After(now.Add(MaxExtension))):
+		return Refusef(InvalidRequest, "until must be at most %d days ahead", MaxExtension/(24*time.Hour))
 	}
 	if !e.Until.IsZero() && (!e.Reschedules() || !inRange(e.Until)) {
 		return Refuse(InvalidRequest, "until is out of range")
@@ -57,6 +65,8 @@ func (e *Edit) Check(now time.Time) error {
 func (e *Edit) Change() Change {
 	c := Change{ID: e.ChangeID, Action: ActionReschedule, At: e.At, Author: e.Author, OpensAt: e.OpensAt, ClosesAt: e.ClosesAt, Until: e.Until}
 	switch {
+	case e.Extends():
+		c.Action, c.PayUntil = ActionExtend, e.PayUntil
 	case e.Reschedules() || e.Paused == nil:
 	case *e.Paused:
 		c.Action = ActionPause
@@ -69,6 +79,9 @@ func (e *Edit) Change() Change {
 // Reschedules reports whether the edit sets the window.
 func (e *Edit) Reschedules() bool { return !e.OpensAt.IsZero() || !e.ClosesAt.IsZero() }
 
+// Extends reports whether the edit gives more time to pay.
+func (e *Edit) Extends() bool { return !e.PayUntil.IsZero() }
+
 // MayFollowRecall reports whether the edit may be applied to a recalled sale: it does not
 // let the sale sell again.
 func (e *Edit) MayFollowRecall() bool { return e.Paused != nil && *e.Paused && !e.Reschedules() }
@@ -78,6 +91,9 @@ func (e *Edit) Apply(s Sale, at time.Time) Sale {
 	s.ChangedAt = at
 	if e.Paused != nil {
 		s.Paused = *e.Paused
+	}
+	if e.Extends() {
+		s.PayUntil, s.MinReader = e.PayUntil, max(s.MinReader, ReadsOffice)
 	}
 	switch {
 	case !e.Reschedules():
@@ -91,13 +107,29 @@ func (e *Edit) Apply(s Sale, at time.Time) Sale {
 
 // Agrees reports whether the sale is already as the edit asks.
 func (e *Edit) Agrees(s Sale) bool {
-	if e.Paused != nil && s.Paused != *e.Paused {
+	if e.Paused != nil && s.Paused != *e.Paused || s.PayUntil.UnixMilli() < e.PayUntil.UnixMilli() {
 		return false
 	}
 	// A call may have begun since, and then it ends later than the one that Until is of.
 	return !e.Reschedules() ||
 		s.Begins().UnixMilli() == e.OpensAt.UnixMilli() && s.Ends().UnixMilli() == e.ClosesAt.UnixMilli() &&
 			(e.Until.IsZero() || s.ClosesAt.UnixMilli() >= e.Until.UnixMilli())
+}
+
+// CheckExtension refuses more time for orders that are not to be paid, and to take time back that buyers
+// were told of.
+func (e *Edit) CheckExtension(s Sale, now time.Time) error {
+	switch {
+	case !e.Extends():
+		return nil
+	case !s.AsksForPayment():
+		return Refuse(Conflicting, "the sale asks for no payment")
+	case !e.PayUntil.After(now):
+		return Refuse(Conflicting, "until must be later than now")
+	case e.PayUntil.UnixMilli() < s.PayUntil.UnixMilli():
+		return Refusef(Conflicting, "more time was given before, until %s, and none of it is taken back", s.PayUntil.UTC().Format(time.RFC3339))
+	}
+	return nil
 }
 
 // CheckDraw refuses what a rescheduling must not do to a sale with a draw: people have been told

@@ -26,6 +26,9 @@ func TestAnEditIsCheckedFieldByField(t *testing.T) {
 		{"a window backwards", Edit{SaleID: "moutai", At: now, OpensAt: closesAt, ClosesAt: opensAt}, InvalidRequest},
 		{"an end of a call is valid", Edit{SaleID: "moutai", OpensAt: opensAt, ClosesAt: closesAt, Until: closesAt}, ""},
 		{"an end of a call without a window", Edit{SaleID: "moutai", Until: closesAt}, InvalidRequest},
+		{"the longest time to pay is valid", Edit{SaleID: "moutai", PayUntil: now.Add(MaxExtension)}, ""},
+		{"a longer time to pay", Edit{SaleID: "moutai", PayUntil: now.Add(MaxExtension + 1)}, InvalidRequest},
+		{"a time to pay before 2000", Edit{SaleID: "moutai", PayUntil: time.UnixMilli(0)}, InvalidRequest},
 		{"an end of a call before 2000", Edit{SaleID: "moutai", OpensAt: opensAt, ClosesAt: closesAt, Until: time.UnixMilli(0)}, InvalidRequest},
 	}
 	for _, tt := range tests {
@@ -39,7 +42,7 @@ func TestAnEditIsCheckedFieldByField(t *testing.T) {
 
 func TestAnEditAgreesWithASaleThatIsAsItAsks(t *testing.T) {
 	yes, no := true, false
-	s := Sale{Paused: true, OpensAt: opensAt, ClosesAt: closesAt}
+	s := Sale{Paused: true, OpensAt: opensAt, ClosesAt: closesAt, PayUntil: closesAt}
 	later := opensAt.Add(time.Millisecond)
 	tests := []struct {
 		name string
@@ -50,6 +53,9 @@ func TestAnEditAgreesWithASaleThatIsAsItAsks(t *testing.T) {
 		{"another pause flag", Edit{Paused: &no}, false},
 		{"the same window", Edit{OpensAt: opensAt, ClosesAt: closesAt}, true},
 		{"the same window to the millisecond", Edit{OpensAt: opensAt.Add(time.Nanosecond), ClosesAt: closesAt}, true},
+		{"the same time to pay to the millisecond", Edit{PayUntil: closesAt.Add(time.Nanosecond)}, true},
+		{"less time to pay than was given", Edit{PayUntil: opensAt}, true},
+		{"more time to pay", Edit{PayUntil: closesAt.Add(time.Millisecond)}, false},
 		{"another opening", Edit{OpensAt: later, ClosesAt: closesAt}, false},
 		{"another end", Edit{OpensAt: opensAt, ClosesAt: closesAt.Add(time.Millisecond)}, false},
 	}
@@ -76,6 +82,7 @@ func TestTheActionOfAnEditAndWhetherItMayFollowARecall(t *testing.T) {
 		{Edit{Paused: &yes}, ActionPause, true},
 		{Edit{Paused: &no}, ActionResume, false},
 		{Edit{OpensAt: opensAt, ClosesAt: closesAt}, ActionReschedule, false},
+		{Edit{PayUntil: closesAt}, ActionExtend, false},
 		{Edit{Paused: &yes, ClosesAt: closesAt}, ActionReschedule, false},
 		{Edit{}, ActionReschedule, false},
 	} {

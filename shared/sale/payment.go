@@ -18,10 +18,20 @@ const (
 	MaxReference = 200
 )
 
-// PayBy returns the instant by which an order of the sale must be paid: PayWithin after its id
-// was reserved, so a slow queue takes no time from a buyer. It is zero if the sale asks for no
-// payment or the order has no id yet.
+// PayBy returns the instant by which an order of the sale must be paid: FirstPayBy, or PayUntil if that
+// is later. The sale must be as it is now.
 func (s *Sale) PayBy(orderID uint64) time.Time {
+	first := s.FirstPayBy(orderID)
+	if !first.IsZero() && s.PayUntil.After(first) {
+		return s.PayUntil
+	}
+	return first
+}
+
+// FirstPayBy is PayBy without the time that an operator may have given since: PayWithin after the order's id
+// was reserved, so a slow queue takes no time from a buyer. It never changes, and is zero if the sale asks for no
+// payment or the order has no id yet.
+func (s *Sale) FirstPayBy(orderID uint64) time.Time {
 	if s.PayWithin == 0 || orderID == 0 {
 		return time.Time{}
 	}

@@ -41,6 +41,9 @@ type Sale struct {
 	// PayWithin is how long after its order id a claim may remain unpaid; 0 if the sale
 	// asks for no payment. It never changes.
 	PayWithin time.Duration
+	// PayUntil is until when every unpaid order may be paid, whenever it was made, because an operator has given
+	// more time; zero if none has. It only grows.
+	PayUntil time.Time
 	// RecalledAt is when the operator recalled the sale, zero if never, and RecallNote what
 	// the operator wrote about it. Both are final: the sale never sells again, and each of
 	// its orders is released or its payment goes back (P35).
@@ -55,8 +58,8 @@ type Sale struct {
 	// ArchivedKeys that of its keys. ArchivedAt is when the last of them was deleted; zero while some may be left.
 	Archive, ArchivedKeys string
 	ArchivedAt            time.Time
-	// MinReader is the version that a reader needs; 0 means that any will do. Only a recall and a
-	// seal change it. See Reads.
+	// MinReader is the version that a reader needs; 0 means that any will do. Only a recall, a
+	// seal and an extension change it. See Reads.
 	MinReader int
 	// Price, in minor units, and Currency are what a payment must be of; 0 and "" if any
 	// payment will do. They never change.
@@ -191,7 +194,7 @@ type Claim struct {
 	Labels Labels
 	// Buckets is its sale's number of buckets, which its key depends on; 0 if unknown.
 	Buckets int
-	// MinReader is its sale's; it says nothing else about the claim.
+	// MinReader is its sale's OrdersReader; it says nothing else about the claim.
 	MinReader int
 }
 

@@ -44,8 +44,10 @@ const (
 	ActionPause      Action = "pause"
 	ActionResume     Action = "resume"
 	ActionReschedule Action = "reschedule"
-	ActionDescribe   Action = "describe"
-	ActionRecall     Action = "recall"
+	// ActionExtend gives more time to pay for all orders that are not paid.
+	ActionExtend   Action = "extend"
+	ActionDescribe Action = "describe"
+	ActionRecall   Action = "recall"
 	// ActionCall: the draw function has begun a call.
 	ActionCall     Action = "call"
 	ActionAdd      Action = "add"
@@ -62,15 +64,17 @@ type Change struct {
 	At time.Time
 	Author
 	// Paused and the window are those of the sale after a pause, a resumption, a
-	// rescheduling, a recall or a call.
+	// rescheduling, an extension, a recall or a call.
 	Paused            bool
 	OpensAt, ClosesAt time.Time
 	// OperatedAt, BeginsAt and EndsAt are those of a sale with a draw after a pause, a
-	// resumption or a rescheduling. In what is asked for, Until may be the end of the call.
+	// resumption, a rescheduling or an extension. In what is asked for, Until may be the end of the call.
 	OperatedAt       time.Time
 	BeginsAt, EndsAt time.Time
 	Until            time.Time
-	Units            int64 // that an addition or a withdrawal asks for
+	// PayUntil is the sale's after an extension.
+	PayUntil time.Time
+	Units    int64 // that an addition or a withdrawal asks for
 	// Name, Image, About and Link are what a description gives, nil what it keeps.
 	Name, Image, About, Link *string
 }
@@ -96,5 +100,6 @@ func (c *Change) Asks(made Change) bool {
 		(c.At.IsZero() || c.At.UnixMilli() == at.UnixMilli()) &&
 		(c.Action != ActionReschedule || c.OpensAt.UnixMilli() == opensAt.UnixMilli() && c.ClosesAt.UnixMilli() == closesAt.UnixMilli()) &&
 		(c.Until.IsZero() || c.Until.UnixMilli() == made.ClosesAt.UnixMilli()) &&
+		c.PayUntil.UnixMilli() == made.PayUntil.UnixMilli() &&
 		same(c.Name, made.Name) && same(c.Image, made.Image) && same(c.About, made.About) && same(c.Link, made.Link)
 }

@@ -19,12 +19,13 @@ const Release = "0.6.0"
 //   - An item with a higher minReader is refused with NewerVersion and never interpreted
 //     in part (P19).
 //
-// A recalled or sealed sale is the exception to "never later": an older reader would sell it again
-// once it is resumed, so the recall or the seal writes minReader into the item of a sale that
-// exists. Its listing and its claims say nothing that an older reader would misread.
+// A recalled, sealed or extended sale is the exception to "never later": an older reader would sell it again
+// once it is resumed, or release orders that have more time, so the recall, the seal or the extension writes
+// minReader into the item of a sale that exists. Its listing and its claims say nothing that an older
+// reader would misread: see OrdersReader.
 const (
 	// Reads is the highest minReader of an item that this release understands.
-	Reads = 5
+	Reads = 6
 	// ReadsPayment is the version that a reader of a sale with a PayWithin needs.
 	ReadsPayment = 2
 	// ReadsGroups is the version that a reader of a sale with a LimitGroup needs.
@@ -35,8 +36,24 @@ const (
 	ReadsDraws = 4
 	// ReadsSealed is the version that a reader of a sealed sale needs.
 	ReadsSealed = 5
+	// ReadsOffice is the version that a reader of a sale with a PayUntil needs.
+	ReadsOffice = 6
 	// ReadsMessages is the highest version of an order message that it understands, and
 	// WritesMessages the one that it sends.
 	ReadsMessages  = 1
 	WritesMessages = 1
 )
+
+// OrdersReader is the version that a reader of the sale's listing, claims and guards needs; 0 means that any
+// will do. It follows from what never changes.
+func (s *Sale) OrdersReader() int {
+	switch {
+	case s.HasDraw():
+		return ReadsDraws
+	case s.LimitGroup != "":
+		return ReadsGroups
+	case s.AsksForPayment():
+		return ReadsPayment
+	}
+	return 0
+}

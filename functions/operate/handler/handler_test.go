@@ -197,6 +197,23 @@ func TestEachChangeIsMadeAndIsInTheTrailWithItsAuthor(t *testing.T) {
 	})
 }
 
+func TestMoreTimeToPayIsToldByTheAnswerTheSaleAndTheTrail(t *testing.T) {
+	selling(t, func(t *testing.T, f *function) {
+		const until = "2026-01-01T05:00:00.000Z"
+		answer := f.changed(t, `{"id":"more","action":"extend","until":"2026-01-01T05:00:00Z"}`)
+		trail := f.answered(t, event(t, "operate-trail.json"))["changes"].([]any)
+		story := f.answered(t, event(t, "operate-buyer.json"))
+		for what, body := range map[string]any{"the answer": answer, "the sale": f.answered(t, event(t, "operate-sale.json")), "the trail": trail[0]} {
+			if got := body.(map[string]any)["payUntil"]; got != until {
+				t.Errorf("%s: until %v, want %s", what, got, until)
+			}
+		}
+		if lines := fmt.Sprint(story["lines"]); !strings.Contains(lines, "at:"+until) {
+			t.Errorf("the buyer's story: %s", lines)
+		}
+	}, func(c *sale.Creation) { c.PayWithin, c.Price, c.Currency = time.Hour, 149900, "CNY" })
+}
+
 func TestAnOvertakenChangeIsRefusedWithWhatCameBetween(t *testing.T) {
 	selling(t, func(t *testing.T, f *function) {
 		const resume = `{"id":"kims","action":"resume","seen":"%s"}`

@@ -44,6 +44,7 @@ type terms struct {
 	Seeded    int64  `json:"seeded"`
 	Shards    int    `json:"shards"`
 	PayWithin int64  `json:"payWithin,omitempty"` // seconds
+	PayUntil  string `json:"payUntil,omitempty"`  // of all unpaid orders, if an operator has given more time
 	Draw      *drawn `json:"draw,omitempty"`
 	Books     *books `json:"books"` // null until the first pass
 	// Remaining is counted for one sale only.
@@ -125,7 +126,7 @@ func standingOf(one ledger.Standing, now time.Time) standing {
 		Name: s.Name, State: state, Paused: s.Paused, OpensAt: httpapi.Time(s.Begins()), ClosesAt: httpapi.Time(s.Ends()),
 		ChangedAt: since(s.ChangedAt), RecalledAt: since(s.RecalledAt), RecallNote: s.RecallNote, LimitGroup: s.LimitGroup,
 		Drained: one.Drained, Recalling: one.Recalling, Edits: s.Edits, Seeded: s.Seeded, Shards: s.Shards,
-		PayWithin: int64(s.PayWithin / time.Second), Draw: drawnOf(s), Books: booksOf(one.Books),
+		PayWithin: int64(s.PayWithin / time.Second), PayUntil: since(s.PayUntil), Draw: drawnOf(s), Books: booksOf(one.Books),
 	}}
 }
 

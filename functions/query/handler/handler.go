@@ -260,16 +260,16 @@ func (h *Handler) elsewhere(ctx context.Context, saleID, user string, refusal er
 }
 
 // payment returns until when a claim of the sale must be paid and where; "" for a claim of
-// which neither is asked. s may be of any age, so an unpaid claim's is read again: it may have been recalled. While
-// that cannot be read, the last one counts.
+// which neither is asked. s may be of any age, so an unpaid claim's is read again: it may have been recalled, or its
+// orders given more time. While that cannot be read, the last one counts. A claim that is paid or released has its first
+// payBy, which never changes.
 func (h *Handler) payment(ctx context.Context, s sale.Sale, c sale.Claim) (payBy, address string, err error) {
-	by := s.PayBy(c.OrderID)
+	by := s.FirstPayBy(c.OrderID)
 	if by.IsZero() {
 		return "", "", nil
 	}
-	payBy = httpapi.Time(by)
 	if c.State() != sale.Confirmed {
-		return payBy, "", nil
+		return httpapi.Time(by), "", nil
 	}
 	switch now, err := h.book.Sale(ctx, s.ID); {
 	case err == nil:
@@ -277,6 +277,7 @@ func (h *Handler) payment(ctx context.Context, s sale.Sale, c sale.Claim) (payBy
 	case sale.CodeOf(err) != sale.Busy:
 		return "", "", err
 	}
+	payBy = httpapi.Time(s.PayBy(c.OrderID))
 	if !s.IsRecalled() {
 		address = h.PayLink.of(s, c.OrderID, payBy)
 	}

@@ -94,6 +94,29 @@ func TestNobodyIsSentToPayAfterARecall(t *testing.T) {
 	}, paidWithin(time.Hour))
 }
 
+func TestMoreTimeToPayIsShownWithTheLinkWhileTheOrderIsNotPaid(t *testing.T) {
+	selling(t, func(t *testing.T, f *function) {
+		f.paysAt(t, "https://shop.example/pay?order={orderId}&payBy={payBy}", "")
+		shows := func(when, until string, link bool) {
+			t.Helper()
+			for _, name := range []string{"query-claim.json", "query-order.json"} {
+				shown := answered(t, f.Ask(t, t.Context(), event(t, name)), "no-store")
+				address, _ := shown["paymentUrl"].(string)
+				if shown["payBy"] != until || link != strings.HasSuffix(address, "&payBy="+strings.ReplaceAll(until, ":", "%3A")) {
+					t.Errorf("%s: %s: to be paid by %v at %v, want by %s", when, name, shown["payBy"], shown["paymentUrl"], until)
+				}
+			}
+		}
+		shows("before", "2026-01-01T01:00:06.000Z", true)
+		until := time.Date(2026, 1, 1, 5, 0, 0, 0, time.UTC)
+		f.Edit(sale.Edit{PayUntil: until})
+		time.Sleep(2 * time.Second)
+		shows("afterwards", "2026-01-01T05:00:00.000Z", true)
+		f.Pay("alice", "pi_1", 149900)
+		shows("once it is paid", "2026-01-01T01:00:06.000Z", false)
+	}, paidWithin(time.Hour))
+}
+
 // An environment that knows the sale shows an order, and where to pay it, although it cannot read the sale again.
 func TestAnOrderThatAsksForPaymentIsShownWhileItsSaleCannotBeRead(t *testing.T) {
 	selling(t, func(t *testing.T, f *function) {

@@ -65,7 +65,7 @@ type Pass struct {
 	Refunded int `json:"refunded,omitempty"`
 	// OverdueSeconds is how long the claim that was due first had been due.
 	OverdueSeconds int64 `json:"overdueSeconds"`
-	// Complete is false if the sale is paused, if the time was up and the next invocation
+	// Complete is false if the sale is paused or was just edited, if the time was up and the next invocation
 	// continues, or if another pass must follow that of a recall. NextDue is when the next claim is due at the earliest.
 	Complete  bool    `json:"complete"`
 	NextDue   string  `json:"nextDue,omitempty"`
@@ -127,7 +127,7 @@ func (h *Handler) release(ctx context.Context, event *telemetry.Event, raw []byt
 }
 
 // restOfTurn is the time in which ledger.ReleaseDue begins no further part of a pass. A pass
-// that is not complete although more is left is one of a paused sale.
+// that is not complete although more is left is one of a sale that is paused, or was just edited.
 const restOfTurn = 2 * time.Second
 
 // callTime is the least time in which a call of the table can be expected to end.

@@ -392,6 +392,9 @@ func (r refundItem) event() event {
 
 func (c changeItem) event(saleID string) event {
 	e := changeEvent(saleID, strconv.FormatInt(c.Number, 10), c.ID, c.Action, c.At, c.author, c.Labels)
+	if c.PayUntil != 0 {
+		e.members["payUntil"] = clock(c.PayUntil)
+	}
 	switch {
 	case c.Action == "reschedule" && c.BeginsAt != 0: // in a sale with a draw
 		e.members["opensAt"], e.members["closesAt"] = clock(c.BeginsAt), clock(c.EndsAt)

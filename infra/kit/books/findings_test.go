@@ -403,6 +403,29 @@ func TestEachKindOfBrokenTrailIsNamed(t *testing.T) {
 	}.areFound(drained(t))
 }
 
+func TestEachKindOfBrokenExtensionIsNamed(t *testing.T) {
+	w := extendedSale(t)
+	if r := w.balanced(); r.Released != 5 || r.Paid != 1 || r.Stock != 8 {
+		t.Fatalf("untouched: %+v", r)
+	}
+	entry := key{"CHANGES#moutai", "0000000001"}
+	breakages{
+		{"expired in the time that was given", func(all items) { all.add(all.claim("user-3"), "releasedAt", -hour) }, "P38",
+			`the claim of "user-3" expired at 2026-11-11T21:34:00.000Z, although edit 1 of 2026-11-11T20:32:00.000Z had given until 2026-11-11T22:32:00.000Z`},
+		{"a sale that has forgotten the time", func(all items) { all.set(saleKey, "payUntil", nil) }, "P38",
+			"by its trail unpaid orders have until 2026-11-11T22:32:00.000Z, but the sale says until 1970"},
+		{"time that nobody gave", func(all items) { all.add(saleKey, "payUntil", hour) }, "P38", "but the sale says until 2026-11-11T23:32:00.000Z"},
+		{"time that was taken back", func(all items) {
+			all.copy(entry, key{entry.pk, "0000000002"}, item{"id": text("x2"), "payUntil": number("1794432720001")})
+			all.add(key{entry.pk, "0000000002"}, "at", hour).add(saleKey, "changedAt", hour).add(saleKey, "edits", 1).add(saleKey, "version", 1)
+		}, "P38", "edit 2 takes back time to pay that was given before: 2026-11-11T2"},
+		{"an extension that pauses", func(all items) { all.set(entry, "paused", yes) }, "P32", "leaves the sale paused: true"},
+		{"an extension without a time", func(all items) { all.set(entry, "payUntil", nil) }, "P19", "payUntil is not what its action leaves"},
+		{"a pause with a time", func(all items) { all.set(entry, "action", text("resume")) }, "P19", "payUntil is not what its action leaves"},
+		{"an older reader", func(all items) { all.set(saleKey, "minReader", number("2")) }, "P19", "the sale is for readers of version 2, and needs version 6"},
+	}.areFound(w)
+}
+
 func TestARecallThatIsUnderWayIsUnfinishedUntilItIsLate(t *testing.T) {
 	w := newWorld(t)
 	w.Open(14, 5)
@@ -476,7 +499,7 @@ func TestASaleForANewerReleaseIsNotRecountedAndHidesNoOther(t *testing.T) {
 			w.ok(w.db.Tamper(w.Ctx, tableName, k.pk, k.sk, "minReader", add))
 			isNewer := version > reads
 			_, err := Recount(w.Ctx, w.db, tableName, "moutai", at(w.Now()))
-			if errors.Is(err, ErrNewerVersion) != isNewer || isNewer && !strings.Contains(err.Error(), "needs version 6, and this recount reads version 5") {
+			if errors.Is(err, ErrNewerVersion) != isNewer || isNewer && !strings.Contains(err.Error(), "needs version 7, and this recount reads version 6") {
 				t.Errorf("%v at version %d: %v", k, version, err)
 			}
 			if _, err := Recount(w.Ctx, w.db, tableName, "other", at(w.Now())); err != nil {

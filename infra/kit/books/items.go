@@ -27,6 +27,7 @@ type saleItem struct {
 	Edits                  int64 // in the trail
 	Seedings               int64 // additions and withdrawals
 	RecalledAt, RestoredAt int64
+	PayUntil               int64 // of every unpaid order, because more time was given; 0 if none was
 }
 
 // edited is what an edit leaves: of the sale, and of each shard that it has reached.
@@ -103,6 +104,7 @@ var readSale = reader("sale", func(f *fields, s *saleItem) {
 	f.together("enterFrom", "beginsAt", "endsAt")
 	f.with("enterFrom", "call", "openCall", "operatedAt")
 	f.with("recalledAt", "recallNote")
+	f.with("payWithin", "payUntil")
 	f.with("sealedAt", "erased", "archive")
 	f.together("archive", "archivedKeys", "archivedClaims")
 	f.with("archive", "archivedAt")

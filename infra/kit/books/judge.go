@@ -31,6 +31,7 @@ func (p *pass) judge() {
 	p.judgeSealed(h)
 	p.judgeRecall(h)
 	p.judgeTrail(h)
+	p.judgeHasty()
 	p.judgeDraw(h)
 	p.judgeClaims(h)
 }

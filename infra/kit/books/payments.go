@@ -13,6 +13,10 @@ const (
 	// The minReader of the items of a sale that asks for payment, of one with a group, of one
 	// that was recalled, of one with a draw, and of one that is sealed.
 	paymentReader, groupReader, recallReader, drawReader, sealedReader = 2, 3, 3, 4, 5
+	// officeReader is that of the item of a sale whose unpaid orders were given more time.
+	officeReader = 6
+	// reachesAll is longer than an edit takes to reach every shard.
+	reachesAll = 5 * time.Minute
 	// maxGrace is the longest that a claim may be due before it is released.
 	maxGrace = 24 * time.Hour
 )
@@ -80,6 +84,8 @@ func (p *pass) settle(c Claim) {
 	switch {
 	case c.ReleasedBy == "expiry" && c.ReleasedAt < due:
 		p.find("P21", about+" early", "the claim of %q expired at %s, before it was to be paid: %s", c.User, clock(c.ReleasedAt), clock(due))
+	case c.ReleasedBy == "expiry" && c.ReleasedAt < p.before.sale.PayUntil && len(p.hasty) < remembered:
+		p.hasty = append(p.hasty, c)
 	case c.ReleasedAt < confirmed || c.ReleasedAt > now:
 		p.find("P21", about+" releasedAt", "the claim of %q was released at %s, its order is of %s", c.User, clock(c.ReleasedAt), clock(c.ConfirmedAt.UnixMilli()))
 	}
@@ -115,6 +121,9 @@ func (p *pass) judgePayments(h *header) {
 	if h.sale.RecalledAt != 0 {
 		needs = max(needs, recallReader)
 	}
+	if h.sale.PayUntil != 0 {
+		needs = officeReader
+	}
 	if h.sale.SealedAt != 0 {
 		needs = sealedReader
 	}
@@ -126,7 +135,7 @@ func (p *pass) judgePayments(h *header) {
 	drained := h.listing.Drained && p.before.listing.Drained
 	p.findIf(drained && (p.unpaid > 0 || p.waiting > 0), "P22", "listing unpaid",
 		"the sale is drained with %d claims unpaid and %d released units not in stock: nobody releases or puts them back", p.unpaid, p.waiting)
-	late := p.Now().Sub(time.UnixMilli(p.oldestDue))
+	late := p.Now().Sub(time.UnixMilli(max(p.oldestDue, h.sale.PayUntil)))
 	p.findIf(p.unpaid > 0 && late > maxGrace+p.Overdue && !h.sale.Paused, "P22", "unpaid", "%d claims are unpaid, the oldest was to be paid %v ago", p.unpaid, late.Round(time.Second))
 }
 

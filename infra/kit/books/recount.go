@@ -38,6 +38,7 @@ type pass struct {
 	isNoted          bool  // the listing's refundAt is that of a refund
 	doubles          [len(uniques)]doubles
 	days             map[string]uint64 // by day, the order id with the highest number
+	hasty            []Claim           // expired before the sale's payUntil, as far as recorded
 	outside          []Claim           // accepted outside the first and the present window, as far as recorded
 	whyNoScan        string
 	found            []Finding

@@ -242,6 +242,27 @@ func settled(t *testing.T) *world {
 	return w
 }
 
+// extendedSale is a sale of 9 units on 3 shards that asks for payment: three orders have expired, then all others were given
+// two hours, two of which have expired after them; user-5 has paid late in that time.
+func extendedSale(t *testing.T) *world {
+	w := newWorld(t)
+	c := w.Sale(9, 3)
+	c.PayWithin, c.ClosesAt = 30*time.Minute, c.ClosesAt.Add(9*time.Hour)
+	w.Create(c)
+	w.confirm(w.buy(0, 3))
+	w.Pass(32 * time.Minute)
+	w.ReleasesBy(w.Ledger)
+	w.confirm(w.buy(3, 3))
+	w.did(w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", PayUntil: w.Now().Add(2 * time.Hour)}))
+	w.Pass(time.Hour)
+	w.ReleasesBy(w.Ledger)
+	w.pays("user-5", "pi_1")
+	w.Pass(time.Hour + 2*time.Minute)
+	w.ReleasesBy(w.Ledger)
+	w.Pass(2 * time.Minute)
+	return w
+}
+
 // recalledSale is a sale of 14 units on 5 shards that asks for no payment and was recalled: user-0 has paid all the
 // same, and the orders of user-1 to user-5 are released.
 func recalledSale(t *testing.T) *world {

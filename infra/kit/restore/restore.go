@@ -24,12 +24,13 @@ type Source struct {
 	claims    map[string]*sale.Claim // by sale and claim id
 	refunds   map[string]sale.Refund
 	additions map[string]maintenance.LostAddition
+	payUntil  map[string]time.Time // by sale
 	edits     map[string]edit
 }
 
 // NewSource returns a Source without facts.
 func NewSource() *Source {
-	return &Source{map[string]*sale.Claim{}, map[string]sale.Refund{}, map[string]maintenance.LostAddition{}, map[string]edit{}}
+	return &Source{map[string]*sale.Claim{}, map[string]sale.Refund{}, map[string]maintenance.LostAddition{}, map[string]time.Time{}, map[string]edit{}}
 }
 
 type edit struct {
@@ -135,7 +136,7 @@ func (s *Source) Events(r io.Reader) error {
 		var e struct {
 			Type   string `json:"detail-type"`
 			Detail struct {
-				OccurredAt                                                                                           time.Time
+				OccurredAt, PayUntil                                                                                 time.Time
 				SaleID, OrderID, ClaimID, User, Payment, ReleasedBy, Reason, Currency, ChangeID, Action, Actor, Note string
 				Amount, Units                                                                                        int64
 				Verified                                                                                             bool
@@ -173,7 +174,14 @@ func (s *Source) Events(r io.Reader) error {
 			}
 			s.refunds[d.SaleID+"/"+d.Payment] = refund
 		case sale.EventChanged:
-			if d.Action != string(sale.ActionAdd) {
+			switch sale.Action(d.Action) {
+			case sale.ActionExtend:
+				if d.PayUntil.After(s.payUntil[d.SaleID]) {
+					s.payUntil[d.SaleID] = d.PayUntil
+				}
+				return nil
+			case sale.ActionAdd:
+			default:
 				s.edits[d.SaleID+"/"+d.ChangeID] = edit{d.SaleID, d.Action, d.ChangeID, d.OccurredAt}
 				return nil
 			}
@@ -188,7 +196,7 @@ func (s *Source) Events(r io.Reader) error {
 
 // Lost returns the facts, for the replay into a table that was restored to that instant.
 func (s *Source) Lost(restoredTo time.Time) maintenance.Lost {
-	lost := maintenance.Lost{RestoredTo: restoredTo}
+	lost := maintenance.Lost{RestoredTo: restoredTo, PayUntil: maps.Clone(s.payUntil)}
 	users := map[uint64]string{}
 	for _, c := range s.claims {
 		users[c.OrderID] = c.User

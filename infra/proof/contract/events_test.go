@@ -33,7 +33,7 @@ var images = []string{
 	`{"pk":{"S":"SALE#moutai"},"sk":{"S":"SALE"},"name":{"S":"m"},"opensAt":{"N":"1799668800000"},"closesAt":{"N":"1799672400000"},"paused":{"BOOL":false},"changedAt":{"N":"0"},
 	  "seeded":{"N":"1"},"shards":{"N":"1"},"buckets":{"N":"1"},"empty":{"NS":["0"]},"version":{"N":"1"},"state":{"S":"OPEN"}}`,
 	`{"pk":{"S":"SALES"},"sk":{"S":"moutai"},"closesAt":{"N":"1799672400000"},"drained":{"BOOL":true}}`,
-	changeImage("pause", `,"actor":{"S":"ana"},"verified":{"BOOL":true},"note":{"S":"too hot"}`), changeImage("resume", ``), changeImage("reschedule", ``), changeImage("recall", ``), changeImage("call", `,"actor":{"S":"draw"},"note":{"S":"call 1"}`),
+	changeImage("pause", `,"actor":{"S":"ana"},"verified":{"BOOL":true},"note":{"S":"too hot"}`), changeImage("resume", ``), changeImage("reschedule", ``), changeImage("extend", `,"payUntil":{"N":"1799679600000"}`), changeImage("recall", ``), changeImage("call", `,"actor":{"S":"draw"},"note":{"S":"call 1"}`),
 	`{"pk":{"S":"DRAW#moutai"},"sk":{"S":"HEAD"},"roll":{"S":"` + strings.Repeat("0a", 32) + `"},"entrants":{"N":"3"},"round":{"N":"21000000"},"closedAt":{"N":"1799668805000"}}`,
 	`{"pk":{"S":"CHANGES#moutai"},"sk":{"S":"0000000012"},"id":{"S":"d-1"},"action":{"S":"describe"},"at":{"N":"1799668805000"},"call":{"S":"c-1"},"about":{"S":"x"}}`,
 	`{"pk":{"S":"SALE#moutai"},"sk":{"S":"SEED#second"},"units":{"N":"50"},"at":{"N":"1799668805000"},"action":{"S":"add"},"labels":{"S":"sku=A-38"}}`,

@@ -3,7 +3,9 @@ package contract
 import (
 	"net/url"
 	"strings"
+	"time"
 
+	"flashsale/shared/httpapi"
 	"flashsale/shared/sale"
 )
 
@@ -41,6 +43,14 @@ var operatorsScenes = map[string]func(s *scene) Answer{
 	},
 	// One schema for all changes, of which each answers with members of its own.
 	"change 200 ChangedSale": func(s *scene) Answer {
+		extend, opens := s.looking(unpaid, `{"id":"x","action":"extend","until":"`+httpapi.Time(time.Now().Add(time.Hour))+`"}`), s.path
+		s.on(unpaid)
+		if answer := s.changed(extend); !strings.Contains(string(answer.Body), `"payUntil"`) {
+			s.T.Errorf("%s was answered %s", extend, answer.Body)
+		} else if _, err := opened(s.T, Operators).Check(s.operation.Method, &url.URL{Path: s.path}, answer); err != nil {
+			s.T.Error(err)
+		}
+		s.path = opens
 		for _, body := range []string{
 			`{"id":"a","action":"add","stock":50}`, `{"id":"w","action":"withdraw","stock":5}`,
 			`{"id":"d","action":"describe","about":"53 % vol.\nNumbered.","link":"https://shop.example/"}`,

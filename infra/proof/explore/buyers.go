@@ -144,6 +144,8 @@ func (m *runningSale) queryOrder(user string) {
 		m.watch.violate("P4: %s was told %d %s, the table holds %+v", user, r.Status, r.Body, claim)
 	case r.Claim.OrderID != "" && claim.orderID != r.Claim.OrderID:
 		m.watch.violate("P7: %s was told of order %s, the table holds %s", user, r.Claim.OrderID, claim.orderID)
+	case r.Claim.State == "CONFIRMED" && r.Claim.PayBy != "" && r.Claim.PayBy < harness.Stamp(m.watch.payUntilSince(call.Add(-harness.RefusalAge))):
+		m.watch.violate("P38: %s is to pay by %s, was told at %v, after more time was given until %v", user, r.Claim.PayBy, call.Sub(m.began), m.watch.payUntil)
 	}
 }
 

@@ -130,8 +130,8 @@ type command struct {
 	inDraw      func(m *runningSale, now time.Time) string
 	mayConflict bool
 
-	edit  bool
-	units int
+	edit, extends bool
+	units         int
 	// withdraws: its answer contains how many units it took.
 	withdraws bool
 	// recalls: after it the sale accepts no other.
@@ -324,6 +324,17 @@ func drawCommands(r *rand.Rand, d saleDraft, c conditions) []command {
 			return fmt.Sprintf(`{"action":"reschedule","saleId":%q,"opensAt":%q,"closesAt":%q,"at":%q}`,
 				d.id, harness.Stamp(now.Add(opens)), harness.Stamp(now.Add(closes)), harness.Stamp(now))
 		}})
+	}
+	if d.payWithin > 0 && sometimes(r, 0.5) {
+		for i := range 1 + r.IntN(2) {
+			at, longer, by := during()+between(r, 0, 2*harness.PayWithin), between(r, time.Second, 8*time.Minute), ""
+			if sometimes(r, 0.5) {
+				by = `,"actor":"ana"`
+			}
+			all = append(all, command{at: at, edit: true, extends: true, mayConflict: true, again: -1, event: func(now time.Time) string {
+				return fmt.Sprintf(`{"action":"extend","saleId":%q,"changeId":"longer-%d","at":%q,"until":%q%s}`, d.id, i, harness.Stamp(now), harness.Stamp(now.Add(longer)), by)
+			}})
+		}
 	}
 	if c.withdraws {
 		for i := range 1 + r.IntN(4) {

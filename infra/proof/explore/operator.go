@@ -38,9 +38,9 @@ func (m *runningSale) runCommands(commands []command) {
 	}
 }
 
-// looking gives a person's resumption what is to be seen of the sale now. A schedule's says nothing.
+// looking gives a person's resumption or extension what is to be seen of the sale now. A schedule's says nothing.
 func (m *runningSale) looking(event string) string {
-	if !strings.Contains(event, `"action":"resume"`) || !strings.Contains(event, `"actor":`) {
+	if !strings.Contains(event, `"action":"resume"`) && !strings.Contains(event, `"action":"extend"`) || !strings.Contains(event, `"actor":`) {
 		return event
 	}
 	event, _, _ = strings.Cut(strings.TrimSuffix(event, "}"), `,"seen":`)
@@ -203,6 +203,10 @@ func (m *runningSale) endCommand(c command, event string) {
 	defer m.n.mu.Unlock()
 	if c.units > 0 && !m.refused[event] {
 		m.supplied[event] = c.units
+	}
+	if until, err := time.Parse(time.RFC3339, valueOf(event, "until")); err == nil && c.extends && !m.refused[event] {
+		m.watch.extend(until)
+		m.watch.counts["extended"]++
 	}
 	if c.withdraws {
 		m.supplied[event] = -m.withdrawn[event]

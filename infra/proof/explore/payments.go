@@ -200,6 +200,7 @@ func (m *runningSale) finishPayments() {
 	for _, p := range m.givenUp {
 		m.reportPayment(p, m.id+" "+p.ID()+" after all")
 	}
+	m.n.wait("director", time.Until(m.watch.payUntil))
 	m.await(10, "P22: every claim is paid or released, and every released unit is back", func(b *harness.Books) bool {
 		isOpen := func(c books.Claim) bool { return c.End() == "" }
 		return b.Paused || b.Waiting() == 0 && !slices.ContainsFunc(b.Claims, isOpen) // a pause keeps claims from expiring

@@ -210,6 +210,10 @@ func (m *runningSale) checkRestored(before map[string]books.Claim) {
 	for _, text := range b.Recount(1000 * time.Hour) {
 		m.violate("%s, restored: %s", m.id, text)
 	}
+	sold := m.world.DB.Item(harness.TableName, "SALE#"+m.id, "SALE")
+	if until, _ := harness.Number(sold["payUntil"]); !b.Drained && until < m.watch.payUntil.UnixMilli() && !m.watch.payUntil.IsZero() {
+		m.violate("P38: before the restore unpaid orders had time until %v, and after the replay until %v", m.watch.payUntil, time.UnixMilli(until))
+	}
 	for _, user := range harness.Sorted(m.watch.claims) {
 		was, is := before[m.id+" "+user], b.Claim(user)
 		switch {

@@ -156,6 +156,29 @@ var scenarios = []scenario{
 		act:     func(s *scene) { s.buyWhile(releases, "") },
 	},
 
+	// Unpaid orders get more time.
+	{
+		// The pass may have read the sale before, and its writes may be applied late.
+		name: "more time while a pass releases", sale: priced(2, 2),
+		prepare: overdue("alice", "bob"),
+		act:     during(without(releases), extends("one", 10*time.Minute)),
+	},
+	{
+		name: "a pass while more time is given", sale: priced(2, 2),
+		prepare: overdue("alice", "bob"),
+		act:     do(during(without(extends("one", 10*time.Minute)), releases), looks("alice"), after(10*time.Minute+harness.Grace), without(releases)),
+	},
+	{
+		name: "more time around a pause, while a pass releases", sale: priced(1, 1), mostFaults: 1,
+		prepare: overdue("alice"),
+		act:     do(during(without(edits("pause", "p"), extends("one", 10*time.Minute), edits("resume", "r")), releases), looks("alice")),
+	},
+	{
+		name: "two give more time at once", sale: priced(1, 1),
+		prepare: overdue("alice"),
+		act:     do(during(without(extends("one", 20*time.Minute)), extends("two", 10*time.Minute)), without(releases), looks("alice")),
+	},
+
 	// A sale is recalled.
 	{
 		name: "a recall, an order without an id, and a payment", sale: priced(2, 1),
@@ -359,6 +382,17 @@ func edits(action, id string) func(*scene) {
 	return func(s *scene) {
 		s.change(command{edit: true, mayConflict: true}, fmt.Sprintf(`{"action":%q,"saleId":%q,"changeId":%q}`, action, s.id, id))
 	}
+}
+
+// extends gives unpaid orders time for that long from now.
+func extends(id string, longer time.Duration) func(*scene) {
+	return func(s *scene) {
+		s.change(command{edit: true, extends: true, mayConflict: true}, fmt.Sprintf(`{"action":"extend","saleId":%q,"changeId":%q,"until":%q}`, s.id, id, harness.Stamp(time.Now().Add(longer))))
+	}
+}
+
+func looks(user string) func(*scene) {
+	return func(s *scene) { s.queryOrder(user) }
 }
 
 func closesIn(d time.Duration) func(*scene) {

@@ -44,6 +44,8 @@ type watchedSale struct {
 	draw       *watchedDraw // nil if the sale has none
 	// windows are those written to the sale and to each shard, in order.
 	windows map[string][]window
+	// payUntil is until when unpaid orders have been given time, and when that was answered first.
+	payUntil, extendedAt time.Time
 	// answeredWindow is the window after the newest answered edit; nil while an edit is in
 	// progress.
 	answeredWindow *window
@@ -230,6 +232,9 @@ func (w *watchedSale) observeEnd(user string, known *seenClaim, it map[string]ty
 		if due := orderid.Time(id).Add(harness.PayWithin + harness.Grace); err != nil || by == "expiry" && time.UnixMilli(released).Before(due) {
 			w.violate("P21: the claim of %s, order %s, was released at %v, due at %v", user, known.orderID, time.UnixMilli(released), due)
 		}
+		if known.end == "" && by == "expiry" && time.UnixMilli(released).Before(w.payUntil.Add(harness.Grace)) && !w.payUntil.IsZero() {
+			w.violate("P38: the claim of %s was released at %v, after it was answered that it has time until %v", user, time.UnixMilli(released), w.payUntil)
+		}
 		if end = by; known.end == "" {
 			known.releasedAt = time.Now()
 		}
@@ -238,6 +243,21 @@ func (w *watchedSale) observeEnd(user string, known *seenClaim, it map[string]ty
 		w.violate("P20: the claim of %s ended as %q and now as %q", user, known.end, end)
 	}
 	known.end = end
+}
+
+// extend records the answer to an edit that gives more time.
+func (w *watchedSale) extend(until time.Time) {
+	if until.After(w.payUntil) {
+		w.payUntil, w.extendedAt = until, time.Now()
+	}
+}
+
+// payUntilSince is the time that was given by an edit that was answered by then; zero if none was.
+func (w *watchedSale) payUntilSince(by time.Time) time.Time {
+	if by.Before(w.extendedAt) {
+		return time.Time{}
+	}
+	return w.payUntil
 }
 
 // recordRefusal records that a request was refused: none of its claims exists, and none may

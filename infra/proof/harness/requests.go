@@ -35,6 +35,7 @@ type ClaimBody struct {
 	State      string `json:"state"`
 	AcceptedAt string `json:"acceptedAt"`
 	OrderID    string `json:"orderId"`
+	PayBy      string `json:"payBy"`
 }
 
 // Released reports whether the claim's unit goes to somebody else.

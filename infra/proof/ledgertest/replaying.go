@@ -23,7 +23,7 @@ var replaying = map[string]func(*testing.T, *World){
 	"a replay writes what a restored table lacks, and a check says beforehand what that is": func(t *testing.T, w *World) {
 		p := w.lives()
 		p.becomes(p.kept)
-		want := maintenance.Replayed{Claims: 3, Guards: 3 + 1 + 1 + 3 + 1, OrderIDs: 3, Orders: 3, Payments: 2, Releases: 2, Refunds: 4, Additions: 1, Shards: 2}
+		want := maintenance.Replayed{Claims: 3, Guards: 3 + 1 + 1 + 3 + 1, OrderIDs: 3, Orders: 3, Payments: 2, Releases: 2, Refunds: 4, Additions: 1, Extensions: 1, Shards: 2}
 		before := p.table()
 		if got := p.replays(w.Environment(), false); !cmp.Equal(got, want) {
 			t.Errorf("the check: %s", cmp.Diff(want, got))

@@ -33,6 +33,9 @@ func (w *World) scanner() maintenance.Scanner {
 	return w.Engine.API.(maintenance.Scanner)
 }
 
+// longerUntil is until when the orders of lives may be paid in the end.
+var longerUntil = Start.Add(2 * time.Hour)
+
 // lives makes a sale with payments, a group and a maxStock, in which after the instant of the
 // restore everything happens that a replay knows.
 func (w *World) lives() *past {
@@ -54,6 +57,7 @@ func (w *World) lives() *past {
 	w.Pass(time.Second)
 	w.Cancels("ann")
 	w.Add("more", 3)
+	w.extends(longerUntil)
 	orders := w.Ordered("bob", "carol")
 	w.Cancels("carol")
 	w.Settles(PaymentOf(orders[0], "b"))
@@ -89,8 +93,11 @@ func (p *past) remember() {
 		p.T.Fatal(err)
 	}
 	for _, c := range changes {
-		if c.Action == sale.ActionAdd {
+		switch c.Action {
+		case sale.ActionAdd:
 			p.lost.Additions = append(p.lost.Additions, maintenance.LostAddition{SaleID: "moutai", Change: c})
+		case sale.ActionExtend:
+			p.lost.PayUntil = map[string]time.Time{"moutai": c.PayUntil}
 		}
 	}
 }
@@ -134,6 +141,9 @@ func (p *past) isWhole(about string) {
 	}
 	if p.judge != nil {
 		p.judge(about)
+	}
+	if s := p.Current(); !s.PayUntil.Equal(longerUntil) || s.MinReader != sale.ReadsOffice {
+		p.T.Errorf("%s: orders may be paid until %v, for readers of version %d", about, s.PayUntil, s.MinReader)
 	}
 	var units int64
 	for _, left := range p.Stock(2) {

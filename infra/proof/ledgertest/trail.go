@@ -70,9 +70,12 @@ func (w *World) changeIn(saleID string, l *ledger.Ledger, action sale.Action, id
 		return done.Applied, err
 	}
 	e := sale.Edit{SaleID: saleID, ChangeID: id, Author: by}
-	if action == sale.ActionReschedule {
+	switch action {
+	case sale.ActionReschedule:
 		e.OpensAt, e.ClosesAt = Start.Add(-time.Hour), Start.Add(2*time.Hour)
-	} else {
+	case sale.ActionExtend:
+		e.PayUntil = Start.Add(24 * time.Hour)
+	default:
 		e.Paused = ptr(action == sale.ActionPause)
 	}
 	if action == sale.ActionResume {

@@ -31,6 +31,8 @@ type Lost struct {
 	// Refunds are those that an event announced.
 	Refunds   []sale.Refund
 	Additions []LostAddition
+	// PayUntil is, by sale, until when its unpaid orders have been given time.
+	PayUntil map[string]time.Time
 }
 
 // LostAddition is an addition as the trail has it.
@@ -41,7 +43,7 @@ type LostAddition struct {
 
 // Replayed counts what the table lacked, and what a replay has therefore written.
 type Replayed struct {
-	Claims, Guards, OrderIDs, Orders, Payments, Releases, Refunds, Additions int
+	Claims, Guards, OrderIDs, Orders, Payments, Releases, Refunds, Additions, Extensions int
 	// Halves counts the items that were restored without another one of their transaction, and the
 	// steps of withdrawals that were restored without what comes before them.
 	Halves int
@@ -58,7 +60,7 @@ type Replayed struct {
 
 // Missing counts what the table lacked.
 func (r *Replayed) Missing() int {
-	return r.Claims + r.Guards + r.OrderIDs + r.Orders + r.Payments + r.Releases + r.Refunds + r.Additions + r.Halves + r.Shards
+	return r.Claims + r.Guards + r.OrderIDs + r.Orders + r.Payments + r.Releases + r.Refunds + r.Additions + r.Extensions + r.Halves + r.Shards
 }
 
 // Scanner is the one call of a client that only a replay needs.
@@ -88,7 +90,8 @@ const (
 // found by adding and subtracting. A sale whose claims exceed its units keeps its counts, and
 // people decide.
 //
-// Edits and withdrawals are not replayed. A sale that is not over is paused, so that nothing is sold before an
+// More time that was given to unpaid orders is given again, to sales whose orders are not finished. Other edits and
+// withdrawals are not replayed. A sale that is not over is paused, so that nothing is sold before an
 // operator has repeated them.
 //
 // It fails with sale.SaleNotFound, before it writes anything, if the table does not have a sale
@@ -99,6 +102,8 @@ func (m *Maintenance) Replay(ctx context.Context, scanner Scanner, lost Lost, wr
 		known: map[string]bool{}, due: map[string]bool{}, ends: map[uint64]bool{}, unreleased: map[uint64]bool{},
 		unexplained: map[uint64]string{},
 	}
+	p.lost.PayUntil = map[string]time.Time{} // the trail adds to it
+	maps.Copy(p.lost.PayUntil, lost.PayUntil)
 	for _, r := range lost.Refunds {
 		p.due[r.Payment] = true
 	}
@@ -111,6 +116,11 @@ func (m *Maintenance) Replay(ctx context.Context, scanner Scanner, lost Lost, wr
 	}
 	if err == nil && write {
 		err = p.leap(ctx)
+	}
+	for _, id := range p.ids {
+		if err == nil {
+			err = p.extend(ctx, p.sales[id])
+		}
 	}
 	for _, a := range p.lost.Additions {
 		if err == nil {
@@ -379,6 +389,9 @@ func (p *replay) pause(ctx context.Context, one *replayed, now time.Time) error 
 			return sale.AsInternal(err)
 		}
 		last = max(last, made.At.UnixMilli())
+		if made.PayUntil.After(p.lost.PayUntil[s.ID]) { // it may have been restored without its sale
+			p.lost.PayUntil[s.ID] = made.PayUntil
+		}
 		if made.Number > s.Edits {
 			if _, err := p.table.RetryTransaction(ctx, p.table.Delete(table.KeyOf(entry), "", nil)); err != nil {
 				return sale.AsInternal(err)
@@ -440,6 +453,22 @@ func (p *replay) resetListing(ctx context.Context, one *replayed) error {
 		return sale.AsInternal(r.Err)
 	}
 	return p.table.Update(ctx, table.Update{Key: table.ListingKey(one.sale.ID), Expr: update, If: "#closesAt = :read", Values: values})
+}
+
+// extend gives the unpaid orders of a sale the time that they had been given.
+func (p *replay) extend(ctx context.Context, one *replayed) error {
+	s, until := &one.sale, p.lost.PayUntil[one.sale.ID]
+	if !until.After(s.PayUntil) {
+		return nil
+	}
+	p.done.Extensions++
+	if s.PayUntil = until; !p.write {
+		return nil
+	}
+	return p.table.Update(ctx, table.Update{
+		Key: table.SaleKey(s.ID), Expr: "SET #payUntil = :until, #minReader = :reader",
+		Values: table.Item{":until": table.Millis(until), ":reader": table.N(int64(max(s.MinReader, sale.ReadsOffice)))},
+	})
 }
 
 // add puts an addition and its receipts, under its own instant and author, so that its event stays
@@ -522,7 +551,7 @@ func (p *replay) lacking(ctx context.Context, claims []sale.Claim, count bool) (
 	}
 	for _, c := range claims {
 		one := p.sales[c.SaleID]
-		c.Labels, c.MinReader, c.Buckets = one.sale.Labels, one.sale.MinReader, one.sale.Buckets
+		c.Labels, c.MinReader, c.Buckets = one.sale.Labels, one.sale.OrdersReader(), one.sale.Buckets
 		if c.ReleasedBy == sale.ByOperator && !one.sale.IsRecalled() {
 			c.ReleasedAt, c.ReleasedBy = time.Time{}, "" // the recall is lost; repeated, it releases the claim
 			p.unreleased[c.OrderID] = true

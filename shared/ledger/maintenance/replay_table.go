@@ -244,7 +244,7 @@ func (p *replay) completeHalves(ctx context.Context, halves []half) error {
 			c.User, c.ID = o.User, o.ClaimID
 		}
 		one := p.sales[c.SaleID]
-		c.Labels, c.MinReader, c.Buckets = one.sale.Labels, one.sale.MinReader, one.sale.Buckets
+		c.Labels, c.MinReader, c.Buckets = one.sale.Labels, one.sale.OrdersReader(), one.sale.Buckets
 		keys = append(keys, table.ClaimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User),
 			table.RefundKey(c.SaleID, c.Payment), table.PaymentKey(c.Payment))
 		for _, payment := range c.Refunds {

@@ -38,6 +38,9 @@ func ChangeItem(saleID string, c sale.Change) Item {
 	if !c.OpensAt.IsZero() {
 		it["paused"], it["opensAt"], it["closesAt"] = Bool(c.Paused), Millis(c.OpensAt), Millis(c.ClosesAt)
 	}
+	if !c.PayUntil.IsZero() {
+		it["payUntil"] = Millis(c.PayUntil)
+	}
 	if !c.OperatedAt.IsZero() {
 		it["operatedAt"], it["beginsAt"], it["endsAt"] = Millis(c.OperatedAt), Millis(c.BeginsAt), Millis(c.EndsAt)
 	}
@@ -52,7 +55,7 @@ func ChangeItem(saleID string, c sale.Change) Item {
 func ReadChange(it Item) (sale.Change, error) {
 	r := Read(it)
 	number, err := strconv.ParseInt(r.Text(SK), 10, 64)
-	c := sale.Change{Number: number, ID: r.Text("id"), Action: sale.Action(r.Text("action")), At: r.Time("at"), Author: r.author()}
+	c := sale.Change{Number: number, ID: r.Text("id"), Action: sale.Action(r.Text("action")), At: r.Time("at"), Author: r.author(), PayUntil: r.OptionalTime("payUntil")}
 	if Has(it, "opensAt") {
 		c.Paused, c.OpensAt, c.ClosesAt = r.Flag("paused"), r.Time("opensAt"), r.Time("closesAt")
 	}

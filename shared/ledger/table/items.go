@@ -33,6 +33,7 @@ func ReadSale(it Item) (sale.Sale, error) {
 		State:     sale.State(r.Text("state")),
 		MinReader: int(r.OptionalNumber(MinReader)),
 		PayWithin: time.Duration(r.OptionalNumber("payWithin")) * time.Second,
+		PayUntil:  r.OptionalTime("payUntil"),
 		Price:     r.OptionalNumber("price"),
 		Currency:  r.OptionalText("currency"),
 		Labels:    r.Labels(),

@@ -1,0 +1,220 @@
+package ledgertest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// extends gives the unpaid orders of the sale time until then, by a new environment.
+func (w *World) extends(until time.Time) ledger.Edited {
+	w.T.Helper()
+	e := sale.Edit{SaleID: "moutai", PayUntil: until}
+	if err := e.Check(w.Now()); err != nil {
+		w.T.Fatalf("check extension: %v", err)
+	}
+	done, err := w.Environment().Edit(w.Ctx, e)
+	if err != nil || !done.Sale.PayUntil.Equal(until) {
+		w.T.Fatalf("extend: got %+v (%v), want it until %v", done, err, until)
+	}
+	return done
+}
+
+// overdueOf opens a sale with orders of these users, which are due now.
+func (w *World) overdueOf(stock int64, shards int, users ...string) {
+	w.T.Helper()
+	c := w.Sale(stock, shards)
+	c.PayWithin, c.ClosesAt = payWithin, w.Now().Add(3*time.Hour)
+	w.Create(c)
+	w.Ordered(users...)
+	w.Pass(payWithin + grace)
+}
+
+var extending = map[string]func(*testing.T, *World){
+	"no order expires before the time that was given, whenever it was made, and each does after it": func(t *testing.T, w *World) {
+		w.overdueOf(9, 2, "alice")
+		until := w.Now().Add(time.Hour)
+		w.extends(until)
+		w.Ordered("bob")
+		w.Pass(59 * time.Minute)
+		late := orderid.Time(w.Ordered("late")[0]).Add(payWithin)
+		if s := w.Current(); !s.PayBy(w.claimOf("alice").OrderID).Equal(until) || !s.PayBy(w.claimOf("late").OrderID).Equal(late) || !s.PayBy(0).IsZero() {
+			t.Errorf("alice pays by %v, late by %v", s.PayBy(w.claimOf("alice").OrderID), s.PayBy(w.claimOf("late").OrderID))
+		}
+		w.moment(until.Add(grace - time.Millisecond))
+		w.releases(0, 0)
+		if by := w.Listing().NextPayBy; !by.Equal(until) {
+			t.Errorf("the next order is to be paid by %v, want %v", by, until)
+		}
+		w.Pass(time.Millisecond)
+		if done := w.releases(2, 2); done.OldestDueSeconds != 0 {
+			t.Errorf("overdue for %d s, want 0", done.OldestDueSeconds)
+		}
+		w.moment(late.Add(grace))
+		w.releases(1, 1)
+		w.states(map[string]sale.ClaimState{"alice": sale.Expired, "bob": sale.Expired, "late": sale.Expired})
+		w.Settled(2)
+		if r, _ := w.audit(); !r.Balanced {
+			t.Errorf("found %q", r.Findings)
+		}
+	},
+	"a pass that had read the sale before releases nothing after the answer, and the next one goes on": func(t *testing.T, w *World) {
+		w.overdueOf(40, 2, people(6)...)
+		until := w.Now().Add(time.Hour)
+		extend := sync.OnceFunc(func() { w.extends(until) })
+		if done := w.ReleasesBy(w.Hooked(dynamotest.Before("Query", extend))); done.Complete || done.Released != 0 {
+			t.Errorf("got %+v, want nothing released", done)
+		}
+		if w.Listing().Releasing == nil {
+			t.Error("how far the pass came is not stored")
+		}
+		w.releases(0, 0)
+		w.moment(until.Add(grace))
+		w.releases(6, 6)
+		w.Settled(2)
+	},
+	"a pause and a resumption around more time change nothing for a pass that had read the sale before": func(t *testing.T, w *World) {
+		w.overdueOf(40, 2, people(6)...)
+		act := sync.OnceFunc(func() {
+			w.changes("moutai", sale.ActionPause, "p", sale.Author{})
+			w.extends(w.Now().Add(time.Hour))
+			w.changes("moutai", sale.ActionResume, "r", sale.Author{})
+		})
+		if done := w.ReleasesBy(w.Hooked(dynamotest.Before("Query", act))); done.Complete || done.Released != 0 {
+			t.Errorf("got %+v, want nothing released", done)
+		}
+	},
+	"more time that was cut off behind the sale counts, and every order expires in the end": func(t *testing.T, w *World) {
+		w.overdueOf(9, 3, "alice", "bob", "carol")
+		until := w.Now().Add(time.Hour)
+		ctx, dying := w.cutAfter(1) // the sale, no shard
+		w.Refused(sale.Busy, errOf(dying.Edit(ctx, sale.Edit{SaleID: "moutai", PayUntil: until})))
+		w.releases(0, 0)
+		w.moment(until.Add(grace))
+		w.releases(3, 3)
+		w.Settled(3)
+	},
+	"an environment that remembers the sale from before keeps to the time, and releases after it": func(t *testing.T, w *World) {
+		w.overdueOf(9, 1, "alice")
+		l := w.Environment()
+		if _, err := l.Sale(w.Ctx, "moutai"); err != nil {
+			t.Fatal(err)
+		}
+		until := w.Now().Add(time.Hour)
+		w.extends(until)
+		if done := w.ReleasesBy(l); done.Released != 0 || !done.Complete {
+			t.Errorf("got %+v, want nothing released", done)
+		}
+		w.moment(until.Add(grace))
+		if done := w.ReleasesBy(l); done.Released != 1 || !done.Complete {
+			t.Errorf("got %+v, want it released", done)
+		}
+	},
+	"time that was given is not taken back, and the same again completes an edit that was cut off": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 3)
+		until := w.Now().Add(time.Hour)
+		ctx, dying := w.cutAfter(2)
+		w.Refused(sale.Busy, errOf(dying.Edit(ctx, sale.Edit{SaleID: "moutai", ChangeID: "x1", PayUntil: until})))
+		for _, again := range []sale.Edit{{ChangeID: "x1"}, {ChangeID: "x2"}} {
+			again.SaleID, again.PayUntil = "moutai", until
+			if done := w.edit(again); done.Applied != (again.ChangeID == "x2") || !done.Sale.PayUntil.Equal(until) {
+				t.Errorf("%s: got %+v", again.ChangeID, done)
+			}
+			w.changed(3, false, w.Current().ChangedAt)
+		}
+		less := sale.Edit{SaleID: "moutai", ChangeID: "less", PayUntil: until.Add(-time.Millisecond)}
+		w.refusedBecause("more time was given before, until 2026-11-11T21:00:00Z, and none of it is taken back", sale.Conflicting, errOf(w.Ledger.Edit(w.Ctx, less)))
+		w.Refused(sale.Conflicting, errOf(w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "x1", PayUntil: until.Add(time.Hour)}))) // another change's id
+		w.Pass(time.Hour)
+		if done := w.edit(sale.Edit{SaleID: "moutai", ChangeID: "x1", PayUntil: until}); done.Applied {
+			t.Errorf("a repeat after the time: got %+v", done)
+		}
+	},
+	"more time that is older than the newest edit is not given": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 1)
+		at := w.Now()
+		w.Pass(time.Second)
+		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)})
+		w.refusedBecause("an edit of 2026-11-11T20:00:01.000Z stands: no more time was given", sale.Conflicting,
+			errOf(w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: at, PayUntil: w.Now().Add(time.Hour)})))
+	},
+	"of two that give more time at once the later time stands": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 1)
+		until := w.Now().Add(2 * time.Hour)
+		slow := w.overtaken("TransactWriteItems", func() { w.extends(until) })
+		w.Refused(sale.Conflicting, errOf(slow.Edit(w.Ctx, sale.Edit{SaleID: "moutai", PayUntil: until.Add(-time.Hour)})))
+		if s := w.Current(); !s.PayUntil.Equal(until) {
+			t.Errorf("until %v, want %v", s.PayUntil, until)
+		}
+	},
+	"no more time is given where none is asked for, to a recalled sale, or to a time that is over": func(t *testing.T, w *World) {
+		w.Open(9, 1)
+		give := func(until time.Time) error {
+			return errOf(w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", PayUntil: until}))
+		}
+		w.refusedBecause("the sale asks for no payment", sale.Conflicting, give(w.Now().Add(time.Hour)))
+		c := w.Sale(9, 1)
+		c.SaleID, c.PayWithin = "other", payWithin
+		w.Create(c)
+		w.refusedBecause("until must be later than now", sale.Conflicting, errOf(w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "other", PayUntil: w.Now()})))
+		w.changes("other", sale.ActionRecall, "r", sale.Author{})
+		w.Refused(sale.Recalled, errOf(w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "other", PayUntil: w.Now().Add(time.Hour)})))
+		w.Refused(sale.SaleNotFound, errOf(w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "nowhere", PayUntil: w.Now().Add(time.Hour)})))
+	},
+	"the sale alone needs a newer reader, also of orders that are made afterwards": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 1)
+		w.Ordered("alice")
+		w.extends(w.Now().Add(time.Hour))
+		if err := w.buys("bob"); err != nil {
+			t.Fatal(err)
+		}
+		w.hasNumber(sale.ReadsOffice, "SALE#moutai", "SALE", "minReader")
+		w.hasNumber(sale.ReadsPayment, "SALES", "moutai", "minReader")
+		for _, user := range []string{"alice", "bob"} {
+			w.hasNumber(sale.ReadsPayment, "CLAIM#moutai#0", user, "minReader")
+		}
+	},
+	"more time is in the trail, and its event says until when": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 1)
+		until := w.Now().Add(time.Hour)
+		w.changes("moutai", sale.ActionPause, "p", sale.Author{})
+		w.Pass(time.Second)
+		w.edit(sale.Edit{SaleID: "moutai", ChangeID: "x", PayUntil: until, Author: sale.Author{Actor: "kim", Note: "the bank was down"}})
+		w.trail(9, false, `2 x extend by "kim" because the bank was down true 19:59-21:00`, `1 p pause by "" true 19:59-21:00`)
+		made, _, err := w.Ledger.Trail(w.Ctx, "moutai", 1)
+		if err != nil || !made[0].PayUntil.Equal(until) {
+			t.Errorf("got %+v (%v), want it until %v", made, err, until)
+		}
+		told := 0
+		w.succeeds(nil, w.Ledger.Events(w.Ctx, "moutai", func(events []sale.Event) error {
+			for _, e := range events {
+				if e.Type == sale.EventChanged && e.Change.PayUntil.Equal(until) {
+					told++
+				}
+			}
+			return nil
+		}))
+		if told != 1 {
+			t.Errorf("%d events tell until when, want one", told)
+		}
+	},
+	"an order that expired in time that had been given is a finding, five minutes after the edit": func(t *testing.T, w *World) {
+		w.overdueOf(9, 1, "alice", "bob")
+		until := w.Now().Add(time.Hour)
+		w.extends(until)
+		w.Pass(5 * time.Minute)
+		w.releasedClaim("alice", 1, "expiry")
+		if r, _ := w.audit(); !r.Balanced {
+			t.Errorf("found %q, of a pass that may have read the sale before", r.Findings)
+		}
+		w.moment(until.Add(-time.Second))
+		w.releasedClaim("bob", 1, "expiry")
+		w.finds(fmt.Sprintf("although it was to be paid by %s (P38)", until.Format(time.RFC3339)))
+	},
+}
