@@ -43,6 +43,8 @@ type Options struct {
 	Client string
 	// Groups are the roles that a token may ask for, with the group of each; nil offers none.
 	Groups map[string]string
+	// ImageOrigin is where pictures may come from, besides the issuer's own origin; "" for nowhere.
+	ImageOrigin string
 	// Now is time.Now when nil.
 	Now func() time.Time
 }
@@ -56,6 +58,9 @@ type Issuer struct {
 	now      func() time.Time
 	key      *rsa.PrivateKey
 	grants   grants
+	sessions grants // by refresh token
+
+	imageOrigin string
 }
 
 // Claims are the claims of a requested token.
@@ -80,7 +85,7 @@ func Open(dir string, o Options) (*Issuer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open issuer: %w", err)
 	}
-	i := &Issuer{url: o.URL, audience: o.Audience, client: cmp.Or(o.Client, PageClient), groups: o.Groups, now: o.Now, key: key}
+	i := &Issuer{url: o.URL, audience: o.Audience, client: cmp.Or(o.Client, PageClient), groups: o.Groups, imageOrigin: o.ImageOrigin, now: o.Now, key: key}
 	if i.now == nil {
 		i.now = time.Now
 	}
@@ -182,6 +187,7 @@ const defaultTTL = time.Hour
 //
 //	/_local/token?sub=alice[&ttl=3600][&scope=…][&role=…]
 //	/_local/authorize, /_local/oauth2/token: the code flow with PKCE, for the buyer's page
+//	/_local/signin.css, /_local/signin.js: what the sign-in page refers to
 //
 // The token is the bare body, so that a shell can use it. ttl is in seconds, an
 // hour by default; a negative one makes an expired token. role may be repeated.
@@ -191,6 +197,12 @@ func (i *Issuer) Handler() http.Handler {
 	mux.HandleFunc("GET "+AuthorizePath, i.serveAuthorize)
 	mux.HandleFunc("POST "+AuthorizePath, i.serveAuthorize)
 	mux.HandleFunc("POST "+TokenPath, i.serveExchange)
+	for _, name := range []string{"signin.css", "signin.js"} {
+		mux.HandleFunc("GET /_local/"+name, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X-Content-Type-Options", "nosniff")
+			http.ServeFileFS(w, r, files, "assets/"+name)
+		})
+	}
 	return mux
 }
 

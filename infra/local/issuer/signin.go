@@ -4,12 +4,14 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"embed"
 	"encoding/base64"
 	"encoding/json"
 	"html/template"
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -27,8 +29,11 @@ const (
 	OperatorsPage = "operators-page"
 )
 
-// codeTTL is how long a code may be exchanged.
-const codeTTL = time.Minute
+// codeTTL is how long a code may be exchanged, sessionTTL how long tokens may be renewed.
+const (
+	codeTTL    = time.Minute
+	sessionTTL = 24 * time.Hour
+)
 
 // grant is what a code stands for.
 type grant struct {
@@ -56,6 +61,14 @@ func (g *grants) issue(to grant, now time.Time) string {
 	return code
 }
 
+// find returns a code's grant, and keeps the code.
+func (g *grants) find(code string, now time.Time) (grant, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	found, ok := g.all[code]
+	return found, ok && now.Before(found.until)
+}
+
 // take returns a code's grant and forgets the code: even a failed exchange uses it up.
 func (g *grants) take(code string, now time.Time) (grant, bool) {
 	g.mu.Lock()
@@ -65,23 +78,31 @@ func (g *grants) take(code string, now time.Time) (grant, bool) {
 	return found, ok && now.Before(found.until)
 }
 
+//go:embed assets
+var files embed.FS
+
 // form is the sign-in page. The request's parameters are in its address, to which it is
-// sent.
-var form = template.Must(template.New("").Parse(`<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Sign in</title>
-<main>
-<h1>Sign in</h1>
-<form method="post">
-<p><label for="sub">Any name will do; there are no passwords on this machine.</label></p>
-<p><input id="sub" name="sub" required maxlength="255" autofocus autocomplete="username">
-{{if .}}<select name="role" aria-label="Role">{{range $role, $group := .}}<option>{{$role}}</option>{{end}}</select>{{end}} <button>Sign in</button></p>
-</form>
-</main>
-</html>
-`))
+// sent. Its style is that of the page which asks for the sign-in, and some more.
+var form = template.Must(template.ParseFS(files, "assets/signin.html"))
+
+// shown is what the sign-in page shows: where the API says what the person signs in for, the way
+// back, and the roles to choose from.
+type shown struct {
+	Of, Back string
+	Groups   map[string]string
+}
+
+// asking is how a page says in its state for what it signs in.
+var asking = regexp.MustCompile(`\.([sg])\.([\w-]{1,64})$`)
+
+func (i *Issuer) shownFor(state string) shown {
+	s := shown{Back: "/", Groups: i.groups}
+	if of := asking.FindStringSubmatch(state); of != nil {
+		s.Back = "/" + of[1] + "/" + of[2]
+		s.Of = map[string]string{"s": "/sales/", "g": "/groups/"}[of[1]] + of[2]
+	}
+	return s
+}
 
 // authorization reads the parameters of an authorization request. The page may be sent to
 // its own origin's callback only, so this is no open redirect.
@@ -111,7 +132,8 @@ func (i *Issuer) serveAuthorize(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	// With no-referrer a browser would send the form with the Origin "null".
 	h.Set("Referrer-Policy", "same-origin")
-	h.Set("Content-Security-Policy", "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src "+strings.TrimSpace("'self' "+i.imageOrigin)+
+		"; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	redirect, g, problem := i.authorization(r)
 	if problem != "" {
 		http.Error(w, problem, http.StatusBadRequest)
@@ -119,7 +141,7 @@ func (i *Issuer) serveAuthorize(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method == http.MethodGet {
 		h.Set("Content-Type", "text/html; charset=utf-8")
-		_ = form.Execute(w, i.groups)
+		_ = form.Execute(w, i.shownFor(r.URL.Query().Get("state")))
 		return
 	}
 	if g.subject = strings.TrimSpace(r.PostFormValue("sub")); g.subject == "" {
@@ -147,21 +169,41 @@ func (i *Issuer) serveExchange(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// exchange returns the tokens of a code, or OAuth's code of the error.
+// exchange returns the tokens of a code, or new ones for a refresh token, or OAuth's code of the error.
 func (i *Issuer) exchange(r *http.Request) (answer map[string]any, failure string) {
-	if r.PostFormValue("grant_type") != "authorization_code" {
-		return nil, "unsupported_grant_type"
-	}
 	if r.PostFormValue("client_id") != i.client {
 		return nil, "invalid_client"
 	}
-	g, ok := i.grants.take(r.PostFormValue("code"), i.now())
+	switch r.PostFormValue("grant_type") {
+	case "authorization_code":
+		return i.redeem(r)
+	case "refresh_token":
+		g, ok := i.sessions.find(r.PostFormValue("refresh_token"), i.now())
+		if !ok {
+			return nil, "invalid_grant"
+		}
+		return i.tokens(g)
+	}
+	return nil, "unsupported_grant_type"
+}
+
+func (i *Issuer) redeem(r *http.Request) (answer map[string]any, failure string) {
+	now := i.now()
+	g, ok := i.grants.take(r.PostFormValue("code"), now)
 	digest := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
 	challenge := base64.RawURLEncoding.EncodeToString(digest[:])
 	if !ok || r.PostFormValue("redirect_uri") != g.redirect ||
 		subtle.ConstantTimeCompare([]byte(challenge), []byte(g.challenge)) != 1 {
 		return nil, "invalid_grant"
 	}
+	if answer, failure = i.tokens(g); failure == "" {
+		g.until = now.Add(sessionTTL)
+		answer["refresh_token"] = i.sessions.issue(g, now)
+	}
+	return answer, failure
+}
+
+func (i *Issuer) tokens(g grant) (answer map[string]any, failure string) {
 	access, err := i.Token(Claims{Subject: g.subject, Scope: g.scope, Groups: g.groups, TTL: defaultTTL})
 	if err != nil {
 		return nil, "server_error"

@@ -84,6 +84,65 @@ func TestAPersonSignsInByTheCodeFlow(t *testing.T) {
 	}
 }
 
+func TestASignInIsRenewedWithoutThePerson(t *testing.T) {
+	now := testTime
+	i := open(t, "")
+	i.now = func() time.Time { return now }
+	var got struct {
+		Access  string `json:"access_token"`
+		Refresh string `json:"refresh_token"`
+		Error   string `json:"error"`
+	}
+	ask := func(form url.Values) string {
+		t.Helper()
+		got.Error = ""
+		if err := json.Unmarshal(send(i, http.MethodPost, TokenPath, form).Body.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		return got.Error
+	}
+	ask(exchanging(signIn(t, i, "alice")))
+	renewing := url.Values{"grant_type": {"refresh_token"}, "client_id": {PageClient}, "refresh_token": {got.Refresh}}
+	for _, later := range []time.Duration{time.Hour, sessionTTL - time.Second} {
+		now = testTime.Add(later)
+		if failure := ask(renewing); failure != "" || claimsIn(t, i, got.Access)["sub"] != "alice" || claimsIn(t, i, got.Access)["exp"] != float64(now.Unix()+3600) {
+			t.Errorf("after %v: %q, %v", later, failure, claimsIn(t, i, got.Access))
+		}
+	}
+	now = testTime.Add(sessionTTL)
+	if failure := ask(renewing); failure != "invalid_grant" {
+		t.Errorf("a day later: %q", failure)
+	}
+	renewing.Set("refresh_token", "another")
+	if failure := ask(renewing); failure != "invalid_grant" {
+		t.Errorf("a made-up token: %q", failure)
+	}
+}
+
+func TestTheSignInShowsWhatItIsForAndTheWayBack(t *testing.T) {
+	i := open(t, "")
+	for state, want := range map[string][]string{
+		"x.s.moutai":           {`data-of="/sales/moutai"`, `href="/s/moutai"`},
+		"x.g.trail-runner":     {`data-of="/groups/trail-runner"`, `href="/g/trail-runner"`},
+		"x.s.//evil.example":   {`data-of=""`, `href="/"`},
+		"x.s.\"><script>alert": {`data-of=""`, `href="/"`},
+	} {
+		q := signingIn()
+		q.Set("state", state)
+		page := send(i, http.MethodGet, AuthorizePath+"?"+q.Encode(), nil).Body.String()
+		for _, text := range want {
+			if !strings.Contains(page, text) {
+				t.Errorf("%s: the page lacks %s:\n%s", state, text, page)
+			}
+		}
+	}
+	for name, media := range map[string]string{"signin.css": "text/css", "signin.js": "text/javascript"} {
+		if w := send(i, http.MethodGet, "/_local/"+name, nil); w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), media) {
+			t.Errorf("%s: %d %v", name, w.Code, w.Header())
+		}
+	}
+}
+
 func TestSigningInGoesNowhereButToThePagesOwnCallback(t *testing.T) {
 	i := open(t, "")
 	for name, change := range map[string]func(url.Values){
