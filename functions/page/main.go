@@ -10,6 +10,8 @@ import (
 	"flashsale/functions/page/handler"
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger"
+	"flashsale/shared/startup"
 	"flashsale/shared/telemetry"
 	"flashsale/shared/webpage"
 )
@@ -22,7 +24,9 @@ func main() {
 	log.FatalIf(err)
 	look, err := handler.LookFromEnv()
 	log.FatalIf(err)
-	h, err := handler.New(assets.Files, signIn, look, log)
+	book, err := ledger.FromEnv(startup.AWS(log), clock.Wall)
+	log.FatalIf(err)
+	h, err := handler.New(assets.Files, signIn, look, book, log)
 	log.FatalIf(err)
 	h.Origin = origin
 	lambda.Start(h.Handle)

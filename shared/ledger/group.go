@@ -25,27 +25,41 @@ type Member struct {
 // Group returns the sales of a group in the order of their ids, without drafts. It fails with
 // sale.GroupNotFound, sale.Busy or sale.Internal.
 func (l *Ledger) Group(ctx context.Context, group string) ([]Member, error) {
+	sales, err := l.Sales(ctx, group)
+	if err != nil {
+		return nil, err
+	}
+	members := make([]Member, len(sales))
+	if err := table.EachOf("sale", len(sales), func(i int) (err error) {
+		members[i].Sale = sales[i]
+		members[i].Remaining, err = l.Remaining(ctx, sales[i])
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	return members, nil
+}
+
+// Sales returns the sales of a group as Group does, without what is left of them.
+func (l *Ledger) Sales(ctx context.Context, group string) ([]sale.Sale, error) {
 	ids, err := l.salesOf(ctx, group)
 	if err != nil {
 		return nil, err
 	}
-	members := make([]Member, len(ids))
+	sales := make([]sale.Sale, len(ids))
 	if err := table.EachOf("sale", len(ids), func(i int) (err error) {
-		if members[i].Sale, err = l.Sale(ctx, ids[i]); err == nil {
-			members[i].Remaining, err = l.Remaining(ctx, members[i].Sale)
-		}
-		if sale.CodeOf(err) == sale.SaleNotFound { // a draft
+		if sales[i], err = l.Sale(ctx, ids[i]); sale.CodeOf(err) == sale.SaleNotFound { // a draft
 			return nil
 		}
 		return err
 	}); err != nil {
 		return nil, err
 	}
-	members = slices.DeleteFunc(members, func(m Member) bool { return m.Sale.ID == "" })
-	if len(members) == 0 {
+	sales = slices.DeleteFunc(sales, func(s sale.Sale) bool { return s.ID == "" })
+	if len(sales) == 0 {
 		return nil, sale.Refuse(sale.GroupNotFound, "no such group")
 	}
-	return members, nil
+	return sales, nil
 }
 
 // salesOf returns the ids of a group's sales, none if there is no such group. An environment

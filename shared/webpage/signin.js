@@ -36,6 +36,25 @@ export function token() {
 /** Whether the person was signed in and that has ended. */
 export const ended = () => "expires" in read("token") && !token();
 
+/** How long before its end a token is renewed, which pages do at different times. */
+const early = 240000 + 120000 * Math.random();
+/** When it may be tried again. */
+let again = 0;
+
+/** Renews the token when it is about to end, or has ended, if the provider has given what that takes. */
+export async function renew() {
+  const { expires, refresh } = read("token");
+  if (!refresh || Number(expires) - early > Date.now() || Date.now() < again) return;
+  again = Infinity;
+  try {
+    const { status, answer } = await ask({ grant_type: "refresh_token", refresh_token: refresh });
+    if (read("token").refresh !== refresh) throw Error("signed out meanwhile");
+    if (status === 200 && answer.access_token) keep(answer, refresh);
+    else if (status === 400) sessionStorage.setItem("token", JSON.stringify({ ...read("token"), refresh: undefined }));
+  } catch {} // without an answer the token stays as it is
+  again = Date.now() + 60000;
+}
+
 /** Notes that the server did not accept the token. */
 export const expire = () => sessionStorage.setItem("token", '{"expires":0}');
 
@@ -99,15 +118,23 @@ export async function finish() {
   }
 }
 
+/** Asks the provider for tokens. @param {Record<string, string>} grant @returns {Promise<{status: number, answer: Record<string, any>}>} */
+async function ask(grant) {
+  const body = new URLSearchParams({ client_id: client, ...grant });
+  const response = await fetch(new URL(exchange, location.origin), { method: "POST", body, credentials: "omit", cache: "no-store" });
+  return { status: response.status, answer: await response.json() };
+}
+
+/** Keeps the tokens. A provider that gives no new refresh token lets the old one be used again. @param {Record<string, any>} answer @param {string} [refresh] */
+function keep({ access_token: access, expires_in: seconds, refresh_token: next }, refresh) {
+  sessionStorage.setItem("token", JSON.stringify({ access, expires: Date.now() + 1000 * (Number(seconds) || 300), refresh: next ?? refresh }));
+}
+
 /** Exchanges the code for the token. @param {string} code @param {string} verifier @param {string} nonce */
 async function redeem(code, verifier, nonce) {
-  const body = new URLSearchParams({
-    grant_type: "authorization_code", client_id: client, redirect_uri: callback(), code, code_verifier: verifier,
-  });
-  const response = await fetch(new URL(exchange, location.origin), { method: "POST", body, credentials: "omit", cache: "no-store" });
-  const { access_token: access, id_token: idToken, expires_in: seconds } = await response.json();
-  const claims = JSON.parse(atob(idToken.split(".")[1].replaceAll("-", "+").replaceAll("_", "/")));
-  if (!response.ok || typeof access !== "string" || claims.nonce !== nonce) return false;
-  sessionStorage.setItem("token", JSON.stringify({ access, expires: Date.now() + 1000 * (Number(seconds) || 300) }));
+  const { status, answer } = await ask({ grant_type: "authorization_code", redirect_uri: callback(), code, code_verifier: verifier });
+  const claims = JSON.parse(atob(answer.id_token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/")));
+  if (status !== 200 || typeof answer.access_token !== "string" || claims.nonce !== nonce) return false;
+  keep(answer);
   return true;
 }

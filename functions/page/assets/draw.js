@@ -57,6 +57,14 @@ const en = {
   lastCall: "There is no further call.",
   doubt: "What the shop shows does not fit your receipt or the roll that this page has kept. Keep the receipt, and ask the shop.",
   receipt: "Your receipt, kept on this device:\n{0}\nEntered {1}",
+  copy: "Copy the receipt",
+  copied: "Copied ✓",
+  place: "You are about number {0} of {1}; {2} have been called.",
+  placeDiced: "You are about number {0} of {1}; {2} can buy in the first call.",
+  diceLink: "The dice: drand’s round {0}",
+  firstCall: "Add the first call to your calendar",
+  laterCall: "Add the next call to your calendar",
+  event: "Call: {0}",
 };
 
 /** @type {typeof en} */
@@ -95,6 +103,14 @@ const zh = {
   lastCall: "此后不再有新一轮购买。",
   doubt: "商家显示的内容与您的凭证或本页面保存的名单不符。请保留凭证，并联系商家。",
   receipt: "您的报名凭证，已保存在此设备上：\n{0}\n报名时间：{1}",
+  copy: "复制凭证",
+  copied: "已复制 ✓",
+  place: "您大约排在第 {0} 位，共 {1} 人，已轮到 {2} 人。",
+  placeDiced: "您大约排在第 {0} 位，共 {1} 人，第一轮 {2} 人可以购买。",
+  diceLink: "公开的抽签随机数（第 {0} 轮）",
+  firstCall: "将第一轮购买加入日历",
+  laterCall: "将下一轮购买加入日历",
+  event: "购买：{0}",
 };
 
 /** What refusals are called. */
@@ -105,6 +121,8 @@ export const names = { "not-your-turn": "notYourTurn", "turn-over": "turnOver", 
 /**
  * @typedef {object} Sale of the page's
  * @property {string} id
+ * @property {string} name
+ * @property {number} units
  * @property {number} opens the first call
  * @property {number} closes
  * @property {number} read when the shop said so
@@ -118,6 +136,8 @@ export const names = { "not-your-turn": "notYourTurn", "turn-over": "turnOver", 
  * @property {() => string} token
  * @property {() => void} expire
  * @property {() => void} render
+ * @property {(id: string, text: string) => HTMLElement} put
+ * @property {(id: string, text: string, address: string) => void} putLink
  * @property {(text: string, ...values: (string | number)[]) => string} fill
  * @property {Intl.DateTimeFormat} dates
  * @property {string} language
@@ -157,10 +177,11 @@ function userOf(token) {
 }
 
 /** @param {Page} page */
-export function begin({ now, call, token, expire, render, fill, dates, language, locale }) {
+export function begin({ now, call, token, expire, render, put, putLink, fill, dates, language, locale }) {
   const words = language === "zh" ? zh : en;
   /** @type {Map<string, Place>} By sale. */
   const places = new Map();
+  let copied = ""; // the leaf whose receipt was copied
   const nowhere = { leaf: "", nonce: "", enteredAt: "", roll: "", on: null, user: "", none: false, looking: false, rank: "", doubt: false, late: 0 };
 
   /** @param {Sale} sale */
@@ -188,7 +209,7 @@ export function begin({ now, call, token, expire, render, fill, dates, language,
   /** The times and calls of a draw. @param {Sale} sale */
   function termsOf({ draw = {}, opens }) {
     const [from, until] = [draw.enterFrom, draw.enterUntil].map(Date.parse);
-    const calls = /** @type {Record<string, any>[]} */ (draw.calls ?? []).map((c) => ({ ...c, lo: c.lo, hi: c.hi, open: c.open === true, from: Date.parse(c.from), until: Date.parse(c.until) }));
+    const calls = /** @type {Record<string, any>[]} */ (draw.calls ?? []).map((c) => ({ ...c, lo: c.lo, hi: c.hi, stock: c.stock, open: c.open === true, from: Date.parse(c.from), until: Date.parse(c.until) }));
     // The local stack is faster than AWS, and so are the times between two reads.
     return { from, until, calls, last: calls[calls.length - 1], pace: Math.min(1, (opens - until) / least) };
   }
@@ -276,10 +297,40 @@ export function begin({ now, call, token, expire, render, fill, dates, language,
     return next > now() ? fill(words.nextCall, dates.format(next)) : words.nextLater;
   }
 
+  /**
+   * Where the buyer is among all, which the rank tells nearly: ranks are spread evenly, and each
+   * call has called as many as there were units. The exact place would take the whole roll.
+   * @param {Sale} sale
+   */
+  function standing(sale) {
+    const { rank } = placeOf(sale);
+    const entrants = Number(sale.draw?.entrants);
+    if (!rank || !(entrants > 0)) return "";
+    const share = (/** @type {string} */ hex) => parseInt(hex.slice(0, 12), 16) / 2 ** 48;
+    let [called, above] = [0, 0];
+    for (const c of termsOf(sale).calls) if (c.hi && c.stock) [called, above] = [called + c.stock, share(c.hi)];
+    if (called >= entrants || above > share(rank)) return "";
+    const number = called + Math.max(1, Math.ceil((share(rank) - above) / (1 - above) * (entrants - called)));
+    const [text, of] = called ? [words.place, called] : [words.placeDiced, Math.min(sale.units, entrants)];
+    return of > 0 ? fill(text, ...[number, entrants, of].map((n) => n.toLocaleString(locale))) : "";
+  }
+
+  /** The next call as an entry of a calendar: what the link is called, and its address. @param {Sale} sale @param {string} is */
+  function calendar(sale, is) {
+    const first = ["entered", "onRoll", "diced"].includes(is);
+    const begins = first ? sale.opens : ["notDrawn", "notYourTurn", "turnOver", "notEntered"].includes(is) && termsOf(sale).last ? nextCall(sale) : NaN;
+    if (!(begins > now() && begins < sale.closes)) return ["", ""];
+    const stamp = (/** @type {number} */ at) => new Date(at).toISOString().replace(/[-:]|\.\d+/g, "");
+    const title = fill(words.event, sale.name).replace(/[\\,;]/g, "\\$&").replace(/\s+/g, " ");
+    const lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//flashsale", "BEGIN:VEVENT", `UID:${sale.id}-${begins}@${location.host}`, "DTSTAMP:" + stamp(now()), "DTSTART:" + stamp(begins),
+      "DTEND:" + stamp(begins + 900000), "SUMMARY:" + title, "URL:" + location.href, "BEGIN:VALARM", "ACTION:DISPLAY", "DESCRIPTION:" + title, "TRIGGER:-PT10M", "END:VALARM", "END:VEVENT", "END:VCALENDAR", ""];
+    return [first ? words.firstCall : words.laterCall, "data:text/calendar;charset=utf-8," + encodeURIComponent(lines.join("\r\n"))];
+  }
+
   /** When the dice fall, if that can be told: the local stack has rounds of its own. @param {Sale} sale */
-  function dice(sale) {
+  function thrown(sale) {
     const at = genesis + (Number(sale.draw?.round) - 1) * period;
-    return at > termsOf(sale).until && at < sale.opens ? fill(words.diceAt, dates.format(at)) : "";
+    return at > termsOf(sale).until && at < sale.opens ? at : NaN;
   }
 
   /** The lines below. @param {Sale} sale @param {string} is */
@@ -293,7 +344,8 @@ export function begin({ now, call, token, expire, render, fill, dates, language,
     if (is === "enter" || is === "entered") lines.push(fill(text, dates.format(termsOf(sale).until), opens));
     else if (is === "called") lines.push(fill(text, dates.format(turn?.until)));
     else lines.push(fill(text, Number(sale.draw?.entrants).toLocaleString(locale), opens));
-    if (is === "onRoll") lines.push(dice(sale));
+    if (is === "onRoll" && thrown(sale)) lines.push(fill(words.diceAt, dates.format(thrown(sale))));
+    if (["diced", "calling", "notDrawn"].includes(is)) lines.push(standing(sale));
     if (is === "turnOver" && turn) lines.push(fill(words.turnWas, dates.format(turn.until)));
     if (is === "notEntered" && token()) lines.unshift(words.notIn);
     if (termsOf(sale).last && ["notDrawn", "notYourTurn", "turnOver", "notEntered"].includes(is)) lines.push(prospect(sale));
@@ -305,6 +357,21 @@ export function begin({ now, call, token, expire, render, fill, dates, language,
   function receipt(sale) {
     const { leaf, enteredAt } = placeOf(sale);
     return leaf && fill(words.receipt, leaf, dates.format(Date.parse(enteredAt)));
+  }
+
+  /** Shows what a draw has besides; nothing of no sale. @param {Sale | undefined} sale @param {string} is */
+  function show(sale, is) {
+    const { leaf, nonce, enteredAt, user } = sale ? placeOf(sale) : nowhere;
+    put("receipt", sale ? receipt(sale) : "");
+    put("copy", !leaf || !navigator.clipboard ? "" : copied === leaf ? words.copied : words.copy).onclick = async () => {
+      await navigator.clipboard.writeText(JSON.stringify({ sale: sale?.id, user, nonce, leaf, enteredAt }, null, 1));
+      copied = leaf;
+      render();
+    };
+    const { round, seed } = sale?.draw ?? {};
+    putLink("dice", fill(words.diceLink, round), sale && seed && thrown(sale) ? "https://api.drand.sh/v2/beacons/quicknet/rounds/" + Number(round) : "");
+    const [label, address] = sale ? calendar(sale, is) : ["", ""];
+    putLink("calendar", label, address);
   }
 
   /**
@@ -327,5 +394,5 @@ export function begin({ now, call, token, expire, render, fill, dates, language,
     return time < next ? next + pace * (20000 + 100000 * random) : time + pace * gap * (1 + random) * 2 ** Math.min(place.late++, 5);
   }
 
-  return { words, learn, enter, state, end, detail, receipt, reread };
+  return { words, learn, enter, state, end, detail, receipt, show, reread };
 }

@@ -4,6 +4,7 @@
 
 import { awake, call, now, offline, passing, slept } from "./api.js";
 import { available, ended, expire, finish, signIn, signOut, token, validSale } from "./signin.js";
+import * as provider from "./signin.js"; // for what the release before lacks
 import { countdown, dates, fill, language, locale, words } from "./words.js";
 
 /** @typedef {import("./api.js").Answer} Answer */
@@ -50,6 +51,9 @@ const pageId = group || saleId;
 const at = group ? "g" : "s";
 const orderPath = (id = sale?.id ?? saleId) => `/sales/${id}/orders`;
 const claimPath = (id = sale?.id ?? saleId) => orderPath(id) + "/me";
+
+/** What the page is called before the sale is read. */
+const unread = document.querySelector("[property='og:title']")?.getAttribute("content") || words.page;
 
 /** @type {Sale[]} Those of the group, or the one. */
 let sales = [];
@@ -162,7 +166,8 @@ const saleOf = (s, read) => ({
 function take(a) {
   if (a.code) return;
   const before = phase();
-  sales = (group ? a.body.sales ?? [] : [a.body]).map((/** @type {any} */ s) => saleOf(s, s.now ?? a.body.now));
+  const byName = new Intl.Collator(locale, { numeric: true }).compare;
+  sales = (group ? a.body.sales ?? [] : [a.body]).map((/** @type {any} */ s) => saleOf(s, s.now ?? a.body.now)).sort((/** @type {Sale} */ a, /** @type {Sale} */ b) => byName(a.name, b.name));
   const kept = claim ? sale?.id : chosen;
   about(sales.find((s) => s.id === kept) ?? sales.find((s) => s.state === "OPEN" || s.state === "NOT_OPEN") ?? sales[0]);
   same = phase() === before ? same + 1 : 0;
@@ -236,7 +241,7 @@ async function learn() {
   if (!sale?.draw) return;
   try {
     const draw = await import("./draw.js");
-    lot ??= draw.begin({ now, call, token, expire, render, fill, dates, language, locale });
+    lot ??= draw.begin({ now, call, token, expire, render, put, putLink, fill, dates, language, locale });
     Object.assign(words, lot.words);
     Object.assign(names, draw.names);
     await lot.learn(sale);
@@ -267,6 +272,7 @@ async function load() {
   [doing, ordering, code] = ["reading", false, ""];
   [due, since] = [Infinity, performance.now()];
   render();
+  provider.renew?.();
   take(await repeat(look));
   if (!code) await learn();
   if (sale && token()) {
@@ -464,12 +470,15 @@ function button(is) {
   if (is === "elsewhere") return [words.showOrder, () => location.assign("/s/" + elsewhere)];
   if (is === "stuck" || (is === "other" && !ordering)) return [words.again, load];
   if (is === "stuckOrder" || is === "other") return [words.again, order];
-  if (wanted && group && !chosen) return [words.choose];
+  if (wanted && group && !chosen) return [say(sized() ? words.chooseSize : words.choose), () => element("sizes").querySelector("input")?.focus()];
   if (is === "enter" || is === "enterSoon") return [inDraw(is)?.words.enterNow ?? "", is === "enter" ? enter : undefined];
   if (is === "paused" && sale?.draw && !orderable.includes(lot?.state(sale, "open") ?? "")) return [""];
   if (wanted && is !== "notOpen") return [label, order];
   return [is === "notOpen" || doing === "sending" ? label : ""];
 }
+
+/** Whether what the buyer chooses is a size. */
+const sized = () => sales.every((s) => /(^|\s)(\d[\d.,/½]*|\d?X*[SML])$/i.test(s.name));
 
 /** The line below: what the buyer may do. @param {string} is */
 function detail(is) {
@@ -477,7 +486,6 @@ function detail(is) {
   if (claim && !token()) return words.signedOut;
   if (is === "unpaid") return fill(words.payBy, dates.format(payBy()));
   if (already && elsewhere && ["accepted", "reserved", "confirmed", "unpaid", "paid", "held"].includes(is)) return say(words.alreadyGroup, sale?.name ?? "");
-  if (already && ["accepted", "confirmed", "held"].includes(is)) return words.already;
   if (is !== "offline" && offline()) return words.offline + " " + words.offlineDetail;
   if (orderable.includes(is) && !token() && !available) return words.noSignIn;
   if (["notOpen", "open"].includes(is) && !token()) return words.signInDetail;
@@ -487,7 +495,7 @@ function detail(is) {
   if (is === "soldOut" && sale?.mayReturn) return words.mayReturn;
   /** @type {Record<string, string>} */
   const all = words;
-  return all[is + "Detail"] ?? all[{ early: "busyDetail", pausedBusy: "busyDetail", expired: "endedDetail", cancelled: "endedDetail" }[is] ?? ""] ?? "";
+  return (already && ordering && ["accepted", "confirmed", "held"].includes(is) ? words.already + "\n" : "") + (all[is + "Detail"] ?? all[{ early: "busyDetail", pausedBusy: "busyDetail", expired: "endedDetail", cancelled: "endedDetail" }[is] ?? ""] ?? "");
 }
 
 /** What becomes of payments that are not the order's. */
@@ -533,28 +541,31 @@ function putLink(id, text, address) {
 
 /** Shows what is sold. A picture that cannot be loaded leaves no gap. @param {string} name @param {boolean} selling */
 function renderSale(name, selling) {
-  put("price", sale?.price ?? "");
-  put("about", sale?.text ?? "");
-  putLink("link", say(words.more), sale?.link ?? "");
+  if (!sale) return;
+  put("price", sale.price);
+  put("about", sale.text);
+  putLink("link", say(words.more), sale.link);
   const picture = element("picture");
-  const image = sale && sale.image !== broken ? sale.image : "";
+  const image = sale.image !== broken ? sale.image : "";
   picture.hidden = !image;
   let img = picture.querySelector("img");
   if (image && img?.src !== image) {
     img = document.createElement("img");
-    img.onerror = () => {
-      broken = image;
-      render();
-    };
     img.src = image;
     picture.replaceChildren(img);
   }
-  if (img) img.alt = name;
+  if (img && img.alt !== name) {
+    img.alt = name;
+    img.decode().catch(() => {
+      broken = image;
+      render();
+    });
+  }
   // What was left is true only of when it was read.
   const bar = /** @type {HTMLProgressElement} */ (element("bar"));
-  const counted = selling && !group && sale && sale.seeded > 0 && sale.units > 0 && sale.read >= sale.opens ? sale : undefined;
+  const counted = selling && !group && sale.seeded > 0 && sale.units > 0 && sale.read >= sale.opens ? sale : undefined;
   bar.hidden = !counted;
-  [bar.max, bar.value] = [sale?.seeded || 1, sale?.units || 0];
+  [bar.max, bar.value] = [sale.seeded || 1, sale.units || 0];
   put("left", counted ? say(counted.about ? words.leftAbout : words.left, number(counted.units), number(counted.seeded), time.format(counted.read)) : "");
 }
 
@@ -569,7 +580,8 @@ function renderSizes(open) {
   if (box.hidden) return;
   const head = common(sales.map((s) => s.name));
   const legend = box.querySelector("legend") ?? box.appendChild(document.createElement("legend"));
-  if (legend.textContent !== words.choice) legend.textContent = words.choice;
+  const title = say(sized() ? words.size : words.choice);
+  if (legend.textContent !== title) legend.textContent = title;
   for (const [i, s] of sales.entries()) {
     let label = box.querySelectorAll("label")[i];
     if (!label) {
@@ -578,10 +590,9 @@ function renderSizes(open) {
     }
     const [input, name, left] = /** @type {[HTMLInputElement, HTMLElement, HTMLElement]} */ ([...label.children]);
     const units = number(s.units);
-    const note = s.state === "SOLD_OUT" ? words.soldOut : s.state === "OPEN" || s.state === "NOT_OPEN" ? say(s.about ? words.unitsAbout : words.unitsLeft, units) : say(/** @type {any} */ (words)[names[s.state]]);
+    const note = s.state === "OPEN" || s.state === "NOT_OPEN" ? say(s.about ? words.unitsAbout : words.unitsLeft, units) : say(/** @type {any} */ (words)[s.state]);
     if (name.textContent !== s.name.slice(head.length)) name.textContent = s.name.slice(head.length) || s.name;
-    const brief = note.replace(/[.。]$/, "");
-    if (left.textContent !== brief) left.textContent = brief;
+    if (left.textContent !== note) left.textContent = note;
     label.className = (["OPEN", "NOT_OPEN"].includes(s.state) ? "" : "gone ") + (s.id === chosen ? "chosen" : "");
     [input.checked, input.disabled] = [s.id === chosen, !open];
     input.onchange = () => choose(s.id);
@@ -600,19 +611,22 @@ function common(names) {
 function render() {
   const is = state();
   /** @type {HTMLElement} */ (document.getElementById("main")).dataset.state = is;
-  const name = (group && !chosen && !claim && common(sales.map((s) => s.name)).replace(/(\s-|\s*[,，·:：–])\s*\S*\s*$/, "").trim()) || (sale?.name ?? words.page);
+  const name = (group && !chosen && !claim && common(sales.map((s) => s.name)).replace(/(\s-|\s*[,，·:：–])\s*\S*\s*$/, "").trim()) || (sale?.name ?? unread);
   document.title = name;
   put("name", name);
   /** @type {Record<string, string>} */
   const all = words;
   const line = is === "notOpen" && moved && sale ? say(words.moved, dates.format(sale.opens)) :
-    say(all[is], is === "other" ? code : String((claim ?? sale)?.state));
+    is === "soldOut" && ordering ? say(words.missed) : say(all[is], is === "other" ? code : String((claim ?? sale)?.state));
   put("line", (refusals.includes(is) && !token() && available ? (all[is + "SignIn"] ?? words.signInToSee) + "\n" : "") + line);
   const to = sale && inDraw(is) ? lot?.end(sale, is) ?? NaN : sale && ["notOpen", "signedOut"].includes(is) && phase() === "NOT_OPEN" ? sale.opens : is === "unpaid" ? payBy() : NaN;
-  put("countdown", countdown(to - now()));
-  put("order", typeof claim?.orderId === "string" ? fill(words.orderId, claim.orderId) : "");
+  renderClock(is, to - now());
+  const won = ["accepted", "confirmed", "paid"].includes(is);
+  const held = ["reserved", "unpaid", "called"].includes(is);
+  element("panel").className = won ? "won" : held ? "held" : "";
+  put("order", [...((won || held) && claim && sale ? [sale.name, sale.price] : []), typeof claim?.orderId === "string" ? fill(words.orderId, claim.orderId) : ""].filter(Boolean).join("\n"));
   put("detail", [detail(is), ...refunds()].filter(Boolean).join("\n"));
-  put("receipt", sale?.draw && lot && !claim ? lot.receipt(sale) : "");
+  lot?.show?.(claim ? undefined : sale, is);
   put("facts", facts());
   renderPayment(is === "unpaid");
   renderSale(name, is === "open");
@@ -629,6 +643,13 @@ function render() {
       render();
     }
   };
+}
+
+/** Shows the clock of a state. That of a hold says what it counts, and changes in its last minute. @param {string} is @param {number} left */
+function renderClock(is, left) {
+  const [pays, last] = [is === "unpaid", (is === "unpaid" || is === "called") && left <= 60000];
+  put("clock", last ? say(words.lastMinute) : pays ? say(words.payLeft) : "");
+  put("countdown", countdown(left)).className = last ? "last" : "";
 }
 
 /**
@@ -656,6 +677,7 @@ function renderPayment(unpaid) {
 function tick() {
   if (now() >= reread) refresh();
   else if (performance.now() >= due && !document.hidden) lookAgain();
+  if ([...orderable, "signedOut", "unpaid"].includes(state())) provider.renew?.();
   render();
   const left = sale ? sale.opens - now() : 0;
   setTimeout(tick, left > 0 ? left % 1000 || 1000 : 1000);
@@ -692,8 +714,8 @@ async function callback() {
 
 element("old").hidden = true;
 document.documentElement.lang = language === "zh" ? "zh-CN" : language;
-document.title = words.page;
-put("name", words.page);
+document.title = unread;
+put("name", unread);
 if (location.pathname === "/signin") callback();
 else if (!validSale(pageId)) {
   doing = "";

@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"flashsale/functions/page/assets"
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi/httpapitest"
+	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
 	"flashsale/shared/webpage"
 	"flashsale/shared/webpage/webpagetest"
@@ -17,6 +19,25 @@ import (
 
 var signIn = webpage.SignIn{
 	Authorize: "https://issuer.example/oauth2/authorize", Token: "https://issuer.example/oauth2/token", ClientID: "client-1", Scope: "openid",
+}
+
+// shelf is a ledger of these sales, under their ids and under that of their group.
+type shelf []sale.Sale
+
+func (s shelf) Sale(_ context.Context, saleID string) (sale.Sale, error) {
+	for _, one := range s {
+		if one.ID == saleID {
+			return one, nil
+		}
+	}
+	return sale.Sale{}, sale.Refuse(sale.SaleNotFound, "no such sale")
+}
+
+func (s shelf) Sales(_ context.Context, group string) ([]sale.Sale, error) {
+	if len(s) == 0 || s[0].LimitGroup != group {
+		return nil, sale.Refuse(sale.GroupNotFound, "no such group")
+	}
+	return s, nil
 }
 
 // function is the handler as Lambda calls it.
@@ -29,7 +50,7 @@ func newFunction(t *testing.T, look ...Look) *function {
 	t.Helper()
 	f := &function{Function: httpapitest.Function{Service: "page", Counts: "pages"}}
 	var err error
-	if f.handler, err = New(assets.Files, signIn, append(look, Look{})[0], telemetry.New(&f.Log, "page", clock.Wall)); err != nil {
+	if f.handler, err = New(assets.Files, signIn, append(look, Look{})[0], shelf{}, telemetry.New(&f.Log, "page", clock.Wall)); err != nil {
 		t.Fatal(err)
 	}
 	f.Handler = lambda.NewHandler(f.handler.Handle)

@@ -1,9 +1,8 @@
 // Package handler serves the buyer's page: the HTML of a sale, of the sign-in's callback,
 // and their scripts and styles.
 //
-// The HTML is the same for every sale except for the sale's id, which is valid or left
-// out. What a buyer sees of the sale comes from the JSON API, so this function needs no
-// table.
+// The HTML has the sale's id, which is valid or left out, and what a link to the page shows of
+// the sale. What a buyer sees of its state comes from the JSON API.
 package handler
 
 import (
@@ -30,29 +29,31 @@ type Handler struct {
 	// Origin refuses requests that did not come through it; the zero value refuses none.
 	Origin httpapi.Origin
 
-	page   *webpage.Page
-	signIn webpage.SignIn
-	log    *telemetry.Log
+	page        *webpage.Page
+	signIn      webpage.SignIn
+	imageOrigin string
+	book        Book
+	log         *telemetry.Log
 }
 
 // New returns a handler of the page whose files are given. It fails if the page refers to
 // a file that does not exist.
-func New(source fs.FS, s webpage.SignIn, look Look, log *telemetry.Log) (*Handler, error) {
+func New(source fs.FS, s webpage.SignIn, look Look, book Book, log *telemetry.Log) (*Handler, error) {
 	page, err := webpage.New(source, webpage.Options{SignIn: s, ImageOrigin: look.ImageOrigin, Style: look.style()})
 	if err != nil {
 		return nil, err
 	}
-	return &Handler{page: page, signIn: s, log: log}, nil
+	return &Handler{page: page, signIn: s, imageOrigin: look.ImageOrigin, book: book, log: log}, nil
 }
 
 // Handle answers one request; it never returns an error.
 func (h *Handler) Handle(ctx context.Context, r request) (out response, _ error) {
-	err := h.log.Run(ctx, "page", func(_ context.Context, event *telemetry.Event) (err error) {
+	err := h.log.Run(ctx, "page", func(ctx context.Context, event *telemetry.Event) (err error) {
 		event.Text("route", r.RouteKey)
 		if err := h.Origin.Check(&httpapi.Request{OriginVerify: header(r, "x-origin-verify")}); err != nil {
 			return err
 		}
-		out, err = h.route(r, event)
+		out, err = h.route(ctx, r, event)
 		return err
 	}, func(event *telemetry.Event, code sale.Code) {
 		event.CountBy("pages", "result", telemetry.Outcome(code))
@@ -63,18 +64,18 @@ func (h *Handler) Handle(ctx context.Context, r request) (out response, _ error)
 	return out, nil
 }
 
-func (h *Handler) route(r request, event *telemetry.Event) (response, error) {
+func (h *Handler) route(ctx context.Context, r request, event *telemetry.Event) (response, error) {
 	switch r.RouteKey {
 	case "GET /s/{saleId}":
 		id, status := shownID(r.PathParameters["saleId"])
 		event.Text("saleId", id)
-		return h.html(r, id, "", status)
+		return h.html(r, data{SaleID: id, goods: h.goodsOf(ctx, id, h.oneSale)}, status)
 	case "GET /g/{groupId}":
 		id, status := shownID(r.PathParameters["groupId"])
 		event.Text("groupId", id)
-		return h.html(r, "", id, status)
+		return h.html(r, data{GroupID: id, goods: h.goodsOf(ctx, id, h.book.Sales)}, status)
 	case "GET /signin":
-		return h.html(r, "", "", http.StatusOK)
+		return h.html(r, data{}, http.StatusOK)
 	case "GET /assets/{name}":
 		return h.page.Asset(r.PathParameters["name"], r.Headers["accept-encoding"]), nil
 	}
@@ -90,12 +91,16 @@ func shownID(id string) (shown string, status int) {
 	return id, http.StatusOK
 }
 
-// html returns the page of a sale or of a group, "" for none.
-func (h *Handler) html(r request, saleID, groupID string, status int) (response, error) {
-	return h.page.HTML(struct {
-		webpage.SignIn
-		SaleID, GroupID string
-	}{h.signIn, saleID, groupID}, status, r.Headers["accept-encoding"])
+// data are those of page.html.
+type data struct {
+	webpage.SignIn
+	SaleID, GroupID string // one of them, or none
+	goods
+}
+
+func (h *Handler) html(r request, d data, status int) (response, error) {
+	d.SignIn = h.signIn
+	return h.page.HTML(d, status, r.Headers["accept-encoding"])
 }
 
 // header returns a header; API Gateway writes names in lower case.

@@ -56,7 +56,7 @@ func TestEveryAnswerForbidsWhatThePageDoesNotNeed(t *testing.T) {
 func TestAPageThatCannotBeMadeIsAnInternalError(t *testing.T) {
 	source := fstest.MapFS{"page.html": {Data: []byte("{{.Nothing}}")}}
 	f := newFunction(t)
-	h, err := New(source, webpage.SignIn{}, Look{}, f.handler.log)
+	h, err := New(source, webpage.SignIn{}, Look{}, shelf{}, f.handler.log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,11 +72,8 @@ func TestAPageThatCannotBeMadeIsAnInternalError(t *testing.T) {
 }
 
 func TestTheRealPageIsSmallAndWhole(t *testing.T) {
-	type data struct {
-		webpage.SignIn
-		SaleID, GroupID string
-	}
-	webpagetest.Examine(t, assets.Files, data{SaleID: "moutai"}, 18<<10, "draw.js")
+	shown := goods{Name: "Feitian Moutai", About: strings.Repeat("53 % vol. ", 20), Image: "/moutai.jpg", HasPrice: true}
+	webpagetest.Examine(t, assets.Files, data{SaleID: "moutai", goods: shown}, 18<<10, "draw.js")
 	_, page := newFunction(t).get(t, salePage(t, "moutai", "gzip"))
 	for _, want := range []string{`data-sale="moutai"`, `data-authorize="https://issuer.example/oauth2/authorize"`, `data-token="https://issuer.example/oauth2/token"`, `data-client="client-1"`, `data-scope="openid"`} {
 		if !strings.Contains(page, want) {

@@ -13,12 +13,12 @@ import (
 // shown are the ids of the sales that a group shows.
 func (w *World) shown(group string) (ids []string) {
 	w.T.Helper()
-	members, err := w.Environment().Group(w.Ctx, group)
+	sales, err := w.Environment().Sales(w.Ctx, group)
 	if err != nil {
 		w.T.Fatalf("group: %v", err)
 	}
-	for _, m := range members {
-		ids = append(ids, m.Sale.ID)
+	for _, s := range sales {
+		ids = append(ids, s.ID)
 	}
 	return ids
 }

@@ -20,7 +20,7 @@ func TestTheSaleOpensByTheShopsClock(t *testing.T) {
 			shop.signIn(t, tab, newID("user"))
 			tab.Open(shop.page(shop.create(t, sale{opens: 10 * time.Minute})))
 			waitState(tab, "notOpen")
-			if shown := tab.Text("#countdown"); shown < "00:09:00" || shown > "00:10:00" {
+			if shown := tab.Text("#countdown"); shown != "10:00" && (shown < "09:00" || shown > "09:59") {
 				t.Errorf("the countdown says %s, want just below ten minutes", shown)
 			}
 			tab.Click(button) // does nothing

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -241,6 +243,51 @@ func TestEveryStateOfADrawHasItsLine(t *testing.T) {
 	}
 }
 
+// Who is not called learns of their place, and when the next call is; who has a receipt takes it along.
+func TestWhoIsNotCalledLearnsOfTheirPlaceAndTheNextCall(t *testing.T) {
+	t.Parallel()
+	user := newID("user")
+	tab := shop.tab(t, user)
+	tab.Before("Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => void (window.taken = text) } })")
+	l := newLot(tab, user, true)
+	share := float64(l.rank[0]) + float64(l.rank[1])/256 // of 256
+	round := (time.Now().Add(-90*time.Minute).Unix()-1692803367)/3 + 1
+	thrown := fmt.Sprintf(`,"roll":"%s","entrants":500,"round":%d,"seed":"%s","signature":"%s"`, l.roll, round, l.seed, l.signature)
+	call := fmt.Sprintf(`{"call":1,"from":%q,"until":%q,"lo":"%032d","hi":"%032x","stock":50}`, instant(time.Now().Add(-time.Hour)), instant(time.Now().Add(3*time.Hour)), 0, 1)
+	for _, want := range []struct {
+		state, phase    string
+		opens           time.Duration
+		calls           string
+		place, calendar string
+	}{
+		{"diced", "NOT_OPEN", time.Hour, "", fmt.Sprintf("You are about number %d of 500; 9 can buy in the first call.", int(share/256*500)+1), "Add the first call to your calendar"},
+		{"notDrawn", "OPEN", -time.Hour, `,"calls":[` + call + `]`, fmt.Sprintf("You are about number %d of 500; 50 have been called.", 50+int(share/256*450)+1), "Add the next call to your calendar"},
+	} {
+		l.shows(want.phase, want.opens, thrown+want.calls)
+		l.open(tab)
+		waitState(tab, want.state)
+		examine(t, tab, want.state, tab.Text(line))
+		if detail := tab.Text("#detail"); !strings.Contains(detail, want.place) {
+			t.Errorf("the page says %q, want %q", detail, want.place)
+		}
+		entry, err := url.PathUnescape(strings.TrimPrefix(browser.Eval[string](tab, "calendar.href"), "data:text/calendar;charset=utf-8,"))
+		if lines := strings.Split(entry, "\r\n"); err != nil || tab.Text("#calendar") != want.calendar || lines[0] != "BEGIN:VCALENDAR" || !slices.Contains(lines, "SUMMARY:Call: S") || !slices.Contains(lines, "URL:"+shop.page(l.id)) {
+			t.Errorf("%q has %q (%v)", tab.Text("#calendar"), entry, err)
+		}
+		if shows := tab.Text("#dice") != ""; shows != (want.state == "notDrawn") { // dice from before the end of entering are another beacon's
+			t.Errorf("the page shows the dice: %t", shows)
+		}
+	}
+	if at := browser.Eval[string](tab, "dice.href"); at != fmt.Sprintf("https://api.drand.sh/v2/beacons/quicknet/rounds/%d", round) {
+		t.Errorf("the dice are at %s", at)
+	}
+	tab.Click("#copy")
+	tab.WaitText("Copied ✓")
+	if taken := browser.Eval[string](tab, "taken"); !strings.Contains(taken, l.leaf.String()) || !strings.Contains(taken, l.nonce.String()) || !strings.Contains(taken, user) {
+		t.Errorf("the receipt is copied as %s", taken)
+	}
+}
+
 // A call is made longer while its page is open.
 func TestACallsEndIsReadAgainBeforeItIsAnnounced(t *testing.T) {
 	t.Parallel()
@@ -261,7 +308,7 @@ func TestACallsEndIsReadAgainBeforeItIsAnnounced(t *testing.T) {
 	}
 	tab.Wait("main.dataset.state !== 'called' || countdown.innerText")
 	waitFor(t, tab, "called")
-	if left := tab.Text("#countdown"); left < "00:58:00" {
+	if left := tab.Text("#countdown"); left < "58:00" {
 		t.Errorf("%s is left of the call, want almost an hour", left)
 	}
 	wantNever(t, tab, "turnOver")

@@ -36,7 +36,7 @@ func TestABuyerWhoMustPayIsAskedToStay(t *testing.T) {
 		return browser.Answer{Status: 200, Body: `{"claimId":"C","state":"PENDING"}`}
 	})
 	order(tab, saleID)
-	examine(t, tab, "reserved", "Your order is placed. One unit is reserved for you.")
+	examine(t, tab, "reserved", "You got one. It is reserved for you.")
 	tab.WaitText("Stay on this page: your order id follows in a moment, with the time by which you must pay.")
 }
 
@@ -52,7 +52,7 @@ func TestAnUnpaidOrderIsNeverCalledConfirmed(t *testing.T) {
 	shop.buy(t, saleID, user)
 	shop.sold(t, saleID, 1)
 	tab.Click(button)
-	examine(t, tab, "unpaid", "Reserved. Not paid yet.")
+	examine(t, tab, "unpaid", "You got one. Pay to keep it.")
 	wantNever(t, tab, "accepted", "confirmed", "paid")
 	wantKeys(t, tab, "")
 }
@@ -75,7 +75,7 @@ func TestABuyerCancelsByKeyboard(t *testing.T) {
 	tab.Press(browser.Enter) // two presses do not cancel
 	tab.Wait("sure.hidden")
 	tab.Press(browser.Enter)
-	examine(t, tab, "unpaid", "Reserved. Not paid yet.")
+	examine(t, tab, "unpaid", "You got one. Pay to keep it.")
 	tab.Press(browser.Tabulator)
 	tab.Press(browser.Enter)
 	examine(t, tab, "cancelled", "Your order was cancelled.")
@@ -119,8 +119,8 @@ func TestACancellationIsAnsweredOtherwise(t *testing.T) {
 		says    string // besides
 		sent    int
 	}{
-		"paid":          {[]browser.Answer{ended("order-paid", "PAID")}, "paid", "Paid. One unit is yours.", 1},
-		"expired":       {[]browser.Answer{ended("order-expired", "EXPIRED")}, "expired", "Not paid in time. The unit is no longer kept for you.", 1},
+		"paid":          {[]browser.Answer{ended("order-paid", "PAID")}, "paid", "Paid. It’s yours!", 1},
+		"expired":       {[]browser.Answer{ended("order-expired", "EXPIRED")}, "expired", "Not paid in time. It is no longer kept for you.", 1},
 		"lost once":     {[]browser.Answer{{Lost: true}}, "cancelled", "was cancelled", 2},
 		"pending once":  {[]browser.Answer{browser.Problem(409, "order-pending", "1")}, "cancelled", "was cancelled", 2},
 		"not to be had": {[]browser.Answer{browser.Problem(409, "not-cancellable", "")}, "unpaid", "did not confirm the cancellation", 1},
@@ -164,6 +164,27 @@ func held(tab *browser.Tab, payBy time.Time, address string) {
 		return browser.Answer{Status: 200, Body: fmt.Sprintf(`{"claimId":"C","state":"CONFIRMED","orderId":"1","payBy":%q,"paymentUrl":%q}`,
 			payBy.UTC().Format(time.RFC3339), address)}
 	})
+}
+
+// The clock of a hold says what it counts, has no hours that it does not need, and is another one in
+// its last minute.
+func TestAHoldHasAClockThatPeopleUnderstand(t *testing.T) {
+	t.Parallel()
+	tab, saleID := shop.tab(t, newID("user")), shop.createUnpaid(t)
+	for left, want := range map[time.Duration]string{
+		90 * time.Minute: "Time left to pay 01:29:", 15 * time.Minute: "Time left to pay 14:5", 50 * time.Second: "last The last minute 00:4",
+	} {
+		held(tab, time.Now().Add(left-time.Second), "/pay/1")
+		tab.Open(shop.page(saleID))
+		tab.WaitText("Pay by ")
+		if got := strings.TrimSpace(browser.Eval[string](tab, "countdown.className + ' ' + clock.innerText + ' ' + countdown.innerText")); !strings.HasPrefix(got, want) {
+			t.Errorf("%v are left, and the page says %q, want %q", left, got, want)
+		}
+		if got := tab.Text("#order"); got != saleID+"\nCN¥899.00\nOrder id 1" {
+			t.Errorf("the page says of the order %q", got)
+		}
+		tab.Axe()
+	}
 }
 
 // The page leads to no address that might be a script, or on which others can look in.

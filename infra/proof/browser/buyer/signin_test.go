@@ -31,7 +31,11 @@ func TestABuyerSignsInAndOrdersWithTheKeyboard(t *testing.T) {
 	}
 	focus(button)
 	tab.Press(browser.Enter)
-	tab.Wait("location.pathname === '/_local/authorize' && document.querySelector('input')")
+	tab.Wait("location.pathname === '/_local/authorize' && document.querySelector('input') && goods.innerText === '" + saleID + "'")
+	tab.Axe()
+	if back := browser.Eval[string](tab, "document.querySelector('main a').href"); back != shop.page(saleID) {
+		t.Errorf("the way back is %s", back)
+	}
 	query, err := url.ParseQuery(browser.Eval[string](tab, "location.search.slice(1)"))
 	if err != nil || query.Get("response_type") != "code" || query.Get("code_challenge_method") != "S256" || len(query.Get("code_challenge")) != 43 ||
 		!strings.HasSuffix(query.Get("state"), ".s."+saleID) || len(query.Get("state")) != 43+len(".s."+saleID) || len(query.Get("nonce")) != 43 || query.Get("redirect_uri") != shop.Stack.API+"/signin" || !strings.Contains(" "+query.Get("scope")+" ", " openid ") {
@@ -53,7 +57,7 @@ func TestABuyerSignsInAndOrdersWithTheKeyboard(t *testing.T) {
 	if on := browser.Eval[string](tab, "document.activeElement.id"); on != "line" {
 		t.Errorf("the focus is on %q, want the line", on)
 	}
-	if got, want := tab.Text("#order"), "Order id "+shop.claim(t, saleID, user).OrderID; got != want || tab.Text(button) != "" {
+	if got, want := tab.Text("#order"), saleID+"\nOrder id "+shop.claim(t, saleID, user).OrderID; got != want || tab.Text(button) != "" {
 		t.Errorf("the page says %q and has the button %q, want %q and none", got, tab.Text(button), want)
 	}
 	tab.Wait("history.length < 5") // the callback, with its code, is replaced
@@ -61,6 +65,53 @@ func TestABuyerSignsInAndOrdersWithTheKeyboard(t *testing.T) {
 	tab.Press(browser.Enter)
 	waitState(tab, "open")
 	tab.WaitText("Sign in now")
+}
+
+// A buyer who has signed in long before the opening is signed in at the opening, and so is one whose
+// device has slept.
+func TestASignInIsRenewedBeforeItEnds(t *testing.T) {
+	t.Parallel()
+	saleID, user := shop.create(t, sale{opens: 10 * time.Hour, closes: 20 * time.Hour}), newID("user")
+	tab := chromium.Tab(t)
+	tab.Clock(0)
+	noteStates(tab)
+	tab.Open(shop.page(saleID))
+	waitState(tab, "notOpen")
+	tab.Click(button)
+	tab.Wait("document.querySelector('input')")
+	tab.Type("input", user)
+	tab.Press(browser.Enter)
+	waitState(tab, "notOpen")
+	tab.WaitText("Sign out")
+	renewals := func() int { return tab.Count("POST", "/_local/oauth2/token") - 1 }
+	for i, pass := range []time.Duration{50 * time.Minute, 5 * time.Minute, 5 * time.Hour} {
+		tab.Advance(pass)
+		for want := i; renewals() != want; time.Sleep(10 * time.Millisecond) {
+			if renewals() > want {
+				t.Fatalf("%d renewals after %v, want %d", renewals(), pass, want)
+			}
+			tab.Advance(time.Second)
+		}
+		tab.Wait("JSON.parse(sessionStorage.token).expires - Date.now() > 500000")
+	}
+	tab.Advance(2 * time.Second)
+	tab.WaitText("Sign out")
+	// The provider has ended it.
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		if r.Path == "/_local/oauth2/token" {
+			return browser.Answer{Status: 400, Body: `{"error":"invalid_grant"}`}
+		}
+		return browser.Answer{}
+	})
+	passTime(t, tab, "notOpen")
+	for tab.Text("#leave") != "" {
+		tab.Advance(10 * time.Minute)
+		time.Sleep(50 * time.Millisecond)
+	}
+	waitState(tab, "signedOut")
+	if n := renewals(); n != 3 {
+		t.Errorf("%d renewals, want no more after a refused one", n)
+	}
 }
 
 func TestAnEndedSignInIsSaid(t *testing.T) {

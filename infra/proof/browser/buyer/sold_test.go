@@ -165,9 +165,14 @@ func TestTheSalesOfAGroupAreOneChoiceAndOneOrder(t *testing.T) {
 	}
 	tab.Open(page)
 	waitState(tab, "open")
-	if got := []string{tab.Text("#name"), tab.Text(button), note("43"), note("44")}; !slices.Equal(got, []string{"Trail Runner", "Choose first", "1 left", "5 left"}) {
+	if got := []string{tab.Text("#name"), tab.Text(button), note("43"), note("44")}; !slices.Equal(got, []string{"Trail Runner", "Select size", "1 left", "5 left"}) {
 		t.Fatalf("the page shows %q", got)
 	}
+	tab.Click(button) // orders nothing: it leads to the choice
+	if at := browser.Eval[string](tab, "document.activeElement.name"); at != "size" {
+		t.Errorf("the button leads to %q", at)
+	}
+	wantKeys(t, tab)
 	choose(tab, "43")
 	examine(t, tab, "open", "The sale is open.")
 	shop.buy(t, sizes["43"], newID("other"))
@@ -209,6 +214,22 @@ func TestTheSalesOfAGroupAreOneChoiceAndOneOrder(t *testing.T) {
 	examine(t, tab, "elsewhere", "You have already ordered another one of these.")
 	tab.Click(button)
 	tab.Wait("location.pathname === '/s/" + sizes["42"] + "'")
+}
+
+// A choice that is over says so in a word, and sizes are in the order in which people look for them.
+func TestATileSaysWhatBecameOfIt(t *testing.T) {
+	t.Parallel()
+	tab := shop.tab(t, newID("user"))
+	tab.Clock(0)
+	scenes(tab, `tiles: { first: { a: { name: "Shoe 10" }, b: { name: "Shoe 9.5", state: "RECALLED" }, c: { name: "Shoe 9", state: "PAUSED" }, d: { name: "Shoe 11", state: "SOLD_OUT" } } },
+		tickets: { first: { a: { name: "Show · Friday" }, b: { name: "Show · Saturday" } } },`)
+	for id, want := range map[string]string{"tiles": "Size, 9 Paused, 9.5 Recalled, 10 7 left, 11 Sold out; Select size", "tickets": "Your choice, Friday 7 left, Saturday 7 left; Select one"} {
+		tab.Open(shop.Stack.API + "/g/" + id)
+		hasRead(tab)
+		if got := browser.Eval[string](tab, `[...sizes.children].map((e) => e.innerText.replaceAll("\n", " ").trim()).join(", ") + "; " + act.innerText`); got != want {
+			t.Errorf("the choice is %q, want %q", got, want)
+		}
+	}
 }
 
 // The order is in the last sale that the shop lists; the sales are open, then paused, then put off.

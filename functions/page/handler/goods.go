@@ -1,0 +1,79 @@
+package handler
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"time"
+
+	"flashsale/shared/sale"
+)
+
+// Book is what the page reads of the ledger.
+type Book interface {
+	Sale(ctx context.Context, saleID string) (sale.Sale, error)
+	Sales(ctx context.Context, group string) ([]sale.Sale, error)
+}
+
+// goods is what a link to the page shows of what is sold. A group has the name that its sales
+// share, and the rest of the first one.
+type goods struct {
+	Name, About string
+	Image       string // "" unless the page's policy allows it
+	HasPrice    bool
+}
+
+const (
+	// patience is how long a page waits for its goods, without which it works as well.
+	patience = 500 * time.Millisecond
+	// aboutLength is the most that previews of links show, in characters.
+	aboutLength = 200
+)
+
+func (h *Handler) oneSale(ctx context.Context, saleID string) ([]sale.Sale, error) {
+	s, err := h.book.Sale(ctx, saleID)
+	return []sale.Sale{s}, err
+}
+
+// goodsOf returns what is sold under an id; nothing if it cannot be read.
+func (h *Handler) goodsOf(ctx context.Context, id string, sales func(ctx context.Context, id string) ([]sale.Sale, error)) (g goods) {
+	if id == "" {
+		return g
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	all, err := sales(ctx, id)
+	if err != nil {
+		return g
+	}
+	first := all[0]
+	g = goods{Name: first.Name, About: strings.Join(strings.Fields(first.About), " "), HasPrice: first.Price > 0}
+	for _, s := range all[1:] {
+		g.Name = common(g.Name, s.Name)
+	}
+	if g.Name = strings.TrimSpace(joint.ReplaceAllString(g.Name, "")); len(all) == 1 || g.Name == "" {
+		g.Name = first.Name
+	}
+	if about := []rune(g.About); len(about) > aboutLength {
+		g.About = string(about[:aboutLength-1]) + "…"
+	}
+	if h.imageOrigin != "" && strings.HasPrefix(first.Image, h.imageOrigin+"/") {
+		g.Image = first.Image
+	}
+	return g
+}
+
+// joint is what joins the name that sales share to the rest, as in "Trail Runner · size 42".
+var joint = regexp.MustCompile(`(\s-|\s*[,，·:：–])\s*\S*\s*$`)
+
+// common returns the words with which both names begin.
+func common(a, b string) string {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	if n == len(a) {
+		return a
+	}
+	return a[:strings.LastIndexByte(a[:n], ' ')+1]
+}
