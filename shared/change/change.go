@@ -11,6 +11,7 @@ import (
 
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
+	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
@@ -23,6 +24,7 @@ type Book interface {
 	Edit(context.Context, sale.Edit) (ledger.Edited, error)
 	Describe(context.Context, sale.Description) (ledger.Edited, error)
 	Recall(context.Context, sale.Recall) (ledger.Edited, error)
+	CancelOrder(context.Context, sale.Cancellation) (ledger.OrderCancelled, error)
 }
 
 // Desk applies requests. It is safe for concurrent use.
@@ -48,7 +50,9 @@ type Answer struct {
 	*withdrawn
 	*edited
 	*described
-	// ChangeID names the change in the sale's trail; "" if its caller does not ask.
+	*cancelled
+	// ChangeID names the change in the sale's trail, or the order's cancellation; "" if its caller does
+	// not ask.
 	ChangeID string `json:"changeId,omitempty"`
 	// Seen is what the author has seen with the change, for the next one; "" if the request did not say
 	// what they had seen before, and was no creation.
@@ -82,6 +86,15 @@ type described struct {
 	Image string `json:"image,omitempty"`
 	About string `json:"about,omitempty"`
 	Link  string `json:"link,omitempty"`
+}
+
+// cancelled is what the cancellation of an order returns in addition.
+type cancelled struct {
+	OrderID     string    `json:"orderId"`
+	CancelledAt string    `json:"cancelledAt"`
+	Unit        sale.Unit `json:"unit"`
+	// Payment goes back; "" if the order was not paid.
+	Payment string `json:"payment,omitempty"`
 }
 
 // Apply applies a request. It fails with the error of the ledger, or with
@@ -127,6 +140,9 @@ func (d *Desk) apply(ctx context.Context, r Request) (Answer, sale.Seen, error) 
 		return out, seen, err
 	case "describe":
 		return d.describe(ctx, r)
+	case "cancel":
+		out, err := d.cancel(ctx, r)
+		return out, sale.Seen{}, err
 	case "recall":
 		one := sale.Recall{SaleID: r.SaleID, ChangeID: r.ChangeID, Author: r.author()}
 		if err := one.Check(); err != nil {
@@ -177,6 +193,20 @@ func (d *Desk) describe(ctx context.Context, r Request) (Answer, sale.Seen, erro
 		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: after.Applied,
 		described: &described{Name: s.Name, Image: s.Image, About: s.About, Link: s.Link},
 	}, after.Seen, err
+}
+
+func (d *Desk) cancel(ctx context.Context, r Request) (Answer, error) {
+	c, err := r.cancellation()
+	if err != nil {
+		return Answer{}, err
+	}
+	done, err := d.Book.CancelOrder(ctx, c)
+	s := done.Sale
+	return Answer{
+		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: done.Applied, cancelled: &cancelled{
+			OrderID: orderid.String(done.OrderID), CancelledAt: httpapi.Time(done.At), Unit: done.Unit, Payment: done.Claim.Payment,
+		},
+	}, err
 }
 
 func seeded(s ledger.Seeding, err error) (Answer, sale.Seen, error) {

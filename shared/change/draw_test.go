@@ -43,6 +43,11 @@ func (s *stored) Recall(_ context.Context, r sale.Recall) (ledger.Edited, error)
 	return ledger.Edited{}, nil
 }
 
+func (s *stored) CancelOrder(_ context.Context, c sale.Cancellation) (ledger.OrderCancelled, error) {
+	s.asked = c
+	return ledger.OrderCancelled{}, nil
+}
+
 func (s *stored) Edit(_ context.Context, e sale.Edit) (ledger.Edited, error) {
 	s.asked = e
 	if !e.Reschedules() {

@@ -14,10 +14,12 @@ var fields = map[string][]string{
 	"extend":     {"until", "at", "actor", "note", "changeId", "seen"},
 	"describe":   {"name", "image", "about", "link", "actor", "note", "changeId", "seen"},
 	"recall":     {"actor", "note", "changeId"},
+	"cancel":     {"orderId", "saw", "unit", "actor", "note", "changeId"},
 }
 
 // operated lists the fields of each action on the operators' API besides action, id and note. A
-// pause and a recall always get through: they take no seen. The others need it.
+// pause and a recall always get through, and the cancellation of an order says what was seen of that: they
+// take no seen. The others need it.
 var operated = map[string][]string{
 	"add":        {"stock", "seen"},
 	"withdraw":   {"stock", "seen"},
@@ -27,4 +29,5 @@ var operated = map[string][]string{
 	"extend":     {"until", "seen"},
 	"describe":   {"name", "image", "about", "link", "seen"},
 	"recall":     {},
+	"cancel":     {"orderId", "saw", "unit"},
 }

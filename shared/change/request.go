@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"flashsale/shared/jsonread"
+	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
@@ -39,6 +40,9 @@ type Request struct {
 	About           *string `json:"about"`
 	Link            *string `json:"link"`
 	SeedID          string  `json:"seedId"`
+	OrderID         string  `json:"orderId"`
+	Saw             string  `json:"saw"`
+	Unit            string  `json:"unit"`
 	At              *string `json:"at"`
 	// ID names a change on the operators' API: an addition's or a withdrawal's seed id, or
 	// any other's change id.
@@ -248,6 +252,17 @@ func (r *Request) edit(now time.Time) (sale.Edit, error) {
 		e.Paused = &paused
 	}
 	return e, e.Check(now)
+}
+
+func (r *Request) cancellation() (sale.Cancellation, error) {
+	id, err := orderid.Parse(r.OrderID)
+	if err != nil {
+		return sale.Cancellation{}, invalid("orderId must be the number of an order, as text")
+	}
+	c := sale.Cancellation{
+		SaleID: r.SaleID, OrderID: id, ChangeID: r.ChangeID, Author: r.author(), Saw: sale.ClaimState(r.Saw), Unit: sale.Unit(r.Unit),
+	}
+	return c, c.Check()
 }
 
 func (r *Request) window() (opensAt, closesAt time.Time, err error) {

@@ -45,6 +45,9 @@ func TestARequestIsReadStrictly(t *testing.T) {
 		{"a description", `{"action":"describe","saleId":"moutai","about":"a\nb","link":""}`, true},
 		{"a description that is null", `{"action":"describe","saleId":"moutai","about":null}`, false},
 		{"a recall with a note", `{"action":"recall","saleId":"moutai","note":"the soles come off"}`, true},
+		{"an order's cancellation", `{"action":"cancel","saleId":"moutai","orderId":"5","saw":"PAID","unit":"kept","note":"moved away"}`, true},
+		{"an order's cancellation whose number is a number", `{"action":"cancel","saleId":"moutai","orderId":5,"saw":"PAID","unit":"kept"}`, false},
+		{"the order of a recall", `{"action":"recall","saleId":"moutai","orderId":"5"}`, false},
 		{"a recall at an instant", `{"action":"recall","saleId":"moutai","at":"2026-01-01T00:00:00Z"}`, false},
 		{"who asks, why, and the change's id", `{"action":"pause","saleId":"moutai","actor":"kim","note":"the price is wrong","changeId":"c-1"}`, true},
 		{"who asks for a creation", `{` + create + `,"actor":"kim"}`, false},
@@ -157,6 +160,9 @@ func TestAnOperatorsRequestAsksTheLedgerForItsChange(t *testing.T) {
 			SaleID: "moutai", ChangeID: "c", PayUntil: time.Date(2026, 11, 11, 16, 0, 0, 0, time.UTC), Author: why, Seen: saw,
 		},
 		`"action":"recall"`: sale.Recall{SaleID: "moutai", ChangeID: "c", Author: why},
+		`"action":"cancel","orderId":"523415642750058497","saw":"PAID","unit":"kept"`: sale.Cancellation{
+			SaleID: "moutai", OrderID: 523415642750058497, ChangeID: "c", Author: why, Saw: sale.Paid, Unit: sale.UnitKept,
+		},
 	} {
 		r, err := DecodeOperated([]byte(`{"id":"c","note":"why",`+asks+`}`), "moutai")
 		if err != nil {

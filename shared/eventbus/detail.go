@@ -32,6 +32,7 @@ func Detail(e sale.Event) []byte {
 	o.TextIf("state", string(e.State))
 	o.TextIf("payment", e.Payment)
 	o.TextIf("releasedBy", string(e.ReleasedBy))
+	o.TextIf("unit", string(e.Unit))
 	o.TextIf("reason", string(e.Reason))
 	if e.Currency != "" {
 		o.Int("amount", e.Amount)

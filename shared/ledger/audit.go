@@ -73,8 +73,13 @@ type Audit struct {
 	Recalled      bool  `json:"recalled,omitempty"`
 	RecallRefunds int64 `json:"recallRefunds,omitempty"`
 
-	// Released counts the released claims read so far, and ReleasedBefore is the shards'
-	// count before the claims were read.
+	// Cancelled counts the claims that the office cancelled after they were paid, and CancelRefunds their
+	// refunds.
+	Cancelled     int64 `json:"cancelled,omitempty"`
+	CancelRefunds int64 `json:"cancelRefunds,omitempty"`
+
+	// Released counts the claims read so far whose unit is not theirs nor kept, and ReleasedBefore is the
+	// shards' count before the claims were read.
 	Released       int64 `json:"released,omitempty"`
 	ReleasedBefore int64 `json:"releasedBefore,omitempty"`
 
@@ -268,6 +273,10 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []table.Shard) *Receipt {
 		a.suspect("recalled", "the recall is complete, but %d orders are neither paid nor released, and %d payments of %d go back (P35)",
 			a.Pending+a.Unpaid, a.RecallRefunds, a.Paid)
 	}
+	if a.Cancelled != a.CancelRefunds { // unless one came between the reads: that raises the version
+		a.suspect(fmt.Sprintf("cancelled, version %d", s.Version), "%d orders were cancelled after they were paid, and %d of their payments go back (P37)",
+			a.Cancelled, a.CancelRefunds)
+	}
 	edited := s.Version == a.Version && now.Sub(a.Since) >= editTime
 	for k, one := range shards {
 		r.Stock += one.Stock
@@ -308,7 +317,7 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []table.Shard) *Receipt {
 // that are compared. A refund that cannot be read is a finding. A sale without any of what
 // may cause one costs no read.
 func (l *Ledger) auditRefunds(ctx context.Context, s sale.Sale, a *Audit) error {
-	if s.PayWithin == 0 && s.Price == 0 && a.Paid == 0 {
+	if s.PayWithin == 0 && s.Price == 0 && a.Paid+a.Cancelled == 0 {
 		return nil
 	}
 	for !a.RefundsRead {
@@ -320,11 +329,14 @@ func (l *Ledger) auditRefunds(ctx context.Context, s sale.Sale, a *Audit) error 
 			a.note("%v (P19)", why)
 		}
 		for _, r := range page.refunds {
-			if r.Reason == sale.RefundRecalled { // the payment is also its order's
+			switch r.Reason {
+			case sale.RefundRecalled: // the payment is also its order's
 				a.RecallRefunds++
-				continue
+			case sale.RefundCancelled:
+				a.CancelRefunds++
+			default:
+				a.addPayment(r.Payment)
 			}
-			a.addPayment(r.Payment)
 		}
 		a.RefundsDue += page.due
 		a.RefundsAfter, a.RefundsRead = page.last, page.last == ""
@@ -477,8 +489,14 @@ func (l *Ledger) countClaims(s sale.Sale, a *Audit, bucket int, claims []sale.Cl
 			a.Unpaid++
 		case sale.Paid:
 			a.Paid++
+		}
+		if !c.PaidAt.IsZero() {
 			a.addPayment(c.Payment)
-		case sale.Expired, sale.Cancelled:
+		}
+		if !c.CancelledAt.IsZero() {
+			a.Cancelled++
+		}
+		if c.Ended() && c.Unit != sale.UnitKept {
 			a.Released++
 		}
 		if c.State() != sale.Pending {
@@ -615,7 +633,7 @@ type Receipt struct {
 	Pending   int64     `json:"pending"`
 	Confirmed int64     `json:"confirmed"`
 	// Paid and Released count claims among the confirmed; Released is what the shards
-	// say at the end of the pass.
+	// say at the end of the pass. A cancelled order is not Paid, and Released unless its unit is kept.
 	Paid     int64 `json:"paid,omitempty"`
 	Released int64 `json:"released,omitempty"`
 	// Unpaid counts those that are neither; 0 in a sale that asks for no payment, unless it

@@ -215,8 +215,13 @@ func eventsOfClaim(c sale.Claim) []sale.Event {
 	}
 	if c.Released() {
 		released := of(sale.EventReleased, c.State(), c.ReleasedAt)
-		released.ReleasedBy = c.ReleasedBy
+		released.ReleasedBy, released.Unit = c.ReleasedBy, c.Unit
 		events = append(events, released)
+	}
+	if !c.CancelledAt.IsZero() {
+		cancelled := of(sale.EventCancelled, c.State(), c.CancelledAt)
+		cancelled.Payment, cancelled.Amount, cancelled.Currency, cancelled.Unit = c.Payment, c.Amount, c.Currency, c.Unit
+		events = append(events, cancelled)
 	}
 	return events
 }

@@ -42,7 +42,8 @@ type Settlement struct {
 //
 // Of a recalled sale no order stays paid for: from 2 seconds after the recall was answered, a report gets the
 // refund due for that, also one whose first report was answered before. Until then an environment may
-// not know of the recall, and the release function records the refund.
+// not know of the recall, and the release function records the refund. So does a repeated report of the
+// payment of a paid order that the office has cancelled.
 //
 // It fails with sale.Busy when the outcome is unknown or the order item may be late, and
 // then the provider must report the payment again; with sale.Internal.
@@ -52,11 +53,26 @@ func (l *Ledger) Pay(ctx context.Context, p sale.Payment) (Settlement, error) {
 		return done, err
 	}
 	s, err := l.Sale(ctx, done.SaleID)
-	if err != nil || !s.IsRecalled() {
-		return done, internalIfMissing(err)
+	switch {
+	case err != nil:
+		err = internalIfMissing(err)
+	case s.IsRecalled():
+		done.Refund, err = l.refundPaidOrder(ctx, s, done.paid, p.ID())
+	case s.Cancelled > 0 && !done.New:
+		done.Refund, err = l.refundOfPaid(ctx, s.ID, p.ID())
 	}
-	done.Refund, err = l.refundPaidOrder(ctx, s, done.paid, p.ID())
 	return done, err
+}
+
+// refundOfPaid returns the refund of a payment that has paid an order, nil unless the office has cancelled
+// that.
+func (l *Ledger) refundOfPaid(ctx context.Context, saleID, payment string) (*sale.Refund, error) {
+	it, err := l.table.Get(ctx, table.RefundKey(saleID, payment))
+	if err != nil || it == nil {
+		return nil, err
+	}
+	refund, err := table.ReadRefund(it)
+	return &refund, sale.AsInternal(err)
 }
 
 // refundPaidOrder returns the refund of the payment that has paid an order of a recalled sale, and records it
@@ -110,7 +126,7 @@ func (l *Ledger) settle(ctx context.Context, p sale.Payment) (Settlement, error)
 	return l.payClaim(ctx, p, of)
 }
 
-// refundReason says why a payment goes back although its sale was not recalled: "" if it may be
+// refundReason says why a payment goes back that has not paid its order: "" if it may be
 // its order's. of is nil if there is no such order; held is the order's claim, zero as long as it
 // is not known to be final.
 func refundReason(p sale.Payment, of *ordered, held sale.Claim) sale.RefundReason {
@@ -119,7 +135,7 @@ func refundReason(p sale.Payment, of *ordered, held sale.Claim) sale.RefundReaso
 		return sale.RefundUnknownOrder
 	case of.sale.Price != 0 && (p.Amount != of.sale.Price || p.Currency != of.sale.Currency):
 		return sale.RefundAmount
-	case held.State() == sale.Paid:
+	case !held.PaidAt.IsZero():
 		return sale.RefundOtherPayment
 	case held.Released():
 		return sale.RefundReleased

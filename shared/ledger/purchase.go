@@ -104,7 +104,7 @@ func (l *Ledger) answerFromMemory(ctx context.Context, r Request, one remembered
 // answerRepeat answers a request whose user already holds a claim.
 func (r *Request) answerRepeat(held sale.Claim, tries int) (PurchaseResult, error) {
 	result := PurchaseResult{Claim: held, Tries: tries}
-	if r.Key != "" && r.Key == held.RequestKey && !held.Released() {
+	if r.Key != "" && r.Key == held.RequestKey && !held.Ended() {
 		return result, nil
 	}
 	return result, &sale.Error{Code: sale.AlreadyOrdered, Detail: "the user has already ordered in this sale", Claim: &held}

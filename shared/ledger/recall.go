@@ -127,7 +127,7 @@ func (l *Ledger) releaseRecalled(ctx context.Context, listing Listing) (done Rel
 // be hidden, and after a release its shard, as far as clocks agree.
 const PauseSettles = ClockSkew + SettleTime
 
-// paid is what the refund of a recalled sale's payment needs to know of its claim.
+// paid is what the refund of a payment that has paid its order needs to know of the claim.
 type paid struct {
 	user    string
 	orderID uint64
@@ -136,6 +136,8 @@ type paid struct {
 	amount   int64
 	currency string
 }
+
+func paidOf(c sale.Claim) paid { return paid{c.User, c.OrderID, c.Payment, c.Amount, c.Currency} }
 
 // gatherRecalled gathers what the pass must do about a claim of a recalled sale.
 func (p *releasing) gatherRecalled(c sale.Claim, next *ReleasePass) {
@@ -147,7 +149,7 @@ func (p *releasing) gatherRecalled(c sale.Claim, next *ReleasePass) {
 		p.due[c.Shard].add(unpaid{c.User, c.OrderID})
 		p.count++
 	case c.State() == sale.Paid && !slices.Contains(c.Refunds, c.Payment):
-		p.paid = append(p.paid, paid{c.User, c.OrderID, c.Payment, c.Amount, c.Currency})
+		p.paid = append(p.paid, paidOf(c))
 	case c.Released() && p.now().Sub(c.ReleasedAt).Abs() < PauseSettles:
 		next.Again = true // whoever released it may have died, and its shard may not show the unit yet
 		return
@@ -197,7 +199,7 @@ func (p *releasing) refundRecalled(ctx context.Context, claims []paid) (int, err
 	for len(claims) > 0 {
 		var actions []types.TransactWriteItem
 		for _, c := range claims {
-			refund, err := p.refundOf(c, guards[table.IdentityOf(table.PaymentKey(c.payment))], now)
+			refund, err := refundOf(p.sale, c, guards[table.IdentityOf(table.PaymentKey(c.payment))], sale.RefundRecalled, now)
 			if err != nil {
 				return 0, sale.AsInternal(err)
 			}
@@ -234,12 +236,12 @@ func (p *releasing) refundRecalled(ctx context.Context, claims []paid) (int, err
 // noCurrency is ISO 4217's code for no currency.
 const noCurrency = "XXX"
 
-// refundOf returns the refund of a payment, of the amount that its guard says. A release that
+// refundOf returns the refund of a payment that has paid its order, of the amount that its guard says. A release that
 // put no guards checked the price, if the sale has one; or else the amount is not known here.
-func (p *releasing) refundOf(c paid, guard table.Item, at time.Time) (sale.Refund, error) {
+func refundOf(s sale.Sale, c paid, guard table.Item, reason sale.RefundReason, at time.Time) (sale.Refund, error) {
 	refund := sale.Refund{
-		SaleID: p.sale.ID, Payment: c.payment, OrderID: c.orderID, User: c.user, Reason: sale.RefundRecalled, Labels: p.sale.Labels,
-		Amount: p.sale.Price, Currency: cmp.Or(p.sale.Currency, noCurrency), At: at,
+		SaleID: s.ID, Payment: c.payment, OrderID: c.orderID, User: c.user, Reason: reason, Labels: s.Labels,
+		Amount: s.Price, Currency: cmp.Or(s.Currency, noCurrency), At: at,
 	}
 	if guard == nil {
 		// The claim of a payment may be seen before its guard.

@@ -12,6 +12,8 @@ const (
 	EventPaid EventType = "OrderPaid"
 	// EventReleased: the order was not paid in time, or cancelled; its unit goes back on sale.
 	EventReleased EventType = "OrderReleased"
+	// EventCancelled: the office has cancelled an order that was paid; it must not be delivered.
+	EventCancelled EventType = "OrderCancelled"
 	// EventRefundDue: a payment must go back to the buyer.
 	EventRefundDue EventType = "RefundDue"
 	// EventSoldOut: every shard of a sale was empty. Units may come back.
@@ -42,12 +44,14 @@ type Event struct {
 	ClaimID string
 	User    string
 	State   ClaimState
-	// Payment, provider#reference, is of OrderPaid and RefundDue.
+	// Payment, provider#reference, is of OrderPaid, OrderCancelled and RefundDue.
 	Payment string
-	// ReleasedBy is of OrderReleased.
+	// ReleasedBy is of OrderReleased. Unit is of that and of OrderCancelled, if the office has
+	// cancelled the order.
 	ReleasedBy ReleasedBy
-	// Reason is of RefundDue. Amount, in minor units, and Currency are of RefundDue and
-	// OrderPaid; "" if the item does not have them.
+	Unit       Unit
+	// Reason is of RefundDue. Amount, in minor units, and Currency are of RefundDue, OrderPaid and
+	// OrderCancelled; "" if the item does not have them.
 	Reason   RefundReason
 	Amount   int64
 	Currency string

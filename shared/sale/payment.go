@@ -71,7 +71,7 @@ func (p *Payment) Check() error {
 }
 
 // Refund is a payment that must go back to the buyer: one that is not its order's, or one
-// of an order of a recalled sale.
+// of a cancelled order or of an order of a recalled sale.
 type Refund struct {
 	// SaleID is the sale of the payment's order; "" if the order is unknown.
 	SaleID string
@@ -101,6 +101,8 @@ const (
 	RefundAmount RefundReason = "amount"
 	// RefundRecalled: the payment has paid the order, and then the sale was recalled.
 	RefundRecalled RefundReason = "recalled"
+	// RefundCancelled: the payment has paid the order, and then the office cancelled it.
+	RefundCancelled RefundReason = "cancelled"
 	// RefundUnknownOrder: there is no such order in that sale.
 	RefundUnknownOrder RefundReason = "unknown-order"
 )

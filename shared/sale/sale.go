@@ -37,7 +37,9 @@ type Sale struct {
 	Edits int64
 	// Seedings counts the additions and withdrawals that were announced.
 	Seedings int64
-	State    State
+	// Cancelled counts the orders that the office has cancelled.
+	Cancelled int64
+	State     State
 	// PayWithin is how long after its order id a claim may remain unpaid; 0 if the sale
 	// asks for no payment. It never changes.
 	PayWithin time.Duration
@@ -179,14 +181,18 @@ type Claim struct {
 	// OrderID is 0 until the claim is confirmed.
 	OrderID uint64
 	// PaidAt and Payment, provider#reference, are of a paid claim; ReleasedAt and
-	// ReleasedBy of one whose unit its buyer does not get. Both are final, and a claim
-	// has one of them at most. Amount, in minor units, and Currency are what was paid.
+	// ReleasedBy of one that is not paid and whose unit its buyer does not get. Both are final, and a
+	// claim has one of them at most. Amount, in minor units, and Currency are what was paid.
 	PaidAt     time.Time
 	Payment    string
 	Amount     int64
 	Currency   string
 	ReleasedAt time.Time
 	ReleasedBy ReleasedBy
+	// CancelledAt is when the office cancelled an order that is paid: its payment goes back. Unit is
+	// what became of the unit of any order that the office has cancelled, "" of another one's.
+	CancelledAt time.Time
+	Unit        Unit
 	// Refunds are the ids of this order's payments that are to be refunded, or were: the
 	// first ones, if they are very many.
 	Refunds []string
@@ -204,7 +210,7 @@ type ReleasedBy string
 const (
 	ByExpiry   ReleasedBy = "expiry" // not paid in time
 	ByBuyer    ReleasedBy = "buyer"
-	ByOperator ReleasedBy = "operator" // its sale was recalled
+	ByOperator ReleasedBy = "operator" // its sale was recalled, or the office cancelled it
 )
 
 // ClaimState is derived from the claim by State, never stored.
@@ -223,7 +229,7 @@ func (c *Claim) State() ClaimState {
 	switch {
 	case !c.ReleasedAt.IsZero() && c.ReleasedBy == ByExpiry:
 		return Expired
-	case !c.ReleasedAt.IsZero():
+	case c.Ended():
 		return Cancelled
 	case !c.PaidAt.IsZero():
 		return Paid
@@ -233,8 +239,12 @@ func (c *Claim) State() ClaimState {
 	return Pending
 }
 
-// Released reports whether the claim's unit goes to somebody else.
+// Released reports whether the claim was released before it was paid.
 func (c *Claim) Released() bool { return !c.ReleasedAt.IsZero() }
+
+// Ended reports whether the buyer does not get the unit: the claim was released, or cancelled after it
+// was paid.
+func (c *Claim) Ended() bool { return c.Released() || !c.CancelledAt.IsZero() }
 
 // MayBeReleased reports whether the claim may be released after it was read, if its sale
 // asks for payment: it is neither paid nor released.

@@ -22,7 +22,8 @@ const Release = "0.6.0"
 // A recalled, sealed or extended sale is the exception to "never later": an older reader would sell it again
 // once it is resumed, or release orders that have more time, so the recall, the seal or the extension writes
 // minReader into the item of a sale that exists. Its listing and its claims say nothing that an older
-// reader would misread: see OrdersReader.
+// reader would misread: see OrdersReader. So is the claim of a cancelled order, which an older reader
+// would take for a paid one, or count as released.
 const (
 	// Reads is the highest minReader of an item that this release understands.
 	Reads = 6
@@ -36,7 +37,8 @@ const (
 	ReadsDraws = 4
 	// ReadsSealed is the version that a reader of a sealed sale needs.
 	ReadsSealed = 5
-	// ReadsOffice is the version that a reader of a sale with a PayUntil needs.
+	// ReadsOffice is the version that a reader of what the office does about orders needs: of a sale with a
+	// PayUntil, and of the claim of an order that it has cancelled after it was paid, or whose unit it keeps.
 	ReadsOffice = 6
 	// ReadsMessages is the highest version of an order message that it understands, and
 	// WritesMessages the one that it sends.

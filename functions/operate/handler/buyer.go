@@ -134,12 +134,22 @@ func (h *Handler) tellSettled(ctx context.Context, told *story, s sale.Sale, c s
 		add(s.RecalledAt, says("the sale was recalled%s", because(s)))
 	}
 	say := says("your order is %s", number)
+	if !c.PaidAt.IsZero() {
+		add(c.PaidAt, says("paid: %s", c.Payment))
+	}
+	cancelled, err := h.book.Cancelled(ctx, c)
+	if err != nil {
+		return err
+	}
 	switch c.State() {
 	case sale.Paid:
-		add(c.PaidAt, says("paid: %s", c.Payment))
 		say += word(", and it is paid")
 	case sale.Expired, sale.Cancelled:
-		add(c.ReleasedAt, says("released by %s", word(string(c.ReleasedBy))))
+		if cancelled == nil {
+			add(c.ReleasedAt, says("released by %s", word(string(c.ReleasedBy))))
+		} else {
+			add(cancelled.At, says("cancelled by %s%s; its unit: %s", cancelled.Actor, after(cancelled.Note), word(string(cancelled.Unit))))
+		}
 		say = says("your order %s is expired, and its unit is not yours any more", number)
 		if c.State() == sale.Cancelled {
 			say = says("your order %s is cancelled, and its unit is not yours any more", number)
@@ -175,11 +185,14 @@ func (h *Handler) tellSettled(ctx context.Context, told *story, s sale.Sale, c s
 }
 
 // because is what the operator wrote about the sale's recall, after a colon; "" if nothing.
-func because(s sale.Sale) string {
-	if s.RecallNote == "" {
+func because(s sale.Sale) string { return after(s.RecallNote) }
+
+// after is a note after a colon; "" if there is none.
+func after(note string) string {
+	if note == "" {
 		return ""
 	}
-	return ": " + s.RecallNote
+	return ": " + note
 }
 
 // instant is an instant as people read it.

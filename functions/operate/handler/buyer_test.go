@@ -109,6 +109,39 @@ func TestAStoryTellsOfAReleasedUnit(t *testing.T) {
 	}, asksForPayment)
 }
 
+func TestAnOrderIsCancelledOnceAndItsStoryTellsByWhom(t *testing.T) {
+	const order = "406709376884146177"
+	selling(t, func(t *testing.T, f *function) {
+		cancel := func(id, saw, unit string) []byte {
+			return event(t, "operate-pause.json", body(`{"id":"`+id+`","action":"cancel","orderId":"`+order+`","saw":"`+saw+`","unit":"`+unit+`","note":"moved away"}`))
+		}
+		f.Pay("alice", "pi_1", 149900)
+		refused(t, f.Ask(t, t.Context(), cancel("c", "CONFIRMED", "back")), 409, sale.ChangedMeanwhile)
+		want := map[string]any{
+			"saleId": "moutai", "seeded": 100.0, "shards": 5.0, "applied": true, "changeId": "c", "orderId": order,
+			"cancelledAt": "2026-01-01T00:00:08.000Z", "unit": "kept", "payment": "stripe#pi_1",
+		}
+		for _, applied := range []bool{true, false} {
+			want["applied"] = applied
+			if diff := cmp.Diff(want, f.answered(t, cancel("c", "PAID", "kept"))); diff != "" {
+				t.Errorf("answer (-want +got):\n%s", diff)
+			}
+		}
+		r := f.Ask(t, t.Context(), cancel("d", "PAID", "back"))
+		refused(t, r, 409, sale.ChangedMeanwhile)
+		if !strings.Contains(r.Body, "the order was cancelled by kim on 2026-01-01T00:00:08Z (moved away)") || !strings.Contains(r.Body, `"state":"CANCELLED"`) {
+			t.Errorf("got %s", r.Body)
+		}
+		f.told(t, "alice", "CANCELLED", testledger.AlicesClaim, "your order "+order+" is cancelled, and its unit is not yours any more; "+
+			"your payment of CNY 1499.00 (stripe#pi_1) will be paid back", accepted, confirmed, line{"2026-01-01T00:00:08.000Z", "paid: stripe#pi_1"},
+			line{"2026-01-01T00:00:08.000Z", "cancelled by kim: moved away; its unit: kept"},
+			line{"2026-01-01T00:00:08.000Z", "a refund is due: stripe#pi_1, 149900 CNY in minor units, because: cancelled"})
+		if all := f.trail(t); len(all) != 0 {
+			t.Errorf("the trail of the sale is %+v", all)
+		}
+	}, asksForPayment)
+}
+
 // The window of a sale with a draw is that of its newest call.
 func TestAStoryInADrawHasTheTimesOfTheSale(t *testing.T) {
 	in(t, func(t *testing.T, f *function) {

@@ -34,6 +34,7 @@ type Book interface {
 	OrderedIn(ctx context.Context, group, user string) (saleID string, err error)
 	Order(ctx context.Context, id uint64) (sale.Order, error)
 	RefundsOf(context.Context, sale.Claim) ([]sale.Refund, error)
+	Cancelled(context.Context, sale.Claim) (*sale.CancelledOrder, error)
 }
 
 // Page answers the routes of the operators' page, which are public.
@@ -149,6 +150,9 @@ func (h *Handler) change(ctx context.Context, c *call, event *telemetry.Event) (
 	}
 	event.Text("action", r.Action)
 	event.Text("changeId", r.ID)
+	if r.OrderID != "" {
+		event.Text("orderId", r.OrderID)
+	}
 	r.Actor, r.Verified = c.actor, c.verified
 	done, err := h.Desk.Apply(ctx, r)
 	done.ChangeID = r.ID

@@ -310,7 +310,7 @@ type orderPage struct {
 	SaleID      string `json:"saleId"`
 	ClaimID     string `json:"claimId"`
 	ConfirmedAt string `json:"confirmedAt"`
-	// Only in a sale that asks for payment or was recalled; elsewhere the claim is not read.
+	// Only in a sale that asks for payment, was recalled or has cancelled orders; elsewhere the claim is not read.
 	State      sale.ClaimState  `json:"state,omitempty"`
 	PayBy      string           `json:"payBy,omitempty"`
 	PaymentURL string           `json:"paymentUrl,omitempty"`
@@ -344,12 +344,12 @@ func (h *Handler) order(ctx context.Context, r *httpapi.Request, event *telemetr
 	}
 	s, err := h.book.Existing(ctx, o.SaleID)
 	if err == nil && s.PayWithin == 0 {
-		s, err = h.book.Sale(ctx, o.SaleID) // it may have been recalled
+		s, err = h.book.Sale(ctx, o.SaleID) // it may have been recalled, or the office may have cancelled an order
 	}
 	if err != nil {
 		return httpapi.Response{}, err
 	}
-	if s.PayWithin > 0 || s.IsRecalled() {
+	if s.PayWithin > 0 || s.IsRecalled() || s.Cancelled > 0 {
 		c, err := h.book.Claim(ctx, o.SaleID, user)
 		if err != nil {
 			return httpapi.Response{}, err

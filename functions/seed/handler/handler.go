@@ -1,5 +1,6 @@
 // Package handler handles the requests of schedules and operators: create a sale with
-// its stock, add or withdraw units, pause, resume, reschedule, describe or recall it.
+// its stock, add or withdraw units, pause, resume, reschedule, describe or recall it;
+// cancel one of its orders.
 //
 // What a request means is package change's.
 package handler
@@ -39,6 +40,9 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (change.Answe
 		}
 		event.Text("action", r.Action)
 		event.Text("saleId", r.SaleID)
+		if r.OrderID != "" {
+			event.Text("orderId", r.OrderID)
+		}
 		if lc, ok := lambdacontext.FromContext(ctx); ok && r.ChangeID == "" {
 			r.ChangeID = lc.AwsRequestID // which a retry of an asynchronous invocation keeps
 		}

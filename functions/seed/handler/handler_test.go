@@ -72,7 +72,7 @@ func TestEachRequestHasItsAnswerAndItsLine(t *testing.T) {
 			"", sale.InvalidRequest, "invalid-request: note must be at most 500 printable characters"},
 		{"a resumption after a recall", []string{create, "seed-recall.json"}, "seed-resume.json", "resume", 0, "", sale.Recalled, "recalled: the sale was recalled"},
 		{"a request that is none", nil, `{"action":"\u001b[31m\nsell everything"}`, "", 0, "", sale.InvalidRequest,
-			"invalid-request: action must be one of add, create, describe, extend, pause, recall, reschedule, resume, withdraw"},
+			"invalid-request: action must be one of add, cancel, create, describe, extend, pause, recall, reschedule, resume, withdraw"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in(t, func(t *testing.T, f *function) {

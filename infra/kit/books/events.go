@@ -375,7 +375,10 @@ func (c Claim) events(saleID string) (all []event) {
 		add("OrderPaid", "PAID", c.PaidAt, map[string]any{"payment": c.Payment, "amount": c.Amount, "currency": c.Currency})
 	}
 	if c.ReleasedAt != 0 {
-		add("OrderReleased", c.State(), c.ReleasedAt, map[string]any{"releasedBy": c.ReleasedBy})
+		add("OrderReleased", c.State(), c.ReleasedAt, map[string]any{"releasedBy": c.ReleasedBy, "unit": c.Unit})
+	}
+	if c.CancelledAt != 0 {
+		add("OrderCancelled", c.State(), c.CancelledAt, map[string]any{"payment": c.Payment, "amount": c.Amount, "currency": c.Currency, "unit": c.Unit})
 	}
 	return all
 }

@@ -380,6 +380,30 @@ func TestEachKindOfBrokenRecallIsNamed(t *testing.T) {
 	}.areFound(recalledSale(t))
 }
 
+func TestEachKindOfBrokenCancellationIsNamed(t *testing.T) {
+	w := cancelledSale(t)
+	if r := w.balanced(); r.Paid != 0 || r.Released != 3 || r.Unpaid != 3 || r.RefundsDue != 2 {
+		t.Fatalf("untouched: %+v", r)
+	}
+	entry := func(all items, user string) key {
+		return key{"CANCELLED#moutai", strings.TrimPrefix(all.order(user).pk, "ORDER#")}
+	}
+	breakages{
+		{"nobody who has cancelled it", func(all items) { delete(all, entry(all, "user-1")) }, "P37", "the sale counts 4 to 4 cancelled orders, but 3 are"},
+		{"a cancellation of an order that stands", func(all items) { all.copy(entry(all, "user-1"), entry(all, "user-5"), nil) }, "P37", "when it was PAID, its unit kept, but its claim of \"user-5\" says at "},
+		{"a paid order that is not cancelled", func(all items) { all.drop(all.claim("user-0"), "cancelledAt", "unit") }, "P37", "3 claims are cancelled by the office, but of 4 it is stored by whom"},
+		{"a cancelled order whose payment stays", func(all items) { delete(all, refundKey("pi_0")) }, "P37", "but stripe#pi_0 does not go back because of that"},
+		{"a refund of an order that is not cancelled", func(all items) { all.drop(all.claim("user-0"), "cancelledAt") }, "P37", "because its order is cancelled, but the order"},
+		{"a kept unit that is counted as released", func(all items) {
+			all.add(shardKey(1), "released", 1).add(shardKey(1), "putBack", 1).add(shardKey(1), "stock", 1)
+		}, "P2", "released claims, but"},
+		{"an order that its buyer has cancelled with a unit", func(all items) { all.set(all.claim("user-4"), "unit", text("back")) }, "P37", "has a unit that is back, but the office has not cancelled it"},
+		{"a cancellation of before the payment", func(all items) { all.add(all.claim("user-0"), "cancelledAt", -hour) }, "P37", "was cancelled at 2026-11-11T19:"},
+		{"a version without a cancellation", func(all items) { all.add(saleKey, "version", -1) }, "P6", "+ 4 cancelled orders +"},
+		{"an older reader's claim", func(all items) { all.set(all.claim("user-3"), "minReader", number("2")) }, "P19", "for readers of version 2, and needs version 6"},
+	}.areFound(w)
+}
+
 func TestEachKindOfBrokenTrailIsNamed(t *testing.T) {
 	const trail = "CHANGES#moutai"
 	first, second, third := key{trail, "0000000001"}, key{trail, "0000000002"}, key{trail, "0000000003"}

@@ -26,6 +26,7 @@ type saleItem struct {
 	Described              int64 // how often a description changed it
 	Edits                  int64 // in the trail
 	Seedings               int64 // additions and withdrawals
+	Cancelled              int64 // orders, by the office
 	RecalledAt, RestoredAt int64
 	PayUntil               int64 // of every unpaid order, because more time was given; 0 if none was
 }
@@ -219,17 +220,20 @@ type Claim struct {
 	orderID uint64
 }
 
-// settlement is how a claim ended: paid, released or neither.
+// settlement is how a claim ended: paid, released or neither; and whether the office has cancelled it.
 type settlement struct {
 	PaidAt     int64 // 0 if it is not paid
 	Amount     int64
 	Currency   string
 	ReleasedAt int64 // 0 if it is not released
 	ReleasedBy string
-	Refunds    []string // payments of its order that are to be refunded
-	ResentAt   int64    // 0 if its message was never resent
-	Labels     string
-	MinReader  int64
+	// CancelledAt is of a claim that the office cancelled after it was paid, Unit of any that it has cancelled.
+	CancelledAt int64
+	Unit        string
+	Refunds     []string // payments of its order that are to be refunded
+	ResentAt    int64    // 0 if its message was never resent
+	Labels      string
+	MinReader   int64
 }
 
 var readClaim = reader("claim", func(f *fields, c *Claim) {
@@ -239,6 +243,8 @@ var readClaim = reader("claim", func(f *fields, c *Claim) {
 	}
 	f.together("paidAt", "payment", "amount", "currency")
 	f.together("releasedAt", "releasedBy")
+	f.with("paidAt", "cancelledAt")
+	f.with("unit", "cancelledAt")
 	isOther := func(payment string) bool { return payment == c.Payment }
 	f.failIf(len(slices.DeleteFunc(slices.Clone(c.Refunds), isOther)) > maxClaimRefunds, "refunds are more than 20")
 })

@@ -30,6 +30,7 @@ func (p *pass) judge() {
 	p.judgePayments(h)
 	p.judgeSealed(h)
 	p.judgeRecall(h)
+	p.judgeCancelled(h)
 	p.judgeTrail(h)
 	p.judgeHasty()
 	p.judgeDraw(h)
@@ -68,9 +69,9 @@ func (p *pass) judgeSale(h *header) {
 	}
 	low, high := p.putBacks()
 	// An edited sale may have more: an operator who corrects its empty shards by hand raises the version, too.
-	if n := s.Version - 1 - h.receipts - s.Edits; s.RestoredAt == 0 && (n < low || n > high && s.Edits == 0) {
-		p.find("P6", "sale version", "the sale's version is %d, should be %d to %d: 1 + %d receipts of additions and withdrawals + %d edits + %d to %d for units put back",
-			s.Version, s.Version-n+low, s.Version-n+high, h.receipts, s.Edits, low, high)
+	if n := s.Version - 1 - h.receipts - s.Edits - s.Cancelled; s.RestoredAt == 0 && (n < low || n > high && s.Edits == 0) {
+		p.find("P6", "sale version", "the sale's version is %d, should be %d to %d: 1 + %d receipts of additions and withdrawals + %d edits + %d cancelled orders + %d to %d for units put back",
+			s.Version, s.Version-n+low, s.Version-n+high, h.receipts, s.Edits, s.Cancelled, low, high)
 	}
 	p.findIf(s.ChangedAt > p.Now().Add(2*skew).UnixMilli(), "P14", "sale changedAt",
 		"the sale was last edited at %s, which is in the future: no edit applies until then", clock(s.ChangedAt))

@@ -13,7 +13,8 @@ const (
 	// The minReader of the items of a sale that asks for payment, of one with a group, of one
 	// that was recalled, of one with a draw, and of one that is sealed.
 	paymentReader, groupReader, recallReader, drawReader, sealedReader = 2, 3, 3, 4, 5
-	// officeReader is that of the item of a sale whose unpaid orders were given more time.
+	// officeReader is that of the item of a sale whose unpaid orders were given more time, and of the claim of a cancelled
+	// order that was paid or whose unit is kept.
 	officeReader = 6
 	// reachesAll is longer than an edit takes to reach every shard.
 	reachesAll = 5 * time.Minute
@@ -29,7 +30,7 @@ func (c Claim) State() string {
 	switch {
 	case c.ReleasedAt != 0 && c.ReleasedBy == "expiry":
 		return "EXPIRED"
-	case c.ReleasedAt != 0:
+	case c.ReleasedAt != 0, c.CancelledAt != 0:
 		return "CANCELLED"
 	case c.PaidAt != 0:
 		return "PAID"
@@ -39,7 +40,8 @@ func (c Claim) State() string {
 	return "PENDING"
 }
 
-// End is how the claim ended: its payment, or by whom it was released; "" if it has not.
+// End is how the claim ended: its payment, or by whom it was released; "" if it has not. A cancelled order that
+// was paid has its payment.
 func (c Claim) End() string { return c.Payment + c.ReleasedBy }
 
 // settle counts how a claim ended and checks it.
@@ -48,13 +50,18 @@ func (p *pass) settle(c Claim) {
 	asks, now := p.lasting().terms, p.Now().Add(skew).UnixMilli()
 	due := c.ConfirmedAt.Add(time.Duration(asks.PayWithin) * time.Second).UnixMilli()
 	confirmed := c.ConfirmedAt.Add(-skew).UnixMilli()
-	p.findIf(c.MinReader != p.needs(), "P19", about+" minReader", "the claim of %q is for readers of version %d, of a sale for version %d", c.User, c.MinReader, p.needs())
+	needs := p.needs()
+	if c.CancelledAt != 0 || c.Unit == "kept" {
+		needs = officeReader
+	}
+	p.findIf(c.MinReader != needs, "P19", about+" minReader", "the claim of %q is for readers of version %d, and needs version %d", c.User, c.MinReader, needs)
+	p.takeCancelled(c)
 	p.findIf(c.PaidAt != 0 && c.ReleasedAt != 0, "P20", about, "the claim of %q is paid and released", c.User)
 	switch final := c.PaidAt != 0 || c.ReleasedAt != 0; {
 	case final && c.OrderID == "":
 		p.find("P20", about+" order", "the claim of %q is paid or released, and has no order", c.User)
 		return
-	case c.ReleasedAt != 0 && c.ReleasedBy == "operator" && p.before.sale.RecalledAt == 0:
+	case c.ReleasedAt != 0 && c.ReleasedBy == "operator" && c.Unit == "" && p.before.sale.RecalledAt == 0:
 		p.find("P35", about+" operator", "the claim of %q was released by the operator, but the sale was not recalled", c.User)
 	case c.ReleasedAt != 0 && c.ReleasedBy != "operator" && asks.PayWithin == 0:
 		p.find("P20", about+" final", "the claim of %q is released, but the sale asks for no payment", c.User)
@@ -67,21 +74,22 @@ func (p *pass) settle(c Claim) {
 		}
 	}
 	if c.PaidAt != 0 {
-		p.paid++
+		if c.CancelledAt == 0 {
+			p.paid++
+		}
 		p.compare(payments, hashOf(c.Payment), c.owner)
 		p.findIf(c.PaidAt < confirmed || c.PaidAt > now, "P24", about+" paidAt",
 			"the claim of %q was paid at %s, its order is of %s", c.User, clock(c.PaidAt), clock(c.ConfirmedAt.UnixMilli()))
 		p.findIf(asks.Price != 0 && (c.Amount != asks.Price || c.Currency != asks.Currency), "P24", about+" amount",
 			"the claim of %q was paid by %d %s, but the price is %d %s", c.User, c.Amount, c.Currency, asks.Price, asks.Currency)
 	}
-	if c.ReleasedAt == 0 {
-		return
-	}
-	if c.Shard < p.n {
+	ended := max(c.ReleasedAt, c.CancelledAt)
+	if ended != 0 && c.Unit != "kept" && c.Shard < p.n {
 		p.released[c.Shard]++
-		p.draw.lastReleased = max(p.draw.lastReleased, c.ReleasedAt)
+		p.draw.lastReleased = max(p.draw.lastReleased, ended)
 	}
 	switch {
+	case c.ReleasedAt == 0:
 	case c.ReleasedBy == "expiry" && c.ReleasedAt < due:
 		p.find("P21", about+" early", "the claim of %q expired at %s, before it was to be paid: %s", c.User, clock(c.ReleasedAt), clock(due))
 	case c.ReleasedBy == "expiry" && c.ReleasedAt < p.before.sale.PayUntil && len(p.hasty) < remembered:
@@ -104,13 +112,16 @@ func (p *pass) needs() int64 {
 	return 0
 }
 
-// putBacks are the least and the most transactions that put units back: at least one on
-// each shard that has some, and at most one for each unit.
+// putBacks are the least and the most transactions of passes that put units back: at least one on
+// each shard that has some, unless cancellations brought them back, and at most one for each unit.
 func (p *pass) putBacks() (low, high int64) {
-	for _, s := range p.shards1 {
-		if s != nil && s.PutBack > 0 {
-			low, high = low+1, high+s.PutBack
+	for k, s := range p.shards1 {
+		if s != nil && s.PutBack > p.broughtBack[k] {
+			low, high = low+1, high+s.PutBack-p.broughtBack[k]
 		}
+	}
+	if p.before.sale.Archive != "" && p.cancelled > 0 { // the archive has the claims that say of which shards
+		low = 0
 	}
 	return low, high
 }
@@ -142,7 +153,7 @@ func (p *pass) judgePayments(h *header) {
 // judgeReleased compares the released units that a shard counts with its claims.
 func (p *pass) judgeReleased(k int, s0, s *shardItem) {
 	name, released, payWithin := shardName(k), p.released[k], p.lasting().PayWithin
-	p.findIf(s.counts != (payWithin != 0) && !(s.counts && p.after.sale.RecalledAt != 0), "P19", name+" counts",
+	p.findIf(s.counts != (payWithin != 0) && !(s.counts && (p.after.sale.RecalledAt != 0 || p.after.sale.Cancelled != 0)), "P19", name+" counts",
 		"%s counts released units: %t, but the sale has %d seconds to pay", name, s.counts, payWithin)
 	p.findIf(released < s0.Released || released > s.Released, "P2", name+" released",
 		"%s counts %d to %d released claims, but %d are", name, s0.Released, s.Released, released)
@@ -178,7 +189,7 @@ func (p *pass) readRefunds(ctx context.Context) error {
 				p.malformed(it, problem)
 				if problem == "" {
 					refunds = append(refunds, r)
-					if r.Reason != recalled { // such a payment has paid its order
+					if !isPaidFor(r.Reason) {
 						p.compare(payments, hashOf(r.Payment), func() string { return fmt.Sprintf("the refund REFUND#%s, %s", of, r.Payment) })
 					}
 				}
@@ -256,9 +267,12 @@ func (p *pass) checkRefund(r refundItem, it item) {
 	case r.Reason == "unknown-order":
 	case isPrice == (r.Reason == "amount"):
 		p.find("P24", about, "%d %s of %s is to be refunded because of %q, but the price is %d %s", r.Amount, r.Currency, r.Payment, r.Reason, asks.Price, asks.Currency)
+	case r.Reason == cancelled && c.CancelledAt == 0:
+		p.find("P37", about, "%s is to be refunded because its order is cancelled, but the order %s is not", r.Payment, c.OrderID)
 	case r.Reason == recalled && p.after.sale.RecalledAt == 0:
 		p.find("P35", about, "%s is to be refunded because of a recall, but the sale was not recalled", r.Payment)
-	case r.Reason == "released" && c.ReleasedAt == 0, r.Reason == "other-payment" && c.PaidAt == 0, r.Reason == recalled && c.Payment != r.Payment:
+	case r.Reason == "released" && c.ReleasedAt == 0, r.Reason == "other-payment" && c.PaidAt == 0, isPaidFor(r.Reason) && c.Payment != r.Payment,
+		r.Reason == cancelled && c.CancelledAt != r.At:
 		p.find("P24", about, "%s is to be refunded because of %q, but that is not so of order %s", r.Payment, r.Reason, c.OrderID)
 	}
 }
@@ -306,7 +320,10 @@ func (p *pass) checkPaid(ctx context.Context, claims []Claim) error {
 				p.find("P24", "refund "+payment+" noted", "the claim of %q says that %s is to be refunded, but there is no such refund of its order", c.User, payment)
 			}
 		}
-		if r, _ := readRefund(found[key{"REFUND#" + p.saleID, c.Payment}]); c.PaidAt != 0 && r.Reason != recalled {
+		if r, _ := readRefund(found[key{"REFUND#" + p.saleID, c.Payment}]); c.CancelledAt != 0 {
+			p.findIf(r.Reason != cancelled, "P37", "refund "+c.Payment+" cancelled", "the order %s of %q is cancelled and was paid, but %s does not go back because of that",
+				c.OrderID, c.User, c.Payment)
+		} else if c.PaidAt != 0 && r.Reason != recalled {
 			p.open(c)
 		}
 		it := found[guardKey(c.Payment)]
@@ -335,7 +352,7 @@ func (p *pass) checkRefundGuards(ctx context.Context, refunds []refundItem) erro
 		g, problem := readGuard(it)
 		p.malformed(it, problem)
 		want := guardItem{r.Payment, "refund-due", r.Sale, r.OrderID, r.Amount, r.Currency, r.At}
-		if r.Reason == recalled { // the guard says that the payment has paid its order, and when
+		if isPaidFor(r.Reason) { // the guard says that the payment has paid its order, and when
 			want.Fate, want.At = "paid", g.At
 		}
 		p.findIf(problem == "" && g != want, "P24", "guard "+r.Payment, "the refund of %d %s for %s and order %d is not what the payment's guard says: %s, %d %s, order %d of sale %q",

@@ -33,9 +33,12 @@ type pass struct {
 	oldestDue        int64     // when the first of the unpaid was to be paid
 	refunds          int64
 	refundsDue       int64
-	unrecalled       int64 // see open
-	lastConfirmed    int64 // of them
-	isNoted          bool  // the listing's refundAt is that of a refund
+	cancelled        int64 // orders of which it is stored who has cancelled them
+	cancelledClaims  int64
+	broughtBack      []int64 // per shard, the claims whose unit a cancellation brought back
+	unrecalled       int64   // see open
+	lastConfirmed    int64   // of them
+	isNoted          bool    // the listing's refundAt is that of a refund
 	doubles          [len(uniques)]doubles
 	days             map[string]uint64 // by day, the order id with the highest number
 	hasty            []Claim           // expired before the sale's payUntil, as far as recorded
@@ -132,7 +135,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 	steps := []func(context.Context) error{
 		p.pause,
 		func(ctx context.Context) (err error) { p.shards0, err = p.readShards(ctx); return err },
-		p.pause, p.readDraw, p.readClaims, p.readTrail, p.pause, p.readAgain, p.readSequences, p.readRefunds, p.readGroup, p.readStrays,
+		p.pause, p.readDraw, p.readClaims, p.readCancelledOrders, p.readTrail, p.pause, p.readAgain, p.readSequences, p.readRefunds, p.readGroup, p.readStrays,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -170,7 +173,7 @@ func (p *pass) readAgain(ctx context.Context) (err error) {
 func (p *pass) size() {
 	p.n = cmp.Or(p.before.sale.Shards, p.before.create.Shards)
 	p.buckets = cmp.Or(p.before.sale.Buckets, (p.n+3)/4)
-	p.claims, p.released = make([]int64, p.n), make([]int64, p.n)
+	p.claims, p.released, p.broughtBack = make([]int64, p.n), make([]int64, p.n), make([]int64, p.n)
 	p.days = map[string]uint64{}
 }
 

@@ -12,6 +12,9 @@ func (p *pass) runArchived(ctx context.Context) (err error) {
 		return err
 	}
 	p.shards1 = p.shards0
+	if err := p.readCancelledOrders(ctx); err != nil {
+		return err
+	}
 	left := int64(0)
 	for bucket := range p.buckets {
 		if err := p.partition(ctx, p.claimPK(bucket), 0, func(items []item) error { left += int64(len(items)); return nil }); err != nil {
@@ -24,6 +27,7 @@ func (p *pass) runArchived(ctx context.Context) (err error) {
 		p.judgeSeedings(h)
 	}
 	p.judgeSealed(h)
+	p.judgeCancelled(h)
 	sold := int64(0)
 	for k, s := range p.shards0 {
 		if s == nil {

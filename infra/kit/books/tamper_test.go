@@ -70,6 +70,13 @@ var excused = map[string]string{
 	"sale recallNote removed":            "it is for people",
 	"refund refundedAt removed":          "it is due, then",
 
+	"cancelled order id changed":    "nothing else names the cancellation",
+	"cancelled order call changed":  "only the repeat of the call reads it",
+	"cancelled order actor changed": "nothing else says who it was",
+	"cancelled order actor removed": "nothing else says who it was",
+	"cancelled order note changed":  "it is for people",
+	"cancelled order note removed":  "it is for people",
+
 	"begun call's edit id changed":   "nothing else names the change",
 	"begun call's edit call changed": "only the repeat of the call reads it",
 	"draw round more":                "the round's signature is checked with the key of the dice, which is not in the table",
@@ -80,7 +87,7 @@ var excused = map[string]string{
 
 // wholeSales are sales in which everything is as it should be.
 var wholeSales = map[string]func(*testing.T) *world{
-	"sold": sold, "withdrawn": withdrawn, "drained": drained, "settled": settled, "grouped": grouped, "extended": extendedSale, "recalled": recalledSale, "drawn": drawnSale, "opened": openedSale,
+	"sold": sold, "withdrawn": withdrawn, "drained": drained, "settled": settled, "grouped": grouped, "extended": extendedSale, "recalled": recalledSale, "cancelled": cancelledSale, "drawn": drawnSale, "opened": openedSale,
 }
 
 func kindOf(k key) string {
@@ -91,7 +98,7 @@ func kindOf(k key) string {
 // others are values that an attribute may have, too.
 var others = map[string][]string{
 	"state": {"DRAFT", "OPEN"}, "releasedBy": {"expiry", "buyer", "operator"}, "currency": {"CNY", "USD"},
-	"reason": {"released", "other-payment", "amount", "recalled", "unknown-order"}, "fate": {"paid", "refund-due"}, "cursor": {"{}"}, "books": {"{}"}, "releasing": {"{}"},
+	"reason": {"released", "other-payment", "amount", "recalled", "cancelled", "unknown-order"}, "unit": {"back", "kept"}, "saw": {"CONFIRMED", "PAID"}, "fate": {"paid", "refund-due"}, "cursor": {"{}"}, "books": {"{}"}, "releasing": {"{}"},
 }
 
 // changes are the ways to tamper with an attribute.

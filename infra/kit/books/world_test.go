@@ -278,6 +278,30 @@ func recalledSale(t *testing.T) *world {
 	return w
 }
 
+// cancelledSale is a sale of 9 units on 2 shards that asks for payment, whose office has cancelled the orders of user-0 to
+// user-3: the first two were paid, the units of user-0 and user-2 are back, and one that a buyer has cancelled.
+func cancelledSale(t *testing.T) *world {
+	w := newWorld(t)
+	w.OpenPriced(9, 2)
+	w.confirm(w.buy(0, 6))
+	w.pays("user-0", "pi_0")
+	w.pays("user-1", "pi_1")
+	w.Cancels("user-4")
+	for i, saw := range []sale.ClaimState{sale.Paid, sale.Paid, sale.Confirmed, sale.Confirmed} {
+		user := fmt.Sprint("user-", i)
+		claim, err := w.Ledger.Claim(w.Ctx, "moutai", user)
+		w.ok(err)
+		w.Pass(time.Second)
+		w.did(w.Ledger.CancelOrder(w.Ctx, sale.Cancellation{
+			SaleID: "moutai", OrderID: claim.OrderID, ChangeID: user, Saw: saw, Unit: []sale.Unit{sale.UnitBack, sale.UnitKept}[i%2], Author: sale.Author{Actor: "ana", Note: "moved"},
+		}))
+	}
+	w.ReleasesBy(w.Ledger)
+	w.confirm(w.buy(6, 2))
+	w.Pass(2 * time.Minute)
+	return w
+}
+
 // drained is a sale that was paused, resumed and rescheduled, is over and drained.
 func drained(t *testing.T) *world {
 	w := newWorld(t)

@@ -136,11 +136,11 @@ func (s *Source) Events(r io.Reader) error {
 		var e struct {
 			Type   string `json:"detail-type"`
 			Detail struct {
-				OccurredAt, PayUntil                                                                                 time.Time
-				SaleID, OrderID, ClaimID, User, Payment, ReleasedBy, Reason, Currency, ChangeID, Action, Actor, Note string
-				Amount, Units                                                                                        int64
-				Verified                                                                                             bool
-				Labels                                                                                               []string
+				OccurredAt, PayUntil                                                                                       time.Time
+				SaleID, OrderID, ClaimID, User, Payment, ReleasedBy, Unit, Reason, Currency, ChangeID, Action, Actor, Note string
+				Amount, Units                                                                                              int64
+				Verified                                                                                                   bool
+				Labels                                                                                                     []string
 			}
 		}
 		if err := json.Unmarshal(text, &e); err != nil {
@@ -148,13 +148,15 @@ func (s *Source) Events(r io.Reader) error {
 		}
 		d := &e.Detail
 		switch sale.EventType(e.Type) {
-		case sale.EventConfirmed, sale.EventPaid, sale.EventReleased:
+		case sale.EventConfirmed, sale.EventPaid, sale.EventReleased, sale.EventCancelled:
 			c, err := s.claim(d.SaleID, d.User, d.ClaimID, d.OrderID)
 			switch {
 			case err != nil:
 				return err
 			case e.Type == string(sale.EventReleased):
-				c.ReleasedAt, c.ReleasedBy = d.OccurredAt, sale.ReleasedBy(d.ReleasedBy)
+				c.ReleasedAt, c.ReleasedBy, c.Unit = d.OccurredAt, sale.ReleasedBy(d.ReleasedBy), sale.Unit(d.Unit)
+			case e.Type == string(sale.EventCancelled):
+				c.CancelledAt, c.Unit = d.OccurredAt, sale.Unit(d.Unit)
 			case e.Type == string(sale.EventPaid):
 				c.PaidAt, c.Payment, c.Amount, c.Currency = d.OccurredAt, d.Payment, d.Amount, d.Currency
 			}

@@ -6,11 +6,14 @@ import (
 	"time"
 
 	"flashsale/shared/httpapi"
+	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
 // operatorRole may change sales at the operators' API.
 const operatorRole = "flashsale-operator"
+
+const cancelIt = `{"id":"cancel-1","action":"cancel","orderId":"4294967297","saw":"CONFIRMED","unit":"back"}`
 
 const pauseIt = `{"id":"pause-1","action":"pause","note":"the price is wrong"}`
 
@@ -21,6 +24,20 @@ func (s *scene) looking(saleID, text string) string {
 		s.T.Fatal(err)
 	}
 	return strings.TrimSuffix(text, "}") + `,"seen":"` + one.Sale.Seen().Text(saleID) + `"}`
+}
+
+// cancels is the cancellation of an order.
+func (s *scene) cancels() string {
+	_, order := s.confirmedIn(open)
+	return strings.Replace(cancelIt, "4294967297", orderid.String(order.ID), 1)
+}
+
+// fits makes a change, whose answer must fit the document and have that status.
+func (s *scene) fits(status int, body string) {
+	answer := s.changed(body)
+	if _, err := opened(s.T, Operators).Check(s.operation.Method, &url.URL{Path: s.path}, answer); err != nil || answer.Status != status {
+		s.T.Errorf("%s was answered %s (%v)", body, answer.Body, err)
+	}
 }
 
 // changed makes changes, one after the other, and returns the answer to the last one.
@@ -55,11 +72,11 @@ var operatorsScenes = map[string]func(s *scene) Answer{
 			`{"id":"a","action":"add","stock":50}`, `{"id":"w","action":"withdraw","stock":5}`,
 			`{"id":"d","action":"describe","about":"53 % vol.\nNumbered.","link":"https://shop.example/"}`,
 		} {
-			answer := s.changed(s.looking(open, body))
-			if _, err := opened(s.T, Operators).Check(s.operation.Method, &url.URL{Path: s.path}, answer); err != nil || answer.Status != 200 {
-				s.T.Errorf("%s was answered %s (%v)", body, answer.Body, err)
-			}
+			s.fits(200, s.looking(open, body))
 		}
+		cancel := s.cancels()
+		s.fits(200, cancel)
+		s.fits(409, strings.Replace(cancel, "cancel-1", "another", 1))
 		return s.changed(`{"id":"r","action":"recall","note":"the soles come off"}`)
 	},
 	"change 409 ConflictingRequest": func(s *scene) Answer {
@@ -68,6 +85,7 @@ var operatorsScenes = map[string]func(s *scene) Answer{
 	"change 409 ChangedMeanwhile": func(s *scene) Answer {
 		return s.changed(pauseIt, `{"id":"r","action":"resume","seen":"`+sale.Seen{}.Text(open)+`"}`)
 	},
+	"change 404 OrderNotFound": func(s *scene) Answer { return s.changed(cancelIt) },
 	"change 410 RecalledSale": func(s *scene) Answer {
 		s.on(recalled)
 		return s.changed(s.looking(recalled, `{"id":"r","action":"resume"}`))

@@ -80,9 +80,9 @@ func (m *runningSale) checkAnswer(e *harness.Environment, user, key string, r ha
 		if claim.isBought = claim.isBought || r.Status == 202; r.Status != 202 && key != "" && claim.key == key && !r.Claim.Released() {
 			w.violate("P9: %s repeated a purchase and was told %s", user, r.Code)
 		}
-		// Whose sale asks for no payment is answered from memory for a minute.
+		// Whose sale asks for no payment, and who has paid, is answered from memory for a minute.
 		remembered := time.Duration(0)
-		if m.draft.payWithin == 0 {
+		if m.draft.payWithin == 0 || claim.isPaid() {
 			remembered = time.Minute
 		}
 		if r.Status == 202 && claim.isReleased(call.Add(-remembered)) {

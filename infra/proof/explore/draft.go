@@ -101,6 +101,7 @@ type saleDraft struct {
 	twice bool
 	// payWithin is 0 if the sale asks for no payment.
 	payWithin time.Duration
+	visits    []visit // by the office
 }
 
 // buyer is one user's actions.

@@ -237,6 +237,7 @@ func (m *runningSale) repeatRequests() {
 			m.command(c, event, true)
 		}
 	}
+	m.repeatCancellations()
 	for _, p := range m.recordedPayments() {
 		m.reportPayment(p, m.id+" "+p.ID()+" again")
 	}

@@ -153,12 +153,18 @@ func (m *runningSale) reportPayment(p harness.Payment, who string) {
 		return
 	}
 	recalled := harness.PaymentAnswer{Outcome: "refund-due", Reason: "recalled"}
+	cancelled := harness.PaymentAnswer{Outcome: "refund-due", Reason: "cancelled"}
+	knows := m.cancelKnown[p.User]
 	switch before, known := m.paid[p]; {
-	case !known || before == told || before.Outcome == "paid" && told == recalled:
-	case before == recalled && told.Outcome == "paid" && (m.recallKnown.IsZero() || began.Before(m.recallKnown)):
-		told = before // of two reports at once, one did not know of the recall yet (P35)
+	case !known || before == told || before.Outcome == "paid" && (told == recalled || told == cancelled):
+	case before == recalled && told.Outcome == "paid" && (m.recallKnown.IsZero() || began.Before(m.recallKnown)),
+		before == cancelled && told.Outcome == "paid" && (knows.IsZero() || began.Before(knows)):
+		told = before // of two reports at once, one did not know of the recall (P35) or the cancellation yet
 	default:
 		m.watch.violate("P9: %s was said to be %+v and is said to be %+v", p.ID(), before, told)
+	}
+	if c := m.watch.claims[p.User]; c != nil && told.Outcome == "paid" && c.end == p.ID() && !knows.IsZero() && !began.Before(knows) {
+		m.watch.violate("P37: %s was said to have paid, and its order was cancelled before", p.ID())
 	}
 	m.paid[p] = told
 	if wrong := p.Check(m.world.DB, told, m.watch.claims[p.User].end); wrong != "" {
@@ -178,7 +184,12 @@ func (m *runningSale) cancel(user, who string) {
 		}
 		m.n.mu.Lock()
 		defer m.n.mu.Unlock()
-		if wrong := harness.CheckCancelled(user, r, m.watch.claims[user].end); wrong != "" {
+		claim := m.watch.claims[user]
+		end := claim.end
+		if claim.unit != "" {
+			end = "operator"
+		}
+		if wrong := harness.CheckCancelled(user, r, end); wrong != "" && (end == claim.end || harness.CheckCancelled(user, r, claim.end) != "") {
 			m.watch.violate("%s", wrong)
 		}
 		return

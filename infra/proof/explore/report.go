@@ -10,12 +10,12 @@ import (
 // calls to table and queue, paid, refunds and released the orders that were paid, the payments to be
 // refunded and the claims that were released, extended the edits that gave more time, resent the order messages that reconciliation sent again.
 // Events are the order events, duplicates how often one was published again. Refused-changes are what a
-// sale does not allow, halves transactions that a restore takes back in part, cut-offs those of the
+// sale does not allow, cancelled-orders those that the office has cancelled, halves transactions that a restore takes back in part, cut-offs those of the
 // replay, and replayed-ends payments, releases and refunds.
 var counters = []string{
 	"sales", "operations", "faults", "freezes", "paid", "refunds", "released", "resent", "events", "duplicates",
 	"entries", "entries-too-late", "rolls", "calls", "called", "moved", "open-calls", "not-your-turn", "turn-over",
-	"refused-changes", "extended", "restores", "halves", "cut-offs", "replayed-claims", "replayed-orders", "replayed-ends", "violations",
+	"refused-changes", "extended", "cancelled-orders", "restores", "halves", "cut-offs", "replayed-claims", "replayed-orders", "replayed-ends", "violations",
 }
 
 // Total is the result of many seeds.

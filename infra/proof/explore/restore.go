@@ -219,8 +219,9 @@ func (m *runningSale) checkRestored(before map[string]books.Claim) {
 		switch {
 		case is.ClaimID != was.ClaimID || is.OrderID != was.OrderID:
 			m.violate("P7: before the restore %s had claim %s with order %s, and after the replay %q with %q", user, was.ClaimID, was.OrderID, is.ClaimID, is.OrderID)
-		case is.End() != was.End():
-			m.violate("P20: before the restore the claim of %s ended as %q, and after the replay as %q", user, was.End(), is.End())
+		case is.End() != was.End() || is.CancelledAt != was.CancelledAt || is.Unit != was.Unit:
+			m.violate("P20: before the restore the claim of %s ended as %q, cancelled %d, its unit %q, and after the replay as %q, %d, %q",
+				user, was.End(), was.CancelledAt, was.Unit, is.End(), is.CancelledAt, is.Unit)
 		}
 	}
 	for _, c := range b.Claims {

@@ -63,7 +63,9 @@ type runningSale struct {
 	givenUp   []harness.Payment                         // that their providers reported in vain
 	// recallKnown is from when every environment knows of the recall; zero while that is not answered.
 	recallKnown time.Time
-	createdAt   time.Time // zero until the creation is answered
+	cancelled   map[string]bool      // the office's requests that were answered with success
+	cancelKnown map[string]time.Time // from when every environment knows that the office has cancelled a user's order
+	createdAt   time.Time            // zero until the creation is answered
 }
 
 // Result is the result of one seed.
@@ -95,6 +97,11 @@ func Simulate(seed uint64) Result {
 		c.restores, c.sales = false, min(c.sales, 2)
 	}
 	d := draw(s, func(r *rand.Rand) draft { return drawSales(r, c) })
+	if office := officeOf(seed); office.IntN(officeEvery) == 0 {
+		for i := range d.sales {
+			d.sales[i].visits = drawOffice(office, d.sales[i])
+		}
+	}
 	if c.midnight {
 		// The day ends while the first sale sells.
 		day := time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
@@ -178,7 +185,7 @@ func newWorld(n *network, d draft) *simulation {
 	for _, one := range d.sales {
 		m.sales = append(m.sales, &runningSale{
 			simulation: m, id: one.id, draft: one, watch: n.watch.add(one.id, one.grouped), sentEvents: map[int]string{}, bodies: map[string]string{},
-			withdrawn: map[string]int{}, supplied: map[string]int{}, applied: map[string]bool{},
+			cancelled: map[string]bool{}, cancelKnown: map[string]time.Time{}, withdrawn: map[string]int{}, supplied: map[string]int{}, applied: map[string]bool{},
 			refused: map[string]bool{}, paid: map[harness.Payment]harness.PaymentAnswer{},
 		})
 		if one.draw != nil {
@@ -197,6 +204,9 @@ func (m *simulation) run() {
 	var all sync.WaitGroup
 	for _, s := range m.sales {
 		all.Go(func() { s.runCommands(s.draft.commands) })
+		if s.draft.visits != nil {
+			all.Go(func() { s.runOffice(s.draft.visits) })
+		}
 		if s.draft.draw != nil {
 			all.Go(s.runEntrants)
 			continue

@@ -65,9 +65,10 @@ type seenClaim struct {
 	key         string // of the purchase; isBought: a 202 told of it
 	isBought    bool
 	end         string // its payment, or by whom it was released
+	unit        string // of an order that the office has cancelled, what became of it
 	acceptedAt  time.Time
 	at          time.Time
-	releasedAt  time.Time // zero if it is not released
+	releasedAt  time.Time // zero if it is not released, nor cancelled after it was paid
 }
 
 // visibleToAll is when every reader sees the claim: it may be the half of its transaction that
@@ -224,6 +225,9 @@ func (w *watchedSale) observeClaim(user string, it map[string]types.AttributeVal
 func (w *watchedSale) observeEnd(user string, known *seenClaim, it map[string]types.AttributeValue) {
 	end := harness.Text(it["payment"])
 	if by := harness.Text(it["releasedBy"]); by != "" {
+		if by == "operator" && it["unit"] == nil && !w.isRecalled() {
+			w.violate("P35: the claim of %s is released by the operator, and neither cancelled nor its sale recalled", user)
+		}
 		if end != "" {
 			w.violate("P20: the claim of %s is paid by %s and released by %s", user, end, by)
 		}
@@ -238,6 +242,12 @@ func (w *watchedSale) observeEnd(user string, known *seenClaim, it map[string]ty
 		if end = by; known.end == "" {
 			known.releasedAt = time.Now()
 		}
+	}
+	if known.unit != "" && known.unit != harness.Text(it["unit"]) {
+		w.violate("P37: the unit of %s was %s and is %s", user, known.unit, harness.Text(it["unit"]))
+	}
+	if known.unit = harness.Text(it["unit"]); it["cancelledAt"] != nil && known.releasedAt.IsZero() {
+		known.releasedAt = time.Now()
 	}
 	if known.end != "" && known.end != end {
 		w.violate("P20: the claim of %s ended as %q and now as %q", user, known.end, end)

@@ -128,11 +128,11 @@ func (p Payment) Check(db *dynamotest.DB, told PaymentAnswer, end string) string
 	guard := db.Item(TableName, "PAYMENT#"+p.ID(), "PAYMENT")
 	sale := Text(guard["saleId"])
 	reason := Text(db.Item(TableName, "REFUND#"+sale, p.ID())["reason"])
-	recalled := isRecalled(db, sale, reason)
+	recalled := reason == "cancelled" || isRecalled(db, sale, reason)
 	isFirst := sale == p.Sale && Text(guard["orderId"]) == p.Order && Text(guard["amount"]) == strconv.Itoa(p.Amount)
 	switch fate := Text(guard["fate"]); {
 	case fate == "paid" && told.Outcome == "paid" && (reason == "" || recalled) && (!isFirst || p.Wrong == "" && end == p.ID()),
-		fate == "paid" && recalled && told == PaymentAnswer{"refund-due", "recalled"}, // it has paid the order, and is refunded for that
+		fate == "paid" && recalled && told == PaymentAnswer{"refund-due", reason}, // it has paid the order, and is refunded for that
 		fate == told.Outcome && told.IsRefund() && (told.Reason == reason || recalled) && (!isFirst || end != p.ID()):
 		return ""
 	}

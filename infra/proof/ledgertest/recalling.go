@@ -46,10 +46,16 @@ func (w *World) finishes(l *ledger.Ledger, released int, putBack int64, refunded
 // provider is told at another report.
 func (w *World) goesBack(user string, p sale.Payment, at time.Time) {
 	w.T.Helper()
+	w.goesBackBecause(sale.RefundRecalled, user, p, at)
+}
+
+// goesBackBecause is the same of a payment that goes back for that reason.
+func (w *World) goesBackBecause(reason sale.RefundReason, user string, p sale.Payment, at time.Time) {
+	w.T.Helper()
 	c := w.claimOf(user)
 	got, err := w.Environment().RefundsOf(w.Ctx, c)
 	want := sale.Refund{
-		SaleID: "moutai", Payment: p.ID(), OrderID: c.OrderID, User: user, Reason: sale.RefundRecalled, Amount: p.Amount, Currency: p.Currency, At: at,
+		SaleID: "moutai", Payment: p.ID(), OrderID: c.OrderID, User: user, Reason: reason, Amount: p.Amount, Currency: p.Currency, At: at,
 	}
 	if err != nil || c.Payment != p.ID() || len(got) != 1 || got[0] != want {
 		w.T.Errorf("%s holds %+v with %+v (%v), want %+v", user, c, got, err, want)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,6 +34,81 @@ var replayingPayments = map[string]func(*testing.T, *World){
 		p.lost.Refunds = nil
 		if done := p.replays(w.Environment(), true); done.Missing() != 0 || len(w.claimOf("alice").Refunds) != 20 {
 			t.Errorf("%+v, and the claim notes %d refunds", done, len(w.claimOf("alice").Refunds))
+		}
+	},
+	"a cancellation that was restored without one of its items is completed by the others": func(t *testing.T, w *World) {
+		p := w.cancels()
+		p.lost.Claims, p.lost.Refunds = nil, nil
+		for key, it := range p.full {
+			if it["orderId"] == nil || it["unit"] != nil { // nothing else tells when erin's claim was accepted
+				restored := maps.Clone(p.full)
+				if restored[key] = p.kept[key]; p.kept[key] == nil {
+					delete(restored, key)
+				}
+				if kind, _, _ := strings.Cut(key, "#"); kind == "SEQ" || kind == "ORDER" {
+					continue
+				}
+				p.becomes(restored)
+				p.replays(w.Environment(), true)
+				p.isCancelled("all but " + key)
+			}
+		}
+	},
+	"of a cancellation of which only the refund is left nobody gets the unit": func(t *testing.T, w *World) {
+		p := w.cancels()
+		p.lost.Claims, p.lost.Refunds = nil, nil
+		restored := maps.Clone(p.kept)
+		restored["REFUND#moutai stripe#alice"] = p.full["REFUND#moutai stripe#alice"]
+		// Its claim notes it, and is cancelled, which then says that there is no item of the cancellation.
+		for write, halves := range map[bool]int{false: 2, true: 3} {
+			p.becomes(restored)
+			if done := p.replays(w.Environment(), write); done.Halves != halves || done.Shards != 0 {
+				t.Errorf("written: %t, got %+v, want %d halves", write, done, halves)
+			}
+		}
+		p.becomes(restored)
+		p.replays(w.Environment(), true)
+		if c := w.claimOf("alice"); c.State() != sale.Cancelled || c.Unit != sale.UnitKept {
+			t.Errorf("got %+v, want it cancelled and its unit kept", c)
+		}
+		if s := w.Current(); s.Cancelled != 1 || s.Version < 1_000_000 {
+			t.Errorf("got %+v", s)
+		}
+		w.Settled(2)
+	},
+	"what is cancelled under a replay stands": func(t *testing.T, w *World) {
+		p := w.cancels()
+		refund := "REFUND#moutai stripe#alice"
+		for _, p.lost.Claims = range [][]sale.Claim{p.lost.Claims, nil} {
+			restored := maps.Clone(p.kept)
+			if p.lost.Claims == nil {
+				p.lost.Refunds, restored[refund] = nil, p.full[refund]
+			}
+			p.becomes(restored)
+			once := sync.OnceFunc(func() { p.tampers("CLAIM#moutai#0", "alice", "cancelledAt", 77) })
+			l := w.Hooked(func(op string, in any, call func() (any, error)) (any, error) {
+				if update, ok := in.(*dynamodb.UpdateItemInput); ok && strings.Contains(*update.UpdateExpression, "#cancelledAt") {
+					once()
+				}
+				return call()
+			})
+			_, _ = maintenance.Of(l).Replay(w.Ctx, p.scanner(), p.lost, true)
+			w.hasNumber(77, "CLAIM#moutai#0", "alice", "cancelledAt")
+		}
+	},
+	"a cancelled order of whose payment nothing tells is for people": func(t *testing.T, w *World) {
+		w.OpenPriced(5, 1)
+		id := w.Ordered("alice")[0]
+		p := &past{World: w, kept: w.table(), lost: maintenance.Lost{RestoredTo: w.Now()}}
+		w.Settles(PaymentOf(id, "a"))
+		w.officeCancels("alice", id, sale.Paid, sale.UnitBack)
+		p.remember("alice")
+		c := &p.lost.Claims[0]
+		c.PaidAt, c.Payment, c.Amount, c.Currency = time.Time{}, "", 0, "" // its OrderPaid is lost
+		p.lost.Refunds = nil
+		p.becomes(p.kept)
+		if done := p.replays(w.Environment(), true); len(done.Problems) != 1 || !strings.Contains(done.Problems[0], "add its event OrderPaid to EVENTS") {
+			t.Errorf("got %q", done.Problems)
 		}
 	},
 	"a refund due for a released order tells of a release that nothing else tells": func(t *testing.T, w *World) {

@@ -112,13 +112,13 @@ func (w *World) Balanced(shards int) {
 }
 
 // Settled checks the books of a sale that asks for payment: per shard, stock and claims
-// are what was seeded and put back, and the released claims are counted.
+// are what was seeded and put back, and the claims whose unit is not theirs nor kept are counted.
 func (w *World) Settled(shards int) {
 	w.T.Helper()
 	claims, released := w.Claims(shards), map[int64]int64{}
 	for bucket := range sale.BucketsFor(shards) {
 		for _, it := range w.Partition(fmt.Sprintf("CLAIM#moutai#%d", bucket)) {
-			if it["releasedAt"] != nil {
+			if (it["releasedAt"] != nil || it["cancelledAt"] != nil) && value(it["unit"]) != "kept" {
 				released[numberOf(it, "shard")]++
 			}
 			if it["releasedAt"] != nil && it["paidAt"] != nil {
@@ -228,7 +228,7 @@ func (w *World) tamper(pk, sk, update string, values map[string]types.AttributeV
 		},
 	}
 	in.ExpressionAttributeValues = values
-	for _, reserved := range []string{"shard", "cursor", "empty"} {
+	for _, reserved := range []string{"shard", "cursor", "empty", "unit"} {
 		if strings.Contains(update, "#"+reserved) {
 			in.ExpressionAttributeNames = map[string]string{"#" + reserved: reserved}
 		}

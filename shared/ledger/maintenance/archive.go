@@ -122,7 +122,7 @@ func (a *archiving) sum() summed {
 }
 
 // WriteArchive writes everything that is stored of a sale as JSON lines: the sale, its creation,
-// seedings, trail, shards, claims, orders, guards, refunds and entries, and in the end what an archive
+// seedings, trail, cancelled orders, shards, claims, orders, guards, refunds and entries, and in the end what an archive
 // has. It fails with sale.Conflicting unless the sale has been over for ArchiveAfter and it and its
 // group may be sealed; with sale.SaleNotFound, sale.Busy or sale.Internal; or with to's error.
 func (m *Maintenance) WriteArchive(ctx context.Context, saleID string, to io.Writer) (Archived, error) {
@@ -179,7 +179,7 @@ func (m *Maintenance) archive(ctx context.Context, s sale.Sale, to io.Writer) (s
 	partition := func(pk types.AttributeValue) error {
 		return m.table.QueryPages(ctx, table.PatientTries, table.Partition(pk), true, add)
 	}
-	parts := []types.AttributeValue{table.SaleKey(s.ID)[table.PK], table.S(table.ChangesPK(s.ID)), table.S(table.DrawPK(s.ID))}
+	parts := []types.AttributeValue{table.SaleKey(s.ID)[table.PK], table.S(table.ChangesPK(s.ID)), table.S(table.DrawPK(s.ID)), table.CancelledKey(s.ID, 0)[table.PK]}
 	for k := range s.Shards {
 		parts = append(parts, table.StockKey(s.ID, k)[table.PK])
 	}

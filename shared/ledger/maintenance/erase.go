@@ -92,7 +92,7 @@ func (m *Maintenance) eraseIn(ctx context.Context, user string, h Held) error {
 
 // eraseActions move the user's claim to the bucket of the new id, and their guard and name with it, or
 // delete the user's entry. They require that what they erase is there, and the claim as it was read: in a
-// drained sale only a payment can change it.
+// drained sale only a payment or the office can change it.
 func (m *Maintenance) eraseActions(h Held, user, erased string) (actions []types.TransactWriteItem) {
 	rename := func(key table.Item) types.TransactWriteItem {
 		return m.table.Action(table.Update{Key: key, Expr: "SET #user = :erased", Values: table.Item{":erased": table.S(erased)}})
@@ -122,12 +122,12 @@ func (m *Maintenance) eraseActions(h Held, user, erased string) (actions []types
 	return actions
 }
 
-// deleteClaim deletes the claim if it is as it was read: what it does not have may come, and its
-// refunds may become more.
+// deleteClaim deletes the claim if it is as it was read: it may be paid, or cancelled and the sale drained
+// again, and its refunds may become more.
 func (m *Maintenance) deleteClaim(h Held) types.TransactWriteItem {
 	condition, values := "#claimId = :claimId", table.Item{":claimId": table.S(h.Claim.ID)}
-	if h.Claim.PaidAt.IsZero() {
-		condition += " AND attribute_not_exists(#paidAt)"
+	if h.Claim.MayBeReleased() {
+		condition += " AND " + table.IfNotFinal
 	}
 	noting, noted := ifNotes(len(h.Claim.Refunds))
 	maps.Copy(values, noted)

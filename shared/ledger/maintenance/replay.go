@@ -143,6 +143,7 @@ func (m *Maintenance) Replay(ctx context.Context, scanner Scanner, lost Lost, wr
 			for _, one := range p.sales {
 				clear(one.claims)
 				clear(one.released)
+				one.cancelled = 0
 			}
 		}
 		err = p.scan(ctx, scanner)
@@ -178,6 +179,7 @@ type replayed struct {
 	item, listing    table.Item
 	calls            []draw.Call
 	claims, released []int64 // per shard
+	cancelled        int64   // by the office
 	added            []int64 // by additions that the table lacks
 	// refundAt is the instant of one of its refunds; isNoted: the listing notes one.
 	refundAt time.Time
@@ -372,6 +374,10 @@ func (p *replay) leap(ctx context.Context) error {
 // restoreActor is whose edit a restore's is in the trail: a schedule does not resume what it has paused.
 const restoreActor = "restore"
 
+func (p *replay) author() sale.Author {
+	return sale.Author{Actor: restoreActor, Note: "restored to " + p.lost.RestoredTo.UTC().Format(time.RFC3339)}
+}
+
 // pause raises a sale's numbers, and edits it: the number of edits that it leaps to is this
 // edit's. It pauses a sale that is not over, and a recalled one stays paused. Of an edit, only some shards may have
 // been restored, which follow this one; or only its entry in the trail, which goes, so that the edit can
@@ -413,7 +419,7 @@ func (p *replay) pause(ctx context.Context, one *replayed, now time.Time) error 
 		Number: s.Edits, ID: "restore-" + strconv.FormatInt(p.lost.RestoredTo.UnixMilli(), 10), Action: sale.ActionResume,
 		At: s.ChangedAt, Paused: s.Paused,
 		OpensAt: s.OpensAt, ClosesAt: s.ClosesAt,
-		Author: sale.Author{Actor: restoreActor, Note: "restored to " + p.lost.RestoredTo.UTC().Format(time.RFC3339)},
+		Author: p.author(),
 	}
 	if s.Paused {
 		c.Action = sale.ActionPause
@@ -544,6 +550,9 @@ func (p *replay) lacking(ctx context.Context, claims []sale.Claim, count bool) (
 		if c.Payment != "" {
 			keys = append(keys, table.PaymentKey(c.Payment))
 		}
+		if c.Unit != "" {
+			keys = append(keys, table.CancelledKey(c.SaleID, c.OrderID))
+		}
 	}
 	there, err := p.table.GetAll(ctx, keys)
 	if err != nil {
@@ -552,7 +561,7 @@ func (p *replay) lacking(ctx context.Context, claims []sale.Claim, count bool) (
 	for _, c := range claims {
 		one := p.sales[c.SaleID]
 		c.Labels, c.MinReader, c.Buckets = one.sale.Labels, one.sale.OrdersReader(), one.sale.Buckets
-		if c.ReleasedBy == sale.ByOperator && !one.sale.IsRecalled() {
+		if c.ReleasedBy == sale.ByOperator && c.Unit == "" && !one.sale.IsRecalled() {
 			c.ReleasedAt, c.ReleasedBy = time.Time{}, "" // the recall is lost; repeated, it releases the claim
 			p.unreleased[c.OrderID] = true
 		}
@@ -619,8 +628,27 @@ func (p *replay) lackingOf(
 			n = &p.done.Releases
 		}
 		lacks(n, unless(held.OrderID == 0, func(ctx context.Context) error { return p.finish(ctx, c) }))
-		if count && !p.write && stored != nil && c.Released() && held.Shard < one.sale.Shards {
-			one.released[held.Shard]++
+		if count && !p.write && stored != nil {
+			one.end(c, held.Shard)
+		}
+	}
+	switch isCancelled := held.Unit != ""; {
+	case c.Unit == "":
+	case !isCancelled && !c.CancelledAt.IsZero() && c.PaidAt.IsZero() && held.PaidAt.IsZero():
+		return problem("its order was cancelled after it was paid, and no event tells the payment: find it in the provider's list, and add its event OrderPaid to EVENTS")
+	case !isCancelled && held.Payment != "":
+		lacks(&p.done.Releases, func(ctx context.Context) error { return p.cancel(ctx, c) })
+		if count && !p.write && stored != nil {
+			one.end(c, held.Shard)
+		}
+		fallthrough
+	default:
+		if there[table.IdentityOf(table.CancelledKey(c.SaleID, c.OrderID))] == nil {
+			n := new(int) // counted with the claim's end
+			if isCancelled {
+				n = &p.done.Halves
+			}
+			lacks(n, func(ctx context.Context) error { return p.table.PutAbsent(ctx, p.cancellationOf(c)) })
 		}
 	}
 	if g := one.sale.LimitGroup; g != "" {
@@ -678,19 +706,25 @@ func wholeClaim(c sale.Claim) table.Item {
 	return it
 }
 
-// finishing sets what makes a claim paid or released.
+// finishing sets what makes a claim paid or released, and perhaps cancelled.
 func finishing(c sale.Claim) (update string, values table.Item) {
 	switch {
 	case c.Released():
-		return "SET #releasedAt = :releasedAt, #releasedBy = :releasedBy",
+		update, values = "SET #releasedAt = :releasedAt, #releasedBy = :releasedBy",
 			table.Item{":releasedAt": table.Millis(c.ReleasedAt), ":releasedBy": table.S(string(c.ReleasedBy))}
 	case c.PaidAt.IsZero():
 		return "", nil
+	default:
+		update, values = "SET #paidAt = :paidAt, #payment = :payment, #amount = :amount, #currency = :currency", table.Item{
+			":paidAt": table.Millis(c.PaidAt), ":payment": table.S(c.Payment),
+			":amount": table.N(c.Amount), ":currency": table.S(c.Currency),
+		}
 	}
-	return "SET #paidAt = :paidAt, #payment = :payment, #amount = :amount, #currency = :currency", table.Item{
-		":paidAt": table.Millis(c.PaidAt), ":payment": table.S(c.Payment),
-		":amount": table.N(c.Amount), ":currency": table.S(c.Currency),
+	if more, cancelled := cancelling(c); cancelled != nil {
+		update += ", " + more
+		maps.Copy(values, cancelled)
 	}
+	return update, values
 }
 
 func claimKey(c sale.Claim) table.Item {
@@ -715,7 +749,5 @@ func (one *replayed) count(c sale.Claim) {
 		return // the receipt finds it
 	}
 	one.claims[c.Shard]++
-	if c.Released() {
-		one.released[c.Shard]++
-	}
+	one.end(c, c.Shard)
 }

@@ -19,33 +19,36 @@ import (
 
 // refund completes a refund due with its payment's guard, the note on its claim and, if it says so,
 // its order's release, and counts what is lacking: as halves if the table has a part of it. One of a
-// recall belongs to a payment that has paid its order, whose guard says so. While the recall itself is
+// recall or a cancellation belongs to a payment that has paid its order, whose guard says so. While the recall itself is
 // lost, there is none, nor one for an order that it had released.
 func (p *replay) refund(ctx context.Context, r sale.Refund, isHalf bool) error {
 	keys := []table.Item{table.RefundKey(r.SaleID, r.Payment), table.PaymentKey(r.Payment)}
-	one, recalled := p.sales[r.SaleID], r.Reason == sale.RefundRecalled
-	if recalled && !one.sale.IsRecalled() || r.Reason == sale.RefundReleased && p.unreleased[r.OrderID] {
+	one, hasPaid := p.sales[r.SaleID], r.Reason == sale.RefundRecalled || r.Reason == sale.RefundCancelled
+	if r.Reason == sale.RefundRecalled && !one.sale.IsRecalled() || r.Reason == sale.RefundReleased && p.unreleased[r.OrderID] {
 		return nil
 	}
 	if one != nil && r.User != "" {
 		keys = append(keys, table.ClaimKey(r.SaleID, sale.BucketOf(r.User, one.sale.Buckets), r.User))
+		if r.Reason == sale.RefundCancelled {
+			keys = append(keys, table.CancelledKey(r.SaleID, r.OrderID))
+		}
 	}
 	there, err := p.table.GetAll(ctx, slices.Clone(keys))
 	if err != nil {
 		return err
 	}
 	var held sale.Claim // none, or unreadable
-	if len(keys) == 3 && there[table.IdentityOf(keys[2])] != nil {
+	if len(keys) > 2 && there[table.IdentityOf(keys[2])] != nil {
 		held, _ = table.ReadClaim(r.SaleID, one.sale.Buckets, there[table.IdentityOf(keys[2])])
 	}
-	if recalled && held.Payment != r.Payment {
+	if hasPaid && held.Payment != r.Payment {
 		return nil
 	}
 	provider, reference, _ := strings.Cut(r.Payment, "#")
 	payment := sale.Payment{Provider: provider, Reference: reference, OrderID: r.OrderID, Amount: r.Amount, Currency: r.Currency}
 	guard := there[table.IdentityOf(keys[1])]
 	if guard != nil {
-		if g := (&table.Reader{Item: guard}); g.Text("fate") != table.FateRefund && !recalled {
+		if g := (&table.Reader{Item: guard}); g.Text("fate") != table.FateRefund && !hasPaid {
 			p.problem("payment %s has paid an order, and was published as a refund due", r.Payment)
 			return nil
 		}
@@ -64,7 +67,7 @@ func (p *replay) refund(ctx context.Context, r sale.Refund, isHalf bool) error {
 		notes = new(int) // counted with the refund
 		lacks(refunds, func() error { return p.table.PutAbsent(ctx, table.RefundItem(r)) })
 	}
-	if guard == nil && !recalled {
+	if guard == nil && !hasPaid {
 		lacks(guards, func() error {
 			return p.table.PutAbsent(ctx, table.GuardItem(payment, r.SaleID, table.FateRefund, r.At))
 		})
@@ -76,7 +79,7 @@ func (p *replay) refund(ctx context.Context, r sale.Refund, isHalf bool) error {
 	if held.ID == "" || held.OrderID != r.OrderID {
 		return err
 	}
-	if !slices.Contains(held.Refunds, r.Payment) && (recalled || len(held.Refunds) < ledger.MaxClaimRefunds) {
+	if !slices.Contains(held.Refunds, r.Payment) && (hasPaid || len(held.Refunds) < ledger.MaxClaimRefunds) {
 		lacks(notes, func() error {
 			return p.table.Update(ctx, table.Update{
 				Key: keys[2], Expr: "ADD #refunds :refund", If: "attribute_exists(pk)", Values: table.Item{":refund": table.SS(r.Payment)},
@@ -84,6 +87,15 @@ func (p *replay) refund(ctx context.Context, r sale.Refund, isHalf bool) error {
 		})
 	}
 	switch {
+	case r.Reason == sale.RefundCancelled:
+		if held.CancelledAt.IsZero() && there[table.IdentityOf(table.CancelledKey(r.SaleID, r.OrderID))] == nil {
+			// Nothing says what became of the unit, so nobody gets it.
+			held.CancelledAt, held.Unit = r.At, sale.UnitKept
+			lacks(releases, func() error { return p.cancel(ctx, held) })
+			if !p.write {
+				one.end(held, held.Shard)
+			}
+		}
 	case !held.MayBeReleased() || p.ends[r.OrderID]:
 	case r.Reason == sale.RefundReleased:
 		held.ReleasedAt, held.ReleasedBy = r.At, releasedUntil(one.sale, r.OrderID, r.At)
@@ -123,7 +135,7 @@ func (one *replayed) noteRefund(at time.Time) {
 
 // kinds are those of the table's partition keys.
 var kinds = []string{
-	"SALE", "CHANGES", "SALES", "STOCK", "CLAIM", "ORDER", "SEQ", "REFUND", "GROUP", "GUARD", "ENTRY", "DRAWKEY", "ROLL", "DRAW", "PAYMENT",
+	"SALE", "CHANGES", "CANCELLED", "SALES", "STOCK", "CLAIM", "ORDER", "SEQ", "REFUND", "GROUP", "GUARD", "ENTRY", "DRAWKEY", "ROLL", "DRAW", "PAYMENT",
 }
 
 // scan reads the whole table: it counts the claims of each shard, and completes what was
@@ -194,6 +206,15 @@ func (p *replay) complete(ctx context.Context, items []table.Item) error {
 				return sale.AsInternal(err)
 			}
 			continue
+		case "CANCELLED":
+			var made sale.CancelledOrder
+			made, err = table.ReadCancelled(it)
+			h.claim = sale.Claim{SaleID: rest, OrderID: made.OrderID, Unit: made.Unit}
+			if made.Saw == sale.Paid {
+				h.claim.CancelledAt = made.At
+			} else {
+				h.claim.ReleasedAt, h.claim.ReleasedBy = made.At, sale.ByOperator
+			}
 		case "PAYMENT":
 			h.claim = sale.Claim{
 				SaleID: r.OptionalText("saleId"), OrderID: uint64(r.OptionalNumber("orderId")),
@@ -236,7 +257,7 @@ func (p *replay) completeHalves(ctx context.Context, halves []half) error {
 	}
 	for i := range halves {
 		c := &halves[i].claim
-		if it := there[table.IdentityOf(table.OrderKey(c.OrderID))]; halves[i].kind == "PAYMENT" && it != nil {
+		if it := there[table.IdentityOf(table.OrderKey(c.OrderID))]; (halves[i].kind == "PAYMENT" || halves[i].kind == "CANCELLED") && it != nil {
 			o, err := table.ReadOrder(it)
 			if err != nil {
 				return sale.AsInternal(err)
@@ -247,6 +268,9 @@ func (p *replay) completeHalves(ctx context.Context, halves []half) error {
 		c.Labels, c.MinReader, c.Buckets = one.sale.Labels, one.sale.OrdersReader(), one.sale.Buckets
 		keys = append(keys, table.ClaimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User),
 			table.RefundKey(c.SaleID, c.Payment), table.PaymentKey(c.Payment))
+		if c.Unit != "" {
+			keys = append(keys, table.CancelledKey(c.SaleID, c.OrderID))
+		}
 		for _, payment := range c.Refunds {
 			keys = append(keys, table.RefundKey(c.SaleID, payment), table.PaymentKey(payment))
 		}
@@ -292,7 +316,22 @@ func (p *replay) completeHalf(ctx context.Context, h half, orders, others map[ta
 				return err
 			}
 		}
+		if c.Unit != "" && others[table.IdentityOf(table.CancelledKey(c.SaleID, c.OrderID))] == nil {
+			if err := put(p.cancellationOf(c)); err != nil {
+				return err
+			}
+		}
+		if !c.CancelledAt.IsZero() && others[table.IdentityOf(table.RefundKey(c.SaleID, c.Payment))] == nil && !p.due[c.Payment] {
+			refund := refundOf(c, sale.RefundCancelled)
+			refund.At = c.CancelledAt
+			if err := p.refund(ctx, refund, true); err != nil {
+				return err
+			}
+		}
 		for _, payment := range c.Refunds {
+			if payment == c.Payment && !c.CancelledAt.IsZero() {
+				continue
+			}
 			guard := table.Reader{Item: others[table.IdentityOf(table.PaymentKey(payment))]}
 			if others[table.IdentityOf(table.RefundKey(c.SaleID, payment))] == nil && guard.OptionalText("fate") != table.FateRefund && !p.due[payment] { // nothing says how much
 				if err := heal(func() error { return p.dropNote(ctx, c, payment) }); err != nil {
@@ -321,6 +360,15 @@ func (p *replay) completeHalf(ctx context.Context, h half, orders, others map[ta
 		if held.ID != c.ID && !p.known[c.ID] {
 			// Nobody was told of the claim: no line of a log has it.
 			return heal(func() error { return p.dropGuard(ctx, one.sale.LimitGroup, c) })
+		}
+	case "CANCELLED":
+		switch {
+		case held.OrderID != c.OrderID || held.Unit != "":
+		case !c.CancelledAt.IsZero() && held.PaidAt.IsZero() || c.Released() && held.Payment != "": // its payment's own half may say more
+		case c.Released():
+			return heal(func() error { return p.finish(ctx, c) })
+		default:
+			return heal(func() error { return p.cancel(ctx, c) })
 		}
 	case "PAYMENT":
 		r := table.Reader{Item: h.item}
@@ -435,6 +483,13 @@ func (p *replay) deriveSale(ctx context.Context, one *replayed, seeded, room int
 	if s.Limited {
 		update.Expr += ", #room = :room"
 		update.Values[":room"] = table.N(room)
+	}
+	switch {
+	case one.cancelled > 0:
+		update.Expr += ", #cancelled = :cancelled"
+		update.Values[":cancelled"] = table.N(one.cancelled)
+	case s.Cancelled > 0: // that is all that is left of it
+		update.Expr += " REMOVE #cancelled"
 	}
 	if err := p.table.Update(ctx, update); err != nil || one.isNoted || one.refundAt.IsZero() {
 		return err

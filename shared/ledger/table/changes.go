@@ -70,6 +70,21 @@ func ReadChange(it Item) (sale.Change, error) {
 	return c, cmp.Or(r.Err, err)
 }
 
+// CancelledItem is what is stored of an order's cancellation by the office.
+func CancelledItem(saleID string, c sale.CancelledOrder) Item {
+	return withAuthor(c.Author, With(CancelledKey(saleID, c.OrderID), Item{
+		"id": S(c.ID), "at": Millis(c.At), "saw": S(string(c.Saw)), "unit": S(string(c.Unit)),
+	}))
+}
+
+func ReadCancelled(it Item) (sale.CancelledOrder, error) {
+	r := Read(it)
+	id, err := strconv.ParseUint(r.Text(SK), 10, 63)
+	return sale.CancelledOrder{
+		OrderID: id, ID: r.Text("id"), At: r.Time("at"), Author: r.author(), Saw: sale.ClaimState(r.Text("saw")), Unit: sale.Unit(r.Text("unit")),
+	}, cmp.Or(r.Err, err)
+}
+
 // SeedingItem is the head of an addition, or of a withdrawal, whose units are negative.
 func SeedingItem(s sale.Sale, c sale.Change) Item {
 	units := c.Units

@@ -43,6 +43,7 @@ func ReadSale(it Item) (sale.Sale, error) {
 		RecallNote:   r.OptionalText("recallNote"),
 		Edits:        r.OptionalNumber("edits"),
 		Seedings:     r.OptionalNumber("seedings"),
+		Cancelled:    r.OptionalNumber("cancelled"),
 		RecalledAt:   r.OptionalTime("recalledAt"),
 		SealedAt:     r.OptionalTime("sealedAt"),
 		Erased:       r.OptionalNumber("erased"),
@@ -117,8 +118,8 @@ func (r *Reader) Presentation() sale.Presentation {
 // the transaction that takes a unit can check them (P14).
 type Shard struct {
 	Stock, Seeded int64
-	// released counts the claims of its units that were released, putBack how many of
-	// those units are in stock again or sold again.
+	// released counts the claims of its units that have ended, but for those whose unit is kept, putBack
+	// how many of those units are in stock again or sold again.
 	Released, PutBack int64
 	OpensAt, ClosesAt time.Time
 	Paused            bool
@@ -186,6 +187,15 @@ func ReadClaim(saleID string, buckets int, it Item) (sale.Claim, error) {
 		if Has(it, "paidAt") {
 			r.Fail("releasedAt", "absent from a paid claim")
 		}
+	}
+	if Has(it, "cancelledAt") {
+		c.CancelledAt = r.Time("cancelledAt")
+		if !Has(it, "paidAt") {
+			r.Fail("cancelledAt", "absent from a claim that is not paid")
+		}
+	}
+	if c.Unit = sale.Unit(r.OptionalText("unit")); c.Unit != "" && c.Unit != sale.UnitBack && c.Unit != sale.UnitKept {
+		r.Fail("unit", "back or kept")
 	}
 	return c, r.Err
 }

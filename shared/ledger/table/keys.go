@@ -66,6 +66,11 @@ func ChangeKey(saleID string, number int64) Item {
 	return Key(ChangesPK(saleID), fmt.Sprintf("%010d", number))
 }
 
+// CancelledKey returns the key of what is stored of an order's cancellation by the office.
+func CancelledKey(saleID string, orderID uint64) Item {
+	return Key("CANCELLED#"+saleID, strconv.FormatUint(orderID, 10))
+}
+
 // WithdrawalKey returns the key of a withdrawal's step, counted from 0.
 func WithdrawalKey(saleID, seed string, step int) Item {
 	return Key("SALE#"+saleID, WithdrawalHead(seed)+strconv.Itoa(step))

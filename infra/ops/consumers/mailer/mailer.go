@@ -66,7 +66,7 @@ func (m *mailer) handle(ctx context.Context, delivered events.EventBridgeEvent) 
 	}
 	state, rank := e.OrderState()
 	about, template := "order:"+e.OrderID, templates[state]
-	if rank == 0 && e.Type == "RefundDue" {
+	if rank == 0 && e.Type == "RefundDue" && e.Reason != "cancelled" { // of which OrderCancelled tells
 		about, template = e.ID, "refund-due"
 	}
 	// The refund of an unknown order has no user, and an erased user no address.

@@ -51,13 +51,16 @@ func Read(e events.EventBridgeEvent) (Event, error) {
 const Recalled = "RECALLED"
 
 // OrderState returns the state that the event gives its order, and its rank: an event whose state has no
-// higher rank than the known one is late or a repetition. Of the states of rank 2 an order has only one.
+// higher rank than the known one is late or a repetition. An order is never both PAID and EXPIRED; CANCELLED
+// is above PAID, because the office cancels paid orders as well.
 // An event that does not change the state of an order has the rank 0.
 func (e Event) OrderState() (state string, rank int) {
 	switch {
 	case e.Type == "RefundDue" && e.Reason == "recalled" && e.OrderID != "":
-		return Recalled, 3
-	case e.State == "PAID" || e.State == "EXPIRED" || e.State == "CANCELLED":
+		return Recalled, 4
+	case e.State == "CANCELLED":
+		return e.State, 3
+	case e.State == "PAID" || e.State == "EXPIRED":
 		return e.State, 2
 	case e.State == "CONFIRMED":
 		return e.State, 1

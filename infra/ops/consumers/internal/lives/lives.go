@@ -38,6 +38,7 @@ func All() map[string]Life {
 		"cancelled":                         life("CANCELLED", released(sale.Cancelled, sale.ByBuyer)),
 		"recalled before it was paid":       life("CANCELLED", released(sale.Cancelled, sale.ByOperator)),
 		"paid and recalled":                 life("RECALLED", paid(), due("pi_1", sale.RefundRecalled)),
+		"paid and cancelled":                life("CANCELLED", paid(), cancelled(), due("pi_1", sale.RefundCancelled)),
 		"paid twice":                        life("PAID", paid(), due("pi_2", sale.RefundOtherPayment)),
 		"paid twice and recalled":           life("RECALLED", paid(), due("pi_2", sale.RefundOtherPayment), due("pi_1", sale.RefundRecalled)),
 		"paid too late":                     life("EXPIRED", released(sale.Expired, sale.ByExpiry), due("pi_1", sale.RefundReleased)),
@@ -76,6 +77,7 @@ func life(state string, after ...sale.Event) Life {
 		e.OccurredAt = Noon.Add(time.Duration(i) * time.Minute)
 		l.Events = append(l.Events, e)
 		switch {
+		case e.Reason == sale.RefundCancelled: // OrderCancelled tells of it
 		case e.Type == sale.EventRefundDue && e.Reason != sale.RefundRecalled:
 			l.Refunds++
 		default:
@@ -91,6 +93,12 @@ func paid() sale.Event {
 
 func released(state sale.ClaimState, by sale.ReleasedBy) sale.Event {
 	return sale.Event{Type: sale.EventReleased, ID: fmt.Sprint("OrderReleased:", Order), State: state, ReleasedBy: by}
+}
+
+func cancelled() sale.Event {
+	e := paid()
+	e.Type, e.ID, e.State, e.Unit = sale.EventCancelled, fmt.Sprint("OrderCancelled:", Order), sale.Cancelled, sale.UnitBack
+	return e
 }
 
 func due(payment string, reason sale.RefundReason) sale.Event {

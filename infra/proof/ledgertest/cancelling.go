@@ -1,0 +1,347 @@
+package ledgertest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// office cancels orders for ana, whose cancellations are named by their users.
+func office(user string, orderID uint64, saw sale.ClaimState, unit sale.Unit) sale.Cancellation {
+	return sale.Cancellation{
+		SaleID: "moutai", OrderID: orderID, ChangeID: "cancels-" + user, Saw: saw, Unit: unit,
+		Author: sale.Author{Actor: "ana", Verified: true, Note: "moved away"},
+	}
+}
+
+// officeCancels cancels an order, or ends the test. The same again is told the same, and changes nothing.
+func (w *World) officeCancels(user string, orderID uint64, saw sale.ClaimState, unit sale.Unit) {
+	w.T.Helper()
+	c := office(user, orderID, saw, unit)
+	if err := c.Check(); err != nil {
+		w.T.Fatalf("check cancellation: %v", err)
+	}
+	at := w.Now()
+	for _, applied := range []bool{true, false} {
+		done, err := w.Environment().CancelOrder(w.Ctx, c)
+		if err != nil || done.CancelledOrder != c.Entry(at) || done.Applied != applied || done.Claim.User != user || done.Claim.State() != sale.Cancelled {
+			w.T.Fatalf("got %+v (%v), want it cancelled at %v, applied: %t", done, err, at, applied)
+		}
+		w.Pass(time.Second)
+	}
+	if entry, err := w.Environment().Cancelled(w.Ctx, w.claimOf(user)); err != nil || *entry != c.Entry(at) {
+		w.T.Errorf("got %+v (%v), want %+v", entry, err, c.Entry(at))
+	}
+}
+
+// mayNotCancel expects that a cancellation in that environment is refused, for that reason.
+func (w *World) mayNotCancel(l *ledger.Ledger, c sale.Cancellation, code sale.Code, why string) {
+	w.T.Helper()
+	_, err := l.CancelOrder(w.Ctx, c)
+	if e := w.Refused(code, err); code == sale.ChangedMeanwhile && (e.Claim == nil || e.Claim.OrderID != c.OrderID) {
+		w.T.Errorf("got %+v, want the claim with it", e)
+	}
+	w.refusedBecause(why, code, err)
+}
+
+// hasCounts expects what a shard counts.
+func (w *World) hasCounts(shard int, stock, released, putBack int64) {
+	w.T.Helper()
+	it := w.Item(fmt.Sprintf("STOCK#moutai#%d", shard), "STOCK")
+	if got := [...]int64{numberOf(it, "stock"), numberOf(it, "released"), numberOf(it, "putBack")}; got != [...]int64{stock, released, putBack} {
+		w.T.Errorf("shard %d has stock, released and putBack %d, want %d, %d, %d", shard, got, stock, released, putBack)
+	}
+}
+
+var cancelling = map[string]func(*testing.T, *World){
+	"an order that the office cancels is released or its payment goes back, and its unit is bought again or kept": func(t *testing.T, w *World) {
+		for name, open := range map[string]func(int64, int) sale.Creation{"asks for payment": w.OpenPriced, "asks for none": w.Open} {
+			w.becomes(table{})
+			open(4, 1)
+			users := people(4)
+			ids := w.Ordered(users...)
+			reader := w.claimOf(users[0]).MinReader
+			for i := range 2 {
+				w.Settles(PaymentOf(ids[i], fmt.Sprint("pi_", i)))
+			}
+			w.Refused(sale.SoldOut, w.buys("erin")) // which closes the shard
+			for i, user := range users {
+				unit, saw, needs := sale.UnitBack, sale.Paid, sale.ReadsOffice
+				if i%2 == 1 {
+					unit = sale.UnitKept
+				}
+				if i >= 2 {
+					saw = sale.Confirmed
+				}
+				if i == 2 {
+					needs = reader
+				}
+				at := w.Now()
+				w.officeCancels(user, ids[i], saw, unit)
+				held := w.claimOf(user)
+				if held.Unit != unit || held.MinReader != needs || held.Released() == (i < 2) || i < 2 && !held.CancelledAt.Equal(at) || i >= 2 && (!held.ReleasedAt.Equal(at) || held.ReleasedBy != sale.ByOperator) {
+					t.Errorf("%s: the claim is %+v", name, held)
+				}
+				if i < 2 {
+					w.goesBackBecause(sale.RefundCancelled, user, PaymentOf(ids[i], fmt.Sprint("pi_", i)), at)
+				}
+			}
+			w.hasCounts(0, 2, 2, 2)
+			w.hasNumber(5, "SALE#moutai", "SALE", "version")
+			w.hasNumber(4, "SALE#moutai", "SALE", "cancelled")
+			if s := w.Current(); s.Empty.Has(0) {
+				t.Errorf("%s: the shard has units and is listed as empty", name)
+			}
+			w.allBuy("erin", "frank")
+			w.Refused(sale.SoldOut, w.buys("grete"))
+			w.Refused(sale.AlreadyOrdered, w.buysWith(users[0], "another"))
+			r, _ := w.audit()
+			if !r.Balanced || r.Paid != 0 || r.Released != 2 || r.RefundsDue != 2 || r.Confirmed != 4 {
+				t.Errorf("%s: got %+v", name, r)
+			}
+		}
+	},
+	"an order of a sale that is over and drained is cancelled, and the sale is drained again": func(t *testing.T, w *World) {
+		for _, unit := range []sale.Unit{sale.UnitBack, sale.UnitKept} {
+			w.becomes(table{})
+			c := w.Open(2, 1)
+			id := w.Ordered("alice", "bob")
+			w.Settles(PaymentOf(id[1], "pi_1"))
+			w.ends(c)
+			w.officeCancels("alice", id[0], sale.Confirmed, unit)
+			if w.Listing().Drained {
+				t.Error("it is drained, and its orders have changed")
+			}
+			w.Pass(time.Minute)
+			r, _ := w.audit()
+			w.officeCancels("bob", id[1], sale.Paid, unit)
+			if w.drained(r) {
+				t.Error("drained by a pass that had begun before")
+			}
+			if at := w.Listing().RefundAt; !at.Equal(w.refunds("moutai")[0].At) {
+				t.Errorf("the listing notes a refund of %v", at)
+			}
+			if r := w.drains(); r.RefundsDue != 1 || !r.Balanced {
+				t.Errorf("got %+v", r)
+			}
+		}
+	},
+	"an order is cancelled once, and whoever comes second is told by whom": func(t *testing.T, w *World) {
+		w.OpenPriced(9, 1)
+		ids := w.Ordered("alice", "bob")
+		w.Settles(PaymentOf(ids[0], "pi_1"))
+		for i, saw := range []sale.ClaimState{sale.Paid, sale.Confirmed} {
+			user := []string{"alice", "bob"}[i]
+			mine := office(user, ids[i], saw, sale.UnitBack)
+			theirs := mine
+			theirs.ChangeID, theirs.Actor = "another", "lee"
+			slow := w.overtaken("TransactWriteItems", func() { w.officeCancels(user, ids[i], saw, sale.UnitBack) })
+			w.mayNotCancel(slow, theirs, sale.ChangedMeanwhile, "by ana on 2026-11-11T20:00:0")
+			w.mayNotCancel(w.Environment(), theirs, sale.ChangedMeanwhile, "(moved away)")
+			mine.Unit = sale.UnitKept
+			w.mayNotCancel(w.Environment(), mine, sale.Conflicting, "used for another change")
+		}
+		w.hasCounts(0, 9, 2, 2)
+		w.hasNumber(3, "SALE#moutai", "SALE", "version")
+	},
+	"a cancellation whose answers are lost is made once, and its author is told so": func(t *testing.T, w *World) {
+		w.Open(9, 1)
+		id := w.Ordered("alice")[0]
+		done, err := w.forgetful().CancelOrder(w.Ctx, office("alice", id, sale.Confirmed, sale.UnitBack))
+		if err != nil || !done.Applied {
+			t.Errorf("got %+v (%v)", done, err)
+		}
+		w.hasCounts(0, 9, 1, 1)
+		unnamed := office("", id, sale.Confirmed, sale.UnitBack)
+		unnamed.ChangeID = ""
+		w.mayNotCancel(w.Environment(), unnamed, sale.ChangedMeanwhile, "by ana")
+	},
+	// A transaction becomes visible item by item: whose it was is not known from the claim alone.
+	"whoever sees a cancelled claim and not by whom is told nothing": func(t *testing.T, w *World) {
+		w.Open(9, 1)
+		id := w.Ordered("alice")[0]
+		w.officeCancels("alice", id, sale.Confirmed, sale.UnitBack)
+		entry := w.Item("CANCELLED#moutai", fmt.Sprint(id))
+		w.remove(entry)
+		w.Refused(sale.Busy, errOf(w.Environment().CancelOrder(w.Ctx, office("alice", id, sale.Confirmed, sale.UnitBack))))
+		w.Refused(sale.Busy, errOf(w.Environment().Cancelled(w.Ctx, w.claimOf("alice"))))
+		w.recalls("", true) // which is not why
+		w.Refused(sale.Busy, errOf(w.Environment().CancelOrder(w.Ctx, office("alice", id, sale.Confirmed, sale.UnitBack))))
+		w.place(entry)
+		done, err := w.Environment().CancelOrder(w.Ctx, office("alice", id, sale.Confirmed, sale.UnitBack))
+		if err != nil || done.Applied {
+			t.Errorf("got %+v (%v), want that it was made before", done, err)
+		}
+	},
+	"an order that is not as it was seen is not cancelled": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 1)
+		ids := w.Ordered("alice", "bob", "carol", "dora")
+		w.Settles(PaymentOf(ids[0], "pi_1"))
+		w.Cancels("bob")
+		for user, tt := range map[string]struct {
+			saw sale.ClaimState
+			is  string
+		}{"alice": {sale.Confirmed, "PAID"}, "bob": {sale.Confirmed, "CANCELLED"}, "carol": {sale.Paid, "CONFIRMED"}} {
+			w.mayNotCancel(w.Environment(), office(user, w.claimOf(user).OrderID, tt.saw, sale.UnitBack), sale.ChangedMeanwhile, "the order is "+tt.is+" now")
+		}
+		pays, expires := func() { w.Settles(PaymentOf(ids[2], "pi_2")) }, func() { w.Pass(payWithin + grace); w.releases(1, 2) }
+		w.mayNotCancel(w.overtaken("TransactWriteItems", pays), office("carol", ids[2], sale.Confirmed, sale.UnitBack), sale.ChangedMeanwhile, "the order is PAID now")
+		w.mayNotCancel(w.overtaken("TransactWriteItems", expires), office("dora", ids[3], sale.Confirmed, sale.UnitBack), sale.ChangedMeanwhile, "the order is EXPIRED now")
+		w.Refused(sale.OrderNotFound, errOf(w.Environment().CancelOrder(w.Ctx, office("erin", ids[3]+1, sale.Confirmed, sale.UnitBack))))
+		elsewhere := office("alice", ids[0], sale.Paid, sale.UnitBack)
+		elsewhere.SaleID = "nowhere"
+		w.Refused(sale.OrderNotFound, errOf(w.Environment().CancelOrder(w.Ctx, elsewhere)))
+		if made := w.Partition("CANCELLED#moutai"); len(made) > 0 {
+			t.Errorf("got %v, want nothing cancelled", made)
+		}
+	},
+	"an order of a recalled sale is the recall's, whichever is first": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 1)
+		ids := w.Ordered("alice", "bob", "carol", "dora")
+		for i, user := range []string{"alice", "bob"} {
+			w.Settles(PaymentOf(ids[i], "pi_"+user))
+		}
+		w.officeCancels("alice", ids[0], sale.Paid, sale.UnitKept)
+		w.officeCancels("carol", ids[2], sale.Confirmed, sale.UnitBack)
+		w.mayNotCancel(w.overtaken("TransactWriteItems", func() { w.recalls("", true) }), office("bob", ids[1], sale.Paid, sale.UnitBack), sale.Recalled, "recalled")
+		w.mayNotCancel(w.Environment(), office("dora", ids[3], sale.Confirmed, sale.UnitBack), sale.Recalled, "recalled")
+		w.Pass(pauseSettles)
+		w.finishes(w.Environment(), 1, 1, 1, true)
+		w.mayNotCancel(w.Environment(), office("dora", ids[3], sale.Confirmed, sale.UnitBack), sale.Recalled, "recalled")
+		for i, reason := range []sale.RefundReason{sale.RefundCancelled, sale.RefundRecalled} {
+			if done := w.Settles(PaymentOf(ids[i], []string{"pi_alice", "pi_bob"}[i])); done.Refund == nil || done.Refund.Reason != reason {
+				t.Errorf("got %+v, want a refund because of %s", done.Refund, reason)
+			}
+		}
+		if r, _ := w.audit(); !r.Balanced {
+			t.Errorf("got %+v", r)
+		}
+		w.hasCounts(0, 7, 2, 2)
+	},
+	"a payment of a cancelled order goes back, and its own payment's report is told so": func(t *testing.T, w *World) {
+		w.OpenPriced(9, 1)
+		ids := w.Ordered("alice", "bob", "carol")
+		w.Settles(PaymentOf(ids[0], "pi_1"))
+		at := w.Now()
+		w.officeCancels("alice", ids[0], sale.Paid, sale.UnitBack)
+		w.officeCancels("bob", ids[1], sale.Confirmed, sale.UnitKept)
+		w.refunded(PaymentOf(ids[0], "pi_2"), "moutai", "alice", sale.RefundOtherPayment)
+		w.refunded(PaymentOf(ids[1], "pi_3"), "moutai", "bob", sale.RefundReleased)
+		w.Settles(PaymentOf(ids[2], "pi_4"))
+		for reference, want := range map[string]sale.RefundReason{"pi_1": sale.RefundCancelled, "pi_4": ""} {
+			done := w.Settles(PaymentOf(ids[map[string]int{"pi_1": 0, "pi_4": 2}[reference]], reference))
+			if done.New || (done.Refund != nil) != (want != "") || done.Refund != nil && (done.Refund.Reason != want || !done.Refund.At.Equal(at)) {
+				t.Errorf("%s: got %+v, want a refund because of %q", reference, done, want)
+			}
+		}
+	},
+	"a payment whose amount only its guard says goes back as it was, from a cancelled order as well": func(t *testing.T, w *World) {
+		w.Open(9, 1)
+		p := PaymentOf(w.Ordered("alice")[0], "pi_1")
+		w.Settles(p)
+		w.tamper("CLAIM#moutai#0", "alice", "REMOVE amount, currency", nil) // as an older release has written it
+		at := w.Now()
+		w.officeCancels("alice", p.OrderID, sale.Paid, sale.UnitBack)
+		w.goesBackBecause(sale.RefundCancelled, "alice", p, at)
+	},
+	"a cancellation meets its parts in any state that a restore can leave, and adds to none of them": func(t *testing.T, w *World) {
+		w.Open(9, 1)
+		p := PaymentOf(w.Ordered("alice")[0], "pi_1")
+		w.Settles(p)
+		before := w.table()
+		for name, act := range map[string]func(){
+			"the refund": func() {
+				w.officeCancels("alice", p.OrderID, sale.Paid, sale.UnitBack)
+				w.place(before["CLAIM#moutai#0 alice"])
+				w.remove(w.Item("CANCELLED#moutai", fmt.Sprint(p.OrderID)))
+			},
+			"the entry": func() {
+				w.officeCancels("alice", p.OrderID, sale.Paid, sale.UnitBack)
+				w.place(before["CLAIM#moutai#0 alice"])
+				w.remove(w.Item("REFUND#moutai", "stripe#pi_1"))
+			},
+			"the claim": func() {
+				w.tamper("CLAIM#moutai#0", "alice", "SET cancelledAt = :at", attributes(map[string]any{":at": w.Now()}))
+			},
+		} {
+			w.becomes(before)
+			var held string
+			_, err := w.overtaken("TransactWriteItems", func() { act(); held = w.everything() }).CancelOrder(w.Ctx, office("alice", p.OrderID, sale.Paid, sale.UnitKept))
+			if err == nil || held != w.everything() {
+				t.Errorf("only %s is there: got %v, want nothing changed", name, err)
+			}
+		}
+	},
+	"a unit comes back beside a release, a put-back and a closing": func(t *testing.T, w *World) {
+		w.OpenUnpaid(3, 1)
+		ids := w.Ordered("alice", "bob", "carol")
+		w.Cancels("bob")
+		w.releases(0, 1)
+		w.Cancels("carol")
+		cancels := func(user string, id uint64) func() {
+			return func() { w.officeCancels(user, id, sale.Confirmed, sale.UnitBack) }
+		}
+		if done := w.ReleasesBy(w.overtaken("TransactWriteItems", cancels("alice", ids[0]))); done.PutBack != 1 {
+			t.Errorf("got %+v, want the one unit put back that nobody had put back", done)
+		}
+		w.hasCounts(0, 3, 3, 3)
+		dora := w.Ordered("dora", "erin", "frank")[0]
+		// Somebody finds the shard empty, and lists it only after the unit has come back.
+		w.Accepted(w.overtaken("UpdateItem", cancels("dora", dora)).Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "grete"}))
+		w.Settled(1)
+	},
+	"an order of a sealed sale is not cancelled, nor of one that is sealed meanwhile": func(t *testing.T, w *World) {
+		c := w.Open(2, 1)
+		ids := w.Ordered("alice", "bob")
+		w.ends(c)
+		w.mayNotCancel(w.overtaken("TransactWriteItems", func() { w.erases(w.Environment(), "bob") }),
+			office("alice", ids[0], sale.Confirmed, sale.UnitBack), sale.Conflicting, "sealed")
+		w.mayNotCancel(w.Environment(), office("alice", ids[0], sale.Confirmed, sale.UnitKept), sale.Conflicting, "sealed")
+	},
+	"nobody is erased with an order as it was before it was cancelled": func(t *testing.T, w *World) {
+		c := w.Open(2, 1)
+		id := w.Ordered("alice")[0]
+		w.ends(c)
+		w.erases(w.overtaken("TransactWriteItems", func() {
+			w.officeCancels("alice", id, sale.Confirmed, sale.UnitKept)
+			w.drains()
+		}), "alice")
+		if held := w.erasedClaim(); held.State() != sale.Cancelled || held.Unit != sale.UnitKept {
+			t.Errorf("got %+v, want the cancelled claim of an erased user", held)
+		}
+	},
+	"the audit compares the cancelled orders with the shards and with the refunds": func(t *testing.T, w *World) {
+		w.Open(9, 1)
+		ids := w.Ordered("alice", "bob")
+		w.Settles(PaymentOf(ids[0], "pi_1"))
+		w.officeCancels("alice", ids[0], sale.Paid, sale.UnitBack)
+		w.officeCancels("bob", ids[1], sale.Confirmed, sale.UnitKept)
+		balanced := w.table()
+		for want, breaks := range map[string]func(){
+			"the shards count 1 to 1 released claims, there are 2 (P2)":                           func() { w.tamper("CLAIM#moutai#0", "bob", "SET #unit = :x", text("back")) },
+			"the shards count 1 to 1 released claims, there are 0 (P2)":                           func() { w.tamper("CLAIM#moutai#0", "alice", "SET #unit = :x", text("kept")) },
+			"1 orders were cancelled after they were paid, and 0 of their payments go back (P37)": func() { w.remove(w.Item("REFUND#moutai", "stripe#pi_1")) },
+			"unit is not back or kept (P19)":                                                      func() { w.tamper("CLAIM#moutai#0", "bob", "SET #unit = :x", text("lost")) },
+			"cancelledAt is not absent from a claim that is not paid (P19)":                       func() { w.tamper("CLAIM#moutai#0", "alice", "REMOVE paidAt", nil) },
+		} {
+			breaks()
+			w.finds(want)
+			w.becomes(balanced)
+		}
+	},
+	"a unit that the office gives back in a draw is for the next call": func(t *testing.T, w *World) {
+		_, users, ranks := w.rolled(2, 1, 9)
+		w.calls(ranks)
+		ids := w.Ordered(users[0], users[1])
+		w.officeCancels(users[0], ids[0], sale.Confirmed, sale.UnitBack)
+		w.officeCancels(users[1], ids[1], sale.Confirmed, sale.UnitKept)
+		w.Refused(sale.NotYourTurn, w.buys(users[len(users)-1]))
+		if next := w.next(ranks); next.Stock != 1 || next.Lo != ranks[1] || next.Hi != ranks[2] {
+			t.Errorf("got %+v, want a call for the one unit", next)
+		}
+		w.Refused(sale.AlreadyOrdered, w.buysWith(users[0], "another"))
+	},
+}

@@ -1,0 +1,205 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/ledger/table"
+	"flashsale/shared/sale"
+)
+
+// OrderCancelled is an order that the office has cancelled.
+type OrderCancelled struct {
+	sale.CancelledOrder
+	Sale  sale.Sale // as it was before, or later
+	Claim sale.Claim
+	// Applied is false if the cancellation had been made before under its id.
+	Applied bool
+}
+
+// CancelOrder cancels one order, paid or not, in one transaction: the claim, the sale, its listing and
+// the entry that says who asked; if the unit comes back, its shard; of a paid order the refund due. So
+// nothing is left to any pass: that of a sale that is over, or asks for no payment, would not come. The
+// guard of the payment stays: it has paid the order.
+//
+// The unit is back in stock, under a new version of the sale and out of its empty shards (P6), or is kept
+// from everybody: then it is not among the released ones that the shard counts. Either raises the version,
+// so that no pass drains the sale by what it has read before.
+//
+// The same again, with the same ChangeID, gets the same answer. c must have passed Check.
+//
+// It fails with sale.ChangedMeanwhile, with the claim, if somebody else has cancelled the order or it is not
+// in the state that the author has seen; with sale.Conflicting if the ChangeID was used for this order with
+// other contents, the payment goes back already, or the sale is sealed; with sale.Recalled, because a
+// recall finishes each order itself; with sale.OrderNotFound, sale.SaleNotFound, sale.Busy or sale.Internal.
+func (l *Ledger) CancelOrder(ctx context.Context, c sale.Cancellation) (OrderCancelled, error) {
+	call := l.newID() // tells the entry of this call from another call's with the same id
+	c.ChangeID = cmp.Or(c.ChangeID, call)
+	o, err := l.Order(ctx, c.OrderID)
+	switch {
+	case err != nil:
+		return OrderCancelled{}, err
+	case o.SaleID != c.SaleID:
+		return OrderCancelled{}, sale.Refuse(sale.OrderNotFound, "no such order in this sale")
+	}
+	for left := l.table.UpTo(table.PatientTries); ; {
+		s, err := l.table.OpenSale(ctx, c.SaleID)
+		if err != nil {
+			return OrderCancelled{}, err
+		}
+		of := &ordered{o, s}
+		entryKey := table.CancelledKey(s.ID, o.ID)
+		stored, err := l.table.GetAll(ctx, []table.Item{of.claimKey(), entryKey})
+		if err != nil {
+			return OrderCancelled{}, err
+		}
+		held, err := of.claimOf(stored[table.IdentityOf(of.claimKey())])
+		if err != nil {
+			return OrderCancelled{}, err
+		}
+		if entry := stored[table.IdentityOf(entryKey)]; entry != nil {
+			return alreadyCancelled(c, s, held, entry, call)
+		}
+		// The claim may show a cancellation before its entry does: whose it was is not known yet.
+		if held.Unit == "" {
+			if err := refuseToCancel(c, s, held); err != nil {
+				return OrderCancelled{}, err
+			}
+			at := time.UnixMilli(l.now().UnixMilli()).UTC()
+			actions, err := l.cancelOrder(ctx, c, of, held, at, call)
+			if err != nil {
+				return OrderCancelled{}, err
+			}
+			reasons, err := l.table.RetryTransaction(ctx, actions...)
+			switch {
+			case err == nil:
+				return OrderCancelled{c.Entry(at), s, endedBy(c, held, at), true}, nil
+			case reasons == nil:
+				return OrderCancelled{}, err
+			}
+		}
+		// Whoever decided, its write is in the table now.
+		if !left.Again(ctx) {
+			return OrderCancelled{}, sale.Fail(sale.Busy, errors.New("the cancellation of the order is not visible yet"))
+		}
+	}
+}
+
+// alreadyCancelled answers a request about an order that was cancelled.
+func alreadyCancelled(c sale.Cancellation, s sale.Sale, held sale.Claim, entry table.Item, call string) (OrderCancelled, error) {
+	made, err := table.ReadCancelled(entry)
+	r := table.Reader{Item: entry}
+	switch {
+	case err != nil:
+		return OrderCancelled{}, sale.AsInternal(err)
+	case made.ID != c.ChangeID:
+		return OrderCancelled{}, sale.RefuseCancelled(made, &held)
+	case !c.Asks(made):
+		return OrderCancelled{}, errOtherChange
+	}
+	return OrderCancelled{made, s, held, r.Text("call") == call}, sale.AsInternal(r.Err)
+}
+
+// refuseToCancel says why an order is not cancelled, which nobody has cancelled yet.
+func refuseToCancel(c sale.Cancellation, s sale.Sale, held sale.Claim) error {
+	switch {
+	case s.IsSealed():
+		return sale.RefuseSealed()
+	case s.IsRecalled():
+		return sale.RefuseRecalled()
+	case held.State() != c.Saw:
+		return sale.RefuseState(&held)
+	case slices.Contains(held.Refunds, held.Payment):
+		return sale.Refuse(sale.Conflicting, "the payment of the order goes back already")
+	}
+	return nil
+}
+
+// cancelOrder returns the actions of a cancellation.
+func (l *Ledger) cancelOrder(
+	ctx context.Context, c sale.Cancellation, o *ordered, held sale.Claim, now time.Time, call string,
+) ([]types.TransactWriteItem, error) {
+	entry := table.CancelledItem(o.SaleID, c.Entry(now))
+	entry["call"] = table.S(call)
+	ofSale := table.Update{
+		Key: table.SaleKey(o.SaleID), Expr: "ADD #version :one, #cancelled :one", If: "attribute_not_exists(#recalledAt)",
+		Values: table.Item{":one": table.One},
+	}
+	listing := table.Update{Key: table.ListingKey(o.SaleID), Expr: "REMOVE #drained", If: ifNotSealed}
+	actions := []types.TransactWriteItem{l.table.Put(entry)}
+	if c.Unit == sale.UnitBack {
+		ofSale.Expr += " DELETE #empty :k"
+		ofSale.Values[":k"] = table.NS(held.Shard)
+		// The shards of a sale that asks for no payment have no counts yet.
+		actions = append(actions, l.table.Action(table.Update{
+			Key: table.StockKey(o.SaleID, held.Shard), Expr: "SET #stock = #stock + :one ADD #released :one, #putBack :one",
+			Values: table.Item{":one": table.One},
+		}))
+	}
+	if held.State() == sale.Paid {
+		guard, err := l.table.Get(ctx, table.PaymentKey(held.Payment))
+		if err != nil {
+			return nil, err
+		}
+		refund, err := refundOf(o.sale, paidOf(held), guard, sale.RefundCancelled, now)
+		if err != nil {
+			return nil, sale.AsInternal(err)
+		}
+		actions = append(actions, l.table.Put(table.RefundItem(refund)))
+		listing.Expr, listing.Values = "SET #refundAt = :now REMOVE #drained", table.Item{":now": table.Millis(now)}
+	}
+	return append(actions, l.table.Action(endClaim(o, held, c.Unit, now)), l.table.Action(ofSale), l.table.Action(listing)), nil
+}
+
+// endedBy is the claim after the cancellation.
+func endedBy(c sale.Cancellation, held sale.Claim, at time.Time) sale.Claim {
+	if held.Unit = c.Unit; held.State() == sale.Paid {
+		held.CancelledAt = at
+	} else {
+		held.ReleasedAt, held.ReleasedBy = at, sale.ByOperator
+	}
+	return held
+}
+
+// endClaim releases the claim of a cancelled order if it is not paid, and else notes that its payment goes
+// back.
+func endClaim(o *ordered, held sale.Claim, unit sale.Unit, now time.Time) table.Update {
+	reader := table.N(sale.ReadsOffice)
+	u := table.Update{Key: o.claimKey(), Values: table.Item{":now": table.Millis(now), ":unit": table.S(string(unit))}}
+	switch {
+	case held.State() == sale.Paid:
+		u.Expr = "SET #cancelledAt = :now, #unit = :unit, #minReader = :reader ADD #refunds :refund"
+		u.If = "#payment = :payment AND attribute_not_exists(#cancelledAt)"
+		u.Values[":payment"], u.Values[":refund"], u.Values[":reader"] = table.S(held.Payment), table.SS(held.Payment), reader
+		return u
+	case unit == sale.UnitKept:
+		u.Expr, u.Values[":reader"] = "SET #releasedAt = :now, #releasedBy = :by, #unit = :unit, #minReader = :reader", reader
+	default:
+		u.Expr = "SET #releasedAt = :now, #releasedBy = :by, #unit = :unit"
+	}
+	u.If = "#orderId = :orderId AND " + table.IfNotFinal
+	u.Values[":by"], u.Values[":orderId"] = table.S(string(sale.ByOperator)), table.N(int64(o.ID))
+	return u
+}
+
+// Cancelled returns who has cancelled the order of a claim, and why; nil if it was not the office. It fails
+// with sale.Busy, also while that cannot be seen, or with sale.Internal.
+func (l *Ledger) Cancelled(ctx context.Context, c sale.Claim) (*sale.CancelledOrder, error) {
+	if c.Unit == "" {
+		return nil, nil
+	}
+	it, err := l.table.Get(ctx, table.CancelledKey(c.SaleID, c.OrderID))
+	switch {
+	case err != nil:
+		return nil, err
+	case it == nil: // plain reads see a transaction item by item
+		return nil, sale.Fail(sale.Busy, errors.New("the cancellation of the order is not visible yet"))
+	}
+	made, err := table.ReadCancelled(it)
+	return &made, sale.AsInternal(err)
+}
