@@ -24,8 +24,8 @@ var weights = []struct {
 	{"mutants", "infra/proof/mutants", 1_020},
 	{"benchmarks and clients", "infra/proof/bench infra/proof/clients", 1_110},
 	{"kit", "infra/kit", 14_180},
-	{"local stack", "infra/local", 15_930},
-	{"operators' tools", "infra/ops", 13_100},
+	{"local stack", "infra/local", 15_990},
+	{"operators' tools", "infra/ops", 13_210},
 	{"lab", "infra/lab", 7_202},
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"embed"
 	"encoding/hex"
 	"encoding/json"
 	"html/template"
@@ -35,59 +36,156 @@ type shop struct {
 	addresses io.Writer // a JSON object a line; a real shop has its database
 }
 
-var page = template.Must(template.New("").Parse(`<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{{.Title}}</title>
-<h1>{{.Title}}</h1>{{if .Text}}<p>{{.Text}}{{else}}<form method="post"><p><label>Deliver to<br><textarea name="address" required maxlength="500"></textarea></label>
-<p><button>Pay {{.Amount}}</button></form>{{end}}`))
+//go:embed assets
+var files embed.FS
 
-type shown struct{ Title, Text, Amount string }
+var page = template.Must(template.ParseFS(files, "assets/page.html"))
 
-func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Referrer-Policy", "no-referrer") // the address has the signature
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; form-action 'self' "+s.flashsale)
-	link := r.URL.Query()
-	text, price := s.refuse(r.Host, r.URL.Path, link)
-	switch {
-	case text != "":
-		show(w, http.StatusForbidden, shown{Title: "This link cannot be paid", Text: text})
-	case r.Method == http.MethodPost:
-		s.pay(w, r, link)
+// shown is what the page shows: the order to pay for, or a Text.
+type shown struct {
+	Title, Text string
+	Zh          said // both in Chinese
+	goods
+	Amount, Order, PayBy string
+	Left                 int // seconds until PayBy
+	Back                 string
+}
+
+// goods are what is paid for, as flashsale shows them.
+type goods struct{ Name, Image string }
+
+// goodsOf asks flashsale for what a sale sells. A page without a picture is better than none.
+func (s *shop) goodsOf(ctx context.Context, saleID string) (g goods) {
+	if text := s.read(ctx, "/sales/"+url.PathEscape(saleID)); json.Unmarshal(text, &g) != nil {
+		return goods{}
+	}
+	return g
+}
+
+// read returns what flashsale shows everybody at a path, nil if that cannot be had.
+func (s *shop) read(ctx context.Context, path string) []byte {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.flashsale+path, nil)
+	if err != nil {
+		return nil
+	}
+	a, err := s.client.Do(r)
+	if err != nil {
+		return nil
+	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(a.Body, 64<<10))
+	if err != nil || a.StatusCode != http.StatusOK {
+		return nil
+	}
+	return text
+}
+
+// asset serves a file of the page, or one of the buyer's page, whose look it has.
+func (s *shop) asset(w http.ResponseWriter, r *http.Request) {
+	path := r.URL.Path
+	switch path {
+	case "/assets/page.css", "/assets/page.js":
+		http.ServeFileFS(w, r, files, path)
+	case "/assets/style.css", "/assets/icon.svg":
+		w.Header().Set("Content-Type", map[string]string{".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}[path[len(path)-4:]])
+		_, _ = w.Write(s.read(r.Context(), path))
 	default:
-		show(w, http.StatusOK, shown{Title: "Order " + link.Get("order"), Amount: price})
+		http.NotFound(w, r)
 	}
 }
 
-func show(w http.ResponseWriter, status int, what shown) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	if strings.HasPrefix(r.URL.Path, "/assets/") {
+		s.asset(w, r)
+		return
+	}
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer") // the address has the signature
+	link := r.URL.Query()
+	why, price, isOurs := s.refuse(r.Host, r.URL.Path, link)
+	switch {
+	case !isOurs:
+		s.write(w, http.StatusForbidden, shown{Title: unpayable[0], Text: why[0], Zh: said{unpayable[1], why[1]}})
+	case why != said{}:
+		s.show(w, r, http.StatusForbidden, unpayable, why)
+	case r.Method == http.MethodPost:
+		s.pay(w, r, link)
+	default:
+		payBy, _ := time.Parse(time.RFC3339, link.Get("payBy"))
+		what := s.shownOf(r, shown{
+			Title: "Order " + link.Get("order"), Amount: price, Order: link.Get("order"),
+			PayBy: payBy.UTC().Format("15:04 UTC"), Left: int(payBy.Sub(s.now()).Seconds()),
+		})
+		if what.Name != "" {
+			what.Title = what.Name
+		}
+		s.write(w, http.StatusOK, what)
+	}
+}
+
+var (
+	unpayable = said{"This link cannot be paid", "此链接无法付款"}
+	nothing   = said{"Nothing was paid", "未付款"}
+)
+
+// show writes the page with a text in place of the form.
+func (s *shop) show(w http.ResponseWriter, r *http.Request, status int, title, text said) {
+	s.write(w, status, s.shownOf(r, shown{Title: title[0], Text: text[0], Zh: said{title[1], text[1]}}))
+}
+
+// shownOf adds what a link that the shop has signed leads to: the sale's picture, and the way back.
+func (s *shop) shownOf(r *http.Request, what shown) shown {
+	saleID := r.URL.Query().Get("sale")
+	what.goods, what.Back = s.goodsOf(r.Context(), saleID), s.flashsale+"/s/"+url.PathEscape(saleID)
+	return what
+}
+
+func (s *shop) write(w http.ResponseWriter, status int, what shown) {
+	pictures := ""
+	if u, err := url.Parse(what.Image); err == nil && u.Scheme == "https" {
+		pictures = " https://" + u.Host
+	}
+	h := w.Header()
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'"+pictures+
+		"; base-uri 'none'; frame-ancestors 'none'; form-action 'self' "+s.flashsale)
+	h.Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_ = page.Execute(w, what)
 }
 
-// refuse returns why a link is not taken, or "" and its price as people write it.
-func (s *shop) refuse(host, path string, link url.Values) (why, price string) {
+// said is a text in English and in Chinese.
+type said [2]string
+
+// refuse returns why a link is not taken, or nothing and its price as people write it. isOurs: the
+// shop has signed it.
+func (s *shop) refuse(host, path string, link url.Values) (why said, price string, isOurs bool) {
 	if name, _, _ := net.SplitHostPort(host); path != "/pay" || name != "127.0.0.1" && name != "localhost" {
-		return "There is no such page.", ""
+		return said{"There is no such page.", "没有这个页面。"}, "", false
 	}
 	signed := strings.Join([]string{"flashsale payment 1", link.Get("order"), link.Get("sale"), link.Get("amount"), link.Get("currency"), link.Get("payBy")}, "\n")
 	got, err := hex.DecodeString(link.Get("signature"))
-	valid := false
 	for _, key := range s.keys {
 		mac := hmac.New(sha256.New, []byte(strings.TrimSpace(key)))
 		mac.Write([]byte(signed))
-		valid = hmac.Equal(mac.Sum(nil), got) || valid // in constant time
+		isOurs = hmac.Equal(mac.Sum(nil), got) || isOurs // in constant time
 	}
 	payBy, noTime := time.Parse(time.RFC3339, link.Get("payBy"))
 	amount, noAmount := strconv.ParseInt(link.Get("amount"), 10, 64)
 	price, hasDigits := currency.Decimal(amount, link.Get("currency"))
 	switch {
-	case err != nil || !valid:
-		return "It was changed, or it is not from the shop.", ""
+	case err != nil || !isOurs:
+		return said{"It was changed, or it is not from the shop.", "它被改动过，或者不是本店的链接。"}, "", false
 	case noTime != nil || noAmount != nil || !hasDigits || amount <= 0:
-		return "It has no price.", ""
+		return said{"It has no price.", "它没有价格。"}, "", true
 	case !s.now().Before(payBy):
-		return "It was to be paid by " + payBy.Format(time.RFC1123) + ".", ""
+		at := payBy.Format(time.RFC1123)
+		return said{"It was to be paid by " + at + ".", "付款截止时间是 " + at + "。"}, "", true
 	}
-	return "", link.Get("currency") + " " + price
+	return said{}, link.Get("currency") + " " + price, true
 }
 
 // pay keeps the address, reserves the money and captures it only on the answer "paid": the
@@ -97,11 +195,11 @@ func (s *shop) pay(w http.ResponseWriter, r *http.Request, link url.Values) {
 	r.Body = http.MaxBytesReader(w, r.Body, 8<<10)
 	address := strings.TrimSpace(r.PostFormValue("address"))
 	if address == "" || len(address) > 2000 {
-		show(w, http.StatusBadRequest, shown{Title: "Where shall it be delivered?", Text: "Go back and enter an address."})
+		s.show(w, r, http.StatusBadRequest, said{"Where shall it be delivered?", "送到哪里？"}, said{"Go back and enter an address.", "请返回并填写地址。"})
 		return
 	}
 	if err := s.keep(link.Get("order"), link.Get("sale"), address); err != nil {
-		show(w, http.StatusInternalServerError, shown{Title: "Nothing was paid", Text: "Please try again."})
+		s.show(w, r, http.StatusInternalServerError, nothing, said{"Please try again.", "请重试。"})
 		return
 	}
 	payment := "shop-" + link.Get("order")
@@ -112,10 +210,10 @@ func (s *shop) pay(w http.ResponseWriter, r *http.Request, link url.Values) {
 		http.Redirect(w, r, s.flashsale+"/s/"+url.PathEscape(link.Get("sale")), http.StatusSeeOther)
 	case "refund-due":
 		// Here it cancels the reservation; then the operator marks the refund as done.
-		show(w, http.StatusConflict, shown{Title: "Nothing was paid", Text: "This order is cancelled, expired or paid already. No money was taken."})
+		s.show(w, r, http.StatusConflict, nothing, said{"This order is cancelled, expired or paid already. No money was taken.", "该订单已取消、过期或已付款，没有扣款。"})
 	default:
 		// The reservation stays until the same report is answered.
-		show(w, http.StatusBadGateway, shown{Title: "Not known yet", Text: "Send the form again: nothing is paid twice."})
+		s.show(w, r, http.StatusBadGateway, said{"Not known yet", "尚未确认"}, said{"Send the form again: nothing is paid twice.", "请再次提交表单：不会重复付款。"})
 	}
 }
 

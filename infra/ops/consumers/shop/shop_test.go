@@ -45,6 +45,14 @@ func opened(t *testing.T, answers ...string) (s *shop, addresses *bytes.Buffer, 
 	}
 	told = &[]string{}
 	flashsale := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/sales/moutai":
+			_, _ = io.WriteString(w, `{"name":"Feitian <Moutai>","image":"https://images.example/moutai.jpg"}`)
+			return
+		case "/assets/style.css":
+			_, _ = io.WriteString(w, "the buyers' style")
+			return
+		}
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
 			err = webhook.Verify(body, r.Header)
@@ -104,6 +112,41 @@ func TestOnlyAnUnchangedLinkIsPaid(t *testing.T) {
 				t.Errorf("%s: the form is taken: %d", name, w.Code)
 			}
 		}
+	}
+}
+
+// What is paid for, for how long it is kept, and the way back: as on the buyer's page, in its style.
+func TestThePageLooksLikeTheBuyersPage(t *testing.T) {
+	s, _, _ := opened(t, `{"outcome":"paid"}`)
+	link := signedLink(key)
+	payBy, err := time.Parse(time.RFC3339, link.Get("payBy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.now = func() time.Time { return payBy.Add(-90 * time.Second) }
+	w := ask(s, http.MethodGet, "127.0.0.1:3003", link, nil)
+	for _, want := range []string{"<title>Feitian &lt;Moutai&gt;</title>", `<img src="https://images.example/moutai.jpg"`, `data-left="90"`, `href="` + s.flashsale + `/s/moutai"`, `href="/assets/style.css"`} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("the page lacks %s:\n%s", want, w.Body)
+		}
+	}
+	if policy := w.Header().Get("Content-Security-Policy"); !strings.Contains(policy, "script-src 'self'; style-src 'self'; img-src 'self' https://images.example; ") {
+		t.Errorf("the policy is %s", policy)
+	}
+	for path, want := range map[string]string{"/assets/style.css": "the buyers' style", "/assets/page.css": "textarea", "/assets/page.js": "Counts down", "/assets/page.html": "404"} {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://127.0.0.1:3003"+path, nil))
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d %s, want %s", path, w.Code, w.Body, want)
+		}
+	}
+	s.now = func() time.Time { return payBy }
+	if w := ask(s, http.MethodGet, "127.0.0.1:3003", link, nil); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), `href="`+s.flashsale+`/s/moutai"`) {
+		t.Errorf("too late there is no way back: %d %s", w.Code, w.Body)
+	}
+	s.now, s.flashsale = time.Now, "http://127.0.0.1:1"
+	if w := ask(s, http.MethodGet, "127.0.0.1:3003", signedLink(key), nil); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "<h1 dir=\"auto\">Order 523415642750058497</h1>") {
+		t.Errorf("without flashsale: %d %s", w.Code, w.Body)
 	}
 }
 
