@@ -130,6 +130,9 @@ func forgets(f *scratch.Folder, engine string) string {
 
 func welcome(s *stack.Stack, o stack.Options) {
 	fmt.Printf("  live view  %s/   in a browser: watch the sale, send a crowd, break something\n", s.API)
+	if o.DemoSale {
+		fmt.Printf("  buyers     %s/s/demo   the page on which people buy; sign in with any name\n", s.API)
+	}
 	fmt.Printf(`  API        %s   HTTP API; tokens at /_local/token?sub=NAME
   Lambda     %s   Invoke API of all functions
   DynamoDB   %s   table %s

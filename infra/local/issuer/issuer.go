@@ -8,6 +8,7 @@ package issuer
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
@@ -43,6 +44,9 @@ type Options struct {
 	Client string
 	// Groups are the roles that a token may ask for, with the group of each; nil offers none.
 	Groups map[string]string
+	// Read returns what the API answers everybody at a path, so that the sign-in page can show what
+	// it is for; nil shows nothing.
+	Read func(ctx context.Context, path string) []byte
 	// ImageOrigin is where pictures may come from, besides the issuer's own origin; "" for nowhere.
 	ImageOrigin string
 	// Now is time.Now when nil.
@@ -60,6 +64,7 @@ type Issuer struct {
 	grants   grants
 	sessions grants // by refresh token
 
+	read        func(ctx context.Context, path string) []byte
 	imageOrigin string
 }
 
@@ -85,7 +90,7 @@ func Open(dir string, o Options) (*Issuer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open issuer: %w", err)
 	}
-	i := &Issuer{url: o.URL, audience: o.Audience, client: cmp.Or(o.Client, PageClient), groups: o.Groups, imageOrigin: o.ImageOrigin, now: o.Now, key: key}
+	i := &Issuer{url: o.URL, audience: o.Audience, client: cmp.Or(o.Client, PageClient), groups: o.Groups, read: o.Read, imageOrigin: o.ImageOrigin, now: o.Now, key: key}
 	if i.now == nil {
 		i.now = time.Now
 	}

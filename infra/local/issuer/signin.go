@@ -1,6 +1,7 @@
 package issuer
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -85,22 +86,46 @@ var files embed.FS
 // sent. Its style is that of the page which asks for the sign-in, and some more.
 var form = template.Must(template.ParseFS(files, "assets/signin.html"))
 
-// shown is what the sign-in page shows: where the API says what the person signs in for, the way
-// back, and the roles to choose from.
+// shown is what the sign-in page shows: what the person signs in for, the way back, and the roles
+// to choose from.
 type shown struct {
-	Of, Back string
-	Groups   map[string]string
+	Name, Image string
+	Opens       int // seconds until it opens; 0 if it is open
+	Back        string
+	Groups      map[string]string
 }
 
-// asking is how a page says in its state for what it signs in.
-var asking = regexp.MustCompile(`\.([sg])\.([\w-]{1,64})$`)
+var (
+	// asking is how a page says in its state for what it signs in.
+	asking = regexp.MustCompile(`\.([sg])\.([\w-]{1,64})$`)
+	// joint is what joins the name that the sales of a group share to the rest.
+	joint = regexp.MustCompile(`(\s-|\s*[,，·:：–])\s*[^·]*$`)
+)
 
-func (i *Issuer) shownFor(state string) shown {
+func (i *Issuer) shownFor(ctx context.Context, state string) shown {
 	s := shown{Back: "/", Groups: i.groups}
-	if of := asking.FindStringSubmatch(state); of != nil {
-		s.Back = "/" + of[1] + "/" + of[2]
-		s.Of = map[string]string{"s": "/sales/", "g": "/groups/"}[of[1]] + of[2]
+	of := asking.FindStringSubmatch(state)
+	if of == nil || i.read == nil {
+		return s
 	}
+	s.Back = "/" + of[1] + "/" + of[2]
+	type sale struct {
+		Name, Image  string
+		OpensAt, Now time.Time
+	}
+	var answer struct {
+		sale
+		Sales []sale
+	}
+	if json.Unmarshal(i.read(ctx, map[string]string{"s": "/sales/", "g": "/groups/"}[of[1]]+of[2]), &answer) != nil {
+		return s
+	}
+	one := answer.sale
+	if len(answer.Sales) > 0 {
+		one = answer.Sales[0]
+		one.Name = joint.ReplaceAllString(one.Name, "")
+	}
+	s.Name, s.Image, s.Opens = one.Name, one.Image, max(0, int(one.OpensAt.Sub(one.Now).Seconds()))
 	return s
 }
 
@@ -132,7 +157,7 @@ func (i *Issuer) serveAuthorize(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	// With no-referrer a browser would send the form with the Origin "null".
 	h.Set("Referrer-Policy", "same-origin")
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src "+strings.TrimSpace("'self' "+i.imageOrigin)+
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src "+strings.TrimSpace("'self' "+i.imageOrigin)+
 		"; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	redirect, g, problem := i.authorization(r)
 	if problem != "" {
@@ -141,7 +166,7 @@ func (i *Issuer) serveAuthorize(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method == http.MethodGet {
 		h.Set("Content-Type", "text/html; charset=utf-8")
-		_ = form.Execute(w, i.shownFor(r.URL.Query().Get("state")))
+		_ = form.Execute(w, i.shownFor(r.Context(), r.URL.Query().Get("state")))
 		return
 	}
 	if g.subject = strings.TrimSpace(r.PostFormValue("sub")); g.subject == "" {

@@ -1,6 +1,7 @@
 package issuer
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -121,11 +122,16 @@ func TestASignInIsRenewedWithoutThePerson(t *testing.T) {
 
 func TestTheSignInShowsWhatItIsForAndTheWayBack(t *testing.T) {
 	i := open(t, "")
+	const moutai = `{"name":"Feitian <Moutai>","image":"https://images.example/a.jpg","opensAt":"2026-11-11T12:01:30.000Z","now":"2026-11-11T12:00:00.000Z"}`
+	i.read = func(_ context.Context, path string) []byte {
+		return []byte(map[string]string{"/sales/moutai": moutai, "/groups/trail-runner": `{"sales":[{"name":"Trail Runner · size 42","opensAt":"2026-11-11T12:00:00.000Z","now":"2026-11-11T12:00:00.000Z"}]}`}[path])
+	}
 	for state, want := range map[string][]string{
-		"x.s.moutai":           {`data-of="/sales/moutai"`, `href="/s/moutai"`},
-		"x.g.trail-runner":     {`data-of="/groups/trail-runner"`, `href="/g/trail-runner"`},
-		"x.s.//evil.example":   {`data-of=""`, `href="/"`},
-		"x.s.\"><script>alert": {`data-of=""`, `href="/"`},
+		"x.s.moutai":           {">Feitian &lt;Moutai&gt;<", `<img src="https://images.example/a.jpg"`, `data-left="90"`, `href="/s/moutai"`},
+		"x.g.trail-runner":     {">Trail Runner<", `href="/g/trail-runner"`},
+		"x.s.nowhere":          {`href="/s/nowhere"`},
+		"x.s.//evil.example":   {`href="/"`},
+		"x.s.\"><script>alert": {`href="/"`},
 	} {
 		q := signingIn()
 		q.Set("state", state)

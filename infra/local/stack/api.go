@@ -1,7 +1,9 @@
 package stack
 
 import (
+	"context"
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -97,6 +99,24 @@ func (s *Stack) startAPI(l net.Listener) error {
 		api.ServeHTTP(w, r)
 	}), rules)
 	return nil
+}
+
+// readPublic returns what the API answers everybody at a path, nil if that cannot be had.
+func (s *Stack) readPublic(ctx context.Context, path string) []byte {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.API+path, nil)
+	if err != nil {
+		return nil
+	}
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil
+	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(a.Body)
+	if err != nil || a.StatusCode != http.StatusOK {
+		return nil
+	}
+	return text
 }
 
 // openView opens the live view, which ends with the stack.

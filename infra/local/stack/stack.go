@@ -125,7 +125,9 @@ func (s *Stack) start(ctx context.Context) error {
 	if s.described, err = s.load(nil); err != nil {
 		return err
 	}
-	if s.issuer, err = issuer.Open(s.o.Data, issuer.Options{URL: s.API + "/_local", Audience: audience, ImageOrigin: s.o.Parameters["ImageOrigin"]}); err != nil {
+	if s.issuer, err = issuer.Open(s.o.Data, issuer.Options{
+		URL: s.API + "/_local", Audience: audience, Read: s.readPublic, ImageOrigin: s.o.Parameters["ImageOrigin"],
+	}); err != nil {
 		return err
 	}
 	if s.dice, err = openDice(); err != nil {

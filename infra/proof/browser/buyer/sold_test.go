@@ -109,6 +109,33 @@ func TestWhatIsSoldIsShownAndNothingOfElsewhere(t *testing.T) {
 	tab.Forgive("Content Security Policy")
 }
 
+// The name, the picture and the room for the price are in the HTML, so that what a buyer is about to
+// press does not move.
+func TestNothingMovesWhileThePageLoads(t *testing.T) {
+	t.Parallel()
+	more := map[string]any{"name": "Trail Runner", "image": imageOrigin + "/a.svg", "about": "Hand-made.", "payWithin": 1800, "price": 89900, "currency": "CNY"}
+	saleID := shop.createWith(t, more)
+	more["limitGroup"] = newID("group")
+	shop.createWith(t, more)
+	for _, address := range []string{shop.page(saleID), fmt.Sprint(shop.Stack.API, "/g/", more["limitGroup"])} {
+		for _, size := range [][2]int64{{320, 700}, {1280, 800}} {
+			tab := shop.tab(t, newID("user"))
+			tab.Size(size[0], size[1])
+			tab.Before(`window.moved = 0; new PerformanceObserver((list) => { for (const { value } of list.getEntries()) moved += value }).observe({ type: "layout-shift", buffered: true })`)
+			shows(tab, "", "", "") // the pictures
+			tab.Open(address)
+			if title := browser.Eval[string](tab, "document.title"); title != "Trail Runner" {
+				t.Errorf("the title is %q", title)
+			}
+			waitState(tab, "open")
+			tab.Wait("document.querySelector('#picture img').naturalWidth > 0")
+			if moved := browser.Eval[float64](tab, "new Promise((done) => setTimeout(() => done(moved), 100))"); moved > 0.1 {
+				t.Errorf("%s at %d pixels: the layout shift is %v, want at most 0.1", address, size[0], moved)
+			}
+		}
+	}
+}
+
 func TestARecalledSaleSaysSoBeforeAnythingElse(t *testing.T) {
 	t.Parallel()
 	tab := chromium.Tab(t)
