@@ -312,15 +312,15 @@ async function seek(quiet) {
 /** What the next reading of the sale may disprove. Other answers are about the buyer. */
 const passed = ["sale-not-open", "sale-paused", "sold-out", "sale-closed", "recalled", "not-your-turn", "turn-over", "entering-not-open", "entering-closed"];
 
-/** Reads the sale again; before the opening also later, if there is no answer. */
-async function refresh() {
+/** Reads the sale again; before the opening also later, if there is no answer. @param {boolean} [back] the buyer has come back to the page */
+async function refresh(back) {
   if (now() >= reread) reread = Infinity;
   [due, since] = [Infinity, performance.now()];
   const a = await look();
   take(a);
   if (!a.code && !doing && passed.includes(code)) code = "";
   if (!a.code) await learn();
-  if (claim && token() && sale?.state === "RECALLED") {
+  if (claim && token() && (back || sale?.state === "RECALLED")) { // the shop may have cancelled it
     const { code, body } = await call("GET", claimPath(), token());
     if (!code && claim) Object.assign(claim, body);
   }
@@ -683,18 +683,18 @@ function tick() {
   setTimeout(tick, left > 0 ? left % 1000 || 1000 : 1000);
 }
 
-/** Reads the sale again, and what could not be read. */
-function lookAgain() {
+/** Reads the sale again, and what could not be read. @param {boolean} [back] as for refresh */
+function lookAgain(back) {
   if (doing) return;
   if (gaveUp && code && !ordering) load();
-  else if (sale) refresh();
+  else if (sale) refresh(back);
 }
 
 /** Looks again when the page is seen again, and measures the clock, which may have stood still. */
 function wake() {
   if (document.hidden || !(performance.now() - since > old || slept())) return;
   awake();
-  lookAgain();
+  lookAgain(true);
   if (sale && token() && !claim && !doing && performance.now() - sought > minute) seek(true);
 }
 

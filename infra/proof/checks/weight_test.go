@@ -25,7 +25,7 @@ var weights = []struct {
 	{"benchmarks and clients", "infra/proof/bench infra/proof/clients", 1_110},
 	{"kit", "infra/kit", 14_180},
 	{"local stack", "infra/local", 15_990},
-	{"operators' tools", "infra/ops", 13_210},
+	{"operators' tools", "infra/ops", 13_230},
 	{"lab", "infra/lab", 7_202},
 }
 

@@ -168,6 +168,11 @@ func TestAPageThatIsLookedAtAgainIsUpToDate(t *testing.T) {
 		t.Errorf("a look after ten minutes asks for %v in all, want sale and claim twice", got)
 	}
 	waitState(tab, "confirmed")
+	// The office cancels it.
+	browser.Eval[any](tab, `(scenes.s.later = { state: "CANCELLED", refunds: [{ amount: 500, currency: "CNY" }] }, look(true), pass(60))`)
+	browser.Eval[any](tab, "(look(false), pass(1))")
+	waitState(tab, "cancelled")
+	tab.WaitText("will be paid back")
 }
 
 // The browser says that there is no network, and there is one.
