@@ -22,6 +22,14 @@ const rush = `(() => {
 	return Number(at('left')) < 60 && Number(at('left')) > 0
 })()`
 
+// A buyer signs in and orders, and then has a quarter of an hour to pay.
+const (
+	arrive = `document.getElementById("act")?.textContent === "Sign in" && (document.getElementById("act").click(), true)`
+	buyer  = `document.getElementById("sub") && (document.getElementById("sub").value = "dora", document.querySelector("form").requestSubmit(), true)`
+	order  = `document.getElementById("act")?.textContent.startsWith("Order") && (document.getElementById("act").click(), true)`
+	won    = `document.getElementById("main")?.dataset.state === "unpaid"`
+)
+
 // Signing in to the operators' page, in its sign-in page, and the sale.
 const (
 	signIn   = `document.querySelector("button.main")?.textContent.includes("Sign in") && (document.querySelector("button.main").click(), true)`
@@ -88,7 +96,7 @@ func take() (err error) {
 	if err != nil {
 		return err
 	}
-	err = b.Picture(filepath.Join(out, "buyer.png"), stack.API+"/s/moutai", 420, 640, `document.body.innerText.includes("Sign in")`)
+	err = b.Picture(filepath.Join(out, "buyer.png"), stack.API+"/s/moutai", 420, 700, arrive, buyer, order, won)
 	if err != nil {
 		return err
 	}
