@@ -68,6 +68,9 @@ type Audit struct {
 	RefundsAfter string `json:"refundsAfter,omitempty"`
 	RefundsRead  bool   `json:"refundsRead,omitempty"`
 	RefundsDue   int64  `json:"refundsDue,omitempty"`
+	// Money and Accepted are the Receipt's, as far as the pass has come.
+	Money    Money `json:"money,omitempty"`
+	Accepted Pace  `json:"accepted,omitzero"`
 	// Recalled: when the pass began, the recall of the sale was complete. RecallRefunds counts
 	// the refunds of paid orders of a recalled sale.
 	Recalled      bool  `json:"recalled,omitempty"`
@@ -263,7 +266,7 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []table.Shard) *Receipt {
 	r := &Receipt{
 		SaleID: s.ID, AsOf: now, Claims: a.Pending + a.Confirmed, Pending: a.Pending, Confirmed: a.Confirmed,
 		OldestPendingSeconds: a.OldestSeconds, Missing: a.Missing, ReadUnits: a.ReadUnits, RefundsDue: a.RefundsDue,
-		Finished: a.Closed, ClosesAt: s.Ends(), Version: a.Version, Paid: a.Paid,
+		Finished: a.Closed, ClosesAt: s.Ends(), Version: a.Version, Paid: a.Paid, Money: a.Money, Accepted: a.Accepted,
 	}
 	if s.PayWithin > 0 || s.IsRecalled() {
 		r.Unpaid = a.Unpaid
@@ -321,7 +324,7 @@ func (l *Ledger) auditRefunds(ctx context.Context, s sale.Sale, a *Audit) error 
 		return nil
 	}
 	for !a.RefundsRead {
-		page, err := l.refundPage(ctx, s.ID, a.RefundsAfter)
+		page, err := l.refundPage(ctx, s.ID, a.RefundsAfter, 0)
 		if err != nil {
 			return err
 		}
@@ -329,6 +332,7 @@ func (l *Ledger) auditRefunds(ctx context.Context, s sale.Sale, a *Audit) error 
 			a.note("%v (P19)", why)
 		}
 		for _, r := range page.refunds {
+			a.Money.refund(r)
 			switch r.Reason {
 			case sale.RefundRecalled: // the payment is also its order's
 				a.RecallRefunds++
@@ -480,6 +484,7 @@ func (l *Ledger) countClaims(s sale.Sale, a *Audit, bucket int, claims []sale.Cl
 		} else {
 			a.Claims[c.Shard]++
 		}
+		a.Accepted.add(c.AcceptedAt)
 		checkAccepted(s, a, c, now)
 		if c.State() == sale.Expired {
 			checkExpired(s, a, c)
@@ -489,6 +494,7 @@ func (l *Ledger) countClaims(s sale.Sale, a *Audit, bucket int, claims []sale.Cl
 			a.Unpaid++
 		case sale.Paid:
 			a.Paid++
+			a.Money.take(s, c)
 		}
 		if !c.PaidAt.IsZero() {
 			a.addPayment(c.Payment)
@@ -641,6 +647,9 @@ type Receipt struct {
 	Unpaid int64 `json:"unpaid,omitempty"`
 	// RefundsDue counts the payments that must go back to a buyer of this sale.
 	RefundsDue int64 `json:"refundsDue,omitempty"`
+	// Money sums the payments of the paid orders and the refunds. Accepted counts all claims by when they were accepted.
+	Money    Money `json:"money,omitempty"`
+	Accepted Pace  `json:"accepted,omitzero"`
 	// OldestPendingSeconds is the age of the oldest order that is pending or whose
 	// order item is missing.
 	OldestPendingSeconds int64    `json:"oldestPendingSeconds,omitempty"`

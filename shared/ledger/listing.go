@@ -110,7 +110,7 @@ func noted[T any](r *table.Reader, name string) *T {
 
 // cursorFormat changes whenever a pass that another version has begun cannot be
 // continued, as when it has not counted something.
-const cursorFormat = 2
+const cursorFormat = 3
 
 // SaveCursor stores a pass for the next invocation, unless the table is too busy; with it the
 // books of the pass before, unless r is nil: that pass is not complete. It fails with

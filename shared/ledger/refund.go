@@ -23,9 +23,13 @@ type refundPage struct {
 }
 
 // refundPage reads the page of a sale's refunds after that payment, or the first page if
-// that is "".
-func (l *Ledger) refundPage(ctx context.Context, saleID, after string) (page refundPage, err error) {
-	out, err := l.table.QueryPage(ctx, table.Partition(table.RefundKey(saleID, "")[table.PK]), after)
+// that is "": at most that many, or as many as DynamoDB returns if most is 0.
+func (l *Ledger) refundPage(ctx context.Context, saleID, after string, most int32) (page refundPage, err error) {
+	in := table.Partition(table.RefundKey(saleID, "")[table.PK])
+	if most > 0 {
+		in.Limit = &most
+	}
+	out, err := l.table.QueryPage(ctx, in, after)
 	if err != nil {
 		return refundPage{}, err
 	}
@@ -76,7 +80,7 @@ func (l *Ledger) CountRefunds(ctx context.Context, c *RefundCount) error {
 		c.began = l.now()
 	}
 	for !c.Complete {
-		page, err := l.refundPage(ctx, c.SaleID, c.after)
+		page, err := l.refundPage(ctx, c.SaleID, c.after, 0)
 		if err != nil {
 			return err
 		}
@@ -108,7 +112,7 @@ func (l *Ledger) forgetRefunds(ctx context.Context, saleID string, notedAt time.
 func (l *Ledger) Refunds(ctx context.Context, saleID string) (refunds []sale.Refund, err error) {
 	var unreadable []error
 	for after, more := "", true; more; {
-		page, err := l.refundPage(ctx, saleID, after)
+		page, err := l.refundPage(ctx, saleID, after, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -122,10 +126,20 @@ func (l *Ledger) Refunds(ctx context.Context, saleID string) (refunds []sale.Ref
 // is the id of its payment. It fails with sale.OrderNotFound if there is no such refund,
 // with sale.Busy or sale.Internal.
 func (l *Ledger) MarkRefunded(ctx context.Context, saleID, payment string) (sale.Refund, bool, error) {
+	return l.markRefunded(ctx, saleID, payment, "")
+}
+
+// markRefunded notes by whom, too, unless actor is "".
+func (l *Ledger) markRefunded(ctx context.Context, saleID, payment, actor string) (sale.Refund, bool, error) {
 	now := l.now()
+	set, values := "SET #refundedAt = :now", table.Item{":now": table.Millis(now)}
+	if actor != "" {
+		set += ", #refundedBy = :actor"
+		values[":actor"] = table.S(actor)
+	}
 	marked, unsure, err := l.table.UpdateWithin(ctx, table.MaxTries, table.Update{
-		Key: table.RefundKey(saleID, payment), Expr: "SET #refundedAt = :now", Return: types.ReturnValueAllNew, ReturnOld: true,
-		If: "attribute_exists(pk) AND attribute_not_exists(#refundedAt)", Values: table.Item{":now": table.Millis(now)},
+		Key: table.RefundKey(saleID, payment), Expr: set, Return: types.ReturnValueAllNew, ReturnOld: true,
+		If: "attribute_exists(pk) AND attribute_not_exists(#refundedAt)", Values: values,
 	})
 	if err == nil {
 		refund, err := table.ReadRefund(marked)
@@ -136,7 +150,7 @@ func (l *Ledger) MarkRefunded(ctx context.Context, saleID, payment string) (sale
 	case !isRefused:
 		return sale.Refund{}, false, sale.AsInternal(err)
 	case refused.Item == nil:
-		return sale.Refund{}, false, sale.Refuse(sale.OrderNotFound, "no such refund")
+		return sale.Refund{}, false, noRefund
 	}
 	refund, err := table.ReadRefund(refused.Item)
 	return refund, unsure && refund.RefundedAt.UnixMilli() == now.UnixMilli(), sale.AsInternal(err)

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"slices"
 
 	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
@@ -37,6 +38,33 @@ func (l *Ledger) Standings(ctx context.Context, drained bool) ([]Standing, error
 	all := make([]Standing, len(listings))
 	for i, it := range listings {
 		all[i] = readStanding(it, stored[table.IdentityOf(table.SaleKey(table.IdentityOf(it).SK))])
+	}
+	return all, nil
+}
+
+// GroupStandings returns the sales of a group, the drained ones and drafts, too, in the order of their ids. It fails with
+// sale.GroupNotFound, sale.Busy or sale.Internal.
+func (l *Ledger) GroupStandings(ctx context.Context, group string) ([]Standing, error) {
+	ids, err := l.salesOf(ctx, group)
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) == 0 {
+		return nil, sale.Refuse(sale.GroupNotFound, "no such group")
+	}
+	var keys []table.Item
+	for _, id := range ids {
+		keys = append(keys, table.ListingKey(id), table.SaleKey(id))
+	}
+	stored, err := l.table.GetAll(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	var all []Standing
+	for _, id := range slices.Sorted(slices.Values(ids)) {
+		if listing := stored[table.IdentityOf(table.ListingKey(id))]; listing != nil {
+			all = append(all, readStanding(listing, stored[table.IdentityOf(table.SaleKey(id))]))
+		}
 	}
 	return all, nil
 }

@@ -85,8 +85,9 @@ type Refund struct {
 	Currency string
 	Labels   Labels // the sale's; "" like User
 	At       time.Time
-	// RefundedAt is when an operator marked it as refunded; zero while it is due.
+	// RefundedAt is when an operator marked it as refunded; zero while it is due. RefundedBy is who, "" if nobody said.
 	RefundedAt time.Time
+	RefundedBy string
 }
 
 // RefundReason says why a payment goes back.

@@ -17,8 +17,13 @@ type call struct {
 	// Invoke API says who the actor is.
 	verified, told bool
 	user           string // of the path, unvalidated
-	drained        bool   // of the query
-	chinese        bool   // the caller is told so, and else in English
+	query          query
+	chinese        bool // the caller is told so, and else in English
+}
+
+// query is what the address asks for, unvalidated; "" where it does not say.
+type query struct {
+	drained, group, saleID, after string
 }
 
 var (
@@ -36,7 +41,7 @@ func readCall(payload []byte, rolesClaim string) (*call, error) {
 	if c.Request, err = httpapi.Decode(payload); err != nil {
 		return nil, err
 	}
-	var roles, told, drained, languages string
+	var roles, told, languages string
 	err = jsonread.Read(payload, func(e *jsonread.Reader) error {
 		claims := func() error { return object(e, members{rolesClaim: text(e, &roles)}) }
 		authorizer := func() error {
@@ -46,10 +51,13 @@ func readCall(payload []byte, rolesClaim string) (*call, error) {
 			})
 		}
 		return object(e, members{
-			"requestContext":        func() error { return object(e, members{"authorizer": authorizer}) },
-			"pathParameters":        func() error { return object(e, members{"user": text(e, &c.user)}) },
-			"headers":               func() error { return object(e, members{"accept-language": text(e, &languages)}) },
-			"queryStringParameters": func() error { return object(e, members{"drained": text(e, &drained)}) },
+			"requestContext": func() error { return object(e, members{"authorizer": authorizer}) },
+			"pathParameters": func() error { return object(e, members{"user": text(e, &c.user)}) },
+			"headers":        func() error { return object(e, members{"accept-language": text(e, &languages)}) },
+			"queryStringParameters": func() error {
+				q := &c.query
+				return object(e, members{"drained": text(e, &q.drained), "group": text(e, &q.group), "saleId": text(e, &q.saleID), "after": text(e, &q.after)})
+			},
 		})
 	})
 	switch {
@@ -62,7 +70,7 @@ func readCall(payload []byte, rolesClaim string) (*call, error) {
 	case c.verified:
 		c.role = rolesOf(roles)
 	}
-	c.drained, c.chinese = drained == "1", prefersChinese(languages)
+	c.chinese = prefersChinese(languages)
 	return c, nil
 }
 

@@ -35,6 +35,11 @@ func body(text string) httpapitest.Change {
 	return func(r *events.APIGatewayV2HTTPRequest) { r.Body = text }
 }
 
+// inQuery sets a parameter of the address.
+func inQuery(name, value string) httpapitest.Change {
+	return func(r *events.APIGatewayV2HTTPRequest) { r.QueryStringParameters = map[string]string{name: value} }
+}
+
 // function is the handler as Lambda calls it, over a ledger.
 type function struct {
 	*testledger.World

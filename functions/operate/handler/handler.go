@@ -35,6 +35,9 @@ type Book interface {
 	Order(ctx context.Context, id uint64) (sale.Order, error)
 	RefundsOf(context.Context, sale.Claim) ([]sale.Refund, error)
 	Cancelled(context.Context, sale.Claim) (*sale.CancelledOrder, error)
+	GroupStandings(ctx context.Context, group string) ([]ledger.Standing, error)
+	RefundPage(ctx context.Context, saleID, after string, most int32) (refunds []sale.Refund, next string, unreadable int, err error)
+	MarkRefunds(ctx context.Context, saleID string, payments []string, actor string) []ledger.Marking
 }
 
 // Page answers the routes of the operators' page, which are public.

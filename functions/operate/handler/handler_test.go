@@ -43,7 +43,8 @@ func TestTheListSaysHowEachSaleStands(t *testing.T) {
 		paused := open()
 		maps.Copy(paused, map[string]any{"state": "PAUSED", "paused": true, "edits": 1.0, "changedAt": "2026-01-01T00:00:08.000Z", "books": map[string]any{
 			"asOf": "2026-01-01T00:00:08.000Z", "stock": 98.0, "seeded": 100.0, "claims": 2.0, "pending": 1.0, "confirmed": 1.0, "paid": 0.0, "unpaid": 0.0,
-			"released": 0.0, "refundsDue": 0.0, "oldestPendingSeconds": 3.0, "balanced": false, "findings": []any{"shard 0: stock is -1 (P1)"},
+			"released": 0.0, "refundsDue": 0.0, "oldestPendingSeconds": 3.0, "balanced": false, "findings": []any{"shard 0: stock is -1 (P1)"}, "money": []any{},
+			"accepted": map[string]any{"from": "2026-01-01T00:00:05.000Z", "every": 1.0, "counts": []any{2.0}},
 		}})
 		delete(draft, "asOf")
 		got := f.answered(t, event(t, "operate-sales.json"))["sales"]
@@ -131,6 +132,27 @@ func TestOneSaleIsCountedFromItsShards(t *testing.T) {
 		for _, id := range []string{"", "a/b", "moutai#0", strings.Repeat("m", 65)} {
 			refused(t, f.Ask(t, t.Context(), event(t, "operate-sale.json", path("saleId", id))), 400, sale.InvalidRequest)
 		}
+	})
+}
+
+func TestAGroupIsListedWhole(t *testing.T) {
+	in(t, func(t *testing.T, f *function) {
+		for _, id := range []string{"size-9", "size-10", "shirt"} {
+			f.Open(func(c *sale.Creation) {
+				if c.SaleID = id; id != "shirt" {
+					c.LimitGroup, c.ClosesAt = "shoe", testledger.Began.Add(time.Hour)
+				}
+			})
+		}
+		var ids []string
+		for _, one := range f.answered(t, event(t, "operate-sales.json", inQuery("group", "shoe")))["sales"].([]any) {
+			ids = append(ids, one.(map[string]any)["saleId"].(string))
+		}
+		if want := "size-10 size-9"; strings.Join(ids, " ") != want {
+			t.Errorf("the group has %q, want %q", ids, want)
+		}
+		refused(t, f.Ask(t, t.Context(), event(t, "operate-sales.json", inQuery("group", "hat"))), 404, sale.GroupNotFound)
+		refused(t, f.Ask(t, t.Context(), event(t, "operate-sales.json", inQuery("group", "a#b"))), 400, sale.InvalidRequest)
 	})
 }
 

@@ -72,6 +72,8 @@ type route struct {
 func routesOf(h *Handler) map[string]route {
 	return map[string]route{
 		"GET /operate/sales":                        {viewer, h.sales},
+		"GET /operate/refunds":                      {viewer, h.refunds},
+		"POST /operate/refunds":                     {operator, h.mark},
 		"GET /operate/sales/{saleId}":               {viewer, h.sale},
 		"GET /operate/sales/{saleId}/changes":       {viewer, h.trail},
 		"GET /operate/sales/{saleId}/buyers/{user}": {viewer, h.buyer},

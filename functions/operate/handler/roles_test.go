@@ -53,6 +53,7 @@ func TestARoleCountsOnlyAsAWholeName(t *testing.T) {
 // requests are a request of each route, and whether it changes something.
 var requests = map[string]bool{
 	"operate-sales.json": false, "operate-sale.json": false, "operate-trail.json": false, "operate-buyer.json": false, "operate-pause.json": true,
+	"operate-refunds.json": false, "operate-mark.json": true,
 }
 
 func TestAViewerReadsAndChangesNothing(t *testing.T) {

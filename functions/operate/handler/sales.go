@@ -2,8 +2,11 @@ package handler
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
+	"flashsale/shared/currency"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
@@ -44,7 +47,9 @@ type terms struct {
 	Seeded    int64  `json:"seeded"`
 	Shards    int    `json:"shards"`
 	PayWithin int64  `json:"payWithin,omitempty"` // seconds
-	PayUntil  string `json:"payUntil,omitempty"`  // of all unpaid orders, if an operator has given more time
+	Price     int64  `json:"price,omitempty"`
+	Currency  string `json:"currency,omitempty"`
+	PayUntil  string `json:"payUntil,omitempty"` // of all unpaid orders, if an operator has given more time
 	Draw      *drawn `json:"draw,omitempty"`
 	Books     *books `json:"books"` // null until the first pass
 	// Remaining is counted for one sale only.
@@ -93,6 +98,51 @@ type books struct {
 	OldestPendingSeconds int64    `json:"oldestPendingSeconds"`
 	Balanced             bool     `json:"balanced"`
 	Findings             []string `json:"findings"`
+	// Money has a currency each, Accepted is absent while there is nothing to count.
+	Money    []money `json:"money"`
+	Accepted *pace   `json:"accepted,omitempty"`
+}
+
+// money is sums in minor units of a currency; Digits is absent if nobody knows it.
+type money struct {
+	Currency    string `json:"currency"`
+	Digits      *int   `json:"digits,omitempty"`
+	Taken       int64  `json:"taken"`
+	Outstanding int64  `json:"outstanding"`
+	Due         int64  `json:"due"`
+	Refunded    int64  `json:"refunded"`
+}
+
+// pace counts the claims by when they were accepted, in steps from From on.
+type pace struct {
+	From   string  `json:"from"`
+	Every  int64   `json:"every"` // seconds
+	Counts []int64 `json:"counts"`
+}
+
+// moneyOf has the sums of the pass, and what the unpaid orders have to pay by the sale's price.
+func moneyOf(r *ledger.Receipt, s sale.Sale) []money {
+	sums := ledger.Money{}
+	if s.Price > 0 {
+		sums[s.Currency] = ledger.Sums{}
+	}
+	maps.Copy(sums, r.Money)
+	all := []money{}
+	for _, code := range slices.Sorted(maps.Keys(sums)) {
+		one := money{Currency: code, Digits: digitsOf(code), Taken: sums[code].Taken, Due: sums[code].Due, Refunded: sums[code].Refunded}
+		if code == s.Currency {
+			one.Outstanding = r.Unpaid * s.Price
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+func digitsOf(code string) *int {
+	if n, known := currency.Digits(code); known {
+		return &n
+	}
+	return nil
 }
 
 type remaining struct {
@@ -100,14 +150,17 @@ type remaining struct {
 	AsOf  string `json:"asOf"`
 }
 
-func booksOf(r *ledger.Receipt) *books {
+func booksOf(r *ledger.Receipt, s sale.Sale) *books {
 	if r == nil {
 		return nil
 	}
 	b := &books{
 		AsOf: httpapi.Time(r.AsOf), Stock: r.Stock, Seeded: r.Seeded, Claims: r.Claims, Pending: r.Pending, Confirmed: r.Confirmed,
 		Paid: r.Paid, Unpaid: r.Unpaid, Released: r.Released, RefundsDue: r.RefundsDue, OldestPendingSeconds: r.OldestPendingSeconds,
-		Balanced: r.Balanced, Findings: []string{},
+		Balanced: r.Balanced, Findings: []string{}, Money: moneyOf(r, s),
+	}
+	if p := r.Accepted; len(p.Counts) > 0 {
+		b.Accepted = &pace{From: httpapi.Time(time.Unix(p.First*p.Every, 0)), Every: p.Every, Counts: p.Counts}
 	}
 	b.Findings = append(b.Findings, r.Findings...)
 	return b
@@ -126,7 +179,7 @@ func standingOf(one ledger.Standing, now time.Time) standing {
 		Name: s.Name, State: state, Paused: s.Paused, OpensAt: httpapi.Time(s.Begins()), ClosesAt: httpapi.Time(s.Ends()),
 		ChangedAt: since(s.ChangedAt), RecalledAt: since(s.RecalledAt), RecallNote: s.RecallNote, LimitGroup: s.LimitGroup,
 		Drained: one.Drained, Recalling: one.Recalling, Edits: s.Edits, Seeded: s.Seeded, Shards: s.Shards,
-		PayWithin: int64(s.PayWithin / time.Second), PayUntil: since(s.PayUntil), Draw: drawnOf(s), Books: booksOf(one.Books),
+		PayWithin: int64(s.PayWithin / time.Second), PayUntil: since(s.PayUntil), Price: s.Price, Currency: s.Currency, Draw: drawnOf(s), Books: booksOf(one.Books, s),
 	}}
 }
 
@@ -139,9 +192,17 @@ func since(t time.Time) string {
 	return httpapi.Time(t)
 }
 
-// sales lists the sales. One that cannot be read does not hide the others.
-func (h *Handler) sales(ctx context.Context, c *call, _ *telemetry.Event) (any, error) {
-	all, err := h.book.Standings(ctx, c.drained)
+// sales lists the sales, or those of a group. One that cannot be read does not hide the others.
+func (h *Handler) sales(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
+	list := func() ([]ledger.Standing, error) { return h.book.Standings(ctx, c.query.drained == "1") }
+	if group := c.query.group; group != "" {
+		if !sale.ValidID(group) {
+			return nil, sale.RefuseID("group")
+		}
+		event.Text("groupId", group)
+		list = func() ([]ledger.Standing, error) { return h.book.GroupStandings(ctx, group) }
+	}
+	all, err := list()
 	if err != nil {
 		return nil, err
 	}

@@ -175,6 +175,7 @@ type refundItem struct {
 
 var readRefund = reader("refund, unknown refund", func(f *fields, r *refundItem) {
 	f.failIf(f.has("refundedAt") && r.RefundedAt < r.At-skew.Milliseconds(), "refundedAt is before at")
+	f.failIf(f.has("refundedBy") && !f.has("refundedAt"), "refundedBy is of no refund that is done")
 	f.failIf(r.Sale != "" && r.User == "", "user is missing")
 })
 

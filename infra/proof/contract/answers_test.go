@@ -293,10 +293,7 @@ func TestEveryOutcomeOfTheDocumentsHappens(t *testing.T) {
 				used[name] = true
 				inWorld(t, func(w *world) {
 					s := &scene{world: w, api: api, operation: operations[outcome.Operation], roles: []string{operatorRole}}
-					s.user, s.path = s.buyer(), path(s.operation)
-					if s.operation.ID == "change" {
-						s.body = pauseIt
-					}
+					s.user, s.path, s.body = s.buyer(), path(s.operation), bodies[s.operation.ID]
 					answer := act(s)
 					got, err := c.Check(s.operation.Method, &url.URL{Path: s.path}, answer)
 					if err != nil || got != outcome {
@@ -325,10 +322,7 @@ func TestNoOperationAnswersWithoutAUser(t *testing.T) {
 			}
 			for user, want := range map[string]string{"": "401 TokenRefused", "a\nb": "400 InvalidRequest", "\u202evictim": "400 InvalidRequest"} {
 				inWorld(t, func(w *world) {
-					s := &scene{world: w, api: api, operation: o, path: path(o), user: user, roles: []string{operatorRole}, body: pauseIt}
-					if o.ID != "change" {
-						s.body = ""
-					}
+					s := &scene{world: w, api: api, operation: o, path: path(o), user: user, roles: []string{operatorRole}, body: bodies[o.ID]}
 					got, err := c.Check(o.Method, &url.URL{Path: s.path}, s.ask(door{}))
 					if err != nil || got.String() != o.ID+" "+want {
 						t.Errorf("%s of the user %q: %s (%v), want %s", o.ID, user, got, err, want)

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -39,6 +40,16 @@ func (s *scene) fits(status int, body string) {
 		s.T.Errorf("%s was answered %s (%v)", body, answer.Body, err)
 	}
 }
+
+// asking makes the request with a query.
+func (s *scene) asking(query string) Answer {
+	defer func(path string) { s.path = path }(s.path)
+	s.path += query
+	return s.ask(door{})
+}
+
+// bodies are what operations are asked with.
+var bodies = map[string]string{"change": pauseIt, "mark": `{"saleId":"` + open + `","payments":["stripe#pi_1"]}`}
 
 // changed makes changes, one after the other, and returns the answer to the last one.
 func (s *scene) changed(bodies ...string) (last Answer) {
@@ -92,6 +103,29 @@ var operatorsScenes = map[string]func(s *scene) Answer{
 	},
 	"change 413 BodyTooLarge": func(s *scene) Answer { return s.changed(strings.Repeat(" ", 4097)) },
 	"change 415 UnsupportedMediaType": func(s *scene) Answer {
+		s.header = []string{"Content-Type", "text/plain"}
+		return s.ask(door{})
+	},
+	"sales 404 GroupNotFound": func(s *scene) Answer { return s.asking("?group=nothing") },
+	"refunds 200 Refunds": func(s *scene) Answer {
+		s.refunded()
+		s.user = "kim"
+		return s.asking("?saleId=" + unpaid)
+	},
+	"mark 200 Marks": func(s *scene) Answer {
+		id := s.refunded()
+		s.user, s.body = "kim", fmt.Sprintf(`{"payments":["stripe#pi_%d 1","stripe#pi_%d 2","stripe#pi_%d 2","pi_9"]}`, id, id, id)
+		return s.ask(door{})
+	},
+	"refunds 404 SaleNotFound":   func(s *scene) Answer { return s.asking("?saleId=nothing") },
+	"refunds 400 InvalidRequest": func(s *scene) Answer { return s.asking("?saleId=a%23b") },
+	"mark 400 InvalidRequest":    func(s *scene) Answer { s.body = "{}"; return s.ask(door{}) },
+	"mark 404 SaleNotFound": func(s *scene) Answer {
+		s.body = `{"saleId":"nothing","payments":["stripe#pi_1"]}`
+		return s.ask(door{})
+	},
+	"mark 413 BodyTooLarge": func(s *scene) Answer { return s.changed(strings.Repeat(" ", 98305)) },
+	"mark 415 UnsupportedMediaType": func(s *scene) Answer {
 		s.header = []string{"Content-Type", "text/plain"}
 		return s.ask(door{})
 	},

@@ -60,6 +60,7 @@ var auditing = map[string]func(*testing.T, *World){
 		want := ledger.Receipt{
 			SaleID: "moutai", AsOf: w.Now(), Seeded: 20, Stock: 8, Claims: 12, Pending: 5, Confirmed: 7,
 			OldestPendingSeconds: 40, Balanced: true, ClosesAt: Start.Add(time.Hour), Version: 1, ReadUnits: r.ReadUnits, Available: 8,
+			Accepted: ledger.Pace{Every: 1, First: Start.Unix(), Counts: []int64{12}},
 		}
 		if fmt.Sprintf("%+v", r) != fmt.Sprintf("%+v", want) {
 			t.Errorf("got  %+v\nwant %+v", r, want)

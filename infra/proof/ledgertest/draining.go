@@ -283,7 +283,7 @@ var draining = map[string]func(*testing.T, *World){
 		books(nil, 7)
 		w.Refused(sale.Internal, w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "nowhere"}, nil))
 		lists(1)
-		for _, cursor := range []string{`{"suspects":[1]}`, `{"format":2,"saleId":"other"}`, `{"saleId":"moutai"}`, `{"format":3,"saleId":"moutai"}`, `not JSON`} {
+		for _, cursor := range []string{`{"suspects":[1]}`, `{"format":3,"saleId":"other"}`, `{"saleId":"moutai"}`, `{"format":4,"saleId":"moutai"}`, `not JSON`} {
 			w.tamper("SALES", "moutai", "SET #cursor = :c", map[string]types.AttributeValue{":c": &types.AttributeValueMemberS{Value: cursor}})
 			if l := lists(1); l[0].Cursor != nil {
 				t.Errorf("cursor %s is read as %+v", cursor, *l[0].Cursor)

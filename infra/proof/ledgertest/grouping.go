@@ -91,6 +91,11 @@ var grouping = map[string]func(*testing.T, *World){
 			members[1].Sale.ID != "size-39" || members[1].Remaining.Units != 9 || members[1].Sale.LimitGroup != "shoe" {
 			t.Errorf("got %+v (%v)", members, err)
 		}
+		standings, err := w.Ledger.GroupStandings(w.Ctx, "shoe")
+		if err != nil || len(standings) != 3 || standings[0].SaleID != "size-38" || standings[0].Sale.Seeded != 9 || standings[2].Sale.State != sale.Draft {
+			t.Errorf("they stand %+v (%v)", standings, err)
+		}
+		w.Refused(sale.GroupNotFound, errOf(w.Ledger.GroupStandings(w.Ctx, "hat")))
 		w.Create(draft)
 		if got := w.shown("shoe"); !slices.Equal(got, []string{"size-38", "size-39", "size-40"}) {
 			t.Errorf("got %v", got)

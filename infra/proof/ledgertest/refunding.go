@@ -11,6 +11,40 @@ import (
 )
 
 var refunding = map[string]func(*testing.T, *World){
+	"many refunds are marked at once, in somebody's name, and listed page by page": func(t *testing.T, w *World) {
+		w.OpenPriced(5, 1)
+		id := w.Ordered("alice")[0]
+		for n := range 5 {
+			w.Settles(PaymentOf(id, fmt.Sprint("pi_", n)))
+		}
+		w.Settles(PaymentOf(0, "pi_x"))
+		w.marksRefunded("moutai", "stripe#pi_1")
+		for _, saleID := range []string{"moutai", "", ""} { // the guard says whose it is
+			for _, m := range w.Ledger.MarkRefunds(w.Ctx, saleID, []string{"stripe#pi_1", "stripe#pi_2", "stripe#pi_2", "pi_3", "stripe#pi_0", "stripe#pi_9"}, "kim") {
+				marks, known := m.Payment == "stripe#pi_2" && saleID == "moutai" && !m.Doubled, m.Payment == "stripe#pi_1" || m.Payment == "stripe#pi_2"
+				if m.Marked != marks || (m.Err == nil) != (known || m.Doubled) || known && !m.Doubled && m.Refund.RefundedAt.IsZero() {
+					t.Errorf("in %q got %+v", saleID, m)
+				}
+			}
+		}
+		if m := w.Ledger.MarkRefunds(w.Ctx, "", []string{"stripe#pi_x"}, "kim")[0]; !m.Marked || m.Refund.RefundedBy != "kim" {
+			t.Errorf("of an unknown order got %+v", m)
+		}
+		var got []string
+		for after, more := "", true; more; more = after != "" {
+			page, next, unreadable, err := w.Ledger.RefundPage(w.Ctx, "moutai", after, 3)
+			if err != nil || unreadable != 0 || len(page) > 3 {
+				t.Fatal(page, unreadable, err)
+			}
+			for _, r := range page {
+				got = append(got, strings.TrimSpace(fmt.Sprint(r.Payment, " ", !r.RefundedAt.IsZero(), " ", r.RefundedBy)))
+			}
+			after = next
+		}
+		if want := "stripe#pi_1 true, stripe#pi_2 true kim, stripe#pi_3 false, stripe#pi_4 false"; strings.Join(got, ", ") != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	},
 	"what cannot be its order's payment is a refund due, once": func(t *testing.T, w *World) {
 		w.OpenPriced(5, 1)
 		ids := w.Ordered("alice", "bob", "carol")

@@ -248,7 +248,7 @@ func ReadRefund(it Item) (sale.Refund, error) {
 		Labels:   r.Labels(),
 		At:       r.Time("at"),
 
-		RefundedAt: r.OptionalTime("refundedAt"),
+		RefundedAt: r.OptionalTime("refundedAt"), RefundedBy: r.OptionalText("refundedBy"),
 	}, r.Err
 }
 
