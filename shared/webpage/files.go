@@ -68,7 +68,7 @@ var (
 )
 
 // part is what shorten looks at in a script: a comment, a text, a regular expression, which
-// follows an operator, or blanks.
+// follows an operator, or blanks. No script here has a template inside of another one.
 var part = regexp.MustCompile(`//[^\n]*|/\*(?s:.*?)\*/|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|` + "`(?:[^`\\\\]|\\\\.)*`" +
 	`|[(\[{,;=:&|?!]\s*/(?:[^/*\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])*/|[ \t]+`)
 

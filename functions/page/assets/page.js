@@ -624,7 +624,7 @@ function render() {
   const won = ["accepted", "confirmed", "paid"].includes(is);
   const held = ["reserved", "unpaid", "called"].includes(is);
   element("panel").className = won ? "won" : held ? "held" : "";
-  put("order", [...((won || held) && claim && sale ? [sale.name, sale.price] : []), typeof claim?.orderId === "string" ? fill(words.orderId, claim.orderId) : ""].filter(Boolean).join("\n"));
+  put("order", [...(claim && sale ? [sale.name, sale.price] : []), typeof claim?.orderId === "string" ? fill(words.orderId, claim.orderId) : ""].filter(Boolean).join("\n"));
   put("detail", [detail(is), ...refunds()].filter(Boolean).join("\n"));
   lot?.show?.(claim ? undefined : sale, is);
   put("facts", facts());
