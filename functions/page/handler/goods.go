@@ -57,7 +57,7 @@ func (h *Handler) goodsOf(ctx context.Context, id string, sales func(ctx context
 	if about := []rune(g.About); len(about) > aboutLength {
 		g.About = string(about[:aboutLength-1]) + "…"
 	}
-	if h.imageOrigin != "" && strings.HasPrefix(first.Image, h.imageOrigin+"/") {
+	if strings.HasPrefix(first.Image, h.imageOrigin+"/") { // an address has a scheme
 		g.Image = first.Image
 	}
 	return g

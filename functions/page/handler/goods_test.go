@@ -28,6 +28,7 @@ func TestAPageIsNamedAfterWhatItSells(t *testing.T) {
 			`property="og:image" content="https://images.example/a.jpg"`, `<img src="https://images.example/a.jpg" alt="Trail Runner"`, `<p id="price">&nbsp;</p>`}, nil},
 		"markup":                   {sale.Sale{Name: `<b>"x"`, Presentation: sale.Presentation{About: `"><script>`}}, []string{"<title>&lt;b&gt;&#34;x&#34;</title>", `content="&#34;&gt;&lt;script&gt;"`}, []string{"<b>"}},
 		"a picture of elsewhere":   {sale.Sale{Name: "A", Presentation: sale.Presentation{Image: "https://images.example.evil.example/a.jpg"}}, []string{`<div id="picture" hidden>`, `<p id="price" hidden>`}, []string{"og:image", "<img"}},
+		"a text that fits":         {sale.Sale{Name: "A", Presentation: sale.Presentation{About: strings.Repeat("茅", 200)}}, []string{`content="` + strings.Repeat("茅", 200) + `"`}, nil},
 		"a long text":              {sale.Sale{Name: "A", Presentation: sale.Presentation{About: strings.Repeat("茅", 300)}}, []string{`content="` + strings.Repeat("茅", 199) + `…"`}, nil},
 		"a sale without its words": {sale.Sale{}, []string{"<title>Flash sale</title>", `content="See when this flash sale opens`}, []string{"og:title"}},
 	} {
