@@ -135,8 +135,9 @@ func TestAScriptLosesWhatIsForItsReadersOnly(t *testing.T) {
 		`say("a // b", 'c /* d', "\" e  f")`:                             `say("a // b",'c /* d',"\" e  f")`,
 		"const at = `a  ${b}  // c`;":                                    "const at=`a  ${b}  // c`;",
 		`if (/["'  ]\/[/"]/.test(a) && b) return typeof c`:               `if(/["'  ]\/[/"]/.test(a)&&b)return typeof c`,
-		"a = b / c / d; e = f + +g - -h;":                                "a=b/c/d;e=f+ +g- -h;",
-		`const c = a ? /x y/ : [ /"/ , "  "];`:                           `const c=a? /x y/:[ /"/,"  "];`,
+		"  a = b ":                             "a=b",
+		"a = b / c / d; e = f + +g - -h;":      "a=b/c/d;e=f+ +g- -h;",
+		`const c = a ? /x y/ : [ /"/ , "  "];`: `const c=a? /x y/:[ /"/,"  "];`,
 	} {
 		if got := string(shorten([]byte(source))); got != want {
 			t.Errorf("%q becomes %q, want %q", source, got, want)

@@ -50,6 +50,8 @@ func TestAPageIsNamedAfterWhatItSells(t *testing.T) {
 func TestAGroupHasTheNameThatItsSalesShare(t *testing.T) {
 	for want, names := range map[string][]string{
 		"Trail Runner": {"Trail Runner · size 38", "Trail Runner · size 39", "Trail Runner · size 40"},
+		"Trail Shoe":   {"Trail Shoe 38", "Trail Shoe 39"},
+		"Ball pen":     {"Ball pen", "Ball"},
 		"Tee":          {"Tee - S", "Tee - M"},
 		"茅台 · 500 ml":  {"茅台 · 500 ml"},
 		"Ball":         {"Ball", "Bat"},
