@@ -175,6 +175,9 @@ func endClaim(o *ordered, held sale.Claim, unit sale.Unit, now time.Time) table.
 	case held.State() == sale.Paid:
 		u.Expr = "SET #cancelledAt = :now, #unit = :unit, #minReader = :reader ADD #refunds :refund"
 		u.If = "#payment = :payment AND attribute_not_exists(#cancelledAt)"
+		if held.RefundedAt.IsZero() {
+			u.If += " AND attribute_not_exists(#refundedAt)" // or else the refund would be due
+		}
 		u.Values[":payment"], u.Values[":refund"], u.Values[":reader"] = table.S(held.Payment), table.SS(held.Payment), reader
 		return u
 	case unit == sale.UnitKept:

@@ -135,9 +135,12 @@ type paid struct {
 	// What the claim says was paid; "" if it does not.
 	amount   int64
 	currency string
+	isBack   bool // its provider has paid it back
 }
 
-func paidOf(c sale.Claim) paid { return paid{c.User, c.OrderID, c.Payment, c.Amount, c.Currency} }
+func paidOf(c sale.Claim) paid {
+	return paid{c.User, c.OrderID, c.Payment, c.Amount, c.Currency, !c.RefundedAt.IsZero()}
+}
 
 // gatherRecalled gathers what the pass must do about a claim of a recalled sale.
 func (p *releasing) gatherRecalled(c sale.Claim, next *ReleasePass) {
@@ -242,6 +245,9 @@ func refundOf(s sale.Sale, c paid, guard table.Item, reason sale.RefundReason, a
 	refund := sale.Refund{
 		SaleID: s.ID, Payment: c.payment, OrderID: c.orderID, User: c.user, Reason: reason, Labels: s.Labels,
 		Amount: s.Price, Currency: cmp.Or(s.Currency, noCurrency), At: at,
+	}
+	if c.isBack {
+		refund.RefundedAt = at
 	}
 	if guard == nil {
 		// The claim of a payment may be seen before its guard.

@@ -156,6 +156,70 @@ func (l *Ledger) markRefunded(ctx context.Context, saleID, payment, actor string
 	return refund, unsure && refund.RefundedAt.UnixMilli() == now.UnixMilli(), sale.AsInternal(err)
 }
 
+// PaidBack is what has become of a report that a payment was paid back.
+type PaidBack struct {
+	// Recorded: the payment was recorded, as its order's or as a refund due. SaleID is its order's sale, "" if that is unknown.
+	Recorded bool
+	SaleID   string
+	// New: this report has marked the refund, or the order that stands although its payment is back.
+	New bool
+}
+
+// PaidBack records that its provider has paid a payment back as a whole, once. A refund due is marked as
+// done. If the payment has paid an order that stands, its claim is marked: it is the operators' to cancel the
+// order, and then the refund is done already. A recall that comes meanwhile may still leave the refund due, until
+// somebody marks it. p must have passed CheckID. It fails with sale.Busy or sale.Internal.
+func (l *Ledger) PaidBack(ctx context.Context, p sale.Payment) (PaidBack, error) {
+	p.OrderID = 0 // the guard says which
+	stored, err := l.readPayment(ctx, p)
+	if err != nil || stored.guard == nil {
+		return PaidBack{}, err
+	}
+	r := table.Read(stored.guard)
+	done := PaidBack{Recorded: true, SaleID: r.OptionalText("saleId")}
+	hasPaid := r.Text("fate") == table.FatePaid
+	if r.Err != nil {
+		return done, sale.AsInternal(r.Err)
+	}
+	_, done.New, err = l.MarkRefunded(ctx, done.SaleID, p.ID())
+	switch isNone := sale.CodeOf(err) == sale.OrderNotFound; {
+	case isNone && !hasPaid: // a transaction becomes visible item by item to plain reads
+		return done, sale.Fail(sale.Busy, err)
+	case !isNone:
+		return done, err
+	}
+	o, err := l.Order(ctx, uint64(r.Number("orderId")))
+	if sale.CodeOf(err) == sale.OrderNotFound { // it is archived
+		return done, nil
+	}
+	if err != nil {
+		return done, err
+	}
+	s, err := l.existing(ctx, table.MaxTries, o.SaleID)
+	if err != nil {
+		return done, internalIfMissing(err)
+	}
+	claim, _, err := l.table.UpdateWithin(ctx, table.MaxTries, table.Update{
+		Key: (&ordered{o, s}).claimKey(), Expr: "SET #refundedAt = :now", Return: types.ReturnValueAllNew, ReturnOld: true,
+		If:     "#payment = :payment AND attribute_not_exists(#refundedAt)",
+		Values: table.Item{":now": table.Millis(l.now()), ":payment": table.S(p.ID())},
+	})
+	if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
+		if table.Has(refused.Item, "refundedAt") {
+			return done, nil
+		}
+		return done, sale.Fail(sale.Busy, errors.New("the claim is not where it was")) // its user is being erased
+	}
+	if err != nil {
+		return done, sale.AsInternal(err)
+	}
+	done.New = true
+	if r := (table.Reader{Item: claim}); slices.Contains(r.OptionalTexts("refunds"), p.ID()) { // a cancellation or a recall came first
+		_, _, err = l.MarkRefunded(ctx, o.SaleID, p.ID())
+	}
+	return done, err
+}
+
 // noteAge is how old the newest refund that a sale's listing notes may be, when another one
 // is recorded and not noted.
 const noteAge = time.Hour

@@ -55,13 +55,23 @@ type Payment struct {
 // name, so the id is injective (P13).
 func (p *Payment) ID() string { return p.Provider + "#" + p.Reference }
 
-// Check validates the payment.
-func (p *Payment) Check() error {
+// CheckID validates what identifies the payment.
+func (p *Payment) CheckID() error {
 	switch {
 	case !ValidID(p.Provider):
 		return Refuse(InvalidRequest, "unknown provider")
 	case p.Reference == "" || !validText(p.Reference, MaxReference) || p.Reference != strings.TrimSpace(p.Reference):
 		return Refuse(InvalidRequest, "the payment has no valid reference")
+	}
+	return nil
+}
+
+// Check validates the payment.
+func (p *Payment) Check() error {
+	if err := p.CheckID(); err != nil {
+		return err
+	}
+	switch {
 	case p.Amount < 0 || p.Amount > MaxPrice:
 		return Refuse(InvalidRequest, "the payment has no valid amount")
 	case !validCurrency(p.Currency):

@@ -193,6 +193,8 @@ type Claim struct {
 	// what became of the unit of any order that the office has cancelled, "" of another one's.
 	CancelledAt time.Time
 	Unit        Unit
+	// RefundedAt is when its provider was heard to have paid the payment back although the order stood.
+	RefundedAt time.Time
 	// Refunds are the ids of this order's payments that are to be refunded, or were: the
 	// first ones, if they are very many.
 	Refunds []string

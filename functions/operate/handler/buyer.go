@@ -144,6 +144,10 @@ func (h *Handler) tellSettled(ctx context.Context, told *story, s sale.Sale, c s
 	switch c.State() {
 	case sale.Paid:
 		say += word(", and it is paid")
+		if !c.RefundedAt.IsZero() {
+			add(c.RefundedAt, word("its provider has paid the payment back, and the order stands: cancel it, unless it is to be delivered"))
+			say = says("your order is %s, and its payment was paid back", number)
+		}
 	case sale.Expired, sale.Cancelled:
 		if cancelled == nil {
 			add(c.ReleasedAt, says("released by %s", word(string(c.ReleasedBy))))

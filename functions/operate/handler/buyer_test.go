@@ -117,6 +117,12 @@ func TestAnOrderIsCancelledOnceAndItsStoryTellsByWhom(t *testing.T) {
 		}
 		f.Pay("alice", "pi_1", 149900)
 		refused(t, f.Ask(t, t.Context(), cancel("c", "CONFIRMED", "back")), 409, sale.ChangedMeanwhile)
+		if _, err := f.Ledger().PaidBack(t.Context(), sale.Payment{Provider: "stripe", Reference: "pi_1"}); err != nil {
+			t.Fatal(err)
+		}
+		f.told(t, "alice", "PAID", testledger.AlicesClaim, "your order is "+order+", and its payment was paid back", accepted, confirmed,
+			line{"2026-01-01T00:00:08.000Z", "paid: stripe#pi_1"},
+			line{"2026-01-01T00:00:08.000Z", "its provider has paid the payment back, and the order stands: cancel it, unless it is to be delivered"})
 		want := map[string]any{
 			"saleId": "moutai", "seeded": 100.0, "shards": 5.0, "applied": true, "changeId": "c", "orderId": order,
 			"cancelledAt": "2026-01-01T00:00:08.000Z", "unit": "kept", "payment": "stripe#pi_1",
@@ -133,9 +139,9 @@ func TestAnOrderIsCancelledOnceAndItsStoryTellsByWhom(t *testing.T) {
 			t.Errorf("got %s", r.Body)
 		}
 		f.told(t, "alice", "CANCELLED", testledger.AlicesClaim, "your order "+order+" is cancelled, and its unit is not yours any more; "+
-			"your payment of CNY 1499.00 (stripe#pi_1) will be paid back", accepted, confirmed, line{"2026-01-01T00:00:08.000Z", "paid: stripe#pi_1"},
+			"your payment of CNY 1499.00 (stripe#pi_1) was paid back on 2026-01-01", accepted, confirmed, line{"2026-01-01T00:00:08.000Z", "paid: stripe#pi_1"},
 			line{"2026-01-01T00:00:08.000Z", "cancelled by kim: moved away; its unit: kept"},
-			line{"2026-01-01T00:00:08.000Z", "a refund is due: stripe#pi_1, 149900 CNY in minor units, because: cancelled"})
+			line{"2026-01-01T00:00:08.000Z", "refunded: stripe#pi_1, 149900 CNY in minor units"})
 		if all := f.trail(t); len(all) != 0 {
 			t.Errorf("the trail of the sale is %+v", all)
 		}

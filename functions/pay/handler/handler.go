@@ -32,6 +32,7 @@ const maxWebhook = 256 << 10
 type Book interface {
 	Pay(context.Context, sale.Payment) (ledger.Settlement, error)
 	Recorded(context.Context, sale.Payment) (bool, error)
+	PaidBack(context.Context, sale.Payment) (ledger.PaidBack, error)
 	Cancel(ctx context.Context, saleID, user string) (sale.Claim, error)
 }
 
@@ -97,6 +98,7 @@ const (
 	paid      = "paid"
 	refundDue = "refund-due"
 	ignored   = "ignored"
+	wentBack  = "refunded"
 	// wrongKind and unverified are never told: such a webhook is refused.
 	wrongKind  = "wrong-kind"
 	unverified = "unverified"
@@ -128,8 +130,8 @@ func result(done outcome, code sale.Code) string {
 		return ignored
 	case done.repeated:
 		return "repeated"
-	case done.Outcome == refundDue:
-		return refundDue
+	case done.Outcome == refundDue, done.Outcome == wentBack:
+		return done.Outcome
 	}
 	return paid
 }
@@ -154,7 +156,7 @@ func (h *Handler) pay(ctx context.Context, r *httpapi.Request, event *telemetry.
 	if err != nil {
 		return outcome{}, err
 	}
-	if about != ours && about != otherKind {
+	if about != ours && about != otherKind && about != paidBack {
 		return outcome{Outcome: ignored, about: about}, nil
 	}
 	payment.Provider = r.Path.Provider
@@ -162,8 +164,11 @@ func (h *Handler) pay(ctx context.Context, r *httpapi.Request, event *telemetry.
 	if payment.OrderID != 0 {
 		event.Text("orderId", orderid.String(payment.OrderID))
 	}
-	if about == otherKind {
+	switch about {
+	case otherKind:
 		return h.otherKind(ctx, payment)
+	case paidBack:
+		return h.paidBack(ctx, payment, event)
 	}
 	if err := payment.Check(); err != nil {
 		return outcome{}, err
@@ -201,6 +206,22 @@ func (h *Handler) otherKind(ctx context.Context, p sale.Payment) (outcome, error
 	return outcome{Outcome: wrongKind}, sale.Refuse(sale.InvalidRequest,
 		"the payment is not recorded, and StripeEvents does not count this kind of event: "+
 			"change it, or put the metadata into the other object only")
+}
+
+// paidBack records that the provider has paid a payment back as a whole.
+func (h *Handler) paidBack(ctx context.Context, p sale.Payment, event *telemetry.Event) (outcome, error) {
+	if err := p.CheckID(); err != nil {
+		return outcome{}, err
+	}
+	done, err := h.book.PaidBack(ctx, p)
+	switch {
+	case err != nil:
+		return outcome{}, err
+	case !done.Recorded:
+		return outcome{Outcome: ignored, about: refunded}, nil
+	}
+	event.Text("saleId", done.SaleID)
+	return outcome{Outcome: wentBack, repeated: !done.New}, nil
 }
 
 // cancel releases the caller's own claim in a sale.

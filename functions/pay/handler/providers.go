@@ -21,19 +21,20 @@ type provider struct {
 	read func(body []byte) (sale.Payment, subject, error)
 }
 
-// subject is what a verified webhook is about. Those that are neither ours nor otherKind are
+// subject is what a verified webhook is about. Those that are neither ours, otherKind nor paidBack are
 // ignored. It is a closed set, whatever types a provider has, because metrics count it.
 type subject string
 
 const (
 	ours      subject = "ours"       // a payment of an order
 	otherKind subject = "other-kind" // a payment of an order, in a kind of event that does not count
+	paidBack  subject = "paid-back"  // a payment that went back as a whole, perhaps of an order
 
 	foreign  subject = "foreign"  // a payment, not of an order of this system
 	unpaid   subject = "unpaid"   // no money came: not yet, or the attempt failed
 	free     subject = "free"     // a session that needed no payment
 	charge   subject = "charge"   // money came, perhaps: charges are not read
-	refunded subject = "refunded" // money went back at the provider
+	refunded subject = "refunded" // money went back at the provider, in part or of no order
 	disputed subject = "disputed"
 	unknown  subject = "unknown" // any other type
 )

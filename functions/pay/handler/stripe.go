@@ -128,6 +128,19 @@ func aboutStripe(kind string) subject {
 	return unknown
 }
 
+// readRefunded reads a charge that was refunded. It has the metadata of the payment's intent, if that has any, so the
+// payment alone says whether it is ours.
+func readRefunded(object jsontext.Value) (p sale.Payment, _ subject, err error) {
+	var charge struct {
+		PaymentIntent string `json:"payment_intent"`
+		Refunded      bool   `json:"refunded"` // as a whole
+	}
+	if err := jsonv2.Unmarshal(object, &charge); err != nil || !charge.Refunded || charge.PaymentIntent == "" {
+		return p, refunded, nil
+	}
+	return sale.Payment{Reference: charge.PaymentIntent}, paidBack, nil
+}
+
 func readStripe(body []byte, events string) (p sale.Payment, _ subject, err error) {
 	var e stripeEvent
 	if err := jsonv2.Unmarshal(body, &e); err != nil {
@@ -138,6 +151,9 @@ func readStripe(body []byte, events string) (p sale.Payment, _ subject, err erro
 	if e.Object == "v2.core.event" {
 		return p, unknown, sale.Refuse(sale.InvalidRequest, "this is a thin event, which does not say what was paid: "+
 			"choose the snapshot payload for Stripe's event destination")
+	}
+	if e.Type == "charge.refunded" {
+		return readRefunded(e.Data.Object)
 	}
 	isCheckout := e.Type == "checkout.session.completed" || e.Type == "checkout.session.async_payment_succeeded"
 	isIntent := e.Type == "payment_intent.succeeded"

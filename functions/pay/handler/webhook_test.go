@@ -201,6 +201,33 @@ func TestWhatIsNotOursIsIgnoredAndCounted(t *testing.T) {
 	}
 }
 
+func TestARefundOfAWholePaymentIsSeen(t *testing.T) {
+	back := func(more string) string {
+		return stripeEventOf("charge.refunded", `"object":"charge","id":"ch_1","payment_intent":"pi_1","amount":149900,"amount_refunded":149900,"refunded":true,"metadata":{}`, more)
+	}
+	owing(t, func(t *testing.T, f *function) {
+		told := func(body, outcome, result string) {
+			t.Helper()
+			if r := f.reports(Stripe, body); r.StatusCode != 200 || r.Body != `{"outcome":"`+outcome+`"}` || f.Logged(t, "result") != result {
+				t.Errorf("%s: %d %s, %v", body, r.StatusCode, r.Body, f.Logged(t, "result"))
+			}
+		}
+		told(back(""), "ignored", "ignored-refunded") // of nothing that was recorded
+		f.Pay("alice", "pi_1", 149900)
+		told(back(`"refunded":false,"amount_refunded":100`), "ignored", "ignored-refunded")
+		told(back(`"payment_intent":null`), "ignored", "ignored-refunded")
+		told(back(`"payment_intent":{"id":"pi_1"}`), "ignored", "ignored-refunded")
+		told(back(""), "refunded", "refunded")
+		told(back(""), "refunded", "repeated")
+		if c, err := f.Ledger().Claim(t.Context(), testledger.SaleID, testledger.Alice); err != nil || c.State() != sale.Paid || c.RefundedAt.IsZero() {
+			t.Errorf("got %+v (%v), want it paid and marked", c, err)
+		}
+		if r := f.reports(Stripe, back(`"payment_intent":" pi_1"`)); r.StatusCode != 400 {
+			t.Errorf("a reference that is none: %d %s", r.StatusCode, r.Body)
+		}
+	})
+}
+
 // The shop's integration uses the other kind of Stripe's events than StripeEvents says. If that
 // were answered 200, the money would be taken, and every order released.
 func TestAPaymentReportedByTheOtherKindOfEventIsRefusedUntilItIsRecorded(t *testing.T) {

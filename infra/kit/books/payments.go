@@ -78,6 +78,8 @@ func (p *pass) settle(c Claim) {
 			p.paid++
 		}
 		p.compare(payments, hashOf(c.Payment), c.owner)
+		p.findIf(c.RefundedAt != 0 && (c.RefundedAt < c.PaidAt-skew.Milliseconds() || c.RefundedAt > now), "P24", about+" refundedAt",
+			"the payment of %q of %s was paid back at %s", c.User, clock(c.PaidAt), clock(c.RefundedAt))
 		p.findIf(c.PaidAt < confirmed || c.PaidAt > now, "P24", about+" paidAt",
 			"the claim of %q was paid at %s, its order is of %s", c.User, clock(c.PaidAt), clock(c.ConfirmedAt.UnixMilli()))
 		p.findIf(asks.Price != 0 && (c.Amount != asks.Price || c.Currency != asks.Currency), "P24", about+" amount",

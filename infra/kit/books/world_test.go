@@ -279,7 +279,8 @@ func recalledSale(t *testing.T) *world {
 }
 
 // cancelledSale is a sale of 9 units on 2 shards that asks for payment, whose office has cancelled the orders of user-0 to
-// user-3: the first two were paid, the units of user-0 and user-2 are back, and one that a buyer has cancelled.
+// user-3: the first two were paid, the units of user-0 and user-2 are back, and one that a buyer has cancelled. The payment of user-5 was
+// paid back, and the order stands.
 func cancelledSale(t *testing.T) *world {
 	w := newWorld(t)
 	w.OpenPriced(9, 2)
@@ -297,6 +298,8 @@ func cancelledSale(t *testing.T) *world {
 		}))
 	}
 	w.ReleasesBy(w.Ledger)
+	w.pays("user-5", "pi_5")
+	w.did(w.Ledger.PaidBack(w.Ctx, w.payment("user-5", "pi_5")))
 	w.confirm(w.buy(6, 2))
 	w.Pass(2 * time.Minute)
 	return w

@@ -27,7 +27,7 @@ func (w *World) officeCancels(user string, orderID uint64, saw sale.ClaimState, 
 	at := w.Now()
 	for _, applied := range []bool{true, false} {
 		done, err := w.Environment().CancelOrder(w.Ctx, c)
-		if err != nil || done.CancelledOrder != c.Entry(at) || done.Applied != applied || done.Claim.User != user || done.Claim.State() != sale.Cancelled {
+		if err != nil || done.CancelledOrder != c.Entry(at) || done.Applied != applied || done.Claim.User != user || done.Claim.State() != sale.Cancelled || done.Claim.Released() == (saw == sale.Paid) {
 			w.T.Fatalf("got %+v (%v), want it cancelled at %v, applied: %t", done, err, at, applied)
 		}
 		w.Pass(time.Second)

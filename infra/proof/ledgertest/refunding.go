@@ -170,6 +170,77 @@ var refunding = map[string]func(*testing.T, *World){
 		}
 		w.hasNoItem("REFUND#moutai", "stripe#pi_1")
 	},
+	"a refund that the provider has made is marked once, and one of an order that stands marks the order until it is cancelled": func(t *testing.T, w *World) {
+		w.OpenPriced(9, 1)
+		ids := w.Ordered("alice", "bob", "carol")
+		for i, user := range []string{"alice", "bob", "carol"} {
+			w.Settles(PaymentOf(ids[i], "pi_"+user))
+		}
+		w.Settles(PaymentOf(ids[0], "pi_2")) // another one
+		w.Settles(PaymentOf(0, "pi_3"))      // of no order
+		back := func(reference string, want ledger.PaidBack) {
+			t.Helper()
+			for _, isNew := range []bool{want.New, false} {
+				want.New = isNew
+				if got, err := w.Environment().PaidBack(w.Ctx, PaymentOf(0, reference)); err != nil || got != want {
+					t.Errorf("%s: got %+v (%v), want %+v", reference, got, err, want)
+				}
+				w.Pass(time.Second)
+			}
+		}
+		back("pi_9", ledger.PaidBack{})
+		due, none := w.Now(), w.Now().Add(2*time.Second)
+		back("pi_2", ledger.PaidBack{Recorded: true, SaleID: "moutai", New: true})
+		back("pi_3", ledger.PaidBack{Recorded: true, New: true})
+		if of, other := w.refunds("moutai"), w.refunds(""); !of[0].RefundedAt.Equal(due) || !other[0].RefundedAt.Equal(none) {
+			t.Errorf("got %+v and %+v, want them marked at %v and %v", of, other, due, none)
+		}
+		at := w.Now()
+		back("pi_alice", ledger.PaidBack{Recorded: true, SaleID: "moutai", New: true})
+		if c := w.claimOf("alice"); c.State() != sale.Paid || !c.RefundedAt.Equal(at) {
+			t.Errorf("got %+v, want it paid and marked at %v", c, at)
+		}
+		w.officeCancels("alice", ids[0], sale.Paid, sale.UnitBack)
+		// Whichever comes first, the refund is done.
+		report := func(reference string) func() {
+			return func() { w.succeeds(w.Environment().PaidBack(w.Ctx, PaymentOf(0, reference))) }
+		}
+		w.succeeds(w.overtaken("TransactWriteItems", report("pi_bob")).CancelOrder(w.Ctx, office("bob", ids[1], sale.Paid, sale.UnitBack)))
+		isMark := 0
+		slow := w.before("UpdateItem", func() {
+			if isMark++; isMark == 2 { // its look for a refund has found none
+				w.officeCancels("carol", ids[2], sale.Paid, sale.UnitKept)
+			}
+		})
+		w.succeeds(slow.PaidBack(w.Ctx, PaymentOf(0, "pi_carol")))
+		for _, r := range w.refunds("moutai") {
+			if r.RefundedAt.IsZero() {
+				t.Errorf("%+v is due, and was paid back", r)
+			}
+		}
+		w.Settled(1)
+	},
+	"a report of a refund meets what a restore or an erasure has left, and waits": func(t *testing.T, w *World) {
+		w.OpenPriced(9, 1)
+		ids := w.Ordered("alice", "bob")
+		w.Settles(PaymentOf(ids[0], "pi_1"))
+		w.Settles(PaymentOf(ids[0], "pi_2"))
+		w.remove(w.Item("REFUND#moutai", "stripe#pi_2"))
+		w.Refused(sale.Busy, errOf(w.Environment().PaidBack(w.Ctx, PaymentOf(0, "pi_2"))))
+		moves := func() { w.remove(w.Item("CLAIM#moutai#0", "alice")) }
+		isMark := 0
+		l := w.before("UpdateItem", func() {
+			if isMark++; isMark == 2 {
+				moves()
+			}
+		})
+		w.Refused(sale.Busy, errOf(l.PaidBack(w.Ctx, PaymentOf(0, "pi_1"))))
+		w.hasNoItem("CLAIM#moutai#0", "alice")
+		w.remove(w.Item(fmt.Sprint("ORDER#", ids[0]), "ORDER")) // archived
+		if done, err := w.Environment().PaidBack(w.Ctx, PaymentOf(0, "pi_1")); err != nil || done.New || !done.Recorded {
+			t.Errorf("got %+v (%v)", done, err)
+		}
+	},
 	"a claim notes its first refunds, and all of them are recorded": func(t *testing.T, w *World) {
 		w.OpenUnpaid(5, 1)
 		id := w.Ordered("alice", "bob")[0]

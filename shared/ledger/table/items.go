@@ -188,6 +188,7 @@ func ReadClaim(saleID string, buckets int, it Item) (sale.Claim, error) {
 			r.Fail("releasedAt", "absent from a paid claim")
 		}
 	}
+	c.RefundedAt = r.OptionalTime("refundedAt")
 	if Has(it, "cancelledAt") {
 		c.CancelledAt = r.Time("cancelledAt")
 		if !Has(it, "paidAt") {
@@ -264,6 +265,9 @@ func RefundItem(r sale.Refund) Item {
 	}
 	if r.User != "" {
 		it["user"] = S(r.User)
+	}
+	if !r.RefundedAt.IsZero() {
+		it["refundedAt"] = Millis(r.RefundedAt)
 	}
 	return WithLabels(r.Labels, it)
 }
