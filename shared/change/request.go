@@ -28,6 +28,7 @@ type Request struct {
 	OrdersPerSecond *int64  `json:"ordersPerSecond"`
 	MaxStock        *int64  `json:"maxStock"`
 	PayWithin       int64   `json:"payWithin"`
+	LateDays        int64   `json:"lateDays"`
 	Price           *int64  `json:"price"`
 	Currency        string  `json:"currency"`
 	Labels          string  `json:"labels"`
@@ -153,6 +154,10 @@ func (r *Request) creation() (sale.Creation, error) {
 	if r.PayWithin < 0 || r.PayWithin > int64(sale.MaxPayWithin/time.Second) {
 		r.PayWithin = -1
 	}
+	if r.LateDays < 0 || r.LateDays > int64(sale.MaxLateFor/day) {
+		r.LateDays = -1
+	}
+	c.LateFor = time.Duration(r.LateDays) * day
 	c.PayWithin, c.Currency = time.Duration(r.PayWithin)*time.Second, r.Currency
 	c.Labels = sale.Labels(r.Labels)
 	if c.DrawTerms, err = r.drawTerms(); err != nil {
@@ -160,6 +165,8 @@ func (r *Request) creation() (sale.Creation, error) {
 	}
 	return c, c.Check()
 }
+
+const day = 24 * time.Hour
 
 // drawTerms are those of a creation; zero if none of them is given.
 func (r *Request) drawTerms() (terms sale.DrawTerms, err error) {

@@ -116,8 +116,10 @@ func TestACreationHasWhatItsRequestGivesUpToTheLimits(t *testing.T) {
 		paid + `604800`: func(c sale.Creation) bool {
 			return c.PayWithin == 7*24*time.Hour && c.Price == 1 && c.Currency == "CNY"
 		},
-		drawn + `1`:   func(c sale.Creation) bool { return c.KeepFor == time.Hour },
-		drawn + `168`: func(c sale.Creation) bool { return c.KeepFor == 7*24*time.Hour },
+		paid + `60,"lateDays":7`: func(c sale.Creation) bool { return c.LateFor == 7*day },
+		paid + `60,"lateDays":0`: func(c sale.Creation) bool { return c.LateFor == 0 },
+		drawn + `1`:              func(c sale.Creation) bool { return c.KeepFor == time.Hour },
+		drawn + `168`:            func(c sale.Creation) bool { return c.KeepFor == 7*24*time.Hour },
 	} {
 		r, err := Decode([]byte(create + given + "}"))
 		if err != nil {
@@ -130,6 +132,8 @@ func TestACreationHasWhatItsRequestGivesUpToTheLimits(t *testing.T) {
 	for name, given := range map[string]string{
 		"an endless time to pay": paid + `36028797018964028`, // in nanoseconds it would overflow to a minute
 		"a time of less than 0":  paid + `-1`,
+		"endless late days":      paid + `60,"lateDays":213503982334602`, // in nanoseconds it would overflow to a day
+		"a late day less":        paid + `60,"lateDays":-1`,
 		"a price of nothing":     `,"price":0,"currency":"CNY"`,
 		"a group without a name": `,"limitGroup":""`,
 		"a group of two words":   `,"limitGroup":"a b"`,

@@ -535,6 +535,9 @@ func checkExpired(s sale.Sale, a *Audit, c sale.Claim) {
 	early(s.FirstPayBy(c.OrderID), "P21")
 	if c.ReleasedAt.After(s.ChangedAt.Add(editTime)) {
 		early(s.PayUntil, "P38")
+		if s.LateFor > 0 && c.ReleasedAt.After(s.Ends().Add(editTime)) {
+			early(s.PayBy(c.OrderID).Add(s.LateFor), "P39")
+		}
 	}
 }
 

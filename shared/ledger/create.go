@@ -40,7 +40,7 @@ func (l *Ledger) Create(ctx context.Context, c sale.Creation) (Seeding, error) {
 	draft := sale.Sale{
 		ID: c.SaleID, Name: c.Name, OpensAt: c.OpensAt, ClosesAt: c.ClosesAt,
 		ChangedAt: time.UnixMilli(0), Seeded: c.Stock, Shards: c.Shards, Buckets: sale.BucketsFor(c.Shards),
-		Version: 1, State: sale.Draft, PayWithin: c.PayWithin, Price: c.Price, Currency: c.Currency, Labels: c.Labels,
+		Version: 1, State: sale.Draft, PayWithin: c.PayWithin, LateFor: c.LateFor, Price: c.Price, Currency: c.Currency, Labels: c.Labels,
 		Presentation: c.Presentation,
 		LimitGroup:   c.LimitGroup,
 	}
@@ -125,7 +125,7 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 	same := r.Text("name") == c.Name && r.Number("opensAt") == c.OpensAt.UnixMilli() &&
 		r.Number("closesAt") == c.ClosesAt.UnixMilli() && r.Number("stock") == c.Stock &&
 		r.Number("shards") == int64(c.Shards) && r.OptionalNumber("maxStock") == c.MaxStock &&
-		r.OptionalNumber("payWithin") == int64(c.PayWithin/time.Second) && r.OptionalNumber("price") == c.Price &&
+		r.OptionalNumber("payWithin") == int64(c.PayWithin/time.Second) && r.Days("lateDays") == c.LateFor && r.OptionalNumber("price") == c.Price &&
 		r.OptionalText("currency") == c.Currency && r.OptionalText("limitGroup") == c.LimitGroup && r.Labels() == c.Labels &&
 		r.Presentation() == c.Presentation &&
 		r.DrawTerms() == utc(c.DrawTerms)

@@ -217,7 +217,8 @@ type ReleaseResult struct {
 
 // ReleaseDue releases the claims of a sale that are due, and puts their units and those
 // of cancelled claims back into stock. A claim is due from payBy + grace, by this
-// ledger's clock (P21). It does as much as ctx allows, stores how far it came, and may
+// ledger's clock (P21), and in a sale with a LateFor not while units are left (P39), of which the shards tell at
+// the beginning of this call. It does as much as ctx allows, stores how far it came, and may
 // be called again at any time, by several callers at once: conditions decide each claim
 // and each shard's units. While no claim is due by the listing's NextPayBy, it reads only
 // the shards, because a buyer may have cancelled.
@@ -252,14 +253,16 @@ func (l *Ledger) ReleaseDue(ctx context.Context, listing Listing, grace time.Dur
 		return done, err
 	}
 	// First what an earlier pass was cut off from, and cancelled claims.
-	if done.PutBack, err = l.putBack(ctx, s); err != nil {
+	var left int64
+	if done.PutBack, left, err = l.putBack(ctx, s); err != nil {
 		return done, err
 	}
-	if !mayBeDue {
-		done.Complete, done.NextRelease = true, listing.NextPayBy.Add(grace)
+	late := s.Late(left, now)
+	if next := listing.NextPayBy.Add(grace + late); !mayBeDue || !isAhead && next.After(now) {
+		done.Complete, done.NextRelease = true, next
 		return done, nil
 	}
-	p := &releasing{Ledger: l, sale: s, grace: grace, done: &done, pass: ReleasePass{Began: now}}
+	p := &releasing{Ledger: l, sale: s, grace: grace, late: late, done: &done, pass: ReleasePass{Began: now}}
 	if s.Paused {
 		if isAhead {
 			return done, p.complete(ctx, now) // after the pause nothing may show it any more
@@ -278,6 +281,7 @@ type releasing struct {
 	*Ledger
 	sale  sale.Sale
 	grace time.Duration
+	late  time.Duration // see sale.Sale.Late
 	pass  ReleasePass
 	done  *ReleaseResult
 	due   []gathered // per shard, gathered and not yet released
@@ -295,7 +299,7 @@ func (p *releasing) run(ctx context.Context) error {
 		}
 	}
 	if p.done.Released > 0 || p.pass.isRecall() {
-		units, err := p.putBack(ctx, p.sale)
+		units, _, err := p.putBack(ctx, p.sale)
 		if p.done.PutBack += units; err != nil {
 			return errors.Join(err, p.save(ctx))
 		}
@@ -310,7 +314,7 @@ func (p *releasing) run(ctx context.Context) error {
 	if err := p.complete(ctx, next); err != nil {
 		return err
 	}
-	p.done.Complete, p.done.NextRelease = true, next.Add(p.grace)
+	p.done.Complete, p.done.NextRelease = true, next.Add(p.grace+p.late)
 	return nil
 }
 
@@ -411,12 +415,15 @@ func (p *releasing) gatherDue(ctx context.Context, next *ReleasePass) error {
 			continue
 		}
 		by := p.sale.PayBy(c.OrderID)
-		due := by.Add(p.grace)
+		due := by.Add(p.grace + p.late)
 		if due.After(now) {
 			if next.NextPayBy.IsZero() || by.Before(next.NextPayBy) {
 				next.NextPayBy = by
 			}
 			continue
+		}
+		if p.sale.LateFor > p.late && due.Before(next.Began) {
+			due = next.Began // it became due when the last unit was sold, a short while before the pass
 		}
 		p.done.OldestDueSeconds = max(p.done.OldestDueSeconds, int64(now.Sub(due)/time.Second))
 		p.due[c.Shard].add(unpaid{c.User, c.OrderID})
@@ -445,20 +452,22 @@ func (p *releasing) complete(ctx context.Context, next time.Time) error {
 
 // putBack puts the released units of a sale back into stock, shard by shard: each
 // transaction writes the sale item, so concurrent ones would only conflict. It returns
-// how many units it put back; units of a try without an answer may be missing in that.
-func (l *Ledger) putBack(ctx context.Context, s sale.Sale) (units int64, err error) {
+// how many units it put back; units of a try without an answer may be missing in that. left is what
+// the shards then have, as far as they had it when they were read.
+func (l *Ledger) putBack(ctx context.Context, s sale.Sale) (units, left int64, err error) {
 	shards, err := l.table.Shards(ctx, s)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	for k, one := range shards {
+		left += one.Stock + one.Released - one.PutBack
 		n, err := l.putBackShard(ctx, s.ID, k, one)
 		if err != nil {
-			return units, err
+			return units, left, err
 		}
 		units += n
 	}
-	return units, nil
+	return units, left, nil
 }
 
 // putBackShard puts the released units of one shard back. The transaction requires that the

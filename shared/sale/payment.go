@@ -7,10 +7,14 @@ import (
 	"flashsale/shared/orderid"
 )
 
+const day = 24 * time.Hour
+
 const (
 	// MinPayWithin and MaxPayWithin bound the time that a sale leaves its buyers to pay.
 	MinPayWithin = time.Minute
-	MaxPayWithin = 7 * 24 * time.Hour
+	MaxPayWithin = 7 * day
+	// MaxLateFor is the longest time that an order may stay unpaid after its payBy.
+	MaxLateFor = 7 * day
 	// MaxPrice is the highest price, in minor units of its currency.
 	MaxPrice = 1_000_000_000_000
 	// MaxReference is the longest payment reference, in characters. At four bytes each
@@ -26,6 +30,16 @@ func (s *Sale) PayBy(orderID uint64) time.Time {
 		return s.PayUntil
 	}
 	return first
+}
+
+// Late returns how long after its payBy an unpaid order is not released yet, besides the grace, at an instant at which
+// that many units are left: LateFor as long as nobody waits for its unit, because there are others or nobody
+// can buy any more, and otherwise nothing.
+func (s *Sale) Late(left int64, now time.Time) time.Duration {
+	if left > 0 || !now.Before(s.Ends()) {
+		return s.LateFor
+	}
+	return 0
 }
 
 // FirstPayBy is PayBy without the time that an operator may have given since: PayWithin after the order's id

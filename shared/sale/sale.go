@@ -43,6 +43,9 @@ type Sale struct {
 	// PayWithin is how long after its order id a claim may remain unpaid; 0 if the sale
 	// asks for no payment. It never changes.
 	PayWithin time.Duration
+	// LateFor is how long an unpaid order may stay after its payBy while nobody else could get its unit, in
+	// whole days; 0 for no time. See Late. It never changes.
+	LateFor time.Duration
 	// PayUntil is until when every unpaid order may be paid, whenever it was made, because an operator has given
 	// more time; zero if none has. It only grows.
 	PayUntil time.Time

@@ -39,6 +39,8 @@ type Creation struct {
 	// PayWithin is how long after its order id a buyer may pay, in whole seconds; 0 asks
 	// for no payment.
 	PayWithin time.Duration
+	// LateFor is the sale's, see Sale: 0 to MaxLateFor, in whole days.
+	LateFor time.Duration
 	// Price, in minor units, and Currency are what a payment must be of; 0 and "" are any.
 	Price    int64
 	Currency string
@@ -91,6 +93,12 @@ func (c *Creation) checkPayment() error {
 	switch {
 	case c.PayWithin != 0 && (c.PayWithin < MinPayWithin || c.PayWithin > MaxPayWithin || c.PayWithin%time.Second != 0):
 		return Refusef(InvalidRequest, "payWithin must be 0 or %d to %d seconds", MinPayWithin/time.Second, MaxPayWithin/time.Second)
+	case c.LateFor < 0 || c.LateFor > MaxLateFor || c.LateFor%day != 0:
+		return Refusef(InvalidRequest, "lateDays must be 0 to %d", MaxLateFor/day)
+	case c.LateFor != 0 && c.PayWithin == 0:
+		return Refuse(InvalidRequest, "lateDays is of a sale with payWithin")
+	case c.LateFor != 0 && c.DrawTerms != (DrawTerms{}):
+		return Refuse(InvalidRequest, "a sale with a draw has no lateDays: what is not paid in time serves the next call")
 	case (c.Price != 0) != (c.Currency != ""):
 		return Refuse(InvalidRequest, "give both price and currency, or neither")
 	case c.Price < 0 || c.Price > MaxPrice:

@@ -38,7 +38,7 @@ const (
 	// ReadsSealed is the version that a reader of a sealed sale needs.
 	ReadsSealed = 5
 	// ReadsOffice is the version that a reader of what the office does about orders needs: of a sale with a
-	// PayUntil, and of the claim of an order that it has cancelled after it was paid, or whose unit it keeps.
+	// PayUntil or a LateFor, and of the claim of an order that it has cancelled after it was paid, or whose unit it keeps.
 	ReadsOffice = 6
 	// ReadsMessages is the highest version of an order message that it understands, and
 	// WritesMessages the one that it sends.
@@ -50,6 +50,8 @@ const (
 // will do. It follows from what never changes.
 func (s *Sale) OrdersReader() int {
 	switch {
+	case s.LateFor != 0:
+		return ReadsOffice
 	case s.HasDraw():
 		return ReadsDraws
 	case s.LimitGroup != "":

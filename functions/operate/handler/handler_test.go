@@ -225,6 +225,9 @@ func TestMoreTimeToPayIsToldByTheAnswerTheSaleAndTheTrail(t *testing.T) {
 		answer := f.changed(t, `{"id":"more","action":"extend","until":"2026-01-01T05:00:00Z"}`)
 		trail := f.answered(t, event(t, "operate-trail.json"))["changes"].([]any)
 		story := f.answered(t, event(t, "operate-buyer.json"))
+		if days := f.answered(t, event(t, "operate-sale.json"))["lateDays"]; days != 2.0 {
+			t.Errorf("%v late days, want 2", days)
+		}
 		for what, body := range map[string]any{"the answer": answer, "the sale": f.answered(t, event(t, "operate-sale.json")), "the trail": trail[0]} {
 			if got := body.(map[string]any)["payUntil"]; got != until {
 				t.Errorf("%s: until %v, want %s", what, got, until)
@@ -233,7 +236,9 @@ func TestMoreTimeToPayIsToldByTheAnswerTheSaleAndTheTrail(t *testing.T) {
 		if lines := fmt.Sprint(story["lines"]); !strings.Contains(lines, "at:"+until) {
 			t.Errorf("the buyer's story: %s", lines)
 		}
-	}, func(c *sale.Creation) { c.PayWithin, c.Price, c.Currency = time.Hour, 149900, "CNY" })
+	}, func(c *sale.Creation) {
+		c.PayWithin, c.LateFor, c.Price, c.Currency = time.Hour, 48*time.Hour, 149900, "CNY"
+	})
 }
 
 func TestAnOvertakenChangeIsRefusedWithWhatCameBetween(t *testing.T) {

@@ -47,6 +47,7 @@ type terms struct {
 	Seeded    int64  `json:"seeded"`
 	Shards    int    `json:"shards"`
 	PayWithin int64  `json:"payWithin,omitempty"` // seconds
+	LateDays  int64  `json:"lateDays,omitempty"`
 	Price     int64  `json:"price,omitempty"`
 	Currency  string `json:"currency,omitempty"`
 	PayUntil  string `json:"payUntil,omitempty"` // of all unpaid orders, if an operator has given more time
@@ -179,7 +180,8 @@ func standingOf(one ledger.Standing, now time.Time) standing {
 		Name: s.Name, State: state, Paused: s.Paused, OpensAt: httpapi.Time(s.Begins()), ClosesAt: httpapi.Time(s.Ends()),
 		ChangedAt: since(s.ChangedAt), RecalledAt: since(s.RecalledAt), RecallNote: s.RecallNote, LimitGroup: s.LimitGroup,
 		Drained: one.Drained, Recalling: one.Recalling, Edits: s.Edits, Seeded: s.Seeded, Shards: s.Shards,
-		PayWithin: int64(s.PayWithin / time.Second), PayUntil: since(s.PayUntil), Price: s.Price, Currency: s.Currency, Draw: drawnOf(s), Books: booksOf(one.Books, s),
+		PayWithin: int64(s.PayWithin / time.Second), LateDays: int64(s.LateFor / (24 * time.Hour)), PayUntil: since(s.PayUntil),
+		Price: s.Price, Currency: s.Currency, Draw: drawnOf(s), Books: booksOf(one.Books, s),
 	}}
 }
 

@@ -450,6 +450,21 @@ func TestEachKindOfBrokenExtensionIsNamed(t *testing.T) {
 	}.areFound(w)
 }
 
+func TestAnOrderThatExpiredInItsLateDaysAfterTheEndIsFound(t *testing.T) {
+	w := lateSale(t)
+	if r := w.balanced(); r.Released != 2 || r.Paid != 3 || r.Stock != 1 {
+		t.Fatalf("untouched: %+v", r)
+	}
+	breakages{
+		{"too early", func(all items) { all.add(all.claim("user-4"), "releasedAt", -5*hour) }, "P39",
+			`the claim of "user-4" expired at 2026-11-13T02:30:00.000Z, after the end of the sale, and could be paid late until 2026-11-13T06:00:00.000Z`},
+		{"late days that nobody asked for", func(all items) { all.add(saleKey, "lateDays", 1) }, "P15", "LateDays:2"},
+		{"late days without payments", func(all items) { all.set(saleKey, "payWithin", nil) }, "P19", "payWithin"},
+		{"an older reader of the sale", func(all items) { all.set(saleKey, "minReader", number("2")) }, "P19", "needs version 6"},
+		{"an older reader of a claim", func(all items) { all.set(all.claim("user-4"), "minReader", number("2")) }, "P19", "is for readers of version 2, and needs version 6"},
+	}.areFound(w)
+}
+
 func TestARecallThatIsUnderWayIsUnfinishedUntilItIsLate(t *testing.T) {
 	w := newWorld(t)
 	w.Open(14, 5)

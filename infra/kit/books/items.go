@@ -58,6 +58,7 @@ type lasting struct {
 // terms are what a sale asks of payments; zero if it asks for none.
 type terms struct {
 	PayWithin int64 // seconds
+	LateDays  int64
 	Price     int64
 	Currency  string
 }
@@ -85,6 +86,8 @@ func (l lasting) hasDraw() bool { return l.drawTerms != drawTerms{} }
 
 func (l lasting) check(f *fields) {
 	f.together("price", "currency")
+	f.with("payWithin", "lateDays")
+	f.failIf(l.hasDraw() && l.LateDays != 0, "lateDays is there, but a draw decides who may buy")
 	f.together("enterFrom", "enterUntil", "keepHours")
 	f.failIf(l.hasDraw() && l.EnterFrom >= l.EnterUntil, "enterUntil is not after enterFrom")
 }

@@ -32,7 +32,7 @@ func (p *pass) judge() {
 	p.judgeRecall(h)
 	p.judgeCancelled(h)
 	p.judgeTrail(h)
-	p.judgeHasty()
+	p.judgeHasty(h)
 	p.judgeDraw(h)
 	p.judgeClaims(h)
 }

@@ -13,7 +13,7 @@ const (
 	// The minReader of the items of a sale that asks for payment, of one with a group, of one
 	// that was recalled, of one with a draw, and of one that is sealed.
 	paymentReader, groupReader, recallReader, drawReader, sealedReader = 2, 3, 3, 4, 5
-	// officeReader is that of the item of a sale whose unpaid orders were given more time, and of the claim of a cancelled
+	// officeReader is that of a sale with lateDays, of the item of one whose unpaid orders were given more time, and of the claim of a cancelled
 	// order that was paid or whose unit is kept.
 	officeReader = 6
 	// reachesAll is longer than an edit takes to reach every shard.
@@ -94,16 +94,21 @@ func (p *pass) settle(c Claim) {
 	case c.ReleasedAt == 0:
 	case c.ReleasedBy == "expiry" && c.ReleasedAt < due:
 		p.find("P21", about+" early", "the claim of %q expired at %s, before it was to be paid: %s", c.User, clock(c.ReleasedAt), clock(due))
-	case c.ReleasedBy == "expiry" && c.ReleasedAt < p.before.sale.PayUntil && len(p.hasty) < remembered:
+	case c.ReleasedBy == "expiry" && c.ReleasedAt < max(p.before.sale.PayUntil, due+asks.late()) && len(p.hasty) < remembered:
 		p.hasty = append(p.hasty, c)
 	case c.ReleasedAt < confirmed || c.ReleasedAt > now:
 		p.find("P21", about+" releasedAt", "the claim of %q was released at %s, its order is of %s", c.User, clock(c.ReleasedAt), clock(c.ConfirmedAt.UnixMilli()))
 	}
 }
 
+// late is how many milliseconds an overdue order may stay.
+func (t terms) late() int64 { return t.LateDays * 24 * time.Hour.Milliseconds() }
+
 // needs is the minReader of the sale, its listing and its claims; 0 for none.
 func (p *pass) needs() int64 {
 	switch l := p.lasting(); {
+	case l.LateDays != 0:
+		return officeReader
 	case l.hasDraw():
 		return drawReader
 	case l.LimitGroup != "":
@@ -148,7 +153,7 @@ func (p *pass) judgePayments(h *header) {
 	drained := h.listing.Drained && p.before.listing.Drained
 	p.findIf(drained && (p.unpaid > 0 || p.waiting > 0), "P22", "listing unpaid",
 		"the sale is drained with %d claims unpaid and %d released units not in stock: nobody releases or puts them back", p.unpaid, p.waiting)
-	late := p.Now().Sub(time.UnixMilli(max(p.oldestDue, h.sale.PayUntil)))
+	late := p.Now().Sub(time.UnixMilli(max(p.oldestDue, h.sale.PayUntil) + h.sale.late()))
 	p.findIf(p.unpaid > 0 && late > maxGrace+p.Overdue && !h.sale.Paused, "P22", "unpaid", "%d claims are unpaid, the oldest was to be paid %v ago", p.unpaid, late.Round(time.Second))
 }
 

@@ -60,12 +60,15 @@ var excused = map[string]string{
 	"listing nextDue removed":            "release looks now, then",
 	"claim releasedBy to buyer/settled":  "nothing else depends on it",
 	"claim releasedBy to buyer/extended": "nothing else depends on it",
+	"claim releasedBy to buyer/late":     "nothing else depends on it",
+	"claim releasedAt later/late user-0": "its late days were over by then",
 	"listing cursor to {}":               "its pass goes on elsewhere",
 	"listing books to {}":                "nothing is decided by them",
 	"listing releasing removed":          "release begins a new pass",
 	"listing releasing to {}":            "its pass goes on elsewhere",
 	"sale version less/settled":          "they were put back in two parts",
 	"sale version less/extended":         "they were put back in two parts",
+	"sale version less/late":             "they were put back in two parts",
 	"sale recallNote changed":            "it is for people",
 	"sale recallNote removed":            "it is for people",
 	"refund refundedAt removed":          "it is due, then",
@@ -88,7 +91,7 @@ var excused = map[string]string{
 
 // wholeSales are sales in which everything is as it should be.
 var wholeSales = map[string]func(*testing.T) *world{
-	"sold": sold, "withdrawn": withdrawn, "drained": drained, "settled": settled, "grouped": grouped, "extended": extendedSale, "recalled": recalledSale, "cancelled": cancelledSale, "drawn": drawnSale, "opened": openedSale,
+	"sold": sold, "withdrawn": withdrawn, "drained": drained, "settled": settled, "grouped": grouped, "extended": extendedSale, "late": lateSale, "recalled": recalledSale, "cancelled": cancelledSale, "drawn": drawnSale, "opened": openedSale,
 }
 
 func kindOf(k key) string {

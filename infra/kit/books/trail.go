@@ -90,10 +90,17 @@ func (p *pass) judgeTrail(h *header) {
 	p.findIf(is != s.edited, "P14", "trail last", "by its creation and its trail the sale is %s, but says that it is %s", is, s.edited)
 }
 
-// judgeHasty finds claims that expired in time that an extension had given. Its instant is that of the sale's item; it is
-// answered when every shard has it.
-func (p *pass) judgeHasty() {
+// judgeHasty finds claims that expired in time that an extension had given, or after the end of a sale with lateDays
+// before they were over. The instant of an edit is that of the sale's item; it is answered when every shard has it.
+func (p *pass) judgeHasty(h *header) {
+	ended := max(h.create.ClosesAt, h.sale.ClosesAt)
+	for _, e := range p.trail {
+		ended = max(ended, e.ClosesAt)
+	}
 	for _, c := range p.hasty {
+		due := c.ConfirmedAt.UnixMilli() + h.sale.PayWithin*1000 + h.sale.late()
+		p.findIf(h.sale.RestoredAt == 0 && c.ReleasedAt > ended+reachesAll.Milliseconds() && c.ReleasedAt < due, "P39", fmt.Sprintf("claim %d %s late", c.Bucket, c.User),
+			"the claim of %q expired at %s, after the end of the sale, and could be paid late until %s", c.User, clock(c.ReleasedAt), clock(due))
 		for _, e := range p.trail {
 			p.findIf(e.At+reachesAll.Milliseconds() < c.ReleasedAt && c.ReleasedAt < e.PayUntil, "P38", fmt.Sprintf("claim %d %s extended", c.Bucket, c.User),
 				"the claim of %q expired at %s, although edit %d of %s had given until %s", c.User, clock(c.ReleasedAt), e.Number, clock(e.At), clock(e.PayUntil))

@@ -263,6 +263,31 @@ func extendedSale(t *testing.T) *world {
 	return w
 }
 
+// lateSale is a sale of 4 units on 2 shards with lateDays that is over: user-0 expired when the last unit was sold, user-1 to
+// user-3 have paid late, the last of them after the end; user-4 has expired a day after that.
+func lateSale(t *testing.T) *world {
+	w := newWorld(t)
+	c := w.Sale(4, 2)
+	c.PayWithin, c.LateFor, c.ClosesAt = 30*time.Minute, 24*time.Hour, c.ClosesAt.Add(9*time.Hour)
+	w.Create(c)
+	w.confirm(w.buy(0, 3))
+	w.Pass(8 * time.Hour)
+	w.ReleasesBy(w.Ledger)
+	w.pays("user-1", "pi_1")
+	w.pays("user-2", "pi_2")
+	w.confirm(w.buy(3, 1))
+	w.ReleasesBy(w.Ledger)
+	w.Pass(90 * time.Minute)
+	w.confirm(w.buy(4, 1))
+	w.Pass(12 * time.Hour)
+	w.ReleasesBy(w.Ledger)
+	w.pays("user-3", "pi_3")
+	w.Pass(14 * time.Hour)
+	w.ReleasesBy(w.Ledger)
+	w.Pass(2 * time.Minute)
+	return w
+}
+
 // recalledSale is a sale of 14 units on 5 shards that asks for no payment and was recalled: user-0 has paid all the
 // same, and the orders of user-1 to user-5 are released.
 func recalledSale(t *testing.T) *world {

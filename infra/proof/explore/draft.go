@@ -34,6 +34,8 @@ type conditions struct {
 	withdraws bool
 	// pays: the sales ask for payment.
 	pays bool
+	// late: those that do have a late day.
+	late bool
 	// groups: a user may order in one of the sales only, which are created at different times.
 	groups bool
 	// recalls: some of the sales are recalled in the end.
@@ -102,7 +104,12 @@ type saleDraft struct {
 	// payWithin is 0 if the sale asks for no payment.
 	payWithin time.Duration
 	visits    []visit // by the office
+	// late: it has a late day.
+	late bool
 }
+
+// lateFor is how long an overdue order of a sale with a late day stays while units are left.
+const lateFor = 24 * time.Hour
 
 // buyer is one user's actions.
 type buyer struct {
@@ -218,7 +225,7 @@ func drawSale(r *rand.Rand, c conditions, number, users int, opensAt time.Durati
 	}
 	s.shards = 1 + r.IntN(min(8, s.stock))
 	if c.pays {
-		s.payWithin = harness.PayWithin
+		s.payWithin, s.late = harness.PayWithin, c.late
 	}
 	s.grouped = c.groups
 	if c.seeding {
@@ -268,6 +275,9 @@ func (d saleDraft) creation(now time.Time) string {
 	asks := ""
 	if d.payWithin > 0 {
 		asks = harness.AsksForPayment(d.payWithin)
+	}
+	if d.late {
+		asks += `,"lateDays":1`
 	}
 	if d.grouped {
 		asks += `,"limitGroup":"shoe"`

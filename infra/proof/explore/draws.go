@@ -45,6 +45,7 @@ const (
 
 // drawDrawnSale draws a sale with a draw. Its commands come at any time until the faults stop.
 func drawDrawnSale(r *rand.Rand, c conditions, users int) saleDraft {
+	c.late = false
 	s := drawSale(r, c, 0, max(3, min(users, 2+r.IntN(entrantsAtMost-1))), 0)
 	s.stock = 1 + r.IntN(len(s.buyers))
 	if sometimes(r, 0.5) {

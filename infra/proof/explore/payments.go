@@ -97,6 +97,9 @@ func (m *runningSale) payOrCancel(b buyer) {
 		return // it has no claim, or its message takes longer
 	}
 	payBy := orderid.Time(orderID).Add(harness.PayWithin)
+	if m.draft.late && f.paysAt > 0 {
+		f.paysAt *= 10
+	}
 	var all sync.WaitGroup
 	at := func(name string, when time.Duration, do func()) {
 		all.Go(func() {
@@ -212,8 +215,13 @@ func (m *runningSale) finishPayments() {
 		m.reportPayment(p, m.id+" "+p.ID()+" after all")
 	}
 	m.n.wait("director", time.Until(m.watch.payUntil))
+	isOpen := func(c books.Claim) bool { return c.End() == "" }
+	if b := harness.ReadBooks(m.world.DB, m.id); m.draft.late && slices.ContainsFunc(b.Claims, isOpen) {
+		m.waits.Store(true)
+		m.n.wait("director", lateFor+harness.PayWithin+harness.Grace)
+		m.waits.Store(false)
+	}
 	m.await(10, "P22: every claim is paid or released, and every released unit is back", func(b *harness.Books) bool {
-		isOpen := func(c books.Claim) bool { return c.End() == "" }
 		return b.Paused || b.Waiting() == 0 && !slices.ContainsFunc(b.Claims, isOpen) // a pause keeps claims from expiring
 	})
 	b := harness.ReadBooks(m.world.DB, m.id)

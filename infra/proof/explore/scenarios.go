@@ -179,6 +179,29 @@ var scenarios = []scenario{
 		act:     do(during(without(extends("one", 20*time.Minute)), extends("two", 10*time.Minute)), without(releases), looks("alice")),
 	},
 
+	// An overdue order stays while units are left.
+	{
+		name: "a pass over an overdue order while the last units are bought", sale: belated(3, 2),
+		prepare: overdue("alice"),
+		act:     do(during(without(buys("bob", ""), buys("carol", "")), releases), without(releases)),
+	},
+	{
+		name: "a late payment while its claim may be released", sale: belated(2, 2),
+		prepare: do(overdue("alice"), buys("bob", "")),
+		act:     during(without(pays("alice", "pi_1")), releases),
+	},
+	{
+		// The unit is put back by the pass that looks at Alice's order.
+		name: "an overdue order and a unit that comes back", sale: belated(2, 1), mostFaults: 1,
+		prepare: do(overdue("alice", "bob"), cancels("bob"), after(2*time.Minute)),
+		act:     releases,
+	},
+	{
+		name: "an overdue order after the end of a sale that is sold out", sale: belated(1, 1), mostFaults: 1,
+		prepare: do(closesIn(time.Second), overdue("alice"), after(2*time.Minute)),
+		act:     releases,
+	},
+
 	// A sale is recalled.
 	{
 		name: "a recall, an order without an id, and a payment", sale: priced(2, 1),
@@ -314,6 +337,13 @@ func units(stock, shards int) saleDraft { return saleDraft{stock: stock, shards:
 // priced is a sale that asks for payment.
 func priced(stock, shards int) saleDraft {
 	return saleDraft{stock: stock, shards: shards, payWithin: harness.PayWithin}
+}
+
+// belated is the same, with a late day.
+func belated(stock, shards int) saleDraft {
+	d := priced(stock, shards)
+	d.late = true
+	return d
 }
 
 // entrants are those who enter the draws.

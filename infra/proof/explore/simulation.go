@@ -41,6 +41,8 @@ type simulation struct {
 	stop   chan struct{}
 	// restoring is nil unless the table is restored in the end.
 	restoring *restoring
+	// waits: nothing is due until late days are over.
+	waits atomic.Bool
 	// drawsEnded: the draw function runs no more.
 	drawsEnded atomic.Bool
 }
@@ -88,6 +90,7 @@ func Simulate(seed uint64) Result {
 	c := draw(s, drawConditions)
 	// Not drawn, so that the other seeds stay the same.
 	c.withdraws, c.pays, c.groups, c.recalls = seed%4 == 0, seed%4 == 1 || seed%8 == 3, seed%4 == 2, seed%4 == 3
+	c.late = c.pays && seed%16 < 4
 	if c.groups {
 		c.sales = max(2, c.sales)
 	}
@@ -188,6 +191,7 @@ func newWorld(n *network, d draft) *simulation {
 			cancelled: map[string]bool{}, cancelKnown: map[string]time.Time{}, withdrawn: map[string]int{}, supplied: map[string]int{}, applied: map[string]bool{},
 			refused: map[string]bool{}, paid: map[harness.Payment]harness.PaymentAnswer{},
 		})
+		m.sales[len(m.sales)-1].watch.late = one.late
 		if one.draw != nil {
 			m.addDraw(one)
 		}
@@ -301,7 +305,7 @@ func (m *simulation) everyMinute(who string, first time.Duration, run func(minut
 			return
 		default:
 		}
-		if minute%10 == 0 || !m.isDull() {
+		if minute%10 == 0 || !m.waits.Load() && !m.isDull() {
 			run(minute)
 		}
 	}

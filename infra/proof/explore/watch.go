@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,6 +45,10 @@ type watchedSale struct {
 	draw       *watchedDraw // nil if the sale has none
 	// windows are those written to the sale and to each shard, in order.
 	windows map[string][]window
+	// late: it has a late day. emptyUntil is, of each shard that ever had no unit, not even one that was to be put
+	// back, when it got one.
+	late       bool
+	emptyUntil map[string]time.Time
 	// payUntil is until when unpaid orders have been given time, and when that was answered first.
 	payUntil, extendedAt time.Time
 	// answeredWindow is the window after the newest answered edit; nil while an edit is in
@@ -105,7 +110,7 @@ func newWatch(world *harness.World, skew time.Duration) *watch {
 func (w *watch) add(id string, grouped bool) *watchedSale {
 	s := &watchedSale{
 		watch: w, id: id, grouped: grouped, stock: map[string]int64{}, sold: map[string]int64{}, emptySpans: []span{{from: w.began}}, soldOut: make(chan struct{}, 1),
-		claims: map[string]*seenClaim{}, windows: map[string][]window{},
+		claims: map[string]*seenClaim{}, emptyUntil: map[string]time.Time{}, windows: map[string][]window{},
 	}
 	w.sales[id] = s
 	return s
@@ -178,6 +183,12 @@ func (w *watchedSale) observeShard(key string, it map[string]types.AttributeValu
 	} else {
 		w.sold[key] = sold
 	}
+	released, _ := harness.Number(it["released"])
+	if now := time.Now(); stock+released == putBack {
+		w.emptyUntil[key] = now.Add(1000 * time.Hour)
+	} else if w.emptyUntil[key].After(now) {
+		w.emptyUntil[key] = now
+	}
 	before := w.total
 	w.total += stock - w.stock[key]
 	w.stock[key] = stock
@@ -239,6 +250,9 @@ func (w *watchedSale) observeEnd(user string, known *seenClaim, it map[string]ty
 		if known.end == "" && by == "expiry" && time.UnixMilli(released).Before(w.payUntil.Add(harness.Grace)) && !w.payUntil.IsZero() {
 			w.violate("P38: the claim of %s was released at %v, after it was answered that it has time until %v", user, time.UnixMilli(released), w.payUntil)
 		}
+		if known.end == "" && by == "expiry" && w.late {
+			w.checkLate(user, id, time.UnixMilli(released))
+		}
 		if end = by; known.end == "" {
 			known.releasedAt = time.Now()
 		}
@@ -253,6 +267,30 @@ func (w *watchedSale) observeEnd(user string, known *seenClaim, it map[string]ty
 		w.violate("P20: the claim of %s ended as %q and now as %q", user, known.end, end)
 	}
 	known.end = end
+}
+
+// checkLate checks that an order expired before its late day was over only if no unit was left when its pass had begun,
+// and not after the end (P39). The shards are read one after the other.
+func (w *watchedSale) checkLate(user string, id uint64, released time.Time) {
+	due := orderid.Time(id).Add(harness.PayWithin)
+	if w.payUntil.After(due) {
+		due = w.payUntil
+	}
+	if !released.Before(due.Add(harness.Grace + lateFor)) {
+		return
+	}
+	began := time.Now().Add(-harness.Timeouts[harness.Releasing] - time.Second)
+	mayBeOpen := slices.ContainsFunc(w.windows["SALE#"+w.id+"|SALE"], func(v window) bool {
+		return v.overlaps(began, time.Now()) && released.Before(v.endsAt.Add(harness.Timeouts[harness.Releasing]))
+	})
+	for key := range w.stock {
+		if !w.emptyUntil[key].After(began) {
+			mayBeOpen = false
+		}
+	}
+	if !mayBeOpen {
+		w.violate("P39: the claim of %s was released at %v, but units were left, or the sale was over", user, released)
+	}
 }
 
 // extend records the answer to an edit that gives more time.

@@ -75,6 +75,7 @@ var creating = map[string]func(*testing.T, *World){
 			"no draw":      func(c *sale.Creation) { c.DrawTerms = sale.DrawTerms{} },
 			"payWithin":    func(c *sale.Creation) { c.PayWithin += time.Second },
 			"no payWithin": func(c *sale.Creation) { c.PayWithin = 0 },
+			"lateDays":     func(c *sale.Creation) { c.LateFor = lateFor },
 			"price":        func(c *sale.Creation) { c.Price++ },
 			"currency":     func(c *sale.Creation) { c.Currency = "EUR" },
 			"no price":     func(c *sale.Creation) { c.Price, c.Currency = 0, "" },

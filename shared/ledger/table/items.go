@@ -33,6 +33,7 @@ func ReadSale(it Item) (sale.Sale, error) {
 		State:     sale.State(r.Text("state")),
 		MinReader: int(r.OptionalNumber(MinReader)),
 		PayWithin: time.Duration(r.OptionalNumber("payWithin")) * time.Second,
+		LateFor:   r.Days("lateDays"),
 		PayUntil:  r.OptionalTime("payUntil"),
 		Price:     r.OptionalNumber("price"),
 		Currency:  r.OptionalText("currency"),
@@ -95,6 +96,9 @@ func WithTerms(s sale.Sale, it Item) Item {
 	if s.PayWithin != 0 {
 		it["payWithin"] = N(int64(s.PayWithin / time.Second))
 	}
+	if s.LateFor != 0 {
+		it["lateDays"] = N(int64(s.LateFor / (24 * time.Hour)))
+	}
 	if s.HasDraw() {
 		it["enterFrom"], it["enterUntil"], it["keepHours"] = Millis(s.EnterFrom), Millis(s.EnterUntil), N(int64(s.KeepFor/time.Hour))
 	}
@@ -107,6 +111,11 @@ func WithTerms(s sale.Sale, it Item) Item {
 		}
 	}
 	return WithLabels(s.Labels, it)
+}
+
+// Days reads a number of days, 0 if there is none.
+func (r *Reader) Days(name string) time.Duration {
+	return time.Duration(r.OptionalNumber(name)) * 24 * time.Hour
 }
 
 // Presentation reads what buyers see of the sale.
