@@ -1,0 +1,204 @@
+// Package cli is what the commands of flashsale share: exit codes, errors of the command line with
+// suggestions, questions, progress and forms of output. It knows nothing of sales or AWS.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Exit codes of the command.
+const (
+	ExitFine    = 0
+	ExitBad     = 1  // the answer is bad: wrong books, or a change that did not take effect
+	ExitUnknown = 2  // it could not be found out
+	ExitUsage   = 64 // EX_USAGE of sysexits.h
+)
+
+// exit is an error with its exit code.
+type exit struct {
+	error
+	code int
+}
+
+func (e exit) Unwrap() error { return e.error }
+
+// Usagef is an error of the command line: the command has done nothing.
+func Usagef(format string, args ...any) error {
+	return exit{fmt.Errorf(format, args...), ExitUsage}
+}
+
+// Bad marks an error as a bad answer. All errors that are not marked say that the answer is not known.
+func Bad(err error) error { return exit{err, ExitBad} }
+
+// Code is the exit code of a command that ended with err.
+func Code(err error) int {
+	if err == nil {
+		return ExitFine
+	}
+	if e, ok := errors.AsType[exit](err); ok {
+		return e.code
+	}
+	return ExitUnknown
+}
+
+// Worse is the error with the higher exit code, of two commands of which both were tried.
+func Worse(a, b error) error {
+	if Code(b) > Code(a) {
+		return b
+	}
+	return a
+}
+
+// Execute runs the command that args name, says on stderr what went wrong, and returns the exit code.
+func Execute(ctx context.Context, root *cobra.Command, args []string) int {
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetFlagErrorFunc(flagError)
+	root.PersistentPreRunE = refuseBlanks
+	if root.RunE == nil {
+		groups(root)
+	}
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	code := Code(err)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil && code == ExitUnknown:
+		fmt.Fprintf(root.ErrOrStderr(), "%s: interrupted: %v\n", root.Name(), err)
+	default:
+		fmt.Fprintf(root.ErrOrStderr(), "%s: %s\n", root.Name(), strings.TrimPrefix(err.Error(), root.Name()+" "))
+	}
+	return code
+}
+
+// Noun is a command whose subcommands are its verbs.
+func Noun(name, short string, verbs ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: name, Short: short}
+	c.AddCommand(verbs...)
+	groups(c)
+	return c
+}
+
+// groups makes a command that only has subcommands print its help, or refuse a name that it does not have:
+// cobra would ignore the name, but for the root's.
+func groups(c *cobra.Command) {
+	c.Args = cobra.ArbitraryArgs
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return c.Help()
+		}
+		c.SuggestionsMinimumDistance = 2
+		return Usagef("there is no command %q%s; `%s --help` lists them", c.CommandPath()+" "+args[0], didYouMean(c.SuggestionsFor(args[0]), ""), c.CommandPath())
+	}
+}
+
+// Args takes one argument for each name; a name in brackets, which must be the last, is optional.
+func Args(names ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		for i, name := range names {
+			if i >= len(args) && name[0] != '[' {
+				return Usagef("%s: give %s: `%s`", c.CommandPath(), name, c.UseLine())
+			}
+		}
+		if len(args) > len(names) {
+			return Usagef("%s: unexpected argument %q: `%s`", c.CommandPath(), args[len(names)], c.UseLine())
+		}
+		return nil
+	}
+}
+
+// flagError rephrases an error of the flags as one line.
+func flagError(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var noValue *pflag.ValueRequiredError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
+		name, dashes := unknown.GetSpecifiedName(), "--"
+		if letters := unknown.GetSpecifiedShortnames(); letters != "" {
+			name, dashes = letters, "-"
+		}
+		return Usagef("%s has no flag %s%s%s; `%s --help` lists them", c.CommandPath(), dashes, name, didYouMean(flagsLike(c, name), "--"), c.CommandPath())
+	case errors.As(err, &noValue):
+		return Usagef("--%s has no value", noValue.GetFlag().Name)
+	case errors.As(err, &invalid):
+		return Usagef("--%s is %q; it must be %s", invalid.GetFlag().Name, invalid.GetValue(), kind(invalid.GetFlag(), invalid.Unwrap()))
+	}
+	return Usagef("%s", strings.Join(strings.Fields(err.Error()), " "))
+}
+
+// flagsLike are the command's flags whose names are near a name.
+func flagsLike(c *cobra.Command, name string) []string {
+	near := &cobra.Command{SuggestionsMinimumDistance: 2}
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			near.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+		}
+	})
+	if c.Flags().Lookup(name) != nil { // with one dash
+		return []string{name}
+	}
+	return near.SuggestionsFor(name)
+}
+
+func didYouMean(names []string, dashes string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	return ": did you mean " + dashes + strings.Join(names, " or "+dashes) + "?"
+}
+
+// kind describes the values that a flag takes; reason is why one was refused.
+func kind(f *pflag.Flag, reason error) string {
+	switch f.Value.Type() {
+	case "int", "int64":
+		return "a whole number"
+	case "uint", "uint64":
+		return "a whole number of at least 0"
+	case "float64":
+		return "a number"
+	case "duration":
+		return "a time such as 500ms, 30s or 5m"
+	case "bool":
+		return "true or false"
+	}
+	return reason.Error()
+}
+
+// prose are the flags whose text may begin or end with a blank.
+var prose = []string{"note", "name", "about", "parameters"}
+
+// refuseBlanks refuses a value that begins or ends with a blank: with a pasted one, an id names somebody or
+// something else, and nobody sees why nothing is found.
+func refuseBlanks(c *cobra.Command, args []string) (err error) {
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if value := f.Value.String(); err == nil && !slices.Contains(prose, f.Name) && value != strings.TrimSpace(value) {
+			err = Usagef("--%s is %q, which begins or ends with a blank: give it without", f.Name, value)
+		}
+	})
+	for _, value := range args {
+		if err == nil && value != strings.TrimSpace(value) {
+			err = Usagef("%q begins or ends with a blank: give it without", value)
+		}
+	}
+	return err
+}
+
+// Between returns an error unless a flag's value is in its range.
+func Between[T int | int64 | float64 | time.Duration](flag string, value, low, high T) error {
+	if value >= low && value <= high {
+		return nil
+	}
+	return Usagef("--%s is %v; it must be %v to %v", flag, value, low, high) // NaN, too
+}
+
+// OneLine is an error's text in one line, because those of AWS have several.
+func OneLine(err error) error { return errors.New(strings.Join(strings.Fields(err.Error()), " ")) }

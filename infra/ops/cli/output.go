@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Forms of output.
+const (
+	Table = "table"
+	JSON  = "json"
+	CSV   = "csv"
+)
+
+// form is the flag --output.
+type form struct {
+	value string
+	known []string
+}
+
+func (f *form) String() string { return f.value }
+func (f *form) Type() string   { return strings.Join(f.known, "|") }
+func (f *form) Set(value string) error {
+	if !slices.Contains(f.known, value) {
+		return errors.New(strings.Join(f.known, " or "))
+	}
+	f.value = value
+	return nil
+}
+
+// Forms adds the flag --output with the forms of the command's output besides Table, which is the default.
+func Forms(c *cobra.Command, others ...string) {
+	f := &form{value: Table, known: append([]string{Table}, others...)}
+	c.Flags().VarP(f, "output", "o", "form of the output")
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(f.known, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// Form is the form that was asked for.
+func Form(c *cobra.Command) string {
+	if f := c.Flags().Lookup("output"); f != nil {
+		return f.Value.String()
+	}
+	return Table
+}
+
+// WriteJSON writes a value, indented.
+func WriteJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	return nil
+}
+
+// Array writes a JSON array of any length, an element a line. Without Close it is not complete, and no
+// program takes it for the whole.
+type Array struct {
+	w     io.Writer
+	begun bool
+}
+
+// NewArray writes to w, which should be buffered.
+func NewArray(w io.Writer) *Array { return &Array{w: w} }
+
+// Add writes an element.
+func (a *Array) Add(value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	before := ",\n"
+	if !a.begun {
+		a.begun, before = true, "[\n"
+	}
+	_, err = fmt.Fprintf(a.w, "%s  %s", before, text)
+	return err
+}
+
+// Close ends the array.
+func (a *Array) Close() error {
+	end := "\n]\n"
+	if !a.begun {
+		end = "[]\n"
+	}
+	_, err := io.WriteString(a.w, end)
+	return err
+}
