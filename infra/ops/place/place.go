@@ -82,7 +82,7 @@ func deployed(ctx context.Context, w Wanted, cli awscli.CLI) (p Place, err error
 		}
 	}
 	p.Table, p.OrderQueue, p.OrderDeadLetterQueue = outputs["TableName"], outputs["OrderQueueUrl"], outputs["OrderDeadLetterQueueUrl"]
-	p.EventBus = outputs["EventBusName"]
+	p.EventBus, p.Version = outputs["EventBusName"], outputs["Version"]
 	p.Functions = map[string]string{
 		client.SeedFunction: outputs["SeedFunctionName"], client.ReconcileFunction: outputs["ReconcileFunctionName"],
 		client.OperateFunction: outputs["OperateFunctionName"],

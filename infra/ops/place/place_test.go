@@ -31,6 +31,7 @@ func stackOf(t *testing.T, more map[string]string) awscli.CLI {
 	t.Helper()
 	outputs := map[string]string{
 		"ApiUrl": "https://abc.test/", "TableName": "shop-T", "SeedFunctionName": "shop-Seed", "ReconcileFunctionName": "shop-Reconcile", "EventBusName": "orders",
+		"Version": "0.6.0",
 	}
 	maps.Copy(outputs, more)
 	type pair struct{ OutputKey, OutputValue string }
@@ -84,7 +85,7 @@ func TestADeployedStackIsFoundByItsName(t *testing.T) {
 		{"at an address of its own", "https://own.test", "https://cdn.test", "https://own.test"},
 	} {
 		p, err := find(t.Context(), Wanted{Stack: "shop", URL: tt.url, Region: "us-east-1"}, stackOf(t, map[string]string{"FrontUrl": tt.front}))
-		if err != nil || p.API != tt.want || p.Table != "shop-T" || p.EventBus != "orders" || p.Functions[client.SeedFunction] != "shop-Seed" || p.Local || !p.HasIssuer() {
+		if err != nil || p.API != tt.want || p.Table != "shop-T" || p.EventBus != "orders" || p.Version != "0.6.0" || p.Functions[client.SeedFunction] != "shop-Seed" || p.Local || !p.HasIssuer() {
 			t.Errorf("%s: %+v, %v, want %s", tt.name, p, err, tt.want)
 		}
 		want := map[string]map[string]string{
