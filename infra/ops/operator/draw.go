@@ -163,9 +163,9 @@ func (v *verifying) printTurn(user string, l rules.Leaf) {
 
 // end prints the verdict and returns it.
 func (v *verifying) end() error {
-	list(v.out, "not checked:", v.Pending)
+	books.PrintList(v.out, "not checked:", v.Pending)
 	if len(v.Wrong) > 0 {
-		list(v.out, "WRONG:", v.Wrong)
+		books.PrintList(v.out, "WRONG:", v.Wrong)
 		return errBroken
 	}
 	switch {

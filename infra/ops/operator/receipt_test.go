@@ -108,7 +108,7 @@ func TestAReceiptIsPrintedForPeopleAndForMachines(t *testing.T) {
 		Findings:   []books.Finding{{Promise: "P2", Text: "shard 0: stock is 40, should be 22 (seeded 25 - claims 3 + put back 0): 18 too many"}},
 		Unfinished: []string{"1 confirmed claims have no order item yet"}, NotLookedFor: []string{"orders that no claim knows"}}
 	var out bytes.Buffer
-	print(&out, r)
+	r.Print(&out)
 	want := `receipt of sale moutai as of 2026-11-11T20:00:00.000Z
   seeded                   25
   stock left               40
@@ -136,7 +136,7 @@ not checked:
     "shard 0: stock is 40, should be 22 (seeded 25 - claims 3 + put back 0): 18 too many (P2)"
   ]`)
 	out.Reset()
-	print(&out, &books.Receipt{SaleID: "moutai", Seeded: 25, Stock: 4, Claims: 23, Confirmed: 23, Paid: 19, Unpaid: 2, Released: 2, RefundsDue: 1, Balanced: true})
+	(&books.Receipt{SaleID: "moutai", Seeded: 25, Stock: 4, Claims: 23, Confirmed: 23, Paid: 19, Unpaid: 2, Released: 2, RefundsDue: 1, Balanced: true}).Print(&out)
 	contains(t, out.String(), "    paid                   19\n    unpaid                  2\n    released                2\n  refunds due               1\n",
 		"balanced: stock left + claims = seeded + units put back")
 }

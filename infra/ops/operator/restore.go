@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/restore"
 	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/maintenance"
@@ -50,8 +51,8 @@ func restoreCheck(ctx context.Context, p *place, o options, out io.Writer) error
 		}
 		fmt.Fprintf(out, "OVERSOLD: %s of sale %s, shard %d, accepted %s, %s\n", c.User, c.SaleID, c.Shard, c.AcceptedAt.Format(time.RFC3339), order)
 	}
-	list(out, "NOT REPLAYED:", done.Problems)
-	list(out, "changed since, and to be repeated by you:", append(source.Repeat(restoredTo), done.TakenBack...))
+	books.PrintList(out, "NOT REPLAYED:", done.Problems)
+	books.PrintList(out, "changed since, and to be repeated by you:", append(source.Repeat(restoredTo), done.TakenBack...))
 	refused := len(done.Oversold)+len(done.Problems) > 0
 	switch {
 	case refused:
@@ -75,7 +76,7 @@ func restoreCheck(ctx context.Context, p *place, o options, out io.Writer) error
 	if done, err = replays.Replay(ctx, db, lost, false); err != nil {
 		return errors.New(oneLine(err))
 	}
-	if list(out, "NOT REPLAYED:", done.Problems); done.Missing() > 0 || len(done.Problems) > 0 {
+	if books.PrintList(out, "NOT REPLAYED:", done.Problems); done.Missing() > 0 || len(done.Problems) > 0 {
 		printLacking(out, done)
 		return errBroken
 	}
