@@ -2,6 +2,7 @@ package place
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -70,7 +71,11 @@ func (f *Flags) Environment() (samconfig.Environment, error) {
 			}
 		}
 	}
-	return samconfig.Read(config, f.Env)
+	e, err := samconfig.Read(config, f.Env)
+	if errors.Is(err, samconfig.ErrUnknown) {
+		return e, cli.Usagef("--env: %w", err)
+	}
+	return e, err
 }
 
 // Wanted is the system as Find finds it; a table alone is none.
@@ -80,6 +85,21 @@ func (f *Flags) Wanted() (Wanted, error) {
 	}
 	e, err := f.Environment()
 	return Wanted{URL: f.URL, Stack: e.StackName, Region: e.Region}, err
+}
+
+// Find finds the system, for a command that needs more than a table.
+func (f *Flags) Find(ctx context.Context) (Place, error) {
+	if err := f.Check(); err != nil {
+		return Place{}, err
+	}
+	if f.Table != "" {
+		return Place{}, cli.Usagef("this needs a whole system, not only a --table")
+	}
+	w, err := f.Wanted()
+	if err != nil {
+		return Place{}, err
+	}
+	return Find(ctx, w)
 }
 
 // String is what a hint adds to a command, such as " --env dev", so that it means the same system.
