@@ -49,6 +49,9 @@ func Code(err error) int {
 	return ExitUnknown
 }
 
+// As marks an error with the exit code of another.
+func As(other, err error) error { return exit{err, Code(other)} }
+
 // Worse is the error with the higher exit code, of two commands of which both were tried.
 func Worse(a, b error) error {
 	if Code(b) > Code(a) {
@@ -57,7 +60,16 @@ func Worse(a, b error) error {
 	return a
 }
 
-// Execute runs the command that args name, says on stderr what went wrong, and returns the exit code.
+// Groups of commands in the root's help, in their order.
+var (
+	Before     = &cobra.Group{ID: "before", Title: "Before a sale:"}
+	During     = &cobra.Group{ID: "during", Title: "During a sale:"}
+	After      = &cobra.Group{ID: "after", Title: "After a sale:"}
+	Developers = &cobra.Group{ID: "developers", Title: "For developers:"}
+)
+
+// Execute runs the command that args name, says on stderr what went wrong, in one line, and returns the exit
+// code.
 func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(flagError)
@@ -71,9 +83,9 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	switch {
 	case err == nil:
 	case ctx.Err() != nil && code == ExitUnknown:
-		fmt.Fprintf(root.ErrOrStderr(), "%s: interrupted: %v\n", root.Name(), err)
+		fmt.Fprintf(root.ErrOrStderr(), "%s: interrupted; %v\n", root.Name(), OneLine(err))
 	default:
-		fmt.Fprintf(root.ErrOrStderr(), "%s: %s\n", root.Name(), strings.TrimPrefix(err.Error(), root.Name()+" "))
+		fmt.Fprintf(root.ErrOrStderr(), "%s: %s\n", root.Name(), strings.TrimPrefix(OneLine(err).Error(), root.Name()+" "))
 	}
 	return code
 }

@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/mod/semver"
 
 	"flashsale/infra/kit/samconfig"
 	"flashsale/infra/ops/cli"
+	"flashsale/shared/sale"
 )
 
 // LocalURL is the local stack's default address.
@@ -71,11 +74,7 @@ func (f *Flags) Environment() (samconfig.Environment, error) {
 			}
 		}
 	}
-	e, err := samconfig.Read(config, f.Env)
-	if errors.Is(err, samconfig.ErrUnknown) {
-		return e, cli.Usagef("--env: %w", err)
-	}
-	return e, err
+	return samconfig.Read(config, f.Env)
 }
 
 // Wanted is the system as Find finds it; a table alone is none.
@@ -87,19 +86,27 @@ func (f *Flags) Wanted() (Wanted, error) {
 	return Wanted{URL: f.URL, Stack: e.StackName, Region: e.Region}, err
 }
 
-// Find finds the system, for a command that needs more than a table.
+// ErrNewer means that the system was found, and runs a newer release than this command.
+var ErrNewer = errors.New("the stack is newer than the command")
+
+// Find finds the system, for a command that needs more than a table. With ErrNewer it returns it, too: only who
+// stops something may go on.
 func (f *Flags) Find(ctx context.Context) (Place, error) {
 	if err := f.Check(); err != nil {
 		return Place{}, err
 	}
 	if f.Table != "" {
-		return Place{}, cli.Usagef("this needs a whole system, not only a --table")
+		return Place{}, cli.Usagef("a table alone is not enough, because a function is asked: give --env or --stack")
 	}
 	w, err := f.Wanted()
 	if err != nil {
 		return Place{}, err
 	}
-	return Find(ctx, w)
+	p, err := Find(ctx, w)
+	if err == nil && semver.Compare("v"+p.Version, "v"+sale.Release) > 0 {
+		err = fmt.Errorf("%w: the stack runs %s, this is flashsale %s: get that release", ErrNewer, p.Version, sale.Release)
+	}
+	return p, err
 }
 
 // String is what a hint adds to a command, such as " --env dev", so that it means the same system.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -26,6 +27,7 @@ type Place struct {
 	client.System
 	// Functions maps the logical ids of invocable functions to their names on AWS.
 	Functions map[string]string
+	Region    string // of a deployed stack; empty: from the environment
 	// Parts holds the physical ids of a deployed stack's resources by type and logical id.
 	Parts map[string]map[string]string
 	users userPool    // has no id if the stack has no user pool
@@ -43,7 +45,8 @@ type Wanted struct {
 
 // Find locates the parts of a system. It fails with client.ErrNoSystem if there is none.
 func Find(ctx context.Context, w Wanted) (Place, error) {
-	return find(ctx, w, awscli.CLI{Region: w.Region})
+	p, err := find(ctx, w, awscli.CLI{Region: w.Region})
+	return p, Explain(err)
 }
 
 func find(ctx context.Context, w Wanted, cli awscli.CLI) (p Place, err error) {
@@ -72,9 +75,14 @@ func deployed(ctx context.Context, w Wanted, cli awscli.CLI) (p Place, err error
 			Outputs []struct{ OutputKey, OutputValue string }
 		}
 	}
-	if err := cli.Read(ctx, &stacks, "cloudformation", "describe-stacks", "--stack-name", w.Stack); err != nil {
+	err = cli.Read(ctx, &stacks, "cloudformation", "describe-stacks", "--stack-name", w.Stack)
+	switch {
+	case err != nil && strings.Contains(err.Error(), "does not exist"):
+		return p, fmt.Errorf("%w: there is no stack %s in the region %s of the account", client.ErrNoSystem, w.Stack, cmp.Or(w.Region, "of the credentials"))
+	case err != nil:
 		return p, fmt.Errorf("%w: stack %s: %w", client.ErrNoSystem, w.Stack, err)
 	}
+	p.Region = w.Region
 	outputs := map[string]string{}
 	for _, s := range stacks.Stacks {
 		for _, o := range s.Outputs {
