@@ -63,18 +63,26 @@ func (f *Flags) Check() error {
 	return nil
 }
 
-// Environment is the environment of the configuration file that --env names.
-func (f *Flags) Environment() (samconfig.Environment, error) {
-	config := f.Config
-	if config == "" {
-		config = checkoutConfig
-		if _, err := os.Stat(config); errors.Is(err, fs.ErrNotExist) {
-			if _, err := os.Stat(releaseConfig); err == nil {
-				config = releaseConfig
-			}
+// ConfigFile is the path of the configuration file.
+func (f *Flags) ConfigFile() string {
+	if f.Config != "" {
+		return f.Config
+	}
+	if _, err := os.Stat(checkoutConfig); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(releaseConfig); err == nil {
+			return releaseConfig
 		}
 	}
-	return samconfig.Read(config, f.Env)
+	return checkoutConfig
+}
+
+// Environment is the environment of the configuration file that --env names.
+func (f *Flags) Environment() (samconfig.Environment, error) {
+	e, err := samconfig.Read(f.ConfigFile(), f.Env)
+	if errors.Is(err, samconfig.ErrUnknown) {
+		return e, cli.Usagef("%w", err)
+	}
+	return e, err
 }
 
 // Wanted is the system as Find finds it; a table alone is none.

@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"fmt"
@@ -32,7 +32,7 @@ func report(out io.Writer, w wish, a advice, r course) {
 	line("API throttle", "%s purchases a second, the functions' capacity, and %s in a burst: %s (PurchaseThrottle)",
 		grouped(a.throttle), grouped(burst(a.throttle)), throttle(a.throttle))
 	line("FinalizeFunction", "%d environments, each with one batch at a time (FinalizeMaximumConcurrency), all of them reserved (Finalize in ReservedConcurrency)", a.finalizers)
-	pageBy := "one sale page for each user; with FRONT=1 the front answers that"
+	pageBy := "one sale page for each user; with --front the front answers that"
 	if w.front {
 		pageBy = "nobody else: the front answers the sale page"
 	}

@@ -1,13 +1,12 @@
-package main
+package plan
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"time"
 
-	"flashsale/infra/kit/arguments"
+	"flashsale/infra/ops/cli"
 	"flashsale/shared/sale"
 )
 
@@ -69,12 +68,12 @@ type wish struct {
 
 func (w wish) check() error {
 	err := cmp.Or(
-		arguments.Between("users", w.users, 1, 100_000_000), arguments.Between("stock", w.stock, 1, 5_000_000),
-		arguments.Between("peak", w.peak, 1, 1_000_000), arguments.Between("latency", w.latency, 2*time.Millisecond, time.Second/2),
-		arguments.Between("writes", w.writes, coldWrites, 1_000_000),
-		arguments.Between("enter", w.enter, time.Minute, 90*24*time.Hour), arguments.Between("keep", w.keep, time.Hour, 7*24*time.Hour))
+		cli.Between("users", w.users, 1, 100_000_000), cli.Between("stock", w.stock, 1, 5_000_000),
+		cli.Between("peak", w.peak, 1, 1_000_000), cli.Between("latency", w.latency, 2*time.Millisecond, time.Second/2),
+		cli.Between("writes", w.writes, coldWrites, 1_000_000),
+		cli.Between("enter", w.enter, time.Minute, 90*24*time.Hour), cli.Between("keep", w.keep, time.Hour, 7*24*time.Hour))
 	if err == nil && w.keep%time.Hour != 0 {
-		err = errors.New("KEEP must be whole hours")
+		err = cli.Usagef("--keep must be whole hours")
 	}
 	return err
 }
@@ -174,7 +173,7 @@ func (a advice) quotas() []string {
 	if a.warmWrites > tableQuota {
 		out = append(out, fmt.Sprintf("DynamoDB: write units a second of a table from %s to %s", grouped(tableQuota), grouped(float64(a.warmWrites))))
 	} else if a.warmWrites == tableQuota {
-		out = append(out, fmt.Sprintf("DynamoDB: more than %s write units a second of a table would sell faster (WRITES=%d shows by how much)", grouped(tableQuota), 2*tableQuota))
+		out = append(out, fmt.Sprintf("DynamoDB: more than %s write units a second of a table would sell faster (--writes %d shows by how much)", grouped(tableQuota), 2*tableQuota))
 	}
 	return out
 }
