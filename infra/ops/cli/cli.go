@@ -137,7 +137,7 @@ func flagError(c *cobra.Command, err error) error {
 		if letters := unknown.GetSpecifiedShortnames(); letters != "" {
 			name, dashes = letters, "-"
 		}
-		return Usagef("%s has no flag %s%s%s; `%s --help` lists them", c.CommandPath(), dashes, name, didYouMean(flagsLike(c, name), "--"), c.CommandPath())
+		return Usagef("%s has no flag %s%s%s; `%s --help` lists them", c.CommandPath(), dashes, name, flagsLike(c, name), c.CommandPath())
 	case errors.As(err, &noValue):
 		return Usagef("--%s has no value", noValue.GetFlag().Name)
 	case errors.As(err, &invalid):
@@ -146,18 +146,29 @@ func flagError(c *cobra.Command, err error) error {
 	return Usagef("%s", strings.Join(strings.Fields(err.Error()), " "))
 }
 
-// flagsLike are the command's flags whose names are near a name.
-func flagsLike(c *cobra.Command, name string) []string {
-	near := &cobra.Command{SuggestionsMinimumDistance: 2}
+// flagsLike suggests the command's flags whose names are near a name.
+func flagsLike(c *cobra.Command, name string) string {
+	if c.Flags().Lookup(name) != nil { // with one dash
+		return didYouMean([]string{name}, "--")
+	}
+	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
-			near.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+			names = append(names, f.Name)
 		}
 	})
-	if c.Flags().Lookup(name) != nil { // with one dash
-		return []string{name}
+	return didYouMean(near(name, names), "--")
+}
+
+// DidYouMean suggests those of the known names that are near a name; "" if none is.
+func DidYouMean(name string, known []string) string { return didYouMean(near(name, known), "") }
+
+func near(name string, known []string) []string {
+	all := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, one := range known {
+		all.AddCommand(&cobra.Command{Use: one, Run: func(*cobra.Command, []string) {}})
 	}
-	return near.SuggestionsFor(name)
+	return all.SuggestionsFor(name)
 }
 
 func didYouMean(names []string, dashes string) string {
