@@ -4,16 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/mod/semver"
 
 	"flashsale/infra/kit/samconfig"
 	"flashsale/infra/ops/cli"
-	"flashsale/shared/sale"
 )
 
 // LocalURL is the local stack's default address.
@@ -94,11 +91,7 @@ func (f *Flags) Wanted() (Wanted, error) {
 	return Wanted{URL: f.URL, Stack: e.StackName, Region: e.Region}, err
 }
 
-// ErrNewer means that the system was found, and runs a newer release than this command.
-var ErrNewer = errors.New("the stack is newer than the command")
-
-// Find finds the system, for a command that needs more than a table. With ErrNewer it returns it, too: only who
-// stops something may go on.
+// Find finds the system, for a command that needs more than a table.
 func (f *Flags) Find(ctx context.Context) (Place, error) {
 	if err := f.Check(); err != nil {
 		return Place{}, err
@@ -110,11 +103,7 @@ func (f *Flags) Find(ctx context.Context) (Place, error) {
 	if err != nil {
 		return Place{}, err
 	}
-	p, err := Find(ctx, w)
-	if err == nil && semver.Compare("v"+p.Version, "v"+sale.Release) > 0 {
-		err = fmt.Errorf("%w: the stack runs %s, this is flashsale %s: get that release", ErrNewer, p.Version, sale.Release)
-	}
-	return p, err
+	return Find(ctx, w)
 }
 
 // String is what a hint adds to a command, such as " --env dev", so that it means the same system.

@@ -17,9 +17,11 @@ import (
 	cognito "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"golang.org/x/mod/semver"
 
 	"flashsale/infra/kit/client"
 	"flashsale/infra/ops/awscli"
+	"flashsale/shared/sale"
 )
 
 // Place is a running system and where it was found.
@@ -43,9 +45,16 @@ type Wanted struct {
 	Transport http.RoundTripper
 }
 
-// Find locates the parts of a system. It fails with client.ErrNoSystem if there is none.
+// ErrNewer means that the system was found, and runs a newer release than this command.
+var ErrNewer = errors.New("the stack is newer than the command")
+
+// Find locates the parts of a system. It fails with client.ErrNoSystem if there is none. With ErrNewer it
+// returns it, too: only who stops something may go on.
 func Find(ctx context.Context, w Wanted) (Place, error) {
 	p, err := find(ctx, w, awscli.CLI{Region: w.Region})
+	if err == nil && semver.Compare("v"+p.Version, "v"+sale.Release) > 0 {
+		err = fmt.Errorf("%w: the stack runs %s, this is flashsale %s: get that release", ErrNewer, p.Version, sale.Release)
+	}
 	return p, Explain(err)
 }
 

@@ -23,6 +23,7 @@ import (
 
 	"flashsale/infra/kit/client"
 	"flashsale/infra/ops/awscli"
+	"flashsale/shared/sale"
 )
 
 // stackOf is an AWS CLI that knows one stack, shop, with these outputs beside those that every stack has, and
@@ -104,6 +105,16 @@ func TestAMissingSystemIsAnError(t *testing.T) {
 		if p, err := find(t.Context(), w, stackOf(t, map[string]string{"TableName": ""})); !errors.Is(err, client.ErrNoSystem) {
 			t.Errorf("%+v: %+v, %v; want %v", w, p, err, client.ErrNoSystem)
 		}
+	}
+}
+
+func TestANewerSystemIsFoundAndRefused(t *testing.T) {
+	for version, want := range map[string]error{"": nil, "0.1.0": nil, sale.Release: nil, "99.0.0": ErrNewer} {
+		stack := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"table":"T","version":%q}`, version) }))
+		if p, err := Find(t.Context(), Wanted{URL: stack.URL}); !errors.Is(err, want) || p.Version != version {
+			t.Errorf("%q: %+v, %v, want %v", version, p, err, want)
+		}
+		stack.Close()
 	}
 }
 
