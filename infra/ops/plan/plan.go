@@ -34,6 +34,8 @@ func Command(where *place.Flags) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			o := output{to: place.Flags{Env: environment, Config: where.Config}, rest: rested, out: c.OutOrStdout()}
 			switch {
+			case w.users == 0 && w.stock == 0 && w.peak == 0 && !rested:
+				return cli.Usagef("say who comes and for how much, such as --users 500000 --stock 10000 --peak 50000")
 			case !w.drawn && (w.enter != 0 || w.keep != 0):
 				return cli.Usagef("--enter and --keep mean nothing without --draw")
 			case environment == "" && (rested || opens != ""):
