@@ -6,11 +6,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"time"
 )
@@ -40,18 +38,8 @@ func (c CLI) Read(ctx context.Context, answer any, arguments ...string) error {
 	if err == nil {
 		err = json.Unmarshal(out, answer)
 	}
-	if errors.Is(err, exec.ErrNotFound) {
-		return errors.New("the AWS CLI, aws, is not in PATH, and what is on AWS is found with it: https://aws.amazon.com/cli")
-	}
 	if err != nil {
-		words := strings.Join(strings.Fields(complaint.String()), " ")
-		if noAccess.MatchString(words) {
-			words += "; sign in, such as by `aws sso login`, or set AWS_PROFILE"
-		}
-		return fmt.Errorf("run aws %s: %w: %s", strings.Join(arguments, " "), err, words)
+		return fmt.Errorf("run aws %s: %w: %s", strings.Join(arguments, " "), err, strings.TrimSpace(complaint.String()))
 	}
 	return nil
 }
-
-// noAccess matches complaints of credentials that are missing, expired or wrong.
-var noAccess = regexp.MustCompile(`locate credentials|ExpiredToken|has expired|InvalidClientTokenId|UnrecognizedClient`)

@@ -1,4 +1,4 @@
-package main
+package deploy
 
 import (
 	"bytes"
@@ -13,8 +13,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"flashsale/infra/ops/deploy/packaged"
 	"flashsale/infra/ops/deploy/preflight"
 )
+
+// root is the repository's top folder, absolute: tests change theirs.
+var root, _ = filepath.Abs("../../..")
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // build writes the template and a program for every function, as sam build does.
 func build(t *testing.T, programs map[string]string) string {
@@ -121,7 +132,7 @@ func TestTheTemplateThatIsDeployedDiffersOnlyInItsFingerprints(t *testing.T) {
 	}
 	all := functions(t, filepath.Join(root, "template.yaml"), nil)
 	print := regexp.MustCompile(`\n *` + codeHash + `: "?(\w+)"?\n`)
-	for name, text := range map[string][]byte{"as it is built": own, "of a release": packagedTemplate(own)} {
+	for name, text := range map[string][]byte{"as it is built": own, "of a release": packaged.Template(own)} {
 		folder := build(t, nil)
 		file := filepath.Join(folder, "template.yaml")
 		writeFile(t, file, string(text))

@@ -21,6 +21,7 @@ import (
 
 	"flashsale/infra/kit/client"
 	"flashsale/infra/ops/awscli"
+	"flashsale/infra/ops/cli"
 	"flashsale/shared/sale"
 )
 
@@ -190,10 +191,10 @@ func (p *Place) HasIssuer() bool { return p.Local || p.users.id != "" }
 // with ErrNotAllowed if the user pool does not admit test users.
 func (p *Place) Tokens(ctx context.Context, prefix string, n int) ([]string, error) {
 	if !p.HasIssuer() {
-		return nil, errors.New("make tokens: the system has no issuer of its own; get them from yours")
+		return nil, errors.New("the system has no issuer of its own: get access tokens from yours")
 	}
-	if n < 1 || n > maxUsers {
-		return nil, fmt.Errorf("make %d tokens: must be 1 to %d", n, maxUsers)
+	if err := cli.Between("count", n, 1, maxUsers); err != nil {
+		return nil, err
 	}
 	users := make([]string, n)
 	for i := range users {

@@ -3,6 +3,8 @@ package preflight
 import (
 	"context"
 	"strings"
+
+	"flashsale/infra/ops/place"
 )
 
 // keptFree is the part of an account's concurrency that Lambda does not allow to be
@@ -31,7 +33,7 @@ type Limits struct {
 func (r *report) quotas(ctx context.Context) {
 	l, err := r.Lookup.Limits(ctx, r.Stack)
 	if err != nil {
-		r.add(Failed, "quotas", "the account's limits cannot be read: %v", err)
+		r.add(Unread, "quotas", "the account's limits cannot be read: %v", place.Explain(err))
 		return
 	}
 	r.add(OK, "account", "%s", l.Account)
@@ -44,8 +46,8 @@ func (r *report) quotas(ctx context.Context) {
 	r.throttles(l)
 }
 
-// takenAway finds what the deployment takes away from the stack, and should not by mistake: make
-// deploy sends the default of a parameter that was given once by PARAMETERS.
+// takenAway finds what the deployment takes away from the stack, and should not by mistake: it
+// sends the default of a parameter that was given once by --parameters.
 func (r *report) takenAway(l Limits) {
 	for _, lost := range []struct{ parameter, check, what string }{
 		{"StripeKeysArn", "payments", "the provider's webhooks will be answered 404; write it into the file's section"},

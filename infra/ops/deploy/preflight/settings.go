@@ -41,7 +41,7 @@ func (r *report) values() {
 	fail := func(format string, values ...any) { r.add(Failed, check, format, values...) }
 	for _, p := range r.Template.Parameters {
 		if p.Missing {
-			fail("%s has no value: set it in the file's section or in PARAMETERS", p.Name)
+			fail("%s has no value: set it in the file's section or give it by --parameters", p.Name)
 		} else if p.Problem != "" {
 			fail("%s=%q: %s", p.Name, p.Value, p.Problem)
 		}

@@ -75,7 +75,7 @@ func (r Round) Run(ctx context.Context) []Row {
 	}, is(404, ""))
 	r.pay(&t, c, "1")
 	if r.Token == "" {
-		t.rows = append(t.rows, Row{Check: "purchase", Got: "no TOKEN was given", Skipped: true})
+		t.rows = append(t.rows, Row{Check: "purchase", Got: "no --token was given", Skipped: true})
 		return t.rows
 	}
 	claim := t.check("purchase", "202 PENDING", buy(r.Token, r.Key), func(a client.Answer) bool {

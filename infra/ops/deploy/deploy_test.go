@@ -1,0 +1,392 @@
+package deploy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"flashsale/infra/kit/wait"
+	"flashsale/infra/ops/cli"
+	"flashsale/infra/ops/deploy/packaged"
+	"flashsale/infra/ops/place"
+	"flashsale/shared/sale"
+)
+
+// bench is a machine on which the test provides sam, aws and git. The current folder is empty.
+type bench struct {
+	t     *testing.T
+	bin   string
+	calls string // file with the arguments of sam's calls
+	stdin io.Reader
+}
+
+// awsCLI answers as for an account with AWS's default quotas and no stack.
+const awsCLI = `case "$*" in
+*"sts get-caller-identity"*) echo '{"Account":"123456789012","Arn":"arn:aws:iam::123456789012:user/test"}';;
+*"lambda get-account-settings"*) echo '{"AccountLimit":{"ConcurrentExecutions":1000,"UnreservedConcurrentExecutions":1000}}';;
+*"dynamodb describe-limits"*) echo '{"TableMaxReadCapacityUnits":40000,"TableMaxWriteCapacityUnits":40000}';;
+*"apigateway get-account"*) echo '{"throttleSettings":{"burstLimit":5000,"rateLimit":10000.0}}';;
+*"cloudformation list-stacks"*) echo '{"StackSummaries":[]}';;
+*) echo "unexpected: $*" >&2; exit 1;;
+esac
+`
+
+// samCLI looks for its configuration file from the folder of the template that it is given
+// (aws/aws-sam-cli issue 7575), and builds a program for each function into the given folder.
+const samCLI = `config=samconfig.toml folder=. before=
+for word; do
+	case $before in --config-file) config=$word;; --template-file) folder=$(dirname "$word");; esac
+	before=$word
+done
+case $config in /*) ;; *) config=$folder/$config;; esac
+[ -f "$config" ] || { echo "Error: Config file $config does not exist or could not be read!" >&2; exit 1; }
+{ for word; do printf '%s\n' "$word"; done; echo; } >>CALLS
+if [ "$1" = build ]; then
+	while [ "$1" != --build-dir ]; do shift; done
+	mkdir -p "$2"; cp template.yaml "$2/"
+	for f in Purchase Finalize Query Seed Operate Reconcile Release Draw Page Pay Publish; do mkdir -p "$2/${f}Function"; echo "$f" >"$2/${f}Function/bootstrap"; done
+elif ! grep -q AutoPublishCodeSha256 "$folder/template.yaml"; then
+	echo "the functions have no fingerprints" >&2; exit 1
+fi
+`
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t: t, bin: t.TempDir(), calls: filepath.Join(t.TempDir(), "calls"), stdin: strings.NewReader("")}
+	b.program("sam", strings.ReplaceAll(samCLI, "CALLS", b.calls))
+	b.program("aws", awsCLI)
+	b.program("git", "true\n")
+	for name, value := range map[string]string{
+		"PATH": b.bin + ":" + os.Getenv("PATH"), "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_MAX_ATTEMPTS": "1",
+		"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
+		"FLASHSALE_ENV": "", "FLASHSALE_URL": "",
+	} {
+		t.Setenv(name, value)
+	}
+	return b
+}
+
+func (b *bench) program(name, script string) {
+	b.t.Helper()
+	if err := os.WriteFile(filepath.Join(b.bin, name), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// checkout changes to a folder that has what the command reads of a checkout.
+func (b *bench) checkout() (folder string) {
+	b.t.Helper()
+	folder = b.t.TempDir()
+	for _, file := range []string{"template.yaml", "infra/samconfig.toml"} {
+		writeFile(b.t, filepath.Join(folder, file), read(b.t, filepath.Join(root, file)))
+	}
+	b.t.Chdir(folder)
+	return folder
+}
+
+// release makes a release of programs that are only texts, and changes to an empty folder.
+func (b *bench) release() (folder string) {
+	b.t.Helper()
+	folder = b.t.TempDir()
+	for _, f := range functions(b.t, filepath.Join(root, "template.yaml"), nil) {
+		writeFile(b.t, filepath.Join(folder, f.id+".zip"), f.id)
+	}
+	writeFile(b.t, filepath.Join(folder, "template.yaml"), string(packaged.Template([]byte(read(b.t, filepath.Join(root, "template.yaml"))))))
+	writeFile(b.t, filepath.Join(folder, "samconfig.toml"), read(b.t, filepath.Join(root, "infra/samconfig.toml")))
+	b.sums(folder)
+	b.t.Chdir(b.t.TempDir())
+	return folder
+}
+
+func (b *bench) sums(folder string) {
+	b.t.Helper()
+	list, err := packaged.List(folder)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	writeFile(b.t, filepath.Join(folder, packaged.Sums), string(list))
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// run runs a command line of flashsale.
+func (b *bench) run(ctx context.Context, words ...string) (code int, stdout, stderr string) {
+	root, where := &cobra.Command{Use: "flashsale"}, &place.Flags{}
+	where.Add(root.PersistentFlags())
+	root.AddCommand(cli.Noun("stack", "", Commands(where)...), Version(where))
+	var out, errs bytes.Buffer
+	root.SetIn(b.stdin)
+	root.SetOut(&out)
+	root.SetErr(&errs)
+	code = cli.Execute(ctx, root, words)
+	return code, out.String(), errs.String()
+}
+
+// refused runs a command line that must end with that code and that sentence.
+func (b *bench) refused(want int, says string, words ...string) {
+	b.t.Helper()
+	if code, out, errs := b.run(b.t.Context(), words...); code != want || !strings.Contains(errs, says) {
+		b.t.Errorf("%q: exit %d, want %d and %q:\n%s%s", words, code, want, says, out, errs)
+	}
+}
+
+// sam returns the arguments of each call of the SAM CLI.
+func (b *bench) sam() [][]string {
+	b.t.Helper()
+	text, err := os.ReadFile(b.calls)
+	if err != nil {
+		return nil // never called
+	}
+	var calls [][]string
+	for call := range strings.SplitSeq(strings.TrimSuffix(string(text), "\n\n"), "\n\n") {
+		calls = append(calls, strings.Split(call, "\n"))
+	}
+	return calls
+}
+
+func TestACheckoutIsBuiltAndDeployedWithTheFilesParameters(t *testing.T) {
+	b := newBench(t)
+	folder := b.checkout()
+	code, out, errs := b.run(t.Context(), "stack", "deploy", "--env", "dev", "--yes", "--parameters",
+		`LogLevel=INFO JwtAudience="two words" SeedScheduleInput="{\"action\": \"pause\"}"`)
+	calls := b.sam()
+	if code != 0 || len(calls) != 2 {
+		t.Fatalf("exit %d, sam was called %q\n%s%s", code, calls, out, errs)
+	}
+	config := []string{"--config-file", filepath.Join(folder, "infra", "samconfig.toml"), "--config-env", "dev"}
+	if diff := cmp.Diff(append(append([]string{"build"}, config...), "--build-dir", ".build/sam"), calls[0]); diff != "" {
+		t.Errorf("sam (-want +got):\n%s", diff)
+	}
+	want := append(append([]string{"deploy"}, config...), "--template-file", ".build/sam/template.yaml", "--no-confirm-changeset", "--parameter-overrides")
+	words, overrides := calls[1][:len(want)], calls[1][len(want):]
+	if diff := cmp.Diff(want, words); diff != "" {
+		t.Errorf("sam (-want +got):\n%s", diff)
+	}
+	for _, override := range []string{
+		`LogLevel="INFO"`, `JwtAudience="two words"`, `SeedScheduleInput="{\"action\": \"pause\"}"`, // from the command line
+		`CreateUserPool="with-test-users"`, // from the file
+		`ExistingTable=""`,                 // from the template
+	} {
+		if !slices.Contains(overrides, override) {
+			t.Errorf("sam gets no %s:\n%s", override, strings.Join(overrides, "\n"))
+		}
+	}
+	if strings.Contains(strings.Join(overrides, " "), "OriginSecret") {
+		t.Error("a secret that was not given is set to an empty value, but the stack must keep it")
+	}
+	if !strings.Contains(errs, "ok    Lambda concurrency") || strings.Contains(errs, "FAIL") {
+		t.Errorf("the preflight printed:\n%s", errs)
+	}
+}
+
+// seat is a terminal at which somebody types.
+type seat struct{ io.Reader }
+
+func (seat) OnTerminal() bool { return true }
+
+func TestSamAsksBeforeProdIsChangedAndTakesASecretThatIsGiven(t *testing.T) {
+	b := newBench(t)
+	b.checkout()
+	const secret = "0123456789abcdef0123456789abcdef"
+	words := []string{"stack", "deploy", "--env", "prod", "--parameters", "CreateUserPool=true AlarmEmail=ops@example.com CreateFront=own OriginSecret=" + secret}
+	b.refused(cli.ExitUsage, "there is no terminal: give --yes", words...)
+	code, out, errs := b.run(t.Context(), append(words, "--dry-run")...)
+	if code != 0 || b.sam() != nil || !strings.Contains(out, "would run: sam deploy") || !strings.Contains(out, `'OriginSecret="***"'`) || strings.Contains(out+errs, secret) {
+		t.Errorf("dry: exit %d, sam was called %q\n%s%s", code, b.sam(), out, errs)
+	}
+	b.stdin = seat{strings.NewReader("")}
+	code, out, errs = b.run(t.Context(), words...)
+	calls := b.sam()
+	if code != 0 || len(calls) != 2 || strings.Contains(strings.Join(calls[1], " "), "confirm") || !slices.Contains(calls[1], `OriginSecret="`+secret+`"`) {
+		t.Errorf("exit %d, sam was called %q; want it to ask for confirmation as set in the file, and the secret\n%s%s", code, calls, out, errs)
+	}
+}
+
+func TestWhatCannotBeDeployedIsRefusedBeforeSamIsCalled(t *testing.T) {
+	prod := []string{"--env", "prod", "--parameters", "CreateUserPool=true AlarmEmail=ops@example.com"}
+	for _, tt := range []struct {
+		name     string
+		code     int
+		says     string
+		git, aws string // another program
+		flags    []string
+	}{
+		{"a new account whose quota reserves nothing", 1, "allows 10 (concurrent executions), of which 0", "", strings.NewReplacer("s\":1000,", "s\":10,", "s\":1000}", "s\":10}").Replace(awsCLI), prod},
+		{"prod with uncommitted changes", 1, "1 files are not committed", "echo ' M x.go'\n", "", prod},
+		{"no credentials", 2, "there are no AWS credentials", "", "echo Unable to locate credentials >&2; exit 255\n", []string{"--env", "dev"}},
+		{"an expired token", 2, "expired: sign in again", "", "echo 'An error occurred (ExpiredToken)' >&2; exit 254\n", []string{"--env", "dev"}},
+		{"no environment", 64, "there are: dev, prod", "", "", nil},
+		{"an unknown environment", 64, `"prd"`, "", "", []string{"--env", "prd"}},
+		{"a parameter without value", 64, `--parameters: read parameters: "LogLevel"`, "", "", []string{"--env", "dev", "--parameters", "LogLevel"}},
+		{"a folder that is no release", 2, "SHA256SUMS: no such file", "", "", []string{"--env", "dev", "--release", "infra"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.checkout()
+			for name, script := range map[string]string{"git": tt.git, "aws": tt.aws} {
+				if script != "" {
+					b.program(name, script)
+				}
+			}
+			b.refused(tt.code, tt.says, append([]string{"stack", "deploy", "--yes"}, tt.flags...)...)
+			if b.sam() != nil {
+				t.Errorf("sam was called: %q", b.sam())
+			}
+		})
+	}
+	b := newBench(t)
+	t.Chdir(t.TempDir())
+	b.refused(64, "change to a checkout, or give --release", "stack", "deploy", "--env", "dev")
+	t.Setenv("PATH", t.TempDir())
+	b.refused(2, "the SAM CLI, sam, is not on the PATH", "stack", "deploy", "--env", "dev")
+}
+
+func TestThePreflightPrintsItsFindings(t *testing.T) {
+	b := newBench(t)
+	b.checkout()
+	for _, tt := range []struct {
+		code  int
+		says  string
+		flags []string
+	}{
+		{0, "ok    Lambda concurrency", nil}, {0, "neither the account", []string{"--offline"}}, {1, "FAIL  parameters", []string{"--offline", "--parameters", "LogLevel=loud"}},
+	} {
+		if code, out, errs := b.run(t.Context(), append([]string{"stack", "preflight", "--env", "dev"}, tt.flags...)...); code != tt.code || !strings.Contains(out, tt.says) {
+			t.Errorf("%q: exit %d, want %d and %q:\n%s%s", tt.flags, code, tt.code, tt.says, out, errs)
+		}
+	}
+}
+
+func TestADeploymentThatFailsOrIsInterruptedSaysSo(t *testing.T) {
+	b := newBench(t)
+	b.checkout()
+	b.program("sam", "exit 3\n")
+	b.refused(cli.ExitBad, "NOT DEPLOYED: sam build: exit status 3", "stack", "deploy", "--env", "dev")
+	b.program("sam", "trap 'echo cleaned up; exit 1' INT; touch "+b.calls+"; while :; do sleep 0.02; done\n")
+	ctx, interrupt := context.WithCancel(t.Context())
+	var code int
+	var out, errs string
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		code, out, errs = b.run(ctx, "stack", "deploy", "--env", "dev")
+	}()
+	wait.Until(t, time.Minute, "sam runs", func() bool { return exists(b.calls) })
+	interrupt()
+	<-ended
+	if code != cli.ExitUnknown || out != "cleaned up\n" || !strings.Contains(errs, "interrupted; what CloudFormation has begun it goes on with; then repeat `flashsale stack deploy --env dev`") {
+		t.Errorf("exit %d, %q:\n%s", code, out, errs)
+	}
+}
+
+func TestAReleaseIsDeployedFromAnyFolderWithoutBuilding(t *testing.T) {
+	b := newBench(t)
+	folder := b.release()
+	for _, at := range []string{"elsewhere", "in it", "in a checkout"} {
+		_ = os.Remove(b.calls)
+		words := []string{"stack", "deploy", "--env", "dev", "--yes", "--release", folder}
+		config := filepath.Join(folder, "samconfig.toml")
+		switch at {
+		case "in it":
+			t.Chdir(folder)
+			words = words[:5]
+		case "in a checkout":
+			config = filepath.Join(b.checkout(), "infra", "samconfig.toml")
+		}
+		code, out, errs := b.run(t.Context(), words...)
+		calls := b.sam()
+		if code != 0 || len(calls) != 1 || calls[0][0] != "deploy" || calls[0][2] != config {
+			t.Fatalf("%s: exit %d, sam was called %q\n%s%s", at, code, calls, out, errs)
+		}
+		if copied := filepath.Dir(calls[0][6]); exists(copied) {
+			t.Errorf("%s: %s is left", at, copied)
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+func TestOnlyAWholeReleaseOfThisCommandIsDeployed(t *testing.T) {
+	for says, spoil := range map[string]func(b *bench, folder string){
+		"is not that of its SHA256SUMS": func(_ *bench, folder string) { writeFile(t, filepath.Join(folder, "PayFunction.zip"), "cut off") },
+		"download the release's files":  func(_ *bench, folder string) { _ = os.Remove(filepath.Join(folder, "PayFunction.zip")) },
+		"read release":                  func(_ *bench, folder string) { _ = os.Remove(filepath.Join(folder, packaged.Sums)) },
+		"use the command of that release": func(b *bench, folder string) {
+			path := filepath.Join(folder, "template.yaml")
+			writeFile(t, path, strings.Replace(read(t, path), "Value: "+sale.Release, "Value: 9.0.0", 1))
+			b.sums(folder)
+		},
+		"is not this checkout's": func(b *bench, folder string) {
+			writeFile(t, filepath.Join(folder, "template.yaml"), "Resources: {}\n")
+			b.sums(folder)
+			b.checkout()
+		},
+	} {
+		b := newBench(t)
+		folder := b.release()
+		spoil(b, folder)
+		code, out, errs := b.run(t.Context(), "stack", "deploy", "--env", "dev", "--release", folder)
+		if code == 0 || !strings.Contains(errs, says) || b.sam() != nil {
+			t.Errorf("exit %d, want %q:\n%s%s", code, says, out, errs)
+		}
+	}
+}
+
+func TestTheVersionIsThatOfTheCommandAndOfTheStack(t *testing.T) {
+	b := newBench(t)
+	version := ""
+	stack := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]string{"table": "T", "version": version})
+	}))
+	defer stack.Close()
+	own := fmt.Sprintf("flashsale %s (%s/%s)\n", sale.Release, runtime.GOOS, runtime.GOARCH)
+	for _, tt := range []struct{ version, out, errs string }{
+		{sale.Release, own + "stack " + sale.Release + " at " + stack.URL + "\n", ""},
+		{"", own + "stack of an unknown version at " + stack.URL + "\n", ""},
+		{"9.0.0", own + "stack 9.0.0 at " + stack.URL + "\n", "the stack runs 9.0.0, this is flashsale " + sale.Release + ": get that release\n"},
+	} {
+		version = tt.version
+		code, out, errs := b.run(t.Context(), "version", "--url", stack.URL)
+		if code != 0 || out != tt.out || !strings.HasSuffix(errs, tt.errs) || tt.errs == "" && errs != "" {
+			t.Errorf("%q: exit %d, %q, %q", tt.version, code, out, errs)
+		}
+	}
+	code, out, _ := b.run(t.Context(), "version", "--output", "json", "--url", stack.URL)
+	var got versions
+	want := versions{sale.Release, runtime.GOOS, runtime.GOARCH, &stackVersion{stack.URL, "9.0.0", true}}
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 || !cmp.Equal(want, got) {
+		t.Errorf("exit %d, %v (-want +got):\n%s", code, err, cmp.Diff(want, got))
+	}
+	stack.Close()
+	b.refused(cli.ExitUnknown, "does not answer", "version", "--url", stack.URL)
+	t.Setenv("FLASHSALE_URL", stack.URL)
+	if code, out, errs := b.run(t.Context(), "version"); code != 0 || out != own+"no stack answers at "+stack.URL+"\n" || errs != "" {
+		t.Errorf("exit %d, %q, %q", code, out, errs)
+	}
+}
