@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -173,13 +172,13 @@ func (d *deployment) preflight(c *cobra.Command, out io.Writer, offline bool) er
 
 // run makes the preflight, builds and deploys.
 func (d *deployment) run(c *cobra.Command, dry bool) error {
-	if _, err := exec.LookPath("sam"); err != nil && !dry {
-		return errors.New("the SAM CLI, sam, is not on the PATH, and it deploys: https://docs.aws.amazon.com/serverless-application-model")
-	}
 	done, err := d.read()
 	defer done()
 	if err != nil {
 		return err
+	}
+	if _, err := exec.LookPath("sam"); err != nil && !dry {
+		return errors.New("the SAM CLI, sam, is not on the PATH, and it deploys: https://docs.aws.amazon.com/serverless-application-model")
 	}
 	yes, _ := c.Flags().GetBool("yes")
 	if d.environment.Confirms && !yes && !dry && !cli.IsTerminal(c.InOrStdin()) {
@@ -196,7 +195,7 @@ func (d *deployment) run(c *cobra.Command, dry bool) error {
 	call := func(words ...string) error { return d.sam(c, words) }
 	if dry {
 		call = func(words ...string) error {
-			_, err := fmt.Fprintln(c.OutOrStdout(), "would run: sam", quoted(words))
+			_, err := fmt.Fprintln(c.OutOrStdout(), "would run: sam", strings.Trim(fmt.Sprintf("%q", words), "[]"))
 			return err
 		}
 	}
@@ -256,18 +255,4 @@ func (d *deployment) sam(c *cobra.Command, words []string) error {
 		return cli.Bad(fmt.Errorf("NOT DEPLOYED: sam %s: %s", words[0], strings.TrimSpace(err.Error())))
 	}
 	return nil
-}
-
-// plain matches a word that the shell takes as it is.
-var plain = regexp.MustCompile(`^[\w./:@=,+-]+$`)
-
-// quoted are words as they are typed into a shell.
-func quoted(words []string) string {
-	typed := make([]string, len(words))
-	for i, word := range words {
-		if typed[i] = word; !plain.MatchString(word) {
-			typed[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(typed, " ")
 }

@@ -136,6 +136,7 @@ func read(t *testing.T, path string) string {
 func (b *bench) run(ctx context.Context, words ...string) (code int, stdout, stderr string) {
 	root, where := &cobra.Command{Use: "flashsale"}, &place.Flags{}
 	where.Add(root.PersistentFlags())
+	root.AddGroup(cli.Developers)
 	root.AddCommand(cli.Noun("stack", "", Commands(where)...), Version(where))
 	var out, errs bytes.Buffer
 	root.SetIn(b.stdin)
@@ -214,7 +215,7 @@ func TestSamAsksBeforeProdIsChangedAndTakesASecretThatIsGiven(t *testing.T) {
 	words := []string{"stack", "deploy", "--env", "prod", "--parameters", "CreateUserPool=true AlarmEmail=ops@example.com CreateFront=own OriginSecret=" + secret}
 	b.refused(cli.ExitUsage, "there is no terminal: give --yes", words...)
 	code, out, errs := b.run(t.Context(), append(words, "--dry-run")...)
-	if code != 0 || b.sam() != nil || !strings.Contains(out, "would run: sam deploy") || !strings.Contains(out, `'OriginSecret="***"'`) || strings.Contains(out+errs, secret) {
+	if code != 0 || b.sam() != nil || !strings.Contains(out, `would run: sam "deploy"`) || !strings.Contains(out, `"OriginSecret=\"***\""`) || strings.Contains(out+errs, secret) {
 		t.Errorf("dry: exit %d, sam was called %q\n%s%s", code, b.sam(), out, errs)
 	}
 	b.stdin = seat{strings.NewReader("")}
@@ -238,7 +239,7 @@ func TestWhatCannotBeDeployedIsRefusedBeforeSamIsCalled(t *testing.T) {
 		{"prod with uncommitted changes", 1, "1 files are not committed", "echo ' M x.go'\n", "", prod},
 		{"no credentials", 2, "there are no AWS credentials", "", "echo Unable to locate credentials >&2; exit 255\n", []string{"--env", "dev"}},
 		{"an expired token", 2, "expired: sign in again", "", "echo 'An error occurred (ExpiredToken)' >&2; exit 254\n", []string{"--env", "dev"}},
-		{"no environment", 64, "there are: dev, prod", "", "", nil},
+		{"no environment", 64, `--env: "": no such environment; there are: dev, prod`, "", "", nil},
 		{"an unknown environment", 64, `"prd"`, "", "", []string{"--env", "prd"}},
 		{"a parameter without value", 64, `--parameters: read parameters: "LogLevel"`, "", "", []string{"--env", "dev", "--parameters", "LogLevel"}},
 		{"a folder that is no release", 2, "SHA256SUMS: no such file", "", "", []string{"--env", "dev", "--release", "infra"}},
@@ -260,6 +261,7 @@ func TestWhatCannotBeDeployedIsRefusedBeforeSamIsCalled(t *testing.T) {
 	b := newBench(t)
 	t.Chdir(t.TempDir())
 	b.refused(64, "change to a checkout, or give --release", "stack", "deploy", "--env", "dev")
+	b.checkout()
 	t.Setenv("PATH", t.TempDir())
 	b.refused(2, "the SAM CLI, sam, is not on the PATH", "stack", "deploy", "--env", "dev")
 }

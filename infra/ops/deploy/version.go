@@ -31,7 +31,7 @@ type stackVersion struct {
 // asked for must answer.
 func Version(where *place.Flags) *cobra.Command {
 	c := &cobra.Command{
-		Use: "version", Short: "Print the version of this command, and of the stack that it meets", Args: cli.Args(),
+		Use: "version", GroupID: cli.Developers.ID, Short: "Print the version of this command, and of the stack that it meets", Args: cli.Args(),
 		Example: `  flashsale version
   flashsale version --env prod --output json`,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -77,7 +77,7 @@ func (f *Flags) ConfigFile() string {
 func (f *Flags) Environment() (samconfig.Environment, error) {
 	e, err := samconfig.Read(f.ConfigFile(), f.Env)
 	if errors.Is(err, samconfig.ErrUnknown) {
-		return e, cli.Usagef("%w", err)
+		return e, cli.Usagef("--env: %w", err)
 	}
 	return e, err
 }
