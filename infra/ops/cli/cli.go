@@ -60,7 +60,7 @@ func Worse(a, b error) error {
 	return a
 }
 
-// Groups of commands in the root's help, in their order.
+// Groups of commands in the root's help, in their order; Execute adds those that are used.
 var (
 	Before     = &cobra.Group{ID: "before", Title: "Before a sale:"}
 	During     = &cobra.Group{ID: "during", Title: "During a sale:"}
@@ -74,6 +74,12 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentPreRunE = refuseBlanks
+	cobra.EnableCommandSorting = false
+	for _, group := range []*cobra.Group{Before, During, After, Developers} {
+		if used := func(c *cobra.Command) bool { return c.GroupID == group.ID }; slices.ContainsFunc(root.Commands(), used) && !root.ContainsGroup(group.ID) {
+			root.AddGroup(group)
+		}
+	}
 	if root.RunE == nil {
 		groups(root)
 	}

@@ -1,78 +1,156 @@
-package main
+package operator
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
-
+	"flashsale/infra/ops/cli"
 	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger/maintenance"
+	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
-// buyer prints what happened to one buyer's order and what support may tell the buyer.
-func buyer(ctx context.Context, p *place, o options, out io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, reachTime)
-	defer cancel()
-	with, _, err := p.operator(ctx)
-	var told story
-	if err == nil {
-		err = read(ctx, with, "/operate/sales/{saleId}/buyers/{user}", map[string]string{"saleId": o["sale"], "user": o["user"]}, nil, &told)
+// heldJSON is what one sale holds of a user.
+type heldJSON struct {
+	SaleID  string       `json:"saleId"`
+	Name    string       `json:"name"`
+	Order   *orderJSON   `json:"order,omitempty"`
+	Group   string       `json:"group,omitempty"` // in which the user has ordered
+	Entry   *entryJSON   `json:"entry,omitempty"`
+	Refunds []refundJSON `json:"refunds,omitempty"`
+}
+
+type orderJSON struct {
+	OrderID     string `json:"orderId,omitempty"`
+	ClaimID     string `json:"claimId"`
+	State       string `json:"state"`
+	AcceptedAt  string `json:"acceptedAt"`
+	ConfirmedAt string `json:"confirmedAt,omitempty"`
+	RequestKey  string `json:"requestKey,omitempty"`
+	ResentAt    string `json:"resentAt,omitempty"`
+	PaidAt      string `json:"paidAt,omitempty"`
+	Payment     string `json:"payment,omitempty"`
+	Amount      int64  `json:"amount,omitempty"`
+	Currency    string `json:"currency,omitempty"`
+	ReleasedAt  string `json:"releasedAt,omitempty"`
+	ReleasedBy  string `json:"releasedBy,omitempty"`
+}
+
+type entryJSON struct {
+	At    string `json:"at"`
+	Nonce string `json:"nonce"`
+	Leaf  string `json:"leaf"`
+}
+
+type refundJSON struct {
+	Payment    string `json:"payment"`
+	Reason     string `json:"reason"`
+	Amount     int64  `json:"amount"`
+	Currency   string `json:"currency"`
+	At         string `json:"at"`
+	RefundedAt string `json:"refundedAt,omitempty"`
+}
+
+// orderOf is an order in JSON. Its state is that of the list of orders.
+func orderOf(s sale.Sale, c sale.Claim) orderJSON {
+	one := orderJSON{
+		ClaimID: c.ID, State: string(stateOf(s, c)), AcceptedAt: httpapi.Time(c.AcceptedAt), RequestKey: c.RequestKey, ResentAt: timeIf(c.ResentAt),
+		PaidAt: timeIf(c.PaidAt), Payment: c.Payment, Amount: c.Amount, Currency: c.Currency, ReleasedAt: timeIf(c.ReleasedAt), ReleasedBy: string(c.ReleasedBy),
+	}
+	if c.OrderID != 0 {
+		one.OrderID, one.ConfirmedAt = orderid.String(c.OrderID), httpapi.Time(orderid.Time(c.OrderID))
+	}
+	return one
+}
+
+func heldOf(h maintenance.Held) heldJSON {
+	one := heldJSON{SaleID: h.Sale.ID, Name: h.Sale.Name}
+	if h.Guarded {
+		one.Group = h.Sale.LimitGroup
+	}
+	if h.Claim != nil {
+		held := orderOf(h.Sale, *h.Claim)
+		one.Order = &held
+	}
+	if h.Entry != nil {
+		one.Entry = &entryJSON{At: httpapi.Time(h.Entry.At), Nonce: h.Entry.Nonce.String(), Leaf: h.Entry.Leaf.String()}
+	}
+	for _, r := range h.Refunds {
+		one.Refunds = append(one.Refunds, refundOf(r))
+	}
+	return one
+}
+
+func refundOf(r sale.Refund) refundJSON {
+	return refundJSON{r.Payment, string(r.Reason), r.Amount, r.Currency, httpapi.Time(r.At), timeIf(r.RefundedAt)}
+}
+
+// showBuyer prints everything that the table holds of one user: the answer to a request for access
+// (GDPR, article 15; PIPL, article 45). It writes what was found also if something could not be read,
+// and then fails.
+func showBuyer(ctx context.Context, p *place, o options, out *terminal) error {
+	user := o["buyer"]
+	book, err := p.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	show, clear := out.progress("sales with the user")
+	all := []heldJSON{}
+	read, err := maintenance.Of(book).Person(ctx, user, func(h maintenance.Held) error {
+		all = append(all, heldOf(h))
+		show(int64(len(all)), -1)
+		return nil
+	})
+	clear()
+	if out.is(cli.JSON) {
+		failure := cli.WriteJSON(out, map[string]any{"user": user, "asOf": httpapi.Time(time.Now()), "salesRead": read, "complete": err == nil, "sales": all})
+		if failure != nil {
+			return failure
+		}
+	} else {
+		for _, h := range all {
+			h.print(out)
+		}
+		fmt.Fprintf(out, "%d of %d sales hold something of %s; for logs, messages, events and backups see infra/docs/OPERATING.md\n", len(all), read, user)
 	}
 	if err != nil {
-		return errors.New(oneLine(err))
+		return fmt.Errorf("the answer is not complete: %w", err)
 	}
-	told.print(out, func() string { return p.whyPending(ctx, o["sale"], told.ClaimID) })
 	return nil
 }
 
-// story is what happened to one buyer's order, as OperateFunction tells it.
-type story struct {
-	State   string `json:"state"`
-	ClaimID string `json:"claimId"` // "" if the buyer has none
-	Lines   []struct {
-		At   time.Time `json:"at"` // zero: it is so now
-		Text string    `json:"text"`
-	} `json:"lines"`
-	ForBuyer string `json:"forBuyer"`
-}
-
-// print writes a line for each event, and then what support may tell the buyer. The last line about
-// a claim that is pending gets the reason.
-func (s story) print(out io.Writer, whyPending func() string) {
-	for i, l := range s.Lines {
-		text := l.Text
-		if i == len(s.Lines)-1 && s.State == string(sale.Pending) {
-			text += ": " + whyPending()
+func (h heldJSON) print(out io.Writer) {
+	line := func(format string, values ...any) {
+		fmt.Fprintf(out, "%s  %s\n", h.SaleID, fmt.Sprintf(format, values...))
+	}
+	if o := h.Order; o != nil {
+		line("order %s, %s, claim %s, accepted at %s", cmp.Or(o.OrderID, "without an id"), o.State, o.ClaimID, o.AcceptedAt)
+		for _, part := range []struct{ of, text string }{
+			{"request key", o.RequestKey}, {"message sent again at", o.ResentAt}, {"released at", o.ReleasedAt}, {"released by", o.ReleasedBy},
+		} {
+			if part.text != "" {
+				line("  %s %s", part.of, part.text)
+			}
 		}
-		switch {
-		case !l.At.IsZero():
-			text = httpapi.Time(l.At) + "  " + text
-		case s.ClaimID != "":
-			text = fmt.Sprintf("%-24s  %s", "now", text)
+		if o.PaidAt != "" {
+			line("  paid at %s by %s, %d %s", o.PaidAt, o.Payment, o.Amount, o.Currency)
 		}
-		fmt.Fprintln(out, text)
 	}
-	fmt.Fprintf(out, "for the buyer: %s\n", s.ForBuyer)
-}
-
-// whyPending says where the claim's message is, as far as the queues show.
-func (p *place) whyPending(ctx context.Context, saleID, claimID string) string {
-	repair := fmt.Sprintf("reconcile sends its message again, `make resend SALE=%s` at once", saleID)
-	queues, source, _, err := p.queues(ctx)
-	if err != nil {
-		return repair
+	if h.Group != "" {
+		line("the user has ordered in the group %s", h.Group)
 	}
-	depth, err := queues.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &source, AttributeNames: []types.QueueAttributeName{
-		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
-	}})
-	if err != nil {
-		return repair
+	if h.Entry != nil {
+		line("entered the draw at %s, nonce %s, leaf %s", h.Entry.At, h.Entry.Nonce, h.Entry.Leaf)
 	}
-	return fmt.Sprintf("the order queue has %s messages waiting and %s being processed; %s",
-		depth.Attributes["ApproximateNumberOfMessages"], depth.Attributes["ApproximateNumberOfMessagesNotVisible"], repair)
+	for _, r := range h.Refunds {
+		refunded := "due"
+		if r.RefundedAt != "" {
+			refunded = "refunded at " + r.RefundedAt
+		}
+		line("refund of %s, %d %s, because: %s, of %s, %s", r.Payment, r.Amount, r.Currency, r.Reason, r.At, refunded)
+	}
 }

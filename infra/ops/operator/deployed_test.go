@@ -1,7 +1,6 @@
-package main
+package operator
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"flashsale/infra/ops/cli"
 )
 
 // call is a request to AWS: the service, the region and the operation.
@@ -68,6 +69,7 @@ case "$*" in
  {"OutputKey":"ApiUrl","OutputValue":"https://abc.test"},{"OutputKey":"TableName","OutputValue":"shop-Table"},
  {"OutputKey":"SeedFunctionName","OutputValue":"shop-Seed:live"},{"OutputKey":"ReconcileFunctionName","OutputValue":"shop-Reconcile:live"},{"OutputKey":"EventBusName","OutputValue":"shop-orders"},
  {"OutputKey":"OrderQueueUrl","OutputValue":"https://sqs.test/1/orders"},{"OutputKey":"OrderDeadLetterQueueUrl","OutputValue":"https://sqs.test/1/dead"}]}]}';;
+*"--stack-name none "*) echo "An error occurred (ValidationError): Stack with id none does not exist" >&2; exit 254;;
 *"list-stack-resources"*) echo '{}';;
 *) echo "unexpected: $*" >&2; exit 254;;
 esac
@@ -90,18 +92,16 @@ esac
 }
 
 // inDev runs a command on the stack of the environment dev.
-func inDev(t *testing.T, config string, command ...string) (said string, err error) {
+func inDev(t *testing.T, config string, command ...string) (said string, code int) {
 	t.Helper()
-	var out bytes.Buffer
-	err = run(t.Context(), append([]string{"-env", "dev", "-config", config}, command...), &out)
-	return out.String(), err
+	return (&place{}).at(t, nil, nil, append(command, "--env", "dev", "--config", config)...)
 }
 
 func TestAnEnvironmentsTableAndQueuesAreThoseOfItsStack(t *testing.T) {
 	config, calls := account(t, map[string]string{"AmazonSQS.GetQueueAttributes": `{"Attributes":{"ApproximateNumberOfMessages":"0"}}`, "DynamoDB_20120810.Query": `{"Items":[],"Count":0}`})
-	for _, command := range []string{"receipt", "redrive"} {
-		if said, err := inDev(t, config, command); err != nil {
-			t.Errorf("%s: %v\n%s", command, err, said)
+	for _, command := range []string{"books list", "queue show"} {
+		if said, code := inDev(t, config, strings.Fields(command)...); code != cli.ExitFine {
+			t.Errorf("%s: exit %d\n%s", command, code, said)
 		}
 	}
 	var asked []string

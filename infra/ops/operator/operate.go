@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"context"
@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/aws/smithy-go"
 
 	"flashsale/infra/kit/client"
+	"flashsale/infra/ops/cli"
 	system "flashsale/infra/ops/place"
 	"flashsale/shared/sale"
 )
@@ -35,14 +35,17 @@ func (p *place) operator(ctx context.Context) (client.Operator, system.Place, er
 	return where.Operator(ctx), where, nil
 }
 
+// notef says something that is not what was asked for.
+func (p *place) notef(format string, values ...any) { fmt.Fprintf(p.errors, format+"\n", values...) }
+
 // read asks for what a route of the operators' API shows.
-func read(ctx context.Context, with client.Operator, route string, path, query map[string]string, answer any) error {
-	return ask(ctx, with, client.OperatorRequest{Method: http.MethodGet, Route: route, Path: path, Query: query}, answer)
+func (p *place) read(ctx context.Context, with client.Operator, route string, path, query map[string]string, answer any) error {
+	return p.ask(ctx, with, client.OperatorRequest{Method: http.MethodGet, Route: route, Path: path, Query: query}, answer)
 }
 
 // ask makes a request until it is answered, and fails with errNoAnswer if it never is. The request
 // must be one that may be made twice.
-func ask(ctx context.Context, with client.Operator, r client.OperatorRequest, answer any) error {
+func (p *place) ask(ctx context.Context, with client.Operator, r client.OperatorRequest, answer any) error {
 	began := time.Now()
 	for try := 1; ; try++ {
 		a, err := with.Operate(ctx, r)
@@ -56,17 +59,17 @@ func ask(ctx context.Context, with client.Operator, r client.OperatorRequest, an
 		case !passes:
 			return failure
 		case ctx.Err() != nil || time.Since(began)+askPause > askTime:
-			return fmt.Errorf("%w: %w", errNoAnswer, failure)
+			return fmt.Errorf("%w: %w", errNoAnswer, system.Explain(failure))
 		}
 		if try == 1 {
-			fmt.Fprintf(os.Stderr, "%s; asking again for %v\n", oneLine(failure), askTime)
+			p.notef("%v; asking again for %v", cli.OneLine(system.Explain(failure)), askTime)
 		}
 		time.Sleep(askPause)
 	}
 }
 
-// refused is why an answer is not the one that was asked for; passes: the same request may get
-// that answer later.
+// refused is why an answer is not the one that was asked for, a bad answer if it was the function that refused it;
+// passes: the same request may get that answer later.
 func refused(a client.Answer, err error) (failure error, passes bool) {
 	if service, ok := errors.AsType[smithy.APIError](err); ok {
 		return err, service.ErrorFault() != smithy.FaultClient || service.ErrorCode() == "TooManyRequestsException"
@@ -80,11 +83,16 @@ func refused(a client.Answer, err error) (failure error, passes bool) {
 		return fmt.Errorf("%s answered %v", client.OperateFunction, a), a.Status == http.StatusTooManyRequests || a.Status >= http.StatusInternalServerError
 	}
 	var problem struct{ Detail string }
-	if json.Unmarshal(a.Body, &problem) != nil || problem.Detail == "" {
-		return errors.New(a.Code), false
+	switch err := json.Unmarshal(a.Body, &problem); {
+	case err != nil || problem.Detail == "":
+		failure = errors.New(a.Code)
+	case a.Code == string(sale.Conflicting):
+		failure = errors.New(problem.Detail)
+	default:
+		failure = fmt.Errorf("%s: %s", a.Code, problem.Detail)
 	}
-	if a.Code == string(sale.Conflicting) {
-		return errors.New(problem.Detail), false
+	if a.Status < http.StatusInternalServerError {
+		failure = cli.Bad(failure)
 	}
-	return fmt.Errorf("%s: %s", a.Code, problem.Detail), false
+	return failure, false
 }

@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"bufio"
@@ -14,18 +14,19 @@ import (
 	"time"
 
 	"flashsale/infra/kit/spreadsheet"
+	"flashsale/infra/ops/cli"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
-// orderColumns are the columns of the list; for people without the first two.
+// orderColumns are the columns of the list; for people without the second, and of one sale without the first.
 var orderColumns = []string{
 	"sale", "name", "order", "user", "state", "accepted", "confirmed", "paid", "payment", "amount", "currency", "released", "releasedBy", "labels",
 }
 
 // orderWidths are the columns' least widths for people.
-var orderWidths = []int{0, 0, 19, 36, 9, 24, 24, 24, 30, 10, 8, 24, 10, 0}
+var orderWidths = []int{30, 0, 19, 36, 9, 24, 24, 24, 30, 10, 8, 24, 10, 0}
 
 // recalled is the state, in lists, of an order that is not over and whose sale was recalled.
 const recalled sale.ClaimState = "RECALLED"
@@ -40,55 +41,77 @@ func stateOf(s sale.Sale, c sale.Claim) sale.ClaimState {
 	return c.State()
 }
 
-// listOrders lists the orders of a sale, all or those of a state, for people or with -csv for programs.
-// It holds one page of claims at a time. What cannot be read hides nothing else, and is an error in the
-// end.
-func listOrders(ctx context.Context, p *place, o options, out io.Writer) error {
+// listOrders lists the orders of sales, all or those of a state. It holds one page of claims at a time. What cannot
+// be read hides nothing else, and is an error in the end.
+func listOrders(ctx context.Context, p *place, o options, out *terminal) error {
 	state := sale.ClaimState(strings.ToUpper(o["state"]))
 	if state != "" && !slices.Contains(orderStates, state) {
-		return fmt.Errorf("%q is not a state: STATE is pending, confirmed, paid, expired, cancelled or recalled", o["state"])
+		return cli.Usagef("--state is %q; it must be pending, confirmed, paid, expired, cancelled or recalled", o["state"])
 	}
 	book, err := p.ledger(ctx)
 	if err != nil {
 		return err
 	}
-	signal.Ignore(syscall.SIGPIPE) // `make orders | head` is no failure
-	asCSV := o.has("csv")
+	signal.Ignore(syscall.SIGPIPE) // `flashsale order list | head` is no failure
 	buffered := bufio.NewWriter(out)
-	write, flush := forPeople(buffered), buffered.Flush
-	if asCSV {
+	write, flush := forPeople(buffered, len(o.sales()) > 1), buffered.Flush
+	switch {
+	case out.is(cli.CSV):
 		list := spreadsheet.NewWriter(out, orderColumns...)
 		write, flush = func(s sale.Sale, c sale.Claim) error { return list.Line(orderCells(s, c)...) }, list.Flush
-	}
-	show, clear := progress("orders")
-	read, listed := int64(0), 0
-	err = book.Claims(ctx, o["sale"], func(s sale.Sale, claims []sale.Claim) error {
-		for _, c := range claims {
-			if state != "" && stateOf(s, c) != state {
-				continue
-			}
-			if err := write(s, c); err != nil {
-				return err
-			}
-			listed++
+	case out.is(cli.JSON):
+		list := cli.NewArray(buffered)
+		write = func(s sale.Sale, c sale.Claim) error {
+			return list.Add(listedOrder{s.ID, s.Name, c.User, orderOf(s, c), string(s.Labels)})
 		}
-		read += int64(len(claims))
-		show(read, -1)
-		return nil
-	})
+		flush = func() error { return cmp.Or(list.Close(), buffered.Flush()) }
+	}
+	show, clear := out.progress("orders")
+	read, listed := int64(0), 0
+	var unread error
+	for _, id := range o.sales() {
+		if err := book.Claims(ctx, id, func(s sale.Sale, claims []sale.Claim) error {
+			for _, c := range claims {
+				if state != "" && stateOf(s, c) != state {
+					continue
+				}
+				if err := write(s, c); err != nil {
+					return err
+				}
+				listed++
+			}
+			read += int64(len(claims))
+			show(read, -1)
+			return nil
+		}); err != nil {
+			unread = errors.Join(unread, fmt.Errorf("sale %s: %w", id, err))
+		}
+	}
 	clear()
+	if unread != nil && out.is(cli.JSON) {
+		flush = buffered.Flush // an array that is not closed is not taken for the whole
+	}
 	flushed := flush()
 	switch {
-	case errors.Is(cmp.Or(err, flushed), syscall.EPIPE):
+	case errors.Is(cmp.Or(unread, flushed), syscall.EPIPE):
 		return nil
-	case err != nil:
-		return fmt.Errorf("the list is not complete: %s", oneLine(err))
+	case unread != nil:
+		return fmt.Errorf("the list is not complete: %w", unread)
 	case flushed != nil:
 		return fmt.Errorf("write list: %w", flushed)
-	case !asCSV:
-		fmt.Fprintf(out, "%d orders\n", listed)
+	case out.is(cli.Table):
+		out.notef("%d orders", listed)
 	}
 	return nil
+}
+
+// listedOrder is an order in a list of JSON.
+type listedOrder struct {
+	SaleID string `json:"saleId"`
+	Name   string `json:"name"`
+	User   string `json:"user"`
+	orderJSON
+	Labels string `json:"labels,omitempty"`
 }
 
 // orderCells are the cells of an order's line; a cell is empty if there is no such thing.
@@ -114,21 +137,23 @@ func timeIf(t time.Time) string {
 	return httpapi.Time(t)
 }
 
-// forPeople writes columns of fixed widths, because the widest cell is not known before the
-// end.
-func forPeople(out io.Writer) func(sale.Sale, sale.Claim) error {
+// forPeople writes columns of fixed widths, because the widest cell is not known before the end; of several sales
+// with theirs.
+func forPeople(out io.Writer, several bool) func(sale.Sale, sale.Claim) error {
 	line := func(cells []string) error {
 		var line strings.Builder
 		for i, cell := range cells {
-			fmt.Fprintf(&line, "%-*s ", orderWidths[i+2], cmp.Or(cell, "-"))
+			if i >= 2 || several && i == 0 {
+				fmt.Fprintf(&line, "%-*s ", orderWidths[i], cmp.Or(cell, "-"))
+			}
 		}
 		_, err := fmt.Fprintln(out, strings.TrimRight(line.String(), " "))
 		return err
 	}
-	_ = line(orderColumns[2:]) // the buffer keeps its error
+	_ = line(orderColumns) // the buffer keeps its error
 	return func(s sale.Sale, c sale.Claim) error {
 		var cells []string
-		for _, c := range orderCells(s, c)[2:] {
+		for _, c := range orderCells(s, c) {
 			cells = append(cells, c.Plain)
 		}
 		return line(cells)

@@ -1,10 +1,11 @@
-package main
+package operator
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"time"
 
@@ -18,8 +19,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"flashsale/infra/kit/books"
-	"flashsale/infra/kit/samconfig"
 	"flashsale/infra/local/engine"
+	"flashsale/infra/ops/cli"
 	system "flashsale/infra/ops/place"
 	"flashsale/shared/eventbus"
 	"flashsale/shared/ledger"
@@ -37,19 +38,14 @@ var (
 
 func retryer() aws.Retryer { return system.Retryer(callPause) }
 
-// place selects the system: the local stack, the stack of an environment, or the given
-// resources of an AWS account.
+// place is the system on which a command works: one that is found, or a table and queues on AWS alone.
 type place struct {
-	apiPort     int
-	env         string // in the configuration file
-	config      string // path of that file
-	table       string
-	queue       string
-	deadLetters string
+	where    *system.Flags
+	tolerant bool      // of a stack that is newer than the command, with a warning
+	errors   io.Writer // where it warns
 
-	found  *system.Place // once it is known
-	region string        // of env's stack; empty: from the environment
-	db     database      // of a test, in place of the table's
+	found *system.Place // once it is known
+	db    database      // of a test, in place of the table's
 }
 
 // database is the part of DynamoDB's client that commands use.
@@ -59,31 +55,28 @@ type database interface {
 }
 
 // find finds the system. Of a given table, it is the table and the given queues alone.
-func (p *place) find(ctx context.Context) (system.Place, error) {
+func (p *place) find(ctx context.Context) (where system.Place, err error) {
 	if p.found != nil {
 		return *p.found, nil
 	}
-	var where system.Place
-	var err error
-	switch {
-	case p.env != "":
-		var e samconfig.Environment
-		if e, err = samconfig.Read(p.config, p.env); err != nil {
-			return where, err
-		}
-		p.region = e.Region
-		where, err = system.Find(ctx, system.Wanted{Stack: e.StackName, Region: e.Region})
-	case p.table != "":
-		where.Table, where.OrderQueue, where.OrderDeadLetterQueue = p.table, p.queue, p.deadLetters
-	default:
-		if where, err = system.Find(ctx, system.Wanted{URL: fmt.Sprintf("http://127.0.0.1:%d", p.apiPort)}); err != nil {
-			err = fmt.Errorf("%w; for AWS give the environment (ENV) or the table (TABLE)", err)
-		}
+	if p.where.Table != "" {
+		where.Table, where.OrderQueue, where.OrderDeadLetterQueue = p.where.Table, p.where.Queue, p.where.DeadLetters
+	} else {
+		where, err = p.where.Find(ctx)
+	}
+	if errors.Is(err, system.ErrNewer) && p.tolerant {
+		fmt.Fprintf(p.errors, "%v; it is asked all the same\n", err)
+		err = nil
 	}
 	if err == nil {
 		p.found = &where
 	}
 	return where, err
+}
+
+// flashsale is a command line that works on the same system.
+func (p *place) flashsale(command string) string {
+	return "`flashsale " + command + p.where.String() + "`"
 }
 
 // open finds the system and returns the AWS configuration for it, with time limits: the SDK's
@@ -100,17 +93,14 @@ func (p *place) open(ctx context.Context) (system.Place, aws.Config, error) {
 			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		}, nil
 	}
-	cfg, err := system.Config(ctx, p.region, config.WithHTTPClient(client), config.WithRetryer(retryer))
-	if err != nil {
-		err = errors.New(oneLine(err))
-	}
+	cfg, err := system.Config(ctx, where.Region, config.WithHTTPClient(client), config.WithRetryer(retryer))
 	return where, cfg, err
 }
 
 // dynamodb opens the table; the changes apply to the client's options.
 func (p *place) dynamodb(ctx context.Context, change ...func(*dynamodb.Options)) (database, string, error) {
 	if p.db != nil {
-		return p.db, p.table, nil
+		return p.db, "T", nil
 	}
 	where, cfg, err := p.open(ctx)
 	if err != nil {
@@ -138,7 +128,7 @@ func (p *place) queues(ctx context.Context) (api *sqs.Client, source, deadLetter
 	case err != nil:
 		return nil, "", "", err
 	case where.OrderQueue == "" || where.OrderDeadLetterQueue == "":
-		return nil, "", "", errors.New("give the queues (QUEUE=… DLQ=…) or the environment (ENV=dev)")
+		return nil, "", "", cli.Usagef("a table has no queues: give --queue and --dead-letter-queue, too, or --env")
 	case where.Local:
 		cfg.BaseEndpoint = &where.SQS
 	}
@@ -159,13 +149,13 @@ func (p *place) events(ctx context.Context, name string) (*eventbus.Bus, string,
 	}
 	own := where.EventBus
 	if name = cmp.Or(name, own); name == "" {
-		return nil, "", errors.New("the system publishes no events (its parameter PublishEvents); BUS=… names another bus")
+		return nil, "", errors.New("the system publishes no events (its parameter PublishEvents); --bus names another bus")
 	}
 	client := eventbridge.NewFromConfig(cfg, func(o *eventbridge.Options) { o.Retryer = aws.NopRetryer{} })
 	if name != own || !where.Local { // the local stack's own is there
 		_, err := client.DescribeEventBus(ctx, &eventbridge.DescribeEventBusInput{Name: &name})
 		if _, gone := errors.AsType[*types.ResourceNotFoundException](err); gone || err != nil && name != own {
-			return nil, "", fmt.Errorf("find the bus %s: %s", name, oneLine(err))
+			return nil, "", fmt.Errorf("find the bus %s: %w", name, err)
 		}
 	}
 	return eventbus.New(client, name, rand.Float64), name, nil
@@ -175,7 +165,7 @@ func (p *place) events(ctx context.Context, name string) (*eventbus.Bus, string,
 func (p *place) system(ctx context.Context) (system.Place, error) {
 	where, err := p.find(ctx)
 	if err == nil && where.Client == nil {
-		err = errors.New("a table alone is not enough, because a function is asked: give its environment (ENV=dev)")
+		err = cli.Usagef("a table alone is not enough, because a function is asked: give --env or --stack")
 	}
 	return where, err
 }

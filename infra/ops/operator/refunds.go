@@ -1,13 +1,15 @@
-package main
+package operator
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"text/tabwriter"
 
+	"flashsale/infra/kit/spreadsheet"
+	"flashsale/infra/ops/cli"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
@@ -16,25 +18,14 @@ import (
 // unknownOrders stands for a sale in the list of refunds.
 const unknownOrders = "(no such order)"
 
-// refunds lists the payments that must go back to a buyer, or with -go marks one as
-// refunded. It moves no money: the operator refunds at the payment provider.
-func refunds(ctx context.Context, p *place, o options, out io.Writer) error {
-	saleID, mark, payment := o["sale"], o.has("go"), o["payment"]
-	switch {
-	case mark && payment == "":
-		return errors.New("name the payment as make refunds lists it: make refunds SALE=moutai GO=1 PAYMENT='stripe#pi_1'")
-	case !mark && payment != "":
-		return errors.New("nothing was marked: add GO=1 when the buyer has the money back")
-	}
+// refunds lists the payments that must go back to a buyer.
+func refunds(ctx context.Context, p *place, o options, out *terminal) error {
 	book, err := p.ledger(ctx)
 	if err != nil {
 		return err
 	}
-	if mark {
-		return markRefunded(ctx, book, saleID, payment, out)
-	}
-	ids := []string{saleID}
-	if saleID == "" { // every sale, and at the end the payments of unknown orders
+	ids := o.sales()
+	if ids[0] == "" { // every sale, and at the end the payments of unknown orders
 		listed, err := p.sales(ctx)
 		if err != nil {
 			return err
@@ -51,9 +42,9 @@ func refunds(ctx context.Context, p *place, o options, out io.Writer) error {
 // listRefunds prints the refunds of the sales, the done ones, too, and what it has found before
 // an error. It asks every sale that was ever listed and does not rely on refundAt in the list:
 // this is the list by which money goes back.
-func listRefunds(ctx context.Context, book *ledger.Ledger, ids []string, out io.Writer) error {
+func listRefunds(ctx context.Context, book *ledger.Ledger, ids []string, out *terminal) error {
 	var failure error
-	lines := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	write, flush := refundWriter(out)
 	due, done := 0, 0
 	for _, id := range ids {
 		found, err := book.Refunds(ctx, id)
@@ -61,39 +52,99 @@ func listRefunds(ctx context.Context, book *ledger.Ledger, ids []string, out io.
 			failure = errors.Join(failure, fmt.Errorf("refunds of %s: %w", cmp.Or(id, unknownOrders), err))
 		}
 		for _, r := range found {
-			if due+done == 0 {
-				fmt.Fprintln(lines, "SALE\tPAYMENT\tMINOR UNITS\tORDER\tBECAUSE\tSINCE\tREFUNDED")
-			}
-			saleID, order, refunded := id, "-", "DUE"
-			if id == "" {
-				saleID = unknownOrders
-			}
-			if r.OrderID != 0 {
-				order = orderid.String(r.OrderID)
-			}
 			if due++; !r.RefundedAt.IsZero() {
-				due, done, refunded = due-1, done+1, instant(r.RefundedAt)
+				due, done = due-1, done+1
 			}
-			fmt.Fprintf(lines, "%s\t%s\t%d %s\t%s\t%s\t%s\t%s\n", saleID, r.Payment, r.Amount, r.Currency, order, r.Reason, instant(r.At), refunded)
+			if err := write(id, r); err != nil {
+				return err
+			}
 		}
 	}
-	if err := lines.Flush(); err != nil {
+	if err := flush(); err != nil {
 		return fmt.Errorf("write list: %w", err)
 	}
 	if failure != nil {
-		return fmt.Errorf("the list is not complete: %s", oneLine(failure))
+		return fmt.Errorf("the list is not complete: %w", failure)
 	}
-	fmt.Fprintf(out, "%d refunds due, %d done\n", due, done)
+	if out.is(cli.Table) {
+		fmt.Fprintf(out, "%d refunds due, %d done\n", due, done)
+	}
 	return nil
 }
 
-func markRefunded(ctx context.Context, book *ledger.Ledger, saleID, payment string, out io.Writer) error {
+// listedRefund is a refund in a list of JSON.
+type listedRefund struct {
+	SaleID  string `json:"saleId,omitempty"` // none of an unknown order
+	OrderID string `json:"orderId,omitempty"`
+	refundJSON
+}
+
+// refundWriter writes refunds in the form that was asked for.
+func refundWriter(out *terminal) (write func(saleID string, r sale.Refund) error, flush func() error) {
+	order := func(r sale.Refund) string {
+		if r.OrderID == 0 {
+			return ""
+		}
+		return orderid.String(r.OrderID)
+	}
+	switch {
+	case out.is(cli.JSON):
+		list := cli.NewArray(out)
+		return func(saleID string, r sale.Refund) error { return list.Add(listedRefund{saleID, order(r), refundOf(r)}) }, list.Close
+	case out.is(cli.CSV):
+		list := spreadsheet.NewWriter(out, "sale", "payment", "amount", "currency", "order", "reason", "since", "refunded")
+		text, word := spreadsheet.Text, spreadsheet.Word
+		return func(saleID string, r sale.Refund) error {
+			return list.Line(text(cmp.Or(saleID, unknownOrders)), text(r.Payment), spreadsheet.Amount(r.Amount, r.Currency), word(r.Currency), text(order(r)), word(string(r.Reason)),
+				text(timeIf(r.At)), text(timeIf(r.RefundedAt)))
+		}, list.Flush
+	}
+	lines := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	begun := false
+	return func(saleID string, r sale.Refund) error {
+		if !begun {
+			begun = true
+			fmt.Fprintln(lines, "SALE\tPAYMENT\tMINOR UNITS\tORDER\tBECAUSE\tSINCE\tREFUNDED")
+		}
+		refunded := "DUE"
+		if !r.RefundedAt.IsZero() {
+			refunded = instant(r.RefundedAt)
+		}
+		_, err := fmt.Fprintf(lines, "%s\t%s\t%d %s\t%s\t%s\t%s\t%s\n", cmp.Or(saleID, unknownOrders), r.Payment, r.Amount, r.Currency, cmp.Or(order(r), "-"), r.Reason, instant(r.At), refunded)
+		return err
+	}, lines.Flush
+}
+
+// markRefunded marks a payment as refunded, once. It moves no money: the operator refunds at the payment provider.
+func markRefunded(ctx context.Context, p *place, o options, out *terminal) error {
+	saleID, payment := o["sale"], o["payment"]
+	none := cli.Bad(fmt.Errorf("NOT MARKED: no refund of %s is due in %s: %s lists those that are, each with its sale",
+		payment, cmp.Or(saleID, unknownOrders), p.flashsale("refund list")))
+	book, err := p.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	if o.has("dry-run") {
+		found, err := book.Refunds(ctx, saleID)
+		at := slices.IndexFunc(found, func(r sale.Refund) bool { return r.Payment == payment })
+		switch {
+		case err != nil:
+			return err
+		case at < 0:
+			return none
+		case !found[at].RefundedAt.IsZero():
+			fmt.Fprintf(out, "%s was marked as refunded at %s, and nothing would change\n", payment, instant(found[at].RefundedAt))
+		default:
+			fmt.Fprintf(out, "%s, %d %s, would be marked as refunded; nothing was changed\n", payment, found[at].Amount, found[at].Currency)
+		}
+		return nil
+	}
 	r, marked, err := book.MarkRefunded(ctx, saleID, payment)
 	switch {
 	case sale.CodeOf(err) == sale.OrderNotFound:
-		return fmt.Errorf("no refund of %s is due: make refunds lists those that are, each with its sale", payment)
+		return none
 	case err != nil:
-		return fmt.Errorf("%s; repeat the command: it marks a refund once", oneLine(err))
+		return fmt.Errorf("%w; repeat the command: it marks a refund once", err)
 	case marked:
 		fmt.Fprintf(out, "%s, %d %s, is marked as refunded at %s\n", r.Payment, r.Amount, r.Currency, instant(r.RefundedAt))
 	default:

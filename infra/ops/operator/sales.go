@@ -1,29 +1,41 @@
-package main
+package operator
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
+	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/spreadsheet"
+	"flashsale/infra/ops/cli"
 	"flashsale/shared/sale"
 )
 
 // listedSale is a sale as OperateFunction shows it.
 type listedSale struct {
 	SaleID     string    `json:"saleId"`
+	Name       string    `json:"name"`
 	State      string    `json:"state"` // as on the sale's page, or DRAFT
+	Paused     bool      `json:"paused"`
 	OpensAt    time.Time `json:"opensAt"`
 	ClosesAt   time.Time `json:"closesAt"`
 	RecalledAt time.Time `json:"recalledAt"`
 	RecallNote string    `json:"recallNote"`
+	LimitGroup string    `json:"limitGroup"`
 	Drained    bool      `json:"drained"`
-	Seen       string    `json:"seen"` // of one sale only
 	Seeded     int64     `json:"seeded"`
 	Error      string    `json:"error"` // why it could not be read
 	Books      *audited  `json:"books"` // nil before its first audit
+	// Of one sale only.
+	Seen      string `json:"seen"`
+	Remaining *struct {
+		Units int64 `json:"units"`
+	} `json:"remaining"`
 }
 
 // audited is the last audit of a sale that counted all of it.
@@ -47,69 +59,222 @@ type saleList struct {
 	Sales   []listedSale `json:"sales"`
 }
 
-// sales tells the release, and lists every sale with its state and what its last audit counted. It fails if one cannot
-// be read, and with errBroken if the books of one do not balance.
-func sales(ctx context.Context, p *place, _ options, out io.Writer) error {
+// saleList asks for every sale, and returns the answer as it is, too.
+func (p *place) saleList(ctx context.Context) (list saleList, answer json.RawMessage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
-	with, where, err := p.operator(ctx)
-	var list saleList
+	with, _, err := p.operator(ctx)
 	if err == nil {
-		err = read(ctx, with, "/operate/sales", nil, map[string]string{"drained": "1"}, &list)
+		err = p.read(ctx, with, "/operate/sales", nil, map[string]string{"drained": "1"}, &answer)
 	}
-	if err != nil {
-		return errors.New(oneLine(err))
+	if err == nil {
+		err = json.Unmarshal(answer, &list)
 	}
-	fmt.Fprintf(out, "release %s\n", list.Version)
-	if len(list.Sales) == 0 {
-		fmt.Fprintf(out, "the table %s has no sale\n", where.Table)
-		return nil
-	}
-	return list.print(out)
+	return list, answer, err
 }
 
-// print writes a line for each sale, for one that cannot be read the reason: first how it is now, and then
-// what its last audit found, which may be older than an addition or a recall beside it.
-func (l saleList) print(out io.Writer) error {
-	lines := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(lines, "SALE\tSTATE\tCLOSES\tSEEDED\tLAST AUDIT\tLEFT THEN\tPENDING THEN\tBOOKS THEN")
+// saleNow asks for one sale.
+func (p *place) saleNow(ctx context.Context, with client.Operator, saleID string) (s listedSale, answer json.RawMessage, err error) {
+	if err = p.read(ctx, with, "/operate/sales/{saleId}", map[string]string{"saleId": saleID}, nil, &answer); err == nil {
+		err = json.Unmarshal(answer, &s)
+	}
+	return s, answer, err
+}
+
+// madeChange is a change in a sale's trail.
+type madeChange struct {
+	ID       string    `json:"id"`
+	Action   string    `json:"action"`
+	At       time.Time `json:"at"`
+	Actor    string    `json:"actor"`
+	Verified bool      `json:"verified"`
+	Note     string    `json:"note"`
+	Units    int64     `json:"units"`
+}
+
+// trail asks for the newest changes of a sale, the newest first.
+func (p *place) trail(ctx context.Context, with client.Operator, saleID string) ([]madeChange, error) {
+	var page struct {
+		Changes []madeChange `json:"changes"`
+	}
+	err := p.read(ctx, with, "/operate/sales/{saleId}/changes", map[string]string{"saleId": saleID}, nil, &page)
+	return page.Changes, err
+}
+
+// sales tells the release, and lists every sale with its state and what its last audit counted. It fails if one cannot
+// be read, and with errBroken if the books of one do not balance.
+func sales(ctx context.Context, p *place, _ options, out *terminal) error {
+	list, answer, err := p.saleList(ctx)
+	switch {
+	case err != nil:
+		return err
+	case out.is(cli.JSON):
+		return cmp.Or(cli.WriteJSON(out, answer), list.verdict())
+	case out.is(cli.CSV):
+		return cmp.Or(list.writeCSV(out), list.verdict())
+	}
+	out.notef("release %s", list.Version)
+	if len(list.Sales) == 0 {
+		fmt.Fprintln(out, "there is no sale")
+		return nil
+	}
+	return cmp.Or(list.print(out, p), list.verdict())
+}
+
+// shown is how many changes of a sale are shown.
+const shown = 5
+
+// showSale tells how one sale stands, and who changed it last.
+func showSale(ctx context.Context, p *place, o options, out *terminal) error {
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	with, _, err := p.operator(ctx)
+	if err != nil {
+		return err
+	}
+	s, answer, err := p.saleNow(ctx, with, o["sale"])
+	switch {
+	case err != nil:
+		return err
+	case out.is(cli.JSON):
+		return cli.WriteJSON(out, answer)
+	}
+	made, err := p.trail(ctx, with, o["sale"])
+	if err != nil {
+		return err
+	}
+	line := func(name, format string, values ...any) {
+		fmt.Fprintf(out, "  %-9s %s\n", name, fmt.Sprintf(format, values...))
+	}
+	fmt.Fprintf(out, "%s: %s\n", s.SaleID, s.Name)
+	line("state", "%s", s.state())
+	line("sells", "from %s to %s", instant(s.OpensAt), instant(s.ClosesAt))
+	if s.LimitGroup != "" {
+		line("group", "%s: one order for each buyer in all its sales", s.LimitGroup)
+	}
+	if s.Remaining != nil {
+		line("units", "%d left of %d", s.Remaining.Units, s.Seeded)
+	}
+	if b := s.Books; b != nil {
+		verdict := "balanced"
+		if !b.Balanced {
+			verdict = "NOT BALANCED"
+		}
+		line("books", "%s at %s: %s", verdict, instant(b.AsOf), s.orders())
+	}
+	for i, c := range made[:min(shown, len(made))] {
+		name, units, note := "", "", ""
+		if i == 0 {
+			name = "changes"
+		}
+		if c.Units != 0 {
+			units = fmt.Sprintf(" %d units", c.Units)
+		}
+		if c.Note != "" {
+			note = ": " + c.Note
+		}
+		line(name, "%s  %s%s by %s (%s)%s", instant(c.At), c.Action, units, c.Actor, c.ID, note)
+	}
+	if more := len(made) - shown; more > 0 {
+		line("", "and %d before", more)
+	}
+	if s.Books != nil && !s.Books.Balanced {
+		return errBroken
+	}
+	return nil
+}
+
+// state is the sale's state with what else there is to it.
+func (s listedSale) state() string {
+	state := s.State
+	if s.Drained {
+		state += ", drained"
+	}
+	if !s.RecalledAt.IsZero() {
+		if state != string(sale.PhaseRecalled) {
+			state += ", recalled"
+		}
+		if s.RecallNote != "" {
+			state += ": " + s.RecallNote
+		}
+	}
+	return state
+}
+
+// orders says how many orders the sale has, as its last audit counted them.
+func (s listedSale) orders() string {
+	b := s.Books
+	if b == nil {
+		return "orders that nobody has counted yet"
+	}
+	return fmt.Sprintf("%d orders without an id yet, %d confirmed and not paid, %d paid and %d released, as counted at %s",
+		b.Pending, b.Confirmed-b.Paid-b.Released, b.Paid, b.Released, instant(b.AsOf))
+}
+
+func (s listedSale) refuseRecalled() error {
+	if s.RecalledAt.IsZero() {
+		return nil
+	}
+	return sale.RefuseRecalled()
+}
+
+// verdict fails if a sale could not be read, and else with errBroken if the books of one do not balance.
+func (l saleList) verdict() error {
 	unread := 0
 	var broken error
 	for _, s := range l.Sales {
 		if s.Error != "" {
 			unread++
-			fmt.Fprintf(lines, "%s\tnot read: %s\n", s.SaleID, s.Error)
-			continue
+		} else if s.Books != nil && !s.Books.Balanced {
+			broken = errBroken
 		}
-		state := s.State
-		if s.Drained {
-			state += ", drained"
-		}
-		if !s.RecalledAt.IsZero() {
-			if state != string(sale.PhaseRecalled) {
-				state += ", recalled"
-			}
-			if s.RecallNote != "" {
-				state += ": " + s.RecallNote
-			}
-		}
-		then := "none yet"
-		if b := s.Books; b != nil {
-			verdict := "balanced"
-			if !b.Balanced {
-				verdict, broken = "NOT BALANCED: make receipt SALE="+s.SaleID, errBroken
-			}
-			then = fmt.Sprintf("%s\t%d of %d\t%d\t%s%s", ago(l.AsOf.Sub(b.AsOf)), b.Stock, b.Seeded, b.Pending, verdict, b.payments())
-		}
-		fmt.Fprintf(lines, "%s\t%s\t%s\t%d\t%s\n", s.SaleID, state, instant(s.ClosesAt), s.Seeded, then)
-	}
-	if err := lines.Flush(); err != nil {
-		return fmt.Errorf("write list: %w", err)
 	}
 	if unread > 0 {
 		return fmt.Errorf("the list is not complete: %d of %d sales could not be read", unread, len(l.Sales))
 	}
 	return broken
+}
+
+// writeCSV writes a line for each sale.
+func (l saleList) writeCSV(out io.Writer) error {
+	text, number := spreadsheet.Text, func(n int64) spreadsheet.Cell { return spreadsheet.Word(strconv.FormatInt(n, 10)) }
+	list := spreadsheet.NewWriter(out, "sale", "name", "group", "state", "opens", "closes", "seeded", "audited", "left", "pending", "confirmed", "paid", "released", "refundsDue", "balanced", "error")
+	for _, s := range l.Sales {
+		cells := []spreadsheet.Cell{
+			text(s.SaleID), text(s.Name), text(s.LimitGroup), spreadsheet.Word(s.State), text(timeIf(s.OpensAt)), text(timeIf(s.ClosesAt)), number(s.Seeded),
+		}
+		if b := s.Books; b != nil {
+			cells = append(cells, text(timeIf(b.AsOf)), number(b.Stock), number(b.Pending), number(b.Confirmed), number(b.Paid), number(b.Released), number(b.RefundsDue),
+				spreadsheet.Word(strconv.FormatBool(b.Balanced)))
+		} else {
+			cells = append(cells, make([]spreadsheet.Cell, 8)...)
+		}
+		_ = list.Line(append(cells, text(s.Error))...) // Flush has its error
+	}
+	return list.Flush()
+}
+
+// print writes a line for each sale, for one that cannot be read the reason: first how it is now, and then
+// what its last audit found, which may be older than an addition or a recall beside it.
+func (l saleList) print(out io.Writer, p *place) error {
+	lines := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(lines, "SALE\tSTATE\tCLOSES\tSEEDED\tLAST AUDIT\tLEFT THEN\tPENDING THEN\tBOOKS THEN")
+	for _, s := range l.Sales {
+		if s.Error != "" {
+			fmt.Fprintf(lines, "%s\tnot read: %s\n", s.SaleID, s.Error)
+			continue
+		}
+		then := "none yet"
+		if b := s.Books; b != nil {
+			verdict := "balanced"
+			if !b.Balanced {
+				verdict = "NOT BALANCED: " + p.flashsale("books receipt "+s.SaleID)
+			}
+			then = fmt.Sprintf("%s\t%d of %d\t%d\t%s%s", ago(l.AsOf.Sub(b.AsOf)), b.Stock, b.Seeded, b.Pending, verdict, b.payments())
+		}
+		fmt.Fprintf(lines, "%s\t%s\t%s\t%d\t%s\n", s.SaleID, s.state(), instant(s.ClosesAt), s.Seeded, then)
+	}
+	return lines.Flush()
 }
 
 // ago is how old an audit is, for people.

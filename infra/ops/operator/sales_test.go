@@ -1,12 +1,13 @@
-package main
+package operator
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"strings"
 	"testing"
+
+	system "flashsale/infra/ops/place"
 )
 
 // told is the list that the function tells at noon.
@@ -17,8 +18,8 @@ func told(t *testing.T, sales string) (saleList, string) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := list.print(&out); err != nil {
-		return list, err.Error() + "\n" + out.String()
+	if err := list.print(&out, &place{where: &system.Flags{Env: "dev"}}); err != nil {
+		t.Fatal(err)
 	}
 	return list, out.String()
 }
@@ -50,12 +51,12 @@ func TestEverySaleIsListedAlsoIfOneIsWrongOrCannotBeRead(t *testing.T) {
 	const unread = `{"saleId":"unread","error":"newer-version"}`
 	const fine = `{"saleId":"fine","state":"OPEN","closesAt":"2026-11-11T14:00:00Z","books":{"asOf":"2026-11-11T11:59:26Z","balanced":true}}`
 	list, said := told(t, wrong+","+fine)
-	if err := list.print(io.Discard); !errors.Is(err, errBroken) || !strings.Contains(said, "NOT BALANCED: make receipt SALE=wrong\n") || !strings.Contains(said, " balanced\n") {
+	if err := list.verdict(); !errors.Is(err, errBroken) || !strings.Contains(said, "NOT BALANCED: `flashsale books receipt wrong --env dev`\n") || !strings.Contains(said, " balanced\n") {
 		t.Errorf("%v: %s", err, said)
 	}
 	list, said = told(t, wrong+","+unread+","+fine)
-	if err := list.print(io.Discard); err == nil || errors.Is(err, errBroken) || err.Error() != "the list is not complete: 1 of 3 sales could not be read" ||
-		!strings.Contains(said, "not read: newer-version\n") || strings.Count(said, "\n") != 5 {
+	if err := list.verdict(); err == nil || errors.Is(err, errBroken) || err.Error() != "the list is not complete: 1 of 3 sales could not be read" ||
+		!strings.Contains(said, "not read: newer-version\n") || strings.Count(said, "\n") != 4 {
 		t.Errorf("%v: %s", err, said)
 	}
 }

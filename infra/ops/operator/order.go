@@ -1,0 +1,113 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"flashsale/infra/ops/cli"
+	"flashsale/shared/httpapi"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// showOrder tells what happened to an order and what support may tell the buyer: to the order of that id, or to
+// those of a buyer in the sales that are meant.
+func showOrder(ctx context.Context, p *place, o options, out *terminal) error {
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	_, inGroup := o["group"]
+	switch bySale := o["sale"] != "" || inGroup; {
+	case o["order"] != "" && (bySale || o["buyer"] != ""), o["order"] == "" && !(bySale && o["buyer"] != ""):
+		return cli.Usagef("give the id of the order, or --buyer with --sale or --group")
+	case o["order"] != "":
+		id, err := orderid.Parse(o["order"])
+		if err != nil {
+			return cli.Usagef("%q is not an order id; %s lists them", o["order"], p.flashsale("order list --sale moutai"))
+		}
+		book, err := p.ledger(ctx)
+		if err != nil {
+			return err
+		}
+		found, err := book.Order(ctx, id)
+		if sale.CodeOf(err) == sale.OrderNotFound {
+			return fmt.Errorf("there is no order %s", o["order"])
+		}
+		if err != nil {
+			return err
+		}
+		o["sale"], o["buyer"] = found.SaleID, found.User
+	}
+	with, _, err := p.operator(ctx)
+	if err != nil {
+		return err
+	}
+	var answer json.RawMessage
+	if err = p.read(ctx, with, "/operate/sales/{saleId}/buyers/{user}", map[string]string{"saleId": o["sale"], "user": o["buyer"]}, nil, &answer); err != nil {
+		return err
+	}
+	if out.is(cli.JSON) {
+		return cli.WriteJSON(out, answer)
+	}
+	var told story
+	if err := json.Unmarshal(answer, &told); err != nil {
+		return err
+	}
+	if o["order"] != "" || inGroup {
+		fmt.Fprintf(out, "%s in sale %s\n", o["buyer"], o["sale"])
+	}
+	told.print(out, func() string { return p.whyPending(ctx, o["sale"], told.ClaimID) })
+	return nil
+}
+
+// story is what happened to one buyer's order, as OperateFunction tells it.
+type story struct {
+	State   string `json:"state"`
+	ClaimID string `json:"claimId"` // "" if the buyer has none
+	Lines   []struct {
+		At   time.Time `json:"at"` // zero: it is so now
+		Text string    `json:"text"`
+	} `json:"lines"`
+	ForBuyer string `json:"forBuyer"`
+}
+
+// print writes a line for each event, and then what support may tell the buyer. The last line about
+// a claim that is pending gets the reason.
+func (s story) print(out io.Writer, whyPending func() string) {
+	for i, l := range s.Lines {
+		text := l.Text
+		if i == len(s.Lines)-1 && s.State == string(sale.Pending) {
+			text += ": " + whyPending()
+		}
+		switch {
+		case !l.At.IsZero():
+			text = httpapi.Time(l.At) + "  " + text
+		case s.ClaimID != "":
+			text = fmt.Sprintf("%-24s  %s", "now", text)
+		}
+		fmt.Fprintln(out, text)
+	}
+	fmt.Fprintf(out, "for the buyer: %s\n", s.ForBuyer)
+}
+
+// whyPending says where the claim's message is, as far as the queues show.
+func (p *place) whyPending(ctx context.Context, saleID, claimID string) string {
+	repair := "reconcile sends its message again, " + p.flashsale("order resend --sale "+saleID) + " at once"
+	queues, source, _, err := p.queues(ctx)
+	if err != nil {
+		return repair
+	}
+	depth, err := queues.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &source, AttributeNames: []types.QueueAttributeName{
+		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
+	}})
+	if err != nil {
+		return repair
+	}
+	return fmt.Sprintf("the order queue has %s messages waiting and %s being processed; %s",
+		depth.Attributes["ApproximateNumberOfMessages"], depth.Attributes["ApproximateNumberOfMessagesNotVisible"], repair)
+}
