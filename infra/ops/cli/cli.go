@@ -60,7 +60,7 @@ func Worse(a, b error) error {
 	return a
 }
 
-// Groups of commands in the root's help, in their order; Execute adds those that are used.
+// Groups of commands in the root's help, in their order.
 var (
 	Before     = &cobra.Group{ID: "before", Title: "Before a sale:"}
 	During     = &cobra.Group{ID: "during", Title: "During a sale:"}
@@ -75,11 +75,9 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentPreRunE = refuseBlanks
 	cobra.EnableCommandSorting = false
-	for _, group := range []*cobra.Group{Before, During, After, Developers} {
-		if used := func(c *cobra.Command) bool { return c.GroupID == group.ID }; slices.ContainsFunc(root.Commands(), used) && !root.ContainsGroup(group.ID) {
-			root.AddGroup(group)
-		}
-	}
+	root.AddGroup(Before, During, After, Developers)
+	root.SetHelpCommandGroupID(Developers.ID)
+	root.SetCompletionCommandGroupID(Developers.ID)
 	if root.RunE == nil {
 		groups(root)
 	}
@@ -107,7 +105,7 @@ func Noun(name, short string, verbs ...*cobra.Command) *cobra.Command {
 // groups makes a command that only has subcommands print its help, or refuse a name that it does not have:
 // cobra would ignore the name, but for the root's.
 func groups(c *cobra.Command) {
-	c.Args = cobra.ArbitraryArgs
+	c.Args, c.DisableFlagsInUseLine = cobra.ArbitraryArgs, true
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return c.Help()
