@@ -30,6 +30,9 @@ func IsTerminal(stream any) bool {
 // CanAsk adds --yes, which answers the command's question.
 func CanAsk(c *cobra.Command) { c.Flags().BoolP("yes", "y", false, "do not ask") }
 
+// ErrUnanswered means that a question was interrupted.
+var ErrUnanswered = errors.New("nothing was changed")
+
 // Ask asks a question that is answered with yes or no; no is a bad answer. It returns nil at once with --yes.
 // Without a terminal it refuses: what a pipe brings is no answer to what was never read.
 func Ask(c *cobra.Command, question string) error {
@@ -40,11 +43,21 @@ func Ask(c *cobra.Command, question string) error {
 		return Usagef("%s asks before it goes on, and there is no terminal: give --yes", c.CommandPath())
 	}
 	fmt.Fprintf(c.ErrOrStderr(), "%s [y/N] ", question)
-	answer, _ := bufio.NewReader(c.InOrStdin()).ReadString('\n') // no answer is no
-	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
-		return Bad(errors.New("nothing was changed"))
+	answered := make(chan string, 1)
+	go func() {
+		answer, _ := bufio.NewReader(c.InOrStdin()).ReadString('\n') // no answer is no
+		answered <- strings.ToLower(strings.TrimSpace(answer))
+	}()
+	select {
+	case <-c.Context().Done():
+		fmt.Fprintln(c.ErrOrStderr())
+		return ErrUnanswered
+	case a := <-answered:
+		if a != "y" && a != "yes" {
+			return Bad(errors.New("nothing was changed"))
+		}
+		return nil
 	}
-	return nil
 }
 
 // Progress shows a bar on stderr if that is a terminal: what is done and about how much there is, -1 if that

@@ -67,7 +67,7 @@ type change struct {
 	confirm func(ctx context.Context, p *place, with client.Operator, o options, out *terminal) error
 	// ask, if not nil, takes the place of the request to OperateFunction.
 	ask func(ctx context.Context, where system.Place, saleID string, answer any) error
-	// would says what the change would do, or fails if it would be refused.
+	// would says what the change would do, to go on behind the sale's id, or fails if it would be refused.
 	would func(s listedSale, o options) (string, error)
 	// say describes the sale as it is now, or fails if it is not as asked.
 	say func(c changed, o options, p *place) (string, error)
@@ -85,9 +85,9 @@ var changes = []change{
 		action: "pause", short: "Sell no unit any more, until the sale is resumed", example: "flashsale sale pause moutai --note 'wrong price'", done: "PAUSED",
 		would: func(s listedSale, _ options) (string, error) {
 			if s.Paused {
-				return "is paused already, and would stay so", nil
+				return " is paused already, and would stay so", nil
 			}
-			return fmt.Sprintf("is %s and would be paused: no unit would be sold until it is resumed", s.State), nil
+			return fmt.Sprintf(" is %s and would be paused: no unit would be sold until it is resumed", s.State), nil
 		},
 		say: func(c changed, _ options, p *place) (string, error) {
 			if !c.Paused {
@@ -99,7 +99,7 @@ var changes = []change{
 	{
 		action: "resume", short: "Let a paused sale go on", example: "flashsale sale resume moutai", sees: true, done: "RESUMED",
 		would: func(s listedSale, _ options) (string, error) {
-			return fmt.Sprintf("would be resumed: it would sell from %s to %s", instant(s.OpensAt), instant(s.ClosesAt)), s.refuseRecalled()
+			return fmt.Sprintf(" would be resumed: it would sell from %s to %s", instant(s.OpensAt), instant(s.ClosesAt)), s.refuseRecalled()
 		},
 		say: func(c changed, _ options, _ *place) (string, error) {
 			if c.Paused {
@@ -112,7 +112,7 @@ var changes = []change{
 		action: "reschedule", short: "Give a sale other instants", example: "flashsale sale reschedule moutai --opens 2026-11-11T12:00:00Z --closes 2026-11-11T14:00:00Z",
 		flags: "opens closes until", sees: true, done: "RESCHEDULED", members: window,
 		would: func(s listedSale, o options) (string, error) {
-			return fmt.Sprintf("would sell from %s to %s, instead of from %s to %s", o["opens"], o["closes"], instant(s.OpensAt), instant(s.ClosesAt)), s.refuseRecalled()
+			return fmt.Sprintf(" would sell from %s to %s, instead of from %s to %s", o["opens"], o["closes"], instant(s.OpensAt), instant(s.ClosesAt)), s.refuseRecalled()
 		},
 		say: func(c changed, o options, p *place) (string, error) {
 			if instant(c.OpensAt) != o["opens"] || instant(c.ClosesAt) != o["closes"] {
@@ -138,7 +138,7 @@ var changes = []change{
 					parts = append(parts, fmt.Sprintf("%s %q", name, value))
 				}
 			}
-			return "would be shown with " + strings.Join(parts, ", "), nil
+			return " would be shown with " + strings.Join(parts, ", "), nil
 		},
 		say: func(c changed, o options, _ *place) (string, error) {
 			shown := map[string]string{"name": c.Name, "image": c.Image, "about": c.About, "link": c.Link}
@@ -159,7 +159,7 @@ var changes = []change{
 	{
 		action: "add", short: "Add units, once for each id", example: "flashsale sale add moutai --stock 50 --id third-batch", flags: "stock", sees: true, named: true, done: "ADDED", members: units,
 		would: func(s listedSale, o options) (string, error) {
-			return fmt.Sprintf("%s units would be added to %d", o["stock"], s.Seeded), s.refuseRecalled()
+			return fmt.Sprintf(": %s units would be added to %d", o["stock"], s.Seeded), s.refuseRecalled()
 		},
 		say: func(c changed, o options, p *place) (string, error) {
 			if !c.Applied {
@@ -177,7 +177,7 @@ var changes = []change{
 			if s.Remaining != nil {
 				left = fmt.Sprintf("%d are left", s.Remaining.Units)
 			}
-			return fmt.Sprintf("up to %s of %d units would be withdrawn, of which %s", o["stock"], s.Seeded, left), nil
+			return fmt.Sprintf(": up to %s of %d units would be withdrawn, of which %s", o["stock"], s.Seeded, left), nil
 		},
 		say: func(c changed, o options, p *place) (string, error) {
 			text := fmt.Sprintf("%s: %d of %s units were withdrawn, %d stay seeded", c.SaleID, c.Withdrawn, o["stock"], c.Seeded)
@@ -196,9 +196,9 @@ var changes = []change{
 		done: "RECALLED", members: reason, confirm: confirmRecall,
 		would: func(s listedSale, _ options) (string, error) {
 			if !s.RecalledAt.IsZero() {
-				return "was recalled at " + instant(s.RecalledAt) + ", and nothing would change", nil
+				return " was recalled at " + instant(s.RecalledAt) + ", and nothing would change", nil
 			}
-			return "would be recalled for ever: it has " + s.orders(), nil
+			return " would be recalled for ever: it has " + s.orders(), nil
 		},
 		say: func(c changed, _ options, p *place) (string, error) {
 			if c.RecalledAt.IsZero() || !c.Paused {
@@ -218,9 +218,9 @@ var resending = change{
 	action: "resend", short: "Send lost order messages again, 5,000 at most", example: "flashsale order resend --sale moutai", done: "RESENT", ask: resend,
 	would: func(s listedSale, _ options) (string, error) {
 		if s.Books == nil {
-			return "messages of orders without an id would be sent again; nobody has counted them yet", nil
+			return ": messages of orders without an id would be sent again; nobody has counted them yet", nil
 		}
-		return fmt.Sprintf("messages of orders without an id would be sent again: they were %d at %s", s.Books.Pending, instant(s.Books.AsOf)), nil
+		return fmt.Sprintf(": messages of orders without an id would be sent again: they were %d at %s", s.Books.Pending, instant(s.Books.AsOf)), nil
 	},
 	say: func(c changed, o options, p *place) (string, error) {
 		text := fmt.Sprintf("%s: %d order messages were sent again", o["sale"], c.Resent)
@@ -342,6 +342,9 @@ func (c change) run(ctx context.Context, p *place, o options, out *terminal) err
 	if _, may := errors.AsType[mayHappen](err); err == nil || may || cli.Code(err) == cli.ExitUsage {
 		return err
 	}
+	if _, ok := errors.AsType[refusal](err); ok {
+		err = cli.Bad(err)
+	}
 	return fmt.Errorf("NOT %s: %w", c.done, err)
 }
 
@@ -462,7 +465,7 @@ func (c change) dryRun(ctx context.Context, p *place, o options, out *terminal) 
 		if one.ID != o["id"] {
 			continue
 		}
-		if would, err = "was changed by this at "+instant(one.At)+", and nothing would change", nil; one.Action != c.action {
+		if would, err = ": this change was made at "+instant(one.At)+", and nothing more would change", nil; one.Action != c.action {
 			err = errors.New("the change id was used for another change")
 		}
 	}
@@ -473,8 +476,8 @@ func (c change) dryRun(ctx context.Context, p *place, o options, out *terminal) 
 	case err != nil:
 		return cli.Bad(err)
 	case out.is(cli.JSON):
-		return cli.WriteJSON(out, map[string]string{"saleId": s.SaleID, "would": would})
+		return cli.WriteJSON(out, map[string]string{"saleId": s.SaleID, "would": s.SaleID + would})
 	}
-	_, err = fmt.Fprintf(out, "%s: %s; nothing was changed\n", s.SaleID, would)
+	_, err = fmt.Fprintf(out, "%s%s; nothing was changed\n", s.SaleID, would)
 	return err
 }

@@ -21,6 +21,7 @@ import (
 
 	"flashsale/functions/operate/handler"
 	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/ops/cli"
 	system "flashsale/infra/ops/place"
 	"flashsale/shared/ledger"
@@ -30,6 +31,7 @@ import (
 
 // shop is the sale moutai of 100 units, at noon, as the real OperateFunction shows and changes it.
 type shop struct {
+	db     *dynamotest.DB
 	book   *ledger.Ledger
 	invoke func(payload []byte) (answer []byte, err error)
 	place  *place
@@ -38,7 +40,8 @@ type shop struct {
 func newShop(t *testing.T) *shop {
 	t.Helper()
 	now := func() time.Time { return noon }
-	s := &shop{book: ledger.New(newTable(), "T", ledger.Options{Now: now})}
+	s := &shop{db: newTable()}
+	s.book = ledger.New(s.db, "T", ledger.Options{Now: now})
 	if _, err := s.book.Create(t.Context(), sale.Creation{SaleID: "moutai", Name: "Moutai", OpensAt: noon, ClosesAt: noon.Add(time.Hour), Stock: 100, Shards: 2}); err != nil {
 		t.Fatal(err)
 	}

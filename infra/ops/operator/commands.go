@@ -173,10 +173,10 @@ func (v verb) command(p *place, n noun) *cobra.Command {
 			o[argument] = args[0]
 		}
 		err := v.do(c.Context(), p, n, o, &terminal{c.OutOrStdout(), c})
-		if err != nil && c.Context().Err() != nil && v.again != "" && cli.Code(err) == cli.ExitUnknown {
+		if c.Context().Err() != nil && v.again != "" && cli.Code(err) == cli.ExitUnknown && !errors.Is(err, cli.ErrUnanswered) {
 			return errors.New(v.again)
 		}
-		return err
+		return system.Explain(err)
 	}
 	return c
 }
@@ -215,12 +215,16 @@ func (v verb) do(ctx context.Context, p *place, n noun, o options, out *terminal
 		if file := o["file"]; file != "" {
 			one["file"] = filepath.Join(file, id+".jsonl")
 		}
-		if err := v.run(ctx, p, one, out); err != nil {
-			out.notef("%s: %v", id, cli.OneLine(err))
+		err := v.run(ctx, p, one, out)
+		if cli.Code(err) == cli.ExitUsage {
+			return err
+		}
+		if err != nil {
+			out.notef("%s: %v", id, cli.OneLine(system.Explain(err)))
 			worst = cli.Worse(worst, err)
 			failed++
 		}
-		if ctx.Err() != nil || cli.Code(worst) == cli.ExitUsage {
+		if ctx.Err() != nil {
 			break
 		}
 	}

@@ -5,12 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/signal"
 	"slices"
 	"strconv"
-	"strings"
-	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"flashsale/infra/kit/books"
@@ -185,39 +181,28 @@ func showDraw(ctx context.Context, p *place, o options, out *terminal) error {
 
 // listCalled lists whom the running calls of sales call. It holds a roll, and a page of users at a time.
 func listCalled(ctx context.Context, p *place, o options, out *terminal) error {
-	signal.Ignore(syscall.SIGPIPE) // `flashsale draw called | head` is no failure
-	write, flush := calledWriter(out)
-	var worst error
+	list := out.list(nil, "sale", "user", "call", "from", "until", "place", "leaf")
+	var unread error
 	for _, id := range o.sales() {
-		if err := p.called(ctx, id, out, write); err != nil {
-			worst = errors.Join(worst, fmt.Errorf("sale %s: %w", id, err))
+		if err := p.called(ctx, id, out, list); err != nil {
+			unread = errors.Join(unread, err)
 		}
 	}
-	if worst != nil && out.is(cli.JSON) {
-		flush = func() error { return nil } // an array that is not closed is not taken for the whole
-	}
-	flushed := flush()
-	switch {
-	case errors.Is(cmp.Or(worst, flushed), syscall.EPIPE):
-		return nil
-	case worst != nil:
-		return worst
-	}
-	return flushed
+	return list.end(unread)
 }
 
 // called writes whom the running call of a sale calls.
-func (p *place) called(ctx context.Context, saleID string, out *terminal, write func(calledPerson) error) error {
+func (p *place) called(ctx context.Context, saleID string, out *terminal, list *list) error {
 	v, err := p.readDraw(ctx, saleID, out)
 	if err != nil {
 		return err
 	}
 	if len(v.Wrong) > 0 {
-		return fmt.Errorf("the draw is not correct: %s says why", p.flashsale("draw verify "+saleID))
+		return fmt.Errorf("the draw of %s is not correct: %s says why", saleID, p.flashsale("draw verify "+saleID))
 	}
 	call := v.running()
 	if call == nil {
-		return errors.New("no call for people on the roll is running")
+		return fmt.Errorf("no call for people on the roll is running in sale %s", saleID)
 	}
 	db, table, err := p.dynamodb(ctx)
 	if err != nil {
@@ -227,7 +212,7 @@ func (p *place) called(ctx context.Context, saleID string, out *terminal, write 
 	if err != nil {
 		return fmt.Errorf("read the table %s: %w", table, err)
 	}
-	return v.writeCalled(ctx, d, call, write)
+	return v.writeCalled(ctx, d, call, list)
 }
 
 // calledPerson is a line of the list of the called.
@@ -241,33 +226,6 @@ type calledPerson struct {
 	Leaf   string `json:"leaf"`
 }
 
-// calledWriter writes the called in the form that was asked for.
-func calledWriter(out *terminal) (write func(calledPerson) error, flush func() error) {
-	if out.is(cli.JSON) {
-		list := cli.NewArray(out)
-		return func(c calledPerson) error { return list.Add(c) }, list.Close
-	}
-	text, number := spreadsheet.Text, func(n int64) spreadsheet.Cell { return spreadsheet.Word(strconv.FormatInt(n, 10)) }
-	columns := []string{"sale", "user", "call", "from", "until", "place", "leaf"}
-	cells := func(c calledPerson) []spreadsheet.Cell {
-		return []spreadsheet.Cell{text(c.SaleID), text(c.User), number(c.Call), text(c.From), text(c.Until), number(c.Place), text(c.Leaf)}
-	}
-	if out.is(cli.CSV) {
-		list := spreadsheet.NewWriter(out, columns...)
-		return func(c calledPerson) error { return list.Line(cells(c)...) }, list.Flush
-	}
-	lines := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(lines, strings.ToUpper(strings.Join(columns, "\t")))
-	return func(c calledPerson) error {
-		var plain []string
-		for _, cell := range cells(c) {
-			plain = append(plain, cell.Plain)
-		}
-		_, err := fmt.Fprintln(lines, strings.Join(plain, "\t"))
-		return err
-	}, lines.Flush
-}
-
 // running is the newest call if it has called people and lasts.
 func (v *verifying) running() *rules.Call {
 	if n := len(v.Sale.Calls); n > 0 {
@@ -279,7 +237,8 @@ func (v *verifying) running() *rules.Call {
 }
 
 // writeCalled writes the people of a call, in the order of their leaves.
-func (v *verifying) writeCalled(ctx context.Context, d *books.Drawing, call *rules.Call, write func(calledPerson) error) error {
+func (v *verifying) writeCalled(ctx context.Context, d *books.Drawing, call *rules.Call, list *list) error {
+	text, number := spreadsheet.Text, func(n int64) spreadsheet.Cell { return spreadsheet.Word(strconv.FormatInt(n, 10)) }
 	show, clear := v.out.progress("pages of entries")
 	listed, err := int64(0), error(nil)
 	for page := 0; page < rules.Pages && err == nil; page++ {
@@ -290,7 +249,10 @@ func (v *verifying) writeCalled(ctx context.Context, d *books.Drawing, call *rul
 					continue
 				}
 				listed++
-				if err := write(calledPerson{v.Sale.SaleID, user, call.Number, instant(call.From), instant(call.Until), t.Place, t.Leaf.String()}); err != nil {
+				c := calledPerson{v.Sale.SaleID, user, call.Number, instant(call.From), instant(call.Until), t.Place, t.Leaf.String()}
+				if err := list.add([]spreadsheet.Cell{
+					text(c.SaleID), text(c.User), number(c.Call), text(c.From), text(c.Until), number(c.Place), text(c.Leaf),
+				}, c); err != nil {
 					return err
 				}
 			}
@@ -301,7 +263,7 @@ func (v *verifying) writeCalled(ctx context.Context, d *books.Drawing, call *rul
 	clear()
 	switch called := v.Called[call.Number-1]; {
 	case err != nil:
-		return fmt.Errorf("the list is not complete: %w", err)
+		return err
 	case listed != called:
 		return fmt.Errorf("the list has %d of the %d people who were called: the table is not the one of this draw", listed, called)
 	}

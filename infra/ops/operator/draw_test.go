@@ -139,7 +139,7 @@ func TestADrawIsToldAndVerifiedFromItsRollToItsOpenCall(t *testing.T) {
 	d.tells("draw verify", cli.ExitFine, "call 2       1 people, places 4 to 4", "call 3       nobody: it came to nothing", "call 5       11 people, places 30 to 40", "call 6       anybody", "uncalled     0")
 	d.Seed = nobody // every forgery is tested in infra/kit/drawcheck
 	d.tells("draw verify", cli.ExitBad, "WRONG:", "the seed is")
-	d.tells("draw called -o csv", cli.ExitUnknown, "the draw is not correct")
+	d.tells("draw called -o csv", cli.ExitUnknown, " is not correct: `flashsale draw verify ")
 }
 
 // An API elsewhere that names dice of its own does not choose the order.

@@ -68,8 +68,10 @@ func (p *place) ask(ctx context.Context, with client.Operator, r client.Operator
 	}
 }
 
-// refused is why an answer is not the one that was asked for, a bad answer if it was the function that refused it;
-// passes: the same request may get that answer later.
+// refusal is why the function does not do what it is asked.
+type refusal struct{ error }
+
+// refused is why an answer is not the one that was asked for; passes: the same request may get that answer later.
 func refused(a client.Answer, err error) (failure error, passes bool) {
 	if service, ok := errors.AsType[smithy.APIError](err); ok {
 		return err, service.ErrorFault() != smithy.FaultClient || service.ErrorCode() == "TooManyRequestsException"
@@ -83,16 +85,15 @@ func refused(a client.Answer, err error) (failure error, passes bool) {
 		return fmt.Errorf("%s answered %v", client.OperateFunction, a), a.Status == http.StatusTooManyRequests || a.Status >= http.StatusInternalServerError
 	}
 	var problem struct{ Detail string }
-	switch err := json.Unmarshal(a.Body, &problem); {
-	case err != nil || problem.Detail == "":
-		failure = errors.New(a.Code)
-	case a.Code == string(sale.Conflicting):
-		failure = errors.New(problem.Detail)
-	default:
-		failure = fmt.Errorf("%s: %s", a.Code, problem.Detail)
+	text := a.Code
+	if json.Unmarshal(a.Body, &problem) == nil && problem.Detail != "" {
+		text += ": " + problem.Detail
+		if a.Code == string(sale.Conflicting) {
+			text = problem.Detail
+		}
 	}
-	if a.Status < http.StatusInternalServerError {
-		failure = cli.Bad(failure)
+	if a.Status >= http.StatusInternalServerError {
+		return errors.New(text), false
 	}
-	return failure, false
+	return refusal{errors.New(text)}, false
 }

@@ -1,16 +1,11 @@
 package operator
 
 import (
-	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"flashsale/infra/kit/spreadsheet"
@@ -25,8 +20,8 @@ var orderColumns = []string{
 	"sale", "name", "order", "user", "state", "accepted", "confirmed", "paid", "payment", "amount", "currency", "released", "releasedBy", "labels",
 }
 
-// orderWidths are the columns' least widths for people.
-var orderWidths = []int{30, 0, 19, 36, 9, 24, 24, 24, 30, 10, 8, 24, 10, 0}
+// orderWidths are the columns' least widths for people: the widest cell is not known before the end.
+var orderWidths = []int{-1, -1, 19, 36, 9, 24, 24, 24, 30, 10, 8, 24, 10, 0}
 
 // recalled is the state, in lists, of an order that is not over and whose sale was recalled.
 const recalled sale.ClaimState = "RECALLED"
@@ -52,20 +47,11 @@ func listOrders(ctx context.Context, p *place, o options, out *terminal) error {
 	if err != nil {
 		return err
 	}
-	signal.Ignore(syscall.SIGPIPE) // `flashsale order list | head` is no failure
-	buffered := bufio.NewWriter(out)
-	write, flush := forPeople(buffered, len(o.sales()) > 1), buffered.Flush
-	switch {
-	case out.is(cli.CSV):
-		list := spreadsheet.NewWriter(out, orderColumns...)
-		write, flush = func(s sale.Sale, c sale.Claim) error { return list.Line(orderCells(s, c)...) }, list.Flush
-	case out.is(cli.JSON):
-		list := cli.NewArray(buffered)
-		write = func(s sale.Sale, c sale.Claim) error {
-			return list.Add(listedOrder{s.ID, s.Name, c.User, orderOf(s, c), string(s.Labels)})
-		}
-		flush = func() error { return cmp.Or(list.Close(), buffered.Flush()) }
+	widths := orderWidths
+	if len(o.sales()) > 1 {
+		widths = append([]int{30}, widths[1:]...)
 	}
+	list := out.list(widths, orderColumns...)
 	show, clear := out.progress("orders")
 	read, listed := int64(0), 0
 	var unread error
@@ -75,7 +61,7 @@ func listOrders(ctx context.Context, p *place, o options, out *terminal) error {
 				if state != "" && stateOf(s, c) != state {
 					continue
 				}
-				if err := write(s, c); err != nil {
+				if err := list.add(orderCells(s, c), listedOrder{s.ID, s.Name, c.User, orderOf(s, c), string(s.Labels)}); err != nil {
 					return err
 				}
 				listed++
@@ -88,20 +74,10 @@ func listOrders(ctx context.Context, p *place, o options, out *terminal) error {
 		}
 	}
 	clear()
-	if unread != nil && out.is(cli.JSON) {
-		flush = buffered.Flush // an array that is not closed is not taken for the whole
+	if err := list.end(unread); err != nil {
+		return err
 	}
-	flushed := flush()
-	switch {
-	case errors.Is(cmp.Or(unread, flushed), syscall.EPIPE):
-		return nil
-	case unread != nil:
-		return fmt.Errorf("the list is not complete: %w", unread)
-	case flushed != nil:
-		return fmt.Errorf("write list: %w", flushed)
-	case out.is(cli.Table):
-		out.notef("%d orders", listed)
-	}
+	out.notef("%d orders", listed)
 	return nil
 }
 
@@ -135,27 +111,4 @@ func timeIf(t time.Time) string {
 		return ""
 	}
 	return httpapi.Time(t)
-}
-
-// forPeople writes columns of fixed widths, because the widest cell is not known before the end; of several sales
-// with theirs.
-func forPeople(out io.Writer, several bool) func(sale.Sale, sale.Claim) error {
-	line := func(cells []string) error {
-		var line strings.Builder
-		for i, cell := range cells {
-			if i >= 2 || several && i == 0 {
-				fmt.Fprintf(&line, "%-*s ", orderWidths[i], cmp.Or(cell, "-"))
-			}
-		}
-		_, err := fmt.Fprintln(out, strings.TrimRight(line.String(), " "))
-		return err
-	}
-	_ = line(orderColumns) // the buffer keeps its error
-	return func(s sale.Sale, c sale.Claim) error {
-		var cells []string
-		for _, c := range orderCells(s, c) {
-			cells = append(cells, c.Plain)
-		}
-		return line(cells)
-	}
 }

@@ -49,7 +49,7 @@ func showQueue(ctx context.Context, p *place, _ options, out *terminal) error {
 	if err != nil {
 		return err
 	}
-	if err := r.run(ctx, out); err != nil {
+	if err := r.run(ctx, out); err != nil || len(r.found) == 0 {
 		return err
 	}
 	out.notef("nothing was moved. First fix the cause; then %s moves pending messages back to the order queue; --drop-poison also prints and deletes poison ones.",

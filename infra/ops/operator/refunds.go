@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"text/tabwriter"
 
 	"flashsale/infra/kit/spreadsheet"
 	"flashsale/infra/ops/cli"
@@ -43,32 +42,35 @@ func refunds(ctx context.Context, p *place, o options, out *terminal) error {
 // an error. It asks every sale that was ever listed and does not rely on refundAt in the list:
 // this is the list by which money goes back.
 func listRefunds(ctx context.Context, book *ledger.Ledger, ids []string, out *terminal) error {
-	var failure error
-	write, flush := refundWriter(out)
+	list := out.list(nil, "sale", "payment", "amount", "currency", "order", "reason", "since", "refunded")
+	text, word := spreadsheet.Text, spreadsheet.Word
+	var unread error
 	due, done := 0, 0
 	for _, id := range ids {
 		found, err := book.Refunds(ctx, id)
 		if err != nil { // it does not hide those of the others
-			failure = errors.Join(failure, fmt.Errorf("refunds of %s: %w", cmp.Or(id, unknownOrders), err))
+			unread = errors.Join(unread, fmt.Errorf("refunds of %s: %w", cmp.Or(id, unknownOrders), err))
 		}
 		for _, r := range found {
-			if due++; !r.RefundedAt.IsZero() {
-				due, done = due-1, done+1
+			order, refunded := "", spreadsheet.Cell{Plain: "DUE"}
+			if r.OrderID != 0 {
+				order = orderid.String(r.OrderID)
 			}
-			if err := write(id, r); err != nil {
+			if due++; !r.RefundedAt.IsZero() {
+				due, done, refunded = due-1, done+1, text(instant(r.RefundedAt))
+			}
+			if err := list.add([]spreadsheet.Cell{
+				text(cmp.Or(id, unknownOrders)), text(r.Payment), spreadsheet.Amount(r.Amount, r.Currency), word(r.Currency), text(order), word(string(r.Reason)),
+				text(instant(r.At)), refunded,
+			}, listedRefund{id, order, refundOf(r)}); err != nil {
 				return err
 			}
 		}
 	}
-	if err := flush(); err != nil {
-		return fmt.Errorf("write list: %w", err)
+	if err := list.end(unread); err != nil {
+		return err
 	}
-	if failure != nil {
-		return fmt.Errorf("the list is not complete: %w", failure)
-	}
-	if out.is(cli.Table) {
-		fmt.Fprintf(out, "%d refunds due, %d done\n", due, done)
-	}
+	out.notef("%d refunds due, %d done", due, done)
 	return nil
 }
 
@@ -77,42 +79,6 @@ type listedRefund struct {
 	SaleID  string `json:"saleId,omitempty"` // none of an unknown order
 	OrderID string `json:"orderId,omitempty"`
 	refundJSON
-}
-
-// refundWriter writes refunds in the form that was asked for.
-func refundWriter(out *terminal) (write func(saleID string, r sale.Refund) error, flush func() error) {
-	order := func(r sale.Refund) string {
-		if r.OrderID == 0 {
-			return ""
-		}
-		return orderid.String(r.OrderID)
-	}
-	switch {
-	case out.is(cli.JSON):
-		list := cli.NewArray(out)
-		return func(saleID string, r sale.Refund) error { return list.Add(listedRefund{saleID, order(r), refundOf(r)}) }, list.Close
-	case out.is(cli.CSV):
-		list := spreadsheet.NewWriter(out, "sale", "payment", "amount", "currency", "order", "reason", "since", "refunded")
-		text, word := spreadsheet.Text, spreadsheet.Word
-		return func(saleID string, r sale.Refund) error {
-			return list.Line(text(cmp.Or(saleID, unknownOrders)), text(r.Payment), spreadsheet.Amount(r.Amount, r.Currency), word(r.Currency), text(order(r)), word(string(r.Reason)),
-				text(timeIf(r.At)), text(timeIf(r.RefundedAt)))
-		}, list.Flush
-	}
-	lines := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	begun := false
-	return func(saleID string, r sale.Refund) error {
-		if !begun {
-			begun = true
-			fmt.Fprintln(lines, "SALE\tPAYMENT\tMINOR UNITS\tORDER\tBECAUSE\tSINCE\tREFUNDED")
-		}
-		refunded := "DUE"
-		if !r.RefundedAt.IsZero() {
-			refunded = instant(r.RefundedAt)
-		}
-		_, err := fmt.Fprintf(lines, "%s\t%s\t%d %s\t%s\t%s\t%s\t%s\n", cmp.Or(saleID, unknownOrders), r.Payment, r.Amount, r.Currency, cmp.Or(order(r), "-"), r.Reason, instant(r.At), refunded)
-		return err
-	}, lines.Flush
 }
 
 // markRefunded marks a payment as refunded, once. It moves no money: the operator refunds at the payment provider.

@@ -40,8 +40,8 @@ func TestRefundsAreListedAndMarkedOnce(t *testing.T) {
 			}
 			tells(t, db, command, code, want)
 		}
-		list("moutai stripe#pi_cheap 5 CNY "+orderid.String(order)+" amount 2026-11-11T12:00:00Z DUE",
-			"(no such order) standard#none 700 EUR - unknown-order 2026-11-11T12:00:00Z DUE", "2 refunds due, 0 done")
+		list("moutai stripe#pi_cheap 0.05 CNY "+orderid.String(order)+" amount 2026-11-11T12:00:00Z DUE",
+			"(no such order) standard#none 7.00 EUR - unknown-order 2026-11-11T12:00:00Z DUE", "2 refunds due, 0 done")
 		mark("moutai", "stripe#pi_other", cli.ExitBad, "no refund of stripe#pi_other is due")
 		mark("", "stripe#pi_cheap", cli.ExitBad, "no refund of stripe#pi_cheap is due")
 		mark("moutai", "stripe#pi_cheap --dry-run", cli.ExitFine, "stripe#pi_cheap, 5 CNY, would be marked as refunded; nothing was changed")
@@ -63,7 +63,7 @@ func TestRefundsAreListedAlsoIfThoseOfASaleCannotBeRead(t *testing.T) {
 		}
 		for _, fault := range []dynamotest.Fault{{Kind: dynamotest.ServerError}, {Kind: dynamotest.Throttle}} {
 			db.Fault = fault.On("", "REFUND#unread")
-			tells(t, db, "refund list", cli.ExitUnknown, "the list is not complete: refunds of unread: ", "moutai  stripe#cheap  5 CNY")
+			tells(t, db, "refund list", cli.ExitUnknown, "the list is not complete: refunds of unread: ", "moutai  stripe#cheap  0.05    CNY")
 		}
 	})
 }

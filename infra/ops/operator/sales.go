@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"text/tabwriter"
 	"time"
@@ -111,7 +112,7 @@ func sales(ctx context.Context, p *place, _ options, out *terminal) error {
 	case out.is(cli.JSON):
 		return cmp.Or(cli.WriteJSON(out, answer), list.verdict())
 	case out.is(cli.CSV):
-		return cmp.Or(list.writeCSV(out), list.verdict())
+		return cmp.Or(list.sheet(out), list.verdict())
 	}
 	out.notef("release %s", list.Version)
 	if len(list.Sales) == 0 {
@@ -235,23 +236,23 @@ func (l saleList) verdict() error {
 	return broken
 }
 
-// writeCSV writes a line for each sale.
-func (l saleList) writeCSV(out io.Writer) error {
+// sheet writes a line for each sale as CSV.
+func (l saleList) sheet(out *terminal) error {
 	text, number := spreadsheet.Text, func(n int64) spreadsheet.Cell { return spreadsheet.Word(strconv.FormatInt(n, 10)) }
-	list := spreadsheet.NewWriter(out, "sale", "name", "group", "state", "opens", "closes", "seeded", "audited", "left", "pending", "confirmed", "paid", "released", "refundsDue", "balanced", "error")
+	list := out.list(nil, "sale", "name", "group", "state", "opens", "closes", "seeded", "audited", "left", "pending", "confirmed", "paid", "released", "refundsDue", "balanced", "error")
 	for _, s := range l.Sales {
-		cells := []spreadsheet.Cell{
-			text(s.SaleID), text(s.Name), text(s.LimitGroup), spreadsheet.Word(s.State), text(timeIf(s.OpensAt)), text(timeIf(s.ClosesAt)), number(s.Seeded),
-		}
+		books := make([]spreadsheet.Cell, 8)
 		if b := s.Books; b != nil {
-			cells = append(cells, text(timeIf(b.AsOf)), number(b.Stock), number(b.Pending), number(b.Confirmed), number(b.Paid), number(b.Released), number(b.RefundsDue),
-				spreadsheet.Word(strconv.FormatBool(b.Balanced)))
-		} else {
-			cells = append(cells, make([]spreadsheet.Cell, 8)...)
+			books = []spreadsheet.Cell{text(timeIf(b.AsOf)), number(b.Stock), number(b.Pending), number(b.Confirmed), number(b.Paid), number(b.Released), number(b.RefundsDue),
+				spreadsheet.Word(strconv.FormatBool(b.Balanced))}
 		}
-		_ = list.Line(append(cells, text(s.Error))...) // Flush has its error
+		if err := list.add(slices.Concat([]spreadsheet.Cell{
+			text(s.SaleID), text(s.Name), text(s.LimitGroup), spreadsheet.Word(s.State), text(timeIf(s.OpensAt)), text(timeIf(s.ClosesAt)), number(s.Seeded),
+		}, books, []spreadsheet.Cell{text(s.Error)}), nil); err != nil {
+			return err
+		}
 	}
-	return list.Flush()
+	return list.end(nil)
 }
 
 // print writes a line for each sale, for one that cannot be read the reason: first how it is now, and then

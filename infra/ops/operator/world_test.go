@@ -3,6 +3,7 @@ package operator
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"io"
 	"strings"
 	"testing"
@@ -99,6 +100,11 @@ func remove(t *testing.T, db *dynamotest.DB, pk, sk string) {
 // at runs a command line at a place. Without an out, stdout is said with stderr, in their order.
 func (p *place) at(t *testing.T, stdin io.Reader, out io.Writer, words ...string) (said string, code int) {
 	t.Helper()
+	return p.during(t.Context(), stdin, out, words...)
+}
+
+// during is at, until a context ends.
+func (p *place) during(ctx context.Context, stdin io.Reader, out io.Writer, words ...string) (said string, code int) {
 	var where system.Flags
 	if p.where != nil {
 		where = *p.where
@@ -112,7 +118,7 @@ func (p *place) at(t *testing.T, stdin io.Reader, out io.Writer, words ...string
 	p.where.Add(root.PersistentFlags())
 	*p.where = where
 	root.AddCommand(commandsAt(p)...)
-	code = cli.Execute(t.Context(), root, words)
+	code = cli.Execute(ctx, root, words)
 	return both.String(), code
 }
 

@@ -50,7 +50,10 @@ func Explain(err error) error {
 			continue
 		}
 		sentence := t.sentence
-		if _, who, ok := strings.Cut(text, "User: "); ok && sentence == denied {
+		if before, _, ok := strings.Cut(text, "operation error "); ok {
+			sentence = before + sentence // what could not be done
+		}
+		if _, who, ok := strings.Cut(text, "User: "); ok && t.sentence == denied {
 			sentence += ": " + who
 		}
 		return explained{err, sentence}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 
@@ -76,8 +77,11 @@ func (f *Flags) ConfigFile() string {
 // Environment is the environment of the configuration file that --env names.
 func (f *Flags) Environment() (samconfig.Environment, error) {
 	e, err := samconfig.Read(f.ConfigFile(), f.Env)
-	if errors.Is(err, samconfig.ErrUnknown) {
-		return e, cli.Usagef("--env: %w", err)
+	switch {
+	case errors.Is(err, samconfig.ErrUnknown):
+		err = cli.Usagef("--env: %w", err)
+	case errors.Is(err, fs.ErrNotExist):
+		err = fmt.Errorf("there is no %s here, which has the environment %s: give --config, or --stack with the stack's name", f.ConfigFile(), f.Env)
 	}
 	return e, err
 }

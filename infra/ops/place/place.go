@@ -17,6 +17,7 @@ import (
 	cognito "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/logging"
 	"golang.org/x/mod/semver"
 
 	"flashsale/infra/kit/client"
@@ -155,7 +156,7 @@ func Retryer(pause time.Duration) aws.Retryer {
 // Config loads the AWS configuration of a command, with its retries; region "" is the environment's.
 func Config(ctx context.Context, region string, options ...func(*config.LoadOptions) error) (aws.Config, error) {
 	options = append([]func(*config.LoadOptions) error{
-		config.WithRegion(region), config.WithRetryer(func() aws.Retryer { return Retryer(Pause) }),
+		config.WithRegion(region), config.WithRetryer(func() aws.Retryer { return Retryer(Pause) }), config.WithLogger(logging.Nop{}),
 	}, options...)
 	cfg, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {
