@@ -160,11 +160,12 @@ func (d *deployment) preflight(c *cobra.Command, out io.Writer, offline bool) er
 		checks.Lookup = preflight.Account{CLI: awscli.CLI{Region: e.Region}, DynamoDB: dynamodb.NewFromConfig(cfg), HTTP: http.DefaultClient}
 	}
 	fmt.Fprintf(out, "preflight of stack %s (%s)\n", e.StackName, e.Name)
-	err := preflight.Print(out, preflight.Run(c.Context(), checks))
-	switch {
-	case c.Context().Err() != nil:
+	findings := preflight.Run(c.Context(), checks)
+	if c.Context().Err() != nil {
 		return fmt.Errorf("repeat `%s%s`", c.CommandPath(), d.where)
-	case errors.Is(err, preflight.ErrFailed):
+	}
+	err := preflight.Print(out, findings)
+	if errors.Is(err, preflight.ErrFailed) {
 		return cli.Bad(err)
 	}
 	return err
