@@ -162,7 +162,7 @@ func (d *deployment) preflight(c *cobra.Command, out io.Writer, offline bool) er
 	fmt.Fprintf(out, "preflight of stack %s (%s)\n", e.StackName, e.Name)
 	findings := preflight.Run(c.Context(), checks)
 	if c.Context().Err() != nil {
-		return fmt.Errorf("repeat `%s%s`", c.CommandPath(), d.where)
+		return errors.New("repeat the command")
 	}
 	err := preflight.Print(out, findings)
 	if errors.Is(err, preflight.ErrFailed) {
@@ -251,7 +251,7 @@ func (d *deployment) sam(c *cobra.Command, words []string) error {
 	err := p.Run()
 	switch {
 	case err != nil && c.Context().Err() != nil:
-		return fmt.Errorf("what CloudFormation has begun it goes on with; then repeat `%s%s`", c.CommandPath(), d.where)
+		return errors.New("what CloudFormation has begun it goes on with; repeat the command afterwards")
 	case err != nil:
 		return cli.Bad(fmt.Errorf("NOT DEPLOYED: sam %s: %s", words[0], strings.TrimSpace(err.Error())))
 	}

@@ -299,7 +299,7 @@ func TestADeploymentThatFailsOrIsInterruptedSaysSo(t *testing.T) {
 	wait.Until(t, time.Minute, "sam runs", func() bool { return exists(b.calls) })
 	interrupt()
 	<-ended
-	if code != cli.ExitUnknown || out != "cleaned up\n" || !strings.Contains(errs, "interrupted; what CloudFormation has begun it goes on with; then repeat `flashsale stack deploy --env dev`") {
+	if code != cli.ExitUnknown || out != "cleaned up\n" || !strings.Contains(errs, "interrupted; what CloudFormation has begun it goes on with; repeat the command afterwards\n") {
 		t.Errorf("exit %d, %q:\n%s", code, out, errs)
 	}
 }
