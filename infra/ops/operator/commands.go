@@ -72,7 +72,7 @@ var flags = map[string]string{
 	"events":  "`file` with the published events, one a line",
 	"log":     "`file` with the functions' lines",
 	"at":      "`instant` to which the table was restored, such as 2026-11-11T12:04:00Z",
-	"file":    "`file` of the archive; of a group the folder for files of its sales",
+	"file":    "`file` to read or to write; for the archives of a group their folder",
 	"nonce":   "`nonce` of the buyer's receipt",
 	"roll":    "`digest` of the roll that was noted before the dice",
 	"round":   "`number` of the round that was noted before the dice",
@@ -101,7 +101,11 @@ func commandsAt(p *place) (all []*cobra.Command) {
 		c.GroupID = n.group
 		all = append(all, c)
 	}
-	return all
+	short := createVerb
+	short.example = strings.ReplaceAll(short.example, "sale create", "create")
+	create := short.command(p, noun{})
+	create.GroupID = cli.Before.ID
+	return append(all, create)
 }
 
 // options are the flags and arguments that a command was given, by name. A flag without a value has "true".

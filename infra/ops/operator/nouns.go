@@ -7,11 +7,11 @@ import (
 // nouns are all nouns with their verbs.
 func nouns() []noun {
 	changing := []verb{{
-		use: "list", short: "Every sale with its state and its last audit", example: "flashsale sale list\nflashsale sale list -o csv >sales.csv",
-		forms: []string{cli.JSON, cli.CSV}, run: sales,
+		use: "list", short: "Every sale with its state and its last audit", example: "flashsale sale list --group shoe\nflashsale sale list -o csv >sales.csv",
+		flags: "group", joins: true, forms: []string{cli.JSON, cli.CSV}, run: sales,
 	}, {
 		use: "show SALE", short: "How one sale stands, and who changed it last", example: "flashsale sale show moutai", forms: []string{cli.JSON}, run: showSale,
-	}}
+	}, createVerb, exportVerb}
 	for _, c := range changes {
 		changing = append(changing, c.verb())
 	}

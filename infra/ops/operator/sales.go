@@ -28,6 +28,8 @@ type listedSale struct {
 	RecalledAt time.Time `json:"recalledAt"`
 	RecallNote string    `json:"recallNote"`
 	LimitGroup string    `json:"limitGroup"`
+	Shards     int       `json:"shards"`
+	PayWithin  int64     `json:"payWithin"` // seconds
 	Drained    bool      `json:"drained"`
 	Seeded     int64     `json:"seeded"`
 	Error      string    `json:"error"` // why it could not be read
@@ -104,8 +106,11 @@ func (p *place) trail(ctx context.Context, with client.Operator, saleID string) 
 
 // sales tells the release, and lists every sale with its state and what its last audit counted. It fails if one cannot
 // be read, and with errBroken if the books of one do not balance.
-func sales(ctx context.Context, p *place, _ options, out *terminal) error {
+func sales(ctx context.Context, p *place, o options, out *terminal) error {
 	list, answer, err := p.saleList(ctx)
+	if err == nil && o["group"] != "" {
+		answer, err = list.keep(o.sales(), answer)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -120,6 +125,29 @@ func sales(ctx context.Context, p *place, _ options, out *terminal) error {
 		return nil
 	}
 	return cmp.Or(list.print(out, p), list.verdict())
+}
+
+// keep leaves the sales of these ids in the list and in the answer that it was read from.
+func (l *saleList) keep(ids []string, answer json.RawMessage) (json.RawMessage, error) {
+	var page map[string]json.RawMessage
+	var all, kept []json.RawMessage
+	err := json.Unmarshal(answer, &page)
+	if err == nil {
+		err = json.Unmarshal(page["sales"], &all)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the list: %w", err)
+	}
+	for i, s := range l.Sales {
+		if slices.Contains(ids, s.SaleID) {
+			kept = append(kept, all[i])
+		}
+	}
+	if page["sales"], err = json.Marshal(kept); err != nil {
+		return nil, fmt.Errorf("write the list: %w", err)
+	}
+	l.Sales = slices.DeleteFunc(l.Sales, func(s listedSale) bool { return !slices.Contains(ids, s.SaleID) })
+	return json.Marshal(page)
 }
 
 // shown is how many changes of a sale are shown.

@@ -60,3 +60,16 @@ func TestEverySaleIsListedAlsoIfOneIsWrongOrCannotBeRead(t *testing.T) {
 		t.Errorf("%v: %s", err, said)
 	}
 }
+
+func TestTheListOfAGroupHasItsSalesAlone(t *testing.T) {
+	const a, b, c = `{"saleId":"a","seeded":1}`, `{"saleId":"b","seeded":2}`, `{"saleId":"c","seeded":3}`
+	answer := json.RawMessage(`{"sales":[` + a + "," + b + "," + c + `],"version":"1"}`)
+	var list saleList
+	if err := json.Unmarshal(answer, &list); err != nil {
+		t.Fatal(err)
+	}
+	got, err := list.keep([]string{"a", "c"}, answer)
+	if want := `{"sales":[` + a + "," + c + `],"version":"1"}`; err != nil || string(got) != want || len(list.Sales) != 2 || list.Sales[1].SaleID != "c" {
+		t.Errorf("got %s and %v (%v), want %s", got, list.Sales, err, want)
+	}
+}
