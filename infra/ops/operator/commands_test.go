@@ -2,6 +2,9 @@ package operator
 
 import (
 	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -119,5 +122,27 @@ func TestAnInterruptedCommandSaysWhatARepeatDoes(t *testing.T) {
 	}
 	if files, _ := filepath.Glob(file); files != nil {
 		t.Errorf("%s is left", files)
+	}
+}
+
+func TestAStackThatIsNewerThanTheCommandIsOnlyPaused(t *testing.T) {
+	var stack *httptest.Server
+	stack = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/_local/health" {
+			fmt.Fprintf(w, `{"lambda":%q,"table":"T","version":"99.0.0"}`, stack.URL)
+			return
+		}
+		fmt.Fprint(w, `{"statusCode":200,"body":"{\"saleId\":\"moutai\",\"paused\":true,\"changedAt\":\"2026-11-11T12:00:00Z\"}"}`)
+	}))
+	defer stack.Close()
+	for command, want := range map[string]string{
+		"sale pause moutai":    "the stack runs 99.0.0, this is flashsale " + sale.Release + ": get that release; it is asked all the same\nmoutai has been paused since 12:00:00Z",
+		"sale resume moutai":   "flashsale: NOT RESUMED: the stack is newer than the command: the stack runs 99.0.0",
+		"books receipt moutai": "flashsale: the stack is newer than the command: the stack runs 99.0.0",
+	} {
+		said, code := (&place{}).does(t, command+" --url "+stack.URL)
+		if (code == cli.ExitFine) != strings.HasPrefix(command, "sale pause") || code != cli.ExitFine && code != cli.ExitUnknown || !strings.Contains(said, want) {
+			t.Errorf("%s: exit %d, %q, want %q", command, code, said, want)
+		}
 	}
 }

@@ -118,6 +118,23 @@ func TestANewerSystemIsFoundAndRefused(t *testing.T) {
 	}
 }
 
+func TestTroublesWithAnAccountAreOneSentence(t *testing.T) {
+	const query = "the table T cannot be read: operation error DynamoDB: Query, "
+	for text, want := range map[string]string{
+		query + "get identity: get credentials: failed to refresh cached credentials, no EC2 IMDS role found": "the table T cannot be read: there are no AWS credentials: set AWS_PROFILE",
+		query + "https response error StatusCode: 400, api error ExpiredTokenException: The security token":   "the table T cannot be read: the AWS credentials have expired: sign in again",
+		query + "api error UnrecognizedClientException: The security token is invalid":                        "the table T cannot be read: AWS does not know these credentials",
+		query + "api error AccessDeniedException: User: arn:x is not authorized to perform: dynamodb:Query":   "the table T cannot be read: AWS does not allow it to these credentials: arn:x is not authorized to perform: dynamodb:Query",
+		"run aws cloudformation: exit status 253: Unable to locate credentials. You can configure":            "there are no AWS credentials: set AWS_PROFILE",
+		"run aws cloudformation: exit status 254: An error occurred (ExpiredToken) when calling":              "the AWS credentials have expired",
+		"the order is expired": "the order is expired",
+	} {
+		if err := Explain(errors.New(text)); !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s is explained as %q, want %q", text, err, want)
+		}
+	}
+}
+
 func TestADeployedFunctionIsInvokedByItsName(t *testing.T) {
 	p := deployedAt(t, func(w http.ResponseWriter, r *http.Request) {
 		if body, _ := io.ReadAll(r.Body); r.URL.Path == "/2015-03-31/functions/shop-Seed/invocations" {
