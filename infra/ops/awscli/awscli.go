@@ -28,8 +28,8 @@ func (c CLI) Read(ctx context.Context, answer any, arguments ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, timeLimit)
 	defer cancel()
 	program := exec.CommandContext(ctx, cmp.Or(c.Program, "aws"), arguments...)
-	if c.Region != "" {
-		program.Args = append(program.Args, "--region", c.Region)
+	if region := cmp.Or(c.Region, os.Getenv("AWS_REGION")); region != "" { // which the SDK reads, and some CLIs do not
+		program.Args = append(program.Args, "--region", region)
 	}
 	program.Env = append(os.Environ(), "AWS_PAGER=", "AWS_DEFAULT_OUTPUT=json")
 	var complaint bytes.Buffer

@@ -85,6 +85,8 @@ func (r *republishing) publish(ctx context.Context, events []sale.Event) error {
 		for i, err := range r.publishOnce(ctx, part) {
 			if err == nil {
 				r.published++
+			} else if ctx.Err() != nil {
+				continue // nobody refused it
 			} else if r.refused++; r.refused <= maxListed {
 				fmt.Fprintf(r.out, "  %s: %v\n", part[i].ID, cli.OneLine(err))
 			}
