@@ -3,11 +3,8 @@ package deploy
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,7 +18,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"flashsale/infra/kit/wait"
 	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/deploy/packaged"
 	"flashsale/infra/ops/place"
@@ -93,43 +89,43 @@ func (b *bench) program(name, script string) {
 func (b *bench) checkout() (folder string) {
 	b.t.Helper()
 	folder = b.t.TempDir()
-	for _, file := range []string{"template.yaml", "infra/samconfig.toml"} {
-		writeFile(b.t, filepath.Join(folder, file), read(b.t, filepath.Join(root, file)))
-	}
+	copyFile(b.t, "template.yaml", folder, nil)
+	copyFile(b.t, "infra/samconfig.toml", filepath.Join(folder, "infra"), nil)
 	b.t.Chdir(folder)
 	return folder
 }
 
-// release makes a release of programs that are only texts, and changes to an empty folder.
-func (b *bench) release() (folder string) {
+// release makes a release of programs that are only texts, and changes to an empty folder. Its template is
+// edited before its files are listed.
+func (b *bench) release(edit func([]byte) []byte) (folder string) {
 	b.t.Helper()
 	folder = b.t.TempDir()
 	for _, f := range functions(b.t, filepath.Join(root, "template.yaml"), nil) {
 		writeFile(b.t, filepath.Join(folder, f.id+".zip"), f.id)
 	}
-	writeFile(b.t, filepath.Join(folder, "template.yaml"), string(packaged.Template([]byte(read(b.t, filepath.Join(root, "template.yaml"))))))
-	writeFile(b.t, filepath.Join(folder, "samconfig.toml"), read(b.t, filepath.Join(root, "infra/samconfig.toml")))
-	b.sums(folder)
-	b.t.Chdir(b.t.TempDir())
-	return folder
-}
-
-func (b *bench) sums(folder string) {
-	b.t.Helper()
+	copyFile(b.t, "template.yaml", folder, func(text []byte) []byte { return edit(packaged.Template(text)) })
+	copyFile(b.t, "infra/samconfig.toml", folder, nil)
 	list, err := packaged.List(folder)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	writeFile(b.t, filepath.Join(folder, packaged.Sums), string(list))
+	b.t.Chdir(b.t.TempDir())
+	return folder
 }
 
-func read(t *testing.T, path string) string {
+func asItIs(text []byte) []byte { return text }
+
+func copyFile(t *testing.T, file, to string, edit func([]byte) []byte) {
 	t.Helper()
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(filepath.Join(root, file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
+	if edit != nil {
+		text = edit(text)
+	}
+	writeFile(t, filepath.Join(to, filepath.Base(file)), string(text))
 }
 
 // run runs a command line of flashsale.
@@ -146,11 +142,11 @@ func (b *bench) run(ctx context.Context, words ...string) (code int, stdout, std
 	return code, out.String(), errs.String()
 }
 
-// refused runs a command line that must end with that code and that sentence.
+// refused runs a command line that must end with that code and that sentence, and does not call sam.
 func (b *bench) refused(want int, says string, words ...string) {
 	b.t.Helper()
-	if code, out, errs := b.run(b.t.Context(), words...); code != want || !strings.Contains(errs, says) {
-		b.t.Errorf("%q: exit %d, want %d and %q:\n%s%s", words, code, want, says, out, errs)
+	if code, out, errs := b.run(b.t.Context(), words...); code != want || !strings.Contains(out+errs, says) || b.sam() != nil {
+		b.t.Errorf("%q: exit %d, want %d and %q; sam was called %q:\n%s%s", words, code, want, says, b.sam(), out, errs)
 	}
 }
 
@@ -228,6 +224,8 @@ func TestSamAsksBeforeProdIsChangedAndTakesASecretThatIsGiven(t *testing.T) {
 
 func TestWhatCannotBeDeployedIsRefusedBeforeSamIsCalled(t *testing.T) {
 	prod := []string{"--env", "prod", "--parameters", "CreateUserPool=true AlarmEmail=ops@example.com"}
+	dev := func(more ...string) []string { return append([]string{"--env", "dev"}, more...) }
+	few := strings.NewReplacer("s\":1000,", "s\":10,", "s\":1000}", "s\":10}").Replace(awsCLI)
 	for _, tt := range []struct {
 		name     string
 		code     int
@@ -235,14 +233,14 @@ func TestWhatCannotBeDeployedIsRefusedBeforeSamIsCalled(t *testing.T) {
 		git, aws string // another program
 		flags    []string
 	}{
-		{"a new account whose quota reserves nothing", 1, "allows 10 (concurrent executions), of which 0", "", strings.NewReplacer("s\":1000,", "s\":10,", "s\":1000}", "s\":10}").Replace(awsCLI), prod},
+		{"a new account whose quota reserves nothing", 1, "allows 10 (concurrent executions), of which 0", "", few, prod},
 		{"prod with uncommitted changes", 1, "1 files are not committed", "echo ' M x.go'\n", "", prod},
-		{"no credentials", 2, "there are no AWS credentials", "", "echo Unable to locate credentials >&2; exit 255\n", []string{"--env", "dev"}},
-		{"an expired token", 2, "expired: sign in again", "", "echo 'An error occurred (ExpiredToken)' >&2; exit 254\n", []string{"--env", "dev"}},
+		{"no credentials", 2, "there are no AWS credentials", "", "echo Unable to locate credentials >&2; exit 255\n", dev()},
+		{"an expired token", 2, "expired: sign in again", "", "echo 'An error occurred (ExpiredToken)' >&2; exit 254\n", dev()},
 		{"no environment", 64, `--env: "": no such environment; there are: dev, prod`, "", "", nil},
 		{"an unknown environment", 64, `"prd"`, "", "", []string{"--env", "prd"}},
-		{"a parameter without value", 64, `--parameters: read parameters: "LogLevel"`, "", "", []string{"--env", "dev", "--parameters", "LogLevel"}},
-		{"a folder that is no release", 2, "SHA256SUMS: no such file", "", "", []string{"--env", "dev", "--release", "infra"}},
+		{"a parameter without value", 64, `--parameters: read parameters: "LogLevel"`, "", "", dev("--parameters", "LogLevel")},
+		{"a folder that is no release", 2, "SHA256SUMS: no such file", "", "", dev("--release", "infra")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
@@ -253,9 +251,6 @@ func TestWhatCannotBeDeployedIsRefusedBeforeSamIsCalled(t *testing.T) {
 				}
 			}
 			b.refused(tt.code, tt.says, append([]string{"stack", "deploy", "--yes"}, tt.flags...)...)
-			if b.sam() != nil {
-				t.Errorf("sam was called: %q", b.sam())
-			}
 		})
 	}
 	b := newBench(t)
@@ -264,21 +259,9 @@ func TestWhatCannotBeDeployedIsRefusedBeforeSamIsCalled(t *testing.T) {
 	b.checkout()
 	t.Setenv("PATH", t.TempDir())
 	b.refused(2, "the SAM CLI, sam, is not on the PATH", "stack", "deploy", "--env", "dev")
-}
-
-func TestThePreflightPrintsItsFindings(t *testing.T) {
-	b := newBench(t)
-	b.checkout()
-	for _, tt := range []struct {
-		code  int
-		says  string
-		flags []string
-	}{
-		{0, "ok    Lambda concurrency", nil}, {0, "neither the account", []string{"--offline"}}, {1, "FAIL  parameters", []string{"--offline", "--parameters", "LogLevel=loud"}},
-	} {
-		if code, out, errs := b.run(t.Context(), append([]string{"stack", "preflight", "--env", "dev"}, tt.flags...)...); code != tt.code || !strings.Contains(out, tt.says) {
-			t.Errorf("%q: exit %d, want %d and %q:\n%s%s", tt.flags, code, tt.code, tt.says, out, errs)
-		}
+	b.refused(1, "FAIL  parameters", "stack", "preflight", "--env", "dev", "--offline", "--parameters", "LogLevel=loud")
+	if code, out, errs := b.run(t.Context(), "stack", "preflight", "--env", "dev", "--offline"); code != 0 || !strings.Contains(out, "neither the account") {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 }
 
@@ -287,18 +270,16 @@ func TestADeploymentThatFailsOrIsInterruptedSaysSo(t *testing.T) {
 	b.checkout()
 	b.program("sam", "exit 3\n")
 	b.refused(cli.ExitBad, "NOT DEPLOYED: sam build: exit status 3", "stack", "deploy", "--env", "dev")
-	b.program("sam", "trap 'echo cleaned up; exit 1' INT; touch "+b.calls+"; while :; do sleep 0.02; done\n")
+	b.program("sam", "trap 'echo cleaned up; exit 1' INT; touch running; while :; do sleep 0.02; done\n")
 	ctx, interrupt := context.WithCancel(t.Context())
-	var code int
-	var out, errs string
-	ended := make(chan struct{})
 	go func() {
-		defer close(ended)
-		code, out, errs = b.run(ctx, "stack", "deploy", "--env", "dev")
+		for ; ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
+			if _, err := os.Stat("running"); err == nil {
+				interrupt()
+			}
+		}
 	}()
-	wait.Until(t, time.Minute, "sam runs", func() bool { return exists(b.calls) })
-	interrupt()
-	<-ended
+	code, out, errs := b.run(ctx, "stack", "deploy", "--env", "dev")
 	if code != cli.ExitUnknown || out != "cleaned up\n" || !strings.Contains(errs, "interrupted; what CloudFormation has begun it goes on with; repeat the command afterwards\n") {
 		t.Errorf("exit %d, %q:\n%s", code, out, errs)
 	}
@@ -306,9 +287,8 @@ func TestADeploymentThatFailsOrIsInterruptedSaysSo(t *testing.T) {
 
 func TestAReleaseIsDeployedFromAnyFolderWithoutBuilding(t *testing.T) {
 	b := newBench(t)
-	folder := b.release()
-	for _, at := range []string{"elsewhere", "in it", "in a checkout"} {
-		_ = os.Remove(b.calls)
+	folder := b.release(asItIs)
+	for i, at := range []string{"elsewhere", "in it", "in a checkout"} {
 		words := []string{"stack", "deploy", "--env", "dev", "--yes", "--release", folder}
 		config := filepath.Join(folder, "samconfig.toml")
 		switch at {
@@ -320,75 +300,62 @@ func TestAReleaseIsDeployedFromAnyFolderWithoutBuilding(t *testing.T) {
 		}
 		code, out, errs := b.run(t.Context(), words...)
 		calls := b.sam()
-		if code != 0 || len(calls) != 1 || calls[0][0] != "deploy" || calls[0][2] != config {
+		if code != 0 || len(calls) != i+1 || calls[i][0] != "deploy" || calls[i][2] != config {
 			t.Fatalf("%s: exit %d, sam was called %q\n%s%s", at, code, calls, out, errs)
 		}
-		if copied := filepath.Dir(calls[0][6]); exists(copied) {
-			t.Errorf("%s: %s is left", at, copied)
+		if _, err := os.Stat(calls[i][6]); err == nil {
+			t.Errorf("%s: %s is left", at, calls[i][6])
 		}
 	}
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return !errors.Is(err, fs.ErrNotExist)
 }
 
 func TestOnlyAWholeReleaseOfThisCommandIsDeployed(t *testing.T) {
-	for says, spoil := range map[string]func(b *bench, folder string){
-		"is not that of its SHA256SUMS": func(_ *bench, folder string) { writeFile(t, filepath.Join(folder, "PayFunction.zip"), "cut off") },
-		"download the release's files":  func(_ *bench, folder string) { _ = os.Remove(filepath.Join(folder, "PayFunction.zip")) },
-		"read release":                  func(_ *bench, folder string) { _ = os.Remove(filepath.Join(folder, packaged.Sums)) },
-		"use the command of that release": func(b *bench, folder string) {
-			path := filepath.Join(folder, "template.yaml")
-			writeFile(t, path, strings.Replace(read(t, path), "Value: "+sale.Release, "Value: 9.0.0", 1))
-			b.sums(folder)
-		},
-		"is not this checkout's": func(b *bench, folder string) {
-			writeFile(t, filepath.Join(folder, "template.yaml"), "Resources: {}\n")
-			b.sums(folder)
-			b.checkout()
-		},
+	b := newBench(t)
+	deploy := func(folder string) []string { return []string{"stack", "deploy", "--env", "dev", "--release", folder} }
+	for says, spoil := range map[string]func(zip string) error{
+		"is not that of its SHA256SUMS": func(zip string) error { return os.WriteFile(zip, []byte("cut off"), 0o644) },
+		"download the release's files":  os.Remove,
 	} {
-		b := newBench(t)
-		folder := b.release()
-		spoil(b, folder)
-		code, out, errs := b.run(t.Context(), "stack", "deploy", "--env", "dev", "--release", folder)
-		if code == 0 || !strings.Contains(errs, says) || b.sam() != nil {
-			t.Errorf("exit %d, want %q:\n%s%s", code, says, out, errs)
+		folder := b.release(asItIs)
+		if err := spoil(filepath.Join(folder, "PayFunction.zip")); err != nil {
+			t.Fatal(err)
 		}
+		b.refused(cli.ExitBad, says, deploy(folder)...)
 	}
+	newer := func(text []byte) []byte {
+		return bytes.Replace(text, []byte("Value: "+sale.Release), []byte("Value: 9.0.0"), 1)
+	}
+	folder := b.release(newer)
+	b.refused(cli.ExitUnknown, "use the command of that release", deploy(folder)...)
+	b.checkout()
+	b.refused(cli.ExitBad, "is not this checkout's", deploy(folder)...)
 }
 
 func TestTheVersionIsThatOfTheCommandAndOfTheStack(t *testing.T) {
 	b := newBench(t)
 	version := ""
 	stack := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(map[string]string{"table": "T", "version": version})
+		fmt.Fprintf(w, `{"table":"T","version":%q}`, version)
 	}))
 	defer stack.Close()
+	t.Setenv("FLASHSALE_URL", stack.URL)
 	own := fmt.Sprintf("flashsale %s (%s/%s)\n", sale.Release, runtime.GOOS, runtime.GOARCH)
-	for _, tt := range []struct{ version, out, errs string }{
-		{sale.Release, own + "stack " + sale.Release + " at " + stack.URL + "\n", ""},
-		{"", own + "stack of an unknown version at " + stack.URL + "\n", ""},
-		{"9.0.0", own + "stack 9.0.0 at " + stack.URL + "\n", "the stack runs 9.0.0, this is flashsale " + sale.Release + ": get that release\n"},
+	json := fmt.Sprintf("{\n  \"version\": %q,\n  \"os\": %q,\n  \"arch\": %q,\n  \"stack\": \"9.0.0\",\n  \"api\": %q,\n  \"newer\": true\n}\n",
+		sale.Release, runtime.GOOS, runtime.GOARCH, stack.URL)
+	const newer = "the stack runs 9.0.0, this is flashsale " + sale.Release + ": get that release\n"
+	for _, tt := range []struct{ version, form, out, errs string }{
+		{sale.Release, "table", own + "stack " + sale.Release + " at " + stack.URL + "\n", ""},
+		{"", "table", own + "stack of an unknown version at " + stack.URL + "\n", ""},
+		{"9.0.0", "table", own + "stack 9.0.0 at " + stack.URL + "\n", newer},
+		{"9.0.0", "json", json, newer},
+		{"none", "table", own + "no stack answers at " + stack.URL + "\n", ""},
 	} {
-		version = tt.version
-		code, out, errs := b.run(t.Context(), "version", "--url", stack.URL)
-		if code != 0 || out != tt.out || !strings.HasSuffix(errs, tt.errs) || tt.errs == "" && errs != "" {
-			t.Errorf("%q: exit %d, %q, %q", tt.version, code, out, errs)
+		if version = tt.version; version == "none" {
+			stack.Close()
+		}
+		if code, out, errs := b.run(t.Context(), "version", "--output", tt.form); code != 0 || out != tt.out || !strings.HasSuffix(errs, tt.errs) {
+			t.Errorf("%q: exit %d, %q, %q, want %q, %q", tt.version, code, out, errs, tt.out, tt.errs)
 		}
 	}
-	code, out, _ := b.run(t.Context(), "version", "--output", "json", "--url", stack.URL)
-	var got versions
-	want := versions{sale.Release, runtime.GOOS, runtime.GOARCH, &stackVersion{stack.URL, "9.0.0", true}}
-	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 || !cmp.Equal(want, got) {
-		t.Errorf("exit %d, %v (-want +got):\n%s", code, err, cmp.Diff(want, got))
-	}
-	stack.Close()
 	b.refused(cli.ExitUnknown, "does not answer", "version", "--url", stack.URL)
-	t.Setenv("FLASHSALE_URL", stack.URL)
-	if code, out, errs := b.run(t.Context(), "version"); code != 0 || out != own+"no stack answers at "+stack.URL+"\n" || errs != "" {
-		t.Errorf("exit %d, %q, %q", code, out, errs)
-	}
 }

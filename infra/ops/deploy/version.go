@@ -15,16 +15,12 @@ import (
 
 // versions is what the command prints as JSON.
 type versions struct {
-	Version string        `json:"version"`
-	OS      string        `json:"os"`
-	Arch    string        `json:"arch"`
-	Stack   *stackVersion `json:"stack"` // null: none answers
-}
-
-type stackVersion struct {
-	API     string `json:"api"`
-	Version string `json:"version"` // empty if it does not say
-	Newer   bool   `json:"newer"`   // than the command, which works on it no more than `sale pause`
+	Version string `json:"version"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+	Stack   string `json:"stack"` // its version; empty if none answers, or it does not say
+	API     string `json:"api"`   // of the stack; empty if none answers
+	Newer   bool   `json:"newer"` // the stack, on which the command then works no more than `sale pause`
 }
 
 // Version is the command that prints this release, and that of the stack which it meets. Only a stack that was
@@ -41,25 +37,23 @@ func Version(where *place.Flags) *cobra.Command {
 				fmt.Fprintf(c.OutOrStdout(), "flashsale %s (%s/%s)\n", v.Version, v.OS, v.Arch)
 			}
 			p, err := where.Find(c.Context())
-			newer := errors.Is(err, place.ErrNewer)
-			switch {
-			case err == nil || newer:
-				v.Stack = &stackVersion{p.API, p.Version, newer}
-			case asked || cli.Code(err) == cli.ExitUsage:
+			if v.Newer = errors.Is(err, place.ErrNewer); err == nil || v.Newer {
+				v.Stack, v.API = p.Version, p.API
+			} else if asked || cli.Code(err) == cli.ExitUsage {
 				return err
+			}
+			if v.Newer {
+				fmt.Fprintf(c.ErrOrStderr(), "flashsale: %v\n", err)
 			}
 			switch {
 			case !table:
-				return cli.WriteJSON(c.OutOrStdout(), v)
-			case v.Stack == nil:
-				fmt.Fprintf(c.OutOrStdout(), "no stack answers at %s\n", where.URL)
+				err = cli.WriteJSON(c.OutOrStdout(), v)
+			case v.API == "":
+				_, err = fmt.Fprintf(c.OutOrStdout(), "no stack answers at %s\n", where.URL)
 			default:
-				fmt.Fprintf(c.OutOrStdout(), "stack %s at %s\n", cmp.Or(p.Version, "of an unknown version"), p.API)
+				_, err = fmt.Fprintf(c.OutOrStdout(), "stack %s at %s\n", cmp.Or(v.Stack, "of an unknown version"), v.API)
 			}
-			if newer {
-				fmt.Fprintf(c.ErrOrStderr(), "flashsale: %v\n", err)
-			}
-			return nil
+			return err
 		},
 	}
 	cli.Forms(c, cli.JSON)
