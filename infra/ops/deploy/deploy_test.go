@@ -85,26 +85,37 @@ func (b *bench) program(name, script string) {
 	}
 }
 
+// own is the text of one of this checkout's files.
+func own(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // checkout changes to a folder that has what the command reads of a checkout.
 func (b *bench) checkout() (folder string) {
 	b.t.Helper()
 	folder = b.t.TempDir()
-	copyFile(b.t, "template.yaml", folder, nil)
-	copyFile(b.t, "infra/samconfig.toml", filepath.Join(folder, "infra"), nil)
+	for _, file := range []string{"template.yaml", "infra/samconfig.toml"} {
+		writeFile(b.t, filepath.Join(folder, file), own(b.t, file))
+	}
 	b.t.Chdir(folder)
 	return folder
 }
 
-// release makes a release of programs that are only texts, and changes to an empty folder. Its template is
-// edited before its files are listed.
-func (b *bench) release(edit func([]byte) []byte) (folder string) {
+// release makes a release of programs that are only texts, and changes to an empty folder.
+func (b *bench) release(version string) (folder string) {
 	b.t.Helper()
 	folder = b.t.TempDir()
 	for _, f := range functions(b.t, filepath.Join(root, "template.yaml"), nil) {
 		writeFile(b.t, filepath.Join(folder, f.id+".zip"), f.id)
 	}
-	copyFile(b.t, "template.yaml", folder, func(text []byte) []byte { return edit(packaged.Template(text)) })
-	copyFile(b.t, "infra/samconfig.toml", folder, nil)
+	template := string(packaged.Template([]byte(own(b.t, "template.yaml"))))
+	writeFile(b.t, filepath.Join(folder, "template.yaml"), strings.Replace(template, "Value: "+sale.Release, "Value: "+version, 1))
+	writeFile(b.t, filepath.Join(folder, "samconfig.toml"), own(b.t, "infra/samconfig.toml"))
 	list, err := packaged.List(folder)
 	if err != nil {
 		b.t.Fatal(err)
@@ -112,20 +123,6 @@ func (b *bench) release(edit func([]byte) []byte) (folder string) {
 	writeFile(b.t, filepath.Join(folder, packaged.Sums), string(list))
 	b.t.Chdir(b.t.TempDir())
 	return folder
-}
-
-func asItIs(text []byte) []byte { return text }
-
-func copyFile(t *testing.T, file, to string, edit func([]byte) []byte) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if edit != nil {
-		text = edit(text)
-	}
-	writeFile(t, filepath.Join(to, filepath.Base(file)), string(text))
 }
 
 // run runs a command line of flashsale.
@@ -287,7 +284,7 @@ func TestADeploymentThatFailsOrIsInterruptedSaysSo(t *testing.T) {
 
 func TestAReleaseIsDeployedFromAnyFolderWithoutBuilding(t *testing.T) {
 	b := newBench(t)
-	folder := b.release(asItIs)
+	folder := b.release(sale.Release)
 	for i, at := range []string{"elsewhere", "in it", "in a checkout"} {
 		words := []string{"stack", "deploy", "--env", "dev", "--yes", "--release", folder}
 		config := filepath.Join(folder, "samconfig.toml")
@@ -316,16 +313,13 @@ func TestOnlyAWholeReleaseOfThisCommandIsDeployed(t *testing.T) {
 		"is not that of its SHA256SUMS": func(zip string) error { return os.WriteFile(zip, []byte("cut off"), 0o644) },
 		"download the release's files":  os.Remove,
 	} {
-		folder := b.release(asItIs)
+		folder := b.release(sale.Release)
 		if err := spoil(filepath.Join(folder, "PayFunction.zip")); err != nil {
 			t.Fatal(err)
 		}
 		b.refused(cli.ExitBad, says, deploy(folder)...)
 	}
-	newer := func(text []byte) []byte {
-		return bytes.Replace(text, []byte("Value: "+sale.Release), []byte("Value: 9.0.0"), 1)
-	}
-	folder := b.release(newer)
+	folder := b.release("9.0.0")
 	b.refused(cli.ExitUnknown, "use the command of that release", deploy(folder)...)
 	b.checkout()
 	b.refused(cli.ExitBad, "is not this checkout's", deploy(folder)...)

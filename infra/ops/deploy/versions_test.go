@@ -31,11 +31,7 @@ func writeFile(t *testing.T, path, text string) {
 func build(t *testing.T, programs map[string]string) string {
 	t.Helper()
 	folder := t.TempDir()
-	text, err := os.ReadFile(filepath.Join(root, "template.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	writeFile(t, filepath.Join(folder, "template.yaml"), string(text))
+	writeFile(t, filepath.Join(folder, "template.yaml"), own(t, "template.yaml"))
 	for _, f := range functions(t, filepath.Join(root, "template.yaml"), nil) {
 		writeFile(t, filepath.Join(folder, f.id, "bootstrap"), programs[f.id])
 	}
@@ -68,10 +64,7 @@ func functions(t *testing.T, path string, parameters map[string]string) []functi
 func TestAVersionIsPublishedExactlyWhenItsContentsHaveChanged(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(root, "template.yaml")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := own(t, "template.yaml")
 	before := functions(t, file, nil)
 	const every, ofTable = "Draw Finalize Operate Page Pay Publish Purchase Query Reconcile Release Seed", "Draw Finalize Operate Pay Purchase Query Reconcile Release Seed"
 	for _, c := range []struct{ was, is, want string }{ // of a parameter its name and value, or else a part of the template
@@ -98,11 +91,11 @@ func TestAVersionIsPublishedExactlyWhenItsContentsHaveChanged(t *testing.T) {
 	} {
 		path, parameters := file, map[string]string{c.was: c.is}
 		if strings.ContainsAny(c.was, ": ") {
-			if n := strings.Count(string(text), c.was); n != 1 {
+			if n := strings.Count(text, c.was); n != 1 {
 				t.Fatalf("%q occurs %d times in the template", c.was, n)
 			}
 			path, parameters = filepath.Join(t.TempDir(), "template.yaml"), nil
-			writeFile(t, path, strings.Replace(string(text), c.was, c.is, 1))
+			writeFile(t, path, strings.Replace(text, c.was, c.is, 1))
 		}
 		var got []string
 		for i, f := range functions(t, path, parameters) {
@@ -126,13 +119,10 @@ func TestAVersionIsPublishedExactlyWhenItsContentsHaveChanged(t *testing.T) {
 
 func TestTheTemplateThatIsDeployedDiffersOnlyInItsFingerprints(t *testing.T) {
 	t.Parallel()
-	own, err := os.ReadFile(filepath.Join(root, "template.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	built := []byte(own(t, "template.yaml"))
 	all := functions(t, filepath.Join(root, "template.yaml"), nil)
 	print := regexp.MustCompile(`\n *` + codeHash + `: "?(\w+)"?\n`)
-	for name, text := range map[string][]byte{"as it is built": own, "of a release": packaged.Template(own)} {
+	for name, text := range map[string][]byte{"as it is built": built, "of a release": packaged.Template(built)} {
 		folder := build(t, nil)
 		file := filepath.Join(folder, "template.yaml")
 		writeFile(t, file, string(text))
