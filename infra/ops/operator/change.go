@@ -465,7 +465,7 @@ func (c change) dryRun(ctx context.Context, p *place, o options, out *terminal) 
 		if one.ID != o["id"] {
 			continue
 		}
-		if would, err = ": this change was made at "+instant(one.At)+", and nothing more would change", nil; one.Action != c.action {
+		if would, err = ": this change was made at "+one.At+", and nothing more would change", nil; string(one.Action) != c.action {
 			err = errors.New("the change id was used for another change")
 		}
 	}

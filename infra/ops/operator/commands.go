@@ -55,7 +55,7 @@ var flags = map[string]string{
 	"group":   "every sale of this `group`, one after the other",
 	"buyer":   "`id` of the buyer, the sub of their tokens",
 	"note":    "`text` for colleagues, which the sale's trail keeps",
-	"id":      "`name` of the change, with which a repeat changes nothing more (default: a random one)",
+	"id":      "`name` of the change, with which a repeat changes nothing more (default: a random one; add and withdraw need it)",
 	"seen":    "what was `seen` of the sale, as an earlier command printed it: who changed it since makes the command refuse",
 	"dry-run": "say what would happen, and change nothing",
 	"opens":   "`instant` at which it opens, such as 2026-11-11T12:00:00Z",
@@ -76,7 +76,7 @@ var flags = map[string]string{
 	"nonce":   "`nonce` of the buyer's receipt",
 	"roll":    "`digest` of the roll that was noted before the dice",
 	"round":   "`number` of the round that was noted before the dice",
-	"payment": "`payment` as the list of refunds shows it, such as stripe#pi_1",
+	"payment": "`payment`: what its provider calls it, such as pi_1; a refund's with the provider, such as stripe#pi_1",
 
 	"provider": "payment `provider`: stripe or standard-webhooks",
 	"order":    "`id` of the order",

@@ -82,7 +82,7 @@ func TestADryRunSaysWhatWouldHappenAndAsksNobodyToDoIt(t *testing.T) {
 		"sale reschedule moutai --opens 2026-11-11T13:00:00+01:00 --closes 2026-11-11T14:00:00Z": "moutai would sell from 2026-11-11T12:00:00Z to 2026-11-11T14:00:00Z, instead of from 2026-11-11T12:00:00Z to 2026-11-11T13:00:00Z; nothing was changed\n",
 		"sale add moutai --stock 50 --id third":                                                  "moutai: 50 units would be added to 101; nothing was changed\n",
 		"sale add moutai --stock 50 --id third -o json":                                          "{\n  \"saleId\": \"moutai\",\n  \"would\": \"moutai: 50 units would be added to 101\"\n}\n",
-		"sale add moutai --stock 1 --id first":                                                   "moutai: this change was made at 2026-11-11T12:00:00Z, and nothing more would change; nothing was changed\n",
+		"sale add moutai --stock 1 --id first":                                                   "moutai: this change was made at 2026-11-11T12:00:00.000Z, and nothing more would change; nothing was changed\n",
 		"sale withdraw moutai --stock 1 --id first":                                              "flashsale: NOT WITHDRAWN: the change id was used for another change\n",
 		"sale withdraw moutai --stock 200 --id rest":                                             "moutai: up to 200 of 101 units would be withdrawn, of which 101 are left; nothing was changed\n",
 		"sale recall moutai --note soles":                                                        "moutai would be recalled for ever: it has orders that nobody has counted yet; nothing was changed\n",

@@ -85,7 +85,7 @@ func redrive(ctx context.Context, p *place, o options, out *terminal) error {
 		return err
 	}
 	fmt.Fprintf(out, "%d moved back to the order queue, %d deleted\n", r.moved, r.deleted)
-	out.notef("watch %s until nothing is pending", p.flashsale("books receipt"))
+	out.notef("watch %s until nothing is pending", p.flashsale("books receipt --all"))
 	return nil
 }
 

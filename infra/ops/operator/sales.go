@@ -14,6 +14,7 @@ import (
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/spreadsheet"
 	"flashsale/infra/ops/cli"
+	"flashsale/shared/httpapi"
 	"flashsale/shared/sale"
 )
 
@@ -84,21 +85,10 @@ func (p *place) saleNow(ctx context.Context, with client.Operator, saleID string
 	return s, answer, err
 }
 
-// madeChange is a change in a sale's trail.
-type madeChange struct {
-	ID       string    `json:"id"`
-	Action   string    `json:"action"`
-	At       time.Time `json:"at"`
-	Actor    string    `json:"actor"`
-	Verified bool      `json:"verified"`
-	Note     string    `json:"note"`
-	Units    int64     `json:"units"`
-}
-
 // trail asks for the newest changes of a sale, the newest first.
-func (p *place) trail(ctx context.Context, with client.Operator, saleID string) ([]madeChange, error) {
+func (p *place) trail(ctx context.Context, with client.Operator, saleID string) ([]httpapi.Change, error) {
 	var page struct {
-		Changes []madeChange `json:"changes"`
+		Changes []httpapi.Change `json:"changes"`
 	}
 	err := p.read(ctx, with, "/operate/sales/{saleId}/changes", map[string]string{"saleId": saleID}, nil, &page)
 	return page.Changes, err
@@ -189,7 +179,7 @@ func showSale(ctx context.Context, p *place, o options, out *terminal) error {
 		if !b.Balanced {
 			verdict = "NOT BALANCED"
 		}
-		line("books", "%s at %s: %s", verdict, instant(b.AsOf), s.orders())
+		line("books", "%s: %s", verdict, s.orders())
 	}
 	for i, c := range made[:min(shown, len(made))] {
 		name, units, note := "", "", ""
@@ -202,7 +192,7 @@ func showSale(ctx context.Context, p *place, o options, out *terminal) error {
 		if c.Note != "" {
 			note = ": " + c.Note
 		}
-		line(name, "%s  %s%s by %s (%s)%s", instant(c.At), c.Action, units, c.Actor, c.ID, note)
+		line(name, "%s  %s%s by %s (%s)%s", c.At, c.Action, units, c.Actor, c.ID, note)
 	}
 	if more := len(made) - shown; more > 0 {
 		line("", "and %d before", more)
