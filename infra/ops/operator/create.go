@@ -137,7 +137,7 @@ func createAll(ctx context.Context, ask func(ctx context.Context, function strin
 		}
 		err = fmt.Errorf("NOT CREATED: %s: %w", w.SaleID, system.Explain(err))
 		if i > 0 {
-			err = fmt.Errorf("%w; %s is there, and the same command goes on after it", err, theSales(sales[:i]))
+			err = fmt.Errorf("%w; what comes before it in the file is there", err)
 		}
 		if refused {
 			return cli.Bad(err)
@@ -147,25 +147,13 @@ func createAll(ctx context.Context, ask func(ctx context.Context, function strin
 	return nil
 }
 
-// theSales names sales.
-func theSales(all []wanted) string {
-	var ids []string
-	for _, w := range all {
-		ids = append(ids, w.SaleID)
-	}
-	return strings.Join(ids, ", ")
-}
-
 // summed counts sales and their units.
 func summed(all []wanted) string {
 	total := int64(0)
 	for _, w := range all {
 		total += w.Stock
 	}
-	if len(all) == 1 {
-		return fmt.Sprintf("1 sale, %d units", total)
-	}
-	return fmt.Sprintf("%d sales, %d units", len(all), total)
+	return fmt.Sprintf("sales: %d, units: %d", len(all), total)
 }
 
 // planned is what would become of a wanted sale.
@@ -233,15 +221,14 @@ func plan(sales []wanted, exist []listedSale, known bool) (all []planned) {
 // printPlan writes a line for each sale.
 func printPlan(out io.Writer, all []planned, now time.Time) error {
 	lines := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(lines, "SALE\tUNITS\tSHARDS\tPRICE\tPAY WITHIN\tOPENS\tCLOSES\tOPENS IN\tEXISTS\tNAME")
+	fmt.Fprintln(lines, "SALE\tUNITS\tSHARDS\tPRICE\tOPENS\tCLOSES\tOPENS IN\tEXISTS\tNAME")
 	for _, p := range all {
 		exists := p.Exists
 		if len(p.Other) > 0 {
 			exists += ", with another " + strings.Join(p.Other, ", ")
 		}
-		fmt.Fprintf(lines, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.SaleID, p.Stock, p.Shards,
-			money(p.Price, p.Currency), payWithin(p.PayWithin), instant(p.OpensAt), instant(p.ClosesAt),
-			opensIn(p.OpensAt, p.ClosesAt, now), exists, p.Name)
+		fmt.Fprintf(lines, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", p.SaleID, p.Stock, p.Shards, p.price(),
+			instant(p.OpensAt), instant(p.ClosesAt), opensIn(p.OpensAt, p.ClosesAt, now), exists, p.Name)
 	}
 	if err := lines.Flush(); err != nil {
 		return fmt.Errorf("write list: %w", err)
@@ -255,19 +242,13 @@ func printPlan(out io.Writer, all []planned, now time.Time) error {
 	return nil
 }
 
-func payWithin(seconds int64) string {
-	if seconds == 0 {
+// price is what a buyer pays, and how soon.
+func (p *planned) price() string {
+	text, known := currency.Decimal(p.Price, p.Currency)
+	if !known {
 		return "-"
 	}
-	return short(time.Duration(seconds) * time.Second)
-}
-
-// money is a price as people write it.
-func money(price int64, code string) string {
-	if text, known := currency.Decimal(price, code); known {
-		return text + " " + code
-	}
-	return "-"
+	return fmt.Sprintf("%s %s within %s", text, p.Currency, short(time.Duration(p.PayWithin)*time.Second))
 }
 
 // opensIn says when a sale opens, as seen from now.
@@ -277,8 +258,6 @@ func opensIn(opensAt, closesAt, now time.Time) string {
 		return "OVER"
 	case !now.Before(opensAt):
 		return "open"
-	case left < time.Hour:
-		return fmt.Sprintf("%d min", left/time.Minute)
 	case left < 48*time.Hour:
 		return fmt.Sprintf("%d h %d min", left/time.Hour, left%time.Hour/time.Minute)
 	default:
