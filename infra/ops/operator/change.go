@@ -64,7 +64,7 @@ type change struct {
 	// members returns the request's members besides id, action, note and sale; nil: there are none.
 	members func(o options) (map[string]any, error)
 	// confirm, if not nil, asks the operator before the function is asked.
-	confirm func(ctx context.Context, p *place, with client.Operator, o options, out *terminal) error
+	confirm func(ctx context.Context, p *place, o options, out *terminal) error
 	// ask, if not nil, takes the place of the request to OperateFunction.
 	ask func(ctx context.Context, where system.Place, saleID string, answer any) error
 	// would says what the change would do, to go on behind the sale's id, or fails if it would be refused.
@@ -286,11 +286,11 @@ func reason(o options) (map[string]any, error) {
 }
 
 // confirmRecall says how many orders a recall ends, as the last audit counted them, and asks.
-func confirmRecall(ctx context.Context, p *place, with client.Operator, o options, out *terminal) error {
+func confirmRecall(ctx context.Context, p *place, o options, out *terminal) error {
 	if yes, _ := out.command.Flags().GetBool("yes"); yes {
 		return nil
 	}
-	s, _, err := p.saleNow(ctx, with, o["sale"])
+	s, _, err := p.saleNow(ctx, o["sale"])
 	if err != nil {
 		return fmt.Errorf("the orders could not be counted (%w); --yes recalls without that", err)
 	}
@@ -404,12 +404,12 @@ func (c change) request(ctx context.Context, p *place, o options, out *terminal)
 
 // change asks OperateFunction.
 func (c change) change(ctx context.Context, p *place, o options, out *terminal, request map[string]any, answer any) error {
-	with, _, err := p.operator(ctx)
-	if err == nil && c.sees && o["seen"] == "" {
-		err = p.look(ctx, with, o)
-	}
-	if err == nil && c.confirm != nil {
-		err = c.confirm(ctx, p, with, o, out)
+	var err error
+	switch {
+	case c.sees && o["seen"] == "":
+		err = p.look(ctx, o)
+	case c.confirm != nil:
+		err = c.confirm(ctx, p, o, out)
 	}
 	if err != nil {
 		return err
@@ -426,7 +426,7 @@ func (c change) change(ctx context.Context, p *place, o options, out *terminal, 
 	if err != nil {
 		return fmt.Errorf("write request: %w", err)
 	}
-	err = p.ask(ctx, with, client.OperatorRequest{
+	err = p.ask(ctx, client.OperatorRequest{
 		Method: http.MethodPost, Route: "/operate/sales/{saleId}/changes", Path: map[string]string{"saleId": o["sale"]}, Body: string(body),
 	}, answer)
 	if errors.Is(err, errNoAnswer) {
@@ -436,8 +436,8 @@ func (c change) change(ctx context.Context, p *place, o options, out *terminal, 
 }
 
 // look reads the sale as it is now, shows it, and notes what has thereby been seen of it.
-func (p *place) look(ctx context.Context, with client.Operator, o options) error {
-	s, _, err := p.saleNow(ctx, with, o["sale"])
+func (p *place) look(ctx context.Context, o options) error {
+	s, _, err := p.saleNow(ctx, o["sale"])
 	if err != nil {
 		return fmt.Errorf("the sale could not be looked at: %w", err)
 	}
@@ -448,15 +448,11 @@ func (p *place) look(ctx context.Context, with client.Operator, o options) error
 
 // dryRun looks at the sale and its trail and says what the change would do, or why it would be refused.
 func (c change) dryRun(ctx context.Context, p *place, o options, out *terminal) error {
-	with, _, err := p.operator(ctx)
+	s, _, err := p.saleNow(ctx, o["sale"])
 	if err != nil {
 		return err
 	}
-	s, _, err := p.saleNow(ctx, with, o["sale"])
-	if err != nil {
-		return err
-	}
-	made, err := p.trail(ctx, with, o["sale"])
+	made, err := p.trail(ctx, o["sale"])
 	if err != nil {
 		return err
 	}

@@ -137,7 +137,7 @@ func TestAStackThatIsNewerThanTheCommandIsOnlyPaused(t *testing.T) {
 	defer stack.Close()
 	for command, want := range map[string]string{
 		"sale pause moutai":    "the stack runs 99.0.0, this is flashsale " + sale.Release + ": get that release; it is asked all the same\nmoutai has been paused since 12:00:00Z",
-		"sale resume moutai":   "flashsale: NOT RESUMED: the stack is newer than the command: the stack runs 99.0.0",
+		"sale resume moutai":   "flashsale: NOT RESUMED: the sale could not be looked at: the stack is newer than the command: the stack runs 99.0.0",
 		"books receipt moutai": "flashsale: the stack is newer than the command: the stack runs 99.0.0",
 	} {
 		said, code := (&place{}).does(t, command+" --url "+stack.URL)

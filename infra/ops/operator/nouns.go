@@ -60,7 +60,7 @@ func nouns() []noun {
 			flags:   "provider sale order payment amount currency dry-run", needs: "sale", one: true, asks: true, again: "repeat the command: it records a payment once", run: record,
 		}}},
 		{name: "books", short: "Recount sales, and archive them", group: cli.After.ID, verbs: []verb{{
-			use: "list", short: "The sales as the table itself lists them", example: "flashsale books list", forms: []string{cli.JSON}, run: listBooks,
+			use: "list", short: "The sales as the table itself lists them", example: "flashsale books list", forms: []string{cli.JSON, cli.CSV}, run: listBooks,
 		}, {
 			use: "receipt [SALE]", short: "Recount a sale from its items", example: "flashsale books receipt moutai\nflashsale books receipt --all --full --events events.jsonl",
 			flags: "all full events", forms: []string{cli.JSON}, joins: true, again: "repeat the command", run: receipt,

@@ -26,29 +26,28 @@ const (
 	askPause = time.Second
 )
 
-// operator is how to ask the system's OperateFunction.
-func (p *place) operator(ctx context.Context) (client.Operator, system.Place, error) {
-	where, err := p.system(ctx)
-	if err != nil {
-		return client.Operator{}, where, err
-	}
-	return where.Operator(ctx), where, nil
-}
-
 // notef says something that is not what was asked for.
 func (p *place) notef(format string, values ...any) { fmt.Fprintf(p.errors, format+"\n", values...) }
 
 // read asks for what a route of the operators' API shows.
-func (p *place) read(ctx context.Context, with client.Operator, route string, path, query map[string]string, answer any) error {
-	return p.ask(ctx, with, client.OperatorRequest{Method: http.MethodGet, Route: route, Path: path, Query: query}, answer)
+func (p *place) read(ctx context.Context, route string, path, query map[string]string, answer any) error {
+	return p.ask(ctx, client.OperatorRequest{Method: http.MethodGet, Route: route, Path: path, Query: query}, answer)
 }
 
-// ask makes a request until it is answered, and fails with errNoAnswer if it never is. The request
-// must be one that may be made twice.
-func (p *place) ask(ctx context.Context, with client.Operator, r client.OperatorRequest, answer any) error {
+// ask makes a request to OperateFunction until it is answered, and fails with errNoAnswer if it never is. The
+// request must be one that may be made twice.
+func (p *place) ask(ctx context.Context, r client.OperatorRequest, answer any) error {
+	if p.asker == nil {
+		where, err := p.system(ctx)
+		if err != nil {
+			return err
+		}
+		asker := where.Operator(ctx)
+		p.asker = &asker
+	}
 	began := time.Now()
 	for try := 1; ; try++ {
-		a, err := with.Operate(ctx, r)
+		a, err := p.asker.Operate(ctx, r)
 		failure, passes := refused(a, err)
 		switch {
 		case failure == nil:
@@ -78,7 +77,7 @@ func refused(a client.Answer, err error) (failure error, passes bool) {
 	}
 	switch {
 	case err != nil:
-		return err, !errors.Is(err, client.ErrNoFunctions)
+		return err, !errors.Is(err, client.ErrNoFunctions) && !system.IsUnusable(err)
 	case a.Status == http.StatusOK:
 		return nil, false
 	case a.Code == "" || a.Code == string(sale.Busy):

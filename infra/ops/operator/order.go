@@ -43,12 +43,8 @@ func showOrder(ctx context.Context, p *place, o options, out *terminal) error {
 		}
 		o["sale"], o["buyer"] = found.SaleID, found.User
 	}
-	with, _, err := p.operator(ctx)
-	if err != nil {
-		return err
-	}
 	var answer json.RawMessage
-	if err = p.read(ctx, with, "/operate/sales/{saleId}/buyers/{user}", map[string]string{"saleId": o["sale"], "user": o["buyer"]}, nil, &answer); err != nil {
+	if err := p.read(ctx, "/operate/sales/{saleId}/buyers/{user}", map[string]string{"saleId": o["sale"], "user": o["buyer"]}, nil, &answer); err != nil {
 		return err
 	}
 	if out.is(cli.JSON) {

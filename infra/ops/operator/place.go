@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/client"
 	"flashsale/infra/local/engine"
 	"flashsale/infra/ops/cli"
 	system "flashsale/infra/ops/place"
@@ -44,8 +45,9 @@ type place struct {
 	tolerant bool      // of a stack that is newer than the command, with a warning
 	errors   io.Writer // where it warns
 
-	found *system.Place // once it is known
-	db    database      // of a test, in place of the table's
+	found *system.Place    // once it is known
+	asker *client.Operator // once it has asked
+	db    database         // of a test, in place of the table's
 }
 
 // database is the part of DynamoDB's client that commands use.
@@ -65,7 +67,7 @@ func (p *place) find(ctx context.Context) (where system.Place, err error) {
 		where, err = p.where.Find(ctx)
 	}
 	if errors.Is(err, system.ErrNewer) && p.tolerant {
-		fmt.Fprintf(p.errors, "%v; it is asked all the same\n", err)
+		p.notef("%v; it is asked all the same", err)
 		err = nil
 	}
 	if err == nil {
@@ -86,14 +88,14 @@ func (p *place) open(ctx context.Context) (system.Place, aws.Config, error) {
 	if err != nil {
 		return where, aws.Config{}, err
 	}
-	client := awshttp.NewBuildableClient().WithTimeout(callTime)
+	http := awshttp.NewBuildableClient().WithTimeout(callTime)
 	if where.Local {
 		return where, aws.Config{
-			Region: engine.Region, HTTPClient: client, Retryer: retryer,
+			Region: engine.Region, HTTPClient: http, Retryer: retryer,
 			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		}, nil
 	}
-	cfg, err := system.Config(ctx, where.Region, config.WithHTTPClient(client), config.WithRetryer(retryer))
+	cfg, err := system.Config(ctx, where.Region, config.WithHTTPClient(http), config.WithRetryer(retryer))
 	return where, cfg, err
 }
 
@@ -151,14 +153,14 @@ func (p *place) events(ctx context.Context, name string) (*eventbus.Bus, string,
 	if name = cmp.Or(name, own); name == "" {
 		return nil, "", errors.New("the system publishes no events (its parameter PublishEvents); --bus names another bus")
 	}
-	client := eventbridge.NewFromConfig(cfg, func(o *eventbridge.Options) { o.Retryer = aws.NopRetryer{} })
+	api := eventbridge.NewFromConfig(cfg, func(o *eventbridge.Options) { o.Retryer = aws.NopRetryer{} })
 	if name != own || !where.Local { // the local stack's own is there
-		_, err := client.DescribeEventBus(ctx, &eventbridge.DescribeEventBusInput{Name: &name})
+		_, err := api.DescribeEventBus(ctx, &eventbridge.DescribeEventBusInput{Name: &name})
 		if _, gone := errors.AsType[*types.ResourceNotFoundException](err); gone || err != nil && name != own {
 			return nil, "", fmt.Errorf("find the bus %s: %w", name, err)
 		}
 	}
-	return eventbus.New(client, name, rand.Float64), name, nil
+	return eventbus.New(api, name, rand.Float64), name, nil
 }
 
 // system returns the system whose functions can be called.

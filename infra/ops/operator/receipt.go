@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/spreadsheet"
 	"flashsale/infra/ops/cli"
 )
 
@@ -59,25 +59,25 @@ func receipt(ctx context.Context, p *place, o options, out *terminal) error {
 // listBooks lists the sales as the table itself has them.
 func listBooks(ctx context.Context, p *place, _ options, out *terminal) error {
 	sales, err := p.sales(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case out.is(cli.JSON):
-		list := cli.NewArray(out)
-		for _, s := range sales {
-			if err := list.Add(bookOf(s)); err != nil {
-				return err
-			}
-		}
-		return list.Close()
-	case len(sales) == 0:
-		fmt.Fprintln(out, "the table has no sale")
 	}
+	list, text := out.list(nil, "sale", "state", "closes"), spreadsheet.Text
 	for _, s := range sales {
-		b := bookOf(s)
-		fmt.Fprintln(out, strings.TrimSpace(fmt.Sprintf("%-30s  %s %s", b.SaleID, b.State, b.ClosesAt)))
+		b := book{s.SaleID, "open", instant(s.ClosesAt)}
+		switch {
+		case s.Newer:
+			b = book{SaleID: s.SaleID, State: "for a newer release"}
+		case s.Drained:
+			b.State = "drained"
+		case !s.ClosesAt.After(time.Now()):
+			b.State = "closed"
+		}
+		if err := list.add([]spreadsheet.Cell{text(b.SaleID), text(b.State), text(b.ClosesAt)}, b); err != nil {
+			return err
+		}
 	}
-	return nil
+	return list.end(nil)
 }
 
 // book is a sale in the table's list.
@@ -85,19 +85,6 @@ type book struct {
 	SaleID   string `json:"saleId"`
 	State    string `json:"state"`
 	ClosesAt string `json:"closesAt,omitempty"`
-}
-
-func bookOf(s books.Listing) book {
-	b := book{s.SaleID, "closes", instant(s.ClosesAt)}
-	switch {
-	case s.Newer:
-		return book{SaleID: s.SaleID, State: "for a newer release"}
-	case s.Drained:
-		b.State = "drained, closed"
-	case !s.ClosesAt.After(time.Now()):
-		b.State = "closed"
-	}
-	return b
 }
 
 // recounting is a recount of the sales of a table.

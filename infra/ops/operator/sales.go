@@ -11,7 +11,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/spreadsheet"
 	"flashsale/infra/ops/cli"
 	"flashsale/shared/httpapi"
@@ -67,30 +66,26 @@ type saleList struct {
 func (p *place) saleList(ctx context.Context) (list saleList, answer json.RawMessage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
-	with, _, err := p.operator(ctx)
-	if err == nil {
-		err = p.read(ctx, with, "/operate/sales", nil, map[string]string{"drained": "1"}, &answer)
-	}
-	if err == nil {
+	if err = p.read(ctx, "/operate/sales", nil, map[string]string{"drained": "1"}, &answer); err == nil {
 		err = json.Unmarshal(answer, &list)
 	}
 	return list, answer, err
 }
 
 // saleNow asks for one sale.
-func (p *place) saleNow(ctx context.Context, with client.Operator, saleID string) (s listedSale, answer json.RawMessage, err error) {
-	if err = p.read(ctx, with, "/operate/sales/{saleId}", map[string]string{"saleId": saleID}, nil, &answer); err == nil {
+func (p *place) saleNow(ctx context.Context, saleID string) (s listedSale, answer json.RawMessage, err error) {
+	if err = p.read(ctx, "/operate/sales/{saleId}", map[string]string{"saleId": saleID}, nil, &answer); err == nil {
 		err = json.Unmarshal(answer, &s)
 	}
 	return s, answer, err
 }
 
 // trail asks for the newest changes of a sale, the newest first.
-func (p *place) trail(ctx context.Context, with client.Operator, saleID string) ([]httpapi.Change, error) {
+func (p *place) trail(ctx context.Context, saleID string) ([]httpapi.Change, error) {
 	var page struct {
 		Changes []httpapi.Change `json:"changes"`
 	}
-	err := p.read(ctx, with, "/operate/sales/{saleId}/changes", map[string]string{"saleId": saleID}, nil, &page)
+	err := p.read(ctx, "/operate/sales/{saleId}/changes", map[string]string{"saleId": saleID}, nil, &page)
 	return page.Changes, err
 }
 
@@ -147,18 +142,14 @@ const shown = 5
 func showSale(ctx context.Context, p *place, o options, out *terminal) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
-	with, _, err := p.operator(ctx)
-	if err != nil {
-		return err
-	}
-	s, answer, err := p.saleNow(ctx, with, o["sale"])
+	s, answer, err := p.saleNow(ctx, o["sale"])
 	switch {
 	case err != nil:
 		return err
 	case out.is(cli.JSON):
 		return cli.WriteJSON(out, answer)
 	}
-	made, err := p.trail(ctx, with, o["sale"])
+	made, err := p.trail(ctx, o["sale"])
 	if err != nil {
 		return err
 	}

@@ -33,10 +33,17 @@ var troubles = []struct{ words, sentence string }{
 type explained struct {
 	error
 	sentence string
+	account  bool // it is of the account
 }
 
 func (e explained) Error() string { return e.sentence }
 func (e explained) Unwrap() error { return e.error }
+
+// IsUnusable reports whether an error is of credentials that do not do: the same again meets the same.
+func IsUnusable(err error) bool {
+	e, ok := errors.AsType[explained](Explain(err))
+	return ok && e.account
+}
 
 // Explain says in one sentence what to do about credentials that do not do, and about what does not answer. It
 // returns other errors as they are.
@@ -56,12 +63,12 @@ func Explain(err error) error {
 		if _, who, ok := strings.Cut(text, "User: "); ok && t.sentence == denied {
 			sentence += ": " + who
 		}
-		return explained{err, sentence}
+		return explained{err, sentence, true}
 	}
 	to, isCall := errors.AsType[*url.Error](err)
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
-		return explained{err, "the AWS CLI, aws, is not on the PATH, and what is on AWS is found with it: https://aws.amazon.com/cli"}
+		return explained{err, "the AWS CLI, aws, is not on the PATH, and what is on AWS is found with it: https://aws.amazon.com/cli", true}
 	case !isCall:
 		return err
 	}
@@ -72,5 +79,5 @@ func Explain(err error) error {
 	if errors.Is(err, client.ErrNoSystem) {
 		sentence += "; `make run` starts a local stack, and --env or --stack names one on AWS"
 	}
-	return explained{err, sentence}
+	return explained{err, sentence, false}
 }
