@@ -103,6 +103,21 @@ func TestAQuestionIsAnsweredAtATerminalOrByYes(t *testing.T) {
 	}
 }
 
+func TestAQuestionThatIsInterruptedChangesNothing(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	silent, _ := io.Pipe()
+	var errs bytes.Buffer
+	root := tree(func(c *cobra.Command) error {
+		interrupt()
+		return Ask(c, "Pause?")
+	})
+	root.SetIn(seat{silent})
+	root.SetErr(&errs)
+	if code := Execute(ctx, root, []string{"sale", "pause", "a"}); code != ExitUnknown || errs.String() != "Pause? [y/N] \nshop: interrupted; nothing was changed\n" {
+		t.Errorf("exit %d, %q", code, &errs)
+	}
+}
+
 func TestAnArrayIsWholeOnlyOnceItIsClosed(t *testing.T) {
 	for want, values := range map[string][]any{"[]\n": nil, "[\n  1,\n  {\"a\":2}\n]\n": {1, map[string]int{"a": 2}}} {
 		var out bytes.Buffer
