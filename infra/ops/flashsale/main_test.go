@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -30,12 +29,12 @@ func executed(t *testing.T, line string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-// word is one of a shell's line, perhaps in apostrophes.
-var word = regexp.MustCompile(`'[^']*'|[^ ']+`)
+// word is one of a shell's line, perhaps quoted.
+var word = regexp.MustCompile(`(?:'[^']*'|"[^"]*"|[^\s'"]+)+`)
 
 func words(line string) (all []string) {
 	for _, w := range word.FindAllString(line, -1) {
-		all = append(all, strings.Trim(w, "'"))
+		all = append(all, strings.NewReplacer("'", "", `"`, "").Replace(w))
 	}
 	return all
 }
@@ -90,20 +89,11 @@ func TestEveryExampleIsALineThatItsCommandTakes(t *testing.T) {
 			t.Errorf("%s has no text or no example", c.CommandPath())
 		}
 		for line := range strings.Lines(c.Example) {
-			all := words(strings.TrimSpace(line))
-			all = all[max(0, slices.Index(all, "flashsale")):] // behind its variables
-			if at := slices.IndexFunc(all, func(w string) bool { return strings.HasPrefix(w, ">") || w == "|" }); at >= 0 {
-				all = all[:at]
+			call := called.FindStringSubmatch(line)
+			if call == nil {
+				t.Fatalf("%s: %s calls nothing", c.CommandPath(), line)
 			}
-			root := flashsale()
-			found, rest, err := root.Find(all[1:])
-			if err == nil {
-				err = found.ParseFlags(rest)
-			}
-			if err == nil {
-				err = found.ValidateArgs(found.Flags().Args())
-			}
-			if err != nil || all[0] != "flashsale" || found.CommandPath() != c.CommandPath() {
+			if found, err := understood(words(call[1])); err != nil || found.CommandPath() != c.CommandPath() {
 				t.Errorf("%s: %s is %s: %v", c.CommandPath(), line, found.CommandPath(), err)
 			}
 		}
