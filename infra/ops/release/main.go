@@ -59,51 +59,46 @@ func main() {
 
 // build makes the release's files.
 func build(ctx context.Context) error {
-	tools, err := filepath.Abs(".build/host")
+	t, err := preflight.Read(template, "", map[string]string{"PublishEvents": "true"}) // with all functions
 	if err := errors.Join(err, os.RemoveAll(functions), os.RemoveAll(to), os.MkdirAll(to, 0o755)); err != nil {
 		return err
 	}
-	for _, words := range [][]string{{"make", "build"}, {"env", "GOBIN=" + tools, "go", "install", bom}} {
-		if _, err := output(ctx, words...); err != nil {
-			return err
+	run := func(words ...string) { // unless something has failed
+		if err == nil {
+			_, err = output(ctx, words...)
 		}
 	}
-	programs := map[string]string{}                                                    // by platform and name
-	t, err := preflight.Read(template, "", map[string]string{"PublishEvents": "true"}) // with all functions
-	if err != nil {
-		return err
+	tools, _ := filepath.Abs(".build/host")
+	run("make", "build")
+	run("env", "GOBIN="+tools, "go", "install", bom)
+	modules := map[string]string{}
+	describe := func(platform, name, program string) {
+		// Without serial number and time, it is the same every time.
+		run(append(env(platform), filepath.Join(tools, "cyclonedx-gomod"), "bin", "-json", "-std", "-noserial", "-notimestamp",
+			"-version", "v"+sale.Release, "-output", filepath.Join(to, name+".cdx.json"), program)...)
+		if err == nil {
+			var info *buildinfo.BuildInfo
+			if info, err = buildinfo.ReadFile(program); err == nil {
+				for _, m := range info.Deps {
+					modules[m.Path] = m.Version
+				}
+			}
+		}
 	}
 	for _, f := range t.OfType("AWS::Serverless::Function") {
 		program := filepath.Join(functions, f.ID, "bootstrap")
-		programs["linux-arm64 "+f.ID] = program
-		if err := zipped(program, filepath.Join(to, f.ID+".zip")); err != nil {
-			return err
+		if describe("linux-arm64", f.ID, program); err == nil {
+			err = zipped(program, filepath.Join(to, f.ID+".zip"))
 		}
 	}
 	for _, platform := range platforms {
 		name := "flashsale-" + platform
-		programs[platform+" "+name] = filepath.Join(to, name)
-		words := append(env(platform), "CGO_ENABLED=0", "GOFLAGS=", "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s", "-o", filepath.Join(to, name), "./infra/ops/flashsale")
-		if _, err := output(ctx, words...); err != nil {
-			return err
-		}
+		run(append(env(platform), "CGO_ENABLED=0", "GOFLAGS=", "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s",
+			"-o", filepath.Join(to, name), "./infra/ops/flashsale")...)
+		describe(platform, name, filepath.Join(to, name))
 	}
-	modules := map[string]string{}
-	for id, program := range programs {
-		platform, name, _ := strings.Cut(id, " ")
-		info, err := buildinfo.ReadFile(program)
-		if err != nil {
-			return fmt.Errorf("read %s: %w", program, err)
-		}
-		for _, m := range info.Deps {
-			modules[m.Path] = m.Version
-		}
-		// Without serial number and time, it is the same every time.
-		words := append(env(platform), filepath.Join(tools, "cyclonedx-gomod"), "bin", "-json", "-std", "-noserial", "-notimestamp",
-			"-version", "v"+sale.Release, "-output", filepath.Join(to, name+".cdx.json"), program)
-		if _, err := output(ctx, words...); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	notices, err := licences(ctx, modules)
 	if err != nil {
