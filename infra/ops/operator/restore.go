@@ -67,7 +67,7 @@ func (p *place) restore(ctx context.Context, o options, out *terminal, write boo
 		fmt.Fprintln(out, "nothing was written: see what is listed")
 		return errLacking
 	case !write && done.Missing() > 0:
-		fmt.Fprintln(out, "nothing was written: `flashsale table replay` writes it")
+		fmt.Fprintf(out, "nothing was written: %s writes it\n", p.flashsale("table replay"))
 		return errLacking
 	case !write:
 		return nil
