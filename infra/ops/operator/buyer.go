@@ -3,9 +3,12 @@ package operator
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 
 	"flashsale/infra/ops/cli"
 	"flashsale/shared/httpapi"
@@ -113,7 +116,9 @@ func showBuyer(ctx context.Context, p *place, o options, out *terminal) error {
 		}
 	} else {
 		for _, h := range all {
-			h.print(out)
+			if err := h.print(out); err != nil {
+				return err
+			}
 		}
 		fmt.Fprintf(out, "%d of %d sales hold something of %s; for logs, messages, events and backups see infra/docs/OPERATING.md\n", len(all), read, user)
 	}
@@ -123,34 +128,23 @@ func showBuyer(ctx context.Context, p *place, o options, out *terminal) error {
 	return nil
 }
 
-func (h heldJSON) print(out io.Writer) {
-	line := func(format string, values ...any) {
-		fmt.Fprintf(out, "%s  %s\n", h.SaleID, fmt.Sprintf(format, values...))
+// print writes what is held as YAML, which is easier to read than JSON and has the same members.
+func (h heldJSON) print(out io.Writer) error {
+	var document yaml.Node
+	text, err := json.Marshal(h)
+	if err = cmp.Or(err, yaml.Unmarshal(text, &document)); err != nil {
+		return fmt.Errorf("write what is held: %w", err)
 	}
-	if o := h.Order; o != nil {
-		line("order %s, %s, claim %s, accepted at %s", cmp.Or(o.OrderID, "without an id"), o.State, o.ClaimID, o.AcceptedAt)
-		for _, part := range []struct{ of, text string }{
-			{"request key", o.RequestKey}, {"message sent again at", o.ResentAt}, {"released at", o.ReleasedAt}, {"released by", o.ReleasedBy},
-		} {
-			if part.text != "" {
-				line("  %s %s", part.of, part.text)
-			}
-		}
-		if o.PaidAt != "" {
-			line("  paid at %s by %s, %d %s", o.PaidAt, o.Payment, o.Amount, o.Currency)
-		}
-	}
-	if h.Group != "" {
-		line("the user has ordered in the group %s", h.Group)
-	}
-	if h.Entry != nil {
-		line("entered the draw at %s, nonce %s, leaf %s", h.Entry.At, h.Entry.Nonce, h.Entry.Leaf)
-	}
-	for _, r := range h.Refunds {
-		refunded := "due"
-		if r.RefundedAt != "" {
-			refunded = "refunded at " + r.RefundedAt
-		}
-		line("refund of %s, %d %s, because: %s, of %s, %s", r.Payment, r.Amount, r.Currency, r.Reason, r.At, refunded)
+	unfold(&document)
+	text, err = yaml.Marshal(&document)
+	fmt.Fprintf(out, "%s\n", text)
+	return err
+}
+
+// unfold takes the forms away that the document has from JSON: braces and quotes.
+func unfold(n *yaml.Node) {
+	n.Style = 0
+	for _, one := range n.Content {
+		unfold(one)
 	}
 }

@@ -20,8 +20,8 @@ func TestEverythingThatIsHeldOfAPersonIsPrinted(t *testing.T) {
 		}
 		const at = "2026-11-11T12:00:00.000Z"
 		tells(t, db, "buyer show alice", cli.ExitFine,
-			"moutai  order "+orderid.String(order)+", PAID, claim ", ", accepted at "+at, "moutai    paid at "+at+" by stripe#pi_89900, 89900 CNY",
-			"moutai  the user has ordered in the group shoe", "moutai  refund of stripe#pi_5, 5 CNY, because: amount, of "+at+", due", "1 of 1 sales hold something of alice")
+			"saleId: moutai\n", "orderId: \""+orderid.String(order)+"\"\n", "state: PAID\n", "acceptedAt: \""+at+"\"\n", "payment: stripe#pi_89900\n", "group: shoe\n",
+			"- payment: stripe#pi_5\n", "reason: amount\n", "1 of 1 sales hold something of alice")
 		text, code := data(t, db, "buyer show alice -o json")
 		var said struct {
 			User      string

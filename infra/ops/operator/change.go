@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"flashsale/infra/kit/client"
 	"flashsale/infra/ops/cli"
 	system "flashsale/infra/ops/place"
+	"flashsale/shared/httpapi"
 	"flashsale/shared/sale"
 )
 
@@ -66,9 +68,9 @@ type change struct {
 	// confirm, if not nil, asks the operator before the function is asked.
 	confirm func(ctx context.Context, p *place, o options, out *terminal) error
 	// ask, if not nil, takes the place of the request to OperateFunction.
-	ask func(ctx context.Context, where system.Place, saleID string, answer any) error
-	// would says what the change would do, to go on behind the sale's id, or fails if it would be refused.
-	would func(s listedSale, o options) (string, error)
+	ask   func(ctx context.Context, where system.Place, saleID string, answer any) error
+	would string // what it would do, to go on behind "it would"
+	open  bool   // a recalled sale refuses it
 	// say describes the sale as it is now, or fails if it is not as asked.
 	say func(c changed, o options, p *place) (string, error)
 }
@@ -83,12 +85,7 @@ var errUnsaid = errors.New("OperateFunction's answer does not confirm it")
 var changes = []change{
 	{
 		action: "pause", short: "Sell no unit any more, until the sale is resumed", example: "flashsale sale pause moutai --note 'wrong price'", done: "PAUSED",
-		would: func(s listedSale, _ options) (string, error) {
-			if s.Paused {
-				return " is paused already, and would stay so", nil
-			}
-			return fmt.Sprintf(" is %s and would be paused: no unit would be sold until it is resumed", s.State), nil
-		},
+		would: "be paused: no unit would be sold until it is resumed",
 		say: func(c changed, _ options, p *place) (string, error) {
 			if !c.Paused {
 				return "", errUnsaid
@@ -98,9 +95,7 @@ var changes = []change{
 	},
 	{
 		action: "resume", short: "Let a paused sale go on", example: "flashsale sale resume moutai", sees: true, done: "RESUMED",
-		would: func(s listedSale, _ options) (string, error) {
-			return fmt.Sprintf(" would be resumed: it would sell from %s to %s", instant(s.OpensAt), instant(s.ClosesAt)), s.refuseRecalled()
-		},
+		would: "be resumed", open: true,
 		say: func(c changed, _ options, _ *place) (string, error) {
 			if c.Paused {
 				return "", errUnsaid
@@ -111,9 +106,7 @@ var changes = []change{
 	{
 		action: "reschedule", short: "Give a sale other instants", example: "flashsale sale reschedule moutai --opens 2026-11-11T12:00:00Z --closes 2026-11-11T14:00:00Z",
 		flags: "opens closes until", sees: true, done: "RESCHEDULED", members: window,
-		would: func(s listedSale, o options) (string, error) {
-			return fmt.Sprintf(" would sell from %s to %s, instead of from %s to %s", o["opens"], o["closes"], instant(s.OpensAt), instant(s.ClosesAt)), s.refuseRecalled()
-		},
+		would: "be rescheduled", open: true,
 		say: func(c changed, o options, p *place) (string, error) {
 			if instant(c.OpensAt) != o["opens"] || instant(c.ClosesAt) != o["closes"] {
 				return "", errUnsaid
@@ -131,15 +124,7 @@ var changes = []change{
 	{
 		action: "describe", short: "Change what buyers read of a sale", example: "flashsale sale describe moutai --name 'Moutai 2026' --about '53 %'",
 		flags: "name image about link", sees: true, done: "DESCRIBED", members: description,
-		would: func(_ listedSale, o options) (string, error) {
-			var parts []string
-			for _, name := range []string{"name", "image", "about", "link"} {
-				if value, given := o[name]; given {
-					parts = append(parts, fmt.Sprintf("%s %q", name, value))
-				}
-			}
-			return " would be shown with " + strings.Join(parts, ", "), nil
-		},
+		would: "be shown otherwise",
 		say: func(c changed, o options, _ *place) (string, error) {
 			shown := map[string]string{"name": c.Name, "image": c.Image, "about": c.About, "link": c.Link}
 			for name, asked := range o {
@@ -157,10 +142,9 @@ var changes = []change{
 		},
 	},
 	{
-		action: "add", short: "Add units, once for each id", example: "flashsale sale add moutai --stock 50 --id third-batch", flags: "stock", sees: true, named: true, done: "ADDED", members: units,
-		would: func(s listedSale, o options) (string, error) {
-			return fmt.Sprintf(": %s units would be added to %d", o["stock"], s.Seeded), s.refuseRecalled()
-		},
+		action: "add", short: "Add units, once for each id", example: "flashsale sale add moutai --stock 50 --id third-batch",
+		flags: "stock", sees: true, named: true, done: "ADDED", members: units,
+		would: "get units more", open: true,
 		say: func(c changed, o options, p *place) (string, error) {
 			if !c.Applied {
 				return fmt.Sprintf("%s: %s units were added earlier under the name %s, and nothing changed now; %d units have been seeded in total", c.SaleID,
@@ -171,14 +155,9 @@ var changes = []change{
 		},
 	},
 	{
-		action: "withdraw", short: "Take unsold units away, once for each id", example: "flashsale sale withdraw moutai --stock 10 --id kept-back", flags: "stock", sees: true, named: true, done: "WITHDRAWN", members: units,
-		would: func(s listedSale, o options) (string, error) {
-			left := "those that are left"
-			if s.Remaining != nil {
-				left = fmt.Sprintf("%d are left", s.Remaining.Units)
-			}
-			return fmt.Sprintf(": up to %s of %d units would be withdrawn, of which %s", o["stock"], s.Seeded, left), nil
-		},
+		action: "withdraw", short: "Take unsold units away, once for each id", example: "flashsale sale withdraw moutai --stock 10 --id kept-back",
+		flags: "stock", sees: true, named: true, done: "WITHDRAWN", members: units,
+		would: "lose units that nobody holds, as far as there are so many",
 		say: func(c changed, o options, p *place) (string, error) {
 			text := fmt.Sprintf("%s: %d of %s units were withdrawn, %d stay seeded", c.SaleID, c.Withdrawn, o["stock"], c.Seeded)
 			if !c.Applied {
@@ -194,12 +173,7 @@ var changes = []change{
 	{
 		action: "recall", short: "End a sale for ever: orders are released, and payments go back", example: "flashsale sale recall moutai --note 'the soles come off'",
 		done: "RECALLED", members: reason, confirm: confirmRecall,
-		would: func(s listedSale, _ options) (string, error) {
-			if !s.RecalledAt.IsZero() {
-				return " was recalled at " + instant(s.RecalledAt) + ", and nothing would change", nil
-			}
-			return " would be recalled for ever: it has " + s.orders(), nil
-		},
+		would: "be recalled for ever: every order that is not paid would be released, and every payment go back",
 		say: func(c changed, _ options, p *place) (string, error) {
 			if c.RecalledAt.IsZero() || !c.Paused {
 				return "", errUnsaid
@@ -216,12 +190,7 @@ var changes = []change{
 // resending asks ReconcileFunction, and changes nothing of the sale itself.
 var resending = change{
 	action: "resend", short: "Send lost order messages again, 5,000 at most", example: "flashsale order resend --sale moutai", done: "RESENT", ask: resend,
-	would: func(s listedSale, _ options) (string, error) {
-		if s.Books == nil {
-			return ": messages of orders without an id would be sent again; nobody has counted them yet", nil
-		}
-		return fmt.Sprintf(": messages of orders without an id would be sent again: they were %d at %s", s.Books.Pending, instant(s.Books.AsOf)), nil
-	},
+	would: "have the messages of orders without an id sent again",
 	say: func(c changed, o options, p *place) (string, error) {
 		text := fmt.Sprintf("%s: %d order messages were sent again", o["sale"], c.Resent)
 		if len(c.Receipts) == 0 {
@@ -290,7 +259,7 @@ func confirmRecall(ctx context.Context, p *place, o options, out *terminal) erro
 	if yes, _ := out.command.Flags().GetBool("yes"); yes {
 		return nil
 	}
-	s, _, err := p.saleNow(ctx, o["sale"])
+	s, err := p.saleNow(ctx, o["sale"])
 	if err != nil {
 		return fmt.Errorf("the orders could not be counted (%w); --yes recalls without that", err)
 	}
@@ -437,18 +406,18 @@ func (c change) change(ctx context.Context, p *place, o options, out *terminal, 
 
 // look reads the sale as it is now, shows it, and notes what has thereby been seen of it.
 func (p *place) look(ctx context.Context, o options) error {
-	s, _, err := p.saleNow(ctx, o["sale"])
+	s, err := p.saleNow(ctx, o["sale"])
 	if err != nil {
 		return fmt.Errorf("the sale could not be looked at: %w", err)
 	}
 	o["seen"] = s.Seen
-	p.notef("%s is %s, sells from %s to %s, and has %d units in all (--seen %s)", s.SaleID, s.State, instant(s.OpensAt), instant(s.ClosesAt), s.Seeded, s.Seen)
+	p.notef("%s (--seen %s)", s.stands(), s.Seen)
 	return nil
 }
 
 // dryRun looks at the sale and its trail and says what the change would do, or why it would be refused.
 func (c change) dryRun(ctx context.Context, p *place, o options, out *terminal) error {
-	s, _, err := p.saleNow(ctx, o["sale"])
+	s, err := p.saleNow(ctx, o["sale"])
 	if err != nil {
 		return err
 	}
@@ -456,24 +425,29 @@ func (c change) dryRun(ctx context.Context, p *place, o options, out *terminal) 
 	if err != nil {
 		return err
 	}
-	would, err := c.would(s, o)
-	for _, one := range made {
-		if one.ID != o["id"] {
-			continue
-		}
-		if would, err = ": this change was made at "+one.At+", and nothing more would change", nil; string(one.Action) != c.action {
-			err = errors.New("the change id was used for another change")
+	would := "it would " + c.would
+	for _, name := range strings.Fields(c.flags) {
+		if value, given := o[name]; given {
+			would += fmt.Sprintf(", %s %q", name, value)
 		}
 	}
-	if seen := o["seen"]; err == nil && seen != "" && seen != s.Seen {
-		err = errors.New("the sale was changed meanwhile; look at it again")
-	}
+	recalled := !s.RecalledAt.IsZero()
+	same := slices.IndexFunc(made, func(one httpapi.Change) bool { return one.ID == o["id"] })
 	switch {
-	case err != nil:
-		return cli.Bad(err)
-	case out.is(cli.JSON):
-		return cli.WriteJSON(out, map[string]string{"saleId": s.SaleID, "would": s.SaleID + would})
+	case same >= 0 && string(made[same].Action) != c.action:
+		return cli.Bad(errors.New("the change id was used for another change"))
+	case same >= 0:
+		would = "this change was made at " + made[same].At + ", and nothing more would change"
+	case recalled && c.open:
+		return cli.Bad(sale.RefuseRecalled())
+	case o["seen"] != "" && o["seen"] != s.Seen:
+		return cli.Bad(errors.New("the sale was changed meanwhile; look at it again"))
+	case c.action == "recall" && recalled, c.action == "pause" && s.Paused:
+		would = "it is so already, and nothing would change"
 	}
-	_, err = fmt.Fprintf(out, "%s%s; nothing was changed\n", s.SaleID, would)
+	if out.is(cli.JSON) {
+		return cli.WriteJSON(out, map[string]string{"saleId": s.SaleID, "is": s.stands(), "would": would})
+	}
+	_, err = fmt.Fprintf(out, "%s, and %s; %s; nothing was changed\n", s.stands(), s.orders(), would)
 	return err
 }

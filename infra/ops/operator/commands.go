@@ -293,7 +293,7 @@ func (p *place) members(ctx context.Context, function bool, group string) (ids [
 		}
 		return ids, err
 	}
-	list, _, err := p.saleList(ctx)
+	list, err := p.saleList(ctx)
 	for _, s := range list.Sales {
 		if s.LimitGroup == group {
 			ids = append(ids, s.SaleID)

@@ -39,7 +39,7 @@ func TestAGroupIsChangedSaleAfterSaleUnderOneIDAndTheWorstCounts(t *testing.T) {
 		{"sale pause --group boots --id p1", 0, []string{"boots-41 has been paused since", "boots-42 has been paused since"}},
 		{"sale add --group boots --stock 5 --id more", 1, []string{
 			"boots-41 got 5 more units", "boots-42: NOT ADDED: recalled: the sale was recalled\n", "flashsale: it failed for 1 of the 2 sales of the group boots\n"}},
-		{"sale resume --group boots --dry-run", 1, []string{"boots-41 would be resumed: ", "boots-42: NOT RESUMED: recalled: the sale was recalled\n"}},
+		{"sale resume --group boots --dry-run", 1, []string{"it would be resumed", "boots-42: NOT RESUMED: recalled: the sale was recalled\n"}},
 		{"sale resume --group boots", 1, []string{"this is change ", " of each sale: with --id ", "boots-41 was resumed", "boots-42: NOT RESUMED: recalled"}},
 		{"sale show --group boots", 0, []string{"boots-41: boots-41\n", "boots-42: boots-42\n", "  group     boots: one order for each buyer"}},
 		{"sale pause --group shoes", 2, []string{"flashsale: no sale has the limitGroup shoes ("}},
@@ -75,20 +75,24 @@ func TestADryRunSaysWhatWouldHappenAndAsksNobodyToDoIt(t *testing.T) {
 		t.Fatal(code)
 	}
 	before := s.db.Items("T")
+	const is = "moutai is OPEN, sells from 2026-11-11T12:00:00Z to 2026-11-11T13:00:00Z, and has 101 units in all, of which 101 are left"
+	would := func(what string) string {
+		return is + ", and orders that nobody has counted yet; " + what + "; nothing was changed\n"
+	}
 	for command, want := range map[string]string{
-		"sale pause moutai":                      "moutai is OPEN and would be paused: no unit would be sold until it is resumed; nothing was changed\n",
-		"sale resume moutai":                     "moutai would be resumed: it would sell from 2026-11-11T12:00:00Z to 2026-11-11T13:00:00Z; nothing was changed\n",
-		"sale describe moutai --name x --about=": "moutai would be shown with name \"x\", about \"\"; nothing was changed\n",
-		"sale reschedule moutai --opens 2026-11-11T13:00:00+01:00 --closes 2026-11-11T14:00:00Z": "moutai would sell from 2026-11-11T12:00:00Z to 2026-11-11T14:00:00Z, instead of from 2026-11-11T12:00:00Z to 2026-11-11T13:00:00Z; nothing was changed\n",
-		"sale add moutai --stock 50 --id third":                                                  "moutai: 50 units would be added to 101; nothing was changed\n",
-		"sale add moutai --stock 50 --id third -o json":                                          "{\n  \"saleId\": \"moutai\",\n  \"would\": \"moutai: 50 units would be added to 101\"\n}\n",
-		"sale add moutai --stock 1 --id first":                                                   "moutai: this change was made at 2026-11-11T12:00:00.000Z, and nothing more would change; nothing was changed\n",
+		"sale pause moutai":                      would("it would be paused: no unit would be sold until it is resumed"),
+		"sale resume moutai":                     would("it would be resumed"),
+		"sale describe moutai --name x --about=": would(`it would be shown otherwise, name "x", about ""`),
+		"sale reschedule moutai --opens 2026-11-11T13:00:00+01:00 --closes 2026-11-11T14:00:00Z": would(`it would be rescheduled, opens "2026-11-11T12:00:00Z", closes "2026-11-11T14:00:00Z"`),
+		"sale add moutai --stock 50 --id third":                                                  would(`it would get units more, stock "50"`),
+		"sale add moutai --stock 50 --id third -o json":                                          "{\n  \"is\": \"" + is + "\",\n  \"saleId\": \"moutai\",\n  \"would\": \"it would get units more, stock \\\"50\\\"\"\n}\n",
+		"sale add moutai --stock 1 --id first":                                                   would("this change was made at 2026-11-11T12:00:00.000Z, and nothing more would change"),
 		"sale withdraw moutai --stock 1 --id first":                                              "flashsale: NOT WITHDRAWN: the change id was used for another change\n",
-		"sale withdraw moutai --stock 200 --id rest":                                             "moutai: up to 200 of 101 units would be withdrawn, of which 101 are left; nothing was changed\n",
-		"sale recall moutai --note soles":                                                        "moutai would be recalled for ever: it has orders that nobody has counted yet; nothing was changed\n",
+		"sale withdraw moutai --stock 200 --id rest":                                             would(`it would lose units that nobody holds, as far as there are so many, stock "200"`),
+		"sale recall moutai --note soles":                                                        would("it would be recalled for ever: every order that is not paid would be released, and every payment go back"),
 		"sale resume moutai --seen " + sale.Seen{}.Text("moutai"):                                "flashsale: NOT RESUMED: the sale was changed meanwhile; look at it again\n",
 		"sale pause nowhere":                                                                     "flashsale: NOT PAUSED: sale-not-found: no such sale\n",
-		"order resend --sale moutai":                                                             "moutai: messages of orders without an id would be sent again; nobody has counted them yet; nothing was changed\n",
+		"order resend --sale moutai":                                                             would("it would have the messages of orders without an id sent again"),
 	} {
 		said, code := s.place.does(t, command+" --dry-run")
 		if refused := strings.HasPrefix(want, "flashsale: "); said != want || (code == cli.ExitBad) != refused || (code == cli.ExitFine) == refused {

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/spreadsheet"
 	"flashsale/infra/ops/cli"
 	system "flashsale/infra/ops/place"
 	"flashsale/shared/currency"
@@ -37,22 +38,22 @@ var createVerb = verb{
 // create creates the sales of a file.
 func create(ctx context.Context, p *place, o options, out *terminal) error {
 	sales, err := readFile(o["file"], out.command.InOrStdin())
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case o.has("dry-run"):
+	}
+	for _, w := range sales {
+		if !time.Now().Before(w.ClosesAt) {
+			out.notef("%s is over from the start: it closes at %s", w.SaleID, instant(w.ClosesAt))
+		}
+	}
+	if o.has("dry-run") {
 		return preview(ctx, p, sales, out)
 	}
 	where, err := p.system(ctx)
 	if err != nil {
 		return err
 	}
-	now, array := time.Now(), cli.NewArray(out)
-	for _, w := range sales {
-		if !now.Before(w.ClosesAt) {
-			out.notef("%s is over from the start: it closes at %s", w.SaleID, instant(w.ClosesAt))
-		}
-	}
+	array := cli.NewArray(out)
 	err = createAll(ctx, where.Ask, sales, func(w wanted, m made) {
 		switch {
 		case out.is(cli.JSON):
@@ -69,16 +70,12 @@ func create(ctx context.Context, p *place, o options, out *terminal) error {
 	case out.is(cli.JSON):
 		return array.Close()
 	}
-	fmt.Fprintf(out, "%s; the page on which people buy: %s%s\n", summed(sales), where.API, pageOf(sales))
-	return nil
-}
-
-// pageOf is the path of the page on which people buy.
-func pageOf(sales []wanted) string {
+	page := "/s/" + sales[0].SaleID
 	if group := sales[0].LimitGroup; group != "" {
-		return "/g/" + group
+		page = "/g/" + group
 	}
-	return "/s/" + sales[0].SaleID
+	fmt.Fprintf(out, "%s; the page on which people buy: %s%s\n", summed(sales), where.API, page)
+	return nil
 }
 
 // readFile reads the sales of a file, "-" for stdin.
@@ -97,22 +94,65 @@ func readFile(name string, stdin io.Reader) ([]wanted, error) {
 
 // preview shows what create would do.
 func preview(ctx context.Context, p *place, sales []wanted, out *terminal) error {
-	list, _, err := p.saleList(ctx)
-	all := plan(sales, list.Sales, err == nil)
-	if out.is(cli.JSON) {
-		if err := cli.WriteJSON(out, all); err != nil {
+	now, text := time.Now(), spreadsheet.Text
+	exist, failure := p.saleList(ctx)
+	list := out.list("sale units shards price opens closes opensIn exists name")
+	for _, w := range sales {
+		exists := "unknown"
+		if failure == nil {
+			exists = w.among(exist.Sales)
+		}
+		price, known := currency.Decimal(w.Price, w.Currency)
+		if price += " " + w.Currency + " within " + short(w.PayWithin); !known {
+			price = ""
+		}
+		value := maps.Clone(w.request)
+		value["shards"], value["exists"] = w.Shards, exists
+		if err := list.add(value, text(w.SaleID), number(w.Stock), number(int64(w.Shards)), text(price), text(instant(w.OpensAt)), text(instant(w.ClosesAt)),
+			text(short(max(0, w.OpensAt.Sub(now).Truncate(time.Minute)))), text(exists), text(w.Name)); err != nil {
 			return err
 		}
-	} else {
-		if err := printPlan(out, all, time.Now()); err != nil {
-			return err
-		}
-		fmt.Fprintf(out, "%s; nothing was created\n", summed(sales))
 	}
-	if err != nil {
-		return fmt.Errorf("which of them exist could not be found out: %w", err)
+	if err := list.end(nil); err != nil {
+		return err
+	}
+	for _, w := range sales {
+		if w.HasDraw() {
+			out.notef("%s has a draw: people enter from %s to %s, and a unit is kept for %v", w.SaleID, instant(w.EnterFrom), instant(w.EnterUntil), w.KeepFor)
+		}
+	}
+	out.notef("%s; nothing was created", summed(sales))
+	if failure != nil {
+		return fmt.Errorf("which of them exist could not be found out: %w", failure)
 	}
 	return nil
+}
+
+// among says whether the sale is among those that exist: in part, if its creation was cut off, which the same
+// creation finishes. One that is there may differ, in what the list of sales shows: it was created so, or changed since.
+func (w wanted) among(exist []listedSale) string {
+	i := slices.IndexFunc(exist, func(l listedSale) bool { return l.SaleID == w.SaleID })
+	if i < 0 {
+		return "no"
+	}
+	is, text := exist[i], "yes"
+	if is.State == string(sale.Draft) {
+		text = "in part"
+	}
+	var other []string
+	for name, same := range map[string]bool{
+		"name": is.Name == w.Name, "opensAt": is.OpensAt.Equal(w.OpensAt), "closesAt": is.ClosesAt.Equal(w.ClosesAt),
+		"limitGroup": is.LimitGroup == w.LimitGroup, "stock": is.Seeded == w.Stock, "shards": is.Shards == w.Shards,
+		"payWithin": is.PayWithin == int64(w.PayWithin/time.Second),
+	} {
+		if !same && is.Error == "" {
+			other = append(other, name)
+		}
+	}
+	if slices.Sort(other); len(other) > 0 {
+		text += ", with another " + strings.Join(other, ", ")
+	}
+	return text
 }
 
 // createAll creates sales in turn and passes what becomes of each to report. It stops at the first that fails; the
@@ -154,113 +194,4 @@ func summed(all []wanted) string {
 		total += w.Stock
 	}
 	return fmt.Sprintf("sales: %d, units: %d", len(all), total)
-}
-
-// planned is what would become of a wanted sale.
-type planned struct {
-	SaleID     string    `json:"saleId"`
-	Name       string    `json:"name"`
-	LimitGroup string    `json:"limitGroup,omitempty"`
-	Stock      int64     `json:"stock"`
-	Shards     int       `json:"shards"`
-	Price      int64     `json:"price,omitempty"` // minor units
-	Currency   string    `json:"currency,omitempty"`
-	PayWithin  int64     `json:"payWithin,omitempty"` // seconds
-	OpensAt    time.Time `json:"opensAt"`
-	ClosesAt   time.Time `json:"closesAt"`
-	*terms               // of a sale with a draw
-	// Exists is whether a sale of that id does: no, yes, unknown, or in part, if its creation was cut off, which the
-	// same creation finishes. Other are the members in which it differs, of those that the list of sales shows: it
-	// was created so, or changed since.
-	Exists string   `json:"exists"`
-	Other  []string `json:"other,omitempty"`
-}
-
-// terms are those of a draw.
-type terms struct {
-	EnterFrom  time.Time `json:"enterFrom"`
-	EnterUntil time.Time `json:"enterUntil"`
-	KeepHours  int64     `json:"keepHours"`
-}
-
-// plan compares wanted sales with those that exist, unless that is not known.
-func plan(sales []wanted, exist []listedSale, known bool) (all []planned) {
-	for _, w := range sales {
-		p := planned{
-			SaleID: w.SaleID, Name: w.Name, LimitGroup: w.LimitGroup, Stock: w.Stock, Shards: w.Shards, Price: w.Price, Currency: w.Currency,
-			PayWithin: int64(w.PayWithin / time.Second), OpensAt: w.OpensAt.UTC(), ClosesAt: w.ClosesAt.UTC(),
-			Exists: "no",
-		}
-		if !known {
-			p.Exists = "unknown"
-		}
-		if w.HasDraw() {
-			p.terms = &terms{w.EnterFrom.UTC(), w.EnterUntil.UTC(), int64(w.KeepFor / time.Hour)}
-		}
-		if i := slices.IndexFunc(exist, func(l listedSale) bool { return l.SaleID == w.SaleID }); i >= 0 {
-			is := exist[i]
-			if p.Exists = "yes"; is.State == string(sale.Draft) {
-				p.Exists = "in part"
-			}
-			for name, same := range map[string]bool{
-				"name": is.Name == w.Name, "opensAt": is.OpensAt.Equal(w.OpensAt), "closesAt": is.ClosesAt.Equal(w.ClosesAt),
-				"limitGroup": is.LimitGroup == w.LimitGroup, "stock": is.Seeded == w.Stock, "shards": is.Shards == w.Shards,
-				"payWithin": is.PayWithin == p.PayWithin,
-			} {
-				if !same && is.Error == "" {
-					p.Other = append(p.Other, name)
-				}
-			}
-			slices.Sort(p.Other)
-		}
-		all = append(all, p)
-	}
-	return all
-}
-
-// printPlan writes a line for each sale.
-func printPlan(out io.Writer, all []planned, now time.Time) error {
-	lines := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(lines, "SALE\tUNITS\tSHARDS\tPRICE\tOPENS\tCLOSES\tOPENS IN\tEXISTS\tNAME")
-	for _, p := range all {
-		exists := p.Exists
-		if len(p.Other) > 0 {
-			exists += ", with another " + strings.Join(p.Other, ", ")
-		}
-		fmt.Fprintf(lines, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", p.SaleID, p.Stock, p.Shards, p.price(),
-			instant(p.OpensAt), instant(p.ClosesAt), opensIn(p.OpensAt, p.ClosesAt, now), exists, p.Name)
-	}
-	if err := lines.Flush(); err != nil {
-		return fmt.Errorf("write list: %w", err)
-	}
-	for _, p := range all {
-		if p.terms != nil {
-			fmt.Fprintf(out, "%s has a draw: people enter from %s to %s, and a unit is kept for %d h\n", p.SaleID,
-				instant(p.EnterFrom), instant(p.EnterUntil), p.KeepHours)
-		}
-	}
-	return nil
-}
-
-// price is what a buyer pays, and how soon.
-func (p *planned) price() string {
-	text, known := currency.Decimal(p.Price, p.Currency)
-	if !known {
-		return "-"
-	}
-	return fmt.Sprintf("%s %s within %s", text, p.Currency, short(time.Duration(p.PayWithin)*time.Second))
-}
-
-// opensIn says when a sale opens, as seen from now.
-func opensIn(opensAt, closesAt, now time.Time) string {
-	switch left := opensAt.Sub(now).Truncate(time.Minute); {
-	case !now.Before(closesAt):
-		return "OVER"
-	case !now.Before(opensAt):
-		return "open"
-	case left < 48*time.Hour:
-		return fmt.Sprintf("%d h %d min", left/time.Hour, left%time.Hour/time.Minute)
-	default:
-		return fmt.Sprintf("%d d %d h", left/(24*time.Hour), left%(24*time.Hour)/time.Hour)
-	}
 }

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -255,36 +258,36 @@ func TestACreationThatFailsSaysWhatIsThereAndCanBeRepeated(t *testing.T) {
 }
 
 func TestADryRunSaysWhatIsThereAlreadyAndWhenEachSaleOpens(t *testing.T) {
-	sales, err := readSales("drop.yaml", []byte(drop))
-	if err != nil {
+	file := filepath.Join(t.TempDir(), "drop.yaml")
+	if err := os.WriteFile(file, []byte(drop), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	is := func(i int, state string, seeded int64) listedSale {
-		w := sales[i]
-		return listedSale{
-			SaleID: w.SaleID, Name: w.Name, State: state, OpensAt: w.OpensAt, ClosesAt: w.ClosesAt, LimitGroup: w.LimitGroup, Shards: w.Shards, PayWithin: 1800, Seeded: seeded,
-		}
+	is := func(id, state string, stock int64, name string, payWithin int) string {
+		return fmt.Sprintf(`{"saleId":%q,"state":%q,"seeded":%d,"name":%q,"payWithin":%d,"limitGroup":"runner","shards":%d,"opensAt":"2026-12-05T12:00:00Z","closesAt":"2026-12-05T14:00:00Z"}`,
+			id, state, stock, name, payWithin, sale.ShardsFor(sale.DefaultOrdersPerSecond, stock))
 	}
-	for want, exist := range map[string][]listedSale{
-		"unknown|unknown|unknown":                  nil,
-		"yes|no|in part":                           {is(0, "OPEN", 300), is(2, "DRAFT", 300)},
-		"yes, with another stock|no|no":            {is(0, "OPEN", 350)},
-		"yes|yes, with another name, payWithin|no": {is(0, "PAUSED", 300), func() listedSale { s := is(1, "OPEN", 400); s.Name, s.PayWithin = "x", 60; return s }()},
+	for want, exist := range map[string]string{
+		"unknown|unknown|unknown":                 "",
+		"yes|no|in part":                          is("runner-38", "OPEN", 300, "Trail Runner", 1800) + "," + is("40", "DRAFT", 300, "40", 1800),
+		"yes, with another shards, stock|no|no":   is("runner-38", "OPEN", 3000, "Trail Runner", 1800),
+		"no|yes, with another name, payWithin|no": is("runner-39", "PAUSED", 400, "x", 60),
 	} {
-		var out strings.Builder
-		if err := printPlan(&out, plan(sales, exist, exist != nil), noon.AddDate(0, 0, 23)); err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.Split(out.String(), "\n")
-		for i, exists := range strings.Split(want, "|") {
-			line := strings.Join(strings.Fields(lines[i+1]), " ")
-			contains(t, line, fmt.Sprintf("%s %d", sales[i].SaleID, sales[i].Stock), "899.00 CNY within 30m 2026-12-05T12:00:00Z 2026-12-05T14:00:00Z 24 h 0 min "+exists+" "+sales[i].Name)
-		}
-	}
-	opens := noon.Add(time.Hour)
-	for want, now := range map[string]time.Time{"60 d 0 h": opens.AddDate(0, 0, -60), "47 h 59 min": opens.Add(time.Minute - 48*time.Hour), "0 h 59 min": opens.Add(-time.Hour + time.Second), "open": opens, "OVER": opens.Add(time.Hour)} {
-		if got := opensIn(opens, opens.Add(time.Hour), now); got != want {
-			t.Errorf("at %s got %s, want %s", now, got, want)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(time.Until(noon))
+			p := invoking(func(string, []byte) ([]byte, error) {
+				if exist == "" {
+					return nil, errors.New("no answer")
+				}
+				return json.Marshal(map[string]any{"statusCode": 200, "body": `{"sales":[` + exist + `]}`})
+			})
+			said, code := p.does(t, "create "+file+" --dry-run")
+			if (code == cli.ExitFine) != (exist != "") {
+				t.Errorf("exit %d", code)
+			}
+			said = strings.Join(strings.Fields(said), " ")
+			for i, exists := range strings.Split(want, "|") {
+				contains(t, said, []string{"runner-38 300 ", "runner-39 400 ", "40 300 "}[i], " 899.00 CNY within 30m 2026-12-05T12:00:00Z 2026-12-05T14:00:00Z 576h "+exists+[]string{" Trail Runner", " Trail Runner", " 40"}[i])
+			}
+		})
 	}
 }

@@ -181,7 +181,7 @@ func showDraw(ctx context.Context, p *place, o options, out *terminal) error {
 
 // listCalled lists whom the running calls of sales call. It holds a roll, and a page of users at a time.
 func listCalled(ctx context.Context, p *place, o options, out *terminal) error {
-	list := out.list(nil, "sale", "user", "call", "from", "until", "place", "leaf")
+	list := out.list("sale user call from until place leaf")
 	var unread error
 	for _, id := range o.sales() {
 		if err := p.called(ctx, id, out, list); err != nil {
@@ -238,7 +238,7 @@ func (v *verifying) running() *rules.Call {
 
 // writeCalled writes the people of a call, in the order of their leaves.
 func (v *verifying) writeCalled(ctx context.Context, d *books.Drawing, call *rules.Call, list *list) error {
-	text, number := spreadsheet.Text, func(n int64) spreadsheet.Cell { return spreadsheet.Word(strconv.FormatInt(n, 10)) }
+	text := spreadsheet.Text
 	show, clear := v.out.progress("pages of entries")
 	listed, err := int64(0), error(nil)
 	for page := 0; page < rules.Pages && err == nil; page++ {
@@ -250,9 +250,7 @@ func (v *verifying) writeCalled(ctx context.Context, d *books.Drawing, call *rul
 				}
 				listed++
 				c := calledPerson{v.Sale.SaleID, user, call.Number, instant(call.From), instant(call.Until), t.Place, t.Leaf.String()}
-				if err := list.add([]spreadsheet.Cell{
-					text(c.SaleID), text(c.User), number(c.Call), text(c.From), text(c.Until), number(c.Place), text(c.Leaf),
-				}, c); err != nil {
+				if err := list.add(c, text(c.SaleID), text(c.User), number(c.Call), text(c.From), text(c.Until), number(c.Place), text(c.Leaf)); err != nil {
 					return err
 				}
 			}

@@ -30,7 +30,9 @@ func erase(ctx context.Context, p *place, o options, out *terminal) error {
 		to = out.command.ErrOrStderr()
 	}
 	for _, h := range held {
-		heldOf(h).print(to)
+		if err := heldOf(h).print(to); err != nil {
+			return err
+		}
 	}
 	if try {
 		fmt.Fprintf(out, "%s would be erased in these %d sales, for ever, and they would be sealed with their groups; nothing was changed\n", user, len(held))

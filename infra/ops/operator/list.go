@@ -5,67 +5,65 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"text/tabwriter"
+	"time"
 
 	"flashsale/infra/kit/spreadsheet"
 	"flashsale/infra/ops/cli"
 )
 
+// aligned is how many lines of a table are in memory: so many have the same widths.
+const aligned = 1000
+
 // list is a list in the form that was asked for: a table, CSV, or a JSON array of values.
 type list struct {
 	out   *bufio.Writer
-	add   func(cells []spreadsheet.Cell, value any) error
+	add   func(value any, cells ...spreadsheet.Cell) error
 	close func() error
 	array bool
 }
 
-// list begins a list. The widths are those of a table's columns, -1 for one that it leaves out; without, a table
-// has those that its cells need, and is in memory. A reader that leaves is no failure, as with `… | head`.
-func (t *terminal) list(widths []int, columns ...string) *list {
+// list begins a list. A column that begins with - is not in the table. A reader that leaves is no failure, as
+// with `… | head`.
+func (t *terminal) list(columns string) *list {
 	signal.Ignore(syscall.SIGPIPE)
 	l := &list{out: bufio.NewWriter(t)}
+	names := strings.Fields(columns)
 	switch {
 	case t.is(cli.JSON):
 		array := cli.NewArray(l.out)
-		l.add, l.close, l.array = func(_ []spreadsheet.Cell, value any) error { return array.Add(value) }, array.Close, true
+		l.add, l.close, l.array = func(value any, _ ...spreadsheet.Cell) error { return array.Add(value) }, array.Close, true
 		return l
 	case t.is(cli.CSV):
-		sheet := spreadsheet.NewWriter(l.out, columns...)
-		l.add, l.close = func(cells []spreadsheet.Cell, _ any) error { return sheet.Line(cells...) }, sheet.Flush
+		sheet := spreadsheet.NewWriter(l.out, strings.Fields(strings.ReplaceAll(" "+columns, " -", " "))...)
+		l.add, l.close = func(_ any, cells ...spreadsheet.Cell) error { return sheet.Line(cells...) }, sheet.Flush
 		return l
 	}
-	lines := io.Writer(l.out)
-	l.close = func() error { return nil }
-	if widths == nil {
-		table := tabwriter.NewWriter(l.out, 0, 0, 2, ' ', 0)
-		lines, l.close = table, table.Flush
-	}
-	l.add = func(cells []spreadsheet.Cell, _ any) error {
+	table := tabwriter.NewWriter(l.out, 0, 0, 2, ' ', 0)
+	lines := 0
+	l.close = table.Flush
+	l.add = func(_ any, cells ...spreadsheet.Cell) error {
 		var line []string
 		for i, cell := range cells {
-			switch text := cmp.Or(cell.Plain, "-"); {
-			case widths == nil:
-				line = append(line, text)
-			case widths[i] >= 0:
-				line = append(line, fmt.Sprintf("%-*s", widths[i], text))
+			if names[i][0] != '-' {
+				line = append(line, cmp.Or(cell.Plain, "-"))
 			}
 		}
-		separator := " "
-		if widths == nil {
-			separator = "\t"
+		_, err := fmt.Fprintln(table, strings.Join(line, "\t"))
+		if lines++; lines%aligned == 0 {
+			err = cmp.Or(err, table.Flush())
 		}
-		_, err := fmt.Fprintln(lines, strings.TrimRight(strings.Join(line, separator), " "))
 		return err
 	}
 	var titles []spreadsheet.Cell
-	for _, c := range columns {
-		titles = append(titles, spreadsheet.Cell{Plain: strings.ToUpper(c)})
+	for _, name := range names {
+		titles = append(titles, spreadsheet.Cell{Plain: strings.ToUpper(name)})
 	}
-	_ = l.add(titles, nil) // the buffer keeps its error
+	_ = l.add(nil, titles...) // the buffer keeps its error
 	return l
 }
 
@@ -84,3 +82,14 @@ func (l *list) end(err error) error {
 	}
 	return flushed
 }
+
+// moment is the cell of an instant; an empty one of none.
+func moment(t time.Time) spreadsheet.Cell {
+	if t.IsZero() {
+		return spreadsheet.Cell{}
+	}
+	return spreadsheet.Text(instant(t))
+}
+
+// number is the cell of a count.
+func number(n int64) spreadsheet.Cell { return spreadsheet.Word(strconv.FormatInt(n, 10)) }

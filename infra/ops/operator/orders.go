@@ -15,13 +15,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// orderColumns are the columns of the list; for people without the second, and of one sale without the first.
-var orderColumns = []string{
-	"sale", "name", "order", "user", "state", "accepted", "confirmed", "paid", "payment", "amount", "currency", "released", "releasedBy", "labels",
-}
-
-// orderWidths are the columns' least widths for people: the widest cell is not known before the end.
-var orderWidths = []int{-1, -1, 19, 36, 9, 24, 24, 24, 30, 10, 8, 24, 10, 0}
+const orderColumns = "sale -name order user state accepted confirmed paid payment amount currency released releasedBy labels"
 
 // recalled is the state, in lists, of an order that is not over and whose sale was recalled.
 const recalled sale.ClaimState = "RECALLED"
@@ -47,11 +41,7 @@ func listOrders(ctx context.Context, p *place, o options, out *terminal) error {
 	if err != nil {
 		return err
 	}
-	widths := orderWidths
-	if len(o.sales()) > 1 {
-		widths = append([]int{30}, widths[1:]...)
-	}
-	list := out.list(widths, orderColumns...)
+	list := out.list(orderColumns)
 	show, clear := out.progress("orders")
 	read, listed := int64(0), 0
 	var unread error
@@ -61,7 +51,7 @@ func listOrders(ctx context.Context, p *place, o options, out *terminal) error {
 				if state != "" && stateOf(s, c) != state {
 					continue
 				}
-				if err := list.add(orderCells(s, c), listedOrder{s.ID, s.Name, c.User, orderOf(s, c), string(s.Labels)}); err != nil {
+				if err := list.add(listedOrder{s.ID, s.Name, c.User, orderOf(s, c), string(s.Labels)}, orderCells(s, c)...); err != nil {
 					return err
 				}
 				listed++

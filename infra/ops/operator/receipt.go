@@ -62,7 +62,7 @@ func listBooks(ctx context.Context, p *place, _ options, out *terminal) error {
 	if err != nil {
 		return err
 	}
-	list, text := out.list(nil, "sale", "state", "closes"), spreadsheet.Text
+	list, text := out.list("sale state closes"), spreadsheet.Text
 	for _, s := range sales {
 		b := book{s.SaleID, "open", instant(s.ClosesAt)}
 		switch {
@@ -73,7 +73,7 @@ func listBooks(ctx context.Context, p *place, _ options, out *terminal) error {
 		case !s.ClosesAt.After(time.Now()):
 			b.State = "closed"
 		}
-		if err := list.add([]spreadsheet.Cell{text(b.SaleID), text(b.State), text(b.ClosesAt)}, b); err != nil {
+		if err := list.add(b, text(b.SaleID), text(b.State), text(b.ClosesAt)); err != nil {
 			return err
 		}
 	}

@@ -42,7 +42,7 @@ func refunds(ctx context.Context, p *place, o options, out *terminal) error {
 // an error. It asks every sale that was ever listed and does not rely on refundAt in the list:
 // this is the list by which money goes back.
 func listRefunds(ctx context.Context, book *ledger.Ledger, ids []string, out *terminal) error {
-	list := out.list(nil, "sale", "payment", "amount", "currency", "order", "reason", "since", "refunded")
+	list := out.list("sale payment amount currency order reason since refunded")
 	text, word := spreadsheet.Text, spreadsheet.Word
 	var unread error
 	due, done := 0, 0
@@ -59,10 +59,9 @@ func listRefunds(ctx context.Context, book *ledger.Ledger, ids []string, out *te
 			if due++; !r.RefundedAt.IsZero() {
 				due, done, refunded = due-1, done+1, text(instant(r.RefundedAt))
 			}
-			if err := list.add([]spreadsheet.Cell{
-				text(cmp.Or(id, unknownOrders)), text(r.Payment), spreadsheet.Amount(r.Amount, r.Currency), word(r.Currency), text(order), word(string(r.Reason)),
-				text(instant(r.At)), refunded,
-			}, listedRefund{id, order, refundOf(r)}); err != nil {
+			if err := list.add(listedRefund{id, order, refundOf(r)},
+				text(cmp.Or(id, unknownOrders)), text(r.Payment), spreadsheet.Amount(r.Amount, r.Currency), word(r.Currency), text(order),
+				word(string(r.Reason)), text(instant(r.At)), refunded); err != nil {
 				return err
 			}
 		}
