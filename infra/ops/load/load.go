@@ -77,9 +77,8 @@ func measure(ctx context.Context, o options, stdout, stderr io.Writer) (broken b
 	}
 	ended := time.Now()
 	r := b.tally.report(fmt.Sprintf("%d buyers, sale %s", len(visits), to.sale), o.settings(to), b.History.Findings())
-	books := o.receipt(ctx, to, stderr)
-	r.Receipt, r.ReceiptMade = books.text, books.made
-	r.Broken = len(r.Findings) > 0 || books.broken
+	recounted := o.receipt(ctx, to, stderr)
+	r.Receipt, r.Broken = recounted.text, len(r.Findings) > 0 || recounted.broken
 	r.print(stdout)
 	if err := r.write(o.report); err != nil {
 		return r.Broken, err

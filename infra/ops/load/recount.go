@@ -20,8 +20,8 @@ const receiptTime = 5 * time.Minute
 
 // recount is the result of the recount of a sale.
 type recount struct {
-	text         string
-	made, broken bool
+	text   string
+	broken bool
 }
 
 // receipt recounts the sale from the table, independently of the answers. A recount that fails counts as
@@ -52,7 +52,7 @@ func recountOf(r *books.Receipt, err error) recount {
 	}
 	var text strings.Builder
 	r.Print(&text)
-	return recount{text: strings.TrimSpace(text.String()), made: true, broken: !r.Balanced}
+	return recount{text: strings.TrimSpace(text.String()), broken: !r.Balanced}
 }
 
 // openTable opens the table that was given, or else the system's.
