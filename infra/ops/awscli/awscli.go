@@ -18,8 +18,7 @@ const timeLimit = time.Minute
 
 // CLI is the AWS CLI for one region.
 type CLI struct {
-	Region  string // empty: from the environment
-	Program string // empty: aws
+	Region string // empty: from the environment
 }
 
 // Read makes one call, such as "sts", "get-caller-identity", and decodes its JSON. An error
@@ -27,7 +26,7 @@ type CLI struct {
 func (c CLI) Read(ctx context.Context, answer any, arguments ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, timeLimit)
 	defer cancel()
-	program := exec.CommandContext(ctx, cmp.Or(c.Program, "aws"), arguments...)
+	program := exec.CommandContext(ctx, "aws", arguments...)
 	if region := cmp.Or(c.Region, os.Getenv("AWS_REGION")); region != "" { // which the SDK reads, and some CLIs do not
 		program.Args = append(program.Args, "--region", region)
 	}

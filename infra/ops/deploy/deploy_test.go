@@ -21,13 +21,13 @@ import (
 	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/deploy/packaged"
 	"flashsale/infra/ops/place"
+	"flashsale/infra/ops/place/placetest"
 	"flashsale/shared/sale"
 )
 
-// bench is a machine on which the test provides sam, aws and git. The current folder is empty.
+// bench is a machine on which the test provides sam, aws and git.
 type bench struct {
 	t     *testing.T
-	bin   string
 	calls string // file with the arguments of sam's calls
 	stdin io.Reader
 }
@@ -64,26 +64,15 @@ fi
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{t: t, bin: t.TempDir(), calls: filepath.Join(t.TempDir(), "calls"), stdin: strings.NewReader("")}
+	b := &bench{t: t, calls: filepath.Join(t.TempDir(), "calls"), stdin: strings.NewReader("")}
 	b.program("sam", strings.ReplaceAll(samCLI, "CALLS", b.calls))
 	b.program("aws", awsCLI)
 	b.program("git", "true\n")
-	for name, value := range map[string]string{
-		"PATH": b.bin + ":" + os.Getenv("PATH"), "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_MAX_ATTEMPTS": "1",
-		"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
-		"FLASHSALE_ENV": "", "FLASHSALE_URL": "",
-	} {
-		t.Setenv(name, value)
-	}
+	placetest.Account(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) })
 	return b
 }
 
-func (b *bench) program(name, script string) {
-	b.t.Helper()
-	if err := os.WriteFile(filepath.Join(b.bin, name), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
-		b.t.Fatal(err)
-	}
-}
+func (b *bench) program(name, script string) { placetest.Program(b.t, name, script) }
 
 // own is the text of one of this checkout's files.
 func own(t *testing.T, file string) string {

@@ -14,10 +14,11 @@ import (
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/ops/cli"
 	system "flashsale/infra/ops/place"
+	"flashsale/infra/ops/place/placetest"
 )
 
 func TestATableThatCannotBeReadEndsWithOneLine(t *testing.T) {
-	offline(t)
+	placetest.Offline(t)
 	if total := system.Tries*callTime + (system.Tries-1)*callPause; total >= 30*time.Second || reachTime >= 30*time.Second {
 		t.Errorf("a call may take %v, the first one %v", total, reachTime)
 	}
@@ -26,7 +27,6 @@ func TestATableThatCannotBeReadEndsWithOneLine(t *testing.T) {
 	defer func() { callTime, callPause = oldTime, oldPause }()
 	hang := make(chan struct{})
 	defer close(hang)
-	t.Setenv("AWS_REGION", "us-east-1")
 	at := func(url string) *place {
 		return &place{found: &system.Place{System: client.System{Client: client.New(url, client.Options{}), Local: true, DynamoDB: url, Table: "T"}}}
 	}

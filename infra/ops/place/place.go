@@ -53,16 +53,16 @@ var ErrNewer = errors.New("the stack is newer than the command")
 // Find locates the parts of a system. It fails with client.ErrNoSystem if there is none. With ErrNewer it
 // returns it, too: only who stops something may go on.
 func Find(ctx context.Context, w Wanted) (Place, error) {
-	p, err := find(ctx, w, awscli.CLI{Region: w.Region})
+	p, err := find(ctx, w)
 	if err == nil && semver.Compare("v"+p.Version, "v"+sale.Release) > 0 {
 		err = fmt.Errorf("%w: the stack runs %s, this is flashsale %s: get that release", ErrNewer, p.Version, sale.Release)
 	}
 	return p, Explain(err)
 }
 
-func find(ctx context.Context, w Wanted, cli awscli.CLI) (p Place, err error) {
+func find(ctx context.Context, w Wanted) (p Place, err error) {
 	if w.Stack != "" {
-		return deployed(ctx, w, cli)
+		return deployed(ctx, w)
 	}
 	u, err := client.CheckAddress(w.URL)
 	if err != nil {
@@ -80,13 +80,14 @@ func find(ctx context.Context, w Wanted, cli awscli.CLI) (p Place, err error) {
 }
 
 // deployed reads the outputs and the resources of a CloudFormation stack.
-func deployed(ctx context.Context, w Wanted, cli awscli.CLI) (p Place, err error) {
+func deployed(ctx context.Context, w Wanted) (p Place, err error) {
+	aws := awscli.CLI{Region: w.Region}
 	var stacks struct {
 		Stacks []struct {
 			Outputs []struct{ OutputKey, OutputValue string }
 		}
 	}
-	err = cli.Read(ctx, &stacks, "cloudformation", "describe-stacks", "--stack-name", w.Stack)
+	err = aws.Read(ctx, &stacks, "cloudformation", "describe-stacks", "--stack-name", w.Stack)
 	switch {
 	case err != nil && strings.Contains(err.Error(), "does not exist"):
 		return p, fmt.Errorf("%w: there is no stack %s in the region %s of the account", client.ErrNoSystem, w.Stack, cmp.Or(w.Region, "of the credentials"))
@@ -114,7 +115,7 @@ func deployed(ctx context.Context, w Wanted, cli awscli.CLI) (p Place, err error
 	var parts struct {
 		StackResourceSummaries []struct{ ResourceType, LogicalResourceId, PhysicalResourceId string }
 	}
-	if err := cli.Read(ctx, &parts, "cloudformation", "list-stack-resources", "--stack-name", w.Stack); err != nil {
+	if err := aws.Read(ctx, &parts, "cloudformation", "list-stack-resources", "--stack-name", w.Stack); err != nil {
 		return p, fmt.Errorf("%w: stack %s: %w", client.ErrNoSystem, w.Stack, err)
 	}
 	p.Parts = map[string]map[string]string{}
