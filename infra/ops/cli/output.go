@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
 )
 
 // Forms of output.
@@ -58,6 +59,40 @@ func WriteJSON(w io.Writer, value any) error {
 		return fmt.Errorf("write JSON: %w", err)
 	}
 	return nil
+}
+
+// WriteRecord writes a value in the form that was asked for: as a table means YAML, with the same members.
+func WriteRecord(c *cobra.Command, w io.Writer, value any) error {
+	if Form(c) == JSON {
+		return WriteJSON(w, value)
+	}
+	return WriteYAML(w, value)
+}
+
+// WriteYAML writes a value with the members, in the order, that it has as JSON.
+func WriteYAML(w io.Writer, value any) error {
+	var document yaml.Node
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = yaml.Unmarshal(text, &document)
+	}
+	if err != nil {
+		return fmt.Errorf("write YAML: %w", err)
+	}
+	unfold(&document)
+	encoder := yaml.NewEncoder(w)
+	encoder.SetIndent(2)
+	return encoder.Encode(&document)
+}
+
+// unfold takes the braces and the quotes of JSON away.
+func unfold(n *yaml.Node) {
+	if n.Style = 0; len(n.Content) == 0 && n.Kind != yaml.ScalarNode {
+		n.Style = yaml.FlowStyle
+	}
+	for _, one := range n.Content {
+		unfold(one)
+	}
 }
 
 // Array writes a JSON array of any length, an element a line. Without Close it is not complete, and no

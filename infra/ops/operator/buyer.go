@@ -1,14 +1,9 @@
 package operator
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"time"
-
-	"go.yaml.in/yaml/v3"
 
 	"flashsale/infra/ops/cli"
 	"flashsale/shared/httpapi"
@@ -17,7 +12,15 @@ import (
 	"flashsale/shared/sale"
 )
 
-// heldJSON is what one sale holds of a user.
+// personJSON is what all sales hold of a user.
+type personJSON struct {
+	User      string     `json:"user"`
+	AsOf      string     `json:"asOf"`
+	SalesRead int        `json:"salesRead"`
+	Complete  bool       `json:"complete"`
+	Sales     []heldJSON `json:"sales"`
+}
+
 type heldJSON struct {
 	SaleID  string       `json:"saleId"`
 	Name    string       `json:"name"`
@@ -109,42 +112,12 @@ func showBuyer(ctx context.Context, p *place, o options, out *terminal) error {
 		return nil
 	})
 	clear()
-	if out.is(cli.JSON) {
-		failure := cli.WriteJSON(out, map[string]any{"user": user, "asOf": httpapi.Time(time.Now()), "salesRead": read, "complete": err == nil, "sales": all})
-		if failure != nil {
-			return failure
-		}
-	} else {
-		for _, h := range all {
-			if err := h.print(out); err != nil {
-				return err
-			}
-		}
-		fmt.Fprintf(out, "%d of %d sales hold something of %s; for logs, messages, events and backups see infra/docs/OPERATING.md\n", len(all), read, user)
+	if failure := cli.WriteRecord(out.command, out, personJSON{user, httpapi.Time(time.Now()), read, err == nil, all}); failure != nil {
+		return failure
 	}
+	out.notef("%d of %d sales hold something of %s; for logs, messages, events and backups see infra/docs/OPERATING.md", len(all), read, user)
 	if err != nil {
 		return fmt.Errorf("the answer is not complete: %w", err)
 	}
 	return nil
-}
-
-// print writes what is held as YAML, which is easier to read than JSON and has the same members.
-func (h heldJSON) print(out io.Writer) error {
-	var document yaml.Node
-	text, err := json.Marshal(h)
-	if err = cmp.Or(err, yaml.Unmarshal(text, &document)); err != nil {
-		return fmt.Errorf("write what is held: %w", err)
-	}
-	unfold(&document)
-	text, err = yaml.Marshal(&document)
-	fmt.Fprintf(out, "%s\n", text)
-	return err
-}
-
-// unfold takes the forms away that the document has from JSON: braces and quotes.
-func unfold(n *yaml.Node) {
-	n.Style = 0
-	for _, one := range n.Content {
-		unfold(one)
-	}
 }

@@ -14,7 +14,6 @@ import (
 
 	"flashsale/infra/kit/client"
 	"flashsale/infra/ops/cli"
-	system "flashsale/infra/ops/place"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/sale"
 )
@@ -32,25 +31,19 @@ func notDone(what string, err error) error {
 // changed is a function's answer to a change of a sale. Which fields are set depends on
 // the action.
 type changed struct {
-	SaleID    string    `json:"saleId"`
-	Seeded    int64     `json:"seeded"`
-	Applied   bool      `json:"applied"`
-	Withdrawn int64     `json:"withdrawn"`
-	Paused    bool      `json:"paused"`
-	OpensAt   time.Time `json:"opensAt"`
-	ClosesAt  time.Time `json:"closesAt"`
-	ChangedAt time.Time `json:"changedAt"`
-	Name      string    `json:"name"`
-	Image     string    `json:"image"`
-	About     string    `json:"about"`
-	Link      string    `json:"link"`
-	// RecalledAt is of a recall.
+	SaleID     string    `json:"saleId"`
+	Seeded     int64     `json:"seeded"`
+	Applied    bool      `json:"applied"`
+	Withdrawn  int64     `json:"withdrawn"`
+	Paused     bool      `json:"paused"`
+	OpensAt    time.Time `json:"opensAt"`
+	ClosesAt   time.Time `json:"closesAt"`
+	ChangedAt  time.Time `json:"changedAt"`
+	Name       string    `json:"name"`
+	Image      string    `json:"image"`
+	About      string    `json:"about"`
+	Link       string    `json:"link"`
 	RecalledAt time.Time `json:"recalledAt"`
-	// Of ReconcileFunction: a sale without a receipt was not read to its end.
-	Resent   int64 `json:"resent"`
-	Receipts []struct {
-		Pending int64 `json:"pending"`
-	} `json:"receipts"`
 }
 
 // A change is a command that asks OperateFunction to change a sale.
@@ -67,10 +60,8 @@ type change struct {
 	members func(o options) (map[string]any, error)
 	// confirm, if not nil, asks the operator before the function is asked.
 	confirm func(ctx context.Context, p *place, o options, out *terminal) error
-	// ask, if not nil, takes the place of the request to OperateFunction.
-	ask   func(ctx context.Context, where system.Place, saleID string, answer any) error
-	would string // what it would do, to go on behind "it would"
-	open  bool   // a recalled sale refuses it
+	would   string // what it would do, to go on behind "it would"
+	open    bool   // a recalled sale refuses it
 	// say describes the sale as it is now, or fails if it is not as asked.
 	say func(c changed, o options, p *place) (string, error)
 }
@@ -187,22 +178,6 @@ var changes = []change{
 	},
 }
 
-// resending asks ReconcileFunction, and changes nothing of the sale itself.
-var resending = change{
-	action: "resend", short: "Send lost order messages again, 5,000 at most", example: "flashsale order resend --sale moutai", done: "RESENT", ask: resend,
-	would: "have the messages of orders without an id sent again",
-	say: func(c changed, o options, p *place) (string, error) {
-		text := fmt.Sprintf("%s: %d order messages were sent again", o["sale"], c.Resent)
-		if len(c.Receipts) == 0 {
-			return text + ", and not every order was looked at: repeat the command for the others", nil
-		}
-		if text += fmt.Sprintf("; %d orders had no id", c.Receipts[0].Pending); c.Receipts[0].Pending > c.Resent {
-			text += ": the command may be repeated for the others when the last message of each is 30 s old"
-		}
-		return text + "; " + p.flashsale("books receipt "+o["sale"]) + " counts them", nil
-	},
-}
-
 func at(t time.Time) string { return t.UTC().Format("15:04:05Z") }
 
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
@@ -267,18 +242,6 @@ func confirmRecall(ctx context.Context, p *place, o options, out *terminal) erro
 		s.SaleID, s.orders(), s.SaleID))
 }
 
-// resend asks ReconcileFunction.
-func resend(ctx context.Context, where system.Place, saleID string, answer any) error {
-	err := where.Ask(ctx, client.ReconcileFunction, map[string]any{"action": "resend", "saleId": saleID}, answer)
-	if refusal, ok := errors.AsType[*client.Refusal](err); ok && refusal.Code != string(sale.Busy) {
-		return cli.Bad(errors.New(refusal.Detail))
-	}
-	if err != nil {
-		err = mayHappen{fmt.Errorf("%w: %w; messages may have been sent: repeat the command until it succeeds", errNoAnswer, system.Explain(err))}
-	}
-	return err
-}
-
 // withSeen is what a repeat of the command carries besides its id.
 func withSeen(o options) string {
 	if o["seen"] == "" {
@@ -294,9 +257,6 @@ func (c change) verb() verb {
 	}
 	if c.sees {
 		v.flags += " seen"
-	}
-	if c.ask != nil {
-		v.flags = "dry-run"
 	}
 	if c.named {
 		v.needs = "id"
@@ -341,15 +301,7 @@ func (c change) request(ctx context.Context, p *place, o options, out *terminal)
 		o["id"] = rand.Text()
 	}
 	var answer json.RawMessage
-	if c.ask != nil {
-		where, err := p.system(ctx)
-		if err == nil {
-			err = c.ask(ctx, where, o["sale"], &answer)
-		}
-		if err != nil {
-			return err
-		}
-	} else if err := c.change(ctx, p, o, out, request, &answer); err != nil {
+	if err := c.change(ctx, p, o, out, request, &answer); err != nil {
 		return err
 	}
 	var after changed
@@ -365,7 +317,7 @@ func (c change) request(ctx context.Context, p *place, o options, out *terminal)
 	default:
 		_, err = fmt.Fprintln(out, line)
 	}
-	if c.ask == nil && !c.named && o["group"] == "" {
+	if !c.named && o["group"] == "" {
 		out.notef("this is change %s: with --id %s%s the same command changes nothing more", o["id"], o["id"], withSeen(o))
 	}
 	return err

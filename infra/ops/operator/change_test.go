@@ -214,7 +214,7 @@ func TestResendIsAskedOfReconcileFunction(t *testing.T) {
 		`{"resent":5000,"receipts":[{"saleId":"moutai","pending":7000}]}`: "moutai: 5000 order messages were sent again; 7000 orders had no id: the command may be repeated for the others when the last message of each is 30 s old; " +
 			"`flashsale books receipt moutai --env dev` counts them\n",
 		`{"resent":7,"receipts":[{"saleId":"moutai","pending":7}]}`: "moutai: 7 order messages were sent again; 7 orders had no id; `flashsale books receipt moutai --env dev` counts them\n",
-		`{"resent":7,"receipts":[]}`:                                "moutai: 7 order messages were sent again, and not every order was looked at: repeat the command for the others\n",
+		`{"resent":7,"receipts":[]}`:                                "moutai: 7 order messages were sent again, and not every order was looked at: repeat the command for the others; `flashsale books receipt moutai --env dev` counts them\n",
 	} {
 		p := invoking(func(function string, payload []byte) ([]byte, error) {
 			if function != client.ReconcileFunction || string(payload) != `{"action":"resend","saleId":"moutai"}` {

@@ -29,10 +29,12 @@ func erase(ctx context.Context, p *place, o options, out *terminal) error {
 	if !try {
 		to = out.command.ErrOrStderr()
 	}
+	var all []heldJSON
 	for _, h := range held {
-		if err := heldOf(h).print(to); err != nil {
-			return err
-		}
+		all = append(all, heldOf(h))
+	}
+	if err := cli.WriteYAML(to, all); err != nil {
+		return err
 	}
 	if try {
 		fmt.Fprintf(out, "%s would be erased in these %d sales, for ever, and they would be sealed with their groups; nothing was changed\n", user, len(held))

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -10,7 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"flashsale/infra/kit/client"
 	"flashsale/infra/ops/cli"
+	system "flashsale/infra/ops/place"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
@@ -106,4 +109,45 @@ func (p *place) whyPending(ctx context.Context, saleID, claimID string) string {
 	}
 	return fmt.Sprintf("the order queue has %s messages waiting and %s being processed; %s",
 		depth.Attributes["ApproximateNumberOfMessages"], depth.Attributes["ApproximateNumberOfMessagesNotVisible"], repair)
+}
+
+// resend has ReconcileFunction send the messages of orders without an id again.
+func resend(ctx context.Context, p *place, o options, out *terminal) error {
+	if o.has("dry-run") {
+		s, err := p.saleNow(ctx, o["sale"])
+		if err == nil {
+			_, err = fmt.Fprintf(out, "%s has %s; the messages of those without an id would be sent again; nothing was sent\n", s.SaleID, s.orders())
+		}
+		return err
+	}
+	where, err := p.system(ctx)
+	if err != nil {
+		return err
+	}
+	var answer json.RawMessage
+	err = where.Ask(ctx, client.ReconcileFunction, map[string]any{"action": "resend", "saleId": o["sale"]}, &answer)
+	if refusal, ok := errors.AsType[*client.Refusal](err); ok && refusal.Code != string(sale.Busy) {
+		return cli.Bad(fmt.Errorf("NOT RESENT: %s", refusal.Detail))
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w; messages may have been sent: repeat the command until it succeeds", errNoAnswer, system.Explain(err))
+	}
+	if out.is(cli.JSON) {
+		return cli.WriteJSON(out, answer)
+	}
+	var done struct {
+		Resent   int64
+		Receipts []struct{ Pending int64 } // none if the sale was not read to its end
+	}
+	if err := json.Unmarshal(answer, &done); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	text := fmt.Sprintf("%s: %d order messages were sent again", o["sale"], done.Resent)
+	if len(done.Receipts) == 0 {
+		text += ", and not every order was looked at: repeat the command for the others"
+	} else if text += fmt.Sprintf("; %d orders had no id", done.Receipts[0].Pending); done.Receipts[0].Pending > done.Resent {
+		text += ": the command may be repeated for the others when the last message of each is 30 s old"
+	}
+	_, err = fmt.Fprintf(out, "%s; %s counts them\n", text, p.flashsale("books receipt "+o["sale"]))
+	return err
 }

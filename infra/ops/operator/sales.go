@@ -136,54 +136,23 @@ func (b *audited) verdict() string {
 	return "NOT BALANCED"
 }
 
-// shown is how many changes of a sale are shown.
-const shown = 5
-
 // showSale tells how one sale stands, and who changed it last.
 func showSale(ctx context.Context, p *place, o options, out *terminal) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	s, err := p.saleNow(ctx, o["sale"])
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case out.is(cli.JSON):
-		return cli.WriteJSON(out, s.raw)
 	}
 	made, err := p.trail(ctx, o["sale"])
 	if err != nil {
 		return err
 	}
-	line := func(name, format string, values ...any) {
-		fmt.Fprintf(out, "  %-9s %s\n", name, fmt.Sprintf(format, values...))
-	}
-	fmt.Fprintf(out, "%s: %s\n", s.SaleID, s.Name)
-	line("state", "%s", s.state())
-	line("sells", "from %s to %s", instant(s.OpensAt), instant(s.ClosesAt))
-	if s.LimitGroup != "" {
-		line("group", "%s: one order for each buyer in all its sales", s.LimitGroup)
-	}
-	if s.Remaining != nil {
-		line("units", "%d left of %d", s.Remaining.Units, s.Seeded)
-	}
-	if b := s.Books; b != nil {
-		line("books", "%s: %s", b.verdict(), s.orders())
-	}
-	for i, c := range made[:min(shown, len(made))] {
-		name, units, note := "", "", ""
-		if i == 0 {
-			name = "changes"
-		}
-		if c.Units != 0 {
-			units = fmt.Sprintf(" %d units", c.Units)
-		}
-		if c.Note != "" {
-			note = ": " + c.Note
-		}
-		line(name, "%s  %s%s by %s (%s)%s", c.At, c.Action, units, c.Actor, c.ID, note)
-	}
-	if more := len(made) - shown; more > 0 {
-		line("", "and %d before", more)
+	if err := cli.WriteRecord(out.command, out, struct {
+		Sale    json.RawMessage  `json:"sale"`
+		Changes []httpapi.Change `json:"changes"` // the newest first
+	}{s.raw, made}); err != nil {
+		return err
 	}
 	if s.Books != nil && !s.Books.Balanced {
 		return errBroken
