@@ -26,7 +26,6 @@ const (
 	bound = 30 * time.Second
 )
 
-// fresh returns a new, random id.
 func fresh(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()[:12]) }
 
 func smokeCommand(where *place.Flags) *cobra.Command {

@@ -171,7 +171,6 @@ func (d *deployment) preflight(c *cobra.Command, out io.Writer, offline bool) er
 	return err
 }
 
-// run makes the preflight, builds and deploys.
 func (d *deployment) run(c *cobra.Command, dry bool) error {
 	done, err := d.read()
 	defer done()

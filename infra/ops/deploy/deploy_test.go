@@ -74,7 +74,6 @@ func newBench(t *testing.T) *bench {
 
 func (b *bench) program(name, script string) { placetest.Program(b.t, name, script) }
 
-// own is the text of one of this checkout's files.
 func own(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, file))
@@ -114,7 +113,6 @@ func (b *bench) release(version string) (folder string) {
 	return folder
 }
 
-// run runs a command line of flashsale.
 func (b *bench) run(ctx context.Context, words ...string) (code int, stdout, stderr string) {
 	root, where := &cobra.Command{Use: "flashsale"}, &place.Flags{}
 	where.Add(root.PersistentFlags())
@@ -136,7 +134,6 @@ func (b *bench) refused(want int, says string, words ...string) {
 	}
 }
 
-// sam returns the arguments of each call of the SAM CLI.
 func (b *bench) sam() [][]string {
 	b.t.Helper()
 	text, err := os.ReadFile(b.calls)

@@ -13,7 +13,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// versions is what the command prints as JSON.
 type versions struct {
 	Version string `json:"version"`
 	OS      string `json:"os"`

@@ -10,7 +10,6 @@ import (
 	"flashsale/infra/kit/verdict"
 )
 
-// api is the part of the client that a buyer uses.
 type api interface {
 	rush.API
 	Cancel(ctx context.Context, saleID, token string) (client.Answer, error)
@@ -39,7 +38,6 @@ func (o *options) newBuyers(a api, saleID string, visits []visit, known verdict.
 	return b
 }
 
-// follow waits for a buyer's order id and then settles the order.
 func (b *buyers) follow(ctx context.Context, i int) {
 	if order := b.Poll(ctx, i); order != "" && b.payer != nil {
 		b.settle(ctx, i, order)

@@ -46,7 +46,6 @@ type metric struct {
 
 type dimension struct{ Name, Value string }
 
-// billed are the metrics of each part of a stack.
 var billed = []struct {
 	kind, namespace, dimension, name string
 	add                              func(u *price.Usage, sum float64)

@@ -33,14 +33,12 @@ const (
 	pollEvery = time.Second
 )
 
-// show is one demonstration.
 type show struct {
 	options
 	at          target
 	out, stderr io.Writer
 }
 
-// saleReceipt is what was checked of one sale.
 type saleReceipt struct {
 	saleID string
 	lines  []line
@@ -129,7 +127,6 @@ func (o options) demonstrateOn(ctx context.Context, visits []visit, stdout, stde
 	return receipts, group.Wait()
 }
 
-// rushes sends the crowd and checks the books.
 func (d *show) rushes(ctx context.Context, visits []visit) (r saleReceipt, err error) {
 	r.saleID = d.at.sale
 	b := d.newBuyers(d.at.system, r.saleID, visits, verdict.Sale{Units: int64(d.stock), Shards: min(d.shards, d.stock), Own: true, Steady: true})

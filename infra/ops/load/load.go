@@ -29,10 +29,8 @@ import (
 	"flashsale/infra/ops/cli"
 )
 
-// errBroken means that a promise was broken.
 var errBroken = cli.Bad(errors.New("BROKEN: not every promise held"))
 
-// run does the work of a command.
 func (o *options) run(c *cobra.Command, work func(ctx context.Context, o options, stdout, stderr io.Writer) (broken bool, err error)) error {
 	if err := o.check(); err != nil {
 		return err
@@ -50,7 +48,6 @@ func (o *options) run(c *cobra.Command, work func(ctx context.Context, o options
 	return nil
 }
 
-// measure does a whole run and reports whether anything is broken.
 func measure(ctx context.Context, o options, stdout, stderr io.Writer) (broken bool, err error) {
 	visits, err := o.plan()
 	if err != nil {

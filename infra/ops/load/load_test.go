@@ -19,7 +19,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// written makes a program or file of that text.
 func written(t *testing.T, name, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), name)
@@ -29,7 +28,6 @@ func written(t *testing.T, name, text string) (path string) {
 	return path
 }
 
-// executed runs a command and returns its exit code and all that it prints.
 func executed(ctx context.Context, c *cobra.Command, flags ...string) (code int, out string) {
 	var both bytes.Buffer
 	c.SetOut(&both)
@@ -38,7 +36,6 @@ func executed(ctx context.Context, c *cobra.Command, flags ...string) (code int,
 	return code, both.String()
 }
 
-// loaded runs a command for half a second.
 func loaded(t *testing.T, c *cobra.Command, more ...string) (code int, out, report string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "r.json")

@@ -31,7 +31,6 @@ const (
 	greedyShare, keyedShare, lateShare = 0.2, 0.5, 0.2
 )
 
-// options are the flags, and what follows from them.
 type options struct {
 	where                                 place.Flags
 	sale, tokensFile, report, local       string
@@ -45,7 +44,6 @@ type options struct {
 	open func(context.Context, target) (books.DynamoDB, string, error)
 }
 
-// crowd is how buyers behave.
 type crowd struct {
 	buyers   int           // who come all at once; 0: they come at the rate
 	clicks   int           // at most, of one buyer
@@ -100,7 +98,6 @@ func (o *options) demonstrating(where *place.Flags) *cobra.Command {
 	return c
 }
 
-// command is a command that does the work.
 func (o *options) command(where *place.Flags, name, short string, work func(context.Context, options, io.Writer, io.Writer) (bool, error)) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, Args: cli.Args(), RunE: func(c *cobra.Command, _ []string) error {
 		o.where = *where
@@ -150,7 +147,6 @@ func (o *options) check() error {
 	return nil
 }
 
-// errRemote means that the target is another machine and --allow-remote was not given.
 var errRemote = errors.New("load on another machine needs --allow-remote (its owner pays for every call)")
 
 // checkTarget refuses addresses of other machines, and stacks on AWS.
@@ -176,7 +172,6 @@ func (o *options) checkTarget() error {
 	return cli.Usagef("%s: %w", u.Hostname(), errRemote)
 }
 
-// settings are a run's, for the report.
 type settings struct {
 	API      string  `json:"api"`
 	Sale     string  `json:"sale"`

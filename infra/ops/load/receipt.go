@@ -190,5 +190,4 @@ func printRush(w io.Writer, crowd []rush.Buyer, t *tally) {
 	}
 }
 
-// thousands formats 1234567 as 1,234,567.
 func thousands(n int) string { return message.NewPrinter(language.English).Sprint(n) }

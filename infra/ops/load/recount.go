@@ -15,10 +15,8 @@ import (
 	"flashsale/infra/ops/place"
 )
 
-// receiptTime bounds the recount.
 const receiptTime = 5 * time.Minute
 
-// recount is the result of the recount of a sale.
 type recount struct {
 	text   string
 	broken bool

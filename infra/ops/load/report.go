@@ -56,7 +56,6 @@ type secondRow struct {
 // mostFindings bounds the printed findings: a broken promise tends to affect thousands of buyers.
 const mostFindings = 20
 
-// print writes the short form for a terminal.
 func (r *report) print(w io.Writer) {
 	fmt.Fprintf(w, "\n%-27s %9s %9s %9s %9s %9s %9s\n", "ms from the intended time", "count", "p50", "p90", "p99", "p99.9", "max")
 	for _, l := range r.Latencies {
@@ -80,7 +79,6 @@ func (r *report) print(w io.Writer) {
 	}
 }
 
-// write writes the file.
 func (r *report) write(path string) error {
 	text, err := json.MarshalIndent(r, "", " ")
 	if err == nil {

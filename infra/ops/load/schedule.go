@@ -9,7 +9,6 @@ import (
 	"flashsale/infra/kit/rush"
 )
 
-// kind is how a buyer behaves.
 type kind int
 
 const (
@@ -20,7 +19,6 @@ const (
 
 func (k kind) String() string { return [...]string{"honest", "greedy", "late"}[k] }
 
-// visit is one buyer's intended arrival.
 type visit struct {
 	rush.Buyer
 	kind kind

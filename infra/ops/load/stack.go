@@ -66,7 +66,6 @@ func (s *stack) end(out io.Writer, keep bool) {
 	}
 }
 
-// keep copies the data to a folder that stays.
 func (s *stack) keep() (string, error) {
 	folder, err := os.MkdirTemp("", "flashsale-demo-")
 	if err != nil {

@@ -75,7 +75,6 @@ type tally struct {
 	seconds       []second
 }
 
-// newTally begins a run of these visits.
 func newTally(visits []visit) *tally {
 	t := &tally{visits: visits, start: time.Now(), firsts: map[kind]counts{}, all: counts{}, finals: counts{}, polls: counts{}, orders: counts{}}
 	for range measured {
@@ -84,7 +83,6 @@ func newTally(visits []visit) *tally {
 	return t
 }
 
-// second returns the record for an instant.
 func (t *tally) second(at time.Time) *second {
 	n := int(max(at.Sub(t.start), 0) / time.Second)
 	for len(t.seconds) <= n {
@@ -93,7 +91,6 @@ func (t *tally) second(at time.Time) *second {
 	return &t.seconds[n]
 }
 
-// seen records what became of a try.
 func (t *tally) seen(r rush.Try) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -140,7 +137,6 @@ func (t *tally) reported(took time.Duration) {
 	t.latest[webhookAnswer].record(took)
 }
 
-// settled counts what became of an order or of its payment.
 func (t *tally) settled(o client.Outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -15,7 +15,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// archive writes a sale to a file.
 func archive(ctx context.Context, p *place, o options, out *terminal) error {
 	return withFile(ctx, p, o, func(book *ledger.Ledger) error {
 		if o.has("dry-run") {
@@ -32,14 +31,12 @@ func archive(ctx context.Context, p *place, o options, out *terminal) error {
 	})
 }
 
-// prune deletes from the table what a sale's archive has.
 func prune(ctx context.Context, p *place, o options, out *terminal) error {
 	return withFile(ctx, p, o, func(book *ledger.Ledger) error {
 		return pruneBy(ctx, book, o, out)
 	})
 }
 
-// withFile works on the archive of a sale in a file.
 func withFile(ctx context.Context, p *place, o options, act func(*ledger.Ledger) error) error {
 	if o["file"] == "" {
 		return cli.Usagef("name the file of the archive, such as --file moutai.jsonl")

@@ -12,7 +12,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// personJSON is what all sales hold of a user.
 type personJSON struct {
 	User      string     `json:"user"`
 	AsOf      string     `json:"asOf"`

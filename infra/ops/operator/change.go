@@ -66,7 +66,6 @@ type change struct {
 	say func(c changed, o options, p *place) (string, error)
 }
 
-// mayHappen is an error after which the change may still happen.
 type mayHappen struct{ error }
 
 func (m mayHappen) Unwrap() error { return m.error }
@@ -212,7 +211,6 @@ func description(o options) (map[string]any, error) {
 	return members, nil
 }
 
-// units reads the number of units.
 func units(o options) (map[string]any, error) {
 	stock, err := strconv.ParseInt(o["stock"], 10, 64)
 	if err != nil || stock < 1 || strconv.FormatInt(stock, 10) != o["stock"] { // not "+5" or "05"
@@ -250,7 +248,6 @@ func withSeen(o options) string {
 	return " --seen " + o["seen"]
 }
 
-// verb is the change as a verb of a noun.
 func (c change) verb() verb {
 	v := verb{
 		use: c.action + " SALE", short: c.short, example: c.example, flags: c.flags + " note id dry-run", forms: []string{cli.JSON}, asks: c.confirm != nil, run: c.run,
@@ -323,7 +320,6 @@ func (c change) request(ctx context.Context, p *place, o options, out *terminal)
 	return err
 }
 
-// change asks OperateFunction.
 func (c change) change(ctx context.Context, p *place, o options, out *terminal, request map[string]any, answer any) error {
 	var err error
 	switch {

@@ -62,7 +62,6 @@ func invoking(invoke func(function string, payload []byte) (answer []byte, err e
 	}})}}}
 }
 
-// sale is the sale as it is stored.
 func (s *shop) sale(t *testing.T) sale.Sale {
 	t.Helper()
 	one, _, err := s.book.Standing(t.Context(), "moutai")
@@ -137,7 +136,6 @@ func TestAnEnvironmentsSaleIsChangedThroughOperateFunction(t *testing.T) {
 	}
 }
 
-// looked is what is said of a sale that was looked at.
 var looked = regexp.MustCompile(`(?m)^moutai is \w+, sells from .*\n`)
 
 func TestALostAnswerIsAskedForAgainUnderTheSameID(t *testing.T) {

@@ -25,10 +25,8 @@ import (
 	"flashsale/shared/sale"
 )
 
-// errBroken means that the command worked and found wrong books.
 var errBroken = cli.Bad(errors.New("the books do not balance"))
 
-// verb is one of a noun's commands.
 type verb struct {
 	use            string // its name, and what it takes as an argument or else as the flag of that name
 	short, example string
@@ -42,7 +40,6 @@ type verb struct {
 	run            func(ctx context.Context, p *place, o options, out *terminal) error
 }
 
-// noun is what verbs are about.
 type noun struct {
 	name, short, group string
 	function           bool // OperateFunction is asked for its sales, and not the table
@@ -136,7 +133,6 @@ func (t *terminal) progress(of string) (show func(done, about int64), clear func
 	return cli.Progress(t.command.ErrOrStderr(), of)
 }
 
-// command is the verb as a command.
 func (v verb) command(p *place, n noun) *cobra.Command {
 	c := &cobra.Command{Use: v.use, Short: v.short, Example: "  " + strings.ReplaceAll(v.example, "\n", "\n  ")}
 	words := strings.Fields(v.use)[1:]

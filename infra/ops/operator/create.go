@@ -35,7 +35,6 @@ var createVerb = verb{
 	again: "repeat the command: it creates those that are not there yet",
 }
 
-// create creates the sales of a file.
 func create(ctx context.Context, p *place, o options, out *terminal) error {
 	sales, err := readFile(o["file"], out.command.InOrStdin())
 	if err != nil {
@@ -92,7 +91,6 @@ func readFile(name string, stdin io.Reader) ([]wanted, error) {
 	return readSales(name, text)
 }
 
-// preview shows what create would do.
 func preview(ctx context.Context, p *place, sales []wanted, out *terminal) error {
 	now, text := time.Now(), spreadsheet.Text
 	exist, failure := p.saleList(ctx)
@@ -187,7 +185,6 @@ func createAll(ctx context.Context, ask func(ctx context.Context, function strin
 	return nil
 }
 
-// summed counts sales and their units.
 func summed(all []wanted) string {
 	total := int64(0)
 	for _, w := range all {

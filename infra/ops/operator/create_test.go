@@ -25,7 +25,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// drop is a drop in three sizes.
 const drop = `# Trail Runner, in three sizes
 limitGroup: runner
 name: Trail Runner

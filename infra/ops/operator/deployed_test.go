@@ -16,7 +16,6 @@ import (
 	"flashsale/infra/ops/place/placetest"
 )
 
-// call is a request of an operation of AWS.
 type call struct {
 	Region, Name string
 	Body         map[string]any

@@ -48,10 +48,8 @@ func verifyDraw(ctx context.Context, p *place, o options, out *terminal) error {
 	return v.end()
 }
 
-// errNotCorrect means that a draw was read, and is not as it must be.
 var errNotCorrect = cli.Bad(errors.New("the draw is not correct"))
 
-// readDraw reads a draw as everybody reads it, and checks it.
 func (p *place) readDraw(ctx context.Context, saleID string, out *terminal) (*verifying, error) {
 	where, err := p.system(ctx)
 	if err != nil {
@@ -81,7 +79,6 @@ func (v *verifying) wrong(format string, args ...any) {
 	v.Wrong = append(v.Wrong, fmt.Sprintf(format, args...))
 }
 
-// compareNotes compares what somebody noted between the roll's closing and the dice.
 func (v *verifying) compareNotes(roll string, round uint64) {
 	if roll != "" && roll != v.Sale.Roll.String() {
 		v.wrong("you noted the roll %s before the dice, but it is %s now: the roll was changed", roll, v.Sale.Roll)
@@ -146,7 +143,6 @@ func (v *verifying) printTurn(user string, l rules.Leaf) {
 	}
 }
 
-// end prints the verdict and returns it.
 func (v *verifying) end() error {
 	books.PrintList(v.out, "not checked:", v.Pending)
 	if len(v.Wrong) > 0 {
@@ -191,7 +187,6 @@ func listCalled(ctx context.Context, p *place, o options, out *terminal) error {
 	return list.end(unread)
 }
 
-// called writes whom the running call of a sale calls.
 func (p *place) called(ctx context.Context, saleID string, out *terminal, list *list) error {
 	v, err := p.readDraw(ctx, saleID, out)
 	if err != nil {
@@ -215,7 +210,6 @@ func (p *place) called(ctx context.Context, saleID string, out *terminal, list *
 	return v.writeCalled(ctx, d, call, list)
 }
 
-// calledPerson is a line of the list of the called.
 type calledPerson struct {
 	SaleID string `json:"saleId"`
 	User   string `json:"user"`

@@ -56,7 +56,6 @@ func readDrawing(t *testing.T) *drawing {
 	return d
 }
 
-// page is the answer of GET /sales/{saleId}.
 func (d *drawing) page() map[string]any {
 	signed := drawcheck.Quicknet.TimeOf(d.Round)
 	draw := map[string]any{"enterUntil": signed.Add(-2 * time.Hour)}

@@ -35,7 +35,6 @@ var exportVerb = verb{
 	again:   "the file is not complete: repeat the command", run: export,
 }
 
-// export writes a file of create with sales as they stand.
 func export(ctx context.Context, p *place, o options, out *terminal) error {
 	book, err := p.ledger(ctx)
 	if err != nil {

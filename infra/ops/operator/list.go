@@ -83,7 +83,6 @@ func (l *list) end(err error) error {
 	return flushed
 }
 
-// moment is the cell of an instant; an empty one of none.
 func moment(t time.Time) spreadsheet.Cell {
 	if t.IsZero() {
 		return spreadsheet.Cell{}
@@ -91,5 +90,4 @@ func moment(t time.Time) spreadsheet.Cell {
 	return spreadsheet.Text(instant(t))
 }
 
-// number is the cell of a count.
 func number(n int64) spreadsheet.Cell { return spreadsheet.Word(strconv.FormatInt(n, 10)) }

@@ -4,7 +4,6 @@ import (
 	"flashsale/infra/ops/cli"
 )
 
-// nouns are all nouns with their verbs.
 func nouns() []noun {
 	changing := []verb{{
 		use: "list", short: "Every sale with its state and its last audit", example: "flashsale sale list --group shoe\nflashsale sale list -o csv >sales.csv",

@@ -26,10 +26,8 @@ const (
 	askPause = time.Second
 )
 
-// notef says something that is not what was asked for.
 func (p *place) notef(format string, values ...any) { fmt.Fprintf(p.errors, format+"\n", values...) }
 
-// read asks for what a route of the operators' API shows.
 func (p *place) read(ctx context.Context, route string, path, query map[string]string, answer any) error {
 	return p.ask(ctx, client.OperatorRequest{Method: http.MethodGet, Route: route, Path: path, Query: query}, answer)
 }
@@ -67,7 +65,6 @@ func (p *place) ask(ctx context.Context, r client.OperatorRequest, answer any) e
 	}
 }
 
-// refusal is why the function does not do what it is asked.
 type refusal struct{ error }
 
 // refused is why an answer is not the one that was asked for; passes: the same request may get that answer later.

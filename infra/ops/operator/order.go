@@ -64,7 +64,6 @@ func showOrder(ctx context.Context, p *place, o options, out *terminal) error {
 	return nil
 }
 
-// story is what happened to one buyer's order, as OperateFunction tells it.
 type story struct {
 	State   string `json:"state"`
 	ClaimID string `json:"claimId"` // "" if the buyer has none

@@ -22,7 +22,6 @@ const recalled sale.ClaimState = "RECALLED"
 
 var orderStates = []sale.ClaimState{sale.Pending, sale.Confirmed, sale.Paid, sale.Expired, sale.Cancelled, recalled}
 
-// stateOf is an order's state in lists.
 func stateOf(s sale.Sale, c sale.Claim) sale.ClaimState {
 	if s.IsRecalled() && c.ReleasedAt.IsZero() {
 		return recalled
@@ -71,7 +70,6 @@ func listOrders(ctx context.Context, p *place, o options, out *terminal) error {
 	return nil
 }
 
-// listedOrder is an order in a list of JSON.
 type listedOrder struct {
 	SaleID string `json:"saleId"`
 	Name   string `json:"name"`
@@ -80,7 +78,6 @@ type listedOrder struct {
 	Labels string `json:"labels,omitempty"`
 }
 
-// orderCells are the cells of an order's line; a cell is empty if there is no such thing.
 func orderCells(s sale.Sale, c sale.Claim) []spreadsheet.Cell {
 	order, confirmed, amount := "", "", spreadsheet.Cell{}
 	if c.OrderID != 0 {

@@ -16,7 +16,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// listOf is a list of orders as CSV.
 func listOf(t *testing.T, db *dynamotest.DB, state sale.ClaimState) [][]string {
 	t.Helper()
 	said, code := data(t, db, "order list moutai -o csv --state="+string(state))

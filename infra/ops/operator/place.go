@@ -50,7 +50,6 @@ type place struct {
 	db    database         // of a test, in place of the table's
 }
 
-// database is the part of DynamoDB's client that commands use.
 type database interface {
 	ledger.API
 	books.DynamoDB
@@ -123,7 +122,6 @@ func (p *place) ledger(ctx context.Context) (*ledger.Ledger, error) {
 	return ledger.New(db, table, ledger.Options{}), nil
 }
 
-// queues opens the order queue and its dead-letter queue.
 func (p *place) queues(ctx context.Context) (api *sqs.Client, source, deadLetters string, err error) {
 	where, cfg, err := p.open(ctx)
 	switch {
@@ -163,7 +161,6 @@ func (p *place) events(ctx context.Context, name string) (*eventbus.Bus, string,
 	return eventbus.New(api, name, rand.Float64), name, nil
 }
 
-// system returns the system whose functions can be called.
 func (p *place) system(ctx context.Context) (system.Place, error) {
 	where, err := p.find(ctx)
 	if err == nil && where.Client == nil {

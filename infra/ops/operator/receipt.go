@@ -56,7 +56,6 @@ func receipt(ctx context.Context, p *place, o options, out *terminal) error {
 	return cmp.Or(err, incomplete)
 }
 
-// listBooks lists the sales as the table itself has them.
 func listBooks(ctx context.Context, p *place, _ options, out *terminal) error {
 	sales, err := p.sales(ctx)
 	if err != nil {
@@ -80,14 +79,12 @@ func listBooks(ctx context.Context, p *place, _ options, out *terminal) error {
 	return list.end(nil)
 }
 
-// book is a sale in the table's list.
 type book struct {
 	SaleID   string `json:"saleId"`
 	State    string `json:"state"`
 	ClosesAt string `json:"closesAt,omitempty"`
 }
 
-// recounting is a recount of the sales of a table.
 type recounting struct {
 	place *place
 	db    database

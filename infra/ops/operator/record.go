@@ -50,7 +50,6 @@ func record(ctx context.Context, p *place, o options, out *terminal) error {
 	return recordPayment(ctx, book, payment, out)
 }
 
-// paymentOf reads the payment as its provider names it.
 func paymentOf(where *place, o options) (sale.Payment, error) {
 	p := sale.Payment{Provider: o["provider"], Reference: o["payment"], SaleID: o["sale"], Currency: strings.ToUpper(o["currency"])}
 	var err error

@@ -28,7 +28,6 @@ const (
 	moveHide    = moveLimit + time.Minute
 )
 
-// fate says what to do with a dead letter.
 type fate string
 
 const (
@@ -38,12 +37,10 @@ const (
 	unknown fate = "unknown" // the table does not answer, or only a newer release can tell
 )
 
-// claims is the part of the ledger that redrive uses.
 type claims interface {
 	Claim(ctx context.Context, saleID, user string) (sale.Claim, error)
 }
 
-// showQueue shows which messages are in the dead-letter queue and why.
 func showQueue(ctx context.Context, p *place, _ options, out *terminal) error {
 	r, _, err := p.deadLetters(ctx)
 	if err != nil {
@@ -99,7 +96,6 @@ func (p *place) deadLetters(ctx context.Context) (r *redriving, source string, e
 	return &redriving{client: client, book: book, deadLetters: deadLetters, found: map[string]*group{}}, source, err
 }
 
-// redriving is one pass over the dead-letter queue.
 type redriving struct {
 	client      *sqs.Client
 	book        claims
@@ -111,7 +107,6 @@ type redriving struct {
 	moved, deleted int
 }
 
-// group counts the dead letters with the same reason.
 type group struct {
 	count   int
 	example string
@@ -222,7 +217,6 @@ func (r *redriving) settle(ctx context.Context, body, handle string, out io.Writ
 
 const newerRelease = "unknown: for a newer release; deploy it, then redrive with its flashsale"
 
-// fateOf decides from the message and the table what to do with a dead letter, and why.
 func fateOf(ctx context.Context, book claims, body string) (fate, string) {
 	m, err := orderq.Decode(body)
 	switch {

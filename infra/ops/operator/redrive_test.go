@@ -63,7 +63,6 @@ func deadLetters(t *testing.T, book claims, bodies ...string) *redriving {
 	return r
 }
 
-// lying counts the messages of a queue by body.
 func (r *redriving) lying(t *testing.T, url string) map[string]int {
 	t.Helper()
 	bodies := map[string]int{}

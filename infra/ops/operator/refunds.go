@@ -14,10 +14,8 @@ import (
 	"flashsale/shared/sale"
 )
 
-// unknownOrders stands for a sale in the list of refunds.
 const unknownOrders = "(no such order)"
 
-// refunds lists the payments that must go back to a buyer.
 func refunds(ctx context.Context, p *place, o options, out *terminal) error {
 	book, err := p.ledger(ctx)
 	if err != nil {
@@ -73,7 +71,6 @@ func listRefunds(ctx context.Context, book *ledger.Ledger, ids []string, out *te
 	return nil
 }
 
-// listedRefund is a refund in a list of JSON.
 type listedRefund struct {
 	SaleID  string `json:"saleId,omitempty"` // none of an unknown order
 	OrderID string `json:"orderId,omitempty"`

@@ -66,7 +66,6 @@ func republish(ctx context.Context, p *place, o options, out *terminal) error {
 	return r.end(saleID, busName, err)
 }
 
-// republishing is one run of republish.
 type republishing struct {
 	bus  publisher
 	out  io.Writer
@@ -102,7 +101,6 @@ func (r *republishing) publish(ctx context.Context, events []sale.Event) error {
 	return nil
 }
 
-// publishOnce publishes the events in calls of their own.
 func (r *republishing) publishOnce(ctx context.Context, events []sale.Event) []error {
 	errs := make([]error, len(events))
 	var group errgroup.Group

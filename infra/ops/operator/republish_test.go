@@ -21,7 +21,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// busOf is an event bus that takes an event or refuses it.
 type busOf func(e sale.Event) error
 
 func (b busOf) Publish(_ context.Context, events []sale.Event) []error {

@@ -17,7 +17,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// errLacking means that a restored table is not whole.
 var errLacking = cli.Bad(errors.New("the table is not whole"))
 
 // replayTable writes what a restored table lacks, unless something contradicts it.
@@ -28,7 +27,6 @@ func replayTable(ctx context.Context, p *place, o options, out *terminal) error 
 	return p.restore(ctx, o, out, !o.has("dry-run"))
 }
 
-// checkTable compares a restored table with logs and events.
 func checkTable(ctx context.Context, p *place, o options, out *terminal) error {
 	return p.restore(ctx, o, out, false)
 }
@@ -95,7 +93,6 @@ func (p *place) restore(ctx context.Context, o options, out *terminal, write boo
 	return nil
 }
 
-// facts reads the files.
 func facts(at, log, events string) (*restore.Source, time.Time, error) {
 	restoredTo, err := time.Parse(time.RFC3339, at)
 	switch {
@@ -128,7 +125,6 @@ func facts(at, log, events string) (*restore.Source, time.Time, error) {
 	return source, restoredTo, nil
 }
 
-// replayTries is how often a busy table is tried.
 const replayTries = 5
 
 func printLacking(out io.Writer, r maintenance.Replayed) {

@@ -100,7 +100,6 @@ func TestWhatMustBeRepeatedIsEveryEditAndWithdrawalSinceAndNothingElse(t *testin
 	}
 }
 
-// replay is the command that replays what happened since noon.
 func replay(t *testing.T, log, events string) string {
 	t.Helper()
 	command := "table replay --table T --at 2026-11-11T12:00:00Z"

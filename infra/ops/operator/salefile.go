@@ -31,7 +31,6 @@ var wholes = map[string]time.Duration{
 	"stock": 0, "shards": 0, "ordersPerSecond": 0, "maxStock": 0, "price": 0, "payWithin": time.Second, "keepHours": time.Hour,
 }
 
-// wanted is a sale that a file describes.
 type wanted struct {
 	sale.Creation
 	request map[string]any // of SeedFunction
@@ -133,7 +132,6 @@ func (f saleFile) members(node *yaml.Node, further ...string) (map[string]*yaml.
 	return members, nil
 }
 
-// wanted is the sale that members describe.
 func (f saleFile) wanted(at *yaml.Node, members map[string]*yaml.Node) (w wanted, err error) {
 	w.request = map[string]any{"action": "create"}
 	about := "the sale"

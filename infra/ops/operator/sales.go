@@ -15,7 +15,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// listedSale is a sale as OperateFunction shows it.
 type listedSale struct {
 	SaleID     string    `json:"saleId"`
 	Name       string    `json:"name"`
@@ -60,14 +59,12 @@ type audited struct {
 	Balanced   bool      `json:"balanced"`
 }
 
-// saleList is every sale, as of an instant of the function's clock.
 type saleList struct {
 	AsOf    time.Time
 	Version string // of the function's release
 	Sales   []listedSale
 }
 
-// saleList asks for every sale.
 func (p *place) saleList(ctx context.Context) (list saleList, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
@@ -75,7 +72,6 @@ func (p *place) saleList(ctx context.Context) (list saleList, err error) {
 	return list, err
 }
 
-// saleNow asks for one sale.
 func (p *place) saleNow(ctx context.Context, saleID string) (s listedSale, err error) {
 	err = p.read(ctx, "/operate/sales/{saleId}", map[string]string{"saleId": saleID}, nil, &s)
 	return s, err
@@ -111,7 +107,6 @@ func sales(ctx context.Context, p *place, o options, out *terminal) error {
 	return cmp.Or(list.end(nil), all.verdict(p))
 }
 
-// cells are the sale's cells in the list.
 func (s listedSale) cells(asOf time.Time) []spreadsheet.Cell {
 	text := spreadsheet.Text
 	state, books := spreadsheet.Word(s.State), make([]spreadsheet.Cell, 9)
@@ -187,7 +182,6 @@ func (s listedSale) orders() string {
 		b.Pending, b.Confirmed-b.Paid-b.Released, b.Paid, b.Released, instant(b.AsOf))
 }
 
-// stands says how the sale is.
 func (s listedSale) stands() string {
 	text := fmt.Sprintf("%s is %s, sells from %s to %s, and has %d units in all", s.SaleID, s.State, instant(s.OpensAt), instant(s.ClosesAt), s.Seeded)
 	if s.Remaining != nil {

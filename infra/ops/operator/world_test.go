@@ -22,7 +22,6 @@ import (
 
 var noon = time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
 
-// newTable is an empty table in this process.
 func newTable() *dynamotest.DB {
 	return dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})
 }
@@ -65,7 +64,6 @@ func ordered(t *testing.T, book *ledger.Ledger, user string) uint64 {
 	return book.Confirm(t.Context(), []ledger.ClaimRef{{SaleID: "moutai", User: user, ClaimID: p.Claim.ID}})[0].Order.ID
 }
 
-// pay reports a payment by stripe.
 func pay(t *testing.T, book *ledger.Ledger, reference string, order uint64, amount int64) {
 	t.Helper()
 	if _, err := book.Pay(t.Context(), sale.Payment{Provider: "stripe", Reference: reference, SaleID: "moutai", OrderID: order, Amount: amount, Currency: "CNY"}); err != nil {
@@ -86,7 +84,6 @@ func drained(t *testing.T, book *ledger.Ledger) {
 	}
 }
 
-// remove deletes an item.
 func remove(t *testing.T, db *dynamotest.DB, pk, sk string) {
 	t.Helper()
 	name := "T"

@@ -79,7 +79,6 @@ func find(ctx context.Context, w Wanted) (p Place, err error) {
 	return p, err
 }
 
-// deployed reads the outputs and the resources of a CloudFormation stack.
 func deployed(ctx context.Context, w Wanted) (p Place, err error) {
 	aws := awscli.CLI{Region: w.Region}
 	var stacks struct {

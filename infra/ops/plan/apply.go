@@ -59,7 +59,6 @@ const localTime = "2006-01-02T15:04:05"
 // warmth can never be lowered: a deployment with less than the table has fails.
 const warmth = "WarmWriteUnitsPerSecond"
 
-// apply writes the sale's parameters for the preflight and the deployment.
 func apply(o output, a advice) error {
 	e, err := o.to.Environment()
 	if err != nil {

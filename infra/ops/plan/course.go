@@ -29,7 +29,6 @@ const (
 	warmBefore, warmAfter = 10 * time.Minute, 5 * time.Minute
 )
 
-// course is what is expected of the sale.
 type course struct {
 	orders, left int64
 	soldOut      time.Duration // since the opening; 0 if units are left

@@ -28,7 +28,6 @@ func wished(users int, stock int64, peak float64) wish {
 	return wish{users: users, stock: stock, peak: peak, latency: 20 * time.Millisecond, writes: tableQuota, enter: 72 * time.Hour, keep: 24 * time.Hour}
 }
 
-// planned runs the command and returns its exit code.
 func planned(t *testing.T, out io.Writer, flags string) int {
 	t.Helper()
 	c := Command(&place.Flags{})
@@ -291,7 +290,6 @@ func applied(t *testing.T) output {
 	return o
 }
 
-// account is an account with these limits.
 type account struct {
 	preflight.Lookup
 	limits preflight.Limits

@@ -18,7 +18,6 @@ func grouped(x float64) string {
 
 func dollars(bill []price.Line) string { return fmt.Sprintf("$%.2f", price.Sum(bill)) }
 
-// report prints the plan.
 func report(out io.Writer, w wish, a advice, r course) {
 	line := func(name, format string, values ...any) {
 		_, _ = fmt.Fprintf(out, "  %-26s %s\n", name, fmt.Sprintf(format, values...))

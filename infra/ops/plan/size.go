@@ -51,7 +51,6 @@ const (
 	memory = 512
 )
 
-// wish is the seller's input.
 type wish struct {
 	users   int
 	stock   int64
@@ -96,7 +95,6 @@ func (w wish) purchaseTime() time.Duration {
 	return w.latency*5/4 + 15*time.Millisecond + cpu
 }
 
-// advice is the recommended configuration.
 type advice struct {
 	shards, buckets int
 	warmWrites      int
@@ -148,7 +146,6 @@ func advise(w wish) advice {
 	return a
 }
 
-// reserved is the reserved concurrency of all functions.
 func (a advice) reserved() int {
 	return a.concurrency + a.finalizers + a.queries + operators + reconcilers + releasers + drawers
 }
@@ -161,7 +158,6 @@ func (a advice) gatewayRate() float64 {
 	return max(gatewayQuota, a.throttle+a.queryRate+pageRouteRate+webhookRate)
 }
 
-// quotas are the account's quotas to raise, in words.
 func (a advice) quotas() []string {
 	var out []string
 	if rate := a.gatewayRate(); rate > gatewayQuota {

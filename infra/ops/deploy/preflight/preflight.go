@@ -110,7 +110,6 @@ func Print(w io.Writer, findings []Finding) error {
 	return nil
 }
 
-// report collects the findings about a deployment.
 type report struct {
 	Deployment
 	findings []Finding
@@ -128,7 +127,6 @@ func (r *report) text(parameter string) string {
 
 func (r *report) number(parameter string) int { return number(r.text(parameter)) }
 
-// number reads a whole number, 0 if it is none.
 func number(text string) int {
 	n, _ := strconv.Atoi(text)
 	return n

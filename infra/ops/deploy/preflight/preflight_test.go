@@ -56,14 +56,12 @@ func (a *attempt) Table(_ context.Context, table, stream string) error {
 	return nil
 }
 
-// give sets parameters, each by its name and its value.
 func (a *attempt) give(pairs ...string) {
 	for i := 0; i < len(pairs); i += 2 {
 		a.given[pairs[i]] = pairs[i+1]
 	}
 }
 
-// findings checks the changed deployment.
 func findings(t *testing.T, change func(*attempt)) []Finding {
 	t.Helper()
 	a := &attempt{fails: map[string]string{}, limits: Limits{ // AWS's default quotas, in an account where the stack is deployed

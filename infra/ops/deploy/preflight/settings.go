@@ -105,7 +105,6 @@ func (r *report) due(check, parameter, zone string) (next time.Time, ok bool) {
 	return next.UTC(), ok
 }
 
-// seeding checks the schedule that creates or edits a sale.
 func (r *report) seeding() {
 	const check, schedule = "schedule of the seeding", "SeedScheduleExpression"
 	// The part of SeedFunction's request that says whether it comes in time.
@@ -138,7 +137,6 @@ func (r *report) seeding() {
 	r.unless(err, check, says)
 }
 
-// comesInTime fails unless a sale is seeded before it opens.
 func comesInTime(seeded time.Time, opensAt, closesAt string) error {
 	opens, err := time.Parse(time.RFC3339, opensAt)
 	closes, failed := time.Parse(time.RFC3339, closesAt)

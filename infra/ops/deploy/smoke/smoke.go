@@ -134,7 +134,6 @@ func (r Round) pay(t *table, c *client.Client, order string) {
 // reference matches a script in the buyer's page.
 var reference = regexp.MustCompile(`"(/assets/[\w.-]+\.js)"`)
 
-// view checks the buyer's page and its scripts.
 func (r Round) view(t *table, c *client.Client) {
 	get := func(path string) call {
 		return func(ctx context.Context) (client.Answer, error) { return c.Send(ctx, http.MethodGet, path, "") }
@@ -159,10 +158,8 @@ func is(status int, code string) func(client.Answer) bool {
 	return func(a client.Answer) bool { return a.Status == status && a.Code == code }
 }
 
-// call makes one request.
 type call func(context.Context) (client.Answer, error)
 
-// table collects the rows.
 type table struct {
 	ctx   context.Context
 	bound time.Duration
@@ -202,7 +199,6 @@ func (t *table) row(name, want string, request call, fine func(client.Answer) bo
 	return a
 }
 
-// says is an answer on one line.
 func says(a client.Answer, err error) string {
 	switch {
 	case err != nil:
