@@ -28,18 +28,3 @@ func TestAQuestionThatIsInterruptedChangesNothing(t *testing.T) {
 		t.Errorf("exit %d, %q", code, &errs)
 	}
 }
-
-func TestAnArrayIsWholeOnlyOnceItIsClosed(t *testing.T) {
-	for want, values := range map[string][]any{"[]\n": nil, "[\n  1,\n  {\"a\":2}\n]\n": {1, map[string]int{"a": 2}}} {
-		var out bytes.Buffer
-		a := NewArray(&out)
-		for _, v := range values {
-			if err := a.Add(v); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := a.Close(); err != nil || out.String() != want {
-			t.Errorf("got %q, %v, want %q", out.String(), err, want)
-		}
-	}
-}

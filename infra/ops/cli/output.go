@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 )
 
 // Forms of output.
@@ -95,36 +98,7 @@ func unfold(n *yaml.Node) {
 	}
 }
 
-// Array writes a JSON array of any length, an element a line. Without Close it is not complete, and no
-// program takes it for the whole.
-type Array struct {
-	w     io.Writer
-	begun bool
-}
-
-// NewArray writes to w, which should be buffered.
-func NewArray(w io.Writer) *Array { return &Array{w: w} }
-
-// Add writes an element.
-func (a *Array) Add(value any) error {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Errorf("write JSON: %w", err)
-	}
-	before := ",\n"
-	if !a.begun {
-		a.begun, before = true, "[\n"
-	}
-	_, err = fmt.Fprintf(a.w, "%s  %s", before, text)
-	return err
-}
-
-// Close ends the array.
-func (a *Array) Close() error {
-	end := "\n]\n"
-	if !a.begun {
-		end = "[]\n"
-	}
-	_, err := io.WriteString(a.w, end)
-	return err
+// Thousands writes a whole number as 1,234,567.
+func Thousands[N int | int64 | float64](n N) string {
+	return message.NewPrinter(language.English).Sprint(int64(math.Round(float64(n))))
 }

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,22 +53,25 @@ func create(ctx context.Context, p *place, o options, out *terminal) error {
 	if err != nil {
 		return err
 	}
-	array := cli.NewArray(out)
+	var all *list
+	if out.is(cli.JSON) {
+		all = out.list("")
+	}
 	err = createAll(ctx, where.Ask, sales, func(w wanted, m made) {
 		switch {
 		case out.is(cli.JSON):
-			_ = array.Add(m)
+			_ = all.add(m) // end has its error
 		case m.Applied:
 			fmt.Fprintf(out, "%s: %d units, from %s to %s\n", m.SaleID, m.Seeded, instant(w.OpensAt), instant(w.ClosesAt))
 		default:
 			fmt.Fprintf(out, "%s: was there already, with the same contents\n", m.SaleID)
 		}
 	})
-	switch {
-	case err != nil:
+	if out.is(cli.JSON) {
+		return cmp.Or(err, all.end(err))
+	}
+	if err != nil {
 		return err
-	case out.is(cli.JSON):
-		return array.Close()
 	}
 	page := "/s/" + sales[0].SaleID
 	if group := sales[0].LimitGroup; group != "" {

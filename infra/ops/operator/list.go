@@ -3,6 +3,7 @@ package operator
 import (
 	"bufio"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os/signal"
@@ -24,7 +25,25 @@ type list struct {
 	out   *bufio.Writer
 	add   func(value any, cells ...spreadsheet.Cell) error
 	close func() error
-	array bool
+	open  bool // if it is not complete
+}
+
+// array has the list write a JSON array, an element a line. Without its end no program takes it for the whole.
+func (l *list) array() {
+	before, end := "[\n  ", "[]\n"
+	l.add = func(value any, _ ...spreadsheet.Cell) error {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return fmt.Errorf("write JSON: %w", err)
+		}
+		_, err = fmt.Fprintf(l.out, "%s%s", before, text)
+		before, end = ",\n  ", "\n]\n"
+		return err
+	}
+	l.close = func() error {
+		_, err := l.out.WriteString(end)
+		return err
+	}
 }
 
 // list begins a list. A column that begins with - is not in the table. A reader that leaves is no failure, as
@@ -35,8 +54,8 @@ func (t *terminal) list(columns string) *list {
 	names := strings.Fields(columns)
 	switch {
 	case t.is(cli.JSON):
-		array := cli.NewArray(l.out)
-		l.add, l.close, l.array = func(value any, _ ...spreadsheet.Cell) error { return array.Add(value) }, array.Close, true
+		l.array()
+		l.open = true
 		return l
 	case t.is(cli.CSV):
 		sheet := spreadsheet.NewWriter(l.out, strings.Fields(strings.ReplaceAll(" "+columns, " -", " "))...)
@@ -70,7 +89,7 @@ func (t *terminal) list(columns string) *list {
 // end ends the list. With an error it leaves an array open, so that nobody takes it for the whole.
 func (l *list) end(err error) error {
 	var flushed error
-	if err == nil || !l.array {
+	if err == nil || !l.open {
 		flushed = l.close()
 	}
 	flushed = cmp.Or(flushed, l.out.Flush())

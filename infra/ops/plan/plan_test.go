@@ -205,7 +205,7 @@ func TestEachFigureIsPrintedBesideItsParameter(t *testing.T) {
 			}
 		}
 		for _, text := range []string{
-			"(QueryThrottle)", "(PurchaseThrottle)", "(FinalizeMaximumConcurrency)", grouped(float64(a.concurrency)) + " environments reserved (Purchase in",
+			"(QueryThrottle)", "(PurchaseThrottle)", "(FinalizeMaximumConcurrency)", cli.Thousands(float64(a.concurrency)) + " environments reserved (Purchase in",
 			"shards", "WarmWriteUnitsPerSecond", "orders a second", "sold out after", "conflicts", "per 1,000 orders", "people sign in", "required above",
 			"requests in the busiest second",
 		} {

@@ -14,9 +14,6 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
-
 	"flashsale/infra/local/cloudformation"
 )
 
@@ -173,6 +170,3 @@ func (r *report) bus(ctx context.Context) {
 		r.unless(r.Lookup.Bus(ctx, arn), "event bus", arn)
 	}
 }
-
-// grouped formats a number with commas between thousands.
-func grouped(n int) string { return message.NewPrinter(language.English).Sprint(n) }

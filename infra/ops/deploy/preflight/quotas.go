@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/place"
 )
 
@@ -70,10 +71,10 @@ func (r *report) throttles(l Limits) {
 		rate = max(rate, number(perSecond))
 		total += number(perSecond)
 	}
-	r.check(float64(rate) <= l.Rate, check, "%s requests per second on a route; the account's APIs share %s", grouped(rate), grouped(int(l.Rate)))
+	r.check(float64(rate) <= l.Rate, check, "%s requests per second on a route; the account's APIs share %s", cli.Thousands(rate), cli.Thousands(int(l.Rate)))
 	if float64(rate) <= l.Rate && float64(total) > l.Rate {
 		r.add(Warning, check, "all routes together admit %s requests per second; the account refuses what exceeds %s, purchases as well",
-			grouped(total), grouped(int(l.Rate)))
+			cli.Thousands(total), cli.Thousands(int(l.Rate)))
 	}
 }
 
@@ -82,7 +83,7 @@ func (r *report) capacity(l Limits) {
 	reads, writes, most := r.number("WarmReadUnitsPerSecond"), r.number("WarmWriteUnitsPerSecond"), r.number("MaxWriteRequestUnits")
 	r.check(reads <= l.TableReads && max(writes, most) <= l.TableWrites, "DynamoDB capacity",
 		"warm for %s reads and %s writes a second, at most %s writes; the account allows a table %s and %s",
-		grouped(reads), grouped(writes), grouped(most), grouped(l.TableReads), grouped(l.TableWrites))
+		cli.Thousands(reads), cli.Thousands(writes), cli.Thousands(most), cli.Thousands(l.TableReads), cli.Thousands(l.TableWrites))
 	if writes > 0 && (reads < l.WarmReads || writes < l.WarmWrites) {
 		r.cooling(l, reads, writes)
 	}
@@ -101,7 +102,7 @@ func (r *report) cooling(l Limits, reads, writes int) {
 	}
 	r.add(v, "DynamoDB warmth", "warm for %s reads and %s writes a second, but the table has %s and %s, and DynamoDB refuses less; "+
 		"set WarmReadUnitsPerSecond=%d WarmWriteUnitsPerSecond=%d, which costs nothing",
-		grouped(reads), grouped(writes), grouped(l.WarmReads), grouped(l.WarmWrites), max(reads, l.WarmReads), max(writes, l.WarmWrites))
+		cli.Thousands(reads), cli.Thousands(writes), cli.Thousands(l.WarmReads), cli.Thousands(l.WarmWrites), max(reads, l.WarmReads), max(writes, l.WarmWrites))
 }
 
 // reserves reads the environments that ReservedConcurrency reserves, by function, and their sum.
