@@ -31,19 +31,13 @@ func notDone(what string, err error) error {
 // changed is a function's answer to a change of a sale. Which fields are set depends on
 // the action.
 type changed struct {
-	SaleID     string    `json:"saleId"`
-	Seeded     int64     `json:"seeded"`
-	Applied    bool      `json:"applied"`
-	Withdrawn  int64     `json:"withdrawn"`
-	Paused     bool      `json:"paused"`
-	OpensAt    time.Time `json:"opensAt"`
-	ClosesAt   time.Time `json:"closesAt"`
-	ChangedAt  time.Time `json:"changedAt"`
-	Name       string    `json:"name"`
-	Image      string    `json:"image"`
-	About      string    `json:"about"`
-	Link       string    `json:"link"`
-	RecalledAt time.Time `json:"recalledAt"`
+	saleMembers
+	Applied   bool      `json:"applied"`
+	Withdrawn int64     `json:"withdrawn"`
+	ChangedAt time.Time `json:"changedAt"`
+	Image     string    `json:"image"`
+	About     string    `json:"about"`
+	Link      string    `json:"link"`
 }
 
 // A change is a command that asks OperateFunction to change a sale.

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/ops/cli"
@@ -103,42 +102,4 @@ func TestAReceiptIsOfEachSaleThatIsAskedForAndCanBeRead(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestAReceiptIsPrintedForPeopleAndForMachines(t *testing.T) {
-	r := &books.Receipt{SaleID: "moutai", AsOf: "2026-11-11T20:00:00.000Z", Seeded: 25, Stock: 40, Claims: 3, Pending: 1, Confirmed: 2, OldestPendingSeconds: 12,
-		Findings:   []books.Finding{{Promise: "P2", Text: "shard 0: stock is 40, should be 22 (seeded 25 - claims 3 + put back 0): 18 too many"}},
-		Unfinished: []string{"1 confirmed claims have no order item yet"}, NotLookedFor: []string{"orders that no claim knows"}}
-	var out bytes.Buffer
-	r.Print(&out)
-	want := `receipt of sale moutai as of 2026-11-11T20:00:00.000Z
-  seeded                   25
-  stock left               40
-  claims                    3
-    confirmed               2
-    pending                 1
-    oldest                12s
-  cost                      0 read units
-not finished:
-  - 1 confirmed claims have no order item yet
-NOT BALANCED:
-  - shard 0: stock is 40, should be 22 (seeded 25 - claims 3 + put back 0): 18 too many (P2)
-not checked:
-  - orders that no claim knows
-`
-	if out.String() != want {
-		t.Errorf("printed\n%s\nwant\n%s", &out, want)
-	}
-	out.Reset()
-	if err := cli.WriteJSON(&out, r); err != nil {
-		t.Fatal(err)
-	}
-	contains(t, out.String(), `"saleId": "moutai"`, `"seeded": 25`, `"pending": 1`, `"oldestPendingSeconds": 12`, `"balanced": false`,
-		`"findings": [
-    "shard 0: stock is 40, should be 22 (seeded 25 - claims 3 + put back 0): 18 too many (P2)"
-  ]`)
-	out.Reset()
-	(&books.Receipt{SaleID: "moutai", Seeded: 25, Stock: 4, Claims: 23, Confirmed: 23, Paid: 19, Unpaid: 2, Released: 2, RefundsDue: 1, Balanced: true}).Print(&out)
-	contains(t, out.String(), "    paid                   19\n    unpaid                  2\n    released                2\n  refunds due               1\n",
-		"balanced: stock left + claims = seeded + units put back")
 }

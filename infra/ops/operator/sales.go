@@ -15,7 +15,8 @@ import (
 	"flashsale/shared/sale"
 )
 
-type listedSale struct {
+// saleMembers are what OperateFunction shows of a sale, and answers to a change of it.
+type saleMembers struct {
 	SaleID     string    `json:"saleId"`
 	Name       string    `json:"name"`
 	State      string    `json:"state"` // as on the sale's page, or DRAFT
@@ -36,14 +37,16 @@ type listedSale struct {
 	Remaining *struct {
 		Units int64 `json:"units"`
 	} `json:"remaining"`
+}
 
+type listedSale struct {
+	saleMembers
 	raw json.RawMessage // all that the function shows
 }
 
 func (s *listedSale) UnmarshalJSON(text []byte) error {
-	type members listedSale
 	s.raw = bytes.Clone(text)
-	return json.Unmarshal(text, (*members)(s))
+	return json.Unmarshal(text, &s.saleMembers)
 }
 
 // audited is the last audit of a sale that counted all of it.

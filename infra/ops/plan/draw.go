@@ -46,7 +46,7 @@ func drawnAmong(w wish) draw {
 	d.requests = max(entries, n/diceTime.Seconds(), looks+buyers*(1+pollsOfBuyer))
 	d.writes = max(entries, buyers*(w.unitsPerTry()+unitsToConfirm))
 
-	const gb = memory / 1024.0
+	const gb = price.Memory / 1024.0
 	u := &d.usage
 	u.Requests = (1+checks)*n + (1+pollsOfBuyer)*units
 	u.Invocations = u.Requests + units // one for the message, too: few come at once

@@ -172,7 +172,7 @@ func TestThePlanKnowsTheTemplatesDefaults(t *testing.T) {
 		}
 	}
 	text, err := os.ReadFile("../../../template.yaml")
-	for _, want := range []string{"BatchSize: " + strconv.Itoa(batch) + "\n", "MemorySize: " + strconv.Itoa(memory) + "\n", "Architectures: [" + price.Architecture + "]\n"} {
+	for _, want := range []string{"BatchSize: " + strconv.Itoa(batch) + "\n", "MemorySize: " + strconv.Itoa(price.Memory) + "\n", "Architectures: [" + price.Architecture + "]\n"} {
 		if err != nil || strings.Count(string(text), want) != 1 {
 			t.Errorf("%v: the template has %q not once", err, want)
 		}

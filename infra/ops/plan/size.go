@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"flashsale/infra/ops/cli"
+	"flashsale/infra/ops/deploy/price"
 	"flashsale/shared/sale"
 )
 
@@ -47,8 +48,6 @@ const (
 	// operators, reconcilers, releasers and drawers are the reserved concurrency of
 	// OperateFunction, ReconcileFunction, ReleaseFunction and DrawFunction in template.yaml.
 	operators, reconcilers, releasers, drawers = 10, 1, 1, 1
-	// memory is MemorySize of every function in template.yaml, in MB.
-	memory = 512
 )
 
 type wish struct {
@@ -91,7 +90,7 @@ func (w wish) window() time.Duration { return w.latency / 2 }
 // purchaseTime is about how long an accepted purchase takes in the function: a
 // snapshot, a transaction and a quarter, a back-off now and then, a message.
 func (w wish) purchaseTime() time.Duration {
-	const cpu = 1769 * time.Millisecond / memory
+	const cpu = 1769 * time.Millisecond / price.Memory
 	return w.latency*5/4 + 15*time.Millisecond + cpu
 }
 
