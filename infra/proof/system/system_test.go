@@ -353,27 +353,6 @@ func (s *system) send(t *testing.T, hidden int32, bodies ...string) {
 	}
 }
 
-// deployFinalize puts a program in the place of finalize's and starts the stack again.
-// Without a program it is the project's own.
-func (s *system) deployFinalize(t *testing.T, script string) {
-	t.Helper()
-	s.stop(t)
-	bootstrap := filepath.Join(s.root, ".build/host/FinalizeFunction/bootstrap")
-	if err := os.Remove(bootstrap); err != nil {
-		t.Fatal(err)
-	}
-	own, err := filepath.Abs(filepath.Join(project, ".build/host/FinalizeFunction/bootstrap"))
-	if err == nil && script == "" {
-		err = os.Symlink(own, bootstrap)
-	} else if err == nil {
-		err = os.WriteFile(bootstrap, []byte(script), 0o755)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.start(t)
-}
-
 // eligibility is a service that says yes to everybody, until it dies.
 type eligibility struct {
 	server *httptest.Server
