@@ -27,7 +27,7 @@ type buyers struct {
 }
 
 func (o *options) newBuyers(a api, saleID string, visits []visit, known verdict.Sale) *buyers {
-	b := &buyers{api: a, tally: newTally(visits)}
+	b := &buyers{api: a, tally: newTally()}
 	b.Rush = rush.Rush{
 		API: a, SaleID: saleID, InFlight: o.inflight, Patience: o.patience, Whole: true, Insists: o.demo, History: verdict.New(known),
 		Seen: b.tally.seen, Then: b.follow,

@@ -18,21 +18,20 @@ type report struct {
 	Settings  settings     `json:"settings"`
 	Took      float64      `json:"took"` // seconds
 	Latencies []latencyRow `json:"latencies"`
-	// Outcomes counts all purchase requests, Kinds the first answers by kind of buyer, Polls those of the status
-	// resource, and Orders what became of the orders of a sale that asks for payment.
-	Outcomes    counts            `json:"outcomes"`
-	Kinds       map[string]counts `json:"kinds"`
-	Polls       counts            `json:"polls"`
-	Orders      counts            `json:"orders"`
-	Seconds     []secondRow       `json:"seconds"`
-	Accepted    int64             `json:"accepted"`
-	Most        int64             `json:"mostAcceptedInASecond"`
-	Confirmed   int64             `json:"confirmed"`
-	GivenUp     int64             `json:"givenUp"`
-	Unconfirmed int64             `json:"unconfirmed"` // in time
-	Findings    []books.Finding   `json:"findings"`
-	Receipt     string            `json:"receipt"`
-	Broken      bool              `json:"broken"`
+	// Outcomes counts all purchase requests, Polls those of the status resource, and Orders what became of the
+	// orders of a sale that asks for payment.
+	Outcomes    counts          `json:"outcomes"`
+	Polls       counts          `json:"polls"`
+	Orders      counts          `json:"orders"`
+	Seconds     []secondRow     `json:"seconds"`
+	Accepted    int64           `json:"accepted"`
+	Most        int64           `json:"mostAcceptedInASecond"`
+	Confirmed   int64           `json:"confirmed"`
+	GivenUp     int64           `json:"givenUp"`
+	Unconfirmed int64           `json:"unconfirmed"` // in time
+	Findings    []books.Finding `json:"findings"`
+	Receipt     string          `json:"receipt"`
+	Broken      bool            `json:"broken"`
 }
 
 // latencyRow is a distribution in milliseconds.
@@ -95,7 +94,7 @@ func (t *tally) report(title string, with settings, findings []books.Finding) re
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := report{
-		Title: title, Settings: with, Took: time.Since(t.start).Seconds(), Outcomes: t.all, Kinds: map[string]counts{}, Polls: t.polls, Orders: t.orders,
+		Title: title, Settings: with, Took: time.Since(t.start).Seconds(), Outcomes: t.all, Polls: t.polls, Orders: t.orders,
 		Accepted: t.all[client.Accepted], Confirmed: t.latest[toOrderID].h.TotalCount(), GivenUp: t.givenUp, Unconfirmed: t.lost, Findings: findings,
 	}
 	for i, l := range t.latest {
@@ -106,9 +105,6 @@ func (t *tally) report(title string, with settings, findings []books.Finding) re
 	for _, s := range t.seconds {
 		r.Most = max(r.Most, s.counts[client.Accepted])
 		r.Seconds = append(r.Seconds, secondRow{s.click.row("click"), s.queue.row("queue"), s.counts})
-	}
-	for k, firsts := range t.firsts {
-		r.Kinds[k.String()] = firsts
 	}
 	return r
 }

@@ -17,8 +17,6 @@ const (
 	late               // clicks once, in the last third, usually after the sale has sold out
 )
 
-func (k kind) String() string { return [...]string{"honest", "greedy", "late"}[k] }
-
 type visit struct {
 	rush.Buyer
 	kind kind

@@ -60,14 +60,11 @@ type counts map[client.Outcome]int64
 
 // tally collects a run's measurements. It is safe for concurrent use.
 type tally struct {
-	visits []visit
-	start  time.Time
+	start time.Time
 
 	mu     sync.Mutex
 	latest []latencies // as in measured
-	// firsts counts the first outcomes of clicks by kind of buyer, all those of all purchase
-	// requests, finals the final ones, and polls those of the status resource.
-	firsts             map[kind]counts
+	// all counts the outcomes of all purchase requests, finals the final ones, polls those of the status resource.
 	all, finals, polls counts
 	// orders counts what became of the orders of a sale that asks for payment.
 	orders        counts
@@ -75,8 +72,8 @@ type tally struct {
 	seconds       []second
 }
 
-func newTally(visits []visit) *tally {
-	t := &tally{visits: visits, start: time.Now(), firsts: map[kind]counts{}, all: counts{}, finals: counts{}, polls: counts{}, orders: counts{}}
+func newTally() *tally {
+	t := &tally{start: time.Now(), all: counts{}, finals: counts{}, polls: counts{}, orders: counts{}}
 	for range measured {
 		t.latest = append(t.latest, newLatencies())
 	}
@@ -113,11 +110,6 @@ func (t *tally) seen(r rush.Try) {
 		if r.N == 0 {
 			t.latest[firstAnswer].record(took)
 			t.second(r.Intended).click.record(took)
-			k := t.visits[r.Buyer].kind
-			if t.firsts[k] == nil {
-				t.firsts[k] = counts{}
-			}
-			t.firsts[k][r.Outcome]++
 		}
 		if r.Final {
 			t.finals[r.Outcome]++

@@ -32,9 +32,7 @@ func archive(ctx context.Context, p *place, o options, out *terminal) error {
 }
 
 func prune(ctx context.Context, p *place, o options, out *terminal) error {
-	return withFile(ctx, p, o, func(book *ledger.Ledger) error {
-		return pruneBy(ctx, book, o, out)
-	})
+	return withFile(ctx, p, o, func(book *ledger.Ledger) error { return pruneBy(ctx, book, o, out) })
 }
 
 func withFile(ctx context.Context, p *place, o options, act func(*ledger.Ledger) error) error {

@@ -47,7 +47,22 @@ func record(ctx context.Context, p *place, o options, out *terminal) error {
 	if err := out.ask(fmt.Sprintf("Record %s, for ever?", what)); err != nil {
 		return err
 	}
-	return recordPayment(ctx, book, payment, out)
+	s, err := book.Pay(ctx, payment)
+	if err != nil {
+		return fmt.Errorf("%w; repeat the command: it records a payment once", err)
+	}
+	outcome, when := "paid", "recorded now"
+	if s.Refund != nil {
+		outcome = "refund due, because: " + string(s.Refund.Reason)
+	}
+	if !s.New {
+		when = "recorded before, and nothing changed now"
+	}
+	fmt.Fprintf(out, "%s: %s; %s\n", payment.ID(), outcome, when)
+	if s.Contradicts {
+		fmt.Fprintln(out, "it was recorded for another order or amount, and the first report decides")
+	}
+	return nil
 }
 
 func paymentOf(where *place, o options) (sale.Payment, error) {
@@ -96,25 +111,4 @@ func showPayment(ctx context.Context, book *ledger.Ledger, p sale.Payment, out i
 	}
 	fmt.Fprintf(out, "order %s is of %s in sale %s: %s; %s\n", orderid.String(o.ID), o.User, o.SaleID, c.State(), price)
 	return recorded, nil
-}
-
-// recordPayment records the payment and says what a provider would be told.
-func recordPayment(ctx context.Context, book *ledger.Ledger, p sale.Payment, out io.Writer) error {
-	s, err := book.Pay(ctx, p)
-	if err != nil {
-		return fmt.Errorf("%w; repeat the command: it records a payment once", err)
-	}
-	outcome := "paid"
-	if s.Refund != nil {
-		outcome = "refund due, because: " + string(s.Refund.Reason)
-	}
-	when := "recorded now"
-	if !s.New {
-		when = "recorded before, and nothing changed now"
-	}
-	fmt.Fprintf(out, "%s: %s; %s\n", p.ID(), outcome, when)
-	if s.Contradicts {
-		fmt.Fprintln(out, "it was recorded for another order or amount, and the first report decides")
-	}
-	return nil
 }

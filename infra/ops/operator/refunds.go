@@ -9,13 +9,14 @@ import (
 
 	"flashsale/infra/kit/spreadsheet"
 	"flashsale/infra/ops/cli"
-	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
 const unknownOrders = "(no such order)"
 
+// refunds lists the refunds of sales, the done ones, too, and what it has found before an error. It asks every sale
+// that was ever listed and does not rely on refundAt in the list: this is the list by which money goes back.
 func refunds(ctx context.Context, p *place, o options, out *terminal) error {
 	book, err := p.ledger(ctx)
 	if err != nil {
@@ -33,13 +34,6 @@ func refunds(ctx context.Context, p *place, o options, out *terminal) error {
 		}
 		ids = append(ids, "")
 	}
-	return listRefunds(ctx, book, ids, out)
-}
-
-// listRefunds prints the refunds of the sales, the done ones, too, and what it has found before
-// an error. It asks every sale that was ever listed and does not rely on refundAt in the list:
-// this is the list by which money goes back.
-func listRefunds(ctx context.Context, book *ledger.Ledger, ids []string, out *terminal) error {
 	list := out.list("sale payment amount currency order reason since refunded")
 	text, word := spreadsheet.Text, spreadsheet.Word
 	var unread error
