@@ -98,7 +98,7 @@ func readFile(name string, stdin io.Reader) ([]wanted, error) {
 func preview(ctx context.Context, p *place, sales []wanted, out *terminal) error {
 	now, text := time.Now(), spreadsheet.Text
 	exist, failure := p.saleList(ctx)
-	list := out.list("sale units shards price opens closes opensIn exists name")
+	list := out.list("sale units shards price opens closes in exists name")
 	for _, w := range sales {
 		exists := "unknown"
 		if failure == nil {

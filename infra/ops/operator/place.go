@@ -80,9 +80,9 @@ func (p *place) flashsale(command string) string {
 	return "`flashsale " + command + p.where.String() + "`"
 }
 
-// open finds the system and returns the AWS configuration for it, with time limits: the SDK's
-// default has none.
-func (p *place) open(ctx context.Context) (system.Place, aws.Config, error) {
+// open finds the system and returns the AWS configuration for one of its services, with time limits: the SDK's
+// default has none. The local stack's service is at an endpoint of its own.
+func (p *place) open(ctx context.Context, endpoint func(system.Place) string) (system.Place, aws.Config, error) {
 	where, err := p.find(ctx)
 	if err != nil {
 		return where, aws.Config{}, err
@@ -90,7 +90,7 @@ func (p *place) open(ctx context.Context) (system.Place, aws.Config, error) {
 	http := awshttp.NewBuildableClient().WithTimeout(callTime)
 	if where.Local {
 		return where, aws.Config{
-			Region: engine.Region, HTTPClient: http, Retryer: retryer,
+			Region: engine.Region, HTTPClient: http, Retryer: retryer, BaseEndpoint: aws.String(endpoint(where)),
 			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		}, nil
 	}
@@ -103,12 +103,9 @@ func (p *place) dynamodb(ctx context.Context, change ...func(*dynamodb.Options))
 	if p.db != nil {
 		return p.db, "T", nil
 	}
-	where, cfg, err := p.open(ctx)
+	where, cfg, err := p.open(ctx, func(w system.Place) string { return w.DynamoDB })
 	if err != nil {
 		return nil, "", err
-	}
-	if where.Local {
-		cfg.BaseEndpoint = &where.DynamoDB
 	}
 	return dynamodb.NewFromConfig(cfg, change...), where.Table, nil
 }
@@ -123,14 +120,12 @@ func (p *place) ledger(ctx context.Context) (*ledger.Ledger, error) {
 }
 
 func (p *place) queues(ctx context.Context) (api *sqs.Client, source, deadLetters string, err error) {
-	where, cfg, err := p.open(ctx)
-	switch {
-	case err != nil:
+	where, cfg, err := p.open(ctx, func(w system.Place) string { return w.SQS })
+	if err == nil && (where.OrderQueue == "" || where.OrderDeadLetterQueue == "") {
+		err = cli.Usagef("a table has no queues: give --queue and --dead-letter-queue, too, or --env")
+	}
+	if err != nil {
 		return nil, "", "", err
-	case where.OrderQueue == "" || where.OrderDeadLetterQueue == "":
-		return nil, "", "", cli.Usagef("a table has no queues: give --queue and --dead-letter-queue, too, or --env")
-	case where.Local:
-		cfg.BaseEndpoint = &where.SQS
 	}
 	return sqs.NewFromConfig(cfg), where.OrderQueue, where.OrderDeadLetterQueue, nil
 }
@@ -140,12 +135,9 @@ func (p *place) queues(ctx context.Context) (api *sqs.Client, source, deadLetter
 // exist, and loses them. So another bus must be seen to exist, and the system's own must not be
 // seen to be missing: whoever may publish to it need not be allowed to look at it.
 func (p *place) events(ctx context.Context, name string) (*eventbus.Bus, string, error) {
-	where, cfg, err := p.open(ctx)
+	where, cfg, err := p.open(ctx, func(w system.Place) string { return w.EventBridge })
 	if err != nil {
 		return nil, "", err
-	}
-	if where.Local {
-		cfg.BaseEndpoint = &where.EventBridge
 	}
 	own := where.EventBus
 	if name = cmp.Or(name, own); name == "" {

@@ -100,7 +100,7 @@ func sales(ctx context.Context, p *place, o options, out *terminal) error {
 	if o["group"] != "" {
 		all.Sales = slices.DeleteFunc(all.Sales, func(s listedSale) bool { return !slices.Contains(o.sales(), s.SaleID) })
 	}
-	out.notef("release %s", all.Version)
+	out.notef("%d sales, release %s", len(all.Sales), all.Version)
 	list := out.list("sale -name -group state -opens closes seeded audited left pending -confirmed paid unpaid released refundsDue books error")
 	for _, s := range all.Sales {
 		if err := list.add(s.raw, s.cells(all.AsOf)...); err != nil {

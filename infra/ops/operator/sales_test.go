@@ -35,7 +35,7 @@ func TestASaleIsListedAsItIsNowAndThenAsItsLastAuditFoundIt(t *testing.T) {
 		}
 	}
 	one := of + books + `}}`
-	if said, code := told(t, one, "-o", "json"); code != 0 || said != "release 1\n[\n  "+one+"\n]\n" {
+	if said, code := told(t, one, "-o", "json"); code != 0 || said != "1 sales, release 1\n[\n  "+one+"\n]\n" {
 		t.Errorf("exit %d, %s is\n%s", code, one, said)
 	}
 }

@@ -17,7 +17,6 @@ import (
 type output struct {
 	to    place.Flags // whose environment's parameters to write; none means no parameters
 	opens time.Time   // when the sale opens
-	rest  bool        // write the parameters for after the sale
 	out   io.Writer
 }
 
@@ -32,7 +31,7 @@ func Command(where *place.Flags) *cobra.Command {
   flashsale plan --users 500000 --stock 10000 --peak 50000 --apply dev --opens 2026-11-11T12:00:00Z
   flashsale plan --apply dev --rest`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o := output{to: place.Flags{Env: environment, Config: where.Config}, rest: rested, out: c.OutOrStdout()}
+			o := output{to: place.Flags{Env: environment, Config: where.Config}, out: c.OutOrStdout()}
 			switch {
 			case w.users == 0 && w.stock == 0 && w.peak == 0 && !rested:
 				return cli.Usagef("say who comes and for how much, such as --users 500000 --stock 10000 --peak 50000")
@@ -52,7 +51,18 @@ func Command(where *place.Flags) *cobra.Command {
 			if err := w.check(); err != nil {
 				return err
 			}
-			return run(w, o)
+			if environment != "" {
+				e, err := o.to.Environment()
+				if err != nil {
+					return err
+				}
+				w.front = w.front || e.Parameters["CreateFront"] == "true"
+			}
+			a := advise(w)
+			if report(o.out, w, a, expect(w, a)); environment == "" {
+				return nil
+			}
+			return apply(o, a)
 		},
 	}
 	f := c.Flags()
@@ -70,20 +80,4 @@ func Command(where *place.Flags) *cobra.Command {
 	f.StringVar(&opens, "opens", "", "with --apply: `time` at which the sale opens, RFC 3339")
 	f.BoolVar(&rested, "rest", false, "with --apply: take back the sale's parameters")
 	return c
-}
-
-func run(w wish, o output) error {
-	if o.to.Env != "" {
-		e, err := o.to.Environment()
-		if err != nil {
-			return err
-		}
-		w.front = w.front || e.Parameters["CreateFront"] == "true"
-	}
-	a := advise(w)
-	report(o.out, w, a, expect(w, a))
-	if o.to.Env == "" {
-		return nil
-	}
-	return apply(o, a)
 }
