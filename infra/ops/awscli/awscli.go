@@ -38,6 +38,7 @@ func (c CLI) Read(ctx context.Context, answer any, arguments ...string) error {
 		err = json.Unmarshal(out, answer)
 	}
 	if err != nil {
+		err = cmp.Or(ctx.Err(), err) // rather than that it was killed
 		return fmt.Errorf("run aws %s: %w: %s", strings.Join(arguments, " "), err, strings.TrimSpace(complaint.String()))
 	}
 	return nil

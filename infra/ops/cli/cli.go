@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -82,11 +83,22 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 		groups(root)
 	}
 	root.SetArgs(args)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	refuseOthers(root)
+	out := &output{Writer: root.OutOrStdout()}
+	root.SetOut(out)
 	err := root.ExecuteContext(ctx)
+	if err == nil && out.err != nil && !errors.Is(out.err, syscall.EPIPE) { // a reader that leaves has what it wants
+		err = fmt.Errorf("the output is not complete: %w", out.err)
+	}
 	code := Code(err)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil && code == ExitUnknown:
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx)) {
+			err = errors.New("repeat the command")
+		}
 		fmt.Fprintf(root.ErrOrStderr(), "%s: interrupted; %v\n", root.Name(), OneLine(err))
 	default:
 		fmt.Fprintf(root.ErrOrStderr(), "%s: %s\n", root.Name(), strings.TrimPrefix(OneLine(err).Error(), root.Name()+" "))
@@ -110,8 +122,35 @@ func groups(c *cobra.Command) {
 		if len(args) == 0 {
 			return c.Help()
 		}
-		c.SuggestionsMinimumDistance = 2
-		return Usagef("there is no command %q%s; `%s --help` lists them", c.CommandPath()+" "+args[0], didYouMean(c.SuggestionsFor(args[0]), ""), c.CommandPath())
+		return unknown(c, args[0])
+	}
+}
+
+func unknown(c *cobra.Command, name string) error {
+	c.SuggestionsMinimumDistance = 2
+	return Usagef("there is no command %q%s; `%s --help` lists them", c.CommandPath()+" "+name, didYouMean(c.SuggestionsFor(name), ""), c.CommandPath())
+}
+
+// refuseOthers makes cobra's own commands refuse what they do not know: they would show their help, as if that
+// had been asked for.
+func refuseOthers(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "completion":
+			groups(c)
+		case "help":
+			c.Run, c.RunE = nil, func(_ *cobra.Command, args []string) error {
+				of, rest, err := root.Find(args)
+				if err == nil && len(rest) > 0 && of.HasSubCommands() {
+					err = unknown(of, rest[0])
+				}
+				if err != nil {
+					return err
+				}
+				of.InitDefaultHelpFlag()
+				return of.Help()
+			}
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,7 +33,8 @@ func (f *form) String() string { return f.value }
 func (f *form) Type() string   { return strings.Join(f.known, "|") }
 func (f *form) Set(value string) error {
 	if !slices.Contains(f.known, value) {
-		return errors.New(strings.Join(f.known, " or "))
+		last := len(f.known) - 1
+		return errors.New(strings.Join(f.known[:last], ", ") + " or " + f.known[last])
 	}
 	f.value = value
 	return nil
@@ -51,6 +53,26 @@ func Form(c *cobra.Command) string {
 		return f.Value.String()
 	}
 	return Table
+}
+
+// output is a command's stdout. It keeps the first error, so that no command must look after each write.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.Writer.Write(b)
+	o.err = cmp.Or(o.err, err)
+	return n, err
+}
+
+// Own is the stream itself beneath a command's output, for a program that may ask at its terminal.
+func Own(stdout io.Writer) io.Writer {
+	if o, ok := stdout.(*output); ok {
+		return o.Writer
+	}
+	return stdout
 }
 
 // WriteJSON writes a value, indented.

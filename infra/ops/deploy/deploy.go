@@ -246,7 +246,7 @@ func (d *deployment) overrides(dry bool) ([]string, error) {
 func (d *deployment) sam(c *cobra.Command, words []string) error {
 	p := exec.CommandContext(c.Context(), "sam", words...)
 	p.Cancel = func() error { return p.Process.Signal(os.Interrupt) }
-	p.Stdin, p.Stdout, p.Stderr = c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()
+	p.Stdin, p.Stdout, p.Stderr = c.InOrStdin(), cli.Own(c.OutOrStdout()), c.ErrOrStderr()
 	err := p.Run()
 	switch {
 	case err != nil && c.Context().Err() != nil:

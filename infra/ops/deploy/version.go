@@ -38,7 +38,7 @@ func Version(where *place.Flags) *cobra.Command {
 			p, err := where.Find(c.Context())
 			if v.Newer = errors.Is(err, place.ErrNewer); err == nil || v.Newer {
 				v.Stack, v.API = p.Version, p.API
-			} else if asked || cli.Code(err) == cli.ExitUsage {
+			} else if asked || cli.Code(err) == cli.ExitUsage || c.Context().Err() != nil {
 				return err
 			}
 			if v.Newer {

@@ -304,14 +304,14 @@ func (c change) request(ctx context.Context, p *place, o options, out *terminal)
 	case err != nil:
 		return err
 	case out.is(cli.JSON):
-		err = cli.WriteJSON(out, answer)
+		_ = cli.WriteJSON(out, answer) // it is done, also if nobody can be told
 	default:
-		_, err = fmt.Fprintln(out, line)
+		fmt.Fprintln(out, line)
 	}
 	if !c.named && o["group"] == "" {
 		out.notef("this is change %s: with --id %s%s the same command changes nothing more", o["id"], o["id"], withSeen(o))
 	}
-	return err
+	return nil
 }
 
 func (c change) change(ctx context.Context, p *place, o options, out *terminal, request map[string]any, answer any) error {

@@ -207,6 +207,16 @@ func TestWhatMayPassIsAskedForAgainAndNothingElse(t *testing.T) {
 	}
 }
 
+func TestAChangeThatIsMadeIsNotDeniedIfItsOutputIsLost(t *testing.T) {
+	s := newShop(t)
+	_, lost := io.Pipe()
+	lost.CloseWithError(nil) // each write fails
+	said, code := s.place.at(t, nil, lost, "sale", "pause", "moutai")
+	if code != cli.ExitUnknown || strings.Contains(said, "NOT PAUSED") || !strings.Contains(said, "this is change") || !s.sale(t).Paused {
+		t.Errorf("exit %d, %q", code, said)
+	}
+}
+
 func TestResendIsAskedOfReconcileFunction(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"resent":5000,"receipts":[{"saleId":"moutai","pending":7000}]}`: "moutai: 5000 order messages were sent again; 7000 orders had no id: the command may be repeated for the others when the last message of each is 30 s old; " +

@@ -12,7 +12,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"flashsale/infra/ops/cli"
 	requests "flashsale/shared/change"
 	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
@@ -45,7 +44,7 @@ func export(ctx context.Context, p *place, o options, out *terminal) error {
 		c, err := maintenance.Of(book).Creation(ctx, id)
 		switch {
 		case sale.CodeOf(err) == sale.SaleNotFound:
-			return cli.Bad(fmt.Errorf("there is no sale %s", id))
+			return fmt.Errorf("there is no sale %s: `flashsale sale list` has all", id)
 		case err != nil:
 			return fmt.Errorf("export %s: %w", id, err)
 		}

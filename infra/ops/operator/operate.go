@@ -29,7 +29,11 @@ const (
 func (p *place) notef(format string, values ...any) { fmt.Fprintf(p.errors, format+"\n", values...) }
 
 func (p *place) read(ctx context.Context, route string, path, query map[string]string, answer any) error {
-	return p.ask(ctx, client.OperatorRequest{Method: http.MethodGet, Route: route, Path: path, Query: query}, answer)
+	err := p.ask(ctx, client.OperatorRequest{Method: http.MethodGet, Route: route, Path: path, Query: query}, answer)
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // ask makes a request to OperateFunction until it is answered, and fails with errNoAnswer if it never is. The
@@ -55,7 +59,9 @@ func (p *place) ask(ctx context.Context, r client.OperatorRequest, answer any) e
 			return nil
 		case !passes:
 			return failure
-		case ctx.Err() != nil || time.Since(began)+askPause > askTime:
+		case ctx.Err() != nil:
+			return errNoAnswer
+		case time.Since(began)+askPause > askTime:
 			return fmt.Errorf("%w: %w", errNoAnswer, system.Explain(failure))
 		}
 		if try == 1 {

@@ -84,6 +84,9 @@ func (p *place) flashsale(command string) string {
 // default has none. The local stack's service is at an endpoint of its own.
 func (p *place) open(ctx context.Context, endpoint func(system.Place) string) (system.Place, aws.Config, error) {
 	where, err := p.find(ctx)
+	if err == nil && where.Table == "" {
+		err = cli.Usagef("the address of an API is not enough, because its table is read: give --env, --stack or --table")
+	}
 	if err != nil {
 		return where, aws.Config{}, err
 	}

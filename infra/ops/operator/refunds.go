@@ -33,6 +33,8 @@ func refunds(ctx context.Context, p *place, o options, out *terminal) error {
 			ids = append(ids, l.SaleID)
 		}
 		ids = append(ids, "")
+	} else if _, err := book.Existing(ctx, ids[0]); err != nil { // that nothing is due of it would be no answer
+		return err
 	}
 	list := out.list("sale payment amount currency order reason since refunded")
 	text, word := spreadsheet.Text, spreadsheet.Word
@@ -91,7 +93,7 @@ func markRefunded(ctx context.Context, p *place, o options, out *terminal) error
 		case !found[at].RefundedAt.IsZero():
 			fmt.Fprintf(out, "%s was marked as refunded at %s, and nothing would change\n", payment, instant(found[at].RefundedAt))
 		default:
-			fmt.Fprintf(out, "%s, %d %s, would be marked as refunded; nothing was changed\n", payment, found[at].Amount, found[at].Currency)
+			fmt.Fprintf(out, "%s, %s, would be marked as refunded; nothing was changed\n", payment, money(found[at]))
 		}
 		return nil
 	}
@@ -102,10 +104,15 @@ func markRefunded(ctx context.Context, p *place, o options, out *terminal) error
 	case err != nil:
 		return fmt.Errorf("%w; repeat the command: it marks a refund once", err)
 	case marked:
-		fmt.Fprintf(out, "%s, %d %s, is marked as refunded at %s\n", r.Payment, r.Amount, r.Currency, instant(r.RefundedAt))
+		fmt.Fprintf(out, "%s, %s, is marked as refunded at %s\n", r.Payment, money(r), instant(r.RefundedAt))
 	default:
-		fmt.Fprintf(out, "%s, %d %s, was marked as refunded at %s, and nothing changed now: do not pay it back again\n",
-			r.Payment, r.Amount, r.Currency, instant(r.RefundedAt))
+		fmt.Fprintf(out, "%s, %s, was marked as refunded at %s, and nothing changed now: do not pay it back again\n",
+			r.Payment, money(r), instant(r.RefundedAt))
 	}
 	return nil
+}
+
+// money is a refund's amount as the list has it.
+func money(r sale.Refund) string {
+	return spreadsheet.Amount(r.Amount, r.Currency).Plain + " " + r.Currency
 }

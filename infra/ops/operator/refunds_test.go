@@ -44,13 +44,14 @@ func TestRefundsAreListedAndMarkedOnce(t *testing.T) {
 			"(no such order) standard#none 7.00 EUR - unknown-order 2026-11-11T12:00:00Z DUE", "2 refunds due, 0 done")
 		mark("moutai", "stripe#pi_other", cli.ExitBad, "no refund of stripe#pi_other is due")
 		mark("", "stripe#pi_cheap", cli.ExitBad, "no refund of stripe#pi_cheap is due")
-		mark("moutai", "stripe#pi_cheap --dry-run", cli.ExitFine, "stripe#pi_cheap, 5 CNY, would be marked as refunded; nothing was changed")
+		mark("moutai", "stripe#pi_cheap --dry-run", cli.ExitFine, "stripe#pi_cheap, 0.05 CNY, would be marked as refunded; nothing was changed")
 		time.Sleep(time.Minute)
-		mark("moutai", "stripe#pi_cheap", cli.ExitFine, "stripe#pi_cheap, 5 CNY, is marked as refunded at 2026-11-11T12:01:00Z")
+		mark("moutai", "stripe#pi_cheap", cli.ExitFine, "stripe#pi_cheap, 0.05 CNY, is marked as refunded at 2026-11-11T12:01:00Z")
 		time.Sleep(time.Minute)
 		mark("moutai", "stripe#pi_cheap", cli.ExitFine, "was marked as refunded at 2026-11-11T12:01:00Z, and nothing changed now")
 		mark("", "standard#none", cli.ExitFine, "is marked as refunded")
 		list("amount 2026-11-11T12:00:00Z 2026-11-11T12:01:00Z", "0 refunds due, 2 done")
+		tells(t, db, "refund list --sale mutai", cli.ExitUnknown, "no such sale")
 	})
 }
 

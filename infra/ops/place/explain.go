@@ -1,6 +1,7 @@
 package place
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -69,6 +70,12 @@ func Explain(err error) error {
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
 		return explained{err, "the AWS CLI, aws, is not on the PATH, and what is on AWS is found with it: https://aws.amazon.com/cli", true}
+	case errors.Is(err, context.DeadlineExceeded) && !isCall:
+		before, _, _ := strings.Cut(text, "operation error ")
+		if before == text {
+			before = ""
+		}
+		return explained{err, before + "AWS did not answer in time: repeat the command", false}
 	case !isCall:
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/samconfig"
 	"flashsale/infra/ops/cli"
 )
@@ -45,6 +46,11 @@ func (f *Flags) Check() error {
 	}
 	if f.Env+f.Stack+f.Table == "" {
 		f.URL = cmp.Or(f.URL, os.Getenv("FLASHSALE_URL"), LocalURL)
+	}
+	if f.URL != "" {
+		if _, err := client.CheckAddress(f.URL); err != nil {
+			return cli.Usagef("--url, or else $FLASHSALE_URL, is %q, which is not the http or https address of an API", f.URL)
+		}
 	}
 	given := 0
 	for _, one := range []string{f.Env, f.Stack, f.Table} {

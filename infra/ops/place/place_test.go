@@ -1,6 +1,7 @@
 package place
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -80,6 +81,10 @@ func TestTroublesWithAnAccountAreOneSentence(t *testing.T) {
 		if err := Explain(errors.New(text)); !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s is explained as %q, want %q", text, err, want)
 		}
+	}
+	slow := fmt.Errorf("the table T cannot be read: operation error DynamoDB: Query, canceled, %w", context.DeadlineExceeded)
+	if err := Explain(slow); err.Error() != "the table T cannot be read: AWS did not answer in time: repeat the command" {
+		t.Errorf("%v is explained as %q", slow, err)
 	}
 }
 
