@@ -113,7 +113,8 @@ func (o options) demonstrateOn(ctx context.Context, visits []visit, stdout, stde
 	}
 	defer where.system.Close()
 	d := show{o, where, stdout, stderr}
-	fmt.Fprintf(d.out, "sale %s is open: %s bottles on %s stock shards\n", d.at.sale, cli.Thousands(d.stock), cli.Thousands(min(d.shards, d.stock)))
+	fmt.Fprintf(d.out, "sale %s is open: %s bottles on %s stock shards\n",
+		d.at.sale, cli.Thousands(d.stock), cli.Thousands(min(d.shards, d.stock)))
 	plays := []func(context.Context) (saleReceipt, error){func(ctx context.Context) (saleReceipt, error) { return d.rushes(ctx, visits) }}
 	if o.payments {
 		plays = append(plays, d.sellsAgain)

@@ -95,7 +95,8 @@ func (t *tally) report(title string, with settings, findings []books.Finding) re
 	defer t.mu.Unlock()
 	r := report{
 		Title: title, Settings: with, Took: time.Since(t.start).Seconds(), Outcomes: t.all, Polls: t.polls, Orders: t.orders,
-		Accepted: t.all[client.Accepted], Confirmed: t.latest[toOrderID].h.TotalCount(), GivenUp: t.givenUp, Unconfirmed: t.lost, Findings: findings,
+		Accepted: t.all[client.Accepted], Confirmed: t.latest[toOrderID].h.TotalCount(),
+		GivenUp: t.givenUp, Unconfirmed: t.lost, Findings: findings,
 	}
 	for i, l := range t.latest {
 		if i != webhookAnswer || l.h.TotalCount() > 0 {

@@ -110,8 +110,8 @@ func preview(ctx context.Context, p *place, sales []wanted, out *terminal) error
 		}
 		value := maps.Clone(w.request)
 		value["shards"], value["exists"] = w.Shards, exists
-		if err := list.add(value, text(w.SaleID), number(w.Stock), number(int64(w.Shards)), text(price), text(instant(w.OpensAt)), text(instant(w.ClosesAt)),
-			text(short(max(0, w.OpensAt.Sub(now).Truncate(time.Minute)))), text(exists), text(w.Name)); err != nil {
+		if err := list.add(value, text(w.SaleID), number(w.Stock), number(int64(w.Shards)), text(price),
+			text(instant(w.OpensAt)), text(instant(w.ClosesAt)), text(short(max(0, w.OpensAt.Sub(now).Truncate(time.Minute)))), text(exists), text(w.Name)); err != nil {
 			return err
 		}
 	}
@@ -120,7 +120,8 @@ func preview(ctx context.Context, p *place, sales []wanted, out *terminal) error
 	}
 	for _, w := range sales {
 		if w.HasDraw() {
-			out.notef("%s has a draw: people enter from %s to %s, and a unit is kept for %v", w.SaleID, instant(w.EnterFrom), instant(w.EnterUntil), w.KeepFor)
+			out.notef("%s has a draw: people enter from %s to %s, and a unit is kept for %v",
+				w.SaleID, instant(w.EnterFrom), instant(w.EnterUntil), w.KeepFor)
 		}
 	}
 	out.notef("%s; nothing was created", summed(sales))

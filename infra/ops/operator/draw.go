@@ -244,7 +244,8 @@ func (v *verifying) writeCalled(ctx context.Context, d *books.Drawing, call *rul
 				}
 				listed++
 				c := calledPerson{v.Sale.SaleID, user, call.Number, instant(call.From), instant(call.Until), t.Place, t.Leaf.String()}
-				if err := list.add(c, text(c.SaleID), text(c.User), number(c.Call), text(c.From), text(c.Until), number(c.Place), text(c.Leaf)); err != nil {
+				if err := list.add(c, text(c.SaleID), text(c.User), number(c.Call), text(c.From), text(c.Until), number(c.Place),
+					text(c.Leaf)); err != nil {
 					return err
 				}
 			}

@@ -23,7 +23,8 @@ func nouns() []noun {
 			use: "show [ORDER]", short: "What happened to an order, and what support may say",
 			example: "flashsale order show 523415642750058497\nflashsale order show --sale moutai --buyer alice", flags: "sale buyer", forms: []string{cli.JSON}, run: showOrder,
 		}, {
-			use: "resend SALE", short: "Send lost order messages again, 5,000 at most", example: "flashsale order resend --sale moutai", flags: "dry-run", forms: []string{cli.JSON}, run: resend,
+			use: "resend SALE", short: "Send lost order messages again, 5,000 at most", example: "flashsale order resend --sale moutai",
+			flags: "dry-run", forms: []string{cli.JSON}, run: resend,
 		}}},
 		{name: "buyer", short: "Show and erase what is held of a buyer", group: cli.During.ID, verbs: []verb{{
 			use: "show BUYER", short: "Everything that the table holds of a buyer, in all sales", example: "flashsale buyer show alice -o json", forms: []string{cli.JSON},

@@ -101,7 +101,8 @@ func sales(ctx context.Context, p *place, o options, out *terminal) error {
 		all.Sales = slices.DeleteFunc(all.Sales, func(s listedSale) bool { return !slices.Contains(o.sales(), s.SaleID) })
 	}
 	out.notef("%d sales, release %s", len(all.Sales), all.Version)
-	list := out.list("sale -name -group state -opens closes seeded audited left pending -confirmed paid unpaid released refundsDue books error")
+	list := out.list("sale -name -group state -opens closes seeded audited left pending -confirmed paid unpaid released refundsDue " +
+		"books error")
 	for _, s := range all.Sales {
 		if err := list.add(s.raw, s.cells(all.AsOf)...); err != nil {
 			return err
@@ -186,7 +187,8 @@ func (s listedSale) orders() string {
 }
 
 func (s listedSale) stands() string {
-	text := fmt.Sprintf("%s is %s, sells from %s to %s, and has %d units in all", s.SaleID, s.State, instant(s.OpensAt), instant(s.ClosesAt), s.Seeded)
+	text := fmt.Sprintf("%s is %s, sells from %s to %s, and has %d units in all",
+		s.SaleID, s.State, instant(s.OpensAt), instant(s.ClosesAt), s.Seeded)
 	if s.Remaining != nil {
 		text += fmt.Sprintf(", of which %d are left", s.Remaining.Units)
 	}

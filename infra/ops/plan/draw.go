@@ -66,8 +66,8 @@ func printDraw(out io.Writer, w wish, a advice, r course) {
 	row := func(what, draw, rush string) { _, _ = fmt.Fprintf(out, "  %-38s %16s %16s\n", what, draw, rush) }
 	row("", "draw", "rush")
 	row("requests in the busiest second", cli.Thousands(math.Ceil(d.requests)), cli.Thousands(w.peak))
-	row("environments at once, at most", cli.Thousands(math.Ceil(d.requests*w.purchaseTime().Seconds())), cli.Thousands(float64(a.concurrency)))
-	row("write units in the busiest second", cli.Thousands(math.Ceil(d.writes)), "up to "+cli.Thousands(float64(a.warmWrites)))
+	row("environments at once, at most", cli.Thousands(math.Ceil(d.requests*w.purchaseTime().Seconds())), cli.Thousands(a.concurrency))
+	row("write units in the busiest second", cli.Thousands(math.Ceil(d.writes)), "up to "+cli.Thousands(a.warmWrites))
 	row("write units", cli.Thousands(d.usage.WriteUnits), cli.Thousands(r.writeUnits))
 	row("cost, without the pages", dollars(price.Bill(d.usage)), dollars(r.bill(w, a)))
 }

@@ -15,11 +15,12 @@ func report(out io.Writer, w wish, a advice, r course) {
 		_, _ = fmt.Fprintf(out, "  %-26s %s\n", name, fmt.Sprintf(format, values...))
 	}
 	_, _ = fmt.Fprintf(out, "%s users for %s units, at most %s requests a second at the opening\n\nConfigure\n",
-		cli.Thousands(float64(w.users)), cli.Thousands(float64(w.stock)), cli.Thousands(w.peak))
+		cli.Thousands(w.users), cli.Thousands(w.stock), cli.Thousands(w.peak))
 	line("shards", "%d stock shards, from which %d claim buckets follow", a.shards, a.buckets)
-	line("table", "%s write units a second, both warm (WarmWriteUnitsPerSecond) and maximum (MaxWriteRequestUnits)", cli.Thousands(float64(a.warmWrites)))
+	line("table", "%s write units a second, both warm (WarmWriteUnitsPerSecond) and maximum (MaxWriteRequestUnits)",
+		cli.Thousands(a.warmWrites))
 	line("PurchaseFunction", "%s environments reserved (Purchase in ReservedConcurrency), %s of them provisioned (PurchaseProvisionedConcurrency)",
-		cli.Thousands(float64(a.concurrency)), cli.Thousands(float64(a.provisioned)))
+		cli.Thousands(a.concurrency), cli.Thousands(a.provisioned))
 	line("API throttle", "%s purchases a second, the functions' capacity, and %s in a burst: %s (PurchaseThrottle)",
 		cli.Thousands(a.throttle), cli.Thousands(burst(a.throttle)), throttle(a.throttle))
 	line("FinalizeFunction", "%d environments, each with one batch at a time (FinalizeMaximumConcurrency), all of them reserved (Finalize in ReservedConcurrency)", a.finalizers)
@@ -28,9 +29,9 @@ func report(out io.Writer, w wish, a advice, r course) {
 		pageBy = "nobody else: the front answers the sale page"
 	}
 	line("QueryFunction", "%s environments reserved (Query in ReservedConcurrency), %s requests a second on each route, %s in a burst: %s (QueryThrottle); for winners and %s",
-		cli.Thousands(float64(a.queries)), cli.Thousands(a.queryRate), cli.Thousands(burst(a.queryRate)), throttle(a.queryRate), pageBy)
+		cli.Thousands(a.queries), cli.Thousands(a.queryRate), cli.Thousands(burst(a.queryRate)), throttle(a.queryRate), pageBy)
 	line("account", "%s environments reserved, %d of them for OperateFunction, %d for each of ReconcileFunction, ReleaseFunction and DrawFunction, and %d that cannot be reserved; an account quota (concurrent executions) of %s environments is enough",
-		cli.Thousands(float64(a.reserved())), operators, reconcilers, keptFree, cli.Thousands(float64(a.accountConcurrency())))
+		cli.Thousands(a.reserved()), operators, reconcilers, keptFree, cli.Thousands(a.accountConcurrency()))
 	for _, q := range a.quotas() {
 		line("quota to raise", "%s", q)
 	}
@@ -43,9 +44,10 @@ func report(out io.Writer, w wish, a advice, r course) {
 	if r.left == 0 {
 		line("sold out after", "%.1f s", r.soldOut.Seconds())
 	} else {
-		line("not sold out", "%s units left", cli.Thousands(float64(r.left)))
+		line("not sold out", "%s units left", cli.Thousands(r.left))
 	}
-	line("conflicts", "%.1f %% of %s transactions; %.0f %% at %s orders a second", 100*r.conflictRate, cli.Thousands(r.transactions), 100*targetConflicts, cli.Thousands(a.advised))
+	line("conflicts", "%.1f %% of %s transactions; %.0f %% at %s orders a second",
+		100*r.conflictRate, cli.Thousands(r.transactions), 100*targetConflicts, cli.Thousands(a.advised))
 	line("not served at once", "%s requests, which are safe to repeat", cli.Thousands(r.busy))
 
 	_, _ = fmt.Fprintf(out, "\nCost (%s, %s, no free tier)\n", price.Region, price.Architecture)
@@ -54,7 +56,7 @@ func report(out io.Writer, w wish, a advice, r course) {
 	line("pages", "%s if every user opens the page and signs in; %s with a front",
 		dollars(price.Bill(pagesOf(float64(w.users), false))), dollars(price.Bill(pagesOf(float64(w.users), true))))
 	line("sign-ins", "$%.2f if %s people sign in to the stack's own user pool in the month (CreateUserPool; the first %s are free); with an issuer of yours AWS bills nothing",
-		price.SignIns(w.users), cli.Thousands(float64(w.users)), cli.Thousands(price.FreeSignIns))
+		price.SignIns(w.users), cli.Thousands(w.users), cli.Thousands(price.FreeSignIns))
 	if a.warmWrites > coldWrites {
 		line("warm throughput", "once, when it is raised, and never lowered: the table keeps it for good; AWS's price list has the sum, this plan does not")
 	}

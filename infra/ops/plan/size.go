@@ -160,15 +160,19 @@ func (a advice) gatewayRate() float64 {
 func (a advice) quotas() []string {
 	var out []string
 	if rate := a.gatewayRate(); rate > gatewayQuota {
-		out = append(out, fmt.Sprintf("API Gateway: throttle rate of the account from %s to %s requests a second", cli.Thousands(gatewayQuota), cli.Thousands(rate)))
+		out = append(out, fmt.Sprintf("API Gateway: throttle rate of the account from %s to %s requests a second",
+			cli.Thousands(gatewayQuota), cli.Thousands(rate)))
 	}
 	if total := a.accountConcurrency(); total > lambdaQuota {
-		out = append(out, fmt.Sprintf("Lambda: concurrent executions (environments) from %s to at least %s", cli.Thousands(lambdaQuota), cli.Thousands(float64(total))))
+		out = append(out, fmt.Sprintf("Lambda: concurrent executions (environments) from %s to at least %s",
+			cli.Thousands(lambdaQuota), cli.Thousands(total)))
 	}
 	if a.warmWrites > tableQuota {
-		out = append(out, fmt.Sprintf("DynamoDB: write units a second of a table from %s to %s", cli.Thousands(tableQuota), cli.Thousands(float64(a.warmWrites))))
+		out = append(out, fmt.Sprintf("DynamoDB: write units a second of a table from %s to %s",
+			cli.Thousands(tableQuota), cli.Thousands(a.warmWrites)))
 	} else if a.warmWrites == tableQuota {
-		out = append(out, fmt.Sprintf("DynamoDB: more than %s write units a second of a table would sell faster (--writes %d shows by how much)", cli.Thousands(tableQuota), 2*tableQuota))
+		out = append(out, fmt.Sprintf("DynamoDB: more than %s write units a second of a table would sell faster (--writes %d shows by how much)",
+			cli.Thousands(tableQuota), 2*tableQuota))
 	}
 	return out
 }

@@ -71,7 +71,8 @@ func (r *report) throttles(l Limits) {
 		rate = max(rate, number(perSecond))
 		total += number(perSecond)
 	}
-	r.check(float64(rate) <= l.Rate, check, "%s requests per second on a route; the account's APIs share %s", cli.Thousands(rate), cli.Thousands(int(l.Rate)))
+	r.check(float64(rate) <= l.Rate, check, "%s requests per second on a route; the account's APIs share %s",
+		cli.Thousands(rate), cli.Thousands(l.Rate))
 	if float64(rate) <= l.Rate && float64(total) > l.Rate {
 		r.add(Warning, check, "all routes together admit %s requests per second; the account refuses what exceeds %s, purchases as well",
 			cli.Thousands(total), cli.Thousands(int(l.Rate)))
@@ -102,7 +103,8 @@ func (r *report) cooling(l Limits, reads, writes int) {
 	}
 	r.add(v, "DynamoDB warmth", "warm for %s reads and %s writes a second, but the table has %s and %s, and DynamoDB refuses less; "+
 		"set WarmReadUnitsPerSecond=%d WarmWriteUnitsPerSecond=%d, which costs nothing",
-		cli.Thousands(reads), cli.Thousands(writes), cli.Thousands(l.WarmReads), cli.Thousands(l.WarmWrites), max(reads, l.WarmReads), max(writes, l.WarmWrites))
+		cli.Thousands(reads), cli.Thousands(writes), cli.Thousands(l.WarmReads), cli.Thousands(l.WarmWrites),
+		max(reads, l.WarmReads), max(writes, l.WarmWrites))
 }
 
 // reserves reads the environments that ReservedConcurrency reserves, by function, and their sum.

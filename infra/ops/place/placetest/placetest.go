@@ -51,7 +51,8 @@ func Account(t *testing.T, services http.HandlerFunc) {
 func Stack(t *testing.T, more map[string]string) {
 	t.Helper()
 	outputs := map[string]string{
-		"ApiUrl": "https://abc.test/", "TableName": "shop-T", "SeedFunctionName": "shop-Seed", "ReconcileFunctionName": "shop-Reconcile", "EventBusName": "shop-orders",
+		"ApiUrl": "https://abc.test/", "TableName": "shop-T", "SeedFunctionName": "shop-Seed", "ReconcileFunctionName": "shop-Reconcile",
+		"EventBusName":  "shop-orders",
 		"OrderQueueUrl": "https://sqs.test/1/orders", "OrderDeadLetterQueueUrl": "https://sqs.test/1/dead", "Version": "0.6.0",
 	}
 	maps.Copy(outputs, more)
