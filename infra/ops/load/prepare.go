@@ -52,6 +52,11 @@ func prepare(ctx context.Context, o options, visits []visit, stderr io.Writer) (
 	if err := t.find(ctx, o); err != nil {
 		return t, err
 	}
+	if o.sale != "" {
+		if a, err := t.system.Client.Sale(ctx, o.sale); err == nil && a.Code == string(sale.SaleNotFound) {
+			return t, fmt.Errorf("there is no sale %s at %s", o.sale, t.system.API)
+		}
+	}
 	if o.tokensFile == "" {
 		err = fetchTokens(ctx, t.system.Client, visits, stderr)
 	} else {

@@ -171,14 +171,18 @@ func (r *redriving) walk(ctx context.Context, limit int, hide time.Duration, out
 			return nil
 		}
 		seen += len(got.Messages)
-		for _, m := range got.Messages {
-			stays, err := r.settle(ctx, aws.ToString(m.Body), aws.ToString(m.ReceiptHandle), out)
+		var failure error
+		for _, m := range got.Messages { // after a failure the others stay
+			stays := true
+			if failure == nil {
+				stays, failure = r.settle(ctx, aws.ToString(m.Body), aws.ToString(m.ReceiptHandle), out)
+			}
 			if stays {
 				staying = append(staying, aws.ToString(m.ReceiptHandle))
 			}
-			if err != nil {
-				return err
-			}
+		}
+		if failure != nil {
+			return failure
 		}
 	}
 	return nil

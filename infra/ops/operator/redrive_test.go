@@ -126,6 +126,28 @@ func TestOnlyPendingMessagesAreMovedAndPoisonIsDeletedOnlyOnRequest(t *testing.T
 	}
 }
 
+// stopper is an output that ends the command.
+type stopper func()
+
+func (s stopper) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte("deleted")) {
+		s()
+	}
+	return len(b), nil
+}
+
+func TestWhatAnInterruptedRedriveLeavesIsThereForTheNextOne(t *testing.T) {
+	r := deadLetters(t, held{}, "a", "b", "c")
+	r.drop = true
+	ctx, interrupt := context.WithCancel(t.Context())
+	if err := r.run(ctx, stopper(interrupt)); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if got := r.lying(t, r.deadLetters); len(got) != 3 {
+		t.Errorf("the dead-letter queue shows %v, want all", got)
+	}
+}
+
 func counted(bodies []string) map[string]int {
 	n := map[string]int{}
 	for _, b := range bodies {

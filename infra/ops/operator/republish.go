@@ -44,6 +44,11 @@ func republish(ctx context.Context, p *place, o options, out *terminal) error {
 	if err != nil {
 		return err
 	}
+	if saleID != "" { // that none of its events was published would be no answer
+		if _, err := book.Existing(ctx, saleID); err != nil {
+			return err
+		}
+	}
 	r := republishing{bus: bus, out: out}
 	var clear func()
 	r.show, clear = out.progress("events")

@@ -98,6 +98,9 @@ func (f *Flags) Wanted() (Wanted, error) {
 		return Wanted{URL: f.URL, Stack: f.Stack}, nil
 	}
 	e, err := f.Environment()
+	if err == nil && e.StackName == "" {
+		err = fmt.Errorf("the environment %s has no stack_name in %s", f.Env, f.ConfigFile())
+	}
 	return Wanted{URL: f.URL, Stack: e.StackName, Region: e.Region}, err
 }
 
