@@ -10,6 +10,7 @@ import (
 	"flashsale/infra/kit/verdict"
 )
 
+// api is the part of the client that a buyer uses.
 type api interface {
 	rush.API
 	Cancel(ctx context.Context, saleID, token string) (client.Answer, error)
@@ -27,7 +28,7 @@ type buyers struct {
 }
 
 func (o *options) newBuyers(a api, saleID string, visits []visit, known verdict.Sale) *buyers {
-	b := &buyers{api: a, tally: newTally()}
+	b := &buyers{api: a, tally: newTally(visits)}
 	b.Rush = rush.Rush{
 		API: a, SaleID: saleID, InFlight: o.inflight, Patience: o.patience, Whole: true, Insists: o.demo, History: verdict.New(known),
 		Seen: b.tally.seen, Then: b.follow,
@@ -38,6 +39,7 @@ func (o *options) newBuyers(a api, saleID string, visits []visit, known verdict.
 	return b
 }
 
+// follow waits for a buyer's order id and then settles the order.
 func (b *buyers) follow(ctx context.Context, i int) {
 	if order := b.Poll(ctx, i); order != "" && b.payer != nil {
 		b.settle(ctx, i, order)

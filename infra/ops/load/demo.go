@@ -17,8 +17,6 @@ import (
 	"flashsale/infra/kit/rush"
 	"flashsale/infra/kit/verdict"
 	"flashsale/infra/local/launch"
-	"flashsale/infra/local/scratch"
-	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/place"
 )
 
@@ -35,12 +33,14 @@ const (
 	pollEvery = time.Second
 )
 
+// show is one demonstration.
 type show struct {
 	options
 	at          target
 	out, stderr io.Writer
 }
 
+// saleReceipt is what was checked of one sale.
 type saleReceipt struct {
 	saleID string
 	lines  []line
@@ -55,7 +55,7 @@ func demonstrate(ctx context.Context, o options, stdout, stderr io.Writer) (brok
 		return false, err
 	}
 	fmt.Fprintf(stdout, "%s buyers want one of %s bottles each; each clicks 1 to %d times; at most %d requests in flight (--seed %d repeats this crowd)\n",
-		cli.Thousands(o.buyers), cli.Thousands(o.stock), o.clicks, o.inflight, o.seed)
+		thousands(o.buyers), thousands(o.stock), o.clicks, o.inflight, o.seed)
 	own, err := o.findStack(ctx, stderr)
 	if err != nil {
 		return false, err
@@ -113,8 +113,7 @@ func (o options) demonstrateOn(ctx context.Context, visits []visit, stdout, stde
 	}
 	defer where.system.Close()
 	d := show{o, where, stdout, stderr}
-	fmt.Fprintf(d.out, "sale %s is open: %s bottles on %s stock shards\n",
-		d.at.sale, cli.Thousands(d.stock), cli.Thousands(min(d.shards, d.stock)))
+	fmt.Fprintf(d.out, "sale %s is open: %s bottles on %s stock shards\n", d.at.sale, thousands(d.stock), thousands(min(d.shards, d.stock)))
 	plays := []func(context.Context) (saleReceipt, error){func(ctx context.Context) (saleReceipt, error) { return d.rushes(ctx, visits) }}
 	if o.payments {
 		plays = append(plays, d.sellsAgain)
@@ -130,6 +129,7 @@ func (o options) demonstrateOn(ctx context.Context, visits []visit, stdout, stde
 	return receipts, group.Wait()
 }
 
+// rushes sends the crowd and checks the books.
 func (d *show) rushes(ctx context.Context, visits []visit) (r saleReceipt, err error) {
 	r.saleID = d.at.sale
 	b := d.newBuyers(d.at.system, r.saleID, visits, verdict.Sale{Units: int64(d.stock), Shards: min(d.shards, d.stock), Own: true, Steady: true})
@@ -225,65 +225,4 @@ func (b *buyers) sellAgain(ctx context.Context) error {
 		b.Run(ctx, func() {})
 	}
 	return ctx.Err()
-}
-
-const (
-	healthyTime = time.Minute
-	// stopTime is how long the stack may take to stop before it is killed.
-	stopTime = 20 * time.Second
-)
-
-// stack is a local stack that this program started.
-type stack struct {
-	*launch.Stack
-	folder *scratch.Folder // of its data
-}
-
-// startStack runs the program, in .build/host of a checkout, with a new data folder and returns when the stack is healthy.
-func startStack(ctx context.Context, program string, out io.Writer) (*stack, error) {
-	folder, err := scratch.Open()
-	if err != nil {
-		return nil, err
-	}
-	s := &stack{folder: folder}
-	if s.Stack, err = launch.New(program, folder.Path, "-root", filepath.Join(filepath.Dir(program), "..", "..")); err != nil {
-		return nil, errors.Join(err, folder.Remove())
-	}
-	// Ctrl-C reaches only this program, which then stops the stack.
-	s.Command.OwnGroup = true
-	starting, cancel := context.WithTimeout(ctx, healthyTime)
-	defer cancel()
-	if err := s.Start(starting); err != nil {
-		s.end(out, ctx.Err() == nil)
-		return nil, err
-	}
-	return s, nil
-}
-
-// end stops the stack and removes its folder, or keeps a copy on disk and prints where it is.
-func (s *stack) end(out io.Writer, keep bool) {
-	died := s.Ended()
-	failure := s.Stop(stopTime)
-	if keep {
-		if died {
-			fmt.Fprintf(out, "the stack had stopped unexpectedly (%v)\n", failure)
-		}
-		fmt.Fprintf(out, "the stack's last lines:\n%s\n", s.Output)
-		if folder, err := s.keep(); err != nil {
-			fmt.Fprintf(out, "its data could not be kept: %v\n", err)
-		} else {
-			fmt.Fprintf(out, "its data is kept; to inspect it: make run DATA=%s\n", folder)
-		}
-	}
-	if err := s.folder.Remove(); err != nil {
-		fmt.Fprintf(out, "remove the stack's folder: %v\n", err)
-	}
-}
-
-func (s *stack) keep() (string, error) {
-	folder, err := os.MkdirTemp("", "flashsale-demo-")
-	if err != nil {
-		return "", fmt.Errorf("make folder: %w", err)
-	}
-	return folder, os.CopyFS(folder, os.DirFS(s.folder.Path))
 }

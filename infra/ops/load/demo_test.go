@@ -97,6 +97,7 @@ func TestADemonstrationUsesTheRunningStackOrStartsOne(t *testing.T) {
 	}
 }
 
+// small is a small demonstration at an address.
 func small(t *testing.T, url string) *cobra.Command {
 	t.Helper()
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true") // the SDK reads no configuration from outside the test
@@ -119,6 +120,7 @@ func TestAnInterruptedDemonstrationHasNoReceipt(t *testing.T) {
 	}
 }
 
+// cancelOnWrite calls cancel when the text is printed.
 type cancelOnWrite struct {
 	strings.Builder
 	text   string

@@ -70,6 +70,7 @@ func (h *fakeStack) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
+// opened is a stack on this machine.
 func opened(t *testing.T, f flaws) (h *fakeStack, url string) {
 	h = newFakeStack(f)
 	server := httptest.NewServer(&h.mux)
@@ -102,6 +103,7 @@ func answer(w http.ResponseWriter, status int, body any) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
+// invoked answers as the Invoke API.
 func invoked(handle func(context.Context, json.RawMessage) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		raw, _ := io.ReadAll(r.Body) // a request that is cut off is invalid
@@ -134,6 +136,7 @@ func (h *fakeStack) answers(handle func(context.Context, httpapi.Request) (httpa
 	}
 }
 
+// scan answers with every item as DynamoDB does.
 func (h *fakeStack) scan(w http.ResponseWriter, _ *http.Request) {
 	items := []json.RawMessage{}
 	for _, it := range h.db.Items("ShopTable") {

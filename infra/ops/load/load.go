@@ -29,8 +29,10 @@ import (
 	"flashsale/infra/ops/cli"
 )
 
+// errBroken means that a promise was broken.
 var errBroken = cli.Bad(errors.New("BROKEN: not every promise held"))
 
+// run does the work of a command.
 func (o *options) run(c *cobra.Command, work func(ctx context.Context, o options, stdout, stderr io.Writer) (broken bool, err error)) error {
 	if err := o.check(); err != nil {
 		return err
@@ -48,6 +50,7 @@ func (o *options) run(c *cobra.Command, work func(ctx context.Context, o options
 	return nil
 }
 
+// measure does a whole run and reports whether anything is broken.
 func measure(ctx context.Context, o options, stdout, stderr io.Writer) (broken bool, err error) {
 	visits, err := o.plan()
 	if err != nil {
@@ -74,8 +77,9 @@ func measure(ctx context.Context, o options, stdout, stderr io.Writer) (broken b
 	}
 	ended := time.Now()
 	r := b.tally.report(fmt.Sprintf("%d buyers, sale %s", len(visits), to.sale), o.settings(to), b.History.Findings())
-	recounted := o.receipt(ctx, to, stderr)
-	r.Receipt, r.Broken = recounted.text, len(r.Findings) > 0 || recounted.broken
+	books := o.receipt(ctx, to, stderr)
+	r.Receipt, r.ReceiptMade = books.text, books.made
+	r.Broken = len(r.Findings) > 0 || books.broken
 	r.print(stdout)
 	if err := r.write(o.report); err != nil {
 		return r.Broken, err

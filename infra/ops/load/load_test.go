@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +21,7 @@ import (
 	"flashsale/shared/sale"
 )
 
+// written makes a program or file of that text.
 func written(t *testing.T, name, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), name)
@@ -28,6 +31,7 @@ func written(t *testing.T, name, text string) (path string) {
 	return path
 }
 
+// executed runs a command and returns its exit code and all that it prints.
 func executed(ctx context.Context, c *cobra.Command, flags ...string) (code int, out string) {
 	var both bytes.Buffer
 	c.SetOut(&both)
@@ -36,9 +40,10 @@ func executed(ctx context.Context, c *cobra.Command, flags ...string) (code int,
 	return code, both.String()
 }
 
+// loaded runs a command for half a second.
 func loaded(t *testing.T, c *cobra.Command, more ...string) (code int, out, report string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "r.json")
+	path := filepath.Join(t.TempDir(), "r.html")
 	code, out = executed(t.Context(), c, append(strings.Fields("--rate 200 --duration 500ms --seed 5 --report "+path), more...)...)
 	page, _ := os.ReadFile(path) // there is none if it could not run
 	return code, out, string(page)
@@ -56,30 +61,23 @@ func TestARunLoadsASaleAndShowsTheReceipt(t *testing.T) {
 		flags    string
 		table    string
 		missing  error // of the table
-		wrong    bool  // what the table has
 		code     int
 		says     []string
 		page     string
 	}{
-		"of its own":                    {flags: "--stock 5", says: []string{"no broken promise was seen", "receipt of sale load-", "balanced: ", "sold-out"}, page: `"broken": false`},
-		"a rehearsal":                   {rehearse: true, flags: "--stock 5", says: []string{"rehearsal: sale rehearsal-", " of 5 units on 5 shards at ", "receipt of sale rehearsal-", "\n5 orders; what they cost is counted on AWS only"}, page: `"broken": false`},
-		"a deployed one":                {flags: theirs, says: []string{"give the deployed table with --table"}, page: `"broken": false`},
-		"a deployed one with its table": {flags: theirs, table: "ShopTable", says: []string{"receipt of sale theirs", "balanced: "}, page: `"broken": false`},
-		"with wrong books":              {flags: theirs, table: "ShopTable", wrong: true, code: cli.ExitBad, says: []string{"NOT BALANCED"}, page: `"broken": true`},
-		"with an internal error":        {flags: "--stock 5", flaws: flaws{breaks: true}, code: cli.ExitBad, says: []string{"BROKEN"}, page: `"broken": true`},
-		"without a receipt":             {flags: "--stock 5", missing: errors.New("no way"), code: cli.ExitBad, says: []string{"no receipt: no way"}, page: `"broken": true`},
+		"of its own":                    {flags: "--stock 5", says: []string{"no broken promise was seen", "receipt of sale load-", "balanced: ", "sold-out"}, page: "<svg"},
+		"a rehearsal":                   {rehearse: true, flags: "--stock 5", says: []string{"rehearsal: sale rehearsal-", " of 5 units on 5 shards at ", "receipt of sale rehearsal-", "\n5 orders; what they cost is counted on AWS only"}, page: "<svg"},
+		"a deployed one":                {flags: theirs, says: []string{"give the deployed table with --table"}, page: "<svg"},
+		"a deployed one with its table": {flags: theirs, table: "ShopTable", says: []string{"receipt of sale theirs", "balanced: "}, page: "<svg"},
+		"with an internal error":        {flags: "--stock 5", flaws: flaws{breaks: true}, code: cli.ExitBad, says: []string{"BROKEN"}, page: "<b>Broken.</b>"},
+		"without a receipt":             {flags: "--stock 5", missing: errors.New("no way"), code: cli.ExitBad, says: []string{"no receipt: no way"}, page: "<b>Broken.</b>"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, url := opened(t, c.flaws)
 			if _, err := h.environment().Create(t.Context(), sale.Creation{SaleID: "theirs", Name: "x", Stock: 1000, Shards: 1, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour)}); err != nil {
 				t.Fatal(err)
 			}
-			o := &options{open: func(ctx context.Context, _ target) (books.DynamoDB, string, error) {
-				if c.wrong {
-					return h.db, "ShopTable", h.db.Tamper(ctx, "ShopTable", "STOCK#theirs#0", "STOCK", "stock", 5000)
-				}
-				return h.db, "ShopTable", c.missing
-			}}
+			o := &options{open: func(context.Context, target) (books.DynamoDB, string, error) { return h.db, "ShopTable", c.missing }}
 			command := o.loading
 			if c.rehearse {
 				command = o.rehearsing
@@ -94,5 +92,31 @@ func TestARunLoadsASaleAndShowsTheReceipt(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestARecountIsBrokenUnlessTheBooksBalance(t *testing.T) {
+	for says, c := range map[string]struct {
+		receipt *books.Receipt
+		err     error
+		want    recount
+	}{
+		"balanced: ":           {&books.Receipt{Balanced: true}, nil, recount{made: true}},
+		"NOT BALANCED":         {&books.Receipt{Findings: []books.Finding{{Promise: "P1"}}}, nil, recount{made: true, broken: true}},
+		"no receipt: no route": {nil, errors.New("no\n  route"), recount{broken: true}},
+	} {
+		got := recountOf(c.receipt, c.err)
+		if c.want.text = got.text; got != c.want || !strings.Contains(got.text, says) {
+			t.Errorf("%+v, want %+v with %q", got, c.want, says)
+		}
+	}
+}
+
+func TestAMissingStackIsReported(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	s.Close()
+	code, out, _ := loaded(t, new(options).loading(&place.Flags{URL: s.URL}))
+	if code != cli.ExitUnknown || !strings.Contains(out, "make run") {
+		t.Errorf("exit code %d\n%s", code, out)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"time"
@@ -31,6 +32,7 @@ const (
 	greedyShare, keyedShare, lateShare = 0.2, 0.5, 0.2
 )
 
+// options are the flags, and what follows from them.
 type options struct {
 	where                                 place.Flags
 	sale, tokensFile, report, local       string
@@ -44,6 +46,7 @@ type options struct {
 	open func(context.Context, target) (books.DynamoDB, string, error)
 }
 
+// crowd is how buyers behave.
 type crowd struct {
 	buyers   int           // who come all at once; 0: they come at the rate
 	clicks   int           // at most, of one buyer
@@ -74,7 +77,7 @@ func (o *options) loading(where *place.Flags) *cobra.Command {
 	c.GroupID = cli.Developers.ID
 	c.Example = `  flashsale load --rate 500 --peak 2000 --duration 1m
   flashsale load --url https://shop.example.com --allow-remote --tokens tokens --sale moutai`
-	o.schedule(c.Flags(), 200, "load.json")
+	o.schedule(c.Flags(), 200, "load.html")
 	c.Flags().StringVar(&o.sale, "sale", "", "`id` of an existing sale (default: a new one)")
 	return c
 }
@@ -83,7 +86,7 @@ func (o *options) rehearsing(where *place.Flags) *cobra.Command {
 	o.rehearse = true
 	c := o.command(where, "rehearse", "Run a trial sale, with its receipt, on AWS also its bill", measure)
 	c.Example = "  flashsale stack rehearse --env dev --rate 50 --duration 30s --tokens tokens --allow-remote"
-	o.schedule(c.Flags(), 50, "rehearsal.json")
+	o.schedule(c.Flags(), 50, "rehearsal.html")
 	return c
 }
 
@@ -98,6 +101,7 @@ func (o *options) demonstrating(where *place.Flags) *cobra.Command {
 	return c
 }
 
+// command is a command that does the work.
 func (o *options) command(where *place.Flags, name, short string, work func(context.Context, options, io.Writer, io.Writer) (bool, error)) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, Args: cli.Args(), RunE: func(c *cobra.Command, _ []string) error {
 		o.where = *where
@@ -115,7 +119,7 @@ func (o *options) schedule(f *pflag.FlagSet, rate float64, report string) {
 	f.DurationVar(&o.duration, "duration", 30*time.Second, "how long buyers arrive, up to 30m")
 	f.IntVar(&o.stock, "stock", 0, "units of a new sale (default half of the buyers who are not late)")
 	f.IntVar(&o.shards, "shards", 16, "stock shards of a new sale, 1 to 1,000")
-	f.StringVar(&o.report, "report", report, "`file` for the report, as JSON")
+	f.StringVar(&o.report, "report", report, "`file` of the HTML report")
 	f.StringVar(&o.tokensFile, "tokens", "", "`file` with one access token per line, each of a different user (default: from the local stack)")
 	f.BoolVar(&o.payments, "payments", false, "accepted buyers pay, but for a third of them; takes up to three minutes longer, and the local stack")
 	f.BoolVar(&o.allowRemote, "allow-remote", false, "allow a target on another machine: real calls that cost money")
@@ -147,6 +151,7 @@ func (o *options) check() error {
 	return nil
 }
 
+// errRemote means that the target is another machine and --allow-remote was not given.
 var errRemote = errors.New("load on another machine needs --allow-remote (its owner pays for every call)")
 
 // checkTarget refuses addresses of other machines, and stacks on AWS.
@@ -172,17 +177,20 @@ func (o *options) checkTarget() error {
 	return cli.Usagef("%s: %w", u.Hostname(), errRemote)
 }
 
-type settings struct {
-	API      string  `json:"api"`
-	Sale     string  `json:"sale"`
-	Stock    int     `json:"stock"` // 0: unknown
-	Rate     float64 `json:"rate"`
-	Peak     float64 `json:"peak"`
-	Duration string  `json:"duration"`
-	InFlight int     `json:"inFlight"` // at most
-	Seed     uint64  `json:"seed"`
-}
-
-func (o *options) settings(t target) settings {
-	return settings{t.system.API, t.sale, t.stock, o.rate, max(o.peak, o.rate), o.duration.String(), o.inflight, o.seed}
+// settings lists the run's settings for the report.
+func (o *options) settings(t target) [][2]string {
+	stock := "unknown"
+	if t.stock > 0 {
+		stock = fmt.Sprint(t.stock)
+	}
+	return [][2]string{
+		{"API", t.system.API}, {"sale", t.sale}, {"stock", stock},
+		{"rate", fmt.Sprintf("%g/s for %v", o.rate, o.duration)},
+		{"peak", fmt.Sprintf("%g/s for the first %v", max(o.peak, o.rate), peakFor)},
+		{"greedy", fmt.Sprintf("%.0f %%, up to %d clicks at once", 100*greedyShare, o.clicks)},
+		{"late", fmt.Sprintf("%.0f %%, in the last third", 100*lateShare)},
+		{"with Idempotency-Key", fmt.Sprintf("%.0f %%", 100*keyedShare)},
+		{"requests in flight", fmt.Sprintf("at most %d", o.inflight)},
+		{"seed", fmt.Sprint(o.seed)},
+	}
 }

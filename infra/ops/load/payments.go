@@ -40,8 +40,10 @@ const (
 	notSettled client.Outcome = "neither-in-time"
 )
 
+// payer reports a payment as its provider does.
 type payer func(ctx context.Context, provider string, p webhook.Payment) (client.Answer, error)
 
+// localPayer signs with the local stack's secrets.
 func localPayer(c *client.Client) payer {
 	return func(ctx context.Context, provider string, p webhook.Payment) (client.Answer, error) {
 		ctx, cancel := context.WithTimeout(ctx, webhookTime)

@@ -103,6 +103,7 @@ func (t *target) find(ctx context.Context, o options) error {
 	return err
 }
 
+// fetchTokens gets a token for each buyer.
 func fetchTokens(ctx context.Context, c *client.Client, visits []visit, stderr io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, tokensTime)
 	defer cancel()
@@ -153,6 +154,7 @@ func readTokensFile(path string, visits []visit) error {
 	return nil
 }
 
+// newClient makes the client that all buyers share.
 func newClient(address string, inflight int, allowRemote bool) *client.Client {
 	return client.New(address, client.Options{Transport: transport(inflight, allowRemote)})
 }

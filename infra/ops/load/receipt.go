@@ -2,22 +2,19 @@ package load
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 
 	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/rush"
 	"flashsale/infra/kit/verdict"
-	"flashsale/infra/local/launch"
-	"flashsale/infra/ops/cli"
-	"flashsale/infra/ops/place"
 )
 
 // evidence holds the inputs of the receipt: the answers to the crowd and the books.
@@ -51,21 +48,20 @@ func audit(e evidence) []line {
 		for _, o := range outcomes {
 			n += e.tally.finals[o]
 		}
-		return cli.Thousands(int(n))
+		return thousands(int(n))
 	}
 	lines := []line{
 		{promise: "P1", says: "sold exactly min(stock, buyers)",
-			figure: cli.Thousands(len(e.books.Claims)) + " of " + cli.Thousands(min(int(e.books.Seeded), e.buyers)) + " bottles"},
+			figure: thousands(len(e.books.Claims)) + " of " + thousands(min(int(e.books.Seeded), e.buyers)) + " bottles"},
 		{promise: "P2", says: "left + sold = stock, on every shard",
-			figure: fmt.Sprintf("%s + %s = %s bottles",
-				cli.Thousands(e.books.Stock()), cli.Thousands(len(e.books.Claims)), cli.Thousands(e.books.Seeded))},
+			figure: fmt.Sprintf("%s + %s = %s bottles", thousands(int(e.books.Stock())), thousands(len(e.books.Claims)), thousands(int(e.books.Seeded)))},
 		{promise: "P3", says: "one order per buyer, however they click", figure: e.distinct(func(c books.Claim) string { return c.User }) + " buyers"},
 		{promise: "P4", says: "every accepted click is in the table", figure: told(client.Accepted, rush.AcceptedAgain) + " accepted clicks"},
 		{promise: "P5 P6", says: "every other click got a true refusal", figure: told(client.AlreadyOrdered, client.SoldOut) + " refused clicks"},
 		{promise: "P9", says: "same Idempotency-Key, same answer", figure: told(rush.AcceptedAgain) + " repeated clicks"},
 		{promise: "P7", says: "one order id per order, all different", figure: e.distinct(func(c books.Claim) string { return c.OrderID }) + " order ids"},
 		{promise: "P7", says: "order ids rise with confirmation time", figure: e.duration()},
-		{promise: "P8", says: "every accepted order is confirmed", figure: cli.Thousands(e.pending()) + " orders pending"},
+		{promise: "P8", says: "every accepted order is confirmed", figure: thousands(e.pending()) + " orders pending"},
 	}
 	for _, f := range slices.Concat(e.findings, e.history.Findings(), e.history.Compare(e.books)) {
 		enter(lines, f, "P2")
@@ -95,7 +91,7 @@ func (e *evidence) distinct(of func(books.Claim) string) string {
 		values[of(c)] = true
 	}
 	delete(values, "")
-	return cli.Thousands(len(values))
+	return thousands(len(values))
 }
 
 func (e *evidence) pending() (n int) {
@@ -176,10 +172,10 @@ func printRush(w io.Writer, crowd []rush.Buyer, t *tally) {
 	for _, n := range t.all {
 		requests += n
 	}
-	fmt.Fprintf(w, "answers to %s clicks\n", cli.Thousands(clicks))
+	fmt.Fprintf(w, "answers to %s clicks\n", thousands(clicks))
 	rest := int64(clicks)
 	say := func(n int64, what string) {
-		fmt.Fprintf(w, "  %9s  %s\n", cli.Thousands(int(n)), what)
+		fmt.Fprintf(w, "  %9s  %s\n", thousands(int(n)), what)
 		rest -= n
 	}
 	say(t.finals[client.Accepted], "accepted: the buyer has a bottle")
@@ -190,53 +186,9 @@ func printRush(w io.Writer, crowd []rush.Buyer, t *tally) {
 		say(rest, "no answer, or one that is not in the API's contract")
 	}
 	if repeats := requests - int64(clicks); repeats > 0 {
-		fmt.Fprintf(w, "  (%s requests were retried after a failure or an answer such as \"busy\")\n", cli.Thousands(int(repeats)))
+		fmt.Fprintf(w, "  (%s requests were retried after a failure or an answer such as \"busy\")\n", thousands(int(repeats)))
 	}
 }
 
-const receiptTime = 5 * time.Minute
-
-type recount struct {
-	text   string
-	broken bool
-}
-
-// receipt recounts the sale from the table, independently of the answers. A recount that fails counts as
-// broken, too.
-func (o *options) receipt(ctx context.Context, t target, stderr io.Writer) recount {
-	if t.system.Table+o.where.Table == "" {
-		return recount{text: "no receipt: give the deployed table with --table"}
-	}
-	ctx, cancel := context.WithTimeout(ctx, receiptTime)
-	defer cancel()
-	open := o.openTable
-	if o.open != nil {
-		open = o.open
-	}
-	db, table, err := open(ctx, t)
-	if err != nil {
-		return recountOf(nil, err)
-	}
-	show, clear := cli.Progress(stderr, "claims")
-	r, err := books.Recount(ctx, db, table, t.sale, books.Options{Progress: show})
-	clear()
-	return recountOf(r, err)
-}
-
-func recountOf(r *books.Receipt, err error) recount {
-	if err != nil {
-		return recount{text: "no receipt: " + cli.OneLine(place.Explain(err)).Error(), broken: true}
-	}
-	var text strings.Builder
-	r.Print(&text)
-	return recount{text: strings.TrimSpace(text.String()), broken: !r.Balanced}
-}
-
-// openTable opens the table that was given, or else the system's.
-func (o *options) openTable(ctx context.Context, t target) (books.DynamoDB, string, error) {
-	if t.system.Local && o.where.Table == "" {
-		return launch.Table(t.system.DynamoDB), t.system.Table, nil
-	}
-	cfg, err := place.Config(ctx, t.meter.cli.Region)
-	return dynamodb.NewFromConfig(cfg), cmp.Or(o.where.Table, t.system.Table), err
-}
+// thousands formats 1234567 as 1,234,567.
+func thousands(n int) string { return message.NewPrinter(language.English).Sprint(n) }

@@ -2,86 +2,91 @@ package load
 
 import (
 	"cmp"
-	"encoding/json"
+	_ "embed"
 	"fmt"
+	"html/template"
 	"io"
+	"maps"
+	"math"
 	"os"
+	"slices"
 	"time"
 
-	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/chart"
 	"flashsale/infra/kit/client"
 )
 
-// report is what a run reports, on a terminal and, with what each second had, in a file as JSON.
+//go:embed report.html
+var page string
+
+// The template escapes everything except the drawings of package chart.
+var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
+	"ms":      ms,
+	"percent": func(v float64) string { return fmt.Sprintf("%.1f %%", v) },
+	"style":   func() template.CSS { return chart.Style },
+}).Parse(page))
+
+// report is what a run reports, on a terminal and as a page.
 type report struct {
-	Title     string       `json:"title"`
-	Settings  settings     `json:"settings"`
-	Took      float64      `json:"took"` // seconds
-	Latencies []latencyRow `json:"latencies"`
-	// Outcomes counts all purchase requests, Polls those of the status resource, and Orders what became of the
-	// orders of a sale that asks for payment.
-	Outcomes    counts          `json:"outcomes"`
-	Polls       counts          `json:"polls"`
-	Orders      counts          `json:"orders"`
-	Seconds     []secondRow     `json:"seconds"`
-	Accepted    int64           `json:"accepted"`
-	Most        int64           `json:"mostAcceptedInASecond"`
-	Confirmed   int64           `json:"confirmed"`
-	GivenUp     int64           `json:"givenUp"`
-	Unconfirmed int64           `json:"unconfirmed"` // in time
-	Findings    []books.Finding `json:"findings"`
-	Receipt     string          `json:"receipt"`
-	Broken      bool            `json:"broken"`
+	Title     string
+	Settings  [][2]string
+	Took      time.Duration
+	Latencies []latencyRow
+	// Outcomes counts all purchase requests, Kinds the first answers by kind of buyer, and Orders what
+	// became of the orders of a sale that asks for payment.
+	Outcomes, Polls, Orders []counted
+	Kinds                   []kindRow
+	seconds                 []second
+	// PeakAccepted is the maximum number of purchases accepted in one second.
+	Accepted, PeakAccepted, Confirmed, GivenUp, Unconfirmed int64
+	Findings                                                []string
+	Receipt                                                 string
+	ReceiptMade, Broken                                     bool
 }
 
-// latencyRow is a distribution in milliseconds.
-type latencyRow struct {
-	Name  string  `json:"name"`
-	Count int64   `json:"count"`
-	P50   float64 `json:"p50"`
-	P90   float64 `json:"p90"`
-	P99   float64 `json:"p99"`
-	P999  float64 `json:"p99.9"`
-	Max   float64 `json:"max"`
-}
-
-// secondRow is one second: the latencies of the clicks that were intended in it, and the answers that came in it.
-type secondRow struct {
-	Click   latencyRow `json:"click"`
-	Queue   latencyRow `json:"queue"`
-	Answers counts     `json:"answers"`
-}
-
-// mostFindings bounds the printed findings: a broken promise tends to affect thousands of buyers.
-const mostFindings = 20
-
+// print writes the short form for a terminal.
 func (r *report) print(w io.Writer) {
-	fmt.Fprintf(w, "\n%-27s %9s %9s %9s %9s %9s %9s\n", "ms from the intended time", "count", "p50", "p90", "p99", "p99.9", "max")
+	fmt.Fprintf(w, "\n%-27s %9s %9s %9s %9s %9s %9s\n", "from the intended time", "count", "p50", "p90", "p99", "p99.9", "max")
 	for _, l := range r.Latencies {
-		fmt.Fprintf(w, "%-27s %9d %9.1f %9.1f %9.1f %9.1f %9.1f\n", l.Name, l.Count, l.P50, l.P90, l.P99, l.P999, l.Max)
+		fmt.Fprintf(w, "%-27s %9d %9s %9s %9s %9s %9s\n", l.Name, l.Count, ms(l.P50), ms(l.P90), ms(l.P99), ms(l.P999), ms(l.Max))
 	}
-	fmt.Fprintf(w, "\naccepted %d (most in a second: %d), order ids seen %d, gave up %d, no order id in time %d, took %.1f s\n",
-		r.Accepted, r.Most, r.Confirmed, r.GivenUp, r.Unconfirmed, r.Took)
-	r.Outcomes.print(w)
+	fmt.Fprintf(w, "\naccepted %d (most in a second: %d), order ids seen %d, gave up %d, no order id in time %d, took %v\n",
+		r.Accepted, r.PeakAccepted, r.Confirmed, r.GivenUp, r.Unconfirmed, r.Took)
+	rows := func(counts []counted) {
+		for _, c := range counts {
+			fmt.Fprintf(w, "  %-20s %9d  %5.1f %%\n", c.Outcome, c.Count, c.Percent)
+		}
+	}
+	rows(r.Outcomes)
 	if len(r.Orders) > 0 {
 		fmt.Fprintln(w, "orders and late payments:")
-		r.Orders.print(w)
+		rows(r.Orders)
 	}
 	fmt.Fprintf(w, "\n%s\n", cmp.Or(r.Receipt, "no receipt"))
 	if len(r.Findings) == 0 {
 		fmt.Fprintln(w, "no broken promise was seen")
 		return
 	}
-	books.PrintList(w, "BROKEN:", r.Findings[:min(len(r.Findings), mostFindings)])
-	if more := len(r.Findings) - mostFindings; more > 0 {
-		fmt.Fprintf(w, "  - and %d more\n", more)
+	fmt.Fprintln(w, "BROKEN:")
+	for _, f := range r.Findings {
+		fmt.Fprintln(w, "  -", f)
 	}
 }
 
+// ms formats a duration for a column.
+func ms(d time.Duration) string {
+	v := float64(d) / float64(time.Millisecond)
+	if v < 10 {
+		return fmt.Sprintf("%.2fms", v)
+	}
+	return fmt.Sprintf("%.0fms", v)
+}
+
+// write writes a self-contained HTML file.
 func (r *report) write(path string) error {
-	text, err := json.MarshalIndent(r, "", " ")
+	f, err := os.Create(path)
 	if err == nil {
-		err = os.WriteFile(path, text, 0o644)
+		err = cmp.Or(pageTemplate.Execute(f, r), f.Close())
 	}
 	if err != nil {
 		return fmt.Errorf("write report: %w", err)
@@ -89,23 +94,62 @@ func (r *report) write(path string) error {
 	return nil
 }
 
-// report closes the tally, to which nothing may be added afterwards, and returns what it has.
-func (t *tally) report(title string, with settings, findings []books.Finding) report {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r := report{
-		Title: title, Settings: with, Took: time.Since(t.start).Seconds(), Outcomes: t.all, Polls: t.polls, Orders: t.orders,
-		Accepted: t.all[client.Accepted], Confirmed: t.latest[toOrderID].h.TotalCount(),
-		GivenUp: t.givenUp, Unconfirmed: t.lost, Findings: findings,
+// drawn is a plot with its heading.
+type drawn struct {
+	Title, Says string
+	SVG         template.HTML
+}
+
+// Charts are the report's plots.
+func (r *report) Charts() []drawn {
+	quantiles := func(of func(second) latencies, at ...float64) []chart.Line {
+		var lines []chart.Line
+		for _, q := range at {
+			lines = append(lines, r.line(fmt.Sprintf("p%g", q), func(s second) float64 {
+				if of(s).count() == 0 {
+					return math.NaN()
+				}
+				return float64(of(s).at(q)) / float64(time.Millisecond)
+			}))
+		}
+		return lines
 	}
-	for i, l := range t.latest {
-		if i != webhookAnswer || l.h.TotalCount() > 0 {
-			r.Latencies = append(r.Latencies, l.row(measured[i]))
+	count := func(o client.Outcome) chart.Line {
+		return r.line(string(o), func(s second) float64 { return float64(s.counts[o]) })
+	}
+	names := map[client.Outcome]bool{}
+	for _, s := range r.seconds {
+		for o := range s.counts {
+			names[o] = true
 		}
 	}
-	for _, s := range t.seconds {
-		r.Most = max(r.Most, s.counts[client.Accepted])
-		r.Seconds = append(r.Seconds, secondRow{s.click.row("click"), s.queue.row("queue"), s.counts})
+	delete(names, client.Confirmed)
+	var answers []chart.Line
+	for _, o := range slices.Sorted(maps.Keys(names)) {
+		answers = append(answers, count(o))
 	}
-	return r
+	var marks []chart.Mark
+	if i := slices.IndexFunc(r.seconds, func(s second) bool { return s.counts["sold-out"] > 0 }); i >= 0 {
+		marks = []chart.Mark{{Name: "first \"sold out\" answer", At: float64(i)}}
+	}
+	plot := func(y string, log bool, lines []chart.Line) template.HTML {
+		return chart.Plot{X: "seconds since the opening", Y: y, Log: log, Lines: lines, Marks: marks}.SVG()
+	}
+	return []drawn{
+		{"Latency", "from a click's intended time to its first answer, by intended second",
+			plot("milliseconds", true, quantiles(func(s second) latencies { return s.click }, 50, 90, 99, 100))},
+		{"Orders", "purchases accepted and order ids seen, each second", plot("orders a second", false, []chart.Line{count(client.Accepted), count(client.Confirmed)})},
+		{"Answers", "every answer to a purchase, each second", plot("answers a second", false, answers)},
+		{"Queueing", "how late the generator sent its requests; if this is high, the latencies above are too high",
+			plot("milliseconds", true, quantiles(func(s second) latencies { return s.queue }, 50, 99, 100))},
+	}
+}
+
+// line makes a line with a value for every second.
+func (r *report) line(name string, value func(second) float64) chart.Line {
+	l := chart.Line{Name: name, Values: make([]float64, len(r.seconds))}
+	for i, s := range r.seconds {
+		l.Values[i] = value(s)
+	}
+	return l
 }

@@ -9,6 +9,7 @@ import (
 	"flashsale/infra/kit/rush"
 )
 
+// kind is how a buyer behaves.
 type kind int
 
 const (
@@ -17,6 +18,9 @@ const (
 	late               // clicks once, in the last third, usually after the sale has sold out
 )
 
+func (k kind) String() string { return [...]string{"honest", "greedy", "late"}[k] }
+
+// visit is one buyer's intended arrival.
 type visit struct {
 	rush.Buyer
 	kind kind

@@ -67,7 +67,7 @@ func TestBuyersComeInOrderAndLateOnesInTheLastThird(t *testing.T) {
 			t.Errorf("a late buyer arrives at %v", v.At)
 		}
 		if many := v.Clicks > 1; many != (v.kind == greedy) || v.Clicks < 1 || v.Clicks > o.clicks {
-			t.Errorf("a buyer of kind %d clicks %d times", v.kind, v.Clicks)
+			t.Errorf("a %v buyer clicks %d times", v.kind, v.Clicks)
 		}
 		if v.Key != "" {
 			keyed++

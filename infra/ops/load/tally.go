@@ -1,9 +1,7 @@
 package load
 
 import (
-	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -11,6 +9,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/rush"
 )
@@ -29,11 +28,11 @@ func (l latencies) record(d time.Duration) {
 	_ = l.h.RecordValue(min(max(d.Microseconds(), 1), longestLatency))
 }
 
-func (l latencies) row(name string) latencyRow {
-	ms := func(microseconds int64) float64 { return float64(microseconds) / 1000 }
-	at := func(quantile float64) float64 { return ms(l.h.ValueAtQuantile(quantile)) }
-	return latencyRow{name, l.h.TotalCount(), at(50), at(90), at(99), at(99.9), ms(l.h.Max())}
+func (l latencies) at(quantile float64) time.Duration {
+	return time.Duration(l.h.ValueAtQuantile(quantile)) * time.Microsecond
 }
+
+func (l latencies) count() int64 { return l.h.TotalCount() }
 
 // What is measured, with the names in reports.
 const (
@@ -60,11 +59,14 @@ type counts map[client.Outcome]int64
 
 // tally collects a run's measurements. It is safe for concurrent use.
 type tally struct {
-	start time.Time
+	visits []visit
+	start  time.Time
 
 	mu     sync.Mutex
 	latest []latencies // as in measured
-	// all counts the outcomes of all purchase requests, finals the final ones, polls those of the status resource.
+	// firsts counts the first outcomes of clicks by kind of buyer, all those of all purchase
+	// requests, finals the final ones, and polls those of the status resource.
+	firsts             map[kind]counts
 	all, finals, polls counts
 	// orders counts what became of the orders of a sale that asks for payment.
 	orders        counts
@@ -72,14 +74,16 @@ type tally struct {
 	seconds       []second
 }
 
-func newTally() *tally {
-	t := &tally{start: time.Now(), all: counts{}, finals: counts{}, polls: counts{}, orders: counts{}}
+// newTally begins a run of these visits.
+func newTally(visits []visit) *tally {
+	t := &tally{visits: visits, start: time.Now(), firsts: map[kind]counts{}, all: counts{}, finals: counts{}, polls: counts{}, orders: counts{}}
 	for range measured {
 		t.latest = append(t.latest, newLatencies())
 	}
 	return t
 }
 
+// second returns the record for an instant.
 func (t *tally) second(at time.Time) *second {
 	n := int(max(at.Sub(t.start), 0) / time.Second)
 	for len(t.seconds) <= n {
@@ -88,6 +92,7 @@ func (t *tally) second(at time.Time) *second {
 	return &t.seconds[n]
 }
 
+// seen records what became of a try.
 func (t *tally) seen(r rush.Try) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -110,6 +115,11 @@ func (t *tally) seen(r rush.Try) {
 		if r.N == 0 {
 			t.latest[firstAnswer].record(took)
 			t.second(r.Intended).click.record(took)
+			k := t.visits[r.Buyer].kind
+			if t.firsts[k] == nil {
+				t.firsts[k] = counts{}
+			}
+			t.firsts[k][r.Outcome]++
 		}
 		if r.Final {
 			t.finals[r.Outcome]++
@@ -129,20 +139,76 @@ func (t *tally) reported(took time.Duration) {
 	t.latest[webhookAnswer].record(took)
 }
 
+// settled counts what became of an order or of its payment.
 func (t *tally) settled(o client.Outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.orders[o]++
 }
 
-// print writes the counts and their shares, the largest first.
-func (c counts) print(w io.Writer) {
+// counted is one row of a breakdown.
+type counted struct {
+	Outcome client.Outcome
+	Count   int64
+	Percent float64
+}
+
+// breakdown sorts the counts, largest first.
+func (c counts) breakdown() []counted {
 	total := int64(0)
 	for _, n := range c {
 		total += n
 	}
-	outcomes := slices.SortedFunc(maps.Keys(c), func(a, b client.Outcome) int { return cmp.Or(cmp.Compare(c[b], c[a]), cmp.Compare(a, b)) })
-	for _, o := range outcomes {
-		fmt.Fprintf(w, "  %-20s %9d  %5.1f %%\n", o, c[o], 100*float64(c[o])/float64(total))
+	var rows []counted
+	for _, o := range slices.Sorted(maps.Keys(c)) {
+		rows = append(rows, counted{o, c[o], 100 * float64(c[o]) / float64(total)})
 	}
+	slices.SortStableFunc(rows, func(a, b counted) int { return int(b.Count - a.Count) })
+	return rows
+}
+
+// latencyRow is one line of the table of latencies.
+type latencyRow struct {
+	Name                     string
+	Count                    int64
+	P50, P90, P99, P999, Max time.Duration
+}
+
+type kindRow struct {
+	Kind   kind
+	Firsts []counted
+}
+
+// mostFindings bounds the reported findings: a broken promise tends to affect thousands of buyers.
+const mostFindings = 20
+
+// report closes the tally, to which nothing may be added afterwards, and returns what it has.
+func (t *tally) report(title string, settings [][2]string, findings []books.Finding) report {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := report{
+		Title: title, Settings: settings, Took: time.Since(t.start).Round(100 * time.Millisecond),
+		Outcomes: t.all.breakdown(), Polls: t.polls.breakdown(), Orders: t.orders.breakdown(), seconds: t.seconds,
+		Accepted: t.all[client.Accepted], Confirmed: t.latest[toOrderID].count(), GivenUp: t.givenUp, Unconfirmed: t.lost,
+	}
+	for i, l := range t.latest {
+		if i != webhookAnswer || l.count() > 0 {
+			r.Latencies = append(r.Latencies, latencyRow{
+				measured[i], l.count(), l.at(50), l.at(90), l.at(99), l.at(99.9), time.Duration(l.h.Max()) * time.Microsecond,
+			})
+		}
+	}
+	for _, s := range t.seconds {
+		r.PeakAccepted = max(r.PeakAccepted, s.counts[client.Accepted])
+	}
+	for _, k := range slices.Sorted(maps.Keys(t.firsts)) {
+		r.Kinds = append(r.Kinds, kindRow{k, t.firsts[k].breakdown()})
+	}
+	for _, f := range findings[:min(len(findings), mostFindings)] {
+		r.Findings = append(r.Findings, f.String())
+	}
+	if more := len(findings) - mostFindings; more > 0 {
+		r.Findings = append(r.Findings, fmt.Sprintf("and %d more", more))
+	}
+	return r
 }

@@ -1,0 +1,65 @@
+package load
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/infra/kit/books"
+	"flashsale/infra/local/launch"
+	"flashsale/infra/ops/cli"
+	"flashsale/infra/ops/place"
+)
+
+// receiptTime bounds the recount.
+const receiptTime = 5 * time.Minute
+
+// recount is the result of the recount of a sale.
+type recount struct {
+	text         string
+	made, broken bool
+}
+
+// receipt recounts the sale from the table, independently of the answers. A recount that fails counts as
+// broken, too.
+func (o *options) receipt(ctx context.Context, t target, stderr io.Writer) recount {
+	if t.system.Table+o.where.Table == "" {
+		return recount{text: "no receipt: give the deployed table with --table"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, receiptTime)
+	defer cancel()
+	open := o.openTable
+	if o.open != nil {
+		open = o.open
+	}
+	db, table, err := open(ctx, t)
+	if err != nil {
+		return recountOf(nil, err)
+	}
+	show, clear := cli.Progress(stderr, "claims")
+	r, err := books.Recount(ctx, db, table, t.sale, books.Options{Progress: show})
+	clear()
+	return recountOf(r, err)
+}
+
+func recountOf(r *books.Receipt, err error) recount {
+	if err != nil {
+		return recount{text: "no receipt: " + cli.OneLine(place.Explain(err)).Error(), broken: true}
+	}
+	var text strings.Builder
+	r.Print(&text)
+	return recount{text: strings.TrimSpace(text.String()), made: true, broken: !r.Balanced}
+}
+
+// openTable opens the table that was given, or else the system's.
+func (o *options) openTable(ctx context.Context, t target) (books.DynamoDB, string, error) {
+	if t.system.Local && o.where.Table == "" {
+		return launch.Table(t.system.DynamoDB), t.system.Table, nil
+	}
+	cfg, err := place.Config(ctx, t.meter.cli.Region)
+	return dynamodb.NewFromConfig(cfg), cmp.Or(o.where.Table, t.system.Table), err
+}
