@@ -219,7 +219,7 @@ func didYouMean(names []string, dashes string) string {
 		return ""
 	}
 	slices.Sort(names)
-	return ": did you mean " + dashes + strings.Join(names, " or "+dashes) + "?"
+	return " (did you mean " + dashes + strings.Join(names, " or "+dashes) + "?)"
 }
 
 // kind describes the values that a flag takes; reason is why one was refused.

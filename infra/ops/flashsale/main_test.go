@@ -103,10 +103,10 @@ func TestEveryExampleIsALineThatItsCommandTakes(t *testing.T) {
 func TestWhatCannotBeMeantIsOneSentence(t *testing.T) {
 	t.Setenv("FLASHSALE_URL", "http://127.0.0.1:1")
 	for line, want := range map[string]string{
-		"sael list":                         `64 flashsale: there is no command "flashsale sael": did you mean sale?; ` + "`flashsale --help` lists them",
-		"stack preflght":                    `64 flashsale: there is no command "flashsale stack preflght": did you mean preflight?; ` + "`flashsale stack --help` lists them",
-		"sale add moutai --stok 5 --id x":   "64 flashsale: sale add has no flag --stok: did you mean --stack or --stock?; `flashsale sale add --help` lists them",
-		"stack preflight -env dev":          "64 flashsale: stack preflight has no flag -env: did you mean --env?; `flashsale stack preflight --help` lists them",
+		"sael list":                         `64 flashsale: there is no command "flashsale sael" (did you mean sale?); ` + "`flashsale --help` lists them",
+		"stack preflght":                    `64 flashsale: there is no command "flashsale stack preflght" (did you mean preflight?); ` + "`flashsale stack --help` lists them",
+		"sale add moutai --stok 5 --id x":   "64 flashsale: sale add has no flag --stok (did you mean --stack or --stock?); `flashsale sale add --help` lists them",
+		"stack preflight -env dev":          "64 flashsale: stack preflight has no flag -env (did you mean --env?); `flashsale stack preflight --help` lists them",
 		"sale add moutai --colour b":        "64 flashsale: sale add has no flag --colour; `flashsale sale add --help` lists them",
 		"sale add moutai --id":              "64 flashsale: --id has no value",
 		"sale pause a b":                    "64 flashsale: sale pause: unexpected argument \"b\": `flashsale sale pause SALE [flags]`",
@@ -117,8 +117,8 @@ func TestWhatCannotBeMeantIsOneSentence(t *testing.T) {
 		"load --rate many":                  `64 flashsale: --rate is "many"; it must be a number`,
 		"load --rate 0":                     `64 flashsale: --rate is 0; it must be 0.1 to 20000`,
 		"sale list -o yaml":                 `64 flashsale: --output is "yaml"; it must be table, json or csv`,
-		"completion ksh":                    `64 flashsale: there is no command "flashsale completion ksh": did you mean bash or fish or zsh?; ` + "`flashsale completion --help` lists them",
-		"help sael":                         `64 flashsale: there is no command "flashsale sael": did you mean sale?; ` + "`flashsale --help` lists them",
+		"completion ksh":                    `64 flashsale: there is no command "flashsale completion ksh" (did you mean bash or fish or zsh?); ` + "`flashsale completion --help` lists them",
+		"help sael":                         `64 flashsale: there is no command "flashsale sael" (did you mean sale?); ` + "`flashsale --help` lists them",
 		"sale list --url 127.0.0.1:3000":    `64 flashsale: --url, or else $FLASHSALE_URL, is "127.0.0.1:3000", which is not the http or https address of an API`,
 		"refund list --url https://a.test":  "64 flashsale: the address of an API is not enough, because its table is read: give --env, --stack or --table",
 		"sale list --env dev --stack s":     "64 flashsale: give only one of --env, --stack and --table",
