@@ -1,6 +1,6 @@
 // Command operate answers the operators: how their sales stand, what happened to a buyer's
 // order, and who changed what; it pauses, resumes, reschedules, describes, restocks and
-// recalls a sale. The HTTP API of the operators invokes it, and so do the make commands.
+// recalls a sale. The HTTP API of the operators invokes it, and so does the command flashsale.
 package main
 
 import (

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"flashsale/infra/kit/arguments"
 	"flashsale/infra/lab/catalogue"
 	"flashsale/infra/lab/scenario"
 	"flashsale/infra/lab/shop"
@@ -36,7 +35,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	var strategies, scenarios string
 	f := flag.NewFlagSet("lab", flag.ContinueOnError)
-	f.SetOutput(stderr)
+	f.SetOutput(io.Discard)
 	f.StringVar(&strategies, "strategy", "", "only these strategies or families, by `name`, separated by commas")
 	f.StringVar(&scenarios, "scenario", "", "only these scenarios, by `name`, separated by commas")
 	f.Uint64Var(&o.seed, "seed", 1, "repeats the crowd and the accidents of an earlier run")
@@ -47,18 +46,29 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.IntVar(&o.clients, "clients", 64, "how many clients buy at a time in the comparison of speed, 1 to 1000")
 	f.StringVar(&o.root, "root", "", "the project's `folder` (default: the one with template.yaml, from here upwards)")
 	f.StringVar(&o.path, "engines", "", "look for engines in these `folders` only")
-	if err := arguments.Parse(f, args); err != nil {
+	err := f.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		f.SetOutput(stderr)
+		f.PrintDefaults()
+	}
+	if err != nil {
 		return o, err
 	}
 	var errs []error
 	if f.NArg() > 0 {
 		errs = append(errs, fmt.Errorf("unexpected argument %q", f.Arg(0)))
 	}
-	errs = append(errs, arguments.Between("seeds", o.seeds, 1, 100), arguments.Between("clients", o.clients, 1, 1000))
+	for _, n := range []struct {
+		name     string
+		is, most int
+	}{{"seeds", o.seeds, 100}, {"clients", o.clients, 1000}} {
+		if n.is < 1 || n.is > n.most {
+			errs = append(errs, fmt.Errorf("-%s is %d; it must be 1 to %d", n.name, n.is, n.most))
+		}
+	}
 	if o.speed > 0 {
 		strategies = cmp.Or(strategies, rivals)
 	}
-	var err error
 	o.strategies, err = choose("strategy", catalogue.All(), strategies, func(s shop.Spec) []string { return []string{s.Name, s.Family} })
 	errs = append(errs, err)
 	o.scenarios, err = choose("scenario", scenario.All(), scenarios, func(s scenario.Scenario) []string { return []string{s.Name} })

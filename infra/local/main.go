@@ -15,7 +15,6 @@ import (
 	"syscall"
 	"time"
 
-	"flashsale/infra/kit/arguments"
 	"flashsale/infra/kit/samconfig"
 	"flashsale/infra/local/child"
 	"flashsale/infra/local/scratch"
@@ -25,7 +24,7 @@ import (
 func main() {
 	child.Calmly(stack.TimerSlack)
 	o := stack.Options{Parameters: map[string]string{}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
-	f := flag.NewFlagSet("local", flag.ContinueOnError)
+	f := flag.NewFlagSet("local", flag.ExitOnError)
 	f.StringVar(&o.Root, "root", ".", "the project's folder")
 	f.StringVar(&o.Data, "data", "", "the folder that keeps the stack's data (none: it is in memory, and ends with the stack)")
 	f.IntVar(&o.APIPort, "api-port", 3000, "port of the HTTP API")
@@ -49,12 +48,7 @@ func main() {
 		given := samconfig.Environment{Parameters: o.Parameters}
 		return given.Override(text)
 	})
-	if err := arguments.Parse(f, os.Args[1:]); errors.Is(err, flag.ErrHelp) {
-		return
-	} else if err != nil {
-		fmt.Fprintln(os.Stderr, "flashsale:", err)
-		os.Exit(2)
-	}
+	_ = f.Parse(os.Args[1:]) // it exits
 	o.DynamoDBEndpoint = os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "flashsale:", err)

@@ -111,7 +111,7 @@ func (d *Desk) Apply(ctx context.Context, r Request) (Answer, error) {
 func (d *Desk) apply(ctx context.Context, r Request) (Answer, sale.Seen, error) {
 	switch r.Action {
 	case "create":
-		c, err := r.creation()
+		c, err := r.Creation()
 		if err != nil {
 			return Answer{}, sale.Seen{}, err
 		}

@@ -1,5 +1,7 @@
 package change
 
+import "slices"
+
 // fields lists the fields of each action besides action and saleId.
 var fields = map[string][]string{
 	"create": {
@@ -16,6 +18,9 @@ var fields = map[string][]string{
 	"recall":     {"actor", "note", "changeId"},
 	"cancel":     {"orderId", "saw", "unit", "actor", "note", "changeId"},
 }
+
+// Takes returns the fields of an action's request besides action and saleId.
+func Takes(action string) []string { return slices.Clone(fields[action]) }
 
 // operated lists the fields of each action on the operators' API besides action, id and note. A
 // pause and a recall always get through, and the cancellation of an order says what was seen of that: they

@@ -130,7 +130,8 @@ func (r *Request) seeds() bool { return r.Action == "add" || r.Action == "withdr
 
 func invalid(detail string) error { return sale.Refuse(sale.InvalidRequest, detail) }
 
-func (r *Request) creation() (sale.Creation, error) {
+// Creation is the checked creation that the request asks for.
+func (r *Request) Creation() (sale.Creation, error) {
 	c := sale.Creation{SaleID: r.SaleID, Name: given(r.Name)}
 	c.Presentation = sale.Presentation{Image: given(r.Image), About: given(r.About), Link: given(r.Link)}
 	var err error

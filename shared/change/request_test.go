@@ -94,7 +94,7 @@ func TestTheTermsOfADrawAreGivenTogether(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := r.creation()
+		c, err := r.Creation()
 		switch {
 		case want != "" && (sale.CodeOf(err) != sale.InvalidRequest || !strings.Contains(err.Error(), want)):
 			t.Errorf("%s: got %v, want %s", given, err, want)
@@ -125,7 +125,7 @@ func TestACreationHasWhatItsRequestGivesUpToTheLimits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c, err := r.creation(); err != nil || !is(c) {
+		if c, err := r.Creation(); err != nil || !is(c) {
 			t.Errorf("%s: got %+v (%v)", given, c, err)
 		}
 	}
@@ -143,7 +143,7 @@ func TestACreationHasWhatItsRequestGivesUpToTheLimits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c, err := r.creation(); sale.CodeOf(err) != sale.InvalidRequest {
+		if c, err := r.Creation(); sale.CodeOf(err) != sale.InvalidRequest {
 			t.Errorf("%s: got %+v (%v)", name, c, err)
 		}
 	}

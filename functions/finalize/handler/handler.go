@@ -40,7 +40,7 @@ type Handler struct {
 //
 // A message for a newer release is left in the queue as a failed one: SQS delivers it
 // again, perhaps to the newer version of this function. If that does not come in time,
-// it ends in the dead-letter queue, from where `make redrive` moves it back.
+// it ends in the dead-letter queue, from where `flashsale queue redrive` moves it back.
 var errAllFailed = errors.New("every message of the batch failed")
 
 // New returns a handler over a ledger; now returns the current instant.

@@ -43,7 +43,7 @@ func (p *pass) runArchived(ctx context.Context) (err error) {
 		"%d units were sold, but the archive has %d claims: %s", sold, h.sale.ArchivedClaims, difference(h.sale.ArchivedClaims-sold))
 	switch {
 	case h.sale.ArchivedAt == 0:
-		p.unfinish("it is being archived, and %d claims are left: repeat make archive with the same file", left)
+		p.unfinish("it is being archived, and %d claims are left: repeat flashsale books prune with the same file", left)
 	case left > 0:
 		p.find("P36", "archived left", "the sale was archived at %s, but %d claims are left", clock(h.sale.ArchivedAt), left)
 	}

@@ -125,7 +125,7 @@ func TestAnArchivedSaleSaysSoAndWhatIsLeftIsChecked(t *testing.T) {
 	all := w.items()
 	all[k] = claim
 	all.set(saleKey, "archivedAt", nil)
-	if r := all.recount(t, w.Now()); !r.Balanced || len(r.Unfinished) != 1 || !strings.Contains(r.Unfinished[0], "1 claims are left: repeat make archive") {
+	if r := all.recount(t, w.Now()); !r.Balanced || len(r.Unfinished) != 1 || !strings.Contains(r.Unfinished[0], "1 claims are left: repeat flashsale books prune") {
 		t.Errorf("an archive that is under way: %+v", r)
 	}
 	breakages{

@@ -23,7 +23,7 @@ const (
 const FunctionError = "X-Amz-Function-Error"
 
 // ErrNoFunctions means that only the address of the API is known.
-var ErrNoFunctions = errors.New("no SeedFunction known: give the stack's name or an existing sale")
+var ErrNoFunctions = errors.New("only the address of the API is known: give --env or --stack, or where a sale would be created an existing one")
 
 // Refusal is a function's own error.
 type Refusal struct {

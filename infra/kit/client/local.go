@@ -22,6 +22,7 @@ var ErrNoSystem = errors.New("no system found")
 type System struct {
 	*Client
 	Local                            bool
+	Version                          string // the release that runs, such as 0.6.0; empty if it does not say
 	Table                            string
 	DynamoDB, SQS                    string // addresses of a local stack's
 	OrderQueue, OrderDeadLetterQueue string // URLs
@@ -34,7 +35,7 @@ func Find(ctx context.Context, api string, o Options) (System, error) {
 	c := New(api, o)
 	ctx, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()
-	var parts struct{ Lambda, DynamoDB, SQS, Table, EventBridge, EventBus string }
+	var parts struct{ Lambda, DynamoDB, SQS, Table, EventBridge, EventBus, Version string }
 	a, err := c.Send(ctx, http.MethodGet, "/_local/health", "")
 	switch {
 	case err != nil:
@@ -50,7 +51,7 @@ func Find(ctx context.Context, api string, o Options) (System, error) {
 	c.lambda = parts.Lambda
 	s := System{
 		Client: c, Local: true, Table: parts.Table, DynamoDB: parts.DynamoDB, SQS: parts.SQS,
-		EventBridge: parts.EventBridge, EventBus: parts.EventBus,
+		EventBridge: parts.EventBridge, EventBus: parts.EventBus, Version: parts.Version,
 	}
 	if s.SQS != "" {
 		queues := s.SQS + "/000000000000/"

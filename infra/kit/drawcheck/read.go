@@ -92,7 +92,9 @@ func get(ctx context.Context, api *client.Client, path string) ([]byte, error) {
 		a, err := api.Send(ctx, http.MethodGet, path, "")
 		passes := err != nil || a.Status == http.StatusTooManyRequests || a.Status >= http.StatusInternalServerError
 		if err == nil && a.Status != http.StatusOK {
-			err = errors.New("the API answered " + a.String())
+			if err = errors.New("the API answered " + a.String()); a.Status == http.StatusNotFound && a.Code != "" {
+				err = errors.New("the API answered " + a.Code)
+			}
 		}
 		if err == nil || !passes || try == tries {
 			return a.Body, err

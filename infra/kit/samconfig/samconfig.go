@@ -25,9 +25,13 @@ type Environment struct {
 	Name      string
 	StackName string
 	Region    string // empty: the region of the caller's credentials
+	Confirms  bool   // sam asks before it deploys
 	// Parameters are the overrides by parameter name.
 	Parameters map[string]string
 }
+
+// ErrUnknown means that the file has no such environment.
+var ErrUnknown = errors.New("no such environment")
 
 // Read returns the named environment. The parameters in its SaleFile, if it exists, override
 // those of the file.
@@ -50,7 +54,7 @@ func Read(path, name string) (Environment, error) {
 	return e, e.Override(strings.FieldsFunc(string(sale), func(c rune) bool { return c == '\n' })...)
 }
 
-// SaleFile is the path, beside the configuration file, where `make plan … APPLY=name` writes
+// SaleFile is the path, beside the configuration file, where `flashsale plan --apply name` writes
 // the parameters of the next sale: one Name=value per line.
 func SaleFile(path, name string) string {
 	return filepath.Join(filepath.Dir(path), "sale-"+name+".parameters")
@@ -60,6 +64,7 @@ func SaleFile(path, name string) string {
 type command struct {
 	Parameters *struct {
 		StackName string `toml:"stack_name"`
+		Confirms  bool   `toml:"confirm_changeset"`
 		Region    string `toml:"region"`
 		Overrides any    `toml:"parameter_overrides"` // a string or a list of strings
 	} `toml:"parameters"`
@@ -92,13 +97,14 @@ func Parse(text []byte, name string) (Environment, error) {
 				continue
 			}
 			e.StackName, e.Region = cmp.Or(c.Parameters.StackName, e.StackName), cmp.Or(c.Parameters.Region, e.Region)
+			e.Confirms = e.Confirms || c.Parameters.Confirms
 			if err := e.overrides(c.Parameters.Overrides); err != nil {
 				return e, err
 			}
 		}
 	}
 	if !slices.Contains(known, name) {
-		return e, fmt.Errorf("%q: no such environment; there are: %s", name, strings.Join(known, ", "))
+		return e, fmt.Errorf("%q: %w; there are: %s", name, ErrUnknown, strings.Join(known, ", "))
 	}
 	return e, nil
 }
@@ -154,8 +160,7 @@ func (e *Environment) Override(texts ...string) error {
 // Arguments formats the parameters for `--parameter-overrides`, sorted, one argument each.
 // The SAM CLI's command-line overrides replace those of the file, so these must be complete.
 // It fails for a value that cannot be expressed: the SAM CLI has no syntax for a backslash
-// before a quote or a space, and a line break would end the line from which `make deploy`
-// reads the argument.
+// before a quote or a space, and whether it keeps a line break nobody has tried.
 func (e *Environment) Arguments() ([]string, error) {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(e.Parameters)) {

@@ -18,6 +18,7 @@ region = "us-east-1"
 parameter_overrides = ["A=1"]
 [prod.deploy.parameters]
 stack_name = "shop"
+confirm_changeset = true
 parameter_overrides = "A=1 B=\"two words\" C='x'"
 [ci.build.parameters]
 cached = true
@@ -25,7 +26,7 @@ cached = true
 
 func TestAnEnvironmentIsReadFromItsSections(t *testing.T) {
 	for name, want := range map[string]Environment{
-		"prod": {Name: "prod", StackName: "shop", Parameters: map[string]string{"A": "1", "B": "two words", "C": "x"}},
+		"prod": {Name: "prod", StackName: "shop", Confirms: true, Parameters: map[string]string{"A": "1", "B": "two words", "C": "x"}},
 		"test": {Name: "test", StackName: "shop-test", Region: "us-east-1", Parameters: map[string]string{"A": "1"}},
 	} {
 		if got, err := Parse([]byte(file), name); err != nil || !cmp.Equal(want, got) {
@@ -80,8 +81,7 @@ func TestOverridesAreReadAsTheSAMCLIReadsThem(t *testing.T) {
 	}
 }
 
-// `make deploy` uses each line of the output as an argument of sam.
-func TestArgumentsHaveOneLineEachOrAreRefused(t *testing.T) {
+func TestAParameterIsOneArgumentOrIsRefused(t *testing.T) {
 	e := Environment{Parameters: map[string]string{"B": `{"a":"b c"}`, "A": "", "C": "it's"}}
 	arguments, err := e.Arguments()
 	if diff := cmp.Diff([]string{`A=""`, `B="{\"a\":\"b c\"}"`, `C="it's"`}, arguments); err != nil || diff != "" {

@@ -102,6 +102,11 @@ func (t *Template) OfType(kind string) (all []Resource) {
 // Globals returns the section of SAM's Globals for functions, nil if there is none.
 func (t *Template) Globals() *yaml.Node { return Member(Member(t.top, "Globals"), "Function") }
 
+// Output returns an output's value as it is written, empty if there is none.
+func (t *Template) Output(name string) string {
+	return textOf(Member(Member(t.top, "Outputs"), name), "Value")
+}
+
 // checkRules notes the rules that the values break. A rule about a value that the stack keeps
 // cannot be checked here: CloudFormation does.
 func (t *Template) checkRules() {

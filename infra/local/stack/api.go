@@ -15,6 +15,7 @@ import (
 	"flashsale/infra/local/issuer"
 	"flashsale/infra/local/live"
 	"flashsale/infra/local/template"
+	"flashsale/shared/sale"
 )
 
 // gateway returns the template's API of these tokens as a handler.
@@ -137,11 +138,11 @@ func (s *Stack) openView() (*live.View, error) {
 	return view, err
 }
 
-// health answers with the addresses of the stack's parts.
+// health answers with the addresses of the stack's parts, and its version.
 func (s *Stack) health(w http.ResponseWriter, _ *http.Request) {
 	parts := map[string]any{
 		"status": "ok", "api": s.API, "lambda": s.Lambda, "dynamodb": s.DynamoDB, "sqs": s.SQS, "table": s.Table,
-		"beacon": s.dice.Chain(),
+		"beacon": s.dice.Chain(), "version": sale.Release,
 	}
 	if s.Operate != "" {
 		parts["operate"] = s.Operate

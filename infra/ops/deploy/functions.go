@@ -1,4 +1,4 @@
-package main
+package deploy
 
 import (
 	"crypto/sha256"
@@ -17,7 +17,6 @@ import (
 
 const functionType = "AWS::Serverless::Function"
 
-// function is a function of the template.
 type function struct {
 	id string // logical
 	// settings are everything in a published version except its program.
@@ -33,7 +32,6 @@ var unversioned = []string{
 	"PropagateTags", "RecursiveLoop", "ReservedConcurrentExecutions", "Tags",
 }
 
-// functionsOf returns the template's functions, sorted.
 func functionsOf(t *cloudformation.Template) ([]function, error) {
 	var all []function
 	for _, resource := range t.OfType(functionType) {

@@ -1,4 +1,4 @@
-package main
+package deploy
 
 import (
 	"bytes"
@@ -13,18 +13,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"flashsale/infra/ops/deploy/packaged"
 	"flashsale/infra/ops/deploy/preflight"
 )
+
+// root is the repository's top folder, absolute: tests change theirs.
+var root, _ = filepath.Abs("../../..")
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // build writes the template and a program for every function, as sam build does.
 func build(t *testing.T, programs map[string]string) string {
 	t.Helper()
 	folder := t.TempDir()
-	text, err := os.ReadFile(filepath.Join(root, "template.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	writeFile(t, filepath.Join(folder, "template.yaml"), string(text))
+	writeFile(t, filepath.Join(folder, "template.yaml"), own(t, "template.yaml"))
 	for _, f := range functions(t, filepath.Join(root, "template.yaml"), nil) {
 		writeFile(t, filepath.Join(folder, f.id, "bootstrap"), programs[f.id])
 	}
@@ -57,10 +64,7 @@ func functions(t *testing.T, path string, parameters map[string]string) []functi
 func TestAVersionIsPublishedExactlyWhenItsContentsHaveChanged(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(root, "template.yaml")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := own(t, "template.yaml")
 	before := functions(t, file, nil)
 	const every, ofTable = "Draw Finalize Operate Page Pay Publish Purchase Query Reconcile Release Seed", "Draw Finalize Operate Pay Purchase Query Reconcile Release Seed"
 	for _, c := range []struct{ was, is, want string }{ // of a parameter its name and value, or else a part of the template
@@ -87,11 +91,11 @@ func TestAVersionIsPublishedExactlyWhenItsContentsHaveChanged(t *testing.T) {
 	} {
 		path, parameters := file, map[string]string{c.was: c.is}
 		if strings.ContainsAny(c.was, ": ") {
-			if n := strings.Count(string(text), c.was); n != 1 {
+			if n := strings.Count(text, c.was); n != 1 {
 				t.Fatalf("%q occurs %d times in the template", c.was, n)
 			}
 			path, parameters = filepath.Join(t.TempDir(), "template.yaml"), nil
-			writeFile(t, path, strings.Replace(string(text), c.was, c.is, 1))
+			writeFile(t, path, strings.Replace(text, c.was, c.is, 1))
 		}
 		var got []string
 		for i, f := range functions(t, path, parameters) {
@@ -115,13 +119,10 @@ func TestAVersionIsPublishedExactlyWhenItsContentsHaveChanged(t *testing.T) {
 
 func TestTheTemplateThatIsDeployedDiffersOnlyInItsFingerprints(t *testing.T) {
 	t.Parallel()
-	own, err := os.ReadFile(filepath.Join(root, "template.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	built := []byte(own(t, "template.yaml"))
 	all := functions(t, filepath.Join(root, "template.yaml"), nil)
 	print := regexp.MustCompile(`\n *` + codeHash + `: "?(\w+)"?\n`)
-	for name, text := range map[string][]byte{"as it is built": own, "of a release": packagedTemplate(own)} {
+	for name, text := range map[string][]byte{"as it is built": built, "of a release": packaged.Template(built)} {
 		folder := build(t, nil)
 		file := filepath.Join(folder, "template.yaml")
 		writeFile(t, file, string(text))

@@ -1,7 +1,8 @@
-package main
+package load
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"flashsale/infra/kit/client"
@@ -46,8 +47,8 @@ func (b *buyers) follow(ctx context.Context, i int) {
 }
 
 // come sends the buyers and waits until all are done or the time is over.
-func (b *buyers) come(ctx context.Context, limit time.Duration, bar progress, what string) error {
-	one, end := bar.step(what, len(b.Crowd))
+func (b *buyers) come(ctx context.Context, limit time.Duration, stderr io.Writer, what string) error {
+	one, end := step(stderr, what, len(b.Crowd))
 	defer end()
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"context"
@@ -126,7 +126,7 @@ func id(i int) string { return fmt.Sprintf("m%d", i) }
 // printBill prints what a sale of that many orders cost between two instants.
 func (t target) printBill(ctx context.Context, out io.Writer, from, to time.Time, orders int64) error {
 	if t.system.Local {
-		fmt.Fprintf(out, "\n%d orders; what they cost is counted on AWS only (make plan computes it)\n", orders)
+		fmt.Fprintf(out, "\n%d orders; what they cost is counted on AWS only (`flashsale plan` computes it)\n", orders)
 		return nil
 	}
 	if !rush.WaitUntil(ctx, time.Now().Add(settle)) {

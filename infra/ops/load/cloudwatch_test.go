@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"flashsale/infra/ops/awscli"
 	"flashsale/infra/ops/deploy/price"
+	"flashsale/infra/ops/place/placetest"
 )
 
 var parts = map[string]map[string]string{
@@ -29,12 +29,9 @@ func TestCloudWatchsSumsBecomeTheUsage(t *testing.T) {
 	for i := range 15 {
 		results = append(results, fmt.Sprintf(`{"Id":"m%d","Values":[%d,%d]}`, i, 10*(i+1), 10*(i+1)))
 	}
-	program := filepath.Join(t.TempDir(), "aws")
-	script := "#!/bin/sh\nprintf '%s\\n' \"$@\" >$0.asked\necho '{\"MetricDataResults\":[" + strings.Join(results, ",") + "]}'\n"
-	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	m := meter{awscli.CLI{Program: program}, parts, "shop"}
+	asked := filepath.Join(t.TempDir(), "asked")
+	placetest.Program(t, "aws", "printf '%s\\n' \"$@\" >"+asked+"\necho '{\"MetricDataResults\":["+strings.Join(results, ",")+"]}'\n")
+	m := meter{parts: parts, stack: "shop"}
 	from := time.Date(2026, 11, 11, 12, 0, 30, 0, time.UTC)
 	got, how, err := m.usage(t.Context(), from, from.Add(time.Minute))
 	if err != nil {
@@ -52,7 +49,7 @@ func TestCloudWatchsSumsBecomeTheUsage(t *testing.T) {
 	if !strings.Contains(how, "12:00:00 to 12:02:00") {
 		t.Errorf("how: %q", how)
 	}
-	text, err := os.ReadFile(program + ".asked")
+	text, err := os.ReadFile(asked)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +63,7 @@ func TestCloudWatchsSumsBecomeTheUsage(t *testing.T) {
 			t.Errorf("CloudWatch was not asked for %s:\n%s", query, text)
 		}
 	}
-	if u, _, err := (meter{m.cli, nil, "shop"}).usage(t.Context(), from, from); err == nil {
+	if u, _, err := (meter{stack: "shop"}).usage(t.Context(), from, from); err == nil {
 		t.Errorf("a stack without invocations: %+v", u)
 	}
 }

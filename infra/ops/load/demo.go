@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"flashsale/infra/kit/rush"
 	"flashsale/infra/kit/verdict"
 	"flashsale/infra/local/launch"
+	"flashsale/infra/ops/place"
 )
 
 const (
@@ -35,9 +36,8 @@ const (
 // show is one demonstration.
 type show struct {
 	options
-	at  target
-	out io.Writer
-	bar progress
+	at          target
+	out, stderr io.Writer
 }
 
 // saleReceipt is what was checked of one sale.
@@ -49,31 +49,28 @@ type saleReceipt struct {
 // demonstrate sends a crowd that all comes at once and, if asked to, the buyers of a small sale
 // who must pay. It prints a receipt for each sale. An error means that a step failed, not that
 // a promise is broken.
-func demonstrate(ctx context.Context, o options, stdout io.Writer, bar progress) (broken bool, err error) {
+func demonstrate(ctx context.Context, o options, stdout, stderr io.Writer) (broken bool, err error) {
 	visits, err := o.plan()
 	if err != nil {
 		return false, err
 	}
-	fmt.Fprintf(stdout, "%s buyers want one of %s bottles each; each clicks 1 to %d times; at most %d requests in flight (-seed %d repeats this crowd)\n",
+	fmt.Fprintf(stdout, "%s buyers want one of %s bottles each; each clicks 1 to %d times; at most %d requests in flight (--seed %d repeats this crowd)\n",
 		thousands(o.buyers), thousands(o.stock), o.clicks, o.inflight, o.seed)
-	own, err := o.findStack(ctx, stdout, bar)
+	own, err := o.findStack(ctx, stderr)
 	if err != nil {
 		return false, err
 	}
-	receipts, err := o.demonstrateOn(ctx, visits, stdout, bar)
+	receipts, err := o.demonstrateOn(ctx, visits, stdout, stderr)
 	broken = slices.ContainsFunc(receipts, func(r saleReceipt) bool { return !allHold(r.lines) })
 	if own != nil {
-		own.end(stdout, (broken || err != nil) && ctx.Err() == nil)
-	}
-	if ctx.Err() != nil {
-		return false, errors.New("interrupted")
+		own.end(stderr, (broken || err != nil) && ctx.Err() == nil)
 	}
 	if err != nil {
 		return false, err
 	}
 	for _, r := range receipts {
 		if !allHold(r.lines) {
-			fmt.Fprintf(stdout, "\nThe sale %s is kept for inspection.\n", r.saleID)
+			fmt.Fprintf(stderr, "\nThe sale %s is kept for inspection.\n", r.saleID)
 		}
 		printReceipt(stdout, r.saleID, r.lines)
 	}
@@ -81,42 +78,41 @@ func demonstrate(ctx context.Context, o options, stdout io.Writer, bar progress)
 }
 
 // findStack finds the running stack or starts one for the demonstration.
-func (o *options) findStack(ctx context.Context, stdout io.Writer, bar progress) (*stack, error) {
-	system, err := client.Find(ctx, o.url, client.Options{Transport: transport(1, false)})
-	if err == nil {
-		system.Close()
-		fmt.Fprintf(stdout, "using the running stack at %s\n", system.API)
+func (o *options) findStack(ctx context.Context, stderr io.Writer) (*stack, error) {
+	found, err := place.Find(ctx, place.Wanted{URL: o.where.URL, Transport: transport(1, false)})
+	switch {
+	case err == nil:
+		found.Close()
+		fmt.Fprintf(stderr, "using the running stack at %s\n", found.API)
 		return nil, nil
-	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	program := o.local
-	if program == "" {
+	case ctx.Err() != nil || !errors.Is(err, client.ErrNoSystem):
+		return nil, err
+	case o.local == "":
 		self, err := os.Executable()
 		if err != nil {
 			return nil, fmt.Errorf("find this program's path: %w", err)
 		}
-		program = filepath.Join(filepath.Dir(self), "local")
+		o.local = filepath.Join(filepath.Dir(self), "..", "host", "local")
 	}
-	fmt.Fprintln(stdout, "no stack is running: starting one for this demonstration")
-	_, end := bar.step("starting the stack", 0)
-	own, err := startStack(ctx, program, stdout)
-	end()
+	if _, err := os.Stat(o.local); err != nil {
+		return nil, fmt.Errorf("no stack answers at %s, and there is no program %s to start one: clone the project, and `make run` in it starts one", o.where.URL, o.local)
+	}
+	fmt.Fprintln(stderr, "no stack is running: starting one for this demonstration")
+	own, err := startStack(ctx, o.local, stderr)
 	if err == nil {
-		o.url = own.API
+		o.where.URL = own.API
 	}
 	return own, err
 }
 
 // demonstrateOn plays the rush, and while it lasts the time to pay of the small sale.
-func (o options) demonstrateOn(ctx context.Context, visits []visit, stdout io.Writer, bar progress) ([]saleReceipt, error) {
-	where, err := prepare(ctx, o, visits, bar)
+func (o options) demonstrateOn(ctx context.Context, visits []visit, stdout, stderr io.Writer) ([]saleReceipt, error) {
+	where, err := prepare(ctx, o, visits, stderr)
 	if err != nil {
 		return nil, err
 	}
 	defer where.system.Close()
-	d := show{o, where, stdout, bar}
+	d := show{o, where, stdout, stderr}
 	fmt.Fprintf(d.out, "sale %s is open: %s bottles on %s stock shards\n", d.at.sale, thousands(d.stock), thousands(min(d.shards, d.stock)))
 	plays := []func(context.Context) (saleReceipt, error){func(ctx context.Context) (saleReceipt, error) { return d.rushes(ctx, visits) }}
 	if o.payments {
@@ -137,12 +133,10 @@ func (o options) demonstrateOn(ctx context.Context, visits []visit, stdout io.Wr
 func (d *show) rushes(ctx context.Context, visits []visit) (r saleReceipt, err error) {
 	r.saleID = d.at.sale
 	b := d.newBuyers(d.at.system, r.saleID, visits, verdict.Sale{Units: int64(d.stock), Shards: min(d.shards, d.stock), Own: true, Steady: true})
-	if err := b.come(ctx, d.drain, d.bar, "buyers who know their outcome"); err != nil {
+	if err := b.come(ctx, d.drain, d.stderr, "buyers who know their outcome"); err != nil {
 		return r, err
 	}
 	printRush(d.out, b.Crowd, b.tally)
-	_, end := d.bar.step("the table is recounted", 0)
-	defer end()
 	sale, receipt, err := d.recount(ctx, r.saleID)
 	if err == nil {
 		r.lines = audit(evidence{
@@ -182,7 +176,7 @@ func (d *show) sellsAgain(ctx context.Context) (saleReceipt, error) {
 	for i := range visits {
 		visits[i].Buyer = rush.Buyer{User: userName(i), Clicks: 1}
 	}
-	if err := fetchTokens(ctx, d.at.system.Client, visits, d.bar); err != nil {
+	if err := fetchTokens(ctx, d.at.system.Client, visits, d.stderr); err != nil {
 		return small, err
 	}
 	fmt.Fprintf(d.out, "sale %s is open: of %d buyers %d will pay, one will cancel and %d will not pay within %.0f s\n",

@@ -1,9 +1,8 @@
-package main
+package load
 
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -14,7 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"flashsale/infra/local/child"
+	"flashsale/infra/ops/cli"
+	"flashsale/infra/ops/place"
 	"flashsale/shared/ledger"
 )
 
@@ -69,29 +72,25 @@ func TestADemonstrationUsesTheRunningStackOrStartsOne(t *testing.T) {
 		code, kept int      // files or folders
 		says       []string // in this order
 	}{
-		"a running one":                   {sound, "", exitFine, 0, []string{"using the running stack at " + sound, "0 orders pending  ok\n"}},
-		"a running one that is broken":    {broken, "", exitBroken, 0, []string{"using the running stack at " + broken, "is kept for inspection", "\n  P5 P6 ", "BROKEN"}},
-		"its own, of which nothing stays": {none, "serve", exitFine, 0, []string{"no stack is running", "0 orders pending  ok\n"}},
-		"its own that oversells":          {none, "oversell", exitBroken, 1, []string{"no stack is running", "make run DATA=", "is kept for inspection", "\n  P1 ", "BROKEN"}},
-		"its own that does not start":     {none, "die", exitNotRun, 0, []string{"no stack is running", "the stack was started with"}},
+		"a running one":                   {sound, "", cli.ExitFine, 0, []string{"using the running stack at " + sound, "0 orders pending  ok\n"}},
+		"a running one that is broken":    {broken, "", cli.ExitBad, 0, []string{"using the running stack at " + broken, "is kept for inspection", "\n  P5 P6 ", "BROKEN"}},
+		"its own, of which nothing stays": {none, "serve", cli.ExitFine, 0, []string{"no stack is running", "0 orders pending  ok\n"}},
+		"its own that oversells":          {none, "oversell", cli.ExitBad, 1, []string{"no stack is running", "make run DATA=", "is kept for inspection", "\n  P1 ", "BROKEN"}},
+		"its own that does not start":     {none, "die", cli.ExitUnknown, 0, []string{"no stack is running", "the stack was started with"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
 			t.Setenv(actAs, c.as)
-			o := small(t, c.url)
-			o.local = program
-			var stdout, stderr strings.Builder
-			code := o.run(t.Context(), &stdout, &stderr, false)
-			out, errs := stdout.String(), stderr.String()
+			code, out := executed(t.Context(), small(t, c.url), "--seed", "7", "--local", program)
 			kept, err := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "*", "*"))
-			if code != c.code || err != nil || len(kept) != c.kept || code == exitFine && strings.Contains(out, "BROKEN") {
-				t.Errorf("exit %d, kept %v, %v\n%s%s", code, kept, err, out, errs)
+			if code != c.code || err != nil || len(kept) != c.kept || code == cli.ExitFine && strings.Contains(out, "BROKEN") {
+				t.Errorf("exit %d, kept %v, %v\n%s", code, kept, err, out)
 			}
 			rest := out
 			for _, want := range c.says {
 				_, after, found := strings.Cut(rest, want)
 				if rest = after; !found {
-					t.Errorf("no %q, or not in the order of %q, in\n%s%s", want, c.says, out, errs)
+					t.Errorf("no %q, or not in the order of %q, in\n%s", want, c.says, out)
 				}
 			}
 		})
@@ -99,15 +98,13 @@ func TestADemonstrationUsesTheRunningStackOrStartsOne(t *testing.T) {
 }
 
 // small is a small demonstration at an address.
-func small(t *testing.T, url string) options {
+func small(t *testing.T, url string) *cobra.Command {
 	t.Helper()
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true") // the SDK reads no configuration from outside the test
-	o, err := parse([]string{"-demo", "-url", url, "-seed", "7"}, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := new(options)
+	c := o.demonstrating(&place.Flags{URL: url})
 	o.buyers, o.stock, o.shards, o.inflight, o.patience = 40, 12, 4, 16, 30*time.Second
-	return o
+	return c
 }
 
 func TestAnInterruptedDemonstrationHasNoReceipt(t *testing.T) {
@@ -115,7 +112,10 @@ func TestAnInterruptedDemonstrationHasNoReceipt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	out := &cancelOnWrite{text: "answers to", cancel: cancel}
-	if code := small(t, url).run(ctx, out, io.Discard, false); code != exitNotRun || strings.Contains(out.String(), "receipt of sale") {
+	c := small(t, url)
+	c.SetOut(out)
+	c.SetErr(out)
+	if code := cli.Execute(ctx, c, nil); code != cli.ExitUnknown || strings.Contains(out.String(), "receipt of sale") || !strings.Contains(out.String(), "demo: interrupted; ") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
 }

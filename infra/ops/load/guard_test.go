@@ -1,10 +1,14 @@
-package main
+package load
 
 import (
 	"errors"
-	"io"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
+
+	"flashsale/infra/ops/cli"
+	"flashsale/infra/ops/place"
 )
 
 func TestOnlyThisMachineMayBeLoaded(t *testing.T) {
@@ -13,14 +17,14 @@ func TestOnlyThisMachineMayBeLoaded(t *testing.T) {
 		"http://192.0.2.1": errRemote, "https://abc.execute-api.eu-west-1.amazonaws.com": errRemote,
 		"http://localhost.example.com": errRemote, "http://0.0.0.0:3000": errRemote, "http://127.0.0.1.example.com": errRemote,
 	} {
-		if err := (&options{url: address}).checkTarget(); !errors.Is(err, want) {
+		if err := (&options{where: place.Flags{URL: address}}).checkTarget(); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", address, err, want)
 		}
-		if err := (&options{url: address, allowRemote: true}).checkTarget(); err != nil {
+		if err := (&options{where: place.Flags{URL: address}, allowRemote: true}).checkTarget(); err != nil {
 			t.Errorf("%s, allowed: %v", address, err)
 		}
 	}
-	if err := (&options{env: "dev", rehearse: true}).checkTarget(); !errors.Is(err, errRemote) {
+	if err := (&options{where: place.Flags{Env: "dev"}, rehearse: true}).checkTarget(); !errors.Is(err, errRemote) {
 		t.Errorf("a stack on AWS: %v, want %v", err, errRemote)
 	}
 }
@@ -34,18 +38,31 @@ func TestTheDialledAddressIsChecked(t *testing.T) {
 }
 
 func TestInvalidFlagsAreRefused(t *testing.T) {
-	for _, args := range []string{
-		"-rate 0.01", "-rate NaN", "-rate 1e9", "-peak -1", "-duration 0s", "-duration 2h", "-shards 0", "-stock -1", "-stock x", "extra", "-report=", "-unknown",
-		"-url http://192.0.2.1", "-url ftp://127.0.0.1", "-tokens x", "-allow-remote -url http://192.0.2.1", "-allow-remote -url http://192.0.2.1 -sale s -tokens f -payments",
-		"-demo -sale s", "-demo -url http://192.0.2.1", "-demo now", "-rehearse -sale s", "-rehearse -env dev -allow-remote", "-env dev -allow-remote -sale s -tokens f",
+	const remote = "http://192.0.2.1"
+	for _, tt := range []struct {
+		command func(*options, *place.Flags) *cobra.Command
+		where   place.Flags
+		flags   []string
+	}{
+		{(*options).loading, place.Flags{}, []string{
+			"--rate 0.01", "--rate NaN", "--rate 1e9", "--peak -1", "--duration 0s", "--duration 2h", "--shards 0", "--stock -1", "--stock x", "extra", "--report=", "--unknown",
+			"--tokens x", "--sale A/B",
+		}},
+		{(*options).loading, place.Flags{URL: remote}, []string{"", "--allow-remote", "--allow-remote --sale s --tokens f --payments"}},
+		{(*options).loading, place.Flags{URL: "ftp://127.0.0.1"}, []string{""}},
+		{(*options).loading, place.Flags{Table: "T"}, []string{""}},
+		{(*options).loading, place.Flags{Env: "dev"}, []string{"--allow-remote --sale s --tokens f"}},
+		{(*options).demonstrating, place.Flags{}, []string{"--sale s", "now"}},
+		{(*options).demonstrating, place.Flags{URL: remote}, []string{""}},
+		{(*options).demonstrating, place.Flags{Env: "dev"}, []string{""}},
+		{(*options).rehearsing, place.Flags{}, []string{"--sale s"}},
+		{(*options).rehearsing, place.Flags{Env: "dev"}, []string{"", "--allow-remote"}},
 	} {
-		if _, err := parse(strings.Fields(args), io.Discard); err == nil {
-			t.Errorf("%s: no error", args)
+		for _, flags := range tt.flags {
+			if code, out := executed(t.Context(), tt.command(new(options), &tt.where), strings.Fields(flags)...); code != cli.ExitUsage {
+				t.Errorf("%+v %s: exit %d, want %d\n%s", tt.where, flags, code, cli.ExitUsage, out)
+			}
 		}
-	}
-	o, err := parse(strings.Fields("-url https://api.example.com/ -allow-remote -sale s -tokens f"), io.Discard)
-	if err != nil || o.url != "https://api.example.com" {
-		t.Errorf("url %q, error %v", o.url, err)
 	}
 }
 

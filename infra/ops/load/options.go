@@ -1,17 +1,21 @@
-package main
+package load
 
 import (
 	"cmp"
+	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"strings"
 	"time"
 
-	"flashsale/infra/kit/arguments"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
+	"flashsale/infra/ops/cli"
+	"flashsale/infra/ops/place"
 )
 
 const (
@@ -30,13 +34,16 @@ const (
 
 // options are the flags, and what follows from them.
 type options struct {
-	url, env, config, sale, tokensFile, table, report, operator, local string
-	allowRemote, payments, demo, rehearse                              bool
-	rate, peak                                                         float64
-	duration                                                           time.Duration
-	stock, shards                                                      int
-	seed                                                               uint64
+	where                                 place.Flags
+	sale, tokensFile, report, local       string
+	allowRemote, payments, demo, rehearse bool
+	rate, peak                            float64
+	duration                              time.Duration
+	stock, shards                         int
+	seed                                  uint64
 	crowd
+	// open opens the table for the receipt; nil: the system's.
+	open func(context.Context, target) (books.DynamoDB, string, error)
 }
 
 // crowd is how buyers behave.
@@ -57,98 +64,117 @@ var (
 
 const demoStock, demoShards = 100, 5
 
-func parse(args []string, stderr io.Writer) (options, error) {
-	var o options
-	f := flag.NewFlagSet("load", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	f.StringVar(&o.url, "url", "http://127.0.0.1:3000", "the API's address")
-	f.StringVar(&o.env, "env", "", "with -rehearse: environment in the configuration file, whose stack on AWS is loaded")
-	f.StringVar(&o.config, "config", "infra/samconfig.toml", "the SAM CLI's configuration `file`")
-	f.BoolVar(&o.allowRemote, "allow-remote", false, "allow a target on another machine: real calls that cost money")
-	f.StringVar(&o.sale, "sale", "", "an existing sale's `id` (default: a new one)")
-	f.StringVar(&o.tokensFile, "tokens", "", "`file` with one access token per line, each of a different user (default: from the local stack)")
-	f.StringVar(&o.table, "table", "", "the deployed table's `name`, for the receipt")
-	f.StringVar(&o.operator, "operator", "", "the operator `program` (default: operator, beside this program)")
-	f.StringVar(&o.report, "report", "load.html", "`file` of the HTML report")
-	f.BoolVar(&o.payments, "payments", false, "accepted buyers pay, but for a third of them; takes up to three minutes longer, and the local stack")
-	f.BoolVar(&o.demo, "demo", false, "the demonstration: 1,000 buyers at once for 100 units on the local stack, and a line for each promise; with -payments also 9 to be paid within a minute, a third of which come back")
-	f.StringVar(&o.local, "local", "", "with -demo: the local stack's `program`, started if no stack runs (default: local, beside this program)")
-	f.BoolVar(&o.rehearse, "rehearse", false, "a trial sale, also on AWS, with its bill")
-	f.Float64Var(&o.rate, "rate", 0, "buyers a second (default 200, with -rehearse 50)")
-	f.Float64Var(&o.peak, "peak", 0, "buyers a second at the opening (default -rate)")
+// Commands are load and demo.
+func Commands(where *place.Flags) []*cobra.Command {
+	return []*cobra.Command{new(options).loading(where), new(options).demonstrating(where)}
+}
+
+// Rehearse is a verb of stack.
+func Rehearse(where *place.Flags) *cobra.Command { return new(options).rehearsing(where) }
+
+func (o *options) loading(where *place.Flags) *cobra.Command {
+	c := o.command(where, "load", "Send buyers at a rate, and report what they met", measure)
+	c.GroupID = cli.Developers.ID
+	c.Example = `  flashsale load --rate 500 --peak 2000 --duration 1m
+  flashsale load --url https://shop.example.com --allow-remote --tokens tokens --sale moutai`
+	o.schedule(c.Flags(), 200, "load.html")
+	c.Flags().StringVar(&o.sale, "sale", "", "`id` of an existing sale (default: a new one)")
+	return c
+}
+
+func (o *options) rehearsing(where *place.Flags) *cobra.Command {
+	o.rehearse = true
+	c := o.command(where, "rehearse", "Run a trial sale, with its receipt, on AWS also its bill", measure)
+	c.Example = "  flashsale stack rehearse --env dev --rate 50 --duration 30s --tokens tokens --allow-remote"
+	o.schedule(c.Flags(), 50, "rehearsal.html")
+	return c
+}
+
+func (o *options) demonstrating(where *place.Flags) *cobra.Command {
+	o.demo, o.crowd, o.stock, o.shards = true, demonstration, demoStock, demoShards
+	c := o.command(where, "demo", "Have 1,000 buyers rush for 100 bottles, and check every promise", demonstrate)
+	c.GroupID = cli.Developers.ID
+	c.Long = c.Short + ".\n\nIt uses the local stack, or starts one for the time that it takes."
+	c.Example = "  flashsale demo\n  flashsale demo --payments"
+	c.Flags().StringVar(&o.local, "local", "", "the local stack's `program`, started if no stack runs (default: host/local, beside this program's folder)")
+	c.Flags().BoolVar(&o.payments, "payments", false, "a second sale beside it, of 9 bottles to be paid for within a minute, a third of which come back")
+	return c
+}
+
+// command is a command that does the work.
+func (o *options) command(where *place.Flags, name, short string, work func(context.Context, options, io.Writer, io.Writer) (bool, error)) *cobra.Command {
+	c := &cobra.Command{Use: name, Short: short, Args: cli.Args(), RunE: func(c *cobra.Command, _ []string) error {
+		o.where = *where
+		return o.run(c, work)
+	}}
+	c.Flags().Uint64Var(&o.seed, "seed", 0, "`seed` of an earlier run, to repeat its buyers (default random)")
+	return c
+}
+
+// schedule adds the flags of buyers who come at a rate.
+func (o *options) schedule(f *pflag.FlagSet, rate float64, report string) {
+	o.crowd = steady
+	f.Float64Var(&o.rate, "rate", rate, "buyers a second")
+	f.Float64Var(&o.peak, "peak", 0, "buyers a second at the opening (default --rate)")
 	f.DurationVar(&o.duration, "duration", 30*time.Second, "how long buyers arrive, up to 30m")
 	f.IntVar(&o.stock, "stock", 0, "units of a new sale (default half of the buyers who are not late)")
 	f.IntVar(&o.shards, "shards", 16, "stock shards of a new sale, 1 to 1,000")
-	f.Uint64Var(&o.seed, "seed", 0, "`seed` of an earlier run, to repeat its buyers (default random)")
-	if err := arguments.Parse(f, args); err != nil {
-		return o, err
-	}
-	if f.NArg() > 0 {
-		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
-	}
-	o.crowd = steady
-	switch {
-	case o.demo:
-		o.crowd, o.stock, o.shards, o.rate = demonstration, demoStock, demoShards, 1
-	case o.rehearse:
-		o.rate = cmp.Or(o.rate, 50)
-	default:
-		o.rate = cmp.Or(o.rate, 200)
-	}
-	o.url = strings.TrimSuffix(o.url, "/")
-	if o.seed == 0 {
-		o.seed = uint64(rand.Uint32()) + 1
-	}
-	return o, o.check()
+	f.StringVar(&o.report, "report", report, "`file` of the HTML report")
+	f.StringVar(&o.tokensFile, "tokens", "", "`file` with one access token per line, each of a different user (default: from the local stack)")
+	f.BoolVar(&o.payments, "payments", false, "accepted buyers pay, but for a third of them; takes up to three minutes longer, and the local stack")
+	f.BoolVar(&o.allowRemote, "allow-remote", false, "allow a target on another machine: real calls that cost money")
 }
 
 func (o *options) check() error {
+	if o.seed == 0 {
+		o.seed = uint64(rand.Uint32()) + 1
+	}
+	if err := cmp.Or(o.where.Check(), o.checkTarget()); err != nil || o.demo {
+		return err
+	}
 	err := cmp.Or(
-		arguments.Between("rate", o.rate, 0.1, mostRate), arguments.Between("peak", o.peak, 0, mostRate),
-		arguments.Between("duration", o.duration, 100*time.Millisecond, longest),
-		arguments.Between("stock", o.stock, 0, 1_000_000_000), arguments.Between("shards", o.shards, 1, 1000))
-	if err != nil {
-		return err
-	}
-	if err := o.checkTarget(); err != nil {
-		return err
-	}
+		cli.Between("rate", o.rate, 0.1, mostRate), cli.Between("peak", o.peak, 0, mostRate),
+		cli.Between("duration", o.duration, 100*time.Millisecond, longest),
+		cli.Between("stock", o.stock, 0, 1_000_000_000), cli.Between("shards", o.shards, 1, 1000))
 	switch {
+	case err != nil:
+		return err
 	case o.report == "":
-		return errors.New(arguments.Name("report") + " must name a file")
-	case o.rehearse && o.sale != "":
-		return errors.New("a rehearsal makes a sale of its own")
+		return cli.Usagef("--report must name a file")
 	case o.tokensFile != "" && o.sale == "" && !o.rehearse:
-		return errors.New("TOKENS (-tokens) also needs an existing SALE (-sale)")
-	case o.demo && (o.allowRemote || o.sale != "" || o.tokensFile != ""):
-		return errors.New("the demonstration (-demo) makes its own sale on the local stack")
+		return cli.Usagef("--tokens also needs an existing --sale")
 	case o.allowRemote && o.payments:
-		return errors.New("PAYMENTS=1 (-payments) signs webhooks with the local stack's secrets, so it is for this machine only")
+		return cli.Usagef("--payments signs webhooks with the local stack's secrets, so it is for this machine only")
 	case o.allowRemote && o.tokensFile == "":
-		return errors.New("an API on another machine needs TOKENS (-tokens) and, but for a rehearsal, a SALE (-sale)")
+		return cli.Usagef("an API on another machine needs --tokens and, but for a rehearsal, a --sale")
 	}
 	return nil
 }
 
-// errRemote means that the target is another machine and -allow-remote was not given.
-var errRemote = errors.New("load on another machine needs ALLOW_REMOTE=1 or -allow-remote (its owner pays for every call)")
+// errRemote means that the target is another machine and --allow-remote was not given.
+var errRemote = errors.New("load on another machine needs --allow-remote (its owner pays for every call)")
 
 // checkTarget refuses addresses of other machines, and stacks on AWS.
 func (o *options) checkTarget() error {
-	if o.env != "" {
-		if !o.rehearse {
-			return errors.New("ENV (-env) is for a rehearsal")
-		}
-		if !o.allowRemote {
-			return fmt.Errorf("%s: %w", o.env, errRemote)
-		}
+	stack := o.where.Env + o.where.Stack
+	switch {
+	case stack != "" && o.rehearse && !o.allowRemote:
+		return cli.Usagef("%s: %w", stack, errRemote)
+	case stack != "" && o.rehearse:
 		return nil
+	case o.where.URL == "" || stack != "":
+		return cli.Usagef("give the address of a running system, such as --url %s: only `flashsale stack rehearse` takes a stack on AWS", place.LocalURL)
 	}
-	u, err := client.CheckAddress(o.url)
-	if err != nil || o.allowRemote || client.Loopback(u.Hostname()) {
-		return err
+	u, err := client.CheckAddress(o.where.URL)
+	switch {
+	case err != nil:
+		return cli.Usagef("--url: %w", err)
+	case client.Loopback(u.Hostname()) || o.allowRemote:
+		return nil
+	case o.demo:
+		return cli.Usagef("the demonstration makes its own sale on the local stack, and %s is another machine", u.Hostname())
 	}
-	return fmt.Errorf("%s: %w", u.Hostname(), errRemote)
+	return cli.Usagef("%s: %w", u.Hostname(), errRemote)
 }
 
 // settings lists the run's settings for the report.

@@ -1,10 +1,12 @@
-package main
+package load
 
 import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -14,8 +16,8 @@ import (
 	"time"
 
 	"flashsale/infra/kit/client"
-	"flashsale/infra/kit/samconfig"
 	"flashsale/infra/ops/awscli"
+	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/place"
 	"flashsale/shared/sale"
 )
@@ -40,18 +42,23 @@ type target struct {
 }
 
 // prepare finds the sale and the visits' tokens, or makes them.
-func prepare(ctx context.Context, o options, visits []visit, bar progress) (t target, err error) {
+func prepare(ctx context.Context, o options, visits []visit, stderr io.Writer) (t target, err error) {
 	t = target{sale: o.sale, stock: o.stock}
 	if o.sale == "" {
 		t.stock = o.stockFor(visits)
 	} else if !sale.ValidID(o.sale) {
-		return t, fmt.Errorf("%q is not a sale id", o.sale)
+		return t, cli.Usagef("--sale is %q, which is not a sale id", o.sale)
 	}
 	if err := t.find(ctx, o); err != nil {
 		return t, err
 	}
+	if o.sale != "" {
+		if a, err := t.system.Client.Sale(ctx, o.sale); err == nil && a.Code == string(sale.SaleNotFound) {
+			return t, fmt.Errorf("there is no sale %s at %s", o.sale, t.system.API)
+		}
+	}
 	if o.tokensFile == "" {
-		err = fetchTokens(ctx, t.system.Client, visits, bar)
+		err = fetchTokens(ctx, t.system.Client, visits, stderr)
 	} else {
 		err = readTokensFile(o.tokensFile, visits)
 	}
@@ -78,34 +85,29 @@ func prepare(ctx context.Context, o options, visits []visit, bar progress) (t ta
 
 // find finds the system: a stack on AWS, the local stack, or any API.
 func (t *target) find(ctx context.Context, o options) error {
-	if o.env != "" {
-		e, err := samconfig.Read(o.config, o.env)
-		if err != nil {
-			return err
-		}
-		found, err := place.Find(ctx, place.Wanted{URL: o.url, Stack: e.StackName, Region: e.Region, Transport: transport(o.inflight, true)})
-		t.system, t.meter = found.System, meter{awscli.CLI{Region: e.Region}, found.Parts, e.StackName}
+	w, err := o.where.Wanted()
+	if err != nil {
 		return err
 	}
-	t.system.Client = newClient(o.url, o.inflight, o.allowRemote)
-	if o.allowRemote {
+	if w.Stack == "" && o.allowRemote {
+		t.system.Client = newClient(w.URL, o.inflight, true)
 		return nil
 	}
-	// An API on this machine need not be a local stack.
-	found, missing := client.Find(ctx, o.url, client.Options{Transport: transport(o.inflight, false)})
-	if missing == nil {
-		t.system = found
-	} else if o.tokensFile == "" || o.sale == "" {
-		return missing
+	w.Transport = transport(o.inflight, o.allowRemote)
+	found, err := place.Find(ctx, w)
+	if errors.Is(err, client.ErrNoSystem) && w.Stack == "" && o.tokensFile != "" && o.sale != "" {
+		// An API on this machine need not be a local stack.
+		found.Client, err = newClient(w.URL, o.inflight, false), nil
 	}
-	return nil
+	t.system, t.meter = found.System, meter{awscli.CLI{Region: w.Region}, found.Parts, w.Stack}
+	return err
 }
 
 // fetchTokens gets a token for each buyer.
-func fetchTokens(ctx context.Context, c *client.Client, visits []visit, bar progress) error {
+func fetchTokens(ctx context.Context, c *client.Client, visits []visit, stderr io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, tokensTime)
 	defer cancel()
-	one, end := bar.step("tokens", len(visits))
+	one, end := step(stderr, "tokens", len(visits))
 	defer end()
 	var users []string
 	for _, v := range visits {

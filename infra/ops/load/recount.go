@@ -1,13 +1,18 @@
-package main
+package load
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"io"
 	"strings"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/infra/kit/books"
+	"flashsale/infra/local/launch"
+	"flashsale/infra/ops/cli"
+	"flashsale/infra/ops/place"
 )
 
 // receiptTime bounds the recount.
@@ -19,38 +24,42 @@ type recount struct {
 	made, broken bool
 }
 
-// receipt runs the operator program to recount the sale from the table, independently of
-// this package's code.
-func (o *options) receipt(ctx context.Context, t target) recount {
-	if !t.system.Local && o.table == "" && o.env == "" {
-		return recount{text: "no receipt: give the deployed table with TABLE=... (-table)"}
-	}
-	program := o.operator
-	if program == "" {
-		self, err := os.Executable()
-		if err != nil {
-			return recount{text: "no receipt: " + err.Error(), broken: true}
-		}
-		program = filepath.Join(filepath.Dir(self), "operator")
-	}
-	args := []string{"-api-port", t.system.Port()}
-	switch {
-	case o.table != "":
-		args = []string{"-table", o.table}
-	case o.env != "":
-		args = []string{"-env", o.env}
+// receipt recounts the sale from the table, independently of the answers. A recount that fails counts as
+// broken, too.
+func (o *options) receipt(ctx context.Context, t target, stderr io.Writer) recount {
+	if t.system.Table+o.where.Table == "" {
+		return recount{text: "no receipt: give the deployed table with --table"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, receiptTime)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, program, append(args, "receipt", "-sale", t.sale)...).CombinedOutput()
-	b := recount{text: strings.TrimSpace(string(out)), made: err == nil}
-	// A recount that fails counts as broken, too.
-	var exit *exec.ExitError
-	switch {
-	case errors.As(err, &exit):
-		b.broken, b.made = true, exit.ExitCode() == 1
-	case err != nil:
-		b.broken, b.text = true, "no receipt: "+err.Error()
+	open := o.openTable
+	if o.open != nil {
+		open = o.open
 	}
-	return b
+	db, table, err := open(ctx, t)
+	if err != nil {
+		return recountOf(nil, err)
+	}
+	show, clear := cli.Progress(stderr, "claims")
+	r, err := books.Recount(ctx, db, table, t.sale, books.Options{Progress: show})
+	clear()
+	return recountOf(r, err)
+}
+
+func recountOf(r *books.Receipt, err error) recount {
+	if err != nil {
+		return recount{text: "no receipt: " + cli.OneLine(place.Explain(err)).Error(), broken: true}
+	}
+	var text strings.Builder
+	r.Print(&text)
+	return recount{text: strings.TrimSpace(text.String()), made: true, broken: !r.Balanced}
+}
+
+// openTable opens the table that was given, or else the system's.
+func (o *options) openTable(ctx context.Context, t target) (books.DynamoDB, string, error) {
+	if t.system.Local && o.where.Table == "" {
+		return launch.Table(t.system.DynamoDB), t.system.Table, nil
+	}
+	cfg, err := place.Config(ctx, t.meter.cli.Region)
+	return dynamodb.NewFromConfig(cfg), cmp.Or(o.where.Table, t.system.Table), err
 }

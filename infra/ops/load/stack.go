@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"flashsale/infra/local/launch"
@@ -24,14 +25,14 @@ type stack struct {
 	folder *scratch.Folder // of its data
 }
 
-// startStack runs the program with a new data folder and returns when the stack is healthy.
+// startStack runs the program, in .build/host of a checkout, with a new data folder and returns when the stack is healthy.
 func startStack(ctx context.Context, program string, out io.Writer) (*stack, error) {
 	folder, err := scratch.Open()
 	if err != nil {
 		return nil, err
 	}
 	s := &stack{folder: folder}
-	if s.Stack, err = launch.New(program, folder.Path); err != nil {
+	if s.Stack, err = launch.New(program, folder.Path, "-root", filepath.Join(filepath.Dir(program), "..", "..")); err != nil {
 		return nil, errors.Join(err, folder.Remove())
 	}
 	// Ctrl-C reaches only this program, which then stops the stack.

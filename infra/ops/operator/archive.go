@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"bufio"
@@ -9,28 +9,45 @@ import (
 	"io"
 	"os"
 
+	"flashsale/infra/ops/cli"
 	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/maintenance"
+	"flashsale/shared/sale"
 )
 
-// archive writes a sale to a file, or with -go deletes from the table what such a file has.
-func archive(ctx context.Context, p *place, o options, out io.Writer) error {
+func archive(ctx context.Context, p *place, o options, out *terminal) error {
+	return withFile(ctx, p, o, func(book *ledger.Ledger) error {
+		if o.has("dry-run") {
+			a, err := maintenance.Of(book).WriteArchive(ctx, o["sale"], io.Discard)
+			if _, exists := os.Lstat(o["file"]); err == nil && exists == nil {
+				err = fmt.Errorf("nothing would be archived: %s exists", o["file"])
+			}
+			if err == nil {
+				fmt.Fprintf(out, "%s would get %d lines of sale %s, %d claims with their orders; digest %s; nothing was written\n", o["file"], a.Lines, o["sale"], a.Claims, a.Digest)
+			}
+			return err
+		}
+		return writeArchive(ctx, p, book, o["sale"], o["file"], out)
+	})
+}
+
+func prune(ctx context.Context, p *place, o options, out *terminal) error {
+	return withFile(ctx, p, o, func(book *ledger.Ledger) error { return pruneBy(ctx, book, o, out) })
+}
+
+func withFile(ctx context.Context, p *place, o options, act func(*ledger.Ledger) error) error {
 	if o["file"] == "" {
-		return fmt.Errorf("name the file: make archive SALE=%s FILE=%s.jsonl", o["sale"], o["sale"])
+		return cli.Usagef("name the file of the archive, such as --file moutai.jsonl")
 	}
 	book, err := p.ledger(ctx)
 	if err != nil {
 		return err
 	}
-	act := writeArchive
-	if o.has("go") {
-		act = deleteArchived
-	}
-	return notDone("ARCHIVED", act(ctx, book, o["sale"], o["file"], out), out)
+	return notDone("ARCHIVED", act(book))
 }
 
 // writeArchive writes a new file and reads it back. A file that could not be written whole is removed.
-func writeArchive(ctx context.Context, book *ledger.Ledger, saleID, name string, out io.Writer) (err error) {
+func writeArchive(ctx context.Context, p *place, book *ledger.Ledger, saleID, name string, out *terminal) (err error) {
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // it has the users
 	if err != nil {
 		return fmt.Errorf("nothing was archived: %w", err)
@@ -55,16 +72,57 @@ func writeArchive(ctx context.Context, book *ledger.Ledger, saleID, name string,
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s has %d lines of sale %s, %d claims with their orders; digest %s\nnothing was deleted: copy it to where it stays, get the copy back, and GO=1 with that copy as FILE deletes what it has\n",
-		name, read.Lines, saleID, read.Claims, read.Digest)
+	fmt.Fprintf(out, "%s has %d lines of sale %s, %d claims with their orders; digest %s\n", name, read.Lines, saleID, read.Claims, read.Digest)
+	out.notef("nothing was deleted: copy it to where it stays, get the copy back, and %s with that copy deletes what it has", p.flashsale("books prune "+saleID+" --file "+name))
 	return nil
 }
 
-func deleteArchived(ctx context.Context, book *ledger.Ledger, saleID, name string, out io.Writer) error {
-	a, err := maintenance.Of(book).DeleteArchived(ctx, saleID, func() (io.ReadCloser, error) { return os.Open(name) })
+// pruneBy reads the file whole, and asks before it deletes what the file has.
+func pruneBy(ctx context.Context, book *ledger.Ledger, o options, out *terminal) error {
+	saleID := o["sale"]
+	open := func() (io.ReadCloser, error) { return os.Open(o["file"]) }
+	file, err := open()
 	if err != nil {
 		return err
 	}
+	a, err := maintenance.CheckArchive(file, saleID)
+	file.Close()
+	if err != nil {
+		return err
+	}
+	if o.has("dry-run") {
+		if err := matches(ctx, book, a); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%s: %d claims with their orders would be deleted, for ever; the file is as the table; digest %s; nothing was changed\n", saleID, a.Claims, a.Digest)
+		return nil
+	}
+	if err := out.ask(fmt.Sprintf("Delete from the table what %s has of %s: %d claims with their orders?", o["file"], saleID, a.Claims)); err != nil {
+		return err
+	}
+	if a, err = maintenance.Of(book).DeleteArchived(ctx, saleID, open); err != nil {
+		return err
+	}
 	fmt.Fprintf(out, "%s is archived: %d claims with their orders were deleted; digest %s\n", saleID, a.Claims, a.Digest)
+	return nil
+}
+
+// matches compares an archive with the table, or with what was noted of it when its sale began to be deleted.
+func matches(ctx context.Context, book *ledger.Ledger, a maintenance.Archived) error {
+	s, err := book.Existing(ctx, a.SaleID)
+	if err != nil {
+		return err
+	}
+	digest := s.Archive
+	if digest == "" {
+		now, err := maintenance.Of(book).WriteArchive(ctx, a.SaleID, io.Discard)
+		if err != nil {
+			return err
+		}
+		digest = now.Digest
+	}
+	if digest != a.Digest {
+		return sale.Refusef(sale.Conflicting, "the archive's digest is %s, and the table's %s: write it again", a.Digest, digest)
+	}
 	return nil
 }

@@ -1,12 +1,14 @@
-package main
+package operator
 
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"flashsale/infra/ops/cli"
 	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
 )
@@ -16,13 +18,18 @@ func TestASaleIsDeletedOnlyOnceItsArchiveIsReadBack(t *testing.T) {
 		db, book := opened(t, sale.Creation{Name: "Moutai", Stock: 9, Price: 89900})
 		pay(t, book, "pi_1", ordered(t, book, "alice"), 89900)
 		name := filepath.Join(t.TempDir(), "moutai.jsonl")
-		write := "archive -sale moutai -file " + name
-		tells(t, db, write, errNotDone, "NOT ARCHIVED: the sale moutai may be archived from ")
+		write, prune := "books archive moutai --file "+name, "books prune moutai --yes --file "+name
+		tells(t, db, write, cli.ExitBad, "NOT ARCHIVED: the sale moutai may be archived from ")
 		drained(t, book)
 		time.Sleep(maintenance.ArchiveAfter)
-		tells(t, db, write+"/nowhere", errOther, "nothing was archived: ")
-		tells(t, db, write, nil, "nothing was deleted")
-		tells(t, db, write, errOther, "file exists")
+		tells(t, db, write+"/nowhere", cli.ExitUnknown, "nothing was archived: ")
+		tells(t, db, write+" --dry-run", cli.ExitFine, name+" would get ", " 1 claims with their orders; digest ", "nothing was written")
+		if _, err := os.Stat(name); err == nil {
+			t.Error("a dry run has written the file")
+		}
+		tells(t, db, write, cli.ExitFine, "nothing was deleted")
+		tells(t, db, write+" --dry-run", cli.ExitUnknown, "nothing would be archived: "+name+" exists")
+		tells(t, db, write, cli.ExitUnknown, "file exists")
 		whole, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -31,15 +38,20 @@ func TestASaleIsDeletedOnlyOnceItsArchiveIsReadBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := len(db.Items("T"))
-		tells(t, db, write+".cut -go", errNotDone, "NOT ARCHIVED: the archive is cut off")
+		tells(t, db, prune+".cut", cli.ExitBad, "NOT ARCHIVED: the archive is cut off")
 		if after := len(db.Items("T")); after != before {
 			t.Errorf("%d items were deleted", before-after)
 		}
-		tells(t, db, write+" -go", nil, "moutai is archived: 1 claims with their orders were deleted; digest ")
+		tells(t, db, strings.Replace(prune, " --yes", "", 1), cli.ExitUsage, "asks before it goes on")
+		tells(t, db, prune+" --dry-run", cli.ExitFine, "moutai: 1 claims with their orders would be deleted", "nothing was changed")
+		if after := len(db.Items("T")); after != before {
+			t.Errorf("%d items were deleted", before-after)
+		}
+		tells(t, db, prune, cli.ExitFine, "moutai is archived: 1 claims with their orders were deleted; digest ")
 		if after := len(db.Items("T")); after != before-2 {
 			t.Errorf("%d items were deleted, want a claim and its order", before-after)
 		}
-		tells(t, db, "receipt -sale moutai", nil, "archived at 2027-02-09T14:00:00.000Z: 1 claims with their orders, digest ", "balanced: stock left + archived claims")
-		tells(t, db, "orders -sale moutai", errOther, "the sale moutai was archived on 2027-02-09")
+		tells(t, db, "books receipt moutai", cli.ExitFine, "archived at 2027-02-09T14:00:00.000Z: 1 claims with their orders, digest ", "balanced: stock left + archived claims")
+		tells(t, db, "order list moutai", cli.ExitUnknown, "the sale moutai was archived on 2027-02-09")
 	})
 }

@@ -1,78 +1,171 @@
-package main
+package operator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
-
+	"flashsale/infra/ops/cli"
 	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger/maintenance"
+	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
-// buyer prints what happened to one buyer's order and what support may tell the buyer.
-func buyer(ctx context.Context, p *place, o options, out io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, reachTime)
-	defer cancel()
-	with, _, err := p.operator(ctx)
-	var told story
-	if err == nil {
-		err = read(ctx, with, "/operate/sales/{saleId}/buyers/{user}", map[string]string{"saleId": o["sale"], "user": o["user"]}, nil, &told)
+type personJSON struct {
+	User      string     `json:"user"`
+	AsOf      string     `json:"asOf"`
+	SalesRead int        `json:"salesRead"`
+	Complete  bool       `json:"complete"`
+	Sales     []heldJSON `json:"sales"`
+}
+
+type heldJSON struct {
+	SaleID  string       `json:"saleId"`
+	Name    string       `json:"name"`
+	Order   *orderJSON   `json:"order,omitempty"`
+	Group   string       `json:"group,omitempty"` // in which the user has ordered
+	Entry   *entryJSON   `json:"entry,omitempty"`
+	Refunds []refundJSON `json:"refunds,omitempty"`
+}
+
+type orderJSON struct {
+	OrderID     string `json:"orderId,omitempty"`
+	ClaimID     string `json:"claimId"`
+	State       string `json:"state"`
+	AcceptedAt  string `json:"acceptedAt"`
+	ConfirmedAt string `json:"confirmedAt,omitempty"`
+	RequestKey  string `json:"requestKey,omitempty"`
+	ResentAt    string `json:"resentAt,omitempty"`
+	PaidAt      string `json:"paidAt,omitempty"`
+	Payment     string `json:"payment,omitempty"`
+	Amount      int64  `json:"amount,omitempty"`
+	Currency    string `json:"currency,omitempty"`
+	ReleasedAt  string `json:"releasedAt,omitempty"`
+	ReleasedBy  string `json:"releasedBy,omitempty"`
+}
+
+type entryJSON struct {
+	At    string `json:"at"`
+	Nonce string `json:"nonce"`
+	Leaf  string `json:"leaf"`
+}
+
+type refundJSON struct {
+	Payment    string `json:"payment"`
+	Reason     string `json:"reason"`
+	Amount     int64  `json:"amount"`
+	Currency   string `json:"currency"`
+	At         string `json:"at"`
+	RefundedAt string `json:"refundedAt,omitempty"`
+}
+
+// orderOf is an order in JSON. Its state is that of the list of orders.
+func orderOf(s sale.Sale, c sale.Claim) orderJSON {
+	one := orderJSON{
+		ClaimID: c.ID, State: string(stateOf(s, c)), AcceptedAt: httpapi.Time(c.AcceptedAt), RequestKey: c.RequestKey, ResentAt: timeIf(c.ResentAt),
+		PaidAt: timeIf(c.PaidAt), Payment: c.Payment, Amount: c.Amount, Currency: c.Currency, ReleasedAt: timeIf(c.ReleasedAt), ReleasedBy: string(c.ReleasedBy),
 	}
+	if c.OrderID != 0 {
+		one.OrderID, one.ConfirmedAt = orderid.String(c.OrderID), httpapi.Time(orderid.Time(c.OrderID))
+	}
+	return one
+}
+
+func heldOf(h maintenance.Held) heldJSON {
+	one := heldJSON{SaleID: h.Sale.ID, Name: h.Sale.Name}
+	if h.Guarded {
+		one.Group = h.Sale.LimitGroup
+	}
+	if h.Claim != nil {
+		held := orderOf(h.Sale, *h.Claim)
+		one.Order = &held
+	}
+	if h.Entry != nil {
+		one.Entry = &entryJSON{At: httpapi.Time(h.Entry.At), Nonce: h.Entry.Nonce.String(), Leaf: h.Entry.Leaf.String()}
+	}
+	for _, r := range h.Refunds {
+		one.Refunds = append(one.Refunds, refundOf(r))
+	}
+	return one
+}
+
+func refundOf(r sale.Refund) refundJSON {
+	return refundJSON{r.Payment, string(r.Reason), r.Amount, r.Currency, httpapi.Time(r.At), timeIf(r.RefundedAt)}
+}
+
+// showBuyer prints everything that the table holds of one user: the answer to a request for access
+// (GDPR, article 15; PIPL, article 45). It writes what was found also if something could not be read,
+// and then fails.
+func showBuyer(ctx context.Context, p *place, o options, out *terminal) error {
+	user := o["buyer"]
+	book, err := p.ledger(ctx)
 	if err != nil {
-		return errors.New(oneLine(err))
+		return err
 	}
-	told.print(out, func() string { return p.whyPending(ctx, o["sale"], told.ClaimID) })
+	show, clear := out.progress("sales with the user")
+	all := []heldJSON{}
+	read, err := maintenance.Of(book).Person(ctx, user, func(h maintenance.Held) error {
+		all = append(all, heldOf(h))
+		show(int64(len(all)), -1)
+		return nil
+	})
+	clear()
+	if failure := cli.WriteRecord(out.command, out, personJSON{user, httpapi.Time(time.Now()), read, err == nil, all}); failure != nil {
+		return failure
+	}
+	out.notef("%d of %d sales hold something of %s; for logs, messages, events and backups see infra/docs/OPERATING.md", len(all), read, user)
+	if err != nil {
+		return fmt.Errorf("the answer is not complete: %w", err)
+	}
 	return nil
 }
 
-// story is what happened to one buyer's order, as OperateFunction tells it.
-type story struct {
-	State   string `json:"state"`
-	ClaimID string `json:"claimId"` // "" if the buyer has none
-	Lines   []struct {
-		At   time.Time `json:"at"` // zero: it is so now
-		Text string    `json:"text"`
-	} `json:"lines"`
-	ForBuyer string `json:"forBuyer"`
-}
-
-// print writes a line for each event, and then what support may tell the buyer. The last line about
-// a claim that is pending gets the reason.
-func (s story) print(out io.Writer, whyPending func() string) {
-	for i, l := range s.Lines {
-		text := l.Text
-		if i == len(s.Lines)-1 && s.State == string(sale.Pending) {
-			text += ": " + whyPending()
-		}
-		switch {
-		case !l.At.IsZero():
-			text = httpapi.Time(l.At) + "  " + text
-		case s.ClaimID != "":
-			text = fmt.Sprintf("%-24s  %s", "now", text)
-		}
-		fmt.Fprintln(out, text)
-	}
-	fmt.Fprintf(out, "for the buyer: %s\n", s.ForBuyer)
-}
-
-// whyPending says where the claim's message is, as far as the queues show.
-func (p *place) whyPending(ctx context.Context, saleID, claimID string) string {
-	repair := fmt.Sprintf("reconcile sends its message again, `make resend SALE=%s` at once", saleID)
-	queues, source, _, err := p.queues(ctx)
+// erase puts random ids in a buyer's place (GDPR, article 17; PIPL, article 47). It is a bad answer if a sale is in
+// the way or nothing is held of the buyer.
+func erase(ctx context.Context, p *place, o options, out *terminal) error {
+	user, try := o["buyer"], o.has("dry-run")
+	book, err := p.ledger(ctx)
 	if err != nil {
-		return repair
+		return err
 	}
-	depth, err := queues.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &source, AttributeNames: []types.QueueAttributeName{
-		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
-	}})
+	held, err := maintenance.Of(book).Erasable(ctx, user)
 	if err != nil {
-		return repair
+		return notDone("ERASED", err)
 	}
-	return fmt.Sprintf("the order queue has %s messages waiting and %s being processed; %s",
-		depth.Attributes["ApproximateNumberOfMessages"], depth.Attributes["ApproximateNumberOfMessagesNotVisible"], repair)
+	if len(held) == 0 {
+		return cli.Bad(fmt.Errorf("NOT ERASED: no sale holds anything of %s: it is not the id of a buyer (ids are case-sensitive), or was erased before", user))
+	}
+	to := io.Writer(out)
+	if !try {
+		to = out.command.ErrOrStderr()
+	}
+	var all []heldJSON
+	for _, h := range held {
+		all = append(all, heldOf(h))
+	}
+	if err := cli.WriteYAML(to, all); err != nil {
+		return err
+	}
+	if try {
+		fmt.Fprintf(out, "%s would be erased in these %d sales, for ever, and they would be sealed with their groups; nothing was changed\n", user, len(held))
+		return nil
+	}
+	if err := out.ask(fmt.Sprintf("Erase %s in these %d sales, for ever, and seal them with their groups?", user, len(held))); err != nil {
+		return err
+	}
+	done := 0
+	err = maintenance.Of(book).Erase(ctx, user, func(h maintenance.Held) {
+		done++
+		fmt.Fprintf(out, "%s  erased\n", h.Sale.ID)
+	})
+	switch {
+	case err != nil && done > 0 && sale.CodeOf(err) != sale.Conflicting:
+		return fmt.Errorf("%w; repeat the command: it erases what is left", err)
+	case err != nil:
+		return notDone("ERASED", err)
+	}
+	fmt.Fprintf(out, "%s was erased in %d sales; logs, messages, events and backups hold the id for as long as infra/docs/OPERATING.md says\n", user, done)
+	return nil
 }

@@ -1,24 +1,61 @@
-package main
+package operator
 
 import (
-	"bytes"
 	"encoding/json"
+	"fmt"
 	"testing"
+	"testing/synctest"
+
+	"flashsale/infra/ops/cli"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
 )
 
-func TestABuyersStoryIsPrintedInItsOrder(t *testing.T) {
-	for said, want := range map[string]string{
-		`{"state":"CONFIRMED","claimId":"C1","lines":[{"at":"2026-11-11T12:00:00.000Z","text":"accepted: claim C1"},{"at":"2026-11-11T12:00:02.000Z","text":"confirmed: order 7"}],"forBuyer":"your order is 7"}`: "2026-11-11T12:00:00.000Z  accepted: claim C1\n2026-11-11T12:00:02.000Z  confirmed: order 7\nfor the buyer: your order is 7\n",
-		`{"state":"PENDING","claimId":"C1","lines":[{"at":"2026-11-11T12:00:00.000Z","text":"accepted: claim C1"},{"text":"pending for 2m41s"}],"forBuyer":"its number will follow"}`:                             "2026-11-11T12:00:00.000Z  accepted: claim C1\nnow                       pending for 2m41s: it is on its way\nfor the buyer: its number will follow\n",
-		`{"state":"NONE","lines":[{"text":"Alice has no claim in sale moutai"},{"at":"2026-11-11T12:00:30.000Z","text":"3 units were added"}],"forBuyer":"no order was accepted"}`:                                "Alice has no claim in sale moutai\n2026-11-11T12:00:30.000Z  3 units were added\nfor the buyer: no order was accepted\n",
-	} {
-		var s story
-		if err := json.Unmarshal([]byte(said), &s); err != nil {
-			t.Fatal(err)
+func TestEverythingThatIsHeldOfAPersonIsPrinted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, book := opened(t, sale.Creation{Stock: 9, Price: 89900, LimitGroup: "shoe"})
+		order := ordered(t, book, "alice")
+		for _, amount := range []int64{89900, 5} {
+			pay(t, book, fmt.Sprint("pi_", amount), order, amount)
 		}
-		var out bytes.Buffer
-		if s.print(&out, func() string { return "it is on its way" }); out.String() != want {
-			t.Errorf("%s is printed as\n%swant\n%s", said, &out, want)
+		const at = "2026-11-11T12:00:00.000Z"
+		tells(t, db, "buyer show alice", cli.ExitFine,
+			"saleId: moutai\n", "orderId: \""+orderid.String(order)+"\"\n", "state: PAID\n", "acceptedAt: \""+at+"\"\n", "payment: stripe#pi_89900\n", "group: shoe\n",
+			"- payment: stripe#pi_5\n", "reason: amount\n", "1 of 1 sales hold something of alice")
+		text, code := data(t, db, "buyer show alice -o json")
+		var said struct {
+			User      string
+			SalesRead int
+			Complete  bool
+			Sales     []heldJSON
 		}
+		if code != cli.ExitFine || json.Unmarshal([]byte(text), &said) != nil || said.User != "alice" || said.SalesRead != 1 || !said.Complete || len(said.Sales) != 1 ||
+			said.Sales[0].Order.OrderID != orderid.String(order) || said.Sales[0].Group != "shoe" || len(said.Sales[0].Refunds) != 1 {
+			t.Errorf("exit %d in\n%s", code, text)
+		}
+	})
+}
+
+func TestAnAnswerThatMayLackASaleSaysSo(t *testing.T) {
+	db, _ := listed(t, "a", "newer", "z")
+	if err := db.Tamper(t.Context(), "T", "SALE#newer", "SALE", "minReader", 1000); err != nil {
+		t.Fatal(err)
 	}
+	tells(t, db, "buyer show alice -o json", cli.ExitUnknown, "the answer is not complete: sale newer: ", `"complete": false`)
+}
+
+func TestAPersonIsErasedOnceTheirSalesAreOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, book := opened(t, sale.Creation{Stock: 9, Price: 89900})
+		order := ordered(t, book, "alice")
+		const asks, erases = "buyer erase alice --dry-run", "buyer erase alice --yes"
+		tells(t, db, asks, cli.ExitBad, "NOT ERASED: the sale moutai is not drained")
+		tells(t, db, erases, cli.ExitBad, "NOT ERASED: the sale moutai is not drained")
+		pay(t, book, "pi_1", order, 89900)
+		drained(t, book)
+		tells(t, db, asks, cli.ExitFine, "saleId: moutai\n", "alice would be erased in these 1 sales, for ever")
+		tells(t, db, erases, cli.ExitFine, "moutai  erased\n", "alice was erased in 1 sales")
+		tells(t, db, asks, cli.ExitBad, "NOT ERASED: no sale holds anything of alice")
+		tells(t, db, erases, cli.ExitBad, "NOT ERASED: no sale holds anything of alice")
+	})
 }

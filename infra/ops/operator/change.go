@@ -1,64 +1,43 @@
-package main
+package operator
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"net/http"
-	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"flashsale/infra/kit/client"
-	system "flashsale/infra/ops/place"
+	"flashsale/infra/ops/cli"
+	"flashsale/shared/httpapi"
 	"flashsale/shared/sale"
 )
 
-// errNotDone means that the change failed and the line that says so has been printed.
-var errNotDone = errors.New("the sale is not in the requested state")
-
-// notDone prints why the ledger refuses what an operator asked for, and then returns errNotDone. Any other
-// error is that of a command that could not find out.
-func notDone(what string, err error, out io.Writer) error {
+// notDone is why the ledger refuses what an operator asked for, as a bad answer. Any other error is that of a
+// command that could not find out.
+func notDone(what string, err error) error {
 	refused, ok := errors.AsType[*sale.Error](err)
-	switch {
-	case ok && (refused.Code == sale.Conflicting || refused.Code == sale.Poison):
-		fmt.Fprintf(out, "NOT %s: %s\n", what, refused.Detail)
-		return errNotDone
-	case err != nil:
-		return errors.New(oneLine(err))
+	if ok && (refused.Code == sale.Conflicting || refused.Code == sale.Poison) {
+		return cli.Bad(fmt.Errorf("NOT %s: %s", what, refused.Detail))
 	}
-	return nil
+	return err
 }
 
 // changed is a function's answer to a change of a sale. Which fields are set depends on
 // the action.
 type changed struct {
-	SaleID    string    `json:"saleId"`
-	Seeded    int64     `json:"seeded"`
+	saleMembers
 	Applied   bool      `json:"applied"`
 	Withdrawn int64     `json:"withdrawn"`
-	Paused    bool      `json:"paused"`
-	OpensAt   time.Time `json:"opensAt"`
-	ClosesAt  time.Time `json:"closesAt"`
 	ChangedAt time.Time `json:"changedAt"`
-	Name      string    `json:"name"`
 	Image     string    `json:"image"`
 	About     string    `json:"about"`
 	Link      string    `json:"link"`
-	// RecalledAt is of a recall.
-	RecalledAt time.Time `json:"recalledAt"`
-	// Of ReconcileFunction: a sale without a receipt was not read to its end.
-	Resent   int64 `json:"resent"`
-	Receipts []struct {
-		Pending int64 `json:"pending"`
-	} `json:"receipts"`
 }
 
 // A change is a command that asks OperateFunction to change a sale.
@@ -66,103 +45,130 @@ type changed struct {
 // command prints the state from the last answer. If it carries what the operator has seen of the
 // sale, it is refused if somebody else has changed that since.
 type change struct {
-	action string // of the request
-	sees   bool   // the request carries what the operator has seen of the sale
-	done   string // past participle of the action
-	takes  string // the names of its options besides the sale, as in command
+	action                string // of the request
+	short, example, flags string // as of a verb, without what every change takes
+	sees                  bool   // the request carries what the operator has seen of the sale
+	named                 bool   // the operator must give the id: a second one would change more
+	done                  string // past participle of the action
 	// members returns the request's members besides id, action, note and sale; nil: there are none.
-	members func(values map[string]string) (map[string]any, error)
-	// confirm, if not nil, asks the operator before the function is asked, unless -yes is given.
-	confirm func(ctx context.Context, with client.Operator, saleID string, out io.Writer) error
-	// ask, if not nil, takes the place of the request to OperateFunction.
-	ask func(ctx context.Context, where system.Place, saleID string) (changed, error)
-	// say describes the sale as it is now, or fails if it is not as asked. where is
-	// "ENV=prod ", or empty for the local stack.
-	say func(c changed, values map[string]string, where string) (string, error)
+	members func(o options) (map[string]any, error)
+	// confirm, if not nil, asks the operator before the function is asked.
+	confirm func(ctx context.Context, p *place, o options, out *terminal) error
+	would   string // what it would do, to go on behind "it would"
+	open    bool   // a recalled sale refuses it
+	// say describes the sale as it is now, or fails if it is not as asked.
+	say func(c changed, o options, p *place) (string, error)
 }
+
+type mayHappen struct{ error }
+
+func (m mayHappen) Unwrap() error { return m.error }
 
 var errUnsaid = errors.New("OperateFunction's answer does not confirm it")
 
 var changes = []change{
-	{action: "pause", takes: "note= id=", done: "PAUSED", say: func(c changed, _ map[string]string, where string) (string, error) {
-		if !c.Paused {
-			return "", errUnsaid
-		}
-		return fmt.Sprintf("%s has been paused since %s: no unit is sold until `make resume %sSALE=%s`", c.SaleID, at(c.ChangedAt), where, c.SaleID), nil
-	}},
-	{action: "resume", sees: true, takes: "note= id= seen=", done: "RESUMED", say: func(c changed, _ map[string]string, _ string) (string, error) {
-		if c.Paused {
-			return "", errUnsaid
-		}
-		return fmt.Sprintf("%s was resumed at %s: it sells from %s to %s", c.SaleID, at(c.ChangedAt), instant(c.OpensAt), instant(c.ClosesAt)), nil
-	}},
-	{action: "reschedule", sees: true, takes: "opens= closes= until= note= id= seen=", done: "RESCHEDULED", members: window, say: func(c changed, values map[string]string, where string) (string, error) {
-		if instant(c.OpensAt) != values["opens"] || instant(c.ClosesAt) != values["closes"] {
-			return "", errUnsaid
-		}
-		text := fmt.Sprintf("%s was rescheduled at %s: it sells from %s to %s", c.SaleID, at(c.ChangedAt), instant(c.OpensAt), instant(c.ClosesAt))
-		if until, given := values["until"]; given {
-			text += ", and its newest call lasts until " + until
-		}
-		if c.Paused {
-			text += fmt.Sprintf(", but it is paused: `make resume %sSALE=%s`", where, c.SaleID)
-		}
-		return text, nil
-	}},
-	{action: "describe", sees: true, takes: "name= image= about= link= note= id= seen=", done: "DESCRIBED", members: description, say: func(c changed, values map[string]string, _ string) (string, error) {
-		shown := map[string]string{"name": c.Name, "image": c.Image, "about": c.About, "link": c.Link}
-		for name, asked := range values {
-			if shown, known := shown[name]; known && shown != asked && (name != "name" || asked != "") {
+	{
+		action: "pause", short: "Sell no unit any more, until the sale is resumed", example: "flashsale sale pause moutai --note 'wrong price'", done: "PAUSED",
+		would: "be paused: no unit would be sold until it is resumed",
+		say: func(c changed, _ options, p *place) (string, error) {
+			if !c.Paused {
 				return "", errUnsaid
 			}
-		}
-		text := fmt.Sprintf("%s is shown as %q", c.SaleID, c.Name)
-		for _, name := range []string{"image", "about", "link"} {
-			if shown[name] != "" {
-				text += fmt.Sprintf(", %s %q", name, shown[name])
+			return fmt.Sprintf("%s has been paused since %s: no unit is sold until %s", c.SaleID, at(c.ChangedAt), p.flashsale("sale resume "+c.SaleID)), nil
+		},
+	},
+	{
+		action: "resume", short: "Let a paused sale go on", example: "flashsale sale resume moutai", sees: true, done: "RESUMED",
+		would: "be resumed", open: true,
+		say: func(c changed, _ options, _ *place) (string, error) {
+			if c.Paused {
+				return "", errUnsaid
 			}
-		}
-		return text + "; pages that are loaded from two seconds on have it", nil
-	}},
-	{action: "add", sees: true, takes: "stock= seed-id= note= seen=", done: "ADDED", members: units, say: func(c changed, values map[string]string, where string) (string, error) {
-		if !c.Applied {
-			return fmt.Sprintf("%s: %s units were added earlier under the name %s, and nothing changed now; %d units have been seeded in total", c.SaleID,
-				values["stock"], values["seed-id"], c.Seeded), nil
-		}
-		return fmt.Sprintf("%s got %s more units, %d have been seeded in total; repeating `make add` with SEED_ID=%s changes nothing; `make receipt %sSALE=%s` counts them",
-			c.SaleID, values["stock"], c.Seeded, values["seed-id"], where, c.SaleID), nil
-	}},
-	{action: "withdraw", sees: true, takes: "stock= seed-id= note= seen=", done: "WITHDRAWN", members: units, say: func(c changed, values map[string]string, where string) (string, error) {
-		text := fmt.Sprintf("%s: %d of %s units were withdrawn, %d stay seeded", c.SaleID, c.Withdrawn, values["stock"], c.Seeded)
-		if !c.Applied {
-			text = fmt.Sprintf("%s: %d of %s units were withdrawn earlier under the name %s, and nothing changed now; %d stay seeded", c.SaleID,
-				c.Withdrawn, values["stock"], values["seed-id"], c.Seeded)
-		}
-		if fmt.Sprint(c.Withdrawn) != values["stock"] {
-			text += "; no other unit was left"
-		}
-		return text + fmt.Sprintf("; `make receipt %sSALE=%s` counts them", where, c.SaleID), nil
-	}},
-	{action: "recall", takes: "note= id= yes", done: "RECALLED", members: reason, confirm: confirmRecall, say: func(c changed, _ map[string]string, where string) (string, error) {
-		if c.RecalledAt.IsZero() || !c.Paused {
-			return "", errUnsaid
-		}
-		text := fmt.Sprintf("%s was recalled at %s: no unit is sold any more, and within minutes each order is cancelled or its payment is a refund due; ", c.SaleID, instant(c.RecalledAt))
-		if !c.Applied {
-			text = fmt.Sprintf("%s was recalled at %s, and nothing changed now; ", c.SaleID, instant(c.RecalledAt))
-		}
-		return text + fmt.Sprintf("`make refunds %sSALE=%s` lists what must be paid back", where, c.SaleID), nil
-	}},
-	{action: "resend", done: "RESENT", ask: resend, say: func(c changed, values map[string]string, where string) (string, error) {
-		text := fmt.Sprintf("%s: %d order messages were sent again", values["sale"], c.Resent)
-		if len(c.Receipts) == 0 {
-			return text + ", and not every order was looked at: repeat the command for the others", nil
-		}
-		if text += fmt.Sprintf("; %d orders had no id", c.Receipts[0].Pending); c.Receipts[0].Pending > c.Resent {
-			text += ": the command may be repeated for the others when the last message of each is 30 s old"
-		}
-		return text + fmt.Sprintf("; `make receipt %sSALE=%s` counts them", where, values["sale"]), nil
-	}},
+			return fmt.Sprintf("%s was resumed at %s: it sells from %s to %s", c.SaleID, at(c.ChangedAt), instant(c.OpensAt), instant(c.ClosesAt)), nil
+		},
+	},
+	{
+		action: "reschedule", short: "Give a sale other instants", example: "flashsale sale reschedule moutai --opens 2026-11-11T12:00:00Z --closes 2026-11-11T14:00:00Z",
+		flags: "opens closes until", sees: true, done: "RESCHEDULED", members: window,
+		would: "be rescheduled", open: true,
+		say: func(c changed, o options, p *place) (string, error) {
+			if instant(c.OpensAt) != o["opens"] || instant(c.ClosesAt) != o["closes"] {
+				return "", errUnsaid
+			}
+			text := fmt.Sprintf("%s was rescheduled at %s: it sells from %s to %s", c.SaleID, at(c.ChangedAt), instant(c.OpensAt), instant(c.ClosesAt))
+			if until, given := o["until"]; given {
+				text += ", and its newest call lasts until " + until
+			}
+			if c.Paused {
+				text += ", but it is paused: " + p.flashsale("sale resume "+c.SaleID)
+			}
+			return text, nil
+		},
+	},
+	{
+		action: "describe", short: "Change what buyers read of a sale", example: "flashsale sale describe moutai --name 'Moutai 2026' --about '53 %'",
+		flags: "name image about link", sees: true, done: "DESCRIBED", members: description,
+		would: "be shown otherwise",
+		say: func(c changed, o options, _ *place) (string, error) {
+			shown := map[string]string{"name": c.Name, "image": c.Image, "about": c.About, "link": c.Link}
+			for name, asked := range o {
+				if shown, known := shown[name]; known && shown != asked && (name != "name" || asked != "") {
+					return "", errUnsaid
+				}
+			}
+			text := fmt.Sprintf("%s is shown as %q", c.SaleID, c.Name)
+			for _, name := range []string{"image", "about", "link"} {
+				if shown[name] != "" {
+					text += fmt.Sprintf(", %s %q", name, shown[name])
+				}
+			}
+			return text + "; pages that are loaded from two seconds on have it", nil
+		},
+	},
+	{
+		action: "add", short: "Add units, once for each id", example: "flashsale sale add moutai --stock 50 --id third-batch",
+		flags: "stock", sees: true, named: true, done: "ADDED", members: units,
+		would: "get units more", open: true,
+		say: func(c changed, o options, p *place) (string, error) {
+			if !c.Applied {
+				return fmt.Sprintf("%s: %s units were added earlier under the name %s, and nothing changed now; %d units have been seeded in total", c.SaleID,
+					o["stock"], o["id"], c.Seeded), nil
+			}
+			return fmt.Sprintf("%s got %s more units, %d have been seeded in total; repeating it with --id %s changes nothing; %s counts them",
+				c.SaleID, o["stock"], c.Seeded, o["id"], p.flashsale("books receipt "+c.SaleID)), nil
+		},
+	},
+	{
+		action: "withdraw", short: "Take unsold units away, once for each id", example: "flashsale sale withdraw moutai --stock 10 --id kept-back",
+		flags: "stock", sees: true, named: true, done: "WITHDRAWN", members: units,
+		would: "lose units that nobody holds, as far as there are so many",
+		say: func(c changed, o options, p *place) (string, error) {
+			text := fmt.Sprintf("%s: %d of %s units were withdrawn, %d stay seeded", c.SaleID, c.Withdrawn, o["stock"], c.Seeded)
+			if !c.Applied {
+				text = fmt.Sprintf("%s: %d of %s units were withdrawn earlier under the name %s, and nothing changed now; %d stay seeded", c.SaleID,
+					c.Withdrawn, o["stock"], o["id"], c.Seeded)
+			}
+			if fmt.Sprint(c.Withdrawn) != o["stock"] {
+				text += "; no other unit was left"
+			}
+			return text + "; " + p.flashsale("books receipt "+c.SaleID) + " counts them", nil
+		},
+	},
+	{
+		action: "recall", short: "End a sale for ever: orders are released, and payments go back", example: "flashsale sale recall moutai --note 'the soles come off'",
+		done: "RECALLED", members: reason, confirm: confirmRecall,
+		would: "be recalled for ever: every order that is not paid would be released, and every payment go back",
+		say: func(c changed, _ options, p *place) (string, error) {
+			if c.RecalledAt.IsZero() || !c.Paused {
+				return "", errUnsaid
+			}
+			text := fmt.Sprintf("%s was recalled at %s: no unit is sold any more, and within minutes each order is cancelled or its payment is a refund due; ", c.SaleID, instant(c.RecalledAt))
+			if !c.Applied {
+				text = fmt.Sprintf("%s was recalled at %s, and nothing changed now; ", c.SaleID, instant(c.RecalledAt))
+			}
+			return text + p.flashsale("refund list "+c.SaleID) + " lists what must be paid back", nil
+		},
+	},
 }
 
 func at(t time.Time) string { return t.UTC().Format("15:04:05Z") }
@@ -170,200 +176,220 @@ func at(t time.Time) string { return t.UTC().Format("15:04:05Z") }
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // window reads the new schedule and rewrites its instants in the format of instant.
-func window(values map[string]string) (map[string]any, error) {
+func window(o options) (map[string]any, error) {
 	members := map[string]any{}
 	for flag, member := range map[string]string{"opens": "opensAt", "closes": "closesAt", "until": "until"} {
-		if _, given := values[flag]; flag == "until" && !given {
+		if _, given := o[flag]; flag == "until" && !given {
 			continue // only a call that a draw has made has an end of its own
 		}
-		t, err := time.Parse(time.RFC3339, values[flag])
+		t, err := time.Parse(time.RFC3339, o[flag])
 		if err != nil {
-			return nil, fmt.Errorf("%s=%q is not an instant; give both: OPENS=2026-11-11T12:00:00Z CLOSES=2026-11-11T14:00:00Z", strings.ToUpper(flag), values[flag])
+			return nil, cli.Usagef("--%s is %q, which is not an instant; give both: --opens 2026-11-11T12:00:00Z --closes 2026-11-11T14:00:00Z", flag, o[flag])
 		}
-		members[member], values[flag] = instant(t), instant(t)
+		members[member], o[flag] = instant(t), instant(t)
 	}
 	return members, nil
 }
 
 // description reads what is to be shown; what is given as empty is removed.
-func description(values map[string]string) (map[string]any, error) {
+func description(o options) (map[string]any, error) {
 	members := map[string]any{}
 	for _, name := range []string{"name", "image", "about", "link"} {
-		if value, given := values[name]; given {
+		if value, given := o[name]; given {
 			members[name] = value
 		}
 	}
 	if len(members) == 0 {
-		return nil, errors.New("nothing is given; give at least one of NAME=… IMAGE=… ABOUT=… LINK=…; an empty one is removed")
+		return nil, cli.Usagef("nothing is given; give at least one of --name --image --about --link; an empty one is removed")
 	}
 	return members, nil
 }
 
-// units reads the number of units and the name by which a repeated request counts once.
-func units(values map[string]string) (map[string]any, error) {
-	stock, err := strconv.ParseInt(values["stock"], 10, 64)
-	if err != nil || stock < 1 || strconv.FormatInt(stock, 10) != values["stock"] { // not "+5" or "05"
-		return nil, fmt.Errorf("%q is not a number of units; give one such as STOCK=50", values["stock"])
+func units(o options) (map[string]any, error) {
+	stock, err := strconv.ParseInt(o["stock"], 10, 64)
+	if err != nil || stock < 1 || strconv.FormatInt(stock, 10) != o["stock"] { // not "+5" or "05"
+		return nil, cli.Usagef("%q is not a number of units; give one such as --stock 50", o["stock"])
 	}
-	values["id"] = values["seed-id"]
 	return map[string]any{"stock": stock}, nil
 }
 
 // reason refuses a recall of which the operator says nothing.
-func reason(values map[string]string) (map[string]any, error) {
-	if values["note"] == "" {
-		return nil, errors.New("say why, for the colleagues who are asked: NOTE='the soles come off'")
+func reason(o options) (map[string]any, error) {
+	if o["note"] == "" {
+		return nil, cli.Usagef("say why, for the colleagues who are asked: --note 'the soles come off'")
 	}
 	return nil, nil
 }
 
-// stdin is where an operator answers.
-var stdin io.Reader = os.Stdin
-
-// confirmRecall says how many orders a recall ends, as the last audit counted them, and asks once.
-func confirmRecall(ctx context.Context, with client.Operator, saleID string, out io.Writer) error {
-	var s listedSale
-	if err := read(ctx, with, "/operate/sales/{saleId}", map[string]string{"saleId": saleID}, nil, &s); err != nil {
-		return fmt.Errorf("the orders could not be counted (%w); YES=1 recalls without that", err)
+// confirmRecall says how many orders a recall ends, as the last audit counted them, and asks.
+func confirmRecall(ctx context.Context, p *place, o options, out *terminal) error {
+	if yes, _ := out.command.Flags().GetBool("yes"); yes {
+		return nil
 	}
-	orders := "orders that nobody has counted yet"
-	if b := s.Books; b != nil {
-		orders = fmt.Sprintf("%d orders without an id yet, %d confirmed and not paid, %d paid and %d released, as counted at %s",
-			b.Pending, b.Confirmed-b.Paid-b.Released, b.Paid, b.Released, instant(b.AsOf))
-	}
-	fmt.Fprintf(out, "%s has %s.\nA recall is final: nothing is sold any more, every order that is not paid is released, and every payment goes back.\nRecall %s? [y/N] ",
-		saleID, orders, saleID)
-	answer, _ := bufio.NewReader(stdin).ReadString('\n') // no answer is no
-	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
-		return errors.New("nothing was changed")
-	}
-	return nil
-}
-
-// resend asks ReconcileFunction.
-func resend(ctx context.Context, where system.Place, saleID string) (after changed, err error) {
-	err = where.Ask(ctx, client.ReconcileFunction, map[string]any{"action": "resend", "saleId": saleID}, &after)
-	if refusal, ok := errors.AsType[*client.Refusal](err); ok && refusal.Code != string(sale.Busy) {
-		return after, errors.New(refusal.Detail)
-	}
+	s, err := p.saleNow(ctx, o["sale"])
 	if err != nil {
-		err = fmt.Errorf("%w; the change may still happen: repeat the command until it succeeds", err)
+		return fmt.Errorf("the orders could not be counted (%w); --yes recalls without that", err)
 	}
-	return after, err
+	return out.ask(fmt.Sprintf("%s has %s.\nA recall is final: nothing is sold any more, every order that is not paid is released, and every payment goes back.\nRecall %s?",
+		s.SaleID, s.orders(), s.SaleID))
 }
 
 // withSeen is what a repeat of the command carries besides its id.
-func withSeen(values map[string]string) string {
-	if values["seen"] == "" {
+func withSeen(o options) string {
+	if o["seen"] == "" {
 		return ""
 	}
-	return " SEEN=" + values["seen"]
+	return " --seen " + o["seen"]
 }
 
-// look reads the sale as it is now, shows it, and notes what has thereby been seen of it.
-func look(ctx context.Context, with client.Operator, values map[string]string) error {
-	var s listedSale
-	if err := read(ctx, with, "/operate/sales/{saleId}", map[string]string{"saleId": values["sale"]}, nil, &s); err != nil {
-		return fmt.Errorf("the sale could not be looked at: %w", err)
+func (c change) verb() verb {
+	v := verb{
+		use: c.action + " SALE", short: c.short, example: c.example, flags: c.flags + " note id dry-run", forms: []string{cli.JSON}, asks: c.confirm != nil, run: c.run,
 	}
-	values["seen"] = s.Seen
-	_, err := fmt.Fprintf(os.Stderr, "%s is %s, sells from %s to %s, and has %d units in all (SEEN=%s)\n", s.SaleID, s.State, instant(s.OpensAt), instant(s.ClosesAt), s.Seeded, s.Seen)
-	return err
+	if c.sees {
+		v.flags += " seen"
+	}
+	if c.named {
+		v.needs = "id"
+	}
+	return v
 }
 
-// command is the change as a command.
-func (c change) command() command {
-	needs := "sale"
-	if strings.Contains(c.takes, "seed-id") {
-		needs = "sale seed-id"
+// run requests the change and prints the resulting state and the change's id, or fails and says that it was not
+// done. It may have been done if no answer came.
+func (c change) run(ctx context.Context, p *place, o options, out *terminal) error {
+	err := c.request(ctx, p, o, out)
+	if _, may := errors.AsType[mayHappen](err); err == nil || may || cli.Code(err) == cli.ExitUsage {
+		return err
 	}
-	return command{run: c.run, takes: "sale= " + c.takes, needs: needs, example: "make " + c.action + " SALE=moutai", done: c.done}
+	if _, ok := errors.AsType[refusal](err); ok {
+		err = cli.Bad(err)
+	}
+	return fmt.Errorf("NOT %s: %w", c.done, err)
 }
 
-// run requests the change and prints the resulting state and the change's id or, with
-// errNotDone, why the change failed.
-func (c change) run(ctx context.Context, p *place, values options, out io.Writer) error {
-	if values.has("yes") {
-		c.confirm = nil
+// request asks for the change until there is an answer.
+func (c change) request(ctx context.Context, p *place, o options, out *terminal) (err error) {
+	request := map[string]any{}
+	if c.members != nil {
+		if request, err = c.members(o); err != nil {
+			return err
+		}
 	}
-	after, err := c.request(ctx, p, values, out)
-	where, line := "", ""
-	if p.env != "" {
-		where = "ENV=" + p.env + " "
+	if seen, given := o["seen"]; given {
+		if _, err := sale.ParseSeen(o["sale"], seen); err != nil {
+			return cli.Usagef("--seen is %q, which is not what an earlier command printed for this sale", seen)
+		}
 	}
-	if err == nil {
-		line, err = c.say(after, values, where)
+	by := sale.Author{Note: o["note"]}
+	if err := by.Check(); o["note"] != "" && err != nil {
+		return cli.Usagef("--note: %w", err)
 	}
-	if err != nil {
-		fmt.Fprintf(out, "NOT %s: %v\n", c.done, err)
-		return errNotDone
+	if o.has("dry-run") {
+		return c.dryRun(ctx, p, o, out)
 	}
-	fmt.Fprintln(out, line)
-	if c.ask == nil && values["seed-id"] == "" {
-		fmt.Fprintf(out, "this is change %s: with ID=%s%s the same command changes nothing more\n", values["id"], values["id"], withSeen(values))
+	if o["id"] == "" {
+		o["id"] = rand.Text()
+	}
+	var answer json.RawMessage
+	if err := c.change(ctx, p, o, out, request, &answer); err != nil {
+		return err
+	}
+	var after changed
+	if err := json.Unmarshal(answer, &after); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	line, err := c.say(after, o, p)
+	switch {
+	case err != nil:
+		return err
+	case out.is(cli.JSON):
+		_ = cli.WriteJSON(out, answer) // it is done, also if nobody can be told
+	default:
+		fmt.Fprintln(out, line)
+	}
+	if !c.named && o["group"] == "" {
+		out.notef("this is change %s: with --id %s%s the same command changes nothing more", o["id"], o["id"], withSeen(o))
 	}
 	return nil
 }
 
-// request asks for the change until there is an answer.
-func (c change) request(ctx context.Context, p *place, values map[string]string, out io.Writer) (after changed, err error) {
-	saleID := values["sale"]
-	if _, given := values["id"]; !given {
-		values["id"] = rand.Text()
-	}
-	request := map[string]any{}
-	if c.members != nil {
-		members, err := c.members(values)
-		if err != nil {
-			return after, err
-		}
-		maps.Copy(request, members)
-	}
-	request["id"], request["action"] = values["id"], c.action
-	if seen, given := values["seen"]; given {
-		if _, err := sale.ParseSeen(saleID, seen); err != nil {
-			return after, fmt.Errorf("SEEN=%q is not what an earlier command printed for this sale", seen)
-		}
-	}
-	if values["note"] != "" {
-		by := sale.Author{Note: values["note"]}
-		if err := by.Check(); err != nil {
-			return after, fmt.Errorf("NOTE: %w", err)
-		}
-		request["note"] = by.Note
-	}
-	if c.ask != nil {
-		where, err := p.system(ctx)
-		if err != nil {
-			return after, err
-		}
-		return c.ask(ctx, where, saleID)
-	}
-	with, _, err := p.operator(ctx)
-	if err == nil && c.sees && values["seen"] == "" {
-		err = look(ctx, with, values)
-	}
-	if err == nil && c.confirm != nil {
-		err = c.confirm(ctx, with, saleID, out)
+func (c change) change(ctx context.Context, p *place, o options, out *terminal, request map[string]any, answer any) error {
+	var err error
+	switch {
+	case c.sees && o["seen"] == "":
+		err = p.look(ctx, o)
+	case c.confirm != nil:
+		err = c.confirm(ctx, p, o, out)
 	}
 	if err != nil {
-		return after, err
+		return err
 	}
-	if values["seen"] != "" {
-		request["seen"] = values["seen"]
+	for name, value := range map[string]string{"id": o["id"], "action": c.action, "note": o["note"], "seen": o["seen"]} {
+		if value != "" {
+			if request == nil {
+				request = map[string]any{}
+			}
+			request[name] = value
+		}
 	}
 	body, err := json.Marshal(request)
 	if err != nil {
-		return after, fmt.Errorf("write request: %w", err)
+		return fmt.Errorf("write request: %w", err)
 	}
-	err = ask(ctx, with, client.OperatorRequest{
-		Method: http.MethodPost, Route: "/operate/sales/{saleId}/changes", Path: map[string]string{"saleId": saleID}, Body: string(body),
-	}, &after)
+	err = p.ask(ctx, client.OperatorRequest{
+		Method: http.MethodPost, Route: "/operate/sales/{saleId}/changes", Path: map[string]string{"saleId": o["sale"]}, Body: string(body),
+	}, answer)
+	if errors.Is(err, errNoAnswer) {
+		err = mayHappen{fmt.Errorf("%w; the change may still happen: repeat the command with --id %s%s until it succeeds", err, o["id"], withSeen(o))}
+	}
+	return err
+}
+
+// look reads the sale as it is now, shows it, and notes what has thereby been seen of it.
+func (p *place) look(ctx context.Context, o options) error {
+	s, err := p.saleNow(ctx, o["sale"])
+	if err != nil {
+		return fmt.Errorf("the sale could not be looked at: %w", err)
+	}
+	o["seen"] = s.Seen
+	p.notef("%s (--seen %s)", s.stands(), s.Seen)
+	return nil
+}
+
+// dryRun looks at the sale and its trail and says what the change would do, or why it would be refused.
+func (c change) dryRun(ctx context.Context, p *place, o options, out *terminal) error {
+	s, err := p.saleNow(ctx, o["sale"])
+	if err != nil {
+		return err
+	}
+	made, err := p.trail(ctx, o["sale"])
+	if err != nil {
+		return err
+	}
+	would := "it would " + c.would
+	for _, name := range strings.Fields(c.flags) {
+		if value, given := o[name]; given {
+			would += fmt.Sprintf(", %s %q", name, value)
+		}
+	}
+	recalled := !s.RecalledAt.IsZero()
+	same := slices.IndexFunc(made, func(one httpapi.Change) bool { return one.ID == o["id"] })
 	switch {
-	case errors.Is(err, errNoAnswer) && values["seed-id"] == "":
-		err = fmt.Errorf("%w; the change may still happen: repeat the command with ID=%s%s until it succeeds", err, values["id"], withSeen(values))
-	case errors.Is(err, errNoAnswer):
-		err = fmt.Errorf("%w; the change may still happen: repeat the command%s until it succeeds", err, withSeen(values))
+	case same >= 0 && string(made[same].Action) != c.action:
+		return cli.Bad(errors.New("the change id was used for another change"))
+	case same >= 0:
+		would = "this change was made at " + made[same].At + ", and nothing more would change"
+	case recalled && c.open:
+		return cli.Bad(sale.RefuseRecalled())
+	case o["seen"] != "" && o["seen"] != s.Seen:
+		return cli.Bad(errors.New("the sale was changed meanwhile; look at it again"))
+	case c.action == "recall" && recalled, c.action == "pause" && s.Paused:
+		would = "it is so already, and nothing would change"
 	}
-	return after, err
+	if out.is(cli.JSON) {
+		return cli.WriteJSON(out, map[string]string{"saleId": s.SaleID, "is": s.stands(), "would": would})
+	}
+	_, err = fmt.Fprintf(out, "%s, and %s; %s; nothing was changed\n", s.stands(), s.orders(), would)
+	return err
 }

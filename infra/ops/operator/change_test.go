@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,6 +21,8 @@ import (
 
 	"flashsale/functions/operate/handler"
 	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/ops/cli"
 	system "flashsale/infra/ops/place"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
@@ -30,6 +31,7 @@ import (
 
 // shop is the sale moutai of 100 units, at noon, as the real OperateFunction shows and changes it.
 type shop struct {
+	db     *dynamotest.DB
 	book   *ledger.Ledger
 	invoke func(payload []byte) (answer []byte, err error)
 	place  *place
@@ -38,7 +40,8 @@ type shop struct {
 func newShop(t *testing.T) *shop {
 	t.Helper()
 	now := func() time.Time { return noon }
-	s := &shop{book: ledger.New(newTable(), "T", ledger.Options{Now: now})}
+	s := &shop{db: newTable()}
+	s.book = ledger.New(s.db, "T", ledger.Options{Now: now})
 	if _, err := s.book.Create(t.Context(), sale.Creation{SaleID: "moutai", Name: "Moutai", OpensAt: noon, ClosesAt: noon.Add(time.Hour), Stock: 100, Shards: 2}); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +53,7 @@ func newShop(t *testing.T) *shop {
 
 // invoking is the environment dev, whose functions are invoked so.
 func invoking(invoke func(function string, payload []byte) (answer []byte, err error)) *place {
-	return &place{env: "dev", found: &system.Place{System: client.System{Client: client.New("", client.Options{Invoke: func(_ context.Context, function string, payload []byte) (client.Answer, error) {
+	return &place{where: &system.Flags{Env: "dev"}, found: &system.Place{System: client.System{Client: client.New("", client.Options{Invoke: func(_ context.Context, function string, payload []byte) (client.Answer, error) {
 		answer, err := invoke(function, payload)
 		if err != nil {
 			return client.Read(http.StatusOK, http.Header{client.FunctionError: {"Unhandled"}}, fmt.Appendf(nil, `{"errorType":"Runtime.ExitError","errorMessage":%q}`, err)), nil
@@ -59,7 +62,6 @@ func invoking(invoke func(function string, payload []byte) (answer []byte, err e
 	}})}}}
 }
 
-// sale is the sale as it is stored.
 func (s *shop) sale(t *testing.T) sale.Sale {
 	t.Helper()
 	one, _, err := s.book.Standing(t.Context(), "moutai")
@@ -73,40 +75,44 @@ func TestAnEnvironmentsSaleIsChangedThroughOperateFunction(t *testing.T) {
 	s := newShop(t)
 	saw, actor := "", s.place.found.Operator(t.Context()).Actor
 	for _, tt := range []struct {
-		command, want string // of the command's output, without the change's id
-		flags         []string
-		fails         bool
+		command string
+		flags   []string
+		want    string // of what is said, after what was looked at
+		code    int
 	}{
-		{command: "pause", flags: []string{"-id", "p1", "-note", "$(wrong) price; `x`"}, want: "moutai has been paused since 12:00:00Z: no unit is sold until `make resume ENV=dev SALE=moutai`\nthis is change p1: with ID=p1 the same command changes nothing more\n"},
-		{command: "reschedule", flags: []string{"-id", "r1", "-opens", "2026-11-11T13:00:00+01:00", "-closes", "2026-11-11T14:00:00Z"},
-			want: "moutai was rescheduled at 12:00:00Z: it sells from 2026-11-11T12:00:00Z to 2026-11-11T14:00:00Z, but it is paused: `make resume ENV=dev SALE=moutai`\nthis is change r1: with ID=r1(saw) the same command changes nothing more\n"},
-		{command: "reschedule", flags: []string{"-opens", "2026-11-11T12:00:00Z", "-closes", "2026-11-11T14:00:00Z", "-until", "2026-11-11T13:00:00Z"},
-			want: "NOT RESCHEDULED: until is the end of a call, and the sale has no draw\n", fails: true},
-		{command: "resume", flags: []string{"-id", "r2"}, want: "moutai was resumed at 12:00:00Z: it sells from 2026-11-11T12:00:00Z to 2026-11-11T14:00:00Z\nthis is change r2: with ID=r2(saw) the same command changes nothing more\n"},
-		{command: "pause", flags: []string{"-id", "p1"}, want: "NOT PAUSED: an edit of 2026-11-11T12:00:00.002Z stands: the sale is not paused\n", fails: true},
-		{command: "resume", flags: []string{"-id", "p1"}, want: "NOT RESUMED: the change id was used for another change\n", fails: true},
-		{command: "describe", flags: []string{"-id", "d1", "-name", "Moutai 2026", "-about", "53 %"}, want: "moutai is shown as \"Moutai 2026\", about \"53 %\"; pages that are loaded from two seconds on have it\nthis is change d1: with ID=d1(saw) the same command changes nothing more\n"},
-		{command: "add", flags: []string{"-stock", "50", "-seed-id", "second-batch"}, want: "moutai got 50 more units, 150 have been seeded in total; repeating `make add` with SEED_ID=second-batch changes nothing; `make receipt ENV=dev SALE=moutai` counts them\n"},
-		{command: "add", flags: []string{"-stock", "50", "-seed-id", "second-batch"}, want: "moutai: 50 units were added earlier under the name second-batch, and nothing changed now; 150 units have been seeded in total\n"},
-		{command: "withdraw", flags: []string{"-stock", "40", "-seed-id", "typo", "-note", "typed wrong"}, want: "moutai: 40 of 40 units were withdrawn, 110 stay seeded; `make receipt ENV=dev SALE=moutai` counts them\n"},
-		{command: "withdraw", flags: []string{"-stock", "900", "-seed-id", "rest"}, want: "moutai: 110 of 900 units were withdrawn, 0 stay seeded; no other unit was left; `make receipt ENV=dev SALE=moutai` counts them\n"},
-		{command: "withdraw", flags: []string{"-stock", "900", "-seed-id", "rest"}, want: "moutai: 110 of 900 units were withdrawn earlier under the name rest, and nothing changed now; 0 stay seeded; no other unit was left; `make receipt ENV=dev SALE=moutai` counts them\n"},
-		{command: "describe", flags: []string{"-name", "x", "-seen", sale.Seen{Edits: 1}.Text("moutai")}, want: "NOT DESCRIBED: changed-meanwhile: the sale was changed meanwhile: describe by " + actor + " on 2026-11-11T12:00:00Z; look at it again\n", fails: true},
-		{command: "describe", flags: []string{"-name", "x", "-seen", sale.Seen{}.Text("mutai")}, want: "NOT DESCRIBED: SEEN=\"0.0.", fails: true},
-		{command: "recall", flags: []string{"-id", "x1", "-note", "soles", "-yes"}, want: "moutai was recalled at 2026-11-11T12:00:00Z: no unit is sold any more, and within minutes each order is cancelled or its payment is a refund due; `make refunds ENV=dev SALE=moutai` lists what must be paid back\n" +
-			"this is change x1: with ID=x1 the same command changes nothing more\n"},
-		{command: "recall", flags: []string{"-id", "x2", "-note", "again", "-yes"}, want: "moutai was recalled at 2026-11-11T12:00:00Z, and nothing changed now; `make refunds ENV=dev SALE=moutai` lists what must be paid back\n" +
-			"this is change x2: with ID=x2 the same command changes nothing more\n"},
-		{command: "resume", want: "NOT RESUMED: recalled", fails: true},
-		{command: "pause", flags: []string{"-sale", "nowhere"}, want: "NOT PAUSED: sale-not-found", fails: true},
+		{"pause", []string{"--id", "p1", "--note", "$(wrong) price; `x`"}, "moutai has been paused since 12:00:00Z: no unit is sold until `flashsale sale resume moutai --env dev`\nthis is change p1: with --id p1 the same command changes nothing more\n", 0},
+		{"reschedule", []string{"--id", "r1", "--opens", "2026-11-11T13:00:00+01:00", "--closes", "2026-11-11T14:00:00Z"},
+			"moutai was rescheduled at 12:00:00Z: it sells from 2026-11-11T12:00:00Z to 2026-11-11T14:00:00Z, but it is paused: `flashsale sale resume moutai --env dev`\nthis is change r1: with --id r1(saw) the same command changes nothing more\n", 0},
+		{"reschedule", []string{"--opens", "2026-11-11T12:00:00Z", "--closes", "2026-11-11T14:00:00Z", "--until", "2026-11-11T13:00:00Z"},
+			"flashsale: NOT RESCHEDULED: until is the end of a call, and the sale has no draw\n", 1},
+		{"resume", []string{"--id", "r2"}, "moutai was resumed at 12:00:00Z: it sells from 2026-11-11T12:00:00Z to 2026-11-11T14:00:00Z\nthis is change r2: with --id r2(saw) the same command changes nothing more\n", 0},
+		{"pause", []string{"--id", "p1"}, "flashsale: NOT PAUSED: an edit of 2026-11-11T12:00:00.002Z stands: the sale is not paused\n", 1},
+		{"resume", []string{"--id", "p1"}, "flashsale: NOT RESUMED: the change id was used for another change\n", 1},
+		{"describe", []string{"--id", "d1", "--name", "Moutai 2026", "--about", "53 %"}, "moutai is shown as \"Moutai 2026\", about \"53 %\"; pages that are loaded from two seconds on have it\nthis is change d1: with --id d1(saw) the same command changes nothing more\n", 0},
+		{"add", []string{"--stock", "50", "--id", "second-batch"}, "moutai got 50 more units, 150 have been seeded in total; repeating it with --id second-batch changes nothing; `flashsale books receipt moutai --env dev` counts them\n", 0},
+		{"add", []string{"--stock", "50", "--id", "second-batch"}, "moutai: 50 units were added earlier under the name second-batch, and nothing changed now; 150 units have been seeded in total\n", 0},
+		{"withdraw", []string{"--stock", "40", "--id", "typo", "--note", "typed wrong"}, "moutai: 40 of 40 units were withdrawn, 110 stay seeded; `flashsale books receipt moutai --env dev` counts them\n", 0},
+		{"withdraw", []string{"--stock", "900", "--id", "rest"}, "moutai: 110 of 900 units were withdrawn, 0 stay seeded; no other unit was left; `flashsale books receipt moutai --env dev` counts them\n", 0},
+		{"withdraw", []string{"--stock", "900", "--id", "rest"}, "moutai: 110 of 900 units were withdrawn earlier under the name rest, and nothing changed now; 0 stay seeded; no other unit was left; `flashsale books receipt moutai --env dev` counts them\n", 0},
+		{"describe", []string{"--name", "x", "--seen", sale.Seen{Edits: 1}.Text("moutai")}, "flashsale: NOT DESCRIBED: changed-meanwhile: the sale was changed meanwhile: describe by " + actor + " on 2026-11-11T12:00:00Z; look at it again\n", 1},
+		{"describe", []string{"--name", "x", "--seen", sale.Seen{}.Text("mutai")}, "flashsale: --seen is \"0.0.", 64},
+		{"recall", []string{"--id", "x1", "--note", "soles", "--yes"}, "moutai was recalled at 2026-11-11T12:00:00Z: no unit is sold any more, and within minutes each order is cancelled or its payment is a refund due; `flashsale refund list moutai --env dev` lists what must be paid back\n" +
+			"this is change x1: with --id x1 the same command changes nothing more\n", 0},
+		{"recall", []string{"--id", "x2", "--note", "again", "--yes"}, "moutai was recalled at 2026-11-11T12:00:00Z, and nothing changed now; `flashsale refund list moutai --env dev` lists what must be paid back\n" +
+			"this is change x2: with --id x2 the same command changes nothing more\n", 0},
+		{"resume", nil, "flashsale: NOT RESUMED: recalled", 1},
+		{"pause", []string{"--sale", "nowhere"}, "flashsale: NOT PAUSED: sale-not-found", 1},
 	} {
-		said, err := s.place.does(t, tt.command+" -sale moutai", tt.flags...)
-		tt.want = strings.ReplaceAll(tt.want, "(saw)", " SEEN="+saw)
-		if s := s.sale(t); err == nil {
+		if !slices.Contains(tt.flags, "--sale") {
+			tt.flags = append(tt.flags, "--sale", "moutai")
+		}
+		said, code := s.place.does(t, "sale "+tt.command, tt.flags...)
+		tt.want = strings.ReplaceAll(tt.want, "(saw)", " --seen "+saw)
+		if s := s.sale(t); code == cli.ExitFine {
 			saw = s.Seen().Text("moutai")
 		}
-		if errors.Is(err, errNotDone) != tt.fails || err != nil && !tt.fails || !strings.HasPrefix(said, tt.want) || !tt.fails && said != tt.want {
-			t.Errorf("%s: %v, %q, want %q", tt.command, err, said, tt.want)
+		if said = looked.ReplaceAllString(said, ""); code != tt.code || !strings.HasPrefix(said, tt.want) || code == cli.ExitFine && said != tt.want {
+			t.Errorf("%s: exit %d, %q, want %q", tt.command, code, said, tt.want)
 		}
 	}
 	trail, _, err := s.book.Trail(t.Context(), "moutai", 100)
@@ -130,6 +136,8 @@ func TestAnEnvironmentsSaleIsChangedThroughOperateFunction(t *testing.T) {
 	}
 }
 
+var looked = regexp.MustCompile(`(?m)^moutai is \w+, sells from .*\n`)
+
 func TestALostAnswerIsAskedForAgainUnderTheSameID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop(t)
@@ -144,25 +152,27 @@ func TestALostAnswerIsAskedForAgainUnderTheSameID(t *testing.T) {
 			}
 			return said, err
 		}
-		said, err := s.place.does(t, "pause -sale moutai")
-		if err != nil || !strings.HasPrefix(said, "moutai has been paused since 12:00:00Z") {
-			t.Errorf("%v, %q", err, said)
+		again := regexp.MustCompile(`^OperateFunction answered .*; asking again for 1m0s\n`)
+		said, code := s.place.does(t, "sale pause moutai")
+		if said = again.ReplaceAllString(said, ""); code != cli.ExitFine || !strings.HasPrefix(said, "moutai has been paused since 12:00:00Z") {
+			t.Errorf("exit %d, %q", code, said)
 		}
 		trail, _, err := s.book.Trail(t.Context(), "moutai", 100)
-		if err != nil || len(trail) != 1 || !strings.HasSuffix(said, "\nthis is change "+trail[0].ID+": with ID="+trail[0].ID+" the same command changes nothing more\n") {
+		if err != nil || len(trail) != 1 || !strings.HasSuffix(said, "\nthis is change "+trail[0].ID+": with --id "+trail[0].ID+" the same command changes nothing more\n") {
 			t.Errorf("%+v, %v after %q", trail, err, said)
 		}
 
 		// No answer at all: the command names the id, with which it can be repeated.
 		lost = math.MaxInt
-		said, err = s.place.does(t, "resume -sale moutai")
-		id := regexp.MustCompile(`^NOT RESUMED: no confirmation came: .*; the change may still happen: repeat the command with ID=([A-Z0-9]+) SEEN=([0-9a-f.]+) until it succeeds\n$`).FindStringSubmatch(said)
-		if !errors.Is(err, errNotDone) || id == nil {
-			t.Fatalf("%v, %q", err, said)
+		said, code = s.place.does(t, "sale resume moutai")
+		said = again.ReplaceAllString(looked.ReplaceAllString(said, ""), "")
+		id := regexp.MustCompile(`^flashsale: no confirmation came: .*; the change may still happen: repeat the command with --id ([A-Z0-9]+) --seen ([0-9a-f.]+) until it succeeds\n$`).FindStringSubmatch(said)
+		if code != cli.ExitUnknown || id == nil {
+			t.Fatalf("exit %d, %q", code, said)
 		}
 		lost = 0
-		if said, err := s.place.does(t, "resume -sale moutai -id "+id[1]+" -seen "+id[2]); err != nil {
-			t.Errorf("%v, %q", err, said)
+		if said, code := s.place.does(t, "sale resume moutai --id "+id[1]+" --seen "+id[2]); code != cli.ExitFine {
+			t.Errorf("exit %d, %q", code, said)
 		}
 		if trail, _, err := s.book.Trail(t.Context(), "moutai", 100); err != nil || len(trail) != 2 {
 			t.Errorf("%+v, %v", trail, err)
@@ -197,12 +207,22 @@ func TestWhatMayPassIsAskedForAgainAndNothingElse(t *testing.T) {
 	}
 }
 
+func TestAChangeThatIsMadeIsNotDeniedIfItsOutputIsLost(t *testing.T) {
+	s := newShop(t)
+	_, lost := io.Pipe()
+	lost.CloseWithError(nil) // each write fails
+	said, code := s.place.at(t, nil, lost, "sale", "pause", "moutai")
+	if code != cli.ExitUnknown || strings.Contains(said, "NOT PAUSED") || !strings.Contains(said, "this is change") || !s.sale(t).Paused {
+		t.Errorf("exit %d, %q", code, said)
+	}
+}
+
 func TestResendIsAskedOfReconcileFunction(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"resent":5000,"receipts":[{"saleId":"moutai","pending":7000}]}`: "moutai: 5000 order messages were sent again; 7000 orders had no id: the command may be repeated for the others when the last message of each is 30 s old; " +
-			"`make receipt ENV=dev SALE=moutai` counts them\n",
-		`{"resent":7,"receipts":[{"saleId":"moutai","pending":7}]}`: "moutai: 7 order messages were sent again; 7 orders had no id; `make receipt ENV=dev SALE=moutai` counts them\n",
-		`{"resent":7,"receipts":[]}`:                                "moutai: 7 order messages were sent again, and not every order was looked at: repeat the command for the others\n",
+			"`flashsale books receipt moutai --env dev` counts them\n",
+		`{"resent":7,"receipts":[{"saleId":"moutai","pending":7}]}`: "moutai: 7 order messages were sent again; 7 orders had no id; `flashsale books receipt moutai --env dev` counts them\n",
+		`{"resent":7,"receipts":[]}`:                                "moutai: 7 order messages were sent again, and not every order was looked at: repeat the command for the others; `flashsale books receipt moutai --env dev` counts them\n",
 	} {
 		p := invoking(func(function string, payload []byte) ([]byte, error) {
 			if function != client.ReconcileFunction || string(payload) != `{"action":"resend","saleId":"moutai"}` {
@@ -210,11 +230,16 @@ func TestResendIsAskedOfReconcileFunction(t *testing.T) {
 			}
 			return []byte(answer), nil
 		})
-		if said, err := p.does(t, "resend -sale moutai"); err != nil || said != want {
-			t.Errorf("%v, %q, want %q", err, said, want)
+		if said, code := p.does(t, "order resend --sale moutai"); code != cli.ExitFine || said != want {
+			t.Errorf("exit %d, %q, want %q", code, said, want)
 		}
 	}
 }
+
+// seat is a terminal at which somebody types.
+type seat struct{ io.Reader }
+
+func (seat) OnTerminal() bool { return true }
 
 func TestARecallIsAskedForOnceWithTheNumbersOfOrders(t *testing.T) {
 	const orders = `{"saleId":"moutai","state":"OPEN","books":{"asOf":"2026-11-11T11:59:30Z","pending":1,"confirmed":9,"paid":5,"released":2}}`
@@ -242,11 +267,9 @@ func TestARecallIsAskedForOnceWithTheNumbersOfOrders(t *testing.T) {
 				}
 				return json.Marshal(map[string]any{"statusCode": 200, "body": tt.counted})
 			}
-			stdin = strings.NewReader(tt.typed)
-			defer func() { stdin = os.Stdin }()
-			said, err := s.place.does(t, "recall -sale moutai -note soles")
-			if (err == nil) != tt.recalls || changed != tt.recalls || !strings.Contains(said, tt.want) {
-				t.Errorf("%s: %v, %q, want %q", name, err, said, tt.want)
+			said, code := s.place.at(t, seat{strings.NewReader(tt.typed)}, nil, "sale", "recall", "moutai", "--note", "soles")
+			if (code == cli.ExitFine) != tt.recalls || changed != tt.recalls || !strings.Contains(said, tt.want) {
+				t.Errorf("%s: exit %d, %q, want %q", name, code, said, tt.want)
 			}
 		})
 	}

@@ -1,91 +1,74 @@
-package main
+package operator
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/signal"
 	"slices"
 	"strconv"
-	"syscall"
 	"time"
 
 	"flashsale/infra/kit/books"
-	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/drawcheck"
 	"flashsale/infra/kit/drawcheck/rules"
 	"flashsale/infra/kit/spreadsheet"
+	"flashsale/infra/ops/cli"
 	"flashsale/shared/sale"
 )
 
-// verifyDraw checks a draw from what its API shows to everybody, and fails with errBroken if
-// anything is not as it must be. With a user and their nonce it finds their turn, with -roll and
-// -round it compares what was noted before the dice. Whether everybody on the roll has entered and has
+// verifyDraw checks a draw from what its API shows to everybody, and fails with errNotCorrect if
+// anything is not as it must be. With a buyer and their nonce it finds their turn, with --roll and
+// --round it compares what was noted before the dice. Whether everybody on the roll has entered and has
 // bought in their turn is in the sale's receipt, because only the operator can read that.
-func verifyDraw(ctx context.Context, p *place, o options, out io.Writer) error {
-	saleID, user := o["sale"], o["user"]
+func verifyDraw(ctx context.Context, p *place, o options, out *terminal) error {
+	saleID, user := o["sale"], o["buyer"]
 	round, err := strconv.ParseUint(cmp.Or(o["round"], "0"), 10, 64)
 	if err != nil {
-		return fmt.Errorf("ROUND is %q; it must be the number of a round", o["round"])
+		return cli.Usagef("--round is %q; it must be the number of a round", o["round"])
 	}
 	var own *rules.Leaf
 	if user != "" || o["nonce"] != "" {
 		var n rules.Nonce
 		if err := n.UnmarshalText([]byte(o["nonce"])); err != nil || !sale.ValidUser(user) {
-			return errors.New("give BUYER=… and NONCE=… together: the nonce is 64 lower-case hexadecimal digits of the receipt")
+			return cli.Usagef("give --buyer and --nonce together: the nonce is 64 lower-case hexadecimal digits of the receipt")
 		}
 		l := rules.LeafOf(user, n)
 		own = &l
 	}
-	api, err := p.publicAPI(ctx, o["url"])
+	v, err := p.readDraw(ctx, saleID, out)
 	if err != nil {
 		return err
 	}
-	published, err := readDraw(ctx, api, saleID)
-	if err != nil {
-		return err
-	}
-	v := verifying{Report: published.Check(), out: out}
 	v.compareNotes(o["roll"], round)
-	v.print(api.API)
+	v.print()
 	if own != nil {
 		v.printTurn(user, *own)
 	}
 	return v.end()
 }
 
-// publicAPI is an API at an address, or that of the place.
-func (p *place) publicAPI(ctx context.Context, address string) (*client.Client, error) {
-	if address != "" {
-		if _, err := client.CheckAddress(address); err != nil {
-			return nil, err
-		}
-		return client.New(address, client.Options{}), nil
-	}
-	where, err := p.find(ctx)
-	if err == nil && where.Client == nil {
-		err = errors.New("a table alone is not enough, because the draw is read as everybody reads it: give URL=… or the environment (ENV=dev)")
-	}
-	return where.Client, err
-}
+var errNotCorrect = cli.Bad(errors.New("the draw is not correct"))
 
-func readDraw(ctx context.Context, api *client.Client, saleID string) (*drawcheck.Published, error) {
-	show, clear := progress("pages of the roll")
-	published, err := drawcheck.Read(ctx, api, saleID, show)
+func (p *place) readDraw(ctx context.Context, saleID string, out *terminal) (*verifying, error) {
+	where, err := p.system(ctx)
+	if err != nil {
+		return nil, err
+	}
+	show, clear := out.progress("pages of the roll")
+	published, err := drawcheck.Read(ctx, where.Client, saleID, show)
 	clear()
 	if err != nil {
-		return nil, errors.New(oneLine(err))
+		return nil, err
 	}
-	return published, nil
+	return &verifying{Report: published.Check(), out: out, api: where.API}, nil
 }
 
 // verifying is a check of a draw and where it is told.
 type verifying struct {
 	*drawcheck.Report
-	out io.Writer
+	out *terminal
+	api string // its address
 }
 
 func (v *verifying) line(name, format string, args ...any) {
@@ -96,7 +79,6 @@ func (v *verifying) wrong(format string, args ...any) {
 	v.Wrong = append(v.Wrong, fmt.Sprintf(format, args...))
 }
 
-// compareNotes compares what somebody noted between the roll's closing and the dice.
 func (v *verifying) compareNotes(roll string, round uint64) {
 	if roll != "" && roll != v.Sale.Roll.String() {
 		v.wrong("you noted the roll %s before the dice, but it is %s now: the roll was changed", roll, v.Sale.Roll)
@@ -106,9 +88,9 @@ func (v *verifying) compareNotes(roll string, round uint64) {
 	}
 }
 
-func (v *verifying) print(api string) {
+func (v *verifying) print() {
 	s := &v.Sale
-	fmt.Fprintf(v.out, "draw of sale %s at %s\n", s.SaleID, api)
+	fmt.Fprintf(v.out, "draw of sale %s at %s\n", s.SaleID, v.api)
 	v.line("entering", "until %s", instant(s.EnterUntil))
 	if s.Round != 0 {
 		of := "drand's quicknet"
@@ -161,48 +143,57 @@ func (v *verifying) printTurn(user string, l rules.Leaf) {
 	}
 }
 
-// end prints the verdict and returns it.
 func (v *verifying) end() error {
-	list(v.out, "not checked:", v.Pending)
+	books.PrintList(v.out, "not checked:", v.Pending)
 	if len(v.Wrong) > 0 {
-		list(v.out, "WRONG:", v.Wrong)
-		return errBroken
+		books.PrintList(v.out, "WRONG:", v.Wrong)
+		return errNotCorrect
 	}
 	switch {
 	case v.HasOrder():
 		fmt.Fprintln(v.out, "correct: every leaf is on its page once, the pages are the published roll, the dice were signed after it,\nand every call follows the order that they gave")
 	case v.Sale.Round != 0:
-		fmt.Fprintln(v.out, "correct so far: every leaf is on its page once, and the pages are the published roll.\nNote the digest and the round, and compare them after the dice (ROLL=… ROUND=…)")
+		fmt.Fprintln(v.out, "correct so far: every leaf is on its page once, and the pages are the published roll.\nNote the digest and the round, and compare them after the dice (--roll … --round …)")
 	}
 	return nil
 }
 
-// showDraw prints how a draw stands and what to publish elsewhere, or as CSV whom the running
-// call calls. It holds the roll, and a page of users at a time.
-func showDraw(ctx context.Context, p *place, o options, out io.Writer) error {
-	saleID := o["sale"]
-	api, err := p.publicAPI(ctx, "")
+// showDraw prints how a draw stands and what to publish elsewhere.
+func showDraw(ctx context.Context, p *place, o options, out *terminal) error {
+	v, err := p.readDraw(ctx, o["sale"], out)
 	if err != nil {
 		return err
 	}
-	published, err := readDraw(ctx, api, saleID)
+	v.print()
+	if s := &v.Sale; s.Round != 0 && !v.HasOrder() {
+		fmt.Fprintf(out, "to publish elsewhere, before round %d is signed at %s:\n  %s: %d entrants, roll %s, round %d of drand's quicknet\n",
+			s.Round, instant(v.Chain.TimeOf(s.Round)), s.SaleID, s.Entrants, s.Roll, s.Round)
+	}
+	if call := v.running(); call != nil {
+		out.notef("call %d runs until %s: %s lists the people", call.Number, instant(call.Until), p.flashsale("draw called "+o["sale"]))
+	}
+	return v.end()
+}
+
+// listCalled lists whom the running calls of sales call. It holds a roll, and a page of users at a time.
+func listCalled(ctx context.Context, p *place, o options, out *terminal) error {
+	list := out.list("sale user call from until place leaf")
+	var unread error
+	for _, id := range o.sales() {
+		if err := p.called(ctx, id, out, list); err != nil {
+			unread = errors.Join(unread, err)
+		}
+	}
+	return list.end(unread)
+}
+
+func (p *place) called(ctx context.Context, saleID string, out *terminal, list *list) error {
+	v, err := p.readDraw(ctx, saleID, out)
 	if err != nil {
 		return err
-	}
-	v := verifying{Report: published.Check(), out: out}
-	if !o.has("csv") {
-		v.print(api.API)
-		if s := &v.Sale; s.Round != 0 && !v.HasOrder() {
-			fmt.Fprintf(out, "to publish elsewhere, before round %d is signed at %s:\n  %s: %d entrants, roll %s, round %d of drand's quicknet\n",
-				s.Round, instant(published.Chain.TimeOf(s.Round)), s.SaleID, s.Entrants, s.Roll, s.Round)
-		}
-		if call := v.running(); call != nil {
-			fmt.Fprintf(out, "call %d runs until %s: CSV=1 lists the people\n", call.Number, instant(call.Until))
-		}
-		return v.end()
 	}
 	if len(v.Wrong) > 0 {
-		return fmt.Errorf("the draw is not correct: make verify-draw SALE=%s says why", saleID)
+		return fmt.Errorf("the draw of %s is not correct: %s says why", saleID, p.flashsale("draw verify "+saleID))
 	}
 	call := v.running()
 	if call == nil {
@@ -214,10 +205,19 @@ func showDraw(ctx context.Context, p *place, o options, out io.Writer) error {
 	}
 	d, err := books.OpenDrawing(ctx, db, table, saleID)
 	if err != nil {
-		return fmt.Errorf("read the table %s: %s", table, oneLine(err))
+		return fmt.Errorf("read the table %s: %w", table, err)
 	}
-	signal.Ignore(syscall.SIGPIPE) // `make draw CSV=1 | head` is no failure
-	return v.writeCalled(ctx, d, call, out)
+	return v.writeCalled(ctx, d, call, list)
+}
+
+type calledPerson struct {
+	SaleID string `json:"saleId"`
+	User   string `json:"user"`
+	Call   int64  `json:"call"`
+	From   string `json:"from"`
+	Until  string `json:"until"`
+	Place  int64  `json:"place"`
+	Leaf   string `json:"leaf"`
 }
 
 // running is the newest call if it has called people and lasts.
@@ -230,11 +230,10 @@ func (v *verifying) running() *rules.Call {
 	return nil
 }
 
-// writeCalled writes the people of a call as CSV, in the order of their leaves.
-func (v *verifying) writeCalled(ctx context.Context, d *books.Drawing, call *rules.Call, out io.Writer) error {
-	text, word := spreadsheet.Text, spreadsheet.Word
-	list := spreadsheet.NewWriter(out, "sale", "user", "call", "from", "until", "place", "leaf")
-	show, clear := progress("pages of entries")
+// writeCalled writes the people of a call, in the order of their leaves.
+func (v *verifying) writeCalled(ctx context.Context, d *books.Drawing, call *rules.Call, list *list) error {
+	text := spreadsheet.Text
+	show, clear := v.out.progress("pages of entries")
 	listed, err := int64(0), error(nil)
 	for page := 0; page < rules.Pages && err == nil; page++ {
 		err = d.Entrants(ctx, byte(page), func(users []string) error {
@@ -244,8 +243,9 @@ func (v *verifying) writeCalled(ctx context.Context, d *books.Drawing, call *rul
 					continue
 				}
 				listed++
-				if err := list.Line(text(v.Sale.SaleID), text(user), word(strconv.FormatInt(call.Number, 10)), text(instant(call.From)), text(instant(call.Until)),
-					word(strconv.FormatInt(t.Place, 10)), text(t.Leaf.String())); err != nil {
+				c := calledPerson{v.Sale.SaleID, user, call.Number, instant(call.From), instant(call.Until), t.Place, t.Leaf.String()}
+				if err := list.add(c, text(c.SaleID), text(c.User), number(c.Call), text(c.From), text(c.Until), number(c.Place),
+					text(c.Leaf)); err != nil {
 					return err
 				}
 			}
@@ -254,18 +254,12 @@ func (v *verifying) writeCalled(ctx context.Context, d *books.Drawing, call *rul
 		show(int64(page), rules.Pages)
 	}
 	clear()
-	flushed := list.Flush()
-	called := v.Called[call.Number-1]
-	switch {
-	case errors.Is(cmp.Or(err, flushed), syscall.EPIPE):
-		return nil
+	switch called := v.Called[call.Number-1]; {
 	case err != nil:
-		return fmt.Errorf("the list is not complete: %s", oneLine(err))
-	case flushed != nil:
-		return fmt.Errorf("write list: %w", flushed)
+		return err
 	case listed != called:
 		return fmt.Errorf("the list has %d of the %d people who were called: the table is not the one of this draw", listed, called)
 	}
-	fmt.Fprintf(os.Stderr, "call %d: %d people\n", call.Number, listed)
+	v.out.notef("call %d: %d people", call.Number, listed)
 	return nil
 }

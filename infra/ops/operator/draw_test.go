@@ -1,10 +1,8 @@
-package main
+package operator
 
 import (
 	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,6 +18,7 @@ import (
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/drawcheck"
 	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/ops/cli"
 	system "flashsale/infra/ops/place"
 )
 
@@ -57,7 +56,6 @@ func readDrawing(t *testing.T) *drawing {
 	return d
 }
 
-// page is the answer of GET /sales/{saleId}.
 func (d *drawing) page() map[string]any {
 	signed := drawcheck.Quicknet.TimeOf(d.Round)
 	draw := map[string]any{"enterUntil": signed.Add(-2 * time.Hour)}
@@ -100,48 +98,47 @@ func (d *drawing) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // at runs a command about the draw, as that API shows it.
-func (d *drawing) at(api, command string) (said string, err error) {
+func (d *drawing) at(api, command string) (said string, code int) {
 	d.t.Helper()
-	name, options, _ := strings.Cut(command, " ")
-	p := &place{db: d.db, table: "T", found: &system.Place{System: client.System{Client: client.New(api, client.Options{Transport: d})}}}
-	return p.does(d.t, name+" -sale "+d.Sale+" "+options)
+	words := strings.Fields(command)
+	p := &place{db: d.db, found: &system.Place{System: client.System{Client: client.New(api, client.Options{Transport: d})}}}
+	return p.does(d.t, strings.Join(slices.Insert(words, 2, d.Sale), " "))
 }
 
-// tells runs a command about the draw, of which broken means that it must find it wrong. Its output or
-// its error must have each of the texts.
-func (d *drawing) tells(command string, broken bool, want ...string) {
+// tells runs a command about the draw and checks its exit code. What it says must have each of the texts.
+func (d *drawing) tells(command string, code int, want ...string) {
 	d.t.Helper()
-	said, err := d.at("http://127.0.0.1", command)
-	if errors.Is(err, errBroken) != broken {
-		d.t.Errorf("%s: %v, after\n%s", command, err, said)
+	said, got := d.at("http://127.0.0.1", command)
+	if got != code {
+		d.t.Errorf("%s: exit %d, after\n%s", command, got, said)
 	}
-	contains(d.t, fmt.Sprint(said, err), want...)
+	contains(d.t, said, want...)
 }
 
 func TestADrawIsToldAndVerifiedFromItsRollToItsOpenCall(t *testing.T) {
 	d := readDrawing(t)
 	alice, nobody := d.Entrants[0], strings.Repeat("0", 64)
-	turn := "verify-draw -user alice -nonce " + alice.Nonce
-	d.tells(turn, false, "entering     until 2025-", "your leaf    "+alice.Leaf+": look for it", "not checked:", "the roll: it is closed")
+	turn := "draw verify --buyer alice --nonce " + alice.Nonce
+	d.tells(turn, cli.ExitFine, "entering     until 2025-", "your leaf    "+alice.Leaf+": look for it", "not checked:", "the roll: it is closed")
 	d.closed = true
-	d.tells(turn, false, "roll         40 entrants, digest "+d.Roll, "dice         round 21000000 of drand's quicknet, signed at ", "1h0m0s after the roll was closed",
+	d.tells(turn, cli.ExitFine, "roll         40 entrants, digest "+d.Roll, "dice         round 21000000 of drand's quicknet, signed at ", "1h0m0s after the roll was closed",
 		alice.Leaf+", on the roll", "correct so far", "the dice: round")
-	d.tells("verify-draw -round 21000000 -roll "+d.Roll, false, "correct so far")
-	d.tells("verify-draw -roll "+nobody, true, "WRONG:", "you noted the roll "+nobody+" before the dice, but it is "+d.Roll+" now: the roll was changed")
-	d.tells("verify-draw -round 20999999", true, "WRONG:", "the dice were chosen again")
-	d.tells("draw", false, "to publish elsewhere, before round 21000000 is signed at ", d.Sale+": 40 entrants, roll "+d.Roll)
-	d.tells("draw -csv", false, "no call for people on the roll is running")
+	d.tells("draw verify --round 21000000 --roll "+d.Roll, cli.ExitFine, "correct so far")
+	d.tells("draw verify --roll "+nobody, cli.ExitBad, "WRONG:", "you noted the roll "+nobody+" before the dice, but it is "+d.Roll+" now: the roll was changed")
+	d.tells("draw verify --round 20999999", cli.ExitBad, "WRONG:", "the dice were chosen again")
+	d.tells("draw show", cli.ExitFine, "to publish elsewhere, before round 21000000 is signed at ", d.Sale+": 40 entrants, roll "+d.Roll)
+	d.tells("draw called -o csv", cli.ExitUnknown, "no call for people on the roll is running")
 
 	d.drawn, d.calls = true, 1
-	d.tells(turn, false, "call 1       3 people, places 1 to 3, from ", "uncalled     37", "your place   3 of 40, rank ", ": call 1, from", "correct: every leaf")
-	d.tells("verify-draw -user bob -nonce "+d.Entrants[1].Nonce, false, ": not called yet")
-	d.tells("draw", false, "call 1 runs until ", ": CSV=1 lists the people")
-	d.tells("verify-draw -user alice -nonce "+nobody, true, "of alice is not on the roll")
+	d.tells(turn, cli.ExitFine, "call 1       3 people, places 1 to 3, from ", "uncalled     37", "your place   3 of 40, rank ", ": call 1, from", "correct: every leaf")
+	d.tells("draw verify --buyer bob --nonce "+d.Entrants[1].Nonce, cli.ExitFine, ": not called yet")
+	d.tells("draw show", cli.ExitFine, "call 1 runs until ", ": `flashsale draw called "+d.Sale+"` lists the people")
+	d.tells("draw verify --buyer alice --nonce "+nobody, cli.ExitBad, "of alice is not on the roll")
 	d.calls = len(d.Calls)
-	d.tells("verify-draw", false, "call 2       1 people, places 4 to 4", "call 3       nobody: it came to nothing", "call 5       11 people, places 30 to 40", "call 6       anybody", "uncalled     0")
+	d.tells("draw verify", cli.ExitFine, "call 2       1 people, places 4 to 4", "call 3       nobody: it came to nothing", "call 5       11 people, places 30 to 40", "call 6       anybody", "uncalled     0")
 	d.Seed = nobody // every forgery is tested in infra/kit/drawcheck
-	d.tells("verify-draw", true, "WRONG:", "the seed is")
-	d.tells("draw -csv", false, "the draw is not correct")
+	d.tells("draw verify", cli.ExitBad, "WRONG:", "the seed is")
+	d.tells("draw called -o csv", cli.ExitUnknown, " is not correct: `flashsale draw verify ")
 }
 
 // An API elsewhere that names dice of its own does not choose the order.
@@ -151,8 +148,8 @@ func TestOnlyAStackOnThisMachineHasDiceOfItsOwn(t *testing.T) {
 	own.Hash = "own"
 	d.closed, d.dice = true, &own
 	for api, want := range map[string]string{"http://127.0.0.1": "this machine's own dice, which prove nothing to others", "https://shop.example.com": "drand's quicknet"} {
-		if said, err := d.at(api, "verify-draw"); err != nil || !strings.Contains(said, want) {
-			t.Errorf("%s: %v, %s", api, err, said)
+		if said, code := d.at(api, "draw verify"); code != cli.ExitFine || !strings.Contains(said, want) {
+			t.Errorf("%s: exit %d, %s", api, code, said)
 		}
 	}
 }
@@ -177,10 +174,11 @@ func TestTheCalledAreListedForASpreadsheet(t *testing.T) {
 	for _, e := range d.Entrants {
 		put("ENTRY#"+d.Sale+"#"+e.Leaf[:2], e.User)
 	}
-	said, err := d.at("http://127.0.0.1", "draw -csv")
-	if err != nil {
-		t.Fatal(err)
+	said, code := d.at("http://127.0.0.1", "draw called -o csv")
+	if code != cli.ExitFine {
+		t.Fatal(said)
 	}
+	said = said[strings.Index(said, "\ufeff"):]
 	line := regexp.MustCompile(`(?m)^"'` + d.Sale + `","'([^"]+)",1,"'2025-[^"]*Z","'2025-[^"]*Z",(\d),"'([0-9a-f]{64})"$`)
 	var places []string
 	for _, cells := range line.FindAllStringSubmatch(said, -1) {
@@ -194,7 +192,7 @@ func TestTheCalledAreListedForASpreadsheet(t *testing.T) {
 		t.Errorf("the places are %v in\n%s", places, said)
 	}
 	remove(t, d.db, "ENTRY#"+d.Sale+"#"+d.Entrants[0].Leaf[:2], "alice")
-	d.tells("draw -csv", false, "the list has 2 of the 3 people")
+	d.tells("draw called -o csv", cli.ExitUnknown, "the list has 2 of the 3 people")
 	d.late = time.Minute
-	d.tells("draw -csv", false, "no call for people on the roll is running")
+	d.tells("draw called -o csv", cli.ExitUnknown, "no call for people on the roll is running")
 }

@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"context"
@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/aws/smithy-go"
 
 	"flashsale/infra/kit/client"
+	"flashsale/infra/ops/cli"
 	system "flashsale/infra/ops/place"
 	"flashsale/shared/sale"
 )
@@ -26,26 +26,30 @@ const (
 	askPause = time.Second
 )
 
-// operator is how to ask the system's OperateFunction.
-func (p *place) operator(ctx context.Context) (client.Operator, system.Place, error) {
-	where, err := p.system(ctx)
-	if err != nil {
-		return client.Operator{}, where, err
+func (p *place) notef(format string, values ...any) { fmt.Fprintf(p.errors, format+"\n", values...) }
+
+func (p *place) read(ctx context.Context, route string, path, query map[string]string, answer any) error {
+	err := p.ask(ctx, client.OperatorRequest{Method: http.MethodGet, Route: route, Path: path, Query: query}, answer)
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	return where.Operator(ctx), where, nil
+	return err
 }
 
-// read asks for what a route of the operators' API shows.
-func read(ctx context.Context, with client.Operator, route string, path, query map[string]string, answer any) error {
-	return ask(ctx, with, client.OperatorRequest{Method: http.MethodGet, Route: route, Path: path, Query: query}, answer)
-}
-
-// ask makes a request until it is answered, and fails with errNoAnswer if it never is. The request
-// must be one that may be made twice.
-func ask(ctx context.Context, with client.Operator, r client.OperatorRequest, answer any) error {
+// ask makes a request to OperateFunction until it is answered, and fails with errNoAnswer if it never is. The
+// request must be one that may be made twice.
+func (p *place) ask(ctx context.Context, r client.OperatorRequest, answer any) error {
+	if p.asker == nil {
+		where, err := p.system(ctx)
+		if err != nil {
+			return err
+		}
+		asker := where.Operator(ctx)
+		p.asker = &asker
+	}
 	began := time.Now()
 	for try := 1; ; try++ {
-		a, err := with.Operate(ctx, r)
+		a, err := p.asker.Operate(ctx, r)
 		failure, passes := refused(a, err)
 		switch {
 		case failure == nil:
@@ -55,36 +59,43 @@ func ask(ctx context.Context, with client.Operator, r client.OperatorRequest, an
 			return nil
 		case !passes:
 			return failure
-		case ctx.Err() != nil || time.Since(began)+askPause > askTime:
-			return fmt.Errorf("%w: %w", errNoAnswer, failure)
+		case ctx.Err() != nil:
+			return errNoAnswer
+		case time.Since(began)+askPause > askTime:
+			return fmt.Errorf("%w: %w", errNoAnswer, system.Explain(failure))
 		}
 		if try == 1 {
-			fmt.Fprintf(os.Stderr, "%s; asking again for %v\n", oneLine(failure), askTime)
+			p.notef("%v; asking again for %v", cli.OneLine(system.Explain(failure)), askTime)
 		}
 		time.Sleep(askPause)
 	}
 }
 
-// refused is why an answer is not the one that was asked for; passes: the same request may get
-// that answer later.
+type refusal struct{ error }
+
+// refused is why an answer is not the one that was asked for; passes: the same request may get that answer later.
 func refused(a client.Answer, err error) (failure error, passes bool) {
 	if service, ok := errors.AsType[smithy.APIError](err); ok {
 		return err, service.ErrorFault() != smithy.FaultClient || service.ErrorCode() == "TooManyRequestsException"
 	}
 	switch {
 	case err != nil:
-		return err, !errors.Is(err, client.ErrNoFunctions)
+		return err, !errors.Is(err, client.ErrNoFunctions) && !system.IsUnusable(err)
 	case a.Status == http.StatusOK:
 		return nil, false
 	case a.Code == "" || a.Code == string(sale.Busy):
 		return fmt.Errorf("%s answered %v", client.OperateFunction, a), a.Status == http.StatusTooManyRequests || a.Status >= http.StatusInternalServerError
 	}
 	var problem struct{ Detail string }
-	if json.Unmarshal(a.Body, &problem) != nil || problem.Detail == "" {
-		return errors.New(a.Code), false
+	text := a.Code
+	if json.Unmarshal(a.Body, &problem) == nil && problem.Detail != "" {
+		text += ": " + problem.Detail
+		if a.Code == string(sale.Conflicting) {
+			text = problem.Detail
+		}
 	}
-	if a.Code == string(sale.Conflicting) {
-		return errors.New(problem.Detail), false
+	if a.Status >= http.StatusInternalServerError {
+		return errors.New(text), false
 	}
-	return fmt.Errorf("%s: %s", a.Code, problem.Detail), false
+	return refusal{errors.New(text)}, false
 }

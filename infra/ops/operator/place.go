@@ -1,10 +1,11 @@
-package main
+package operator
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"time"
 
@@ -18,8 +19,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"flashsale/infra/kit/books"
-	"flashsale/infra/kit/samconfig"
+	"flashsale/infra/kit/client"
 	"flashsale/infra/local/engine"
+	"flashsale/infra/ops/cli"
 	system "flashsale/infra/ops/place"
 	"flashsale/shared/eventbus"
 	"flashsale/shared/ledger"
@@ -37,48 +39,35 @@ var (
 
 func retryer() aws.Retryer { return system.Retryer(callPause) }
 
-// place selects the system: the local stack, the stack of an environment, or the given
-// resources of an AWS account.
+// place is the system on which a command works: one that is found, or a table and queues on AWS alone.
 type place struct {
-	apiPort     int
-	env         string // in the configuration file
-	config      string // path of that file
-	table       string
-	queue       string
-	deadLetters string
+	where    *system.Flags
+	tolerant bool      // of a stack that is newer than the command, with a warning
+	errors   io.Writer // where it warns
 
-	found  *system.Place // once it is known
-	region string        // of env's stack; empty: from the environment
-	db     database      // of a test, in place of the table's
+	found *system.Place    // once it is known
+	asker *client.Operator // once it has asked
+	db    database         // of a test, in place of the table's
 }
 
-// database is the part of DynamoDB's client that commands use.
 type database interface {
 	ledger.API
 	books.DynamoDB
 }
 
 // find finds the system. Of a given table, it is the table and the given queues alone.
-func (p *place) find(ctx context.Context) (system.Place, error) {
+func (p *place) find(ctx context.Context) (where system.Place, err error) {
 	if p.found != nil {
 		return *p.found, nil
 	}
-	var where system.Place
-	var err error
-	switch {
-	case p.env != "":
-		var e samconfig.Environment
-		if e, err = samconfig.Read(p.config, p.env); err != nil {
-			return where, err
-		}
-		p.region = e.Region
-		where, err = system.Find(ctx, system.Wanted{Stack: e.StackName, Region: e.Region})
-	case p.table != "":
-		where.Table, where.OrderQueue, where.OrderDeadLetterQueue = p.table, p.queue, p.deadLetters
-	default:
-		if where, err = system.Find(ctx, system.Wanted{URL: fmt.Sprintf("http://127.0.0.1:%d", p.apiPort)}); err != nil {
-			err = fmt.Errorf("%w; for AWS give the environment (ENV) or the table (TABLE)", err)
-		}
+	if p.where.Table != "" {
+		where.Table, where.OrderQueue, where.OrderDeadLetterQueue = p.where.Table, p.where.Queue, p.where.DeadLetters
+	} else {
+		where, err = p.where.Find(ctx)
+	}
+	if errors.Is(err, system.ErrNewer) && p.tolerant {
+		p.notef("%v; it is asked all the same", err)
+		err = nil
 	}
 	if err == nil {
 		p.found = &where
@@ -86,38 +75,40 @@ func (p *place) find(ctx context.Context) (system.Place, error) {
 	return where, err
 }
 
-// open finds the system and returns the AWS configuration for it, with time limits: the SDK's
-// default has none.
-func (p *place) open(ctx context.Context) (system.Place, aws.Config, error) {
+// flashsale is a command line that works on the same system.
+func (p *place) flashsale(command string) string {
+	return "`flashsale " + command + p.where.String() + "`"
+}
+
+// open finds the system and returns the AWS configuration for one of its services, with time limits: the SDK's
+// default has none. The local stack's service is at an endpoint of its own.
+func (p *place) open(ctx context.Context, endpoint func(system.Place) string) (system.Place, aws.Config, error) {
 	where, err := p.find(ctx)
+	if err == nil && where.Table == "" {
+		err = cli.Usagef("the address of an API is not enough, because its table is read: give --env, --stack or --table")
+	}
 	if err != nil {
 		return where, aws.Config{}, err
 	}
-	client := awshttp.NewBuildableClient().WithTimeout(callTime)
+	http := awshttp.NewBuildableClient().WithTimeout(callTime)
 	if where.Local {
 		return where, aws.Config{
-			Region: engine.Region, HTTPClient: client, Retryer: retryer,
+			Region: engine.Region, HTTPClient: http, Retryer: retryer, BaseEndpoint: aws.String(endpoint(where)),
 			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		}, nil
 	}
-	cfg, err := system.Config(ctx, p.region, config.WithHTTPClient(client), config.WithRetryer(retryer))
-	if err != nil {
-		err = errors.New(oneLine(err))
-	}
+	cfg, err := system.Config(ctx, where.Region, config.WithHTTPClient(http), config.WithRetryer(retryer))
 	return where, cfg, err
 }
 
 // dynamodb opens the table; the changes apply to the client's options.
 func (p *place) dynamodb(ctx context.Context, change ...func(*dynamodb.Options)) (database, string, error) {
 	if p.db != nil {
-		return p.db, p.table, nil
+		return p.db, "T", nil
 	}
-	where, cfg, err := p.open(ctx)
+	where, cfg, err := p.open(ctx, func(w system.Place) string { return w.DynamoDB })
 	if err != nil {
 		return nil, "", err
-	}
-	if where.Local {
-		cfg.BaseEndpoint = &where.DynamoDB
 	}
 	return dynamodb.NewFromConfig(cfg, change...), where.Table, nil
 }
@@ -131,16 +122,13 @@ func (p *place) ledger(ctx context.Context) (*ledger.Ledger, error) {
 	return ledger.New(db, table, ledger.Options{}), nil
 }
 
-// queues opens the order queue and its dead-letter queue.
 func (p *place) queues(ctx context.Context) (api *sqs.Client, source, deadLetters string, err error) {
-	where, cfg, err := p.open(ctx)
-	switch {
-	case err != nil:
+	where, cfg, err := p.open(ctx, func(w system.Place) string { return w.SQS })
+	if err == nil && (where.OrderQueue == "" || where.OrderDeadLetterQueue == "") {
+		err = cli.Usagef("a table has no queues: give --queue and --dead-letter-queue, too, or --env")
+	}
+	if err != nil {
 		return nil, "", "", err
-	case where.OrderQueue == "" || where.OrderDeadLetterQueue == "":
-		return nil, "", "", errors.New("give the queues (QUEUE=… DLQ=…) or the environment (ENV=dev)")
-	case where.Local:
-		cfg.BaseEndpoint = &where.SQS
 	}
 	return sqs.NewFromConfig(cfg), where.OrderQueue, where.OrderDeadLetterQueue, nil
 }
@@ -150,32 +138,28 @@ func (p *place) queues(ctx context.Context) (api *sqs.Client, source, deadLetter
 // exist, and loses them. So another bus must be seen to exist, and the system's own must not be
 // seen to be missing: whoever may publish to it need not be allowed to look at it.
 func (p *place) events(ctx context.Context, name string) (*eventbus.Bus, string, error) {
-	where, cfg, err := p.open(ctx)
+	where, cfg, err := p.open(ctx, func(w system.Place) string { return w.EventBridge })
 	if err != nil {
 		return nil, "", err
 	}
-	if where.Local {
-		cfg.BaseEndpoint = &where.EventBridge
-	}
 	own := where.EventBus
 	if name = cmp.Or(name, own); name == "" {
-		return nil, "", errors.New("the system publishes no events (its parameter PublishEvents); BUS=… names another bus")
+		return nil, "", errors.New("the system publishes no events (its parameter PublishEvents); --bus names another bus")
 	}
-	client := eventbridge.NewFromConfig(cfg, func(o *eventbridge.Options) { o.Retryer = aws.NopRetryer{} })
+	api := eventbridge.NewFromConfig(cfg, func(o *eventbridge.Options) { o.Retryer = aws.NopRetryer{} })
 	if name != own || !where.Local { // the local stack's own is there
-		_, err := client.DescribeEventBus(ctx, &eventbridge.DescribeEventBusInput{Name: &name})
+		_, err := api.DescribeEventBus(ctx, &eventbridge.DescribeEventBusInput{Name: &name})
 		if _, gone := errors.AsType[*types.ResourceNotFoundException](err); gone || err != nil && name != own {
-			return nil, "", fmt.Errorf("find the bus %s: %s", name, oneLine(err))
+			return nil, "", fmt.Errorf("find the bus %s: %w", name, err)
 		}
 	}
-	return eventbus.New(client, name, rand.Float64), name, nil
+	return eventbus.New(api, name, rand.Float64), name, nil
 }
 
-// system returns the system whose functions can be called.
 func (p *place) system(ctx context.Context) (system.Place, error) {
 	where, err := p.find(ctx)
 	if err == nil && where.Client == nil {
-		err = errors.New("a table alone is not enough, because a function is asked: give its environment (ENV=dev)")
+		err = cli.Usagef("a table alone is not enough, because a function is asked: give --env or --stack")
 	}
 	return where, err
 }

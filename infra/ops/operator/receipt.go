@@ -1,79 +1,95 @@
-package main
+package operator
 
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
-
 	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/spreadsheet"
+	"flashsale/infra/ops/cli"
 )
 
-// receipt recounts a sale from its items and fails with errBroken unless everything adds up.
-// Without a sale it lists the sales; with -all it recounts all of them. With -events it also
-// compares the events in a file with the table.
-func receipt(ctx context.Context, p *place, o options, out io.Writer) error {
-	saleID, all, events := o["sale"], o.has("all"), o["events"]
+// receipt recounts sales from their items and fails with errBroken unless everything adds up; with --all it
+// recounts all of the table. With --events it also compares the events in a file with the table.
+func receipt(ctx context.Context, p *place, o options, out *terminal) error {
+	all, events := o.has("all"), o["events"]
+	ids := o.sales()
 	switch {
-	case saleID != "" && all:
-		return errors.New("give only one of SALE and ALL=1")
-	case events != "" && saleID == "" && !all:
-		return errors.New("name the sale whose events are compared: make receipt SALE=moutai EVENTS=… (ALL=1: those of the whole table)")
-	case saleID == "" && !all && (o.has("json") || o.has("full")):
-		return errors.New("name the sale that is recounted: make receipt SALE=moutai (ALL=1: every sale)")
+	case ids[0] == "" && !all:
+		return cli.Usagef("name the sale that is recounted, or give --all; %s names those of the table", p.flashsale("books list"))
+	case ids[0] != "" && all:
+		return cli.Usagef("give only one of a sale and --all")
+	case events != "" && len(ids) > 1:
+		return cli.Usagef("events are compared with one sale, or with --all")
 	}
 	sales, err := p.sales(ctx)
 	if err != nil {
 		return err
 	}
-	r := recounting{place: p, json: o.has("json"), out: out, Options: books.Options{Full: o.has("full")}}
+	r := recounting{place: p, out: out, Options: books.Options{Full: o.has("full")}}
 	if r.db, r.name, err = p.dynamodb(ctx); err != nil {
 		return err
 	}
-	if saleID == "" && !all {
-		listSales(out, r.name, sales)
-		return nil
-	}
 	var incomplete error
 	if events != "" {
-		incomplete = r.checkEvents(ctx, events, saleID)
+		if incomplete = r.checkEvents(ctx, events, ids[0]); incomplete != nil && !errors.Is(incomplete, errBroken) {
+			return incomplete
+		}
 	}
-	if err = incomplete; err == nil || errors.Is(err, errBroken) {
-		var ids []string
+	if all {
+		ids = nil
 		for _, s := range sales {
 			ids = append(ids, s.SaleID)
 		}
-		switch {
-		case !all:
-			err = r.recount(ctx, saleID)
-		case len(ids) == 0:
-			err = r.withoutSales(ctx)
-		default:
-			err = r.recount(ctx, ids...)
-		}
-		err = cmp.Or(err, incomplete)
+	}
+	if len(ids) == 0 {
+		err = r.withoutSales(ctx)
+	} else {
+		err = r.recount(ctx, ids...)
 	}
 	if errors.Is(err, books.ErrNoSale) {
-		return fmt.Errorf("%w: make receipt without SALE lists the sales of the table %s", err, r.name)
+		err = fmt.Errorf("%w: %s names those of the table %s", err, p.flashsale("books list"), r.name)
 	}
-	return err
+	return cmp.Or(err, incomplete)
 }
 
-// recounting is a recount of the sales of a table.
+func listBooks(ctx context.Context, p *place, _ options, out *terminal) error {
+	sales, err := p.sales(ctx)
+	if err != nil {
+		return err
+	}
+	list, text := out.list("sale state closes"), spreadsheet.Text
+	for _, s := range sales {
+		b := book{s.SaleID, "open", instant(s.ClosesAt)}
+		switch {
+		case s.Newer:
+			b = book{SaleID: s.SaleID, State: "for a newer release"}
+		case s.Drained:
+			b.State = "drained"
+		case !s.ClosesAt.After(time.Now()):
+			b.State = "closed"
+		}
+		if err := list.add(b, text(b.SaleID), text(b.State), text(b.ClosesAt)); err != nil {
+			return err
+		}
+	}
+	return list.end(nil)
+}
+
+type book struct {
+	SaleID   string `json:"saleId"`
+	State    string `json:"state"`
+	ClosesAt string `json:"closesAt,omitempty"`
+}
+
 type recounting struct {
 	place *place
 	db    database
 	name  string // of the table
-	json  bool
-	out   io.Writer
+	out   *terminal
 	books.Options
 }
 
@@ -82,14 +98,14 @@ type recounting struct {
 func (r recounting) withoutSales(ctx context.Context) error {
 	found, notLookedFor, err := books.WithoutSales(ctx, r.db, r.name, r.Full)
 	if err != nil {
-		return errors.New(oneLine(err))
+		return err
 	}
-	if r.json {
-		err = writeJSON(r.out, map[string]any{"findings": append([]books.Finding{}, found...), "notLookedFor": append([]string{}, notLookedFor...)})
+	if r.out.is(cli.JSON) {
+		err = cli.WriteJSON(r.out, map[string]any{"findings": append([]books.Finding{}, found...), "notLookedFor": append([]string{}, notLookedFor...)})
 	} else {
 		fmt.Fprintf(r.out, "the table %s has no sale\n", r.name)
-		list(r.out, "NOT BALANCED:", found)
-		list(r.out, "not checked:", notLookedFor)
+		books.PrintList(r.out, "NOT BALANCED:", found)
+		books.PrintList(r.out, "not checked:", notLookedFor)
 	}
 	if err == nil && len(found) > 0 {
 		err = errBroken
@@ -104,20 +120,20 @@ func (r recounting) recount(ctx context.Context, ids ...string) error {
 	var broken, unread error
 	for _, id := range ids {
 		var clear func()
-		r.Progress, clear = progress("claims")
+		r.Progress, clear = r.out.progress("claims")
 		receipt, err := books.Recount(ctx, r.db, r.name, id, r.Options)
 		clear()
 		if err != nil {
-			unread = errors.Join(unread, fmt.Errorf("no receipt of sale %s: %w", id, inOneLine(err)))
+			unread = errors.Join(unread, fmt.Errorf("no receipt of sale %s: %w", id, err))
 			if _, err := r.place.sales(ctx); err != nil {
 				return errors.Join(unread, err)
 			}
 			continue
 		}
-		if r.json {
-			err = writeJSON(r.out, receipt)
+		if r.out.is(cli.JSON) {
+			err = cli.WriteJSON(r.out, receipt)
 		} else {
-			print(r.out, receipt)
+			receipt.Print(r.out)
 		}
 		if err != nil {
 			return err
@@ -127,14 +143,6 @@ func (r recounting) recount(ctx context.Context, ids ...string) error {
 		}
 	}
 	return cmp.Or(unread, broken)
-}
-
-// inOneLine is an error of package books, of which callers tell two from all others.
-func inOneLine(err error) error {
-	if errors.Is(err, books.ErrNoSale) || errors.Is(err, books.ErrNewerVersion) {
-		return err
-	}
-	return errors.New(oneLine(err))
 }
 
 // sales reads the list of sales, which shows that the table can be reached.
@@ -147,156 +155,28 @@ func (p *place) sales(ctx context.Context) ([]books.Listing, error) {
 	defer cancel()
 	sales, err := books.Sales(ctx, db, table)
 	if err != nil {
-		return nil, fmt.Errorf("the table %s cannot be read: %s", table, oneLine(err))
+		return nil, fmt.Errorf("the table %s cannot be read: %w", table, err)
 	}
 	return sales, nil
-}
-
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
-
-func listSales(out io.Writer, table string, sales []books.Listing) {
-	if len(sales) == 0 {
-		fmt.Fprintf(out, "the table %s has no sale\n", table)
-		return
-	}
-	fmt.Fprintf(out, "sales of the table %s (make receipt SALE=… recounts one, ALL=1 all of them):\n", table)
-	for _, s := range sales {
-		state := "closes"
-		switch {
-		case s.Newer:
-			fmt.Fprintf(out, "  %-30s  for a newer release\n", s.SaleID)
-			continue
-		case s.Drained:
-			state = "drained, closed"
-		case !s.ClosesAt.After(time.Now()):
-			state = "closed"
-		}
-		fmt.Fprintf(out, "  %-30s  %s %s\n", s.SaleID, state, s.ClosesAt.Format(time.RFC3339))
-	}
-}
-
-// progress shows a bar on a terminal: what is done and about how much there is, -1 if that
-// is unknown. clear removes the bar.
-func progress(of string) (show func(done, about int64), clear func()) {
-	if !term.IsTerminal(int(os.Stderr.Fd())) {
-		return func(int64, int64) {}, func() {}
-	}
-	bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription(of),
-		progressbar.OptionShowCount(), progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionClearOnFinish())
-	// A terminal error must not stop the command.
-	return func(done, about int64) {
-		if about >= 0 {
-			bar.ChangeMax64(max(about, 1))
-		}
-		_ = bar.Set64(done)
-	}, func() { _ = bar.Clear() }
-}
-
-func writeJSON(out io.Writer, r any) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(r); err != nil {
-		return fmt.Errorf("write receipt: %w", err)
-	}
-	return nil
-}
-
-func print(out io.Writer, r *books.Receipt) {
-	fmt.Fprintf(out, "receipt of sale %s as of %s\n", r.SaleID, r.AsOf)
-	for _, line := range []struct {
-		name      string
-		value     int64
-		ofPayment bool
-	}{
-		{"seeded", r.Seeded, false}, {"stock left", r.Stock, false}, {"claims", r.Claims, false},
-		{"  confirmed", r.Confirmed, false}, {"  pending", r.Pending, false},
-		{"  paid", r.Paid, true}, {"  unpaid", r.Unpaid, true}, {"  released", r.Released, true}, {"refunds due", r.RefundsDue, true},
-	} {
-		if line.ofPayment && r.Paid+r.Unpaid+r.Released+r.RefundsDue == 0 {
-			continue
-		}
-		fmt.Fprintf(out, "  %-14s %12d\n", line.name, line.value)
-	}
-	if r.Archive != "" {
-		when := "is being archived"
-		if r.ArchivedAt != "" {
-			when = "archived at " + r.ArchivedAt
-		}
-		fmt.Fprintf(out, "%s: %d claims with their orders, digest %s\n", when, r.ArchivedClaims, r.Archive)
-	}
-	if r.Pending > 0 {
-		fmt.Fprintf(out, "  %-14s %11ds\n", "  oldest", r.OldestPendingSeconds)
-	}
-	fmt.Fprintf(out, "  %-14s %12.0f read units\n", "cost", r.ReadUnits)
-	list(out, "not finished:", r.Unfinished)
-	switch {
-	case r.Balanced && r.Archive != "":
-		fmt.Fprintln(out, "balanced: stock left + archived claims = seeded + units put back")
-	case r.Balanced && r.Released > 0:
-		fmt.Fprintln(out, "balanced: stock left + claims = seeded + units put back, on every shard; one claim per buyer;\nevery confirmed claim has its own order, and is paid, unpaid or released")
-	case r.Balanced:
-		fmt.Fprintln(out, "balanced: stock left + claims = seeded, on every shard; one claim per buyer;\nevery confirmed claim has its own order")
-	default:
-		list(out, "NOT BALANCED:", r.Findings)
-	}
-	if len(r.NotLookedFor) == 0 {
-		fmt.Fprintln(out, "every item of the table was checked")
-	}
-	list(out, "not checked:", r.NotLookedFor)
-}
-
-func list[T any](out io.Writer, title string, lines []T) {
-	if len(lines) == 0 {
-		return
-	}
-	fmt.Fprintln(out, title)
-	for _, line := range lines {
-		fmt.Fprintln(out, "  -", line)
-	}
 }
 
 // checkEvents compares the events in a file with those of a sale, or of the whole table for
 // the sale id "", and fails with errBroken unless every event is there and no other.
 func (r recounting) checkEvents(ctx context.Context, path, saleID string) error {
 	var clear func()
-	r.Progress, clear = progress("claims")
+	r.Progress, clear = r.out.progress("claims")
 	found, err := books.CheckEvents(ctx, r.db, r.name, path, saleID, r.Options)
 	clear()
 	if err != nil {
-		return inOneLine(err)
+		return err
 	}
-	if r.json {
-		err = writeJSON(r.out, found)
+	if r.out.is(cli.JSON) {
+		err = cli.WriteJSON(r.out, found)
 	} else {
-		printEvents(r.out, path, saleID, found)
+		found.Print(r.out, path, saleID)
 	}
 	if err == nil && !found.Complete {
 		err = errBroken
 	}
 	return err
-}
-
-func printEvents(out io.Writer, path, saleID string, r *books.EventReport) {
-	fmt.Fprintf(out, "events of %s in %s\n", cmp.Or(saleID, "all sales and unknown orders"), path)
-	for _, line := range []struct {
-		name  string
-		value int64
-		about string
-	}{
-		{"expected", r.Expected, ""}, {"published", r.Published, ""}, {"repeated", r.Repeated, "  under the same id, which is allowed"},
-		{"not kept", r.NotKept, "  SaleSoldOut, or SaleDrained before an edit: the table does not keep them"},
-		{"waiting", r.Waiting, "  expected, and not overdue yet"},
-	} {
-		if line.value == 0 && line.about != "" {
-			continue
-		}
-		fmt.Fprintf(out, "  %-14s %12d%s\n", line.name, line.value, line.about)
-	}
-	fmt.Fprintf(out, "  %-14s %12.0f read units\n", "cost", r.ReadUnits)
-	if r.Complete {
-		fmt.Fprintln(out, "complete: what is in the table was published, with what the table says, and nothing else")
-	}
-	list(out, "NOT COMPLETE:", r.Findings)
 }

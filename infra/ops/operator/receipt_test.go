@@ -1,8 +1,7 @@
-package main
+package operator
 
 import (
 	"bytes"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -10,14 +9,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/ops/cli"
 	system "flashsale/infra/ops/place"
+	"flashsale/infra/ops/place/placetest"
 )
 
 func TestATableThatCannotBeReadEndsWithOneLine(t *testing.T) {
-	offline(t)
+	placetest.Offline(t)
 	if total := system.Tries*callTime + (system.Tries-1)*callPause; total >= 30*time.Second || reachTime >= 30*time.Second {
 		t.Errorf("a call may take %v, the first one %v", total, reachTime)
 	}
@@ -26,7 +26,6 @@ func TestATableThatCannotBeReadEndsWithOneLine(t *testing.T) {
 	defer func() { callTime, callPause = oldTime, oldPause }()
 	hang := make(chan struct{})
 	defer close(hang)
-	t.Setenv("AWS_REGION", "us-east-1")
 	at := func(url string) *place {
 		return &place{found: &system.Place{System: client.System{Client: client.New(url, client.Options{}), Local: true, DynamoDB: url, Table: "T"}}}
 	}
@@ -39,15 +38,17 @@ func TestATableThatCannotBeReadEndsWithOneLine(t *testing.T) {
 		"nothing listens": at("http://127.0.0.1:1"),
 		"nothing answers": answering(func(http.ResponseWriter, *http.Request) { <-hang }),
 		"it fails":        answering(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "{}", http.StatusInternalServerError) }),
-		"no credentials":  {table: "T"},
-		"no stack runs":   {apiPort: 1},
+		"no credentials":  {where: &system.Flags{Table: "T"}},
+		"no stack runs":   {where: &system.Flags{URL: "http://127.0.0.1:1"}},
 	} {
-		for _, command := range []string{"receipt -sale moutai", "sales", "buyer -sale moutai -user alice"} {
+		for _, command := range []string{"books receipt moutai", "sale list", "order show --sale moutai --buyer alice"} {
+			want := cli.ExitUnknown
+			if name == "no credentials" && !strings.HasPrefix(command, "books") {
+				want = cli.ExitUsage // a table alone is not enough
+			}
 			var out bytes.Buffer
-			words := strings.Fields(command)
-			c, _ := commandOf(words[0])
-			if err := c.do(t.Context(), p, words[1:], &out); err == nil || errors.Is(err, errBroken) || strings.Contains(err.Error(), "\n") || out.Len() > 0 {
-				t.Errorf("%s, %s: error %v, printed %q", name, command, err, &out)
+			if said, code := p.at(t, nil, &out, strings.Fields(command)...); code != want || strings.Count(said, "\n") > 2 || !strings.Contains(said, "flashsale: ") || out.Len() > 0 {
+				t.Errorf("%s, %s: exit %d, said %q, printed %q", name, command, code, said, &out)
 			}
 		}
 	}
@@ -70,23 +71,23 @@ func TestAReceiptIsOfEachSaleThatIsAskedForAndCanBeRead(t *testing.T) {
 		sales   []string
 		change  func(*dynamotest.DB)
 		command string
-		fails   error
+		code    int
 		says    []string
 		counts  int // of receipts
 	}{
-		"without a sale the list":           {both, nil, "receipt", nil, []string{"sales of the table T (make receipt SALE=…", "  boots  ", "  moutai  ", "  closes 2000"}, 0},
-		"of a table without a sale":         {nil, nil, "receipt", nil, []string{"the table T has no sale"}, 0},
-		"one":                               {both, nil, "receipt -sale boots", nil, []string{"receipt of sale boots"}, 1},
-		"one that is not there":             {boots, nil, "receipt -sale maotai", errOther, []string{"make receipt without SALE lists the sales of the table T"}, 0},
-		"all, and one is broken":            {both, without("SALE#boots", "SALE"), "receipt -all", errBroken, []string{"the sale item is missing: to everybody this sale does not exist (P11)"}, 2},
-		"all, and one cannot be read":       {both, refuse("SALE#boots"), "receipt -all", errOther, []string{"no receipt of sale boots: query SALE#boots: "}, 1},
-		"all, and one is for newer":         {both, newer, "receipt -all", errOther, []string{"no receipt of sale boots: stored for a newer release"}, 1},
-		"the list cannot be read":           {boots, refuse("SALES"), "receipt -all", errOther, []string{"the table T cannot be read: "}, 0},
-		"all of a table without any":        {nil, nil, "receipt -all", nil, []string{"the table T has no sale\n"}, 0},
-		"all, but one is not listed":        {boots, without("SALES", "boots"), "receipt -all", errBroken, []string{"NOT BALANCED:\n  - the item ", "#boots"}, 0},
-		"its events, but there is no file":  {boots, nil, "receipt -sale boots -events none.jsonl", errOther, []string{"read events: open none.jsonl"}, 0},
-		"all events, but there is no file":  {boots, nil, "receipt -all -events none.jsonl", errOther, []string{"read events: open none.jsonl"}, 0},
-		"for a machine, of a table without": {nil, nil, "receipt -all -json", nil, []string{`"findings": []`}, 0},
+		"without a sale the list":           {both, nil, "books list", cli.ExitFine, []string{"SALE    STATE  CLOSES\n", "boots   open   2000-", "moutai  open   2000-"}, 0},
+		"of a table without a sale":         {nil, nil, "books list", cli.ExitFine, []string{"SALE  STATE  CLOSES\n"}, 0},
+		"one":                               {both, nil, "books receipt boots", cli.ExitFine, []string{"receipt of sale boots"}, 1},
+		"one that is not there":             {boots, nil, "books receipt maotai", cli.ExitUnknown, []string{"`flashsale books list` names those of the table T"}, 0},
+		"all, and one is broken":            {both, without("SALE#boots", "SALE"), "books receipt --all", cli.ExitBad, []string{"the sale item is missing: to everybody this sale does not exist (P11)"}, 2},
+		"all, and one cannot be read":       {both, refuse("SALE#boots"), "books receipt --all", cli.ExitUnknown, []string{"no receipt of sale boots: query SALE#boots: "}, 1},
+		"all, and one is for newer":         {both, newer, "books receipt --all", cli.ExitUnknown, []string{"no receipt of sale boots: stored for a newer release"}, 1},
+		"the list cannot be read":           {boots, refuse("SALES"), "books receipt --all", cli.ExitUnknown, []string{"the table T cannot be read: "}, 0},
+		"all of a table without any":        {nil, nil, "books receipt --all", cli.ExitFine, []string{"the table T has no sale\n"}, 0},
+		"all, but one is not listed":        {boots, without("SALES", "boots"), "books receipt --all", cli.ExitBad, []string{"NOT BALANCED:\n  - the item ", "#boots"}, 0},
+		"its events, but there is no file":  {boots, nil, "books receipt boots --events none.jsonl", cli.ExitUnknown, []string{"read events: open none.jsonl"}, 0},
+		"all events, but there is no file":  {boots, nil, "books receipt --all --events none.jsonl", cli.ExitUnknown, []string{"read events: open none.jsonl"}, 0},
+		"for a machine, of a table without": {nil, nil, "books receipt --all -o json", cli.ExitFine, []string{`"findings": []`}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -94,49 +95,11 @@ func TestAReceiptIsOfEachSaleThatIsAskedForAndCanBeRead(t *testing.T) {
 				if tt.change != nil {
 					tt.change(db)
 				}
-				tells(t, db, tt.command, tt.fails, tt.says...)
-				if said, _ := does(t, db, tt.command); strings.Count(said, "receipt of sale ") != tt.counts {
+				tells(t, db, tt.command, tt.code, tt.says...)
+				if said, _ := does(t, db, tt.command); strings.Count("\n"+said, "\nreceipt of sale ") != tt.counts {
 					t.Errorf("want %d receipts in\n%s", tt.counts, said)
 				}
 			})
 		})
 	}
-}
-
-func TestAReceiptIsPrintedForPeopleAndForMachines(t *testing.T) {
-	r := &books.Receipt{SaleID: "moutai", AsOf: "2026-11-11T20:00:00.000Z", Seeded: 25, Stock: 40, Claims: 3, Pending: 1, Confirmed: 2, OldestPendingSeconds: 12,
-		Findings:   []books.Finding{{Promise: "P2", Text: "shard 0: stock is 40, should be 22 (seeded 25 - claims 3 + put back 0): 18 too many"}},
-		Unfinished: []string{"1 confirmed claims have no order item yet"}, NotLookedFor: []string{"orders that no claim knows"}}
-	var out bytes.Buffer
-	print(&out, r)
-	want := `receipt of sale moutai as of 2026-11-11T20:00:00.000Z
-  seeded                   25
-  stock left               40
-  claims                    3
-    confirmed               2
-    pending                 1
-    oldest                12s
-  cost                      0 read units
-not finished:
-  - 1 confirmed claims have no order item yet
-NOT BALANCED:
-  - shard 0: stock is 40, should be 22 (seeded 25 - claims 3 + put back 0): 18 too many (P2)
-not checked:
-  - orders that no claim knows
-`
-	if out.String() != want {
-		t.Errorf("printed\n%s\nwant\n%s", &out, want)
-	}
-	out.Reset()
-	if err := writeJSON(&out, r); err != nil {
-		t.Fatal(err)
-	}
-	contains(t, out.String(), `"saleId": "moutai"`, `"seeded": 25`, `"pending": 1`, `"oldestPendingSeconds": 12`, `"balanced": false`,
-		`"findings": [
-    "shard 0: stock is 40, should be 22 (seeded 25 - claims 3 + put back 0): 18 too many (P2)"
-  ]`)
-	out.Reset()
-	print(&out, &books.Receipt{SaleID: "moutai", Seeded: 25, Stock: 4, Claims: 23, Confirmed: 23, Paid: 19, Unpaid: 2, Released: 2, RefundsDue: 1, Balanced: true})
-	contains(t, out.String(), "    paid                   19\n    unpaid                  2\n    released                2\n  refunds due               1\n",
-		"balanced: stock left + claims = seeded + units put back")
 }

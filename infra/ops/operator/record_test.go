@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"strings"
@@ -25,9 +25,9 @@ func TestAPaymentThatWasNeverReportedIsRecordedOnce(t *testing.T) {
 			want                  []string
 		}{
 			{"alice", "pi_1", "89900", false, []string{"order " + orders["alice"] + " is of alice in sale moutai: CONFIRMED; its price is 89900 CNY",
-				"nothing was recorded: GO=1 records 89900 CNY of stripe#pi_1 for order " + orders["alice"] + " of sale moutai"}},
+				"89900 CNY of stripe#pi_1 for order " + orders["alice"] + " of sale moutai would be recorded, for ever; nothing was recorded"}},
 			{"alice", "pi_1", "89900", true, []string{"stripe#pi_1: paid; recorded now"}},
-			{"alice", "pi_1", "89900", false, []string{": PAID;", "stripe#pi_1 is recorded already: recording it again changes nothing"}},
+			{"alice", "pi_1", "89900", false, []string{": PAID;", "stripe#pi_1 is recorded already, and nothing would change"}},
 			{"alice", "pi_1", "89900", true, []string{"stripe#pi_1: paid; recorded before, and nothing changed now"}},
 			{"bob", "pi_1", "5", true, []string{"stripe#pi_1: paid; recorded before", "recorded for another order or amount, and the first report decides"}},
 			{"alice", "pi_2", "89900", true, []string{"stripe#pi_2: refund due, because: other-payment; recorded now"}},
@@ -37,15 +37,14 @@ func TestAPaymentThatWasNeverReportedIsRecordedOnce(t *testing.T) {
 			{"none", "pi_5", "89900", false, []string{"there is no order 523415642750058497", "nothing was recorded"}},
 			{"none", "pi_5", "89900", true, []string{"the payment's order does not exist yet; repeat the command"}},
 		} {
-			command := "record -provider stripe -sale moutai -currency cny -order " + orders[tt.user] + " -payment " + tt.payment + " -amount " + tt.amount
+			command := "payment record --provider stripe --sale moutai --currency cny --order " + orders[tt.user] + " --payment " + tt.payment + " --amount " + tt.amount
 			if tt.sure {
-				command += " -go"
+				command += " --yes"
+			} else {
+				command += " --dry-run"
 			}
 			before := len(db.Items("T"))
-			said, err := does(t, db, command)
-			if err != nil {
-				said += err.Error()
-			}
+			said, _ := does(t, db, command)
 			contains(t, said, tt.want...)
 			if grown := len(db.Items("T")) - before; (grown > 0) != strings.Contains(said, "recorded now") {
 				t.Errorf("%s %s %t: %d items more after\n%s", tt.user, tt.payment, tt.sure, grown, said)

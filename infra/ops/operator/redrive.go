@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"context"
@@ -28,7 +28,6 @@ const (
 	moveHide    = moveLimit + time.Minute
 )
 
-// fate says what to do with a dead letter.
 type fate string
 
 const (
@@ -38,34 +37,65 @@ const (
 	unknown fate = "unknown" // the table does not answer, or only a newer release can tell
 )
 
-// claims is the part of the ledger that redrive uses.
 type claims interface {
 	Claim(ctx context.Context, saleID, user string) (sale.Claim, error)
 }
 
-// redrive shows which messages are in the dead-letter queue and why. With -go it moves
-// pending ones back to the order queue and deletes those that are done; with -drop poison
-// it deletes poison ones.
-func redrive(ctx context.Context, p *place, o options, out io.Writer) error {
-	if drop := o["drop"]; drop != "" && drop != string(poison) {
-		return fmt.Errorf("DROP=%q: only DROP=poison deletes", drop)
-	}
-	book, err := p.ledger(ctx)
+func showQueue(ctx context.Context, p *place, _ options, out *terminal) error {
+	r, _, err := p.deadLetters(ctx)
 	if err != nil {
 		return err
 	}
-	client, source, deadLetters, err := p.queues(ctx)
-	if err != nil {
+	if err := r.run(ctx, out); err != nil || len(r.found) == 0 {
 		return err
 	}
-	r := redriving{client: client, book: book, deadLetters: deadLetters, drop: o["drop"] != "", found: map[string]*group{}}
-	if o.has("go") {
-		r.source = source
-	}
-	return r.run(ctx, out)
+	out.notef("nothing was moved. First fix the cause; then %s moves pending messages back to the order queue; --drop-poison also prints and deletes poison ones.",
+		p.flashsale("queue redrive"))
+	return nil
 }
 
-// redriving is one pass over the dead-letter queue.
+// redrive moves pending messages back to the order queue and deletes those that are done; with --drop-poison it
+// deletes poison ones, too.
+func redrive(ctx context.Context, p *place, o options, out *terminal) error {
+	r, source, err := p.deadLetters(ctx)
+	if err != nil {
+		return err
+	}
+	if o.has("dry-run") {
+		if err := r.run(ctx, out); err != nil {
+			return err
+		}
+		dropped := ""
+		if o.has("drop-poison") {
+			dropped = ", and those that are poison"
+		}
+		fmt.Fprintf(out, "what is pending would be moved back to the order queue, and what is done deleted%s; nothing was moved\n", dropped)
+		return nil
+	}
+	if r.source = source; o.has("drop-poison") {
+		if err := out.ask("Delete the messages that no delivery can ever settle? They are printed."); err != nil {
+			return err
+		}
+		r.drop = true
+	}
+	if err := r.run(ctx, out); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d moved back to the order queue, %d deleted\n", r.moved, r.deleted)
+	out.notef("watch %s until nothing is pending", p.flashsale("books receipt --all"))
+	return nil
+}
+
+// deadLetters opens the dead-letter queue, to look only, and names the order queue.
+func (p *place) deadLetters(ctx context.Context) (r *redriving, source string, err error) {
+	book, err := p.ledger(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	client, source, deadLetters, err := p.queues(ctx)
+	return &redriving{client: client, book: book, deadLetters: deadLetters, found: map[string]*group{}}, source, err
+}
+
 type redriving struct {
 	client      *sqs.Client
 	book        claims
@@ -77,7 +107,6 @@ type redriving struct {
 	moved, deleted int
 }
 
-// group counts the dead letters with the same reason.
 type group struct {
 	count   int
 	example string
@@ -103,19 +132,7 @@ func (r *redriving) run(ctx context.Context, out io.Writer) error {
 		g := r.found[why]
 		fmt.Fprintf(out, "  %4d  %s, for example %.120s\n", g.count, why, strconv.QuoteToASCII(g.example))
 	}
-	if err != nil {
-		return err
-	}
-	switch {
-	case r.source != "":
-		fmt.Fprintf(out, "%d moved back to the order queue, %d deleted; watch `make receipt` until nothing is pending\n", r.moved, r.deleted)
-	case r.drop:
-		fmt.Fprintf(out, "%d deleted\n", r.deleted)
-	default:
-		fmt.Fprintln(out, "nothing was moved. First fix the cause; then GO=1 moves pending messages back to the order queue.\n"+
-			"DROP=poison prints and deletes poison messages.")
-	}
-	return nil
+	return err
 }
 
 func (r *redriving) depth(ctx context.Context) (int, error) {
@@ -123,7 +140,7 @@ func (r *redriving) depth(ctx context.Context) (int, error) {
 		QueueUrl: &r.deadLetters, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameApproximateNumberOfMessages},
 	})
 	if err != nil {
-		return 0, fmt.Errorf("read dead-letter queue: %s", oneLine(err))
+		return 0, fmt.Errorf("read dead-letter queue: %w", err)
 	}
 	n, err := strconv.Atoi(attributes.Attributes["ApproximateNumberOfMessages"])
 	if err != nil {
@@ -148,20 +165,24 @@ func (r *redriving) walk(ctx context.Context, limit int, hide time.Duration, out
 			QueueUrl: &r.deadLetters, MaxNumberOfMessages: 10, VisibilityTimeout: int32(hide / time.Second), WaitTimeSeconds: 1,
 		})
 		if err != nil {
-			return fmt.Errorf("read dead-letter queue: %s", oneLine(err))
+			return fmt.Errorf("read dead-letter queue: %w", err)
 		}
 		if len(got.Messages) == 0 {
 			return nil
 		}
 		seen += len(got.Messages)
-		for _, m := range got.Messages {
-			stays, err := r.settle(ctx, aws.ToString(m.Body), aws.ToString(m.ReceiptHandle), out)
+		var failure error
+		for _, m := range got.Messages { // after a failure the others stay
+			stays := true
+			if failure == nil {
+				stays, failure = r.settle(ctx, aws.ToString(m.Body), aws.ToString(m.ReceiptHandle), out)
+			}
 			if stays {
 				staying = append(staying, aws.ToString(m.ReceiptHandle))
 			}
-			if err != nil {
-				return err
-			}
+		}
+		if failure != nil {
+			return failure
 		}
 	}
 	return nil
@@ -181,7 +202,7 @@ func (r *redriving) settle(ctx context.Context, body, handle string, out io.Writ
 		// Send before deleting: if the program stops in between, finalizing the message
 		// twice changes nothing (P9).
 		if _, err := r.client.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &r.source, MessageBody: &body}); err != nil {
-			return true, fmt.Errorf("move message: %s", oneLine(err))
+			return true, fmt.Errorf("move message: %w", err)
 		}
 		r.moved++
 	case f == done && r.source != "":
@@ -193,14 +214,13 @@ func (r *redriving) settle(ctx context.Context, body, handle string, out io.Writ
 		return true, nil
 	}
 	if _, err := r.client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &r.deadLetters, ReceiptHandle: &handle}); err != nil {
-		return true, fmt.Errorf("delete message: %s", oneLine(err))
+		return true, fmt.Errorf("delete message: %w", err)
 	}
 	return false, nil
 }
 
-const newerRelease = "unknown: for a newer release; deploy it, then redrive with its make redrive"
+const newerRelease = "unknown: for a newer release; deploy it, then redrive with its flashsale"
 
-// fateOf decides from the message and the table what to do with a dead letter, and why.
 func fateOf(ctx context.Context, book claims, body string) (fate, string) {
 	m, err := orderq.Decode(body)
 	switch {

@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"bytes"
@@ -63,7 +63,6 @@ func deadLetters(t *testing.T, book claims, bodies ...string) *redriving {
 	return r
 }
 
-// lying counts the messages of a queue by body.
 func (r *redriving) lying(t *testing.T, url string) map[string]int {
 	t.Helper()
 	bodies := map[string]int{}
@@ -97,10 +96,10 @@ func TestOnlyPendingMessagesAreMovedAndPoisonIsDeletedOnlyOnRequest(t *testing.T
 		back, left []string
 		says       []string
 	}{
-		{"a preview", false, false, nil, all, []string{"about 8 messages", "2  unknown: for a newer release", "1  pending: moving it back", "1  done: the order", "1  poison: not an order message", "nothing was moved"}},
-		{"GO=1", true, false, []string{waiting}, []string{other, nobody, unsure, garbage, newer, future}, []string{"1 moved back to the order queue, 1 deleted"}},
-		{"DROP=poison", false, true, nil, []string{waiting, confirmed, unsure, newer, future}, []string{`deleted: poison: not an order message: "\u009b31mnot json"`, "3 deleted"}},
-		{"both", true, true, []string{waiting}, []string{unsure, newer, future}, []string{"1 moved back to the order queue, 4 deleted"}},
+		{"a preview", false, false, nil, all, []string{"about 8 messages", "2  unknown: for a newer release", "1  pending: moving it back", "1  done: the order", "1  poison: not an order message"}},
+		{"a redrive", true, false, []string{waiting}, []string{other, nobody, unsure, garbage, newer, future}, nil},
+		{"dropping poison", false, true, nil, []string{waiting, confirmed, unsure, newer, future}, []string{`deleted: poison: not an order message: "\u009b31mnot json"`}},
+		{"both", true, true, []string{waiting}, []string{unsure, newer, future}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := deadLetters(t, book, all...)
@@ -114,6 +113,9 @@ func TestOnlyPendingMessagesAreMovedAndPoisonIsDeletedOnlyOnRequest(t *testing.T
 				t.Fatal(err)
 			}
 			contains(t, out.String(), c.says...)
+			if len(c.back) != r.moved || len(all)-len(c.back)-len(c.left) != r.deleted {
+				t.Errorf("%d moved, %d deleted", r.moved, r.deleted)
+			}
 			if got, want := fmt.Sprint(r.lying(t, source)), fmt.Sprint(counted(c.back)); got != want {
 				t.Errorf("the order queue has %s, want %s", got, want)
 			}
@@ -121,6 +123,28 @@ func TestOnlyPendingMessagesAreMovedAndPoisonIsDeletedOnlyOnRequest(t *testing.T
 				t.Errorf("the dead-letter queue has %s, want %s", got, want)
 			}
 		})
+	}
+}
+
+// stopper is an output that ends the command.
+type stopper func()
+
+func (s stopper) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte("deleted")) {
+		s()
+	}
+	return len(b), nil
+}
+
+func TestWhatAnInterruptedRedriveLeavesIsThereForTheNextOne(t *testing.T) {
+	r := deadLetters(t, held{}, "a", "b", "c")
+	r.drop = true
+	ctx, interrupt := context.WithCancel(t.Context())
+	if err := r.run(ctx, stopper(interrupt)); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if got := r.lying(t, r.deadLetters); len(got) != 3 {
+		t.Errorf("the dead-letter queue shows %v, want all", got)
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/ops/cli"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -25,26 +26,32 @@ func TestRefundsAreListedAndMarkedOnce(t *testing.T) {
 		}
 		list := func(want ...string) {
 			t.Helper()
-			said, err := does(t, db, "refunds")
-			if err != nil {
-				t.Error(err)
+			said, code := does(t, db, "refund list")
+			if code != cli.ExitFine {
+				t.Errorf("exit %d", code)
 			}
 			contains(t, strings.Join(strings.Fields(said), " "), want...)
 		}
-		mark := func(saleID, payment string, fails error, want string) {
+		mark := func(saleID, payment string, code int, want string) {
 			t.Helper()
-			tells(t, db, "refunds -go -payment "+payment+" -sale="+saleID, fails, want)
+			command := "refund mark " + payment
+			if saleID != "" {
+				command += " --sale " + saleID
+			}
+			tells(t, db, command, code, want)
 		}
-		list("moutai stripe#pi_cheap 5 CNY "+orderid.String(order)+" amount 2026-11-11T12:00:00Z DUE",
-			"(no such order) standard#none 700 EUR - unknown-order 2026-11-11T12:00:00Z DUE", "2 refunds due, 0 done")
-		mark("moutai", "stripe#pi_other", errOther, "no refund of stripe#pi_other is due")
-		mark("", "stripe#pi_cheap", errOther, "no refund of stripe#pi_cheap is due")
+		list("moutai stripe#pi_cheap 0.05 CNY "+orderid.String(order)+" amount 2026-11-11T12:00:00Z DUE",
+			"(no such order) standard#none 7.00 EUR - unknown-order 2026-11-11T12:00:00Z DUE", "2 refunds due, 0 done")
+		mark("moutai", "stripe#pi_other", cli.ExitBad, "no refund of stripe#pi_other is due")
+		mark("", "stripe#pi_cheap", cli.ExitBad, "no refund of stripe#pi_cheap is due")
+		mark("moutai", "stripe#pi_cheap --dry-run", cli.ExitFine, "stripe#pi_cheap, 0.05 CNY, would be marked as refunded; nothing was changed")
 		time.Sleep(time.Minute)
-		mark("moutai", "stripe#pi_cheap", nil, "stripe#pi_cheap, 5 CNY, is marked as refunded at 2026-11-11T12:01:00Z")
+		mark("moutai", "stripe#pi_cheap", cli.ExitFine, "stripe#pi_cheap, 0.05 CNY, is marked as refunded at 2026-11-11T12:01:00Z")
 		time.Sleep(time.Minute)
-		mark("moutai", "stripe#pi_cheap", nil, "was marked as refunded at 2026-11-11T12:01:00Z, and nothing changed now")
-		mark("", "standard#none", nil, "is marked as refunded")
+		mark("moutai", "stripe#pi_cheap", cli.ExitFine, "was marked as refunded at 2026-11-11T12:01:00Z, and nothing changed now")
+		mark("", "standard#none", cli.ExitFine, "is marked as refunded")
 		list("amount 2026-11-11T12:00:00Z 2026-11-11T12:01:00Z", "0 refunds due, 2 done")
+		tells(t, db, "refund list --sale mutai", cli.ExitUnknown, "no such sale")
 	})
 }
 
@@ -57,7 +64,7 @@ func TestRefundsAreListedAlsoIfThoseOfASaleCannotBeRead(t *testing.T) {
 		}
 		for _, fault := range []dynamotest.Fault{{Kind: dynamotest.ServerError}, {Kind: dynamotest.Throttle}} {
 			db.Fault = fault.On("", "REFUND#unread")
-			tells(t, db, "refunds", errOther, "the list is not complete: refunds of unread: ", "moutai  stripe#cheap  5 CNY")
+			tells(t, db, "refund list", cli.ExitUnknown, "the list is not complete: refunds of unread: ", "moutai  stripe#cheap  0.05    CNY")
 		}
 	})
 }

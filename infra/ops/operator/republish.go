@@ -1,6 +1,7 @@
-package main
+package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"flashsale/infra/ops/cli"
 	"flashsale/shared/sale"
 )
 
@@ -21,24 +23,18 @@ const (
 	maxListed  = 50
 )
 
-// errNotPublished means that the bus refused events, and that they have been listed.
-var errNotPublished = errors.New("not every event was published")
-
 // publisher is the part of the event bus that republish uses. It repeats its calls itself.
 type publisher interface {
 	Publish(ctx context.Context, events []sale.Event) []error
 }
 
-// republish publishes every event of a sale again, as the table has it, or with -unknown the
+// republish publishes every event of a sale again, as the table has it, or with --unknown the
 // refunds due of unknown orders. Each event has the id and the content that it had before,
 // but for the user of who was erased since, so those who have it ignore it (P26).
-func republish(ctx context.Context, p *place, o options, out io.Writer) error {
+func republish(ctx context.Context, p *place, o options, out *terminal) error {
 	saleID := o["sale"]
-	switch {
-	case o.has("unknown") && saleID != "":
-		return errors.New("give only one of SALE and UNKNOWN=1")
-	case !o.has("unknown") && saleID == "":
-		return errors.New(`"" is not a sale id; name the sale: make republish SALE=moutai (UNKNOWN=1: the refunds due of unknown orders)`)
+	if o.has("unknown") == (saleID != "") {
+		return cli.Usagef("give one of a sale and --unknown, which means the refunds due of unknown orders")
 	}
 	book, err := p.ledger(ctx)
 	if err != nil {
@@ -48,15 +44,33 @@ func republish(ctx context.Context, p *place, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if saleID != "" { // that none of its events was published would be no answer
+		if _, err := book.Existing(ctx, saleID); err != nil {
+			return err
+		}
+	}
 	r := republishing{bus: bus, out: out}
 	var clear func()
-	r.show, clear = progress("events")
-	err = book.Events(ctx, saleID, func(events []sale.Event) error { return r.publish(ctx, events) })
+	r.show, clear = out.progress("events")
+	publish := func(events []sale.Event) error { return r.publish(ctx, events) }
+	if o.has("dry-run") {
+		publish = func(events []sale.Event) error {
+			r.events += int64(len(events))
+			r.show(r.events, -1)
+			return nil
+		}
+	}
+	err = book.Events(ctx, saleID, publish)
 	clear()
+	if o.has("dry-run") {
+		if err == nil {
+			fmt.Fprintf(out, "%d events of %s would be published to %s; nothing was published\n", r.events, cmp.Or(saleID, "unknown orders"), busName)
+		}
+		return err
+	}
 	return r.end(saleID, busName, err)
 }
 
-// republishing is one run of republish.
 type republishing struct {
 	bus  publisher
 	out  io.Writer
@@ -75,8 +89,10 @@ func (r *republishing) publish(ctx context.Context, events []sale.Event) error {
 		for i, err := range r.publishOnce(ctx, part) {
 			if err == nil {
 				r.published++
+			} else if ctx.Err() != nil {
+				continue // nobody refused it
 			} else if r.refused++; r.refused <= maxListed {
-				fmt.Fprintf(r.out, "  %s: %s\n", part[i].ID, oneLine(err))
+				fmt.Fprintf(r.out, "  %s: %v\n", part[i].ID, cli.OneLine(err))
 			}
 		}
 		if ctx.Err() != nil {
@@ -90,7 +106,6 @@ func (r *republishing) publish(ctx context.Context, events []sale.Event) error {
 	return nil
 }
 
-// publishOnce publishes the events in calls of their own.
 func (r *republishing) publishOnce(ctx context.Context, events []sale.Event) []error {
 	errs := make([]error, len(events))
 	var group errgroup.Group
@@ -118,13 +133,11 @@ func (r *republishing) end(saleID, bus string, err error) error {
 	fmt.Fprintf(r.out, "%d of %d events of %s were published to %s\n", r.published, r.events, what, bus)
 	switch {
 	case err != nil && !errors.Is(err, errRefused):
-		return fmt.Errorf("%s; repeat the command: who has an event ignores it", oneLine(err))
+		return fmt.Errorf("%w; repeat the command: who has an event ignores it", err)
 	case err != nil:
-		fmt.Fprintf(r.out, "NOT PUBLISHED: the bus refused %d events, so the others were not tried; repeat the command when it takes them\n", r.refused)
-		return errNotPublished
+		return cli.Bad(fmt.Errorf("NOT PUBLISHED: the bus refused %d events, so the others were not tried; repeat the command when it takes them", r.refused))
 	case r.refused > 0:
-		fmt.Fprintf(r.out, "NOT PUBLISHED: the bus refused %d events\n", r.refused)
-		return errNotPublished
+		return cli.Bad(fmt.Errorf("NOT PUBLISHED: the bus refused %d events", r.refused))
 	}
 	if saleID != "" {
 		fmt.Fprintln(r.out, "SaleSoldOut is not among them, because the table does not keep it")

@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"bytes"
@@ -16,11 +16,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/infra/ops/cli"
 	"flashsale/shared/eventbus"
 	"flashsale/shared/sale"
 )
 
-// busOf is an event bus that takes an event or refuses it.
 type busOf func(e sale.Event) error
 
 func (b busOf) Publish(_ context.Context, events []sale.Event) []error {
@@ -39,13 +39,13 @@ func TestEveryEventIsPublishedOrListed(t *testing.T) {
 	busy := sale.Fail(sale.Busy, errors.New("put event: ThrottlingException:\nslow"))
 	for want, tt := range map[string]struct {
 		refuses func(id string) bool
-		err     error
+		err     string
 	}{
-		"3000 of 3000 events of sale moutai were published to orders\nSaleSoldOut is not among them, because the table does not keep it\n": {func(string) bool { return false }, nil},
-		"  OrderConfirmed:1500: busy: put event: ThrottlingException: slow\n2999 of 3000 events of sale moutai were published to orders\nNOT PUBLISHED: the bus refused 1 events\n": {
-			func(id string) bool { return id == "OrderConfirmed:1500" }, errNotPublished},
-		"  and 150 more\n0 of 200 events of sale moutai were published to orders\nNOT PUBLISHED: the bus refused 200 events, so the others were not tried": {
-			func(string) bool { return true }, errNotPublished},
+		"3000 of 3000 events of sale moutai were published to orders\nSaleSoldOut is not among them, because the table does not keep it\n": {func(string) bool { return false }, ""},
+		"  OrderConfirmed:1500: busy: put event: ThrottlingException: slow\n2999 of 3000 events of sale moutai were published to orders\n": {
+			func(id string) bool { return id == "OrderConfirmed:1500" }, "NOT PUBLISHED: the bus refused 1 events"},
+		"  and 150 more\n0 of 200 events of sale moutai were published to orders\n": {
+			func(string) bool { return true }, "NOT PUBLISHED: the bus refused 200 events, so the others were not tried; repeat the command when it takes them"},
 	} {
 		var out bytes.Buffer
 		r := republishing{out: &out, show: func(int64, int64) {}, bus: busOf(func(e sale.Event) error {
@@ -54,7 +54,8 @@ func TestEveryEventIsPublishedOrListed(t *testing.T) {
 			}
 			return nil
 		})}
-		if err := r.end("moutai", "orders", r.publish(t.Context(), events)); !errors.Is(err, tt.err) || !strings.Contains(out.String(), want) {
+		err := r.end("moutai", "orders", r.publish(t.Context(), events))
+		if err == nil != (tt.err == "") || err != nil && (err.Error() != tt.err || cli.Code(err) != cli.ExitBad) || !strings.Contains(out.String(), want) {
 			t.Errorf("%v; said\n%s\nwant\n%s", err, &out, want)
 		}
 	}
@@ -91,15 +92,15 @@ func TestWhatIsRepublishedIsWhatTheTableStandsFor(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		one, all := "receipt -sale moutai -events "+path, "receipt -all -events "+path
-		tells(t, db, one, errBroken, "NOT COMPLETE:\n  - event ", " was not published (P26)")
+		one, all := "books receipt moutai --events "+path, "books receipt --all --events "+path
+		tells(t, db, one, cli.ExitBad, "NOT COMPLETE:\n  - event ", " was not published (P26)")
 		publish("moutai")
 		publish("moutai")
-		tells(t, db, one, nil, "events of moutai in "+path+"\n", "  expected                  6\n  published                 6\n  repeated                  6  under the same id", "complete: ")
-		tells(t, db, all, errBroken, "events of all sales and unknown orders in", "NOT COMPLETE:\n  - event RefundDue::stripe#none was not published (P26)\n")
+		tells(t, db, one, cli.ExitFine, "events of moutai in "+path+"\n", "  expected                  6\n  published                 6\n  repeated                  6  under the same id", "complete: ")
+		tells(t, db, all, cli.ExitBad, "events of all sales and unknown orders in", "NOT COMPLETE:\n  - event RefundDue::stripe#none was not published (P26)\n")
 		publish("")
-		tells(t, db, all, nil, "  expected                  7\n")
-		tells(t, db, one+" -json", nil, `"expected": 6`, `"complete": true`)
+		tells(t, db, all, cli.ExitFine, "  expected                  7\n")
+		tells(t, db, one+" -o json", cli.ExitFine, `"expected": 6`, `"complete": true`)
 		if after := db.Items("T"); !reflect.DeepEqual(after, before) {
 			t.Errorf("republishing has written: %v, before %v", after, before)
 		}
@@ -124,18 +125,22 @@ func TestAnEnvironmentsEventsArePublishedToABusThatIsThere(t *testing.T) {
 		"its own":                     {"", "{}", takes, done + "shop-orders\n", "shop-orders"},
 		"another":                     {"$(x) y", "{}", takes, done + "$(x) y\n", "$(x) y"},
 		"it refuses":                  {"", "{}", `{"FailedEntryCount":1,"Entries":[{"ErrorCode":"MalformedDetail","ErrorMessage":"no"}]}`, "  RefundDue::stripe#pi_1: ", "shop-orders"},
-		"its own is gone":             {"", gone, takes, "find the bus shop-orders: ", ""},
-		"another is gone":             {"orderz", gone, takes, "find the bus orderz: ", ""},
+		"its own is gone":             {"", gone, takes, "flashsale: find the bus shop-orders: ", ""},
+		"another is gone":             {"orderz", gone, takes, "flashsale: find the bus orderz: ", ""},
 		"its own cannot be looked at": {"shop-orders", denied, takes, done + "shop-orders\n", "shop-orders"},
-		"another cannot be looked at": {"another", denied, takes, "find the bus another: ", ""},
+		"another cannot be looked at": {"another", denied, takes, "flashsale: find the bus another: ", ""},
 	} {
 		config, calls := account(t, map[string]string{
 			"AWSEvents.DescribeEventBus": tt.there, "DynamoDB_20120810.Query": `{"Items":[` + refund + `],"Count":1}`, "AWSEvents.PutEvents": tt.answer,
 		})
-		var out bytes.Buffer
-		err := run(t.Context(), []string{"-env", "dev", "-config", config, "republish", "-unknown", "-bus", tt.bus}, &out)
-		if fmt.Fprint(&out, err); !strings.HasPrefix(out.String(), tt.want) || errors.Is(err, errNotPublished) != (name == "it refuses") || (err == nil) != strings.HasPrefix(tt.want, done) {
-			t.Errorf("%s: %v, %q, want %q", name, err, &out, tt.want)
+		code := cli.ExitUnknown
+		if name == "it refuses" {
+			code = cli.ExitBad
+		} else if strings.HasPrefix(tt.want, done) {
+			code = cli.ExitFine
+		}
+		if said, got := inDev(t, config, "event", "republish", "--unknown", "--bus", tt.bus); !strings.HasPrefix(said, tt.want) || got != code {
+			t.Errorf("%s: exit %d, %q, want %q", name, got, said, tt.want)
 		}
 		want := []string{"eu-west-1 AWSEvents.DescribeEventBus", "eu-west-1 DynamoDB_20120810.Query", "eu-west-1 AWSEvents.PutEvents"}
 		if tt.published == "" {

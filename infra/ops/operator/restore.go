@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"context"
@@ -8,25 +8,32 @@ import (
 	"os"
 	"time"
 
+	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/restore"
+	"flashsale/infra/ops/cli"
 	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
-// restoreReplay writes what a restored table lacks, if -go is given and nothing contradicts it.
-func restoreReplay(ctx context.Context, p *place, o options, out io.Writer) error {
-	if p.env != "" {
-		return errors.New("the table of a running stack is not replayed into: give the restored one by its name (TABLE=…), before a stack uses it")
+var errLacking = cli.Bad(errors.New("the table is not whole"))
+
+// replayTable writes what a restored table lacks, unless something contradicts it.
+func replayTable(ctx context.Context, p *place, o options, out *terminal) error {
+	if p.where.Table == "" {
+		return cli.Usagef("the table of a running stack is not replayed into: give the restored one by its name (--table), before a stack uses it")
 	}
-	return restoreCheck(ctx, p, o, out)
+	return p.restore(ctx, o, out, !o.has("dry-run"))
 }
 
-// restoreCheck compares a restored table with logs and events. Without -go, which it does not take
-// itself, it writes nothing; with it, only if it finds nothing that a person must decide. It fails with
-// errBroken if the table lacks something then.
-func restoreCheck(ctx context.Context, p *place, o options, out io.Writer) error {
+func checkTable(ctx context.Context, p *place, o options, out *terminal) error {
+	return p.restore(ctx, o, out, false)
+}
+
+// restore says what a restored table lacks, and asks before it writes that. It fails with errLacking if the table
+// lacks something in the end, or if there is something that a person must decide.
+func (p *place) restore(ctx context.Context, o options, out *terminal, write bool) error {
 	source, restoredTo, err := facts(o["at"], o["log"], o["events"])
 	if err != nil {
 		return err
@@ -39,7 +46,7 @@ func restoreCheck(ctx context.Context, p *place, o options, out io.Writer) error
 	lost := source.Lost(restoredTo)
 	done, err := replays.Replay(ctx, db, lost, false)
 	if err != nil {
-		return errors.New(oneLine(err))
+		return err
 	}
 	fmt.Fprintf(out, "%d orders are known from the files; the table lacks\n", len(lost.Claims))
 	printLacking(out, done)
@@ -50,18 +57,21 @@ func restoreCheck(ctx context.Context, p *place, o options, out io.Writer) error
 		}
 		fmt.Fprintf(out, "OVERSOLD: %s of sale %s, shard %d, accepted %s, %s\n", c.User, c.SaleID, c.Shard, c.AcceptedAt.Format(time.RFC3339), order)
 	}
-	list(out, "NOT REPLAYED:", done.Problems)
-	list(out, "changed since, and to be repeated by you:", append(source.Repeat(restoredTo), done.TakenBack...))
+	books.PrintList(out, "NOT REPLAYED:", done.Problems)
+	books.PrintList(out, "changed since, and to be repeated by you:", append(source.Repeat(restoredTo), done.TakenBack...))
 	refused := len(done.Oversold)+len(done.Problems) > 0
 	switch {
 	case refused:
 		fmt.Fprintln(out, "nothing was written: see what is listed")
-		return errBroken
-	case !o.has("go") && done.Missing() > 0:
-		fmt.Fprintln(out, "nothing was written: make restore-replay GO=1 writes it")
-		return errBroken
-	case !o.has("go"):
+		return errLacking
+	case !write && done.Missing() > 0:
+		fmt.Fprintf(out, "nothing was written: %s writes it\n", p.flashsale("table replay"))
+		return errLacking
+	case !write:
 		return nil
+	}
+	if err := out.ask("Write this into " + table + "?"); err != nil {
+		return err
 	}
 	// A replay that has to be repeated goes on where it was; its own check is the last word.
 	for range replayTries {
@@ -70,27 +80,26 @@ func restoreCheck(ctx context.Context, p *place, o options, out io.Writer) error
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%s; repeat the command: it goes on", oneLine(err))
+		return fmt.Errorf("%w; repeat the command: it goes on", err)
 	}
 	if done, err = replays.Replay(ctx, db, lost, false); err != nil {
-		return errors.New(oneLine(err))
+		return err
 	}
-	if list(out, "NOT REPLAYED:", done.Problems); done.Missing() > 0 || len(done.Problems) > 0 {
+	if books.PrintList(out, "NOT REPLAYED:", done.Problems); done.Missing() > 0 || len(done.Problems) > 0 {
 		printLacking(out, done)
-		return errBroken
+		return errLacking
 	}
-	fmt.Fprintln(out, "replayed: nothing is lacking, and sales that are not over are paused; make preflight recounts every sale of the table")
+	fmt.Fprintln(out, "replayed: nothing is lacking, and sales that are not over are paused; `flashsale stack preflight` recounts every sale of the table")
 	return nil
 }
 
-// facts reads the files.
 func facts(at, log, events string) (*restore.Source, time.Time, error) {
 	restoredTo, err := time.Parse(time.RFC3339, at)
 	switch {
 	case err != nil:
-		return nil, restoredTo, fmt.Errorf("%q is no instant to which a table was restored: AT=2026-11-11T12:04:00Z", at)
+		return nil, restoredTo, cli.Usagef("%q is no instant to which a table was restored: --at 2026-11-11T12:04:00Z", at)
 	case log == "" && events == "":
-		return nil, restoredTo, errors.New("give the functions' lines (LOG=file), the published events (EVENTS=file), or both")
+		return nil, restoredTo, cli.Usagef("give the functions' lines (--log FILE), the published events (--events FILE), or both")
 	}
 	source := restore.NewSource()
 	for _, file := range []struct {
@@ -116,7 +125,6 @@ func facts(at, log, events string) (*restore.Source, time.Time, error) {
 	return source, restoredTo, nil
 }
 
-// replayTries is how often a busy table is tried.
 const replayTries = 5
 
 func printLacking(out io.Writer, r maintenance.Replayed) {

@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/kit/restore"
+	"flashsale/infra/ops/cli"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
@@ -99,16 +100,15 @@ func TestWhatMustBeRepeatedIsEveryEditAndWithdrawalSinceAndNothingElse(t *testin
 	}
 }
 
-// replay is the command that replays what happened since noon.
 func replay(t *testing.T, log, events string) string {
 	t.Helper()
-	command := "restore-replay -at 2026-11-11T12:00:00Z"
+	command := "table replay --table T --at 2026-11-11T12:00:00Z"
 	for name, text := range map[string]string{"log": log, "events": events} {
 		path := filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		command += " -" + name + " " + path
+		command += " --" + name + " " + path
 	}
 	return command
 }
@@ -127,14 +127,14 @@ func TestARestoredTableIsCheckedAndThenReplayedOnce(t *testing.T) {
 		db.Restore(before)
 		remove(t, db, "SALE#moutai", "SEED#typo")
 		items := db.Items("T")
-		tells(t, db, check, errBroken, "2 orders are known", "claims                    2", "order ids                 1", "shard counts              1", "pause of moutai (c1)", "withdrawal typo of moutai",
-			"halves                    1", "nothing was written: make restore-replay GO=1")
+		tells(t, db, check+" --dry-run", cli.ExitBad, "2 orders are known", "claims                    2", "order ids                 1", "shard counts              1", "pause of moutai (c1)", "withdrawal typo of moutai",
+			"halves                    1", "nothing was written: `flashsale table replay --table T` writes it")
 		if !reflect.DeepEqual(db.Items("T"), items) {
 			t.Error("a check has written")
 		}
-		tells(t, db, check+" -go", nil, "claims                    2", "replayed: nothing is lacking")
-		tells(t, db, check, nil, "claims                    0", "shard counts              0")
-		tells(t, db, check+" -go", nil, "replayed: nothing is lacking")
+		tells(t, db, check+" --yes", cli.ExitFine, "claims                    2", "replayed: nothing is lacking")
+		tells(t, db, check+" --dry-run", cli.ExitFine, "claims                    0", "shard counts              0")
+		tells(t, db, check+" --yes", cli.ExitFine, "replayed: nothing is lacking")
 		again, err := ledger.New(db, "T", ledger.Options{}).Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "bob", Key: "k"})
 		if err != nil || again.New {
 			t.Errorf("bob's repeat gets %+v (%v), want the claim that he was told", again, err)
@@ -156,13 +156,13 @@ func TestATableThatTheFilesContradictIsNotReplayed(t *testing.T) {
 		for name, tt := range map[string]struct {
 			log   string
 			at    *dynamotest.Snapshot // nil: another stack's table
-			fails error
+			code  int
 			wants string
 		}{
-			"another stack's table": {log, nil, errOther, "no open sale \"moutai\""},
-			"a line is missing":     {log[:strings.Index(log, `{"message":"finalize"`)], before, errBroken, "no line of a log says when it was accepted"},
-			"another claim":         {strings.Replace(log, `"user":"bob"`, `"user":"carol"`, 1), after, errBroken, "the user has another claim"},
-			"units are missing":     {log + another("eve", "x") + another("fred", "y"), before, errBroken, "OVERSOLD: "},
+			"another stack's table": {log, nil, cli.ExitUnknown, "no open sale \"moutai\""},
+			"a line is missing":     {log[:strings.Index(log, `{"message":"finalize"`)], before, cli.ExitBad, "no line of a log says when it was accepted"},
+			"another claim":         {strings.Replace(log, `"user":"bob"`, `"user":"carol"`, 1), after, cli.ExitBad, "the user has another claim"},
+			"units are missing":     {log + another("eve", "x") + another("fred", "y"), before, cli.ExitBad, "OVERSOLD: "},
 		} {
 			table := newTable()
 			if tt.at != nil {
@@ -170,7 +170,7 @@ func TestATableThatTheFilesContradictIsNotReplayed(t *testing.T) {
 				db.Restore(tt.at)
 			}
 			items := table.Items("T")
-			tells(t, table, replay(t, tt.log, events)+" -go", tt.fails, tt.wants)
+			tells(t, table, replay(t, tt.log, events)+" --yes", tt.code, tt.wants)
 			if !reflect.DeepEqual(table.Items("T"), items) {
 				t.Errorf("%s: something was written", name)
 			}

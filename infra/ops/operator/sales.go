@@ -1,36 +1,58 @@
-package main
+package operator
 
 import (
+	"bytes"
+	"cmp"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"io"
-	"text/tabwriter"
+	"slices"
 	"time"
 
+	"flashsale/infra/kit/spreadsheet"
+	"flashsale/infra/ops/cli"
+	"flashsale/shared/httpapi"
 	"flashsale/shared/sale"
 )
 
-// listedSale is a sale as OperateFunction shows it.
-type listedSale struct {
+// saleMembers are what OperateFunction shows of a sale, and answers to a change of it.
+type saleMembers struct {
 	SaleID     string    `json:"saleId"`
+	Name       string    `json:"name"`
 	State      string    `json:"state"` // as on the sale's page, or DRAFT
+	Paused     bool      `json:"paused"`
 	OpensAt    time.Time `json:"opensAt"`
 	ClosesAt   time.Time `json:"closesAt"`
 	RecalledAt time.Time `json:"recalledAt"`
 	RecallNote string    `json:"recallNote"`
+	LimitGroup string    `json:"limitGroup"`
+	Shards     int       `json:"shards"`
+	PayWithin  int64     `json:"payWithin"` // seconds
 	Drained    bool      `json:"drained"`
-	Seen       string    `json:"seen"` // of one sale only
 	Seeded     int64     `json:"seeded"`
 	Error      string    `json:"error"` // why it could not be read
 	Books      *audited  `json:"books"` // nil before its first audit
+	// Of one sale only.
+	Seen      string `json:"seen"`
+	Remaining *struct {
+		Units int64 `json:"units"`
+	} `json:"remaining"`
+}
+
+type listedSale struct {
+	saleMembers
+	raw json.RawMessage // all that the function shows
+}
+
+func (s *listedSale) UnmarshalJSON(text []byte) error {
+	s.raw = bytes.Clone(text)
+	return json.Unmarshal(text, &s.saleMembers)
 }
 
 // audited is the last audit of a sale that counted all of it.
 type audited struct {
 	AsOf       time.Time `json:"asOf"`
 	Stock      int64     `json:"stock"`
-	Seeded     int64     `json:"seeded"`
 	Pending    int64     `json:"pending"`
 	Confirmed  int64     `json:"confirmed"`
 	Paid       int64     `json:"paid"`
@@ -40,97 +62,152 @@ type audited struct {
 	Balanced   bool      `json:"balanced"`
 }
 
-// saleList is every sale, as of an instant of the function's clock.
 type saleList struct {
-	AsOf    time.Time    `json:"asOf"`
-	Version string       `json:"version"` // of the function's release
-	Sales   []listedSale `json:"sales"`
+	AsOf    time.Time
+	Version string // of the function's release
+	Sales   []listedSale
 }
 
-// sales tells the release, and lists every sale with its state and what its last audit counted. It fails if one cannot
-// be read, and with errBroken if the books of one do not balance.
-func sales(ctx context.Context, p *place, _ options, out io.Writer) error {
+func (p *place) saleList(ctx context.Context) (list saleList, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
-	with, where, err := p.operator(ctx)
-	var list saleList
-	if err == nil {
-		err = read(ctx, with, "/operate/sales", nil, map[string]string{"drained": "1"}, &list)
-	}
-	if err != nil {
-		return errors.New(oneLine(err))
-	}
-	fmt.Fprintf(out, "release %s\n", list.Version)
-	if len(list.Sales) == 0 {
-		fmt.Fprintf(out, "the table %s has no sale\n", where.Table)
-		return nil
-	}
-	return list.print(out)
+	err = p.read(ctx, "/operate/sales", nil, map[string]string{"drained": "1"}, &list)
+	return list, err
 }
 
-// print writes a line for each sale, for one that cannot be read the reason: first how it is now, and then
-// what its last audit found, which may be older than an addition or a recall beside it.
-func (l saleList) print(out io.Writer) error {
-	lines := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(lines, "SALE\tSTATE\tCLOSES\tSEEDED\tLAST AUDIT\tLEFT THEN\tPENDING THEN\tBOOKS THEN")
+func (p *place) saleNow(ctx context.Context, saleID string) (s listedSale, err error) {
+	err = p.read(ctx, "/operate/sales/{saleId}", map[string]string{"saleId": saleID}, nil, &s)
+	return s, err
+}
+
+// trail asks for the newest changes of a sale, the newest first.
+func (p *place) trail(ctx context.Context, saleID string) ([]httpapi.Change, error) {
+	var page struct {
+		Changes []httpapi.Change `json:"changes"`
+	}
+	err := p.read(ctx, "/operate/sales/{saleId}/changes", map[string]string{"saleId": saleID}, nil, &page)
+	return page.Changes, err
+}
+
+// sales tells the release, and lists every sale as it is now, and then what its last audit found, which may be
+// older than an addition or a recall beside it. It fails if one cannot be read, and with errBroken if the books of
+// one do not balance.
+func sales(ctx context.Context, p *place, o options, out *terminal) error {
+	all, err := p.saleList(ctx)
+	if err != nil {
+		return err
+	}
+	if o["group"] != "" {
+		all.Sales = slices.DeleteFunc(all.Sales, func(s listedSale) bool { return !slices.Contains(o.sales(), s.SaleID) })
+	}
+	out.notef("%d sales, release %s", len(all.Sales), all.Version)
+	list := out.list("sale -name -group state -opens closes seeded audited left pending -confirmed paid unpaid released refundsDue " +
+		"books error")
+	for _, s := range all.Sales {
+		if err := list.add(s.raw, s.cells(all.AsOf)...); err != nil {
+			return err
+		}
+	}
+	return cmp.Or(list.end(nil), all.verdict(p))
+}
+
+func (s listedSale) cells(asOf time.Time) []spreadsheet.Cell {
+	text := spreadsheet.Text
+	state, books := spreadsheet.Word(s.State), make([]spreadsheet.Cell, 9)
+	state.Plain = s.state()
+	if b := s.Books; b != nil {
+		audited := moment(b.AsOf)
+		audited.Plain = max(asOf.Sub(b.AsOf), 0).Truncate(time.Second).String() + " ago"
+		books = []spreadsheet.Cell{
+			audited, number(b.Stock), number(b.Pending), number(b.Confirmed), number(b.Paid), number(b.Unpaid), number(b.Released),
+			number(b.RefundsDue), spreadsheet.Word(b.verdict()),
+		}
+	}
+	return slices.Concat([]spreadsheet.Cell{
+		text(s.SaleID), text(s.Name), text(s.LimitGroup), state, moment(s.OpensAt), moment(s.ClosesAt), number(s.Seeded),
+	}, books, []spreadsheet.Cell{text(s.Error)})
+}
+
+func (b *audited) verdict() string {
+	if b.Balanced {
+		return "balanced"
+	}
+	return "NOT BALANCED"
+}
+
+// showSale tells how one sale stands, and who changed it last.
+func showSale(ctx context.Context, p *place, o options, out *terminal) error {
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	s, err := p.saleNow(ctx, o["sale"])
+	if err != nil {
+		return err
+	}
+	made, err := p.trail(ctx, o["sale"])
+	if err != nil {
+		return err
+	}
+	if err := cli.WriteRecord(out.command, out, struct {
+		Sale    json.RawMessage  `json:"sale"`
+		Changes []httpapi.Change `json:"changes"` // the newest first
+	}{s.raw, made}); err != nil {
+		return err
+	}
+	if s.Books != nil && !s.Books.Balanced {
+		return errBroken
+	}
+	return nil
+}
+
+// state is the sale's state with what else there is to it.
+func (s listedSale) state() string {
+	state := s.State
+	if s.Drained {
+		state += ", drained"
+	}
+	if !s.RecalledAt.IsZero() {
+		if state != string(sale.PhaseRecalled) {
+			state += ", recalled"
+		}
+		if s.RecallNote != "" {
+			state += ": " + s.RecallNote
+		}
+	}
+	return state
+}
+
+// orders says how many orders the sale has, as its last audit counted them.
+func (s listedSale) orders() string {
+	b := s.Books
+	if b == nil {
+		return "orders that nobody has counted yet"
+	}
+	return fmt.Sprintf("%d orders without an id yet, %d confirmed and not paid, %d paid and %d released, as counted at %s",
+		b.Pending, b.Confirmed-b.Paid-b.Released, b.Paid, b.Released, instant(b.AsOf))
+}
+
+func (s listedSale) stands() string {
+	text := fmt.Sprintf("%s is %s, sells from %s to %s, and has %d units in all",
+		s.SaleID, s.State, instant(s.OpensAt), instant(s.ClosesAt), s.Seeded)
+	if s.Remaining != nil {
+		text += fmt.Sprintf(", of which %d are left", s.Remaining.Units)
+	}
+	return text
+}
+
+// verdict fails if a sale could not be read, and else with errBroken if the books of one do not balance.
+func (l saleList) verdict(p *place) error {
 	unread := 0
 	var broken error
 	for _, s := range l.Sales {
 		if s.Error != "" {
 			unread++
-			fmt.Fprintf(lines, "%s\tnot read: %s\n", s.SaleID, s.Error)
-			continue
+		} else if s.Books != nil && !s.Books.Balanced {
+			broken = fmt.Errorf("%w: %s", errBroken, p.flashsale("books receipt "+s.SaleID))
 		}
-		state := s.State
-		if s.Drained {
-			state += ", drained"
-		}
-		if !s.RecalledAt.IsZero() {
-			if state != string(sale.PhaseRecalled) {
-				state += ", recalled"
-			}
-			if s.RecallNote != "" {
-				state += ": " + s.RecallNote
-			}
-		}
-		then := "none yet"
-		if b := s.Books; b != nil {
-			verdict := "balanced"
-			if !b.Balanced {
-				verdict, broken = "NOT BALANCED: make receipt SALE="+s.SaleID, errBroken
-			}
-			then = fmt.Sprintf("%s\t%d of %d\t%d\t%s%s", ago(l.AsOf.Sub(b.AsOf)), b.Stock, b.Seeded, b.Pending, verdict, b.payments())
-		}
-		fmt.Fprintf(lines, "%s\t%s\t%s\t%d\t%s\n", s.SaleID, state, instant(s.ClosesAt), s.Seeded, then)
-	}
-	if err := lines.Flush(); err != nil {
-		return fmt.Errorf("write list: %w", err)
 	}
 	if unread > 0 {
 		return fmt.Errorf("the list is not complete: %d of %d sales could not be read", unread, len(l.Sales))
 	}
 	return broken
-}
-
-// ago is how old an audit is, for people.
-func ago(age time.Duration) string {
-	switch age = max(age, 0); {
-	case age < 2*time.Minute:
-		return fmt.Sprintf("%d s ago", int(age.Seconds()))
-	case age < 2*time.Hour:
-		return fmt.Sprintf("%d min ago", int(age.Minutes()))
-	}
-	return fmt.Sprintf("%d h ago", int(age.Hours()))
-}
-
-// payments says how the orders of a sale that asks for payment stand; "" of any other.
-func (b *audited) payments() string {
-	if b.Paid+b.Unpaid+b.Released+b.RefundsDue == 0 {
-		return ""
-	}
-	text := fmt.Sprintf("; %d paid, %d unpaid, %d released", b.Paid, b.Unpaid, b.Released)
-	if b.RefundsDue > 0 {
-		text += fmt.Sprintf(", %d REFUNDS DUE", b.RefundsDue)
-	}
-	return text
 }

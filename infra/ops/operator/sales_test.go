@@ -1,47 +1,42 @@
-package main
+package operator
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"strings"
 	"testing"
+
+	"flashsale/infra/ops/cli"
 )
 
-// told is the list that the function tells at noon.
-func told(t *testing.T, sales string) (saleList, string) {
+// told is the list that the function tells at noon, and how the command then ends.
+func told(t *testing.T, sales string, flags ...string) (said string, code int) {
 	t.Helper()
-	var list saleList
-	if err := json.Unmarshal([]byte(`{"asOf":"2026-11-11T12:00:00.000Z","actor":"ada","role":"operator","sales":[`+sales+`]}`), &list); err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	if err := list.print(&out); err != nil {
-		return list, err.Error() + "\n" + out.String()
-	}
-	return list, out.String()
+	p := invoking(func(string, []byte) ([]byte, error) {
+		return json.Marshal(map[string]any{"statusCode": 200, "body": `{"asOf":"2026-11-11T12:00:00.000Z","version":"1","sales":[` + sales + `]}`})
+	})
+	return p.does(t, "sale list", flags...)
 }
 
 func TestASaleIsListedAsItIsNowAndThenAsItsLastAuditFoundIt(t *testing.T) {
 	const books = `"books":{"asOf":"2026-11-11T11:59:26.000Z","stock":7,"seeded":10,"claims":3,"pending":1,"confirmed":2,"balanced":true,"findings":[]`
 	const of = `{"saleId":"a","state":"OPEN","closesAt":"2026-11-11T14:00:00.000Z","seeded":12,`
 	for want, one := range map[string]string{
-		"a OPEN 2026-11-11T14:00:00Z 12 34 s ago 7 of 10 1 balanced":                                                        of + books + `}}`,
-		"a OPEN 2026-11-11T14:00:00Z 12 none yet":                                                                           of + `"books":null}`,
-		"a CLOSED, drained 2026-11-11T14:00:00Z 12 34 s ago 7 of 10 1 balanced":                                             strings.Replace(of, "OPEN", "CLOSED", 1) + `"drained":true,` + books + `}}`,
-		"a OPEN 2026-11-11T14:00:00Z 12 34 s ago 7 of 10 1 balanced; 1 paid, 1 unpaid, 0 released":                          of + books + `,"paid":1,"unpaid":1}}`,
-		"a OPEN, recalled 2026-11-11T14:00:00Z 12 34 s ago 7 of 10 1 balanced; 0 paid, 0 unpaid, 2 released, 1 REFUNDS DUE": of + `"recalledAt":"2026-11-11T11:00:00.000Z",` + books + `,"released":2,"refundsDue":1}}`,
-		"a OPEN, recalled: soles 2026-11-11T14:00:00Z 12 none yet":                                                          of + `"recalledAt":"2026-11-11T11:00:00.000Z","recallNote":"soles","books":null}`,
-		"a RECALLED: soles 2026-11-11T14:00:00Z 12 none yet":                                                                strings.Replace(of, "OPEN", "RECALLED", 1) + `"recalledAt":"2026-11-11T11:00:00.000Z","recallNote":"soles","books":null}`,
-		"a OPEN 2026-11-11T14:00:00Z 12 20 min ago 7 of 10 1 balanced":                                                      of + strings.Replace(books, "11:59:26", "11:39:26", 1) + `}}`,
-		"a OPEN 2026-11-11T14:00:00Z 12 3 h ago 7 of 10 1 balanced":                                                         of + strings.Replace(books, "11:59:26", "08:59:26", 1) + `}}`,
-		"a OPEN 2026-11-11T14:00:00Z 12 0 s ago 7 of 10 1 balanced":                                                         of + strings.Replace(books, "11:59:26", "12:00:26", 1) + `}}`,
+		"a OPEN 2026-11-11T14:00:00Z 12 34s ago 7 1 0 0 0 0 balanced -":            of + books + `}}`,
+		"a OPEN 2026-11-11T14:00:00Z 12 - - - - - - - - -":                         of + `"books":null}`,
+		"a CLOSED, drained 2026-11-11T14:00:00Z 12 34s ago 7 1 0 0 0 0 balanced -": strings.Replace(of, "OPEN", "CLOSED", 1) + `"drained":true,` + books + `}}`,
+		"a OPEN, recalled 2026-11-11T14:00:00Z 12 34s ago 7 1 3 4 2 1 balanced -":  of + `"recalledAt":"2026-11-11T11:00:00.000Z",` + books + `,"paid":3,"unpaid":4,"released":2,"refundsDue":1}}`,
+		"a OPEN, recalled: soles 2026-11-11T14:00:00Z 12 - ":                       of + `"recalledAt":"2026-11-11T11:00:00.000Z","recallNote":"soles","books":null}`,
+		"a RECALLED: soles 2026-11-11T14:00:00Z 12 - ":                             strings.Replace(of, "OPEN", "RECALLED", 1) + `"recalledAt":"2026-11-11T11:00:00.000Z","recallNote":"soles","books":null}`,
+		"a OPEN 2026-11-11T14:00:00Z 12 3h0m34s ago 7 ":                            of + strings.Replace(books, "11:59:26", "08:59:26", 1) + `}}`,
+		"a OPEN 2026-11-11T14:00:00Z 12 0s ago 7 ":                                 of + strings.Replace(books, "11:59:26", "12:00:26", 1) + `}}`,
 	} {
-		_, said := told(t, one)
-		if lines := strings.Split(said, "\n"); len(lines) != 3 || strings.Join(strings.Fields(lines[1]), " ") != strings.Join(strings.Fields(want), " ") {
-			t.Errorf("%s is listed as\n%s", one, said)
+		if said, code := told(t, one); code != 0 || !strings.Contains(strings.Join(strings.Fields(said), " "), want) {
+			t.Errorf("exit %d, %s is listed as\n%s", code, one, said)
 		}
+	}
+	one := of + books + `}}`
+	if said, code := told(t, one, "-o", "json"); code != 0 || said != "1 sales, release 1\n[\n  "+one+"\n]\n" {
+		t.Errorf("exit %d, %s is\n%s", code, one, said)
 	}
 }
 
@@ -49,13 +44,12 @@ func TestEverySaleIsListedAlsoIfOneIsWrongOrCannotBeRead(t *testing.T) {
 	const wrong = `{"saleId":"wrong","state":"OPEN","closesAt":"2026-11-11T14:00:00Z","books":{"asOf":"2026-11-11T11:59:26Z","balanced":false,"findings":["x"]}}`
 	const unread = `{"saleId":"unread","error":"newer-version"}`
 	const fine = `{"saleId":"fine","state":"OPEN","closesAt":"2026-11-11T14:00:00Z","books":{"asOf":"2026-11-11T11:59:26Z","balanced":true}}`
-	list, said := told(t, wrong+","+fine)
-	if err := list.print(io.Discard); !errors.Is(err, errBroken) || !strings.Contains(said, "NOT BALANCED: make receipt SALE=wrong\n") || !strings.Contains(said, " balanced\n") {
-		t.Errorf("%v: %s", err, said)
+	said, code := told(t, wrong+","+fine)
+	if contains(t, said, "NOT BALANCED", "\nflashsale: the books do not balance: `flashsale books receipt wrong --env dev`\n"); code != cli.ExitBad {
+		t.Errorf("exit %d", code)
 	}
-	list, said = told(t, wrong+","+unread+","+fine)
-	if err := list.print(io.Discard); err == nil || errors.Is(err, errBroken) || err.Error() != "the list is not complete: 1 of 3 sales could not be read" ||
-		!strings.Contains(said, "not read: newer-version\n") || strings.Count(said, "\n") != 5 {
-		t.Errorf("%v: %s", err, said)
+	said, code = told(t, wrong+","+unread+","+fine)
+	if contains(t, said, "newer-version", "the list is not complete: 1 of 3 sales could not be read"); code != cli.ExitUnknown {
+		t.Errorf("exit %d", code)
 	}
 }

@@ -1,25 +1,27 @@
-package main
+package operator
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
-	"slices"
+	"cmp"
+	"context"
+	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/spf13/cobra"
 
 	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/ops/cli"
+	system "flashsale/infra/ops/place"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
 var noon = time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
 
-// newTable is an empty table in this process.
 func newTable() *dynamotest.DB {
 	return dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})
 }
@@ -62,7 +64,6 @@ func ordered(t *testing.T, book *ledger.Ledger, user string) uint64 {
 	return book.Confirm(t.Context(), []ledger.ClaimRef{{SaleID: "moutai", User: user, ClaimID: p.Claim.ID}})[0].Order.ID
 }
 
-// pay reports a payment by stripe.
 func pay(t *testing.T, book *ledger.Ledger, reference string, order uint64, amount int64) {
 	t.Helper()
 	if _, err := book.Pay(t.Context(), sale.Payment{Provider: "stripe", Reference: reference, SaleID: "moutai", OrderID: order, Amount: amount, Currency: "CNY"}); err != nil {
@@ -83,7 +84,6 @@ func drained(t *testing.T, book *ledger.Ledger) {
 	}
 }
 
-// remove deletes an item.
 func remove(t *testing.T, db *dynamotest.DB, pk, sk string) {
 	t.Helper()
 	name := "T"
@@ -94,37 +94,59 @@ func remove(t *testing.T, db *dynamotest.DB, pk, sk string) {
 	}
 }
 
-// does runs a command at a place, whose words are separated by blanks; more words may have some.
-func (p *place) does(t *testing.T, command string, more ...string) (said string, err error) {
+// at runs a command line at a place. Without an out, stdout is said with stderr, in their order.
+func (p *place) at(t *testing.T, stdin io.Reader, out io.Writer, words ...string) (said string, code int) {
 	t.Helper()
-	words := append(strings.Fields(command), more...)
-	c, ok := commandOf(words[0])
-	if !ok {
-		t.Fatalf("there is no command %q", words[0])
+	return p.during(t.Context(), stdin, out, words...)
+}
+
+// during is at, until a context ends.
+func (p *place) during(ctx context.Context, stdin io.Reader, out io.Writer, words ...string) (said string, code int) {
+	var where system.Flags
+	if p.where != nil {
+		where = *p.where
 	}
-	var out bytes.Buffer
-	err = c.do(t.Context(), p, words[1:], &out)
-	return out.String(), err
+	p.where = &system.Flags{}
+	var both bytes.Buffer
+	root := &cobra.Command{Use: "flashsale"}
+	root.SetIn(cmp.Or(stdin, io.Reader(strings.NewReader(""))))
+	root.SetOut(cmp.Or(out, io.Writer(&both)))
+	root.SetErr(&both)
+	p.where.Add(root.PersistentFlags())
+	*p.where = where
+	root.AddCommand(commandsAt(p)...)
+	code = cli.Execute(ctx, root, words)
+	return both.String(), code
+}
+
+// does runs a command line at a place, whose words are separated by blanks; more words may have some.
+func (p *place) does(t *testing.T, command string, more ...string) (said string, code int) {
+	t.Helper()
+	return p.at(t, nil, nil, append(strings.Fields(command), more...)...)
 }
 
 // does runs a command on a table in this process.
-func does(t *testing.T, db *dynamotest.DB, command string) (said string, err error) {
+func does(t *testing.T, db *dynamotest.DB, command string) (said string, code int) {
 	t.Helper()
-	return (&place{db: db, table: "T"}).does(t, command)
+	return (&place{db: db}).does(t, command)
 }
 
-// errOther is any error that is none of those that a command fails with after it has worked.
-var errOther = errors.New("it cannot be found out")
-
-// tells checks with which error a command fails (nil: none), and that its output or its error has the texts.
-func tells(t *testing.T, db *dynamotest.DB, command string, fails error, want ...string) {
+// data is what a command on a table in this process writes to stdout.
+func data(t *testing.T, db *dynamotest.DB, command string) (stdout string, code int) {
 	t.Helper()
-	said, err := does(t, db, command)
-	own := slices.ContainsFunc([]error{errBroken, errNotDone, errNotPublished}, func(known error) bool { return errors.Is(err, known) })
-	if !errors.Is(err, fails) && (fails != errOther || err == nil || own) {
-		t.Errorf("%s: got %v, want %v", command, err, fails)
+	var out bytes.Buffer
+	_, code = (&place{db: db}).at(t, nil, &out, strings.Fields(command)...)
+	return out.String(), code
+}
+
+// tells checks the exit code of a command, and that it says the texts.
+func tells(t *testing.T, db *dynamotest.DB, command string, code int, want ...string) {
+	t.Helper()
+	said, got := does(t, db, command)
+	if got != code {
+		t.Errorf("%s: exit %d, want %d", command, got, code)
 	}
-	contains(t, fmt.Sprint(said, err), want...)
+	contains(t, said, want...)
 }
 
 func contains(t *testing.T, text string, want ...string) {

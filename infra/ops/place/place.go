@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -16,9 +17,13 @@ import (
 	cognito "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/logging"
+	"golang.org/x/mod/semver"
 
 	"flashsale/infra/kit/client"
 	"flashsale/infra/ops/awscli"
+	"flashsale/infra/ops/cli"
+	"flashsale/shared/sale"
 )
 
 // Place is a running system and where it was found.
@@ -26,6 +31,7 @@ type Place struct {
 	client.System
 	// Functions maps the logical ids of invocable functions to their names on AWS.
 	Functions map[string]string
+	Region    string // of a deployed stack; empty: from the environment
 	// Parts holds the physical ids of a deployed stack's resources by type and logical id.
 	Parts map[string]map[string]string
 	users userPool    // has no id if the stack has no user pool
@@ -41,14 +47,22 @@ type Wanted struct {
 	Transport http.RoundTripper
 }
 
-// Find locates the parts of a system. It fails with client.ErrNoSystem if there is none.
+// ErrNewer means that the system was found, and runs a newer release than this command.
+var ErrNewer = errors.New("the stack is newer than the command")
+
+// Find locates the parts of a system. It fails with client.ErrNoSystem if there is none. With ErrNewer it
+// returns it, too: only who stops something may go on.
 func Find(ctx context.Context, w Wanted) (Place, error) {
-	return find(ctx, w, awscli.CLI{Region: w.Region})
+	p, err := find(ctx, w)
+	if err == nil && semver.Compare("v"+p.Version, "v"+sale.Release) > 0 {
+		err = fmt.Errorf("%w: the stack runs %s, this is flashsale %s: get that release", ErrNewer, p.Version, sale.Release)
+	}
+	return p, Explain(err)
 }
 
-func find(ctx context.Context, w Wanted, cli awscli.CLI) (p Place, err error) {
+func find(ctx context.Context, w Wanted) (p Place, err error) {
 	if w.Stack != "" {
-		return deployed(ctx, w, cli)
+		return deployed(ctx, w)
 	}
 	u, err := client.CheckAddress(w.URL)
 	if err != nil {
@@ -65,16 +79,21 @@ func find(ctx context.Context, w Wanted, cli awscli.CLI) (p Place, err error) {
 	return p, err
 }
 
-// deployed reads the outputs and the resources of a CloudFormation stack.
-func deployed(ctx context.Context, w Wanted, cli awscli.CLI) (p Place, err error) {
+func deployed(ctx context.Context, w Wanted) (p Place, err error) {
+	aws := awscli.CLI{Region: w.Region}
 	var stacks struct {
 		Stacks []struct {
 			Outputs []struct{ OutputKey, OutputValue string }
 		}
 	}
-	if err := cli.Read(ctx, &stacks, "cloudformation", "describe-stacks", "--stack-name", w.Stack); err != nil {
+	err = aws.Read(ctx, &stacks, "cloudformation", "describe-stacks", "--stack-name", w.Stack)
+	switch {
+	case err != nil && strings.Contains(err.Error(), "does not exist"):
+		return p, fmt.Errorf("%w: there is no stack %s in the region %s of the account", client.ErrNoSystem, w.Stack, cmp.Or(w.Region, "of the credentials"))
+	case err != nil:
 		return p, fmt.Errorf("%w: stack %s: %w", client.ErrNoSystem, w.Stack, err)
 	}
+	p.Region = w.Region
 	outputs := map[string]string{}
 	for _, s := range stacks.Stacks {
 		for _, o := range s.Outputs {
@@ -82,7 +101,7 @@ func deployed(ctx context.Context, w Wanted, cli awscli.CLI) (p Place, err error
 		}
 	}
 	p.Table, p.OrderQueue, p.OrderDeadLetterQueue = outputs["TableName"], outputs["OrderQueueUrl"], outputs["OrderDeadLetterQueueUrl"]
-	p.EventBus = outputs["EventBusName"]
+	p.EventBus, p.Version = outputs["EventBusName"], outputs["Version"]
 	p.Functions = map[string]string{
 		client.SeedFunction: outputs["SeedFunctionName"], client.ReconcileFunction: outputs["ReconcileFunctionName"],
 		client.OperateFunction: outputs["OperateFunctionName"],
@@ -95,7 +114,7 @@ func deployed(ctx context.Context, w Wanted, cli awscli.CLI) (p Place, err error
 	var parts struct {
 		StackResourceSummaries []struct{ ResourceType, LogicalResourceId, PhysicalResourceId string }
 	}
-	if err := cli.Read(ctx, &parts, "cloudformation", "list-stack-resources", "--stack-name", w.Stack); err != nil {
+	if err := aws.Read(ctx, &parts, "cloudformation", "list-stack-resources", "--stack-name", w.Stack); err != nil {
 		return p, fmt.Errorf("%w: stack %s: %w", client.ErrNoSystem, w.Stack, err)
 	}
 	p.Parts = map[string]map[string]string{}
@@ -137,7 +156,7 @@ func Retryer(pause time.Duration) aws.Retryer {
 // Config loads the AWS configuration of a command, with its retries; region "" is the environment's.
 func Config(ctx context.Context, region string, options ...func(*config.LoadOptions) error) (aws.Config, error) {
 	options = append([]func(*config.LoadOptions) error{
-		config.WithRegion(region), config.WithRetryer(func() aws.Retryer { return Retryer(Pause) }),
+		config.WithRegion(region), config.WithRetryer(func() aws.Retryer { return Retryer(Pause) }), config.WithLogger(logging.Nop{}),
 	}, options...)
 	cfg, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {
@@ -173,10 +192,10 @@ func (p *Place) HasIssuer() bool { return p.Local || p.users.id != "" }
 // with ErrNotAllowed if the user pool does not admit test users.
 func (p *Place) Tokens(ctx context.Context, prefix string, n int) ([]string, error) {
 	if !p.HasIssuer() {
-		return nil, errors.New("make tokens: the system has no issuer of its own; get them from yours")
+		return nil, errors.New("the system has no issuer of its own: get access tokens from yours")
 	}
-	if n < 1 || n > maxUsers {
-		return nil, fmt.Errorf("make %d tokens: must be 1 to %d", n, maxUsers)
+	if err := cli.Between("count", n, 1, maxUsers); err != nil {
+		return nil, err
 	}
 	users := make([]string, n)
 	for i := range users {

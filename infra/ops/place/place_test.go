@@ -1,17 +1,15 @@
 package place
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/user"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -22,54 +20,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/kit/client"
-	"flashsale/infra/ops/awscli"
+	"flashsale/infra/ops/place/placetest"
 )
-
-// stackOf is an AWS CLI that knows one stack, shop, with these outputs beside those that every stack has, and
-// a user pool.
-func stackOf(t *testing.T, more map[string]string) awscli.CLI {
-	t.Helper()
-	outputs := map[string]string{
-		"ApiUrl": "https://abc.test/", "TableName": "shop-T", "SeedFunctionName": "shop-Seed", "ReconcileFunctionName": "shop-Reconcile", "EventBusName": "orders",
-	}
-	maps.Copy(outputs, more)
-	type pair struct{ OutputKey, OutputValue string }
-	var pairs []pair
-	for key, value := range outputs {
-		pairs = append(pairs, pair{key, value})
-	}
-	text, err := json.Marshal(pairs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "aws")
-	script := fmt.Sprintf(`#!/bin/sh
-case "$*" in
-"cloudformation describe-stacks --stack-name shop --region us-east-1") echo '{"Stacks":[{"Outputs":%s}]}';;
-"cloudformation list-stack-resources --stack-name shop --region us-east-1") echo '{"StackResourceSummaries":[
- {"ResourceType":"AWS::IAM::Role","LogicalResourceId":"R","PhysicalResourceId":"r"},
- {"ResourceType":"AWS::Cognito::UserPool","LogicalResourceId":"UserPool","PhysicalResourceId":"pool"},
- {"ResourceType":"AWS::Cognito::UserPoolClient","LogicalResourceId":"UserPoolClient","PhysicalResourceId":"client"}]}';;
-*) echo "does not exist" >&2; exit 254;;
-esac
-`, text)
-	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return awscli.CLI{Program: path, Region: "us-east-1"}
-}
 
 // deployedAt is the stack shop in an account whose services the handler is.
 func deployedAt(t *testing.T, services http.HandlerFunc) Place {
 	t.Helper()
-	server := httptest.NewServer(services)
-	t.Cleanup(server.Close)
-	for name, value := range map[string]string{
-		"AWS_EC2_METADATA_DISABLED": "true", "AWS_ENDPOINT_URL": server.URL, "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
-	} {
-		t.Setenv(name, value)
-	}
-	p, err := find(t.Context(), Wanted{Stack: "shop", Region: "us-east-1"}, stackOf(t, nil))
+	placetest.Account(t, services)
+	placetest.Stack(t, nil)
+	p, err := Find(t.Context(), Wanted{Stack: "shop", Region: placetest.Region})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,14 +36,15 @@ func deployedAt(t *testing.T, services http.HandlerFunc) Place {
 }
 
 func TestADeployedStackIsFoundByItsName(t *testing.T) {
-	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	placetest.Offline(t)
 	for _, tt := range []struct{ name, url, front, want string }{
 		{"by its API", "", "", "https://abc.test"},
 		{"behind a front", "", "https://cdn.test", "https://cdn.test"},
 		{"at an address of its own", "https://own.test", "https://cdn.test", "https://own.test"},
 	} {
-		p, err := find(t.Context(), Wanted{Stack: "shop", URL: tt.url, Region: "us-east-1"}, stackOf(t, map[string]string{"FrontUrl": tt.front}))
-		if err != nil || p.API != tt.want || p.Table != "shop-T" || p.EventBus != "orders" || p.Functions[client.SeedFunction] != "shop-Seed" || p.Local || !p.HasIssuer() {
+		placetest.Stack(t, map[string]string{"FrontUrl": tt.front})
+		p, err := Find(t.Context(), Wanted{Stack: "shop", URL: tt.url, Region: placetest.Region})
+		if err != nil || p.API != tt.want || p.Table != "shop-T" || p.EventBus != "shop-orders" || p.Version != "0.6.0" || p.Functions[client.SeedFunction] != "shop-Seed" || p.Local || !p.HasIssuer() {
 			t.Errorf("%s: %+v, %v, want %s", tt.name, p, err, tt.want)
 		}
 		want := map[string]map[string]string{
@@ -99,10 +59,32 @@ func TestADeployedStackIsFoundByItsName(t *testing.T) {
 func TestAMissingSystemIsAnError(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{}`) }))
 	defer other.Close()
-	for _, w := range []Wanted{{}, {URL: "127.0.0.1:3000"}, {URL: "ftp://x.test"}, {URL: "http://127.0.0.1:1"}, {URL: other.URL}, {Stack: "none"}, {Stack: "shop"}} {
-		if p, err := find(t.Context(), w, stackOf(t, map[string]string{"TableName": ""})); !errors.Is(err, client.ErrNoSystem) {
+	placetest.Stack(t, map[string]string{"TableName": ""})
+	for _, w := range []Wanted{{}, {URL: "127.0.0.1:3000"}, {URL: "ftp://x.test"}, {URL: "http://127.0.0.1:1"}, {URL: other.URL}, {Stack: "none"}, {Stack: "shop", Region: placetest.Region}} {
+		if p, err := Find(t.Context(), w); !errors.Is(err, client.ErrNoSystem) {
 			t.Errorf("%+v: %+v, %v; want %v", w, p, err, client.ErrNoSystem)
 		}
+	}
+}
+
+func TestTroublesWithAnAccountAreOneSentence(t *testing.T) {
+	const query = "the table T cannot be read: operation error DynamoDB: Query, "
+	for text, want := range map[string]string{
+		query + "get identity: get credentials: failed to refresh cached credentials, no EC2 IMDS role found": "the table T cannot be read: there are no AWS credentials: set AWS_PROFILE",
+		query + "https response error StatusCode: 400, api error ExpiredTokenException: The security token":   "the table T cannot be read: the AWS credentials have expired: sign in again",
+		query + "api error UnrecognizedClientException: The security token is invalid":                        "the table T cannot be read: AWS does not know these credentials",
+		query + "api error AccessDeniedException: User: arn:x is not authorized to perform: dynamodb:Query":   "the table T cannot be read: AWS does not allow it to these credentials: arn:x is not authorized to perform: dynamodb:Query",
+		"run aws cloudformation: exit status 253: Unable to locate credentials. You can configure":            "there are no AWS credentials: set AWS_PROFILE",
+		"run aws cloudformation: exit status 254: An error occurred (ExpiredToken) when calling":              "the AWS credentials have expired",
+		"the order is expired": "the order is expired",
+	} {
+		if err := Explain(errors.New(text)); !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s is explained as %q, want %q", text, err, want)
+		}
+	}
+	slow := fmt.Errorf("the table T cannot be read: operation error DynamoDB: Query, canceled, %w", context.DeadlineExceeded)
+	if err := Explain(slow); err.Error() != "the table T cannot be read: AWS did not answer in time: repeat the command" {
+		t.Errorf("%v is explained as %q", slow, err)
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"cmp"
@@ -59,9 +59,8 @@ const localTime = "2006-01-02T15:04:05"
 // warmth can never be lowered: a deployment with less than the table has fails.
 const warmth = "WarmWriteUnitsPerSecond"
 
-// apply writes the sale's parameters for make preflight and make deploy.
 func apply(o output, a advice) error {
-	e, err := samconfig.Read(o.config, o.environment)
+	e, err := o.to.Environment()
 	if err != nil {
 		return err
 	}
@@ -73,21 +72,21 @@ func apply(o output, a advice) error {
 	if err := write(o, p); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(o.progress, "\nWrote %s, which make preflight and make deploy read. After the sale: make plan APPLY=%s REST=1.\n",
-		samconfig.SaleFile(o.config, o.environment), o.environment)
+	_, _ = fmt.Fprintf(o.out, "\nWrote %s, which `flashsale stack preflight --env %[2]s` and `flashsale stack deploy --env %[2]s` read. After the sale: `flashsale plan --apply %[2]s --rest`.\n",
+		samconfig.SaleFile(o.to.ConfigFile(), o.to.Env), o.to.Env)
 	return nil
 }
 
 // rest removes a sale's parameters, except those that cannot be undone.
 func rest(o output) error {
-	e, err := samconfig.Read(o.config, o.environment)
+	e, err := o.to.Environment()
 	if err != nil {
 		return err
 	}
 	if err := write(o, nil); err != nil {
 		return err
 	}
-	own, err := samconfig.Read(o.config, o.environment)
+	own, err := o.to.Environment()
 	if err != nil {
 		return err
 	}
@@ -95,7 +94,7 @@ func rest(o output) error {
 	warm, _ := strconv.Atoi(e.Parameters[warmth])
 	if warm > 0 {
 		p[warmth] = strconv.Itoa(warm)
-		_, _ = fmt.Fprintf(o.progress, "%s stays %d: DynamoDB never lowers warm throughput. It was charged when it was raised and costs nothing more.\n", warmth, warm)
+		_, _ = fmt.Fprintf(o.out, "%s stays %d: DynamoDB never lowers warm throughput. It was charged when it was raised and costs nothing more.\n", warmth, warm)
 	}
 	if own.Parameters["MaxWriteRequestUnits"] == "" && e.Parameters["MaxWriteRequestUnits"] != "" {
 		// Leaving it out would keep the limit, and CloudFormation may refuse -1: its
@@ -105,7 +104,7 @@ func rest(o output) error {
 	if err := write(o, p); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(o.progress, "The next make deploy sets everything else back to the values in %s.\n", o.config)
+	_, _ = fmt.Fprintf(o.out, "The next `flashsale stack deploy --env %s` sets everything else back to the values in %s.\n", o.to.Env, o.to.ConfigFile())
 	return nil
 }
 
@@ -116,7 +115,7 @@ func write(o output, p map[string]string) error {
 		return err
 	}
 	text := strings.Join(append(arguments, ""), "\n")
-	if err := os.WriteFile(samconfig.SaleFile(o.config, o.environment), []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(samconfig.SaleFile(o.to.ConfigFile(), o.to.Env), []byte(text), 0o644); err != nil {
 		return fmt.Errorf("write the sale's parameters: %w", err)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"math"
@@ -29,7 +29,6 @@ const (
 	warmBefore, warmAfter = 10 * time.Minute, 5 * time.Minute
 )
 
-// course is what is expected of the sale.
 type course struct {
 	orders, left int64
 	soldOut      time.Duration // since the opening; 0 if units are left
@@ -68,7 +67,7 @@ func expect(w wish, a advice) course {
 
 // bill prices the sale, without the pages and what is billed besides.
 func (r course) bill(w wish, a advice) []price.Line {
-	const gb = memory / 1024.0
+	const gb = price.Memory / 1024.0
 	orders, polls := float64(r.orders), pollsOfBuyer*float64(r.orders)
 	batches := math.Ceil(orders / batch)
 	invocations := r.requests + polls + batches

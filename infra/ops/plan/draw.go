@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/deploy/price"
 )
 
@@ -45,7 +46,7 @@ func drawnAmong(w wish) draw {
 	d.requests = max(entries, n/diceTime.Seconds(), looks+buyers*(1+pollsOfBuyer))
 	d.writes = max(entries, buyers*(w.unitsPerTry()+unitsToConfirm))
 
-	const gb = memory / 1024.0
+	const gb = price.Memory / 1024.0
 	u := &d.usage
 	u.Requests = (1+checks)*n + (1+pollsOfBuyer)*units
 	u.Invocations = u.Requests + units // one for the message, too: few come at once
@@ -64,9 +65,9 @@ func printDraw(out io.Writer, w wish, a advice, r course) {
 		w.enter, w.keep, d.calls, rush, 100*show)
 	row := func(what, draw, rush string) { _, _ = fmt.Fprintf(out, "  %-38s %16s %16s\n", what, draw, rush) }
 	row("", "draw", "rush")
-	row("requests in the busiest second", grouped(math.Ceil(d.requests)), grouped(w.peak))
-	row("environments at once, at most", grouped(math.Ceil(d.requests*w.purchaseTime().Seconds())), grouped(float64(a.concurrency)))
-	row("write units in the busiest second", grouped(math.Ceil(d.writes)), "up to "+grouped(float64(a.warmWrites)))
-	row("write units", grouped(d.usage.WriteUnits), grouped(r.writeUnits))
+	row("requests in the busiest second", cli.Thousands(math.Ceil(d.requests)), cli.Thousands(w.peak))
+	row("environments at once, at most", cli.Thousands(math.Ceil(d.requests*w.purchaseTime().Seconds())), cli.Thousands(a.concurrency))
+	row("write units in the busiest second", cli.Thousands(math.Ceil(d.writes)), "up to "+cli.Thousands(a.warmWrites))
+	row("write units", cli.Thousands(d.usage.WriteUnits), cli.Thousands(r.writeUnits))
 	row("cost, without the pages", dollars(price.Bill(d.usage)), dollars(r.bill(w, a)))
 }

@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"errors"
@@ -51,7 +51,7 @@ func pagesOf(people float64, front bool) (u price.Usage) {
 	}
 	u.Requests = pages + sales + claims
 	u.Invocations, u.LogBytes = u.Requests, bytesPerLine*u.Requests
-	u.GBSeconds = memory / 1024.0 * (pages*pageTime.Seconds() + (sales+claims)*queryTime.Seconds())
+	u.GBSeconds = price.Memory / 1024.0 * (pages*pageTime.Seconds() + (sales+claims)*queryTime.Seconds())
 	u.ReadUnits = sales + claims
 	return u
 }

@@ -1,8 +1,9 @@
-package main
+package plan
 
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -16,14 +17,23 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"flashsale/infra/kit/samconfig"
 	"flashsale/infra/local/cloudformation"
+	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/deploy/preflight"
 	"flashsale/infra/ops/deploy/price"
+	"flashsale/infra/ops/place"
 )
 
 func wished(users int, stock int64, peak float64) wish {
 	return wish{users: users, stock: stock, peak: peak, latency: 20 * time.Millisecond, writes: tableQuota, enter: 72 * time.Hour, keep: 24 * time.Hour}
+}
+
+func planned(t *testing.T, out io.Writer, flags string) int {
+	t.Helper()
+	c := Command(&place.Flags{})
+	c.SetOut(out)
+	c.SetErr(out)
+	return cli.Execute(t.Context(), c, strings.Fields(flags))
 }
 
 func TestAdviceFollowsTheDemandUpToWhatLimitsIt(t *testing.T) {
@@ -162,7 +172,7 @@ func TestThePlanKnowsTheTemplatesDefaults(t *testing.T) {
 		}
 	}
 	text, err := os.ReadFile("../../../template.yaml")
-	for _, want := range []string{"BatchSize: " + strconv.Itoa(batch) + "\n", "MemorySize: " + strconv.Itoa(memory) + "\n", "Architectures: [" + price.Architecture + "]\n"} {
+	for _, want := range []string{"BatchSize: " + strconv.Itoa(batch) + "\n", "MemorySize: " + strconv.Itoa(price.Memory) + "\n", "Architectures: [" + price.Architecture + "]\n"} {
 		if err != nil || strings.Count(string(text), want) != 1 {
 			t.Errorf("%v: the template has %q not once", err, want)
 		}
@@ -179,10 +189,9 @@ func TestThePlanKnowsTheTemplatesDefaults(t *testing.T) {
 func TestEachFigureIsPrintedBesideItsParameter(t *testing.T) {
 	number := regexp.MustCompile(`[\d,/]*\d`)
 	for _, w := range []wish{wished(1000, 100, 500), wished(500_000, 10_000, 50_000)} {
-		w.drawn = true
 		var out bytes.Buffer
-		if err := run(w, output{out: &out}); err != nil {
-			t.Fatal(err)
+		if code := planned(t, &out, fmt.Sprintf("--users %d --stock %d --peak %g --draw", w.users, w.stock, w.peak)); code != cli.ExitFine {
+			t.Fatalf("exit %d: %s", code, &out)
 		}
 		a := advise(w)
 		for name, value := range a.parameters(output{opens: opens}, nil) {
@@ -196,7 +205,7 @@ func TestEachFigureIsPrintedBesideItsParameter(t *testing.T) {
 			}
 		}
 		for _, text := range []string{
-			"(QueryThrottle)", "(PurchaseThrottle)", "(FinalizeMaximumConcurrency)", grouped(float64(a.concurrency)) + " environments reserved (Purchase in",
+			"(QueryThrottle)", "(PurchaseThrottle)", "(FinalizeMaximumConcurrency)", cli.Thousands(float64(a.concurrency)) + " environments reserved (Purchase in",
 			"shards", "WarmWriteUnitsPerSecond", "orders a second", "sold out after", "conflicts", "per 1,000 orders", "people sign in", "required above",
 			"requests in the busiest second",
 		} {
@@ -209,14 +218,14 @@ func TestEachFigureIsPrintedBesideItsParameter(t *testing.T) {
 
 func TestArgumentsOutOfRangeAreRefused(t *testing.T) {
 	for _, arguments := range []string{
-		"", "-users 0 -stock 1 -peak 1", "-users 1 -stock 0 -peak 1", "-users 1 -stock 1 -peak 0", "-users 1 -stock 1 -peak NaN",
-		"-users 1 -stock 1 -peak 1 -latency 0s", "-users 1 -stock 1 -peak 1 -writes 100",
-		"-users 1 -stock 1 -peak 1 -enter 1h", "-users 1 -stock 1 -peak 1 -rest", "-users 1 -stock 1 -peak 1 -opens 2026-11-11T12:00:00Z", "-users 1 -stock 1 -peak 1 -draw -enter 1s", "-users 1 -stock 1 -peak 1 -draw -enter 2161h",
-		"-users 1 -stock 1 -peak 1 -draw -keep 30m", "-users 1 -stock 1 -peak 1 -draw -keep 90m", "-users 1 -stock 1 -peak 1 -draw -keep 169h",
-		"-users 1 -stock 1 -peak 1 more", "-users x", "-users 1 -stock 5000001 -peak 1", "-users 100000001 -stock 1 -peak 1", "-users 1 -stock 1 -peak 1000001",
+		"", "--users 0 --stock 1 --peak 1", "--users 1 --stock 0 --peak 1", "--users 1 --stock 1 --peak 0", "--users 1 --stock 1 --peak NaN",
+		"--users 1 --stock 1 --peak 1 --latency 0s", "--users 1 --stock 1 --peak 1 --writes 100",
+		"--users 1 --stock 1 --peak 1 --enter 1h", "--users 1 --stock 1 --peak 1 --rest", "--users 1 --stock 1 --peak 1 --opens 2026-11-11T12:00:00Z", "--users 1 --stock 1 --peak 1 --draw --enter 1s", "--users 1 --stock 1 --peak 1 --draw --enter 2161h",
+		"--users 1 --stock 1 --peak 1 --draw --keep 30m", "--users 1 --stock 1 --peak 1 --draw --keep 90m", "--users 1 --stock 1 --peak 1 --draw --keep 169h",
+		"--users 1 --stock 1 --peak 1 more", "--users x", "--users 1 --stock 5000001 --peak 1", "--users 100000001 --stock 1 --peak 1", "--users 1 --stock 1 --peak 1000001",
 	} {
-		if _, _, err := parse(strings.Fields(arguments), io.Discard); err == nil {
-			t.Errorf("%q: no error", arguments)
+		if code := planned(t, io.Discard, arguments); code != cli.ExitUsage {
+			t.Errorf("%q: exit %d, want %d", arguments, code, cli.ExitUsage)
 		}
 	}
 }
@@ -248,7 +257,7 @@ func TestAfterTheSaleOnlyWhatCannotBeTakenBackStays(t *testing.T) {
 	if err := rest(o); err != nil {
 		t.Fatal(err)
 	}
-	e, err := samconfig.Read(o.config, o.environment)
+	e, err := o.to.Environment()
 	want := map[string]string{"CreateUserPool": "true", "WarmWriteUnitsPerSecond": "40000", "MaxWriteRequestUnits": "40000"}
 	if diff := cmp.Diff(want, e.Parameters); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -258,7 +267,7 @@ func TestAfterTheSaleOnlyWhatCannotBeTakenBackStays(t *testing.T) {
 	if err := apply(o, small); err != nil {
 		t.Fatal(err)
 	}
-	if e, err = samconfig.Read(o.config, o.environment); err != nil || e.Parameters["WarmWriteUnitsPerSecond"] != "40000" {
+	if e, err = o.to.Environment(); err != nil || e.Parameters["WarmWriteUnitsPerSecond"] != "40000" {
 		t.Errorf("after a plan for %d write units the table is to have %s (%v), want the 40000 that it has", small.warmWrites, e.Parameters["WarmWriteUnitsPerSecond"], err)
 	}
 	for _, f := range preflight.Run(t.Context(), deployment(t, o, preflight.Limits{Concurrency: 2000, Unreserved: 2000, TableReads: tableQuota, TableWrites: tableQuota, Rate: 10_000})) {
@@ -273,15 +282,14 @@ var opens = time.Date(2030, 11, 11, 12, 0, 0, 0, time.UTC)
 // applied is an environment to apply plans to.
 func applied(t *testing.T) output {
 	t.Helper()
-	o := output{config: filepath.Join(t.TempDir(), "samconfig.toml"), environment: "dev", opens: opens, progress: io.Discard}
+	o := output{to: place.Flags{Config: filepath.Join(t.TempDir(), "samconfig.toml"), Env: "dev"}, opens: opens, out: io.Discard}
 	text := "[dev.deploy.parameters]\nregion = \"us-east-1\"\nparameter_overrides = [\"CreateUserPool=true\"]\n"
-	if err := os.WriteFile(o.config, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(o.to.Config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return o
 }
 
-// account is an account with these limits.
 type account struct {
 	preflight.Lookup
 	limits preflight.Limits
@@ -289,10 +297,10 @@ type account struct {
 
 func (a account) Limits(context.Context, string) (preflight.Limits, error) { return a.limits, nil }
 
-// deployment is what make preflight judges, the day before.
+// deployment is what the preflight judges, the day before.
 func deployment(t *testing.T, o output, limits preflight.Limits) preflight.Deployment {
 	t.Helper()
-	e, err := samconfig.Read(o.config, o.environment)
+	e, err := o.to.Environment()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,61 +1,54 @@
-package main
+package plan
 
 import (
 	"fmt"
 	"io"
-	"math"
 
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
-
+	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/deploy/price"
 )
 
-// grouped writes a whole number with a comma between thousands.
-func grouped(x float64) string {
-	return message.NewPrinter(language.English).Sprint(int64(math.Round(x)))
-}
-
 func dollars(bill []price.Line) string { return fmt.Sprintf("$%.2f", price.Sum(bill)) }
 
-// report prints the plan.
 func report(out io.Writer, w wish, a advice, r course) {
 	line := func(name, format string, values ...any) {
 		_, _ = fmt.Fprintf(out, "  %-26s %s\n", name, fmt.Sprintf(format, values...))
 	}
 	_, _ = fmt.Fprintf(out, "%s users for %s units, at most %s requests a second at the opening\n\nConfigure\n",
-		grouped(float64(w.users)), grouped(float64(w.stock)), grouped(w.peak))
+		cli.Thousands(w.users), cli.Thousands(w.stock), cli.Thousands(w.peak))
 	line("shards", "%d stock shards, from which %d claim buckets follow", a.shards, a.buckets)
-	line("table", "%s write units a second, both warm (WarmWriteUnitsPerSecond) and maximum (MaxWriteRequestUnits)", grouped(float64(a.warmWrites)))
+	line("table", "%s write units a second, both warm (WarmWriteUnitsPerSecond) and maximum (MaxWriteRequestUnits)",
+		cli.Thousands(a.warmWrites))
 	line("PurchaseFunction", "%s environments reserved (Purchase in ReservedConcurrency), %s of them provisioned (PurchaseProvisionedConcurrency)",
-		grouped(float64(a.concurrency)), grouped(float64(a.provisioned)))
+		cli.Thousands(a.concurrency), cli.Thousands(a.provisioned))
 	line("API throttle", "%s purchases a second, the functions' capacity, and %s in a burst: %s (PurchaseThrottle)",
-		grouped(a.throttle), grouped(burst(a.throttle)), throttle(a.throttle))
+		cli.Thousands(a.throttle), cli.Thousands(burst(a.throttle)), throttle(a.throttle))
 	line("FinalizeFunction", "%d environments, each with one batch at a time (FinalizeMaximumConcurrency), all of them reserved (Finalize in ReservedConcurrency)", a.finalizers)
-	pageBy := "one sale page for each user; with FRONT=1 the front answers that"
+	pageBy := "one sale page for each user; with --front the front answers that"
 	if w.front {
 		pageBy = "nobody else: the front answers the sale page"
 	}
 	line("QueryFunction", "%s environments reserved (Query in ReservedConcurrency), %s requests a second on each route, %s in a burst: %s (QueryThrottle); for winners and %s",
-		grouped(float64(a.queries)), grouped(a.queryRate), grouped(burst(a.queryRate)), throttle(a.queryRate), pageBy)
+		cli.Thousands(a.queries), cli.Thousands(a.queryRate), cli.Thousands(burst(a.queryRate)), throttle(a.queryRate), pageBy)
 	line("account", "%s environments reserved, %d of them for OperateFunction, %d for each of ReconcileFunction, ReleaseFunction and DrawFunction, and %d that cannot be reserved; an account quota (concurrent executions) of %s environments is enough",
-		grouped(float64(a.reserved())), operators, reconcilers, keptFree, grouped(float64(a.accountConcurrency())))
+		cli.Thousands(a.reserved()), operators, reconcilers, keptFree, cli.Thousands(a.accountConcurrency()))
 	for _, q := range a.quotas() {
 		line("quota to raise", "%s", q)
 	}
 	line("front", "required above %s pages that are opened within %v: PageThrottle admits %s requests for files a second, and Lambda %s to PageFunction, HTML and files, in the environments that are not reserved",
-		grouped(a.pagesWithoutFront()), arrival, grouped(pageRouteRate), grouped(a.pageRate()))
+		cli.Thousands(a.pagesWithoutFront()), arrival, cli.Thousands(pageRouteRate), cli.Thousands(a.pageRate()))
 
 	_, _ = fmt.Fprintf(out, "\nExpected (a transaction takes %v; by rules of thumb, not measured)\n", w.latency)
 	line("orders a second", "%s until the last unit is sold, with keys on shared partitions; at most %s by the shards, %s by the claim buckets, %s by the table's write units",
-		grouped(r.perSecond), grouped(a.ofShards), grouped(a.ofBuckets), grouped(a.ofTable))
+		cli.Thousands(r.perSecond), cli.Thousands(a.ofShards), cli.Thousands(a.ofBuckets), cli.Thousands(a.ofTable))
 	if r.left == 0 {
 		line("sold out after", "%.1f s", r.soldOut.Seconds())
 	} else {
-		line("not sold out", "%s units left", grouped(float64(r.left)))
+		line("not sold out", "%s units left", cli.Thousands(r.left))
 	}
-	line("conflicts", "%.1f %% of %s transactions; %.0f %% at %s orders a second", 100*r.conflictRate, grouped(r.transactions), 100*targetConflicts, grouped(a.advised))
-	line("not served at once", "%s requests, which are safe to repeat", grouped(r.busy))
+	line("conflicts", "%.1f %% of %s transactions; %.0f %% at %s orders a second",
+		100*r.conflictRate, cli.Thousands(r.transactions), 100*targetConflicts, cli.Thousands(a.advised))
+	line("not served at once", "%s requests, which are safe to repeat", cli.Thousands(r.busy))
 
 	_, _ = fmt.Fprintf(out, "\nCost (%s, %s, no free tier)\n", price.Region, price.Architecture)
 	price.Print(out, r.bill(w, a), r.orders)
@@ -63,7 +56,7 @@ func report(out io.Writer, w wish, a advice, r course) {
 	line("pages", "%s if every user opens the page and signs in; %s with a front",
 		dollars(price.Bill(pagesOf(float64(w.users), false))), dollars(price.Bill(pagesOf(float64(w.users), true))))
 	line("sign-ins", "$%.2f if %s people sign in to the stack's own user pool in the month (CreateUserPool; the first %s are free); with an issuer of yours AWS bills nothing",
-		price.SignIns(w.users), grouped(float64(w.users)), grouped(price.FreeSignIns))
+		price.SignIns(w.users), cli.Thousands(w.users), cli.Thousands(price.FreeSignIns))
 	if a.warmWrites > coldWrites {
 		line("warm throughput", "once, when it is raised, and never lowered: the table keeps it for good; AWS's price list has the sum, this plan does not")
 	}

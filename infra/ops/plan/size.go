@@ -1,13 +1,13 @@
-package main
+package plan
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"time"
 
-	"flashsale/infra/kit/arguments"
+	"flashsale/infra/ops/cli"
+	"flashsale/infra/ops/deploy/price"
 	"flashsale/shared/sale"
 )
 
@@ -48,11 +48,8 @@ const (
 	// operators, reconcilers, releasers and drawers are the reserved concurrency of
 	// OperateFunction, ReconcileFunction, ReleaseFunction and DrawFunction in template.yaml.
 	operators, reconcilers, releasers, drawers = 10, 1, 1, 1
-	// memory is MemorySize of every function in template.yaml, in MB.
-	memory = 512
 )
 
-// wish is the seller's input.
 type wish struct {
 	users   int
 	stock   int64
@@ -69,12 +66,12 @@ type wish struct {
 
 func (w wish) check() error {
 	err := cmp.Or(
-		arguments.Between("users", w.users, 1, 100_000_000), arguments.Between("stock", w.stock, 1, 5_000_000),
-		arguments.Between("peak", w.peak, 1, 1_000_000), arguments.Between("latency", w.latency, 2*time.Millisecond, time.Second/2),
-		arguments.Between("writes", w.writes, coldWrites, 1_000_000),
-		arguments.Between("enter", w.enter, time.Minute, 90*24*time.Hour), arguments.Between("keep", w.keep, time.Hour, 7*24*time.Hour))
+		cli.Between("users", w.users, 1, 100_000_000), cli.Between("stock", w.stock, 1, 5_000_000),
+		cli.Between("peak", w.peak, 1, 1_000_000), cli.Between("latency", w.latency, 2*time.Millisecond, time.Second/2),
+		cli.Between("writes", w.writes, coldWrites, 1_000_000),
+		cli.Between("enter", w.enter, time.Minute, 90*24*time.Hour), cli.Between("keep", w.keep, time.Hour, 7*24*time.Hour))
 	if err == nil && w.keep%time.Hour != 0 {
-		err = errors.New("KEEP must be whole hours")
+		err = cli.Usagef("--keep must be whole hours")
 	}
 	return err
 }
@@ -93,11 +90,10 @@ func (w wish) window() time.Duration { return w.latency / 2 }
 // purchaseTime is about how long an accepted purchase takes in the function: a
 // snapshot, a transaction and a quarter, a back-off now and then, a message.
 func (w wish) purchaseTime() time.Duration {
-	const cpu = 1769 * time.Millisecond / memory
+	const cpu = 1769 * time.Millisecond / price.Memory
 	return w.latency*5/4 + 15*time.Millisecond + cpu
 }
 
-// advice is the recommended configuration.
 type advice struct {
 	shards, buckets int
 	warmWrites      int
@@ -149,7 +145,6 @@ func advise(w wish) advice {
 	return a
 }
 
-// reserved is the reserved concurrency of all functions.
 func (a advice) reserved() int {
 	return a.concurrency + a.finalizers + a.queries + operators + reconcilers + releasers + drawers
 }
@@ -162,19 +157,22 @@ func (a advice) gatewayRate() float64 {
 	return max(gatewayQuota, a.throttle+a.queryRate+pageRouteRate+webhookRate)
 }
 
-// quotas are the account's quotas to raise, in words.
 func (a advice) quotas() []string {
 	var out []string
 	if rate := a.gatewayRate(); rate > gatewayQuota {
-		out = append(out, fmt.Sprintf("API Gateway: throttle rate of the account from %s to %s requests a second", grouped(gatewayQuota), grouped(rate)))
+		out = append(out, fmt.Sprintf("API Gateway: throttle rate of the account from %s to %s requests a second",
+			cli.Thousands(gatewayQuota), cli.Thousands(rate)))
 	}
 	if total := a.accountConcurrency(); total > lambdaQuota {
-		out = append(out, fmt.Sprintf("Lambda: concurrent executions (environments) from %s to at least %s", grouped(lambdaQuota), grouped(float64(total))))
+		out = append(out, fmt.Sprintf("Lambda: concurrent executions (environments) from %s to at least %s",
+			cli.Thousands(lambdaQuota), cli.Thousands(total)))
 	}
 	if a.warmWrites > tableQuota {
-		out = append(out, fmt.Sprintf("DynamoDB: write units a second of a table from %s to %s", grouped(tableQuota), grouped(float64(a.warmWrites))))
+		out = append(out, fmt.Sprintf("DynamoDB: write units a second of a table from %s to %s",
+			cli.Thousands(tableQuota), cli.Thousands(a.warmWrites)))
 	} else if a.warmWrites == tableQuota {
-		out = append(out, fmt.Sprintf("DynamoDB: more than %s write units a second of a table would sell faster (WRITES=%d shows by how much)", grouped(tableQuota), 2*tableQuota))
+		out = append(out, fmt.Sprintf("DynamoDB: more than %s write units a second of a table would sell faster (--writes %d shows by how much)",
+			cli.Thousands(tableQuota), 2*tableQuota))
 	}
 	return out
 }

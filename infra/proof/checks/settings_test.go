@@ -44,7 +44,7 @@ var settings = map[string][][3]string{
 		{"Resources.Front.Properties.Parameters.ApiDomainName.1", "!Ref ApiDomainName", "the front does not reach the API at its domain"},
 		{"Resources.Alarms.Properties.TemplateURL", alarmsFile, "the alarms are another template"},
 		{"Rules.WithoutAFrontNobodyIsTurnedAway.Assertions.0.Assert.0", "!Ref OriginSecret", "switching the front off turns everybody away"},
-		{"Globals.Function.AutoPublishAliasAllProperties", "true", "a change of a role or a layer publishes no version, unless make deploy gives fingerprints"},
+		{"Globals.Function.AutoPublishAliasAllProperties", "true", "a change of a role or a layer publishes no version, unless flashsale stack deploy gives fingerprints"},
 		{"Globals.Function.DeploymentPreference.Type", "!Ref DeploymentType", "nobody can choose how it is rolled out"},
 		{"Globals.Function.DeploymentPreference.Role", "!GetAtt RolloutRole.Arn", "SAM makes a role without the boundary"},
 		{"Parameters.CreateFront.Default", "false", "the front costs money"},

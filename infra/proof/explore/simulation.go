@@ -2,9 +2,9 @@
 // have every fault that they may have, and checks the promises. infra/proof/harness has the fakes.
 //
 // Two choosers decide what goes wrong. A seed draws random sales and faults (Simulate in
-// simulation.go; `make simulate`) and determines everything, so that each sale can be repeated. A
+// simulation.go) and determines everything, so that each sale can be repeated. A
 // plan says which call of a scenario has which fault, and between which two calls another's request
-// runs; every plan of a few faults is run (enumerate.go, scenarios.go, plan.go; `make enumerate`).
+// runs; every plan of a few faults is run (enumerate.go, scenarios.go, plan.go).
 //
 // A draft is what a seed draws: sales, buyers, the operator's commands and the rates of faults
 // (draft.go). They run as goroutines (buyers.go, operator.go, payments.go, draws.go) whose turns the

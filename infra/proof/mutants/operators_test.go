@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-var operatorPackages = flag.String("packages", "shared/orderid shared/orderq shared/jsonwrite", "packages whose operators are changed in turn; `make mutate` names all")
+var operatorPackages = flag.String("packages", "shared/orderid shared/orderq shared/jsonwrite", "packages whose operators are changed in turn")
 
 // swaps are the replacements of each operator: a comparison by its neighbour and by its
 // opposite, plus by minus, "and" by "or"; and of the functions that are operators by

@@ -4,5 +4,5 @@ package system
 
 import "testing"
 
-// Without Linux's /proc the engine is not found.
-var ofThisSystem []func(*testing.T, *drill)
+// Without Linux's /proc no process of the stack is found.
+var ofThisSystem, slowOfThisSystem []func(*testing.T, *drill)

@@ -121,29 +121,6 @@ func (s *system) receipts(t *testing.T) (all []string) {
 	return all
 }
 
-func poisonAndABrokenFinalize(t *testing.T, d *drill) {
-	const beside, saleID = "beside-sale", "stuck-sale"
-	d.open(t, beside, 10, 2)
-	bad := d.meet(t, "messages that are no orders came into the queue", beside)
-	d.send(t, 0, "not an order", "not an order")
-	d.sell(t, beside, "ada", "ben", "cem")
-	d.settled(t) // the orders beside them are finalized
-
-	d.open(t, saleID, 10, 2)
-	d.deployFinalize(t, "#!/bin/sh\nexit 1\n")
-	stuck := d.meet(t, "finalize fails altogether", saleID)
-	for n := range 6 {
-		d.sell(t, saleID, fmt.Sprint("user-", n))
-	}
-	stuck.see()
-	bad.see()
-	d.deployFinalize(t, "")
-	stuck.do(0)
-	stuck.then()
-	bad.do(0)
-	bad.then()
-}
-
 // messageIsLost waits for reconcile's schedule.
 func messageIsLost(t *testing.T, d *drill) {
 	const saleID = "lost-sale"

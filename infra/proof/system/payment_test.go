@@ -111,13 +111,13 @@ var due = regexp.MustCompile(`(?m)(\S+#\S+) .*\bDUE\b`)
 // refundsDone pays back what is due, as far as the table is concerned.
 func (v visit) refundsDone(saleID string) {
 	v.t.Helper()
-	out, _ := v.operator("refunds", "-sale", saleID)
+	out, _ := v.flashsale("refund", "list", "--sale", saleID)
 	refunds := due.FindAllStringSubmatch(out, -1)
 	if len(refunds) == 0 {
 		v.t.Errorf("nothing is due: %s", out)
 	}
 	for _, refund := range refunds {
-		if out, status := v.operator("refunds", "-sale", saleID, "-go", "-payment", refund[1]); status != 0 || !strings.Contains(out, "is marked as refunded") {
+		if out, status := v.flashsale("refund", "mark", refund[1], "--sale", saleID); status != 0 || !strings.Contains(out, "is marked as refunded") {
 			v.t.Errorf("status %d: %s", status, out)
 		}
 	}

@@ -133,7 +133,7 @@ func stepsOf(cell string, updates []string) (steps []step) {
 		quoted := cell[at[2]:at[3]]
 		switch {
 		case quoted == "":
-		case strings.HasPrefix(quoted, "make "):
+		case strings.HasPrefix(quoted, "flashsale "), strings.HasPrefix(quoted, "make "):
 			steps = append(steps, step{command: quoted})
 		case strings.HasSuffix(prose, "in the terminal "):
 			steps = append(steps, step{what: ofTheTerminal, lines: []string{quoted}})
@@ -149,13 +149,13 @@ func stepsOf(cell string, updates []string) (steps []step) {
 
 func TestARowIsReadAsItIsMeant(t *testing.T) {
 	rows, err := rowsOf("\n## When something looks wrong\n\n| accident | see | do | then | after |\n|---|---|---|---|---|\n" +
-		"| fire (`FireAlarm`) | in the log `hot`; `make sales`: `moutai … 3 balanced`, `1 more` | leave; `make pause SALE=moutai`; the second update [below](#x); `EligibilityFailOpen=true` helps | in the terminal `cold` | 2 s |\n" +
+		"| fire (`FireAlarm`) | in the log `hot`; `flashsale sale list`: `moutai … 3 balanced`, `1 more` | leave; `flashsale sale pause moutai`; the second update [below](#x); `EligibilityFailOpen=true` helps | in the terminal `cold` | 2 s |\n" +
 		"\n## More\n\n| a | b |\n|---|---|\n```sh\naws dynamodb update-item --key 'a' \\\n    --one 1\naws dynamodb update-item --key 'moutai' \\\n    --two 2\n```\n")
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%v, %v", rows, err)
 	}
-	want := "{fire 0 [{2  0 [hot]} {0 make sales 0 [moutai … 3 balanced 1 more]}] " +
-		"[{0 make pause SALE=moutai 0 []} {3 aws dynamodb update-item --key 'moutai' \\\n    --two 2 1 []}] [{1  0 [cold]}]}"
+	want := "{fire 0 [{2  0 [hot]} {0 flashsale sale list 0 [moutai … 3 balanced 1 more]}] " +
+		"[{0 flashsale sale pause moutai 0 []} {3 aws dynamodb update-item --key 'moutai' \\\n    --two 2 1 []}] [{1  0 [cold]}]}"
 	if got := fmt.Sprint(rows["fire"]); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

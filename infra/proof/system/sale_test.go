@@ -145,9 +145,9 @@ func TestTheWindowAndTheOperatorDecide(t *testing.T) {
 		now.Add(-time.Hour).Format(time.RFC3339), now.Add(time.Hour).Format(time.RFC3339)), true)
 	s.eventually("the rescheduled sale sells", func() bool { return s.must(s.buy("will-open", bob...)).status == 202 })
 	// As the operator's command does it: what is empty goes, the rest stays, and a repeat changes nothing.
-	describe := []string{"describe", "-sale", "now", "-name", "Now $(id)", "-about", "53 % vol.", "-link", ""}
+	describe := []string{"sale", "describe", "now", "--name", "Now $(id)", "--about", "53 % vol.", "--link", ""}
 	for range 2 {
-		if out, code := s.operator(describe...); code != 0 || !strings.Contains(out, "\nnow is shown as \"Now $(id)\", about \"53 % vol.\"; pages that are loaded from two seconds on have it\n") {
+		if out, code := s.flashsale(describe...); code != 0 || !strings.Contains(out, "\nnow is shown as \"Now $(id)\", about \"53 % vol.\"; pages that are loaded from two seconds on have it\n") {
 			t.Errorf("describe: %d %s", code, out)
 		}
 	}
@@ -156,7 +156,7 @@ func TestTheWindowAndTheOperatorDecide(t *testing.T) {
 	if late := time.Since(said); late > 2*time.Second {
 		t.Errorf("buyers read it %v after it was described", late)
 	}
-	if out, code := s.operator("describe", "-sale", "now", "-image", "https://images.example/a.jpg"); code != 1 || !strings.HasSuffix(out, "\nNOT DESCRIBED: invalid-request: no image can be shown: the stack's parameter ImageOrigin is empty\n") {
+	if out, code := s.flashsale("sale", "describe", "now", "--image", "https://images.example/a.jpg"); code != 1 || !strings.HasSuffix(out, "\nflashsale: NOT DESCRIBED: invalid-request: no image can be shown: the stack's parameter ImageOrigin is empty\n") {
 		t.Errorf("a picture: %d %s", code, out)
 	}
 	s.balanced("now")

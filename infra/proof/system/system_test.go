@@ -103,7 +103,7 @@ func shared(t *testing.T) visit {
 	t.Helper()
 	s, err := sharedOnce()
 	if err != nil {
-		t.Fatalf("%v (make host operator builds what the stack runs)", err)
+		t.Fatalf("%v (make host flashsale builds what the stack runs)", err)
 	}
 	return visit{s, t}
 }
@@ -269,22 +269,17 @@ func (s *system) log(t *testing.T) []byte {
 
 // elsewhere is how a command finds this stack and not one on the usual ports.
 func (s *system) elsewhere() []string {
-	env := []string{"DATA=" + s.data, "AWS_EC2_METADATA_DISABLED=true", "TABLE=" + table, "MAKEFLAGS=", "MAKELEVEL="}
+	bin, _ := filepath.Abs(filepath.Join(project, ".build/bin"))
+	env := []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "FLASHSALE_URL=" + s.API, "FLASHSALE_ENV=",
+		"DATA=" + s.data, "AWS_EC2_METADATA_DISABLED=true", "TABLE=" + table, "MAKEFLAGS=", "MAKELEVEL="}
 	for i, name := range []string{"API_PORT", "LAMBDA_PORT", "DYNAMODB_PORT", "SQS_PORT", "OPERATE_PORT"} {
 		env = append(env, name+"="+strconv.Itoa(s.Ports[i]))
 	}
 	return env
 }
 
-// shell runs a command of the runbook and returns what it says and whether it succeeded.
-// The operator's program is built once, before the tests.
-func (s *system) shell(t *testing.T, command string) (string, bool) {
-	t.Helper()
-	const once = `make() { command make -s --no-print-directory -o operator "$@"; }` + "\nunset TABLE\n"
-	return s.bash(t, once+command)
-}
-
-func (s *system) bash(t *testing.T, script string) (string, bool) {
+// shell runs a command of the documents and returns what it says and whether it succeeded.
+func (s *system) shell(t *testing.T, script string) (string, bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -298,7 +293,7 @@ func (s *system) bash(t *testing.T, script string) (string, bool) {
 // apart; its options are the members of DynamoDB's request.
 func (s *system) update(t *testing.T, call string) (string, bool) {
 	t.Helper()
-	words, ok := s.bash(t, "aws() { printf '%s\\n' \"$@\"; }\n"+call)
+	words, ok := s.shell(t, "aws() { printf '%s\\n' \"$@\"; }\n"+call)
 	options := strings.Split(strings.TrimSpace(words), "\n")
 	if !ok || len(options) < 4 || options[0] != "dynamodb" || options[1] != "update-item" {
 		t.Fatalf("no update: %s", words)
@@ -356,27 +351,6 @@ func (s *system) send(t *testing.T, hidden int32, bodies ...string) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// deployFinalize puts a program in the place of finalize's and starts the stack again.
-// Without a program it is the project's own.
-func (s *system) deployFinalize(t *testing.T, script string) {
-	t.Helper()
-	s.stop(t)
-	bootstrap := filepath.Join(s.root, ".build/host/FinalizeFunction/bootstrap")
-	if err := os.Remove(bootstrap); err != nil {
-		t.Fatal(err)
-	}
-	own, err := filepath.Abs(filepath.Join(project, ".build/host/FinalizeFunction/bootstrap"))
-	if err == nil && script == "" {
-		err = os.Symlink(own, bootstrap)
-	} else if err == nil {
-		err = os.WriteFile(bootstrap, []byte(script), 0o755)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.start(t)
 }
 
 // eligibility is a service that says yes to everybody, until it dies.

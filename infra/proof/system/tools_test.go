@@ -16,9 +16,9 @@ func TestTheCommandsThatTryADeployedStackWorkOnThisMachine(t *testing.T) {
 		command string
 		says    []string
 	}{
-		{"make smoke", []string{"ok    buyer's page: script", "ok    another purchase", "ok    the order ", "ok    unsigned: stripe", "ok    unsigned: standard-webhooks", "ok    the order, not paid", "ok    the last unit is sold", "ok    the receipt"}},
-		{"make rehearse RATE=10 DURATION=2s STOCK=5 SHARDS=1 REPORT='" + report + "'", []string{"of 5 units on 1 shards", "balanced: stock left + claims = seeded", "no broken promise was seen", "5 orders; what they cost is counted on AWS only", "report: " + report}},
-		{"make tokens N=3 OUT='" + tokens + "'", []string{"3 access tokens are in " + tokens}},
+		{"flashsale stack smoke", []string{"ok    buyer's page: script", "ok    another purchase", "ok    the order ", "ok    unsigned: stripe", "ok    unsigned: standard-webhooks", "ok    the order, not paid", "ok    the last unit is sold", "ok    the receipt"}},
+		{"flashsale stack rehearse --rate 10 --duration 2s --stock 5 --shards 1 --report '" + report + "'", []string{"of 5 units on 1 shards", "balanced: stock left + claims = seeded", "no broken promise was seen", "5 orders; what they cost is counted on AWS only", "report: " + report}},
+		{"flashsale stack tokens --count 3 --out '" + tokens + "'", []string{"3 access tokens are in " + tokens}},
 	} {
 		out, ok := s.shell(t, c.command)
 		for _, want := range c.says {
@@ -31,7 +31,7 @@ func TestTheCommandsThatTryADeployedStackWorkOnThisMachine(t *testing.T) {
 	for token := range strings.FieldsSeq(readFile(t, tokens)) {
 		different[token] = true
 		if a := s.must(s.call(http.MethodGet, "/sales/none/orders/me", "", bearer(token)...)); a.status == http.StatusUnauthorized {
-			t.Errorf("a token of make tokens is refused: %v", a)
+			t.Errorf("a token of flashsale stack tokens is refused: %v", a)
 		}
 	}
 	if len(different) != 3 {

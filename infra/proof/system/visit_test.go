@@ -172,10 +172,10 @@ func (v visit) create(saleID string, stock, shards int, opens, closes time.Time)
 	}
 }
 
-// operator runs the operator's command and returns its output and status.
-func (v visit) operator(args ...string) (string, int) {
+// flashsale runs the command on this stack and returns its output and status.
+func (v visit) flashsale(args ...string) (string, int) {
 	v.t.Helper()
-	command := exec.Command(filepath.Join(project, ".build/host/operator"), append([]string{"-api-port", strconv.Itoa(v.Ports[0])}, args...)...)
+	command := exec.Command(filepath.Join(project, ".build/bin/flashsale"), append(args, "--url", v.API)...)
 	out, err := command.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

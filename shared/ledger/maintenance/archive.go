@@ -462,7 +462,7 @@ func (d *deleting) deleteAll(batch []types.TransactWriteItem) (noted []string, e
 			gone := batch[i].Delete
 			mayBePaid := gone.ExpressionAttributeNames["#payment"] == ""
 			if !mayBePaid && table.Has(reason.Item, "payment") {
-				return noted, sale.Refuse(sale.Conflicting, "an order was paid after the archive was written (see make refunds): what is left stays")
+				return noted, sale.Refuse(sale.Conflicting, "an order was paid after the archive was written (see flashsale refund list): what is left stays")
 			}
 			r := table.Reader{Item: reason.Item}
 			refunds := r.OptionalTexts("refunds")

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,20 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/kit/dynamotest"
-	"flashsale/infra/ops/awscli"
+	"flashsale/infra/ops/place/placetest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
-
-// cli is an AWS CLI that is a shell script.
-func cli(t *testing.T, script string) awscli.CLI {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "aws")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return awscli.CLI{Program: program}
-}
 
 const answers = `case "$*" in
 "sts get-caller-identity") echo '{"Account":"123456789012","Arn":"arn:aws:iam::123456789012:user/me"}';;
@@ -50,7 +38,8 @@ func TestLimitsComeFromTheServices(t *testing.T) {
 		Account: "123456789012 as arn:aws:iam::123456789012:user/me", Concurrency: 1000, Unreserved: 470,
 		TableReads: 60_000, TableWrites: 40_000, Rate: 10_000,
 	}
-	a := Account{CLI: cli(t, answers)}
+	a := Account{}
+	placetest.Program(t, "aws", answers)
 	for _, stack := range []string{"gone", "new"} {
 		if got, err := a.Limits(t.Context(), stack); err != nil || !cmp.Equal(want, got) {
 			t.Errorf("stack %s: %v (-want +got):\n%s", stack, err, cmp.Diff(want, got))
@@ -61,7 +50,7 @@ func TestLimitsComeFromTheServices(t *testing.T) {
 		t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(want, got))
 	}
 	// The stack gives an existing table no throughput, so that table's is nothing to compare with.
-	a.CLI = cli(t, strings.NewReplacer("LogLevel", "ExistingTable", "INFO", "shop-Ledger-1").Replace(answers))
+	placetest.Program(t, "aws", strings.NewReplacer("LogLevel", "ExistingTable", "INFO", "shop-Ledger-1").Replace(answers))
 	want.Deployed, want.WarmReads, want.WarmWrites = map[string]string{"ExistingTable": "shop-Ledger-1"}, 0, 0
 	if got, err := a.Limits(t.Context(), "shop"); err != nil || !cmp.Equal(want, got) {
 		t.Errorf("with an existing table: %v (-want +got):\n%s", err, cmp.Diff(want, got))
@@ -72,15 +61,16 @@ func TestWhatTheAWSCLIDoesNotAnswerIsAnError(t *testing.T) {
 	for name, script := range map[string]string{
 		"it fails": "echo no credentials >&2; exit 255\n", "no JSON": "echo hello\n", "no limit": "echo '{}'\n",
 	} {
-		if l, err := (Account{CLI: cli(t, script)}).Limits(t.Context(), "shop"); err == nil {
+		placetest.Program(t, "aws", script)
+		if l, err := (Account{}).Limits(t.Context(), "shop"); err == nil {
 			t.Errorf("%s: %+v, want an error", name, l)
 		}
 	}
-	there := Account{CLI: cli(t, `[ "$*" = "events describe-event-bus --name `+bus+`" ] && echo '{"Arn":"x"}'`)}
-	if err := there.Bus(t.Context(), bus); err != nil {
+	placetest.Program(t, "aws", `[ "$*" = "events describe-event-bus --name `+bus+`" ] && echo '{"Arn":"x"}'`)
+	if err := (Account{}).Bus(t.Context(), bus); err != nil {
 		t.Error(err)
 	}
-	if err := there.Bus(t.Context(), "other"); err == nil {
+	if err := (Account{}).Bus(t.Context(), "other"); err == nil {
 		t.Error("a bus that is not there is fine")
 	}
 }

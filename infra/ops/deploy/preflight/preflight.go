@@ -2,7 +2,7 @@
 // outage: whether the account's quotas suffice, and whether the parameters are sound for an
 // opening day.
 //
-// It makes no changes. A value that cannot be read is a failure.
+// It makes no changes. A value that cannot be read stops a deployment as well.
 package preflight
 
 import (
@@ -12,11 +12,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
-
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 
 	"flashsale/infra/local/cloudformation"
 )
@@ -29,6 +25,7 @@ const (
 	OK      Verdict = "ok"
 	Warning Verdict = "warn"
 	Failed  Verdict = "FAIL"
+	Unread  Verdict = "?" // it could not be looked at
 )
 
 // Finding is the result of one check.
@@ -77,7 +74,7 @@ func Run(ctx context.Context, d Deployment) []Finding {
 	r.page()
 	r.tree(ctx)
 	if r.Lookup == nil {
-		r.add(Warning, "-offline", "neither the account nor an issuer, a bus or a table that exists was looked at")
+		r.add(Warning, "--offline", "neither the account nor an issuer, a bus or a table that exists was looked at")
 		return r.findings
 	}
 	r.issuers(ctx)
@@ -87,26 +84,29 @@ func Run(ctx context.Context, d Deployment) []Finding {
 	return r.findings
 }
 
-// ErrFailed means that at least one check failed.
-var ErrFailed = errors.New("the preflight failed")
+// What must stop a deployment.
+var (
+	ErrFailed = errors.New("the preflight failed")
+	ErrUnread = errors.New("the preflight could not look at everything")
+)
 
-// Print writes the findings as a table; the error is ErrFailed if one of them must stop the
-// deployment.
+// Print writes the findings as a table. The error is ErrFailed if one is Failed, or else ErrUnread if one is
+// Unread.
 func Print(w io.Writer, findings []Finding) error {
-	failed := 0
+	count := map[Verdict]int{}
 	for _, f := range findings {
 		fmt.Fprintf(w, "  %-4s  %-22s %s\n", f.Verdict, f.Check, f.Says)
-		if f.Verdict == Failed {
-			failed++
-		}
+		count[f.Verdict]++
 	}
-	if failed > 0 {
-		return fmt.Errorf("%w: %d of %d checks", ErrFailed, failed, len(findings))
+	switch {
+	case count[Failed] > 0:
+		return fmt.Errorf("%w: %d of %d checks", ErrFailed, count[Failed], len(findings))
+	case count[Unread] > 0:
+		return ErrUnread
 	}
 	return nil
 }
 
-// report collects the findings about a deployment.
 type report struct {
 	Deployment
 	findings []Finding
@@ -124,7 +124,6 @@ func (r *report) text(parameter string) string {
 
 func (r *report) number(parameter string) int { return number(r.text(parameter)) }
 
-// number reads a whole number, 0 if it is none.
 func number(text string) int {
 	n, _ := strconv.Atoi(text)
 	return n
@@ -171,24 +170,3 @@ func (r *report) bus(ctx context.Context) {
 		r.unless(r.Lookup.Bus(ctx, arn), "event bus", arn)
 	}
 }
-
-func (r *report) tree(ctx context.Context) {
-	if r.Changes == nil {
-		return
-	}
-	files, err := r.Changes(ctx)
-	if err == nil && len(files) > 0 {
-		err = fmt.Errorf("%d files are not committed, the first: %s", len(files), strings.TrimSpace(files[0]))
-	}
-	switch {
-	case err == nil:
-		r.add(OK, "work tree", "everything is committed")
-	case r.Production:
-		r.add(Failed, "work tree", "%v", err)
-	default:
-		r.add(Warning, "work tree", "%v", err)
-	}
-}
-
-// grouped formats a number with commas between thousands.
-func grouped(n int) string { return message.NewPrinter(language.English).Sprint(n) }

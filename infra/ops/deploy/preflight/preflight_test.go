@@ -56,14 +56,12 @@ func (a *attempt) Table(_ context.Context, table, stream string) error {
 	return nil
 }
 
-// give sets parameters, each by its name and its value.
 func (a *attempt) give(pairs ...string) {
 	for i := 0; i < len(pairs); i += 2 {
 		a.given[pairs[i]] = pairs[i+1]
 	}
 }
 
-// findings checks the changed deployment.
 func findings(t *testing.T, change func(*attempt)) []Finding {
 	t.Helper()
 	a := &attempt{fails: map[string]string{}, limits: Limits{ // AWS's default quotas, in an account where the stack is deployed
@@ -200,7 +198,7 @@ func TestADeploymentIsStoppedIfItWouldFailOrHarm(t *testing.T) {
 		{Failed, "a work tree with changes in production", "1 files are not committed, the first: x.go", func(a *attempt) { a.changed = "x.go" }},
 		{Failed, "a tree without its history in production", "this is no git clone", fails("Changes", "this is no git clone")},
 
-		{Failed, "an account that does not answer", "cannot be read: no credentials", fails("Limits", "no credentials")},
+		{Unread, "an account that does not answer", "cannot be read: no credentials", fails("Limits", "no credentials")},
 		{Failed, "more reserved than the account has", "of which 532 can be reserved", func(a *attempt) { a.limits.Unreserved = 632 }},
 		{Failed, "a new account's quota of ten", "allows 10 (concurrent executions), of which 0 can", func(a *attempt) { a.limits.Concurrency, a.limits.Unreserved = 10, 10 }},
 		{Failed, "too much provisioned without a reservation", "33 environments reserved and 900 more provisioned", gives("ReservedConcurrency", reserve(0), "PurchaseProvisionedConcurrency", "900")},
@@ -305,11 +303,11 @@ func TestADeploymentIsStoppedIfItWouldFailOrHarm(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			all := findings(t, tt.change)
 			failed, warnings := said(all, Failed), said(all, Warning)
-			got := map[Verdict]string{Failed: failed, Warning: warnings, OK: ""}[tt.verdict]
+			got := map[Verdict]string{Failed: failed, Warning: warnings, OK: "", Unread: said(all, Unread)}[tt.verdict]
 			if !strings.Contains(got, tt.says) || strings.Contains(got, "\n") || tt.verdict != Failed && failed != "" || tt.verdict == OK && warnings != "" {
 				t.Errorf("failed: %q; warnings %q, want %s with %q", failed, warnings, tt.verdict, tt.says)
 			}
-			if err := Print(&strings.Builder{}, all); errors.Is(err, ErrFailed) != (tt.verdict == Failed) {
+			if err := Print(&strings.Builder{}, all); errors.Is(err, ErrFailed) != (tt.verdict == Failed) || errors.Is(err, ErrUnread) != (tt.verdict == Unread) {
 				t.Errorf("%s: %v", tt.verdict, err)
 			}
 		})

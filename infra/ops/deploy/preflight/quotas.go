@@ -3,6 +3,9 @@ package preflight
 import (
 	"context"
 	"strings"
+
+	"flashsale/infra/ops/cli"
+	"flashsale/infra/ops/place"
 )
 
 // keptFree is the part of an account's concurrency that Lambda does not allow to be
@@ -31,7 +34,7 @@ type Limits struct {
 func (r *report) quotas(ctx context.Context) {
 	l, err := r.Lookup.Limits(ctx, r.Stack)
 	if err != nil {
-		r.add(Failed, "quotas", "the account's limits cannot be read: %v", err)
+		r.add(Unread, "quotas", "the account's limits cannot be read: %v", place.Explain(err))
 		return
 	}
 	r.add(OK, "account", "%s", l.Account)
@@ -44,8 +47,8 @@ func (r *report) quotas(ctx context.Context) {
 	r.throttles(l)
 }
 
-// takenAway finds what the deployment takes away from the stack, and should not by mistake: make
-// deploy sends the default of a parameter that was given once by PARAMETERS.
+// takenAway finds what the deployment takes away from the stack, and should not by mistake: it
+// sends the default of a parameter that was given once by --parameters.
 func (r *report) takenAway(l Limits) {
 	for _, lost := range []struct{ parameter, check, what string }{
 		{"StripeKeysArn", "payments", "the provider's webhooks will be answered 404; write it into the file's section"},
@@ -68,10 +71,11 @@ func (r *report) throttles(l Limits) {
 		rate = max(rate, number(perSecond))
 		total += number(perSecond)
 	}
-	r.check(float64(rate) <= l.Rate, check, "%s requests per second on a route; the account's APIs share %s", grouped(rate), grouped(int(l.Rate)))
+	r.check(float64(rate) <= l.Rate, check, "%s requests per second on a route; the account's APIs share %s",
+		cli.Thousands(rate), cli.Thousands(l.Rate))
 	if float64(rate) <= l.Rate && float64(total) > l.Rate {
 		r.add(Warning, check, "all routes together admit %s requests per second; the account refuses what exceeds %s, purchases as well",
-			grouped(total), grouped(int(l.Rate)))
+			cli.Thousands(total), cli.Thousands(int(l.Rate)))
 	}
 }
 
@@ -80,7 +84,7 @@ func (r *report) capacity(l Limits) {
 	reads, writes, most := r.number("WarmReadUnitsPerSecond"), r.number("WarmWriteUnitsPerSecond"), r.number("MaxWriteRequestUnits")
 	r.check(reads <= l.TableReads && max(writes, most) <= l.TableWrites, "DynamoDB capacity",
 		"warm for %s reads and %s writes a second, at most %s writes; the account allows a table %s and %s",
-		grouped(reads), grouped(writes), grouped(most), grouped(l.TableReads), grouped(l.TableWrites))
+		cli.Thousands(reads), cli.Thousands(writes), cli.Thousands(most), cli.Thousands(l.TableReads), cli.Thousands(l.TableWrites))
 	if writes > 0 && (reads < l.WarmReads || writes < l.WarmWrites) {
 		r.cooling(l, reads, writes)
 	}
@@ -99,7 +103,8 @@ func (r *report) cooling(l Limits, reads, writes int) {
 	}
 	r.add(v, "DynamoDB warmth", "warm for %s reads and %s writes a second, but the table has %s and %s, and DynamoDB refuses less; "+
 		"set WarmReadUnitsPerSecond=%d WarmWriteUnitsPerSecond=%d, which costs nothing",
-		grouped(reads), grouped(writes), grouped(l.WarmReads), grouped(l.WarmWrites), max(reads, l.WarmReads), max(writes, l.WarmWrites))
+		cli.Thousands(reads), cli.Thousands(writes), cli.Thousands(l.WarmReads), cli.Thousands(l.WarmWrites),
+		max(reads, l.WarmReads), max(writes, l.WarmWrites))
 }
 
 // reserves reads the environments that ReservedConcurrency reserves, by function, and their sum.

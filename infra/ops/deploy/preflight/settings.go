@@ -41,7 +41,7 @@ func (r *report) values() {
 	fail := func(format string, values ...any) { r.add(Failed, check, format, values...) }
 	for _, p := range r.Template.Parameters {
 		if p.Missing {
-			fail("%s has no value: set it in the file's section or in PARAMETERS", p.Name)
+			fail("%s has no value: set it in the file's section or give it by --parameters", p.Name)
 		} else if p.Problem != "" {
 			fail("%s=%q: %s", p.Name, p.Value, p.Problem)
 		}
@@ -105,7 +105,6 @@ func (r *report) due(check, parameter, zone string) (next time.Time, ok bool) {
 	return next.UTC(), ok
 }
 
-// seeding checks the schedule that creates or edits a sale.
 func (r *report) seeding() {
 	const check, schedule = "schedule of the seeding", "SeedScheduleExpression"
 	// The part of SeedFunction's request that says whether it comes in time.
@@ -138,7 +137,6 @@ func (r *report) seeding() {
 	r.unless(err, check, says)
 }
 
-// comesInTime fails unless a sale is seeded before it opens.
 func comesInTime(seeded time.Time, opensAt, closesAt string) error {
 	opens, err := time.Parse(time.RFC3339, opensAt)
 	closes, failed := time.Parse(time.RFC3339, closesAt)

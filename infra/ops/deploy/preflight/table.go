@@ -78,7 +78,7 @@ func (a Account) Balanced(ctx context.Context, name string) error {
 		case err != nil:
 			return fmt.Errorf("recount sale %s: %w", s.SaleID, err)
 		case !receipt.Balanced:
-			return fmt.Errorf("sale %s: %v: make restore-check TABLE=%s", s.SaleID, receipt.Findings[0], name)
+			return fmt.Errorf("sale %s: %v: flashsale table check --table %s", s.SaleID, receipt.Findings[0], name)
 		}
 	}
 	return nil

@@ -9,8 +9,7 @@ import (
 	"io"
 	"math"
 
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
+	"flashsale/infra/ops/cli"
 )
 
 // Usage is a measured usage.
@@ -84,7 +83,6 @@ func Sum(bill []Line) float64 {
 
 // Print writes the bill as a table with its total and, if there are orders, the cost of 1,000.
 func Print(w io.Writer, bill []Line, orders int64) {
-	counts := message.NewPrinter(language.English)
 	row := func(what, counted, unit string, dollars float64) {
 		cost := "under 1¢" // no line costs nothing
 		if dollars >= 0.005 {
@@ -93,7 +91,7 @@ func Print(w io.Writer, bill []Line, orders int64) {
 		fmt.Fprintf(w, "  %-35s %14s %-12s %9s\n", what, counted, unit, cost)
 	}
 	for _, l := range bill {
-		row(l.What, counts.Sprint(int64(math.Ceil(l.Counted))), l.Unit, l.Dollars)
+		row(l.What, cli.Thousands(math.Ceil(l.Counted)), l.Unit, l.Dollars)
 	}
 	row("total", "", "", Sum(bill))
 	if orders > 0 {

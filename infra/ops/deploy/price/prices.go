@@ -3,6 +3,9 @@ package price
 // Architecture is the architecture of every function in template.yaml.
 const Architecture = "arm64"
 
+// Memory is the memory of every function in template.yaml, in MB.
+const Memory = 512
+
 // Region is the region of all prices: both environments of infra/samconfig.toml are there.
 const Region = "us-east-1"
 

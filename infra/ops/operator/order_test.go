@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"encoding/csv"
@@ -10,17 +10,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/ops/cli"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
-// listOf is a list of orders as CSV.
 func listOf(t *testing.T, db *dynamotest.DB, state sale.ClaimState) [][]string {
 	t.Helper()
-	said, err := does(t, db, "orders -csv -sale moutai -state="+string(state))
-	if err != nil {
-		t.Fatal(err)
+	said, code := data(t, db, "order list moutai -o csv --state="+string(state))
+	if code != cli.ExitFine {
+		t.Fatalf("exit %d", code)
 	}
 	lines, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(said, "\ufeff"))).ReadAll()
 	if err != nil {
@@ -48,7 +48,7 @@ func TestEveryOrderIsListedInItsState(t *testing.T) {
 		const at, labels, goods = "'2026-11-11T12:00:00.000Z", "'sku=A-38,erp=4711", "'Feitian Moutai"
 		number := func(user string) string { return "'" + orderid.String(orders[user]) }
 		all := [][]string{
-			orderColumns,
+			strings.Fields(strings.ReplaceAll(orderColumns, "-", "")),
 			{"'moutai", goods, number("'bob"), "''bob", "CONFIRMED", at, at, "", "", "", "", "", "", labels},
 			{"'moutai", goods, number("-2"), "'-2", "CANCELLED", at, at, "", "", "", "", at, "buyer", labels},
 			{"'moutai", goods, number("=cmd()"), "'=cmd()", "PAID", at, at, at, "'stripe#pi_=cmd()", "899.00", "CNY", "", "", labels},
@@ -65,13 +65,13 @@ func TestEveryOrderIsListedInItsState(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", state, diff)
 			}
 		}
-		said, err := does(t, db, "orders -sale moutai -state paid")
-		if err != nil || !strings.HasSuffix(said, "\n2 orders\n") {
-			t.Errorf("%v: %s", err, said)
+		said, code := does(t, db, "order list --sale moutai --state paid")
+		if code != cli.ExitFine || !strings.HasSuffix(said, "\n2 orders\n") {
+			t.Errorf("exit %d: %s", code, said)
 		}
 		contains(t, strings.Join(strings.Fields(said), " "),
 			strings.ReplaceAll(number("alice")+" alice PAID "+at+" "+at+" "+at+" stripe#pi_alice 899.00 CNY - - "+labels, "'", ""))
-		tells(t, db, "orders -csv -sale none", errOther, "no such sale")
+		tells(t, db, "order list none -o csv", cli.ExitUnknown, "no such sale")
 		if _, err := book.Recall(t.Context(), sale.Recall{SaleID: "moutai"}); err != nil {
 			t.Fatal(err)
 		}
@@ -96,9 +96,9 @@ func TestAReaderThatLeavesIsNoFailure(t *testing.T) {
 	}
 	_ = r.Close()
 	defer w.Close()
-	for _, o := range []options{{"sale": "moutai"}, {"sale": "moutai", "csv": "true"}} {
-		if err := listOrders(t.Context(), &place{db: db, table: "T"}, o, w); err != nil {
-			t.Errorf("%v: %v", o, err)
+	for _, command := range []string{"order list moutai", "order list moutai -o csv", "order list moutai -o json"} {
+		if said, code := (&place{db: db}).at(t, nil, w, strings.Fields(command)...); code != cli.ExitFine {
+			t.Errorf("%s: exit %d, %s", command, code, said)
 		}
 	}
 }

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// Forms of output.
+const (
+	Table = "table"
+	JSON  = "json"
+	CSV   = "csv"
+)
+
+// form is the flag --output.
+type form struct {
+	value string
+	known []string
+}
+
+func (f *form) String() string { return f.value }
+func (f *form) Type() string   { return strings.Join(f.known, "|") }
+func (f *form) Set(value string) error {
+	if !slices.Contains(f.known, value) {
+		last := len(f.known) - 1
+		return errors.New(strings.Join(f.known[:last], ", ") + " or " + f.known[last])
+	}
+	f.value = value
+	return nil
+}
+
+// Forms adds the flag --output with the forms of the command's output besides Table, which is the default.
+func Forms(c *cobra.Command, others ...string) {
+	f := &form{value: Table, known: append([]string{Table}, others...)}
+	c.Flags().VarP(f, "output", "o", "form of the output")
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(f.known, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// Form is the form that was asked for.
+func Form(c *cobra.Command) string {
+	if f := c.Flags().Lookup("output"); f != nil {
+		return f.Value.String()
+	}
+	return Table
+}
+
+// output is a command's stdout. It keeps the first error, so that no command must look after each write.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.Writer.Write(b)
+	o.err = cmp.Or(o.err, err)
+	return n, err
+}
+
+// Own is the stream itself beneath a command's output, for a program that may ask at its terminal.
+func Own(stdout io.Writer) io.Writer {
+	if o, ok := stdout.(*output); ok {
+		return o.Writer
+	}
+	return stdout
+}
+
+// WriteJSON writes a value, indented.
+func WriteJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	return nil
+}
+
+// WriteRecord writes a value in the form that was asked for: as a table means YAML, with the same members.
+func WriteRecord(c *cobra.Command, w io.Writer, value any) error {
+	if Form(c) == JSON {
+		return WriteJSON(w, value)
+	}
+	return WriteYAML(w, value)
+}
+
+// WriteYAML writes a value with the members, in the order, that it has as JSON.
+func WriteYAML(w io.Writer, value any) error {
+	var document yaml.Node
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = yaml.Unmarshal(text, &document)
+	}
+	if err != nil {
+		return fmt.Errorf("write YAML: %w", err)
+	}
+	unfold(&document)
+	encoder := yaml.NewEncoder(w)
+	encoder.SetIndent(2)
+	return encoder.Encode(&document)
+}
+
+// unfold takes the braces and the quotes of JSON away.
+func unfold(n *yaml.Node) {
+	if n.Style = 0; len(n.Content) == 0 && n.Kind != yaml.ScalarNode {
+		n.Style = yaml.FlowStyle
+	}
+	for _, one := range n.Content {
+		unfold(one)
+	}
+}
+
+// Thousands writes a whole number as 1,234,567.
+func Thousands[N int | int64 | float64](n N) string {
+	return message.NewPrinter(language.English).Sprint(int64(math.Round(float64(n))))
+}

@@ -1,0 +1,41 @@
+// Command flashsale plans, deploys and operates flash sales.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"flashsale/infra/ops/cli"
+	"flashsale/infra/ops/deploy"
+	"flashsale/infra/ops/load"
+	"flashsale/infra/ops/operator"
+	"flashsale/infra/ops/place"
+	"flashsale/infra/ops/plan"
+	"flashsale/shared/sale"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends at once
+	code := cli.Execute(ctx, flashsale(), os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// flashsale is the command with all its commands.
+func flashsale() *cobra.Command {
+	var where place.Flags
+	root := &cobra.Command{Use: "flashsale", Short: "Plan, deploy and operate flash sales that cannot oversell", Version: sale.Release}
+	where.Add(root.PersistentFlags())
+	stack := cli.Noun("stack", "Deploy and test a stack", append(deploy.Commands(&where), load.Rehearse(&where))...)
+	stack.GroupID = cli.Before.ID
+	root.AddCommand(plan.Command(&where), stack)
+	root.AddCommand(operator.Commands(&where)...)
+	root.AddCommand(load.Commands(&where)...)
+	root.AddCommand(deploy.Version(&where))
+	return root
+}

@@ -1,0 +1,152 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/infra/ops/cli"
+	"flashsale/shared/sale"
+)
+
+// ofSizes makes the shop's sales boots-41 and boots-42, of the group boots; nobody gets a unit of the second any more.
+func (s *shop) ofSizes(t *testing.T) {
+	t.Helper()
+	for _, id := range []string{"boots-41", "boots-42"} {
+		if _, err := s.book.Create(t.Context(), sale.Creation{SaleID: id, Name: id, LimitGroup: "boots", OpensAt: noon, ClosesAt: noon.Add(time.Hour), Stock: 5, Shards: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.book.Recall(t.Context(), sale.Recall{SaleID: "boots-42", ChangeID: "r"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAGroupIsChangedSaleAfterSaleUnderOneIDAndTheWorstCounts(t *testing.T) {
+	s := newShop(t)
+	s.ofSizes(t)
+	for _, tt := range []struct {
+		command string
+		code    int
+		want    []string
+	}{
+		{"sale pause --group boots --id p1", 0, []string{"boots-41 has been paused since", "boots-42 has been paused since"}},
+		{"sale add --group boots --stock 5 --id more", 1, []string{
+			"boots-41 got 5 more units", "boots-42: NOT ADDED: recalled: the sale was recalled\n", "flashsale: it failed for 1 of the 2 sales of the group boots\n"}},
+		{"sale resume --group boots --dry-run", 1, []string{"it would be resumed", "boots-42: NOT RESUMED: recalled: the sale was recalled\n"}},
+		{"sale resume --group boots", 1, []string{"this is change ", " of each sale: with --id ", "boots-41 was resumed", "boots-42: NOT RESUMED: recalled"}},
+		{"sale show --group boots", 0, []string{"saleId: boots-41\n", "saleId: boots-42\n", "limitGroup: boots\n", "changes:\n", "action: pause\n"}},
+		{"sale pause --group shoes", 2, []string{"flashsale: no sale has the limitGroup shoes ("}},
+		{"sale recall --group boots --note soles", 64, []string{"flashsale: sale recall asks before it goes on, and there is no terminal: give --yes\n"}},
+	} {
+		said, code := s.place.does(t, tt.command)
+		if code != tt.code {
+			t.Errorf("%s: exit %d, want %d", tt.command, code, tt.code)
+		}
+		contains(t, said, tt.want...)
+	}
+	trail, _, err := s.book.Trail(t.Context(), "boots-41", 9)
+	if err != nil || len(trail) != 3 || len(trail[0].ID) != 26 || trail[1].ID != "p1" || trail[2].ID != "more" {
+		t.Errorf("%+v, %v", trail, err)
+	}
+}
+
+func TestTheOrdersOfAGroupAreOneList(t *testing.T) {
+	s := newShop(t)
+	s.ofSizes(t)
+	p := &place{db: s.db}
+	said, code := p.does(t, "order list --group boots -o csv")
+	if code != cli.ExitFine || strings.Count(said, "sale,name,order") != 1 || !strings.HasSuffix(said, "\n0 orders\n") {
+		t.Errorf("exit %d, %s", code, said)
+	}
+	tells(t, s.db, "order list --group shoes", cli.ExitUnknown, "flashsale: no sale has the limitGroup shoes")
+	tells(t, s.db, "books receipt --group boots", cli.ExitFine, "receipt of sale boots-41", "receipt of sale boots-42")
+}
+
+func TestADryRunSaysWhatWouldHappenAndAsksNobodyToDoIt(t *testing.T) {
+	s := newShop(t)
+	if _, code := s.place.does(t, "sale add moutai --stock 1 --id first"); code != cli.ExitFine {
+		t.Fatal(code)
+	}
+	before := s.db.Items("T")
+	const is = "moutai is OPEN, sells from 2026-11-11T12:00:00Z to 2026-11-11T13:00:00Z, and has 101 units in all, of which 101 are left"
+	would := func(what string) string {
+		return is + ", and orders that nobody has counted yet; " + what + "; nothing was changed\n"
+	}
+	for command, want := range map[string]string{
+		"sale pause moutai":                      would("it would be paused: no unit would be sold until it is resumed"),
+		"sale resume moutai":                     would("it would be resumed"),
+		"sale describe moutai --name x --about=": would(`it would be shown otherwise, name "x", about ""`),
+		"sale reschedule moutai --opens 2026-11-11T13:00:00+01:00 --closes 2026-11-11T14:00:00Z": would(`it would be rescheduled, opens "2026-11-11T12:00:00Z", closes "2026-11-11T14:00:00Z"`),
+		"sale add moutai --stock 50 --id third":                                                  would(`it would get units more, stock "50"`),
+		"sale add moutai --stock 50 --id third -o json":                                          "{\n  \"is\": \"" + is + "\",\n  \"saleId\": \"moutai\",\n  \"would\": \"it would get units more, stock \\\"50\\\"\"\n}\n",
+		"sale add moutai --stock 1 --id first":                                                   would("this change was made at 2026-11-11T12:00:00.000Z, and nothing more would change"),
+		"sale withdraw moutai --stock 1 --id first":                                              "flashsale: NOT WITHDRAWN: the change id was used for another change\n",
+		"sale withdraw moutai --stock 200 --id rest":                                             would(`it would lose units that nobody holds, as far as there are so many, stock "200"`),
+		"sale recall moutai --note soles":                                                        would("it would be recalled for ever: every order that is not paid would be released, and every payment go back"),
+		"sale resume moutai --seen " + sale.Seen{}.Text("moutai"):                                "flashsale: NOT RESUMED: the sale was changed meanwhile; look at it again\n",
+		"sale pause nowhere":                                                                     "flashsale: NOT PAUSED: sale-not-found: no such sale\n",
+		"order resend --sale moutai":                                                             "moutai has orders that nobody has counted yet; the messages of those without an id would be sent again; nothing was sent\n",
+	} {
+		said, code := s.place.does(t, command+" --dry-run")
+		if refused := strings.HasPrefix(want, "flashsale: "); said != want || (code == cli.ExitBad) != refused || (code == cli.ExitFine) == refused {
+			t.Errorf("%s: exit %d, %q, want %q", command, code, said, want)
+		}
+	}
+	if !reflect.DeepEqual(s.db.Items("T"), before) {
+		t.Error("a dry run has written")
+	}
+}
+
+func TestAnInterruptedCommandSaysWhatARepeatDoes(t *testing.T) {
+	s := newShop(t)
+	s.ofSizes(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	file := filepath.Join(t.TempDir(), "moutai.jsonl")
+	for command, want := range map[string]string{
+		"order list moutai":                   "the list is not complete: repeat the command",
+		"buyer show alice":                    "the answer is not complete: repeat the command",
+		"buyer erase alice --yes":             "repeat the command: it erases what is left",
+		"books receipt moutai":                "repeat the command",
+		"books archive moutai --file " + file: "nothing was archived: repeat the command",
+		"refund list":                         "the list is not complete: repeat the command",
+		"refund mark stripe#pi_1":             "repeat the command: it marks a refund once",
+	} {
+		said, code := (&place{db: s.db}).during(ctx, nil, nil, strings.Fields(command)...)
+		if code != cli.ExitUnknown || !strings.Contains(said, "flashsale: interrupted; "+want) {
+			t.Errorf("%s: exit %d, %q, want %q", command, code, said, want)
+		}
+	}
+	if files, _ := filepath.Glob(file); files != nil {
+		t.Errorf("%s is left", files)
+	}
+}
+
+func TestAStackThatIsNewerThanTheCommandIsOnlyPaused(t *testing.T) {
+	var stack *httptest.Server
+	stack = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/_local/health" {
+			fmt.Fprintf(w, `{"lambda":%q,"table":"T","version":"99.0.0"}`, stack.URL)
+			return
+		}
+		fmt.Fprint(w, `{"statusCode":200,"body":"{\"saleId\":\"moutai\",\"paused\":true,\"changedAt\":\"2026-11-11T12:00:00Z\"}"}`)
+	}))
+	defer stack.Close()
+	for command, want := range map[string]string{
+		"sale pause moutai":    "the stack runs 99.0.0, this is flashsale " + sale.Release + ": get that release; it is asked all the same\nmoutai has been paused since 12:00:00Z",
+		"sale resume moutai":   "flashsale: NOT RESUMED: the sale could not be looked at: the stack is newer than the command: the stack runs 99.0.0",
+		"books receipt moutai": "flashsale: the stack is newer than the command: the stack runs 99.0.0",
+	} {
+		said, code := (&place{}).does(t, command+" --url "+stack.URL)
+		if (code == cli.ExitFine) != strings.HasPrefix(command, "sale pause") || code != cli.ExitFine && code != cli.ExitUnknown || !strings.Contains(said, want) {
+			t.Errorf("%s: exit %d, %q, want %q", command, code, said, want)
+		}
+	}
+}

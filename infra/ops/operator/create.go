@@ -1,0 +1,199 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/spreadsheet"
+	"flashsale/infra/ops/cli"
+	system "flashsale/infra/ops/place"
+	"flashsale/shared/currency"
+	"flashsale/shared/sale"
+)
+
+// made is what SeedFunction answers of a creation. Applied: it was this request that created the sale.
+type made struct {
+	SaleID  string `json:"saleId"`
+	Seeded  int64  `json:"seeded"`
+	Shards  int    `json:"shards"`
+	Applied bool   `json:"applied"`
+}
+
+// createVerb creates sales, and is also a command by itself.
+var createVerb = verb{
+	use: "create FILE", short: "Create a sale, or the sales of a group, from a file (- is stdin)", one: true,
+	example: "flashsale sale create drop.yaml --dry-run\nflashsale sale create drop.yaml",
+	flags:   "dry-run", forms: []string{cli.JSON}, run: create,
+	again: "repeat the command: it creates those that are not there yet",
+}
+
+func create(ctx context.Context, p *place, o options, out *terminal) error {
+	sales, err := readFile(o["file"], out.command.InOrStdin())
+	if err != nil {
+		return err
+	}
+	for _, w := range sales {
+		if !time.Now().Before(w.ClosesAt) {
+			out.notef("%s is over from the start: it closes at %s", w.SaleID, instant(w.ClosesAt))
+		}
+	}
+	if o.has("dry-run") {
+		return preview(ctx, p, sales, out)
+	}
+	where, err := p.system(ctx)
+	if err != nil {
+		return err
+	}
+	var all *list
+	if out.is(cli.JSON) {
+		all = out.list("")
+	}
+	err = createAll(ctx, where.Ask, sales, func(w wanted, m made) {
+		switch {
+		case out.is(cli.JSON):
+			_ = all.add(m) // end has its error
+		case m.Applied:
+			fmt.Fprintf(out, "%s: %d units, from %s to %s\n", m.SaleID, m.Seeded, instant(w.OpensAt), instant(w.ClosesAt))
+		default:
+			fmt.Fprintf(out, "%s: was there already, with the same contents\n", m.SaleID)
+		}
+	})
+	if out.is(cli.JSON) {
+		return cmp.Or(err, all.end(err))
+	}
+	if err != nil {
+		return err
+	}
+	page := "/s/" + sales[0].SaleID
+	if group := sales[0].LimitGroup; group != "" {
+		page = "/g/" + group
+	}
+	fmt.Fprintf(out, "%s; the page on which people buy: %s%s\n", summed(sales), where.API, page)
+	return nil
+}
+
+// readFile reads the sales of a file, "-" for stdin.
+func readFile(name string, stdin io.Reader) ([]wanted, error) {
+	read := func() ([]byte, error) { return os.ReadFile(name) }
+	if name == "-" {
+		name = "stdin"
+		read = func() ([]byte, error) { return io.ReadAll(stdin) }
+	}
+	text, err := read()
+	if err != nil {
+		return nil, cli.Usagef("read the file: %w", err)
+	}
+	return readSales(name, text)
+}
+
+func preview(ctx context.Context, p *place, sales []wanted, out *terminal) error {
+	now, text := time.Now(), spreadsheet.Text
+	exist, failure := p.saleList(ctx)
+	list := out.list("sale units shards price opens closes in exists name")
+	for _, w := range sales {
+		exists := "unknown"
+		if failure == nil {
+			exists = w.among(exist.Sales)
+		}
+		price, known := currency.Decimal(w.Price, w.Currency)
+		if price += " " + w.Currency + " within " + short(w.PayWithin); !known {
+			price = ""
+		}
+		value := maps.Clone(w.request)
+		value["shards"], value["exists"] = w.Shards, exists
+		if err := list.add(value, text(w.SaleID), number(w.Stock), number(int64(w.Shards)), text(price),
+			text(instant(w.OpensAt)), text(instant(w.ClosesAt)), text(short(max(0, w.OpensAt.Sub(now).Truncate(time.Minute)))), text(exists), text(w.Name)); err != nil {
+			return err
+		}
+	}
+	if err := list.end(nil); err != nil {
+		return err
+	}
+	for _, w := range sales {
+		if w.HasDraw() {
+			out.notef("%s has a draw: people enter from %s to %s, and a unit is kept for %v",
+				w.SaleID, instant(w.EnterFrom), instant(w.EnterUntil), w.KeepFor)
+		}
+	}
+	out.notef("%s; nothing was created", summed(sales))
+	if failure != nil {
+		return fmt.Errorf("which of them exist could not be found out: %w", failure)
+	}
+	return nil
+}
+
+// among says whether the sale is among those that exist: in part, if its creation was cut off, which the same
+// creation finishes. One that is there may differ, in what the list of sales shows: it was created so, or changed since.
+func (w wanted) among(exist []listedSale) string {
+	i := slices.IndexFunc(exist, func(l listedSale) bool { return l.SaleID == w.SaleID })
+	if i < 0 {
+		return "no"
+	}
+	is, text := exist[i], "yes"
+	if is.State == string(sale.Draft) {
+		text = "in part"
+	}
+	var other []string
+	for name, same := range map[string]bool{
+		"name": is.Name == w.Name, "opensAt": is.OpensAt.Equal(w.OpensAt), "closesAt": is.ClosesAt.Equal(w.ClosesAt),
+		"limitGroup": is.LimitGroup == w.LimitGroup, "stock": is.Seeded == w.Stock, "shards": is.Shards == w.Shards,
+		"payWithin": is.PayWithin == int64(w.PayWithin/time.Second),
+	} {
+		if !same && is.Error == "" {
+			other = append(other, name)
+		}
+	}
+	if slices.Sort(other); len(other) > 0 {
+		text += ", with another " + strings.Join(other, ", ")
+	}
+	return text
+}
+
+// createAll creates sales in turn and passes what becomes of each to report. It stops at the first that fails; the
+// same again goes on there.
+func createAll(ctx context.Context, ask func(ctx context.Context, function string, request, answer any) error,
+	sales []wanted, report func(wanted, made),
+) error {
+	for i, w := range sales {
+		var m made
+		err := ask(ctx, client.SeedFunction, w.request, &m)
+		if err == nil {
+			report(w, m)
+			continue
+		}
+		refusal, refused := errors.AsType[*client.Refusal](err)
+		refused = refused && (refusal.Code == string(sale.Conflicting) || refusal.Code == string(sale.InvalidRequest))
+		if refused {
+			err = errors.New(strings.TrimPrefix(refusal.Detail, refusal.Code+": "))
+			if refusal.Code == string(sale.Conflicting) {
+				err = fmt.Errorf("%w (--dry-run compares)", err)
+			}
+		}
+		err = fmt.Errorf("NOT CREATED: %s: %w", w.SaleID, system.Explain(err))
+		if i > 0 {
+			err = fmt.Errorf("%w; what comes before it in the file is there", err)
+		}
+		if refused {
+			return cli.Bad(err)
+		}
+		return fmt.Errorf("%w; it may still be created: repeat the command until it succeeds", err)
+	}
+	return nil
+}
+
+func summed(all []wanted) string {
+	total := int64(0)
+	for _, w := range all {
+		total += w.Stock
+	}
+	return fmt.Sprintf("sales: %d, units: %d", len(all), total)
+}

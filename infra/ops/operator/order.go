@@ -1,0 +1,240 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/spreadsheet"
+	"flashsale/infra/ops/cli"
+	system "flashsale/infra/ops/place"
+	"flashsale/shared/httpapi"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// showOrder tells what happened to an order and what support may tell the buyer: to the order of that id, or to
+// those of a buyer in the sales that are meant.
+func showOrder(ctx context.Context, p *place, o options, out *terminal) error {
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	_, inGroup := o["group"]
+	switch bySale := o["sale"] != "" || inGroup; {
+	case o["order"] != "" && (bySale || o["buyer"] != ""), o["order"] == "" && !(bySale && o["buyer"] != ""):
+		return cli.Usagef("give the id of the order, or --buyer with --sale or --group")
+	case o["order"] != "":
+		id, err := orderid.Parse(o["order"])
+		if err != nil {
+			return cli.Usagef("%q is not an order id; %s lists them", o["order"], p.flashsale("order list --sale moutai"))
+		}
+		book, err := p.ledger(ctx)
+		if err != nil {
+			return err
+		}
+		found, err := book.Order(ctx, id)
+		if sale.CodeOf(err) == sale.OrderNotFound {
+			return fmt.Errorf("there is no order %s", o["order"])
+		}
+		if err != nil {
+			return err
+		}
+		o["sale"], o["buyer"] = found.SaleID, found.User
+	}
+	var answer json.RawMessage
+	if err := p.read(ctx, "/operate/sales/{saleId}/buyers/{user}", map[string]string{"saleId": o["sale"], "user": o["buyer"]}, nil, &answer); err != nil {
+		return err
+	}
+	if out.is(cli.JSON) {
+		return cli.WriteJSON(out, answer)
+	}
+	var told story
+	if err := json.Unmarshal(answer, &told); err != nil {
+		return err
+	}
+	if o["order"] != "" || inGroup {
+		fmt.Fprintf(out, "%s in sale %s\n", o["buyer"], o["sale"])
+	}
+	told.print(out, func() string { return p.whyPending(ctx, o["sale"], told.ClaimID) })
+	return nil
+}
+
+type story struct {
+	State   string `json:"state"`
+	ClaimID string `json:"claimId"` // "" if the buyer has none
+	Lines   []struct {
+		At   time.Time `json:"at"` // zero: it is so now
+		Text string    `json:"text"`
+	} `json:"lines"`
+	ForBuyer string `json:"forBuyer"`
+}
+
+// print writes a line for each event, and then what support may tell the buyer. The last line about
+// a claim that is pending gets the reason.
+func (s story) print(out io.Writer, whyPending func() string) {
+	for i, l := range s.Lines {
+		text := l.Text
+		if i == len(s.Lines)-1 && s.State == string(sale.Pending) {
+			text += ": " + whyPending()
+		}
+		switch {
+		case !l.At.IsZero():
+			text = httpapi.Time(l.At) + "  " + text
+		case s.ClaimID != "":
+			text = fmt.Sprintf("%-24s  %s", "now", text)
+		}
+		fmt.Fprintln(out, text)
+	}
+	fmt.Fprintf(out, "for the buyer: %s\n", s.ForBuyer)
+}
+
+// whyPending says where the claim's message is, as far as the queues show.
+func (p *place) whyPending(ctx context.Context, saleID, claimID string) string {
+	repair := "reconcile sends its message again, " + p.flashsale("order resend --sale "+saleID) + " at once"
+	queues, source, _, err := p.queues(ctx)
+	if err != nil {
+		return repair
+	}
+	depth, err := queues.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &source, AttributeNames: []types.QueueAttributeName{
+		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
+	}})
+	if err != nil {
+		return repair
+	}
+	return fmt.Sprintf("the order queue has %s messages waiting and %s being processed; %s",
+		depth.Attributes["ApproximateNumberOfMessages"], depth.Attributes["ApproximateNumberOfMessagesNotVisible"], repair)
+}
+
+// resend has ReconcileFunction send the messages of orders without an id again.
+func resend(ctx context.Context, p *place, o options, out *terminal) error {
+	if o.has("dry-run") {
+		s, err := p.saleNow(ctx, o["sale"])
+		if err == nil {
+			_, err = fmt.Fprintf(out, "%s has %s; the messages of those without an id would be sent again; nothing was sent\n", s.SaleID, s.orders())
+		}
+		return err
+	}
+	where, err := p.system(ctx)
+	if err != nil {
+		return err
+	}
+	var answer json.RawMessage
+	err = where.Ask(ctx, client.ReconcileFunction, map[string]any{"action": "resend", "saleId": o["sale"]}, &answer)
+	if refusal, ok := errors.AsType[*client.Refusal](err); ok && refusal.Code != string(sale.Busy) {
+		return cli.Bad(fmt.Errorf("NOT RESENT: %s", refusal.Detail))
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w; messages may have been sent: repeat the command until it succeeds", errNoAnswer, system.Explain(err))
+	}
+	if out.is(cli.JSON) {
+		return cli.WriteJSON(out, answer)
+	}
+	var done struct {
+		Resent   int64
+		Receipts []struct{ Pending int64 } // none if the sale was not read to its end
+	}
+	if err := json.Unmarshal(answer, &done); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	text := fmt.Sprintf("%s: %d order messages were sent again", o["sale"], done.Resent)
+	if len(done.Receipts) == 0 {
+		text += ", and not every order was looked at: repeat the command for the others"
+	} else if text += fmt.Sprintf("; %d orders had no id", done.Receipts[0].Pending); done.Receipts[0].Pending > done.Resent {
+		text += ": the command may be repeated for the others when the last message of each is 30 s old"
+	}
+	_, err = fmt.Fprintf(out, "%s; %s counts them\n", text, p.flashsale("books receipt "+o["sale"]))
+	return err
+}
+
+const orderColumns = "sale -name order user state accepted confirmed paid payment amount currency released releasedBy labels"
+
+// recalled is the state, in lists, of an order that is not over and whose sale was recalled.
+const recalled sale.ClaimState = "RECALLED"
+
+var orderStates = []sale.ClaimState{sale.Pending, sale.Confirmed, sale.Paid, sale.Expired, sale.Cancelled, recalled}
+
+func stateOf(s sale.Sale, c sale.Claim) sale.ClaimState {
+	if s.IsRecalled() && c.ReleasedAt.IsZero() {
+		return recalled
+	}
+	return c.State()
+}
+
+// listOrders lists the orders of sales, all or those of a state. It holds one page of claims at a time. What cannot
+// be read hides nothing else, and is an error in the end.
+func listOrders(ctx context.Context, p *place, o options, out *terminal) error {
+	state := sale.ClaimState(strings.ToUpper(o["state"]))
+	if state != "" && !slices.Contains(orderStates, state) {
+		return cli.Usagef("--state is %q; it must be pending, confirmed, paid, expired, cancelled or recalled", o["state"])
+	}
+	book, err := p.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	list := out.list(orderColumns)
+	show, clear := out.progress("orders")
+	read, listed := int64(0), 0
+	var unread error
+	for _, id := range o.sales() {
+		if err := book.Claims(ctx, id, func(s sale.Sale, claims []sale.Claim) error {
+			for _, c := range claims {
+				if state != "" && stateOf(s, c) != state {
+					continue
+				}
+				if err := list.add(listedOrder{s.ID, s.Name, c.User, orderOf(s, c), string(s.Labels)}, orderCells(s, c)...); err != nil {
+					return err
+				}
+				listed++
+			}
+			read += int64(len(claims))
+			show(read, -1)
+			return nil
+		}); err != nil {
+			unread = errors.Join(unread, fmt.Errorf("sale %s: %w", id, err))
+		}
+	}
+	clear()
+	if err := list.end(unread); err != nil {
+		return err
+	}
+	out.notef("%d orders", listed)
+	return nil
+}
+
+type listedOrder struct {
+	SaleID string `json:"saleId"`
+	Name   string `json:"name"`
+	User   string `json:"user"`
+	orderJSON
+	Labels string `json:"labels,omitempty"`
+}
+
+func orderCells(s sale.Sale, c sale.Claim) []spreadsheet.Cell {
+	order, confirmed, amount := "", "", spreadsheet.Cell{}
+	if c.OrderID != 0 {
+		order, confirmed = orderid.String(c.OrderID), httpapi.Time(orderid.Time(c.OrderID))
+	}
+	if c.Currency != "" {
+		amount = spreadsheet.Amount(c.Amount, c.Currency)
+	}
+	text, word := spreadsheet.Text, spreadsheet.Word
+	return []spreadsheet.Cell{
+		text(s.ID), text(s.Name), text(order), text(c.User), word(string(stateOf(s, c))), text(httpapi.Time(c.AcceptedAt)), text(confirmed), text(timeIf(c.PaidAt)),
+		text(c.Payment), amount, word(c.Currency), text(timeIf(c.ReleasedAt)), word(string(c.ReleasedBy)), text(string(s.Labels)),
+	}
+}
+
+func timeIf(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return httpapi.Time(t)
+}

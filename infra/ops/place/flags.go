@@ -1,0 +1,135 @@
+package place
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/samconfig"
+	"flashsale/infra/ops/cli"
+)
+
+// LocalURL is the local stack's default address.
+const LocalURL = "http://127.0.0.1:3000"
+
+// Flags select the system on which a command works: the stack of an environment in the SAM CLI's
+// configuration file, a stack by its name, a table (and queues) alone, or the system at an address, which is
+// the local stack unless another is given.
+type Flags struct {
+	Env, Stack, Table, Queue, DeadLetters, URL, Config string
+}
+
+// The files in which environments are looked for: in a checkout, and beside a release's files.
+const checkoutConfig, releaseConfig = "infra/samconfig.toml", "samconfig.toml"
+
+// Add adds the flags, whose defaults are the environment's FLASHSALE_ENV and FLASHSALE_URL.
+func (f *Flags) Add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.Env, "env", "", "`environment` of samconfig.toml, whose stack on AWS is meant (default $FLASHSALE_ENV)")
+	flags.StringVar(&f.Stack, "stack", "", "`name` of a stack on AWS")
+	flags.StringVar(&f.Table, "table", "", "`name` of a table on AWS, for what needs no function")
+	flags.StringVar(&f.Queue, "queue", "", "with --table: `URL` of the order queue")
+	flags.StringVar(&f.DeadLetters, "dead-letter-queue", "", "with --table: `URL` of its dead-letter queue")
+	flags.StringVar(&f.URL, "url", "", "`address` of the API (default $FLASHSALE_URL, or the local stack's, "+LocalURL+")")
+	flags.StringVar(&f.Config, "config", "", "the SAM CLI's configuration `file` (default "+checkoutConfig+", or else "+releaseConfig+")")
+}
+
+// Check refuses flags that contradict each other, and takes the defaults of the environment.
+func (f *Flags) Check() error {
+	if f.Stack+f.Table+f.URL == "" {
+		f.Env = cmp.Or(f.Env, os.Getenv("FLASHSALE_ENV"))
+	}
+	if f.Env+f.Stack+f.Table == "" {
+		f.URL = cmp.Or(f.URL, os.Getenv("FLASHSALE_URL"), LocalURL)
+	}
+	if f.URL != "" {
+		if _, err := client.CheckAddress(f.URL); err != nil {
+			return cli.Usagef("--url, or else $FLASHSALE_URL, is %q, which is not the http or https address of an API", f.URL)
+		}
+	}
+	given := 0
+	for _, one := range []string{f.Env, f.Stack, f.Table} {
+		if one != "" {
+			given++
+		}
+	}
+	switch {
+	case given > 1:
+		return cli.Usagef("give only one of --env, --stack and --table")
+	case f.Table == "" && f.Queue+f.DeadLetters != "":
+		return cli.Usagef("--queue and --dead-letter-queue belong to a --table: give it, too")
+	}
+	return nil
+}
+
+// ConfigFile is the path of the configuration file.
+func (f *Flags) ConfigFile() string {
+	if f.Config != "" {
+		return f.Config
+	}
+	if _, err := os.Stat(checkoutConfig); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(releaseConfig); err == nil {
+			return releaseConfig
+		}
+	}
+	return checkoutConfig
+}
+
+// Environment is the environment of the configuration file that --env names.
+func (f *Flags) Environment() (samconfig.Environment, error) {
+	e, err := samconfig.Read(f.ConfigFile(), f.Env)
+	switch {
+	case errors.Is(err, samconfig.ErrUnknown):
+		err = cli.Usagef("--env: %w", err)
+	case errors.Is(err, fs.ErrNotExist):
+		err = fmt.Errorf("there is no %s here, which has the environment %s: give --config, or --stack with the stack's name", f.ConfigFile(), f.Env)
+	}
+	return e, err
+}
+
+// Wanted is the system as Find finds it; a table alone is none.
+func (f *Flags) Wanted() (Wanted, error) {
+	if f.Env == "" {
+		return Wanted{URL: f.URL, Stack: f.Stack}, nil
+	}
+	e, err := f.Environment()
+	if err == nil && e.StackName == "" {
+		err = fmt.Errorf("the environment %s has no stack_name in %s", f.Env, f.ConfigFile())
+	}
+	return Wanted{URL: f.URL, Stack: e.StackName, Region: e.Region}, err
+}
+
+// Find finds the system, for a command that needs more than a table.
+func (f *Flags) Find(ctx context.Context) (Place, error) {
+	if err := f.Check(); err != nil {
+		return Place{}, err
+	}
+	if f.Table != "" {
+		return Place{}, cli.Usagef("a table alone is not enough, because a function is asked: give --env or --stack")
+	}
+	w, err := f.Wanted()
+	if err != nil {
+		return Place{}, err
+	}
+	return Find(ctx, w)
+}
+
+// String is what a hint adds to a command, such as " --env dev", so that it means the same system.
+func (f *Flags) String() string {
+	switch {
+	case f.Env != "":
+		return " --env " + f.Env
+	case f.Stack != "":
+		return " --stack " + f.Stack
+	case f.Table != "":
+		return " --table " + f.Table
+	case f.URL != LocalURL && f.URL != os.Getenv("FLASHSALE_URL"):
+		return " --url " + f.URL
+	}
+	return ""
+}
