@@ -1,6 +1,6 @@
 // Command operate answers the operators: how their sales stand, what happened to a buyer's
 // order, and who changed what; it pauses, resumes, reschedules, describes, restocks and
-// recalls a sale. The HTTP API of the operators invokes it, and so does the command flashsale.
+// recalls a sale; and it tells what is wrong with the stack. The HTTP API of the operators invokes it, and so does the command flashsale.
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 
 	"flashsale/functions/operate/assets"
 	"flashsale/functions/operate/handler"
+	"flashsale/functions/operate/stack"
 	"flashsale/shared/clock"
 	"flashsale/shared/draw"
 	"flashsale/shared/ledger"
@@ -25,8 +26,11 @@ func main() {
 	log.FatalIf(noBook, noTimes)
 	page, err := handler.PageFromEnv(assets.Files)
 	log.FatalIf(err)
+	around, err := stack.FromEnv(cfg)
+	log.FatalIf(err)
 	h := handler.New(book, log, clock.Wall)
 	h.Desk.ImageOrigin, h.Desk.DrawLead = os.Getenv("IMAGE_ORIGIN"), times.Lead()
 	h.RolesClaim, h.Page = os.Getenv("ROLES_CLAIM"), page
+	h.Stack = around
 	lambda.Start(h)
 }

@@ -4,6 +4,7 @@
 
 import { call, passing } from "./api.js";
 import { h, show } from "./elements.js";
+import { health } from "./health.js";
 import { available, ended, expire, finish, signIn, signOut, token, validSale } from "./signin.js";
 import { duration, fill, language, number, words } from "./words.js";
 
@@ -650,6 +651,8 @@ function leave() {
   signOut("", "");
 }
 
+const strip = health({ token, expire, render, mayChange, time, nameOf: (id) => [sale, ...(sales ?? [])].find((s) => s?.saleId === id)?.name || id });
+
 /** Shows the page as it is. */
 function render() {
   const id = place();
@@ -671,6 +674,7 @@ function render() {
   const shown = !inside ? door(ended() ? words.signedOut : available ? words.signInFirst : words.noSignIn, available) :
     code === "forbidden" ? door(words.needsViewer, false) : id ? whole(id) : glance();
   element("main").className = old ? "old" : "";
+  show(element("health"), inside && me.role ? strip.view() : []);
   show(element("main"), shown);
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   show(element("foot"), inside ? [h("p", {}, fill(words.zone, utc ? "UTC" : timeZone)), timeZone !== "UTC" && h("button", { class: "plain", onclick: () => ((utc = !utc), render()) }, utc ? words.showLocal : words.showUTC)] : []);
@@ -711,5 +715,6 @@ else {
   remember();
   render();
   poll();
+  strip.poll();
   setInterval(render, 1000);
 }

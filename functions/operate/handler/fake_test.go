@@ -44,13 +44,14 @@ func inQuery(name, value string) httpapitest.Change {
 type function struct {
 	*testledger.World
 	httpapitest.Function
+	stack *around
 }
 
 // in runs a test of a function over an empty table.
 func in(t *testing.T, test func(t *testing.T, f *function)) {
 	t.Helper()
 	testledger.Run(t, func(w *testledger.World) {
-		f := &function{World: w}
+		f := &function{World: w, stack: &around{}}
 		f.over(w.Ledger())
 		test(w.T, f)
 	})
@@ -76,6 +77,7 @@ func selling(t *testing.T, test func(t *testing.T, f *function), changes ...func
 func (f *function) over(b Book) {
 	h := New(b, telemetry.New(&f.Log, "operate", clock.Wall), clock.Wall)
 	h.Desk.ImageOrigin, h.RolesClaim = "https://images.example", "cognito:groups"
+	h.Stack = f.stack
 	f.Handler = h
 }
 

@@ -54,6 +54,8 @@ type Handler struct {
 	RolesClaim string
 	// Page is served, too, unless it is nil.
 	Page Page
+	// Stack is looked at, and repaired; nil is unknown.
+	Stack Stack
 
 	book   Book
 	log    *telemetry.Log

@@ -52,6 +52,9 @@ type Options struct {
 	// work is done and the reply is lost. May be nil. It must be safe for concurrent
 	// use.
 	AfterResponse func(function, requestID string) (kill bool)
+	// Failed is called with the name of a function of which an invocation failed; may be nil. It must
+	// be safe for concurrent use.
+	Failed func(function string)
 	// Concurrency is the account's concurrency, including what functions reserve;
 	// Lambda's 1,000 if 0.
 	Concurrency int
@@ -167,6 +170,9 @@ func (s *Service) invoke(ctx context.Context, function string, e event) (outcome
 		defer s.work.Done()
 		out, err := p.serve(e)
 		p.leave()
+		if out.functionError != "" && s.opts.Failed != nil {
+			s.opts.Failed(function)
+		}
 		done <- answer{out, err}
 	}()
 	select {

@@ -83,6 +83,7 @@ func (s *Stack) setFaults(c faults.Config, busDown bool) {
 func (s *Stack) environment(f template.Function, faulty bool) map[string]string {
 	env := maps.Clone(f.Environment)
 	env["AWS_ENDPOINT_URL_DYNAMODB"], env["AWS_ENDPOINT_URL_SQS"] = s.engine, s.SQS
+	env["AWS_ENDPOINT_URL_LAMBDA"], env["AWS_ENDPOINT_URL_CLOUDWATCH"] = s.Lambda, s.cloudWatch
 	if s.bus != nil {
 		env["AWS_ENDPOINT_URL_EVENTBRIDGE"] = s.EventBridge
 	}

@@ -6,14 +6,17 @@ import (
 	"io/fs"
 	"math"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"time"
 
+	"flashsale/infra/local/alarms"
 	"flashsale/infra/local/guard"
 	"flashsale/infra/local/lambda"
 	"flashsale/infra/local/scheduler"
 	"flashsale/infra/local/sqspoller"
+	"flashsale/infra/local/template"
 )
 
 // startFunctions starts the Lambda service with the template's functions.
@@ -25,6 +28,10 @@ func (s *Stack) startFunctions(l net.Listener) error {
 	}
 	s.onStop(log.Close)
 	s.killShare.Store(math.Float64bits(s.o.KillAtResponse))
+	ringing := alarms.New(template.StackName, time.Now)
+	if err := s.startBeside(ringing); err != nil {
+		return err
+	}
 	s.environments = map[string]map[string]string{}
 	account, reserved := s.throttles()
 	var functions []lambda.Function
@@ -41,7 +48,7 @@ func (s *Stack) startFunctions(l net.Listener) error {
 		})
 	}
 	s.functions, err = lambda.New(functions, lambda.Options{
-		Region: region, AccountID: accountID, Logs: log, AfterResponse: s.killAtResponse, Concurrency: account,
+		Region: region, AccountID: accountID, Logs: log, AfterResponse: s.killAtResponse, Failed: ringing.Failed, Concurrency: account,
 		TimerSlack: TimerSlack,
 	})
 	if err != nil {
@@ -49,6 +56,17 @@ func (s *Stack) startFunctions(l net.Listener) error {
 	}
 	s.onStop(s.functions.Close)
 	s.serve(l, s.functions.InvokeHandler(), guard.Rules{})
+	return nil
+}
+
+// startBeside starts what only functions call.
+func (s *Stack) startBeside(ringing http.Handler) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	s.cloudWatch = address(l)
+	s.serve(l, ringing, guard.Rules{})
 	return nil
 }
 

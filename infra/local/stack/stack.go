@@ -58,7 +58,9 @@ type Stack struct {
 	operators *issuer.Issuer // of the operators' tokens
 	dice      dice
 	functions *lambda.Service
-	bus       *eventbus.Server // nil if no function publishes events
+	// cloudWatch is the URL of the alarms.
+	cloudWatch string
+	bus        *eventbus.Server // nil if no function publishes events
 	// given are the faults that the stack was started with, injected those in force.
 	given    faults.Config
 	injected atomic.Pointer[faultProxies]

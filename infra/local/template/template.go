@@ -38,9 +38,9 @@ type Options struct {
 	QueueURL func(name string) string
 }
 
-// stackName is AWS::StackName, accountID is AWS::AccountId.
+// StackName is AWS::StackName, accountID is AWS::AccountId.
 const (
-	stackName = "local"
+	StackName = "local"
 	accountID = "000000000000"
 )
 
@@ -65,7 +65,7 @@ func Parse(text []byte, o Options) (*Stack, error) {
 	r := &reader{o: o, s: &Stack{Parameters: map[string]string{}}}
 	var err error
 	if r.t, err = cloudformation.Parse(text, cloudformation.Options{Parameters: o.Parameters, Lookup: r.lookup, Pseudo: map[string]string{
-		"AWS::Region": o.Region, "AWS::AccountId": accountID, "AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com", "AWS::StackName": stackName,
+		"AWS::Region": o.Region, "AWS::AccountId": accountID, "AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com", "AWS::StackName": StackName,
 	}}); err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (r *reader) nameOf(of cloudformation.Resource) string {
 			name = fmt.Sprint(value)
 		}
 	}
-	return strings.TrimPrefix(name, stackName+"-")
+	return strings.TrimPrefix(name, StackName+"-")
 }
 
 func (r *reader) arn(service, rest string) string {

@@ -86,8 +86,8 @@ var edges = []edge{
 	{"no function contains what operators alone do to the table", codeIn("shared", "functions"), func(_ *source, imported string) bool {
 		return imported != module+"/shared/ledger/maintenance"
 	}},
-	{"only shared/orderq and functions/publish know the SQS client", anyIn("shared", "functions"), func(s *source, imported string) bool {
-		return s.dir() == "shared/orderq" || s.dir() == "functions/publish/handler" || !under(imported, sqsPackage)
+	{"only shared/orderq, functions/publish and functions/operate/stack know the SQS client", anyIn("shared", "functions"), func(s *source, imported string) bool {
+		return s.dir() == "shared/orderq" || s.dir() == "functions/publish/handler" || s.dir() == "functions/operate/stack" || !under(imported, sqsPackage)
 	}},
 	{"only shared/eventbus knows the EventBridge client", anyIn("shared", "functions"), func(s *source, imported string) bool {
 		return s.dir() == "shared/eventbus" || !under(imported, eventsPackage)

@@ -86,6 +86,9 @@ func sample(action string, resource node) string {
 		"logs": "log-group:flashsale-dev-PayLogGroup-1:*", "lambda": "function:flashsale-dev-PayFunction-1",
 	}
 	service, _, _ := strings.Cut(action, ":")
+	if action == "lambda:InvokeFunction" {
+		names[service] += ":live" // of an alias
+	}
 	if slices.Contains(streamActions, action) {
 		names[service] += "/stream/2026-11-11T12:00:00.000"
 	}

@@ -96,7 +96,7 @@ func (p *program) position(at token.Pos) string { return p.fset.Position(at).Str
 // needs is what the code of one function requires of its environment, each with a place
 // in the code.
 type needs struct {
-	actions   map[string]token.Pos // IAM actions of SQS and EventBridge
+	actions   map[string]token.Pos // IAM actions of all services but DynamoDB
 	variables map[string]token.Pos // environment variables, except AWS's own
 	ledger    map[string]bool      // functions of the ledger, as a stack calls them
 	service   string               // service dimension of its metrics
@@ -281,6 +281,10 @@ func actionOf(signature *types.Signature) string {
 			return "sqs:" + strings.TrimSuffix(operation, "Batch")
 		case service == "eventbridge":
 			return "events:" + operation
+		case service == "lambda" && operation == "Invoke":
+			return "lambda:InvokeFunction"
+		case service == "lambda", service == "cloudwatch":
+			return service + ":" + operation
 		}
 	}
 	return ""

@@ -49,7 +49,7 @@ func (s *scene) asking(query string) Answer {
 }
 
 // bodies are what operations are asked with.
-var bodies = map[string]string{"change": pauseIt, "mark": `{"saleId":"` + open + `","payments":["stripe#pi_1"]}`}
+var bodies = map[string]string{"change": pauseIt, "mark": `{"saleId":"` + open + `","payments":["stripe#pi_1"]}`, "repair": `{"action":"count","saleId":"` + open + `"}`}
 
 // changed makes changes, one after the other, and returns the answer to the last one.
 func (s *scene) changed(bodies ...string) (last Answer) {
@@ -133,4 +133,25 @@ var operatorsScenes = map[string]func(s *scene) Answer{
 	"sales 400 InvalidRequest": func(s *scene) Answer { s.user = "a\nb"; return s.ask(door{}) },
 	"asset 200 File":           func(s *scene) Answer { s.path = "/assets/operate.js"; return s.ask(door{}) },
 	"asset 302":                func(s *scene) Answer { s.path = "/assets/operate.0123456789abcdef.js"; return s.ask(door{}) },
+	"health 200 Health": func(s *scene) Answer {
+		s.around.down = true // all but the table's signs are unknown
+		if answer := s.ask(door{}); !strings.Contains(string(answer.Body), `"level":"unknown"`) {
+			s.T.Errorf("nothing is unknown in %s", answer.Body)
+		} else if _, err := opened(s.T, Operators).Check(s.operation.Method, &url.URL{Path: s.path}, answer); err != nil {
+			s.T.Error(err)
+		}
+		s.around.down = false
+		return s.ask(door{})
+	},
+	"repair 200 Repair":       func(s *scene) Answer { return s.ask(door{}) },
+	"repair 404 SaleNotFound": func(s *scene) Answer { s.body = `{"action":"count","saleId":"none"}`; return s.ask(door{}) },
+	"repair 413 BodyTooLarge": func(s *scene) Answer { return s.changed(strings.Repeat(" ", 4097)) },
+	"repair 500 Internal":     func(s *scene) Answer { s.around.down = true; return s.ask(door{}) },
+	"repair 503 Busy":         func(s *scene) Answer { s.around.busy = true; return s.ask(door{}) },
+	"repair 415 UnsupportedMediaType": func(s *scene) Answer {
+		s.header = []string{"Content-Type", "text/plain"}
+		return s.ask(door{})
+	},
+	"health 400 InvalidRequest": func(s *scene) Answer { s.user = "a\nb"; return s.ask(door{}) },
+	"repair 400 InvalidRequest": func(s *scene) Answer { s.body = `{"action":"drop"}`; return s.ask(door{}) },
 }

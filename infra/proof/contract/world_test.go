@@ -3,9 +3,12 @@ package contract
 import (
 	"context"
 	"crypto/rsa"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +18,7 @@ import (
 
 	operateassets "flashsale/functions/operate/assets"
 	operatehandler "flashsale/functions/operate/handler"
+	"flashsale/functions/operate/stack"
 	"flashsale/functions/page/assets"
 	pagehandler "flashsale/functions/page/handler"
 	payhandler "flashsale/functions/pay/handler"
@@ -39,6 +43,7 @@ type world struct {
 	book   *ledger.Ledger
 	tokens *issuer.Issuer
 	buyers atomic.Int64
+	around surroundings
 }
 
 // unsent drops messages, so that claims stay pending.
@@ -253,7 +258,7 @@ func (w *world) functions(d door) gateway.Invoker {
 		w.T.Fatal(err)
 	}
 	operate := operatehandler.New(book, telemetry.New(io.Discard, "operate", clock.Wall), clock.Wall)
-	operate.RolesClaim, operate.Page = "cognito:groups", operatorsPage
+	operate.RolesClaim, operate.Page, operate.Stack = "cognito:groups", operatorsPage, w.around
 	if d.picky {
 		purchase.Users = nobody{}
 	}
@@ -268,6 +273,37 @@ func (w *world) functions(d door) gateway.Invoker {
 		"QueryFunction": httpapi.Serve(query.Handle), "PurchaseFunction": httpapi.Serve(purchase.Handle), "PageFunction": lambda.NewHandler(page.Handle),
 		"PayFunction": httpapi.Serve(pay.Handle), "OperateFunction": operate,
 	}
+}
+
+// surroundings are the stack around OperateFunction, of which everything may be down, or busy.
+type surroundings struct {
+	operatehandler.Stack
+	down, busy bool
+}
+
+func (s surroundings) fault() error {
+	switch {
+	case s.down:
+		return errors.New("down")
+	case s.busy:
+		return sale.Fail(sale.Busy, nil)
+	}
+	return nil
+}
+
+func (surroundings) Has(stack.Queue) bool { return true }
+
+func (s surroundings) Depth(context.Context, stack.Queue) (int64, error) { return 1, s.fault() }
+
+func (s surroundings) Ringing(context.Context) ([]stack.Alarm, error) {
+	return []stack.Alarm{{Name: "FinalizeFailingAlarm", Says: "no order gets an id", Since: time.Now()}}, s.fault()
+}
+
+func (s surroundings) Reconcile(_ context.Context, request, answer any) error {
+	if text := fmt.Sprint(request); strings.Contains(text, "none") {
+		return sale.Refuse(sale.SaleNotFound, "no such sale")
+	}
+	return errors.Join(s.fault(), json.Unmarshal([]byte(`{"receipts":[{"pending":2,"balanced":true}],"resent":1}`), answer))
 }
 
 // nobody is an operator's check that admits nobody.

@@ -50,6 +50,9 @@ type shop struct {
 	sales  map[string]object
 	trails map[string][]object // newest first
 	bodies map[string]string   // of the changes, by id
+	// signs are those of health, repairs the bodies that asked for one.
+	signs   []object
+	repairs []string
 }
 
 func open(t *testing.T) *shop {
@@ -59,7 +62,7 @@ func open(t *testing.T) *shop {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &shop{page: page, sales: map[string]object{}, trails: map[string][]object{}, bodies: map[string]string{}}
+	s := &shop{page: page, sales: map[string]object{}, trails: map[string][]object{}, bodies: map[string]string{}, signs: well()}
 	mux := http.NewServeMux()
 	html := func(w http.ResponseWriter, r *http.Request) {
 		answer, err := page.HTML(handler.PageData{SignIn: signIn, Runbook: "https://wiki.example/runbook"}, http.StatusOK, "")
@@ -71,6 +74,8 @@ func open(t *testing.T) *shop {
 	mux.HandleFunc("GET /{$}", html)
 	mux.HandleFunc("GET /assets/{name}", func(w http.ResponseWriter, r *http.Request) { write(w, page.Asset(r.PathValue("name"), "")) })
 	mux.HandleFunc("/operate/", s.operate)
+	mux.HandleFunc("GET /operate/health", s.health)
+	mux.HandleFunc("POST /operate/repairs", s.repair)
 	s.Server = httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	return s

@@ -37,6 +37,7 @@ var looks = []struct {
 func TestEveryViewIsForEverybody(t *testing.T) {
 	t.Parallel()
 	s := market(t)
+	s.feels(ill())
 	for _, l := range looks {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
@@ -54,7 +55,7 @@ func TestEveryViewIsForEverybody(t *testing.T) {
 				}
 			}
 			tab.Open(s.URL + "/")
-			examine("sales", "document.querySelectorAll('.card').length === 6")
+			examine("sales", "document.querySelectorAll('.card').length === 6 && document.querySelectorAll('.rows li').length === 6")
 			tab.Open(s.URL + "/#sale/moutai")
 			tab.Wait("document.querySelectorAll('.trail li').length === 3")
 			tab.Type("#user", "alice")

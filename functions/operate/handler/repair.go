@@ -1,0 +1,175 @@
+package handler
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"flashsale/functions/operate/stack"
+	"flashsale/shared/httpapi"
+	"flashsale/shared/jsonread"
+	"flashsale/shared/orderq"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+// The repairs. None of them changes a sale or sells a unit, and the second time one does nothing
+// that the first has done: so they have no id and are not in a trail, but in the log with who asked.
+const (
+	repairResend  = "resend"  // lost order messages of a sale, at once
+	repairCount   = "count"   // a sale again
+	repairRedrive = "redrive" // dead letters of orders that are pending
+)
+
+type repairRequest struct {
+	Action string `json:"action"`
+	SaleID string `json:"saleId"` // not of a redrive
+}
+
+// repaired is what a repair has done.
+type repaired struct {
+	Action string `json:"action"`
+	SaleID string `json:"saleId,omitempty"`
+	// Done is false if the repair takes longer: a pass of ReconcileFunction goes on, and of a
+	// redrive another request moves what is left.
+	Done bool `json:"done"`
+	*reconciled
+	*redriven
+}
+
+type reconciled struct {
+	Resent   int64 `json:"resent"`
+	Pending  int64 `json:"pending"`
+	Balanced bool  `json:"balanced"`
+}
+
+// redriven counts dead letters by what became of them.
+type redriven struct {
+	Moved   int64 `json:"moved"`   // back to the order queue
+	Deleted int64 `json:"deleted"` // because their orders have an id
+	Poison  int64 `json:"poison"`  // stay: they belong to no order
+	Unknown int64 `json:"unknown"` // stay: the table does not answer, or a newer release wrote them
+}
+
+// repairTime leaves API Gateway, which waits for half a minute, an answer.
+const repairTime = 20 * time.Second
+
+// repair does what a sign of health asks for.
+func (h *Handler) repair(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
+	body, err := httpapi.JSONBody(&c.Request, maxBody)
+	if err != nil {
+		return nil, err
+	}
+	var r repairRequest
+	if _, err := jsonread.Flat([]byte(body), &r); err != nil {
+		return nil, &sale.Error{Code: sale.InvalidRequest, Detail: "the body must be a JSON object with action and saleId", Err: err}
+	}
+	event.Text("action", r.Action)
+	event.Text("saleId", r.SaleID)
+	ofSale := r.Action == repairResend || r.Action == repairCount
+	switch {
+	case !ofSale && r.Action != repairRedrive:
+		return nil, sale.Refuse(sale.InvalidRequest, "action must be resend, count or redrive")
+	case ofSale && !sale.ValidID(r.SaleID):
+		return nil, sale.RefuseID("saleId")
+	case !ofSale && r.SaleID != "":
+		return nil, sale.Refuse(sale.InvalidRequest, "a redrive is of all sales")
+	case h.Stack == nil:
+		return nil, sale.Fail(sale.Internal, errors.New("there is no stack"))
+	}
+	ctx, cancel := context.WithTimeout(ctx, repairTime)
+	defer cancel()
+	out := repaired{Action: r.Action, SaleID: r.SaleID}
+	if ofSale {
+		out.Done, out.reconciled, err = h.reconcile(ctx, r)
+	} else {
+		out.Done, out.redriven, err = h.redrive(ctx)
+	}
+	return out, err
+}
+
+func (h *Handler) reconcile(ctx context.Context, r repairRequest) (done bool, found *reconciled, err error) {
+	request := map[string]string{"saleId": r.SaleID}
+	if r.Action == repairResend {
+		request["action"] = repairResend
+	}
+	var answer struct {
+		Receipts []reconciled
+		Resent   int64
+	}
+	err = h.Stack.Reconcile(ctx, request, &answer)
+	switch {
+	case ctx.Err() != nil:
+		return false, nil, nil
+	case err != nil:
+		return false, nil, err
+	case len(answer.Receipts) == 0:
+		return false, nil, nil
+	}
+	found = &answer.Receipts[0]
+	found.Resent = answer.Resent
+	return true, found, nil
+}
+
+// redrive walks once over the dead letters of orders: it moves back what is pending, and deletes
+// what is done. What stays is hidden from the next walk for half a minute.
+func (h *Handler) redrive(ctx context.Context) (done bool, all *redriven, err error) {
+	all = &redriven{}
+	for ctx.Err() == nil {
+		letters, err := h.Stack.DeadLetters(ctx)
+		if err != nil {
+			return false, all, ignoreEnd(ctx, err)
+		}
+		if len(letters) == 0 {
+			return true, all, nil
+		}
+		var mu sync.Mutex
+		var work sync.WaitGroup
+		var failures []error
+		for _, d := range letters {
+			work.Go(func() {
+				count, err := h.settle(ctx, d, all)
+				mu.Lock()
+				defer mu.Unlock()
+				if failures = append(failures, err); err == nil {
+					*count++
+				}
+			})
+		}
+		work.Wait()
+		if err := errors.Join(failures...); err != nil {
+			return false, all, ignoreEnd(ctx, err)
+		}
+	}
+	return false, all, nil
+}
+
+// ignoreEnd drops the error of a walk whose time is up: what it did counts.
+func ignoreEnd(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return sale.Fail(sale.Busy, err)
+}
+
+// settle does with a dead letter what its order needs, and returns where to count it.
+func (h *Handler) settle(ctx context.Context, d stack.DeadLetter, all *redriven) (count *int64, err error) {
+	m, err := orderq.Decode(d.Body)
+	if sale.CodeOf(err) == sale.NewerVersion {
+		return &all.Unknown, nil
+	}
+	if err != nil {
+		return &all.Poison, nil
+	}
+	c, err := h.book.Claim(ctx, m.SaleID, m.User)
+	switch code := sale.CodeOf(err); {
+	case code == sale.SaleNotFound, code == sale.OrderNotFound, err == nil && c.ID != m.ClaimID:
+		return &all.Poison, nil
+	case err != nil:
+		return &all.Unknown, nil
+	case c.State() != sale.Pending:
+		return &all.Deleted, h.Stack.Delete(ctx, d)
+	}
+	return &all.Moved, h.Stack.SendBack(ctx, d)
+}
