@@ -124,6 +124,11 @@ func preview(ctx context.Context, p *place, sales []wanted, out *terminal) error
 				w.SaleID, instant(w.EnterFrom), instant(w.EnterUntil), w.KeepFor)
 		}
 	}
+	for _, w := range sales {
+		if w.LateFor > 0 {
+			out.notef("%s: an order that is not paid in time stays for %d days more, while units are left", w.SaleID, w.LateFor/day)
+		}
+	}
 	out.notef("%s; nothing was created", summed(sales))
 	if failure != nil {
 		return fmt.Errorf("which of them exist could not be found out: %w", failure)
@@ -146,7 +151,7 @@ func (w wanted) among(exist []listedSale) string {
 	for name, same := range map[string]bool{
 		"name": is.Name == w.Name, "opensAt": is.OpensAt.Equal(w.OpensAt), "closesAt": is.ClosesAt.Equal(w.ClosesAt),
 		"limitGroup": is.LimitGroup == w.LimitGroup, "stock": is.Seeded == w.Stock, "shards": is.Shards == w.Shards,
-		"payWithin": is.PayWithin == int64(w.PayWithin/time.Second),
+		"payWithin": is.PayWithin == int64(w.PayWithin/time.Second), "lateDays": is.LateDays == int64(w.LateFor/day),
 	} {
 		if !same && is.Error == "" {
 			other = append(other, name)

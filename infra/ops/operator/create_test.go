@@ -32,6 +32,7 @@ opensAt: 2026-12-05T20:00:00+08:00
 closesAt: 2026-12-05T14:00:00Z
 stock: 300
 payWithin: 30m
+lateDays: 3
 price: 89900
 currency: CNY
 sales:
@@ -49,7 +50,7 @@ func TestAFileDescribesASaleOrAGroupOfThem(t *testing.T) {
 	}
 	size := func(id, name string, stock int64) sale.Creation {
 		c := one(id, name, stock)
-		c.LimitGroup, c.PayWithin, c.Price, c.Currency = "runner", 30*time.Minute, 89900, "CNY"
+		c.LimitGroup, c.PayWithin, c.LateFor, c.Price, c.Currency = "runner", 30*time.Minute, 3*day, 89900, "CNY"
 		return c
 	}
 	first, second := size("runner-38", "Trail Runner", 300), size("runner-39", "Trail Runner", 400)
@@ -112,9 +113,9 @@ func TestAFileWithAMistakeIsRefusedWithItsLine(t *testing.T) {
 		"limitGroup: g\nsales: []":                                    "line 2: sales must be a list of 1 to 30 sales",
 		"limitGroup: g\nsales: {saleId: a}":                           "line 2: sales must be a list of 1 to 30 sales",
 		"limitGroup: g\nsales: [" + strings.Repeat("{},", 31) + "]":   "line 2: sales must be a list of 1 to 30 sales",
-		strings.Replace(drop, "  - saleId: runner-38", "  - limitGroup: x\n    saleId: runner-38", 1): "line 11: limitGroup is the same for all",
-		strings.Replace(drop, "runner-39", "runner-38", 1):                                            "line 13: sale runner-38 is in the list twice",
-		strings.Replace(drop, "runner-39, stock: 400", "runner-39, stock: 0", 1):                      "line 13: sale runner-39: stock must be 1 to",
+		strings.Replace(drop, "  - saleId: runner-38", "  - limitGroup: x\n    saleId: runner-38", 1): "line 12: limitGroup is the same for all",
+		strings.Replace(drop, "runner-39", "runner-38", 1):                                            "line 14: sale runner-38 is in the list twice",
+		strings.Replace(drop, "runner-39, stock: 400", "runner-39, stock: 0", 1):                      "line 14: sale runner-39: stock must be 1 to",
 	} {
 		got, err := readSales("f", []byte(text))
 		if err == nil || cli.Code(err) != cli.ExitUsage || !strings.Contains(err.Error(), want) {
@@ -154,12 +155,13 @@ func TestACopyOfASaleHasEverythingButItsID(t *testing.T) {
 	draw := func(c *sale.Creation) {
 		c.DrawTerms = sale.DrawTerms{EnterFrom: opens.Add(-9 * time.Hour), EnterUntil: opens.Add(-8 * time.Hour), KeepFor: 2 * time.Hour}
 	}
+	late := func(c *sale.Creation) { c.LateFor = 3 * day }
 	grouped := func(c *sale.Creation) { c.LimitGroup = "true" }
 	stock := func(n int64) func(*sale.Creation) { return func(c *sale.Creation) { c.Stock, c.MaxStock = n, 0 } }
 	for name, sales := range map[string][]sale.Creation{
 		"the least":        {of("a")},
 		"everything":       {of("on", all, draw)},
-		"of a group":       {of("a", all, grouped)},
+		"of a group":       {of("a", all, late, grouped)},
 		"a group":          {of("a", all, grouped), of("b", all, draw, grouped), of("c", all, grouped, stock(9)), of("d", grouped)},
 		"of a group alone": {of("a", grouped)},
 	} {
@@ -262,7 +264,7 @@ func TestADryRunSaysWhatIsThereAlreadyAndWhenEachSaleOpens(t *testing.T) {
 		t.Fatal(err)
 	}
 	is := func(id, state string, stock int64, name string, payWithin int) string {
-		return fmt.Sprintf(`{"saleId":%q,"state":%q,"seeded":%d,"name":%q,"payWithin":%d,"limitGroup":"runner","shards":%d,"opensAt":"2026-12-05T12:00:00Z","closesAt":"2026-12-05T14:00:00Z"}`,
+		return fmt.Sprintf(`{"saleId":%q,"state":%q,"seeded":%d,"name":%q,"payWithin":%d,"lateDays":3,"limitGroup":"runner","shards":%d,"opensAt":"2026-12-05T12:00:00Z","closesAt":"2026-12-05T14:00:00Z"}`,
 			id, state, stock, name, payWithin, sale.ShardsFor(sale.DefaultOrdersPerSecond, stock))
 	}
 	for want, exist := range map[string]string{
@@ -287,6 +289,7 @@ func TestADryRunSaysWhatIsThereAlreadyAndWhenEachSaleOpens(t *testing.T) {
 			for i, exists := range strings.Split(want, "|") {
 				contains(t, said, []string{"runner-38 300 ", "runner-39 400 ", "40 300 "}[i], " 899.00 CNY within 30m 2026-12-05T12:00:00Z 2026-12-05T14:00:00Z 576h "+exists+[]string{" Trail Runner", " Trail Runner", " 40"}[i])
 			}
+			contains(t, said, "runner-39: an order that is not paid in time stays for 3 days more, while units are left")
 		})
 	}
 }

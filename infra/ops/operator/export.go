@@ -123,7 +123,7 @@ func valuesOf(c sale.Creation) map[string]string {
 	}
 	for name, n := range map[string]int64{
 		"stock": c.Stock, "shards": int64(c.Shards), "maxStock": c.MaxStock, "price": c.Price,
-		"payWithin": int64(c.PayWithin / time.Second), "keepHours": int64(c.KeepFor / time.Hour),
+		"payWithin": int64(c.PayWithin / time.Second), "lateDays": int64(c.LateFor / day), "keepHours": int64(c.KeepFor / time.Hour),
 	} {
 		if n != 0 || name == "stock" {
 			values[name] = strconv.FormatInt(n, 10)

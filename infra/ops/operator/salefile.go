@@ -28,8 +28,10 @@ const (
 
 // wholes are the members that are whole numbers, with the unit of those that are lengths of time.
 var wholes = map[string]time.Duration{
-	"stock": 0, "shards": 0, "ordersPerSecond": 0, "maxStock": 0, "price": 0, "payWithin": time.Second, "keepHours": time.Hour,
+	"stock": 0, "shards": 0, "ordersPerSecond": 0, "maxStock": 0, "price": 0, "payWithin": time.Second, "lateDays": day, "keepHours": time.Hour,
 }
+
+const day = 24 * time.Hour
 
 type wanted struct {
 	sale.Creation

@@ -28,6 +28,8 @@ type saleMembers struct {
 	LimitGroup string    `json:"limitGroup"`
 	Shards     int       `json:"shards"`
 	PayWithin  int64     `json:"payWithin"` // seconds
+	LateDays   int64     `json:"lateDays"`
+	PayUntil   time.Time `json:"payUntil"` // of all unpaid orders, zero if nobody has given more time
 	Drained    bool      `json:"drained"`
 	Seeded     int64     `json:"seeded"`
 	Error      string    `json:"error"` // why it could not be read
