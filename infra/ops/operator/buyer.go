@@ -59,6 +59,7 @@ type refundJSON struct {
 	Currency   string `json:"currency"`
 	At         string `json:"at"`
 	RefundedAt string `json:"refundedAt,omitempty"`
+	RefundedBy string `json:"refundedBy,omitempty"`
 }
 
 // orderOf is an order in JSON. Its state is that of the list of orders.
@@ -92,7 +93,7 @@ func heldOf(h maintenance.Held) heldJSON {
 }
 
 func refundOf(r sale.Refund) refundJSON {
-	return refundJSON{r.Payment, string(r.Reason), r.Amount, r.Currency, httpapi.Time(r.At), timeIf(r.RefundedAt)}
+	return refundJSON{r.Payment, string(r.Reason), r.Amount, r.Currency, httpapi.Time(r.At), timeIf(r.RefundedAt), r.RefundedBy}
 }
 
 // showBuyer prints everything that the table holds of one user: the answer to a request for access

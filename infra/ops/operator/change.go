@@ -38,6 +38,11 @@ type changed struct {
 	Image     string    `json:"image"`
 	About     string    `json:"about"`
 	Link      string    `json:"link"`
+	// Of an order that is cancelled.
+	OrderID     string    `json:"orderId"`
+	CancelledAt time.Time `json:"cancelledAt"`
+	Unit        sale.Unit `json:"unit"`
+	Payment     string    `json:"payment"` // that goes back
 }
 
 // A change is a command that asks OperateFunction to change a sale.
@@ -103,6 +108,17 @@ var changes = []change{
 				text += ", but it is paused: " + p.flashsale("sale resume "+c.SaleID)
 			}
 			return text, nil
+		},
+	},
+	{
+		action: "extend", short: "Give all unpaid orders of a sale more time", example: "flashsale sale extend moutai --until 2026-11-12T12:00:00Z",
+		flags: "until", sees: true, done: "EXTENDED", members: moreTime,
+		would: "give every unpaid order more time", open: true,
+		say: func(c changed, o options, _ *place) (string, error) {
+			if instant(c.PayUntil) < o["until"] { // somebody may have given more
+				return "", errUnsaid
+			}
+			return fmt.Sprintf("every unpaid order of %s may be paid until %s, those that are made later, too", c.SaleID, instant(c.PayUntil)), nil
 		},
 	},
 	{
@@ -189,6 +205,16 @@ func window(o options) (map[string]any, error) {
 		members[member], o[flag] = instant(t), instant(t)
 	}
 	return members, nil
+}
+
+// moreTime reads until when orders may be paid and rewrites it as window does.
+func moreTime(o options) (map[string]any, error) {
+	t, err := time.Parse(time.RFC3339, o["until"])
+	if err != nil {
+		return nil, cli.Usagef("--until is %q, which is not an instant; give one such as --until 2026-11-12T12:00:00Z", o["until"])
+	}
+	o["until"] = instant(t)
+	return map[string]any{"until": o["until"]}, nil
 }
 
 // description reads what is to be shown; what is given as empty is removed.
@@ -382,6 +408,10 @@ func (c change) dryRun(ctx context.Context, p *place, o options, out *terminal) 
 		would = "this change was made at " + made[same].At + ", and nothing more would change"
 	case recalled && c.open:
 		return cli.Bad(sale.RefuseRecalled())
+	case c.action == "extend" && s.PayWithin == 0:
+		return cli.Bad(errors.New("the sale asks for no payment"))
+	case c.action == "extend" && o["until"] < instant(s.PayUntil):
+		return cli.Bad(errors.New("more time was given before, until " + instant(s.PayUntil) + ", and none of it is taken back"))
 	case o["seen"] != "" && o["seen"] != s.Seen:
 		return cli.Bad(errors.New("the sale was changed meanwhile; look at it again"))
 	case c.action == "recall" && recalled, c.action == "pause" && s.Paused:

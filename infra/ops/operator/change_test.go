@@ -62,6 +62,17 @@ func invoking(invoke func(function string, payload []byte) (answer []byte, err e
 	}})}}}
 }
 
+// desk is the table with an OperateFunction over it.
+func desk(t *testing.T, db *dynamotest.DB, book *ledger.Ledger) *place {
+	t.Helper()
+	h := handler.New(book, telemetry.New(io.Discard, "operate", time.Now), func() time.Time { return time.Now().Round(0) })
+	p := invoking(func(_ string, payload []byte) ([]byte, error) {
+		return h.Invoke(context.WithoutCancel(t.Context()), payload)
+	})
+	p.db = db
+	return p
+}
+
 func (s *shop) sale(t *testing.T) sale.Sale {
 	t.Helper()
 	one, _, err := s.book.Standing(t.Context(), "moutai")

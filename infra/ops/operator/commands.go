@@ -57,7 +57,7 @@ var flags = map[string]string{
 	"dry-run": "say what would happen, and change nothing",
 	"opens":   "`instant` at which it opens, such as 2026-11-11T12:00:00Z",
 	"closes":  "`instant` at which it closes",
-	"until":   "`instant` at which the newest call of a draw ends",
+	"until":   "`instant` at which the newest call of a draw ends, or until which unpaid orders may be paid",
 	"name":    "`text` that buyers read",
 	"image":   "`address` of the picture; an empty one removes it",
 	"about":   "`text` about the goods; an empty one removes it",
@@ -79,6 +79,7 @@ var flags = map[string]string{
 	"order":    "`id` of the order",
 	"amount":   "`number` of minor units, 89900 for 899.00",
 	"currency": "`code` of the currency, such as CNY",
+	"unit":     "what becomes of its `unit`: back in stock (the default) or kept from everybody",
 
 	"drop-poison": "also print and delete messages that no delivery can ever settle",
 	"unknown":     "the refunds due of orders that do not exist, instead of a sale's events",

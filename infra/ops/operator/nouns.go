@@ -16,12 +16,15 @@ func nouns() []noun {
 	}
 	return []noun{
 		{name: "sale", short: "List, show and change sales", group: cli.During.ID, function: true, verbs: changing},
-		{name: "order", short: "List and follow orders, and send lost messages again", group: cli.During.ID, verbs: []verb{{
+		{name: "order", short: "List, follow and cancel orders, and send lost messages again", group: cli.During.ID, verbs: []verb{{
 			use: "list SALE", short: "Every order of a sale", example: "flashsale order list --sale moutai --state paid\nflashsale order list --group shoe -o csv >orders.csv",
 			flags: "state", forms: []string{cli.JSON, cli.CSV}, joins: true, again: "the list is not complete: repeat the command", run: listOrders,
 		}, {
 			use: "show [ORDER]", short: "What happened to an order, and what support may say",
 			example: "flashsale order show 523415642750058497\nflashsale order show --sale moutai --buyer alice", flags: "sale buyer", forms: []string{cli.JSON}, run: showOrder,
+		}, {
+			use: "cancel ORDER", short: "Cancel one order, paid or not, for ever", example: "flashsale order cancel 523415642750058497 --note 'the buyer has moved'",
+			flags: "sale unit note id dry-run", forms: []string{cli.JSON}, one: true, asks: true, run: cancelOrder,
 		}, {
 			use: "resend SALE", short: "Send lost order messages again, 5,000 at most", example: "flashsale order resend --sale moutai",
 			flags: "dry-run", forms: []string{cli.JSON}, run: resend,
@@ -52,8 +55,9 @@ func nouns() []noun {
 			use: "list [SALE]", short: "The payments that must go back to a buyer", example: "flashsale refund list --sale moutai", forms: []string{cli.JSON, cli.CSV}, joins: true,
 			again: "the list is not complete: repeat the command", run: refunds,
 		}, {
-			use: "mark PAYMENT", short: "Mark a payment as refunded, once; it moves no money", example: "flashsale refund mark 'stripe#pi_1' --sale moutai",
-			flags: "sale dry-run", one: true, again: "repeat the command: it marks a refund once", run: markRefunded,
+			use: "mark [PAYMENT]", short: "Mark payments as refunded, each once; it moves no money",
+			example: "flashsale refund mark 'stripe#pi_1' --sale moutai\nflashsale refund mark --file refunded.txt --group shoe",
+			flags:   "sale file dry-run", joins: true, again: "repeat the command: it marks a refund once", run: mark,
 		}}},
 		{name: "payment", short: "Record a payment whose webhook never came", group: cli.During.ID, verbs: []verb{{
 			use: "record", short: "Show what a payment is for, and record it, once",

@@ -36,20 +36,29 @@ func (p *place) read(ctx context.Context, route string, path, query map[string]s
 	return err
 }
 
-// ask makes a request to OperateFunction until it is answered, and fails with errNoAnswer if it never is. The
-// request must be one that may be made twice.
-func (p *place) ask(ctx context.Context, r client.OperatorRequest, answer any) error {
+// operator is who asks OperateFunction. Once it is known, any goroutine may ask.
+func (p *place) operator(ctx context.Context) (*client.Operator, error) {
 	if p.asker == nil {
 		where, err := p.system(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		asker := where.Operator(ctx)
 		p.asker = &asker
 	}
+	return p.asker, nil
+}
+
+// ask makes a request to OperateFunction until it is answered, and fails with errNoAnswer if it never is. The
+// request must be one that may be made twice.
+func (p *place) ask(ctx context.Context, r client.OperatorRequest, answer any) error {
+	asker, err := p.operator(ctx)
+	if err != nil {
+		return err
+	}
 	began := time.Now()
 	for try := 1; ; try++ {
-		a, err := p.asker.Operate(ctx, r)
+		a, err := asker.Operate(ctx, r)
 		failure, passes := refused(a, err)
 		switch {
 		case failure == nil:

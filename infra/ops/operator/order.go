@@ -32,18 +32,7 @@ func showOrder(ctx context.Context, p *place, o options, out *terminal) error {
 	case o["order"] != "" && (bySale || o["buyer"] != ""), o["order"] == "" && !(bySale && o["buyer"] != ""):
 		return cli.Usagef("give the id of the order, or --buyer with --sale or --group")
 	case o["order"] != "":
-		id, err := orderid.Parse(o["order"])
-		if err != nil {
-			return cli.Usagef("%q is not an order id; %s lists them", o["order"], p.flashsale("order list --sale moutai"))
-		}
-		book, err := p.ledger(ctx)
-		if err != nil {
-			return err
-		}
-		found, err := book.Order(ctx, id)
-		if sale.CodeOf(err) == sale.OrderNotFound {
-			return fmt.Errorf("there is no order %s", o["order"])
-		}
+		found, err := p.order(ctx, o)
 		if err != nil {
 			return err
 		}
@@ -162,7 +151,7 @@ const recalled sale.ClaimState = "RECALLED"
 var orderStates = []sale.ClaimState{sale.Pending, sale.Confirmed, sale.Paid, sale.Expired, sale.Cancelled, recalled}
 
 func stateOf(s sale.Sale, c sale.Claim) sale.ClaimState {
-	if s.IsRecalled() && c.ReleasedAt.IsZero() {
+	if s.IsRecalled() && c.ReleasedAt.IsZero() && c.CancelledAt.IsZero() {
 		return recalled
 	}
 	return c.State()

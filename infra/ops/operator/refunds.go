@@ -5,10 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"flashsale/infra/kit/spreadsheet"
-	"flashsale/infra/ops/cli"
+	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -22,18 +21,8 @@ func refunds(ctx context.Context, p *place, o options, out *terminal) error {
 	if err != nil {
 		return err
 	}
-	ids := o.sales()
-	if ids[0] == "" { // every sale, and at the end the payments of unknown orders
-		listed, err := p.sales(ctx)
-		if err != nil {
-			return err
-		}
-		ids = nil
-		for _, l := range listed {
-			ids = append(ids, l.SaleID)
-		}
-		ids = append(ids, "")
-	} else if _, err := book.Existing(ctx, ids[0]); err != nil { // that nothing is due of it would be no answer
+	ids, err := p.refundable(ctx, book, o.sales())
+	if err != nil {
 		return err
 	}
 	list := out.list("sale payment amount currency order reason since refunded")
@@ -73,43 +62,18 @@ type listedRefund struct {
 	refundJSON
 }
 
-// markRefunded marks a payment as refunded, once. It moves no money: the operator refunds at the payment provider.
-func markRefunded(ctx context.Context, p *place, o options, out *terminal) error {
-	saleID, payment := o["sale"], o["payment"]
-	none := cli.Bad(fmt.Errorf("NOT MARKED: no refund of %s is due in %s: %s lists those that are, each with its sale",
-		payment, cmp.Or(saleID, unknownOrders), p.flashsale("refund list")))
-	book, err := p.ledger(ctx)
-	if err != nil {
-		return err
+// refundable are the sales that may have refunds, at the end "" for those of unknown orders, if none is given.
+func (p *place) refundable(ctx context.Context, book *ledger.Ledger, ids []string) ([]string, error) {
+	if ids[0] != "" {
+		_, err := book.Existing(ctx, ids[0]) // that nothing is due of it would be no answer
+		return ids, err
 	}
-	if o.has("dry-run") {
-		found, err := book.Refunds(ctx, saleID)
-		at := slices.IndexFunc(found, func(r sale.Refund) bool { return r.Payment == payment })
-		switch {
-		case err != nil:
-			return err
-		case at < 0:
-			return none
-		case !found[at].RefundedAt.IsZero():
-			fmt.Fprintf(out, "%s was marked as refunded at %s, and nothing would change\n", payment, instant(found[at].RefundedAt))
-		default:
-			fmt.Fprintf(out, "%s, %s, would be marked as refunded; nothing was changed\n", payment, money(found[at]))
-		}
-		return nil
+	listed, err := p.sales(ctx)
+	ids = nil
+	for _, l := range listed {
+		ids = append(ids, l.SaleID)
 	}
-	r, marked, err := book.MarkRefunded(ctx, saleID, payment)
-	switch {
-	case sale.CodeOf(err) == sale.OrderNotFound:
-		return none
-	case err != nil:
-		return fmt.Errorf("%w; repeat the command: it marks a refund once", err)
-	case marked:
-		fmt.Fprintf(out, "%s, %s, is marked as refunded at %s\n", r.Payment, money(r), instant(r.RefundedAt))
-	default:
-		fmt.Fprintf(out, "%s, %s, was marked as refunded at %s, and nothing changed now: do not pay it back again\n",
-			r.Payment, money(r), instant(r.RefundedAt))
-	}
-	return nil
+	return append(ids, ""), err
 }
 
 // money is a refund's amount as the list has it.

@@ -1,6 +1,10 @@
 package operator
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -24,6 +28,7 @@ func TestRefundsAreListedAndMarkedOnce(t *testing.T) {
 				t.Fatalf("got %+v (%v)", done, err)
 			}
 		}
+		at := desk(t, db, book)
 		list := func(want ...string) {
 			t.Helper()
 			said, code := does(t, db, "refund list")
@@ -38,20 +43,68 @@ func TestRefundsAreListedAndMarkedOnce(t *testing.T) {
 			if saleID != "" {
 				command += " --sale " + saleID
 			}
-			tells(t, db, command, code, want)
+			if said, got := at.does(t, command); got != code || !strings.Contains(said, want) {
+				t.Errorf("%s: exit %d, %q, want %d, %q", command, got, said, code, want)
+			}
 		}
 		list("moutai stripe#pi_cheap 0.05 CNY "+orderid.String(order)+" amount 2026-11-11T12:00:00Z DUE",
 			"(no such order) standard#none 7.00 EUR - unknown-order 2026-11-11T12:00:00Z DUE", "2 refunds due, 0 done")
 		mark("moutai", "stripe#pi_other", cli.ExitBad, "no refund of stripe#pi_other is due")
-		mark("", "stripe#pi_cheap", cli.ExitBad, "no refund of stripe#pi_cheap is due")
+		mark("", "pi_cheap", cli.ExitBad, "write it as the list does, with its provider: stripe#pi_cheap")
 		mark("moutai", "stripe#pi_cheap --dry-run", cli.ExitFine, "stripe#pi_cheap, 0.05 CNY, would be marked as refunded; nothing was changed")
 		time.Sleep(time.Minute)
-		mark("moutai", "stripe#pi_cheap", cli.ExitFine, "stripe#pi_cheap, 0.05 CNY, is marked as refunded at 2026-11-11T12:01:00Z")
+		mark("", "stripe#pi_cheap", cli.ExitFine, "stripe#pi_cheap, 0.05 CNY, is marked as refunded at 2026-11-11T12:01:00Z by "+at.asker.Actor)
 		time.Sleep(time.Minute)
-		mark("moutai", "stripe#pi_cheap", cli.ExitFine, "was marked as refunded at 2026-11-11T12:01:00Z, and nothing changed now")
+		mark("moutai", "stripe#pi_cheap", cli.ExitFine, "was marked as refunded at 2026-11-11T12:01:00Z by "+at.asker.Actor+", and nothing changed now: do not pay it back again")
 		mark("", "standard#none", cli.ExitFine, "is marked as refunded")
 		list("amount 2026-11-11T12:00:00Z 2026-11-11T12:01:00Z", "0 refunds due, 2 done")
 		tells(t, db, "refund list --sale mutai", cli.ExitUnknown, "no such sale")
+	})
+}
+
+func TestAFileOfPaymentsIsMarkedAndARepeatFinishes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, book := opened(t, sale.Creation{Stock: 2, Price: 129900})
+		order, file := ordered(t, book, "alice"), filepath.Join(t.TempDir(), "refunded.txt")
+		text := "\ufeff# paid back today\r\nstripe#pi_none\r\n\r\n"
+		for i := range 250 {
+			reference := fmt.Sprintf("pi_%03d", i)
+			pay(t, book, reference, order, 5)
+			text += "\"'stripe#" + reference + "\"\r\n"
+		}
+		if err := os.WriteFile(file, []byte(text+"stripe#pi_007\r\npi_008"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := book.MarkRefunded(t.Context(), "moutai", "stripe#pi_001"); err != nil {
+			t.Fatal(err)
+		}
+		at := desk(t, db, book)
+		told := "line 2: no refund of stripe#pi_none is due\n" +
+			"line 5: stripe#pi_001, 0.05 CNY, was marked as refunded at 2026-11-11T12:00:00Z, and nothing changed now: do not pay it back again\n" +
+			"line 254: stripe#pi_007 is in line 11, too\n" +
+			"line 255: no refund of pi_008 is due: write it as the list does, with its provider: stripe#pi_008\n"
+		ends := func(code int, want ...string) {
+			t.Helper()
+			said, got := at.does(t, "refund mark --sale moutai --file "+file)
+			if got != code {
+				t.Errorf("exit %d, want %d", got, code)
+			}
+			contains(t, said, want...)
+		}
+		if said, code := at.does(t, "refund mark --dry-run --file "+file); code != cli.ExitBad || !strings.HasPrefix(said, told+"of 253 payments 249 would be marked as refunded; ") {
+			t.Errorf("exit %d, %q", code, said)
+		}
+		db.Fault = dynamotest.Fault{Kind: dynamotest.Throttle}.On("UpdateItem", "REFUND#moutai")
+		ends(cli.ExitUnknown, "of 253 payments 0 are marked as refunded now; ", "open: 249", "not all are marked: ", "repeat the command: it marks a refund once")
+		db.Fault = nil
+		ends(cli.ExitBad, told+"of 253 payments 249 are marked as refunded now; marked before: 1, named twice: 1, unknown: 2, open: 0\n", "NOT MARKED: 2 ")
+		refunds, err := book.Refunds(t.Context(), "moutai")
+		if err != nil || len(refunds) != 250 || slices.ContainsFunc(refunds, func(r sale.Refund) bool { return r.RefundedAt.IsZero() }) {
+			t.Errorf("%d refunds, and some are still due (%v)", len(refunds), err)
+		}
+		if said, code := at.does(t, "refund mark stripe#pi_1 --file "+file); code != cli.ExitUsage {
+			t.Errorf("exit %d, %q", code, said)
+		}
 	})
 }
 

@@ -1,0 +1,162 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"flashsale/infra/kit/spreadsheet"
+	"flashsale/infra/ops/cli"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// cancelOrder cancels one order in the state in which it is shown first, and in no other.
+func cancelOrder(ctx context.Context, p *place, o options, out *terminal) error {
+	unit := sale.Unit(cmp.Or(o["unit"], string(sale.UnitBack)))
+	if unit != sale.UnitBack && unit != sale.UnitKept {
+		return cli.Usagef("--unit is %q; it must be back or kept", unit)
+	}
+	of, err := p.lookUp(ctx, o)
+	if err != nil {
+		return err
+	}
+	again := of.by != nil && of.by.ID == o["id"]
+	would := fmt.Sprintf("it would be %s. %s could never order again in this sale", of.becomes(unit), of.User)
+	if again {
+		would = "this cancellation was made at " + instant(of.by.At) + ", and nothing more would change"
+	}
+	switch why := of.refusal(); {
+	case why != nil && !again:
+		p.notef("%v", of)
+		return cli.Bad(fmt.Errorf("NOT CANCELLED: %s", why.Detail))
+	case o.has("dry-run") && out.is(cli.JSON):
+		return cli.WriteJSON(out, map[string]string{"saleId": of.SaleID, "is": of.String(), "would": would})
+	case o.has("dry-run"):
+		fmt.Fprintf(out, "%v; %s; nothing was changed\n", of, would)
+		return nil
+	}
+	o["sale"] = of.SaleID
+	return change{
+		action: "cancel", done: "CANCELLED",
+		members: func(options) (map[string]any, error) {
+			return map[string]any{"orderId": o["order"], "saw": of.saw, "unit": unit}, nil
+		},
+		confirm: func(context.Context, *place, options, *terminal) error {
+			p.notef("%v", of)
+			if again {
+				return nil
+			}
+			return out.ask("If it is cancelled, " + would + ".\nCancel it?")
+		},
+		say: func(c changed, _ options, p *place) (string, error) {
+			if c.OrderID != o["order"] || c.CancelledAt.IsZero() {
+				return "", errUnsaid
+			}
+			text := fmt.Sprintf("order %s was cancelled at %s", c.OrderID, instant(c.CancelledAt))
+			if !c.Applied {
+				text += ", and nothing changed now"
+			}
+			if text += ": it is " + of.becomes(c.Unit); of.saw == sale.Paid && of.RefundedAt.IsZero() {
+				text += "; give it back at the provider, then " + p.flashsale("refund mark '"+c.Payment+"' --sale "+c.SaleID)
+			}
+			return text, nil
+		},
+	}.run(ctx, p, o, out)
+}
+
+// lookedAt is an order as it is before it is cancelled.
+type lookedAt struct {
+	sale.Claim
+	by   *sale.CancelledOrder // nil if the office has not cancelled it
+	saw  sale.ClaimState      // what its cancellation says
+	sale sale.Sale
+}
+
+// order is the order of the id that is given, and the sale in which it must be, if one is.
+func (p *place) order(ctx context.Context, o options) (sale.Order, error) {
+	id, err := orderid.Parse(o["order"])
+	if err != nil {
+		return sale.Order{}, cli.Usagef("%q is not an order id; %s lists them", o["order"], p.flashsale("order list --sale moutai"))
+	}
+	book, err := p.ledger(ctx)
+	if err != nil {
+		return sale.Order{}, err
+	}
+	found, err := book.Order(ctx, id)
+	if sale.CodeOf(err) == sale.OrderNotFound || err == nil && o["sale"] != "" && o["sale"] != found.SaleID {
+		return found, errors.New("there is no order " + o["order"] + within(o["sale"]))
+	}
+	return found, err
+}
+
+func within(saleID string) string {
+	if saleID == "" {
+		return ""
+	}
+	return " in sale " + saleID
+}
+
+func (p *place) lookUp(ctx context.Context, o options) (*lookedAt, error) {
+	found, err := p.order(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	book, err := p.ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	of := &lookedAt{}
+	if of.sale, err = book.Sale(ctx, found.SaleID); err == nil {
+		of.Claim, err = book.Claim(ctx, found.SaleID, found.User)
+	}
+	if err == nil {
+		of.by, err = book.Cancelled(ctx, of.Claim)
+	}
+	if of.saw = of.State(); of.by != nil {
+		of.saw = of.by.Saw // the same request again
+	}
+	return of, err
+}
+
+// refusal is why the order is not cancelled, nil if it may be.
+func (of *lookedAt) refusal() *sale.Error {
+	switch {
+	case of.by != nil:
+		return sale.RefuseCancelled(*of.by, &of.Claim)
+	case of.sale.IsRecalled():
+		return sale.RefuseRecalled()
+	case of.saw != sale.Confirmed && of.saw != sale.Paid:
+		return sale.RefuseState(&of.Claim)
+	}
+	return nil
+}
+
+func (of *lookedAt) String() string {
+	text := fmt.Sprintf("order %s of %s in sale %s is %s", orderid.String(of.OrderID), of.User, of.SaleID, stateOf(of.sale, of.Claim))
+	switch {
+	case of.Payment != "":
+		text += fmt.Sprintf(": %s (%s)", of.amount(), of.Payment)
+	case of.sale.Price > 0:
+		text += ": " + spreadsheet.Amount(of.sale.Price, of.sale.Currency).Plain + " " + of.sale.Currency +
+			", to be paid by " + instant(of.sale.PayBy(of.OrderID))
+	}
+	return text
+}
+
+func (of *lookedAt) amount() string {
+	return spreadsheet.Amount(of.Amount, of.Currency).Plain + " " + of.Currency
+}
+
+// becomes says what the order is once it is cancelled.
+func (of *lookedAt) becomes(unit sale.Unit) string {
+	text := map[sale.Unit]string{sale.UnitBack: ", its unit in stock again", sale.UnitKept: ", its unit kept from everybody"}[unit]
+	switch {
+	case of.saw != sale.Paid:
+		return "released" + text
+	case !of.RefundedAt.IsZero():
+		return "over" + text + ", its payment paid back at " + instant(of.RefundedAt)
+	}
+	return "over" + text + ", its payment of " + of.amount() + " (" + of.Payment + ") a refund due"
+}
