@@ -247,6 +247,21 @@ func paidTooLate(t *testing.T, d *drill) {
 	}
 }
 
+func paidAndNotDelivered(t *testing.T, d *drill) {
+	const saleID = "undelivered-sale"
+	d.openUnpaid(t, saleID, time.Hour)
+	d.sell(t, saleID, "alice")
+	order := d.order(t, saleID, "alice")
+	i := d.meet(t, "a paid order must not be delivered: it is the wrong one, or its money went back at the provider", saleID)
+	i.own("523415642750058497", order)
+	if a := d.pay(t, saleID, order); a.Status != http.StatusOK {
+		t.Fatalf("the provider is told %v", a)
+	}
+	i.see()
+	i.do(0)
+	i.then()
+}
+
 // paidAndNotReported: the runbook names an order, and this one has another id and price.
 func paidAndNotReported(t *testing.T, d *drill) {
 	const saleID = "unreported-sale"

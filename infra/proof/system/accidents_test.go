@@ -64,6 +64,7 @@ func TestEveryAccidentIsSeenAndCuredAsTheRunbookSays(t *testing.T) {
 	t.Run("secret", func(t *testing.T) { secretIsAnothers(t, d) })
 	t.Run("silent", func(t *testing.T) { releaseIsSilent(t, d) })
 	t.Run("late", func(t *testing.T) { paidTooLate(t, d) })
+	t.Run("undelivered", func(t *testing.T) { paidAndNotDelivered(t, d) })
 	t.Run("unreported", func(t *testing.T) { paidAndNotReported(t, d) })
 	t.Run("end", func(t *testing.T) { stackIsKilled(t, d) })
 	t.Run("copy", func(t *testing.T) { dataGoesElsewhere(t, d) })
