@@ -4,7 +4,10 @@
 
 import { call, passing } from "./api.js";
 import { h, show } from "./elements.js";
+import { groupPlace, groups } from "./group.js";
 import { health } from "./health.js";
+import { moneyOf } from "./money.js";
+import { refunds, refundsPlace } from "./refunds.js";
 import { available, ended, expire, finish, signIn, signOut, token, validSale } from "./signin.js";
 import { duration, fill, language, number, words } from "./words.js";
 
@@ -102,7 +105,8 @@ async function poll() {
 async function look(mark) {
   const id = place();
   if (!id || !me.role) {
-    const a = await call("GET", "/operate/sales" + (drained ? "?drained=1" : ""), token());
+    const group = me.role && groupPlace();
+    const a = await call("GET", "/operate/sales" + (group ? "?group=" + group : drained ? "?drained=1" : ""), token());
     if (a.code || mark !== turn) return a;
     me = { actor: String(a.body.actor), role: String(a.body.role) };
     clock(a.body.asOf);
@@ -179,9 +183,9 @@ function didOf(c) {
 /** @type {{of: string, key: string, tone: string, text: string}[]} Newest first. */
 let notices = [];
 
-/** @param {string} of the sale @param {string} tone "good", "bad" or "news" @param {string} text @param {string} key */
+/** Of news the latest stay, of outcomes one for each sale. @param {string} of the sale @param {string} tone "good", "bad" or "news" @param {string} text @param {string} key */
 function notice(of, tone, text, key) {
-  notices = [{ of, key, tone, text }, ...notices.filter((n) => n.key !== key && !(n.of === of && n.tone === "good"))].slice(0, 6);
+  notices = [{ of, key, tone, text }, ...notices.filter((n, i) => n.key !== key && !(n.of === of && n.tone === "good") && (i < 6 || n.tone !== "news"))];
 }
 
 /** What is said about the changes of a sale, or of every sale that is not shown. @param {(saleId: string) => boolean} of */
@@ -189,7 +193,7 @@ function said(of) {
   const one = (/** @type {string} */ key, /** @type {string} */ tone, /** @type {string} */ text, /** @type {string} */ label, /** @type {() => void} */ press) =>
     h("p", { "data-key": key, class: "notice", "data-tone": tone }, h("span", { dir: "auto" }, text), h("button", { class: "plain", onclick: () => (press(), render()) }, label));
   return [
-    ...[...sending.values()].filter((o) => of(o.saleId)).map((o) => one(o.body.id, "busy", doingOf(o), words.stop, () => drop(o, words.stopped))),
+    ...[...sending.values()].filter((o) => of(o.saleId)).map((o) => one(o.saleId + o.body.id, "busy", doingOf(o), words.stop, () => drop(o, words.stopped))),
     ...notices.filter((n) => of(n.of)).map((n) => one(n.key, n.tone, n.text, words.dismiss, () => (notices = notices.filter((m) => m !== n)))),
   ];
 }
@@ -271,7 +275,7 @@ function drop(o, why) {
   sending.delete(o.saleId);
   o.stop.abort();
   keep();
-  notice(o.saleId, "bad", fill(why, o.name, word(words.doing, o.body.action)), o.body.id);
+  notice(o.saleId, "bad", fill(why, o.name, word(words.doing, o.body.action)), o.saleId + o.body.id);
 }
 
 /** Shows what a final answer says. @param {Order} o @param {Answer} a */
@@ -280,15 +284,15 @@ function settle(o, a) {
   unread.add(o.saleId);
   if (a.code === "changed-meanwhile") {
     again = o;
-    return notice(o.saleId, "bad", fill(words.meanwhile, o.name, word(words.doing, action), betweenOf(a.body.change)), o.body.id);
+    return notice(o.saleId, "bad", fill(words.meanwhile, o.name, word(words.doing, action), betweenOf(a.body.change)), o.saleId + o.body.id);
   }
   if (a.code) {
     const why = a.code === "forbidden" ? words.needsOperator : fill(words.refused, o.name, word(words.doing, action), String(a.body.detail ?? a.code));
-    return notice(o.saleId, "bad", why, o.body.id);
+    return notice(o.saleId, "bad", why, o.saleId + o.body.id);
   }
   const { paused, opensAt, closesAt, recalledAt, seeded } = a.body;
   const did = { pause: words.didPause, resume: words.didResume, recall: words.didRecall, add: fill(words.didAdd, number(seeded)), reschedule: fill(words.didReschedule, local(opensAt), local(closesAt)) }[action];
-  notice(o.saleId, "good", fill(a.body.applied === false && o.tries === 1 ? words.already : words.done, o.name, did), o.body.id);
+  notice(o.saleId, "good", fill(a.body.applied === false && o.tries === 1 ? words.already : words.done, o.name, did), o.saleId + o.body.id);
   for (const s of [sale, ...(sales ?? [])]) {
     if (s?.saleId !== o.saleId) continue;
     if (action === "add") s.seeded = seeded;
@@ -536,10 +540,16 @@ const sorted = (all) => {
   return [...all].sort((a, b) => over(a) - over(b) || (Date.parse(a.opensAt) || 0) - (Date.parse(b.opensAt) || 0) || (a.saleId < b.saleId ? -1 : 1));
 };
 
+/** The cards of sales. A group has one, where its first sale stands, and all its sales. @param {Sale[]} found @param {Sale[]} all */
+const cards = (found, all) => found.map((s, i) => {
+  if (!s.limitGroup) return card(s);
+  return found.findIndex((one) => one.limitGroup === s.limitGroup) === i && group.card(s.limitGroup, all.filter((one) => one.limitGroup === s.limitGroup));
+});
+
 /** All sales at a glance. */
 function glance() {
   const all = sales ?? [];
-  const found = sorted(all.filter((s) => (s.saleId + " " + (s.name ?? "")).toLowerCase().includes(filter)));
+  const found = sorted(all.filter((s) => [s.saleId, s.name, s.limitGroup].join(" ").toLowerCase().includes(filter)));
   const type = (/** @type {Event} */ { target }) => {
     const { value, checked, type } = /** @type {HTMLInputElement} */ (target);
     if (type === "checkbox") (drained = checked), nudge();
@@ -552,11 +562,11 @@ function glance() {
   return [
     h("div", { "data-key": "glance" },
       h("h1", {}, words.page),
-      sales && h("p", {}, summary, " · ", h("b", { class: wrong ? "bad" : undefined }, wrong || (count((s) => s.books) ? words.allBalanced : words.notCounted))),
+      sales && h("p", {}, summary, " · ", h("b", { class: wrong ? "bad" : undefined }, wrong || (count((s) => s.books) ? words.allBalanced : words.notCounted)), " · ", h("a", { href: "#refunds" }, words.refunds.link)),
       h("div", { class: "tools" },
         h("p", { class: "field" }, h("label", { for: "filter" }, words.filter), h("input", { id: "filter", type: "search", autocomplete: "off", value: filter, oninput: type })),
         h("label", { class: "check" }, h("input", { id: "drained", type: "checkbox", checked: drained, onchange: type }), words.drained)),
-      sales ? h("ul", { class: "cards" }, found.map(card)) : h("p", {}, words.loading),
+      sales ? h("ul", { class: "cards" }, cards(found, all)) : h("p", {}, words.loading),
       sales && !found.length && h("p", {}, all.length ? words.noneFound : words.none)),
   ];
 }
@@ -581,6 +591,7 @@ function whole(id) {
       h("dl", {}, fact(words.opens, time(s.opensAt)), fact(words.closes, time(s.closesAt)), phaseOf(s) && fact(words.window, phaseOf(s))),
       counts(s), findings(s),
       h("p", { class: "faint" }, [fill(words.shards, number(s.shards)), s.payWithin > 0 && fill(words.payWithin, duration(1000 * s.payWithin)), s.limitGroup && fill(words.group, s.limitGroup)].filter(Boolean).join(" · ")),
+      moneyOf([s], views, "#refunds/sale/" + id),
       h("section", { "data-key": "trail", "aria-labelledby": "trail" }, h("h2", { id: "trail" }, words.trail), changes(id)),
       h("section", { "data-key": "buyer", "aria-labelledby": "buyer" }, h("h2", { id: "buyer" }, words.buyer), search(s))),
   ];
@@ -651,11 +662,20 @@ function leave() {
   signOut("", "");
 }
 
-const strip = health({ token, expire, render, mayChange, time, nameOf: (id) => [sale, ...(sales ?? [])].find((s) => s?.saleId === id)?.name || id });
+/** @param {string} id */
+const nameOf = (id) => [sale, ...(sales ?? [])].find((s) => s?.saleId === id)?.name || id;
+
+const strip = health({ token, expire, render, mayChange, time, nameOf });
+const views = {
+  token, expire, render, now, send, said, typed, field, fact, time, local, ago, word, badge, bar, findings, unwell, troubles, mayChange, mayPause, pausing, nameOf, me: () => me,
+};
+const group = groups(views);
+const list = refunds(views);
 
 /** Shows the page as it is. */
 function render() {
   const id = place();
+  const inGroup = groupPlace();
   const inside = !!token();
   const old = !Number.isNaN(read) && (failing || performance.now() - read > 3 * every);
   const age = Number.isNaN(read) ? (failing ? words.noAnswer : "") : fill(!navigator.onLine ? words.offline : old ? words.stale : words.asOf, duration(performance.now() - read));
@@ -667,12 +687,12 @@ function render() {
   ] : []);
   // Screen readers say here what is shown beside each sale.
   show(element("told"), [...[...sending.values()].map(doingOf), ...notices.map((n) => n.text)].map((text) => h("p", { "data-key": text }, text)));
-  const beside = new Set(!inside || code === "forbidden" ? [] : id ? [id] : sales?.map((s) => s.saleId));
+  const beside = new Set(!inside || code === "forbidden" ? [] : id ? [id] : refundsPlace() ? [] : sales?.map((s) => s.saleId));
   const others = said((of) => !beside.has(of));
   element("others").hidden = !others.length;
   show(element("others"), others);
   const shown = !inside ? door(ended() ? words.signedOut : available ? words.signInFirst : words.noSignIn, available) :
-    code === "forbidden" ? door(words.needsViewer, false) : id ? whole(id) : glance();
+    code === "forbidden" ? door(words.needsViewer, false) : id ? whole(id) : inGroup ? group.view(inGroup, sales, code) : refundsPlace() ? list.view() : glance();
   element("main").className = old ? "old" : "";
   show(element("health"), inside && me.role ? strip.view() : []);
   show(element("main"), shown);
@@ -703,8 +723,9 @@ element("others").ariaLabel = words.trail;
 if (location.pathname === "/signin") callback();
 else {
   dialog().onclose = () => dialog().open || close();
-  addEventListener("hashchange", () => {
+  addEventListener("hashchange", ({ oldURL }) => {
     buyer = again = undefined;
+    if (groupPlace() || oldURL.includes("#group/")) sales = undefined;
     nudge();
     render();
     element("main").focus();

@@ -143,6 +143,30 @@ const en = {
   say: "Support may say",
   searching: "Searching …",
   searchFailed: "Not found: {0}",
+  money: {
+    title: "Money and orders", asOf: "As counted {0} ago.", part: "{0} of {1} are counted.", minor: "{0} {1} in minor units",
+    taken: "Taken", outstanding: "Outstanding", due: "To refund", refunded: "Refunded",
+    accepted: "Accepted", expired: "Expired or cancelled",
+    pace: "Accepted from {0} to {1}: {2} at most in {3}", what: "What these numbers are",
+    means: "ReconcileFunction counts them when it looks at a whole sale, about once a minute. Taken: what the paid orders have paid; those of a recalled sale stay in it. Outstanding: the unpaid orders at the sale’s price. To refund and refunded: payments that go back, marked or not; those of a recalled sale are also in Taken, the others never were, or are no more. Confirmed orders are paid, unpaid, or expired or cancelled; a unit of the latter is sold again, so more orders than units may be accepted. How many have asked stands only in the metrics.",
+  },
+  groups: {
+    sizes: "{0|sale|sales}", pause: "Pause all {0}", pauseHelp: "Stops selling at once in each; nothing is lost. Each is resumed by itself.",
+    recall: "Recall sizes …", recallTitle: "Recall {0} of {1}?", take: "Recall {0}", typeId: "Type the group’s id: {0}", badId: "The id is not the group’s.",
+    noneChosen: "None is chosen.", yesRecall: "Yes, recall {0}", none: "There is no such group.", balanced: "✓ {0} of {1} are counted, and balance.", unbalanced: "{0} of {1} do not balance.",
+  },
+  refunds: {
+    link: "Refunds", title: "Refunds", due: "{0} due", doneN: "{0} done", loading: "Reading: {0} so far, {1|sale|sales} to go …", again: "Read again",
+    incomplete: "The list is not whole: {0}", unreadable: "{0} cannot be read by this release.", none: "Nothing goes back to anybody.", noneFound: "No refund that is shown has this text.",
+    filter: "Payment, order, buyer, sale or reason", showDone: "Show done ones", every: "All {0} due", mark: "Mark {0} as refunded", csv: "CSV of {0}",
+    file: "Mark by a file: one payment a line", showMore: "Show {0} more of {1}", since: "Due since", by: "Done, marked by {0}", order: "order {0}", noOrder: "No such order",
+    sure: "Mark {0} as refunded?", movesNone: "This moves no money: refund at the payment provider first. A mark cannot be taken back.", yes: "Yes, mark {0}", from: "{0}, {1} lines",
+    sending: "Marking: {0} of {1} are answered.", uncertain: "Marking: {0} of {1} are answered. The last answer was lost, so it is sent again; each counts once.", stopped: "{0} were not sent any more.",
+    outcome: { marked: "{0} marked", already: "{0} marked before", doubled: "{0} doubled", unknown: "{0} unknown", failed: "{0} failed" },
+    line: { already: "was marked before, {0} by {1}: do not pay it back again", doubled: "stands there twice", unknown: "is no refund", failed: "failed: try again", open: "was not sent" },
+    more: "and {0} more", saveAnswers: "CSV of all answers",
+    reason: { released: "The order was released before it was paid", "other-payment": "Another payment has paid the order", amount: "It is not of the price", recalled: "The sale was recalled", cancelled: "The order was cancelled", "unknown-order": "There is no such order" },
+  },
   d: "{0} d", hr: "{0} h", min: "{0} min", s: "{0} s",
 };
 
@@ -292,6 +316,30 @@ const zh = {
   say: "客服可以说",
   searching: "正在查找……",
   searchFailed: "没有找到：{0}",
+  money: {
+    title: "款项与订单", asOf: "{0}前清点。", part: "已清点 {0} / {1} 个。", minor: "{0} {1}（最小货币单位）",
+    taken: "已收", outstanding: "待收", due: "待退", refunded: "已退",
+    accepted: "已接受", expired: "已过期或取消",
+    pace: "接受时间 {0} 至 {1}：每 {3} 最多 {2} 单", what: "这些数字的含义",
+    means: "由 ReconcileFunction 在查看整个活动时清点，约每分钟一次。已收：已付款订单所付的金额，包括已召回活动的订单。待收：未付款订单按活动价格计算的金额。待退与已退：应退还的付款，未标记或已标记；已召回活动的付款同时计入已收，其余从未计入或不再计入。已确认的订单或已付款，或未付款，或已过期、已取消；后者的商品会重新销售，所以接受的订单可能多于件数。有多少人请求过只在指标中。",
+  },
+  groups: {
+    sizes: "{0} 个活动", pause: "全部暂停（{0} 个）", pauseHelp: "立即停止其中每个活动的销售，不会丢失任何数据；各自恢复。",
+    recall: "召回活动……", recallTitle: "召回其中 {0} 个（共 {1} 个）？", take: "召回 {0}", typeId: "请输入组编号：{0}", badId: "输入的编号不是此组的编号。",
+    noneChosen: "没有选择活动。", yesRecall: "确定召回 {0} 个", none: "没有这个组。", balanced: "✓ 已清点 {0} / {1} 个，账目平衡。", unbalanced: "{1} 个中有 {0} 个账目不平。",
+  },
+  refunds: {
+    link: "退款", title: "退款", due: "{0} 笔待退", doneN: "{0} 笔已退", loading: "正在读取：已有 {0} 笔，还剩 {1} 个活动……", again: "重新读取",
+    incomplete: "列表不完整：{0}", unreadable: "有 {0} 笔本版本无法读取。", none: "没有需要退还的付款。", noneFound: "显示的退款中没有包含此文字的。",
+    filter: "付款、订单、买家、活动或原因", showDone: "显示已退的", every: "全部 {0} 笔待退", mark: "标记 {0} 笔为已退", csv: "{0} 笔的 CSV",
+    file: "按文件标记：每行一笔付款", showMore: "再显示 {0} 笔，共 {1} 笔", since: "待退，始于", by: "已退，由 {0} 标记于", order: "订单 {0}", noOrder: "没有这个订单",
+    sure: "标记 {0} 笔为已退？", movesNone: "此操作不转移款项：请先在支付平台退款。标记无法撤销。", yes: "确定标记 {0} 笔", from: "{0}，{1} 行",
+    sending: "正在标记：已答复 {0} / {1}。", uncertain: "正在标记：已答复 {0} / {1}。最近一次没有答复，正在重发，每笔只生效一次。", stopped: "有 {0} 笔不再发送。",
+    outcome: { marked: "已标记 {0} 笔", already: "此前已标记 {0} 笔", doubled: "重复 {0} 笔", unknown: "未知 {0} 笔", failed: "失败 {0} 笔" },
+    line: { already: "此前已于 {0} 由 {1} 标记：请勿再次退款", doubled: "重复出现", unknown: "不是退款", failed: "失败，请重试", open: "未发送" },
+    more: "另有 {0} 行", saveAnswers: "全部答复的 CSV",
+    reason: { released: "付款前订单已释放", "other-payment": "订单已由另一笔付款支付", amount: "金额与价格不符", recalled: "活动已召回", cancelled: "订单已取消", "unknown-order": "没有这个订单" },
+  },
   d: "{0} 天", hr: "{0} 小时", min: "{0} 分钟", s: "{0} 秒",
 };
 

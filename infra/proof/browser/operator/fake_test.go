@@ -49,10 +49,12 @@ type shop struct {
 	mu     sync.Mutex
 	sales  map[string]object
 	trails map[string][]object // newest first
-	bodies map[string]string   // of the changes, by id
+	bodies map[string]string   // of the changes, by sale and id
 	// signs are those of health, repairs the bodies that asked for one.
 	signs   []object
 	repairs []string
+	// due are the refunds.
+	due []object
 }
 
 func open(t *testing.T) *shop {
@@ -131,10 +133,14 @@ func (s *shop) operate(w http.ResponseWriter, r *http.Request) {
 	case role != "operator" && role != "viewer" || r.Method == http.MethodPost && role != "operator":
 		refuse(403, "forbidden", "")
 		return
+	case r.URL.Path == "/operate/refunds":
+		s.refunds(w, r, actor)
+		return
 	case len(parts) < 2:
 		all := []object{}
+		group := r.URL.Query().Get("group")
 		for _, id := range slices.Sorted(maps.Keys(s.sales)) {
-			if one := s.sales[id]; one["drained"] != true || r.URL.Query().Get("drained") == "1" {
+			if one := s.sales[id]; group == one["limitGroup"] || group == "" && (one["drained"] != true || r.URL.Query().Get("drained") == "1") {
 				all = append(all, one)
 			}
 		}
@@ -180,7 +186,7 @@ func (s *shop) change(w http.ResponseWriter, one, change object, actor string, v
 	change = maps.Clone(change)
 	delete(change, "seen")
 	body := fmt.Sprint(saleID, change)
-	before, known := s.bodies[id]
+	before, known := s.bodies[saleID+" "+id]
 	switch {
 	case known && before != body:
 		refuse(409, "conflicting-request", "the change id was used for another change")
@@ -193,7 +199,7 @@ func (s *shop) change(w http.ResponseWriter, one, change object, actor string, v
 		return
 	}
 	if !known {
-		s.bodies[id] = body
+		s.bodies[saleID+" "+id] = body
 		now := instant(time.Now())
 		c := object{"id": id, "action": change["action"], "at": now, "actor": actor, "verified": verified}
 		if change["note"] != nil {

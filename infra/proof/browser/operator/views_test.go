@@ -31,13 +31,16 @@ func market(t *testing.T) *shop {
 var looks = []struct {
 	name, language, scheme string
 	width                  int64
-}{{"wide", "en-US,en", "light", 1200}, {"dark", "en-US,en", "dark", 800}, {"zh", "zh-CN,zh", "light", 800}, {"narrow", "zh-CN,zh", "dark", 360}, {"phone", "en-US,en", "light", 360}}
+}{{"wide", "en-US,en", "light", 1200}, {"dark", "en-US,en", "dark", 800}, {"zh", "zh-CN,zh", "light", 800}, {"narrow", "zh-CN,zh", "dark", 360}, {"phone", "en-US,en", "light", 320}}
 
-// TestEveryViewIsForEverybody opens each view in both languages and schemes, down to 360 pixels.
+// TestEveryViewIsForEverybody opens each view in both languages and schemes, down to 320 pixels.
 func TestEveryViewIsForEverybody(t *testing.T) {
 	t.Parallel()
 	s := market(t)
 	s.feels(ill())
+	s.shoe(9, 10, 11)
+	s.owes("moutai", 60)
+	s.owes("", 1)
 	for _, l := range looks {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
@@ -55,7 +58,7 @@ func TestEveryViewIsForEverybody(t *testing.T) {
 				}
 			}
 			tab.Open(s.URL + "/")
-			examine("sales", "document.querySelectorAll('.card').length === 6 && document.querySelectorAll('.rows li').length === 6")
+			examine("sales", "document.querySelectorAll('.card').length === 7 && document.querySelectorAll('.rows li').length === 6")
 			tab.Open(s.URL + "/#sale/moutai")
 			tab.Wait("document.querySelectorAll('.trail li').length === 3")
 			tab.Type("#user", "alice")
@@ -75,6 +78,17 @@ func TestEveryViewIsForEverybody(t *testing.T) {
 			examine("resume", "document.querySelector('dialog').open")
 			tab.Open(s.URL + "/#sale/shoe")
 			examine("recalled", "document.querySelector('[data-state=RECALLED]') && !document.querySelector('dialog').open")
+			tab.Open(s.URL + "/#group/runner")
+			tab.Wait("document.querySelectorAll('.sizes li').length === 3")
+			tab.Click("p.others button.recall")
+			examine("group", "document.querySelector('.recalling')")
+			tab.Open(s.URL + "/#sale/runner-10")
+			examine("pace", "document.querySelector('.pace')")
+			tab.Open(s.URL + "/#refunds")
+			tab.Wait("document.querySelector('[data-key=csv]')")
+			tab.Click("#every")
+			tab.Click("[data-key=mark]")
+			examine("refunds", "document.querySelector('[data-key=asked]')")
 		})
 	}
 }

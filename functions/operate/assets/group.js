@@ -1,0 +1,131 @@
+// A group of sales, as the sizes of a shoe: its card, and its page with one pause and one recall. Each
+// sale's change is its own, under one id for all of them.
+
+import { h } from "./elements.js";
+import { moneyOf } from "./money.js";
+import { fill, language, number, words } from "./words.js";
+
+/** @typedef {import("./elements.js").Child} Child */
+/** @typedef {Record<string, any>} Sale */
+/** @typedef {any} Page what operate.js gives its views */
+
+const w = words.groups;
+
+const natural = new Intl.Collator(language, { numeric: true });
+
+/** As people sort sizes: 9 before 10. @param {Sale[]} sales */
+export const bySize = (sales) => [...sales].sort((a, b) => natural.compare(a.name ?? "", b.name ?? "") || natural.compare(a.saleId, b.saleId));
+
+/** The group of the page's address, or "". */
+export const groupPlace = () => /^#group\/([\w-]{1,64})$/.exec(location.hash)?.[1] ?? "";
+
+/** @param {Page} page */
+export function groups(page) {
+  const { fact, badge, bar, said, mayChange, mayPause, pausing, field, typed, send, render, findings, unwell } = page;
+  /** The recall that is asked for: the sales that are left out, and what is missing. @type {{of: string, without: Set<string>, trouble: string} | undefined} */
+  let recall;
+
+  const mayRecall = (/** @type {Sale} */ s) => mayChange() && s.state && s.state !== "DRAFT" && !s.recalledAt;
+
+  /** Changes several sales under one id. @param {Sale[]} sales @param {"pause" | "recall"} action @param {string} note */
+  function all(sales, action, note) {
+    const id = crypto.randomUUID();
+    for (const s of sales) send(s.saleId, s.name || s.saleId, { id, action, ...(note && { note }) });
+  }
+
+  /** @param {string} id @param {Sale[]} sales @param {string} [note] */
+  const pauseAll = (id, sales, note) => {
+    const able = sales.filter(mayPause);
+    return able.length > 0 && h("button", { "data-key": "pause", class: "pause", "aria-label": fill(w.pause, able.length) + ", " + id, "aria-disabled": able.every(pausing), onclick: () => all(able.filter((s) => !pausing(s)), "pause", note ? typed(note) : "") }, fill(w.pause, able.length));
+  };
+
+  /** The states that the sales are in. @param {Sale[]} sales */
+  const states = (sales) => {
+    /** @type {Map<string, number>} */
+    const n = new Map();
+    for (const s of sales) n.set(s.state, (n.get(s.state) ?? 0) + 1);
+    return [...n].map(([state, count]) => number(count) + " " + (/** @type {any} */ (words.state)[state] ?? words.loading)).join(" · ");
+  };
+
+  /** All sales as one, for the bar and the counts. @param {Sale[]} sales */
+  const whole = (sales) => {
+    const sum = (/** @type {(s: Sale) => number | undefined} */ of) => sales.reduce((n, s) => n + (of(s) ?? 0), 0);
+    return { seeded: sum((s) => s.seeded), books: sales.every((s) => s.books) ? { stock: sum((s) => s.books.stock) } : undefined };
+  };
+
+  /** The card of a group among the sales. @param {string} id @param {Sale[]} sales */
+  function card(id, sales) {
+    const wrong = sales.some((s) => page.troubles(s).length);
+    return h("li", { "data-key": "group " + id, tabindex: -1, class: "card" + (wrong ? " wrong" : "") },
+      h("div", { class: "head" },
+        h("div", {}, h("h2", {}, h("a", { href: "#group/" + id }, id)), h("p", { class: "faint" }, fill(w.sizes, sales.length), " · ", states(sales))),
+        pauseAll(id, sales)),
+      bar(whole(sales), "left-group-" + id),
+      h("ul", { class: "sizes" }, bySize(sales).map((s) => row(s))));
+  }
+
+  /** @param {Sale} s */
+  function row(s) {
+    const b = s.books;
+    const left = s.remaining?.units ?? b?.stock;
+    return h("li", { "data-key": s.saleId },
+      recall && mayRecall(s) && recall.of === groupPlace() && h("input", { type: "checkbox", id: "take-" + s.saleId, "aria-label": fill(w.take, s.name || s.saleId), checked: !recall.without.has(s.saleId), onchange: (/** @type {Event} */ e) => {
+        recall?.without[/** @type {HTMLInputElement} */ (e.target).checked ? "delete" : "add"](s.saleId);
+        render();
+      } }),
+      h("a", { href: "#sale/" + s.saleId, dir: "auto" }, s.name || s.saleId),
+      s.error ? h("span", { class: "bad" }, fill(words.cannotRead, s.error)) : badge(s),
+      h("span", {}, left === undefined ? words.notCounted : fill(words.left, number(left), number(s.seeded))),
+      h("span", { class: "faint" }, b && [b.pending > 0 && words.pending + " " + number(b.pending), s.payWithin > 0 && words.paid + " " + number(b.paid), s.payWithin > 0 && words.unpaid + " " + number(b.unpaid), b.refundsDue > 0 && words.refundsDue + " " + number(b.refundsDue)].filter(Boolean).join(" · ")),
+      said((/** @type {string} */ of) => of === s.saleId), unwell(s), findings(s));
+  }
+
+  /** What one recall of several sales asks. @param {string} id @param {Sale[]} sales */
+  function recalling(id, sales) {
+    const able = sales.filter(mayRecall);
+    if (!recall || recall.of !== id || !able.length) return able.length > 0 && h("p", { class: "others", "data-key": "recall" }, h("button", { class: "recall", onclick: () => ((recall = { of: id, without: new Set(), trouble: "" }), render()) }, w.recall));
+    const asked = recall;
+    const chosen = able.filter((s) => !asked.without.has(s.saleId));
+    const sum = (/** @type {string} */ name) => number(chosen.reduce((n, s) => n + (s.books?.[name] ?? 0), 0));
+    const yes = (/** @type {Event} */ event) => {
+      event.preventDefault();
+      const note = typed("why");
+      asked.trouble = !chosen.length ? w.noneChosen : !note ? words.badNote : typed("typed") !== id ? w.badId : "";
+      if (!asked.trouble) {
+        recall = undefined;
+        all(chosen, "recall", note);
+      }
+      render();
+    };
+    return h("form", { "data-key": "recalling", class: "recalling", onsubmit: yes, novalidate: true },
+      h("h2", {}, fill(w.recallTitle, chosen.length, able.length)),
+      h("p", { class: "warns" }, words.recallWarns),
+      h("dl", { class: "effect" }, fact(words.unpaid, sum("unpaid")), fact(words.paid, sum("paid")), fact(words.pending, sum("pending"))),
+      field("why", words.noteNeeded, { maxlength: 500 }),
+      field("typed", fill(w.typeId, id), { autocapitalize: "off", spellcheck: "false" }),
+      h("p", { role: "alert", class: "bad" }, asked.trouble),
+      h("p", { class: "answers" }, h("button", { class: "main recall" }, fill(w.yesRecall, chosen.length)), h("button", { type: "button", onclick: () => ((recall = undefined), render()) }, words.no)));
+  }
+
+  /** The page of a group. @param {string} id @param {Sale[] | undefined} sales @param {string} code why there are none */
+  function view(id, sales, code) {
+    const top = h("p", {}, h("a", { href: "#" }, "← " + words.all));
+    const members = bySize((sales ?? []).filter((s) => s.limitGroup === id || s.error));
+    if (!members.length) return [h("div", { "data-key": "none " + id }, top, h("h1", {}, id), h("p", {}, code === "group-not-found" ? w.none : words.loading))];
+    const counted = members.filter((s) => s.books);
+    const unbalanced = counted.filter((s) => !s.books.balanced).length;
+    return [h("div", { "data-key": "group " + id },
+      top,
+      h("div", { class: "head" }, h("div", {}, h("h1", {}, id), h("p", { class: "faint" }, fill(w.sizes, members.length), " · ", states(members)))),
+      h("section", { "data-key": "actions", class: "actions", tabindex: -1, "aria-label": words.actions },
+        members.some(mayPause) && h("div", { "data-key": "pausing", class: "pausing" }, pauseAll(id, members, "note"), field("note", words.note, { maxlength: 500 }), h("p", { class: "faint" }, w.pauseHelp)),
+        bar(whole(members), "left"),
+        h("ul", { class: "sizes" }, members.map(row)),
+        recalling(id, members)),
+      moneyOf(members, page, "#refunds/group/" + id),
+      h("section", { "data-key": "receipt", "aria-labelledby": "receipt" }, h("h2", { id: "receipt" }, words.books),
+        h("p", { class: unbalanced ? "bad" : undefined }, unbalanced ? "✕ " + fill(w.unbalanced, unbalanced, counted.length) : fill(w.balanced, counted.length, members.length))))];
+  }
+
+  return { card, view };
+}

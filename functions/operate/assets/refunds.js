@@ -1,0 +1,242 @@
+// The refunds that are due and done, of a sale, of a group, or of all: found, marked one by one, many at once or by a file,
+// and saved as CSV. A refund is marked once, so whatever is not certain is sent again.
+
+import { call, passing } from "./api.js";
+import { h } from "./elements.js";
+import { amount } from "./money.js";
+import { fill, number, words } from "./words.js";
+
+/** @typedef {import("./api.js").Answer} Answer */
+/** @typedef {Record<string, any>} Refund as the API shows it */
+/** @typedef {any} Page what operate.js gives its views */
+/** @typedef {{line: string, payment: string, outcome: string, refund?: Refund}} Line what became of a line of a file, or of a refund that was chosen */
+
+const w = words.refunds;
+
+/** How many refunds one request marks, and how many the page shows at a time. */
+const batch = 100;
+const shown = 50;
+
+/** Whose refunds the page's address asks for: "all", "sale/…" or "group/…"; "" elsewhere. */
+export const refundsPlace = () => /^#refunds(?:\/((?:sale|group)\/[\w-]{1,64}))?$/.exec(location.hash)?.reduce((_, of) => of || "all", "") ?? "";
+
+/** The provider's own reference of a payment. @param {string} payment */
+const reference = (payment) => payment.slice(payment.indexOf("#") + 1);
+
+/** An amount as a number with a decimal point, as files have it. @param {Refund} r */
+const decimal = ({ amount: n, digits }) => (digits === undefined ? "" : digits ? String(n).padStart(digits + 1, "0").replace(new RegExp(`(.{${digits}})$`), ".$1") : String(n));
+
+/** One line of CSV. A spreadsheet must take no text of others for a formula. @param {unknown[]} cells */
+const csvLine = (cells) => cells.map((c) => `"${String(c ?? "").replace(/^(?=[=+\-@\t\r])/, "'").replace(/"/g, '""')}"`).join(",") + "\r\n";
+
+/** Gives the person a file. @param {string} name @param {unknown[][]} lines */
+function save(name, lines) {
+  const a = h("a", { href: URL.createObjectURL(new Blob(lines.map(csvLine), { type: "text/csv" })), download: name });
+  /** @type {HTMLElement} */ (a).click();
+}
+
+/** The payments that a file names, one a line: the first cell of each, without a heading. @param {string} text */
+export const linesOf = (text) => text.split(/\r\n|\r|\n/).map((l) => l.replace(/^\uFEFF/, "").split(/[,;\t]/)[0].trim().replace(/^["']+|["']+$/g, "")).filter((l, i) => l && !(i === 0 && /^(payment|reference|id)$/i.test(l)));
+
+/** @param {Page} page */
+export function refunds(page) {
+  const { token, render, time, ago, word, mayChange, me, expire } = page;
+  /** @type {{of: string, rows: Refund[], at: string, wrong: string, unreadable: number, left: number, whole: boolean} | undefined} */
+  let list;
+  let text = ""; // of the filter
+  let done = false; // shows those that are done
+  let most = shown;
+  /** @type {Set<string>} */
+  let chosen = new Set();
+  /** What is asked about, then on its way, then answered. @type {{state: "asked" | "sent" | "over", lines: Line[], sub: string, began: number, certain: boolean, file: string} | undefined} */
+  let marking;
+
+  addEventListener("hashchange", () => {
+    list = undefined; // it is read anew
+    if (marking?.state !== "sent") marking = undefined;
+  });
+
+  const key = (/** @type {Refund} */ r) => r.saleId + " " + r.payment;
+  const due = (/** @type {Refund} */ r) => !r.refundedAt;
+
+  /** Reads the refunds of the place, page by page, once. */
+  async function load() {
+    const of = refundsPlace();
+    /** @type {NonNullable<typeof list>} */
+    const l = { of, rows: [], at: "", wrong: "", unreadable: 0, left: 1, whole: false };
+    list = l;
+    [most, chosen] = [shown, new Set()];
+    const get = async (/** @type {string} */ path) => {
+      const a = await call("GET", path, token());
+      if (a.code === "unauthorized") expire();
+      if (a.code) l.wrong = String(a.body.detail ?? a.code);
+      return a.code || list !== l ? undefined : a.body;
+    };
+    const [kind, id] = of.split("/");
+    let ids = [id];
+    if (kind !== "sale") {
+      const all = await get("/operate/sales?" + (kind === "group" ? "group=" + id : "drained=1"));
+      if (!all) return render();
+      ids = [...all.sales.map((/** @type {Refund} */ s) => s.saleId), ...(kind === "all" ? [""] : [])];
+    }
+    l.left = ids.length;
+    for (const saleId of ids) {
+      for (let after = ""; ; ) {
+        const found = await get("/operate/refunds?" + new URLSearchParams({ ...(saleId && { saleId }), ...(after && { after }) }));
+        if (!found) return render();
+        l.rows.push(...found.refunds);
+        l.unreadable += found.unreadable;
+        l.at ||= found.asOf;
+        if (!(after = found.next ?? "")) break;
+        render();
+      }
+      l.left--;
+      render();
+    }
+    l.whole = true;
+    render();
+  }
+
+  /** Marks what was asked, in batches, until each has a final answer, in its author's name alone. */
+  async function run() {
+    const m = marking;
+    if (!m || m.state !== "asked") return;
+    [m.state, m.began] = ["sent", page.now() - 60000]; // clocks differ
+    for (let tries = 0; ; ) {
+      const next = m.lines.filter((l) => !l.outcome);
+      if (!next.length || m.sub !== me().actor) break;
+      const saleId = next[0].refund?.saleId ?? "";
+      const now = next.filter((l) => (l.refund?.saleId ?? "") === saleId).slice(0, batch);
+      const a = await call("POST", "/operate/refunds", token(), { ...(saleId && { saleId }), payments: now.map((l) => l.payment) });
+      if (a.code === "unauthorized") expire();
+      m.certain = !a.code;
+      if (a.code && !passing(a) && a.code !== "unauthorized") {
+        for (const l of next) l.outcome = "failed";
+        m.certain = true;
+      }
+      for (const [i, one] of (a.code ? [] : a.body.refunds).entries()) {
+        if (one.outcome === "busy") continue;
+        const ours = tries > 0 && one.outcome === "already" && one.refund?.refundedBy === m.sub && Date.parse(one.refund.refundedAt) >= m.began; // by a try whose answer was lost
+        [now[i].outcome, now[i].refund] = [ours ? "marked" : one.outcome, one.refund ?? now[i].refund];
+        if (one.refund && list) list.rows = list.rows.map((r) => (key(r) === key(one.refund) ? one.refund : r));
+      }
+      render();
+      tries = now.some((l) => !l.outcome) ? tries + 1 : 0;
+      if (tries) await new Promise((resolve) => setTimeout(resolve, Math.max(a.wait, Math.min(500 * 2 ** tries, 30000))));
+    }
+    m.state = "over";
+    chosen = new Set();
+    render();
+  }
+
+  /** Asks about lines: those that were named before are answered already. @param {Line[]} lines @param {string} file */
+  function ask(lines, file) {
+    const named = new Set();
+    for (const l of lines) {
+      if (named.has(l.payment)) l.outcome = "doubled";
+      named.add(l.payment);
+    }
+    marking = { state: "asked", lines, sub: me().actor, began: 0, certain: true, file };
+    render();
+  }
+
+  /** Reads a file of references, with or without the provider's name, as far as they are in the list. @param {Event} event */
+  async function read({ target }) {
+    const input = /** @type {HTMLInputElement} */ (target);
+    const file = input.files?.[0];
+    if (!file) return;
+    /** @type {Map<string, Refund | undefined>} undefined for what several have */
+    const known = new Map();
+    for (const r of list?.rows ?? []) for (const name of new Set([r.payment, reference(r.payment)])) known.set(name, known.has(name) ? undefined : r);
+    const lines = linesOf(await file.text()).map((line) => ({ line, payment: known.get(line)?.payment ?? line, outcome: "", refund: known.get(line) }));
+    input.value = "";
+    if (lines.length) ask(lines, file.name);
+  }
+
+  /** Sums by currency, as text. @param {Refund[]} rows */
+  function total(rows) {
+    /** @type {Map<string, Refund>} */
+    const sums = new Map();
+    for (const r of rows) sums.set(r.currency, { ...r, amount: (sums.get(r.currency)?.amount ?? 0) + r.amount });
+    return [...sums.values()].map((s) => amount(s.amount, s.currency, s.digits)).join(" + ");
+  }
+
+  /** @param {Refund[]} rows */
+  const saveRows = (rows) => save("refunds.csv", [["sale", "payment", "provider", "reference", "order", "user", "reason", "currency", "amount", "minorUnits", "at", "refundedAt", "refundedBy"],
+    ...rows.map((r) => [r.saleId, r.payment, r.payment.split("#")[0], reference(r.payment), r.orderId, r.user, r.reason, r.currency, decimal(r), r.amount, r.at, r.refundedAt, r.refundedBy])]);
+
+  /** What is asked, on its way or answered. */
+  function marked() {
+    const m = marking;
+    if (!m) return undefined;
+    const close = (/** @type {string} */ label) => h("button", { type: "button", onclick: () => ((marking = undefined), render()) }, label);
+    const open = m.lines.filter((l) => !l.outcome);
+    const from = m.file && h("p", { class: "faint", dir: "auto" }, fill(w.from, m.file, number(m.lines.length)));
+    if (m.state === "asked") {
+      return h("div", { "data-key": "asked", class: "warns", role: "group", "aria-labelledby": "sure" }, from,
+        h("p", { id: "sure" }, h("b", {}, fill(w.sure, number(open.length)), " ", total(open.flatMap((l) => l.refund ?? [])))), h("p", {}, w.movesNone),
+        h("p", { class: "answers" }, h("button", { class: "main", onclick: run }, fill(w.yes, number(open.length))), close(words.no)));
+    }
+    if (m.state === "sent") return h("p", { "data-key": "sent", class: "notice", "data-tone": "busy", role: "status" }, h("span", {}, fill(m.certain ? w.sending : w.uncertain, number(m.lines.length - open.length), number(m.lines.length))));
+    const outcomes = /** @type {const} */ (["marked", "already", "doubled", "unknown", "failed"]);
+    const others = m.lines.filter((l) => l.outcome !== "marked");
+    return h("div", { "data-key": "over", class: "notice", "data-tone": others.length ? "bad" : "good", role: "status" }, h("div", {}, from,
+      h("p", {}, open.length > 0 && fill(w.stopped, number(open.length)) + " ", outcomes.map((o) => [o, m.lines.filter((l) => l.outcome === o).length]).filter(([, n]) => n).map(([o, n]) => fill(word(w.outcome, o), number(Number(n)))).join(" · ")),
+      others.length > 0 && h("ul", { class: "lines" }, others.slice(0, 20).map((l, i) => h("li", { "data-key": String(i) }, h("code", { dir: "auto" }, l.line), " ", fill(word(w.line, l.outcome || "open"), l.refund?.refundedAt ? page.local(l.refund.refundedAt) : "", l.refund?.refundedBy ?? words.nobody)))),
+      others.length > 20 && h("p", { class: "faint" }, fill(w.more, number(others.length - 20))),
+      h("p", { class: "answers" }, h("button", { onclick: () => save("answers.csv", [["line", "outcome", "payment", "sale", "refundedAt", "refundedBy"], ...m.lines.map((l) => [l.line, l.outcome || "open", l.payment, l.refund?.saleId, l.refund?.refundedAt, l.refund?.refundedBy])]) }, w.saveAnswers), close(words.dismiss))));
+  }
+
+  /** @param {Refund} r */
+  function row(r) {
+    const id = "r " + key(r);
+    const toggle = (/** @type {Event} */ e) => (chosen[/** @type {HTMLInputElement} */ (e.target).checked ? "add" : "delete"](key(r)), render());
+    return h("li", { "data-key": key(r) },
+      h("p", { class: "check" }, due(r) && mayChange() && h("input", { type: "checkbox", id, checked: chosen.has(key(r)), onchange: toggle }), h("label", { for: id, dir: "auto" }, h("b", {}, amount(r.amount, r.currency, r.digits)), " ", h("code", {}, r.payment))),
+      h("p", {}, word(w.reason, r.reason)),
+      h("p", { class: "faint" }, r.saleId ? h("a", { href: "#sale/" + r.saleId }, page.nameOf(r.saleId)) : w.noOrder, r.orderId && " · " + fill(w.order, r.orderId), r.user && " · ", r.user && h("span", { dir: "auto" }, r.user)),
+      h("p", { class: due(r) ? "due" : "faint" }, due(r) ? [w.since, " ", time(r.at)] : [fill(w.by, r.refundedBy ?? words.nobody), " ", time(r.refundedAt)]));
+  }
+
+  /** The page. */
+  function view() {
+    const of = refundsPlace();
+    if (list?.of !== of) load();
+    const l = list;
+    const [kind, id = ""] = of.split("/");
+    const rows = l?.rows ?? [];
+    const found = rows.filter((r) => (done || due(r)) && [r.payment, r.saleId, page.nameOf(r.saleId), r.orderId, r.user, r.reason, word(w.reason, r.reason)].join(" ").toLowerCase().includes(text));
+    const marks = found.filter((r) => due(r) && chosen.has(key(r)));
+    const open = found.filter(due);
+    const type = (/** @type {Event} */ { target }) => {
+      const { value, checked, type: kindOf } = /** @type {HTMLInputElement} */ (target);
+      if (kindOf === "checkbox") done = checked;
+      else text = value.trim().toLowerCase();
+      most = shown;
+      render();
+    };
+    const every = (/** @type {Event} */ e) => ((chosen = new Set(/** @type {HTMLInputElement} */ (e.target).checked ? open.map(key) : [])), render());
+    const busy = marking?.state === "sent";
+    return [h("div", { "data-key": "refunds " + of },
+      h("p", {}, h("a", { href: kind === "all" ? "#" : "#" + of }, "← " + (kind === "all" ? words.all : kind === "sale" ? page.nameOf(id) : id))),
+      h("h1", {}, w.title),
+      l?.wrong && h("p", { class: "bad", role: "alert" }, fill(w.incomplete, l.wrong)),
+      Number(l?.unreadable) > 0 && h("p", { class: "bad" }, fill(w.unreadable, number(Number(l?.unreadable)))),
+      h("p", { role: "status" }, l?.whole ? [h("b", {}, fill(w.due, number(rows.filter(due).length))), " ", total(rows.filter(due)), " · ", fill(w.doneN, number(rows.length - rows.filter(due).length)), " · ", fill(words.asOf, ago(l.at)), " "] : l?.wrong ? "" : fill(w.loading, number(rows.length), number(l?.left ?? 1)),
+        (l?.whole || l?.wrong) && h("button", { class: "plain", onclick: load }, w.again)),
+      h("div", { class: "tools" },
+        h("p", { class: "field" }, h("label", { for: "find" }, w.filter), h("input", { id: "find", type: "search", autocomplete: "off", value: text, oninput: type })),
+        h("p", { class: "check" }, h("input", { id: "done", type: "checkbox", checked: done, onchange: type }), h("label", { for: "done" }, w.showDone))),
+      marked(),
+      h("div", { class: "tools", "data-key": "tools" },
+        mayChange() && open.length > 0 && h("p", { class: "check", "data-key": "every" }, h("input", { id: "every", type: "checkbox", checked: marks.length === open.length, onchange: every }), h("label", { for: "every" }, fill(w.every, number(open.length)))),
+        mayChange() && open.length > 0 && h("button", { "data-key": "mark", class: "main", "aria-disabled": !marks.length || busy, onclick: () => marks.length && !busy && ask(marks.map((r) => ({ line: r.payment, payment: r.payment, outcome: "", refund: r })), "") }, fill(w.mark, number(marks.length)), marks.length > 0 && " · " + total(marks)),
+        found.length > 0 && l?.whole && h("button", { "data-key": "csv", onclick: () => saveRows(marks.length ? marks : found) }, fill(w.csv, number((marks.length ? marks : found).length))),
+        mayChange() && l?.whole && !busy && h("p", { class: "field", "data-key": "file" }, h("label", { for: "file" }, w.file), h("input", { id: "file", type: "file", accept: ".txt,.csv,text/plain,text/csv", onchange: read }))),
+      h("ul", { class: "refunds" }, found.slice(0, most).map(row)),
+      found.length > most && h("p", {}, h("button", { onclick: () => ((most += shown), render()) }, fill(w.showMore, number(Math.min(shown, found.length - most)), number(found.length)))),
+      l?.whole && !found.length && h("p", {}, rows.length ? w.noneFound : w.none))];
+  }
+
+  return { view };
+}
