@@ -506,7 +506,7 @@ function counts(s) {
     b.pending > 0 && fact(words.waits, [duration(waits(s)), " ", h("small", {}, words.ifStill)], late ? "bad" : undefined),
     fact(words.confirmed, number(b.confirmed)),
     s.payWithin > 0 && [fact(words.paid, number(b.paid)), fact(words.unpaid, number(b.unpaid)), fact(words.released, number(b.released))],
-    fact(words.refundsDue, number(b.refundsDue), b.refundsDue ? "due" : undefined),
+    fact(words.refundsDue, b.refundsDue ? h("a", { href: "#refunds/sale/" + s.saleId }, number(b.refundsDue)) : number(0), b.refundsDue ? "due" : undefined),
     fact(words.books, [h("b", {}, b.balanced ? "✓ " + words.balanced : "✕ " + words.notBalanced), " ", h("small", {}, fill(words.counted, ago(b.asOf)))], b.balanced ? undefined : "bad"));
 }
 

@@ -18,7 +18,10 @@ const batch = 100;
 const shown = 50;
 
 /** Whose refunds the page's address asks for: "all", "sale/…" or "group/…"; "" elsewhere. */
-export const refundsPlace = () => /^#refunds(?:\/((?:sale|group)\/[\w-]{1,64}))?$/.exec(location.hash)?.reduce((_, of) => of || "all", "") ?? "";
+export const refundsPlace = () => {
+  const found = /^#refunds(?:\/((?:sale|group)\/[\w-]{1,64}))?$/.exec(location.hash);
+  return found ? (found[1] ?? "all") : "";
+};
 
 /** The provider's own reference of a payment. @param {string} payment */
 const reference = (payment) => payment.slice(payment.indexOf("#") + 1);
@@ -104,7 +107,7 @@ export function refunds(page) {
     [m.state, m.began] = ["sent", page.now() - 60000]; // clocks differ
     for (let tries = 0; ; ) {
       const next = m.lines.filter((l) => !l.outcome);
-      if (!next.length || m.sub !== me().actor) break;
+      if (!next.length || !token() || m.sub !== me().actor) break;
       const saleId = next[0].refund?.saleId ?? "";
       const now = next.filter((l) => (l.refund?.saleId ?? "") === saleId).slice(0, batch);
       const a = await call("POST", "/operate/refunds", token(), { ...(saleId && { saleId }), payments: now.map((l) => l.payment) });
@@ -114,12 +117,14 @@ export function refunds(page) {
         for (const l of next) l.outcome = "failed";
         m.certain = true;
       }
+      const fresh = new Map();
       for (const [i, one] of (a.code ? [] : a.body.refunds).entries()) {
         if (one.outcome === "busy") continue;
         const ours = tries > 0 && one.outcome === "already" && one.refund?.refundedBy === m.sub && Date.parse(one.refund.refundedAt) >= m.began; // by a try whose answer was lost
         [now[i].outcome, now[i].refund] = [ours ? "marked" : one.outcome, one.refund ?? now[i].refund];
-        if (one.refund && list) list.rows = list.rows.map((r) => (key(r) === key(one.refund) ? one.refund : r));
+        if (one.refund) fresh.set(key(one.refund), one.refund);
       }
+      if (list) list.rows = list.rows.map((r) => fresh.get(key(r)) ?? r);
       render();
       tries = now.some((l) => !l.outcome) ? tries + 1 : 0;
       if (tries) await new Promise((resolve) => setTimeout(resolve, Math.max(a.wait, Math.min(500 * 2 ** tries, 30000))));
@@ -205,7 +210,7 @@ export function refunds(page) {
     const l = list;
     const [kind, id = ""] = of.split("/");
     const rows = l?.rows ?? [];
-    const found = rows.filter((r) => (done || due(r)) && [r.payment, r.saleId, page.nameOf(r.saleId), r.orderId, r.user, r.reason, word(w.reason, r.reason)].join(" ").toLowerCase().includes(text));
+    const found = rows.filter((r) => (done || due(r)) && (!text || [r.payment, r.saleId, page.nameOf(r.saleId), r.orderId, r.user, r.reason, word(w.reason, r.reason)].join(" ").toLowerCase().includes(text)));
     const marks = found.filter((r) => due(r) && chosen.has(key(r)));
     const open = found.filter(due);
     const type = (/** @type {Event} */ { target }) => {
@@ -235,7 +240,7 @@ export function refunds(page) {
         mayChange() && l?.whole && !busy && h("p", { class: "field", "data-key": "file" }, h("label", { for: "file" }, w.file), h("input", { id: "file", type: "file", accept: ".txt,.csv,text/plain,text/csv", onchange: read }))),
       h("ul", { class: "refunds" }, found.slice(0, most).map(row)),
       found.length > most && h("p", {}, h("button", { onclick: () => ((most += shown), render()) }, fill(w.showMore, number(Math.min(shown, found.length - most)), number(found.length)))),
-      l?.whole && !found.length && h("p", {}, rows.length ? w.noneFound : w.none))];
+      l?.whole && !found.length && h("p", {}, !rows.length ? w.none : text ? w.noneFound : w.allDone))];
   }
 
   return { view };

@@ -157,7 +157,7 @@ const en = {
   },
   refunds: {
     link: "Refunds", title: "Refunds", due: "{0} due", doneN: "{0} done", loading: "Reading: {0} so far, {1|sale|sales} to go …", again: "Read again",
-    incomplete: "The list is not whole: {0}", unreadable: "{0} cannot be read by this release.", none: "Nothing goes back to anybody.", noneFound: "No refund that is shown has this text.",
+    incomplete: "The list is not whole: {0}", unreadable: "{0} cannot be read by this release.", none: "Nothing goes back to anybody.", noneFound: "No refund that is shown has this text.", allDone: "All are done.",
     filter: "Payment, order, buyer, sale or reason", showDone: "Show done ones", every: "All {0} due", mark: "Mark {0} as refunded", csv: "CSV of {0}",
     file: "Mark by a file: one payment a line", showMore: "Show {0} more of {1}", since: "Due since", by: "Done, marked by {0}", order: "order {0}", noOrder: "No such order",
     sure: "Mark {0} as refunded?", movesNone: "This moves no money: refund at the payment provider first. A mark cannot be taken back.", yes: "Yes, mark {0}", from: "{0}, {1} lines",
@@ -330,7 +330,7 @@ const zh = {
   },
   refunds: {
     link: "退款", title: "退款", due: "{0} 笔待退", doneN: "{0} 笔已退", loading: "正在读取：已有 {0} 笔，还剩 {1} 个活动……", again: "重新读取",
-    incomplete: "列表不完整：{0}", unreadable: "有 {0} 笔本版本无法读取。", none: "没有需要退还的付款。", noneFound: "显示的退款中没有包含此文字的。",
+    incomplete: "列表不完整：{0}", unreadable: "有 {0} 笔本版本无法读取。", none: "没有需要退还的付款。", noneFound: "显示的退款中没有包含此文字的。", allDone: "全部已退。",
     filter: "付款、订单、买家、活动或原因", showDone: "显示已退的", every: "全部 {0} 笔待退", mark: "标记 {0} 笔为已退", csv: "{0} 笔的 CSV",
     file: "按文件标记：每行一笔付款", showMore: "再显示 {0} 笔，共 {1} 笔", since: "待退，始于", by: "已退，由 {0} 标记于", order: "订单 {0}", noOrder: "没有这个订单",
     sure: "标记 {0} 笔为已退？", movesNone: "此操作不转移款项：请先在支付平台退款。标记无法撤销。", yes: "确定标记 {0} 笔", from: "{0}，{1} 行",

@@ -213,6 +213,7 @@ func TestEachLineOfAFileIsAnswered(t *testing.T) {
 			t.Errorf("the answers lack %s: %.600s", want, answers)
 		}
 	}
+	tab.WaitText("All are done.")
 	tab.Click("#done")
 	tab.Click("[data-key=csv]")
 	tab.Wait("saved.length === 2")
