@@ -29,7 +29,7 @@ func main() {
 	around, err := stack.FromEnv(cfg)
 	log.FatalIf(err)
 	h := handler.New(book, log, clock.Wall)
-	h.Desk.ImageOrigin, h.Desk.DrawLead = os.Getenv("IMAGE_ORIGIN"), times.Lead()
+	h.Desk.ImageOrigin, h.Desk.DrawLead, h.Desk.Stripe = os.Getenv("IMAGE_ORIGIN"), times.Lead(), os.Getenv("STRIPE") != ""
 	h.RolesClaim, h.Page = os.Getenv("ROLES_CLAIM"), page
 	h.Stack = around
 	lambda.Start(h)

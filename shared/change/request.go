@@ -83,6 +83,15 @@ func DecodeOperated(raw []byte, saleID string) (Request, error) {
 	return r, nil
 }
 
+// DecodeCreation reads an operator's request to create a sale, as strictly. Its token names the actor.
+func DecodeCreation(raw []byte) (Request, error) {
+	r, err := decode(raw, map[string][]string{"create": fields["create"]}, "saleId", "id", "note")
+	if err == nil && !sale.ValidID(r.ID) {
+		err = sale.RefuseID("id")
+	}
+	return r, err
+}
+
 // decode reads a request of one of these actions. common are the fields of every action
 // besides action.
 func decode(raw []byte, actions map[string][]string, common ...string) (Request, error) {
@@ -132,7 +141,7 @@ func invalid(detail string) error { return sale.Refuse(sale.InvalidRequest, deta
 
 // Creation is the checked creation that the request asks for.
 func (r *Request) Creation() (sale.Creation, error) {
-	c := sale.Creation{SaleID: r.SaleID, Name: given(r.Name)}
+	c := sale.Creation{SaleID: r.SaleID, Name: given(r.Name), ChangeID: r.ID, Author: r.author()}
 	c.Presentation = sale.Presentation{Image: given(r.Image), About: given(r.About), Link: given(r.Link)}
 	var err error
 	if c.OpensAt, c.ClosesAt, err = r.window(); err != nil {

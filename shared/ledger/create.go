@@ -84,6 +84,7 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 		"stock":    table.N(c.Stock),
 		"shards":   table.N(int64(c.Shards)),
 	}))
+	request = table.WithCreation(sale.Change{ID: c.ChangeID, At: l.now(), Author: c.Author}, request)
 	drafted := table.SaleItem(draft)
 	if c.MaxStock != 0 {
 		request["maxStock"], drafted["room"] = table.N(c.MaxStock), table.N(c.MaxStock-c.Stock)
@@ -133,9 +134,21 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 	case r.Err != nil:
 		return sale.AsInternal(r.Err)
 	case !same:
-		return sale.Refuse(sale.Conflicting, "the sale was created before with other contents")
+		return refuseCreated(r.Item)
 	}
 	return nil
+}
+
+// refuseCreated refuses a creation because of the one that is stored.
+func refuseCreated(stored table.Item) error {
+	made, named, err := table.ReadCreation(stored)
+	switch {
+	case err != nil:
+		return sale.AsInternal(err)
+	case named && made.Actor != "":
+		return sale.Refusef(sale.Conflicting, "the sale was created before with other contents, by %s on %s", made.Actor, made.At.UTC().Format(time.RFC3339))
+	}
+	return sale.Refuse(sale.Conflicting, "the sale was created before with other contents")
 }
 
 // open turns a draft into an open sale, and reports whether this call did.

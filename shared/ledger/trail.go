@@ -14,7 +14,7 @@ import (
 )
 
 // Trail returns the newest changes of a sale, at most that many, newest first, and whether
-// there are more. Additions and withdrawals are among the edits by their instants. It fails
+// there are more. An operator's creation is the oldest. Additions and withdrawals are among the edits by their instants. It fails
 // with sale.SaleNotFound, sale.Busy, sale.Internal or sale.NewerVersion.
 func (l *Ledger) Trail(ctx context.Context, saleID string, most int) (changes []sale.Change, more bool, err error) {
 	if _, err := l.existing(ctx, table.MaxTries, saleID); err != nil {
@@ -25,6 +25,10 @@ func (l *Ledger) Trail(ctx context.Context, saleID string, most int) (changes []
 		return nil, false, err
 	}
 	seedings, err := l.table.Seedings(ctx, saleID)
+	if err != nil {
+		return nil, false, err
+	}
+	created, err := l.table.Get(ctx, table.CreateKey(saleID))
 	if err != nil {
 		return nil, false, err
 	}
@@ -48,6 +52,11 @@ func (l *Ledger) Trail(ctx context.Context, saleID string, most int) (changes []
 		changes = append(changes, c)
 	}
 	changes = append(changes, seeded...)
+	if made, named, err := table.ReadCreation(created); err != nil {
+		return nil, false, sale.AsInternal(err)
+	} else if named {
+		changes = append(changes, made)
+	}
 	if len(changes) > most {
 		return changes[:most], true, nil
 	}

@@ -24,6 +24,9 @@ const (
 	MaxGroup = 30
 )
 
+// Created is the action of an operator's creation, which only a trail has: no event tells it.
+const Created = "create"
+
 // Creation asks for a new sale.
 type Creation struct {
 	SaleID            string
@@ -48,6 +51,9 @@ type Creation struct {
 	Presentation
 	// LimitGroup is the sale's, see Sale.
 	LimitGroup string
+	// ChangeID names the creation in the sale's trail, with its author; "" leaves it out.
+	ChangeID string
+	Author
 	// DrawTerms are of a sale with a draw, in which OpensAt and ClosesAt are BeginsAt and
 	// EndsAt.
 	DrawTerms
@@ -76,7 +82,7 @@ func (c *Creation) Check() error {
 	case c.OrdersPerSecond < 0 || c.OrdersPerSecond > MaxOrdersPerSecond:
 		return Refusef(InvalidRequest, "ordersPerSecond must be 1 to %d", MaxOrdersPerSecond)
 	}
-	if err := cmp.Or(c.checkPayment(), c.check(), c.checkDraw(), c.Labels.check()); err != nil {
+	if err := cmp.Or(c.checkPayment(), c.check(), c.checkDraw(), c.Labels.check(), checkChangeID(c.ChangeID), c.Author.Check()); err != nil {
 		return err
 	}
 	if c.Shards == 0 {

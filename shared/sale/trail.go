@@ -56,7 +56,7 @@ const (
 
 // Change is an entry of a sale's trail (P32): an edit, an addition or a withdrawal.
 type Change struct {
-	// Number counts the edits of the sale from 1; it is 0 in an addition or a withdrawal.
+	// Number counts the edits of the sale from 1; it is 0 in an addition, a withdrawal or a creation.
 	Number int64
 	ID     string // of an addition or a withdrawal, its seed id
 	Action Action
@@ -74,7 +74,7 @@ type Change struct {
 	Until            time.Time
 	// PayUntil is the sale's after an extension.
 	PayUntil time.Time
-	Units    int64 // that an addition or a withdrawal asks for
+	Units    int64 // that an addition, a withdrawal or a creation asks for
 	// Name, Image, About and Link are what a description gives, nil what it keeps.
 	Name, Image, About, Link *string
 }

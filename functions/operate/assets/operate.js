@@ -63,6 +63,21 @@ function place() {
   return kind === "sale" && validSale(id) ? id : "";
 }
 
+/** What is copied by the form that creates sales, "" for nothing; undefined if it is not shown. */
+const making = () => {
+  const [kind, id = ""] = location.hash.slice(1).split("/");
+  return kind === "create" ? (validSale(id) ? id : "") : undefined;
+};
+
+/** The form, which is loaded when it is asked for. @type {{view: (copied: string) => Child[]} | undefined} */
+let form;
+async function load() {
+  if (form || making() === undefined) return;
+  const { creating } = await import("./create.js");
+  form ??= creating({ token, expire, render, now, toField: fieldTime, fromField: (text) => new Date(text && text + (utc ? "Z" : "")) });
+  render();
+}
+
 const path = (/** @type {string} */ id) => "/operate/sales/" + id;
 
 // Reading.
@@ -565,6 +580,7 @@ function glance() {
       sales && h("p", {}, summary, " · ", h("b", { class: wrong ? "bad" : undefined }, wrong || (count((s) => s.books) ? words.allBalanced : words.notCounted)), " · ", h("a", { href: "#refunds" }, words.refunds.link)),
       h("div", { class: "tools" },
         h("p", { class: "field" }, h("label", { for: "filter" }, words.filter), h("input", { id: "filter", type: "search", autocomplete: "off", value: filter, oninput: type })),
+        mayChange() && h("a", { href: "#create" }, words.create),
         h("label", { class: "check" }, h("input", { id: "drained", type: "checkbox", checked: drained, onchange: type }), words.drained)),
       sales ? h("ul", { class: "cards" }, cards(found, all)) : h("p", {}, words.loading),
       sales && !found.length && h("p", {}, all.length ? words.noneFound : words.none)),
@@ -590,6 +606,7 @@ function whole(id) {
       bar(s, "left"),
       h("dl", {}, fact(words.opens, time(s.opensAt)), fact(words.closes, time(s.closesAt)), phaseOf(s) && fact(words.window, phaseOf(s))),
       counts(s), findings(s),
+      mayChange() && h("p", {}, h("a", { href: "#create/" + id }, words.copy)),
       h("p", { class: "faint" }, [fill(words.shards, number(s.shards)), s.payWithin > 0 && fill(words.payWithin, duration(1000 * s.payWithin)), s.limitGroup && fill(words.group, s.limitGroup)].filter(Boolean).join(" · ")),
       moneyOf([s], views, "#refunds/sale/" + id),
       h("section", { "data-key": "trail", "aria-labelledby": "trail" }, h("h2", { id: "trail" }, words.trail), changes(id)),
@@ -691,8 +708,9 @@ function render() {
   const others = said((of) => !beside.has(of));
   element("others").hidden = !others.length;
   show(element("others"), others);
+  const copied = making();
   const shown = !inside ? door(ended() ? words.signedOut : available ? words.signInFirst : words.noSignIn, available) :
-    code === "forbidden" ? door(words.needsViewer, false) : id ? whole(id) : inGroup ? group.view(inGroup, sales, code) : refundsPlace() ? list.view() : glance();
+    code === "forbidden" ? door(words.needsViewer, false) : copied !== undefined && mayChange() && form ? form.view(copied) : id ? whole(id) : inGroup ? group.view(inGroup, sales, code) : refundsPlace() ? list.view() : glance();
   element("main").className = old ? "old" : "";
   show(element("health"), inside && me.role ? strip.view() : []);
   show(element("main"), shown);
@@ -724,6 +742,7 @@ if (location.pathname === "/signin") callback();
 else {
   dialog().onclose = () => dialog().open || close();
   addEventListener("hashchange", ({ oldURL }) => {
+    load();
     buyer = again = undefined;
     if (groupPlace() || oldURL.includes("#group/")) sales = undefined;
     nudge();
@@ -737,5 +756,6 @@ else {
   render();
   poll();
   strip.poll();
+  load();
   setInterval(render, 1000);
 }

@@ -139,6 +139,23 @@ func saleOf(c *call, event *telemetry.Event) (saleID string, err error) {
 // maxBody is the longest body of a change, in bytes.
 const maxBody = 4 << 10
 
+// maxCreation is the longest body of a creation, in bytes: it has more texts than a change.
+const maxCreation = 16 << 10
+
+// create creates a sale, and answers when it is open with all of its shards.
+func (h *Handler) create(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
+	body, err := httpapi.JSONBody(&c.Request, maxCreation)
+	if err != nil {
+		return nil, err
+	}
+	r, err := change.DecodeCreation([]byte(body))
+	if err != nil {
+		return nil, err
+	}
+	event.Text("saleId", r.SaleID)
+	return h.apply(ctx, c, event, r)
+}
+
 // change applies a change, and answers when every shard has it, with what then holds.
 func (h *Handler) change(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
 	saleID, err := saleOf(c, event)
@@ -153,6 +170,10 @@ func (h *Handler) change(ctx context.Context, c *call, event *telemetry.Event) (
 	if err != nil {
 		return nil, err
 	}
+	return h.apply(ctx, c, event, r)
+}
+
+func (h *Handler) apply(ctx context.Context, c *call, event *telemetry.Event, r change.Request) (any, error) {
 	event.Text("action", r.Action)
 	event.Text("changeId", r.ID)
 	if r.OrderID != "" {

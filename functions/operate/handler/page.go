@@ -4,9 +4,11 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"flashsale/shared/draw"
 	"flashsale/shared/webpage"
 )
 
@@ -21,6 +23,7 @@ type shownPage struct {
 type PageData struct {
 	webpage.SignIn
 	Runbook string // its address, "" if nobody knows it
+	Lead    int64  // seconds from the end of entering a draw to the earliest opening
 }
 
 // PageFromEnv returns the page whose files are given, with the sign-in of the environment and the runbook's
@@ -30,11 +33,15 @@ func PageFromEnv(source fs.FS) (Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := webpage.New(source, webpage.Options{SignIn: signIn})
+	times, err := draw.TimesFromEnv()
 	if err != nil {
 		return nil, err
 	}
-	return shownPage{page, PageData{signIn, os.Getenv("RUNBOOK_URL")}}, nil
+	page, err := webpage.New(source, webpage.Options{SignIn: signIn, ImageOrigin: os.Getenv("IMAGE_ORIGIN")})
+	if err != nil {
+		return nil, err
+	}
+	return shownPage{page, PageData{signIn, os.Getenv("RUNBOOK_URL"), int64(times.Lead() / time.Second)}}, nil
 }
 
 func (p shownPage) Answer(r events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {

@@ -53,8 +53,19 @@ type terms struct {
 	PayUntil  string `json:"payUntil,omitempty"` // of all unpaid orders, if an operator has given more time
 	Draw      *drawn `json:"draw,omitempty"`
 	Books     *books `json:"books"` // null until the first pass
+	// Offer is told of one sale only.
+	Offer *offer `json:"offer,omitempty"`
 	// Remaining is counted for one sale only.
 	Remaining *remaining `json:"remaining,omitempty"`
+}
+
+// offer is what a copy of the sale needs besides.
+type offer struct {
+	Price    int64  `json:"price,omitempty"`
+	Currency string `json:"currency,omitempty"`
+	Image    string `json:"image,omitempty"`
+	About    string `json:"about,omitempty"`
+	Link     string `json:"link,omitempty"`
 }
 
 // drawn is how far the draw of a sale has come.
@@ -228,6 +239,10 @@ func (h *Handler) sale(ctx context.Context, c *call, event *telemetry.Event) (an
 	}
 	now := h.now()
 	shown := standingOf(one, now)
+	s := one.Sale
+	if o := (offer{s.Price, s.Currency, s.Image, s.About, s.Link}); o != (offer{}) {
+		shown.Offer = &o
+	}
 	if one.Sale.State == sale.Open {
 		shown.Seen = one.Sale.Seen().Text(saleID)
 		shown.Remaining = &remaining{Units: units, AsOf: httpapi.Time(now)}

@@ -124,6 +124,9 @@ func (f *fields) window(opensAt, closesAt int64) {
 type createItem struct {
 	presentation
 	lasting
+	author
+	ID                string
+	At                int64
 	OpensAt, ClosesAt int64
 	Stock, MaxStock   int64
 	Shards            int
@@ -131,6 +134,7 @@ type createItem struct {
 
 var readCreate = reader("creation", func(f *fields, c *createItem) {
 	c.check(f)
+	f.failIf(f.has("id") != f.has("at") || !f.has("id") && c.author != author{}, "an author without an id, or an id without an instant")
 	f.failIf(f.has("maxStock") && c.MaxStock < c.Stock, "maxStock is below stock")
 	f.window(c.OpensAt, c.ClosesAt)
 })

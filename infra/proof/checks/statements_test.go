@@ -223,17 +223,12 @@ func ofTheLedger(t *testing.T) behaviour {
 
 var whole behaviour
 
-// neverCalled are functions of the ledger that a function mentions and does not call.
-var neverCalled = map[string]string{
-	"OperateFunction": "(*Ledger).Create", // it refuses a request to create
-}
-
 // tableCalls returns the calls of the table by the ledger's functions that a function's code reaches.
 func tableCalls(t *testing.T, f function) map[string]bool {
 	t.Helper()
 	all, reached := map[string]bool{}, needsOf(t, f.folder()).ledger
 	for by, calls := range ofTheLedger(t).calls {
-		if reached[by] && neverCalled[f.id] != by {
+		if reached[by] {
 			maps.Copy(all, calls)
 		}
 	}

@@ -49,7 +49,7 @@ func (s *scene) asking(query string) Answer {
 }
 
 // bodies are what operations are asked with.
-var bodies = map[string]string{"change": pauseIt, "mark": `{"saleId":"` + open + `","payments":["stripe#pi_1"]}`, "repair": `{"action":"count","saleId":"` + open + `"}`}
+var bodies = map[string]string{"change": pauseIt, "mark": `{"saleId":"` + open + `","payments":["stripe#pi_1"]}`, "create": `{"id":"c","action":"create","saleId":"lamp","opensAt":"2035-11-11T12:00:00Z","closesAt":"2035-11-11T14:00:00Z","stock":10}`, "repair": `{"action":"count","saleId":"` + open + `"}`}
 
 // changed makes changes, one after the other, and returns the answer to the last one.
 func (s *scene) changed(bodies ...string) (last Answer) {
@@ -149,6 +149,16 @@ var operatorsScenes = map[string]func(s *scene) Answer{
 	"repair 500 Internal":     func(s *scene) Answer { s.around.down = true; return s.ask(door{}) },
 	"repair 503 Busy":         func(s *scene) Answer { s.around.busy = true; return s.ask(door{}) },
 	"repair 415 UnsupportedMediaType": func(s *scene) Answer {
+		s.header = []string{"Content-Type", "text/plain"}
+		return s.ask(door{})
+	},
+	"create 200 ChangedSale":    func(s *scene) Answer { return s.ask(door{}) },
+	"create 400 InvalidRequest": func(s *scene) Answer { s.body = `{"id":"x","action":"create"}`; return s.ask(door{}) },
+	"create 409 ConflictingRequest": func(s *scene) Answer {
+		return s.changed(s.body, strings.Replace(s.body, `"stock":10`, `"stock":11`, 1))
+	},
+	"create 413 BodyTooLarge": func(s *scene) Answer { return s.changed(strings.Repeat(" ", 16<<10+1)) },
+	"create 415 UnsupportedMediaType": func(s *scene) Answer {
 		s.header = []string{"Content-Type", "text/plain"}
 		return s.ask(door{})
 	},

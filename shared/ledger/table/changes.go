@@ -108,6 +108,24 @@ func ReadSeeding(it Item) (sale.Change, error) {
 	return c, r.Err
 }
 
+// WithCreation adds to a creation's item its id, when it was asked for, by whom and why.
+func WithCreation(c sale.Change, it Item) Item {
+	if c.ID != "" {
+		it["id"], it["at"] = S(c.ID), Millis(c.At)
+		withAuthor(c.Author, it)
+	}
+	return it
+}
+
+// ReadCreation reads an entry of the trail from a creation's item; false if it is in no trail.
+func ReadCreation(it Item) (c sale.Change, named bool, err error) {
+	if !Has(it, "id") {
+		return c, false, nil
+	}
+	r := Read(it)
+	return sale.Change{ID: r.Text("id"), Action: sale.Created, At: r.Time("at"), Author: r.author(), Units: r.Number("stock")}, true, r.Err
+}
+
 // IsSeeding tells the head of an addition or a withdrawal from the receipts of its shards.
 func IsSeeding(id Identity) bool {
 	seed, ok := strings.CutPrefix(id.SK, SeedHeads)

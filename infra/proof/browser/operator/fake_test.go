@@ -67,7 +67,7 @@ func open(t *testing.T) *shop {
 	s := &shop{page: page, sales: map[string]object{}, trails: map[string][]object{}, bodies: map[string]string{}, signs: well()}
 	mux := http.NewServeMux()
 	html := func(w http.ResponseWriter, r *http.Request) {
-		answer, err := page.HTML(handler.PageData{SignIn: signIn, Runbook: "https://wiki.example/runbook"}, http.StatusOK, "")
+		answer, err := page.HTML(handler.PageData{SignIn: signIn, Runbook: "https://wiki.example/runbook", Lead: 8100}, http.StatusOK, "")
 		if err != nil {
 			t.Error(err)
 		}
@@ -76,6 +76,7 @@ func open(t *testing.T) *shop {
 	mux.HandleFunc("GET /{$}", html)
 	mux.HandleFunc("GET /assets/{name}", func(w http.ResponseWriter, r *http.Request) { write(w, page.Asset(r.PathValue("name"), "")) })
 	mux.HandleFunc("/operate/", s.operate)
+	mux.HandleFunc("POST /operate/sales", s.create)
 	mux.HandleFunc("GET /operate/health", s.health)
 	mux.HandleFunc("POST /operate/repairs", s.repair)
 	s.Server = httptest.NewServer(mux)

@@ -59,6 +59,8 @@ func TestEveryViewIsForEverybody(t *testing.T) {
 			}
 			tab.Open(s.URL + "/")
 			examine("sales", "document.querySelectorAll('.card').length === 7 && document.querySelectorAll('.rows li').length === 6")
+			tab.Open(s.URL + "/#create/moutai")
+			examine("create", "document.querySelector('#new-name')?.value.startsWith('Feitian')")
 			tab.Open(s.URL + "/#sale/moutai")
 			tab.Wait("document.querySelectorAll('.trail li').length === 3")
 			tab.Type("#user", "alice")

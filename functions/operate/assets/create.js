@@ -1,0 +1,191 @@
+// The form that creates sales, with a preview of what buyers will see. It is loaded when somebody
+// asks for it. One size is one sale of a group; each creation has an id, and is sent again under it
+// until the answer is final.
+
+import { call, passing } from "./api.js";
+import { createWords as words } from "./createwords.js";
+import { h } from "./elements.js";
+import { words as common, duration, fill, language, number } from "./words.js";
+
+/** @typedef {import("./elements.js").Child} Child */
+/** @typedef {Record<string, any>} Body of a creation */
+/** @typedef {{token: () => string, expire: () => void, render: () => void, now: () => number, toField: (iso: string) => string, fromField: (text: string) => Date}} Page what the page around it can do */
+
+/** The text of a field. @param {string} id */
+const typed = (id) => /** @type {HTMLInputElement | HTMLTextAreaElement | null} */ (document.getElementById("new-" + id))?.value.trim() ?? "";
+
+/** How many decimals a currency has. @param {string} currency */
+function digitsOf(currency) {
+  try {
+    return new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().maximumFractionDigits ?? 2;
+  } catch {
+    return 2;
+  }
+}
+
+/** @param {number} minor @param {string} currency */
+const money = (minor, currency) => new Intl.NumberFormat(language, { style: "currency", currency }).format(minor / 10 ** digitsOf(currency));
+
+const lead = Number(document.documentElement.dataset.lead) || 0;
+const currencies = /^[A-Z]{3}$/;
+
+/** The sizes of a text such as "38: 20, 39: 20"; undefined if it is none. @param {string} text */
+function sizesOf(text) {
+  const all = text.split(/[,，;\n]/).map((one) => one.split(/[:：=]/).map((part) => part.trim())).filter(([size]) => size);
+  return all.every(([size, n]) => size && /^[1-9]\d{0,8}$/.test(n ?? "")) ? all.map(([size, n]) => ({ size, stock: Number(n) })) : undefined;
+}
+
+/** @param {Page} page */
+export function creating(page) {
+  /** What is copied: its fields as they were. @type {Body | undefined} */
+  let from;
+  let copied = "";
+  let trouble = "";
+  /** @type {{saleId: string, text: string, tone: string}[]} */
+  let told = [];
+  let busy = false;
+
+  /** Reads what is to be copied. @param {string} id */
+  async function copy(id) {
+    copied = id;
+    const a = await call("GET", "/operate/sales/" + id, page.token());
+    if (a.code === "unauthorized") page.expire();
+    if (copied !== id) return;
+    from = a.code ? undefined : a.body;
+    page.render();
+  }
+
+  /** What the fields say, or the word that says what is missing. @returns {Body[] | string} */
+  function wanted() {
+    const id = typed("id");
+    if (!/^[A-Za-z0-9_-]{1,64}$/.test(id)) return words.badId;
+    const sizes = sizesOf(typed("sizes"));
+    const stock = typed("stock");
+    if (!sizes || (!sizes.length && !/^[1-9]\d{0,8}$/.test(stock))) return words.badStock;
+    const [opens, closes] = [page.fromField(typed("opens")), page.fromField(typed("closes"))];
+    if (!(opens < closes)) return words.badWindow;
+    const price = typed("price"), currency = typed("currency"), minutes = Number(typed("minutes"));
+    const minor = Math.round(Number(price) * 10 ** digitsOf(currency));
+    if (price ? !(minor > 0) || !currencies.test(currency) : currency) return words.badPrice;
+    if (price && !(minutes >= 1 && minutes <= 10080)) return words.badMinutes;
+    const [from, until] = [page.fromField(typed("from")), page.fromField(typed("until"))];
+    const draws = typed("from") || typed("until");
+    const hours = Number(typed("hours"));
+    if (draws && (!(from < until) || !(Number.isInteger(hours) && hours >= 1 && hours <= 168))) return words.badDraw;
+    if (draws && +opens < +until + 1000 * lead) return fill(words.badLead, duration(1000 * lead));
+    const rate = Number(typed("rate"));
+    const name = typed("name") || id;
+    const terms = {
+      action: "create", opensAt: opens.toISOString(), closesAt: closes.toISOString(),
+      ...(typed("image") && { image: typed("image") }), ...(typed("about") && { about: typed("about") }), ...(typed("page") && { link: typed("page") }),
+      ...(rate > 0 && { ordersPerSecond: rate }), ...(price && { price: minor, currency, payWithin: Math.round(60 * minutes) }),
+      ...(draws && { enterFrom: from.toISOString(), enterUntil: until.toISOString(), keepHours: hours }), ...(typed("note") && { note: typed("note") }),
+    };
+    if (!sizes.length) return [{ ...terms, saleId: id, name, stock: Number(stock) }];
+    return sizes.map(({ size, stock }) => ({ ...terms, saleId: (id + "-" + size).replace(/[^A-Za-z0-9_-]/g, "-").slice(0, 64), name: name + " " + size, stock, limitGroup: id }));
+  }
+
+  /** Creates what is asked for, one sale after the other, and stops at a refusal. @param {Event} event */
+  async function create(event) {
+    event.preventDefault();
+    const bodies = wanted();
+    trouble = typeof bodies === "string" ? bodies : "";
+    if (busy || typeof bodies === "string") return page.render();
+    busy = true;
+    told = [];
+    for (const body of bodies) {
+      const one = { saleId: body.saleId, text: fill(words.creating, body.name), tone: "busy" };
+      told.push(one);
+      const sent = { id: crypto.randomUUID(), ...body };
+      for (let tries = 1; one.tone === "busy"; tries++) {
+        page.render();
+        const a = await call("POST", "/operate/sales", page.token(), sent);
+        if (a.code === "unauthorized") page.expire();
+        if (!passing(a)) Object.assign(one, a.code ? { text: fill(words.refused, body.name, String(a.body.detail ?? a.code)), tone: "bad" } : { text: fill(a.body.applied || tries > 1 ? words.done : words.already, body.name), tone: "good" });
+        else {
+          one.text = fill(words.again, body.name);
+          page.render();
+          await new Promise((resolve) => setTimeout(resolve, Math.max(a.wait, Math.min(500 * 2 ** tries, 30000)) * (1 + Math.random() / 4)));
+        }
+      }
+      if (one.tone === "bad") break;
+    }
+    busy = false;
+    page.render();
+  }
+
+  /** A field with what it may be. @param {string} id @param {string} label @param {string} help @param {Record<string, unknown>} properties */
+  const field = (id, label, help, properties) => {
+    const { value, ...others } = properties;
+    const common = { id: "new-" + id, autocomplete: "off", oninput: page.render, ...(help && { "aria-describedby": "help-" + id }), ...others };
+    return h("p", { class: "field", "data-key": id }, h("label", { for: "new-" + id }, label),
+      others.rows ? h("textarea", common, String(value ?? "")) : h("input", { ...common, value }), help && h("small", { id: "help-" + id }, help));
+  };
+
+  /** What buyers will see. */
+  function preview() {
+    const [image, currency, sizes] = [typed("image"), typed("currency"), sizesOf(typed("sizes")) ?? []];
+    const opens = page.fromField(typed("opens"));
+    const minor = Math.round(Number(typed("price")) * 10 ** digitsOf(currency));
+    const draws = typed("from") || typed("until");
+    return h("section", { "data-key": "preview", class: "preview", "aria-label": words.preview },
+      h("p", { class: "faint" }, words.preview),
+      /^https:\/\//.test(image) ? h("img", { src: image, alt: "" }) : h("p", { class: "nothing" }, words.pictureHere),
+      h("p", { class: "called", dir: "auto" }, typed("name") || typed("id") || "…"),
+      minor > 0 && currencies.test(currency) && h("p", { class: "price" }, money(minor, currency)),
+      +opens > page.now() && h("p", {}, fill(words.opensIn, duration(+opens - page.now()))),
+      sizes.length > 0 && h("p", { class: "tiles" }, sizes.map(({ size }) => h("span", {}, size))),
+      h("p", { class: "press" }, draws ? words.enters : sizes.length ? words.choose : words.buys),
+      h("p", { class: "faint" }, words.each + (minor > 0 && Number(typed("minutes")) > 0 ? " · " + fill(words.payIn, duration(60000 * Number(typed("minutes")))) : "")),
+      typed("about") && h("p", { class: "about", dir: "auto" }, typed("about")));
+  }
+
+  /** @param {string} id what is copied, "" for nothing @returns {Child[]} */
+  function view(id) {
+    if (id !== copied) (from = undefined), (told = []), (trouble = ""), id ? copy(id) : (copied = "");
+    const f = from ?? {};
+    const day = 86400000;
+    const at = (/** @type {string | undefined} */ iso, /** @type {number} */ later) => page.toField(iso ?? new Date(Math.ceil(page.now() / 3600000) * 3600000 + later).toISOString());
+    const bodies = wanted();
+    const sizes = sizesOf(typed("sizes")) ?? [];
+    const total = sizes.length ? sizes.reduce((n, { stock }) => n + stock, 0) : Number(typed("stock")) || 0;
+    const once = typeof bodies !== "string" && Date.parse(bodies[0].opensAt) <= page.now();
+    const offer = f.offer ?? {};
+    return [
+      h("div", { "data-key": "create " + id + (from ? " read" : "") },
+        h("p", {}, h("a", { href: "#" }, "← " + common.all)),
+        h("h1", {}, id ? fill(words.copyTitle, f.name ?? id) : words.title),
+        h("div", { class: "making" },
+          h("form", { onsubmit: create, novalidate: true },
+            h("fieldset", {}, h("legend", {}, words.goods),
+              field("name", words.name, words.nameHelp, { maxlength: 200, value: f.name }),
+              field("id", words.id, words.idHelp, { maxlength: 64, spellcheck: "false", autocapitalize: "off", value: "" }),
+              field("image", words.image, words.imageHelp, { type: "url", maxlength: 500, value: offer.image }),
+              field("about", words.about, words.aboutHelp, { rows: 3, maxlength: 500, value: offer.about }),
+              field("page", words.page, "", { type: "url", maxlength: 500, value: offer.link })),
+            h("fieldset", {}, h("legend", {}, words.when),
+              field("opens", words.opens, "", { type: "datetime-local", step: 1, value: at(undefined, day) }),
+              field("closes", words.closes, "", { type: "datetime-local", step: 1, value: at(undefined, day + (f.opensAt ? Date.parse(f.closesAt) - Date.parse(f.opensAt) : 2 * 3600000)) })),
+            h("fieldset", {}, h("legend", {}, words.units),
+              field("stock", words.stock, "", { type: "number", min: 1, step: 1, inputmode: "numeric", value: f.seeded }),
+              field("sizes", words.sizes, words.sizesHelp, {}),
+              field("rate", words.rate, words.rateHelp, { type: "number", min: 1, max: 20000, step: 1, inputmode: "numeric" })),
+            h("fieldset", {}, h("legend", {}, words.payment),
+              field("price", words.price, words.priceHelp, { inputmode: "decimal", value: offer.price && String(offer.price / 10 ** digitsOf(offer.currency)) }),
+              field("currency", words.currency, words.currencyHelp, { maxlength: 3, value: offer.currency }),
+              field("minutes", words.minutes, words.minutesHelp, { type: "number", min: 1, max: 10080, inputmode: "numeric", value: f.payWithin ? f.payWithin / 60 : 30 })),
+            h("fieldset", {}, h("legend", {}, words.draw), h("p", { class: "faint" }, words.drawHelp),
+              field("from", words.enterFrom, "", { type: "datetime-local", step: 1 }),
+              field("until", words.enterUntil, fill(words.enterHelp, duration(1000 * lead)), { type: "datetime-local", step: 1 }),
+              field("hours", words.hours, words.hoursHelp, { type: "number", min: 1, max: 168, step: 1, inputmode: "numeric", value: f.draw?.keepHours ?? 4 })),
+            field("note", words.note, "", { maxlength: 500 }),
+            h("p", { class: "costs" }, typed("from") || typed("until") ? words.costsDraw : words.costs),
+            h("p", { role: "alert", class: "bad" }, trouble),
+            once && h("p", { class: "warns" }, words.now),
+            h("p", {}, h("button", { class: "main", "aria-disabled": busy }, fill(words.create, sizes.length || 1, number(total)))),
+            h("div", { role: "status" }, told.map((t) => h("p", { "data-key": t.saleId, class: "notice", "data-tone": t.tone }, h("span", { dir: "auto" }, t.text), t.tone === "good" && h("a", { href: "#sale/" + t.saleId }, t.saleId))))),
+          preview())),
+    ];
+  }
+  return { view };
+}
