@@ -223,7 +223,7 @@ func TestWhatIsNotThereIsRefusedWithWhatIs(t *testing.T) {
 		{"-scenario rain", `there is no scenario "rain"; there are calm, `},
 		{"-seeds 0", "-seeds is 0; it must be 1 to 100"},
 		{"calm", `unexpected argument "calm"`},
-		{"-no-such-flag", "there is no option -no-such-flag"},
+		{"-no-such-flag", "flag provided but not defined: -no-such-flag"},
 	} {
 		var stderr bytes.Buffer
 		if code := run(t.Context(), strings.Fields(c.args), &stderr, &stderr, false); code != exitNotRun || !strings.Contains(stderr.String(), c.want) {
