@@ -7,6 +7,7 @@ import { h, show } from "./elements.js";
 import { groupPlace, groups } from "./group.js";
 import { health } from "./health.js";
 import { moneyOf } from "./money.js";
+import { orders } from "./order.js";
 import { refunds, refundsPlace } from "./refunds.js";
 import { available, ended, expire, finish, signIn, signOut, token, validSale } from "./signin.js";
 import { duration, fill, language, number, words } from "./words.js";
@@ -14,8 +15,8 @@ import { duration, fill, language, number, words } from "./words.js";
 /** @typedef {import("./api.js").Answer} Answer */
 /** @typedef {import("./elements.js").Child} Child */
 /** @typedef {Record<string, any>} Sale as the API shows it, and so are changes and books */
-/** @typedef {"resume" | "reschedule" | "add" | "recall"} Asked an action that asks first */
-/** @typedef {{id: string, action: Asked | "pause", note?: string, opensAt?: string, closesAt?: string, stock?: number, seen?: string}} Change */
+/** @typedef {"resume" | "reschedule" | "extend" | "add" | "recall"} Asked an action that asks first */
+/** @typedef {{id: string, action: Asked | "pause" | "cancel", note?: string, opensAt?: string, closesAt?: string, until?: string, stock?: number, seen?: string, orderId?: string, saw?: string, unit?: string}} Change */
 
 /** How often the page reads, and how long it waits at most after errors, in milliseconds. */
 const every = 5000;
@@ -106,7 +107,7 @@ async function poll() {
     if (again && again.saleId === sale?.saleId && again.saleId === place() && !busy(sale) && !ask) {
       const { action, ...fields } = again.body;
       again = undefined;
-      if (action !== "pause" && mayChange() && !sale.recalledAt) open(action, fields);
+      if (action !== "pause" && action !== "cancel" && mayChange() && !sale.recalledAt) open(action, fields);
     }
     const wait = code ? Math.max(a.wait, Math.min(every * 2 ** (errors - 1), longest)) * (1 + Math.random() / 4) : every;
     await new Promise((resolve) => {
@@ -189,7 +190,7 @@ const betweenOf = (c) => (c ? fill(words.between, c.actor || words.nobody, didOf
 /** What a change did. @param {Sale} c */
 function didOf(c) {
   const what = ["name", "image", "about", "link"].filter((f) => f in c);
-  const values = c.action === "describe" ? [what.join(", ")] : "units" in c ? [number(c.units)] : [local(c.opensAt), local(c.closesAt)];
+  const values = c.action === "describe" ? [what.join(", ")] : "units" in c ? [number(c.units)] : c.action === "extend" ? [local(c.payUntil)] : [local(c.opensAt), local(c.closesAt)];
   return c.action in words.did ? fill(word(words.did, c.action), ...values) : fill(words.otherDid, c.action);
 }
 
@@ -297,7 +298,8 @@ function drop(o, why) {
 function settle(o, a) {
   const { action } = o.body;
   unread.add(o.saleId);
-  if (a.code === "changed-meanwhile") {
+  if (action === "cancel" && buyer?.of === o.saleId) find(buyer.of, buyer.user);
+  if (a.code === "changed-meanwhile" && action !== "cancel") {
     again = o;
     return notice(o.saleId, "bad", fill(words.meanwhile, o.name, word(words.doing, action), betweenOf(a.body.change)), o.saleId + o.body.id);
   }
@@ -305,13 +307,13 @@ function settle(o, a) {
     const why = a.code === "forbidden" ? words.needsOperator : fill(words.refused, o.name, word(words.doing, action), String(a.body.detail ?? a.code));
     return notice(o.saleId, "bad", why, o.saleId + o.body.id);
   }
-  const { paused, opensAt, closesAt, recalledAt, seeded } = a.body;
-  const did = { pause: words.didPause, resume: words.didResume, recall: words.didRecall, add: fill(words.didAdd, number(seeded)), reschedule: fill(words.didReschedule, local(opensAt), local(closesAt)) }[action];
+  const { paused, opensAt, closesAt, payUntil, recalledAt, seeded } = a.body;
+  const did = { cancel: order.did(a.body), extend: fill(words.didExtend, local(payUntil)), pause: words.didPause, resume: words.didResume, recall: words.didRecall, add: fill(words.didAdd, number(seeded)), reschedule: fill(words.didReschedule, local(opensAt), local(closesAt)) }[action];
   notice(o.saleId, "good", fill(a.body.applied === false && o.tries === 1 ? words.already : words.done, o.name, did), o.saleId + o.body.id);
   for (const s of [sale, ...(sales ?? [])]) {
-    if (s?.saleId !== o.saleId) continue;
+    if (s?.saleId !== o.saleId || action === "cancel") continue;
     if (action === "add") s.seeded = seeded;
-    else Object.assign(s, { paused, opensAt, closesAt, recalledAt, state: recalledAt ? "RECALLED" : paused ? "PAUSED" : s.state });
+    else Object.assign(s, { paused, opensAt, closesAt, payUntil, recalledAt, state: recalledAt ? "RECALLED" : paused ? "PAUSED" : s.state });
   }
 }
 
@@ -332,7 +334,7 @@ function open(action, was) {
   dialog().replaceChildren();
   render();
   dialog().showModal();
-  for (const [id, value] of Object.entries({ why: was?.note, units: was?.stock, opens: was?.opensAt && fieldTime(was.opensAt), closes: was?.closesAt && fieldTime(was.closesAt) })) {
+  for (const [id, value] of Object.entries({ why: was?.note, units: was?.stock, opens: was?.opensAt && fieldTime(was.opensAt), closes: was?.closesAt && fieldTime(was.closesAt), until: was?.until && fieldTime(was.until) })) {
     if (value && element(id)) /** @type {HTMLInputElement} */ (element(id)).value = String(value);
   }
   render(); // with what is in its fields
@@ -351,6 +353,13 @@ function instant(name, was) {
   return !element(name) || text.padEnd(19, ":00") === fieldTime(was) ? new Date(was) : new Date(text && text + (utc ? "Z" : ""));
 }
 
+/** The instant until which the dialog gives time; no instant if it is none that the API takes. @param {Sale} s */
+function until(s) {
+  const text = typed("until");
+  const at = new Date(text && text + (utc ? "Z" : ""));
+  return +at > Math.max(now(), (Date.parse(s.payUntil) || 0) - 1) && +at <= now() + 7 * 86400000 ? at : new Date(NaN);
+}
+
 /** What the dialog asks for, or the name of the word that says what is missing. @param {Sale} s @returns {Change | string} */
 function wanted(s) {
   const note = typed("why");
@@ -359,6 +368,8 @@ function wanted(s) {
   switch (ask?.action) {
     case "reschedule":
       return opens < closes ? { ...body, action: "reschedule", opensAt: opens.toISOString(), closesAt: closes.toISOString() } : "badWindow";
+    case "extend":
+      return +until(s) ? { ...body, action: "extend", until: until(s).toISOString() } : "badUntil";
     case "add":
       return /^[1-9]\d{0,8}$/.test(typed("units")) ? { ...body, action: "add", stock: Number(typed("units")) } : "badUnits";
     case "recall":
@@ -425,7 +436,8 @@ function asking(s) {
   if (action === "recall") {
     rows.splice(1, 3, ...(b ? /** @type {[string, string][]} */ ([[words.unpaid, number(b.unpaid)], [words.paid, number(b.paid)], [words.pending, number(b.pending)], [words.confirmed, number(b.confirmed)]]) :
       /** @type {[string, string][]} */ ([[words.orders, words.notCounted]])));
-  } else if (action === "resume") rows.push([words.after, phase(s.opensAt, s.closesAt)]);
+  } else if (action === "extend") rows.splice(0, 4, [words.unpaid, b ? number(b.unpaid) : words.notCounted], [words.payUntil, s.payUntil ? then(s.payUntil, until(s)) : +until(s) ? time(until(s).toISOString(), "→ ") : fill(words.payWithin, duration(1000 * s.payWithin))]);
+  else if (action === "resume") rows.push([words.after, phase(s.opensAt, s.closesAt)]);
   else if (action === "reschedule") rows.push([words.after, opens < closes ? (s.paused ? words.state.PAUSED + ", " : "") + phase(opens.toISOString(), closes.toISOString()) : words.badWindow]);
   return [
     h("form", { onsubmit: confirm, novalidate: true, "data-key": action },
@@ -433,6 +445,7 @@ function asking(s) {
       action === "recall" && h("p", { class: "warns" }, words.recallWarns),
       ask.seen && h("p", { class: "warns", role: "alert" }, last ? fill(words.movedBy, toldOf(s, last)) : words.moved),
       action === "reschedule" && [field("opens", words.opens, { type: "datetime-local", step: 1, value: fieldTime(s.opensAt) }), field("closes", words.closes, { type: "datetime-local", step: 1, value: fieldTime(s.closesAt) })],
+      action === "extend" && field("until", words.until, { type: "datetime-local", step: 1, value: s.payUntil && fieldTime(s.payUntil) }),
       action === "add" && field("units", words.units, { type: "number", min: 1, step: 1, inputmode: "numeric" }),
       h("dl", { class: "effect" }, rows.map(([name, value]) => fact(name, value))),
       action === "recall" && b && h("p", { class: "faint" }, fill(words.countedAt, ago(b.asOf))),
@@ -604,10 +617,10 @@ function whole(id) {
       mayChange() && s.state !== "DRAFT" && !s.recalledAt ? actions(s) : said((of) => of === id),
       unwell(s),
       bar(s, "left"),
-      h("dl", {}, fact(words.opens, time(s.opensAt)), fact(words.closes, time(s.closesAt)), phaseOf(s) && fact(words.window, phaseOf(s))),
+      h("dl", {}, fact(words.opens, time(s.opensAt)), fact(words.closes, time(s.closesAt)), phaseOf(s) && fact(words.window, phaseOf(s)), s.payUntil && fact(words.payUntil, time(s.payUntil))),
       counts(s), findings(s),
       mayChange() && h("p", {}, h("a", { href: "#create/" + id }, words.copy)),
-      h("p", { class: "faint" }, [fill(words.shards, number(s.shards)), s.payWithin > 0 && fill(words.payWithin, duration(1000 * s.payWithin)), s.limitGroup && fill(words.group, s.limitGroup)].filter(Boolean).join(" · ")),
+      h("p", { class: "faint" }, [fill(words.shards, number(s.shards)), s.payWithin > 0 && fill(words.payWithin, duration(1000 * s.payWithin)), s.lateDays > 0 && fill(words.lateDays, s.lateDays), s.limitGroup && fill(words.group, s.limitGroup)].filter(Boolean).join(" · ")),
       moneyOf([s], views, "#refunds/sale/" + id),
       h("section", { "data-key": "trail", "aria-labelledby": "trail" }, h("h2", { id: "trail" }, words.trail), changes(id)),
       h("section", { "data-key": "buyer", "aria-labelledby": "buyer" }, h("h2", { id: "buyer" }, words.buyer), search(s))),
@@ -623,7 +636,7 @@ function actions(s) {
       h("button", { class: "pause", "aria-describedby": "helps", "aria-disabled": pausing(s), onclick: () => pause(s, typed("note")) }, words.pause),
       field("note", words.note, { maxlength: 500 }),
       h("p", { id: "helps", class: "faint" }, words.pauseHelp)),
-    h("p", { "data-key": "others", class: "others" }, s.paused && button("resume"), button("reschedule"), button("add"), button("recall")));
+    h("p", { "data-key": "others", class: "others" }, s.paused && button("resume"), button("reschedule"), s.payWithin > 0 && button("extend"), button("add"), button("recall")));
 }
 
 /** @param {string} id */
@@ -637,27 +650,31 @@ function changes(id) {
     trail.more && h("p", { class: "faint" }, words.older));
 }
 
+/** Asks for a buyer's story. @param {string} saleId @param {string} user */
+async function find(saleId, user) {
+  const b = (buyer = { of: saleId, user, answer: buyer?.of === saleId && buyer.user === user ? buyer.answer : undefined });
+  render();
+  const answer = await call("GET", path(saleId) + "/buyers/" + encodeURIComponent(user), token());
+  if (answer.code === "unauthorized") expire();
+  if (buyer === b) buyer = { ...b, answer };
+  render();
+}
+
 /** @param {Sale} s */
 function search(s) {
-  const find = async (/** @type {Event} */ event) => {
+  const ask = (/** @type {Event} */ event) => {
     event.preventDefault();
-    const user = typed("user");
-    if (!user) return;
-    const b = (buyer = { of: s.saleId, user });
-    render();
-    const answer = await call("GET", path(s.saleId) + "/buyers/" + encodeURIComponent(user), token());
-    if (answer.code === "unauthorized") expire();
-    if (buyer === b) buyer = { ...b, answer };
-    render();
+    if (typed("user")) find(s.saleId, typed("user"));
   };
   const b = buyer?.of === s.saleId ? buyer : undefined;
   const found = b?.answer;
   return h("div", {},
-    h("form", { class: "tools", onsubmit: find, role: "search" }, field("user", words.user, { maxlength: 256, spellcheck: "false", autocapitalize: "off", oninput: undefined }), h("button", {}, words.search)),
+    h("form", { class: "tools", onsubmit: ask, role: "search" }, field("user", words.user, { maxlength: 256, spellcheck: "false", autocapitalize: "off", oninput: undefined }), h("button", {}, words.search)),
     h("div", { role: "status" }, b && (!found ? h("p", {}, words.searching) : found.code ? h("p", { class: "bad" }, fill(words.searchFailed, String(found.body.detail ?? found.code))) : h("div", { class: "story" },
       h("p", {}, h("b", { dir: "auto" }, b.user), " · ", word(words.buyerState, found.body.state), found.body.claimId && " · " + fill(words.claim, found.body.claimId)),
       h("ol", { class: "trail" }, (found.body.lines ?? []).map((/** @type {Sale} */ l) => h("li", {}, l.at && time(l.at), l.at && " ", h("span", {}, l.text)))),
-      found.body.forBuyer && h("p", { class: "say" }, h("b", {}, words.say + ": "), h("span", {}, found.body.forBuyer))))));
+      found.body.forBuyer && h("p", { class: "say" }, h("b", {}, words.say + ": "), h("span", {}, found.body.forBuyer)),
+      order.cancel(s, found.body)))));
 }
 
 /** The page for who is not signed in, or may not look. @param {string} why @param {boolean} button */
@@ -684,10 +701,11 @@ const nameOf = (id) => [sale, ...(sales ?? [])].find((s) => s?.saleId === id)?.n
 
 const strip = health({ token, expire, render, mayChange, time, nameOf });
 const views = {
-  token, expire, render, now, send, said, typed, field, fact, time, local, ago, word, badge, bar, findings, unwell, troubles, mayChange, mayPause, pausing, nameOf, me: () => me,
+  token, expire, render, now, send, said, typed, field, fact, time, local, ago, word, badge, bar, findings, unwell, troubles, mayChange, mayPause, pausing, busy, nameOf, me: () => me,
 };
 const group = groups(views);
 const list = refunds(views);
+const order = orders(views);
 
 /** Shows the page as it is. */
 function render() {

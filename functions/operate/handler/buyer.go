@@ -14,10 +14,13 @@ import (
 
 // story is what happened to one buyer's order, and what support may tell the buyer.
 type story struct {
-	SaleID   string `json:"saleId"`
-	User     string `json:"user"`
-	State    string `json:"state"` // NONE, or the claim's
-	ClaimID  string `json:"claimId,omitempty"`
+	SaleID  string `json:"saleId"`
+	User    string `json:"user"`
+	State   string `json:"state"` // NONE, or the claim's
+	ClaimID string `json:"claimId,omitempty"`
+	OrderID string `json:"orderId,omitempty"`
+	// Amount is what the order was paid with, or is to be, as people write it.
+	Amount   string `json:"amount,omitempty"`
 	Lines    []line `json:"lines"`
 	ForBuyer string `json:"forBuyer"`
 
@@ -110,7 +113,14 @@ func (h *Handler) tellClaim(ctx context.Context, told *story, s sale.Sale, c sal
 		told.ForBuyer = told.to.word("your order was accepted; its number will follow, and you need not order again")
 		return nil
 	}
-	told.add(orderid.Time(c.OrderID), "confirmed: order %s", orderid.String(c.OrderID))
+	told.OrderID = orderid.String(c.OrderID)
+	switch {
+	case c.Currency != "":
+		told.Amount = told.to.money(c.Amount, c.Currency)
+	case s.Price > 0:
+		told.Amount = told.to.money(s.Price, s.Currency)
+	}
+	told.add(orderid.Time(c.OrderID), "confirmed: order %s", told.OrderID)
 	switch _, err := h.book.Order(ctx, c.OrderID); {
 	case sale.CodeOf(err) == sale.OrderNotFound:
 		told.now("its order item is missing: ReconcileFunction sends its message again")
@@ -174,11 +184,11 @@ func (h *Handler) tellSettled(ctx context.Context, told *story, s sale.Sale, c s
 	for _, r := range refunds {
 		if r.RefundedAt.IsZero() {
 			add(r.At, says("a refund is due: %s, %d %s in minor units, because: %s", r.Payment, r.Amount, r.Currency, word(string(r.Reason))))
-			say += says("; your payment of %s (%s) will be paid back", told.to.money(r), r.Payment)
+			say += says("; your payment of %s (%s) will be paid back", told.to.money(r.Amount, r.Currency), r.Payment)
 			continue
 		}
 		add(r.RefundedAt, says("refunded: %s, %d %s in minor units", r.Payment, r.Amount, r.Currency))
-		say += says("; your payment of %s (%s) was paid back on %s", told.to.money(r), r.Payment, r.RefundedAt.UTC().Format(time.DateOnly))
+		say += says("; your payment of %s (%s) was paid back on %s", told.to.money(r.Amount, r.Currency), r.Payment, r.RefundedAt.UTC().Format(time.DateOnly))
 	}
 	slices.SortStableFunc(lines, func(a, b dated) int { return a.at.Compare(b.at) })
 	for _, l := range lines {
@@ -202,11 +212,11 @@ func after(note string) string {
 // instant is an instant as people read it.
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// money is a refund's amount as people write it.
-func (c *call) money(r sale.Refund) string {
-	text, known := currency.Decimal(r.Amount, r.Currency)
+// money is an amount in minor units as people write it.
+func (c *call) money(amount int64, code string) string {
+	text, known := currency.Decimal(amount, code)
 	if !known {
-		return c.says("%d %s in minor units", r.Amount, r.Currency)
+		return c.says("%d %s in minor units", amount, code)
 	}
-	return r.Currency + " " + text
+	return code + " " + text
 }

@@ -21,6 +21,12 @@ func (f *function) told(t *testing.T, user, state, claimID, forBuyer string, lin
 	if claimID != "" {
 		want["claimId"] = claimID
 	}
+	if state != "NONE" && state != "PENDING" {
+		want["orderId"] = "406709376884146177"
+		if forBuyer != "your order is 406709376884146177" { // that is all if it asks for no payment
+			want["amount"] = "CNY 1499.00"
+		}
+	}
 	for _, l := range lines {
 		one := map[string]any{"text": l.Text}
 		if l.At != "" {

@@ -68,6 +68,10 @@ func TestWhatCannotBeUndoneAsksOnceAndShowsItsEffect(t *testing.T) {
 		{"reschedule", nil, "", func(tab *browser.Tab) {
 			browser.Eval[bool](tab, `(document.querySelector("#closes").value = "2036-01-02T03:04:05", document.querySelector("#closes").dispatchEvent(new Event("input")))`)
 		}, []string{"→ Jan 2, 2036, 3:04:05 AM", "After it sells now, closes in"}, "Moutai: the window is ", "reschedule"},
+		{"extend", nil, "Give a time in the next 7 days, and no earlier one", func(tab *browser.Tab) {
+			browser.Eval[bool](tab, fmt.Sprintf(`(document.querySelector("#until").value = "%s", document.querySelector("#until").dispatchEvent(new Event("input")))`,
+				time.Now().AddDate(0, 0, 3).Format("2006-01-02T15:04:05")))
+		}, []string{"Unpaid 45", "May be paid until → "}, "Moutai: unpaid orders may be paid until ", "extend"},
 		{"add", nil, "Give a whole number of units.", func(tab *browser.Tab) { tab.Type("#units", "250") }, []string{"Units left 812 → 1,062", "Units in all 1,000 → 1,250"}, "Moutai: 1,250 units in all.", "add"},
 		{"recall", nil, "Say why, in the note.", func(tab *browser.Tab) { tab.Type("#why", "the soles come off"); tab.Type("#typed", "moutai") },
 			[]string{"Unpaid 45", "Paid 140", "Pending 3", "This cannot be taken back.", "These orders were counted "}, "Moutai: recalled.", "recall:the soles come off"},

@@ -159,7 +159,11 @@ func (s *shop) operate(w http.ResponseWriter, r *http.Request) {
 		answer(w, 200, shown)
 	case parts[2] == "buyers":
 		user, _ := url.PathUnescape(parts[3])
-		answer(w, 200, object{"saleId": parts[1], "user": user, "state": "PAID", "claimId": "01J", "forBuyer": "your order is 523415642750058497, and it is paid",
+		state, by := "PAID", one["cancelledBy"]
+		if by != nil {
+			state = "CANCELLED"
+		}
+		answer(w, 200, object{"saleId": parts[1], "user": user, "state": state, "claimId": "01J", "orderId": order, "amount": "CNY 899.00", "forBuyer": "your order is 523415642750058497, and it is paid",
 			"lines": []object{{"at": instant(time.Now()), "text": "accepted: claim 01J, one unit of shard 7"}, {"text": "paid: stripe#pi_1 <b>"}}})
 	case r.Method == http.MethodGet:
 		answer(w, 200, object{"saleId": parts[1], "edits": one["edits"], "changes": append([]object{}, s.trails[parts[1]]...), "more": false})
@@ -169,7 +173,7 @@ func (s *shop) operate(w http.ResponseWriter, r *http.Request) {
 			refuse(400, "invalid-request", "the body is not JSON")
 			return
 		}
-		if takes := change["action"] != "pause" && change["action"] != "recall"; takes != (change["seen"] != nil) {
+		if takes := change["action"] != "pause" && change["action"] != "recall" && change["action"] != "cancel"; takes != (change["seen"] != nil) {
 			refuse(400, "invalid-request", "seen")
 			return
 		}
@@ -189,6 +193,9 @@ func (s *shop) change(w http.ResponseWriter, one, change object, actor string, v
 	body := fmt.Sprint(saleID, change)
 	before, known := s.bodies[saleID+" "+id]
 	switch {
+	case change["action"] == "cancel":
+		s.cancel(w, one, actor, change, known)
+		return
 	case known && before != body:
 		refuse(409, "conflicting-request", "the change id was used for another change")
 		return
@@ -215,6 +222,8 @@ func (s *shop) change(w http.ResponseWriter, one, change object, actor string, v
 			c["about"] = change["about"]
 		case "reschedule":
 			one["opensAt"], one["closesAt"] = change["opensAt"], change["closesAt"]
+		case "extend":
+			one["payUntil"], c["payUntil"] = change["until"], change["until"]
 		case "recall":
 			one["recalledAt"], one["state"], one["recalling"], one["recallNote"] = now, "RECALLED", true, change["note"]
 		}
@@ -231,7 +240,7 @@ func (s *shop) change(w http.ResponseWriter, one, change object, actor string, v
 		s.trails[saleID] = append([]object{c}, s.trails[saleID]...)
 	}
 	result := object{"changeId": id, "applied": !known}
-	for _, name := range []string{"saleId", "seeded", "shards", "paused", "opensAt", "closesAt", "recalledAt"} {
+	for _, name := range []string{"saleId", "seeded", "shards", "paused", "opensAt", "closesAt", "payUntil", "recalledAt"} {
 		if one[name] != nil {
 			result[name] = one[name]
 		}

@@ -1,0 +1,50 @@
+// Cancelling one order, from its buyer's story: what becomes of the money and the unit is said and
+// asked first. The change says in which state the order was seen, and is refused in any other.
+
+import { h } from "./elements.js";
+import { fill, words } from "./words.js";
+
+/** @typedef {Record<string, any>} Sale */
+/** @typedef {"back" | "kept"} Unit */
+/** @typedef {any} Page what operate.js gives its views */
+
+const w = words.order;
+
+/** @param {Page} page */
+export function orders(page) {
+  const { busy, field, mayChange, render, send, typed, word } = page;
+  /** The order that is asked about, as it was seen. @type {{of: string, saw: string, unit: Unit} | undefined} */
+  let ask;
+
+  /** @param {Sale} s @param {Sale} story of a buyer */
+  function cancel(s, { user, state, orderId, amount }) {
+    if (!mayChange() || s.recalledAt || !orderId || !["CONFIRMED", "PAID"].includes(state)) return false;
+    const asked = ask?.of === orderId && ask?.saw === state ? ask : undefined;
+    const set = (/** @type {typeof ask} */ to) => ((ask = to), render());
+    const begin = () => busy(s) || set({ of: orderId, saw: state, unit: "back" });
+    const confirm = (/** @type {Event} */ event) => {
+      event.preventDefault();
+      if (!asked || busy(s)) return;
+      const note = typed("moved");
+      set(undefined);
+      send(s.saleId, s.name || s.saleId, { id: crypto.randomUUID(), action: "cancel", orderId, saw: state, unit: asked.unit, ...(note && { note }) });
+    };
+    const choice = (/** @type {Unit} */ unit) => h("label", { class: "check" },
+      h("input", { type: "radio", name: "unit", value: unit, checked: asked?.unit === unit, onchange: () => asked && set({ ...asked, unit }) }), w[unit]);
+    return h("div", { "data-key": "cancel " + orderId, tabindex: -1 }, !asked ?
+      h("button", { "data-key": "cancel", class: "cancel", "aria-disabled": busy(s), onclick: begin }, w.cancel) :
+      h("form", { "data-key": "asking", class: "cancelling", onsubmit: confirm, novalidate: true, "aria-labelledby": "cancelling" },
+        h("h3", { id: "cancelling" }, fill(w.title, orderId, word(words.buyerState, state))),
+        h("p", { class: "warns" }, fill(state === "PAID" ? w.paid : amount ? w.unpaid : w.free, amount ?? ""), " ", fill(w.final, user)),
+        h("fieldset", {}, h("legend", {}, w.unit), choice("back"), choice("kept")),
+        field("moved", words.note, { maxlength: 500 }),
+        h("p", { class: "answers" },
+          h("button", { class: "main recall", "aria-disabled": busy(s) }, w.yes),
+          h("button", { type: "button", onclick: () => set(undefined) }, words.no))));
+  }
+
+  /** What a certain cancellation did. @param {Sale} answer */
+  const did = ({ orderId, payment, unit }) => fill(payment ? w.didPaid : w.didUnpaid, orderId, payment, w[/** @type {Unit} */ (unit)] ?? unit);
+
+  return { cancel, did };
+}
