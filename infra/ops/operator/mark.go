@@ -63,26 +63,24 @@ func mark(ctx context.Context, p *place, o options, out *terminal) error {
 	return tell(all, o, p, out, failed)
 }
 
-// reportedIn reads the payments of a file: a column of refund list or of a provider's sheet, with or without quotes
-// and the mark at its start. Blank lines, and those that begin with #, name none.
+// reportedIn reads the payments of a file as the operators' page does: one a line, the first column of a sheet, with or
+// without a title, quotes and the mark at its start. Blank lines, and those that begin with #, name none.
 func reportedIn(text []byte) (all []*reported) {
-	lines := map[string]int{}
 	n := 0
 	for line := range strings.Lines(string(bytes.TrimPrefix(text, []byte("\ufeff")))) {
 		n++
-		payment := strings.TrimPrefix(strings.Trim(strings.TrimSpace(line), `"`), "'")
-		if payment == "" || payment[0] == '#' {
-			continue
-		}
-		all = append(all, &reported{payment: payment, line: n, first: lines[payment]})
-		if lines[payment] == 0 {
-			lines[payment] = n
+		cell := line[:strings.IndexAny(line+",", ",;\t")]
+		payment := strings.Trim(strings.TrimSpace(cell), `"'`)
+		isTitle := n == 1 && slices.Contains([]string{"payment", "reference", "id"}, strings.ToLower(payment))
+		if payment != "" && payment[0] != '#' && !isTitle {
+			all = append(all, &reported{payment: payment, line: n})
 		}
 	}
 	return all
 }
 
-// lookFor finds the refunds of the payments in the sales, or in all of them if the first is "".
+// lookFor finds the refunds of the payments in the sales, or in all of them if the first is "". A payment may be without
+// its provider if no other one has its reference.
 func (p *place) lookFor(ctx context.Context, all []*reported, ids []string) error {
 	book, err := p.ledger(ctx)
 	if err == nil {
@@ -98,11 +96,21 @@ func (p *place) lookFor(ctx context.Context, all []*reported, ids []string) erro
 			return fmt.Errorf("refunds of %s: %w", cmp.Or(id, unknownOrders), err)
 		}
 		for _, r := range refunds {
+			_, reference, _ := strings.Cut(r.Payment, "#")
 			found[r.Payment] = r
+			if _, several := found[reference]; several {
+				r = sale.Refund{}
+			}
+			found[reference] = r
 		}
 	}
+	lines := map[string]int{}
 	for _, one := range all {
 		one.refund = found[one.payment]
+		name := cmp.Or(one.refund.Payment, one.payment)
+		if one.first = lines[name]; one.first == 0 {
+			lines[name] = one.line
+		}
 	}
 	return nil
 }
@@ -150,7 +158,7 @@ func (p *place) markSome(ctx context.Context, saleID string, some []*reported) e
 		Payments []string `json:"payments"`
 	}{SaleID: saleID}
 	for _, one := range some {
-		request.Payments = append(request.Payments, one.payment)
+		request.Payments = append(request.Payments, one.refund.Payment)
 	}
 	body, err := json.Marshal(request)
 	if err != nil {
@@ -217,7 +225,7 @@ const (
 
 // says is what is told of a payment, and what kind of news that is.
 func (r *reported) says(dryRun bool) (text, kind string) {
-	what := r.payment + ", " + money(r.refund) + ", "
+	what := cmp.Or(r.refund.Payment, r.payment) + ", " + money(r.refund) + ", "
 	since := instant(r.refund.RefundedAt)
 	if r.refund.RefundedBy != "" {
 		since += " by " + r.refund.RefundedBy
@@ -225,8 +233,6 @@ func (r *reported) says(dryRun bool) (text, kind string) {
 	switch {
 	case r.first > 0:
 		return fmt.Sprintf("%s is in line %d, too", r.payment, r.first), twice
-	case r.refund.Payment == "" && !strings.Contains(r.payment, "#"):
-		return "no refund of " + r.payment + " is due: write it as the list does, with its provider: stripe#" + r.payment, none
 	case r.refund.Payment == "" || r.outcome == "unknown":
 		return "no refund of " + r.payment + " is due", none
 	case dryRun && r.isDue():

@@ -56,7 +56,7 @@ func nouns() []noun {
 			again: "the list is not complete: repeat the command", run: refunds,
 		}, {
 			use: "mark [PAYMENT]", short: "Mark payments as refunded, each once; it moves no money",
-			example: "flashsale refund mark 'stripe#pi_1' --sale moutai\nflashsale refund mark --file refunded.txt --group shoe",
+			example: "flashsale refund mark 'stripe#pi_1' --sale moutai\nflashsale refund mark --file refunded.csv --group shoe",
 			flags:   "sale file dry-run", joins: true, again: "repeat the command: it marks a refund once", run: mark,
 		}}},
 		{name: "payment", short: "Record a payment whose webhook never came", group: cli.During.ID, verbs: []verb{{
