@@ -91,7 +91,9 @@ export function health(page) {
 
   /** What a sign shows. @param {Sign} s */
   function valueOf(s) {
-    if (s.sign === "pending" && s.since && s.level !== "green") return duration(performance.now() + offset - Date.parse(s.since));
+    // An order has its id within seconds, and is counted every minute: what is younger has probably its id by now.
+    const age = s.since ? performance.now() + offset - Date.parse(s.since) : 0;
+    if (s.sign === "pending" && age >= (s.level === "green" ? 90000 : 1)) return duration(age);
     if (s.count === null) return s.troubles.length ? fill(words.failN, s.troubles.length) : words.unknown;
     if (s.sign === "pending") return s.count ? fill(words.pendingN, number(s.count)) : words.none;
     if (s.sign === "books") return s.count ? fill(words.wrongN, s.count) : s.troubles.length ? fill(words.failN, s.troubles.length) : words.balance;

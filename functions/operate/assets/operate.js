@@ -593,7 +593,7 @@ function glance() {
       sales && h("p", {}, summary, " · ", h("b", { class: wrong ? "bad" : undefined }, wrong || (count((s) => s.books) ? words.allBalanced : words.notCounted)), " · ", h("a", { href: "#refunds" }, words.refunds.link)),
       h("div", { class: "tools" },
         h("p", { class: "field" }, h("label", { for: "filter" }, words.filter), h("input", { id: "filter", type: "search", autocomplete: "off", value: filter, oninput: type })),
-        mayChange() && h("a", { href: "#create" }, words.create),
+        mayChange() && h("p", { "data-key": "create", class: "check" }, h("a", { href: "#create" }, words.create)),
         h("label", { class: "check" }, h("input", { id: "drained", type: "checkbox", checked: drained, onchange: type }), words.drained)),
       sales ? h("ul", { class: "cards" }, cards(found, all)) : h("p", {}, words.loading),
       sales && !found.length && h("p", {}, all.length ? words.noneFound : words.none)),
