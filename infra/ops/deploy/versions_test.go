@@ -66,7 +66,7 @@ func TestAVersionIsPublishedExactlyWhenItsContentsHaveChanged(t *testing.T) {
 	file := filepath.Join(root, "template.yaml")
 	text := own(t, "template.yaml")
 	before := functions(t, file, nil)
-	const every, ofTable = "Draw Finalize Operate Page Pay Publish Purchase Query Reconcile Release Seed", "Draw Finalize Operate Pay Purchase Query Reconcile Release Seed"
+	const every, ofTable = "Draw Finalize Operate Page Pay Publish Purchase Query Reconcile Release Seed", "Draw Finalize Operate Page Pay Purchase Query Reconcile Release Seed"
 	for _, c := range []struct{ was, is, want string }{ // of a parameter its name and value, or else a part of the template
 		{"LogLevel", "DEBUG", every},
 		{"ExistingTable", "restored", ofTable},
@@ -74,7 +74,7 @@ func TestAVersionIsPublishedExactlyWhenItsContentsHaveChanged(t *testing.T) {
 		{"EligibilityUrl", "https://shop.example/check", "Purchase"},
 		{"DrawSeconds", "1/2/3", "Draw Operate Purchase Seed"},
 		{"EventBusArn", "arn:aws:events:us-east-1:123456789012:event-bus/orders", "Publish"},
-		{"StripeKeysArn", "arn:aws:secretsmanager:us-east-1:123456789012:secret:s", "Pay Seed"},
+		{"StripeKeysArn", "arn:aws:secretsmanager:us-east-1:123456789012:secret:s", "Operate Pay Seed"},
 		{"AlarmEmail", "ops@example.com", ""},
 		{"ReservedConcurrency", "Purchase:9,Query:0,Page:0,Pay:0,Operate:10,Finalize:20,Reconcile:1,Release:1,Draw:1,Publish:0", ""},
 		{"PurchaseProvisionedConcurrency", "9", ""},
@@ -85,7 +85,7 @@ func TestAVersionIsPublishedExactlyWhenItsContentsHaveChanged(t *testing.T) {
 		{"GOGC: \"400\"", "GOGC: \"200\"", every},
 		{"Timeout: 9\n", "Timeout: 8\n", "Finalize"},
 		{"Role: !GetAtt SeedRole.Arn", "Role: !GetAtt QueryRole.Arn", "Seed"},
-		{"QueueName: !Sub ${AWS::StackName}-OrderQueue", "QueueName: !Sub ${AWS::StackName}-Orders", "Purchase Reconcile"},
+		{"QueueName: !Sub ${AWS::StackName}-OrderQueue", "QueueName: !Sub ${AWS::StackName}-Orders", "Operate Purchase Reconcile"},
 		{"MaximumRetryAttempts: 2", "MaximumRetryAttempts: 1", ""},
 		{"# ---- the HTTP API ----", "# ---- another comment ----", ""},
 	} {
