@@ -136,6 +136,7 @@ func TestAllUnpaidOrdersGetMoreTime(t *testing.T) {
 		at.says(t, "sale extend moutai --until 2026-11-12T13:00:00+01:00 --dry-run", cli.ExitFine, `it would give every unpaid order more time, until "2026-11-12T12:00:00Z"; nothing was changed`)
 		at.says(t, "sale extend moutai --until 2026-11-12T13:00:00+01:00", cli.ExitFine, "every unpaid order of moutai may be paid until 2026-11-12T12:00:00Z")
 		for _, flag := range []string{"", " --dry-run"} {
+			at.says(t, "sale extend moutai --until 2026-11-19T12:00:00Z"+flag, cli.ExitBad, "until must be at most 7 days ahead")
 			at.says(t, "sale extend moutai --until 2026-11-11T14:00:00Z"+flag, cli.ExitBad, "more time was given before, until 2026-11-12T12:00:00Z, and none of it is taken back")
 		}
 		if s, _, err := book.Standing(t.Context(), "moutai"); err != nil || instant(s.Sale.PayUntil) != "2026-11-12T12:00:00Z" {

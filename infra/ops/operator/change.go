@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -217,6 +218,15 @@ func moreTime(o options) (map[string]any, error) {
 	return map[string]any{"until": o["until"]}, nil
 }
 
+// extension is why more time would be refused, by the product's own rules.
+func extension(s listedSale, until string) error {
+	now := time.Now()
+	to, err := time.Parse(time.RFC3339, until)
+	e := sale.Edit{SaleID: s.SaleID, PayUntil: to}
+	of := sale.Sale{PayWithin: time.Duration(s.PayWithin) * time.Second, PayUntil: s.PayUntil}
+	return cmp.Or(err, e.Check(now), e.CheckExtension(of, now))
+}
+
 // description reads what is to be shown; what is given as empty is removed.
 func description(o options) (map[string]any, error) {
 	members := map[string]any{}
@@ -399,6 +409,10 @@ func (c change) dryRun(ctx context.Context, p *place, o options, out *terminal) 
 			would += fmt.Sprintf(", %s %q", name, value)
 		}
 	}
+	var refused error
+	if c.action == "extend" {
+		refused = extension(s, o["until"])
+	}
 	recalled := !s.RecalledAt.IsZero()
 	same := slices.IndexFunc(made, func(one httpapi.Change) bool { return one.ID == o["id"] })
 	switch {
@@ -408,10 +422,8 @@ func (c change) dryRun(ctx context.Context, p *place, o options, out *terminal) 
 		would = "this change was made at " + made[same].At + ", and nothing more would change"
 	case recalled && c.open:
 		return cli.Bad(sale.RefuseRecalled())
-	case c.action == "extend" && s.PayWithin == 0:
-		return cli.Bad(errors.New("the sale asks for no payment"))
-	case c.action == "extend" && o["until"] < instant(s.PayUntil):
-		return cli.Bad(errors.New("more time was given before, until " + instant(s.PayUntil) + ", and none of it is taken back"))
+	case refused != nil:
+		return cli.Bad(refused)
 	case o["seen"] != "" && o["seen"] != s.Seen:
 		return cli.Bad(errors.New("the sale was changed meanwhile; look at it again"))
 	case c.action == "recall" && recalled, c.action == "pause" && s.Paused:
