@@ -8,6 +8,7 @@ import (
 
 	"flashsale/infra/kit/spreadsheet"
 	"flashsale/infra/ops/cli"
+	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -74,36 +75,27 @@ type lookedAt struct {
 	sale sale.Sale
 }
 
-// order is the order of the id that is given, and the sale in which it must be, if one is.
-func (p *place) order(ctx context.Context, o options) (sale.Order, error) {
+// order is the order of the id that is given, in the sale that is given, if one is.
+func (p *place) order(ctx context.Context, o options) (sale.Order, *ledger.Ledger, error) {
 	id, err := orderid.Parse(o["order"])
 	if err != nil {
-		return sale.Order{}, cli.Usagef("%q is not an order id; %s lists them", o["order"], p.flashsale("order list --sale moutai"))
+		return sale.Order{}, nil, cli.Usagef("%q is not an order id; %s lists them", o["order"], p.flashsale("order list --sale moutai"))
 	}
 	book, err := p.ledger(ctx)
 	if err != nil {
-		return sale.Order{}, err
+		return sale.Order{}, nil, err
 	}
 	found, err := book.Order(ctx, id)
-	if sale.CodeOf(err) == sale.OrderNotFound || err == nil && o["sale"] != "" && o["sale"] != found.SaleID {
-		return found, errors.New("there is no order " + o["order"] + within(o["sale"]))
+	if err == nil && o["sale"] != "" && o["sale"] != found.SaleID {
+		return found, book, fmt.Errorf("there is no order %s in sale %s", o["order"], o["sale"])
+	} else if sale.CodeOf(err) == sale.OrderNotFound {
+		err = errors.New("there is no order " + o["order"])
 	}
-	return found, err
-}
-
-func within(saleID string) string {
-	if saleID == "" {
-		return ""
-	}
-	return " in sale " + saleID
+	return found, book, err
 }
 
 func (p *place) lookUp(ctx context.Context, o options) (*lookedAt, error) {
-	found, err := p.order(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	book, err := p.ledger(ctx)
+	found, book, err := p.order(ctx, o)
 	if err != nil {
 		return nil, err
 	}

@@ -409,10 +409,6 @@ func (c change) dryRun(ctx context.Context, p *place, o options, out *terminal) 
 			would += fmt.Sprintf(", %s %q", name, value)
 		}
 	}
-	var refused error
-	if c.action == "extend" {
-		refused = extension(s, o["until"])
-	}
 	recalled := !s.RecalledAt.IsZero()
 	same := slices.IndexFunc(made, func(one httpapi.Change) bool { return one.ID == o["id"] })
 	switch {
@@ -422,8 +418,8 @@ func (c change) dryRun(ctx context.Context, p *place, o options, out *terminal) 
 		would = "this change was made at " + made[same].At + ", and nothing more would change"
 	case recalled && c.open:
 		return cli.Bad(sale.RefuseRecalled())
-	case refused != nil:
-		return cli.Bad(refused)
+	case c.action == "extend" && extension(s, o["until"]) != nil:
+		return cli.Bad(extension(s, o["until"]))
 	case o["seen"] != "" && o["seen"] != s.Seen:
 		return cli.Bad(errors.New("the sale was changed meanwhile; look at it again"))
 	case c.action == "recall" && recalled, c.action == "pause" && s.Paused:

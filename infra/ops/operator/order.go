@@ -32,7 +32,7 @@ func showOrder(ctx context.Context, p *place, o options, out *terminal) error {
 	case o["order"] != "" && (bySale || o["buyer"] != ""), o["order"] == "" && !(bySale && o["buyer"] != ""):
 		return cli.Usagef("give the id of the order, or --buyer with --sale or --group")
 	case o["order"] != "":
-		found, err := p.order(ctx, o)
+		found, _, err := p.order(ctx, o)
 		if err != nil {
 			return err
 		}
