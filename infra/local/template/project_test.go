@@ -30,8 +30,8 @@ func TestProjectTemplateBootsWithAnIssuerAndAnAudience(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range s.Functions {
-		if table, ok := f.Environment["TABLE_NAME"]; ok == (f.LogicalID == "PageFunction") || ok && table != "ledger-1" || f.MemoryMB != 512 {
-			t.Errorf("%s has %d MB and the table %q, want those of Globals and the given name, and no table for the page", f.LogicalID, f.MemoryMB, table)
+		if table := f.Environment["TABLE_NAME"]; table != "ledger-1" || f.MemoryMB != 512 {
+			t.Errorf("%s has %d MB and the table %q, want those of Globals and the given name", f.LogicalID, f.MemoryMB, table)
 		}
 		switch f.LogicalID {
 		case "PurchaseFunction":
