@@ -204,20 +204,21 @@ func (l *Ledger) PaidBack(ctx context.Context, p sale.Payment) (PaidBack, error)
 		If:     "#payment = :payment AND attribute_not_exists(#refundedAt)",
 		Values: table.Item{":now": table.Millis(l.now()), ":payment": table.S(p.ID())},
 	})
-	if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
-		if table.Has(refused.Item, "refundedAt") {
-			return done, nil
-		}
+	refused, isRefused := errors.AsType[*types.ConditionalCheckFailedException](err)
+	switch {
+	case isRefused && !table.Has(refused.Item, "refundedAt"):
 		return done, sale.Fail(sale.Busy, errors.New("the claim is not where it was")) // its user is being erased
-	}
-	if err != nil {
+	case isRefused: // it was marked before, or by a try without an answer
+		claim = refused.Item
+	case err != nil:
 		return done, sale.AsInternal(err)
 	}
-	done.New = true
+	done.New = !isRefused
 	if r := (table.Reader{Item: claim}); slices.Contains(r.OptionalTexts("refunds"), p.ID()) { // a cancellation or a recall came first
-		_, _, err = l.MarkRefunded(ctx, o.SaleID, p.ID())
+		_, _, err := l.MarkRefunded(ctx, o.SaleID, p.ID())
+		return done, err
 	}
-	return done, err
+	return done, nil
 }
 
 // noteAge is how old the newest refund that a sale's listing notes may be, when another one

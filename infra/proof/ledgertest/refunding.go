@@ -172,8 +172,9 @@ var refunding = map[string]func(*testing.T, *World){
 	},
 	"a refund that the provider has made is marked once, and one of an order that stands marks the order until it is cancelled": func(t *testing.T, w *World) {
 		w.OpenPriced(9, 1)
-		ids := w.Ordered("alice", "bob", "carol")
-		for i, user := range []string{"alice", "bob", "carol"} {
+		users := []string{"alice", "bob", "carol", "dora"}
+		ids := w.Ordered(users...)
+		for i, user := range users {
 			w.Settles(PaymentOf(ids[i], "pi_"+user))
 		}
 		w.Settles(PaymentOf(ids[0], "pi_2")) // another one
@@ -213,6 +214,21 @@ var refunding = map[string]func(*testing.T, *World){
 			}
 		})
 		w.succeeds(slow.PaidBack(w.Ctx, PaymentOf(0, "pi_carol")))
+		marks := 0
+		lost := w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
+			if op != "UpdateItem" {
+				return call()
+			}
+			if marks++; marks != 2 {
+				return call()
+			}
+			w.officeCancels("dora", ids[3], sale.Paid, sale.UnitBack)
+			if _, err := call(); err != nil {
+				t.Fatalf("mark: %v", err)
+			}
+			return nil, errDead
+		})
+		w.succeeds(lost.PaidBack(w.Ctx, PaymentOf(0, "pi_dora")))
 		for _, r := range w.refunds("moutai") {
 			if r.RefundedAt.IsZero() {
 				t.Errorf("%+v is due, and was paid back", r)
