@@ -91,7 +91,7 @@ var grouping = map[string]func(*testing.T, *World){
 			members[1].Sale.ID != "size-39" || members[1].Remaining.Units != 9 || members[1].Sale.LimitGroup != "shoe" {
 			t.Errorf("got %+v (%v)", members, err)
 		}
-		standings, err := w.Ledger.GroupStandings(w.Ctx, "shoe")
+		standings, err := w.Environment().GroupStandings(w.Ctx, "shoe")
 		if err != nil || len(standings) != 3 || standings[0].SaleID != "size-38" || standings[0].Sale.Seeded != 9 || standings[2].Sale.State != sale.Draft {
 			t.Errorf("they stand %+v (%v)", standings, err)
 		}
