@@ -143,7 +143,7 @@ func (p *pass) judgePayments(h *header) {
 		needs = officeReader
 	}
 	if h.sale.SealedAt != 0 {
-		needs = sealedReader
+		needs = max(needs, sealedReader)
 	}
 	p.findIf(h.hasSale && h.sale.MinReader != needs, "P19", "sale minReader", "the sale is for readers of version %d, and needs version %d", h.sale.MinReader, needs)
 	if at := p.before.listing.RefundAt; h.listed && (at != 0 || p.refundsDue > 0) && !p.isNoted {

@@ -35,12 +35,15 @@ func beforeErasure(t *testing.T) *world {
 	return w
 }
 
-func drawnAndOver(t *testing.T) *world {
-	w := drawnSale(t)
+// over lets the world's sale end.
+func over(w *world) *world {
 	w.Pass(72 * time.Hour)
+	w.ReleasesBy(w.Ledger)
 	w.drain()
 	return w
 }
+
+func drawnAndOver(t *testing.T) *world { return over(drawnSale(t)) }
 
 func afterErasure(t *testing.T) *world {
 	w := beforeErasure(t)
@@ -52,6 +55,14 @@ func TestASaleFromWhichUsersWereErasedBalancesWithTheEventsOfBefore(t *testing.T
 	for name, begin := range map[string]func(*testing.T) *world{
 		"in a group": beforeErasure,
 		"drawn":      drawnAndOver,
+		"late":       func(t *testing.T) *world { return over(lateSale(t)) },
+		"extended":   func(t *testing.T) *world { return over(extendedSale(t)) },
+		"cancelled": func(t *testing.T) *world {
+			w := cancelledSale(t)
+			w.refunds("stripe#pi_0")
+			w.refunds("stripe#pi_1")
+			return over(w)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := begin(t)

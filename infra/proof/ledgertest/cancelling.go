@@ -313,6 +313,23 @@ var cancelling = map[string]func(*testing.T, *World){
 			t.Errorf("got %+v, want the cancelled claim of an erased user", held)
 		}
 	},
+	"nobody is erased with an order as it was before its payment was paid back": func(t *testing.T, w *World) {
+		c := w.Open(2, 1)
+		w.Settles(PaymentOf(w.Ordered("alice")[0], "pi_1"))
+		w.ends(c)
+		at, tries := w.Now(), 0
+		w.erases(w.before("TransactWriteItems", func() {
+			switch tries++; tries {
+			case 1:
+				w.succeeds(w.Environment().PaidBack(w.Ctx, PaymentOf(0, "pi_1")))
+			case 2:
+				w.erases(w.Environment(), "alice")
+			}
+		}), "alice")
+		if held := w.erasedClaim(); !held.RefundedAt.Equal(at) {
+			t.Errorf("got %+v, want the claim of an erased user, marked at %v", held, at)
+		}
+	},
 	"the audit compares the cancelled orders with the shards and with the refunds": func(t *testing.T, w *World) {
 		w.Open(9, 1)
 		ids := w.Ordered("alice", "bob")

@@ -8,6 +8,7 @@ import (
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -178,6 +179,30 @@ var extending = map[string]func(*testing.T, *World){
 		w.hasNumber(sale.ReadsPayment, "SALES", "moutai", "minReader")
 		for _, user := range []string{"alice", "bob"} {
 			w.hasNumber(sale.ReadsPayment, "CLAIM#moutai#0", user, "minReader")
+		}
+	},
+	"a sealed sale needs the reader that it needed before": func(t *testing.T, w *World) {
+		for _, raised := range []bool{false, true} { // between the look at the sale and its seal
+			w.becomes(table{})
+			c := w.OpenUnpaid(9, 1)
+			w.Settles(PaymentOf(w.Ordered("alice")[0], "pi_1"))
+			extend := func() { w.extends(w.Now().Add(time.Hour)) }
+			w.Pass(time.Second)
+			if !raised {
+				extend()
+			}
+			w.ends(c)
+			l := w.Environment()
+			if raised {
+				l = w.overtaken("TransactWriteItems", extend)
+			}
+			if err := maintenance.Of(l).Erase(w.Ctx, "alice", func(maintenance.Held) {}); (err != nil) != raised {
+				t.Errorf("raised meanwhile: %t, got %v", raised, err)
+			}
+			if raised {
+				w.erases(w.Environment(), "alice")
+			}
+			w.hasNumber(sale.ReadsOffice, "SALE#moutai", "SALE", "minReader")
 		}
 	},
 	"more time is in the trail, and its event says until when": func(t *testing.T, w *World) {

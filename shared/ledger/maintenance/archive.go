@@ -142,7 +142,7 @@ func (m *Maintenance) WriteArchive(ctx context.Context, saleID string, to io.Wri
 }
 
 // mayBeArchived returns a sale that may be archived, and the sales to seal with it.
-func (m *Maintenance) mayBeArchived(ctx context.Context, saleID string) (sale.Sale, []ledger.Listing, error) {
+func (m *Maintenance) mayBeArchived(ctx context.Context, saleID string) (sale.Sale, []sealing, error) {
 	s, err := m.table.OpenSale(ctx, saleID)
 	switch {
 	case err != nil:

@@ -67,8 +67,8 @@ func (m *Maintenance) Erase(ctx context.Context, user string, report func(Held))
 func (m *Maintenance) eraseIn(ctx context.Context, user string, h Held) error {
 	// The sale counts the erasure, so that a recount knows how many hashes on a roll are of nobody.
 	s := seal{
-		sale: h.Sale, with: h.sealing, write: " ADD #erased :one", condition: "attribute_not_exists(#archive)",
-		values: table.Item{":one": table.One},
+		sale: h.Sale, with: h.sealing, write: " ADD #erased :one", values: table.Item{":one": table.One},
+		condition: "attribute_not_exists(#archive) AND (attribute_not_exists(#minReader) OR #minReader <= :reader)", // an edit may raise it
 	}
 	for left := m.table.UpTo(table.PatientTries); ; {
 		reasons, err := m.table.RetryTransaction(ctx, append(s.actions(m), m.eraseActions(h, user, sale.ErasedPrefix+m.table.NewID())...)...)
@@ -92,7 +92,7 @@ func (m *Maintenance) eraseIn(ctx context.Context, user string, h Held) error {
 
 // eraseActions move the user's claim to the bucket of the new id, and their guard and name with it, or
 // delete the user's entry. They require that what they erase is there, and the claim as it was read: in a
-// drained sale only a payment or the office can change it.
+// drained sale only a report of its provider or the office can change it.
 func (m *Maintenance) eraseActions(h Held, user, erased string) (actions []types.TransactWriteItem) {
 	rename := func(key table.Item) types.TransactWriteItem {
 		return m.table.Action(table.Update{Key: key, Expr: "SET #user = :erased", Values: table.Item{":erased": table.S(erased)}})
@@ -122,12 +122,14 @@ func (m *Maintenance) eraseActions(h Held, user, erased string) (actions []types
 	return actions
 }
 
-// deleteClaim deletes the claim if it is as it was read: it may be paid, or cancelled and the sale drained
-// again, and its refunds may become more.
+// deleteClaim deletes the claim if it is as it was read: it may be paid, paid back, or cancelled and the sale
+// drained again, and its refunds may become more.
 func (m *Maintenance) deleteClaim(h Held) types.TransactWriteItem {
 	condition, values := "#claimId = :claimId", table.Item{":claimId": table.S(h.Claim.ID)}
 	if h.Claim.MayBeReleased() {
 		condition += " AND " + table.IfNotFinal
+	} else if h.Claim.RefundedAt.IsZero() {
+		condition += " AND attribute_not_exists(#refundedAt)"
 	}
 	noting, noted := ifNotes(len(h.Claim.Refunds))
 	maps.Copy(values, noted)

@@ -23,8 +23,8 @@ type Held struct {
 	Entry   *ledger.Entry
 	Refunds []sale.Refund
 
-	claim, guard, entry, order table.Item       // as they are stored
-	sealing                    []ledger.Listing // the sales to seal before it is erased, see mayBeSealed
+	claim, guard, entry, order table.Item // as they are stored
+	sealing                    []sealing  // the sales to seal before it is erased, see mayBeSealed
 }
 
 func (h *Held) isEmpty() bool {

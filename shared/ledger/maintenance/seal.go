@@ -13,9 +13,15 @@ import (
 	"flashsale/shared/sale"
 )
 
-// mayBeSealed returns the listings of the sales to seal with a sale: itself and those of its group. It
+// sealing is a sale to seal.
+type sealing struct {
+	ledger.Listing
+	reader int // that it needs then
+}
+
+// mayBeSealed returns the sales to seal with a sale: itself and those of its group. It
 // fails with sale.Conflicting, which names the sale, if one of them is not drained or has a refund due.
-func (m *Maintenance) mayBeSealed(ctx context.Context, s sale.Sale) (sales []ledger.Listing, err error) {
+func (m *Maintenance) mayBeSealed(ctx context.Context, s sale.Sale) (sales []sealing, err error) {
 	ids := []string{s.ID}
 	if s.LimitGroup != "" {
 		it, err := m.table.GetWithin(ctx, table.PatientTries, table.GroupKey(s.LimitGroup))
@@ -42,7 +48,15 @@ func (m *Maintenance) mayBeSealed(ctx context.Context, s sale.Sale) (sales []led
 		if count.Due > 0 {
 			return nil, sale.Refusef(sale.Conflicting, "%d refunds of the sale %s are due: refund and mark them first", count.Due, id)
 		}
-		sales = append(sales, listing)
+		it, err := m.table.GetWithin(ctx, table.PatientTries, table.SaleKey(id))
+		if err != nil {
+			return nil, err
+		}
+		one, err := table.ReadSale(it)
+		if err != nil {
+			return nil, sale.AsInternal(err)
+		}
+		sales = append(sales, sealing{listing, max(one.MinReader, sale.ReadsSealed)})
 	}
 	return sales, nil
 }
@@ -54,7 +68,7 @@ func refuseUndrained(saleID string) error {
 // seal is what else a seal writes into the item of its sale, and on which condition.
 type seal struct {
 	sale             sale.Sale
-	with             []ledger.Listing // the sales to seal, see mayBeSealed
+	with             []sealing // see mayBeSealed
 	write, condition string
 	values           table.Item
 }
@@ -83,7 +97,7 @@ func (s *seal) actions(m *Maintenance) (actions []types.TransactWriteItem) {
 		update(table.GroupKey(g), "", "#sales = :sales", table.Item{":sales": table.SS(ids...)})
 	}
 	for _, one := range s.with {
-		expression, condition, values := ", #minReader = :reader", "", table.Item{":reader": table.N(sale.ReadsSealed)}
+		expression, condition, values := ", #minReader = :reader", "", table.Item{":reader": table.N(int64(one.reader))}
 		if one.SaleID == s.sale.ID {
 			expression, condition = expression+s.write, s.condition
 			maps.Copy(values, s.values)
