@@ -29,12 +29,16 @@ const reference = (payment) => payment.slice(payment.indexOf("#") + 1);
 /** An amount as a number with a decimal point, as files have it. @param {Refund} r */
 const decimal = ({ amount: n, digits }) => (digits === undefined ? "" : digits ? String(n).padStart(digits + 1, "0").replace(new RegExp(`(.{${digits}})$`), ".$1") : String(n));
 
-/** One line of CSV. A spreadsheet must take no text of others for a formula. @param {unknown[]} cells */
-const csvLine = (cells) => cells.map((c) => `"${String(c ?? "").replace(/^(?=[=+\-@\t\r])/, "'").replace(/"/g, '""')}"`).join(",") + "\r\n";
+/**
+ * One line of CSV. A spreadsheet must take no text of others for a formula, also where it separates by semicolons or tabs,
+ * and no id for a number, which would lose digits: an apostrophe makes them texts.
+ * @param {unknown[]} cells
+ */
+const csvLine = (cells) => cells.map((c) => `"${String(c ?? "").replace(/^(?=[=+\-@＝＋－＠]|0\d|\d{16})|[;\t\r\n]/g, "$&'").replace(/"/g, '""')}"`).join(",") + "\r\n";
 
 /** Gives the person a file. @param {string} name @param {unknown[][]} lines */
 function save(name, lines) {
-  const a = h("a", { href: URL.createObjectURL(new Blob(lines.map(csvLine), { type: "text/csv" })), download: name });
+  const a = h("a", { href: URL.createObjectURL(new Blob(["\uFEFF", ...lines.map(csvLine)], { type: "text/csv" })), download: name });
   /** @type {HTMLElement} */ (a).click();
 }
 

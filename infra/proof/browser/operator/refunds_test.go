@@ -184,7 +184,7 @@ func TestEachLineOfAFileIsAnswered(t *testing.T) {
 	s.add("moutai", "Moutai", nil)
 	s.owes("moutai", 250)
 	s.mu.Lock()
-	s.due[7]["refundedAt"], s.due[7]["refundedBy"], s.due[9]["user"] = instant(time.Now()), "carol", "=HYPERLINK(\"x\")"
+	s.due[7]["refundedAt"], s.due[7]["refundedBy"], s.due[9]["user"] = instant(time.Now()), "carol", "=HYPERLINK(\"x\");=1+1"
 	s.mu.Unlock()
 	tab := s.tab(t, "operator alice")
 	s.look(tab, "#refunds", "Refunds")
@@ -217,7 +217,7 @@ func TestEachLineOfAFileIsAnswered(t *testing.T) {
 	tab.Click("#done")
 	tab.Click("[data-key=csv]")
 	tab.Wait("saved.length === 2")
-	if got := browser.Eval[string](tab, "saved[1]"); strings.Count(got, "\r\n") != 251 || !strings.Contains(got, `"CNY","1499.09","149909"`) || !strings.Contains(got, `"'=HYPERLINK(""x"")"`) {
+	if got := browser.Eval[string](tab, "saved[1]"); strings.Count(got, "\r\n") != 251 || !strings.Contains(got, `"CNY","1499.09","149909"`) || !strings.Contains(got, `"'=HYPERLINK(""x"");'=1+1"`) || strings.Contains(got, `,"523`) {
 		t.Errorf("the list is %.900s", got)
 	}
 }
