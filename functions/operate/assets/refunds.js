@@ -84,13 +84,14 @@ export function refunds(page) {
     if (kind !== "sale") {
       const all = await get("/operate/sales?" + (kind === "group" ? "group=" + id : "drained=1"));
       if (!all) return render();
-      ids = [...all.sales.map((/** @type {Refund} */ s) => s.saleId), ...(kind === "all" ? [""] : [])];
+      ids = [...all.sales.filter((/** @type {Refund} */ s) => s.state !== "DRAFT").map((/** @type {Refund} */ s) => s.saleId), ...(kind === "all" ? [""] : [])]; // a draft has none
     }
     l.left = ids.length;
     for (const saleId of ids) {
       for (let after = ""; ; ) {
         const found = await get("/operate/refunds?" + new URLSearchParams({ ...(saleId && { saleId }), ...(after && { after }) }));
-        if (!found) return render();
+        if (list !== l || !token()) return render();
+        if (!found) break; // and hides no other sale's
         l.rows.push(...found.refunds);
         l.unreadable += found.unreadable;
         l.at ||= found.asOf;
@@ -100,7 +101,7 @@ export function refunds(page) {
       l.left--;
       render();
     }
-    l.whole = true;
+    l.whole = !l.wrong;
     render();
   }
 

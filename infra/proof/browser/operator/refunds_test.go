@@ -17,6 +17,10 @@ func (s *shop) refunds(w http.ResponseWriter, r *http.Request, actor string) {
 	if r.Method == http.MethodGet {
 		saleID, after, page := r.URL.Query().Get("saleId"), r.URL.Query().Get("after"), object{"asOf": instant(time.Now()), "unreadable": 0}
 		some := []object{}
+		if one := s.sales[saleID]; one["state"] == "DRAFT" || one["error"] != nil {
+			answer(w, 404, object{"code": "sale-not-found", "status": 404, "detail": "no such sale"})
+			return
+		}
 		for _, one := range s.due {
 			if one["saleId"] != saleID || one["payment"].(string) <= after {
 				continue
@@ -140,6 +144,21 @@ func TestRefundsAreFoundChosenAndMarkedOnce(t *testing.T) {
 	if n := browser.Eval[int](viewer, "document.querySelectorAll('.refunds input, [data-key=mark], #file').length"); n != 0 {
 		t.Errorf("%d ways to mark for a viewer", n)
 	}
+}
+
+func TestASaleWithoutReadableRefundsHidesNoOther(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.add("draft", "Draft", object{"state": "DRAFT", "books": nil})
+	s.add("moutai", "Moutai", nil)
+	s.owes("moutai", 2)
+	tab := s.tab(t, "operator alice")
+	s.look(tab, "#refunds", "Refunds")
+	tab.WaitText("2 due CN¥2,998.01 · 0 done")
+	s.add("lamp", "", object{"error": "newer-version"})
+	tab.Click("main p[role=status] button")
+	tab.WaitText("The list is not whole: no such sale")
+	tab.WaitText("stripe#pi_moutai_0001")
 }
 
 // A mark whose answer was lost is this one's; somebody else's is not.
