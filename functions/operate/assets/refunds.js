@@ -43,7 +43,11 @@ function save(name, lines) {
 }
 
 /** The payments that a file names, one a line: the first cell of each, without a heading. @param {string} text */
-export const linesOf = (text) => text.split(/\r\n|\r|\n/).map((l) => l.replace(/^\uFEFF/, "").split(/[,;\t]/)[0].trim().replace(/^["']+|["']+$/g, "")).filter((l, i) => l && !(i === 0 && /^(payment|reference|id)$/i.test(l)));
+export const linesOf = (text) => {
+  const rows = text.replace(/^\uFEFF/, "").split(/\r\n|\r|\n/).map((line) => (line.trim().match(/("([^"]|"")*"|[^,;\t]*)([,;\t]|$)/g) ?? []).map((c) => c.replace(/[,;\t]$/, "").trim().replace(/^["']+|["']+$/g, "")));
+  const title = rows[0].findIndex((c) => /^(payment|reference|id)$/i.test(c)), column = Math.max(0, title);
+  return rows.slice(title < 0 ? 0 : 1).filter((cells) => cells[column] && cells[0][0] !== "#").map((cells) => cells[column]);
+};
 
 /** @param {Page} page */
 export function refunds(page) {

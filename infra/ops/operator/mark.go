@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -63,17 +64,32 @@ func mark(ctx context.Context, p *place, o options, out *terminal) error {
 	return tell(all, o, p, out, failed)
 }
 
-// reportedIn reads the payments of a file as the operators' page does: one a line, the first column of a sheet, with or
-// without a title, quotes and the mark at its start. Blank lines, and those that begin with #, name none.
+// cell is a cell of a sheet with its separator.
+var cell = regexp.MustCompile(`("(?:[^"]|"")*"|[^,;\t]*)(?:[,;\t]|$)`)
+
+// titles are those of the column that has the payments.
+var titles = []string{"payment", "reference", "id"}
+
+// reportedIn reads the payments of a file as the operators' page does: one a line, or a sheet's column of that title,
+// else its first one, with or without quotes and the mark at its start; so what `refund list` wrote is read, too. Blank
+// lines, and those that begin with #, name none.
 func reportedIn(text []byte) (all []*reported) {
-	n := 0
+	n, column := 0, 0
 	for line := range strings.Lines(string(bytes.TrimPrefix(text, []byte("\ufeff")))) {
 		n++
-		cell := line[:strings.IndexAny(line+",", ",;\t")]
-		payment := strings.Trim(strings.TrimSpace(cell), `"'`)
-		isTitle := n == 1 && slices.Contains([]string{"payment", "reference", "id"}, strings.ToLower(payment))
-		if payment != "" && payment[0] != '#' && !isTitle {
-			all = append(all, &reported{payment: payment, line: n})
+		var cells []string
+		for _, found := range cell.FindAllStringSubmatch(strings.TrimSpace(line), -1) {
+			cells = append(cells, strings.Trim(strings.TrimSpace(found[1]), `"'`))
+		}
+		if n == 1 {
+			isTitle := func(cell string) bool { return slices.Contains(titles, strings.ToLower(cell)) }
+			if i := slices.IndexFunc(cells, isTitle); i >= 0 {
+				column = i
+				continue
+			}
+		}
+		if len(cells) > column && cells[column] != "" && cells[0][:min(1, len(cells[0]))] != "#" {
+			all = append(all, &reported{payment: cells[column], line: n})
 		}
 	}
 	return all

@@ -105,6 +105,12 @@ func TestAFileOfPaymentsIsMarkedAndARepeatFinishes(t *testing.T) {
 		if said, code := at.does(t, "refund mark stripe#pi_1 --file "+file); code != cli.ExitUsage {
 			t.Errorf("exit %d, %q", code, said)
 		}
+		// What the command lists as CSV, it reads.
+		listed, _ := at.does(t, "refund list --sale moutai -o csv")
+		if err := os.WriteFile(file, []byte(strings.TrimSuffix(listed, "0 refunds due, 250 done\n")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ends(cli.ExitFine, "of 250 payments 0 are marked as refunded now; marked before: 250, named twice: 0, unknown: 0, open: 0\n")
 	})
 }
 
