@@ -26,7 +26,7 @@ func main() {
 	log.FatalIf(err)
 	book, err := ledger.FromEnv(startup.AWS(log), clock.Wall)
 	log.FatalIf(err)
-	h, err := handler.New(assets.Files, signIn, look, book, log)
+	h, err := handler.New(assets.Files, signIn, look, book, log, clock.Wall)
 	log.FatalIf(err)
 	h.Origin = origin
 	lambda.Start(h.Handle)

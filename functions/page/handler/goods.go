@@ -26,6 +26,8 @@ type goods struct {
 const (
 	// patience is how long a page waits for its goods, without which it works as well.
 	patience = 500 * time.Millisecond
+	// rest is how long a book that did not answer is not asked: while it is down, only one page a second waits.
+	rest = time.Second
 	// aboutLength is the most that previews of links show, in characters.
 	aboutLength = 200
 )
@@ -37,13 +39,17 @@ func (h *Handler) oneSale(ctx context.Context, saleID string) ([]sale.Sale, erro
 
 // goodsOf returns what is sold under an id; nothing if it cannot be read.
 func (h *Handler) goodsOf(ctx context.Context, id string, sales func(ctx context.Context, id string) ([]sale.Sale, error)) (g goods) {
-	if id == "" {
+	now := h.now()
+	if id == "" || now.UnixNano() < h.asksAgain.Load() {
 		return g
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	all, err := sales(ctx, id)
 	if err != nil {
+		if ctx.Err() != nil {
+			h.asksAgain.Store(now.Add(rest).UnixNano())
+		}
 		return g
 	}
 	first := all[0]

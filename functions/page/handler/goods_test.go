@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/sale"
@@ -67,18 +68,25 @@ func TestAGroupHasTheNameThatItsSalesShare(t *testing.T) {
 	}
 }
 
-// stuck is a ledger that does not answer.
-type stuck struct{ shelf }
+// stuck is a ledger that does not answer, and counts who waits for it.
+type stuck struct {
+	shelf
+	asked *int
+}
 
-func (stuck) Sale(ctx context.Context, _ string) (sale.Sale, error) {
+func (s stuck) Sale(ctx context.Context, _ string) (sale.Sale, error) {
+	*s.asked++
 	<-ctx.Done()
 	return sale.Sale{}, ctx.Err()
 }
 
 func TestAPageDoesNotWaitForATableThatIsDown(t *testing.T) {
-	f := newFunction(t)
-	f.handler.book = stuck{}
-	if r, page := f.get(t, salePage(t, "shoe", "")); r.StatusCode != 200 || !strings.Contains(page, `data-sale="shoe"`) {
-		t.Errorf("%d %s", r.StatusCode, page)
+	f, asked, now := newFunction(t), 0, time.Unix(1_800_000_000, 0)
+	f.handler.book, f.handler.now = stuck{asked: &asked}, func() time.Time { return now }
+	for after, want := range []int{1, 1, 2} { // half a second after each other
+		if r, page := f.get(t, salePage(t, "shoe", "")); r.StatusCode != 200 || !strings.Contains(page, `data-sale="shoe"`) || asked != want {
+			t.Errorf("%d half seconds later: %d, asked %d times, want %d; %s", after, r.StatusCode, asked, want, page)
+		}
+		now = now.Add(rest / 2)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"sync/atomic"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -34,16 +36,18 @@ type Handler struct {
 	imageOrigin string
 	book        Book
 	log         *telemetry.Log
+	now         func() time.Time
+	asksAgain   atomic.Int64 // the instant before which a book that did not answer is not asked, in Unix nanoseconds
 }
 
 // New returns a handler of the page whose files are given. It fails if the page refers to
 // a file that does not exist.
-func New(source fs.FS, s webpage.SignIn, look Look, book Book, log *telemetry.Log) (*Handler, error) {
+func New(source fs.FS, s webpage.SignIn, look Look, book Book, log *telemetry.Log, now func() time.Time) (*Handler, error) {
 	page, err := webpage.New(source, webpage.Options{SignIn: s, ImageOrigin: look.ImageOrigin, Style: look.style()})
 	if err != nil {
 		return nil, err
 	}
-	return &Handler{page: page, signIn: s, imageOrigin: look.ImageOrigin, book: book, log: log}, nil
+	return &Handler{page: page, signIn: s, imageOrigin: look.ImageOrigin, book: book, log: log, now: now}, nil
 }
 
 // Handle answers one request; it never returns an error.

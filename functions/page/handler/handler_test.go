@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"flashsale/functions/page/assets"
+	"flashsale/shared/clock"
 	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/telemetry/telemetrytest"
 	"flashsale/shared/webpage"
@@ -56,11 +57,11 @@ func TestEveryAnswerForbidsWhatThePageDoesNotNeed(t *testing.T) {
 func TestAPageThatCannotBeMadeIsAnInternalError(t *testing.T) {
 	source := fstest.MapFS{"page.html": {Data: []byte("{{.Nothing}}")}}
 	f := newFunction(t)
-	h, err := New(source, webpage.SignIn{}, Look{}, shelf{}, f.handler.log)
+	h, err := New(source, webpage.SignIn{}, Look{}, shelf{}, f.handler.log, clock.Wall)
 	if err != nil {
 		t.Fatal(err)
 	}
-	*f.handler = *h
+	f.handler = h
 	r, text := f.get(t, salePage(t, "moutai", "gzip"))
 	if r.StatusCode != 500 || !strings.Contains(text, `"code":"internal"`) || f.Logged(t, "outcome") != "internal" || f.Logged(t, "level") != "ERROR" {
 		t.Errorf("%d %s", r.StatusCode, text)
