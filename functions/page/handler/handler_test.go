@@ -6,6 +6,7 @@ import (
 	"testing/fstest"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
 
 	"flashsale/functions/page/assets"
 	"flashsale/shared/clock"
@@ -61,7 +62,7 @@ func TestAPageThatCannotBeMadeIsAnInternalError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.handler = h
+	f.handler, f.Handler = h, lambda.NewHandler(h.Handle)
 	r, text := f.get(t, salePage(t, "moutai", "gzip"))
 	if r.StatusCode != 500 || !strings.Contains(text, `"code":"internal"`) || f.Logged(t, "outcome") != "internal" || f.Logged(t, "level") != "ERROR" {
 		t.Errorf("%d %s", r.StatusCode, text)
