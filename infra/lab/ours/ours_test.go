@@ -2,6 +2,7 @@ package ours
 
 import (
 	"context"
+	"io"
 	"testing"
 
 	"flashsale/infra/lab/shop"
@@ -42,6 +43,9 @@ func TestTheLedgerSellsWhatThereIsAndTheTableShowsIt(t *testing.T) {
 		}
 		if got, err := s.Buy(t.Context(), c.user); got != c.want || err != nil {
 			t.Errorf("%s in %s: %s (%v), want %s", c.user, c.place.Sale, got, err, c.want)
+		}
+		if err := s.(io.Closer).Close(); err != nil { // which waits until the orders are written
+			t.Fatal(err)
 		}
 	}
 	all, err := spec.Orders(t.Context(), p)

@@ -186,7 +186,7 @@ func flagError(c *cobra.Command, err error) error {
 	case errors.As(err, &invalid):
 		return Usagef("--%s is %q; it must be %s", invalid.GetFlag().Name, invalid.GetValue(), kind(invalid.GetFlag(), invalid.Unwrap()))
 	}
-	return Usagef("%s", strings.Join(strings.Fields(err.Error()), " "))
+	return Usagef("%w", OneLine(err))
 }
 
 // flagsLike suggests the command's flags whose names are near a name.

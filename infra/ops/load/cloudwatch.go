@@ -21,9 +21,6 @@ const settle = 3 * time.Minute
 // period is the finest period that all of these metrics have.
 const period = time.Minute
 
-// memoryMB is the memory of every function in template.yaml.
-const memoryMB = 512
-
 // perCall is how many messages Lambda's poller receives or deletes per call.
 const perCall = 10
 
@@ -54,7 +51,7 @@ var billed = []struct {
 	{"AWS::ApiGatewayV2::Api", "AWS/ApiGateway", "ApiId", "Count", func(u *price.Usage, sum float64) { u.Requests += sum }},
 	{"AWS::Lambda::Function", "AWS/Lambda", "FunctionName", "Invocations", func(u *price.Usage, sum float64) { u.Invocations += sum }},
 	{"AWS::Lambda::Function", "AWS/Lambda", "FunctionName", "Duration", func(u *price.Usage, sum float64) {
-		u.GBSeconds += memoryMB / 1024.0 * sum / 1000
+		u.GBSeconds += price.Memory / 1024.0 * sum / 1000
 	}},
 	{"AWS::DynamoDB::Table", "AWS/DynamoDB", "TableName", "ConsumedWriteCapacityUnits", func(u *price.Usage, sum float64) { u.WriteUnits += sum }},
 	{"AWS::DynamoDB::Table", "AWS/DynamoDB", "TableName", "ConsumedReadCapacityUnits", func(u *price.Usage, sum float64) { u.ReadUnits += sum }},

@@ -70,7 +70,7 @@ func TestCloudWatchsSumsBecomeTheUsage(t *testing.T) {
 
 func TestEveryFunctionHasTheMemoryThatIsBilled(t *testing.T) {
 	text, err := os.ReadFile("../../../template.yaml")
-	if n := strings.Count(string(text), "\n    MemorySize: "); err != nil || n != 1 || !strings.Contains(string(text), fmt.Sprintf("MemorySize: %d\n", memoryMB)) {
-		t.Errorf("the template names a memory size %d times, %v; want once, %d", n, err, memoryMB)
+	if n := strings.Count(string(text), "\n    MemorySize: "); err != nil || n != 1 || !strings.Contains(string(text), fmt.Sprintf("MemorySize: %d\n", price.Memory)) {
+		t.Errorf("the template names a memory size %d times, %v; want once, %d", n, err, price.Memory)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"flashsale/infra/kit/rush"
 	"flashsale/infra/kit/verdict"
 	"flashsale/infra/local/launch"
+	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/place"
 )
 
@@ -55,7 +56,7 @@ func demonstrate(ctx context.Context, o options, stdout, stderr io.Writer) (brok
 		return false, err
 	}
 	fmt.Fprintf(stdout, "%s buyers want one of %s bottles each; each clicks 1 to %d times; at most %d requests in flight (--seed %d repeats this crowd)\n",
-		thousands(o.buyers), thousands(o.stock), o.clicks, o.inflight, o.seed)
+		cli.Thousands(o.buyers), cli.Thousands(o.stock), o.clicks, o.inflight, o.seed)
 	own, err := o.findStack(ctx, stderr)
 	if err != nil {
 		return false, err
@@ -113,7 +114,7 @@ func (o options) demonstrateOn(ctx context.Context, visits []visit, stdout, stde
 	}
 	defer where.system.Close()
 	d := show{o, where, stdout, stderr}
-	fmt.Fprintf(d.out, "sale %s is open: %s bottles on %s stock shards\n", d.at.sale, thousands(d.stock), thousands(min(d.shards, d.stock)))
+	fmt.Fprintf(d.out, "sale %s is open: %s bottles on %s stock shards\n", d.at.sale, cli.Thousands(d.stock), cli.Thousands(min(d.shards, d.stock)))
 	plays := []func(context.Context) (saleReceipt, error){func(ctx context.Context) (saleReceipt, error) { return d.rushes(ctx, visits) }}
 	if o.payments {
 		plays = append(plays, d.sellsAgain)

@@ -8,13 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
-
 	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/rush"
 	"flashsale/infra/kit/verdict"
+	"flashsale/infra/ops/cli"
 )
 
 // evidence holds the inputs of the receipt: the answers to the crowd and the books.
@@ -48,20 +46,20 @@ func audit(e evidence) []line {
 		for _, o := range outcomes {
 			n += e.tally.finals[o]
 		}
-		return thousands(int(n))
+		return cli.Thousands(n)
 	}
 	lines := []line{
 		{promise: "P1", says: "sold exactly min(stock, buyers)",
-			figure: thousands(len(e.books.Claims)) + " of " + thousands(min(int(e.books.Seeded), e.buyers)) + " bottles"},
+			figure: cli.Thousands(len(e.books.Claims)) + " of " + cli.Thousands(min(int(e.books.Seeded), e.buyers)) + " bottles"},
 		{promise: "P2", says: "left + sold = stock, on every shard",
-			figure: fmt.Sprintf("%s + %s = %s bottles", thousands(int(e.books.Stock())), thousands(len(e.books.Claims)), thousands(int(e.books.Seeded)))},
+			figure: fmt.Sprintf("%s + %s = %s bottles", cli.Thousands(e.books.Stock()), cli.Thousands(len(e.books.Claims)), cli.Thousands(e.books.Seeded))},
 		{promise: "P3", says: "one order per buyer, however they click", figure: e.distinct(func(c books.Claim) string { return c.User }) + " buyers"},
 		{promise: "P4", says: "every accepted click is in the table", figure: told(client.Accepted, rush.AcceptedAgain) + " accepted clicks"},
 		{promise: "P5 P6", says: "every other click got a true refusal", figure: told(client.AlreadyOrdered, client.SoldOut) + " refused clicks"},
 		{promise: "P9", says: "same Idempotency-Key, same answer", figure: told(rush.AcceptedAgain) + " repeated clicks"},
 		{promise: "P7", says: "one order id per order, all different", figure: e.distinct(func(c books.Claim) string { return c.OrderID }) + " order ids"},
 		{promise: "P7", says: "order ids rise with confirmation time", figure: e.duration()},
-		{promise: "P8", says: "every accepted order is confirmed", figure: thousands(e.pending()) + " orders pending"},
+		{promise: "P8", says: "every accepted order is confirmed", figure: cli.Thousands(e.pending()) + " orders pending"},
 	}
 	for _, f := range slices.Concat(e.findings, e.history.Findings(), e.history.Compare(e.books)) {
 		enter(lines, f, "P2")
@@ -91,7 +89,7 @@ func (e *evidence) distinct(of func(books.Claim) string) string {
 		values[of(c)] = true
 	}
 	delete(values, "")
-	return thousands(len(values))
+	return cli.Thousands(len(values))
 }
 
 func (e *evidence) pending() (n int) {
@@ -172,10 +170,10 @@ func printRush(w io.Writer, crowd []rush.Buyer, t *tally) {
 	for _, n := range t.all {
 		requests += n
 	}
-	fmt.Fprintf(w, "answers to %s clicks\n", thousands(clicks))
+	fmt.Fprintf(w, "answers to %s clicks\n", cli.Thousands(clicks))
 	rest := int64(clicks)
 	say := func(n int64, what string) {
-		fmt.Fprintf(w, "  %9s  %s\n", thousands(int(n)), what)
+		fmt.Fprintf(w, "  %9s  %s\n", cli.Thousands(n), what)
 		rest -= n
 	}
 	say(t.finals[client.Accepted], "accepted: the buyer has a bottle")
@@ -186,9 +184,6 @@ func printRush(w io.Writer, crowd []rush.Buyer, t *tally) {
 		say(rest, "no answer, or one that is not in the API's contract")
 	}
 	if repeats := requests - int64(clicks); repeats > 0 {
-		fmt.Fprintf(w, "  (%s requests were retried after a failure or an answer such as \"busy\")\n", thousands(int(repeats)))
+		fmt.Fprintf(w, "  (%s requests were retried after a failure or an answer such as \"busy\")\n", cli.Thousands(repeats))
 	}
 }
-
-// thousands formats 1234567 as 1,234,567.
-func thousands(n int) string { return message.NewPrinter(language.English).Sprint(n) }

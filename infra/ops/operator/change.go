@@ -395,11 +395,7 @@ func (p *place) look(ctx context.Context, o options) error {
 
 // dryRun looks at the sale and its trail and says what the change would do, or why it would be refused.
 func (c change) dryRun(ctx context.Context, p *place, o options, out *terminal) error {
-	s, err := p.saleNow(ctx, o["sale"])
-	if err != nil {
-		return err
-	}
-	made, err := p.trail(ctx, o["sale"])
+	s, made, err := p.saleAndTrail(ctx, o["sale"])
 	if err != nil {
 		return err
 	}

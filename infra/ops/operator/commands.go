@@ -190,7 +190,7 @@ func (v verb) do(ctx context.Context, p *place, n noun, o options, out *terminal
 	p.tolerant = v.use == "pause SALE"
 	p.errors = out.command.ErrOrStderr()
 	group, given := o["group"]
-	if !given {
+	if !given || out.command.Flags().Lookup("sale") == nil { // who takes no sale looks for the group itself
 		return v.run(ctx, p, o, out)
 	}
 	if o["seen"] != "" {
@@ -291,10 +291,8 @@ func (p *place) members(ctx context.Context, function bool, group string) (ids [
 		return ids, err
 	}
 	list, err := p.saleList(ctx)
-	for _, s := range list.Sales {
-		if s.LimitGroup == group {
-			ids = append(ids, s.SaleID)
-		}
+	for _, s := range list.of(group) {
+		ids = append(ids, s.SaleID)
 	}
 	if err == nil && len(ids) == 0 {
 		err = noGroup(group)

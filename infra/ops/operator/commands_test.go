@@ -42,6 +42,8 @@ func TestAGroupIsChangedSaleAfterSaleUnderOneIDAndTheWorstCounts(t *testing.T) {
 		{"sale resume --group boots --dry-run", 1, []string{"it would be resumed", "boots-42: NOT RESUMED: recalled: the sale was recalled\n"}},
 		{"sale resume --group boots", 1, []string{"this is change ", " of each sale: with --id ", "boots-41 was resumed", "boots-42: NOT RESUMED: recalled"}},
 		{"sale show --group boots", 0, []string{"saleId: boots-41\n", "saleId: boots-42\n", "limitGroup: boots\n", "changes:\n", "action: pause\n"}},
+		{"sale list --group boots", 0, []string{"2 sales, release ", "\nboots-41 ", "\nboots-42 "}},
+		{"sale list --group shoes", 2, []string{"flashsale: no sale has the limitGroup shoes ("}},
 		{"sale pause --group shoes", 2, []string{"flashsale: no sale has the limitGroup shoes ("}},
 		{"sale recall --group boots --note soles", 64, []string{"flashsale: sale recall asks before it goes on, and there is no terminal: give --yes\n"}},
 	} {

@@ -7,7 +7,7 @@ import (
 func nouns() []noun {
 	changing := []verb{{
 		use: "list", short: "Every sale with its state and its last audit", example: "flashsale sale list --group shoe\nflashsale sale list -o csv >sales.csv",
-		flags: "group", joins: true, forms: []string{cli.JSON, cli.CSV}, run: sales,
+		flags: "group", forms: []string{cli.JSON, cli.CSV}, run: sales,
 	}, {
 		use: "show SALE", short: "How one sale stands, and who changed it last", example: "flashsale sale show moutai", forms: []string{cli.JSON}, run: showSale,
 	}, createVerb, exportVerb}

@@ -159,7 +159,7 @@ func (p *place) events(ctx context.Context, name string) (*eventbus.Bus, string,
 func (p *place) system(ctx context.Context) (system.Place, error) {
 	where, err := p.find(ctx)
 	if err == nil && where.Client == nil {
-		err = cli.Usagef("a table alone is not enough, because a function is asked: give --env or --stack")
+		err = system.ErrTableAlone
 	}
 	return where, err
 }

@@ -77,18 +77,27 @@ func (p *place) saleList(ctx context.Context) (list saleList, err error) {
 	return list, err
 }
 
+// of are the sales of a group.
+func (l saleList) of(group string) []listedSale {
+	return slices.DeleteFunc(slices.Clone(l.Sales), func(s listedSale) bool { return s.LimitGroup != group })
+}
+
 func (p *place) saleNow(ctx context.Context, saleID string) (s listedSale, err error) {
 	err = p.read(ctx, "/operate/sales/{saleId}", map[string]string{"saleId": saleID}, nil, &s)
 	return s, err
 }
 
-// trail asks for the newest changes of a sale, the newest first.
-func (p *place) trail(ctx context.Context, saleID string) ([]httpapi.Change, error) {
+// saleAndTrail asks for one sale and for its newest changes, the newest first.
+func (p *place) saleAndTrail(ctx context.Context, saleID string) (listedSale, []httpapi.Change, error) {
+	s, err := p.saleNow(ctx, saleID)
+	if err != nil {
+		return s, nil, err
+	}
 	var page struct {
 		Changes []httpapi.Change `json:"changes"`
 	}
-	err := p.read(ctx, "/operate/sales/{saleId}/changes", map[string]string{"saleId": saleID}, nil, &page)
-	return page.Changes, err
+	err = p.read(ctx, "/operate/sales/{saleId}/changes", map[string]string{"saleId": saleID}, nil, &page)
+	return s, page.Changes, err
 }
 
 // sales tells the release, and lists every sale as it is now, and then what its last audit found, which may be
@@ -99,8 +108,10 @@ func sales(ctx context.Context, p *place, o options, out *terminal) error {
 	if err != nil {
 		return err
 	}
-	if o["group"] != "" {
-		all.Sales = slices.DeleteFunc(all.Sales, func(s listedSale) bool { return !slices.Contains(o.sales(), s.SaleID) })
+	if group, given := o["group"]; given {
+		if all.Sales = all.of(group); len(all.Sales) == 0 {
+			return noGroup(group)
+		}
 	}
 	out.notef("%d sales, release %s", len(all.Sales), all.Version)
 	list := out.list("sale -name -group state -opens closes seeded audited left pending -confirmed paid unpaid released refundsDue " +
@@ -141,11 +152,7 @@ func (b *audited) verdict() string {
 func showSale(ctx context.Context, p *place, o options, out *terminal) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
-	s, err := p.saleNow(ctx, o["sale"])
-	if err != nil {
-		return err
-	}
-	made, err := p.trail(ctx, o["sale"])
+	s, made, err := p.saleAndTrail(ctx, o["sale"])
 	if err != nil {
 		return err
 	}

@@ -104,13 +104,16 @@ func (f *Flags) Wanted() (Wanted, error) {
 	return Wanted{URL: f.URL, Stack: e.StackName, Region: e.Region}, err
 }
 
+// ErrTableAlone means that a function is to be asked, and only a table is known.
+var ErrTableAlone = cli.Usagef("a table alone is not enough, because a function is asked: give --env or --stack")
+
 // Find finds the system, for a command that needs more than a table.
 func (f *Flags) Find(ctx context.Context) (Place, error) {
 	if err := f.Check(); err != nil {
 		return Place{}, err
 	}
 	if f.Table != "" {
-		return Place{}, cli.Usagef("a table alone is not enough, because a function is asked: give --env or --stack")
+		return Place{}, ErrTableAlone
 	}
 	w, err := f.Wanted()
 	if err != nil {
