@@ -22,8 +22,10 @@ type Request struct {
 	Sub  string
 	Path struct{ SaleID, GroupID, OrderID, Provider, Page string } // unvalidated
 
-	ContentType, IdempotencyKey, OriginVerify                      Header
-	StripeSignature, WebhookID, WebhookTimestamp, WebhookSignature Header // of payment providers
+	ContentType, IdempotencyKey, OriginVerify Header
+	// Of payment providers.
+	StripeSignature, WebhookID, WebhookTimestamp, WebhookSignature          Header
+	WechatpaySerial, WechatpayTimestamp, WechatpayNonce, WechatpaySignature Header
 
 	Body            string
 	IsBase64Encoded bool

@@ -18,11 +18,16 @@ const (
 	contentType    = "content-type"
 	originVerify   = "x-origin-verify"
 
-	// Of payment providers: Stripe's own, and those of Standard Webhooks.
+	// Of payment providers: Stripe's own, those of Standard Webhooks, and WeChat Pay's.
 	stripeSignature  = "stripe-signature"
 	webhookID        = "webhook-id"
 	webhookTimestamp = "webhook-timestamp"
 	webhookSignature = "webhook-signature"
+
+	wechatpaySerial    = "wechatpay-serial"
+	wechatpayTimestamp = "wechatpay-timestamp"
+	wechatpayNonce     = "wechatpay-nonce"
+	wechatpaySignature = "wechatpay-signature"
 )
 
 // readHeaders reads the headers we use. API Gateway writes names in lower case; a
@@ -45,6 +50,14 @@ func readHeaders(e *jsonread.Reader, r *Request) error {
 			h = &r.WebhookTimestamp
 		case is(name, webhookSignature):
 			h = &r.WebhookSignature
+		case is(name, wechatpaySerial):
+			h = &r.WechatpaySerial
+		case is(name, wechatpayTimestamp):
+			h = &r.WechatpayTimestamp
+		case is(name, wechatpayNonce):
+			h = &r.WechatpayNonce
+		case is(name, wechatpaySignature):
+			h = &r.WechatpaySignature
 		default:
 			return e.Skip()
 		}

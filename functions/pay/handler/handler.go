@@ -6,6 +6,7 @@
 package handler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -74,12 +75,18 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 		}
 		return err
 	}, func(event *telemetry.Event, code sale.Code) {
-		if r.RouteKey == cancelRoute {
+		switch {
+		case r.RouteKey == cancelRoute:
 			event.CountBy("cancellations", "result", telemetry.Result(code))
-		} else {
+		case done.Outcome != batch: // whose reports are counted one by one
 			event.CountBy("payments", "result", result(done, code))
 		}
 	})
+	if r.RouteKey == payRoute {
+		if answer := h.providers[r.Path.Provider].answer; answer != nil {
+			return answer(done, err), nil
+		}
+	}
 	if err != nil {
 		response = httpapi.Problem(err, "")
 	}
@@ -102,6 +109,9 @@ const (
 	// wrongKind and unverified are never told: such a webhook is refused.
 	wrongKind  = "wrong-kind"
 	unverified = "unverified"
+	// batch is a webhook of several reports, whose fates may differ. Only providers that have
+	// an answer of their own send such.
+	batch = "batch"
 )
 
 // result is the value under which a webhook is counted. Reports of what was recorded
@@ -136,7 +146,7 @@ func result(done outcome, code sale.Code) string {
 	return paid
 }
 
-// pay records the payment that a webhook reports. Success means that it is durable: the
+// pay records the payments that a webhook reports. Success means that it is durable: the
 // provider repeats anything else.
 func (h *Handler) pay(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (outcome, error) {
 	p, known := h.providers[r.Path.Provider]
@@ -152,14 +162,39 @@ func (h *Handler) pay(ctx context.Context, r *httpapi.Request, event *telemetry.
 	if err := p.verify(r, raw); err != nil {
 		return outcome{Outcome: unverified}, err
 	}
-	payment, about, err := p.read(raw)
+	reports, err := p.read(raw)
 	if err != nil {
 		return outcome{}, err
 	}
+	if len(reports) == 1 {
+		return h.take(ctx, r.Path.Provider, reports[0], event)
+	}
+	event.Int("reports", len(reports))
+	return outcome{Outcome: batch}, h.takeAll(ctx, r.Path.Provider, reports, event)
+}
+
+// takeAll takes each report of a batch, with a line of its own. It fails if one of them does, after
+// all were tried: the provider repeats the batch, and what is recorded stays as it is.
+func (h *Handler) takeAll(ctx context.Context, provider string, reports []report, event *telemetry.Event) (failed error) {
+	for _, one := range reports {
+		turn, part := event.Part(ctx)
+		part.Text("provider", provider)
+		done, err := h.take(turn, provider, one, part)
+		code := sale.CodeOf(err)
+		part.CountBy("payments", "result", result(done, code))
+		part.End("payment", code, err)
+		failed = cmp.Or(failed, err)
+	}
+	return failed
+}
+
+// take records what a report says.
+func (h *Handler) take(ctx context.Context, provider string, one report, event *telemetry.Event) (outcome, error) {
+	payment, about := one.payment, one.about
 	if about != ours && about != otherKind && about != paidBack {
 		return outcome{Outcome: ignored, about: about}, nil
 	}
-	payment.Provider = r.Path.Provider
+	payment.Provider = provider
 	event.Text("payment", payment.Reference)
 	if payment.OrderID != 0 {
 		event.Text("orderId", orderid.String(payment.OrderID))

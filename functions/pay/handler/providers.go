@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"flashsale/shared/httpapi"
@@ -16,9 +15,18 @@ type provider struct {
 	// verify fails unless the body, as it was sent, is signed with one of the secrets, at
 	// an instant at most 300 seconds from now.
 	verify func(r *httpapi.Request, body []byte) error
-	// read returns the payment that a verified body reports, without its provider, if it is
-	// about one.
-	read func(body []byte) (sale.Payment, subject, error)
+	// read returns what a verified body reports, at least one report.
+	read func(body []byte) ([]report, error)
+	// answer is what the provider is told of the webhook that came to this, or of the error. Without one it is
+	// told the outcome as JSON, or a problem.
+	answer func(outcome, error) httpapi.Response
+}
+
+// report is what a webhook, or a part of a batch of them, is about, and its payment, if it is about one:
+// without its provider.
+type report struct {
+	payment sale.Payment
+	about   subject
 }
 
 // subject is what a verified webhook is about. Those that are neither ours, otherKind nor paidBack are
@@ -39,6 +47,17 @@ const (
 	unknown  subject = "unknown" // any other type
 )
 
+// one makes the reader of a provider whose webhooks report one thing each.
+func one(read func(body []byte) (sale.Payment, subject, error)) func([]byte) ([]report, error) {
+	return func(body []byte) ([]report, error) {
+		payment, about, err := read(body)
+		if err != nil {
+			return nil, err
+		}
+		return []report{{payment, about}}, nil
+	}
+}
+
 // Providers are those with secrets, by the name in their path.
 type Providers map[string]provider
 
@@ -46,60 +65,57 @@ type Providers map[string]provider
 const (
 	Stripe           = "stripe"
 	StandardWebhooks = "standard-webhooks"
+	WeChatPay        = "wechat-pay"
+	Alipay           = "alipay"
+	Adyen            = "adyen"
 )
 
-// ProvidersFromEnv returns the providers whose secrets are in STRIPE_SECRETS and
-// STANDARD_WEBHOOKS_SECRETS. Several are separated by commas, so that a new one works
-// before the old one ends. It fails for a secret that cannot be one (P19). now
-// is the current instant.
+// Settings are what the providers need, each as its environment variable has it; "" of a provider
+// that sends nothing.
+type Settings struct {
+	// Stripe and StandardWebhooks are signing secrets. Several are separated by commas, so that a new
+	// one works before the old one ends.
+	Stripe, StandardWebhooks string
+	// StripeEvents is the kind of Stripe's events that counts.
+	StripeEvents string
+	// WeChatPay, Alipay and Adyen are JSON, see readSettings.
+	WeChatPay, Alipay, Adyen string
+}
+
+// ProvidersFromEnv returns the providers with the settings in the environment. now is the current instant.
 func ProvidersFromEnv(now func() time.Time) (Providers, error) {
-	return NewProviders(os.Getenv("STRIPE_SECRETS"), os.Getenv("STRIPE_EVENTS"), os.Getenv("STANDARD_WEBHOOKS_SECRETS"), now)
+	return NewProviders(Settings{
+		Stripe: os.Getenv("STRIPE_SECRETS"), StripeEvents: os.Getenv("STRIPE_EVENTS"),
+		StandardWebhooks: os.Getenv("STANDARD_WEBHOOKS_SECRETS"),
+		WeChatPay:        os.Getenv("WECHAT_PAY_SECRETS"), Alipay: os.Getenv("ALIPAY_SECRETS"), Adyen: os.Getenv("ADYEN_SECRETS"),
+	}, now)
 }
 
-// NewProviders returns the providers with these settings, see ProvidersFromEnv.
-func NewProviders(stripeSecrets, stripeEvents, standardSecrets string, now func() time.Time) (Providers, error) {
+// NewProviders returns the providers with these settings. It fails for one that cannot be right (P19),
+// with an error that names its variable and does not quote it.
+func NewProviders(s Settings, now func() time.Time) (Providers, error) {
 	all := Providers{}
-	secrets, err := secretsOf(stripeSecrets)
-	if err != nil {
-		return nil, fmt.Errorf("STRIPE_SECRETS: %w", err)
+	if s.Stripe != "" && !isStripeEvents(s.StripeEvents) {
+		return nil, fmt.Errorf("STRIPE_EVENTS: want %s, %s or %s", checkoutEvents, paymentIntentEvents, anyEvents)
 	}
-	if len(secrets) > 0 {
-		p, err := newStripe(secrets, stripeEvents, now)
-		if err != nil {
-			return nil, fmt.Errorf("STRIPE_EVENTS: %w", err)
+	for _, one := range []struct {
+		name, variable, secrets string
+		take                    func(Settings, func() time.Time) (provider, error)
+	}{
+		{Stripe, "STRIPE_SECRETS", s.Stripe, newStripe},
+		{StandardWebhooks, "STANDARD_WEBHOOKS_SECRETS", s.StandardWebhooks, newStandardWebhooks},
+	} {
+		if one.secrets == "" {
+			continue
 		}
-		all[Stripe] = p
-	}
-	if secrets, err = secretsOf(standardSecrets); err != nil {
-		return nil, fmt.Errorf("STANDARD_WEBHOOKS_SECRETS: %w", err)
-	}
-	if len(secrets) > 0 {
-		p, err := newStandardWebhooks(secrets)
+		p, err := one.take(s, now)
 		if err != nil {
-			return nil, fmt.Errorf("STANDARD_WEBHOOKS_SECRETS: %w", err)
+			return nil, fmt.Errorf("%s: %w", one.variable, err)
 		}
-		all[StandardWebhooks] = p
+		all[one.name] = p
 	}
 	return all, nil
 }
-
-// secretsOf returns the secrets of a variable's text. An error does not quote them.
-func secretsOf(text string) ([]string, error) {
-	if text == "" {
-		return nil, nil
-	}
-	all := strings.Split(text, ",")
-	for i, secret := range all {
-		all[i] = strings.TrimSpace(secret)
-		if rest, ok := strings.CutPrefix(all[i], "whsec_"); !ok || len(rest) < minSecret {
-			return nil, fmt.Errorf("a secret is whsec_ and at least %d characters", minSecret)
-		}
-	}
-	return all, nil
-}
-
-// minSecret is the least length of a secret, in characters after its prefix.
-const minSecret = 12
 
 // errUnsigned and errOld say nothing about the secrets or the body.
 var (
@@ -109,6 +125,15 @@ var (
 
 // errNoAmount: an amount that is missing or null is not zero.
 var errNoAmount = errors.New("there is no amount")
+
+// told is what an answer in a provider's form says of an error: its status, and its code with what may be shown of it.
+func told(err error) (status int, message string) {
+	message = string(sale.CodeOf(err))
+	if said, ours := errors.AsType[*sale.Error](err); ours && said.Detail != "" {
+		message += ": " + said.Detail
+	}
+	return httpapi.Problem(err, "").StatusCode, message
+}
 
 // unreadable is the refusal of a signed body that cannot be read.
 func unreadable(err error) error {

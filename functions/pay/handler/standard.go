@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,7 +17,11 @@ import (
 )
 
 // newStandardWebhooks takes webhooks that are signed as www.standardwebhooks.com says.
-func newStandardWebhooks(secrets []string) (provider, error) {
+func newStandardWebhooks(s Settings, _ func() time.Time) (provider, error) {
+	secrets, err := secretsOf(s.StandardWebhooks)
+	if err != nil {
+		return provider{}, err
+	}
 	var keys []*standardwebhooks.Webhook
 	for _, secret := range secrets {
 		key, err := standardwebhooks.NewWebhook(secret)
@@ -43,7 +48,7 @@ func newStandardWebhooks(secrets []string) (provider, error) {
 		}
 		return errUnsigned
 	}
-	return provider{verify, readStandardWebhook}, nil
+	return provider{verify: verify, read: one(readStandardWebhook)}, nil
 }
 
 // standardPayment is the data of the one type that reports a payment.

@@ -4,7 +4,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -35,20 +34,22 @@ const (
 	anyEvents = "any"
 )
 
-// newStripe takes Stripe's webhooks of the given kind.
-func newStripe(secrets []string, events string, now func() time.Time) (provider, error) {
-	switch events {
-	case checkoutEvents, paymentIntentEvents, anyEvents:
-	default:
-		return provider{}, fmt.Errorf("want %s, %s or %s", checkoutEvents, paymentIntentEvents, anyEvents)
+func isStripeEvents(kind string) bool {
+	return kind == checkoutEvents || kind == paymentIntentEvents || kind == anyEvents
+}
+
+func newStripe(s Settings, now func() time.Time) (provider, error) {
+	secrets, err := secretsOf(s.Stripe)
+	if err != nil {
+		return provider{}, err
 	}
 	verify := func(r *httpapi.Request, body []byte) error {
 		return verifyStripe(r.StripeSignature.Value, body, secrets, now())
 	}
 	read := func(body []byte) (sale.Payment, subject, error) {
-		return readStripe(body, events)
+		return readStripe(body, s.StripeEvents)
 	}
-	return provider{verify, read}, nil
+	return provider{verify: verify, read: one(read)}, nil
 }
 
 // tolerance is how far from now the time of a signature may be; standard-webhooks v0.0.1 allows as much.

@@ -20,8 +20,8 @@ import (
 // reported is when the order of owing has its id.
 var reported = testledger.Began.Add(6 * time.Second)
 
-// report is a webhook as a provider sends it.
-type report struct {
+// sent is a webhook as a provider sends it.
+type sent struct {
 	provider, body string
 	headers        map[string]string
 }
@@ -37,23 +37,23 @@ func TestASignedPaymentIsRecordedAsReported(t *testing.T) {
 	// What stripe-go v84.4.1 makes of the session, the secret and the time.
 	theirs := map[string]string{"stripe-signature": "t=1767225606,v1=511a0dee9908a1918cac8978cf131f77c275a76c0187cd63454b673731ab2514"}
 	for name, tt := range map[string]struct {
-		report
+		sent
 		paidBy string
 	}{
-		"a Checkout session":                  {report{Stripe, session(""), signature(session(""), now, stripeNew)}, "stripe#pi_1"},
-		"one whose method of payment is slow": {report{Stripe, async, signature(async, now, stripeNew)}, "stripe#pi_1"},
-		"a payment intent":                    {report{Stripe, intent(""), signature(intent(""), now, stripeNew)}, "stripe#pi_1"},
-		"as Stripe's library signs it":        {report{Stripe, session(""), theirs}, "stripe#pi_1"},
-		"by the secret that ends":             {report{Stripe, session(""), signature(session(""), now, stripeOld)}, "stripe#pi_1"},
+		"a Checkout session":                  {sent{Stripe, session(""), signature(session(""), now, stripeNew)}, "stripe#pi_1"},
+		"one whose method of payment is slow": {sent{Stripe, async, signature(async, now, stripeNew)}, "stripe#pi_1"},
+		"a payment intent":                    {sent{Stripe, intent(""), signature(intent(""), now, stripeNew)}, "stripe#pi_1"},
+		"as Stripe's library signs it":        {sent{Stripe, session(""), theirs}, "stripe#pi_1"},
+		"by the secret that ends":             {sent{Stripe, session(""), signature(session(""), now, stripeOld)}, "stripe#pi_1"},
 		// Stripe signs with both secrets while one is being replaced; each may be unknown.
-		"only the second signature is known": {report{Stripe, session(""), signature(session(""), now, "whsec_unknown_secret", stripeOld)}, "stripe#pi_1"},
-		"Standard Webhooks":                  {report{StandardWebhooks, succeeded, signed(t, succeeded, now, standardNew)}, StandardWebhooks + "#pay_1"},
-		"a currency in small letters":        {report{StandardWebhooks, small, signed(t, small, now, standardNew)}, StandardWebhooks + "#pay_1"},
-		"an amount as Python writes a float": {report{StandardWebhooks, float, signed(t, float, now, standardNew)}, StandardWebhooks + "#pay_1"},
-		"an amount with an exponent":         {report{Stripe, scaled, signature(scaled, now, stripeNew)}, "stripe#pi_1"},
-		"Standard Webhooks, the secret that ends": {report{StandardWebhooks, succeeded, signed(t, succeeded, now, standardOld)},
+		"only the second signature is known": {sent{Stripe, session(""), signature(session(""), now, "whsec_unknown_secret", stripeOld)}, "stripe#pi_1"},
+		"Standard Webhooks":                  {sent{StandardWebhooks, succeeded, signed(t, succeeded, now, standardNew)}, StandardWebhooks + "#pay_1"},
+		"a currency in small letters":        {sent{StandardWebhooks, small, signed(t, small, now, standardNew)}, StandardWebhooks + "#pay_1"},
+		"an amount as Python writes a float": {sent{StandardWebhooks, float, signed(t, float, now, standardNew)}, StandardWebhooks + "#pay_1"},
+		"an amount with an exponent":         {sent{Stripe, scaled, signature(scaled, now, stripeNew)}, "stripe#pi_1"},
+		"Standard Webhooks, the secret that ends": {sent{StandardWebhooks, succeeded, signed(t, succeeded, now, standardOld)},
 			StandardWebhooks + "#pay_1"},
-		"Standard Webhooks, only the second signature is known": {report{StandardWebhooks, succeeded,
+		"Standard Webhooks, only the second signature is known": {sent{StandardWebhooks, succeeded,
 			signed(t, succeeded, now, "whsec_dW5rbm93bi11bmtub3duLXVua25vd24=", standardNew)}, StandardWebhooks + "#pay_1"},
 	} {
 		for _, encode := range []bool{false, true} {
@@ -92,30 +92,30 @@ func TestAWebhookWithoutAValidSignatureReachesNoTable(t *testing.T) {
 	v0 := map[string]string{"stripe-signature": strings.Replace(signature(session(""), now, stripeNew)["stripe-signature"], "v1=", "v0=", 1)}
 	timeless := map[string]string{"stripe-signature": strings.SplitN(signature(session(""), time.Unix(0, 0), stripeNew)["stripe-signature"], ",", 2)[1]}
 	for name, tt := range map[string]struct {
-		report
+		sent
 		status int
 		code   sale.Code
 	}{
-		"unsigned":                       {report{Stripe, session(""), bare}, 400, sale.InvalidRequest},
-		"unsigned, Standard Webhooks":    {report{StandardWebhooks, succeeded, bare}, 400, sale.InvalidRequest},
-		"an empty body":                  {report{Stripe, "", bare}, 400, sale.InvalidRequest},
-		"an unknown secret":              {report{Stripe, session(""), signature(session(""), now, "whsec_unknown_secret")}, 400, sale.InvalidRequest},
-		"no secret":                      {report{Stripe, session(""), signature(session(""), now, "")}, 400, sale.InvalidRequest},
-		"another scheme of Stripe":       {report{Stripe, session(""), v0}, 400, sale.InvalidRequest},
-		"without its time":               {report{Stripe, session(""), timeless}, 400, sale.InvalidRequest},
-		"re-encoded":                     {report{Stripe, spaced, signature(session(""), now, stripeNew)}, 400, sale.InvalidRequest},
-		"re-encoded, Standard Webhooks":  {report{StandardWebhooks, strings.ReplaceAll(succeeded, `,`, `, `), signed(t, succeeded, now, standardNew)}, 400, sale.InvalidRequest},
-		"another amount":                 {report{Stripe, session(`"amount_total":1`), signature(session(""), now, stripeNew)}, 400, sale.InvalidRequest},
-		"another message's signature":    {report{StandardWebhooks, succeeded, renamed}, 400, sale.InvalidRequest},
-		"another time's signature":       {report{StandardWebhooks, succeeded, retimed}, 400, sale.InvalidRequest},
-		"a signature of another kind":    {report{StandardWebhooks, succeeded, asymmetric}, 400, sale.InvalidRequest},
-		"Stripe's to the other provider": {report{StandardWebhooks, session(""), signature(session(""), now, stripeNew)}, 400, sale.InvalidRequest},
-		"Standard Webhooks' to Stripe":   {report{Stripe, succeeded, signed(t, succeeded, now, standardNew)}, 400, sale.InvalidRequest},
-		"a provider that nobody knows":   {report{"paypal", session(""), signature(session(""), now, stripeNew)}, 404, sale.ProviderNotFound},
-		"a provider with a separator":    {report{"stripe#", session(""), signature(session(""), now, stripeNew)}, 404, sale.ProviderNotFound},
-		"a provider in capitals":         {report{"Stripe", session(""), signature(session(""), now, stripeNew)}, 404, sale.ProviderNotFound},
-		"a megabyte, unsigned":           {report{Stripe, huge, bare}, 413, sale.BodyTooLarge},
-		"a megabyte, signed":             {report{Stripe, huge, signature(huge, now, stripeNew)}, 413, sale.BodyTooLarge},
+		"unsigned":                       {sent{Stripe, session(""), bare}, 400, sale.InvalidRequest},
+		"unsigned, Standard Webhooks":    {sent{StandardWebhooks, succeeded, bare}, 400, sale.InvalidRequest},
+		"an empty body":                  {sent{Stripe, "", bare}, 400, sale.InvalidRequest},
+		"an unknown secret":              {sent{Stripe, session(""), signature(session(""), now, "whsec_unknown_secret")}, 400, sale.InvalidRequest},
+		"no secret":                      {sent{Stripe, session(""), signature(session(""), now, "")}, 400, sale.InvalidRequest},
+		"another scheme of Stripe":       {sent{Stripe, session(""), v0}, 400, sale.InvalidRequest},
+		"without its time":               {sent{Stripe, session(""), timeless}, 400, sale.InvalidRequest},
+		"re-encoded":                     {sent{Stripe, spaced, signature(session(""), now, stripeNew)}, 400, sale.InvalidRequest},
+		"re-encoded, Standard Webhooks":  {sent{StandardWebhooks, strings.ReplaceAll(succeeded, `,`, `, `), signed(t, succeeded, now, standardNew)}, 400, sale.InvalidRequest},
+		"another amount":                 {sent{Stripe, session(`"amount_total":1`), signature(session(""), now, stripeNew)}, 400, sale.InvalidRequest},
+		"another message's signature":    {sent{StandardWebhooks, succeeded, renamed}, 400, sale.InvalidRequest},
+		"another time's signature":       {sent{StandardWebhooks, succeeded, retimed}, 400, sale.InvalidRequest},
+		"a signature of another kind":    {sent{StandardWebhooks, succeeded, asymmetric}, 400, sale.InvalidRequest},
+		"Stripe's to the other provider": {sent{StandardWebhooks, session(""), signature(session(""), now, stripeNew)}, 400, sale.InvalidRequest},
+		"Standard Webhooks' to Stripe":   {sent{Stripe, succeeded, signed(t, succeeded, now, standardNew)}, 400, sale.InvalidRequest},
+		"a provider that nobody knows":   {sent{"paypal", session(""), signature(session(""), now, stripeNew)}, 404, sale.ProviderNotFound},
+		"a provider with a separator":    {sent{"stripe#", session(""), signature(session(""), now, stripeNew)}, 404, sale.ProviderNotFound},
+		"a provider in capitals":         {sent{"Stripe", session(""), signature(session(""), now, stripeNew)}, 404, sale.ProviderNotFound},
+		"a megabyte, unsigned":           {sent{Stripe, huge, bare}, 413, sale.BodyTooLarge},
+		"a megabyte, signed":             {sent{Stripe, huge, signature(huge, now, stripeNew)}, 413, sale.BodyTooLarge},
 	} {
 		for _, encode := range []bool{false, true} {
 			owing(t, func(t *testing.T, f *function) {
@@ -149,9 +149,9 @@ func TestASignatureHolds300SecondsEitherWay(t *testing.T) {
 		for _, provider := range []string{Stripe, StandardWebhooks} {
 			owing(t, func(t *testing.T, f *function) {
 				at := time.Now().Add(-age)
-				r := report{Stripe, session(""), signature(session(""), at, stripeNew)}
+				r := sent{Stripe, session(""), signature(session(""), at, stripeNew)}
 				if provider == StandardWebhooks {
-					r = report{StandardWebhooks, succeeded, signed(t, succeeded, at, standardNew)}
+					r = sent{StandardWebhooks, succeeded, signed(t, succeeded, at, standardNew)}
 				}
 				got := f.Ask(t, t.Context(), post(t, r.provider, r.body, r.headers))
 				if saysWhy := strings.Contains(got.Body, "within 300 seconds of now"); got.StatusCode != want || saysWhy != (want == 400) {

@@ -33,7 +33,7 @@ func TestStripesLibrarySignsAndReadsThePaymentsThatAreRecorded(t *testing.T) {
 		time.Sleep(time.Second)
 		w.Confirm(ledger.ClaimRef{SaleID: testledger.SaleID, User: testledger.Alice, ClaimID: testledger.AlicesClaim})
 		const before, after = "whsec_stripe_before", "whsec_stripe_after"
-		providers, err := handler.NewProviders(before+","+after, "any", "", clock.Wall)
+		providers, err := handler.NewProviders(handler.Settings{Stripe: before + "," + after, StripeEvents: "any"}, clock.Wall)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -248,7 +248,7 @@ func (w *world) functions(d door) gateway.Invoker {
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	providers, err := payhandler.NewProviders(stripeSecret, "checkout", "", time.Now)
+	providers, err := payhandler.NewProviders(payhandler.Settings{Stripe: stripeSecret, StripeEvents: "checkout"}, time.Now)
 	if err != nil {
 		w.T.Fatal(err)
 	}

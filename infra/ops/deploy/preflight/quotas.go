@@ -50,9 +50,13 @@ func (r *report) quotas(ctx context.Context) {
 // takenAway finds what the deployment takes away from the stack, and should not by mistake: it
 // sends the default of a parameter that was given once by --parameters.
 func (r *report) takenAway(l Limits) {
+	const unanswered = "the provider's webhooks will be answered 404; write it into the file's section"
 	for _, lost := range []struct{ parameter, check, what string }{
-		{"StripeKeysArn", "payments", "the provider's webhooks will be answered 404; write it into the file's section"},
-		{"StandardWebhooksKeysArn", "payments", "the provider's webhooks will be answered 404; write it into the file's section"},
+		{"StripeKeysArn", "payments", unanswered},
+		{"StandardWebhooksKeysArn", "payments", unanswered},
+		{"WeChatPayKeysArn", "payments", unanswered},
+		{"AlipayKeysArn", "payments", unanswered},
+		{"AdyenKeysArn", "payments", unanswered},
 		{"PermissionsBoundaryArn", "roles", "the stack's roles lose their boundary"},
 	} {
 		if was := l.Deployed[lost.parameter]; was != "" && r.text(lost.parameter) == "" {

@@ -16,7 +16,8 @@ import (
 // regional are the parameters whose ARN must be of the stack's region. The ARNs of a front are of
 // us-east-1, as their patterns say.
 var regional = []string{
-	"ApiCertificateArn", "StripeKeysArn", "StandardWebhooksKeysArn", "PaymentLinkKeyArn", "ExistingTableStreamArn", "PageTopicArn", "TicketTopicArn", "EventBusArn",
+	"ApiCertificateArn", "StripeKeysArn", "StandardWebhooksKeysArn", "WeChatPayKeysArn", "AlipayKeysArn", "AdyenKeysArn", "PaymentLinkKeyArn",
+	"ExistingTableStreamArn", "PageTopicArn", "TicketTopicArn", "EventBusArn",
 }
 
 // drawTimes are the bounds of the times in DrawSeconds. Shorter ones are for a stack on one machine,
