@@ -42,13 +42,6 @@ function save(name, lines) {
   /** @type {HTMLElement} */ (a).click();
 }
 
-/** The payments that a file names, one a line: the first cell of each, without a heading. @param {string} text */
-export const linesOf = (text) => {
-  const rows = text.replace(/^\uFEFF/, "").split(/\r\n|\r|\n/).map((line) => (line.trim().match(/("([^"]|"")*"|[^,;\t]*)([,;\t]|$)/g) ?? []).map((c) => c.replace(/[,;\t]$/, "").trim().replace(/^["']+|["']+$/g, "")));
-  const title = rows[0].findIndex((c) => /^(payment|reference|id)$/i.test(c)), column = Math.max(0, title);
-  return rows.slice(title < 0 ? 0 : 1).filter((cells) => cells[column] && cells[0][0] !== "#").map((cells) => cells[column]);
-};
-
 /** @param {Page} page */
 export function refunds(page) {
   const { token, render, time, ago, word, mayChange, me, expire } = page;
@@ -59,7 +52,7 @@ export function refunds(page) {
   let most = shown;
   /** @type {Set<string>} */
   let chosen = new Set();
-  /** What is asked about, then on its way, then answered. @type {{state: "asked" | "sent" | "over", lines: Line[], sub: string, began: number, certain: boolean, file: string} | undefined} */
+  /** What is asked about, then on its way, then answered. @type {{state: "asked" | "sent" | "over", lines: Line[], sub: string, began: number, certain: boolean, file: string, others: number} | undefined} */
   let marking;
 
   addEventListener("hashchange", () => {
@@ -143,18 +136,18 @@ export function refunds(page) {
     render();
   }
 
-  /** Asks about lines: those that were named before are answered already. @param {Line[]} lines @param {string} file */
-  function ask(lines, file) {
+  /** Asks about lines: those that were named before are answered already. @param {Line[]} lines @param {string} file @param {number} others rows of it that are no refunds */
+  function ask(lines, file, others = 0) {
     const named = new Set();
     for (const l of lines) {
       if (named.has(l.payment)) l.outcome = "doubled";
       named.add(l.payment);
     }
-    marking = { state: "asked", lines, sub: me().actor, began: 0, certain: true, file };
+    marking = { state: "asked", lines, sub: me().actor, began: 0, certain: true, file, others };
     render();
   }
 
-  /** Reads a file of references, with or without the provider's name, as far as they are in the list. @param {Event} event */
+  /** Reads a file of references, with or without the provider's name, or a provider's list, as far as they are in the list. @param {Event} event */
   async function read({ target }) {
     const input = /** @type {HTMLInputElement} */ (target);
     const file = input.files?.[0];
@@ -162,9 +155,15 @@ export function refunds(page) {
     /** @type {Map<string, Refund | undefined>} undefined for what several have */
     const known = new Map();
     for (const r of list?.rows ?? []) for (const name of new Set([r.payment, reference(r.payment)])) known.set(name, known.has(name) ? undefined : r);
-    const lines = linesOf(await file.text()).map((line) => ({ line, payment: known.get(line)?.payment ?? line, outcome: "", refund: known.get(line) }));
+    const { refundsIn } = await import("./refundfile.js");
+    const { rows, others } = refundsIn(await file.arrayBuffer());
+    const lines = rows.map((row) => {
+      const refund = known.get(row.payment);
+      const isPart = refund && due(refund) && row.currency === refund.currency && Math.round(row.back * 10 ** refund.digits) < refund.amount;
+      return { line: row.payment, payment: refund?.payment ?? row.payment, outcome: isPart ? "part" : "", refund };
+    });
     input.value = "";
-    if (lines.length) ask(lines, file.name);
+    if (lines.length || others) ask(lines, file.name, others);
   }
 
   /** Sums by currency, as text. @param {Refund[]} rows */
@@ -185,14 +184,14 @@ export function refunds(page) {
     if (!m) return undefined;
     const close = (/** @type {string} */ label) => h("button", { type: "button", onclick: () => ((marking = undefined), render()) }, label);
     const open = m.lines.filter((l) => !l.outcome);
-    const from = m.file && h("p", { class: "faint", dir: "auto" }, fill(w.from, m.file, number(m.lines.length)));
+    const from = m.file && h("p", { class: "faint", dir: "auto" }, fill(w.from, m.file, number(m.lines.length)), m.others > 0 && " " + fill(w.others, number(m.others)));
     if (m.state === "asked") {
       return h("div", { "data-key": "asked", class: "warns", role: "group", "aria-labelledby": "sure" }, from,
         h("p", { id: "sure" }, h("b", {}, fill(w.sure, number(open.length)), " ", total(open.flatMap((l) => l.refund ?? [])))), h("p", {}, w.movesNone),
         h("p", { class: "answers" }, h("button", { class: "main", onclick: run }, fill(w.yes, number(open.length))), close(words.no)));
     }
     if (m.state === "sent") return h("p", { "data-key": "sent", class: "notice", "data-tone": "busy", role: "status" }, h("span", {}, fill(m.certain ? w.sending : w.uncertain, number(m.lines.length - open.length), number(m.lines.length))));
-    const outcomes = /** @type {const} */ (["marked", "already", "doubled", "unknown", "failed"]);
+    const outcomes = /** @type {const} */ (["marked", "already", "doubled", "part", "unknown", "failed"]);
     const others = m.lines.filter((l) => l.outcome !== "marked");
     return h("div", { "data-key": "over", class: "notice", "data-tone": others.length ? "bad" : "good", role: "status" }, h("div", {}, from,
       h("p", {}, open.length > 0 && fill(w.stopped, number(open.length)) + " ", outcomes.map((o) => [o, m.lines.filter((l) => l.outcome === o).length]).filter(([, n]) => n).map(([o, n]) => fill(word(w.outcome, o), number(Number(n)))).join(" · ")),

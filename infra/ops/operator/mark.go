@@ -1,14 +1,13 @@
 package operator
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"net/http"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -29,17 +28,20 @@ const (
 
 // reported is a payment of which its operator says that it was paid back.
 type reported struct {
-	payment string
-	line    int         // of the file
-	first   int         // the line that names the payment before; 0: none does
-	refund  sale.Refund // without a payment if there is none
-	outcome string      // what OperateFunction answers; "" if it is not asked
+	payment  string
+	line     int         // of the file
+	first    int         // the line that names the payment before; 0: none does
+	refund   sale.Refund // without a payment if there is none
+	back     *big.Rat    // what went back by the file; nil if it does not say
+	currency string      // of that
+	outcome  string      // what OperateFunction answers; "" if it is not asked
 }
 
 // mark marks refunds as done in the operator's name, each once. It moves no money: the operator refunds at the
 // payment provider. Without a sale it looks for them in every sale, and among those of unknown orders.
 func mark(ctx context.Context, p *place, o options, out *terminal) error {
 	var all []*reported
+	others := 0
 	switch {
 	case (o["payment"] == "") == (o["file"] == ""):
 		return cli.Usagef("give the payment, such as 'stripe#pi_1', or --file with one on each line")
@@ -50,8 +52,8 @@ func mark(ctx context.Context, p *place, o options, out *terminal) error {
 		if err != nil {
 			return cli.Usagef("read the file: %w", err)
 		}
-		if all = reportedIn(text); len(all) == 0 {
-			return cli.Usagef("%s names no payment; there must be one on each line, such as stripe#pi_1", o["file"])
+		if all, others = reportedIn(text); len(all) == 0 {
+			return cli.Usagef("%s names no payment that went back; there must be one on each line, such as stripe#pi_1, or a provider's list", o["file"])
 		}
 	}
 	if err := p.lookFor(ctx, all, o.sales()); err != nil {
@@ -61,38 +63,7 @@ func mark(ctx context.Context, p *place, o options, out *terminal) error {
 	if !o.has("dry-run") {
 		failed = p.markAll(ctx, all, out)
 	}
-	return tell(all, o, p, out, failed)
-}
-
-// cell is a cell of a sheet with its separator.
-var cell = regexp.MustCompile(`("(?:[^"]|"")*"|[^,;\t]*)(?:[,;\t]|$)`)
-
-// titles are those of the column that has the payments.
-var titles = []string{"payment", "reference", "id"}
-
-// reportedIn reads the payments of a file as the operators' page does: one a line, or a sheet's column of that title,
-// else its first one, with or without quotes and the mark at its start; so what `refund list` wrote is read, too. Blank
-// lines, and those that begin with #, name none.
-func reportedIn(text []byte) (all []*reported) {
-	n, column := 0, 0
-	for line := range strings.Lines(string(bytes.TrimPrefix(text, []byte("\ufeff")))) {
-		n++
-		var cells []string
-		for _, found := range cell.FindAllStringSubmatch(strings.TrimSpace(line), -1) {
-			cells = append(cells, strings.Trim(strings.TrimSpace(found[1]), `"'`))
-		}
-		if n == 1 {
-			isTitle := func(cell string) bool { return slices.Contains(titles, strings.ToLower(cell)) }
-			if i := slices.IndexFunc(cells, isTitle); i >= 0 {
-				column = i
-				continue
-			}
-		}
-		if len(cells) > column && cells[column] != "" && cells[0][:min(1, len(cells[0]))] != "#" {
-			all = append(all, &reported{payment: cells[column], line: n})
-		}
-	}
-	return all
+	return tell(all, others, o, p, out, failed)
 }
 
 // lookFor finds the refunds of the payments in the sales, or in all of them if the first is "". A payment may be without
@@ -132,7 +103,7 @@ func (p *place) lookFor(ctx context.Context, all []*reported, ids []string) erro
 }
 
 func (r *reported) isDue() bool {
-	return r.refund.Payment != "" && r.refund.RefundedAt.IsZero() && r.first == 0
+	return r.refund.Payment != "" && r.refund.RefundedAt.IsZero() && r.first == 0 && r.part() == ""
 }
 
 // markAll has OperateFunction mark the refunds that are due.
@@ -202,7 +173,7 @@ func (p *place) markSome(ctx context.Context, saleID string, some []*reported) e
 }
 
 // tell says of each payment that was not due why it was not, and how many were marked.
-func tell(all []*reported, o options, p *place, out *terminal, failed error) error {
+func tell(all []*reported, others int, o options, p *place, out *terminal, failed error) error {
 	isFile, counts := o["file"] != "", map[string]int{}
 	for _, one := range all {
 		text, kind := one.says(o.has("dry-run"))
@@ -219,10 +190,15 @@ func tell(all []*reported, o options, p *place, out *terminal, failed error) err
 		}
 		fmt.Fprintf(out, "of %d payments %d %s; marked before: %d, named twice: %d, unknown: %d, open: %d\n",
 			len(all), counts[fresh], done, counts[before], counts[twice], counts[none], counts[open])
+		if others > 0 {
+			fmt.Fprintf(out, "the file has %d rows of other kinds, which mark nothing: what was paid, and refunds that failed or are not finished\n", others)
+		}
 	}
 	switch {
 	case failed != nil || counts[open] > 0:
 		return fmt.Errorf("not all are marked: %w; repeat the command: it marks a refund once", cmp.Or(failed, errNoAnswer))
+	case counts[part] > 0:
+		return cli.Bad(fmt.Errorf("NOT MARKED: %d of them, of which only a part went back; pay back the rest, and mark them by name", counts[part]))
 	case counts[none] > 0:
 		return cli.Bad(fmt.Errorf("NOT MARKED: %d of them, without a refund; %s lists those that are due, each with its sale",
 			counts[none], p.flashsale("refund list")))
@@ -236,6 +212,7 @@ const (
 	before = "before"
 	twice  = "twice"
 	none   = "none"
+	part   = "part"
 	open   = "open"
 )
 
@@ -251,6 +228,8 @@ func (r *reported) says(dryRun bool) (text, kind string) {
 		return fmt.Sprintf("%s is in line %d, too", r.payment, r.first), twice
 	case r.refund.Payment == "" || r.outcome == "unknown":
 		return "no refund of " + r.payment + " is due", none
+	case r.part() != "" && r.refund.RefundedAt.IsZero():
+		return what + "is not marked: the file pays " + r.part() + " of it back", part
 	case dryRun && r.isDue():
 		return what + "would be marked as refunded; nothing was changed", fresh
 	case r.outcome == "marked":

@@ -66,7 +66,7 @@ func TestAFileOfPaymentsIsMarkedAndARepeatFinishes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, book := opened(t, sale.Creation{Stock: 2, Price: 129900})
 		order, file := ordered(t, book, "alice"), filepath.Join(t.TempDir(), "refunded.txt")
-		text := "\ufeffPayment,Amount\r\nstripe#pi_none\r\n# paid back today\r\n"
+		text := "\ufeffPayment;Amount\r\nstripe#pi_none\r\n# paid back today\r\n"
 		for i := range 250 {
 			reference := fmt.Sprintf("pi_%03d", i)
 			pay(t, book, reference, order, 5)

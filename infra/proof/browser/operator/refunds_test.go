@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"flashsale/infra/kit/spreadsheet/spreadsheettest"
 	"flashsale/infra/proof/browser"
 )
 
@@ -184,17 +186,17 @@ func TestALostAnswerToAMarkIsNotSomebodyElses(t *testing.T) {
 	tab.WaitText("by carol: do not pay it back again")
 }
 
-// chooseFile gives the page a file with that text, and notes what it saves.
-func chooseFile(tab *browser.Tab, text string) {
+// chooseFile gives the page a file, and notes what it saves.
+func chooseFile(tab *browser.Tab, file []byte) {
 	browser.Eval[bool](tab, fmt.Sprintf(`(() => {
 		window.saved = [];
 		const create = URL.createObjectURL;
 		URL.createObjectURL = (blob) => (blob.text().then((text) => saved.push(text)), create(blob));
 		const given = new DataTransfer();
-		given.items.add(new File([%q], "stripe.csv"));
+		given.items.add(new File([Uint8Array.from(atob(%q), (c) => c.charCodeAt(0))], "stripe.csv"));
 		document.querySelector("#file").files = given.files;
 		return document.querySelector("#file").dispatchEvent(new Event("change"));
-	})()`, text))
+	})()`, base64.StdEncoding.EncodeToString(file)))
 }
 
 func TestEachLineOfAFileIsAnswered(t *testing.T) {
@@ -213,7 +215,7 @@ func TestEachLineOfAFileIsAnswered(t *testing.T) {
 		lines = append(lines, strings.TrimPrefix(fmt.Sprint(one["payment"]), "stripe#")+",1499.00") // as the provider lists them
 	}
 	lines = append(lines, "stripe#pi_moutai_0003", "", "pi_9", `"stripe#pi_8"`)
-	chooseFile(tab, strings.Join(lines, "\r\n"))
+	chooseFile(tab, []byte(strings.Join(lines, "\r\n")))
 	tab.WaitText("stripe.csv, 253 lines")
 	tab.WaitText("Mark 252 as refunded?")
 	tab.Click("[data-key=asked] button.main")
@@ -238,6 +240,50 @@ func TestEachLineOfAFileIsAnswered(t *testing.T) {
 	tab.Wait("saved.length === 2")
 	if got := browser.Eval[string](tab, "saved[1]"); strings.Count(got, "\r\n") != 251 || !strings.Contains(got, `"CNY","1499.09","149909"`) || !strings.Contains(got, `"'=HYPERLINK(""x"");'=1+1"`) || strings.Contains(got, `,"523`) {
 		t.Errorf("the list is %.900s", got)
+	}
+}
+
+func TestAProvidersListMarksWhatWasPaidBackWholeAndNothingElse(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.add("moutai", "Moutai", nil)
+	tab := s.tab(t, "operator alice")
+	for i, list := range spreadsheettest.RefundLists("1499.00", "749.50", [5]string{"pi_moutai_0000", "pi_moutai_0001", "pi_moutai_0002", "pi_moutai_0003", "pi_moutai_0004"}) {
+		s.mu.Lock()
+		s.due = nil
+		s.mu.Unlock()
+		s.owes("moutai", 5)
+		s.mu.Lock()
+		for _, one := range s.due {
+			one["amount"] = 149900
+		}
+		s.mu.Unlock()
+		if i == 0 {
+			s.look(tab, "#refunds", "Refunds")
+		} else {
+			tab.Click("p[role=status] .plain")
+		}
+		tab.WaitText("5 due CN¥7,495.00 · 0 done")
+		chooseFile(tab, list.File)
+		asked, told, left := "Mark 1 as refunded? CN¥1,499.00", "1 marked", "4 due CN¥5,996.00 · 1 done"
+		if list.Says {
+			asked, told, left = "Mark 2 as refunded? CN¥2,998.00", "2 marked · 1 in part", "3 due CN¥4,497.00 · 2 done"
+		}
+		tab.WaitText(asked)
+		tab.Click("[data-key=asked] button.main")
+		tab.WaitText(told)
+		tab.WaitText(left)
+		if list.Says {
+			tab.WaitText("rows of other kinds mark nothing")
+		}
+		s.mu.Lock()
+		for j, one := range s.due {
+			if marked, want := one["refundedAt"] != nil, j == 0 || list.Says && j == 4; marked != want {
+				t.Errorf("%s: %v is marked: %v, want %v", list.Name, one["payment"], marked, want)
+			}
+		}
+		s.mu.Unlock()
+		tab.Click("[data-key=over] button:last-child")
 	}
 }
 

@@ -1,0 +1,161 @@
+package operator
+
+import (
+	"cmp"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+
+	"flashsale/shared/currency"
+)
+
+// A sheet is a list of payments with a line of titles, which are given here in small letters. A provider's has all that
+// happened to them, so that a row counts only if it says that money went back.
+type sheet struct {
+	payment      string   // the column of the provider's reference of the payment
+	kind         string   // that of what a row is
+	done, undone string   // of these, what went back, and what came again because that failed
+	amount       []string // that of what went back; the first that there is
+	currency     string   // that of its currency, or the currency
+}
+
+// sheets are Stripe's reports with items (docs.stripe.com/reports/reporting-categories), Adyen's settlement details and
+// payment accounting (docs.adyen.com/reporting), Alipay's bill "trade" and WeChat Pay's trade bill (pay.weixin.qq.com,
+// /v3/bill/tradebill), read on 2026-11-28. What went back without a column that says so is the last ones' and this
+// system's own. The first one of which a file has all titles is taken. The operators' page has the same in refundfile.js.
+var sheets = []sheet{
+	{"payment_intent_id", "reporting_category", "refund", "refund_failure", []string{"gross"}, "currency"},
+	{"psp reference", "type", "refunded", "refundedreversed", []string{"gross debit (gc)"}, "gross currency"},
+	{"psp reference", "record type", "refunded", "refundedreversed", []string{"main amount"}, "main currency"},
+	{"支付宝交易号", "业务类型", "退款", "", []string{"订单金额（元）"}, "CNY"},
+	{"微信订单号", "退款状态", "success", "", []string{"申请退款金额", "退款金额"}, "货币种类"},
+	{"微信订单号", "交易状态", "refund", "", nil, ""},
+	{payment: "payment_intent_id"}, {payment: "paymentintent id"}, {payment: "psp reference"},
+	{payment: "payment"}, {payment: "reference"}, {payment: "id"},
+}
+
+// separators are those that a file may have; a tab before another one fills up a value, as in Alipay's bill.
+var separators = regexp.MustCompile(`[ \t]*([,;])|\t`)
+
+var quoted = regexp.MustCompile(`"[^"]*"`)
+
+// rows are the lines of cells of a file with their numbers. What separates the cells is what the first one is separated
+// by from the next, in the first line that is no comment. A cell in quotes may have line breaks; a quote that is not
+// closed is a quote.
+func rows(text string, each func(line int, cells []string)) {
+	separator := ","
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		if found := separators.FindString(quoted.ReplaceAllString(line, "")); found != "" {
+			separator = found[len(found)-1:]
+		}
+		break
+	}
+	cell := regexp.MustCompile(`("[^"]*(?:""[^"]*)*"|[^` + separator + `\r\n]*)[ \t]*?(` + separator + `|\r\n|\r|\n|$)`)
+	n, first, cells := 1, 1, []string{}
+	for text != "" {
+		at := cell.FindStringSubmatchIndex(text)
+		found, end := text[:at[3]], text[at[4]:at[5]]
+		cells = append(cells, strings.Trim(found, " \t\"'`")) // WeChat Pay's bill has a backtick before each value
+		n += strings.Count(found, "\n")
+		if text = text[at[1]:]; end == separator && text != "" {
+			continue
+		}
+		if cells[0] != "" && cells[0][0] != '#' || cells[0] == "" && len(cells) > 1 {
+			each(first, cells)
+		}
+		n++
+		first, cells = n, nil
+	}
+}
+
+// reportedIn reads the payments of a file as the operators' page does: of a sheet those that went back, else the first
+// cell of each line, with or without quotes and the mark at its start; so what `refund list` wrote is read, too. Blank
+// lines, and those that begin with #, name none. others are the rows of a sheet that are no refunds.
+func reportedIn(file []byte) (all []*reported, others int) {
+	fallback := unicode.UTF8.NewDecoder()
+	if !utf8.Valid(file) {
+		fallback = simplifiedchinese.GB18030.NewDecoder() // Alipay's bill, and what a Chinese Excel saves
+	}
+	text, _, err := transform.Bytes(unicode.BOMOverride(fallback), file)
+	if err != nil {
+		text = file
+	}
+	var titles []string
+	var is *sheet
+	of := func(cells []string, names ...string) string {
+		for _, name := range names {
+			if at := slices.Index(titles, name); at >= 0 && at < len(cells) {
+				return cells[at]
+			}
+		}
+		return ""
+	}
+	named, came := map[string]*reported{}, map[string]bool{}
+	rows(string(text), func(line int, cells []string) {
+		if titles == nil {
+			for _, cell := range cells {
+				titles = append(titles, strings.ToLower(cell))
+			}
+			has := func(title string) bool { return title == "" || slices.Contains(titles, title) }
+			if at := slices.IndexFunc(sheets, func(s sheet) bool { return has(s.payment) && has(s.kind) }); at >= 0 {
+				is = &sheets[at]
+				return
+			}
+		}
+		one := &reported{payment: cells[0], line: line}
+		if is != nil {
+			one.payment = of(cells, is.payment)
+		}
+		if is == nil || is.kind == "" {
+			if one.payment != "" {
+				all = append(all, one)
+			}
+			return
+		}
+		switch kind := strings.ToLower(of(cells, is.kind)); {
+		case one.payment == "" || kind != is.done:
+			others++
+			came[one.payment] = came[one.payment] || is.undone != "" && kind == is.undone
+		case named[one.payment] != nil: // in several parts
+			named[one.payment].adds(of(cells, is.amount...))
+		default:
+			named[one.payment], all = one, append(all, one)
+			one.back, one.currency = new(big.Rat), cmp.Or(of(cells, is.currency), is.currency)
+			one.adds(of(cells, is.amount...))
+		}
+	})
+	back := slices.DeleteFunc(all, func(r *reported) bool { return came[r.payment] })
+	return back, others + len(all) - len(back)
+}
+
+// adds adds an amount of either sign to what went back; what is no number makes that unknown.
+func (r *reported) adds(amount string) {
+	more, ok := new(big.Rat).SetString(amount)
+	if !ok || r.back == nil {
+		r.back = nil
+		return
+	}
+	r.back.Add(r.back, more.Abs(more))
+}
+
+// part is what went back, if the file says that it is less than what is due.
+func (r *reported) part() string {
+	digits, known := currency.Digits(strings.ToUpper(r.currency))
+	if r.back == nil || !known || !strings.EqualFold(r.currency, r.refund.Currency) {
+		return ""
+	}
+	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)
+	if r.back.Cmp(new(big.Rat).SetFrac(big.NewInt(r.refund.Amount), unit)) >= 0 {
+		return ""
+	}
+	return r.back.FloatString(digits)
+}

@@ -1,0 +1,52 @@
+package operator
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"flashsale/infra/kit/spreadsheet/spreadsheettest"
+	"flashsale/infra/ops/cli"
+	"flashsale/shared/sale"
+)
+
+func TestAProvidersListMarksWhatWasPaidBackWholeAndNothingElse(t *testing.T) {
+	refs := [5]string{"pi_whole", "pi_paid", "pi_failed", "pi_part", "pi_halves"}
+	for _, list := range spreadsheettest.RefundLists("0.08", "0.04", refs) {
+		t.Run(list.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db, book := opened(t, sale.Creation{Stock: 2, Price: 129900})
+				order, file := ordered(t, book, "alice"), filepath.Join(t.TempDir(), "list.csv")
+				for _, ref := range refs {
+					pay(t, book, ref, order, 8)
+				}
+				if err := os.WriteFile(file, list.File, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				want, wantCode := []string{"pi_whole"}, cli.ExitFine
+				if list.Says {
+					want, wantCode = []string{"pi_halves", "pi_whole"}, cli.ExitBad
+				}
+				said, code := desk(t, db, book).does(t, "refund mark --sale moutai --file "+file)
+				refunds, err := book.Refunds(t.Context(), "moutai")
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, r := range refunds {
+					if !r.RefundedAt.IsZero() {
+						got = append(got, r.Payment[len("stripe#"):])
+					}
+				}
+				if slices.Sort(got); !slices.Equal(got, want) || code != wantCode {
+					t.Errorf("marked %v, exit %d, want %v, exit %d: %s", got, code, want, wantCode, said)
+				}
+				if list.Says {
+					contains(t, said, "stripe#pi_part, 0.08 CNY, is not marked: the file pays 0.04 of it back", " of other kinds")
+				}
+			})
+		})
+	}
+}
