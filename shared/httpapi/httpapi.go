@@ -143,6 +143,9 @@ func JSON(status int, body any) Response {
 	return response(status, jsonMedia, bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
+// Text returns an answer whose body is a plain text.
+func Text(status int, body string) Response { return response(status, "text/plain", []byte(body)) }
+
 func response(status int, media string, body []byte) Response {
 	return Response{
 		StatusCode: status, Body: string(body),

@@ -45,7 +45,7 @@ func in(t *testing.T, test func(t *testing.T, f *function), settings ...string) 
 	t.Helper()
 	settings = append([]string{
 		"STRIPE_SECRETS", stripeOld + " , " + stripeNew + " ", "STRIPE_EVENTS", "any",
-		"STANDARD_WEBHOOKS_SECRETS", standardOld + "," + standardNew,
+		"STANDARD_WEBHOOKS_SECRETS", standardOld + "," + standardNew, "ALIPAY_SECRETS", alipaySecrets(),
 	}, settings...)
 	for i := 0; i < len(settings); i += 2 {
 		t.Setenv(settings[i], settings[i+1])

@@ -12,8 +12,8 @@ import (
 
 // provider is one kind of webhook.
 type provider struct {
-	// verify fails unless the body, as it was sent, is signed with one of the secrets, at
-	// an instant at most 300 seconds from now.
+	// verify fails unless the body, as it was sent, is signed with one of the secrets, and at
+	// an instant at most 300 seconds from now, if the scheme has one.
 	verify func(r *httpapi.Request, body []byte) error
 	// read returns what a verified body reports, at least one report.
 	read func(body []byte) ([]report, error)
@@ -104,6 +104,7 @@ func NewProviders(s Settings, now func() time.Time) (Providers, error) {
 	}{
 		{Stripe, "STRIPE_SECRETS", s.Stripe, newStripe},
 		{StandardWebhooks, "STANDARD_WEBHOOKS_SECRETS", s.StandardWebhooks, newStandardWebhooks},
+		{Alipay, "ALIPAY_SECRETS", s.Alipay, newAlipay},
 	} {
 		if one.secrets == "" {
 			continue

@@ -1,0 +1,207 @@
+package handler
+
+import (
+	"cmp"
+	"crypto"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"flashsale/shared/httpapi"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// Alipay's asynchronous notifications are as the open platform's documents of ordinary payments say
+// (opendocs.alipay.com/open/270/105902, "异步通知说明", and /open/203/105286, "异步返回结果的验签"): a form that Alipay
+// posts, whose answer is a word.
+
+// alipaySettings are what Alipay's notifications must be signed with, and whom they must be for.
+type alipaySettings struct {
+	PublicKeys []string `json:"publicKeys"` // Alipay's, of each app
+	AppIDs     []string `json:"appIds"`
+	SellerIDs  []string `json:"sellerIds"`
+}
+
+func newAlipay(s Settings, _ func() time.Time) (provider, error) {
+	var own alipaySettings
+	if err := readSettings(s.Alipay, &own); err != nil {
+		return provider{}, err
+	}
+	if len(own.PublicKeys) == 0 || !areNumbers(own.AppIDs) || !areNumbers(own.SellerIDs) {
+		return provider{}, errors.New("publicKeys, appIds and sellerIds must each have one at least, and ids are digits")
+	}
+	var keys []*rsa.PublicKey
+	for _, text := range own.PublicKeys {
+		key, err := rsaKey(text)
+		if err != nil {
+			return provider{}, err
+		}
+		keys = append(keys, key)
+	}
+	return provider{
+		verify: func(_ *httpapi.Request, body []byte) error { return verifyAlipay(body, keys) },
+		read:   one(func(body []byte) (sale.Payment, subject, error) { return readAlipay(body, &own) }),
+		answer: answerAlipay,
+	}, nil
+}
+
+// areNumbers reports whether all are of digits, and there is one.
+func areNumbers(ids []string) bool {
+	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return id == "" || strings.Trim(id, "0123456789") != "" })
+}
+
+// formOf returns the fields of a form, each decoded once, as the bytes that its sender had: a notification may be in GBK
+// although everything was asked for in UTF-8. A field that is there twice has no one value.
+func formOf(text string) (map[string]string, error) {
+	fields := map[string]string{}
+	for pair := range strings.SplitSeq(text, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		name, wrongName := url.QueryUnescape(name)
+		value, wrongValue := url.QueryUnescape(value)
+		if err := cmp.Or(wrongName, wrongValue); err != nil {
+			return nil, err
+		}
+		if _, twice := fields[name]; twice {
+			return nil, fmt.Errorf("%q is there twice", name)
+		}
+		fields[name] = value
+	}
+	return fields, nil
+}
+
+// verifyAlipay checks a notification's RSA2: SHA256withRSA over the fields in the order of their names. Those of payments are
+// signed without sign_type, those of some other products with it, and Alipay's own library tries both. Its SHA-1 (RSA) is no proof.
+// No time is bounded: notify_time is when this attempt was sent, but no document promises that, and a payment has one fate
+// however often it is reported.
+func verifyAlipay(body []byte, keys []*rsa.PublicKey) error {
+	fields, err := formOf(string(body))
+	if err != nil {
+		return errUnsigned
+	}
+	signature, err := base64.StdEncoding.DecodeString(fields["sign"])
+	if err != nil {
+		return errUnsigned
+	}
+	delete(fields, "sign")
+	with := alipayDigest(fields)
+	delete(fields, "sign_type")
+	without := alipayDigest(fields)
+	for _, key := range keys {
+		for _, digest := range [][]byte{without, with} {
+			if rsa.VerifyPKCS1v15(key, crypto.SHA256, digest, signature) == nil {
+				return nil
+			}
+		}
+	}
+	return errUnsigned
+}
+
+// alipayDigest is the digest of the text that is signed. Fields without a value are part of it.
+func alipayDigest(fields map[string]string) []byte {
+	digest := sha256.New()
+	for i, name := range slices.Sorted(maps.Keys(fields)) {
+		if i > 0 {
+			digest.Write([]byte("&"))
+		}
+		digest.Write([]byte(name + "=" + fields[name]))
+	}
+	return digest.Sum(nil)
+}
+
+// fen returns an amount in yuan, such as "899.00", in hundredths.
+func fen(yuan string) (int64, error) {
+	whole, part, dotted := strings.Cut(yuan, ".")
+	digits := whole + (part + "00")[:max(2, len(part))]
+	n, err := strconv.ParseUint(digits, 10, 63)
+	if err != nil || whole == "" || dotted && part == "" || len(part) > 2 {
+		return 0, fmt.Errorf("%q is no amount in yuan", yuan)
+	}
+	return int64(n), nil
+}
+
+// readAlipay reads a notification of a trade.
+func readAlipay(body []byte, own *alipaySettings) (p sale.Payment, _ subject, err error) {
+	fields, err := formOf(string(body))
+	switch {
+	case err != nil:
+		return p, foreign, unreadable(err)
+	case !slices.Contains(own.AppIDs, fields["app_id"]):
+		return p, foreign, sale.Refuse(sale.InvalidRequest, "the notification is for another app: AlipayKeysArn does not have its app_id")
+	case fields["notify_type"] != "trade_status_sync":
+		return p, unknown, nil
+	case !slices.Contains(own.SellerIDs, fields["seller_id"]):
+		return p, foreign, sale.Refuse(sale.InvalidRequest, "the notification is for another seller: AlipayKeysArn does not have its seller_id")
+	}
+	isPaid := false
+	switch fields["trade_status"] {
+	case "TRADE_SUCCESS", "TRADE_FINISHED": // the latter when it cannot be refunded any more, at once or after a TRADE_SUCCESS
+		isPaid = true
+	case "WAIT_BUYER_PAY", "TRADE_CLOSED":
+	default:
+		return p, unknown, nil
+	}
+	back, err := fen(cmp.Or(fields["refund_fee"], "0")) // of all refunds of the trade so far; a payment may have 0.00
+	if err != nil {
+		return p, foreign, unreadable(err)
+	}
+	isBack := back > 0 || fields["gmt_refund"] != ""
+	if !isPaid && !isBack {
+		return p, unpaid, nil
+	}
+	p.Reference, p.Currency = fields["trade_no"], "CNY"
+	if p.Amount, err = fen(fields["total_amount"]); err != nil {
+		return p, foreign, unreadable(err)
+	}
+	switch {
+	case back > 0 && back == p.Amount:
+		return p, paidBack, nil
+	case isBack: // in part, while the trade is still TRADE_SUCCESS
+		return p, refunded, nil
+	}
+	names, err := passedBack(fields["passback_params"])
+	switch {
+	case err != nil:
+		return p, foreign, unreadable(err)
+	case names[metaSale] == "":
+		return p, foreign, nil
+	case cmp.Or(fields["trans_currency"], p.Currency) != p.Currency:
+		return p, foreign, sale.Refuse(sale.InvalidRequest, "the notification is not in CNY: Alipay's overseas trades are not read")
+	}
+	p.SaleID = names[metaSale]
+	// 0 if the id is invalid; Pay then records a refund due for an unknown order.
+	p.OrderID, _ = orderid.Parse(names[metaOrder])
+	return p, ours, nil
+}
+
+// passedBack returns the values that a merchant gave its trade. The documents tell him to encode them, as
+// flashsale_sale%3D…%26flashsale_order%3D…, Alipay gives them back as they came, and some libraries do not encode them:
+// our values are the same either way. Those of other trades may be of any form.
+func passedBack(params string) (map[string]string, error) {
+	if !strings.Contains(params, metaSale) {
+		return nil, nil
+	}
+	decoded, err := url.QueryUnescape(params)
+	if err != nil {
+		return nil, err
+	}
+	return formOf(decoded)
+}
+
+// answerAlipay is what Alipay is told: "success", and after anything else it repeats the notification for a day.
+func answerAlipay(_ outcome, err error) httpapi.Response {
+	if err == nil {
+		return httpapi.Text(http.StatusOK, "success")
+	}
+	status, message := told(err)
+	return httpapi.Text(status, "fail: "+message)
+}
