@@ -1,4 +1,5 @@
 // readers.mjs CHECK ARGUMENT prints as JSON what other people's readers make of our documents.
+import { createSign, generateKeyPairSync } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -39,6 +40,37 @@ const checks = {
     const client = new HttpChainClient(new HttpCachingChain(url, options), options);
     const info = await client.chain().info();
     return { genesis: info.genesis_time, period: info.period, ...(await fetchBeacon(client, round)) };
+  },
+  // Notifications that Alipay's library signs as an app's request, and others that node signs; each with whether that
+  // library takes it for one of these two keys.
+  async alipay(order) {
+    const { AlipaySdk } = await import("alipay-sdk");
+    const [old, now, stranger] = [1, 2, 3].map(() => generateKeyPairSync("rsa", { modulusLength: 2048 }));
+    const text = (key, type) => key.export({ type, format: "der" }).toString("base64");
+    const library = ({ publicKey, privateKey }) => new AlipaySdk({
+      appId: "2021000000000001", keyType: "PKCS8", privateKey: text(privateKey, "pkcs8"), alipayPublicKey: text(publicKey, "spki"),
+    });
+    const fields = {
+      charset: "utf-8", notify_type: "trade_status_sync", seller_id: "2088000000000001", trade_no: "2026010122001400000000000001",
+      trade_status: "TRADE_SUCCESS", total_amount: "1499.00", subject: "茅台 53% + 1\n'\"&=|~*", body: "", fund_bill_list: '[{"amount":"1499.00"}]',
+      passback_params: encodeURIComponent(`flashsale_sale=moutai&flashsale_order=${order}`),
+    };
+    const signed = ({ privateKey }, more, signedToo = []) => {
+      const all = { app_id: "2021000000000001", sign_type: "RSA2", ...fields, ...more };
+      const names = Object.keys(all).sort().filter((name) => name !== "sign_type" || signedToo.includes(name));
+      const sign = createSign("RSA-SHA256").update(names.map((name) => `${name}=${all[name]}`).join("&")).sign(privateKey, "base64");
+      return new URLSearchParams({ ...all, sign }).toString();
+    };
+    const usual = signed(now), theirs = library(now).sdkExecute("alipay.trade.page.pay", fields);
+    const bodies = [
+      theirs, library(old).sdkExecute("alipay.trade.page.pay", fields), usual, signed(old), signed(now, {}, ["sign_type"]), signed(now, { unheard: "of" }), // valid, as the next three
+      signed(now, { buyer_logon_id: "@shop" }), usual.split("&").reverse().join("&"), usual.replaceAll("+", "%20").replace(/%../g, (escaped) => escaped.toLowerCase()),
+      library(stranger).sdkExecute("alipay.trade.page.pay", fields), signed(stranger), usual.replace("1499.00", "1.00"), theirs.replace("1499.00", "1.00"),
+      usual + "&unheard=of", usual + "&empty=", usual.replace("&body=", ""), usual.replace("%22amount", "+%22amount"), usual.replace(/sign=[^&]*/, "sign="),
+      usual.replaceAll("%2B", "+"), usual.replace(/sign=.{8}/, "sign=AAAAAAAA"),
+    ];
+    const valid = (body) => [old, now].some((key) => library(key).checkNotifySignV2(Object.fromEntries(new URLSearchParams(body))));
+    return { keys: [old, now].map((key) => text(key.publicKey, "spki")), notifications: bodies.map((body) => ({ body, valid: valid(body) })) };
   },
 };
 
