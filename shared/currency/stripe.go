@@ -13,7 +13,12 @@ var stripeTens = map[string]bool{"BHD": true, "JOD": true, "KWD": true, "OMR": t
 // FromStripe returns an amount of Stripe's API in minor units of ISO 4217. whole is false if it
 // is not a whole number of them: Stripe charges no such amount.
 func FromStripe(amount int64, code string) (minor int64, whole bool) {
-	theirs, differs := stripeDigits[code]
+	return convert(amount, code, stripeDigits)
+}
+
+// convert returns an amount of a provider whose amounts have these digits where they are not ISO 4217's.
+func convert(amount int64, code string, digits map[string]int) (minor int64, whole bool) {
+	theirs, differs := digits[code]
 	if !differs {
 		return amount, true
 	}

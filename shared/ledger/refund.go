@@ -168,7 +168,8 @@ type PaidBack struct {
 // PaidBack records that its provider has paid a payment back as a whole, once. A refund due is marked as
 // done. If the payment has paid an order that stands, its claim is marked: it is the operators' to cancel the
 // order, and then the refund is done already. A recall that comes meanwhile may still leave the refund due, until
-// somebody marks it. p must have passed CheckID. It fails with sale.Busy or sale.Internal.
+// somebody marks it. p must have passed CheckID. If it has an amount, that is what went back: another one than the
+// payment's is a part, of which nothing is recorded. It fails with sale.Busy or sale.Internal.
 func (l *Ledger) PaidBack(ctx context.Context, p sale.Payment) (PaidBack, error) {
 	p.OrderID = 0 // the guard says which
 	stored, err := l.readPayment(ctx, p)
@@ -178,8 +179,12 @@ func (l *Ledger) PaidBack(ctx context.Context, p sale.Payment) (PaidBack, error)
 	r := table.Read(stored.guard)
 	done := PaidBack{Recorded: true, SaleID: r.OptionalText("saleId")}
 	hasPaid := r.Text("fate") == table.FatePaid
-	if r.Err != nil {
+	isPart := p.Amount != 0 && (p.Amount != r.Number("amount") || p.Currency != r.Text("currency"))
+	switch {
+	case r.Err != nil:
 		return done, sale.AsInternal(r.Err)
+	case isPart:
+		return PaidBack{}, nil
 	}
 	_, done.New, err = l.MarkRefunded(ctx, done.SaleID, p.ID())
 	switch isNone := sale.CodeOf(err) == sale.OrderNotFound; {

@@ -34,8 +34,8 @@ func TestEachReportOfABatchIsRecordedAndCountedAndOneThatFailsHasItRepeated(t *t
 		id, _ := orderid.Parse(orderText)
 		return sale.Payment{Reference: reference, SaleID: testledger.SaleID, OrderID: id, Amount: 149900, Currency: "CNY"}
 	}
-	pays, again, elsewhere := report{order("p_1"), ours}, report{order("p_2"), ours}, report{about: disputed}
-	wrong := report{order(" p_3"), ours}
+	pays, again, elsewhere := report{payment: order("p_1"), about: ours}, report{payment: order("p_2"), about: ours}, report{about: disputed}
+	wrong := report{payment: order(" p_3"), about: ours}
 	for name, tt := range map[string]struct {
 		reports []report
 		answer  string
@@ -91,7 +91,7 @@ func TestAProviderWithAnAnswerOfItsOwnIsToldNothingElse(t *testing.T) {
 		"a panic":           {func(f *function) { f.Burns() }, 500, `"internal"`},
 	} {
 		owing(t, func(t *testing.T, f *function) {
-			f.providers["many"] = batched(report{sale.Payment{Reference: "p_1", SaleID: "x", Currency: "CNY"}, ours})
+			f.providers["many"] = batched(report{payment: sale.Payment{Reference: "p_1", SaleID: "x", Currency: "CNY"}, about: ours})
 			tt.change(f)
 			r := f.Ask(t, t.Context(), post(t, "many", "{}", nil))
 			if r.StatusCode != tt.status || r.Body != tt.answer {

@@ -132,6 +132,8 @@ func result(done outcome, code sale.Code) string {
 			return "ignored-charge"
 		case refunded:
 			return "ignored-refunded"
+		case notBack:
+			return "ignored-not-back"
 		case disputed:
 			return "ignored-disputed"
 		case unknown:
@@ -191,6 +193,9 @@ func (h *Handler) takeAll(ctx context.Context, provider string, reports []report
 // take records what a report says.
 func (h *Handler) take(ctx context.Context, provider string, one report, event *telemetry.Event) (outcome, error) {
 	payment, about := one.payment, one.about
+	if one.refused != nil {
+		return outcome{}, one.refused
+	}
 	if about != ours && about != otherKind && about != paidBack {
 		return outcome{Outcome: ignored, about: about}, nil
 	}

@@ -12,8 +12,8 @@ import (
 
 // provider is one kind of webhook.
 type provider struct {
-	// verify fails unless the body, as it was sent, is signed with one of the secrets, and at
-	// an instant at most 300 seconds from now, if the scheme has one.
+	// verify fails unless the body is signed with one of the secrets, as it was sent or, with Adyen, in what it says,
+	// and at an instant at most 300 seconds from now, if what is signed has one.
 	verify func(r *httpapi.Request, body []byte) error
 	// read returns what a verified body reports, at least one report.
 	read func(body []byte) ([]report, error)
@@ -27,6 +27,8 @@ type provider struct {
 type report struct {
 	payment sale.Payment
 	about   subject
+	// refused: the report is not taken, because of this. Others of its batch are.
+	refused error
 }
 
 // subject is what a verified webhook is about. Those that are neither ours, otherKind nor paidBack are
@@ -43,6 +45,7 @@ const (
 	free     subject = "free"     // a session that needed no payment
 	charge   subject = "charge"   // money came, perhaps: charges are not read
 	refunded subject = "refunded" // money went back at the provider, in part or of no order
+	notBack  subject = "not-back" // money that was to go back did not, or came again
 	disputed subject = "disputed"
 	unknown  subject = "unknown" // any other type
 )
@@ -54,7 +57,7 @@ func one(read func(body []byte) (sale.Payment, subject, error)) func([]byte) ([]
 		if err != nil {
 			return nil, err
 		}
-		return []report{{payment, about}}, nil
+		return []report{{payment: payment, about: about}}, nil
 	}
 }
 
@@ -105,6 +108,7 @@ func NewProviders(s Settings, now func() time.Time) (Providers, error) {
 		{Stripe, "STRIPE_SECRETS", s.Stripe, newStripe},
 		{StandardWebhooks, "STANDARD_WEBHOOKS_SECRETS", s.StandardWebhooks, newStandardWebhooks},
 		{Alipay, "ALIPAY_SECRETS", s.Alipay, newAlipay},
+		{Adyen, "ADYEN_SECRETS", s.Adyen, newAdyen},
 	} {
 		if one.secrets == "" {
 			continue

@@ -74,7 +74,7 @@ var watchedOnes = []string{
 	"reconcile oversold", "reconcile unbalanced", "reconcile oldestPendingSeconds", "reconcile resent", "reconcile available", "reconcile unseeded", "reconcile refundsDue", "release overdueSeconds",
 	"finalize acceptToConfirmMs", "finalize confirmed", "finalize batches busy", "finalize batches internal",
 	"purchase unsent", "purchase unchecked", "purchase purchases busy", "purchase purchases internal", "asked", "refused", "webhooksFailed", "webhooksRefused", "reconcile unpaid", "pay contradicting",
-	"pay payments ignored-charge", "pay payments ignored-refunded", "pay payments ignored-disputed", "pay payments ignored-free", "pay payments ignored-unknown",
+	"pay payments ignored-charge", "pay payments ignored-refunded", "pay payments ignored-not-back", "pay payments ignored-disputed", "pay payments ignored-free", "pay payments ignored-unknown",
 	"PublishFunction IteratorAge", "PublishFunction Throttles", "publish events", "EventFailureQueue ApproximateNumberOfMessagesVisible",
 }
 

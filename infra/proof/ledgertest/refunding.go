@@ -190,6 +190,16 @@ var refunding = map[string]func(*testing.T, *World){
 			}
 		}
 		back("pi_9", ledger.PaidBack{})
+		for _, part := range []struct {
+			amount   int64
+			currency string
+		}{{1, "CNY"}, {199900, "HKD"}} {
+			p := PaymentOf(0, "pi_2")
+			p.Amount, p.Currency = part.amount, part.currency
+			if got, err := w.Environment().PaidBack(w.Ctx, p); err != nil || got != (ledger.PaidBack{}) {
+				t.Errorf("%+v: got %+v (%v), want nothing recorded", part, got, err)
+			}
+		}
 		due, none := w.Now(), w.Now().Add(2*time.Second)
 		back("pi_2", ledger.PaidBack{Recorded: true, SaleID: "moutai", New: true})
 		back("pi_3", ledger.PaidBack{Recorded: true, New: true})

@@ -1,0 +1,266 @@
+package handler
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"flashsale/shared/currency"
+	"flashsale/shared/httpapi"
+	"flashsale/shared/jsonread"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// adyenPrefix begins the merchantReference of a payment of an order, flashsale-SALE-ORDER. Adyen signs it, and takes
+// 80 characters in which hyphens separate references (reference of the Checkout API's payments, version 72). A payment with
+// any other is for something else.
+const adyenPrefix = "flashsale-"
+
+// The events that may report a payment, as the settings name them.
+const (
+	adyenAuthorised = "AUTHORISATION"
+	adyenCaptured   = "CAPTURE"
+)
+
+// adyenSettings are ADYEN_SECRETS.
+type adyenSettings struct {
+	// HMACKeys sign webhooks, in hex. There are two while one is being replaced: what Adyen had queued before
+	// is sent with the old signature.
+	HMACKeys []string `json:"hmacKeys"`
+	// MerchantAccounts are the accounts whose payments count. A webhook of a company has those of all its accounts.
+	MerchantAccounts []string `json:"merchantAccounts"`
+	// Live: the payments of the live environment count, else those of the test environment.
+	Live *bool `json:"live"`
+	// PaidBy is the event by which an order is paid: AUTHORISATION where Adyen captures by itself,
+	// which sends no other event, and CAPTURE where the shop does, because an authorisation is no money.
+	PaidBy string `json:"paidBy"`
+
+	keys [][]byte
+}
+
+func newAdyen(s Settings, _ func() time.Time) (provider, error) {
+	var a adyenSettings
+	if err := readSettings(s.Adyen, &a); err != nil {
+		return provider{}, err
+	}
+	for _, text := range a.HMACKeys {
+		key, err := hex.DecodeString(text)
+		if err != nil || len(key) != sha256.Size {
+			return provider{}, fmt.Errorf("an HMAC key is %d hexadecimal digits", 2*sha256.Size)
+		}
+		a.keys = append(a.keys, key)
+	}
+	switch {
+	case len(a.keys) == 0:
+		return provider{}, errors.New("hmacKeys has no key")
+	case len(a.MerchantAccounts) == 0 || slices.Contains(a.MerchantAccounts, ""):
+		return provider{}, errors.New("merchantAccounts has no account")
+	case a.Live == nil:
+		return provider{}, errors.New("live must be true or false")
+	case a.PaidBy != adyenAuthorised && a.PaidBy != adyenCaptured:
+		return provider{}, fmt.Errorf("paidBy must be %s or %s", adyenAuthorised, adyenCaptured)
+	}
+	return provider{verify: a.verify, read: a.read, answer: answerAdyen}, nil
+}
+
+// adyenWebhook is Adyen's standard webhook (Webhooks-v1 of github.com/Adyen/adyen-openapi, 2026-07-01). As JSON it
+// has one item, says the documentation; a queue in between may join several.
+type adyenWebhook struct {
+	Live  string `json:"live"` // not signed
+	Items []struct {
+		Item adyenItem `json:"NotificationRequestItem"`
+	} `json:"notificationItems"`
+}
+
+type adyenItem struct {
+	PSPReference        string `json:"pspReference"`
+	OriginalReference   string `json:"originalReference"` // the payment's, of what changes one
+	MerchantAccountCode string `json:"merchantAccountCode"`
+	MerchantReference   string `json:"merchantReference"`
+	Amount              struct {
+		Value    *jsonread.Whole `json:"value"`
+		Currency string          `json:"currency"`
+	} `json:"amount"`
+	EventCode      string `json:"eventCode"`
+	Success        string `json:"success"`
+	AdditionalData struct {
+		Signature string `json:"hmacSignature"`
+	} `json:"additionalData"`
+}
+
+// signed is what Adyen signs of an item (docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures,
+// 2026-05-23): these values with nothing escaped, and no time. What is not among them decides nothing but a refusal.
+func (i *adyenItem) signed() string {
+	value := ""
+	if i.Amount.Value != nil {
+		value = strconv.FormatInt(int64(*i.Amount.Value), 10)
+	}
+	return strings.Join([]string{
+		i.PSPReference, i.OriginalReference, i.MerchantAccountCode, i.MerchantReference,
+		value, i.Amount.Currency, i.EventCode, i.Success,
+	}, ":")
+}
+
+// isPlain reports whether no other item has the same signed text: a colon within a value could belong to the next.
+func (i *adyenItem) isPlain() bool { return strings.Count(i.signed(), ":") == 7 }
+
+// verify fails unless every item is signed: Adyen signs items and no webhook.
+func (a *adyenSettings) verify(_ *httpapi.Request, body []byte) error {
+	var w adyenWebhook
+	if jsonv2.Unmarshal(body, &w) != nil || len(w.Items) == 0 {
+		return errUnsigned
+	}
+	for i := range w.Items {
+		item := &w.Items[i].Item
+		signature, err := base64.StdEncoding.DecodeString(item.AdditionalData.Signature)
+		if err != nil || !slices.ContainsFunc(a.keys, func(key []byte) bool {
+			mac := hmac.New(sha256.New, key)
+			mac.Write([]byte(item.signed()))
+			return hmac.Equal(mac.Sum(nil), signature)
+		}) {
+			return errUnsigned
+		}
+	}
+	return nil
+}
+
+func (a *adyenSettings) read(body []byte) ([]report, error) {
+	var w adyenWebhook
+	if err := jsonv2.Unmarshal(body, &w); err != nil {
+		return nil, unreadable(err)
+	}
+	var all []report
+	for i := range w.Items {
+		item := &w.Items[i].Item
+		one, err := a.readItem(item)
+		isTheirs := !slices.Contains(a.MerchantAccounts, item.MerchantAccountCode) || w.Live != strconv.FormatBool(*a.Live)
+		switch {
+		case isTheirs && one.about == ours:
+			one.refused = sale.Refuse(sale.InvalidRequest, "the payment names an order, and is of another merchant account or environment than the settings say")
+		case isTheirs:
+			one = report{about: foreign}
+		default:
+			one.refused = err
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// readItem reads an item as if its account were ours. Its error is of a payment of an order.
+func (a *adyenSettings) readItem(i *adyenItem) (report, error) {
+	about, reference := a.about(i)
+	switch {
+	case about == paidBack && !i.isPlain():
+		about = refunded
+	case about == paidBack && i.EventCode == "REFUND": // perhaps of a part
+		if one, err := i.report(about, reference); err == nil {
+			return one, nil
+		}
+		about = refunded
+	case about == paidBack:
+		return report{payment: sale.Payment{Reference: reference}, about: about}, nil
+	case about == ours && (!i.isPlain() || !strings.HasPrefix(i.MerchantReference, adyenPrefix)):
+		// A shop that captures names the order once more: it is lost here otherwise.
+		if about = foreign; a.PaidBy == adyenCaptured {
+			about = charge
+		}
+	case about == ours && i.Amount.Value != nil && *i.Amount.Value == 0: // a card was looked at
+		about = free
+	case about == ours:
+		return i.report(about, reference)
+	}
+	return report{about: about}, nil
+}
+
+// report returns the item's amount and, of a payment, its order.
+func (i *adyenItem) report(about subject, reference string) (report, error) {
+	one := report{payment: sale.Payment{Reference: reference, Currency: i.Amount.Currency}, about: about}
+	if i.Amount.Value == nil {
+		return one, unreadable(errNoAmount)
+	}
+	p, isWhole := &one.payment, false
+	if p.Amount, isWhole = currency.FromAdyen(int64(*i.Amount.Value), p.Currency); !isWhole {
+		return one, sale.Refusef(sale.InvalidRequest, "the amount must be a multiple of 100, as all of Adyen's in %s", p.Currency)
+	}
+	if about == ours {
+		name := strings.TrimPrefix(i.MerchantReference, adyenPrefix)
+		at := max(strings.LastIndexByte(name, '-'), 0)
+		p.SaleID = name[:at]
+		// 0 if the id is invalid; Pay then records a refund due for an unknown order.
+		p.OrderID, _ = orderid.Parse(strings.TrimPrefix(name[at:], "-"))
+	}
+	return one, nil
+}
+
+// about returns what an item is about, and Adyen's reference of the payment.
+func (a *adyenSettings) about(i *adyenItem) (subject, string) {
+	switch done := i.Success == "true"; i.EventCode {
+	case adyenAuthorised:
+		if done && a.PaidBy == adyenAuthorised {
+			return ours, i.PSPReference
+		}
+		return unpaid, ""
+	case adyenCaptured: // also where the authorisation counts, which may have been lost
+		if done {
+			return ours, i.OriginalReference
+		}
+		return unpaid, ""
+	case "CANCELLATION", "TECHNICAL_CANCEL", "EXPIRE": // of what was not captured
+		switch {
+		case !done || a.PaidBy == adyenCaptured:
+			return unpaid, ""
+		case i.EventCode == "EXPIRE": // of what rests
+			return refunded, ""
+		}
+		return paidBack, i.OriginalReference
+	case "REFUND", "CANCEL_OR_REFUND": // the latter of the whole payment, always
+		if done {
+			return paidBack, i.OriginalReference
+		}
+		return notBack, ""
+	}
+	if about, known := adyenSubjects[i.EventCode]; known {
+		return about, ""
+	}
+	if strings.Contains(i.EventCode, "CHARGEBACK") || strings.Contains(i.EventCode, "ARBITRATION") || strings.Contains(i.EventCode, "DISPUTE") {
+		return disputed, ""
+	}
+	return unknown, ""
+}
+
+// adyenSubjects are the events whose success says nothing more. A capture that failed takes back what counted as paid.
+var adyenSubjects = map[string]subject{
+	"REFUND_FAILED": notBack, "REFUNDED_REVERSED": notBack, "REFUND_WITH_DATA": refunded,
+
+	"CAPTURE_FAILED": disputed, "NOTIFICATION_OF_FRAUD": disputed, "REQUEST_FOR_INFORMATION": disputed,
+	"INFORMATION_SUPPLIED": disputed, "ISSUER_COMMENTS": disputed, "ISSUER_RESPONSE_TIMEFRAME_EXPIRED": disputed,
+
+	"AUTHENTICATION": unpaid, "AUTHORISATION_ADJUSTMENT": unpaid, "AUTORESCUE": unpaid, "CANCEL_AUTORESCUE": unpaid, "MANUAL_REVIEW_ACCEPT": unpaid,
+	"MANUAL_REVIEW_REJECT": unpaid, "OFFER_CLOSED": unpaid, "ORDER_CLOSED": unpaid, "ORDER_OPENED": unpaid, "PENDING": unpaid,
+	"POSTPONED_REFUND": unpaid, "VOID_PENDING_REFUND": unpaid,
+
+	"PAIDOUT_REVERSED": foreign, "PAYOUT_DECLINE": foreign, "PAYOUT_EXPIRE": foreign, "PAYOUT_THIRDPARTY": foreign,
+	"RECURRING_CONTRACT": foreign, "REPORT_AVAILABLE": foreign,
+}
+
+// answerAdyen is what Adyen takes as accepted, today by its status and before 2024 by its body
+// (adyen.com/knowledge-hub/webhooks-accept-2xx). It repeats anything else for 30 days, and holds back what it has queued
+// behind (docs.adyen.com/development-resources/webhooks/troubleshoot, 2026-05-24); the problem is shown in its list of failures.
+func answerAdyen(_ outcome, err error) httpapi.Response {
+	if err != nil {
+		return httpapi.Problem(err, "")
+	}
+	return httpapi.Text(http.StatusOK, "[accepted]")
+}
