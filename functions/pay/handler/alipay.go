@@ -21,9 +21,9 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Alipay's asynchronous notifications are as the open platform's documents of ordinary payments say
-// (opendocs.alipay.com/open/270/105902, "异步通知说明", and /open/203/105286, "异步返回结果的验签"): a form that Alipay
-// posts, whose answer is a word.
+// Alipay's asynchronous notifications are a form that it posts, whose answer is a word: docs.open.alipay.com/270/105902 and
+// opendocs.alipay.com/open/203/105286, as quoted from 2017 to 2021, and on refunds alipay.trade.refund, as quoted in March 2025.
+// What they leave open is as alipay-sdk 4.14.0 (npm) has it.
 
 // alipaySettings are what Alipay's notifications must be signed with, and whom they must be for.
 type alipaySettings struct {

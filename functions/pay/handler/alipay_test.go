@@ -117,7 +117,7 @@ func TestAPaymentOfAlipayIsRecordedAsReported(t *testing.T) {
 		"whose merchant did not encode its params":  rsa2(now, trade("passback_params", "flashsale_sale=moutai&flashsale_order="+orderText)),
 		"beside params of the merchant":             rsa2(now, trade("passback_params", "shop%3D1%26flashsale_sale%3Dmoutai%26flashsale_order%3D"+orderText)),
 		"of the documents' form, with nothing back": rsa2(now, trade("refund_fee", "0.00", "gmt_close", "2026-01-01 08:01:05")),
-		"in GBK":                                   rsa2(now, trade("charset", "GBK", "subject", "\xc3\xa9\xcc\xa8|\\")),
+		"in GBK":                                   rsa2(now, trade("charset", "GBK", "subject", "\xca\xd6\xbb\xfa")),
 		"of an amount without decimals":            rsa2(now, trade("total_amount", "1499")),
 		"of an amount with one decimal":            rsa2(now, trade("total_amount", "1499.0")),
 		"in another order of its fields":           strings.Join(parts, "&"),
@@ -206,6 +206,7 @@ func TestANotificationOfAlipayThatReportsNoPaymentHereIsTakenAndCounted(t *testi
 	}{
 		"nobody has paid yet":                 {trade("trade_status", "WAIT_BUYER_PAY"), "ignored"},
 		"nobody has paid in time":             {trade("trade_status", "TRADE_CLOSED", "total_amount", "-"), "ignored"},
+		"it was closed, with nothing back":    {trade("trade_status", "TRADE_CLOSED", "refund_fee", "0.00", "gmt_close", "2026-01-16 08:04:29"), "ignored"},
 		"something else was paid":             {trade("passback_params", "-"), "ignored"},
 		"something else was paid, 100% of it": {trade("passback_params", "100%"), "ignored"},
 		"something else was paid abroad":      {trade("passback_params", "-", "trans_currency", "HKD"), "ignored"},
@@ -254,6 +255,7 @@ func TestAPaymentOfAlipayHasOneFateHoweverItIsReported(t *testing.T) {
 	owing(t, func(t *testing.T, f *function) {
 		for name, tt := range map[string]struct{ changes []string }{
 			"of another sum":  {[]string{"total_amount", "1498.99"}},
+			"of nothing":      {[]string{"total_amount", "0.00"}},
 			"of no order":     {[]string{"passback_params", "flashsale_sale=moutai"}},
 			"of another sale": {[]string{"passback_params", "flashsale_sale=other&flashsale_order=" + orderText}},
 		} {
