@@ -72,6 +72,50 @@ const checks = {
     const valid = (body) => [old, now].some((key) => library(key).checkNotifySignV2(Object.fromEntries(new URLSearchParams(body))));
     return { keys: [old, now].map((key) => text(key.publicKey, "spki")), notifications: bodies.map((body) => ({ body, valid: valid(body) })) };
   },
+  // Webhooks whose items Adyen's library signs, some of them changed afterwards, and what it says of them: whether one of these
+  // keys has signed each item, and what it reads of the last.
+  async adyen(order) {
+    const { hmacValidator } = await import("@adyen/api-library");
+    const { default: { default: NotificationRequest } } = await import("@adyen/api-library/lib/src/notification/notificationRequest.js");
+    const library = new hmacValidator();
+    const old = "44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056", now = "11223344d785fbae710e7f943f307971bb61b21281c98c9129b3d4018a57b2eb";
+    const item = (more, key = now, change = {}) => {
+      const all = {
+        additionalData: { authCode: "1234", " NAME1 ": "VALUE1" }, amount: { currency: "CNY", value: 149900 }, eventCode: "AUTHORISATION", eventDate: "2026-01-01T00:01:00+01:00",
+        merchantAccountCode: "ShopECOM", merchantReference: `flashsale-moutai-${order}`, operations: ["CANCEL", "CAPTURE", "REFUND"], paymentMethod: "visa",
+        pspReference: "QFQTPCQ8HXSKGK82", reason: "1234:7777:03/2030", success: "true", ...more,
+      };
+      all.additionalData.hmacSignature = library.calculateHmac(all, key);
+      return { ...all, ...change };
+    };
+    const body = (...items) => JSON.stringify({ live: "false", notificationItems: items.map((NotificationRequestItem) => ({ NotificationRequestItem })) });
+    const signature = (hmacSignature) => ({ additionalData: { hmacSignature } }), right = item().additionalData.hmacSignature;
+    const yuan = (value) => ({ amount: { currency: "CNY", value } });
+    const bodies = [
+      body(item()), body(item({}, old)), body(item({}, now.toUpperCase())), body(item({ originalReference: "" })), body(item({ originalReference: null })), // valid, as the next nine
+      body(item({ reason: null, unheard: { of: 1 } })), JSON.stringify(JSON.parse(body(item())), null, 2), body(item()).replace("149900", "1.499e5"),
+      body(item({ success: "false" }), item()), body(item({ merchantReference: "a:b\\c\"é茅", pspReference: "NC6HT9CRT65ZGN82" }), item()),
+      body(item({ eventCode: "CAPTURE", originalReference: "QFQTPCQ8HXSKGK82", pspReference: "NC6HT9CRT65ZGN82" })), body(item({ ...yuan(0), eventCode: "CHARGEBACK" }), item()),
+      body(item({ merchantReference: null, eventCode: "REPORT_AVAILABLE" }), item()), body(item({ eventCode: "CAPTURE_FAILED" }), item()),
+      body(item({}, "00".repeat(32))), body(item({}, now, yuan(1))), body(item({}, now, { amount: { currency: "HKD", value: 149900 } })),
+      body(item({}, now, { merchantAccountCode: "ShopPOS" })), body(item({}, now, { eventCode: "CAPTURE" })), body(item({ success: "false" }, now, { success: "true" })),
+      body(item({}, now, { merchantReference: "flashsale-moutai-5" })), body(item({}, now, { pspReference: "NC6HT9CRT65ZGN82" })),
+      body(item({}, now, { originalReference: "NC6HT9CRT65ZGN82" })), body(item({}, now, signature(""))), body(item({}, now, signature(right.slice(0, -8)))),
+      body(item({}, now, { additionalData: null })), body(item(), item({}, "00".repeat(32))),
+      body(item({ success: true })), body(item(yuan("149900"))), body(item({}, now, signature(right.replace("=", "")))), // valid to the library, and in no form that Adyen sends
+    ];
+    const signs = (one) => [old, now].some((key) => {
+      try {
+        return library.validateHMAC(one, key);
+      } catch {
+        return false; // an item without a signature
+      }
+    });
+    return { keys: [old, now], webhooks: bodies.map((body) => {
+      const { live, notificationItems } = new NotificationRequest(JSON.parse(body)), last = notificationItems.at(-1);
+      return { body, valid: notificationItems.every(signs), live, reference: last.merchantReference, value: last.amount.value, currency: last.amount.currency };
+    }) };
+  },
 };
 
 console.log(JSON.stringify(await checks[process.argv[2]](process.argv[3])));
