@@ -146,6 +146,9 @@ func JSON(status int, body any) Response {
 // Text returns an answer whose body is a plain text.
 func Text(status int, body string) Response { return response(status, "text/plain", []byte(body)) }
 
+// NoContent returns an answer without a body.
+func NoContent() Response { return response(http.StatusNoContent, "", nil) }
+
 func response(status int, media string, body []byte) Response {
 	return Response{
 		StatusCode: status, Body: string(body),

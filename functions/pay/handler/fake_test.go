@@ -117,14 +117,19 @@ func intent(more string) string {
 
 // stripeEventOf joins the members of an object, of which later ones replace earlier ones.
 func stripeEventOf(kind, members, more string) string {
+	return `{"id":"evt_1","object":"event","api_version":"2020-08-27","type":"` + kind + `","data":{"object":` + membersOf(members, more) + `}}`
+}
+
+// membersOf is an object of these members, of which later ones replace earlier ones.
+func membersOf(members ...string) string {
 	object := map[string]json.RawMessage{}
-	for _, text := range []string{members, more} {
+	for _, text := range members {
 		if err := json.Unmarshal([]byte("{"+text+"}"), &object); err != nil {
 			panic(err)
 		}
 	}
 	text, _ := json.Marshal(object)
-	return `{"id":"evt_1","object":"event","api_version":"2020-08-27","type":"` + kind + `","data":{"object":` + string(text) + `}}`
+	return string(text)
 }
 
 const succeeded = `{"type":"payment.succeeded","timestamp":"2026-01-01T00:01:00Z","data":{"saleId":"moutai","orderId":"` + orderText +

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"flashsale/shared/httpapi"
+	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
@@ -107,6 +109,7 @@ func NewProviders(s Settings, now func() time.Time) (Providers, error) {
 	}{
 		{Stripe, "STRIPE_SECRETS", s.Stripe, newStripe},
 		{StandardWebhooks, "STANDARD_WEBHOOKS_SECRETS", s.StandardWebhooks, newStandardWebhooks},
+		{WeChatPay, "WECHAT_PAY_SECRETS", s.WeChatPay, newWeChatPay},
 		{Alipay, "ALIPAY_SECRETS", s.Alipay, newAlipay},
 		{Adyen, "ADYEN_SECRETS", s.Adyen, newAdyen},
 	} {
@@ -130,6 +133,16 @@ var (
 
 // errNoAmount: an amount that is missing or null is not zero.
 var errNoAmount = errors.New("there is no amount")
+
+// orderOf reads the text by which a shop names an order in the one field that its provider sends back,
+// flashsale-SALE-ORDER. named is false for any other text: the payment is for something else. order is 0 if it is
+// invalid; Pay then records a refund due for an unknown order.
+func orderOf(text string) (saleID string, order uint64, named bool) {
+	name, named := strings.CutPrefix(text, "flashsale-")
+	at := max(strings.LastIndexByte(name, '-'), 0) // a sale's id may have hyphens, too
+	order, _ = orderid.Parse(strings.TrimPrefix(name[at:], "-"))
+	return name[:at], order, named
+}
 
 // told is what an answer in a provider's form says of an error: its status, and its code with what may be shown of it.
 func told(err error) (status int, message string) {

@@ -171,8 +171,9 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 		"SignIn":            signIn(issuer.PageClient),
 		"CreateOperatorApi": "true", "OperatorIssuer": s.Operate + "/_local", "OperatorAudience": operatorsAudience,
 		"OperatorSignIn": signIn(issuer.OperatorsPage),
-		"StripeKeysArn":  secretARN + "stripe", "StripeEvents": "any", "StandardWebhooksKeysArn": secretARN + "standard-webhooks",
-		"PaymentUrl": payPath + "?order=", "PaymentLinkKeyArn": secretARN + paymentLink,
+		"StripeKeysArn":  secretARN + "stripe", "StripeEvents": "any", "StandardWebhooksKeysArn": secretARN + webhook.StandardWebhooks,
+		"WeChatPayKeysArn": secretARN + webhook.WeChatPay,
+		"PaymentUrl":       payPath + "?order=", "PaymentLinkKeyArn": secretARN + paymentLink,
 		// One machine has one clock, and no payment is on its way for long.
 		"ReleaseGraceSeconds": "0",
 		"PublishEvents":       "true",

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -21,16 +22,26 @@ import (
 const (
 	Stripe           = "stripe"
 	StandardWebhooks = "standard-webhooks"
+	WeChatPay        = "wechat-pay"
 )
 
 // Providers are all of them.
-var Providers = []string{Stripe, StandardWebhooks}
+var Providers = []string{Stripe, StandardWebhooks, WeChatPay}
+
+// What the local stack trusts of the providers that sign by a private key. It stands in files, so that any tool can use it.
+var (
+	//go:embed local/wechat-pay.json
+	localWeChatPayText string
+	//go:embed local/rsa-private-key
+	localKeyText string
+)
 
 // LocalSecrets are the signing secrets on the local stack, documented in HTTP.md, so that
 // any tool can sign.
 var LocalSecrets = map[string]string{
 	Stripe:           "whsec_local_stripe",
 	StandardWebhooks: "whsec_bG9jYWwtZmxhc2hzYWxlLXdlYmhvb2stc2VjcmV0",
+	WeChatPay:        localWeChatPayText,
 }
 
 // LocalLinkKey is the key that signs the links to the payment page on the local stack.
@@ -77,8 +88,10 @@ func (p Payment) Body(provider string, now time.Time) ([]byte, error) {
 		})
 	case StandardWebhooks:
 		return json.Marshal(map[string]any{"type": "payment.succeeded", "timestamp": now.UTC().Format(time.RFC3339), "data": p})
+	case WeChatPay:
+		return p.wechatPayBody(now)
 	}
-	return nil, fmt.Errorf("provider must be %s", strings.Join(Providers, " or "))
+	return nil, fmt.Errorf("provider must be %s", strings.Join(Providers, ", "))
 }
 
 // stripes is the amount as Stripe counts it: ISK and UGX in hundredths, MGA in whole ariary.
@@ -92,9 +105,13 @@ func (p Payment) stripes() int64 {
 	return p.Amount
 }
 
-// Sign sets the headers by which the provider signs a body about the payment at that instant.
+// Sign sets the headers by which the provider signs a body about the payment at that instant. A provider that signs by a private key
+// signs by the local stack's, whatever the secret is.
 func (p Payment) Sign(header http.Header, provider, secret string, body []byte, now time.Time) error {
-	if provider == Stripe {
+	switch provider {
+	case WeChatPay:
+		return signWeChatPay(header, body, now)
+	case Stripe:
 		mac := hmac.New(sha256.New, []byte(secret))
 		fmt.Fprintf(mac, "%d.%s", now.Unix(), body)
 		header.Set("Stripe-Signature", fmt.Sprintf("t=%d,v1=%x", now.Unix(), mac.Sum(nil)))

@@ -1,0 +1,233 @@
+package handler
+
+import (
+	"cmp"
+	"crypto"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"flashsale/shared/httpapi"
+	"flashsale/shared/jsonread"
+	"flashsale/shared/sale"
+)
+
+// WeChat Pay's notifications, API v3, of a merchant's own payments. The rules are those of pay.weixin.qq.com/doc/v3/merchant,
+// read in copies of 2024-11 to 2026-04:
+//
+//   - 4013053249 (signature), 4012071382 (decryption), 4013053420 (probes of the signature);
+//   - 4012791861 (a payment's notification), 4012791865 (a refund's), 4012075420 (answers, repeats, probes).
+
+// wechatPaySettings are WECHAT_PAY_SECRETS.
+type wechatPaySettings struct {
+	MchID  string   `json:"mchid"`
+	AppIDs []string `json:"appids"` // of the merchant's, in which the shop sells
+	// APIv3Keys decrypt notifications. Two while one is being replaced.
+	APIv3Keys []string `json:"apiV3Keys"`
+	// PublicKeys are WeChat Pay's, by the Wechatpay-Serial that names them: the id of a public key, PUB_KEY_ID_…, or a
+	// platform certificate's serial number in hexadecimal. While a merchant goes from one to the other, WeChat Pay signs
+	// some notifications with each, for a week.
+	PublicKeys map[string]string `json:"publicKeys"`
+}
+
+// wechatPay is a merchant of WeChat Pay.
+type wechatPay struct {
+	mchID   string
+	appIDs  []string
+	keys    map[string]*rsa.PublicKey // by serial, in capitals
+	ciphers []cipher.AEAD
+	now     func() time.Time
+}
+
+func newWeChatPay(s Settings, now func() time.Time) (provider, error) {
+	var set wechatPaySettings
+	if err := readSettings(s.WeChatPay, &set); err != nil {
+		return provider{}, err
+	}
+	w := wechatPay{mchID: set.MchID, appIDs: set.AppIDs, keys: map[string]*rsa.PublicKey{}, now: now}
+	switch {
+	case set.MchID == "":
+		return provider{}, errors.New("there is no mchid")
+	case len(set.AppIDs) == 0 || slices.Contains(set.AppIDs, ""):
+		return provider{}, errors.New("appids must name the merchant's apps")
+	case len(set.APIv3Keys) == 0 || len(set.PublicKeys) == 0:
+		return provider{}, errors.New("apiV3Keys and publicKeys must have a key each")
+	}
+	for _, key := range set.APIv3Keys {
+		block, err := aes.NewCipher([]byte(key))
+		if err != nil || len(key) != 32 {
+			return provider{}, errors.New("an APIv3 key has 32 characters")
+		}
+		gcm, err := cipher.NewGCM(block)
+		if err != nil {
+			return provider{}, err
+		}
+		w.ciphers = append(w.ciphers, gcm)
+	}
+	for serial, text := range set.PublicKeys {
+		key, err := rsaKey(text)
+		if err != nil {
+			return provider{}, err
+		}
+		w.keys[strings.ToUpper(serial)] = key
+	}
+	return provider{verify: w.verify, read: one(w.read), answer: answerWeChatPay}, nil
+}
+
+// verify checks Wechatpay-Signature, of the timestamp, the nonce and the body as it was sent, each with a
+// line feed after it. WeChat Pay also sends wrong signatures now and then, to see them refused; theirs begin with
+// WECHATPAY/SIGNTEST/, may name a serial that was never issued, and the notification comes again, well signed.
+func (w *wechatPay) verify(r *httpapi.Request, body []byte) error {
+	at, serial := r.WechatpayTimestamp.Value, r.WechatpaySerial.Value
+	seconds, err := strconv.ParseInt(at, 10, 64)
+	if err != nil || serial == "" {
+		return errUnsigned
+	}
+	if w.now().Sub(time.Unix(seconds, 0)).Abs() > tolerance {
+		return errOld
+	}
+	key, known := w.keys[serial]
+	if !known {
+		return errNoSuchKey
+	}
+	signature, _ := base64.StdEncoding.DecodeString(r.WechatpaySignature.Value) // what is no base64 is no signature either
+	signed := sha256.New()
+	signed.Write([]byte(at + "\n" + r.WechatpayNonce.Value + "\n"))
+	signed.Write(body)
+	signed.Write([]byte("\n"))
+	if rsa.VerifyPKCS1v15(key, crypto.SHA256, signed.Sum(nil), signature) != nil {
+		return errUnsigned
+	}
+	return nil
+}
+
+// wechatPayNotification is the body. What it is about is in the resource, encrypted.
+type wechatPayNotification struct {
+	EventType string `json:"event_type"`
+	Resource  struct {
+		Algorithm      string `json:"algorithm"`
+		Ciphertext     string `json:"ciphertext"`
+		AssociatedData string `json:"associated_data"` // may be missing
+		Nonce          string `json:"nonce"`
+	} `json:"resource"`
+}
+
+// wechatPayResource is a payment or a refund, decrypted. Payments of a service provider and combined ones have no mchid.
+type wechatPayResource struct {
+	MchID         string `json:"mchid"`
+	AppID         string `json:"appid"` // not of a refund
+	TransactionID string `json:"transaction_id"`
+	TradeState    string `json:"trade_state"`   // of a payment
+	RefundStatus  string `json:"refund_status"` // of a refund
+	Attach        string `json:"attach"`        // see orderOf; missing if the order was made without
+	Amount        struct {
+		// Total is the order's amount, in minor units; payer_total is less if WeChat Pay or the shop gave a coupon.
+		Total    *jsonread.Whole `json:"total"`
+		Refund   *jsonread.Whole `json:"refund"`
+		Currency string          `json:"currency"` // CNY if it is missing
+	} `json:"amount"`
+}
+
+// aboutWeChatPay is what an event that reports no payment is about.
+func aboutWeChatPay(kind string) subject {
+	switch {
+	case strings.HasPrefix(kind, "REFUND."): // ABNORMAL, CLOSED
+		return notBack
+	case strings.HasPrefix(kind, "COMPLAINT."):
+		return disputed
+	case strings.HasPrefix(kind, "PAYSCORE."):
+		return charge
+	case kind == "TRANSACTION.FAIL":
+		return unpaid
+	}
+	return unknown
+}
+
+func (w *wechatPay) read(body []byte) (p sale.Payment, _ subject, err error) {
+	var n wechatPayNotification
+	if err := jsonv2.Unmarshal(body, &n); err != nil {
+		return p, foreign, unreadable(err)
+	}
+	if n.EventType != "TRANSACTION.SUCCESS" && n.EventType != "REFUND.SUCCESS" {
+		return p, aboutWeChatPay(n.EventType), nil
+	}
+	plain, err := w.decrypt(&n)
+	if err != nil {
+		return p, foreign, err
+	}
+	var about wechatPayResource
+	if err := jsonv2.Unmarshal(plain, &about); err != nil {
+		return p, foreign, unreadable(err)
+	}
+	if about.MchID != w.mchID {
+		return p, foreign, errOtherMerchant
+	}
+	p.Reference = about.TransactionID
+	if n.EventType == "REFUND.SUCCESS" {
+		if about.RefundStatus != "SUCCESS" || about.Amount.Refund == nil {
+			return p, refunded, nil
+		}
+		p.Amount, p.Currency = int64(*about.Amount.Refund), cmp.Or(about.Amount.Currency, "CNY")
+		return p, paidBack, nil
+	}
+	saleID, orderID, named := orderOf(about.Attach)
+	switch {
+	case !named:
+		return p, foreign, nil
+	case about.TradeState != "SUCCESS":
+		return p, unpaid, nil
+	case !slices.Contains(w.appIDs, about.AppID):
+		return p, foreign, errOtherApp
+	case about.Amount.Total == nil:
+		return p, foreign, unreadable(errNoAmount)
+	}
+	p.SaleID, p.OrderID, p.Amount, p.Currency = saleID, orderID, int64(*about.Amount.Total), cmp.Or(about.Amount.Currency, "CNY")
+	return p, ours, nil
+}
+
+// decrypt returns the resource's text.
+func (w *wechatPay) decrypt(n *wechatPayNotification) ([]byte, error) {
+	if n.Resource.Algorithm != "AEAD_AES_256_GCM" {
+		return nil, errNotDecrypted
+	}
+	text, _ := base64.StdEncoding.DecodeString(n.Resource.Ciphertext) // what is no base64 cannot be opened either
+	for _, c := range w.ciphers {
+		if len(n.Resource.Nonce) != c.NonceSize() { // Open would panic
+			break
+		}
+		if plain, err := c.Open(nil, []byte(n.Resource.Nonce), text, []byte(n.Resource.AssociatedData)); err == nil {
+			return plain, nil
+		}
+	}
+	return nil, errNotDecrypted
+}
+
+var (
+	errNoSuchKey     = sale.Refuse(sale.InvalidRequest, "no public key is set up for the webhook's Wechatpay-Serial")
+	errNotDecrypted  = sale.Refuse(sale.InvalidRequest, "the webhook's resource cannot be decrypted by an APIv3 key that is set up")
+	errOtherMerchant = sale.Refuse(sale.InvalidRequest, "the webhook is not of the mchid that is set up; "+
+		"those of service providers and of combined payments are not read")
+	errOtherApp = sale.Refuse(sale.InvalidRequest, "the webhook's appid is not one of those that are set up")
+)
+
+// answerWeChatPay is what WeChat Pay expects within 5 seconds: 204, or a status of 4xx or 5xx, after which it repeats the
+// notification 15 times within 24 hours.
+func answerWeChatPay(_ outcome, err error) httpapi.Response {
+	if err == nil {
+		return httpapi.NoContent()
+	}
+	status, message := told(err)
+	return httpapi.JSON(status, struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}{"FAIL", message})
+}
