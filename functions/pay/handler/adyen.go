@@ -18,14 +18,8 @@ import (
 	"flashsale/shared/currency"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/jsonread"
-	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
-
-// adyenPrefix begins the merchantReference of a payment of an order, flashsale-SALE-ORDER. Adyen signs it, and takes
-// 80 characters in which hyphens separate references (reference of the Checkout API's payments, version 72). A payment with
-// any other is for something else.
-const adyenPrefix = "flashsale-"
 
 // The events that may report a payment, as the settings name them.
 const (
@@ -171,7 +165,7 @@ func (a *adyenSettings) readItem(i *adyenItem) (report, error) {
 		about = refunded
 	case about == paidBack:
 		return report{payment: sale.Payment{Reference: reference}, about: about}, nil
-	case about == ours && (!i.isPlain() || !strings.HasPrefix(i.MerchantReference, adyenPrefix)):
+	case about == ours && (!i.isPlain() || !i.isNamed()):
 		// A shop that captures names the order once more: it is lost here otherwise.
 		if about = foreign; a.PaidBy == adyenCaptured {
 			about = charge
@@ -184,6 +178,10 @@ func (a *adyenSettings) readItem(i *adyenItem) (report, error) {
 	return report{about: about}, nil
 }
 
+// isNamed reports whether the merchantReference names an order. Adyen signs it, and takes 80 characters in which hyphens
+// separate references (reference of the Checkout API's payments, version 72).
+func (i *adyenItem) isNamed() bool { _, _, named := orderOf(i.MerchantReference); return named }
+
 // report returns the item's amount and, of a payment, its order.
 func (i *adyenItem) report(about subject, reference string) (report, error) {
 	one := report{payment: sale.Payment{Reference: reference, Currency: i.Amount.Currency}, about: about}
@@ -195,11 +193,7 @@ func (i *adyenItem) report(about subject, reference string) (report, error) {
 		return one, sale.Refusef(sale.InvalidRequest, "the amount must be a multiple of 100, as all of Adyen's in %s", p.Currency)
 	}
 	if about == ours {
-		name := strings.TrimPrefix(i.MerchantReference, adyenPrefix)
-		at := max(strings.LastIndexByte(name, '-'), 0)
-		p.SaleID = name[:at]
-		// 0 if the id is invalid; Pay then records a refund due for an unknown order.
-		p.OrderID, _ = orderid.Parse(strings.TrimPrefix(name[at:], "-"))
+		p.SaleID, p.OrderID, _ = orderOf(i.MerchantReference)
 	}
 	return one, nil
 }
