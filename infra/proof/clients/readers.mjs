@@ -72,6 +72,56 @@ const checks = {
     const valid = (body) => [old, now].some((key) => library(key).checkNotifySignV2(Object.fromEntries(new URLSearchParams(body))));
     return { keys: [old, now].map((key) => text(key.publicKey, "spki")), notifications: bodies.map((body) => ({ body, valid: valid(body) })) };
   },
+  // Notifications that a library of WeChat Pay encrypts and signs at that second, and whether it takes them: the headers and the body by
+  // these public keys, and the resource by one of these APIv3 keys.
+  async wechatpay(argument) {
+    const { order, second } = JSON.parse(argument);
+    Date.now = () => second * 1000;
+    const { default: { Aes: { AesGcm }, Rsa, Formatter, Decorator } } = await import("wechatpay-axios-plugin");
+    const [old, now, stranger] = [1, 2, 3].map(() => generateKeyPairSync("rsa", { modulusLength: 2048 }));
+    const [id, serial] = ["PUB_KEY_ID_0116500000002024101100397200000006", "5157F09EFDC096DE15EBE81A47057A7232F1B8E1"];
+    const certs = { [id]: now.publicKey, [serial]: old.publicKey }, apiV3 = ["0".repeat(32), "1".repeat(32)];
+    const payment = {
+      mchid: "1900000109", appid: "wxd678efh567hg6787", out_trade_no: order, transaction_id: "4200000001202601010000000001", trade_type: "JSAPI", trade_state: "SUCCESS",
+      trade_state_desc: "支付成功", bank_type: "OTHERS", attach: `flashsale-moutai-${order}`, success_time: "2026-01-01T08:00:06+08:00", payer: { openid: "oUpF8uMuAJO_M2pxb1Q9zNjWeS6o" },
+      amount: { total: 149900, payer_total: 149900, currency: "CNY", payer_currency: "CNY" },
+    };
+    const body = (key = apiV3[1], aad = "transaction", change = (text) => text, nonce = "zK5CZkzVWhhW") => change(JSON.stringify({
+      id: "6ac3ab14-51ff-5f66-9e3a-d8f2d0f1c9b2", create_time: "2026-01-01T08:00:06+08:00", resource_type: "encrypt-resource", event_type: "TRANSACTION.SUCCESS", summary: "支付成功",
+      resource: { original_type: "transaction", algorithm: "AEAD_AES_256_GCM", ciphertext: AesGcm.encrypt(JSON.stringify(payment), key, nonce, aad), associated_data: aad, nonce },
+    }));
+    const signed = (text, { by = now, named = id, age = 0, ...change } = {}) => {
+      const nonce = Formatter.nonce(), timestamp = `${second - age}`;
+      const signature = Rsa.sign(Formatter.response(timestamp, nonce, text), by.privateKey);
+      return { body: text, headers: { "wechatpay-timestamp": timestamp, "wechatpay-nonce": nonce, "wechatpay-signature": signature, "wechatpay-serial": named, ...change } };
+    };
+    const usual = signed(body()), pretty = JSON.stringify(JSON.parse(body()), null, 2), ends = { by: old, named: serial };
+    const header = (name, value) => ({ ...usual, headers: { ...usual.headers, [name]: value } });
+    const all = [
+      usual, signed(body(apiV3[0])), signed(body(), ends), signed(body(apiV3[0], ""), ends), signed(body(apiV3[1], "")), signed(pretty), // valid, as the next four
+      signed(body(), { age: 300 }), signed(body(), { age: -300 }), signed(body().replaceAll("/", "\\/")), signed(body() + "\n"),
+      signed(body(), { by: stranger }), signed(body(), { by: old }), signed(body(), { named: serial }), signed(body(), { named: serial.replace("5", "6") }),
+      signed(body(), { age: 301 }), signed(body(), { age: -301 }), { ...usual, body: pretty }, { ...usual, body: usual.body + "\n" },
+      header("wechatpay-nonce", Formatter.nonce()), header("wechatpay-timestamp", `${second + 1}`), header("wechatpay-serial", serial),
+      header("wechatpay-signature", "WECHATPAY/SIGNTEST/" + usual.headers["wechatpay-signature"].slice(19)),
+      signed(body("2".repeat(32))), signed(body(apiV3[1], "transaction", (text) => text.replace('"transaction","nonce', '"refund","nonce'))),
+      signed(body(apiV3[1], "transaction", (text) => text.replace("zK5C", "zK5D"))), signed(body(apiV3[1], "transaction", (text) => text.replace('ciphertext":"', 'ciphertext":"AAAA'))),
+    ];
+    const read = ({ ciphertext, nonce, associated_data }) => apiV3.map((key) => {
+      try {
+        return JSON.parse(AesGcm.decrypt(ciphertext, key, nonce, associated_data));
+      } catch {
+        return undefined; // another key's
+      }
+    }).find((one) => one);
+    return {
+      publicKeys: Object.fromEntries(Object.entries(certs).map(([name, key]) => [name, key.export({ type: "spki", format: "der" }).toString("base64")])), apiV3Keys: apiV3,
+      notifications: all.map((one) => {
+        const signs = Decorator.responseVerifier(certs).call({}, one.body, one.headers) === one.body; // else it is an error that is returned
+        return { ...one, valid: signs && read(JSON.parse(one.body).resource)?.amount.total === 149900 };
+      }),
+    };
+  },
   // Webhooks whose items Adyen's library signs, some of them changed afterwards, and what it says of them: whether one of these
   // keys has signed each item, and what it reads of the last.
   async adyen(order) {
