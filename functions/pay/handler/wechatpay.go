@@ -21,11 +21,16 @@ import (
 	"flashsale/shared/sale"
 )
 
-// WeChat Pay's notifications, API v3, of a merchant's own payments. The rules are those of pay.weixin.qq.com/doc/v3/merchant,
-// read in copies of 2024-11 to 2026-04:
+// WeChat Pay's notifications, API v3, of a merchant's own payments. The rules are those of pay.weixin.qq.com:
 //
-//   - 4013053249 (signature), 4012071382 (decryption), 4013053420 (probes of the signature);
-//   - 4012791861 (a payment's notification), 4012791865 (a refund's), 4012075420 (answers, repeats, probes).
+//   - signature: docs/merchant/development/interface-rules/signature-verification.html, 2024-11-20; that it lasts five minutes is
+//     what WeChat Pay's own libraries hold to (wechatpay-go, core/auth/validators, 2025-07-07);
+//   - probes of the signature, and the time to answer: docs/partner/development/practices/notification-considerations.html, 2024-07-25;
+//   - a payment's notification: docs/merchant/apis/h5-payment/payment-notice.html, 2024-12-27, and its repeats:
+//     docs/partner/apis/partner-scannedpos-payment/payment-notice.html, 2025-02-19;
+//   - attach, out_trade_no: docs/merchant/products/jsapi-payment/apilist.html, 2025-03-31;
+//   - a refund's notification: doc/v3/merchant/4012791865, and the resource of a combined payment, both as of
+//     github.com/wechatpay-apiv3/wechatpay-skills, 2026-04-28.
 
 // wechatPaySettings are WECHAT_PAY_SECRETS.
 type wechatPaySettings struct {
