@@ -3,11 +3,13 @@ package handler
 import (
 	"testing"
 	"time"
+
+	"flashsale/infra/kit/client/webhook"
 )
 
 // The events are signed with the local stack's secrets.
 func TestEveryEventOfThisFunctionIsAnswered(t *testing.T) {
-	tests := map[string]int{"pay-stripe.json": 200, "pay-standard.json": 200, "pay-unsigned.json": 400, "pay-cancel.json": 200}
+	tests := map[string]int{"pay-stripe.json": 200, "pay-standard.json": 200, "pay-wechat.json": 204, "pay-unsigned.json": 400, "pay-cancel.json": 200}
 	for name, want := range tests {
 		owing(t, func(t *testing.T, f *function) {
 			time.Sleep(time.Until(time.Date(2026, 1, 1, 0, 1, 31, 0, time.UTC)))
@@ -15,6 +17,7 @@ func TestEveryEventOfThisFunctionIsAnswered(t *testing.T) {
 			if r.StatusCode != want {
 				t.Errorf("%s: %d %s, want %d", name, r.StatusCode, r.Body, want)
 			}
-		}, "STRIPE_SECRETS", "whsec_local_stripe", "STANDARD_WEBHOOKS_SECRETS", "whsec_bG9jYWwtZmxhc2hzYWxlLXdlYmhvb2stc2VjcmV0")
+		}, "STRIPE_SECRETS", "whsec_local_stripe", "STANDARD_WEBHOOKS_SECRETS", "whsec_bG9jYWwtZmxhc2hzYWxlLXdlYmhvb2stc2VjcmV0",
+			"WECHAT_PAY_SECRETS", webhook.LocalSecrets[webhook.WeChatPay])
 	}
 }

@@ -75,7 +75,7 @@ var flags = map[string]string{
 	"round":   "`number` of the round that was noted before the dice",
 	"payment": "`payment`: what its provider calls it, such as pi_1; a refund's with the provider, such as stripe#pi_1",
 
-	"provider": "payment `provider`: stripe or standard-webhooks",
+	"provider": "payment `provider`: stripe, standard-webhooks, wechat-pay, alipay or adyen",
 	"order":    "`id` of the order",
 	"amount":   "`number` of minor units, 89900 for 899.00",
 	"currency": "`code` of the currency, such as CNY",

@@ -71,9 +71,11 @@ func paymentOf(where *place, o options) (sale.Payment, error) {
 	switch {
 	case !slices.Contains(webhook.Providers, p.Provider):
 		// Under another name it would be another payment than that of its webhook.
-		return p, cli.Usagef("%q is not a provider: --provider is %s", p.Provider, strings.Join(webhook.Providers, " or "))
+		return p, cli.Usagef("%q is not a provider: --provider is %s", p.Provider, strings.Join(webhook.Providers, ", "))
 	case p.Provider == webhook.Stripe && !strings.HasPrefix(p.Reference, "pi_"):
 		return p, cli.Usagef("%q is not a payment of Stripe: --payment is its payment intent, pi_…, not the session or the charge", p.Reference)
+	case p.Provider == webhook.WeChatPay && (strings.Trim(p.Reference, "0123456789") != "" || p.Reference == o["order"]):
+		return p, cli.Usagef("%q is not a payment of WeChat Pay: --payment is its transaction_id (微信支付订单号), not the out_trade_no", p.Reference)
 	}
 	if p.OrderID, err = orderid.Parse(o["order"]); err != nil {
 		return p, cli.Usagef("%q is not an order id: --order is the number that %s lists", o["order"], where.flashsale("order list"))
