@@ -2,6 +2,7 @@ package contract
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 
 	"flashsale/infra/kit/client/webhook"
 	"flashsale/infra/kit/testledger"
+	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
@@ -92,6 +94,19 @@ func (s *scene) signed() *scene {
 	return s
 }
 
+// adyens makes the request a webhook of Adyen.
+func (s *scene) adyens() *scene {
+	_, order := s.confirmedIn(unpaid)
+	p := webhook.Payment{SaleID: unpaid, OrderID: orderid.String(order.ID), PaymentID: "QFQTPCQ8HXSKGK82", Amount: price, Currency: "CNY"}
+	r, err := p.Request(s.T.Context(), "", webhook.Adyen, webhook.LocalSecrets[webhook.Adyen], time.Now())
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	body, _ := io.ReadAll(r.Body)
+	s.path, s.body = r.URL.Path, string(body)
+	return s
+}
+
 // refunded makes the scene one of a user whose order was paid three times. The operator has
 // paid one of the payments back. It returns the order's id.
 func (s *scene) refunded() uint64 {
@@ -164,6 +179,7 @@ var scenes = map[string]func(s *scene) Answer{
 		return s.on(unpaid).ask(door{})
 	},
 	"payment 200 Settlement":       func(s *scene) Answer { return s.signed().ask(door{}) },
+	"payment 200":                  func(s *scene) Answer { return s.adyens().ask(door{}) },
 	"payment 404 ProviderNotFound": func(s *scene) Answer { s.path = "/payments/paypal"; return s.ask(door{}) },
 	"payment 413 BodyTooLarge":     func(s *scene) Answer { s.body = strings.Repeat(" ", 1<<20); return s.ask(door{}) },
 	"payment 500 Internal":         func(s *scene) Answer { return s.signed().ask(door{gone: true}) },

@@ -24,6 +24,7 @@ import (
 	payhandler "flashsale/functions/pay/handler"
 	purchasehandler "flashsale/functions/purchase/handler"
 	queryhandler "flashsale/functions/query/handler"
+	"flashsale/infra/kit/client/webhook"
 	"flashsale/infra/kit/testledger"
 	"flashsale/infra/local/gateway"
 	"flashsale/infra/local/issuer"
@@ -248,7 +249,7 @@ func (w *world) functions(d door) gateway.Invoker {
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	providers, err := payhandler.NewProviders(payhandler.Settings{Stripe: stripeSecret, StripeEvents: "checkout"}, time.Now)
+	providers, err := payhandler.NewProviders(payhandler.Settings{Stripe: stripeSecret, StripeEvents: "checkout", Adyen: webhook.LocalSecrets[webhook.Adyen]}, time.Now)
 	if err != nil {
 		w.T.Fatal(err)
 	}
