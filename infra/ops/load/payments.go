@@ -112,12 +112,9 @@ func (b *buyers) settled(i int, o, want client.Outcome) {
 	}
 }
 
-// tellers are the providers that are told what became of a payment.
-var tellers = []string{webhook.Stripe, webhook.StandardWebhooks}
-
 // pay reports the payment until its provider is told what became of it.
 func (b *buyers) pay(ctx context.Context, i int, order string, due time.Time) client.Outcome {
-	provider := tellers[i%len(tellers)]
+	provider := webhook.Told[i%len(webhook.Told)]
 	reference := "load-" + strconv.Itoa(i) + "-" + order
 	o := b.until(ctx, due, retryWait, func(ctx context.Context) (client.Answer, error) {
 		return b.payer(ctx, provider, webhook.Payment{

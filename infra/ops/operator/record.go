@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,6 +66,9 @@ func record(ctx context.Context, p *place, o options, out *terminal) error {
 	return nil
 }
 
+// adyens are Adyen's references, which it calls of 16 characters. A capture or a refund has one, too.
+var adyens = regexp.MustCompile(`^[0-9A-Z]{16}$`)
+
 func paymentOf(where *place, o options) (sale.Payment, error) {
 	p := sale.Payment{Provider: o["provider"], Reference: o["payment"], SaleID: o["sale"], Currency: strings.ToUpper(o["currency"])}
 	var err error
@@ -76,6 +80,8 @@ func paymentOf(where *place, o options) (sale.Payment, error) {
 		return p, cli.Usagef("%q is not a payment of Stripe: --payment is its payment intent, pi_…, not the session or the charge", p.Reference)
 	case p.Provider == webhook.WeChatPay && (strings.Trim(p.Reference, "0123456789") != "" || p.Reference == o["order"]):
 		return p, cli.Usagef("%q is not a payment of WeChat Pay: --payment is its transaction_id (微信支付订单号), not the out_trade_no", p.Reference)
+	case p.Provider == webhook.Adyen && !adyens.MatchString(p.Reference):
+		return p, cli.Usagef("%q is not a payment of Adyen: --payment is the pspReference of its authorisation, 16 letters and digits, not the merchantReference", p.Reference)
 	}
 	if p.OrderID, err = orderid.Parse(o["order"]); err != nil {
 		return p, cli.Usagef("%q is not an order id: --order is the number that %s lists", o["order"], where.flashsale("order list"))

@@ -53,6 +53,7 @@ func TestACommandThatCannotBeMeantIsRefusedBeforeAnythingIsAsked(t *testing.T) {
 		"order cancel: name the order":                              {"order", "cancel", "--yes"},
 		`"38a" is not an order id`:                                  {"order", "cancel", "38a", "--yes"},
 		"--provider is stripe, standard-webhooks, ":                 record("provider", "Stripe"),
+		"--payment is the pspReference of its authorisation":        record("provider", "adyen"),
 		"--payment is its payment intent":                           record("payment", "cs_1"),
 		"\"pi_1\" is not a payment of WeChat Pay: --payment is its": record("provider", "wechat-pay"),
 		"\"523415642750058497\" is not a payment of WeChat Pay":     append(record("provider", "wechat-pay"), "--payment", "523415642750058497"),

@@ -173,7 +173,7 @@ func TestNoPromiseIsBrokenWhateverIsKilled(t *testing.T) {
 	n.while(func() {
 		var paying sync.WaitGroup
 		for i, c := range claims {
-			provider := webhook.Providers[i%len(webhook.Providers)]
+			provider := webhook.Told[i%len(webhook.Told)]
 			p := webhook.Payment{SaleID: saleID, OrderID: c.OrderID, PaymentID: c.ClaimID, Amount: client.Price, Currency: client.Currency}
 			paying.Go(func() {
 				time.Sleep(time.Duration(i) * 50 * time.Millisecond)

@@ -23,13 +23,19 @@ const (
 	Stripe           = "stripe"
 	StandardWebhooks = "standard-webhooks"
 	WeChatPay        = "wechat-pay"
+	Adyen            = "adyen"
 )
 
 // Providers are all of them.
-var Providers = []string{Stripe, StandardWebhooks, WeChatPay}
+var Providers = []string{Stripe, StandardWebhooks, WeChatPay, Adyen}
 
-// What the local stack trusts of the providers that sign by a private key. It stands in files, so that any tool can use it.
+// Told are those that are told what became of a payment, see Outcome; the others, that it is durable.
+var Told = []string{Stripe, StandardWebhooks}
+
+// What the local stack trusts of the providers whose settings are JSON. It stands in files, so that any tool can use it.
 var (
+	//go:embed local/adyen.json
+	localAdyenText string
 	//go:embed local/wechat-pay.json
 	localWeChatPayText string
 	//go:embed local/rsa-private-key
@@ -42,6 +48,7 @@ var LocalSecrets = map[string]string{
 	Stripe:           "whsec_local_stripe",
 	StandardWebhooks: "whsec_bG9jYWwtZmxhc2hzYWxlLXdlYmhvb2stc2VjcmV0",
 	WeChatPay:        localWeChatPayText,
+	Adyen:            localAdyenText,
 }
 
 // LocalLinkKey is the key that signs the links to the payment page on the local stack.
@@ -60,6 +67,9 @@ type Payment struct {
 // address; without a secret it is not signed.
 func (p Payment) Request(ctx context.Context, api, provider, secret string, now time.Time) (*http.Request, error) {
 	body, err := p.Body(provider, now)
+	if provider == Adyen {
+		body, err = p.adyenBody(secret, now)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +84,7 @@ func (p Payment) Request(ctx context.Context, api, provider, secret string, now 
 	return request, p.Sign(request.Header, provider, secret, body, now)
 }
 
-// Body is the body of the provider's webhook of the payment at that instant.
+// Body is the body of the provider's webhook of the payment at that instant. Adyen's, which signs within it, is not signed.
 func (p Payment) Body(provider string, now time.Time) ([]byte, error) {
 	switch provider {
 	case Stripe:
@@ -90,6 +100,8 @@ func (p Payment) Body(provider string, now time.Time) ([]byte, error) {
 		return json.Marshal(map[string]any{"type": "payment.succeeded", "timestamp": now.UTC().Format(time.RFC3339), "data": p})
 	case WeChatPay:
 		return p.wechatPayBody(now)
+	case Adyen:
+		return p.adyenBody("", now)
 	}
 	return nil, fmt.Errorf("provider must be %s", strings.Join(Providers, ", "))
 }
@@ -109,6 +121,8 @@ func (p Payment) stripes() int64 {
 // signs by the local stack's, whatever the secret is.
 func (p Payment) Sign(header http.Header, provider, secret string, body []byte, now time.Time) error {
 	switch provider {
+	case Adyen: // has no header
+		return nil
 	case WeChatPay:
 		return signWeChatPay(header, body, now)
 	case Stripe:
