@@ -43,7 +43,9 @@ function cellsOf(text) {
 
 /** @param {ArrayBuffer} file @returns {{rows: Row[], others: number}} others are the rows of a provider's list that are no refunds */
 export function refundsIn(file) {
-  const lines = cellsOf(textOf(file));
+  const [a, b] = new Uint8Array(file);
+  const isPacked = (a === 0x50 && b === 0x4B) || (a === 0x1F && b === 0x8B); // a ZIP, as Alipay's bills and workbooks are, or compressed
+  const lines = isPacked ? [] : cellsOf(textOf(file));
   const titles = (lines[0] ?? []).map((c) => c.toLowerCase());
   const is = sheets.find(([payment, kind]) => titles.includes(payment) && (!kind || titles.includes(kind)));
   if (!is) return { rows: lines.filter(([payment]) => payment).map(([payment]) => ({ payment, back: NaN, currency: "" })), others: 0 };

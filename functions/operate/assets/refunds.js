@@ -163,7 +163,9 @@ export function refunds(page) {
       return { line: row.payment, payment: refund?.payment ?? row.payment, outcome: isPart ? "part" : "", refund };
     });
     input.value = "";
-    if (lines.length || others) ask(lines, file.name, others);
+    input.setCustomValidity(lines.length ? "" : w.noneIn);
+    if (lines.length) ask(lines, file.name, others);
+    else input.reportValidity();
   }
 
   /** Sums by currency, as text. @param {Refund[]} rows */

@@ -52,6 +52,9 @@ func mark(ctx context.Context, p *place, o options, out *terminal) error {
 		if err != nil {
 			return cli.Usagef("read the file: %w", err)
 		}
+		if isPacked(text) {
+			return cli.Usagef("%s is packed, or a workbook: unpack it, or save it as CSV", o["file"])
+		}
 		if all, others = reportedIn(text); len(all) == 0 {
 			return cli.Usagef("%s names no payment that went back; there must be one on each line, such as stripe#pi_1, or a provider's list", o["file"])
 		}

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"bytes"
 	"cmp"
 	"math/big"
 	"regexp"
@@ -75,6 +76,11 @@ func rows(text string, each func(line int, cells []string)) {
 		n++
 		first, cells = n, nil
 	}
+}
+
+// isPacked tells whether a file is a ZIP, as Alipay's bills and workbooks are, or compressed, as WeChat Pay's may be.
+func isPacked(file []byte) bool {
+	return bytes.HasPrefix(file, []byte("PK\x03\x04")) || bytes.HasPrefix(file, []byte{0x1f, 0x8b})
 }
 
 // reportedIn reads the payments of a file as the operators' page does: of a sheet those that went back, else the first

@@ -50,3 +50,16 @@ func TestAProvidersListMarksWhatWasPaidBackWholeAndNothingElse(t *testing.T) {
 		})
 	}
 }
+
+func TestAPackedFileIsRefusedInWords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, _ := opened(t, sale.Creation{Stock: 2, Price: 129900})
+		for _, head := range []string{"PK\x03\x04", "\x1f\x8b\x08"} { // Alipay's bill and a workbook; WeChat Pay's, if asked for
+			file := filepath.Join(t.TempDir(), "bill")
+			if err := os.WriteFile(file, []byte(head+"\n1,2\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			tells(t, db, "refund mark --file "+file, cli.ExitUsage, "is packed, or a workbook: unpack it, or save it as CSV")
+		}
+	})
+}

@@ -264,6 +264,8 @@ func TestAProvidersListMarksWhatWasPaidBackWholeAndNothingElse(t *testing.T) {
 			tab.Click("p[role=status] .plain")
 		}
 		tab.WaitText("5 due CN¥7,495.00 · 0 done")
+		chooseFile(tab, []byte("PK\x03\x04\n1,2\n"))
+		tab.Wait("document.querySelector('#file').validationMessage.includes('not be packed')")
 		chooseFile(tab, list.File)
 		asked, told, left := "Mark 1 as refunded? CN¥1,499.00", "1 marked", "4 due CN¥5,996.00 · 1 done"
 		if list.Says {
