@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"flashsale/shared/httpapi"
-	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
@@ -168,33 +167,15 @@ func readAlipay(body []byte, own *alipaySettings) (p sale.Payment, _ subject, er
 	case isBack: // in part, while the trade is still TRADE_SUCCESS
 		return p, refunded, nil
 	}
-	names, err := passedBack(fields["passback_params"])
+	var named bool
+	p.SaleID, p.OrderID, named = orderOf(fields["passback_params"]) // the shop must escape it, and escaped it is the same
 	switch {
-	case err != nil:
-		return p, foreign, unreadable(err)
-	case names[metaSale] == "":
+	case !named:
 		return p, foreign, nil
 	case cmp.Or(fields["trans_currency"], p.Currency) != p.Currency:
 		return p, foreign, sale.Refuse(sale.InvalidRequest, "the notification is not in CNY: Alipay's overseas trades are not read")
 	}
-	p.SaleID = names[metaSale]
-	// 0 if the id is invalid; Pay then records a refund due for an unknown order.
-	p.OrderID, _ = orderid.Parse(names[metaOrder])
 	return p, ours, nil
-}
-
-// passedBack returns the values that a merchant gave its trade. The documents tell him to encode them, as
-// flashsale_sale%3D…%26flashsale_order%3D…, Alipay gives them back as they came, and some libraries do not encode them:
-// our values are the same either way. Those of other trades may be of any form.
-func passedBack(params string) (map[string]string, error) {
-	if !strings.Contains(params, metaSale) {
-		return nil, nil
-	}
-	decoded, err := url.QueryUnescape(params)
-	if err != nil {
-		return nil, err
-	}
-	return formOf(decoded)
 }
 
 // answerAlipay is what Alipay is told: "success", and after anything else it repeats the notification for a day.

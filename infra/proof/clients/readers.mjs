@@ -69,7 +69,7 @@ const checks = {
     const fields = {
       charset: "utf-8", notify_type: "trade_status_sync", seller_id: "2088000000000001", trade_no: "2026010122001400000000000001",
       trade_status: "TRADE_SUCCESS", total_amount: "1499.00", subject: "茅台 53% + 1\n'\"&=|~*", body: "", fund_bill_list: '[{"amount":"1499.00"}]',
-      passback_params: encodeURIComponent(`flashsale_sale=moutai&flashsale_order=${order}`),
+      passback_params: `flashsale-moutai-${order}`,
     };
     const signed = ({ privateKey }, more, signedToo = []) => {
       const all = { app_id: "2021000000000001", sign_type: "RSA2", ...fields, ...more };
