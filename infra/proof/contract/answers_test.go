@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -13,7 +14,6 @@ import (
 
 	"flashsale/infra/kit/client/webhook"
 	"flashsale/infra/kit/testledger"
-	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
@@ -79,31 +79,28 @@ func (s *scene) entrant(code sale.Code) (answer Answer) {
 	return answer
 }
 
-const stripeSecret = "whsec_local_stripe"
-
-// signed makes the request the webhook of a payment.
-func (s *scene) signed() *scene {
+// reported makes the request the provider's webhook of a payment.
+func (s *scene) reported(provider string) *scene {
 	_, order := s.confirmedIn(unpaid)
-	s.body = fmt.Sprintf(`{"type":"checkout.session.completed","data":{"object":{"payment_intent":"pi_1","payment_status":"paid",`+
-		`"amount_total":%d,"currency":"cny","metadata":{"flashsale_sale":"unpaid","flashsale_order":"%d"}}}}`, price, order.ID)
-	header := http.Header{}
-	if err := (webhook.Payment{}).Sign(header, webhook.Stripe, stripeSecret, []byte(s.body), time.Now()); err != nil {
-		s.T.Fatal(err)
-	}
-	s.header = []string{"Stripe-Signature", header.Get("Stripe-Signature")}
-	return s
-}
-
-// adyens makes the request a webhook of Adyen.
-func (s *scene) adyens() *scene {
-	_, order := s.confirmedIn(unpaid)
-	p := webhook.Payment{SaleID: unpaid, OrderID: orderid.String(order.ID), PaymentID: "QFQTPCQ8HXSKGK82", Amount: price, Currency: "CNY"}
-	r, err := p.Request(s.T.Context(), "", webhook.Adyen, webhook.LocalSecrets[webhook.Adyen], time.Now())
+	p := webhook.Payment{SaleID: unpaid, OrderID: strconv.FormatUint(order.ID, 10), PaymentID: "pi_1", Amount: price, Currency: "CNY"}
+	r, err := p.Request(s.T.Context(), "", provider, webhook.LocalSecrets[provider], time.Now())
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	body, _ := io.ReadAll(r.Body)
-	s.path, s.body = r.URL.Path, string(body)
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	s.path, s.body, s.header = r.URL.Path, string(body), nil
+	for name := range r.Header {
+		s.header = append(s.header, name, r.Header.Get(name))
+	}
+	return s
+}
+
+// sends makes the request one with that body to the provider's path.
+func (s *scene) sends(provider, body string) *scene {
+	s.path, s.body = "/payments/"+provider, body
 	return s
 }
 
@@ -178,12 +175,26 @@ var scenes = map[string]func(s *scene) Answer{
 		}
 		return s.on(unpaid).ask(door{})
 	},
-	"payment 200 Settlement":       func(s *scene) Answer { return s.signed().ask(door{}) },
-	"payment 200":                  func(s *scene) Answer { return s.adyens().ask(door{}) },
-	"payment 404 ProviderNotFound": func(s *scene) Answer { s.path = "/payments/paypal"; return s.ask(door{}) },
+	"payment 200 Settlement": func(s *scene) Answer { return s.reported(webhook.Stripe).ask(door{}) },
+	"payment 200 Taken": func(s *scene) Answer {
+		if adyens := s.reported(webhook.Adyen).ask(door{}); string(adyens.Body) != "[accepted]" {
+			return adyens
+		}
+		return s.reported(webhook.Alipay).ask(door{})
+	},
+	"payment 204":                  func(s *scene) Answer { return s.reported(webhook.WeChatPay).ask(door{}) },
+	"payment 404 ProviderNotFound": func(s *scene) Answer { return s.sends("paypal", "").ask(door{}) },
 	"payment 413 BodyTooLarge":     func(s *scene) Answer { s.body = strings.Repeat(" ", 1<<20); return s.ask(door{}) },
-	"payment 500 Internal":         func(s *scene) Answer { return s.signed().ask(door{gone: true}) },
-	"payment 503 Busy":             func(s *scene) Answer { s.signed().Throttles(); return s.ask(door{}) },
+	"payment 400 AlipayFailure":    func(s *scene) Answer { return s.sends(webhook.Alipay, "").ask(door{}) },
+	"payment 413 AlipayFailure":    func(s *scene) Answer { return s.sends(webhook.Alipay, strings.Repeat(" ", 1<<20)).ask(door{}) },
+	"payment 500 AlipayFailure":    func(s *scene) Answer { return s.reported(webhook.Alipay).ask(door{gone: true}) },
+	"payment 503 AlipayFailure":    func(s *scene) Answer { s.reported(webhook.Alipay).Throttles(); return s.ask(door{}) },
+	"payment 400 WeChatPayFailure": func(s *scene) Answer { return s.sends(webhook.WeChatPay, "").ask(door{}) },
+	"payment 413 WeChatPayFailure": func(s *scene) Answer { return s.sends(webhook.WeChatPay, strings.Repeat(" ", 1<<20)).ask(door{}) },
+	"payment 500 WeChatPayFailure": func(s *scene) Answer { return s.reported(webhook.WeChatPay).ask(door{gone: true}) },
+	"payment 503 WeChatPayFailure": func(s *scene) Answer { s.reported(webhook.WeChatPay).Throttles(); return s.ask(door{}) },
+	"payment 500 Internal":         func(s *scene) Answer { return s.reported(webhook.Stripe).ask(door{gone: true}) },
+	"payment 503 Busy":             func(s *scene) Answer { s.reported(webhook.Stripe).Throttles(); return s.ask(door{}) },
 
 	"enter 200 Entry":           func(s *scene) Answer { return s.on(entering).ask(door{}) },
 	"enter 403 EnteringNotOpen": func(s *scene) Answer { return s.draw(time.Hour, 2*time.Hour).ask(door{}) },

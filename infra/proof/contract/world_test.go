@@ -249,7 +249,10 @@ func (w *world) functions(d door) gateway.Invoker {
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	providers, err := payhandler.NewProviders(payhandler.Settings{Stripe: stripeSecret, StripeEvents: "checkout", Adyen: webhook.LocalSecrets[webhook.Adyen]}, time.Now)
+	providers, err := payhandler.NewProviders(payhandler.Settings{
+		Stripe: webhook.LocalSecrets[webhook.Stripe], StripeEvents: "checkout",
+		WeChatPay: webhook.LocalSecrets[webhook.WeChatPay], Alipay: webhook.LocalSecrets[webhook.Alipay], Adyen: webhook.LocalSecrets[webhook.Adyen],
+	}, time.Now)
 	if err != nil {
 		w.T.Fatal(err)
 	}
