@@ -172,7 +172,7 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 		"CreateOperatorApi": "true", "OperatorIssuer": s.Operate + "/_local", "OperatorAudience": operatorsAudience,
 		"OperatorSignIn": signIn(issuer.OperatorsPage),
 		"StripeKeysArn":  secretARN + "stripe", "StripeEvents": "any", "StandardWebhooksKeysArn": secretARN + webhook.StandardWebhooks,
-		"WeChatPayKeysArn": secretARN + webhook.WeChatPay, "AdyenKeysArn": secretARN + webhook.Adyen,
+		"WeChatPayKeysArn": secretARN + webhook.WeChatPay, "AlipayKeysArn": secretARN + webhook.Alipay, "AdyenKeysArn": secretARN + webhook.Adyen,
 		"PaymentUrl": payPath + "?order=", "PaymentLinkKeyArn": secretARN + paymentLink,
 		// One machine has one clock, and no payment is on its way for long.
 		"ReleaseGraceSeconds": "0",

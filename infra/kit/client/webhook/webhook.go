@@ -23,11 +23,12 @@ const (
 	Stripe           = "stripe"
 	StandardWebhooks = "standard-webhooks"
 	WeChatPay        = "wechat-pay"
+	Alipay           = "alipay"
 	Adyen            = "adyen"
 )
 
 // Providers are all of them.
-var Providers = []string{Stripe, StandardWebhooks, WeChatPay, Adyen}
+var Providers = []string{Stripe, StandardWebhooks, WeChatPay, Alipay, Adyen}
 
 // Told are those that are told what became of a payment, see Outcome; the others, that it is durable.
 var Told = []string{Stripe, StandardWebhooks}
@@ -38,6 +39,8 @@ var (
 	localAdyenText string
 	//go:embed local/wechat-pay.json
 	localWeChatPayText string
+	//go:embed local/alipay.json
+	localAlipayText string
 	//go:embed local/rsa-private-key
 	localKeyText string
 )
@@ -48,6 +51,7 @@ var LocalSecrets = map[string]string{
 	Stripe:           "whsec_local_stripe",
 	StandardWebhooks: "whsec_bG9jYWwtZmxhc2hzYWxlLXdlYmhvb2stc2VjcmV0",
 	WeChatPay:        localWeChatPayText,
+	Alipay:           localAlipayText,
 	Adyen:            localAdyenText,
 }
 
@@ -67,8 +71,15 @@ type Payment struct {
 // address; without a secret it is not signed.
 func (p Payment) Request(ctx context.Context, api, provider, secret string, now time.Time) (*http.Request, error) {
 	body, err := p.Body(provider, now)
-	if provider == Adyen {
+	media := "application/json"
+	switch {
+	case provider == Adyen:
 		body, err = p.adyenBody(secret, now)
+	case provider == Alipay:
+		media = "application/x-www-form-urlencoded; charset=utf-8"
+		if secret == "" {
+			body = unsigned(body)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -77,7 +88,7 @@ func (p Payment) Request(ctx context.Context, api, provider, secret string, now 
 	if err != nil {
 		return nil, fmt.Errorf("make webhook: %w", err)
 	}
-	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Content-Type", media)
 	if secret == "" {
 		return request, nil
 	}
@@ -100,6 +111,8 @@ func (p Payment) Body(provider string, now time.Time) ([]byte, error) {
 		return json.Marshal(map[string]any{"type": "payment.succeeded", "timestamp": now.UTC().Format(time.RFC3339), "data": p})
 	case WeChatPay:
 		return p.wechatPayBody(now)
+	case Alipay:
+		return p.alipayBody(now)
 	case Adyen:
 		return p.adyenBody("", now)
 	}
@@ -121,7 +134,7 @@ func (p Payment) stripes() int64 {
 // signs by the local stack's, whatever the secret is.
 func (p Payment) Sign(header http.Header, provider, secret string, body []byte, now time.Time) error {
 	switch provider {
-	case Adyen: // has no header
+	case Adyen, Alipay: // have no header
 		return nil
 	case WeChatPay:
 		return signWeChatPay(header, body, now)
