@@ -80,6 +80,8 @@ func paymentOf(where *place, o options) (sale.Payment, error) {
 		return p, cli.Usagef("%q is not a payment of Stripe: --payment is its payment intent, pi_…, not the session or the charge", p.Reference)
 	case p.Provider == webhook.WeChatPay && (strings.Trim(p.Reference, "0123456789") != "" || p.Reference == o["order"]):
 		return p, cli.Usagef("%q is not a payment of WeChat Pay: --payment is its transaction_id (微信支付订单号), not the out_trade_no", p.Reference)
+	case p.Provider == webhook.Alipay && (strings.Trim(p.Reference, "0123456789") != "" || p.Reference == o["order"]):
+		return p, cli.Usagef("%q is not a payment of Alipay: --payment is its trade_no (支付宝交易号), not the out_trade_no", p.Reference)
 	case p.Provider == webhook.Adyen && !adyens.MatchString(p.Reference):
 		return p, cli.Usagef("%q is not a payment of Adyen: --payment is the pspReference of its authorisation, 16 letters and digits, not the merchantReference", p.Reference)
 	}

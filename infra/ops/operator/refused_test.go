@@ -56,6 +56,8 @@ func TestACommandThatCannotBeMeantIsRefusedBeforeAnythingIsAsked(t *testing.T) {
 		"--payment is the pspReference of its authorisation":        record("provider", "adyen"),
 		"--payment is its payment intent":                           record("payment", "cs_1"),
 		"\"pi_1\" is not a payment of WeChat Pay: --payment is its": record("provider", "wechat-pay"),
+		"\"pi_1\" is not a payment of Alipay: --payment is its tr":  record("provider", "alipay"),
+		"\"523415642750058497\" is not a payment of Alipay":         append(record("provider", "alipay"), "--payment", "523415642750058497"),
 		"\"523415642750058497\" is not a payment of WeChat Pay":     append(record("provider", "wechat-pay"), "--payment", "523415642750058497"),
 		"\"7x\" is not an order id: --order":                        record("order", "7x"),
 		"whole number of minor units, 89900 for 8":                  record("amount", "899.00"),
