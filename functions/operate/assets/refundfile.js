@@ -7,7 +7,7 @@
 const sheets = [
   ["payment_intent_id", "reporting_category", "refund", "refund_failure", ["gross"], "currency"],
   ["psp reference", "type", "refunded", "refundedreversed", ["gross debit (gc)"], "gross currency"],
-  ["psp reference", "record type", "refunded", "refundedreversed", ["main amount"], "main currency"],
+  ["psp reference", "record type", "refunded", "refundedreversed", ["captured (pc)"], "payment currency"],
   ["支付宝交易号", "业务类型", "退款", "", ["订单金额（元）"], "CNY"],
   ["微信订单号", "退款状态", "success", "", ["申请退款金额", "退款金额"], "货币种类"],
   ["微信订单号", "交易状态", "refund", "", [], ""],

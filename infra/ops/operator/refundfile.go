@@ -33,7 +33,7 @@ type sheet struct {
 var sheets = []sheet{
 	{"payment_intent_id", "reporting_category", "refund", "refund_failure", []string{"gross"}, "currency"},
 	{"psp reference", "type", "refunded", "refundedreversed", []string{"gross debit (gc)"}, "gross currency"},
-	{"psp reference", "record type", "refunded", "refundedreversed", []string{"main amount"}, "main currency"},
+	{"psp reference", "record type", "refunded", "refundedreversed", []string{"captured (pc)"}, "payment currency"},
 	{"支付宝交易号", "业务类型", "退款", "", []string{"订单金额（元）"}, "CNY"},
 	{"微信订单号", "退款状态", "success", "", []string{"申请退款金额", "退款金额"}, "货币种类"},
 	{"微信订单号", "交易状态", "refund", "", nil, ""},

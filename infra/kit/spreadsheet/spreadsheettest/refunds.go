@@ -37,6 +37,7 @@ func RefundLists(amount, half string, refs [5]string) []RefundList {
 		{"text of a spreadsheet in UTF-16", utf16, false},
 		list("Stripe's payout reconciliation", stripeReconciliation, true),
 		list("Adyen's settlement details", adyenSettlement, true),
+		list("Adyen's payment accounting", adyenAccounting, true),
 		{"Alipay's bill of transactions in GBK", gbk, true},
 		list("WeChat Pay's bill of transactions", weChatPayBill, true),
 	}
@@ -68,6 +69,20 @@ Shop,ShopCN,PART,moutai,visa,2026-11-12 11:00:00,CET,Refunded,M5,CNY,HALF,,1,CNY
 Shop,ShopCN,HALVES,moutai,visa,2026-11-12 11:00:00,CET,Refunded,M6,CNY,HALF,,1,CNY
 Shop,ShopCN,HALVES,moutai,visa,2026-11-12 11:00:00,CET,Refunded,M7,CNY,HALF,,1,CNY
 Shop,ShopCN,,,,2026-11-13 00:00:00,CET,MerchantPayout,,CNY,,,,CNY
+`
+
+// Adyen: docs.adyen.com/reporting/invoice-reconciliation/payment-accounting-report. The main amount is what is booked, the
+// captured one of a refund what went back.
+const adyenAccounting = `Company Account,Merchant Account,Psp Reference,Merchant Reference,Payment Method,Booking Date,TimeZone,Main Currency,Main Amount,Record Type,Payment Currency,Captured (PC),Settlement Currency,Payable (SC),Modification Psp Reference
+Shop,ShopCN,WHOLE,moutai,visa,2026-11-11 10:00:00,CET,EUR,1.00,Settled,CNY,SUM,EUR,1.00,M1
+Shop,ShopCN,PAID,moutai,visa,2026-11-11 10:00:00,CET,EUR,1.00,Settled,CNY,SUM,EUR,1.00,M2
+Shop,ShopCN,PAID,moutai,visa,2026-11-12 10:00:00,CET,EUR,1.00,SentForRefund,CNY,-SUM,EUR,,M8
+Shop,ShopCN,WHOLE,moutai,visa,2026-11-12 10:00:00,CET,EUR,1.00,Refunded,CNY,-SUM,EUR,-1.00,M3
+Shop,ShopCN,FAILED,moutai,visa,2026-11-12 10:00:00,CET,EUR,1.00,Refunded,CNY,-SUM,EUR,-1.00,M4
+Shop,ShopCN,FAILED,moutai,visa,2026-11-12 11:00:00,CET,EUR,1.00,RefundedReversed,CNY,SUM,EUR,1.00,M4
+Shop,ShopCN,PART,moutai,visa,2026-11-12 11:00:00,CET,EUR,1.00,Refunded,CNY,-HALF,EUR,-0.50,M5
+Shop,ShopCN,HALVES,moutai,visa,2026-11-12 11:00:00,CET,EUR,1.00,Refunded,CNY,-HALF,EUR,-0.50,M6
+Shop,ShopCN,HALVES,moutai,visa,2026-11-12 11:00:00,CET,EUR,1.00,Refunded,CNY,-HALF,EUR,-0.50,M7
 `
 
 // Alipay: the details of a bill of type trade (alipay.data.dataservice.bill.downloadurl.query), which is in GBK.
