@@ -139,16 +139,17 @@ func JSONBody(r *Request, limit int) (string, error) {
 	return body, nil
 }
 
-// EmptyBody accepts a request without content: no body or an empty JSON object. It
-// fails with sale.BodyTooLarge over 1 KiB, with sale.UnsupportedMediaType for a content
-// type other than application/json, otherwise with sale.InvalidRequest.
+// EmptyBody accepts a request without content: no body, whatever type clients declare it
+// to be, or an empty JSON object. It fails with sale.BodyTooLarge over 1 KiB, with
+// sale.UnsupportedMediaType for a content type other than application/json, otherwise with
+// sale.InvalidRequest.
 func EmptyBody(r *Request) error {
+	if r.Body == "" {
+		return nil
+	}
 	body, err := JSONBody(r, MaxBody)
 	if err != nil {
 		return err
-	}
-	if body == "" {
-		return nil
 	}
 	inner, ok := strings.CutPrefix(strings.Trim(body, jsonSpace), "{")
 	if ok {

@@ -142,6 +142,7 @@ func TestTheBodyIsAbsentOrAnEmptyJSONObject(t *testing.T) {
 	}{
 		{"no body and no content type", "", "", ""},
 		{"no body, declared as JSON", json, "", ""},
+		{"no body, declared as a form, as k6 and curl do of an empty one", "application/x-www-form-urlencoded", "", ""},
 		{"an empty object", json, "{}", ""},
 		{"an empty object with white space", json, "\r\n {\t} \n", ""},
 		{"a content type with a parameter", "application/json; charset=utf-8", "{}", ""},

@@ -211,7 +211,7 @@ var scenes = map[string]func(s *scene) Answer{
 	},
 	"enter 413 BodyTooLarge": func(s *scene) Answer { s.body = strings.Repeat(" ", 1025); return s.on(entering).ask(door{}) },
 	"enter 415 UnsupportedMediaType": func(s *scene) Answer {
-		s.header = []string{"Content-Type", "text/plain"}
+		s.body, s.header = "{}", []string{"Content-Type", "text/plain"}
 		return s.on(entering).ask(door{})
 	},
 	"entry 200 Entry": func(s *scene) Answer {
@@ -266,7 +266,7 @@ var scenes = map[string]func(s *scene) Answer{
 	},
 	"purchase 413 BodyTooLarge": func(s *scene) Answer { s.body = strings.Repeat(" ", 1025); return s.ask(door{}) },
 	"purchase 415 UnsupportedMediaType": func(s *scene) Answer {
-		s.header = []string{"Content-Type", "text/plain"}
+		s.body, s.header = "{}", []string{"Content-Type", "text/plain"}
 		return s.ask(door{})
 	},
 	"429 TooManyRequests": func(s *scene) Answer {
