@@ -268,8 +268,8 @@ func TestAPaymentOfAnOrderElsewhereIsRefused(t *testing.T) {
 					t.Errorf("%s: %d %s, want %s", name, r.StatusCode, r.Body, tt.said)
 				}
 			})
-			if calls > 0 || f.Logged(t, "result") != "invalid-request" {
-				t.Errorf("%s: %d calls, counted as %v", name, calls, f.Logged(t, "result"))
+			if calls > 0 || f.Logged(t, "result") != "invalid-request" || f.Logged(t, "payment") == nil {
+				t.Errorf("%s: %d calls, the line is %s", name, calls, &f.Log)
 			}
 		}, adyens("AUTHORISATION")...)
 	}

@@ -193,9 +193,6 @@ func (h *Handler) takeAll(ctx context.Context, provider string, reports []report
 // take records what a report says.
 func (h *Handler) take(ctx context.Context, provider string, one report, event *telemetry.Event) (outcome, error) {
 	payment, about := one.payment, one.about
-	if one.refused != nil {
-		return outcome{}, one.refused
-	}
 	if about != ours && about != otherKind && about != paidBack {
 		return outcome{Outcome: ignored, about: about}, nil
 	}
@@ -204,10 +201,12 @@ func (h *Handler) take(ctx context.Context, provider string, one report, event *
 	if payment.OrderID != 0 {
 		event.Text("orderId", orderid.String(payment.OrderID))
 	}
-	switch about {
-	case otherKind:
+	switch {
+	case one.refused != nil:
+		return outcome{}, one.refused
+	case about == otherKind:
 		return h.otherKind(ctx, payment)
-	case paidBack:
+	case about == paidBack:
 		return h.paidBack(ctx, payment, event)
 	}
 	if err := payment.Check(); err != nil {

@@ -29,7 +29,7 @@ type provider struct {
 type report struct {
 	payment sale.Payment
 	about   subject
-	// refused: the report is not taken, because of this. Others of its batch are.
+	// refused: the report, about ours, is not taken, because of this. Others of its batch are.
 	refused error
 }
 
