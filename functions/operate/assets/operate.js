@@ -70,12 +70,20 @@ const making = () => {
   return kind === "create" ? (validSale(id) ? id : "") : undefined;
 };
 
-/** The form, which is loaded when it is asked for. @type {{view: (copied: string) => Child[]} | undefined} */
+// Loaded when they are asked for.
+/** @type {{view: (copied: string) => Child[]} | undefined} */
 let form;
+/** @type {{view: (s: Sale) => Child} | undefined} */
+let chart;
 async function load() {
-  if (form || making() === undefined) return;
-  const { creating } = await import("./create.js");
-  form ??= creating({ token, expire, render, now, toField: fieldTime, fromField: (text) => new Date(text && text + (utc ? "Z" : "")) });
+  if (!form && making() !== undefined) {
+    const { creating } = await import("./create.js");
+    form ??= creating({ token, expire, render, now, toField: fieldTime, fromField: (text) => new Date(text && text + (utc ? "Z" : "")) });
+  }
+  if (!chart && place()) {
+    const { charts } = await import("./chart.js");
+    chart ??= charts(views);
+  }
   render();
 }
 
@@ -622,6 +630,7 @@ function whole(id) {
       mayChange() && h("p", {}, h("a", { href: "#create/" + id }, words.copy)),
       h("p", { class: "faint" }, [fill(words.shards, number(s.shards)), s.payWithin > 0 && fill(words.payWithin, duration(1000 * s.payWithin)), s.lateDays > 0 && fill(words.lateDays, s.lateDays), s.limitGroup && fill(words.group, s.limitGroup)].filter(Boolean).join(" · ")),
       moneyOf([s], views, "#refunds/sale/" + id),
+      chart?.view(s),
       h("section", { "data-key": "trail", "aria-labelledby": "trail" }, h("h2", { id: "trail" }, words.trail), changes(id)),
       h("section", { "data-key": "buyer", "aria-labelledby": "buyer" }, h("h2", { id: "buyer" }, words.buyer), search(s))),
   ];
@@ -701,7 +710,7 @@ const nameOf = (id) => [sale, ...(sales ?? [])].find((s) => s?.saleId === id)?.n
 
 const strip = health({ token, expire, render, mayChange, time, nameOf });
 const views = {
-  token, expire, render, now, send, said, typed, field, fact, time, local, ago, word, badge, bar, findings, unwell, troubles, mayChange, mayPause, pausing, busy, nameOf, me: () => me,
+  token, expire, render, now, send, said, typed, field, fact, time, local, ago, word, badge, bar, findings, unwell, troubles, mayChange, mayPause, pausing, busy, nameOf, me: () => me, zone: () => (utc ? "UTC" : undefined),
 };
 const group = groups(views);
 const list = refunds(views);

@@ -30,6 +30,7 @@ type around struct {
 	answers  string   // of it
 	noEvents bool
 	slow     time.Duration
+	counted  map[string]int64 // purchases of each minute, by result
 	mu       sync.Mutex
 }
 
@@ -38,6 +39,14 @@ func (a *around) Has(q stack.Queue) bool { return q != stack.DeadEvents || !a.no
 func (a *around) Depth(_ context.Context, q stack.Queue) (int64, error) { return a.depths[q], a.fault }
 
 func (a *around) Ringing(context.Context) ([]stack.Alarm, error) { return a.ringing, a.fault }
+
+func (a *around) Purchases(_ context.Context, _ time.Time, minutes int, results []string) (map[string][]int64, error) {
+	all := map[string][]int64{}
+	for _, result := range results {
+		all[result] = slices.Repeat([]int64{a.counted[result]}, minutes)
+	}
+	return all, a.fault
+}
 
 func (a *around) Reconcile(ctx context.Context, request, answer any) error {
 	text, err := json.Marshal(request)

@@ -78,6 +78,7 @@ func open(t *testing.T) *shop {
 	mux.HandleFunc("/operate/", s.operate)
 	mux.HandleFunc("POST /operate/sales", s.create)
 	mux.HandleFunc("GET /operate/health", s.health)
+	mux.HandleFunc("GET /operate/purchases", s.purchases)
 	mux.HandleFunc("POST /operate/repairs", s.repair)
 	s.Server = httptest.NewServer(mux)
 	t.Cleanup(s.Close)
