@@ -95,6 +95,19 @@ func TestEveryViewIsForEverybody(t *testing.T) {
 	}
 }
 
+func TestWhatAReaderOpensStaysOpenWhenThePageIsBroughtUpToDate(t *testing.T) {
+	t.Parallel()
+	s := market(t)
+	tab := s.tab(t, "viewer dave")
+	tab.Clock(0)
+	s.look(tab, "#sale/moutai", "Feitian Moutai 53 %")
+	tab.Click("summary")
+	tab.Advance(3 * time.Second)
+	if !browser.Eval[bool](tab, "document.querySelector('details').open") {
+		t.Error("what the numbers are is closed again")
+	}
+}
+
 // The orders of a sale hang, and were counted before that was worth a word; nobody counts another one.
 func TestWhatIsWrongIsRedAndItsAgeGoesOn(t *testing.T) {
 	t.Parallel()
