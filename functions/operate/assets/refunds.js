@@ -176,7 +176,7 @@ export function refunds(page) {
   }
 
   /** @param {Refund[]} rows */
-  const saveRows = (rows) => save("refunds.csv", [["sale", "payment", "provider", "reference", "order", "user", "reason", "currency", "amount", "minorUnits", "at", "refundedAt", "refundedBy"],
+  const saveRows = (rows) => save(list?.whole ? "refunds.csv" : "refunds-incomplete.csv", [["sale", "payment", "provider", "reference", "order", "user", "reason", "currency", "amount", "minorUnits", "at", "refundedAt", "refundedBy"],
     ...rows.map((r) => [r.saleId, r.payment, r.payment.split("#")[0], reference(r.payment), r.orderId, r.user, r.reason, r.currency, decimal(r), r.amount, r.at, r.refundedAt, r.refundedBy])]);
 
   /** What is asked, on its way or answered. */
@@ -245,7 +245,7 @@ export function refunds(page) {
       h("div", { class: "tools", "data-key": "tools" },
         mayChange() && open.length > 0 && h("p", { class: "check", "data-key": "every" }, h("input", { id: "every", type: "checkbox", checked: marks.length === open.length, onchange: every }), h("label", { for: "every" }, fill(w.every, number(open.length)))),
         mayChange() && open.length > 0 && h("button", { "data-key": "mark", class: "main", "aria-disabled": !marks.length || busy, onclick: () => marks.length && !busy && ask(marks.map((r) => ({ line: r.payment, payment: r.payment, outcome: "", refund: r })), "") }, fill(w.mark, number(marks.length)), marks.length > 0 && " · " + total(marks)),
-        found.length > 0 && l?.whole && h("button", { "data-key": "csv", onclick: () => saveRows(marks.length ? marks : found) }, fill(w.csv, number((marks.length ? marks : found).length))),
+        found.length > 0 && l?.left === 0 && h("button", { "data-key": "csv", onclick: () => saveRows(marks.length ? marks : found) }, fill(w.csv, number((marks.length ? marks : found).length))),
         mayChange() && l?.whole && !busy && h("p", { class: "field", "data-key": "file" }, h("label", { for: "file" }, w.file), h("input", { id: "file", type: "file", accept: ".txt,.csv,text/plain,text/csv", onchange: read }))),
       h("ul", { class: "refunds" }, found.slice(0, most).map(row)),
       found.length > most && h("p", {}, h("button", { onclick: () => ((most += shown), render()) }, fill(w.showMore, number(Math.min(shown, found.length - most)), number(found.length)))),
