@@ -17,12 +17,6 @@ const w = words.refunds;
 const batch = 100;
 const shown = 50;
 
-/** Whose refunds the page's address asks for: "all", "sale/…" or "group/…"; "" elsewhere. */
-export const refundsPlace = () => {
-  const found = /^#refunds(?:\/((?:sale|group)\/[\w-]{1,64}))?$/.exec(location.hash);
-  return found ? (found[1] ?? "all") : "";
-};
-
 /** The provider's own reference of a payment. @param {string} payment */
 const reference = (payment) => payment.slice(payment.indexOf("#") + 1);
 
@@ -51,7 +45,7 @@ export const linesOf = (text) => {
 
 /** @param {Page} page */
 export function refunds(page) {
-  const { token, render, time, ago, word, mayChange, me, expire } = page;
+  const { token, render, time, ago, word, mayChange, me, expire, refundsPlace } = page;
   /** @type {{of: string, rows: Refund[], at: string, wrong: string, unreadable: number, left: number, whole: boolean} | undefined} */
   let list;
   let text = ""; // of the filter

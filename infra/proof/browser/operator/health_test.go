@@ -70,7 +70,7 @@ func (s *shop) feels(signs []object) {
 
 // pressIn presses the button in the row of an alarm.
 func pressIn(tab *browser.Tab, alarm string) {
-	selector := fmt.Sprintf(".rows li[data-key^=%q] button[aria-disabled=false]", alarm)
+	selector := fmt.Sprintf(".rows li[data-key^=%q] [data-key=repair][aria-disabled=false]", alarm)
 	tab.Wait(fmt.Sprintf("document.querySelector(%q)", selector))
 	tab.Click(selector)
 }
@@ -83,7 +83,7 @@ func TestAnIncidentIsSeenAtOnceAndWhatToPress(t *testing.T) {
 	s.look(tab, "#sale/moutai", "Feitian Moutai 53 %")
 	tab.WaitText("6 min 44 s") // the oldest pending order counts up
 	for _, says := range []string{
-		"An accepted order has had no id for five minutes.", "No order gets an id: finalizing fails. The orders are safe.", "A message could not be handled, five times.",
+		"An accepted order has had no id for five minutes.", "No order gets an id: finalizing fails. The orders are safe.", "Messages failed five times, and are put aside.",
 		"The books do not add up", "something <b>new</b>", "unknown",
 	} {
 		tab.WaitText(says)
@@ -109,6 +109,8 @@ func TestAnIncidentIsSeenAtOnceAndWhatToPress(t *testing.T) {
 	tab.WaitText("2 messages sent again, 47 pending.")
 	pressIn(tab, "BooksWrongAlarm")
 	tab.WaitText("Counted: the books do not balance.")
+	tab.Click(".rows li[data-key^=BooksWrongAlarm] .pause")
+	tab.WaitText("Certain. Kettle: paused, no unit is sold.")
 	pressIn(tab, "DeadLettersAlarm")
 	tab.WaitText("9 moved back, 1 deleted because their orders have ids. 2 stay: they belong to no order.")
 	tab.Wait("document.querySelector('[data-key=deadLetters]').dataset.level === 'green'")
@@ -121,7 +123,8 @@ func TestAnIncidentIsSeenAtOnceAndWhatToPress(t *testing.T) {
 
 func TestAWellStackSaysSoInOneLineAndAViewerHasNothingToPress(t *testing.T) {
 	t.Parallel()
-	s := market(t)
+	s := open(t)
+	s.add("moutai", "Moutai", nil)
 	s.feels(well())
 	tab := s.tab(t, "viewer dave")
 	s.look(tab, "", "Sales")
@@ -132,6 +135,8 @@ func TestAWellStackSaysSoInOneLineAndAViewerHasNothingToPress(t *testing.T) {
 	}
 	s.feels(ill())
 	tab.WaitText("An accepted order has had no id")
+	s.add("shoe", "Shoe", object{"state": "PAUSED", "paused": true})
+	tab.WaitText("Shoe: Nobody can buy: it is paused.")
 	if n := browser.Eval[int](tab, "document.querySelectorAll('.rows button').length"); n != 0 {
 		t.Errorf("a viewer has %d buttons", n)
 	}
