@@ -308,7 +308,7 @@ var cancelling = map[string]func(*testing.T, *World){
 		w.ends(c)
 		for i, user := range []string{"alice", "bob"} {
 			made := office(user, ids[i], sale.Confirmed, sale.UnitBack)
-			made.Note = user + " has moved away"
+			made.Note, made.ChangeID = user+" has moved away", fmt.Sprint("c", i)
 			w.succeeds(w.Environment().CancelOrder(w.Ctx, made))
 		}
 		w.drains()

@@ -411,7 +411,10 @@ func (d *deleting) forgetNotes(saleID string) error {
 	of := table.Partition(table.CancelledKey(saleID, 0)[table.PK])
 	return d.table.QueryPages(d.ctx, table.PatientTries, of, true, func(items []table.Item) error {
 		for _, it := range items {
-			if err := d.table.Update(d.ctx, table.Update{Key: table.KeyOf(it), Expr: "REMOVE #note", If: "attribute_exists(#note)"}); err != nil {
+			if !table.Has(it, "note") {
+				continue
+			}
+			if err := d.table.Update(d.ctx, table.Update{Key: table.KeyOf(it), Expr: "REMOVE #note"}); err != nil {
 				return err
 			}
 		}
