@@ -38,7 +38,8 @@ func ill() []object {
 		object{"alarm": "FunctionErrorsAlarm", "page": false, "runbook": "tickets-the-functions", "says": "a function crashed", "since": instant(time.Now().Add(-5 * time.Minute))},
 		object{"alarm": "FinalizeFailingAlarm", "page": true, "runbook": "finalizefailingalarm", "since": instant(time.Now().Add(-4 * time.Minute))})
 	all[5] = sign("books", "red", 1, object{"alarm": "BooksWrongAlarm", "page": true, "runbook": "bookswrongalarm", "saleId": "kettle"})
-	all[6] = sign("others", "amber", 1, object{"alarm": "AlarmOfALaterRelease", "page": false, "runbook": "tickets-floods", "says": "something <b>new</b>"})
+	all[6] = sign("others", "amber", 1, object{"alarm": "AlarmOfALaterRelease", "page": false, "runbook": "tickets-floods", "says": "something <b>new</b>"},
+		object{"alarm": "RefundsDueAlarm", "page": false, "runbook": "payments", "saleId": "moutai"})
 	return all
 }
 
@@ -89,11 +90,14 @@ func TestAnIncidentIsSeenAtOnceAndWhatToPress(t *testing.T) {
 		tab.WaitText(says)
 	}
 	rows := browser.Eval[[]string](tab, "[...document.querySelectorAll('.rows li')].map((r) => r.dataset.level)")
-	if want := []string{"red", "red", "red", "amber", "amber", "amber"}; !slices.Equal(rows, want) {
+	if want := []string{"red", "red", "red", "amber", "amber", "amber", "amber"}; !slices.Equal(rows, want) {
 		t.Errorf("the rows are %q, want the worst first", rows)
 	}
 	if link := browser.Eval[string](tab, "document.querySelector('.rows a[href^=http]').href"); link != "https://wiki.example/runbook#oldestpendingalarm" {
 		t.Errorf("the first row links to %s", link)
+	}
+	if n := browser.Eval[int](tab, "document.querySelectorAll('.rows a[href=\"#refunds/sale/moutai\"]').length"); n != 1 {
+		t.Errorf("%d rows lead to the refunds, want one", n)
 	}
 	n := 0
 	tab.Intercept(func(r browser.Request) browser.Answer {
