@@ -53,7 +53,7 @@ func (s *Stack) startFunctions(l net.Listener) error {
 		})
 	}
 	s.functions, err = lambda.New(functions, lambda.Options{
-		Region: region, AccountID: accountID, Logs: io.MultiWriter(log, counts), AfterResponse: s.killAtResponse, Failed: ringing.Failed, Concurrency: account,
+		Region: region, AccountID: accountID, Logs: io.MultiWriter(log, counts, ringing), AfterResponse: s.killAtResponse, Failed: ringing.Failed, Concurrency: account,
 		TimerSlack: TimerSlack,
 	})
 	if err != nil {
