@@ -116,7 +116,7 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 		if isSealed(reasons[3]) {
 			return sale.RefuseSealed()
 		}
-		return sale.Refuse(sale.Conflicting, fmt.Sprintf("the group has %d sales, and cannot have more", sale.MaxGroup))
+		return sale.Refusef(sale.Conflicting, "the group has %d sales, and cannot have more", sale.MaxGroup)
 	}
 	// One transaction writes all three, and nothing deletes them.
 	if there := [...]bool{table.Failed(reasons[0]), table.Failed(reasons[1]), table.Failed(reasons[2])}; there != [...]bool{true, true, true} {

@@ -220,8 +220,11 @@ func (p *releasing) refundRecalled(ctx context.Context, claims []paid) (int, err
 		}
 		left := claims[:0:0]
 		for i, c := range claims {
-			if table.Failed(reasons[2*i+1]) {
-				return 0, sale.AsInternal(errors.New("a paid claim of a recalled sale has changed"))
+			if claim := reasons[2*i+1]; table.Failed(claim) {
+				if c.isBack || !table.Has(claim.Item, "refundedAt") {
+					return 0, sale.AsInternal(errors.New("a paid claim of a recalled sale has changed"))
+				}
+				c.isBack = true
 			}
 			if !table.Failed(reasons[2*i]) {
 				left = append(left, c)
@@ -264,11 +267,15 @@ func refundOf(s sale.Sale, c paid, guard table.Item, reason sale.RefundReason, a
 // notePaid notes on a claim that the payment that has paid it goes back, also if it notes as
 // many others as it may.
 func (p *releasing) notePaid(c paid) types.TransactWriteItem {
-	return p.table.Action(table.Update{
+	u := table.Update{
 		Key:  table.ClaimKey(p.sale.ID, sale.BucketOf(c.user, p.sale.Buckets), c.user),
-		Expr: "ADD #refunds :refund", If: "#payment = :payment",
+		Expr: "ADD #refunds :refund", If: "#payment = :payment", ReturnOld: true,
 		Values: table.Item{":refund": table.SS(c.payment), ":payment": table.S(c.payment)},
-	})
+	}
+	if !c.isBack {
+		u.If += " AND attribute_not_exists(#refundedAt)" // or else the refund would be due
+	}
+	return p.table.Action(u)
 }
 
 // completeRecall ends the pass: the recall is complete, or another pass begins.

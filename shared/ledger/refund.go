@@ -167,9 +167,9 @@ type PaidBack struct {
 
 // PaidBack records that its provider has paid a payment back as a whole, once. A refund due is marked as
 // done. If the payment has paid an order that stands, its claim is marked: it is the operators' to cancel the
-// order, and then the refund is done already. A recall that comes meanwhile may still leave the refund due, until
-// somebody marks it. p must have passed CheckID. If it has an amount, that is what went back: another one than the
-// payment's is a part, of which nothing is recorded. It fails with sale.Busy or sale.Internal.
+// order, and then, as in a recall, the refund is done already. p must have passed CheckID. If it has an amount, that is
+// what went back: another one than the payment's is a part, of which nothing is recorded. It fails with sale.Busy or
+// sale.Internal.
 func (l *Ledger) PaidBack(ctx context.Context, p sale.Payment) (PaidBack, error) {
 	p.OrderID = 0 // the guard says which
 	stored, err := l.readPayment(ctx, p)

@@ -1,7 +1,6 @@
 package sale
 
 import (
-	"fmt"
 	"time"
 )
 
@@ -67,12 +66,11 @@ func (c *Creation) CheckDraw(lead time.Duration) error {
 	if !c.HasDraw() || !c.OpensAt.Before(c.EnterUntil.Add(lead)) {
 		return nil
 	}
-	return Refuse(InvalidRequest, tooEarly(lead))
+	return refuseTooEarly(InvalidRequest, lead)
 }
 
-func tooEarly(lead time.Duration) string {
-	return fmt.Sprintf("opensAt must be at least %d seconds after enterUntil: the roll, the dice and the first call need that time",
-		lead/time.Second)
+func refuseTooEarly(code Code, lead time.Duration) error {
+	return Refusef(code, "opensAt must be at least %d seconds after enterUntil: the roll, the dice and the first call need that time", lead/time.Second)
 }
 
 // Begins returns the first instant at which anybody may be able to buy.

@@ -136,10 +136,9 @@ func (e *Edit) CheckExtension(s Sale, now time.Time) error {
 // when they are called and until when a unit is kept for them, so nothing becomes earlier. It
 // allows anything in a sale without one, but for a later end of a call.
 func (e *Edit) CheckDraw(s Sale) error {
-	refuse := func(detail string) error { return Refuse(Conflicting, detail) }
 	if !s.HasDraw() {
 		if !e.Until.IsZero() {
-			return refuse("until is the end of a call, and the sale has no draw")
+			return Refuse(Conflicting, "until is the end of a call, and the sale has no draw")
 		}
 		return nil
 	}
@@ -148,21 +147,21 @@ func (e *Edit) CheckDraw(s Sale) error {
 	case !e.Reschedules():
 		return nil
 	case e.OpensAt.UnixMilli() < s.BeginsAt.UnixMilli():
-		return refuse("opensAt of a sale with a draw must not become earlier")
+		return Refuse(Conflicting, "opensAt of a sale with a draw must not become earlier")
 	case e.ClosesAt.UnixMilli() < s.EndsAt.UnixMilli():
-		return refuse("closesAt of a sale with a draw must not become earlier")
+		return Refuse(Conflicting, "closesAt of a sale with a draw must not become earlier")
 	case s.Call == 0 && e.OpensAt.Before(s.EnterUntil.Add(e.DrawLead)):
-		return refuse(tooEarly(e.DrawLead))
+		return refuseTooEarly(Conflicting, e.DrawLead)
 	case s.Call == 0 && !e.Until.IsZero():
-		return refuse("until is the end of a call, and nobody has been called yet")
+		return Refuse(Conflicting, "until is the end of a call, and nobody has been called yet")
 	case s.Call > 0 && e.OpensAt.UnixMilli() != s.BeginsAt.UnixMilli():
-		return refuse("opensAt must not change any more: the first call has begun")
+		return Refuse(Conflicting, "opensAt must not change any more: the first call has begun")
 	case after.ClosesAt.UnixMilli() < s.ClosesAt.UnixMilli():
-		return refuse("until must not be earlier than the end of the call, " + s.ClosesAt.UTC().Format(time.RFC3339))
+		return Refusef(Conflicting, "until must not be earlier than the end of the call, %s", s.ClosesAt.UTC().Format(time.RFC3339))
 	case after.ClosesAt.UnixMilli() > after.EndsAt.UnixMilli():
-		return refuse("until must not be later than closesAt")
+		return Refuse(Conflicting, "until must not be later than closesAt")
 	case s.OpenCall && after.ClosesAt.UnixMilli() < after.EndsAt.UnixMilli():
-		return refuse("until must be closesAt: the call is for anybody, until the end of the sale")
+		return Refuse(Conflicting, "until must be closesAt: the call is for anybody, until the end of the sale")
 	}
 	return nil
 }

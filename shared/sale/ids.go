@@ -34,7 +34,7 @@ func ValidID(s string) bool {
 
 // RefuseID returns the refusal of a request whose field of that name is no valid id.
 func RefuseID(field string) *Error {
-	return Refuse(InvalidRequest, field+" must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+	return Refusef(InvalidRequest, "%s must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -", field)
 }
 
 // ValidUser reports whether s may be a user id: 1 to 128 printable characters of valid

@@ -46,7 +46,7 @@ func (p *Presentation) CheckImage(origin string) error {
 	case origin == "":
 		return Refuse(InvalidRequest, "no image can be shown: the stack's parameter ImageOrigin is empty")
 	}
-	return Refuse(InvalidRequest, "image must be of "+origin+", which is the stack's parameter ImageOrigin")
+	return Refusef(InvalidRequest, "image must be of %s, which is the stack's parameter ImageOrigin", origin)
 }
 
 // httpsOrigin returns the origin of an absolute https address, "" of anything else. Only

@@ -14,6 +14,9 @@ import { words as common, duration, fill, language, number } from "./words.js";
 /** The text of a field. @param {string} id */
 const typed = (id) => /** @type {HTMLInputElement | HTMLTextAreaElement | null} */ (document.getElementById("new-" + id))?.value.trim() ?? "";
 
+/** The currency of the field. */
+const currencyOf = () => typed("currency").toUpperCase();
+
 /** How many decimals a currency has. @param {string} currency */
 function digitsOf(currency) {
   try {
@@ -26,7 +29,8 @@ function digitsOf(currency) {
 /** @param {number} minor @param {string} currency */
 const money = (minor, currency) => new Intl.NumberFormat(language, { style: "currency", currency }).format(minor / 10 ** digitsOf(currency));
 
-const lead = Number(document.documentElement.dataset.lead) || 0;
+const { lead: seconds, images } = document.documentElement.dataset;
+const lead = Number(seconds) || 0;
 const currencies = /^[A-Z]{3}$/;
 
 /** The sizes of a text such as "38: 20, 39: 20"; undefined if it is none. @param {string} text */
@@ -40,7 +44,10 @@ export function creating(page) {
   /** What is copied: its fields as they were. @type {Body | undefined} */
   let from;
   let copied = "";
-  let trouble = "";
+  /** Whether what is wrong with the fields is said beside them. */
+  let tried = false;
+  /** @type {Record<string, string>} */
+  let wrongs = {};
   /** @type {{saleId: string, text: string, tone: string}[]} */
   let told = [];
   let busy = false;
@@ -55,43 +62,58 @@ export function creating(page) {
     page.render();
   }
 
-  /** What the fields say, or the word that says what is missing. @returns {Body[] | string} */
+  /** What the fields say, and what is wrong with them, by field. @returns {{bodies: Body[], wrong: Record<string, string>}} */
   function wanted() {
-    const id = typed("id");
-    if (!/^[A-Za-z0-9_-]{1,64}$/.test(id)) return words.badId;
+    /** @type {Record<string, string>} */
+    const wrong = {};
+    const must = (/** @type {string} */ field, /** @type {unknown} */ ok, /** @type {string} */ why) => ok || (wrong[field] ??= why);
+    const id = typed("id"), stock = typed("stock"), price = typed("price"), currency = currencyOf(), rate = typed("rate");
+    must("id", /^[A-Za-z0-9_-]{1,64}$/.test(id), words.badId);
     const sizes = sizesOf(typed("sizes"));
-    const stock = typed("stock");
-    if (!sizes || (!sizes.length && !/^[1-9]\d{0,8}$/.test(stock))) return words.badStock;
+    const idOf = (/** @type {string} */ size) => (id + "-" + size).replace(/[^A-Za-z0-9_-]/g, "-").slice(0, 64);
+    must("sizes", sizes && sizes.length <= 30 && new Set(sizes.map(({ size }) => idOf(size))).size === sizes.length, words.badSizes);
+    must("stock", typed("sizes") || /^[1-9]\d{0,8}$/.test(stock), words.badStock);
+    must("rate", !rate || (Number(rate) >= 1 && Number(rate) <= 20000), words.badRate);
+    for (const field of ["image", "page"]) must(field, !typed(field) || /^https:\/\/[^/]/.test(typed(field)), words.badAddress);
+    if (typed("image")) must("image", images && (typed("image") + "/").startsWith(images + "/"), images ? fill(words.badImage, images) : words.noImages);
     const [opens, closes] = [page.fromField(typed("opens")), page.fromField(typed("closes"))];
-    if (!(opens < closes)) return words.badWindow;
-    const price = typed("price"), currency = typed("currency"), minutes = Number(typed("minutes"));
+    must("opens", +opens, words.badTime);
+    must("closes", +closes > Math.max(+opens || 0, page.now()), words.badCloses);
+    const minutes = Number(typed("minutes"));
     const minor = Math.round(Number(price) * 10 ** digitsOf(currency));
-    if (price ? !(minor > 0) || !currencies.test(currency) : currency) return words.badPrice;
-    if (price && !(minutes >= 1 && minutes <= 10080)) return words.badMinutes;
+    if (price || currency) must("currency", currencies.test(currency), words.badCurrency);
+    if (price || currency) must("price", minor > 0 && new RegExp(`^\\d+(\\.\\d{1,${digitsOf(currency) || 1}})?$`).test(price), words.badPrice);
+    if (price) must("minutes", minutes >= 1 && minutes <= 10080, words.badMinutes);
     const [from, until] = [page.fromField(typed("from")), page.fromField(typed("until"))];
     const draws = typed("from") || typed("until");
     const hours = Number(typed("hours"));
-    if (draws && (!(from < until) || !(Number.isInteger(hours) && hours >= 1 && hours <= 168))) return words.badDraw;
-    if (draws && +opens < +until + 1000 * lead) return fill(words.badLead, duration(1000 * lead));
-    const rate = Number(typed("rate"));
+    if (draws) {
+      must("from", +from, words.badTime);
+      must("until", +until > (+from || 0), words.badUntil);
+      must("hours", Number.isInteger(hours) && hours >= 1 && hours <= 168, words.badHours);
+      must("opens", !(+opens < +until + 1000 * lead), fill(words.badLead, duration(1000 * lead)));
+    }
+    if (Object.keys(wrong).length) return { bodies: [], wrong };
     const name = typed("name") || id;
     const terms = {
       action: "create", opensAt: opens.toISOString(), closesAt: closes.toISOString(),
       ...(typed("image") && { image: typed("image") }), ...(typed("about") && { about: typed("about") }), ...(typed("page") && { link: typed("page") }),
-      ...(rate > 0 && { ordersPerSecond: rate }), ...(price && { price: minor, currency, payWithin: Math.round(60 * minutes) }),
+      ...(rate && { ordersPerSecond: Number(rate) }), ...(price && { price: minor, currency, payWithin: Math.round(60 * minutes) }),
       ...(draws && { enterFrom: from.toISOString(), enterUntil: until.toISOString(), keepHours: hours }), ...(typed("note") && { note: typed("note") }),
     };
-    if (!sizes.length) return [{ ...terms, saleId: id, name, stock: Number(stock) }];
-    return sizes.map(({ size, stock }) => ({ ...terms, saleId: (id + "-" + size).replace(/[^A-Za-z0-9_-]/g, "-").slice(0, 64), name: name + " " + size, stock, limitGroup: id }));
+    if (!sizes?.length) return { bodies: [{ ...terms, saleId: id, name, stock: Number(stock) }], wrong };
+    return { bodies: sizes.map(({ size, stock }) => ({ ...terms, saleId: idOf(size), name: name + " " + size, stock, limitGroup: id })), wrong };
   }
 
   /** Creates what is asked for, one sale after the other, and stops at a refusal. @param {Event} event */
   async function create(event) {
     event.preventDefault();
-    const bodies = wanted();
-    trouble = typeof bodies === "string" ? bodies : "";
-    if (busy || typeof bodies === "string") return page.render();
-    busy = true;
+    const { bodies } = wanted();
+    tried = true;
+    page.render();
+    /** @type {HTMLElement | null} */ (document.querySelector(".making [aria-invalid=true]"))?.focus();
+    if (busy || !bodies.length) return;
+    [busy, tried] = [true, false];
     told = [];
     for (const body of bodies) {
       const one = { saleId: body.saleId, text: fill(words.creating, body.name), tone: "busy" };
@@ -117,20 +139,21 @@ export function creating(page) {
   /** A field with what it may be. @param {string} id @param {string} label @param {string} help @param {Record<string, unknown>} properties */
   const field = (id, label, help, properties) => {
     const { value, ...others } = properties;
-    const common = { id: "new-" + id, autocomplete: "off", oninput: page.render, ...(help && { "aria-describedby": "help-" + id }), ...others };
+    const wrong = tried && wrongs[id];
+    const common = { id: "new-" + id, autocomplete: "off", oninput: page.render, "aria-invalid": !!wrong, ...((wrong || help) && { "aria-describedby": "help-" + id }), ...others };
     return h("p", { class: "field", "data-key": id }, h("label", { for: "new-" + id }, label),
-      others.rows ? h("textarea", common, String(value ?? "")) : h("input", { ...common, value }), help && h("small", { id: "help-" + id }, help));
+      others.rows ? h("textarea", common, String(value ?? "")) : h("input", { ...common, value }), (wrong || help) && h("small", { id: "help-" + id, class: wrong ? "bad" : undefined }, wrong || help));
   };
 
   /** What buyers will see. */
   function preview() {
-    const [image, currency, sizes] = [typed("image"), typed("currency"), sizesOf(typed("sizes")) ?? []];
+    const [image, currency, sizes] = [typed("image"), currencyOf(), sizesOf(typed("sizes")) ?? []];
     const opens = page.fromField(typed("opens"));
     const minor = Math.round(Number(typed("price")) * 10 ** digitsOf(currency));
     const draws = typed("from") || typed("until");
     return h("section", { "data-key": "preview", class: "preview", "aria-label": words.preview },
       h("p", { class: "faint" }, words.preview),
-      /^https:\/\//.test(image) ? h("img", { src: image, alt: "" }) : h("p", { class: "nothing" }, words.pictureHere),
+      images && image.startsWith(images + "/") ? h("img", { loading: "lazy", src: image, alt: "" }) : h("p", { class: "nothing" }, words.pictureHere),
       h("p", { class: "called", dir: "auto" }, typed("name") || typed("id") || "…"),
       minor > 0 && currencies.test(currency) && h("p", { class: "price" }, money(minor, currency)),
       +opens > page.now() && h("p", {}, fill(words.opensIn, duration(+opens - page.now()))),
@@ -142,14 +165,17 @@ export function creating(page) {
 
   /** @param {string} id what is copied, "" for nothing @returns {Child[]} */
   function view(id) {
-    if (id !== copied) (from = undefined), (told = []), (trouble = ""), id ? copy(id) : (copied = "");
+    if (id !== copied) (from = undefined), (told = []), (tried = false), id ? copy(id) : (copied = "");
     const f = from ?? {};
     const day = 86400000;
     const at = (/** @type {string | undefined} */ iso, /** @type {number} */ later) => page.toField(iso ?? new Date(Math.ceil(page.now() / 3600000) * 3600000 + later).toISOString());
-    const bodies = wanted();
+    const { bodies, wrong } = wanted();
+    wrongs = wrong;
+    const wrongN = Object.keys(wrong).length;
     const sizes = sizesOf(typed("sizes")) ?? [];
     const total = sizes.length ? sizes.reduce((n, { stock }) => n + stock, 0) : Number(typed("stock")) || 0;
-    const once = typeof bodies !== "string" && Date.parse(bodies[0].opensAt) <= page.now();
+    const once = bodies.length > 0 && Date.parse(bodies[0].opensAt) <= page.now();
+    const group = told.length > 1 && told.every(({ tone }) => tone === "good") && typed("id");
     const offer = f.offer ?? {};
     return [
       h("div", { "data-key": "create " + id + (from ? " read" : "") },
@@ -160,15 +186,15 @@ export function creating(page) {
             h("fieldset", {}, h("legend", {}, words.goods),
               field("name", words.name, words.nameHelp, { maxlength: 200, value: f.name }),
               field("id", words.id, words.idHelp, { maxlength: 64, spellcheck: "false", autocapitalize: "off", value: "" }),
-              field("image", words.image, words.imageHelp, { type: "url", maxlength: 500, value: offer.image }),
+              field("image", words.image, images ? fill(words.imageHelp, images) : words.noImages, { type: "url", maxlength: 500, value: offer.image }),
               field("about", words.about, words.aboutHelp, { rows: 3, maxlength: 500, value: offer.about }),
               field("page", words.page, "", { type: "url", maxlength: 500, value: offer.link })),
             h("fieldset", {}, h("legend", {}, words.when),
               field("opens", words.opens, "", { type: "datetime-local", step: 1, value: at(undefined, day) }),
               field("closes", words.closes, "", { type: "datetime-local", step: 1, value: at(undefined, day + (f.opensAt ? Date.parse(f.closesAt) - Date.parse(f.opensAt) : 2 * 3600000)) })),
             h("fieldset", {}, h("legend", {}, words.units),
-              field("stock", words.stock, "", { type: "number", min: 1, step: 1, inputmode: "numeric", value: f.seeded }),
               field("sizes", words.sizes, words.sizesHelp, {}),
+              field("stock", words.stock, words.stockHelp, { type: "number", min: 1, step: 1, inputmode: "numeric", value: f.seeded }),
               field("rate", words.rate, words.rateHelp, { type: "number", min: 1, max: 20000, step: 1, inputmode: "numeric" })),
             h("fieldset", {}, h("legend", {}, words.payment),
               field("price", words.price, words.priceHelp, { inputmode: "decimal", value: offer.price && String(offer.price / 10 ** digitsOf(offer.currency)) }),
@@ -180,10 +206,10 @@ export function creating(page) {
               field("hours", words.hours, words.hoursHelp, { type: "number", min: 1, max: 168, step: 1, inputmode: "numeric", value: f.draw?.keepHours ?? 4 })),
             field("note", words.note, "", { maxlength: 500 }),
             h("p", { class: "costs" }, typed("from") || typed("until") ? words.costsDraw : words.costs),
-            h("p", { role: "alert", class: "bad" }, trouble),
+            h("p", { role: "alert", class: "bad" }, tried && wrongN > 0 && fill(words.wrongN, wrongN)),
             once && h("p", { class: "warns" }, words.now),
             h("p", {}, h("button", { class: "main", "aria-disabled": busy }, fill(words.create, sizes.length || 1, number(total)))),
-            h("div", { role: "status" }, told.map((t) => h("p", { "data-key": t.saleId, class: "notice", "data-tone": t.tone }, h("span", { dir: "auto" }, t.text), t.tone === "good" && h("a", { href: "#sale/" + t.saleId }, t.saleId))))),
+            h("div", { role: "status" }, told.map((t) => h("p", { "data-key": t.saleId, class: "notice", "data-tone": t.tone }, h("span", { dir: "auto" }, t.text), t.tone === "good" && h("a", { href: "#sale/" + t.saleId }, t.saleId))), group && h("p", {}, h("a", { href: "#group/" + group }, words.group)))),
           preview())),
     ];
   }

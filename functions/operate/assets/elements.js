@@ -61,7 +61,7 @@ function bring(old, wanted) {
 /** @param {HTMLElement} old @param {HTMLElement} wanted */
 function become(old, wanted) {
   for (const { name } of [...old.attributes]) {
-    if (!wanted.hasAttribute(name)) old.removeAttribute(name);
+    if (!wanted.hasAttribute(name) && name !== "open") old.removeAttribute(name); // details are opened by their reader
   }
   for (const { name, value } of wanted.attributes) {
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);

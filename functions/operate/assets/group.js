@@ -47,6 +47,9 @@ export function groups(page) {
     return [...n].map(([state, count]) => number(count) + " " + (/** @type {any} */ (words.state)[state] ?? words.loading)).join(" · ");
   };
 
+  /** Those whose units can be bought: of a recalled one nobody buys what is left. @param {Sale[]} sales */
+  const sold = (sales) => (sales.every((s) => s.recalledAt) ? sales : sales.filter((s) => !s.recalledAt));
+
   /** All sales as one, for the bar and the counts. @param {Sale[]} sales */
   const whole = (sales) => {
     const sum = (/** @type {(s: Sale) => number | undefined} */ of) => sales.reduce((n, s) => n + (of(s) ?? 0), 0);
@@ -60,7 +63,7 @@ export function groups(page) {
       h("div", { class: "head" },
         h("div", {}, h("h2", {}, h("a", { href: "#group/" + id }, id)), h("p", { class: "faint" }, fill(w.sizes, sales.length), " · ", states(sales))),
         pauseAll(id, sales)),
-      bar(whole(sales), "left-group-" + id),
+      bar(whole(sold(sales)), "left-group-" + id),
       h("ul", { class: "sizes" }, bySize(sales).map((s) => row(s))));
   }
 
@@ -120,7 +123,7 @@ export function groups(page) {
       h("div", { class: "head" }, h("div", {}, h("h1", {}, id), h("p", { class: "faint" }, fill(w.sizes, members.length), " · ", states(members)))),
       h("section", { "data-key": "actions", class: "actions", tabindex: -1, "aria-label": words.actions },
         members.some(mayPause) && h("div", { "data-key": "pausing", class: "pausing" }, pauseAll(id, members, "note"), field("note", words.note, { maxlength: 500 }), h("p", { class: "faint" }, w.pauseHelp)),
-        bar(whole(members), "left"),
+        bar(whole(sold(members)), "left"),
         h("ul", { class: "sizes" }, members.map(row)),
         recalling(id, members)),
       moneyOf(members, page, "#refunds/group/" + id),

@@ -10,7 +10,7 @@ import { duration, fill, number } from "./words.js";
 /** @typedef {{alarm: string, page: boolean, runbook: string, says?: string, since?: string, saleId?: string}} Trouble */
 /** @typedef {{sign: string, level: "green" | "amber" | "red" | "unknown", count: number | null, since?: string, troubles: Trouble[]}} Sign */
 /** @typedef {"resend" | "count" | "redrive"} Repair */
-/** @typedef {{token: () => string, expire: () => void, render: () => void, mayChange: () => boolean, time: (iso: string) => Node, nameOf: (saleId: string) => string}} Page what the page around it can do */
+/** @typedef {{token: () => string, expire: () => void, render: () => void, mayChange: () => boolean, time: (iso: string) => Node, nameOf: (saleId: string) => string, unsaid: () => Trouble[], pauseOf: (saleId: string) => Child}} Page what the page around it can do */
 
 /** How often it is read, and how long it waits at most after errors, in milliseconds. */
 const every = 10000;
@@ -19,7 +19,10 @@ const longest = 60000;
 const most = 3;
 
 /** What is pressed for an alarm; of a sale, if the repair is one of a sale. @type {Record<string, Repair>} */
-const repairs = { OldestPendingAlarm: "resend", OrdersWaitAlarm: "resend", DeadLettersAlarm: "redrive", BooksWrongAlarm: "count" };
+const repairs = { OldestPendingAlarm: "resend", DeadLettersAlarm: "redrive", BooksWrongAlarm: "count" };
+
+/** Where it is done, if not here. @type {Record<string, (saleId: string) => string>} */
+const places = { RefundsDueAlarm: (id) => "#refunds/sale/" + id, paused: (id) => "#sale/" + id };
 
 /** @param {object} of @param {string} name @returns {any} */
 const word = (of, name) => /** @type {Record<string, any>} */ (of)[name];
@@ -98,7 +101,7 @@ export function health(page) {
     if (s.sign === "pending") return s.count ? fill(words.pendingN, number(s.count)) : words.none;
     if (s.sign === "books") return s.count ? fill(words.wrongN, s.count) : s.troubles.length ? fill(words.failN, s.troubles.length) : words.balance;
     if (s.sign === "functions" || s.sign === "others") return s.troubles.length ? fill(words.failN, s.troubles.length) : s.sign === "others" ? words.none : words.runs;
-    return s.count ? number(s.count) : words.none;
+    return s.count ? number(s.count) : s.troubles.length ? fill(words.failN, s.troubles.length) : words.none;
   }
 
   /** @param {Sign} s */
@@ -108,15 +111,18 @@ export function health(page) {
   /** A trouble: what is so, what to do, the button and the runbook. @param {Trouble} t */
   function row(t) {
     const { runbook } = document.documentElement.dataset;
-    const [what, first] = words.alarms[t.alarm] ?? [t.says || fill(words.rings, t.alarm), ""];
+    const [what, first] = words.alarms[t.alarm] ?? [t.says || fill(words.rings, t.alarm), words.see];
+    const there = t.saleId && places[t.alarm]?.(t.saleId);
     const action = repairs[t.alarm];
     const may = page.mayChange() && action && (action === "redrive" || t.saleId);
     const said = told.get(action + " " + (action === "redrive" ? "" : t.saleId ?? ""));
     return h("li", { "data-key": t.alarm + " " + (t.saleId ?? ""), "data-level": t.page ? "red" : "amber" },
       h("div", {},
         h("p", {}, t.saleId && [h("a", { href: "#sale/" + t.saleId, dir: "auto" }, page.nameOf(t.saleId)), ": "], h("b", { lang: words.alarms[t.alarm] ? undefined : "en" }, what)),
-        h("p", {}, first && [first, " "], h("a", { href: runbook ? runbook + "#" + t.runbook : undefined }, t.alarm), t.since && [" · ", page.time(t.since)]),
+        h("p", {}, first, " ", t.runbook && h("a", { href: runbook ? runbook + "#" + t.runbook : undefined }, t.alarm), t.since && [" · ", page.time(t.since)]),
         said && h("p", { role: "status", class: "did" }, said.text)),
+      there && h("a", { class: "button", href: there }, word(words, t.alarm)),
+      t.alarm === "BooksWrongAlarm" && page.pauseOf(t.saleId ?? ""),
       may && h("button", { "data-key": "repair", "aria-disabled": !!said?.busy, onclick: () => repair(action, action === "redrive" ? "" : t.saleId ?? "") }, words[action]));
   }
 
@@ -126,7 +132,7 @@ export function health(page) {
     view() {
       if (!signs) return [];
       const shown = signs.filter((s) => s.sign !== "others" || s.level === "red" || s.level === "amber");
-      const troubles = shown.flatMap((s) => s.troubles).sort((a, b) => Number(b.page) - Number(a.page));
+      const troubles = [...page.unsaid(), ...shown.flatMap((s) => s.troubles)].sort((a, b) => Number(b.page) - Number(a.page));
       /** @type {Map<string, number>} */
       const of = new Map();
       const rows = troubles.filter(({ alarm }) => {
@@ -134,7 +140,7 @@ export function health(page) {
         return (of.get(alarm) ?? 0) <= most;
       });
       const rest = troubles.length - rows.length;
-      const well = shown.every((s) => s.level === "green");
+      const well = shown.every((s) => s.level === "green") && !troubles.length;
       // What was done stays said, when its trouble is gone.
       const rowKeys = new Set(rows.map((t) => repairs[t.alarm] + " " + (repairs[t.alarm] === "redrive" ? "" : t.saleId ?? "")));
       const done = [...told].filter(([key]) => !rowKeys.has(key));

@@ -1,7 +1,7 @@
 // What the last counts of sales say of money and orders: of one sale, or of a group's together.
 
 import { h } from "./elements.js";
-import { duration, fill, language, number, words } from "./words.js";
+import { fill, language, number, words } from "./words.js";
 
 /** @typedef {import("./elements.js").Child} Child */
 /** @typedef {Record<string, any>} Sale */
@@ -34,23 +34,11 @@ function steps(sales) {
   return [[w.accepted, sum("claims")], [words.confirmed, sum("confirmed")], ...(asks ? /** @type {[string, number][]} */ ([[words.paid, sum("paid")], [words.unpaid, sum("unpaid")], [w.expired, sum("released")]]) : [])];
 }
 
-/** When the orders of one sale were accepted, as bars. @param {Sale} s @param {(iso: string) => string} local */
-function chart(s, local) {
-  const { from, every, counts } = s.books?.accepted ?? { counts: [] };
-  if (counts.length < 2) return undefined;
-  const most = Math.max(...counts);
-  const until = new Date(Date.parse(from) + 1000 * every * counts.length).toISOString();
-  const says = fill(w.pace, local(from), local(until), number(most), duration(1000 * every));
-  return h("figure", { "data-key": "pace" },
-    h("div", { class: "pace", role: "img", "aria-label": says }, counts.map((/** @type {number} */ n) => h("i", { "data-h": n ? Math.max(1, Math.round((20 * n) / most)) : 0 }))),
-    h("figcaption", { class: "faint" }, says));
-}
-
 /**
  * The section of money and orders; undefined before the first count.
- * @param {Sale[]} sales @param {{local: (iso: string) => string, ago: (iso: string) => string}} page @param {string} refunds the address of their refunds
+ * @param {Sale[]} sales @param {{ago: (iso: string) => string}} page @param {string} refunds the address of their refunds
  */
-export function moneyOf(sales, { local, ago }, refunds) {
+export function moneyOf(sales, { ago }, refunds) {
   const counted = sales.filter((s) => s.books);
   if (!counted.length) return undefined;
   const oldest = counted.map((s) => s.books.asOf).sort()[0];
@@ -62,7 +50,7 @@ export function moneyOf(sales, { local, ago }, refunds) {
     all.map((m) => h("dl", { "data-key": m.currency, class: "money" }, ["taken", "outstanding", "due", "refunded"].map((name) => h("div", { class: name === "due" && m.due ? "due" : undefined },
       h("dt", {}, /** @type {any} */ (w)[name]), h("dd", {}, amount(m[name], m.currency, m.digits)))))),
     h("ul", { class: "funnel" }, facts.map(([name, n]) => h("li", { "data-key": name }, h("span", {}, name), h("b", {}, number(n)), h("progress", { max: Math.max(1, facts[0][1]), value: n, "aria-label": name })))),
-    sales.length === 1 && chart(sales[0], local),
     h("details", { "data-key": "what" }, h("summary", {}, w.what), h("p", { class: "faint" }, w.means)),
+    h("p", {}, w.list, " ", h("code", {}, "flashsale order list --" + refunds.slice(9).replace("/", " ") + " --state " + (sales.some((s) => s.payWithin > 0) ? "paid" : "confirmed") + " -o csv")),
     h("p", {}, h("a", { href: refunds }, words.refunds.link)));
 }

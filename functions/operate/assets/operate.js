@@ -8,7 +8,6 @@ import { groupPlace, groups } from "./group.js";
 import { health } from "./health.js";
 import { moneyOf } from "./money.js";
 import { orders } from "./order.js";
-import { refunds, refundsPlace } from "./refunds.js";
 import { available, ended, expire, finish, signIn, signOut, token, validSale } from "./signin.js";
 import { duration, fill, language, number, words } from "./words.js";
 
@@ -70,12 +69,32 @@ const making = () => {
   return kind === "create" ? (validSale(id) ? id : "") : undefined;
 };
 
-/** The form, which is loaded when it is asked for. @type {{view: (copied: string) => Child[]} | undefined} */
+/** Whose refunds the page's address asks for: "all", "sale/…" or "group/…"; "" elsewhere. */
+const refundsPlace = () => {
+  const found = /^#refunds(?:\/((?:sale|group)\/[\w-]{1,64}))?$/.exec(location.hash);
+  return found ? (found[1] ?? "all") : "";
+};
+
+// Loaded when they are asked for.
+/** @type {{view: (copied: string) => Child[]} | undefined} */
 let form;
+/** @type {{view: (s: Sale) => Child} | undefined} */
+let chart;
+/** @type {{view: () => Child[]} | undefined} */
+let list;
 async function load() {
-  if (form || making() === undefined) return;
-  const { creating } = await import("./create.js");
-  form ??= creating({ token, expire, render, now, toField: fieldTime, fromField: (text) => new Date(text && text + (utc ? "Z" : "")) });
+  if (!form && making() !== undefined) {
+    const { creating } = await import("./create.js");
+    form ??= creating({ token, expire, render, now, toField: fieldTime, fromField: (text) => new Date(text && text + (utc ? "Z" : "")) });
+  }
+  if (!chart && place()) {
+    const { charts } = await import("./chart.js");
+    chart ??= charts(views);
+  }
+  if (!list && refundsPlace()) {
+    const { refunds } = await import("./refunds.js");
+    list ??= refunds(views);
+  }
   render();
 }
 
@@ -555,7 +574,7 @@ function card(s) {
     h("div", { class: "head" },
       h("div", {}, h("h2", {}, h("a", { href: "#sale/" + s.saleId, dir: "auto" }, s.name || s.saleId)), h("p", { class: "faint" }, s.saleId)),
       badge(s),
-      mayPause(s) && h("button", { "data-key": "pause", class: "pause", "aria-label": fill(words.pauseOf, s.name || s.saleId), "aria-disabled": pausing(s), onclick: () => pause(s) }, words.pause)),
+      pauseOf(s.saleId)),
     h("p", { class: "faint" }, time(s.opensAt), " – ", time(s.closesAt), phaseOf(s) && " · " + phaseOf(s)),
     said((of) => of === s.saleId),
     unwell(s),
@@ -622,6 +641,7 @@ function whole(id) {
       mayChange() && h("p", {}, h("a", { href: "#create/" + id }, words.copy)),
       h("p", { class: "faint" }, [fill(words.shards, number(s.shards)), s.payWithin > 0 && fill(words.payWithin, duration(1000 * s.payWithin)), s.lateDays > 0 && fill(words.lateDays, s.lateDays), s.limitGroup && fill(words.group, s.limitGroup)].filter(Boolean).join(" · ")),
       moneyOf([s], views, "#refunds/sale/" + id),
+      chart?.view(s),
       h("section", { "data-key": "trail", "aria-labelledby": "trail" }, h("h2", { id: "trail" }, words.trail), changes(id)),
       h("section", { "data-key": "buyer", "aria-labelledby": "buyer" }, h("h2", { id: "buyer" }, words.buyer), search(s))),
   ];
@@ -699,12 +719,23 @@ function leave() {
 /** @param {string} id */
 const nameOf = (id) => [sale, ...(sales ?? [])].find((s) => s?.saleId === id)?.name || id;
 
-const strip = health({ token, expire, render, mayChange, time, nameOf });
+/** What no alarm says of the sales that are listed: nobody can buy, though their window is open, or they cannot be read. */
+const unsaid = () => (place() ? [] : sales ?? []).flatMap((s) => {
+  const alarm = s.error ? "unreadable" : s.paused && !s.recalledAt && Date.parse(s.opensAt) <= now() && now() < Date.parse(s.closesAt) ? "paused" : "";
+  return alarm ? { alarm, page: false, runbook: "", saleId: s.saleId } : [];
+});
+
+/** The button that pauses a sale at once; none of one that cannot be paused. @param {string} saleId */
+const pauseOf = (saleId) => {
+  const s = place() === saleId ? sale : sales?.find((one) => one.saleId === saleId);
+  return s && mayPause(s) && h("button", { "data-key": "pause", class: "pause", "aria-label": fill(words.pauseOf, s.name || saleId), "aria-disabled": pausing(s), onclick: () => pause(s) }, words.pause);
+};
+
+const strip = health({ token, expire, render, mayChange, time, nameOf, unsaid, pauseOf });
 const views = {
-  token, expire, render, now, send, said, typed, field, fact, time, local, ago, word, badge, bar, findings, unwell, troubles, mayChange, mayPause, pausing, busy, nameOf, me: () => me,
+  token, expire, render, now, send, said, refundsPlace, typed, field, fact, time, local, ago, word, badge, bar, findings, unwell, troubles, mayChange, mayPause, pausing, busy, nameOf, me: () => me, zone: () => (utc ? "UTC" : undefined),
 };
 const group = groups(views);
-const list = refunds(views);
 const order = orders(views);
 
 /** Shows the page as it is. */
@@ -728,7 +759,7 @@ function render() {
   show(element("others"), others);
   const copied = making();
   const shown = !inside ? door(ended() ? words.signedOut : available ? words.signInFirst : words.noSignIn, available) :
-    code === "forbidden" ? door(words.needsViewer, false) : copied !== undefined && mayChange() && form ? form.view(copied) : id ? whole(id) : inGroup ? group.view(inGroup, sales, code) : refundsPlace() ? list.view() : glance();
+    code === "forbidden" ? door(words.needsViewer, false) : copied !== undefined && mayChange() && form ? form.view(copied) : id ? whole(id) : inGroup ? group.view(inGroup, sales, code) : refundsPlace() ? (list ? list.view() : [h("p", {}, words.loading)]) : glance();
   element("main").className = old ? "old" : "";
   show(element("health"), inside && me.role ? strip.view() : []);
   show(element("main"), shown);

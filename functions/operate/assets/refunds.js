@@ -17,12 +17,6 @@ const w = words.refunds;
 const batch = 100;
 const shown = 50;
 
-/** Whose refunds the page's address asks for: "all", "sale/…" or "group/…"; "" elsewhere. */
-export const refundsPlace = () => {
-  const found = /^#refunds(?:\/((?:sale|group)\/[\w-]{1,64}))?$/.exec(location.hash);
-  return found ? (found[1] ?? "all") : "";
-};
-
 /** The provider's own reference of a payment. @param {string} payment */
 const reference = (payment) => payment.slice(payment.indexOf("#") + 1);
 
@@ -44,7 +38,7 @@ function save(name, lines) {
 
 /** @param {Page} page */
 export function refunds(page) {
-  const { token, render, time, ago, word, mayChange, me, expire } = page;
+  const { token, render, time, ago, word, mayChange, me, expire, refundsPlace } = page;
   /** @type {{of: string, rows: Refund[], at: string, wrong: string, unreadable: number, left: number, whole: boolean} | undefined} */
   let list;
   let text = ""; // of the filter
@@ -177,7 +171,7 @@ export function refunds(page) {
   }
 
   /** @param {Refund[]} rows */
-  const saveRows = (rows) => save("refunds.csv", [["sale", "payment", "provider", "reference", "order", "user", "reason", "currency", "amount", "minorUnits", "at", "refundedAt", "refundedBy"],
+  const saveRows = (rows) => save(list?.whole ? "refunds.csv" : "refunds-incomplete.csv", [["sale", "payment", "provider", "reference", "order", "user", "reason", "currency", "amount", "minorUnits", "at", "refundedAt", "refundedBy"],
     ...rows.map((r) => [r.saleId, r.payment, r.payment.split("#")[0], reference(r.payment), r.orderId, r.user, r.reason, r.currency, decimal(r), r.amount, r.at, r.refundedAt, r.refundedBy])]);
 
   /** What is asked, on its way or answered. */
@@ -246,7 +240,7 @@ export function refunds(page) {
       h("div", { class: "tools", "data-key": "tools" },
         mayChange() && open.length > 0 && h("p", { class: "check", "data-key": "every" }, h("input", { id: "every", type: "checkbox", checked: marks.length === open.length, onchange: every }), h("label", { for: "every" }, fill(w.every, number(open.length)))),
         mayChange() && open.length > 0 && h("button", { "data-key": "mark", class: "main", "aria-disabled": !marks.length || busy, onclick: () => marks.length && !busy && ask(marks.map((r) => ({ line: r.payment, payment: r.payment, outcome: "", refund: r })), "") }, fill(w.mark, number(marks.length)), marks.length > 0 && " · " + total(marks)),
-        found.length > 0 && l?.whole && h("button", { "data-key": "csv", onclick: () => saveRows(marks.length ? marks : found) }, fill(w.csv, number((marks.length ? marks : found).length))),
+        found.length > 0 && l?.left === 0 && h("button", { "data-key": "csv", onclick: () => saveRows(marks.length ? marks : found) }, fill(w.csv, number((marks.length ? marks : found).length))),
         mayChange() && l?.whole && !busy && h("p", { class: "field", "data-key": "file" }, h("label", { for: "file" }, w.file), h("input", { id: "file", type: "file", accept: ".txt,.csv,text/plain,text/csv", onchange: read }))),
       h("ul", { class: "refunds" }, found.slice(0, most).map(row)),
       found.length > most && h("p", {}, h("button", { onclick: () => ((most += shown), render()) }, fill(w.showMore, number(Math.min(shown, found.length - most)), number(found.length)))),

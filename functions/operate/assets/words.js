@@ -165,7 +165,7 @@ const en = {
     title: "Money and orders", asOf: "As counted {0} ago.", part: "{0} of {1} are counted.", minor: "{0} {1} in minor units",
     taken: "Taken", outstanding: "Outstanding", due: "To refund", refunded: "Refunded",
     accepted: "Accepted", expired: "Expired or cancelled",
-    pace: "Accepted from {0} to {1}: {2} at most in {3}", what: "What these numbers are",
+    pace: "Accepted from {0} to {1}: {2} at most in {3}", what: "What these numbers are", list: "The list of what is to be delivered, for the warehouse:",
     means: "ReconcileFunction counts them when it looks at a whole sale, about once a minute. Taken: what the paid orders have paid; those of a recalled sale stay in it. Outstanding: the unpaid orders at the sale’s price. To refund and refunded: payments that go back, marked or not; those of a recalled sale are also in Taken, the others never were, or are no more. Confirmed orders are paid, unpaid, or expired or cancelled; a unit of the latter is sold again, so more orders than units may be accepted. How many have asked stands only in the metrics.",
   },
   groups: {
@@ -356,7 +356,7 @@ const zh = {
     title: "款项与订单", asOf: "{0}前清点。", part: "已清点 {0} / {1} 个。", minor: "{0} {1}（最小货币单位）",
     taken: "已收", outstanding: "待收", due: "待退", refunded: "已退",
     accepted: "已接受", expired: "已过期或取消",
-    pace: "接受时间 {0} 至 {1}：每 {3} 最多 {2} 单", what: "这些数字的含义",
+    pace: "接受时间 {0} 至 {1}：每 {3} 最多 {2} 单", what: "这些数字的含义", list: "供仓库使用的发货清单：",
     means: "由 ReconcileFunction 在查看整个活动时清点，约每分钟一次。已收：已付款订单所付的金额，包括已召回活动的订单。待收：未付款订单按活动价格计算的金额。待退与已退：应退还的付款，未标记或已标记；已召回活动的付款同时计入已收，其余从未计入或不再计入。已确认的订单或已付款，或未付款，或已过期、已取消；后者的商品会重新销售，所以接受的订单可能多于件数。有多少人请求过只在指标中。",
   },
   groups: {

@@ -138,6 +138,9 @@ func TestAnOrderIsCancelledOnceAndItsStoryTellsByWhom(t *testing.T) {
 			if diff := cmp.Diff(want, f.answered(t, cancel("c", "PAID", "kept"))); diff != "" {
 				t.Errorf("answer (-want +got):\n%s", diff)
 			}
+			if logged := f.Logged(t, "orderId"); logged != order {
+				t.Errorf("the log has the order %q", logged)
+			}
 		}
 		r := f.Ask(t, t.Context(), cancel("d", "PAID", "back"))
 		refused(t, r, 409, sale.ChangedMeanwhile)

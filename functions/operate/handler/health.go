@@ -21,6 +21,7 @@ type Stack interface {
 	Has(stack.Queue) bool
 	Depth(context.Context, stack.Queue) (int64, error)
 	Ringing(context.Context) ([]stack.Alarm, error)
+	Purchases(ctx context.Context, from time.Time, minutes int, results []string) (map[string][]int64, error)
 	Reconcile(ctx context.Context, request, answer any) error
 	DeadLetters(context.Context) ([]stack.DeadLetter, error)
 	SendBack(context.Context, stack.DeadLetter) error

@@ -13,6 +13,7 @@ import (
 
 	"flashsale/functions/operate/stack"
 	"flashsale/infra/kit/testledger"
+	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
@@ -30,14 +31,25 @@ type around struct {
 	answers  string   // of it
 	noEvents bool
 	slow     time.Duration
+	counted  map[string]int64 // purchases of each minute, by result
 	mu       sync.Mutex
 }
 
 func (a *around) Has(q stack.Queue) bool { return q != stack.DeadEvents || !a.noEvents }
 
-func (a *around) Depth(_ context.Context, q stack.Queue) (int64, error) { return a.depths[q], a.fault }
+func (a *around) Depth(ctx context.Context, q stack.Queue) (int64, error) {
+	return a.depths[q], errors.Join(a.fault, ctx.Err())
+}
 
 func (a *around) Ringing(context.Context) ([]stack.Alarm, error) { return a.ringing, a.fault }
+
+func (a *around) Purchases(_ context.Context, _ time.Time, minutes int, results []string) (map[string][]int64, error) {
+	all := map[string][]int64{}
+	for _, result := range results {
+		all[result] = slices.Repeat([]int64{a.counted[result]}, minutes)
+	}
+	return all, a.fault
+}
 
 func (a *around) Reconcile(ctx context.Context, request, answer any) error {
 	text, err := json.Marshal(request)
@@ -126,10 +138,21 @@ func TestASignIsAsRedAsTheAlarmOfItsFigure(t *testing.T) {
 		is   func(*around) []ledger.Standing
 		want []string
 	}{
-		"a young order, counted long ago":    {books(ledger.Receipt{Balanced: true, Pending: 3, OldestPendingSeconds: 29}, 9*time.Minute), nil},
-		"an order that waits":                {books(ledger.Receipt{Balanced: true, Pending: 3, OldestPendingSeconds: 119}, 0), nil},
-		"an order that waits longer":         {books(ledger.Receipt{Balanced: true, Pending: 3, OldestPendingSeconds: 120}, 0), []string{"pending amber 3 OrdersWaitAlarm/kettle"}},
-		"an order that hangs":                {books(ledger.Receipt{Balanced: true, Pending: 3, OldestPendingSeconds: 240}, time.Minute), []string{"pending red 3 OldestPendingAlarm/kettle"}},
+		"a young order, counted long ago": {books(ledger.Receipt{Balanced: true, Pending: 3, OldestPendingSeconds: 29}, 9*time.Minute), nil},
+		"an order that waits":             {books(ledger.Receipt{Balanced: true, Pending: 3, OldestPendingSeconds: 119}, 0), nil},
+		"an order that waits longer":      {books(ledger.Receipt{Balanced: true, Pending: 3, OldestPendingSeconds: 120}, 0), []string{"pending amber 3 OrdersWaitAlarm/kettle"}},
+		"an order that hangs":             {books(ledger.Receipt{Balanced: true, Pending: 3, OldestPendingSeconds: 240}, time.Minute), []string{"pending red 3 OldestPendingAlarm/kettle"}},
+		"an order that was not so young":  {books(ledger.Receipt{Balanced: true, Pending: 3, OldestPendingSeconds: 30}, 9*time.Minute), []string{"pending red 3 OldestPendingAlarm/kettle"}},
+		"an order that hangs, and its alarm": {func(a *around) []ledger.Standing {
+			a.ringing = []stack.Alarm{{Name: "OldestPendingAlarm"}}
+			return books(ledger.Receipt{Balanced: true, Pending: 1, OldestPendingSeconds: 300}, 0)(a)
+		}, []string{"pending red 1 OldestPendingAlarm/kettle"}},
+		"wrong books of two sales": {func(a *around) []ledger.Standing {
+			one := books(ledger.Receipt{}, 0)(a)
+			other := one[0]
+			other.SaleID, other.Sale.ID = "lamp", "lamp"
+			return append(one, other)
+		}, []string{"books red 2 BooksWrongAlarm/kettle BooksWrongAlarm/lamp"}},
 		"wrong books":                        {books(ledger.Receipt{}, 0), []string{"books red 1 BooksWrongAlarm/kettle"}},
 		"nobody counts":                      {books(ledger.Receipt{Balanced: true}, 10*time.Minute), []string{"books amber 0 ReconcileSilentAlarm"}},
 		"refunds due":                        {books(ledger.Receipt{Balanced: true, RefundsDue: 1}, 0), []string{"others amber 1 RefundsDueAlarm/kettle"}},
@@ -152,6 +175,25 @@ func TestASignIsAsRedAsTheAlarmOfItsFigure(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTheOldestPendingOrderIsThatOfAllSales(t *testing.T) {
+	in(t, func(t *testing.T, f *function) {
+		at := time.Now().Add(-time.Minute)
+		var all []ledger.Standing
+		for i, seconds := range []int64{0, 10, 25, 5} {
+			one := ledger.Standing{Sale: sale.Sale{ID: fmt.Sprint(i), State: sale.Open}}
+			one.SaleID, one.Books = one.Sale.ID, &ledger.Receipt{Balanced: true, AsOf: at, OldestPendingSeconds: seconds}
+			all = append(all, one)
+		}
+		for n, want := range map[int]string{1: "", 2: httpapi.Time(at.Add(-10 * time.Second)), 4: httpapi.Time(at.Add(-25 * time.Second))} {
+			f.over(standings{f.Ledger(), all[:n]})
+			var page healthPage
+			if err := json.Unmarshal([]byte(f.Ask(t, t.Context(), event(t, "operate-health.json")).Body), &page); err != nil || page.Signs[0].Since != want {
+				t.Errorf("of %d sales: %+v (%v), want it since %q", n, page.Signs[0], err, want)
+			}
+		}
+	})
 }
 
 // draft is a sale that opens after that time, and is not complete.
@@ -188,10 +230,9 @@ func TestARepairAsksReconcileFunctionAndSaysWhatItDid(t *testing.T) {
 			if r := f.Ask(t, t.Context(), event(t, "operate-count.json", body(request))); r.Body != want {
 				t.Errorf("%s: got %s, want %s", request, r.Body, want)
 			}
-		}
-		slices.Sort(f.stack.asked)
-		if want := []string{`{"action":"resend","saleId":"moutai"}`, `{"saleId":"moutai"}`}; !slices.Equal(f.stack.asked, want) {
-			t.Errorf("ReconcileFunction is asked %q, want %q", f.stack.asked, want)
+			if asked := f.stack.asked[len(f.stack.asked)-1]; asked != strings.Replace(request, `"action":"count",`, "", 1) {
+				t.Errorf("%s: ReconcileFunction is asked %s", request, asked)
+			}
 		}
 		f.stack.slow = time.Minute
 		if r := f.Ask(t, t.Context(), event(t, "operate-count.json")); r.Body != `{"action":"count","saleId":"moutai","done":false}` {
@@ -225,5 +266,7 @@ func TestARedriveMovesBackWhatIsPendingAndKeepsPoison(t *testing.T) {
 		if !slices.Equal(f.stack.sent, []string{pending}) || !slices.Equal(f.stack.deleted, []string{done}) {
 			t.Errorf("sent %q, deleted %q", f.stack.sent, f.stack.deleted)
 		}
+		f.stack.fault = errors.New("down")
+		refused(t, f.Ask(t, t.Context(), event(t, "operate-count.json", body(`{"action":"redrive"}`))), 503, sale.Busy)
 	})
 }

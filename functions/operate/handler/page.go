@@ -24,6 +24,7 @@ type PageData struct {
 	webpage.SignIn
 	Runbook string // its address, "" if nobody knows it
 	Lead    int64  // seconds from the end of entering a draw to the earliest opening
+	Images  string // the only origin of pictures, "" for none
 }
 
 // PageFromEnv returns the page whose files are given, with the sign-in of the environment and the runbook's
@@ -37,11 +38,12 @@ func PageFromEnv(source fs.FS) (Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := webpage.New(source, webpage.Options{SignIn: signIn, ImageOrigin: os.Getenv("IMAGE_ORIGIN")})
+	images := os.Getenv("IMAGE_ORIGIN")
+	page, err := webpage.New(source, webpage.Options{SignIn: signIn, ImageOrigin: images})
 	if err != nil {
 		return nil, err
 	}
-	return shownPage{page, PageData{signIn, os.Getenv("RUNBOOK_URL"), int64(times.Lead() / time.Second)}}, nil
+	return shownPage{page, PageData{signIn, os.Getenv("RUNBOOK_URL"), int64(times.Lead() / time.Second), images}}, nil
 }
 
 func (p shownPage) Answer(r events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {

@@ -23,7 +23,7 @@ func TestThePageIsTheSameForEverybodyAndTellsNothing(t *testing.T) {
 	}
 	in(t, func(t *testing.T, f *function) {
 		f.Handler.(*Handler).Page = page
-		for route, want := range map[string]string{"GET /": `data-client="operators"`, "GET /signin": `data-runbook="https://wiki.example/runbook"`, "GET /assets/{name}": "words"} {
+		for route, want := range map[string]string{"GET /": `data-client="operators"`, "GET /signin": `data-runbook="https://wiki.example/runbook" data-lead="4560"`, "GET /assets/{name}": "words"} {
 			asked := events.APIGatewayV2HTTPRequest{RouteKey: route, PathParameters: map[string]string{"name": "operate.js"}}
 			payload, err := json.Marshal(asked)
 			if err != nil {

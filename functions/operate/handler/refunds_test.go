@@ -56,6 +56,7 @@ func TestTheListOfRefundsSaysWhatIsDueAndWhoHasPaidItBack(t *testing.T) {
 		refused(t, f.Ask(t, t.Context(), event(t, "operate-refunds.json", inQuery("saleId", "nothing"))), 404, sale.SaleNotFound)
 		refused(t, f.Ask(t, t.Context(), event(t, "operate-refunds.json", inQuery("saleId", "a#b"))), 400, sale.InvalidRequest)
 		refused(t, f.Ask(t, t.Context(), event(t, "operate-refunds.json", inQuery("after", strings.Repeat("x", 1025)))), 400, sale.InvalidRequest)
+		f.answered(t, event(t, "operate-refunds.json", inQuery("after", strings.Repeat("x", 1024))))
 	})
 }
 
@@ -113,6 +114,7 @@ func TestABodyThatMarksNothingIsRefused(t *testing.T) {
 		if f.DB.Dump() != before {
 			t.Error("the table has changed")
 		}
+		f.answered(t, event(t, "operate-mark.json", body(strings.Replace(many, `,"x"`, "", 1))))
 	})
 }
 
@@ -121,10 +123,21 @@ func TestTheBooksSumTheMoneyOfASale(t *testing.T) {
 	owing(t, func(t *testing.T, f *function) {
 		f.Confirm(ledger.ClaimRef{SaleID: testledger.SaleID, User: testledger.Bob, ClaimID: testledger.BobsClaim})
 		f.answered(t, event(t, "operate-mark.json"))
-		if err := f.Ledger().SaveCursor(t.Context(), &ledger.Audit{SaleID: "moutai"}, f.Receipt()); err != nil {
-			t.Fatal(err)
+		r := f.Receipt()
+		var books map[string]any
+		for _, p := range []struct {
+			ledger.Pace
+			want any
+		}{{ledger.Pace{}, nil}, {ledger.Pace{Every: 60, First: 29453760, Counts: []int64{2}}, map[string]any{"from": "2026-01-01T00:00:00.000Z", "every": 60.0, "counts": []any{2.0}}}} {
+			r.Accepted = p.Pace
+			if err := f.Ledger().SaveCursor(t.Context(), &ledger.Audit{SaleID: "moutai"}, r); err != nil {
+				t.Fatal(err)
+			}
+			books = f.answered(t, event(t, "operate-sale.json"))["books"].(map[string]any)
+			if diff := cmp.Diff(p.want, books["accepted"]); diff != "" {
+				t.Errorf("accepted (-want +got):\n%s", diff)
+			}
 		}
-		books := f.answered(t, event(t, "operate-sale.json"))["books"].(map[string]any)
 		want := []any{map[string]any{"currency": "CNY", "digits": 2.0, "taken": 149900.0, "outstanding": 149900.0, "due": 149900.0, "refunded": 149900.0}}
 		if diff := cmp.Diff(want, books["money"]); diff != "" {
 			t.Errorf("money (-want +got):\n%s", diff)

@@ -155,21 +155,14 @@ func ignoreEnd(ctx context.Context, err error) error {
 
 // settle does with a dead letter what its order needs, and returns where to count it.
 func (h *Handler) settle(ctx context.Context, d stack.DeadLetter, all *redriven) (count *int64, err error) {
-	m, err := orderq.Decode(d.Body)
-	if sale.CodeOf(err) == sale.NewerVersion {
-		return &all.Unknown, nil
-	}
-	if err != nil {
-		return &all.Poison, nil
-	}
-	c, err := h.book.Claim(ctx, m.SaleID, m.User)
-	switch code := sale.CodeOf(err); {
-	case code == sale.SaleNotFound, code == sale.OrderNotFound, err == nil && c.ID != m.ClaimID:
-		return &all.Poison, nil
-	case err != nil:
-		return &all.Unknown, nil
-	case c.State() != sale.Pending:
+	switch fate, _ := orderq.FateOf(ctx, h.book.Claim, d.Body); fate {
+	case orderq.FatePending:
+		return &all.Moved, h.Stack.SendBack(ctx, d)
+	case orderq.FateDone:
 		return &all.Deleted, h.Stack.Delete(ctx, d)
+	case orderq.FatePoison:
+		return &all.Poison, nil
+	default:
+		return &all.Unknown, nil
 	}
-	return &all.Moved, h.Stack.SendBack(ctx, d)
 }

@@ -1,6 +1,6 @@
 // Package stack is what OperateFunction asks of its stack besides the table: how many messages
-// its queues hold, which of its alarms ring, a pass of ReconcileFunction, and the dead letters
-// of the orders.
+// its queues hold, which of its alarms ring, how its purchases are answered, a pass of
+// ReconcileFunction, and the dead letters of the orders.
 package stack
 
 import (
@@ -46,8 +46,8 @@ type Stack struct {
 	lambda     *lambda.Client
 	urls       [count]string
 	reconcile  string // function
+	name       string
 	alarm      *regexp.Regexp
-	prefix     string // of the alarms' names
 }
 
 // FromEnv returns the stack of the environment. A queue may be missing only if the stack
@@ -59,7 +59,7 @@ func FromEnv(cfg aws.Config) (*Stack, error) {
 			Orders: os.Getenv("ORDER_QUEUE_URL"), DeadOrders: os.Getenv("DEAD_LETTER_QUEUE_URL"),
 			DeadSchedules: os.Getenv("SCHEDULE_QUEUE_URL"), DeadEvents: os.Getenv("FAILURE_QUEUE_URL"),
 		},
-		reconcile: os.Getenv("RECONCILE_FUNCTION"), prefix: os.Getenv("STACK_NAME") + "-",
+		reconcile: os.Getenv("RECONCILE_FUNCTION"), name: os.Getenv("STACK_NAME"),
 	}
 	for _, given := range append(s.urls[:DeadEvents:DeadEvents], s.reconcile) {
 		if given == "" {
@@ -68,7 +68,7 @@ func FromEnv(cfg aws.Config) (*Stack, error) {
 	}
 	// CloudFormation's name of an alarm of the stack or of a nested one. Another stack's name may
 	// begin with this one's.
-	s.alarm = regexp.MustCompile("^" + regexp.QuoteMeta(s.prefix) + `(?:(?:Alarms|Front)-[0-9A-Z]+-)?([A-Za-z]+Alarm)-[0-9A-Za-z]+$`)
+	s.alarm = regexp.MustCompile("^" + regexp.QuoteMeta(s.name) + `-(?:(?:Alarms|Front)-[0-9A-Z]+-)?([A-Za-z]+Alarm)-[0-9A-Za-z]+$`)
 	return s, nil
 }
 
@@ -109,7 +109,7 @@ type Alarm struct {
 // Ringing returns the alarms that ring, at most 100.
 func (s *Stack) Ringing(ctx context.Context) ([]Alarm, error) {
 	out, err := s.cloudwatch.DescribeAlarms(ctx, &cloudwatch.DescribeAlarmsInput{
-		AlarmNamePrefix: &s.prefix, StateValue: alarms.StateValueAlarm, MaxRecords: aws.Int32(100),
+		AlarmNamePrefix: aws.String(s.name + "-"), StateValue: alarms.StateValueAlarm, MaxRecords: aws.Int32(100),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look at alarms: %w", err)

@@ -2,6 +2,7 @@ package alarms
 
 import (
 	"fmt"
+	"maps"
 	"net/http/httptest"
 	"slices"
 	"testing"
@@ -48,4 +49,31 @@ func TestAFunctionThatFailsRingsForThreeMinutesAndFinalizeLouder(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", fmt.Sprint(step.after), got, step.want)
 		}
 	}
+}
+
+// Fewer than five, or one purchase in twenty-one, are no alarm.
+func TestPurchasesThatFailAndLateDrawsRingByWhatIsLogged(t *testing.T) {
+	now := time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
+	a := New("flashsale", func() time.Time { return now })
+	log := func(n int, line string) {
+		for range n {
+			_, _ = a.Write([]byte("F | {" + line + "}\n"))
+		}
+	}
+	want := func(names ...string) {
+		t.Helper()
+		if got := slices.Sorted(maps.Keys(a.ringing())); !slices.Equal(got, names) {
+			t.Errorf("%q ring, want %q", got, names)
+		}
+	}
+	log(4, `"result":"busy","purchases":1`)
+	log(1, `"diceLateSeconds":299,"callLateSeconds":0,"x":1`)
+	want()
+	log(1, `"result":"internal","purchases":1`)
+	log(1, `"diceLateSeconds":300,"callLateSeconds":180,"x":1`)
+	want("CallLateAlarm", "DiceLateAlarm", "PurchasesFailingAlarm")
+	log(96, `"result":"accepted","purchases":1`)
+	want("CallLateAlarm", "DiceLateAlarm")
+	now = now.Add(window + time.Second)
+	want()
 }

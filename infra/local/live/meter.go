@@ -26,10 +26,30 @@ type sample struct {
 	outcome string
 }
 
-// meter keeps the latest samples.
+// meter keeps the latest samples, and counts the answers of each second of the window.
 type meter struct {
 	mu      sync.Mutex
 	samples []sample
+	seconds [seconds]second // each at its time modulo their number
+}
+
+const seconds = int64(window / time.Second)
+
+// second counts the answers of one.
+type second struct {
+	at                      int64 // since the epoch
+	accepted, refused, busy int
+}
+
+func (s *second) add(outcome string) {
+	switch {
+	case outcome == "accepted":
+		s.accepted++
+	case outcome == "busy", outcome == "internal", strings.HasPrefix(outcome, "status 5"):
+		s.busy++
+	default:
+		s.refused++
+	}
 }
 
 func (m *meter) add(s sample) {
@@ -38,6 +58,12 @@ func (m *meter) add(s sample) {
 	if m.samples = append(m.samples, s); len(m.samples) > 2*maxSamples {
 		m.samples = slices.Clone(m.samples[maxSamples:])
 	}
+	at := s.at.Unix()
+	of := &m.seconds[at%seconds]
+	if of.at != at {
+		*of = second{at: at}
+	}
+	of.add(s.outcome)
 }
 
 // purchases are the answers of the last minute.
@@ -46,6 +72,10 @@ type purchases struct {
 	Answers map[string]int `json:"answers"`
 	P50Ms   float64        `json:"p50Ms"`
 	P99Ms   float64        `json:"p99Ms"`
+	// Those of each second, the oldest first.
+	Accepted []int `json:"accepted"`
+	Refused  []int `json:"refused"`
+	Busy     []int `json:"busy"`
 }
 
 func (m *meter) since(t time.Time) purchases {
@@ -57,6 +87,13 @@ func (m *meter) since(t time.Time) purchases {
 			p.Answers[s.outcome]++
 			took = append(took, s.took)
 		}
+	}
+	for at := t.Unix() + 1; at <= t.Unix()+seconds; at++ {
+		of := m.seconds[at%seconds]
+		if of.at != at {
+			of = second{}
+		}
+		p.Accepted, p.Refused, p.Busy = append(p.Accepted, of.accepted), append(p.Refused, of.refused), append(p.Busy, of.busy)
 	}
 	m.mu.Unlock()
 	slices.Sort(took)

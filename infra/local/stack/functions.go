@@ -3,6 +3,7 @@ package stack
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"flashsale/infra/local/alarms"
 	"flashsale/infra/local/guard"
 	"flashsale/infra/local/lambda"
+	"flashsale/infra/local/metrics"
 	"flashsale/infra/local/scheduler"
 	"flashsale/infra/local/sqspoller"
 	"flashsale/infra/local/template"
@@ -28,8 +30,11 @@ func (s *Stack) startFunctions(l net.Listener) error {
 	}
 	s.onStop(log.Close)
 	s.killShare.Store(math.Float64bits(s.o.KillAtResponse))
-	ringing := alarms.New(template.StackName, time.Now)
-	if err := s.startBeside(ringing); err != nil {
+	ringing, counts := alarms.New(template.StackName, time.Now), &metrics.Metrics{}
+	cloudWatch := http.NewServeMux()
+	cloudWatch.Handle("/", ringing)
+	cloudWatch.Handle(metrics.Operation, counts)
+	if err := s.startBeside(cloudWatch); err != nil {
 		return err
 	}
 	s.environments = map[string]map[string]string{}
@@ -48,7 +53,7 @@ func (s *Stack) startFunctions(l net.Listener) error {
 		})
 	}
 	s.functions, err = lambda.New(functions, lambda.Options{
-		Region: region, AccountID: accountID, Logs: log, AfterResponse: s.killAtResponse, Failed: ringing.Failed, Concurrency: account,
+		Region: region, AccountID: accountID, Logs: io.MultiWriter(log, counts, ringing), AfterResponse: s.killAtResponse, Failed: ringing.Failed, Concurrency: account,
 		TimerSlack: TimerSlack,
 	})
 	if err != nil {
@@ -60,13 +65,13 @@ func (s *Stack) startFunctions(l net.Listener) error {
 }
 
 // startBeside starts what only functions call.
-func (s *Stack) startBeside(ringing http.Handler) error {
+func (s *Stack) startBeside(cloudWatch http.Handler) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	s.cloudWatch = address(l)
-	s.serve(l, ringing, guard.Rules{})
+	s.serve(l, cloudWatch, guard.Rules{})
 	return nil
 }
 

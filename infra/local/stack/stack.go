@@ -58,7 +58,7 @@ type Stack struct {
 	operators *issuer.Issuer // of the operators' tokens
 	dice      dice
 	functions *lambda.Service
-	// cloudWatch is the URL of the alarms.
+	// cloudWatch is the URL of the alarms and the metrics.
 	cloudWatch string
 	bus        *eventbus.Server // nil if no function publishes events
 	// given are the faults that the stack was started with, injected those in force.

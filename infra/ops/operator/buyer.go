@@ -28,6 +28,18 @@ type heldJSON struct {
 	Group   string       `json:"group,omitempty"` // in which the user has ordered
 	Entry   *entryJSON   `json:"entry,omitempty"`
 	Refunds []refundJSON `json:"refunds,omitempty"`
+	// Cancelled is by whom of the office the order was cancelled.
+	Cancelled *cancelledJSON `json:"cancelled,omitempty"`
+}
+
+type cancelledJSON struct {
+	At       string `json:"at"`
+	By       string `json:"by,omitempty"`
+	Verified bool   `json:"verified,omitempty"`
+	Note     string `json:"note,omitempty"`
+	Saw      string `json:"saw"`
+	Unit     string `json:"unit"`
+	ID       string `json:"id"`
 }
 
 type orderJSON struct {
@@ -44,6 +56,9 @@ type orderJSON struct {
 	Currency    string `json:"currency,omitempty"`
 	ReleasedAt  string `json:"releasedAt,omitempty"`
 	ReleasedBy  string `json:"releasedBy,omitempty"`
+	CancelledAt string `json:"cancelledAt,omitempty"`
+	Unit        string `json:"unit,omitempty"`
+	RefundedAt  string `json:"refundedAt,omitempty"`
 }
 
 type entryJSON struct {
@@ -67,6 +82,7 @@ func orderOf(s sale.Sale, c sale.Claim) orderJSON {
 	one := orderJSON{
 		ClaimID: c.ID, State: string(stateOf(s, c)), AcceptedAt: httpapi.Time(c.AcceptedAt), RequestKey: c.RequestKey, ResentAt: timeIf(c.ResentAt),
 		PaidAt: timeIf(c.PaidAt), Payment: c.Payment, Amount: c.Amount, Currency: c.Currency, ReleasedAt: timeIf(c.ReleasedAt), ReleasedBy: string(c.ReleasedBy),
+		CancelledAt: timeIf(c.CancelledAt), Unit: string(c.Unit), RefundedAt: timeIf(c.RefundedAt),
 	}
 	if c.OrderID != 0 {
 		one.OrderID, one.ConfirmedAt = orderid.String(c.OrderID), httpapi.Time(orderid.Time(c.OrderID))
@@ -82,6 +98,9 @@ func heldOf(h maintenance.Held) heldJSON {
 	if h.Claim != nil {
 		held := orderOf(h.Sale, *h.Claim)
 		one.Order = &held
+	}
+	if c := h.Cancelled; c != nil {
+		one.Cancelled = &cancelledJSON{httpapi.Time(c.At), c.Actor, c.Verified, c.Note, string(c.Saw), string(c.Unit), c.ID}
 	}
 	if h.Entry != nil {
 		one.Entry = &entryJSON{At: httpapi.Time(h.Entry.At), Nonce: h.Entry.Nonce.String(), Leaf: h.Entry.Leaf.String()}

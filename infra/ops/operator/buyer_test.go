@@ -36,6 +36,31 @@ func TestEverythingThatIsHeldOfAPersonIsPrinted(t *testing.T) {
 	})
 }
 
+func TestWhoHasCancelledABuyersOrderIsPrintedUntilTheBuyerIsErased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, book := opened(t, sale.Creation{Stock: 9, Price: 89900})
+		order := ordered(t, book, "alice")
+		pay(t, book, "pi_1", order, 89900)
+		if _, err := book.CancelOrder(t.Context(), sale.Cancellation{
+			SaleID: "moutai", OrderID: order, ChangeID: "c1", Author: sale.Author{Actor: "ana", Note: "alice has moved"}, Saw: sale.Paid, Unit: sale.UnitKept,
+		}); err != nil {
+			t.Fatal(err)
+		}
+		const at = "2026-11-11T12:00:00.000Z"
+		tells(t, db, "buyer show alice", cli.ExitFine, "state: CANCELLED\n", "cancelledAt: \""+at+"\"\n", "reason: cancelled\n",
+			"cancelled:\n      at: \""+at+"\"\n      by: ana\n      note: alice has moved\n      saw: PAID\n      unit: kept\n      id: c1\n")
+		if _, _, err := book.MarkRefunded(t.Context(), "moutai", "stripe#pi_1"); err != nil {
+			t.Fatal(err)
+		}
+		drained(t, book)
+		tells(t, db, "buyer erase alice --yes", cli.ExitFine, "note: alice has moved\n", "alice was erased in 1 sales")
+		it := db.Item("T", "CANCELLED#moutai", orderid.String(order))
+		if it["actor"] == nil || it["unit"] == nil || it["note"] != nil {
+			t.Errorf("of the cancellation is stored %v, want it without its note", it)
+		}
+	})
+}
+
 func TestAnAnswerThatMayLackASaleSaysSo(t *testing.T) {
 	db, _ := listed(t, "a", "newer", "z")
 	if err := db.Tamper(t.Context(), "T", "SALE#newer", "SALE", "minReader", 1000); err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"flashsale/infra/ops/cli"
 	"flashsale/shared/ledger"
@@ -142,5 +143,38 @@ func TestAllUnpaidOrdersGetMoreTime(t *testing.T) {
 		if s, _, err := book.Standing(t.Context(), "moutai"); err != nil || instant(s.Sale.PayUntil) != "2026-11-12T12:00:00Z" {
 			t.Errorf("until %v (%v)", s.Sale.PayUntil, err)
 		}
+	})
+}
+
+func TestAGroupGetsMoreTimeAndItsRefundsAreMarkedByOneCommand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, book := opened(t, sale.Creation{Stock: 4, Price: 89900, LimitGroup: "boots"})
+		if _, err := book.Create(t.Context(), sale.Creation{
+			SaleID: "size-42", Name: "x", LimitGroup: "boots", OpensAt: noon, ClosesAt: noon.Add(time.Hour), Stock: 1, Shards: 1, PayWithin: time.Hour, Price: 5, Currency: "CNY",
+		}); err != nil {
+			t.Fatal(err)
+		}
+		at := desk(t, db, book)
+		const gives = "sale extend --group boots --until "
+		at.says(t, "sale extend size-42 --until 2026-11-12T12:00:00Z", cli.ExitFine)
+		at.says(t, gives+"2026-11-12T00:00:00Z", cli.ExitBad, "every unpaid order of moutai may be paid until 2026-11-12T00:00:00Z",
+			"size-42: NOT EXTENDED: more time was given before, until 2026-11-12T12:00:00Z", "it failed for 1 of the 2 sales of the group boots\n")
+		at.says(t, gives+"2026-11-13T12:00:00Z --id more", cli.ExitFine, "every unpaid order of moutai may", "every unpaid order of size-42 may")
+		for _, id := range []string{"moutai", "size-42"} {
+			if s, _, err := book.Standing(t.Context(), id); err != nil || instant(s.Sale.PayUntil) != "2026-11-13T12:00:00Z" {
+				t.Errorf("%s: until %v (%v)", id, s.Sale.PayUntil, err)
+			}
+		}
+		order := ordered(t, book, "alice")
+		for _, p := range []sale.Payment{
+			{Provider: "stripe", Reference: "pi_1", SaleID: "moutai", OrderID: order, Amount: 5, Currency: "CNY"}, {Provider: "stripe", Reference: "pi_2", Amount: 7, Currency: "CNY"},
+		} {
+			if done, err := book.Pay(t.Context(), p); err != nil || done.Refund == nil {
+				t.Fatalf("got %+v (%v)", done, err)
+			}
+		}
+		at.says(t, "refund mark stripe#pi_1 --group boots", cli.ExitFine, "stripe#pi_1, 0.05 CNY, is marked as refunded")
+		at.says(t, "refund mark stripe#pi_2 --group boots", cli.ExitBad, "no refund of stripe#pi_2 is due")
+		at.says(t, "refund mark stripe#pi_1 --group shoes", cli.ExitUnknown, "no sale has the limitGroup shoes")
 	})
 }

@@ -28,15 +28,6 @@ const (
 	moveHide    = moveLimit + time.Minute
 )
 
-type fate string
-
-const (
-	pending fate = "pending" // finalizing the claim again gives the order its id
-	done    fate = "done"    // the order is confirmed; nothing is left to do
-	poison  fate = "poison"  // no delivery can ever succeed
-	unknown fate = "unknown" // the table does not answer, or only a newer release can tell
-)
-
 type claims interface {
 	Claim(ctx context.Context, saleID, user string) (sale.Claim, error)
 }
@@ -190,7 +181,8 @@ func (r *redriving) walk(ctx context.Context, limit int, hide time.Duration, out
 
 // settle handles one message by its fate and reports whether it stays in the queue.
 func (r *redriving) settle(ctx context.Context, body, handle string, out io.Writer) (stays bool, err error) {
-	f, why := fateOf(ctx, r.book, body)
+	f, why := orderq.FateOf(ctx, r.book.Claim, body)
+	why = string(f) + ": " + why
 	g := r.found[why]
 	if g == nil {
 		g = &group{example: body}
@@ -198,16 +190,16 @@ func (r *redriving) settle(ctx context.Context, body, handle string, out io.Writ
 	}
 	g.count++
 	switch {
-	case f == pending && r.source != "":
+	case f == orderq.FatePending && r.source != "":
 		// Send before deleting: if the program stops in between, finalizing the message
 		// twice changes nothing (P9).
 		if _, err := r.client.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &r.source, MessageBody: &body}); err != nil {
 			return true, fmt.Errorf("move message: %w", err)
 		}
 		r.moved++
-	case f == done && r.source != "":
+	case f == orderq.FateDone && r.source != "":
 		r.deleted++
-	case f == poison && r.drop:
+	case f == orderq.FatePoison && r.drop:
 		fmt.Fprintf(out, "  deleted: %s: %s\n", why, strconv.QuoteToASCII(body))
 		r.deleted++
 	default:
@@ -217,32 +209,4 @@ func (r *redriving) settle(ctx context.Context, body, handle string, out io.Writ
 		return true, fmt.Errorf("delete message: %w", err)
 	}
 	return false, nil
-}
-
-const newerRelease = "unknown: for a newer release; deploy it, then redrive with its flashsale"
-
-func fateOf(ctx context.Context, book claims, body string) (fate, string) {
-	m, err := orderq.Decode(body)
-	switch {
-	case sale.CodeOf(err) == sale.NewerVersion:
-		return unknown, newerRelease
-	case err != nil:
-		return poison, "poison: not an order message"
-	}
-	c, err := book.Claim(ctx, m.SaleID, m.User)
-	switch {
-	case sale.CodeOf(err) == sale.NewerVersion:
-		return unknown, newerRelease
-	case sale.CodeOf(err) == sale.SaleNotFound:
-		return poison, "poison: no such sale"
-	case sale.CodeOf(err) == sale.OrderNotFound:
-		return poison, "poison: no such claim"
-	case err != nil:
-		return unknown, "unknown: the table does not answer"
-	case c.ID != m.ClaimID:
-		return poison, "poison: the buyer holds another claim"
-	case c.State() != sale.Pending:
-		return done, "done: the order is confirmed by now"
-	}
-	return pending, "pending: moving it back will finalize it"
 }

@@ -162,6 +162,9 @@ var operatorsScenes = map[string]func(s *scene) Answer{
 		s.header = []string{"Content-Type", "text/plain"}
 		return s.ask(door{})
 	},
-	"health 400 InvalidRequest": func(s *scene) Answer { s.user = "a\nb"; return s.ask(door{}) },
-	"repair 400 InvalidRequest": func(s *scene) Answer { s.body = `{"action":"drop"}`; return s.ask(door{}) },
+	"purchases 200 Purchases":      func(s *scene) Answer { return s.ask(door{}) },
+	"purchases 503 Busy":           func(s *scene) Answer { s.around.down = true; return s.ask(door{}) },
+	"purchases 400 InvalidRequest": func(s *scene) Answer { s.user = "a\nb"; return s.ask(door{}) },
+	"health 400 InvalidRequest":    func(s *scene) Answer { s.user = "a\nb"; return s.ask(door{}) },
+	"repair 400 InvalidRequest":    func(s *scene) Answer { s.body = `{"action":"drop"}`; return s.ask(door{}) },
 }

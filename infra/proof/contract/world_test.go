@@ -303,6 +303,10 @@ func (s surroundings) Ringing(context.Context) ([]stack.Alarm, error) {
 	return []stack.Alarm{{Name: "FinalizeFailingAlarm", Says: "no order gets an id", Since: time.Now()}}, s.fault()
 }
 
+func (s surroundings) Purchases(_ context.Context, _ time.Time, minutes int, results []string) (map[string][]int64, error) {
+	return map[string][]int64{results[0]: make([]int64, minutes)}, s.fault()
+}
+
 func (s surroundings) Reconcile(_ context.Context, request, answer any) error {
 	if text := fmt.Sprint(request); strings.Contains(text, "none") {
 		return sale.Refuse(sale.SaleNotFound, "no such sale")

@@ -268,7 +268,7 @@ var scenarios = []scenario{
 		act:     during(without((*scene).recall, releases, office("bob", "CONFIRMED", "kept")), office("alice", "PAID", "back")),
 	},
 	{
-		name: "a sale is recalled while the office cancels an order", sale: priced(2, 1), mostFaults: 1,
+		name: "a sale is recalled while the office cancels an order", sale: priced(2, 1), mostFaults: 2,
 		prepare: do(confirmed("alice", "bob"), pays("alice", "pi_1")),
 		act:     during(without(office("alice", "PAID", "back"), office("bob", "CONFIRMED", "back")), do((*scene).recall, releases)),
 	},
@@ -283,7 +283,7 @@ var scenarios = []scenario{
 		act:     during(without(reconciles), office("alice", "CONFIRMED", "back")),
 	},
 	{
-		name: "a sale is drained while the office cancels an order", sale: units(2, 1), mostFaults: 1,
+		name: "a sale is drained while the office cancels an order", sale: units(2, 1), mostFaults: 2,
 		prepare: do(closesIn(10*time.Minute), confirmed("alice"), after(26*time.Minute)),
 		act:     during(without(office("alice", "CONFIRMED", "kept")), do(reconciles, reconciles)),
 	},

@@ -210,6 +210,22 @@ var archiving = map[string]func(*testing.T, *World){
 		w.tamper("GROUP#shoe", "GROUP", "DELETE sales :x", map[string]types.AttributeValue{":x": &types.AttributeValueMemberSS{Value: []string{"size-42"}}})
 		w.mayNotDelete(w.beforeTransaction(1, func() { w.Add("more", 1) }), sale.Conflicting, file, "is not drained")
 	},
+	"what the office has noted about a buyer's order is in the archive, and in the table no more": func(t *testing.T, w *World) {
+		ids := w.toArchive()
+		made := office("carol", ids[2], sale.Confirmed, sale.UnitKept)
+		made.Note, made.ChangeID = "carol has moved away", "c1"
+		w.succeeds(w.Environment().CancelOrder(w.Ctx, made))
+		w.drains()
+		file := w.archived()
+		erased := strings.NewReplacer(`"carol has moved away"`, `""`, `"carol"`, `"erased-x"`).Replace(file)
+		if a, err := maintenance.CheckArchive(strings.NewReader(erased), "moutai"); err != nil || erased == file || a.Claims != 3 {
+			t.Errorf("a file from which a user was erased has %+v (%v)", a, err)
+		}
+		w.deleted(file)
+		if !strings.Contains(file, "carol has moved away") || strings.Contains(w.everything(), "carol") {
+			t.Errorf("the archive is\n%s\nthe table\n%s", file, w.everything())
+		}
+	},
 	"an archive that was cut off anywhere is finished by the same file, and by no other": func(t *testing.T, w *World) {
 		ids := w.toArchive()
 		other := w.archived()

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -300,6 +301,31 @@ var cancelling = map[string]func(*testing.T, *World){
 		w.mayNotCancel(w.overtaken("TransactWriteItems", func() { w.erases(w.Environment(), "bob") }),
 			office("alice", ids[0], sale.Confirmed, sale.UnitBack), sale.Conflicting, "sealed")
 		w.mayNotCancel(w.Environment(), office("alice", ids[0], sale.Confirmed, sale.UnitKept), sale.Conflicting, "sealed")
+	},
+	"who has cancelled an order is held of its buyer, and what they have noted goes with the buyer": func(t *testing.T, w *World) {
+		c := w.Open(3, 1)
+		ids := w.Ordered("alice", "bob")
+		w.ends(c)
+		for i, user := range []string{"alice", "bob"} {
+			made := office(user, ids[i], sale.Confirmed, sale.UnitBack)
+			made.Note, made.ChangeID = user+" has moved away", fmt.Sprint("c", i)
+			w.succeeds(w.Environment().CancelOrder(w.Ctx, made))
+		}
+		w.drains()
+		if h := w.holds("alice", 1)["moutai"]; h.Cancelled == nil || h.Cancelled.OrderID != ids[0] || h.Cancelled.Note != "alice has moved away" {
+			t.Errorf("of the user it holds %+v, want who has cancelled the order", h.Cancelled)
+		}
+		w.erases(w.Environment(), "alice")
+		if strings.Contains(w.everything(), "alice") {
+			t.Errorf("the table names the user:\n%s", w.everything())
+		}
+		if entry := w.Item("CANCELLED#moutai", fmt.Sprint(ids[0])); entry["note"] != nil || entry["actor"] == nil {
+			t.Errorf("of the cancellation is stored %v, want it without its note", entry)
+		}
+		if h := w.holds("bob", 1)["moutai"]; h.Cancelled == nil || h.Cancelled.Note != "bob has moved away" {
+			t.Errorf("of another user it holds %+v", h.Cancelled)
+		}
+		w.Settled(1)
 	},
 	"nobody is erased with an order as it was before it was cancelled": func(t *testing.T, w *World) {
 		c := w.Open(2, 1)

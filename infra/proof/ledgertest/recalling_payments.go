@@ -38,6 +38,36 @@ var recallingPayments = map[string]func(*testing.T, *World){
 			t.Errorf("got %+v (%v), want the refund as it was at %v", done, err, at)
 		}
 	},
+	"a payment that its provider pays back while a pass records its refund has one refund, and that is done": func(t *testing.T, w *World) {
+		w.Open(9, 1)
+		users := []string{"alice", "bob", "carol", "dora"} // a pass records the first one's refund alone
+		ids := w.Ordered(users...)
+		for i, id := range ids {
+			w.Settles(PaymentOf(id, "pi_"+users[i]))
+		}
+		back := func(users ...string) {
+			for _, user := range users {
+				w.succeeds(w.Environment().PaidBack(w.Ctx, PaymentOf(0, "pi_"+user)))
+			}
+		}
+		back("dora")
+		w.recalls("", true)
+		w.Pass(pauseSettles)
+		if done := w.Settles(PaymentOf(ids[3], "pi_dora")); done.Refund == nil || done.Refund.RefundedAt.IsZero() {
+			t.Errorf("its provider reports the payment again, and is told %+v", done)
+		}
+		w.finishes(w.overtaken("TransactWriteItems", func() { back("alice", "bob") }), 0, 0, 3, true)
+		for _, r := range w.refunds("moutai") {
+			if r.Reason != sale.RefundRecalled || r.RefundedAt.IsZero() != (r.User == "carol") {
+				t.Errorf("got %+v, want only that of carol due", r)
+			}
+		}
+		back("carol")
+		if r := w.refunds("moutai"); len(r) != 4 || r[2].RefundedAt.IsZero() {
+			t.Errorf("got %+v, want four, all of them done", r)
+		}
+		w.Settled(1)
+	},
 	"a payment whose amount only its guard says goes back as it was": func(t *testing.T, w *World) {
 		w.Open(9, 2)
 		p := PaymentOf(w.Ordered("alice")[0], "pi_1")

@@ -147,7 +147,7 @@ func numberOf(it map[string]types.AttributeValue, name string) (n int64) {
 func (w *World) everything() string {
 	w.T.Helper()
 	text := ""
-	for _, pk := range []string{"SALE#moutai", "CLAIM#moutai#0", "SEQ#2026-11-11", "SALE#unknown", "CLAIM#unknown#0", "SALES", "STOCK#moutai#0", "GROUP#shoe"} {
+	for _, pk := range []string{"SALE#moutai", "CLAIM#moutai#0", "SEQ#2026-11-11", "SALE#unknown", "CLAIM#unknown#0", "SALES", "STOCK#moutai#0", "GROUP#shoe", "CANCELLED#moutai"} {
 		for _, it := range w.Partition(pk) {
 			names := make([]string, 0, len(it))
 			for name := range it {

@@ -26,7 +26,8 @@ import (
 // ArchiveAfter is how long a sale must have been over before it is archived.
 const ArchiveAfter = 90 * 24 * time.Hour
 
-// Archived is what an archive has. Digest is the SHA-256 of its lines without the users: who is
+// Archived is what an archive has. Digest is the SHA-256 of its lines without the users, and without
+// what the office has noted when it cancelled their orders: who is
 // erased from a file later leaves it as it was.
 type Archived struct {
 	SaleID string `json:"saleId"`
@@ -76,8 +77,8 @@ func newArchiving(saleID string, to io.Writer) *archiving {
 	return &archiving{Archived: Archived{SaleID: saleID}, digest: sha256.New(), keys: sha256.New(), to: to}
 }
 
-// add writes the line of an item. What a seal or an archive writes into the sale, and the users, are not
-// in the digest.
+// add writes the line of an item. What a seal or an archive writes into the sale, the users, and the notes
+// about their orders are not in the digest.
 func (a *archiving) add(one image) error {
 	line, err := json.Marshal(one)
 	if err != nil {
@@ -97,6 +98,8 @@ func (a *archiving) add(one image) error {
 	case "GUARD", "ENTRY": // its key ends with a bucket or page that depends on the user
 		bare[table.PK] = map[string]any{"S": pk[:max(0, strings.LastIndexByte(pk, '#'))]}
 		delete(bare, table.SK)
+	case "CANCELLED": // its note is about a user
+		delete(bare, "note")
 	case "SALE":
 		for _, name := range []string{"sealedAt", "archive", "archivedClaims", "archivedKeys", "archivedAt", table.MinReader} {
 			delete(bare, name)
@@ -276,7 +279,7 @@ func readArchive(from io.Reader, saleID string, each func(image) error) (summed,
 }
 
 // DeleteArchived deletes the claims, guards, entries and orders of a sale that an archive has, and takes
-// the users out of its refunds. open opens that archive: it is read whole first, and nothing is
+// the users out of its refunds, and the notes out of its cancelled orders. open opens that archive: it is read whole first, and nothing is
 // deleted, nor sealed, unless the table is as it says, users included. The sale and its group are sealed; the sale, its
 // creation, its trail, its shards, its refunds, its roll and the guards of its payments stay, with the archive's
 // digest. The same again, after it was cut off anywhere, deletes what is left. It fails as
@@ -330,6 +333,9 @@ func (m *Maintenance) DeleteArchived(ctx context.Context, saleID string, open fu
 		}
 	}
 	if err := d.forgetRefunded(saleID); err != nil {
+		return sum.Archived, err
+	}
+	if err := d.forgetNotes(saleID); err != nil {
 		return sum.Archived, err
 	}
 	return sum.Archived, m.table.Update(ctx, table.Update{
@@ -398,6 +404,22 @@ func (d *deleting) forgetRefunded(saleID string) error {
 		}
 	}
 	return nil
+}
+
+// forgetNotes takes the notes out of what is stored of a sale's cancelled orders: they are about users.
+func (d *deleting) forgetNotes(saleID string) error {
+	of := table.Partition(table.CancelledKey(saleID, 0)[table.PK])
+	return d.table.QueryPages(d.ctx, table.PatientTries, of, true, func(items []table.Item) error {
+		for _, it := range items {
+			if !table.Has(it, "note") {
+				continue
+			}
+			if err := d.table.Update(d.ctx, table.Update{Key: table.KeyOf(it), Expr: "REMOVE #note"}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // deleting deletes items in transactions of maxDeletes, table.AtOnce of them at a time.

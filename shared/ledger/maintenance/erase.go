@@ -43,8 +43,8 @@ func (m *Maintenance) mayBeErased(ctx context.Context, h *Held) (err error) {
 	return err
 }
 
-// Erase puts a random id in the user's place, in every sale, and deletes the user's entries in
-// draws, whose hashes stay on the rolls. It seals each sale, with its group, as it erases the user from it; report
+// Erase puts a random id in the user's place, in every sale, and deletes the notes of those who have
+// cancelled the user's orders, and the user's entries in draws, whose hashes stay on the rolls. It seals each sale, with its group, as it erases the user from it; report
 // gets each sale that is done. The same again, after it was cut off anywhere, erases what is left. It
 // fails as Erasable does, before it erases anything, and then nothing is sealed; if a sale is changed meanwhile, what
 // was reported before is done.
@@ -108,6 +108,9 @@ func (m *Maintenance) eraseActions(h Held, user, erased string) (actions []types
 	}
 	if h.order != nil {
 		actions = append(actions, rename(table.OrderKey(h.Order.ID)))
+	}
+	if h.Cancelled != nil { // whose note is about the user, and may name them
+		actions = append(actions, m.table.Action(table.Update{Key: table.CancelledKey(h.Sale.ID, h.Cancelled.OrderID), Expr: "REMOVE #note"}))
 	}
 	if h.Guarded {
 		group := h.Sale.LimitGroup

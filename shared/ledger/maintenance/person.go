@@ -18,6 +18,8 @@ type Held struct {
 	Sale  sale.Sale
 	Claim *sale.Claim
 	Order *sale.Order
+	// Cancelled says who of the office has cancelled the order, and why.
+	Cancelled *sale.CancelledOrder
 	// Guarded: the user's guard in the sale's group names this sale.
 	Guarded bool
 	Entry   *ledger.Entry
@@ -107,7 +109,7 @@ func (m *Maintenance) heldIn(ctx context.Context, saleID, user string) (Held, er
 	return h, sale.AsInternal(err)
 }
 
-// readHeld reads the claim, its order and its refunds. The claim notes the first refunds of its
+// readHeld reads the claim, its order, who has cancelled that, and its refunds. The claim notes the first refunds of its
 // order, so one without any has none. Plain reads may see what it notes before the refund.
 func (m *Maintenance) readHeld(ctx context.Context, h *Held) error {
 	c, err := table.ReadClaim(h.Sale.ID, h.Sale.Buckets, h.claim)
@@ -127,6 +129,9 @@ func (m *Maintenance) readHeld(ctx context.Context, h *Held) error {
 			return err
 		}
 		h.Order = &o
+	}
+	if h.Cancelled, err = m.ledger.Cancelled(ctx, c); err != nil {
+		return err
 	}
 	if len(c.Refunds) == 0 {
 		return nil

@@ -76,6 +76,18 @@ function showAnswers(purchases, crowd) {
     li.firstChild.textContent = number(n)
     li.lastChild.textContent = meanings[code] || code
   })
+  fill($('lines'), ['accepted', 'refused', 'busy'], () => {
+    const li = make('li')
+    li.append(make('span'), make('div', '', { ariaHidden: 'true' }))
+    return li
+  }, (li, line) => {
+    const counts = purchases[line]
+    const most = Math.max(...counts)
+    const [says, bars] = li.children
+    bars.className = line
+    says.textContent = `${number(counts.reduce((sum, n) => sum + n))} ${line}${most ? `, at most ${number(most)} in a second` : ''}`
+    fill(bars, counts, () => make('i'), (bar, n) => { bar.style.height = (most && 100 * n / most) + '%' })
+  })
   say('p50', purchases.count ? ms(purchases.p50Ms) : '–')
   say('p99', purchases.count ? ms(purchases.p99Ms) : '–')
   if (!crowd) return

@@ -60,14 +60,14 @@ type shop struct {
 func open(t *testing.T) *shop {
 	t.Helper()
 	signIn := webpage.SignIn{Authorize: "/authorize", Token: "/token", ClientID: "operators", Scope: "openid"}
-	page, err := webpage.New(assets.Files, webpage.Options{SignIn: signIn})
+	page, err := webpage.New(assets.Files, webpage.Options{SignIn: signIn, ImageOrigin: "https://images.example"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &shop{page: page, sales: map[string]object{}, trails: map[string][]object{}, bodies: map[string]string{}, signs: well()}
 	mux := http.NewServeMux()
 	html := func(w http.ResponseWriter, r *http.Request) {
-		answer, err := page.HTML(handler.PageData{SignIn: signIn, Runbook: "https://wiki.example/runbook", Lead: 8100}, http.StatusOK, "")
+		answer, err := page.HTML(handler.PageData{SignIn: signIn, Runbook: "https://wiki.example/runbook", Lead: 8100, Images: "https://images.example"}, http.StatusOK, "")
 		if err != nil {
 			t.Error(err)
 		}
@@ -78,6 +78,7 @@ func open(t *testing.T) *shop {
 	mux.HandleFunc("/operate/", s.operate)
 	mux.HandleFunc("POST /operate/sales", s.create)
 	mux.HandleFunc("GET /operate/health", s.health)
+	mux.HandleFunc("GET /operate/purchases", s.purchases)
 	mux.HandleFunc("POST /operate/repairs", s.repair)
 	s.Server = httptest.NewServer(mux)
 	t.Cleanup(s.Close)

@@ -38,7 +38,8 @@ func ill() []object {
 		object{"alarm": "FunctionErrorsAlarm", "page": false, "runbook": "tickets-the-functions", "says": "a function crashed", "since": instant(time.Now().Add(-5 * time.Minute))},
 		object{"alarm": "FinalizeFailingAlarm", "page": true, "runbook": "finalizefailingalarm", "since": instant(time.Now().Add(-4 * time.Minute))})
 	all[5] = sign("books", "red", 1, object{"alarm": "BooksWrongAlarm", "page": true, "runbook": "bookswrongalarm", "saleId": "kettle"})
-	all[6] = sign("others", "amber", 1, object{"alarm": "AlarmOfALaterRelease", "page": false, "runbook": "tickets-floods", "says": "something <b>new</b>"})
+	all[6] = sign("others", "amber", 1, object{"alarm": "AlarmOfALaterRelease", "page": false, "runbook": "tickets-floods", "says": "something <b>new</b>"},
+		object{"alarm": "RefundsDueAlarm", "page": false, "runbook": "payments", "saleId": "moutai"})
 	return all
 }
 
@@ -70,7 +71,7 @@ func (s *shop) feels(signs []object) {
 
 // pressIn presses the button in the row of an alarm.
 func pressIn(tab *browser.Tab, alarm string) {
-	selector := fmt.Sprintf(".rows li[data-key^=%q] button[aria-disabled=false]", alarm)
+	selector := fmt.Sprintf(".rows li[data-key^=%q] [data-key=repair][aria-disabled=false]", alarm)
 	tab.Wait(fmt.Sprintf("document.querySelector(%q)", selector))
 	tab.Click(selector)
 }
@@ -83,17 +84,20 @@ func TestAnIncidentIsSeenAtOnceAndWhatToPress(t *testing.T) {
 	s.look(tab, "#sale/moutai", "Feitian Moutai 53 %")
 	tab.WaitText("6 min 44 s") // the oldest pending order counts up
 	for _, says := range []string{
-		"An accepted order has had no id for five minutes.", "No order gets an id: finalizing fails. The orders are safe.", "A message could not be handled, five times.",
+		"An accepted order has had no id for five minutes.", "No order gets an id: finalizing fails. The orders are safe.", "Messages failed five times, and are put aside.",
 		"The books do not add up", "something <b>new</b>", "unknown",
 	} {
 		tab.WaitText(says)
 	}
 	rows := browser.Eval[[]string](tab, "[...document.querySelectorAll('.rows li')].map((r) => r.dataset.level)")
-	if want := []string{"red", "red", "red", "amber", "amber", "amber"}; !slices.Equal(rows, want) {
+	if want := []string{"red", "red", "red", "amber", "amber", "amber", "amber"}; !slices.Equal(rows, want) {
 		t.Errorf("the rows are %q, want the worst first", rows)
 	}
 	if link := browser.Eval[string](tab, "document.querySelector('.rows a[href^=http]').href"); link != "https://wiki.example/runbook#oldestpendingalarm" {
 		t.Errorf("the first row links to %s", link)
+	}
+	if n := browser.Eval[int](tab, "document.querySelectorAll('.rows a[href=\"#refunds/sale/moutai\"]').length"); n != 1 {
+		t.Errorf("%d rows lead to the refunds, want one", n)
 	}
 	n := 0
 	tab.Intercept(func(r browser.Request) browser.Answer {
@@ -109,6 +113,8 @@ func TestAnIncidentIsSeenAtOnceAndWhatToPress(t *testing.T) {
 	tab.WaitText("2 messages sent again, 47 pending.")
 	pressIn(tab, "BooksWrongAlarm")
 	tab.WaitText("Counted: the books do not balance.")
+	tab.Click(".rows li[data-key^=BooksWrongAlarm] .pause")
+	tab.WaitText("Certain. Kettle: paused, no unit is sold.")
 	pressIn(tab, "DeadLettersAlarm")
 	tab.WaitText("9 moved back, 1 deleted because their orders have ids. 2 stay: they belong to no order.")
 	tab.Wait("document.querySelector('[data-key=deadLetters]').dataset.level === 'green'")
@@ -121,7 +127,8 @@ func TestAnIncidentIsSeenAtOnceAndWhatToPress(t *testing.T) {
 
 func TestAWellStackSaysSoInOneLineAndAViewerHasNothingToPress(t *testing.T) {
 	t.Parallel()
-	s := market(t)
+	s := open(t)
+	s.add("moutai", "Moutai", nil)
 	s.feels(well())
 	tab := s.tab(t, "viewer dave")
 	s.look(tab, "", "Sales")
@@ -132,6 +139,8 @@ func TestAWellStackSaysSoInOneLineAndAViewerHasNothingToPress(t *testing.T) {
 	}
 	s.feels(ill())
 	tab.WaitText("An accepted order has had no id")
+	s.add("shoe", "Shoe", object{"state": "PAUSED", "paused": true})
+	tab.WaitText("Shoe: Nobody can buy: it is paused.")
 	if n := browser.Eval[int](tab, "document.querySelectorAll('.rows button').length"); n != 0 {
 		t.Errorf("a viewer has %d buttons", n)
 	}

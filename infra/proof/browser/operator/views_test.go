@@ -58,7 +58,7 @@ func TestEveryViewIsForEverybody(t *testing.T) {
 				}
 			}
 			tab.Open(s.URL + "/")
-			examine("sales", "document.querySelectorAll('.card').length === 7 && document.querySelectorAll('.rows li').length === 6")
+			examine("sales", "document.querySelectorAll('.card').length === 7 && document.querySelectorAll('.rows li').length === 8")
 			tab.Open(s.URL + "/#create/moutai")
 			examine("create", "document.querySelector('#new-name')?.value.startsWith('Feitian')")
 			tab.Open(s.URL + "/#sale/moutai")
@@ -86,12 +86,25 @@ func TestEveryViewIsForEverybody(t *testing.T) {
 			examine("group", "document.querySelector('.recalling')")
 			tab.Open(s.URL + "/#sale/runner-10")
 			examine("pace", "document.querySelector('.pace')")
-			tab.Open(s.URL + "/#refunds")
+			tab.Open(s.URL + "/#refunds/sale/moutai")
 			tab.Wait("document.querySelector('[data-key=csv]')")
 			tab.Click("#every")
 			tab.Click("[data-key=mark]")
 			examine("refunds", "document.querySelector('[data-key=asked]')")
 		})
+	}
+}
+
+func TestWhatAReaderOpensStaysOpenWhenThePageIsBroughtUpToDate(t *testing.T) {
+	t.Parallel()
+	s := market(t)
+	tab := s.tab(t, "viewer dave")
+	tab.Clock(0)
+	s.look(tab, "#sale/moutai", "Feitian Moutai 53 %")
+	tab.Click("summary")
+	tab.Advance(3 * time.Second)
+	if !browser.Eval[bool](tab, "document.querySelector('details').open") {
+		t.Error("what the numbers are is closed again")
 	}
 }
 

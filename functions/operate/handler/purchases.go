@@ -1,0 +1,73 @@
+package handler
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"flashsale/shared/httpapi"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+// shownMinutes are those of the chart.
+const shownMinutes = 60
+
+// The results of purchases by the line of the chart that counts them. No line counts what a buyer's page
+// does not send, such as a request without a token: that is a flood's.
+var (
+	acceptedResults = []string{"accepted"}
+	refusedResults  = spelled(sale.SoldOut, sale.AlreadyOrdered, sale.NotOpen, sale.Closed, sale.Paused, sale.Recalled, sale.NotEligible,
+		sale.NotYourTurn, sale.TurnOver, sale.TooManyRequests)
+	busyResults = spelled(sale.Busy, sale.Internal)
+)
+
+func spelled(codes ...sale.Code) (results []string) {
+	for _, code := range codes {
+		results = append(results, telemetry.Result(code))
+	}
+	return results
+}
+
+// purchasesPage counts the answers to purchases in all sales, in steps of Every seconds since From.
+type purchasesPage struct {
+	AsOf     string  `json:"asOf"`
+	From     string  `json:"from"`
+	Every    int     `json:"every"`
+	Accepted []int64 `json:"accepted"`
+	Refused  []int64 `json:"refused"`
+	Busy     []int64 `json:"busy"`
+}
+
+// purchases tells how many purchases were accepted, refused and told to try again in each whole minute of
+// the last hour.
+func (h *Handler) purchases(ctx context.Context, _ *call, _ *telemetry.Event) (any, error) {
+	if h.Stack == nil {
+		return nil, sale.Fail(sale.Internal, errors.New("there is no stack"))
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	now := h.now()
+	from := now.Truncate(time.Minute).Add(-shownMinutes * time.Minute)
+	var all []string
+	for _, results := range [][]string{acceptedResults, refusedResults, busyResults} {
+		all = append(all, results...)
+	}
+	counts, err := h.Stack.Purchases(ctx, from, shownMinutes, all)
+	if err != nil {
+		return nil, sale.Fail(sale.Busy, err)
+	}
+	sum := func(results []string) []int64 {
+		line := make([]int64, shownMinutes)
+		for _, result := range results {
+			for i, n := range counts[result] {
+				line[i] += n
+			}
+		}
+		return line
+	}
+	return purchasesPage{
+		AsOf: httpapi.Time(now), From: httpapi.Time(from), Every: 60,
+		Accepted: sum(acceptedResults), Refused: sum(refusedResults), Busy: sum(busyResults),
+	}, nil
+}
