@@ -85,7 +85,7 @@ for (const n of [0, 1]) {
   const { data, error } = await office.POST("/operate/sales/{saleId}/changes", { ...of(w.open), body });
   if (error && "code" in error && error.code === "changed-meanwhile") {
     console.log("refused", error.code, error.change?.action);
-    seen = error.seen;
+    seen = error.seen ?? "";
   } else {
     console.log("changed", data ? data.paused : said(error));
   }

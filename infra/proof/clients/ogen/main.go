@@ -194,7 +194,7 @@ func (w world) change(ctx context.Context) error {
 		case *operate.ConflictHeaders:
 			meanwhile := a.Response.ChangedMeanwhile
 			fmt.Println("refused", meanwhile.Code, meanwhile.Change.Value.Action)
-			seen = meanwhile.Seen
+			seen = meanwhile.Seen.Value
 		case *operate.ChangedHeaders:
 			fmt.Println("changed", a.Response.Paused.Value)
 		default:
