@@ -166,7 +166,7 @@ export function refunds(page) {
     const { rows, others } = refundsIn(await file.arrayBuffer());
     const lines = rows.map((row) => {
       const refund = known.get(row.payment);
-      const isPart = refund && due(refund) && row.currency === refund.currency && Math.round(row.back * 10 ** refund.digits) < refund.amount;
+      const isPart = refund && due(refund) && (row.back < 0 || (row.currency === refund.currency && Math.round(row.back * 10 ** refund.digits) < refund.amount));
       return { line: row.payment, payment: refund?.payment ?? row.payment, outcome: isPart ? "part" : "", refund };
     });
     input.value = "";
