@@ -72,7 +72,6 @@ AROUND := ./infra/ops/... ./infra/local/... ./infra/kit/... ./infra/proof/bench/
 LATER := $(AROUND) ./infra/proof/checks ./infra/proof/mutants ./infra/proof/browser/... ./infra/proof/clients
 PROVED := ^TestEveryAccident|^TestNoPromiseIsBroken|^TestTheDocumentsCommands
 test: host flashsale ## test the product, alone and on the local stack; `make check` has the tools, the stack itself and the rules of the sources, `make prove` the browsers, the accidents, the mutants and the long proofs
-	@$(GO_BUILD) -o $(HOST)/shop ./infra/ops/consumers/shop
 	$(WATCH) -skip '$(PROVED)' $(WAITING) $$(go list ./... | grep -vxFf <(go list $(WAITING) $(LATER)))
 
 check: host ## test the tools and the local stack, also the ledger on its engine; check formatting, vet, staticcheck, the rules of the sources, known vulnerabilities; lint the templates and SAM's output
@@ -150,7 +149,7 @@ release: needs-go ## make the files of a release in .build/release: zips, the co
 
 # For this machine, what the first `make run` needs, and no more.
 host: needs-go engine
-	@$(GO_BUILD) -o $(HOST)/ ./functions/... ./infra/local
+	@$(GO_BUILD) -o $(HOST)/ ./functions/... ./infra/local ./infra/ops/consumers/shop
 	@for f in $(FUNCTIONS); do mkdir -p $(HOST)/$$f && ln -f $(HOST)/$$(echo $${f%Function} | tr A-Z a-z) $(HOST)/$$f/bootstrap; done
 
 needs-go:

@@ -1,7 +1,7 @@
 // Reads which payments a file says were paid back, as `flashsale refund mark --file` does: infra/ops/operator/refundfile.go
 // has the same tables and says where they are from.
 
-/** @typedef {{payment: string, back: number, currency: string}} Row back is NaN if the file does not say how much */
+/** @typedef {{payment: string, back: number, currency: string}} Row back is NaN if the file does not say how much, and less than 0 if that cannot be read */
 
 /** Titles of the columns of providers' lists, in small letters: payment, kind, done, undone, amounts, currency. @type {[string, string, string, string, string[], string][]} */
 const sheets = [
@@ -59,7 +59,8 @@ export function refundsIn(file) {
     const payment = at(cells, title);
     const row = named.get(payment);
     const amount = at(cells, ...amounts);
-    const back = amount ? Math.abs(Number(amount)) : NaN;
+    const found = /^[-+]?(\d+(?:\.\d+)?|\d+,(?:\d{1,2}|\d{4}))$/.exec(amount); // a comma is a decimal one if other than three digits follow it
+    const back = found ? Number(found[1].replace(",", ".")) : amount ? -Infinity : NaN;
     if (kind && (!payment || at(cells, kind).toLowerCase() !== done)) {
       others++;
       if (undone && at(cells, kind).toLowerCase() === undone) came.add(payment);

@@ -20,19 +20,26 @@ const shown = 50;
 /** The provider's own reference of a payment. @param {string} payment */
 const reference = (payment) => payment.slice(payment.indexOf("#") + 1);
 
-/** An amount as a number with a decimal point, as files have it. @param {Refund} r */
-const decimal = ({ amount: n, digits }) => (digits === undefined ? "" : digits ? String(n).padStart(digits + 1, "0").replace(new RegExp(`(.{${digits}})$`), ".$1") : String(n));
+/**
+ * An amount as a number with a decimal point, as files have it. Three digits get a fourth, 0: a spreadsheet in a language with a
+ * decimal comma reads 89.900 as 89900.
+ * @param {Refund} r
+ */
+const decimal = ({ amount: n, digits }) => (digits === undefined ? "" : digits ? String(n).padStart(digits + 1, "0").replace(new RegExp(`(.{${digits}})$`), ".$1") + (digits === 3 ? "0" : "") : String(n));
+
+/** A cell of a number or of a word of this page. @param {unknown} cell */
+const plain = (cell) => ({ plain: String(cell ?? "") });
 
 /**
- * One line of CSV. A spreadsheet must take no text of others for a formula, also where it separates by semicolons or tabs,
- * and no id for a number, which would lose digits: an apostrophe makes them texts.
+ * One line of CSV. A spreadsheet must take no text for a formula, also where it separates by semicolons or tabs, and none
+ * for a number or a date, as it does 1e3 and nov-11: an apostrophe makes them texts, as in the lists of the command.
  * @param {unknown[]} cells
  */
-const csvLine = (cells) => cells.map((c) => `"${String(c ?? "").replace(/^(?=[=+\-@＝＋－＠]|0\d|\d{16})|[;\t\r\n]/g, "$&'").replace(/"/g, '""')}"`).join(",") + "\r\n";
+const csvLine = (cells) => cells.map((c) => (c instanceof Object ? /** @type {{plain: string}} */ (c).plain : c && `"'${String(c).replace(/[;\t\r\n]/g, "$&'").replace(/"/g, '""')}"`)).join(",") + "\r\n";
 
-/** Gives the person a file. @param {string} name @param {unknown[][]} lines */
-function save(name, lines) {
-  const a = h("a", { href: URL.createObjectURL(new Blob(["\uFEFF", ...lines.map(csvLine)], { type: "text/csv" })), download: name });
+/** Gives the person a file. @param {string} name @param {string} titles @param {unknown[][]} lines */
+function save(name, titles, lines) {
+  const a = h("a", { href: URL.createObjectURL(new Blob(["\uFEFF", titles, "\r\n", ...lines.map(csvLine)], { type: "text/csv" })), download: name });
   /** @type {HTMLElement} */ (a).click();
 }
 
@@ -153,7 +160,7 @@ export function refunds(page) {
     const { rows, others } = refundsIn(await file.arrayBuffer());
     const lines = rows.map((row) => {
       const refund = known.get(row.payment);
-      const isPart = refund && due(refund) && row.currency === refund.currency && Math.round(row.back * 10 ** refund.digits) < refund.amount;
+      const isPart = refund && due(refund) && (row.back < 0 || (row.currency === refund.currency && Math.round(row.back * 10 ** refund.digits) < refund.amount));
       return { line: row.payment, payment: refund?.payment ?? row.payment, outcome: isPart ? "part" : "", refund };
     });
     input.value = "";
@@ -171,8 +178,8 @@ export function refunds(page) {
   }
 
   /** @param {Refund[]} rows */
-  const saveRows = (rows) => save(list?.whole ? "refunds.csv" : "refunds-incomplete.csv", [["sale", "payment", "provider", "reference", "order", "user", "reason", "currency", "amount", "minorUnits", "at", "refundedAt", "refundedBy"],
-    ...rows.map((r) => [r.saleId, r.payment, r.payment.split("#")[0], reference(r.payment), r.orderId, r.user, r.reason, r.currency, decimal(r), r.amount, r.at, r.refundedAt, r.refundedBy])]);
+  const saveRows = (rows) => save(list?.whole ? "refunds.csv" : "refunds-incomplete.csv", "sale,payment,provider,reference,order,user,reason,currency,amount,minorUnits,at,refundedAt,refundedBy",
+    rows.map((r) => [r.saleId, r.payment, r.payment.split("#")[0], reference(r.payment), r.orderId, r.user, plain(r.reason), plain(r.currency), plain(decimal(r)), plain(r.amount), r.at, r.refundedAt, r.refundedBy]));
 
   /** What is asked, on its way or answered. */
   function marked() {
@@ -193,7 +200,7 @@ export function refunds(page) {
       h("p", {}, open.length > 0 && fill(w.stopped, number(open.length)) + " ", outcomes.map((o) => [o, m.lines.filter((l) => l.outcome === o).length]).filter(([, n]) => n).map(([o, n]) => fill(word(w.outcome, o), number(Number(n)))).join(" · ")),
       others.length > 0 && h("ul", { class: "lines" }, others.slice(0, 20).map((l, i) => h("li", { "data-key": String(i) }, h("code", { dir: "auto" }, l.line), " ", fill(word(w.line, l.outcome || "open"), l.refund?.refundedAt ? page.local(l.refund.refundedAt) : "", l.refund?.refundedBy ?? words.nobody)))),
       others.length > 20 && h("p", { class: "faint" }, fill(w.more, number(others.length - 20))),
-      h("p", { class: "answers" }, h("button", { onclick: () => save("answers.csv", [["line", "outcome", "payment", "sale", "refundedAt", "refundedBy"], ...m.lines.map((l) => [l.line, l.outcome || "open", l.payment, l.refund?.saleId, l.refund?.refundedAt, l.refund?.refundedBy])]) }, w.saveAnswers), close(words.dismiss))));
+      h("p", { class: "answers" }, h("button", { onclick: () => save("answers.csv", "line,outcome,payment,sale,refundedAt,refundedBy", m.lines.map((l) => [l.line, plain(l.outcome || "open"), l.payment, l.refund?.saleId, l.refund?.refundedAt, l.refund?.refundedBy])) }, w.saveAnswers), close(words.dismiss))));
   }
 
   /** @param {Refund} r */

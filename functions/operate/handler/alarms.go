@@ -43,6 +43,7 @@ var Alarms = map[string]AlarmPlace{
 	"WebhooksFailingAlarm":    {Sign: signOthers, Page: true},
 	"WebhooksRefusedAlarm":    {Sign: signOthers, Section: "payments"},
 	"PaymentsIgnoredAlarm":    {Sign: signOthers, Section: "payments"},
+	"PaymentsStoppedAlarm":    {Sign: signOthers, Section: "payments"},
 	"PaymentsContradictAlarm": {Sign: signOthers, Section: "payments"},
 	"ReleaseBehindAlarm":      {Sign: signOthers, Section: "payments"},
 	"RefundsDueAlarm":         {Sign: signOthers, Section: "payments"},

@@ -100,9 +100,6 @@ func ProvidersFromEnv(now func() time.Time) (Providers, error) {
 // with an error that names its variable and does not quote it.
 func NewProviders(s Settings, now func() time.Time) (Providers, error) {
 	all := Providers{}
-	if s.Stripe != "" && !isStripeEvents(s.StripeEvents) {
-		return nil, fmt.Errorf("STRIPE_EVENTS: want %s, %s or %s", checkoutEvents, paymentIntentEvents, anyEvents)
-	}
 	for _, one := range []struct {
 		name, variable, secrets string
 		take                    func(Settings, func() time.Time) (provider, error)
@@ -121,6 +118,9 @@ func NewProviders(s Settings, now func() time.Time) (Providers, error) {
 			return nil, fmt.Errorf("%s: %w", one.variable, err)
 		}
 		all[one.name] = p
+	}
+	if s.Stripe != "" && !isStripeEvents(s.StripeEvents) {
+		return nil, fmt.Errorf("STRIPE_EVENTS: want %s, %s or %s", checkoutEvents, paymentIntentEvents, anyEvents)
 	}
 	return all, nil
 }

@@ -318,6 +318,21 @@ func TestWhatOfWeChatPayIsNotOursIsIgnoredAndCounted(t *testing.T) {
 	}
 }
 
+// WeChat Pay signs each repeat anew, so the last one, a day later, is no older than the first.
+func TestANotificationOfWeChatPayThatComesAgainForADayChangesNothing(t *testing.T) {
+	wechat(t, func(t *testing.T, f *function) {
+		isWeChats(t, "the first", f.Ask(t, t.Context(), wechatPaid("").request(t)), 204, "")
+		before := f.DB.Dump()
+		for _, later := range []time.Duration{15 * time.Second, 10 * time.Minute, 24*time.Hour + 4*time.Minute} {
+			time.Sleep(later)
+			isWeChats(t, later.String(), f.Ask(t, t.Context(), wechatPaid("").request(t)), 204, "")
+			if got := f.Logged(t, "result"); got != "repeated" || f.DB.Dump() != before {
+				t.Errorf("after %s more: counted as %v; the table is\n%s", later, got, f.DB.Dump())
+			}
+		}
+	})
+}
+
 func TestAWholeRefundOfWeChatPayIsSeen(t *testing.T) {
 	wechat(t, func(t *testing.T, f *function) {
 		back := func(result, more string) {

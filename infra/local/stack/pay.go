@@ -29,7 +29,8 @@ func (s *Stack) pay(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "order must be an order's id: use "+payPath+"?order=…", http.StatusBadRequest)
 		return
 	}
-	p := webhook.Payment{OrderID: q.Get("order"), PaymentID: cmp.Or(q.Get("reference"), "pi_"+q.Get("order")), Amount: 100, Currency: "CNY"}
+	provider := cmp.Or(q.Get("provider"), webhook.Stripe)
+	p := webhook.Payment{OrderID: q.Get("order"), PaymentID: cmp.Or(q.Get("reference"), webhook.PaymentID(provider, q.Get("order"))), Amount: 100, Currency: "CNY"}
 	book := ledger.New(engine.Client(s.engine), s.Table, ledger.Options{})
 	order, err := book.Order(r.Context(), id)
 	if err == nil {
@@ -53,7 +54,6 @@ func (s *Stack) pay(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	provider := cmp.Or(q.Get("provider"), webhook.Stripe)
 	request, err := p.Request(r.Context(), s.API, provider, webhook.LocalSecrets[provider], time.Now())
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)

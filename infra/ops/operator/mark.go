@@ -35,6 +35,7 @@ type reported struct {
 	back     *big.Rat    // what went back by the file; nil if it does not say
 	currency string      // of that
 	outcome  string      // what OperateFunction answers; "" if it is not asked
+	odd      string      // an amount of the file that cannot be read
 }
 
 // mark marks refunds as done in the operator's name, each once. It moves no money: the operator refunds at the

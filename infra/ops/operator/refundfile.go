@@ -143,18 +143,27 @@ func reportedIn(file []byte) (all []*reported, others int) {
 	return back, others + len(all) - len(back)
 }
 
-// adds adds an amount of either sign to what went back; what is no number makes that unknown.
+// amountText is what an amount is like. A comma is a decimal one if other than three digits follow it.
+var amountText = regexp.MustCompile(`^[-+]?(\d+(?:\.\d+)?|\d+,(?:\d{1,2}|\d{4}))$`)
+
+// adds adds an amount of either sign to what went back. If there is none, that is not known.
 func (r *reported) adds(amount string) {
-	more, ok := new(big.Rat).SetString(amount)
-	if !ok || r.back == nil {
+	switch found := amountText.FindStringSubmatch(amount); {
+	case amount == "" || r.back == nil:
 		r.back = nil
-		return
+	case found == nil:
+		r.odd = amount
+	default:
+		more, _ := new(big.Rat).SetString(strings.Replace(found[1], ",", ".", 1))
+		r.back.Add(r.back, more)
 	}
-	r.back.Add(r.back, more.Abs(more))
 }
 
-// part is what went back, if the file says that it is less than what is due.
+// part is what went back, if the file says that it is less than what is due, or says what cannot be read.
 func (r *reported) part() string {
+	if r.odd != "" {
+		return r.odd
+	}
 	digits, known := currency.Digits(strings.ToUpper(r.currency))
 	if r.back == nil || !known || !strings.EqualFold(r.currency, r.refund.Currency) {
 		return ""

@@ -63,3 +63,15 @@ func TestAPackedFileIsRefusedInWords(t *testing.T) {
 		}
 	})
 }
+
+func TestAnAmountThatCannotBeReadMarksNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, book := opened(t, sale.Creation{Stock: 2, Price: 129900})
+		pay(t, book, "pi_1", ordered(t, book, "alice"), 8)
+		file := filepath.Join(t.TempDir(), "list.csv")
+		if err := os.WriteFile(file, []byte("payment_intent_id;reporting_category;gross;currency\npi_1;refund;1,500;cny\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		tells(t, db, "refund mark --dry-run --file "+file, cli.ExitBad, "is not marked: the file pays 1,500 of it back")
+	})
+}

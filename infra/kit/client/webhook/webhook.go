@@ -159,6 +159,40 @@ func (p Payment) Sign(header http.Header, provider, secret string, body []byte, 
 	return nil
 }
 
+// PaymentID is an id of the form that a provider gives to its payments, for the payment of an order.
+func PaymentID(provider, order string) string {
+	switch provider {
+	case WeChatPay, Alipay:
+		return "4200000000" + order // 28 digits
+	case Adyen:
+		id, _ := strconv.ParseUint(order, 10, 64)
+		return fmt.Sprintf("%016s", strings.ToUpper(strconv.FormatUint(id, 36)))
+	}
+	return "pi_" + order
+}
+
+// IsTakenBy reports whether a provider takes such an amount.
+func (p Payment) IsTakenBy(provider string) bool {
+	switch provider {
+	case WeChatPay, Alipay:
+		return p.Currency == "CNY"
+	case Adyen:
+		return p.Currency != "CVE" && p.Currency != "IDR" || p.Amount%100 == 0
+	}
+	return true
+}
+
+// IsAccepted reports whether an answer is one after which a provider does not send its webhook again.
+func IsAccepted(provider string, status int, body []byte) bool {
+	switch provider {
+	case WeChatPay:
+		return status == http.StatusOK || status == http.StatusNoContent
+	case Alipay:
+		return string(body) == "success"
+	}
+	return status/100 == 2
+}
+
 // Outcome is what a provider is told of a payment: "paid", or "refund-due" and its reason;
 // ok is false if it is told neither.
 func Outcome(status int, body []byte) (outcome string, ok bool) {

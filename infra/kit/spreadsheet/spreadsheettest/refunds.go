@@ -2,6 +2,7 @@
 package spreadsheettest
 
 import (
+	"regexp"
 	"strings"
 
 	"golang.org/x/text/encoding/simplifiedchinese"
@@ -27,6 +28,9 @@ func RefundLists(amount, half string, refs [5]string) []RefundList {
 	list := func(name, text string, says bool) RefundList { return RefundList{name, []byte(fill(text)), says} }
 	gbk, _ := simplifiedchinese.GBK.NewEncoder().Bytes([]byte(fill(alipayBill)))
 	utf16, _ := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().Bytes([]byte(fill(unicodeText)))
+	again := strings.NewReplacer(",", ";", "REFUND FOR CHARGE; XL", `"REFUND FOR CHARGE; XL"`).Replace(stripeReconciliation)
+	again = regexp.MustCompile(`(\d)\.(\d\d;)`).ReplaceAllString(again, "$1,$2")
+	again = strings.NewReplacer("SUM", strings.ReplaceAll(amount, ".", ","), "HALF", strings.ReplaceAll(half, ".", ",")).Replace(again)
 	return []RefundList{
 		list("references, one a line", "WHOLE\n", false),
 		list("semicolons in a text", "reference,what\nWHOLE,Jacket; blue; XL\n", false),
@@ -36,6 +40,7 @@ func RefundLists(amount, half string, refs [5]string) []RefundList {
 		list("a column id beside that of the payment", "id,Amount,PaymentIntent ID\nch_1,SUM,WHOLE\n", false),
 		{"text of a spreadsheet in UTF-16", utf16, false},
 		list("Stripe's payout reconciliation", stripeReconciliation, true),
+		list("the same, saved by a spreadsheet where commas are decimal", again, true),
 		list("Adyen's settlement details", adyenSettlement, true),
 		list("Adyen's payment accounting", adyenAccounting, true),
 		{"Alipay's bill of transactions in GBK", gbk, true},

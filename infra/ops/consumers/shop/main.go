@@ -1,6 +1,7 @@
 // Command shop is an example of a shop's own payment page: it trusts the signed link, asks for the
 // address, takes the money (here none) and reports the payment. Its argument is the address of
-// flashsale; the defaults fit the local stack. A shop starts from a copy of shop.go.
+// flashsale; the defaults fit the local stack, to which it also plays the payment providers. A shop starts from a copy of
+// shop.go.
 package main
 
 import (
@@ -34,7 +35,7 @@ func run() error {
 	s := &shop{
 		flashsale: cmp.Or(append(os.Args[1:], "http://127.0.0.1:3000")...), webhook: webhook, addresses: addresses, now: time.Now,
 		keys:   strings.Split(cmp.Or(os.Getenv("PAYMENT_LINK_KEYS"), "local-payment-link-key-of-32-bytes"), ","),
-		client: &http.Client{Timeout: 10 * time.Second}, pause: time.Second,
+		client: &http.Client{Timeout: 10 * time.Second}, pause: time.Second, plays: os.Getenv("WEBHOOK_SECRET") == "",
 	}
 	// For this machine only: a real page listens behind TLS and takes its own host name.
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", cmp.Or(os.Getenv("SHOP_PORT"), "3003")))

@@ -31,6 +31,7 @@ type shop struct {
 	client    *http.Client
 	now       func() time.Time
 	pause     time.Duration // before a report is repeated
+	plays     bool          // payment providers, which only a local stack believes
 
 	mu        sync.Mutex
 	addresses io.Writer // a JSON object a line; a real shop has its database
@@ -47,7 +48,8 @@ type shown struct {
 	Zh          said // both in Chinese
 	goods
 	Amount, Order, PayBy string
-	Left                 int // seconds until PayBy
+	Left                 int   // seconds until PayBy
+	Ways                 []way // besides the shop's own
 	Back                 string
 }
 
@@ -118,7 +120,7 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		payBy, _ := time.Parse(time.RFC3339, link.Get("payBy"))
 		what := s.shownOf(r, shown{
 			Title: "Order " + link.Get("order"), Amount: price, Order: link.Get("order"),
-			PayBy: payBy.UTC().Format("15:04 UTC"), Left: int(payBy.Sub(s.now()).Seconds()),
+			PayBy: payBy.UTC().Format("15:04 UTC"), Left: int(payBy.Sub(s.now()).Seconds()), Ways: s.ways(link),
 		})
 		if what.Name != "" {
 			what.Title = what.Name
@@ -130,6 +132,8 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 var (
 	unpayable = said{"This link cannot be paid", "此链接无法付款"}
 	nothing   = said{"Nothing was paid", "未付款"}
+	unknown   = said{"Not known yet", "尚未确认"}
+	again     = said{"Send the form again: nothing is paid twice.", "请再次提交表单：不会重复付款。"}
 )
 
 // show writes the page with a text in place of the form.
@@ -202,19 +206,28 @@ func (s *shop) pay(w http.ResponseWriter, r *http.Request, link url.Values) {
 		s.show(w, r, http.StatusInternalServerError, nothing, said{"Please try again.", "请重试。"})
 		return
 	}
+	if provider := r.PostFormValue("provider"); provider != "" {
+		s.payAt(w, r, provider, link)
+		return
+	}
 	payment := "shop-" + link.Get("order")
 	// Here a shop reserves the amount at its bank, under that id.
 	switch s.report(r.Context(), payment, link) {
 	case "paid":
 		// Here it captures what it has reserved.
-		http.Redirect(w, r, s.flashsale+"/s/"+url.PathEscape(link.Get("sale")), http.StatusSeeOther)
+		s.leadBack(w, r, link)
 	case "refund-due":
 		// Here it cancels the reservation; then the operator marks the refund as done.
 		s.show(w, r, http.StatusConflict, nothing, said{"This order is cancelled, expired or paid already. No money was taken.", "该订单已取消、过期或已付款，没有扣款。"})
 	default:
 		// The reservation stays until the same report is answered.
-		s.show(w, r, http.StatusBadGateway, said{"Not known yet", "尚未确认"}, said{"Send the form again: nothing is paid twice.", "请再次提交表单：不会重复付款。"})
+		s.show(w, r, http.StatusBadGateway, unknown, again)
 	}
+}
+
+// leadBack shows the buyer what became of the order.
+func (s *shop) leadBack(w http.ResponseWriter, r *http.Request, link url.Values) {
+	http.Redirect(w, r, s.flashsale+"/s/"+url.PathEscape(link.Get("sale")), http.StatusSeeOther)
 }
 
 func (s *shop) keep(order, sale, address string) error {
@@ -235,14 +248,31 @@ func (s *shop) report(ctx context.Context, payment string, link url.Values) (out
 	body, err := json.Marshal(map[string]any{"type": "payment.succeeded", "timestamp": s.now().UTC().Format(time.RFC3339), "data": map[string]any{
 		"saleId": link.Get("sale"), "orderId": link.Get("order"), "paymentId": payment, "amount": amount, "currency": link.Get("currency"),
 	}})
-	for try := 0; err == nil && try < 4 && ctx.Err() == nil; try++ {
-		time.Sleep(time.Duration(try) * s.pause)
+	if err != nil {
+		return ""
+	}
+	s.repeat(ctx, func() bool {
 		var answer struct{ Outcome string }
-		if status, text := s.post(ctx, payment, body); status == http.StatusOK && json.Unmarshal(text, &answer) == nil {
-			return answer.Outcome
+		status, text := s.post(ctx, payment, body)
+		isAnswer := status == http.StatusOK && json.Unmarshal(text, &answer) == nil
+		outcome = answer.Outcome
+		return isAnswer
+	})
+	return outcome
+}
+
+// repeat tries until it is done, and reports whether it is. A real page goes on for days.
+func (s *shop) repeat(ctx context.Context, try func() bool) bool {
+	for n := range 4 {
+		time.Sleep(time.Duration(n) * s.pause)
+		if ctx.Err() != nil {
+			return false
+		}
+		if try() {
+			return true
 		}
 	}
-	return ""
+	return false
 }
 
 func (s *shop) post(ctx context.Context, payment string, body []byte) (status int, answer []byte) {
@@ -259,6 +289,11 @@ func (s *shop) post(ctx context.Context, payment string, body []byte) (status in
 	r.Header.Set(standardwebhooks.HeaderWebhookID, "msg_"+payment)
 	r.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
 	r.Header.Set(standardwebhooks.HeaderWebhookSignature, signature)
+	return s.send(r)
+}
+
+// send returns the answer to a request; its status is 0 if there was none.
+func (s *shop) send(r *http.Request) (status int, answer []byte) {
 	a, err := s.client.Do(r)
 	if err != nil {
 		return 0, nil

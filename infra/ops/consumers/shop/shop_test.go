@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,13 +55,13 @@ func opened(t *testing.T, answers ...string) (s *shop, addresses *bytes.Buffer, 
 			return
 		}
 		body, err := io.ReadAll(r.Body)
-		if err == nil {
+		if err == nil && r.URL.Path == "/payments/standard-webhooks" {
 			err = webhook.Verify(body, r.Header)
 		}
-		if err != nil || r.URL.Path != "/payments/standard-webhooks" {
+		if err != nil {
 			t.Errorf("%s: %v", r.URL, err)
 		}
-		*told = append(*told, string(body))
+		*told = append(*told, r.URL.Path+" "+string(body))
 		answer := answers[min(len(*told), len(answers))-1]
 		if answer == "busy" {
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -170,7 +171,7 @@ func TestMoneyIsCapturedOnlyOnTheAnswerPaid(t *testing.T) {
 			t.Errorf("%s: %d to %q, %d reports", name, w.Code, w.Header().Get("Location"), len(*told))
 		}
 		for _, body := range *told {
-			if !strings.Contains(body, report) || !strings.Contains(body, `"amount":89900,"currency":"CNY"`) {
+			if !strings.HasPrefix(body, "/payments/standard-webhooks {") || !strings.Contains(body, report) || !strings.Contains(body, `"amount":89900,"currency":"CNY"`) {
 				t.Errorf("%s: reported %s", name, body)
 			}
 		}
@@ -181,5 +182,40 @@ func TestMoneyIsCapturedOnlyOnTheAnswerPaid(t *testing.T) {
 	s, addresses, told := opened(t, `{"outcome":"paid"}`)
 	if w := ask(s, http.MethodPost, "127.0.0.1:3003", signedLink(key), url.Values{"address": {" "}}); w.Code != http.StatusBadRequest || addresses.Len() > 0 || len(*told) > 0 {
 		t.Errorf("without an address: %d", w.Code)
+	}
+}
+
+// The local stack's tests show that it believes what is sent.
+func TestAProviderNotifiesUntilItsOwnAnswerComes(t *testing.T) {
+	for name, tt := range map[string]struct {
+		provider, currency string
+		answers            []string
+		status, told       int
+	}{
+		"WeChat Pay":                   {"wechat-pay", "CNY", []string{""}, http.StatusSeeOther, 1},
+		"WeChat Pay after a failure":   {"wechat-pay", "CNY", []string{"busy", ""}, http.StatusSeeOther, 2},
+		"Stripe, told of a refund due": {"stripe", "JPY", []string{`{"outcome":"refund-due"}`}, http.StatusSeeOther, 1},
+		"Alipay after a failure":       {"alipay", "CNY", []string{"fail: busy", "success"}, http.StatusSeeOther, 2},
+		"Adyen in yen":                 {"adyen", "JPY", []string{"busy", "[accepted]"}, http.StatusSeeOther, 2},
+		"Stripe without an answer":     {"stripe", "CNY", []string{"busy"}, http.StatusBadGateway, 4},
+		"WeChat Pay in yen":            {"wechat-pay", "JPY", []string{""}, http.StatusBadRequest, 0},
+		"Adyen in half a rupiah":       {"adyen", "IDR", []string{""}, http.StatusBadRequest, 0},
+		"one that is not offered":      {"paypal", "CNY", []string{""}, http.StatusBadRequest, 0},
+	} {
+		s, _, told := opened(t, tt.answers...)
+		s.plays = true
+		link := signedLink(key, "currency", tt.currency, "amount", "89950")
+		w := ask(s, http.MethodPost, "127.0.0.1:3003", link, url.Values{"address": {"x"}, "provider": {tt.provider}})
+		if w.Code != tt.status || len(*told) != tt.told || slices.ContainsFunc(*told, func(one string) bool { return !strings.HasPrefix(one, "/payments/"+tt.provider+" ") }) {
+			t.Errorf("%s: status %d, want %d; told %q, want %d", name, w.Code, tt.status, *told, tt.told)
+		}
+		w = ask(s, http.MethodGet, "127.0.0.1:3003", link, nil)
+		if got, want := strings.Contains(w.Body.String(), `value="`+tt.provider+`"`), tt.status != http.StatusBadRequest; got != want {
+			t.Errorf("%s: offered: %t, want %t", name, got, want)
+		}
+		s.plays = false
+		if w = ask(s, http.MethodGet, "127.0.0.1:3003", link, nil); strings.Contains(w.Body.String(), "radio") {
+			t.Errorf("%s: a shop of its own offers what this machine plays", name)
+		}
 	}
 }

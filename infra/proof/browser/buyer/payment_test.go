@@ -3,7 +3,10 @@ package buyer
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,8 +14,12 @@ import (
 
 	published "github.com/bojanz/currency"
 
+	"flashsale/infra/local/child"
+	"flashsale/infra/local/launch"
 	"flashsale/infra/proof/browser"
 	"flashsale/shared/currency"
+	"flashsale/shared/ledger"
+	domain "flashsale/shared/sale"
 )
 
 // createUnpaid creates a sale that asks for payment within half an hour.
@@ -251,5 +258,48 @@ func TestAPaymentOfOneMinorUnitIsUnmistakableInEachCurrency(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// payPage is the example of a shop's page, to which the link leads.
+func payPage(api string, port int) *child.Program {
+	return &child.Program{Name: "payment page", ReadyURL: fmt.Sprintf("http://127.0.0.1:%d/", port), AnyStatus: true, Command: child.Command{
+		Path: filepath.Join(root, ".build/host/shop"), Args: []string{api}, Env: []string{"ADDRESSES=" + os.DevNull, fmt.Sprintf("SHOP_PORT=%d", port)},
+	}}
+}
+
+// pays pays on that page, from the buyer's own, by a provider that it plays.
+func pays(tab *browser.Tab, provider string) {
+	browser.Eval[any](tab, "pay.click()")
+	tab.Wait("document.querySelector('#address')")
+	tab.Type("#address", "1 Main Street")
+	tab.Click(fmt.Sprintf("label:has([value=%q])", provider))
+	tab.Click(button)
+	waitState(tab, "paid")
+}
+
+// WeChat Pay's notification is encrypted, and signed.
+func TestABuyerPaysByWeChatPayInChinese(t *testing.T) {
+	t.Parallel()
+	user, saleID := newID("user"), shop.createUnpaid(t)
+	tab := shop.tab(t, user)
+	tab.Language("zh-CN,zh")
+	tab.Size(320, 700)
+	order(tab, saleID)
+	waitState(tab, "unpaid")
+	link := browser.Eval[string](tab, "pay.href")
+	pays(tab, "wechat-pay")
+	paid := domain.Payment{Provider: "wechat-pay", Reference: "4200000000" + shop.claim(t, saleID, user).OrderID}
+	book := ledger.New(launch.Table(shop.DynamoDB), "LedgerTable", ledger.Options{})
+	if is, err := book.Recorded(t.Context(), paid); err != nil || !is {
+		t.Errorf("%s is recorded: %t (%v)", paid.ID(), is, err)
+	}
+	tab.Open(link)
+	if ways := strings.Fields(tab.Text("fieldset")); !slices.Equal(ways, []string{"付款方式", "微信支付", "支付宝", "银行卡（Adyen）", "银行卡（Stripe）", "本店收款"}) {
+		t.Errorf("the page offers %q", ways)
+	}
+	tab.Axe()
+	if wide := browser.Eval[int](tab, "document.documentElement.scrollWidth"); wide > 320 {
+		t.Errorf("the page is %d pixels wide, want at most 320", wide)
 	}
 }

@@ -5,6 +5,7 @@ package buyer
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"flashsale/infra/kit/client"
+	"flashsale/infra/local/child"
 	"flashsale/infra/local/launch"
 	"flashsale/infra/proof/browser"
 )
@@ -42,13 +44,23 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (code int, err error) {
-	local, err := browser.Launch(root, "-parameter", "ImageOrigin="+imageOrigin)
+	ports, err := child.FreePorts(1)
+	if err != nil {
+		return 1, err
+	}
+	local, err := browser.Launch(root, "-parameter", "ImageOrigin="+imageOrigin, "-parameter", fmt.Sprintf(
+		"PaymentUrl=/_local/shop/%d?order={orderId}&sale={saleId}&amount={amount}&currency={currency}&payBy={payBy}&signature={signature}", ports[0]))
 	if err != nil {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, local.Stop(limit)) }()
 	shop = &stack{local, client.New(local.API, client.Options{Lambda: local.Lambda})}
 	defer shop.Client.Close()
+	page := payPage(local.API, ports[0])
+	if err := page.Start(context.Background()); err != nil {
+		return 1, err
+	}
+	defer page.Kill()
 	if chromium, err = browser.Start(root); err != nil {
 		return 1, err
 	}

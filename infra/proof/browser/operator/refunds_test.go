@@ -206,6 +206,7 @@ func TestEachLineOfAFileIsAnswered(t *testing.T) {
 	s.owes("moutai", 250)
 	s.mu.Lock()
 	s.due[7]["refundedAt"], s.due[7]["refundedBy"], s.due[9]["user"] = instant(time.Now()), "carol", "=HYPERLINK(\"x\");=1+1"
+	s.due[11]["currency"], s.due[11]["digits"], s.due[11]["amount"] = "KWD", 3, 89900
 	s.mu.Unlock()
 	tab := s.tab(t, "operator alice")
 	s.look(tab, "#refunds", "Refunds")
@@ -229,7 +230,7 @@ func TestEachLineOfAFileIsAnswered(t *testing.T) {
 	tab.Click("[data-key=over] button:first-child")
 	tab.Wait("saved.length === 1")
 	answers := browser.Eval[string](tab, "saved[0]")
-	for _, want := range []string{`"pi_moutai_0000","marked","stripe#pi_moutai_0000","moutai",`, `"stripe#pi_moutai_0003","doubled",`, `"pi_9","unknown",`, `"pi_moutai_0007","already",`} {
+	for _, want := range []string{`"'pi_moutai_0000",marked,"'stripe#pi_moutai_0000","'moutai","'20`, `"'stripe#pi_moutai_0003",doubled,`, `"'pi_9",unknown,`, `"'pi_moutai_0007",already,`} {
 		if !strings.Contains(answers, "\r\n"+want) {
 			t.Errorf("the answers lack %s: %.600s", want, answers)
 		}
@@ -238,7 +239,7 @@ func TestEachLineOfAFileIsAnswered(t *testing.T) {
 	tab.Click("#done")
 	tab.Click("[data-key=csv]")
 	tab.Wait("saved.length === 2")
-	if got := browser.Eval[string](tab, "saved[1]"); strings.Count(got, "\r\n") != 251 || !strings.Contains(got, `"CNY","1499.09","149909"`) || !strings.Contains(got, `"'=HYPERLINK(""x"");'=1+1"`) || strings.Contains(got, `,"523`) {
+	if got := browser.Eval[string](tab, "saved[1]"); strings.Count(got, "\r\n") != 251 || !strings.Contains(got, `,released,CNY,1499.01,149901,"'20`) || !strings.Contains(got, `,KWD,89.9000,89900,`) || !strings.Contains(got, `"'=HYPERLINK(""x"");'=1+1"`) || strings.Contains(got, `,"523`) {
 		t.Errorf("the list is %.900s", got)
 	}
 }
