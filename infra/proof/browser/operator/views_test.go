@@ -58,7 +58,7 @@ func TestEveryViewIsForEverybody(t *testing.T) {
 				}
 			}
 			tab.Open(s.URL + "/")
-			examine("sales", "document.querySelectorAll('.card').length === 7 && document.querySelectorAll('.rows li').length === 8")
+			examine("sales", "document.querySelectorAll('.card').length === 7 && document.querySelectorAll('.rows li').length === 9")
 			tab.Open(s.URL + "/#create/moutai")
 			examine("create", "document.querySelector('#new-name')?.value.startsWith('Feitian')")
 			tab.Open(s.URL + "/#sale/moutai")
