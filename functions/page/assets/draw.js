@@ -315,16 +315,18 @@ export function begin({ now, call, token, expire, render, put, putLink, fill, da
     return of > 0 ? fill(text, ...[number, entrants, of].map((n) => n.toLocaleString(locale))) : "";
   }
 
-  /** The next call as an entry of a calendar: what the link is called, and its address. @param {Sale} sale @param {string} is */
+  /** The next call as an entry of a calendar, the same one whenever the call begins: what the link is called, and its address. @param {Sale} sale @param {string} is */
   function calendar(sale, is) {
     const first = ["entered", "onRoll", "diced"].includes(is);
     const begins = first ? sale.opens : ["notDrawn", "notYourTurn", "turnOver", "notEntered"].includes(is) && termsOf(sale).last ? nextCall(sale) : NaN;
     if (!(begins > now() && begins < sale.closes)) return ["", ""];
     const stamp = (/** @type {number} */ at) => new Date(at).toISOString().replace(/[-:]|\.\d+/g, "");
+    // A line has at most 75 octets: 18 characters have at most 72.
+    const fold = (/** @type {string} */ line) => (new Blob([line]).size > 75 ? line.replace(/.{18}(?=.)/gu, "$&\r\n ") : line);
     const title = fill(words.event, sale.name).replace(/[\\,;]/g, "\\$&").replace(/\s+/g, " ");
-    const lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//flashsale", "BEGIN:VEVENT", `UID:${sale.id}-${begins}@${location.host}`, "DTSTAMP:" + stamp(now()), "DTSTART:" + stamp(begins),
+    const lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//flashsale", "BEGIN:VEVENT", `UID:${sale.id}-call-${termsOf(sale).calls.length + 1}@${location.host}`, "DTSTAMP:" + stamp(now()), "DTSTART:" + stamp(begins),
       "DTEND:" + stamp(begins + 900000), "SUMMARY:" + title, "URL:" + location.href, "BEGIN:VALARM", "ACTION:DISPLAY", "DESCRIPTION:" + title, "TRIGGER:-PT10M", "END:VALARM", "END:VEVENT", "END:VCALENDAR", ""];
-    return [first ? words.firstCall : words.laterCall, "data:text/calendar;charset=utf-8," + encodeURIComponent(lines.join("\r\n"))];
+    return [first ? words.firstCall : words.laterCall, "data:text/calendar;charset=utf-8," + encodeURIComponent(lines.map(fold).join("\r\n"))];
   }
 
   /** When the dice fall, if that can be told: the local stack has rounds of its own. @param {Sale} sale */

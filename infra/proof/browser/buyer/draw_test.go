@@ -1,6 +1,7 @@
 package buyer
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 
 // lot is a sale with a draw as the shop answers it, with the entry of one user.
 type lot struct {
+	name      string // S if there is none
 	id, user  string
 	leaf      draw.Leaf
 	nonce     draw.Nonce
@@ -81,8 +83,8 @@ func (l *lot) answer(r browser.Request) browser.Answer {
 func (l *lot) shows(state string, opens time.Duration, more string) {
 	at := time.Now().Add(opens)
 	f := func() browser.Answer {
-		return browser.Answer{Status: 200, Body: fmt.Sprintf(`{"saleId":%q,"name":"S","state":%q,"opensAt":%q,"closesAt":%q,"now":%q,"remaining":9,"draw":{"enterFrom":%q,"enterUntil":%q,"keepHours":4%s}}`,
-			l.id, state, instant(at), instant(at.Add(10*time.Hour)), instant(at.Add(-opens)), instant(at.Add(-3*time.Hour)), instant(at.Add(-2*time.Hour)), more)}
+		return browser.Answer{Status: 200, Body: fmt.Sprintf(`{"saleId":%q,"name":%q,"state":%q,"opensAt":%q,"closesAt":%q,"now":%q,"remaining":9,"draw":{"enterFrom":%q,"enterUntil":%q,"keepHours":4%s}}`,
+			l.id, cmp.Or(l.name, "S"), state, instant(at), instant(at.Add(10*time.Hour)), instant(at.Add(-opens)), instant(at.Add(-3*time.Hour)), instant(at.Add(-2*time.Hour)), more)}
 	}
 	l.sale.Store(&f)
 }
@@ -250,6 +252,7 @@ func TestWhoIsNotCalledLearnsOfTheirPlaceAndTheNextCall(t *testing.T) {
 	tab := shop.tab(t, user)
 	tab.Before("Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => void (window.taken = text) } })")
 	l := newLot(tab, user, true)
+	l.name = "茅台 " + strings.Repeat("飞天", 40)
 	share := float64(l.rank[0]) + float64(l.rank[1])/256 // of 256
 	round := (time.Now().Add(-90*time.Minute).Unix()-1692803367)/3 + 1
 	thrown := fmt.Sprintf(`,"roll":"%s","entrants":500,"round":%d,"seed":"%s","signature":"%s"`, l.roll, round, l.seed, l.signature)
@@ -271,7 +274,12 @@ func TestWhoIsNotCalledLearnsOfTheirPlaceAndTheNextCall(t *testing.T) {
 			t.Errorf("the page says %q, want %q", detail, want.place)
 		}
 		entry, err := url.PathUnescape(strings.TrimPrefix(browser.Eval[string](tab, "calendar.href"), "data:text/calendar;charset=utf-8,"))
-		if lines := strings.Split(entry, "\r\n"); err != nil || tab.Text("#calendar") != want.calendar || lines[0] != "BEGIN:VCALENDAR" || !slices.Contains(lines, "SUMMARY:Call: S") || !slices.Contains(lines, "URL:"+shop.page(l.id)) {
+		if slices.ContainsFunc(strings.Split(entry, "\r\n"), func(line string) bool { return len(line) > 75 }) {
+			t.Errorf("a line of more than 75 octets: %q", entry)
+		}
+		entry = strings.ReplaceAll(entry, "\r\n ", "")
+		uid := fmt.Sprintf("UID:%s-call-%d@%s", l.id, strings.Count(want.calls, "{")+1, strings.Split(shop.page(""), "/")[2]) // whenever it begins
+		if lines := strings.Split(entry, "\r\n"); err != nil || !slices.Contains(lines, uid) || tab.Text("#calendar") != want.calendar || lines[0] != "BEGIN:VCALENDAR" || !slices.Contains(lines, "SUMMARY:Call: "+l.name) || !slices.Contains(lines, "URL:"+shop.page(l.id)) {
 			t.Errorf("%q has %q (%v)", tab.Text("#calendar"), entry, err)
 		}
 		if shows := tab.Text("#dice") != ""; shows != (want.state == "notDrawn") { // dice from before the end of entering are another beacon's
