@@ -159,7 +159,7 @@ func (a *adyenSettings) readItem(i *adyenItem) (report, error) {
 	case about == paidBack && !i.isPlain():
 		about = refunded
 	case about == paidBack && i.EventCode == "REFUND": // perhaps of a part
-		if one, err := i.report(about, reference); err == nil {
+		if one, err := i.report(about, reference); err == nil && one.payment.Amount != 0 {
 			return one, nil
 		}
 		about = refunded

@@ -233,6 +233,7 @@ func TestAPaymentThatAdyenPaysBackIsMarkedAsAWhole(t *testing.T) {
 	}{
 		"a refund of all":     {change("REFUND", nil), "refunded"},
 		"a refund of a part":  {change("REFUND", map[string]any{"amount": yuan(1)}), "ignored-refunded"},
+		"a refund of nothing": {change("REFUND", map[string]any{"amount": yuan(0)}), "ignored-refunded"},
 		"a refund of dollars": {change("REFUND", map[string]any{"amount": map[string]any{"currency": "USD", "value": 149900}}), "ignored-refunded"},
 		"one with a colon":    {change("REFUND", map[string]any{"merchantReference": "a:b"}), "ignored-refunded"},
 		"a reversal":          {change("CANCEL_OR_REFUND", map[string]any{"amount": yuan(0)}), "refunded"},

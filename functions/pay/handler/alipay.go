@@ -84,7 +84,7 @@ func formOf(text string) (map[string]string, error) {
 // however often it is reported.
 func verifyAlipay(body []byte, keys []*rsa.PublicKey) error {
 	fields, err := formOf(string(body))
-	if err != nil {
+	if err != nil || !isPlain(fields) {
 		return errUnsigned
 	}
 	signature, err := base64.StdEncoding.DecodeString(fields["sign"])
@@ -103,6 +103,23 @@ func verifyAlipay(body []byte, keys []*rsa.PublicKey) error {
 		}
 	}
 	return errUnsigned
+}
+
+// alipayReads are the fields that decide.
+var alipayReads = []string{
+	"app_id", "notify_type", "seller_id", "trade_status", "refund_fee", "gmt_refund", "trade_no", "total_amount", "passback_params", "trans_currency",
+}
+
+// isPlain reports whether a signed text has the fields that decide in no other place: nothing is escaped in it, so a value with
+// "&refund_fee=1.00" in it may have been two fields, or be made two.
+func isPlain(fields map[string]string) bool {
+	for name, value := range fields {
+		pair := name + "=" + value
+		if slices.ContainsFunc(alipayReads, func(read string) bool { return strings.Contains(pair, "&"+read+"=") }) {
+			return false
+		}
+	}
+	return true
 }
 
 // alipayDigest is the digest of the text that is signed. Fields without a value are part of it.

@@ -164,6 +164,8 @@ func TestANotificationOfAlipayThatCannotBeTakenIsToldWhyAndReachesNoTable(t *tes
 		"that is no form":                   {usual + "&%zz=1", unsigned, "unverified"},
 		"whose signature lost its plus":     {strings.ReplaceAll(usual, "%2B", "+"), unsigned, "unverified"},
 		"as JSON":                           {`{"trade_status":"TRADE_SUCCESS"}`, unsigned, "unverified"},
+		"with a value that could be two":    {rsa2(now, trade("subject", "1&total_amount=2")), unsigned, "unverified"},
+		"with a name that could be two":     {rsa2(now, trade("a&refund_fee", "1")), unsigned, "unverified"},
 		"for another app": {rsa2(now, trade("app_id", "2021000000000002")),
 			"fail: invalid-request: the notification is for another app: AlipayKeysArn does not have its app_id", "invalid-request"},
 		"for another seller": {rsa2(now, trade("seller_id", "2088000000000002")),

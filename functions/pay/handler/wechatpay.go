@@ -178,7 +178,7 @@ func (w *wechatPay) read(body []byte) (p sale.Payment, _ subject, err error) {
 	}
 	p.Reference = about.TransactionID
 	if n.EventType == "REFUND.SUCCESS" {
-		if about.RefundStatus != "SUCCESS" || about.Amount.Refund == nil {
+		if about.RefundStatus != "SUCCESS" || about.Amount.Refund == nil || *about.Amount.Refund == 0 {
 			return p, refunded, nil
 		}
 		p.Amount, p.Currency = int64(*about.Amount.Refund), cmp.Or(about.Amount.Currency, "CNY")

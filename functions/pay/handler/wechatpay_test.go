@@ -345,6 +345,7 @@ func TestAWholeRefundOfWeChatPayIsSeen(t *testing.T) {
 		back("ignored-refunded", "") // of nothing that was recorded
 		f.Ask(t, t.Context(), wechatPaid("").request(t))
 		back("ignored-refunded", `"amount":{"total":149900,"refund":100}`)
+		back("ignored-refunded", `"amount":{"total":149900,"refund":0}`)
 		back("ignored-refunded", `"amount":{"total":149900,"refund":149900,"currency":"HKD"}`)
 		back("refunded", "")
 		back("repeated", "")
