@@ -1,17 +1,17 @@
 // Reads which payments a file says were paid back, as `flashsale refund mark --file` does: infra/ops/operator/refundfile.go
 // has the same tables and says where they are from.
 
-/** @typedef {{payment: string, back: number, currency: string}} Row back is NaN if the file does not say how much, and less than 0 if that cannot be read */
+/** @typedef {{payment: string, back: number, currency: string}} Row back is Infinity if the file does not say how much, and NaN if that cannot be read */
 
-/** Titles of the columns of providers' lists, in small letters: payment, kind, done, undone, amounts, currency. @type {[string, string, string, string, string[], string][]} */
+/** Titles of the columns of providers' lists, in small letters: payment, kind, done, undone, amounts, currencies. @type {[string, string, string, string, string[], string[]][]} */
 const sheets = [
-  ["payment_intent_id", "reporting_category", "refund", "refund_failure", ["gross"], "currency"],
-  ["psp reference", "type", "refunded", "refundedreversed", ["gross debit (gc)"], "gross currency"],
-  ["psp reference", "record type", "refunded", "refundedreversed", ["captured (pc)"], "payment currency"],
-  ["支付宝交易号", "业务类型", "退款", "", ["订单金额（元）"], "CNY"],
-  ["微信订单号", "退款状态", "success", "", ["申请退款金额", "退款金额"], "货币种类"],
-  ["微信订单号", "交易状态", "refund", "", [], ""],
-  ...["payment_intent_id", "paymentintent id", "psp reference", "payment", "reference", "id"].map((title) => /** @type {[string, string, string, string, string[], string]} */ ([title, "", "", "", [], ""])),
+  ["payment_intent_id", "reporting_category", "refund", "refund_failure", ["customer_facing_amount", "gross"], ["customer_facing_currency", "currency"]],
+  ["psp reference", "type", "refunded", "refundedreversed", ["gross debit (gc)"], ["gross currency"]],
+  ["psp reference", "record type", "refunded", "refundedreversed", ["captured (pc)"], ["payment currency"]],
+  ["支付宝交易号", "业务类型", "退款", "", ["订单金额（元）"], []],
+  ["微信订单号", "退款状态", "success", "", ["申请退款金额", "退款金额"], ["货币种类"]],
+  ["微信订单号", "交易状态", "refund", "", [], []],
+  ...["payment_intent_id", "paymentintent id", "psp reference", "payment", "reference", "id"].map((title) => /** @type {[string, string, string, string, string[], string[]]} */ ([title, "", "", "", [], []])),
 ];
 
 /** The text of a file: UTF-16 if its mark says so, else UTF-8 if it can be, else Chinese. @param {ArrayBuffer} file */
@@ -43,14 +43,14 @@ function cellsOf(text) {
 
 /** @param {ArrayBuffer} file @returns {{rows: Row[], others: number}} others are the rows of a provider's list that are no refunds */
 export function refundsIn(file) {
-  const [a, b] = new Uint8Array(file);
-  const isPacked = (a === 0x50 && b === 0x4B) || (a === 0x1F && b === 0x8B); // a ZIP, as Alipay's bills and workbooks are, or compressed
+  const [a, b, c] = new Uint8Array(file);
+  const isPacked = (a === 0x50 && b === 0x4B && c === 3) || (a === 0x1F && b === 0x8B); // a ZIP, as Alipay's bills and workbooks are, or compressed
   const lines = isPacked ? [] : cellsOf(textOf(file));
   const titles = (lines[0] ?? []).map((c) => c.toLowerCase());
   const is = sheets.find(([payment, kind]) => titles.includes(payment) && (!kind || titles.includes(kind)));
-  if (!is) return { rows: lines.filter(([payment]) => payment).map(([payment]) => ({ payment, back: NaN, currency: "" })), others: 0 };
-  const [title, kind, done, undone, amounts, currency] = is;
-  const at = (/** @type {string[]} */ cells, /** @type {string[]} */ ...names) => cells[titles.indexOf(names.find((n) => titles.includes(n)) ?? "")] ?? "";
+  if (!is) return { rows: lines.filter(([payment]) => payment).map(([payment]) => ({ payment, back: Infinity, currency: "" })), others: 0 };
+  const [title, kind, done, undone, amounts, currencies] = is;
+  const at = (/** @type {string[]} */ cells, /** @type {string[]} */ ...names) => names.map((n) => cells[titles.indexOf(n)]).find((c) => c) ?? "";
   /** @type {Map<string, Row>} */
   const named = new Map();
   const [rows, came] = [/** @type {Row[]} */ ([]), new Set()];
@@ -58,15 +58,15 @@ export function refundsIn(file) {
   for (const cells of lines.slice(1)) {
     const payment = at(cells, title);
     const row = named.get(payment);
-    const amount = at(cells, ...amounts);
+    const amount = at(cells, ...amounts), currency = at(cells, ...currencies).toUpperCase();
     const found = /^[-+]?(\d+(?:\.\d+)?|\d+,(?:\d{1,2}|\d{4}))$/.exec(amount); // a comma is a decimal one if other than three digits follow it
-    const back = found ? Number(found[1].replace(",", ".")) : amount ? -Infinity : NaN;
+    const back = found ? Number(found[1].replace(",", ".")) : amount ? NaN : Infinity;
     if (kind && (!payment || at(cells, kind).toLowerCase() !== done)) {
       others++;
       if (undone && at(cells, kind).toLowerCase() === undone) came.add(payment);
-    } else if (kind && row) row.back += back; // in several parts
+    } else if (kind && row) row.back += row.currency === currency ? back : NaN; // in several parts
     else if (payment) {
-      rows.push({ payment, back, currency: (at(cells, currency) || currency).toUpperCase() });
+      rows.push({ payment, back, currency });
       named.set(payment, rows[rows.length - 1]);
     }
   }

@@ -160,7 +160,8 @@ export function refunds(page) {
     const { rows, others } = refundsIn(await file.arrayBuffer());
     const lines = rows.map((row) => {
       const refund = known.get(row.payment);
-      const isPart = refund && due(refund) && (row.back < 0 || (row.currency === refund.currency && Math.round(row.back * 10 ** refund.digits) < refund.amount));
+      const isWhole = row.back === Infinity || ((row.currency || refund?.currency) === refund?.currency && Math.round(row.back * 10 ** (refund?.digits ?? 0)) >= (refund?.amount ?? 0));
+      const isPart = refund && due(refund) && !isWhole;
       return { line: row.payment, payment: refund?.payment ?? row.payment, outcome: isPart ? "part" : "", refund };
     });
     input.value = "";

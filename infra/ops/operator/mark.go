@@ -202,7 +202,7 @@ func tell(all []*reported, others int, o options, p *place, out *terminal, faile
 	case failed != nil || counts[open] > 0:
 		return fmt.Errorf("not all are marked: %w; repeat the command: it marks a refund once", cmp.Or(failed, errNoAnswer))
 	case counts[part] > 0:
-		return cli.Bad(fmt.Errorf("NOT MARKED: %d of them, of which only a part went back; pay back the rest, and mark them by name", counts[part]))
+		return cli.Bad(fmt.Errorf("NOT MARKED: %d of them, of which the file pays back a part or in another currency; pay back the rest, and mark them by name", counts[part]))
 	case counts[none] > 0:
 		return cli.Bad(fmt.Errorf("NOT MARKED: %d of them, without a refund; %s lists those that are due, each with its sale",
 			counts[none], p.flashsale("refund list")))

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"bytes"
-	"cmp"
 	"math/big"
 	"regexp"
 	"slices"
@@ -22,21 +21,22 @@ type sheet struct {
 	payment      string   // the column of the provider's reference of the payment
 	kind         string   // that of what a row is
 	done, undone string   // of these, what went back, and what came again because that failed
-	amount       []string // that of what went back; the first that there is
-	currency     string   // that of its currency, or the currency
+	amount       []string // that of what went back; the first that is not empty
+	currency     []string // that of its currency, likewise; without one it is that of what is due
 }
 
 // sheets are Stripe's reports with items (docs.stripe.com/reports/reporting-categories), Adyen's settlement details and
 // payment accounting (docs.adyen.com/reporting), Alipay's bill "trade" and WeChat Pay's trade bill (pay.weixin.qq.com,
-// /v3/bill/tradebill), read on 2026-11-28. What went back without a column that says so is the last ones' and this
+// /v3/bill/tradebill), read on 2026-11-28. Stripe's gross is what its account has paid, in the account's currency, which may
+// be another than the buyer's. What went back without a column that says so is the last ones' and this
 // system's own. The first one of which a file has all titles is taken. The operators' page has the same in refundfile.js.
 var sheets = []sheet{
-	{"payment_intent_id", "reporting_category", "refund", "refund_failure", []string{"gross"}, "currency"},
-	{"psp reference", "type", "refunded", "refundedreversed", []string{"gross debit (gc)"}, "gross currency"},
-	{"psp reference", "record type", "refunded", "refundedreversed", []string{"captured (pc)"}, "payment currency"},
-	{"支付宝交易号", "业务类型", "退款", "", []string{"订单金额（元）"}, "CNY"},
-	{"微信订单号", "退款状态", "success", "", []string{"申请退款金额", "退款金额"}, "货币种类"},
-	{"微信订单号", "交易状态", "refund", "", nil, ""},
+	{"payment_intent_id", "reporting_category", "refund", "refund_failure", []string{"customer_facing_amount", "gross"}, []string{"customer_facing_currency", "currency"}},
+	{"psp reference", "type", "refunded", "refundedreversed", []string{"gross debit (gc)"}, []string{"gross currency"}},
+	{"psp reference", "record type", "refunded", "refundedreversed", []string{"captured (pc)"}, []string{"payment currency"}},
+	{"支付宝交易号", "业务类型", "退款", "", []string{"订单金额（元）"}, nil},
+	{"微信订单号", "退款状态", "success", "", []string{"申请退款金额", "退款金额"}, []string{"货币种类"}},
+	{"微信订单号", "交易状态", "refund", "", nil, nil},
 	{payment: "payment_intent_id"}, {payment: "paymentintent id"}, {payment: "psp reference"},
 	{payment: "payment"}, {payment: "reference"}, {payment: "id"},
 }
@@ -99,7 +99,7 @@ func reportedIn(file []byte) (all []*reported, others int) {
 	var is *sheet
 	of := func(cells []string, names ...string) string {
 		for _, name := range names {
-			if at := slices.Index(titles, name); at >= 0 && at < len(cells) {
+			if at := slices.Index(titles, name); at >= 0 && at < len(cells) && cells[at] != "" {
 				return cells[at]
 			}
 		}
@@ -132,11 +132,11 @@ func reportedIn(file []byte) (all []*reported, others int) {
 			others++
 			came[one.payment] = came[one.payment] || is.undone != "" && kind == is.undone
 		case named[one.payment] != nil: // in several parts
-			named[one.payment].adds(of(cells, is.amount...))
+			named[one.payment].adds(of(cells, is.amount...), of(cells, is.currency...))
 		default:
 			named[one.payment], all = one, append(all, one)
-			one.back, one.currency = new(big.Rat), cmp.Or(of(cells, is.currency), is.currency)
-			one.adds(of(cells, is.amount...))
+			one.back, one.currency = new(big.Rat), of(cells, is.currency...)
+			one.adds(of(cells, is.amount...), one.currency)
 		}
 	})
 	back := slices.DeleteFunc(all, func(r *reported) bool { return came[r.payment] })
@@ -147,26 +147,28 @@ func reportedIn(file []byte) (all []*reported, others int) {
 var amountText = regexp.MustCompile(`^[-+]?(\d+(?:\.\d+)?|\d+,(?:\d{1,2}|\d{4}))$`)
 
 // adds adds an amount of either sign to what went back. If there is none, that is not known.
-func (r *reported) adds(amount string) {
+func (r *reported) adds(amount, currency string) {
 	switch found := amountText.FindStringSubmatch(amount); {
-	case amount == "" || r.back == nil:
+	case amount == "":
 		r.back = nil
 	case found == nil:
 		r.odd = amount
-	default:
+	case currency != r.currency:
+		r.odd = amount + " " + strings.ToUpper(currency)
+	case r.back != nil:
 		more, _ := new(big.Rat).SetString(strings.Replace(found[1], ",", ".", 1))
 		r.back.Add(r.back, more)
 	}
 }
 
-// part is what went back, if the file says that it is less than what is due, or says what cannot be read.
+// part is what went back, if the file says that it is less than what is due, or says what cannot be compared with it.
 func (r *reported) part() string {
-	if r.odd != "" {
+	if r.odd != "" || r.back == nil {
 		return r.odd
 	}
-	digits, known := currency.Digits(strings.ToUpper(r.currency))
-	if r.back == nil || !known || !strings.EqualFold(r.currency, r.refund.Currency) {
-		return ""
+	digits, _ := currency.Digits(r.refund.Currency)
+	if r.currency != "" && !strings.EqualFold(r.currency, r.refund.Currency) {
+		return r.back.FloatString(2) + " " + strings.ToUpper(r.currency)
 	}
 	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)
 	if r.back.Cmp(new(big.Rat).SetFrac(big.NewInt(r.refund.Amount), unit)) >= 0 {

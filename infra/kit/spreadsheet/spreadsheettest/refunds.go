@@ -31,16 +31,21 @@ func RefundLists(amount, half string, refs [5]string) []RefundList {
 	again := strings.NewReplacer(",", ";", "REFUND FOR CHARGE; XL", `"REFUND FOR CHARGE; XL"`).Replace(stripeReconciliation)
 	again = regexp.MustCompile(`(\d)\.(\d\d;)`).ReplaceAllString(again, "$1,$2")
 	again = strings.NewReplacer("SUM", strings.ReplaceAll(amount, ".", ","), "HALF", strings.ReplaceAll(half, ".", ",")).Replace(again)
+	converted := strings.Replace(stripeReconciliation, "currency,gross", "currency,gross,customer_facing_currency,customer_facing_amount", 1)
+	converted = regexp.MustCompile(`cny,(-?(?:SUM|HALF))`).ReplaceAllString(converted, "eur,-0.01,cny,$1")
+	converted = strings.Replace(converted, "-0.01,cny,-HALF,0.00,-1.00,refund,re_3", "-HALF,,,0.00,-1.00,refund,re_3", 1)
 	return []RefundList{
 		list("references, one a line", "WHOLE\n", false),
 		list("semicolons in a text", "reference,what\nWHOLE,Jacket; blue; XL\n", false),
 		list("a column after a text with semicolons and line breaks", "what,\"reference\"\r\nJacket; blue; XL,\r\n\"Jacket, \"\"blue\"\"\r\nXL\",WHOLE\r\n", false),
+		list("a title that begins as a packed file", "PKW,reference\nx,WHOLE\n", false),
 		list("a quote that is not closed", "what,reference\n15\" screen,\n\"15,WHOLE\n", false),
 		list("a spreadsheet where commas are decimal", "\ufeffid;Betrag\nWHOLE;8,99\n", false),
 		list("a column id beside that of the payment", "id,Amount,PaymentIntent ID\nch_1,SUM,WHOLE\n", false),
 		{"text of a spreadsheet in UTF-16", utf16, false},
 		list("Stripe's payout reconciliation", stripeReconciliation, true),
 		list("the same, saved by a spreadsheet where commas are decimal", again, true),
+		list("the same of an account in euros, which says of all but a part what its buyer got", converted, true),
 		list("Adyen's settlement details", adyenSettlement, true),
 		list("Adyen's payment accounting", adyenAccounting, true),
 		{"Alipay's bill of transactions in GBK", gbk, true},
