@@ -141,7 +141,7 @@ func (a *adyenSettings) read(body []byte) ([]report, error) {
 		isTheirs := !slices.Contains(a.MerchantAccounts, item.MerchantAccountCode) || w.Live != strconv.FormatBool(*a.Live)
 		switch {
 		case isTheirs && one.about == ours:
-			one.refused = sale.Refuse(sale.InvalidRequest, "the payment names an order, and is of another merchant account or environment than the settings say")
+			one.refused = sale.Refuse(sale.InvalidRequest, "the payment names an order, and is of another merchant account or environment than AdyenKeysArn says")
 		case isTheirs:
 			one = report{about: foreign}
 		default:
@@ -175,7 +175,7 @@ func (a *adyenSettings) readItem(i *adyenItem) (report, error) {
 	case about == ours:
 		return i.report(about, reference)
 	}
-	return report{about: about}, nil
+	return report{payment: sale.Payment{Reference: reference}, about: about}, nil
 }
 
 // isNamed reports whether the merchantReference names an order. Adyen signs it, and takes 80 characters in which hyphens
@@ -223,13 +223,13 @@ func (a *adyenSettings) about(i *adyenItem) (subject, string) {
 		if done {
 			return paidBack, i.OriginalReference
 		}
-		return notBack, ""
+		return notBack, i.OriginalReference
 	}
 	if about, known := adyenSubjects[i.EventCode]; known {
-		return about, ""
+		return about, i.OriginalReference
 	}
 	if strings.Contains(i.EventCode, "CHARGEBACK") || strings.Contains(i.EventCode, "ARBITRATION") || strings.Contains(i.EventCode, "DISPUTE") {
-		return disputed, ""
+		return disputed, i.OriginalReference
 	}
 	return unknown, ""
 }

@@ -148,6 +148,7 @@ func fen(yuan string) (int64, error) {
 // readAlipay reads a notification of a trade.
 func readAlipay(body []byte, own *alipaySettings) (p sale.Payment, _ subject, err error) {
 	fields, err := formOf(string(body))
+	p.Reference = fields["trade_no"]
 	switch {
 	case err != nil:
 		return p, foreign, unreadable(err)
@@ -174,7 +175,7 @@ func readAlipay(body []byte, own *alipaySettings) (p sale.Payment, _ subject, er
 	if !isPaid && !isBack {
 		return p, unpaid, nil
 	}
-	p.Reference, p.Currency = fields["trade_no"], "CNY"
+	p.Currency = "CNY"
 	if p.Amount, err = fen(fields["total_amount"]); err != nil {
 		return p, foreign, unreadable(err)
 	}

@@ -100,3 +100,53 @@ func TestAProviderWithAnAnswerOfItsOwnIsToldNothingElse(t *testing.T) {
 		})
 	}
 }
+
+// What an operator has to look at, because money moved or a signed payment was refused, is one payment at the provider.
+func TestTheLogNamesThePaymentOfWhatSomebodyMustLookAt(t *testing.T) {
+	const theirs = "4200000914202611110000000001"
+	names := func(t *testing.T, f *function, name, result, payment string) {
+		t.Helper()
+		if f.Logged(t, "result") != result || f.Logged(t, "payment") != payment {
+			t.Errorf("%s: counted as %v of payment %v, want %s of %s", name, f.Logged(t, "result"), f.Logged(t, "payment"), result, payment)
+		}
+	}
+	wechat(t, func(t *testing.T, f *function) {
+		more := `"transaction_id":"` + theirs + `"`
+		for _, tt := range []struct {
+			wechatNotice
+			result string
+		}{
+			{wechatRefunded("REFUND.ABNORMAL", more), "ignored-not-back"},
+			{wechatRefunded("REFUND.CLOSED", more), "ignored-not-back"},
+			{wechatPaid(more + `,"appid":"wx0000000000000000"`), "invalid-request"},
+			{wechatPaid(more + `,"mchid":"1"`), "invalid-request"},
+		} {
+			f.Ask(t, t.Context(), tt.request(t))
+			names(t, f, "WeChat Pay, "+tt.event, tt.result, theirs)
+		}
+	})
+	in(t, func(t *testing.T, f *function) {
+		for _, tt := range []struct{ field, value, result string }{
+			{"refund_fee", "0.01", "ignored-refunded"},
+			{"app_id", "1", "invalid-request"},
+			{"seller_id", "1", "invalid-request"},
+			{"trans_currency", "USD", "invalid-request"},
+		} {
+			f.notified(rsa2(alipayKeys()[1], trade("trade_no", theirs, tt.field, tt.value)))
+			names(t, f, "Alipay, "+tt.field, tt.result, theirs)
+		}
+		for kind, result := range map[string]string{
+			"charge.dispute.created": "ignored-disputed", "refund.created": "ignored-refunded", "refund.failed": "ignored-not-back", "charge.refunded": "ignored-refunded",
+		} {
+			f.reports(Stripe, strings.Replace(session(""), "checkout.session.completed", kind, 1))
+			names(t, f, "Stripe, "+kind, result, "pi_1")
+		}
+	})
+	owing(t, func(t *testing.T, f *function) {
+		for code, result := range map[string]string{"REFUND_FAILED": "ignored-not-back", "CAPTURE_FAILED": "ignored-disputed", "CHARGEBACK": "ignored-disputed"} {
+			one := change(code, nil)
+			f.adyens(adyensBody(adyenNew, "false", one))
+			names(t, f, "Adyen, "+code, result, one["originalReference"].(string))
+		}
+	}, adyens("AUTHORISATION")...)
+}

@@ -193,17 +193,18 @@ func (h *Handler) takeAll(ctx context.Context, provider string, reports []report
 // take records what a report says.
 func (h *Handler) take(ctx context.Context, provider string, one report, event *telemetry.Event) (outcome, error) {
 	payment, about := one.payment, one.about
-	if about != ours && about != otherKind && about != paidBack {
-		return outcome{Outcome: ignored, about: about}, nil
+	if payment.Reference != "" { // also of what is ignored: somebody may have to look at the provider
+		event.Text("payment", payment.Reference)
 	}
-	payment.Provider = provider
-	event.Text("payment", payment.Reference)
 	if payment.OrderID != 0 {
 		event.Text("orderId", orderid.String(payment.OrderID))
 	}
+	payment.Provider = provider
 	switch {
 	case one.refused != nil:
 		return outcome{}, one.refused
+	case about != ours && about != otherKind && about != paidBack:
+		return outcome{Outcome: ignored, about: about}, nil
 	case about == otherKind:
 		return h.otherKind(ctx, payment)
 	case about == paidBack:

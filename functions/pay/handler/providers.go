@@ -29,7 +29,7 @@ type provider struct {
 type report struct {
 	payment sale.Payment
 	about   subject
-	// refused: the report, about ours, is not taken, because of this. Others of its batch are.
+	// refused: the report is not taken, because of this. Others of its batch are.
 	refused error
 }
 
@@ -56,10 +56,10 @@ const (
 func one(read func(body []byte) (sale.Payment, subject, error)) func([]byte) ([]report, error) {
 	return func(body []byte) ([]report, error) {
 		payment, about, err := read(body)
-		if err != nil {
+		if err != nil && payment.Reference == "" {
 			return nil, err
 		}
-		return []report{{payment: payment, about: about}}, nil
+		return []report{{payment: payment, about: about, refused: err}}, nil
 	}
 }
 

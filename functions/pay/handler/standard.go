@@ -64,6 +64,8 @@ type standardPayment struct {
 // these are what providers use.
 func aboutStandard(kind string) subject {
 	switch {
+	case kind == "refund.failed":
+		return notBack
 	case strings.HasPrefix(kind, "refund."), kind == "payment.refunded", kind == "payment.partially_refunded":
 		return refunded
 	case strings.Contains(kind, "dispute"):

@@ -116,6 +116,8 @@ type stripePayment struct {
 // aboutStripe is what an event that reports no payment is about.
 func aboutStripe(kind string) subject {
 	switch {
+	case kind == "refund.failed":
+		return notBack
 	case kind == "charge.refunded", strings.HasPrefix(kind, "charge.refund."), strings.HasPrefix(kind, "refund."):
 		return refunded
 	case strings.HasPrefix(kind, "charge.dispute."):
@@ -129,17 +131,21 @@ func aboutStripe(kind string) subject {
 	return unknown
 }
 
-// readRefunded reads a charge that was refunded. It has the metadata of the payment's intent, if that has any, so the
-// payment alone says whether it is ours.
-func readRefunded(object jsontext.Value) (p sale.Payment, _ subject, err error) {
-	var charge struct {
+// readOther reads an event that reports no payment. Its payment is for the log, except of a charge that was refunded as a
+// whole: that has the metadata of the payment's intent, if that has any, so the payment alone says whether it is ours.
+func readOther(kind string, object jsontext.Value) (p sale.Payment, about subject, err error) {
+	var of struct {
 		PaymentIntent string `json:"payment_intent"`
 		Refunded      bool   `json:"refunded"` // as a whole
 	}
-	if err := jsonv2.Unmarshal(object, &charge); err != nil || !charge.Refunded || charge.PaymentIntent == "" {
-		return p, refunded, nil
+	about = aboutStripe(kind)
+	if about != refunded && about != notBack && about != disputed || jsonv2.Unmarshal(object, &of) != nil {
+		return p, about, nil
 	}
-	return sale.Payment{Reference: charge.PaymentIntent}, paidBack, nil
+	if p.Reference = of.PaymentIntent; p.Reference != "" && of.Refunded && kind == "charge.refunded" {
+		about = paidBack
+	}
+	return p, about, nil
 }
 
 func readStripe(body []byte, events string) (p sale.Payment, _ subject, err error) {
@@ -153,13 +159,10 @@ func readStripe(body []byte, events string) (p sale.Payment, _ subject, err erro
 		return p, unknown, sale.Refuse(sale.InvalidRequest, "this is a thin event, which does not say what was paid: "+
 			"choose the snapshot payload for Stripe's event destination")
 	}
-	if e.Type == "charge.refunded" {
-		return readRefunded(e.Data.Object)
-	}
 	isCheckout := e.Type == "checkout.session.completed" || e.Type == "checkout.session.async_payment_succeeded"
 	isIntent := e.Type == "payment_intent.succeeded"
 	if !isCheckout && !isIntent {
-		return p, aboutStripe(e.Type), nil
+		return readOther(e.Type, e.Data.Object)
 	}
 	var about struct {
 		Metadata map[string]string `json:"metadata"`

@@ -163,7 +163,14 @@ func (w *wechatPay) read(body []byte) (p sale.Payment, _ subject, err error) {
 		return p, foreign, unreadable(err)
 	}
 	if n.EventType != "TRANSACTION.SUCCESS" && n.EventType != "REFUND.SUCCESS" {
-		return p, aboutWeChatPay(n.EventType), nil
+		about := aboutWeChatPay(n.EventType)
+		if about == notBack { // whose payment is for the log only
+			var refund wechatPayResource
+			plain, _ := w.decrypt(&n)
+			_ = jsonv2.Unmarshal(plain, &refund)
+			p.Reference = refund.TransactionID
+		}
+		return p, about, nil
 	}
 	plain, err := w.decrypt(&n)
 	if err != nil {
@@ -173,10 +180,10 @@ func (w *wechatPay) read(body []byte) (p sale.Payment, _ subject, err error) {
 	if err := jsonv2.Unmarshal(plain, &about); err != nil {
 		return p, foreign, unreadable(err)
 	}
+	p.Reference = about.TransactionID
 	if about.MchID != w.mchID {
 		return p, foreign, errOtherMerchant
 	}
-	p.Reference = about.TransactionID
 	if n.EventType == "REFUND.SUCCESS" {
 		if about.RefundStatus != "SUCCESS" || about.Amount.Refund == nil || *about.Amount.Refund == 0 {
 			return p, refunded, nil
@@ -217,11 +224,11 @@ func (w *wechatPay) decrypt(n *wechatPayNotification) ([]byte, error) {
 }
 
 var (
-	errNoSuchKey     = sale.Refuse(sale.InvalidRequest, "no public key is set up for the webhook's Wechatpay-Serial")
-	errNotDecrypted  = sale.Refuse(sale.InvalidRequest, "the webhook's resource cannot be decrypted by an APIv3 key that is set up")
-	errOtherMerchant = sale.Refuse(sale.InvalidRequest, "the webhook is not of the mchid that is set up; "+
+	errNoSuchKey     = sale.Refuse(sale.InvalidRequest, "WeChatPayKeysArn has no public key for the webhook's Wechatpay-Serial")
+	errNotDecrypted  = sale.Refuse(sale.InvalidRequest, "the webhook's resource cannot be decrypted by an APIv3 key of WeChatPayKeysArn")
+	errOtherMerchant = sale.Refuse(sale.InvalidRequest, "the webhook is not of the mchid that WeChatPayKeysArn has; "+
 		"those of service providers and of combined payments are not read")
-	errOtherApp = sale.Refuse(sale.InvalidRequest, "the webhook's appid is not one of those that are set up")
+	errOtherApp = sale.Refuse(sale.InvalidRequest, "the webhook is for another app: WeChatPayKeysArn does not have its appid")
 )
 
 // answerWeChatPay is what WeChat Pay expects within 5 seconds: 204, or a status of 4xx or 5xx, after which it repeats the

@@ -202,7 +202,7 @@ func TestANotificationOfWeChatPayThatIsNotRight(t *testing.T) {
 	}{
 		"signed by another key":                  {with(func(n *wechatNotice) { n.key = other }), unsigned, "unverified"},
 		"a certificate's signature as the key's": {with(func(n *wechatNotice) { n.key = alipayKeys()[1] }), unsigned, "unverified"},
-		"a serial that is not known":             {header("wechatpay-serial", "PUB_KEY_ID_0"), "no public key is set up", "unverified"},
+		"a serial that is not known":             {header("wechatpay-serial", "PUB_KEY_ID_0"), "WeChatPayKeysArn has no public key", "unverified"},
 		"no serial":                              {header("wechatpay-serial", ""), unsigned, "unverified"},
 		"no timestamp":                           {header("wechatpay-timestamp", ""), unsigned, "unverified"},
 		"another timestamp":                      {header("wechatpay-timestamp", strconv.FormatInt(reported.Unix()+1, 10)), unsigned, "unverified"},
@@ -239,7 +239,7 @@ func TestANotificationOfWeChatPayThatIsNotRight(t *testing.T) {
 			n.resource = `{"combine_mchid":"1900000109","combine_appid":"wxd678efh567hg6787","sub_orders":[]}`
 		}), merchant, "invalid-request"},
 		"another merchant's refund":      {wechatRefunded("REFUND.SUCCESS", `"mchid":"1900000110"`), merchant, "invalid-request"},
-		"for another app":                {wechatPaid(`"appid":"wx0000000000000000"`), "not one of those", "invalid-request"},
+		"for another app":                {wechatPaid(`"appid":"wx0000000000000000"`), "does not have its appid", "invalid-request"},
 		"without an amount":              {wechatPaid(`"amount":{"currency":"CNY"}`), "cannot be read", "invalid-request"},
 		"an amount of yuan":              {wechatPaid(`"amount":{"total":1499.5,"currency":"CNY"}`), "cannot be read", "invalid-request"},
 		"a currency of two letters":      {wechatPaid(`"amount":{"total":149900,"currency":"RM"}`), "no valid currency", "invalid-request"},
