@@ -34,6 +34,8 @@ func main() {
 	f.IntVar(&o.OperatePort, "operate-port", 3002, "port of the operators' page and API")
 	f.IntVar(&o.Concurrency, "concurrency", 0, "the account's Lambda concurrency: who waits for a process counts, and more are throttled (0: ten times a new account's)")
 	f.BoolVar(&o.DemoSale, "demo-sale", false, "seed a demonstration sale by the template's schedule")
+	f.BoolVar(&o.PricedSale, "priced-sale", false, "with -demo-sale: seed another, which asks for payment")
+	f.StringVar(&o.Secrets, "secrets", "", "a folder with files of secrets, named like the payment providers whose own they replace")
 	f.Float64Var(&o.KillAtResponse, "kill-at-response", 0, "share of the functions' answers, 0 to 1, at which the process is killed and the answer lost")
 	f.StringVar(&o.Faults, "faults", "", `what the functions meet at DynamoDB, SQS and EventBridge: "mild", "harsh" or as in "harsh,send=0,seed=7"`)
 	f.Func("parameter", "a template parameter as Name=value; may be repeated", func(text string) error {
@@ -126,6 +128,9 @@ func welcome(s *stack.Stack, o stack.Options) {
 	fmt.Printf("  live view  %s/   in a browser: watch the sale, send a crowd, break something\n", s.API)
 	if o.DemoSale {
 		fmt.Printf("  buyers     %s/s/demo   the page on which people buy; sign in with any name\n", s.API)
+	}
+	if o.PricedSale {
+		fmt.Printf("             %s/s/demo-pay   the same of a sale that asks for payment; start `make shop`, too\n", s.API)
 	}
 	fmt.Printf(`  API        %s   HTTP API; tokens at /_local/token?sub=NAME
   Lambda     %s   Invoke API of all functions

@@ -116,10 +116,15 @@ func (s *Stack) startScheduler() error {
 	var schedules []scheduler.Schedule
 	for _, f := range described.Functions {
 		for _, e := range f.Schedules {
-			schedules = append(schedules, scheduler.Schedule{
+			schedule := scheduler.Schedule{
 				Name: e.Name, Function: f.LogicalID, Expression: e.Expression, Timezone: e.Timezone, Enabled: e.Enabled, Input: e.Input,
 				RetryAttempts: e.RetryAttempts, MaxEventAge: e.MaxEventAge,
-			})
+			}
+			schedules = append(schedules, schedule)
+			if s.o.PricedSale && e.Input == demoSale {
+				schedule.Name, schedule.Input = schedule.Name+"Priced", pricedSale
+				schedules = append(schedules, schedule)
+			}
 		}
 	}
 	sched, err := scheduler.New(schedules, s.functions, scheduler.Options{Since: s.began, Log: s.o.Log})

@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -180,11 +181,15 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 	}
 	maps.Copy(parameters, s.o.Parameters)
 	maps.Copy(parameters, more)
+	secrets, err := s.secrets()
+	if err != nil {
+		return nil, err
+	}
 	return template.Load(filepath.Join(s.o.Root, "template.yaml"), template.Options{
 		Parameters: parameters,
 		Strict:     []string{"PaymentUrl"}, // the buyer's page shows no other address
 		Region:     region,
-		Secrets:    secrets(),
+		Secrets:    secrets,
 		QueueURL:   s.queueURL,
 	})
 }
@@ -198,12 +203,29 @@ const paymentLink = "payment-link"
 
 // secrets are the signing secrets of webhooks and the key of payment links, by the ARN of
 // their secret.
-func secrets() map[string]string {
+func (s *Stack) secrets() (map[string]string, error) {
 	all := map[string]string{secretARN + paymentLink: webhook.LocalLinkKey}
 	for provider, secret := range webhook.LocalSecrets {
 		all[secretARN+provider] = secret
 	}
-	return all
+	if s.o.Secrets == "" {
+		return all, nil
+	}
+	files, err := os.ReadDir(s.o.Secrets)
+	if err != nil {
+		return nil, fmt.Errorf("read secrets: %w", err)
+	}
+	for _, file := range files {
+		if _, known := webhook.LocalSecrets[file.Name()]; !known {
+			return nil, fmt.Errorf("read secrets: a file must be named like a provider (%s), not %q", strings.Join(webhook.Providers, ", "), file.Name())
+		}
+		text, err := os.ReadFile(filepath.Join(s.o.Secrets, file.Name()))
+		if err != nil {
+			return nil, fmt.Errorf("read secrets: %w", err)
+		}
+		all[secretARN+file.Name()] = string(text)
+	}
+	return all, nil
 }
 
 // onStop registers a function that ends a part.
@@ -278,8 +300,10 @@ type Options struct {
 	Parameters map[string]string
 	// DynamoDBEndpoint is an engine to use instead of the stack's own; empty starts its own.
 	DynamoDBEndpoint string
-	// DemoSale seeds a demonstration sale, by the template's own schedule.
-	DemoSale bool
+	// DemoSale seeds a demonstration sale, by the template's own schedule, and PricedSale another, which asks for payment.
+	DemoSale, PricedSale bool
+	// Secrets is a folder with files of secrets, named like the providers whose own they replace; empty is none.
+	Secrets string
 	// Concurrency is the account's Lambda concurrency, invocations that wait for a process included; 0 is
 	// a new account's, and ten times as many may wait.
 	Concurrency int
@@ -310,3 +334,7 @@ const (
 // demoSale never changes, so that every boot may repeat it (P9).
 const demoSale = `{"action":"create","saleId":"demo","name":"Demonstration","opensAt":"2026-01-01T00:00:00Z",` +
 	`"closesAt":"2036-01-01T00:00:00Z","stock":100,"shards":5}`
+
+// pricedSale is the same with a price.
+const pricedSale = `{"action":"create","saleId":"demo-pay","name":"飞天茅台 · Feitian Moutai","opensAt":"2026-01-01T00:00:00Z",` +
+	`"closesAt":"2036-01-01T00:00:00Z","stock":100,"shards":5,"payWithin":1800,"price":149900,"currency":"CNY"}`
