@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log"
 	"net/http"
 	"net/url"
 	"slices"
@@ -54,7 +55,11 @@ func (s *shop) payAt(w http.ResponseWriter, r *http.Request, provider string, li
 			return false
 		}
 		status, answer := s.send(notification)
-		return webhook.IsAccepted(provider, status, answer)
+		if webhook.IsAccepted(provider, status, answer) {
+			return true
+		}
+		log.Printf("%s is answered %d %s", provider, status, answer) // for whoever demonstrates; a provider shows such in its console
+		return false
 	}) {
 		s.show(w, r, http.StatusBadGateway, unknown, again)
 		return

@@ -48,9 +48,9 @@ type shown struct {
 	Zh          said // both in Chinese
 	goods
 	Amount, Order, PayBy string
-	Left                 int   // seconds until PayBy
-	Ways                 []way // besides the shop's own
-	Back                 string
+	Left                 int    // seconds until PayBy
+	Ways                 []way  // besides the shop's own
+	Again, Back          string // addresses: of the same form, of the sale
 }
 
 // goods are what is paid for, as flashsale shows them.
@@ -133,12 +133,16 @@ var (
 	unpayable = said{"This link cannot be paid", "此链接无法付款"}
 	nothing   = said{"Nothing was paid", "未付款"}
 	unknown   = said{"Not known yet", "尚未确认"}
-	again     = said{"Send the form again: nothing is paid twice.", "请再次提交表单：不会重复付款。"}
+	again     = said{"Pay again in the same way: nothing is paid twice.", "请用同一方式再试：不会重复付款。"}
 )
 
 // show writes the page with a text in place of the form.
 func (s *shop) show(w http.ResponseWriter, r *http.Request, status int, title, text said) {
-	s.write(w, status, s.shownOf(r, shown{Title: title[0], Text: text[0], Zh: said{title[1], text[1]}}))
+	what := s.shownOf(r, shown{Title: title[0], Text: text[0], Zh: said{title[1], text[1]}})
+	if text == again {
+		what.Again = r.URL.RequestURI()
+	}
+	s.write(w, status, what)
 }
 
 // shownOf adds what a link that the shop has signed leads to: the sale's picture, and the way back.

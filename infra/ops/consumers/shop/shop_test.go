@@ -170,6 +170,9 @@ func TestMoneyIsCapturedOnlyOnTheAnswerPaid(t *testing.T) {
 		if w.Code != tt.status || (w.Header().Get("Location") == s.flashsale+"/s/moutai") != (tt.status == http.StatusSeeOther) || len(*told) != tt.told {
 			t.Errorf("%s: %d to %q, %d reports", name, w.Code, w.Header().Get("Location"), len(*told))
 		}
+		if got, want := strings.Contains(w.Body.String(), `<a href="/pay?`), tt.status == http.StatusBadGateway; got != want {
+			t.Errorf("%s: leads to the form again: %t, want %t", name, got, want)
+		}
 		for _, body := range *told {
 			if !strings.HasPrefix(body, "/payments/standard-webhooks {") || !strings.Contains(body, report) || !strings.Contains(body, `"amount":89900,"currency":"CNY"`) {
 				t.Errorf("%s: reported %s", name, body)
