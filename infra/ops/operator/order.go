@@ -143,7 +143,7 @@ func resend(ctx context.Context, p *place, o options, out *terminal) error {
 	return err
 }
 
-const orderColumns = "sale -name order user state accepted confirmed paid payment amount currency released releasedBy labels"
+const orderColumns = "sale -name order user state accepted confirmed paid payment amount currency released releasedBy labels refunded"
 
 // recalled is the state, in lists, of an order that is not over and whose sale was recalled.
 const recalled sale.ClaimState = "RECALLED"
@@ -217,7 +217,7 @@ func orderCells(s sale.Sale, c sale.Claim) []spreadsheet.Cell {
 	text, word := spreadsheet.Text, spreadsheet.Word
 	return []spreadsheet.Cell{
 		text(s.ID), text(s.Name), text(order), text(c.User), word(string(stateOf(s, c))), text(httpapi.Time(c.AcceptedAt)), text(confirmed), text(timeIf(c.PaidAt)),
-		text(c.Payment), amount, word(c.Currency), text(timeIf(c.ReleasedAt)), word(string(c.ReleasedBy)), text(string(s.Labels)),
+		text(c.Payment), amount, word(c.Currency), text(timeIf(c.ReleasedAt)), word(string(c.ReleasedBy)), text(string(s.Labels)), text(timeIf(c.RefundedAt)),
 	}
 }
 

@@ -42,6 +42,9 @@ func TestEveryOrderIsListedInItsState(t *testing.T) {
 		for _, user := range []string{"=cmd()", "alice"} {
 			pay(t, book, "pi_"+user, orders[user], 89900)
 		}
+		if _, err := book.PaidBack(t.Context(), sale.Payment{Provider: "stripe", Reference: "pi_alice", Amount: 89900, Currency: "CNY"}); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := book.Cancel(t.Context(), "moutai", "-2"); err != nil {
 			t.Fatal(err)
 		}
@@ -49,11 +52,11 @@ func TestEveryOrderIsListedInItsState(t *testing.T) {
 		number := func(user string) string { return "'" + orderid.String(orders[user]) }
 		all := [][]string{
 			strings.Fields(strings.ReplaceAll(orderColumns, "-", "")),
-			{"'moutai", goods, number("'bob"), "''bob", "CONFIRMED", at, at, "", "", "", "", "", "", labels},
-			{"'moutai", goods, number("-2"), "'-2", "CANCELLED", at, at, "", "", "", "", at, "buyer", labels},
-			{"'moutai", goods, number("=cmd()"), "'=cmd()", "PAID", at, at, at, "'stripe#pi_=cmd()", "899.00", "CNY", "", "", labels},
-			{"'moutai", goods, number("alice"), "'alice", "PAID", at, at, at, "'stripe#pi_alice", "899.00", "CNY", "", "", labels},
-			{"'moutai", goods, "", "'pending", "PENDING", at, "", "", "", "", "", "", "", labels},
+			{"'moutai", goods, number("'bob"), "''bob", "CONFIRMED", at, at, "", "", "", "", "", "", labels, ""},
+			{"'moutai", goods, number("-2"), "'-2", "CANCELLED", at, at, "", "", "", "", at, "buyer", labels, ""},
+			{"'moutai", goods, number("=cmd()"), "'=cmd()", "PAID", at, at, at, "'stripe#pi_=cmd()", "899.00", "CNY", "", "", labels, ""},
+			{"'moutai", goods, number("alice"), "'alice", "PAID", at, at, at, "'stripe#pi_alice", "899.00", "CNY", "", "", labels, at},
+			{"'moutai", goods, "", "'pending", "PENDING", at, "", "", "", "", "", "", "", labels, ""},
 		}
 		if diff := cmp.Diff(all, listOf(t, db, "")); diff != "" {
 			t.Errorf("orders (-want +got):\n%s", diff)
@@ -70,7 +73,7 @@ func TestEveryOrderIsListedInItsState(t *testing.T) {
 			t.Errorf("exit %d: %s", code, said)
 		}
 		contains(t, strings.Join(strings.Fields(said), " "),
-			strings.ReplaceAll(number("alice")+" alice PAID "+at+" "+at+" "+at+" stripe#pi_alice 899.00 CNY - - "+labels, "'", ""))
+			strings.ReplaceAll(number("alice")+" alice PAID "+at+" "+at+" "+at+" stripe#pi_alice 899.00 CNY - - "+labels+" "+at, "'", ""))
 		tells(t, db, "order list none -o csv", cli.ExitUnknown, "no such sale")
 		if _, err := book.Recall(t.Context(), sale.Recall{SaleID: "moutai"}); err != nil {
 			t.Fatal(err)
