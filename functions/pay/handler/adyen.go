@@ -166,8 +166,8 @@ func (a *adyenSettings) readItem(i *adyenItem) (report, error) {
 	case about == paidBack:
 		return report{payment: sale.Payment{Reference: reference}, about: about}, nil
 	case about == ours && (!i.isPlain() || !i.isNamed()):
-		// A shop that captures names the order once more: it is lost here otherwise.
-		if about = foreign; a.PaidBy == adyenCaptured {
+		// A shop that captures names the order once more, and none names it with a colon: it is lost here otherwise.
+		if about = foreign; a.PaidBy == adyenCaptured || i.isNamed() {
 			about = charge
 		}
 	case about == ours && i.Amount.Value != nil && *i.Amount.Value == 0: // a card was looked at

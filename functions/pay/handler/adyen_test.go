@@ -209,7 +209,7 @@ func TestAnEventOfAdyensIsAcceptedAndCountedByWhatItIsAbout(t *testing.T) {
 		"a payment of another account":    {item(map[string]any{"merchantAccountCode": "Other", "merchantReference": "x-1"}), "ignored", "ignored"},
 		"a dispute of another account":    {change("CHARGEBACK", map[string]any{"merchantAccountCode": "Other"}), "ignored", "ignored"},
 		// A colon in a value may belong to the next one.
-		"one with a colon": {item(map[string]any{"merchantReference": "flashsale-moutai-" + orderText + ":1"}), "ignored", "ignored"},
+		"one with a colon": {item(map[string]any{"merchantReference": "flashsale-moutai-" + orderText + ":1"}), "ignored-charge", "ignored"},
 	}
 	for paidBy, want := range map[string]func(row) string{
 		"AUTHORISATION": func(r row) string { return r.authorised }, "CAPTURE": func(r row) string { return r.captured },
