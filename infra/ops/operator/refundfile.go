@@ -51,7 +51,7 @@ var quoted = regexp.MustCompile(`"[^"]*"`)
 // closed is a quote.
 func rows(text string, each func(line int, cells []string)) {
 	separator := ","
-	for line := range strings.Lines(text) {
+	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\r' || r == '\n' }) { // Excel's CSV (Macintosh) has carriage returns alone
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue
 		}

@@ -38,6 +38,7 @@ func RefundLists(amount, half string, refs [5]string) []RefundList {
 		list("references, one a line", "WHOLE\n", false),
 		list("semicolons in a text", "reference,what\nWHOLE,Jacket; blue; XL\n", false),
 		list("a column after a text with semicolons and line breaks", "what,\"reference\"\r\nJacket; blue; XL,\r\n\"Jacket, \"\"blue\"\"\r\nXL\",WHOLE\r\n", false),
+		list("Excel's CSV (Macintosh) after a comment", "# November\rreference;what\rWHOLE;Jacket\r", false),
 		list("a title that begins as a packed file", "PKW,reference\nx,WHOLE\n", false),
 		list("a quote that is not closed", "what,reference\n15\" screen,\n\"15,WHOLE\n", false),
 		list("a spreadsheet where commas are decimal", "\ufeffid;Betrag\nWHOLE;8,99\n", false),
