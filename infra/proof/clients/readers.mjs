@@ -59,7 +59,8 @@ const checks = {
   },
   // Notifications that Alipay's library signs as an app's request, and others that node signs; each with whether that
   // library takes it for one of these two keys.
-  async alipay(order) {
+  async alipay(argument) {
+    const { order } = JSON.parse(argument);
     const { AlipaySdk } = await import("alipay-sdk");
     const [old, now, stranger] = [1, 2, 3].map(() => generateKeyPairSync("rsa", { modulusLength: 2048 }));
     const text = (key, type) => key.export({ type, format: "der" }).toString("base64");
@@ -86,11 +87,14 @@ const checks = {
       usual.replaceAll("%2B", "+"), usual.replace(/sign=.{8}/, "sign=AAAAAAAA"),
     ];
     const valid = (body) => [old, now].some((key) => library(key).checkNotifySignV2(Object.fromEntries(new URLSearchParams(body))));
-    return { keys: [old, now].map((key) => text(key.publicKey, "spki")), notifications: bodies.map((body) => ({ body, valid: valid(body) })) };
+    return {
+      settings: { publicKeys: [old, now].map((key) => text(key.publicKey, "spki")), appIds: ["2021000000000001"], sellerIds: ["2088000000000001"] },
+      webhooks: bodies.map((body) => ({ body, valid: valid(body) })),
+    };
   },
   // Notifications that a library of WeChat Pay encrypts and signs at that second, and whether it takes them: the headers and the body by
   // these public keys, and the resource by one of these APIv3 keys.
-  async wechatpay(argument) {
+  async "wechat-pay"(argument) {
     const { order, second } = JSON.parse(argument);
     Date.now = () => second * 1000;
     const { default: { Aes: { AesGcm }, Rsa, Formatter, Decorator } } = await import("wechatpay-axios-plugin");
@@ -131,8 +135,11 @@ const checks = {
       }
     }).find((one) => one);
     return {
-      publicKeys: Object.fromEntries(Object.entries(certs).map(([name, key]) => [name, key.export({ type: "spki", format: "der" }).toString("base64")])), apiV3Keys: apiV3,
-      notifications: all.map((one) => {
+      settings: {
+        mchid: payment.mchid, appids: [payment.appid], apiV3Keys: apiV3,
+        publicKeys: Object.fromEntries(Object.entries(certs).map(([name, key]) => [name, key.export({ type: "spki", format: "der" }).toString("base64")])),
+      },
+      webhooks: all.map((one) => {
         const signs = Decorator.responseVerifier(certs).call({}, one.body, one.headers) === one.body; // else it is an error that is returned
         return { ...one, valid: signs && read(JSON.parse(one.body).resource)?.amount.total === 149900 };
       }),
@@ -140,7 +147,8 @@ const checks = {
   },
   // Webhooks whose items Adyen's library signs, some of them changed afterwards, and what it says of them: whether one of these
   // keys has signed each item, and what it reads of the last.
-  async adyen(order) {
+  async adyen(argument) {
+    const { order } = JSON.parse(argument);
     const { hmacValidator } = await import("@adyen/api-library");
     const { default: { default: NotificationRequest } } = await import("@adyen/api-library/lib/src/notification/notificationRequest.js");
     const library = new hmacValidator();
@@ -177,10 +185,15 @@ const checks = {
         return false; // an item without a signature
       }
     });
-    return { keys: [old, now], webhooks: bodies.map((body) => {
-      const { live, notificationItems } = new NotificationRequest(JSON.parse(body)), last = notificationItems.at(-1);
-      return { body, valid: notificationItems.every(signs), live, reference: last.merchantReference, value: last.amount.value, currency: last.amount.currency };
-    }) };
+    return {
+      settings: { hmacKeys: [old, now], merchantAccounts: ["ShopECOM"], live: false, paidBy: "AUTHORISATION" },
+      webhooks: bodies.map((body) => {
+        const { live, notificationItems } = new NotificationRequest(JSON.parse(body)), { merchantReference, amount } = notificationItems.at(-1);
+        const read = [live, merchantReference, amount.value, amount.currency];
+        const isRead = isDeepStrictEqual(read, ["false", `flashsale-moutai-${order}`, 149900, "CNY"]);
+        return { body, valid: notificationItems.every(signs), misread: isRead ? undefined : read };
+      }),
+    };
   },
 };
 

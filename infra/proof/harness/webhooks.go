@@ -69,7 +69,7 @@ func (p *Payment) NameOrder(sale string, orderID uint64) {
 // webhook returns a maker of requests that report the payment, each signed when it is made.
 func (p Payment) webhook() func() httpapi.Request {
 	reported := webhook.Payment{SaleID: p.Sale, OrderID: p.Order, PaymentID: p.Reference, Amount: int64(p.Amount), Currency: "CNY"}
-	body, err := reported.Body(p.Provider, time.Now())
+	body, err := reported.Body(p.Provider, webhook.LocalSecrets[p.Provider], time.Now())
 	if err != nil {
 		panic(err) // the provider is one of the two
 	}

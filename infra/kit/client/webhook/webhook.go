@@ -55,6 +55,20 @@ var LocalSecrets = map[string]string{
 	Adyen:            localAdyenText,
 }
 
+// settings are those of a provider whose settings are JSON.
+type settings struct {
+	MchID                                  string
+	AppIDs, SellerIDs, APIv3Keys, HMACKeys []string
+	PublicKeys                             any // WeChat Pay's by serial
+}
+
+func localSettings(provider string) (s settings) {
+	if err := json.Unmarshal([]byte(LocalSecrets[provider]), &s); err != nil {
+		panic(err) // it is a file of this package
+	}
+	return s
+}
+
 // LocalLinkKey is the key that signs the links to the payment page on the local stack.
 const LocalLinkKey = "local-payment-link-key-of-32-bytes"
 
@@ -70,17 +84,7 @@ type Payment struct {
 // Request is the provider's webhook of the payment at that instant, to the API at the
 // address; without a secret it is not signed.
 func (p Payment) Request(ctx context.Context, api, provider, secret string, now time.Time) (*http.Request, error) {
-	body, err := p.Body(provider, now)
-	media := "application/json"
-	switch {
-	case provider == Adyen:
-		body, err = p.adyenBody(secret, now)
-	case provider == Alipay:
-		media = "application/x-www-form-urlencoded; charset=utf-8"
-		if secret == "" {
-			body = unsigned(body)
-		}
-	}
+	body, err := p.Body(provider, secret, now)
 	if err != nil {
 		return nil, err
 	}
@@ -88,15 +92,19 @@ func (p Payment) Request(ctx context.Context, api, provider, secret string, now 
 	if err != nil {
 		return nil, fmt.Errorf("make webhook: %w", err)
 	}
-	request.Header.Set("Content-Type", media)
+	request.Header.Set("Content-Type", "application/json")
+	if provider == Alipay {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+	}
 	if secret == "" {
 		return request, nil
 	}
 	return request, p.Sign(request.Header, provider, secret, body, now)
 }
 
-// Body is the body of the provider's webhook of the payment at that instant. Adyen's, which signs within it, is not signed.
-func (p Payment) Body(provider string, now time.Time) ([]byte, error) {
+// Body is the body of the provider's webhook of the payment at that instant. Alipay and Adyen sign within it, if there
+// is a secret.
+func (p Payment) Body(provider, secret string, now time.Time) ([]byte, error) {
 	switch provider {
 	case Stripe:
 		return json.Marshal(map[string]any{
@@ -112,9 +120,9 @@ func (p Payment) Body(provider string, now time.Time) ([]byte, error) {
 	case WeChatPay:
 		return p.wechatPayBody(now)
 	case Alipay:
-		return p.alipayBody(now)
+		return p.alipayBody(secret, now), nil
 	case Adyen:
-		return p.adyenBody("", now)
+		return p.adyenBody(secret, now)
 	}
 	return nil, fmt.Errorf("provider must be %s", strings.Join(Providers, ", "))
 }
@@ -137,7 +145,12 @@ func (p Payment) Sign(header http.Header, provider, secret string, body []byte, 
 	case Adyen, Alipay: // have no header
 		return nil
 	case WeChatPay:
-		return signWeChatPay(header, body, now)
+		for serial := range localSettings(WeChatPay).PublicKeys.(map[string]any) {
+			for name, value := range WeChatPayHeaders(localKey(), serial, string(body), now) {
+				header.Set(name, value)
+			}
+		}
+		return nil
 	case Stripe:
 		mac := hmac.New(sha256.New, []byte(secret))
 		fmt.Fprintf(mac, "%d.%s", now.Unix(), body)
