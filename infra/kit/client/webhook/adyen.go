@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -21,7 +20,7 @@ func (p Payment) adyenBody(secret string, now time.Time) ([]byte, error) {
 	}
 	return AdyenWebhook(set.HMACKeys[0], "false", map[string]any{
 		"pspReference": p.PaymentID, "merchantAccountCode": "LocalShop", "merchantReference": "flashsale-" + p.SaleID + "-" + p.OrderID,
-		"amount": map[string]any{"value": p.adyens(), "currency": p.Currency}, "eventCode": "AUTHORISATION", "success": "true",
+		"amount": map[string]any{"value": p.counted("CLP ISK", "CVE IDR"), "currency": p.Currency}, "eventCode": "AUTHORISATION", "success": "true",
 		"eventDate": now.Format(time.RFC3339), "paymentMethod": "visa",
 	})
 }
@@ -53,15 +52,4 @@ func AdyenWebhook(key, live string, items ...map[string]any) ([]byte, error) {
 		wrapped = append(wrapped, map[string]any{"NotificationRequestItem": item})
 	}
 	return json.Marshal(map[string]any{"live": live, "notificationItems": wrapped})
-}
-
-// adyens is the amount as Adyen counts it: CLP and ISK in hundredths, CVE and IDR in whole units.
-func (p Payment) adyens() int64 {
-	switch strings.ToUpper(p.Currency) {
-	case "CLP", "ISK":
-		return p.Amount * 100
-	case "CVE", "IDR":
-		return p.Amount / 100
-	}
-	return p.Amount
 }

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -111,7 +112,7 @@ func (p Payment) Body(provider, secret string, now time.Time) ([]byte, error) {
 			"id": "evt_" + p.PaymentID, "object": "event", "type": "checkout.session.completed",
 			"data": map[string]any{"object": map[string]any{
 				"id": "cs_" + p.PaymentID, "object": "checkout.session", "payment_status": "paid", "payment_intent": p.PaymentID,
-				"amount_total": p.stripes(), "currency": strings.ToLower(p.Currency),
+				"amount_total": p.counted("ISK UGX", "MGA"), "currency": strings.ToLower(p.Currency),
 				"metadata": map[string]string{"flashsale_sale": p.SaleID, "flashsale_order": p.OrderID},
 			}},
 		})
@@ -127,12 +128,12 @@ func (p Payment) Body(provider, secret string, now time.Time) ([]byte, error) {
 	return nil, fmt.Errorf("provider must be %s", strings.Join(Providers, ", "))
 }
 
-// stripes is the amount as Stripe counts it: ISK and UGX in hundredths, MGA in whole ariary.
-func (p Payment) stripes() int64 {
-	switch strings.ToUpper(p.Currency) {
-	case "ISK", "UGX":
+// counted is the amount as a provider counts it that takes hundredths of the minor unit in some currencies, and hundreds in others.
+func (p Payment) counted(hundredths, hundreds string) int64 {
+	switch code := strings.ToUpper(p.Currency); {
+	case slices.Contains(strings.Fields(hundredths), code):
 		return p.Amount * 100
-	case "MGA":
+	case slices.Contains(strings.Fields(hundreds), code):
 		return p.Amount / 100
 	}
 	return p.Amount

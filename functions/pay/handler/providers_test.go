@@ -1,0 +1,298 @@
+package handler
+
+import (
+	"cmp"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"flashsale/infra/kit/client/webhook"
+	"flashsale/infra/kit/testledger"
+	"flashsale/shared/clock"
+	"flashsale/shared/httpapi"
+	"flashsale/shared/httpapi/httpapitest"
+	"flashsale/shared/sale"
+)
+
+// rsaKeys are an old and a new key of a provider, a stranger's, and one that is too short.
+var rsaKeys = sync.OnceValue(func() (keys [4]*rsa.PrivateKey) {
+	for i, bits := range []int{2048, 2048, 2048, 1024} {
+		keys[i], _ = rsa.GenerateKey(rand.Reader, bits) // whose reader never fails
+	}
+	return keys
+})
+
+// publicText is a public key as the consoles show it.
+func publicText(key *rsa.PrivateKey) string {
+	der, _ := x509.MarshalPKIXPublicKey(&key.PublicKey) // RSA keys always marshal
+	return base64.StdEncoding.EncodeToString(der)
+}
+
+// fate is a webhook, and what it comes to.
+type fate struct {
+	sent
+	result   string   // under which it is counted
+	says     string   // in the answer to what is refused; of a refund that is due, the reason
+	settings []string // names and values in the environment
+}
+
+func (w fate) with(headers map[string]string) fate {
+	w.headers = headers
+	return w
+}
+
+// usual is the payment of alice's order as each provider reports it.
+func usual() map[string]fate {
+	return map[string]fate{
+		Stripe:           {sent{Stripe, session(""), nil}, "paid", "", nil},
+		StandardWebhooks: {sent{StandardWebhooks, succeeded, nil}, "paid", "", nil},
+		WeChatPay:        {sent{WeChatPay, wechatSealed("TRANSACTION.SUCCESS", wechatPaid(""), apiV3New, ""), nil}, "paid", "", nil},
+		Alipay:           alipays("paid", ""),
+		Adyen:            adyens("paid", "", item(nil)),
+	}
+}
+
+// references are those payments' ids.
+var references = map[string]string{
+	Stripe: "pi_1", StandardWebhooks: "pay_1", WeChatPay: "4200000001202601010000000001", Alipay: "2026010122001400000000000001", Adyen: "QFQTPCQ8HXSKGK82",
+}
+
+// statuses of what is not taken.
+var statuses = map[string]int{
+	"unverified": 400, "provider-not-found": 404, "body-too-large": 413, "invalid-request": 400, "busy": 503, "internal": 500,
+}
+
+// request is the webhook as API Gateway passes it on. Without headers it is signed at that instant, if its
+// provider signs in headers.
+func (f *function) request(s sent, at time.Time) []byte {
+	f.T.Helper()
+	if s.headers == nil {
+		switch s.provider {
+		case Stripe:
+			s.headers = signature(s.body, at, stripeNew)
+		case StandardWebhooks:
+			s.headers = signed(s.body, at, standardNew)
+		case WeChatPay:
+			s.headers = webhook.WeChatPayHeaders(rsaKeys()[0], pubKeyID, s.body, at)
+		}
+	}
+	return post(f.T, s.provider, s.body, s.headers)
+}
+
+// meets sends a webhook, which is answered in its provider's form and counted; what is refused is not looked up, and neither
+// it nor what is ignored changes anything.
+func (f *function) meets(name string, w fate) {
+	f.T.Helper()
+	f.isMet(name, w, f.request(w.sent, time.Now()))
+}
+
+func (f *function) isMet(name string, w fate, request []byte) {
+	f.T.Helper()
+	before := f.DB.Dump()
+	var r httpapi.Response
+	calls := f.Calls(func() { r = f.Ask(f.T, f.T.Context(), request) })
+	status := statuses[w.result]
+	isAnswered(f.T, name, w, r, status)
+	if got := f.Logged(f.T, "result"); got != w.result || status != 404 && f.Logged(f.T, "provider") != w.provider {
+		f.T.Errorf("%s: counted as %v, want %s: %s", name, got, w.result, &f.Log)
+	}
+	mayAsk := status/100 != 4 && (!strings.HasPrefix(w.result, "ignored") || w.result == "ignored-refunded")
+	isNew := w.result == "paid" || w.result == "refund-due" || w.result == "refunded"
+	if !mayAsk && calls > 0 || !isNew && f.DB.Dump() != before {
+		f.T.Errorf("%s: %d calls, and the table is\n%s", name, calls, f.DB.Dump())
+	}
+	isRead := w.result == "invalid-request" || status == 0 || status >= 500
+	if status/100 == 4 && strings.Contains(f.Log.String(), "moutai") ||
+		!isRead && strings.Contains(f.Log.String(), cmp.Or(references[w.provider], references[Stripe])) {
+		f.T.Errorf("%s: the body is in the log: %s", name, &f.Log)
+	}
+	switch w.result {
+	case "paid":
+		if c := f.Claim("alice"); c.State() != sale.Paid || c.Payment != w.provider+"#"+references[w.provider] {
+			f.T.Errorf("%s: the claim is %s by %q", name, c.State(), c.Payment)
+		}
+		if f.Logged(f.T, "orderId") != orderText || f.Logged(f.T, "saleId") != "moutai" {
+			f.T.Errorf("%s: the line is %s", name, &f.Log)
+		}
+	case "invalid-request":
+		if w.provider == Adyen && f.Logged(f.T, "payment") == nil && f.Logged(f.T, "orderId") == nil {
+			f.T.Errorf("%s: the line names neither payment nor order: %s", name, &f.Log)
+		}
+	case "refund-due":
+		if got := f.Logged(f.T, "reason"); w.says != "" && got != w.says {
+			f.T.Errorf("%s: a refund is due because of %v, want %s", name, got, w.says)
+		}
+	}
+}
+
+// isAnswered checks that an answer has its provider's form: to what is durable if the status is 0, else to what must come again.
+func isAnswered(t *testing.T, name string, w fate, r httpapi.Response, status int) {
+	t.Helper()
+	want, media, start, isWhole := status, "application/json", "", status == 0
+	outcome, _, _ := strings.Cut(strings.TrimPrefix(w.result, "repeated"), "-")
+	switch isTaken := status == 0; {
+	case w.provider == WeChatPay && isTaken:
+		want, media = 204, ""
+	case w.provider == WeChatPay:
+		start = `{"code":"FAIL","message":"`
+	case w.provider == Alipay && isTaken:
+		want, media, start = 200, "text/plain", "success"
+	case w.provider == Alipay:
+		media, start = "text/plain", "fail: "
+	case w.provider == Adyen && isTaken:
+		want, media, start = 200, "text/plain", "[accepted]"
+	case isTaken:
+		want, start, isWhole = 200, `{"outcome":"`+outcome, false
+	default:
+		media = "application/problem+json"
+		httpapitest.Refused(t, r, status, sale.Code(strings.Replace(w.result, "unverified", "invalid-request", 1)))
+	}
+	if r.StatusCode != want || r.Headers.ContentType != media || r.Headers.CacheControl != "no-store" || !strings.HasPrefix(r.Body, start) ||
+		isWhole && r.Body != start || status != 0 && !strings.Contains(r.Body, w.says) || strings.Contains(r.Body, "ledger-") || strings.Contains(r.Body, "fire") {
+		t.Errorf("%s: %d %s %s, want %d %s and %q", name, r.StatusCode, r.Headers.ContentType, r.Body, want, start, w.says)
+	}
+}
+
+// Whatever is right or wrong about a webhook, its answer is in its provider's form, nothing is lost, and what is counted rings.
+func TestEachWebhookHasItsFate(t *testing.T) {
+	for provider, fates := range map[string]map[string]fate{Stripe: stripeFates(), WeChatPay: wechatFates(), Alipay: alipayFates(), Adyen: adyenFates()} {
+		t.Run(provider, func(t *testing.T) {
+			for name, w := range fates {
+				for _, encode := range []bool{false, true} {
+					owing(t, func(t *testing.T, f *function) {
+						request := f.request(w.sent, time.Now())
+						if encode {
+							request = encoded(t, request)
+						}
+						f.isMet(name, w, request)
+					}, w.settings...)
+				}
+			}
+		})
+	}
+}
+
+// Providers repeat for a day what they think was not taken, and Adyen for longer.
+func TestAPaymentThatComesAgainForADayChangesNothing(t *testing.T) {
+	for provider, w := range usual() {
+		owing(t, func(t *testing.T, f *function) {
+			f.meets(provider, w)
+			w.result = "repeated"
+			for _, later := range []time.Duration{15 * time.Second, 10 * time.Minute, 25 * time.Hour} {
+				time.Sleep(later)
+				f.meets(provider+" after "+later.String(), w)
+			}
+		})
+	}
+}
+
+func TestWhatIsNotRecordedIsToBeRepeated(t *testing.T) {
+	for provider, w := range usual() {
+		for name, tt := range map[string]struct {
+			before       func(*function)
+			result, says string
+		}{
+			"the table is busy": {func(f *function) { f.Throttles() }, "busy", "busy"},
+			"a foreign error":   {func(f *function) { f.over(f.Nowhere()) }, "internal", "internal"},
+			"a panic":           {func(f *function) { f.Burns() }, "internal", "internal"},
+		} {
+			owing(t, func(t *testing.T, f *function) {
+				tt.before(f)
+				w.result, w.says = tt.result, tt.says
+				f.meets(provider+", "+name, w)
+			})
+		}
+	}
+}
+
+// What goes back is known by the payment, not by what the shop calls its refund; a part of it changes nothing.
+func TestAPaymentThatGoesBackAsAWholeIsMarked(t *testing.T) {
+	paid := usual()
+	const part, at = "ignored-refunded", "2026-01-02 10:00:00"
+	closed := []string{"trade_status", "TRADE_CLOSED", "gmt_refund", at, "refund_fee"}
+	stripes := func(result, more string) fate {
+		return fate{sent{Stripe, stripeEventOf("charge.refunded", `"object":"charge","id":"ch_1","payment_intent":"pi_1","amount":149900,`+
+			`"amount_refunded":149900,"refunded":true,"metadata":{}`, more), nil}, result, "", nil}
+	}
+	for name, all := range map[string][]fate{
+		"Stripe": {stripes(part, ""), paid[Stripe], stripes(part, `"refunded":false,"amount_refunded":100`), stripes(part, `"payment_intent":null`),
+			stripes(part, `"payment_intent":{"id":"pi_1"}`), stripes("refunded", ""), stripes("repeated", ""), stripes("invalid-request", `"payment_intent":" pi_1"`)},
+		"WeChat Pay": {wechatBack("", part), paid[WeChatPay], wechatBack(`"amount":{"total":149900,"refund":100}`, part), wechatBack(`"refund_status":"PROCESSING"`, part), wechatBack(`"amount":{"total":149900,"refund":0}`, part),
+			wechatBack(`"amount":{"total":149900,"refund":149900,"currency":"HKD"}`, part), wechatBack("", "refunded"), wechatBack("", "repeated")},
+		"Alipay": {paid[Alipay], alipays("repeated", "", "notify_time", "2026-01-02 09:01:06"), alipays("repeated", "", "trade_status", "TRADE_FINISHED"),
+			alipays("repeated", "", "total_amount", "1.00"), alipays("refund-due", "", "trade_no", "2026010122001400000000000002"),
+			alipays(part, "", "refund_fee", "500.00", "gmt_refund", at), alipays("refunded", "", append(closed, "1499.00")...), alipays("repeated", "", append(closed, "1499")...)},
+		"a refund of Adyen's":       {paid[Adyen], adyens("refunded", "", change("REFUND", nil)), adyens("repeated", "", change("REFUND", nil))},
+		"a reversal of Adyen's":     {paid[Adyen], adyens("refunded", "", change("CANCEL_OR_REFUND", members{"amount": yuan(0)}))},
+		"a cancellation of Adyen's": {paid[Adyen], adyens("refunded", "", change("CANCELLATION", members{"amount": nil}))},
+		"refunds of Adyen's that are none of the whole": {paid[Adyen], adyens(part, "", change("REFUND", members{"amount": yuan(1)})), adyens(part, "", change("REFUND", members{"amount": yuan(0)})),
+			adyens(part, "", change("REFUND", members{"amount": members{"currency": "USD", "value": 149900}})),
+			adyens(part, "", change("REFUND", members{"merchantReference": "a:b"}))},
+	} {
+		owing(t, func(t *testing.T, f *function) {
+			want := false
+			for _, w := range all {
+				f.meets(name, w)
+				want = want || w.result == "refunded"
+			}
+			if c, err := f.Ledger().Claim(t.Context(), testledger.SaleID, testledger.Alice); err != nil || c.State() != sale.Paid || c.RefundedAt.IsZero() == want {
+				t.Errorf("%s: got %+v (%v), want it paid, and marked: %t", name, c, err, want)
+			}
+		})
+	}
+}
+
+// What an operator has to look at, because money moved or a signed payment was refused, is one payment at the provider.
+func TestTheLogNamesThePaymentOfWhatSomebodyMustLookAt(t *testing.T) {
+	wechats := func(event, resource, result string) fate {
+		return fate{sent{WeChatPay, wechatSealed(event, resource, apiV3New, ""), nil}, result, "", nil}
+	}
+	stripes := func(kind, result string) fate {
+		return fate{sent{Stripe, strings.Replace(session(""), "checkout.session.completed", kind, 1), nil}, result, "", nil}
+	}
+	for _, w := range []fate{
+		wechats("REFUND.ABNORMAL", wechatRefunded(""), "ignored-not-back"), wechats("REFUND.CLOSED", wechatRefunded(""), "ignored-not-back"),
+		wechats("TRANSACTION.SUCCESS", wechatPaid(`"appid":"wx0000000000000000"`), "invalid-request"),
+		wechats("TRANSACTION.SUCCESS", wechatPaid(`"mchid":"1"`), "invalid-request"),
+		alipays("ignored-refunded", "", "refund_fee", "0.01"), alipays("invalid-request", "", "app_id", "1"),
+		alipays("invalid-request", "", "seller_id", "1"), alipays("invalid-request", "", "trans_currency", "USD"),
+		stripes("charge.dispute.created", "ignored-disputed"), stripes("refund.created", "ignored-refunded"),
+		stripes("refund.failed", "ignored-not-back"), stripes("charge.refunded", "ignored-refunded"),
+		adyens("ignored-not-back", "", change("REFUND_FAILED", nil)), adyens("ignored-disputed", "", change("CAPTURE_FAILED", nil)),
+		adyens("ignored-disputed", "", change("CHARGEBACK", nil)),
+	} {
+		owing(t, func(t *testing.T, f *function) {
+			f.meets(w.provider, w)
+			if got := f.Logged(t, "payment"); got != references[w.provider] {
+				t.Errorf("%s, %s: the line names payment %v, want %s", w.provider, w.result, got, references[w.provider])
+			}
+		})
+	}
+}
+
+// Why settings are refused.
+const (
+	notJSON  = "it is not JSON with the members that HTTP.md describes"
+	notAKey  = "a public key is not one of a PEM file's PUBLIC KEY"
+	shortKey = "a public key is not one of RSA with 2048 bits or more"
+)
+
+// Such an error quotes nothing.
+func TestSettingsThatCannotBeRightStopTheFunction(t *testing.T) {
+	for variable, all := range map[string]map[string][2]string{
+		"WECHAT_PAY_SECRETS": wechatRefusals(), "ALIPAY_SECRETS": alipayRefusals(), "ADYEN_SECRETS": adyenRefusals(),
+	} {
+		for name, one := range all {
+			t.Setenv(variable, one[0])
+			if p, err := ProvidersFromEnv(clock.Wall); p != nil || err == nil || err.Error() != variable+": "+one[1] {
+				t.Errorf("%s, %s: %v, %v, want %s", variable, name, p, err, one[1])
+			}
+		}
+		t.Setenv(variable, "")
+	}
+}
