@@ -44,8 +44,8 @@ type adyenSettings struct {
 }
 
 func newAdyen(s Settings, _ func() time.Time) (provider, error) {
-	var a adyenSettings
-	if err := readSettings(s.Adyen, &a); err != nil {
+	a, err := readSettings[adyenSettings](s.Adyen)
+	if err != nil {
 		return provider{}, err
 	}
 	for _, text := range a.HMACKeys {

@@ -251,9 +251,9 @@ func adyenRefusals() map[string][2]string {
 	}
 	const badKey, account = "an HMAC key is 64 hexadecimal digits", "merchantAccounts has no account"
 	return map[string][2]string{
-		"a secret of another provider": {stripeOld, notJSON},
-		"an unknown member":            changed(`"live"`, `"Live"`, notJSON),
-		"a member that is there twice": changed(`"live"`, `"live":true,"live"`, notJSON),
+		"a secret of another provider": {stripeOld, notAdyens},
+		"an unknown member":            changed(`"live"`, `"Live"`, notAdyens),
+		"a member that is there twice": changed(`"live"`, `"live":true,"live"`, notAdyens),
 		"no key":                       changed(`"`+adyenOld+`","`+adyenNew+`"`, "", "hmacKeys has no key"),
 		"a key that is no hex":         changed("44782DEF", "44782DEG", badKey),
 		"an odd key":                   changed("44782DEF", "44782DE", badKey),
@@ -261,7 +261,7 @@ func adyenRefusals() map[string][2]string {
 		"no account":                   changed(`"ShopPOS","ShopECOM"`, "", account),
 		"an empty account":             changed("ShopPOS", "", account),
 		"no environment":               changed(`"live":false,`, "", "live must be true or false"),
-		"an environment as text":       changed(`"live":false`, `"live":"false"`, notJSON),
+		"an environment as text":       changed(`"live":false`, `"live":"false"`, notAdyens),
 		"another event":                changed("CAPTURE", "capture", "paidBy must be AUTHORISATION or CAPTURE"),
 	}
 }

@@ -32,8 +32,8 @@ type alipaySettings struct {
 }
 
 func newAlipay(s Settings, _ func() time.Time) (provider, error) {
-	var own alipaySettings
-	if err := readSettings(s.Alipay, &own); err != nil {
+	own, err := readSettings[alipaySettings](s.Alipay)
+	if err != nil {
 		return provider{}, err
 	}
 	if len(own.PublicKeys) == 0 || !areNumbers(own.AppIDs) || !areNumbers(own.SellerIDs) {

@@ -150,9 +150,9 @@ func alipayRefusals() map[string][2]string {
 	}
 	key := `"` + publicText(first) + `"`
 	return map[string][2]string{
-		"no JSON":          {"whsec_0123456789", notJSON},
+		"no JSON":          {"whsec_0123456789", notAlipays},
 		"no keys":          {alipaySecrets("", `"1"`, `"2"`), missing},
-		"a member more":    {strings.Replace(alipayGood(), `{`, `{"privateKey":"secret",`, 1), notJSON},
+		"a member more":    {strings.Replace(alipayGood(), `{`, `{"privateKey":"secret",`, 1), notAlipays},
 		"a private key":    {keyed(x509.MarshalPKCS1PrivateKey(first)), notAKey},
 		"an app's own key": {keyed(x509.MarshalPKCS1PublicKey(&first.PublicKey)), notAKey},
 		"a short key":      {alipaySecrets(`"`+publicText(rsaKeys()[3])+`"`, `"1"`, `"2"`), shortKey},

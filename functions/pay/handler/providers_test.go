@@ -277,9 +277,11 @@ func TestTheLogNamesThePaymentOfWhatSomebodyMustLookAt(t *testing.T) {
 
 // Why settings are refused.
 const (
-	notJSON  = "it is not JSON with the members that HTTP.md describes"
-	notAKey  = "a public key is not one of a PEM file's PUBLIC KEY"
-	shortKey = "a public key is not one of RSA with 2048 bits or more"
+	notWeChats = `it is not JSON of the form {"mchid":"","appids":[],"apiV3Keys":[],"publicKeys":{}}, which HTTP.md describes`
+	notAlipays = `it is not JSON of the form {"publicKeys":[],"appIds":[],"sellerIds":[]}, which HTTP.md describes`
+	notAdyens  = `it is not JSON of the form {"hmacKeys":[],"merchantAccounts":[],"live":null,"paidBy":""}, which HTTP.md describes`
+	notAKey    = "a public key is not one of a PEM file's PUBLIC KEY"
+	shortKey   = "a public key is not one of RSA with 2048 bits or more"
 )
 
 // Such an error quotes nothing.

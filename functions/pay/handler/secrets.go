@@ -27,12 +27,13 @@ func secretsOf(text string) ([]string, error) {
 const minSecret = 12
 
 // readSettings reads the settings of a provider that needs more than signing secrets: JSON with exactly
-// the members of to. An error does not quote it.
-func readSettings(text string, to any) error {
-	if jsonv2.Unmarshal([]byte(text), to, jsonv2.RejectUnknownMembers(true)) != nil {
-		return errors.New("it is not JSON with the members that HTTP.md describes")
+// the members of T. An error has their names, and quotes nothing.
+func readSettings[T any](text string) (set T, _ error) {
+	if jsonv2.Unmarshal([]byte(text), &set, jsonv2.RejectUnknownMembers(true)) == nil {
+		return set, nil
 	}
-	return nil
+	form, err := jsonv2.Marshal(*new(T))
+	return set, errors.Join(err, fmt.Errorf("it is not JSON of the form %s, which HTTP.md describes", form))
 }
 
 // minRSA is the least size of a public key, in bits.

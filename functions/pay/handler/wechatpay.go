@@ -54,8 +54,8 @@ type wechatPay struct {
 }
 
 func newWeChatPay(s Settings, now func() time.Time) (provider, error) {
-	var set wechatPaySettings
-	if err := readSettings(s.WeChatPay, &set); err != nil {
+	set, err := readSettings[wechatPaySettings](s.WeChatPay)
+	if err != nil {
 		return provider{}, err
 	}
 	w := wechatPay{mchID: set.MchID, appIDs: set.AppIDs, keys: map[string]*rsa.PublicKey{}, now: now}

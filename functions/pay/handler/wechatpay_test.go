@@ -148,8 +148,8 @@ func wechatRefusals() map[string][2]string {
 	keyed := func(key string) string { return wechatSettings(fmt.Sprintf(`"publicKeys":{%q:%q}`, pubKeyID, key)) }
 	const apps, aKey, apiKey = "appids must name the merchant's apps", "apiV3Keys and publicKeys must have a key each", "an APIv3 key has 32 characters"
 	return map[string][2]string{
-		"no JSON":                    {"whsec_0123456789abcdef", notJSON},
-		"a member that nobody knows": {wechatSettings(`"privateKey":"x"`), notJSON},
+		"no JSON":                    {"whsec_0123456789abcdef", notWeChats},
+		"a member that nobody knows": {wechatSettings(`"privateKey":"x"`), notWeChats},
 		"no merchant":                {wechatSettings(`"mchid":""`), "there is no mchid"},
 		"no app":                     {wechatSettings(`"appids":[]`), apps},
 		"an app without a name":      {wechatSettings(`"appids":["wxd678efh567hg6787",""]`), apps},
