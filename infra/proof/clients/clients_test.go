@@ -19,7 +19,6 @@ import (
 
 	"flashsale/infra/kit/client"
 	"flashsale/infra/local/launch"
-	"flashsale/infra/proof/contract"
 	"flashsale/shared/beacon"
 )
 
@@ -227,18 +226,6 @@ func TestEachEventHasItsOwnSchemaInEveryReader(t *testing.T) {
 		if diff := cmp.Diff(want, got.Types); len(got.Problems) > 0 || diff != "" {
 			t.Errorf("%s: %v, detail-types (-want +got):\n%s", check, got.Problems, diff)
 		}
-	}
-}
-
-func TestGeneratedTypesGiveBackEveryEventThatTheyRead(t *testing.T) {
-	argument, err := json.Marshal(map[string]any{"path": document(t, "asyncapi.yaml"), "events": contract.Published(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var others [][2]json.RawMessage
-	readers(t, "models", string(argument), &others)
-	for _, o := range others {
-		t.Errorf("%s\nis read as\n%s", o[0], o[1])
 	}
 }
 

@@ -1,6 +1,6 @@
 // readers.mjs CHECK ARGUMENT prints as JSON what other people's readers make of our documents.
 import { createSign, generateKeyPairSync } from "node:crypto";
-import { readFile, readdir, writeFile } from "node:fs/promises";
+import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 
@@ -32,21 +32,6 @@ const checks = {
       }
     }
     return { problems, types };
-  },
-  // Events in which the types that Modelina generates from the AsyncAPI document do not give back what they read.
-  async models(text) {
-    const { path, events } = JSON.parse(text);
-    const { Parser, fromFile } = await import("@asyncapi/parser");
-    const { TypeScriptGenerator, TS_COMMON_PRESET } = await import("@asyncapi/modelina");
-    const { default: ts } = await import("typescript");
-    const { document } = await fromFile(new Parser(), path).parse();
-    const generator = new TypeScriptGenerator({ modelType: "class", presets: [{ preset: TS_COMMON_PRESET, options: { marshalling: true } }] });
-    const models = await generator.generate(document);
-    const source = models.map((model) => `export ${model.result}`).join("\n");
-    await writeFile("models.mjs", ts.transpileModule(source, { compilerOptions: { target: "es2022", module: "es2022" } }).outputText);
-    const types = await import(join(process.cwd(), "models.mjs"));
-    const again = (event) => JSON.parse(types[event["detail-type"]].unmarshal(JSON.stringify(event)).marshal());
-    return events.map((event) => [event, again(event)]).filter(([event, read]) => !isDeepStrictEqual(event, read));
   },
   // A round of a chain, as drand's own client verifies it.
   async round(text) {

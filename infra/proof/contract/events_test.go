@@ -6,6 +6,8 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
@@ -24,7 +26,7 @@ func openedEvents(t *testing.T) Events {
 
 func TestEveryEventThatIsPublishedFitsItsSchema(t *testing.T) {
 	schemas, got := openedEvents(t), map[string]int{}
-	for _, e := range Published(t) {
+	for _, e := range published(t) {
 		got[e["detail-type"].(string)]++
 		if err := schemas.Check(encoded(t, e)); err != nil {
 			t.Errorf("%v: %v", e["detail"], err)
@@ -36,6 +38,45 @@ func TestEveryEventThatIsPublishedFitsItsSchema(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(schemas))); diff != "" {
 		t.Errorf("types (-package sale +schemas):\n%s", diff)
+	}
+}
+
+// Generators of types take schemas below if for the members' own, and lose a const that is a number: of 135 events
+// those of @asyncapi/modelina 5.10.1 gave back none (findings/modelina-if-then.sh, findings/modelina-number-const.sh).
+// They leave alone what stands below dependentSchemas.
+func TestGeneratorsOfTypesMeetNoConditionAndNoConstantNumber(t *testing.T) {
+	var look func(file string, of any)
+	look = func(file string, of any) {
+		switch of := of.(type) {
+		case []any:
+			for _, one := range of {
+				look(file, one)
+			}
+		case map[string]any:
+			if _, isNumber := of["const"].(float64); isNumber || of["if"] != nil {
+				t.Errorf("%s: %v", file, of)
+			}
+			for name, one := range of {
+				if name != "dependentSchemas" {
+					look(file, one)
+				}
+			}
+		}
+	}
+	files, err := filepath.Glob("events/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var schema any
+		if err := json.Unmarshal(text, &schema); err != nil {
+			t.Fatal(err)
+		}
+		look(file, schema)
 	}
 }
 
@@ -92,7 +133,7 @@ func TestTheSchemasNameTheValuesOfMembersThatMayGetNewOnes(t *testing.T) {
 func TestAnEventWithoutAMemberIsRefusedAndOneWithAnotherIsNot(t *testing.T) {
 	schemas := openedEvents(t)
 	optional := []string{"labels", "actor", "note"}
-	for _, e := range Published(t) {
+	for _, e := range published(t) {
 		detail := e["detail"].(map[string]any)
 		for _, members := range []map[string]any{e, detail} {
 			for name, value := range maps.Clone(members) {

@@ -52,8 +52,8 @@ func refundImage(of, reason string, ofOrder bool) string {
 	return fmt.Sprintf(`{"pk":{"S":"REFUND#%s"},"sk":{"S":"stripe#pi_2"},%s"reason":{"S":%q},"amount":{"N":"199900"},"currency":{"S":"CNY"},"at":{"N":"1799668809000"}}`, of, order, reason)
 }
 
-// Published are events as EventBridge delivers them: every type that the functions publish, and each variant.
-func Published(t testing.TB) (all []map[string]any) {
+// published are events as EventBridge delivers them: every type that the functions publish, and each variant.
+func published(t testing.TB) (all []map[string]any) {
 	t.Helper()
 	for _, text := range images {
 		var image ledger.Image
