@@ -133,7 +133,7 @@ var (
 	unpayable = said{"This link cannot be paid", "此链接无法付款"}
 	nothing   = said{"Nothing was paid", "未付款"}
 	unknown   = said{"Not known yet", "尚未确认"}
-	again     = said{"Pay again in the same way: nothing is paid twice.", "请用同一方式再试：不会重复付款。"}
+	again     = said{"Pay again in the same way, and you are not charged twice. Another way can charge you twice.", "请用同一方式再试，不会重复扣款；换用其他方式可能会重复扣款。"}
 )
 
 // show writes the page with a text in place of the form.

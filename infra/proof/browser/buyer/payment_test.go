@@ -302,4 +302,14 @@ func TestABuyerPaysByWeChatPayInChinese(t *testing.T) {
 	if wide := browser.Eval[int](tab, "document.documentElement.scrollWidth"); wide > 320 {
 		t.Errorf("the page is %d pixels wide, want at most 320", wide)
 	}
+	for language, pay := range map[string]string{"zh-CN,zh": "支付 ¥899.00", "en-US,en": "Pay CN¥899.00"} {
+		tab.Language(language)
+		tab.Open(shop.page(saleID))
+		waitState(tab, "paid")
+		price := tab.Text("#price")
+		tab.Open(link)
+		if got := []string{tab.Text("#price"), tab.Text(button)}; !slices.Equal(got, []string{price, pay}) {
+			t.Errorf("%s: the page asks for %q, want %q, as the buyer's page", language, got, []string{price, pay})
+		}
+	}
 }

@@ -1,9 +1,23 @@
 // Counts down until the order is no longer kept, and speaks the buyer's language.
 
 const chinese = /^zh/.test(navigator.languages.find((tag) => /^(zh|en)/.test(tag)) ?? "");
+const price = document.getElementById("price");
 if (chinese) {
   document.documentElement.lang = "zh-CN";
   for (const e of document.querySelectorAll("[data-zh]")) e.textContent = e.dataset.zh;
+}
+if (price) {
+  const plain = price.textContent;
+  for (const e of [price, document.getElementById("act")]) e.textContent = e.textContent.replace(plain, () => money(...plain.split(" ")));
+}
+
+// money writes a sum as the buyer's page does. The amount has the digits of ISO 4217; browsers know others for some currencies.
+function money(currency, amount) {
+  const digits = (amount.split(".")[1] ?? "").length;
+  const text = (currencyDisplay) => new Intl.NumberFormat(chinese ? "zh" : "en",
+    { style: "currency", currency, currencyDisplay, minimumFractionDigits: digits, maximumFractionDigits: digits }).format(amount);
+  if (/-[A-Z]{2}$/.test(navigator.language) && currency.startsWith(navigator.language.slice(-2))) return text("narrowSymbol");
+  return text(/^([$¥]|F.?CFA)/.test(text("symbol")) ? "code" : "symbol");
 }
 
 const countdown = document.getElementById("countdown");
