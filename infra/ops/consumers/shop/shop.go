@@ -50,6 +50,7 @@ type shown struct {
 	Amount, Order, PayBy string
 	Left                 int    // seconds until PayBy
 	Ways                 []way  // besides the shop's own
+	Proposed             string // the provider of one of them, "" for the shop's own
 	Again, Back          string // addresses: of the same form, of the sale
 }
 
@@ -125,6 +126,9 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if what.Name != "" {
 			what.Title = what.Name
 		}
+		if what.Proposed = link.Get(tried); !link.Has(tried) && len(what.Ways) > 0 {
+			what.Proposed = what.Ways[0].Provider
+		}
 		s.write(w, http.StatusOK, what)
 	}
 }
@@ -136,11 +140,16 @@ var (
 	again     = said{"Pay again in the same way, and you are not charged twice. Another way can charge you twice.", "请用同一方式再试，不会重复扣款；换用其他方式可能会重复扣款。"}
 )
 
+// tried is the way that a link to the form proposes again; the signature does not cover it.
+const tried = "tried"
+
 // show writes the page with a text in place of the form.
 func (s *shop) show(w http.ResponseWriter, r *http.Request, status int, title, text said) {
 	what := s.shownOf(r, shown{Title: title[0], Text: text[0], Zh: said{title[1], text[1]}})
 	if text == again {
-		what.Again = r.URL.RequestURI()
+		link := r.URL.Query()
+		link.Set(tried, r.PostFormValue("provider"))
+		what.Again = r.URL.Path + "?" + link.Encode()
 	}
 	s.write(w, status, what)
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -211,6 +212,13 @@ func TestAProviderNotifiesUntilItsOwnAnswerComes(t *testing.T) {
 		w := ask(s, http.MethodPost, "127.0.0.1:3003", link, url.Values{"address": {"x"}, "provider": {tt.provider}})
 		if w.Code != tt.status || len(*told) != tt.told || slices.ContainsFunc(*told, func(one string) bool { return !strings.HasPrefix(one, "/payments/"+tt.provider+" ") }) {
 			t.Errorf("%s: status %d, want %d; told %q, want %d", name, w.Code, tt.status, *told, tt.told)
+		}
+		if _, again, is := strings.Cut(w.Body.String(), `<a href="/pay?`); is {
+			again, _, _ = strings.Cut(html.UnescapeString(again), `"`)
+			tried, err := url.ParseQuery(again)
+			if w := ask(s, http.MethodGet, "127.0.0.1:3003", tried, nil); err != nil || strings.Count(w.Body.String(), " checked") != 1 || !strings.Contains(w.Body.String(), `value="`+tt.provider+`" checked`) {
+				t.Errorf("%s: the link to try again proposes another way: %v %s", name, err, w.Body)
+			}
 		}
 		w = ask(s, http.MethodGet, "127.0.0.1:3003", link, nil)
 		if got, want := strings.Contains(w.Body.String(), `value="`+tt.provider+`"`), tt.status != http.StatusBadRequest; got != want {
