@@ -56,3 +56,6 @@ const codeOf = (status) => (status === 401 ? "unauthorized" : status === 403 ? "
 
 /** Whether the same request may get another answer soon, so that this one decides nothing. @param {Answer} a */
 export const passing = ({ status, code }) => !!code && (status < 400 || status === 429 || status > 499);
+
+/** Waits before a request is made again: longer after each try, never as long as another page's, and at least as long as was asked for. @param {Answer} a @param {number} tries */
+export const rest = ({ wait }, tries) => new Promise((resolve) => setTimeout(resolve, Math.max(wait, Math.min(500 * 2 ** tries, 30000)) * (1 + Math.random() / 4)));

@@ -1,7 +1,7 @@
 // The health strip: what is wrong with the stack, and what to press. It is read more rarely than
 // the sales, for CloudWatch itself knows it only after a minute.
 
-import { call, passing } from "./api.js";
+import { call, passing, rest } from "./api.js";
 import { h } from "./elements.js";
 import { healthWords as words } from "./healthwords.js";
 import { duration, fill, number } from "./words.js";
@@ -76,7 +76,7 @@ export function health(page) {
       }
       told.set(key, { text: words.again, busy: true });
       page.render();
-      await new Promise((resolve) => setTimeout(resolve, Math.max(a.wait, Math.min(500 * 2 ** tries, 30000)) * (1 + Math.random() / 4)));
+      await rest(a, tries);
     }
     page.render();
     wake();

@@ -2,7 +2,7 @@
 // buyer's story. It polls while it is seen, one request at a time. A change has an id, made
 // once, and is sent again under it until the answer is certain, also over a sign-in.
 
-import { call, passing } from "./api.js";
+import { call, passing, rest } from "./api.js";
 import { h, show } from "./elements.js";
 import { groupPlace, groups } from "./group.js";
 import { health } from "./health.js";
@@ -301,7 +301,7 @@ async function run(o) {
       nudge();
     } else o.uncertain = true;
     render();
-    if (is() && token()) await new Promise((resolve) => setTimeout(resolve, Math.max(a.wait, Math.min(500 * 2 ** o.tries, 30000)) * (1 + Math.random() / 4)));
+    if (is() && token()) await rest(a, o.tries);
   }
 }
 

@@ -1,7 +1,7 @@
 // The refunds that are due and done, of a sale, of a group, or of all: found, marked one by one, many at once or by a file,
 // and saved as CSV. A refund is marked once, so whatever is not certain is sent again.
 
-import { call, passing } from "./api.js";
+import { call, passing, rest } from "./api.js";
 import { h } from "./elements.js";
 import { amount } from "./money.js";
 import { fill, number, words } from "./words.js";
@@ -130,7 +130,7 @@ export function refunds(page) {
       if (list) list.rows = list.rows.map((r) => fresh.get(key(r)) ?? r);
       render();
       tries = now.some((l) => !l.outcome) ? tries + 1 : 0;
-      if (tries) await new Promise((resolve) => setTimeout(resolve, Math.max(a.wait, Math.min(500 * 2 ** tries, 30000))));
+      if (tries) await rest(a, tries);
     }
     m.state = "over";
     chosen = new Set();
