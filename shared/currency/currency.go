@@ -43,6 +43,9 @@ func Digits(code string) (n int, known bool) {
 	return n, known
 }
 
+// Codes returns the codes whose minor unit has n digits, for each n from 0 to 4, with blanks between them.
+func Codes() [5]string { return list }
+
 // Decimal returns an amount of minor units, which must not be negative, as a decimal number of
 // the currency: 89900 is "899.00" in EUR, "89.900" in OMR and "89900" in JPY. known is false,
 // and the text empty, if Digits does not know the currency.

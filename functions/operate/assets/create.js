@@ -2,10 +2,11 @@
 // asks for it. One size is one sale of a group; each creation has an id, and is sent again under it
 // until the answer is final.
 
-import { call, passing } from "./api.js";
+import { call, passing, rest } from "./api.js";
 import { createWords as words } from "./createwords.js";
 import { h } from "./elements.js";
-import { words as common, duration, fill, language, number } from "./words.js";
+import { amount } from "./money.js";
+import { words as common, duration, fill, number } from "./words.js";
 
 /** @typedef {import("./elements.js").Child} Child */
 /** @typedef {Record<string, any>} Body of a creation */
@@ -17,21 +18,15 @@ const typed = (id) => /** @type {HTMLInputElement | HTMLTextAreaElement | null} 
 /** The currency of the field. */
 const currencyOf = () => typed("currency").toUpperCase();
 
-/** How many decimals a currency has. @param {string} currency */
-function digitsOf(currency) {
-  try {
-    return new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().maximumFractionDigits ?? 2;
-  } catch {
-    return 2;
-  }
-}
-
-/** @param {number} minor @param {string} currency */
-const money = (minor, currency) => new Intl.NumberFormat(language, { style: "currency", currency }).format(minor / 10 ** digitsOf(currency));
-
-const { lead: seconds, images } = document.documentElement.dataset;
+const { lead: seconds, images, digits = "" } = document.documentElement.dataset;
 const lead = Number(seconds) || 0;
 const currencies = /^[A-Z]{3}$/;
+
+/** How many digits a currency's minor unit has. @param {string} currency */
+function digitsOf(currency) {
+  const n = digits.split(",").findIndex((codes) => codes.split(" ").includes(currency));
+  return n < 0 ? 2 : n; // of what is no currency, which is refused
+}
 
 /** The sizes of a text such as "38: 20, 39: 20"; undefined if it is none. @param {string} text */
 function sizesOf(text) {
@@ -127,7 +122,7 @@ export function creating(page) {
         else {
           one.text = fill(words.again, body.name);
           page.render();
-          await new Promise((resolve) => setTimeout(resolve, Math.max(a.wait, Math.min(500 * 2 ** tries, 30000)) * (1 + Math.random() / 4)));
+          await rest(a, tries);
         }
       }
       if (one.tone === "bad") break;
@@ -155,7 +150,7 @@ export function creating(page) {
       h("p", { class: "faint" }, words.preview),
       images && image.startsWith(images + "/") ? h("img", { loading: "lazy", src: image, alt: "" }) : h("p", { class: "nothing" }, words.pictureHere),
       h("p", { class: "called", dir: "auto" }, typed("name") || typed("id") || "…"),
-      minor > 0 && currencies.test(currency) && h("p", { class: "price" }, money(minor, currency)),
+      minor > 0 && currencies.test(currency) && h("p", { class: "price" }, amount(minor, currency, digitsOf(currency))),
       +opens > page.now() && h("p", {}, fill(words.opensIn, duration(+opens - page.now()))),
       sizes.length > 0 && h("p", { class: "tiles" }, sizes.map(({ size }) => h("span", {}, size))),
       h("p", { class: "press" }, draws ? words.enters : sizes.length ? words.choose : words.buys),

@@ -4,10 +4,12 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"flashsale/shared/currency"
 	"flashsale/shared/draw"
 	"flashsale/shared/webpage"
 )
@@ -25,6 +27,13 @@ type PageData struct {
 	Runbook string // its address, "" if nobody knows it
 	Lead    int64  // seconds from the end of entering a draw to the earliest opening
 	Images  string // the only origin of pictures, "" for none
+}
+
+// Digits are the currencies by the digits of their minor units, for which browsers have other numbers:
+// those with none, a comma, those with one, and so on to four.
+func (PageData) Digits() string {
+	codes := currency.Codes()
+	return strings.Join(codes[:], ",")
 }
 
 // PageFromEnv returns the page whose files are given, with the sign-in of the environment and the runbook's
