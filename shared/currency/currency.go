@@ -43,8 +43,8 @@ func Digits(code string) (n int, known bool) {
 	return n, known
 }
 
-// Codes returns the codes whose minor unit has n digits, for each n from 0 to 4, with blanks between them.
-func Codes() [5]string { return list }
+// Codes returns all codes by the digits of their minor unit, 0 to 4: commas stand between those, blanks between codes.
+func Codes() string { return strings.Join(list[:], ",") }
 
 // Decimal returns an amount of minor units, which must not be negative, as a decimal number of
 // the currency: 89900 is "899.00" in EUR, "89.900" in OMR and "89900" in JPY. known is false,

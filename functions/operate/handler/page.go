@@ -4,7 +4,6 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -29,12 +28,8 @@ type PageData struct {
 	Images  string // the only origin of pictures, "" for none
 }
 
-// Digits are the currencies by the digits of their minor units, for which browsers have other numbers:
-// those with none, a comma, those with one, and so on to four.
-func (PageData) Digits() string {
-	codes := currency.Codes()
-	return strings.Join(codes[:], ",")
-}
+// Digits are the currencies by the digits of their minor units, of which browsers have other numbers.
+func (PageData) Digits() string { return currency.Codes() }
 
 // PageFromEnv returns the page whose files are given, with the sign-in of the environment and the runbook's
 // address in RUNBOOK_URL.

@@ -3,6 +3,7 @@ package handler
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"flashsale/shared/httpapi"
@@ -49,11 +50,7 @@ func (h *Handler) purchases(ctx context.Context, _ *call, _ *telemetry.Event) (a
 	defer cancel()
 	now := h.now()
 	from := now.Truncate(time.Minute).Add(-shownMinutes * time.Minute)
-	var all []string
-	for _, results := range [][]string{acceptedResults, refusedResults, busyResults} {
-		all = append(all, results...)
-	}
-	counts, err := h.Stack.Purchases(ctx, from, shownMinutes, all)
+	counts, err := h.Stack.Purchases(ctx, from, shownMinutes, slices.Concat(acceptedResults, refusedResults, busyResults))
 	if err != nil {
 		return nil, sale.Fail(sale.Busy, err)
 	}

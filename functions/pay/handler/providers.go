@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,7 +120,7 @@ func NewProviders(s Settings, now func() time.Time) (Providers, error) {
 		}
 		all[one.name] = p
 	}
-	if s.Stripe != "" && !isStripeEvents(s.StripeEvents) {
+	if s.Stripe != "" && !slices.Contains([]string{checkoutEvents, paymentIntentEvents, anyEvents}, s.StripeEvents) {
 		return nil, fmt.Errorf("STRIPE_EVENTS: want %s, %s or %s", checkoutEvents, paymentIntentEvents, anyEvents)
 	}
 	return all, nil

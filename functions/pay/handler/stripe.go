@@ -34,10 +34,6 @@ const (
 	anyEvents = "any"
 )
 
-func isStripeEvents(kind string) bool {
-	return kind == checkoutEvents || kind == paymentIntentEvents || kind == anyEvents
-}
-
 func newStripe(s Settings, now func() time.Time) (provider, error) {
 	secrets, err := secretsOf(s.Stripe)
 	if err != nil {

@@ -46,8 +46,7 @@ type wechatPaySettings struct {
 
 // wechatPay is a merchant of WeChat Pay.
 type wechatPay struct {
-	mchID   string
-	appIDs  []string
+	wechatPaySettings
 	keys    map[string]*rsa.PublicKey // by serial, in capitals
 	ciphers []cipher.AEAD
 	now     func() time.Time
@@ -58,7 +57,7 @@ func newWeChatPay(s Settings, now func() time.Time) (provider, error) {
 	if err != nil {
 		return provider{}, err
 	}
-	w := wechatPay{mchID: set.MchID, appIDs: set.AppIDs, keys: map[string]*rsa.PublicKey{}, now: now}
+	w := wechatPay{wechatPaySettings: set, keys: map[string]*rsa.PublicKey{}, now: now}
 	switch {
 	case set.MchID == "":
 		return provider{}, errors.New("there is no mchid")
@@ -181,7 +180,7 @@ func (w *wechatPay) read(body []byte) (p sale.Payment, _ subject, err error) {
 		return p, foreign, unreadable(err)
 	}
 	p.Reference = about.TransactionID
-	if about.MchID != w.mchID {
+	if about.MchID != w.MchID {
 		return p, foreign, errOtherMerchant
 	}
 	if n.EventType == "REFUND.SUCCESS" {
@@ -197,7 +196,7 @@ func (w *wechatPay) read(body []byte) (p sale.Payment, _ subject, err error) {
 		return p, foreign, nil
 	case about.TradeState != "SUCCESS":
 		return p, unpaid, nil
-	case !slices.Contains(w.appIDs, about.AppID):
+	case !slices.Contains(w.AppIDs, about.AppID):
 		return p, foreign, errOtherApp
 	case about.Amount.Total == nil:
 		return p, foreign, unreadable(errNoAmount)
