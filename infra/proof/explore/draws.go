@@ -394,16 +394,18 @@ func (m *simulation) endDraws() {
 	}
 }
 
-// isCutOff reports whether a receipt only says that a call has not reached every shard for minutes,
-// as it should if every run since has died.
-func (m *simulation) isCutOff(r receipt) bool {
+// isCutOff reports whether a receipt that was begun then only says that a call has not reached every
+// shard for minutes, as it should if every run since has died. The call may be complete meanwhile.
+func (m *simulation) isCutOff(r receipt, began time.Time) bool {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
 	w := m.watch.sales[r.SaleID]
-	if w == nil || w.draw == nil || len(w.draw.calls) == 0 || m.n.faultsOff.Load() {
+	if w == nil || w.draw == nil || m.n.faultsOff.Load() {
 		return false
 	}
-	last := w.draw.calls[len(w.draw.calls)-1]
 	isOther := func(finding string) bool { return !strings.HasSuffix(finding, "(P14)") }
-	return last.hi == "" && time.Since(last.begunAt) > callTime && !slices.ContainsFunc(r.Findings, isOther)
+	wasLate := func(c *watchedCall) bool {
+		return (c.hi == "" || c.completeAt.After(began)) && time.Since(c.begunAt) > callTime
+	}
+	return slices.ContainsFunc(w.draw.calls, wasLate) && !slices.ContainsFunc(r.Findings, isOther)
 }
