@@ -89,8 +89,7 @@ func verifyStripe(header string, body []byte, secrets []string, now time.Time) e
 	return errUnsigned
 }
 
-// stripeEvent is read in three steps, because only the object of an event about us must
-// have the members of stripePayment.
+// stripeEvent is read in three steps, because only the object of an event about us must have the members of stripePayment.
 type stripeEvent struct {
 	Object string `json:"object"`
 	Type   string `json:"type"`
@@ -109,10 +108,11 @@ type stripePayment struct {
 	Currency       string          `json:"currency"`
 }
 
-// aboutStripe is what an event that reports no payment is about.
-func aboutStripe(kind string) subject {
+// aboutStripe is what an event that reports no payment is about. Before version 2024-10-28 of Stripe's API most refunds fail
+// without a refund.failed (docs.stripe.com/changelog/acacia/2024-10-28/refund-webhook-update).
+func aboutStripe(kind, status string) subject {
 	switch {
-	case kind == "refund.failed":
+	case kind == "refund.failed", strings.Contains(kind, "refund.") && (status == "failed" || status == "canceled"):
 		return notBack
 	case kind == "charge.refunded", strings.HasPrefix(kind, "charge.refund."), strings.HasPrefix(kind, "refund."):
 		return refunded
@@ -133,9 +133,10 @@ func readOther(kind string, object jsontext.Value) (p sale.Payment, about subjec
 	var of struct {
 		PaymentIntent string `json:"payment_intent"`
 		Refunded      bool   `json:"refunded"` // as a whole
+		Status        string `json:"status"`
 	}
-	about = aboutStripe(kind)
-	if about != refunded && about != notBack && about != disputed || jsonv2.Unmarshal(object, &of) != nil {
+	isUnread := jsonv2.Unmarshal(object, &of) != nil
+	if about = aboutStripe(kind, of.Status); isUnread || about != refunded && about != notBack && about != disputed {
 		return p, about, nil
 	}
 	if p.Reference = of.PaymentIntent; p.Reference != "" && of.Refunded && kind == "charge.refunded" {
@@ -149,8 +150,7 @@ func readStripe(body []byte, events string) (p sale.Payment, _ subject, err erro
 	if err := jsonv2.Unmarshal(body, &e); err != nil {
 		return p, foreign, unreadable(err)
 	}
-	// Thin events name their object and no more. If they were ignored, nobody would hear that
-	// payments are not recorded.
+	// Thin events name their object and no more. If they were ignored, nobody would hear that payments are not recorded.
 	if e.Object == "v2.core.event" {
 		return p, unknown, sale.Refuse(sale.InvalidRequest, "this is a thin event, which does not say what was paid: "+
 			"choose the snapshot payload for Stripe's event destination")
@@ -173,8 +173,7 @@ func readStripe(body []byte, events string) (p sale.Payment, _ subject, err erro
 	if err := jsonv2.Unmarshal(e.Data.Object, &object); err != nil {
 		return p, foreign, unreadable(err)
 	}
-	// A completed session of a slow method of payment is not paid yet; another event
-	// follows.
+	// A completed session of a slow method of payment is not paid yet; another event follows.
 	switch {
 	case isCheckout && object.PaymentStatus == "no_payment_required":
 		return p, free, nil

@@ -110,10 +110,14 @@ func stripeFates() map[string]fate {
 	add("ignored-charge", "", map[string]sent{"a charge": {Stripe, of("charge.succeeded"), nil}})
 	add("ignored-refunded", "", map[string]sent{
 		"a refund":                    {Stripe, of("charge.refunded"), nil},
-		"a refund's change":           {Stripe, of("charge.refund.updated"), nil},
+		"a refund's change":           {Stripe, stripeEventOf("refund.updated", `"object":"refund","payment_intent":"pi_1","status":"succeeded"`, ""), nil},
 		"a refund of its own":         {Stripe, of("refund.created"), nil},
 		"a refund, Standard Webhooks": {StandardWebhooks, standard("payment.succeeded", "payment.refunded"), nil},
 		"the refund itself":           {StandardWebhooks, standard("payment.succeeded", "refund.succeeded"), nil},
+	})
+	add("ignored-not-back", "", map[string]sent{ // before Stripe's API of 2024-10-28 most refunds fail in a change alone
+		"a refund's failure": {Stripe, stripeEventOf("charge.refund.updated", `"object":"refund","payment_intent":"pi_1","status":"failed"`, ""), nil},
+		"a refund's end":     {Stripe, stripeEventOf("refund.updated", `"object":"refund","payment_intent":"pi_1","status":"canceled"`, ""), nil},
 	})
 	add("ignored-disputed", "", map[string]sent{
 		"a dispute":                    {Stripe, of("charge.dispute.created"), nil},
