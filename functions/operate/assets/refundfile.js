@@ -6,6 +6,7 @@
 /** Titles of the columns of providers' lists, in small letters: payment, kind, done, undone, amounts, currencies. @type {[string, string, string, string, string[], string[]][]} */
 const sheets = [
   ["payment_intent_id", "reporting_category", "refund", "refund_failure", ["customer_facing_amount", "gross"], ["customer_facing_currency", "currency"]],
+  ["paymentintent id", "status", "refunded", "", ["amount refunded"], ["currency"]],
   ["psp reference", "type", "refunded", "refundedreversed", ["gross debit (gc)"], ["gross currency"]],
   ["psp reference", "record type", "refunded", "refundedreversed", ["captured (pc)"], ["payment currency"]],
   ["支付宝交易号", "业务类型", "退款", "", ["订单金额（元）"], []],

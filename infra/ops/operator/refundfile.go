@@ -25,13 +25,14 @@ type sheet struct {
 	currency     []string // that of its currency, likewise; without one it is that of what is due
 }
 
-// sheets are Stripe's reports with items (docs.stripe.com/reports/reporting-categories), Adyen's settlement details and
-// payment accounting (docs.adyen.com/reporting), Alipay's bill "trade" and WeChat Pay's trade bill (pay.weixin.qq.com,
-// /v3/bill/tradebill), read on 2026-11-28. Stripe's gross is what its account has paid, in the account's currency, which may
-// be another than the buyer's. What went back without a column that says so is the last ones' and this
-// system's own. The first one of which a file has all titles is taken. The operators' page has the same in refundfile.js.
+// sheets are Stripe's reports with items (docs.stripe.com/reports/reporting-categories) and its Dashboard's payments,
+// Adyen's settlement details and payment accounting (docs.adyen.com/reporting), Alipay's bill "trade" and WeChat Pay's
+// trade bill (pay.weixin.qq.com, /v3/bill/tradebill), read on 2026-11-28. Stripe's gross is what its account has paid, in
+// the account's currency, which may be another than the buyer's. What went back without a column that says so is the last
+// ones' and this system's own. The first one of which a file has all titles is taken. The page has the same in refundfile.js.
 var sheets = []sheet{
 	{"payment_intent_id", "reporting_category", "refund", "refund_failure", []string{"customer_facing_amount", "gross"}, []string{"customer_facing_currency", "currency"}},
+	{"paymentintent id", "status", "refunded", "", []string{"amount refunded"}, []string{"currency"}},
 	{"psp reference", "type", "refunded", "refundedreversed", []string{"gross debit (gc)"}, []string{"gross currency"}},
 	{"psp reference", "record type", "refunded", "refundedreversed", []string{"captured (pc)"}, []string{"payment currency"}},
 	{"支付宝交易号", "业务类型", "退款", "", []string{"订单金额（元）"}, nil},
@@ -70,7 +71,7 @@ func rows(text string, each func(line int, cells []string)) {
 		if text = text[at[1]:]; end == separator && text != "" {
 			continue
 		}
-		if cells[0] != "" && cells[0][0] != '#' || cells[0] == "" && len(cells) > 1 {
+		if strings.Join(cells, "") != "" && !strings.HasPrefix(cells[0], "#") { // a spreadsheet saves separators of an empty row
 			each(first, cells)
 		}
 		n++

@@ -42,6 +42,8 @@ func RefundLists(amount, half string, refs [5]string) []RefundList {
 		list("a title that begins as a packed file", "PKW,reference\nx,WHOLE\n", false),
 		list("a quote that is not closed", "what,reference\n15\" screen,\n\"15,WHOLE\n", false),
 		list("a spreadsheet where commas are decimal", "\ufeffid;Betrag\nWHOLE;8,99\n", false),
+		list("an empty row of a spreadsheet", ",,\npayment_intent_id,reporting_category,gross\n,,\nWHOLE,refund,-SUM\nPAID,charge,SUM\n", false),
+		list("payments of Stripe's Dashboard", "id,Amount,Amount Refunded,Currency,PaymentIntent ID,Status\nch_1,SUM,SUM,cny,WHOLE,Refunded\nch_2,SUM,0.00,cny,PAID,Paid\nch_3,SUM,HALF,cny,PART,Paid\n", false),
 		list("a column id beside that of the payment", "id,Amount,PaymentIntent ID\nch_1,SUM,WHOLE\n", false),
 		{"text of a spreadsheet in UTF-16", utf16, false},
 		list("Stripe's payout reconciliation", stripeReconciliation, true),
