@@ -34,6 +34,8 @@ type Round struct {
 	Receipt func(context.Context) (string, error)
 	// Bound is the time limit for the order id and for the state SOLD_OUT to appear.
 	Bound time.Duration
+	// Transport, if not nil, replaces the client's.
+	Transport http.RoundTripper
 }
 
 // Row is the outcome of one check.
@@ -49,7 +51,7 @@ var ErrMismatch = errors.New("the smoke test failed")
 // Run makes the checks. After a failure it continues with all checks that do not need the
 // failed answer.
 func (r Round) Run(ctx context.Context) []Row {
-	c := client.New(r.URL, client.Options{})
+	c := client.New(r.URL, client.Options{Transport: r.Transport})
 	defer c.Close()
 	page := func(sale string) call {
 		return func(ctx context.Context) (client.Answer, error) { return c.Sale(ctx, sale) }

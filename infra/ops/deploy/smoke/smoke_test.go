@@ -6,15 +6,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 // shop is a small correct shop with a single unit. A test may change its answers, by the request and, for
 // one that needs a token, its user.
 type shop struct {
-	mu       sync.Mutex
 	claim    string // the key of the one claim
 	polls    int
 	busy     int // number of requests to answer "busy" first
@@ -28,9 +27,8 @@ type reply struct {
 	body   string
 }
 
-func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *shop) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
 	request := r.Method + " " + r.URL.Path
 	a, spoilt := s.spoil[strings.TrimSpace(request+" "+strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))]
 	if !spoilt {
@@ -44,6 +42,7 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(a.status)
 	fmt.Fprint(w, a.body)
+	return w.Result(), nil
 }
 
 const (
@@ -111,13 +110,8 @@ func (s *shop) answer(request string, header http.Header) reply {
 // rows makes a smoke test of the shop, and returns the names of the checks that passed and of the others.
 func rows(t *testing.T, s *shop, token string) (all []Row, passed, others []string) {
 	t.Helper()
-	server := httptest.NewServer(s)
-	t.Cleanup(server.Close)
-	r := Round{URL: server.URL, Sale: "s", Token: token, Key: "k1", LastUnit: true, Bound: 10 * time.Second}
-	if s.spoil != nil {
-		r.Bound = 300 * time.Millisecond
-	}
-	all = r.Run(t.Context())
+	r := Round{URL: "http://127.0.0.1", Sale: "s", Token: token, Key: "k1", LastUnit: true, Bound: 10 * time.Second, Transport: s}
+	synctest.Test(t, func(t *testing.T) { all = r.Run(t.Context()) })
 	for _, row := range all {
 		if row.Passed {
 			passed = append(passed, row.Check)
