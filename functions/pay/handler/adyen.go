@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -29,15 +30,13 @@ const (
 
 // adyenSettings are ADYEN_SECRETS.
 type adyenSettings struct {
-	// HMACKeys sign webhooks, in hex. There are two while one is being replaced: what Adyen had queued before
-	// is sent with the old signature.
+	// HMACKeys sign webhooks, in hex. What Adyen had queued before one was replaced is sent with the old signature.
 	HMACKeys []string `json:"hmacKeys"`
 	// MerchantAccounts are the accounts whose payments count. A webhook of a company has those of all its accounts.
 	MerchantAccounts []string `json:"merchantAccounts"`
 	// Live: the payments of the live environment count, else those of the test environment.
 	Live *bool `json:"live"`
-	// PaidBy is the event by which an order is paid: AUTHORISATION where Adyen captures by itself,
-	// which sends no other event, and CAPTURE where the shop does, because an authorisation is no money.
+	// PaidBy is the event by which an order is paid: CAPTURE where the shop captures, else AUTHORISATION, for no other is sent.
 	PaidBy string `json:"paidBy"`
 
 	keys [][]byte
@@ -68,8 +67,7 @@ func newAdyen(s Settings, _ func() time.Time) (provider, error) {
 	return provider{verify: a.verify, read: a.read, answer: answerAdyen}, nil
 }
 
-// adyenWebhook is Adyen's standard webhook (Webhooks-v1 of github.com/Adyen/adyen-openapi, 2026-07-01). As JSON it
-// has one item, says the documentation; a queue in between may join several.
+// adyenWebhook is Adyen's standard webhook (Webhooks-v1 of github.com/Adyen/adyen-openapi, 2026-07-01). A queue may join several.
 type adyenWebhook struct {
 	Live  string `json:"live"` // not signed
 	Items []struct {
@@ -198,9 +196,11 @@ func (i *adyenItem) report(about subject, reference string) (report, error) {
 	return one, nil
 }
 
-// about returns what an item is about, and Adyen's reference of the payment.
+// about returns what an item is about, and Adyen's reference of the payment. Of a change it may lack, as later events of a dispute
+// do in Adyen's examples: then it is the event's own, by which its Customer Area finds it, and which no payment has.
 func (a *adyenSettings) about(i *adyenItem) (subject, string) {
-	switch done := i.Success == "true"; i.EventCode {
+	done, reference := i.Success == "true", cmp.Or(i.OriginalReference, i.PSPReference)
+	switch i.EventCode {
 	case adyenAuthorised:
 		if done && a.PaidBy == adyenAuthorised {
 			return ours, i.PSPReference
@@ -218,18 +218,18 @@ func (a *adyenSettings) about(i *adyenItem) (subject, string) {
 		case i.EventCode == "EXPIRE": // of what rests
 			return refunded, ""
 		}
-		return paidBack, i.OriginalReference
+		return paidBack, reference
 	case "REFUND", "CANCEL_OR_REFUND": // the latter of the whole payment, always
 		if done {
-			return paidBack, i.OriginalReference
+			return paidBack, reference
 		}
-		return notBack, i.OriginalReference
+		return notBack, reference
 	}
 	if about, known := adyenSubjects[i.EventCode]; known {
-		return about, i.OriginalReference
+		return about, reference
 	}
 	if strings.Contains(i.EventCode, "CHARGEBACK") || strings.Contains(i.EventCode, "ARBITRATION") || strings.Contains(i.EventCode, "DISPUTE") {
-		return disputed, i.OriginalReference
+		return disputed, reference
 	}
 	return unknown, ""
 }

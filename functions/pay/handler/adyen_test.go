@@ -131,6 +131,8 @@ func adyenFates() map[string]fate {
 		"what rests of it has expired":    {item(members{"eventCode": "EXPIRE"}), "ignored-refunded", "ignored"},
 		"a refund of no order":            {change("REFUND", nil), "ignored-refunded", "ignored-refunded"},
 		"a refund of no whole unit":       {change("REFUND", members{"amount": members{"currency": "ISK", "value": 1}}), "ignored-refunded", "ignored-refunded"},
+		"a refund that names no payment":  {change("REFUND", members{"originalReference": nil}), "ignored-refunded", "ignored-refunded"},
+		"a cancellation that names none":  {change("CANCELLATION", members{"originalReference": ""}), "ignored-refunded", "ignored"},
 		"a refund with a colon":           {change("REFUND", members{"merchantReference": "a:b"}), "ignored-refunded", "ignored-refunded"},
 		"a refund that was refused":       {change("REFUND", no), "ignored-not-back", "ignored-not-back"},
 		"a refund that failed later":      {change("REFUND_FAILED", nil), "ignored-not-back", "ignored-not-back"},

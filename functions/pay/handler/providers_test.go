@@ -264,7 +264,7 @@ func TestTheLogNamesThePaymentOfWhatSomebodyMustLookAt(t *testing.T) {
 		stripes("charge.dispute.created", "ignored-disputed"), stripes("refund.created", "ignored-refunded"),
 		stripes("refund.failed", "ignored-not-back"), stripes("charge.refunded", "ignored-refunded"),
 		adyens("ignored-not-back", "", change("REFUND_FAILED", nil)), adyens("ignored-disputed", "", change("CAPTURE_FAILED", nil)),
-		adyens("ignored-disputed", "", change("CHARGEBACK", nil)),
+		adyens("ignored-disputed", "", change("CHARGEBACK", nil)), adyens("ignored-disputed", "", item(members{"eventCode": "SECOND_CHARGEBACK"})),
 	} {
 		owing(t, func(t *testing.T, f *function) {
 			f.meets(w.provider, w)
