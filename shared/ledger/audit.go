@@ -320,7 +320,7 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []table.Shard) *Receipt {
 // that are compared. A refund that cannot be read is a finding. A sale without any of what
 // may cause one costs no read.
 func (l *Ledger) auditRefunds(ctx context.Context, s sale.Sale, a *Audit) error {
-	if s.PayWithin == 0 && s.Price == 0 && a.Paid+a.Cancelled == 0 {
+	if s.PayWithin == 0 && s.Price == 0 && a.Paid+a.Cancelled+s.Cancelled == 0 && !s.IsRecalled() {
 		return nil
 	}
 	for !a.RefundsRead {

@@ -48,6 +48,15 @@ func (w *World) mayNotCancel(l *ledger.Ledger, c sale.Cancellation, code sale.Co
 	w.refusedBecause(why, code, err)
 }
 
+// paysTooLate pays alice's order, which was released, and expects that the audit counts the refund due.
+func (w *World) paysTooLate(orderID uint64) {
+	w.T.Helper()
+	w.refunded(PaymentOf(orderID, "pi_late"), "moutai", "alice", sale.RefundReleased)
+	if r, _ := w.audit(); r.RefundsDue != 1 {
+		w.T.Errorf("got %+v, want one refund due", r)
+	}
+}
+
 // hasCounts expects what a shard counts.
 func (w *World) hasCounts(shard int, stock, released, putBack int64) {
 	w.T.Helper()
@@ -156,6 +165,7 @@ var cancelling = map[string]func(*testing.T, *World){
 			t.Errorf("got %+v (%v)", done, err)
 		}
 		w.hasCounts(0, 9, 1, 1)
+		w.paysTooLate(id)
 		unnamed := office("", id, sale.Confirmed, sale.UnitBack)
 		unnamed.ChangeID = ""
 		w.mayNotCancel(w.Environment(), unnamed, sale.ChangedMeanwhile, "by ana")

@@ -213,9 +213,7 @@ var draining = map[string]func(*testing.T, *World){
 	"the listing of a drained sale keeps no place of a pass": func(t *testing.T, w *World) {
 		c := w.Open(4, 2)
 		w.moment(c.ClosesAt.Add(ledger.DrainAfter))
-		if err := w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "moutai"}, nil); err != nil {
-			t.Fatal(err)
-		}
+		w.succeeds(nil, w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "moutai"}, nil))
 		w.tamper("SALES", "moutai", "SET releasing = :x", text(`{"bucket":1,"after":"alice"}`))
 		r, _ := w.audit()
 		if l := w.Listing(); l.Cursor == nil || l.Releasing == nil || !w.drained(r) {
@@ -263,17 +261,13 @@ var draining = map[string]func(*testing.T, *World){
 			t.Errorf("got %+v", l)
 		}
 		a := &ledger.Audit{SaleID: "moutai", Sold: []int64{1, 2}, Claims: []int64{0, 1}, Places: []ledger.Place{{Bucket: 3, After: "用户"}}, Suspects: []string{"x"}}
-		if err := w.Ledger.SaveCursor(w.Ctx, a, nil); err != nil {
-			t.Fatal(err)
-		}
+		w.succeeds(nil, w.Ledger.SaveCursor(w.Ctx, a, nil))
 		if l := lists(1); fmt.Sprintf("%+v", *l[0].Cursor) != fmt.Sprintf("%+v", *a) || !a.SavedAt.Equal(w.Now()) {
 			t.Errorf("got cursor %+v, want %+v", *l[0].Cursor, *a)
 		}
 		books := func(r *ledger.Receipt, want int64) {
 			t.Helper()
-			if err := w.Ledger.SaveCursor(w.Ctx, a, r); err != nil {
-				t.Fatal(err)
-			}
+			w.succeeds(nil, w.Ledger.SaveCursor(w.Ctx, a, r))
 			if l := lists(1); l[0].Cursor == nil || (l[0].Books == nil) != (want == 0) || want > 0 && l[0].Books.Stock != want {
 				t.Errorf("got %+v, want books of a stock of %d", l[0], want)
 			}

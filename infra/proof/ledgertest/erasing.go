@@ -322,18 +322,14 @@ var erasing = map[string]func(*testing.T, *World){
 		w.drainedWith()
 		pass := &ledger.Audit{SaleID: "moutai", Places: []ledger.Place{{Bucket: 1, After: "alice"}}}
 		found := &ledger.Receipt{SaleID: "moutai", Findings: []string{`user "alice": order 1 belongs to another claim (P7)`}}
-		if err := w.Ledger.SaveCursor(w.Ctx, pass, found); err != nil {
-			t.Fatal(err)
-		}
+		w.succeeds(nil, w.Ledger.SaveCursor(w.Ctx, pass, found))
 		w.tamper("SALES", "moutai", "SET releasing = :x", text(`{"bucket":1,"after":"alice"}`))
 		w.erases(w.Environment(), "alice")
 		for _, when := range []string{"erased", "and a pass ends that began before"} {
 			if all := w.everything(); strings.Contains(all, "alice") {
 				t.Errorf("%s: the table names the user:\n%s", when, all)
 			}
-			if err := w.Environment().SaveCursor(w.Ctx, pass, found); err != nil {
-				t.Fatal(err)
-			}
+			w.succeeds(nil, w.Environment().SaveCursor(w.Ctx, pass, found))
 		}
 	},
 	"an erasure whose answer is lost counts once": func(t *testing.T, w *World) {

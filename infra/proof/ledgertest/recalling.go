@@ -222,6 +222,7 @@ var recalling = map[string]func(*testing.T, *World){
 		w.finishes(w.Environment(), 0, 0, 0, true)
 		w.allPaused(2)
 		w.Settled(2)
+		w.paysTooLate(w.claimOf("alice").OrderID)
 	},
 	"a resumption that began before the recall does not let it sell": func(t *testing.T, w *World) {
 		w.Open(9, 2)
