@@ -262,7 +262,7 @@ func (l *Ledger) ReleaseDue(ctx context.Context, listing Listing, grace time.Dur
 		done.Complete, done.NextRelease = true, next
 		return done, nil
 	}
-	p := &releasing{Ledger: l, sale: s, grace: grace, late: late, done: &done, pass: ReleasePass{Began: now}}
+	p := &releasing{Ledger: l, sale: s, grace: grace, read: now, late: late, done: &done, pass: ReleasePass{Began: now}}
 	if s.Paused {
 		if isAhead {
 			return done, p.complete(ctx, now) // after the pause nothing may show it any more
@@ -281,6 +281,7 @@ type releasing struct {
 	*Ledger
 	sale  sale.Sale
 	grace time.Duration
+	read  time.Time     // before the sale was: who sees a change of it has no order that becomes due after that
 	late  time.Duration // see sale.Sale.Late
 	pass  ReleasePass
 	done  *ReleaseResult
@@ -401,7 +402,6 @@ func (p *releasing) gatherDue(ctx context.Context, next *ReleasePass) error {
 	if out.ConsumedCapacity != nil {
 		p.done.ReadUnits += aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
 	}
-	now := p.now()
 	for _, it := range out.Items {
 		c, err := table.ReadClaim(p.sale.ID, p.sale.Buckets, it)
 		if err != nil || c.Shard < 0 || c.Shard >= p.sale.Shards {
@@ -416,7 +416,7 @@ func (p *releasing) gatherDue(ctx context.Context, next *ReleasePass) error {
 		}
 		by := p.sale.PayBy(c.OrderID)
 		due := by.Add(p.grace + p.late)
-		if due.After(now) {
+		if due.After(p.read) {
 			if next.NextPayBy.IsZero() || by.Before(next.NextPayBy) {
 				next.NextPayBy = by
 			}
@@ -425,7 +425,7 @@ func (p *releasing) gatherDue(ctx context.Context, next *ReleasePass) error {
 		if p.sale.LateFor > p.late && due.Before(next.Began) {
 			due = next.Began // it became due when the last unit was sold, a short while before the pass
 		}
-		p.done.OldestDueSeconds = max(p.done.OldestDueSeconds, int64(now.Sub(due)/time.Second))
+		p.done.OldestDueSeconds = max(p.done.OldestDueSeconds, int64(p.read.Sub(due)/time.Second))
 		p.due[c.Shard].add(unpaid{c.User, c.OrderID})
 		p.count++
 	}

@@ -91,11 +91,19 @@ var extending = map[string]func(*testing.T, *World){
 			t.Errorf("got %+v, want nothing released", done)
 		}
 	},
-	"more time that was cut off behind the sale counts, and every order expires in the end": func(t *testing.T, w *World) {
-		w.overdueOf(9, 3, "alice", "bob", "carol")
+	"more time that was cut off behind the sale counts for what is not due then, and every order expires in the end": func(t *testing.T, w *World) {
+		w.overdueOf(9, 3)
+		w.Ordered("alice", "bob", "carol")
+		w.Pass(payWithin + grace - time.Millisecond)
 		until := w.Now().Add(time.Hour)
-		ctx, dying := w.cutAfter(1) // the sale, no shard
-		w.Refused(sale.Busy, errOf(dying.Edit(ctx, sale.Edit{SaleID: "moutai", PayUntil: until})))
+		overtaken := w.Hooked(dynamotest.Before("Query", sync.OnceFunc(func() {
+			ctx, dying := w.cutAfter(1) // the sale, no shard
+			w.Refused(sale.Busy, errOf(dying.Edit(ctx, sale.Edit{SaleID: "moutai", PayUntil: until})))
+			w.Pass(time.Millisecond)
+		})))
+		if done := w.ReleasesBy(overtaken); done.Released != 0 {
+			t.Errorf("got %+v, want nothing released that became due when the time could be seen", done)
+		}
 		w.releases(0, 0)
 		w.moment(until.Add(grace))
 		w.releases(3, 3)
