@@ -147,7 +147,11 @@ func TestEveryAlarmIsOneThatCloudWatchTakesAndThatTellsATopic(t *testing.T) {
 			ids, used, expressions, results := map[string]bool{}, map[string]bool{}, "", 0
 			for _, m := range p.at("Metrics").list() {
 				ids[m.at("Id").text()] = true
-				expressions += m.at("Expression").text() + "\n"
+				expression := m.at("Expression").text()
+				expressions += expression + "\n"
+				if strings.Count(expression, ", REPEAT)") > strings.Count(expression, "FILL(FILL(") && !strings.HasPrefix(expression, "IF(FILL(") {
+					p.errorf(t, "%s adds to a metric that is repeated: nothing rings while that has no value at all", a.id)
+				}
 				if m.at("ReturnData").text() != "false" {
 					results++
 					used[m.at("Id").text()] = true
