@@ -3,8 +3,7 @@
 // buyer presses the button.
 
 import { awake, call, now, offline, passing, slept } from "./api.js";
-import { available, ended, expire, finish, signIn, signOut, token, validSale } from "./signin.js";
-import * as provider from "./signin.js"; // for what the release before lacks
+import { available, ended, expire, finish, renew, signIn, signOut, token, validSale } from "./signin.js";
 import { countdown, dates, fill, language, locale, words } from "./words.js";
 
 /** @typedef {import("./api.js").Answer} Answer */
@@ -80,9 +79,6 @@ let trouble = ""; // why the button did nothing
 let cancelling = ""; // what is said about cancelling, as it is called in words.js
 /** @type {ReturnType<import("./draw.js").begin> | undefined} What a sale with a draw has besides. */
 let lot;
-
-/** Fills a text, which words.js of another release may lack. @type {typeof fill} */
-const say = (text, ...values) => fill(text ?? "", ...values);
 
 /** @param {number} ms */
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, Math.min(ms, 0x7fffffff)));
@@ -162,12 +158,17 @@ const saleOf = (s, read) => ({
   draw: s.draw ?? undefined,
 });
 
+const letters = "XXS XS S 小 M 中 L 大 XL XXL 2XL 3XL".split(" ");
+
+/** The place of a size in letters, with which a name ends. @param {Sale} s */
+const lettered = ({ name }) => letters.indexOf(name.split(" ").pop() ?? "");
+
 /** @param {Answer} a */
 function take(a) {
   if (a.code) return;
   const before = phase();
   const byName = new Intl.Collator(locale, { numeric: true }).compare;
-  sales = (group ? a.body.sales ?? [] : [a.body]).map((/** @type {any} */ s) => saleOf(s, s.now ?? a.body.now)).sort((/** @type {Sale} */ a, /** @type {Sale} */ b) => byName(a.name, b.name));
+  sales = (group ? a.body.sales ?? [] : [a.body]).map((/** @type {any} */ s) => saleOf(s, s.now ?? a.body.now)).sort((/** @type {Sale} */ a, /** @type {Sale} */ b) => lettered(a) - lettered(b) || byName(a.name, b.name));
   const kept = claim ? sale?.id : chosen;
   about(sales.find((s) => s.id === kept) ?? sales.find((s) => s.state === "OPEN" || s.state === "NOT_OPEN") ?? sales[0]);
   same = phase() === before ? same + 1 : 0;
@@ -272,7 +273,7 @@ async function load() {
   [doing, ordering, code] = ["reading", false, ""];
   [due, since] = [Infinity, performance.now()];
   render();
-  provider.renew?.();
+  renew();
   take(await repeat(look));
   if (!code) await learn();
   if (sale && token()) {
@@ -463,14 +464,14 @@ const refusals = ["soldOut", "paused", "closed", "recalled", "otherState", "turn
  */
 function button(is) {
   const wanted = orderable.includes(is);
-  const label = sale?.price && words.orderFor ? fill(words.orderFor, sale.price) : words.order;
+  const label = sale?.price ? fill(words.orderFor, sale.price) : words.order;
   if (is === "signedOut" || (!token() && (wanted || claim || refusals.includes(is)))) {
     return available ? [words.signIn, () => signIn(pageId, at)] : [""];
   }
   if (is === "elsewhere") return [words.showOrder, () => location.assign("/s/" + elsewhere)];
   if (is === "stuck" || (is === "other" && !ordering)) return [words.again, load];
   if (is === "stuckOrder" || is === "other") return [words.again, order];
-  if (wanted && group && !chosen) return [say(sized() ? words.chooseSize : words.choose), () => element("sizes").querySelector("input")?.focus()];
+  if (wanted && group && !chosen) return [sized() ? words.chooseSize : words.choose, () => element("sizes").querySelector("input")?.focus()];
   if (is === "enter" || is === "enterSoon") return [inDraw(is)?.words.enterNow ?? "", is === "enter" ? enter : undefined];
   if (is === "paused" && sale?.draw && !orderable.includes(lot?.state(sale, "open") ?? "")) return [""];
   if (wanted && is !== "notOpen") return [label, order];
@@ -485,12 +486,12 @@ function detail(is) {
   if (trouble) return trouble;
   if (claim && !token()) return words.signedOut;
   if (is === "unpaid") return fill(words.payBy, dates.format(payBy()));
-  if (already && elsewhere && ["accepted", "reserved", "confirmed", "unpaid", "paid", "held"].includes(is)) return say(words.alreadyGroup, sale?.name ?? "");
+  if (already && elsewhere && ["accepted", "reserved", "confirmed", "unpaid", "paid", "held"].includes(is)) return fill(words.alreadyGroup, sale?.name ?? "");
   if (is !== "offline" && offline()) return words.offline + " " + words.offlineDetail;
   if (orderable.includes(is) && !token() && !available) return words.noSignIn;
   if (["notOpen", "open"].includes(is) && !token()) return words.signInDetail;
   if (sale && inDraw(is)) return lot?.detail(sale, is) ?? "";
-  if (is === "open" && group) return say(words.elsewhereDetail);
+  if (is === "open" && group) return words.elsewhereDetail;
   if (is === "soldOut" && sales.some((s) => s.state === "OPEN" && s !== sale)) return words.otherChoice;
   if (is === "soldOut" && sale?.mayReturn) return words.mayReturn;
   /** @type {Record<string, string>} */
@@ -505,7 +506,7 @@ function refunds() {
   return all.map(({ amount, currency, refundedAt }) => {
     const sum = money(amount, currency);
     const day = new Date(refundedAt).toLocaleDateString(locale, { dateStyle: "long" });
-    return refundedAt ? say(words.refunded, sum, day) : say(words.refundDue, sum);
+    return refundedAt ? fill(words.refunded, sum, day) : fill(words.refundDue, sum);
   });
 }
 
@@ -544,7 +545,7 @@ function renderSale(name, selling) {
   if (!sale) return;
   put("price", sale.price);
   put("about", sale.text);
-  putLink("link", say(words.more), sale.link);
+  putLink("link", words.more, sale.link);
   const picture = element("picture");
   const image = sale.image !== broken ? sale.image : "";
   picture.hidden = !image;
@@ -566,7 +567,7 @@ function renderSale(name, selling) {
   const counted = selling && !group && sale.seeded > 0 && sale.units > 0 && sale.read >= sale.opens ? sale : undefined;
   bar.hidden = !counted;
   [bar.max, bar.value] = [sale.seeded || 1, sale.units || 0];
-  put("left", counted ? say(counted.about ? words.leftAbout : words.left, number(counted.units), number(counted.seeded), time.format(counted.read)) : "");
+  put("left", counted ? fill(counted.about ? words.leftAbout : words.left, number(counted.units), number(counted.seeded), time.format(counted.read)) : "");
 }
 
 /** @param {number} n */
@@ -580,7 +581,7 @@ function renderSizes(open) {
   if (box.hidden) return;
   const head = common(sales.map((s) => s.name));
   const legend = box.querySelector("legend") ?? box.appendChild(document.createElement("legend"));
-  const title = say(sized() ? words.size : words.choice);
+  const title = sized() ? words.size : words.choice;
   if (legend.textContent !== title) legend.textContent = title;
   for (const [i, s] of sales.entries()) {
     let label = box.querySelectorAll("label")[i];
@@ -590,7 +591,7 @@ function renderSizes(open) {
     }
     const [input, name, left] = /** @type {[HTMLInputElement, HTMLElement, HTMLElement]} */ ([...label.children]);
     const units = number(s.units);
-    const note = s.state === "OPEN" || s.state === "NOT_OPEN" ? say(s.about ? words.unitsAbout : words.unitsLeft, units) : say(/** @type {any} */ (words)[s.state]);
+    const note = s.state === "OPEN" || s.state === "NOT_OPEN" ? fill(s.about ? words.unitsAbout : words.unitsLeft, units) : /** @type {any} */ (words)[s.state] ?? "";
     if (name.textContent !== s.name.slice(head.length)) name.textContent = s.name.slice(head.length) || s.name;
     if (left.textContent !== note) left.textContent = note;
     label.className = (["OPEN", "NOT_OPEN"].includes(s.state) ? "" : "gone ") + (s.id === chosen ? "chosen" : "");
@@ -616,8 +617,8 @@ function render() {
   put("name", name);
   /** @type {Record<string, string>} */
   const all = words;
-  const line = is === "notOpen" && moved && sale ? say(words.moved, dates.format(sale.opens)) :
-    is === "soldOut" && ordering ? say(words.missed) : say(all[is], is === "other" ? code : String((claim ?? sale)?.state));
+  const line = is === "notOpen" && moved && sale ? fill(words.moved, dates.format(sale.opens)) :
+    is === "soldOut" && ordering ? words.missed : fill(all[is] ?? "", is === "other" ? code : String((claim ?? sale)?.state));
   put("line", (refusals.includes(is) && !token() && available ? (all[is + "SignIn"] ?? words.signInToSee) + "\n" : "") + line);
   const to = sale && inDraw(is) ? lot?.end(sale, is) ?? NaN : sale && ["notOpen", "signedOut"].includes(is) && phase() === "NOT_OPEN" ? sale.opens : is === "unpaid" ? payBy() : NaN;
   renderClock(is, to - now());
@@ -648,7 +649,7 @@ function render() {
 /** Shows the clock of a state. That of a hold says what it counts, and changes in its last minute. @param {string} is @param {number} left */
 function renderClock(is, left) {
   const [pays, last] = [is === "unpaid", (is === "unpaid" || is === "called") && left <= 60000];
-  put("clock", last ? say(words.lastMinute) : pays ? say(words.payLeft) : "");
+  put("clock", last ? words.lastMinute : pays ? words.payLeft : "");
   put("countdown", countdown(left)).className = last ? "last" : "";
 }
 
@@ -677,7 +678,7 @@ function renderPayment(unpaid) {
 function tick() {
   if (now() >= reread) refresh();
   else if (performance.now() >= due && !document.hidden) lookAgain();
-  if ([...orderable, "signedOut", "unpaid"].includes(state())) provider.renew?.();
+  if ([...orderable, "signedOut", "unpaid"].includes(state())) renew();
   render();
   const left = sale ? sale.opens - now() : 0;
   setTimeout(tick, left > 0 ? left % 1000 || 1000 : 1000);
@@ -705,7 +706,7 @@ async function callback() {
   const back = id && `/${at ?? "s"}/${id}`;
   if (done && back) return location.replace(back);
   put("line", words.signInFailed);
-  put("detail", lost ? say(words.signInElsewhere) : words.signInFailedDetail);
+  put("detail", lost ? words.signInElsewhere : words.signInFailedDetail);
   put("act", back && (lost ? words.signIn : words.back)).onclick = () => {
     if (lost) signIn(id, at).catch(() => {}); // without a storage, of which the text speaks
     else location.replace(back);

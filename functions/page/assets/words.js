@@ -179,7 +179,7 @@ const zh = {
   forbidden: "商家不允许此操作。",
   other: "商家的答复无法识别：{0}",
   otherDetail: "请刷新页面。如果问题仍然存在，请联系商家。",
-  signInDetail: "请提前登录，以免耽误下单。",
+  signInDetail: "请先登录，以免耽误下单。",
   signInToSee: "如已下单，请登录查看您的订单。",
   noSignIn: "无法在本页面下单：商家没有为它设置登录。",
   signedOut: "登录已失效，请重新登录后继续。",

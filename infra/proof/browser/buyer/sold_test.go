@@ -249,8 +249,8 @@ func TestATileSaysWhatBecameOfIt(t *testing.T) {
 	tab := shop.tab(t, newID("user"))
 	tab.Clock(0)
 	scenes(tab, `tiles: { first: { a: { name: "Shoe 10" }, b: { name: "Shoe 9.5", state: "RECALLED" }, c: { name: "Shoe 9", state: "PAUSED" }, d: { name: "Shoe 11", state: "SOLD_OUT" } } },
-		tickets: { first: { a: { name: "Show · Friday" }, b: { name: "Show · Saturday" } } },`)
-	for id, want := range map[string]string{"tiles": "Size, 9 Paused, 9.5 Recalled, 10 7 left, 11 Sold out; Select size", "tickets": "Your choice, Friday 7 left, Saturday 7 left; Select one"} {
+		shirts: { first: { a: { name: "Shirt 大" }, b: { name: "Shirt XL" }, c: { name: "Shirt 小" }, d: { name: "Shirt M" } } }, tickets: { first: { a: { name: "Show · Friday" }, b: { name: "Show · Saturday" } } },`)
+	for id, want := range map[string]string{"tiles": "Size, 9 Paused, 9.5 Recalled, 10 7 left, 11 Sold out; Select size", "shirts": "Your choice, 小 7 left, M 7 left, 大 7 left, XL 7 left; Select one", "tickets": "Your choice, Friday 7 left, Saturday 7 left; Select one"} {
 		tab.Open(shop.Stack.API + "/g/" + id)
 		hasRead(tab)
 		if got := browser.Eval[string](tab, `[...sizes.children].map((e) => e.innerText.replaceAll("\n", " ").trim()).join(", ") + "; " + act.innerText`); got != want {
