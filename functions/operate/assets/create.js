@@ -5,12 +5,13 @@
 import { call, passing, rest } from "./api.js";
 import { createWords as words } from "./createwords.js";
 import { h } from "./elements.js";
+import { bySize } from "./group.js";
 import { amount } from "./money.js";
 import { words as common, duration, fill, number } from "./words.js";
 
 /** @typedef {import("./elements.js").Child} Child */
 /** @typedef {Record<string, any>} Body of a creation */
-/** @typedef {{token: () => string, expire: () => void, render: () => void, now: () => number, toField: (iso: string) => string, fromField: (text: string) => Date}} Page what the page around it can do */
+/** @typedef {{token: () => string, expire: () => void, render: () => void, now: () => number, toField: (iso: string) => string, fromField: (text: string) => Date, zone: () => string}} Page what the page around it can do */
 
 /** The text of a field. @param {string} id */
 const typed = (id) => /** @type {HTMLInputElement | HTMLTextAreaElement | null} */ (document.getElementById("new-" + id))?.value.trim() ?? "";
@@ -34,6 +35,15 @@ function sizesOf(text) {
   return all.every(([size, n]) => size && /^[1-9]\d{0,8}$/.test(n ?? "")) ? all.map(([size, n]) => ({ size, stock: Number(n) })) : undefined;
 }
 
+/** What was typed and is not created yet, by field: it outlives a sign-in and a reload. @returns {Record<string, string>} */
+function drafted() {
+  try {
+    return JSON.parse(sessionStorage.getItem("draft") ?? "{}") ?? {};
+  } catch {
+    return {}; // it was not written by this page
+  }
+}
+
 /** @param {Page} page */
 export function creating(page) {
   /** What is copied: its fields as they were. @type {Body | undefined} */
@@ -46,15 +56,33 @@ export function creating(page) {
   /** @type {{saleId: string, text: string, tone: string}[]} */
   let told = [];
   let busy = false;
+  let draft = drafted();
 
-  /** Reads what is to be copied. @param {string} id */
+  /** Of what a draft is: the times in it are of one zone. */
+  const draftOf = () => copied + " " + page.zone();
+
+  /** Keeps what is typed. */
+  function type() {
+    draft = { of: draftOf() };
+    for (const e of document.querySelectorAll(".making [id^=new-]")) draft[e.id] = /** @type {HTMLInputElement} */ (e).value;
+    sessionStorage.setItem("draft", JSON.stringify(draft));
+    page.render();
+  }
+
+  /** Reads what is to be copied: of a group all sizes, if their names say them. @param {string} id */
   async function copy(id) {
     copied = id;
     const a = await call("GET", "/operate/sales/" + id, page.token());
-    if (a.code === "unauthorized") page.expire();
+    const { limitGroup, name = "" } = a.body;
+    const g = limitGroup ? await call("GET", "/operate/sales?group=" + limitGroup, page.token()) : a;
+    if (a.code === "unauthorized" || g.code === "unauthorized") page.expire();
     if (copied !== id) return;
     from = a.code ? undefined : a.body;
+    const goods = name.slice(0, name.lastIndexOf(" ") + 1);
+    const sizes = bySize(g.body.sales ?? []);
+    if (from && goods && sizes.length && sizes.every((s) => s.name?.startsWith(goods))) Object.assign(from, { name: goods.trim(), sizes: sizes.map((s) => s.name.slice(goods.length) + ": " + s.seeded).join(", ") });
     page.render();
+    page.render(); // with what is in its fields
   }
 
   /** What the fields say, and what is wrong with them, by field. @returns {{bodies: Body[], wrong: Record<string, string>}} */
@@ -65,10 +93,11 @@ export function creating(page) {
     const id = typed("id"), stock = typed("stock"), price = typed("price"), currency = currencyOf(), rate = typed("rate");
     must("id", /^[A-Za-z0-9_-]{1,64}$/.test(id), words.badId);
     const sizes = sizesOf(typed("sizes"));
-    const idOf = (/** @type {string} */ size) => (id + "-" + size).replace(/[^A-Za-z0-9_-]/g, "-").slice(0, 64);
-    must("sizes", sizes && sizes.length <= 30 && new Set(sizes.map(({ size }) => idOf(size))).size === sizes.length, words.badSizes);
+    // A size that is not in ASCII is told by its place.
+    const ids = sizes?.map(({ size }, i) => ("-" + (/[^ -~]/.test(size) ? "s" + (i + 1) : size)).replace(/[^A-Za-z0-9_-]/g, "-").slice(0, 33)).map((tail) => id.slice(0, 64 - tail.length) + tail);
+    must("sizes", sizes && sizes.length <= 30 && new Set(ids).size === sizes.length, words.badSizes);
     must("stock", typed("sizes") || /^[1-9]\d{0,8}$/.test(stock), words.badStock);
-    must("rate", !rate || (Number(rate) >= 1 && Number(rate) <= 20000), words.badRate);
+    must("rate", !rate || (/^\d+$/.test(rate) && Number(rate) >= 1 && Number(rate) <= 20000), words.badRate);
     for (const field of ["image", "page"]) must(field, !typed(field) || /^https:\/\/[^/]/.test(typed(field)), words.badAddress);
     if (typed("image")) must("image", images && (typed("image") + "/").startsWith(images + "/"), images ? fill(words.badImage, images) : words.noImages);
     const [opens, closes] = [page.fromField(typed("opens")), page.fromField(typed("closes"))];
@@ -82,6 +111,8 @@ export function creating(page) {
     const [from, until] = [page.fromField(typed("from")), page.fromField(typed("until"))];
     const draws = typed("from") || typed("until");
     const hours = Number(typed("hours"));
+    const late = typed("late");
+    must("late", !Number(late) || (/^[1-7]$/.test(late) && price && !draws), words.badLate);
     if (draws) {
       must("from", +from, words.badTime);
       must("until", +until > (+from || 0), words.badUntil);
@@ -93,11 +124,11 @@ export function creating(page) {
     const terms = {
       action: "create", opensAt: opens.toISOString(), closesAt: closes.toISOString(),
       ...(typed("image") && { image: typed("image") }), ...(typed("about") && { about: typed("about") }), ...(typed("page") && { link: typed("page") }),
-      ...(rate && { ordersPerSecond: Number(rate) }), ...(price && { price: minor, currency, payWithin: Math.round(60 * minutes) }),
+      ...(rate && { ordersPerSecond: Number(rate) }), ...(price && { price: minor, currency, payWithin: Math.round(60 * minutes), ...(Number(late) && { lateDays: Number(late) }) }),
       ...(draws && { enterFrom: from.toISOString(), enterUntil: until.toISOString(), keepHours: hours }), ...(typed("note") && { note: typed("note") }),
     };
     if (!sizes?.length) return { bodies: [{ ...terms, saleId: id, name, stock: Number(stock) }], wrong };
-    return { bodies: sizes.map(({ size, stock }) => ({ ...terms, saleId: idOf(size), name: name + " " + size, stock, limitGroup: id })), wrong };
+    return { bodies: sizes.map(({ size, stock }, i) => ({ ...terms, saleId: ids?.[i], name: name + " " + size, stock, limitGroup: id })), wrong };
   }
 
   /** Creates what is asked for, one sale after the other, and stops at a refusal. @param {Event} event */
@@ -117,7 +148,11 @@ export function creating(page) {
       for (let tries = 1; one.tone === "busy"; tries++) {
         page.render();
         const a = await call("POST", "/operate/sales", page.token(), sent);
-        if (a.code === "unauthorized") page.expire();
+        if (a.code === "unauthorized") { // the draft stays, and is sent again by who signs in
+          [busy, told] = [false, []];
+          page.expire();
+          return page.render();
+        }
         if (!passing(a)) Object.assign(one, a.code ? { text: fill(words.refused, body.name, String(a.body.detail ?? a.code)), tone: "bad" } : { text: fill(a.body.applied || tries > 1 ? words.done : words.already, body.name), tone: "good" });
         else {
           one.text = fill(words.again, body.name);
@@ -128,14 +163,16 @@ export function creating(page) {
       if (one.tone === "bad") break;
     }
     busy = false;
+    if (told.every(({ tone }) => tone === "good")) sessionStorage.removeItem("draft");
     page.render();
   }
 
   /** A field with what it may be. @param {string} id @param {string} label @param {string} help @param {Record<string, unknown>} properties */
   const field = (id, label, help, properties) => {
-    const { value, ...others } = properties;
+    const { value: first, ...others } = properties;
+    const value = (draft.of === draftOf() ? draft["new-" + id] : undefined) ?? first;
     const wrong = tried && wrongs[id];
-    const common = { id: "new-" + id, autocomplete: "off", oninput: page.render, "aria-invalid": !!wrong, ...((wrong || help) && { "aria-describedby": "help-" + id }), ...others };
+    const common = { id: "new-" + id, autocomplete: "off", oninput: type, "aria-invalid": !!wrong, ...((wrong || help) && { "aria-describedby": "help-" + id }), ...others };
     return h("p", { class: "field", "data-key": id }, h("label", { for: "new-" + id }, label),
       others.rows ? h("textarea", common, String(value ?? "")) : h("input", { ...common, value }), (wrong || help) && h("small", { id: "help-" + id, class: wrong ? "bad" : undefined }, wrong || help));
   };
@@ -163,6 +200,8 @@ export function creating(page) {
     if (id !== copied) (from = undefined), (told = []), (tried = false), id ? copy(id) : (copied = "");
     const f = from ?? {};
     const day = 86400000;
+    const since = (/** @type {string} */ then) => Date.parse(f.opensAt) - Date.parse(then);
+    const first = day + (f.draw ? since(f.draw.enterFrom) : 0); // of a copied draw, entering begins in a day
     const at = (/** @type {string | undefined} */ iso, /** @type {number} */ later) => page.toField(iso ?? new Date(Math.ceil(page.now() / 3600000) * 3600000 + later).toISOString());
     const { bodies, wrong } = wanted();
     wrongs = wrong;
@@ -184,20 +223,21 @@ export function creating(page) {
               field("image", words.image, images ? fill(words.imageHelp, images) : words.noImages, { type: "url", maxlength: 500, value: offer.image }),
               field("about", words.about, words.aboutHelp, { rows: 3, maxlength: 500, value: offer.about }),
               field("page", words.page, "", { type: "url", maxlength: 500, value: offer.link })),
-            h("fieldset", {}, h("legend", {}, words.when),
-              field("opens", words.opens, "", { type: "datetime-local", step: 1, value: at(undefined, day) }),
-              field("closes", words.closes, "", { type: "datetime-local", step: 1, value: at(undefined, day + (f.opensAt ? Date.parse(f.closesAt) - Date.parse(f.opensAt) : 2 * 3600000)) })),
+            h("fieldset", {}, h("legend", {}, words.when + " (" + page.zone() + ")"),
+              field("opens", words.opens, "", { type: "datetime-local", step: 1, value: at(undefined, first) }),
+              field("closes", words.closes, "", { type: "datetime-local", step: 1, value: at(undefined, first + (f.opensAt ? -since(f.closesAt) : 2 * 3600000)) })),
             h("fieldset", {}, h("legend", {}, words.units),
-              field("sizes", words.sizes, words.sizesHelp, {}),
-              field("stock", words.stock, words.stockHelp, { type: "number", min: 1, step: 1, inputmode: "numeric", value: f.seeded }),
+              field("sizes", words.sizes, words.sizesHelp, { value: f.sizes }),
+              field("stock", words.stock, words.stockHelp, { type: "number", min: 1, step: 1, inputmode: "numeric", value: f.sizes ? undefined : f.seeded }),
               field("rate", words.rate, words.rateHelp, { type: "number", min: 1, max: 20000, step: 1, inputmode: "numeric" })),
             h("fieldset", {}, h("legend", {}, words.payment),
               field("price", words.price, words.priceHelp, { inputmode: "decimal", value: offer.price && String(offer.price / 10 ** digitsOf(offer.currency)) }),
               field("currency", words.currency, words.currencyHelp, { maxlength: 3, value: offer.currency }),
-              field("minutes", words.minutes, words.minutesHelp, { type: "number", min: 1, max: 10080, inputmode: "numeric", value: f.payWithin ? f.payWithin / 60 : 30 })),
+              field("minutes", words.minutes, words.minutesHelp, { type: "number", min: 1, max: 10080, inputmode: "numeric", value: f.payWithin ? f.payWithin / 60 : 30 }),
+              field("late", words.late, words.lateHelp, { type: "number", min: 0, max: 7, step: 1, inputmode: "numeric", value: f.lateDays })),
             h("fieldset", {}, h("legend", {}, words.draw), h("p", { class: "faint" }, words.drawHelp),
-              field("from", words.enterFrom, "", { type: "datetime-local", step: 1 }),
-              field("until", words.enterUntil, fill(words.enterHelp, duration(1000 * lead)), { type: "datetime-local", step: 1 }),
+              field("from", words.enterFrom, "", { type: "datetime-local", step: 1, value: f.draw && at(undefined, day) }),
+              field("until", words.enterUntil, fill(words.enterHelp, duration(1000 * lead)), { type: "datetime-local", step: 1, value: f.draw && at(undefined, first - since(f.draw.enterUntil)) }),
               field("hours", words.hours, words.hoursHelp, { type: "number", min: 1, max: 168, step: 1, inputmode: "numeric", value: f.draw?.keepHours ?? 4 })),
             field("note", words.note, "", { maxlength: 500 }),
             h("p", { class: "costs" }, typed("from") || typed("until") ? words.costsDraw : words.costs),

@@ -13,8 +13,13 @@ const w = words.groups;
 
 const natural = new Intl.Collator(language, { numeric: true });
 
-/** As people sort sizes: 9 before 10. @param {Sale[]} sales */
-export const bySize = (sales) => [...sales].sort((a, b) => natural.compare(a.name ?? "", b.name ?? "") || natural.compare(a.saleId, b.saleId));
+const letters = "XXS XS S 小 M 中 L 大 XL XXL 2XL 3XL".split(" ");
+
+/** The place of a size in letters, with which a name ends; -1 of any other. @param {Sale} s */
+const lettered = ({ name = "" }) => letters.indexOf(name.slice(name.lastIndexOf(" ") + 1));
+
+/** As people sort sizes: 9 before 10, S before M. @param {Sale[]} sales */
+export const bySize = (sales) => [...sales].sort((a, b) => lettered(a) - lettered(b) || natural.compare(a.name ?? "", b.name ?? "") || natural.compare(a.saleId, b.saleId));
 
 /** The group of the page's address, or "". */
 export const groupPlace = () => /^#group\/([\w-]{1,64})$/.exec(location.hash)?.[1] ?? "";
@@ -120,7 +125,7 @@ export function groups(page) {
     const unbalanced = counted.filter((s) => !s.books.balanced).length;
     return [h("div", { "data-key": "group " + id },
       top,
-      h("div", { class: "head" }, h("div", {}, h("h1", {}, id), h("p", { class: "faint" }, fill(w.sizes, members.length), " · ", states(members)))),
+      h("div", { class: "head" }, h("div", {}, h("h1", {}, id), h("p", { class: "faint" }, fill(w.sizes, members.length), " · ", states(members))), mayChange() && h("a", { href: "#create/" + members[0].saleId }, w.copy)),
       h("section", { "data-key": "actions", class: "actions", tabindex: -1, "aria-label": words.actions },
         members.some(mayPause) && h("div", { "data-key": "pausing", class: "pausing" }, pauseAll(id, members, "note"), field("note", words.note, { maxlength: 500 }), h("p", { class: "faint" }, w.pauseHelp)),
         bar(whole(sold(members)), "left"),
@@ -128,7 +133,7 @@ export function groups(page) {
         recalling(id, members)),
       moneyOf(members, page, "#refunds/group/" + id),
       h("section", { "data-key": "receipt", "aria-labelledby": "receipt" }, h("h2", { id: "receipt" }, words.books),
-        h("p", { class: unbalanced ? "bad" : undefined }, unbalanced ? "✕ " + fill(w.unbalanced, unbalanced, counted.length) : fill(w.balanced, counted.length, members.length))))];
+        h("p", { class: unbalanced ? "bad" : undefined }, unbalanced ? "✕ " + fill(w.unbalanced, unbalanced, counted.length) : !counted.length ? words.notCounted : fill(w.balanced, counted.length, members.length))))];
   }
 
   return { card, view };

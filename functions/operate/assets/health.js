@@ -132,7 +132,7 @@ export function health(page) {
     view() {
       if (!signs) return [];
       const shown = signs.filter((s) => s.sign !== "others" || s.level === "red" || s.level === "amber");
-      const troubles = [...page.unsaid(), ...shown.flatMap((s) => s.troubles)].sort((a, b) => Number(b.page) - Number(a.page));
+      const troubles = [...shown.flatMap((s) => s.troubles), ...page.unsaid()].sort((a, b) => Number(b.page) - Number(a.page));
       /** @type {Map<string, number>} */
       const of = new Map();
       const rows = troubles.filter(({ alarm }) => {

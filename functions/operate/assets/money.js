@@ -31,7 +31,9 @@ function sums(sales) {
 function steps(sales) {
   const sum = (/** @type {string} */ name) => sales.reduce((n, s) => n + (s.books?.[name] ?? 0), 0);
   const asks = sales.some((s) => s.payWithin > 0) || sum("paid") + sum("released") > 0;
-  return [[w.accepted, sum("claims")], [words.confirmed, sum("confirmed")], ...(asks ? /** @type {[string, number][]} */ ([[words.paid, sum("paid")], [words.unpaid, sum("unpaid")], [w.expired, sum("released")]]) : [])];
+  // Those whose unit is kept are not released.
+  const over = sales.reduce((n, { payWithin, books }) => n + (payWithin > 0 ? books.confirmed - books.paid - books.unpaid : books.released), 0);
+  return [[w.accepted, sum("claims")], [words.confirmed, sum("confirmed")], ...(asks ? /** @type {[string, number][]} */ ([[words.paid, sum("paid")], [words.unpaid, sum("unpaid")], [w.expired, over]]) : [])];
 }
 
 /**

@@ -85,7 +85,7 @@ let list;
 async function load() {
   if (!form && making() !== undefined) {
     const { creating } = await import("./create.js");
-    form ??= creating({ token, expire, render, now, toField: fieldTime, fromField: (text) => new Date(text && text + (utc ? "Z" : "")) });
+    form ??= creating({ token, expire, render, now, toField: fieldTime, fromField, zone });
   }
   if (!chart && place()) {
     const { charts } = await import("./chart.js");
@@ -369,13 +369,12 @@ function close() {
 /** The instant in a field, which leaves out seconds of 0, in the zone in which times are shown, or as it was. @param {string} name @param {string} was */
 function instant(name, was) {
   const text = typed(name);
-  return !element(name) || text.padEnd(19, ":00") === fieldTime(was) ? new Date(was) : new Date(text && text + (utc ? "Z" : ""));
+  return !element(name) || text.padEnd(19, ":00") === fieldTime(was) ? new Date(was) : fromField(text);
 }
 
 /** The instant until which the dialog gives time; no instant if it is none that the API takes. @param {Sale} s */
 function until(s) {
-  const text = typed("until");
-  const at = new Date(text && text + (utc ? "Z" : ""));
+  const at = fromField(typed("until"));
   return +at > Math.max(now(), (Date.parse(s.payUntil) || 0) - 1) && +at <= now() + 7 * 86400000 ? at : new Date(NaN);
 }
 
@@ -423,6 +422,23 @@ async function confirm(event) {
       close();
       send(sale.saleId, sale.name || sale.saleId, body);
     } else nudge();
+  }
+  render();
+}
+
+/** The instant of a field's value. @param {string} text */
+const fromField = (text) => new Date(text && text + (utc ? "Z" : ""));
+
+/** The zone in which times are shown. */
+const zone = () => (utc ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone);
+
+/** Shows times in UTC, or no longer: those in fields stay the same instants. */
+function turnZone() {
+  const fields = [.../** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("main [type=datetime-local]"))].map((f) => ({ f, at: fromField(f.value) }));
+  utc = !utc;
+  for (const { f, at } of fields) {
+    if (+at) f.value = fieldTime(at.toISOString());
+    f.dispatchEvent(new Event("input"));
   }
   render();
 }
@@ -527,7 +543,7 @@ const troubles = (s) => wrongs.filter(([, is]) => is(s));
 /** @param {Sale} s */
 const unwell = (s) => {
   const { runbook } = document.documentElement.dataset;
-  return troubles(s).length > 0 && h("ul", { class: "troubles" }, troubles(s).map(([what, , alarm, heading]) => h("li", { "data-key": alarm }, what + ". ", h("a", { href: runbook ? runbook + "#" + heading : undefined }, fill(words.runbook, alarm)))));
+  return troubles(s).length > 0 && h("ul", { class: "troubles" }, troubles(s).map(([what, , alarm, heading]) => h("li", { "data-key": alarm }, what + " · ", h("a", { href: runbook ? runbook + "#" + heading : undefined }, fill(words.runbook, alarm)))));
 };
 
 /** The state of a sale, and what else is true of it. @param {Sale} s */
@@ -636,7 +652,7 @@ function whole(id) {
       mayChange() && s.state !== "DRAFT" && !s.recalledAt ? actions(s) : said((of) => of === id),
       unwell(s),
       bar(s, "left"),
-      h("dl", {}, fact(words.opens, time(s.opensAt)), fact(words.closes, time(s.closesAt)), phaseOf(s) && fact(words.window, phaseOf(s)), s.payUntil && fact(words.payUntil, time(s.payUntil))),
+      h("dl", {}, fact(words.opens, time(s.opensAt)), fact(words.closes, time(s.closesAt)), phaseOf(s) && fact(words.window, phaseOf(s)), s.draw && [fact(words.entering, [time(s.draw.enterFrom), " – ", time(s.draw.enterUntil)]), s.draw.call > 0 && fact(fill(words.call, s.draw.call), [time(s.draw.from), " – ", time(s.draw.until)])], s.payUntil && fact(words.payUntil, time(s.payUntil))),
       counts(s), findings(s),
       mayChange() && h("p", {}, h("a", { href: "#create/" + id }, words.copy)),
       h("p", { class: "faint" }, [fill(words.shards, number(s.shards)), s.payWithin > 0 && fill(words.payWithin, duration(1000 * s.payWithin)), s.lateDays > 0 && fill(words.lateDays, s.lateDays), s.limitGroup && fill(words.group, s.limitGroup)].filter(Boolean).join(" · ")),
@@ -693,7 +709,7 @@ function search(s) {
     h("div", { role: "status" }, b && (!found ? h("p", {}, words.searching) : found.code ? h("p", { class: "bad" }, fill(words.searchFailed, String(found.body.detail ?? found.code))) : h("div", { class: "story" },
       h("p", {}, h("b", { dir: "auto" }, b.user), " · ", word(words.buyerState, found.body.state), found.body.claimId && " · " + fill(words.claim, found.body.claimId)),
       h("ol", { class: "trail" }, (found.body.lines ?? []).map((/** @type {Sale} */ l) => h("li", {}, l.at && time(l.at), l.at && " ", h("span", {}, l.text)))),
-      found.body.forBuyer && h("p", { class: "say" }, h("b", {}, words.say + ": "), h("span", {}, found.body.forBuyer)),
+      found.body.forBuyer && h("p", { class: "say" }, h("b", {}, words.say, " "), h("span", {}, found.body.forBuyer)),
       order.cancel(s, found.body)))));
 }
 
@@ -712,7 +728,7 @@ async function enter() {
 }
 
 function leave() {
-  for (const name of ["place", "sending"]) sessionStorage.removeItem(name);
+  for (const name of ["place", "sending", "draft"]) sessionStorage.removeItem(name);
   signOut("", "");
 }
 
@@ -745,7 +761,6 @@ function render() {
   const inside = !!token();
   const old = !Number.isNaN(read) && (failing || performance.now() - read > 3 * every);
   const age = Number.isNaN(read) ? (failing ? words.noAnswer : "") : fill(!navigator.onLine ? words.offline : old ? words.stale : words.asOf, duration(performance.now() - read));
-  document.title = (id && sale?.saleId === id && sale.name ? sale.name + " · " : "") + words.page;
   show(element("top"), inside ? [
     h("p", {}, me.role && h("b", { dir: "auto" }, me.actor), me.role && " " + word(words, me.role)),
     h("p", { class: old || failing ? "bad" : "faint" }, code === "forbidden" ? "" : age),
@@ -763,8 +778,8 @@ function render() {
   element("main").className = old ? "old" : "";
   show(element("health"), inside && me.role ? strip.view() : []);
   show(element("main"), shown);
-  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-  show(element("foot"), inside ? [h("p", {}, fill(words.zone, utc ? "UTC" : timeZone)), timeZone !== "UTC" && h("button", { class: "plain", onclick: () => ((utc = !utc), render()) }, utc ? words.showLocal : words.showUTC)] : []);
+  document.title = [...new Set([document.querySelector("h1")?.textContent, words.page])].filter(Boolean).join(" · ");
+  show(element("foot"), inside ? [h("p", {}, fill(words.zone, zone())), (utc || zone() !== "UTC") && h("button", { class: "plain", onclick: turnZone }, utc ? words.showLocal : words.showUTC)] : []);
   if (ask && (!sale || sale.saleId !== id || !inside)) return close();
   show(dialog(), ask && sale ? asking(sale) : []);
 }

@@ -43,6 +43,9 @@ function save(name, titles, lines) {
   /** @type {HTMLElement} */ (a).click();
 }
 
+/** @param {string} key */
+const focusOn = (key) => /** @type {HTMLElement | null} */ (document.querySelector(`[data-key=${key}]`))?.focus();
+
 /** @param {Page} page */
 export function refunds(page) {
   const { token, render, time, ago, word, mayChange, me, expire, refundsPlace } = page;
@@ -146,6 +149,7 @@ export function refunds(page) {
     }
     marking = { state: "asked", lines, sub: me().actor, began: 0, certain: true, file, others };
     render();
+    focusOn("asked"); // it stands before what was pressed
   }
 
   /** Reads a file of references, with or without the provider's name, or a provider's list, as far as they are in the list. @param {Event} event */
@@ -186,11 +190,15 @@ export function refunds(page) {
   function marked() {
     const m = marking;
     if (!m) return undefined;
-    const close = (/** @type {string} */ label) => h("button", { type: "button", onclick: () => ((marking = undefined), render()) }, label);
+    const close = (/** @type {string} */ label) => h("button", { type: "button", onclick: () => {
+      marking = undefined;
+      render();
+      focusOn("mark");
+    } }, label);
     const open = m.lines.filter((l) => !l.outcome);
     const from = m.file && h("p", { class: "faint", dir: "auto" }, fill(w.from, m.file, number(m.lines.length)), m.others > 0 && " " + fill(w.others, number(m.others)));
     if (m.state === "asked") {
-      return h("div", { "data-key": "asked", class: "warns", role: "group", "aria-labelledby": "sure" }, from,
+      return h("div", { "data-key": "asked", class: "warns", role: "group", tabindex: -1, "aria-labelledby": "sure" }, from,
         h("p", { id: "sure" }, h("b", {}, fill(w.sure, number(open.length)), " ", total(open.flatMap((l) => l.refund ?? [])))), h("p", {}, w.movesNone),
         h("p", { class: "answers" }, h("button", { class: "main", onclick: run }, fill(w.yes, number(open.length))), close(words.no)));
     }

@@ -255,10 +255,12 @@ func (t *Tab) Wait(expression string) {
 	t.tb.Fatalf("still not so after %v: %s (%v)\n%s", limit, expression, err, t.state())
 }
 
-// WaitText waits until a person reads the text anywhere on the page.
-func (t *Tab) WaitText(text string) {
+// WaitText waits until a person has read each text in turn, anywhere on the page.
+func (t *Tab) WaitText(texts ...string) {
 	t.tb.Helper()
-	t.Wait(fmt.Sprintf("document.body && document.body.innerText.includes(%s)", quote(text)))
+	for _, text := range texts {
+		t.Wait(fmt.Sprintf("document.body && document.body.innerText.includes(%s)", quote(text)))
+	}
 }
 
 // state describes the page for a failed test.

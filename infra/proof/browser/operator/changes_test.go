@@ -16,12 +16,13 @@ func posts(tab *browser.Tab, saleID string) int {
 	return tab.Count("POST", "/operate/sales/"+saleID+"/changes")
 }
 
-// moutai returns a shop with that sale, and a tab in which an operator looks at it.
-func moutai(t *testing.T) (*shop, *browser.Tab) {
+// moutai returns a shop with that sale, and a tab in which an operator looks at it, and which notes what it sends.
+func moutai(t *testing.T, more object) (*shop, *browser.Tab) {
 	t.Helper()
 	s := open(t)
-	s.add("moutai", "Moutai", nil)
+	s.add("moutai", "Moutai", more)
 	tab := s.tab(t, "operator alice")
+	tab.Before(noteBodies)
 	s.look(tab, "#sale/moutai", "Moutai")
 	return s, tab
 }
@@ -78,10 +79,7 @@ func TestWhatCannotBeUndoneAsksOnceAndShowsItsEffect(t *testing.T) {
 	} {
 		t.Run(tt.action, func(t *testing.T) {
 			t.Parallel()
-			s := open(t)
-			s.add("moutai", "Moutai", tt.more)
-			tab := s.tab(t, "operator alice")
-			s.look(tab, "#sale/moutai", "Moutai")
+			s, tab := moutai(t, tt.more)
 			press(tab, tt.action)
 			tab.Wait("document.querySelector('dialog').open")
 			tab.Click(".answers button[type=button]") // no
@@ -151,11 +149,7 @@ const noteBodies = `window.sent = []; const original = fetch; window.fetch = (pa
 // the answer is final, and the page says which is the case.
 func TestALostAnswerIsAskedForAgainUnderTheSameID(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	s.add("moutai", "Moutai", nil)
-	tab := s.tab(t, "operator alice")
-	tab.Before(noteBodies)
-	s.look(tab, "#sale/moutai", "Moutai")
+	s, tab := moutai(t, nil)
 	n := 0
 	gate := make(chan struct{})
 	answerChanges(tab, func() browser.Answer {
@@ -187,7 +181,7 @@ func TestALostAnswerIsAskedForAgainUnderTheSameID(t *testing.T) {
 // A resumption that is being repeated must not undo the pause that came after it.
 func TestAPauseEndsTheRepeatsOfWhatCameBefore(t *testing.T) {
 	t.Parallel()
-	s, tab := moutai(t)
+	s, tab := moutai(t, nil)
 	answerChanges(tab, func() browser.Answer { return browser.Answer{Status: 503, Body: "{}"} })
 	press(tab, "add")
 	tab.Type("#units", "5")
@@ -199,8 +193,7 @@ func TestAPauseEndsTheRepeatsOfWhatCameBefore(t *testing.T) {
 	}
 	tab.Intercept(func(browser.Request) browser.Answer { return browser.Answer{} })
 	tab.Click("button.pause")
-	tab.WaitText("Moutai: adding units is not sent again, because of your pause. It may have been done: look at the trail.")
-	tab.WaitText("Certain. Moutai: paused")
+	tab.WaitText("Moutai: adding units is not sent again, because of your pause. It may have been done: look at the trail.", "Certain. Moutai: paused")
 	before := posts(tab, "moutai")
 	time.Sleep(3 * time.Second)
 	if n := posts(tab, "moutai"); n != before {
@@ -212,11 +205,7 @@ func TestAPauseEndsTheRepeatsOfWhatCameBefore(t *testing.T) {
 // An uncertain change must not outlive its moment: what its author had seen goes with each repeat.
 func TestAnOvertakenChangeIsRefusedAndAskedAgain(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	s.add("moutai", "Moutai", object{"state": "PAUSED", "paused": true})
-	tab := s.tab(t, "operator alice")
-	tab.Before(noteBodies)
-	s.look(tab, "#sale/moutai", "Moutai")
+	s, tab := moutai(t, object{"state": "PAUSED", "paused": true})
 	n := 0
 	answerChanges(tab, func() browser.Answer {
 		if n++; n == 1 {
@@ -232,8 +221,7 @@ func TestAnOvertakenChangeIsRefusedAndAskedAgain(t *testing.T) {
 	tab.Click("dialog button.main")
 	tab.WaitText("resuming … not certain")
 	s.by(t, "carol", "moutai", true, object{"id": "c1", "action": "pause", "note": "the price is wrong, wait for me"})
-	tab.WaitText("Not done. Moutai: resuming came too late, because the sale was changed meanwhile. carol paused it (")
-	tab.WaitText("“the price is wrong, wait for me”")
+	tab.WaitText("Not done. Moutai: resuming came too late, because the sale was changed meanwhile. carol paused it (", "“the price is wrong, wait for me”")
 	tab.Wait("document.querySelector('dialog').open && document.querySelector('#why').value === 'it is mended'")
 	wantChanged(t, s, "moutai", "pause:x", "pause:the price is wrong, wait for me")
 	if sent := bodies(tab); len(sent) != 1 {
@@ -258,14 +246,13 @@ func TestAnOvertakenChangeIsRefusedAndAskedAgain(t *testing.T) {
 // The operator's sign-in has ended, and somebody else signs in on the same tab.
 func TestNobodysChangeIsMadeInAnotherOnesName(t *testing.T) {
 	t.Parallel()
-	s, tab := moutai(t)
+	s, tab := moutai(t, nil)
 	answerChanges(tab, func() browser.Answer { return browser.Problem(401, "unauthorized", "") })
 	press(tab, "recall")
 	tab.Type("#why", "the soles come off")
 	tab.Type("#typed", "moutai")
 	tab.Click("dialog button.main")
-	tab.WaitText("not certain. Sign in again: then it is sent again under the same id.")
-	tab.WaitText("Your sign-in has ended. Sign in again: you come back to this place.")
+	tab.WaitText("not certain. Sign in again: then it is sent again under the same id.", "Your sign-in has ended. Sign in again: you come back to this place.")
 	tab.Axe()
 	browser.Eval[bool](tab, `(sessionStorage.token = JSON.stringify({access: "operator bob", expires: Date.now() + 86400000}), true)`)
 	tab.Open(s.URL + "/?#sale/moutai") // as after a sign-in

@@ -34,9 +34,7 @@ func TestASaleIsShownOverTimeByItsCountAndByTheStacksMetrics(t *testing.T) {
 		t.Errorf("metrics are read %d times before a sale is looked at", n)
 	}
 	s.look(tab, "#sale/moutai", "Feitian Moutai 53 %")
-	for _, says := range []string{"30 at most in 2 s. As counted", "Accepted 151, at most 100 a minute, at", "Refused 10,197, at most 6,000 a minute", "Busy or failed none.", "All sales of this stack together"} {
-		tab.WaitText(says)
-	}
+	tab.WaitText("30 at most in 2 s. As counted", "Accepted 151, at most 100 a minute, at", "Refused 10,197, at most 6,000 a minute", "Busy or failed none.", "All sales of this stack together")
 	heights := browser.Eval[[]string](tab, "[...document.querySelectorAll('[data-line=accepted] i')].slice(29, 35).map((i) => i.dataset.h)")
 	if want := []string{"0", "20", "10", "0", "1", "0"}; !slices.Equal(heights, want) {
 		t.Errorf("the bars of the accepted are %q, want %q", heights, want)

@@ -36,12 +36,8 @@ func story(tab *browser.Tab) {
 
 func TestAnOrderIsCancelledOnceFromItsBuyersStory(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	s.add("moutai", "Moutai", nil)
-	tab := s.tab(t, "operator alice")
-	tab.Before(noteBodies)
+	_, tab := moutai(t, nil)
 	tab.Size(320, 800)
-	s.look(tab, "#sale/moutai", "Moutai")
 	lost := 0
 	answerChanges(tab, func() browser.Answer {
 		lost++
@@ -49,9 +45,7 @@ func TestAnOrderIsCancelledOnceFromItsBuyersStory(t *testing.T) {
 	})
 	story(tab)
 	tab.Click("button.cancel")
-	tab.WaitText("Cancel order " + order + ", which is Paid?")
-	tab.WaitText("Its payment of CNY 899.00 becomes a refund due")
-	tab.WaitText("This cannot be taken back, and alice can never order again in this sale.")
+	tab.WaitText("Cancel order "+order+", which is Paid?", "Its payment of CNY 899.00 becomes a refund due", "This cannot be taken back, and alice can never order again in this sale.")
 	tab.Axe()
 	tab.Click(".cancelling button[type=button]") // no
 	tab.Wait("!document.querySelector('.cancelling') && document.activeElement.querySelector('button.cancel')")
@@ -79,7 +73,7 @@ func TestAnOrderIsCancelledOnceFromItsBuyersStory(t *testing.T) {
 
 func TestWhoCancelsSecondIsToldByWhomAndAViewerCannot(t *testing.T) {
 	t.Parallel()
-	s, tab := moutai(t)
+	s, tab := moutai(t, nil)
 	story(tab)
 	tab.Click("button.cancel")
 	s.mu.Lock()

@@ -52,8 +52,7 @@ func TestAnOperatorOnTheLocalStack(t *testing.T) {
 	tab.WaitText("9 of 10 left")
 	tab.Type("#note", "the price is wrong")
 	tab.Click("button.pause")
-	tab.WaitText("Certain. Moutai: paused, no unit is sold.")
-	tab.WaitText("kim✓ verified paused it")
+	tab.WaitText("Certain. Moutai: paused, no unit is sold.", "kim✓ verified paused it")
 	viewer.WaitText("kim paused it. “the price is wrong”")
 	if viewer.Text(".actions, .others button") != "" {
 		t.Error("a viewer has actions")
