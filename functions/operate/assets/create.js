@@ -197,6 +197,7 @@ export function creating(page) {
 
   /** @param {string} id what is copied, "" for nothing @returns {Child[]} */
   function view(id) {
+    if (told.length && !busy && !sessionStorage.getItem("draft") && !document.querySelector(".making")) (draft = {}), (told = []); // who comes back after a creation begins anew
     if (id !== copied) (from = undefined), (told = []), (tried = false), id ? copy(id) : (copied = "");
     const f = from ?? {};
     const day = 86400000;

@@ -110,6 +110,8 @@ func TestWhatIsTypedStaysTheSameInUTCAndOverASignIn(t *testing.T) {
 	tab.Click("a[href='#group/shirt']")
 	tab.Wait("document.querySelector('[data-key=receipt]')?.innerText.endsWith('not counted yet')")
 	tab.Wait("document.title === 'shirt · Sales'")
+	tab.Open(s.URL + "/#create")
+	tab.Wait("document.querySelector('#new-id')?.value === '' && !document.querySelector('.making .notice')")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if one := s.sales["shirt-s2"]; one == nil || one["asked"].(object)["opensAt"] != "2035-11-11T12:00:00.000Z" {
