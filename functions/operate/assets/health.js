@@ -4,7 +4,7 @@
 import { call, passing, rest } from "./api.js";
 import { h } from "./elements.js";
 import { healthWords as words } from "./healthwords.js";
-import { duration, fill, number } from "./words.js";
+import { words as common, duration, fill, number } from "./words.js";
 
 /** @typedef {import("./elements.js").Child} Child */
 /** @typedef {{alarm: string, page: boolean, runbook: string, says?: string, since?: string, saleId?: string}} Trouble */
@@ -118,7 +118,7 @@ export function health(page) {
     const said = told.get(action + " " + (action === "redrive" ? "" : t.saleId ?? ""));
     return h("li", { "data-key": t.alarm + " " + (t.saleId ?? ""), "data-level": t.page ? "red" : "amber" },
       h("div", {},
-        h("p", {}, t.saleId && [h("a", { href: "#sale/" + t.saleId, dir: "auto" }, page.nameOf(t.saleId)), ": "], h("b", { lang: words.alarms[t.alarm] ? undefined : "en" }, what)),
+        h("p", {}, t.saleId && [h("a", { href: "#sale/" + t.saleId, dir: "auto" }, page.nameOf(t.saleId)), common.colon], h("b", { lang: words.alarms[t.alarm] ? undefined : "en" }, what)),
         h("p", {}, first, " ", t.runbook && h("a", { href: runbook ? runbook + "#" + t.runbook : undefined }, t.alarm), t.since && [" · ", page.time(t.since)]),
         said && h("p", { role: "status", class: "did" }, said.text)),
       there && h("a", { class: "button", href: there }, word(words, t.alarm)),

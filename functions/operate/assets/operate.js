@@ -473,7 +473,7 @@ function asking(s) {
       /** @type {[string, string][]} */ ([[words.orders, words.notCounted]])));
   } else if (action === "extend") rows.splice(0, 4, [words.unpaid, b ? number(b.unpaid) : words.notCounted], [words.payUntil, s.payUntil ? then(s.payUntil, until(s)) : +until(s) ? time(until(s).toISOString(), "→ ") : fill(words.payWithin, duration(1000 * s.payWithin))]);
   else if (action === "resume") rows.push([words.after, phase(s.opensAt, s.closesAt)]);
-  else if (action === "reschedule") rows.push([words.after, opens < closes ? (s.paused ? words.state.PAUSED + ", " : "") + phase(opens.toISOString(), closes.toISOString()) : words.badWindow]);
+  else if (action === "reschedule") rows.push([words.after, opens < closes ? (s.paused ? words.state.PAUSED + words.comma : "") + phase(opens.toISOString(), closes.toISOString()) : words.badWindow]);
   return [
     h("form", { onsubmit: confirm, novalidate: true, "data-key": action },
       h("h2", { id: "asked" }, fill(word(words, action + "Title"), s.name || s.saleId)),
@@ -521,7 +521,7 @@ const unitsOf = (s) => s.remaining?.units ?? s.books?.stock;
 function phase(opensAt, closesAt) {
   const [opens, closes] = [Date.parse(opensAt), Date.parse(closesAt)];
   if (now() < opens) return fill(words.opensIn, duration(opens - now()));
-  return now() < closes ? words.sells + ", " + fill(words.closesIn, duration(closes - now())) : fill(words.closedSince, duration(now() - closes));
+  return now() < closes ? words.sells + words.comma + fill(words.closesIn, duration(closes - now())) : fill(words.closedSince, duration(now() - closes));
 }
 
 /** How long the oldest order waits for its id, if it still does: as counted, and since. @param {Sale} s */
@@ -547,15 +547,15 @@ const unwell = (s) => {
 };
 
 /** The state of a sale, and what else is true of it. @param {Sale} s */
-const badge = (s) => h("span", { class: "badge", "data-state": s.state, "data-unwell": troubles(s).length > 0 }, word(words.state, s.state), s.drained && ", " + words.isDrained, hangs(s) && ", " + words.hang);
+const badge = (s) => h("span", { class: "badge", "data-state": s.state, "data-unwell": troubles(s).length > 0 }, word(words.state, s.state), s.drained && words.comma + words.isDrained, hangs(s) && words.comma + words.hang);
 
 /** What a sale's window means in its state. @param {Sale} s */
-const phaseOf = (s) => (s.state === "RECALLED" || s.state === "DRAFT" ? "" : phase(s.opensAt, s.closesAt).replace(words.sells + ", ", ""));
+const phaseOf = (s) => (s.state === "RECALLED" || s.state === "DRAFT" ? "" : phase(s.opensAt, s.closesAt).replace(words.sells + words.comma, ""));
 
 /** The bar of the units that are left. @param {Sale} s @param {string} id */
 function bar(s, id) {
   const left = unitsOf(s);
-  if (left === undefined || !s.seeded) return h("p", { class: "left" }, words.unitsLeft + ": " + words.notCounted);
+  if (left === undefined || !s.seeded) return h("p", { class: "left" }, words.unitsLeft + words.colon + words.notCounted);
   return h("div", { class: "left" }, h("progress", { max: s.seeded, value: left, "aria-labelledby": id }), h("p", { id }, fill(words.left, number(left), number(s.seeded))));
 }
 

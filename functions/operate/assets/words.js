@@ -187,7 +187,7 @@ const en = {
     more: "and {0} more", saveAnswers: "CSV of all answers",
     reason: { released: "The order was released before it was paid", "other-payment": "Another payment has paid the order", amount: "It is not of the price", recalled: "The sale was recalled", cancelled: "The order was cancelled", "unknown-order": "There is no such order" },
   },
-  d: "{0} d", hr: "{0} h", min: "{0} min", s: "{0} s",
+  colon: ": ", comma: ", ", d: "{0} d", hr: "{0} h", min: "{0} min", s: "{0} s",
 };
 
 /** @typedef {typeof en} Words */
@@ -380,7 +380,7 @@ const zh = {
     more: "另有 {0} 行", saveAnswers: "全部答复的 CSV",
     reason: { released: "付款前订单已释放", "other-payment": "订单已由另一笔付款支付", amount: "金额与价格不符", recalled: "活动已召回", cancelled: "订单已取消", "unknown-order": "没有这个订单" },
   },
-  d: "{0} 天", hr: "{0} 小时", min: "{0} 分钟", s: "{0} 秒",
+  colon: "：", comma: "，", d: "{0} 天", hr: "{0} 小时", min: "{0} 分钟", s: "{0} 秒",
 };
 
 const known = { en, zh };
