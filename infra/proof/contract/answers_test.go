@@ -45,6 +45,9 @@ func (s *scene) ask(d door) Answer {
 
 func (s *scene) at(api http.Handler) Answer {
 	request := httptest.NewRequest(s.operation.Method, s.path, strings.NewReader(s.body))
+	if s.body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
 	if s.user != "" {
 		request.Header.Set("Authorization", s.authorization())
 	}
@@ -53,7 +56,16 @@ func (s *scene) at(api http.Handler) Answer {
 	}
 	w := httptest.NewRecorder()
 	api.ServeHTTP(w, request)
-	return Answer{Status: w.Code, Header: w.Header(), Body: w.Body.Bytes()}
+	answer, c := Answer{Status: w.Code, Header: w.Header(), Body: w.Body.Bytes()}, opened(s.T, s.api)
+	_, err := c.Check(request.Method, request.URL, answer)
+	if err == nil && w.Code < http.StatusBadRequest {
+		request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(s.body)), nil }
+		err = c.CheckRequest(request)
+	}
+	if err != nil {
+		s.T.Error(err)
+	}
+	return answer
 }
 
 func (s *scene) on(saleID string) *scene {
@@ -126,22 +138,13 @@ func (s *scene) refunded() uint64 {
 // "operation status schema" for one.
 var scenes = map[string]func(s *scene) Answer{
 	"purchase 202 PendingClaim": func(s *scene) Answer { return s.ask(door{}) },
-	"claim 200 PendingClaim": func(s *scene) Answer {
-		s.user = s.buy(open).User
-		return s.ask(door{})
-	},
-	"claim 200 ConfirmedClaim": func(s *scene) Answer {
-		s.refunded()
-		return s.on(unpaid).ask(door{})
-	},
+	"claim 200 PendingClaim":    func(s *scene) Answer { s.user = s.buy(open).User; return s.ask(door{}) },
+	"claim 200 ConfirmedClaim":  func(s *scene) Answer { s.refunded(); return s.on(unpaid).ask(door{}) },
 	"order 200 Order": func(s *scene) Answer {
 		s.path = fmt.Sprintf("/orders/%d", s.refunded())
 		return s.ask(door{})
 	},
-	"sale 200 Sale": func(s *scene) Answer {
-		s.draws()
-		return s.on(drawn).ask(door{})
-	},
+	"sale 200 Sale":   func(s *scene) Answer { s.draws(); return s.on(drawn).ask(door{}) },
 	"group 200 Group": func(s *scene) Answer { return s.ask(door{}) },
 
 	"cancel 200 ConfirmedClaim": func(s *scene) Answer {
@@ -150,10 +153,7 @@ var scenes = map[string]func(s *scene) Answer{
 	},
 	"cancel 404 OrderNotFound":  func(s *scene) Answer { return s.on(unpaid).ask(door{}) },
 	"cancel 409 NotCancellable": func(s *scene) Answer { return s.ask(door{}) },
-	"cancel 409 OrderPending": func(s *scene) Answer {
-		s.user = s.buy(unpaid).User
-		return s.on(unpaid).ask(door{})
-	},
+	"cancel 409 OrderPending":   func(s *scene) Answer { s.user = s.buy(unpaid).User; return s.on(unpaid).ask(door{}) },
 	"cancel 409 OrderPaid": func(s *scene) Answer {
 		user, order := s.confirmedIn(unpaid)
 		p := sale.Payment{Provider: "stripe", Reference: "pi_1", OrderID: order.ID, Amount: price, Currency: "CNY"}
@@ -184,7 +184,6 @@ var scenes = map[string]func(s *scene) Answer{
 	},
 	"payment 204":                  func(s *scene) Answer { return s.reported(webhook.WeChatPay).ask(door{}) },
 	"payment 404 ProviderNotFound": func(s *scene) Answer { return s.sends("paypal", "").ask(door{}) },
-	"payment 413 BodyTooLarge":     func(s *scene) Answer { s.body = strings.Repeat(" ", 1<<20); return s.ask(door{}) },
 	"payment 400 AlipayFailure":    func(s *scene) Answer { return s.sends(webhook.Alipay, "").ask(door{}) },
 	"payment 413 AlipayFailure":    func(s *scene) Answer { return s.sends(webhook.Alipay, strings.Repeat(" ", 1<<20)).ask(door{}) },
 	"payment 500 AlipayFailure":    func(s *scene) Answer { return s.reported(webhook.Alipay).ask(door{gone: true}) },
@@ -196,20 +195,17 @@ var scenes = map[string]func(s *scene) Answer{
 	"payment 500 Internal":         func(s *scene) Answer { return s.reported(webhook.Stripe).ask(door{gone: true}) },
 	"payment 503 Busy":             func(s *scene) Answer { s.reported(webhook.Stripe).Throttles(); return s.ask(door{}) },
 
-	"enter 200 Entry":           func(s *scene) Answer { return s.on(entering).ask(door{}) },
-	"enter 403 EnteringNotOpen": func(s *scene) Answer { return s.draw(time.Hour, 2*time.Hour).ask(door{}) },
-	"enter 403 NotEligibleToEnter": func(s *scene) Answer {
-		return s.on(entering).ask(door{picky: true})
-	},
-	"enter 404 DrawNotFound":   func(s *scene) Answer { return s.ask(door{}) },
-	"enter 410 EnteringClosed": func(s *scene) Answer { return s.draw(-2*time.Hour, -time.Hour).ask(door{}) },
+	"enter 200 Entry":              func(s *scene) Answer { return s.on(entering).ask(door{}) },
+	"enter 403 EnteringNotOpen":    func(s *scene) Answer { return s.draw(time.Hour, 2*time.Hour).ask(door{}) },
+	"enter 403 NotEligibleToEnter": func(s *scene) Answer { return s.on(entering).ask(door{picky: true}) },
+	"enter 404 DrawNotFound":       func(s *scene) Answer { return s.ask(door{}) },
+	"enter 410 EnteringClosed":     func(s *scene) Answer { return s.draw(-2*time.Hour, -time.Hour).ask(door{}) },
 	"enter 410 DrawRecalled": func(s *scene) Answer {
 		if _, err := s.book.Recall(s.T.Context(), sale.Recall{SaleID: entering}); err != nil {
 			s.T.Fatal(err)
 		}
 		return s.on(entering).ask(door{})
 	},
-	"enter 413 BodyTooLarge": func(s *scene) Answer { s.body = strings.Repeat(" ", 1025); return s.on(entering).ask(door{}) },
 	"enter 415 UnsupportedMediaType": func(s *scene) Answer {
 		s.body, s.header = "{}", []string{"Content-Type", "text/plain"}
 		return s.on(entering).ask(door{})
@@ -218,12 +214,9 @@ var scenes = map[string]func(s *scene) Answer{
 		s.user = s.draws()[2]
 		return s.on(drawn).ask(door{})
 	},
-	"entry 404 EntryNotFound": func(s *scene) Answer { return s.on(entering).ask(door{}) },
-	"entry 404 DrawNotFound":  func(s *scene) Answer { return s.ask(door{}) },
-	"roll 200 PageOfRoll": func(s *scene) Answer {
-		s.draws()
-		return s.on(drawn).ask(door{})
-	},
+	"entry 404 EntryNotFound":  func(s *scene) Answer { return s.on(entering).ask(door{}) },
+	"entry 404 DrawNotFound":   func(s *scene) Answer { return s.ask(door{}) },
+	"roll 200 PageOfRoll":      func(s *scene) Answer { s.draws(); return s.on(drawn).ask(door{}) },
 	"roll 404 RollNotFound":    func(s *scene) Answer { return s.on(entering).ask(door{}) },
 	"roll 404 DrawNotFound":    func(s *scene) Answer { return s.ask(door{}) },
 	"purchase 403 NotYourTurn": func(s *scene) Answer { return s.entrant(sale.NotYourTurn) },
@@ -233,7 +226,7 @@ var scenes = map[string]func(s *scene) Answer{
 	"groupPage 200 HTML": func(s *scene) Answer { return s.ask(door{}) },
 	"page 404 HTML":      func(s *scene) Answer { return s.on("mou%23tai").ask(door{}) },
 	"groupPage 404 HTML": func(s *scene) Answer { s.path = "/g/sho%23e"; return s.ask(door{}) },
-	"signin 200 HTML":    func(s *scene) Answer { return s.ask(door{}) },
+	"signin 200 HTML":    func(s *scene) Answer { return s.asking("?code=a&state=b&iss=https%3A%2F%2Fissuer.example") },
 	"asset 200 File":     func(s *scene) Answer { s.path = "/assets/page.js"; return s.ask(door{}) },
 	"asset 302":          func(s *scene) Answer { s.path = "/assets/page.0123456789abcdef.js"; return s.ask(door{}) },
 	"asset 404 File":     func(s *scene) Answer { s.path = "/assets/page.html"; return s.ask(door{}) },
@@ -264,8 +257,12 @@ var scenes = map[string]func(s *scene) Answer{
 		}
 		return again
 	},
-	"purchase 413 BodyTooLarge": func(s *scene) Answer { s.body = strings.Repeat(" ", 1025); return s.ask(door{}) },
-	"purchase 415 UnsupportedMediaType": func(s *scene) Answer {
+	"413 BodyTooLarge": func(s *scene) Answer {
+		most := s.operation.route.Operation.RequestBody.Value.Extensions["x-max-bytes"].(float64)
+		s.body = strings.Repeat(" ", int(most)+1)
+		return s.ask(door{})
+	},
+	"415 UnsupportedMediaType": func(s *scene) Answer {
 		s.body, s.header = "{}", []string{"Content-Type", "text/plain"}
 		return s.ask(door{})
 	},

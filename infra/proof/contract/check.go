@@ -40,9 +40,9 @@ const requiredHeaders = "x-required-headers"
 // Check compares an answer with the document and returns its outcome. It fails if the
 // document does not have the status, a header or the body for this request.
 func (c *Contract) Check(method string, u *url.URL, a Answer) (Outcome, error) {
-	route := c.find(method, u)
-	outcome := Outcome{Operation: route.Operation.OperationID, Status: a.Status}
-	schema, err := judge(route, method, a)
+	operation, _ := c.find(method, u)
+	outcome := Outcome{Operation: operation.ID, Status: a.Status}
+	schema, err := judge(operation, method, a)
 	if err != nil {
 		return outcome, fmt.Errorf("%s %s was answered %d %.300s: not in the contract of %s: %w",
 			method, u.Path, a.Status, a.Body, outcome.Operation, err)
@@ -53,8 +53,34 @@ func (c *Contract) Check(method string, u *url.URL, a Answer) (Outcome, error) {
 	return outcome, nil
 }
 
+// CheckRequest holds a request that was accepted against the document as it stands: whoever checks requests by it
+// must let it pass.
+func (c *Contract) CheckRequest(r *http.Request) error {
+	operation, variables := c.find(r.Method, r.URL)
+	for name := range r.URL.Query() {
+		if !slices.ContainsFunc(operation.plain.Operation.Parameters, func(p *openapi3.ParameterRef) bool {
+			return p.Value.In == "query" && (p.Value.Name == name || p.Value.Schema.Value.Type.Is("object"))
+		}) {
+			return fmt.Errorf("%s %s: %s has no such parameter", r.Method, r.URL, operation.ID)
+		}
+	}
+	sent := r.Clone(r.Context())
+	if sent.Body = http.NoBody; r.GetBody != nil {
+		sent.Body, _ = r.GetBody() // what was sent is read
+	}
+	err := openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
+		Request: sent, PathParams: variables, Route: operation.plain,
+		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc},
+	})
+	if err != nil {
+		return fmt.Errorf("%s %s: not in the contract of %s: %w", r.Method, r.URL, operation.ID, err)
+	}
+	return nil
+}
+
 // judge returns the schema that the body matches, nil if there is no body.
-func judge(route *routers.Route, method string, a Answer) (*openapi3.SchemaRef, error) {
+func judge(operation Operation, method string, a Answer) (*openapi3.SchemaRef, error) {
+	route := operation.route
 	response := route.Operation.Responses.Status(a.Status)
 	if response == nil {
 		return nil, errors.New("no such status")
@@ -74,7 +100,16 @@ func judge(route *routers.Route, method string, a Answer) (*openapi3.SchemaRef, 
 	if content == nil {
 		return nil, fmt.Errorf("no such content type: %q", media)
 	}
-	schema, err := follows(content.Schema, media, a.Body)
+	var value any = string(a.Body) // of a text, which may be compressed
+	if !strings.HasPrefix(media, "text/") && media != "image/svg+xml" {
+		if err := json.Unmarshal(a.Body, &value); err != nil {
+			return nil, fmt.Errorf("read body: %w", err)
+		}
+	}
+	schema, err := follows(content.Schema, value)
+	if err == nil { // closed schemas may tell apart what open ones do not
+		err = visit(operation.plain.Operation.Responses.Status(a.Status).Value.Content[media].Schema, value)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -104,21 +139,19 @@ func checkHeader(route *routers.Route, method string, a Answer) error {
 	})
 }
 
+func visit(schema *openapi3.SchemaRef, value any) error {
+	return schema.Value.VisitJSON(value, openapi3.EnableJSONSchema2020(), openapi3.VisitAsResponse())
+}
+
 // follows returns the alternative that a body matches.
-func follows(schema *openapi3.SchemaRef, media string, body []byte) (*openapi3.SchemaRef, error) {
-	var value any = string(body) // of a text, which may be compressed
-	if !strings.HasPrefix(media, "text/") && media != "image/svg+xml" {
-		if err := json.Unmarshal(body, &value); err != nil {
-			return nil, fmt.Errorf("read body: %w", err)
-		}
-	}
+func follows(schema *openapi3.SchemaRef, value any) (*openapi3.SchemaRef, error) {
 	all := alternatives(schema)
 	first, why := (*openapi3.SchemaRef)(nil), errors.New("the body is of no alternative's kind")
 	for _, ref := range all {
 		if len(all) > 1 && !speaks(ref.Value, value) {
 			continue
 		}
-		err := ref.Value.VisitJSON(value, openapi3.EnableJSONSchema2020(), openapi3.VisitAsResponse())
+		err := visit(ref, value)
 		if err == nil {
 			return ref, nil
 		}

@@ -27,9 +27,9 @@ const elsewhere = "elsewhere"
 
 // Contract is a loaded document. It is safe for concurrent use.
 type Contract struct {
-	doc        *openapi3.T
+	doc, plain *openapi3.T // closed, and as it stands
 	operations []Operation
-	elsewhere  *routers.Route
+	elsewhere  Operation
 }
 
 // Operation is one method and path of the document.
@@ -40,7 +40,8 @@ type Operation struct {
 	// Public is true for an operation that needs no token.
 	Public   bool
 	segments []string
-	route    *routers.Route
+	route    *routers.Route // in the closed document
+	plain    *routers.Route // in the document as it stands, which clients read
 }
 
 // Open reads one of this package's documents. It fails if that is not a valid OpenAPI
@@ -51,30 +52,36 @@ func Open(name string) (*Contract, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read contract: %w", err)
 	}
-	doc, err := openapi3.NewLoader().LoadFromData(text)
-	if err != nil {
-		return nil, fmt.Errorf("read contract: %w", err)
+	c := &Contract{}
+	for _, doc := range []**openapi3.T{&c.doc, &c.plain} {
+		if *doc, err = openapi3.NewLoader().LoadFromData(text); err != nil {
+			return nil, fmt.Errorf("read contract: %w", err)
+		}
 	}
-	closeSchemas(doc.Components.Schemas)
-	c := &Contract{doc: doc}
-	for _, path := range slices.Sorted(slices.Values(doc.Paths.InMatchingOrder())) {
-		item := doc.Paths.Value(path)
+	closeSchemas(c.doc.Components.Schemas)
+	for path, item := range c.doc.Paths.Map() {
 		for method, operation := range item.Operations() {
 			if operation.OperationID == "" || operation.Security == nil {
 				return nil, fmt.Errorf("read contract: %s %s has no operationId or does not say who may call it", method, path)
 			}
 			c.operations = append(c.operations, Operation{
 				ID: operation.OperationID, Method: method, Path: path, Public: len(*operation.Security) == 0,
-				segments: strings.Split(path, "/"),
-				route:    &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: operation},
+				segments: strings.Split(path, "/"), route: routeOf(c.doc, method, path), plain: routeOf(c.plain, method, path),
 			})
 		}
 	}
 	slices.SortFunc(c.operations, func(a, b Operation) int { return strings.Compare(a.Path+a.Method, b.Path+b.Method) })
-	if c.elsewhere, err = readElsewhere(doc); err != nil {
+	route, err := readElsewhere(c.doc)
+	if err != nil {
 		return nil, fmt.Errorf("read contract: %w", err)
 	}
+	c.elsewhere = Operation{ID: elsewhere, route: route, plain: route}
 	return c, nil
+}
+
+func routeOf(doc *openapi3.T, method, path string) *routers.Route {
+	item := doc.Paths.Value(path)
+	return &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: item.GetOperation(method)}
 }
 
 // extensibleEnum is a schema's extension: the values that this release has.
@@ -125,32 +132,34 @@ func readElsewhere(doc *openapi3.T) (*routers.Route, error) {
 // Operations returns the document's operations, sorted by path.
 func (c *Contract) Operations() []Operation { return slices.Clone(c.operations) }
 
-// find returns the operation of a request. As in API Gateway, a path is split before it
+// find returns the operation of a request, and the path's variables. As in API Gateway, a path is split before it
 // is decoded, an encoded slash stays in its segment, and no variable is empty.
-func (c *Contract) find(method string, u *url.URL) *routers.Route {
+func (c *Contract) find(method string, u *url.URL) (Operation, map[string]string) {
 	segments := strings.Split(u.EscapedPath(), "/")
 	for _, o := range c.operations {
-		if o.Method == method && o.takes(segments) {
-			return o.route
+		if variables, ok := o.takes(segments); ok && o.Method == method {
+			return o, variables
 		}
 	}
-	return c.elsewhere
+	return c.elsewhere, nil
 }
 
-func (o *Operation) takes(segments []string) bool {
+func (o *Operation) takes(segments []string) (variables map[string]string, ok bool) {
 	if len(segments) != len(o.segments) {
-		return false
+		return nil, false
 	}
+	variables = map[string]string{}
 	for i, want := range o.segments {
 		got, err := url.PathUnescape(segments[i])
-		if err != nil {
-			return false
+		isVariable := strings.HasPrefix(want, "{")
+		if err != nil || isVariable && got == "" || !isVariable && got != want {
+			return nil, false
 		}
-		if isVariable := strings.HasPrefix(want, "{"); isVariable && got == "" || !isVariable && got != want {
-			return false
+		if isVariable {
+			variables[strings.Trim(want, "{}")] = got
 		}
 	}
-	return true
+	return variables, true
 }
 
 // Outcome is one kind of answer: an operation's status, and the schema of its body,
@@ -168,7 +177,7 @@ func (o Outcome) String() string {
 // Outcomes returns all outcomes of the document, sorted.
 func (c *Contract) Outcomes() []Outcome {
 	var all []Outcome
-	for _, o := range append(c.Operations(), Operation{route: c.elsewhere}) {
+	for _, o := range append(c.Operations(), c.elsewhere) {
 		for status, response := range o.route.Operation.Responses.Map() {
 			number, _ := strconv.Atoi(status)
 			outcome := Outcome{Operation: o.route.Operation.OperationID, Status: number}

@@ -7,13 +7,13 @@ import (
 	"net/http"
 )
 
-// Transport checks every answer that passes through it.
+// Transport checks every answer that passes through it, and every request that was not refused.
 type Transport struct {
 	Contract *Contract
 	Base     http.RoundTripper
 	// Covers reports whether the contract applies to a request.
 	Covers func(*http.Request) bool
-	// Broken is called for every answer outside the contract; it must be safe for concurrent
+	// Broken is called for everything outside the contract; it must be safe for concurrent
 	// use.
 	Broken func(error)
 }
@@ -31,7 +31,11 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("read answer: %w", err)
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
-	if _, err := t.Contract.Check(r.Method, r.URL, Answer{Status: response.StatusCode, Header: response.Header, Body: body}); err != nil {
+	_, err = t.Contract.Check(r.Method, r.URL, Answer{Status: response.StatusCode, Header: response.Header, Body: body})
+	if err == nil && response.StatusCode < http.StatusBadRequest {
+		err = t.Contract.CheckRequest(r)
+	}
+	if err != nil {
 		t.Broken(err)
 	}
 	return response, nil
