@@ -364,19 +364,11 @@ func (a *Audit) suspect(key, format string, args ...any) {
 // readShards reads every shard consistently. A missing or unreadable shard is a finding
 // and counts as zero, so that the others are still checked.
 func (l *Ledger) readShards(ctx context.Context, s sale.Sale, a *Audit) ([]table.Shard, error) {
-	batches := slices.Collect(slices.Chunk(table.StockKeys(s), table.BatchKeys))
-	items := make([][]table.Item, len(batches))
-	if err := table.EachOf("batch of shards", len(batches), func(i int) (err error) {
-		items[i], err = l.table.BatchGet(ctx, table.PatientTries, batches[i], true)
-		return err
-	}); err != nil {
+	stored, err := l.table.GetAll(ctx, table.StockKeys(s))
+	if err != nil {
 		return nil, err
 	}
 	a.ReadUnits += float64(s.Shards)
-	stored := make(map[table.Identity]table.Item, s.Shards)
-	for _, it := range slices.Concat(items...) {
-		stored[table.IdentityOf(it)] = it
-	}
 	shards := make([]table.Shard, s.Shards)
 	for k := range shards {
 		it := stored[table.IdentityOf(table.StockKey(s.ID, k))]
@@ -486,10 +478,9 @@ func (l *Ledger) countClaims(s sale.Sale, a *Audit, bucket int, claims []sale.Cl
 		}
 		a.Accepted.add(c.AcceptedAt)
 		checkAccepted(s, a, c, now)
-		if c.State() == sale.Expired {
-			checkExpired(s, a, c)
-		}
 		switch c.State() {
+		case sale.Expired:
+			checkExpired(s, a, c)
 		case sale.Confirmed:
 			a.Unpaid++
 		case sale.Paid:

@@ -144,10 +144,7 @@ func (l *Ledger) saveCursors(ctx context.Context, saleID string, attributes map[
 	if conditioned && table.Has(refused.Item, "sealedAt") {
 		return nil
 	}
-	if err = sale.AsInternal(err); sale.CodeOf(err) == sale.Busy {
-		return nil
-	}
-	return err
+	return unlessBusy(sale.AsInternal(err))
 }
 
 // setListing updates the listing of a sale, which must exist.

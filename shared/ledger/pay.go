@@ -78,24 +78,20 @@ func (l *Ledger) refundOfPaid(ctx context.Context, saleID, payment string) (*sal
 // refundPaidOrder returns the refund of the payment that has paid an order of a recalled sale, and records it
 // unless it is there.
 func (l *Ledger) refundPaidOrder(ctx context.Context, s sale.Sale, orderID uint64, payment string) (*sale.Refund, error) {
-	it, err := l.table.Get(ctx, table.RefundKey(s.ID, payment))
-	if err == nil && it == nil {
+	refund, err := l.refundOfPaid(ctx, s.ID, payment)
+	if err == nil && refund == nil {
 		var o sale.Order
 		if o, err = l.Order(ctx, orderID); err == nil {
 			recall := releasing{Ledger: l, sale: s, done: &ReleaseResult{}}
 			if _, err = recall.refundRecalled(ctx, []paid{{user: o.User, orderID: o.ID, payment: payment}}); err == nil {
-				it, err = l.table.Get(ctx, table.RefundKey(s.ID, payment))
+				refund, err = l.refundOfPaid(ctx, s.ID, payment)
 			}
 		}
 	}
-	switch {
-	case err != nil:
-		return nil, internalIfMissing(err)
-	case it == nil: // a transaction becomes visible item by item to plain reads
-		return nil, sale.Fail(sale.Busy, errors.New("the payment's refund is not visible yet"))
+	if err == nil && refund == nil {
+		err = errRefundHidden
 	}
-	refund, err := table.ReadRefund(it)
-	return &refund, sale.AsInternal(err)
+	return refund, internalIfMissing(err)
 }
 
 // settle records a payment as if no sale were recalled.
@@ -249,15 +245,13 @@ func (l *Ledger) fated(ctx context.Context, p sale.Payment, guard table.Item) (S
 	case fate != table.FateRefund:
 		return Settlement{}, sale.AsInternal(errors.New("read item: attribute fate is neither paid nor refund-due"))
 	}
-	it, err := l.table.Get(ctx, table.RefundKey(s.SaleID, p.ID()))
-	switch {
-	case err != nil:
-		return Settlement{}, err
-	case it == nil:
-		// A transaction becomes visible item by item to plain reads.
-		return Settlement{}, sale.Fail(sale.Busy, errors.New("the payment's refund is not visible yet"))
+	refund, err := l.refundOfPaid(ctx, s.SaleID, p.ID())
+	if err == nil && refund == nil {
+		err = errRefundHidden
 	}
-	refund, err := table.ReadRefund(it)
-	s.Refund = &refund
-	return s, sale.AsInternal(err)
+	s.Refund = refund
+	return s, err
 }
+
+// errRefundHidden: a transaction becomes visible item by item to plain reads.
+var errRefundHidden = sale.Fail(sale.Busy, errors.New("the payment's refund is not visible yet"))

@@ -37,17 +37,11 @@ func (l *Ledger) Recall(ctx context.Context, r sale.Recall) (Edited, error) {
 // the recall has begun. A pass that finds no note may complete nothing, so a note that the busy table
 // does not take costs another pass and nothing else.
 func (l *Ledger) notePaused(ctx context.Context, s sale.Sale) error {
-	pass, err := json.Marshal(ReleasePass{RecalledAt: s.RecalledAt, PausedAt: l.now()})
-	if err == nil {
-		err = l.table.Update(ctx, table.Update{
-			Key: table.ListingKey(s.ID), Expr: "SET #releasing = :pass", If: "attribute_exists(#recalling) AND attribute_not_exists(#releasing)",
-			Values: table.Item{":pass": table.S(string(pass))},
-		})
-	}
-	if err = sale.AsInternal(err); sale.CodeOf(err) == sale.Busy {
-		return nil
-	}
-	return err
+	pass, _ := json.Marshal(ReleasePass{RecalledAt: s.RecalledAt, PausedAt: l.now()}) // which never fails
+	return unlessBusy(l.table.Update(ctx, table.Update{
+		Key: table.ListingKey(s.ID), Expr: "SET #releasing = :pass", If: "attribute_exists(#recalling) AND attribute_not_exists(#releasing)",
+		Values: table.Item{":pass": table.S(string(pass))},
+	}))
 }
 
 // recallSale writes the recall, unless the sale is recalled. It returns the sale that the

@@ -3,8 +3,10 @@ package ledger
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -43,23 +45,21 @@ func (l *Ledger) refundPage(ctx context.Context, saleID, after string, most int3
 			page.due++
 		}
 	}
-	if len(out.LastEvaluatedKey) > 0 {
-		r := table.Reader{Item: out.LastEvaluatedKey}
-		page.last = r.Text(table.SK)
-		err = sale.AsInternal(r.Err)
-	}
-	return page, err
+	page.last = table.IdentityOf(out.LastEvaluatedKey).SK
+	return page, nil
 }
 
 // RefundCount counts the refunds of a sale that are due, or those of unknown orders if the
 // sale id is "". It may be interrupted between two pages.
 type RefundCount struct {
 	SaleID string
-	// NotedAt is the listing's RefundAt.
+	// NotedAt is the listing's RefundAt. Books are those of a drained sale, which no pass counts any more; nil for none.
 	NotedAt  time.Time
+	Books    *Receipt
 	Due      int64
 	Complete bool
 
+	money      Money
 	began      time.Time
 	after      string
 	unreadable error // the first one's
@@ -85,21 +85,44 @@ func (l *Ledger) CountRefunds(ctx context.Context, c *RefundCount) error {
 			return err
 		}
 		c.Due += page.due
+		for _, r := range page.refunds {
+			c.money.refund(r)
+		}
 		c.unreadable = cmp.Or(c.unreadable, errors.Join(page.unreadable...))
 		c.after, c.Complete = page.last, page.last == ""
+	}
+	if c.Books != nil && c.unreadable == nil {
+		if err := l.keepRefunds(ctx, c); err != nil {
+			return err
+		}
 	}
 	if c.Due > 0 || c.unreadable != nil || c.NotedAt.IsZero() || c.began.Sub(c.NotedAt) < forgetAfter {
 		return sale.AsInternal(c.unreadable)
 	}
-	return l.forgetRefunds(ctx, c.SaleID, c.NotedAt)
+	return unlessBusy(l.table.Update(ctx, table.Update{
+		Key: table.ListingKey(c.SaleID), Expr: "REMOVE #refundAt", If: "#refundAt = :read", Values: table.Item{":read": table.Millis(c.NotedAt)},
+	}))
 }
 
-// forgetRefunds removes the note of a listing, if it is still that one. A note that stays
-// only costs the next count, so it is no error that the table is too busy.
-func (l *Ledger) forgetRefunds(ctx context.Context, saleID string, notedAt time.Time) error {
-	err := l.table.Update(ctx, table.Update{
-		Key: table.ListingKey(saleID), Expr: "REMOVE #refundAt", If: "#refundAt = :read", Values: table.Item{":read": table.Millis(notedAt)},
-	})
+// keepRefunds writes into the books of a sale what a count has found, if they are still those.
+func (l *Ledger) keepRefunds(ctx context.Context, c *RefundCount) error {
+	for code, one := range c.Books.Money {
+		c.money.add(code, func(s *Sums) { s.Taken = one.Taken })
+	}
+	if c.Due == c.Books.RefundsDue && maps.Equal(c.money, c.Books.Money) {
+		return nil
+	}
+	read, _ := json.Marshal(c.Books) // which never fails
+	c.Books.RefundsDue, c.Books.Money = c.Due, c.money
+	books, _ := json.Marshal(c.Books)
+	return unlessBusy(l.table.Update(ctx, table.Update{
+		Key: table.ListingKey(c.SaleID), Expr: "SET #books = :books", If: "#books = :read",
+		Values: table.Item{":books": table.S(string(books)), ":read": table.S(string(read))},
+	}))
+}
+
+// unlessBusy: a note in a listing that the busy table does not take, or keeps, only costs the next pass or count.
+func unlessBusy(err error) error {
 	if sale.CodeOf(err) == sale.Busy {
 		return nil
 	}

@@ -29,7 +29,7 @@ func (h *Handler) reportRefunds(ctx context.Context, event *telemetry.Event, dra
 	if h.refunds == nil {
 		h.refunds = append(h.refunds, &ledger.RefundCount{})
 		for _, l := range drained {
-			h.refunds = append(h.refunds, &ledger.RefundCount{SaleID: l.SaleID, NotedAt: l.RefundAt})
+			h.refunds = append(h.refunds, &ledger.RefundCount{SaleID: l.SaleID, NotedAt: l.RefundAt, Books: l.Books})
 		}
 	}
 	err := countRefunds(ctx, h.book, h.refunds)

@@ -184,9 +184,7 @@ var publishing = map[string]func(*testing.T, *World){
 			}))
 		}, closed)
 		w.published(func() {
-			if err := w.Environment().SetSeed(w.Ctx, w.state().Sale, seed, []byte("signature")); err != nil {
-				t.Fatal(err)
-			}
+			w.succeeds(nil, w.Environment().SetSeed(w.Ctx, w.state().Sale, seed, []byte("signature")))
 		})
 		if !slices.Contains(w.eventsIn("moutai"), closed) {
 			t.Errorf("the table has %+v", w.eventsIn("moutai"))

@@ -125,6 +125,14 @@ var recalling = map[string]func(*testing.T, *World){
 		if !r.Balanced || !r.Finished || r.Paid != 1 || r.Released != 1 || r.RefundsDue != 2 || !w.drained(r) {
 			t.Errorf("got %+v, want it finished", r)
 		}
+		w.marksRefunded("moutai", late.ID())
+		for _, known := range []*ledger.Receipt{{}, w.Listing().Books} { // the first are another pass's
+			w.succeeds(nil, w.Environment().CountRefunds(w.Ctx, &ledger.RefundCount{SaleID: "moutai", Books: known}))
+			now, is := w.Listing().Books, known.Seeded > 0
+			if sums := now.Money["CNY"]; now.Claims != 2 || (now.RefundsDue == 1) != is || (sums == ledger.Sums{Taken: late.Amount, Due: late.Amount, Refunded: late.Amount}) != is {
+				t.Errorf("the books of the drained sale are %+v", now)
+			}
+		}
 	},
 	"a sale that asks for no payment is recalled, too, also when it is drained": func(t *testing.T, w *World) {
 		c := w.Open(9, 2)
