@@ -59,9 +59,10 @@ func ClaimPath(saleID string) string { return "/sales/" + saleID + "/orders/me" 
 // Time formats an instant for bodies: RFC 3339, milliseconds, UTC.
 func Time(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// Seconds formats a Retry-After: whole seconds, at least 1, rounded up.
+// Seconds formats a Retry-After: whole seconds, at least 1, rounded up, and at most a day: clients that wait by one
+// timer of JavaScript ask at once if it is more than 24.8 days.
 func Seconds(d time.Duration) string {
-	return strconv.FormatInt(int64(max(1, math.Ceil(d.Seconds()))), 10)
+	return strconv.FormatInt(int64(min(max(1, math.Ceil(d.Seconds())), 86400)), 10)
 }
 
 // Claim is a claim as it appears in bodies.

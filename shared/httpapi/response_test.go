@@ -38,10 +38,10 @@ func TestTimesAreRFC3339InUTCWithMilliseconds(t *testing.T) {
 	}
 }
 
-func TestRetryAfterIsInWholeSecondsAndNeverTooEarly(t *testing.T) {
+func TestRetryAfterIsInWholeSecondsNotTooEarlyAndAtMostADay(t *testing.T) {
 	tests := map[time.Duration]string{
 		-time.Hour: "1", 0: "1", 1: "1", time.Second: "1", time.Second + 1: "2",
-		1999 * time.Millisecond: "2", time.Minute: "60", 87_600 * time.Hour: "315360000",
+		1999 * time.Millisecond: "2", time.Minute: "60", 24 * time.Hour: "86400", 87_600 * time.Hour: "86400",
 	}
 	for d, want := range tests {
 		if got := Seconds(d); got != want {
