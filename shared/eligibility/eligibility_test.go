@@ -231,7 +231,7 @@ func TestAServiceThatFailsIsLeftAloneAndTriedByOne(t *testing.T) {
 }
 
 func TestOneStrangeUserCutsOffNobodyElse(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		status int
 		body   string
@@ -246,8 +246,7 @@ func TestOneStrangeUserCutsOffNobodyElse(t *testing.T) {
 		{"a timeout told by status", 408, "", true},
 		{"too many requests", 429, no, true},
 		{"a server's error", 500, no, true},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			at(t, nil, func(t *testing.T, o *office, c *Checker) {
 				o.set(time.Millisecond, tt.status, tt.body)

@@ -10,7 +10,7 @@ import (
 
 func TestTheEnvironmentSaysWhomToAskAndWithHowMuchPatience(t *testing.T) {
 	const url = "https://check.example.com"
-	tests := []struct {
+	for _, tt := range []struct {
 		name                           string
 		url, timeout, concurrency, how string
 		want                           *Checker // only its options; nil for no checker
@@ -31,8 +31,7 @@ func TestTheEnvironmentSaysWhomToAskAndWithHowMuchPatience(t *testing.T) {
 		{"a mistake beside nobody to ask", "", "", "", "TRUE", nil, "ELIGIBILITY_FAIL_OPEN"},
 		{"a URL that is none", "check.example.com", "", "", "", nil, "eligibility URL"},
 		{"a URL in the clear", "http://check.example.com", "", "", "", nil, "ELIGIBILITY_URL: read eligibility URL: it must begin with https:// outside of loopback"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv("ELIGIBILITY_URL", tt.url)
 			t.Setenv("ELIGIBILITY_TIMEOUT_MS", tt.timeout)

@@ -67,7 +67,7 @@ func TestTheServiceIsToldTheSaleAndTheUserAndNothingElse(t *testing.T) {
 }
 
 func TestOnlyTheAgreedAnswersAreAnswers(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		status int
 		body   string
@@ -90,8 +90,7 @@ func TestOnlyTheAgreedAnswersAreAnswers(t *testing.T) {
 		{"no content", 204, ``, ""},
 		{"our credentials are refused", 401, `{"eligible":true}`, ""},
 		{"internal", 500, `{"eligible":true}`, ""},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			eligible, err := asked(t, says(tt.status, tt.body))
 			got := map[bool]string{true: "yes", false: "no"}[eligible]

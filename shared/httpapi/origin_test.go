@@ -15,7 +15,7 @@ func TestOnlyRequestsWithTheSecretComeIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		given Header
 		want  sale.Code
@@ -27,8 +27,7 @@ func TestOnlyRequestsWithTheSecretComeIn(t *testing.T) {
 		{"the beginning of the secret", given(secret[:20]), sale.Forbidden},
 		{"the secret and more", given(secret + "x"), sale.Forbidden},
 		{"the secret twice, as the gateway joins headers", given(secret + "," + secret), sale.Forbidden},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := o.Check(&Request{OriginVerify: tt.given})
 			if sale.CodeOf(err) != tt.want {

@@ -21,7 +21,7 @@ func TestTheUserIsTheVerifiedSubAndNothingElse(t *testing.T) {
 		}
 		return &r
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		r    *Request
 		want string
@@ -41,13 +41,10 @@ func TestTheUserIsTheVerifiedSubAndNothingElse(t *testing.T) {
 		{"a sub that is not UTF-8", requestOf("\xff"), "", sale.InvalidRequest},
 		{"a sub that lost a character on its way", requestOf("alice\ufffd"), "", sale.InvalidRequest},
 		{"a sub of 256 characters", requestOf(strings.Repeat("u", 256)), "", sale.InvalidRequest},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got, err := User(tt.r); got != tt.want || sale.CodeOf(err) != tt.code {
-				t.Errorf("User = %q, %v; want %q and code %q", got, err, tt.want, tt.code)
-			}
-		})
+	} {
+		if got, err := User(tt.r); got != tt.want || sale.CodeOf(err) != tt.code {
+			t.Errorf("%s: User = %q, %v; want %q and code %q", tt.name, got, err, tt.want, tt.code)
+		}
 	}
 }
 
@@ -104,7 +101,7 @@ func TestACallerWhoIsNotVerifiedIsRefusedBeforeTheSaleIsLookedAt(t *testing.T) {
 
 func TestAnIdempotencyKeyIsQuotedOrBare(t *testing.T) {
 	long := strings.Repeat("k", 64)
-	tests := []struct {
+	for _, tt := range []struct {
 		name, value, want string
 		code              sale.Code
 	}{
@@ -119,14 +116,11 @@ func TestAnIdempotencyKeyIsQuotedOrBare(t *testing.T) {
 		{"a space", "a b", "", sale.InvalidRequest},
 		{"a separator", "a#b", "", sale.InvalidRequest},
 		{"65 characters", long + "k", "", sale.InvalidRequest},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got, err := IdempotencyKey(&Request{IdempotencyKey: given(tt.value)})
-			if got != tt.want || sale.CodeOf(err) != tt.code {
-				t.Errorf("%q: %q, %v; want %q and code %q", tt.value, got, err, tt.want, tt.code)
-			}
-		})
+	} {
+		got, err := IdempotencyKey(&Request{IdempotencyKey: given(tt.value)})
+		if got != tt.want || sale.CodeOf(err) != tt.code {
+			t.Errorf("%s: %q: %q, %v; want %q and code %q", tt.name, tt.value, got, err, tt.want, tt.code)
+		}
 	}
 	if got, err := IdempotencyKey(&Request{}); got != "" || err != nil {
 		t.Errorf("without the header: %q, %v; want none and no error", got, err)
@@ -136,7 +130,7 @@ func TestAnIdempotencyKeyIsQuotedOrBare(t *testing.T) {
 func TestTheBodyIsAbsentOrAnEmptyJSONObject(t *testing.T) {
 	const json = "application/json"
 	spaces := func(n int) string { return "{" + strings.Repeat(" ", n-2) + "}" }
-	tests := []struct {
+	for _, tt := range []struct {
 		name, contentType, body string
 		want                    sale.Code
 	}{
@@ -162,21 +156,18 @@ func TestTheBodyIsAbsentOrAnEmptyJSONObject(t *testing.T) {
 		{"white space only", json, "  ", sale.InvalidRequest},
 		{"a no-break space", json, "{\u00a0}", sale.InvalidRequest},
 		{"invalid UTF-8", json, "{\xff}", sale.InvalidRequest},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			r := &Request{Body: tt.body}
-			if tt.contentType != "" {
-				r.ContentType = given(tt.contentType)
-			}
-			if err := EmptyBody(r); sale.CodeOf(err) != tt.want {
-				t.Errorf("EmptyBody = %v, want code %q", err, tt.want)
-			}
-			r.Body, r.IsBase64Encoded = base64.StdEncoding.EncodeToString([]byte(tt.body)), true
-			if err := EmptyBody(r); sale.CodeOf(err) != tt.want {
-				t.Errorf("in base64: EmptyBody = %v, want code %q", err, tt.want)
-			}
-		})
+	} {
+		r := &Request{Body: tt.body}
+		if tt.contentType != "" {
+			r.ContentType = given(tt.contentType)
+		}
+		if err := EmptyBody(r); sale.CodeOf(err) != tt.want {
+			t.Errorf("%s: EmptyBody = %v, want code %q", tt.name, err, tt.want)
+		}
+		r.Body, r.IsBase64Encoded = base64.StdEncoding.EncodeToString([]byte(tt.body)), true
+		if err := EmptyBody(r); sale.CodeOf(err) != tt.want {
+			t.Errorf("%s: in base64: EmptyBody = %v, want code %q", tt.name, err, tt.want)
+		}
 	}
 	if err := EmptyBody(&Request{Body: "no base64!", IsBase64Encoded: true}); sale.CodeOf(err) != sale.InvalidRequest {
 		t.Errorf("a body that is not base64: %v, want invalid-request", err)

@@ -68,7 +68,7 @@ func TestAReadReplacesWhatIsKnownUnlessItIsOlder(t *testing.T) {
 }
 
 func TestAReadThatAnotherOneOvertookCountsOnlyIfItShowsANewerVersion(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		found   bool
 		read    sale.Sale
@@ -78,8 +78,7 @@ func TestAReadThatAnotherOneOvertookCountsOnlyIfItShowsANewerVersion(t *testing.
 		{"no sale", false, sale.Sale{}, 5, readAt.Add(time.Second)},
 		{"the same version", true, version(5), 5, readAt.Add(time.Second)},
 		{"a newer version", true, version(6), 6, readAt},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v := newViews().of("moutai")
 			slow, fast := v.begin(), v.begin()

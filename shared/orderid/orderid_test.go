@@ -18,7 +18,7 @@ func at(t *testing.T, text string) time.Time {
 
 // Ids are stored and given to clients: these must never change.
 func TestAnIDHasTheSameValueForever(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		at   string
 		n    uint64
 		want string
@@ -28,8 +28,7 @@ func TestAnIDHasTheSameValueForever(t *testing.T) {
 		{"2026-01-01T00:00:06Z", 1, "406709376884146177"},
 		{"2026-01-01T08:00:06+08:00", 1, "406709376884146177"},
 		{"2091-01-19T03:14:07Z", MaxSequence, "9223372036854775807"},
-	}
-	for _, tt := range tests {
+	} {
 		id, err := New(at(t, tt.at), tt.n)
 		if err != nil || String(id) != tt.want {
 			t.Errorf("New(%s, %d) = %s, %v; want %s", tt.at, tt.n, String(id), err, tt.want)
@@ -80,7 +79,7 @@ func TestTheDayOfAnInstantIsTheDayOfItsID(t *testing.T) {
 }
 
 func TestWhatDoesNotFitAnIDIsAnError(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		at   string
 		n    uint64
@@ -90,13 +89,10 @@ func TestWhatDoesNotFitAnIDIsAnError(t *testing.T) {
 		{"sequence number 0", "2026-01-01T00:00:00Z", 0},
 		{"the number after the last one", "2026-01-01T00:00:00Z", MaxSequence + 1},
 		{"a negative number seen as unsigned", "2026-01-01T00:00:00Z", 1<<64 - 1},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if id, err := New(at(t, tt.at), tt.n); !errors.Is(err, ErrRange) || id != 0 {
-				t.Errorf("New = %d, %v; want 0 and ErrRange", id, err)
-			}
-		})
+	} {
+		if id, err := New(at(t, tt.at), tt.n); !errors.Is(err, ErrRange) || id != 0 {
+			t.Errorf("%s: New = %d, %v; want 0 and ErrRange", tt.name, id, err)
+		}
 	}
 }
 

@@ -54,7 +54,7 @@ func TestAMessageIsWrittenTheSameWayForever(t *testing.T) {
 }
 
 func TestAMessageThatCanNeverBeProcessedIsPoison(t *testing.T) {
-	tests := []struct{ name, body string }{
+	for _, tt := range []struct{ name, body string }{
 		{"nothing", ""},
 		{"text", "hello"},
 		{"null", "null"},
@@ -78,13 +78,10 @@ func TestAMessageThatCanNeverBeProcessedIsPoison(t *testing.T) {
 		{"invalid UTF-8 in the user", "{\"v\":1,\"saleId\":\"moutai\",\"user\":\"al\xffice\",\"claimId\":\"C1\"}"},
 		{"invalid UTF-8 in an unknown field", "{\"v\":1,\"saleId\":\"moutai\",\"user\":\"alice\",\"claimId\":\"C1\",\"x\":\"\xff\"}"},
 		{"a body over 4 KiB", `{"v":1,"saleId":"moutai","user":"alice","claimId":"C1","x":"` + strings.Repeat("x", 4096) + `"}`},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if m, err := Decode(tt.body); sale.CodeOf(err) != sale.Poison || m != (Message{}) {
-				t.Errorf("Decode = %+v, %v; want nothing and poison", m, err)
-			}
-		})
+	} {
+		if m, err := Decode(tt.body); sale.CodeOf(err) != sale.Poison || m != (Message{}) {
+			t.Errorf("%s: Decode = %+v, %v; want nothing and poison", tt.name, m, err)
+		}
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 func TestAnEditIsCheckedFieldByField(t *testing.T) {
 	now := opensAt
 	paused := true
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		e    Edit
 		want Code
@@ -26,25 +26,22 @@ func TestAnEditIsCheckedFieldByField(t *testing.T) {
 		{"a window backwards", Edit{SaleID: "moutai", At: now, OpensAt: closesAt, ClosesAt: opensAt}, InvalidRequest},
 		{"an end of a call is valid", Edit{SaleID: "moutai", OpensAt: opensAt, ClosesAt: closesAt, Until: closesAt}, ""},
 		{"an end of a call without a window", Edit{SaleID: "moutai", Until: closesAt}, InvalidRequest},
-		{"the longest time to pay is valid", Edit{SaleID: "moutai", PayUntil: now.Add(MaxExtension)}, ""},
-		{"a longer time to pay", Edit{SaleID: "moutai", PayUntil: now.Add(MaxExtension + 1)}, InvalidRequest},
+		{"the longest time to pay is valid", Edit{SaleID: "moutai", PayUntil: now.AddDate(0, 0, 7)}, ""},
+		{"a longer time to pay", Edit{SaleID: "moutai", PayUntil: now.AddDate(0, 0, 7).Add(1)}, InvalidRequest},
 		{"a time to pay before 2000", Edit{SaleID: "moutai", PayUntil: time.UnixMilli(0)}, InvalidRequest},
 		{"an end of a call before 2000", Edit{SaleID: "moutai", OpensAt: opensAt, ClosesAt: closesAt, Until: time.UnixMilli(0)}, InvalidRequest},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if err := tt.e.Check(now); CodeOf(err) != tt.want {
-				t.Errorf("Check() = %v, want code %q", err, tt.want)
-			}
-		})
+	} {
+		if err := tt.e.Check(now); CodeOf(err) != tt.want {
+			t.Errorf("%s: Check() = %v, want code %q", tt.name, err, tt.want)
+		}
 	}
 }
 
 func TestAnEditAgreesWithASaleThatIsAsItAsks(t *testing.T) {
 	yes, no := true, false
-	s := Sale{Paused: true, OpensAt: opensAt, ClosesAt: closesAt, PayUntil: closesAt}
+	s := Sale{Paused: true, OpensAt: opensAt, ClosesAt: closesAt, PayWithin: 1, PayUntil: closesAt}
 	later := opensAt.Add(time.Millisecond)
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		e    Edit
 		want bool
@@ -58,17 +55,17 @@ func TestAnEditAgreesWithASaleThatIsAsItAsks(t *testing.T) {
 		{"more time to pay", Edit{PayUntil: closesAt.Add(time.Millisecond)}, false},
 		{"another opening", Edit{OpensAt: later, ClosesAt: closesAt}, false},
 		{"another end", Edit{OpensAt: opensAt, ClosesAt: closesAt.Add(time.Millisecond)}, false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.e.Agrees(s); got != tt.want {
-				t.Errorf("Agrees = %t, want %t", got, tt.want)
-			}
-			after := tt.e.Apply(s, later)
-			if !tt.e.Agrees(after) || !after.ChangedAt.Equal(later) {
-				t.Errorf("after it was applied the sale is %+v", after)
-			}
-		})
+	} {
+		if got := tt.e.Agrees(s); got != tt.want {
+			t.Errorf("%s: Agrees = %t, want %t", tt.name, got, tt.want)
+		}
+		after := tt.e.Apply(s, later)
+		if !tt.e.Agrees(after) || !after.ChangedAt.Equal(later) || tt.e.Extends() != (after.MinReader == ReadsOffice) {
+			t.Errorf("%s: after it was applied the sale is %+v", tt.name, after)
+		}
+		if err := tt.e.CheckExtension(s, opensAt.Add(-1)); (CodeOf(err) == Conflicting) != tt.e.PayUntil.Equal(opensAt) {
+			t.Errorf("%s: %v", tt.name, err)
+		}
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 func TestTheCodeOfAnError(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		err  error
 		want Code
@@ -20,13 +20,12 @@ func TestTheCodeOfAnError(t *testing.T) {
 		{"a joined one keeps it", errors.Join(io.EOF, Refuse(Conflicting, "")), Conflicting},
 		{"the outermost one counts", Fail(Poison, Refuse(SaleNotFound, "")), Poison},
 		{"a foreign one is internal", io.ErrUnexpectedEOF, Internal},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := CodeOf(tt.err); got != tt.want {
-				t.Errorf("CodeOf(%v) = %q, want %q", tt.err, got, tt.want)
+	} {
+		for _, err := range []error{tt.err, AsInternal(tt.err)} {
+			if got := CodeOf(err); got != tt.want {
+				t.Errorf("%s: CodeOf(%v) = %q, want %q", tt.name, err, got, tt.want)
 			}
-		})
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ func TestAnIDIsOneTo64CharactersOfItsAlphabet(t *testing.T) {
 }
 
 func TestAUserIsOneTo128PrintableCharacters(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name, user string
 		want       bool
 	}{
@@ -49,13 +49,10 @@ func TestAUserIsOneTo128PrintableCharacters(t *testing.T) {
 		{"a text-direction override", "a\u202eb", false},
 		{"an unassigned character", "\U000e0fff", false},
 		{"an overlong encoding", "\xc0\xaf", false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := ValidUser(tt.user); got != tt.want {
-				t.Errorf("ValidUser(%.40q) = %t, want %t", tt.user, got, tt.want)
-			}
-		})
+	} {
+		if got := ValidUser(tt.user); got != tt.want {
+			t.Errorf("%s: ValidUser(%.40q) = %t, want %t", tt.name, tt.user, got, tt.want)
+		}
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"flashsale/shared/orderid"
 )
 
 func TestWhatACreationAsksOfPaymentsIsChecked(t *testing.T) {
@@ -17,8 +19,8 @@ func TestWhatACreationAsksOfPaymentsIsChecked(t *testing.T) {
 		{"the longest time", func(c *Creation) { c.PayWithin = MaxPayWithin }, ""},
 		{"a price alone", func(c *Creation) { c.Price, c.Currency = 1, "EUR" }, ""},
 		{"the highest price", func(c *Creation) { c.Price, c.Currency = MaxPrice, "JPY" }, ""},
-		{"the most late days", func(c *Creation) { c.PayWithin, c.LateFor = MinPayWithin, MaxLateFor }, ""},
-		{"too many late days", func(c *Creation) { c.PayWithin, c.LateFor = MinPayWithin, MaxLateFor+day }, InvalidRequest},
+		{"the most late days", func(c *Creation) { c.PayWithin, c.LateFor = MinPayWithin, 7*day }, ""},
+		{"too many late days", func(c *Creation) { c.PayWithin, c.LateFor = MinPayWithin, 8*day }, InvalidRequest},
 		{"fewer late days than none", func(c *Creation) { c.PayWithin, c.LateFor = MinPayWithin, -day }, InvalidRequest},
 		{"half a late day", func(c *Creation) { c.PayWithin, c.LateFor = MinPayWithin, day/2 }, InvalidRequest},
 		{"late days without a time to pay", func(c *Creation) { c.LateFor = day }, InvalidRequest},
@@ -63,6 +65,34 @@ func TestANewSaleHasACurrencyThatISO4217ListsWithAMinorUnit(t *testing.T) {
 		c := creation(func(c *Creation) { c.PayWithin, c.Price, c.Currency = MinPayWithin, 1, code })
 		if err := cmp.Or(c.Check(), c.CheckNew()); CodeOf(err) != want {
 			t.Errorf("a price in %s: %v, want code %q", code, err, want)
+		}
+	}
+	for price, want := range map[int64]Code{100: "", 150: InvalidRequest} {
+		c := Creation{Price: price, Currency: "MGA"} // of which Stripe charges hundreds
+		if err := c.CheckStripe(true); CodeOf(err) != want || c.CheckStripe(false) != nil {
+			t.Errorf("%d MGA: %v, want code %q", price, err, want)
+		}
+	}
+}
+
+func TestAnOrderIsPaidByTheLaterTimeAndIsLateWhileNobodyWaitsForItsUnit(t *testing.T) {
+	id, err := orderid.New(opensAt, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Sale{PayWithin: time.Minute, LateFor: day, ClosesAt: closesAt}
+	free := Sale{PayUntil: closesAt}
+	for until, want := range map[time.Time]time.Time{{}: opensAt.Add(time.Minute), opensAt: opensAt.Add(time.Minute), closesAt: closesAt} {
+		if s.PayUntil = until; !s.PayBy(id).Equal(want) || !s.PayBy(0).IsZero() || !free.PayBy(id).IsZero() || free.AsksForPayment() {
+			t.Errorf("with time until %v: by %v, want %v", until, s.PayBy(id), want)
+		}
+	}
+	if s.Late(1, opensAt) != day || s.Late(0, opensAt) != 0 || s.Late(0, closesAt) != day {
+		t.Errorf("late for %v, %v, %v", s.Late(1, opensAt), s.Late(0, opensAt), s.Late(0, closesAt))
+	}
+	for want, s := range map[int]Sale{ReadsOffice: s, ReadsPayment: {PayWithin: 1}, ReadsGroups: {PayWithin: 1, LimitGroup: "shoe"}, 0: free} {
+		if got := s.OrdersReader(); got != want {
+			t.Errorf("%+v needs %d, want %d", s, got, want)
 		}
 	}
 }

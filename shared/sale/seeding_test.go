@@ -19,7 +19,7 @@ var bytesLong = strings.Repeat(strings.Repeat("台", 50)+",", 3) + strings.Repea
 
 func TestACreationIsCheckedFieldByField(t *testing.T) {
 	year := func(y int) time.Time { return time.Date(y, 1, 1, 0, 0, 0, 0, time.UTC) }
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		change func(*Creation)
 		want   Code
@@ -67,19 +67,16 @@ func TestACreationIsCheckedFieldByField(t *testing.T) {
 		{"a window backwards", func(c *Creation) { c.OpensAt, c.ClosesAt = c.ClosesAt, c.OpensAt }, InvalidRequest},
 		{"an opening before 2000", func(c *Creation) { c.OpensAt = year(1999) }, InvalidRequest},
 		{"a closing after 2099", func(c *Creation) { c.ClosesAt = year(2100) }, InvalidRequest},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c := creation(tt.change)
-			if err := c.Check(); CodeOf(err) != tt.want {
-				t.Errorf("Check() = %v, want code %q", err, tt.want)
-			}
-		})
+	} {
+		c := creation(tt.change)
+		if err := c.Check(); CodeOf(err) != tt.want {
+			t.Errorf("%s: Check() = %v, want code %q", tt.name, err, tt.want)
+		}
 	}
 }
 
 func TestACreationFillsInItsNameAndShards(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		change func(*Creation)
 		shards int
@@ -87,43 +84,37 @@ func TestACreationFillsInItsNameAndShards(t *testing.T) {
 		{"explicit shards stay", func(c *Creation) { c.Shards = 7 }, 7},
 		{"a rate needs a shard per 20 orders a second", func(c *Creation) { c.Stock, c.OrdersPerSecond = 10_000, 201 }, 11},
 		{"the default rate needs 50", func(c *Creation) { c.Stock = 10_000 }, 50},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c := creation(tt.change)
-			c.Name = ""
-			if err := c.Check(); err != nil {
-				t.Fatal(err)
-			}
-			if c.Name != c.SaleID || c.Shards != tt.shards {
-				t.Errorf("name %q and %d shards, want %q and %d", c.Name, c.Shards, c.SaleID, tt.shards)
-			}
-		})
+	} {
+		c := creation(tt.change)
+		c.Name = ""
+		if err := c.Check(); err != nil {
+			t.Fatal(tt.name, err)
+		}
+		if c.Name != c.SaleID || c.Shards != tt.shards {
+			t.Errorf("%s: name %q and %d shards, want %q and %d", tt.name, c.Name, c.Shards, c.SaleID, tt.shards)
+		}
 	}
 }
 
 func TestAnAdditionAndAWithdrawalAreCheckedFieldByField(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		a    Addition
 		want Code
 	}{
-		{"a complete one is valid", Addition{SaleID: "moutai", SeedID: "second-batch", Stock: 50}, ""},
+		{"the most units are valid", Addition{SaleID: "moutai", SeedID: "second-batch", Stock: MaxStock}, ""},
 		{"an invalid sale id", Addition{SaleID: "mou tai", SeedID: "s", Stock: 1}, InvalidRequest},
 		{"no seed id", Addition{SaleID: "moutai", SeedID: "", Stock: 1}, InvalidRequest},
 		{"a seed id with a separator", Addition{SaleID: "moutai", SeedID: "s#1", Stock: 1}, InvalidRequest},
 		{"no stock", Addition{SaleID: "moutai", SeedID: "s", Stock: 0}, InvalidRequest},
 		{"negative stock", Addition{SaleID: "moutai", SeedID: "s", Stock: -50}, InvalidRequest},
 		{"too much stock", Addition{SaleID: "moutai", SeedID: "s", Stock: MaxStock + 1}, InvalidRequest},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			w := Withdrawal(tt.a)
-			for _, err := range []error{tt.a.Check(), w.Check()} {
-				if CodeOf(err) != tt.want {
-					t.Errorf("Check() = %v, want code %q", err, tt.want)
-				}
+	} {
+		w := Withdrawal(tt.a)
+		for _, err := range []error{tt.a.Check(), w.Check()} {
+			if CodeOf(err) != tt.want {
+				t.Errorf("%s: Check() = %v, want code %q", tt.name, err, tt.want)
 			}
-		})
+		}
 	}
 }

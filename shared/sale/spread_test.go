@@ -35,14 +35,13 @@ func TestSharesSumToTheTotalAndDifferByAtMostOne(t *testing.T) {
 }
 
 func TestShardsForARate(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		rate, stock int64
 		want        int
 	}{
 		{1, 100, 1}, {20, 100, 1}, {21, 100, 2}, {1000, 100, 10}, {1000, 100_000, 50},
 		{1000, 9, 1}, {1000, 1, 1}, {MaxOrdersPerSecond, MaxStock, MaxShards}, {1 << 40, MaxStock, MaxShards},
-	}
-	for _, tt := range tests {
+	} {
 		if got := ShardsFor(tt.rate, tt.stock); got != tt.want {
 			t.Errorf("ShardsFor(%d, %d) = %d, want %d", tt.rate, tt.stock, got, tt.want)
 		}

@@ -44,10 +44,49 @@ func TestAChangeAsksForTheOneOfTheSameActionAndArguments(t *testing.T) {
 	}
 }
 
+func TestACancellationAsksForTheOneOfTheSameStateAndUnit(t *testing.T) {
+	made := (&Cancellation{OrderID: 1, ChangeID: "c", Saw: Paid, Unit: UnitKept}).Entry(opensAt)
+	for c, want := range map[Cancellation]bool{{Saw: Paid, Unit: UnitKept}: true, {Saw: Confirmed, Unit: UnitKept}: false, {Saw: Paid, Unit: UnitBack}: false} {
+		if got := c.Asks(made); got != want {
+			t.Errorf("%+v: %t, want %t", c, got, want)
+		}
+	}
+}
+
+func TestWhatAnAuthorHasSeenIsOneSales(t *testing.T) {
+	seen, unknown := Seen{3, 4}, (*Seen)(nil)
+	for text, want := range map[string]bool{seen.Text("moutai"): true, Seen{}.Text("moutai"): true, seen.Text("mutai"): false, "3.4": false,
+		Seen{-1, 0}.Text("moutai"): false, Seen{0, -1}.Text("moutai"): false} {
+		if got, err := ParseSeen("moutai", text); (err == nil) != want || want && got.Text("moutai") != text {
+			t.Errorf("%q: got %+v (%v), want it read: %t", text, got, err, want)
+		}
+	}
+	for got, want := range map[Seen]Seen{
+		seen.WithEdit(9): {9, 4}, seen.WithSeeding(Sale{Seedings: 9}): {3, 5}, seen.WithSeeding(Sale{Seedings: 4}): {3, 4},
+		unknown.WithEdit(9): {}, unknown.WithSeeding(Sale{Seedings: 9}): {},
+	} {
+		if got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+	by := &Change{Action: ActionPause, At: opensAt}
+	for want, newest := range map[string]*Change{"; look": nil, ": pause by ? on 2026-11-11T12:00:00Z; look": by,
+		": pause by kim on 2026-11-11T12:00:00Z (why); look": {Action: ActionPause, At: opensAt, Author: Author{Actor: "kim", Note: "why"}}} {
+		if e := RefuseMeanwhile(&Sale{}, newest); e.Detail != "the sale was changed meanwhile"+want+" at it again" {
+			t.Errorf("got %q, want %q", e.Detail, want)
+		}
+	}
+}
+
 func TestEveryChangeChecksItsAuthorAndItsID(t *testing.T) {
 	now, yes := time.Now(), true
-	if err := (&Recall{SaleID: "mou tai"}).Check(); CodeOf(err) != InvalidRequest {
-		t.Errorf("the recall of an invalid sale: %v, want %s", err, InvalidRequest)
+	for _, c := range []interface{ Check() error }{
+		&Recall{SaleID: "mou tai"}, &Cancellation{SaleID: "moutai", Saw: Paid, Unit: UnitKept},
+		&Cancellation{SaleID: "moutai", OrderID: 1, Saw: Pending, Unit: UnitKept}, &Cancellation{SaleID: "moutai", OrderID: 1, Saw: Paid},
+	} {
+		if err := c.Check(); CodeOf(err) != InvalidRequest {
+			t.Errorf("%+v: %v, want %s", c, err, InvalidRequest)
+		}
 	}
 	for _, tt := range []struct {
 		id   string
@@ -65,6 +104,7 @@ func TestEveryChangeChecksItsAuthorAndItsID(t *testing.T) {
 			"reschedule": (&Edit{SaleID: "moutai", ChangeID: tt.id, Author: tt.by, OpensAt: now, ClosesAt: now.Add(time.Hour)}).Check(now),
 			"describe":   (&Description{SaleID: "moutai", ChangeID: tt.id, Author: tt.by, Name: &seedID}).Check(),
 			"recall":     (&Recall{SaleID: "moutai", ChangeID: tt.id, Author: tt.by}).Check(),
+			"cancel":     (&Cancellation{SaleID: "moutai", OrderID: 1, ChangeID: tt.id, Author: tt.by, Saw: Paid, Unit: UnitKept}).Check(),
 			"add":        (&Addition{SaleID: "moutai", SeedID: seedID, Stock: 1, Author: tt.by}).Check(),
 			"withdraw":   (&Withdrawal{SaleID: "moutai", SeedID: seedID, Stock: 1, Author: tt.by}).Check(),
 		} {

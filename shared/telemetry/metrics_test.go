@@ -27,7 +27,7 @@ func named(name, unit string) any { return map[string]any{"Name": name, "Unit": 
 func TestMetricsAreEmbeddedTheWayCloudWatchReadsThem(t *testing.T) {
 	byService, byResult := []any{"service"}, []any{"service", "result"}
 	byStack, byStackAndResult := []any{"stack", "service"}, []any{"stack", "service", "result"}
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		tell func(*Event)
 		want []any
@@ -64,8 +64,7 @@ func TestMetricsAreEmbeddedTheWayCloudWatchReadsThem(t *testing.T) {
 			[]any{filed(byResult, named("queries", "Count")), filed(byService, named("readUnits", "Count"))},
 			map[string]any{"queries": 1.0, "readUnits": 2.0},
 		},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			stack, _ := tt.line["stack"].(string)
 			t.Setenv("STACK_NAME", stack)

@@ -119,7 +119,7 @@ func TestTheEnvironmentSaysWhichLevelsAreKept(t *testing.T) {
 }
 
 func TestUserTextNeitherBreaksNorLengthensTheLine(t *testing.T) {
-	tests := []struct{ name, text, want string }{
+	for _, tt := range []struct{ name, text, want string }{
 		{"a newline", "a\nb\r\n", "a\nb\r\n"},
 		{"a forged line", "x\"}\n{\"level\":\"ERROR\"", "x\"}\n{\"level\":\"ERROR\""},
 		{"a metric", `x","_aws":{"CloudWatchMetrics":[{}]},"y":"`, `x","_aws":{"CloudWatchMetrics":[{}]},"y":"`},
@@ -135,8 +135,7 @@ func TestUserTextNeitherBreaksNorLengthensTheLine(t *testing.T) {
 		{"a megabyte", strings.Repeat("x", 1<<20), strings.Repeat("x", 512) + "…"},
 		{"a cut inside a character", strings.Repeat("用", 200), strings.Repeat("用", 170) + "…"},
 		{"a megabyte of continuation bytes", strings.Repeat("\x80", 1<<20), "…"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l, out := newLog(t)
 			_, cancel, e := l.Begin(t.Context())

@@ -162,7 +162,7 @@ func TestWhatIsNoBatchIsLoggedAndFails(t *testing.T) {
 }
 
 func TestEveryShapeOfPoisonFailsAlone(t *testing.T) {
-	tests := []struct{ name, body string }{
+	for _, tt := range []struct{ name, body string }{
 		{"text", "hello"},
 		{"no claim", `{"v":1,"saleId":"moutai","user":"alice"}`},
 		{"a quarter of a megabyte", strings.Repeat("x", 256<<10)},
@@ -172,8 +172,7 @@ func TestEveryShapeOfPoisonFailsAlone(t *testing.T) {
 		{"the end of the user's key", `{"v":1,"saleId":"moutai","user":"0#alice","claimId":"` + alice.ClaimID + `"}`},
 		{"a second claim", `{"v":1,"saleId":"moutai","user":"alice","claimId":"` + alice.ClaimID + `","claimId":"` + bob.ClaimID + `"}`},
 		{"another claim of the user", `{"v":1,"saleId":"moutai","user":"alice","claimId":"C"}`},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for at := range 3 {
 				in(t, func(t *testing.T, f *function) {

@@ -224,7 +224,7 @@ func TestBadInputIsAnsweredAndReachesNothing(t *testing.T) {
 	saleID := func(id string) func(*events.APIGatewayV2HTTPRequest) {
 		return func(r *events.APIGatewayV2HTTPRequest) { r.PathParameters["saleId"] = id }
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		change func(*events.APIGatewayV2HTTPRequest)
 		status int
@@ -239,8 +239,7 @@ func TestBadInputIsAnsweredAndReachesNothing(t *testing.T) {
 		{"a body that is no base64", func(r *events.APIGatewayV2HTTPRequest) { r.Body, r.IsBase64Encoded = "%", true }, 400, sale.InvalidRequest},
 		{"a body over 1 KiB", body("{" + strings.Repeat(" ", 1024) + "}"), 413, sale.BodyTooLarge},
 		{"a body of another type", header("content-type", "text/xml"), 415, sale.UnsupportedMediaType},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in(t, func(t *testing.T, f *function) {
 				calls := f.Calls(func() {

@@ -95,7 +95,7 @@ func (hidden) Claim(context.Context, string, string) (sale.Claim, error) {
 
 func TestTheSalePageNamesThePhase(t *testing.T) {
 	empties := func(f *function) { f.Tamper("STOCK#moutai#0", "STOCK", "stock", -2) }
-	tests := []struct {
+	for _, tt := range []struct {
 		name      string
 		change    func(*function)
 		want      string
@@ -106,8 +106,7 @@ func TestTheSalePageNamesThePhase(t *testing.T) {
 		{"when the sale says that every shard is empty", func(f *function) { f.SellOut() }, "SOLD_OUT", 0},
 		{"when the count says so first", empties, "SOLD_OUT", 0},
 		{"paused with no units left", func(f *function) { f.Pause(); empties(f) }, "PAUSED", 0},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in(t, func(t *testing.T, f *function) {
 				f.Open()
@@ -216,7 +215,7 @@ func TestEveryAnswerLeavesItsLine(t *testing.T) {
 
 func TestRefusalsOfTheQueries(t *testing.T) {
 	routes := map[string]string{"query-sale.json": salePath, "query-group.json": groupPath, "query-claim.json": claimPath, "query-order.json": orderPath}
-	tests := []struct {
+	for _, tt := range []struct {
 		name, fixture string
 		change        func(*events.APIGatewayV2HTTPRequest)
 		status        int
@@ -239,8 +238,7 @@ func TestRefusalsOfTheQueries(t *testing.T) {
 		{"an order id that is text", "query-order.json", path("orderId", "abc"), 400, sale.InvalidRequest, false, nil},
 		{"a route that the template does not have", "query-claim.json", func(r *events.APIGatewayV2HTTPRequest) { r.RouteKey = "GET /\n" },
 			500, sale.Internal, false, fields{"route": "GET /\n", "level": "ERROR", "error": `no such route: "GET /\n"`}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			selling(t, func(t *testing.T, f *function) {
 				var r httpapi.Response
