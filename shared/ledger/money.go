@@ -69,7 +69,7 @@ func (p *Pace) add(at time.Time) {
 		p.double()
 		step = at.Unix() / p.Every
 	}
-	if before := p.First - step; before > 0 && len(p.Counts) > 0 {
+	if before := p.First - step; before > 0 {
 		p.Counts, p.First = append(make([]int64, before), p.Counts...), step
 	}
 	for step-p.First >= int64(len(p.Counts)) {

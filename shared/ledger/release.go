@@ -166,7 +166,7 @@ const (
 	// DefaultGrace is how long after its payBy a claim is released: clocks differ, and a
 	// payment may be on its way.
 	DefaultGrace = 2 * time.Minute
-	// MaxGrace is the longest grace.
+	// MaxGrace is the longest grace, which the caller of ReleaseDue checks.
 	MaxGrace = 24 * time.Hour
 	// maxGathered bounds the due claims that a pass holds in memory, about 60 bytes each. It
 	// is enough for full transactions in a sale of 1,000 shards.
@@ -229,9 +229,6 @@ type ReleaseResult struct {
 // It fails with sale.SaleNotFound (with a *DraftError for a draft), sale.Busy or
 // sale.Internal; what it did until then is done.
 func (l *Ledger) ReleaseDue(ctx context.Context, listing Listing, grace time.Duration) (done ReleaseResult, err error) {
-	if grace < 0 || grace > MaxGrace {
-		return done, sale.AsInternal(fmt.Errorf("grace is %v, want 0 to %v", grace, MaxGrace))
-	}
 	if listing.Recalling {
 		return l.releaseRecalled(ctx, listing)
 	}

@@ -346,8 +346,7 @@ var archiving = map[string]func(*testing.T, *World){
 		l := w.beforeTransaction(1, func() {
 			w.succeeds(w.deletes(w.Ctx, w.Environment(), file))
 		})
-		err := maintenance.Of(l).Erase(w.Ctx, "alice", func(maintenance.Held) { t.Error("a sale is done") })
-		w.Refused(sale.Busy, err)
+		w.Refused(sale.Busy, maintenance.Of(l).Erase(w.Ctx, "alice", func(maintenance.Held) { t.Error("a sale is done") }))
 		if w.Item("SALE#moutai", "SALE")["erased"] != nil {
 			t.Error("an erasure is counted")
 		}

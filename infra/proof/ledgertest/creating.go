@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
 )
 
@@ -40,6 +41,21 @@ var creating = map[string]func(*testing.T, *World){
 		}
 		w.Balanced(150)
 		w.allBuy("alice")
+	},
+	"a creation like a sale is as the sale stands, and like no draft or what cannot be read": func(t *testing.T, w *World) {
+		like := func() (sale.Creation, error) { return maintenance.Of(w.Environment()).Creation(w.Ctx, "moutai") }
+		c := w.Sale(9, 2)
+		c.MaxStock = 20
+		w.drafts(c)
+		w.Refused(sale.SaleNotFound, errOf(like()))
+		w.Create(c)
+		w.Add("more", 5)
+		c.Stock = 14
+		if got, err := like(); err != nil || got != c {
+			t.Errorf("got %+v (%v), want %+v", got, err, c)
+		}
+		w.tamper("SALE#moutai", "SALE", "REMOVE seeded", nil)
+		w.Refused(sale.Internal, errOf(like()))
 	},
 	"neither a draft nor a sale that is not there is changed": func(t *testing.T, w *World) {
 		w.drafts(w.Sale(9, 2))

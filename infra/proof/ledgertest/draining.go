@@ -164,9 +164,7 @@ var draining = map[string]func(*testing.T, *World){
 			t.Errorf("got %+v, want a finished sale", r)
 		}
 		ctx, dying := w.cutAfter(1) // the sale, no shard
-		if _, err := dying.Edit(ctx, sale.Edit{SaleID: "moutai", At: w.Now(), OpensAt: c.OpensAt, ClosesAt: w.Now().Add(time.Hour)}); err == nil {
-			t.Fatal("the edit was not cut off")
-		}
+		w.Refused(sale.Busy, errOf(dying.Edit(ctx, sale.Edit{SaleID: "moutai", At: w.Now(), OpensAt: c.OpensAt, ClosesAt: w.Now().Add(time.Hour)})))
 		if r, _ := w.audit(); r.Finished {
 			t.Errorf("a longer sale of which the shards do not know yet: got %+v", r)
 		}

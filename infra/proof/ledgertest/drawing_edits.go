@@ -58,6 +58,7 @@ var editingDraws = map[string]func(*testing.T, *World){
 			t.Errorf("got %+v", d)
 		}
 		w.hasNumber(end.UnixMilli(), "SALES", "moutai", "closesAt")
+		w.hasNoItem("DRAW#moutai", "CALL#0000000000")
 		earlier := sale.Edit{SaleID: "moutai", OpensAt: later.Add(-time.Millisecond), ClosesAt: end, DrawLead: lead} // late enough for the dice
 		w.Refused(sale.Conflicting, errOf(w.Ledger.Edit(w.Ctx, earlier)))
 	},

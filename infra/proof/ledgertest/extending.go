@@ -61,9 +61,7 @@ var extending = map[string]func(*testing.T, *World){
 		w.releases(1, 1)
 		w.states(map[string]sale.ClaimState{"alice": sale.Expired, "bob": sale.Expired, "late": sale.Expired})
 		w.Settled(2)
-		if r, _ := w.audit(); !r.Balanced {
-			t.Errorf("found %q", r.Findings)
-		}
+		w.finds("")
 	},
 	"a pass that had read the sale before releases nothing after the answer, and the next one goes on": func(t *testing.T, w *World) {
 		w.overdueOf(40, 2, people(6)...)
@@ -178,9 +176,7 @@ var extending = map[string]func(*testing.T, *World){
 		w.OpenUnpaid(9, 1)
 		w.Ordered("alice")
 		w.extends(w.Now().Add(time.Hour))
-		if err := w.buys("bob"); err != nil {
-			t.Fatal(err)
-		}
+		w.allBuy("bob")
 		w.hasNumber(sale.ReadsOffice, "SALE#moutai", "SALE", "minReader")
 		w.hasNumber(sale.ReadsPayment, "SALES", "moutai", "minReader")
 		for _, user := range []string{"alice", "bob"} {
@@ -241,9 +237,7 @@ var extending = map[string]func(*testing.T, *World){
 		w.extends(until)
 		w.Pass(5 * time.Minute)
 		w.releasedClaim("alice", 1, "expiry")
-		if r, _ := w.audit(); !r.Balanced {
-			t.Errorf("found %q, of a pass that may have read the sale before", r.Findings)
-		}
+		w.finds("")
 		w.moment(until.Add(-time.Second))
 		w.releasedClaim("bob", 1, "expiry")
 		w.finds(fmt.Sprintf("although it was to be paid by %s (P38)", until.Format(time.RFC3339)))

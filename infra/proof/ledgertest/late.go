@@ -44,10 +44,10 @@ var late = map[string]func(*testing.T, *World){
 	},
 	"an order is released when its late days are over, to the millisecond, although units are left": func(t *testing.T, w *World) {
 		_, payBy := w.lateSale(9, 2, "alice")
-		w.releases(0, 0)
+		first := w.releases(0, 0)
 		w.moment(payBy.Add(grace + lateFor - time.Millisecond))
-		if done := w.releases(0, 0); !done.NextRelease.Equal(payBy.Add(grace + lateFor)) {
-			t.Errorf("the next release is at %v", done.NextRelease)
+		if done := w.releases(0, 0); !done.NextRelease.Equal(payBy.Add(grace+lateFor)) || !first.NextRelease.Equal(done.NextRelease) {
+			t.Errorf("the next release is at %v, and was at %v", done.NextRelease, first.NextRelease)
 		}
 		w.Pass(time.Millisecond + 3*time.Second)
 		if done := w.releases(1, 1); done.OldestDueSeconds != 3 {
@@ -99,9 +99,7 @@ var late = map[string]func(*testing.T, *World){
 		w.moment(c.ClosesAt.Add(5 * time.Minute))
 		w.releasedClaim("alice", 1, "expiry") // long after its days
 		w.Pass(time.Hour)
-		if r, _ := w.audit(); !r.Balanced {
-			t.Errorf("found %q", r.Findings)
-		}
+		w.finds("")
 		w.releasedClaim("bob", 1, "expiry")
 		w.finds("although it was to be paid by " + payBy.Add(lateFor).Format(time.RFC3339) + " (P39)")
 	},

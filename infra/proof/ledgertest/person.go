@@ -27,9 +27,7 @@ var findingAPerson = map[string]func(*testing.T, *World){
 		c := w.OpenDraw(9, 2)
 		w.moment(c.EnterFrom)
 		entry, err := w.enters("alice")
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.succeeds(nil, err)
 		c = w.Sale(9, 1)
 		for id, group := range map[string]string{"waiting": "", "size-39": "shoe", "size-42": "shoe"} {
 			c.SaleID, c.LimitGroup = id, group

@@ -165,13 +165,11 @@ var purchasing = map[string]func(*testing.T, *World){
 		w.Accepted(asker.Purchase(w.Ctx, repeat))
 		w.succeeds(w.Environment().Cancel(w.Ctx, "moutai", "alice"))
 		for _, key := range []string{"key-1", "", "key-2"} {
-			_, err := w.BuyWith("alice", key)
-			if e := w.Refused(sale.AlreadyOrdered, err); e.Claim.ID != first.Claim.ID || e.Claim.State() != sale.Cancelled {
+			if e := w.Refused(sale.AlreadyOrdered, errOf(w.BuyWith("alice", key))); e.Claim.ID != first.Claim.ID || e.Claim.State() != sale.Cancelled {
 				t.Errorf("key %q: told of %+v", key, e.Claim)
 			}
 		}
-		_, err := asker.Purchase(w.Ctx, repeat)
-		if e := w.Refused(sale.AlreadyOrdered, err); e.Claim.State() != sale.Cancelled {
+		if e := w.Refused(sale.AlreadyOrdered, errOf(asker.Purchase(w.Ctx, repeat))); e.Claim.State() != sale.Cancelled {
 			t.Errorf("another environment: told of %+v", e.Claim)
 		}
 	},

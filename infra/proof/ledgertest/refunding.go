@@ -20,7 +20,7 @@ var refunding = map[string]func(*testing.T, *World){
 		w.Settles(PaymentOf(0, "pi_x"))
 		w.marksRefunded("moutai", "stripe#pi_1")
 		for _, saleID := range []string{"moutai", "", ""} { // the guard says whose it is
-			for _, m := range w.Ledger.MarkRefunds(w.Ctx, saleID, []string{"stripe#pi_1", "stripe#pi_2", "stripe#pi_2", "pi_3", "stripe#pi_0", "stripe#pi_9"}, "kim") {
+			for _, m := range w.Ledger.MarkRefunds(w.Ctx, saleID, []string{"stripe#pi_1", "stripe#pi_2", "stripe#pi_2", "pi_3", "stripe#pi_0", "stripe#pi_9", "stripe#" + strings.Repeat("9", 2048)}, "kim") {
 				marks, known := m.Payment == "stripe#pi_2" && saleID == "moutai" && !m.Doubled, m.Payment == "stripe#pi_1" || m.Payment == "stripe#pi_2"
 				if m.Marked != marks || (m.Err == nil) != (known || m.Doubled) || known && !m.Doubled && m.Refund.RefundedAt.IsZero() {
 					t.Errorf("in %q got %+v", saleID, m)
@@ -138,6 +138,8 @@ var refunding = map[string]func(*testing.T, *World){
 		counts(second)
 		notes(second, "a slow clock may rely on it")
 		w.Pass(time.Millisecond)
+		ctx, busy := w.cutAfter(0)
+		w.succeeds(nil, busy.CountRefunds(ctx, &ledger.RefundCount{SaleID: "moutai", NotedAt: second})) // which only costs the next count
 		counts(second)
 		notes(time.Time{}, "it is done")
 		third := w.Now()

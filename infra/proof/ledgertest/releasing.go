@@ -25,8 +25,7 @@ var releasing = map[string]func(*testing.T, *World){
 		if !payBy.Equal(orderid.Time(id).Add(payWithin)) {
 			t.Errorf("to be paid by %v", payBy)
 		}
-		_, err = w.Buy("carol")
-		if e := w.Refused(sale.SoldOut, err); !e.MayReturn {
+		if e := w.Refused(sale.SoldOut, errOf(w.Buy("carol"))); !e.MayReturn {
 			t.Error("a unit may return, and the refusal does not say so")
 		}
 		w.Pass(payBy.Add(grace).Sub(w.Now()) - time.Millisecond)
@@ -36,8 +35,8 @@ var releasing = map[string]func(*testing.T, *World){
 		w.Settles(PaymentOf(w.claimOf("bob").OrderID, "pi_1")) // later than payBy, and in time all the same
 		w.Pass(time.Millisecond)
 		done := w.releases(1, 1)
-		if done.OldestDueSeconds != 0 {
-			t.Errorf("got %+v", done)
+		if next := w.Listing().NextPayBy; done.OldestDueSeconds != 0 || !next.Equal(w.Now().Add(payWithin)) {
+			t.Errorf("got %+v; the next who orders pays by %v", done, next)
 		}
 		w.states(map[string]sale.ClaimState{"alice": sale.Expired, "bob": sale.Paid})
 		w.refunded(PaymentOf(id, "pi_2"), "moutai", "alice", sale.RefundReleased)
@@ -64,14 +63,10 @@ var releasing = map[string]func(*testing.T, *World){
 			run := func(ahead time.Duration) int {
 				t.Helper()
 				listing, err := w.Ledger.Listing(w.Ctx, saleID)
-				if err != nil {
-					t.Fatal(err)
-				}
+				w.succeeds(nil, err)
 				l := ledger.New(w.Engine.API, w.Engine.Table, ledger.Options{Now: func() time.Time { return w.Now().Add(ahead) }})
 				done, err := l.ReleaseDue(w.Ctx, listing, grace)
-				if err != nil {
-					t.Fatal(err)
-				}
+				w.succeeds(nil, err)
 				return done.Released
 			}
 			run(tt.ahead)
@@ -209,6 +204,13 @@ var releasing = map[string]func(*testing.T, *World){
 		w.states(want)
 		w.Settled(3)
 	},
+	"a claim that cannot be read, or of no shard of the sale, is not released, and hides no other": func(_ *testing.T, w *World) {
+		w.overdueOf(9, 1, "odd", "above", "below", "alice")
+		w.tamper("CLAIM#moutai#0", "odd", "SET #unit = :x", text("lost"))
+		w.tamper("CLAIM#moutai#0", "above", "SET #shard = :one", one())
+		w.tamper("CLAIM#moutai#0", "below", "SET #shard = #shard - :one", one())
+		w.releases(1, 1)
+	},
 	"a pass that is cut off is continued where it was": func(t *testing.T, w *World) {
 		w.OpenUnpaid(80, 16) // four buckets
 		w.Ordered(usersOf(0, 4, 3)...)
@@ -259,7 +261,8 @@ var releasing = map[string]func(*testing.T, *World){
 		w.Settles(PaymentOf(ids[1], "pi_4"))
 		w.marksRefunded("moutai", "stripe#pi_4")
 		r, _ := w.audit()
-		if !r.Finished || !r.Balanced || r.Paid != 2 || r.Released != 1 || r.Unpaid != 0 || r.RefundsDue != 1 || !w.drained(r) {
+		if !r.Finished || !r.Balanced || r.Paid != 2 || r.Released != 1 || r.Unpaid != 0 || r.RefundsDue != 1 ||
+			r.Money["CNY"] != (ledger.Sums{Taken: 2 * 199900, Due: 199900, Refunded: 199900}) || !w.drained(r) {
 			t.Errorf("got %+v, want it finished", r)
 		}
 	},

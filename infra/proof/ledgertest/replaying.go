@@ -248,6 +248,7 @@ var replaying = map[string]func(*testing.T, *World){
 		w.place(moved(w.Item("SALE#moutai", "SALE"), "STRANGE#1", "x"))
 		w.place(moved(w.Item(guardOf("ann"), "ann"), guardOf("erin"), "erin"))
 		paid, released, held := w.claimOf("alice"), w.claimOf("ann"), w.claimOf("bob")
+		w.tamper("CLAIM#moutai#0", "bob", "SET #shard = :one", one())
 		p := &past{World: w, lost: maintenance.Lost{RestoredTo: w.Now()}}
 		for name, tt := range map[string]struct {
 			of       sale.Claim
@@ -264,12 +265,13 @@ var replaying = map[string]func(*testing.T, *World){
 			"a payment of what is released": {released, func(c *sale.Claim) {
 				c.PaidAt, c.Payment, c.ReleasedAt, c.ReleasedBy = w.Now(), "stripe#b", time.Time{}, ""
 			}, 1},
-			"another's guard":       {released, func(c *sale.Claim) { c.User, c.ID, c.OrderID = "erin", "lost", 0 }, 1},
-			"another claim":         {held, func(c *sale.Claim) { c.ID = "another" }, 1},
-			"another order":         {held, func(c *sale.Claim) { c.OrderID = 1<<32 + 9 }, 1},
-			"a claim of no time":    {held, func(c *sale.Claim) { c.User, c.ID, c.OrderID, c.AcceptedAt = "eve", "lost", 0, time.Time{} }, 1},
-			"a claim of no shard":   {held, func(c *sale.Claim) { c.User, c.ID, c.OrderID, c.Shard = "eve", "lost", 0, 1 }, 1},
-			"another claim's order": {held, func(c *sale.Claim) { c.User, c.ID, c.OrderID = "eve", "lost", order }, 1},
+			"another's guard":             {released, func(c *sale.Claim) { c.User, c.ID, c.OrderID = "erin", "lost", 0 }, 1},
+			"another claim":               {held, func(c *sale.Claim) { c.ID = "another" }, 1},
+			"another order":               {held, func(c *sale.Claim) { c.OrderID = 1<<32 + 9 }, 1},
+			"a claim of no time":          {held, func(c *sale.Claim) { c.User, c.ID, c.OrderID, c.AcceptedAt = "eve", "lost", 0, time.Time{} }, 1},
+			"a claim of no shard":         {held, func(c *sale.Claim) { c.User, c.ID, c.OrderID, c.Shard = "eve", "lost", 0, 1 }, 1},
+			"a claim that is in no shard": {held, func(c *sale.Claim) { c.ReleasedAt, c.ReleasedBy = w.Now(), sale.ByBuyer }, 0},
+			"another claim's order":       {held, func(c *sale.Claim) { c.User, c.ID, c.OrderID = "eve", "lost", order }, 1},
 		} {
 			tt.change(&tt.of)
 			p.lost.Claims = []sale.Claim{tt.of}
@@ -307,8 +309,7 @@ var replaying = map[string]func(*testing.T, *World){
 			if paused := value(w.Item("SALE#"+id, "SALE")["paused"]); paused != "true" {
 				t.Errorf("%s: paused is %s", id, paused)
 			}
-			_, err := w.Environment().Edit(w.Ctx, sale.Edit{SaleID: id, Paused: ptr(false)}) // as a schedule does
-			w.Refused(sale.ChangedMeanwhile, err)
+			w.Refused(sale.ChangedMeanwhile, errOf(w.Environment().Edit(w.Ctx, sale.Edit{SaleID: id, Paused: ptr(false)}))) // as a schedule does
 		}
 		if got := flat(w.Item("SALE#draft", "SALE")); len(draft) == 0 || !slices.Equal(got, draft) {
 			t.Errorf("the draft was %v, and is %v", draft, got)

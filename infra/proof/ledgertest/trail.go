@@ -152,8 +152,7 @@ var trailing = map[string]func(*testing.T, *World){
 				}
 			}
 		})
-		_, err := w.changeIn("moutai", l, sale.ActionPause, "first", sale.Author{})
-		w.Refused(sale.Conflicting, err) // the resumption stands
+		w.Refused(sale.Conflicting, errOf(w.changeIn("moutai", l, sale.ActionPause, "first", sale.Author{}))) // the resumption stands
 		if n := w.Number("SALE#moutai", "SALE", "edits"); n != 2 || w.Current().Paused {
 			t.Errorf("after a pause and a resumption it has %d edits, paused is %t", n, w.Current().Paused)
 		}
