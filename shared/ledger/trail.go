@@ -127,7 +127,7 @@ func (l *Ledger) edit(ctx context.Context, e edit) (Edited, error) {
 		if err != nil || after == before {
 			return Edited{before, false, e.seen.WithEdit(before.Edits)}, err
 		}
-		if pause := h.pause; e.seen == nil && e.asks.Action == sale.ActionResume && before.Paused && pause != nil && table.Has(pause, "actor") {
+		if pause := h.pause; e.seen == nil && e.asks.Action == sale.ActionResume && before.Paused && pause != nil {
 			made, err := table.ReadChange(pause)
 			if err == nil {
 				err = sale.RefusePaused(&before, made)
@@ -198,7 +198,7 @@ func (l *Ledger) writeEdit(e edit, before, after sale.Sale, call string) []types
 type history struct {
 	asked  table.Item // the entry of the id that is asked for, or nil
 	newest table.Item // the entry of the sale's newest edit, or nil
-	pause  table.Item // since the newest resumption, the newest pause by a person, or else the first; or nil
+	pause  table.Item // the newest pause by a person since the newest resumption, or nil
 	// whole: plain reads see a transaction item by item, so the sale may tell of an edit whose
 	// entry, perhaps of the very id, they do not see yet. Every edit waits for the entry of the one
 	// before it, so the trail is whole once the newest is seen.
@@ -217,7 +217,7 @@ func (l *Ledger) historyOf(ctx context.Context, s sale.Sale, id string) (history
 		}
 		switch sale.Action(r.Text("action")) {
 		case sale.ActionPause:
-			if h.pause == nil || table.Has(it, "actor") {
+			if table.Has(it, "actor") {
 				h.pause = it
 			}
 		case sale.ActionResume:

@@ -20,6 +20,15 @@ var reading = map[string]func(*testing.T, *World){
 		w.Open(1, 1)
 		w.Refused(sale.OrderNotFound, errOf(w.Ledger.Claim(w.Ctx, "moutai", "alice")))
 	},
+	"a sale of no shard or bucket, or of too many, is refused": func(_ *testing.T, w *World) {
+		w.Open(4, 2)
+		before := w.table()
+		for n, set := range map[int]string{-1: "SET shards = :n", 0: "SET buckets = :n", sale.MaxShards + 1: "SET shards = :n"} {
+			w.tamper("SALE#moutai", "SALE", set, attributes(map[string]any{":n": n}))
+			w.Refused(sale.Internal, w.buys("alice"))
+			w.becomes(before)
+		}
+	},
 	"the units left are exact up to 100 shards with stock": func(t *testing.T, w *World) {
 		w.Open(300, 100)
 		w.bought(people(7)...)
@@ -39,12 +48,8 @@ var reading = map[string]func(*testing.T, *World){
 func (w *World) remaining() ledger.Remaining {
 	w.T.Helper()
 	s, err := w.Ledger.Sale(w.Ctx, "moutai")
-	if err != nil {
-		w.T.Fatal(err)
-	}
+	w.succeeds(nil, err)
 	r, err := w.Ledger.Remaining(w.Ctx, s)
-	if err != nil {
-		w.T.Fatal(err)
-	}
+	w.succeeds(nil, err)
 	return r
 }

@@ -30,7 +30,7 @@ func (w *World) recalls(note string, applied bool) sale.Sale {
 }
 
 // finishes makes one pass of a recall, and expects what it does and whether it is the last.
-func (w *World) finishes(l *ledger.Ledger, released int, putBack int64, refunded int, complete bool) {
+func (w *World) finishes(l *ledger.Ledger, released int, putBack int64, refunded int, complete bool) ledger.ReleaseResult {
 	w.T.Helper()
 	done := w.ReleasesBy(l)
 	if done.Complete != complete || done.Released != released || done.PutBack != putBack || done.Refunded != refunded {
@@ -40,6 +40,7 @@ func (w *World) finishes(l *ledger.Ledger, released int, putBack int64, refunded
 	if err != nil || listing.Recalling == complete {
 		w.T.Errorf("got %+v (%v), want it to be recalling: %t", listing, err, !complete)
 	}
+	return done
 }
 
 // goesBack expects that the payment of the user's order is its order's, and that it goes back, which its
@@ -108,7 +109,9 @@ var recalling = map[string]func(*testing.T, *World){
 		w.hasNumber(2, "SALE#moutai", "SALE", "version")
 		w.Refused(sale.Recalled, w.buys("carol"))
 		w.Pass(pauseSettles)
-		w.finishes(w.Environment(), 1, 1, 1, true)
+		if done := w.finishes(w.Environment(), 1, 1, 1, true); done.OldestDueSeconds != int64(pauseSettles/time.Second) {
+			t.Errorf("due for %d s, want as long as since the recall", done.OldestDueSeconds)
+		}
 		if claim := w.claimOf("alice"); claim.State() != sale.Cancelled || claim.ReleasedBy != sale.ByOperator {
 			t.Errorf("got %+v", claim)
 		}

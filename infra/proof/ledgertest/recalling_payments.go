@@ -68,15 +68,21 @@ var recallingPayments = map[string]func(*testing.T, *World){
 		}
 		w.Settled(1)
 	},
-	"a payment whose amount only its guard says goes back as it was": func(t *testing.T, w *World) {
+	"a payment whose amount only its guard says, or only its claim, goes back as it was": func(_ *testing.T, w *World) {
 		w.Open(9, 2)
-		p := PaymentOf(w.Ordered("alice")[0], "pi_1")
+		ids := w.Ordered("alice", "bob")
+		p, other := PaymentOf(ids[0], "pi_1"), PaymentOf(ids[1], "pi_2")
 		w.Settles(p)
+		w.Settles(other)
 		w.tamper("CLAIM#moutai#0", "alice", "REMOVE amount, currency", nil) // as an older release has written it
+		guard := w.Item("PAYMENT#stripe#pi_2", "PAYMENT")
+		w.remove(guard) // as one that sees the claim first
 		w.recalls("", true)
 		w.Pass(pauseSettles)
-		w.finishes(w.Environment(), 0, 0, 1, true)
+		w.finishes(w.Environment(), 0, 0, 2, true)
+		w.place(guard)
 		w.goesBack("alice", p, w.Now())
+		w.goesBack("bob", other, w.Now())
 	},
 	"a payment that overtakes its release, and whose recording dies before its refund, goes back in the next pass": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 1)
@@ -85,9 +91,7 @@ var recallingPayments = map[string]func(*testing.T, *World){
 		w.Pass(pauseSettles)
 		w.finishes(w.overtaken("TransactWriteItems", func() {
 			ctx, dies := w.cutAfter(1)
-			if done, err := dies.Pay(ctx, p); err == nil {
-				t.Errorf("got %+v, want it dead", done)
-			}
+			w.Refused(sale.Busy, errOf(dies.Pay(ctx, p)))
 		}), 0, 0, 0, false)
 		w.finishes(w.Environment(), 0, 0, 1, true)
 		w.goesBack("alice", p, w.Now())
