@@ -124,13 +124,13 @@ func (d *Desk) apply(ctx context.Context, r Request) (Answer, sale.Seen, error) 
 		}
 		return seeded(d.Book.Create(ctx, c))
 	case "add":
-		a, err := r.addition()
+		a, err := r.Addition()
 		if err != nil {
 			return Answer{}, sale.Seen{}, err
 		}
 		return seeded(d.Book.Add(ctx, a))
 	case "withdraw":
-		a, err := r.addition()
+		a, err := r.Addition()
 		if err != nil {
 			return Answer{}, sale.Seen{}, err
 		}
@@ -150,7 +150,7 @@ func (d *Desk) apply(ctx context.Context, r Request) (Answer, sale.Seen, error) 
 		}
 		return editedTo(d.Book.Recall(ctx, one))
 	}
-	e, err := r.edit(d.Now())
+	e, err := r.Edit(d.Now())
 	if err != nil {
 		return Answer{}, sale.Seen{}, err
 	}
@@ -179,7 +179,7 @@ func editedTo(after ledger.Edited, err error) (Answer, sale.Seen, error) {
 }
 
 func (d *Desk) describe(ctx context.Context, r Request) (Answer, sale.Seen, error) {
-	text, err := r.description()
+	text, err := r.Description()
 	if err != nil {
 		return Answer{}, sale.Seen{}, err
 	}

@@ -218,7 +218,7 @@ func given(text *string) string {
 	return *text
 }
 
-func (r *Request) description() (sale.Description, error) {
+func (r *Request) Description() (sale.Description, error) {
 	d := sale.Description{
 		SaleID: r.SaleID, ChangeID: r.ChangeID, Author: r.author(),
 		Name: r.Name, Image: r.Image, About: r.About, Link: r.Link,
@@ -228,8 +228,8 @@ func (r *Request) description() (sale.Description, error) {
 	return d, cmp.Or(d.Check(), err)
 }
 
-// addition is also used for withdrawals, whose fields and limits are the same.
-func (r *Request) addition() (sale.Addition, error) {
+// Addition is also used for withdrawals, whose fields and limits are the same.
+func (r *Request) Addition() (sale.Addition, error) {
 	if r.Stock == nil {
 		return sale.Addition{}, invalid("stock is needed")
 	}
@@ -239,8 +239,8 @@ func (r *Request) addition() (sale.Addition, error) {
 	return a, cmp.Or(a.Check(), err)
 }
 
-// edit has the instant that the request gives. Without one it applies in any case.
-func (r *Request) edit(now time.Time) (sale.Edit, error) {
+// Edit has the instant that the request gives. Without one it applies in any case.
+func (r *Request) Edit(now time.Time) (sale.Edit, error) {
 	e := sale.Edit{SaleID: r.SaleID, ChangeID: r.ChangeID, Author: r.author()}
 	var err error
 	if e.Seen, err = r.seen(); err != nil {

@@ -192,7 +192,7 @@ func TestMoreTimeToPayIsAnInstantWithinSevenDays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.edit(now); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if _, err := r.Edit(now); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", until, err, want)
 		}
 	}
@@ -209,7 +209,7 @@ func TestTheInstantsOfAnEditAreRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e, err := r.edit(now)
+			e, err := r.Edit(now)
 			if (err == nil) != ok || ok && (!read(e).Equal(now.Add(-20*time.Hour)) || e.ClosesAt.IsZero()) || !ok && sale.CodeOf(err) != sale.InvalidRequest {
 				t.Errorf("%s %q: got %v (%v)", name, text, e, err)
 			}

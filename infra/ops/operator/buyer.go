@@ -96,8 +96,7 @@ func heldOf(h maintenance.Held) heldJSON {
 		one.Group = h.Sale.LimitGroup
 	}
 	if h.Claim != nil {
-		held := orderOf(h.Sale, *h.Claim)
-		one.Order = &held
+		one.Order = new(orderOf(h.Sale, *h.Claim))
 	}
 	if c := h.Cancelled; c != nil {
 		one.Cancelled = &cancelledJSON{httpapi.Time(c.At), c.Actor, c.Verified, c.Note, string(c.Saw), string(c.Unit), c.ID}

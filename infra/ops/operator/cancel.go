@@ -131,8 +131,10 @@ func (of *lookedAt) String() string {
 	case of.Payment != "":
 		text += fmt.Sprintf(": %s (%s)", of.amount(), of.Payment)
 	case of.sale.Price > 0:
-		text += ": " + spreadsheet.Amount(of.sale.Price, of.sale.Currency).Plain + " " + of.sale.Currency +
-			", to be paid by " + instant(of.sale.PayBy(of.OrderID))
+		text += ": " + spreadsheet.Amount(of.sale.Price, of.sale.Currency).Plain + " " + of.sale.Currency
+		if of.State() == sale.Confirmed {
+			text += ", to be paid by " + instant(of.sale.PayBy(of.OrderID))
+		}
 	}
 	return text
 }

@@ -56,7 +56,7 @@ func TestAnOrderIsCancelledOnceAndWhoComesSecondIsToldByWhom(t *testing.T) {
 		at.says(t, "order cancel "+alices+" --yes --id c1 --note moved", cli.ExitFine, done+", and nothing changed now: it is released")
 		at.says(t, "order cancel "+alices+" --yes --id c1 --unit kept", cli.ExitBad, "NOT CANCELLED: the change id was used for another change")
 		by := "the order was cancelled by " + at.asker.Actor + " on 2026-11-11T12:00:00Z (moved)"
-		at.says(t, "order cancel "+alices+" --yes", cli.ExitBad, "alice in sale moutai is CANCELLED", "NOT CANCELLED: "+by)
+		at.says(t, "order cancel "+alices+" --yes", cli.ExitBad, "alice in sale moutai is CANCELLED: 899.00 CNY\n", "NOT CANCELLED: "+by)
 		at.says(t, "order cancel "+alices+" --dry-run", cli.ExitBad, "NOT CANCELLED: "+by)
 
 		bobs := ordered(t, book, "bob")

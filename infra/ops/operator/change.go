@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 
 	"flashsale/infra/kit/client"
 	"flashsale/infra/ops/cli"
+	requests "flashsale/shared/change"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/sale"
 )
@@ -90,18 +92,18 @@ var changes = []change{
 			if c.Paused {
 				return "", errUnsaid
 			}
-			return fmt.Sprintf("%s was resumed at %s: it sells from %s to %s", c.SaleID, at(c.ChangedAt), instant(c.OpensAt), instant(c.ClosesAt)), nil
+			return fmt.Sprintf("%s was resumed at %s: it sells from %s to %s", c.SaleID, at(c.ChangedAt), exactly(c.OpensAt), exactly(c.ClosesAt)), nil
 		},
 	},
 	{
 		action: "reschedule", short: "Give a sale other instants", example: "flashsale sale reschedule moutai --opens 2026-11-11T12:00:00Z --closes 2026-11-11T14:00:00Z",
-		flags: "opens closes until", sees: true, done: "RESCHEDULED", members: window,
+		flags: "opens closes until", sees: true, done: "RESCHEDULED", members: instants("opens closes", "both: --opens 2026-11-11T12:00:00Z --closes 2026-11-11T14:00:00Z"),
 		would: "be rescheduled", open: true,
 		say: func(c changed, o options, p *place) (string, error) {
-			if instant(c.OpensAt) != o["opens"] || instant(c.ClosesAt) != o["closes"] {
+			if exactly(c.OpensAt) != o["opens"] || exactly(c.ClosesAt) != o["closes"] {
 				return "", errUnsaid
 			}
-			text := fmt.Sprintf("%s was rescheduled at %s: it sells from %s to %s", c.SaleID, at(c.ChangedAt), instant(c.OpensAt), instant(c.ClosesAt))
+			text := fmt.Sprintf("%s was rescheduled at %s: it sells from %s to %s", c.SaleID, at(c.ChangedAt), o["opens"], o["closes"])
 			if until, given := o["until"]; given {
 				text += ", and its newest call lasts until " + until
 			}
@@ -113,13 +115,13 @@ var changes = []change{
 	},
 	{
 		action: "extend", short: "Give all unpaid orders of a sale more time", example: "flashsale sale extend moutai --until 2026-11-12T12:00:00Z",
-		flags: "until", sees: true, done: "EXTENDED", members: moreTime,
+		flags: "until", sees: true, done: "EXTENDED", members: instants("until", "one such as --until 2026-11-12T12:00:00Z"),
 		would: "give every unpaid order more time", open: true,
 		say: func(c changed, o options, _ *place) (string, error) {
-			if instant(c.PayUntil) < o["until"] { // somebody may have given more
+			if until, _ := time.Parse(time.RFC3339, o["until"]); c.PayUntil.Before(until) { // somebody may have given more
 				return "", errUnsaid
 			}
-			return fmt.Sprintf("every unpaid order of %s may be paid until %s, those that are made later, too", c.SaleID, instant(c.PayUntil)), nil
+			return fmt.Sprintf("every unpaid order of %s may be paid until %s, those that are made later, too", c.SaleID, exactly(c.PayUntil)), nil
 		},
 	},
 	{
@@ -192,39 +194,43 @@ func at(t time.Time) string { return t.UTC().Format("15:04:05Z") }
 
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// window reads the new schedule and rewrites its instants in the format of instant.
-func window(o options) (map[string]any, error) {
-	members := map[string]any{}
-	for flag, member := range map[string]string{"opens": "opensAt", "closes": "closesAt", "until": "until"} {
-		if _, given := o[flag]; flag == "until" && !given {
-			continue // only a call that a draw has made has an end of its own
+// instants reads the flags of a change that are instants, and rewrites them in the format of exactly.
+func instants(needed, example string) func(options) (map[string]any, error) {
+	return func(o options) (map[string]any, error) {
+		members := map[string]any{}
+		for flag, member := range map[string]string{"opens": "opensAt", "closes": "closesAt", "until": "until"} {
+			if _, given := o[flag]; !given && !strings.Contains(needed, flag) {
+				continue
+			}
+			t, err := time.Parse(time.RFC3339, o[flag])
+			if err != nil {
+				return nil, cli.Usagef("--%s is %q, which is not an instant; give %s", flag, o[flag], example)
+			}
+			members[member], o[flag] = exactly(t), exactly(t)
 		}
-		t, err := time.Parse(time.RFC3339, o[flag])
-		if err != nil {
-			return nil, cli.Usagef("--%s is %q, which is not an instant; give both: --opens 2026-11-11T12:00:00Z --closes 2026-11-11T14:00:00Z", flag, o[flag])
-		}
-		members[member], o[flag] = instant(t), instant(t)
+		return members, nil
 	}
-	return members, nil
 }
 
-// moreTime reads until when orders may be paid and rewrites it as window does.
-func moreTime(o options) (map[string]any, error) {
-	t, err := time.Parse(time.RFC3339, o["until"])
-	if err != nil {
-		return nil, cli.Usagef("--until is %q, which is not an instant; give one such as --until 2026-11-12T12:00:00Z", o["until"])
+// refusal is why the sale would refuse the change, by the product's own rules, as far as they need no ledger.
+func (c change) refusal(s listedSale, members map[string]any) error {
+	request := map[string]any{"action": c.action, "saleId": s.SaleID}
+	if maps.Copy(request, members); c.named {
+		request["seedId"] = "any"
 	}
-	o["until"] = instant(t)
-	return map[string]any{"until": o["until"]}, nil
-}
-
-// extension is why more time would be refused, by the product's own rules.
-func extension(s listedSale, until string) error {
-	now := time.Now()
-	to, err := time.Parse(time.RFC3339, until)
-	e := sale.Edit{SaleID: s.SaleID, PayUntil: to}
-	of := sale.Sale{PayWithin: time.Duration(s.PayWithin) * time.Second, PayUntil: s.PayUntil}
-	return cmp.Or(err, e.Check(now), e.CheckExtension(of, now))
+	text, _ := json.Marshal(request) // texts and a number
+	r, err := requests.Decode(text)
+	switch now := time.Now(); {
+	case err != nil, c.action == "recall":
+	case c.named:
+		_, err = r.Addition()
+	case c.action == "describe":
+		_, err = r.Description()
+	default:
+		e, wrong := r.Edit(now)
+		err = cmp.Or(wrong, e.CheckExtension(sale.Sale{PayWithin: time.Duration(s.PayWithin) * time.Second, PayUntil: s.PayUntil}, now))
+	}
+	return err
 }
 
 // description reads what is to be shown; what is given as empty is removed.
@@ -322,7 +328,7 @@ func (c change) request(ctx context.Context, p *place, o options, out *terminal)
 		return cli.Usagef("--note: %w", err)
 	}
 	if o.has("dry-run") {
-		return c.dryRun(ctx, p, o, out)
+		return c.dryRun(ctx, p, o, request, out)
 	}
 	if o["id"] == "" {
 		o["id"] = rand.Text()
@@ -394,7 +400,7 @@ func (p *place) look(ctx context.Context, o options) error {
 }
 
 // dryRun looks at the sale and its trail and says what the change would do, or why it would be refused.
-func (c change) dryRun(ctx context.Context, p *place, o options, out *terminal) error {
+func (c change) dryRun(ctx context.Context, p *place, o options, members map[string]any, out *terminal) error {
 	s, made, err := p.saleAndTrail(ctx, o["sale"])
 	if err != nil {
 		return err
@@ -405,17 +411,17 @@ func (c change) dryRun(ctx context.Context, p *place, o options, out *terminal) 
 			would += fmt.Sprintf(", %s %q", name, value)
 		}
 	}
-	recalled := !s.RecalledAt.IsZero()
-	same := slices.IndexFunc(made, func(one httpapi.Change) bool { return one.ID == o["id"] })
+	recalled, refusal := !s.RecalledAt.IsZero(), c.refusal(s, members)
+	same := slices.IndexFunc(made.Changes, func(one httpapi.Change) bool { return one.ID == o["id"] })
 	switch {
-	case same >= 0 && string(made[same].Action) != c.action:
+	case same >= 0 && string(made.Changes[same].Action) != c.action:
 		return cli.Bad(errors.New("the change id was used for another change"))
 	case same >= 0:
-		would = "this change was made at " + made[same].At + ", and nothing more would change"
+		would = "this change was made at " + made.Changes[same].At + ", and nothing more would change"
 	case recalled && c.open:
 		return cli.Bad(sale.RefuseRecalled())
-	case c.action == "extend" && extension(s, o["until"]) != nil:
-		return cli.Bad(extension(s, o["until"]))
+	case refusal != nil:
+		return cli.Bad(refusal)
 	case o["seen"] != "" && o["seen"] != s.Seen:
 		return cli.Bad(errors.New("the sale was changed meanwhile; look at it again"))
 	case c.action == "recall" && recalled, c.action == "pause" && s.Paused:

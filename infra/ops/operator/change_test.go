@@ -92,11 +92,11 @@ func TestAnEnvironmentsSaleIsChangedThroughOperateFunction(t *testing.T) {
 		code    int
 	}{
 		{"pause", []string{"--id", "p1", "--note", "$(wrong) price; `x`"}, "moutai has been paused since 12:00:00Z: no unit is sold until `flashsale sale resume moutai --env dev`\nthis is change p1: with --id p1 the same command changes nothing more\n", 0},
-		{"reschedule", []string{"--id", "r1", "--opens", "2026-11-11T13:00:00+01:00", "--closes", "2026-11-11T14:00:00Z"},
-			"moutai was rescheduled at 12:00:00Z: it sells from 2026-11-11T12:00:00Z to 2026-11-11T14:00:00Z, but it is paused: `flashsale sale resume moutai --env dev`\nthis is change r1: with --id r1(saw) the same command changes nothing more\n", 0},
+		{"reschedule", []string{"--id", "r1", "--opens", "2026-11-11T13:00:00+01:00", "--closes", "2026-11-11T13:59:59.999Z"},
+			"moutai was rescheduled at 12:00:00Z: it sells from 2026-11-11T12:00:00Z to 2026-11-11T13:59:59.999Z, but it is paused: `flashsale sale resume moutai --env dev`\nthis is change r1: with --id r1(saw) the same command changes nothing more\n", 0},
 		{"reschedule", []string{"--opens", "2026-11-11T12:00:00Z", "--closes", "2026-11-11T14:00:00Z", "--until", "2026-11-11T13:00:00Z"},
 			"flashsale: NOT RESCHEDULED: until is the end of a call, and the sale has no draw\n", 1},
-		{"resume", []string{"--id", "r2"}, "moutai was resumed at 12:00:00Z: it sells from 2026-11-11T12:00:00Z to 2026-11-11T14:00:00Z\nthis is change r2: with --id r2(saw) the same command changes nothing more\n", 0},
+		{"resume", []string{"--id", "r2"}, "moutai was resumed at 12:00:00Z: it sells from 2026-11-11T12:00:00Z to 2026-11-11T13:59:59.999Z\nthis is change r2: with --id r2(saw) the same command changes nothing more\n", 0},
 		{"pause", []string{"--id", "p1"}, "flashsale: NOT PAUSED: an edit of 2026-11-11T12:00:00.002Z stands: the sale is not paused\n", 1},
 		{"resume", []string{"--id", "p1"}, "flashsale: NOT RESUMED: the change id was used for another change\n", 1},
 		{"describe", []string{"--id", "d1", "--name", "Moutai 2026", "--about", "53 %"}, "moutai is shown as \"Moutai 2026\", about \"53 %\"; pages that are loaded from two seconds on have it\nthis is change d1: with --id d1(saw) the same command changes nothing more\n", 0},
@@ -253,12 +253,12 @@ type seat struct{ io.Reader }
 func (seat) OnTerminal() bool { return true }
 
 func TestARecallIsAskedForOnceWithTheNumbersOfOrders(t *testing.T) {
-	const orders = `{"saleId":"moutai","state":"OPEN","books":{"asOf":"2026-11-11T11:59:30Z","pending":1,"confirmed":9,"paid":5,"released":2}}`
+	const orders = `{"saleId":"moutai","state":"OPEN","books":{"asOf":"2026-11-11T11:59:30Z","pending":1,"confirmed":12,"paid":5,"unpaid":2,"released":4},"payWithin":60}`
 	for name, tt := range map[string]struct {
 		counted, typed, want string
 		recalls              bool
 	}{
-		"yes":         {orders, "y\n", "moutai has 1 orders without an id yet, 2 confirmed and not paid, 5 paid and 2 released, as counted at 2026-11-11T11:59:30Z.\n", true},
+		"yes":         {orders, "y\n", "moutai has 1 orders without an id yet, 2 confirmed and not paid, 5 paid and 5 over, as counted at 2026-11-11T11:59:30Z.\n", true},
 		"in words":    {orders, " YES \n", "Recall moutai? [y/N] moutai was recalled at", true},
 		"no":          {orders, "n\n", "NOT RECALLED: nothing was changed\n", false},
 		"no answer":   {orders, "", "NOT RECALLED: nothing was changed\n", false},

@@ -123,8 +123,6 @@ func preview(ctx context.Context, p *place, sales []wanted, out *terminal) error
 			out.notef("%s has a draw: people enter from %s to %s, and a unit is kept for %v",
 				w.SaleID, instant(w.EnterFrom), instant(w.EnterUntil), w.KeepFor)
 		}
-	}
-	for _, w := range sales {
 		if w.LateFor > 0 {
 			out.notef("%s: an order that is not paid in time stays for %d days more, while units are left", w.SaleID, w.LateFor/day)
 		}
@@ -152,6 +150,7 @@ func (w wanted) among(exist []listedSale) string {
 		"name": is.Name == w.Name, "opensAt": is.OpensAt.Equal(w.OpensAt), "closesAt": is.ClosesAt.Equal(w.ClosesAt),
 		"limitGroup": is.LimitGroup == w.LimitGroup, "stock": is.Seeded == w.Stock, "shards": is.Shards == w.Shards,
 		"payWithin": is.PayWithin == int64(w.PayWithin/time.Second), "lateDays": is.LateDays == int64(w.LateFor/day),
+		"price": is.Price == w.Price, "currency": is.Currency == w.Currency,
 	} {
 		if !same && is.Error == "" {
 			other = append(other, name)
@@ -180,7 +179,7 @@ func createAll(ctx context.Context, ask func(ctx context.Context, function strin
 		if refused {
 			err = errors.New(strings.TrimPrefix(refusal.Detail, refusal.Code+": "))
 			if refusal.Code == string(sale.Conflicting) {
-				err = fmt.Errorf("%w (--dry-run compares)", err)
+				err = fmt.Errorf("%w (--dry-run compares; `flashsale sale export %s` prints what is there)", err, w.SaleID)
 			}
 		}
 		err = fmt.Errorf("NOT CREATED: %s: %w", w.SaleID, system.Explain(err))

@@ -264,7 +264,7 @@ func TestADryRunSaysWhatIsThereAlreadyAndWhenEachSaleOpens(t *testing.T) {
 		t.Fatal(err)
 	}
 	is := func(id, state string, stock int64, name string, payWithin int) string {
-		return fmt.Sprintf(`{"saleId":%q,"state":%q,"seeded":%d,"name":%q,"payWithin":%d,"lateDays":3,"limitGroup":"runner","shards":%d,"opensAt":"2026-12-05T12:00:00Z","closesAt":"2026-12-05T14:00:00Z"}`,
+		return fmt.Sprintf(`{"saleId":%q,"state":%q,"seeded":%d,"name":%q,"payWithin":%d,"lateDays":3,"limitGroup":"runner","shards":%d,"price":89900,"currency":"CNY","opensAt":"2026-12-05T12:00:00Z","closesAt":"2026-12-05T14:00:00Z"}`,
 			id, state, stock, name, payWithin, sale.ShardsFor(sale.DefaultOrdersPerSecond, stock))
 	}
 	for want, exist := range map[string]string{
@@ -272,6 +272,7 @@ func TestADryRunSaysWhatIsThereAlreadyAndWhenEachSaleOpens(t *testing.T) {
 		"yes|no|in part":                          is("runner-38", "OPEN", 300, "Trail Runner", 1800) + "," + is("40", "DRAFT", 300, "40", 1800),
 		"yes, with another shards, stock|no|no":   is("runner-38", "OPEN", 3000, "Trail Runner", 1800),
 		"no|yes, with another name, payWithin|no": is("runner-39", "PAUSED", 400, "x", 60),
+		"yes, with another price|no|no":           strings.Replace(is("runner-38", "OPEN", 300, "Trail Runner", 1800), "89900", "99900", 1),
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(time.Until(noon))

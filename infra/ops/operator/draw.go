@@ -33,8 +33,7 @@ func verifyDraw(ctx context.Context, p *place, o options, out *terminal) error {
 		if err := n.UnmarshalText([]byte(o["nonce"])); err != nil || !sale.ValidUser(user) {
 			return cli.Usagef("give --buyer and --nonce together: the nonce is 64 lower-case hexadecimal digits of the receipt")
 		}
-		l := rules.LeafOf(user, n)
-		own = &l
+		own = new(rules.LeafOf(user, n))
 	}
 	v, err := p.readDraw(ctx, saleID, out)
 	if err != nil {

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -57,8 +56,6 @@ func export(ctx context.Context, p *place, o options, out *terminal) error {
 func writeSales(out io.Writer, sales []sale.Creation, isGroup bool, asOf time.Time) error {
 	file := &yaml.Node{Kind: yaml.MappingNode}
 	switch {
-	case len(sales) == 0:
-		return errors.New("there is no sale")
 	case !isGroup:
 		add(file, valuesOf(sales[0]), func(string) bool { return true })
 		file.HeadComment = "The sale " + sales[0].SaleID
@@ -146,4 +143,4 @@ func valuesOf(c sale.Creation) map[string]string {
 }
 
 // exactly formats an instant to the millisecond, if it has some.
-func exactly(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+func exactly(t time.Time) string { return t.UTC().Truncate(time.Millisecond).Format(time.RFC3339Nano) }

@@ -17,9 +17,6 @@ import (
 	"flashsale/infra/ops/cli"
 )
 
-// aligned is how many lines of a table are in memory: so many have the same widths.
-const aligned = 1000
-
 // list is a list in the form that was asked for: a table, CSV, or a JSON array of values.
 type list struct {
 	out   *bufio.Writer
@@ -73,7 +70,7 @@ func (t *terminal) list(columns string) *list {
 			}
 		}
 		_, err := fmt.Fprintln(table, strings.Join(line, "\t"))
-		if lines++; lines%aligned == 0 {
+		if lines++; lines%1000 == 0 { // so many are in memory, and have the same widths
 			err = cmp.Or(err, table.Flush())
 		}
 		return err

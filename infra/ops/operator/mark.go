@@ -21,10 +21,7 @@ import (
 )
 
 // OperateFunction is asked by atATime requests at a time to mark perRequest refunds each.
-const (
-	perRequest = 100
-	atATime    = 4
-)
+const perRequest, atATime = 100, 4
 
 // reported is a payment of which its operator says that it was paid back.
 type reported struct {
@@ -211,14 +208,7 @@ func tell(all []*reported, others int, o options, p *place, out *terminal, faile
 }
 
 // kinds of what is said of a payment.
-const (
-	fresh  = "fresh"
-	before = "before"
-	twice  = "twice"
-	none   = "none"
-	part   = "part"
-	open   = "open"
-)
+const fresh, before, twice, none, part, open = "fresh", "before", "twice", "none", "part", "open"
 
 // says is what is told of a payment, and what kind of news that is.
 func (r *reported) says(dryRun bool) (text, kind string) {

@@ -43,8 +43,7 @@ func (p *place) operator(ctx context.Context) (*client.Operator, error) {
 		if err != nil {
 			return nil, err
 		}
-		asker := where.Operator(ctx)
-		p.asker = &asker
+		p.asker = new(where.Operator(ctx))
 	}
 	return p.asker, nil
 }

@@ -3,6 +3,7 @@ package operator
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -61,7 +62,7 @@ func record(ctx context.Context, p *place, o options, out *terminal) error {
 	}
 	fmt.Fprintf(out, "%s: %s; %s\n", payment.ID(), outcome, when)
 	if s.Contradicts {
-		fmt.Fprintln(out, "it was recorded for another order or amount, and the first report decides")
+		return cli.Bad(errors.New("NOT RECORDED: it was recorded for another order or amount, and the first report decides"))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"flashsale/infra/ops/cli"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -44,8 +45,11 @@ func TestAPaymentThatWasNeverReportedIsRecordedOnce(t *testing.T) {
 				command += " --dry-run"
 			}
 			before := len(db.Items("T"))
-			said, _ := does(t, db, command)
+			said, code := does(t, db, command)
 			contains(t, said, tt.want...)
+			if strings.Contains(said, "another order") != (code == cli.ExitBad) {
+				t.Errorf("exit %d, %s", code, said)
+			}
 			if grown := len(db.Items("T")) - before; (grown > 0) != strings.Contains(said, "recorded now") {
 				t.Errorf("%s %s %t: %d items more after\n%s", tt.user, tt.payment, tt.sure, grown, said)
 			}

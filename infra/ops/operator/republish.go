@@ -16,8 +16,7 @@ import (
 
 const (
 	// publishers calls with publishAtOnce events each are made at a time.
-	publishers    = 4
-	publishAtOnce = 10
+	publishers, publishAtOnce = 4, 10
 	// maxRefused bounds the refused events: so many mean that the bus takes none.
 	maxRefused = 200
 	maxListed  = 50

@@ -74,7 +74,7 @@ func (p *place) restore(ctx context.Context, o options, out *terminal, write boo
 		return err
 	}
 	// A replay that has to be repeated goes on where it was; its own check is the last word.
-	for range replayTries {
+	for range 5 {
 		if done, err = replays.Replay(ctx, db, lost, true); sale.CodeOf(err) != sale.Busy {
 			break
 		}
@@ -124,8 +124,6 @@ func facts(at, log, events string) (*restore.Source, time.Time, error) {
 	}
 	return source, restoredTo, nil
 }
-
-const replayTries = 5
 
 func printLacking(out io.Writer, r maintenance.Replayed) {
 	for _, line := range []struct {

@@ -29,6 +29,8 @@ type saleMembers struct {
 	Shards     int       `json:"shards"`
 	PayWithin  int64     `json:"payWithin"` // seconds
 	LateDays   int64     `json:"lateDays"`
+	Price      int64     `json:"price"`
+	Currency   string    `json:"currency"`
 	PayUntil   time.Time `json:"payUntil"` // of all unpaid orders, zero if nobody has given more time
 	Drained    bool      `json:"drained"`
 	Seeded     int64     `json:"seeded"`
@@ -87,17 +89,19 @@ func (p *place) saleNow(ctx context.Context, saleID string) (s listedSale, err e
 	return s, err
 }
 
-// saleAndTrail asks for one sale and for its newest changes, the newest first.
-func (p *place) saleAndTrail(ctx context.Context, saleID string) (listedSale, []httpapi.Change, error) {
-	s, err := p.saleNow(ctx, saleID)
-	if err != nil {
-		return s, nil, err
+type saleAndTrail struct {
+	Sale    json.RawMessage  `json:"sale"`
+	Changes []httpapi.Change `json:"changes"`        // the newest first
+	More    bool             `json:"more,omitempty"` // there are older ones
+}
+
+// saleAndTrail asks for one sale and for its newest changes.
+func (p *place) saleAndTrail(ctx context.Context, saleID string) (s listedSale, made saleAndTrail, err error) {
+	if s, err = p.saleNow(ctx, saleID); err == nil {
+		err = p.read(ctx, "/operate/sales/{saleId}/changes", map[string]string{"saleId": saleID}, nil, &made)
 	}
-	var page struct {
-		Changes []httpapi.Change `json:"changes"`
-	}
-	err = p.read(ctx, "/operate/sales/{saleId}/changes", map[string]string{"saleId": saleID}, nil, &page)
-	return s, page.Changes, err
+	made.Sale = s.raw
+	return s, made, err
 }
 
 // sales tells the release, and lists every sale as it is now, and then what its last audit found, which may be
@@ -156,10 +160,7 @@ func showSale(ctx context.Context, p *place, o options, out *terminal) error {
 	if err != nil {
 		return err
 	}
-	if err := cli.WriteRecord(out.command, out, struct {
-		Sale    json.RawMessage  `json:"sale"`
-		Changes []httpapi.Change `json:"changes"` // the newest first
-	}{s.raw, made}); err != nil {
+	if err := cli.WriteRecord(out.command, out, made); err != nil {
 		return err
 	}
 	if s.Books != nil && !s.Books.Balanced {
@@ -191,13 +192,17 @@ func (s listedSale) orders() string {
 	if b == nil {
 		return "orders that nobody has counted yet"
 	}
-	return fmt.Sprintf("%d orders without an id yet, %d confirmed and not paid, %d paid and %d released, as counted at %s",
-		b.Pending, b.Confirmed-b.Paid-b.Released, b.Paid, b.Released, instant(b.AsOf))
+	open := b.Confirmed - b.Paid - b.Released
+	if s.PayWithin > 0 {
+		open = b.Unpaid // a cancelled order whose unit is kept is neither paid nor released
+	}
+	return fmt.Sprintf("%d orders without an id yet, %d confirmed and not paid, %d paid and %d over, as counted at %s",
+		b.Pending, open, b.Paid, b.Confirmed-b.Paid-open, instant(b.AsOf))
 }
 
 func (s listedSale) stands() string {
 	text := fmt.Sprintf("%s is %s, sells from %s to %s, and has %d units in all",
-		s.SaleID, s.State, instant(s.OpensAt), instant(s.ClosesAt), s.Seeded)
+		s.SaleID, s.State, exactly(s.OpensAt), exactly(s.ClosesAt), s.Seeded)
 	if s.Remaining != nil {
 		text += fmt.Sprintf(", of which %d are left", s.Remaining.Units)
 	}

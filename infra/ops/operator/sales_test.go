@@ -53,3 +53,12 @@ func TestEverySaleIsListedAlsoIfOneIsWrongOrCannotBeRead(t *testing.T) {
 		t.Errorf("exit %d", code)
 	}
 }
+
+func TestASaleWithMoreChangesThanAreShownSaysSo(t *testing.T) {
+	p := invoking(func(string, []byte) ([]byte, error) {
+		return json.Marshal(map[string]any{"statusCode": 200, "body": `{"saleId":"a","changes":[{"n":201}],"more":true}`})
+	})
+	if said, code := p.does(t, "sale show a"); code != cli.ExitFine || !strings.HasSuffix(said, "\nmore: true\n") {
+		t.Errorf("exit %d, %s", code, said)
+	}
+}
