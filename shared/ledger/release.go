@@ -422,7 +422,7 @@ func (p *releasing) gatherDue(ctx context.Context, next *ReleasePass) error {
 		if p.sale.LateFor > p.late && due.Before(next.Began) {
 			due = next.Began // it became due when the last unit was sold, a short while before the pass
 		}
-		p.done.OldestDueSeconds = max(p.done.OldestDueSeconds, int64(p.read.Sub(due)/time.Second))
+		p.done.OldestDueSeconds = max(p.done.OldestDueSeconds, int64(p.now().Sub(due)/time.Second))
 		p.due[c.Shard].add(unpaid{c.User, c.OrderID})
 		p.count++
 	}
