@@ -49,9 +49,8 @@ var editingDraws = map[string]func(*testing.T, *World){
 			"too early for the dice": {OpensAt: later, ClosesAt: c.ClosesAt, DrawLead: lead + time.Hour + time.Millisecond},
 		} {
 			e.SaleID = "moutai"
-			if _, err := w.Ledger.Edit(w.Ctx, e); sale.CodeOf(err) != sale.Conflicting {
-				t.Errorf("%s: %v", name, err)
-			}
+			t.Log(name)
+			w.Refused(sale.Conflicting, errOf(w.Ledger.Edit(w.Ctx, e)))
 		}
 		w.edit(sale.Edit{SaleID: "moutai", OpensAt: later, ClosesAt: end, DrawLead: lead + time.Hour})
 		if d := w.state().Sale; !d.BeginsAt.Equal(later) || d.OpensAt != d.BeginsAt || !d.EndsAt.Equal(end) || d.ClosesAt != d.EndsAt {

@@ -290,6 +290,14 @@ func (w *World) releases(released int, putBack int64) ledger.ReleaseResult {
 	return done
 }
 
+// releasesNothing makes a pass that is not complete, and releases nothing and puts nothing back.
+func (w *World) releasesNothing(l *ledger.Ledger) {
+	w.T.Helper()
+	if done := w.ReleasesBy(l); done.Complete || done.Released != 0 || done.PutBack != 0 {
+		w.T.Errorf("got %+v, want nothing released", done)
+	}
+}
+
 // states expects the state of each user's claim.
 func (w *World) states(want map[string]sale.ClaimState) {
 	w.T.Helper()
