@@ -70,10 +70,10 @@ var watchedOnes = []string{
 	"OrderDeadLetterQueue ApproximateNumberOfMessagesVisible", "ScheduleDeadLetterQueue ApproximateNumberOfMessagesVisible",
 	"LedgerTable WriteKeyRangeThroughputThrottleEvents", "LedgerTable WriteMaxOnDemandThroughputThrottleEvents",
 	"LedgerTable WriteAccountLimitThrottleEvents", "LedgerTable ReadThrottleEvents", "LedgerTable TransactionConflict",
-	"LedgerTable ConsumedWriteCapacityUnits", "LedgerTable SystemErrors TransactWriteItems",
+	"LedgerTable ConsumedWriteCapacityUnits", "LedgerTable SystemErrors TransactWriteItems", "LedgerTable SystemErrors Query", "LedgerTable SystemErrors PutItem",
 	"reconcile oversold", "reconcile unbalanced", "reconcile oldestPendingSeconds", "reconcile resent", "reconcile available", "reconcile unseeded", "reconcile refundsDue", "release overdueSeconds",
 	"finalize acceptToConfirmMs", "finalize confirmed", "finalize batches busy", "finalize batches internal",
-	"purchase unsent", "purchase unchecked", "purchase purchases busy", "purchase purchases internal", "asked", "refused", "webhooksFailed", "webhooksRefused", "reconcile unpaid", "pay contradicting",
+	"purchase unsent", "purchase unchecked", "purchase purchases busy", "purchase purchases internal", "purchase purchases not-your-turn", "purchase purchases turn-over", "purchase entries entered", "asked", "refused", "webhooksFailed", "webhooksRefused", "reconcile unpaid", "pay contradicting",
 	"pay payments ignored-charge", "pay payments ignored-refunded", "pay payments ignored-not-back", "pay payments ignored-disputed", "pay payments ignored-free", "pay payments ignored-unknown",
 	"PublishFunction IteratorAge", "PublishFunction Throttles", "publish events", "EventFailureQueue ApproximateNumberOfMessagesVisible",
 }

@@ -101,6 +101,12 @@ func TestNumbersThatDependOnEachOtherAgree(t *testing.T) {
 		worst.errorf(t, "the age is not measured against %d s", ageAlarm)
 	}
 	tmpl.at("Parameters.EligibilityTimeoutMs").expect(t, "MaxValue", strconv.Itoa(int(eligibility.MaxTimeout/time.Millisecond)))
+	for _, f := range tmpl.functions() {
+		_, by, judged := strings.Cut(alarms.at("FunctionsSlowAlarm.Properties.Metrics.5.Expression").text(), "FILL("+f.folder()+", 0) / ")
+		if seconds := f.property("Timeout").text(); judged && !strings.HasPrefix(by, seconds+"0") {
+			f.errorf(t, "FunctionsSlowAlarm takes no hundredth of its %s s", seconds)
+		}
+	}
 	// Two passes of reconciling end before a lost message counts as waiting too long.
 	patience, _ := strconv.Atoi(alarms.at("ReconcileSilentAlarm.Properties.Period").text())
 	tmpl.at("Resources.ReconcileFunction.Properties.Events.Reconciling.Properties").expect(t, "ScheduleExpression", everyMinute)
