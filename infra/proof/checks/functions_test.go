@@ -82,12 +82,20 @@ func TestEveryChangeOfAFunctionReachesItsAliasAndIsRolledBackByItsErrors(t *test
 		if alarms.at("0").text() != "HasCanary" || len(ids) == 0 {
 			f.errorf(t, "%s: its alarms keep it from being repaired, or there is none", f.id)
 		}
+		seen, code := map[string]bool{f.id + " Errors": f.id == "SeedFunction"}, needsOf(t, f.folder())
+		for metric, dimension := range code.metrics { // what another scheduled function cannot do is an error
+			if dimension == "result" && (f.id == "SeedFunction" || len(f.events("ScheduleV2")) == 0) {
+				seen[code.service+" "+metric+" internal"] = false
+			}
+		}
 		for _, id := range ids {
-			a, _ := tmpl.resource("AWS::CloudWatch::Alarm", id)
-			if !slices.ContainsFunc(a.watches(), func(w watched) bool {
-				return w.subject() == f.id+" Errors" || f.id == "SeedFunction" && w.subject() == "seed seedings internal"
-			}) {
-				f.errorf(t, "%s: %s does not see it fail", f.id, id)
+			for _, w := range (resource{id, tmpl.at("Resources", id)}).watches() {
+				seen[w.subject()] = true
+			}
+		}
+		for failure, is := range seen {
+			if !is {
+				f.errorf(t, "%s: none of %q sees %s", f.id, ids, failure)
 			}
 		}
 	}
