@@ -37,7 +37,7 @@ var makes = map[string][]string{
 	"AWS::Cognito::UserPoolDomain":                {"cognito-idp:CreateUserPoolDomain", "cognito-idp:UpdateUserPoolDomain", "cognito-idp:DeleteUserPoolDomain"},
 	"AWS::Cognito::UserPoolGroup":                 {"cognito-idp:CreateGroup", "cognito-idp:UpdateGroup", "cognito-idp:DeleteGroup"},
 	"AWS::Cognito::UserPoolResourceServer":        {"cognito-idp:CreateResourceServer", "cognito-idp:UpdateResourceServer", "cognito-idp:DeleteResourceServer"},
-	"AWS::DynamoDB::Table":                        {"dynamodb:CreateTable", "dynamodb:UpdateTable", "dynamodb:UpdateContinuousBackups"},
+	"AWS::DynamoDB::Table":                        {"dynamodb:CreateTable", "dynamodb:UpdateTable", "dynamodb:UpdateContinuousBackups", "dynamodb:Query", "dynamodb:BatchGetItem"}, // the preflight recounts an existing one
 	"AWS::Events::EventBus":                       {"events:CreateEventBus", "events:UpdateEventBus", "events:DeleteEventBus"},
 	"AWS::IAM::Role":                              {"iam:CreateRole", "iam:PutRolePermissionsBoundary", "iam:PutRolePolicy", "iam:PassRole", "iam:ListRolePolicies", "iam:ListAttachedRolePolicies", "iam:DeleteRolePolicy", "iam:DeleteRole"},
 	"AWS::KMS::Key":                               {"kms:CreateKey", "kms:TagResource", "kms:EnableKeyRotation", "kms:CreateGrant", "kms:Encrypt", "kms:ScheduleKeyDeletion"},
