@@ -83,12 +83,11 @@ func create(ctx context.Context, p *place, o options, out *terminal) error {
 
 // readFile reads the sales of a file, "-" for stdin.
 func readFile(name string, stdin io.Reader) ([]wanted, error) {
-	read := func() ([]byte, error) { return os.ReadFile(name) }
+	text, err := os.ReadFile(name)
 	if name == "-" {
 		name = "stdin"
-		read = func() ([]byte, error) { return io.ReadAll(stdin) }
+		text, err = io.ReadAll(stdin)
 	}
-	text, err := read()
 	if err != nil {
 		return nil, cli.Usagef("read the file: %w", err)
 	}
@@ -147,7 +146,7 @@ func (w wanted) among(exist []listedSale) string {
 	}
 	var other []string
 	for name, same := range map[string]bool{
-		"name": is.Name == w.Name, "opensAt": is.OpensAt.Equal(w.OpensAt), "closesAt": is.ClosesAt.Equal(w.ClosesAt),
+		"name": is.Name == w.Name, "opensAt": exactly(is.OpensAt) == exactly(w.OpensAt), "closesAt": exactly(is.ClosesAt) == exactly(w.ClosesAt),
 		"limitGroup": is.LimitGroup == w.LimitGroup, "stock": is.Seeded == w.Stock, "shards": is.Shards == w.Shards,
 		"payWithin": is.PayWithin == int64(w.PayWithin/time.Second), "lateDays": is.LateDays == int64(w.LateFor/day),
 		"price": is.Price == w.Price, "currency": is.Currency == w.Currency,

@@ -104,10 +104,7 @@ func (v *verifying) print() {
 		v.line("seed", "%s", s.Seed)
 	}
 	place := int64(0)
-	for i, c := range s.Calls {
-		if i >= len(v.Called) {
-			break
-		}
+	for i, c := range s.Calls[:min(len(s.Calls), len(v.Called))] {
 		whom := "anybody"
 		switch n := v.Called[i]; {
 		case c.Open:

@@ -21,10 +21,7 @@ var errNoAnswer = errors.New("no confirmation came")
 
 // A request without an answer is repeated after askPause for as long as askTime, which an
 // operator who wants to stop a sale can wait.
-const (
-	askTime  = time.Minute
-	askPause = time.Second
-)
+const askTime, askPause = time.Minute, time.Second
 
 func (p *place) notef(format string, values ...any) { fmt.Fprintf(p.errors, format+"\n", values...) }
 

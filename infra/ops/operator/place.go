@@ -32,10 +32,7 @@ import (
 // credentials.
 const reachTime = 28 * time.Second
 
-var (
-	callTime  = 8 * time.Second
-	callPause = system.Pause
-)
+var callTime, callPause = 8 * time.Second, system.Pause
 
 func retryer() aws.Retryer { return system.Retryer(callPause) }
 

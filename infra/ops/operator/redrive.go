@@ -108,14 +108,16 @@ func (r *redriving) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "the dead-letter queue holds about %d messages\n", total)
+	limit, hide, some := total, moveHide, ""
+	if r.source == "" && !r.drop {
+		limit, hide = min(total, previewed), previewHide
+	}
+	if limit < total {
+		some = fmt.Sprintf(", of which it looks at %d", limit)
+	}
+	fmt.Fprintf(out, "the dead-letter queue holds about %d messages%s\n", total, some)
 	if total == 0 {
 		return nil
-	}
-	walks := r.source != "" || r.drop
-	limit, hide := total, moveHide
-	if !walks {
-		limit, hide = min(total, previewed), previewHide
 	}
 	err = r.walk(ctx, limit, hide, out)
 	// A dead letter may contain anything, so it is quoted.
@@ -130,10 +132,10 @@ func (r *redriving) depth(ctx context.Context) (int, error) {
 	attributes, err := r.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
 		QueueUrl: &r.deadLetters, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameApproximateNumberOfMessages},
 	})
-	if err != nil {
-		return 0, fmt.Errorf("read dead-letter queue: %w", err)
+	n := 0
+	if err == nil {
+		n, err = strconv.Atoi(attributes.Attributes["ApproximateNumberOfMessages"])
 	}
-	n, err := strconv.Atoi(attributes.Attributes["ApproximateNumberOfMessages"])
 	if err != nil {
 		return 0, fmt.Errorf("read dead-letter queue: %w", err)
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -123,6 +125,15 @@ func TestOnlyPendingMessagesAreMovedAndPoisonIsDeletedOnlyOnRequest(t *testing.T
 				t.Errorf("the dead-letter queue has %s, want %s", got, want)
 			}
 		})
+	}
+}
+
+func TestAPreviewOfALongQueueSaysHowManyItLooksAt(t *testing.T) {
+	r := deadLetters(t, held{}, slices.Repeat([]string{"x"}, 101)...)
+	r.source = ""
+	var out bytes.Buffer
+	if err := r.run(t.Context(), &out); err != nil || !strings.HasPrefix(out.String(), "the dead-letter queue holds about 101 messages, of which it looks at 100\n") {
+		t.Errorf("%v, %s", err, &out)
 	}
 }
 

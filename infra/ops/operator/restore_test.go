@@ -38,6 +38,7 @@ func restoring(t *testing.T, book *ledger.Ledger) (log, events string) {
 `, p.Claim.ID, p.Claim.Shard, p.Claim.AcceptedAt.UnixMilli(), c.ID, orderid.String(order), c.Shard, c.AcceptedAt.UnixMilli())
 	events = fmt.Sprintf(`{"detail-type":"OrderConfirmed","source":"flashsale","detail":{"saleId":"moutai","user":"carol","claimId":%q,"orderId":%q,"occurredAt":"2026-11-11T12:00:01.000Z"}}
 {"detail-type":"SaleChanged","detail":{"saleId":"moutai","changeId":"c1","action":"pause","occurredAt":"2026-11-11T12:00:30.000Z"}}
+{"detail-type":"SaleChanged","detail":{"saleId":"moutai","changeId":"x1","action":"extend","payUntil":"2026-11-11T18:00:00.000Z","occurredAt":"2026-11-11T12:00:31.000Z"}}
 `, c.ID, orderid.String(order))
 	return log, events
 }
@@ -128,7 +129,7 @@ func TestARestoredTableIsCheckedAndThenReplayedOnce(t *testing.T) {
 		remove(t, db, "SALE#moutai", "SEED#typo")
 		items := db.Items("T")
 		tells(t, db, check+" --dry-run", cli.ExitBad, "2 orders are known", "claims                    2", "order ids                 1", "shard counts              1", "pause of moutai (c1)", "withdrawal typo of moutai",
-			"halves                    1", "nothing was written: `flashsale table replay --table T` writes it")
+			"halves                    1", "more time                 1", "nothing was written: `flashsale table replay --table T` writes it")
 		if !reflect.DeepEqual(db.Items("T"), items) {
 			t.Error("a check has written")
 		}

@@ -19,12 +19,8 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Members of a file of create that its reader knows; the others are texts to it.
-const (
-	saleMember  = "saleId"
-	groupMember = "limitGroup"
-	salesMember = "sales" // the list of a group's sales
-)
+// Members of a file of create that its reader knows; the others are texts to it. The last is the list of a group's sales.
+const saleMember, groupMember, salesMember = "saleId", "limitGroup", "sales"
 
 // wholes are the members that are whole numbers, with the unit of those that are lengths of time.
 var wholes = map[string]time.Duration{
