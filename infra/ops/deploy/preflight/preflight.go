@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"time"
 
@@ -129,22 +128,13 @@ func number(text string) int {
 	return n
 }
 
-// ownPool reports whether the stack creates the user pool.
-func (r *report) ownPool() bool {
-	return slices.Contains([]string{"true", "with-test-users"}, r.text("CreateUserPool"))
-}
-
 func (r *report) add(v Verdict, check, format string, values ...any) {
 	r.findings = append(r.findings, Finding{v, check, fmt.Sprintf(format, values...)})
 }
 
 // check adds a finding: OK if fine, otherwise Failed.
 func (r *report) check(fine bool, check, format string, values ...any) {
-	v := Failed
-	if fine {
-		v = OK
-	}
-	r.add(v, check, format, values...)
+	r.add(map[bool]Verdict{true: OK, false: Failed}[fine], check, format, values...)
 }
 
 // unless adds a finding that names the error, if there is one.

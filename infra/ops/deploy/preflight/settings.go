@@ -34,6 +34,9 @@ var drawTimes = []struct {
 
 const longestDrawTime = 24 * 60 * 60
 
+// longestStack is how much of the stack's name CloudFormation leaves in a function's, of 64. RolloutRole is for those with the whole.
+const longestStack = 64 - len("-ReconcileFunction-0123456789ABC")
+
 // values checks what CloudFormation would refuse, which it says after minutes, and what it takes
 // and fails later.
 func (r *report) values() {
@@ -49,6 +52,9 @@ func (r *report) values() {
 	}
 	for _, rule := range r.Template.Broken {
 		fail("%s", rule)
+	}
+	if len(r.Stack) > longestStack {
+		fail("the stack's name has more than %d characters: CodeDeploy could not move the aliases of its functions, whose names have less of it", longestStack)
 	}
 	if u := r.text("EligibilityUrl"); u != "" {
 		if err := eligibility.CheckURL(u); err != nil {
@@ -174,7 +180,7 @@ func (r *report) warming() {
 // may have a page of its own.
 func (r *report) page() {
 	const check = "buyer's page"
-	own := r.ownPool()
+	own := r.text("CreateUserPool") != "false"
 	if own && r.text("SignInDomainPrefix") == "" || !own && strings.HasPrefix(r.text("SignIn"), ",") {
 		r.add(Warning, check, "nobody can sign in on it: set PageOrigin and SignInDomainPrefix, or with another issuer SignIn")
 		return
