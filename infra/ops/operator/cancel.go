@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"flashsale/infra/kit/spreadsheet"
 	"flashsale/infra/ops/cli"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
@@ -129,18 +128,14 @@ func (of *lookedAt) String() string {
 	text := fmt.Sprintf("order %s of %s in sale %s is %s", orderid.String(of.OrderID), of.User, of.SaleID, stateOf(of.sale, of.Claim))
 	switch {
 	case of.Payment != "":
-		text += fmt.Sprintf(": %s (%s)", of.amount(), of.Payment)
+		text += fmt.Sprintf(": %s (%s)", money(of.Amount, of.Currency), of.Payment)
 	case of.sale.Price > 0:
-		text += ": " + spreadsheet.Amount(of.sale.Price, of.sale.Currency).Plain + " " + of.sale.Currency
-		if of.State() == sale.Confirmed {
+		text += ": " + money(of.sale.Price, of.sale.Currency)
+		if stateOf(of.sale, of.Claim) == sale.Confirmed {
 			text += ", to be paid by " + instant(of.sale.PayBy(of.OrderID))
 		}
 	}
 	return text
-}
-
-func (of *lookedAt) amount() string {
-	return spreadsheet.Amount(of.Amount, of.Currency).Plain + " " + of.Currency
 }
 
 // becomes says what the order is once it is cancelled.
@@ -152,5 +147,5 @@ func (of *lookedAt) becomes(unit sale.Unit) string {
 	case !of.RefundedAt.IsZero():
 		return "over" + text + ", its payment paid back at " + instant(of.RefundedAt)
 	}
-	return "over" + text + ", its payment of " + of.amount() + " (" + of.Payment + ") a refund due"
+	return "over" + text + ", its payment of " + money(of.Amount, of.Currency) + " (" + of.Payment + ") a refund due"
 }

@@ -59,13 +59,14 @@ func TestAnOrderIsCancelledOnceAndWhoComesSecondIsToldByWhom(t *testing.T) {
 		at.says(t, "order cancel "+alices+" --yes", cli.ExitBad, "alice in sale moutai is CANCELLED: 899.00 CNY\n", "NOT CANCELLED: "+by)
 		at.says(t, "order cancel "+alices+" --dry-run", cli.ExitBad, "NOT CANCELLED: "+by)
 
-		bobs := ordered(t, book, "bob")
+		bobs, carols := ordered(t, book, "bob"), ordered(t, book, "carol")
 		pay(t, book, "pi_1", bobs, 89900)
 		at.says(t, "order cancel "+orderid.String(bobs)+" --yes --unit kept", cli.ExitFine, "of bob in sale moutai is PAID: 899.00 CNY (stripe#pi_1)",
 			"it is over, its unit kept from everybody, its payment of 899.00 CNY (stripe#pi_1) a refund due; give it back at the provider, then `flashsale refund mark 'stripe#pi_1' --sale moutai --env dev`\n")
 		if _, err := book.Recall(t.Context(), sale.Recall{SaleID: "moutai"}); err != nil {
 			t.Fatal(err)
 		}
+		at.says(t, "order cancel "+orderid.String(carols), cli.ExitBad, "of carol in sale moutai is RECALLED: 899.00 CNY\n", "NOT CANCELLED: the sale was recalled")
 		at.says(t, "order list moutai --state cancelled", cli.ExitFine, "alice", "bob", "2 orders")
 	})
 }

@@ -56,7 +56,7 @@ type change struct {
 	action                string // of the request
 	short, example, flags string // as of a verb, without what every change takes
 	sees                  bool   // the request carries what the operator has seen of the sale
-	named                 bool   // the operator must give the id: a second one would change more
+	needs                 string // "id": the operator must give it, a second one would change more
 	done                  string // past participle of the action
 	// members returns the request's members besides id, action, note and sale; nil: there are none.
 	members func(o options) (map[string]any, error)
@@ -82,7 +82,11 @@ var changes = []change{
 			if !c.Paused {
 				return "", errUnsaid
 			}
-			return fmt.Sprintf("%s has been paused since %s: no unit is sold until %s", c.SaleID, at(c.ChangedAt), p.flashsale("sale resume "+c.SaleID)), nil
+			until := "until " + p.flashsale("sale resume "+c.SaleID)
+			if !c.RecalledAt.IsZero() {
+				until = "any more, because it was recalled"
+			}
+			return fmt.Sprintf("%s has been paused since %s: no unit is sold %s", c.SaleID, at(c.ChangedAt), until), nil
 		},
 	},
 	{
@@ -146,7 +150,7 @@ var changes = []change{
 	},
 	{
 		action: "add", short: "Add units, once for each id", example: "flashsale sale add moutai --stock 50 --id third-batch",
-		flags: "stock", sees: true, named: true, done: "ADDED", members: units,
+		flags: "stock", sees: true, needs: "id", done: "ADDED", members: units,
 		would: "get units more", open: true,
 		say: func(c changed, o options, p *place) (string, error) {
 			if !c.Applied {
@@ -159,7 +163,7 @@ var changes = []change{
 	},
 	{
 		action: "withdraw", short: "Take unsold units away, once for each id", example: "flashsale sale withdraw moutai --stock 10 --id kept-back",
-		flags: "stock", sees: true, named: true, done: "WITHDRAWN", members: units,
+		flags: "stock", sees: true, needs: "id", done: "WITHDRAWN", members: units,
 		would: "lose units that nobody holds, as far as there are so many",
 		say: func(c changed, o options, p *place) (string, error) {
 			text := fmt.Sprintf("%s: %d of %s units were withdrawn, %d stay seeded", c.SaleID, c.Withdrawn, o["stock"], c.Seeded)
@@ -215,14 +219,13 @@ func instants(needed, example string) func(options) (map[string]any, error) {
 // refusal is why the sale would refuse the change, by the product's own rules, as far as they need no ledger.
 func (c change) refusal(s listedSale, members map[string]any) error {
 	request := map[string]any{"action": c.action, "saleId": s.SaleID}
-	if maps.Copy(request, members); c.named {
-		request["seedId"] = "any"
-	}
+	maps.Copy(request, members)
 	text, _ := json.Marshal(request) // texts and a number
 	r, err := requests.Decode(text)
+	r.SeedID = "any"
 	switch now := time.Now(); {
 	case err != nil, c.action == "recall":
-	case c.named:
+	case c.needs != "":
 		_, err = r.Addition()
 	case c.action == "describe":
 		_, err = r.Description()
@@ -286,13 +289,10 @@ func withSeen(o options) string {
 
 func (c change) verb() verb {
 	v := verb{
-		use: c.action + " SALE", short: c.short, example: c.example, flags: c.flags + " note id dry-run", forms: []string{cli.JSON}, asks: c.confirm != nil, run: c.run,
+		use: c.action + " SALE", short: c.short, example: c.example, flags: c.flags + " note id dry-run", forms: []string{cli.JSON}, asks: c.confirm != nil, needs: c.needs, run: c.run,
 	}
 	if c.sees {
 		v.flags += " seen"
-	}
-	if c.named {
-		v.needs = "id"
 	}
 	return v
 }
@@ -350,7 +350,7 @@ func (c change) request(ctx context.Context, p *place, o options, out *terminal)
 	default:
 		fmt.Fprintln(out, line)
 	}
-	if !c.named && o["group"] == "" {
+	if c.needs == "" && o["group"] == "" {
 		out.notef("this is change %s: with --id %s%s the same command changes nothing more", o["id"], o["id"], withSeen(o))
 	}
 	return nil

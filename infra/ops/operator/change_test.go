@@ -111,6 +111,7 @@ func TestAnEnvironmentsSaleIsChangedThroughOperateFunction(t *testing.T) {
 			"this is change x1: with --id x1 the same command changes nothing more\n", 0},
 		{"recall", []string{"--id", "x2", "--note", "again", "--yes"}, "moutai was recalled at 2026-11-11T12:00:00Z, and nothing changed now; `flashsale refund list moutai --env dev` lists what must be paid back\n" +
 			"this is change x2: with --id x2 the same command changes nothing more\n", 0},
+		{"pause", []string{"--id", "p9"}, "moutai has been paused since 12:00:00Z: no unit is sold any more, because it was recalled\nthis is change p9: with --id p9 the same command changes nothing more\n", 0},
 		{"resume", nil, "flashsale: NOT RESUMED: recalled", 1},
 		{"pause", []string{"--sale", "nowhere"}, "flashsale: NOT PAUSED: sale-not-found", 1},
 	} {
@@ -139,7 +140,7 @@ func TestAnEnvironmentsSaleIsChangedThroughOperateFunction(t *testing.T) {
 	}
 	slices.Sort(made)
 	want := []string{
-		`add second-batch ""`, `describe d1 ""`, `pause p1 "$(wrong) price; ` + "`x`" + `"`, `recall x1 "soles"`, `reschedule r1 ""`, `resume r2 ""`,
+		`add second-batch ""`, `describe d1 ""`, `pause p1 "$(wrong) price; ` + "`x`" + `"`, `pause p9 ""`, `recall x1 "soles"`, `reschedule r1 ""`, `resume r2 ""`,
 		`withdraw rest ""`, `withdraw typo "typed wrong"`,
 	}
 	if diff := cmp.Diff(want, made); diff != "" {

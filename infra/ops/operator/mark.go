@@ -212,7 +212,7 @@ const fresh, before, twice, none, part, open = "fresh", "before", "twice", "none
 
 // says is what is told of a payment, and what kind of news that is.
 func (r *reported) says(dryRun bool) (text, kind string) {
-	what := cmp.Or(r.refund.Payment, r.payment) + ", " + money(r.refund) + ", "
+	what := cmp.Or(r.refund.Payment, r.payment) + ", " + money(r.refund.Amount, r.refund.Currency) + ", "
 	since := instant(r.refund.RefundedAt)
 	if r.refund.RefundedBy != "" {
 		since += " by " + r.refund.RefundedBy

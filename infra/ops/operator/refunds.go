@@ -9,7 +9,6 @@ import (
 	"flashsale/infra/kit/spreadsheet"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
-	"flashsale/shared/sale"
 )
 
 const unknownOrders = "(no such order)"
@@ -76,7 +75,7 @@ func (p *place) refundable(ctx context.Context, book *ledger.Ledger, ids []strin
 	return append(ids, ""), err
 }
 
-// money is a refund's amount as the list has it.
-func money(r sale.Refund) string {
-	return spreadsheet.Amount(r.Amount, r.Currency).Plain + " " + r.Currency
+// money is an amount as the lists have it.
+func money(amount int64, currency string) string {
+	return spreadsheet.Amount(amount, currency).Plain + " " + currency
 }
