@@ -426,6 +426,8 @@ func (c change) dryRun(ctx context.Context, p *place, o options, members map[str
 		return cli.Bad(errors.New("the sale was changed meanwhile; look at it again"))
 	case c.action == "recall" && recalled, c.action == "pause" && s.Paused:
 		would = "it is so already, and nothing would change"
+	case o["id"] != "" && made.More:
+		would += ", unless an older change has the id"
 	}
 	if out.is(cli.JSON) {
 		return cli.WriteJSON(out, map[string]string{"saleId": s.SaleID, "is": s.stands(), "would": would})

@@ -58,7 +58,9 @@ func TestASaleWithMoreChangesThanAreShownSaysSo(t *testing.T) {
 	p := invoking(func(string, []byte) ([]byte, error) {
 		return json.Marshal(map[string]any{"statusCode": 200, "body": `{"saleId":"a","changes":[{"n":201}],"more":true}`})
 	})
-	if said, code := p.does(t, "sale show a"); code != cli.ExitFine || !strings.HasSuffix(said, "\nmore: true\n") {
-		t.Errorf("exit %d, %s", code, said)
+	for command, want := range map[string]string{"sale show a": "\nmore: true\n", "sale add a --stock 1 --id old --dry-run": `it would get units more, stock "1", unless an older change has the id`} {
+		if said, code := p.does(t, command); code != cli.ExitFine || !strings.Contains(said, want) {
+			t.Errorf("%s: exit %d, %s", command, code, said)
+		}
 	}
 }
