@@ -35,7 +35,7 @@ func New(stack string, now func() time.Time) *Alarms {
 	}
 }
 
-// window is how long a failure counts: three periods of a minute, as in template.yaml.
+// window is how long a failure counts: three periods of a minute, as in template.yaml for most functions.
 const window = 3 * time.Minute
 
 // ofErrors are the alarms of functions' errors, as in template.yaml.

@@ -63,14 +63,9 @@ func (t template) watches(subject string) bool {
 // watchedOnes are the metrics that some alarm of the alarms' template must read. What each function's errors are
 // watched by is a rule of deployments.
 var watchedOnes = []string{
-	"PurchaseFunction Errors", "PurchaseFunction Throttles", "FinalizeFunction Throttles", "QueryFunction Throttles", "SeedFunction Throttles", "PageFunction Throttles", "PageFunction Duration",
-	"PayFunction Throttles", "PayFunction Duration",
+	"PurchaseFunction Errors", "PurchaseFunction Throttles", "FinalizeFunction Throttles", "QueryFunction Throttles", "SeedFunction Throttles", "PageFunction Throttles", "PageFunction Duration", "PayFunction Throttles", "PayFunction Duration",
 	"ReconcileFunction Throttles", "ReconcileFunction Invocations", "ReleaseFunction Throttles", "ReleaseFunction Invocations", "DrawFunction Throttles", "DrawFunction Invocations", "draw diceLateSeconds", "draw callLateSeconds", "PurchaseFunction Duration", "FinalizeFunction Duration", "QueryFunction Duration",
-	"Api 5xx", "Api Latency", "OrderQueue ApproximateAgeOfOldestMessage", "OrderQueue ApproximateNumberOfMessagesVisible",
-	"OrderDeadLetterQueue ApproximateNumberOfMessagesVisible", "ScheduleDeadLetterQueue ApproximateNumberOfMessagesVisible",
-	"LedgerTable WriteKeyRangeThroughputThrottleEvents", "LedgerTable WriteMaxOnDemandThroughputThrottleEvents",
-	"LedgerTable WriteAccountLimitThrottleEvents", "LedgerTable ReadThrottleEvents", "LedgerTable TransactionConflict",
-	"LedgerTable ConsumedWriteCapacityUnits", "LedgerTable SystemErrors TransactWriteItems", "LedgerTable SystemErrors Query", "LedgerTable SystemErrors PutItem",
+	"Api 5xx", "Api Latency", "OrderQueue ApproximateAgeOfOldestMessage", "OrderQueue ApproximateNumberOfMessagesVisible", "OrderDeadLetterQueue ApproximateNumberOfMessagesVisible", "ScheduleDeadLetterQueue ApproximateNumberOfMessagesVisible", "LedgerTable WriteKeyRangeThroughputThrottleEvents", "LedgerTable WriteMaxOnDemandThroughputThrottleEvents", "LedgerTable WriteAccountLimitThrottleEvents", "LedgerTable ReadThrottleEvents", "LedgerTable TransactionConflict", "LedgerTable ConsumedWriteCapacityUnits", "LedgerTable SystemErrors TransactWriteItems", "LedgerTable SystemErrors Query", "LedgerTable SystemErrors PutItem",
 	"reconcile oversold", "reconcile unbalanced", "reconcile oldestPendingSeconds", "reconcile resent", "reconcile available", "reconcile unseeded", "reconcile refundsDue", "release overdueSeconds",
 	"finalize acceptToConfirmMs", "finalize confirmed", "finalize batches busy", "finalize batches internal",
 	"purchase unsent", "purchase unchecked", "purchase purchases busy", "purchase purchases internal", "purchase purchases not-your-turn", "purchase purchases turn-over", "purchase entries entered", "asked", "refused", "webhooksFailed", "webhooksRefused", "reconcile unpaid", "pay contradicting",

@@ -89,7 +89,12 @@ func TestEveryChangeOfAFunctionReachesItsAliasAndIsRolledBackByItsErrors(t *test
 			}
 		}
 		for _, id := range ids {
-			for _, w := range (resource{id, tmpl.at("Resources", id)}).watches() {
+			a := resource{id, tmpl.at("Resources", id)}
+			periods, _ := tmpl.number(a.at("Properties.EvaluationPeriods"))
+			if timeout, _ := tmpl.number(f.property("Timeout")); 60*periods < timeout+120 { // Lambda files an error under the minute of its invocation
+				a.errorf(t, "%s looks back %d minutes, and %s may take %d s", id, periods, f.id, timeout)
+			}
+			for _, w := range a.watches() {
 				seen[w.subject()] = true
 			}
 		}
