@@ -54,7 +54,7 @@ export function refundsIn(file) {
   const at = (/** @type {string[]} */ cells, /** @type {string[]} */ ...names) => names.map((n) => cells[titles.indexOf(n)]).find((c) => c) ?? "";
   /** @type {Map<string, Row>} */
   const named = new Map();
-  const [rows, came] = [/** @type {Row[]} */ ([]), new Set()];
+  const [rows, came, seen] = [/** @type {Row[]} */ ([]), new Set(), new Set()];
   let others = 0;
   for (const cells of lines.slice(1)) {
     const payment = at(cells, title);
@@ -62,6 +62,9 @@ export function refundsIn(file) {
     const amount = at(cells, ...amounts), currency = at(cells, ...currencies).toUpperCase();
     const found = /^[-+]?(\d+(?:\.\d+)?|\d+,(?:\d{1,2}|\d{4}))$/.exec(amount); // a comma is a decimal one if other than three digits follow it
     const back = found ? Number(found[1].replace(",", ".")) : amount ? NaN : Infinity;
+    const text = cells.join("\n");
+    if (kind && seen.has(text)) continue; // of two reports that overlap
+    seen.add(text);
     if (kind && (!payment || at(cells, kind).toLowerCase() !== done)) {
       others++;
       if (undone && at(cells, kind).toLowerCase() === undone) came.add(payment);

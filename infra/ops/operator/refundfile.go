@@ -106,7 +106,7 @@ func reportedIn(file []byte) (all []*reported, others int) {
 		}
 		return ""
 	}
-	named, came := map[string]*reported{}, map[string]bool{}
+	named, came, seen := map[string]*reported{}, map[string]bool{}, map[string]bool{}
 	rows(string(text), func(line int, cells []string) {
 		if titles == nil {
 			for _, cell := range cells {
@@ -128,7 +128,9 @@ func reportedIn(file []byte) (all []*reported, others int) {
 			}
 			return
 		}
+		text := strings.Join(cells, "\n")
 		switch kind := strings.ToLower(of(cells, is.kind)); {
+		case seen[text]: // of two reports that overlap
 		case one.payment == "" || kind != is.done:
 			others++
 			came[one.payment] = came[one.payment] || is.undone != "" && kind == is.undone
@@ -139,6 +141,7 @@ func reportedIn(file []byte) (all []*reported, others int) {
 			one.back, one.currency = new(big.Rat), of(cells, is.currency...)
 			one.adds(of(cells, is.amount...), one.currency)
 		}
+		seen[text] = true
 	})
 	back := slices.DeleteFunc(all, func(r *reported) bool { return came[r.payment] })
 	return back, others + len(all) - len(back)

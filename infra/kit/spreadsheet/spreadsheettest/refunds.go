@@ -11,7 +11,7 @@ import (
 
 // RefundList is a file in which one payment was paid back whole. If it says what a row is, it has four more: one was
 // only paid, the refund of another has failed or is not finished, of the third a part was paid back, and the refund of
-// the fourth was made in two parts.
+// the fourth was made in two parts. Stripe's has the part's row twice, as two reports that overlap do.
 type RefundList struct {
 	Name string
 	File []byte
@@ -33,7 +33,7 @@ func RefundLists(amount, half string, refs [5]string) []RefundList {
 	again = strings.NewReplacer("SUM", strings.ReplaceAll(amount, ".", ","), "HALF", strings.ReplaceAll(half, ".", ",")).Replace(again)
 	converted := strings.Replace(stripeReconciliation, "currency,gross", "currency,gross,customer_facing_currency,customer_facing_amount", 1)
 	converted = regexp.MustCompile(`cny,(-?(?:SUM|HALF))`).ReplaceAllString(converted, "eur,-0.01,cny,$1")
-	converted = strings.Replace(converted, "-0.01,cny,-HALF,0.00,-1.00,refund,re_3", "-HALF,,,0.00,-1.00,refund,re_3", 1)
+	converted = strings.ReplaceAll(converted, "-0.01,cny,-HALF,0.00,-1.00,refund,re_3", "-HALF,,,0.00,-1.00,refund,re_3")
 	return []RefundList{
 		list("references, one a line", "WHOLE\n", false),
 		list("semicolons in a text", "reference,what\nWHOLE,Jacket; blue; XL\n", false),
@@ -66,6 +66,7 @@ XL",PAID,ch_2
 po_1,2026-11-13 00:00:00,txn_3,2026-11-12 10:00:00,cny,-SUM,0.00,-1.00,refund,re_1,REFUND FOR CHARGE; XL,WHOLE,ch_1
 po_1,2026-11-13 00:00:00,txn_4,2026-11-12 10:00:00,cny,-SUM,0.00,-1.00,refund,re_2,,FAILED,ch_3
 po_1,2026-11-13 00:00:00,txn_5,2026-11-12 11:00:00,cny,SUM,0.00,1.00,refund_failure,re_2,,FAILED,ch_3
+po_1,2026-11-13 00:00:00,txn_6,2026-11-12 11:00:00,cny,-HALF,0.00,-1.00,refund,re_3,,PART,ch_4
 po_1,2026-11-13 00:00:00,txn_6,2026-11-12 11:00:00,cny,-HALF,0.00,-1.00,refund,re_3,,PART,ch_4
 po_1,2026-11-13 00:00:00,txn_7,2026-11-12 11:00:00,cny,-HALF,0.00,-1.00,refund,re_4,,HALVES,ch_5
 po_1,2026-11-13 00:00:00,txn_8,2026-11-12 11:00:00,cny,-HALF,0.00,-1.00,refund,re_5,,HALVES,ch_5
