@@ -41,11 +41,19 @@ const early = 240000 + 120000 * Math.random();
 /** When it may be tried again. */
 let again = 0;
 
+/** @type {Promise<void> | undefined} The latest renewal. */
+let renewal;
+
 /** Renews the token when it is about to end, or has ended, if the provider has given what that takes. */
-export async function renew() {
+export function renew() {
   const { expires, refresh } = read("token");
-  if (!refresh || Number(expires) - early > Date.now() || Date.now() < again) return;
+  if (!refresh || Number(expires) - early > Date.now() || Date.now() < again) return renewal;
   again = Infinity;
+  return (renewal = replace(refresh));
+}
+
+/** @param {string} refresh */
+async function replace(refresh) {
   try {
     const { status, answer } = await ask({ grant_type: "refresh_token", refresh_token: refresh });
     if (read("token").refresh !== refresh) throw Error("signed out meanwhile");
@@ -56,7 +64,7 @@ export async function renew() {
 }
 
 /** Notes that the server did not accept the token. */
-export const expire = () => sessionStorage.setItem("token", '{"expires":0}');
+export const expire = () => sessionStorage.setItem("token", JSON.stringify({ ...read("token"), expires: 0 }));
 
 /**
  * Leaves for the identity provider, which comes back to /signin.

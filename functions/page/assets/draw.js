@@ -132,9 +132,9 @@ export const names = { "not-your-turn": "notYourTurn", "turn-over": "turnOver", 
 /**
  * @typedef {object} Page what this module uses of it
  * @property {() => number} now
- * @property {(method: string, path: string, token?: string) => Promise<Answer>} call
+ * @property {(method: string, path: string) => Promise<Answer>} call
+ * @property {(method: string, path: string) => Promise<Answer>} own of the buyer's own
  * @property {() => string} token
- * @property {() => void} expire
  * @property {() => void} render
  * @property {(id: string, text: string) => HTMLElement} put
  * @property {(id: string, text: string, address: string) => void} putLink
@@ -152,7 +152,7 @@ export const names = { "not-your-turn": "notYourTurn", "turn-over": "turnOver", 
  * @property {string} roll the first digest that was shown of the roll
  * @property {boolean | null} on whether the leaf is on the roll; null before that was seen
  * @property {string} user who entered
- * @property {boolean} none whether the shop knows no entry
+ * @property {number} none when the shop knew no entry; 0 before it was asked
  * @property {boolean} looking whether the roll is being read
  * @property {string} rank "" before the dice
  * @property {boolean} doubt whether something does not fit
@@ -177,12 +177,12 @@ function userOf(token) {
 }
 
 /** @param {Page} page */
-export function begin({ now, call, token, expire, render, put, putLink, fill, dates, language, locale }) {
+export function begin({ now, call, own, token, render, put, putLink, fill, dates, language, locale }) {
   const words = language === "zh" ? zh : en;
   /** @type {Map<string, Place>} By sale. */
   const places = new Map();
   let copied = ""; // the leaf whose receipt was copied
-  const nowhere = { leaf: "", nonce: "", enteredAt: "", roll: "", on: null, user: "", none: false, looking: false, rank: "", doubt: false, late: 0 };
+  const nowhere = { leaf: "", nonce: "", enteredAt: "", roll: "", on: null, user: "", none: 0, looking: false, rank: "", doubt: false, late: 0 };
 
   /** @param {Sale} sale */
   function placeOf({ id }) {
@@ -241,10 +241,11 @@ export function begin({ now, call, token, expire, render, put, putLink, fill, da
     const { id, draw = {} } = sale;
     const user = userOf(token());
     if (user && place.leaf && place.user !== user) Object.assign(place, nowhere); // somebody else's, on the same device
-    if (token() && !place.leaf && !place.none && now() >= termsOf(sale).from) {
-      const a = await call("GET", `/sales/${id}/entries/me`, token());
-      if (a.code === "unauthorized") expire();
-      place.none = a.code === "entry-not-found";
+    const { from, until } = termsOf(sale);
+    // Once more when entering is over: the buyer may have entered on another device.
+    if (token() && !place.leaf && now() >= from && place.none < (now() < until ? 1 : until)) {
+      const a = await own("GET", `/sales/${id}/entries/me`);
+      if (a.code === "entry-not-found") place.none = now();
       if (!a.code) return enter(sale, a.body);
     }
     if (!place.leaf) return;
@@ -281,7 +282,7 @@ export function begin({ now, call, token, expire, render, put, putLink, fill, da
     if (leaf && !last && now() < sale.opens) return sale.draw?.seed ? "diced" : sale.draw?.roll ? "onRoll" : "entered";
     if (leaf) return last?.hi ? "notDrawn" : "calling";
     if (now() < until) return now() < from ? "enterSoon" : "enter";
-    return token() && !none ? "checking" : "notEntered";
+    return token() && none < until ? "checking" : "notEntered";
   }
 
   /** Until when the countdown of a state is; NaN if it has none. @param {Sale} sale @param {string} is */
@@ -387,7 +388,7 @@ export function begin({ now, call, token, expire, render, put, putLink, fill, da
     const place = placeOf(sale);
     const [time, random] = [now(), Math.random()];
     const dice = until + pace * least;
-    const witness = place.leaf ? !sale.draw?.roll : token() && !place.none && time >= until;
+    const witness = place.leaf ? !sale.draw?.roll : token() && place.none < until && time >= until;
     const begun = Math.max(time, until);
     if (witness && begun < dice - pace * gap) return begun + (0.25 + 0.7 * random) * (dice - begun);
     const next = nextCall(sale);

@@ -49,7 +49,8 @@ const { sale: saleId = "", group = "" } = document.documentElement.dataset;
 const pageId = group || saleId;
 const at = group ? "g" : "s";
 const orderPath = (id = sale?.id ?? saleId) => `/sales/${id}/orders`;
-const claimPath = (id = sale?.id ?? saleId) => orderPath(id) + "/me";
+/** @param {string} [id] */
+const claimPath = (id) => orderPath(id) + "/me";
 
 /** What the page is called before the sale is read. */
 const unread = document.querySelector("[property='og:title']")?.getAttribute("content") || words.page;
@@ -165,7 +166,7 @@ const lettered = ({ name }) => letters.indexOf(name.split(" ").pop() ?? "");
 
 /** @param {Answer} a */
 function take(a) {
-  if (a.code) return;
+  if (a.code || (sale && Date.parse(a.body.now) < sale.read)) return; // an older one that comes later
   const before = phase();
   const byName = new Intl.Collator(locale, { numeric: true }).compare;
   sales = (group ? a.body.sales ?? [] : [a.body]).map((/** @type {any} */ s) => saleOf(s, s.now ?? a.body.now)).sort((/** @type {Sale} */ a, /** @type {Sale} */ b) => lettered(a) - lettered(b) || byName(a.name, b.name));
@@ -234,6 +235,20 @@ function choose(id) {
   learn();
 }
 
+/**
+ * Makes a request of the buyer's own. A token that has ended, or that the shop does not accept, is
+ * renewed first, if the provider lets it be.
+ * @param {string} method @param {string} path @param {string} [key] @returns {Promise<Answer>}
+ */
+async function own(method, path, key) {
+  if (!token()) await renew();
+  const a = await call(method, path, token(), key);
+  if (a.code !== "unauthorized") return a;
+  expire();
+  await renew();
+  return token() ? own(method, path, key) : a;
+}
+
 /** Reads the page's sale, or its group. */
 const look = () => call("GET", group ? "/groups/" + group : "/sales/" + saleId);
 
@@ -242,7 +257,7 @@ async function learn() {
   if (!sale?.draw) return;
   try {
     const draw = await import("./draw.js");
-    lot ??= draw.begin({ now, call, token, expire, render, put, putLink, fill, dates, language, locale });
+    lot ??= draw.begin({ now, call, own, token, render, put, putLink, fill, dates, language, locale });
     Object.assign(words, lot.words);
     Object.assign(names, draw.names);
     await lot.learn(sale);
@@ -261,8 +276,7 @@ async function enter() {
   [doing, ordering] = ["entering", false];
   code = "";
   render();
-  const a = await repeat(() => call("PUT", `/sales/${sale?.id}/entries/me`, token()));
-  if (a.code === "unauthorized") expire();
+  const a = await repeat(() => own("PUT", `/sales/${sale?.id}/entries/me`));
   if (!a.code && sale) await lot?.enter(sale, a.body);
   doing = "";
   await learn();
@@ -297,11 +311,11 @@ async function load() {
 async function seek(quiet) {
   sought = performance.now();
   let id = sale?.id;
-  let a = await repeat(() => call("GET", claimPath(id), token()), quiet);
+  let a = await repeat(() => own("GET", claimPath(id)), quiet);
   const other = a.code === "order-not-found" ? a.body.saleId : undefined;
   if (other && sales.some((s) => s.id === other)) {
     id = other;
-    a = await repeat(() => call("GET", claimPath(id), token()), quiet);
+    a = await repeat(() => own("GET", claimPath(id)), quiet);
   }
   if (!quiet && !gaveUp) code = "";
   if (claim || doing === "sending") return;
@@ -322,8 +336,7 @@ async function refresh(back) {
   if (!a.code && !doing && passed.includes(code)) code = "";
   if (!a.code) await learn();
   if (claim && token() && (back || sale?.state === "RECALLED")) { // the shop may have cancelled it
-    const { code, body } = await call("GET", claimPath(), token());
-    if (!code && claim) Object.assign(claim, body);
+    know(await own("GET", claimPath()));
   }
   if (passing(a) && (phase() === "NOT_OPEN" || sale?.draw)) reread = now() + a.wait + 5000 + 5000 * Math.random();
   plan();
@@ -338,7 +351,7 @@ async function refresh(back) {
 async function order() {
   [doing, ordering, code] = ["sending", true, ""];
   render();
-  const a = await repeat(() => call("POST", orderPath(), token(), orders++ ? "page" : ""));
+  const a = await repeat(() => own("POST", orderPath(), orders++ ? "page" : ""));
   if (a.code === "sale-not-open") { // it was put off
     [doing, code] = ["reading", ""];
     render();
@@ -352,7 +365,7 @@ async function order() {
   elsewhere = a.code === "already-ordered" && a.body.saleId !== sale?.id && !a.body.claim ? String(a.body.saleId ?? "") : "";
   if (elsewhere && sales.some((s) => s.id === elsewhere)) {
     choose(elsewhere);
-    settle(await repeat(() => call("GET", claimPath(), token())), true);
+    settle(await repeat(() => own("GET", claimPath())), true);
   } else settle(a, false);
   plan();
 }
@@ -362,12 +375,11 @@ async function order() {
  * @param {Answer} a @param {boolean} old whether the claim was there before an order
  */
 function settle(a, old) {
-  if (a.code === "unauthorized") expire();
   const exists = a.code === "already-ordered" && !elsewhere;
   const found = exists ? a.body.claim ?? {} : a.code ? undefined : a.body;
   if (found && !claim) {
     [claim, already, code] = [{ state: "PENDING", ...found }, old || exists, ""];
-    if (!old) others?.postMessage(sale?.id ?? "");
+    if (!old) others?.postMessage("");
     follow(exists ? a.wait || 1 : a.wait); // that refusal does not say until when to pay
   }
   render();
@@ -376,6 +388,9 @@ function settle(a, old) {
 /** The other tabs with this sale, which may be somebody else's: each asks for its own claim. */
 const others = "BroadcastChannel" in window ? new BroadcastChannel("claimed " + pageId) : undefined;
 if (others) others.onmessage = () => !claim && sale && token() && seek(true);
+
+/** The states of a claim that may become another one. */
+const undecided = ["PENDING", "CONFIRMED"];
 
 /** Until when the claim must be paid; NaN if it need not be. */
 const payBy = () => (claim?.state === "CONFIRMED" ? Date.parse(claim.payBy) : NaN);
@@ -398,26 +413,31 @@ async function follow(wait) {
       await Promise.all([pause(wait), Promise.race([pause(60000 * (1 + Math.random() / 4)), back])]);
     } else await pause(Math.max(wait, Math.min(2000 * 1.5 ** n, 60000)) * (1 + Math.random() / 4));
     await seen();
-    const was = claim;
-    const a = await call("GET", claimPath(), token());
+    const a = await own("GET", claimPath());
     if (a.body.state === "PAID") take(await look()); // which may have been recalled
-    if (claim !== was) return; // the buyer has cancelled it
-    if (!a.code) claim = { state: "PENDING", ...a.body };
-    else if (a.code === "unauthorized") expire();
+    know(a);
     wait = a.wait;
     render();
   }
 }
 
+/**
+ * Takes what an answer says of the claim, and returns it. An answer may be older than the one
+ * before it: what is decided stays so.
+ * @param {Answer} a
+ */
+function know({ code, body }) {
+  const found = code ? body.claim : body;
+  if (undecided.includes(claim?.state) || !undecided.includes(found?.state)) Object.assign(claim ?? {}, found);
+  return found;
+}
+
 /** Cancels the order. An answer that says why not has the claim, too. */
 async function cancel() {
   cancelling = "cancelling";
-  const a = await repeat(() => call("DELETE", claimPath(), token()));
+  const a = await repeat(() => own("DELETE", claimPath()));
   code = "";
-  if (a.code === "unauthorized") expire();
-  const found = a.code ? a.body.claim : a.body;
-  cancelling = found ? "" : "notCancelled";
-  claim = found ? { ...claim, ...found } : claim;
+  cancelling = know(a) ? "" : "notCancelled";
   render();
 }
 
@@ -442,7 +462,7 @@ function state() {
   if (claim && claim.state !== "EXPIRED" && sale?.state === "RECALLED") return "recalledOrder";
   if (payBy()) return now() < payBy() ? "unpaid" : "late";
   // Until the order has its id, nobody knows until when it must be paid.
-  if (sale?.mustPay && ["PENDING", "CONFIRMED"].includes(claim?.state)) return "reserved";
+  if (sale?.mustPay && undecided.includes(claim?.state)) return "reserved";
   if (claim) return claims[claim.state] ?? "held";
   if (doing && code && offline()) return "offline";
   if (doing === "sending") return meanwhile[code] ?? "busy";
@@ -483,7 +503,6 @@ const sized = () => sales.every((s) => /(^|\s)(\d[\d.,/½]*|\d?X*[SML])$/i.test(
 
 /** The line below: what the buyer may do. @param {string} is */
 function detail(is) {
-  if (trouble) return trouble;
   if (claim && !token()) return words.signedOut;
   if (is === "unpaid") return fill(words.payBy, dates.format(payBy()));
   if (already && elsewhere && ["accepted", "reserved", "confirmed", "unpaid", "paid", "held"].includes(is)) return fill(words.alreadyGroup, sale?.name ?? "");
@@ -527,7 +546,7 @@ function put(id, text) {
   const e = element(id);
   // A screen reader says the line again whenever it is set.
   if (e.textContent !== text) e.textContent = text;
-  if (!text && document.activeElement === e) document.getElementById("line")?.focus();
+  if (!text && document.activeElement === e) element("line").focus();
   e.hidden = !text;
   return e;
 }
@@ -611,7 +630,7 @@ function common(names) {
 /** Shows the page as it is. */
 function render() {
   const is = state();
-  /** @type {HTMLElement} */ (document.getElementById("main")).dataset.state = is;
+  element("main").dataset.state = is;
   const name = (group && !chosen && !claim && common(sales.map((s) => s.name)).replace(/(\s-|\s*[,，·:：–])\s*\S*\s*$/, "").trim()) || (sale?.name ?? unread);
   document.title = name;
   put("name", name);
@@ -664,7 +683,7 @@ function renderPayment(unpaid) {
   const asking = cancelling === "cancelSure";
   /** @type {Record<string, string>} */
   const all = words;
-  put("ask", can && cancelling ? (asking && (group || sale?.grouped) && words.cancelSureGroup) || all[cancelling] : "");
+  put("ask", !can ? trouble : cancelling ? (asking && (group || sale?.grouped) && words.cancelSureGroup) || all[cancelling] : "");
   const keep = put("cancel", !can || cancelling === "cancelling" ? "" : asking ? words.keep : words.cancel);
   keep.className = asking ? "keep" : "";
   keep.onclick = () => {
@@ -677,7 +696,12 @@ function renderPayment(unpaid) {
 /** Once a second, and at the opening. */
 function tick() {
   if (now() >= reread) refresh();
+  else if (slept()) wake();
   else if (performance.now() >= due && !document.hidden) lookAgain();
+  if (sale && token() && !claim && !doing && (sought < 0 || code === "unauthorized")) { // the token was renewed late
+    code = "";
+    seek(true);
+  }
   if ([...orderable, "signedOut", "unpaid"].includes(state())) renew();
   render();
   const left = sale ? sale.opens - now() : 0;

@@ -23,8 +23,8 @@
   }
   function add(run, wait, every, args) {
     const id = next++;
-    // As browsers do, a wait of more than 31 bits is none.
-    const ms = wait > 0x7fffffff || !(wait > 0) ? 0 : Number(wait);
+    // As browsers do, a wait of more than 31 bits is none. Time passes in every other one.
+    const ms = wait > 0x7fffffff || !(wait > 0) ? 0 : Math.max(Number(wait), 0.01);
     timers.set(id, { due: now() + ms, every: every ? Math.max(ms, 1) : 0, run: () => run(...args) });
     realTimeout(runDue, ms + 1);
     return id;

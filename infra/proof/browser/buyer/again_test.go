@@ -1,6 +1,7 @@
 package buyer
 
 import (
+	_ "embed"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -11,39 +12,8 @@ import (
 	"flashsale/infra/proof/browser"
 )
 
-// shopScript answers the page's requests without the shop, by the scene of the sale in the
-// address, so that an hour of the page takes a second. A scene is {first, then, claim, later};
-// the second of each pair holds once window.changed is true. Times are seconds from the load.
-const shopScript = `(() => {
-	const begun = window.begun = Date.now(), iso = (s) => new Date(begun + 1000 * s).toISOString(), real = fetch;
-	const shown = (id, { state = "OPEN", opens = -3600, closes = 36000, ...more }) => {
-		const now = (Date.now() - begun) / 1000;
-		const is = state === "NOT_OPEN" && now >= opens ? "OPEN" : state;
-		return { saleId: id, name: "S " + id, remaining: 7, seeded: 20, opensAt: iso(opens), closesAt: iso(closes), now: iso(now),
-			state: now >= closes && is === "OPEN" ? "CLOSED" : is, ...more };
-	};
-	window.asked = { sale: 0, claim: 0 };
-	window.fetch = async (path, options) => {
-		const [, kind, id, mine] = /^\/(sales|groups)\/([^/]+)(\/orders\/me)?$/.exec(path) ?? [];
-		if (!kind) return real(path, options);
-		asked[mine ? "claim" : "sale"]++;
-		const { first = {}, then = first, claim, later = claim } = scenes[location.pathname.slice(3)];
-		const now = window.changed ? then : first, own = window.changed ? later : claim;
-		if (!mine) return new Response(JSON.stringify(kind === "groups" ? { now: iso((Date.now() - begun) / 1000), sales: Object.keys(now).map((s) => shown(s, now[s])) } : shown(id, now)));
-		return new Response(JSON.stringify(own ? { claimId: "C", orderId: "1", ...own, payBy: own.payBy && iso(own.payBy) } : { code: "order-not-found" }), { status: own ? 200 : 404 });
-	};
-	window.pass = async (seconds) => {
-		for (let s = 0; s < seconds; s += 5) {
-			clock.advance(1000 * Math.min(5, seconds - s));
-			for (let n = 0; n < 6; n++) await new Promise((done) => { const c = new MessageChannel(); c.port1.onmessage = done; c.port2.postMessage(0); });
-		}
-		return [asked.sale, asked.claim];
-	};
-	window.look = (hidden) => {
-		Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
-		document.dispatchEvent(new Event("visibilitychange"));
-	};
-})()`
+//go:embed scenes.js
+var shopScript string
 
 // scenes makes the tab's pages get the answers of shopScript. The tab's clock must be set.
 func scenes(tab *browser.Tab, scenes string) {
@@ -114,6 +84,7 @@ func TestAnOpenPageLearnsWhatHasChanged(t *testing.T) {
 		sizes: { first: { a: {}, b: {} }, then: { a: { remaining: 2 }, b: {} } },
 		reopened: { first: { state: "CLOSED", closes: -60 }, then: {} },
 		holder: { first: { payWithin: 60 }, claim: { state: "PAID", payBy: -60 }, then: { payWithin: 60, state: "RECALLED" }, later: { state: "CANCELLED", refunds: [{ amount: 500, currency: "CNY" }] } },
+		reserved: { first: { payWithin: 600 }, claim: { state: "PENDING" }, later: { state: "CONFIRMED", payBy: 600 } },
 		paying: { first: { payWithin: 600 }, claim: { state: "CONFIRMED", payBy: 600, paymentUrl: "/pay" }, then: { payWithin: 600, state: "RECALLED" }, later: { state: "PAID", payBy: 600 } },
 	`)
 	for id, want := range map[string]struct{ from, to, shows, never string }{
@@ -128,6 +99,7 @@ func TestAnOpenPageLearnsWhatHasChanged(t *testing.T) {
 		"sizes":    {"open", "open", "2 left", ""},
 		"reopened": {"closed", "open", "Order one", ""},
 		"holder":   {"paid", "recalledOrder", "Your payment of ¥5.00 will be paid back.", ""},
+		"reserved": {"reserved", "unpaid", "Pay by ", ""},
 		"paying":   {"unpaid", "recalledOrder", "Whatever you have paid for it is paid back.", "paid"},
 	} {
 		at := map[bool]string{true: "/g/", false: "/s/"}[id == "sizes"]
@@ -173,6 +145,29 @@ func TestAPageThatIsLookedAtAgainIsUpToDate(t *testing.T) {
 	browser.Eval[any](tab, "(look(false), pass(1))")
 	waitState(tab, "cancelled")
 	tab.WaitText("will be paid back")
+}
+
+// An answer may be overtaken by a newer one: nobody is asked to pay for what is paid.
+func TestAnOlderAnswerThatComesLaterChangesNothing(t *testing.T) {
+	t.Parallel()
+	tab := shop.tab(t, newID("user"))
+	tab.Clock(0)
+	const unpaid = `first: { payWithin: 6000 }, claim: { state: "CONFIRMED", payBy: 6000 }, `
+	scenes(tab, `paid: { `+unpaid+`later: { state: "PAID" } }, cancelled: { `+unpaid+`later: { state: "CANCELLED" } }, recalled: { then: { state: "RECALLED" } }`)
+	for state, tt := range map[string]struct{ from, held, then string }{
+		"paid":      {"unpaid", "hold('/me', 2)", "(look(true), await pass(75), look(false))"},
+		"cancelled": {"unpaid", "hold('/me', 2)", "(cancel.click(), sure.click())"},
+		"recalled":  {"open", "hold('/recalled', 1)", "(look(true), await pass(40), look(false))"},
+	} {
+		tab.Open(shop.page(state))
+		waitState(tab, tt.from)
+		browser.Eval[any](tab, "(async () => { look(true); await pass(90); "+tt.held+"; look(false); await pass(1); })()")
+		tab.Wait("window.release")
+		browser.Eval[any](tab, "(async () => { window.changed = true; "+tt.then+"; await pass(1); })()")
+		waitState(tab, state)
+		browser.Eval[any](tab, "(release(), pass(5))")
+		waitFor(t, tab, state)
+	}
 }
 
 // The browser says that there is no network, and there is one.

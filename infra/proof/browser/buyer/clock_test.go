@@ -82,4 +82,10 @@ func TestTheSaleOpensOnTheSecond(t *testing.T) {
 			t.Errorf("the sale opens %v ms late", late)
 		}
 	}
+	// The device sleeps over most of an hour, and the browser does not say so.
+	scenes(tab, `later: { first: { state: "NOT_OPEN", opens: 3600 } }`)
+	tab.Open(shop.page("later"))
+	waitState(tab, "notOpen")
+	browser.Eval[any](tab, "((awake) => (Date.now = () => awake() + 3000000, pass(2)))(Date.now)")
+	tab.Wait("countdown.textContent < '10:30'")
 }

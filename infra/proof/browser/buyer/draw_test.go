@@ -361,6 +361,23 @@ func TestAnotherRollAndOneWithoutTheBuyerAreNoticed(t *testing.T) {
 	examine(t, tab, "notOnRoll", "Your entry is not on the roll.")
 }
 
+// A page that was opened before the buyer entered on another device finds the entry.
+func TestAnEntryOfAnotherDeviceIsFoundWhenEnteringIsOver(t *testing.T) {
+	t.Parallel()
+	user := newID("user")
+	tab := shop.tab(t, user)
+	tab.Clock(0)
+	l := newLot(tab, user, false)
+	l.shows("NOT_OPEN", 2*time.Hour+time.Minute, "")
+	l.open(tab)
+	waitState(tab, "enter")
+	l.entry.Store(l.put.Load())
+	for range 2 {
+		tab.Advance(9 * time.Minute)
+	}
+	waitState(tab, "entered")
+}
+
 // The second press of a double click and the repeat of a lost answer enter nobody else, and the
 // receipt is there after a reload, whatever the shop says.
 func TestADrawIsEnteredOnceAndItsReceiptIsKept(t *testing.T) {

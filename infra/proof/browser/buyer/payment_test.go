@@ -28,25 +28,6 @@ func (s *stack) createUnpaid(t testing.TB) string {
 	return s.createWith(t, map[string]any{"payWithin": 1800, "price": 89900, "currency": "CNY"})
 }
 
-// Before the order has its id nobody knows until when to pay, and a buyer who leaves may lose the unit.
-func TestABuyerWhoMustPayIsAskedToStay(t *testing.T) {
-	t.Parallel()
-	tab, saleID := shop.tab(t, newID("user")), shop.createUnpaid(t)
-	var ordered atomic.Bool
-	tab.Intercept(func(r browser.Request) browser.Answer {
-		if r.Method == http.MethodPost {
-			ordered.Store(true)
-		}
-		if !strings.Contains(r.Path, "/orders") || !ordered.Load() {
-			return browser.Answer{}
-		}
-		return browser.Answer{Status: 200, Body: `{"claimId":"C","state":"PENDING"}`}
-	})
-	order(tab, saleID)
-	examine(t, tab, "reserved", "You got one. It is reserved for you.")
-	tab.WaitText("Stay on this page: your order id follows in a moment, with the time by which you must pay.")
-}
-
 // Another client of the buyer has ordered. The refusal of a second order says that the first is
 // confirmed, and not that it must be paid.
 func TestAnUnpaidOrderIsNeverCalledConfirmed(t *testing.T) {
@@ -70,15 +51,10 @@ func TestABuyerCancelsByKeyboard(t *testing.T) {
 	tab := shop.tab(t, user)
 	order(tab, saleID)
 	waitState(tab, "unpaid")
-	if label := tab.Text("#cancel"); label != "Cancel the order" {
-		t.Errorf("the button says %q", label)
-	}
+	tab.WaitText("Cancel the order")
 	browser.Eval[bool](tab, "cancel.focus(), true")
 	tab.Press(browser.Enter)
-	tab.WaitText("Cancel the order? The unit goes back on sale")
-	if label := tab.Text("#cancel"); label != "Keep the order" {
-		t.Errorf("the same button then says %q", label)
-	}
+	tab.WaitText("Cancel the order? The unit goes back on sale", "Keep the order")
 	tab.Press(browser.Enter) // two presses do not cancel
 	tab.Wait("sure.hidden")
 	tab.Press(browser.Enter)
@@ -94,9 +70,8 @@ func TestABuyerCancelsByKeyboard(t *testing.T) {
 	if is := shop.claim(t, saleID, user).State; is != "CANCELLED" {
 		t.Errorf("the order is %s", is)
 	}
-	const says = "A payment that arrives now is paid back. You cannot order again in this sale."
-	if detail := tab.Text("#detail"); detail != says {
-		t.Errorf("the page says %q, want %q", detail, says)
+	if detail := tab.Text("#detail"); detail != "A payment that arrives now is paid back. You cannot order again in this sale." {
+		t.Errorf("the page says %q", detail)
 	}
 }
 

@@ -114,6 +114,27 @@ func TestASignInIsRenewedBeforeItEnds(t *testing.T) {
 	}
 }
 
+// The page did not run when the token ended, as on a phone whose buyer pays in another app.
+func TestABuyerWhoComesBackAfterTheTokensEndStaysSignedIn(t *testing.T) {
+	t.Parallel()
+	saleID, user := shop.createUnpaid(t), newID("user")
+	shop.buy(t, saleID, user)
+	tab, slow := shop.tab(t, ""), make(chan struct{})
+	renewed := browser.Answer{Status: 200, Until: slow, Body: fmt.Sprintf(`{"access_token":%q,"expires_in":3600}`, shop.token(t, user))}
+	posts(tab, renewed, renewed)
+	tab.Before(`sessionStorage.token ??= JSON.stringify({ access: "A", expires: Date.now() - 1000, refresh: "R" })`)
+	tab.Open(shop.page(saleID))
+	waitState(tab, "signedOut")
+	close(slow)
+	waitState(tab, "unpaid")
+	tab.Reload() // a renewal is tried once a minute
+	waitState(tab, "unpaid")
+	browser.Eval[any](tab, `(sessionStorage.token = JSON.stringify({ ...JSON.parse(sessionStorage.token), expires: 1 }), document.dispatchEvent(new Event("visibilitychange")))`)
+	tab.Wait("JSON.parse(sessionStorage.token).expires > 1")
+	waitFor(t, tab, "unpaid")
+	tab.WaitText("Sign out")
+}
+
 func TestAnEndedSignInIsSaid(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ttl     string // of the token
@@ -239,6 +260,9 @@ func TestWithoutAStorageThatItUnderstandsThePageShowsTheSale(t *testing.T) {
 		tab.Open(shop.page(saleID))
 		waitState(tab, "open")
 		tab.WaitText("Sign in now")
+		if tab.Click(button); before == denied {
+			tab.Wait("document.querySelector('[role=alert]').innerText === 'You are not signed in.'")
+		}
 	}
 }
 

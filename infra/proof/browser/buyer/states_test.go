@@ -141,6 +141,7 @@ func TestEveryOtherAnswerHasItsLine(t *testing.T) {
 		"sold out for now":       {browser.Answer{Status: 409, Body: `{"code":"sold-out","mayReturn":true}`}, "soldOut", "Sorry, it sold out before your order came in.", "If somebody does not pay in time, their unit comes back on sale here."},
 		"ordered and expired":    {browser.Answer{Status: 409, Body: `{"code":"already-ordered","claim":{"claimId":"C","state":"EXPIRED","orderId":"1"}}`}, "expired", "Not paid in time. It is no longer kept for you.", ""},
 		"put off":                {browser.Problem(409, "sale-not-open", "3600"), "notOpen", "The sale has not opened yet. It opens in:", ""},
+		"recalled":               {browser.Problem(410, "recalled", ""), "recalled", "The shop has recalled this sale.", ""},
 		"sale closed":            {browser.Problem(410, "sale-closed", ""), "closed", "The sale is over.", ""},
 		"a failure to come":      {browser.Problem(503, "on-fire", "2"), "busy", "The shop is busy. This page tries again by itself …", ""},
 		"a limit to come":        {browser.Problem(429, "slow-down", "2"), "busy", "The shop is busy. This page tries again by itself …", ""},
