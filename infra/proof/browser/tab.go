@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -75,7 +76,11 @@ func (t *Tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	t.tb.Helper()
 	ctx, cancel := context.WithTimeout(t.ctx, limit)
 	defer cancel()
-	t.must(what, chromedp.Do(ctx, steps...))
+	err := chromedp.Do(ctx, steps...)
+	for err != nil && strings.Contains(err.Error(), "Could not find node") { // it was the document's before, which has just gone
+		err = chromedp.Do(ctx, steps...)
+	}
+	t.must(what, err)
 }
 
 // send sends one command of the protocol.
@@ -141,23 +146,18 @@ func (t *Tab) Forgive(text string) {
 	t.tb.Helper()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	kept := t.problems[:0]
-	for _, problem := range t.problems {
-		if !strings.Contains(problem, text) {
-			kept = append(kept, problem)
-		}
-	}
-	if len(kept) == len(t.problems) {
+	before := len(t.problems)
+	t.problems = slices.DeleteFunc(t.problems, func(problem string) bool { return strings.Contains(problem, text) })
+	if len(t.problems) == before {
 		t.tb.Errorf("no problem contains %q: %q", text, t.problems)
 	}
-	t.problems = kept
 }
 
 // Requests returns the requests so far, redirections included.
 func (t *Tab) Requests() []Request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return append([]Request(nil), t.requests...)
+	return slices.Clone(t.requests)
 }
 
 // Calls returns the requests so far as "GET /path", without those of files.
