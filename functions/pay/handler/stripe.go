@@ -111,10 +111,11 @@ type stripePayment struct {
 // aboutStripe is what an event that reports no payment is about. Before version 2024-10-28 of Stripe's API most refunds fail
 // without a refund.failed (docs.stripe.com/changelog/acacia/2024-10-28/refund-webhook-update).
 func aboutStripe(kind, status string) subject {
+	isRefund := strings.HasPrefix(kind, "refund.") || strings.HasPrefix(kind, "charge.refund.")
 	switch {
-	case kind == "refund.failed", strings.Contains(kind, "refund.") && (status == "failed" || status == "canceled"):
+	case kind == "refund.failed", isRefund && (status == "failed" || status == "canceled"):
 		return notBack
-	case kind == "charge.refunded", strings.HasPrefix(kind, "charge.refund."), strings.HasPrefix(kind, "refund."):
+	case isRefund, kind == "charge.refunded":
 		return refunded
 	case strings.HasPrefix(kind, "charge.dispute."):
 		return disputed

@@ -53,9 +53,18 @@ func (c *Contract) Check(method string, u *url.URL, a Answer) (Outcome, error) {
 	return outcome, nil
 }
 
-// CheckRequest holds a request that was accepted against the document as it stands: whoever checks requests by it
+// CheckExchange holds an answer against the document, and its request if that was not refused.
+func (c *Contract) CheckExchange(r *http.Request, a Answer) error {
+	_, err := c.Check(r.Method, r.URL, a)
+	if err == nil && a.Status < http.StatusBadRequest {
+		err = c.checkRequest(r)
+	}
+	return err
+}
+
+// checkRequest holds a request that was accepted against the document as it stands: whoever checks requests by it
 // must let it pass.
-func (c *Contract) CheckRequest(r *http.Request) error {
+func (c *Contract) checkRequest(r *http.Request) error {
 	operation, variables := c.find(r.Method, r.URL)
 	for name := range r.URL.Query() {
 		if !slices.ContainsFunc(operation.plain.Operation.Parameters, func(p *openapi3.ParameterRef) bool {

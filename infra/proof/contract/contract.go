@@ -180,7 +180,7 @@ func (c *Contract) Outcomes() []Outcome {
 	for _, o := range append(c.Operations(), c.elsewhere) {
 		for status, response := range o.route.Operation.Responses.Map() {
 			number, _ := strconv.Atoi(status)
-			outcome := Outcome{Operation: o.route.Operation.OperationID, Status: number}
+			outcome := Outcome{Operation: o.ID, Status: number}
 			if len(response.Value.Content) == 0 {
 				all = append(all, outcome)
 			}

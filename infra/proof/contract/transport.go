@@ -31,11 +31,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("read answer: %w", err)
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
-	_, err = t.Contract.Check(r.Method, r.URL, Answer{Status: response.StatusCode, Header: response.Header, Body: body})
-	if err == nil && response.StatusCode < http.StatusBadRequest {
-		err = t.Contract.CheckRequest(r)
-	}
-	if err != nil {
+	if err := t.Contract.CheckExchange(r, Answer{Status: response.StatusCode, Header: response.Header, Body: body}); err != nil {
 		t.Broken(err)
 	}
 	return response, nil

@@ -18,7 +18,6 @@ type Environment struct {
 	began time.Time
 
 	mu     sync.Mutex
-	ran    time.Duration // both clocks
 	leaped time.Duration // the wall clock alone
 }
 
@@ -28,27 +27,23 @@ func New() *Environment { return &Environment{began: time.Now()} }
 // started has a monotonic reading, which time.Now lacks in a synctest bubble.
 var started = time.Now()
 
-// Pass lets time pass while the environment runs.
-func (e *Environment) Pass(d time.Duration) { e.move(d, 0) }
-
 // Freeze lets time pass while the environment is frozen.
-func (e *Environment) Freeze(d time.Duration) { e.move(0, d) }
+func (e *Environment) Freeze(d time.Duration) { e.leap(d) }
 
 // StepBack corrects the wall clock.
-func (e *Environment) StepBack(d time.Duration) { e.move(0, -d) }
+func (e *Environment) StepBack(d time.Duration) { e.leap(-d) }
 
-func (e *Environment) move(ran, leaped time.Duration) {
+func (e *Environment) leap(d time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.ran += ran
-	e.leaped += leaped
+	e.leaped += d
 }
 
 // Now is what time.Now returns in the environment.
 func (e *Environment) Now() time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return Frozen(e.began.Add(e.ran+e.leaped), e.leaped)
+	return Frozen(e.began.Add(e.leaped), e.leaped)
 }
 
 // Frozen returns t as time.Now would return it in an environment that was frozen for

@@ -51,10 +51,10 @@ func TestABuyerCancelsByKeyboard(t *testing.T) {
 	tab := shop.tab(t, user)
 	order(tab, saleID)
 	waitState(tab, "unpaid")
-	tab.WaitText("Cancel the order")
+	tab.Wait("cancel.innerText === 'Cancel the order'")
 	browser.Eval[bool](tab, "cancel.focus(), true")
 	tab.Press(browser.Enter)
-	tab.WaitText("Cancel the order? The unit goes back on sale", "Keep the order")
+	tab.Wait("ask.innerText.startsWith('Cancel the order? The unit goes back on sale') && cancel.innerText === 'Keep the order'")
 	tab.Press(browser.Enter) // two presses do not cancel
 	tab.Wait("sure.hidden")
 	tab.Press(browser.Enter)

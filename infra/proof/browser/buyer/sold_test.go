@@ -157,8 +157,8 @@ func TestARecalledSaleSaysSoBeforeAnythingElse(t *testing.T) {
 		})
 		tab.Open(shop.page(saleID))
 		hasRead(tab)
-		if got := browser.Eval[string](tab, "main.dataset.state"); got != want || !strings.HasSuffix(tab.Text("#detail"), "\nYour payment of CN¥899.00 will be paid back.") {
-			t.Fatalf("an order that is %s is shown as %s: %s", state, got, tab.Text("#detail"))
+		if got, due := browser.Eval[string](tab, "main.dataset.state"), tab.Text("#countdown")+tab.Text("#pay"); got != want || due != "" || !strings.HasSuffix(tab.Text("#detail"), "\nYour payment of CN¥899.00 will be paid back.") {
+			t.Fatalf("an order that is %s is shown as %s, still to be paid %q: %s", state, got, due, tab.Text("#detail"))
 		}
 	}
 }
