@@ -18,8 +18,11 @@ import (
 )
 
 const (
-	// SettleTime is how long a mismatch must last to count: a reader may see one half
-	// of a transaction shortly before the other.
+	// SettleTime is for how long one item of a transaction is taken to be hidden from plain reads, consistent
+	// ones too, while another one shows. DynamoDB hides none that it has answered, and says no time for one whose caller
+	// is gone. What is written does not depend on it, because a write waits for the whole transaction. If one
+	// takes longer, a receipt may find a mismatch that is none, a page may show a count without the newest addition for
+	// a minute, and a recall may be complete without a claim that was hidden so long (see PauseSettles).
 	SettleTime = 10 * time.Second
 	// maxFindings bounds the findings of a receipt; the first ones suffice.
 	maxFindings = 20

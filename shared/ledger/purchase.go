@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -146,10 +147,12 @@ func (p *purchasing) run(ctx context.Context) (PurchaseResult, error) {
 			if s.certain && s.sale.SoldOut() {
 				return p.refuse(ctx, s, s.sale.RefuseSoldOut())
 			}
-			// Some shards are empty only according to this environment; a new
-			// consistent read must confirm that.
 			if err := p.ledger.readConsistently(ctx, table.MaxTries, p.view, p.request.SaleID); err != nil {
 				return p.fail(sale.CodeOf(err), err)
+			}
+			// Those that are still empty only according to this environment must be listed.
+			if p.closeShards(ctx, s.sale.Version); p.view.news(s.sale.Version) != nil && !p.left.Again(ctx) {
+				return p.fail(sale.Busy, errUnlisted)
 			}
 			continue
 		}
@@ -267,8 +270,10 @@ func (p *purchasing) fail(code sale.Code, err error) (PurchaseResult, error) {
 	return PurchaseResult{Tries: p.tries}, sale.Fail(code, err)
 }
 
-// closeShard records in the sale item that a shard has no stock, unless the sale was
-// restocked since the version under which it was seen empty. Each environment has at most
+var errUnlisted = errors.New("the sale does not list every empty shard yet")
+
+// closeShards records in the sale item which shards this environment has seen empty, unless the
+// sale was restocked since the version under which it saw them. Each environment has at most
 // one such update in flight. It is retried when throttled: at the end of a large sale the
 // purchases exhaust the table, and they continue until this write succeeds.
 //
@@ -277,18 +282,19 @@ func (p *purchasing) fail(code sale.Code, err error) (PurchaseResult, error) {
 // changes so often that the caller would try shard after shard.
 //
 // Unless the snapshot is fresh, the sale is read first: another environment has
-// probably closed the shard already, and the sale item's writes are scarce. An update
+// probably closed the shards already, and the sale item's writes are scarce. An update
 // takes up to 4 of its 1,000 write units a second, up to 8 if buyers are shown long texts;
 // a read takes 1 or 2 of its 3,000 read units, and also shows all other shards that have
 // run empty. Without it the updates of 1,000 environments throttle each other, and closing
 // takes seconds.
-func (p *purchasing) closeShard(ctx context.Context, version int64, shard int) {
-	p.view.observe(version, shard)
+func (p *purchasing) closeShards(ctx context.Context, version int64) {
 	tries := table.MaxTries
 	if p.view.isOlder(p.ledger.now(), newsAge) {
-		if tries = p.closingTries(ctx, version, shard); tries == 0 {
-			return
-		}
+		tries = p.closingTries(ctx)
+	}
+	shards := p.view.news(version)
+	if tries == 0 || shards == nil {
+		return
 	}
 	select {
 	case p.view.closing <- struct{}{}:
@@ -299,7 +305,7 @@ func (p *purchasing) closeShard(ctx context.Context, version int64, shard int) {
 	begun, now := p.view.begin(), p.ledger.now()
 	closed, _, err := p.ledger.table.UpdateWithin(ctx, tries, table.Update{
 		Key: table.SaleKey(p.request.SaleID), Expr: "ADD #empty :k", If: "#version = :v", Return: types.ReturnValueAllNew,
-		Values: table.Item{":k": table.NS(shard), ":v": table.N(version)},
+		Values: table.Item{":k": table.NS(shards...), ":v": table.N(version)},
 	})
 	switch table.Judge(err) {
 	case table.Succeeded:
@@ -307,27 +313,25 @@ func (p *purchasing) closeShard(ctx context.Context, version int64, shard int) {
 			p.view.accept(begun, true, s, now, p.ledger.snapshotAge())
 		}
 	case table.Conditioned:
-		// The version has changed: the observation is void, so read the new state.
+		// The version has changed: the observations are void, so read the new state.
 		// After a failed read the old snapshot stays, which the next transaction
 		// corrects.
 		_ = p.ledger.readConsistently(ctx, table.MaxTries, p.view, p.request.SaleID)
 	}
 }
 
-// closingTries reads the sale and returns how often to try to close the shard: not at all
-// if the sale lists it as empty. If the sale cannot be read, the update is tried once: its
-// answer shows the same, and where reads are what is scarce somebody must write.
-func (p *purchasing) closingTries(ctx context.Context, version int64, shard int) int {
+// closingTries reads the sale and returns how often to try to close shards. If the sale cannot be
+// read, the update is tried once: its answer shows the same, and where reads are what is scarce
+// somebody must write.
+func (p *purchasing) closingTries(ctx context.Context) int {
 	switch {
 	case p.view.isBackingOff(p.ledger.now()):
 		return 0
 	case p.ledger.readConsistently(ctx, 1, p.view, p.request.SaleID) != nil:
 		return 1
-	case p.view.isNews(version, shard):
-		return table.MaxTries
 	}
-	return 0
+	return table.MaxTries
 }
 
-// newsAge: with an older snapshot, the sale is read again before an empty shard is closed.
+// newsAge: with an older snapshot, the sale is read again before empty shards are closed.
 const newsAge = 50 * time.Millisecond

@@ -34,7 +34,8 @@ func (p *purchasing) handleCancelled(ctx context.Context, s *snapshot, shard int
 	case !v.empty:
 		return waitAndMove, PurchaseResult{}, err
 	}
-	p.closeShard(ctx, s.sale.Version, shard)
+	p.view.observe(s.sale.Version, shard)
+	p.closeShards(ctx, s.sale.Version)
 	if p.view.lists(shard) {
 		return tryAnother, PurchaseResult{}, err
 	}

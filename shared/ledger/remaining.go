@@ -45,7 +45,8 @@ type edition struct {
 //
 // Plain reads see a transaction item by item, so a new version may show before the units that
 // came with it. Until this environment has known it for SettleTime, a count is kept for no
-// longer than a second, and one that finds nothing makes no sale sold out.
+// longer than a second; afterwards one that finds nothing is kept for a minute, because within a
+// version the stock only falls.
 func (l *Ledger) Remaining(ctx context.Context, s sale.Sale) (Remaining, error) {
 	now := l.now()
 	if r, ok := l.remaining.Get(edition{s.ID, s.Version}, now); ok {
@@ -70,13 +71,11 @@ func (l *Ledger) Remaining(ctx context.Context, s sale.Sale) (Remaining, error) 
 		version := s.Version
 		if r.Units == 0 && !s.SoldOut() {
 			// The set of empty shards is older than the count of the others. They were
-			// all empty at once only if the sale was not restocked in between (P6). Then
-			// the view confirms them, and they are not read again before a restock.
-			v := l.views.of(s.ID)
-			for k := 0; k < s.Shards && isSettled; k++ {
-				v.observe(s.Version, k)
+			// all empty at once only if the sale was not restocked in between (P6).
+			if isSettled {
+				until = now.Add(unchangedAge)
 			}
-			if err := l.readConsistently(ctx, table.MaxTries, v, s.ID); err != nil {
+			if err := l.readConsistently(ctx, table.MaxTries, l.views.of(s.ID), s.ID); err != nil {
 				return Remaining{}, err
 			}
 			if s, err = l.Sale(ctx, s.ID); err != nil {

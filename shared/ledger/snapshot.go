@@ -46,40 +46,31 @@ func (vs *views) of(saleID string) *view {
 // view is an environment's cached state of one sale.
 //
 // The empty set of the sale item is always correct for its version. A shard that this
-// environment found empty by itself is skipped at once, but it joins the set,
-// and so may make the sale sold out, only when a consistent read that began later shows the
-// same version: no restock in between, so every member was empty at that one instant.
-// Otherwise two shards that were never empty at the same time could add up to a false
-// "sold out" (P6).
+// environment found empty by itself is skipped at once, but it joins the set, and so may make
+// the sale sold out, only by a write on the condition of that version: no restock in between,
+// so every member was empty at that one instant. Otherwise two shards that were never empty at
+// the same time could add up to a false "sold out" (P6). A read of that version proves less:
+// of a restock that is not answered yet it may not see the sale's half, while others buy.
 type view struct {
 	reading chan struct{} // holds one token while the sale is being read
 	closing chan struct{} // holds one token while a shard is being closed
 
-	mu          sync.Mutex
-	known       bool      // the sale was read at least once
-	found       bool      // and existed
-	certain     bool      // the latest read was consistent
-	sale        sale.Sale // if found; its empty set has the confirmed shards, too
-	emptyStored sale.Set  // the empty set as read from the table
-	emptySeen   sale.Set  // found empty by this environment since the sale has this version
-	readAt      time.Time // when the read of the above began
-	age         time.Duration
-	begun       int // number of the newest consistent read that has begun
-	done        int // number of the newest consistent read that has succeeded
+	mu        sync.Mutex
+	known     bool      // the sale was read at least once
+	found     bool      // and existed
+	certain   bool      // the latest read was consistent
+	sale      sale.Sale // if found
+	emptySeen sale.Set  // found empty by this environment since the sale has this version
+	readAt    time.Time // when the read of the above began
+	age       time.Duration
+	begun     int // number of the newest consistent read that has begun
+	done      int // number of the newest consistent read that has succeeded
 	// failed counts failed reads, see recordRead; failedAt is when the latest one ended.
 	failed   int
 	failedAt time.Time
 	// unreadable is why the item that was last read is refused, since rejectedAt.
 	unreadable error
 	rejectedAt time.Time
-}
-
-// saleRead is one consistent read of a sale. If it shows the version that was known when it
-// began, it confirms that the shards seen empty until then are empty.
-type saleRead struct {
-	number  int
-	version int64
-	seen    sale.Set
 }
 
 // snapshot is a consistent copy of a view.
@@ -89,7 +80,7 @@ type snapshot struct {
 	certain      bool // from a consistent read, so it may refuse
 	readAt       time.Time
 	sale         sale.Sale
-	// avoid is the confirmed empty set plus the shards that this environment found empty.
+	// avoid is the sale's empty set plus the shards that this environment found empty.
 	avoid sale.Set
 	// refusal is why a purchase is refused now without a transaction, or nil.
 	refusal *sale.Error
@@ -112,8 +103,8 @@ func (v *view) load(now time.Time) snapshot {
 	return s
 }
 
-// observe notes that a shard was empty in a transaction, or in a consistent read, that was
-// tried under that version of the sale.
+// observe notes that a shard was empty in a transaction that was tried under that version of
+// the sale.
 func (v *view) observe(version int64, shard int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -122,35 +113,31 @@ func (v *view) observe(version int64, shard int) {
 	}
 }
 
-// begin marks the start of a consistent read.
-func (v *view) begin() saleRead {
+// begin marks the start of a consistent read, and returns its number.
+func (v *view) begin() int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.begun++
-	return saleRead{v.begun, v.sale.Version, v.emptySeen}
+	return v.begun
 }
 
 // accept stores the result of a consistent read. A lower version never replaces a higher
 // one, nor does a read that another one has overtaken, unless it shows a higher version.
-func (v *view) accept(r saleRead, found bool, s sale.Sale, readAt time.Time, age time.Duration) {
+func (v *view) accept(number int, found bool, s sale.Sale, readAt time.Time, age time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.found && found && s.Version < v.sale.Version {
 		return
 	}
-	if isNewer := found && !(v.found && s.Version == v.sale.Version); r.number < v.done && !isNewer {
+	if isNewer := found && !(v.found && s.Version == v.sale.Version); number < v.done && !isNewer {
 		return
 	}
 	v.replace(found, s, readAt, age)
-	if found && s.Version == r.version {
-		v.sale.Empty.Union(r.seen)
-	}
-	v.certain, v.done = true, max(v.done, r.number)
+	v.certain, v.done = true, max(v.done, number)
 }
 
 // acceptStale stores the result of an eventually consistent read, which may be some
-// time behind. It never replaces a higher version and confirms neither the shards that
-// this environment saw empty nor a refusal.
+// time behind. It never replaces a higher version and confirms no refusal.
 func (v *view) acceptStale(s sale.Sale, readAt time.Time, age time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -165,10 +152,9 @@ func (v *view) acceptStale(s sale.Sale, readAt time.Time, age time.Duration) {
 // within a version shards only join them.
 func (v *view) replace(found bool, s sale.Sale, readAt time.Time, age time.Duration) {
 	if v.found && found && s.Version == v.sale.Version {
-		v.emptyStored.Union(s.Empty)
 		s.Empty.Union(v.sale.Empty)
 	} else {
-		v.emptyStored, v.emptySeen = s.Empty, sale.Set{}
+		v.emptySeen = sale.Set{}
 	}
 	v.known, v.found, v.sale = true, found, s
 	v.readAt, v.age = readAt, age
@@ -212,12 +198,17 @@ func (v *view) isBackingOff(now time.Time) bool {
 	return v.failed > 0 && since >= 0 && since < min(longestPause, firstPause<<min(v.failed-1, 8))
 }
 
-// isNews reports whether, as far as this environment has read, the table does not list
-// the shard as empty under that version.
-func (v *view) isNews(version int64, shard int) bool {
+// news returns the shards that this environment has seen empty under that version and that, as
+// far as it has read, the table does not list.
+func (v *view) news(version int64) (shards []int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.sale.Version == version && !v.emptyStored.Has(shard)
+	for k := 0; k < v.sale.Shards && v.sale.Version == version; k++ {
+		if v.emptySeen.Has(k) && !v.sale.Empty.Has(k) {
+			shards = append(shards, k)
+		}
+	}
+	return shards
 }
 
 // lists reports whether, as far as this environment has read, the table lists the shard
@@ -225,7 +216,7 @@ func (v *view) isNews(version int64, shard int) bool {
 func (v *view) lists(shard int) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.emptyStored.Has(shard)
+	return v.sale.Empty.Has(shard)
 }
 
 // isOlder reports whether the view was read longer ago than age.

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -72,6 +73,46 @@ func TestTwoShardsNeverEmptyTogetherAreNotSoldOut(t *testing.T) {
 		t.Errorf("the third unit came from shard %d", got)
 	}
 	w.Balanced(2)
+}
+
+func TestAnAdditionOfWhichTheSaleDoesNotShowYetIsNotSoldOut(t *testing.T) {
+	// At every instant a unit is left: shard 0 is restocked, then the last unit of shard 1 is sold. Plain reads do
+	// not see the sale's half of the restocking yet, and this environment's closings of shards are lost.
+	synctest.Test(t, func(t *testing.T) {
+		w, _, next := faulty(t)
+		w.Open(2, 2)
+		const hidden = 5 * time.Second
+		buy := func(l *ledger.Ledger, user string) (ledger.PurchaseResult, error) {
+			return l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})
+		}
+		added := make(chan struct{})
+		restocked := sync.OnceFunc(func() { // when the environment has found shard 0 empty
+			next(dynamotest.Fault{}, dynamotest.Fault{Hidden: []int{2}, HiddenFor: hidden, ReplyDelay: hidden})
+			go func() {
+				defer close(added)
+				_, _ = w.Environment().Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "more", Stock: 1}) // busy
+			}()
+			synctest.Wait()
+			w.Accepted(buy(w.Environment(), userOf(1, "c")))
+		})
+		l := w.Hooked(dynamotest.Instead("UpdateItem", func() (*dynamodb.UpdateItemOutput, error) {
+			restocked()
+			return nil, errors.New("lost")
+		}))
+		if _, err := l.Sale(w.Ctx, "moutai"); err != nil { // its snapshot: nothing is empty
+			t.Fatal(err)
+		}
+		w.Accepted(buy(w.Environment(), userOf(0, "a")))
+		for range 2 {
+			_, err := buy(l, userOf(0, "b"))
+			w.Refused(sale.Busy, err)
+		}
+		<-added
+		time.Sleep(hidden)
+		w.Pass(hidden)
+		w.Accepted(buy(l, userOf(0, "b")))
+		w.Balanced(2)
+	})
 }
 
 func TestAKeyedClickWhoseTwinTookTheLastUnitIsNotSoldOut(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -91,24 +92,7 @@ func TestAReadThatAnotherOneOvertookCountsOnlyIfItShowsANewerVersion(t *testing.
 	}
 }
 
-func TestOnlyAReadThatBeganLaterConfirmsAnEmptyShard(t *testing.T) {
-	// Both reads show version 5. Only the second began after the shard was found empty,
-	// so only it proves that the sale was not restocked since (P6).
-	v := known(version(5))
-	first := v.begin()
-	v.observe(5, 0)
-	second := v.begin()
-	v.accept(first, true, version(5), readAt, snapshotAge)
-	if s := v.load(readAt); s.sale.Empty.Has(0) || !s.avoid.Has(0) {
-		t.Errorf("after the first read: %+v, want shard 0 avoided and not in the empty set", s)
-	}
-	v.accept(second, true, version(5), readAt, snapshotAge)
-	if s := v.load(readAt); !s.sale.Empty.Has(0) {
-		t.Errorf("after the second read: %+v, want shard 0 in the empty set", s)
-	}
-}
-
-func TestAReadThatShowsAnotherVersionConfirmsNoEmptyShard(t *testing.T) {
+func TestAReadThatShowsAnotherVersionForgetsTheEmptyShards(t *testing.T) {
 	// The sale is restocked after the read has begun, and another read shows that first.
 	for name, overtaken := range map[string]bool{"the first to show it": false, "the second": true} {
 		v := known(version(5))
@@ -131,8 +115,16 @@ func TestAShardIsSeenEmptyOnlyUnderTheVersionThatIsKnown(t *testing.T) {
 	if s := v.load(readAt); s.avoid.Has(0) || !s.avoid.Has(1) {
 		t.Errorf("avoided: %v, want shard 1 alone", s.avoid)
 	}
-	if v.isNews(4, 0) || !v.isNews(5, 1) {
-		t.Error("a shard is news under the version that is known, and under no other")
+	if other, news := v.news(4), v.news(5); other != nil || !slices.Equal(news, []int{1}) {
+		t.Errorf("news under version 4: %v, and under version 5, which is known: %v; want none, and shard 1", other, news)
+	}
+	v.accept(v.begin(), true, version(5), readAt, snapshotAge)
+	if s := v.load(readAt); s.sale.Empty.Has(1) || !s.avoid.Has(1) {
+		t.Errorf("after a read that does not list shard 1: %+v, want it avoided and not in the empty set (P6)", s)
+	}
+	v.accept(v.begin(), true, version(5, 1), readAt, snapshotAge)
+	if news := v.news(5); news != nil || !v.lists(1) {
+		t.Errorf("after a read that lists shard 1: news %v, listed %t; want it listed", news, v.lists(1))
 	}
 	nothing := newViews().of("moutai")
 	nothing.observe(0, 0)
