@@ -129,7 +129,8 @@ func TestACreationHasWhatItsRequestGivesUpToTheLimits(t *testing.T) {
 	for name, given := range map[string]string{
 		"an endless time to pay": paid + `36028797018964028`, // in nanoseconds it would overflow to a minute
 		"a time of less than 0":  paid + `-1`,
-		"endless late days":      paid + `60,"lateDays":213503982334602`, // in nanoseconds it would overflow to a day
+		"endless late days":      paid + `60,"lateDays":281474976710657`, // in nanoseconds it would overflow to a day
+		"an endless time kept":   drawn + `2251799813685249`,             // in nanoseconds it would overflow to an hour
 		"a late day less":        paid + `60,"lateDays":-1`,
 		"a price of nothing":     `,"price":0,"currency":"CNY"`,
 		"a group without a name": `,"limitGroup":""`,

@@ -176,7 +176,8 @@ func (l *Ledger) markRefunded(ctx context.Context, saleID, payment, actor string
 		return sale.Refund{}, false, noRefund
 	}
 	refund, err := table.ReadRefund(refused.Item)
-	return refund, unsure && refund.RefundedAt.UnixMilli() == now.UnixMilli(), sale.AsInternal(err)
+	isOurs := unsure && refund.RefundedAt.UnixMilli() == now.UnixMilli() && refund.RefundedBy == actor
+	return refund, isOurs, sale.AsInternal(err)
 }
 
 // PaidBack is what has become of a report that a payment was paid back.

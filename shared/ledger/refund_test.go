@@ -8,6 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/ledger"
@@ -109,5 +113,19 @@ func TestACountThatIsCutOffContinuesBehindTheLastPage(t *testing.T) {
 	}
 	if err := w.Ledger.CountRefunds(w.Ctx, c); err != nil || !c.Complete || c.Due != 20 {
 		t.Errorf("got %+v (%v)", c, err)
+	}
+	// One that cannot be read is not forgotten on the pages behind it.
+	if _, err := db.UpdateItem(w.Ctx, &dynamodb.UpdateItemInput{
+		TableName: aws.String(table), Key: map[string]types.AttributeValue{"pk": text("REFUND#"), "sk": text("stripe#pi_03")},
+		UpdateExpression: aws.String("REMOVE amount"),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	c = &ledger.RefundCount{}
+	if err := w.Ledger.CountRefunds(w.Ctx, c); sale.CodeOf(err) != sale.Internal || c.Due != 19 {
+		t.Errorf("got %+v (%v), want 19 due and why one cannot be read", c, err)
+	}
+	if all, err := w.Ledger.Refunds(w.Ctx, ""); sale.CodeOf(err) != sale.Internal || len(all) != 19 {
+		t.Errorf("got %d refunds (%v), want 19 and why one cannot be read", len(all), err)
 	}
 }

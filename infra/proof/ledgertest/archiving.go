@@ -212,6 +212,9 @@ var archiving = map[string]func(*testing.T, *World){
 		ids := w.toArchive()
 		made := office("carol", ids[2], sale.Confirmed, sale.UnitKept)
 		made.Note, made.ChangeID = "carol has moved away", "c1"
+		unsaid := office("bob", ids[1], sale.Confirmed, sale.UnitKept) // which comes before carol's
+		unsaid.Note = ""
+		w.succeeds(w.Environment().CancelOrder(w.Ctx, unsaid))
 		w.succeeds(w.Environment().CancelOrder(w.Ctx, made))
 		w.drains()
 		file := w.archived()

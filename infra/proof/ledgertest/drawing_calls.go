@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"flashsale/shared/draw"
+	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
 )
 
@@ -42,6 +43,10 @@ var calling = map[string]func(*testing.T, *World){
 		want = draw.Call{Number: 2, From: from, Until: from.Add(keepFor), Lo: ranks[4], Hi: ranks[7], Complete: true, Stock: 3, At: want.Until.Add(gap)}
 		if second != want {
 			t.Errorf("got %+v, want %+v", second, want)
+		}
+		copied, err := maintenance.Of(w.Environment()).Creation(w.Ctx, "moutai")
+		if err != nil || !copied.OpensAt.Equal(c.OpensAt) || !copied.ClosesAt.Equal(c.ClosesAt) || copied.DrawTerms != c.DrawTerms {
+			t.Errorf("a copy is %+v (%v), want the window and the draw of %+v", copied, err, c)
 		}
 		public, err := w.Environment().Draw(w.Ctx, w.state().Sale)
 		if err != nil || fmt.Sprint(public.Calls) != fmt.Sprint([]draw.Call{first, second}) || !public.HasSeed() {

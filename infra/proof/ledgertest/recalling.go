@@ -313,10 +313,12 @@ var recalling = map[string]func(*testing.T, *World){
 		}
 	},
 	"a recall by a clock that is ahead is complete by the clock of its passes": func(t *testing.T, w *World) {
-		w.Open(9, 2)
+		w.OpenUnpaid(9, 2)
+		w.Ordered("alice")
 		ahead := ledger.New(w.Engine.API, w.Engine.Table, ledger.Options{Now: func() time.Time { return w.Now().Add(time.Hour) }})
+		w.succeeds(ahead.Cancel(w.Ctx, "moutai", "alice"))
 		w.succeeds(ahead.Recall(w.Ctx, sale.Recall{SaleID: "moutai"}))
-		w.finishes(w.Environment(), 0, 0, 0, false)
+		w.finishes(w.Environment(), 0, 1, 0, false)
 		w.Pass(pauseSettles)
 		w.finishes(w.Environment(), 0, 0, 0, true)
 	},

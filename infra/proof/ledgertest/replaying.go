@@ -166,6 +166,19 @@ var replaying = map[string]func(*testing.T, *World){
 			}
 		}
 	},
+	"a drained sale whose recall was restored without its listing is to be finished": func(t *testing.T, w *World) {
+		c := w.OpenUnpaid(4, 2)
+		w.Settles(PaymentOf(w.Ordered("alice")[0], "pi_1"))
+		w.ends(c)
+		listing := w.Item("SALES", "moutai")
+		w.recalls("note", true)
+		w.place(listing)
+		p := &past{World: w, lost: maintenance.Lost{RestoredTo: w.Now()}}
+		p.replays(w.Environment(), true)
+		if l := w.Listing(); l.Drained || !l.Recalling {
+			t.Errorf("got %+v, want it to be recalling", l)
+		}
+	},
 	"a restored sale without payments gets its counts, and shards that were found empty sell again": func(t *testing.T, w *World) {
 		w.Open(4, 2)
 		refs := w.bought("alice", "bob")
