@@ -367,28 +367,24 @@ func (a *Audit) suspect(key, format string, args ...any) {
 // readShards reads every shard consistently. A missing or unreadable shard is a finding
 // and counts as zero, so that the others are still checked.
 func (l *Ledger) readShards(ctx context.Context, s sale.Sale, a *Audit) ([]table.Shard, error) {
-	stored, err := l.table.GetAll(ctx, table.StockKeys(s))
-	if err != nil {
-		return nil, err
-	}
-	a.ReadUnits += float64(s.Shards)
 	shards := make([]table.Shard, s.Shards)
-	for k := range shards {
-		it := stored[table.IdentityOf(table.StockKey(s.ID, k))]
+	err := l.table.ShardItems(ctx, s, func(k int, it table.Item) error {
 		if it == nil {
 			a.note("shard %d does not exist (P2)", k)
-			continue
+			return nil
 		}
 		one, err := table.ReadShard(it)
 		if err != nil {
 			a.note("shard %d: %v (P19)", k, err)
-			continue
+			return nil
 		}
 		if shards[k] = one; one.Stock < 0 {
 			a.note("shard %d: stock is %d (P1)", k, one.Stock)
 		}
-	}
-	return shards, nil
+		return nil
+	})
+	a.ReadUnits += float64(s.Shards)
+	return shards, err
 }
 
 // auditClaims reads the claims that the pass has not read yet, of several buckets at once.

@@ -73,19 +73,34 @@ func (t *Table) RefundItems(ctx context.Context, saleID string) ([]Item, error) 
 	return t.QueryAll(ctx, PatientTries, Partition(RefundKey(saleID, "")[PK]))
 }
 
-// Shards reads the shards of a sale.
-func (t *Table) Shards(ctx context.Context, s sale.Sale) ([]Shard, error) {
-	stored, err := t.GetAll(ctx, StockKeys(s))
-	if err != nil {
-		return nil, err
-	}
-	shards := make([]Shard, s.Shards)
-	for k := range shards {
-		if shards[k], err = ReadShard(stored[IdentityOf(StockKey(s.ID, k))]); err != nil {
-			return nil, sale.AsInternal(fmt.Errorf("shard %d: %w", k, err))
+// ShardItems passes the item of each shard of a sale to report, nil if there is none. It holds one batch of them at a
+// time, because a sale may have a thousand, and many sales are read at once.
+func (t *Table) ShardItems(ctx context.Context, s sale.Sale, report func(k int, it Item) error) error {
+	k := 0
+	for keys := range slices.Chunk(StockKeys(s), BatchKeys) {
+		stored, err := t.GetAll(ctx, keys)
+		if err != nil {
+			return err
+		}
+		for range keys {
+			if err := report(k, stored[IdentityOf(StockKey(s.ID, k))]); err != nil {
+				return err
+			}
+			k++
 		}
 	}
-	return shards, nil
+	return nil
+}
+
+// Shards reads the shards of a sale.
+func (t *Table) Shards(ctx context.Context, s sale.Sale) ([]Shard, error) {
+	shards := make([]Shard, s.Shards)
+	return shards, t.ShardItems(ctx, s, func(k int, it Item) (err error) {
+		if shards[k], err = ReadShard(it); err != nil {
+			return sale.AsInternal(fmt.Errorf("shard %d: %w", k, err))
+		}
+		return nil
+	})
 }
 
 // OpenSale reads the sale from the table and not from a snapshot. A draft
