@@ -24,9 +24,9 @@ import (
 // startFunctions starts the Lambda service with the template's functions.
 func (s *Stack) startFunctions(l net.Listener) error {
 	s.FunctionLog = filepath.Join(s.o.Data, "functions.log")
-	log, err := os.OpenFile(s.FunctionLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	log, err := openLog(s.FunctionLog, mostLog)
 	if err != nil {
-		return fmt.Errorf("open function log: %w", err)
+		return err
 	}
 	s.onStop(log.Close)
 	s.killShare.Store(math.Float64bits(s.o.KillAtResponse))
