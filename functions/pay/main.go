@@ -18,9 +18,9 @@ func main() {
 	log := telemetry.New(os.Stdout, "pay", clock.Wall)
 	cfg := startup.AWS(log)
 	book, noBook := ledger.FromEnv(cfg, clock.Wall)
-	providers, noProviders := handler.ProvidersFromEnv(clock.Wall)
+	providers, _ := handler.ProvidersFromEnv(clock.Wall) // New reports those that take nothing
 	origin, noOrigin := httpapi.OriginFromEnv()
-	log.FatalIf(noBook, noProviders, noOrigin)
+	log.FatalIf(noBook, noOrigin)
 	h := handler.New(book, providers, log, clock.Wall)
 	h.Origin = origin
 	lambda.Start(httpapi.Serve(h.Handle))

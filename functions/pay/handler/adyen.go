@@ -47,24 +47,28 @@ func newAdyen(s Settings, _ func() time.Time) (provider, error) {
 	if err != nil {
 		return provider{}, err
 	}
-	for _, text := range a.HMACKeys {
-		key, err := hex.DecodeString(text)
-		if err != nil || len(key) != sha256.Size {
-			return provider{}, fmt.Errorf("an HMAC key is %d hexadecimal digits", 2*sha256.Size)
-		}
-		a.keys = append(a.keys, key)
-	}
+	err = cmp.Or(
+		checkKeys("hmacKeys", a.HMACKeys, a.addKey),
+		check("merchantAccounts", a.MerchantAccounts, form(letters+digits+"_-.", "the name of a merchant account")),
+	)
 	switch {
-	case len(a.keys) == 0:
-		return provider{}, errors.New("hmacKeys has no key")
-	case len(a.MerchantAccounts) == 0 || slices.Contains(a.MerchantAccounts, ""):
-		return provider{}, errors.New("merchantAccounts has no account")
+	case err != nil:
+		return provider{}, err
 	case a.Live == nil:
 		return provider{}, errors.New("live must be true or false")
 	case a.PaidBy != adyenAuthorised && a.PaidBy != adyenCaptured:
 		return provider{}, fmt.Errorf("paidBy must be %s or %s", adyenAuthorised, adyenCaptured)
 	}
-	return provider{verify: a.verify, read: a.read, answer: answerAdyen}, nil
+	return provider{verify: a.verify, read: a.read}, nil
+}
+
+func (a *adyenSettings) addKey(text string) error {
+	key, err := hex.DecodeString(text)
+	if err != nil || len(key) != sha256.Size {
+		return cmp.Or(isText(text), fmt.Errorf("an HMAC key is %d hexadecimal digits", 2*sha256.Size))
+	}
+	a.keys = append(a.keys, key)
+	return nil
 }
 
 // adyenWebhook is Adyen's standard webhook (Webhooks-v1 of github.com/Adyen/adyen-openapi, 2026-07-01). A queue may join several.

@@ -36,27 +36,32 @@ func newAlipay(s Settings, _ func() time.Time) (provider, error) {
 	if err != nil {
 		return provider{}, err
 	}
-	if len(own.PublicKeys) == 0 || !areNumbers(own.AppIDs) || !areNumbers(own.SellerIDs) {
-		return provider{}, errors.New("publicKeys, appIds and sellerIds must each have one at least, and ids are digits")
-	}
 	var keys []*rsa.PublicKey
-	for _, text := range own.PublicKeys {
-		key, err := rsaKey(text)
-		if err != nil {
-			return provider{}, err
-		}
-		keys = append(keys, key)
+	err = cmp.Or(
+		checkKeys("publicKeys", own.PublicKeys, func(text string) error {
+			key, err := rsaKey(text)
+			keys = append(keys, key)
+			return err
+		}),
+		check("appIds", own.AppIDs, form(digits, "of digits")),
+		check("sellerIds", own.SellerIDs, isSeller),
+	)
+	if err != nil {
+		return provider{}, err
 	}
 	return provider{
 		verify: func(_ *httpapi.Request, body []byte) error { return verifyAlipay(body, keys) },
 		read:   one(func(body []byte) (sale.Payment, subject, error) { return readAlipay(body, &own) }),
-		answer: answerAlipay,
 	}, nil
 }
 
-// areNumbers reports whether all are of digits, and there is one.
-func areNumbers(ids []string) bool {
-	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return id == "" || strings.Trim(id, "0123456789") != "" })
+// isSeller checks a seller_id, which documents show as 16 digits that begin with 2088, as every account of Alipay does.
+func isSeller(id string) error {
+	err := form(digits, "of digits")(id)
+	if err == nil && (!strings.HasPrefix(id, "2088") || len(id) != 16) {
+		err = errors.New("it is not 2088 and 12 more digits, as an account of Alipay")
+	}
+	return err
 }
 
 // formOf returns the fields of a form, each decoded once, as the bytes that its sender had: a notification may be in GBK

@@ -2,11 +2,14 @@ package handler
 
 import (
 	"crypto"
+	"crypto/ed25519"
+	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha1"
 	"crypto/x509"
 	"encoding/base64"
 	"fmt"
+	"math/big"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,6 +19,7 @@ import (
 
 const (
 	ourApp    = "2021000000000001"
+	otherApp  = "2021000000000003" // ours, too
 	ourSeller = "2088000000000001"
 )
 
@@ -26,7 +30,7 @@ func alipaySecrets(keys, apps, sellers string) string {
 
 // alipayGood are settings with two keys, as during a rotation.
 func alipayGood() string {
-	return alipaySecrets(fmt.Sprintf("%q,%q", publicText(rsaKeys()[0]), publicText(rsaKeys()[1])), `"`+ourApp+`"`, `"2088000000000009","`+ourSeller+`"`)
+	return alipaySecrets(fmt.Sprintf("%q,%q", publicText(rsaKeys()[0]), publicText(rsaKeys()[1])), `"`+ourApp+`","`+otherApp+`"`, `"2088000000000009","`+ourSeller+`"`)
 }
 
 // trade are the fields of Alipay's notification that alice has paid, with those of changes, which are names and values;
@@ -72,6 +76,8 @@ func alipayFates() map[string]fate {
 	return map[string]fate{
 		"as Alipay sends it":                        of(usual, "paid"),
 		"signed by the key that ends":               of(rsa2(rsaKeys()[0]), "paid"),
+		"through the shop's other app":              alipays("paid", "", "app_id", otherApp),
+		"to the shop's other account":               alipays("paid", "", "seller_id", "2088000000000009"),
 		"signed with its sign_type":                 of(webhook.AlipayForm(trade(), typed), "paid"),
 		"that cannot be refunded any more":          alipays("paid", "", "trade_status", "TRADE_FINISHED"),
 		"of the documents' form, with nothing back": alipays("paid", "", "refund_fee", "0.00", "gmt_close", "2026-01-01 08:01:05"),
@@ -144,21 +150,37 @@ func alipayFates() map[string]fate {
 
 // alipayRefusals are settings of Alipay that cannot be right, and why.
 func alipayRefusals() map[string][2]string {
-	first, missing := rsaKeys()[0], "publicKeys, appIds and sellerIds must each have one at least, and ids are digits"
-	keyed := func(der []byte) string {
-		return alipaySecrets(`"`+base64.StdEncoding.EncodeToString(der)+`"`, `"1"`, `"2"`)
+	first := rsaKeys()[0]
+	good := func(der []byte) string {
+		return alipaySecrets(`"`+publicText(rsaKeys()[1])+`","`+base64.StdEncoding.EncodeToString(der)+`"`, `"1"`, `"`+ourSeller+`"`)
 	}
-	key := `"` + publicText(first) + `"`
+	key, seller := `"`+publicText(first)+`"`, `"`+ourSeller+`"`
+	pkcs8, _ := x509.MarshalPKCS8PrivateKey(first)
+	signed, _ := x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: big.NewInt(1)}, &x509.Certificate{}, &first.PublicKey, first)
+	other, _, _ := ed25519.GenerateKey(nil)
+	curve, _ := x509.MarshalPKIXPublicKey(other)
+	const second, digits, account = "publicKeys, number 2 of 2: ", "it is not of digits", "it is not 2088 and 12 more digits, as an account of Alipay"
 	return map[string][2]string{
-		"no JSON":          {"whsec_0123456789", notAlipays},
-		"no keys":          {alipaySecrets("", `"1"`, `"2"`), missing},
-		"a member more":    {strings.Replace(alipayGood(), `{`, `{"privateKey":"secret",`, 1), notAlipays},
-		"a private key":    {keyed(x509.MarshalPKCS1PrivateKey(first)), notAKey},
-		"an app's own key": {keyed(x509.MarshalPKCS1PublicKey(&first.PublicKey)), notAKey},
-		"a short key":      {alipaySecrets(`"`+publicText(rsaKeys()[3])+`"`, `"1"`, `"2"`), shortKey},
-		"no app":           {alipaySecrets(key, "", `"2"`), missing},
-		"no seller":        {alipaySecrets(key, `"1"`, ""), missing},
-		"a seller's name":  {alipaySecrets(key, `"1"`, `"shop@example.com"`), missing},
-		"an empty app":     {alipaySecrets(key, `""`, `"2"`), missing},
+		"no JSON":               {"whsec_0123456789", notAlipays},
+		"no keys":               {alipaySecrets("", `"1"`, seller), "publicKeys has none"},
+		"eleven keys":           {alipaySecrets(strings.Repeat(key+",", 10)+key, `"1"`, seller), "publicKeys has more than 10"},
+		"a member more":         {strings.Replace(alipayGood(), `{`, `{"privateKey":"secret",`, 1), notAlipays},
+		"a member fewer":        {`{"publicKeys":[` + key + `],"sellerIds":[` + seller + `]}`, "appIds has none"},
+		"a key with quotes":     {alipaySecrets(`"'`+publicText(first)+`'"`, `"1"`, seller), "publicKeys: " + notBase64},
+		"a private key":         {good(x509.MarshalPKCS1PrivateKey(first)), second + "it is a private key" + notAKey},
+		"a private key, PKCS 8": {good(pkcs8), second + "it is a private key" + notAKey},
+		"a certificate":         {good(signed), second + "it is a certificate" + notAKey},
+		"a key of PKCS 1":       {good(x509.MarshalPKCS1PublicKey(&first.PublicKey)), second + "it is one of a PEM file's RSA PUBLIC KEY" + notAKey},
+		"a part of a key":       {good([]byte("x")), second + "it is no key, or a part of one" + notAKey},
+		"a key of a curve":      {good(curve), second + shortKey},
+		"a short key":           {alipaySecrets(`"`+publicText(rsaKeys()[3])+`"`, `"1"`, seller), "publicKeys: " + shortKey},
+		"no app":                {alipaySecrets(key, "", seller), "appIds has none"},
+		"no seller":             {alipaySecrets(key, `"1"`, ""), "sellerIds has none"},
+		"a seller's name":       {alipaySecrets(key, `"1"`, `"shop@example.com"`), "sellerIds: " + digits},
+		"a seller with a blank": {alipaySecrets(key, `"1"`, seller+`,"2088000000000002 "`), "sellerIds, number 2 of 2: it has a blank or a line break"},
+		"an app for a seller":   {alipaySecrets(key, `"1"`, `"`+ourApp+`"`), "sellerIds: " + account},
+		"a seller of 15 digits": {alipaySecrets(key, `"1"`, `"208800000000000"`), "sellerIds: " + account},
+		"an empty app":          {alipaySecrets(key, `""`, seller), "appIds: it is empty"},
+		"a second app's name":   {alipaySecrets(key, `"1","shop"`, seller), "appIds, number 2 of 2: " + digits},
 	}
 }

@@ -23,7 +23,7 @@ func TestEveryEventOfThisFunctionIsAnswered(t *testing.T) {
 			if r.StatusCode != want {
 				t.Errorf("%s: %d %s, want %d", name, r.StatusCode, r.Body, want)
 			}
-		}, "STRIPE_SECRETS", "whsec_local_stripe", "STANDARD_WEBHOOKS_SECRETS", "whsec_bG9jYWwtZmxhc2hzYWxlLXdlYmhvb2stc2VjcmV0",
+		}, "STRIPE_SECRETS", local(Stripe), "STANDARD_WEBHOOKS_SECRETS", "whsec_bG9jYWwtZmxhc2hzYWxlLXdlYmhvb2stc2VjcmV0",
 			"WECHAT_PAY_SECRETS", local(WeChatPay), "ALIPAY_SECRETS", local(Alipay), "ADYEN_SECRETS", local(Adyen))
 	}
 }

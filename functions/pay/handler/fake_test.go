@@ -36,6 +36,8 @@ const (
 type function struct {
 	*testledger.World
 	providers Providers
+	wrong     error  // of the settings
+	started   string // what is logged about them
 	httpapitest.Function
 }
 
@@ -52,12 +54,11 @@ func in(t *testing.T, test func(t *testing.T, f *function), settings ...string) 
 		t.Setenv(settings[i], settings[i+1])
 	}
 	testledger.Run(t, func(w *testledger.World) {
-		providers, err := ProvidersFromEnv(clock.Wall)
-		if err != nil {
-			w.T.Fatal(err)
-		}
-		f := &function{World: w, providers: providers, Function: httpapitest.Function{Service: "pay", Counts: "payments"}}
+		providers, wrong := ProvidersFromEnv(clock.Wall)
+		f := &function{World: w, wrong: wrong, providers: providers, Function: httpapitest.Function{Service: "pay", Counts: "payments"}}
 		f.over(w.Ledger())
+		f.started = f.Log.String()
+		f.Log.Reset()
 		test(w.T, f)
 	})
 }
@@ -114,7 +115,7 @@ func intent(more string) string {
 
 // stripeEventOf joins the members of an object, of which later ones replace earlier ones.
 func stripeEventOf(kind, members, more string) string {
-	return `{"id":"evt_1","object":"event","api_version":"2020-08-27","type":"` + kind + `","data":{"object":` + membersOf(members, more) + `}}`
+	return `{"id":"evt_1","object":"event","api_version":"2020-08-27","livemode":true,"type":"` + kind + `","data":{"object":` + membersOf(members, more) + `}}`
 }
 
 // membersOf is an object of these members, of which later ones replace earlier ones.

@@ -9,7 +9,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"flashsale/shared/httpapi"
@@ -50,8 +52,19 @@ type Handler struct {
 }
 
 // New returns a handler over a ledger that takes webhooks of these providers. now returns the
-// current instant; its times must have no monotonic reading: see package clock.
+// current instant; its times must have no monotonic reading: see package clock. A provider whose
+// settings cannot be right has a line, and is counted like an internal error: a new release is rolled back for it.
 func New(b Book, p Providers, log *telemetry.Log, now func() time.Time) *Handler {
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		if p[name].wrong != nil {
+			_ = log.Run(context.Background(), "cannot start provider", func(_ context.Context, event *telemetry.Event) error {
+				event.Text("provider", name)
+				return p[name].wrong
+			}, func(event *telemetry.Event, code sale.Code) {
+				event.CountBy("payments", "result", telemetry.Result(code))
+			})
+		}
+	}
 	return &Handler{book: b, providers: p, log: log, now: now, limit: userlimit.New()}
 }
 
@@ -156,6 +169,9 @@ func (h *Handler) pay(ctx context.Context, r *httpapi.Request, event *telemetry.
 		return outcome{}, sale.Refuse(sale.ProviderNotFound, "no such payment provider")
 	}
 	event.Text("provider", r.Path.Provider)
+	if p.wrong != nil {
+		return outcome{}, p.wrong
+	}
 	body, err := httpapi.Body(r, maxWebhook)
 	if err != nil {
 		return outcome{}, err

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +22,8 @@ type provider struct {
 	// answer is what the provider is told of the webhook that came to this, or of the error. Without one it is
 	// told the outcome as JSON, or a problem.
 	answer func(outcome, error) httpapi.Response
+	// wrong: its settings cannot be right, because of this, and it takes nothing.
+	wrong error
 }
 
 // report is what a webhook, or a part of a batch of them, is about, and its payment, if it is about one:
@@ -64,7 +65,7 @@ func one(read func(body []byte) (sale.Payment, subject, error)) func([]byte) ([]
 	}
 }
 
-// Providers are those with secrets, by the name in their path.
+// Providers are those with secrets, right or wrong, by the name in their path.
 type Providers map[string]provider
 
 // The names of the providers. They are part of payments' ids.
@@ -88,7 +89,7 @@ type Settings struct {
 	WeChatPay, Alipay, Adyen string
 }
 
-// ProvidersFromEnv returns the providers with the settings in the environment. now is the current instant.
+// ProvidersFromEnv is NewProviders with the settings in the environment. now is the current instant.
 func ProvidersFromEnv(now func() time.Time) (Providers, error) {
 	return NewProviders(Settings{
 		Stripe: os.Getenv("STRIPE_SECRETS"), StripeEvents: os.Getenv("STRIPE_EVENTS"),
@@ -97,33 +98,34 @@ func ProvidersFromEnv(now func() time.Time) (Providers, error) {
 	}, now)
 }
 
-// NewProviders returns the providers with these settings. It fails for one that cannot be right (P19),
-// with an error that names its variable and does not quote it.
+// NewProviders returns the providers with these settings. One whose settings cannot be right takes nothing (P19), and the others
+// are as if it were not there. The error names the variables of such, and does not quote them.
 func NewProviders(s Settings, now func() time.Time) (Providers, error) {
 	all := Providers{}
+	var wrong []error
 	for _, one := range []struct {
 		name, variable, secrets string
 		take                    func(Settings, func() time.Time) (provider, error)
+		answer                  func(outcome, error) httpapi.Response
 	}{
-		{Stripe, "STRIPE_SECRETS", s.Stripe, newStripe},
-		{StandardWebhooks, "STANDARD_WEBHOOKS_SECRETS", s.StandardWebhooks, newStandardWebhooks},
-		{WeChatPay, "WECHAT_PAY_SECRETS", s.WeChatPay, newWeChatPay},
-		{Alipay, "ALIPAY_SECRETS", s.Alipay, newAlipay},
-		{Adyen, "ADYEN_SECRETS", s.Adyen, newAdyen},
+		{Stripe, "STRIPE_SECRETS", s.Stripe, newStripe, nil},
+		{StandardWebhooks, "STANDARD_WEBHOOKS_SECRETS", s.StandardWebhooks, newStandardWebhooks, nil},
+		{WeChatPay, "WECHAT_PAY_SECRETS", s.WeChatPay, newWeChatPay, answerWeChatPay},
+		{Alipay, "ALIPAY_SECRETS", s.Alipay, newAlipay, answerAlipay},
+		{Adyen, "ADYEN_SECRETS", s.Adyen, newAdyen, answerAdyen},
 	} {
 		if one.secrets == "" {
 			continue
 		}
 		p, err := one.take(s, now)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", one.variable, err)
+			err = fmt.Errorf("%s: %w", one.variable, err)
+			p, wrong = provider{wrong: sale.Fail(sale.Internal, err)}, append(wrong, err)
 		}
+		p.answer = one.answer
 		all[one.name] = p
 	}
-	if s.Stripe != "" && !slices.Contains([]string{checkoutEvents, paymentIntentEvents, anyEvents}, s.StripeEvents) {
-		return nil, fmt.Errorf("STRIPE_EVENTS: want %s, %s or %s", checkoutEvents, paymentIntentEvents, anyEvents)
-	}
-	return all, nil
+	return all, errors.Join(wrong...)
 }
 
 // errUnsigned and errOld say nothing about the secrets or the body.

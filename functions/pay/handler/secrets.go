@@ -11,29 +11,97 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// secretsOf returns the secrets of a variable's text. An error does not quote them.
-func secretsOf(text string) ([]string, error) {
-	all := strings.Split(text, ",")
-	for i, secret := range all {
-		all[i] = strings.TrimSpace(secret)
-		if rest, ok := strings.CutPrefix(all[i], "whsec_"); !ok || len(rest) < minSecret {
-			return nil, fmt.Errorf("a secret is whsec_ and at least %d characters", minSecret)
-		}
-	}
-	return all, nil
-}
+// maxKeys is how many keys of one kind a provider may have: each may be tried before a webhook is refused.
+const maxKeys = 10
 
-// minSecret is the least length of a secret, in characters after its prefix.
-const minSecret = 12
+// whsec is how the signing secrets of Stripe and Standard Webhooks begin.
+const whsec = "whsec_"
+
+// listed returns the secrets of a text with commas between them.
+func listed(text string) []string {
+	all := strings.Split(text, ",")
+	for i := range all {
+		all[i] = strings.TrimSpace(all[i])
+	}
+	return all
+}
 
 // readSettings reads the settings of a provider that needs more than signing secrets: JSON with exactly
 // the members of T. An error has their names, and quotes nothing.
 func readSettings[T any](text string) (set T, _ error) {
-	if jsonv2.Unmarshal([]byte(text), &set, jsonv2.RejectUnknownMembers(true)) == nil {
+	err := jsonv2.Unmarshal([]byte(text), &set, jsonv2.RejectUnknownMembers(true))
+	switch {
+	case err == nil:
 		return set, nil
+	case strings.HasPrefix(text, byteOrderMark):
+		return set, errByteOrderMark
 	}
 	form, err := jsonv2.Marshal(*new(T))
 	return set, errors.Join(err, fmt.Errorf("it is not JSON of the form %s, which HTTP.md describes", form))
+}
+
+const byteOrderMark = "\ufeff"
+
+var errByteOrderMark = errors.New("it begins with a byte order mark")
+
+// isText fails for a text that is no key, id or name of any provider. The error does not quote it.
+func isText(text string) error {
+	switch {
+	case text == "":
+		return errors.New("it is empty")
+	case strings.HasPrefix(text, byteOrderMark):
+		return errByteOrderMark
+	case strings.ContainsAny(text, " \t\r\n\v\f\u00a0\u3000"):
+		return errors.New("it has a blank or a line break")
+	case strings.ContainsAny(text, "\"'`\\,"):
+		return errors.New("it has a quotation mark, a backslash or a comma")
+	case strings.ContainsFunc(text, func(r rune) bool { return r < '!' || r > '~' }):
+		return errors.New("it has a character that is not printable ASCII")
+	}
+	return nil
+}
+
+const (
+	digits  = "0123456789"
+	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
+
+// check checks a list of the settings, which must not be empty. The error says which element is wrong, and quotes none.
+func check(list string, all []string, right func(string) error) error {
+	if len(all) == 0 {
+		return fmt.Errorf("%s has none", list)
+	}
+	for i, text := range all {
+		err := right(text)
+		switch {
+		case err != nil && len(all) == 1:
+			return fmt.Errorf("%s: %w", list, err)
+		case err != nil:
+			return fmt.Errorf("%s, number %d of %d: %w", list, i+1, len(all), err)
+		}
+	}
+	return nil
+}
+
+// checkKeys is check of a list of keys, of which no provider has many.
+func checkKeys(list string, all []string, right func(string) error) error {
+	if len(all) > maxKeys {
+		return fmt.Errorf("%s has more than %d", list, maxKeys)
+	}
+	return check(list, all, right)
+}
+
+// form returns the check of a text that has no characters but these, else it says what it is not.
+func form(characters, what string) func(string) error {
+	return func(text string) error {
+		if err := isText(text); err != nil {
+			return err
+		}
+		if strings.Trim(text, characters) != "" {
+			return errors.New("it is not " + what)
+		}
+		return nil
+	}
 }
 
 // minRSA is the least size of a public key, in bits.
@@ -44,15 +112,30 @@ const minRSA = 2048
 func rsaKey(text string) (*rsa.PublicKey, error) {
 	der, err := base64.StdEncoding.DecodeString(text) // which passes over line breaks
 	if err != nil {
-		return nil, errors.New("a public key is not valid base64")
+		return nil, errors.New("it is not valid base64: of a PEM file it is what stands between the first and the last line")
 	}
 	key, err := x509.ParsePKIXPublicKey(der)
 	if err != nil {
-		return nil, errors.New("a public key is not one of a PEM file's PUBLIC KEY")
+		return nil, fmt.Errorf("it is %s, not one of a PEM file's PUBLIC KEY", kindOf(der))
 	}
 	public, isRSA := key.(*rsa.PublicKey)
 	if !isRSA || public.N.BitLen() < minRSA {
-		return nil, fmt.Errorf("a public key is not one of RSA with %d bits or more", minRSA)
+		return nil, fmt.Errorf("it is not a public key of RSA with %d bits or more", minRSA)
 	}
 	return public, nil
+}
+
+// kindOf says what was given for a public key.
+func kindOf(der []byte) string {
+	if _, err := x509.ParseCertificate(der); err == nil {
+		return "a certificate"
+	}
+	if _, err := x509.ParsePKCS1PublicKey(der); err == nil {
+		return "one of a PEM file's RSA PUBLIC KEY"
+	}
+	_, notPKCS1 := x509.ParsePKCS1PrivateKey(der)
+	if _, err := x509.ParsePKCS8PrivateKey(der); err == nil || notPKCS1 == nil {
+		return "a private key"
+	}
+	return "no key, or a part of one"
 }

@@ -1,7 +1,9 @@
 package handler
 
 import (
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -18,15 +20,15 @@ import (
 
 // newStandardWebhooks takes webhooks that are signed as www.standardwebhooks.com says.
 func newStandardWebhooks(s Settings, _ func() time.Time) (provider, error) {
-	secrets, err := secretsOf(s.StandardWebhooks)
-	if err != nil {
+	secrets := listed(s.StandardWebhooks)
+	if err := checkKeys("the signing secrets", secrets, isStandards); err != nil {
 		return provider{}, err
 	}
 	var keys []*standardwebhooks.Webhook
 	for _, secret := range secrets {
 		key, err := standardwebhooks.NewWebhook(secret)
 		if err != nil {
-			return provider{}, errors.New("a secret is not valid base64") // err may quote it
+			return provider{}, errors.New("a signing secret is not valid base64") // err may quote it
 		}
 		keys = append(keys, key)
 	}
@@ -49,6 +51,29 @@ func newStandardWebhooks(s Settings, _ func() time.Time) (provider, error) {
 		return errUnsigned
 	}
 	return provider{verify: verify, read: one(readStandardWebhook)}, nil
+}
+
+// The least and the most bytes of a signing secret (spec/standard-webhooks.md of github.com/standard-webhooks/standard-webhooks,
+// "Signature scheme", read on 2026-11-28).
+const minStandard, maxStandard = 24, 64
+
+func isStandards(text string) error {
+	rest, isSecret := strings.CutPrefix(text, whsec)
+	key, notBase64 := base64.StdEncoding.DecodeString(rest)
+	err := isText(text)
+	switch {
+	case err != nil:
+		return err
+	case strings.HasPrefix(text, "whpk_"), strings.HasPrefix(text, "whsk_"):
+		return errors.New("it is a key of an asymmetric signature, which is not taken: a signing secret begins with " + whsec)
+	case !isSecret:
+		return errors.New("it does not begin with " + whsec)
+	case notBase64 != nil:
+		return fmt.Errorf("what follows %s is not valid base64", whsec)
+	case len(key) < minStandard || len(key) > maxStandard:
+		return fmt.Errorf("it is not of %d to %d bytes, in base64 after %s", minStandard, maxStandard, whsec)
+	}
+	return nil
 }
 
 // standardPayment is the data of the one type that reports a payment.

@@ -4,6 +4,9 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,18 +37,66 @@ const (
 	anyEvents = "any"
 )
 
+// stripeSettings are STRIPE_SECRETS: JSON, or only the signing secrets of an endpoint of the live mode, with commas between them.
+type stripeSettings struct {
+	// SigningSecrets are the endpoint's, whsec_…. Two while one is being replaced.
+	SigningSecrets []string `json:"signingSecrets"`
+	// Livemode: the payments of the live mode count, else those of the test mode. A Connect endpoint of the live mode gets both.
+	Livemode *bool `json:"livemode"`
+	// Accounts are those whose payments count beside the ones of the endpoint's own account: connected or of its organization.
+	Accounts []string `json:"accounts"`
+
+	events string
+}
+
 func newStripe(s Settings, now func() time.Time) (provider, error) {
-	secrets, err := secretsOf(s.Stripe)
-	if err != nil {
+	set, err := stripeSettings{SigningSecrets: listed(s.Stripe), Livemode: new(true)}, error(nil)
+	if strings.HasPrefix(strings.TrimSpace(s.Stripe), "{") {
+		set, err = readSettings[stripeSettings](s.Stripe)
+	}
+	set.events = s.StripeEvents
+	if err == nil {
+		err = checkKeys("signingSecrets", set.SigningSecrets, isStripes)
+	}
+	if err == nil && set.Accounts != nil {
+		err = check("accounts", set.Accounts, isStripeAccount)
+	}
+	switch {
+	case err != nil:
 		return provider{}, err
+	case set.Livemode == nil:
+		return provider{}, errors.New("livemode must be true or false")
+	case !slices.Contains([]string{checkoutEvents, paymentIntentEvents, anyEvents}, set.events):
+		return provider{}, fmt.Errorf("STRIPE_EVENTS must be %s, %s or %s", checkoutEvents, paymentIntentEvents, anyEvents)
 	}
 	verify := func(r *httpapi.Request, body []byte) error {
-		return verifyStripe(r.StripeSignature.Value, body, secrets, now())
+		return verifyStripe(r.StripeSignature.Value, body, set.SigningSecrets, now())
 	}
-	read := func(body []byte) (sale.Payment, subject, error) {
-		return readStripe(body, s.StripeEvents)
+	return provider{verify: verify, read: one(set.read)}, nil
+}
+
+// minSecret is the least length of a signing secret, in characters after its prefix.
+const minSecret = 12
+
+func isStripes(text string) error {
+	rest, isSecret := strings.CutPrefix(text, whsec)
+	err := isText(text)
+	switch {
+	case err != nil:
+		return err
+	case strings.HasPrefix(text, "sk_"), strings.HasPrefix(text, "rk_"), strings.HasPrefix(text, "pk_"):
+		return errors.New("it is an API key, not an endpoint's signing secret, which begins with " + whsec)
+	case !isSecret || len(rest) < minSecret || strings.Trim(rest, letters+digits+"_-") != "":
+		return fmt.Errorf("it is not %s and at least %d letters and digits", whsec, minSecret)
 	}
-	return provider{verify: verify, read: one(read)}, nil
+	return nil
+}
+
+func isStripeAccount(text string) error {
+	if !strings.HasPrefix(text, "acct_") {
+		return errors.New("it is not the id of an account, acct_…")
+	}
+	return form(letters+digits+"_", "the id of an account, acct_…")(text)
 }
 
 // tolerance is how far from now the time of a signature may be; standard-webhooks v0.0.1 allows as much.
@@ -91,12 +142,38 @@ func verifyStripe(header string, body []byte, secrets []string, now time.Time) e
 
 // stripeEvent is read in three steps, because only the object of an event about us must have the members of stripePayment.
 type stripeEvent struct {
-	Object string `json:"object"`
-	Type   string `json:"type"`
-	Data   struct {
+	Object   string  `json:"object"`
+	Type     string  `json:"type"`
+	Account  *string `json:"account"` // the connected account; an own event has none
+	Context  *string `json:"context"` // of an organization's endpoint the account
+	Livemode *bool   `json:"livemode"`
+	Data     struct {
 		Object jsontext.Value `json:"object"`
 	} `json:"data"`
 }
+
+// theirs returns why an event of another account or mode is refused, if it names an order: anybody who has connected an account can
+// give a payment our metadata, and a payment of the test mode is no money (docs.stripe.com/connect/webhooks, read on 2026-11-28).
+// The context is asked only of who names accounts: Stripe does not say that an account's own events have none
+// (docs.stripe.com/changelog/basil/2025-04-30/additional-context-organization-events).
+func (s *stripeSettings) theirs(e *stripeEvent) error {
+	from := e.Account
+	if from == nil && len(s.Accounts) > 0 {
+		from = e.Context
+	}
+	switch {
+	case from != nil && !slices.Contains(s.Accounts, *from):
+		return errOtherAccount
+	case e.Livemode == nil || *e.Livemode != *s.Livemode:
+		return errOtherMode
+	}
+	return nil
+}
+
+var (
+	errOtherAccount = sale.Refuse(sale.InvalidRequest, "the payment names an order, and is of an account that StripeKeysArn does not have in accounts")
+	errOtherMode    = sale.Refuse(sale.InvalidRequest, "the payment names an order, and its livemode is not that of StripeKeysArn")
+)
 
 // stripePayment is a Checkout session or a payment intent.
 type stripePayment struct {
@@ -146,11 +223,24 @@ func readOther(kind string, object jsontext.Value) (p sale.Payment, about subjec
 	return p, about, nil
 }
 
-func readStripe(body []byte, events string) (p sale.Payment, _ subject, err error) {
+func (s *stripeSettings) read(body []byte) (sale.Payment, subject, error) {
 	var e stripeEvent
 	if err := jsonv2.Unmarshal(body, &e); err != nil {
-		return p, foreign, unreadable(err)
+		return sale.Payment{}, foreign, unreadable(err)
 	}
+	p, about, err := s.readEvent(&e)
+	theirs := s.theirs(&e)
+	switch {
+	case theirs == nil || err != nil:
+		return p, about, err
+	case about == ours || about == otherKind:
+		return p, foreign, theirs
+	}
+	return sale.Payment{}, foreign, nil
+}
+
+// readEvent reads an event as if its account and its mode were ours.
+func (s *stripeSettings) readEvent(e *stripeEvent) (p sale.Payment, _ subject, err error) {
 	// Thin events name their object and no more. If they were ignored, nobody would hear that payments are not recorded.
 	if e.Object == "v2.core.event" {
 		return p, unknown, sale.Refuse(sale.InvalidRequest, "this is a thin event, which does not say what was paid: "+
@@ -196,7 +286,7 @@ func readStripe(body []byte, events string) (p sale.Payment, _ subject, err erro
 	}
 	// 0 if the id is invalid; Pay then records a refund due for an unknown order.
 	p.OrderID, _ = orderid.Parse(about.Metadata[metaOrder])
-	if isCheckout && events == paymentIntentEvents || isIntent && events == checkoutEvents {
+	if isCheckout && s.events == paymentIntentEvents || isIntent && s.events == checkoutEvents {
 		return p, otherKind, nil
 	}
 	return p, ours, nil

@@ -9,6 +9,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,33 +60,45 @@ func newWeChatPay(s Settings, now func() time.Time) (provider, error) {
 		return provider{}, err
 	}
 	w := wechatPay{wechatPaySettings: set, keys: map[string]*rsa.PublicKey{}, now: now}
+	err = cmp.Or(
+		check("mchid", []string{set.MchID}, form(digits, "of digits")),
+		check("appids", set.AppIDs, form(letters+digits+"_-", "the id of an app, wx…")),
+		checkKeys("apiV3Keys", set.APIv3Keys, w.addCipher),
+		checkKeys("publicKeys", slices.Sorted(maps.Keys(set.PublicKeys)), w.addKey),
+	)
+	if err != nil {
+		return provider{}, err
+	}
+	return provider{verify: w.verify, read: one(w.read)}, nil
+}
+
+func (w *wechatPay) addCipher(key string) error {
+	if err := isText(key); err != nil {
+		return err
+	}
+	block, err := aes.NewCipher([]byte(key))
+	if err != nil || len(key) != 32 {
+		return errors.New("an APIv3 key has 32 characters")
+	}
+	gcm, err := cipher.NewGCM(block)
+	w.ciphers = append(w.ciphers, gcm)
+	return err
+}
+
+func (w *wechatPay) addKey(serial string) error {
+	err := isText(serial)
+	name, isKeyID := strings.CutPrefix(serial, "PUB_KEY_ID_")
+	upper := strings.ToUpper(serial)
 	switch {
-	case set.MchID == "":
-		return provider{}, errors.New("there is no mchid")
-	case len(set.AppIDs) == 0 || slices.Contains(set.AppIDs, ""):
-		return provider{}, errors.New("appids must name the merchant's apps")
-	case len(set.APIv3Keys) == 0 || len(set.PublicKeys) == 0:
-		return provider{}, errors.New("apiV3Keys and publicKeys must have a key each")
+	case err != nil:
+		return fmt.Errorf("of its name: %w", err)
+	case name == "" || isKeyID && strings.Trim(name, digits+letters) != "" || !isKeyID && strings.Trim(upper, digits+"ABCDEF") != "":
+		return errors.New("its name is neither PUB_KEY_ID_… nor a serial number in hexadecimal, alone")
+	case w.keys[upper] != nil:
+		return errors.New("its serial number is there twice")
 	}
-	for _, key := range set.APIv3Keys {
-		block, err := aes.NewCipher([]byte(key))
-		if err != nil || len(key) != 32 {
-			return provider{}, errors.New("an APIv3 key has 32 characters")
-		}
-		gcm, err := cipher.NewGCM(block)
-		if err != nil {
-			return provider{}, err
-		}
-		w.ciphers = append(w.ciphers, gcm)
-	}
-	for serial, text := range set.PublicKeys {
-		key, err := rsaKey(text)
-		if err != nil {
-			return provider{}, err
-		}
-		w.keys[strings.ToUpper(serial)] = key
-	}
-	return provider{verify: w.verify, read: one(w.read), answer: answerWeChatPay}, nil
+	w.keys[upper], err = rsaKey(w.PublicKeys[serial])
+	return err
 }
 
 // verify checks Wechatpay-Signature, of the timestamp, the nonce and the body as it was sent, each with a

@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"crypto/rsa"
 	"fmt"
 	"strconv"
 	"strings"
@@ -145,20 +146,42 @@ func wechatFates() map[string]fate {
 
 // wechatRefusals are settings of WeChat Pay that cannot be right, and why.
 func wechatRefusals() map[string][2]string {
-	keyed := func(key string) string { return wechatSettings(fmt.Sprintf(`"publicKeys":{%q:%q}`, pubKeyID, key)) }
-	const apps, aKey, apiKey = "appids must name the merchant's apps", "apiV3Keys and publicKeys must have a key each", "an APIv3 key has 32 characters"
+	keyed := func(name string, key *rsa.PrivateKey) string {
+		return wechatSettings(fmt.Sprintf(`"publicKeys":{%q:%q}`, name, publicText(key)))
+	}
+	named := func(name string) string { return keyed(name, rsaKeys()[0]) }
+	pub := func(key string) string {
+		return wechatSettings(fmt.Sprintf(`"publicKeys":{"AB":%q,%q:%q}`, publicText(rsaKeys()[1]), pubKeyID, key))
+	}
+	const blank, name = "it has a blank or a line break", "publicKeys: its name is neither PUB_KEY_ID_… nor a serial number in hexadecimal, alone"
 	return map[string][2]string{
 		"no JSON":                    {"whsec_0123456789abcdef", notWeChats},
 		"a member that nobody knows": {wechatSettings(`"privateKey":"x"`), notWeChats},
-		"no merchant":                {wechatSettings(`"mchid":""`), "there is no mchid"},
-		"no app":                     {wechatSettings(`"appids":[]`), apps},
-		"an app without a name":      {wechatSettings(`"appids":["wxd678efh567hg6787",""]`), apps},
-		"no APIv3 key":               {wechatSettings(`"apiV3Keys":[]`), aKey},
-		"an APIv3 key of 31":         {wechatSettings(`"apiV3Keys":["0123456789abcdef0123456789abcde"]`), apiKey},
-		"an APIv3 key of 16":         {wechatSettings(`"apiV3Keys":["0123456789abcdef"]`), apiKey},
-		"no public key":              {wechatSettings(`"publicKeys":{}`), aKey},
-		"a public key that is a PEM": {keyed("-----BEGIN PUBLIC KEY-----"), "a public key is not valid base64"},
-		"a public key that is none":  {keyed("AAAA"), notAKey},
-		"a public key of 1024 bits":  {keyed(publicText(rsaKeys()[3])), shortKey},
+		"a byte order mark":          {"\ufeff" + wechatSettings(""), "it begins with a byte order mark"},
+		"no merchant":                {wechatSettings(`"mchid":""`), "mchid: it is empty"},
+		"a merchant with a blank":    {wechatSettings(`"mchid":"1900000109 "`), "mchid: " + blank},
+		"a merchant's name":          {wechatSettings(`"mchid":"wxd678efh567hg6787"`), "mchid: it is not of digits"},
+		"no app":                     {wechatSettings(`"appids":[]`), "appids has none"},
+		"no apps":                    {wechatSettings(`"appids":null`), "appids has none"},
+		"an app without a name":      {wechatSettings(`"appids":["wxd678efh567hg6787",""]`), "appids, number 2 of 2: it is empty"},
+		"an app with a line break":   {wechatSettings(`"appids":["wx1","wx2","wx3\r\n"]`), "appids, number 3 of 3: " + blank},
+		"an app of wide letters":     {wechatSettings(`"appids":["ｗｘ1"]`), "appids: it has a character that is not printable ASCII"},
+		"no APIv3 key":               {wechatSettings(`"apiV3Keys":[]`), "apiV3Keys has none"},
+		"an APIv3 key of 31":         {wechatSettings(`"apiV3Keys":["0123456789abcdef0123456789abcde"]`), "apiV3Keys: an APIv3 key has 32 characters"},
+		"an APIv3 key of 16":         {wechatSettings(`"apiV3Keys":["` + apiV3New + `","0123456789abcdef"]`), "apiV3Keys, number 2 of 2: an APIv3 key has 32 characters"},
+		"an APIv3 key with a blank":  {wechatSettings(`"apiV3Keys":["0123456789abcdef0123456789abcde "]`), "apiV3Keys: " + blank},
+		"a hundred APIv3 keys":       {wechatSettings(`"apiV3Keys":["` + strings.Repeat(apiV3New+`","`, 99) + apiV3Old + `"]`), "apiV3Keys has more than 10"},
+		"no public key":              {wechatSettings(`"publicKeys":{}`), "publicKeys has none"},
+		"a serial as OpenSSL says":   {named("serial=" + certificate), name},
+		"a key's id as one says":     {named("serial=" + pubKeyID), name},
+		"a key's id without _ID":     {named("PUB_KEY_0116500000002024101100397200000006"), name},
+		"a serial with colons":       {named("51:57:F0"), name},
+		"a key's id with nothing":    {named("PUB_KEY_ID_"), name},
+		"a serial that is none":      {named(""), "publicKeys: of its name: it is empty"},
+		"a serial with a blank":      {named(certificate + " "), "publicKeys: of its name: " + blank},
+		"a serial twice":             {wechatSettings(fmt.Sprintf(`"publicKeys":{"AB":%q,"ab":%[1]q}`, publicText(rsaKeys()[0]))), "publicKeys, number 2 of 2: its serial number is there twice"},
+		"a public key that is a PEM": {pub("-----BEGIN PUBLIC KEY-----"), "publicKeys, number 2 of 2: " + notBase64},
+		"a public key that is none":  {pub("AAAA"), "publicKeys, number 2 of 2: it is no key, or a part of one" + notAKey},
+		"a public key of 1024 bits":  {keyed(pubKeyID, rsaKeys()[3]), "publicKeys: " + shortKey},
 	}
 }

@@ -50,6 +50,13 @@ func TestStripesLibrarySignsAndReadsThePaymentsThatAreRecorded(t *testing.T) {
 			t.Errorf("a thin event is one to Stripe's library (%v), and must be refused", err)
 		}
 
+		for _, members := range []string{`"account":"acct_1","livemode":true`, `"livemode":false`} {
+			other := []byte(strings.Replace(string(body), `"livemode":true`, members, 1))
+			event, err := webhook.ConstructEventWithOptions(other, sign(other, after, 0), after, webhook.ConstructEventOptions{IgnoreAPIVersionMismatch: true})
+			if r := answer(other, sign(other, after, 0)); err != nil || event.Account == "" && event.Livemode || r.StatusCode != 400 {
+				t.Errorf("%s is of account %q, live: %t, to Stripe's library (%v), and answered %d, want 400", members, event.Account, event.Livemode, err, r.StatusCode)
+			}
+		}
 		at, v1, _ := strings.Cut(good, ",")
 		wrong := "v1=" + strings.Repeat("0", 64)
 		valid := 0

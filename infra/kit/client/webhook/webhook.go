@@ -36,6 +36,8 @@ var Told = []string{Stripe, StandardWebhooks}
 
 // What the local stack trusts of the providers whose settings are JSON. It stands in files, so that any tool can use it.
 var (
+	//go:embed local/stripe.json
+	localStripeText string
 	//go:embed local/adyen.json
 	localAdyenText string
 	//go:embed local/wechat-pay.json
@@ -49,7 +51,7 @@ var (
 // LocalSecrets are the signing secrets on the local stack, documented in HTTP.md, so that
 // any tool can sign.
 var LocalSecrets = map[string]string{
-	Stripe:           "whsec_local_stripe",
+	Stripe:           localStripeText,
 	StandardWebhooks: "whsec_bG9jYWwtZmxhc2hzYWxlLXdlYmhvb2stc2VjcmV0",
 	WeChatPay:        localWeChatPayText,
 	Alipay:           localAlipayText,
@@ -58,9 +60,20 @@ var LocalSecrets = map[string]string{
 
 // settings are those of a provider whose settings are JSON.
 type settings struct {
-	MchID                                  string
-	AppIDs, SellerIDs, APIv3Keys, HMACKeys []string
-	PublicKeys                             any // WeChat Pay's by serial
+	MchID                                                  string
+	AppIDs, SellerIDs, APIv3Keys, HMACKeys, SigningSecrets []string
+	PublicKeys                                             any // WeChat Pay's by serial
+	Livemode                                               bool
+}
+
+// stripeSettings are the first signing secret and the mode of a secret of Stripe, which may have signing secrets alone.
+func stripeSettings(secret string) (signing string, livemode bool) {
+	set := settings{SigningSecrets: strings.Split(secret, ","), Livemode: true}
+	_ = json.Unmarshal([]byte(secret), &set)
+	if len(set.SigningSecrets) > 0 {
+		signing = set.SigningSecrets[0]
+	}
+	return signing, set.Livemode
 }
 
 func localSettings(provider string) (s settings) {
@@ -108,8 +121,9 @@ func (p Payment) Request(ctx context.Context, api, provider, secret string, now 
 func (p Payment) Body(provider, secret string, now time.Time) ([]byte, error) {
 	switch provider {
 	case Stripe:
+		_, livemode := stripeSettings(secret)
 		return json.Marshal(map[string]any{
-			"id": "evt_" + p.PaymentID, "object": "event", "type": "checkout.session.completed",
+			"id": "evt_" + p.PaymentID, "object": "event", "type": "checkout.session.completed", "livemode": livemode,
 			"data": map[string]any{"object": map[string]any{
 				"id": "cs_" + p.PaymentID, "object": "checkout.session", "payment_status": "paid", "payment_intent": p.PaymentID,
 				"amount_total": p.counted("ISK UGX", "MGA"), "currency": strings.ToLower(p.Currency),
@@ -153,7 +167,8 @@ func (p Payment) Sign(header http.Header, provider, secret string, body []byte, 
 		}
 		return nil
 	case Stripe:
-		mac := hmac.New(sha256.New, []byte(secret))
+		signing, _ := stripeSettings(secret)
+		mac := hmac.New(sha256.New, []byte(signing))
 		fmt.Fprintf(mac, "%d.%s", now.Unix(), body)
 		header.Set("Stripe-Signature", fmt.Sprintf("t=%d,v1=%x", now.Unix(), mac.Sum(nil)))
 		return nil
