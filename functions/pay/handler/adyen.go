@@ -15,6 +15,7 @@ import (
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"flashsale/shared/currency"
 	"flashsale/shared/httpapi"
@@ -73,10 +74,35 @@ func (a *adyenSettings) addKey(text string) error {
 
 // adyenWebhook is Adyen's standard webhook (Webhooks-v1 of github.com/Adyen/adyen-openapi, 2026-07-01). A queue may join several.
 type adyenWebhook struct {
-	Live  string `json:"live"` // not signed
-	Items []struct {
-		Item adyenItem `json:"NotificationRequestItem"`
-	} `json:"notificationItems"`
+	Live  string     `json:"live"` // not signed
+	Items adyenItems `json:"notificationItems"`
+}
+
+type adyenItems []struct {
+	Item adyenItem `json:"NotificationRequestItem"`
+}
+
+// maxItems is how many items a webhook may have. Adyen's have one, and its older ones of SOAP had six at most.
+const maxItems = 100
+
+// UnmarshalJSONFrom reads no more items than a webhook may have: nobody has signed them yet, and one may be two bytes long.
+func (all *adyenItems) UnmarshalJSONFrom(from *jsontext.Decoder) error {
+	if start, err := from.ReadToken(); err != nil || start.Kind() != '[' {
+		return cmp.Or(err, errors.New("the items are no array"))
+	}
+	for from.PeekKind() != ']' {
+		if len(*all) == maxItems {
+			return fmt.Errorf("there are more than %d items", maxItems)
+		}
+		*all = append(*all, struct {
+			Item adyenItem `json:"NotificationRequestItem"`
+		}{})
+		if err := jsonv2.UnmarshalDecode(from, &(*all)[len(*all)-1]); err != nil {
+			return err
+		}
+	}
+	_, err := from.ReadToken()
+	return err
 }
 
 type adyenItem struct {

@@ -64,9 +64,15 @@ func isSeller(id string) error {
 	return err
 }
 
+// maxFields is how many fields a notification may have. Alipay's documents name about 40.
+const maxFields = 200
+
 // formOf returns the fields of a form, each decoded once, as the bytes that its sender had: a notification may be in GBK
 // although everything was asked for in UTF-8. A field that is there twice has no one value.
 func formOf(text string) (map[string]string, error) {
+	if strings.Count(text, "&") >= maxFields {
+		return nil, fmt.Errorf("there are more than %d fields", maxFields)
+	}
 	fields := map[string]string{}
 	for pair := range strings.SplitSeq(text, "&") {
 		name, value, _ := strings.Cut(pair, "=")

@@ -7,6 +7,9 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +17,7 @@ import (
 
 	"flashsale/infra/kit/client/webhook"
 	"flashsale/infra/kit/testledger"
+	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/sale"
@@ -377,4 +381,52 @@ func TestABuyerCancelsWhateverIsWrongWithProviders(t *testing.T) {
 			t.Errorf("got %d %s, want it cancelled", r.StatusCode, r.Body)
 		}
 	}, "STRIPE_SECRETS", "x", "STANDARD_WEBHOOKS_SECRETS", "x", "WECHAT_PAY_SECRETS", "x", "ALIPAY_SECRETS", "x", "ADYEN_SECRETS", "x", "STRIPE_EVENTS", "all")
+}
+
+// What anybody may send costs little before it is refused; of the keys there are as many as there may be.
+func TestAWebhookThatIsNotSignedIsRefusedForLittleMemory(t *testing.T) {
+	const most = 40 * maxWebhook // in all, of which little is in use at once
+	all, err := NewProviders(Settings{
+		Stripe: strings.Repeat(stripeOld+",", maxKeys-1) + stripeNew, StripeEvents: anyEvents, WeChatPay: wechatSettings(""), Alipay: alipayGood(),
+		StandardWebhooks: strings.Repeat(standardOld+",", maxKeys-1) + standardNew, Adyen: adyenSecrets("CAPTURE"),
+	}, clock.Wall)
+	if err != nil {
+		t.Fatal(err)
+	}
+	filled := func(start, again, end string) string {
+		return start + strings.Repeat(again, (maxWebhook-len(start)-len(end))/len(again)) + end
+	}
+	numbered := func(start, again, end string) string {
+		text := []byte(start)
+		for i := 0; len(text) < maxWebhook-len(end)-20; i++ {
+			text = fmt.Appendf(text, again, i)
+		}
+		return string(text) + end
+	}
+	const item = `{"notificationItems":[{"NotificationRequestItem":{`
+	for name, body := range map[string]string{
+		"nothing": "", "letters": filled("", "x", ""), "arrays in arrays": filled("", "[", ""), "objects in objects": filled("", `{"a":`, ""),
+		"items of nothing": filled(`{"notificationItems":[{}`, ",{}", "]}"), "items of null": filled(`{"notificationItems":[null`, ",null", "]}"),
+		"empty items": filled(item+`}}`, `,{"NotificationRequestItem":{}}`, "]}"), "members": numbered(`{"x":0`, `,"%x":0`, "}"),
+		"members of an item": numbered(item+`"x":0`, `,"%x":0`, "}}]}"), "additional data": numbered(item+`"additionalData":{"x":0`, `,"%x":0`, "}}}]}"),
+		"a long value": filled(item+`"pspReference":"`, `\u0041`, `"}}]}`), "a long signature": filled(item+`"additionalData":{"hmacSignature":"`, "AAAA", `"}}}]}`),
+		"fields of nothing": filled("", "&", ""), "fields": numbered("sign=AAAA", "&%x=", ""), "a long field": filled("sign=AAAA&a=", "%41", ""),
+		"a form's long signature": filled("a=b&sign=", "AAAA", ""), "fields that decide": numbered("sign=AAAA", "&x%x=%%26app_id%%3D", ""),
+	} {
+		r := httpapi.Request{
+			StripeSignature:  httpapi.Header{Value: signature(body, time.Now(), strings.Split(strings.Repeat("x,", 99), ",")...)["stripe-signature"]},
+			WebhookID:        httpapi.Header{Value: "msg_1"},
+			WebhookTimestamp: httpapi.Header{Value: strconv.FormatInt(time.Now().Unix(), 10)}, WebhookSignature: httpapi.Header{Value: strings.Repeat("v1,AAAA ", 999)},
+			WechatpayTimestamp: httpapi.Header{Value: strconv.FormatInt(time.Now().Unix(), 10)}, WechatpaySerial: httpapi.Header{Value: pubKeyID},
+		}
+		for provider, p := range all {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			err := p.verify(&r, []byte(body))
+			runtime.ReadMemStats(&after)
+			if used := after.TotalAlloc - before.TotalAlloc; err == nil || used > most {
+				t.Errorf("%s, %s: got %v for %d bytes, want it refused for %d", provider, name, err, used, most)
+			}
+		}
+	}
 }
