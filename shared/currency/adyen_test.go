@@ -28,9 +28,19 @@ func TestAWholeUnitOfAdyensIsAWholeUnitHere(t *testing.T) {
 			}
 		}
 	}
-	for code, want := range map[string]int64{"CLP": 1, "ISK": 1} {
-		if got, whole := currency.FromAdyen(199, code); got != want || whole {
-			t.Errorf("1.99 %s are %d minor units (whole: %t), want %d and a rest", code, got, whole, want)
+}
+
+func TestAHundredthOfAWholeUnitIsARest(t *testing.T) {
+	for name, from := range map[string]struct {
+		amount func(int64, string) (int64, bool)
+		codes  []string
+	}{"Adyen": {currency.FromAdyen, []string{"CLP", "ISK"}}, "Stripe": {currency.FromStripe, []string{"ISK", "UGX"}}} {
+		for _, code := range from.codes {
+			for amount := range int64(300) {
+				if got, whole := from.amount(amount, code); got != amount/100 || whole != (amount%100 == 0) {
+					t.Errorf("%s's %d in %s is %d (whole: %t), want %d and %d hundredths", name, amount, code, got, whole, amount/100, amount%100)
+				}
+			}
 		}
 	}
 }

@@ -157,8 +157,9 @@ func stripeFates() map[string]fate {
 		"the refund itself":           {StandardWebhooks, standard("payment.succeeded", "refund.succeeded"), nil},
 	})
 	add("ignored-not-back", "", map[string]sent{ // before Stripe's API of 2024-10-28 most refunds fail in a change alone
-		"a refund's failure": {Stripe, stripeEventOf("charge.refund.updated", `"object":"refund","payment_intent":"pi_1","status":"failed"`, ""), nil},
-		"a refund's end":     {Stripe, stripeEventOf("refund.updated", `"object":"refund","payment_intent":"pi_1","status":"canceled"`, ""), nil},
+		"a refund's failure":                      {Stripe, stripeEventOf("charge.refund.updated", `"object":"refund","payment_intent":"pi_1","status":"failed"`, ""), nil},
+		"a refund's end":                          {Stripe, stripeEventOf("refund.updated", `"object":"refund","payment_intent":"pi_1","status":"canceled"`, ""), nil},
+		"a refund that failed, Standard Webhooks": {StandardWebhooks, standard("payment.succeeded", "refund.failed"), nil},
 	})
 	add("ignored-disputed", "", map[string]sent{
 		"a dispute":                    {Stripe, of("charge.dispute.created"), nil},

@@ -34,15 +34,16 @@ var reports = []aReport{
 	{"order paid by another", func(f *fates) sale.Payment { return PaymentOf(f.next("paid"), "") }, "other-payment"},
 	{"no order", func(*fates) sale.Payment { return PaymentOf(0, "") }, "unknown-order"},
 	{"order that never was", func(f *fates) sale.Payment { return PaymentOf(f.old, "") }, "unknown-order"},
+	{"order of the far future", func(f *fates) sale.Payment { return PaymentOf(f.future, "") }, "unknown-order"},
 	{"order that may be late", func(f *fates) sale.Payment { return PaymentOf(f.young, "") }, ""},
 }
 
 // fates is a sale with fresh orders for each case.
 type fates struct {
 	*World
-	orders     map[string][]uint64
-	old, young uint64 // ids without an order
-	cases      int
+	orders             map[string][]uint64
+	old, young, future uint64 // ids without an order
+	cases              int
 }
 
 // next returns the order of that kind that belongs to the current case.
@@ -72,6 +73,9 @@ func newFates(w *World, cases int) *fates {
 		w.T.Fatal(err)
 	}
 	if f.young, err = orderid.New(w.Now(), 1<<31); err != nil {
+		w.T.Fatal(err)
+	}
+	if f.future, err = orderid.New(w.Now().Add(100*ledger.LateOrderWait), 1); err != nil {
 		w.T.Fatal(err)
 	}
 	return f
