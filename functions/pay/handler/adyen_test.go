@@ -172,6 +172,7 @@ func TestEachItemOfABatchIsRecordedAndCountedAndOneThatFailsHasItRepeated(t *tes
 		"one twice":                 {[]members{item(nil), item(nil)}, "[accepted]", false, []string{"paid", "repeated"}},
 		"one cannot be":             {[]members{wrong, item(nil)}, "the payment has no valid reference", false, []string{"invalid-request", "paid"}},
 		"one is elsewhere":          {[]members{elsewhere, other, item(nil)}, "another merchant account", false, []string{"invalid-request", "ignored", "paid"}},
+		"two cannot be":             {[]members{elsewhere, wrong}, "another merchant account", false, []string{"invalid-request", "invalid-request"}},
 		"none, of which one is new": {[]members{wrong, wrong}, "the payment has no valid reference", false, []string{"invalid-request", "invalid-request"}},
 		"the table is busy":         {[]members{item(nil), other}, `"code":"busy"`, true, []string{"busy", "ignored"}},
 	} {

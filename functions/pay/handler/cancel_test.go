@@ -31,6 +31,21 @@ func TestABuyerCancels(t *testing.T) {
 	})
 }
 
+func TestOnlyAUserWhoSendsTooManyCancellationsIsRefused(t *testing.T) {
+	in(t, func(t *testing.T, f *function) {
+		f.sells(time.Hour)
+		for range 20 {
+			httpapitest.Refused(t, f.Ask(t, t.Context(), event(t, "pay-cancel.json")), 409, sale.OrderPending)
+		}
+		if calls := f.Calls(func() {
+			httpapitest.Refused(t, f.Ask(t, t.Context(), event(t, "pay-cancel.json")), 429, sale.TooManyRequests)
+		}); calls > 0 {
+			t.Errorf("the ledger was asked %d times, want none", calls)
+		}
+		httpapitest.Refused(t, f.Ask(t, t.Context(), event(t, "pay-cancel.json", httpapitest.User("bob"))), 404, sale.OrderNotFound)
+	})
+}
+
 func TestACancellationThatIsRefused(t *testing.T) {
 	confirmed := func(f *function) { f.sells(time.Hour); f.confirms() }
 	for name, tt := range map[string]struct {

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -127,6 +128,10 @@ func (f *function) isMet(name string, w fate, request []byte) {
 		if w.provider == Adyen && f.Logged(f.T, "payment") == nil && f.Logged(f.T, "orderId") == nil {
 			f.T.Errorf("%s: the line names neither payment nor order: %s", name, &f.Log)
 		}
+	case "refunded":
+		if got := f.Logged(f.T, "saleId"); got != "moutai" {
+			f.T.Errorf("%s: the line names sale %v, want moutai", name, got)
+		}
 	case "refund-due":
 		if got := f.Logged(f.T, "reason"); w.says != "" && got != w.says {
 			f.T.Errorf("%s: a refund is due because of %v, want %s", name, got, w.says)
@@ -179,6 +184,88 @@ func TestEachWebhookHasItsFate(t *testing.T) {
 			}
 		})
 	}
+}
+
+// By the providers' own lists of types: what somebody has to look at is not counted as what nobody has to.
+func TestEveryTypeOfEventThatIsNoPaymentIsCounted(t *testing.T) {
+	a := adyenSettings{PaidBy: adyenCaptured}
+	for provider, of := range map[string]struct {
+		about func(kind string) subject
+		kinds map[subject]string
+	}{
+		Stripe: {func(kind string) subject { return aboutStripe(kind, "") }, map[subject]string{
+			unpaid: "charge.failed charge.expired payment_intent.created payment_intent.payment_failed payment_intent.canceled payment_intent.processing " +
+				"payment_intent.amount_capturable_updated checkout.session.expired checkout.session.async_payment_failed",
+			charge: "charge.succeeded charge.captured charge.pending charge.updated", notBack: "refund.failed",
+			refunded: "charge.refunded charge.refund.updated refund.created refund.updated",
+			disputed: "charge.dispute.created charge.dispute.closed charge.dispute.updated charge.dispute.funds_withdrawn charge.dispute.funds_reinstated",
+			unknown:  "invoice.paid customer.created payout.failed account.updated",
+		}},
+		StandardWebhooks: {aboutStandard, map[subject]string{
+			unpaid: "payment.failed payment.created payment.processing", notBack: "refund.failed", disputed: "dispute.opened dispute.lost payment.disputed",
+			refunded: "refund.succeeded refund.created payment.refunded payment.partially_refunded", unknown: "invoice.paid subscription.active",
+		}},
+		WeChatPay: {aboutWeChatPay, map[subject]string{
+			unpaid: "TRANSACTION.FAIL", notBack: "REFUND.ABNORMAL REFUND.CLOSED", charge: "PAYSCORE.USER_PAID PAYSCORE.USER_CONFIRM",
+			disputed: "COMPLAINT.CREATE COMPLAINT.STATE_CHANGE", unknown: "COUPON.USE MCHTRANSFER.BILL.FINISHED",
+		}},
+		Adyen: {func(kind string) subject {
+			about, _ := a.about(&adyenItem{EventCode: kind, Success: "true"})
+			return about
+		}, map[subject]string{
+			unpaid: "AUTHORISATION AUTHENTICATION AUTHORISATION_ADJUSTMENT AUTORESCUE CANCEL_AUTORESCUE CANCELLATION EXPIRE MANUAL_REVIEW_ACCEPT MANUAL_REVIEW_REJECT " +
+				"OFFER_CLOSED ORDER_CLOSED ORDER_OPENED PENDING POSTPONED_REFUND TECHNICAL_CANCEL VOID_PENDING_REFUND",
+			notBack: "REFUND_FAILED REFUNDED_REVERSED", refunded: "REFUND_WITH_DATA",
+			disputed: "CAPTURE_FAILED CHARGEBACK CHARGEBACK_REVERSED SECOND_CHARGEBACK PREARBITRATION_LOST PREARBITRATION_WON SCHEME_ARBITRATION_LOST SCHEME_ARBITRATION_WON " +
+				"NOTIFICATION_OF_CHARGEBACK NOTIFICATION_OF_FRAUD REQUEST_FOR_INFORMATION INFORMATION_SUPPLIED ISSUER_COMMENTS ISSUER_RESPONSE_TIMEFRAME_EXPIRED DISPUTE_DEFENSE_PERIOD_ENDED",
+			foreign: "PAIDOUT_REVERSED PAYOUT_DECLINE PAYOUT_EXPIRE PAYOUT_THIRDPARTY RECURRING_CONTRACT REPORT_AVAILABLE", unknown: "ALARM_4711",
+		}},
+	} {
+		for want, kinds := range of.kinds {
+			for kind := range strings.FieldsSeq(kinds) {
+				if got := of.about(kind); got != want {
+					t.Errorf("%s: %s is %s, want %s", provider, kind, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestTheLongestWebhookIsTakenAndNoLongerOne(t *testing.T) {
+	padded := func(n int) sent {
+		body := session("")
+		return sent{Stripe, body + strings.Repeat(" ", n-len(body)), nil}
+	}
+	items := func(n int) sent {
+		return sent{Adyen, adyensBody(adyenNew, "false", slices.Repeat([]members{item(members{"merchantReference": "invoice-7"})}, n)...), nil}
+	}
+	fields := func(n int) sent {
+		var more []string
+		for i := range n - len(trade("sign", "")) {
+			more = append(more, "x"+strconv.Itoa(i), "")
+		}
+		return sent{Alipay, rsa2(rsaKeys()[1], more...), nil}
+	}
+	for name, tt := range map[string]struct{ longest, longer int }{
+		"bytes": {taken(t, padded(256<<10)), taken(t, padded(256<<10+1))}, "items": {taken(t, items(100)), taken(t, items(101))}, "fields": {taken(t, fields(200)), taken(t, fields(201))},
+	} {
+		if tt.longest != 200 || tt.longer/100 != 4 {
+			t.Errorf("%s: the longest is answered %d and a longer one %d, want 200 and 4xx", name, tt.longest, tt.longer)
+		}
+	}
+}
+
+// taken is the status of a webhook's answer.
+func taken(t *testing.T, s sent) (status int) {
+	owing(t, func(t *testing.T, f *function) {
+		raw, err := f.Handler.Invoke(t.Context(), f.request(s, time.Now()))
+		var r httpapi.Response
+		if err = cmp.Or(err, json.Unmarshal(raw, &r)); err != nil {
+			t.Error(err)
+		}
+		status = r.StatusCode
+	})
+	return status
 }
 
 // Providers repeat for a day what they think was not taken, and Adyen for longer.

@@ -2,6 +2,7 @@ package handler
 
 import (
 	"cmp"
+	"encoding/base64"
 	"maps"
 	"strings"
 	"testing"
@@ -67,6 +68,11 @@ func stripeFates() map[string]fate {
 		"Standard Webhooks, only the second signature is known": {StandardWebhooks, succeeded,
 			signed(succeeded, reported, "whsec_dW5rbm93bi11bmtub3duLXVua25vd24=", standardNew)},
 	})
+	shortest, longest := whsec+base64.StdEncoding.EncodeToString(make([]byte, 24)), whsec+base64.StdEncoding.EncodeToString(make([]byte, 64))
+	add("paid", "", map[string]sent{
+		"by the shortest secret": {StandardWebhooks, succeeded, signed(succeeded, reported, shortest)},
+		"by the longest secret":  {StandardWebhooks, succeeded, signed(succeeded, reported, longest)},
+	}, "STANDARD_WEBHOOKS_SECRETS", shortest+","+longest)
 	// with is a session of an event with these members, instead of its livemode.
 	with := func(members string) sent {
 		return sent{Stripe, strings.Replace(session(""), `"livemode":true,`, members, 1), nil}
