@@ -310,14 +310,19 @@ func TestAPaymentThatGoesBackAsAWholeIsMarked(t *testing.T) {
 		return fate{sent{Stripe, stripeEventOf("charge.refunded", `"object":"charge","id":"ch_1","payment_intent":"pi_1","amount":149900,`+
 			`"amount_refunded":149900,"refunded":true,"metadata":{}`, more), nil}, result, "", nil}
 	}
+	changed := func(kind string) fate {
+		w := stripes(map[bool]string{true: part, false: "ignored-disputed"}[strings.HasPrefix(kind, "refund")], "")
+		w.body = strings.Replace(w.body, "charge.refunded", kind, 1)
+		return w
+	}
 	for name, all := range map[string][]fate{
 		"Stripe": {stripes(part, ""), paid[Stripe], stripes(part, `"refunded":false,"amount_refunded":100`), stripes(part, `"payment_intent":null`),
-			stripes(part, `"payment_intent":{"id":"pi_1"}`), stripes("refunded", ""), stripes("repeated", ""), stripes("invalid-request", `"payment_intent":" pi_1"`)},
+			stripes(part, `"payment_intent":{"id":"pi_1"}`), changed("refund.updated"), changed("charge.dispute.closed"), stripes("refunded", ""), stripes("repeated", ""), stripes("invalid-request", `"payment_intent":" pi_1"`)},
 		"WeChat Pay": {wechatBack("", part), paid[WeChatPay], wechatBack(`"amount":{"total":149900,"refund":100}`, part), wechatBack(`"refund_status":"PROCESSING"`, part), wechatBack(`"amount":{"total":149900,"refund":0}`, part),
 			wechatBack(`"amount":{"total":149900,"refund":149900,"currency":"HKD"}`, part), wechatBack("", "refunded"), wechatBack("", "repeated")},
 		"Alipay": {paid[Alipay], alipays("repeated", "", "notify_time", "2026-01-02 09:01:06"), alipays("repeated", "", "trade_status", "TRADE_FINISHED"),
 			alipays("repeated", "", "total_amount", "1.00"), alipays("refund-due", "", "trade_no", "2026010122001400000000000002"),
-			alipays(part, "", "refund_fee", "500.00", "gmt_refund", at), alipays("refunded", "", append(closed, "1499.00")...), alipays("repeated", "", append(closed, "1499")...)},
+			alipays(part, "", "refund_fee", "500.00", "gmt_refund", at), alipays(part, "", "refund_fee", "1499.01"), alipays("refunded", "", append(closed, "1499.00")...), alipays("repeated", "", append(closed, "1499")...)},
 		"a refund of Adyen's":       {paid[Adyen], adyens("refunded", "", change("REFUND", nil)), adyens("repeated", "", change("REFUND", nil))},
 		"a reversal of Adyen's":     {paid[Adyen], adyens("refunded", "", change("CANCEL_OR_REFUND", members{"amount": yuan(0)}))},
 		"a cancellation of Adyen's": {paid[Adyen], adyens("refunded", "", change("CANCELLATION", members{"amount": nil}))},

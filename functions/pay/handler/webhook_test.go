@@ -78,7 +78,7 @@ func stripeFates() map[string]fate {
 		return sent{Stripe, strings.Replace(session(""), `"livemode":true,`, members, 1), nil}
 	}
 	intended := sent{Stripe, strings.Replace(intent(""), `"livemode":true,`, `"livemode":true,"account":"acct_3",`, 1), nil}
-	test := []string{"STRIPE_SECRETS", `{"signingSecrets":["` + stripeOld + `","` + stripeNew + `"],"livemode":false,"accounts":["acct_1","acct_2"]}`}
+	test := []string{"STRIPE_SECRETS", "\r\n" + ` {"signingSecrets":["` + stripeOld + `","` + stripeNew + `"],"livemode":false,"accounts":["acct_1","acct_2"]}` + "\n"}
 	add("paid", "", map[string]sent{
 		"of no connected account":              with(`"livemode":true,"account":null,"context":null,`),
 		"whose context is said of the account": with(`"livemode":true,"context":"acct_1",`),
@@ -142,11 +142,12 @@ func stripeFates() map[string]fate {
 	add("body-too-large", "", map[string]sent{"a megabyte, unsigned": {Stripe, huge, bare}, "a megabyte, signed": {Stripe, huge, nil}})
 
 	add("ignored", "", map[string]sent{
-		"a payment without our metadata": {Stripe, session(`"metadata":{}`), nil},
-		"one with none at all":           {Stripe, session(`"metadata":null`), nil},
-		"one whose members are strange":  {Stripe, session(`"metadata":{"order":"7"},"payment_intent":{"id":"pi_1"},"amount_total":"1"`), nil},
-		"a session that is not paid yet": {Stripe, session(`"payment_status":"unpaid","amount_total":null`), nil},
-		"an attempt that failed":         {StandardWebhooks, standard("payment.succeeded", "payment.failed"), nil},
+		"a payment without our metadata":          {Stripe, session(`"metadata":{}`), nil},
+		"one with none at all":                    {Stripe, session(`"metadata":null`), nil},
+		"one whose members are strange":           {Stripe, session(`"metadata":{"order":"7"},"payment_intent":{"id":"pi_1"},"amount_total":"1"`), nil},
+		"a session of a status that nobody knows": {Stripe, session(`"payment_status":"processing"`), nil},
+		"a session that is not paid yet":          {Stripe, session(`"payment_status":"unpaid","amount_total":null`), nil},
+		"an attempt that failed":                  {StandardWebhooks, standard("payment.succeeded", "payment.failed"), nil},
 	})
 	add("ignored", "", map[string]sent{"a foreign payment intent beside Checkout": {Stripe, intent(`"metadata":{}`), nil}}, "STRIPE_EVENTS", "checkout")
 	add("ignored", "", map[string]sent{

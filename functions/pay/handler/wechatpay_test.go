@@ -176,6 +176,7 @@ func wechatRefusals() map[string][2]string {
 		"a key's id as one says":     {named("serial=" + pubKeyID), name},
 		"a key's id without _ID":     {named("PUB_KEY_0116500000002024101100397200000006"), name},
 		"a serial with colons":       {named("51:57:F0"), name},
+		"a key's id with a hyphen":   {named("PUB_KEY_ID_0116-5000"), name},
 		"a key's id with nothing":    {named("PUB_KEY_ID_"), name},
 		"a serial that is none":      {named(""), "publicKeys: of its name: it is empty"},
 		"a serial with a blank":      {named(certificate + " "), "publicKeys: of its name: " + blank},
