@@ -27,44 +27,63 @@ function read(key) {
   }
 }
 
-/** The access token, "" without one. A 401 has the last word on whether it is valid. */
-export function token() {
+/** @param {Record<string, unknown>} tokens */
+const store = (tokens) => sessionStorage.setItem("token", JSON.stringify(tokens));
+
+/**
+ * The access token, "" without one. A 401 has the last word on whether it is valid.
+ * @param {number} [now] by the shop's clock, as the device's may be wrong or be set; NaN as long as it is not known
+ */
+export function token(now = NaN) {
   const { access, expires } = read("token");
-  return access && Date.now() < Number(expires) ? access : "";
+  return access && !(now >= Number(expires)) ? access : "";
 }
 
-/** Whether the person was signed in and that has ended. */
-export const ended = () => "expires" in read("token") && !token();
+/** Whether the person was signed in and that has ended. @param {number} [now] as for token */
+export const ended = (now) => "expires" in read("token") && !token(now);
 
 /** How long before its end a token is renewed, which pages do at different times. */
 const early = 240000 + 120000 * Math.random();
-/** When it may be tried again. */
+/** When it may be tried again, by performance.now(); Infinity while it is tried. */
 let again = 0;
 
-/** @type {Promise<void> | undefined} The latest renewal. */
+/** @type {Promise<boolean> | undefined} The latest renewal. */
 let renewal;
 
-/** Renews the token when it is about to end, or has ended, if the provider has given what that takes. */
-export function renew() {
+/**
+ * Renews the token when it is about to end, or has ended, if the provider has given what that takes.
+ * The promise is of whether the provider did not answer.
+ * @param {number} [now] as for token: until it is known, the device's clock will do
+ * @param {boolean} [must] whether nothing goes on without a token, so that it is tried at once
+ */
+export function renew(now, must) {
   const { expires, refresh } = read("token");
-  if (!refresh || Number(expires) - early > Date.now() || Date.now() < again) return renewal;
-  again = Infinity;
-  return (renewal = replace(refresh));
+  if (!refresh) return;
+  if (must ? again < Infinity : Number(expires) - early <= (now || Date.now()) && again <= performance.now()) {
+    again = Infinity;
+    renewal = replace(refresh);
+  }
+  return renewal;
 }
 
 /** @param {string} refresh */
 async function replace(refresh) {
   try {
     const { status, answer } = await ask({ grant_type: "refresh_token", refresh_token: refresh });
-    if (read("token").refresh !== refresh) throw Error("signed out meanwhile");
+    const kept = read("token");
+    if (kept.refresh !== refresh) return false; // signed out meanwhile
     if (status === 200 && answer.access_token) keep(answer, refresh);
-    else if (status === 400) sessionStorage.setItem("token", JSON.stringify({ ...read("token"), refresh: undefined }));
-  } catch {} // without an answer the token stays as it is
-  again = Date.now() + 60000;
+    else if (status === 400) store({ ...kept, refresh: undefined });
+    return status === 429 || status > 499;
+  } catch {
+    return true; // the token stays as it is
+  } finally {
+    again = performance.now() + 60000;
+  }
 }
 
 /** Notes that the server did not accept the token. */
-export const expire = () => sessionStorage.setItem("token", JSON.stringify({ ...read("token"), expires: 0 }));
+export const expire = () => store({ ...read("token"), access: "", expires: 0 });
 
 /**
  * Leaves for the identity provider, which comes back to /signin.
@@ -126,23 +145,31 @@ export async function finish() {
   }
 }
 
-/** Asks the provider for tokens. @param {Record<string, string>} grant @returns {Promise<{status: number, answer: Record<string, any>}>} */
+/** Asks the provider for tokens, for as long as any call may take. @param {Record<string, string>} grant @returns {Promise<{status: number, answer: Record<string, any>}>} */
 async function ask(grant) {
   const body = new URLSearchParams({ client_id: client, ...grant });
-  const response = await fetch(new URL(exchange, location.origin), { method: "POST", body, credentials: "omit", cache: "no-store" });
+  const stop = new AbortController();
+  setTimeout(() => stop.abort(), 15000);
+  const response = await fetch(new URL(exchange, location.origin), { method: "POST", body, credentials: "omit", cache: "no-store", signal: stop.signal });
   return { status: response.status, answer: await response.json() };
 }
 
-/** Keeps the tokens. A provider that gives no new refresh token lets the old one be used again. @param {Record<string, any>} answer @param {string} [refresh] */
-function keep({ access_token: access, expires_in: seconds, refresh_token: next }, refresh) {
-  sessionStorage.setItem("token", JSON.stringify({ access, expires: Date.now() + 1000 * (Number(seconds) || 300), refresh: next ?? refresh }));
+/** What a token says. @param {string} token @returns {Record<string, any>} */
+const claimsOf = (token) => JSON.parse(atob(token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/")));
+
+/**
+ * Keeps the tokens. The access token itself says when it ends: API Gateway takes no other one. A provider that
+ * gives no new refresh token lets the old one be used again.
+ * @param {Record<string, any>} answer @param {string} [refresh]
+ */
+function keep({ access_token: access, refresh_token: next }, refresh) {
+  store({ access, expires: 1000 * claimsOf(access).exp, refresh: next ?? refresh });
 }
 
 /** Exchanges the code for the token. @param {string} code @param {string} verifier @param {string} nonce */
 async function redeem(code, verifier, nonce) {
   const { status, answer } = await ask({ grant_type: "authorization_code", redirect_uri: callback(), code, code_verifier: verifier });
-  const claims = JSON.parse(atob(answer.id_token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/")));
-  if (status !== 200 || typeof answer.access_token !== "string" || claims.nonce !== nonce) return false;
+  if (status !== 200 || typeof answer.access_token !== "string" || claimsOf(answer.id_token).nonce !== nonce) return false;
   keep(answer);
   return true;
 }

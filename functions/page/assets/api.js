@@ -18,14 +18,6 @@ addEventListener("offline", () => void (answered = false));
 /** Whether there is no network. Some browsers say so while there is one: an answer proves it. */
 export const offline = () => !navigator.onLine && !answered;
 
-/** Stops a request that takes too long, also in browsers without AbortSignal.timeout. */
-function stopped() {
-  if ("timeout" in AbortSignal) return AbortSignal.timeout(limit);
-  const stop = new AbortController();
-  setTimeout(() => stop.abort(), limit);
-  return stop.signal;
-}
-
 /**
  * Makes one request. It never fails: no answer is an answer, too.
  * @param {string} method @param {string} path @param {string} [token] @param {string} [key]
@@ -36,8 +28,10 @@ export async function call(method, path, token, key) {
   const headers = {};
   if (token) headers.Authorization = "Bearer " + token;
   if (key) headers["Idempotency-Key"] = key;
+  const stop = new AbortController();
+  setTimeout(() => stop.abort(), limit);
   try {
-    const response = await fetch(path, { method, headers, cache: "no-store", credentials: "omit", signal: stopped() });
+    const response = await fetch(path, { method, headers, cache: "no-store", credentials: "omit", signal: stop.signal });
     answered = true;
     const received = performance.now();
     const text = await response.text();

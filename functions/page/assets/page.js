@@ -3,7 +3,7 @@
 // buyer presses the button.
 
 import { awake, call, now, offline, passing, slept } from "./api.js";
-import { available, ended, expire, finish, renew, signIn, signOut, token, validSale } from "./signin.js";
+import { available, ended, expire, finish, renew, signIn, signOut, token as tokenAt, validSale } from "./signin.js";
 import { countdown, dates, fill, language, locale, words } from "./words.js";
 
 /** @typedef {import("./api.js").Answer} Answer */
@@ -33,14 +33,10 @@ import { countdown, dates, fill, language, locale, words } from "./words.js";
 const most = 8;
 /** The longest wait between two repeats, besides what the shop asks for. */
 const longest = 30000;
-/** How long after payBy an order is still asked for. */
-const late = 600000;
 /** An order that is too early by up to this is sent again at the opening. */
 const soon = 90000;
 /** How often a page that is seen reads a sale that may change. What others share is read by all pages. */
 const minute = 60000;
-/** A page that is looked at again reads what is older than this. */
-const old = 30000;
 /** How often a final state is read as often as one that is not. */
 const doubted = 10;
 
@@ -52,8 +48,14 @@ const orderPath = (id = sale?.id ?? saleId) => `/sales/${id}/orders`;
 /** @param {string} [id] */
 const claimPath = (id) => orderPath(id) + "/me";
 
+/** The buyer's token, if it is valid by the shop's clock. */
+const token = () => tokenAt(now());
+
 /** What the page is called before the sale is read. */
 const unread = document.querySelector("[property='og:title']")?.getAttribute("content") || words.page;
+
+/** The words, of which one may be asked for that is not there. @type {Record<string, string>} */
+const all = words;
 
 /** @type {Sale[]} Those of the group, or the one. */
 let sales = [];
@@ -74,6 +76,7 @@ let reread = Infinity; // when the sale is read again before its opening, or for
 let due = Infinity; // by performance.now(), when it is read again if the page is seen
 let since = -Infinity; // by performance.now(), when it was read
 let same = 0; // how often it was read in the same state
+let failed = 0; // how often draw.js did not arrive
 let sought = -Infinity; // by performance.now(), when the claim was asked for
 let moved = false; // the opening is another one than the page has shown
 let trouble = ""; // why the button did nothing
@@ -153,10 +156,10 @@ function safe(address, own) {
 /** A sale as the shop shows it. @param {Record<string, any>} s @param {string} read @returns {Sale} */
 const saleOf = (s, read) => ({
   id: saleId || String(s.saleId), name: String(s.name || s.saleId || saleId), opens: Date.parse(s.opensAt), closes: Date.parse(s.closesAt), state: String(s.state ?? "?"),
-  units: Number(s.remaining), seeded: Number(s.seeded), about: s.approximate === true, read: Date.parse(read), mayReturn: s.mayReturn === true,
+  units: Number(s.remaining), seeded: Number(s.seeded), about: !!s.approximate, read: Date.parse(read), mayReturn: !!s.mayReturn,
   mustPay: s.payWithin > 0, price: s.price > 0 && /^[A-Z]{3}$/.test(s.currency) ? money(s.price, s.currency) : "",
   image: safe(s.image), text: typeof s.about === "string" ? s.about : "", link: safe(s.link), grouped: !!s.limitGroup,
-  draw: s.draw ?? undefined,
+  draw: s.draw,
 });
 
 const letters = "XXS XS S 小 M 中 L 大 XL XXL 2XL 3XL".split(" ");
@@ -192,7 +195,7 @@ function plan() {
   if (!held && is === "NOT_OPEN") wait *= 10;
   if (!held && final && same >= doubted) wait *= 5;
   if (opens > 0 && opens < wait) wait = opens + minute * spread;
-  if ((!held && is === "RECALLED") || (is === "CLOSED" && closes < -60 * minute)) wait = Infinity;
+  if ((!held && is === "RECALLED") || (is === "CLOSED" && closes < -60 * minute && !payBy())) wait = Infinity;
   for (const end of [sale.closes, lot?.end(sale, "called") ?? NaN]) {
     if (sale.read < end && end - now() < wait) wait = Math.max(end - now(), 0) + 1000 + 9000 * Math.random();
   }
@@ -237,17 +240,20 @@ function choose(id) {
 
 /**
  * Makes a request of the buyer's own. A token that has ended, or that the shop does not accept, is
- * renewed first, if the provider lets it be.
+ * renewed first, if the provider lets it be. If that does not answer, there is no answer.
  * @param {string} method @param {string} path @param {string} [key] @returns {Promise<Answer>}
  */
 async function own(method, path, key) {
-  if (!token()) await renew();
+  if (!token() && await renew(now(), true)) return silence;
   const a = await call(method, path, token(), key);
   if (a.code !== "unauthorized") return a;
   expire();
-  await renew();
+  if (await renew(now())) return silence;
   return token() ? own(method, path, key) : a;
 }
+
+/** What is no answer. @type {Answer} */
+const silence = { status: 0, code: "busy", body: {}, wait: 0 };
 
 /** Reads the page's sale, or its group. */
 const look = () => call("GET", group ? "/groups/" + group : "/sales/" + saleId);
@@ -256,13 +262,16 @@ const look = () => call("GET", group ? "/groups/" + group : "/sales/" + saleId);
 async function learn() {
   if (!sale?.draw) return;
   try {
-    const draw = await import("./draw.js");
+    // Browsers do not ask again for an address that has failed.
+    const script = import("./draw.js" + "?" + failed);
+    const draw = /** @type {typeof import("./draw.js")} */ (await Promise.race([script, pause(15000)]));
     lot ??= draw.begin({ now, call, own, token, render, put, putLink, fill, dates, language, locale });
     Object.assign(words, lot.words);
     Object.assign(names, draw.names);
     await lot.learn(sale);
     reread = claim ? Infinity : lot.reread(sale);
   } catch {
+    failed++;
     [code, gaveUp] = ["busy", true];
   }
   render();
@@ -287,7 +296,7 @@ async function load() {
   [doing, ordering, code] = ["reading", false, ""];
   [due, since] = [Infinity, performance.now()];
   render();
-  renew();
+  renew(now());
   take(await repeat(look));
   if (!code) await learn();
   if (sale && token()) {
@@ -324,20 +333,22 @@ async function seek(quiet) {
   settle(a, true);
 }
 
+/** Looks again for a claim that was not there. */
+const seekAgain = () => sale && token() && !claim && !doing && seek(true);
+
 /** What the next reading of the sale may disprove. Other answers are about the buyer. */
 const passed = ["sale-not-open", "sale-paused", "sold-out", "sale-closed", "recalled", "not-your-turn", "turn-over", "entering-not-open", "entering-closed"];
 
-/** Reads the sale again; before the opening also later, if there is no answer. @param {boolean} [back] the buyer has come back to the page */
-async function refresh(back) {
+/** Reads the sale again, and the buyer's claim; before the opening also later, if there is no answer. */
+async function refresh() {
   if (now() >= reread) reread = Infinity;
   [due, since] = [Infinity, performance.now()];
   const a = await look();
   take(a);
   if (!a.code && !doing && passed.includes(code)) code = "";
   if (!a.code) await learn();
-  if (claim && token() && (back || sale?.state === "RECALLED")) { // the shop may have cancelled it
-    know(await own("GET", claimPath()));
-  }
+  if (claim && !token()) await renew(now());
+  if (claim && token()) know(await own("GET", claimPath())); // the shop may have cancelled it
   if (passing(a) && (phase() === "NOT_OPEN" || sale?.draw)) reread = now() + a.wait + 5000 + 5000 * Math.random();
   plan();
   render();
@@ -360,7 +371,7 @@ async function order() {
     if (sale && phase() !== "NOT_OPEN" && a.wait) [sale.state, sale.opens] = ["NOT_OPEN", now() + a.wait];
   }
   doing = "";
-  if (sale && a.body.mayReturn === true) sale.mayReturn = true;
+  if (sale && a.body.mayReturn) sale.mayReturn = true;
   if (group && sale && a.code === "sold-out") sale.state = "SOLD_OUT";
   elsewhere = a.code === "already-ordered" && a.body.saleId !== sale?.id && !a.body.claim ? String(a.body.saleId ?? "") : "";
   if (elsewhere && sales.some((s) => s.id === elsewhere)) {
@@ -387,7 +398,7 @@ function settle(a, old) {
 
 /** The other tabs with this sale, which may be somebody else's: each asks for its own claim. */
 const others = "BroadcastChannel" in window ? new BroadcastChannel("claimed " + pageId) : undefined;
-if (others) others.onmessage = () => !claim && sale && token() && seek(true);
+if (others) others.onmessage = seekAgain;
 
 /** The states of a claim that may become another one. */
 const undecided = ["PENDING", "CONFIRMED"];
@@ -395,26 +406,15 @@ const undecided = ["PENDING", "CONFIRMED"];
 /** Until when the claim must be paid; NaN if it need not be. */
 const payBy = () => (claim?.state === "CONFIRMED" ? Date.parse(claim.payBy) : NaN);
 
-/** Whether a payment may still arrive. */
-const mayBePaid = () => claim?.state !== "PAID" && now() < Date.parse(claim?.payBy) + late;
-
 /** Where the claim is paid; "" unless that is an address of this shop or one with https. */
 const payAt = () => safe(claim?.paymentUrl, location.origin);
 
-/**
- * Asks for the claim while it is pending, while the shop says when to ask again, and while
- * a payment may arrive: then once a minute, and when the buyer comes back to the page.
- * @param {number} wait as the shop said
- */
+/** Asks for the claim while it is pending, and while the shop says when to ask again. @param {number} wait as it said */
 async function follow(wait) {
-  for (let n = 0; (claim?.state === "PENDING" || state() === "reserved" || wait || mayBePaid()) && token(); n++) {
-    if (mayBePaid()) {
-      const back = new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
-      await Promise.all([pause(wait), Promise.race([pause(60000 * (1 + Math.random() / 4)), back])]);
-    } else await pause(Math.max(wait, Math.min(2000 * 1.5 ** n, 60000)) * (1 + Math.random() / 4));
+  for (let n = 0; (claim?.state === "PENDING" || state() === "reserved" || wait) && token(); n++) {
+    await pause(Math.max(wait, Math.min(2000 * 1.5 ** n, 60000)) * (1 + Math.random() / 4));
     await seen();
     const a = await own("GET", claimPath());
-    if (a.body.state === "PAID") take(await look()); // which may have been recalled
     know(a);
     wait = a.wait;
     render();
@@ -470,7 +470,7 @@ function state() {
   if (gaveUp && code && code !== "sale-paused") return ordering ? "stuckOrder" : "stuck";
   const is = !pageId || (group && !sale && !code) ? "unknown" : code === "invalid-request" && sales.length ? "unfit" : code ? (names[code] ?? "other") : (names[phase()] ?? "otherState");
   if (sale?.draw && lot && code !== "unauthorized") return lot.state(sale, is);
-  return ended() && (code === "unauthorized" || orderable.includes(is)) ? "signedOut" : is;
+  return ended(now()) && (code === "unauthorized" || orderable.includes(is)) ? "signedOut" : is;
 }
 
 /** The states in which an order may be possible, now or later. */
@@ -492,7 +492,7 @@ function button(is) {
   if (is === "stuck" || (is === "other" && !ordering)) return [words.again, load];
   if (is === "stuckOrder" || is === "other") return [words.again, order];
   if (wanted && group && !chosen) return [sized() ? words.chooseSize : words.choose, () => element("sizes").querySelector("input")?.focus()];
-  if (is === "enter" || is === "enterSoon") return [inDraw(is)?.words.enterNow ?? "", is === "enter" ? enter : undefined];
+  if (is === "enter" || is === "enterSoon") return [all.enterNow, is === "enter" ? enter : undefined];
   if (is === "paused" && sale?.draw && !orderable.includes(lot?.state(sale, "open") ?? "")) return [""];
   if (wanted && is !== "notOpen") return [label, order];
   return [is === "notOpen" || doing === "sending" ? label : ""];
@@ -513,8 +513,6 @@ function detail(is) {
   if (is === "open" && group) return words.elsewhereDetail;
   if (is === "soldOut" && sales.some((s) => s.state === "OPEN" && s !== sale)) return words.otherChoice;
   if (is === "soldOut" && sale?.mayReturn) return words.mayReturn;
-  /** @type {Record<string, string>} */
-  const all = words;
   return (already && ordering && ["accepted", "confirmed", "held"].includes(is) ? words.already + "\n" : "") + (all[is + "Detail"] ?? all[{ early: "busyDetail", pausedBusy: "busyDetail", expired: "endedDetail", cancelled: "endedDetail" }[is] ?? ""] ?? "");
 }
 
@@ -541,11 +539,24 @@ function facts() {
 /** An element of the page; that of the release before may lack it. @param {string} id */
 const element = (id) => document.getElementById(id) ?? document.createElement("p");
 
+/** What was written last into each element. @type {WeakMap<Element, string>} */
+const written = new WeakMap();
+
+/**
+ * Writes a text that is another one than the last. What an element has may be a translation by the browser, and a
+ * screen reader says the line again whenever it is set.
+ * @param {Element} e @param {string} text
+ */
+function write(e, text) {
+  if (written.get(e) === text) return;
+  written.set(e, text);
+  e.textContent = text;
+}
+
 /** @param {string} id @param {string} text Nothing is shown without a text. */
 function put(id, text) {
   const e = element(id);
-  // A screen reader says the line again whenever it is set.
-  if (e.textContent !== text) e.textContent = text;
+  write(e, text);
   if (!text && document.activeElement === e) element("line").focus();
   e.hidden = !text;
   return e;
@@ -574,7 +585,8 @@ function renderSale(name, selling) {
     img.src = image;
     picture.replaceChildren(img);
   }
-  if (img && img.alt !== name) {
+  if (img && written.get(img) !== name) {
+    written.set(img, name);
     img.alt = name;
     img.decode().catch(() => {
       broken = image;
@@ -600,8 +612,7 @@ function renderSizes(open) {
   if (box.hidden) return;
   const head = common(sales.map((s) => s.name));
   const legend = box.querySelector("legend") ?? box.appendChild(document.createElement("legend"));
-  const title = sized() ? words.size : words.choice;
-  if (legend.textContent !== title) legend.textContent = title;
+  write(legend, sized() ? words.size : words.choice);
   for (const [i, s] of sales.entries()) {
     let label = box.querySelectorAll("label")[i];
     if (!label) {
@@ -610,9 +621,9 @@ function renderSizes(open) {
     }
     const [input, name, left] = /** @type {[HTMLInputElement, HTMLElement, HTMLElement]} */ ([...label.children]);
     const units = number(s.units);
-    const note = s.state === "OPEN" || s.state === "NOT_OPEN" ? fill(s.about ? words.unitsAbout : words.unitsLeft, units) : /** @type {any} */ (words)[s.state] ?? "";
-    if (name.textContent !== s.name.slice(head.length)) name.textContent = s.name.slice(head.length) || s.name;
-    if (left.textContent !== note) left.textContent = note;
+    const note = s.state === "OPEN" || s.state === "NOT_OPEN" ? fill(s.about ? words.unitsAbout : words.unitsLeft, units) : all[s.state] ?? "";
+    write(name, s.name.slice(head.length) || s.name);
+    write(left, note);
     label.className = (["OPEN", "NOT_OPEN"].includes(s.state) ? "" : "gone ") + (s.id === chosen ? "chosen" : "");
     [input.checked, input.disabled] = [s.id === chosen, !open];
     input.onchange = () => choose(s.id);
@@ -627,15 +638,18 @@ function common(names) {
   return rest.length ? parts.join("") : "";
 }
 
+/** @param {string} name */
+function entitle(name) {
+  write(/** @type {Element} */ (document.querySelector("title")), name);
+  put("name", name);
+}
+
 /** Shows the page as it is. */
 function render() {
   const is = state();
   element("main").dataset.state = is;
   const name = (group && !chosen && !claim && common(sales.map((s) => s.name)).replace(/(\s-|\s*[,，·:：–])\s*\S*\s*$/, "").trim()) || (sale?.name ?? unread);
-  document.title = name;
-  put("name", name);
-  /** @type {Record<string, string>} */
-  const all = words;
+  entitle(name);
   const line = is === "notOpen" && moved && sale ? fill(words.moved, dates.format(sale.opens)) :
     is === "soldOut" && ordering ? words.missed : fill(all[is] ?? "", is === "other" ? code : String((claim ?? sale)?.state));
   put("line", (refusals.includes(is) && !token() && available ? (all[is + "SignIn"] ?? words.signInToSee) + "\n" : "") + line);
@@ -659,7 +673,7 @@ function render() {
     try {
       await action?.();
     } catch {
-      trouble = words.signInFailed; // without sessionStorage or cryptography
+      trouble = words.noStorage;
       render();
     }
   };
@@ -681,8 +695,6 @@ function renderPayment(unpaid) {
   putLink("pay", words.pay, unpaid ? payAt() : "");
   const can = unpaid && token() !== "";
   const asking = cancelling === "cancelSure";
-  /** @type {Record<string, string>} */
-  const all = words;
   put("ask", !can ? trouble : cancelling ? (asking && (group || sale?.grouped) && words.cancelSureGroup) || all[cancelling] : "");
   const keep = put("cancel", !can || cancelling === "cancelling" ? "" : asking ? words.keep : words.cancel);
   keep.className = asking ? "keep" : "";
@@ -698,36 +710,36 @@ function tick() {
   if (now() >= reread) refresh();
   else if (slept()) wake();
   else if (performance.now() >= due && !document.hidden) lookAgain();
-  if (sale && token() && !claim && !doing && (sought < 0 || code === "unauthorized")) { // the token was renewed late
-    code = "";
-    seek(true);
-  }
-  if ([...orderable, "signedOut", "unpaid"].includes(state())) renew();
+  if ((sought < 0 || code === "unauthorized") && seekAgain()) code = ""; // the token was renewed late
+  if ([...orderable, "signedOut", "unpaid"].includes(state())) renew(now());
   render();
   const left = sale ? sale.opens - now() : 0;
   setTimeout(tick, left > 0 ? left % 1000 || 1000 : 1000);
 }
 
-/** Reads the sale again, and what could not be read. @param {boolean} [back] as for refresh */
-function lookAgain(back) {
+/** Reads the sale again, and what could not be read. */
+function lookAgain() {
   if (doing) return;
   if (gaveUp && code && !ordering) load();
-  else if (sale) refresh(back);
+  else if (sale) refresh();
 }
 
-/** Looks again when the page is seen again, and measures the clock, which may have stood still. */
+/**
+ * Looks again when the page is seen again, if what it shows is half a minute old, or may be paid by now. It measures
+ * the clock, which may have stood still.
+ */
 function wake() {
-  if (document.hidden || !(performance.now() - since > old || slept())) return;
+  if (document.hidden || !(performance.now() - since > minute / 2 || slept() || payBy())) return;
   awake();
-  lookAgain(true);
-  if (sale && token() && !claim && !doing && performance.now() - sought > minute) seek(true);
+  lookAgain();
+  if (performance.now() - sought > minute) seekAgain();
 }
 
 /** The page at /signin, to which the identity provider sends the buyer back. */
 async function callback() {
   put("line", words.signingIn);
   const { sale: id, at, done, lost } = await finish();
-  const back = id && `/${at ?? "s"}/${id}`;
+  const back = id && `/${at}/${id}`;
   if (done && back) return location.replace(back);
   put("line", words.signInFailed);
   put("detail", lost ? words.signInElsewhere : words.signInFailedDetail);
@@ -739,8 +751,7 @@ async function callback() {
 
 element("old").hidden = true;
 document.documentElement.lang = language === "zh" ? "zh-CN" : language;
-document.title = unread;
-put("name", unread);
+entitle(unread);
 if (location.pathname === "/signin") callback();
 else if (!validSale(pageId)) {
   doing = "";

@@ -21,8 +21,8 @@ func scenes(tab *browser.Tab, scenes string) {
 }
 
 // How many requests an open page makes in an hour, after those of its load. 100,000 pages that
-// are seen read the sale 1,340 times a second while it sells, which caches answer; what only
-// the buyer may see is read as often only while something is to be paid.
+// are seen read the sale 1,340 times a second while it sells, which caches answer; who has an order,
+// of which there are as many as units, also reads that.
 func TestWhatAPageAsksForInAnHour(t *testing.T) {
 	t.Parallel()
 	tab := shop.tab(t, newID("user"))
@@ -42,11 +42,12 @@ func TestWhatAPageAsksForInAnHour(t *testing.T) {
 		confirmed: { claim: { state: "CONFIRMED" } },
 		toCome: { claim: { state: "SHIPPED" } },
 		unpaid: { first: { payWithin: 9000 }, claim: { state: "CONFIRMED", payBy: 9000 } },
+		payable: { first: { state: "CLOSED", closes: -7200, payWithin: 9000 }, claim: { state: "CONFIRMED", payBy: 9000 } },
 		expired: { first: { payWithin: 600, state: "SOLD_OUT", remaining: 0 }, claim: { state: "EXPIRED", payBy: -7200 } },
 	`)
 	for id, most := range map[string][2]float64{ // of the sale and of the claim
 		"early": {5, 0}, "opening": {47, 0}, "open": {48, 0}, "hidden": {0, 0}, "paused": {48, 0}, "soldOut": {18, 0}, "mayReturn": {48, 0}, "over": {18, 0}, "past": {0, 0},
-		"recalled": {0, 0}, "refunded": {0, 0}, "confirmed": {48, 0}, "toCome": {48, 0}, "unpaid": {48, 54}, "expired": {18, 0},
+		"recalled": {0, 0}, "refunded": {0, 0}, "confirmed": {48, 48}, "toCome": {48, 48}, "unpaid": {48, 48}, "payable": {48, 48}, "expired": {18, 18},
 	} {
 		tab.Open(shop.page(id))
 		hasRead(tab)
@@ -85,6 +86,9 @@ func TestAnOpenPageLearnsWhatHasChanged(t *testing.T) {
 		reopened: { first: { state: "CLOSED", closes: -60 }, then: {} },
 		holder: { first: { payWithin: 60 }, claim: { state: "PAID", payBy: -60 }, then: { payWithin: 60, state: "RECALLED" }, later: { state: "CANCELLED", refunds: [{ amount: 500, currency: "CNY" }] } },
 		reserved: { first: { payWithin: 600 }, claim: { state: "PENDING" }, later: { state: "CONFIRMED", payBy: 600 } },
+		late: { first: { payWithin: 60 }, claim: { state: "CONFIRMED", payBy: -30 }, later: { state: "PAID", payBy: -30 } },
+		office: { first: { payWithin: 60 }, claim: { state: "PAID", payBy: -60 }, later: { state: "CANCELLED", refunds: [{ amount: 500, currency: "CNY" }, { amount: 700, currency: "CNY" }] } },
+		refunded: { first: { payWithin: 60, state: "RECALLED" }, claim: { state: "PAID" }, later: { state: "CANCELLED", refunds: [{ amount: 500, currency: "CNY" }] } },
 		paying: { first: { payWithin: 600 }, claim: { state: "CONFIRMED", payBy: 600, paymentUrl: "/pay" }, then: { payWithin: 600, state: "RECALLED" }, later: { state: "PAID", payBy: 600 } },
 	`)
 	for id, want := range map[string]struct{ from, to, shows, never string }{
@@ -100,6 +104,9 @@ func TestAnOpenPageLearnsWhatHasChanged(t *testing.T) {
 		"reopened": {"closed", "open", "Order one", ""},
 		"holder":   {"paid", "recalledOrder", "Your payment of ¥5.00 will be paid back.", ""},
 		"reserved": {"reserved", "unpaid", "Pay by ", ""},
+		"late":     {"late", "paid", "Thank you.", ""},
+		"office":   {"paid", "cancelled", "Your payment of ¥5.00 will be paid back.\nYour payment of ¥7.00 will be paid back.", ""},
+		"refunded": {"recalledOrder", "recalledOrder", "Your payment of ¥5.00 will be paid back.", ""},
 		"paying":   {"unpaid", "recalledOrder", "Whatever you have paid for it is paid back.", "paid"},
 	} {
 		at := map[bool]string{true: "/g/", false: "/s/"}[id == "sizes"]
@@ -157,8 +164,8 @@ func TestAnOlderAnswerThatComesLaterChangesNothing(t *testing.T) {
 	const unpaid = `first: { payWithin: 6000 }, claim: { state: "CONFIRMED", payBy: 6000 }, `
 	scenes(tab, `paid: { `+unpaid+`later: { state: "PAID" } }, cancelled: { `+unpaid+`later: { state: "CANCELLED" } }, recalled: { then: { state: "RECALLED" } }`)
 	for state, tt := range map[string]struct{ from, held, then string }{
-		"paid":      {"unpaid", "hold('/me', 2)", "(look(true), await pass(75), look(false))"},
-		"cancelled": {"unpaid", "hold('/me', 2)", "(cancel.click(), sure.click())"},
+		"paid":      {"unpaid", "hold('/me', 1)", "(look(true), await pass(75), look(false))"},
+		"cancelled": {"unpaid", "hold('/me', 1)", "(cancel.click(), sure.click())"},
 		"recalled":  {"open", "hold('/recalled', 1)", "(look(true), await pass(40), look(false))"},
 	} {
 		tab.Open(shop.page(state))

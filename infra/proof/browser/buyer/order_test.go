@@ -69,7 +69,7 @@ func TestRepeatsAreSpread(t *testing.T) {
 		const source = document.querySelector("script[type=module]").src;
 		for (let i = 0; i < `+"40"+`; i++) await import(source + "?" + i);
 		await new Promise((resolve) => real(resolve, 200));
-		return waits.filter((ms) => ms !== 1000);
+		return waits.filter((ms) => ![1000, 15000].includes(ms)); // the tick, and the time that an answer may take
 	})()`)
 	first := slices.DeleteFunc(waits, func(ms float64) bool { return ms < 1001 })
 	if len(first) < samples || slices.Min(first) < 2000 || slices.Max(first)-slices.Min(first) < 500 {

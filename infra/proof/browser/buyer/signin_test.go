@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -74,7 +75,15 @@ func TestASignInIsRenewedBeforeItEnds(t *testing.T) {
 	saleID, user := shop.create(t, sale{opens: 10 * time.Hour, closes: 20 * time.Hour}), newID("user")
 	tab := chromium.Tab(t)
 	tab.Clock(0)
+	tab.Before("AbortController.prototype.abort = () => {}") // no answer comes while a clock is moved
 	noteStates(tab)
+	var passed atomic.Int64 // of the page's clock, in seconds
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		if ttl := passed.Load() + 3600; r.Path == "/_local/oauth2/token" && ttl > 3600 {
+			return browser.Answer{Status: 200, Body: `{"access_token":"` + shop.token(t, user, "ttl", fmt.Sprint(ttl)) + `"}`}
+		}
+		return browser.Answer{}
+	})
 	tab.Open(shop.page(saleID))
 	waitState(tab, "notOpen")
 	tab.Click(button)
@@ -85,11 +94,13 @@ func TestASignInIsRenewedBeforeItEnds(t *testing.T) {
 	tab.WaitText("Sign out")
 	renewals := func() int { return tab.Count("POST", "/_local/oauth2/token") - 1 }
 	for i, pass := range []time.Duration{50 * time.Minute, 5 * time.Minute, 5 * time.Hour} {
+		passed.Add(int64(pass / time.Second))
 		tab.Advance(pass)
 		for want := i; renewals() != want; time.Sleep(10 * time.Millisecond) {
 			if renewals() > want {
 				t.Fatalf("%d renewals after %v, want %d", renewals(), pass, want)
 			}
+			passed.Add(1)
 			tab.Advance(time.Second)
 		}
 		tab.Wait("JSON.parse(sessionStorage.token).expires - Date.now() > 500000")
@@ -135,6 +146,36 @@ func TestABuyerWhoComesBackAfterTheTokensEndStaysSignedIn(t *testing.T) {
 	tab.WaitText("Sign out")
 }
 
+// never is the answer of who does not answer.
+var never = browser.Answer{Until: make(chan struct{})}
+
+// The shop refuses a token at the opening, and its renewal fails at first.
+func TestAnOrderOutlastsARenewalThatFails(t *testing.T) {
+	for name, renewal := range map[string]browser.Answer{
+		"no answer": never, "no network": {Refused: true}, "a failure": {Status: 503, Body: "{}"}, "too many": {Status: 429, Body: "{}"}, "no JSON": {Status: 200, Body: "<html>"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			saleID, user := shop.create(t, sale{}), newID("user")
+			tab := shop.tab(t, "")
+			tab.Clock(0)
+			noteStates(tab)
+			tab.Before(fmt.Sprintf(`sessionStorage.token ??= JSON.stringify({access: %q, expires: %d, refresh: "R"})`, shop.token(t, user), time.Now().Add(time.Hour).UnixMilli()))
+			tab.Open(shop.page(saleID))
+			waitState(tab, "open")
+			posts(tab, browser.Problem(401, "unauthorized", ""), renewal, browser.Answer{Status: 200, Body: `{"access_token":"` + shop.token(t, user) + `"}`})
+			tab.Click(button)
+			tab.Wait("['sending', 'busy'].includes(main.dataset.state)")
+			tab.Advance(14 * time.Second)
+			passTime(t, tab, "busy", "confirmed")
+			passTime(t, tab, "confirmed")
+			wantNever(t, tab, "signedOut", "stuckOrder")
+			wantKeys(t, tab, "", "page")
+			shop.sold(t, saleID, 1)
+		})
+	}
+}
+
 func TestAnEndedSignInIsSaid(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ttl     string // of the token
@@ -172,7 +213,7 @@ func TestASignInThatWasNotAskedForFails(t *testing.T) {
 	for name, tt := range map[string]struct {
 		before, query string
 		back          bool   // to the sale
-		tokens        string // of the provider, for the code; "" if it is asked
+		tokens        string // of the provider, for the code; "" if it is asked, "never" if it does not answer
 	}{
 		"opened directly":  {"", "", false, ""},
 		"a code of others": {"", "?code=C&state=S", false, ""},
@@ -187,6 +228,7 @@ func TestASignInThatWasNotAskedForFails(t *testing.T) {
 		"no storage":       {denied, "?code=C&state=S", false, ""},
 		"another nonce":    {asked, "?code=C&state=S", true, tokens("M", `,"access_token":"A"`)},
 		"no access token":  {asked, "?code=C&state=S", true, tokens("N", "")},
+		"no answer":        {asked, "?code=C&state=S", true, "never"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -194,13 +236,21 @@ func TestASignInThatWasNotAskedForFails(t *testing.T) {
 			if tt.before != "" {
 				tab.Before(tt.before)
 			}
+			tab.Clock(0)
 			tab.Intercept(func(r browser.Request) browser.Answer {
-				if r.Method == http.MethodPost && tt.tokens != "" {
-					return browser.Answer{Status: 200, Body: tt.tokens}
+				switch {
+				case r.Method != http.MethodPost || tt.tokens == "":
+					return browser.Answer{}
+				case tt.tokens == "never":
+					return never
 				}
-				return browser.Answer{}
+				return browser.Answer{Status: 200, Body: tt.tokens}
 			})
 			tab.Open(shop.Stack.API + "/signin" + tt.query)
+			if tt.tokens == "never" {
+				tab.WaitText("Signing you in …")
+				tab.Advance(15 * time.Second)
+			}
 			tab.WaitText("You are not signed in.")
 			if back := tab.Text(button) == "Back to the sale"; back != tt.back {
 				t.Errorf("a way back to the sale: %v, want %v", back, tt.back)
@@ -253,17 +303,21 @@ func TestWithoutAStorageThatItUnderstandsThePageShowsTheSale(t *testing.T) {
 	t.Parallel()
 	saleID := shop.create(t, sale{})
 	for _, before := range []string{
-		`sessionStorage.token = "7"`, `sessionStorage.token = "null"`, `sessionStorage.token = '"x"'`, `sessionStorage.token = "{"`, `sessionStorage.token = "[]"`, denied,
+		`sessionStorage.token = "7"`, `sessionStorage.token = "null"`, `sessionStorage.token = '"x"'`, `sessionStorage.token = "{"`, `sessionStorage.token = "[]"`, denied, absent,
 	} {
 		tab := chromium.Tab(t)
 		tab.Before(before)
 		tab.Open(shop.page(saleID))
 		waitState(tab, "open")
 		tab.WaitText("Sign in now")
-		if tab.Click(button); before == denied {
-			tab.Wait("document.querySelector('[role=alert]').innerText === 'You are not signed in.'")
+		if tab.Click(button); before == denied || before == absent {
+			tab.Wait("ask.role === 'alert' && ask.innerText === 'You cannot sign in here: this app or browser stores nothing. Open the sale in your usual browser.'")
 		}
 	}
 }
 
-const denied = `Object.defineProperty(window, "sessionStorage", {get() { throw new DOMException("denied", "SecurityError") }})`
+// Without a storage: some browsers deny it, and in some apps there is none.
+const (
+	denied = `Object.defineProperty(window, "sessionStorage", {get() { throw new DOMException("denied", "SecurityError") }})`
+	absent = `Object.defineProperty(window, "sessionStorage", {value: null})`
+)

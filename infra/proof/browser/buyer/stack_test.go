@@ -191,10 +191,10 @@ func (s *stack) tab(t testing.TB, user string) *browser.Tab {
 	return tab
 }
 
-// signIn gives a tab the token that a sign-in would leave there, valid for a day.
+// signIn gives a tab the token that a sign-in would leave there, valid for a day of the shop's.
 func (s *stack) signIn(t testing.TB, tab *browser.Tab, user string, more ...string) {
 	t.Helper()
-	tab.Before(fmt.Sprintf(`sessionStorage.token ??= JSON.stringify({access: %q, expires: Date.now() + 86400000})`, s.token(t, user, more...)))
+	tab.Before(fmt.Sprintf(`sessionStorage.token ??= JSON.stringify({access: %q, expires: %d})`, s.token(t, user, more...), time.Now().Add(24*time.Hour).UnixMilli()))
 }
 
 // waitState waits for a state of the page.
