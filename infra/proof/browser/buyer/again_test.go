@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -237,14 +238,89 @@ func TestBrowsersOfFiveYearsWork(t *testing.T) {
 	}
 }
 
-// A browser that does not understand the script is told what it needs.
-func TestABrowserThatIsTooOldIsToldSo(t *testing.T) {
+// Where the scripts do not run, because the browser is too old or one of them does not arrive, the page says what it
+// needs and how to go on.
+func TestAPageWithoutItsScriptsSaysHowToGoOn(t *testing.T) {
+	for name, broken := range map[string]func(*browser.Tab){
+		"too old": func(tab *browser.Tab) {
+			rewrites(t, tab, "words", strings.NewReplacer("export const language", "export const = language").Replace)
+		},
+		"no answer": func(tab *browser.Tab) {
+			tab.Intercept(func(r browser.Request) browser.Answer {
+				return browser.Answer{Refused: strings.HasPrefix(r.Path, "/assets/words.")}
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tab := shop.tab(t, "")
+			broken(tab)
+			tab.Open(shop.page(shop.create(t, sale{})))
+			tab.Wait("getComputedStyle(document.querySelector('#old')).visibility === 'visible'")
+			tab.Axe()
+			if name == "too old" {
+				tab.Forgive("SyntaxError")
+			}
+			tab.Intercept(func(browser.Request) browser.Answer { return browser.Answer{} })
+			tab.Click("#old a")
+			waitState(tab, "open")
+			if tab.Text("#old") != "" {
+				t.Error("a page that works says that it may not")
+			}
+		})
+	}
+}
+
+// A browser translates what it finds, again and again. The page writes only what has become another text, so that
+// the translation stays and a screen reader says nothing twice, and no number is translated.
+func TestATranslationByTheBrowserStays(t *testing.T) {
 	t.Parallel()
-	tab := shop.tab(t, "")
-	rewrites(t, tab, "words", strings.NewReplacer("export const language", "export const = language").Replace)
-	tab.Open(shop.page(shop.create(t, sale{})))
-	tab.Wait("getComputedStyle(document.querySelector('#old')).visibility === 'visible'")
-	tab.Forgive("SyntaxError")
+	tab := shop.tab(t, newID("user"))
+	tab.Clock(0)
+	scenes(tab, `
+		hold: { first: { payWithin: 600, price: 89900, currency: "CNY" }, claim: { state: "CONFIRMED", payBy: 600, paymentUrl: "/pay" }, later: { state: "PAID" } },
+		sizes: { first: { a: { name: "Shoe 42" }, b: { name: "Shoe 43" } }, then: { a: { name: "Shoe 42", remaining: 3 }, b: { name: "Shoe 43" } } },
+		soon: { first: { state: "NOT_OPEN", opens: 90, image: "`+imageOrigin+`/none.svg" }, then: { opens: 90 } },
+	`)
+	tab.Before(`translate = () => {
+		const texts = [], walker = document.createTreeWalker(document, NodeFilter.SHOW_TEXT);
+		while (walker.nextNode()) texts.push(walker.currentNode);
+		for (const text of texts) {
+			if (/\p{L}/u.test(text.data) && !text.parentElement.closest("[translate=no], script, style, font")) text.replaceWith(Object.assign(document.createElement("font"), { textContent: "~" + text.data }));
+		}
+		for (const img of document.querySelectorAll("img")) img.alt = "~" + img.alt.replace("~", "");
+	};
+	told = () => document.title + "\n" + [...document.querySelectorAll("main, img")].map((e) => e.innerText + e.alt).join("\n")`)
+	shows(tab, "", "", "") // the picture
+	for address, then := range map[string]struct{ numbers, says string }{
+		"/s/hold":  {`^S hold\nCN¥899.00\nOrder id 1$`, "Paid. It’s yours!"},
+		"/g/sizes": {"", "3 left"},
+		"/s/soon":  {"", "The sale is open."},
+	} {
+		tab.Open(shop.Stack.API + address)
+		hasRead(tab)
+		if address == "/s/soon" {
+			tab.Wait("document.querySelector('#picture').hidden")
+		}
+		browser.Eval[any](tab, "(translate(), pass(5))")
+		before, line := browser.Eval[string](tab, "told()"), tab.Text(line)
+		if !strings.HasPrefix(line, "~") {
+			t.Fatalf("%s: %q is not translated", address, line)
+		}
+		shown := tab.Text("#countdown")
+		browser.Eval[any](tab, "pass(5)")
+		if now := tab.Text("#countdown"); now != "" && (now >= shown || strings.Contains(now, "~")) {
+			t.Errorf("%s: the countdown says %q after %q", address, now, shown)
+		}
+		if got := strings.Replace(browser.Eval[string](tab, "told()"), tab.Text("#countdown"), shown, 1); got != before {
+			t.Errorf("%s: the page has written over its translation:\n%s\nbefore:\n%s", address, got, before)
+		}
+		if got := tab.Text("#order"); !regexp.MustCompile(then.numbers).MatchString(got) {
+			t.Errorf("%s: the order is %q", address, got)
+		}
+		browser.Eval[any](tab, "(window.changed = true, pass(105))")
+		tab.WaitText(then.says)
+	}
 }
 
 // Seven sizes and a picture are higher than the screen of a phone, and the button is in sight.

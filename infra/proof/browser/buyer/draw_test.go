@@ -411,3 +411,28 @@ func TestADrawIsEnteredOnceAndItsReceiptIsKept(t *testing.T) {
 		t.Error("the page asks for an entry that it has kept")
 	}
 }
+
+// A browser does not ask again for a script that has not arrived, and waits for one for ever.
+func TestADrawsScriptThatDoesNotArriveIsAskedForAgain(t *testing.T) {
+	for name, first := range map[string]browser.Answer{"no answer": never, "no network": {Refused: true}, "a failure": {Status: 503}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			user := newID("user")
+			tab := shop.tab(t, user)
+			tab.Clock(0)
+			l := newLot(tab, user, true)
+			l.shows("OPEN", -time.Hour, l.called(call{hi: l.rank.String(), from: -time.Hour}))
+			var asked atomic.Int64
+			tab.Intercept(func(r browser.Request) browser.Answer {
+				if strings.HasPrefix(r.Path, "/assets/draw.") && asked.Add(1) == 1 {
+					return first
+				}
+				return l.answer(r)
+			})
+			tab.Open(shop.page(l.id))
+			passTime(t, tab, "stuck")
+			tab.Click(button)
+			waitState(tab, "called")
+		})
+	}
+}

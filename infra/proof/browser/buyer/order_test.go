@@ -1,6 +1,7 @@
 package buyer
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -74,6 +75,30 @@ func TestRepeatsAreSpread(t *testing.T) {
 	first := slices.DeleteFunc(waits, func(ms float64) bool { return ms < 1001 })
 	if len(first) < samples || slices.Min(first) < 2000 || slices.Max(first)-slices.Min(first) < 500 {
 		t.Errorf("%d waits between %v and %v ms", len(first), slices.Min(first), slices.Max(first))
+	}
+}
+
+// The other tabs of a buyer, or of somebody else at the same device, each look for an order of their own.
+func TestTheOtherTabsHearOfAnOrder(t *testing.T) {
+	t.Parallel()
+	saleID, holder := shop.create(t, sale{}), newID("user")
+	listen := fmt.Sprintf(`heard = 0; (other = new BroadcastChannel("claimed %s")).onmessage = () => heard++`, saleID)
+	tab := shop.tab(t, newID("user"))
+	tab.Before(listen)
+	order(tab, saleID)
+	waitState(tab, "confirmed")
+	tab.Wait("heard === 1")
+	tab = shop.tab(t, holder)
+	tab.Before(listen)
+	tab.Open(shop.page(saleID))
+	waitState(tab, "open")
+	browser.Eval[any](tab, "other.postMessage('')") // of somebody else's
+	shop.buy(t, saleID, holder)
+	waitFor(t, tab, "open")
+	browser.Eval[any](tab, "other.postMessage('')")
+	waitState(tab, "confirmed")
+	if heard := browser.Eval[int](tab, "heard"); heard != 0 {
+		t.Errorf("who has heard of an order tells of it %d times, which tabs would do for ever", heard)
 	}
 }
 
