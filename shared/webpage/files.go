@@ -96,7 +96,7 @@ func shorten(text []byte) (short []byte) {
 }
 
 // gap is what a style needs for its readers only.
-var gap = regexp.MustCompile(`;?\s*(\})\s*|\s*([{,;])\s*|(:)\s+|/\*(?s:.*?)\*/\s*`)
+var gap = regexp.MustCompile(`\s*([{},;])\s*|(:)\s+|/\*(?s:.*?)\*/\s*`)
 
 // builder computes the files' public names. A file's name contains the hash of its text,
 // and its text contains the names of the files that it refers to, so those come first.
@@ -136,7 +136,7 @@ func (b *builder) read(name string, references *regexp.Regexp) ([]byte, error) {
 		return nil, fmt.Errorf("read page: %w", err)
 	}
 	if name == styleName {
-		text = gap.ReplaceAll(text, []byte("$1$2$3"))
+		text = gap.ReplaceAll(text, []byte("$1$2"))
 		text = append(text, b.style...)
 	}
 	text = references.ReplaceAllFunc(text, func(reference []byte) []byte {

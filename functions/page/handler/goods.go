@@ -37,11 +37,17 @@ func (h *Handler) oneSale(ctx context.Context, saleID string) ([]sale.Sale, erro
 	return []sale.Sale{s}, err
 }
 
-// goodsOf returns what is sold under an id; nothing if it cannot be read.
-func (h *Handler) goodsOf(ctx context.Context, id string, sales func(ctx context.Context, id string) ([]sale.Sale, error)) (g goods) {
+// goodsOf returns what is sold under an id; nothing if there is no such sale. It reports whether that is known: it
+// is not while the book does not answer.
+func (h *Handler) goodsOf(
+	ctx context.Context, id string, sales func(ctx context.Context, id string) ([]sale.Sale, error),
+) (g goods, known bool) {
 	now := h.now()
-	if id == "" || now.UnixNano() < h.asksAgain.Load() {
-		return g
+	if id == "" {
+		return g, true
+	}
+	if now.UnixNano() < h.asksAgain.Load() {
+		return g, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -50,7 +56,8 @@ func (h *Handler) goodsOf(ctx context.Context, id string, sales func(ctx context
 		if ctx.Err() != nil {
 			h.asksAgain.Store(now.Add(rest).UnixNano())
 		}
-		return g
+		code := sale.CodeOf(err)
+		return g, code == sale.SaleNotFound || code == sale.GroupNotFound
 	}
 	first := all[0]
 	g = goods{Name: first.Name, About: strings.Join(strings.Fields(first.About), " "), HasPrice: first.Price > 0}
@@ -66,7 +73,7 @@ func (h *Handler) goodsOf(ctx context.Context, id string, sales func(ctx context
 	if strings.HasPrefix(first.Image, h.imageOrigin+"/") { // an address has a scheme
 		g.Image = first.Image
 	}
-	return g
+	return g, true
 }
 
 // joint is what joins the name that sales share to the rest, as in "Trail Runner · size 42".

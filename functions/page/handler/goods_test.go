@@ -2,9 +2,12 @@ package handler
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-lambda-go/events"
 
 	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/sale"
@@ -26,9 +29,9 @@ func TestAPageIsNamedAfterWhatItSells(t *testing.T) {
 	}{
 		"a described sale": {sale.Sale{Name: "Trail Runner", Price: 100, Presentation: sale.Presentation{About: "Light.\n240 g.", Image: "https://images.example/a.jpg"}}, []string{
 			"<title>Trail Runner</title>", `<h1 id="name" dir="auto">Trail Runner</h1>`, `property="og:title" content="Trail Runner"`, `property="og:description" content="Light. 240 g."`, `name="description" content="Light. 240 g."`,
-			`property="og:image" content="https://images.example/a.jpg"`, `<img src="https://images.example/a.jpg" alt="Trail Runner"`, `<p id="price">&nbsp;</p>`}, nil},
+			`property="og:image" content="https://images.example/a.jpg"`, `<img src="https://images.example/a.jpg" alt="Trail Runner"`, `<p id="price" translate="no">&nbsp;</p>`}, nil},
 		"markup":                   {sale.Sale{Name: `<b>"x"`, Presentation: sale.Presentation{About: `"><script>`}}, []string{"<title>&lt;b&gt;&#34;x&#34;</title>", `content="&#34;&gt;&lt;script&gt;"`}, []string{"<b>"}},
-		"a picture of elsewhere":   {sale.Sale{Name: "A", Presentation: sale.Presentation{Image: "https://images.example.evil.example/a.jpg"}}, []string{`<div id="picture" hidden>`, `<p id="price" hidden>`}, []string{"og:image", "<img"}},
+		"a picture of elsewhere":   {sale.Sale{Name: "A", Presentation: sale.Presentation{Image: "https://images.example.evil.example/a.jpg"}}, []string{`<div id="picture" hidden>`, `<p id="price" translate="no" hidden>`}, []string{"og:image", "<img"}},
 		"a text that fits":         {sale.Sale{Name: "A", Presentation: sale.Presentation{About: strings.Repeat("茅", 200)}}, []string{`content="` + strings.Repeat("茅", 200) + `"`}, nil},
 		"a long text":              {sale.Sale{Name: "A", Presentation: sale.Presentation{About: strings.Repeat("茅", 300)}}, []string{`content="` + strings.Repeat("茅", 199) + `…"`}, nil},
 		"a sale without its words": {sale.Sale{}, []string{"<title>Flash sale</title>", `content="See when this flash sale opens`}, []string{"og:title"}},
@@ -80,12 +83,52 @@ func (s stuck) Sale(ctx context.Context, _ string) (sale.Sale, error) {
 	return sale.Sale{}, ctx.Err()
 }
 
+// failing is a ledger that answers with errors.
+type failing struct{}
+
+func (failing) Sale(context.Context, string) (sale.Sale, error) {
+	return sale.Sale{}, errors.New("throttled")
+}
+func (failing) Sales(context.Context, string) ([]sale.Sale, error) {
+	return nil, errors.New("throttled")
+}
+
+// Whoever previews a link keeps for days what it has got.
+func TestAPageWithoutItsGoodsIsNotKept(t *testing.T) {
+	const minute, never = "public, max-age=60", "no-store"
+	shoe := shelf{{ID: "shoe", Name: "Shoe", LimitGroup: "shoes"}}
+	for _, tt := range []struct {
+		name, route string
+		id          string
+		book        Book
+		want        string
+	}{
+		{"a sale", "GET /s/{saleId}", "shoe", shoe, minute},
+		{"a group", "GET /g/{groupId}", "shoes", shoe, minute},
+		{"no such sale", "GET /s/{saleId}", "boot", shoe, minute},
+		{"no such group", "GET /g/{groupId}", "boots", shoe, minute},
+		{"an id that is none", "GET /s/{saleId}", "a b", failing{}, minute},
+		{"a sale that cannot be read", "GET /s/{saleId}", "shoe", failing{}, never},
+		{"a group that cannot be read", "GET /g/{groupId}", "shoes", failing{}, never},
+		{"the sign-in", "GET /signin", "", failing{}, minute},
+	} {
+		f := newFunction(t)
+		f.handler.book = tt.book
+		r, _ := f.get(t, httpapitest.Event(t, "page-sale.json", func(r *events.APIGatewayV2HTTPRequest) {
+			r.RouteKey, r.PathParameters = tt.route, map[string]string{"saleId": tt.id, "groupId": tt.id}
+		}))
+		if got := r.Headers["Cache-Control"]; got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
 func TestAPageDoesNotWaitForATableThatIsDown(t *testing.T) {
 	f, asked, now := newFunction(t), 0, time.Unix(1_800_000_000, 0)
 	f.handler.book, f.handler.now = stuck{asked: &asked}, func() time.Time { return now }
 	for after, want := range []int{1, 1, 2} { // half a second after each other
-		if r, page := f.get(t, salePage(t, "shoe", "")); r.StatusCode != 200 || !strings.Contains(page, `data-sale="shoe"`) || asked != want {
-			t.Errorf("%d half seconds later: %d, asked %d times, want %d; %s", after, r.StatusCode, asked, want, page)
+		if r, page := f.get(t, salePage(t, "shoe", "")); r.StatusCode != 200 || r.Headers["Cache-Control"] != "no-store" || !strings.Contains(page, `data-sale="shoe"`) || asked != want {
+			t.Errorf("%d half seconds later: %d, %v, asked %d times, want %d; %s", after, r.StatusCode, r.Headers, asked, want, page)
 		}
 		now = now.Add(rest / 2)
 	}

@@ -73,13 +73,15 @@ func (h *Handler) route(ctx context.Context, r request, event *telemetry.Event) 
 	case "GET /s/{saleId}":
 		id, status := shownID(r.PathParameters["saleId"])
 		event.Text("saleId", id)
-		return h.html(r, data{SaleID: id, goods: h.goodsOf(ctx, id, h.oneSale)}, status)
+		goods, known := h.goodsOf(ctx, id, h.oneSale)
+		return h.html(r, data{SaleID: id, goods: goods}, status, known)
 	case "GET /g/{groupId}":
 		id, status := shownID(r.PathParameters["groupId"])
 		event.Text("groupId", id)
-		return h.html(r, data{GroupID: id, goods: h.goodsOf(ctx, id, h.book.Sales)}, status)
+		goods, known := h.goodsOf(ctx, id, h.book.Sales)
+		return h.html(r, data{GroupID: id, goods: goods}, status, known)
 	case "GET /signin":
-		return h.html(r, data{}, http.StatusOK)
+		return h.html(r, data{}, http.StatusOK, true)
 	case "GET /assets/{name}":
 		return h.page.Asset(r.PathParameters["name"], r.Headers["accept-encoding"]), nil
 	}
@@ -102,9 +104,14 @@ type data struct {
 	goods
 }
 
-func (h *Handler) html(r request, d data, status int) (response, error) {
+// html returns the page. One that lacks what it sells is kept nowhere: previews of links would show it for days.
+func (h *Handler) html(r request, d data, status int, known bool) (response, error) {
 	d.SignIn = h.signIn
-	return h.page.HTML(d, status, r.Headers["accept-encoding"])
+	page, err := h.page.HTML(d, status, r.Headers["accept-encoding"])
+	if err == nil && !known {
+		page.Headers["Cache-Control"] = "no-store"
+	}
+	return page, err
 }
 
 // header returns a header; API Gateway writes names in lower case.
