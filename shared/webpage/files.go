@@ -70,25 +70,27 @@ var (
 // part is what shorten looks at in a script: a comment, a text, a regular expression, which
 // follows an operator, or blanks. No script here has a template inside of another one.
 var part = regexp.MustCompile(`//[^\n]*|/\*(?s:.*?)\*/|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|` + "`(?:[^`\\\\]|\\\\.)*`" +
-	`|[(\[{,;=:&|?!]\s*/(?:[^/*\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])*/|[ \t]+`)
+	`|[(\[{,;=:&|?!]\s*/(?:[^/*\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])*/|\s+`)
 
 // between are the characters that blanks must keep apart.
 var between = regexp.MustCompile(`^[\w$]{2}|^\+\+|^--`)
 
-// shorten removes the comments and the blanks of a script, which nobody reads in a browser. Its
-// names and the number of its lines stay, so that an error's line is that of the source.
+// shorten removes the comments, the blanks and the empty lines of a script, which nobody reads in a browser. Its names
+// and its other lines stay, so that an error in one is found in the source.
 func shorten(text []byte) (short []byte) {
 	rest := 0
 	for _, at := range part.FindAllIndex(text, -1) {
 		short = append(short, text[rest:at[0]]...)
 		found := text[at[0]:at[1]]
 		rest = at[1]
-		switch blank := found[0] == ' ' || found[0] == '\t'; {
-		case bytes.HasPrefix(found, []byte("//")) || bytes.HasPrefix(found, []byte("/*")):
-			short = append(short, bytes.Repeat([]byte("\n"), bytes.Count(found, []byte("\n")))...)
+		comment := bytes.HasPrefix(found, []byte("//")) || bytes.HasPrefix(found, []byte("/*"))
+		switch blank := comment || found[0] <= ' '; {
 		case !blank:
 			short = append(short, found...)
-		case len(short) > 0 && rest < len(text) && between.Match([]byte{short[len(short)-1], text[rest]}):
+		case len(short) == 0:
+		case bytes.Contains(found, []byte("\n")):
+			short = append(bytes.TrimSuffix(short, []byte("\n")), '\n')
+		case !comment && rest < len(text) && between.Match([]byte{short[len(short)-1], text[rest]}):
 			short = append(short, ' ')
 		}
 	}

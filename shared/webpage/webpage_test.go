@@ -130,11 +130,12 @@ func TestTheStyleIsShortenedAndFollowedByTheShops(t *testing.T) {
 
 func TestAScriptLosesWhatIsForItsReadersOnly(t *testing.T) {
 	for source, want := range map[string]string{
-		"// it's a comment\nlet a = 1; // one\n":                         "\nlet a=1;\n",
-		"/**\n * @type {number} \"a\n */\n  const b = /** of it */ (a);": "\n\n\nconst b=(a);",
-		`say("a // b", 'c /* d', "\" e  f")`:                             `say("a // b",'c /* d',"\" e  f")`,
-		"const at = `a  ${b}  // c`;":                                    "const at=`a  ${b}  // c`;",
-		`if (/["'  ]\/[/"]/.test(a) && b) return typeof c`:               `if(/["'  ]\/[/"]/.test(a)&&b)return typeof c`,
+		"// it's a comment\nlet a = 1; // one\n\n \n\tlet b;":               "let a=1;\nlet b;",
+		"/**\n * @type {number} \"a\n */\n  const b = /** of it */ (a);":    "const b=(a);",
+		"let a = /* one\n\n two */ b; /* three */ /** four\n */ `a\n\n  b`": "let a=\nb;\n`a\n\n  b`",
+		`say("a // b", 'c /* d', "\" e  f")`:                                `say("a // b",'c /* d',"\" e  f")`,
+		"const at = `a  ${b}  // c`;":                                       "const at=`a  ${b}  // c`;",
+		`if (/["'  ]\/[/"]/.test(a) && b) return typeof c`:                  `if(/["'  ]\/[/"]/.test(a)&&b)return typeof c`,
 		"  a = b ":                             "a=b",
 		"a = b / c / d; e = f + +g - -h;":      "a=b/c/d;e=f+ +g- -h;",
 		`const c = a ? /x y/ : [ /"/ , "  "];`: `const c=a? /x y/:[ /"/,"  "];`,
