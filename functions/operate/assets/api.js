@@ -11,10 +11,9 @@
 /** How long an answer may take, in milliseconds. A change of many shards takes a while. */
 const limit = 35000;
 
-/** A signal for a request that takes too long or is stopped. @param {AbortSignal} [stop] */
+/** A signal for a request that takes too long or is stopped; AbortSignal.any is of 2024. @param {AbortSignal} [stop] */
 function signalOf(stop) {
-  if ("any" in AbortSignal) return AbortSignal.any([AbortSignal.timeout(limit), ...(stop ? [stop] : [])]);
-  const either = new AbortController(); // in browsers before 2024
+  const either = new AbortController();
   setTimeout(() => either.abort(), limit);
   stop?.addEventListener("abort", () => either.abort());
   return either.signal;

@@ -8,7 +8,7 @@ import { groupPlace, groups } from "./group.js";
 import { health } from "./health.js";
 import { moneyOf } from "./money.js";
 import { orders } from "./order.js";
-import { available, ended, expire, finish, signIn, signOut, token, validSale } from "./signin.js";
+import { available, ended, expire, finish, signIn, signOut, token as tokenAt, validSale } from "./signin.js";
 import { duration, fill, language, number, words } from "./words.js";
 
 /** @typedef {import("./api.js").Answer} Answer */
@@ -47,6 +47,9 @@ const before = new Map();
 const heard = new Set();
 
 const now = () => performance.now() + offset;
+
+/** The person's token, if it is valid by the API's clock. */
+const token = () => tokenAt(now());
 
 /** @param {string} name */
 const element = (name) => /** @type {HTMLElement} */ (document.getElementById(name));
@@ -773,7 +776,7 @@ function render() {
   element("others").hidden = !others.length;
   show(element("others"), others);
   const copied = making();
-  const shown = !inside ? door(ended() ? words.signedOut : available ? words.signInFirst : words.noSignIn, available) :
+  const shown = !inside ? door(ended(now()) ? words.signedOut : available ? words.signInFirst : words.noSignIn, available) :
     code === "forbidden" ? door(words.needsViewer, false) : copied !== undefined && mayChange() && form ? form.view(copied) : id ? whole(id) : inGroup ? group.view(inGroup, sales, code) : refundsPlace() ? (list ? list.view() : [h("p", {}, words.loading)]) : glance();
   element("main").className = old ? "old" : "";
   show(element("health"), inside && me.role ? strip.view() : []);

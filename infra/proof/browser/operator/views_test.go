@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -180,4 +181,37 @@ func TestTextsOfOthersStayTexts(t *testing.T) {
 	for _, place := range []string{`#sale/<img src=x>`, "#sale/..%2f..", "#sale/", "#javascript:alert(1)", "#sale/%"} {
 		s.look(tab, place, "Sales")
 	}
+}
+
+// The API's clock says when a sign-in ends, and not the device's.
+func TestADevicesClockSignsNobodyOut(t *testing.T) {
+	t.Parallel()
+	s := market(t)
+	for _, tt := range []struct{ wrong, left time.Duration }{{48 * time.Hour, time.Hour}, {-48 * time.Hour, time.Hour}, {-48 * time.Hour, -time.Hour}} {
+		tab := s.tab(t, "")
+		tab.Clock(tt.wrong)
+		tab.Before(fmt.Sprintf(`sessionStorage.token = JSON.stringify({access: "operator alice", expires: %d})`, time.Now().Add(tt.left).UnixMilli()))
+		tab.Open(s.URL + "/")
+		if tt.left > 0 {
+			tab.WaitText("Feitian Moutai")
+			tab.Advance(2 * time.Second)
+		}
+		want := map[bool]string{true: "Sign out", false: "Your sign-in has ended."}[tt.left > 0]
+		tab.WaitText(want)
+	}
+}
+
+func TestAPageWithoutItsScriptsSaysHowToGoOn(t *testing.T) {
+	t.Parallel()
+	s := market(t)
+	tab := s.tab(t, "operator alice")
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		return browser.Answer{Refused: strings.HasPrefix(r.Path, "/assets/words.")}
+	})
+	tab.Open(s.URL + "/")
+	tab.Wait("getComputedStyle(document.querySelector('#old')).visibility === 'visible'")
+	tab.Intercept(func(browser.Request) browser.Answer { return browser.Answer{} })
+	tab.Click("#old a")
+	tab.WaitText("Feitian Moutai")
+	tab.Wait("!document.querySelector('#old')")
 }
