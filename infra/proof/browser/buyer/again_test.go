@@ -138,7 +138,13 @@ func TestAPageThatIsLookedAtAgainIsUpToDate(t *testing.T) {
 	t.Parallel()
 	tab := shop.tab(t, newID("user"))
 	tab.Clock(0)
-	scenes(tab, `s: { first: {}, then: { state: "SOLD_OUT", remaining: 0 }, later: { state: "CONFIRMED" } }`)
+	scenes(tab, `s: { first: {}, then: { state: "SOLD_OUT", remaining: 0 }, later: { state: "CONFIRMED" } },
+		pays: { first: { payWithin: 600 }, claim: { state: "CONFIRMED", payBy: 600 }, later: { state: "PAID" } }`)
+	tab.Open(shop.page("pays")) // in another app, for some seconds
+	waitState(tab, "unpaid")
+	browser.Eval[any](tab, "(look(true), pass(5))")
+	browser.Eval[any](tab, "(window.changed = true, look(false), pass(1))")
+	waitFor(t, tab, "paid")
 	tab.Open(shop.page("s"))
 	waitState(tab, "open")
 	browser.Eval[any](tab, "(look(true), pass(29))")

@@ -146,6 +146,60 @@ func TestABuyerWhoComesBackAfterTheTokensEndStaysSignedIn(t *testing.T) {
 	tab.WaitText("Sign out")
 }
 
+// The page has slept for longer than the token lasts, and the office has cancelled the order.
+func TestAPageThatHasSleptIsRenewedAndUpToDate(t *testing.T) {
+	t.Parallel()
+	user := newID("user")
+	tab := shop.tab(t, "")
+	tab.Clock(0)
+	posts(tab, browser.Answer{Status: 200, Body: `{"access_token":"` + shop.token(t, user, "ttl", "7200") + `"}`})
+	scenes(tab, `s: { first: { payWithin: 60 }, claim: { state: "PAID" }, later: { state: "CANCELLED" } }`)
+	tab.Before(fmt.Sprintf(`sessionStorage.token = JSON.stringify({ access: %q, expires: %d, refresh: "R" })`, shop.token(t, user), time.Now().Add(time.Hour).UnixMilli()))
+	tab.Open(shop.page("s"))
+	waitState(tab, "paid")
+	browser.Eval[any](tab, "((awake) => (window.changed = true, Date.now = () => awake() + 3700000, pass(2)))(Date.now)")
+	waitState(tab, "cancelled")
+	tab.WaitText("Sign out")
+	if n := tab.Count("POST", "/_local/oauth2/token"); n != 1 {
+		t.Errorf("%d renewals, want one", n)
+	}
+}
+
+// A provider that fails is not asked by all pages every second, and who signs out meanwhile stays signed out.
+func TestARenewalIsTriedOnceAMinute(t *testing.T) {
+	t.Parallel()
+	user := newID("user")
+	tab := shop.tab(t, "")
+	tab.Clock(0)
+	scenes(tab, `s: {}`)
+	slow := make(chan struct{})
+	busy := browser.Answer{Status: 503, Body: "{}"}
+	posts(tab, busy, busy, busy, browser.Answer{Status: 200, Until: slow, Body: `{"access_token":"` + shop.token(t, user) + `"}`})
+	tab.Before(fmt.Sprintf(`sessionStorage.token = JSON.stringify({ access: %q, expires: Date.now() + 200000, refresh: "R" })`, shop.token(t, user)))
+	renewals := func() int { return tab.Count("POST", "/_local/oauth2/token") }
+	tab.Open(shop.page("s"))
+	waitState(tab, "open")
+	for want := 1; want < 4; want++ {
+		for renewals() < want {
+			time.Sleep(20 * time.Millisecond)
+		}
+		time.Sleep(100 * time.Millisecond) // its answer
+		if browser.Eval[any](tab, "pass(50)"); renewals() != want {
+			t.Fatalf("%d renewals, want %d", renewals(), want)
+		}
+		tab.Advance(12 * time.Second)
+	}
+	for renewals() < 4 {
+		time.Sleep(20 * time.Millisecond)
+	}
+	browser.Eval[any](tab, "sessionStorage.removeItem('token')")
+	close(slow)
+	time.Sleep(200 * time.Millisecond)
+	if kept := browser.Eval[string](tab, "sessionStorage.token ?? ''"); kept != "" {
+		t.Errorf("who has signed out is signed in again: %s", kept)
+	}
+}
+
 // never is the answer of who does not answer.
 var never = browser.Answer{Until: make(chan struct{})}
 
