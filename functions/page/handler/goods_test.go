@@ -58,6 +58,7 @@ func TestAGroupHasTheNameThatItsSalesShare(t *testing.T) {
 		"Ball pen":     {"Ball pen", "Ball"},
 		"Tee":          {"Tee - S", "Tee - M"},
 		"茅台 · 500 ml":  {"茅台 · 500 ml"},
+		"Shoe · 42":    {"Shoe · 42"},
 		"Ball":         {"Ball", "Bat"},
 		"The same":     {"The same", "The same"},
 	} {
@@ -119,6 +120,10 @@ func TestAPageWithoutItsGoodsIsNotKept(t *testing.T) {
 		}))
 		if got := r.Headers["Cache-Control"]; got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+		f.handler.book = shoe // what was asked for does not keep others from being read
+		if _, page := f.get(t, salePage(t, "shoe", "")); !strings.Contains(page, "<title>Shoe</title>") {
+			t.Errorf("after %s the next page lacks its name", tt.name)
 		}
 	}
 }
