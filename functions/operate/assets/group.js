@@ -27,8 +27,11 @@ export const groupPlace = () => /^#group\/([\w-]{1,64})$/.exec(location.hash)?.[
 /** @param {Page} page */
 export function groups(page) {
   const { fact, badge, bar, said, mayChange, mayPause, pausing, field, typed, send, render, findings, unwell } = page;
-  /** The recall that is asked for: the sales that are left out, and what is missing. @type {{of: string, without: Set<string>, trouble: string} | undefined} */
+  /** The recall that is asked for, of the sales that were there when it began, and what is missing. @type {{of: string, take: Set<string>, trouble: string} | undefined} */
   let recall;
+  /** What each group's button pauses: what could be paused when it appeared. @type {Map<string, string[]>} */
+  const seen = new Map();
+  addEventListener("hashchange", () => seen.clear());
 
   const mayRecall = (/** @type {Sale} */ s) => mayChange() && s.state && s.state !== "DRAFT" && !s.recalledAt;
 
@@ -41,7 +44,10 @@ export function groups(page) {
   /** @param {string} id @param {Sale[]} sales @param {string} [note] */
   const pauseAll = (id, sales, note) => {
     const able = sales.filter(mayPause);
-    return able.length > 0 && h("button", { "data-key": "pause", class: "pause", "aria-label": fill(w.pause, able.length) + ", " + id, "aria-disabled": able.every(pausing), onclick: () => all(able.filter((s) => !pausing(s)), "pause", note ? typed(note) : "") }, fill(w.pause, able.length));
+    let these = able.filter((s) => seen.get(id)?.includes(s.saleId));
+    if (!these.length) seen.set(id, (these = able).map((s) => s.saleId));
+    const label = fill(these.length < able.length ? w.pauseSome : w.pause, these.length, able.length);
+    return able.length > 0 && h("button", { "data-key": "pause", class: "pause", "aria-label": label + ", " + id, "aria-disabled": these.every(pausing), onclick: () => all(these, "pause", note ? typed(note) : "") }, label);
   };
 
   /** The states that the sales are in. @param {Sale[]} sales */
@@ -77,8 +83,8 @@ export function groups(page) {
     const b = s.books;
     const left = s.remaining?.units ?? b?.stock;
     return h("li", { "data-key": s.saleId },
-      recall && mayRecall(s) && recall.of === groupPlace() && h("input", { type: "checkbox", id: "take-" + s.saleId, "aria-label": fill(w.take, s.name || s.saleId), checked: !recall.without.has(s.saleId), onchange: (/** @type {Event} */ e) => {
-        recall?.without[/** @type {HTMLInputElement} */ (e.target).checked ? "delete" : "add"](s.saleId);
+      recall && mayRecall(s) && recall.of === groupPlace() && h("input", { type: "checkbox", id: "take-" + s.saleId, "aria-label": fill(w.take, s.name || s.saleId), checked: recall.take.has(s.saleId), onchange: (/** @type {Event} */ e) => {
+        recall?.take[/** @type {HTMLInputElement} */ (e.target).checked ? "add" : "delete"](s.saleId);
         render();
       } }),
       h("a", { href: "#sale/" + s.saleId, dir: "auto" }, s.name || s.saleId),
@@ -92,9 +98,9 @@ export function groups(page) {
   /** What one recall of several sales asks. @param {string} id @param {Sale[]} sales */
   function recalling(id, sales) {
     const able = sales.filter(mayRecall);
-    if (!recall || recall.of !== id || !able.length) return able.length > 0 && h("p", { class: "others", "data-key": "recall" }, h("button", { class: "recall", onclick: () => ((recall = { of: id, without: new Set(), trouble: "" }), render()) }, w.recall));
+    if (!recall || recall.of !== id || !able.length) return able.length > 0 && h("p", { class: "others", "data-key": "recall" }, h("button", { class: "recall", onclick: () => ((recall = { of: id, take: new Set(able.map((s) => s.saleId)), trouble: "" }), render()) }, w.recall));
     const asked = recall;
-    const chosen = able.filter((s) => !asked.without.has(s.saleId));
+    const chosen = able.filter((s) => asked.take.has(s.saleId));
     const sum = (/** @type {string} */ name) => number(chosen.reduce((n, s) => n + (s.books?.[name] ?? 0), 0));
     const yes = (/** @type {Event} */ event) => {
       event.preventDefault();

@@ -171,7 +171,7 @@ const en = {
     means: "ReconcileFunction counts them when it looks at a whole sale, about once a minute; of a drained one it counts only the refunds. Taken: what the paid orders have paid; those of a recalled sale stay in it. Outstanding: the unpaid orders at the sale’s price. To refund and refunded: payments that go back, marked or not; those of a recalled sale are also in Taken, the others never were, or are no more. Confirmed orders are paid, unpaid, or expired or cancelled; a unit of the latter that is not kept is sold again, so more orders than units may be accepted. How many have asked stands only in the metrics.",
   },
   groups: {
-    sizes: "{0|sale|sales}", copy: "Copy this group", pause: "Pause all {0}", pauseHelp: "Stops selling at once in each; nothing is lost. Each is resumed by itself.",
+    sizes: "{0|sale|sales}", copy: "Copy this group", pause: "Pause all {0}", pauseSome: "Pause {0} of {1}", pauseHelp: "Stops selling at once in each; nothing is lost. Each is resumed by itself.",
     recall: "Recall sizes …", recallTitle: "Recall {0} of {1}?", take: "Recall {0}", typeId: "Type the group’s id: {0}", badId: "The id is not the group’s.",
     noneChosen: "None is chosen.", yesRecall: "Yes, recall {0}", none: "There is no such group.", balanced: "✓ {0} of {1} are counted, and balance.", unbalanced: "{0} of {1} do not balance.",
   },
@@ -364,7 +364,7 @@ const zh = {
     means: "由 ReconcileFunction 在查看整个活动时清点，约每分钟一次；已清空的活动只清点退款。已收：已付款订单所付的金额，包括已召回活动的订单。待收：未付款订单按活动价格计算的金额。待退与已退：应退还的付款，未标记或已标记；已召回活动的付款同时计入已收，其余从未计入或不再计入。已确认的订单或已付款，或未付款，或已过期、已取消；后者未保留的商品会重新销售，所以接受的订单可能多于件数。有多少人请求过只在指标中。",
   },
   groups: {
-    sizes: "{0} 个活动", copy: "复制此组", pause: "全部暂停（{0} 个）", pauseHelp: "立即停止其中每个活动的销售，不会丢失任何数据；各自恢复。",
+    sizes: "{0} 个活动", copy: "复制此组", pause: "全部暂停（{0} 个）", pauseSome: "暂停其中 {0} 个（共 {1} 个）", pauseHelp: "立即停止其中每个活动的销售，不会丢失任何数据；各自恢复。",
     recall: "召回活动……", recallTitle: "召回其中 {0} 个（共 {1} 个）？", take: "召回 {0}", typeId: "请输入组编号：{0}", badId: "输入的编号不是此组的编号。",
     noneChosen: "没有选择活动。", yesRecall: "确定召回 {0} 个", none: "没有这个组。", balanced: "✓ 已清点 {0} / {1} 个，账目平衡。", unbalanced: "{1} 个中有 {0} 个账目不平。",
   },

@@ -260,3 +260,42 @@ func TestNobodysChangeIsMadeInAnotherOnesName(t *testing.T) {
 	tab.WaitText("is not sent again: somebody else had asked for it")
 	wantChanged(t, s, "moutai")
 }
+
+// A colleague adds a size between the opening of a form and the press, and recalls another one.
+func TestAnActOnAGroupIsOfTheSalesThatWereThereWhenItWasBegun(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.shoe(8, 9, 10)
+	s.add("runner-draft", "Trail Runner 7, size draft", object{"state": "DRAFT", "limitGroup": "runner", "books": nil})
+	tab := s.tab(t, "operator alice")
+	s.look(tab, "#group/runner", "runner")
+	adds := func(size int) {
+		t.Helper()
+		s.shoe(size)
+		browser.Eval[bool](tab, `dispatchEvent(new Event("online"))`) // reads at once
+		tab.WaitText(fmt.Sprint("size ", size))
+	}
+	adds(11)
+	tab.WaitText("Pause 3 of 4")
+	tab.Click("button.pause")
+	tab.WaitText("Certain. Trail Runner 7, size 8: paused", "Certain. Trail Runner 7, size 9: paused", "Certain. Trail Runner 7, size 10: paused", "Pause all 1")
+	wantChanged(t, s, "runner-11")
+
+	tab.Click("p.others button.recall")
+	tab.WaitText("Recall 4 of 4?")
+	if n := browser.Eval[int](tab, "document.querySelectorAll('.sizes input').length"); n != 4 {
+		t.Errorf("%d of 5 sales may be chosen, want 4: nothing of a draft is sold", n)
+	}
+	adds(12)
+	tab.WaitText("Recall 4 of 5?")
+	s.by(t, "carol", "runner-9", true, object{"id": "c", "action": "recall", "note": "x"})
+	browser.Eval[bool](tab, `dispatchEvent(new Event("online"))`)
+	tab.WaitText("Recall 3 of 4?")
+	tab.Type("#why", "the soles come off")
+	tab.Type("#typed", "runner")
+	tab.Click(".recalling button.main")
+	tab.WaitText("Certain. Trail Runner 7, size 8: recalled.", "Certain. Trail Runner 7, size 10: recalled.", "Certain. Trail Runner 7, size 11: recalled.")
+	wantChanged(t, s, "runner-8", "pause", "recall:the soles come off")
+	wantChanged(t, s, "runner-9", "pause", "recall:x")
+	wantChanged(t, s, "runner-12")
+}
