@@ -13,15 +13,18 @@ import { words as common, duration, fill, number } from "./words.js";
 /** @typedef {Record<string, any>} Body of a creation */
 /** @typedef {{token: () => string, expire: () => void, render: () => void, now: () => number, toField: (iso: string) => string, fromField: (text: string) => Date, zone: () => string}} Page what the page around it can do */
 
-/** The text of a field. @param {string} id */
-const typed = (id) => /** @type {HTMLInputElement | HTMLTextAreaElement | null} */ (document.getElementById("new-" + id))?.value.trim() ?? "";
+/** The text of a field; "?" if the browser takes it for none, as half a date. @param {string} id */
+const typed = (id) => {
+  const e = /** @type {HTMLInputElement | HTMLTextAreaElement | null} */ (document.getElementById("new-" + id));
+  return e?.validity.badInput ? "?" : e?.value.trim() ?? "";
+};
 
 /** The currency of the field. */
 const currencyOf = () => typed("currency").toUpperCase();
 
 const { lead: seconds, images, digits = "" } = document.documentElement.dataset;
 const lead = Number(seconds) || 0;
-const currencies = /^[A-Z]{3}$/;
+const currencies = /^[a-z]{3}$/i;
 
 /** How many digits a currency's minor unit has. @param {string} currency */
 function digitsOf(currency) {
@@ -29,10 +32,18 @@ function digitsOf(currency) {
   return n < 0 ? 2 : n; // of what is no currency, which is refused
 }
 
+/** The price in minor units, 0 if it is none: without more decimals than its currency has. */
+function minorOf() {
+  const n = digitsOf(currencyOf());
+  const [, whole = "", part = ""] = /^(\d+)(?:\.(\d+))?$/.exec(typed("price")) ?? [];
+  const minor = Number(whole + part.padEnd(n, "0"));
+  return part.length > n || minor > 1e12 ? 0 : minor;
+}
+
 /** The sizes of a text such as "38: 20, 39: 20"; undefined if it is none. @param {string} text */
 function sizesOf(text) {
-  const all = text.split(/[,，;\n]/).map((one) => one.split(/[:：=]/).map((part) => part.trim())).filter(([size]) => size);
-  return all.every(([size, n]) => size && /^[1-9]\d{0,8}$/.test(n ?? "")) ? all.map(([size, n]) => ({ size, stock: Number(n) })) : undefined;
+  const all = text.split(/[,，;\n]/).filter((one) => one.trim()).map((one) => one.split(/[:：=]/).map((part) => part.trim()));
+  return all.every(([size, n, more]) => size && more === undefined && /^[1-9]\d{0,8}$/.test(n)) ? all.map(([size, n]) => ({ size, stock: Number(n) })) : undefined;
 }
 
 /** What was typed and is not created yet, by field: it outlives a sign-in and a reload. @returns {Record<string, string>} */
@@ -72,15 +83,22 @@ export function creating(page) {
   /** Reads what is to be copied: of a group all sizes, if their names say them. @param {string} id */
   async function copy(id) {
     copied = id;
-    const a = await call("GET", "/operate/sales/" + id, page.token());
+    const read = async (/** @type {string} */ path) => {
+      for (let tries = 1; ; tries++) {
+        const a = await call("GET", "/operate/sales" + path, page.token());
+        if (a.code === "unauthorized") page.expire();
+        if (copied !== id || !passing(a)) return a;
+        await rest(a, tries);
+      }
+    };
+    const a = await read("/" + id);
     const { limitGroup, name = "" } = a.body;
-    const g = limitGroup ? await call("GET", "/operate/sales?group=" + limitGroup, page.token()) : a;
-    if (a.code === "unauthorized" || g.code === "unauthorized") page.expire();
+    const g = limitGroup ? await read("?group=" + limitGroup) : a;
     if (copied !== id) return;
-    from = a.code ? undefined : a.body;
+    from = a.code ? {} : a.body;
     const goods = name.slice(0, name.lastIndexOf(" ") + 1);
     const sizes = bySize(g.body.sales ?? []);
-    if (from && goods && sizes.length && sizes.every((s) => s.name?.startsWith(goods))) Object.assign(from, { name: goods.trim(), sizes: sizes.map((s) => s.name.slice(goods.length) + ": " + s.seeded).join(", ") });
+    if (goods && sizes.length && sizes.every((s) => s.name?.startsWith(goods))) Object.assign(from, { name: goods.trim(), sizes: sizes.map((s) => s.name.slice(goods.length) + ": " + s.seeded).join(", ") });
     page.render();
     page.render(); // with what is in its fields
   }
@@ -96,23 +114,23 @@ export function creating(page) {
     // A size that is not in ASCII is told by its place.
     const ids = sizes?.map(({ size }, i) => ("-" + (/[^ -~]/.test(size) ? "s" + (i + 1) : size)).replace(/[^A-Za-z0-9_-]/g, "-").slice(0, 33)).map((tail) => id.slice(0, 64 - tail.length) + tail);
     must("sizes", sizes && sizes.length <= 30 && new Set(ids).size === sizes.length, words.badSizes);
-    must("stock", typed("sizes") || /^[1-9]\d{0,8}$/.test(stock), words.badStock);
+    must("stock", sizes?.length || /^[1-9]\d{0,8}$/.test(stock), words.badStock);
     must("rate", !rate || (/^\d+$/.test(rate) && Number(rate) >= 1 && Number(rate) <= 20000), words.badRate);
     for (const field of ["image", "page"]) must(field, !typed(field) || /^https:\/\/[^/]/.test(typed(field)), words.badAddress);
     if (typed("image")) must("image", images && (typed("image") + "/").startsWith(images + "/"), images ? fill(words.badImage, images) : words.noImages);
     const [opens, closes] = [page.fromField(typed("opens")), page.fromField(typed("closes"))];
     must("opens", +opens, words.badTime);
     must("closes", +closes > Math.max(+opens || 0, page.now()), words.badCloses);
-    const minutes = Number(typed("minutes"));
-    const minor = Math.round(Number(price) * 10 ** digitsOf(currency));
-    if (price || currency) must("currency", currencies.test(currency), words.badCurrency);
-    if (price || currency) must("price", minor > 0 && new RegExp(`^\\d+(\\.\\d{1,${digitsOf(currency) || 1}})?$`).test(price), words.badPrice);
-    if (price) must("minutes", minutes >= 1 && minutes <= 10080, words.badMinutes);
+    const pay = 60 * Number(typed("minutes"));
+    const minor = minorOf();
+    if (price || currency) must("currency", currencies.test(typed("currency")), words.badCurrency);
+    if (price || currency) must("price", minor, words.badPrice);
+    if (price) must("minutes", pay >= 60 && pay <= 604800 && Math.abs(pay - Math.round(pay)) < 1e-6, words.badMinutes);
     const [from, until] = [page.fromField(typed("from")), page.fromField(typed("until"))];
     const draws = typed("from") || typed("until");
     const hours = Number(typed("hours"));
     const late = typed("late");
-    must("late", !Number(late) || (/^[1-7]$/.test(late) && price && !draws), words.badLate);
+    must("late", /^[0-7]?$/.test(late) && (!Number(late) || (price && !draws)), words.badLate);
     if (draws) {
       must("from", +from, words.badTime);
       must("until", +until > (+from || 0), words.badUntil);
@@ -124,7 +142,7 @@ export function creating(page) {
     const terms = {
       action: "create", opensAt: opens.toISOString(), closesAt: closes.toISOString(),
       ...(typed("image") && { image: typed("image") }), ...(typed("about") && { about: typed("about") }), ...(typed("page") && { link: typed("page") }),
-      ...(rate && { ordersPerSecond: Number(rate) }), ...(price && { price: minor, currency, payWithin: Math.round(60 * minutes), ...(Number(late) && { lateDays: Number(late) }) }),
+      ...(rate && { ordersPerSecond: Number(rate) }), ...(price && { price: minor, currency, payWithin: Math.round(pay), ...(Number(late) && { lateDays: Number(late) }) }),
       ...(draws && { enterFrom: from.toISOString(), enterUntil: until.toISOString(), keepHours: hours }), ...(typed("note") && { note: typed("note") }),
     };
     if (!sizes?.length) return { bodies: [{ ...terms, saleId: id, name, stock: Number(stock) }], wrong };
@@ -181,13 +199,13 @@ export function creating(page) {
   function preview() {
     const [image, currency, sizes] = [typed("image"), currencyOf(), sizesOf(typed("sizes")) ?? []];
     const opens = page.fromField(typed("opens"));
-    const minor = Math.round(Number(typed("price")) * 10 ** digitsOf(currency));
+    const minor = minorOf();
     const draws = typed("from") || typed("until");
     return h("section", { "data-key": "preview", class: "preview", "aria-label": words.preview },
       h("p", { class: "faint" }, words.preview),
       images && image.startsWith(images + "/") ? h("img", { loading: "lazy", src: image, alt: "" }) : h("p", { class: "nothing" }, words.pictureHere),
       h("p", { class: "called", dir: "auto" }, typed("name") || typed("id") || "…"),
-      minor > 0 && currencies.test(currency) && h("p", { class: "price" }, amount(minor, currency, digitsOf(currency))),
+      minor > 0 && currencies.test(typed("currency")) && h("p", { class: "price" }, amount(minor, currency, digitsOf(currency))),
       +opens > page.now() && h("p", {}, fill(words.opensIn, duration(+opens - page.now()))),
       sizes.length > 0 && h("p", { class: "tiles" }, sizes.map(({ size }) => h("span", {}, size))),
       h("p", { class: "press" }, draws ? words.enters : sizes.length ? words.choose : words.buys),
@@ -199,6 +217,7 @@ export function creating(page) {
   function view(id) {
     if (told.length && !busy && !sessionStorage.getItem("draft") && !document.querySelector(".making")) (draft = {}), (told = []); // who comes back after a creation begins anew
     if (id !== copied) (from = undefined), (told = []), (tried = false), id ? copy(id) : (copied = "");
+    if (id && !from) return [h("p", {}, common.loading)];
     const f = from ?? {};
     const day = 86400000;
     const since = (/** @type {string} */ then) => Date.parse(f.opensAt) - Date.parse(then);
@@ -213,7 +232,7 @@ export function creating(page) {
     const group = told.length > 1 && told.every(({ tone }) => tone === "good") && typed("id");
     const offer = f.offer ?? {};
     return [
-      h("div", { "data-key": "create " + id + (from ? " read" : "") },
+      h("div", { "data-key": "create " + id },
         h("p", {}, h("a", { href: "#" }, "← " + common.all)),
         h("h1", {}, id ? fill(words.copyTitle, f.name ?? id) : words.title),
         h("div", { class: "making" },

@@ -38,7 +38,7 @@ export function groups(page) {
   /** Changes several sales under one id. @param {Sale[]} sales @param {"pause" | "recall"} action @param {string} note */
   function all(sales, action, note) {
     const id = crypto.randomUUID();
-    for (const s of sales) send(s.saleId, s.name || s.saleId, { id, action, ...(note && { note }) });
+    for (const s of sales) send(s, { id, action, ...(note && { note }) });
   }
 
   /** @param {string} id @param {Sale[]} sales @param {string} [note] */
@@ -64,7 +64,7 @@ export function groups(page) {
   /** All sales as one, for the bar and the counts. @param {Sale[]} sales */
   const whole = (sales) => {
     const sum = (/** @type {(s: Sale) => number | undefined} */ of) => sales.reduce((n, s) => n + (of(s) ?? 0), 0);
-    return { seeded: sum((s) => s.seeded), books: sales.every((s) => s.books) ? { stock: sum((s) => s.books.stock) } : undefined };
+    return { recalledAt: sales.every((s) => s.recalledAt), seeded: sum((s) => s.seeded), books: sales.every((s) => s.books) ? { stock: sum((s) => s.books.stock) } : undefined };
   };
 
   /** The card of a group among the sales. @param {string} id @param {Sale[]} sales */
@@ -89,7 +89,7 @@ export function groups(page) {
       } }),
       h("a", { href: "#sale/" + s.saleId, dir: "auto" }, s.name || s.saleId),
       s.error ? h("span", { class: "bad" }, fill(words.cannotRead, s.error)) : badge(s),
-      h("span", {}, left === undefined ? words.notCounted : fill(words.left, number(left), number(s.seeded))),
+      h("span", {}, left === undefined ? words.notCounted : fill(s.recalledAt ? words.unsold : words.left, number(left), number(s.seeded))),
       h("span", { class: "faint" }, b && [b.pending > 0 && words.pending + " " + number(b.pending), s.payWithin > 0 && words.paid + " " + number(b.paid), s.payWithin > 0 && words.unpaid + " " + number(b.unpaid), b.refundsDue > 0 && words.refundsDue + " " + number(b.refundsDue)].filter(Boolean).join(" · ")),
       s.recalling && h("p", { class: "faint" }, words.recalling),
       said((/** @type {string} */ of) => of === s.saleId), unwell(s), findings(s));

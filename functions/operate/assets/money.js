@@ -8,11 +8,11 @@ import { fill, language, number, words } from "./words.js";
 
 const w = words.money;
 
-/** An amount of minor units as people write it. The API counts the digits by ISO 4217, which browsers do not. @param {number} minor @param {string} currency @param {number} [digits] */
+/** An amount of minor units as people write it. The API counts the digits by ISO 4217, which browsers do not. @param {number | bigint} minor @param {string} currency @param {number} [digits] */
 export function amount(minor, currency, digits) {
   if (digits === undefined) return fill(w.minor, number(minor), currency);
   const form = new Intl.NumberFormat(language, { style: "currency", currency, minimumFractionDigits: digits, maximumFractionDigits: digits });
-  return form.format(minor / 10 ** digits);
+  return form.format(/** @type {any} */ (minor + "E-" + digits)); // as text it is exact
 }
 
 /** The sums of some sales' counts, by currency. @param {Sale[]} sales @returns {Sale[]} */
@@ -21,7 +21,7 @@ function sums(sales) {
   const all = new Map();
   for (const one of sales.flatMap((s) => s.books?.money ?? [])) {
     const sum = all.get(one.currency) ?? { ...one, taken: 0, outstanding: 0, due: 0, refunded: 0 };
-    for (const name of ["taken", "outstanding", "due", "refunded"]) sum[name] += one[name];
+    for (const name of ["taken", "outstanding", "due", "refunded"]) sum[name] = BigInt(sum[name]) + BigInt(one[name]);
     all.set(one.currency, sum);
   }
   return [...all.values()];

@@ -273,14 +273,14 @@ function goOn() {
 /**
  * Sends a change. A pause does not wait for the change before, which is not sent again then: it
  * might undo the pause.
- * @param {string} saleId @param {string} name @param {Change} body
+ * @param {Sale} s @param {Change} body
  */
-function send(saleId, name, body) {
+function send({ saleId, name }, body) {
   const other = sending.get(saleId);
   if (other?.body.action === body.action) return;
   if (other) drop(other, words.superseded);
   again = undefined;
-  sending.set(saleId, { saleId, name, sub: me.actor, body, tries: 0, uncertain: false, stop: new AbortController() });
+  sending.set(saleId, { saleId, name: name || saleId, sub: me.actor, body, tries: 0, uncertain: false, stop: new AbortController() });
   keep();
   goOn();
 }
@@ -341,7 +341,7 @@ function settle(o, a) {
 
 /** Pauses at once. @param {Sale} s @param {string} [note] */
 function pause(s, note) {
-  send(s.saleId, s.name || s.saleId, { id: crypto.randomUUID(), action: "pause", ...(note && { note }) });
+  send(s, { id: crypto.randomUUID(), action: "pause", ...(note && { note }) });
 }
 
 // Asking.
@@ -423,14 +423,17 @@ async function confirm(event) {
     sale = a.body;
     if (stampOf(sale) === asked.stamp) {
       close();
-      send(sale.saleId, sale.name || sale.saleId, body);
+      send(sale, body);
     } else nudge();
   }
   render();
 }
 
-/** The instant of a field's value. @param {string} text */
-const fromField = (text) => new Date(text && text + (utc ? "Z" : ""));
+/** The instant of a field's value; none of a time that the zone's clocks leave out. @param {string} text */
+function fromField(text) {
+  const at = new Date(text && text + (utc ? "Z" : ""));
+  return +at && fieldTime(at.toISOString()) === text.padEnd(19, ":00") ? at : new Date(NaN);
+}
 
 /** The zone in which times are shown. */
 const zone = () => (utc ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone);
@@ -502,11 +505,8 @@ const field = (id, label, properties) => h("p", { class: "field", "data-key": id
 
 // Showing.
 
-/** @param {string} zone @returns {(style: "medium" | "full") => Intl.DateTimeFormat} */
-const formats = (zone) => (style) => new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: style === "full" ? "long" : "medium", timeZone: zone || undefined });
-
 /** An instant as text. @param {string} iso @param {boolean} [inUTC] */
-const local = (iso, inUTC = utc) => (Number.isNaN(Date.parse(iso)) ? "?" : formats(inUTC ? "UTC" : "")("medium").format(new Date(iso)));
+const local = (iso, inUTC = utc) => (Number.isNaN(Date.parse(iso)) ? "?" : new Date(iso).toLocaleString(language, { dateStyle: "medium", timeStyle: "medium", timeZone: inUTC ? "UTC" : undefined }));
 
 /** An instant, with its UTC on hover. @param {string} iso @param {string} [before] */
 const time = (iso, before = "") => h("time", { datetime: iso, title: local(iso, true) + " UTC" }, before + local(iso));
@@ -559,7 +559,7 @@ const phaseOf = (s) => (s.state === "RECALLED" || s.state === "DRAFT" ? "" : pha
 function bar(s, id) {
   const left = unitsOf(s);
   if (left === undefined || !s.seeded) return h("p", { class: "left" }, words.unitsLeft + words.colon + words.notCounted);
-  return h("div", { class: "left" }, h("progress", { max: s.seeded, value: left, "aria-labelledby": id }), h("p", { id }, fill(words.left, number(left), number(s.seeded))));
+  return h("div", { class: "left" }, h("progress", { max: s.seeded, value: left, "aria-labelledby": id }), h("p", { id }, fill(s.recalledAt ? words.unsold : words.left, number(left), number(s.seeded))));
 }
 
 /** What the last count of a sale says. @param {Sale} s */

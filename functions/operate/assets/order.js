@@ -27,7 +27,7 @@ export function orders(page) {
       if (!asked || busy(s)) return;
       const note = typed("moved");
       set(undefined);
-      send(s.saleId, s.name || s.saleId, { id: crypto.randomUUID(), action: "cancel", orderId, saw: state, unit: asked.unit, ...(note && { note }) });
+      send(s, { id: crypto.randomUUID(), action: "cancel", orderId, saw: state, unit: asked.unit, ...(note && { note }) });
     };
     const choice = (/** @type {Unit} */ unit) => h("label", { class: "check" },
       h("input", { type: "radio", name: "unit", value: unit, checked: asked?.unit === unit, onchange: () => asked && set({ ...asked, unit }) }), w[unit]);

@@ -45,7 +45,7 @@ const en = {
   opensIn: "opens in {0}",
   closesIn: "closes in {0}",
   closedSince: "closed {0} ago",
-  left: "{0} of {1} left",
+  left: "{0} of {1} left", unsold: "{0} of {1} not sold",
   unitsLeft: "Units left",
   pending: "Pending",
   confirmed: "Confirmed",
@@ -168,7 +168,7 @@ const en = {
     taken: "Taken", outstanding: "Outstanding", due: "To refund", refunded: "Refunded",
     accepted: "Accepted", expired: "Expired or cancelled",
     pace: "Accepted from {0} to {1}: {2} at most in {3}", what: "What these numbers are", list: "The list of what is to be delivered, for the warehouse:",
-    means: "ReconcileFunction counts them when it looks at a whole sale, about once a minute; of a drained one it counts only the refunds. Taken: what the paid orders have paid; those of a recalled sale stay in it. Outstanding: the unpaid orders at the sale’s price. To refund and refunded: payments that go back, marked or not; those of a recalled sale are also in Taken, the others never were, or are no more. Confirmed orders are paid, unpaid, or expired or cancelled; a unit of the latter that is not kept is sold again, so more orders than units may be accepted. How many have asked stands only in the metrics.",
+    means: "Counted by ReconcileFunction about once a minute; of a drained sale only the refunds. Taken: what the paid orders have paid, those of a recalled sale, too. Outstanding: the unpaid orders at the sale’s price. To refund and refunded: payments that go back, marked or not; of them only those of a recalled sale are in Taken. Confirmed orders are paid, unpaid, or expired or cancelled; a unit of the latter that is not kept is sold again, so more orders than units may be accepted.",
   },
   groups: {
     sizes: "{0|sale|sales}", copy: "Copy this group", pause: "Pause all {0}", pauseSome: "Pause {0} of {1}", pauseHelp: "Stops selling at once in each; nothing is lost. Each is resumed by itself.",
@@ -238,7 +238,7 @@ const zh = {
   opensIn: "{0}后开始",
   closesIn: "{0}后结束",
   closedSince: "{0}前结束",
-  left: "余 {0} 件，共 {1} 件",
+  left: "余 {0} 件，共 {1} 件", unsold: "未售 {0} 件，共 {1} 件",
   unitsLeft: "剩余件数",
   pending: "处理中",
   confirmed: "已确认",
@@ -361,7 +361,7 @@ const zh = {
     taken: "已收", outstanding: "待收", due: "待退", refunded: "已退",
     accepted: "已接受", expired: "已过期或取消",
     pace: "接受时间 {0} 至 {1}：每 {3} 最多 {2} 单", what: "这些数字的含义", list: "供仓库使用的发货清单：",
-    means: "由 ReconcileFunction 在查看整个活动时清点，约每分钟一次；已清空的活动只清点退款。已收：已付款订单所付的金额，包括已召回活动的订单。待收：未付款订单按活动价格计算的金额。待退与已退：应退还的付款，未标记或已标记；已召回活动的付款同时计入已收，其余从未计入或不再计入。已确认的订单或已付款，或未付款，或已过期、已取消；后者未保留的商品会重新销售，所以接受的订单可能多于件数。有多少人请求过只在指标中。",
+    means: "由 ReconcileFunction 约每分钟清点一次；已清空的活动只清点退款。已收：已付款订单所付的金额，包括已召回活动的订单。待收：未付款订单按活动价格计算的金额。待退与已退：应退还的付款，未标记或已标记；其中只有已召回活动的付款计入已收。已确认的订单或已付款，或未付款，或已过期、已取消；后者未保留的商品会重新销售，所以接受的订单可能多于件数。",
   },
   groups: {
     sizes: "{0} 个活动", copy: "复制此组", pause: "全部暂停（{0} 个）", pauseSome: "暂停其中 {0} 个（共 {1} 个）", pauseHelp: "立即停止其中每个活动的销售，不会丢失任何数据；各自恢复。",
@@ -394,7 +394,7 @@ export const words = known[/** @type {keyof typeof known} */ (language)];
 /** @param {string} text @param {...(string | number)} values */
 export const fill = (text, ...values) => text.replace(/\{(\d)(?:\|(\w+)\|(\w+))?\}/g, (_, i, one, many) => String(values[i]) + (one ? ` ${String(values[i]) === "1" ? one : many}` : ""));
 
-/** @param {number} n */
+/** @param {number | bigint} n */
 export const number = (n) => n.toLocaleString(language);
 
 /** A duration in its two largest units. @param {number} ms */

@@ -3,36 +3,48 @@ package operator
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"flashsale/infra/proof/browser"
+	"flashsale/shared/change"
+	"flashsale/shared/sale"
 )
 
 // create keeps the rule of creations: the same one again changes nothing, another one is refused.
 func (s *shop) create(w http.ResponseWriter, r *http.Request) {
-	var asked object
-	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer operator ") {
-		answer(w, 403, object{"code": "forbidden"})
-		return
+	body, _ := io.ReadAll(r.Body)
+	asked, err := change.DecodeCreation(body)
+	c, wrong := asked.Creation()
+	for _, err := range []error{err, wrong, c.CheckNew()} {
+		if err != nil {
+			refuse(w, err, nil)
+			return
+		}
 	}
-	id := fmt.Sprint(asked["saleId"])
-	delete(asked, "id")
+	c.ChangeID, c.Author = "", sale.Author{} // who asks first is its author
 	s.mu.Lock()
-	before, known := s.bodies["create "+id]
-	body := fmt.Sprint(asked)
-	s.bodies["create "+id] = body
+	_, there := s.sales[c.SaleID]
+	before, contents := s.bodies["create "+c.SaleID], fmt.Sprint(c)
+	s.bodies["create "+c.SaleID] = contents
 	s.mu.Unlock()
-	if known && before != body || id == "moutai" {
-		answer(w, 409, object{"code": "conflicting-request", "detail": "the sale was created before with other contents, by carol on 2026-11-10T09:00:00Z"})
+	if there && before != contents {
+		refuse(w, sale.Refuse(sale.Conflicting, "the sale was created before with other contents, by carol on 2026-11-10T09:00:00Z"), nil)
 		return
 	}
-	if !known {
-		s.add(id, fmt.Sprint(asked["name"]), object{"seeded": int(asked["stock"].(float64)), "limitGroup": asked["limitGroup"], "asked": asked, "books": nil})
+	if !there {
+		s.add(c.SaleID, c.Name, object{"seeded": c.Stock, "opensAt": instant(c.OpensAt), "closesAt": instant(c.ClosesAt), "books": nil})
+		if c.LimitGroup != "" {
+			s.sales[c.SaleID]["limitGroup"] = c.LimitGroup
+		}
 	}
-	answer(w, 200, object{"saleId": id, "seeded": asked["stock"], "shards": 1, "applied": !known, "changeId": "x", "seen": "0.0.x"})
+	answer(w, 200, object{"saleId": c.SaleID, "seeded": c.Stock, "shards": c.Shards, "applied": !there, "changeId": asked.ID, "seen": "0.0.00000000"})
 }
 
 // set types texts into fields of the form.
@@ -46,6 +58,7 @@ func TestSizesBecomeOneGroupOnceAndThePreviewFollows(t *testing.T) {
 	t.Parallel()
 	s := market(t)
 	tab := s.tab(t, "operator alice")
+	tab.Before(noteBodies)
 	s.look(tab, "", "Sales")
 	tab.Click("a[href='#create']")
 	waitHeading(tab, "Create a sale")
@@ -71,23 +84,113 @@ func TestSizesBecomeOneGroupOnceAndThePreviewFollows(t *testing.T) {
 	})
 	tab.Click(".making button.main")
 	tab.WaitText("Trail Runner 9 38: certain, it is there.", "Trail Runner 9 39: certain, it is there.")
-	tab.Click(".making button.main")
-	tab.WaitText("Trail Runner 9 38: certain, it was there already with the same contents.")
-	set(tab, map[string]string{"id": "moutai", "sizes": "", "stock": "5"})
-	tab.Click(".making button.main")
-	tab.WaitText("not done. the sale was created before with other contents, by carol on")
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	asked := s.sales["trail-9-39"]["asked"].(object)
-	want := object{
-		"name": "Trail Runner 9 39", "stock": 30.0, "price": 129950.0, "currency": "CNY", "payWithin": 1800.0, "limitGroup": "trail-9", "keepHours": 4.0, "opensAt": "2035-11-11T12:00:00.000Z",
-		"enterUntil": "2035-11-10T12:00:00.000Z", "about": "Numbered.", "image": "https://images.example/a.jpg",
+	all := object{
+		"action": "create", "price": 129950.0, "currency": "CNY", "payWithin": 1800.0, "limitGroup": "trail-9", "opensAt": "2035-11-11T12:00:00.000Z", "closesAt": "2035-11-14T12:00:00.000Z",
+		"enterFrom": "2035-11-08T12:00:00.000Z", "enterUntil": "2035-11-10T12:00:00.000Z", "keepHours": 4.0, "about": "Numbered.", "image": "https://images.example/a.jpg",
 	}
-	for name, want := range want {
-		if asked[name] != want {
-			t.Errorf("%s is %v, want %v", name, asked[name], want)
+	wantCreated(t, tab, all, object{"saleId": "trail-9-38", "name": "Trail Runner 9 38", "stock": 20.0}, object{"saleId": "trail-9-39", "name": "Trail Runner 9 39", "stock": 30.0})
+	// Somebody else has made the second one with other contents.
+	set(tab, map[string]string{"sizes": "38: 20, 39: 31, 40: 5"})
+	tab.Click(".making button.main")
+	tab.WaitText("Trail Runner 9 38: certain, it was there already with the same contents.", "Trail Runner 9 39: not done. the sale was created before with other contents, by carol on")
+	if sent, drafted := len(bodies(tab)), browser.Eval[string](tab, "sessionStorage.draft ?? ''"); sent != 4 || !strings.Contains(drafted, "39: 31") {
+		t.Errorf("%d creations are sent, want 2 and 2 again, and the draft is %s", sent, drafted)
+	}
+}
+
+// wantCreated fails the test unless the tab has sent these creations, each under one id: what all have, and what each has.
+func wantCreated(t *testing.T, tab *browser.Tab, all object, each ...object) {
+	t.Helper()
+	ids := map[any]bool{}
+	var got []object
+	for _, body := range bodies(tab) {
+		one := object{}
+		if err := json.Unmarshal([]byte(body), &one); err != nil {
+			t.Fatal(err)
+		}
+		ids[one["id"]] = true
+		delete(one, "id")
+		got = append(got, one)
+	}
+	for _, one := range each {
+		maps.Copy(one, all)
+	}
+	if diff := cmp.Diff(each, got); diff != "" || len(ids) != len(each) {
+		t.Errorf("creations under %d ids (-want +got):\n%s", len(ids), diff)
+	}
+}
+
+// Of a field that is not as it must be nothing is rounded, cut or left out.
+func TestWhatIsTypedIsSentAsItIsOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	tab := s.tab(t, "operator alice")
+	tab.Zone("Europe/Berlin")
+	tab.Before(noteBodies)
+	s.look(tab, "#create", "Create a sale")
+	long := strings.Repeat("x", 64)
+	well := map[string]string{
+		"name": "Lamp", "id": long, "sizes": "", "stock": "5", "rate": "", "opens": "2035-03-24T20:00", "closes": "2035-03-27T20:00", "from": "", "until": "",
+		"price": "", "currency": "", "minutes": "30", "late": "", "hours": "4",
+	}
+	for _, row := range []struct {
+		typed map[string]string
+		wrong string // the field that is marked; "" for what may be sent
+		price string // in the preview
+	}{
+		{map[string]string{"price": "19.999", "currency": "EUR"}, "price", ""},
+		{map[string]string{"price": "19.99", "currency": "EUR"}, "", "€19.99"},
+		{map[string]string{"price": "1.2345", "currency": "KWD"}, "price", ""},
+		{map[string]string{"price": "1999.5", "currency": "JPY"}, "price", ""},
+		{map[string]string{"price": "1999.0", "currency": "JPY"}, "price", ""},
+		{map[string]string{"price": "1999", "currency": "JPY"}, "", "¥1,999"},
+		{map[string]string{"price": "90071992547409.93", "currency": "EUR"}, "price", ""}, // beyond 2^53
+		{map[string]string{"price": "0", "currency": "EUR"}, "price", ""},
+		{map[string]string{"price": "-5", "currency": "EUR"}, "price", ""},
+		{map[string]string{"price": "0x10", "currency": "EUR"}, "price", ""},
+		{map[string]string{"price": "８９９", "currency": "EUR"}, "price", ""},
+		{map[string]string{"price": "5", "currency": "ßp"}, "currency", ""}, // SSP in capitals
+		{map[string]string{"price": "5", "currency": "EUR", "minutes": "1.001"}, "minutes", "€5.00"},
+		{map[string]string{"price": "5", "currency": "EUR", "minutes": "1.6666666666666667"}, "", "€5.00"}, // 100 s, as a copy has them
+		{map[string]string{"price": "5", "currency": "EUR", "late": "0.5"}, "late", "€5.00"},
+		{map[string]string{"price": "5", "currency": "EUR", "late": "-1"}, "late", "€5.00"},
+		{map[string]string{"late": "1"}, "late", ""},
+		{map[string]string{"stock": "1e3"}, "stock", ""},
+		{map[string]string{"stock": "2.5"}, "stock", ""},
+		{map[string]string{"sizes": ","}, "", ""},
+		{map[string]string{"sizes": ",", "stock": ""}, "stock", ""},
+		{map[string]string{"sizes": "38: 20: 30"}, "sizes", ""},
+		{map[string]string{"sizes": "38: 20, : 5"}, "sizes", ""},
+		{map[string]string{"sizes": "38: ２０"}, "sizes", ""},
+		{map[string]string{"opens": "2035-03-25T02:30"}, "opens", ""}, // the clocks go from 2:00 to 3:00
+		{map[string]string{"closes": "2035-03-25T02:30"}, "closes", ""},
+	} {
+		fields := maps.Clone(well)
+		maps.Copy(fields, row.typed)
+		set(tab, fields)
+		// The id comes last, so that nothing is sent before all is looked at.
+		set(tab, map[string]string{"id": ""})
+		tab.Click(".making button.main")
+		want := strings.TrimSuffix("new-id "+map[bool]string{true: "new-" + row.wrong}[row.wrong != ""], " ")
+		got := browser.Eval[string](tab, `[...document.querySelectorAll("[aria-invalid=true]")].map((e) => e.id).join(" ")`)
+		if price := tab.Text(".preview .price"); got != want || price != row.price {
+			t.Errorf("%v: marked are %q and the price shown is %q, want %q and %q", row.typed, got, price, want, row.price)
 		}
 	}
+	// What the browser takes for no value is not left out either.
+	set(tab, well)
+	for field, keys := range map[string]string{"rate": "5-", "late": "1-", "from": "11082035", "until": "11102035"} {
+		tab.Type("#new-"+field, keys)
+	}
+	tab.Click(".making button.main")
+	tab.Wait(`[...document.querySelectorAll("[aria-invalid=true]")].map((e) => e.id).join(" ") === "new-rate new-late new-from new-until"`)
+	wantCreated(t, tab, nil)
+	browser.Eval[bool](tab, `["rate", "late", "from", "until"].every((f) => !(document.querySelector("#new-" + f).value = ""))`)
+	set(tab, map[string]string{"sizes": "38: 20, 大: 5,", "price": "1999", "currency": "jpy", "minutes": "1.25", "late": "7"})
+	tab.Click(".making button.main")
+	tab.WaitText("Lamp 大: certain, it is there.")
+	wantCreated(t, tab, object{"action": "create", "limitGroup": long, "price": 1999.0, "currency": "JPY", "payWithin": 75.0, "lateDays": 7.0, "opensAt": "2035-03-24T19:00:00.000Z", "closesAt": "2035-03-27T18:00:00.000Z"},
+		object{"saleId": long[:61] + "-38", "name": "Lamp 38", "stock": 20.0}, object{"saleId": long[:61] + "-s2", "name": "Lamp 大", "stock": 5.0})
 }
 
 func TestWhatIsTypedStaysTheSameInUTCAndOverASignIn(t *testing.T) {
@@ -114,7 +217,7 @@ func TestWhatIsTypedStaysTheSameInUTCAndOverASignIn(t *testing.T) {
 	tab.Wait("document.querySelector('#new-id')?.value === '' && !document.querySelector('.making .notice')")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if one := s.sales["shirt-s2"]; one == nil || one["asked"].(object)["opensAt"] != "2035-11-11T12:00:00.000Z" {
+	if one := s.sales["shirt-s2"]; one["opensAt"] != "2035-11-11T12:00:00.000Z" {
 		t.Errorf("the second size is %v", one)
 	}
 }

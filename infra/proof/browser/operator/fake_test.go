@@ -4,8 +4,10 @@
 package operator
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -20,13 +22,24 @@ import (
 	"flashsale/functions/operate/assets"
 	"flashsale/functions/operate/handler"
 	"flashsale/infra/proof/browser"
+	"flashsale/infra/proof/contract"
+	"flashsale/shared/change"
+	"flashsale/shared/httpapi"
+	"flashsale/shared/sale"
 	"flashsale/shared/webpage"
 )
 
-var chromium *browser.Browser
+var (
+	chromium  *browser.Browser
+	operators *contract.Contract
+)
 
 func TestMain(m *testing.M) {
 	var err error
+	if operators, err = contract.Open(contract.Operators); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	if chromium, err = browser.Start("../../../.."); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -50,9 +63,13 @@ type shop struct {
 	sales  map[string]object
 	trails map[string][]object // newest first
 	bodies map[string]string   // of the changes, by sale and id
+	// cancelled says by whom the order of a sale was.
+	cancelled map[string]string
 	// signs are those of health, repairs the bodies that asked for one.
 	signs   []object
 	repairs []string
+	// strange: its texts are what no API would answer.
+	strange bool
 	// due are the refunds.
 	due []object
 }
@@ -64,7 +81,7 @@ func open(t *testing.T) *shop {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &shop{page: page, sales: map[string]object{}, trails: map[string][]object{}, bodies: map[string]string{}, signs: well()}
+	s := &shop{page: page, sales: map[string]object{}, trails: map[string][]object{}, bodies: map[string]string{}, cancelled: map[string]string{}, signs: well()}
 	mux := http.NewServeMux()
 	html := func(w http.ResponseWriter, r *http.Request) {
 		answer, err := page.HTML(handler.PageData{SignIn: signIn, Runbook: "https://wiki.example/runbook", Lead: 8100, Images: "https://images.example"}, http.StatusOK, "")
@@ -80,9 +97,28 @@ func open(t *testing.T) *shop {
 	mux.HandleFunc("GET /operate/health", s.health)
 	mux.HandleFunc("GET /operate/purchases", s.purchases)
 	mux.HandleFunc("POST /operate/repairs", s.repair)
-	s.Server = httptest.NewServer(mux)
+	s.Server = httptest.NewServer(s.held(t, mux))
 	t.Cleanup(s.Close)
 	return s
+}
+
+// held holds what the fake answers, and what the page has asked for, against the contract.
+func (s *shop) held(t *testing.T, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		r.Body, _ = r.GetBody()
+		got := httptest.NewRecorder()
+		next.ServeHTTP(got, r)
+		if strings.HasPrefix(r.URL.Path, "/operate/") && r.URL.Path != "/operate/refunds" && !s.strange {
+			if err := operators.CheckExchange(r, contract.Answer{Status: got.Code, Header: got.Header(), Body: got.Body.Bytes()}); err != nil {
+				t.Errorf("%v\n%s", err, got.Body)
+			}
+		}
+		maps.Copy(w.Header(), got.Header())
+		w.WriteHeader(got.Code)
+		_, _ = w.Write(got.Body.Bytes())
+	})
 }
 
 func write(w http.ResponseWriter, r webpage.Response) {
@@ -94,9 +130,19 @@ func write(w http.ResponseWriter, r webpage.Response) {
 }
 
 func answer(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", map[bool]string{true: "application/json", false: "application/problem+json"}[status < 400])
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set(httpapi.VersionHeader, sale.Release)
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body)
+}
+
+// refuse answers with an error as the functions do; more are members of its own.
+func refuse(w http.ResponseWriter, err error, more object) {
+	problem, body := httpapi.Problem(err, ""), object{}
+	_ = json.Unmarshal([]byte(problem.Body), &body)
+	maps.Copy(body, more)
+	answer(w, problem.StatusCode, body)
 }
 
 func instant(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
@@ -114,6 +160,9 @@ func (s *shop) add(id, name string, more object) {
 		one = object{"saleId": id}
 	}
 	maps.Copy(one, more)
+	if books, counted := one["books"].(object); counted && books["money"] == nil {
+		books["money"] = []object{}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sales[id] = one
@@ -125,15 +174,12 @@ func (s *shop) operate(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), "/operate/sales"), "/")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	refuse := func(status int, code, detail string) {
-		answer(w, status, object{"code": code, "status": status, "detail": detail})
-	}
 	switch {
 	case !ok:
-		refuse(401, "unauthorized", "")
+		refuse(w, sale.Refuse(sale.Unauthorized, ""), nil)
 		return
 	case role != "operator" && role != "viewer" || r.Method == http.MethodPost && role != "operator":
-		refuse(403, "forbidden", "")
+		refuse(w, sale.Refuse(sale.Forbidden, "this takes another role"), nil)
 		return
 	case r.URL.Path == "/operate/refunds":
 		s.refunds(w, r, actor)
@@ -146,13 +192,13 @@ func (s *shop) operate(w http.ResponseWriter, r *http.Request) {
 				all = append(all, one)
 			}
 		}
-		answer(w, 200, object{"asOf": instant(time.Now()), "actor": actor, "role": role, "sales": all})
+		answer(w, 200, object{"asOf": instant(time.Now()), "version": sale.Release, "actor": actor, "role": role, "sales": all})
 		return
 	}
 	one, found := s.sales[parts[1]]
 	switch {
 	case !found:
-		refuse(404, "sale-not-found", "")
+		refuse(w, sale.Refuse(sale.SaleNotFound, ""), nil)
 	case len(parts) == 2:
 		shown := maps.Clone(one)
 		shown["seen"] = seenOf(one)
@@ -160,8 +206,8 @@ func (s *shop) operate(w http.ResponseWriter, r *http.Request) {
 		answer(w, 200, shown)
 	case parts[2] == "buyers":
 		user, _ := url.PathUnescape(parts[3])
-		state, by := "PAID", one["cancelledBy"]
-		if by != nil {
+		state := "PAID"
+		if s.cancelled[parts[1]] != "" {
 			state = "CANCELLED"
 		}
 		answer(w, 200, object{"saleId": parts[1], "user": user, "state": state, "claimId": "01J", "orderId": order, "amount": "CNY 899.00", "forBuyer": "your order is 523415642750058497, and it is paid",
@@ -169,16 +215,14 @@ func (s *shop) operate(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodGet:
 		answer(w, 200, object{"saleId": parts[1], "edits": one["edits"], "changes": append([]object{}, s.trails[parts[1]]...), "more": false})
 	default:
-		var change object
-		if err := json.NewDecoder(r.Body).Decode(&change); err != nil {
-			refuse(400, "invalid-request", "the body is not JSON")
+		body, _ := io.ReadAll(r.Body)
+		if _, err := change.DecodeOperated(body, parts[1]); err != nil {
+			refuse(w, err, nil)
 			return
 		}
-		if takes := change["action"] != "pause" && change["action"] != "recall" && change["action"] != "cancel"; takes != (change["seen"] != nil) {
-			refuse(400, "invalid-request", "seen")
-			return
-		}
-		s.change(w, one, change, actor, true, refuse)
+		var asked object
+		_ = json.Unmarshal(body, &asked)
+		s.change(w, one, asked, actor, true)
 	}
 }
 
@@ -186,7 +230,7 @@ func (s *shop) operate(w http.ResponseWriter, r *http.Request) {
 func seenOf(one object) string { return fmt.Sprint(one["edits"], ".", one["seeded"], ".00000000") }
 
 // change applies a change, once for each id.
-func (s *shop) change(w http.ResponseWriter, one, change object, actor string, verified bool, refuse func(int, string, string)) {
+func (s *shop) change(w http.ResponseWriter, one, change object, actor string, verified bool) {
 	id, saleID := fmt.Sprint(change["id"]), fmt.Sprint(one["saleId"])
 	seen, hasSeen := change["seen"]
 	change = maps.Clone(change)
@@ -198,13 +242,13 @@ func (s *shop) change(w http.ResponseWriter, one, change object, actor string, v
 		s.cancel(w, one, actor, change, known)
 		return
 	case known && before != body:
-		refuse(409, "conflicting-request", "the change id was used for another change")
+		refuse(w, sale.Refuse(sale.Conflicting, "the change id was used for another change"), nil)
 		return
 	case one["recalledAt"] != nil && !known:
-		refuse(410, "recalled", "the sale was recalled")
+		refuse(w, sale.Refuse(sale.Recalled, "the sale was recalled"), nil)
 		return
 	case hasSeen && seen != seenOf(one) && !known:
-		answer(w, 409, object{"code": "changed-meanwhile", "status": 409, "seen": seenOf(one), "change": s.trails[saleID][0]})
+		refuse(w, sale.Refuse(sale.ChangedMeanwhile, "the sale was changed meanwhile"), object{"seen": seenOf(one), "change": s.trails[saleID][0]})
 		return
 	}
 	if !known {
@@ -255,7 +299,9 @@ func (s *shop) by(t *testing.T, actor, saleID string, verified bool, change obje
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := httptest.NewRecorder()
-	s.change(w, s.sales[saleID], change, actor, verified, func(status int, code, _ string) { t.Errorf("%d %s", status, code) })
+	if s.change(w, s.sales[saleID], change, actor, verified); w.Code != 200 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
 }
 
 // changed returns the actions in a sale's trail, oldest first.

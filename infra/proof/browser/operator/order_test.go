@@ -11,18 +11,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/proof/browser"
+	"flashsale/shared/sale"
 )
 
 const order = "523415642750058497"
 
 // cancel cancels the order of a sale, once.
 func (s *shop) cancel(w http.ResponseWriter, one object, actor string, change object, known bool) {
-	if by := one["cancelledBy"]; by != nil && !known {
-		answer(w, 409, object{"code": "changed-meanwhile", "status": 409, "detail": fmt.Sprint("the order was cancelled by ", by)})
+	saleID := one["saleId"].(string)
+	if by := s.cancelled[saleID]; by != "" && !known {
+		refuse(w, sale.Refusef(sale.ChangedMeanwhile, "the order was cancelled by %s", by), nil)
 		return
 	}
-	saleID := one["saleId"].(string)
-	one["cancelledBy"], s.bodies[saleID+" "+fmt.Sprint(change["id"])] = actor, fmt.Sprint(saleID, change)
+	s.cancelled[saleID], s.bodies[saleID+" "+fmt.Sprint(change["id"])] = actor, fmt.Sprint(saleID, change)
 	answer(w, 200, object{"saleId": saleID, "seeded": one["seeded"], "shards": one["shards"], "applied": !known, "changeId": change["id"], "orderId": change["orderId"],
 		"cancelledAt": instant(time.Now()), "unit": change["unit"], "payment": "stripe#pi_1"})
 }
@@ -77,7 +78,7 @@ func TestWhoCancelsSecondIsToldByWhomAndAViewerCannot(t *testing.T) {
 	story(tab)
 	tab.Click("button.cancel")
 	s.mu.Lock()
-	s.sales["moutai"]["cancelledBy"] = "carol"
+	s.cancelled["moutai"] = "carol"
 	s.mu.Unlock()
 	tab.Click(".cancelling button.main")
 	tab.WaitText("Not done. Moutai: cancelling an order was refused: the order was cancelled by carol")

@@ -154,6 +154,7 @@ func TestWhatIsWrongIsRedAndItsAgeGoesOn(t *testing.T) {
 func TestTextsOfOthersStayTexts(t *testing.T) {
 	t.Parallel()
 	s := open(t)
+	s.strange = true
 	evil := func(what string) string { return what + ` <img src=x onerror="document.title='hacked'"><b>` }
 	s.add("moutai", evil("name"), object{"limitGroup": evil("group"), "recallNote": evil("recall"), "books": object{
 		"asOf": instant(time.Now()), "stock": 1, "seeded": 2, "claims": 1, "pending": 0, "confirmed": 1, "paid": 0, "unpaid": 1, "released": 0, "refundsDue": 0, "oldestPendingSeconds": 0,
