@@ -43,7 +43,7 @@ export async function call(method, path, token, body, stop) {
 /** The object in a body; undefined if there is none. A number beyond 2^53 is a BigInt, where browsers tell its text (2025). @param {string} text @returns {Record<string, any> | undefined} */
 function parse(text) {
   try {
-    const value = JSON.parse(text, (/** @type {string} */ _, /** @type {any} */ n, /** @type {any} */ of = {}) => (n > 2 ** 53 && /^\d+$/.test(of.source) ? BigInt(of.source) : n));
+    const value = JSON.parse(text, (/** @type {string} */ _, /** @type {any} */ n, /** @type {any} */ of = {}) => (n >= 2 ** 53 && /^\d+$/.test(of.source) ? BigInt(of.source) : n));
     return value && typeof value === "object" ? value : undefined;
   } catch {
     return undefined;

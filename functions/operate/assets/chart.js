@@ -15,7 +15,6 @@ const every = 60000;
 const en = {
   title: "Over time",
   sale: "This sale",
-  pace: "{0}.",
   all: "All sales of this stack together, each minute of the hour until {0}. Read {1} ago; CloudWatch may still lack the last two minutes. Nobody counts refusals by sale.",
   line: "{0}, at most {1} a minute, at {2}.",
   none: "none.",
@@ -28,7 +27,6 @@ const en = {
 const zh = {
   title: "随时间变化",
   sale: "本活动",
-  pace: "{0}。",
   all: "本系统全部活动合计，截至 {0} 的一小时内每分钟。{1}前读取；最后两分钟在 CloudWatch 中可能尚不完整。被拒绝的次数不按活动统计。",
   line: "{0} 次，每分钟最多 {1} 次（{2}）。",
   none: "无。",
@@ -72,7 +70,7 @@ export function charts(page) {
     const a = s.books?.accepted;
     if (!(a?.counts.length > 1)) return undefined;
     const [from, until] = [at(a, 0), at(a, a.counts.length)].map((time) => page.local(time.toISOString()));
-    return bars("sale", a.counts, w.sale, fill(w.pace, fill(words.money.pace, from, until, number(Math.max(...a.counts)), duration(1000 * a.every))), fill(words.money.asOf, page.ago(s.books.asOf)));
+    return bars("sale", a.counts, w.sale, fill(words.money.pace, from, until, number(Math.max(...a.counts)), duration(1000 * a.every)), fill(words.money.asOf, page.ago(s.books.asOf)));
   }
 
   /** @param {Sale} of @param {string} line */

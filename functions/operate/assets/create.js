@@ -209,7 +209,7 @@ export function creating(page) {
       +opens > page.now() && h("p", {}, fill(words.opensIn, duration(+opens - page.now()))),
       sizes.length > 0 && h("p", { class: "tiles" }, sizes.map(({ size }) => h("span", {}, size))),
       h("p", { class: "press" }, draws ? words.enters : sizes.length ? words.choose : words.buys),
-      h("p", { class: "faint" }, words.each + (minor > 0 && Number(typed("minutes")) > 0 ? " · " + fill(words.payIn, duration(60000 * Number(typed("minutes")))) : "")),
+      h("p", { class: "faint" }, words.each + (minor > 0 && Number(typed("minutes")) > 0 ? " · " + fill(common.payWithin, duration(60000 * Number(typed("minutes")))) : "")),
       typed("about") && h("p", { class: "about", dir: "auto" }, typed("about")));
   }
 
@@ -234,7 +234,7 @@ export function creating(page) {
     return [
       h("div", { "data-key": "create " + id },
         h("p", {}, h("a", { href: "#" }, "← " + common.all)),
-        h("h1", {}, id ? fill(words.copyTitle, f.name ?? id) : words.title),
+        h("h1", {}, id ? fill(words.copyTitle, f.name ?? id) : common.create),
         h("div", { class: "making" },
           h("form", { onsubmit: create, novalidate: true },
             h("fieldset", {}, h("legend", {}, words.goods),
@@ -244,8 +244,8 @@ export function creating(page) {
               field("about", words.about, words.aboutHelp, { rows: 3, maxlength: 500, value: offer.about }),
               field("page", words.page, "", { type: "url", maxlength: 500, value: offer.link })),
             h("fieldset", {}, h("legend", {}, words.when + " (" + page.zone() + ")"),
-              field("opens", words.opens, "", { type: "datetime-local", step: 1, value: at(undefined, first) }),
-              field("closes", words.closes, "", { type: "datetime-local", step: 1, value: at(undefined, first + (f.opensAt ? -since(f.closesAt) : 2 * 3600000)) })),
+              field("opens", common.opens, "", { type: "datetime-local", step: 1, value: at(undefined, first) }),
+              field("closes", common.closes, "", { type: "datetime-local", step: 1, value: at(undefined, first + (f.opensAt ? -since(f.closesAt) : 2 * 3600000)) })),
             h("fieldset", {}, h("legend", {}, words.units),
               field("sizes", words.sizes, words.sizesHelp, { value: f.sizes }),
               field("stock", words.stock, words.stockHelp, { type: "number", min: 1, step: 1, inputmode: "numeric", value: f.sizes ? undefined : f.seeded }),

@@ -3,7 +3,6 @@
 import { language } from "./words.js";
 
 const en = {
-  title: "Create a sale",
   copyTitle: "Copy {0}",
   goods: "What is sold",
   name: "Name", nameHelp: "Up to 200 characters.",
@@ -12,7 +11,6 @@ const en = {
   about: "About it (optional)", aboutHelp: "Up to 500 characters, several lines.",
   page: "Link to a page about it (optional)",
   when: "When",
-  opens: "Opens", closes: "Closes",
   units: "Units",
   stock: "Units", stockHelp: "Only without sizes: with them it is their sum.",
   sizes: "Sizes (optional)", sizesHelp: "As 38: 20, 39: 20. Each becomes a sale of one group, and a customer buys one in all of them.",
@@ -30,7 +28,6 @@ const en = {
   pictureHere: "no picture",
   opensIn: "Opens in {0}",
   buys: "Order now", choose: "Choose a size", enters: "Enter the draw", each: "One for each customer",
-  payIn: "To be paid within {0}",
   costs: "About $0.05 at AWS for 1,000 orders, $0.44 with 50,000 requests a second and warm environments: flashsale plan computes yours.",
   costsDraw: "About $5.56 at AWS for a million entrants and 10,000 units: flashsale plan --draw computes yours.",
   create: "Create {0|sale|sales} with {1|unit|units}",
@@ -61,7 +58,6 @@ const en = {
 
 /** @type {typeof en} */
 const zh = {
-  title: "创建活动",
   copyTitle: "复制 {0}",
   goods: "商品",
   name: "名称", nameHelp: "最多 200 个字符。",
@@ -70,7 +66,6 @@ const zh = {
   about: "介绍（可选）", aboutHelp: "最多 500 个字符，可分行。",
   page: "介绍页链接（可选）",
   when: "时段",
-  opens: "开始", closes: "结束",
   units: "件数",
   stock: "件数", stockHelp: "仅在没有尺码时填写；有尺码时为其总和。",
   sizes: "尺码（可选）", sizesHelp: "如 38: 20, 39: 20。每个尺码成为同组的一个活动，每位顾客在其中限购一件。",
@@ -88,7 +83,6 @@ const zh = {
   pictureHere: "没有图片",
   opensIn: "{0}后开始",
   buys: "立即下单", choose: "选择尺码", enters: "报名抽签", each: "每位顾客限一件",
-  payIn: "须在 {0}内付款",
   costs: "AWS 费用：每 1,000 单约 0.05 美元，每秒 50,000 个请求并预热环境时为 0.44 美元；用 flashsale plan 计算。",
   costsDraw: "AWS 费用：一百万人报名、10,000 件约 5.56 美元；用 flashsale plan --draw 计算。",
   create: "创建 {0} 个活动，共 {1} 件",

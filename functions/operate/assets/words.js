@@ -167,7 +167,7 @@ const en = {
     title: "Money and orders", asOf: "As counted {0} ago.", part: "{0} of {1} are counted.", minor: "{0} {1} in minor units",
     taken: "Taken", outstanding: "Outstanding", due: "To refund", refunded: "Refunded",
     accepted: "Accepted", expired: "Expired or cancelled",
-    pace: "Accepted from {0} to {1}: {2} at most in {3}", what: "What these numbers are", list: "The list of what is to be delivered, for the warehouse:",
+    pace: "Accepted from {0} to {1}: {2} at most in {3}.", what: "What these numbers are", list: "The list of what is to be delivered, for the warehouse:",
     means: "Counted by ReconcileFunction about once a minute; of a drained sale only the refunds. Taken: what the paid orders have paid, those of a recalled sale, too. Outstanding: the unpaid orders at the sale’s price. To refund and refunded: payments that go back, marked or not; of them only those of a recalled sale are in Taken. Confirmed orders are paid, unpaid, or expired or cancelled; a unit of the latter that is not kept is sold again, so more orders than units may be accepted.",
   },
   groups: {
@@ -360,7 +360,7 @@ const zh = {
     title: "款项与订单", asOf: "{0}前清点。", part: "已清点 {0} / {1} 个。", minor: "{0} {1}（最小货币单位）",
     taken: "已收", outstanding: "待收", due: "待退", refunded: "已退",
     accepted: "已接受", expired: "已过期或取消",
-    pace: "接受时间 {0} 至 {1}：每 {3} 最多 {2} 单", what: "这些数字的含义", list: "供仓库使用的发货清单：",
+    pace: "接受时间 {0} 至 {1}：每 {3} 最多 {2} 单。", what: "这些数字的含义", list: "供仓库使用的发货清单：",
     means: "由 ReconcileFunction 约每分钟清点一次；已清空的活动只清点退款。已收：已付款订单所付的金额，包括已召回活动的订单。待收：未付款订单按活动价格计算的金额。待退与已退：应退还的付款，未标记或已标记；其中只有已召回活动的付款计入已收。已确认的订单或已付款，或未付款，或已过期、已取消；后者未保留的商品会重新销售，所以接受的订单可能多于件数。",
   },
   groups: {

@@ -222,35 +222,75 @@ func TestWhatIsTypedStaysTheSameInUTCAndOverASignIn(t *testing.T) {
 	}
 }
 
-func TestASaleIsCopiedIntoTheFormAndAViewerHasNone(t *testing.T) {
+func TestASaleIsCopiedWithEveryFieldAndAViewerHasNoForm(t *testing.T) {
 	t.Parallel()
 	s := market(t)
-	s.add("wine", "Wine", object{"offer": object{"price": 4900, "currency": "EUR", "about": "Red."}, "payWithin": 3600})
+	now := time.Now()
+	s.add("wine", "Wine", object{"opensAt": instant(now), "closesAt": instant(now.Add(3 * time.Hour)), "payWithin": 3600, "lateDays": 3, "seeded": 70,
+		"offer": object{"price": 4900, "currency": "EUR", "about": "Red.\nDry.", "image": "https://images.example/w.jpg", "link": "https://shop.example/w"}})
 	tab := s.tab(t, "operator alice")
+	tab.Before(noteBodies)
 	s.look(tab, "#sale/wine", "Wine")
+	// What is typed before the copy is read would stand in its place.
+	n, gate := 0, make(chan struct{})
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		if r.Path != "/operate/sales/wine" {
+			return browser.Answer{}
+		}
+		if n++; n == 1 {
+			return browser.Problem(503, "busy", "")
+		}
+		return browser.Answer{Until: gate}
+	})
 	tab.Click("a[href='#create/wine']")
-	tab.Wait(`document.querySelector("#new-price")?.value === "49"`)
-	if got := browser.Eval[string](tab, `["name", "id", "about", "price", "currency", "minutes", "stock"].map((f) => document.querySelector("#new-" + f).value).join("|")`); got != "Wine||Red.|49|EUR|60|1000" {
-		t.Errorf("the copy is %s", got)
+	tab.WaitText("Loading")
+	if browser.Eval[bool](tab, "!!document.querySelector('form')") {
+		t.Error("the form is there before the copy")
 	}
+	close(gate)
+	creates := func(id string, at map[string]string, all object, each ...object) {
+		t.Helper()
+		browser.Eval[int](tab, "sent.length = 0")
+		at["id"] = id
+		set(tab, at)
+		tab.Click(".making button.main")
+		tab.WaitText(fmt.Sprint(each[len(each)-1]["name"], ": certain, it is there."))
+		all["action"] = "create"
+		wantCreated(t, tab, all, each...)
+	}
+	apart := func(fields string) string {
+		return browser.Eval[string](tab, fmt.Sprintf(`%q.split(" ").map((f) => Date.parse(document.querySelector("#new-" + f).value)).map((at, i, all) => (all[0] - at) / 36e5).join()`, fields))
+	}
+	tab.Wait(`document.querySelector("#new-price")?.value === "49"`)
+	if got := apart("closes opens"); got != "0,3" {
+		t.Errorf("the copy opens %s hours before it closes, want 3", got)
+	}
+	times := object{"opensAt": "2035-11-11T12:00:00.000Z", "closesAt": "2035-11-14T12:00:00.000Z"}
+	creates("wine-2", map[string]string{"opens": "2035-11-11T20:00", "closes": "2035-11-14T20:00"}, times, object{"saleId": "wine-2", "name": "Wine", "stock": 70.0, "price": 4900.0, "currency": "EUR",
+		"payWithin": 3600.0, "lateDays": 3.0, "about": "Red.\nDry.", "image": "https://images.example/w.jpg", "link": "https://shop.example/w"})
 	// Browsers say that a dinar of Iraq has no smaller unit, and ISO 4217 that it has a thousand.
-	s.add("dates", "Dates", object{"offer": object{"price": 1500000, "currency": "IQD"}, "payWithin": 3600, "lateDays": 3})
+	s.add("dates", "Dates", object{"offer": object{"price": 1500000, "currency": "IQD"}, "payWithin": 100})
 	tab.Open(s.URL + "/#create/dates")
-	tab.Wait("['#new-price', '#new-currency', '#new-late'].map((f) => document.querySelector(f)?.value).join(' ') === '1500 IQD 3'")
-	opens := time.Now().Add(72 * time.Hour)
+	tab.Wait("document.querySelector('#new-price')?.value === '1500'")
+	creates("dates-2", map[string]string{"opens": "2035-11-11T20:00", "closes": "2035-11-14T20:00"}, times, object{"saleId": "dates-2", "name": "Dates", "stock": 1000.0, "price": 1500000.0, "currency": "IQD", "payWithin": 100.0})
+	opens := now.Add(72 * time.Hour)
 	s.add("lot", "Lot", object{"opensAt": instant(opens), "closesAt": instant(opens.Add(time.Hour)), "payWithin": 600, "offer": object{"price": 100, "currency": "EUR"},
 		"draw": object{"enterFrom": instant(opens.Add(-48 * time.Hour)), "enterUntil": instant(opens.Add(-24 * time.Hour)), "keepHours": 6, "call": 2, "from": instant(opens), "until": instant(opens.Add(time.Hour))}})
 	tab.Open(s.URL + "/#create/lot")
 	tab.Wait("document.querySelector('#new-hours')?.value === '6'")
-	apart := `["opens", "until", "from"].map((f) => Date.parse(document.querySelector("#new-" + f).value)).map((at, i, all) => (all[0] - at) / 36e5).join()`
-	if got := browser.Eval[string](tab, apart); got != "0,24,48" {
-		t.Errorf("entering begins and ends %s hours before the opening of a copied draw", got)
+	if got := apart("opens until from closes"); got != "0,24,48,-1" {
+		t.Errorf("entering ends and begins and the sale closes %s hours before the opening of a copied draw", got)
 	}
+	creates("lot-2", map[string]string{"opens": "2035-11-11T20:00", "closes": "2035-11-14T20:00", "from": "2035-11-08T20:00", "until": "2035-11-10T20:00"}, times, object{"saleId": "lot-2", "name": "Lot", "stock": 1000.0,
+		"price": 100.0, "currency": "EUR", "payWithin": 600.0, "enterFrom": "2035-11-08T12:00:00.000Z", "enterUntil": "2035-11-10T12:00:00.000Z", "keepHours": 6.0})
 	s.look(tab, "#sale/lot", "Lot")
 	tab.WaitText("Call 2")
 	s.shoe(9, 10)
 	tab.Open(s.URL + "/#create/runner-10")
-	tab.Wait("['#new-name', '#new-sizes'].map((f) => document.querySelector(f)?.value).join(' / ') === 'Trail Runner 7, size / 9: 20, 10: 20'")
+	tab.Wait("document.querySelector('#new-sizes')?.value === '9: 20, 10: 20'")
+	times["price"], times["currency"], times["payWithin"], times["limitGroup"] = 129900.0, "CNY", 1800.0, "runner-2"
+	creates("runner-2", map[string]string{"opens": "2035-11-11T20:00", "closes": "2035-11-14T20:00"}, times, object{"saleId": "runner-2-9", "name": "Trail Runner 7, size 9", "stock": 20.0},
+		object{"saleId": "runner-2-10", "name": "Trail Runner 7, size 10", "stock": 20.0})
 	viewer := s.tab(t, "viewer dave")
 	s.look(viewer, "#create", "Sales")
 	if n := browser.Eval[int](viewer, "document.querySelectorAll('form.making, a[href^=\"#create\"]').length"); n != 0 {

@@ -202,6 +202,9 @@ func (s *shop) operate(w http.ResponseWriter, r *http.Request) {
 	case len(parts) == 2:
 		shown := maps.Clone(one)
 		shown["seen"] = seenOf(one)
+		if one["price"] != nil {
+			shown["offer"] = object{"price": one["price"], "currency": one["currency"]}
+		}
 		shown["remaining"] = object{"units": 812, "asOf": instant(time.Now())}
 		answer(w, 200, shown)
 	case parts[2] == "buyers":

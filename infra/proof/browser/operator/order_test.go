@@ -39,10 +39,16 @@ func TestAnOrderIsCancelledOnceFromItsBuyersStory(t *testing.T) {
 	t.Parallel()
 	_, tab := moutai(t, nil)
 	tab.Size(320, 800)
-	lost := 0
-	answerChanges(tab, func() browser.Answer {
-		lost++
-		return browser.Answer{Lost: lost == 1}
+	n, gate := 0, make(chan struct{})
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		switch {
+		case r.Method == "POST":
+			n++
+			return browser.Answer{Lost: n == 1}
+		case n > 0 && r.Path == "/operate/sales/moutai": // what the page shows meanwhile is of before, and of the answer
+			return browser.Answer{Until: gate}
+		}
+		return browser.Answer{}
 	})
 	story(tab)
 	tab.Click("button.cancel")
@@ -58,6 +64,10 @@ func TestAnOrderIsCancelledOnceFromItsBuyersStory(t *testing.T) {
 	tab.Type("#moved", "the box is torn")
 	tab.Click(".cancelling button.main")
 	tab.WaitText("Certain. Moutai: order " + order + " is cancelled; its payment stripe#pi_1 goes back; its unit: kept from everybody.")
+	if got := browser.Eval[string](tab, "document.querySelector('.badge').dataset.state + ' ' + [...document.querySelectorAll('dl time')].map((t) => t.innerText).includes('?')"); got != "OPEN false" {
+		t.Errorf("the cancellation of an order makes the sale %s, want open, with its window", got)
+	}
+	close(gate)
 	tab.Wait("document.querySelector('.story').innerText.includes('Cancelled') && !document.querySelector('button.cancel')")
 	sent := bodies(tab)
 	var body object

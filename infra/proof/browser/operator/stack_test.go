@@ -77,5 +77,5 @@ func TestAnOperatorOnTheLocalStack(t *testing.T) {
 	tab.Click("dialog button.main")
 	tab.WaitText("Certain. Moutai: recalled.")
 	tab.Wait("document.querySelectorAll('.trail .sure').length === 5")
-	viewer.WaitText("14 of 15 left")
+	viewer.WaitText("14 of 15 not sold")
 }

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -148,6 +149,29 @@ func TestWhatIsWrongIsRedAndItsAgeGoesOn(t *testing.T) {
 	if want := "https://wiki.example/runbook#oldestpendingalarm https://wiki.example/runbook#tickets-the-functions"; links != want {
 		t.Errorf("the links are %s, want %s", links, want)
 	}
+}
+
+// Sizes with money in two currencies, of which one is beyond 2^53; one size was recalled.
+func TestAGroupIsSummedExactlyAndAsOfItsOldestCount(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	size := func(n int, ago time.Duration, stock, seeded int, more object, money ...object) {
+		books := object{"asOf": instant(time.Now().Add(-ago)), "stock": stock, "seeded": seeded, "claims": 9, "pending": 0, "confirmed": 9, "paid": 9, "unpaid": 0, "released": 0, "refundsDue": 0,
+			"oldestPendingSeconds": 0, "balanced": true, "findings": []string{}, "money": append([]object{}, money...)}
+		maps.Copy(more, object{"limitGroup": "runner", "seeded": seeded, "books": books})
+		s.add(fmt.Sprint("runner-", n), fmt.Sprint("Runner ", n), more)
+	}
+	sum := func(currency string, digits int, taken int64) object {
+		return object{"currency": currency, "digits": digits, "taken": taken, "outstanding": 0, "due": 0, "refunded": 0}
+	}
+	size(9, 20*time.Second, 12, 20, object{}, sum("CNY", 2, 1<<53+1))
+	size(10, 8*time.Minute, 15, 20, object{}, sum("CNY", 2, 1), sum("JPY", 0, 1<<53+1))
+	size(11, time.Minute, 3, 4, object{"state": "RECALLED", "recalledAt": instant(time.Now()), "paused": true})
+	tab := s.tab(t, "viewer dave")
+	s.look(tab, "#group/runner", "runner")
+	tab.WaitText("CN¥90,071,992,547,409.94", "¥9,007,199,254,740,993", "As counted 8 min", "27 of 40 left", "3 of 4 not sold")
+	s.look(tab, "#sale/runner-11", "Runner 11")
+	tab.WaitText("of 4 not sold")
 }
 
 // Nothing that others have written becomes markup or a script.
