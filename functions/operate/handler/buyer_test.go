@@ -87,6 +87,7 @@ func TestAStoryTellsOfPaymentsRefundsAndRecalls(t *testing.T) {
 		due := line{"2026-01-01T00:00:08.000Z", "a refund is due: stripe#pi_2, 149900 CNY in minor units, because: other-payment"}
 		f.told(t, "alice", "PAID", testledger.AlicesClaim,
 			"your order is 406709376884146177, and it is paid; your payment of CNY 1499.00 (stripe#pi_2) will be paid back", accepted, confirmed, paid, due)
+		time.Sleep(24 * time.Hour)
 		if _, _, err := f.Ledger().MarkRefunded(t.Context(), "moutai", "stripe#pi_2"); err != nil {
 			t.Fatal(err)
 		}
@@ -94,9 +95,9 @@ func TestAStoryTellsOfPaymentsRefundsAndRecalls(t *testing.T) {
 		f.Recall()
 		f.over(f.Ledger())
 		f.told(t, "alice", "PAID", testledger.AlicesClaim,
-			"the sale was recalled, and the goods will not come; your order is 406709376884146177, and it is paid; your payment of CNY 1499.00 (stripe#pi_2) was paid back on 2026-01-01",
-			accepted, confirmed, paid, line{"2026-01-01T00:00:08.000Z", "refunded: stripe#pi_2, 149900 CNY in minor units"},
-			line{"2026-01-01T00:01:08.000Z", "the sale was recalled: a batch is defective"})
+			"the sale was recalled, and the goods will not come; your order is 406709376884146177, and it is paid; your payment of CNY 1499.00 (stripe#pi_2) was paid back on 2026-01-02",
+			accepted, confirmed, paid, line{"2026-01-02T00:00:08.000Z", "refunded: stripe#pi_2, 149900 CNY in minor units"},
+			line{"2026-01-02T00:01:08.000Z", "the sale was recalled: a batch is defective"})
 	}, asksForPayment)
 }
 

@@ -54,6 +54,33 @@ func TestTheListSaysHowEachSaleStands(t *testing.T) {
 	})
 }
 
+func TestTheMoneyOfASaleIsOfEveryCurrencyThatWasPaid(t *testing.T) {
+	selling(t, func(t *testing.T, f *function) {
+		books := f.Receipt()
+		books.Unpaid = 2
+		for _, tt := range []struct {
+			paid ledger.Money
+			want []any
+		}{
+			{ledger.Money{"EUR": {Due: 500, Refunded: 7}, "XTS": {Due: 1}, "CNY": {Taken: 149900}}, []any{
+				map[string]any{"currency": "CNY", "digits": 2.0, "taken": 149900.0, "outstanding": 299800.0, "due": 0.0, "refunded": 0.0},
+				map[string]any{"currency": "EUR", "digits": 2.0, "taken": 0.0, "outstanding": 0.0, "due": 500.0, "refunded": 7.0},
+				map[string]any{"currency": "XTS", "taken": 0.0, "outstanding": 0.0, "due": 1.0, "refunded": 0.0},
+			}},
+			{nil, []any{map[string]any{"currency": "CNY", "digits": 2.0, "taken": 0.0, "outstanding": 299800.0, "due": 0.0, "refunded": 0.0}}},
+		} {
+			books.Money = tt.paid
+			if err := f.Ledger().SaveCursor(t.Context(), &ledger.Audit{SaleID: "moutai"}, books); err != nil {
+				t.Fatal(err)
+			}
+			got := f.answered(t, event(t, "operate-sale.json"))["books"].(map[string]any)["money"]
+			if diff := cmp.Diff(any(tt.want), got); diff != "" {
+				t.Errorf("money (-want +got):\n%s", diff)
+			}
+		}
+	}, asksForPayment)
+}
+
 func TestADrainedSaleIsListedOnlyIfAskedForAndKeepsItsBooks(t *testing.T) {
 	in(t, func(t *testing.T, f *function) {
 		f.Open(func(c *sale.Creation) { c.ClosesAt = testledger.Began.Add(time.Hour) })

@@ -30,6 +30,7 @@ type around struct {
 	asked    []string // of ReconcileFunction
 	answers  string   // of it
 	noEvents bool
+	refuses  bool // the next letter that is sent back
 	slow     time.Duration
 	counted  map[string]int64 // purchases of each minute, by result
 	mu       sync.Mutex
@@ -76,6 +77,11 @@ func (a *around) DeadLetters(context.Context) ([]stack.DeadLetter, error) {
 }
 
 func (a *around) SendBack(_ context.Context, d stack.DeadLetter) error {
+	if a.refuses {
+		a.refuses = false
+		return errors.New("refused")
+	}
+	time.Sleep(time.Second) // so that what is refused is not the last to end
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.sent = append(a.sent, d.Body)
@@ -165,6 +171,7 @@ func TestASignIsAsRedAsTheAlarmOfItsFigure(t *testing.T) {
 		"an alarm of a later release":        {rings("LaterAlarm"), nil},
 		"a creation that was cut":            {func(*around) []ledger.Standing { return []ledger.Standing{draft(10 * time.Minute)} }, []string{"others red 1 SaleNotSeededAlarm/late"}},
 		"one that has time":                  {func(*around) []ledger.Standing { return []ledger.Standing{draft(time.Hour)} }, nil},
+		"one whose window is over":           {func(*around) []ledger.Standing { return []ledger.Standing{draft(-48 * time.Hour)} }, nil},
 		"what does not answer hides nothing": {func(a *around) []ledger.Standing { a.fault = errors.New("down"); return nil }, []string{"waiting unknown", "deadLetters unknown", "functions unknown", "events unknown", "others unknown"}},
 	} {
 		in(t, func(t *testing.T, f *function) {
@@ -266,6 +273,8 @@ func TestARedriveMovesBackWhatIsPendingAndKeepsPoison(t *testing.T) {
 		if !slices.Equal(f.stack.sent, []string{pending}) || !slices.Equal(f.stack.deleted, []string{done}) {
 			t.Errorf("sent %q, deleted %q", f.stack.sent, f.stack.deleted)
 		}
+		f.stack.letters, f.stack.refuses = []stack.DeadLetter{{Body: pending}, {Body: pending}, {Body: done}}, true
+		refused(t, f.Ask(t, t.Context(), event(t, "operate-count.json", body(`{"action":"redrive"}`))), 503, sale.Busy)
 		f.stack.fault = errors.New("down")
 		refused(t, f.Ask(t, t.Context(), event(t, "operate-count.json", body(`{"action":"redrive"}`))), 503, sale.Busy)
 	})
