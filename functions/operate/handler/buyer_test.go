@@ -116,6 +116,27 @@ func TestAStoryTellsOfAReleasedUnit(t *testing.T) {
 	}, asksForPayment)
 }
 
+// What was added before the opening has made no "sold out" of anybody's; and a sale without a price is paid with what it is paid with.
+func TestAStoryHasTheAmountThatWasPaidAndNoAdditionBeforeTheOpening(t *testing.T) {
+	selling(t, func(t *testing.T, f *function) {
+		f.Pay("alice", "pi_1", 12345)
+		f.over(f.Ledger())
+		if amount := f.answered(t, event(t, "operate-buyer.json"))["amount"]; amount != "CNY 123.45" {
+			t.Errorf("paid with %v, want CNY 123.45", amount)
+		}
+	}, func(c *sale.Creation) { c.PayWithin = time.Hour })
+	in(t, func(t *testing.T, f *function) {
+		f.Open(func(c *sale.Creation) { c.OpensAt = testledger.Began.Add(time.Hour) })
+		f.changed(t, `{"id":"early","action":"add","stock":5}`)
+		time.Sleep(2 * time.Hour)
+		f.changed(t, `{"id":"late","action":"add","stock":6}`)
+		f.told(t, "carol", "NONE", "", "no order was accepted under this account",
+			line{"", "carol has no claim in sale moutai (ids are case-sensitive; the id is the token's sub)"},
+			line{"", "moutai sells from 2026-01-01T01:00:00Z to 2036-01-01T00:00:00Z and is OPEN now"},
+			line{"2026-01-01T02:00:00.000Z", "6 units were added (late): a \"sold out\" before that was correct"})
+	})
+}
+
 func TestAnOrderIsCancelledOnceAndItsStoryTellsByWhom(t *testing.T) {
 	const order = "406709376884146177"
 	selling(t, func(t *testing.T, f *function) {

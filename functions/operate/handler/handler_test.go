@@ -162,6 +162,35 @@ func TestOneSaleIsCountedFromItsShards(t *testing.T) {
 	})
 }
 
+// Every field of a sale has a value of its own.
+func TestOneSaleIsShownWithAllItsTerms(t *testing.T) {
+	in(t, func(t *testing.T, f *function) {
+		f.Open(asksForPayment, func(c *sale.Creation) {
+			c.Stock, c.Shards, c.LateFor, c.LimitGroup = 100, 5, 72*time.Hour, "spirits"
+			c.Presentation = sale.Presentation{Image: "https://images.example/m.jpg", About: "53 %", Link: "https://shop.example/m"}
+		})
+		f.Edit(sale.Edit{PayUntil: testledger.Began.Add(5 * time.Hour)})
+		time.Sleep(time.Second)
+		f.Buy(testledger.Alice, testledger.AlicesClaim, "k")
+		f.Recall()
+		f.over(f.Ledger())
+		want := open()
+		maps.Copy(want, map[string]any{
+			"state": "RECALLED", "paused": true, "recalling": true, "edits": 2.0, "changedAt": "2026-01-01T00:00:01.000Z", "recalledAt": "2026-01-01T00:00:01.000Z", "recallNote": "a batch is defective",
+			"limitGroup": "spirits", "payWithin": 3600.0, "lateDays": 3.0, "payUntil": "2026-01-01T05:00:00.000Z", "price": 149900.0, "currency": "CNY",
+		})
+		if diff := cmp.Diff([]any{want}, f.answered(t, event(t, "operate-sales.json"))["sales"]); diff != "" {
+			t.Errorf("in the list (-want +got):\n%s", diff)
+		}
+		got := f.answered(t, event(t, "operate-sale.json"))
+		want["offer"] = map[string]any{"price": 149900.0, "currency": "CNY", "image": "https://images.example/m.jpg", "about": "53 %", "link": "https://shop.example/m"}
+		want["remaining"], want["seen"] = map[string]any{"units": 99.0, "asOf": "2026-01-01T00:00:01.000Z"}, got["seen"]
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("by itself (-want +got):\n%s", diff)
+		}
+	})
+}
+
 func TestAGroupIsListedWhole(t *testing.T) {
 	in(t, func(t *testing.T, f *function) {
 		for _, id := range []string{"size-9", "size-10", "shirt"} {
