@@ -113,6 +113,56 @@ func TestWhatCannotBeUndoneAsksOnceAndShowsItsEffect(t *testing.T) {
 	}
 }
 
+// Nothing is sent of what is no number or no time, nor after a No; a time that nobody has touched stays as it is to the millisecond.
+func TestADialogSendsWhatWasTypedOrNothing(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	opened := instant(time.Now().Add(-time.Hour))
+	s.add("moutai", "Moutai", object{"opensAt": opened, "payUntil": instant(time.Now().Add(time.Hour))})
+	tab := s.tab(t, "operator alice")
+	tab.Before(noteBodies)
+	tab.Zone("Europe/Berlin")
+	s.look(tab, "#sale/moutai", "Moutai")
+	in := func(d time.Duration) string { return time.Now().Add(d).UTC().Format("2006-01-02T15:04") }
+	for _, one := range []struct {
+		action, field, says string
+		typed               []string
+	}{
+		{"add", "units", "Give a whole number of units.", []string{"", "0", "-5", "2.5", "1e3", "1000000000", "２０"}},
+		{"extend", "until", "Give a time in the next 7 days, and no earlier one", []string{"", in(-2 * time.Hour), in(8 * 24 * time.Hour), "2035-03-25T02:30"}},
+		{"reschedule", "closes", "Give two times, the closing after the opening.", []string{"", in(-48 * time.Hour), "2035-03-25T02:30"}}, // the clocks go from 2:00 to 3:00
+	} {
+		press(tab, one.action)
+		for _, text := range one.typed {
+			browser.Eval[bool](tab, fmt.Sprintf(`((f) => (document.querySelector("dialog [role=alert].bad").textContent = "", f.value = %q, f.dispatchEvent(new Event("input"))))(document.querySelector("#%s"))`, text, one.field))
+			tab.Click("dialog button.main")
+			tab.WaitText(one.says)
+		}
+		tab.Click(".answers button[type=button]")
+		tab.Wait("!document.querySelector('dialog').open")
+	}
+	gate := make(chan struct{})
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		if r.Path == "/operate/sales/moutai" {
+			return browser.Answer{Until: gate}
+		}
+		return browser.Answer{}
+	})
+	press(tab, "add")
+	tab.Type("#units", "250")
+	tab.Click("dialog button.main")
+	tab.WaitText("Looking at the sale")
+	tab.Click(".answers button[type=button]") // no, while the sale is looked at
+	close(gate)
+	press(tab, "reschedule")
+	browser.Eval[bool](tab, `(document.querySelector("#closes").value = "2036-01-02T03:04:05", document.querySelector("#closes").dispatchEvent(new Event("input")))`)
+	tab.Click("dialog button.main")
+	tab.WaitText("Certain. Moutai: the window is ")
+	if sent := bodies(tab); len(sent) != 1 || !strings.Contains(sent[0], fmt.Sprintf(`"opensAt":%q,"closesAt":"2036-01-02T02:04:05.000Z"`, opened)) {
+		t.Errorf("sent is %q, want only a window from %s on", sent, opened)
+	}
+}
+
 func TestWhoMayOnlyLookHasNothingToPress(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -157,7 +207,7 @@ func TestALostAnswerIsAskedForAgainUnderTheSameID(t *testing.T) {
 		case 1:
 			return browser.Answer{Lost: true}
 		case 2:
-			return browser.Problem(503, "busy", "1")
+			return browser.Problem(429, "too-many-requests", "1")
 		case 3:
 			return browser.Answer{Status: 502, Body: "<html>"}
 		}

@@ -168,6 +168,7 @@ func TestAGroupIsSummedExactlyAndAsOfItsOldestCount(t *testing.T) {
 	size(10, 8*time.Minute, 15, 20, object{}, sum("CNY", 2, 1), sum("JPY", 0, 1<<53+1))
 	size(11, time.Minute, 3, 4, object{"state": "RECALLED", "recalledAt": instant(time.Now()), "paused": true})
 	tab := s.tab(t, "viewer dave")
+	tab.Clock(time.Hour) // by which nothing is told
 	s.look(tab, "#group/runner", "runner")
 	tab.WaitText("CN¥90,071,992,547,409.94", "¥9,007,199,254,740,993", "As counted 8 min", "27 of 40 left", "3 of 4 not sold")
 	s.look(tab, "#sale/runner-11", "Runner 11")
