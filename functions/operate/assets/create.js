@@ -64,7 +64,7 @@ export function creating(page) {
   let tried = false;
   /** @type {Record<string, string>} */
   let wrongs = {};
-  /** @type {{saleId: string, text: string, tone: string}[]} */
+  /** @type {{saleId: string, group: string, text: string, tone: string}[]} */
   let told = [];
   let busy = false;
   let draft = drafted();
@@ -135,7 +135,7 @@ export function creating(page) {
       must("from", +from, words.badTime);
       must("until", +until > (+from || 0), words.badUntil);
       must("hours", Number.isInteger(hours) && hours >= 1 && hours <= 168, words.badHours);
-      must("opens", !(+opens < +until + 1000 * lead), fill(words.badLead, duration(1000 * lead)));
+      must("opens", !(+opens < +until + 1000 * lead), fill(words.enterHelp, duration(1000 * lead)));
     }
     if (Object.keys(wrong).length) return { bodies: [], wrong };
     const name = typed("name") || id;
@@ -160,7 +160,7 @@ export function creating(page) {
     [busy, tried] = [true, false];
     told = [];
     for (const body of bodies) {
-      const one = { saleId: body.saleId, text: fill(words.creating, body.name), tone: "busy" };
+      const one = { saleId: body.saleId, group: body.limitGroup, text: fill(words.creating, body.name), tone: "busy" };
       told.push(one);
       const sent = { id: crypto.randomUUID(), ...body };
       for (let tries = 1; one.tone === "busy"; tries++) {
@@ -229,7 +229,7 @@ export function creating(page) {
     const sizes = sizesOf(typed("sizes")) ?? [];
     const total = sizes.length ? sizes.reduce((n, { stock }) => n + stock, 0) : Number(typed("stock")) || 0;
     const once = bodies.length > 0 && Date.parse(bodies[0].opensAt) <= page.now();
-    const group = told.length > 1 && told.every(({ tone }) => tone === "good") && typed("id");
+    const group = told.length > 1 && told.every(({ tone }) => tone === "good") && told[0].group;
     const offer = f.offer ?? {};
     return [
       h("div", { "data-key": "create " + id },

@@ -53,7 +53,6 @@ const en = {
   badLate: "Give 0 to 7, and none without a price or with a draw.",
   badUntil: "Give a time after entering begins.",
   badHours: "Give 1 to 168 hours.",
-  badLead: "Open it at least {0} after entering ends.",
 };
 
 /** @type {typeof en} */
@@ -108,7 +107,6 @@ const zh = {
   badLate: "请填写 0 至 7；没有价格或有抽签时不填。",
   badUntil: "请填写晚于报名开始的时间。",
   badHours: "请填写 1 至 168 小时。",
-  badLead: "须在报名结束至少 {0}后开始。",
 };
 
 export const createWords = language === "zh" ? zh : en;

@@ -243,7 +243,7 @@ func TestAPauseEndsTheRepeatsOfWhatCameBefore(t *testing.T) {
 	}
 	tab.Intercept(func(browser.Request) browser.Answer { return browser.Answer{} })
 	tab.Click("button.pause")
-	tab.WaitText("Moutai: adding units is not sent again, because of your pause. It may have been done: look at the trail.", "Certain. Moutai: paused")
+	tab.WaitText("Moutai: adding units is not sent again, because of your next change. It may have been done: look at the trail.", "Certain. Moutai: paused")
 	before := posts(tab, "moutai")
 	time.Sleep(3 * time.Second)
 	if n := posts(tab, "moutai"); n != before {

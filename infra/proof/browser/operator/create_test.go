@@ -72,7 +72,7 @@ func TestSizesBecomeOneGroupOnceAndThePreviewFollows(t *testing.T) {
 	set(tab, map[string]string{"name": "Trail Runner 9", "id": "trail-9", "sizes": "38: 20, 39=30", "price": "1299.5", "currency": "cny", "about": "Numbered.", "from": "2035-11-08T20:00", "until": "2035-11-10T20:00", "image": "https://images.example/a.jpg", "page": "", "minutes": "30", "rate": "", "hours": "4", "opens": "2035-11-09T20:00", "closes": "2035-11-14T20:00"})
 	tab.WaitText("CN¥1,299.50", "Enter the draw", "Numbered.", "Create 2 sales with 50 units", "at least 2 h 15 min after entering ends", "To be paid within 30 min", "$5.56")
 	tab.Click(".making button.main")
-	tab.WaitText("Open it at least 2 h 15 min after entering ends.")
+	tab.Wait("document.querySelector('#help-opens.bad')?.innerText.startsWith('It opens at least 2 h 15 min after entering ends')")
 	set(tab, map[string]string{"opens": "2035-11-11T20:00"})
 	n := 0
 	tab.Intercept(func(r browser.Request) browser.Answer {
@@ -188,7 +188,11 @@ func TestWhatIsTypedIsSentAsItIsOrNotAtAll(t *testing.T) {
 	browser.Eval[bool](tab, `["rate", "late", "from", "until"].every((f) => !(document.querySelector("#new-" + f).value = ""))`)
 	set(tab, map[string]string{"sizes": "38: 20, 大: 5,", "price": "1999", "currency": "jpy", "minutes": "1.25", "late": "7"})
 	browser.Eval[bool](tab, `((b) => !(b.click(), b.click()))(document.querySelector(".making button.main"))`) // as impatience does
-	tab.WaitText("Lamp 大: certain, it is there.")
+	tab.WaitText("Lamp 大: certain, it is there.", "All are created: see the group")
+	set(tab, map[string]string{"id": "next"}) // of which nothing is created yet
+	if got := browser.Eval[string](tab, "document.querySelector('.making a[href^=\"#group/\"]').hash"); got != "#group/"+long {
+		t.Errorf("the link to the created group leads to %s", got)
+	}
 	wantCreated(t, tab, object{"action": "create", "limitGroup": long, "price": 1999.0, "currency": "JPY", "payWithin": 75.0, "lateDays": 7.0, "opensAt": "2035-03-24T19:00:00.000Z", "closesAt": "2035-03-27T18:00:00.000Z"},
 		object{"saleId": long[:61] + "-38", "name": "Lamp 38", "stock": 20.0}, object{"saleId": long[:61] + "-s2", "name": "Lamp 大", "stock": 5.0})
 }
