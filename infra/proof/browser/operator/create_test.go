@@ -217,6 +217,9 @@ func TestWhatIsTypedStaysTheSameInUTCAndOverASignIn(t *testing.T) {
 	tab.Click("a[href='#group/shirt']")
 	tab.Wait("document.querySelector('[data-key=receipt]')?.innerText.endsWith('not counted yet')")
 	tab.Wait("document.title === 'shirt · Sales'")
+	if got := browser.Eval[string](tab, "[...document.querySelectorAll('.sizes a')].map((a) => a.innerText).join()"); got != "shirt 小,shirt 大" {
+		t.Errorf("the sizes are in the order %s, want the small one first", got)
+	}
 	tab.Open(s.URL + "/#create")
 	tab.Wait("document.querySelector('#new-id')?.value === '' && !document.querySelector('.making .notice')")
 	s.mu.Lock()
