@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -89,7 +88,10 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	out := &output{Writer: root.OutOrStdout()}
 	root.SetOut(out)
 	err := root.ExecuteContext(ctx)
-	if err == nil && out.err != nil && !errors.Is(out.err, syscall.EPIPE) { // a reader that leaves has what it wants
+	switch {
+	case errors.Is(err, ErrLeft), err == nil && out.err == ErrLeft:
+		err = nil
+	case err == nil && out.err != nil:
 		err = fmt.Errorf("the output is not complete: %w", out.err)
 	}
 	code := Code(err)

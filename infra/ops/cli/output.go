@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
@@ -55,6 +57,10 @@ func Form(c *cobra.Command) string {
 	return Table
 }
 
+// ErrLeft means that the reader of the output has left, as `… | head` does: it has what it wants, so a command that
+// ends with it ends well.
+var ErrLeft = errors.New("the reader of the output has left")
+
 // output is a command's stdout. It keeps the first error, so that no command must look after each write.
 type output struct {
 	io.Writer
@@ -63,6 +69,9 @@ type output struct {
 
 func (o *output) Write(b []byte) (int, error) {
 	n, err := o.Writer.Write(b)
+	if errors.Is(err, syscall.EPIPE) {
+		err = ErrLeft
+	}
 	o.err = cmp.Or(o.err, err)
 	return n, err
 }
@@ -105,9 +114,19 @@ func WriteYAML(w io.Writer, value any) error {
 		return fmt.Errorf("write YAML: %w", err)
 	}
 	unfold(&document)
-	encoder := yaml.NewEncoder(w)
+	return WriteNode(w, &document)
+}
+
+// WriteNode writes a YAML document. Its error is the writer's, which the encoder would put into words.
+func WriteNode(w io.Writer, document *yaml.Node) error {
+	var text bytes.Buffer
+	encoder := yaml.NewEncoder(&text)
 	encoder.SetIndent(2)
-	return encoder.Encode(&document)
+	if err := encoder.Encode(document); err != nil {
+		return fmt.Errorf("write YAML: %w", err)
+	}
+	_, err := text.WriteTo(w)
+	return err
 }
 
 // unfold takes the braces and the quotes of JSON away.

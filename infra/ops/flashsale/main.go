@@ -21,6 +21,8 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends at once
+	// A reader that leaves is told of by a write: a signal would end a change half-way. Ignored, it would be so by sam, too.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	code := cli.Execute(ctx, flashsale(), os.Args[1:])
 	stop()
 	os.Exit(code)

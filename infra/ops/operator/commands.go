@@ -217,7 +217,7 @@ func (v verb) do(ctx context.Context, p *place, n noun, o options, out *terminal
 			one["file"] = filepath.Join(file, id+".jsonl")
 		}
 		err := v.run(ctx, p, one, out)
-		if cli.Code(err) == cli.ExitUsage {
+		if cli.Code(err) == cli.ExitUsage || errors.Is(err, cli.ErrLeft) {
 			return err
 		}
 		if err != nil {

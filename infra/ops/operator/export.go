@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"flashsale/infra/ops/cli"
 	requests "flashsale/shared/change"
 	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
@@ -81,12 +82,7 @@ func writeSales(out io.Writer, sales []sale.Creation, isGroup bool, asOf time.Ti
 		file.HeadComment = "The sales of the group " + sales[0].LimitGroup
 	}
 	file.HeadComment += " at " + instant(asOf) + ", for `flashsale create`."
-	encoder := yaml.NewEncoder(out)
-	encoder.SetIndent(2)
-	if err := encoder.Encode(file); err != nil {
-		return fmt.Errorf("write YAML: %w", err)
-	}
-	return nil
+	return cli.WriteNode(out, file)
 }
 
 // add adds those of a sale's members that belong there, in their usual order.

@@ -4,12 +4,9 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os/signal"
 	"strconv"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -43,10 +40,8 @@ func (l *list) array() {
 	}
 }
 
-// list begins a list. A column that begins with - is not in the table. A reader that leaves is no failure, as
-// with `… | head`.
+// list begins a list. A column that begins with - is not in the table.
 func (t *terminal) list(columns string) *list {
-	signal.Ignore(syscall.SIGPIPE)
 	l := &list{out: bufio.NewWriter(t)}
 	names := strings.Fields(columns)
 	switch {
@@ -90,10 +85,7 @@ func (l *list) end(err error) error {
 		flushed = l.close()
 	}
 	flushed = cmp.Or(flushed, l.out.Flush())
-	switch {
-	case errors.Is(cmp.Or(err, flushed), syscall.EPIPE):
-		return nil
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("the list is not complete: %w", err)
 	}
 	return flushed

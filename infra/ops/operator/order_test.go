@@ -2,10 +2,15 @@ package operator
 
 import (
 	"encoding/csv"
+	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -91,17 +96,48 @@ func TestEveryOrderIsListedInItsState(t *testing.T) {
 	})
 }
 
-func TestAReaderThatLeavesIsNoFailure(t *testing.T) {
-	db, _ := listed(t, "moutai")
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
+// leaving is a reader of a pipe that leaves after so many bytes.
+type leaving struct{ after int }
+
+func (l *leaving) Write(b []byte) (int, error) {
+	if l.after -= len(b); l.after < 0 {
+		return 0, &fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}
 	}
-	_ = r.Close()
-	defer w.Close()
-	for _, command := range []string{"order list moutai", "order list moutai -o csv", "order list moutai -o json"} {
-		if said, code := (&place{db: db}).at(t, nil, w, strings.Fields(command)...); code != cli.ExitFine {
-			t.Errorf("%s: exit %d, %s", command, code, said)
+	return len(b), nil
+}
+
+func TestAReaderThatLeavesEndsEveryCommandQuietlyAndNoneInTheMiddleOfAChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(noon))
+		s := newShop(t)
+		s.ofSizes(t)
+		for i := range 300 {
+			if _, err := s.book.Purchase(t.Context(), ledger.Request{SaleID: []string{"moutai", "boots-41"}[i/298], User: fmt.Sprint("user-", i)}); err != nil && sale.CodeOf(err) != sale.SoldOut {
+				t.Fatal(err)
+			}
 		}
-	}
+		s.place.db = s.db
+		file := filepath.Join(t.TempDir(), "f.yaml")
+		if err := os.WriteFile(file, []byte(drop), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range []string{
+			"order list moutai", "order list moutai -o csv", "order list moutai -o json", "order list --group boots", "order show --sale moutai --buyer user-1",
+			"sale list", "sale list -o csv", "sale list -o json", "sale show moutai", "sale show moutai -o json", "sale show --group boots", "sale export moutai",
+			"books list", "books list -o csv", "books receipt moutai", "books receipt --all -o json", "refund list", "refund list -o csv", "buyer show user-1",
+			"create " + file + " --dry-run", "sale pause --group boots", "sale pause moutai", "sale resume moutai --dry-run", "order resend moutai --dry-run",
+		} {
+			for _, after := range []int{0, 1000, 9000} {
+				said, code := s.place.at(t, nil, &leaving{after}, strings.Fields(command)...)
+				if code != cli.ExitFine || strings.Contains(said, "flashsale: ") || strings.Contains(said, "the reader") {
+					t.Errorf("%s, read for %d bytes: exit %d, %s", command, after, code, said)
+				}
+			}
+		}
+		for _, id := range []string{"moutai", "boots-41", "boots-42"} {
+			if one, _, err := s.book.Standing(t.Context(), id); err != nil || !one.Sale.Paused {
+				t.Errorf("%s is not paused (%v)", id, err)
+			}
+		}
+	})
 }
