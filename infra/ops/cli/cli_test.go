@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -57,5 +59,16 @@ func TestOutputThatIsLostIsAFailureUnlessItsReaderHasLeft(t *testing.T) {
 		if code := Execute(t.Context(), root, nil); code != want {
 			t.Errorf("%v: exit %d, want %d", why, code, want)
 		}
+	}
+}
+
+func TestAShellReadsBackTheWordsOfASuggestedCommand(t *testing.T) {
+	words := []string{"sale", "", "it's", `$(id) "x" \`, "`id`", "two  words", "a\nb", "!x*?~#&;|<>", "名", "-n", "http://127.0.0.1:3000/a?b=c&d"}
+	got, err := exec.Command("sh", "-c", "for word in "+Quote(words...)+`; do printf '%s\000' "$word"; done`).Output()
+	if want := strings.Join(words, "\x00") + "\x00"; err != nil || string(got) != want {
+		t.Errorf("%s is read as %q (%v), want %q", Quote(words...), got, err, want)
+	}
+	if plain := "--env dev-1 --url http://127.0.0.1:3000"; Quote(strings.Fields(plain)...) != plain {
+		t.Errorf("got %s", Quote(strings.Fields(plain)...))
 	}
 }

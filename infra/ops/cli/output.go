@@ -139,6 +139,21 @@ func unfold(n *yaml.Node) {
 	}
 }
 
+// Quote is the words of a command line as a shell takes them, however foreign they are.
+func Quote(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		if quoted[i] = word; word == "" || strings.ContainsFunc(word, isSpecial) {
+			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+func isSpecial(r rune) bool {
+	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_-./:,+@%", r))
+}
+
 // Thousands writes a whole number as 1,234,567.
 func Thousands[N int | int64 | float64](n N) string {
 	return message.NewPrinter(language.English).Sprint(int64(math.Round(float64(n))))

@@ -73,7 +73,7 @@ func writeArchive(ctx context.Context, p *place, book *ledger.Ledger, saleID, na
 		return err
 	}
 	fmt.Fprintf(out, "%s has %d lines of sale %s, %d claims with their orders; digest %s\n", name, read.Lines, saleID, read.Claims, read.Digest)
-	out.notef("nothing was deleted: copy it to where it stays, get the copy back, and %s with that copy deletes what it has", p.flashsale("books prune "+saleID+" --file "+name))
+	out.notef("nothing was deleted: copy it to where it stays, get the copy back, and %s with that copy deletes what it has", p.flashsale("books prune "+saleID, "--file", name))
 	return nil
 }
 

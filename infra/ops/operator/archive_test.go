@@ -17,7 +17,7 @@ func TestASaleIsDeletedOnlyOnceItsArchiveIsReadBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, book := opened(t, sale.Creation{Name: "Moutai", Stock: 9, Price: 89900})
 		pay(t, book, "pi_1", ordered(t, book, "alice"), 89900)
-		name := filepath.Join(t.TempDir(), "moutai.jsonl")
+		name := filepath.Join(t.TempDir(), "mou'tai$HOME.jsonl")
 		write, prune := "books archive moutai --file "+name, "books prune moutai --yes --file "+name
 		tells(t, db, write, cli.ExitBad, "NOT ARCHIVED: the sale moutai may be archived from ")
 		drained(t, book)
@@ -27,7 +27,7 @@ func TestASaleIsDeletedOnlyOnceItsArchiveIsReadBack(t *testing.T) {
 		if _, err := os.Stat(name); err == nil {
 			t.Error("a dry run has written the file")
 		}
-		tells(t, db, write, cli.ExitFine, "nothing was deleted")
+		tells(t, db, write, cli.ExitFine, "nothing was deleted", "`flashsale books prune moutai --file '"+strings.ReplaceAll(name, "'", `'\''`)+"'` with that copy")
 		tells(t, db, write+" --dry-run", cli.ExitUnknown, "nothing would be archived: "+name+" exists")
 		tells(t, db, write, cli.ExitUnknown, "file exists")
 		whole, err := os.ReadFile(name)

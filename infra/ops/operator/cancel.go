@@ -59,7 +59,7 @@ func cancelOrder(ctx context.Context, p *place, o options, out *terminal) error 
 				text += ", and nothing changed now"
 			}
 			if text += ": it is " + of.becomes(c.Unit); of.saw == sale.Paid && of.RefundedAt.IsZero() {
-				text += "; give it back at the provider, then " + p.flashsale("refund mark '"+c.Payment+"' --sale "+c.SaleID)
+				text += "; give it back at the provider, then " + p.flashsale("refund mark", c.Payment, "--sale", c.SaleID)
 			}
 			return text, nil
 		},

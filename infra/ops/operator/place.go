@@ -72,8 +72,11 @@ func (p *place) find(ctx context.Context) (where system.Place, err error) {
 	return where, err
 }
 
-// flashsale is a command line that works on the same system.
-func (p *place) flashsale(command string) string {
+// flashsale is a command line, with values from elsewhere, that works on the same system.
+func (p *place) flashsale(command string, values ...string) string {
+	for _, value := range values {
+		command += " " + cli.Quote(value)
+	}
 	return "`flashsale " + command + p.where.String() + "`"
 }
 

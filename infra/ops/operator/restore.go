@@ -65,7 +65,13 @@ func (p *place) restore(ctx context.Context, o options, out *terminal, write boo
 		fmt.Fprintln(out, "nothing was written: see what is listed")
 		return errLacking
 	case !write && done.Missing() > 0:
-		fmt.Fprintf(out, "nothing was written: %s writes it\n", p.flashsale("table replay"))
+		command := []string{"--at", o["at"]}
+		for _, name := range []string{"log", "events"} {
+			if o[name] != "" {
+				command = append(command, "--"+name, o[name])
+			}
+		}
+		fmt.Fprintf(out, "nothing was written: %s writes it\n", p.flashsale("table replay", command...))
 		return errLacking
 	case !write:
 		return nil

@@ -129,7 +129,7 @@ func TestARestoredTableIsCheckedAndThenReplayedOnce(t *testing.T) {
 		remove(t, db, "SALE#moutai", "SEED#typo")
 		items := db.Items("T")
 		tells(t, db, check+" --dry-run", cli.ExitBad, "2 orders are known", "claims                    2", "order ids                 1", "shard counts              1", "pause of moutai (c1)", "withdrawal typo of moutai",
-			"halves                    1", "more time                 1", "nothing was written: `flashsale table replay --table T` writes it")
+			"halves                    1", "more time                 1", "nothing was written: `flashsale table replay --at 2026-11-11T12:00:00Z --log ")
 		if !reflect.DeepEqual(db.Items("T"), items) {
 			t.Error("a check has written")
 		}

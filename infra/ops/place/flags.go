@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -124,15 +125,29 @@ func (f *Flags) Find(ctx context.Context) (Place, error) {
 
 // String is what a hint adds to a command, such as " --env dev", so that it means the same system.
 func (f *Flags) String() string {
+	var words []string
 	switch {
 	case f.Env != "":
-		return " --env " + f.Env
+		words = given("--env", f.Env, "--config", f.Config)
 	case f.Stack != "":
-		return " --stack " + f.Stack
+		words = given("--stack", f.Stack)
 	case f.Table != "":
-		return " --table " + f.Table
+		words = given("--table", f.Table, "--queue", f.Queue, "--dead-letter-queue", f.DeadLetters)
 	case f.URL != LocalURL && f.URL != os.Getenv("FLASHSALE_URL"):
-		return " --url " + f.URL
+		words = given("--url", f.URL)
 	}
-	return ""
+	if len(words) == 0 {
+		return ""
+	}
+	return " " + cli.Quote(words...)
+}
+
+// given are the flags, each followed by its value, that have one.
+func given(flags ...string) (words []string) {
+	for flag := range slices.Chunk(flags, 2) {
+		if flag[1] != "" {
+			words = append(words, flag...)
+		}
+	}
+	return words
 }

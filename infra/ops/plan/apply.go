@@ -72,8 +72,8 @@ func apply(o output, a advice) error {
 	if err := write(o, p); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(o.out, "\nWrote %s, which `flashsale stack preflight --env %[2]s` and `flashsale stack deploy --env %[2]s` read. After the sale: `flashsale plan --apply %[2]s --rest`.\n",
-		samconfig.SaleFile(o.to.ConfigFile(), o.to.Env), o.to.Env)
+	_, _ = fmt.Fprintf(o.out, "\nWrote %s, which `flashsale stack preflight%[2]s` and `flashsale stack deploy%[2]s` read. After the sale: `flashsale plan --apply%[3]s --rest`.\n",
+		samconfig.SaleFile(o.to.ConfigFile(), o.to.Env), o.to.String(), strings.TrimPrefix(o.to.String(), " --env"))
 	return nil
 }
 
@@ -104,7 +104,7 @@ func rest(o output) error {
 	if err := write(o, p); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(o.out, "The next `flashsale stack deploy --env %s` sets everything else back to the values in %s.\n", o.to.Env, o.to.ConfigFile())
+	_, _ = fmt.Fprintf(o.out, "The next `flashsale stack deploy%s` sets everything else back to the values in %s.\n", o.to.String(), o.to.ConfigFile())
 	return nil
 }
 
