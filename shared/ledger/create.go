@@ -122,7 +122,21 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 	if there := [...]bool{table.Failed(reasons[0]), table.Failed(reasons[1]), table.Failed(reasons[2])}; there != [...]bool{true, true, true} {
 		return sale.AsInternal(fmt.Errorf("the sale is stored in part (its request, its item, its listing: %t): %w", there, err))
 	}
-	r := table.Reader{Item: reasons[0].Item}
+	return compareCreation(reasons[0].Item, c)
+}
+
+// CompareCreation is why Create would refuse a sale that exists: it was created with other contents. It is nil if there
+// is none, and fails with sale.Busy or sale.Internal.
+func (l *Ledger) CompareCreation(ctx context.Context, c sale.Creation) error {
+	stored, err := l.table.Get(ctx, table.CreateKey(c.SaleID))
+	if err != nil || stored == nil {
+		return err
+	}
+	return compareCreation(stored, c)
+}
+
+func compareCreation(stored table.Item, c sale.Creation) error {
+	r := table.Reader{Item: stored}
 	same := r.Text("name") == c.Name && r.Number("opensAt") == c.OpensAt.UnixMilli() &&
 		r.Number("closesAt") == c.ClosesAt.UnixMilli() && r.Number("stock") == c.Stock &&
 		r.Number("shards") == int64(c.Shards) && r.OptionalNumber("maxStock") == c.MaxStock &&
@@ -134,7 +148,7 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 	case r.Err != nil:
 		return sale.AsInternal(r.Err)
 	case !same:
-		return refuseCreated(r.Item)
+		return refuseCreated(stored)
 	}
 	return nil
 }

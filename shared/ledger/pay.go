@@ -146,6 +146,17 @@ func (l *Ledger) Recorded(ctx context.Context, p sale.Payment) (bool, error) {
 	return stored.guard != nil, err
 }
 
+// RecordedOtherwise reports whether a payment was recorded for another order or amount, so that Pay would say that it
+// contradicts. It fails as Recorded does.
+func (l *Ledger) RecordedOtherwise(ctx context.Context, p sale.Payment) (bool, error) {
+	stored, err := l.readPayment(ctx, p)
+	if err != nil || stored.guard == nil {
+		return false, err
+	}
+	s, err := l.fated(ctx, p, stored.guard)
+	return s.Contradicts, err
+}
+
 // ordered is an order that exists, with its sale.
 type ordered struct {
 	sale.Order

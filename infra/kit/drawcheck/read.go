@@ -86,6 +86,9 @@ func readLocalDice(ctx context.Context, api *client.Client, chain *Chain) error 
 	return nil
 }
 
+// ErrNone means that the API answers that there is no such sale, ErrNoDraw that the sale has no draw.
+var ErrNone, ErrNoDraw = errors.New("there is none"), errors.New("the sale has no draw")
+
 // get reads an address, again if it is busy or throttled.
 func get(ctx context.Context, api *client.Client, path string) ([]byte, error) {
 	for try := 1; ; try++ {
@@ -93,7 +96,7 @@ func get(ctx context.Context, api *client.Client, path string) ([]byte, error) {
 		passes := err != nil || a.Status == http.StatusTooManyRequests || a.Status >= http.StatusInternalServerError
 		if err == nil && a.Status != http.StatusOK {
 			if err = errors.New("the API answered " + a.String()); a.Status == http.StatusNotFound && a.Code != "" {
-				err = errors.New("the API answered " + a.Code)
+				err = fmt.Errorf("%w: the API answered %s", ErrNone, a.Code)
 			}
 		}
 		if err == nil || !passes || try == tries {
@@ -131,7 +134,7 @@ func readSale(body []byte) (s Sale, err error) {
 	d := page.Draw
 	switch {
 	case d == nil:
-		return s, errors.New("the sale has no draw")
+		return s, ErrNoDraw
 	case (d.Roll == nil) != (d.Round == 0) || (d.Roll == nil) != d.ClosedAt.IsZero():
 		return s, errors.New("read sale: of roll, round and closedAt it shows only a part")
 	case (d.Seed == nil) != (d.Signature == ""):

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -12,6 +13,62 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
+
+// Open opens a file that a command line names; "-" is stdin. That it cannot be read is a wrong call.
+func Open(c *cobra.Command, name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(c.InOrStdin()), nil
+	}
+	file, err := os.Open(name)
+	if err == nil {
+		if is, failed := file.Stat(); failed == nil && is.IsDir() {
+			err = errors.New(name + " is a folder")
+		}
+	}
+	if err != nil {
+		return nil, Usagef("read the file: %w", err)
+	}
+	return file, nil
+}
+
+// ReadFile reads such a file whole, of so many bytes at most.
+func ReadFile(c *cobra.Command, name string, most int64) ([]byte, error) {
+	file, err := Open(c, name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, most+1))
+	switch {
+	case err != nil:
+		return nil, Usagef("read the file: %w", err)
+	case int64(len(text)) > most:
+		return nil, Usagef("read the file: %s has more than %s bytes", name, Thousands(most))
+	}
+	return text, nil
+}
+
+// CanWrite finds out whether a file can be written in the end, before what it is about begins.
+func CanWrite(flag, name string) error {
+	_, missing := os.Lstat(name)
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o666)
+	if err != nil {
+		return Usagef("--%s cannot be written: %w", flag, err)
+	}
+	file.Close()
+	if missing != nil {
+		return os.Remove(name)
+	}
+	return nil
+}
+
+// IsFile refuses "-" where stdin or stdout cannot stand for a file.
+func IsFile(flag, name, why string) error {
+	if name == "-" {
+		return Usagef("--%s must name a file, because %s", flag, why)
+	}
+	return nil
+}
 
 // onTerminal is a stream that says itself whether it is a terminal, for tests.
 type onTerminal interface{ OnTerminal() bool }

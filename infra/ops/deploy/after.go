@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -88,6 +89,11 @@ and writes one a line.`,
 		Example: `  flashsale stack tokens --count 300 --out tokens
   flashsale stack tokens --env dev --count 300 --out tokens`,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if path != "-" {
+				if err := cmp.Or(os.MkdirAll(filepath.Dir(path), 0o755), cli.CanWrite("out", path)); err != nil {
+					return err
+				}
+			}
 			p, err := where.Find(c.Context())
 			if err != nil {
 				return err
@@ -96,7 +102,12 @@ and writes one a line.`,
 			if err != nil {
 				return err
 			}
-			if err := cmp.Or(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(strings.Join(made, "\n")+"\n"), 0o600)); err != nil {
+			text := strings.Join(made, "\n") + "\n"
+			if path == "-" {
+				_, err = io.WriteString(c.OutOrStdout(), text)
+				return err
+			}
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				return fmt.Errorf("write tokens: %w", err)
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "%d access tokens are in %s; they are valid for about an hour\n", len(made), path)
@@ -104,6 +115,6 @@ and writes one a line.`,
 		},
 	}
 	c.Flags().IntVar(&count, "count", 1, "`number` of users")
-	c.Flags().StringVar(&path, "out", ".build/tokens", "the `file`")
+	c.Flags().StringVar(&path, "out", ".build/tokens", "the `file` (- is stdout)")
 	return c
 }

@@ -48,6 +48,7 @@ func TestInvalidFlagsAreRefused(t *testing.T) {
 			"--rate 0.01", "--rate NaN", "--rate 1e9", "--peak -1", "--duration 0s", "--duration 2h", "--shards 0", "--stock -1", "--stock x", "extra", "--report=", "--unknown",
 			"--tokens x", "--sale A/B",
 		}},
+		{(*options).loading, place.Flags{}, []string{"--report " + t.TempDir(), "--report /none/a.html", "--report -", "--sale s --tokens /none", "--sale s --tokens " + t.TempDir()}},
 		{(*options).loading, place.Flags{URL: remote}, []string{"", "--allow-remote", "--allow-remote --sale s --tokens f --payments"}},
 		{(*options).loading, place.Flags{URL: "ftp://127.0.0.1"}, []string{""}},
 		{(*options).loading, place.Flags{Table: "T"}, []string{""}},
@@ -72,7 +73,7 @@ func TestTokensAreReadFromAFile(t *testing.T) {
 		"a\n": "", "a\na\n": "", "a\x01b\nc\n": "", "a b\nc\n": "", strings.Repeat("a", maxToken+1) + "\nb\n": "",
 	} {
 		visits := make([]visit, 2)
-		if err := readTokensFile(written(t, "tokens", text), visits); (err == nil) != (want != "") || err == nil && visits[0].Token+" "+visits[1].Token != want {
+		if err := readTokens(strings.NewReader(text), visits); (err == nil) != (want != "") || err == nil && visits[0].Token+" "+visits[1].Token != want {
 			t.Errorf("%.20q: %+v, error %v", text, visits, err)
 		}
 	}

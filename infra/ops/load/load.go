@@ -37,6 +37,14 @@ func (o *options) run(c *cobra.Command, work func(ctx context.Context, o options
 	if err := o.check(); err != nil {
 		return err
 	}
+	if o.tokensFile != "" {
+		file, err := cli.Open(c, o.tokensFile)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		o.tokens = file
+	}
 	ctx := c.Context()
 	broken, err := work(ctx, *o, c.OutOrStdout(), c.ErrOrStderr())
 	switch {

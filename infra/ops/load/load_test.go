@@ -70,6 +70,7 @@ func TestARunLoadsASaleAndShowsTheReceipt(t *testing.T) {
 		"a deployed one":                {flags: theirs, says: []string{"give the deployed table with --table"}, page: "<svg"},
 		"a deployed one with its table": {flags: theirs, table: "ShopTable", says: []string{"receipt of sale theirs", "balanced: "}, page: "<svg"},
 		"with an internal error":        {flags: "--stock 5", flaws: flaws{breaks: true}, code: cli.ExitBad, says: []string{"BROKEN"}, page: "<b>Broken.</b>"},
+		"of none":                       {flags: "--sale nowhere", code: cli.ExitBad, says: []string{"there is no sale nowhere at "}},
 		"without a receipt":             {flags: "--stock 5", missing: errors.New("no way"), code: cli.ExitBad, says: []string{"no receipt: no way"}, page: "<b>Broken.</b>"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -40,6 +40,7 @@ type options struct {
 	rate, peak                            float64
 	duration                              time.Duration
 	stock, shards                         int
+	tokens                                io.Reader // of the file, if there is one
 	seed                                  uint64
 	crowd
 	// open opens the table for the receipt; nil: the system's.
@@ -120,7 +121,7 @@ func (o *options) schedule(f *pflag.FlagSet, rate float64, report string) {
 	f.IntVar(&o.stock, "stock", 0, "units of a new sale (default half of the buyers who are not late)")
 	f.IntVar(&o.shards, "shards", 16, "stock shards of a new sale, 1 to 1,000")
 	f.StringVar(&o.report, "report", report, "`file` of the HTML report")
-	f.StringVar(&o.tokensFile, "tokens", "", "`file` with one access token per line, each of a different user (default: from the local stack)")
+	f.StringVar(&o.tokensFile, "tokens", "", "`file` with one access token per line, each of a different user (- is stdin; default: from the local stack)")
 	f.BoolVar(&o.payments, "payments", false, "accepted buyers pay, but for a third of them; takes up to three minutes longer, and the local stack")
 	f.BoolVar(&o.allowRemote, "allow-remote", false, "allow a target on another machine: real calls that cost money")
 }
@@ -139,7 +140,7 @@ func (o *options) check() error {
 	switch {
 	case err != nil:
 		return err
-	case o.report == "":
+	case o.report == "", o.report == "-":
 		return cli.Usagef("--report must name a file")
 	case o.tokensFile != "" && o.sale == "" && !o.rehearse:
 		return cli.Usagef("--tokens also needs an existing --sale")
@@ -148,7 +149,7 @@ func (o *options) check() error {
 	case o.allowRemote && o.tokensFile == "":
 		return cli.Usagef("an API on another machine needs --tokens and, but for a rehearsal, a --sale")
 	}
-	return nil
+	return cli.CanWrite("report", o.report)
 }
 
 // errRemote means that the target is another machine and --allow-remote was not given.

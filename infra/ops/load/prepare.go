@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -49,18 +48,21 @@ func prepare(ctx context.Context, o options, visits []visit, stderr io.Writer) (
 	} else if !sale.ValidID(o.sale) {
 		return t, cli.Usagef("--sale is %q, which is not a sale id", o.sale)
 	}
+	if o.tokens != nil {
+		if err := readTokens(o.tokens, visits); err != nil {
+			return t, err
+		}
+	}
 	if err := t.find(ctx, o); err != nil {
 		return t, err
 	}
 	if o.sale != "" {
 		if a, err := t.system.Client.Sale(ctx, o.sale); err == nil && a.Code == string(sale.SaleNotFound) {
-			return t, fmt.Errorf("there is no sale %s at %s", o.sale, t.system.API)
+			return t, cli.Bad(fmt.Errorf("there is no sale %s at %s", o.sale, t.system.API))
 		}
 	}
-	if o.tokensFile == "" {
+	if o.tokens == nil {
 		err = fetchTokens(ctx, t.system.Client, visits, stderr)
-	} else {
-		err = readTokensFile(o.tokensFile, visits)
 	}
 	if err != nil || o.sale != "" {
 		return t, err
@@ -126,10 +128,10 @@ func userName(i int) string { return fmt.Sprintf("buyer-%06d", i) }
 
 func newSaleID(name string) string { return name + "-" + strings.ToLower(rand.Text()[:12]) }
 
-// readTokensFile reads a token for each buyer, one per line. It ignores the rest; with too few,
+// readTokens reads a token for each buyer, one per line. It ignores the rest; with too few,
 // two buyers would be the same user.
-func readTokensFile(path string, visits []visit) error {
-	text, err := os.ReadFile(path)
+func readTokens(from io.Reader, visits []visit) error {
+	text, err := io.ReadAll(from)
 	if err != nil {
 		return fmt.Errorf("read tokens: %w", err)
 	}

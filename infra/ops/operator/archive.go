@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"flashsale/infra/ops/cli"
 	"flashsale/shared/ledger"
@@ -18,10 +19,13 @@ import (
 func archive(ctx context.Context, p *place, o options, out *terminal) error {
 	return withFile(ctx, p, o, func(book *ledger.Ledger) error {
 		if o.has("dry-run") {
-			a, err := maintenance.Of(book).WriteArchive(ctx, o["sale"], io.Discard)
-			if _, exists := os.Lstat(o["file"]); err == nil && exists == nil {
-				err = fmt.Errorf("nothing would be archived: %s exists", o["file"])
+			if _, err := os.Lstat(o["file"]); err == nil {
+				return cli.Bad(fmt.Errorf("nothing would be archived: %s exists", o["file"]))
 			}
+			if _, err := os.Stat(filepath.Dir(o["file"])); err != nil {
+				return cli.Bad(fmt.Errorf("nothing would be archived: %w", err))
+			}
+			a, err := maintenance.Of(book).WriteArchive(ctx, o["sale"], io.Discard)
 			if err == nil {
 				fmt.Fprintf(out, "%s would get %d lines of sale %s, %d claims with their orders; digest %s; nothing was written\n", o["file"], a.Lines, o["sale"], a.Claims, a.Digest)
 			}
@@ -39,6 +43,9 @@ func withFile(ctx context.Context, p *place, o options, act func(*ledger.Ledger)
 	if o["file"] == "" {
 		return cli.Usagef("name the file of the archive, such as --file moutai.jsonl")
 	}
+	if err := cli.IsFile("file", o["file"], "an archive is read twice"); err != nil {
+		return err
+	}
 	book, err := p.ledger(ctx)
 	if err != nil {
 		return err
@@ -50,7 +57,7 @@ func withFile(ctx context.Context, p *place, o options, act func(*ledger.Ledger)
 func writeArchive(ctx context.Context, p *place, book *ledger.Ledger, saleID, name string, out *terminal) (err error) {
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // it has the users
 	if err != nil {
-		return fmt.Errorf("nothing was archived: %w", err)
+		return cli.Bad(fmt.Errorf("nothing was archived: %w", err))
 	}
 	defer func() {
 		if err = cmp.Or(err, file.Close()); err != nil {
@@ -80,7 +87,7 @@ func writeArchive(ctx context.Context, p *place, book *ledger.Ledger, saleID, na
 // pruneBy reads the file whole, and asks before it deletes what the file has.
 func pruneBy(ctx context.Context, book *ledger.Ledger, o options, out *terminal) error {
 	saleID := o["sale"]
-	open := func() (io.ReadCloser, error) { return os.Open(o["file"]) }
+	open := func() (io.ReadCloser, error) { return cli.Open(out.command, o["file"]) }
 	file, err := open()
 	if err != nil {
 		return err

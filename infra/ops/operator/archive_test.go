@@ -22,14 +22,15 @@ func TestASaleIsDeletedOnlyOnceItsArchiveIsReadBack(t *testing.T) {
 		tells(t, db, write, cli.ExitBad, "NOT ARCHIVED: the sale moutai may be archived from ")
 		drained(t, book)
 		time.Sleep(maintenance.ArchiveAfter)
-		tells(t, db, write+"/nowhere", cli.ExitUnknown, "nothing was archived: ")
+		tells(t, db, write+"/nowhere", cli.ExitBad, "nothing was archived: ")
+		tells(t, db, write+"/nowhere --dry-run", cli.ExitBad, "nothing would be archived: ")
 		tells(t, db, write+" --dry-run", cli.ExitFine, name+" would get ", " 1 claims with their orders; digest ", "nothing was written")
 		if _, err := os.Stat(name); err == nil {
 			t.Error("a dry run has written the file")
 		}
 		tells(t, db, write, cli.ExitFine, "nothing was deleted", "`flashsale books prune moutai --file '"+strings.ReplaceAll(name, "'", `'\''`)+"'` with that copy")
-		tells(t, db, write+" --dry-run", cli.ExitUnknown, "nothing would be archived: "+name+" exists")
-		tells(t, db, write, cli.ExitUnknown, "file exists")
+		tells(t, db, write+" --dry-run", cli.ExitBad, "nothing would be archived: "+name+" exists")
+		tells(t, db, write, cli.ExitBad, "file exists")
 		whole, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -52,6 +53,6 @@ func TestASaleIsDeletedOnlyOnceItsArchiveIsReadBack(t *testing.T) {
 			t.Errorf("%d items were deleted, want a claim and its order", before-after)
 		}
 		tells(t, db, "books receipt moutai", cli.ExitFine, "archived at 2027-02-09T14:00:00.000Z: 1 claims with their orders, digest ", "balanced: stock left + archived claims")
-		tells(t, db, "order list moutai", cli.ExitUnknown, "the sale moutai was archived on 2027-02-09")
+		tells(t, db, "order list moutai", cli.ExitBad, "the sale moutai was archived on 2027-02-09")
 	})
 }

@@ -28,6 +28,8 @@ func cancelOrder(ctx context.Context, p *place, o options, out *terminal) error 
 		would = "this cancellation was made at " + instant(of.by.At) + ", and nothing more would change"
 	}
 	switch why := of.refusal(); {
+	case again && of.by.Unit != unit:
+		return cli.Bad(errors.New("NOT CANCELLED: the change id was used for another change"))
 	case why != nil && !again:
 		p.notef("%v", of)
 		return cli.Bad(fmt.Errorf("NOT CANCELLED: %s", why.Detail))
@@ -86,9 +88,9 @@ func (p *place) order(ctx context.Context, o options) (sale.Order, *ledger.Ledge
 	}
 	found, err := book.Order(ctx, id)
 	if err == nil && o["sale"] != "" && o["sale"] != found.SaleID {
-		return found, book, fmt.Errorf("there is no order %s in sale %s", o["order"], o["sale"])
+		return found, book, noSuch("there is no order %s in sale %s", o["order"], o["sale"])
 	} else if sale.CodeOf(err) == sale.OrderNotFound {
-		err = errors.New("there is no order " + o["order"])
+		err = noSuch("there is no order %s", o["order"])
 	}
 	return found, book, err
 }

@@ -49,12 +49,13 @@ func TestAnOrderIsCancelledOnceAndWhoComesSecondIsToldByWhom(t *testing.T) {
 		unpaid := "order " + alices + " of alice in sale moutai is CONFIRMED: 899.00 CNY, to be paid by 2026-11-11T13:00:00Z"
 		at.says(t, "order cancel "+alices+" --dry-run", cli.ExitFine, unpaid+"; it would be released, its unit in stock again. alice could never order again in this sale; nothing was changed\n")
 		at.says(t, "order cancel "+alices, cli.ExitUsage, unpaid, "asks before it goes on, and there is no terminal: give --yes")
-		at.says(t, "order cancel "+alices+" --sale maotai --yes", cli.ExitUnknown, "there is no order "+alices+" in sale maotai")
+		at.says(t, "order cancel "+alices+" --sale maotai --yes", cli.ExitBad, "there is no order "+alices+" in sale maotai")
 		at.says(t, "order cancel "+alices+" --unit lost", cli.ExitUsage, `--unit is "lost"; it must be back or kept`)
 		done := "order " + alices + " was cancelled at 2026-11-11T12:00:00Z"
 		at.says(t, "order cancel "+alices+" --yes --id c1 --note moved", cli.ExitFine, unpaid, done+": it is released, its unit in stock again\n", "this is change c1: with --id c1 the same command changes nothing more")
 		at.says(t, "order cancel "+alices+" --yes --id c1 --note moved", cli.ExitFine, done+", and nothing changed now: it is released")
 		at.says(t, "order cancel "+alices+" --yes --id c1 --unit kept", cli.ExitBad, "NOT CANCELLED: the change id was used for another change")
+		at.says(t, "order cancel "+alices+" --dry-run --id c1 --unit kept", cli.ExitBad, "NOT CANCELLED: the change id was used for another change")
 		by := "the order was cancelled by " + at.asker.Actor + " on 2026-11-11T12:00:00Z (moved)"
 		at.says(t, "order cancel "+alices+" --yes", cli.ExitBad, "alice in sale moutai is CANCELLED: 899.00 CNY\n", "NOT CANCELLED: "+by)
 		at.says(t, "order cancel "+alices+" --dry-run", cli.ExitBad, "NOT CANCELLED: "+by)
@@ -176,6 +177,6 @@ func TestAGroupGetsMoreTimeAndItsRefundsAreMarkedByOneCommand(t *testing.T) {
 		}
 		at.says(t, "refund mark stripe#pi_1 --group boots", cli.ExitFine, "stripe#pi_1, 0.05 CNY, is marked as refunded")
 		at.says(t, "refund mark stripe#pi_2 --group boots", cli.ExitBad, "no refund of stripe#pi_2 is due")
-		at.says(t, "refund mark stripe#pi_1 --group shoes", cli.ExitUnknown, "no sale has the limitGroup shoes")
+		at.says(t, "refund mark stripe#pi_1 --group shoes", cli.ExitBad, "no sale has the limitGroup shoes")
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"flashsale/infra/ops/cli"
 	requests "flashsale/shared/change"
 	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
 )
 
@@ -216,8 +217,9 @@ func instants(needed, example string) func(options) (map[string]any, error) {
 	}
 }
 
-// refusal is why the sale would refuse the change, by the product's own rules, as far as they need no ledger.
-func (c change) refusal(s listedSale, members map[string]any) error {
+// asked is the change as the product reads it, and why the sale would refuse it, by the product's own rules, as far as
+// they need no ledger.
+func (c change) asked(s listedSale, members map[string]any) (asks sale.Change, err error) {
 	request := map[string]any{"action": c.action, "saleId": s.SaleID}
 	maps.Copy(request, members)
 	text, _ := json.Marshal(request) // texts and a number
@@ -225,15 +227,66 @@ func (c change) refusal(s listedSale, members map[string]any) error {
 	r.SeedID = "any"
 	switch now := time.Now(); {
 	case err != nil, c.action == "recall":
+		asks.Action = sale.ActionRecall
 	case c.needs != "":
-		_, err = r.Addition()
+		var a sale.Addition
+		a, err = r.Addition()
+		if asks = (sale.Change{Action: sale.Action(c.action), Units: a.Stock}); err == nil && c.action == "withdraw" && s.Draw.Call > 0 {
+			err = sale.Refuse(sale.Conflicting, "people have been called: the units are kept for them")
+		}
 	case c.action == "describe":
-		_, err = r.Description()
+		var d sale.Description
+		d, err = r.Description()
+		asks = d.Change()
 	default:
 		e, wrong := r.Edit(now)
-		err = cmp.Or(wrong, e.CheckExtension(sale.Sale{PayWithin: time.Duration(s.PayWithin) * time.Second, PayUntil: s.PayUntil}, now))
+		asks, err = e.Change(), cmp.Or(wrong, e.CheckExtension(s.asSold(), now), e.CheckDraw(s.asSold()))
 	}
-	return err
+	return asks, err
+}
+
+// asSold is the sale as far as the rules of edits need it.
+func (s listedSale) asSold() sale.Sale {
+	one := sale.Sale{ID: s.SaleID, OpensAt: s.OpensAt, ClosesAt: s.ClosesAt, PayWithin: time.Duration(s.PayWithin) * time.Second, PayUntil: s.PayUntil}
+	if d := s.Draw; d.KeepHours > 0 {
+		one.Draw = sale.Draw{
+			DrawTerms: sale.DrawTerms{EnterFrom: d.EnterFrom, EnterUntil: d.EnterUntil, KeepFor: time.Duration(d.KeepHours) * time.Hour},
+			BeginsAt:  s.OpensAt, EndsAt: s.ClosesAt, Call: d.Call, OpenCall: d.Open,
+		}
+		if d.Call > 0 {
+			one.OpensAt, one.ClosesAt = d.From, d.Until
+		}
+	}
+	return one
+}
+
+// asksFor reports whether a change asks for the one that was made under its id.
+func asksFor(asks sale.Change, made httpapi.Change) bool {
+	read := func(text string) (t time.Time) {
+		t, _ = time.Parse(time.RFC3339, text)
+		return t
+	}
+	asks.Until = time.Time{} // the trail does not show it
+	return asks.Units == made.Units && asks.Asks(sale.Change{
+		Action: made.Action, OpensAt: read(made.OpensAt), ClosesAt: read(made.ClosesAt), PayUntil: read(made.PayUntil),
+		Name: made.Name, Image: made.Image, About: made.About, Link: made.Link,
+	})
+}
+
+// stored is why the table would refuse the change, as far as it can be read: whoever may change a sale need not be
+// allowed to.
+func (c change) stored(ctx context.Context, p *place, s listedSale, asks sale.Change) error {
+	book, err := p.ledger(ctx)
+	if err != nil {
+		return nil
+	}
+	if one, err := book.Sale(ctx, s.SaleID); err == nil && one.IsSealed() {
+		return sale.RefuseSealed()
+	}
+	if made, err := maintenance.Of(book).Creation(ctx, s.SaleID); err == nil && c.action == "add" && made.MaxStock > 0 && asks.Units > made.MaxStock-made.Stock {
+		return sale.Refusef(sale.Conflicting, "the sale's maxStock leaves room for %d more units", made.MaxStock-made.Stock)
+	}
+	return nil
 }
 
 // description reads what is to be shown; what is given as empty is removed.
@@ -303,9 +356,6 @@ func (c change) run(ctx context.Context, p *place, o options, out *terminal) err
 	err := c.request(ctx, p, o, out)
 	if _, may := errors.AsType[mayHappen](err); err == nil || may || cli.Code(err) == cli.ExitUsage {
 		return err
-	}
-	if _, ok := errors.AsType[refusal](err); ok {
-		err = cli.Bad(err)
 	}
 	return fmt.Errorf("NOT %s: %w", c.done, err)
 }
@@ -411,17 +461,21 @@ func (c change) dryRun(ctx context.Context, p *place, o options, members map[str
 			would += fmt.Sprintf(", %s %q", name, value)
 		}
 	}
-	recalled, refusal := !s.RecalledAt.IsZero(), c.refusal(s, members)
+	asks, refusal := c.asked(s, members)
+	if refusal == nil {
+		refusal = c.stored(ctx, p, s, asks)
+	}
+	recalled := !s.RecalledAt.IsZero()
 	same := slices.IndexFunc(made.Changes, func(one httpapi.Change) bool { return one.ID == o["id"] })
 	switch {
-	case same >= 0 && string(made.Changes[same].Action) != c.action:
+	case same >= 0 && !asksFor(asks, made.Changes[same]):
 		return cli.Bad(errors.New("the change id was used for another change"))
 	case same >= 0:
 		would = "this change was made at " + made.Changes[same].At + ", and nothing more would change"
 	case recalled && c.open:
-		return cli.Bad(sale.RefuseRecalled())
+		return sale.RefuseRecalled()
 	case refusal != nil:
-		return cli.Bad(refusal)
+		return refusal
 	case o["seen"] != "" && o["seen"] != s.Seen:
 		return cli.Bad(errors.New("the sale was changed meanwhile; look at it again"))
 	case c.action == "recall" && recalled, c.action == "pause" && s.Paused:

@@ -67,7 +67,7 @@ var flags = map[string]string{
 	"all":     "every sale of the table",
 	"full":    "scan the whole table, however large it is",
 	"events":  "`file` with the published events, one a line",
-	"log":     "`file` with the functions' lines",
+	"log":     "`file` with the functions' lines (- is stdin)",
 	"at":      "`instant` to which the table was restored, such as 2026-11-11T12:04:00Z",
 	"file":    "`file` to read or to write; for the archives of a group their folder",
 	"nonce":   "`nonce` of the buyer's receipt",
@@ -177,7 +177,7 @@ func (v verb) command(p *place, n noun) *cobra.Command {
 		if c.Context().Err() != nil && v.again != "" && cli.Code(err) == cli.ExitUnknown && !errors.Is(err, cli.ErrUnanswered) {
 			return errors.New(v.again)
 		}
-		return system.Explain(err)
+		return answered(system.Explain(err))
 	}
 	return c
 }
@@ -216,7 +216,7 @@ func (v verb) do(ctx context.Context, p *place, n noun, o options, out *terminal
 		if file := o["file"]; file != "" {
 			one["file"] = filepath.Join(file, id+".jsonl")
 		}
-		err := v.run(ctx, p, one, out)
+		err := answered(v.run(ctx, p, one, out))
 		if cli.Code(err) == cli.ExitUsage || errors.Is(err, cli.ErrLeft) {
 			return err
 		}
@@ -301,5 +301,5 @@ func (p *place) members(ctx context.Context, function bool, group string) (ids [
 }
 
 func noGroup(group string) error {
-	return fmt.Errorf("no sale has the limitGroup %s (`flashsale sale list` names the sales, `flashsale sale show SALE` the group of one)", group)
+	return noSuch("no sale has the limitGroup %s (`flashsale sale list` names the sales, `flashsale sale show SALE` the group of one)", group)
 }

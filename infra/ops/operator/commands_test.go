@@ -5,13 +5,17 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"flashsale/infra/ops/cli"
+	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
@@ -43,8 +47,8 @@ func TestAGroupIsChangedSaleAfterSaleUnderOneIDAndTheWorstCounts(t *testing.T) {
 		{"sale resume --group boots", 1, []string{"this is change ", " of each sale: with --id ", "boots-41 was resumed", "boots-42: NOT RESUMED: recalled"}},
 		{"sale show --group boots", 0, []string{"saleId: boots-41\n", "saleId: boots-42\n", "limitGroup: boots\n", "changes:\n", "action: pause\n"}},
 		{"sale list --group boots", 0, []string{"2 sales, release ", "\nboots-41 ", "\nboots-42 "}},
-		{"sale list --group shoes", 2, []string{"flashsale: no sale has the limitGroup shoes ("}},
-		{"sale pause --group shoes", 2, []string{"flashsale: no sale has the limitGroup shoes ("}},
+		{"sale list --group shoes", 1, []string{"flashsale: no sale has the limitGroup shoes ("}},
+		{"sale pause --group shoes", 1, []string{"flashsale: no sale has the limitGroup shoes ("}},
 		{"sale recall --group boots --note soles", 64, []string{"flashsale: sale recall asks before it goes on, and there is no terminal: give --yes\n"}},
 	} {
 		said, code := s.place.does(t, tt.command)
@@ -67,7 +71,7 @@ func TestTheOrdersOfAGroupAreOneList(t *testing.T) {
 	if code != cli.ExitFine || strings.Count(said, "sale,name,order") != 1 || !strings.HasSuffix(said, "\n0 orders\n") {
 		t.Errorf("exit %d, %s", code, said)
 	}
-	tells(t, s.db, "order list --group shoes", cli.ExitUnknown, "flashsale: no sale has the limitGroup shoes")
+	tells(t, s.db, "order list --group shoes", cli.ExitBad, "flashsale: no sale has the limitGroup shoes")
 	tells(t, s.db, "books receipt --group boots", cli.ExitFine, "receipt of sale boots-41", "receipt of sale boots-42")
 }
 
@@ -107,6 +111,78 @@ func TestADryRunSaysWhatWouldHappenAndAsksNobodyToDoIt(t *testing.T) {
 	if !reflect.DeepEqual(s.db.Items("T"), before) {
 		t.Error("a dry run has written")
 	}
+}
+
+func TestADryRunHasTheExitCodeOfTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, book := opened(t, sale.Creation{Name: "Moutai", Stock: 4, MaxStock: 6, Price: 89900})
+		at := desk(t, db, book)
+		alices, bobs := orderid.String(ordered(t, book, "alice")), ordered(t, book, "bob")
+		pay(t, book, "pi_1", bobs, 89900)
+		pay(t, book, "pi_2", bobs, 89900)
+		for id, with := range map[string]func(*sale.Creation){
+			"drawn": func(c *sale.Creation) {
+				c.DrawTerms = sale.DrawTerms{EnterFrom: noon.Add(-2 * time.Hour), EnterUntil: noon.Add(-time.Hour), KeepFor: time.Hour}
+			},
+			"sealed": func(*sale.Creation) {}, "recalled": func(*sale.Creation) {},
+		} {
+			c := sale.Creation{SaleID: id, Name: id, OpensAt: noon, ClosesAt: noon.Add(time.Hour), Stock: 5, Shards: 1}
+			if with(&c); c.Check() != nil {
+				t.Fatal(c.Check())
+			}
+			if _, err := book.Create(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := book.Recall(t.Context(), sale.Recall{SaleID: "recalled", ChangeID: "r"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Tamper(t.Context(), "T", "SALE#sealed", "SALE", "sealedAt", noon.UnixMilli()); err != nil {
+			t.Fatal(err)
+		}
+		file := func(text string) string {
+			path := filepath.Join(t.TempDir(), "f")
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return path
+		}
+		const window, later = " --opens 2026-11-11T12:00:00Z --closes 2026-11-11T13:00:00Z", " --opens 2026-11-11T12:00:00Z --closes 2026-11-11T14:00:00Z"
+		none, one := "523415642750058497", " --provider stripe --sale moutai --currency CNY --amount 89900 --payment "
+		for _, tt := range []struct {
+			command string
+			code    int
+		}{
+			{"sale pause moutai --id p", 0}, {"sale pause moutai --id p", 0}, {"sale resume moutai --id p", 1}, {"sale pause nowhere", 1}, {"sale pause sealed", 1}, {"sale pause recalled", 0},
+			{"sale pause --group nowhere", 1}, {"sale resume moutai --id r", 0}, {"sale resume recalled", 1}, {"sale resume moutai --seen " + sale.Seen{}.Text("moutai"), 1},
+			{"sale describe moutai --name M --id d", 0}, {"sale describe moutai --name M --id d", 0}, {"sale describe moutai --name X --id d", 1}, {"sale describe moutai --name M --about x --id d", 1},
+			{"sale describe moutai --link http://x.example", 1}, {"sale describe moutai", 64}, {"sale describe recalled --name x", 0},
+			{"sale reschedule moutai --id w" + later, 0}, {"sale reschedule moutai --id w" + later, 0}, {"sale reschedule moutai --id w" + window, 1}, {"sale reschedule moutai --until 2026-11-11T13:00:00Z" + later, 1},
+			{"sale reschedule drawn" + later, 0}, {"sale reschedule drawn" + window, 1}, {"sale reschedule moutai --opens noon", 64},
+			{"sale extend moutai --until 2026-11-12T12:00:00Z --id e", 0}, {"sale extend moutai --until 2026-11-12T12:00:00Z --id e", 0}, {"sale extend moutai --until 2026-11-12T11:00:00Z --id e", 1},
+			{"sale extend moutai --until 2026-11-12T11:00:00Z", 1}, {"sale extend drawn --until 2026-11-12T11:00:00Z", 1},
+			{"sale add moutai --stock 1 --id a", 0}, {"sale add moutai --stock 1 --id a", 0}, {"sale add moutai --stock 2 --id a", 1}, {"sale add moutai --stock 2 --id b", 1}, {"sale add moutai --stock 1 --id b", 0},
+			{"sale add moutai --stock 1 --id p", 1}, {"sale add recalled --stock 1 --id a", 1}, {"sale add sealed --stock 1 --id a", 1}, {"sale withdraw moutai --stock 1 --id a", 1},
+			{"sale withdraw moutai --stock 1 --id x", 0}, {"sale withdraw moutai --stock 2 --id x", 1}, {"sale withdraw drawn --stock 1 --id x", 0},
+			{"order cancel " + alices + " --id c", 0}, {"order cancel " + alices + " --id c", 0}, {"order cancel " + alices + " --id c --unit kept", 1}, {"order cancel " + alices, 1}, {"order cancel " + none, 1},
+			{"refund mark stripe#pi_2", 0}, {"refund mark stripe#pi_2", 0}, {"refund mark stripe#pi_9", 1}, {"refund mark stripe#pi_2 --sale nowhere", 1}, {"refund mark --file " + file("x\ny\n"), 1},
+			{"payment record --order " + alices + one + "pi_3", 0}, {"payment record --order " + alices + one + "pi_3", 0}, {"payment record --order " + orderid.String(bobs) + one + "pi_3", 1}, {"payment record --order x" + one + "pi_4", 64},
+			{"buyer erase alice", 1}, {"buyer erase nobody", 1}, {"books archive moutai --file " + file("x"), 1}, {"books archive nowhere --file " + file("x") + "s", 1}, {"books prune moutai --file " + file("x"), 1},
+			{"books prune moutai --file /none", 64}, {"books archive moutai", 64}, {"create " + file("saleId: spring\n") + " ", 64}, {"create /none", 64}, {"sale recall moutai --note soles", 0}, {"sale recall nowhere --note soles", 1},
+		} {
+			before := db.Items("T")
+			would, dry := at.does(t, tt.command+" --dry-run")
+			if !reflect.DeepEqual(db.Items("T"), before) {
+				t.Errorf("%s: a dry run has written", tt.command)
+			}
+			if words := strings.Fields(tt.command)[1]; slices.Contains([]string{"cancel", "record", "erase", "prune", "recall"}, words) {
+				tt.command += " --yes"
+			}
+			if said, code := at.does(t, tt.command); code != tt.code || dry != tt.code {
+				t.Errorf("%s: exit %d, and %d of a dry run, want %d\n%s%s", tt.command, code, dry, tt.code, said, would)
+			}
+		}
+	})
 }
 
 func TestAnInterruptedCommandSaysWhatARepeatDoes(t *testing.T) {

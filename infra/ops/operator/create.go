@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -36,8 +34,19 @@ var createVerb = verb{
 	again: "repeat the command: it creates those that are not there yet",
 }
 
+// maxFile is the longest file of create, in bytes: a group's sales have less.
+const maxFile = 1 << 20
+
 func create(ctx context.Context, p *place, o options, out *terminal) error {
-	sales, err := readFile(o["file"], out.command.InOrStdin())
+	text, err := cli.ReadFile(out.command, o["file"], maxFile)
+	if err != nil {
+		return err
+	}
+	name := o["file"]
+	if name == "-" {
+		name = "stdin"
+	}
+	sales, err := readSales(name, text)
 	if err != nil {
 		return err
 	}
@@ -81,27 +90,23 @@ func create(ctx context.Context, p *place, o options, out *terminal) error {
 	return nil
 }
 
-// readFile reads the sales of a file, "-" for stdin.
-func readFile(name string, stdin io.Reader) ([]wanted, error) {
-	text, err := os.ReadFile(name)
-	if name == "-" {
-		name = "stdin"
-		text, err = io.ReadAll(stdin)
-	}
-	if err != nil {
-		return nil, cli.Usagef("read the file: %w", err)
-	}
-	return readSales(name, text)
-}
-
 func preview(ctx context.Context, p *place, sales []wanted, out *terminal) error {
 	now, text := time.Now(), spreadsheet.Text
+	var refused, unknown error
 	exist, failure := p.saleList(ctx)
 	list := out.list("sale units shards price opens closes in exists name")
 	for _, w := range sales {
 		exists := "unknown"
 		if failure == nil {
 			exists = w.among(exist.Sales)
+		}
+		if exists != "unknown" && exists != "no" {
+			err := p.compare(ctx, w)
+			if sale.CodeOf(err) == sale.Conflicting && refused == nil {
+				refused = notCreated(w, err)
+			} else if err != nil && sale.CodeOf(err) != sale.Conflicting {
+				unknown = fmt.Errorf("whether %s was created so could not be found out: %w", w.SaleID, err)
+			}
 		}
 		price, known := currency.Decimal(w.Price, w.Currency)
 		if price += " " + w.Currency + " within " + short(w.PayWithin); !known {
@@ -130,7 +135,33 @@ func preview(ctx context.Context, p *place, sales []wanted, out *terminal) error
 	if failure != nil {
 		return fmt.Errorf("which of them exist could not be found out: %w", failure)
 	}
-	return nil
+	if group := sales[0].LimitGroup; group != "" && refused == nil {
+		of := exist.of(group)
+		for _, w := range sales {
+			if w.among(of) == "no" {
+				of = append(of, listedSale{})
+			}
+		}
+		if len(of) > sale.MaxGroup {
+			refused = cli.Bad(fmt.Errorf("NOT CREATED: the group %s would have %d sales, and cannot have more than %d", group, len(of), sale.MaxGroup))
+		}
+	}
+	return cmp.Or(refused, unknown)
+}
+
+// compare refuses a sale of a file that was created before with other contents, by what the table has of its creation.
+func (p *place) compare(ctx context.Context, w wanted) error {
+	book, err := p.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	return book.CompareCreation(ctx, w.Creation)
+}
+
+// notCreated is a bad answer: why the stack refuses a sale of a file.
+func notCreated(w wanted, err error) error {
+	refused, _ := errors.AsType[*sale.Error](err)
+	return cli.Bad(fmt.Errorf("NOT CREATED: %s: %s (`flashsale sale export %s` prints what is there)", w.SaleID, refused.Detail, w.SaleID))
 }
 
 // among says whether the sale is among those that exist: in part, if its creation was cut off, which the same

@@ -267,27 +267,56 @@ func TestADryRunSaysWhatIsThereAlreadyAndWhenEachSaleOpens(t *testing.T) {
 		return fmt.Sprintf(`{"saleId":%q,"state":%q,"seeded":%d,"name":%q,"payWithin":%d,"lateDays":3,"limitGroup":"runner","shards":%d,"price":89900,"currency":"CNY","opensAt":"2026-12-05T12:00:00Z","closesAt":"2026-12-05T14:00:00Z"}`,
 			id, state, stock, name, payWithin, sale.ShardsFor(sale.DefaultOrdersPerSecond, stock))
 	}
-	for want, exist := range map[string]string{
-		"unknown|unknown|unknown":                 "",
-		"yes|no|in part":                          is("runner-38", "OPEN", 300, "Trail Runner", 1800) + "," + is("40", "DRAFT", 300, "40", 1800),
-		"yes, with another shards, stock|no|no":   is("runner-38", "OPEN", 3000, "Trail Runner", 1800),
-		"no|yes, with another name, payWithin|no": is("runner-39", "PAUSED", 400, "x", 60),
-		"yes, with another price|no|no":           strings.Replace(is("runner-38", "OPEN", 300, "Trail Runner", 1800), "89900", "99900", 1),
+	const first, second = "yes, with another name|no|no", "no|yes, with another name, payWithin|no"
+	renamed := is("runner-38", "OPEN", 300, "Trail Runner II", 1800)
+	var full []string
+	for i := range sale.MaxGroup - 2 {
+		full = append(full, is(fmt.Sprint("size-", i), "OPEN", 1, "x", 1800))
+	}
+	for _, tt := range []struct {
+		want, exist string
+		created     func(c *sale.Creation) // other than in the file
+		code        int
+		says        string
+	}{
+		{"unknown|unknown|unknown", "", nil, cli.ExitUnknown, ""},
+		{"yes|no|in part", is("runner-38", "OPEN", 300, "Trail Runner", 1800) + "," + is("40", "DRAFT", 300, "40", 1800), func(*sale.Creation) {}, cli.ExitFine, ""},
+		{"yes, with another shards, stock|no|no", is("runner-38", "OPEN", 3000, "Trail Runner", 1800), func(c *sale.Creation) { c.Stock, c.Shards = 3000, 30 }, cli.ExitBad,
+			"NOT CREATED: runner-38: the sale was created before with other contents (`flashsale sale export runner-38` prints what is there)"},
+		{second, is("runner-39", "PAUSED", 400, "x", 60), func(c *sale.Creation) { c.PayWithin = time.Minute }, cli.ExitBad, "NOT CREATED: runner-39: "},
+		{"yes|no|no", is("runner-38", "OPEN", 300, "Trail Runner", 1800), func(c *sale.Creation) { c.About = "not in the list" }, cli.ExitBad, "NOT CREATED: runner-38: "},
+		{first, renamed, func(*sale.Creation) {}, cli.ExitFine, ""}, // changed since
+		{"no|no|no", strings.Join(full, ","), nil, cli.ExitBad, "NOT CREATED: the group runner would have 31 sales, and cannot have more than 30"},
+		{"no|no|no", strings.Join(full[1:], ","), nil, cli.ExitFine, ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(time.Until(noon))
 			p := invoking(func(string, []byte) ([]byte, error) {
-				if exist == "" {
+				if tt.exist == "" {
 					return nil, errors.New("no answer")
 				}
-				return json.Marshal(map[string]any{"statusCode": 200, "body": `{"sales":[` + exist + `]}`})
+				return json.Marshal(map[string]any{"statusCode": 200, "body": `{"sales":[` + tt.exist + `]}`})
 			})
+			db := newTable()
+			p.db = db
+			if tt.created != nil {
+				sales, err := readSales("f", []byte(drop))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, w := range sales {
+					tt.created(&w.Creation)
+					if _, err := ledger.New(db, "T", ledger.Options{}).Create(t.Context(), w.Creation); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
 			said, code := p.does(t, "create "+file+" --dry-run")
-			if (code == cli.ExitFine) != (exist != "") {
-				t.Errorf("exit %d", code)
+			if code != tt.code || !strings.Contains(said, tt.says) {
+				t.Errorf("%s: exit %d, want %d\n%s", tt.want, code, tt.code, said)
 			}
 			said = strings.Join(strings.Fields(said), " ")
-			for i, exists := range strings.Split(want, "|") {
+			for i, exists := range strings.Split(tt.want, "|") {
 				contains(t, said, []string{"runner-38 300 ", "runner-39 400 ", "40 300 "}[i], " 899.00 CNY within 30m 2026-12-05T12:00:00Z 2026-12-05T14:00:00Z 576h "+exists+[]string{" Trail Runner", " Trail Runner", " 40"}[i])
 			}
 			contains(t, said, "runner-39: an order that is not paid in time stays for 3 days more, while units are left")

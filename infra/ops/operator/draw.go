@@ -193,7 +193,7 @@ func (p *place) called(ctx context.Context, saleID string, out *terminal, list *
 	}
 	call := v.running()
 	if call == nil {
-		return fmt.Errorf("no call for people on the roll is running in sale %s", saleID)
+		return noSuch("no call for people on the roll is running in sale %s", saleID)
 	}
 	db, table, err := p.dynamodb(ctx)
 	if err != nil {

@@ -127,7 +127,7 @@ func TestADrawIsToldAndVerifiedFromItsRollToItsOpenCall(t *testing.T) {
 	d.tells("draw verify --roll "+nobody, cli.ExitBad, "WRONG:", "you noted the roll "+nobody+" before the dice, but it is "+d.Roll+" now: the roll was changed")
 	d.tells("draw verify --round 20999999", cli.ExitBad, "WRONG:", "the dice were chosen again")
 	d.tells("draw show", cli.ExitFine, "to publish elsewhere, before round 21000000 is signed at ", d.Sale+": 40 entrants, roll "+d.Roll)
-	d.tells("draw called -o csv", cli.ExitUnknown, "no call for people on the roll is running")
+	d.tells("draw called -o csv", cli.ExitBad, "no call for people on the roll is running")
 
 	d.drawn, d.calls = true, 1
 	d.tells(turn, cli.ExitFine, "call 1       3 people, places 1 to 3, from ", "uncalled     37", "your place   3 of 40, rank ", ": call 1, from", "correct: every leaf")
@@ -194,5 +194,5 @@ func TestTheCalledAreListedForASpreadsheet(t *testing.T) {
 	remove(t, d.db, "ENTRY#"+d.Sale+"#"+d.Entrants[0].Leaf[:2], "alice")
 	d.tells("draw called -o csv", cli.ExitUnknown, "the list has 2 of the 3 people")
 	d.late = time.Minute
-	d.tells("draw called -o csv", cli.ExitUnknown, "no call for people on the roll is running")
+	d.tells("draw called -o csv", cli.ExitBad, "no call for people on the roll is running")
 }

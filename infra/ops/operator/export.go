@@ -44,7 +44,7 @@ func export(ctx context.Context, p *place, o options, out *terminal) error {
 		c, err := maintenance.Of(book).Creation(ctx, id)
 		switch {
 		case sale.CodeOf(err) == sale.SaleNotFound:
-			return fmt.Errorf("there is no sale %s: `flashsale sale list` has all", id)
+			return noSuch("there is no sale %s: `flashsale sale list` has all", id)
 		case err != nil:
 			return fmt.Errorf("export %s: %w", id, err)
 		}

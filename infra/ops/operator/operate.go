@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/aws/smithy-go"
 
+	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/drawcheck"
 	"flashsale/infra/ops/cli"
 	system "flashsale/infra/ops/place"
 	"flashsale/shared/sale"
@@ -77,6 +80,32 @@ func (p *place) ask(ctx context.Context, r client.OperatorRequest, answer any) e
 }
 
 type refusal struct{ error }
+
+// missing is the answer that there is none of what was asked for.
+type missing struct{ error }
+
+func noSuch(format string, values ...any) error { return missing{fmt.Errorf(format, values...)} }
+
+// answered marks an error that is an answer, as a bad one: there is no such sale, or it refuses. What joins several
+// is one if all are: with one that says nothing it is not known.
+func answered(err error) error {
+	if err != nil && cli.Code(err) == cli.ExitUnknown && isAnswer(err) {
+		return cli.Bad(err)
+	}
+	return err
+}
+
+func isAnswer(err error) bool {
+	switch e := err.(type) {
+	case refusal, missing:
+		return true
+	case *sale.Error:
+		return !slices.Contains([]sale.Code{sale.Busy, sale.Internal, sale.NewerVersion, sale.TooManyRequests, sale.Unauthorized, sale.Forbidden}, e.Code)
+	case interface{ Unwrap() []error }:
+		return !slices.ContainsFunc(e.Unwrap(), func(one error) bool { return !isAnswer(one) })
+	}
+	return slices.Contains([]error{books.ErrNoSale, drawcheck.ErrNone, drawcheck.ErrNoDraw}, err) || errors.Unwrap(err) != nil && isAnswer(errors.Unwrap(err))
+}
 
 // refused is why an answer is not the one that was asked for; passes: the same request may get that answer later.
 func refused(a client.Answer, err error) (failure error, passes bool) {

@@ -79,7 +79,7 @@ func TestEveryOrderIsListedInItsState(t *testing.T) {
 		}
 		contains(t, strings.Join(strings.Fields(said), " "),
 			strings.ReplaceAll(number("alice")+" alice PAID "+at+" "+at+" "+at+" stripe#pi_alice 899.00 CNY - - "+labels+" "+at, "'", ""))
-		tells(t, db, "order list none -o csv", cli.ExitUnknown, "no such sale")
+		tells(t, db, "order list none -o csv", cli.ExitBad, "no such sale")
 		if _, err := book.Recall(t.Context(), sale.Recall{SaleID: "moutai"}); err != nil {
 			t.Fatal(err)
 		}

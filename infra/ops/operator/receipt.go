@@ -25,6 +25,13 @@ func receipt(ctx context.Context, p *place, o options, out *terminal) error {
 	case events != "" && len(ids) > 1:
 		return cli.Usagef("events are compared with one sale, or with --all")
 	}
+	if events != "" {
+		file, err := cli.Open(out.command, events)
+		if err = cmp.Or(cli.IsFile("events", events, "it is read twice"), err); err != nil {
+			return err
+		}
+		file.Close()
+	}
 	sales, err := p.sales(ctx)
 	if err != nil {
 		return err

@@ -2,6 +2,8 @@ package operator
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"flashsale/infra/ops/cli"
 	system "flashsale/infra/ops/place"
 	"flashsale/infra/ops/place/placetest"
+	"flashsale/shared/sale"
 )
 
 func TestATableThatCannotBeReadEndsWithOneLine(t *testing.T) {
@@ -54,6 +57,24 @@ func TestATableThatCannotBeReadEndsWithOneLine(t *testing.T) {
 	}
 }
 
+func TestThatThereIsNoneIsAnAnswer(t *testing.T) {
+	s := newShop(t)
+	s.place.db = s.db
+	for _, command := range []string{
+		"sale show nowhere", "sale export nowhere", "sale list --group none", "sale show --group none", "order list nowhere", "order list --group none", "order show 523415642750058497",
+		"order show --sale nowhere --buyer alice", "refund list nowhere", "books receipt nowhere", "books archive nowhere --file " + t.TempDir() + "/f",
+	} {
+		if said, code := s.place.does(t, command); code != cli.ExitBad || !strings.Contains(said, "flashsale: ") {
+			t.Errorf("%s: exit %d, want %d: %s", command, code, cli.ExitBad, said)
+		}
+	}
+	joined := func(errs ...error) error { return fmt.Errorf("the list is not complete: %w", errors.Join(errs...)) }
+	nowhere, lost := sale.Refuse(sale.SaleNotFound, ""), errors.New("no connection")
+	if one, both := cli.Code(answered(joined(nowhere, nowhere))), cli.Code(answered(joined(nowhere, lost))); one != cli.ExitBad || both != cli.ExitUnknown {
+		t.Errorf("exit %d and, if one of them cannot be read, %d", one, both)
+	}
+}
+
 func TestAReceiptIsOfEachSaleThatIsAskedForAndCanBeRead(t *testing.T) {
 	refuse := func(key string) func(*dynamotest.DB) {
 		return func(db *dynamotest.DB) { db.Fault = dynamotest.Fault{Kind: dynamotest.ServerError}.On("", key) }
@@ -78,15 +99,15 @@ func TestAReceiptIsOfEachSaleThatIsAskedForAndCanBeRead(t *testing.T) {
 		"without a sale the list":           {both, nil, "books list", cli.ExitFine, []string{"SALE    STATE  CLOSES\n", "boots   open   2000-", "moutai  open   2000-"}, 0},
 		"of a table without a sale":         {nil, nil, "books list", cli.ExitFine, []string{"SALE  STATE  CLOSES\n"}, 0},
 		"one":                               {both, nil, "books receipt boots", cli.ExitFine, []string{"receipt of sale boots"}, 1},
-		"one that is not there":             {boots, nil, "books receipt maotai", cli.ExitUnknown, []string{"`flashsale books list` names those of the table T"}, 0},
+		"one that is not there":             {boots, nil, "books receipt maotai", cli.ExitBad, []string{"`flashsale books list` names those of the table T"}, 0},
 		"all, and one is broken":            {both, without("SALE#boots", "SALE"), "books receipt --all", cli.ExitBad, []string{"the sale item is missing: to everybody this sale does not exist (P11)"}, 2},
 		"all, and one cannot be read":       {both, refuse("SALE#boots"), "books receipt --all", cli.ExitUnknown, []string{"no receipt of sale boots: query SALE#boots: "}, 1},
 		"all, and one is for newer":         {both, newer, "books receipt --all", cli.ExitUnknown, []string{"no receipt of sale boots: stored for a newer release"}, 1},
 		"the list cannot be read":           {boots, refuse("SALES"), "books receipt --all", cli.ExitUnknown, []string{"the table T cannot be read: "}, 0},
 		"all of a table without any":        {nil, nil, "books receipt --all", cli.ExitFine, []string{"the table T has no sale\n"}, 0},
 		"all, but one is not listed":        {boots, without("SALES", "boots"), "books receipt --all", cli.ExitBad, []string{"NOT BALANCED:\n  - the item ", "#boots"}, 0},
-		"its events, but there is no file":  {boots, nil, "books receipt boots --events none.jsonl", cli.ExitUnknown, []string{"read events: open none.jsonl"}, 0},
-		"all events, but there is no file":  {boots, nil, "books receipt --all --events none.jsonl", cli.ExitUnknown, []string{"read events: open none.jsonl"}, 0},
+		"its events, but there is no file":  {boots, nil, "books receipt boots --events none.jsonl", cli.ExitUsage, []string{"read the file: open none.jsonl"}, 0},
+		"all events, but there is no file":  {boots, nil, "books receipt --all --events none.jsonl", cli.ExitUsage, []string{"read the file: open none.jsonl"}, 0},
 		"for a machine, of a table without": {nil, nil, "books receipt --all -o json", cli.ExitFine, []string{`"findings": []`}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"flashsale/infra/kit/client/webhook"
 	"flashsale/infra/ops/cli"
@@ -40,6 +41,11 @@ func record(ctx context.Context, p *place, o options, out *terminal) error {
 	case err != nil:
 		return err
 	case o.has("dry-run") && recorded:
+		if other, err := book.RecordedOtherwise(ctx, payment); err != nil {
+			return err
+		} else if other {
+			return errOtherwise
+		}
 		fmt.Fprintf(out, "%s is recorded already, and nothing would change\n", payment.ID())
 		return nil
 	case o.has("dry-run"):
@@ -62,10 +68,12 @@ func record(ctx context.Context, p *place, o options, out *terminal) error {
 	}
 	fmt.Fprintf(out, "%s: %s; %s\n", payment.ID(), outcome, when)
 	if s.Contradicts {
-		return cli.Bad(errors.New("NOT RECORDED: it was recorded for another order or amount, and the first report decides"))
+		return errOtherwise
 	}
 	return nil
 }
+
+var errOtherwise = cli.Bad(errors.New("NOT RECORDED: it was recorded for another order or amount, and the first report decides"))
 
 // adyens are Adyen's references, which it calls of 16 characters. A capture or a refund has one, too.
 var adyens = regexp.MustCompile(`^[0-9A-Z]{16}$`)
@@ -105,6 +113,9 @@ func showPayment(ctx context.Context, book *ledger.Ledger, p sale.Payment, out i
 	}
 	o, err := book.Order(ctx, p.OrderID)
 	if sale.CodeOf(err) == sale.OrderNotFound {
+		if !recorded && time.Since(orderid.Time(p.OrderID)).Abs() < ledger.LateOrderWait {
+			return recorded, errors.New("the payment's order does not exist yet; repeat the command")
+		}
 		fmt.Fprintf(out, "there is no order %s\n", orderid.String(p.OrderID))
 		return recorded, nil
 	}

@@ -13,7 +13,7 @@ import (
 func TestAPaymentThatWasNeverReportedIsRecordedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, book := opened(t, sale.Creation{Stock: 2, Price: 89900})
-		orders := map[string]string{"none": "523415642750058497"}
+		orders := map[string]string{"none": "523415642750058497", "old": "323415642750058497"}
 		for _, user := range []string{"alice", "bob"} {
 			orders[user] = orderid.String(ordered(t, book, user))
 		}
@@ -30,12 +30,15 @@ func TestAPaymentThatWasNeverReportedIsRecordedOnce(t *testing.T) {
 			{"alice", "pi_1", "89900", true, []string{"stripe#pi_1: paid; recorded now"}},
 			{"alice", "pi_1", "89900", false, []string{": PAID;", "stripe#pi_1 is recorded already, and nothing would change"}},
 			{"alice", "pi_1", "89900", true, []string{"stripe#pi_1: paid; recorded before, and nothing changed now"}},
+			{"bob", "pi_1", "5", false, []string{"recorded for another order or amount, and the first report decides"}},
 			{"bob", "pi_1", "5", true, []string{"stripe#pi_1: paid; recorded before", "recorded for another order or amount, and the first report decides"}},
 			{"alice", "pi_2", "89900", true, []string{"stripe#pi_2: refund due, because: other-payment; recorded now"}},
 			{"bob", "pi_3", "89900", true, []string{"stripe#pi_3: refund due, because: released; recorded now"}},
 			{"bob", "pi_3", "89900", true, []string{"stripe#pi_3: refund due, because: released; recorded before, and nothing changed now"}},
 			{"bob", "pi_4", "899", true, []string{"stripe#pi_4: refund due, because: amount; recorded now"}},
-			{"none", "pi_5", "89900", false, []string{"there is no order 523415642750058497", "nothing was recorded"}},
+			{"old", "pi_6", "89900", false, []string{"there is no order 323415642750058497", "would be recorded, for ever; nothing was recorded"}},
+			{"old", "pi_6", "89900", true, []string{"there is no order 323415642750058497", "refund due, because: unknown-order; recorded now"}},
+			{"none", "pi_5", "89900", false, []string{"the payment's order does not exist yet; repeat the command"}},
 			{"none", "pi_5", "89900", true, []string{"the payment's order does not exist yet; repeat the command"}},
 		} {
 			command := "payment record --provider stripe --sale moutai --currency cny --order " + orders[tt.user] + " --payment " + tt.payment + " --amount " + tt.amount

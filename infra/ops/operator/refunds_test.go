@@ -58,7 +58,7 @@ func TestRefundsAreListedAndMarkedOnce(t *testing.T) {
 		mark("moutai", "stripe#pi_cheap", cli.ExitFine, "was marked as refunded at 2026-11-11T12:01:00Z by "+at.asker.Actor+", and nothing changed now: do not pay it back again")
 		mark("", "standard#none", cli.ExitFine, "is marked as refunded")
 		list("amount 2026-11-11T12:00:00Z 2026-11-11T12:01:00Z", "0 refunds due, 2 done")
-		tells(t, db, "refund list --sale mutai", cli.ExitUnknown, "no such sale")
+		tells(t, db, "refund list --sale mutai", cli.ExitBad, "no such sale")
 	})
 }
 

@@ -37,7 +37,16 @@ type saleMembers struct {
 	Error      string    `json:"error"` // why it could not be read
 	Books      *audited  `json:"books"` // nil before its first audit
 	// Of one sale only.
-	Seen      string `json:"seen"`
+	Seen string `json:"seen"`
+	Draw struct {
+		EnterFrom  time.Time `json:"enterFrom"`
+		EnterUntil time.Time `json:"enterUntil"`
+		KeepHours  int64     `json:"keepHours"` // 0 of a sale without a draw
+		Call       int64     `json:"call"`
+		From       time.Time `json:"from"` // of the newest call
+		Until      time.Time `json:"until"`
+		Open       bool      `json:"open"`
+	} `json:"draw"`
 	Remaining *struct {
 		Units int64 `json:"units"`
 	} `json:"remaining"`
