@@ -7,10 +7,12 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -27,7 +29,7 @@ func main() {
 	f := flag.NewFlagSet("local", flag.ExitOnError)
 	f.StringVar(&o.Root, "root", ".", "the project's folder")
 	f.StringVar(&o.Data, "data", "", "the folder that keeps the stack's data (none: it is in memory, and ends with the stack)")
-	f.IntVar(&o.APIPort, "api-port", 3000, "port of the HTTP API")
+	f.IntVar(&o.APIPort, "api-port", apiPort, "port of the HTTP API")
 	f.IntVar(&o.LambdaPort, "lambda-port", 3001, "port of the Lambda Invoke API")
 	f.IntVar(&o.DynamoDBPort, "dynamodb-port", 8000, "port of the DynamoDB engine")
 	f.IntVar(&o.SQSPort, "sqs-port", 9324, "port of the SQS queues")
@@ -57,6 +59,9 @@ func main() {
 		os.Exit(1)
 	}
 }
+
+// apiPort is where make looks for the stack, too.
+const apiPort = 3000
 
 func run(o stack.Options) (err error) {
 	if os.Getenv("GOGC") == "" {
@@ -130,7 +135,7 @@ func welcome(s *stack.Stack, o stack.Options) {
 		fmt.Printf("  buyers     %s/s/demo   the page on which people buy; sign in with any name\n", s.API)
 	}
 	if o.PricedSale {
-		fmt.Printf("             %s/s/demo-pay   the same of a sale that asks for payment; start `make shop`, too\n", s.API)
+		fmt.Printf("             %s/s/demo-pay   the same of a sale that asks for payment; start `%s`, too\n", s.API, made("shop", s.API))
 	}
 	fmt.Printf(`  API        %s   HTTP API; tokens at /_local/token?sub=NAME
   Lambda     %s   Invoke API of all functions
@@ -156,7 +161,15 @@ func welcome(s *stack.Stack, o stack.Options) {
 
   curl -s %[1]s/sales/demo
   curl -si -X POST -H "Authorization: Bearer $(curl -s '%[1]s/_local/token?sub=alice')" %[1]s/sales/demo/orders
-  make demo
-`, s.API)
+  %[2]s
+`, s.API, made("demo", s.API))
 	}
+}
+
+// made is how make reaches the stack at an address.
+func made(target, api string) string {
+	if u, err := url.Parse(api); err == nil && u.Port() != strconv.Itoa(apiPort) {
+		return "make " + target + " API_PORT=" + u.Port()
+	}
+	return "make " + target
 }

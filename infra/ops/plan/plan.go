@@ -17,7 +17,7 @@ import (
 type output struct {
 	to    place.Flags // whose environment's parameters to write; none means no parameters
 	opens time.Time   // when the sale opens
-	out   io.Writer
+	out   io.Writer // of what is for people
 }
 
 // Command is `plan`.
@@ -32,6 +32,10 @@ func Command(where *place.Flags) *cobra.Command {
   flashsale plan --apply dev --rest`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o := output{to: place.Flags{Env: environment, Config: where.Config}, out: c.OutOrStdout()}
+			isJSON := cli.Form(c) == cli.JSON
+			if isJSON {
+				o.out = c.ErrOrStderr()
+			}
 			switch {
 			case w.users == 0 && w.stock == 0 && w.peak == 0 && !rested:
 				return cli.Usagef("say who comes and for how much, such as --users 500000 --stock 10000 --peak 50000")
@@ -59,12 +63,20 @@ func Command(where *place.Flags) *cobra.Command {
 				w.front = w.front || e.Parameters["CreateFront"] == "true"
 			}
 			a := advise(w)
-			if report(o.out, w, a, expect(w, a)); environment == "" {
+			if isJSON {
+				if err := cli.WriteJSON(c.OutOrStdout(), planned(o, w, a, expect(w, a))); err != nil {
+					return err
+				}
+			} else {
+				report(o.out, w, a, expect(w, a))
+			}
+			if environment == "" {
 				return nil
 			}
 			return apply(o, a)
 		},
 	}
+	cli.Forms(c, cli.JSON)
 	f := c.Flags()
 	f.IntVar(&w.users, "users", 0, "number of users who want a unit")
 	f.Int64Var(&w.stock, "stock", 0, "number of units")

@@ -3,11 +3,13 @@ package plan
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -28,7 +30,7 @@ func wished(users int, stock int64, peak float64) wish {
 	return wish{users: users, stock: stock, peak: peak, latency: 20 * time.Millisecond, writes: tableQuota, enter: 72 * time.Hour, keep: 24 * time.Hour}
 }
 
-func planned(t *testing.T, out io.Writer, flags string) int {
+func printed(t *testing.T, out io.Writer, flags string) int {
 	t.Helper()
 	c := Command(&place.Flags{})
 	c.SetOut(out)
@@ -190,7 +192,7 @@ func TestEachFigureIsPrintedBesideItsParameter(t *testing.T) {
 	number := regexp.MustCompile(`[\d,/]*\d`)
 	for _, w := range []wish{wished(1000, 100, 500), wished(500_000, 10_000, 50_000)} {
 		var out bytes.Buffer
-		if code := planned(t, &out, fmt.Sprintf("--users %d --stock %d --peak %g --draw", w.users, w.stock, w.peak)); code != cli.ExitFine {
+		if code := printed(t, &out, fmt.Sprintf("--users %d --stock %d --peak %g --draw", w.users, w.stock, w.peak)); code != cli.ExitFine {
 			t.Fatalf("exit %d: %s", code, &out)
 		}
 		a := advise(w)
@@ -216,6 +218,31 @@ func TestEachFigureIsPrintedBesideItsParameter(t *testing.T) {
 	}
 }
 
+func TestAProgramReadsThePlanThatPeopleRead(t *testing.T) {
+	o := applied(t)
+	const sizes = "--users 500000 --stock 10000 --peak 50000 --draw"
+	var out, errs bytes.Buffer
+	c := Command(&o.to)
+	c.SetOut(&out)
+	c.SetErr(&errs)
+	code := cli.Execute(t.Context(), c, strings.Fields(sizes+" -o json --apply dev --opens 2026-11-11T12:00:00Z"))
+	var read planJSON
+	w := wished(500_000, 10_000, 50_000)
+	w.drawn, w.enter, w.keep = true, 72*time.Hour, 24*time.Hour
+	a := advise(w)
+	o.opens = time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
+	if want := planned(o, w, a, expect(w, a)); code != cli.ExitFine || json.Unmarshal(out.Bytes(), &read) != nil || !reflect.DeepEqual(read, want) {
+		t.Errorf("exit %d, got %+v, want %+v", code, read, want)
+	}
+	if !strings.Contains(errs.String(), "After the sale: `flashsale plan --apply dev --config "+o.to.Config+" --rest`.") || read.Parameters["WarmFrom"] != "at(2026-11-11T11:50:00)" || read.Draw.Calls == 0 {
+		t.Errorf("%s%+v", &errs, read)
+	}
+	out.Reset()
+	if code := printed(t, &out, "--users 10 --stock 20 --peak 1 -o json"); code != cli.ExitFine || json.Unmarshal(out.Bytes(), &read) != nil || strings.Contains(out.String(), "soldOut") || strings.Contains(out.String(), "WarmFrom") {
+		t.Errorf("exit %d, %s", code, &out)
+	}
+}
+
 func TestArgumentsOutOfRangeAreRefused(t *testing.T) {
 	for _, arguments := range []string{
 		"", "--users 0 --stock 1 --peak 1", "--users 1 --stock 0 --peak 1", "--users 1 --stock 1 --peak 0", "--users 1 --stock 1 --peak NaN",
@@ -224,7 +251,7 @@ func TestArgumentsOutOfRangeAreRefused(t *testing.T) {
 		"--users 1 --stock 1 --peak 1 --draw --keep 30m", "--users 1 --stock 1 --peak 1 --draw --keep 90m", "--users 1 --stock 1 --peak 1 --draw --keep 169h",
 		"--users 1 --stock 1 --peak 1 more", "--users x", "--users 1 --stock 5000001 --peak 1", "--users 100000001 --stock 1 --peak 1", "--users 1 --stock 1 --peak 1000001",
 	} {
-		if code := planned(t, io.Discard, arguments); code != cli.ExitUsage {
+		if code := printed(t, io.Discard, arguments); code != cli.ExitUsage {
 			t.Errorf("%q: exit %d, want %d", arguments, code, cli.ExitUsage)
 		}
 	}
