@@ -78,7 +78,7 @@ func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, seen *sale.Se
 		case c.Action == sale.ActionAdd && s.IsRecalled():
 			return sale.RefuseRecalled()
 		}
-		h, err := l.historyOf(ctx, s, c.ID)
+		h, err := l.historyOf(ctx, s, c.ID, 0)
 		switch {
 		case err != nil:
 			return err

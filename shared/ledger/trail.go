@@ -86,15 +86,24 @@ type edit struct {
 // An edit whose id is in the trail has been made. The sale is read first, then its trail, which
 // must be whole, and the transaction requires that the sale has no newer edit: the same id is never
 // written twice. It also requires that the id is no seed id: see announceSeeding.
+//
+// A pause must not wait for a long trail: it reads the newest page. If there are older entries, one of them may have its
+// id, so the pause gets another one, and notes the id as its call's: whoever asks again finds it there. Only the id of an
+// edit so long ago pauses the sale once more.
 func (l *Ledger) edit(ctx context.Context, e edit) (Edited, error) {
 	call := l.newID() // tells the entry of this call from another call's with the same id
 	e.asks.ID = cmp.Or(e.asks.ID, call)
+	id := e.asks.ID
 	for left := l.table.UpTo(table.PatientTries); ; {
 		before, err := l.table.OpenSale(ctx, e.saleID)
 		if err != nil {
 			return Edited{}, err
 		}
-		h, err := l.historyOf(ctx, before, e.asks.ID)
+		after := int64(0)
+		if e.asks.Action == sale.ActionPause {
+			after = max(0, before.Edits-onePage)
+		}
+		h, err := l.historyOf(ctx, before, id, after)
 		if err != nil {
 			return Edited{}, err
 		}
@@ -107,7 +116,7 @@ func (l *Ledger) edit(ctx context.Context, e edit) (Edited, error) {
 				return Edited{}, errOtherChange
 			case made.Number <= before.Edits:
 				r := table.Reader{Item: h.asked}
-				return Edited{before, r.Text("call") == call, e.seen.WithEdit(made.Number)}, sale.AsInternal(r.Err)
+				return Edited{before, r.Text("call") == call || r.Text("id") == call, e.seen.WithEdit(made.Number)}, sale.AsInternal(r.Err)
 			}
 			// It was made after the sale was read, so the transaction is refused.
 		}
@@ -123,8 +132,8 @@ func (l *Ledger) edit(ctx context.Context, e edit) (Edited, error) {
 		if h.asked == nil && e.seen != nil && e.seen.Edits != before.Edits {
 			return Edited{}, refuseMeanwhile(before, h.newest)
 		}
-		after, err := e.next(before)
-		if err != nil || after == before {
+		next, err := e.next(before)
+		if err != nil || next == before {
 			return Edited{before, false, e.seen.WithEdit(before.Edits)}, err
 		}
 		if pause := h.pause; e.seen == nil && e.asks.Action == sale.ActionResume && before.Paused && pause != nil {
@@ -134,11 +143,15 @@ func (l *Ledger) edit(ctx context.Context, e edit) (Edited, error) {
 			}
 			return Edited{}, sale.AsInternal(err)
 		}
-		after.Edits++
-		reasons, err := l.table.RetryTransaction(ctx, l.writeEdit(e, before, after, call)...)
+		next.Edits++
+		entryID, noted := id, call
+		if after > 0 {
+			entryID, noted = call, id
+		}
+		reasons, err := l.table.RetryTransaction(ctx, l.writeEdit(e, before, next, entryID, noted)...)
 		switch {
 		case err == nil:
-			return Edited{after, true, e.seen.WithEdit(after.Edits)}, nil
+			return Edited{next, true, e.seen.WithEdit(next.Edits)}, nil
 		case reasons != nil && !table.Failed(reasons[0]) && table.Failed(reasons[len(reasons)-1]):
 			return Edited{}, errOtherChange
 		case reasons == nil || !table.Failed(reasons[0]):
@@ -164,7 +177,7 @@ func refuseMeanwhile(s sale.Sale, newest table.Item) error {
 	return sale.RefuseMeanwhile(&s, &c)
 }
 
-func (l *Ledger) writeEdit(e edit, before, after sale.Sale, call string) []types.TransactWriteItem {
+func (l *Ledger) writeEdit(e edit, before, after sale.Sale, id, call string) []types.TransactWriteItem {
 	update, values := e.set(after)
 	condition := "attribute_not_exists(#edits)"
 	values[":one"] = table.One
@@ -173,7 +186,7 @@ func (l *Ledger) writeEdit(e edit, before, after sale.Sale, call string) []types
 	}
 	update += " ADD #version :one, #edits :one" + e.counts
 	c := e.asks
-	c.Number = after.Edits
+	c.ID, c.Number = id, after.Edits
 	if c.Action == sale.ActionDescribe {
 		c.At = l.now()
 	} else {
@@ -191,7 +204,7 @@ func (l *Ledger) writeEdit(e edit, before, after sale.Sale, call string) []types
 	if e.others != nil {
 		actions = append(actions, e.others(after)...)
 	}
-	return append(actions, l.table.Check(table.SeedKey(e.saleID, c.ID), table.IfAbsent, nil))
+	return append(actions, l.table.Check(table.SeedKey(e.saleID, e.asks.ID), table.IfAbsent, nil))
 }
 
 // history is what the trail says about the edits of a sale that has been read.
@@ -205,14 +218,17 @@ type history struct {
 	whole bool
 }
 
-// historyOf reads the trail of a sale that has been read.
-func (l *Ledger) historyOf(ctx context.Context, s sale.Sale, id string) (history, error) {
+// onePage of the newest edits is read in one call, however long they are: 1 MB.
+const onePage = 100
+
+// historyOf reads the trail of a sale that has been read, from the edit after that number on.
+func (l *Ledger) historyOf(ctx context.Context, s sale.Sale, id string, after int64) (history, error) {
 	var h history
-	edits, err := l.table.Edits(ctx, table.PatientTries, s.ID)
+	edits, err := l.table.EditsAfter(ctx, table.PatientTries, s.ID, after)
 	newest := table.IdentityOf(table.ChangeKey(s.ID, s.Edits))
 	for _, it := range edits {
 		r := table.Reader{Item: it}
-		if r.Text("id") == id {
+		if r.Text("id") == id || r.Text("call") == id {
 			h.asked = it
 		}
 		switch sale.Action(r.Text("action")) {

@@ -127,7 +127,16 @@ func (t *Table) OpenSale(ctx context.Context, saleID string) (sale.Sale, error) 
 
 // Edits returns the entries of a sale's edits, the oldest first.
 func (t *Table) Edits(ctx context.Context, tries int, saleID string) ([]Item, error) {
-	return t.QueryAll(ctx, tries, Partition(S(ChangesPK(saleID))))
+	return t.EditsAfter(ctx, tries, saleID, 0)
+}
+
+// EditsAfter returns the entries of the edits after that number.
+func (t *Table) EditsAfter(ctx context.Context, tries int, saleID string, number int64) ([]Item, error) {
+	in := Partition(S(ChangesPK(saleID)))
+	if number > 0 {
+		in.ExclusiveStartKey = ChangeKey(saleID, number)
+	}
+	return t.QueryAll(ctx, tries, in)
 }
 
 // Seedings returns the heads of a sale's additions and withdrawals, without their receipts.
