@@ -57,10 +57,14 @@ func TestAFileDescribesASaleOrAGroupOfThem(t *testing.T) {
 	first.Labels, second.About = "sku=38", "on"
 	drawn := one("no", "no", 1000)
 	drawn.Shards, drawn.DrawTerms = 5, sale.DrawTerms{EnterFrom: opens.Add(-72 * time.Hour), EnterUntil: opens.Add(-24 * time.Hour), KeepFor: 4 * time.Hour}
+	emoji := one("a", "a", 10)
+	emoji.About = "👟 \\ud83d\\udc5f"
 	const window = `"opensAt":"2026-12-05T12:00:00Z","closesAt":"2026-12-05T14:00:00Z"`
 	for text, want := range map[string][]sale.Creation{
 		drop: {first, second, size("40", "40", 300)},
-		"saleId: no\nopensAt: 2026-12-05T12:00:00Z\nclosesAt: 2026-12-05T14:00:00Z\nstock: 1e3\nshards: 5\nenterFrom: 2026-12-02T12:00:00Z\nenterUntil: 2026-12-04T12:00:00Z\nkeepHours: 4h": {drawn},
+		"saleId: no\nopensAt: 2026-12-05T12:00:00Z\nclosesAt: 2026-12-05T14:00:00Z\nstock: 1e3\nshards: 5\nenterFrom: 2026-12-02T12:00:00Z\nenterUntil: 2026-12-04T12:00:00Z\nkeepHours: 4h":                                                                 {drawn},
+		"%YAML 1.2\n---\n" + strings.NewReplacer("opensAt: 2026-12-05T20:00:00+08:00", "opensAt: &o 2026-12-05T20:00:00+08:00", "  - saleId: runner-38\n    labels: sku=38\n", "  - saleId: runner-38\n    labels: sku=38\n    opensAt: *o\n").Replace(drop): {first, second, size("40", "40", 300)},
+		`{"saleId": "a", "about": "\ud83d\udc5f \\ud83d\\udc5f"` + "," + window + `, "stock": 10}`:                                                                                                                                                            {emoji},
 		"{\n\t\"saleId\": \"a\",\t" + window + `, "stock": 10}`: {one("a", "a", 10)},
 	} {
 		all, err := readSales("drop.yaml", []byte(text))
@@ -78,27 +82,34 @@ func TestAFileWithAMistakeIsRefusedWithItsLine(t *testing.T) {
 	const one = "saleId: spring\nopensAt: 2026-12-05T12:00:00Z\nclosesAt: 2026-12-05T14:00:00Z\nstock: 10\n"
 	instead := func(line, other string) string { return strings.Replace(one, line, other, 1) }
 	for text, want := range map[string]string{
-		"":                            "f is empty",
-		"spring":                      "line 1: a sale must be written as members",
-		"[1]":                         "line 1: a sale must be written as members",
-		one + "\tprice: 1":            "f cannot be read: line 4: found a tab",
-		one + "a: [":                  "f cannot be read: line",
-		one + "---\n" + one:           "more than one document",
-		one + "stok: 5":               `line 5: there is no member "stok" (did you mean stock?)`,
-		one + "SALEID: x":             `line 5: there is no member "SALEID" (did you mean saleId`,
-		one + "action: pause":         `line 5: there is no member "action"; there`,
-		one + "<<: {stock: 5}":        `line 5: there is no member "<<"; there`,
-		one + "stock: 11":             "line 5: stock is given twice, first in line 4",
-		one + "shards:":               "line 5: sale spring: shards has no value",
-		one + "labels: [a, b]":        "line 5: sale spring: labels must be one text or number",
-		one + "price: 899.00":         "line 5: sale spring: price must be a whole number of minor units: 89900 for 899.00",
-		one + "price: ¥899":           "line 5: sale spring: price must be a whole number of minor units",
-		one + "price: 89900":          "sale spring: give both price and currency",
-		one + "shards: 0":             "line 5: sale spring: shards must be at least 1",
-		one + "shards: 0x5":           "line 5: sale spring: shards must be a whole number",
-		one + "payWithin: 30 minutes": `line 5: sale spring: payWithin is "30 minutes"; it must be a whole number, or a time such as 4s`,
-		one + "payWithin: 1.5":        "line 5: sale spring: payWithin must be a whole number",
-		one + "payWithin: 60":         "line 1: sale spring: give payWithin, price and currency together",
+		"":                              "f is empty",
+		"spring":                        "line 1: a sale must be written as members",
+		"[1]":                           "line 1: a sale must be written as members",
+		one + "\tprice: 1":              "f cannot be read: line 4: found a tab",
+		one + "a: [":                    "f cannot be read: line",
+		one + "---\n" + one:             "more than one document",
+		one + "stok: 5":                 `line 5: there is no member "stok" (did you mean stock?)`,
+		one + "SALEID: x":               `line 5: there is no member "SALEID" (did you mean saleId`,
+		one + "action: pause":           `line 5: there is no member "action"; there`,
+		one + "<<: {stock: 5}":          "line 5: a merge (<<) is not supported: what all sales share stands above their list",
+		one + "about: !secret a":        "line 5: the tag !secret is not supported: write the value itself",
+		one + "about: !!binary YQ==":    "line 5: the tag !!binary is not supported",
+		one + "about: *none":            "unknown anchor 'none'",
+		one + "about: &a [*a]":          "line 5: sale spring: about must be one text or number",
+		one + "? [a]\n: b":              "line 5: the name of a member must be a text",
+		"%YAML 2.0\n---\n" + one:        "f cannot be read: it is for another version of YAML than 1.1 and 1.2",
+		"limitGroup: g\nsales: &l [*l]": "line 2: a sale must be written as members",
+		one + "stock: 11":               "line 5: stock is given twice, first in line 4",
+		one + "shards:":                 "line 5: sale spring: shards has no value",
+		one + "labels: [a, b]":          "line 5: sale spring: labels must be one text or number",
+		one + "price: 899.00":           "line 5: sale spring: price must be a whole number of minor units: 89900 for 899.00",
+		one + "price: ¥899":             "line 5: sale spring: price must be a whole number of minor units",
+		one + "price: 89900":            "sale spring: give both price and currency",
+		one + "shards: 0":               "line 5: sale spring: shards must be at least 1",
+		one + "shards: 0x5":             "line 5: sale spring: shards must be a whole number",
+		one + "payWithin: 30 minutes":   `line 5: sale spring: payWithin is "30 minutes"; it must be a whole number, or a time such as 4s`,
+		one + "payWithin: 1.5":          "line 5: sale spring: payWithin must be a whole number",
+		one + "payWithin: 60":           "line 1: sale spring: give payWithin, price and currency together",
 		one + "payWithin: 60\nprice: 1\ncurrency: BGN":                "line 7: sale spring: currency must be one that ISO 4217 lists",
 		one + "image: http://a.example":                               "line 5: sale spring: image must be an address",
 		one + "keepHours: 90m":                                        `line 5: sale spring: keepHours is "90m"; it must be a whole number, or a time such as 4h`,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,7 +45,9 @@ func readSales(name string, text []byte) ([]wanted, error) {
 	f := saleFile{name}
 	if json.Valid(text) {
 		text = bytes.ReplaceAll(text, []byte("\t"), []byte(" ")) // white space, which JSON may have and YAML may not
+		text = pairs.ReplaceAllFunc(text, unpaired)
 	}
+	text = newerYAML.ReplaceAll(text, []byte("#"))
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var document yaml.Node
 	switch err := decoder.Decode(&document); {
@@ -52,6 +55,9 @@ func readSales(name string, text []byte) ([]wanted, error) {
 		return nil, cli.Usagef("%s is empty", name)
 	case err != nil:
 		said := strings.TrimPrefix(err.Error(), "yaml: ")
+		if strings.Contains(said, "incompatible YAML") {
+			said = "it is for another version of YAML than 1.1 and 1.2, by its line %YAML"
+		}
 		if strings.Contains(said, "cannot start any token") {
 			said += " (a tab? YAML is indented with blanks)"
 		}
@@ -60,7 +66,7 @@ func readSales(name string, text []byte) ([]wanted, error) {
 	if err := decoder.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
 		return nil, cli.Usagef("%s has more than one document: write one file for each sale or group", name)
 	}
-	top := document.Content[0]
+	top := document.Content[0] // no alias, because nothing is anchored before it
 	common, err := f.members(top, salesMember)
 	if err != nil {
 		return nil, err
@@ -102,29 +108,74 @@ func readSales(name string, text []byte) ([]wanted, error) {
 	return all, nil
 }
 
+// pairs are the two escapes by which JSON may write one character, and YAML may not, among those that hide no other.
+var pairs = regexp.MustCompile(`\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|.)`)
+
+func unpaired(escaped []byte) []byte {
+	var one string
+	if len(escaped) > len(`\uXXXX`) && json.Unmarshal([]byte(`"`+string(escaped)+`"`), &one) == nil {
+		return []byte(one)
+	}
+	return escaped
+}
+
+// newerYAML begins a file of YAML 1.2, which differs in what a plain scalar is taken for: here it is a text.
+var newerYAML = regexp.MustCompile(`^(?:\x{FEFF})?%YAML 1\.2`)
+
+// followed is what an alias stands for, at its own place. What is anchored is no alias, so that is all.
+func followed(node *yaml.Node) *yaml.Node {
+	if node.Kind != yaml.AliasNode {
+		return node
+	}
+	one := *node.Alias
+	one.Line, one.Column = node.Line, node.Column
+	return &one
+}
+
+// unsupported is what of YAML a file of create cannot have; "" if a node has none of it.
+func unsupported(node *yaml.Node) string {
+	switch tag := node.ShortTag(); {
+	case tag == "!!merge":
+		return "a merge (<<) is not supported: what all sales share stands above their list, and an alias stands for one value or one sale"
+	case node.Style&yaml.TaggedStyle != 0 && (tag == "!!binary" || !strings.HasPrefix(tag, "!!")):
+		return "the tag " + tag + " is not supported: write the value itself"
+	}
+	return ""
+}
+
 func (f saleFile) refuse(at *yaml.Node, format string, args ...any) error {
 	return cli.Usagef("%s, line %d: %s", f.name, at.Line, fmt.Sprintf(format, args...))
 }
 
 // members are the values of a sale's members, and of the further ones if they are given.
 func (f saleFile) members(node *yaml.Node, further ...string) (map[string]*yaml.Node, error) {
+	node = followed(node)
 	if node.Kind != yaml.MappingNode {
 		return nil, f.refuse(node, "a sale must be written as members, such as `saleId: spring`")
 	}
 	known := slices.Concat([]string{saleMember}, requests.Takes("create"), further)
 	members := map[string]*yaml.Node{}
 	for i := 0; i < len(node.Content); i += 2 {
-		switch name := node.Content[i].Value; {
+		key, value := followed(node.Content[i]), followed(node.Content[i+1])
+		fault, at := unsupported(key), key
+		if fault == "" {
+			fault, at = unsupported(value), value
+		}
+		switch name := key.Value; {
+		case fault != "":
+			return nil, f.refuse(at, "%s", fault)
+		case key.Kind != yaml.ScalarNode:
+			return nil, f.refuse(key, "the name of a member must be a text")
 		case !slices.Contains(known, name):
 			meant := cli.DidYouMean(name, known)
 			if meant == "" {
 				meant = "; there are " + strings.Join(known, ", ")
 			}
-			return nil, f.refuse(node.Content[i], "there is no member %q%s", name, meant)
+			return nil, f.refuse(key, "there is no member %q%s", name, meant)
 		case members[name] != nil:
-			return nil, f.refuse(node.Content[i], "%s is given twice, first in line %d", name, members[name].Line)
+			return nil, f.refuse(key, "%s is given twice, first in line %d", name, members[name].Line)
 		default:
-			members[name] = node.Content[i+1]
+			members[name] = value
 		}
 	}
 	return members, nil
