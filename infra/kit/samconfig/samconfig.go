@@ -26,6 +26,8 @@ type Environment struct {
 	StackName string
 	Region    string // empty: the region of the caller's credentials
 	Confirms  bool   // sam asks before it deploys
+	// Known are the names of the file's environments, also if this one is none of them.
+	Known []string
 	// Parameters are the overrides by parameter name.
 	Parameters map[string]string
 }
@@ -78,12 +80,11 @@ func Parse(text []byte, name string) (Environment, error) {
 	if err != nil {
 		return e, fmt.Errorf("parse samconfig: %w", err)
 	}
-	var known []string
 	for _, other := range slices.Sorted(maps.Keys(file)) {
 		var commands map[string]command
 		err := decoder.PrimitiveDecode(file[other], &commands)
 		if err == nil && commands["deploy"].Parameters != nil {
-			known = append(known, other)
+			e.Known = append(e.Known, other)
 		}
 		if other != name {
 			continue
@@ -103,8 +104,8 @@ func Parse(text []byte, name string) (Environment, error) {
 			}
 		}
 	}
-	if !slices.Contains(known, name) {
-		return e, fmt.Errorf("%q: %w; there are: %s", name, ErrUnknown, strings.Join(known, ", "))
+	if !slices.Contains(e.Known, name) {
+		return e, fmt.Errorf("%q: %w; there are: %s", name, ErrUnknown, strings.Join(e.Known, ", "))
 	}
 	return e, nil
 }

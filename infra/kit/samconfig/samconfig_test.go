@@ -29,6 +29,7 @@ func TestAnEnvironmentIsReadFromItsSections(t *testing.T) {
 		"prod": {Name: "prod", StackName: "shop", Confirms: true, Parameters: map[string]string{"A": "1", "B": "two words", "C": "x"}},
 		"test": {Name: "test", StackName: "shop-test", Region: "us-east-1", Parameters: map[string]string{"A": "1"}},
 	} {
+		want.Known = []string{"prod", "test"}
 		if got, err := Parse([]byte(file), name); err != nil || !cmp.Equal(want, got) {
 			t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(want, got))
 		}

@@ -46,7 +46,12 @@ func (f *form) Set(value string) error {
 func Forms(c *cobra.Command, others ...string) {
 	f := &form{value: Table, known: append([]string{Table}, others...)}
 	c.Flags().VarP(f, "output", "o", "form of the output")
-	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(f.known, cobra.ShellCompDirectiveNoFileComp))
+	Complete(c, "output", f.known...)
+}
+
+// Complete has shells complete a flag with these values, and with no files.
+func Complete(c *cobra.Command, flag string, values ...string) {
+	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // Form is the form that was asked for.

@@ -33,11 +33,17 @@ func flashsale() *cobra.Command {
 	var where place.Flags
 	root := &cobra.Command{Use: "flashsale", Short: "Plan, deploy and operate flash sales that cannot oversell", Version: sale.Release}
 	where.Add(root.PersistentFlags())
+	where.Complete(root)
 	stack := cli.Noun("stack", "Deploy and test a stack", append(deploy.Commands(&where), load.Rehearse(&where))...)
 	stack.GroupID = cli.Before.ID
 	root.AddCommand(plan.Command(&where), stack)
 	root.AddCommand(operator.Commands(&where)...)
 	root.AddCommand(load.Commands(&where)...)
 	root.AddCommand(deploy.Version(&where))
+	for _, words := range [][]string{{"load"}, {"stack", "smoke"}} {
+		if c, _, err := root.Find(words); err == nil {
+			_ = c.RegisterFlagCompletionFunc("sale", operator.SaleIDs(&where))
+		}
+	}
 	return root
 }

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -132,13 +133,39 @@ func TestWhatCannotBeMeantIsOneSentence(t *testing.T) {
 	}
 }
 
-func TestShellsCompleteCommandsAndForms(t *testing.T) {
+func TestShellsCompleteWhatThereIsAndNeverAnError(t *testing.T) {
+	t.Setenv("FLASHSALE_URL", "http://127.0.0.1:1")
+	config := filepath.Join(t.TempDir(), "samconfig.toml")
+	if err := os.WriteFile(config, []byte("version = 0.1\n[dev.deploy.parameters]\nstack_name = \"d\"\n[prod.deploy.parameters]\nstack_name = \"p\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for line, want := range map[string]string{
 		"completion bash": "# bash completion", "completion zsh": "#compdef flashsale", "completion fish": "# fish completion",
-		"__complete sale pa": "pause\t", "__complete sale list -o ''": "csv\n",
+		"__complete sale pa": "pause\t", "__complete sale list -o ''": "table\njson\ncsv\n:4\n", "__complete plan -o ''": "table\njson\n:4\n",
+		"__complete order list m --state ''":                 "pending\nconfirmed\npaid\nexpired\ncancelled\nrecalled\n:4\n",
+		"__complete order cancel 5 --unit ''":                "back\nkept\n:4\n",
+		"__complete payment record --provider ''":            "stripe\nstandard-webhooks\nwechat-pay\nalipay\nadyen\n:4\n",
+		"__complete payment record --currency ''":            "\nCNY\n",
+		"__complete --config " + config + " --env ":          "dev\nprod\n:4\n",
+		"__complete plan --config " + config + " --apply ''": "dev\nprod\n:4\n",
+		"__complete sale list --config none --env ''":        ":4\n", // no such file
+		"__complete sale pause ''":                           ":4\n", // no stack answers
+		"__complete sale pause --sale ''":                    ":4\n",
+		"__complete sale list --group ''":                    ":4\n",
+		"__complete load --sale ''":                          ":4\n",
+		"__complete stack smoke --sale ''":                   ":4\n",
+		"__complete sale pause m --note ''":                  ":4\n",
+		"__complete create ''":                               ":0\n", // a file
+		"__complete refund mark --file ''":                   ":0\n",
+		"__complete sale list --url ftp://x --group ''":      ":4\n",
 	} {
-		if code, stdout, stderr := executed(t, line); code != cli.ExitFine || !strings.Contains(stdout, want) {
-			t.Errorf("%s: exit %d, %.80q, %q", line, code, stdout, stderr)
+		if strings.HasSuffix(line, "--env ") {
+			line += "''"
+		}
+		code, stdout, stderr := executed(t, line)
+		whole := strings.HasSuffix(want, ":4\n") || want == ":0\n"
+		if code != cli.ExitFine || !strings.Contains(stdout, want) || whole && stdout != want {
+			t.Errorf("%s: exit %d, %.80q, %q, want %q", line, code, stdout, stderr, want)
 		}
 	}
 }

@@ -154,6 +154,7 @@ func (v verb) command(p *place, n noun) *cobra.Command {
 			c.Flags().Bool(name, false, help)
 		}
 	}
+	p.complete(c, argument, names)
 	if v.forms != nil {
 		cli.Forms(c, v.forms...)
 	}

@@ -1,7 +1,9 @@
 package operator
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"flashsale/infra/ops/cli"
+	"flashsale/infra/ops/place/placetest"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -228,6 +231,52 @@ func TestAStackThatIsNewerThanTheCommandIsOnlyPaused(t *testing.T) {
 		said, code := (&place{}).does(t, command+" --url "+stack.URL)
 		if (code == cli.ExitFine) != strings.HasPrefix(command, "sale pause") || code != cli.ExitFine && code != cli.ExitUnknown || !strings.Contains(said, want) {
 			t.Errorf("%s: exit %d, %q, want %q", command, code, said, want)
+		}
+	}
+}
+
+func TestAShellCompletesIDsOfTheStackAndWaitsForNoStackThatDoesNotAnswer(t *testing.T) {
+	defer func(before time.Duration) { completeTime = before }(completeTime)
+	completeTime = time.Hour
+	s := newShop(t)
+	s.ofSizes(t)
+	for command, want := range map[string]string{
+		"__complete sale pause m":               "moutai\tMoutai, OPEN\n:4\n",
+		"__complete sale pause --sale boots-42": "boots-42\tRECALLED\n:4\n",
+		"__complete order list --group ":        "boots\n:4\n",
+		"__complete sale pause moutai m":        ":4\n",
+		"__complete sale show x":                ":4\n",
+	} {
+		words := strings.Fields(command)
+		if strings.HasSuffix(command, " ") {
+			words = append(words, "")
+		}
+		var out bytes.Buffer
+		if said, code := s.place.at(t, nil, &out, words...); code != cli.ExitFine || out.String() != want {
+			t.Errorf("%s: exit %d, %q, %s; want %q", command, code, &out, said, want)
+		}
+	}
+	var many strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&many, `,{"saleId":"sale-%d","limitGroup":"g%d"}`, i, i/100)
+	}
+	long := invoking(func(string, []byte) ([]byte, error) {
+		return json.Marshal(map[string]any{"statusCode": 200, "body": `{"sales":[` + many.String()[1:] + `]}`})
+	})
+	var out bytes.Buffer
+	if _, code := long.at(t, nil, &out, "__complete", "sale", "list", "--group", ""); code != cli.ExitFine || strings.Count(out.String(), "\n") != 51 {
+		t.Errorf("of 5,000 sales: exit %d, %d lines", code, strings.Count(out.String(), "\n"))
+	}
+	hang := make(chan struct{})
+	stack := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
+	defer stack.Close()
+	defer close(hang)
+	completeTime = 50 * time.Millisecond
+	for _, flags := range [][]string{{"--url", stack.URL}, {"--stack", "a", "--table", "b"}, {"--env", "none", "--config", "/none"}, {"--table", "T"}} {
+		placetest.Offline(t)
+		out.Reset()
+		if _, code := (&place{}).at(t, nil, &out, append([]string{"__complete", "sale", "pause"}, append(flags, "")...)...); code != cli.ExitFine || out.String() != ":4\n" {
+			t.Errorf("%v: exit %d, %q", flags, code, &out)
 		}
 	}
 }

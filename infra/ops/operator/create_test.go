@@ -64,7 +64,7 @@ func TestAFileDescribesASaleOrAGroupOfThem(t *testing.T) {
 		drop: {first, second, size("40", "40", 300)},
 		"saleId: no\nopensAt: 2026-12-05T12:00:00Z\nclosesAt: 2026-12-05T14:00:00Z\nstock: 1e3\nshards: 5\nenterFrom: 2026-12-02T12:00:00Z\nenterUntil: 2026-12-04T12:00:00Z\nkeepHours: 4h":                                                                 {drawn},
 		"%YAML 1.2\n---\n" + strings.NewReplacer("opensAt: 2026-12-05T20:00:00+08:00", "opensAt: &o 2026-12-05T20:00:00+08:00", "  - saleId: runner-38\n    labels: sku=38\n", "  - saleId: runner-38\n    labels: sku=38\n    opensAt: *o\n").Replace(drop): {first, second, size("40", "40", 300)},
-		`{"saleId": "a", "about": "\ud83d\udc5f \\ud83d\\udc5f"` + "," + window + `, "stock": 10}`:                                                                                                                                                            {emoji},
+		`{"saleId": "a", "about": "\ud83d\udc5f \\ud83d\\udc5f"` + "," + window + `, "stock": 10}`:                                                                                                                                                           {emoji},
 		"{\n\t\"saleId\": \"a\",\t" + window + `, "stock": 10}`: {one("a", "a", 10)},
 	} {
 		all, err := readSales("drop.yaml", []byte(text))

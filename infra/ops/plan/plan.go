@@ -17,7 +17,7 @@ import (
 type output struct {
 	to    place.Flags // whose environment's parameters to write; none means no parameters
 	opens time.Time   // when the sale opens
-	out   io.Writer // of what is for people
+	out   io.Writer   // of what is for people
 }
 
 // Command is `plan`.
@@ -89,6 +89,7 @@ func Command(where *place.Flags) *cobra.Command {
 	f.DurationVar(&w.enter, "enter", 0, "with --draw: how long people may enter (default 72h)")
 	f.DurationVar(&w.keep, "keep", 0, "with --draw: how long a unit is kept for somebody who was called (default 24h)")
 	f.StringVar(&environment, "apply", "", "`environment` whose parameters are written beside the configuration file")
+	_ = c.RegisterFlagCompletionFunc("apply", where.Environments)
 	f.StringVar(&opens, "opens", "", "with --apply: `time` at which the sale opens, RFC 3339")
 	f.BoolVar(&rested, "rest", false, "with --apply: take back the sale's parameters")
 	return c
