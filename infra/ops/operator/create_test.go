@@ -166,6 +166,7 @@ func TestACopyOfASaleHasEverythingButItsID(t *testing.T) {
 	draw := func(c *sale.Creation) {
 		c.DrawTerms = sale.DrawTerms{EnterFrom: opens.Add(-9 * time.Hour), EnterUntil: opens.Add(-8 * time.Hour), KeepFor: 2 * time.Hour}
 	}
+	says := func(about string) func(*sale.Creation) { return func(c *sale.Creation) { c.About = about } }
 	late := func(c *sale.Creation) { c.LateFor = 3 * day }
 	grouped := func(c *sale.Creation) { c.LimitGroup = "true" }
 	stock := func(n int64) func(*sale.Creation) { return func(c *sale.Creation) { c.Stock, c.MaxStock = n, 0 } }
@@ -175,6 +176,7 @@ func TestACopyOfASaleHasEverythingButItsID(t *testing.T) {
 		"of a group":       {of("a", all, late, grouped)},
 		"a group":          {of("a", all, grouped), of("b", all, draw, grouped), of("c", all, grouped, stock(9)), of("d", grouped)},
 		"of a group alone": {of("a", grouped)},
+		"texts":            {of("a", says("  a\nb"), grouped), of("b", says("\n\n a\n"), grouped), of("c", says("a \n\n\n"), grouped), of("d", says("- a\n# b"), grouped), of("e", says("a\n  b"), grouped)},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			book := ledger.New(newTable(), "T", ledger.Options{})

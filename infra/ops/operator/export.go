@@ -96,8 +96,6 @@ func add(to *yaml.Node, values map[string]string, belongs func(name string) bool
 		switch _, isWhole := wholes[name]; {
 		case isWhole:
 			node.Kind, node.Tag, node.Value = yaml.ScalarNode, "!!int", value
-		case strings.Contains(value, "\n"): // a block would lose blanks at its start
-			node.Kind, node.Style, node.Tag, node.Value = yaml.ScalarNode, yaml.DoubleQuotedStyle, "!!str", value
 		case name == "opensAt", name == "closesAt", strings.HasPrefix(name, "enter"):
 			node.Kind, node.Tag, node.Value = yaml.ScalarNode, "!!timestamp", value
 		default:
