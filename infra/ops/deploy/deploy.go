@@ -21,7 +21,6 @@ import (
 
 	"flashsale/infra/kit/samconfig"
 	"flashsale/infra/local/cloudformation"
-	"flashsale/infra/ops/awscli"
 	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/deploy/packaged"
 	"flashsale/infra/ops/deploy/preflight"
@@ -157,7 +156,7 @@ func (d *deployment) preflight(c *cobra.Command, out io.Writer, offline bool) er
 		if err != nil {
 			return err
 		}
-		checks.Lookup = preflight.Account{CLI: awscli.CLI{Region: e.Region}, DynamoDB: dynamodb.NewFromConfig(cfg), HTTP: http.DefaultClient}
+		checks.Lookup = preflight.Account{AWS: cfg, DynamoDB: dynamodb.NewFromConfig(cfg), HTTP: http.DefaultClient}
 	}
 	fmt.Fprintf(out, "preflight of stack %s (%s)\n", e.StackName, e.Name)
 	findings := preflight.Run(c.Context(), checks)

@@ -25,23 +25,12 @@ import (
 	"flashsale/shared/sale"
 )
 
-// bench is a machine on which the test provides sam, aws and git.
+// bench is a machine on which the test provides sam and git, and AWS is an account with its default quotas and no stack.
 type bench struct {
 	t     *testing.T
 	calls string // file with the arguments of sam's calls
 	stdin io.Reader
 }
-
-// awsCLI answers as for an account with AWS's default quotas and no stack.
-const awsCLI = `case "$*" in
-*"sts get-caller-identity"*) echo '{"Account":"123456789012","Arn":"arn:aws:iam::123456789012:user/test"}';;
-*"lambda get-account-settings"*) echo '{"AccountLimit":{"ConcurrentExecutions":1000,"UnreservedConcurrentExecutions":1000}}';;
-*"dynamodb describe-limits"*) echo '{"TableMaxReadCapacityUnits":40000,"TableMaxWriteCapacityUnits":40000}';;
-*"apigateway get-account"*) echo '{"throttleSettings":{"burstLimit":5000,"rateLimit":10000.0}}';;
-*"cloudformation list-stacks"*) echo '{"StackSummaries":[]}';;
-*) echo "unexpected: $*" >&2; exit 1;;
-esac
-`
 
 // samCLI looks for its configuration file from the folder of the template that it is given
 // (aws/aws-sam-cli issue 7575), and builds a program for each function into the given folder.
@@ -66,9 +55,8 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{t: t, calls: filepath.Join(t.TempDir(), "calls"), stdin: strings.NewReader("")}
 	b.program("sam", strings.ReplaceAll(samCLI, "CALLS", b.calls))
-	b.program("aws", awsCLI)
 	b.program("git", "true\n")
-	placetest.Account(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) })
+	placetest.Account(t, placetest.Services(placetest.Quotas(1000, 1000)))
 	return b
 }
 
@@ -208,35 +196,43 @@ func TestSamAsksBeforeProdIsChangedAndTakesASecretThatIsGiven(t *testing.T) {
 func TestWhatCannotBeDeployedIsRefusedBeforeSamIsCalled(t *testing.T) {
 	prod := []string{"--env", "prod", "--parameters", "CreateUserPool=true AlarmEmail=ops@example.com"}
 	dev := func(more ...string) []string { return append([]string{"--env", "dev"}, more...) }
-	few := strings.NewReplacer("s\":1000,", "s\":10,", "s\":1000}", "s\":10}").Replace(awsCLI)
+	quotas := func(action, answer string) map[string]string {
+		all := placetest.Quotas(1000, 1000)
+		all[action] = answer
+		return all
+	}
 	for _, tt := range []struct {
-		name     string
-		code     int
-		says     string
-		git, aws string // another program
-		flags    []string
+		name  string
+		code  int
+		says  string
+		git   string            // another program
+		aws   map[string]string // other services
+		flags []string
 	}{
-		{"a new account whose quota reserves nothing", 1, "allows 10 (concurrent executions), of which 0", "", few, prod},
-		{"prod with uncommitted changes", 1, "1 files are not committed", "echo ' M x.go'\n", "", prod},
-		{"no credentials", 2, "there are no AWS credentials", "", "echo Unable to locate credentials >&2; exit 255\n", dev()},
-		{"an expired token", 2, "expired: sign in again", "", "echo 'An error occurred (ExpiredToken)' >&2; exit 254\n", dev()},
-		{"no environment", 64, `--env: "": no such environment; there are: dev, prod`, "", "", nil},
-		{"an unknown environment", 64, `"prd"`, "", "", []string{"--env", "prd"}},
-		{"a parameter without value", 64, `--parameters: read parameters: "LogLevel"`, "", "", dev("--parameters", "LogLevel")},
-		{"a folder that is no release", 2, "SHA256SUMS: no such file", "", "", dev("--release", "infra")},
+		{"a new account whose quota reserves nothing", 1, "allows 10 (concurrent executions), of which 0", "", placetest.Quotas(10, 10), prod},
+		{"prod with uncommitted changes", 1, "1 files are not committed", "echo ' M x.go'\n", nil, prod},
+		{"an expired token", 2, "expired: sign in again", "", quotas("GetCallerIdentity", "refused: ExpiredToken: The security token"), dev()},
+		{"no environment", 64, `--env: "": no such environment; there are: dev, prod`, "", nil, nil},
+		{"an unknown environment", 64, `"prd"`, "", nil, []string{"--env", "prd"}},
+		{"a parameter without value", 64, `--parameters: read parameters: "LogLevel"`, "", nil, dev("--parameters", "LogLevel")},
+		{"a folder that is no release", 2, "SHA256SUMS: no such file", "", nil, dev("--release", "infra")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
 			b.checkout()
-			for name, script := range map[string]string{"git": tt.git, "aws": tt.aws} {
-				if script != "" {
-					b.program(name, script)
-				}
+			if tt.git != "" {
+				b.program("git", tt.git)
+			}
+			if tt.aws != nil {
+				placetest.Account(t, placetest.Services(tt.aws))
 			}
 			b.refused(tt.code, tt.says, append([]string{"stack", "deploy", "--yes"}, tt.flags...)...)
 		})
 	}
 	b := newBench(t)
+	b.checkout()
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	b.refused(2, "there are no AWS credentials", "stack", "deploy", "--env", "dev")
 	t.Chdir(t.TempDir())
 	b.refused(64, "change to a checkout, or give --release", "stack", "deploy", "--env", "dev")
 	b.checkout()

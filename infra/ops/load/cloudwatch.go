@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -10,8 +9,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
+
 	"flashsale/infra/kit/rush"
-	"flashsale/infra/ops/awscli"
 	"flashsale/infra/ops/deploy/price"
 )
 
@@ -27,7 +29,9 @@ const perCall = 10
 // meter measures a deployed stack's usage from the services' metrics. Other traffic in the
 // same minutes is included.
 type meter struct {
-	cli awscli.CLI
+	cloudWatch interface {
+		GetMetricData(context.Context, *cloudwatch.GetMetricDataInput, ...func(*cloudwatch.Options)) (*cloudwatch.GetMetricDataOutput, error)
+	}
 	// parts are the stack's physical ids by type and logical id, and stack is its name, a
 	// dimension of its own metrics.
 	parts map[string]map[string]string
@@ -36,12 +40,18 @@ type meter struct {
 
 // metric is one metric of CloudWatch, and how its sum adds to the usage.
 type metric struct {
-	Namespace, MetricName string
-	Dimensions            []dimension
-	add                   func(u *price.Usage, sum float64)
+	types.Metric
+	add func(u *price.Usage, sum float64)
 }
 
-type dimension struct{ Name, Value string }
+// metricOf is the metric of that name, with its dimensions' names and values.
+func metricOf(namespace, name string, add func(u *price.Usage, sum float64), dimensions ...string) metric {
+	m := metric{types.Metric{Namespace: &namespace, MetricName: &name}, add}
+	for pair := range slices.Chunk(dimensions, 2) {
+		m.Dimensions = append(m.Dimensions, types.Dimension{Name: &pair[0], Value: &pair[1]})
+	}
+	return m
+}
 
 // billed are the metrics of each part of a stack.
 var billed = []struct {
@@ -68,12 +78,11 @@ func (m meter) metrics() (all []metric) {
 			if b.kind == "AWS::SQS::Queue" {
 				id = path.Base(id) // a queue's id is its URL
 			}
-			all = append(all, metric{b.namespace, b.name, []dimension{{b.dimension, id}}, b.add})
+			all = append(all, metricOf(b.namespace, b.name, b.add, b.dimension, id))
 		}
 	}
 	if m.parts["AWS::Lambda::Function"]["PublishFunction"] != "" {
-		all = append(all, metric{"flashsale", "events", []dimension{{"stack", m.stack}, {"service", "publish"}},
-			func(u *price.Usage, sum float64) { u.Events += sum }})
+		all = append(all, metricOf("flashsale", "events", func(u *price.Usage, sum float64) { u.Events += sum }, "stack", m.stack, "service", "publish"))
 	}
 	return all
 }
@@ -85,32 +94,26 @@ func (m meter) usage(ctx context.Context, from, to time.Time) (price.Usage, stri
 	var u price.Usage
 	metrics := m.metrics()
 	// GetMetricData accepts 500 queries; a stack of this project has about forty.
-	var queries []map[string]any
-	for i, asked := range metrics {
-		queries = append(queries, map[string]any{"Id": id(i), "MetricStat": map[string]any{"Metric": asked, "Period": int(period / time.Second), "Stat": "Sum"}})
-	}
-	text, err := json.Marshal(queries)
-	if err != nil {
-		return u, how, fmt.Errorf("read CloudWatch: %w", err)
-	}
-	var answer struct {
-		MetricDataResults []struct {
-			ID     string `json:"Id"`
-			Values []float64
-		}
-	}
-	if err := m.cli.Read(ctx, &answer, "cloudwatch", "get-metric-data", "--start-time", from.Format(time.RFC3339),
-		"--end-time", to.Format(time.RFC3339), "--metric-data-queries", string(text)); err != nil {
-		return u, how, err
+	asked := &cloudwatch.GetMetricDataInput{StartTime: &from, EndTime: &to}
+	for i := range metrics {
+		asked.MetricDataQueries = append(asked.MetricDataQueries, types.MetricDataQuery{Id: aws.String(id(i)), MetricStat: &types.MetricStat{
+			Metric: &metrics[i].Metric, Period: aws.Int32(int32(period / time.Second)), Stat: aws.String("Sum"),
+		}})
 	}
 	sums := map[string]float64{}
-	for _, r := range answer.MetricDataResults {
-		for _, v := range r.Values {
-			sums[r.ID] += v
+	for pages := cloudwatch.NewGetMetricDataPaginator(m.cloudWatch, asked); pages.HasMorePages(); {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return u, how, err
+		}
+		for _, r := range page.MetricDataResults {
+			for _, v := range r.Values {
+				sums[aws.ToString(r.Id)] += v
+			}
 		}
 	}
-	for i, counted := range metrics {
-		counted.add(&u, sums[id(i)])
+	for i, one := range metrics {
+		one.add(&u, sums[id(i)])
 	}
 	if u.Invocations == 0 {
 		return u, how, fmt.Errorf("read CloudWatch: it has no invocation in that time")
@@ -129,7 +132,11 @@ func (t target) printBill(ctx context.Context, out io.Writer, from, to time.Time
 	if !rush.WaitUntil(ctx, time.Now().Add(settle)) {
 		return ctx.Err()
 	}
-	usage, how, err := t.meter.usage(ctx, from, to)
+	parts, err := t.at.Parts(ctx)
+	if err != nil {
+		return err
+	}
+	usage, how, err := meter{cloudwatch.NewFromConfig(t.at.AWS), parts, t.at.Stack}.usage(ctx, from, to)
 	if err != nil {
 		return err
 	}

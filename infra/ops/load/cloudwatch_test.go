@@ -1,18 +1,21 @@
 package load
 
 import (
+	"context"
 	"fmt"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"flashsale/infra/ops/deploy/price"
-	"flashsale/infra/ops/place/placetest"
 )
 
 var parts = map[string]map[string]string{
@@ -24,16 +27,38 @@ var parts = map[string]map[string]string{
 	"AWS::IAM::Role":         {"R": "r"},
 }
 
-func TestCloudWatchsSumsBecomeTheUsage(t *testing.T) {
-	var results []string
-	for i := range 15 {
-		results = append(results, fmt.Sprintf(`{"Id":"m%d","Values":[%d,%d]}`, i, 10*(i+1), 10*(i+1)))
+// sums is CloudWatch, which answers on pages of ten what each query asked for gets, and notes what was asked.
+type sums struct {
+	asked   []string
+	from    time.Time
+	to      time.Time
+	answers bool
+}
+
+func (s *sums) GetMetricData(_ context.Context, in *cloudwatch.GetMetricDataInput, _ ...func(*cloudwatch.Options)) (*cloudwatch.GetMetricDataOutput, error) {
+	out := &cloudwatch.GetMetricDataOutput{}
+	s.from, s.to, s.asked = *in.StartTime, *in.EndTime, nil
+	for i, q := range in.MetricDataQueries {
+		m := q.MetricStat.Metric
+		line := fmt.Sprintf("%s %s/%s %s %d", *q.Id, *m.Namespace, *m.MetricName, *q.MetricStat.Stat, *q.MetricStat.Period)
+		for _, d := range m.Dimensions {
+			line += fmt.Sprintf(" %s=%s", *d.Name, *d.Value)
+		}
+		s.asked = append(s.asked, line)
+		if v := float64(10 * (i + 1)); s.answers && i/10 == len(aws.ToString(in.NextToken)) {
+			out.MetricDataResults = append(out.MetricDataResults, types.MetricDataResult{Id: q.Id, Values: []float64{v, v}})
+		}
 	}
-	asked := filepath.Join(t.TempDir(), "asked")
-	placetest.Program(t, "aws", "printf '%s\\n' \"$@\" >"+asked+"\necho '{\"MetricDataResults\":["+strings.Join(results, ",")+"]}'\n")
-	m := meter{parts: parts, stack: "shop"}
+	if in.NextToken == nil {
+		out.NextToken = aws.String("2")
+	}
+	return out, nil
+}
+
+func TestCloudWatchsSumsBecomeTheUsage(t *testing.T) {
+	asked := &sums{answers: true}
 	from := time.Date(2026, 11, 11, 12, 0, 30, 0, time.UTC)
-	got, how, err := m.usage(t.Context(), from, from.Add(time.Minute))
+	got, how, err := meter{asked, parts, "shop"}.usage(t.Context(), from, from.Add(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,24 +71,19 @@ func TestCloudWatchsSumsBecomeTheUsage(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if !strings.Contains(how, "12:00:00 to 12:02:00") {
-		t.Errorf("how: %q", how)
-	}
-	text, err := os.ReadFile(asked)
-	if err != nil {
-		t.Fatal(err)
+	noon := from.Truncate(time.Minute)
+	if !strings.Contains(how, "12:00:00 to 12:02:00") || !asked.from.Equal(noon) || !asked.to.Equal(noon.Add(2*time.Minute)) {
+		t.Errorf("how: %q, asked from %v to %v", how, asked.from, asked.to)
 	}
 	for _, query := range []string{
-		"cloudwatch\nget-metric-data\n--start-time\n2026-11-11T12:00:00Z\n--end-time\n2026-11-11T12:02:00Z\n--metric-data-queries\n",
-		`{"Id":"m2","MetricStat":{"Metric":{"Namespace":"AWS/Lambda","MetricName":"Invocations","Dimensions":[{"Name":"FunctionName","Value":"shop-Buy"}]},"Period":60,"Stat":"Sum"}}`,
-		`"MetricName":"NumberOfEmptyReceives","Dimensions":[{"Name":"QueueName","Value":"shop-Orders"}]`,
-		`"MetricName":"events","Dimensions":[{"Name":"stack","Value":"shop"},{"Name":"service","Value":"publish"}]`,
+		"m2 AWS/Lambda/Invocations Sum 60 FunctionName=shop-Buy", "m12 AWS/SQS/NumberOfEmptyReceives Sum 60 QueueName=shop-Orders",
+		"m14 flashsale/events Sum 60 stack=shop service=publish",
 	} {
-		if !strings.Contains(string(text), query) {
-			t.Errorf("CloudWatch was not asked for %s:\n%s", query, text)
+		if !slices.Contains(asked.asked, query) {
+			t.Errorf("CloudWatch was not asked for %s:\n%s", query, strings.Join(asked.asked, "\n"))
 		}
 	}
-	if u, _, err := (meter{stack: "shop"}).usage(t.Context(), from, from); err == nil {
+	if u, _, err := (meter{&sums{}, nil, "shop"}).usage(t.Context(), from, from); err == nil {
 		t.Errorf("a stack without invocations: %+v", u)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"flashsale/infra/kit/client"
-	"flashsale/infra/ops/awscli"
 	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/place"
 	"flashsale/shared/sale"
@@ -37,7 +36,7 @@ type target struct {
 	sale   string
 	stock  int // 0 if unknown
 	system client.System
-	meter  meter // of a stack on AWS
+	at     place.Place // where it was found
 }
 
 // prepare finds the sale and the visits' tokens, or makes them.
@@ -101,7 +100,7 @@ func (t *target) find(ctx context.Context, o options) error {
 		// An API on this machine need not be a local stack.
 		found.Client, err = newClient(w.URL, o.inflight, false), nil
 	}
-	t.system, t.meter = found.System, meter{awscli.CLI{Region: w.Region}, found.Parts, w.Stack}
+	t.system, t.at = found.System, found
 	return err
 }
 

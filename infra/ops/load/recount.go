@@ -60,6 +60,10 @@ func (o *options) openTable(ctx context.Context, t target) (books.DynamoDB, stri
 	if t.system.Local && o.where.Table == "" {
 		return launch.Table(t.system.DynamoDB), t.system.Table, nil
 	}
-	cfg, err := place.Config(ctx, t.meter.cli.Region)
+	cfg := t.at.AWS
+	var err error
+	if t.at.Stack == "" { // a table is given alone
+		cfg, err = place.Config(ctx, "")
+	}
 	return dynamodb.NewFromConfig(cfg), cmp.Or(o.where.Table, t.system.Table), err
 }

@@ -206,7 +206,7 @@ func TestWhatMayPassIsAskedForAgainAndNothingElse(t *testing.T) {
 		{err: errors.New("the connection broke"), passes: true},
 		{err: &smithy.GenericAPIError{Code: "TooManyRequestsException", Fault: smithy.FaultClient}, passes: true},
 		{err: &smithy.GenericAPIError{Code: "ServiceException", Fault: smithy.FaultServer}, passes: true},
-		{err: &smithy.GenericAPIError{Code: "AccessDeniedException", Fault: smithy.FaultClient}},
+		{err: &smithy.GenericAPIError{Code: "AccessDeniedException"}}, // which the SDK does not know whose fault it is
 		{err: fmt.Errorf("invoke: %w", client.ErrNoFunctions)},
 		{answer: `{"code":"internal"}`, status: 500},
 		{answer: `{"code":"forbidden","detail":"this takes the role operator"}`, status: 403},

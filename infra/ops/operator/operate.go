@@ -110,7 +110,7 @@ func isAnswer(err error) bool {
 // refused is why an answer is not the one that was asked for; passes: the same request may get that answer later.
 func refused(a client.Answer, err error) (failure error, passes bool) {
 	if service, ok := errors.AsType[smithy.APIError](err); ok {
-		return err, service.ErrorFault() != smithy.FaultClient || service.ErrorCode() == "TooManyRequestsException"
+		return err, !system.IsUnusable(err) && (service.ErrorFault() != smithy.FaultClient || service.ErrorCode() == "TooManyRequestsException")
 	}
 	switch {
 	case err != nil:

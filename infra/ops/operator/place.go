@@ -11,7 +11,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
@@ -32,7 +31,7 @@ import (
 // credentials.
 const reachTime = 28 * time.Second
 
-var callTime, callPause = 8 * time.Second, system.Pause
+var callTime, callPause = system.CallTime, system.Pause
 
 func retryer() aws.Retryer { return system.Retryer(callPause) }
 
@@ -59,6 +58,7 @@ func (p *place) find(ctx context.Context) (where system.Place, err error) {
 	}
 	if p.where.Table != "" {
 		where.Table, where.OrderQueue, where.OrderDeadLetterQueue = p.where.Table, p.where.Queue, p.where.DeadLetters
+		where.AWS, err = system.Config(ctx, "")
 	} else {
 		where, err = p.where.Find(ctx)
 	}
@@ -90,15 +90,15 @@ func (p *place) open(ctx context.Context, endpoint func(system.Place) string) (s
 	if err != nil {
 		return where, aws.Config{}, err
 	}
-	http := awshttp.NewBuildableClient().WithTimeout(callTime)
 	if where.Local {
 		return where, aws.Config{
-			Region: engine.Region, HTTPClient: http, Retryer: retryer, BaseEndpoint: aws.String(endpoint(where)),
+			Region: engine.Region, HTTPClient: awshttp.NewBuildableClient().WithTimeout(callTime), Retryer: retryer, BaseEndpoint: aws.String(endpoint(where)),
 			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		}, nil
 	}
-	cfg, err := system.Config(ctx, where.Region, config.WithHTTPClient(http), config.WithRetryer(retryer))
-	return where, cfg, err
+	cfg := system.Within(where.AWS, callTime)
+	cfg.Retryer = retryer
+	return where, cfg, nil
 }
 
 // dynamodb opens the table; the changes apply to the client's options.
@@ -157,6 +157,9 @@ func (p *place) events(ctx context.Context, name string) (*eventbus.Bus, string,
 }
 
 func (p *place) system(ctx context.Context) (system.Place, error) {
+	if p.found == nil && p.where.Table != "" {
+		return system.Place{}, system.ErrTableAlone
+	}
 	where, err := p.find(ctx)
 	if err == nil && where.Client == nil {
 		err = system.ErrTableAlone

@@ -22,10 +22,10 @@ const callerTime = 3 * time.Second
 // of this machine's user. The function takes the name as it is told.
 func (p *Place) Operator(ctx context.Context) client.Operator {
 	o := client.Operator{Client: p.Client, Actor: machineUser()}
-	if p.sts != nil {
+	if p.Stack != "" {
 		ctx, cancel := context.WithTimeout(ctx, callerTime)
 		defer cancel()
-		if caller, err := p.sts.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{}); err == nil {
+		if caller, err := sts.NewFromConfig(p.AWS).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{}); err == nil {
 			arn := aws.ToString(caller.Arn) // ends with what tells callers apart
 			o.Actor = cmp.Or(arn[max(0, len(arn)-sale.MaxActor):], o.Actor)
 		}

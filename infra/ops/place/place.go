@@ -8,20 +8,18 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	cognito "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/sts"
-	"github.com/aws/smithy-go/logging"
+	"github.com/aws/smithy-go"
 	"golang.org/x/mod/semver"
 
 	"flashsale/infra/kit/client"
-	"flashsale/infra/ops/awscli"
 	"flashsale/infra/ops/cli"
 	"flashsale/shared/sale"
 )
@@ -31,11 +29,9 @@ type Place struct {
 	client.System
 	// Functions maps the logical ids of invocable functions to their names on AWS.
 	Functions map[string]string
-	Region    string // of a deployed stack; empty: from the environment
-	// Parts holds the physical ids of a deployed stack's resources by type and logical id.
-	Parts map[string]map[string]string
-	users userPool    // has no id if the stack has no user pool
-	sts   *sts.Client // of a deployed stack's account
+	Stack     string                       // the deployed stack's name; empty: it is none
+	AWS       aws.Config                   // with which its services are called
+	parts     map[string]map[string]string // once they were read
 }
 
 // Wanted selects a system.
@@ -80,25 +76,17 @@ func find(ctx context.Context, w Wanted) (p Place, err error) {
 }
 
 func deployed(ctx context.Context, w Wanted) (p Place, err error) {
-	aws := awscli.CLI{Region: w.Region}
-	var stacks struct {
-		Stacks []struct {
-			Outputs []struct{ OutputKey, OutputValue string }
-		}
+	if p.AWS, err = Config(ctx, w.Region); err != nil {
+		return p, err
 	}
-	err = aws.Read(ctx, &stacks, "cloudformation", "describe-stacks", "--stack-name", w.Stack)
-	switch {
-	case err != nil && strings.Contains(err.Error(), "does not exist"):
-		return p, fmt.Errorf("%w: there is no stack %s in the region %s of the account", client.ErrNoSystem, w.Stack, cmp.Or(w.Region, "of the credentials"))
-	case err != nil:
-		return p, fmt.Errorf("%w: stack %s: %w", client.ErrNoSystem, w.Stack, err)
+	p.Stack = w.Stack
+	found, err := DescribeStack(ctx, p.AWS, w.Stack)
+	if err != nil {
+		return p, err
 	}
-	p.Region = w.Region
 	outputs := map[string]string{}
-	for _, s := range stacks.Stacks {
-		for _, o := range s.Outputs {
-			outputs[o.OutputKey] = o.OutputValue
-		}
+	for _, o := range found.Outputs {
+		outputs[aws.ToString(o.OutputKey)] = aws.ToString(o.OutputValue)
 	}
 	p.Table, p.OrderQueue, p.OrderDeadLetterQueue = outputs["TableName"], outputs["OrderQueueUrl"], outputs["OrderDeadLetterQueueUrl"]
 	p.EventBus, p.Version = outputs["EventBusName"], outputs["Version"]
@@ -111,30 +99,46 @@ func deployed(ctx context.Context, w Wanted) (p Place, err error) {
 	if api == "" || p.Table == "" || p.Functions[client.SeedFunction] == "" {
 		return p, fmt.Errorf("%w: stack %s lacks the outputs ApiUrl, TableName or SeedFunctionName", client.ErrNoSystem, w.Stack)
 	}
-	var parts struct {
-		StackResourceSummaries []struct{ ResourceType, LogicalResourceId, PhysicalResourceId string }
-	}
-	if err := aws.Read(ctx, &parts, "cloudformation", "list-stack-resources", "--stack-name", w.Stack); err != nil {
-		return p, fmt.Errorf("%w: stack %s: %w", client.ErrNoSystem, w.Stack, err)
-	}
-	p.Parts = map[string]map[string]string{}
-	for _, part := range parts.StackResourceSummaries {
-		if p.Parts[part.ResourceType] == nil {
-			p.Parts[part.ResourceType] = map[string]string{}
-		}
-		p.Parts[part.ResourceType][part.LogicalResourceId] = part.PhysicalResourceId
-	}
-	cfg, err := Config(ctx, w.Region)
-	if err != nil {
-		return p, err
-	}
-	p.Client = client.New(api, client.Options{Transport: w.Transport, Invoke: invoker(lambda.NewFromConfig(cfg), p.Functions)})
-	p.sts = sts.NewFromConfig(cfg)
-	p.users = userPool{
-		api: cognito.NewFromConfig(cfg),
-		id:  p.Parts["AWS::Cognito::UserPool"]["UserPool"], client: p.Parts["AWS::Cognito::UserPoolClient"]["UserPoolClient"],
-	}
+	functions := lambda.NewFromConfig(Within(p.AWS, 0)) // some take minutes
+	p.Client = client.New(api, client.Options{Transport: w.Transport, Invoke: invoker(functions, p.Functions)})
 	return p, nil
+}
+
+// DescribeStack asks CloudFormation for a stack. It fails with client.ErrNoSystem if that says that there is none,
+// for which it has no code.
+func DescribeStack(ctx context.Context, cfg aws.Config, stack string) (s types.Stack, err error) {
+	found, err := cloudformation.NewFromConfig(cfg).DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &stack})
+	said, ok := errors.AsType[smithy.APIError](err)
+	switch {
+	case ok && said.ErrorCode() == "ValidationError" && said.ErrorMessage() == "Stack with id "+stack+" does not exist", err == nil && len(found.Stacks) == 0:
+		return s, fmt.Errorf("%w: there is no stack %s in the region %s of the account", client.ErrNoSystem, stack, cfg.Region)
+	case err != nil:
+		return s, fmt.Errorf("stack %s: %w", stack, err)
+	}
+	return found.Stacks[0], nil
+}
+
+// Parts are the physical ids of a deployed stack's resources by type and logical id; nil of any other system.
+func (p *Place) Parts(ctx context.Context) (map[string]map[string]string, error) {
+	if p.parts != nil || p.Stack == "" {
+		return p.parts, nil
+	}
+	stacks, parts := cloudformation.NewFromConfig(p.AWS), map[string]map[string]string{}
+	for pages := cloudformation.NewListStackResourcesPaginator(stacks, &cloudformation.ListStackResourcesInput{StackName: &p.Stack}); pages.HasMorePages(); {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, Explain(fmt.Errorf("stack %s: %w", p.Stack, err))
+		}
+		for _, part := range page.StackResourceSummaries {
+			kind := aws.ToString(part.ResourceType)
+			if parts[kind] == nil {
+				parts[kind] = map[string]string{}
+			}
+			parts[kind][aws.ToString(part.LogicalResourceId)] = aws.ToString(part.PhysicalResourceId)
+		}
+	}
+	p.parts = parts
+	return parts, nil
 }
 
 const (
@@ -151,18 +155,6 @@ func Retryer(pause time.Duration) aws.Retryer {
 		o.MaxAttempts = Tries
 		o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return pause, nil })
 	})
-}
-
-// Config loads the AWS configuration of a command, with its retries; region "" is the environment's.
-func Config(ctx context.Context, region string, options ...func(*config.LoadOptions) error) (aws.Config, error) {
-	options = append([]func(*config.LoadOptions) error{
-		config.WithRegion(region), config.WithRetryer(func() aws.Retryer { return Retryer(Pause) }), config.WithLogger(logging.Nop{}),
-	}, options...)
-	cfg, err := config.LoadDefaultConfig(ctx, options...)
-	if err != nil {
-		return cfg, fmt.Errorf("load AWS configuration: %w", err)
-	}
-	return cfg, nil
 }
 
 // invoker calls functions by their deployed names. The SDK retries calls that did not reach Lambda.
@@ -184,15 +176,30 @@ func invoker(api *lambda.Client, names map[string]string) client.Invoke {
 	}
 }
 
-// HasIssuer reports whether the system has its own issuer of tokens: the local one or a
-// deployed stack's user pool.
-func (p *Place) HasIssuer() bool { return p.Local || p.users.id != "" }
+// issuer is a deployed stack's user pool; it has no id if the stack has none.
+func (p *Place) issuer(ctx context.Context) (userPool, error) {
+	parts, err := p.Parts(ctx)
+	return userPool{
+		api: cognito.NewFromConfig(p.AWS),
+		id:  parts["AWS::Cognito::UserPool"]["UserPool"], client: parts["AWS::Cognito::UserPoolClient"]["UserPoolClient"],
+	}, err
+}
 
-// Tokens gets the access tokens of n different users whose names have the prefix. It fails
+// ErrNoIssuer means that the system has no issuer of tokens of its own, as the local one or a stack's user pool.
+var ErrNoIssuer = errors.New("the system has no issuer of its own: get access tokens from yours")
+
+// Tokens gets the access tokens of n different users whose names have the prefix. It fails with ErrNoIssuer, and
 // with ErrNotAllowed if the user pool does not admit test users.
 func (p *Place) Tokens(ctx context.Context, prefix string, n int) ([]string, error) {
-	if !p.HasIssuer() {
-		return nil, errors.New("the system has no issuer of its own: get access tokens from yours")
+	var pool userPool
+	var err error
+	if !p.Local {
+		if pool, err = p.issuer(ctx); err == nil && pool.id == "" {
+			err = ErrNoIssuer
+		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	if err := cli.Between("count", n, 1, maxUsers); err != nil {
 		return nil, err
@@ -204,5 +211,5 @@ func (p *Place) Tokens(ctx context.Context, prefix string, n int) ([]string, err
 	if p.Local {
 		return p.Client.Tokens(ctx, users, func() {})
 	}
-	return p.users.tokens(ctx, users)
+	return pool.tokens(ctx, users)
 }

@@ -1,7 +1,9 @@
 package preflight
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,15 +13,24 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	cloudformation "github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go"
 
 	"flashsale/infra/kit/books"
-	"flashsale/infra/ops/awscli"
+	"flashsale/infra/kit/client"
+	"flashsale/infra/ops/place"
 )
 
 // Account looks at an AWS account and at issuers.
 type Account struct {
-	CLI      awscli.CLI
+	AWS      aws.Config
 	DynamoDB interface {
 		books.DynamoDB
 		DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
@@ -29,72 +40,94 @@ type Account struct {
 
 // Limits is Lookup.Limits.
 func (a Account) Limits(ctx context.Context, stack string) (l Limits, err error) {
-	var who struct{ Account, Arn string }
-	var lambda struct {
-		AccountLimit struct{ ConcurrentExecutions, UnreservedConcurrentExecutions int }
+	who, err := sts.NewFromConfig(a.AWS).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	if err != nil {
+		return l, err
 	}
-	var dynamo struct{ TableMaxReadCapacityUnits, TableMaxWriteCapacityUnits int }
+	settings, err := lambda.NewFromConfig(a.AWS).GetAccountSettings(ctx, &lambda.GetAccountSettingsInput{})
+	if err != nil {
+		return l, err
+	}
+	units, err := dynamodb.NewFromConfig(a.AWS).DescribeLimits(ctx, &dynamodb.DescribeLimitsInput{})
+	if err != nil {
+		return l, err
+	}
 	var gateway struct {
 		ThrottleSettings struct{ RateLimit float64 }
 	}
-	var stacks struct {
-		StackSummaries []struct{ StackName, StackStatus string }
+	if err := a.gateway(ctx, "/account", &gateway); err != nil {
+		return l, err
 	}
-	for _, read := range []struct {
-		into             any
-		service, command string
-	}{
-		{&who, "sts", "get-caller-identity"}, {&lambda, "lambda", "get-account-settings"}, {&dynamo, "dynamodb", "describe-limits"},
-		{&gateway, "apigateway", "get-account"}, {&stacks, "cloudformation", "list-stacks"},
-	} {
-		if err := a.CLI.Read(ctx, read.into, read.service, read.command); err != nil {
-			return l, err
-		}
-	}
+	concurrency := cmp.Or(settings.AccountLimit, &lambdatypes.AccountLimit{})
 	l = Limits{
-		Account: who.Account + " as " + who.Arn, Concurrency: lambda.AccountLimit.ConcurrentExecutions, Unreserved: lambda.AccountLimit.UnreservedConcurrentExecutions,
-		TableReads: dynamo.TableMaxReadCapacityUnits, TableWrites: dynamo.TableMaxWriteCapacityUnits, Rate: gateway.ThrottleSettings.RateLimit,
+		Account: aws.ToString(who.Account) + " as " + aws.ToString(who.Arn), Concurrency: int(concurrency.ConcurrentExecutions), Unreserved: int(aws.ToInt32(concurrency.UnreservedConcurrentExecutions)),
+		TableReads: int(aws.ToInt64(units.TableMaxReadCapacityUnits)), TableWrites: int(aws.ToInt64(units.TableMaxWriteCapacityUnits)), Rate: gateway.ThrottleSettings.RateLimit,
 	}
 	if l.Concurrency == 0 || l.TableWrites == 0 || l.Rate == 0 {
 		return l, errors.New("an answer has no limit")
 	}
-	for _, s := range stacks.StackSummaries {
-		if s.StackName == stack && s.StackStatus != "DELETE_COMPLETE" && s.StackStatus != "REVIEW_IN_PROGRESS" {
-			return l, a.deployed(ctx, stack, &l)
-		}
+	return l, a.deployed(ctx, stack, &l)
+}
+
+// gateway reads a resource of API Gateway, whose SDK package is larger than all that is asked of it here.
+func (a Account) gateway(ctx context.Context, resource string, into any) error {
+	address := cmp.Or(aws.ToString(a.AWS.BaseEndpoint), "https://apigateway."+a.AWS.Region+".amazonaws.com") + resource
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return fmt.Errorf("call API Gateway: %w", err)
 	}
-	return l, nil
+	by, err := a.AWS.Credentials.Retrieve(ctx)
+	if err == nil {
+		err = v4.NewSigner().SignHTTP(ctx, by, request, fmt.Sprintf("%x", sha256.Sum256(nil)), "apigateway", a.AWS.Region, time.Now())
+	}
+	if err != nil {
+		return fmt.Errorf("call API Gateway: %w", err)
+	}
+	response, err := a.AWS.HTTPClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("call API Gateway: %w", err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	switch {
+	case err != nil:
+	case response.StatusCode != http.StatusOK:
+		var said struct{ Message string }
+		_ = json.Unmarshal(text, &said) // without it, the code has to do
+		code, _, _ := strings.Cut(response.Header.Get("X-Amzn-Errortype"), ":")
+		err = &smithy.GenericAPIError{Code: cmp.Or(code, response.Status), Message: said.Message}
+	default:
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		return fmt.Errorf("operation error API Gateway: GetAccount, %w", err)
+	}
+	return nil
 }
 
 // deployed adds what the stack has so far: its parameters, and the warm throughput of a table of its own.
 func (a Account) deployed(ctx context.Context, stack string, l *Limits) error {
-	var found struct {
-		Stacks []struct {
-			Parameters []struct{ ParameterKey, ParameterValue string }
-			Outputs    []struct{ OutputKey, OutputValue string } // none while the first creation fails
-		}
+	found, err := place.DescribeStack(ctx, a.AWS, stack)
+	if errors.Is(err, client.ErrNoSystem) || err == nil && found.StackStatus == cloudformation.StackStatusReviewInProgress {
+		return nil
 	}
-	if err := a.CLI.Read(ctx, &found, "cloudformation", "describe-stacks", "--stack-name", stack); err != nil {
+	if err != nil {
 		return err
 	}
 	l.Deployed = map[string]string{}
-	for _, s := range found.Stacks {
-		for _, p := range s.Parameters {
-			l.Deployed[p.ParameterKey] = p.ParameterValue
+	for _, p := range found.Parameters {
+		l.Deployed[aws.ToString(p.ParameterKey)] = aws.ToString(p.ParameterValue)
+	}
+	for _, o := range found.Outputs { // none while the first creation fails
+		if aws.ToString(o.OutputKey) != "TableName" || l.Deployed["ExistingTable"] != "" {
+			continue
 		}
-		for _, o := range s.Outputs {
-			if o.OutputKey != "TableName" || l.Deployed["ExistingTable"] != "" {
-				continue
-			}
-			var described struct {
-				Table struct {
-					WarmThroughput struct{ ReadUnitsPerSecond, WriteUnitsPerSecond int }
-				}
-			}
-			if err := a.CLI.Read(ctx, &described, "dynamodb", "describe-table", "--table-name", o.OutputValue); err != nil {
-				return err
-			}
-			l.WarmReads, l.WarmWrites = described.Table.WarmThroughput.ReadUnitsPerSecond, described.Table.WarmThroughput.WriteUnitsPerSecond
+		described, err := dynamodb.NewFromConfig(a.AWS).DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: o.OutputValue})
+		if err != nil {
+			return err
+		}
+		if warm := described.Table.WarmThroughput; warm != nil {
+			l.WarmReads, l.WarmWrites = int(aws.ToInt64(warm.ReadUnitsPerSecond)), int(aws.ToInt64(warm.WriteUnitsPerSecond))
 		}
 	}
 	return nil
@@ -102,8 +135,8 @@ func (a Account) deployed(ctx context.Context, stack string, l *Limits) error {
 
 // Bus is Lookup.Bus.
 func (a Account) Bus(ctx context.Context, arn string) error {
-	var found struct{ Arn string }
-	return a.CLI.Read(ctx, &found, "events", "describe-event-bus", "--name", arn)
+	_, err := eventbridge.NewFromConfig(a.AWS).DescribeEventBus(ctx, &eventbridge.DescribeEventBusInput{Name: &arn})
+	return err
 }
 
 // Issuer is Lookup.Issuer. It reads the issuer's documents as API Gateway does: over https, first the

@@ -15,62 +15,69 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/ops/place"
 	"flashsale/infra/ops/place/placetest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
-const answers = `case "$*" in
-"sts get-caller-identity") echo '{"Account":"123456789012","Arn":"arn:aws:iam::123456789012:user/me"}';;
-"lambda get-account-settings") echo '{"AccountLimit":{"ConcurrentExecutions":1000,"UnreservedConcurrentExecutions":470}}';;
-"dynamodb describe-limits") echo '{"AccountMaxWriteCapacityUnits":80000,"TableMaxReadCapacityUnits":60000,"TableMaxWriteCapacityUnits":40000}';;
-"dynamodb describe-table --table-name shop-Ledger-1") echo '{"Table":{"WarmThroughput":{"ReadUnitsPerSecond":20000,"WriteUnitsPerSecond":40000,"Status":"ACTIVE"}}}';;
-"apigateway get-account") echo '{"throttleSettings":{"burstLimit":5000,"rateLimit":10000.0}}';;
-"cloudformation list-stacks") echo '{"StackSummaries":[{"StackName":"gone","StackStatus":"DELETE_COMPLETE"},{"StackName":"shop","StackStatus":"UPDATE_COMPLETE"}]}';;
-"cloudformation describe-stacks --stack-name shop") echo '{"Stacks":[{"Parameters":[{"ParameterKey":"LogLevel","ParameterValue":"INFO"}],
- "Outputs":[{"OutputKey":"ApiUrl","OutputValue":"https://a.test"},{"OutputKey":"TableName","OutputValue":"shop-Ledger-1"}]}]}';;
-*) echo "unexpected: $*" >&2; exit 1;;
-esac
-`
+// account is one whose services answer so.
+func account(t *testing.T, answers map[string]string) Account {
+	t.Helper()
+	placetest.Account(t, placetest.Services(answers))
+	cfg, err := place.Config(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Account{AWS: cfg}
+}
+
+const deployed = `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackStatus>UPDATE_COMPLETE</StackStatus>` +
+	`<Parameters><member><ParameterKey>LogLevel</ParameterKey><ParameterValue>INFO</ParameterValue></member></Parameters>` +
+	`<Outputs><member><OutputKey>ApiUrl</OutputKey><OutputValue>https://a.test</OutputValue></member>` +
+	`<member><OutputKey>TableName</OutputKey><OutputValue>shop-Ledger-1</OutputValue></member></Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`
 
 func TestLimitsComeFromTheServices(t *testing.T) {
-	want := Limits{
+	none := Limits{
 		Account: "123456789012 as arn:aws:iam::123456789012:user/me", Concurrency: 1000, Unreserved: 470,
 		TableReads: 60_000, TableWrites: 40_000, Rate: 10_000,
 	}
-	a := Account{}
-	placetest.Program(t, "aws", answers)
-	for _, stack := range []string{"gone", "new"} {
-		if got, err := a.Limits(t.Context(), stack); err != nil || !cmp.Equal(want, got) {
-			t.Errorf("stack %s: %v (-want +got):\n%s", stack, err, cmp.Diff(want, got))
+	own, existing := none, none
+	own.Deployed, own.WarmReads, own.WarmWrites = map[string]string{"LogLevel": "INFO"}, 20_000, 40_000
+	existing.Deployed = map[string]string{"ExistingTable": "shop-Ledger-1"} // it gets no throughput from the stack
+	for _, tt := range []struct {
+		name, stack string
+		want        Limits
+	}{
+		{"no stack", "", none},
+		{"one whose first change set nobody has executed", strings.Replace(deployed, "UPDATE_COMPLETE", "REVIEW_IN_PROGRESS", 1), none},
+		{"a stack", deployed, own},
+		{"a stack on an existing table", strings.NewReplacer("LogLevel", "ExistingTable", "INFO", "shop-Ledger-1").Replace(deployed), existing},
+	} {
+		answers := placetest.Quotas(1000, 470)
+		answers["DescribeStacks"], answers["DescribeTable"] = tt.stack, `{"Table":{"WarmThroughput":{"ReadUnitsPerSecond":20000,"WriteUnitsPerSecond":40000,"Status":"ACTIVE"}}}`
+		if got, err := account(t, answers).Limits(t.Context(), "shop"); err != nil || !cmp.Equal(tt.want, got) {
+			t.Errorf("%s: %v (-want +got):\n%s", tt.name, err, cmp.Diff(tt.want, got))
 		}
-	}
-	want.Deployed, want.WarmReads, want.WarmWrites = map[string]string{"LogLevel": "INFO"}, 20_000, 40_000
-	if got, err := a.Limits(t.Context(), "shop"); err != nil || !cmp.Equal(want, got) {
-		t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(want, got))
-	}
-	// The stack gives an existing table no throughput, so that table's is nothing to compare with.
-	placetest.Program(t, "aws", strings.NewReplacer("LogLevel", "ExistingTable", "INFO", "shop-Ledger-1").Replace(answers))
-	want.Deployed, want.WarmReads, want.WarmWrites = map[string]string{"ExistingTable": "shop-Ledger-1"}, 0, 0
-	if got, err := a.Limits(t.Context(), "shop"); err != nil || !cmp.Equal(want, got) {
-		t.Errorf("with an existing table: %v (-want +got):\n%s", err, cmp.Diff(want, got))
 	}
 }
 
-func TestWhatTheAWSCLIDoesNotAnswerIsAnError(t *testing.T) {
-	for name, script := range map[string]string{
-		"it fails": "echo no credentials >&2; exit 255\n", "no JSON": "echo hello\n", "no limit": "echo '{}'\n",
-	} {
-		placetest.Program(t, "aws", script)
-		if l, err := (Account{}).Limits(t.Context(), "shop"); err == nil {
-			t.Errorf("%s: %+v, want an error", name, l)
+func TestWhatTheAccountDoesNotAnswerIsAnError(t *testing.T) {
+	for action := range placetest.Quotas(0, 0) {
+		for _, answer := range []string{"refused: AccessDeniedException: User: me", "{}"} {
+			answers := placetest.Quotas(1000, 470)
+			if answers[action] = answer; action == "GetCallerIdentity" && answer == "{}" {
+				continue
+			}
+			if l, err := account(t, answers).Limits(t.Context(), "shop"); err == nil || answer != "{}" && !strings.Contains(place.Explain(err).Error(), "AWS does not allow it to these credentials: me") {
+				t.Errorf("%s is answered %s: %+v, %v, want an error that says so", action, answer, l, err)
+			}
 		}
 	}
-	placetest.Program(t, "aws", `[ "$*" = "events describe-event-bus --name `+bus+`" ] && echo '{"Arn":"x"}'`)
-	if err := (Account{}).Bus(t.Context(), bus); err != nil {
+	if err := account(t, map[string]string{"DescribeEventBus": `{"Arn":"x"}`}).Bus(t.Context(), bus); err != nil {
 		t.Error(err)
 	}
-	if err := (Account{}).Bus(t.Context(), "other"); err == nil {
+	if err := account(t, nil).Bus(t.Context(), "other"); err == nil {
 		t.Error("a bus that is not there is fine")
 	}
 }
