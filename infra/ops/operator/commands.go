@@ -123,10 +123,13 @@ func (o options) sales() []string {
 type terminal struct {
 	io.Writer
 	command *cobra.Command
+	at      *place
 }
 
-func (t *terminal) is(form string) bool       { return cli.Form(t.command) == form }
-func (t *terminal) ask(question string) error { return cli.Ask(t.command, question) }
+func (t *terminal) is(form string) bool { return cli.Form(t.command) == form }
+
+// ask asks, and says first where: of the same sale there may be one in each environment.
+func (t *terminal) ask(question string) error { return cli.Ask(t.command, t.at.name()+":\n"+question) }
 func (t *terminal) notef(format string, values ...any) {
 	fmt.Fprintf(t.command.ErrOrStderr(), format+"\n", values...)
 }
@@ -174,7 +177,7 @@ func (v verb) command(p *place, n noun) *cobra.Command {
 			}
 			o[argument] = args[0]
 		}
-		err := v.do(c.Context(), p, n, o, &terminal{c.OutOrStdout(), c})
+		err := v.do(c.Context(), p, n, o, &terminal{c.OutOrStdout(), c, p})
 		if c.Context().Err() != nil && v.again != "" && cli.Code(err) == cli.ExitUnknown && !errors.Is(err, cli.ErrUnanswered) {
 			return errors.New(v.again)
 		}

@@ -67,6 +67,10 @@ func TestAnEnvironmentsTableAndQueuesAreThoseOfItsStack(t *testing.T) {
 	for _, c := range *calls {
 		asked = append(asked, fmt.Sprintf("%s %s %v %v", c.Region, c.Name, c.Body["TableName"], c.Body["QueueUrl"]))
 	}
+	said, code := (&place{}).at(t, seat{strings.NewReader("n\n")}, nil, "queue", "redrive", "--drop-poison", "--env", "dev", "--config", config)
+	if want := "stack shop, environment dev, in eu-west-1:\nDelete the messages"; code != cli.ExitBad || !strings.HasPrefix(said, want) {
+		t.Errorf("exit %d, %q, want the question %q", code, said, want)
+	}
 	want := []string{"eu-west-1 DynamoDB_20120810.Query shop-T <nil>", "eu-west-1 AmazonSQS.GetQueueAttributes <nil> https://sqs.test/1/dead"}
 	if diff := gocmp.Diff(want, asked); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)

@@ -72,6 +72,15 @@ func (p *place) find(ctx context.Context) (where system.Place, err error) {
 	return where, err
 }
 
+// name names the system, to whom is asked whether it is meant.
+func (p *place) name() string {
+	var found system.Place
+	if p.found != nil {
+		found = *p.found
+	}
+	return p.where.Name(found)
+}
+
 // flashsale is a command line, with values from elsewhere, that works on the same system.
 func (p *place) flashsale(command string, values ...string) string {
 	for _, value := range values {

@@ -42,8 +42,12 @@ func (f *Flags) Add(flags *pflag.FlagSet) {
 
 // Check refuses flags that contradict each other, and takes the defaults of the environment.
 func (f *Flags) Check() error {
-	if f.Stack+f.Table+f.URL == "" {
-		f.Env = cmp.Or(f.Env, os.Getenv("FLASHSALE_ENV"))
+	if f.Env+f.Stack+f.Table+f.URL == "" {
+		env, address := os.Getenv("FLASHSALE_ENV"), os.Getenv("FLASHSALE_URL")
+		if env != "" && address != "" {
+			return cli.Usagef("FLASHSALE_ENV is %s and FLASHSALE_URL is %s, which are two systems: unset one, or give --env or --url", env, address)
+		}
+		f.Env = env
 	}
 	if f.Env+f.Stack+f.Table == "" {
 		f.URL = cmp.Or(f.URL, os.Getenv("FLASHSALE_URL"), LocalURL)
@@ -121,6 +125,23 @@ func (f *Flags) Find(ctx context.Context) (Place, error) {
 		return Place{}, err
 	}
 	return Find(ctx, w)
+}
+
+// Name names the system, which was found so, with its environment.
+func (f *Flags) Name(p Place) string {
+	of := ""
+	if f.Env != "" {
+		of = ", environment " + f.Env
+	}
+	switch {
+	case f.Table != "":
+		return fmt.Sprintf("table %s in %s", f.Table, p.AWS.Region)
+	case p.Stack != "":
+		return fmt.Sprintf("stack %s%s, in %s", p.Stack, of, p.AWS.Region)
+	case p.Local:
+		return "the local stack at " + p.API
+	}
+	return "the system at " + f.URL
 }
 
 // String is what a hint adds to a command, such as " --env dev", so that it means the same system.

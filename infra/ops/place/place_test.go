@@ -18,10 +18,12 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/kit/client"
+	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/place/placetest"
 )
 
@@ -57,6 +59,45 @@ func TestADeployedStackIsFoundByItsName(t *testing.T) {
 		got, err := p.Parts(t.Context())
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("parts: %v (-want +got):\n%s", err, diff)
+		}
+	}
+}
+
+func TestAQuestionNamesTheSystemAndItsEnvironment(t *testing.T) {
+	on := func(stack string) Place { return Place{Stack: stack, AWS: aws.Config{Region: "eu-west-1"}} }
+	for want, name := range map[string]string{
+		"stack shop, environment prod, in eu-west-1": (&Flags{Env: "prod"}).Name(on("shop")),
+		"stack shop, in eu-west-1":                   (&Flags{Stack: "shop"}).Name(on("shop")),
+		"table T in eu-west-1":                       (&Flags{Table: "T"}).Name(on("")),
+		"the local stack at http://127.0.0.1:3000":   (&Flags{URL: LocalURL}).Name(Place{System: client.System{Local: true, Client: client.New(LocalURL, client.Options{})}}),
+		"the system at https://a.test":               (&Flags{URL: "https://a.test"}).Name(Place{}),
+	} {
+		if name != want {
+			t.Errorf("got %q, want %q", name, want)
+		}
+	}
+}
+
+func TestTwoDefaultsThatNameTwoSystemsAreRefused(t *testing.T) {
+	const env, address = "prod", "http://127.0.0.1:3000"
+	for _, tt := range []struct {
+		env, url string
+		f, want  Flags // want is empty: refused
+	}{
+		{env, address, Flags{}, Flags{}},
+		{env, "", Flags{}, Flags{Env: env}},
+		{"", address, Flags{}, Flags{URL: address}},
+		{env, address, Flags{Env: "dev"}, Flags{Env: "dev"}},
+		{env, address, Flags{Stack: "s"}, Flags{Stack: "s"}},
+		{env, address, Flags{Table: "T"}, Flags{Table: "T"}},
+		{env, address, Flags{URL: "https://a.test"}, Flags{URL: "https://a.test"}},
+	} {
+		t.Setenv("FLASHSALE_ENV", tt.env)
+		t.Setenv("FLASHSALE_URL", tt.url)
+		f := tt.f
+		err := f.Check()
+		if refused := tt.want == (Flags{}); refused != (cli.Code(err) == cli.ExitUsage) || !refused && f != tt.want {
+			t.Errorf("FLASHSALE_ENV=%s FLASHSALE_URL=%s %+v: %+v, %v, want %+v", tt.env, tt.url, tt.f, f, err, tt.want)
 		}
 	}
 }
