@@ -46,14 +46,19 @@ func Read(path, name string) (Environment, error) {
 	if err != nil {
 		return e, err
 	}
-	sale, err := os.ReadFile(SaleFile(path, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return e, nil
+	if err = e.OverrideFrom(SaleFile(path, name)); errors.Is(err, fs.ErrNotExist) {
+		err = nil
 	}
+	return e, err
+}
+
+// OverrideFrom adds the parameters of a file, one Name=value a line.
+func (e *Environment) OverrideFrom(path string) error {
+	text, err := os.ReadFile(path)
 	if err != nil {
-		return e, fmt.Errorf("read the sale's parameters: %w", err)
+		return fmt.Errorf("read parameters: %w", err)
 	}
-	return e, e.Override(strings.FieldsFunc(string(sale), func(c rune) bool { return c == '\n' })...)
+	return e.Override(strings.FieldsFunc(string(text), func(c rune) bool { return c == '\n' || c == '\r' })...)
 }
 
 // SaleFile is the path, beside the configuration file, where `flashsale plan --apply name` writes
@@ -158,8 +163,30 @@ func (e *Environment) Override(texts ...string) error {
 	return nil
 }
 
-// Arguments formats the parameters for `--parameter-overrides`, sorted, one argument each.
-// The SAM CLI's command-line overrides replace those of the file, so these must be complete.
+// File is the configuration file at a path in which all of the environment's parameters are its overrides: the SAM
+// CLI reads them there, and the process list, which everybody on the machine can read, does not show them.
+func (e *Environment) File(path string) ([]byte, error) {
+	var file map[string]any
+	arguments, err := e.Arguments()
+	if err == nil {
+		_, err = toml.DecodeFile(path, &file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read samconfig: %w", err)
+	}
+	at := file
+	for _, name := range []string{e.Name, "deploy", "parameters"} {
+		next, ok := at[name].(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("%s: %w", e.Name, ErrUnknown)
+		}
+		at = next
+	}
+	at["parameter_overrides"] = arguments
+	return toml.Marshal(file)
+}
+
+// Arguments formats the parameters as the SAM CLI's overrides, sorted, one each.
 // It fails for a value that cannot be expressed: the SAM CLI has no syntax for a backslash
 // before a quote or a space, and whether it keeps a line break nobody has tried.
 func (e *Environment) Arguments() ([]string, error) {

@@ -1,6 +1,8 @@
 package samconfig
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -93,5 +95,31 @@ func TestAParameterIsOneArgumentOrIsRefused(t *testing.T) {
 		if got, err := e.Arguments(); err == nil {
 			t.Errorf("%q is formatted as %q", value, got)
 		}
+	}
+}
+
+func TestAFileWithTheParametersIsReadAsTheOneItComesFrom(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "samconfig.toml")
+	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e, err := Read(path, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Parameters = map[string]string{"B": `{"a":"b c"}`, "Empty": ""}
+	text, err := e.File(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Parse(text, "test"); err != nil || !cmp.Equal(e, got) {
+		t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(e, got))
+	}
+	want, _ := Parse([]byte(file), "prod")
+	if got, err := Parse(text, "prod"); err != nil || !cmp.Equal(want, got) {
+		t.Errorf("another environment: %v (-want +got):\n%s", err, cmp.Diff(want, got))
+	}
+	if !strings.Contains(string(text), "version = 0.1\n") || !strings.Contains(string(text), "parallel = true\n") {
+		t.Errorf("what sam reads besides is missing:\n%s", text)
 	}
 }

@@ -30,11 +30,11 @@ const (
 func fresh(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()[:12]) }
 
 func smokeCommand(where *place.Flags) *cobra.Command {
-	var saleID, token string
+	var saleID string
 	c := &cobra.Command{
 		Use: "smoke", Short: "Test a running system as one buyer", Args: cli.Args(),
-		Long: `Sends about twenty-five requests as one buyer, also such as must be refused. With a token, or where there is
-an issuer that admits test users, it buys a unit: of a sale of its own, unless one is given.`,
+		Long: `Sends about twenty-five requests as one buyer, also such as must be refused. With the access token of a user without
+a claim in $TOKEN, or where there is an issuer that admits test users, it buys a unit: of a sale of its own, unless one is given.`,
 		Example: `  flashsale stack smoke
   flashsale stack smoke --env dev
   TOKEN=eyJ… flashsale stack smoke --url https://shop.example --sale moutai`,
@@ -43,7 +43,7 @@ an issuer that admits test users, it buys a unit: of a sale of its own, unless o
 			if err != nil {
 				return err
 			}
-			r := smoke.Round{URL: p.API, Sale: saleID, Token: cmp.Or(token, os.Getenv("TOKEN")), Key: fresh("smoke"), Bound: bound}
+			r := smoke.Round{URL: p.API, Sale: saleID, Token: os.Getenv("TOKEN"), Key: fresh("smoke"), Bound: bound}
 			if r.Token == "" {
 				made, err := p.Tokens(c.Context(), fresh("smoke-buyer"), 1)
 				if err != nil && !errors.Is(err, place.ErrNotAllowed) && !errors.Is(err, place.ErrNoIssuer) {
@@ -75,7 +75,6 @@ an issuer that admits test users, it buys a unit: of a sale of its own, unless o
 		},
 	}
 	c.Flags().StringVar(&saleID, "sale", "", "an open `sale` (default: a new one of one unit)")
-	c.Flags().StringVar(&token, "token", "", "access `token` of a user without a claim in the sale (default $TOKEN)")
 	return c
 }
 

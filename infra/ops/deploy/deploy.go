@@ -42,15 +42,16 @@ const template, checkoutBuilt = "template.yaml", ".build/sam"
 
 // deployment is what shall be deployed: the checkout in the current folder, or a release's files.
 type deployment struct {
-	where               *place.Flags
-	parameters, release string // as given
-	built               string // folder of the template to deploy and its functions
-	environment         samconfig.Environment
-	template            *cloudformation.Template
+	where       *place.Flags
+	parameters  []string // as given
+	release     string   // as given
+	built       string   // folder of the template to deploy and its functions
+	environment samconfig.Environment
+	template    *cloudformation.Template
 }
 
 func (d *deployment) flags(c *cobra.Command) {
-	c.Flags().StringVar(&d.parameters, "parameters", "", "`parameters` besides the file's: \"Name=value Other='two words'\"")
+	c.Flags().StringArrayVar(&d.parameters, "parameters", nil, "`parameters` besides the file's: \"Name=value Other='two words'\", or file://FILE with one a line, for what is secret")
 	c.Flags().StringVar(&d.release, "release", "", "`folder` of a release's files, to deploy in place of a checkout")
 }
 
@@ -62,7 +63,7 @@ func preflightCommand(where *place.Flags) *cobra.Command {
 		Long: `Checks what would otherwise show during a deployment, or as an outage: the account's quotas, and whether
 the parameters are sound. It changes nothing.`,
 		Example: `  flashsale stack preflight --env dev
-  flashsale stack preflight --env prod --parameters 'AlarmEmail=ops@shop.example LogLevel=WARN'`,
+  flashsale stack preflight --env prod --parameters 'AlarmEmail=ops@shop.example LogLevel=DEBUG'`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			done, err := d.read()
 			defer done()
@@ -85,6 +86,7 @@ func deployCommand(where *place.Flags) *cobra.Command {
 		Long: `Deploys the checkout in the current folder, which sam builds with make and Go, or a release's files, from any
 folder. A repeat changes what differs, and nothing if nothing does.`,
 		Example: `  flashsale stack deploy --env dev
+  flashsale stack deploy --env prod --parameters file://front.secret
   flashsale stack deploy --env prod --release flashsale-v` + sale.Release,
 		RunE: func(c *cobra.Command, _ []string) error { return d.run(c, dry) },
 	}
@@ -131,11 +133,24 @@ func (d *deployment) read() (done func(), err error) {
 	if d.environment, err = d.where.Environment(); err != nil {
 		return done, err
 	}
-	if err := d.environment.Override(d.parameters); err != nil {
-		return done, cli.Usagef("--parameters: %w", err)
+	shown := samconfig.Environment{Parameters: map[string]string{}} // in the process list
+	for _, given := range d.parameters {
+		if path, isFile := strings.CutPrefix(given, "file://"); isFile {
+			err = d.environment.OverrideFrom(path)
+		} else {
+			err = cmp.Or(d.environment.Override(given), shown.Override(given))
+		}
+		if err != nil {
+			return done, cli.Usagef("--parameters: %w", err)
+		}
 	}
 	if d.template, err = preflight.Read(filepath.Join(folder, template), d.environment.Region, d.environment.Parameters); err != nil {
 		return done, err
+	}
+	for _, p := range d.template.Parameters {
+		if p.Secret && shown.Parameters[p.Name] != "" {
+			return done, cli.Usagef("%s is a secret, and everybody on this machine can read a command line: write it into a file of your own, as %[1]s=value, and give --parameters file://FILE", p.Name)
+		}
 	}
 	if version := d.template.Output("Version"); version != sale.Release {
 		return done, fmt.Errorf("the template is of release %q, this is flashsale %s: use the command of that release", version, sale.Release)
@@ -203,23 +218,50 @@ func (d *deployment) run(c *cobra.Command, dry bool) error {
 			return err
 		}
 	}
-	parameters, err := d.overrides(dry)
-	if err != nil {
+	if err := d.complete(dry); err != nil {
 		return err
 	}
 	words := append(append([]string{"deploy"}, where...), "--template-file", filepath.Join(d.built, template))
 	if yes {
 		words = append(words, "--no-confirm-changeset")
 	}
-	if len(parameters) > 0 {
-		words = append(append(words, "--parameter-overrides"), parameters...)
+	if dry {
+		parameters, err := d.environment.Arguments()
+		if err == nil {
+			err = call(words...)
+		}
+		if err == nil {
+			_, err = fmt.Fprintln(c.OutOrStdout(), "with the parameters", strings.Join(parameters, " "))
+		}
+		return err
 	}
+	if words[2], err = d.handedOver(config); err != nil {
+		return err
+	}
+	defer os.Remove(words[2])
 	return call(words...)
 }
 
-// overrides are all parameters, as sam takes them, and puts the functions' fingerprints into the template that
-// is deployed. In a dry run it hides secrets, and leaves the template.
-func (d *deployment) overrides(dry bool) ([]string, error) {
+// handedOver is a file for this user alone with the configuration and the parameters, which sam reads.
+func (d *deployment) handedOver(config string) (path string, err error) {
+	text, err := d.environment.File(config)
+	if err != nil {
+		return "", err
+	}
+	file, err := os.CreateTemp("", "flashsale-*.toml")
+	if err != nil {
+		return "", err
+	}
+	_, err = file.Write(text)
+	if err = cmp.Or(err, file.Close()); err != nil {
+		os.Remove(file.Name())
+	}
+	return file.Name(), err
+}
+
+// complete gives a value to every parameter, and puts the functions' fingerprints into the template that is
+// deployed. In a dry run it hides secrets, and leaves the template.
+func (d *deployment) complete(dry bool) error {
 	// For a parameter that is not given, the SAM CLI keeps the stack's previous value. A
 	// parameter removed from the file must go back to the template's default.
 	for _, p := range d.template.Parameters {
@@ -229,16 +271,14 @@ func (d *deployment) overrides(dry bool) ([]string, error) {
 			d.environment.Parameters[p.Name] = "***"
 		}
 	}
-	if !dry {
-		functions, err := functionsOf(d.template)
-		if err == nil {
-			err = fingerprinted(d.built, functions)
-		}
-		if err != nil {
-			return nil, err
-		}
+	if dry {
+		return nil
 	}
-	return d.environment.Arguments()
+	functions, err := functionsOf(d.template)
+	if err == nil {
+		err = fingerprinted(d.built, functions)
+	}
+	return err
 }
 
 // sam runs the SAM CLI in the foreground. A Ctrl-C reaches it, and is waited for.

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"flashsale/infra/kit/samconfig"
 	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/deploy/packaged"
 	"flashsale/infra/ops/place"
@@ -48,6 +48,10 @@ if [ "$1" = build ]; then
 	for f in Purchase Finalize Query Seed Operate Reconcile Release Draw Page Pay Publish; do mkdir -p "$2/${f}Function"; echo "$f" >"$2/${f}Function/bootstrap"; done
 elif ! grep -q AutoPublishCodeSha256 "$folder/template.yaml"; then
 	echo "the functions have no fingerprints" >&2; exit 1
+elif [ -z "$(find "$config" -perm 600)" ]; then
+	echo "anybody can read the parameters" >&2; exit 1
+else
+	cp "$config" CALLS.toml
 fi
 `
 
@@ -135,6 +139,22 @@ func (b *bench) sam() [][]string {
 	return calls
 }
 
+// overrides are the parameters that sam has read from the configuration file at its last deployment, which is gone.
+func (b *bench) overrides(environment string) map[string]string {
+	b.t.Helper()
+	calls := b.sam()
+	e, err := samconfig.Read(b.calls+".toml", environment)
+	if err != nil || e.StackName != "flashsale-"+environment {
+		b.t.Fatalf("sam was given %+v, %v", e, err)
+	}
+	if handed := calls[len(calls)-1][2]; handed != "" {
+		if _, err := os.Stat(handed); err == nil {
+			b.t.Errorf("%s is left", handed)
+		}
+	}
+	return e.Parameters
+}
+
 func TestACheckoutIsBuiltAndDeployedWithTheFilesParameters(t *testing.T) {
 	b := newBench(t)
 	folder := b.checkout()
@@ -148,21 +168,21 @@ func TestACheckoutIsBuiltAndDeployedWithTheFilesParameters(t *testing.T) {
 	if diff := cmp.Diff(append(append([]string{"build"}, config...), "--build-dir", ".build/sam"), calls[0]); diff != "" {
 		t.Errorf("sam (-want +got):\n%s", diff)
 	}
-	want := append(append([]string{"deploy"}, config...), "--template-file", ".build/sam/template.yaml", "--no-confirm-changeset", "--parameter-overrides")
-	words, overrides := calls[1][:len(want)], calls[1][len(want):]
-	if diff := cmp.Diff(want, words); diff != "" {
+	overrides := b.overrides("dev")
+	calls[1][2] = config[1]
+	if diff := cmp.Diff(append(append([]string{"deploy"}, config...), "--template-file", ".build/sam/template.yaml", "--no-confirm-changeset"), calls[1]); diff != "" {
 		t.Errorf("sam (-want +got):\n%s", diff)
 	}
-	for _, override := range []string{
-		`LogLevel="INFO"`, `JwtAudience="two words"`, `SeedScheduleInput="{\"action\": \"pause\"}"`, // from the command line
-		`CreateUserPool="with-test-users"`, // from the file
-		`ExistingTable=""`,                 // from the template
+	for name, want := range map[string]string{
+		"LogLevel": "INFO", "JwtAudience": "two words", "SeedScheduleInput": `{"action": "pause"}`, // from the command line
+		"CreateUserPool": "with-test-users", // from the file
+		"ExistingTable":  "",                // from the template
 	} {
-		if !slices.Contains(overrides, override) {
-			t.Errorf("sam gets no %s:\n%s", override, strings.Join(overrides, "\n"))
+		if got, given := overrides[name]; got != want || !given {
+			t.Errorf("sam gets %s=%q, %t, want %q", name, got, given, want)
 		}
 	}
-	if strings.Contains(strings.Join(overrides, " "), "OriginSecret") {
+	if _, given := overrides["OriginSecret"]; given {
 		t.Error("a secret that was not given is set to an empty value, but the stack must keep it")
 	}
 	if !strings.Contains(errs, "ok    Lambda concurrency") || strings.Contains(errs, "FAIL") {
@@ -179,16 +199,20 @@ func TestSamAsksBeforeProdIsChangedAndTakesASecretThatIsGiven(t *testing.T) {
 	b := newBench(t)
 	b.checkout()
 	const secret = "0123456789abcdef0123456789abcdef"
-	words := []string{"stack", "deploy", "--env", "prod", "--parameters", "CreateUserPool=true AlarmEmail=ops@example.com CreateFront=own OriginSecret=" + secret}
+	file := filepath.Join(t.TempDir(), "secret")
+	writeFile(t, file, "OriginSecret="+secret+"\nCreateFront=own\n")
+	words := []string{"stack", "deploy", "--env", "prod", "--parameters", "CreateUserPool=true AlarmEmail=ops@example.com", "--parameters", "file://" + file}
+	b.refused(cli.ExitUsage, "OriginSecret is a secret, and everybody on this machine can read a command line", append(words, "--parameters", "OriginSecret="+secret)...)
+	b.refused(cli.ExitUsage, "--parameters: read parameters: open none: no such file", append(words, "--parameters", "file://none")...)
 	b.refused(cli.ExitUsage, "there is no terminal: give --yes", words...)
 	code, out, errs := b.run(t.Context(), append(words, "--dry-run")...)
-	if code != 0 || b.sam() != nil || !strings.Contains(out, `would run: sam "deploy"`) || !strings.Contains(out, `"OriginSecret=\"***\""`) || strings.Contains(out+errs, secret) {
+	if code != 0 || b.sam() != nil || !strings.Contains(out, `would run: sam "deploy"`) || !strings.Contains(out, `OriginSecret="***"`) || strings.Contains(out+errs, secret) {
 		t.Errorf("dry: exit %d, sam was called %q\n%s%s", code, b.sam(), out, errs)
 	}
 	b.stdin = seat{strings.NewReader("")}
 	code, out, errs = b.run(t.Context(), words...)
 	calls := b.sam()
-	if code != 0 || len(calls) != 2 || strings.Contains(strings.Join(calls[1], " "), "confirm") || !slices.Contains(calls[1], `OriginSecret="`+secret+`"`) {
+	if code != 0 || len(calls) != 2 || strings.Contains(strings.Join(calls[1], " "), "confirm") || strings.Contains(fmt.Sprint(calls), secret) || b.overrides("prod")["OriginSecret"] != secret {
 		t.Errorf("exit %d, sam was called %q; want it to ask for confirmation as set in the file, and the secret\n%s%s", code, calls, out, errs)
 	}
 }
@@ -269,18 +293,22 @@ func TestAReleaseIsDeployedFromAnyFolderWithoutBuilding(t *testing.T) {
 	folder := b.release(sale.Release)
 	for i, at := range []string{"elsewhere", "in it", "in a checkout"} {
 		words := []string{"stack", "deploy", "--env", "dev", "--yes", "--release", folder}
-		config := filepath.Join(folder, "samconfig.toml")
+		level := "DEBUG"
 		switch at {
 		case "in it":
 			t.Chdir(folder)
 			words = words[:5]
 		case "in a checkout":
-			config = filepath.Join(b.checkout(), "infra", "samconfig.toml")
+			level = "INFO"
+			writeFile(t, filepath.Join(b.checkout(), "infra", "samconfig.toml"), strings.Replace(own(t, "infra/samconfig.toml"), "DEBUG", level, 1))
 		}
 		code, out, errs := b.run(t.Context(), words...)
 		calls := b.sam()
-		if code != 0 || len(calls) != i+1 || calls[i][0] != "deploy" || calls[i][2] != config {
+		if code != 0 || len(calls) != i+1 || calls[i][0] != "deploy" {
 			t.Fatalf("%s: exit %d, sam was called %q\n%s%s", at, code, calls, out, errs)
+		}
+		if got := b.overrides("dev")["LogLevel"]; got != level {
+			t.Errorf("%s: sam gets LogLevel=%s, want %s", at, got, level)
 		}
 		if _, err := os.Stat(calls[i][6]); err == nil {
 			t.Errorf("%s: %s is left", at, calls[i][6])
