@@ -1,6 +1,7 @@
 #!/bin/bash
 # tell.sh COMMAND …: runs a command and prints its progress to stderr after two seconds and
-# then every three. The command's output is shown only if it fails.
+# then every three. The command's output is shown only if it fails. Under `sam build` progress
+# goes to stdout: the SAM CLI shows that as it comes, and stderr only if the target fails.
 #
 # `go build -v` prints the path of each package that it compiles, but not of those in Go's
 # cache, so the number of all packages is an upper bound.
@@ -19,7 +20,7 @@ if [ ${#packages[@]} -gt 0 ]; then
 fi
 
 # report ends when the process that it reports on ends, even by a kill. Its programs do not
-# get its stderr (3): they may outlive it, and a reader of that would wait for them.
+# get its stream (3): they may outlive it, and a reader of that would wait for them.
 report() {
 	local text last
 	sleep 2 3>&-
@@ -41,7 +42,9 @@ report() {
 }
 
 : >"$folder/printed"
-report 3>&2 >/dev/null 2>&1 &
+to=2
+if [ -n "${ARTIFACTS_DIR-}" ]; then to=1; fi
+report 3>&$to >/dev/null 2>&1 &
 reporter=$!
 disown
 trap 'kill $reporter 2>/dev/null; rm -rf "$folder"' EXIT
