@@ -8,7 +8,7 @@ import (
 )
 
 // roleFiles are the managed policies of the deployment role.
-var roleFiles = []string{"infra/ops/deploy/role/functions.json", "infra/ops/deploy/role/resources.json", "infra/ops/deploy/role/options.json"}
+var roleFiles = []string{"infra/ops/deploy/role/functions.json", "infra/ops/deploy/role/roles.json", "infra/ops/deploy/role/resources.json", "infra/ops/deploy/role/options.json"}
 
 // mostOfAPolicy is the maximum length of a managed policy in characters, without white
 // space. IAM's limit is 6,144; the rest is for future changes.
@@ -40,7 +40,7 @@ var makes = map[string][]string{
 	"AWS::DynamoDB::Table":                        {"dynamodb:CreateTable", "dynamodb:UpdateTable", "dynamodb:UpdateContinuousBackups", "dynamodb:Query", "dynamodb:BatchGetItem"}, // the preflight recounts an existing one
 	"AWS::Events::EventBus":                       {"events:CreateEventBus", "events:UpdateEventBus", "events:DeleteEventBus"},
 	"AWS::IAM::Role":                              {"iam:CreateRole", "iam:PutRolePermissionsBoundary", "iam:PutRolePolicy", "iam:PassRole", "iam:ListRolePolicies", "iam:ListAttachedRolePolicies", "iam:DeleteRolePolicy", "iam:DeleteRole"},
-	"AWS::KMS::Key":                               {"kms:CreateKey", "kms:TagResource", "kms:EnableKeyRotation", "kms:CreateGrant", "kms:Encrypt", "kms:ScheduleKeyDeletion"},
+	"AWS::KMS::Key":                               {"kms:CreateKey", "kms:TagResource"}, // its own policy allows the rest
 	"AWS::Lambda::Permission":                     {"lambda:AddPermission", "lambda:RemovePermission"},
 	"AWS::Logs::LogGroup":                         {"logs:CreateLogGroup", "logs:PutRetentionPolicy", "logs:GetDataProtectionPolicy", "logs:DeleteLogGroup"},
 	"AWS::Logs::MetricFilter":                     {"logs:PutMetricFilter", "logs:DeleteMetricFilter"},

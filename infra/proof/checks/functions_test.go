@@ -134,7 +134,8 @@ func TestAnEnvironmentThatHoldsASecretHasTheStacksKeyAndNoOtherHas(t *testing.T)
 	key.expect(t, "Properties.EnableKeyRotation", "true")
 	statements := key.at("Properties.KeyPolicy.Statement")
 	statements.expect(t, "0.Principal.AWS", "!Sub arn:${AWS::Partition}:iam::${AWS::AccountId}:root")
-	statements.expect(t, "1.Effect", "")
+	statements.expect(t, "1.Condition.ArnEquals.aws:PrincipalArn", "!Sub arn:${AWS::Partition}:iam::${AWS::AccountId}:role/deployer-of-${AWS::StackName}")
+	statements.expect(t, "2.Effect", "")
 	for _, f := range tmpl.functions() {
 		var held []string
 		for _, v := range f.variables() {

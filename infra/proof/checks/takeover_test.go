@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,9 +17,9 @@ type request struct {
 	keys                   map[string]string
 }
 
-// matches reports whether a text matches a pattern of IAM, in which * is any text.
+// matches reports whether a text matches a pattern of IAM, in which * is any text and ? any character.
 func matches(pattern, text string) bool {
-	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$").MatchString(text)
+	return regexp.MustCompile("^" + strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(pattern)) + "$").MatchString(text)
 }
 
 // holds evaluates a statement's conditions by the rules of the IAM user guide, "IAM JSON
@@ -74,9 +75,6 @@ func (p deploymentPolicy) allows(r request) bool {
 	}
 	return allowed
 }
-
-// filledIn are the policies for the stack flashsale-dev, as DEPLOYING.md fills them in.
-func filledIn(text string) string { return strings.ReplaceAll(text, "flashsale-", "flashsale-dev") }
 
 const (
 	accountID = "123456789012"
@@ -142,6 +140,14 @@ var takeovers = []request{
 	{"open prod's key by its policy", "kms:PutKeyPolicy", "arn:aws:kms" + region + "key/1", tagged("aws:ResourceTag", "flashsale-prod")},
 	{"tag prod's key as its own", "kms:TagResource", "arn:aws:kms" + region + "key/1", map[string]string{"aws:ResourceTag/application": "flashsale-prod", "aws:RequestTag/application": "flashsale-dev"}},
 	{"change a pool that has no tag", "cognito-idp:UpdateUserPool", "arn:aws:cognito-idp" + region + "userpool/1", nil},
+	{"tag a pool that has no tag as its own", "cognito-idp:TagResource", "arn:aws:cognito-idp" + region + "userpool/1", tagged("aws:RequestTag", "flashsale-dev")},
+	{"decrypt with a key that had no tag, and that it has tagged", "kms:Decrypt", "arn:aws:kms" + region + "key/1", tagged("aws:ResourceTag", "flashsale-dev")},
+	{"delete such a key", "kms:ScheduleKeyDeletion", "arn:aws:kms" + region + "key/1", tagged("aws:ResourceTag", "flashsale-dev")},
+	{"open such a key by its policy", "kms:PutKeyPolicy", "arn:aws:kms" + region + "key/1", tagged("aws:ResourceTag", "flashsale-dev")},
+	{"lend such a key by a grant", "kms:CreateGrant", "arn:aws:kms" + region + "key/1", tagged("aws:ResourceTag", "flashsale-dev")},
+	{"tag somebody's function", "lambda:TagResource", "arn:aws:lambda" + region + "function:shop", tagged("aws:RequestTag", "flashsale-dev")},
+	{"take the tags from prod's function", "lambda:UntagResource", "arn:aws:lambda" + region + "function:flashsale-prod-PayFunction-1", nil},
+	{"take the tags from prod's poller", "lambda:UntagResource", "arn:aws:lambda" + region + "event-source-mapping:1", tagged("aws:ResourceTag", "flashsale-prod")},
 }
 
 // outOfBounds are requests of a function that dev's pipeline deploys, whose role has the
@@ -186,8 +192,59 @@ var needed = []request{
 	{"change its own user pool", "cognito-idp:UpdateUserPool", "arn:aws:cognito-idp" + region + "userpool/1", tagged("aws:ResourceTag", "flashsale-dev")},
 	{"make a key with its tag", "kms:CreateKey", "*", tagged("aws:RequestTag", "flashsale-dev")},
 	{"tag the key that it makes", "kms:TagResource", "arn:aws:kms" + region + "key/1", tagged("aws:RequestTag", "flashsale-dev")},
-	{"let Lambda use its own key", "kms:CreateGrant", "arn:aws:kms" + region + "key/1", tagged("aws:ResourceTag", "flashsale-dev")},
-	{"read its own signing secrets", "secretsmanager:GetSecretValue", "arn:aws:secretsmanager" + region + "secret:flashsale-dev-stripe-1", nil},
+	{"tag a poller that it makes", "lambda:TagResource", "arn:aws:lambda" + region + "event-source-mapping:1", tagged("aws:RequestTag", "flashsale-dev")},
+	{"smoke-test its own function", "lambda:InvokeFunction", "arn:aws:lambda" + region + "function:flashsale-dev-SeedFunction-1:live", nil},
+	{"roll its own functions out", "codedeploy:CreateDeployment", "arn:aws:codedeploy" + region + "deploymentgroup:flashsale-dev-ServerlessDeploymentApplication-1/flashsale-dev-PayFunctionDeploymentGroup-1", nil},
+	{"make its own event bus", "events:CreateEventBus", "arn:aws:events" + region + "event-bus/flashsale-dev-orders", nil},
+	{"make its own budget", "budgets:ModifyBudget", "arn:aws:budgets::" + accountID + ":budget/flashsale-dev-month", nil},
+	{"make its own schedule", "scheduler:CreateSchedule", "arn:aws:scheduler" + region + "schedule/default/flashsale-dev-SeedFunctionSchedule-1", nil},
+	{"make the role of its own schedule", "iam:GetRole", iamRole + "flashsale-dev-SeedFunctionScheduleRole-1", nil},
+	{"recount its own table", "dynamodb:Query", "arn:aws:dynamodb" + region + "table/flashsale-dev-LedgerTable-1", nil},
+	{"use a restored table", "dynamodb:Query", "arn:aws:dynamodb" + region + "table/flashsale-dev-restored", nil},
+	{"use a table that was restored again", "dynamodb:Query", "arn:aws:dynamodb" + region + "table/flashsale-dev-restored-2", nil},
+	{"read its own signing secrets", "secretsmanager:GetSecretValue", "arn:aws:secretsmanager" + region + "secret:flashsale-dev-stripe-AbC123", nil},
+}
+
+// byName are an action on each kind of resource that has a name of CloudFormation's, which begins with the stack's,
+// and what comes before that name.
+var byName = map[string][2]string{
+	"AWS::CloudFormation::Stack": {"cloudformation:UpdateStack", "arn:aws:cloudformation" + region + "stack/"},
+	"AWS::CloudWatch::Alarm":     {"cloudwatch:DeleteAlarms", "arn:aws:cloudwatch" + region + "alarm:"},
+	"AWS::DynamoDB::Table":       {"dynamodb:UpdateTable", "arn:aws:dynamodb" + region + "table/"},
+	"AWS::IAM::Role":             {"iam:DeleteRole", iamRole},
+	"AWS::Logs::LogGroup":        {"logs:DeleteLogGroup", "arn:aws:logs" + region + "log-group:"},
+	"AWS::SNS::Topic":            {"sns:DeleteTopic", "arn:aws:sns" + region},
+	"AWS::SQS::Queue":            {"sqs:DeleteQueue", "arn:aws:sqs" + region},
+	"AWS::Serverless::Function":  {"lambda:DeleteFunction", "arn:aws:lambda" + region + "function:"},
+}
+
+// named are requests on every resource of the templates in byName, in the stack flashsale-dev.
+func named(t *testing.T) (all []request) {
+	for file, stack := range map[string]string{templateFile: "flashsale-dev-", alarmsFile: "flashsale-dev-Alarms-1-", frontFile: "flashsale-dev-Front-1-"} {
+		for kind, by := range byName {
+			for _, r := range parseTemplate(t, file).resources(kind) {
+				name := stack + r.id + "-1"
+				if given := r.at("Properties.LogGroupName").text(); given != "" {
+					name = strings.Replace(given, "${AWS::StackName}", strings.TrimSuffix(stack, "-"), 1)
+				}
+				if kind == "AWS::CloudFormation::Stack" {
+					name += "/1"
+				}
+				all = append(all, request{"have its " + r.id, by[0], by[1] + name, nil})
+			}
+		}
+	}
+	return all
+}
+
+// elsewhere is the same request of another stack, whose name begins with this one's: false if it names none.
+func (r request) elsewhere() (other request, names bool) {
+	move := func(text string) string { return strings.ReplaceAll(text, "flashsale-dev", "flashsale-dev-eu") }
+	other = request{r.name + ", of the stack flashsale-dev-eu", r.action, move(r.resource), map[string]string{}}
+	for key, value := range r.keys {
+		other.keys[key] = move(value)
+	}
+	return other, other.resource != r.resource || !maps.Equal(other.keys, r.keys)
 }
 
 // everything allows everything.
@@ -198,8 +255,8 @@ func TestAPipelineTakesOverNothing(t *testing.T) {
 	for _, file := range roleFiles {
 		role += read(t, file)
 	}
-	deployer, limit := parsePolicies(t, filledIn(role)), parsePolicies(t, filledIn(read(t, boundaryFile)))
-	careless := parsePolicies(t, filledIn(role)+everything)
+	deployer, limit := parsePolicies(t, role), parsePolicies(t, read(t, boundaryFile))
+	careless := parsePolicies(t, role+everything)
 	expect := func(who string, want bool, r request, policy deploymentPolicy) {
 		if got := policy.allows(r); got != want {
 			t.Errorf("%s may %s (%s on %s): %t, want %t", who, r.name, r.action, r.resource, got, want)
@@ -214,7 +271,10 @@ func TestAPipelineTakesOverNothing(t *testing.T) {
 	for _, r := range outOfBounds {
 		expect("a role that it makes", false, r, limit)
 	}
-	for _, r := range needed {
+	for _, r := range slices.Concat(needed, named(t)) {
 		expect("the deployment role", true, r, deployer)
+		if other, names := r.elsewhere(); names {
+			expect("the deployment role", false, other, deployer)
+		}
 	}
 }
