@@ -217,7 +217,9 @@ func TestEachEventHasItsOwnSchemaInEveryReader(t *testing.T) {
 			want[name] = name
 		}
 	}
-	for check, argument := range map[string]string{"messages": document(t, "asyncapi.yaml"), "schemas": document(t, "events")} {
+	for check, argument := range map[string]string{
+		"messages": document(t, "asyncapi.yaml"), "references": document(t, "asyncapi.yaml"), "schemas": document(t, "events"),
+	} {
 		var got struct {
 			Problems []string
 			Types    map[string]string

@@ -12,6 +12,22 @@ const checks = {
     const types = document?.allMessages().all().map((m) => [m.id(), m.payload().json().schema.properties["detail-type"].const]);
     return { problems: diagnostics.filter((d) => d.severity < 2).map((d) => d.message), types: Object.fromEntries(types ?? []) };
   },
+  // The same of the parser of references that most tools have, the newest and one before it fetched what an absolute $id names.
+  async references(path) {
+    const problems = [], types = {};
+    for (const version of ["ref-parser-15", "ref-parser-16"]) {
+      const { bundle, dereference } = await import(version);
+      try {
+        const whole = JSON.stringify(await bundle(path, { resolve: { http: false } }));
+        problems.push(...(whole.match(/"\$ref":"[^#].*?"/g) ?? []).map((left) => `${version} leaves ${left}`));
+        const { components: { messages } } = await dereference(path, { resolve: { http: false } });
+        for (const [name, { payload: { schema } }] of Object.entries(messages)) types[name] = schema.properties["detail-type"].const;
+      } catch (error) {
+        problems.push(`${version}: ${error.message}`);
+      }
+    }
+    return { problems, types };
+  },
   // The same of a strict validator and of a generator of types.
   async schemas(folder) {
     const { default: Ajv } = await import("ajv/dist/2020.js");

@@ -13,9 +13,6 @@ import (
 //go:embed events/*.json asyncapi.yaml
 var eventDocuments embed.FS
 
-// eventBase begins the schemas' $id: names, from which nothing is read.
-const eventBase = "https://flashsale.invalid/events/"
-
 // Events are the schemas of the order events, by type. They are safe for concurrent use.
 type Events map[string]*jsonschema.Schema
 
@@ -34,7 +31,7 @@ func OpenEvents() (Events, error) {
 		}
 		schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 		if err == nil {
-			err = compiler.AddResource(eventBase+f.Name(), schema)
+			err = compiler.AddResource(f.Name(), schema)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read event schema %s: %w", f.Name(), err)
@@ -42,7 +39,7 @@ func OpenEvents() (Events, error) {
 	}
 	all := Events{}
 	for _, f := range files {
-		schema, err := compiler.Compile(eventBase + f.Name())
+		schema, err := compiler.Compile(f.Name())
 		if err != nil {
 			return nil, fmt.Errorf("read event schema %s: %w", f.Name(), err)
 		}

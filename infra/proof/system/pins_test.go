@@ -58,7 +58,7 @@ var unpinned = regexp.MustCompile(`\bgo (?:run|install) [^\n]*@(?:latest|upgrade
 var (
 	uses   = regexp.MustCompile(`(?m)^\s*(?:-\s+)?["']?uses["']?:\s*["']?([^\s"'#]+)`)
 	pinned = regexp.MustCompile(`^(?:\./.+|[A-Za-z0-9._-]+/[A-Za-z0-9._/-]+@[0-9a-f]{40}|docker://.+@sha256:[0-9a-f]{64})$`)
-	exact  = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
+	exact  = regexp.MustCompile(`^(npm:[^ ]+@)?\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`) // also of a package under another name
 )
 
 // The go command itself refuses a module without its sum in go.sum.
