@@ -29,11 +29,11 @@ func TestTheLedgerOverAFakeFullOfContention(t *testing.T) {
 }
 
 // Here eventually consistent reads see nothing of what the test has written, so the
-// reads that decide anything must be consistent.
+// reads that decide anything must be consistent, on each page; and a page is one item.
 func TestTheLedgerOverAFakeWhoseReadsLag(t *testing.T) {
 	ledgertest.RunInVirtualTime(t, func(*testing.T) ledgertest.Engine {
 		db := newDB()
-		db.Lag = time.Hour
+		db.Lag, db.PageBytes = time.Hour, 1
 		return ledgertest.Engine{API: db, Table: table}
 	})
 }

@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -127,5 +128,37 @@ func TestACountThatIsCutOffContinuesBehindTheLastPage(t *testing.T) {
 	}
 	if all, err := w.Ledger.Refunds(w.Ctx, ""); sale.CodeOf(err) != sale.Internal || len(all) != 19 {
 		t.Errorf("got %d refunds (%v), want 19 and why one cannot be read", len(all), err)
+	}
+}
+
+func TestTheBooksHaveTheRefundsOfEveryPageAndThePaymentsOfEveryCurrency(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.OpenUnpaid(9, 1)
+	ids := w.Ordered("alice", "bob")
+	dollars := ledgertest.PaymentOf(ids[1], "pi_bob")
+	dollars.Currency = "HKD"
+	w.Settles(ledgertest.PaymentOf(ids[0], "pi_alice"))
+	w.Settles(dollars)
+	for i := range 3 {
+		w.Settles(ledgertest.PaymentOf(ids[0], fmt.Sprint("pi_", i)))
+	}
+	db.PageBytes = 1 // a page is an item
+	a := &ledger.Audit{SaleID: "moutai"}
+	r, err := w.Ledger.Step(w.Ctx, a, func(sale.Claim) {})
+	if err != nil || r == nil || r.RefundsDue != 3 {
+		t.Fatalf("got %+v (%v), want 3 refunds due", r, err)
+	}
+	if err := w.Ledger.SaveCursor(w.Ctx, a.Next(), r); err != nil {
+		t.Fatal(err)
+	}
+	if _, marked, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#pi_0"); err != nil || !marked {
+		t.Fatal(marked, err)
+	}
+	if err := w.Ledger.CountRefunds(w.Ctx, &ledger.RefundCount{SaleID: "moutai", Books: w.Listing().Books}); err != nil {
+		t.Fatal(err)
+	}
+	want := ledger.Money{"CNY": {Taken: dollars.Amount, Due: 2 * dollars.Amount, Refunded: dollars.Amount}, "HKD": {Taken: dollars.Amount}}
+	if got := w.Listing().Books; got.RefundsDue != 2 || !maps.Equal(got.Money, want) {
+		t.Errorf("the books have %d due and %v, want 2 and %v", got.RefundsDue, got.Money, want)
 	}
 }

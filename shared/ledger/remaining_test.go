@@ -40,6 +40,28 @@ func TestKeysThatStayUnprocessedAreAskedForSixTimesWithPauses(t *testing.T) {
 	}
 }
 
+func TestAnAuditOfManyShardsNeedsEachBatchOfThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, db, _ := faulty(t)
+		w.Open(300, 201)
+		for batch := range 3 {
+			calls := 0
+			db.Fault = dynamotest.On("BatchGetItem", "STOCK#", func(dynamotest.Call) dynamotest.Fault {
+				if calls++; calls > batch {
+					return dynamotest.Fault{Kind: dynamotest.Throttle}
+				}
+				return dynamotest.Fault{}
+			})
+			_, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
+			w.Refused(sale.Busy, err)
+		}
+		db.Fault = nil
+		if r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {}); err != nil || !r.Balanced || r.Stock != 300 {
+			t.Errorf("got %+v (%v), want 300 units", r, err)
+		}
+	})
+}
+
 func TestRemainingUnitsAreCountedOnceAMinuteBeforeTheSaleOpensAndAfterItHasClosed(t *testing.T) {
 	w, db, _ := faulty(t)
 	c := w.Sale(10, 4)

@@ -86,15 +86,22 @@ func (w *World) Claims(shards int) map[int64]int64 {
 // Partition reads every item under one partition key.
 func (w *World) Partition(pk string) []map[string]types.AttributeValue {
 	w.T.Helper()
-	out, err := look(w.Ctx, w.Engine.API.Query, &dynamodb.QueryInput{
+	in := &dynamodb.QueryInput{
 		TableName: &w.Engine.Table, ConsistentRead: aws.Bool(true),
 		KeyConditionExpression:    aws.String("pk = :pk"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": &types.AttributeValueMemberS{Value: pk}},
-	})
-	if err != nil {
-		w.T.Fatalf("query %s: %v", pk, err)
 	}
-	return out.Items
+	var all []map[string]types.AttributeValue
+	for {
+		out, err := look(w.Ctx, w.Engine.API.Query, in)
+		if err != nil {
+			w.T.Fatalf("query %s: %v", pk, err)
+		}
+		all = append(all, out.Items...)
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; in.ExclusiveStartKey == nil {
+			return all
+		}
+	}
 }
 
 // Balanced checks P1 to P3 over the table: per shard, stock left plus claims is
