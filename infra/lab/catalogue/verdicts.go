@@ -18,6 +18,8 @@ var verdicts = map[string]expectation{
 		"fifteen-clicks-scarce": only(tally.Doubles),
 		"frozen-clicks":         only(tally.Doubles),
 	}},
+	"sql-version-once":        {tally.Undersells, overtakes},
+	"sql-version":             {tally.Holds, merge(slow, again)},
 	"sql-unique":              {tally.Holds, nil},
 	"sql-row-per-unit":        {tally.Holds, nil},
 	"sql-batch":               {tally.Holds, nil},
@@ -109,6 +111,24 @@ var bringsBack = map[string][]tally.Verdict{
 	"engine-killed":     {tally.Oversells, tally.Undersells, tally.Holds},
 	"frozen-clicks":     {tally.Oversells, tally.Doubles},
 	"frozen-at-the-end": only(tally.Oversells),
+}
+
+// Whoever is overtaken hears "sold out", also a click of a buyer whose other click gets a unit. The units last until the end
+// only if few come at once: at the end of the slow checks, or after an accident.
+var overtakes = map[string][]tally.Verdict{
+	"frozen-at-the-end":     {tally.Undersells, tally.Holds},
+	"last-units":            {tally.Undersells, tally.Holds},
+	"winner-asks-again":     {tally.Undersells, tally.Holds},
+	"frozen-clicks":         {tally.Misleads, tally.Undersells},
+	"fifteen-clicks":        {tally.Misleads, tally.Undersells},
+	"fifteen-clicks-scarce": {tally.Misleads, tally.Holds},
+}
+
+// Many at once need many tries for a unit each: on a loaded machine some have no more time, and hear "busy" to the end.
+var again = map[string][]tally.Verdict{
+	"engine-killed": {tally.Holds, tally.Stalls},
+	"frozen-clicks": {tally.Holds, tally.Stalls},
+	"server-added":  {tally.Holds, tally.Stalls},
 }
 
 // One buyer at a time, and on a loaded machine some wait for longer than they have.

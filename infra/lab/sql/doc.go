@@ -14,6 +14,7 @@ import (
 const (
 	row    = "CREATE TABLE sale (id INT PRIMARY KEY, stock INT NOT NULL)"
 	units  = "INSERT INTO sale (id, stock) VALUES (1, @stock)"
+	counts = "ALTER TABLE sale ADD version INT NOT NULL DEFAULT 1"
 	rows   = "CREATE TABLE units (id INT PRIMARY KEY, sold BOOL NOT NULL DEFAULT FALSE, KEY (sold))"
 	deep   = "SET SESSION max_recursive_iterations = 1000000"
 	fill   = "INSERT INTO units (id) WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < @stock) SELECT id FROM n"
@@ -30,6 +31,10 @@ func Specs() []shop.Spec {
 			"slow: all buyers wait for one row", plain(forUpdate), row, units, orders),
 		spec("sql-conditional", "UPDATE … SET stock = stock - 1 WHERE stock > 0, INSERT in the same transaction",
 			"one user's clicks that come at once all find no order and each get one", plain(conditional), row, units, orders),
+		spec("sql-version-once", "SELECT stock and version; UPDATE … WHERE version = ? and INSERT under a unique index of users, one transaction; whoever is overtaken hears \"sold out\"",
+			"of all who have read one version one buys: the others hear \"sold out\" although units are left", plain(byVersion(1, shop.SoldOut)), row, units, counts, unique),
+		spec("sql-version", "the same with up to ten tries, then \"busy\"",
+			"the more buyers at once, the more tries for one unit", plain(byVersion(10, shop.Busy)), row, units, counts, unique),
 		spec("sql-unique", "INSERT under a unique index of users, then the conditional UPDATE, one transaction", "", plain(insertThen(takeFromRow)), row, units, unique),
 		spec("sql-row-per-unit", "a row for each unit: INSERT under a unique index of users, then a unit whose row nobody has locked (SKIP LOCKED)",
 			"a locked unit counts as sold: buyers hear \"sold out\" of the last ones, also if whoever has them locked then fails",

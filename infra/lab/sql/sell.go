@@ -133,6 +133,50 @@ func takeRow(ctx context.Context, d *desk, tx *sql.Tx) (bool, error) {
 	return change(ctx, tx, "UPDATE units SET sold = TRUE WHERE id = ?", unit)
 }
 
+// byVersion reads the stock with the version of its row, and takes a unit only of that version: of all who have read one
+// version the first gets a unit and the others none, however many are left. After so many tries they hear overtaken.
+func byVersion(tries int, overtaken shop.Outcome) sale {
+	return func(ctx context.Context, d *desk, user string) (shop.Outcome, error) {
+		if refused, err := d.admit(ctx, user); err != nil || refused != "" {
+			return refused, err
+		}
+		for range tries {
+			var left, version int
+			if err := d.db.QueryRowContext(ctx, "SELECT stock, version FROM sale WHERE id = 1").Scan(&left, &version); err != nil {
+				return "", fmt.Errorf("read: %w", err)
+			}
+			d.host.At(ctx, shop.Read)
+			if left <= 0 {
+				if ordered, err := has(ctx, d.db, user); err != nil || ordered { // by another click
+					return shop.AlreadyOrdered, err
+				}
+				return shop.SoldOut, nil
+			}
+			if outcome, err := d.takeVersion(ctx, user, version); err != nil || outcome != "" {
+				return outcome, err
+			}
+		}
+		return overtaken, nil
+	}
+}
+
+// takeVersion takes a unit, unless another purchase has come first: then its outcome is "".
+func (d *desk) takeVersion(ctx context.Context, user string, version int) (shop.Outcome, error) {
+	return d.within(ctx, d.db, sql.LevelReadCommitted, func(tx *sql.Tx) (shop.Outcome, error) {
+		taken, err := change(ctx, tx, "UPDATE sale SET stock = stock - 1, version = version + 1 WHERE id = 1 AND version = ?", version)
+		if err != nil || !taken {
+			return "", err
+		}
+		d.host.At(ctx, shop.Taken)
+		if err := insert(ctx, tx, user); isDuplicate(err) {
+			return shop.AlreadyOrdered, nil
+		} else if err != nil {
+			return "", err
+		}
+		return shop.Accepted, nil
+	})
+}
+
 // lockWait is how many seconds a purchase waits for the lock.
 const lockWait = 10
 

@@ -20,7 +20,7 @@ func (w *World) cutPass() *ledger.Audit {
 	a := &ledger.Audit{SaleID: "moutai"}
 	begun := make(chan struct{})
 	begin := sync.OnceFunc(func() { close(begun) })
-	// The claims of other buckets cannot be read once bucket 0 is being read.
+	// The claims of other buckets cannot be read once bucket 0 is read.
 	onlyBucket0 := w.Hooked(func(_ string, in any, call func() (any, error)) (any, error) {
 		query, isQuery := in.(*dynamodb.QueryInput)
 		switch {
@@ -29,7 +29,11 @@ func (w *World) cutPass() *ledger.Audit {
 			<-begun
 			return nil, &smithy.GenericAPIError{Code: "AccessDeniedException"}
 		default:
-			begin()
+			out, err := call()
+			if page, _ := out.(*dynamodb.QueryOutput); page != nil && len(page.LastEvaluatedKey) == 0 {
+				begin()
+			}
+			return out, err
 		}
 		return call()
 	})
