@@ -85,7 +85,8 @@ type adyenItems []struct {
 // maxItems is how many items a webhook may have. Adyen's have one, and its older ones of SOAP had six at most.
 const maxItems = 100
 
-// UnmarshalJSONFrom reads no more items than a webhook may have: nobody has signed them yet, and one may be two bytes long.
+// UnmarshalJSONFrom reads no more items than a webhook may have: nobody has signed them yet, and one may be two bytes
+// long.
 func (all *adyenItems) UnmarshalJSONFrom(from *jsontext.Decoder) error {
 	if start, err := from.ReadToken(); err != nil || start.Kind() != '[' {
 		return cmp.Or(err, errors.New("the items are no array"))

@@ -98,8 +98,8 @@ func ProvidersFromEnv(now func() time.Time) (Providers, error) {
 	}, now)
 }
 
-// NewProviders returns the providers with these settings. One whose settings cannot be right takes nothing (P19), and the others
-// are as if it were not there. The error names the variables of such, and does not quote them.
+// NewProviders returns the providers with these settings. One whose settings cannot be right takes nothing (P19), and the
+// others are as if it were not there. The error names the variables of such, and does not quote them.
 func NewProviders(s Settings, now func() time.Time) (Providers, error) {
 	all := Providers{}
 	var wrong []error

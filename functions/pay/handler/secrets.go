@@ -51,7 +51,7 @@ func isText(text string) error {
 		return errors.New("it is empty")
 	case strings.HasPrefix(text, byteOrderMark):
 		return errByteOrderMark
-	case strings.ContainsAny(text, " \t\r\n\v\f\u00a0\u3000"):
+	case strings.ContainsAny(text, " \t\r\n\v\f"):
 		return errors.New("it has a blank or a line break")
 	case strings.ContainsAny(text, "\"'`\\,"):
 		return errors.New("it has a quotation mark, a backslash or a comma")

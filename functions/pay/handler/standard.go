@@ -53,8 +53,8 @@ func newStandardWebhooks(s Settings, _ func() time.Time) (provider, error) {
 	return provider{verify: verify, read: one(readStandardWebhook)}, nil
 }
 
-// The least and the most bytes of a signing secret (spec/standard-webhooks.md of github.com/standard-webhooks/standard-webhooks,
-// "Signature scheme", read on 2026-11-28).
+// The least and the most bytes of a signing secret (spec/standard-webhooks.md of
+// github.com/standard-webhooks/standard-webhooks, "Signature scheme", read on 2026-11-28).
 const minStandard, maxStandard = 24, 64
 
 func isStandards(text string) error {

@@ -37,13 +37,16 @@ const (
 	anyEvents = "any"
 )
 
-// stripeSettings are STRIPE_SECRETS: JSON, or only the signing secrets of an endpoint of the live mode, with commas between them.
+// stripeSettings are STRIPE_SECRETS: JSON, or only the signing secrets of an endpoint of the live mode, with commas
+// between them.
 type stripeSettings struct {
 	// SigningSecrets are the endpoint's, whsec_…. Two while one is being replaced.
 	SigningSecrets []string `json:"signingSecrets"`
-	// Livemode: the payments of the live mode count, else those of the test mode. A Connect endpoint of the live mode gets both.
+	// Livemode: the payments of the live mode count, else those of the test mode. A Connect endpoint of the live mode
+	// gets both.
 	Livemode *bool `json:"livemode"`
-	// Accounts are those whose payments count beside the ones of the endpoint's own account: connected or of its organization.
+	// Accounts are those whose payments count beside the ones of the endpoint's own account: connected ones, or those of
+	// its organization.
 	Accounts []string `json:"accounts"`
 
 	events string
@@ -93,10 +96,12 @@ func isStripes(text string) error {
 }
 
 func isStripeAccount(text string) error {
-	if !strings.HasPrefix(text, "acct_") {
-		return errors.New("it is not the id of an account, acct_…")
+	const account = "the id of an account, acct_…"
+	err := form(letters+digits+"_", account)(text)
+	if id, named := strings.CutPrefix(text, "acct_"); err == nil && (!named || id == "") {
+		err = errors.New("it is not " + account)
 	}
-	return form(letters+digits+"_", "the id of an account, acct_…")(text)
+	return err
 }
 
 // tolerance is how far from now the time of a signature may be; standard-webhooks v0.0.1 allows as much.
@@ -152,9 +157,10 @@ type stripeEvent struct {
 	} `json:"data"`
 }
 
-// theirs returns why an event of another account or mode is refused, if it names an order: anybody who has connected an account can
-// give a payment our metadata, and a payment of the test mode is no money (docs.stripe.com/connect/webhooks, read on 2026-11-28).
-// The context is asked only of who names accounts: Stripe does not say that an account's own events have none
+// theirs returns why an event of another account or mode is refused, if it names an order: anybody who has connected
+// an account can give a payment our metadata, and a payment of the test mode is no money
+// (docs.stripe.com/connect/webhooks, read on 2026-11-28). The context is looked at only where accounts are named: Stripe
+// does not say that an account's own events have none
 // (docs.stripe.com/changelog/basil/2025-04-30/additional-context-organization-events).
 func (s *stripeSettings) theirs(e *stripeEvent) error {
 	from := e.Account
@@ -171,8 +177,10 @@ func (s *stripeSettings) theirs(e *stripeEvent) error {
 }
 
 var (
-	errOtherAccount = sale.Refuse(sale.InvalidRequest, "the payment names an order, and is of an account that StripeKeysArn does not have in accounts")
-	errOtherMode    = sale.Refuse(sale.InvalidRequest, "the payment names an order, and its livemode is not that of StripeKeysArn")
+	errOtherAccount = sale.Refuse(sale.InvalidRequest,
+		"the payment names an order, and is of an account that StripeKeysArn does not have in accounts")
+	errOtherMode = sale.Refuse(sale.InvalidRequest,
+		"the payment names an order, and its livemode is not that of StripeKeysArn")
 )
 
 // stripePayment is a Checkout session or a payment intent.

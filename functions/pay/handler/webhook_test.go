@@ -94,6 +94,7 @@ func stripeFates() map[string]fate {
 		"of an account in the test mode": with(`"livemode":false,"account":"acct_3",`), "of an account, an intent": intended,
 	})
 	add("invalid-request", "of an account that StripeKeysArn does not have", map[string]sent{"of the other kind": intended}, "STRIPE_EVENTS", "checkout")
+	add("invalid-request", "no valid reference", map[string]sent{"of the other kind without a reference": {Stripe, intent(`"id":""`), nil}}, "STRIPE_EVENTS", "checkout")
 	add("invalid-request", "of an account that StripeKeysArn does not have", map[string]sent{
 		"of a third account": with(`"livemode":false,"account":"acct_3","context":"acct_1",`), "of a third of the organization": with(`"livemode":false,"context":"acct_3",`),
 	}, test...)

@@ -92,7 +92,8 @@ func (w *wechatPay) addKey(serial string) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("of its name: %w", err)
-	case name == "" || isKeyID && strings.Trim(name, digits+letters) != "" || !isKeyID && strings.Trim(upper, digits+"ABCDEF") != "":
+	case name == "" || isKeyID && strings.Trim(name, digits+letters) != "",
+		!isKeyID && strings.Trim(upper, digits+"ABCDEF") != "":
 		return errors.New("its name is neither PUB_KEY_ID_… nor a serial number in hexadecimal, alone")
 	case w.keys[upper] != nil:
 		return errors.New("its serial number is there twice")
