@@ -357,6 +357,7 @@ func TestTheLogNamesThePaymentOfWhatSomebodyMustLookAt(t *testing.T) {
 		wechats("TRANSACTION.SUCCESS", wechatPaid(`"mchid":"1"`), "invalid-request"),
 		alipays("ignored-refunded", "", "refund_fee", "0.01"), alipays("invalid-request", "", "app_id", "1"),
 		alipays("invalid-request", "", "seller_id", "1"), alipays("invalid-request", "", "trans_currency", "USD"),
+		{sent{Stripe, strings.Replace(session(""), `"livemode":true`, `"livemode":false`, 1), nil}, "invalid-request", "", nil},
 		stripes("charge.dispute.created", "ignored-disputed"), stripes("refund.created", "ignored-refunded"),
 		stripes("refund.failed", "ignored-not-back"), stripes("charge.refunded", "ignored-refunded"),
 		adyens("ignored-not-back", "", change("REFUND_FAILED", nil)), adyens("ignored-disputed", "", change("CAPTURE_FAILED", nil)),
