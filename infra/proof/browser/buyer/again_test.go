@@ -88,7 +88,7 @@ func TestAnOpenPageLearnsWhatHasChanged(t *testing.T) {
 		holder: { first: { payWithin: 60 }, claim: { state: "PAID", payBy: -60 }, then: { payWithin: 60, state: "RECALLED" }, later: { state: "CANCELLED", refunds: [{ amount: 500, currency: "CNY" }] } },
 		reserved: { first: { payWithin: 600 }, claim: { state: "PENDING" }, later: { state: "CONFIRMED", payBy: 600 } },
 		late: { first: { payWithin: 60 }, claim: { state: "CONFIRMED", payBy: -30 }, later: { state: "PAID", payBy: -30 } },
-		office: { first: { payWithin: 60 }, claim: { state: "PAID", payBy: -60 }, later: { state: "CANCELLED", refunds: [{ amount: 500, currency: "CNY" }, { amount: 700, currency: "CNY" }] } },
+		office: { first: { payWithin: 60 }, claim: { state: "PAID", payBy: -60 }, later: { state: "CANCELLED", refunds: [{ amount: 500, currency: "CNY" }, { amount: 700, currency: "CNY", refundedAt: "2026-11-11T12:00:00Z" }] } },
 		refunded: { first: { payWithin: 60, state: "RECALLED" }, claim: { state: "PAID" }, later: { state: "CANCELLED", refunds: [{ amount: 500, currency: "CNY" }] } },
 		paying: { first: { payWithin: 600 }, claim: { state: "CONFIRMED", payBy: 600, paymentUrl: "/pay" }, then: { payWithin: 600, state: "RECALLED" }, later: { state: "PAID", payBy: 600 } },
 	`)
@@ -106,7 +106,7 @@ func TestAnOpenPageLearnsWhatHasChanged(t *testing.T) {
 		"holder":   {"paid", "recalledOrder", "Your payment of ¥5.00 will be paid back.", ""},
 		"reserved": {"reserved", "unpaid", "Pay by ", ""},
 		"late":     {"late", "paid", "Thank you.", ""},
-		"office":   {"paid", "cancelled", "Your payment of ¥5.00 will be paid back.\nYour payment of ¥7.00 will be paid back.", ""},
+		"office":   {"paid", "cancelled", "Your payment of ¥5.00 will be paid back.\nYour payment of ¥7.00 was paid back on November 11, 2026.", ""},
 		"refunded": {"recalledOrder", "recalledOrder", "Your payment of ¥5.00 will be paid back.", ""},
 		"paying":   {"unpaid", "recalledOrder", "Whatever you have paid for it is paid back.", "paid"},
 	} {

@@ -352,6 +352,30 @@ func TestASignInThatEndsInAnotherBrowserGoesOnThere(t *testing.T) {
 	}
 }
 
+// The provider comes back to one address of the shop only, whose storage must have what the sign-in began with.
+func TestASignInBeginsAtTheAddressToWhichTheProviderComesBack(t *testing.T) {
+	t.Parallel()
+	tab, saleID := chromium.Tab(t), shop.create(t, sale{})
+	page, err := shop.Send(t.Context(), http.MethodGet, "/s/"+saleID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		a := browser.Answer{Status: 200, Header: map[string]string{"Content-Type": "text/html"}, Body: "there"}
+		switch {
+		case r.Path == "/s/"+saleID:
+			a.Body = strings.Replace(string(page.Body), `data-origin=""`, `data-origin="https://shop.example"`, 1)
+		case !strings.HasPrefix(r.URL, "https://shop.example/"):
+			return browser.Answer{}
+		}
+		return a
+	})
+	tab.Open(shop.page(saleID))
+	waitState(tab, "open")
+	tab.Click(button)
+	tab.Wait("location.href === 'https://shop.example/s/" + saleID + "'")
+}
+
 // A storage that another version has written, or that the browser denies, is no sign-in and hides no sale.
 func TestWithoutAStorageThatItUnderstandsThePageShowsTheSale(t *testing.T) {
 	t.Parallel()
