@@ -110,6 +110,41 @@ func TestWhatAReaderOpensStaysOpenWhenThePageIsBroughtUpToDate(t *testing.T) {
 	}
 }
 
+// The API's clock says when a sign-in ends, and not the device's.
+func TestADevicesClockSignsNobodyOut(t *testing.T) {
+	t.Parallel()
+	s := market(t)
+	for _, tt := range []struct {
+		wrong         time.Duration
+		expires, says string // the first in hours from what the device's clock says
+	}{{48 * time.Hour, "-47", "Sign out"}, {-48 * time.Hour, "49", "Sign out"}, {-48 * time.Hour, "47", "Your sign-in has ended."}} {
+		tab := s.tab(t, "")
+		tab.Clock(tt.wrong)
+		tab.Before(`sessionStorage.token = JSON.stringify({access: "operator alice", expires: Date.now() + 3600000 * ` + tt.expires + `})`)
+		tab.Open(s.URL + "/")
+		if tt.says == "Sign out" {
+			tab.WaitText("Feitian Moutai")
+			tab.Advance(2 * time.Second)
+		}
+		tab.WaitText(tt.says)
+	}
+}
+
+func TestAPageWithoutItsScriptsSaysHowToGoOn(t *testing.T) {
+	t.Parallel()
+	s := market(t)
+	tab := s.tab(t, "operator alice")
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		return browser.Answer{Refused: strings.HasPrefix(r.Path, "/assets/words.")}
+	})
+	tab.Open(s.URL + "/")
+	tab.Wait("getComputedStyle(document.querySelector('#old')).visibility === 'visible'")
+	tab.Intercept(func(browser.Request) browser.Answer { return browser.Answer{} })
+	tab.Click("#old a")
+	tab.WaitText("Feitian Moutai")
+	tab.Wait("!document.querySelector('#old')")
+}
+
 // The orders of a sale hang, and were counted before that was worth a word; nobody counts another one.
 func TestWhatIsWrongIsRedAndItsAgeGoesOn(t *testing.T) {
 	t.Parallel()
@@ -207,37 +242,4 @@ func TestTextsOfOthersStayTexts(t *testing.T) {
 	for _, place := range []string{`#sale/<img src=x>`, "#sale/..%2f..", "#sale/", "#javascript:alert(1)", "#sale/%"} {
 		s.look(tab, place, "Sales")
 	}
-}
-
-// The API's clock says when a sign-in ends, and not the device's.
-func TestADevicesClockSignsNobodyOut(t *testing.T) {
-	t.Parallel()
-	s := market(t)
-	for _, tt := range []struct{ wrong, left time.Duration }{{48 * time.Hour, time.Hour}, {-48 * time.Hour, time.Hour}, {-48 * time.Hour, -time.Hour}} {
-		tab := s.tab(t, "")
-		tab.Clock(tt.wrong)
-		tab.Before(fmt.Sprintf(`sessionStorage.token = JSON.stringify({access: "operator alice", expires: %d})`, time.Now().Add(tt.left).UnixMilli()))
-		tab.Open(s.URL + "/")
-		if tt.left > 0 {
-			tab.WaitText("Feitian Moutai")
-			tab.Advance(2 * time.Second)
-		}
-		want := map[bool]string{true: "Sign out", false: "Your sign-in has ended."}[tt.left > 0]
-		tab.WaitText(want)
-	}
-}
-
-func TestAPageWithoutItsScriptsSaysHowToGoOn(t *testing.T) {
-	t.Parallel()
-	s := market(t)
-	tab := s.tab(t, "operator alice")
-	tab.Intercept(func(r browser.Request) browser.Answer {
-		return browser.Answer{Refused: strings.HasPrefix(r.Path, "/assets/words.")}
-	})
-	tab.Open(s.URL + "/")
-	tab.Wait("getComputedStyle(document.querySelector('#old')).visibility === 'visible'")
-	tab.Intercept(func(browser.Request) browser.Answer { return browser.Answer{} })
-	tab.Click("#old a")
-	tab.WaitText("Feitian Moutai")
-	tab.Wait("!document.querySelector('#old')")
 }
