@@ -22,6 +22,11 @@ func TestACreationIsInTheTrailWithItsAuthorAndCountsOnce(t *testing.T) {
 				t.Errorf("%s, request %d: %s", who, i, got)
 			}
 		}
+		// A page that was signed out meanwhile asks under another id.
+		r := f.Ask(t, t.Context(), event(t, "operate-create.json", func(r *events.APIGatewayV2HTTPRequest) { r.Body = strings.Replace(r.Body, "create-1", "create-2", 1) }))
+		if !strings.Contains(r.Body, `"applied":false,"changeId":"create-2"`) {
+			t.Errorf("the same contents under another id: %s", r.Body)
+		}
 		if got, status := ask("lee", `"stock": 11`); status != 409 || !strings.Contains(got, "the sale was created before with other contents, by kim on 2") {
 			t.Errorf("another creation: %d %s", status, got)
 		}

@@ -39,10 +39,11 @@ func (s *shop) create(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !there {
-		s.add(c.SaleID, c.Name, object{"seeded": c.Stock, "opensAt": instant(c.OpensAt), "closesAt": instant(c.ClosesAt), "books": nil})
+		made := object{"seeded": c.Stock, "opensAt": instant(c.OpensAt), "closesAt": instant(c.ClosesAt), "books": nil}
 		if c.LimitGroup != "" {
-			s.sales[c.SaleID]["limitGroup"] = c.LimitGroup
+			made["limitGroup"] = c.LimitGroup
 		}
+		s.add(c.SaleID, c.Name, made)
 	}
 	answer(w, 200, object{"saleId": c.SaleID, "seeded": c.Stock, "shards": c.Shards, "applied": !there, "changeId": asked.ID, "seen": "0.0.00000000"})
 }
