@@ -109,6 +109,10 @@ func TestWhatCannotBeUndoneAsksOnceAndShowsItsEffect(t *testing.T) {
 			tab.Click("dialog button.main")
 			tab.WaitText("Certain. " + tt.says)
 			wantChanged(t, s, "moutai", tt.done)
+			tab.Wait("document.querySelectorAll('.trail li').length === 1")
+			if news := tab.Text("[data-tone=news]"); news != "" {
+				t.Errorf("the author's own change is news: %s", news)
+			}
 		})
 	}
 }
@@ -222,6 +226,14 @@ func TestALostAnswerIsAskedForAgainUnderTheSameID(t *testing.T) {
 	close(gate)
 	tab.WaitText("Certain. Moutai: paused, no unit is sold.")
 	wantChanged(t, s, "moutai", "pause")
+	for i := 1; i <= 2; i++ { // of others each change is news once
+		s.by(t, "carol", "moutai", true, object{"id": fmt.Sprint("c", i), "action": "add", "stock": float64(i)})
+		browser.Eval[bool](tab, `dispatchEvent(new Event("online"))`)
+		tab.WaitText(fmt.Sprintf("carol added %d unit", i))
+		if n := browser.Eval[int](tab, "document.querySelectorAll('#main [data-tone=news]').length"); n != i {
+			t.Errorf("%d additions of carol's are %d pieces of news", i, n)
+		}
+	}
 	var body struct{ ID string }
 	if sent := bodies(tab); len(sent) != 1 || json.Unmarshal([]byte(sent[0]), &body) != nil || len(body.ID) != 36 {
 		t.Errorf("the changes that were sent are %q, want one", sent)
