@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/ops/cli"
+	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -82,5 +85,30 @@ func TestAPersonIsErasedOnceTheirSalesAreOver(t *testing.T) {
 		tells(t, db, erases, cli.ExitFine, "moutai  erased\n", "alice was erased in 1 sales")
 		tells(t, db, asks, cli.ExitBad, "NOT ERASED: no sale holds anything of alice")
 		tells(t, db, erases, cli.ExitBad, "NOT ERASED: no sale holds anything of alice")
+	})
+}
+
+func TestAnErasureThatStopsHalfWaySaysThatARepeatGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, book := opened(t, sale.Creation{Stock: 9})
+		if _, err := book.Create(t.Context(), sale.Creation{SaleID: "second", Name: "x", OpensAt: noon, ClosesAt: noon.Add(time.Hour), Stock: 1, Shards: 1}); err != nil {
+			t.Fatal(err)
+		}
+		ordered(t, book, "alice")
+		p, err := book.Purchase(t.Context(), ledger.Request{SaleID: "second", User: "alice"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		book.Confirm(t.Context(), []ledger.ClaimRef{{SaleID: "second", User: "alice", ClaimID: p.Claim.ID}})
+		drained(t, book)
+		if r, err := book.Step(t.Context(), &ledger.Audit{SaleID: "second"}, func(sale.Claim) {}); err != nil {
+			t.Fatal(err)
+		} else if done, err := book.Drain(t.Context(), r); !done || err != nil {
+			t.Fatal(err)
+		}
+		db.Fault = dynamotest.Fault{Kind: dynamotest.ServerError}.On("TransactWriteItems", "second")
+		tells(t, db, "buyer erase alice --yes", cli.ExitUnknown, "moutai  erased\n", "; repeat the command: it erases what is left")
+		db.Fault = nil
+		tells(t, db, "buyer erase alice --yes", cli.ExitFine, "alice was erased in 1 sales")
 	})
 }

@@ -229,6 +229,12 @@ func TestAChangeThatIsMadeIsNotDeniedIfItsOutputIsLost(t *testing.T) {
 	}
 }
 
+func TestASaleWithoutANameIsShownByItsID(t *testing.T) {
+	if said, code := newShop(t).place.does(t, "sale describe moutai --name="); code != cli.ExitFine || !strings.Contains(said, "moutai is shown as \"moutai\"; ") {
+		t.Errorf("exit %d, %q", code, said)
+	}
+}
+
 func TestResendIsAskedOfReconcileFunction(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"resent":5000,"receipts":[{"saleId":"moutai","pending":7000}]}`: "moutai: 5000 order messages were sent again; 7000 orders had no id: the command may be repeated for the others when the last message of each is 30 s old; " +

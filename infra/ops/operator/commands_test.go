@@ -64,6 +64,16 @@ func TestAGroupIsChangedSaleAfterSaleUnderOneIDAndTheWorstCounts(t *testing.T) {
 	if err != nil || len(trail) != 3 || len(trail[0].ID) != 26 || trail[1].ID != "p1" || trail[2].ID != "more" {
 		t.Errorf("%+v, %v", trail, err)
 	}
+	answer := s.invoke
+	s.invoke = func(payload []byte) ([]byte, error) {
+		if bytes.Contains(payload, []byte(`"boots-41"`)) && bytes.Contains(payload, []byte(`"POST `)) {
+			return []byte(`{"statusCode":500,"body":"{\"code\":\"internal\"}"}`), nil
+		}
+		return answer(payload)
+	}
+	if said, code := s.place.does(t, "sale add --group boots --stock 1 --id lost"); code != cli.ExitUnknown || !strings.Contains(said, "it failed for 2 of the 2 sales") {
+		t.Errorf("one is not known, and then one refused: exit %d, %s", code, said)
+	}
 }
 
 func TestTheOrdersOfAGroupAreOneList(t *testing.T) {

@@ -271,6 +271,33 @@ func TestACreationThatFailsSaysWhatIsThereAndCanBeRepeated(t *testing.T) {
 	}
 }
 
+func TestWhoCreatesSalesIsToldWherePeopleBuy(t *testing.T) {
+	grouped, alone := filepath.Join(t.TempDir(), "drop.yaml"), "saleId: spring\nopensAt: 2036-12-05T12:00:00Z\nclosesAt: 2036-12-05T14:00:00Z\nstock: 10\n"
+	if err := os.WriteFile(grouped, []byte(drop), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := invoking(func(function string, payload []byte) ([]byte, error) {
+		var asked struct{ Action, SaleID string }
+		if err := json.Unmarshal(payload, &asked); err != nil || function != client.SeedFunction || asked.Action != "create" {
+			t.Errorf("%s is asked %s", function, payload)
+		}
+		return fmt.Appendf(nil, `{"saleId":%q,"seeded":7,"shards":1,"applied":%t}`, asked.SaleID, asked.SaleID != "40"), nil
+	})
+	said, code := p.does(t, "create "+grouped)
+	if contains(t, said, "runner-38: 7 units, from 2026-12-05T12:00:00Z to ", "40: was there already, with the same contents\n", "sales: 3, units: 1000; the page on which people buy: /g/runner\n"); code != cli.ExitFine {
+		t.Errorf("exit %d", code)
+	}
+	said, code = p.at(t, strings.NewReader(alone), nil, "create", "-")
+	if contains(t, said, "sales: 1, units: 10; the page on which people buy: /s/spring\n"); code != cli.ExitFine {
+		t.Errorf("exit %d", code)
+	}
+	for stdin, want := range map[string]string{"": "stdin is empty", strings.Repeat("#", maxFile+1): "- has more than 1,048,576 bytes"} {
+		if said, code := p.at(t, strings.NewReader(stdin), nil, "create", "-"); code != cli.ExitUsage || !strings.Contains(said, want) {
+			t.Errorf("exit %d, %s", code, said)
+		}
+	}
+}
+
 func TestADryRunSaysWhatIsThereAlreadyAndWhenEachSaleOpens(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "drop.yaml")
 	if err := os.WriteFile(file, []byte(drop), 0o600); err != nil {
