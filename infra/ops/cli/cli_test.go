@@ -5,7 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -70,5 +73,32 @@ func TestAShellReadsBackTheWordsOfASuggestedCommand(t *testing.T) {
 	}
 	if plain := "--env dev-1 --url http://127.0.0.1:3000"; Quote(strings.Fields(plain)...) != plain {
 		t.Errorf("got %s", Quote(strings.Fields(plain)...))
+	}
+}
+
+func TestARangeHasItsEnds(t *testing.T) {
+	for value, want := range map[float64]int{1: ExitFine, 3: ExitFine, 0.9: ExitUsage, 3.1: ExitUsage, math.NaN(): ExitUsage} {
+		if got := Code(Between("rate", value, 1, 3)); got != want {
+			t.Errorf("%v of 1 to 3: exit %d, want %d", value, got, want)
+		}
+	}
+}
+
+func TestWhetherAFileCanBeWrittenIsFoundOutWithoutATrace(t *testing.T) {
+	folder := t.TempDir()
+	kept := filepath.Join(folder, "kept")
+	if err := os.WriteFile(kept, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int{kept: ExitFine, filepath.Join(folder, "new"): ExitFine, folder: ExitUsage, filepath.Join(folder, "none", "new"): ExitUsage} {
+		if got := Code(CanWrite("report", name)); got != want {
+			t.Errorf("%s: exit %d, want %d", name, got, want)
+		}
+	}
+	if text, err := os.ReadFile(kept); string(text) != "x" || err != nil {
+		t.Errorf("a file that was there has %q (%v)", text, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(folder, "*")); len(left) != 1 {
+		t.Errorf("left: %v", left)
 	}
 }

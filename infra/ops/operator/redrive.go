@@ -91,8 +91,8 @@ type redriving struct {
 	client      *sqs.Client
 	book        claims
 	deadLetters string
-	source      string // order queue for pending messages; empty: do not move
-	drop        bool   // delete poison messages
+	source      string // order queue for pending messages; empty: look only
+	drop        bool   // delete poison messages, too
 
 	found          map[string]*group // by reason
 	moved, deleted int
@@ -109,7 +109,7 @@ func (r *redriving) run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	limit, hide, some := total, moveHide, ""
-	if r.source == "" && !r.drop {
+	if r.source == "" {
 		limit, hide = min(total, previewed), previewHide
 	}
 	if limit < total {
