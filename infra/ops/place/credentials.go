@@ -41,7 +41,7 @@ func Config(ctx context.Context, region string) (aws.Config, error) {
 		config.WithEC2RoleCredentialOptions(func(o *ec2rolecreds.Options) { o.Client = imds.New(imds.Options{Retryer: aws.NopRetryer{}}) }),
 	)
 	if err == nil && cfg.Region == "" {
-		err = explained{errors.New("Missing Region"), "no AWS region is known: set AWS_REGION", true}
+		err = explained{errors.New("missing region"), "no AWS region is known: set AWS_REGION", true}
 	}
 	if err == nil {
 		_, err = cfg.Credentials.Retrieve(ctx)
