@@ -79,6 +79,7 @@ func askCode(ctx context.Context, device string) (string, error) {
 	}()
 	select {
 	case <-ctx.Done():
+		fmt.Fprintln(at)
 		return "", context.Cause(ctx)
 	case code := <-typed:
 		if code == "" {
