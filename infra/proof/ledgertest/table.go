@@ -98,7 +98,7 @@ func (w *World) Partition(pk string) []map[string]types.AttributeValue {
 			w.T.Fatalf("query %s: %v", pk, err)
 		}
 		all = append(all, out.Items...)
-		if in.ExclusiveStartKey = out.LastEvaluatedKey; in.ExclusiveStartKey == nil {
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
 			return all
 		}
 	}
