@@ -96,13 +96,14 @@ func TestASignInIsRenewedBeforeItEnds(t *testing.T) {
 	for i, pass := range []time.Duration{50 * time.Minute, 5 * time.Minute, 5 * time.Hour} {
 		passed.Add(int64(pass / time.Second))
 		tab.Advance(pass)
-		for want := i; renewals() != want; time.Sleep(10 * time.Millisecond) {
-			if renewals() > want {
-				t.Fatalf("%d renewals after %v, want %d", renewals(), pass, want)
+		waitUntil(t, "another renewal", func() bool {
+			if renewals() > i {
+				t.Fatalf("%d renewals after %v, want %d", renewals(), pass, i)
 			}
 			passed.Add(1)
 			tab.Advance(time.Second)
-		}
+			return renewals() == i
+		})
 		tab.Wait("JSON.parse(sessionStorage.token).expires - Date.now() > 3 * 3600000 + 500000")
 	}
 	tab.Advance(2 * time.Second)
@@ -180,18 +181,14 @@ func TestARenewalIsTriedOnceAMinute(t *testing.T) {
 	tab.Open(shop.page("s"))
 	waitState(tab, "open")
 	for want := 1; want < 4; want++ {
-		for renewals() < want {
-			time.Sleep(20 * time.Millisecond)
-		}
+		waitUntil(t, "another renewal", func() bool { return renewals() >= want })
 		time.Sleep(100 * time.Millisecond) // its answer
 		if browser.Eval[any](tab, "pass(50)"); renewals() != want {
 			t.Fatalf("%d renewals, want %d", renewals(), want)
 		}
 		tab.Advance(12 * time.Second)
 	}
-	for renewals() < 4 {
-		time.Sleep(20 * time.Millisecond)
-	}
+	waitUntil(t, "the last renewal", func() bool { return renewals() == 4 })
 	browser.Eval[any](tab, "sessionStorage.removeItem('token')")
 	close(slow)
 	time.Sleep(200 * time.Millisecond)
