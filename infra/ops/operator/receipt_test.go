@@ -96,11 +96,13 @@ func TestAReceiptIsOfEachSaleThatIsAskedForAndCanBeRead(t *testing.T) {
 		says    []string
 		counts  int // of receipts
 	}{
-		"without a sale the list":           {both, nil, "books list", cli.ExitFine, []string{"SALE    STATE  CLOSES\n", "boots   open   2000-", "moutai  open   2000-"}, 0},
-		"of a table without a sale":         {nil, nil, "books list", cli.ExitFine, []string{"SALE  STATE  CLOSES\n"}, 0},
-		"one":                               {both, nil, "books receipt boots", cli.ExitFine, []string{"receipt of sale boots"}, 1},
-		"one that is not there":             {boots, nil, "books receipt maotai", cli.ExitBad, []string{"`flashsale books list` names those of the table T"}, 0},
-		"all, and one is broken":            {both, without("SALE#boots", "SALE"), "books receipt --all", cli.ExitBad, []string{"the sale item is missing: to everybody this sale does not exist (P11)"}, 2},
+		"without a sale the list":   {both, nil, "books list", cli.ExitFine, []string{"SALE    STATE  CLOSES\n", "boots   open   2000-", "moutai  open   2000-"}, 0},
+		"of a table without a sale": {nil, nil, "books list", cli.ExitFine, []string{"SALE  STATE  CLOSES\n"}, 0},
+		"one":                       {both, nil, "books receipt boots", cli.ExitFine, []string{"receipt of sale boots"}, 1},
+		"one that is not there":     {boots, nil, "books receipt maotai", cli.ExitBad, []string{"`flashsale books list` names those of the table T"}, 0},
+		"all, and one is broken":    {both, without("SALE#boots", "SALE"), "books receipt --all", cli.ExitBad, []string{"the sale item is missing: to everybody this sale does not exist (P11)"}, 2},
+		"all, one broken and one unread": {both, func(db *dynamotest.DB) { newer(db); remove(t, db, "SALE#moutai", "SALE") }, "books receipt --all", cli.ExitUnknown,
+			[]string{"the sale item is missing", "no receipt of sale boots: stored for a newer release"}, 1},
 		"all, and one cannot be read":       {both, refuse("SALE#boots"), "books receipt --all", cli.ExitUnknown, []string{"no receipt of sale boots: query SALE#boots: "}, 1},
 		"all, and one is for newer":         {both, newer, "books receipt --all", cli.ExitUnknown, []string{"no receipt of sale boots: stored for a newer release"}, 1},
 		"the list cannot be read":           {boots, refuse("SALES"), "books receipt --all", cli.ExitUnknown, []string{"the table T cannot be read: "}, 0},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"flashsale/infra/ops/cli"
 )
@@ -60,6 +61,25 @@ func TestASaleWithMoreChangesThanAreShownSaysSo(t *testing.T) {
 	})
 	for command, want := range map[string]string{"sale show a": "\nmore: true\n", "sale add a --stock 1 --id old --dry-run": `it would get units more, stock "1", unless an older change has the id`} {
 		if said, code := p.does(t, command); code != cli.ExitFine || !strings.Contains(said, want) {
+			t.Errorf("%s: exit %d, %s", command, code, said)
+		}
+	}
+}
+
+func TestADryRunKnowsWhatADrawForbids(t *testing.T) {
+	p := invoking(func(string, []byte) ([]byte, error) {
+		return json.Marshal(map[string]any{"statusCode": 200, "body": `{"saleId":"a","opensAt":"2026-11-11T12:00:00Z","closesAt":"2026-11-12T12:00:00Z","changes":[],` +
+			`"draw":{"enterFrom":"2026-11-10T12:00:00Z","enterUntil":"2026-11-11T11:00:00Z","keepHours":4,"call":2,"from":"2026-11-11T16:00:00Z","until":"2026-11-11T20:00:00Z"}}`})
+	})
+	for command, want := range map[string]string{
+		"sale withdraw a --stock 1 --id x":                                                                          "NOT WITHDRAWN: conflicting-request: people have been called",
+		"sale reschedule a --opens 2026-11-11T13:00:00Z --closes 2026-11-12T12:00:00Z":                              "opensAt must not change any more",
+		"sale reschedule a --opens 2026-11-11T12:00:00Z --closes 2026-11-12T11:00:00Z":                              "closesAt of a sale with a draw must not become earlier",
+		"sale reschedule a --opens 2026-11-11T12:00:00Z --closes 2026-11-12T12:00:00Z --until 2026-11-11T19:00:00Z": "until must not be earlier than the end of the call",
+		"sale reschedule a --opens 2026-11-11T12:00:00Z --closes 2026-11-12T12:00:00Z --until 2026-11-11T21:00:00Z": "",
+		"sale extend a --until " + instant(time.Now().Add(time.Hour)):                                               "payWithin",
+	} {
+		if said, code := p.does(t, command+" --dry-run"); (code == cli.ExitFine) != (want == "") || want != "payWithin" && !strings.Contains(said, want) {
 			t.Errorf("%s: exit %d, %s", command, code, said)
 		}
 	}

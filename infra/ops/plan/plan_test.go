@@ -304,6 +304,28 @@ func TestAfterTheSaleOnlyWhatCannotBeTakenBackStays(t *testing.T) {
 	}
 }
 
+func TestTheTablesMostIsAtLeastWhatThePlanAndItsWarmthNeed(t *testing.T) {
+	small := advise(wished(1000, 100, 100))
+	for warm, want := range map[string][2]string{"1000": {"4000", "40000"}, "90000": {"90000", "90000"}} { // and at rest
+		o := applied(t)
+		if err := write(o, map[string]string{warmth: warm}); err != nil {
+			t.Fatal(err)
+		}
+		if err := apply(o, small); err != nil {
+			t.Fatal(err)
+		}
+		if e, err := o.to.Environment(); err != nil || e.Parameters["MaxWriteRequestUnits"] != want[0] || e.Parameters[warmth] != warm {
+			t.Errorf("%s warm, for a plan of %d: at most %s (%v), want %s", warm, small.warmWrites, e.Parameters["MaxWriteRequestUnits"], err, want[0])
+		}
+		if err := rest(o); err != nil {
+			t.Fatal(err)
+		}
+		if e, err := o.to.Environment(); err != nil || e.Parameters["MaxWriteRequestUnits"] != want[1] {
+			t.Errorf("%s warm, at rest: at most %s (%v), want %s", warm, e.Parameters["MaxWriteRequestUnits"], err, want[1])
+		}
+	}
+}
+
 var opens = time.Date(2030, 11, 11, 12, 0, 0, 0, time.UTC)
 
 // applied is an environment to apply plans to.
