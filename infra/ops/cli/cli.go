@@ -81,12 +81,12 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	if root.RunE == nil {
 		groups(root)
 	}
+	out := &output{Writer: root.OutOrStdout()}
+	root.SetOut(out) // before cobra's own commands note it
 	root.SetArgs(args)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	refuseOthers(root)
-	out := &output{Writer: root.OutOrStdout()}
-	root.SetOut(out)
 	err := root.ExecuteContext(ctx)
 	switch {
 	case errors.Is(err, ErrLeft), err == nil && out.err == ErrLeft:

@@ -62,6 +62,11 @@ func TestOutputThatIsLostIsAFailureUnlessItsReaderHasLeft(t *testing.T) {
 		if code := Execute(t.Context(), root, nil); code != want {
 			t.Errorf("%v: exit %d, want %d", why, code, want)
 		}
+		root.AddCommand(&cobra.Command{Use: "open", Run: func(*cobra.Command, []string) {}})
+		root.SetOut(lost{why})
+		if code := Execute(t.Context(), root, []string{"completion", "bash"}); code != want {
+			t.Errorf("completion, %v: exit %d, want %d", why, code, want)
+		}
 	}
 }
 
