@@ -100,6 +100,8 @@ var grouping = map[string]func(*testing.T, *World){
 		if got := w.shown("shoe"); !slices.Equal(got, []string{"size-38", "size-39", "size-40"}) {
 			t.Errorf("got %v", got)
 		}
+		w.tamper("SALE#size-39", "SALE", "REMOVE shards", nil) // one that cannot be read is no draft
+		w.Refused(sale.Internal, errOf(w.Environment().Group(w.Ctx, "shoe")))
 	},
 	"a group has 30 sales at most, and their creations may be repeated": func(t *testing.T, w *World) {
 		var last sale.Creation
