@@ -200,7 +200,7 @@ func TestARenewalIsTriedOnceAMinute(t *testing.T) {
 // never is the answer of who does not answer.
 var never = browser.Answer{Until: make(chan struct{})}
 
-// The shop refuses a token at the opening, and its renewal fails at first.
+// The shop refuses a token at the opening, and its renewal fails twice.
 func TestAnOrderOutlastsARenewalThatFails(t *testing.T) {
 	for name, renewal := range map[string]browser.Answer{
 		"no answer": never, "no network": {Refused: true}, "a failure": {Status: 503, Body: "{}"}, "too many": {Status: 429, Body: "{}"}, "no JSON": {Status: 200, Body: "<html>"},
@@ -214,7 +214,7 @@ func TestAnOrderOutlastsARenewalThatFails(t *testing.T) {
 			tab.Before(fmt.Sprintf(`sessionStorage.token ??= JSON.stringify({access: %q, expires: %d, refresh: "R"})`, shop.token(t, user), time.Now().Add(time.Hour).UnixMilli()))
 			tab.Open(shop.page(saleID))
 			waitState(tab, "open")
-			posts(tab, browser.Problem(401, "unauthorized", ""), renewal, browser.Answer{Status: 200, Body: `{"access_token":"` + shop.token(t, user) + `"}`})
+			posts(tab, browser.Problem(401, "unauthorized", ""), renewal, renewal, browser.Answer{Status: 200, Body: `{"access_token":"` + shop.token(t, user) + `"}`})
 			tab.Click(button)
 			tab.Wait("['sending', 'busy'].includes(main.dataset.state)")
 			tab.Advance(14 * time.Second)
