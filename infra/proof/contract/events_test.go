@@ -55,6 +55,8 @@ func TestReadersMeetNoSchemaOfWhichTheyLoseAPart(t *testing.T) {
 			for _, one := range of {
 				look(file, one)
 			}
+		case map[any]any:
+			t.Errorf("%s: a key that is no text: %v", file, of)
 		case map[string]any:
 			_, isText := of["const"].(string)
 			if filepath.Ext(file) == ".json" && (of["const"] != nil && !isText || of["if"] != nil || of["$id"] != nil) {
