@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -29,10 +28,6 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(mode) {
 	case "":
 		os.Exit(m.Run())
-	case "print":
-		fmt.Println("one")
-		fmt.Fprintln(os.Stderr, "two")
-		fmt.Print("\nthree")
 	case "exit":
 		os.Exit(3)
 	case "polite":
@@ -53,21 +48,6 @@ func TestMain(m *testing.M) {
 		}
 		fmt.Println("pid", p.Pid())
 		time.Sleep(time.Hour)
-	case "serve":
-		serve(os.Args[1])
-	case "reserve":
-		port, _ := strconv.Atoi(os.Args[1])
-		fmt.Println(errors.Is(reserve(port), errReserved))
-	case "calm":
-		Calmly(3 * time.Millisecond)
-		fallthrough
-	case "slack":
-		own, _ := os.ReadFile("/proc/self/timerslack_ns")
-		fmt.Printf("slack %s", own)
-	case "long":
-		fmt.Print(strings.Repeat("x", maxLine+10))
-		fmt.Println()
-		fmt.Println("after")
 	}
 	os.Exit(0)
 }
@@ -118,24 +98,6 @@ func launch(t *testing.T, c Command) *Process {
 	}
 	t.Cleanup(func() { _ = p.Stop(0) })
 	return p
-}
-
-func TestOutputArrivesLineByLineInOrderAndALongLineInPieces(t *testing.T) {
-	var out recorder
-	if err := launch(t, self("print", &out)).Wait(); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := fmt.Sprintf("%q", out.all()), `["one\n" "two\n" "three\n"]`; got != want {
-		t.Errorf("output %s, want %s", got, want)
-	}
-	var long recorder
-	if err := launch(t, self("long", &long)).Wait(); err != nil {
-		t.Fatal(err)
-	}
-	all := long.all()
-	if text := strings.ReplaceAll(strings.Join(all, ""), "\n", ""); len(all) != 3 || text != strings.Repeat("x", maxLine+10)+"after" || all[2] != "after\n" {
-		t.Errorf("%d lines of %d bytes in all", len(all), len(text))
-	}
 }
 
 func TestStop(t *testing.T) {

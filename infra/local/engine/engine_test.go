@@ -47,22 +47,6 @@ func TestStopEndsTheProcessAndMayBeRepeated(t *testing.T) {
 	}
 }
 
-// The program begins to handle signals only after it answers.
-func TestAnEngineThatIsStoppedAtOnceHasEndedWell(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "early")
-	script := fmt.Sprintf("#!/bin/sh\n%s=1 exec '%s' \"$@\"\n", earlyEngine, os.Args[0])
-	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	e, err := engine.Start(t.Context(), engine.Options{Binary: program})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Stop(); err != nil {
-		t.Error(err)
-	}
-}
-
 // earlyEngine is set for a process that answers like an engine and does not handle signals.
 const earlyEngine = "EARLY_ENGINE"
 

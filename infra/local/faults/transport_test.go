@@ -1,9 +1,7 @@
 package faults_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,17 +10,13 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go"
-	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/local/faults"
 )
@@ -147,14 +141,6 @@ func unanswered(err error) bool {
 	return err != nil && !is[smithy.APIError](err)
 }
 
-func status(err error) int {
-	var response *awshttp.ResponseError
-	if errors.As(err, &response) {
-		return response.HTTPStatusCode()
-	}
-	return 0
-}
-
 // codes are the reasons of a cancellation.
 func codes(err error) []string {
 	var cancel *types.TransactionCanceledException
@@ -218,115 +204,6 @@ func TestFaultsLookReal(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestALostAnswerIsAppliedThoughTheCallerGaveUp(t *testing.T) {
-	s := &stub{}
-	ctx, cancel := context.WithCancel(t.Context())
-	tr := &faults.Transport{Config: config(t, "lost=1"), Base: around(func(r *http.Request) (*http.Response, error) {
-		cancel()
-		return s.RoundTrip(r)
-	})}
-	_, err := tableAt("http://127.0.0.1", tr).GetItem(ctx, &dynamodb.GetItemInput{TableName: aws.String("T"), Key: key})
-	if !unanswered(err) || s.count() != 1 {
-		t.Errorf("got %v, %d arrived", err, s.count())
-	}
-}
-
-type around func(*http.Request) (*http.Response, error)
-
-func (f around) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-func TestASendFailsBeforeOrAfterItWasSent(t *testing.T) {
-	w := newWorld(t, "send=1")
-	const calls = 40
-	for range calls {
-		switch err := w.send(t, "hello"); {
-		case err == nil:
-			t.Error("a send succeeded")
-		case is[smithy.APIError](err) && status(err) != 500:
-			t.Errorf("refused with %v", err)
-		}
-	}
-	counts := w.transport.Counts()
-	if counts["send-failed"]+counts["send-lost"] != calls || counts["send-failed"] == 0 || counts["send-lost"] != w.count() || w.count() == 0 {
-		t.Errorf("counts are %v, %d arrived", counts, w.count())
-	}
-	if _, err := w.queue.DeleteMessage(t.Context(), &sqs.DeleteMessageInput{QueueUrl: aws.String("q"), ReceiptHandle: aws.String("r")}); err != nil {
-		t.Errorf("another call of the queue: %v", err)
-	}
-}
-
-// The same seed gives the same faults for the same sequence of calls, another seed
-// others; the shares are right.
-func TestTheSeedDecides(t *testing.T) {
-	const calls = 400
-	run := func(seed int) (string, map[string]int) {
-		w := newWorld(t, fmt.Sprintf("conflict=0.2,throttle=0.1,error=0.1,lost=0.1,send=0.5,seed=%d", seed))
-		var log strings.Builder
-		for i := range calls {
-			err := w.transact(t)
-			if i%4 == 0 {
-				err = w.send(t, "hello")
-			}
-			fmt.Fprintln(&log, is[*types.InternalServerError](err), unanswered(err), codes(err), status(err))
-		}
-		return log.String(), w.transport.Counts()
-	}
-	first, counts := run(7)
-	again, countsAgain := run(7)
-	if first != again || cmp.Diff(counts, countsAgain) != "" {
-		t.Errorf("equal seeds decide differently: %v, %v", counts, countsAgain)
-	}
-	if other, _ := run(8); other == first {
-		t.Error("another seed decides equally")
-	}
-	for kind, share := range map[string]float64{"conflict": 0.2, "throttle": 0.1, "error": 0.1, "lost": 0.1} {
-		if got := float64(counts[kind]) / calls; got < share/2 || got > share*2 {
-			t.Errorf("%s: a share of %g, want about %g", kind, got, share)
-		}
-	}
-}
-
-func TestALateRequestIsAppliedAfterItsCallerWasAnswered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "late=1,lateby=2s")
-		if err := w.put(t); !errors.Is(err, faults.ErrBroken) || !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("got %v", err)
-		}
-		if w.count() != 0 {
-			t.Error("it was applied at once")
-		}
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		if w.count() != 1 || w.transport.Counts()["late"] != 1 {
-			t.Errorf("%d arrived after its delay, counts %v", w.count(), w.transport.Counts())
-		}
-	})
-}
-
-func TestCloseLeavesNothingToHappenLater(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "late=1,lateby=1m")
-		start := time.Now()
-		for range 3 {
-			if err := w.transact(t); !unanswered(err) {
-				t.Errorf("got %v", err)
-			}
-		}
-		if err := w.transport.Close(); err != nil {
-			t.Error(err)
-		}
-		if w.count() != 3 || time.Since(start) != 0 {
-			t.Errorf("%d arrived, %v later, counts %v", w.count(), time.Since(start), w.transport.Counts())
-		}
-		if err := w.put(t); !is[*types.InternalServerError](err) {
-			t.Errorf("late after Close: %v", err)
-		}
-		if err := w.transport.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 // answering is a service whose answer is longer than the server's buffer, and a transport that

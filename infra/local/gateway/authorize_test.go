@@ -83,39 +83,6 @@ func guarded() []Route {
 	}
 }
 
-func TestGoodTokensOpenTheRoutesWhoseScopesTheyHave(t *testing.T) {
-	good := goodToken(t, nil)
-	for _, c := range []struct {
-		name, authorization string
-		scoped              bool
-	}{
-		{"a valid token", "Bearer " + good, false},
-		{"a valid token without the scheme", good, false},
-		{"a scheme in other letters", "bEARER  " + good + " ", false},
-		{"one of several audiences", goodToken(t, map[string]any{"aud": []string{"x", "second"}}), false},
-		{"a client id instead of an audience", goodToken(t, map[string]any{"aud": nil, "client_id": testAudience}), false},
-		{"one required scope", goodToken(t, map[string]any{"scope": "read buy"}), true},
-		{"one required scp", goodToken(t, map[string]any{"scp": []string{"admin"}}), true},
-		{"scp beside another scope", goodToken(t, map[string]any{"scope": "read", "scp": "buy"}), false},
-		{"a scope that only begins alike", goodToken(t, map[string]any{"scope": "buyer buy.all"}), false},
-		{"no nbf and no iat", goodToken(t, map[string]any{"nbf": nil, "iat": nil}), false},
-	} {
-		for path, opens := range map[string]bool{"/public": true, "/private": true, "/scoped": c.scoped} {
-			f := &fakeInvoker{response: `{"statusCode":200}`}
-			w := serve(newGateway(guarded(), f, Options{}), request("GET", path, "", "Authorization", c.authorization))
-			if !opens {
-				const want = `Bearer scope="buy admin" error="insufficient_scope" error_description="the token does not have a required scope"`
-				if got := w.Header().Get("Www-Authenticate"); got != want || len(f.functions) != 0 {
-					t.Errorf("%s: %s: %d invocations, challenge %s", c.name, path, len(f.functions), got)
-				}
-				wantMessage(t, w, http.StatusForbidden, "Forbidden")
-			} else if w.Code != http.StatusOK || (f.event(t).RequestContext.Authorizer != nil) != (path != "/public") {
-				t.Errorf("%s: %s: answer %d, event %s", c.name, path, w.Code, f.payloads)
-			}
-		}
-	}
-}
-
 // Which route has an authorizer is tested in infra/proof/system.
 func TestARequestWithoutAValidTokenIsRefusedAndSaysWhatIsWrong(t *testing.T) {
 	mallory, err := rsa.GenerateKey(rand.Reader, 2048)

@@ -1,10 +1,8 @@
 package gateway
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -55,21 +53,6 @@ func TestTheEventHasTheShapeOfPayloadFormat2(t *testing.T) {
 	// The very text of the body also survives the types that functions decode with.
 	if got := f.event(t).Body; got != `{"a":"<&"}` {
 		t.Errorf("body is %s", got)
-	}
-}
-
-func TestAnEventOfAPublicRouteWithoutBodyIsBare(t *testing.T) {
-	f := &fakeInvoker{response: `{"statusCode":200}`}
-	serve(newGateway(routes("GET /a/{b}"), f, Options{}), request("GET", "/a/b", ""))
-	got := decodeAny(t, f.payloads[0])
-	context := got["requestContext"].(map[string]any)
-	for _, absent := range []string{"body", "queryStringParameters", "authorizer"} {
-		if got[absent] != nil || context[absent] != nil {
-			t.Errorf("the event has %s: %s", absent, f.payloads[0])
-		}
-	}
-	if got["routeKey"] != "GET /a/{b}" || context["apiId"] != "local" {
-		t.Errorf("event is %s", f.payloads[0])
 	}
 }
 
@@ -127,28 +110,6 @@ func TestWhatAFunctionReturnsBecomesTheResponse(t *testing.T) {
 			w.Header().Del("Content-Length")
 			if diff := cmp.Diff(c.header, w.Header()); diff != "" {
 				t.Errorf("headers (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestAnUnusableResponseIsAnInternalServerError(t *testing.T) {
-	for name, response := range map[string]string{
-		"no JSON":                       "hello",
-		"no status code":                `{"message":"hi"}`,
-		"a status code by another name": `{"StatusCode":200}`,
-		"a status code too high":        `{"statusCode":600}`,
-		"a body that is not base64":     `{"statusCode":200,"isBase64Encoded":true,"body":"%"}`,
-		"a cookie":                      `{"statusCode":200,"cookies":["a=1"]}`,
-		"a header of several values":    `{"statusCode":200,"multiValueHeaders":{"X":["a","b"]}}`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			var log bytes.Buffer
-			h := newGateway(routes("GET /"), &fakeInvoker{response: response}, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
-			w := serve(h, httptest.NewRequest(http.MethodGet, "/", nil))
-			wantMessage(t, w, http.StatusInternalServerError, "Internal Server Error")
-			if !strings.Contains(log.String(), "read response of GET /") || !strings.Contains(log.String(), w.Header().Get("Apigw-Requestid")) {
-				t.Errorf("the log does not say why: %s", &log)
 			}
 		})
 	}

@@ -116,35 +116,6 @@ func TestFailuresOfTheFunction(t *testing.T) {
 	}
 }
 
-// slow runs until it is released, and then says whether its context has ended.
-type slow struct {
-	release chan struct{}
-	ended   chan error
-}
-
-func (s slow) Invoke(ctx context.Context, _ string, _ []byte) ([]byte, string, error) {
-	<-s.release
-	s.ended <- ctx.Err()
-	return nil, "", nil
-}
-
-func TestAFunctionRunsToItsEndThoughNobodyWaits(t *testing.T) {
-	gone, leave := context.WithCancel(t.Context())
-	leave()
-	for name, c := range map[string]struct {
-		ctx     context.Context
-		timeout time.Duration
-	}{"the client's time is over": {t.Context(), time.Millisecond}, "the client has gone": {gone, time.Hour}} {
-		s := slow{make(chan struct{}), make(chan error)}
-		h := newGateway(routes("POST /"), s, Options{Timeout: c.timeout})
-		wantMessage(t, serve(h, request("POST", "/", "").WithContext(c.ctx)), http.StatusServiceUnavailable, "Service Unavailable")
-		close(s.release)
-		if err := <-s.ended; err != nil {
-			t.Errorf("%s: the invocation was cancelled: %v", name, err)
-		}
-	}
-}
-
 func TestBodiesThatFitLambdasEventPass(t *testing.T) {
 	h := newGateway(routes("POST /"), &fakeInvoker{response: `{"statusCode":200}`}, Options{})
 	for _, c := range []struct {
@@ -185,19 +156,6 @@ func TestPathsAndMethodsAreServedOnlyAsTheyAreRouted(t *testing.T) {
 		if response.StatusCode != want || response.ContentLength <= 0 {
 			t.Errorf("%s: answer %d of %d bytes, want %d", request, response.StatusCode, response.ContentLength, want)
 		}
-	}
-}
-
-func TestAResponseWithoutContentHasNoBody(t *testing.T) {
-	server := httptest.NewServer(newGateway(routes("GET /"), &fakeInvoker{response: `{"statusCode":204,"body":"ignored"}`}, Options{}))
-	defer server.Close()
-	response, err := server.Client().Get(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	if body, err := io.ReadAll(response.Body); err != nil || len(body) != 0 || response.StatusCode != http.StatusNoContent {
-		t.Errorf("answer %d %q, %v", response.StatusCode, body, err)
 	}
 }
 

@@ -2,10 +2,8 @@ package lambda
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http/httptest"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,8 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	client "github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
-	"github.com/aws/smithy-go"
 )
 
 func serve(t *testing.T, s *Service) (*client.Client, string) {
@@ -40,49 +36,6 @@ func TestTheSDKInvokesAFunctionByItsNameAndSeesItsError(t *testing.T) {
 		if got := [2]string{string(out.Payload), aws.ToString(out.FunctionError)}; got != want || out.StatusCode != 200 || aws.ToString(out.ExecutedVersion) != "$LATEST" {
 			t.Errorf("%s: answer %q, status %d, version %s, want %q", payload, got, out.StatusCode, aws.ToString(out.ExecutedVersion), want)
 		}
-	}
-}
-
-func TestRefusalsOfTheInvokeAPI(t *testing.T) {
-	s := open(t, Options{}, function(nil))
-	c, _ := serve(t, s)
-	input := func(change func(*client.InvokeInput)) *client.InvokeInput {
-		in := &client.InvokeInput{FunctionName: aws.String("TestFunction")}
-		change(in)
-		return in
-	}
-	for _, tc := range []struct {
-		name    string
-		input   *client.InvokeInput
-		code    string
-		status  int
-		message string
-	}{
-		{"an unknown function", input(func(in *client.InvokeInput) { in.FunctionName = aws.String("Nobody") }),
-			"ResourceNotFoundException", 404, "Function not found: arn:aws:lambda:us-east-1:000000000000:function:Nobody"},
-		{"a payload that is not JSON", input(func(in *client.InvokeInput) { in.Payload = []byte("{") }),
-			"InvalidRequestContentException", 400, "Could not parse request body into json"},
-		{"a payload above 6 MiB", input(func(in *client.InvokeInput) { in.Payload = []byte(`"` + strings.Repeat("x", 8<<20) + `"`) }),
-			"RequestTooLargeException", 413, "payload is too large"},
-		{"an asynchronous invocation", input(func(in *client.InvokeInput) { in.InvocationType = types.InvocationTypeEvent }),
-			"InvalidParameterValueException", 400, "no invocation type"},
-		{"a log", input(func(in *client.InvokeInput) { in.LogType = types.LogTypeTail }),
-			"InvalidParameterValueException", 400, "no log type"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			_, err := c.Invoke(t.Context(), tc.input)
-			var api smithy.APIError
-			if !errors.As(err, &api) || api.ErrorCode() != tc.code || !strings.Contains(api.ErrorMessage(), tc.message) {
-				t.Errorf("Invoke: %v, want %s: %s", err, tc.code, tc.message)
-			}
-			var response interface{ HTTPStatusCode() int }
-			if !errors.As(err, &response) || response.HTTPStatusCode() != tc.status {
-				t.Errorf("Invoke: %v, want status %d", err, tc.status)
-			}
-		})
-	}
-	if n := len(pids(s)); n != 0 {
-		t.Errorf("%d processes were started for refused requests", n)
 	}
 }
 
@@ -129,14 +82,6 @@ func TestAnInvocationEndsAsOnLambda(t *testing.T) {
 	}
 }
 
-func TestTheHandlerSeesItsDeadline(t *testing.T) {
-	s := open(t, Options{}, function(func(f *Function) { f.Timeout = time.Minute }))
-	response, _ := call(t, s, `{"mode":"deadline"}`)
-	if left, err := strconv.Atoi(response); err != nil || left <= 0 || left > 60_000 {
-		t.Errorf("%s ms left, want at most the timeout of 60,000", response)
-	}
-}
-
 func TestTheEnvironmentIsLambdasAndTheFunctionsAlone(t *testing.T) {
 	t.Setenv("SECRET_OF_THE_PARENT", "x")
 	s := open(t, Options{Region: "eu-west-1"}, function(func(f *Function) {
@@ -169,28 +114,5 @@ func TestTheEnvironmentIsLambdasAndTheFunctionsAlone(t *testing.T) {
 	}
 	if len(got) != 0 {
 		t.Errorf("unexpected variables: %v", got)
-	}
-}
-
-func TestLogsCarryTheFunctionsNameOnEveryLine(t *testing.T) {
-	var logs logBook
-	s := open(t, Options{Logs: &logs}, function(nil))
-	call(t, s, `{"mode":"print","text":"{\"level\":\"INFO\"}\nsecond"}`)
-	call(t, s, `{"mode":"exit","n":5}`)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	text := logs.String()
-	for _, want := range []string{
-		"TestFunction | {\"level\":\"INFO\"}\n", "TestFunction | second\n", `TestFunction | {"type":"platform",`, "exit status 5",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("log %q lacks %q", text, want)
-		}
-	}
-	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "TestFunction | ") || !strings.HasSuffix(line, "\n") {
-			t.Errorf("line %q", line)
-		}
 	}
 }

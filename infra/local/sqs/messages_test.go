@@ -2,9 +2,7 @@ package sqs_test
 
 import (
 	"context"
-	"fmt"
 	"strconv"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,32 +13,6 @@ import (
 
 	"flashsale/infra/local/sqs"
 )
-
-func TestAMessageArrivesAsItWasSent(t *testing.T) {
-	play(t, sqs.Disorder{}, func(f *fixture) {
-		url := f.queue("q")
-		sent, err := f.client.SendMessage(f.Context(), &awssqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("msg")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		// The digest is what Amazon SQS answers for this message.
-		if *sent.MD5OfMessageBody != "6e2baaf3b97dbeef01c0043275f9a0e7" {
-			t.Errorf("digest %s", *sent.MD5OfMessageBody)
-		}
-		now := strconv.FormatInt(time.Now().UnixMilli(), 10)
-		m := f.one(url, 0)
-		if *m.MessageId != *sent.MessageId || *m.Body != "msg" || *m.MD5OfBody != *sent.MD5OfMessageBody {
-			t.Errorf("received %+v", m)
-		}
-		for name, want := range map[string]string{
-			"SenderId": "000000000000", "SentTimestamp": now, "ApproximateFirstReceiveTimestamp": now, "ApproximateReceiveCount": "1",
-		} {
-			if got := m.Attributes[name]; got != want {
-				t.Errorf("%s is %q, want %q", name, got, want)
-			}
-		}
-	})
-}
 
 func TestAMessageBecomesVisibleAgainAfterItsVisibilityTimeout(t *testing.T) {
 	play(t, sqs.Disorder{}, func(f *fixture) {
@@ -59,24 +31,6 @@ func TestAMessageBecomesVisibleAgainAfterItsVisibilityTimeout(t *testing.T) {
 		// A receive's own timeout goes before the queue's.
 		time.Sleep(5 * time.Second)
 		f.one(url, 0)
-	})
-}
-
-func TestDelay(t *testing.T) {
-	play(t, sqs.Disorder{}, func(f *fixture) {
-		url := f.queue("q")
-		for body, seconds := range map[string]int32{"in ten seconds": 10, "in five": 5} {
-			if _, err := f.client.SendMessage(f.Context(), &awssqs.SendMessageInput{QueueUrl: &url, MessageBody: &body, DelaySeconds: seconds}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		f.holds(url, "0", "0", "2")
-		f.none(url)
-		time.Sleep(5 * time.Second)
-		if m := f.one(url, 0); *m.Body != "in five" {
-			t.Errorf("received %q", *m.Body)
-		}
-		f.holds(url, "0", "1", "1")
 	})
 }
 
@@ -200,86 +154,6 @@ func TestALongPollIsWokenWhenThereIsAMessage(t *testing.T) {
 				}
 				if took := time.Since(began); len(messages) != want || took != tt.after {
 					t.Errorf("%d messages after %v, want %d after %v", len(messages), took, want, tt.after)
-				}
-			})
-		})
-	}
-}
-
-func TestAnAbandonedLongPollSwallowsNothing(t *testing.T) {
-	play(t, sqs.Disorder{}, func(f *fixture) {
-		url := f.queue("q")
-		ctx, abandon := context.WithCancel(f.Context())
-		gone, stayed := f.polling(ctx, url), f.polling(f.Context(), url)
-		abandon()
-		f.send(url, "b")
-		if g, s := <-gone, <-stayed; len(g) != 0 || len(s) != 1 {
-			t.Errorf("the abandoned poll has %d messages, the other one %d, want 0 and 1", len(g), len(s))
-		}
-	})
-}
-
-func TestALongPollEndsWithItsServer(t *testing.T) {
-	play(t, sqs.Disorder{}, func(f *fixture) {
-		url := f.queue("q")
-		began, got := time.Now(), f.polling(f.Context(), url)
-		f.server.Close()
-		if <-got; time.Since(began) != 0 {
-			t.Errorf("the poll went on for %v", time.Since(began))
-		}
-		_, err := f.client.SendMessage(f.Context(), &awssqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("b")})
-		f.fails("a send to a closed server", err, "ServiceUnavailable")
-	})
-}
-
-func TestEveryMessageArrivesHoweverGreatTheDisorder(t *testing.T) {
-	for name, tt := range map[string]struct {
-		sqs.Disorder
-		twice bool
-	}{
-		"no disorder": {}, "duplicates, late and out of order": {sqs.Disorder{Seed: 1, Duplicate: 0.3, Reorder: 0.5, Delay: 0.3, MaxDelay: time.Second}, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			play(t, tt.Disorder, func(f *fixture) {
-				url := f.queue("q", "VisibilityTimeout", "600")
-				ctx, stop := context.WithCancel(f.Context())
-				var all sync.WaitGroup
-				for sender := range 4 {
-					all.Go(func() {
-						for i := range 50 {
-							f.send(url, fmt.Sprintf("%d/%d", sender, i))
-						}
-					})
-				}
-				var mu sync.Mutex
-				times := map[string]int{}
-				for range 3 {
-					all.Go(func() {
-						for {
-							out, err := f.client.ReceiveMessage(ctx, &awssqs.ReceiveMessageInput{QueueUrl: &url, MaxNumberOfMessages: 10, WaitTimeSeconds: 20})
-							if err != nil {
-								return
-							}
-							time.Sleep(time.Millisecond) // the others receive meanwhile, on one processor, too
-							for _, m := range out.Messages {
-								mu.Lock()
-								times[*m.Body]++
-								mu.Unlock()
-								f.fails("delete", f.delete(url, m.ReceiptHandle), "")
-							}
-						}
-					})
-				}
-				time.Sleep(10 * time.Second)
-				stop()
-				all.Wait()
-				f.holds(url, "0", "0", "0")
-				most := 0
-				for _, n := range times {
-					most = max(most, n)
-				}
-				if len(times) != 200 || most > 1 != tt.twice {
-					t.Errorf("%d messages arrived, one of them %d times, want 200", len(times), most)
 				}
 			})
 		})

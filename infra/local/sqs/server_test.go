@@ -1,12 +1,8 @@
 package sqs_test
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -160,82 +156,6 @@ func TestAQueueHasTheTemplatesAttributes(t *testing.T) {
 			if f.create("other", name, value) == nil {
 				t.Errorf("%s: %s is accepted", name, value)
 			}
-		}
-	})
-}
-
-func TestWhatNobodySendsIsRefused(t *testing.T) {
-	play(t, sqs.Disorder{}, func(f *fixture) {
-		url := f.queue("q")
-		_, err := f.client.GetQueueAttributes(f.Context(), &awssqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: []types.QueueAttributeName{"All"}})
-		f.fails("attributes that nobody reads", err, "InvalidAttributeName")
-		_, err = f.client.PurgeQueue(f.Context(), &awssqs.PurgeQueueInput{QueueUrl: &url})
-		f.fails("an operation that nobody needs", err, unsupported)
-		missing, other := aws.String("http://queues/0/none"), aws.String("https://sqs.us-east-1.amazonaws.com/1/q")
-		text := func(body string) awssqs.SendMessageInput {
-			return awssqs.SendMessageInput{QueueUrl: &url, MessageBody: &body}
-		}
-		later := func(seconds int32) awssqs.SendMessageInput {
-			return awssqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("b"), DelaySeconds: seconds}
-		}
-		for name, tt := range map[string]struct {
-			in   awssqs.SendMessageInput
-			want string
-		}{
-			"text of any plane":              {text("茅台\t\r\n🍶 \U0010FFFF <&>"), ""},
-			"no body":                        {text(""), parameter},
-			"a control character":            {text("a\x01b"), "InvalidMessageContents"},
-			"U+FFFE":                         {text("\uFFFE"), "InvalidMessageContents"},
-			"1 MiB, of which all is escaped": {text(strings.Repeat("\"", 1<<20)), ""},
-			"more than 1 MiB":                {text(strings.Repeat("x", 1<<20+1)), parameter},
-			"a delay of 900 s":               {later(900), ""},
-			"a delay of 901 s":               {later(901), parameter},
-			"a negative delay":               {later(-1), parameter},
-			"a message group":                {awssqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("b"), MessageGroupId: aws.String("g")}, unsupported},
-			"a missing queue":                {awssqs.SendMessageInput{MessageBody: aws.String("b"), QueueUrl: missing}, noQueue},
-			"another host in the URL":        {awssqs.SendMessageInput{MessageBody: aws.String("b"), QueueUrl: other}, ""},
-		} {
-			_, err := f.client.SendMessage(f.Context(), &tt.in)
-			f.fails(name, err, tt.want)
-		}
-		for name, tt := range map[string]struct {
-			in   awssqs.ReceiveMessageInput
-			want string
-		}{
-			"eleven messages":              {awssqs.ReceiveMessageInput{QueueUrl: &url, MaxNumberOfMessages: 11}, parameter},
-			"a wait of 21 s":               {awssqs.ReceiveMessageInput{QueueUrl: &url, WaitTimeSeconds: 21}, parameter},
-			"a negative wait":              {awssqs.ReceiveMessageInput{QueueUrl: &url, WaitTimeSeconds: -1}, parameter},
-			"more than twelve hours":       {awssqs.ReceiveMessageInput{QueueUrl: &url, VisibilityTimeout: 43201}, parameter},
-			"one of the system attributes": {awssqs.ReceiveMessageInput{QueueUrl: &url, MessageSystemAttributeNames: []types.MessageSystemAttributeName{"SenderId"}}, unsupported},
-			"a missing queue":              {awssqs.ReceiveMessageInput{QueueUrl: missing}, noQueue},
-		} {
-			_, err := f.client.ReceiveMessage(f.Context(), &tt.in)
-			f.fails(name, err, tt.want)
-		}
-	})
-}
-
-// The SDK does not show the second name, nor that there is no empty list.
-func TestAnswersHaveTheFormOfTheProtocol(t *testing.T) {
-	play(t, sqs.Disorder{}, func(f *fixture) {
-		f.queue("q")
-		post := func(body string) *httptest.ResponseRecorder {
-			r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/", strings.NewReader(body))
-			r.Header.Set("X-Amz-Target", "AmazonSQS.ReceiveMessage")
-			w := httptest.NewRecorder()
-			f.server.ServeHTTP(w, r)
-			return w
-		}
-		if w := post(`{"QueueUrl":"http://x/0/q"}`); w.Code != 200 || strings.TrimSpace(w.Body.String()) != "{}" {
-			t.Errorf("an empty receive is answered %d %s, want {}", w.Code, w.Body)
-		}
-		w := post(`{"QueueUrl":"http://x/0/none"}`)
-		var answer struct {
-			Type string `json:"__type"`
-		}
-		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != 400 || answer.Type != "com.amazonaws.sqs#QueueDoesNotExist" ||
-			w.Header().Get("x-amzn-query-error") != noQueue+";Sender" || w.Header().Get("Content-Type") != "application/x-amz-json-1.0" {
-			t.Errorf("a missing queue is answered %d %v %s", w.Code, w.Header(), w.Body)
 		}
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/go-cmp/cmp"
 
-	"flashsale/infra/local/eventsource"
 	"flashsale/infra/local/eventsource/eventsourcetest"
 	localsqs "flashsale/infra/local/sqs"
 )
@@ -30,29 +28,11 @@ type (
 	batch        = eventsourcetest.Batch
 )
 
-// queue is the local queue, called without a network, and what goes wrong with it.
+// queue is the local queue, called without a network.
 type queue struct {
 	*sqs.Client
-	t          *testing.T
-	url        string
-	down       atomic.Bool
-	receives   atomic.Int32
-	failDelete atomic.Int32 // deletions that fail
-}
-
-func (q *queue) ReceiveMessage(ctx context.Context, in *sqs.ReceiveMessageInput, o ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error) {
-	q.receives.Add(1)
-	if q.down.Load() {
-		return nil, eventsourcetest.ErrDown
-	}
-	return q.Client.ReceiveMessage(ctx, in, o...)
-}
-
-func (q *queue) DeleteMessageBatch(ctx context.Context, in *sqs.DeleteMessageBatchInput, o ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error) {
-	if q.failDelete.Add(-1) >= 0 {
-		return nil, eventsourcetest.ErrDown
-	}
-	return q.Client.DeleteMessageBatch(ctx, in, o...)
+	t   *testing.T
+	url string
 }
 
 func newQueue(t *testing.T) *queue {
@@ -104,29 +84,6 @@ func play(t *testing.T, c Config, f *fakeFunction, story, rest func(q *queue)) {
 
 func empty(q *queue) { q.t.Helper(); q.holds("0", "0") }
 
-func TestABatchRunsWhenItIsFullOrItsWindowEnds(t *testing.T) {
-	f := &fakeFunction{}
-	play(t, Config{BatchSize: 25, Window: 2500 * time.Millisecond, Concurrency: 5}, f, func(q *queue) {
-		q.send(60)
-		eventsourcetest.After(time.Millisecond)
-		if got := f.Sizes(); !slices.Equal(got, []int{25, 25}) {
-			t.Errorf("batches of %v ran at once, want two full ones", got)
-		}
-		eventsourcetest.After(3 * time.Second)
-		q.send(1)
-		eventsourcetest.After(time.Second)
-		q.send(2)
-		eventsourcetest.After(time.Second)
-		if got := f.Sizes(); !slices.Equal(got, []int{25, 25, 10}) {
-			t.Errorf("batches of %v ran, want the rest after the window, and nothing of the next one", got)
-		}
-		eventsourcetest.After(time.Second)
-		if got := f.Sizes(); !slices.Equal(got, []int{25, 25, 10, 3}) {
-			t.Errorf("batches of %v ran, want the next one after its window", got)
-		}
-	}, empty)
-}
-
 func TestWhatFailedComesBackAfterItsVisibilityTimeoutAndNothingElseDoes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer func(batch) (string, string, error) // the first one
@@ -156,79 +113,6 @@ func TestWhatFailedComesBackAfterItsVisibilityTimeoutAndNothingElseDoes(t *testi
 			if got := f.Sizes(); !slices.Equal(got, tt.sizes) {
 				t.Errorf("batches of %v, want %v", got, tt.sizes)
 			}
-		})
-	}
-}
-
-func TestNoMessageIsReceivedBeforeItCanRun(t *testing.T) {
-	f := &fakeFunction{Answer: func(context.Context, batch) (string, string, error) {
-		time.Sleep(3 * time.Second)
-		return "", "", nil
-	}}
-	play(t, Config{BatchSize: 10, Window: time.Second, Concurrency: 2}, f, func(q *queue) {
-		q.send(50)
-		eventsourcetest.After(time.Second)
-		q.holds("30", "20")
-		eventsourcetest.After(20 * time.Second)
-	}, empty)
-	if f.Most() != 2 {
-		t.Errorf("%d batches at once, want 2", f.Most())
-	}
-}
-
-func TestAQueueThatIsDownIsAskedAgainWithGrowingPauses(t *testing.T) {
-	play(t, Config{BatchSize: 10, Concurrency: 1}, &fakeFunction{}, func(q *queue) {
-		q.down.Store(true)
-		q.send(1)
-		eventsourcetest.After(time.Minute)
-		if got := q.receives.Load(); got < 12 || got > 40 {
-			t.Errorf("%d receives in a minute without a queue, want pauses up to %v", got, eventsource.LastPause)
-		}
-		q.down.Store(false)
-		eventsourcetest.After(eventsource.LastPause)
-	}, empty)
-}
-
-func TestADeletionThatFailedIsTriedAgain(t *testing.T) {
-	f := &fakeFunction{}
-	play(t, Config{BatchSize: 1, Concurrency: 1}, f, func(q *queue) {
-		q.failDelete.Store(2)
-		q.send(1)
-		eventsourcetest.After(5 * time.Second)
-	}, empty)
-	if runs := len(f.Seen()); runs != 1 {
-		t.Errorf("%d runs, want one", runs)
-	}
-}
-
-func TestStopping(t *testing.T) {
-	for name, tt := range map[string]struct {
-		Config
-		runs              time.Duration // of the function
-		ends              time.Duration // after the stop
-		visible, inFlight string
-	}{
-		"lets a running batch finish, and deletes its messages": {Config{BatchSize: 10, Window: time.Second}, 5 * time.Second, 4 * time.Second, "5", "0"},
-		"abandons it after the grace period":                    {Config{BatchSize: 10, Window: time.Second}, time.Hour, 10 * time.Second, "5", "10"},
-		"runs what was received inside a window":                {Config{BatchSize: 25, Window: time.Minute}, 0, 0, "0", "0"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := &fakeFunction{Answer: func(ctx context.Context, _ batch) (string, string, error) {
-				eventsource.Sleep(ctx, tt.runs)
-				return "", "", ctx.Err()
-			}}
-			var stopped time.Time
-			tt.Concurrency = 1
-			play(t, tt.Config, f, func(q *queue) {
-				q.send(15)
-				eventsourcetest.After(time.Second)
-				stopped = time.Now()
-			}, func(q *queue) {
-				if took := time.Since(stopped); took != tt.ends || len(f.Seen()) != 1 {
-					t.Errorf("%d batches, and the end after %v, want one and %v", len(f.Seen()), took, tt.ends)
-				}
-				q.holds(tt.visible, tt.inFlight)
-			})
 		})
 	}
 }

@@ -25,8 +25,6 @@ func main() {
 	case "exit":
 		fmt.Println("cannot go on")
 		os.Exit(7)
-	case "panic":
-		panic("in main")
 	case "hang":
 		time.Sleep(time.Hour)
 	case "report":
@@ -46,26 +44,18 @@ func report() {
 	os.Exit(1)
 }
 
-func handle(ctx context.Context, e event) (any, error) {
+func handle(_ context.Context, e event) (any, error) {
 	switch e.Mode {
 	case "echo":
 		return e.Text, nil
-	case "print":
-		fmt.Println(e.Text)
-		return "printed", nil
 	case "error":
 		return nil, errors.New("no luck")
 	case "panic":
 		panic("at the disco")
 	case "exit":
 		os.Exit(e.N)
-	case "sleep":
-		time.Sleep(time.Duration(e.N) * time.Millisecond)
 	case "hang":
 		time.Sleep(time.Hour)
-	case "deadline":
-		deadline, _ := ctx.Deadline()
-		return time.Until(deadline).Milliseconds(), nil
 	case "big":
 		return strings.Repeat("x", e.N), nil
 	case "environment":
