@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Flat reads what an operator or a schedule wrote: one object whose members are strings
-// and numbers, into the struct that into points to. A whole number may have an exponent, as the 1e3 that YAML
+// Flat reads what an operator or a schedule wrote: one object whose members are strings,
+// numbers and lists of strings, into the struct that into points to. A whole number may have an exponent, as the 1e3 that YAML
 // tools write, but no decimal point: a price of 899.00 is hardly meant in cents. A duplicate name, null, a nested
 // value, invalid UTF-8 and anything after the object are errors, because a typo must
 // not be read as something else. It returns the names; the caller must check that they
@@ -29,12 +29,13 @@ func Flat(text []byte, into any) (names []string, err error) {
 			return nil, fmt.Errorf("read a name: %w", err)
 		}
 		names = append(names, name.String())
-		if kind := tokens.PeekKind(); kind != '"' && kind != '0' {
-			return nil, errors.New("a field must be a string or a number")
-		}
+		kind := tokens.PeekKind()
 		value, err := tokens.ReadValue()
 		if err != nil {
 			return nil, fmt.Errorf("read a value: %w", err)
+		}
+		if kind != '"' && kind != '0' && !isTexts(value) {
+			return nil, errors.New("a field must be a string, a number or a list of strings")
 		}
 		if len(plain) > 1 {
 			plain = append(plain, ',')
@@ -60,4 +61,16 @@ func Flat(text []byte, into any) (names []string, err error) {
 		return nil, fmt.Errorf("read the fields: %w", err)
 	}
 	return names, nil
+}
+
+// isTexts reports whether a value is a list of strings.
+func isTexts(value jsontext.Value) bool {
+	tokens := jsontext.NewDecoder(bytes.NewReader(value))
+	if start, _ := tokens.ReadToken(); start.Kind() != '[' {
+		return false
+	}
+	for tokens.PeekKind() == '"' {
+		_, _ = tokens.ReadToken() // the value is valid
+	}
+	return tokens.PeekKind() == ']'
 }

@@ -129,6 +129,8 @@ func TestAFlatObjectIsReadStrictly(t *testing.T) {
 		{`{"S":"x"}`, "S", true}, // for the caller to refuse
 		{`{"unknown":7}`, "unknown", true},
 		{`{"\u0073":"x"}`, "s", true},
+		{`{"l":["x","y"],"s":"x"}`, "l s", true},
+		{`{"l":[]}`, "l", true},
 
 		{``, "", false},
 		{`null`, "", false},
@@ -146,6 +148,13 @@ func TestAFlatObjectIsReadStrictly(t *testing.T) {
 		{`{"s":true}`, "", false},
 		{`{"s":{"s":"x"}}`, "", false},
 		{`{"s":7}`, "", false},
+		{`{"s":["x"]}`, "", false},
+		{`{"l":["x",null]}`, "", false},
+		{`{"l":["x",["y"]]}`, "", false},
+		{`{"l":["x",{"y":[]}]}`, "", false},
+		{`{"l":[7]}`, "", false},
+		{`{"l":["x"`, "", false},
+		{`{"unknown":{"l":[]}}`, "", false},
 		{`{"n":"7"}`, "", false},
 		{`{"n":1.5}`, "", false},
 		{"{\"s\":\"\xff\"}", "", false},
@@ -154,8 +163,9 @@ func TestAFlatObjectIsReadStrictly(t *testing.T) {
 		{`{"s":"\ud800"}`, "", false},
 	} {
 		var into struct {
-			S string `json:"s"`
-			N int    `json:"n"`
+			S string   `json:"s"`
+			N int      `json:"n"`
+			L []string `json:"l"`
 		}
 		names, err := Flat([]byte(tt.text), &into)
 		if (err == nil) != tt.ok || strings.Join(names, " ") != tt.names {

@@ -1,6 +1,9 @@
 package sale
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 const (
 	// MaxNote is the longest note on a change, in characters.
@@ -21,8 +24,8 @@ type Author struct {
 // Check validates the author.
 func (a *Author) Check() error {
 	switch {
-	case !validText(a.Actor, MaxActor):
-		return Refusef(InvalidRequest, "actor must be at most %d printable characters", MaxActor)
+	case !validText(a.Actor, MaxActor) || a.Actor != strings.TrimSpace(a.Actor):
+		return Refusef(InvalidRequest, "actor must be at most %d printable characters, without a blank around them", MaxActor)
 	case !validText(a.Note, MaxNote):
 		return Refusef(InvalidRequest, "note must be at most %d printable characters", MaxNote)
 	}

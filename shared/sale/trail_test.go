@@ -95,7 +95,7 @@ func TestEveryChangeChecksItsAuthorAndItsID(t *testing.T) {
 	}{
 		{"", Author{}, ""}, {"c-1", Author{Actor: strings.Repeat("安", MaxActor), Verified: true, Note: strings.Repeat("n", MaxNote)}, ""},
 		{"c#1", Author{}, InvalidRequest}, {strings.Repeat("c", MaxID+1), Author{}, InvalidRequest},
-		{"c", Author{Actor: strings.Repeat("a", MaxActor+1)}, InvalidRequest}, {"c", Author{Actor: "a\nb"}, InvalidRequest},
+		{"c", Author{Actor: strings.Repeat("a", MaxActor+1)}, InvalidRequest}, {"c", Author{Actor: "a\nb"}, InvalidRequest}, {"c", Author{Actor: "kim "}, InvalidRequest}, {"c", Author{Actor: "\u3000kim"}, InvalidRequest},
 		{"c", Author{Note: strings.Repeat("n", MaxNote+1)}, InvalidRequest}, {"c", Author{Note: "a\x00"}, InvalidRequest},
 	} {
 		seedID := cmp.Or(tt.id, "s")

@@ -115,7 +115,7 @@ func sources(t *testing.T) (paths []string) {
 // untold are refusals that the page never shows: of codes that only buyers get or for which it has words of its own,
 // and of requests that it does not make.
 var untold = regexp.MustCompile(`^(Closed|Paused|NotYourTurn|TurnOver|EnteringClosed|NotCancellable|DrawNotFound|EntryNotFound|RollNotFound|Unauthorized|Forbidden): ` +
-	`|^InvalidRequest: (seen is not|labels must|maxStock must|shards must|give shards|lateDays |a sale with a draw has no lateDays|give payWithin|give at least|orderId must|saw must|unit must|at |until is out|actor must|unknown provider|the payment has|after must|action must|a redrive is)` +
+	`|^InvalidRequest: (seen is not|labels must|maxStock must|shards must|give shards|lateDays |a sale with a draw has no lateDays|give payWithin|give at least|orderId must|saw must|unit must|at |until is out|actor must|unknown provider|the payment has|after must|action must|a redrive is|give saleId or|payments must)` +
 	`|: the user has no order in this sale$|: no such refund$|a resume without seen`)
 
 func TestEveryRefusalThatThePageShowsIsInChinese(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 
 	"flashsale/shared/change"
 	"flashsale/shared/httpapi"
+	"flashsale/shared/jsonread"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -141,6 +143,21 @@ const maxBody = 4 << 10
 
 // maxCreation is the longest body of a creation, in bytes: it has more texts than a change.
 const maxCreation = 16 << 10
+
+// fields reads a body of these members strictly: a misspelt, doubled, unknown or null one is an error, as in a change.
+func (c *call) fields(limit int, into any, members ...string) error {
+	body, err := httpapi.JSONBody(&c.Request, limit)
+	if err != nil {
+		return err
+	}
+	names, err := jsonread.Flat([]byte(body), into)
+	isUnknown := slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(members, name) })
+	if err != nil || isUnknown {
+		detail := "the body must be one JSON object of " + strings.Join(members, ", ") + ", each name once"
+		return &sale.Error{Code: sale.InvalidRequest, Detail: detail, Err: err}
+	}
+	return nil
+}
 
 // create creates a sale, and answers when it is open with all of its shards.
 func (h *Handler) create(ctx context.Context, c *call, event *telemetry.Event) (any, error) {

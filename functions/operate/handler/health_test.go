@@ -247,7 +247,8 @@ func TestARepairAsksReconcileFunctionAndSaysWhatItDid(t *testing.T) {
 		}
 		f.stack.slow, f.stack.fault = 0, sale.Fail(sale.Busy, errors.New("throttled"))
 		refused(t, f.Ask(t, t.Context(), event(t, "operate-count.json")), 503, sale.Busy)
-		for _, wrong := range []string{`{}`, `[]`, `{"action":"drop","saleId":"moutai"}`, `{"action":"count"}`, `{"action":"count","saleId":"a b"}`, `{"action":"redrive","saleId":"moutai"}`} {
+		for _, wrong := range []string{`{}`, `[]`, `{"action":"drop","saleId":"moutai"}`, `{"action":"count"}`, `{"action":"count","saleId":"a b"}`, `{"action":"redrive","saleId":"moutai"}`,
+			`{"Action":"count","saleId":"moutai"}`, `{"action":"count","saleId":"moutai","note":"x"}`} {
 			refused(t, f.Ask(t, t.Context(), event(t, "operate-count.json", body(wrong))), 400, sale.InvalidRequest)
 		}
 	})

@@ -1,11 +1,8 @@
 package handler
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
@@ -122,18 +119,15 @@ func markedOf(m ledger.Marking) marked {
 
 // mark marks refunds as done in the caller's name. It moves no money.
 func (h *Handler) mark(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
-	body, err := httpapi.JSONBody(&c.Request, maxMarks)
-	if err != nil {
-		return nil, err
-	}
 	var r struct {
 		SaleID   string   `json:"saleId"`
 		Payments []string `json:"payments"`
 	}
-	read := json.NewDecoder(bytes.NewReader([]byte(body)))
-	read.DisallowUnknownFields()
-	if err := read.Decode(&r); err != nil || read.More() || len(r.Payments) == 0 || len(r.Payments) > mostMarks {
-		return nil, &sale.Error{Code: sale.InvalidRequest, Err: err, Detail: fmt.Sprintf("the body must be one JSON object with payments, 1 to %d texts, and saleId, if all are of one sale", mostMarks)}
+	if err := c.fields(maxMarks, &r, "saleId", "payments"); err != nil {
+		return nil, err
+	}
+	if len(r.Payments) == 0 || len(r.Payments) > mostMarks {
+		return nil, sale.Refusef(sale.InvalidRequest, "payments must be 1 to %d texts", mostMarks)
 	}
 	author := sale.Author{Actor: c.actor}
 	if err := errors.Join(author.Check(), h.checkSale(ctx, r.SaleID, event)); err != nil {

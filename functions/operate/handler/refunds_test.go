@@ -1,11 +1,17 @@
 package handler
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/kit/testledger"
@@ -60,6 +66,142 @@ func TestTheListOfRefundsSaysWhatIsDueAndWhoHasPaidItBack(t *testing.T) {
 	})
 }
 
+// listOf is a request that asks what a file means; more are the body's other members.
+func listOf(t *testing.T, file []byte, more string) []byte {
+	t.Helper()
+	return event(t, "operate-list.json", body(`{"list":"`+base64.StdEncoding.EncodeToString(file)+`"`+more+`}`))
+}
+
+func packed(t *testing.T, file []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, err := w.Write(file)
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestAListSaysWhatEachOfItsRowsMeansAndMarksNothing(t *testing.T) {
+	owing(t, func(t *testing.T, f *function) {
+		f.answered(t, event(t, "operate-mark.json", user("lee")))
+		f.Open(func(c *sale.Creation) { c.SaleID, c.LimitGroup = "beer", "drinks" })
+		if _, err := f.Ledger().Pay(t.Context(), sale.Payment{Provider: "standard", Reference: "none", Amount: 700, Currency: "EUR"}); err != nil {
+			t.Fatal(err)
+		}
+		before := f.DB.Dump()
+		f.DB.PageBytes = 1 // a refund a page
+		file := []byte("payment_intent_id,reporting_category,gross,currency\npi_1,charge,1499.00,cny\npi_2,refund,1499.00,cny\npi_3,refund,-1498.996,cny\nnone,refund,7.00,eur\n")
+		for more, want := range map[string]string{
+			`,"saleId":"moutai"`: "3 pi_2 already lee|4 pi_3 part 1498.996 CNY|5 none unknown",
+			`,"group":"drinks"`:  "3 pi_2 unknown|4 pi_3 unknown|5 none unknown",
+			``:                   "3 pi_2 already lee|4 pi_3 part 1498.996 CNY|5 none due",
+			`,"after":3`:         "4 pi_3 part 1498.996 CNY|5 none due",
+		} {
+			for _, file := range [][]byte{file, packed(t, file)} {
+				answer := f.answered(t, listOf(t, file, more))
+				var got []string
+				for _, one := range answer["rows"].([]any) {
+					row := one.(map[string]any)
+					refund, _ := row["refund"].(map[string]any)
+					text := fmt.Sprintln(row["line"], row["payment"], row["outcome"], row["back"], refund["refundedBy"])
+					got = append(got, strings.Join(strings.Fields(strings.ReplaceAll(text, "<nil>", "")), " "))
+				}
+				if diff := cmp.Diff(want, strings.Join(got, "|")); diff != "" || answer["others"] != 1.0 || answer["unreadable"] != 0.0 || answer["asOf"] != "2026-01-01T00:00:08.000Z" {
+					t.Errorf("%s: (-want +got):\n%s\nof %v", more, diff, answer)
+				}
+			}
+		}
+		viewer := f.answered(t, event(t, "operate-list.json", groups("flashsale-viewer")))
+		if diff := cmp.Diff(map[string]any{"line": 2.0, "payment": "stripe#pi_3", "outcome": "due", "refund": due("stripe#pi_3")}, viewer["rows"].([]any)[1]); diff != "" {
+			t.Errorf("a row (-want +got):\n%s", diff)
+		}
+		if f.DB.Dump() != before {
+			t.Error("the table has changed")
+		}
+		f.Newer("REFUND#moutai", "stripe#pi_3")
+		f.Newer("REFUND#", "standard#none")
+		if got := f.answered(t, listOf(t, file, "")); got["unreadable"] != 2.0 {
+			t.Errorf("of two that cannot be read the answer is %v", got)
+		}
+		refused(t, f.Ask(t, t.Context(), listOf(t, file, `,"saleId":"nothing"`)), 404, sale.SaleNotFound)
+		refused(t, f.Ask(t, t.Context(), listOf(t, file, `,"group":"nothing"`)), 404, sale.GroupNotFound)
+		f.BusyFor(time.Minute, "Query", "REFUND#moutai")
+		refused(t, f.Ask(t, t.Context(), listOf(t, file, "")), 503, sale.Busy)
+	})
+}
+
+func TestAListThatMeansNothingIsToldWhy(t *testing.T) {
+	owing(t, func(t *testing.T, f *function) {
+		for want, file := range map[string][]byte{
+			"[] packed []": packed(t, []byte("PK\x03\x04")), "[] too-long []": packed(t, bytes.Repeat([]byte("x\n"), 16<<20+1)),
+			"[] untitled [gross debit (gc)]": []byte("Psp Reference,Type,Gross Currency\npi_2,Refunded,CNY\n"), "[] <nil> []": []byte("# nothing\n"),
+		} {
+			answer := f.answered(t, listOf(t, file, ""))
+			missing, _ := answer["missing"].([]any)
+			if got := fmt.Sprint(answer["rows"], " ", answer["problem"], " ", missing); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		}
+		for _, text := range []string{``, `{"list":"%"}`, `{"list":"H4sI"}`, `{"list":"","saleId":"moutai","group":"drinks"}`, `{"list":"","saleId":"a#b"}`, `{"list":"","group":"a#b"}`, `{"list":"","sale":"moutai"}`, `{"list":["pi_2"]}`} {
+			refused(t, f.Ask(t, t.Context(), event(t, "operate-list.json", body(text))), 400, sale.InvalidRequest)
+		}
+		refused(t, f.Ask(t, t.Context(), event(t, "operate-list.json", body(`{"list":"`+strings.Repeat("A", 5<<20)+`"}`))), 413, sale.BodyTooLarge)
+	})
+}
+
+// Lambda returns six megabytes.
+func TestALongListIsAnsweredInParts(t *testing.T) {
+	owing(t, func(t *testing.T, f *function) {
+		var file strings.Builder
+		const n = 3000
+		for i := range n {
+			fmt.Fprintf(&file, "\"%d%s\"\n", i, strings.Repeat(`<\`, 200))
+		}
+		rows, parts, after := 0, 0, 0
+		for parts == 0 || after > 0 {
+			r := f.Ask(t, t.Context(), listOf(t, []byte(file.String()), fmt.Sprintf(`,"after":%d`, after)))
+			var page struct {
+				Rows []struct{ Line int }
+				Next int
+			}
+			if err := json.Unmarshal([]byte(r.Body), &page); err != nil || len(page.Rows) == 0 || page.Rows[0].Line != rows+1 {
+				t.Fatalf("part %d begins at %.200s (%v), want line %d", parts, r.Body, err, rows+1)
+			}
+			if answer, _ := json.Marshal(r); len(answer) > 6<<20 {
+				t.Errorf("part %d has %d bytes", parts, len(answer))
+			}
+			rows, parts, after = rows+len(page.Rows), parts+1, page.Next
+		}
+		if rows != n || parts < 2 {
+			t.Errorf("%d rows in %d parts, want %d in several", rows, parts, n)
+		}
+	})
+}
+
+// Whoever goes on after an answer's next sees all refunds.
+func TestALongListOfRefundsIsReadToItsEnd(t *testing.T) {
+	owing(t, func(t *testing.T, f *function) {
+		for n := range pageRefunds {
+			f.Pay("alice", fmt.Sprintf("pi_x%03d", n), 149900)
+		}
+		seen := map[string]bool{}
+		for after, more := "", true; more; {
+			page := f.answered(t, event(t, "operate-refunds.json", func(r *events.APIGatewayV2HTTPRequest) {
+				r.QueryStringParameters = map[string]string{"saleId": "moutai", "after": after}
+			}))
+			for _, one := range page["refunds"].([]any) {
+				seen[one.(map[string]any)["payment"].(string)] = true
+			}
+			after, more = page["next"].(string)
+		}
+		if want := pageRefunds + 2; len(seen) != want {
+			t.Errorf("%d refunds, want %d", len(seen), want)
+		}
+	})
+}
+
 // The file of a provider has lines of everything.
 func TestEachPaymentToMarkIsAnswered(t *testing.T) {
 	for _, saleID := range []string{`"saleId":"moutai",`, ""} { // the guards say which sale
@@ -107,10 +249,12 @@ func TestABodyThatMarksNothingIsRefused(t *testing.T) {
 		before := f.DB.Dump()
 		many := `{"payments":["stripe#pi_2"` + strings.Repeat(`,"x"`, 100) + `]}`
 		for _, text := range []string{``, `null`, `[]`, `{}`, `{"payments":[]}`, `{"payments":"stripe#pi_2"}`, `{"payments":["stripe#pi_2"],"actor":"vera"}`,
-			`{"payments":["stripe#pi_2"]} {}`, `{"payments":[2]}`, `{"saleId":"a#b","payments":["stripe#pi_2"]}`, many} {
+			`{"payments":["stripe#pi_2"]} {}`, `{"payments":[2]}`, `{"payments":["stripe#pi_2",null]}`, `{"payments":["stripe#pi_2"],"payments":["stripe#pi_3"]}`,
+			`{"Payments":["stripe#pi_2"]}`, `{"saleId":null,"payments":["stripe#pi_2"]}`, `{"payments":{"0":"stripe#pi_2"}}`, `{"payments":[["stripe#pi_2"]]}`, `{"saleId":"a#b","payments":["stripe#pi_2"]}`, many} {
 			refused(t, f.Ask(t, t.Context(), event(t, "operate-mark.json", body(text))), 400, sale.InvalidRequest)
 		}
 		refused(t, f.Ask(t, t.Context(), event(t, "operate-mark.json", body(`{"saleId":"nothing","payments":["stripe#pi_2"]}`))), 404, sale.SaleNotFound)
+		refused(t, f.Ask(t, t.Context(), []byte(`{"routeKey":"POST /operate/refunds","requestContext":{"authorizer":{"asTold":{"actor":"kim "}}},"body":"{\"payments\":[\"stripe#pi_2\"]}"}`)), 400, sale.InvalidRequest)
 		if f.DB.Dump() != before {
 			t.Error("the table has changed")
 		}

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"flashsale/functions/operate/stack"
-	"flashsale/shared/httpapi"
-	"flashsale/shared/jsonread"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -57,13 +55,10 @@ const repairTime = 20 * time.Second
 
 // repair does what a sign of health asks for.
 func (h *Handler) repair(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
-	body, err := httpapi.JSONBody(&c.Request, maxBody)
+	var r repairRequest
+	err := c.fields(maxBody, &r, "action", "saleId")
 	if err != nil {
 		return nil, err
-	}
-	var r repairRequest
-	if _, err := jsonread.Flat([]byte(body), &r); err != nil {
-		return nil, &sale.Error{Code: sale.InvalidRequest, Detail: "the body must be a JSON object with action and saleId", Err: err}
 	}
 	event.Text("action", r.Action)
 	event.Text("saleId", r.SaleID)

@@ -74,6 +74,7 @@ func routesOf(h *Handler) map[string]route {
 		"GET /operate/sales":                        {viewer, h.sales},
 		"GET /operate/refunds":                      {viewer, h.refunds},
 		"POST /operate/refunds":                     {operator, h.mark},
+		"POST /operate/refunds/list":                {viewer, h.readList},
 		"GET /operate/sales/{saleId}":               {viewer, h.sale},
 		"GET /operate/sales/{saleId}/changes":       {viewer, h.trail},
 		"GET /operate/sales/{saleId}/buyers/{user}": {viewer, h.buyer},

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"encoding/base64"
 	"fmt"
 	"strings"
 	"time"
@@ -47,7 +48,12 @@ func (s *scene) asking(query string) Answer {
 }
 
 // bodies are what operations are asked with.
-var bodies = map[string]string{"change": pauseIt, "mark": `{"saleId":"` + open + `","payments":["stripe#pi_1"]}`, "create": `{"id":"c","action":"create","saleId":"lamp","opensAt":"2035-11-11T12:00:00Z","closesAt":"2035-11-11T14:00:00Z","stock":10}`, "repair": `{"action":"count","saleId":"` + open + `"}`}
+var bodies = map[string]string{"change": pauseIt, "list": `{"list":"cGlfMQo="}`, "mark": `{"saleId":"` + open + `","payments":["stripe#pi_1"]}`, "create": `{"id":"c","action":"create","saleId":"lamp","opensAt":"2035-11-11T12:00:00Z","closesAt":"2035-11-11T14:00:00Z","stock":10}`, "repair": `{"action":"count","saleId":"` + open + `"}`}
+
+// listBody asks what a list means.
+func listBody(text string) string {
+	return `{"list":"` + base64.StdEncoding.EncodeToString([]byte(text)) + `"}`
+}
 
 // changed makes changes, one after the other, and returns the answer to the last one.
 func (s *scene) changed(bodies ...string) (last Answer) {
@@ -107,7 +113,17 @@ var operatorsScenes = map[string]func(s *scene) Answer{
 	},
 	"refunds 404 SaleNotFound":   func(s *scene) Answer { return s.asking("?saleId=nothing") },
 	"refunds 400 InvalidRequest": func(s *scene) Answer { return s.asking("?saleId=a%23b") },
-	"mark 400 InvalidRequest":    func(s *scene) Answer { s.body = "{}"; return s.ask(door{}) },
+	"list 200 List": func(s *scene) Answer {
+		id := s.refunded()
+		text := fmt.Sprintf("payment_intent_id,reporting_category,gross,currency\npi_%d 1,refund,1,cny\npi_%d 2,refund,1,cny\nx,refund,1,cny\npi_%d 2,charge,1,cny\n", id, id, id)
+		s.user, s.body = "kim", listBody("PSP Reference,Amount\n")
+		s.gets(200, `"missing":["type"`, s.body)
+		return s.changed(listBody(text))
+	},
+	"list 404 SaleNotFound":   func(s *scene) Answer { return s.changed(`{"list":"","saleId":"nothing"}`) },
+	"list 404 GroupNotFound":  func(s *scene) Answer { return s.changed(`{"list":"","group":"nothing"}`) },
+	"list 400 InvalidRequest": func(s *scene) Answer { return s.changed("{}}") },
+	"mark 400 InvalidRequest": func(s *scene) Answer { s.body = "{}"; return s.ask(door{}) },
 	"mark 404 SaleNotFound": func(s *scene) Answer {
 		s.body = `{"saleId":"nothing","payments":["stripe#pi_1"]}`
 		return s.ask(door{})

@@ -62,7 +62,7 @@ func refused(a answer) bool {
 // operatorsRoutes are requests of all routes of the operators' API that ask for a token.
 var operatorsRoutes = []string{
 	"GET /operate/sales", "GET /operate/sales/vault", "GET /operate/sales/vault/changes", "GET /operate/sales/vault/buyers/alice",
-	"POST /operate/sales/vault/changes", "GET /operate/refunds", "POST /operate/refunds", "GET /operate/health", "GET /operate/purchases", "POST /operate/repairs",
+	"POST /operate/sales/vault/changes", "GET /operate/refunds", "POST /operate/refunds", "POST /operate/refunds/list", "GET /operate/health", "GET /operate/purchases", "POST /operate/repairs",
 }
 
 // forgeries are headers without a valid token, by what is wrong with them. The authorizer's own
