@@ -177,6 +177,6 @@ func TestAGroupGetsMoreTimeAndItsRefundsAreMarkedByOneCommand(t *testing.T) {
 		}
 		at.says(t, "refund mark stripe#pi_1 --group boots", cli.ExitFine, "stripe#pi_1, 0.05 CNY, is marked as refunded")
 		at.says(t, "refund mark stripe#pi_2 --group boots", cli.ExitBad, "no refund of stripe#pi_2 is due")
-		at.says(t, "refund mark stripe#pi_1 --group shoes", cli.ExitBad, "no sale has the limitGroup shoes")
+		at.says(t, "refund mark stripe#pi_1 --group shoes", cli.ExitBad, "no such group")
 	})
 }

@@ -37,6 +37,7 @@ type verb struct {
 	again          string   // what a repeat does after an interruption
 	one            bool     // takes no group
 	joins          bool     // writes one list of all sales of a group, instead of a sale after the other
+	asWhole        bool     // OperateFunction knows the group's sales
 	run            func(ctx context.Context, p *place, o options, out *terminal) error
 }
 
@@ -69,7 +70,7 @@ var flags = map[string]string{
 	"events":  "`file` with the published events, one a line",
 	"log":     "`file` with the functions' lines (- is stdin)",
 	"at":      "`instant` to which the table was restored, such as 2026-11-11T12:04:00Z",
-	"file":    "`file` to read or to write; for the archives of a group their folder",
+	"file":    "`file` to read or to write; of refunds - is stdin, for the archives of a group their folder",
 	"nonce":   "`nonce` of the buyer's receipt",
 	"roll":    "`digest` of the roll that was noted before the dice",
 	"round":   "`number` of the round that was noted before the dice",
@@ -194,7 +195,7 @@ func (v verb) do(ctx context.Context, p *place, n noun, o options, out *terminal
 	p.tolerant = v.use == "pause SALE"
 	p.errors = out.command.ErrOrStderr()
 	group, given := o["group"]
-	if !given || out.command.Flags().Lookup("sale") == nil { // who takes no sale looks for the group itself
+	if !given || v.asWhole || out.command.Flags().Lookup("sale") == nil { // who takes no sale looks for the group itself
 		return v.run(ctx, p, o, out)
 	}
 	if o["seen"] != "" {

@@ -1,11 +1,14 @@
 package operator
 
 import (
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"math/big"
+	"io"
 	"net/http"
 	"os"
 	"slices"
@@ -17,104 +20,133 @@ import (
 
 	"flashsale/infra/kit/client"
 	"flashsale/infra/ops/cli"
-	"flashsale/shared/sale"
 )
 
-// OperateFunction is asked by atATime requests at a time to mark perRequest refunds each.
-const perRequest, atATime = 100, 4
+// OperateFunction takes a list of at most maxList bytes of JSON, and is asked by atATime requests at a time to mark
+// perRequest refunds each.
+const maxList, perRequest, atATime = 5 << 20, 100, 4
 
-// reported is a payment of which its operator says that it was paid back.
+// reported is a payment of which its operator says that it was paid back, as OperateFunction answers.
 type reported struct {
-	payment  string
-	line     int         // of the file
-	first    int         // the line that names the payment before; 0: none does
-	refund   sale.Refund // without a payment if there is none
-	back     *big.Rat    // what went back by the file; nil if it does not say
-	currency string      // of that
-	outcome  string      // what OperateFunction answers; "" if it is not asked
-	odd      string      // an amount of the file that cannot be read
+	Line, First int // of the file, and of the line that names the payment before
+	Payment     string
+	Outcome     string // of the list, and then of the mark
+	Back        string // what went back by the file
+	Refund      struct {
+		Payment, SaleID, Currency string
+		Amount                    int64
+		RefundedAt                time.Time
+		RefundedBy                string
+	}
+}
+
+type listAnswer struct {
+	Rows                     []*reported
+	Others, Unreadable, Next int
+	Problem                  string
+	Missing                  []string
 }
 
 // mark marks refunds as done in the operator's name, each once. It moves no money: the operator refunds at the
 // payment provider. Without a sale it looks for them in every sale, and among those of unknown orders.
 func mark(ctx context.Context, p *place, o options, out *terminal) error {
-	var all []*reported
-	others := 0
+	// Under a title a payment is one, whatever it is called.
+	text, err := []byte("payment\n\""+strings.ReplaceAll(o["payment"], `"`, `""`)+"\"\n"), error(nil)
 	switch {
 	case (o["payment"] == "") == (o["file"] == ""):
 		return cli.Usagef("give the payment, such as 'stripe#pi_1', or --file with one on each line")
-	case o["payment"] != "":
-		all = []*reported{{payment: o["payment"]}}
-	default:
-		text, err := os.ReadFile(o["file"])
-		if err != nil {
-			return cli.Usagef("read the file: %w", err)
-		}
-		if isPacked(text) {
-			return cli.Usagef("%s is packed, or a workbook: unpack it, or save it as CSV", o["file"])
-		}
-		if all, others = reportedIn(text); len(all) == 0 {
-			return cli.Usagef("%s names no payment that went back; there must be one on each line, such as stripe#pi_1, or a provider's list", o["file"])
-		}
+	case o["file"] == "-":
+		text, err = io.ReadAll(out.command.InOrStdin())
+	case o["file"] != "":
+		text, err = os.ReadFile(o["file"])
 	}
-	if err := p.lookFor(ctx, all, o.sales()); err != nil {
-		return err
+	if err != nil {
+		return cli.Usagef("read the file: %w", err)
 	}
-	var failed error
-	if !o.has("dry-run") {
-		failed = p.markAll(ctx, all, out)
-	}
-	return tell(all, others, o, p, out, failed)
-}
-
-// lookFor finds the refunds of the payments in the sales, or in all of them if the first is "". A payment may be without
-// its provider if no other one has its reference.
-func (p *place) lookFor(ctx context.Context, all []*reported, ids []string) error {
-	book, err := p.ledger(ctx)
-	if err == nil {
-		ids, err = p.refundable(ctx, book, ids)
-	}
+	list, err := p.readList(ctx, text, o)
 	if err != nil {
 		return err
 	}
-	found := map[string]sale.Refund{}
-	for _, id := range ids {
-		refunds, err := book.Refunds(ctx, id)
-		if err != nil {
-			return fmt.Errorf("refunds of %s: %w", cmp.Or(id, unknownOrders), err)
+	m := &marking{listAnswer: list, o: o, p: p, out: out, counts: map[string]int{}}
+	for _, one := range list.Rows {
+		if one.Outcome == due {
+			m.due = append(m.due, one)
+		} else {
+			m.tell(one)
 		}
-		for _, r := range refunds {
-			_, reference, _ := strings.Cut(r.Payment, "#")
-			found[r.Payment] = r
-			if _, several := found[reference]; several {
-				r = sale.Refund{}
+	}
+	var failed error
+	if !o.has("dry-run") {
+		if o["file"] != "" && len(m.due) > 0 {
+			if err := out.ask(fmt.Sprintf("Mark %d as refunded, %s? A mark moves no money, and cannot be taken back.", len(m.due), total(m.due))); err != nil {
+				return err
 			}
-			found[reference] = r
 		}
+		failed = p.markAll(ctx, m.due, out)
 	}
-	lines := map[string]int{}
-	for _, one := range all {
-		one.refund = found[one.payment]
-		name := cmp.Or(one.refund.Payment, one.payment)
-		if one.first = lines[name]; one.first == 0 {
-			lines[name] = one.line
-		}
+	for _, one := range m.due {
+		m.tell(one)
 	}
-	return nil
+	return m.sum(failed)
 }
 
-func (r *reported) isDue() bool {
-	return r.refund.Payment != "" && r.refund.RefundedAt.IsZero() && r.first == 0 && r.part() == ""
+// readList asks what a file means, and marks nothing.
+func (p *place) readList(ctx context.Context, text []byte, o options) (listAnswer, error) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, err := w.Write(text)
+	if err := errors.Join(err, w.Close()); err != nil {
+		return listAnswer{}, err
+	}
+	request := struct {
+		List   []byte `json:"list"`
+		SaleID string `json:"saleId,omitempty"`
+		Group  string `json:"group,omitempty"`
+		After  int    `json:"after,omitempty"`
+	}{packed.Bytes(), o["sale"], o["group"], 0}
+	var all listAnswer
+	name := cmp.Or(o["file"], o["payment"])
+	if name == "-" {
+		name = "stdin"
+	}
+	for {
+		body, err := json.Marshal(request)
+		if err != nil {
+			return all, err
+		}
+		answer := listAnswer{Problem: "too-long"}
+		if len(body) <= maxList {
+			answer.Problem = ""
+			if err := p.ask(ctx, client.OperatorRequest{Method: http.MethodPost, Route: "/operate/refunds/list", Body: string(body)}, &answer); err != nil {
+				return all, err
+			}
+		}
+		switch answer.Problem {
+		case "":
+		case "packed":
+			return all, cli.Usagef("%s is packed, or a workbook: unpack it, or save it as CSV", name)
+		case "too-long", "too-many":
+			return all, cli.Usagef("%s is longer than 32 MB, or 5 MB packed, or names more than 200,000 payments: split it, each part with the line of titles", name)
+		default:
+			return all, cli.Usagef("nothing is marked: %s is a provider's list without its columns %s", name, strings.Join(answer.Missing, ", "))
+		}
+		rows := append(all.Rows, answer.Rows...)
+		all, all.Rows = answer, rows
+		if request.After = answer.Next; request.After == 0 {
+			break
+		}
+	}
+	if len(all.Rows) == 0 {
+		return all, cli.Usagef("%s names no payment that went back; there must be one on each line, such as stripe#pi_1, or a provider's list", name)
+	}
+	return all, nil
 }
 
-// markAll has OperateFunction mark the refunds that are due.
+// markAll has OperateFunction mark refunds.
 func (p *place) markAll(ctx context.Context, all []*reported, out *terminal) error {
-	bySale, todo := map[string][]*reported{}, 0
+	bySale := map[string][]*reported{}
 	for _, one := range all {
-		if one.isDue() {
-			bySale[one.refund.SaleID] = append(bySale[one.refund.SaleID], one)
-			todo++
-		}
+		bySale[one.Refund.SaleID] = append(bySale[one.Refund.SaleID], one)
 	}
 	if _, err := p.operator(ctx); err != nil {
 		return err
@@ -132,7 +164,7 @@ func (p *place) markAll(ctx context.Context, all []*reported, out *terminal) err
 				lock.Lock()
 				defer lock.Unlock()
 				done += len(some)
-				show(int64(done), int64(todo))
+				show(int64(done), int64(len(all)))
 				return err
 			})
 		}
@@ -146,90 +178,123 @@ func (p *place) markSome(ctx context.Context, saleID string, some []*reported) e
 		Payments []string `json:"payments"`
 	}{SaleID: saleID}
 	for _, one := range some {
-		request.Payments = append(request.Payments, one.refund.Payment)
+		request.Payments = append(request.Payments, one.Refund.Payment)
 	}
-	body, err := json.Marshal(request)
-	if err != nil {
+	var body strings.Builder
+	to := json.NewEncoder(&body)
+	to.SetEscapeHTML(false) // so that 100 of the longest references are below the 96 KiB that it takes
+	if err := to.Encode(request); err != nil {
 		return err
 	}
-	var answer struct {
-		Refunds []struct {
-			Outcome string `json:"outcome"`
-			Refund  struct {
-				RefundedAt time.Time `json:"refundedAt"`
-				RefundedBy string    `json:"refundedBy"`
-			} `json:"refund"`
-		} `json:"refunds"`
-	}
-	if err := p.ask(ctx, client.OperatorRequest{Method: http.MethodPost, Route: "/operate/refunds", Body: string(body)}, &answer); err != nil {
+	var answer struct{ Refunds []*reported }
+	if err := p.ask(ctx, client.OperatorRequest{Method: http.MethodPost, Route: "/operate/refunds", Body: body.String()}, &answer); err != nil {
 		return err
 	}
 	if len(answer.Refunds) != len(some) {
 		return errUnsaid
 	}
 	for i, a := range answer.Refunds { // in the order in which it was asked
-		some[i].outcome, some[i].refund.RefundedAt, some[i].refund.RefundedBy = a.Outcome, a.Refund.RefundedAt, a.Refund.RefundedBy
+		// It was due a moment ago: an answer was lost.
+		if some[i].Outcome = a.Outcome; a.Outcome == already && a.Refund.RefundedBy == p.asker.Actor {
+			some[i].Outcome = marked
+		}
+		some[i].Refund.RefundedAt, some[i].Refund.RefundedBy = a.Refund.RefundedAt, a.Refund.RefundedBy
 	}
 	return nil
 }
 
-// tell says of each payment that was not due why it was not, and how many were marked.
-func tell(all []*reported, others int, o options, p *place, out *terminal, failed error) error {
-	isFile, counts := o["file"] != "", map[string]int{}
-	for _, one := range all {
-		text, kind := one.says(o.has("dry-run"))
-		if counts[kind]++; !isFile {
-			fmt.Fprintln(out, text)
-		} else if kind != fresh && kind != open {
-			fmt.Fprintf(out, "line %d: %s\n", one.line, text)
+// Outcomes that are told; any other is that of a refund which may be marked later.
+const due, marked, already, doubled, unknown, part, unsaid = "due", "marked", "already", "doubled", "unknown", "part", "unsaid"
+
+// marking is what is told of a list.
+type marking struct {
+	listAnswer
+	o      options
+	p      *place
+	out    *terminal
+	due    []*reported
+	counts map[string]int
+}
+
+// tell says what became of a payment: of a file's only if it is not as was asked for, or not yet.
+func (m *marking) tell(one *reported) {
+	text, outcome := one.says(m.o)
+	if m.counts[outcome]++; m.o["file"] == "" {
+		fmt.Fprintln(m.out, text)
+	} else if outcome != marked && outcome != due {
+		fmt.Fprintf(m.out, "line %d: %s\n", one.Line, text)
+	}
+}
+
+// sum says how many were marked, and why not all were.
+func (m *marking) sum(failed error) error {
+	n, done := m.counts[marked], "are marked as refunded now"
+	open := m.counts[due]
+	if m.o.has("dry-run") {
+		n, done, open = open, "would be marked as refunded", 0
+	}
+	if m.o["file"] != "" {
+		fmt.Fprintf(m.out, "of %d payments %d %s; marked before: %d, named twice: %d, unknown: %d, open: %d\n",
+			len(m.Rows), n, done, m.counts[already], m.counts[doubled], m.counts[unknown], open)
+		if m.Others > 0 {
+			fmt.Fprintf(m.out, "the file has %d rows of other kinds, which mark nothing: what was paid, and refunds that failed or are not finished\n", m.Others)
 		}
 	}
-	if isFile {
-		done := "are marked as refunded now"
-		if o.has("dry-run") {
-			done = "would be marked as refunded"
-		}
-		fmt.Fprintf(out, "of %d payments %d %s; marked before: %d, named twice: %d, unknown: %d, open: %d\n",
-			len(all), counts[fresh], done, counts[before], counts[twice], counts[none], counts[open])
-		if others > 0 {
-			fmt.Fprintf(out, "the file has %d rows of other kinds, which mark nothing: what was paid, and refunds that failed or are not finished\n", others)
-		}
+	if m.Unreadable > 0 {
+		m.out.notef("%d refunds cannot be read by this release; they are told as unknown", m.Unreadable)
 	}
-	switch {
-	case failed != nil || counts[open] > 0:
+	switch parts := m.counts[part] + m.counts[unsaid]; {
+	case failed != nil || open > 0:
 		return fmt.Errorf("not all are marked: %w; repeat the command: it marks a refund once", cmp.Or(failed, errNoAnswer))
-	case counts[part] > 0:
-		return cli.Bad(fmt.Errorf("NOT MARKED: %d of them, of which the file pays back a part or in another currency; pay back the rest, and mark them by name", counts[part]))
-	case counts[none] > 0:
+	case parts > 0:
+		return cli.Bad(fmt.Errorf("NOT MARKED: %d of them, of which the file pays back a part, in another currency, or does not say how much; pay back the rest, and mark them by name", parts))
+	case m.counts[unknown] > 0:
 		return cli.Bad(fmt.Errorf("NOT MARKED: %d of them, without a refund; %s lists those that are due, each with its sale",
-			counts[none], p.flashsale("refund list")))
+			m.counts[unknown], m.p.flashsale("refund list")))
 	}
 	return nil
 }
 
-// kinds of what is said of a payment.
-const fresh, before, twice, none, part, open = "fresh", "before", "twice", "none", "part", "open"
+// says is what is told of a payment, and as what it counts.
+func (r *reported) says(o options) (text, outcome string) {
+	what := r.Refund.Payment + ", " + money(r.Refund.Amount, r.Refund.Currency) + ", "
+	since := instant(r.Refund.RefundedAt)
+	if r.Refund.RefundedBy != "" {
+		since += " by " + r.Refund.RefundedBy
+	}
+	switch r.Outcome {
+	case doubled:
+		return fmt.Sprintf("%s is in line %d, too", r.Payment, r.First), doubled
+	case unknown:
+		text = "no refund of " + r.Payment + " is due"
+		if of := cmp.Or(o["sale"], o["group"]); of != "" {
+			text += " in " + of
+		}
+		return text, unknown
+	case part:
+		return what + "is not marked: the file pays " + r.Back + " of it back", part
+	case unsaid:
+		return what + "is not marked: the file does not say how much of it went back", unsaid
+	case marked:
+		return what + "is marked as refunded at " + since, marked
+	case already:
+		return what + "was marked as refunded at " + since + ", and nothing changed now: do not pay it back again", already
+	}
+	if o.has("dry-run") {
+		return what + "would be marked as refunded; nothing was changed", due
+	}
+	return what + "is not marked: ask again", due
+}
 
-// says is what is told of a payment, and what kind of news that is.
-func (r *reported) says(dryRun bool) (text, kind string) {
-	what := cmp.Or(r.refund.Payment, r.payment) + ", " + money(r.refund.Amount, r.refund.Currency) + ", "
-	since := instant(r.refund.RefundedAt)
-	if r.refund.RefundedBy != "" {
-		since += " by " + r.refund.RefundedBy
+// total sums refunds by currency.
+func total(all []*reported) string {
+	sums, texts := map[string]int64{}, []string{}
+	for _, one := range all {
+		sums[one.Refund.Currency] += one.Refund.Amount
 	}
-	switch {
-	case r.first > 0:
-		return fmt.Sprintf("%s is in line %d, too", r.payment, r.first), twice
-	case r.refund.Payment == "" || r.outcome == "unknown":
-		return "no refund of " + r.payment + " is due", none
-	case r.part() != "" && r.refund.RefundedAt.IsZero():
-		return what + "is not marked: the file pays " + r.part() + " of it back", part
-	case dryRun && r.isDue():
-		return what + "would be marked as refunded; nothing was changed", fresh
-	case r.outcome == "marked":
-		return what + "is marked as refunded at " + since, fresh
-	case !r.refund.RefundedAt.IsZero():
-		return what + "was marked as refunded at " + since + ", and nothing changed now: do not pay it back again", before
+	for code, sum := range sums {
+		texts = append(texts, money(sum, code))
 	}
-	return what + "is not marked: ask again", open
+	slices.Sort(texts)
+	return strings.Join(texts, " + ")
 }

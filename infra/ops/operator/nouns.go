@@ -57,7 +57,7 @@ func nouns() []noun {
 		}, {
 			use: "mark [PAYMENT]", short: "Mark payments as refunded, each once; it moves no money",
 			example: "flashsale refund mark 'stripe#pi_1' --sale moutai\nflashsale refund mark --file refunded.csv --group shoe",
-			flags:   "sale file dry-run", joins: true, again: "repeat the command: it marks a refund once", run: mark,
+			flags:   "sale file dry-run", asWhole: true, asks: true, again: "repeat the command: it marks a refund once", run: mark,
 		}}},
 		{name: "payment", short: "Record a payment whose webhook never came", group: cli.During.ID, verbs: []verb{{
 			use: "record", short: "Show what a payment is for, and record it, once",

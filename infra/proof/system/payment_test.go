@@ -112,14 +112,16 @@ var due = regexp.MustCompile(`(?m)(\S+#\S+) .*\bDUE\b`)
 func (v visit) refundsDone(saleID string) {
 	v.t.Helper()
 	out, _ := v.flashsale("refund", "list", "--sale", saleID)
-	refunds := due.FindAllStringSubmatch(out, -1)
-	if len(refunds) == 0 {
-		v.t.Errorf("nothing is due: %s", out)
-	}
+	refunds, list, file := due.FindAllStringSubmatch(out, -1), "", filepath.Join(v.t.TempDir(), "refunded.txt")
 	for _, refund := range refunds {
-		if out, status := v.flashsale("refund", "mark", refund[1], "--sale", saleID); status != 0 || !strings.Contains(out, "is marked as refunded") {
-			v.t.Errorf("status %d: %s", status, out)
-		}
+		list += refund[1] + "\n"
+	}
+	if err := os.WriteFile(file, []byte(list), 0o600); err != nil || len(refunds) == 0 {
+		v.t.Errorf("nothing is due (%v): %s", err, out)
+	}
+	want := fmt.Sprintf("of %[1]d payments %[1]d are marked as refunded now; ", len(refunds))
+	if out, status := v.flashsale("refund", "mark", "--file", file, "--sale", saleID, "--yes"); status != 0 || !strings.Contains(out, want) {
+		v.t.Errorf("status %d: %s, want %q", status, out, want)
 	}
 }
 
