@@ -9,13 +9,15 @@ import { fill, number, words } from "./words.js";
 /** @typedef {import("./api.js").Answer} Answer */
 /** @typedef {Record<string, any>} Refund as the API shows it */
 /** @typedef {any} Page what operate.js gives its views */
-/** @typedef {{line: string, payment: string, outcome: string, refund?: Refund}} Line what became of a line of a file, or of a refund that was chosen */
+/** @typedef {{line: string, payment: string, outcome: string, refund?: Refund, back?: string}} Line what became of a line of a file, or of a refund that was chosen; "" is due */
 
 const w = words.refunds;
 
 /** How many refunds one request marks, and how many the page shows at a time. */
 const batch = 100;
 const shown = 50;
+/** How long a packed list and a list may be: OperateFunction takes 5 MiB of JSON, and unpacks 32. */
+const [longestPacked, longest] = [(5 << 20) - 1024, 32 << 20];
 
 /** The provider's own reference of a payment. @param {string} payment */
 const reference = (payment) => payment.slice(payment.indexOf("#") + 1);
@@ -43,6 +45,18 @@ function save(name, titles, lines) {
   /** @type {HTMLElement} */ (a).click();
 }
 
+/** A file in base64, packed if the browser can. @param {File} file */
+async function packed(file) {
+  const stream = "CompressionStream" in globalThis ? file.stream().pipeThrough(new CompressionStream("gzip")) : file.stream();
+  const blob = await new Response(stream).blob();
+  /** @type {string} */
+  const url = await new Promise((resolve, reject) => {
+    const reader = Object.assign(new FileReader(), { onload: () => resolve(String(reader.result)), onerror: reject });
+    reader.readAsDataURL(blob);
+  });
+  return url.slice(url.indexOf(",") + 1);
+}
+
 /** @param {string} key */
 const focusOn = (key) => /** @type {HTMLElement | null} */ (document.querySelector(`[data-key=${key}]`))?.focus();
 
@@ -56,7 +70,7 @@ export function refunds(page) {
   let most = shown;
   /** @type {Set<string>} */
   let chosen = new Set();
-  /** What is asked about, then on its way, then answered. @type {{state: "asked" | "sent" | "over", lines: Line[], sub: string, began: number, certain: boolean, file: string, others: number} | undefined} */
+  /** What is asked about, then on its way, then answered. @type {{state: "read" | "asked" | "sent" | "over", lines: Line[], sub: string, began: number, certain: boolean, file: string, others: number} | undefined} */
   let marking;
 
   addEventListener("hashchange", () => {
@@ -120,17 +134,15 @@ export function refunds(page) {
       if (a.code === "unauthorized") expire();
       m.certain = !a.code;
       if (a.code && !passing(a) && a.code !== "unauthorized") {
-        for (const l of next) l.outcome = "failed";
+        for (const l of a.code === "forbidden" ? next : now) l.outcome = "failed";
         m.certain = true;
       }
-      const fresh = new Map();
       for (const [i, one] of (a.code ? [] : a.body.refunds).entries()) {
         if (one.outcome === "busy") continue;
         const ours = tries > 0 && one.outcome === "already" && one.refund?.refundedBy === m.sub && Date.parse(one.refund.refundedAt) >= m.began; // by a try whose answer was lost
         [now[i].outcome, now[i].refund] = [ours ? "marked" : one.outcome, one.refund ?? now[i].refund];
-        if (one.refund) fresh.set(key(one.refund), one.refund);
       }
-      if (list) list.rows = list.rows.map((r) => fresh.get(key(r)) ?? r);
+      learn(now);
       render();
       tries = now.some((l) => !l.outcome) ? tries + 1 : 0;
       if (tries) await rest(a, tries);
@@ -140,38 +152,69 @@ export function refunds(page) {
     render();
   }
 
-  /** Asks about lines: those that were named before are answered already. @param {Line[]} lines @param {string} file @param {number} others rows of it that are no refunds */
-  function ask(lines, file, others = 0) {
-    const named = new Set();
-    for (const l of lines) {
-      if (named.has(l.payment)) l.outcome = "doubled";
-      named.add(l.payment);
-    }
-    marking = { state: "asked", lines, sub: me().actor, began: 0, certain: true, file, others };
-    render();
-    focusOn("asked"); // it stands before what was pressed
+  /** Keeps in the list what is known of its refunds since. @param {Line[]} lines */
+  function learn(lines) {
+    const fresh = new Map(lines.flatMap(({ refund }) => (refund ? [[key(refund), refund]] : [])));
+    if (!list) return;
+    list.rows = list.rows.map((r) => {
+      const now = fresh.get(key(r));
+      fresh.delete(key(r));
+      return now ?? r;
+    });
+    if (list.whole) list.rows.push(...fresh.values()); // those that came since
   }
 
-  /** Reads a file of references, with or without the provider's name, or a provider's list, as far as they are in the list. @param {Event} event */
+  /** Asks about lines, if one is due. @param {Line[]} lines @param {string} file @param {number} others rows of it that are no refunds */
+  function ask(lines, file, others = 0) {
+    const state = lines.some((l) => !l.outcome) ? "asked" : "over";
+    marking = { state, lines, sub: me().actor, began: 0, certain: true, file, others };
+    render();
+    focusOn(state); // it stands before what was pressed
+  }
+
+  /** Has a file read, as far as its payments are of this place, and asks. @param {Event} event */
   async function read({ target }) {
     const input = /** @type {HTMLInputElement} */ (target);
     const file = input.files?.[0];
     if (!file) return;
-    /** @type {Map<string, Refund | undefined>} undefined for what several have */
-    const known = new Map();
-    for (const r of list?.rows ?? []) for (const name of new Set([r.payment, reference(r.payment)])) known.set(name, known.has(name) ? undefined : r);
-    const { refundsIn } = await import("./refundfile.js");
-    const { rows, others } = refundsIn(await file.arrayBuffer());
-    const lines = rows.map((row) => {
-      const refund = known.get(row.payment);
-      const isWhole = row.back === Infinity || ((row.currency || refund?.currency) === refund?.currency && Math.round(row.back * 10 ** (refund?.digits ?? 0)) >= (refund?.amount ?? 0));
-      const isPart = refund && due(refund) && !isWhole;
-      return { line: row.payment, payment: refund?.payment ?? row.payment, outcome: isPart ? "part" : "", refund };
-    });
+    /** @type {NonNullable<typeof marking>} */
+    const m = { state: "read", lines: [], sub: me().actor, began: 0, certain: true, file: file.name, others: 0 };
+    marking = m;
+    input.setCustomValidity("");
+    render();
+    const wrong = await readInto(m, file).catch(() => fill(w.notRead, file.name));
     input.value = "";
-    input.setCustomValidity(lines.length ? "" : w.noneIn);
-    if (lines.length) ask(lines, file.name, others);
-    else input.reportValidity();
+    if (marking !== m) return;
+    marking = undefined;
+    input.setCustomValidity(wrong);
+    if (!wrong) return ask(m.lines, m.file, m.others);
+    render();
+    input.reportValidity();
+  }
+
+  /** Has OperateFunction say what each line of a file means; returns why it cannot be. @param {NonNullable<typeof marking>} m @param {File} file */
+  async function readInto(m, file) {
+    if (file.size > longest) return w.problem["too-long"];
+    const text = await packed(file);
+    if (text.length > longestPacked) return w.problem["too-long"];
+    const [kind, id] = refundsPlace().split("/");
+    const scope = kind === "sale" ? { saleId: id } : kind === "group" ? { group: id } : {};
+    for (let after = 0, tries = 0; marking === m; ) {
+      const a = await call("POST", "/operate/refunds/list", token(), { list: text, ...scope, ...(after && { after }) });
+      if (a.code === "unauthorized") expire();
+      if (passing(a) && tries++ < 5) await rest(a, tries);
+      else if (a.code) return fill(w.notRead, String(a.body.detail ?? a.code));
+      else if (a.body.problem) return fill(word(w.problem, a.body.problem), (a.body.missing ?? []).join(words.comma));
+      else {
+        const lines = a.body.rows.map((/** @type {Record<string, any>} */ r) => ({ line: r.payment, payment: r.refund?.payment ?? r.payment, outcome: r.outcome === "due" ? "" : r.outcome, refund: r.refund, back: r.back }));
+        m.lines = m.lines.concat(lines);
+        m.others = a.body.others;
+        learn(lines);
+        after = a.body.next ?? 0;
+        if (!after) return m.lines.length ? "" : w.noneIn;
+      }
+    }
+    return "";
   }
 
   /** Sums by currency, as text. @param {Refund[]} rows */
@@ -195,20 +238,21 @@ export function refunds(page) {
       render();
       focusOn("mark");
     } }, label);
+    if (m.state === "read") return h("p", { "data-key": "read", class: "notice", "data-tone": "busy", role: "status" }, h("span", { dir: "auto" }, fill(w.reading, m.file)));
     const open = m.lines.filter((l) => !l.outcome);
-    const from = m.file && h("p", { class: "faint", dir: "auto" }, fill(w.from, m.file, number(m.lines.length)), m.others > 0 && " " + fill(w.others, number(m.others)));
+    const outcomes = /** @type {const} */ (["marked", "already", "doubled", "part", "unsaid", "unknown", "failed"]);
+    const others = m.lines.filter((l) => l.outcome !== "marked" && (l.outcome || m.state === "over"));
+    const told = [m.file && h("p", { class: "faint", dir: "auto" }, fill(w.from, m.file, number(m.lines.length)), m.others > 0 && " " + fill(w.others, number(m.others))),
+      h("p", {}, m.state === "over" && open.length > 0 && fill(w.stopped, number(open.length)) + " ", outcomes.map((o) => [o, m.lines.filter((l) => l.outcome === o).length]).filter(([, n]) => n).map(([o, n]) => fill(word(w.outcome, o), number(Number(n)))).join(" · ")),
+      others.length > 0 && h("ul", { class: "lines" }, others.slice(0, 20).map((l, i) => h("li", { "data-key": String(i) }, h("code", { dir: "auto" }, l.line), " ", fill(word(w.line, l.outcome || "open"), l.refund?.refundedAt ? page.local(l.refund.refundedAt) : "", l.refund?.refundedBy ?? words.nobody, l.back ?? "")))),
+      others.length > 20 && h("p", { class: "faint" }, fill(w.more, number(others.length - 20)))];
     if (m.state === "asked") {
-      return h("div", { "data-key": "asked", class: "warns", role: "group", tabindex: -1, "aria-labelledby": "sure" }, from,
+      return h("div", { "data-key": "asked", class: "warns", role: "group", tabindex: -1, "aria-labelledby": "sure" }, told,
         h("p", { id: "sure" }, h("b", {}, fill(w.sure, number(open.length)), " ", total(open.flatMap((l) => l.refund ?? [])))), h("p", {}, w.movesNone),
         h("p", { class: "answers" }, h("button", { class: "main", onclick: run }, fill(w.yes, number(open.length))), close(words.no)));
     }
     if (m.state === "sent") return h("p", { "data-key": "sent", class: "notice", "data-tone": "busy", role: "status" }, h("span", {}, fill(m.certain ? w.sending : w.uncertain, number(m.lines.length - open.length), number(m.lines.length))));
-    const outcomes = /** @type {const} */ (["marked", "already", "doubled", "part", "unknown", "failed"]);
-    const others = m.lines.filter((l) => l.outcome !== "marked");
-    return h("div", { "data-key": "over", class: "notice", "data-tone": others.length ? "bad" : "good", role: "status" }, h("div", {}, from,
-      h("p", {}, open.length > 0 && fill(w.stopped, number(open.length)) + " ", outcomes.map((o) => [o, m.lines.filter((l) => l.outcome === o).length]).filter(([, n]) => n).map(([o, n]) => fill(word(w.outcome, o), number(Number(n)))).join(" · ")),
-      others.length > 0 && h("ul", { class: "lines" }, others.slice(0, 20).map((l, i) => h("li", { "data-key": String(i) }, h("code", { dir: "auto" }, l.line), " ", fill(word(w.line, l.outcome || "open"), l.refund?.refundedAt ? page.local(l.refund.refundedAt) : "", l.refund?.refundedBy ?? words.nobody)))),
-      others.length > 20 && h("p", { class: "faint" }, fill(w.more, number(others.length - 20))),
+    return h("div", { "data-key": "over", class: "notice", tabindex: -1, "data-tone": others.length ? "bad" : "good", role: "status" }, h("div", {}, told,
       h("p", { class: "answers" }, h("button", { onclick: () => save("answers.csv", "line,outcome,payment,sale,refundedAt,refundedBy", m.lines.map((l) => [l.line, plain(l.outcome || "open"), l.payment, l.refund?.saleId, l.refund?.refundedAt, l.refund?.refundedBy])) }, w.saveAnswers), close(words.dismiss))));
   }
 

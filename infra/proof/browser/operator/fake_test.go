@@ -5,6 +5,7 @@ package operator
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -21,11 +22,15 @@ import (
 
 	"flashsale/functions/operate/assets"
 	"flashsale/functions/operate/handler"
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/proof/browser"
 	"flashsale/infra/proof/contract"
 	"flashsale/shared/change"
+	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
 	"flashsale/shared/webpage"
 )
 
@@ -70,8 +75,10 @@ type shop struct {
 	repairs []string
 	// strange: its texts are what no API would answer.
 	strange bool
-	// due are the refunds.
-	due []object
+	// Refunds are the real function's over its ledger, which has the sales, too.
+	db       *dynamotest.DB
+	book     *ledger.Ledger
+	function *handler.Handler
 }
 
 func open(t *testing.T) *shop {
@@ -82,6 +89,10 @@ func open(t *testing.T) *shop {
 		t.Fatal(err)
 	}
 	s := &shop{page: page, sales: map[string]object{}, trails: map[string][]object{}, bodies: map[string]string{}, cancelled: map[string]string{}, signs: well()}
+	s.db = dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})
+	s.book = ledger.New(s.db, "T", ledger.Options{})
+	s.function = handler.New(s.book, telemetry.New(io.Discard, "operate", clock.Wall), clock.Wall)
+	s.function.RolesClaim = "roles"
 	mux := http.NewServeMux()
 	html := func(w http.ResponseWriter, r *http.Request) {
 		answer, err := page.HTML(handler.PageData{SignIn: signIn, Runbook: "https://wiki.example/runbook", Lead: 8100, Images: "https://images.example"}, http.StatusOK, "")
@@ -93,6 +104,8 @@ func open(t *testing.T) *shop {
 	mux.HandleFunc("GET /{$}", html)
 	mux.HandleFunc("GET /assets/{name}", func(w http.ResponseWriter, r *http.Request) { write(w, page.Asset(r.PathValue("name"), "")) })
 	mux.HandleFunc("/operate/", s.operate)
+	mux.HandleFunc("/operate/refunds", s.refunds)
+	mux.HandleFunc("/operate/refunds/list", s.refunds)
 	mux.HandleFunc("POST /operate/sales", s.create)
 	mux.HandleFunc("GET /operate/health", s.health)
 	mux.HandleFunc("GET /operate/purchases", s.purchases)
@@ -163,6 +176,12 @@ func (s *shop) add(id, name string, more object) {
 	if books, counted := one["books"].(object); counted && books["money"] == nil {
 		books["money"] = []object{}
 	}
+	if group, _ := one["limitGroup"].(string); one["state"] == "OPEN" {
+		if _, err := s.book.Create(context.Background(), sale.Creation{SaleID: id, Name: name, OpensAt: now, ClosesAt: now.Add(time.Hour), Stock: 9, Shards: 1,
+			PayWithin: time.Hour, Price: 1, Currency: "CNY", LimitGroup: group}); err != nil {
+			panic(err)
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sales[id] = one
@@ -180,9 +199,6 @@ func (s *shop) operate(w http.ResponseWriter, r *http.Request) {
 		return
 	case role != "operator" && role != "viewer" || r.Method == http.MethodPost && role != "operator":
 		refuse(w, sale.Refuse(sale.Forbidden, "this takes another role"), nil)
-		return
-	case r.URL.Path == "/operate/refunds":
-		s.refunds(w, r, actor)
 		return
 	case len(parts) < 2:
 		all := []object{}
