@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
@@ -258,6 +261,23 @@ var releasing = map[string]func(*testing.T, *World){
 			r.Money["CNY"] != (ledger.Sums{Taken: 2 * 199900, Due: 199900, Refunded: 199900}) || !w.drained(r) {
 			t.Errorf("got %+v, want it finished", r)
 		}
+	},
+	"a pass that cannot put the units of one shard back is not complete": func(t *testing.T, w *World) {
+		w.OpenUnpaid(4, 2)
+		w.Ordered(people(4)...)
+		w.Cancels(people(4)...)
+		l := w.Hooked(func(op string, in any, call func() (any, error)) (any, error) {
+			tx, _ := in.(*dynamodb.TransactWriteItemsInput)
+			if tx != nil && tx.TransactItems[0].Update != nil && value(tx.TransactItems[0].Update.Key["pk"]) == "STOCK#moutai#0" {
+				return nil, &types.ResourceNotFoundException{}
+			}
+			return call()
+		})
+		done, err := l.ReleaseDue(w.Ctx, w.Listing(), grace)
+		if w.Refused(sale.Internal, err); done.Complete {
+			t.Errorf("got %+v, want it to go on", done)
+		}
+		w.releases(0, 4)
 	},
 	"a claim that expired before its time is a finding": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 2)
