@@ -115,6 +115,32 @@ func TestAnAdditionOfWhichTheSaleDoesNotShowYetIsNotSoldOut(t *testing.T) {
 	})
 }
 
+func TestOneWriteListsEveryShardThatWasSeenEmpty(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, db, _ := faulty(t)
+		w.Open(2, 2)
+		l := w.Environment()
+		if _, err := l.Sale(w.Ctx, "moutai"); err != nil { // its snapshot: nothing is empty
+			t.Fatal(err)
+		}
+		for k := range 2 {
+			w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: userOf(k, "first")}))
+		}
+		closings := 0
+		db.Fault = dynamotest.On("UpdateItem", "SALE#moutai", func(dynamotest.Call) dynamotest.Fault {
+			if closings++; closings <= 6 { // all tries of the first closing
+				return dynamotest.Fault{Kind: dynamotest.Throttle}
+			}
+			return dynamotest.Fault{}
+		})
+		_, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "late"})
+		w.Refused(sale.SoldOut, err)
+		if s := w.Current(); s.Empty.Len() != 2 || closings != 7 {
+			t.Errorf("%d shards are listed after %d tries, want 2 after 6 in vain and one", s.Empty.Len(), closings)
+		}
+	})
+}
+
 func TestAKeyedClickWhoseTwinTookTheLastUnitIsNotSoldOut(t *testing.T) {
 	// One click finds shard 0 empty; before it continues, its twin takes the last unit,
 	// of shard 1. The first must not get "sold out".
