@@ -170,7 +170,7 @@ func TestAListMarksWhatIsDueInItsSaleAlone(t *testing.T) {
 		does("flashsale: stdin is packed, or a workbook: unpack it, or save it as CSV\n", cli.ExitUsage, "PK\x03\x04\n1,2\n", nil)
 		does("flashsale: stdin is longer than 32 MB", cli.ExitUsage, strings.Repeat("x", 33<<20), nil)
 		does("flashsale: stdin names no payment that went back", cli.ExitUsage, titles, nil)
-		does("flashsale: group-not-found: no such group\n", cli.ExitUnknown, list, nil, "--group", "shoe")
+		does("flashsale: group-not-found: no such group\n", cli.ExitBad, list, nil, "--group", "shoe")
 		refunds, _ := book.Refunds(t.Context(), "moutai")
 		if slices.ContainsFunc(refunds, func(r sale.Refund) bool { return !r.RefundedAt.IsZero() }) {
 			t.Errorf("marked without a yes: %+v", refunds)
