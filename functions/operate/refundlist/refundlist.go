@@ -22,8 +22,8 @@ type sheet struct {
 	payment      string   // the column of the provider's reference of the payment
 	kind         string   // that of what a row is
 	done, undone string   // of these, what went back, and what came again because that failed
-	amount       []string // that of what went back; the first that is not empty
-	currency     []string // that of its currency, likewise; without one it is CNY
+	amount       []string // those of what went back: the first counts that is not empty, nor its currency
+	currency     []string // those of their currencies; without one it is CNY
 }
 
 // sheets are Stripe's reports with items (docs.stripe.com/reports/reporting-categories) and its Dashboard's payments,
@@ -45,7 +45,7 @@ var sheets = []sheet{
 var own = []string{"payment", "reference", "id"}
 
 // Why a list as a whole marks nothing: it is a ZIP, as Alipay's bills and workbooks are, or compressed; it names more
-// than MaxPayments; it is a provider's and lacks the column of the kind, the amount or the currency.
+// than MaxPayments; it is a provider's and lacks the column of the payment, the kind, the amount or the currency.
 const Packed, TooMany, Untitled = "packed", "too-many", "untitled"
 
 // List is what a file says.
@@ -66,7 +66,9 @@ type Row struct {
 	Payment string
 
 	sheet    *sheet   // nil if the list has no amounts that count
-	back     *big.Rat // what went back, nil if that is not said
+	back     *big.Rat // what went back by the last report that names it, nil if that is not said
+	report   int      // which that is
+	most     big.Rat  // what went back by the report that says the most: another one has the same in another form
 	currency string   // of that
 	odd      string   // an amount that cannot be read, or is of another currency than those before
 
@@ -97,6 +99,7 @@ func Read(file []byte) List {
 type reader struct {
 	List
 	titles []string // nil before the first line
+	report int      // how many lines of titles, each unlike the one before it, there were
 	sheet  *sheet   // nil of a list without a kind
 	column int      // of such a list, that of the payments
 
@@ -115,6 +118,11 @@ func (r *reader) row(line int, cells []string) bool {
 	// A provider's titles may come after other lines, or again after those of another report.
 	if slices.ContainsFunc(sheets, func(s sheet) bool { return has(s.payment) }) {
 		return r.provider(lower, has)
+	}
+	isSheets := func(s sheet) bool { return has(s.kind) || slices.ContainsFunc(s.amount, has) }
+	if r.sheet == nil && slices.ContainsFunc(sheets, isSheets) {
+		r.Problem, r.Missing = Untitled, []string{sheets[slices.IndexFunc(sheets, isSheets)].payment}
+		return false
 	}
 	isFirst := r.titles == nil
 	if isFirst {
@@ -139,6 +147,9 @@ func (r *reader) row(line int, cells []string) bool {
 func (r *reader) provider(titles []string, has func(string) bool) bool {
 	if r.sheet == nil {
 		r.Others, r.Rows = len(r.Rows), nil
+	}
+	if !slices.Equal(r.titles, titles) {
+		r.report++
 	}
 	r.titles, r.Problem = titles, Untitled
 	for i, s := range sheets {
@@ -172,14 +183,31 @@ func (r *reader) name(line int, payment string) *Row {
 	return row
 }
 
-// of is the first of these columns of a row that is not empty.
-func (r *reader) of(cells []string, titles ...string) string {
-	for _, title := range titles {
-		if at := slices.Index(r.titles, title); at >= 0 && at < len(cells) && cells[at] != "" {
-			return cells[at]
+// of is what a row has under a title, "" if the title is there twice with different cells.
+func (r *reader) of(cells []string, title string) (found string) {
+	for at, cell := range cells[:min(len(cells), len(r.titles))] {
+		switch {
+		case r.titles[at] != title || cell == "":
+		case found != "" && found != cell:
+			return ""
+		default:
+			found = cell
 		}
 	}
-	return ""
+	return found
+}
+
+// paid is what a row says that went back, and its currency: both of the same columns, of which one may be empty.
+func (r *reader) paid(cells []string) (amount, code string) {
+	for i, title := range r.sheet.amount {
+		if amount, code = r.of(cells, title), "CNY"; r.sheet.currency != nil {
+			code = strings.ToUpper(r.of(cells, r.sheet.currency[min(i, len(r.sheet.currency)-1)]))
+		}
+		if amount != "" && code != "" {
+			break
+		}
+	}
+	return amount, code
 }
 
 // refund takes a row of a provider's list.
@@ -201,32 +229,44 @@ func (r *reader) refund(line int, cells []string) {
 	row := r.named[payment]
 	if row == nil {
 		row = r.name(line, payment)
-		r.named[payment], row.back = row, new(big.Rat)
+		r.named[payment], row.back, row.report = row, new(big.Rat), r.report
 	}
-	amount, code := r.of(cells, s.amount...), "CNY"
-	if s.currency != nil {
-		code = strings.ToUpper(r.of(cells, s.currency...))
+	if row.report != r.report {
+		row.report = r.report
+		row.settle()
 	}
+	amount, code := r.paid(cells)
 	// A separator in a name without quotes moves the cells.
 	isMoved := slices.ContainsFunc(cells[min(len(r.titles), len(cells)):], func(cell string) bool { return cell != "" })
 	if row.currency == "" {
 		row.currency = code
 	}
-	switch found := amountText.FindStringSubmatch(amount); {
+	switch {
 	case amount == "" || code == "" || isMoved:
 		row.back = nil
-	case found == nil:
+	case !amountText.MatchString(amount):
 		row.odd = amount
 	case code != row.currency:
 		row.odd = amount + " " + code
 	case row.back != nil:
-		more, _ := new(big.Rat).SetString(strings.Replace(found[1], ",", ".", 1))
+		more, _ := new(big.Rat).SetString(strings.Replace(amount, ",", ".", 1))
 		row.back.Add(row.back, more)
 	}
 }
 
+// settle ends the sum of a report.
+func (row *Row) settle() {
+	if row.back == nil {
+		return
+	}
+	if row.back.Abs(row.back).Cmp(&row.most) > 0 {
+		row.most.Set(row.back)
+	}
+	row.back.SetInt64(0)
+}
+
 // amountText is what an amount of either sign is like. A comma is a decimal one if other than three digits follow it.
-var amountText = regexp.MustCompile(`^[-+]?(\d{1,18}(?:\.\d{1,18})?|\d{1,18},(?:\d{1,2}|\d{4}))$`)
+var amountText = regexp.MustCompile(`^[-+]?(?:\d{1,18}(?:\.\d{1,18})?|\d{1,18},(?:\d{1,2}|\d{4}))$`)
 
 // Match says of each row what it means, if these are the refunds. A list may name a payment without its provider, if no
 // other one has its reference.
@@ -273,14 +313,15 @@ func (row *Row) judge() {
 	case row.back == nil:
 		row.Outcome = Unsaid
 	default:
+		row.settle()
 		digits, known := currency.Digits(row.currency)
 		unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)
 		whole := new(big.Rat).SetFrac(big.NewInt(due.Amount), unit)
-		if known && row.currency == due.Currency && row.back.Cmp(whole) >= 0 {
+		if known && row.currency == due.Currency && row.most.Cmp(whole) >= 0 {
 			row.Outcome = Due
 			return
 		}
-		exact, _ := row.back.FloatPrec()
-		row.Outcome, row.Back = Part, row.back.FloatString(max(digits, exact))+" "+row.currency
+		exact, _ := row.most.FloatPrec()
+		row.Outcome, row.Back = Part, row.most.FloatString(max(digits, exact))+" "+row.currency
 	}
 }
