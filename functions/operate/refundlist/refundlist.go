@@ -102,6 +102,7 @@ type reader struct {
 	report int      // how many lines of titles, each unlike the one before it, there were
 	sheet  *sheet   // nil of a list without a kind
 	column int      // of such a list, that of the payments
+	isOwn  bool     // whether it has a title of ours
 
 	named  map[string]*Row // of a provider's list
 	failed map[string]bool // the payments whose money came again
@@ -119,16 +120,15 @@ func (r *reader) row(line int, cells []string) bool {
 	if slices.ContainsFunc(sheets, func(s sheet) bool { return has(s.payment) }) {
 		return r.provider(lower, has)
 	}
-	isSheets := func(s sheet) bool { return has(s.kind) || slices.ContainsFunc(s.amount, has) }
-	if r.sheet == nil && slices.ContainsFunc(sheets, isSheets) {
-		r.Problem, r.Missing = Untitled, []string{sheets[slices.IndexFunc(sheets, isSheets)].payment}
+	isTheirs := func(s sheet) bool { return has(s.kind) || slices.ContainsFunc(s.amount, has) }
+	if at := slices.IndexFunc(sheets, isTheirs); at >= 0 && r.sheet == nil && !r.isOwn {
+		r.Problem, r.Missing = Untitled, []string{sheets[at].payment}
 		return false
 	}
-	isFirst := r.titles == nil
-	if isFirst {
+	if r.titles == nil {
 		r.titles = lower
 		if at := slices.IndexFunc(own, has); at >= 0 {
-			r.column = slices.Index(lower, own[at])
+			r.column, r.isOwn = slices.Index(lower, own[at]), true
 			return true
 		}
 	}

@@ -84,6 +84,7 @@ func TestALineThatIsNotCertainPaysNothingBack(t *testing.T) {
 		"a list without its kinds":                   {"PSP Reference,Status,Amount\none,Settled,1499.00\n", "", "untitled type gross debit (gc) gross currency"},
 		"a list with its payments alone":             {"payment_intent_id\npi_1\n", "", "untitled reporting_category customer_facing_amount customer_facing_currency"},
 		"another list with a provider's kinds":       {"id,Amount,Amount Refunded,Currency,Status\npi_1,1499.00,0.00,cny,Paid\n", "", "untitled paymentintent id"},
+		"a provider's title in a list of ours":       {"payment,what\npi_1,Status\n", "2 pi_1 due", ""},
 		"a provider's list with another title":       {"Payment Intent,reporting_category,gross,currency\npi_1,charge,1499.00,cny\n", "", "untitled payment_intent_id"},
 		"what an account paid, in what a buyer got":  {"payment_intent_id,reporting_category,gross,currency,customer_facing_currency\npi_1,refund,-1499.00,eur,cny\n", "2 pi_1 part 1499.00 EUR", ""},
 		"the same beside an empty amount":            {"payment_intent_id,reporting_category,gross,currency,customer_facing_amount,customer_facing_currency\npi_1,refund,-1499.00,eur,,cny\n", "2 pi_1 part 1499.00 EUR", ""},
