@@ -52,6 +52,9 @@ func scan(text string) *scanner {
 	return s
 }
 
+// maxCells is how many cells of a line are read. Reports have up to about a hundred.
+const maxCells = 1000
+
 // rows calls each with the cells of each line that is neither blank nor a comment, and with the line's number, until it
 // returns false. A line ends with a line feed, a carriage return, as in Excel's CSV (Macintosh), or both. A cell in
 // quotes may have line breaks; a quote that is not closed is a quote.
@@ -61,13 +64,15 @@ func rows(text string, each func(line int, cells []string) bool) {
 		first, cells := line, []string(nil)
 		if s.text[0] == '`' {
 			// WeChat Pay's bill has one before each value and quotes nothing: a comma in a name is only a comma.
-			cells = strings.Split(s.upTo("\r\n")[1:], s.separator+"`")
+			cells = strings.SplitN(s.upTo("\r\n")[1:], s.separator+"`", maxCells)
 			s.end()
 		} else {
 			for more := true; more; more = s.end() {
 				cell := s.cell()
 				line += strings.Count(cell, "\n")
-				cells = append(cells, cell)
+				if len(cells) < maxCells {
+					cells = append(cells, cell)
+				}
 			}
 		}
 		isEmpty := true // a spreadsheet saves separators of an empty row

@@ -2,6 +2,7 @@ package refundlist
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -113,14 +114,20 @@ func TestALineThatIsNotCertainPaysNothingBack(t *testing.T) {
 	}
 }
 
-// What is quadratic takes minutes for these.
+// What is quadratic takes minutes for these, and what keeps each cell takes a hundred times their size.
 func TestALongListIsReadInOneWalk(t *testing.T) {
 	const n = 1 << 20
 	for name, text := range map[string]string{
 		"blanks": strings.Repeat(" ", n), "quotes": strings.Repeat(`"`, n), "quotes in a cell": `"` + strings.Repeat(`""`, n), "open quotes": strings.Repeat("\"a,\n", n/4),
 		"a blank after each quote": strings.Repeat(`"" `, n), "backticks": strings.Repeat("`", n), "digits": strings.Repeat("9", n), "cells": strings.Repeat(",", n), "tabs": "a\tb\n" + strings.Repeat("\"a\"\t", n),
 	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		got := Read([]byte("payment_intent_id,reporting_category,gross,currency\npi_1,refund," + text + ",cny\npi_2,refund,1.00,cny\n"))
+		runtime.ReadMemStats(&after)
+		if all := after.TotalAlloc - before.TotalAlloc; all > 64*n {
+			t.Errorf("%s: %d bytes are taken for each", name, all/n)
+		}
 		if len(got.Rows) == 0 && got.Others == 0 {
 			t.Errorf("%s: nothing is read", name)
 		}
