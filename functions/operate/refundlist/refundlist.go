@@ -4,6 +4,7 @@ package refundlist
 
 import (
 	"bytes"
+	"cmp"
 	"math/big"
 	"regexp"
 	"slices"
@@ -65,6 +66,7 @@ type Row struct {
 	Line    int // of the file, where it is named first
 	Payment string
 
+	whole    string   // the payment with the marks around it, which may be a part of it; of a list without a kind
 	sheet    *sheet   // nil if the list has no amounts that count
 	back     *big.Rat // what went back by the last report that names it, nil if that is not said
 	report   int      // which that is
@@ -110,7 +112,7 @@ type reader struct {
 }
 
 // row takes a line; false ends the reading.
-func (r *reader) row(line int, cells []string) bool {
+func (r *reader) row(line int, cells, whole []string) bool {
 	lower := make([]string, len(cells))
 	for i, cell := range cells {
 		lower[i] = strings.ToLower(cell)
@@ -135,7 +137,7 @@ func (r *reader) row(line int, cells []string) bool {
 	if r.sheet != nil {
 		r.refund(line, cells)
 	} else if r.column < len(cells) && cells[r.column] != "" {
-		r.name(line, cells[r.column])
+		r.name(line, cells[r.column]).whole = strings.Trim(whole[r.column], " \t")
 	}
 	if len(r.Rows) > MaxPayments {
 		r.Problem = TooMany
@@ -268,6 +270,9 @@ func (row *Row) settle() {
 // amountText is what an amount of either sign is like. A comma is a decimal one if other than three digits follow it.
 var amountText = regexp.MustCompile(`^[-+]?(?:\d{1,18}(?:\.\d{1,18})?|\d{1,18},(?:\d{1,2}|\d{4}))$`)
 
+// guards are the apostrophes that keep our lists' texts from being formulas in a spreadsheet.
+var guards = regexp.MustCompile(`(^|[;\t\r\n])'`)
+
 // Match says of each row what it means, if these are the refunds. A list may name a payment without its provider, if no
 // other one has its reference.
 func (l *List) Match(refunds []sale.Refund) {
@@ -283,11 +288,14 @@ func (l *List) Match(refunds []sale.Refund) {
 	}
 	for _, row := range l.Rows {
 		name := row.Payment
-		if row.Refund = named[name]; row.Refund == nil {
-			row.Refund = referenced[name]
-		}
-		if row.Refund != nil {
-			name = row.Refund.Payment
+		for _, text := range []string{row.whole, guards.ReplaceAllString(row.whole, "$1"), row.Payment} {
+			one, isThere := referenced[text]
+			if one = cmp.Or(named[text], one); one != nil {
+				row.Refund, row.Payment, name = one, text, one.Payment
+			}
+			if one != nil || isThere {
+				break
+			}
 		}
 		if row.First = lines[name]; row.First == 0 {
 			lines[name] = row.Line

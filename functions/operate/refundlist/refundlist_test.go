@@ -55,7 +55,7 @@ func TestAListPaysBackWhatWentBackWhole(t *testing.T) {
 
 func TestALineThatIsNotCertainPaysNothingBack(t *testing.T) {
 	const stripe = "payment_intent_id;reporting_category;gross;currency\n"
-	due := []string{"stripe#pi_1", "stripe#pi_2", "alipay#one", "adyen#one", "stripe#pi_done", "stripe#a", "standard#stripe#a"}
+	due := []string{"stripe#pi_1", "stripe#pi_2", "alipay#one", "adyen#one", "stripe#pi_done", "stripe#a", "standard#stripe#a", "standard#x", "standard#x'", "standard#y;z", "stripe#w'", "standard#w'", "standard#w"}
 	for name, tt := range map[string]struct {
 		text    string
 		want    string // the rows
@@ -101,6 +101,9 @@ func TestALineThatIsNotCertainPaysNothingBack(t *testing.T) {
 		"a reference that two have":                  {"one\nadyen#one\n", "1 one unknown|2 adyen#one due", ""},
 		"a reference that is another's name":         {"stripe#a\nstandard#stripe#a\n", "1 stripe#a due|2 standard#stripe#a due", ""},
 		"a quote in a name":                          {"reference\n\"a\"\"b\"\n", "2 a\"b unknown", ""},
+		"marks around a name and in it":              {"payment\n\"standard#x'\"\n\"'standard#x'\"\n'standard#x\n'pi_1'\n`pi_2`\n", "2 standard#x' due|3 standard#x' doubled|4 standard#x due|5 pi_1 due|6 pi_2 due", ""},
+		"a reference with a mark that two have":      {"w'\nw\n", "1 w unknown|2 w due", ""},
+		"a semicolon in a list of ours":              {"sale,payment\n\"'moutai\",\"'standard#y;'z\"\n", "2 standard#y;z due", ""},
 		"named twice":                                {"pi_1\n\n# a comment\nstripe#pi_1\nno\nno\n", "1 pi_1 due|4 stripe#pi_1 doubled|5 no unknown|6 no doubled", ""},
 		"a name that is longer than any":             {strings.Repeat("贵", 400) + "\n", "1 " + strings.Repeat("贵", 341) + "… unknown", ""},
 	} {
