@@ -56,9 +56,12 @@ func scan(text string) *scanner {
 // maxCells is how many cells of a line are read. Reports have up to about a hundred.
 const maxCells = 1000
 
+// marks may be around a value: blanks, quotes, and what begins a file that stands behind another one.
+const marks = " \t\u00a0\u3000\ufeff\"'`"
+
 // rows calls each with the cells of each line that is neither blank nor a comment, without the marks around them and as
-// they are, and with the line's number, until it returns false. A line ends with a line feed, a carriage return, as in Excel's CSV (Macintosh), or both. A cell in
-// quotes may have line breaks; a quote that is not closed is a quote.
+// they are, and with the line's number, until it returns false. A line ends with a line feed, a carriage return, as in
+// Excel's CSV (Macintosh), or both. A cell in quotes may have line breaks; a quote that is not closed is a quote.
 func rows(text string, each func(line int, cells, whole []string) bool) {
 	s := scan(text)
 	for line := 1; s.text != ""; line++ {
@@ -79,7 +82,7 @@ func rows(text string, each func(line int, cells, whole []string) bool) {
 		isEmpty := true // a spreadsheet saves separators of an empty row
 		whole := slices.Clone(cells)
 		for i, cell := range cells {
-			cells[i] = strings.Trim(cell, " \t\"'`")
+			cells[i] = strings.Trim(cell, marks)
 			isEmpty = isEmpty && cells[i] == ""
 		}
 		if !isEmpty && !strings.HasPrefix(cells[0], "#") && !each(first, cells, whole) {

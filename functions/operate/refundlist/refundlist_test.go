@@ -90,6 +90,8 @@ func TestALineThatIsNotCertainPaysNothingBack(t *testing.T) {
 		"what an account paid, in what a buyer got":  {"payment_intent_id,reporting_category,gross,currency,customer_facing_currency\npi_1,refund,-1499.00,eur,cny\n", "2 pi_1 part 1499.00 EUR", ""},
 		"the same beside an empty amount":            {"payment_intent_id,reporting_category,gross,currency,customer_facing_amount,customer_facing_currency\npi_1,refund,-1499.00,eur,,cny\n", "2 pi_1 part 1499.00 EUR", ""},
 		"what a buyer got, without its currency":     {"payment_intent_id,reporting_category,gross,currency,customer_facing_amount\npi_1,refund,-1.00,cny,1499.00\n", "2 pi_1 part 1.00 CNY", ""},
+		"a mark of the order of bytes in the middle": {stripe + "pi_1;charge;1499.00;cny\n\ufeffpayment_intent_id;reporting_category;net;currency\npi_1;refund;1499.00;cny\n", "", "untitled customer_facing_amount"},
+		"blanks of other kinds around titles":        {"payment_intent_id\u00a0;\u3000reporting_category;gross;currency\npi_1;charge;1499.00;cny\npi_2;refund;1499.00;cny\n", "3 pi_2 due", ""},
 		"a part in reports of two forms":             {stripe + "pi_1;refund;-749.50;cny\nPaymentIntent ID;Status;Amount Refunded;Currency\npi_1;Refunded;749.50;cny\n", "2 pi_1 part 749.50 CNY", ""},
 		"the whole, and again in another form":       {stripe + "pi_1;refund;-1499.00;cny\nPaymentIntent ID;Status;Amount Refunded;Currency\npi_1;Refunded;1.00;cny\n", "2 pi_1 due", ""},
 		"money that came again as a refund":          {stripe + "pi_1;refund;-1499.00;cny\npi_1;refund;1000.00;cny\n", "2 pi_1 part 499.00 CNY", ""},
