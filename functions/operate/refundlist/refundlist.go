@@ -66,7 +66,7 @@ type Row struct {
 	Line    int // of the file, where it is named first
 	Payment string
 
-	whole    string   // the payment with the marks around it, which may be a part of it; of a list without a kind
+	whole    string   // in a list without a kind, the payment with the marks around it, which may be a part of it
 	sheet    *sheet   // nil if the list has no amounts that count
 	back     *big.Rat // what went back by the last report that names it, nil if that is not said
 	report   int      // which that is
@@ -180,7 +180,7 @@ func (r *reader) name(line int, payment string) *Row {
 	if len(payment) > maxName {
 		payment = strings.ToValidUTF8(payment[:maxName], "") + "…"
 	}
-	row := &Row{Line: line, Payment: payment, sheet: r.sheet}
+	row := &Row{Line: line, Payment: payment, whole: payment, sheet: r.sheet}
 	r.Rows = append(r.Rows, row)
 	return row
 }

@@ -55,7 +55,7 @@ func TestAListPaysBackWhatWentBackWhole(t *testing.T) {
 
 func TestALineThatIsNotCertainPaysNothingBack(t *testing.T) {
 	const stripe = "payment_intent_id;reporting_category;gross;currency\n"
-	due := []string{"stripe#pi_1", "stripe#pi_2", "alipay#one", "adyen#one", "stripe#pi_done", "stripe#a", "standard#stripe#a", "standard#x", "standard#x'", "standard#y;z", "stripe#w'", "standard#w'", "standard#w"}
+	due := []string{"stripe#pi_1", "stripe#pi_2", "alipay#one", "adyen#one", "stripe#pi_done", "stripe#a", "standard#stripe#a", "standard#x", "standard#x'", "standard#y;z", "stripe#w'", "standard#w'", "standard#w", "bare"}
 	for name, tt := range map[string]struct {
 		text    string
 		want    string // the rows
@@ -69,6 +69,7 @@ func TestALineThatIsNotCertainPaysNothingBack(t *testing.T) {
 		"no amount, and then one":                    {stripe + "pi_1;refund;;cny\npi_1;refund;1499.00;cny\n", "2 pi_1 unsaid", ""},
 		"an amount, and then none":                   {stripe + "pi_1;refund;1499.00;cny\npi_1;refund;;cny\n", "2 pi_1 unsaid", ""},
 		"no amount, and then one that is not read":   {stripe + "pi_1;refund;;cny\npi_1;refund;1,500;cny\n", "2 pi_1 part 1,500", ""},
+		"a payment that is not there":                {stripe + "pi_none;refund;1499.00;cny\n", "2 pi_none unknown", ""},
 		"no currency":                                {stripe + "pi_1;refund;1499.00;\n", "2 pi_1 unsaid", ""},
 		"no kind":                                    {stripe + "pi_1;;1499.00;cny\n", "", ""},
 		"another currency":                           {stripe + "pi_1;refund;1499.00;eur\n", "2 pi_1 part 1499.00 EUR", ""},
