@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -152,6 +151,9 @@ func welcome(s *stack.Stack, o stack.Options) {
 	if s.Forgot {
 		fmt.Println("  forgotten  all queued messages and dead letters; within 2 minutes ReconcileFunction sends those of pending orders again")
 	}
+	if !isUsual(s.API) {
+		fmt.Printf("  flashsale  finds it after: export FLASHSALE_URL=%s\n", s.API)
+	}
 	fmt.Println()
 	if settings, _ := s.Faults(); settings != "" {
 		fmt.Printf("  faults     %s\n             met by the functions only; how many so far is in %s/_local/health\n\n", settings, s.API)
@@ -168,8 +170,11 @@ func welcome(s *stack.Stack, o stack.Options) {
 
 // made is how make reaches the stack at an address.
 func made(target, api string) string {
-	if u, err := url.Parse(api); err == nil && u.Port() != strconv.Itoa(apiPort) {
-		return "make " + target + " API_PORT=" + u.Port()
+	if !isUsual(api) {
+		target += " API_PORT=" + api[strings.LastIndex(api, ":")+1:]
 	}
 	return "make " + target
 }
+
+// isUsual tells whether make and flashsale find the stack at an address without being told.
+func isUsual(api string) bool { return strings.HasSuffix(api, ":"+strconv.Itoa(apiPort)) }
