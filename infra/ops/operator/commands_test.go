@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"flashsale/infra/ops/cli"
+	system "flashsale/infra/ops/place"
 	"flashsale/infra/ops/place/placetest"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
@@ -282,8 +284,20 @@ func TestAShellCompletesIDsOfTheStackAndWaitsForNoStackThatDoesNotAnswer(t *test
 	defer stack.Close()
 	defer close(hang)
 	completeTime = 50 * time.Millisecond
-	for _, flags := range [][]string{{"--url", stack.URL}, {"--stack", "a", "--table", "b"}, {"--env", "none", "--config", "/none"}, {"--table", "T"}} {
+	defer func(before func() (io.ReadWriteCloser, error)) { system.Terminal = before }(system.Terminal)
+	system.Terminal = func() (io.ReadWriteCloser, error) {
+		t.Error("a code of an MFA device is asked for at a prompt")
+		return nil, os.ErrNotExist
+	}
+	profile := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(profile, []byte("[profile mfa]\nrole_arn = arn:aws:iam::1:role/ops\nsource_profile = mfa\nmfa_serial = m\n"+
+		"aws_access_key_id = A\naws_secret_access_key = S\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range [][]string{{"--stack", "mfa"}, {"--url", stack.URL}, {"--stack", "a", "--table", "b"}, {"--env", "none", "--config", "/none"}, {"--table", "T"}} {
 		placetest.Offline(t)
+		t.Setenv("AWS_CONFIG_FILE", profile)
+		t.Setenv("AWS_PROFILE", map[bool]string{true: "mfa"}[flags[1] == "mfa"])
 		out.Reset()
 		if _, code := (&place{}).at(t, nil, &out, append([]string{"__complete", "sale", "pause"}, append(flags, "")...)...); code != cli.ExitFine || out.String() != ":4\n" {
 			t.Errorf("%v: exit %d, %q", flags, code, &out)

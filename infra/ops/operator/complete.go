@@ -85,6 +85,7 @@ func (p *place) completing(of func(listedSale) cobra.Completion) cobra.Completio
 		if nobody, err := os.Open(os.DevNull); err == nil { // no question stands on a prompt that somebody types at
 			os.Stdin = nobody
 		}
+		system.Terminal = func() (io.ReadWriteCloser, error) { return nil, os.ErrNotExist }
 		found := make(chan []listedSale, 1)
 		go func() { found <- p.forCompletion(ctx) }()
 		var all []cobra.Completion

@@ -60,12 +60,12 @@ func Within(cfg aws.Config, limit time.Duration) aws.Config {
 	return cfg
 }
 
-// terminal is where the person sits who has called the command, also if its stdin is a file.
-var terminal = func() (io.ReadWriteCloser, error) { return os.OpenFile("/dev/tty", os.O_RDWR, 0) }
+// Terminal is where the person sits who has called the command, also if its stdin is a file.
+var Terminal = func() (io.ReadWriteCloser, error) { return os.OpenFile("/dev/tty", os.O_RDWR, 0) }
 
 // askCode asks for the code of an MFA device.
 func askCode(ctx context.Context, device string) (string, error) {
-	at, err := terminal()
+	at, err := Terminal()
 	if err != nil {
 		return "", explained{err, "the AWS profile's role takes a code of the MFA device " + device + ", and there is no terminal to ask for it: " +
 			"run this on one, or set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN of a session", true}

@@ -56,6 +56,8 @@ role_arn = arn:aws:iam::1:role/ops
 source_profile = nobody
 [profile process]
 credential_process = /bin/sh -c "exit 3"
+[profile chatty]
+credential_process = /bin/echo hello {"SecretAccessKey":"S"}
 `
 
 // as signs in with a profile, where these services are AWS.
@@ -70,7 +72,7 @@ func as(t *testing.T, profile string, services http.HandlerFunc) {
 		t.Setenv(name, value)
 	}
 	pause = 0
-	terminal = func() (io.ReadWriteCloser, error) { return nil, errors.New("no such device") }
+	Terminal = func() (io.ReadWriteCloser, error) { return nil, errors.New("no such device") }
 	t.Cleanup(func() { pause = Pause })
 }
 
@@ -143,6 +145,7 @@ func TestWhyCredentialsDoNotDoIsOneSentence(t *testing.T) {
 		{"a role with an MFA device, without a terminal", "mfa", none, nil, "the AWS profile's role takes a code of the MFA device arn:aws:iam::1:mfa/ada, and there is no terminal to ask for it: " +
 			"run this on one, or set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN of a session"},
 		{"a program that gives none", "process", none, nil, "the AWS credentials could not be got: process provider error: error in credential_process: exit status 3"},
+		{"a program that says more, beside a secret", "chatty", none, nil, "what the AWS profile's credential_process prints is not its JSON alone: look at ~/.aws/config"},
 		{"no region", "keys", func(t *testing.T) { t.Setenv("AWS_REGION", "") }, nil, "no AWS region is known: set AWS_REGION"},
 		{"a stack that the keys may not see", "keys", none, refuse("AccessDenied", "User: ada is not authorized to perform: cloudformation:DescribeStacks"),
 			"stack shop: " + denied + ": ada is not authorized to perform: cloudformation:DescribeStacks"},
@@ -222,7 +225,7 @@ func TestACodeOfAnMFADeviceIsAskedForOnce(t *testing.T) {
 	const question = "Code of the MFA device arn:aws:iam::1:mfa/ada: "
 	as(t, "mfa", services)
 	at := &seat{Reader: strings.NewReader("123456\n")}
-	terminal = func() (io.ReadWriteCloser, error) { return at, nil }
+	Terminal = func() (io.ReadWriteCloser, error) { return at, nil }
 	p, err := Find(t.Context(), Wanted{Stack: "shop"})
 	if err != nil {
 		t.Fatal(err)
@@ -241,14 +244,14 @@ func TestACodeOfAnMFADeviceIsAskedForOnce(t *testing.T) {
 	} {
 		as(t, "mfa", services)
 		at := &seat{Reader: strings.NewReader(typed)}
-		terminal = func() (io.ReadWriteCloser, error) { return at, nil }
+		Terminal = func() (io.ReadWriteCloser, error) { return at, nil }
 		if _, err := Find(t.Context(), Wanted{Stack: "shop"}); err == nil || err.Error() != want {
 			t.Errorf("typed %q: %v, want %s", typed, err, want)
 		}
 	}
 	as(t, "mfa", services)
 	silent, _ := io.Pipe()
-	terminal = func() (io.ReadWriteCloser, error) { return &seat{Reader: silent}, nil }
+	Terminal = func() (io.ReadWriteCloser, error) { return &seat{Reader: silent}, nil }
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()
 	if _, err := Find(ctx, Wanted{Stack: "shop"}); !errors.Is(err, context.Canceled) {

@@ -85,6 +85,8 @@ func Explain(err error) error {
 		return of(fmt.Sprintf("the AWS profile %s, source_profile of one with the role %s, has no credentials: look at ~/.aws/config", source.Profile, source.RoleARN), true)
 	case strings.Contains(text, "no EC2 IMDS role found"):
 		return of(missing, true)
+	case strings.Contains(text, "parse failed of process output"): // the SDK quotes it, secrets, too
+		return of("what the AWS profile's credential_process prints is not its JSON alone: look at ~/.aws/config", true)
 	case strings.Contains(text, "please reauthenticate"):
 		return of(loggedOut, true)
 	case answered && isRefresh && slices.Contains(ended, said.ErrorCode()), !answered && !asked && strings.Contains(text, "SSO token"), errors.As(err, new(*ssocreds.InvalidTokenError)):
