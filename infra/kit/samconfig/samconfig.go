@@ -52,13 +52,23 @@ func Read(path, name string) (Environment, error) {
 	return e, err
 }
 
+// errForm does not quote what it is about: it may be a secret.
+var errForm = errors.New("does not begin with Name=value; a value with spaces or quotes must be quoted")
+
 // OverrideFrom adds the parameters of a file, one Name=value a line.
 func (e *Environment) OverrideFrom(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("read parameters: %w", err)
 	}
-	return e.Override(strings.FieldsFunc(string(text), func(c rune) bool { return c == '\n' || c == '\r' })...)
+	for i, line := range strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(text)), "\n") {
+		if err := e.Override(line); errors.Is(err, errForm) {
+			return fmt.Errorf("read parameters: line %d of %s, or a part of it, %w", i+1, path, errForm)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // SaleFile is the path, beside the configuration file, where `flashsale plan --apply name` writes
@@ -148,7 +158,7 @@ func (e *Environment) Override(texts ...string) error {
 		for rest := strings.TrimSpace(text); rest != ""; {
 			found := pair.FindStringSubmatch(rest)
 			if found == nil {
-				return fmt.Errorf("read parameters: %q does not begin with Name=value; a value with spaces or quotes must be quoted", rest)
+				return fmt.Errorf("read parameters: %q %w", rest, errForm)
 			}
 			name, value := found[1], found[2]
 			if given[name] {
@@ -196,7 +206,7 @@ func (e *Environment) Arguments() ([]string, error) {
 		argument := name + `="` + strings.ReplaceAll(value, `"`, `\"`) + `"`
 		read := Environment{Parameters: map[string]string{}}
 		if err := read.Override(argument); err != nil || read.Parameters[name] != value || strings.ContainsAny(value, "\r\n") {
-			return nil, fmt.Errorf("format parameter %s: the SAM CLI's syntax cannot express %q", name, value)
+			return nil, fmt.Errorf("format parameter %s: the SAM CLI's syntax cannot express its value", name)
 		}
 		out = append(out, argument)
 	}

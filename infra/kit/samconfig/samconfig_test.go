@@ -92,8 +92,21 @@ func TestAParameterIsOneArgumentOrIsRefused(t *testing.T) {
 	}
 	for _, value := range []string{`a\ b`, `a\"b`, `a\`, "x\n--no-confirm-changeset", "x\r"} {
 		e := Environment{Parameters: map[string]string{"A": value}}
-		if got, err := e.Arguments(); err == nil {
-			t.Errorf("%q is formatted as %q", value, got)
+		if got, err := e.Arguments(); err == nil || strings.Contains(err.Error(), value) {
+			t.Errorf("%q is formatted as %q (%v), want an error that does not quote it", value, got, err)
+		}
+	}
+}
+
+func TestWhyAFileOfParametersIsRefusedQuotesNoSecret(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "secret")
+	for text, line := range map[string]string{"A=1\r\n\r\nSecret = hush": "line 3", "Secret=hush hush": "line 1", "\ufeffSecret=hush": "line 1", "Secret=hush Secret=hush": "Secret is given twice"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e := Environment{Parameters: map[string]string{}}
+		if err := e.OverrideFrom(path); err == nil || !strings.Contains(err.Error(), line) || strings.Contains(err.Error(), "hush") {
+			t.Errorf("%q: %v, want %s and no secret", text, err, line)
 		}
 	}
 }
