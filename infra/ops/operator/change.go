@@ -73,6 +73,8 @@ type mayHappen struct{ error }
 
 func (m mayHappen) Unwrap() error { return m.error }
 
+var errLater = cli.Bad(errors.New("it was made, and a later change stands"))
+
 var errUnsaid = errors.New("OperateFunction's answer does not confirm it")
 
 var changes = []change{
@@ -137,6 +139,9 @@ var changes = []change{
 			shown := map[string]string{"name": c.Name, "image": c.Image, "about": c.About, "link": c.Link}
 			for name, asked := range o {
 				if shown, known := shown[name]; known && shown != asked && (name != "name" || asked != "") {
+					if !c.Applied {
+						return "", errLater
+					}
 					return "", errUnsaid
 				}
 			}
@@ -247,7 +252,7 @@ func (c change) asked(s listedSale, members map[string]any) (asks sale.Change, e
 
 // asSold is the sale as far as the rules of edits need it.
 func (s listedSale) asSold() sale.Sale {
-	one := sale.Sale{ID: s.SaleID, OpensAt: s.OpensAt, ClosesAt: s.ClosesAt, PayWithin: time.Duration(s.PayWithin) * time.Second, PayUntil: s.PayUntil}
+	one := sale.Sale{ID: s.SaleID, Paused: s.Paused, OpensAt: s.OpensAt, ClosesAt: s.ClosesAt, PayWithin: time.Duration(s.PayWithin) * time.Second, PayUntil: s.PayUntil}
 	if d := s.Draw; d.KeepHours > 0 {
 		one.Draw = sale.Draw{
 			DrawTerms: sale.DrawTerms{EnterFrom: d.EnterFrom, EnterUntil: d.EnterUntil, KeepFor: time.Duration(d.KeepHours) * time.Hour},
@@ -271,6 +276,18 @@ func asksFor(asks sale.Change, made httpapi.Change) bool {
 		Action: made.Action, OpensAt: read(made.OpensAt), ClosesAt: read(made.ClosesAt), PayUntil: read(made.PayUntil),
 		Name: made.Name, Image: made.Image, About: made.About, Link: made.Link,
 	})
+}
+
+// follows reports whether the sale is as a change that was made asks: a later one may ask for something else.
+func (s listedSale) follows(asks sale.Change) bool {
+	one, paused := s.asSold(), asks.Action == sale.ActionPause
+	one.Name, one.Image, one.About, one.Link = s.Name, s.Offer.Image, s.Offer.About, s.Offer.Link
+	e := sale.Edit{OpensAt: asks.OpensAt, ClosesAt: asks.ClosesAt, Until: asks.Until, PayUntil: asks.PayUntil}
+	if paused || asks.Action == sale.ActionResume {
+		e.Paused = &paused
+	}
+	d := sale.Description{Name: asks.Name, Image: asks.Image, About: asks.About, Link: asks.Link}
+	return e.Agrees(one) && d.Apply(one) == one
 }
 
 // stored is why the table would refuse the change, as far as it can be read: whoever may change a sale need not be
@@ -470,6 +487,8 @@ func (c change) dryRun(ctx context.Context, p *place, o options, members map[str
 	switch {
 	case same >= 0 && !asksFor(asks, made.Changes[same]):
 		return cli.Bad(errors.New("the change id was used for another change"))
+	case same >= 0 && !s.follows(asks):
+		return errLater
 	case same >= 0:
 		would = "this change was made at " + made.Changes[same].At + ", and nothing more would change"
 	case recalled && c.open:

@@ -175,6 +175,8 @@ func TestADryRunHasTheExitCodeOfTheRun(t *testing.T) {
 			{"sale reschedule moutai --id w" + later, 0}, {"sale reschedule moutai --id w" + later, 0}, {"sale reschedule moutai --id w" + window, 1}, {"sale reschedule moutai --until 2026-11-11T13:00:00Z" + later, 1},
 			{"sale reschedule drawn" + later, 0}, {"sale reschedule drawn" + window, 1}, {"sale reschedule moutai --opens noon", 64},
 			{"sale extend moutai --until 2026-11-12T12:00:00Z --id e", 0}, {"sale extend moutai --until 2026-11-12T12:00:00Z --id e", 0}, {"sale extend moutai --until 2026-11-12T11:00:00Z --id e", 1},
+			{"sale pause moutai --id p", 1}, {"sale describe moutai --name N --id n", 0}, {"sale describe moutai --name M --id d", 1}, {"sale describe moutai --name M", 0}, {"sale describe moutai --name M --id d", 0},
+			{"sale reschedule moutai --id v" + window, 0}, {"sale reschedule moutai --id w" + later, 1},
 			{"sale extend moutai --until 2026-11-12T11:00:00Z", 1}, {"sale extend drawn --until 2026-11-12T11:00:00Z", 1},
 			{"sale add moutai --stock 1 --id a", 0}, {"sale add moutai --stock 1 --id a", 0}, {"sale add moutai --stock 2 --id a", 1}, {"sale add moutai --stock 2 --id b", 1}, {"sale add moutai --stock 1 --id b", 0},
 			{"sale add moutai --stock 1 --id p", 1}, {"sale add recalled --stock 1 --id a", 1}, {"sale add sealed --stock 1 --id a", 1}, {"sale withdraw moutai --stock 1 --id a", 1},

@@ -37,7 +37,12 @@ type saleMembers struct {
 	Error      string    `json:"error"` // why it could not be read
 	Books      *audited  `json:"books"` // nil before its first audit
 	// Of one sale only.
-	Seen string `json:"seen"`
+	Seen  string `json:"seen"`
+	Offer struct {
+		Image string `json:"image"`
+		About string `json:"about"`
+		Link  string `json:"link"`
+	} `json:"offer"`
 	Draw struct {
 		EnterFrom  time.Time `json:"enterFrom"`
 		EnterUntil time.Time `json:"enterUntil"`
