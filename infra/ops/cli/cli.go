@@ -245,10 +245,15 @@ func kind(f *pflag.Flag, reason error) string {
 var prose = []string{"note", "name", "about", "parameters"}
 
 // refuseBlanks refuses a value that begins or ends with a blank: with a pasted one, an id names somebody or
-// something else, and nobody sees why nothing is found.
+// something else, and nobody sees why nothing is found. A flag of every command must have one: with a script's
+// variable that is not set, the command would work on another system.
 func refuseBlanks(c *cobra.Command, args []string) (err error) {
 	c.Flags().Visit(func(f *pflag.Flag) {
-		if value := f.Value.String(); err == nil && !slices.Contains(prose, f.Name) && value != strings.TrimSpace(value) {
+		value := f.Value.String()
+		if err == nil && value == "" && c.InheritedFlags().Lookup(f.Name) != nil {
+			err = Usagef("--%s has no value", f.Name)
+		}
+		if err == nil && !slices.Contains(prose, f.Name) && value != strings.TrimSpace(value) {
 			err = Usagef("--%s is %q, which begins or ends with a blank: give it without", f.Name, value)
 		}
 	})
