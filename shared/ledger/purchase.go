@@ -150,8 +150,8 @@ func (p *purchasing) run(ctx context.Context) (PurchaseResult, error) {
 			if err := p.ledger.readConsistently(ctx, table.MaxTries, p.view, p.request.SaleID); err != nil {
 				return p.fail(sale.CodeOf(err), err)
 			}
-			// Those that are still empty only according to this environment must be listed.
-			if p.closeShards(ctx, s.sale.Version); p.view.news(s.sale.Version) != nil && !p.left.Again(ctx) {
+			// Those that are still empty only according to this environment must be listed, by one write a try.
+			if p.closeShards(ctx, s.sale.Version, 1); p.view.news(s.sale.Version) != nil && !p.left.Again(ctx) {
 				return p.fail(sale.Busy, errUnlisted)
 			}
 			continue
@@ -287,10 +287,9 @@ var errUnlisted = errors.New("the sale does not list every empty shard yet")
 // a read takes 1 or 2 of its 3,000 read units, and also shows all other shards that have
 // run empty. Without it the updates of 1,000 environments throttle each other, and closing
 // takes seconds.
-func (p *purchasing) closeShards(ctx context.Context, version int64) {
-	tries := table.MaxTries
+func (p *purchasing) closeShards(ctx context.Context, version int64, tries int) {
 	if p.view.isOlder(p.ledger.now(), newsAge) {
-		tries = p.closingTries(ctx)
+		tries = min(tries, p.closingTries(ctx))
 	}
 	shards := p.view.news(version)
 	if tries == 0 || shards == nil {

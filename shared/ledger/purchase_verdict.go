@@ -35,7 +35,7 @@ func (p *purchasing) handleCancelled(ctx context.Context, s *snapshot, shard int
 		return waitAndMove, PurchaseResult{}, err
 	}
 	p.view.observe(s.sale.Version, shard)
-	p.closeShards(ctx, s.sale.Version)
+	p.closeShards(ctx, s.sale.Version, table.MaxTries)
 	if p.view.lists(shard) {
 		return tryAnother, PurchaseResult{}, err
 	}

@@ -141,6 +141,30 @@ func TestOneWriteListsEveryShardThatWasSeenEmpty(t *testing.T) {
 	})
 }
 
+func TestACallWritesTheSaleOnceATryWhereThatTakesNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, db, _ := faulty(t)
+		w.Open(1, 1)
+		l := w.Environment()
+		if _, err := l.Sale(w.Ctx, "moutai"); err != nil { // its snapshot: nothing is empty
+			t.Fatal(err)
+		}
+		w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "first"}))
+		closings := 0
+		db.Fault = dynamotest.On("UpdateItem", "SALE#moutai", func(dynamotest.Call) dynamotest.Fault {
+			closings++
+			return dynamotest.Fault{Kind: dynamotest.Throttle}
+		})
+		for n, want := range []int{11, 6} { // the first also has the six tries of finding the shard empty
+			closings = 0
+			_, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: fmt.Sprint("late-", n)})
+			if w.Refused(sale.Busy, err); closings != want {
+				t.Errorf("call %d writes %d times, want %d", n, closings, want)
+			}
+		}
+	})
+}
+
 func TestAKeyedClickWhoseTwinTookTheLastUnitIsNotSoldOut(t *testing.T) {
 	// One click finds shard 0 empty; before it continues, its twin takes the last unit,
 	// of shard 1. The first must not get "sold out".
