@@ -71,7 +71,11 @@ func (a Account) Limits(ctx context.Context, stack string) (l Limits, err error)
 
 // gateway reads a resource of API Gateway, whose SDK package is larger than all that is asked of it here.
 func (a Account) gateway(ctx context.Context, resource string, into any) error {
-	address := cmp.Or(aws.ToString(a.AWS.BaseEndpoint), "https://apigateway."+a.AWS.Region+".amazonaws.com") + resource
+	like, err := lambda.NewDefaultEndpointResolverV2().ResolveEndpoint(ctx, lambda.EndpointParameters{Region: &a.AWS.Region}) // it knows partitions
+	if err != nil {
+		return fmt.Errorf("call API Gateway: %w", err)
+	}
+	address := cmp.Or(aws.ToString(a.AWS.BaseEndpoint), "https://"+strings.Replace(like.URI.Host, "lambda", "apigateway", 1)) + resource
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return fmt.Errorf("call API Gateway: %w", err)
