@@ -291,7 +291,7 @@ func (p *place) members(ctx context.Context, function bool, group string) (ids [
 			ids = append(ids, m.Sale.ID)
 		}
 		if sale.CodeOf(err) == sale.GroupNotFound {
-			err = noGroup(group)
+			err = p.noGroup(group)
 		}
 		return ids, err
 	}
@@ -300,11 +300,11 @@ func (p *place) members(ctx context.Context, function bool, group string) (ids [
 		ids = append(ids, s.SaleID)
 	}
 	if err == nil && len(ids) == 0 {
-		err = noGroup(group)
+		err = p.noGroup(group)
 	}
 	return ids, err
 }
 
-func noGroup(group string) error {
-	return noSuch("no sale has the limitGroup %s (`flashsale sale list` names the sales, `flashsale sale show SALE` the group of one)", group)
+func (p *place) noGroup(group string) error {
+	return noSuch("no sale has the limitGroup %s (%s names the sales, %s the group of one)", group, p.flashsale("sale list"), p.flashsale("sale show SALE"))
 }

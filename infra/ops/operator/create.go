@@ -66,7 +66,7 @@ func create(ctx context.Context, p *place, o options, out *terminal) error {
 	if out.is(cli.JSON) {
 		all = out.list("")
 	}
-	err = createAll(ctx, where.Ask, sales, func(w wanted, m made) {
+	err = p.createAll(ctx, where.Ask, sales, func(w wanted, m made) {
 		switch {
 		case out.is(cli.JSON):
 			_ = all.add(m) // end has its error
@@ -103,7 +103,7 @@ func preview(ctx context.Context, p *place, sales []wanted, out *terminal) error
 		if exists != "unknown" && exists != "no" {
 			err := p.compare(ctx, w)
 			if sale.CodeOf(err) == sale.Conflicting && refused == nil {
-				refused = notCreated(w, err)
+				refused = p.notCreated(w, err)
 			} else if err != nil && sale.CodeOf(err) != sale.Conflicting {
 				unknown = fmt.Errorf("whether %s was created so could not be found out: %w", w.SaleID, err)
 			}
@@ -159,9 +159,9 @@ func (p *place) compare(ctx context.Context, w wanted) error {
 }
 
 // notCreated is a bad answer: why the stack refuses a sale of a file.
-func notCreated(w wanted, err error) error {
+func (p *place) notCreated(w wanted, err error) error {
 	refused, _ := errors.AsType[*sale.Error](err)
-	return cli.Bad(fmt.Errorf("NOT CREATED: %s: %s (`flashsale sale export %s` prints what is there)", w.SaleID, refused.Detail, w.SaleID))
+	return cli.Bad(fmt.Errorf("NOT CREATED: %s: %s (%s prints what is there)", w.SaleID, refused.Detail, p.flashsale("sale export "+w.SaleID)))
 }
 
 // among says whether the sale is among those that exist: in part, if its creation was cut off, which the same
@@ -194,7 +194,7 @@ func (w wanted) among(exist []listedSale) string {
 
 // createAll creates sales in turn and passes what becomes of each to report. It stops at the first that fails; the
 // same again goes on there.
-func createAll(ctx context.Context, ask func(ctx context.Context, function string, request, answer any) error,
+func (p *place) createAll(ctx context.Context, ask func(ctx context.Context, function string, request, answer any) error,
 	sales []wanted, report func(wanted, made),
 ) error {
 	for i, w := range sales {
@@ -209,7 +209,7 @@ func createAll(ctx context.Context, ask func(ctx context.Context, function strin
 		if refused {
 			err = errors.New(strings.TrimPrefix(refusal.Detail, refusal.Code+": "))
 			if refusal.Code == string(sale.Conflicting) {
-				err = fmt.Errorf("%w (--dry-run compares; `flashsale sale export %s` prints what is there)", err, w.SaleID)
+				err = fmt.Errorf("%w (--dry-run compares; %s prints what is there)", err, p.flashsale("sale export "+w.SaleID))
 			}
 		}
 		err = fmt.Errorf("NOT CREATED: %s: %w", w.SaleID, system.Explain(err))

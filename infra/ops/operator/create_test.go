@@ -19,6 +19,7 @@ import (
 
 	"flashsale/infra/kit/client"
 	"flashsale/infra/ops/cli"
+	system "flashsale/infra/ops/place"
 	requests "flashsale/shared/change"
 	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/maintenance"
@@ -249,13 +250,13 @@ func TestACreationThatFailsSaysWhatIsThereAndCanBeRepeated(t *testing.T) {
 		want  string
 	}{
 		{nil, "", cli.ExitFine, ""},
-		{&client.Refusal{Code: "conflicting-request", Detail: "conflicting-request: other contents"}, "runner-38", cli.ExitBad, "NOT CREATED: runner-38: other contents"},
+		{&client.Refusal{Code: "conflicting-request", Detail: "conflicting-request: other contents"}, "runner-38", cli.ExitBad, "NOT CREATED: runner-38: other contents (--dry-run compares; `flashsale sale export runner-38 --env dev` prints what is there)"},
 		{&client.Refusal{Code: "invalid-request", Detail: "invalid-request: image"}, "40", cli.ExitBad, "NOT CREATED: 40: image; what comes before it in the file is there"},
 		{&client.Refusal{Code: "busy", Detail: "busy: later"}, "runner-39", cli.ExitUnknown, "what comes before it in the file is there"},
 		{errors.New("no answer"), "runner-38", cli.ExitUnknown, "repeat the command"},
 	} {
 		var done []string
-		err := createAll(t.Context(), func(_ context.Context, _ string, request, answer any) error {
+		err := (&place{where: &system.Flags{Env: "dev"}}).createAll(t.Context(), func(_ context.Context, _ string, request, answer any) error {
 			id := request.(map[string]any)["saleId"]
 			if id == tt.at {
 				return tt.fails
@@ -322,7 +323,7 @@ func TestADryRunSaysWhatIsThereAlreadyAndWhenEachSaleOpens(t *testing.T) {
 		{"unknown|unknown|unknown", "", nil, cli.ExitUnknown, ""},
 		{"yes|no|in part", is("runner-38", "OPEN", 300, "Trail Runner", 1800) + "," + is("40", "DRAFT", 300, "40", 1800), func(*sale.Creation) {}, cli.ExitFine, ""},
 		{"yes, with another shards, stock|no|no", is("runner-38", "OPEN", 3000, "Trail Runner", 1800), func(c *sale.Creation) { c.Stock, c.Shards = 3000, 30 }, cli.ExitBad,
-			"NOT CREATED: runner-38: the sale was created before with other contents (`flashsale sale export runner-38` prints what is there)"},
+			"NOT CREATED: runner-38: the sale was created before with other contents (`flashsale sale export runner-38 --env dev` prints what is there)"},
 		{second, is("runner-39", "PAUSED", 400, "x", 60), func(c *sale.Creation) { c.PayWithin = time.Minute }, cli.ExitBad, "NOT CREATED: runner-39: "},
 		{"yes|no|no", is("runner-38", "OPEN", 300, "Trail Runner", 1800), func(c *sale.Creation) { c.About = "not in the list" }, cli.ExitBad, "NOT CREATED: runner-38: "},
 		{first, renamed, func(*sale.Creation) {}, cli.ExitFine, ""}, // changed since

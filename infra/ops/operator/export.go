@@ -44,7 +44,7 @@ func export(ctx context.Context, p *place, o options, out *terminal) error {
 		c, err := maintenance.Of(book).Creation(ctx, id)
 		switch {
 		case sale.CodeOf(err) == sale.SaleNotFound:
-			return noSuch("there is no sale %s: `flashsale sale list` has all", id)
+			return noSuch("there is no sale %s: %s has all", id, p.flashsale("sale list"))
 		case err != nil:
 			return fmt.Errorf("export %s: %w", id, err)
 		}

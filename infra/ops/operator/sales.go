@@ -128,7 +128,7 @@ func sales(ctx context.Context, p *place, o options, out *terminal) error {
 	}
 	if group, given := o["group"]; given {
 		if all.Sales = all.of(group); len(all.Sales) == 0 {
-			return noGroup(group)
+			return p.noGroup(group)
 		}
 	}
 	out.notef("%d sales, release %s", len(all.Sales), all.Version)
