@@ -32,13 +32,14 @@ import (
 //   - UpdateTable turns a stream on and off. Turned on again, even when it is on already, the
 //     stream has a new label and still the records of its predecessor.
 
-// StreamsClient returns a client for the streams of an engine's URL; see Client.
+// StreamsClient returns a client for the streams of an engine's URL; see Client. It reads once more if the connection is
+// closed under the answer, which happens though nothing is wrong.
 func StreamsClient(endpoint string) *dynamodbstreams.Client {
 	return dynamodbstreams.New(dynamodbstreams.Options{
 		BaseEndpoint:     aws.String(endpoint),
 		Region:           Region,
 		Credentials:      credentials.NewStaticCredentialsProvider("local", "local", ""),
-		RetryMaxAttempts: 1,
+		RetryMaxAttempts: 2,
 		HTTPClient:       awshttp.NewBuildableClient(),
 	})
 }
