@@ -77,8 +77,11 @@ func (a *around) DeadLetters(context.Context) ([]stack.DeadLetter, error) {
 }
 
 func (a *around) SendBack(_ context.Context, d stack.DeadLetter) error {
-	if a.refuses {
-		a.refuses = false
+	a.mu.Lock()
+	refuses := a.refuses
+	a.refuses = false
+	a.mu.Unlock()
+	if refuses {
 		return errors.New("refused")
 	}
 	time.Sleep(time.Second) // so that what is refused is not the last to end
