@@ -68,7 +68,9 @@ func (h *Handler) Handle(ctx context.Context, batch events.SQSEvent) (answer eve
 		if failure == nil {
 			continue
 		}
-		answer.BatchItemFailures = append(answer.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: record.MessageId})
+		answer.BatchItemFailures = append(answer.BatchItemFailures, events.SQSBatchItemFailure{
+			ItemIdentifier: record.MessageId,
+		})
 		code := sale.CodeOf(failure)
 		if cause == nil || code == sale.Internal || code == sale.NewerVersion && sale.CodeOf(cause) != sale.Internal {
 			cause = fmt.Errorf("message %q: %w", record.MessageId, failure)

@@ -48,7 +48,8 @@ func (h *Handler) buyer(ctx context.Context, c *call, event *telemetry.Event) (a
 		return nil, err
 	}
 	if !sale.AdmitsUser(c.user) {
-		return nil, sale.Refuse(sale.InvalidRequest, "a user id is 1 to 128 printable characters, or up to 255 of ASCII, without a blank at either end")
+		return nil, sale.Refuse(sale.InvalidRequest,
+			"a user id is 1 to 128 printable characters, or up to 255 of ASCII, without a blank at either end")
 	}
 	event.Text("user", c.user)
 	s, err := h.book.Sale(ctx, saleID)
@@ -95,7 +96,8 @@ func (h *Handler) tellNone(ctx context.Context, told *story, s sale.Sale) error 
 		}
 	}
 	if s.PayWithin > 0 {
-		told.now(`units of orders that are not paid in time, or are cancelled, are sold again: a "sold out" before that was correct`)
+		told.now(
+			`units of orders that are not paid in time, or are cancelled, are sold again: a "sold out" before that was correct`)
 	}
 	told.ForBuyer = told.to.word("no order was accepted under this account")
 	return nil
@@ -155,14 +157,16 @@ func (h *Handler) tellSettled(ctx context.Context, told *story, s sale.Sale, c s
 	case sale.Paid:
 		say += word(", and it is paid")
 		if !c.RefundedAt.IsZero() {
-			add(c.RefundedAt, word("its provider has paid the payment back, and the order stands: cancel it, unless it is to be delivered"))
+			add(c.RefundedAt,
+				word("its provider has paid the payment back, and the order stands: cancel it, unless it is to be delivered"))
 			say = says("your order is %s, and its payment was paid back", number)
 		}
 	case sale.Expired, sale.Cancelled:
 		if cancelled == nil {
 			add(c.ReleasedAt, says("released by %s", word(string(c.ReleasedBy))))
 		} else {
-			add(cancelled.At, says("cancelled by %s%s; its unit: %s", cancelled.Actor, after(cancelled.Note), word(string(cancelled.Unit))))
+			add(cancelled.At,
+				says("cancelled by %s%s; its unit: %s", cancelled.Actor, after(cancelled.Note), word(string(cancelled.Unit))))
 		}
 		say = says("your order %s is expired, and its unit is not yours any more", number)
 		if c.State() == sale.Cancelled {
@@ -183,12 +187,14 @@ func (h *Handler) tellSettled(ctx context.Context, told *story, s sale.Sale, c s
 	}
 	for _, r := range refunds {
 		if r.RefundedAt.IsZero() {
-			add(r.At, says("a refund is due: %s, %d %s in minor units, because: %s", r.Payment, r.Amount, r.Currency, word(string(r.Reason))))
+			add(r.At, says("a refund is due: %s, %d %s in minor units, because: %s",
+				r.Payment, r.Amount, r.Currency, word(string(r.Reason))))
 			say += says("; your payment of %s (%s) will be paid back", told.to.money(r.Amount, r.Currency), r.Payment)
 			continue
 		}
 		add(r.RefundedAt, says("refunded: %s, %d %s in minor units", r.Payment, r.Amount, r.Currency))
-		say += says("; your payment of %s (%s) was paid back on %s", told.to.money(r.Amount, r.Currency), r.Payment, r.RefundedAt.UTC().Format(time.DateOnly))
+		say += says("; your payment of %s (%s) was paid back on %s",
+			told.to.money(r.Amount, r.Currency), r.Payment, r.RefundedAt.UTC().Format(time.DateOnly))
 	}
 	slices.SortStableFunc(lines, func(a, b dated) int { return a.at.Compare(b.at) })
 	for _, l := range lines {

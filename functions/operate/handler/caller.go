@@ -56,7 +56,10 @@ func readCall(payload []byte, rolesClaim string) (*call, error) {
 			"headers":        func() error { return object(e, members{"accept-language": text(e, &languages)}) },
 			"queryStringParameters": func() error {
 				q := &c.query
-				return object(e, members{"drained": text(e, &q.drained), "group": text(e, &q.group), "saleId": text(e, &q.saleID), "after": text(e, &q.after)})
+				return object(e, members{
+					"drained": text(e, &q.drained), "group": text(e, &q.group), "saleId": text(e, &q.saleID),
+					"after": text(e, &q.after),
+				})
 			},
 		})
 	})

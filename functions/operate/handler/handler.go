@@ -38,7 +38,9 @@ type Book interface {
 	RefundsOf(context.Context, sale.Claim) ([]sale.Refund, error)
 	Cancelled(context.Context, sale.Claim) (*sale.CancelledOrder, error)
 	GroupStandings(ctx context.Context, group string) ([]ledger.Standing, error)
-	RefundPage(ctx context.Context, saleID, after string, most int32) (refunds []sale.Refund, next string, unreadable int, err error)
+	RefundPage(
+		ctx context.Context, saleID, after string, most int32,
+	) (refunds []sale.Refund, next string, unreadable int, err error)
 	MarkRefunds(ctx context.Context, saleID string, payments []string, actor string) []ledger.Marking
 }
 

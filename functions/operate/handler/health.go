@@ -157,7 +157,9 @@ func (s signed) add(to string, t trouble) {
 		return // a later release's
 	}
 	one := s[cmp.Or(to, place.Sign)]
-	if one == nil || slices.ContainsFunc(one.Troubles, func(o trouble) bool { return o.Alarm == t.Alarm && (o.SaleID == t.SaleID || t.SaleID == "") }) {
+	if one == nil || slices.ContainsFunc(one.Troubles, func(o trouble) bool {
+		return o.Alarm == t.Alarm && (o.SaleID == t.SaleID || t.SaleID == "")
+	}) {
 		return
 	}
 	t.Page, t.Runbook = place.Page, place.runbook(t.Alarm)
@@ -235,7 +237,8 @@ func (s signed) readSales(all []ledger.Standing, now time.Time) {
 		if one.Err != nil {
 			continue
 		}
-		if begins := one.Sale.Begins(); one.Sale.State != sale.Open && now.After(begins.Add(-soon)) && now.Before(one.Sale.Ends()) {
+		begins := one.Sale.Begins()
+		if one.Sale.State != sale.Open && now.After(begins.Add(-soon)) && now.Before(one.Sale.Ends()) {
 			s.add("", trouble{Alarm: "SaleNotSeededAlarm", SaleID: one.SaleID})
 		}
 		b := one.Books

@@ -74,7 +74,8 @@ func (h *Handler) readList(ctx context.Context, c *call, event *telemetry.Event)
 		list = refundlist.Read(file)
 	}
 	page := listPage{
-		AsOf: httpapi.Time(h.now()), Rows: []json.RawMessage{}, Others: list.Others, Problem: list.Problem, Missing: list.Missing,
+		AsOf: httpapi.Time(h.now()), Rows: []json.RawMessage{}, Others: list.Others, Problem: list.Problem,
+		Missing: list.Missing,
 	}
 	var found []sale.Refund
 	if found, page.Unreadable, err = h.allRefunds(ctx, r.SaleID, r.Group, event); err != nil {

@@ -14,8 +14,8 @@ import (
 const (
 	// pageRefunds is how many refunds an answer lists.
 	pageRefunds = 500
-	// mostMarks is how many refunds one request marks, each by a write of its own, and maxMarks the longest body, in bytes:
-	// a reference has up to 200 characters.
+	// mostMarks is how many refunds one request marks, each by a write of its own, and maxMarks the longest body, in
+	// bytes: a reference has up to 200 characters.
 	mostMarks = 100
 	maxMarks  = 96 << 10
 )
@@ -89,8 +89,8 @@ type marksPage struct {
 	Refunds []marked `json:"refunds"`
 }
 
-// marked is what became of a payment. Outcome is "marked", "already" (marked before: do not pay it back again), "doubled"
-// (named before in the request), "unknown", "busy" (ask again) or "failed" (the log says why).
+// marked is what became of a payment. Outcome is "marked", "already" (marked before: do not pay it back again),
+// "doubled" (named before in the request), "unknown", "busy" (ask again) or "failed" (the log says why).
 type marked struct {
 	Payment string  `json:"payment"`
 	Outcome string  `json:"outcome"`

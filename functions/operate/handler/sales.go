@@ -141,7 +141,9 @@ func moneyOf(r *ledger.Receipt, s sale.Sale) []money {
 	maps.Copy(sums, r.Money)
 	all := []money{}
 	for _, code := range slices.Sorted(maps.Keys(sums)) {
-		one := money{Currency: code, Digits: digitsOf(code), Taken: sums[code].Taken, Due: sums[code].Due, Refunded: sums[code].Refunded}
+		one := money{
+			Currency: code, Digits: digitsOf(code), Taken: sums[code].Taken, Due: sums[code].Due, Refunded: sums[code].Refunded,
+		}
 		if code == s.Currency {
 			one.Outstanding = r.Unpaid * s.Price
 		}
@@ -167,9 +169,9 @@ func booksOf(r *ledger.Receipt, s sale.Sale) *books {
 		return nil
 	}
 	b := &books{
-		AsOf: httpapi.Time(r.AsOf), Stock: r.Stock, Seeded: r.Seeded, Claims: r.Claims, Pending: r.Pending, Confirmed: r.Confirmed,
-		Paid: r.Paid, Unpaid: r.Unpaid, Released: r.Released, RefundsDue: r.RefundsDue, OldestPendingSeconds: r.OldestPendingSeconds,
-		Balanced: r.Balanced, Findings: []string{}, Money: moneyOf(r, s),
+		AsOf: httpapi.Time(r.AsOf), Stock: r.Stock, Seeded: r.Seeded, Claims: r.Claims, Pending: r.Pending,
+		Confirmed: r.Confirmed, Paid: r.Paid, Unpaid: r.Unpaid, Released: r.Released, RefundsDue: r.RefundsDue,
+		OldestPendingSeconds: r.OldestPendingSeconds, Balanced: r.Balanced, Findings: []string{}, Money: moneyOf(r, s),
 	}
 	if p := r.Accepted; len(p.Counts) > 0 {
 		b.Accepted = &pace{From: httpapi.Time(time.Unix(p.First*p.Every, 0)), Every: p.Every, Counts: p.Counts}
@@ -191,8 +193,8 @@ func standingOf(one ledger.Standing, now time.Time) standing {
 		Name: s.Name, State: state, Paused: s.Paused, OpensAt: httpapi.Time(s.Begins()), ClosesAt: httpapi.Time(s.Ends()),
 		ChangedAt: since(s.ChangedAt), RecalledAt: since(s.RecalledAt), RecallNote: s.RecallNote, LimitGroup: s.LimitGroup,
 		Drained: one.Drained, Recalling: one.Recalling, Edits: s.Edits, Seeded: s.Seeded, Shards: s.Shards,
-		PayWithin: int64(s.PayWithin / time.Second), LateDays: int64(s.LateFor / (24 * time.Hour)), PayUntil: since(s.PayUntil),
-		Price: s.Price, Currency: s.Currency, Draw: drawnOf(s), Books: booksOf(one.Books, s),
+		PayWithin: int64(s.PayWithin / time.Second), LateDays: int64(s.LateFor / (24 * time.Hour)),
+		PayUntil: since(s.PayUntil), Price: s.Price, Currency: s.Currency, Draw: drawnOf(s), Books: booksOf(one.Books, s),
 	}}
 }
 
@@ -220,7 +222,9 @@ func (h *Handler) sales(ctx context.Context, c *call, event *telemetry.Event) (a
 		return nil, err
 	}
 	now := h.now()
-	page := salesPage{AsOf: httpapi.Time(now), Version: sale.Release, Actor: c.actor, Role: c.role.String(), Sales: []standing{}}
+	page := salesPage{
+		AsOf: httpapi.Time(now), Version: sale.Release, Actor: c.actor, Role: c.role.String(), Sales: []standing{},
+	}
 	for _, one := range all {
 		page.Sales = append(page.Sales, standingOf(one, now))
 	}

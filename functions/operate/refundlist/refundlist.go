@@ -57,8 +57,8 @@ type List struct {
 	Missing []string // the titles that an untitled list lacks
 }
 
-// What a row means for its refund: it may be marked; it was marked before; a line before names it; less than is due went
-// back, or what cannot be compared; the list does not say how much; there is no such refund, or two.
+// What a row means for its refund: it may be marked; it was marked before; a line before names it; less than is due
+// went back, or what cannot be compared; the list does not say how much; there is no such refund, or two.
 const Due, Already, Doubled, Part, Unsaid, Unknown = "due", "already", "doubled", "part", "unsaid", "unknown"
 
 // Row is a payment that went back.

@@ -16,8 +16,12 @@ import (
 // Purchases returns how many purchases of the whole stack had each of the results, in each of the minutes
 // since from, which begins one. A minute that CloudWatch knows nothing of is 0. It has all of a minute about
 // two minutes after its end, and charges for each result that is asked for.
-func (s *Stack) Purchases(ctx context.Context, from time.Time, minutes int, results []string) (map[string][]int64, error) {
-	in := cloudwatch.GetMetricDataInput{StartTime: &from, EndTime: aws.Time(from.Add(time.Duration(minutes) * time.Minute))}
+func (s *Stack) Purchases(
+	ctx context.Context, from time.Time, minutes int, results []string,
+) (map[string][]int64, error) {
+	in := cloudwatch.GetMetricDataInput{
+		StartTime: &from, EndTime: aws.Time(from.Add(time.Duration(minutes) * time.Minute)),
+	}
 	counts, ids := map[string][]int64{}, map[string]string{}
 	for i, result := range results {
 		id := "m" + strconv.Itoa(i)

@@ -63,12 +63,14 @@ func FromEnv(cfg aws.Config) (*Stack, error) {
 	}
 	for _, given := range append(s.urls[:DeadEvents:DeadEvents], s.reconcile) {
 		if given == "" {
-			return nil, errors.New("ORDER_QUEUE_URL, DEAD_LETTER_QUEUE_URL, SCHEDULE_QUEUE_URL and RECONCILE_FUNCTION are needed")
+			return nil, errors.New(
+				"ORDER_QUEUE_URL, DEAD_LETTER_QUEUE_URL, SCHEDULE_QUEUE_URL and RECONCILE_FUNCTION are needed")
 		}
 	}
 	// CloudFormation's name of an alarm of the stack or of a nested one. Another stack's name may
 	// begin with this one's.
-	s.alarm = regexp.MustCompile("^" + regexp.QuoteMeta(s.name) + `-(?:(?:Alarms|Front)-[0-9A-Z]+-)?([A-Za-z]+Alarm)-[0-9A-Za-z]+$`)
+	s.alarm = regexp.MustCompile("^" + regexp.QuoteMeta(s.name) +
+		`-(?:(?:Alarms|Front)-[0-9A-Z]+-)?([A-Za-z]+Alarm)-[0-9A-Za-z]+$`)
 	return s, nil
 }
 
@@ -131,7 +133,8 @@ func (s *Stack) Reconcile(ctx context.Context, request, answer any) error {
 	if err != nil {
 		return fmt.Errorf("write request: %w", err)
 	}
-	out, err := s.lambda.Invoke(ctx, &lambda.InvokeInput{FunctionName: &s.reconcile, Payload: payload}, func(o *lambda.Options) {
+	in := lambda.InvokeInput{FunctionName: &s.reconcile, Payload: payload}
+	out, err := s.lambda.Invoke(ctx, &in, func(o *lambda.Options) {
 		o.Retryer = aws.NopRetryer{} // the caller repeats it
 	})
 	if throttled := (*functions.TooManyRequestsException)(nil); errors.As(err, &throttled) {
@@ -160,7 +163,8 @@ const hidden = 30 * time.Second
 // DeadLetters returns at most ten dead letters of orders, and none if it sees no more.
 func (s *Stack) DeadLetters(ctx context.Context) ([]DeadLetter, error) {
 	out, err := s.sqs.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
-		QueueUrl: &s.urls[DeadOrders], MaxNumberOfMessages: 10, VisibilityTimeout: int32(hidden / time.Second), WaitTimeSeconds: 1,
+		QueueUrl: &s.urls[DeadOrders], MaxNumberOfMessages: 10, VisibilityTimeout: int32(hidden / time.Second),
+		WaitTimeSeconds: 1,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read dead letters: %w", err)
@@ -175,7 +179,8 @@ func (s *Stack) DeadLetters(ctx context.Context) ([]DeadLetter, error) {
 // SendBack moves a dead letter back to Orders. It is sent before it is deleted: twice does no
 // harm (P9).
 func (s *Stack) SendBack(ctx context.Context, d DeadLetter) error {
-	if _, err := s.sqs.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &s.urls[Orders], MessageBody: &d.Body}); err != nil {
+	in := sqs.SendMessageInput{QueueUrl: &s.urls[Orders], MessageBody: &d.Body}
+	if _, err := s.sqs.SendMessage(ctx, &in); err != nil {
 		return fmt.Errorf("send dead letter back: %w", err)
 	}
 	return s.Delete(ctx, d)
@@ -183,7 +188,8 @@ func (s *Stack) SendBack(ctx context.Context, d DeadLetter) error {
 
 // Delete deletes a dead letter.
 func (s *Stack) Delete(ctx context.Context, d DeadLetter) error {
-	if _, err := s.sqs.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &s.urls[DeadOrders], ReceiptHandle: &d.receipt}); err != nil {
+	in := sqs.DeleteMessageInput{QueueUrl: &s.urls[DeadOrders], ReceiptHandle: &d.receipt}
+	if _, err := s.sqs.DeleteMessage(ctx, &in); err != nil {
 		return fmt.Errorf("delete dead letter: %w", err)
 	}
 	return nil

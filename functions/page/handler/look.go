@@ -36,7 +36,8 @@ func LookFromEnv() (Look, error) {
 // light and dark.
 var schemes = []struct{ wash, ink, css string }{
 	{"#f5f4f2", "#1c1917", ":root { --accent: %s; --on-accent: %s; --edge: %s; }\n"},
-	{"#221e1b", "#f5f5f4", "@media (prefers-color-scheme: dark) { :root { --accent: %s; --on-accent: %s; --edge: %s; } }\n"},
+	{"#221e1b", "#f5f5f4",
+		"@media (prefers-color-scheme: dark) { :root { --accent: %s; --on-accent: %s; --edge: %s; } }\n"},
 }
 
 // style returns what follows style.css. Text on the accent is black or white, one of which

@@ -37,7 +37,7 @@ type adyenSettings struct {
 	MerchantAccounts []string `json:"merchantAccounts"`
 	// Live: the payments of the live environment count, else those of the test environment.
 	Live *bool `json:"live"`
-	// PaidBy is the event by which an order is paid: CAPTURE where the shop captures, else AUTHORISATION, for no other is sent.
+	// PaidBy is the event by which an order is paid: CAPTURE where the shop captures, else AUTHORISATION, the only one.
 	PaidBy string `json:"paidBy"`
 
 	keys [][]byte
@@ -72,7 +72,8 @@ func (a *adyenSettings) addKey(text string) error {
 	return nil
 }
 
-// adyenWebhook is Adyen's standard webhook (Webhooks-v1 of github.com/Adyen/adyen-openapi, 2026-07-01). A queue may join several.
+// adyenWebhook is Adyen's standard webhook (Webhooks-v1 of github.com/Adyen/adyen-openapi, 2026-07-01), which may
+// have several items.
 type adyenWebhook struct {
 	Live  string     `json:"live"` // not signed
 	Items adyenItems `json:"notificationItems"`
@@ -122,8 +123,9 @@ type adyenItem struct {
 	} `json:"additionalData"`
 }
 
-// signed is what Adyen signs of an item (docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures,
-// 2026-05-23): these values with nothing escaped, and no time. What is not among them decides nothing but a refusal.
+// signed is what Adyen signs of an item: these values with nothing escaped, and no time. What is not among them decides
+// nothing but a refusal. Source of 2026-05-23:
+// docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures.
 func (i *adyenItem) signed() string {
 	value := ""
 	if i.Amount.Value != nil {
@@ -170,7 +172,8 @@ func (a *adyenSettings) read(body []byte) ([]report, error) {
 		isTheirs := !slices.Contains(a.MerchantAccounts, item.MerchantAccountCode) || w.Live != strconv.FormatBool(*a.Live)
 		switch {
 		case isTheirs && one.about == ours:
-			one.refused = sale.Refuse(sale.InvalidRequest, "the payment names an order, and is of another merchant account or environment than AdyenKeysArn says")
+			one.refused = sale.Refuse(sale.InvalidRequest,
+				"the payment names an order, and is of another merchant account or environment than AdyenKeysArn says")
 		case isTheirs:
 			one = report{about: foreign}
 		default:
@@ -207,8 +210,8 @@ func (a *adyenSettings) readItem(i *adyenItem) (report, error) {
 	return report{payment: sale.Payment{Reference: reference}, about: about}, nil
 }
 
-// isNamed reports whether the merchantReference names an order. Adyen signs it, and takes 80 characters in which hyphens
-// separate references (reference of the Checkout API's payments, version 72).
+// isNamed reports whether the merchantReference names an order. Adyen signs it, and takes 80 characters in which
+// hyphens separate references (reference of the Checkout API's payments, version 72).
 func (i *adyenItem) isNamed() bool { _, _, named := orderOf(i.MerchantReference); return named }
 
 // report returns the item's amount and, of a payment, its order.
@@ -219,7 +222,8 @@ func (i *adyenItem) report(about subject, reference string) (report, error) {
 	}
 	p, isWhole := &one.payment, false
 	if p.Amount, isWhole = currency.FromAdyen(int64(*i.Amount.Value), p.Currency); !isWhole {
-		return one, sale.Refusef(sale.InvalidRequest, "the amount must be a multiple of 100, as all of Adyen's in %s", p.Currency)
+		return one, sale.Refusef(sale.InvalidRequest,
+			"the amount must be a multiple of 100, as all of Adyen's in %s", p.Currency)
 	}
 	if about == ours {
 		p.SaleID, p.OrderID, _ = orderOf(i.MerchantReference)
@@ -227,8 +231,8 @@ func (i *adyenItem) report(about subject, reference string) (report, error) {
 	return one, nil
 }
 
-// about returns what an item is about, and Adyen's reference of the payment. Of a change it may lack, as later events of a dispute
-// do in Adyen's examples: then it is the event's own, by which its Customer Area finds it, and which no payment has.
+// about returns what an item is about, and Adyen's reference of the payment. Later events of a dispute lack it in
+// Adyen's examples: then it is the event's own, by which the Customer Area finds it, and which no payment has.
 func (a *adyenSettings) about(i *adyenItem) (subject, string) {
 	done, reference := i.Success == "true", cmp.Or(i.OriginalReference, i.PSPReference)
 	switch i.EventCode {
@@ -259,7 +263,8 @@ func (a *adyenSettings) about(i *adyenItem) (subject, string) {
 	if about, known := adyenSubjects[i.EventCode]; known {
 		return about, reference
 	}
-	if strings.Contains(i.EventCode, "CHARGEBACK") || strings.Contains(i.EventCode, "ARBITRATION") || strings.Contains(i.EventCode, "DISPUTE") {
+	if strings.Contains(i.EventCode, "CHARGEBACK") || strings.Contains(i.EventCode, "ARBITRATION") ||
+		strings.Contains(i.EventCode, "DISPUTE") {
 		return disputed, reference
 	}
 	return unknown, ""
@@ -272,17 +277,17 @@ var adyenSubjects = map[string]subject{
 	"CAPTURE_FAILED": disputed, "NOTIFICATION_OF_FRAUD": disputed, "REQUEST_FOR_INFORMATION": disputed,
 	"INFORMATION_SUPPLIED": disputed, "ISSUER_COMMENTS": disputed, "ISSUER_RESPONSE_TIMEFRAME_EXPIRED": disputed,
 
-	"AUTHENTICATION": unpaid, "AUTHORISATION_ADJUSTMENT": unpaid, "AUTORESCUE": unpaid, "CANCEL_AUTORESCUE": unpaid, "MANUAL_REVIEW_ACCEPT": unpaid,
-	"MANUAL_REVIEW_REJECT": unpaid, "OFFER_CLOSED": unpaid, "ORDER_CLOSED": unpaid, "ORDER_OPENED": unpaid, "PENDING": unpaid,
-	"POSTPONED_REFUND": unpaid, "VOID_PENDING_REFUND": unpaid,
+	"AUTHENTICATION": unpaid, "AUTHORISATION_ADJUSTMENT": unpaid, "AUTORESCUE": unpaid, "CANCEL_AUTORESCUE": unpaid,
+	"MANUAL_REVIEW_ACCEPT": unpaid, "MANUAL_REVIEW_REJECT": unpaid, "OFFER_CLOSED": unpaid, "ORDER_CLOSED": unpaid,
+	"ORDER_OPENED": unpaid, "PENDING": unpaid, "POSTPONED_REFUND": unpaid, "VOID_PENDING_REFUND": unpaid,
 
 	"PAIDOUT_REVERSED": foreign, "PAYOUT_DECLINE": foreign, "PAYOUT_EXPIRE": foreign, "PAYOUT_THIRDPARTY": foreign,
 	"RECURRING_CONTRACT": foreign, "REPORT_AVAILABLE": foreign,
 }
 
 // answerAdyen is what Adyen takes as accepted, today by its status and before 2024 by its body
-// (adyen.com/knowledge-hub/webhooks-accept-2xx). It repeats anything else for 30 days, and holds back what it has queued
-// behind (docs.adyen.com/development-resources/webhooks/troubleshoot, 2026-05-24); the problem is shown in its list of failures.
+// (adyen.com/knowledge-hub/webhooks-accept-2xx). It repeats anything else for 30 days, lists the problem, and holds
+// back what is queued behind (docs.adyen.com/development-resources/webhooks/troubleshoot, 2026-05-24).
 func answerAdyen(_ outcome, err error) httpapi.Response {
 	if err != nil {
 		return httpapi.Problem(err, "")

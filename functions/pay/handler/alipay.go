@@ -20,9 +20,9 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Alipay's asynchronous notifications are a form that it posts, whose answer is a word: docs.open.alipay.com/270/105902 and
-// opendocs.alipay.com/open/203/105286, as quoted from 2017 to 2021, and on refunds alipay.trade.refund, as quoted in March 2025.
-// What they leave open is as alipay-sdk 4.14.0 (npm) has it.
+// Alipay's asynchronous notifications are a form that it posts, whose answer is a word: docs.open.alipay.com/270/105902
+// and opendocs.alipay.com/open/203/105286, as quoted from 2017 to 2021, and on refunds alipay.trade.refund, as quoted
+// in March 2025. What they leave open is as alipay-sdk 4.14.0 (npm) has it.
 
 // alipaySettings are what Alipay's notifications must be signed with, and whom they must be for.
 type alipaySettings struct {
@@ -67,8 +67,8 @@ func isSeller(id string) error {
 // maxFields is how many fields a notification may have. Alipay's documents name about 40.
 const maxFields = 200
 
-// formOf returns the fields of a form, each decoded once, as the bytes that its sender had: a notification may be in GBK
-// although everything was asked for in UTF-8. A field that is there twice has no one value.
+// formOf returns the fields of a form, each decoded once, as the bytes that its sender had: a notification may be in
+// GBK although everything was asked for in UTF-8. A field that is there twice has no one value.
 func formOf(text string) (map[string]string, error) {
 	if strings.Count(text, "&") >= maxFields {
 		return nil, fmt.Errorf("there are more than %d fields", maxFields)
@@ -89,10 +89,10 @@ func formOf(text string) (map[string]string, error) {
 	return fields, nil
 }
 
-// verifyAlipay checks a notification's RSA2: SHA256withRSA over the fields in the order of their names. Those of payments are
-// signed without sign_type, those of some other products with it, and Alipay's own library tries both. Its SHA-1 (RSA) is no proof.
-// No time is bounded: notify_time is when this attempt was sent, but no document promises that, and a payment has one fate
-// however often it is reported.
+// verifyAlipay checks a notification's RSA2: SHA256withRSA over the fields in the order of their names. Those of
+// payments are signed without sign_type, those of some other products with it, and Alipay's own library tries both. Its
+// SHA-1 (RSA) is no proof. No time is bounded: notify_time is when this attempt was sent, but no document promises
+// that, and a payment has one fate however often it is reported.
 func verifyAlipay(body []byte, keys []*rsa.PublicKey) error {
 	fields, err := formOf(string(body))
 	if err != nil || !isPlain(fields) {
@@ -118,11 +118,12 @@ func verifyAlipay(body []byte, keys []*rsa.PublicKey) error {
 
 // alipayReads are the fields that decide.
 var alipayReads = []string{
-	"app_id", "notify_type", "seller_id", "trade_status", "refund_fee", "gmt_refund", "trade_no", "total_amount", "passback_params", "trans_currency",
+	"app_id", "notify_type", "seller_id", "trade_status", "refund_fee", "gmt_refund", "trade_no", "total_amount",
+	"passback_params", "trans_currency",
 }
 
-// isPlain reports whether a signed text has the fields that decide in no other place: nothing is escaped in it, so a value with
-// "&refund_fee=1.00" in it may have been two fields, or be made two.
+// isPlain reports whether a signed text has the fields that decide in no other place: nothing is escaped in it, so a
+// value with "&refund_fee=1.00" in it may have been two fields, or be made two.
 func isPlain(fields map[string]string) bool {
 	for name, value := range fields {
 		pair := name + "=" + value
@@ -164,15 +165,17 @@ func readAlipay(body []byte, own *alipaySettings) (p sale.Payment, _ subject, er
 	case err != nil:
 		return p, foreign, unreadable(err)
 	case !slices.Contains(own.AppIDs, fields["app_id"]):
-		return p, foreign, sale.Refuse(sale.InvalidRequest, "the notification is for another app: AlipayKeysArn does not have its app_id")
+		return p, foreign, sale.Refuse(sale.InvalidRequest,
+			"the notification is for another app: AlipayKeysArn does not have its app_id")
 	case fields["notify_type"] != "trade_status_sync":
 		return p, unknown, nil
 	case !slices.Contains(own.SellerIDs, fields["seller_id"]):
-		return p, foreign, sale.Refuse(sale.InvalidRequest, "the notification is for another seller: AlipayKeysArn does not have its seller_id")
+		return p, foreign, sale.Refuse(sale.InvalidRequest,
+			"the notification is for another seller: AlipayKeysArn does not have its seller_id")
 	}
 	isPaid := false
 	switch fields["trade_status"] {
-	case "TRADE_SUCCESS", "TRADE_FINISHED": // the latter when it cannot be refunded any more, at once or after a TRADE_SUCCESS
+	case "TRADE_SUCCESS", "TRADE_FINISHED": // finished: at once or later it cannot be refunded any more
 		isPaid = true
 	case "WAIT_BUYER_PAY", "TRADE_CLOSED":
 	default:
@@ -202,7 +205,8 @@ func readAlipay(body []byte, own *alipaySettings) (p sale.Payment, _ subject, er
 	case !named:
 		return p, foreign, nil
 	case cmp.Or(fields["trans_currency"], p.Currency) != p.Currency:
-		return p, foreign, sale.Refuse(sale.InvalidRequest, "the notification is not in CNY: Alipay's overseas trades are not read")
+		return p, foreign, sale.Refuse(sale.InvalidRequest,
+			"the notification is not in CNY: Alipay's overseas trades are not read")
 	}
 	return p, ours, nil
 }

@@ -193,7 +193,9 @@ func (h *Handler) pay(ctx context.Context, r *httpapi.Request, event *telemetry.
 
 // takeAll takes each report of a batch, with a line of its own. It fails if one of them does, after
 // all were tried: the provider repeats the batch, and what is recorded stays as it is.
-func (h *Handler) takeAll(ctx context.Context, provider string, reports []report, event *telemetry.Event) (failed error) {
+func (h *Handler) takeAll(
+	ctx context.Context, provider string, reports []report, event *telemetry.Event,
+) (failed error) {
 	for _, one := range reports {
 		turn, part := event.Part(ctx)
 		part.Text("provider", provider)

@@ -94,12 +94,13 @@ func ProvidersFromEnv(now func() time.Time) (Providers, error) {
 	return NewProviders(Settings{
 		Stripe: os.Getenv("STRIPE_SECRETS"), StripeEvents: os.Getenv("STRIPE_EVENTS"),
 		StandardWebhooks: os.Getenv("STANDARD_WEBHOOKS_SECRETS"),
-		WeChatPay:        os.Getenv("WECHAT_PAY_SECRETS"), Alipay: os.Getenv("ALIPAY_SECRETS"), Adyen: os.Getenv("ADYEN_SECRETS"),
+		WeChatPay:        os.Getenv("WECHAT_PAY_SECRETS"), Alipay: os.Getenv("ALIPAY_SECRETS"),
+		Adyen: os.Getenv("ADYEN_SECRETS"),
 	}, now)
 }
 
-// NewProviders returns the providers with these settings. One whose settings cannot be right takes nothing (P19), and the
-// others are as if it were not there. The error names the variables of such, and does not quote them.
+// NewProviders returns the providers with these settings. One whose settings cannot be right takes nothing (P19), and
+// the others are as if it were not there. The error names the variables of such, and does not quote them.
 func NewProviders(s Settings, now func() time.Time) (Providers, error) {
 	all := Providers{}
 	var wrong []error

@@ -121,7 +121,9 @@ func readStandardWebhook(body []byte) (p sale.Payment, _ subject, err error) {
 		return p, foreign, unreadable(err)
 	}
 	// The payment's id, and not the message's: a payment may be reported by several.
-	p = sale.Payment{Reference: data.PaymentID, Amount: int64(*data.Amount), Currency: strings.ToUpper(data.Currency), SaleID: data.SaleID}
+	p = sale.Payment{
+		Reference: data.PaymentID, Amount: int64(*data.Amount), Currency: strings.ToUpper(data.Currency), SaleID: data.SaleID,
+	}
 	// 0 if the id is invalid; Pay then records a refund due for an unknown order.
 	p.OrderID, _ = orderid.Parse(data.OrderID)
 	return p, ours, nil

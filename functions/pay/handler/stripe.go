@@ -145,7 +145,7 @@ func verifyStripe(header string, body []byte, secrets []string, now time.Time) e
 	return errUnsigned
 }
 
-// stripeEvent is read in three steps, because only the object of an event about us must have the members of stripePayment.
+// stripeEvent is read in three steps: only the object of an event about us must have the members of stripePayment.
 type stripeEvent struct {
 	Object   string  `json:"object"`
 	Type     string  `json:"type"`
@@ -159,8 +159,8 @@ type stripeEvent struct {
 
 // theirs returns why an event of another account or mode is refused, if it names an order: anybody who has connected
 // an account can give a payment our metadata, and a payment of the test mode is no money
-// (docs.stripe.com/connect/webhooks, read on 2026-11-28). The context is looked at only where accounts are named: Stripe
-// does not say that an account's own events have none
+// (docs.stripe.com/connect/webhooks, read on 2026-11-28). The context is looked at only where accounts are named:
+// Stripe does not say that an account's own events have none
 // (docs.stripe.com/changelog/basil/2025-04-30/additional-context-organization-events).
 func (s *stripeSettings) theirs(e *stripeEvent) error {
 	from := e.Account
@@ -193,8 +193,8 @@ type stripePayment struct {
 	Currency       string          `json:"currency"`
 }
 
-// aboutStripe is what an event that reports no payment is about. Before version 2024-10-28 of Stripe's API most refunds fail
-// without a refund.failed (docs.stripe.com/changelog/acacia/2024-10-28/refund-webhook-update).
+// aboutStripe is what an event that reports no payment is about. Before version 2024-10-28 of Stripe's API most refunds
+// fail without a refund.failed (docs.stripe.com/changelog/acacia/2024-10-28/refund-webhook-update).
 func aboutStripe(kind, status string) subject {
 	isRefund := strings.HasPrefix(kind, "refund.") || strings.HasPrefix(kind, "charge.refund.")
 	switch {
@@ -213,8 +213,8 @@ func aboutStripe(kind, status string) subject {
 	return unknown
 }
 
-// readOther reads an event that reports no payment. Its payment is for the log, except of a charge that was refunded as a
-// whole: that has the metadata of the payment's intent, if that has any, so the payment alone says whether it is ours.
+// readOther reads an event that reports no payment. Its payment is for the log, except of a charge that was refunded as
+// a whole: that has the metadata of its payment's intent, if any, so the payment alone says whether it is ours.
 func readOther(kind string, object jsontext.Value) (p sale.Payment, about subject, err error) {
 	var of struct {
 		PaymentIntent string `json:"payment_intent"`
@@ -290,7 +290,8 @@ func (s *stripeSettings) readEvent(e *stripeEvent) (p sale.Payment, _ subject, e
 	p = sale.Payment{Reference: reference, Currency: strings.ToUpper(object.Currency), SaleID: about.Metadata[metaSale]}
 	var isWhole bool
 	if p.Amount, isWhole = currency.FromStripe(int64(*amount), p.Currency); !isWhole {
-		return p, foreign, sale.Refusef(sale.InvalidRequest, "the amount must be a multiple of 100, as all of Stripe's in %s", p.Currency)
+		return p, foreign, sale.Refusef(sale.InvalidRequest,
+			"the amount must be a multiple of 100, as all of Stripe's in %s", p.Currency)
 	}
 	// 0 if the id is invalid; Pay then records a refund due for an unknown order.
 	p.OrderID, _ = orderid.Parse(about.Metadata[metaOrder])

@@ -25,9 +25,10 @@ import (
 
 // WeChat Pay's notifications, API v3, of a merchant's own payments. The rules are those of pay.weixin.qq.com:
 //
-//   - signature: docs/merchant/development/interface-rules/signature-verification.html, 2024-11-20; that it lasts five minutes is
-//     what WeChat Pay's own libraries hold to (wechatpay-go, core/auth/validators, 2025-07-07);
-//   - probes of the signature, and the time to answer: docs/partner/development/practices/notification-considerations.html, 2024-07-25;
+//   - signature: docs/merchant/development/interface-rules/signature-verification.html, 2024-11-20; that it lasts five
+//     minutes is what WeChat Pay's own libraries hold to (wechatpay-go, core/auth/validators, 2025-07-07);
+//   - probes of the signature, and the time to answer:
+//     docs/partner/development/practices/notification-considerations.html, 2024-07-25;
 //   - a payment's notification: docs/merchant/apis/h5-payment/payment-notice.html, 2024-12-27, and its repeats:
 //     docs/partner/apis/partner-scannedpos-payment/payment-notice.html, 2025-02-19;
 //   - attach, out_trade_no: docs/merchant/products/jsapi-payment/apilist.html, 2025-03-31;
@@ -140,7 +141,7 @@ type wechatPayNotification struct {
 	} `json:"resource"`
 }
 
-// wechatPayResource is a payment or a refund, decrypted. Payments of a service provider and combined ones have no mchid.
+// wechatPayResource is a decrypted payment or refund. Those of a service provider and combined ones have no mchid.
 type wechatPayResource struct {
 	MchID         string `json:"mchid"`
 	AppID         string `json:"appid"` // not of a refund
@@ -216,7 +217,8 @@ func (w *wechatPay) read(body []byte) (p sale.Payment, _ subject, err error) {
 	case about.Amount.Total == nil:
 		return p, foreign, unreadable(errNoAmount)
 	}
-	p.SaleID, p.OrderID, p.Amount, p.Currency = saleID, orderID, int64(*about.Amount.Total), cmp.Or(about.Amount.Currency, "CNY")
+	p.SaleID, p.OrderID = saleID, orderID
+	p.Amount, p.Currency = int64(*about.Amount.Total), cmp.Or(about.Amount.Currency, "CNY")
 	return p, ours, nil
 }
 
@@ -238,15 +240,18 @@ func (w *wechatPay) decrypt(n *wechatPayNotification) ([]byte, error) {
 }
 
 var (
-	errNoSuchKey     = sale.Refuse(sale.InvalidRequest, "WeChatPayKeysArn has no public key for the webhook's Wechatpay-Serial")
-	errNotDecrypted  = sale.Refuse(sale.InvalidRequest, "the webhook's resource cannot be decrypted by an APIv3 key of WeChatPayKeysArn")
+	errNoSuchKey = sale.Refuse(sale.InvalidRequest,
+		"WeChatPayKeysArn has no public key for the webhook's Wechatpay-Serial")
+	errNotDecrypted = sale.Refuse(sale.InvalidRequest,
+		"the webhook's resource cannot be decrypted by an APIv3 key of WeChatPayKeysArn")
 	errOtherMerchant = sale.Refuse(sale.InvalidRequest, "the webhook is not of the mchid that WeChatPayKeysArn has; "+
 		"those of service providers and of combined payments are not read")
-	errOtherApp = sale.Refuse(sale.InvalidRequest, "the webhook is for another app: WeChatPayKeysArn does not have its appid")
+	errOtherApp = sale.Refuse(sale.InvalidRequest,
+		"the webhook is for another app: WeChatPayKeysArn does not have its appid")
 )
 
-// answerWeChatPay is what WeChat Pay expects within 5 seconds: 204, or a status of 4xx or 5xx, after which it repeats the
-// notification 15 times within 24 hours.
+// answerWeChatPay is what WeChat Pay expects within 5 seconds: 204, or a status of 4xx or 5xx, after which it repeats
+// the notification 15 times within 24 hours.
 func answerWeChatPay(_ outcome, err error) httpapi.Response {
 	if err == nil {
 		return httpapi.NoContent()

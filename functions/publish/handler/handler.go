@@ -92,7 +92,9 @@ func (h *Handler) Handle(ctx context.Context, batch Batch) (answer events.Dynamo
 		}
 		t.failed++
 		if !repeated {
-			answer.BatchItemFailures = append(answer.BatchItemFailures, events.DynamoDBBatchItemFailure{ItemIdentifier: r.sequence})
+			answer.BatchItemFailures = append(answer.BatchItemFailures, events.DynamoDBBatchItemFailure{
+				ItemIdentifier: r.sequence,
+			})
 		}
 	}
 	return answer, nil

@@ -31,7 +31,9 @@ func (h *Handler) entry(ctx context.Context, r *httpapi.Request) httpapi.Respons
 	if err != nil {
 		return httpapi.Problem(err, "")
 	}
-	return httpapi.JSON(http.StatusOK, entryPage{Nonce: entry.Nonce.String(), Leaf: entry.Leaf.String(), EnteredAt: httpapi.Time(entry.At)})
+	return httpapi.JSON(http.StatusOK, entryPage{
+		Nonce: entry.Nonce.String(), Leaf: entry.Leaf.String(), EnteredAt: httpapi.Time(entry.At),
+	})
 }
 
 func (h *Handler) enterOrShow(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (ledger.Entry, error) {

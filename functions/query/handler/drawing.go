@@ -59,7 +59,9 @@ func (h *Handler) draw(ctx context.Context, s sale.Sale) (*drawPage, error) {
 		page.Seed, page.Signature = d.Seed.String(), hex.EncodeToString(d.Signature)
 	}
 	for _, c := range d.Calls {
-		one := callPage{Call: c.Number, From: httpapi.Time(c.From), Until: httpapi.Time(c.Until), Lo: c.Lo.String(), Open: c.Open}
+		one := callPage{
+			Call: c.Number, From: httpapi.Time(c.From), Until: httpapi.Time(c.Until), Lo: c.Lo.String(), Open: c.Open,
+		}
 		if c.Complete {
 			one.Hi, one.Stock = c.Hi.String(), c.Stock
 		}

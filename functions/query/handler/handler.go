@@ -46,7 +46,9 @@ const (
 )
 
 // lasting are those refusals.
-var lasting = []sale.Code{sale.SaleNotFound, sale.GroupNotFound, sale.InvalidRequest, sale.DrawNotFound, sale.RollNotFound}
+var lasting = []sale.Code{
+	sale.SaleNotFound, sale.GroupNotFound, sale.InvalidRequest, sale.DrawNotFound, sale.RollNotFound,
+}
 
 // route answers one route; saleID is "" where the path has none.
 type route func(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (httpapi.Response, error)
@@ -256,13 +258,15 @@ func (h *Handler) elsewhere(ctx context.Context, saleID, user string, refusal er
 	if err != nil || other == "" || other == saleID { // the claim of a purchase may be seen later than its guard
 		return cmp.Or(err, refusal)
 	}
-	return &sale.Error{Code: sale.OrderNotFound, Detail: "the user has ordered in another sale of its group", OtherSale: other}
+	return &sale.Error{
+		Code: sale.OrderNotFound, Detail: "the user has ordered in another sale of its group", OtherSale: other,
+	}
 }
 
 // payment returns until when a claim of the sale must be paid and where; "" for a claim of
 // which neither is asked. s may be of any age, so an unpaid claim's is read again: it may have been recalled, or its
-// orders given more time. While that cannot be read, the last one counts. A claim that is paid or released has its first
-// payBy, which never changes.
+// orders given more time. While that cannot be read, the last one counts. A claim that is paid or released has its
+// first payBy, which never changes.
 func (h *Handler) payment(ctx context.Context, s sale.Sale, c sale.Claim) (payBy, address string, err error) {
 	by := s.FirstPayBy(c.OrderID)
 	if by.IsZero() {

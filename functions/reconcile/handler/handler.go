@@ -164,7 +164,9 @@ func savedAt(l ledger.Listing) time.Time {
 
 // reconcile begins or continues the pass of a listing. A nil receipt without an error means
 // that the pass is not complete yet; cut, that its time was up. resent counts the messages.
-func (h *Handler) reconcile(ctx context.Context, listing ledger.Listing) (receipt *Receipt, resent int64, cut bool, err error) {
+func (h *Handler) reconcile(
+	ctx context.Context, listing ledger.Listing,
+) (receipt *Receipt, resent int64, cut bool, err error) {
 	audit := listing.Cursor
 	stranded := &stranded{most: h.most}
 	books, cut, err := h.pass(ctx, audit, stranded)
@@ -189,7 +191,9 @@ func (h *Handler) reconcile(ctx context.Context, listing ledger.Listing) (receip
 
 // pass steps until the pass is complete or its time is up; then the receipt is nil. It
 // leaves half of the turn's time for resending messages.
-func (h *Handler) pass(ctx context.Context, audit *ledger.Audit, stranded *stranded) (receipt *ledger.Receipt, cut bool, err error) {
+func (h *Handler) pass(
+	ctx context.Context, audit *ledger.Audit, stranded *stranded,
+) (receipt *ledger.Receipt, cut bool, err error) {
 	ctx, cancel := invocation.Share(ctx, 2)
 	defer cancel()
 	for {

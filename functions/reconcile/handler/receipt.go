@@ -53,9 +53,9 @@ func shown(r ledger.Receipt, resent int64) *Receipt {
 	}
 	return &Receipt{
 		SaleID: r.SaleID, AsOf: httpapi.Time(r.AsOf), Seeded: r.Seeded, Stock: r.Stock, Claims: r.Claims,
-		Pending: r.Pending, Confirmed: r.Confirmed, Paid: r.Paid, Released: r.Released, Unpaid: r.Unpaid, RefundsDue: r.RefundsDue,
-		Resent: resent, OldestPendingSeconds: r.OldestPendingSeconds, Balanced: r.Balanced, Findings: findings,
-		ReadUnits: r.ReadUnits, Available: r.Available,
+		Pending: r.Pending, Confirmed: r.Confirmed, Paid: r.Paid, Released: r.Released, Unpaid: r.Unpaid,
+		RefundsDue: r.RefundsDue, Resent: resent, OldestPendingSeconds: r.OldestPendingSeconds, Balanced: r.Balanced,
+		Findings: findings, ReadUnits: r.ReadUnits, Available: r.Available,
 	}
 }
 

@@ -61,7 +61,9 @@ func lastSent(c sale.Claim) time.Time {
 // queue holds as many messages as the sale has unfinished orders, they are probably
 // only queued, and more messages would delay them. But those messages may be another
 // sale's, or one that fails and comes back forever, so only young claims are skipped.
-func (h *Handler) resend(ctx context.Context, claims []sale.Claim, unfinished int64, hurry bool) (resent int64, err error) {
+func (h *Handler) resend(
+	ctx context.Context, claims []sale.Claim, unfinished int64, hurry bool,
+) (resent int64, err error) {
 	if len(claims) == 0 {
 		return 0, nil
 	}
@@ -69,7 +71,8 @@ func (h *Handler) resend(ctx context.Context, claims []sale.Claim, unfinished in
 	full := err != nil || int64(depth) >= unfinished
 	errs := []error{err}
 	unmarked := 0
-	for failures := 0; len(claims) > 0 && failures < maxFailures && invocation.Outlasts(ctx, saveTime); claims = claims[1:] {
+	failures := 0
+	for ; len(claims) > 0 && failures < maxFailures && invocation.Outlasts(ctx, saveTime); claims = claims[1:] {
 		if full && h.now().Sub(claims[0].AcceptedAt) < maxDelay {
 			continue
 		}
