@@ -85,7 +85,8 @@ func (c Chain) Verify(round uint64, signature []byte) error {
 	message.Hash(digest[:], []byte(domain))
 	// e(message, key) = e(signature, generator), computed as one product. The point at infinity
 	// as signature would fulfil it only with such a key.
-	product := bls12381.ProdPairFrac([]*bls12381.G1{&message, &point}, []*bls12381.G2{key, bls12381.G2Generator()}, []int{1, -1})
+	product := bls12381.ProdPairFrac([]*bls12381.G1{&message, &point},
+		[]*bls12381.G2{key, bls12381.G2Generator()}, []int{1, -1})
 	if !product.IsIdentity() {
 		return fmt.Errorf("verify signature: it is not that of round %d", round)
 	}
@@ -110,7 +111,8 @@ func (c Chain) key() (*bls12381.G2, error) {
 
 // Check reports what is wrong with a chain.
 func (c Chain) Check() error {
-	if hash, err := hex.DecodeString(c.Hash); err != nil || len(hash) != sha256.Size || hex.EncodeToString(hash) != c.Hash {
+	hash, err := hex.DecodeString(c.Hash)
+	if err != nil || len(hash) != sha256.Size || hex.EncodeToString(hash) != c.Hash {
 		return fmt.Errorf("read chain: the hash is not %d lower-case hexadecimal digits", hex.EncodedLen(sha256.Size))
 	}
 	if c.Genesis < 0 || c.Period < 1 {

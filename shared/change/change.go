@@ -117,7 +117,9 @@ func (d *Desk) apply(ctx context.Context, r Request) (Answer, sale.Seen, error) 
 		}
 		// A stack with another ImageOrigin, DrawLead, provider or list of currencies may have
 		// stored the same request.
-		if err := cmp.Or(c.CheckNew(), c.CheckImage(d.ImageOrigin), c.CheckDraw(d.DrawLead), c.CheckStripe(d.Stripe)); err != nil {
+		if err := cmp.Or(
+			c.CheckNew(), c.CheckImage(d.ImageOrigin), c.CheckDraw(d.DrawLead), c.CheckStripe(d.Stripe),
+		); err != nil {
 			if stored, failed := d.Book.Created(ctx, c.SaleID); failed != nil || !stored {
 				return Answer{}, sale.Seen{}, cmp.Or(failed, err)
 			}
@@ -163,7 +165,8 @@ func editedTo(after ledger.Edited, err error) (Answer, sale.Seen, error) {
 	out := Answer{
 		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: after.Applied,
 		edited: &edited{
-			Paused: s.Paused, OpensAt: httpapi.Time(s.Begins()), ClosesAt: httpapi.Time(s.Ends()), ChangedAt: httpapi.Time(s.ChangedAt),
+			Paused: s.Paused, OpensAt: httpapi.Time(s.Begins()), ClosesAt: httpapi.Time(s.Ends()),
+			ChangedAt: httpapi.Time(s.ChangedAt),
 		},
 	}
 	if s.Call > 0 {
@@ -204,7 +207,8 @@ func (d *Desk) cancel(ctx context.Context, r Request) (Answer, error) {
 	s := done.Sale
 	return Answer{
 		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: done.Applied, cancelled: &cancelled{
-			OrderID: orderid.String(done.OrderID), CancelledAt: httpapi.Time(done.At), Unit: done.Unit, Payment: done.Claim.Payment,
+			OrderID: orderid.String(done.OrderID), CancelledAt: httpapi.Time(done.At), Unit: done.Unit,
+			Payment: done.Claim.Payment,
 		},
 	}, err
 }

@@ -5,8 +5,8 @@ import "slices"
 // fields lists the fields of each action besides action and saleId.
 var fields = map[string][]string{
 	"create": {
-		"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock", "payWithin", "lateDays", "price", "currency", "labels",
-		"limitGroup", "image", "about", "link", "enterFrom", "enterUntil", "keepHours",
+		"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock", "payWithin", "lateDays", "price",
+		"currency", "labels", "limitGroup", "image", "about", "link", "enterFrom", "enterUntil", "keepHours",
 	},
 	"add":        {"seedId", "stock", "actor", "note", "seen"},
 	"withdraw":   {"seedId", "stock", "actor", "note", "seen"},

@@ -104,7 +104,8 @@ func decode(raw []byte, actions map[string][]string, common ...string) (Request,
 	}
 	if err != nil {
 		return r, &sale.Error{
-			Code: sale.InvalidRequest, Detail: "the request must be one JSON object of strings and numbers, each name once", Err: err,
+			Code: sale.InvalidRequest, Detail: "the request must be one JSON object of strings and numbers, each name once",
+			Err: err,
 		}
 	}
 	allowed, known := actions[r.Action]
@@ -277,7 +278,8 @@ func (r *Request) cancellation() (sale.Cancellation, error) {
 		return sale.Cancellation{}, invalid("orderId must be the number of an order, as text")
 	}
 	c := sale.Cancellation{
-		SaleID: r.SaleID, OrderID: id, ChangeID: r.ChangeID, Author: r.author(), Saw: sale.ClaimState(r.Saw), Unit: sale.Unit(r.Unit),
+		SaleID: r.SaleID, OrderID: id, ChangeID: r.ChangeID, Author: r.author(), Saw: sale.ClaimState(r.Saw),
+		Unit: sale.Unit(r.Unit),
 	}
 	return c, c.Check()
 }

@@ -64,7 +64,8 @@ func New(o Options) (*Checker, error) {
 	}
 	return &Checker{
 		service: s, timeout: o.Timeout, failOpen: o.FailOpen, now: o.Now,
-		turns: make(chan struct{}, o.Concurrency), breaker: newBreaker(o.Random), answers: recent.NewMemory[question, bool](maxAnswers),
+		turns: make(chan struct{}, o.Concurrency), breaker: newBreaker(o.Random),
+		answers: recent.NewMemory[question, bool](maxAnswers),
 	}, nil
 }
 

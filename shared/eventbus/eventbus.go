@@ -36,7 +36,9 @@ const (
 
 // API is the part of the EventBridge client that a Bus uses.
 type API interface {
-	PutEvents(context.Context, *eventbridge.PutEventsInput, ...func(*eventbridge.Options)) (*eventbridge.PutEventsOutput, error)
+	PutEvents(
+		context.Context, *eventbridge.PutEventsInput, ...func(*eventbridge.Options),
+	) (*eventbridge.PutEventsOutput, error)
 }
 
 // Bus publishes to one bus. It is safe for concurrent use.

@@ -97,7 +97,8 @@ func IdempotencyKey(r *Request) (string, error) {
 		key = key[1 : len(key)-1]
 	}
 	if !sale.ValidID(key) {
-		return "", sale.Refuse(sale.InvalidRequest, "an Idempotency-Key is 1 to 64 characters of A-Z, a-z, 0-9, _ and -, quoted or bare")
+		return "", sale.Refuse(sale.InvalidRequest,
+			"an Idempotency-Key is 1 to 64 characters of A-Z, a-z, 0-9, _ and -, quoted or bare")
 	}
 	return key, nil
 }

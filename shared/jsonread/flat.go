@@ -12,11 +12,11 @@ import (
 )
 
 // Flat reads what an operator or a schedule wrote: one object whose members are strings,
-// numbers and lists of strings, into the struct that into points to. A whole number may have an exponent, as the 1e3 that YAML
-// tools write, but no decimal point: a price of 899.00 is hardly meant in cents. A duplicate name, null, a nested
-// value, invalid UTF-8 and anything after the object are errors, because a typo must
-// not be read as something else. It returns the names; the caller must check that they
-// are known, letter case included, because encoding/json checks neither.
+// numbers and lists of strings, into the struct that into points to. A whole number may have an exponent, as the 1e3
+// that YAML tools write, but no decimal point: a price of 899.00 is hardly meant in cents. A duplicate name, null, a
+// nested value, invalid UTF-8 and anything after the object are errors, because a typo must not be read as something
+// else. It returns the names; the caller must check that they are known, letter case included, because encoding/json
+// checks neither.
 func Flat(text []byte, into any) (names []string, err error) {
 	tokens := jsontext.NewDecoder(bytes.NewReader(text))     // strict about names and UTF-8
 	if start, _ := tokens.ReadToken(); start.Kind() != '{' { // without a token the kind is 0

@@ -170,7 +170,9 @@ func (l *Ledger) unedited(s sale.Sale, seen *sale.Seen, c sale.Change) types.Tra
 	if s.HasDraw() && c.Action == sale.ActionWithdraw {
 		condition += " AND " + ifUncalled
 	}
-	return l.table.Action(table.Update{Key: table.SaleKey(s.ID), Expr: update, If: condition, Values: values, ReturnOld: true})
+	return l.table.Action(table.Update{
+		Key: table.SaleKey(s.ID), Expr: update, If: condition, Values: values, ReturnOld: true,
+	})
 }
 
 // refuseRoom says for how many units there is room in the stored sale.
@@ -197,16 +199,20 @@ func sameSeeding(stored table.Item, c sale.Change) error {
 
 // addToShard adds units to one shard, and reports whether this call did.
 func (l *Ledger) addToShard(ctx context.Context, a sale.Addition, k int, units int64) (bool, error) {
-	receipt := table.With(table.SeedShardKey(a.SaleID, a.SeedID, k), table.Item{"units": table.N(units), "at": table.Millis(l.now())})
+	receipt := table.With(table.SeedShardKey(a.SaleID, a.SeedID, k), table.Item{
+		"units": table.N(units), "at": table.Millis(l.now()),
+	})
 	reasons, err := l.table.RetryTransaction(ctx,
 		l.table.Put(receipt),
 		l.table.Action(table.Update{
-			Key: table.StockKey(a.SaleID, k), Expr: "SET #stock = #stock + :u, #seeded = #seeded + :u", If: "attribute_exists(pk)",
-			Values: table.Item{":u": table.N(units)},
+			Key: table.StockKey(a.SaleID, k), Expr: "SET #stock = #stock + :u, #seeded = #seeded + :u",
+			If: "attribute_exists(pk)", Values: table.Item{":u": table.N(units)},
 		}),
 		l.table.Action(table.Update{
-			Key: table.SaleKey(a.SaleID), Expr: "SET #seeded = #seeded + :u, #version = #version + :one DELETE #empty :k", If: "#state = :open",
-			Values: table.Item{":u": table.N(units), ":one": table.One, ":k": table.NS(k), ":open": table.S(string(sale.Open))},
+			Key: table.SaleKey(a.SaleID), Expr: "SET #seeded = #seeded + :u, #version = #version + :one DELETE #empty :k",
+			If: "#state = :open", Values: table.Item{
+				":u": table.N(units), ":one": table.One, ":k": table.NS(k), ":open": table.S(string(sale.Open)),
+			},
 		}),
 		l.undrain(a.SaleID),
 	)
@@ -221,5 +227,7 @@ func (l *Ledger) addToShard(ctx context.Context, a sale.Addition, k int, units i
 
 // undrain puts a sale back on the list of sales to reconcile, unless it was sealed.
 func (l *Ledger) undrain(saleID string) types.TransactWriteItem {
-	return l.table.Action(table.Update{Key: table.ListingKey(saleID), Expr: "REMOVE #drained", If: ifNotSealed, ReturnOld: true})
+	return l.table.Action(table.Update{
+		Key: table.ListingKey(saleID), Expr: "REMOVE #drained", If: ifNotSealed, ReturnOld: true,
+	})
 }

@@ -276,11 +276,13 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []table.Shard) *Receipt {
 		r.Finished = r.Finished && a.Unpaid == 0
 	}
 	if a.Recalled && (a.Pending+a.Unpaid > 0 || a.Paid != a.RecallRefunds) {
-		a.suspect("recalled", "the recall is complete, but %d orders are neither paid nor released, and %d payments of %d go back (P35)",
+		a.suspect("recalled",
+			"the recall is complete, but %d orders are neither paid nor released, and %d payments of %d go back (P35)",
 			a.Pending+a.Unpaid, a.RecallRefunds, a.Paid)
 	}
 	if a.Cancelled != a.CancelRefunds { // unless one came between the reads: that raises the version
-		a.suspect(fmt.Sprintf("cancelled, version %d", s.Version), "%d orders were cancelled after they were paid, and %d of their payments go back (P37)",
+		a.suspect(fmt.Sprintf("cancelled, version %d", s.Version),
+			"%d orders were cancelled after they were paid, and %d of their payments go back (P37)",
 			a.Cancelled, a.CancelRefunds)
 	}
 	edited := s.Version == a.Version && now.Sub(a.Since) >= editTime
@@ -292,7 +294,8 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []table.Shard) *Receipt {
 		r.Finished = r.Finished && a.Claims[k] == sold
 		r.Finished = r.Finished && one.PutBack == one.Released
 		if a.Claims[k] < a.Sold[k] || a.Claims[k] > sold {
-			a.suspect(fmt.Sprintf("sold %d", k), "shard %d: %d to %d units sold, %d claims (P1, P2)", k, a.Sold[k], sold, a.Claims[k])
+			a.suspect(fmt.Sprintf("sold %d", k),
+				"shard %d: %d to %d units sold, %d claims (P1, P2)", k, a.Sold[k], sold, a.Claims[k])
 		}
 		if one.PutBack > one.Released {
 			a.note("shard %d: %d units were put back, but only %d released (P2)", k, one.PutBack, one.Released)
@@ -308,13 +311,15 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []table.Shard) *Receipt {
 		}
 	}
 	if a.Released < a.ReleasedBefore || a.Released > r.Released {
-		a.suspect("released", "the shards count %d to %d released claims, there are %d (P2)", a.ReleasedBefore, r.Released, a.Released)
+		a.suspect("released",
+			"the shards count %d to %d released claims, there are %d (P2)", a.ReleasedBefore, r.Released, a.Released)
 	}
 	if s.Refusal(now) == nil && (!s.HasDraw() || s.OpenCall) {
 		r.Available = r.Stock
 	}
 	if r.Seeded != s.Seeded {
-		a.suspect(fmt.Sprintf("seeded, version %d", s.Version), "the shards were given %d units, the sale %d (P2)", r.Seeded, s.Seeded)
+		a.suspect(fmt.Sprintf("seeded, version %d", s.Version),
+			"the shards were given %d units, the sale %d (P2)", r.Seeded, s.Seeded)
 	}
 	return r
 }
@@ -408,7 +413,9 @@ func (l *Ledger) auditClaims(ctx context.Context, s sale.Sale, a *Audit, strande
 const pageClaims = 1000
 
 // auditPage reads the page of claims at a place and adds it to the pass, all or nothing.
-func (l *Ledger) auditPage(ctx context.Context, s sale.Sale, a *Audit, at *Place, mu *sync.Mutex, stranded Stranded) error {
+func (l *Ledger) auditPage(
+	ctx context.Context, s sale.Sale, a *Audit, at *Place, mu *sync.Mutex, stranded Stranded,
+) error {
 	l.pages <- struct{}{}
 	defer func() { <-l.pages }()
 	out, err := l.table.ClaimPage(ctx, s.ID, at.Bucket, at.After, pageClaims)
@@ -514,7 +521,7 @@ func (l *Ledger) countClaims(s sale.Sale, a *Audit, bucket int, claims []sale.Cl
 }
 
 // checkExpired compares the instant of a release with when the order was to be paid. The release compared the
-// same two instants, so clock error does not matter. When more time was given is known no better than by the newest edit.
+// same two instants, so clock error does not matter. Only the newest edit tells when more time was given.
 func checkExpired(s sale.Sale, a *Audit, c sale.Claim) {
 	early := func(payBy time.Time, promise string) {
 		if c.ReleasedAt.Before(payBy) {
@@ -566,7 +573,8 @@ func checkAccepted(s sale.Sale, a *Audit, c sale.Claim, now time.Time) {
 	switch {
 	case s.HasDraw():
 		if !slices.ContainsFunc(a.calls, isIn) { // it may have begun after the calls were read
-			a.suspect("accepted "+c.User, "user %q: the claim is of %s, in no call (P29)", c.User, c.AcceptedAt.Format(time.RFC3339))
+			a.suspect("accepted "+c.User,
+				"user %q: the claim is of %s, in no call (P29)", c.User, c.AcceptedAt.Format(time.RFC3339))
 		}
 	case s.ChangedAt.UnixMilli() == 0 && (c.AcceptedAt.Before(s.OpensAt) || !c.AcceptedAt.Before(s.ClosesAt)):
 		// An edit after the sale was read may have moved the window.
@@ -588,7 +596,8 @@ func (l *Ledger) auditOrders(ctx context.Context, a *Audit, claims []sale.Claim)
 	var keys []table.Item
 	var asked []sale.Claim
 	for _, c := range claims {
-		if c.State() != sale.Pending && (!orderid.Time(c.OrderID).Before(a.OrdersFrom) || slices.Contains(a.Absent, c.OrderID)) {
+		if c.State() != sale.Pending &&
+			(!orderid.Time(c.OrderID).Before(a.OrdersFrom) || slices.Contains(a.Absent, c.OrderID)) {
 			keys, asked = append(keys, table.OrderKey(c.OrderID)), append(asked, c)
 		}
 	}

@@ -37,7 +37,9 @@ func (l *Ledger) BeginCall(ctx context.Context, d DrawState, ranks []draw.Rank, 
 	next.Open = !slices.ContainsFunc(ranks, func(r draw.Rank) bool { return r.Compare(next.Lo) > 0 })
 	done, err := l.edit(ctx, edit{
 		saleID: d.Sale.ID, set: setCall,
-		asks: sale.Change{Action: sale.ActionCall, Author: sale.Author{Actor: drawActor, Note: fmt.Sprintf("call %d", next.Number)}},
+		asks: sale.Change{
+			Action: sale.ActionCall, Author: sale.Author{Actor: drawActor, Note: fmt.Sprintf("call %d", next.Number)},
+		},
 		next: func(before sale.Sale) (sale.Sale, error) {
 			now := l.now()
 			from := time.UnixMilli(now.Add(gap / 4).UnixMilli()).UTC()
@@ -66,11 +68,13 @@ func (l *Ledger) BeginCall(ctx context.Context, d DrawState, ranks []draw.Rank, 
 			// The record may be there without the sale being in the call: half of what began it, in a
 			// table that was restored. Nobody was called in it, so it is begun anew.
 			record := l.table.Put(it)
-			record.Put.ConditionExpression, record.Put.ExpressionAttributeNames = aws.String(ifIncomplete), table.NamesIn(ifIncomplete)
+			record.Put.ConditionExpression = aws.String(ifIncomplete)
+			record.Put.ExpressionAttributeNames = table.NamesIn(ifIncomplete)
 			actions := []types.TransactWriteItem{record}
 			if d.Last.Number > 0 && !d.Last.Complete {
 				actions = append(actions, l.table.Action(table.Update{
-					Key: table.CallKey(after.ID, d.Last.Number), Expr: closeCall, If: ifIncomplete, Values: table.Item{":lo": table.S(d.Last.Lo.String())},
+					Key: table.CallKey(after.ID, d.Last.Number), Expr: closeCall, If: ifIncomplete,
+					Values: table.Item{":lo": table.S(d.Last.Lo.String())},
 				}))
 			}
 			return actions
@@ -91,7 +95,8 @@ const ifIncomplete = "attribute_not_exists(#hi)"
 func setCall(s sale.Sale) (string, table.Item) {
 	update := "SET #opensAt = :opensAt, #closesAt = :closesAt, #changedAt = :at, #call = :call"
 	values := table.Item{
-		":opensAt": table.Millis(s.OpensAt), ":closesAt": table.Millis(s.ClosesAt), ":at": table.Millis(s.ChangedAt), ":call": table.N(s.Call),
+		":opensAt": table.Millis(s.OpensAt), ":closesAt": table.Millis(s.ClosesAt), ":at": table.Millis(s.ChangedAt),
+		":call": table.N(s.Call),
 	}
 	if s.OpenCall {
 		update += ", #openCall = :yes"
@@ -113,7 +118,9 @@ func setCall(s sale.Sale) (string, table.Item) {
 //
 // FinishCall fails with sale.Busy, also if the call is by rank after all because another run has
 // begun it, or with sale.Internal.
-func (l *Ledger) FinishCall(ctx context.Context, saleID string, ranks []draw.Rank, gap time.Duration) (draw.Call, error) {
+func (l *Ledger) FinishCall(
+	ctx context.Context, saleID string, ranks []draw.Rank, gap time.Duration,
+) (draw.Call, error) {
 	s, err := l.table.OpenSale(ctx, saleID)
 	if err != nil || s.IsRecalled() {
 		return draw.Call{}, err
@@ -143,7 +150,9 @@ func (l *Ledger) FinishCall(ctx context.Context, saleID string, ranks []draw.Ran
 		call.Hi, call.Stock = call.Lo, 0
 		update, values = closeCall, table.Item{":lo": table.S(call.Lo.String())}
 	}
-	err = l.table.TryUpdate(ctx, table.Update{Key: table.CallKey(saleID, call.Number), Expr: update, If: ifIncomplete, Values: values})
+	err = l.table.TryUpdate(ctx, table.Update{
+		Key: table.CallKey(saleID, call.Number), Expr: update, If: ifIncomplete, Values: values,
+	})
 	if table.Judge(err) == table.Conditioned { // by another run, or an earlier try
 		return l.readCallOf(ctx, table.PatientTries, s)
 	}

@@ -91,7 +91,9 @@ func (l *Ledger) CancelOrder(ctx context.Context, c sale.Cancellation) (OrderCan
 }
 
 // alreadyCancelled answers a request about an order that was cancelled.
-func alreadyCancelled(c sale.Cancellation, s sale.Sale, held sale.Claim, entry table.Item, call string) (OrderCancelled, error) {
+func alreadyCancelled(
+	c sale.Cancellation, s sale.Sale, held sale.Claim, entry table.Item, call string,
+) (OrderCancelled, error) {
 	made, err := table.ReadCancelled(entry)
 	r := table.Reader{Item: entry}
 	switch {
@@ -153,7 +155,8 @@ func (l *Ledger) cancelOrder(
 		actions = append(actions, l.table.Put(table.RefundItem(refund)))
 		listing.Expr, listing.Values = "SET #refundAt = :now REMOVE #drained", table.Item{":now": table.Millis(now)}
 	}
-	return append(actions, l.table.Action(endClaim(o, held, c.Unit, now)), l.table.Action(ofSale), l.table.Action(listing)), nil
+	return append(actions,
+		l.table.Action(endClaim(o, held, c.Unit, now)), l.table.Action(ofSale), l.table.Action(listing)), nil
 }
 
 // endedBy is the claim after the cancellation.

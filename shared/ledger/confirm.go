@@ -58,7 +58,8 @@ func (l *Ledger) Confirm(ctx context.Context, refs []ClaimRef) []Confirmation {
 	if _, limited := ctx.Deadline(); !limited {
 		return out
 	}
-	for positions := busy(out); len(positions) > 0 && l.table.BackOffUpTo(ctx, table.StarvedCap, table.PatientTries); positions = busy(out) {
+	positions := busy(out)
+	for ; len(positions) > 0 && l.table.BackOffUpTo(ctx, table.StarvedCap, table.PatientTries); positions = busy(out) {
 		again := make([]ClaimRef, len(positions))
 		for n, i := range positions {
 			again[n] = refs[i]

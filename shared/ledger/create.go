@@ -40,9 +40,8 @@ func (l *Ledger) Create(ctx context.Context, c sale.Creation) (Seeding, error) {
 	draft := sale.Sale{
 		ID: c.SaleID, Name: c.Name, OpensAt: c.OpensAt, ClosesAt: c.ClosesAt,
 		ChangedAt: time.UnixMilli(0), Seeded: c.Stock, Shards: c.Shards, Buckets: sale.BucketsFor(c.Shards),
-		Version: 1, State: sale.Draft, PayWithin: c.PayWithin, LateFor: c.LateFor, Price: c.Price, Currency: c.Currency, Labels: c.Labels,
-		Presentation: c.Presentation,
-		LimitGroup:   c.LimitGroup,
+		Version: 1, State: sale.Draft, PayWithin: c.PayWithin, LateFor: c.LateFor, Price: c.Price, Currency: c.Currency,
+		Labels: c.Labels, Presentation: c.Presentation, LimitGroup: c.LimitGroup,
 	}
 	if c.HasDraw() {
 		draft.Draw = sale.Draw{DrawTerms: c.DrawTerms, BeginsAt: c.OpensAt, EndsAt: c.ClosesAt}
@@ -119,8 +118,10 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 		return sale.Refusef(sale.Conflicting, "the group has %d sales, and cannot have more", sale.MaxGroup)
 	}
 	// One transaction writes all three, and nothing deletes them.
-	if there := [...]bool{table.Failed(reasons[0]), table.Failed(reasons[1]), table.Failed(reasons[2])}; there != [...]bool{true, true, true} {
-		return sale.AsInternal(fmt.Errorf("the sale is stored in part (its request, its item, its listing: %t): %w", there, err))
+	there := [...]bool{table.Failed(reasons[0]), table.Failed(reasons[1]), table.Failed(reasons[2])}
+	if there != [...]bool{true, true, true} {
+		return sale.AsInternal(fmt.Errorf("the sale is stored in part (its request, its item, its listing: %t): %w",
+			there, err))
 	}
 	return compareCreation(reasons[0].Item, c)
 }
@@ -140,10 +141,10 @@ func compareCreation(stored table.Item, c sale.Creation) error {
 	same := r.Text("name") == c.Name && r.Number("opensAt") == c.OpensAt.UnixMilli() &&
 		r.Number("closesAt") == c.ClosesAt.UnixMilli() && r.Number("stock") == c.Stock &&
 		r.Number("shards") == int64(c.Shards) && r.OptionalNumber("maxStock") == c.MaxStock &&
-		r.OptionalNumber("payWithin") == int64(c.PayWithin/time.Second) && r.Days("lateDays") == c.LateFor && r.OptionalNumber("price") == c.Price &&
-		r.OptionalText("currency") == c.Currency && r.OptionalText("limitGroup") == c.LimitGroup && r.Labels() == c.Labels &&
-		r.Presentation() == c.Presentation &&
-		r.DrawTerms() == utc(c.DrawTerms)
+		r.OptionalNumber("payWithin") == int64(c.PayWithin/time.Second) && r.Days("lateDays") == c.LateFor &&
+		r.OptionalNumber("price") == c.Price && r.OptionalText("currency") == c.Currency &&
+		r.OptionalText("limitGroup") == c.LimitGroup && r.Labels() == c.Labels &&
+		r.Presentation() == c.Presentation && r.DrawTerms() == utc(c.DrawTerms)
 	switch {
 	case r.Err != nil:
 		return sale.AsInternal(r.Err)
@@ -160,7 +161,8 @@ func refuseCreated(stored table.Item) error {
 	case err != nil:
 		return sale.AsInternal(err)
 	case named && made.Actor != "":
-		return sale.Refusef(sale.Conflicting, "the sale was created before with other contents, by %s on %s", made.Actor, made.At.UTC().Format(time.RFC3339))
+		return sale.Refusef(sale.Conflicting,
+			"the sale was created before with other contents, by %s on %s", made.Actor, made.At.UTC().Format(time.RFC3339))
 	}
 	return sale.Refuse(sale.Conflicting, "the sale was created before with other contents")
 }

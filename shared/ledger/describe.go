@@ -12,8 +12,8 @@ import (
 // environment shows it when it next looks at the sale. What the creation asked for stays,
 // so its repeat is the same as before. d must have passed Check.
 //
-// It fails with sale.ChangedMeanwhile as Edit does, with sale.Conflicting if the ChangeID is another change's, with sale.SaleNotFound
-// (for a draft, too), sale.Busy or sale.Internal.
+// It fails with sale.ChangedMeanwhile as Edit does, with sale.Conflicting if the ChangeID is another change's, with
+// sale.SaleNotFound (for a draft, too), sale.Busy or sale.Internal.
 func (l *Ledger) Describe(ctx context.Context, d sale.Description) (Edited, error) {
 	return l.edit(ctx, edit{
 		saleID: d.SaleID, asks: d.Change(), seen: d.Seen, counts: ", #described :one",
@@ -29,7 +29,10 @@ func description(d sale.Description, after sale.Sale) (string, table.Item) {
 		name  string
 		given *string
 		value string
-	}{{"name", d.Name, after.Name}, {"image", d.Image, after.Image}, {"about", d.About, after.About}, {"link", d.Link, after.Link}} {
+	}{
+		{"name", d.Name, after.Name}, {"image", d.Image, after.Image},
+		{"about", d.About, after.About}, {"link", d.Link, after.Link},
+	} {
 		switch {
 		case field.given == nil:
 			continue

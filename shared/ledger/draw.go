@@ -216,7 +216,8 @@ func (l *Ledger) SetSeed(ctx context.Context, s sale.Sale, seed draw.Digest, sig
 // utc returns the terms with their instants as the table stores them.
 func utc(t sale.DrawTerms) sale.DrawTerms {
 	if t.HasDraw() {
-		t.EnterFrom, t.EnterUntil = time.UnixMilli(t.EnterFrom.UnixMilli()).UTC(), time.UnixMilli(t.EnterUntil.UnixMilli()).UTC()
+		t.EnterFrom = time.UnixMilli(t.EnterFrom.UnixMilli()).UTC()
+		t.EnterUntil = time.UnixMilli(t.EnterUntil.UnixMilli()).UTC()
 	}
 	return t
 }

@@ -72,7 +72,8 @@ func overruled(s sale.Sale, e sale.Edit) error {
 	case e.Extends():
 		return sale.Refusef(sale.Conflicting, "an edit of %s stands: no more time was given", at)
 	case e.Reschedules():
-		return sale.Refusef(sale.Conflicting, "an edit of %s stands: the sale is open from %s to %s", at, stamp(s.Begins()), stamp(s.Ends()))
+		return sale.Refusef(sale.Conflicting,
+			"an edit of %s stands: the sale is open from %s to %s", at, stamp(s.Begins()), stamp(s.Ends()))
 	case s.Paused:
 		return sale.Refusef(sale.Conflicting, "an edit of %s stands: the sale is paused", at)
 	default:
@@ -113,8 +114,8 @@ func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (Edited, error) {
 		one.refused = refusedBySeal
 		one.others = func(after sale.Sale) []types.TransactWriteItem {
 			actions := []types.TransactWriteItem{l.table.Action(table.Update{
-				Key: table.ListingKey(after.ID), Expr: "SET #closesAt = :closesAt REMOVE #drained", If: ifNotSealed, ReturnOld: true,
-				Values: table.Item{":closesAt": table.Millis(after.Ends())},
+				Key: table.ListingKey(after.ID), Expr: "SET #closesAt = :closesAt REMOVE #drained", If: ifNotSealed,
+				ReturnOld: true, Values: table.Item{":closesAt": table.Millis(after.Ends())},
 			})}
 			if after.Call > 0 {
 				actions = append(actions, l.moveCall(after))

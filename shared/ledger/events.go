@@ -189,7 +189,8 @@ func eventsOf(it table.Item) ([]sale.Event, error) {
 			return nil, r.Err
 		}
 		return []sale.Event{{
-			Type: sale.EventDrained, ID: string(sale.EventDrained) + ":" + saleID + ":" + strconv.FormatInt(closesAt.UnixMilli(), 10),
+			Type:       sale.EventDrained,
+			ID:         string(sale.EventDrained) + ":" + saleID + ":" + strconv.FormatInt(closesAt.UnixMilli(), 10),
 			OccurredAt: closesAt, SaleID: saleID, Labels: labels,
 		}}, nil
 	}
@@ -239,7 +240,7 @@ func eventOfChange(saleID, number string, c sale.Change, it table.Item) sale.Eve
 func eventOfRefund(r sale.Refund) sale.Event {
 	return sale.Event{
 		Type: sale.EventRefundDue, ID: string(sale.EventRefundDue) + ":" + r.SaleID + ":" + r.Payment, OccurredAt: r.At,
-		SaleID: r.SaleID, OrderID: r.OrderID, User: r.User, Payment: r.Payment, Reason: r.Reason, Amount: r.Amount, Currency: r.Currency,
-		Labels: r.Labels,
+		SaleID: r.SaleID, OrderID: r.OrderID, User: r.User, Payment: r.Payment, Reason: r.Reason, Amount: r.Amount,
+		Currency: r.Currency, Labels: r.Labels,
 	}
 }

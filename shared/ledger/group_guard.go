@@ -11,7 +11,9 @@ import (
 // user has a guard. One of another sale is final even if an earlier try had no answer: that
 // try can commit no more than this one, because no guard is ever deleted (P34). One of this
 // sale was committed with a claim, which is read: it may be this call's own.
-func (p *purchasing) answerWithGuard(ctx context.Context, s *snapshot, g table.GroupGuard, err error) (step, PurchaseResult, error) {
+func (p *purchasing) answerWithGuard(
+	ctx context.Context, s *snapshot, g table.GroupGuard, err error,
+) (step, PurchaseResult, error) {
 	if g.SaleID != p.request.SaleID {
 		p.ledger.rememberOther(p.request.SaleID, p.request.User, g.SaleID, p.ledger.now())
 		return finish, PurchaseResult{Tries: p.tries}, refuseOther(g.SaleID)
@@ -28,5 +30,7 @@ func (p *purchasing) answerWithGuard(ctx context.Context, s *snapshot, g table.G
 
 // refuseOther refuses a user who has ordered in another sale of the group.
 func refuseOther(saleID string) *sale.Error {
-	return &sale.Error{Code: sale.AlreadyOrdered, Detail: "the user has already ordered in another sale of its group", OtherSale: saleID}
+	return &sale.Error{
+		Code: sale.AlreadyOrdered, Detail: "the user has already ordered in another sale of its group", OtherSale: saleID,
+	}
 }

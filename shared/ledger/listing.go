@@ -86,9 +86,10 @@ func readListing(it table.Item) Listing {
 	r := table.Read(it)
 	one := Listing{
 		SaleID: r.Text(table.SK), PayWithin: time.Duration(r.OptionalNumber("payWithin")) * time.Second,
-		NextPayBy: r.OptionalTime("nextDue"), Recalling: !r.OptionalTime("recalling").IsZero(), RefundAt: r.OptionalTime("refundAt"),
-		Drained: r.OptionalFlag("drained"), Draw: r.OptionalFlag("draw"),
-		Cursor: noted[Audit](&r, "cursor"), Releasing: noted[ReleasePass](&r, "releasing"), Books: noted[Receipt](&r, "books"),
+		NextPayBy: r.OptionalTime("nextDue"), Recalling: !r.OptionalTime("recalling").IsZero(),
+		RefundAt: r.OptionalTime("refundAt"), Drained: r.OptionalFlag("drained"), Draw: r.OptionalFlag("draw"),
+		Cursor: noted[Audit](&r, "cursor"), Releasing: noted[ReleasePass](&r, "releasing"),
+		Books: noted[Receipt](&r, "books"),
 	}
 	if one.Cursor != nil && (one.Cursor.Format != cursorFormat || one.Cursor.SaleID != one.SaleID) {
 		one.Cursor = nil
@@ -138,7 +139,8 @@ func (l *Ledger) saveCursors(ctx context.Context, saleID string, attributes map[
 		values[":"+name] = table.S(string(text))
 	}
 	err := l.table.TryUpdate(ctx, table.Update{
-		Key: table.ListingKey(saleID), Expr: "SET " + strings.Join(sets, ", "), If: ifNotSealed, Values: values, ReturnOld: true,
+		Key: table.ListingKey(saleID), Expr: "SET " + strings.Join(sets, ", "), If: ifNotSealed, Values: values,
+		ReturnOld: true,
 	})
 	refused, conditioned := errors.AsType[*types.ConditionalCheckFailedException](err)
 	if conditioned && table.Has(refused.Item, "sealedAt") {

@@ -18,9 +18,9 @@ type Marking struct {
 	Err error
 }
 
-// MarkRefunds marks refunds as MarkRefunded does, and notes by whom; payments are the ids of their payments, with or without sense.
-// saleID is the sale of all of them; if it is "", each one's guard says which sale it is of, for one more read a payment.
-// Every payment is answered, in the given order.
+// MarkRefunds marks refunds as MarkRefunded does, and notes by whom; payments are the ids of their payments, with or
+// without sense. saleID is the sale of all of them; if it is "", each one's guard says which sale it is of, for one
+// more read a payment. Every payment is answered, in the given order.
 func (l *Ledger) MarkRefunds(ctx context.Context, saleID string, payments []string, actor string) []Marking {
 	marks := make([]Marking, len(payments))
 	named := map[string]bool{}
@@ -70,9 +70,11 @@ func isPayment(text string) bool {
 }
 
 // RefundPage returns at most most refunds of a sale, due and done, those after that payment in the order of their
-// payments, or the first ones if after is "". Those of unknown orders are of the sale "". next continues, or is "" if there are
-// no more; unreadable counts those that this release cannot read. It fails with sale.Busy or sale.Internal.
-func (l *Ledger) RefundPage(ctx context.Context, saleID, after string, most int32) (refunds []sale.Refund, next string, unreadable int, err error) {
+// payments, or the first ones if after is "". Those of unknown orders are of the sale "". next continues, or is "" if
+// there are no more; unreadable counts those that this release cannot read. It fails with sale.Busy or sale.Internal.
+func (l *Ledger) RefundPage(
+	ctx context.Context, saleID, after string, most int32,
+) (refunds []sale.Refund, next string, unreadable int, err error) {
 	page, err := l.refundPage(ctx, saleID, after, most)
 	return page.refunds, page.last, len(page.unreadable), err
 }

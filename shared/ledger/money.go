@@ -13,8 +13,8 @@ type Money map[string]Sums
 type Sums struct {
 	// Taken is what the paid orders have paid, those of a recalled sale, too.
 	Taken int64 `json:"taken,omitempty"`
-	// Due is of the refunds that are due, Refunded of those that are marked as done. Those of a recalled sale are also Taken,
-	// the others never paid an order, or only one that was cancelled since.
+	// Due is of the refunds that are due, Refunded of those that are marked as done. Those of a recalled sale are also
+	// Taken, the others never paid an order, or only one that was cancelled since.
 	Due      int64 `json:"due,omitempty"`
 	Refunded int64 `json:"refunded,omitempty"`
 }

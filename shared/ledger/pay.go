@@ -77,7 +77,9 @@ func (l *Ledger) refundOfPaid(ctx context.Context, saleID, payment string) (*sal
 
 // refundPaidOrder returns the refund of the payment that has paid an order of a recalled sale, and records it
 // unless it is there.
-func (l *Ledger) refundPaidOrder(ctx context.Context, s sale.Sale, orderID uint64, payment string) (*sale.Refund, error) {
+func (l *Ledger) refundPaidOrder(
+	ctx context.Context, s sale.Sale, orderID uint64, payment string,
+) (*sale.Refund, error) {
 	refund, err := l.refundOfPaid(ctx, s.ID, payment)
 	if err == nil && refund == nil {
 		var o sale.Order
@@ -207,8 +209,8 @@ func (l *Ledger) payClaim(ctx context.Context, p sale.Payment, o *ordered) (Sett
 			Key: o.claimKey(), Expr: "SET #paidAt = :now, #payment = :payment, #amount = :amount, #currency = :currency",
 			If: "#orderId = :orderId AND " + table.IfNotFinal, ReturnOld: true,
 			Values: table.Item{
-				":now": table.Millis(now), ":payment": table.S(p.ID()), ":amount": table.N(p.Amount), ":currency": table.S(p.Currency),
-				":orderId": table.N(int64(o.ID)),
+				":now": table.Millis(now), ":payment": table.S(p.ID()), ":amount": table.N(p.Amount),
+				":currency": table.S(p.Currency), ":orderId": table.N(int64(o.ID)),
 			},
 		}),
 	)
@@ -243,8 +245,9 @@ func (o *ordered) claimOf(it table.Item) (sale.Claim, error) {
 func (l *Ledger) fated(ctx context.Context, p sale.Payment, guard table.Item) (Settlement, error) {
 	r := table.Read(guard)
 	s := Settlement{
-		SaleID:      r.OptionalText("saleId"),
-		Contradicts: uint64(r.OptionalNumber("orderId")) != p.OrderID || r.Number("amount") != p.Amount || r.Text("currency") != p.Currency,
+		SaleID: r.OptionalText("saleId"),
+		Contradicts: uint64(r.OptionalNumber("orderId")) != p.OrderID ||
+			r.Number("amount") != p.Amount || r.Text("currency") != p.Currency,
 	}
 	fate := r.Text("fate")
 	switch {

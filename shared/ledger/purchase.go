@@ -43,9 +43,9 @@ type PurchaseResult struct {
 // turn (P29).
 //
 // It fails with sale.AlreadyOrdered (with the claim, or the other sale), sale.SaleNotFound, sale.NotOpen,
-// sale.NotYourTurn, sale.TurnOver, sale.Closed, sale.Paused, sale.Recalled, sale.SoldOut; with sale.Busy when the outcome is unknown or
-// was not reached in time, and then the same request may be repeated (P5); with
-// sale.Internal for anything that should not happen; and with the error of CheckUser.
+// sale.NotYourTurn, sale.TurnOver, sale.Closed, sale.Paused, sale.Recalled, sale.SoldOut; with sale.Busy when the
+// outcome is unknown or was not reached in time, and then the same request may be repeated (P5); with sale.Internal for
+// anything that should not happen; and with the error of CheckUser.
 func (l *Ledger) Purchase(ctx context.Context, r Request) (PurchaseResult, error) {
 	for checked := r.CheckUser == nil; ; {
 		if one, ok := l.recent.Get(buyer{r.SaleID, r.User}, l.now()); ok {
@@ -108,7 +108,9 @@ func (r *Request) answerRepeat(held sale.Claim, tries int) (PurchaseResult, erro
 	if r.Key != "" && r.Key == held.RequestKey && !held.Ended() {
 		return result, nil
 	}
-	return result, &sale.Error{Code: sale.AlreadyOrdered, Detail: "the user has already ordered in this sale", Claim: &held}
+	return result, &sale.Error{
+		Code: sale.AlreadyOrdered, Detail: "the user has already ordered in this sale", Claim: &held,
+	}
 }
 
 // purchasing is the state of one call of Purchase.

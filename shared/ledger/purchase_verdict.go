@@ -13,7 +13,9 @@ import (
 
 // handleCancelled says what follows a transaction that was cancelled with err, and closes
 // the shard if it is empty.
-func (p *purchasing) handleCancelled(ctx context.Context, s *snapshot, shard int, now time.Time, err error) (step, PurchaseResult, error) {
+func (p *purchasing) handleCancelled(
+	ctx context.Context, s *snapshot, shard int, now time.Time, err error,
+) (step, PurchaseResult, error) {
 	v, readErr := readPurchase(err, &s.sale, p.opens, now)
 	switch {
 	case readErr != nil:

@@ -39,7 +39,8 @@ func (l *Ledger) Recall(ctx context.Context, r sale.Recall) (Edited, error) {
 func (l *Ledger) notePaused(ctx context.Context, s sale.Sale) error {
 	pass, _ := json.Marshal(ReleasePass{RecalledAt: s.RecalledAt, PausedAt: l.now()}) // which never fails
 	return unlessBusy(l.table.Update(ctx, table.Update{
-		Key: table.ListingKey(s.ID), Expr: "SET #releasing = :pass", If: "attribute_exists(#recalling) AND attribute_not_exists(#releasing)",
+		Key: table.ListingKey(s.ID), Expr: "SET #releasing = :pass",
+		If:     "attribute_exists(#recalling) AND attribute_not_exists(#releasing)",
 		Values: table.Item{":pass": table.S(string(pass))},
 	}))
 }
@@ -60,8 +61,8 @@ func (l *Ledger) recallSale(ctx context.Context, r sale.Recall) (Edited, error) 
 		},
 		others: func(after sale.Sale) []types.TransactWriteItem {
 			return []types.TransactWriteItem{l.table.Action(table.Update{
-				Key: table.ListingKey(after.ID), Expr: "SET #recalling = :at REMOVE #drained, #releasing", If: ifNotSealed, ReturnOld: true,
-				Values: table.Item{":at": table.Millis(after.RecalledAt)},
+				Key: table.ListingKey(after.ID), Expr: "SET #recalling = :at REMOVE #drained, #releasing", If: ifNotSealed,
+				ReturnOld: true, Values: table.Item{":at": table.Millis(after.RecalledAt)},
 			})}
 		},
 	})
@@ -70,7 +71,8 @@ func (l *Ledger) recallSale(ctx context.Context, r sale.Recall) (Edited, error) 
 func setRecall(after sale.Sale) (string, table.Item) {
 	update := "SET #paused = :yes, #changedAt = :at, #recalledAt = :at, #minReader = :reader"
 	values := table.Item{
-		":yes": table.Yes, ":at": table.Millis(after.RecalledAt), ":reader": table.N(int64(max(after.MinReader, sale.ReadsRecalls))),
+		":yes": table.Yes, ":at": table.Millis(after.RecalledAt),
+		":reader": table.N(int64(max(after.MinReader, sale.ReadsRecalls))),
 	}
 	if after.RecallNote != "" {
 		update += ", #recallNote = :note"

@@ -100,7 +100,8 @@ func (l *Ledger) CountRefunds(ctx context.Context, c *RefundCount) error {
 		return sale.AsInternal(c.unreadable)
 	}
 	return unlessBusy(l.table.Update(ctx, table.Update{
-		Key: table.ListingKey(c.SaleID), Expr: "REMOVE #refundAt", If: "#refundAt = :read", Values: table.Item{":read": table.Millis(c.NotedAt)},
+		Key: table.ListingKey(c.SaleID), Expr: "REMOVE #refundAt", If: "#refundAt = :read",
+		Values: table.Item{":read": table.Millis(c.NotedAt)},
 	}))
 }
 
@@ -182,7 +183,7 @@ func (l *Ledger) markRefunded(ctx context.Context, saleID, payment, actor string
 
 // PaidBack is what has become of a report that a payment was paid back.
 type PaidBack struct {
-	// Recorded: the payment was recorded, as its order's or as a refund due. SaleID is its order's sale, "" if that is unknown.
+	// Recorded: the payment was recorded, as its order's or as a refund due. SaleID is its order's sale, "" if unknown.
 	Recorded bool
 	SaleID   string
 	// New: this report has marked the refund, or the order that stands although its payment is back.
@@ -243,7 +244,8 @@ func (l *Ledger) PaidBack(ctx context.Context, p sale.Payment) (PaidBack, error)
 		return done, sale.AsInternal(err)
 	}
 	done.New = !isRefused
-	if r := (table.Reader{Item: claim}); slices.Contains(r.OptionalTexts("refunds"), p.ID()) { // a cancellation or a recall came first
+	// A cancellation or a recall came first.
+	if r := (table.Reader{Item: claim}); slices.Contains(r.OptionalTexts("refunds"), p.ID()) {
 		_, _, err := l.MarkRefunded(ctx, o.SaleID, p.ID())
 		return done, err
 	}
@@ -262,12 +264,17 @@ const noteAge = time.Hour
 // sale's listing, where reconciliation finds it also after the sale was drained; but not if
 // the listing notes one that is younger than noteAge, because transactions that write one
 // item conflict when refunds are many.
-func (l *Ledger) putRefund(ctx context.Context, p sale.Payment, reason sale.RefundReason, o *ordered) (Settlement, error) {
-	refund := sale.Refund{Payment: p.ID(), OrderID: p.OrderID, Reason: reason, Amount: p.Amount, Currency: p.Currency, At: l.now()}
+func (l *Ledger) putRefund(
+	ctx context.Context, p sale.Payment, reason sale.RefundReason, o *ordered,
+) (Settlement, error) {
+	refund := sale.Refund{
+		Payment: p.ID(), OrderID: p.OrderID, Reason: reason, Amount: p.Amount, Currency: p.Currency, At: l.now(),
+	}
 	if reason != sale.RefundUnknownOrder {
 		refund.SaleID, refund.User, refund.Labels = o.SaleID, o.User, o.sale.Labels
 	}
-	guard, put := l.table.Put(table.GuardItem(p, refund.SaleID, table.FateRefund, refund.At)), l.table.Put(table.RefundItem(refund))
+	guard := l.table.Put(table.GuardItem(p, refund.SaleID, table.FateRefund, refund.At))
+	put := l.table.Put(table.RefundItem(refund))
 	_, isNoted := l.noted.Get(refund.SaleID, refund.At)
 	noteSale, noteClaim := refund.SaleID != "" && !isNoted, refund.SaleID != ""
 	for {
@@ -348,7 +355,8 @@ func (l *Ledger) RefundsOf(ctx context.Context, c sale.Claim) ([]sale.Refund, er
 		}
 		refunds = append(refunds, refund)
 	}
-	slices.SortFunc(refunds, func(a, b sale.Refund) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Payment, b.Payment)) })
+	slices.SortFunc(refunds,
+		func(a, b sale.Refund) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Payment, b.Payment)) })
 	return refunds, nil
 }
 

@@ -81,7 +81,8 @@ func (p *purchasing) claimBeforeRefusal(ctx context.Context, s sale.Sale) (sale.
 	}
 	ctx, cancel := context.WithTimeout(ctx, refusalReadTimeout)
 	defer cancel()
-	it, err := p.ledger.table.ReadItem(ctx, 1, table.ClaimKey(s.ID, sale.BucketOf(p.request.User, s.Buckets), p.request.User), false)
+	it, err := p.ledger.table.ReadItem(ctx, 1,
+		table.ClaimKey(s.ID, sale.BucketOf(p.request.User, s.Buckets), p.request.User), false)
 	if err != nil {
 		p.ledger.refusalReadFailed.Store(p.ledger.now().UnixNano())
 		return sale.Claim{}, false

@@ -143,7 +143,8 @@ func (l *Ledger) releaseClaims(s sale.Sale, k int, claims []unpaid, by sale.Rele
 	now := table.Millis(l.now())
 	// A shard without the count has nothing to add to, which is an error.
 	count := table.Update{
-		Key: table.StockKey(s.ID, k), Expr: "SET #released = #released + :n", Values: table.Item{":n": table.N(int64(len(claims)))},
+		Key: table.StockKey(s.ID, k), Expr: "SET #released = #released + :n",
+		Values: table.Item{":n": table.N(int64(len(claims)))},
 	}
 	switch by {
 	case sale.ByOperator: // the shards of a sale that asks for no payment have no counts yet
@@ -155,8 +156,8 @@ func (l *Ledger) releaseClaims(s sale.Sale, k int, claims []unpaid, by sale.Rele
 	for _, c := range claims {
 		actions = append(actions, l.table.Action(table.Update{
 			Key:  table.ClaimKey(s.ID, sale.BucketOf(c.user, s.Buckets), c.user),
-			Expr: "SET #releasedAt = :now, #releasedBy = :by", If: "#orderId = :orderId AND " + table.IfNotFinal, ReturnOld: true,
-			Values: table.Item{":now": now, ":by": table.S(string(by)), ":orderId": table.N(int64(c.orderID))},
+			Expr: "SET #releasedAt = :now, #releasedBy = :by", If: "#orderId = :orderId AND " + table.IfNotFinal,
+			ReturnOld: true, Values: table.Item{":now": now, ":by": table.S(string(by)), ":orderId": table.N(int64(c.orderID))},
 		}))
 	}
 	return actions
@@ -475,8 +476,8 @@ func (l *Ledger) putBackShard(ctx context.Context, saleID string, k int, one tab
 		units := one.Released - one.PutBack
 		reasons, err := l.table.RetryTransaction(ctx,
 			l.table.Action(table.Update{
-				Key: table.StockKey(saleID, k), Expr: "SET #stock = #stock + :n, #putBack = :r", If: "#putBack = :p", ReturnOld: true,
-				Values: table.Item{":n": table.N(units), ":r": table.N(one.Released), ":p": table.N(one.PutBack)},
+				Key: table.StockKey(saleID, k), Expr: "SET #stock = #stock + :n, #putBack = :r", If: "#putBack = :p",
+				ReturnOld: true, Values: table.Item{":n": table.N(units), ":r": table.N(one.Released), ":p": table.N(one.PutBack)},
 			}),
 			l.table.Action(table.Update{
 				Key: table.SaleKey(saleID), Expr: "SET #version = #version + :one DELETE #empty :k", If: "#state = :open",

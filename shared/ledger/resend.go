@@ -47,7 +47,9 @@ func (l *Ledger) MarkResent(ctx context.Context, c sale.Claim, hurry bool) (mark
 	if c.State() == sale.Pending {
 		condition += " AND attribute_not_exists(#orderId)"
 	}
-	values := table.Item{":claimId": table.S(c.ID), ":now": table.Millis(now), ":before": table.Millis(now.Add(-quietTime(c, now, hurry)))}
+	values := table.Item{
+		":claimId": table.S(c.ID), ":now": table.Millis(now), ":before": table.Millis(now.Add(-quietTime(c, now, hurry))),
+	}
 	unsure, err := l.updateMark(ctx, c, table.Update{Expr: markResent, If: condition, Values: values})
 	var failed *types.ConditionalCheckFailedException
 	if errors.As(err, &failed) {
@@ -67,7 +69,9 @@ func (l *Ledger) MarkResent(ctx context.Context, c sale.Claim, hurry bool) (mark
 // else has marked the claim since: its message could not be sent, and it is due again at
 // once. It fails with sale.Busy or sale.Internal.
 func (l *Ledger) Unmark(ctx context.Context, c sale.Claim, mark time.Time) error {
-	update := table.Update{Expr: "REMOVE #resentAt", If: "#resentAt = :mark", Values: table.Item{":mark": table.Millis(mark)}}
+	update := table.Update{
+		Expr: "REMOVE #resentAt", If: "#resentAt = :mark", Values: table.Item{":mark": table.Millis(mark)},
+	}
 	if !c.ResentAt.IsZero() {
 		update.Expr, update.Values[":now"] = markResent, table.Millis(c.ResentAt)
 	}

@@ -39,7 +39,9 @@ func partOf(l draw.Leaf) int { return int(l[1] >> 6) }
 // It must not be called before the time to settle has passed since the end of entering, see
 // Enter. A call that was cut off is completed by the next one, and what is stored never changes.
 // It fails with sale.Busy or sale.Internal.
-func (l *Ledger) CloseRoll(ctx context.Context, s sale.Sale, roundAt func(time.Time) uint64, dice time.Duration) (draw.Head, error) {
+func (l *Ledger) CloseRoll(
+	ctx context.Context, s sale.Sale, roundAt func(time.Time) uint64, dice time.Duration,
+) (draw.Head, error) {
 	if head, err := l.drawHead(ctx, table.PatientTries, s.ID); err != nil || head.IsClosed() {
 		return head, err
 	}
@@ -108,7 +110,9 @@ func (l *Ledger) closePage(ctx context.Context, saleID string, page byte, secret
 
 // enteredLeaves returns the leaves of a page's entries as they are now, by their parts, each in
 // order.
-func (l *Ledger) enteredLeaves(ctx context.Context, saleID string, page byte, secret []byte) (parts [pageParts][]draw.Leaf, err error) {
+func (l *Ledger) enteredLeaves(
+	ctx context.Context, saleID string, page byte, secret []byte,
+) (parts [pageParts][]draw.Leaf, err error) {
 	query := table.Partition(table.S(table.EntryPK(saleID, page)))
 	query.Limit = aws.Int32(entriesAtOnce)
 	err = l.table.QueryPages(ctx, table.PatientTries, query, true, func(items []table.Item) error {
@@ -130,11 +134,15 @@ func (l *Ledger) putPart(ctx context.Context, saleID string, page byte, part int
 	if len(leaves) > maxPartLeaves {
 		return sale.AsInternal(fmt.Errorf("page %02x: %d leaves do not fit part %d", page, len(leaves), part))
 	}
-	return l.table.PutAbsent(ctx, table.With(table.RollKey(saleID, page, part), table.Item{"leaves": table.B(draw.Join(leaves))}))
+	return l.table.PutAbsent(ctx, table.With(table.RollKey(saleID, page, part), table.Item{
+		"leaves": table.B(draw.Join(leaves)),
+	}))
 }
 
 // pageParts returns the parts of a page that are stored.
-func (l *Ledger) pageParts(ctx context.Context, tries int, saleID string, page byte, consistent bool) (map[int][]draw.Leaf, error) {
+func (l *Ledger) pageParts(
+	ctx context.Context, tries int, saleID string, page byte, consistent bool,
+) (map[int][]draw.Leaf, error) {
 	parts := map[int][]draw.Leaf{}
 	query := table.Headed(table.S(table.RollPK(saleID)), table.PageName(page)+"#")
 	err := l.table.QueryPages(ctx, tries, query, consistent, func(items []table.Item) error {

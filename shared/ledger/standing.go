@@ -42,8 +42,8 @@ func (l *Ledger) Standings(ctx context.Context, drained bool) ([]Standing, error
 	return all, nil
 }
 
-// GroupStandings returns the sales of a group, the drained ones and drafts, too, in the order of their ids. It fails with
-// sale.GroupNotFound, sale.Busy or sale.Internal.
+// GroupStandings returns the sales of a group, the drained ones and drafts, too, in the order of their ids. It fails
+// with sale.GroupNotFound, sale.Busy or sale.Internal.
 func (l *Ledger) GroupStandings(ctx context.Context, group string) ([]Standing, error) {
 	ids, err := l.salesOf(ctx, group)
 	if err != nil {
@@ -80,7 +80,8 @@ func (l *Ledger) Standing(ctx context.Context, saleID string) (one Standing, uni
 	if listing == nil {
 		return Standing{}, 0, sale.Refuse(sale.SaleNotFound, "no such sale")
 	}
-	if one = readStanding(listing, stored[table.IdentityOf(table.SaleKey(saleID))]); one.Err != nil || one.Sale.State != sale.Open {
+	one = readStanding(listing, stored[table.IdentityOf(table.SaleKey(saleID))])
+	if one.Err != nil || one.Sale.State != sale.Open {
 		return one, 0, one.Err
 	}
 	shards, err := l.table.Shards(ctx, one.Sale)

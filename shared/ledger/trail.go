@@ -14,8 +14,8 @@ import (
 )
 
 // Trail returns the newest changes of a sale, at most that many, newest first, and whether
-// there are more. An operator's creation is the oldest. Additions and withdrawals are among the edits by their instants. It fails
-// with sale.SaleNotFound, sale.Busy, sale.Internal or sale.NewerVersion.
+// there are more. An operator's creation is the oldest. Additions and withdrawals are among the edits by their
+// instants. It fails with sale.SaleNotFound, sale.Busy, sale.Internal or sale.NewerVersion.
 func (l *Ledger) Trail(ctx context.Context, saleID string, most int) (changes []sale.Change, more bool, err error) {
 	if _, err := l.existing(ctx, table.MaxTries, saleID); err != nil {
 		return nil, false, err
@@ -87,9 +87,9 @@ type edit struct {
 // must be whole, and the transaction requires that the sale has no newer edit: the same id is never
 // written twice. It also requires that the id is no seed id: see announceSeeding.
 //
-// A pause must not wait for a long trail: it reads the newest page. If there are older entries, one of them may have its
-// id, so the pause gets another one, and notes the id as its call's: whoever asks again finds it there. Only the id of an
-// edit so long ago pauses the sale once more.
+// A pause must not wait for a long trail: it reads the newest page. If there are older entries, one of them may have
+// its id, so the pause gets another one, and notes the id as its call's: whoever asks again finds it there. Only the id
+// of an edit so long ago pauses the sale once more.
 func (l *Ledger) edit(ctx context.Context, e edit) (Edited, error) {
 	call := l.newID() // tells the entry of this call from another call's with the same id
 	e.asks.ID = cmp.Or(e.asks.ID, call)
@@ -116,7 +116,8 @@ func (l *Ledger) edit(ctx context.Context, e edit) (Edited, error) {
 				return Edited{}, errOtherChange
 			case made.Number <= before.Edits:
 				r := table.Reader{Item: h.asked}
-				return Edited{before, r.Text("call") == call || r.Text("id") == call, e.seen.WithEdit(made.Number)}, sale.AsInternal(r.Err)
+				isOwn := r.Text("call") == call || r.Text("id") == call
+				return Edited{before, isOwn, e.seen.WithEdit(made.Number)}, sale.AsInternal(r.Err)
 			}
 			// It was made after the sale was read, so the transaction is refused.
 		}

@@ -152,7 +152,8 @@ func (p *withdrawal) take(ctx context.Context, k int, units, stock int64) (mine 
 		if units = min(units, stock); units <= 0 {
 			return true, nil
 		}
-		mine, refused, err := p.step(ctx, table.Item{"shard": table.N(int64(k)), "units": table.N(units), "at": table.Millis(p.now())},
+		mine, refused, err := p.step(ctx,
+			table.Item{"shard": table.N(int64(k)), "units": table.N(units), "at": table.Millis(p.now())},
 			p.fromShard(k, units, stock), p.fromSale(k, units, stock), p.undrain(p.SaleID))
 		if refused == nil {
 			return mine, err

@@ -18,7 +18,9 @@ const (
 
 // FateOf decides the fate of a dead letter by its claim, and says why. claim reads a claim, and fails as the ledger's
 // Claim does.
-func FateOf(ctx context.Context, claim func(ctx context.Context, saleID, user string) (sale.Claim, error), body string) (f Fate, why string) {
+func FateOf(
+	ctx context.Context, claim func(ctx context.Context, saleID, user string) (sale.Claim, error), body string,
+) (f Fate, why string) {
 	const newer = "for a newer release; deploy it, then redrive with its flashsale"
 	m, err := Decode(body)
 	if sale.CodeOf(err) == sale.NewerVersion {

@@ -26,7 +26,9 @@ const sendTimeout = time.Second
 // method.
 type API interface {
 	SendMessage(context.Context, *sqs.SendMessageInput, ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
-	GetQueueAttributes(context.Context, *sqs.GetQueueAttributesInput, ...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error)
+	GetQueueAttributes(
+		context.Context, *sqs.GetQueueAttributesInput, ...func(*sqs.Options),
+	) (*sqs.GetQueueAttributesOutput, error)
 }
 
 // Sender sends order messages to one queue.
@@ -81,7 +83,9 @@ var depths = []types.QueueAttributeName{
 func (s *Sender) Depth(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	out, err := s.api.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: aws.String(s.url), AttributeNames: depths})
+	out, err := s.api.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl: aws.String(s.url), AttributeNames: depths,
+	})
 	if err != nil {
 		return 0, fmt.Errorf("count order messages: %w", err)
 	}

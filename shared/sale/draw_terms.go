@@ -48,7 +48,8 @@ func (c *Creation) checkDraw() error {
 	}
 	switch {
 	case c.KeepFor < time.Hour || c.KeepFor > MaxKeepFor || c.KeepFor%time.Hour != 0:
-		return Refusef(InvalidRequest, "keepHours must be 1 to %d, and comes with enterFrom and enterUntil", MaxKeepFor/time.Hour)
+		return Refusef(InvalidRequest,
+			"keepHours must be 1 to %d, and comes with enterFrom and enterUntil", MaxKeepFor/time.Hour)
 	case !inRange(c.EnterFrom) || !inRange(c.EnterUntil):
 		return Refuse(InvalidRequest, "enterFrom and enterUntil are needed, between 2000 and 2100")
 	case c.EnterFrom.UnixMilli() >= c.EnterUntil.UnixMilli():
@@ -70,7 +71,9 @@ func (c *Creation) CheckDraw(lead time.Duration) error {
 }
 
 func refuseTooEarly(code Code, lead time.Duration) error {
-	return Refusef(code, "opensAt must be at least %d seconds after enterUntil: the roll, the dice and the first call need that time", lead/time.Second)
+	return Refusef(code,
+		"opensAt must be at least %d seconds after enterUntil: the roll, the dice and the first call need that time",
+		lead/time.Second)
 }
 
 // Begins returns the first instant at which anybody may be able to buy.

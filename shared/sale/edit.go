@@ -63,7 +63,10 @@ func (e *Edit) Check(now time.Time) error {
 
 // Change returns what the edit asks for.
 func (e *Edit) Change() Change {
-	c := Change{ID: e.ChangeID, Action: ActionReschedule, At: e.At, Author: e.Author, OpensAt: e.OpensAt, ClosesAt: e.ClosesAt, Until: e.Until}
+	c := Change{
+		ID: e.ChangeID, Action: ActionReschedule, At: e.At, Author: e.Author, OpensAt: e.OpensAt, ClosesAt: e.ClosesAt,
+		Until: e.Until,
+	}
 	switch {
 	case e.Extends():
 		c.Action, c.PayUntil = ActionExtend, e.PayUntil
@@ -127,7 +130,8 @@ func (e *Edit) CheckExtension(s Sale, now time.Time) error {
 	case !e.PayUntil.After(now):
 		return Refuse(Conflicting, "until must be later than now")
 	case e.PayUntil.UnixMilli() < s.PayUntil.UnixMilli():
-		return Refusef(Conflicting, "more time was given before, until %s, and none of it is taken back", s.PayUntil.UTC().Format(time.RFC3339))
+		return Refusef(Conflicting,
+			"more time was given before, until %s, and none of it is taken back", s.PayUntil.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
@@ -157,7 +161,8 @@ func (e *Edit) CheckDraw(s Sale) error {
 	case s.Call > 0 && e.OpensAt.UnixMilli() != s.BeginsAt.UnixMilli():
 		return Refuse(Conflicting, "opensAt must not change any more: the first call has begun")
 	case after.ClosesAt.UnixMilli() < s.ClosesAt.UnixMilli():
-		return Refusef(Conflicting, "until must not be earlier than the end of the call, %s", s.ClosesAt.UTC().Format(time.RFC3339))
+		return Refusef(Conflicting,
+			"until must not be earlier than the end of the call, %s", s.ClosesAt.UTC().Format(time.RFC3339))
 	case after.ClosesAt.UnixMilli() > after.EndsAt.UnixMilli():
 		return Refuse(Conflicting, "until must not be later than closesAt")
 	case s.OpenCall && after.ClosesAt.UnixMilli() < after.EndsAt.UnixMilli():

@@ -27,8 +27,8 @@ const (
 )
 
 // Event is one change. It is published at least once, always with the same content under
-// the same id but for the user once they are erased, and in no order: whoever receives it drops the ids that it knows and
-// compares the states of an order by their rank (P26).
+// the same id but for the user once they are erased, and in no order: whoever receives it drops the ids that it knows
+// and compares the states of an order by their rank (P26).
 type Event struct {
 	Type EventType
 	// ID is derived from what the event is about, so every publication has the same one.

@@ -34,7 +34,8 @@ func (p *Presentation) check() error {
 }
 
 func refuseAddress(field string) error {
-	return Refusef(InvalidRequest, "%s must be an address of at most %d characters that begins with https://, percent-encoded", field, MaxURL)
+	return Refusef(InvalidRequest,
+		"%s must be an address of at most %d characters that begins with https://, percent-encoded", field, MaxURL)
 }
 
 // CheckImage refuses a picture that is not of the origin, the only one from which the
@@ -90,7 +91,9 @@ func (d *Description) Check() error {
 
 // Change returns what the description asks for.
 func (d *Description) Change() Change {
-	return Change{ID: d.ChangeID, Action: ActionDescribe, Author: d.Author, Name: d.Name, Image: d.Image, About: d.About, Link: d.Link}
+	return Change{
+		ID: d.ChangeID, Action: ActionDescribe, Author: d.Author, Name: d.Name, Image: d.Image, About: d.About, Link: d.Link,
+	}
 }
 
 // Apply returns the sale as it is described.

@@ -117,7 +117,8 @@ func (s *Sale) RefuseArchived() *Error {
 	if s.ArchivedAt.IsZero() {
 		return Refusef(Conflicting, "the sale %s is being archived: digest %s", s.ID, s.Archive)
 	}
-	return Refusef(Conflicting, "the sale %s was archived on %s: digest %s", s.ID, s.ArchivedAt.UTC().Format(time.DateOnly), s.Archive)
+	return Refusef(Conflicting,
+		"the sale %s was archived on %s: digest %s", s.ID, s.ArchivedAt.UTC().Format(time.DateOnly), s.Archive)
 }
 
 // SoldOut reports whether every shard is known to be empty.

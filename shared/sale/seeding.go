@@ -82,7 +82,9 @@ func (c *Creation) Check() error {
 	case c.OrdersPerSecond < 0 || c.OrdersPerSecond > MaxOrdersPerSecond:
 		return Refusef(InvalidRequest, "ordersPerSecond must be 1 to %d", MaxOrdersPerSecond)
 	}
-	if err := cmp.Or(c.checkPayment(), c.check(), c.checkDraw(), c.Labels.check(), checkChangeID(c.ChangeID), c.Author.Check()); err != nil {
+	if err := cmp.Or(
+		c.checkPayment(), c.check(), c.checkDraw(), c.Labels.check(), checkChangeID(c.ChangeID), c.Author.Check(),
+	); err != nil {
 		return err
 	}
 	if c.Shards == 0 {
@@ -98,7 +100,8 @@ func (c *Creation) Check() error {
 func (c *Creation) checkPayment() error {
 	switch {
 	case c.PayWithin != 0 && (c.PayWithin < MinPayWithin || c.PayWithin > MaxPayWithin || c.PayWithin%time.Second != 0):
-		return Refusef(InvalidRequest, "payWithin must be 0 or %d to %d seconds", MinPayWithin/time.Second, MaxPayWithin/time.Second)
+		return Refusef(InvalidRequest,
+			"payWithin must be 0 or %d to %d seconds", MinPayWithin/time.Second, MaxPayWithin/time.Second)
 	case c.LateFor < 0 || c.LateFor > MaxLateFor || c.LateFor%day != 0:
 		return Refusef(InvalidRequest, "lateDays must be 0 to %d", MaxLateFor/day)
 	case c.LateFor != 0 && c.PayWithin == 0:
@@ -122,7 +125,8 @@ func (c *Creation) CheckNew() error {
 			"without a price any amount pays, and without payWithin no buyer is asked to pay")
 	}
 	if _, known := currency.Digits(c.Currency); !known && c.Currency != "" {
-		return Refusef(InvalidRequest, "currency must be one that ISO 4217 lists with a minor unit, by its list of %s", currency.Published)
+		return Refusef(InvalidRequest,
+			"currency must be one that ISO 4217 lists with a minor unit, by its list of %s", currency.Published)
 	}
 	return nil
 }
@@ -130,7 +134,8 @@ func (c *Creation) CheckNew() error {
 // CheckStripe refuses a price that Stripe cannot charge, if payments are Stripe's.
 func (c *Creation) CheckStripe(theirs bool) error {
 	if step := currency.StripeStep(c.Currency); theirs && c.Price%step != 0 {
-		return Refusef(InvalidRequest, "price must be a multiple of %d minor units: Stripe charges no smaller part of %s", step, c.Currency)
+		return Refusef(InvalidRequest,
+			"price must be a multiple of %d minor units: Stripe charges no smaller part of %s", step, c.Currency)
 	}
 	return nil
 }

@@ -73,7 +73,8 @@ func RefuseMeanwhile(s *Sale, newest *Change) *Error {
 // RefusePaused returns the refusal of a resumption whose author, a schedule, had seen nothing: a
 // person has paused the sale.
 func RefusePaused(s *Sale, pause Change) *Error {
-	e := Refusef(ChangedMeanwhile, "the sale was changed meanwhile: %s by %s on %s%s; a resume without seen leaves that as it is", pause.say()...)
+	e := Refusef(ChangedMeanwhile,
+		"the sale was changed meanwhile: %s by %s on %s%s; a resume without seen leaves that as it is", pause.say()...)
 	e.Meanwhile = &Meanwhile{s.Seen().Text(s.ID), &pause}
 	return e
 }

@@ -101,7 +101,8 @@ func (c *Change) Asks(made Change) bool {
 	}
 	return c.Action == made.Action &&
 		(c.At.IsZero() || c.At.UnixMilli() == at.UnixMilli()) &&
-		(c.Action != ActionReschedule || c.OpensAt.UnixMilli() == opensAt.UnixMilli() && c.ClosesAt.UnixMilli() == closesAt.UnixMilli()) &&
+		(c.Action != ActionReschedule ||
+			c.OpensAt.UnixMilli() == opensAt.UnixMilli() && c.ClosesAt.UnixMilli() == closesAt.UnixMilli()) &&
 		(c.Until.IsZero() || c.Until.UnixMilli() == made.ClosesAt.UnixMilli()) &&
 		c.PayUntil.UnixMilli() == made.PayUntil.UnixMilli() &&
 		same(c.Name, made.Name) && same(c.Image, made.Image) && same(c.About, made.About) && same(c.Link, made.Link)

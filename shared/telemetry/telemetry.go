@@ -121,7 +121,9 @@ func (l *Log) event() *Event {
 
 // Run runs one invocation within its time, and writes its line with that message; count adds the
 // figures. A panic is an error.
-func (l *Log) Run(ctx context.Context, message string, do func(context.Context, *Event) error, count func(*Event, sale.Code)) error {
+func (l *Log) Run(
+	ctx context.Context, message string, do func(context.Context, *Event) error, count func(*Event, sale.Code),
+) error {
 	ctx, cancel, event := l.Begin(ctx)
 	defer cancel()
 	err := invocation.Try(func() error { return do(ctx, event) })

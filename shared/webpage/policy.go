@@ -14,7 +14,8 @@ func policy(s SignIn, imageOrigin string) string {
 	if origin, err := originOf(s.Token); err == nil && origin != "" {
 		connect += " " + origin
 	}
-	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src " + strings.TrimSpace("'self' "+imageOrigin) + "; connect-src " + connect +
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src " +
+		strings.TrimSpace("'self' "+imageOrigin) + "; connect-src " + connect +
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 

@@ -21,8 +21,9 @@ type SignIn struct {
 // a misconfigured function fails at start (P19).
 func SignInFromEnv() (SignIn, error) {
 	s := SignIn{
-		Authorize: os.Getenv("SIGNIN_AUTHORIZE_URL"), Token: os.Getenv("SIGNIN_TOKEN_URL"), Logout: os.Getenv("SIGNIN_LOGOUT_URL"),
-		ClientID: os.Getenv("SIGNIN_CLIENT_ID"), Scope: os.Getenv("SIGNIN_SCOPE"), Origin: os.Getenv("PAGE_ORIGIN"),
+		Authorize: os.Getenv("SIGNIN_AUTHORIZE_URL"), Token: os.Getenv("SIGNIN_TOKEN_URL"),
+		Logout: os.Getenv("SIGNIN_LOGOUT_URL"), ClientID: os.Getenv("SIGNIN_CLIENT_ID"), Scope: os.Getenv("SIGNIN_SCOPE"),
+		Origin: os.Getenv("PAGE_ORIGIN"),
 	}
 	if s.Authorize == "" {
 		return SignIn{}, nil

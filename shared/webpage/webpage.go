@@ -106,7 +106,9 @@ func (p *Page) asset(public string) answer {
 // Problem is the answer for an error, as the other functions give it.
 func (p *Page) Problem(err error) Response {
 	r := httpapi.Problem(err, "")
-	return p.encode(answer{status: r.StatusCode, media: r.Headers.ContentType, cache: r.Headers.CacheControl, text: []byte(r.Body)}, false)
+	return p.encode(answer{
+		status: r.StatusCode, media: r.Headers.ContentType, cache: r.Headers.CacheControl, text: []byte(r.Body),
+	}, false)
 }
 
 // encode makes API Gateway's answer. HTTP APIs do not compress, and take binary bodies in

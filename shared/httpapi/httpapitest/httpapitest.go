@@ -80,7 +80,8 @@ func (f *Function) IsLine(t *testing.T, outcome sale.Code, more map[string]any, 
 	t.Helper()
 	result := telemetry.Outcome(outcome)
 	want := map[string]any{
-		"level": "INFO", "message": f.Service, "service": f.Service, "coldStart": true, "outcome": result, "result": result, f.Counts: 1.0,
+		"level": "INFO", "message": f.Service, "service": f.Service, "coldStart": true, "outcome": result, "result": result,
+		f.Counts: 1.0,
 	}
 	maps.Copy(want, more)
 	counted := map[string]string{f.Counts: "Count by service, result"}

@@ -101,7 +101,9 @@ func (a *archiving) add(one image) error {
 	case "CANCELLED": // its note is about a user
 		delete(bare, "note")
 	case "SALE":
-		for _, name := range []string{"sealedAt", "archive", "archivedClaims", "archivedKeys", "archivedAt", table.MinReader} {
+		for _, name := range []string{
+			"sealedAt", "archive", "archivedClaims", "archivedKeys", "archivedAt", table.MinReader,
+		} {
 			delete(bare, name)
 		}
 	}
@@ -125,9 +127,9 @@ func (a *archiving) sum() summed {
 }
 
 // WriteArchive writes everything that is stored of a sale as JSON lines: the sale, its creation,
-// seedings, trail, cancelled orders, shards, claims, orders, guards, refunds and entries, and in the end what an archive
-// has. It fails with sale.Conflicting unless the sale has been over for ArchiveAfter and it and its
-// group may be sealed; with sale.SaleNotFound, sale.Busy or sale.Internal; or with to's error.
+// seedings, trail, cancelled orders, shards, claims, orders, guards, refunds and entries, and in the end what an
+// archive has. It fails with sale.Conflicting unless the sale has been over for ArchiveAfter and it and its group may
+// be sealed; with sale.SaleNotFound, sale.Busy or sale.Internal; or with to's error.
 func (m *Maintenance) WriteArchive(ctx context.Context, saleID string, to io.Writer) (Archived, error) {
 	s, _, err := m.mayBeArchived(ctx, saleID)
 	if err != nil {
@@ -154,7 +156,8 @@ func (m *Maintenance) mayBeArchived(ctx context.Context, saleID string) (sale.Sa
 		return s, nil, s.RefuseArchived()
 	}
 	if from := s.Ends().Add(ArchiveAfter); m.table.Now().Before(from) {
-		return s, nil, sale.Refusef(sale.Conflicting, "the sale %s may be archived from %s on", saleID, from.UTC().Format(time.RFC3339))
+		return s, nil, sale.Refusef(sale.Conflicting,
+			"the sale %s may be archived from %s on", saleID, from.UTC().Format(time.RFC3339))
 	}
 	if m.table.Now().Sub(s.SealedAt).Abs() < ledger.PauseSettles {
 		return s, nil, sale.Fail(sale.Busy,
@@ -182,7 +185,10 @@ func (m *Maintenance) archive(ctx context.Context, s sale.Sale, to io.Writer) (s
 	partition := func(pk types.AttributeValue) error {
 		return m.table.QueryPages(ctx, table.PatientTries, table.Partition(pk), true, add)
 	}
-	parts := []types.AttributeValue{table.SaleKey(s.ID)[table.PK], table.S(table.ChangesPK(s.ID)), table.S(table.DrawPK(s.ID)), table.CancelledKey(s.ID, 0)[table.PK]}
+	parts := []types.AttributeValue{
+		table.SaleKey(s.ID)[table.PK], table.S(table.ChangesPK(s.ID)), table.S(table.DrawPK(s.ID)),
+		table.CancelledKey(s.ID, 0)[table.PK],
+	}
 	for k := range s.Shards {
 		parts = append(parts, table.StockKey(s.ID, k)[table.PK])
 	}
@@ -258,7 +264,8 @@ func readArchive(from io.Reader, saleID string, each func(image) error) (summed,
 		if bytes.HasPrefix(line, []byte(`{"archive":`)) {
 			var end struct{ Archive Archived }
 			if err := json.Unmarshal(line, &end); err != nil || end.Archive != a.sum().Archived {
-				return summed{}, sale.Refuse(sale.Poison, "the archive is of another sale, or was changed: its end does not fit its lines")
+				return summed{}, sale.Refuse(sale.Poison,
+					"the archive is of another sale, or was changed: its end does not fit its lines")
 			}
 			whole = true
 			continue
@@ -279,12 +286,14 @@ func readArchive(from io.Reader, saleID string, each func(image) error) (summed,
 }
 
 // DeleteArchived deletes the claims, guards, entries and orders of a sale that an archive has, and takes
-// the users out of its refunds, and the notes out of its cancelled orders. open opens that archive: it is read whole first, and nothing is
-// deleted, nor sealed, unless the table is as it says, users included. The sale and its group are sealed; the sale, its
-// creation, its trail, its shards, its refunds, its roll and the guards of its payments stay, with the archive's
-// digest. The same again, after it was cut off anywhere, deletes what is left. It fails as
+// the users out of its refunds, and the notes out of its cancelled orders. open opens that archive: it is read whole
+// first, and nothing is deleted, nor sealed, unless the table is as it says, users included. The sale and its group are
+// sealed; the sale, its creation, its trail, its shards, its refunds, its roll and the guards of its payments stay,
+// with the archive's digest. The same again, after it was cut off anywhere, deletes what is left. It fails as
 // WriteArchive does, and with sale.Poison if the archive is not whole.
-func (m *Maintenance) DeleteArchived(ctx context.Context, saleID string, open func() (io.ReadCloser, error)) (Archived, error) {
+func (m *Maintenance) DeleteArchived(
+	ctx context.Context, saleID string, open func() (io.ReadCloser, error),
+) (Archived, error) {
 	read := func(each func(image) error) (summed, error) {
 		from, err := open()
 		if err != nil {
@@ -305,7 +314,8 @@ func (m *Maintenance) DeleteArchived(ctx context.Context, saleID string, open fu
 	case s.Archive == "":
 		err = m.beginArchive(ctx, saleID, sum)
 	case s.Archive != sum.Digest:
-		err = sale.Refusef(sale.Conflicting, "the sale %s was archived in another file, whose digest is %s", saleID, s.Archive)
+		err = sale.Refusef(sale.Conflicting,
+			"the sale %s was archived in another file, whose digest is %s", saleID, s.Archive)
 	case s.ArchivedKeys != sum.keys:
 		err = refuseUsers
 	}
@@ -345,7 +355,8 @@ func (m *Maintenance) DeleteArchived(ctx context.Context, saleID string, open fu
 }
 
 // refuseUsers: by its digest alone, which has no user, the file would do.
-var refuseUsers = sale.Refuse(sale.Conflicting, "the archive has other users than the table: take the file as it was written")
+var refuseUsers = sale.Refuse(sale.Conflicting,
+	"the archive has other users than the table: take the file as it was written")
 
 // beginArchive compares the sale with the archive, seals it and notes the archive in it: from then on
 // its claims may be deleted, and nobody can be erased from it.
@@ -367,7 +378,8 @@ func (m *Maintenance) beginArchive(ctx context.Context, saleID string, sum summe
 		sale: s, with: with, write: ", #archive = :digest, #archivedClaims = :claims, #archivedKeys = :keys",
 		condition: "#version = :version AND attribute_not_exists(#erased)",
 		values: table.Item{
-			":digest": table.S(sum.Digest), ":claims": table.N(sum.Claims), ":keys": table.S(sum.keys), ":version": table.N(s.Version),
+			":digest": table.S(sum.Digest), ":claims": table.N(sum.Claims), ":keys": table.S(sum.keys),
+			":version": table.N(s.Version),
 		},
 	}
 	if s.Erased > 0 {
@@ -399,7 +411,8 @@ func (d *deleting) forgetRefunded(saleID string) error {
 		keys[table.IdentityOf(key)] = key
 	}
 	for _, key := range keys {
-		if err := d.table.Update(d.ctx, table.Update{Key: key, Expr: "REMOVE #user", If: "attribute_exists(#user)"}); err != nil {
+		forget := table.Update{Key: key, Expr: "REMOVE #user", If: "attribute_exists(#user)"}
+		if err := d.table.Update(d.ctx, forget); err != nil {
 			return err
 		}
 	}
@@ -484,7 +497,8 @@ func (d *deleting) deleteAll(batch []types.TransactWriteItem) (noted []string, e
 			gone := batch[i].Delete
 			mayBePaid := gone.ExpressionAttributeNames["#payment"] == ""
 			if !mayBePaid && table.Has(reason.Item, "payment") {
-				return noted, sale.Refuse(sale.Conflicting, "an order was paid after the archive was written (see flashsale refund list): what is left stays")
+				return noted, sale.Refuse(sale.Conflicting,
+					"an order was paid after the archive was written (see flashsale refund list): what is left stays")
 			}
 			r := table.Reader{Item: reason.Item}
 			refunds := r.OptionalTexts("refunds")

@@ -33,7 +33,8 @@ func (m *Maintenance) Erasable(ctx context.Context, user string) (held []Held, e
 // not be.
 func (m *Maintenance) mayBeErased(ctx context.Context, h *Held) (err error) {
 	if h.Sale.Archive != "" {
-		return sale.Refusef(sale.Conflicting, "the sale %s is being archived: finish that first, with the same file", h.Sale.ID)
+		return sale.Refusef(sale.Conflicting,
+			"the sale %s is being archived: finish that first, with the same file", h.Sale.ID)
 	}
 	if c := h.Claim; c != nil && len(c.Refunds) >= ledger.MaxClaimRefunds {
 		return sale.Refusef(sale.Conflicting,
@@ -44,10 +45,10 @@ func (m *Maintenance) mayBeErased(ctx context.Context, h *Held) (err error) {
 }
 
 // Erase puts a random id in the user's place, in every sale, and deletes the notes of those who have
-// cancelled the user's orders, and the user's entries in draws, whose hashes stay on the rolls. It seals each sale, with its group, as it erases the user from it; report
-// gets each sale that is done. The same again, after it was cut off anywhere, erases what is left. It
-// fails as Erasable does, before it erases anything, and then nothing is sealed; if a sale is changed meanwhile, what
-// was reported before is done.
+// cancelled the user's orders, and the user's entries in draws, whose hashes stay on the rolls. It seals each sale,
+// with its group, as it erases the user from it; report gets each sale that is done. The same again, after it was cut
+// off anywhere, erases what is left. It fails as Erasable does, before it erases anything, and then nothing is sealed;
+// if a sale is changed meanwhile, what was reported before is done.
 func (m *Maintenance) Erase(ctx context.Context, user string, report func(Held)) error {
 	held, err := m.Erasable(ctx, user)
 	if err != nil {
@@ -68,10 +69,12 @@ func (m *Maintenance) eraseIn(ctx context.Context, user string, h Held) error {
 	// The sale counts the erasure, so that a recount knows how many hashes on a roll are of nobody.
 	s := seal{
 		sale: h.Sale, with: h.sealing, write: " ADD #erased :one", values: table.Item{":one": table.One},
-		condition: "attribute_not_exists(#archive) AND (attribute_not_exists(#minReader) OR #minReader <= :reader)", // an edit may raise it
+		// An edit may raise minReader.
+		condition: "attribute_not_exists(#archive) AND (attribute_not_exists(#minReader) OR #minReader <= :reader)",
 	}
 	for left := m.table.UpTo(table.PatientTries); ; {
-		reasons, err := m.table.RetryTransaction(ctx, append(s.actions(m), m.eraseActions(h, user, sale.ErasedPrefix+m.table.NewID())...)...)
+		reasons, err := m.table.RetryTransaction(ctx,
+			append(s.actions(m), m.eraseActions(h, user, sale.ErasedPrefix+m.table.NewID())...)...)
 		if reasons == nil {
 			return sale.AsInternal(err)
 		}
@@ -95,7 +98,9 @@ func (m *Maintenance) eraseIn(ctx context.Context, user string, h Held) error {
 // drained sale only a report of its provider or the office can change it.
 func (m *Maintenance) eraseActions(h Held, user, erased string) (actions []types.TransactWriteItem) {
 	rename := func(key table.Item) types.TransactWriteItem {
-		return m.table.Action(table.Update{Key: key, Expr: "SET #user = :erased", Values: table.Item{":erased": table.S(erased)}})
+		return m.table.Action(table.Update{
+			Key: key, Expr: "SET #user = :erased", Values: table.Item{":erased": table.S(erased)},
+		})
 	}
 	move := func(from, to table.Item) types.TransactWriteItem {
 		moved := table.With(maps.Clone(from), to)
@@ -104,13 +109,16 @@ func (m *Maintenance) eraseActions(h Held, user, erased string) (actions []types
 	}
 	take := func(key table.Item) types.TransactWriteItem { return m.table.Delete(key, "attribute_exists(pk)", nil) }
 	if h.claim != nil {
-		actions = append(actions, m.deleteClaim(h), move(h.claim, table.ClaimKey(h.Sale.ID, sale.BucketOf(erased, h.Sale.Buckets), erased)))
+		actions = append(actions, m.deleteClaim(h),
+			move(h.claim, table.ClaimKey(h.Sale.ID, sale.BucketOf(erased, h.Sale.Buckets), erased)))
 	}
 	if h.order != nil {
 		actions = append(actions, rename(table.OrderKey(h.Order.ID)))
 	}
 	if h.Cancelled != nil { // whose note is about the user, and may name them
-		actions = append(actions, m.table.Action(table.Update{Key: table.CancelledKey(h.Sale.ID, h.Cancelled.OrderID), Expr: "REMOVE #note"}))
+		actions = append(actions, m.table.Action(table.Update{
+			Key: table.CancelledKey(h.Sale.ID, h.Cancelled.OrderID), Expr: "REMOVE #note",
+		}))
 	}
 	if h.Guarded {
 		group := h.Sale.LimitGroup

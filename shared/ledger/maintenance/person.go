@@ -90,7 +90,8 @@ func (m *Maintenance) heldIn(ctx context.Context, saleID, user string) (Held, er
 	if err != nil {
 		return Held{}, err
 	}
-	h.claim, h.guard, h.entry = found[table.IdentityOf(claim)], found[table.IdentityOf(guard)], found[table.IdentityOf(entry)]
+	h.claim, h.guard = found[table.IdentityOf(claim)], found[table.IdentityOf(guard)]
+	h.entry = found[table.IdentityOf(entry)]
 	if h.entry == nil {
 		h.Entry = nil
 	} else if h.Entry.At, err = table.ReadEntered(h.entry); err != nil {
@@ -109,8 +110,8 @@ func (m *Maintenance) heldIn(ctx context.Context, saleID, user string) (Held, er
 	return h, sale.AsInternal(err)
 }
 
-// readHeld reads the claim, its order, who has cancelled that, and its refunds. The claim notes the first refunds of its
-// order, so one without any has none. Plain reads may see what it notes before the refund.
+// readHeld reads the claim, its order, who has cancelled that, and its refunds. The claim notes the first refunds of
+// its order, so one without any has none. Plain reads may see what it notes before the refund.
 func (m *Maintenance) readHeld(ctx context.Context, h *Held) error {
 	c, err := table.ReadClaim(h.Sale.ID, h.Sale.Buckets, h.claim)
 	if err != nil {

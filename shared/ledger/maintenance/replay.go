@@ -60,7 +60,8 @@ type Replayed struct {
 
 // Missing counts what the table lacked.
 func (r *Replayed) Missing() int {
-	return r.Claims + r.Guards + r.OrderIDs + r.Orders + r.Payments + r.Releases + r.Refunds + r.Additions + r.Extensions + r.Halves + r.Shards
+	return r.Claims + r.Guards + r.OrderIDs + r.Orders + r.Payments + r.Releases + r.Refunds +
+		r.Additions + r.Extensions + r.Halves + r.Shards
 }
 
 // Scanner is the one call of a client that only a replay needs.
@@ -83,12 +84,11 @@ const (
 // more of them.
 //
 // First nothing that was given out before can be given out again: each day's sequence of order
-// ids leaps, and each sale's version and number of edits, from which ids of events come. Then claims, guards, order ids, payments, releases and
-// refunds are written if they are absent; DynamoDB may have restored some but not all writes
-// of a transaction, and what is there of it says the rest. Only then are the counts of each shard
-// derived from its claims and receipts: a unit that was sold again in the lost time cannot be
-// found by adding and subtracting. A sale whose claims exceed its units keeps its counts, and
-// people decide.
+// ids leaps, and each sale's version and number of edits, from which ids of events come. Then claims, guards, order
+// ids, payments, releases and refunds are written if they are absent; DynamoDB may have restored some but not all
+// writes of a transaction, and what is there of it says the rest. Only then are the counts of each shard derived from
+// its claims and receipts: a unit that was sold again in the lost time cannot be found by adding and subtracting. A
+// sale whose claims exceed its units keeps its counts, and people decide.
 //
 // More time that was given to unpaid orders is given again, to sales whose orders are not finished. Other edits and
 // withdrawals are not replayed. A sale that is not over is paused, so that nothing is sold before an
@@ -233,7 +233,8 @@ func (p *replay) readSales(ctx context.Context) error {
 	}
 	for id := range of {
 		if p.sales[id] == nil {
-			return sale.Refusef(sale.SaleNotFound, "the table has no open sale %q: it is another stack's, or the sale was created later", id)
+			return sale.Refusef(sale.SaleNotFound,
+				"the table has no open sale %q: it is another stack's, or the sale was created later", id)
 		}
 	}
 	return nil
@@ -354,7 +355,8 @@ func (p *replay) leap(ctx context.Context) error {
 		return fmt.Errorf("the table is of %s, and no restore goes further back than 35 days", from.Format(time.RFC3339))
 	}
 	// The clock of whoever gave out an order id may have been on the day before or after.
-	for day := from.Add(-ledger.ClockSkew).Truncate(24 * time.Hour); !day.After(now.Add(ledger.ClockSkew)); day = day.AddDate(0, 0, 1) {
+	day := from.Add(-ledger.ClockSkew).Truncate(24 * time.Hour)
+	for ; !day.After(now.Add(ledger.ClockSkew)); day = day.AddDate(0, 0, 1) {
 		key := table.SequenceKey(orderid.Day(day))
 		if err := p.mark(ctx, key, "ADD #next :leap SET #restoredAt = :at", sequenceLeap, table.Item{}); err != nil {
 			return err
@@ -405,7 +407,9 @@ func (p *replay) pause(ctx context.Context, one *replayed, now time.Time) error 
 		}
 	}
 	update := "ADD #version :leap, #edits :leap SET #restoredAt = :at, #paused = :paused, #changedAt = :now"
-	values := table.Item{":paused": table.Bool(s.Paused || s.Ends().After(now)), ":now": table.N(max(now.UnixMilli(), last+1))}
+	values := table.Item{
+		":paused": table.Bool(s.Paused || s.Ends().After(now)), ":now": table.N(max(now.UnixMilli(), last+1)),
+	}
 	if s.HasDraw() {
 		update += ", #operatedAt = :now"
 	}
@@ -458,7 +462,9 @@ func (p *replay) resetListing(ctx context.Context, one *replayed) error {
 	if r.Err != nil {
 		return sale.AsInternal(r.Err)
 	}
-	return p.table.Update(ctx, table.Update{Key: table.ListingKey(one.sale.ID), Expr: update, If: "#closesAt = :read", Values: values})
+	return p.table.Update(ctx, table.Update{
+		Key: table.ListingKey(one.sale.ID), Expr: update, If: "#closesAt = :read", Values: values,
+	})
 }
 
 // extend gives the unpaid orders of a sale the time that they had been given.
@@ -485,7 +491,9 @@ func (p *replay) add(ctx context.Context, a LostAddition) error {
 	items := []table.Item{table.SeedingItem(s, a.Change)}
 	for k := range s.Shards {
 		if units := sale.Share(a.Units, k, s.Shards); units > 0 {
-			items = append(items, table.With(table.SeedShardKey(s.ID, a.ID, k), table.Item{"units": table.N(units), "at": table.Millis(a.At)}))
+			items = append(items, table.With(table.SeedShardKey(s.ID, a.ID, k), table.Item{
+				"units": table.N(units), "at": table.Millis(a.At),
+			}))
 		}
 	}
 	there, err := p.table.Receipts(ctx, s.ID, table.SeedHeads+a.ID)
@@ -536,7 +544,9 @@ func (p *replay) restoreClaims(ctx context.Context, claims []sale.Claim) error {
 
 // lacking returns the writes of the claims of a batch that can be made now. In the first round
 // it counts whatever is lacking.
-func (p *replay) lacking(ctx context.Context, claims []sale.Claim, count bool) (writes []func(context.Context) error, err error) {
+func (p *replay) lacking(
+	ctx context.Context, claims []sale.Claim, count bool,
+) (writes []func(context.Context) error, err error) {
 	var keys []table.Item
 	for _, c := range claims {
 		s := p.sales[c.SaleID].sale
@@ -594,7 +604,9 @@ func (p *replay) lackingOf(
 		switch {
 		case c.AcceptedAt.IsZero() || c.Shard < 0 || c.Shard >= one.sale.Shards:
 			return problem("no line of a log says when it was accepted, and in which shard")
-		case one.sale.HasDraw() && !slices.ContainsFunc(one.calls, func(call draw.Call) bool { return !c.AcceptedAt.Before(call.From) && c.AcceptedAt.Before(call.Until) }):
+		case one.sale.HasDraw() && !slices.ContainsFunc(one.calls, func(call draw.Call) bool {
+			return !c.AcceptedAt.Before(call.From) && c.AcceptedAt.Before(call.Until)
+		}):
 			return problem("it was accepted in a call that is lost")
 		}
 		lacks(&p.done.Claims, func(ctx context.Context) error { return p.table.PutAbsent(ctx, wholeClaim(c)) })
@@ -635,7 +647,8 @@ func (p *replay) lackingOf(
 	switch isCancelled := held.Unit != ""; {
 	case c.Unit == "":
 	case !isCancelled && !c.CancelledAt.IsZero() && c.PaidAt.IsZero() && held.PaidAt.IsZero():
-		return problem("its order was cancelled after it was paid, and no event tells the payment: find it in the provider's list, and add its event OrderPaid to EVENTS")
+		return problem("its order was cancelled after it was paid, and no event tells the payment: " +
+			"find it in the provider's list, and add its event OrderPaid to EVENTS")
 	case !isCancelled && held.Payment != "":
 		lacks(&p.done.Releases, func(ctx context.Context) error { return p.cancel(ctx, c) })
 		if count && !p.write && stored != nil {
@@ -689,7 +702,9 @@ func unless(later bool, write func(context.Context) error) func(context.Context)
 // paidGuard is the guard of the payment that has paid the claim.
 func paidGuard(c sale.Claim) table.Item {
 	provider, reference, _ := strings.Cut(c.Payment, "#")
-	payment := sale.Payment{Provider: provider, Reference: reference, OrderID: c.OrderID, Amount: c.Amount, Currency: c.Currency}
+	payment := sale.Payment{
+		Provider: provider, Reference: reference, OrderID: c.OrderID, Amount: c.Amount, Currency: c.Currency,
+	}
 	return table.GuardItem(payment, c.SaleID, table.FatePaid, c.PaidAt)
 }
 

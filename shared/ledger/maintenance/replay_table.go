@@ -19,12 +19,13 @@ import (
 
 // refund completes a refund due with its payment's guard, the note on its claim and, if it says so,
 // its order's release, and counts what is lacking: as halves if the table has a part of it. One of a
-// recall or a cancellation belongs to a payment that has paid its order, whose guard says so. While the recall itself is
-// lost, there is none, nor one for an order that it had released.
+// recall or a cancellation belongs to a payment that has paid its order, whose guard says so. While the recall itself
+// is lost, there is none, nor one for an order that it had released.
 func (p *replay) refund(ctx context.Context, r sale.Refund, isHalf bool) error {
 	keys := []table.Item{table.RefundKey(r.SaleID, r.Payment), table.PaymentKey(r.Payment)}
 	one, hasPaid := p.sales[r.SaleID], r.Reason == sale.RefundRecalled || r.Reason == sale.RefundCancelled
-	if r.Reason == sale.RefundRecalled && !one.sale.IsRecalled() || r.Reason == sale.RefundReleased && p.unreleased[r.OrderID] {
+	if r.Reason == sale.RefundRecalled && !one.sale.IsRecalled() ||
+		r.Reason == sale.RefundReleased && p.unreleased[r.OrderID] {
 		return nil
 	}
 	if one != nil && r.User != "" {
@@ -45,7 +46,9 @@ func (p *replay) refund(ctx context.Context, r sale.Refund, isHalf bool) error {
 		return nil
 	}
 	provider, reference, _ := strings.Cut(r.Payment, "#")
-	payment := sale.Payment{Provider: provider, Reference: reference, OrderID: r.OrderID, Amount: r.Amount, Currency: r.Currency}
+	payment := sale.Payment{
+		Provider: provider, Reference: reference, OrderID: r.OrderID, Amount: r.Amount, Currency: r.Currency,
+	}
 	guard := there[table.IdentityOf(keys[1])]
 	if guard != nil {
 		if g := (&table.Reader{Item: guard}); g.Text("fate") != table.FateRefund && !hasPaid {
@@ -82,7 +85,8 @@ func (p *replay) refund(ctx context.Context, r sale.Refund, isHalf bool) error {
 	if !slices.Contains(held.Refunds, r.Payment) && (hasPaid || len(held.Refunds) < ledger.MaxClaimRefunds) {
 		lacks(notes, func() error {
 			return p.table.Update(ctx, table.Update{
-				Key: keys[2], Expr: "ADD #refunds :refund", If: "attribute_exists(pk)", Values: table.Item{":refund": table.SS(r.Payment)},
+				Key: keys[2], Expr: "ADD #refunds :refund", If: "attribute_exists(pk)",
+				Values: table.Item{":refund": table.SS(r.Payment)},
 			})
 		})
 	}
@@ -106,8 +110,9 @@ func (p *replay) refund(ctx context.Context, r sale.Refund, isHalf bool) error {
 		}
 	case r.Reason == sale.RefundOtherPayment:
 		p.ends[r.OrderID] = true
-		p.unexplained[r.OrderID] = fmt.Sprintf("payment %s of order %s is to be refunded because another one has paid the order, "+
-			"and no event tells that one: find it in the provider's list, and add its event OrderPaid to EVENTS",
+		p.unexplained[r.OrderID] = fmt.Sprintf(
+			"payment %s of order %s is to be refunded because another one has paid the order, "+
+				"and no event tells that one: find it in the provider's list, and add its event OrderPaid to EVENTS",
 			r.Payment, orderid.String(r.OrderID))
 	}
 	return err
@@ -135,7 +140,8 @@ func (one *replayed) noteRefund(at time.Time) {
 
 // kinds are those of the table's partition keys.
 var kinds = []string{
-	"SALE", "CHANGES", "CANCELLED", "SALES", "STOCK", "CLAIM", "ORDER", "SEQ", "REFUND", "GROUP", "GUARD", "ENTRY", "DRAWKEY", "ROLL", "DRAW", "PAYMENT",
+	"SALE", "CHANGES", "CANCELLED", "SALES", "STOCK", "CLAIM", "ORDER", "SEQ", "REFUND", "GROUP", "GUARD", "ENTRY",
+	"DRAWKEY", "ROLL", "DRAW", "PAYMENT",
 }
 
 // scan reads the whole table: it counts the claims of each shard, and completes what was
@@ -257,7 +263,8 @@ func (p *replay) completeHalves(ctx context.Context, halves []half) error {
 	}
 	for i := range halves {
 		c := &halves[i].claim
-		if it := there[table.IdentityOf(table.OrderKey(c.OrderID))]; (halves[i].kind == "PAYMENT" || halves[i].kind == "CANCELLED") && it != nil {
+		it := there[table.IdentityOf(table.OrderKey(c.OrderID))]
+		if (halves[i].kind == "PAYMENT" || halves[i].kind == "CANCELLED") && it != nil {
 			o, err := table.ReadOrder(it)
 			if err != nil {
 				return sale.AsInternal(err)
@@ -278,7 +285,10 @@ func (p *replay) completeHalves(ctx context.Context, halves []half) error {
 			keys = append(keys, table.GroupGuardKey(g, c.User))
 		}
 	}
-	keys = slices.DeleteFunc(keys, func(k table.Item) bool { id := table.IdentityOf(k); return id.SK == "" || id.PK == "PAYMENT#" })
+	keys = slices.DeleteFunc(keys, func(k table.Item) bool {
+		id := table.IdentityOf(k)
+		return id.SK == "" || id.PK == "PAYMENT#"
+	})
 	others, err := p.table.GetAll(ctx, keys)
 	if err != nil {
 		return err
@@ -321,7 +331,8 @@ func (p *replay) completeHalf(ctx context.Context, h half, orders, others map[ta
 				return err
 			}
 		}
-		if !c.CancelledAt.IsZero() && others[table.IdentityOf(table.RefundKey(c.SaleID, c.Payment))] == nil && !p.due[c.Payment] {
+		if !c.CancelledAt.IsZero() &&
+			others[table.IdentityOf(table.RefundKey(c.SaleID, c.Payment))] == nil && !p.due[c.Payment] {
 			refund := refundOf(c, sale.RefundCancelled)
 			refund.At = c.CancelledAt
 			if err := p.refund(ctx, refund, true); err != nil {
@@ -333,7 +344,9 @@ func (p *replay) completeHalf(ctx context.Context, h half, orders, others map[ta
 				continue
 			}
 			guard := table.Reader{Item: others[table.IdentityOf(table.PaymentKey(payment))]}
-			if others[table.IdentityOf(table.RefundKey(c.SaleID, payment))] == nil && guard.OptionalText("fate") != table.FateRefund && !p.due[payment] { // nothing says how much
+			// Nothing says how much is to be paid back.
+			if others[table.IdentityOf(table.RefundKey(c.SaleID, payment))] == nil &&
+				guard.OptionalText("fate") != table.FateRefund && !p.due[payment] {
 				if err := heal(func() error { return p.dropNote(ctx, c, payment) }); err != nil {
 					return err
 				}
@@ -364,7 +377,8 @@ func (p *replay) completeHalf(ctx context.Context, h half, orders, others map[ta
 	case "CANCELLED":
 		switch {
 		case held.OrderID != c.OrderID || held.Unit != "":
-		case !c.CancelledAt.IsZero() && held.PaidAt.IsZero() || c.Released() && held.Payment != "": // its payment's own half may say more
+		case !c.CancelledAt.IsZero() && held.PaidAt.IsZero() || c.Released() && held.Payment != "":
+			// Its payment's own half may say more.
 		case c.Released():
 			return heal(func() error { return p.finish(ctx, c) })
 		default:
@@ -411,7 +425,8 @@ func (p *replay) dropGuard(ctx context.Context, group string, c sale.Claim) erro
 // dropNote removes a refund from a claim: whoever records that payment again writes it again.
 func (p *replay) dropNote(ctx context.Context, c sale.Claim, payment string) error {
 	return p.table.Update(ctx, table.Update{
-		Key: claimKey(c), Expr: "DELETE #refunds :refund", If: "attribute_exists(pk)", Values: table.Item{":refund": table.SS(payment)},
+		Key: claimKey(c), Expr: "DELETE #refunds :refund", If: "attribute_exists(pk)",
+		Values: table.Item{":refund": table.SS(payment)},
 	})
 }
 
@@ -463,7 +478,8 @@ func (p *replay) derive(ctx context.Context, one *replayed) error {
 			update += ", #released = :released, #putBack = :released"
 			values[":released"] = table.N(w.Released)
 		}
-		if err := p.table.Update(ctx, table.Update{Key: keys[k], Expr: update, If: "#stock = :read", Values: values}); err != nil {
+		derived := table.Update{Key: keys[k], Expr: update, If: "#stock = :read", Values: values}
+		if err := p.table.Update(ctx, derived); err != nil {
 			return err
 		}
 	}
@@ -495,7 +511,8 @@ func (p *replay) deriveSale(ctx context.Context, one *replayed, seeded, room int
 		return err
 	}
 	return p.table.Update(ctx, table.Update{
-		Key: table.ListingKey(s.ID), Expr: "SET #refundAt = :at", If: "attribute_exists(pk)", Values: table.Item{":at": table.Millis(one.refundAt)},
+		Key: table.ListingKey(s.ID), Expr: "SET #refundAt = :at", If: "attribute_exists(pk)",
+		Values: table.Item{":at": table.Millis(one.refundAt)},
 	})
 }
 

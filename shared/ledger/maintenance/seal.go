@@ -46,7 +46,8 @@ func (m *Maintenance) mayBeSealed(ctx context.Context, s sale.Sale) (sales []sea
 			return nil, err
 		}
 		if count.Due > 0 {
-			return nil, sale.Refusef(sale.Conflicting, "%d refunds of the sale %s are due: refund and mark them first", count.Due, id)
+			return nil, sale.Refusef(sale.Conflicting,
+				"%d refunds of the sale %s are due: refund and mark them first", count.Due, id)
 		}
 		it, err := m.table.GetWithin(ctx, table.PatientTries, table.SaleKey(id))
 		if err != nil {
@@ -62,7 +63,8 @@ func (m *Maintenance) mayBeSealed(ctx context.Context, s sale.Sale) (sales []sea
 }
 
 func refuseUndrained(saleID string) error {
-	return sale.Refusef(sale.Conflicting, "the sale %s is not drained: only what is over, and audited, can be sealed", saleID)
+	return sale.Refusef(sale.Conflicting,
+		"the sale %s is not drained: only what is over, and audited, can be sealed", saleID)
 }
 
 // seal is what else a seal writes into the item of its sale, and on which condition.
@@ -80,7 +82,9 @@ func (s *seal) actions(m *Maintenance) (actions []types.TransactWriteItem) {
 	now := table.Millis(m.table.Now())
 	update := func(key table.Item, expression, condition string, values table.Item) {
 		values[":now"] = now
-		actions = append(actions, m.table.Action(table.Update{Key: key, Expr: "SET #sealedAt = :now" + expression, If: condition, Values: values}))
+		actions = append(actions, m.table.Action(table.Update{
+			Key: key, Expr: "SET #sealedAt = :now" + expression, If: condition, Values: values,
+		}))
 	}
 	for _, one := range s.with {
 		expression := " REMOVE #cursor, #releasing"

@@ -34,7 +34,9 @@ func texts(c *sale.Change) map[string]**string {
 }
 
 func ChangeItem(saleID string, c sale.Change) Item {
-	it := withAuthor(c.Author, With(ChangeKey(saleID, c.Number), Item{"id": S(c.ID), "action": S(string(c.Action)), "at": Millis(c.At)}))
+	it := withAuthor(c.Author, With(ChangeKey(saleID, c.Number), Item{
+		"id": S(c.ID), "action": S(string(c.Action)), "at": Millis(c.At),
+	}))
 	if !c.OpensAt.IsZero() {
 		it["paused"], it["opensAt"], it["closesAt"] = Bool(c.Paused), Millis(c.OpensAt), Millis(c.ClosesAt)
 	}
@@ -55,7 +57,10 @@ func ChangeItem(saleID string, c sale.Change) Item {
 func ReadChange(it Item) (sale.Change, error) {
 	r := Read(it)
 	number, err := strconv.ParseInt(r.Text(SK), 10, 64)
-	c := sale.Change{Number: number, ID: r.Text("id"), Action: sale.Action(r.Text("action")), At: r.Time("at"), Author: r.author(), PayUntil: r.OptionalTime("payUntil")}
+	c := sale.Change{
+		Number: number, ID: r.Text("id"), Action: sale.Action(r.Text("action")), At: r.Time("at"), Author: r.author(),
+		PayUntil: r.OptionalTime("payUntil"),
+	}
 	if Has(it, "opensAt") {
 		c.Paused, c.OpensAt, c.ClosesAt = r.Flag("paused"), r.Time("opensAt"), r.Time("closesAt")
 	}
@@ -81,7 +86,8 @@ func ReadCancelled(it Item) (sale.CancelledOrder, error) {
 	r := Read(it)
 	id, err := strconv.ParseUint(r.Text(SK), 10, 63)
 	return sale.CancelledOrder{
-		OrderID: id, ID: r.Text("id"), At: r.Time("at"), Author: r.author(), Saw: sale.ClaimState(r.Text("saw")), Unit: sale.Unit(r.Text("unit")),
+		OrderID: id, ID: r.Text("id"), At: r.Time("at"), Author: r.author(), Saw: sale.ClaimState(r.Text("saw")),
+		Unit: sale.Unit(r.Text("unit")),
 	}, cmp.Or(r.Err, err)
 }
 
@@ -100,7 +106,8 @@ func SeedingItem(s sale.Sale, c sale.Change) Item {
 func ReadSeeding(it Item) (sale.Change, error) {
 	r := Read(it)
 	c := sale.Change{
-		ID: strings.TrimPrefix(r.Text(SK), SeedHeads), Action: sale.ActionAdd, At: r.Time("at"), Author: r.author(), Units: r.Number("units"),
+		ID: strings.TrimPrefix(r.Text(SK), SeedHeads), Action: sale.ActionAdd, At: r.Time("at"), Author: r.author(),
+		Units: r.Number("units"),
 	}
 	if c.Units < 0 {
 		c.Action, c.Units = sale.ActionWithdraw, -c.Units
@@ -123,7 +130,9 @@ func ReadCreation(it Item) (c sale.Change, named bool, err error) {
 		return c, false, nil
 	}
 	r := Read(it)
-	return sale.Change{ID: r.Text("id"), Action: sale.Created, At: r.Time("at"), Author: r.author(), Units: r.Number("stock")}, true, r.Err
+	return sale.Change{
+		ID: r.Text("id"), Action: sale.Created, At: r.Time("at"), Author: r.author(), Units: r.Number("stock"),
+	}, true, r.Err
 }
 
 // IsSeeding tells the head of an addition or a withdrawal from the receipts of its shards.

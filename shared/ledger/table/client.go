@@ -33,7 +33,8 @@ type resolver struct {
 
 // ResolveEndpoint implements dynamodb.EndpointResolverV2.
 func (r *resolver) ResolveEndpoint(ctx context.Context, p dynamodb.EndpointParameters) (transport.Endpoint, error) {
-	if isARN(aws.ToString(p.ResourceArn)) || slices.ContainsFunc(p.ResourceArnList, isARN) || aws.ToBool(p.IsSearchOperation) {
+	if isARN(aws.ToString(p.ResourceArn)) || slices.ContainsFunc(p.ResourceArnList, isARN) ||
+		aws.ToBool(p.IsSearchOperation) {
 		return r.own.ResolveEndpoint(ctx, p)
 	}
 	return r.memory.At(endpoint.Place{

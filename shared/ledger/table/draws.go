@@ -19,7 +19,9 @@ func (r *Reader) DrawTerms() (t sale.DrawTerms) {
 
 // draw reads the draw of a sale that has one.
 func (r *Reader) draw() sale.Draw {
-	d := sale.Draw{DrawTerms: r.DrawTerms(), BeginsAt: r.Time("beginsAt"), EndsAt: r.Time("endsAt"), Call: r.OptionalNumber("call")}
+	d := sale.Draw{
+		DrawTerms: r.DrawTerms(), BeginsAt: r.Time("beginsAt"), EndsAt: r.Time("endsAt"), Call: r.OptionalNumber("call"),
+	}
 	d.OperatedAt, d.OpenCall = r.OptionalTime("operatedAt"), r.OptionalFlag("openCall")
 	if !d.HasDraw() {
 		r.Fail("keepHours", "a number of hours")
@@ -30,7 +32,10 @@ func (r *Reader) draw() sale.Draw {
 // ReadDrawHead reads the head of a draw.
 func ReadDrawHead(it Item) (draw.Head, error) {
 	r := Read(it)
-	h := draw.Head{Roll: r.digest("roll"), Entrants: r.Number("entrants"), Round: uint64(r.Number("round")), ClosedAt: r.Time("closedAt")}
+	h := draw.Head{
+		Roll: r.digest("roll"), Entrants: r.Number("entrants"), Round: uint64(r.Number("round")),
+		ClosedAt: r.Time("closedAt"),
+	}
 	if Has(it, "seed") {
 		h.Seed, h.Signature = r.digest("seed"), r.hex("signature")
 	}

@@ -52,7 +52,8 @@ func Filtered(pk types.AttributeValue, filter string, values Item) dynamodb.Quer
 // Headed is the query for the items of a partition whose sort key begins with head.
 func Headed(pk types.AttributeValue, head string) dynamodb.QueryInput {
 	return dynamodb.QueryInput{
-		KeyConditionExpression: aws.String("#pk = :pk AND begins_with(#sk, :head)"), ExpressionAttributeNames: map[string]string{"#pk": PK, "#sk": SK},
+		KeyConditionExpression:    aws.String("#pk = :pk AND begins_with(#sk, :head)"),
+		ExpressionAttributeNames:  map[string]string{"#pk": PK, "#sk": SK},
 		ExpressionAttributeValues: Item{":pk": pk, ":head": S(head)},
 	}
 }
@@ -84,7 +85,9 @@ func (t *Table) QueryAll(ctx context.Context, tries int, in dynamodb.QueryInput)
 
 // QueryPages passes the items of a query to report, page by page. It fails with report's error,
 // too.
-func (t *Table) QueryPages(ctx context.Context, tries int, in dynamodb.QueryInput, consistent bool, report func([]Item) error) error {
+func (t *Table) QueryPages(
+	ctx context.Context, tries int, in dynamodb.QueryInput, consistent bool, report func([]Item) error,
+) error {
 	in.TableName, in.ConsistentRead = t.Name, &consistent
 	for {
 		page := in // a try that was given up may still read its input

@@ -100,12 +100,15 @@ func WithTerms(s sale.Sale, it Item) Item {
 		it["lateDays"] = N(int64(s.LateFor / (24 * time.Hour)))
 	}
 	if s.HasDraw() {
-		it["enterFrom"], it["enterUntil"], it["keepHours"] = Millis(s.EnterFrom), Millis(s.EnterUntil), N(int64(s.KeepFor/time.Hour))
+		it["enterFrom"], it["enterUntil"] = Millis(s.EnterFrom), Millis(s.EnterUntil)
+		it["keepHours"] = N(int64(s.KeepFor / time.Hour))
 	}
 	if s.Price != 0 {
 		it["price"], it["currency"] = N(s.Price), S(s.Currency)
 	}
-	for name, value := range map[string]string{"limitGroup": s.LimitGroup, "image": s.Image, "about": s.About, "link": s.Link} {
+	for name, value := range map[string]string{
+		"limitGroup": s.LimitGroup, "image": s.Image, "about": s.About, "link": s.Link,
+	} {
 		if value != "" {
 			it[name] = S(value)
 		}
@@ -184,7 +187,8 @@ func ReadClaim(saleID string, buckets int, it Item) (sale.Claim, error) {
 		MinReader:  int(r.OptionalNumber(MinReader)),
 	}
 	if Has(it, "paidAt") {
-		c.PaidAt, c.Payment, c.Amount, c.Currency = r.Time("paidAt"), r.Text("payment"), r.OptionalNumber("amount"), r.OptionalText("currency")
+		c.PaidAt, c.Payment = r.Time("paidAt"), r.Text("payment")
+		c.Amount, c.Currency = r.OptionalNumber("amount"), r.OptionalText("currency")
 	}
 	if Has(it, "releasedAt") {
 		c.ReleasedAt, c.ReleasedBy = r.Time("releasedAt"), sale.ReleasedBy(r.Text("releasedBy"))

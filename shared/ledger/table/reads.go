@@ -28,7 +28,9 @@ func (t *Table) Receipts(ctx context.Context, saleID, head string) (map[Identity
 
 // ClaimPage reads the page of a bucket's claims after that user, or its first page if
 // that is "": at most that many claims, or as many as DynamoDB returns if most is 0.
-func (t *Table) ClaimPage(ctx context.Context, saleID string, bucket int, after string, most int32) (*dynamodb.QueryOutput, error) {
+func (t *Table) ClaimPage(
+	ctx context.Context, saleID string, bucket int, after string, most int32,
+) (*dynamodb.QueryOutput, error) {
 	in := Partition(ClaimKey(saleID, bucket, "")[PK])
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	if most > 0 {
@@ -119,7 +121,8 @@ func (t *Table) OpenSale(ctx context.Context, saleID string) (sale.Sale, error) 
 	}
 	if s.State != sale.Open {
 		return sale.Sale{}, &sale.Error{
-			Code: sale.SaleNotFound, Detail: "the sale is still being created", Err: &sale.DraftError{OpensAt: s.OpensAt, ClosesAt: s.ClosesAt},
+			Code: sale.SaleNotFound, Detail: "the sale is still being created",
+			Err: &sale.DraftError{OpensAt: s.OpensAt, ClosesAt: s.ClosesAt},
 		}
 	}
 	return s, nil

@@ -19,12 +19,18 @@ import (
 // API is the part of the DynamoDB client that the ledger uses.
 type API interface {
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
-	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
+	BatchGetItem(
+		context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options),
+	) (*dynamodb.BatchGetItemOutput, error)
 	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
 	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
 	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
-	BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error)
-	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
+	BatchExecuteStatement(
+		context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options),
+	) (*dynamodb.BatchExecuteStatementOutput, error)
+	TransactWriteItems(
+		context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options),
+	) (*dynamodb.TransactWriteItemsOutput, error)
 }
 
 // Options are the sources of time and randomness; nil fields get real ones. All must be safe for

@@ -26,7 +26,9 @@ func (t *Table) Transact(ctx context.Context, actions ...types.TransactWriteItem
 // has contention, which would hide the result of its condition: then the transaction is
 // tried again. With reasons the error is the client's, for the log; otherwise it has a
 // code of package sale.
-func (t *Table) RetryTransaction(ctx context.Context, actions ...types.TransactWriteItem) ([]types.CancellationReason, error) {
+func (t *Table) RetryTransaction(
+	ctx context.Context, actions ...types.TransactWriteItem,
+) ([]types.CancellationReason, error) {
 	for left := t.UpTo(PatientTries); ; {
 		err := t.Retry(ctx, PatientTries, func(ctx context.Context) error { return t.Transact(ctx, actions...) })
 		if Judge(err) != Cancelled {
@@ -75,7 +77,8 @@ func (t *Table) Put(it Item) types.TransactWriteItem {
 func (t *Table) TryPut(ctx context.Context, tries int, it Item, returnOld bool) error {
 	return t.Retry(ctx, tries, func(ctx context.Context) error {
 		_, err := t.API.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: t.Name, Item: it, ConditionExpression: &IfAbsent, ReturnValuesOnConditionCheckFailure: returned(returnOld),
+			TableName: t.Name, Item: it, ConditionExpression: &IfAbsent,
+			ReturnValuesOnConditionCheckFailure: returned(returnOld),
 		})
 		return err
 	})

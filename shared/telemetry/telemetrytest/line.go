@@ -85,7 +85,8 @@ func ByName(log *bytes.Buffer, members ...string) (map[string]Line, error) {
 func (l *Line) common() error {
 	var errs []error
 	for name, of := range map[string][]any{
-		"level": {"DEBUG", "INFO", "WARN", "ERROR"}, "coldStart": {true, false}, "message": nil, "service": nil, "outcome": nil,
+		"level": {"DEBUG", "INFO", "WARN", "ERROR"}, "coldStart": {true, false}, "message": nil, "service": nil,
+		"outcome": nil,
 	} {
 		text, isText := l.Fields[name].(string)
 		if of == nil && (!isText || text == "") || of != nil && !slices.Contains(of, l.Fields[name]) {

@@ -79,6 +79,7 @@ func Examine(t *testing.T, source fs.FS, data any, budget int, later ...string) 
 	}
 	t.Logf("the page weighs %d bytes, and %d that may be loaded later", weight, added)
 	if weight > budget || weight+added > budget*4/3 {
-		t.Errorf("the page weighs %d bytes compressed, and %d that may be loaded later, want at most %d, and %d together", weight, added, budget, budget*4/3)
+		t.Errorf("the page weighs %d bytes compressed, and %d that may be loaded later, want at most %d, and %d together",
+			weight, added, budget, budget*4/3)
 	}
 }
