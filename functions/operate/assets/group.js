@@ -11,6 +11,9 @@ import { fill, language, number, words } from "./words.js";
 
 const w = words.groups;
 
+/** How long an impatient second press may take, in milliseconds. */
+const rest = 3000;
+
 const natural = new Intl.Collator(language, { numeric: true });
 
 const letters = "XXS XS S 小 M 中 L 大 XL XXL 2XL 3XL".split(" ");
@@ -29,7 +32,7 @@ export function groups(page) {
   const { fact, badge, bar, said, mayChange, mayPause, pausing, field, typed, send, render, findings, unwell } = page;
   /** The recall that is asked for, of the sales that were there when it began, and what is missing. @type {{of: string, take: Set<string>, trouble: string} | undefined} */
   let recall;
-  /** What each group's button pauses: what could be paused when it appeared. @type {Map<string, string[]>} */
+  /** What each group's button pauses: what could be paused when it appeared. One that takes another's place rests for a while. @type {Map<string, {of: string[], from: number}>} */
   const seen = new Map();
   addEventListener("hashchange", () => seen.clear());
 
@@ -44,10 +47,11 @@ export function groups(page) {
   /** @param {string} id @param {Sale[]} sales @param {string} [note] */
   const pauseAll = (id, sales, note) => {
     const able = sales.filter(mayPause);
-    let these = able.filter((s) => seen.get(id)?.includes(s.saleId));
-    if (!these.length) seen.set(id, (these = able).map((s) => s.saleId));
+    let these = able.filter((s) => seen.get(id)?.of.includes(s.saleId));
+    if (able.length && !these.length) seen.set(id, { of: (these = able).map((s) => s.saleId), from: seen.has(id) ? performance.now() + rest : 0 });
+    const resting = performance.now() < (seen.get(id)?.from ?? 0);
     const label = fill(these.length < able.length ? w.pauseSome : w.pause, these.length, able.length);
-    return able.length > 0 && h("button", { "data-key": "pause", class: "pause", "aria-label": label + ", " + id, "aria-disabled": these.every(pausing), onclick: () => all(these, "pause", note ? typed(note) : "") }, label);
+    return able.length > 0 && h("button", { "data-key": "pause", class: "pause", "aria-label": label + ", " + id, "aria-disabled": resting || these.every(pausing), onclick: () => resting || all(these, "pause", note ? typed(note) : "") }, label);
   };
 
   /** The states that the sales are in. @param {Sale[]} sales */
