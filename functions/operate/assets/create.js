@@ -3,11 +3,13 @@
 // until the answer is final.
 
 import { call, passing, rest } from "./api.js";
-import { createWords as words } from "./createwords.js";
 import { h } from "./elements.js";
 import { bySize } from "./group.js";
 import { amount } from "./money.js";
 import { words as common, duration, fill, number } from "./words.js";
+
+// At another address with each try, as this script.
+const { createWords: words } = /** @type {typeof import("./createwords.js")} */ (await import("./createwords.js" + new URL(import.meta.url).search));
 
 /** @typedef {import("./elements.js").Child} Child */
 /** @typedef {Record<string, any>} Body of a creation */

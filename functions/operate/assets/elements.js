@@ -2,6 +2,15 @@
 
 /** @typedef {Node | string | false | undefined | null} Child */
 
+// What an element has may be a translation by the browser, which stays until something else is written.
+/** The attributes that were written last, on a copy. @type {WeakMap<Node, Element>} */
+const attributes = new WeakMap();
+/** The children that were written last, with the values of the texts. @type {WeakMap<Node, [Node, string | null][]>} */
+const contents = new WeakMap();
+
+/** @param {Element} e */
+const note = (e) => contents.set(e, [...e.childNodes].map((n) => [n, n.nodeValue]));
+
 /**
  * Makes an element. A property that is a function is a handler; of the others true is an empty
  * attribute and false none, but for ARIA's, which are said; undefined is never an attribute.
@@ -17,6 +26,8 @@ export function h(tag, properties = {}, ...children) {
   for (const child of children.flat()) {
     if (child) e.append(child);
   }
+  attributes.set(e, /** @type {Element} */ (e.cloneNode()));
+  note(e);
   return e;
 }
 
@@ -24,6 +35,9 @@ const handlers = /** @type {const} */ (["onclick", "onsubmit", "oninput", "oncha
 
 /** What makes an element another one than its neighbours. @param {Node | undefined} n */
 const key = (n) => (n instanceof HTMLElement ? n.dataset.key : undefined);
+
+/** @param {Node} a @param {Node} b */
+const alike = (a, b) => a.nodeName === b.nodeName && key(a) === key(b);
 
 /**
  * Gives an element these children, and keeps those that are there: with their focus, and with
@@ -44,28 +58,40 @@ export function show(old, children) {
 
 /** @param {Element} old @param {Element} wanted */
 function bring(old, wanted) {
+  const was = contents.get(old) ?? [];
   const children = [...wanted.childNodes];
+  if (was.length === children.length && was.every(([n, text], i) => alike(n, children[i]) && text === children[i].nodeValue)) {
+    for (const [i, [n]] of was.entries()) if (n instanceof HTMLElement) become(n, /** @type {HTMLElement} */ (children[i]));
+    return;
+  }
+  // What the browser has put there goes, and that in whose place it stood comes back.
+  const mine = was.map(([n]) => n);
+  for (const n of [...old.childNodes]) if (!mine.includes(n)) n.remove();
+  for (const [i, n] of mine.entries()) if (n !== old.childNodes[i]) old.insertBefore(n, old.childNodes[i] ?? null);
   for (const [i, child] of children.entries()) {
     let at = old.childNodes[i];
     if (key(child) && key(at) !== key(child)) {
       const found = [...old.childNodes].find((n) => key(n) === key(child));
       if (found) at = old.insertBefore(found, at);
     }
-    if (!at || at.nodeName !== child.nodeName || key(at) !== key(child)) old.insertBefore(child, at ?? null);
+    if (!at || !alike(at, child)) old.insertBefore(child, at ?? null);
     else if (child instanceof HTMLElement) become(/** @type {HTMLElement} */ (at), child);
     else if (at.nodeValue !== child.nodeValue) at.nodeValue = child.nodeValue;
   }
   while (old.childNodes.length > children.length) old.lastChild?.remove();
+  note(old);
 }
 
 /** @param {HTMLElement} old @param {HTMLElement} wanted */
 function become(old, wanted) {
-  for (const { name } of [...old.attributes]) {
-    if (!wanted.hasAttribute(name) && name !== "open") old.removeAttribute(name); // details are opened by their reader
+  const was = attributes.get(old);
+  for (const { name } of was?.attributes ?? []) {
+    if (!wanted.hasAttribute(name)) old.removeAttribute(name);
   }
   for (const { name, value } of wanted.attributes) {
-    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    if (was?.getAttribute(name) !== value) old.setAttribute(name, value);
   }
+  attributes.set(old, wanted);
   for (const name of handlers) Object.assign(old, { [name]: wanted[name] });
   bring(old, wanted);
 }

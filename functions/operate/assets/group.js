@@ -76,7 +76,7 @@ export function groups(page) {
     const wrong = sales.some((s) => page.troubles(s).length);
     return h("li", { "data-key": "group " + id, tabindex: -1, class: "card" + (wrong ? " wrong" : "") },
       h("div", { class: "head" },
-        h("div", {}, h("h2", {}, h("a", { href: "#group/" + id }, id)), h("p", { class: "faint" }, fill(w.sizes, sales.length), " · ", states(sales))),
+        h("div", {}, h("h2", {}, h("a", { href: "#group/" + id, translate: "no" }, id)), h("p", { class: "faint" }, fill(w.sizes, sales.length), " · ", states(sales))),
         pauseAll(id, sales)),
       bar(whole(sold(sales)), "left-group-" + id),
       h("ul", { class: "sizes" }, bySize(sales).map((s) => row(s))));
@@ -135,7 +135,7 @@ export function groups(page) {
     const unbalanced = counted.filter((s) => !s.books.balanced).length;
     return [h("div", { "data-key": "group " + id },
       top,
-      h("div", { class: "head" }, h("div", {}, h("h1", {}, id), h("p", { class: "faint" }, fill(w.sizes, members.length), " · ", states(members))), mayChange() && h("a", { href: "#create/" + members[0].saleId }, w.copy)),
+      h("div", { class: "head" }, h("div", {}, h("h1", { translate: "no" }, id), h("p", { class: "faint" }, fill(w.sizes, members.length), " · ", states(members))), mayChange() && h("a", { href: "#create/" + members[0].saleId }, w.copy)),
       h("section", { "data-key": "actions", class: "actions", tabindex: -1, "aria-label": words.actions },
         members.some(mayPause) && h("div", { "data-key": "pausing", class: "pausing" }, pauseAll(id, members, "note"), field("note", words.note, { maxlength: 500 }), h("p", { class: "faint" }, w.pauseHelp)),
         bar(whole(sold(members)), "left"),

@@ -50,9 +50,9 @@ export function moneyOf(sales, { ago }, refunds) {
     h("h2", { id: "money" }, w.title),
     h("p", { class: "faint" }, fill(w.asOf, ago(oldest)), counted.length < sales.length && " " + fill(w.part, counted.length, sales.length)),
     all.map((m) => h("dl", { "data-key": m.currency, class: "money" }, ["taken", "outstanding", "due", "refunded"].map((name) => h("div", { class: name === "due" && m.due ? "due" : undefined },
-      h("dt", {}, /** @type {any} */ (w)[name]), h("dd", {}, amount(m[name], m.currency, m.digits)))))),
+      h("dt", {}, /** @type {any} */ (w)[name]), h("dd", { translate: "no" }, amount(m[name], m.currency, m.digits)))))),
     h("ul", { class: "funnel" }, facts.map(([name, n]) => h("li", { "data-key": name }, h("span", {}, name), h("b", {}, number(n)), h("progress", { max: Math.max(1, facts[0][1]), value: n, "aria-label": name })))),
     h("details", { "data-key": "what" }, h("summary", {}, w.what), h("p", { class: "faint" }, w.means)),
-    h("p", {}, w.list, " ", h("code", {}, "flashsale order list --" + refunds.slice(9).replace("/", " ") + " --state " + (sales.some((s) => s.payWithin > 0) ? "paid" : "confirmed") + " -o csv")),
+    h("p", {}, w.list, " ", h("code", { translate: "no" }, "flashsale order list --" + refunds.slice(9).replace("/", " ") + " --state " + (sales.some((s) => s.payWithin > 0) ? "paid" : "confirmed") + " -o csv")),
     h("p", {}, h("a", { href: refunds }, words.refunds.link)));
 }

@@ -85,21 +85,38 @@ let form;
 let chart;
 /** @type {{view: () => Child[]} | undefined} */
 let list;
+let failed = 0; // scripts that did not arrive
+let missing = false; // the latest of them
+
+/** A script that arrives in time. @template T @param {Promise<T>} script @returns {Promise<T>} */
+const soon = (script) => Promise.race([script, new Promise((_, reject) => setTimeout(reject, 15000))]);
+
+/** Loads what the place shows. Browsers do not ask again for an address that has failed. */
 async function load() {
-  if (!form && making() !== undefined) {
-    const { creating } = await import("./create.js");
-    form ??= creating({ token, expire, render, now, toField: fieldTime, fromField, zone });
-  }
-  if (!chart && place()) {
-    const { charts } = await import("./chart.js");
-    chart ??= charts(views);
-  }
-  if (!list && refundsPlace()) {
-    const { refunds } = await import("./refunds.js");
-    list ??= refunds(views);
+  missing = false;
+  const at = "?" + failed;
+  try {
+    if (!form && making() !== undefined) {
+      const { creating } = await soon(/** @type {Promise<typeof import("./create.js")>} */ (import("./create.js" + at)));
+      form ??= creating({ token, expire, render, now, toField: fieldTime, fromField, zone });
+    }
+    if (!chart && place()) {
+      const { charts } = await soon(/** @type {Promise<typeof import("./chart.js")>} */ (import("./chart.js" + at)));
+      chart ??= charts(views);
+    }
+    if (!list && refundsPlace()) {
+      const { refunds } = await soon(/** @type {Promise<typeof import("./refunds.js")>} */ (import("./refunds.js" + at)));
+      list ??= refunds(views);
+    }
+  } catch {
+    failed++;
+    missing = true;
   }
   render();
 }
+
+/** What stands where a script is not there yet. @param {string} [title] of a view that is nothing else */
+const absent = (title) => h("div", { "data-key": "absent" }, title && h("h1", {}, title), h("p", { role: "status" }, missing ? words.missing : words.loading), missing && h("button", { onclick: () => (load(), render()) }, words.again));
 
 const path = (/** @type {string} */ id) => "/operate/sales/" + id;
 
@@ -353,7 +370,7 @@ const dialog = () => /** @type {HTMLDialogElement} */ (element("ask"));
 /** @param {Asked} action @param {Partial<Change>} [was] what was asked before and is asked again */
 function open(action, was) {
   ask = { action, stamp: stampOf(sale), saw: sale?.seen, seen: !!was, trouble: "", checking: false };
-  dialog().replaceChildren();
+  show(dialog(), []);
   render();
   dialog().showModal();
   for (const [id, value] of Object.entries({ why: was?.note, units: was?.stock, opens: was?.opensAt && fieldTime(was.opensAt), closes: was?.closesAt && fieldTime(was.closesAt), until: was?.until && fieldTime(was.until) })) {
@@ -406,6 +423,7 @@ async function confirm(event) {
   if (!asked || !sale || asked.checking) return;
   const body = wanted(sale);
   asked.trouble = "";
+  render(); // so that the same trouble is said again
   if (stampOf(sale) !== asked.stamp) { // it is said already
     [asked.stamp, asked.saw] = [stampOf(sale), sale.seen];
     return render();
@@ -509,7 +527,7 @@ const field = (id, label, properties) => h("p", { class: "field", "data-key": id
 const local = (iso, inUTC = utc) => (Number.isNaN(Date.parse(iso)) ? "?" : new Date(iso).toLocaleString(language, { dateStyle: "medium", timeStyle: "medium", timeZone: inUTC ? "UTC" : undefined }));
 
 /** An instant, with its UTC on hover. @param {string} iso @param {string} [before] */
-const time = (iso, before = "") => h("time", { datetime: iso, title: local(iso, true) + " UTC" }, before + local(iso));
+const time = (iso, before = "") => h("time", { datetime: iso, translate: "no", title: local(iso, true) + " UTC" }, before + local(iso));
 
 /** How long ago an instant was. @param {string} iso */
 const ago = (iso) => duration(now() - Date.parse(iso));
@@ -591,7 +609,7 @@ function card(s) {
   if (s.error) return h("li", { "data-key": s.saleId, class: "card" }, h("h2", {}, h("a", { href: "#sale/" + s.saleId }, s.saleId)), h("p", { class: "bad" }, fill(words.cannotRead, s.error)));
   return h("li", { "data-key": s.saleId, tabindex: -1, class: "card" + (troubles(s).length ? " wrong" : "") },
     h("div", { class: "head" },
-      h("div", {}, h("h2", {}, h("a", { href: "#sale/" + s.saleId, dir: "auto" }, s.name || s.saleId)), h("p", { class: "faint" }, s.saleId)),
+      h("div", {}, h("h2", {}, h("a", { href: "#sale/" + s.saleId, dir: "auto" }, s.name || s.saleId)), h("p", { class: "faint", translate: "no" }, s.saleId)),
       badge(s),
       pauseOf(s.saleId)),
     h("p", { class: "faint" }, time(s.opensAt), " – ", time(s.closesAt), phaseOf(s) && " · " + phaseOf(s)),
@@ -649,7 +667,7 @@ function whole(id) {
   return [
     h("div", { "data-key": "sale " + id },
       top,
-      h("div", { class: "head" }, h("div", {}, h("h1", { dir: "auto" }, s.name || id), h("p", { class: "faint" }, id)), badge(s)),
+      h("div", { class: "head" }, h("div", {}, h("h1", { dir: "auto" }, s.name || id), h("p", { class: "faint", translate: "no" }, id)), badge(s)),
       s.recallNote && h("p", {}, fill(words.because, s.recallNote)),
       s.recalling && h("p", { class: "warns" }, words.recalling),
       mayChange() && s.state !== "DRAFT" && !s.recalledAt ? actions(s) : said((of) => of === id),
@@ -660,7 +678,7 @@ function whole(id) {
       mayChange() && h("p", {}, h("a", { href: "#create/" + id }, words.copy)),
       h("p", { class: "faint" }, [fill(words.shards, number(s.shards)), s.payWithin > 0 && fill(words.payWithin, duration(1000 * s.payWithin)), s.lateDays > 0 && fill(words.lateDays, s.lateDays), s.limitGroup && fill(words.group, s.limitGroup)].filter(Boolean).join(" · ")),
       moneyOf([s], views, "#refunds/sale/" + id),
-      chart?.view(s),
+      chart ? chart.view(s) : missing && absent(),
       h("section", { "data-key": "trail", "aria-labelledby": "trail" }, h("h2", { id: "trail" }, words.trail), changes(id)),
       h("section", { "data-key": "buyer", "aria-labelledby": "buyer" }, h("h2", { id: "buyer" }, words.buyer), search(s))),
   ];
@@ -725,7 +743,7 @@ async function enter() {
     sessionStorage.setItem("place", location.hash);
     await signIn("", "");
   } catch {
-    notice("", "bad", words.signInFailed, "sign-in");
+    notice("", "bad", words.noStorage, "sign-in");
     render();
   }
 }
@@ -777,11 +795,12 @@ function render() {
   show(element("others"), others);
   const copied = making();
   const shown = !inside ? door(ended(now()) ? words.signedOut : available ? words.signInFirst : words.noSignIn, available) :
-    code === "forbidden" ? door(words.needsViewer, false) : copied !== undefined && mayChange() && form ? form.view(copied) : id ? whole(id) : inGroup ? group.view(inGroup, sales, code) : refundsPlace() ? (list ? list.view() : [h("p", {}, words.loading)]) : glance();
+    code === "forbidden" ? door(words.needsViewer, false) : copied !== undefined && mayChange() ? (form ? form.view(copied) : [absent(words.create)]) : id ? whole(id) : inGroup ? group.view(inGroup, sales, code) : refundsPlace() ? (list ? list.view() : [absent(words.refunds.title)]) : glance();
   element("main").className = old ? "old" : "";
   show(element("health"), inside && me.role ? strip.view() : []);
+  const heading = shown[0] instanceof Element && shown[0].querySelector("h1")?.textContent;
+  show(/** @type {Element} */ (document.querySelector("title")), [[...new Set([heading, words.page])].filter(Boolean).join(" · ")]);
   show(element("main"), shown);
-  document.title = [...new Set([document.querySelector("h1")?.textContent, words.page])].filter(Boolean).join(" · ");
   show(element("foot"), inside ? [h("p", {}, fill(words.zone, zone())), (utc || zone() !== "UTC") && h("button", { class: "plain", onclick: turnZone }, utc ? words.showLocal : words.showUTC)] : []);
   if (ask && (!sale || sale.saleId !== id || !inside)) return close();
   show(dialog(), ask && sale ? asking(sale) : []);

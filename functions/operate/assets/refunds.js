@@ -244,7 +244,7 @@ export function refunds(page) {
     const others = m.lines.filter((l) => l.outcome !== "marked" && (l.outcome || m.state === "over"));
     const told = [m.file && h("p", { class: "faint", dir: "auto" }, fill(w.from, m.file, number(m.lines.length)), m.others > 0 && " " + fill(w.others, number(m.others))),
       h("p", {}, m.state === "over" && open.length > 0 && fill(w.stopped, number(open.length)) + " ", outcomes.map((o) => [o, m.lines.filter((l) => l.outcome === o).length]).filter(([, n]) => n).map(([o, n]) => fill(word(w.outcome, o), number(Number(n)))).join(" · ")),
-      others.length > 0 && h("ul", { class: "lines" }, others.slice(0, 20).map((l, i) => h("li", { "data-key": String(i) }, h("code", { dir: "auto" }, l.line), " ", fill(word(w.line, l.outcome || "open"), l.refund?.refundedAt ? page.local(l.refund.refundedAt) : "", l.refund?.refundedBy ?? words.nobody, l.back ?? "")))),
+      others.length > 0 && h("ul", { class: "lines" }, others.slice(0, 20).map((l, i) => h("li", { "data-key": String(i) }, h("code", { dir: "auto", translate: "no" }, l.line), " ", fill(word(w.line, l.outcome || "open"), l.refund?.refundedAt ? page.local(l.refund.refundedAt) : "", l.refund?.refundedBy ?? words.nobody, l.back ?? "")))),
       others.length > 20 && h("p", { class: "faint" }, fill(w.more, number(others.length - 20)))];
     if (m.state === "asked") {
       return h("div", { "data-key": "asked", class: "warns", role: "group", tabindex: -1, "aria-labelledby": "sure" }, told,
@@ -261,7 +261,7 @@ export function refunds(page) {
     const id = "r " + key(r);
     const toggle = (/** @type {Event} */ e) => (chosen[/** @type {HTMLInputElement} */ (e.target).checked ? "add" : "delete"](key(r)), render());
     return h("li", { "data-key": key(r) },
-      h("p", { class: "check" }, due(r) && mayChange() && h("input", { type: "checkbox", id, checked: chosen.has(key(r)), onchange: toggle }), h("label", { for: id, dir: "auto" }, h("b", {}, amount(r.amount, r.currency, r.digits)), " ", h("code", {}, r.payment))),
+      h("p", { class: "check" }, due(r) && mayChange() && h("input", { type: "checkbox", id, checked: chosen.has(key(r)), onchange: toggle }), h("label", { for: id, dir: "auto" }, h("b", { translate: "no" }, amount(r.amount, r.currency, r.digits)), " ", h("code", { translate: "no" }, r.payment))),
       h("p", {}, word(w.reason, r.reason)),
       h("p", { class: "faint" }, r.saleId ? h("a", { href: "#sale/" + r.saleId }, page.nameOf(r.saleId)) : w.noOrder, r.orderId && " · " + fill(w.order, r.orderId), r.user && " · ", r.user && h("span", { dir: "auto" }, r.user)),
       h("p", { class: due(r) ? "due" : "faint" }, due(r) ? [w.since, " ", time(r.at)] : [fill(w.by, r.refundedBy ?? words.nobody), " ", time(r.refundedAt)]));

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -130,6 +131,19 @@ func TestADevicesClockSignsNobodyOut(t *testing.T) {
 	}
 }
 
+func TestWithoutAStorageThePageSaysWhyNobodyCanSignIn(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	for _, storage := range []string{`get() { throw new DOMException("denied", "SecurityError") }`, "value: null"} {
+		tab := s.tab(t, "")
+		tab.Before(`Object.defineProperty(window, "sessionStorage", {` + storage + `})`)
+		tab.Open(s.URL + "/")
+		tab.WaitText("Sign in to operate sales.")
+		tab.Click("#main button")
+		tab.WaitText("You cannot sign in here: this app or browser stores nothing. Open this page in your usual browser.")
+	}
+}
+
 func TestAPageWithoutItsScriptsSaysHowToGoOn(t *testing.T) {
 	t.Parallel()
 	s := market(t)
@@ -143,6 +157,73 @@ func TestAPageWithoutItsScriptsSaysHowToGoOn(t *testing.T) {
 	tab.Click("#old a")
 	tab.WaitText("Feitian Moutai")
 	tab.Wait("!document.querySelector('#old')")
+}
+
+// A browser does not ask again for a script that has not arrived, and waits for one for ever.
+func TestAViewWhoseScriptDoesNotArriveIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	s := market(t)
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	for script, view := range map[string][2]string{"create": {"#create", "What is sold"}, "createwords": {"#create/moutai", "What is sold"}, "refunds": {"#refunds", "Show done ones"}, "chart": {"#sale/moutai", "Over time"}} {
+		for name, first := range map[string]browser.Answer{"no answer": {Until: never}, "no network": {Refused: true}} {
+			t.Run(script+" "+name, func(t *testing.T) {
+				tab := s.tab(t, "operator alice")
+				tab.Clock(0)
+				var asked atomic.Int64
+				tab.Intercept(func(r browser.Request) browser.Answer {
+					if strings.HasPrefix(r.Path, "/assets/"+script+".") && asked.Add(1) == 1 {
+						return first
+					}
+					return browser.Answer{}
+				})
+				tab.Open(s.URL + "/" + view[0])
+				for asked.Load() == 0 {
+					time.Sleep(10 * time.Millisecond)
+				}
+				tab.Advance(16 * time.Second)
+				tab.WaitText("This part did not arrive.")
+				tab.Axe()
+				tab.Click("[data-key=absent] button")
+				tab.WaitText(view[1])
+			})
+		}
+	}
+}
+
+// A browser translates what it finds, again and again. The page writes only what has become another text, and no id,
+// amount or time is translated.
+func TestATranslationByTheBrowserStays(t *testing.T) {
+	t.Parallel()
+	s := market(t)
+	s.owes("moutai", 1)
+	s.shoe(9, 10)
+	for _, tt := range []struct{ place, heading, exact, last string }{
+		{"", "Sales", "moutai", "Create a sale"}, {"#sale/moutai", "Feitian Moutai 53 %", "moutai", "Accepted 151"},
+		{"#group/runner", "runner", "runner", "Recall sizes"}, {"#refunds/sale/moutai", "Refunds", "CN¥1,499.00", "Mark by a file"},
+	} {
+		tab := s.tab(t, "operator alice")
+		tab.Clock(0)
+		s.look(tab, tt.place, tt.heading)
+		tab.WaitText(tt.exact, tt.last, "alice may change")
+		told := browser.Eval[string](tab, `(() => {
+			const texts = [], walker = document.createTreeWalker(document, NodeFilter.SHOW_TEXT);
+			while (walker.nextNode()) texts.push(walker.currentNode);
+			for (const text of texts) {
+				if (/\p{L}/u.test(text.data) && !text.parentElement.closest("[translate=no], script, style, font")) text.replaceWith(Object.assign(document.createElement("font"), { textContent: "~" + text.data }));
+			}
+			for (const e of document.querySelectorAll("[aria-label]")) e.ariaLabel = "~" + e.ariaLabel;
+			told = () => [...document.querySelectorAll("title, main h1, main h2, main label, main dt, main button, main code, main [aria-label], main [translate=no]")].map((e) => e.textContent + (e.ariaLabel ?? "")).join("\n");
+			return told();
+		})()`)
+		tab.Advance(3 * time.Second) // it is brought up to date every second
+		if now := browser.Eval[string](tab, "told()"); now != told || !strings.Contains(now, "~") {
+			t.Errorf("%q: the page has written over its translation:\n%s\nbefore:\n%s", tt.place, now, told)
+		}
+		if !strings.Contains(told, "\n"+tt.exact+"\n") {
+			t.Errorf("%q: %q is translated:\n%s", tt.place, tt.exact, told)
+		}
+	}
 }
 
 // The orders of a sale hang, and were counted before that was worth a word; nobody counts another one.
