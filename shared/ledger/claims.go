@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"time"
 
 	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
@@ -49,14 +48,18 @@ func (l *Ledger) Claims(ctx context.Context, saleID string, report func(sale.Sal
 }
 
 func (l *Ledger) claim(ctx context.Context, s sale.Sale, user string) (sale.Claim, error) {
-	it, err := l.table.Get(ctx, table.ClaimKey(s.ID, sale.BucketOf(user, s.Buckets), user))
+	return l.claimIn(ctx, s.ID, s.Buckets, user)
+}
+
+func (l *Ledger) claimIn(ctx context.Context, saleID string, buckets int, user string) (sale.Claim, error) {
+	it, err := l.table.Get(ctx, table.ClaimKey(saleID, sale.BucketOf(user, buckets), user))
 	if err != nil {
 		return sale.Claim{}, err
 	}
 	if it == nil {
 		return sale.Claim{}, sale.Refuse(sale.OrderNotFound, "the user has no order in this sale")
 	}
-	c, err := table.ReadClaim(s.ID, s.Buckets, it)
+	c, err := table.ReadClaim(saleID, buckets, it)
 	return c, sale.AsInternal(err)
 }
 
@@ -72,35 +75,4 @@ func (l *Ledger) Order(ctx context.Context, id uint64) (sale.Order, error) {
 	}
 	o, err := table.ReadOrder(it)
 	return o, sale.AsInternal(err)
-}
-
-const (
-	// maxRecent and recentFor bound an environment's cache of its own claims: enough
-	// that a winner who keeps clicking does not contend for a shard.
-	maxRecent = 2000
-	recentFor = time.Minute
-)
-
-type buyer struct{ saleID, user string }
-
-// remembered is a claim in the cache, or that the user has one in another sale of the
-// group.
-type remembered struct {
-	sale.Claim
-	otherSale string // "" for a claim
-	// asksForPayment: its sale asks for payment, so the claim may be released.
-	asksForPayment bool
-}
-
-// remember caches a claim. While its sale may sell it is never deleted, and its shard never changes, so the
-// entry stays correct; only its state may be older than the table's. A claim whose state
-// decides the answer to a repeat is read again: see answerFromMemory.
-func (l *Ledger) remember(c sale.Claim, asksForPayment bool, now time.Time) {
-	l.recent.Put(buyer{c.SaleID, c.User}, remembered{Claim: c, asksForPayment: asksForPayment}, now, now.Add(recentFor))
-}
-
-// rememberOther caches that the user has ordered in another sale of the sale's group. The
-// guard that says so is never deleted, so the entry stays correct.
-func (l *Ledger) rememberOther(saleID, user, other string, now time.Time) {
-	l.recent.Put(buyer{saleID, user}, remembered{otherSale: other}, now, now.Add(recentFor))
 }

@@ -47,30 +47,28 @@ type PurchaseResult struct {
 // outcome is unknown or was not reached in time, and then the same request may be repeated (P5); with sale.Internal for
 // anything that should not happen; and with the error of CheckUser.
 func (l *Ledger) Purchase(ctx context.Context, r Request) (PurchaseResult, error) {
-	for checked := r.CheckUser == nil; ; {
+	p := purchasing{ledger: l, request: r, view: l.views.of(r.SaleID)}
+	// While the user was checked the sale may have been paused or sold out, so all is asked again.
+	for checked := r.CheckUser == nil; ; checked = true {
 		if one, ok := l.recent.Get(buyer{r.SaleID, r.User}, l.now()); ok {
-			return l.answerFromMemory(ctx, r, one)
+			return p.answerFromMemory(ctx, one)
 		}
-		p := purchasing{ledger: l, request: r, view: l.views.of(r.SaleID)}
 		s, err := l.look(ctx, p.view, r.SaleID)
+		if err != nil {
+			return PurchaseResult{}, err
+		}
+		refusal, mayHold := s.refusal, true
+		if refusal == nil && s.sale.HasDraw() {
+			refusal, mayHold, err = p.takeTurn(ctx, &s)
+		}
 		switch {
 		case err != nil:
 			return PurchaseResult{}, err
-		case s.refusal != nil:
-			return p.refuse(ctx, s, s.refusal)
-		}
-		if s.sale.HasDraw() {
-			refusal, mayHold, err := p.takeTurn(ctx, &s)
-			switch {
-			case err != nil:
-				return PurchaseResult{}, err
-			case refusal != nil && !mayHold:
-				return PurchaseResult{}, refusal
-			case refusal != nil:
-				return p.refuse(ctx, s, refusal)
-			}
-		}
-		if checked {
+		case refusal != nil && !mayHold:
+			return PurchaseResult{}, refusal
+		case refusal != nil:
+			return p.refuse(ctx, s, refusal)
+		case checked:
 			return p.run(ctx)
 		}
 		if answer, found, err := p.findRepeat(ctx, s.sale); found || err != nil {
@@ -79,37 +77,6 @@ func (l *Ledger) Purchase(ctx context.Context, r Request) (PurchaseResult, error
 		if err := r.CheckUser(ctx, s.sale.Ends()); err != nil {
 			return PurchaseResult{}, err
 		}
-		// While the user was checked the sale may have been paused or sold out.
-		checked = true
-	}
-}
-
-// answerFromMemory answers a request of a user whose claim this environment remembers, in the
-// sale or in another one of its group. If the claim may have been released since, it is read
-// again.
-func (l *Ledger) answerFromMemory(ctx context.Context, r Request, one remembered) (PurchaseResult, error) {
-	if one.otherSale != "" {
-		return PurchaseResult{}, refuseOther(one.otherSale)
-	}
-	held := one.Claim
-	if one.asksForPayment && held.MayBeReleased() {
-		var err error
-		if held, err = l.Claim(ctx, r.SaleID, r.User); err != nil {
-			return PurchaseResult{}, err
-		}
-		l.remember(held, one.asksForPayment, l.now())
-	}
-	return r.answerRepeat(held, 0)
-}
-
-// answerRepeat answers a request whose user already holds a claim.
-func (r *Request) answerRepeat(held sale.Claim, tries int) (PurchaseResult, error) {
-	result := PurchaseResult{Claim: held, Tries: tries}
-	if r.Key != "" && r.Key == held.RequestKey && !held.Ended() {
-		return result, nil
-	}
-	return result, &sale.Error{
-		Code: sale.AlreadyOrdered, Detail: "the user has already ordered in this sale", Claim: &held,
 	}
 }
 
@@ -233,34 +200,6 @@ func (p *purchasing) takeUnit(s *sale.Sale, shard int, now time.Time) types.Tran
 		take.Values[":opens"] = table.Millis(p.opens)
 	}
 	return p.ledger.table.Action(take)
-}
-
-// answerWithClaim ends a call that found a claim of its user: its own, from a try whose
-// answer was lost, or another request's.
-func (p *purchasing) answerWithClaim(s *sale.Sale, held sale.Claim, now time.Time) (PurchaseResult, error) {
-	p.ledger.remember(held, s.AsksForPayment(), now)
-	if held.ID == p.claimID {
-		return PurchaseResult{Claim: held, New: true, Tries: p.tries}, nil
-	}
-	return p.request.answerRepeat(held, p.tries)
-}
-
-// findRepeat answers a repeat from the user's claim, if there is one. Looking costs one
-// consistent read and its retries, so only requests with a key, which may be repeats, are
-// looked up.
-func (p *purchasing) findRepeat(ctx context.Context, s sale.Sale) (answer PurchaseResult, found bool, err error) {
-	if p.request.Key == "" || s.Buckets == 0 {
-		return PurchaseResult{}, false, nil
-	}
-	held, err := p.ledger.claim(ctx, s, p.request.User)
-	switch {
-	case sale.CodeOf(err) == sale.OrderNotFound:
-		return PurchaseResult{}, false, nil
-	case err != nil:
-		return PurchaseResult{Tries: p.tries}, false, err
-	}
-	answer, err = p.answerWithClaim(&s, held, p.ledger.now())
-	return answer, true, err
 }
 
 // fail ends a call without a definite answer. After a try with an unknown outcome even

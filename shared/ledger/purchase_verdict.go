@@ -38,10 +38,10 @@ func (p *purchasing) handleCancelled(
 	}
 	p.view.observe(s.sale.Version, shard)
 	p.closeShards(ctx, s.sale.Version, table.MaxTries)
-	if p.view.lists(shard) {
+	switch listed, avoided := p.view.isEmpty(shard); {
+	case listed:
 		return tryAnother, PurchaseResult{}, err
-	}
-	if changed := p.view.load(now); !changed.avoid.Has(shard) {
+	case !avoided:
 		return waitAndMove, PurchaseResult{}, err // the sale has changed
 	}
 	return waitAndStay, PurchaseResult{}, err // on the shard that now takes its place

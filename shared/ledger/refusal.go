@@ -10,9 +10,6 @@ import (
 )
 
 const (
-	// refusalAge is how old a snapshot may be and still refuse purchases when it cannot
-	// be re-read. "Sold out" must have been true within two seconds (P6).
-	refusalAge = 1900 * time.Millisecond
 	// refusalReadTimeout is how long a refusal read, the look for a claim before a refusal,
 	// may delay the answer. With the age of a snapshot that could be re-read, 1.65 s, it is
 	// below the two seconds of P6.
@@ -20,28 +17,6 @@ const (
 	// refusalReadPause is how long an environment makes none after one that failed.
 	refusalReadPause = time.Second
 )
-
-// refuses returns why a purchase at now is refused without a transaction, or nil.
-func (s *snapshot) refuses(now time.Time) *sale.Error {
-	if !s.found {
-		return sale.Refuse(sale.SaleNotFound, "no such sale")
-	}
-	if refusal := s.sale.Refusal(now); refusal != nil {
-		return refusal
-	}
-	if s.sale.SoldOut() {
-		return s.sale.RefuseSoldOut()
-	}
-	return nil
-}
-
-// mayAnswer reports whether the snapshot, from which that refusal follows, may be used
-// although the sale could not be read again. Without a refusal it may be of any age,
-// because the transaction checks everything. A refusal needs a consistent read not older
-// than refusalAge (P5, P6).
-func (s *snapshot) mayAnswer(refusal *sale.Error, now time.Time) bool {
-	return s.known && (refusal == nil || s.certain && isFresh(now, s.readAt, refusalAge))
-}
 
 // refuse ends a call with a refusal, unless the user has a claim: a winner whose answer
 // was lost must not get "sold out", nor one whose other click took the last unit while

@@ -15,6 +15,9 @@ const (
 	// snapshotAge is how old a snapshot may be before it is re-read; each read varies
 	// it by ±10 % to spread the environments.
 	snapshotAge = 1500 * time.Millisecond
+	// refusalAge is how old a snapshot may be and still refuse purchases when it cannot
+	// be re-read. "Sold out" must have been true within two seconds (P6).
+	refusalAge = 1900 * time.Millisecond
 	// firstPause is how long an environment leaves the sale item alone after a read that
 	// failed. The pause doubles with each further one, up to longestPause.
 	firstPause   = 30 * time.Millisecond
@@ -55,16 +58,16 @@ type view struct {
 	reading chan struct{} // holds one token while the sale is being read
 	closing chan struct{} // holds one token while a shard is being closed
 
-	mu        sync.Mutex
-	known     bool      // the sale was read at least once
-	found     bool      // and existed
-	certain   bool      // the latest read was consistent
-	sale      sale.Sale // if found
-	emptySeen sale.Set  // found empty by this environment since the sale has this version
-	readAt    time.Time // when the read of the above began
-	age       time.Duration
-	begun     int // number of the newest consistent read that has begun
-	done      int // number of the newest consistent read that has succeeded
+	mu      sync.Mutex
+	known   bool      // the sale was read at least once
+	found   bool      // and existed
+	certain bool      // the latest read was consistent
+	sale    sale.Sale // if found
+	avoid   sale.Set  // its empty set, and what this environment found empty since it has this version
+	readAt  time.Time // when the read of the above began
+	age     time.Duration
+	begun   int // number of the newest consistent read that has begun
+	done    int // number of the newest consistent read that has succeeded
 	// failed counts failed reads, see recordRead; failedAt is when the latest one ended.
 	failed   int
 	failedAt time.Time
@@ -86,6 +89,28 @@ type snapshot struct {
 	refusal *sale.Error
 }
 
+// refuses returns why a purchase at now is refused without a transaction, or nil.
+func (s *snapshot) refuses(now time.Time) *sale.Error {
+	if !s.found {
+		return sale.Refuse(sale.SaleNotFound, "no such sale")
+	}
+	if refusal := s.sale.Refusal(now); refusal != nil {
+		return refusal
+	}
+	if s.sale.SoldOut() {
+		return s.sale.RefuseSoldOut()
+	}
+	return nil
+}
+
+// mayAnswer reports whether the snapshot, from which that refusal follows, may be used
+// although the sale could not be read again. Without a refusal it may be of any age,
+// because the transaction checks everything. A refusal needs a consistent read not older
+// than refusalAge (P5, P6).
+func (s *snapshot) mayAnswer(refusal *sale.Error, now time.Time) bool {
+	return s.known && (refusal == nil || s.certain && isFresh(now, s.readAt, refusalAge))
+}
+
 func (v *view) load(now time.Time) snapshot {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -96,9 +121,8 @@ func (v *view) load(now time.Time) snapshot {
 		readAt:  v.readAt,
 		fresh:   v.known && isFresh(now, v.readAt, v.age),
 		sale:    v.sale,
-		avoid:   v.sale.Empty,
+		avoid:   v.avoid,
 	}
-	s.avoid.Union(v.emptySeen)
 	s.refusal = s.refuses(now)
 	return s
 }
@@ -109,7 +133,7 @@ func (v *view) observe(version int64, shard int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.found && v.sale.Version == version {
-		v.emptySeen.Add(shard)
+		v.avoid.Add(shard)
 	}
 }
 
@@ -153,8 +177,9 @@ func (v *view) acceptStale(s sale.Sale, readAt time.Time, age time.Duration) {
 func (v *view) replace(found bool, s sale.Sale, readAt time.Time, age time.Duration) {
 	if v.found && found && s.Version == v.sale.Version {
 		s.Empty.Union(v.sale.Empty)
+		v.avoid.Union(s.Empty)
 	} else {
-		v.emptySeen = sale.Set{}
+		v.avoid = s.Empty
 	}
 	v.known, v.found, v.sale = true, found, s
 	v.readAt, v.age = readAt, age
@@ -200,23 +225,21 @@ func (v *view) isBackingOff(now time.Time) bool {
 
 // news returns the shards that this environment has seen empty under that version and that, as
 // far as it has read, the table does not list.
-func (v *view) news(version int64) (shards []int) {
+func (v *view) news(version int64) []int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for k := 0; k < v.sale.Shards && v.sale.Version == version; k++ {
-		if v.emptySeen.Has(k) && !v.sale.Empty.Has(k) {
-			shards = append(shards, k)
-		}
+	if v.sale.Version != version {
+		return nil
 	}
-	return shards
+	return v.avoid.Without(v.sale.Empty)
 }
 
-// lists reports whether, as far as this environment has read, the table lists the shard
-// as empty.
-func (v *view) lists(shard int) bool {
+// isEmpty reports whether, as far as this environment has read, the table lists the shard as empty, and
+// whether the shard is avoided; one that is not has been restocked, or may have been.
+func (v *view) isEmpty(shard int) (listed, avoided bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.sale.Empty.Has(shard)
+	return v.sale.Empty.Has(shard), v.avoid.Has(shard)
 }
 
 // isOlder reports whether the view was read longer ago than age.

@@ -123,8 +123,9 @@ func TestAShardIsSeenEmptyOnlyUnderTheVersionThatIsKnown(t *testing.T) {
 		t.Errorf("after a read that does not list shard 1: %+v, want it avoided and not in the empty set (P6)", s)
 	}
 	v.accept(v.begin(), true, version(5, 1), readAt, snapshotAge)
-	if news := v.news(5); news != nil || !v.lists(1) {
-		t.Errorf("after a read that lists shard 1: news %v, listed %t; want it listed", news, v.lists(1))
+	listed, avoided := v.isEmpty(1)
+	if news := v.news(5); news != nil || !listed || !avoided {
+		t.Errorf("after a read that lists shard 1: news %v, listed %t, avoided %t; want it listed and avoided", news, listed, avoided)
 	}
 	nothing := newViews().of("moutai")
 	nothing.observe(0, 0)

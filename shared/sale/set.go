@@ -27,6 +27,16 @@ func (s *Set) Union(other Set) {
 	}
 }
 
+// Without returns the members that other does not have, in their order.
+func (s *Set) Without(other Set) (members []int) {
+	for i, w := range s.words {
+		for w &^= other.words[i]; w != 0; w &= w - 1 {
+			members = append(members, i*64+bits.TrailingZeros64(w))
+		}
+	}
+	return members
+}
+
 // Len is the number of members.
 func (s *Set) Len() int {
 	n := 0

@@ -80,54 +80,85 @@ func New(b Book, q Sender, log *telemetry.Log, now func() time.Time) *Handler {
 }
 
 // Handle answers one request; it never returns an error.
-func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (httpapi.Response, error) {
-	if r.RouteKey == enterRoute || r.RouteKey == entryRoute {
-		return h.entry(ctx, &r), nil
+func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpapi.Response, _ error) {
+	message, counter, result := "purchase", "purchases", "accepted"
+	switch r.RouteKey {
+	case enterRoute:
+		message, counter, result = "entry", "entries", "entered"
+	case entryRoute:
+		message, counter, result = "entry", "entries", "shown"
 	}
-	return h.purchase(ctx, &r), nil
-}
-
-func (h *Handler) purchase(ctx context.Context, r *httpapi.Request) (response httpapi.Response) {
-	var saleID string // to which a refusal links
-	err := h.log.Run(ctx, "purchase", func(ctx context.Context, event *telemetry.Event) error {
-		if r.RouteKey != purchaseRoute {
-			return fmt.Errorf("no such route: %q", r.RouteKey)
-		}
-		if err := h.Origin.Check(r); err != nil {
-			return err
-		}
-		request, err := parse(r)
+	var saleID string // to which the refusal of a purchase links
+	err := h.log.Run(ctx, message, func(ctx context.Context, event *telemetry.Event) error {
+		request, err := h.admit(&r, event)
 		if err != nil {
 			return err
 		}
-		event.Text("saleId", request.SaleID)
-		event.Text("user", request.User)
-		claim, err := h.buy(ctx, request, event)
-		saleID = request.SaleID
-		if err == nil {
-			response = accepted(claim)
+		if r.RouteKey == purchaseRoute {
+			saleID = request.SaleID
+		}
+		if err := h.limit.Allow(request.User, h.now()); err != nil {
+			return err
+		}
+		if r.RouteKey == purchaseRoute {
+			response, err = h.buy(ctx, request, event)
+		} else {
+			response, err = h.enter(ctx, r.RouteKey, request)
 		}
 		return err
 	}, func(event *telemetry.Event, code sale.Code) {
-		event.CountBy("purchases", "result", result(code))
+		if code != "" {
+			result = telemetry.Result(code)
+		}
+		event.CountBy(counter, "result", result)
 	})
 	if err != nil {
-		return httpapi.Problem(err, saleID)
+		return httpapi.Problem(err, saleID), nil
 	}
-	return response
+	return response, nil
+}
+
+// admit reads a request, unless it is not to be served.
+func (h *Handler) admit(r *httpapi.Request, event *telemetry.Event) (request ledger.Request, err error) {
+	switch r.RouteKey {
+	case enterRoute, entryRoute:
+		event.Text("route", r.RouteKey)
+	case purchaseRoute:
+	default:
+		return request, fmt.Errorf("no such route: %q", r.RouteKey)
+	}
+	if err := h.Origin.Check(r); err != nil {
+		return request, err
+	}
+	if request.User, request.SaleID, err = httpapi.UserAndSale(r); err != nil {
+		return request, err
+	}
+	if r.RouteKey == purchaseRoute {
+		if request.Key, err = httpapi.IdempotencyKey(r); err != nil {
+			return request, err
+		}
+	}
+	if r.RouteKey != entryRoute {
+		if err := httpapi.EmptyBody(r); err != nil {
+			return request, err
+		}
+	}
+	event.Text("saleId", request.SaleID)
+	event.Text("user", request.User)
+	request.CheckUser, request.CallGap = h.checkUser(event, request.SaleID, request.User), h.Times.Gap
+	return request, nil
 }
 
 // buy takes a unit for the caller and sends the message of the claim.
-func (h *Handler) buy(ctx context.Context, request ledger.Request, event *telemetry.Event) (sale.Claim, error) {
-	if err := h.limit.Allow(request.User, h.now()); err != nil {
-		return sale.Claim{}, err
-	}
-	request.CheckUser, request.CallGap = h.checkUser(event, request.SaleID, request.User), h.Times.Gap
+func (h *Handler) buy(ctx context.Context, request ledger.Request, event *telemetry.Event) (httpapi.Response, error) {
 	p, err := h.book.Purchase(ctx, request)
 	event.Int("tries", p.Tries)
 	logClaim(event, p.Claim)
 	h.send(ctx, event, p)
-	return p.Claim, err
+	if err != nil {
+		return httpapi.Response{}, err
+	}
+	return accepted(p.Claim), nil
 }
 
 // logClaim says whatever it takes to write the claim again, should the table be lost. The line of
@@ -143,18 +174,6 @@ func logClaim(event *telemetry.Event, c sale.Claim) {
 	if c.RequestKey != "" {
 		event.Text("requestKey", c.RequestKey)
 	}
-}
-
-func parse(r *httpapi.Request) (ledger.Request, error) {
-	var request ledger.Request
-	var err error
-	if request.User, request.SaleID, err = httpapi.UserAndSale(r); err != nil {
-		return request, err
-	}
-	if request.Key, err = httpapi.IdempotencyKey(r); err != nil {
-		return request, err
-	}
-	return request, httpapi.EmptyBody(r)
 }
 
 // send sends the order message of a new claim, or of one that has been pending for so
@@ -200,11 +219,4 @@ func accepted(c sale.Claim) httpapi.Response {
 	r.Headers.Location = httpapi.ClaimPath(c.SaleID)
 	r.Headers.RetryAfter = httpapi.Seconds(httpapi.Jitter(0, 2*time.Second))
 	return r
-}
-
-func result(code sale.Code) string {
-	if code == "" {
-		return "accepted"
-	}
-	return telemetry.Result(code)
 }
